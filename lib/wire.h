@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The contract between libpmc-compat and pmcbpfd: one SOCK_SEQPACKET message per request and
+ * per reply, and the read-only pages from which a client reads counts without asking.
+ *
+ * A connection starts with WIRE_OP_HELLO; every request is answered by exactly one reply that
+ * repeats its op and seq.  A reply is {wire_hdr, payload, reason}: `len` counts the payload,
+ * `reason_len` the text (no NUL) that says why `error` is not 0.  All numbers are native: both
+ * ends run on one machine.  Structs have no padding and grow only with WIRE_VERSION.
+ */
+#ifndef PMCBPF_WIRE_H
+#define PMCBPF_WIRE_H
+
+#include <stdint.h>
+
+#define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
+#define WIRE_VERSION	 1
+#define WIRE_MAX_REQUEST 1024u		/* bytes, header included */
+#define WIRE_MAX_REPLY	 65536u
+#define WIRE_MAX_FDS	 250u		/* the kernel passes at most 253 descriptors a message */
+#define WIRE_MAX_REASON	 400u
+#define WIRE_NAME_MAX	 64u		/* PMC_NAME_MAX, NUL included */
+#define WIRE_CLASS_MAX	 8u
+
+/* hwpmc's operation numbers; ours start at 64. */
+enum wire_op {
+	WIRE_OP_GETCPUINFO = 2,
+	WIRE_OP_GETDRIVERSTATS = 3,
+	WIRE_OP_GETMODULEVERSION = 4,
+	WIRE_OP_GETPMCINFO = 5,
+	WIRE_OP_PMCADMIN = 6,
+	WIRE_OP_PMCALLOCATE = 7,
+	WIRE_OP_PMCATTACH = 8,
+	WIRE_OP_PMCDETACH = 9,
+	WIRE_OP_PMCRELEASE = 11,
+	WIRE_OP_PMCRW = 12,
+	WIRE_OP_PMCSETCOUNT = 13,
+	WIRE_OP_PMCSTART = 14,
+	WIRE_OP_PMCSTOP = 15,
+	WIRE_OP_GETDYNEVENTINFO = 18,
+	WIRE_OP_HELLO = 64,
+};
+
+struct wire_hdr {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t op;
+	uint32_t seq;		/* the client's, repeated in the reply */
+	int32_t error;		/* reply: 0 or -errno; request: 0 */
+	uint32_t len;		/* payload bytes after this header */
+	uint32_t reason_len;	/* reply: bytes of text after the payload; request: 0 */
+};
+
+/* HELLO: reply carries one descriptor, the page of struct wire_alive. */
+struct wire_hello_req {
+	uint32_t pid;		/* the client's getpid(), for messages only; trust is in the credentials */
+	uint32_t reserved;
+	char program[16];	/* NUL-padded */
+};
+struct wire_hello_rep {
+	uint32_t wire_version;
+	uint32_t reserved;
+	char daemon_version[32];
+};
+
+struct wire_version {		/* GETMODULEVERSION, both ways */
+	uint32_t version;	/* PMC_VERSION: major 8, minor 8, patch 16 bits */
+};
+
+struct wire_classinfo {
+	uint32_t class;		/* enum pmc_class */
+	uint32_t caps;
+	uint32_t width;		/* bits */
+	uint32_t num;		/* rows */
+	uint32_t first_row;
+	uint32_t perf_type;	/* attr.type of the PMU; ~0 for SOFT and TSC */
+	char pmu[32];		/* directory below /sys/bus/event_source/devices, "" if none */
+};
+struct wire_cpuinfo {
+	uint32_t cputype;	/* enum pmc_cputype */
+	uint32_t ncpu;		/* highest possible CPU number + 1 */
+	uint32_t npmc;		/* rows */
+	uint32_t nclass;
+	struct wire_classinfo classes[WIRE_CLASS_MAX];
+	char cpuid[64];
+};
+
+struct wire_driverstats {
+	uint32_t intr_ignored;
+	uint32_t intr_processed;
+	uint32_t intr_bufferfull;
+	uint32_t syscalls;
+	uint32_t syscall_errors;
+	uint32_t buffer_requests;
+	uint32_t buffer_requests_failed;
+	uint32_t log_sweeps;
+};
+
+struct wire_cpu_req {		/* GETPMCINFO */
+	uint32_t cpu;
+	uint32_t reserved;
+};
+struct wire_pmcinfo {
+	char name[WIRE_NAME_MAX];	/* row name: SOFT0, TSC, ARMV8-3 */
+	char event_name[WIRE_NAME_MAX];	/* "" when not owned */
+	uint32_t class;
+	uint32_t enabled;
+	uint32_t rowdisp;	/* enum pmc_disp */
+	int32_t ownerpid;	/* -1: none, or not one owner */
+	uint32_t mode;
+	uint32_t event;
+	uint32_t flags;
+	uint32_t reserved;
+	uint64_t reloadcount;
+};
+struct wire_pmcinfo_rep {	/* followed by npmc struct wire_pmcinfo */
+	uint32_t npmc;
+	uint32_t reserved;
+};
+
+struct wire_class_req {		/* GETDYNEVENTINFO */
+	uint32_t class;
+	uint32_t reserved;
+};
+struct wire_dynevent {
+	char name[WIRE_NAME_MAX];
+	uint32_t code;
+	uint32_t reserved;
+};
+struct wire_dynevent_rep {	/* followed by count struct wire_dynevent */
+	uint32_t count;
+	uint32_t reserved;
+};
+
+struct wire_admin_req {		/* PMCADMIN: pmc is a row index */
+	int32_t cpu;
+	uint32_t flags;
+	int32_t pmc;
+	uint32_t state;		/* enum pmc_state: DISABLED or FREE */
+};
+
+struct wire_allocate_req {
+	uint32_t caps;		/* USER and SYSTEM pick the ring; neither means both */
+	uint32_t cpu;		/* PMC_CPU_ANY for process scope */
+	uint32_t class;
+	uint32_t event;		/* SOFT: its code; hardware: for GETPMCINFO only */
+	uint32_t flags;
+	uint32_t mode;
+	uint64_t config;	/* perf_event_attr.config… of a hardware event */
+	uint64_t config1;
+	uint64_t config2;
+	uint64_t count;		/* initial reload count of sampling modes */
+	char event_name[WIRE_NAME_MAX];
+};
+/*
+ * The first allocation of an owner that a page can serve carries two descriptors: the owner's
+ * struct wire_page, then its struct wire_counts array (one element per CPU).
+ */
+struct wire_allocate_rep {
+	uint32_t pmcid;
+	uint32_t pos;		/* index in wire_page.pmc and wire_counts.count; ~0: not on the page */
+	uint32_t nfds;
+	uint32_t ncpu;		/* elements of the counts array */
+};
+
+struct wire_id_req {		/* PMCRELEASE, PMCSTART, PMCSTOP */
+	uint32_t pmcid;
+	uint32_t reserved;
+};
+/* START: `nfds` perf descriptors of the caller's own threads when the page says WIRE_HOW_EVENTS. */
+struct wire_start_rep {
+	uint32_t nfds;
+	uint32_t generation;	/* wire_page_pmc.generation these descriptors belong to */
+};
+
+/* ATTACH, DETACH: a pidfd comes along unless pid is 0 (the caller), negative, or gone. */
+struct wire_attach_req {
+	uint32_t pmcid;
+	int32_t pid;
+};
+
+struct wire_rw_req {
+	uint32_t pmcid;
+	uint32_t flags;		/* PMC_F_OLDVALUE | PMC_F_NEWVALUE */
+	uint64_t value;
+};
+struct wire_rw_rep {
+	uint64_t value;		/* the old value when asked for, else 0 */
+};
+
+struct wire_setcount_req {
+	uint32_t pmcid;
+	uint32_t reserved;
+	uint64_t count;
+};
+
+/* --- pages a client maps read-only ------------------------------------------------------- */
+
+/*
+ * `futex` is on the daemon's robust list: the kernel sets FUTEX_OWNER_DIED (0x40000000) in it when
+ * the daemon is gone, however it went, so that a client never takes a dead page for a count.
+ */
+struct wire_alive {
+	uint32_t magic;
+	uint32_t futex;
+};
+
+/* How pmc_read() gets the value of a PMC. */
+enum wire_how {
+	WIRE_HOW_ASK = 0,	/* only the daemon knows */
+	WIRE_HOW_VALUE = 1,	/* `base` is the count: not running */
+	WIRE_HOW_COUNTS = 2,	/* base + sum over CPUs of counts.count[pos], exact while no CPU has
+				 * bit `pos` of counts.open set; if one has, ask the daemon */
+	WIRE_HOW_RUSAGE = 3,	/* base + scaled(raw + the caller's own usage figure `quantity`) */
+	WIRE_HOW_EVENTS = 4,	/* base + sum over the START reply's descriptors */
+	WIRE_HOW_TSC = 5,	/* the time stamp counter itself */
+};
+
+/* Per-process figures that the kernel keeps anyway; indexes the daemon's and the client's tables. */
+enum wire_quantity {
+	WIRE_Q_CPU_NS = 0,	/* CPU time, ns */
+	WIRE_Q_MINFLT = 1,
+	WIRE_Q_MAJFLT = 2,
+	WIRE_Q_FLT = 3,		/* MINFLT + MAJFLT */
+	WIRE_Q_NVCSW = 4,
+	WIRE_Q_NIVCSW = 5,
+	WIRE_Q_CSW = 6,		/* NVCSW + NIVCSW */
+	WIRE_Q_MIGRATIONS = 7,
+	WIRE_Q_COUNT
+};
+
+#define WIRE_PAGE_PMCS 63u	/* PMCs of one owner that the page serves */
+
+struct wire_page_pmc {
+	uint32_t seq;		/* odd while the daemon writes the fields below */
+	uint32_t how;		/* enum wire_how */
+	uint32_t pmcid;
+	uint32_t generation;	/* changes when earlier descriptors are void */
+	uint64_t base;		/* events */
+	uint64_t raw;		/* RUSAGE: added to the figure before scaling; wraps */
+	uint32_t quantity;	/* enum wire_quantity */
+	uint32_t rate;		/* RUSAGE of CPU_NS: ticks a second (figure * rate / 10^9); 0: as is */
+	uint64_t reserved[3];
+};
+struct wire_page {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t npmc;		/* WIRE_PAGE_PMCS */
+	uint32_t reserved[13];
+	struct wire_page_pmc pmc[WIRE_PAGE_PMCS];
+};
+
+/* One element per CPU, written by the kernel side at every slice's end. */
+struct wire_counts {
+	uint64_t open;		/* bit pos: a slice of that PMC is open on this CPU */
+	uint64_t count[WIRE_PAGE_PMCS];
+};
+
+_Static_assert(sizeof(struct wire_hdr) == 24, "wire");
+_Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
+_Static_assert(sizeof(struct wire_cpuinfo) == 80 + 8 * 56, "wire");
+_Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
+_Static_assert(sizeof(struct wire_allocate_req) == 120, "wire");
+_Static_assert(sizeof(struct wire_page_pmc) == 64, "wire");
+_Static_assert(sizeof(struct wire_page) == 64 * 64, "wire");
+_Static_assert(sizeof(struct wire_counts) == 512, "wire");
+
+#endif
