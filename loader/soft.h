@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Class SOFT: the events, their codes, and where each scope's count comes from. */
+#ifndef PMCBPF_SOFT_H
+#define PMCBPF_SOFT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SOFT_ROWS	16u
+#define SOFT_CODE_FIRST 0x20000u
+
+/* Where a count comes from. */
+enum soft_source {
+	SOFT_TASK,	/* figures the kernel keeps per task: nothing runs at a switch */
+	SOFT_PERF,	/* a software perf event per CPU */
+	SOFT_HOOK,	/* a per-CPU counter that a BPF program on a tracepoint bumps */
+};
+
+struct soft_event {
+	const char *name;	/* CLOCK.HARD */
+	uint32_t code;		/* SOFT_CODE_FIRST + index, the same on every kernel */
+	uint32_t rate;		/* ticks a second of a clock; 0: the figure itself */
+	enum soft_source process, system;
+	uint32_t quantity;	/* SOFT_TASK: enum wire_quantity */
+	uint32_t perf_config;	/* SOFT_PERF: PERF_COUNT_SW_… */
+	uint32_t hook;		/* SOFT_HOOK: enum abi_hook */
+};
+
+extern const struct soft_event soft_events[];
+extern const unsigned int soft_nevents;
+
+/* NULL if there is no such event. */
+const struct soft_event *soft_by_code(uint32_t code);
+
+#endif
