@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pmc(3): performance counters for programs.  The functions are FreeBSD's; pmc_errstr() is ours.
+ *
+ * Unless said otherwise a function returns 0, or -1 with errno set, and pmc_errstr() then tells the
+ * reason in one line.  Every function may be called from any thread.  PMCs belong to the process:
+ * they are gone after exit and exec, and a forked child does not own its parent's.  Every function
+ * that asks the daemon fails with ENXIO before pmc_init() and with ENOSYS once the daemon is gone.
+ */
+#ifndef PMCBPF_PMC_H
+#define PMCBPF_PMC_H
+
+#include <sys/pmc.h>
+
+struct pmc_cpuinfo {
+	enum pmc_cputype pm_cputype;
+	uint32_t pm_ncpu;		/* highest possible CPU number + 1 */
+	uint32_t pm_npmc;		/* rows of a CPU, all classes together */
+	uint32_t pm_nclass;
+	struct pmc_classinfo pm_classes[PMC_CLASS_MAX];
+};
+
+struct pmc_pmcinfo {
+	int32_t pm_cpu;
+#if defined(__cplusplus) || !defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L
+	__extension__ struct pmc_info pm_pmcs[];	/* pmc_npmc() elements */
+#else
+	struct pmc_info pm_pmcs[];			/* pmc_npmc() elements */
+#endif
+};
+
+struct pmc_driverstats {
+	unsigned int pm_intr_ignored;		/* interrupts that no PMC caused */
+	unsigned int pm_intr_processed;
+	unsigned int pm_intr_bufferfull;	/* samples lost because a ring was full */
+	unsigned int pm_syscalls;		/* requests */
+	unsigned int pm_syscall_errors;
+	unsigned int pm_buffer_requests;	/* log buffers asked for */
+	unsigned int pm_buffer_requests_failed;
+	unsigned int pm_log_sweeps;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Connects to pmcbpfd, or starts a private one when none runs and the caller is root.  Repeatable.
+ * ENOENT no daemon, EPROGMISMATCH other version, ENXIO unknown CPU type: pmc(3).
+ */
+int pmc_init(void);
+
+/*
+ * Allocates a PMC for the event of `spec` (pmc(3), EVENT SPECIFIERS) and stores its handle; `cpu` is
+ * PMC_CPU_ANY for process scope.  `count` is the first period of sampling modes; 0 and -1: none.
+ * EINVAL ENXIO EPERM EOPNOTSUPP ENOMEM: pmc_allocate(3).  *pmcid is untouched on failure.
+ *
+ * Old sources pass five arguments, new ones six: in C a macro takes both.  PMC_NO_ARITY_MACRO keeps
+ * it away; PMC_API=7 or 10 declares the five-argument function only, 12 and later the other.
+ */
+#ifdef __cplusplus
+int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *pmcid,
+		 uint64_t count = 0);
+#elif defined(PMC_API) && PMC_API < 12
+int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
+		 pmc_id_t *pmcid) __asm__("pmc_allocate5");
+#else
+int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *pmcid,
+		 uint64_t count);
+#if !defined(PMC_API) && !defined(PMC_NO_ARITY_MACRO)
+#define PMC__PICK(a1, a2, a3, a4, a5, a6, function, ...) function
+#define pmc_allocate(...) \
+	PMC__PICK(__VA_ARGS__, (pmc_allocate), pmc_allocate5, 0)(__VA_ARGS__)
+#endif
+#endif
+int pmc_allocate5(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *pmcid);
+
+/* Stops, detaches and frees. ESRCH caller owns no PMC, EINVAL not this one: pmc_allocate(3). */
+int pmc_release(pmc_id_t pmcid);
+
+/*
+ * Adds or removes a target of a process-scope PMC; pid 0 is the caller.  EBUSY EEXIST EINVAL EPERM
+ * ESRCH: pmc_attach(3).
+ */
+int pmc_attach(pmc_id_t pmcid, pid_t pid);
+int pmc_detach(pmc_id_t pmcid, pid_t pid);
+
+/*
+ * Counting begins, and ends, before the call returns; START of a never attached process-scope PMC
+ * attaches the caller.  EDOOFUS needs a log, ENXIO CPU offline, ESRCH targets gone: pmc_start(3).
+ */
+int pmc_start(pmc_id_t pmcid);
+int pmc_stop(pmc_id_t pmcid);
+
+/*
+ * The count in events, exact at the time of the call, in any state.  pmc_write, pmc_rw and pmc_set
+ * want a PMC that does not run (EBUSY).  pmc_set: period of sampling PMCs, else the count: pmc_read(3).
+ */
+int pmc_read(pmc_id_t pmcid, pmc_value_t *value);
+int pmc_write(pmc_id_t pmcid, pmc_value_t value);
+int pmc_rw(pmc_id_t pmcid, pmc_value_t newvalue, pmc_value_t *oldvalue);
+int pmc_set(pmc_id_t pmcid, pmc_value_t value);
+
+/* Administration: a row (0 … pmc_npmc()-1) of one CPU. EPERM EINVAL ENXIO EBUSY: pmc_disable(3). */
+int pmc_enable(int cpu, int row);
+int pmc_disable(int cpu, int row);
+
+/* Bits of enum pmc_caps, and the bits of a counter, of a handle. EINVAL: pmc_capabilities(3). */
+int pmc_capabilities(pmc_id_t pmcid, uint32_t *caps);
+int pmc_width(pmc_id_t pmcid, uint32_t *width);
+
+/* CPUs (highest number + 1) and rows; -1 with ENXIO before pmc_init(): pmc_capabilities(3). */
+int pmc_ncpu(void);
+int pmc_npmc(int cpu);
+
+/* *info is the library's and never changes. ENXIO before pmc_init(): pmc_capabilities(3). */
+int pmc_cpuinfo(const struct pmc_cpuinfo **info);
+
+/* *info is for free(3). EINVAL no such CPU, ENXIO offline, ENOMEM: pmc_capabilities(3). */
+int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info);
+
+/* Counters of the daemon since its start: pmc_get_driver_stats(3). */
+int pmc_get_driver_stats(struct pmc_driverstats *stats);
+
+/* *names is for free(3), its strings are the library's. EINVAL, ENOMEM: pmc_event_names_of_class(3). */
+int pmc_event_names_of_class(enum pmc_class class_, const char ***names, int *nevents);
+
+/* Static text, or NULL with EINVAL; a capability is one bit: pmc_name_of_capability(3). */
+const char *pmc_name_of_capability(enum pmc_caps cap);
+const char *pmc_name_of_class(enum pmc_class class_);
+const char *pmc_name_of_cputype(enum pmc_cputype cputype);
+const char *pmc_name_of_disposition(enum pmc_disp disp);
+const char *pmc_name_of_event(enum pmc_event event);
+const char *pmc_name_of_mode(enum pmc_mode mode);
+const char *pmc_name_of_state(enum pmc_state state);
+
+/*
+ * The events of the hardware PMUs that have names: 1 if there are any; lists and descriptions on
+ * stdout, `substr` matched without case, NULL all; a suggested period, 65536 for unknown events.
+ */
+int pmc_pmu_enabled(void);
+void pmc_pmu_print_counters(const char *substr);
+void pmc_pmu_print_counter_desc(const char *substr);
+void pmc_pmu_print_counter_desc_long(const char *substr);
+void pmc_pmu_print_counter_full(const char *substr);
+uint64_t pmc_pmu_sample_rate_get(const char *event);
+
+/* --- additions of this library ------------------------------------------------------------- */
+
+/*
+ * One line, without a newline, why this thread's last failing call failed: the daemon's words, the
+ * library's, or strerror(errno).  Valid until the thread's next call.  pmc(3)
+ */
+const char *pmc_errstr(void);
+
+#ifdef __cplusplus
+}
+
+/* Sources before 2012 pass a uint32_t. */
+inline const char *pmc_name_of_capability(uint32_t cap)
+{
+	return pmc_name_of_capability(static_cast<enum pmc_caps>(cap < PMC_CAP_LAST * 2u ? cap : 0));
+}
+#endif
+
+#endif
