@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# Guests for bats files. One boot serves a file:
+#
+#	setup_file()    { load helpers; vm_start; }
+#	setup()         { load helpers; }
+#	teardown_file() { load helpers; vm_stop; }
+#
+#	@test "..."     { run vm pmccontrol -L; [ "$status" -eq 0 ]; }
+#
+# The kernel is $PMCBPF_VM_KERNEL, which tests/vm/matrix sets to each one in turn. The guest ends with the bats file
+# even if that is killed. Set for the tests: VM_ID, VM_KERNEL, VM_ARCH (amd64, arm64), VM_RELEASE, VM_ROLE.
+
+VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+VM_OUT=${O:-$VM_DIR/../../build}
+
+# vm_kernel_field COLUMN - of the line of $VM_KERNEL in kernels.tsv
+vm_kernel_field() {
+	awk -F'\t' -v n="$VM_KERNEL" -v c="$1" '$1 == n { print $c }' "$VM_DIR/kernels.tsv"
+}
+
+# vm_start [KERNEL] [OPTION of guest start...] - boots it with the overlays of the build, if there are any:
+# $PMCBPF_VM_OVERLAY (default build/vm/overlay), of which the subdirectory named like the architecture is taken.
+vm_start() {
+	local overlay kernel=${PMCBPF_VM_KERNEL:-6.1-x86}
+
+	if [ $# -gt 0 ] && [[ $1 != -* ]]; then
+		kernel=$1
+		shift
+	fi
+	VM_KERNEL=$kernel
+	VM_ARCH=$(vm_kernel_field 2)
+	VM_ROLE=$(vm_kernel_field 9)
+	overlay=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH
+	[ ! -d "$overlay" ] || set -- --overlay "$overlay" "$@"
+	VM_ID=$("$VM_DIR/guest" start "$kernel" --owner $$ "$@") || return
+	VM_RELEASE=$(cat "$("$VM_DIR/fetch" kernel "$kernel")/release")
+	export VM_ID VM_KERNEL VM_ARCH VM_ROLE VM_RELEASE
+}
+
+# vm COMMAND [ARG...] - runs it in the guest; VM_TIMEOUT (60) seconds at most
+vm() {
+	"$VM_DIR/guest" run "$VM_ID" --timeout "${VM_TIMEOUT:-60}" -- "$@"
+}
+
+# vm_sh SCRIPT [ARG...] - a shell script in the guest, $1... being the arguments
+vm_sh() {
+	local script=$1
+
+	shift
+	vm sh -c "$script" sh "$@"
+}
+
+# vm_spawn LOG COMMAND [ARG...] - starts a server in the guest, its output in LOG there; prints its process id
+vm_spawn() {
+	local log=$1
+
+	shift
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'log=$1; shift; setsid "$@" </dev/null >"$log" 2>&1 & echo $!' "$log" "$@"
+}
+
+# vm_until SECONDS SCRIPT [ARG...] - waits until the script succeeds in the guest
+vm_until() {
+	local limit=$1 script=$2
+
+	shift 2
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	VM_TIMEOUT=$limit vm_sh 'script=$1; shift; until sh -c "$script" sh "$@" >/dev/null 2>&1; do usleep 20000; done' \
+		"$script" "$@"
+}
+
+vm_put() {
+	"$VM_DIR/guest" put "$VM_ID" "$@"
+}
+
+vm_get() {
+	"$VM_DIR/guest" get "$VM_ID" "$@"
+}
+
+# vm_clean_log - fails, showing them, if the guest's kernel has complained
+vm_clean_log() {
+	! vm dmesg | grep -E 'WARNING|BUG:|Oops|Call trace:|Call Trace:|rcu: INFO|hung_task|lockup'
+}
+
+# vm_require_arch ARCH - skips the test on guests of another architecture
+vm_require_arch() {
+	[ "$VM_ARCH" = "$1" ] || skip "needs an $1 guest: $VM_KERNEL is $VM_ARCH"
+}
+
+# vm_stop - ends the guest; its console goes to $PMCBPF_VM_LOGS (a directory) if that is set
+vm_stop() {
+	[ -n "${VM_ID:-}" ] || return 0
+	if [ -n "${PMCBPF_VM_LOGS:-}" ]; then
+		mkdir -p "$PMCBPF_VM_LOGS"
+		"$VM_DIR/guest" console "$VM_ID" >"$PMCBPF_VM_LOGS/$VM_ID.console"
+	fi
+	"$VM_DIR/guest" stop "$VM_ID"
+	unset VM_ID
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The guests are what the other tests take them for.
+
+setup_file() {
+	load helpers
+	vm_start
+}
+
+setup() {
+	load helpers
+	bats_require_minimum_version 1.5.0
+}
+
+teardown_file() {
+	load helpers
+	vm_stop
+}
+
+@test "the kernel is the one named in the matrix" {
+	run vm uname -r
+	[ "$status" -eq 0 ]
+	[ "$output" = "$VM_RELEASE" ]
+}
+
+@test "the kernel describes its types" {
+	vm test -s /sys/kernel/btf/vmlinux
+}
+
+@test "tracefs, bpffs and cgroup2 are mounted" {
+	vm test -e /sys/kernel/tracing/events/sched/sched_switch/id
+	run vm_sh 'mount -t bpf; mount -t cgroup2'
+	[[ $output == *"on /sys/fs/bpf type bpf"* ]]
+	[[ $output == *"on /sys/fs/cgroup type cgroup2"* ]]
+}
+
+@test "both CPUs are up" {
+	run vm nproc
+	[ "$output" = 2 ]
+}
+
+@test "arguments, output, errors and status pass unchanged" {
+	run --separate-stderr vm_sh 'printf "%s|" "$@"; echo oops >&2; exit 42' 'a  b' '$HOME"' $'new\nline' $'\e[n' ''
+	[ "$status" -eq 42 ]
+	[ "$output" = $'a  b|$HOME"|new\nline|\e[n||' ]
+	[ "$stderr" = oops ]
+}
+
+@test "a signal and a missing command have the shell's statuses" {
+	run vm_sh 'kill -SEGV $$'
+	[ "$status" -eq 139 ]
+	run -127 vm /no/such/command
+	[[ $output == *"/no/such/command: No such file"* ]]
+}
+
+@test "a command over its time is killed, a server in the background is not" {
+	pid=$(vm_spawn /tmp/server.log sleep 1000)
+	VM_TIMEOUT=1 run vm sleep 1001
+	[ "$status" -eq 124 ]
+	run vm pidof sleep
+	[ "$output" = "$pid" ]
+	vm kill "$pid"
+	vm_until 10 '! kill -0 $1' "$pid"
+}
+
+@test "files keep their bytes and permissions both ways" {
+	head -c 20000 /dev/urandom >"$BATS_TEST_TMPDIR/there"
+	chmod 751 "$BATS_TEST_TMPDIR/there"
+	vm_put "$BATS_TEST_TMPDIR/there" /tmp/file
+	run vm stat -c %a /tmp/file
+	[ "$output" = 751 ]
+	vm_get /tmp/file "$BATS_TEST_TMPDIR/back"
+	cmp "$BATS_TEST_TMPDIR/there" "$BATS_TEST_TMPDIR/back"
+}
+
+@test "dynamically linked programs find their libraries" {
+	run vm pmcbpf-libs
+	[ "$status" -eq 0 ]
+	[[ $output == "libbpf "*" libelf "*" zlib "*" libpfm "*" libinih "* ]]
+}
+
+@test "commands can run as an unprivileged user" {
+	run vm su alice -c 'id -un; id -u'
+	[ "$output" = $'alice\n1000' ]
+}
+
+@test "arm64: instructions are counted exactly" {
+	vm_require_arch arm64
+	vm_sh 'ls -d /sys/bus/event_source/devices/armv8*'
+	read -r first second twice < <(vm pmu_probe loop 1000000)
+	echo "first $first, second $second, twice $twice"
+	[ "$first" -gt 2000000 ]
+	[ "$first" -eq "$second" ]
+	[ $((twice - first)) -eq 2000000 ]
+}
+
+@test "arm64: the PMU has seven counters" {
+	vm_require_arch arm64
+	run vm pmu_probe rows
+	[ "$output" = 7 ]
+}
+
+@test "the kernel has not complained" {
+	vm_clean_log
+}
