@@ -2,8 +2,9 @@
 /*
  * Process 1 of a test guest: runs commands for tests/vm/guest over a serial port.
  *
- * A frame is one line: a type byte, then the payload. Newline and escape are sent as ESC 'n' and ESC 'e', so a newline
- * always ends a frame and a host that was killed in the middle of one costs the next host a single "\n".
+ * A frame is one line: a type byte, then the payload. Newline and escape are sent as ESC 'n' and
+ * ESC 'e', so a newline always ends a frame and a host that was killed in the middle of one costs
+ * the next host a single "\n".
  *
  *	host to guest				guest to host
  *	S nonce  stop what runs, answer S	S nonce
@@ -100,8 +101,8 @@ static bool forward(struct agent *a, int fd, char type)
 }
 
 /*
- * The command is over when its process is, even if something it left in the background still holds the pipes: take
- * what is in them (at most what a pipe can hold) and answer.
+ * The command is over when its process is, even if something it left in the background still holds
+ * the pipes: take what is in them (at most what a pipe can hold) and answer.
  */
 static void finish(struct agent *a)
 {
@@ -333,8 +334,8 @@ static void serve(struct agent *a)
 }
 
 /*
- * Stay where the port's interrupts arrive: waking another CPU for every few bytes is what makes a transfer slow, and
- * the other CPUs are undisturbed.
+ * Stay where the port's interrupts arrive: waking another CPU for every few bytes is what makes a
+ * transfer slow, and the other CPUs are undisturbed.
  */
 static void stay_on_first_cpu(struct agent *a)
 {

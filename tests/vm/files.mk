@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tests/vm/: guests for the tests.  VM_KERNELS="6.1-x86 new-arm64" chooses among kernels.tsv, VM_JOBS boots several
-# at a time.  $(VM_OVERLAY)/{amd64,arm64} is copied into the guests of that architecture.
+# tests/vm/: guests for the tests.  VM_KERNELS="6.1-x86 new-arm64" chooses among kernels.tsv,
+# VM_JOBS boots several at a time, $(VM_OVERLAY)/{amd64,arm64} goes into that architecture's guests.
 
 VM_KERNELS ?=
 VM_JOBS    ?= 2
 VM_OVERLAY ?= build/vm/overlay
-VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(VM_OVERLAY))" tests/vm/matrix -j $(VM_JOBS)
+VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(VM_OVERLAY))" \
+	tests/vm/matrix -j $(VM_JOBS)
 VM_CFLAGS  := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
-VM_PROGS   := $(foreach a,amd64 arm64,$(VM_OVERLAY)/$(a)/usr/bin/pmu_probe $(VM_OVERLAY)/$(a)/usr/bin/pmcbpf-libs)
+VM_PROGS   := $(foreach a,amd64 arm64,\
+	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs))
 
 LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c
-LINT_SH += tests/vm/fetch tests/vm/sysroot tests/vm/mkrootfs tests/vm/matrix tests/vm/init tests/vm/helpers.bash
+LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs matrix init helpers.bash)
 
 # vm_cc ARCH - compiler and flags for programs of that guest architecture
 vm_native  := $(shell dpkg --print-architecture)
@@ -18,7 +20,8 @@ vm_triplet_amd64 := x86_64-linux-gnu
 vm_triplet_arm64 := aarch64-linux-gnu
 vm_sysroot = $(shell tests/vm/sysroot $(1))
 vm_cc = $(if $(filter $(1),$(vm_native)),gcc $(VM_CFLAGS),$(vm_triplet_$(1))-gcc $(VM_CFLAGS))
-vm_dev = $(if $(filter $(1),$(vm_native)),,$(call vm_dev_flags,$(call vm_sysroot,$(1)),$(vm_triplet_$(1))))
+vm_dev = $(if $(filter $(1),$(vm_native)),,\
+	$(call vm_dev_flags,$(call vm_sysroot,$(1)),$(vm_triplet_$(1))))
 vm_dev_flags = -isystem $(1)/usr/include -isystem $(1)/usr/include/$(2) -L$(1)/usr/lib/$(2) \
 	-Wl,-rpath-link,$(1)/usr/lib/$(2)
 

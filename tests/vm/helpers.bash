@@ -9,8 +9,9 @@
 #
 #	@test "..."     { run vm pmccontrol -L; [ "$status" -eq 0 ]; }
 #
-# The kernel is $PMCBPF_VM_KERNEL, which tests/vm/matrix sets to each one in turn. The guest ends with the bats file
-# even if that is killed. Set for the tests: VM_ID, VM_KERNEL, VM_ARCH (amd64, arm64), VM_RELEASE, VM_ROLE.
+# The kernel is $PMCBPF_VM_KERNEL, which tests/vm/matrix sets to each one in turn. The guest ends
+# with the bats file even if that is killed. Set for the tests: VM_ID, VM_KERNEL, VM_ARCH (amd64 or
+# arm64), VM_RELEASE (uname -r), VM_ROLE (supported or refused).
 
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VM_OUT=${O:-$VM_DIR/../../build}
@@ -20,8 +21,8 @@ vm_kernel_field() {
 	awk -F'\t' -v n="$VM_KERNEL" -v c="$1" '$1 == n { print $c }' "$VM_DIR/kernels.tsv"
 }
 
-# vm_start [KERNEL] [OPTION of guest start...] - boots it with the overlays of the build, if there are any:
-# $PMCBPF_VM_OVERLAY (default build/vm/overlay), of which the subdirectory named like the architecture is taken.
+# vm_start [KERNEL] [OPTION of guest start...] - boots it with the overlay of the build, if there is
+# one: the subdirectory amd64 or arm64 of $PMCBPF_VM_OVERLAY (default build/vm/overlay).
 vm_start() {
 	local overlay kernel=${PMCBPF_VM_KERNEL:-6.1-x86}
 
@@ -52,7 +53,7 @@ vm_sh() {
 	vm sh -c "$script" sh "$@"
 }
 
-# vm_spawn LOG COMMAND [ARG...] - starts a server in the guest, its output in LOG there; prints its process id
+# vm_spawn LOG COMMAND [ARG...] - starts a server in the guest, output to LOG there; prints its pid
 vm_spawn() {
 	local log=$1
 
@@ -67,8 +68,8 @@ vm_until() {
 
 	shift 2
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	VM_TIMEOUT=$limit vm_sh 'script=$1; shift; until sh -c "$script" sh "$@" >/dev/null 2>&1; do usleep 20000; done' \
-		"$script" "$@"
+	VM_TIMEOUT=$limit vm_sh 'script=$1; shift
+		until sh -c "$script" sh "$@" >/dev/null 2>&1; do usleep 20000; done' "$script" "$@"
 }
 
 vm_put() {

@@ -2,7 +2,7 @@
 /*
  * What a test guest's PMU does, asked of the kernel directly:
  *
- *	pmu_probe loop N	user-mode instructions of a loop of N rounds (twice) and of 2N rounds
+ *	pmu_probe loop N	user-mode instructions of N rounds of a loop, twice, and of 2N
  *	pmu_probe rows		how many pinned events the PMU holds at once
  */
 #define _GNU_SOURCE

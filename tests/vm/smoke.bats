@@ -41,7 +41,8 @@ teardown_file() {
 }
 
 @test "arguments, output, errors and status pass unchanged" {
-	run --separate-stderr vm_sh 'printf "%s|" "$@"; echo oops >&2; exit 42' 'a  b' '$HOME"' $'new\nline' $'\e[n' ''
+	run --separate-stderr vm_sh 'printf "%s|" "$@"; echo oops >&2; exit 42' \
+		'a  b' '$HOME"' $'new\nline' $'\e[n' ''
 	[ "$status" -eq 42 ]
 	[ "$output" = $'a  b|$HOME"|new\nline|\e[n||' ]
 	[ "$stderr" = oops ]
