@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the kernel itself has counted for a process: read, never hooked. */
+#ifndef PMCBPF_FIGURES_BPF_H
+#define PMCBPF_FIGURES_BPF_H
+
+#include "maps.bpf.h"
+
+#define PF_EXITING	 0x4
+#define MAX_THREADS	 65536
+#define FIGURE_TRIES	 4
+
+struct figures {
+	u64 value[ABI_QUANTITIES];
+};
+
+struct thread_walk {
+	u64 node, head;
+	struct figures *f;
+};
+
+/* One live thread.  An exited one is in the target's dead_ns from its exit hook on: not twice. */
+static long walk_thread(u32 i, struct thread_walk *w)
+{
+	struct task_struct *t;
+	struct list_head *node = (void *)w->node;
+	u32 tid;
+
+	if (w->node == w->head || !w->node)
+		return 1;
+	t = (void *)node - bpf_core_field_offset(struct task_struct, thread_node);
+	w->f->value[ABI_Q_MINFLT] += BPF_CORE_READ(t, min_flt);
+	w->f->value[ABI_Q_MAJFLT] += BPF_CORE_READ(t, maj_flt);
+	w->f->value[ABI_Q_NVCSW] += BPF_CORE_READ(t, nvcsw);
+	w->f->value[ABI_Q_NIVCSW] += BPF_CORE_READ(t, nivcsw);
+	w->node = (u64)BPF_CORE_READ(t, thread_node.next);
+	if (BPF_CORE_READ(t, exit_state))
+		return 0;
+	tid = BPF_CORE_READ(t, pid);
+	if (BPF_CORE_READ(t, flags) & PF_EXITING && bpf_map_lookup_elem(&dying, &tid))
+		return 0;
+	w->f->value[ABI_Q_CPU_NS] += BPF_CORE_READ(t, se.sum_exec_runtime);
+	w->f->value[ABI_Q_MIGRATIONS] += BPF_CORE_READ(t, se.nr_migrations);
+	return 0;
+}
+
+/* Sums the live threads and what signal_struct keeps of dead ones; the kernel's seqcount guards both. */
+static __always_inline void figures_read(struct task_struct *leader, struct abi_target *t,
+					 struct figures *f)
+{
+	struct signal_struct *sig = leader->signal;
+	struct thread_walk w = { .f = f };
+	u32 seq;
+
+	if (!sig)
+		return;
+	for (int try = 0; try < FIGURE_TRIES; try++) {
+		seq = BPF_CORE_READ(sig, stats_lock.seqcount.seqcount.sequence);
+		__builtin_memset(f, 0, sizeof(*f));
+		f->value[ABI_Q_CPU_NS] = t->dead_ns;
+		f->value[ABI_Q_MIGRATIONS] = t->dead_migrations;
+		f->value[ABI_Q_MINFLT] = BPF_CORE_READ(sig, min_flt);
+		f->value[ABI_Q_MAJFLT] = BPF_CORE_READ(sig, maj_flt);
+		f->value[ABI_Q_NVCSW] = BPF_CORE_READ(sig, nvcsw);
+		f->value[ABI_Q_NIVCSW] = BPF_CORE_READ(sig, nivcsw);
+		w.head = (u64)sig + bpf_core_field_offset(struct signal_struct, thread_head);
+		w.node = (u64)BPF_CORE_READ(sig, thread_head.next);
+		bpf_loop(MAX_THREADS, walk_thread, &w, 0);
+		if (!(seq & 1) && seq == BPF_CORE_READ(sig, stats_lock.seqcount.seqcount.sequence))
+			break;
+	}
+	f->value[ABI_Q_FLT] = f->value[ABI_Q_MINFLT] + f->value[ABI_Q_MAJFLT];
+	f->value[ABI_Q_CSW] = f->value[ABI_Q_NVCSW] + f->value[ABI_Q_NIVCSW];
+}
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Per-CPU counters for what neither perf nor the task structure counts; free-running while attached. */
+#include "maps.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define PF_WRITE_ACCESS	  0x2	/* x86 page fault error code */
+#define FAULT_FLAG_WRITE  0x1
+#define FAULT_FLAG_TRIED  0x20	/* the same fault again, after a retry */
+
+static __always_inline int hook_bump(u32 hook)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+
+	if (c)
+		__sync_fetch_and_add(&c->hook[hook], 1);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	return hook_bump(code & PF_WRITE_ACCESS ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ);
+}
+
+/* Where the architecture has no fault tracepoint: handle_mm_fault(vma, address, flags, regs). */
+SEC("kprobe/handle_mm_fault")
+int BPF_KPROBE(on_fault_probe, void *vma, unsigned long address, unsigned int flags)
+{
+	if (flags & FAULT_FLAG_TRIED)
+		return 0;
+	return hook_bump(flags & FAULT_FLAG_WRITE ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ);
+}
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(on_contention)
+{
+	return hook_bump(ABI_HOOK_LOCK);
+}
+
+/* The scheduler's own rule: it was voluntary if the task was not runnable any more. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch_kind, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	return hook_bump(!preempt && prev_state ? ABI_HOOK_VOLUNTARY : ABI_HOOK_INVOLUNTARY);
+}

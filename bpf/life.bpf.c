@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who is a target: children of targets from before their first instruction, until the last thread's
+ * last switch.  The daemon adds and removes targets through target_ctl, never behind the programs' back.
+ */
+#include "figures.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define EEXIST 17
+#define ESRCH  3
+#define ENOSPC 28
+#define EINVAL 22
+
+static __always_inline void index_add(u32 tgid, u32 set)
+{
+	u32 *word = &target_index[tgid & (ABI_INDEX_SIZE - 1)];
+
+	if (__sync_val_compare_and_swap(word, 0, ABI_INDEX(tgid, set)))
+		__sync_lock_test_and_set(word, ABI_INDEX_SHARED);
+}
+
+static __always_inline void ntargets_add(u32 set, s32 n)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	if (s)
+		__sync_fetch_and_add(&s->ntargets, n);
+}
+
+static __always_inline int target_add(u32 tgid, u32 set, u32 soft)
+{
+	struct abi_target t = { .state = (u64)set << 32 | soft };
+	int err = bpf_map_update_elem(&targets, &tgid, &t, BPF_NOEXIST);
+
+	if (err)
+		return err;
+	index_add(tgid, set);
+	ntargets_add(set, 1);
+	return 0;
+}
+
+/* Closes the book on a target; true for the one caller that did. */
+static __always_inline bool target_exit(struct abi_target *t, u32 last)
+{
+	u64 old = __sync_fetch_and_or(&t->state, ABI_STATE_EXIT);
+
+	if (old & ABI_STATE_EXIT)
+		return false;
+	t->last = last;
+	ntargets_add(ABI_STATE_SET(old), -1);
+	return true;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 tgid = child->tgid, set;
+	struct abi_target *t;
+	struct abi_set *s;
+
+	if (child->pid != child->tgid)
+		return 0;
+	/* The number of an exited target that was not swept yet: the new process is nobody's target. */
+	if (target_index[tgid & (ABI_INDEX_SIZE - 1)]) {
+		t = bpf_map_lookup_elem(&targets, &tgid);
+		if (t) {
+			target_exit(t, 0);
+			target_remove(tgid, ABI_STATE_SET(t->state));
+		}
+	}
+	set = index_lookup(parent->tgid);
+	if (!set)
+		return 0;
+	s = bpf_map_lookup_elem(&sets, &set);
+	if (!s)
+		return 0;
+	set = s->child;
+	if (!set)
+		return 0;
+	s = bpf_map_lookup_elem(&sets, &set);
+	if (s && target_add(tgid, set, s->soft_active))
+		__sync_fetch_and_add(&lost_targets, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	u32 tid = task->pid, tgid = task->tgid, set, row;
+	struct dying d = { .ns = task->se.sum_exec_runtime };
+	struct figures f = {};
+	struct abi_target *t;
+	struct abi_set *s;
+
+	if (!index_lookup(tgid))
+		return 0;
+	t = bpf_map_lookup_elem(&targets, &tgid);
+	if (!t)
+		return 0;
+	__sync_fetch_and_add(&exits_begun, 1);
+	bpf_map_update_elem(&dying, &tid, &d, BPF_ANY);
+	__sync_fetch_and_add(&t->dead_ns, d.ns);
+	__sync_fetch_and_add(&t->dead_migrations, task->se.nr_migrations);
+	if (task->signal->live.counter)
+		goto out;
+
+	set = ABI_STATE_SET(t->state);
+	s = bpf_map_lookup_elem(&sets, &set);
+	if (t->state & ABI_STATE_SOFT)
+		figures_read(task->group_leader, t, &f);
+	if (!target_exit(t, tid))
+		goto out;
+	for (row = 0; s && row < ABI_SOFT_ROWS; row++)
+		if (t->state >> row & 1)
+			counts_add(s->soft[row].owner, s->soft[row].pos,
+				   f.value[s->soft[row].quantity & 7]);
+	if (!finals) {
+		bpf_map_delete_elem(&dying, &tid);
+		target_remove(tgid, set);
+	}
+out:
+	__sync_fetch_and_add(&exits_done, 1);
+	return 0;
+}
+
+static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
+{
+	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
+	u64 old;
+
+	if (!t)
+		return -ESRCH;
+	for (int i = 0; i < 8; i++) {
+		old = t->state;
+		if (old & ABI_STATE_EXIT)
+			return -ESRCH;
+		if (__sync_val_compare_and_swap(&t->state, old,
+						(u64)set << 32 | (old & keep & ABI_STATE_SOFT)) != old)
+			continue;
+		__sync_val_compare_and_swap(&target_index[tgid & (ABI_INDEX_SIZE - 1)],
+					    ABI_INDEX(tgid, ABI_STATE_SET(old)), ABI_INDEX(tgid, set));
+		ntargets_add(set, 1);
+		ntargets_add(ABI_STATE_SET(old), -1);
+		return 0;
+	}
+	return -ESRCH;
+}
+
+/* Run by the daemon: (enum abi_ctl, tgid, set, SOFT rows to keep). */
+SEC("raw_tp")
+int target_ctl(unsigned long long *ctx)
+{
+	u32 op = ctx[0], tgid = ctx[1], set = ctx[2];
+	u64 keep = ctx[3];
+	struct abi_target *t;
+
+	switch (op) {
+	case ABI_CTL_ADD:
+		return target_add(tgid, set, 0);
+	case ABI_CTL_MOVE:
+		return target_move(tgid, set, keep);
+	case ABI_CTL_DELETE:
+		t = bpf_map_lookup_elem(&targets, &tgid);
+		if (!t)
+			return -ESRCH;
+		target_exit(t, 0);
+		target_remove(tgid, ABI_STATE_SET(t->state));
+		return 0;
+	}
+	return -EINVAL;
+}

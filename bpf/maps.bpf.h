@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The maps and globals that the programs share; defined in switch.bpf.c, extern elsewhere. */
+#ifndef PMCBPF_MAPS_BPF_H
+#define PMCBPF_MAPS_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "pmc_abi.h"
+
+
+/* max_entries of per-CPU arrays are set to the machine's CPUs before load. */
+struct cpus_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct abi_cpu);
+};
+struct sets_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ABI_MAX_SETS);
+	__type(key, u32);
+	__type(value, struct abi_set);
+};
+struct targets_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_MAX_TARGETS);
+	__type(key, u32);
+	__type(value, struct abi_target);
+};
+/* Sizes, not types: clang drops types that only an extern map's inner map names. */
+struct counts_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct abi_counts));
+};
+struct owners_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, ABI_MAX_OWNERS);
+	__type(key, u32);
+	__array(values, struct counts_map);
+};
+
+/* What a thread had used when it began to exit; the rest is known at its last switch. */
+struct dying {
+	u64 ns;
+};
+struct dying_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u32);
+	__type(value, struct dying);
+};
+
+extern struct cpus_map cpus SEC(".maps");
+extern struct sets_map sets SEC(".maps");
+extern struct targets_map targets SEC(".maps");
+extern struct owners_map owners SEC(".maps");
+extern struct dying_map dying SEC(".maps");
+
+/* Which set a process has, by the low bits of its tgid: one word, so that a non-target costs one load. */
+extern __u32 target_index[ABI_INDEX_SIZE];
+
+extern __u64 lost_sources;	/* bit s: source s could not be read, its counter is gone */
+extern __u64 lost_targets;	/* forked targets for which there was no room */
+extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads again */
+extern __u32 finals;		/* a program sees last switches and removes exited targets there */
+
+static __always_inline u32 index_lookup(u32 tgid)
+{
+	u32 word = target_index[tgid & (ABI_INDEX_SIZE - 1)];
+	struct abi_target *t;
+
+	if (word == ABI_INDEX_SHARED) {
+		t = bpf_map_lookup_elem(&targets, &tgid);
+		return t ? ABI_STATE_SET(t->state) : 0;
+	}
+	if (word >> 16 == (ABI_INDEX(tgid, 0) >> 16))
+		return word & 0xffff;
+	return 0;
+}
+
+static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
+{
+	void *map = bpf_map_lookup_elem(&owners, &owner);
+
+	return map ? bpf_map_lookup_elem(map, &cpu) : NULL;
+}
+
+
+static __always_inline void target_remove(u32 tgid, u32 set)
+{
+	u32 mine = ABI_INDEX(tgid, set);
+
+	__sync_val_compare_and_swap(&target_index[tgid & (ABI_INDEX_SIZE - 1)], mine, 0);
+	bpf_map_delete_elem(&targets, &tgid);
+}
+
+/* Adds to a PMC's count from outside the switch path, where the CPU may change under us. */
+static __always_inline void counts_add(u32 owner, u32 pos, u64 value)
+{
+	struct abi_counts *k = owner_counts(owner, bpf_get_smp_processor_id());
+
+	if (k && pos < ABI_COUNTS)
+		__sync_fetch_and_add(&k->count[pos], value);
+}
+
+#define TASK_DEAD 0x80
+
+/*
+ * The last switch of an exited thread: the CPU time since its exit hook belongs to its process, and
+ * with the last thread's the process is done.
+ */
+static __always_inline void final_switch(struct task_struct *prev)
+{
+	u32 tid = prev->pid, tgid = prev->tgid;
+	struct dying *d = bpf_map_lookup_elem(&dying, &tid);
+	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
+	u64 tail = d ? prev->se.sum_exec_runtime - d->ns : 0;
+	struct abi_set *s;
+	u32 set;
+
+	if (d)
+		bpf_map_delete_elem(&dying, &tid);
+	if (!t)
+		return;
+	if (!(t->state & ABI_STATE_EXIT)) {
+		__sync_fetch_and_add(&t->dead_ns, tail);
+		return;
+	}
+	set = ABI_STATE_SET(t->state);
+	s = bpf_map_lookup_elem(&sets, &set);
+	for (u32 row = 0; s && tail && row < ABI_SOFT_ROWS; row++)
+		if (t->state >> row & 1 && s->soft[row].quantity == ABI_Q_CPU_NS)
+			counts_add(s->soft[row].owner, s->soft[row].pos, tail);
+	if (t->last == tid)
+		target_remove(tgid, set);
+}
+
+#endif

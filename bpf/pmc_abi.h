@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The contract between the BPF programs and pmcbpfd: what the maps hold.
+ *
+ * source  a free-running counter that exists on every CPU: a hardware row's pinned event, a software
+ *         event, or a counter that a hook program bumps.  The programs only ever read it.
+ * member  one PMC inside a set: which source it reads, and where its count goes.
+ * set     the PMCs that measure a process.  Processes with the same PMCs have the same set, so that a
+ *         switch between them leaves the open slice alone.
+ * slice   the time for which one CPU runs one set.
+ */
+#ifndef PMCBPF_ABI_H
+#define PMCBPF_ABI_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define ABI_MAX_SOURCES	 64	/* per CPU */
+#define ABI_MAX_MEMBERS	 32	/* sliced PMCs on one process */
+#define ABI_SOFT_ROWS	 16	/* task-figure PMCs on one process: one per SOFT row */
+#define ABI_MAX_SETS	 4096
+#define ABI_MAX_OWNERS	 4096
+#define ABI_MAX_TARGETS	 65536
+#define ABI_COUNTS	 63	/* counters of one owner per CPU */
+#define ABI_INDEX_BITS	 16	/* of a tgid that index `index` */
+#define ABI_INDEX_SIZE	 (1u << ABI_INDEX_BITS)
+
+/* A word of `index`: 0 nobody; SHARED several targets (look in `targets`); else VALID | tgid high | set. */
+#define ABI_INDEX_VALID	 0x80000000u
+#define ABI_INDEX_SHARED 0x40000000u
+#define ABI_INDEX(tgid, set) \
+	(ABI_INDEX_VALID | (((tgid) >> ABI_INDEX_BITS) & 0x3fff) << 16 | ((set) & 0xffff))
+
+enum abi_hook {
+	ABI_HOOK_FAULT_READ,
+	ABI_HOOK_FAULT_WRITE,
+	ABI_HOOK_LOCK,
+	ABI_HOOK_VOLUNTARY,
+	ABI_HOOK_INVOLUNTARY,
+	ABI_HOOKS
+};
+/* Figures the kernel keeps per task; the values of enum wire_quantity, asserted equal in loader/. */
+enum abi_quantity {
+	ABI_Q_CPU_NS,
+	ABI_Q_MINFLT,
+	ABI_Q_MAJFLT,
+	ABI_Q_FLT,
+	ABI_Q_NVCSW,
+	ABI_Q_NIVCSW,
+	ABI_Q_CSW,
+	ABI_Q_MIGRATIONS,
+	ABI_QUANTITIES
+};
+
+/* Sources from here on are the hooks' counters, the others perf events. */
+#define ABI_SOURCE_HOOK	 (ABI_MAX_SOURCES - 8)
+
+/* What a CPU is doing; written by its own programs only. */
+struct abi_cpu {
+	__u32 set;			/* of the open slice, 0: none */
+	__u32 reserved;
+	__u64 members;			/* that the open slice counts */
+	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start */
+	__u64 hook[8];			/* enum abi_hook */
+};
+
+struct abi_member {
+	__u32 source;
+	__u32 owner;			/* index of `owners` */
+	__u32 pos;			/* index in abi_counts.count */
+	__u32 reserved;
+};
+/* A PMC fed by the kernel's own per-task figures; its place is its SOFT row. */
+struct abi_soft {
+	__u32 used;
+	__u32 quantity;			/* enum abi_quantity */
+	__u32 owner;
+	__u32 pos;
+};
+
+/* Written by the daemon, but for ntargets. */
+struct abi_set {
+	__u64 active;			/* bit i: member i is running */
+	__u32 soft_active;		/* bit r: the PMC of SOFT row r is running */
+	__u32 nmembers;
+	__u32 child;			/* the set a forked child gets, 0: none */
+	__u32 ntargets;			/* live processes */
+	struct abi_member member[ABI_MAX_MEMBERS];
+	struct abi_soft soft[ABI_SOFT_ROWS];
+};
+
+/*
+ * One target process.  `state` changes by compare-and-exchange only, so that an exit, a start and an
+ * attach that meet agree on which of them takes the figures.
+ */
+#define ABI_STATE_SOFT	 0xffffull		/* bit r: figures count for SOFT row r */
+#define ABI_STATE_EXIT	 (1ull << 16)		/* the process is gone, its figures are handed over */
+#define ABI_STATE_SET(state) ((__u32)((state) >> 32))
+struct abi_target {
+	__u64 state;			/* set << 32 | EXIT | SOFT */
+	__u64 dead_ns;			/* CPU time and migrations of threads that have exited */
+	__u64 dead_migrations;
+	__u32 last;			/* tid of the last thread, once EXIT is set */
+	__u32 reserved;
+};
+
+/* One per CPU in an owner's map; the client's struct wire_counts. */
+struct abi_counts {
+	__u64 open;
+	__u64 count[ABI_COUNTS];
+};
+
+/* Requests to the programs that the daemon runs itself; arguments of target_ctl. */
+enum abi_ctl {
+	ABI_CTL_ADD,			/* (tgid, set, 0) */
+	ABI_CTL_MOVE,			/* (tgid, set, SOFT rows that stay) */
+	ABI_CTL_DELETE,			/* (tgid) */
+};
+
+/* The task iterator's order and its answer. */
+enum abi_visit {
+	ABI_VISIT_START,		/* mark targets that are not marked yet, sum their figures */
+	ABI_VISIT_READ,			/* sum the figures of marked targets */
+	ABI_VISIT_STOP,			/* the same, and unmark */
+	ABI_VISIT_RUNNING,		/* list target processes that are on a CPU now */
+};
+#define ABI_MAX_RUNNING 1024
+struct abi_visit_args {
+	__u32 op;			/* enum abi_visit */
+	__u32 row;			/* SOFT row … */
+	__u32 owner, pos;		/* … and PMC */
+	__u32 tgid;			/* only this process; 0: all targets */
+	__u32 visited;			/* out: processes marked or summed */
+	__u64 sum;			/* out */
+	__u32 nrunning;			/* out, RUNNING */
+	__u32 reserved;
+	__u32 running[ABI_MAX_RUNNING];
+};
+
+_Static_assert(sizeof(struct abi_cpu) == 16 + 64 * 8 + 64, "abi");
+_Static_assert(sizeof(struct abi_set) == 24 + 32 * 16 + 16 * 16, "abi");
+_Static_assert(sizeof(struct abi_target) == 32, "abi");
+_Static_assert(sizeof(struct abi_counts) == 512, "abi");
+
+#endif

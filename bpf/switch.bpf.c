@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Process scope on free-running counters: at a context switch the slice of the process that leaves is
+ * closed and that of the process that comes is opened.  A switch that does not change the set of PMCs
+ * reads nothing, and one between two processes nobody measures is over after a few instructions.
+ */
+#include "maps.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct cpus_map cpus SEC(".maps");
+struct sets_map sets SEC(".maps");
+struct targets_map targets SEC(".maps");
+struct owners_map owners SEC(".maps");
+struct dying_map dying SEC(".maps");
+
+/* events[source * ncpu + cpu]: flat, because reading through one array is the cheapest there is. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} events SEC(".maps");
+
+const volatile __u32 ncpu = 1;
+
+__u32 target_index[ABI_INDEX_SIZE] = {};
+__u64 lost_sources = 0;
+__u64 lost_targets = 0;
+__u64 exits_begun = 0, exits_done = 0;
+__u32 finals = 0;
+
+/* A counter that was lost reads as an error; its count stands still and the reader is told. */
+static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
+{
+	u64 now;
+
+	if (source >= ABI_SOURCE_HOOK)
+		return c->hook[source & 7];
+	now = bpf_perf_event_read(&events, source * ncpu + cpu);
+	if (now > (u64)-4096) {
+		__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
+		now = c->start[source & 63];
+	}
+	return now;
+}
+
+/* Credits the open slice.  Returns the sources read, whose `start` is the present now. */
+static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
+{
+	struct abi_counts *k = NULL;
+	u32 set = c->set, owner = ~0u;
+	u64 members = c->members, fresh = 0, now;
+	struct abi_set *s;
+
+	s = bpf_map_lookup_elem(&sets, &set);
+	if (!s)
+		return 0;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
+		const struct abi_member *m = &s->member[i];
+		u32 source = m->source & 63, pos = m->pos;
+
+		if (!(members & 1))
+			continue;
+		if (m->owner != owner) {
+			owner = m->owner;
+			k = owner_counts(owner, cpu);
+		}
+		now = source_read(c, cpu, source);
+		if (k && pos < ABI_COUNTS) {
+			k->count[pos] += now - c->start[source];
+			k->open &= ~(1ull << pos);
+		}
+		c->start[source] = now;
+		fresh |= 1ull << source;
+	}
+	return fresh;
+}
+
+static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u64 fresh)
+{
+	struct abi_counts *k = NULL;
+	struct abi_set *s;
+	u32 owner = ~0u;
+	u64 members;
+
+	c->set = set;
+	c->members = 0;
+	if (!set)
+		return;
+	s = bpf_map_lookup_elem(&sets, &set);
+	if (!s)
+		return;
+	c->members = members = s->active;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
+		const struct abi_member *m = &s->member[i];
+		u32 source = m->source & 63, pos = m->pos;
+
+		if (!(members & 1))
+			continue;
+		if (m->owner != owner) {
+			owner = m->owner;
+			k = owner_counts(owner, cpu);
+		}
+		if (k && pos < ABI_COUNTS)
+			k->open |= 1ull << pos;
+		if (!(fresh >> source & 1))
+			c->start[source] = source_read(c, cpu, source);
+	}
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	u32 cpu = prev->thread_info.cpu, set = index_lookup(next->tgid);
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u64 fresh = 0;
+
+	if (!c)
+		return 0;
+	if (c->set != set) {
+		if (c->members)
+			fresh = slice_close(c, cpu);
+		slice_open(c, cpu, set, fresh);
+	} else if (!set) {
+		return 0;
+	}
+	if (prev_state & TASK_DEAD)
+		final_switch(prev);
+	return 0;
+}
+
+/* Where only CPU time is counted no slice exists, but its last bit still comes at the last switch. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	if (prev_state & TASK_DEAD && index_lookup(prev->tgid))
+		final_switch(prev);
+	return 0;
+}
+
+/* Run by the daemon on a CPU: brings the counts of whoever runs there up to date. */
+SEC("raw_tp")
+int flush(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 cpu = bpf_get_smp_processor_id();
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u64 fresh = 0;
+
+	if (!c)
+		return 0;
+	if (c->members)
+		fresh = slice_close(c, cpu);
+	slice_open(c, cpu, index_lookup(task->tgid), fresh);
+	return 0;
+}

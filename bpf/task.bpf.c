@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The daemon's walk over target processes: starts, reads and stops PMCs fed by per-task figures. */
+#include "figures.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct abi_visit_args visit = {};
+
+static __always_inline void visit_running(u32 tgid)
+{
+	u32 n = visit.nrunning;
+
+	if (n < ABI_MAX_RUNNING) {
+		visit.running[n] = tgid;
+		visit.nrunning = n + 1;
+	}
+}
+
+/* True if the mark is now as the order wants it and the figures are this visit's to take. */
+static __always_inline bool visit_mark(struct abi_target *t, u64 bit)
+{
+	u64 old, new;
+
+	for (int i = 0; i < 8; i++) {
+		old = t->state;
+		if (old & ABI_STATE_EXIT)
+			return false;
+		if (!!(old & bit) == (visit.op == ABI_VISIT_START))
+			return false;
+		if (visit.op == ABI_VISIT_READ)
+			return true;
+		new = visit.op == ABI_VISIT_START ? old | bit : old & ~bit;
+		if (__sync_val_compare_and_swap(&t->state, old, new) == old)
+			return true;
+	}
+	return false;
+}
+
+SEC("iter/task")
+int visit_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	u32 tgid, set, row = visit.row & (ABI_SOFT_ROWS - 1);
+	struct figures f = {};
+	struct abi_target *t;
+	struct abi_soft *soft;
+	struct abi_set *s;
+
+	if (!task)
+		return 0;
+	tgid = task->tgid;
+	set = index_lookup(tgid);
+	if (!set || (visit.tgid && visit.tgid != tgid))
+		return 0;
+	if (visit.op == ABI_VISIT_RUNNING) {
+		if (task->on_cpu)
+			visit_running(tgid);
+		return 0;
+	}
+	if (task->pid != task->tgid)
+		return 0;
+	t = bpf_map_lookup_elem(&targets, &tgid);
+	s = bpf_map_lookup_elem(&sets, &set);
+	if (!t || !s)
+		return 0;
+	soft = &s->soft[row];
+	if (!soft->used || soft->owner != visit.owner || soft->pos != visit.pos)
+		return 0;
+	figures_read(task, t, &f);
+	if (visit_mark(t, 1ull << row)) {
+		visit.sum += f.value[soft->quantity & 7];
+		visit.visited++;
+	}
+	return 0;
+}

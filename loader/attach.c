@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Attaching to processes and to whole trees.  The root joins first, with the fork hook armed: whoever is
+ * born of a target from then on is one.  The walk over the existing tree after that repeats until it
+ * finds nobody new, so that it meets children of processes it was late for.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "count_impl.h"
+
+struct process {
+	pid_t pid, parent;
+};
+struct processes {
+	struct process *at;
+	size_t n, room;
+};
+
+/* The parent in /proc/PID/stat: the second field after the command name, which may hold anything. */
+static pid_t parent_of(const char *pid)
+{
+	char path[64], buf[512], *end;
+	int fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	buf[n] = '\0';
+	end = strrchr(buf, ')');
+	return end && strlen(end) > 4 ? (pid_t)atoi(end + 4) : -1;
+}
+
+static int processes_list(struct processes *ps)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+	int err = 0;
+
+	ps->n = 0;
+	if (!dir)
+		return -errno;
+	while ((d = readdir(dir))) {
+		if (!isdigit((unsigned char)d->d_name[0]))
+			continue;
+		if (ps->n == ps->room) {
+			size_t room = ps->room ? ps->room * 2 : 256;
+			struct process *more = realloc(ps->at, room * sizeof(*more));
+
+			if (!more) {
+				err = -ENOMEM;
+				break;
+			}
+			ps->at = more;
+			ps->room = room;
+		}
+		ps->at[ps->n].pid = (pid_t)atoi(d->d_name);
+		ps->at[ps->n++].parent = parent_of(d->d_name);
+	}
+	closedir(dir);
+	return err;
+}
+
+/* The children of pid, below which the tree goes on. */
+static bool is_child(const struct process *p, pid_t pid)
+{
+	return p->parent == pid && p->pid != pid;
+}
+
+static int join(struct count *c, int pidfd, pid_t tgid, struct why *why)
+{
+	struct targets *ts = engine_targets(c->e);
+	int err = target_join(ts, c, pidfd, tgid, why);
+
+	if (err || c->backend != BACKEND_EVENTS)
+		return err;
+	err = events_attach(c, tgid, why);
+	if (err) {
+		struct why unused;
+
+		(void)target_leave(ts, c, tgid, &unused);
+	}
+	return err;
+}
+
+static int leave(struct count *c, pid_t tgid, struct why *why)
+{
+	int err = target_leave(engine_targets(c->e), c, tgid, why);
+
+	if (!err && c->backend == BACKEND_EVENTS)
+		events_detach(c, tgid);
+	return err;
+}
+
+/* What a failed attach takes back: the processes it added, and nobody else. */
+struct added {
+	pid_t *pid;
+	size_t n, room;
+};
+
+static int added_push(struct added *a, pid_t pid)
+{
+	if (a->n == a->room) {
+		size_t room = a->room ? a->room * 2 : 64;
+		pid_t *more = realloc(a->pid, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		a->pid = more;
+		a->room = room;
+	}
+	a->pid[a->n++] = pid;
+	return 0;
+}
+
+/* One walk below root over one listing; *found says whether somebody joined. */
+static int tree_join(struct count *c, const struct processes *ps, pid_t root, struct added *added,
+		     bool *found, struct why *why)
+{
+	int err;
+
+	for (size_t i = 0; i < ps->n; i++) {
+		pid_t pid = ps->at[i].pid;
+
+		if (!is_child(&ps->at[i], root))
+			continue;
+		err = join(c, -1, pid, why);
+		if (!err) {
+			*found = true;
+			err = added_push(added, pid);
+		}
+		/* One that has this PMC already, or has just exited, is no failure. */
+		if (err && err != -EEXIST && err != -ESRCH)
+			return err;
+		err = tree_join(c, ps, pid, added, found, why);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
+{
+	struct processes ps = { NULL };
+	struct added added = { NULL };
+	bool found = true;
+	int err;
+
+	err = count_hold(c, NEED_LIFE, why);
+	if (!err && c->backend == BACKEND_FIGURES &&
+	    (c->spec.soft->quantity == WIRE_Q_CPU_NS || c->spec.soft->quantity == WIRE_Q_MIGRATIONS))
+		err = count_hold(c, NEED_FINAL, why);
+	err = err ?: join(c, pidfd, tgid, why);
+	if (err)
+		return err;
+	err = added_push(&added, tgid);
+	while (!err && c->spec.descendants && found) {
+		found = false;
+		err = processes_list(&ps);
+		err = err ?: tree_join(c, &ps, tgid, &added, &found, why);
+	}
+	for (size_t i = 0; err && i < added.n; i++) {
+		struct why unused;
+
+		(void)leave(c, added.pid[i], &unused);
+	}
+	free(added.pid);
+	free(ps.at);
+	page_update(c);
+	return err;
+}
+
+static void tree_leave(struct count *c, const struct processes *ps, pid_t root)
+{
+	struct why unused;
+
+	for (size_t i = 0; i < ps->n; i++)
+		if (is_child(&ps->at[i], root)) {
+			if (c->running && c->backend == BACKEND_FIGURES)
+				(void)figures_detach(c, ps->at[i].pid);
+			(void)leave(c, ps->at[i].pid, &unused);
+			tree_leave(c, ps, ps->at[i].pid);
+		}
+}
+
+int count_detach(struct count *c, pid_t tgid, struct why *why)
+{
+	struct processes ps = { NULL };
+	int err = 0;
+
+	if (c->running && c->backend == BACKEND_FIGURES &&
+	    target_row(engine_targets(c->e), tgid, c->spec.row) == c)
+		err = figures_detach(c, tgid);
+	err = err ?: leave(c, tgid, why);
+	if (!err && c->spec.descendants && !processes_list(&ps))
+		tree_leave(c, &ps, tgid);
+	free(ps.at);
+	if (!err && c->running && c->backend == BACKEND_SLICED)
+		engine_flush_all(c->e);
+	page_update(c);
+	return err;
+}
+
+unsigned int count_ntargets(const struct count *c)
+{
+	return target_number(engine_targets(c->e), c);
+}
+
+bool count_row_targets(const struct engine *e, unsigned int row, pid_t tgid)
+{
+	return target_row(engine_targets(e), tgid, row) != NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What CPU this is, in hwpmc's words. */
+#ifndef PMCBPF_CPU_H
+#define PMCBPF_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cpu {
+	uint32_t type;		/* enum pmc_cputype, as if its counters were there */
+	bool tsc;
+	char id[64];		/* GenuineIntel-6-55-7, or the MIDR of arm64 */
+};
+
+void cpu_identify(struct cpu *cpu);
+
+/* enum pmc_cputype of an Intel family and model. */
+uint32_t cpu_intel_type(unsigned int family, unsigned int model);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The page from which an owner reads its counts without asking. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "count_impl.h"
+
+#define PAGE_MAGIC WIRE_MAGIC
+
+_Static_assert((int)ABI_COUNTS == (int)WIRE_PAGE_PMCS &&
+	       sizeof(struct abi_counts) == sizeof(struct wire_counts), "one layout of counts");
+
+int page_new(struct count_owner *o, struct why *why)
+{
+	char path[64];
+	int fd = memfd_create("pmcbpf-page", MFD_CLOEXEC), err = 0;
+
+	o->page_fd = -1;
+	if (fd < 0 || ftruncate(fd, sizeof(*o->page)))
+		goto fail;
+	o->page = mmap(NULL, sizeof(*o->page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (o->page == MAP_FAILED) {
+		o->page = NULL;
+		goto fail;
+	}
+	o->page->magic = PAGE_MAGIC;
+	o->page->version = WIRE_VERSION;
+	o->page->npmc = WIRE_PAGE_PMCS;
+	/* What the client gets is opened anew, because a descriptor's mode cannot be narrowed. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	o->page_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (o->page_fd >= 0)
+		goto out;
+fail:
+	err = deny(why, -errno, "cannot make the owner's page: %m");
+	page_free(o);
+out:
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+void page_free(struct count_owner *o)
+{
+	if (o->page)
+		munmap(o->page, sizeof(*o->page));
+	o->page = NULL;
+	if (o->page_fd >= 0)
+		close(o->page_fd);
+	o->page_fd = -1;
+}
+
+static enum wire_how page_how(const struct count *c)
+{
+	if (c->lost)
+		return WIRE_HOW_ASK;
+	if (c->backend == BACKEND_TSC)
+		return WIRE_HOW_TSC;
+	if (!c->running)
+		return WIRE_HOW_VALUE;
+	switch (c->backend) {
+	case BACKEND_SLICED:
+		return WIRE_HOW_COUNTS;
+	case BACKEND_EVENTS:
+		return count_self_only(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
+	case BACKEND_FIGURES:
+		/* The client has no figure of its own for migrations. */
+		return count_self_only(c) && c->spec.soft->quantity != WIRE_Q_MIGRATIONS ?
+			WIRE_HOW_RUSAGE : WIRE_HOW_ASK;
+	default:
+		return WIRE_HOW_ASK;
+	}
+}
+
+void page_update(struct count *c)
+{
+	struct wire_page_pmc *p;
+	enum wire_how how = page_how(c);
+	uint32_t seq;
+
+	if (c->pos >= WIRE_PAGE_PMCS)
+		return;
+	p = &c->owner->page->pmc[c->pos];
+	seq = p->seq;
+	__atomic_store_n(&p->seq, seq + 1, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	p->how = how;
+	p->pmcid = c->spec.pmcid;
+	p->generation = c->generation;
+	p->base = c->base;
+	p->raw = 0;
+	p->quantity = 0;
+	p->rate = 0;
+	if (c->backend == BACKEND_FIGURES) {
+		p->quantity = c->spec.soft->quantity;
+		p->rate = c->spec.soft->rate;
+		p->raw = c->self_start;
+		if (how == WIRE_HOW_VALUE)
+			p->base += count_scale(c, c->raw + count_slices(c));
+	} else if (how == WIRE_HOW_VALUE && c->backend == BACKEND_SLICED) {
+		p->base += count_slices(c);
+	} else if (how == WIRE_HOW_VALUE && c->backend == BACKEND_EVENTS) {
+		struct why unused;
+		uint64_t sum = 0;
+
+		if (events_sum(c, &sum, &unused))
+			p->how = WIRE_HOW_ASK;
+		p->base += sum;
+	}
+	__atomic_store_n(&p->seq, seq + 2, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The only caller of perf_event_open(2): finds the hardware PMUs and opens pinned events on them. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <sys/pmc.h>
+
+#include "perf.h"
+
+#define SYSFS_PMUS "/sys/bus/event_source/devices"
+#define MAX_ROWS   48
+
+static int sysfs_read(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	if (n < 0)
+		return -EIO;
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+/* Is cpu in a list such as "0-3,8"? */
+static bool cpulist_has(const char *list, unsigned int cpu)
+{
+	while (*list) {
+		char *end;
+		unsigned long lo = strtoul(list, &end, 10), hi = lo;
+
+		if (end == list)
+			return false;
+		if (*end == '-')
+			hi = strtoul(end + 1, &end, 10);
+		if (cpu >= lo && cpu <= hi)
+			return true;
+		list = *end == ',' ? end + 1 : end;
+	}
+	return false;
+}
+
+bool perf_cpu_online(unsigned int cpu)
+{
+	char list[4096];
+
+	if (sysfs_read("/sys/devices/system/cpu/online", list, sizeof(list)))
+		return false;
+	return cpulist_has(list, cpu);
+}
+
+unsigned int perf_ncpu(void)
+{
+	char list[4096], *last;
+
+	if (sysfs_read("/sys/devices/system/cpu/possible", list, sizeof(list)))
+		return (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	last = list + strlen(list);
+	while (last > list && last[-1] >= '0' && last[-1] <= '9')
+		last--;
+	return (unsigned int)strtoul(last, NULL, 10) + 1;
+}
+
+bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spec *b)
+{
+	/* Neither ring named counts both, so it is the same event as both named. */
+	bool au = a->user || !a->kernel, ak = a->kernel || !a->user;
+	bool bu = b->user || !b->kernel, bk = b->kernel || !b->user;
+
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && au == bu && ak == bk;
+}
+
+static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec *spec)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = spec->type;
+	attr->config = spec->config;
+	attr->config1 = spec->config1;
+	attr->config2 = spec->config2;
+	attr->pinned = 1;
+	if (spec->user != spec->kernel) {
+		attr->exclude_user = !spec->user;
+		attr->exclude_kernel = !spec->kernel;
+		attr->exclude_hv = 1;
+	}
+	attr->inherit = spec->inherit;
+	attr->inherit_thread = spec->inherit && !spec->inherit_children;
+}
+
+static int event_open(struct perf_event_attr *attr, int pid, int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int perf_read(int fd, uint64_t *value)
+{
+	ssize_t n = read(fd, value, sizeof(*value));
+
+	if (n == (ssize_t)sizeof(*value))
+		return 0;
+	return n < 0 ? -errno : -EBUSY;		/* end of file: a pinned event without a counter */
+}
+
+int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu)
+{
+	struct perf_event_attr attr;
+	uint64_t value;
+	int fd, err;
+
+	attr_fill(&attr, spec);
+	fd = event_open(&attr, -1, (int)cpu);
+	if (fd < 0)
+		return fd == -ENODEV ? -ENXIO : fd;
+	err = perf_read(fd, &value);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
+{
+	struct perf_event_attr attr;
+
+	attr_fill(&attr, spec);
+	attr.disabled = 1;
+	return event_open(&attr, tid, cpu);
+}
+
+int perf_enable(int fd)
+{
+	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+int perf_disable(int fd)
+{
+	return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
+}
+
+/* --- discovery ------------------------------------------------------------------------------ */
+
+/* PMUs that count for tasks, by the name of their directory; the rest are uncore or no counters. */
+static const struct {
+	const char *name;	/* a prefix */
+	uint32_t class;
+	const char *prefix;
+} known_pmus[] = {
+	{ "cpu", 0, NULL },	/* x86: the class follows the vendor */
+	{ "armv8_", PMC_CLASS_ARMV8, "ARMV8" },
+	{ "armv9_", PMC_CLASS_ARMV8, "ARMV8" },
+	{ "armv7_", PMC_CLASS_ARMV7, "ARMV7" },
+	{ "apple_", PMC_CLASS_ARMV8, "ARMV8" },
+};
+
+static bool vendor_is_intel(void)
+{
+	char line[256];
+	bool intel = false;
+	FILE *f = fopen("/proc/cpuinfo", "re");
+
+	while (f && !intel && fgets(line, sizeof(line), f))
+		intel = strstr(line, "GenuineIntel") != NULL;
+	if (f)
+		fclose(f);
+	return intel;
+}
+
+static bool pmu_classify(const char *name, struct perf_pmu *pmu)
+{
+	for (unsigned int i = 0; i < sizeof(known_pmus) / sizeof(known_pmus[0]); i++) {
+		const char *known = known_pmus[i].name;
+
+		if (known_pmus[i].class && !strncmp(name, known, strlen(known))) {
+			pmu->class = known_pmus[i].class;
+			snprintf(pmu->prefix, sizeof(pmu->prefix), "%s", known_pmus[i].prefix);
+			return true;
+		}
+		if (!known_pmus[i].class && (!strcmp(name, "cpu") || !strcmp(name, "cpu_core") ||
+					     !strcmp(name, "cpu_atom"))) {
+			bool intel = vendor_is_intel();
+
+			pmu->class = intel ? PMC_CLASS_IAP : PMC_CLASS_K8;
+			snprintf(pmu->prefix, sizeof(pmu->prefix), "%s", intel ? "IAP" : "K8");
+			return true;
+		}
+	}
+	return false;
+}
+
+/* CPUs that have this PMU: all of them unless its directory says otherwise (hybrid machines). */
+static bool pmu_on_cpu(const char *name, unsigned int cpu)
+{
+	char path[512], list[4096];
+
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/cpus", name);
+	if (sysfs_read(path, list, sizeof(list)))
+		return true;
+	return cpulist_has(list, cpu);
+}
+
+/*
+ * How many pinned events fit on one CPU.  Cycles come first and then events that other fixed counters
+ * serve, because a fixed counter takes nothing but its own event.
+ */
+static unsigned int pmu_count_free(const struct perf_pmu *pmu, unsigned int cpu)
+{
+	static const uint64_t tries[] = {
+		PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_REF_CPU_CYCLES,
+	};
+	int fds[MAX_ROWS];
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		struct perf_event_spec spec = {
+			.type = PERF_TYPE_HARDWARE,
+			.config = (uint64_t)pmu->type << 32 | tries[i],
+		};
+		int fd;
+
+		while (n < MAX_ROWS && (fd = perf_open_cpu(&spec, cpu)) >= 0)
+			fds[n++] = fd;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		close(fds[i]);
+	return n;
+}
+
+/* The counter width that the mapped page of an event of this PMU tells; 64 if it tells none. */
+static uint32_t pmu_width(const struct perf_pmu *pmu)
+{
+	struct perf_event_spec spec = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = (uint64_t)pmu->type << 32 | PERF_COUNT_HW_INSTRUCTIONS,
+	};
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_mmap_page *page;
+	uint32_t width = 64;
+	int fd = perf_open_task(&spec, 0, -1);
+
+	if (fd < 0)
+		return width;
+	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (page != MAP_FAILED) {
+		if (page->pmc_width)
+			width = page->pmc_width;
+		munmap(page, size);
+	}
+	close(fd);
+	return width;
+}
+
+static int pmu_probe(const char *name, struct perf_pmu *pmu)
+{
+	char path[512], text[64];
+	unsigned int ncpu = perf_ncpu();
+
+	memset(pmu, 0, sizeof(*pmu));
+	if (!pmu_classify(name, pmu))
+		return 0;
+	snprintf(pmu->name, sizeof(pmu->name), "%s", name);
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/type", name);
+	if (sysfs_read(path, text, sizeof(text)))
+		return 0;
+	pmu->type = (uint32_t)strtoul(text, NULL, 10);
+	pmu->rows = MAX_ROWS;
+	for (unsigned int cpu = 0; cpu < ncpu; cpu++) {
+		unsigned int n;
+
+		if (!perf_cpu_online(cpu) || !pmu_on_cpu(name, cpu))
+			continue;
+		n = pmu_count_free(pmu, cpu);
+		if (n < pmu->rows)
+			pmu->rows = n;
+	}
+	if (!pmu->rows)
+		return 0;
+	pmu->width = pmu_width(pmu);
+	return 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct perf_pmu *)a)->name, ((const struct perf_pmu *)b)->name);
+}
+
+int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
+{
+	DIR *dir = opendir(SYSFS_PMUS);
+	struct dirent *d;
+	unsigned int n = 0;
+
+	if (!dir)
+		return deny(why, -errno, SYSFS_PMUS ": %m (is sysfs mounted?)");
+	while (n < max && (d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			n += (unsigned int)pmu_probe(d->d_name, &pmus[n]);
+	closedir(dir);
+	qsort(pmus, n, sizeof(*pmus), by_name);
+	return (int)n;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which PMCs measure which process.  The kernel's `targets` map is the truth (children join it without
+ * us); here are the sets its entries name, and the moves between sets.
+ */
+#ifndef PMCBPF_TARGET_H
+#define PMCBPF_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "why.h"
+
+struct count;
+struct engine;
+struct targets;
+
+#define TARGET_ROWS 64
+
+struct targets *targets_new(struct engine *e);
+void targets_free(struct targets *ts);
+
+/* The PMC that measures the process on the row, NULL if none. */
+struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row);
+/* Anything at all measures it. */
+bool target_known(struct targets *ts, pid_t tgid);
+
+/* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited. */
+int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why);
+/* -ESRCH: not measured or exited; -EINVAL: not by this PMC. */
+int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why);
+/* Every target leaves, and no child can join any more; the PMC is forgotten. */
+void target_leave_all(struct targets *ts, struct count *c);
+
+/* Live processes the PMC measures. */
+unsigned int target_number(struct targets *ts, const struct count *c);
+/* Calls fn for each; the set of targets may change meanwhile. */
+void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
+		 void *arg);
+
+/* Tells the programs that the PMC runs or does not; the caller flushes. */
+void target_activate(struct targets *ts, const struct count *c, bool on);
+/* Writes the PMC's part of every set anew, after it changed its backend. */
+void target_rewrite(struct targets *ts, const struct count *c);
+
+#endif
