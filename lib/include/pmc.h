@@ -5,7 +5,7 @@
  * Unless said otherwise a function returns 0, or -1 with errno set, and pmc_errstr() then tells the
  * reason in one line.  Every function may be called from any thread.  PMCs belong to the process:
  * they are gone after exit and exec, and a forked child does not own its parent's.  Every function
- * that asks the daemon fails with ENXIO before pmc_init() and with ENOSYS once the daemon is gone.
+ * that asks the daemon fails with ENOSYS before pmc_init() and once the daemon is gone.
  */
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H

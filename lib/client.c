@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The connection to pmcbpfd. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client.h"
+
+#define CLIENT_SOCKET PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
+
+void exchange_close(struct exchange *x)
+{
+	while (x->nfds > 0)
+		close(x->fds[--x->nfds]);
+}
+
+/* Caller holds io. */
+static void client_drop(struct lib *l, enum lib_state state)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+	l->state = state;
+	pthread_rwlock_wrlock(&l->table);
+	read_table_clear(&l->reads);
+	pthread_rwlock_unlock(&l->table);
+}
+
+static int gone(struct lib *l, struct reason *why)
+{
+	client_drop(l, LIB_GONE);
+	return refuse(why, -ENOSYS, "pmcbpfd has gone away, and every PMC with it; "
+		      "call pmc_init() again when it runs");
+}
+
+static int broken(struct lib *l, struct reason *why, const char *what)
+{
+	client_drop(l, LIB_GONE);
+	return refuse(why, -EPROTO, "pmcbpfd sent %s; library and daemon do not fit together", what);
+}
+
+/* --- one message each way ----------------------------------------------------------------- */
+
+static int client_send(struct lib *l, const struct exchange *x, struct reason *why)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct wire_hdr hdr = {
+		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = x->op,
+		.seq = ++l->seq, .len = x->request_len,
+	};
+	struct iovec iov[2] = {
+		{ .iov_base = &hdr, .iov_len = sizeof(hdr) },
+		{ .iov_base = (void *)x->request, .iov_len = x->request_len },
+	};
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	ssize_t n;
+
+	if (x->send_fd >= 0) {
+		struct cmsghdr *c;
+
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = control.space;
+		msg.msg_controllen = sizeof(control.space);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &x->send_fd, sizeof(int));
+	}
+	do
+		n = sendmsg(l->fd, &msg, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS))
+		return refuse(why, -ENOMEM, "no memory to send a request to pmcbpfd");
+	return n < 0 ? gone(l, why) : 0;
+}
+
+/* Takes every descriptor out of the control data, so that none is lost whatever follows. */
+static void client_take_fds(struct msghdr *msg, struct exchange *x)
+{
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		size_t i, n;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (x->nfds < WIRE_MAX_FDS)
+				x->fds[x->nfds++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+/* Checks one reply in l->buffer; 0 or the daemon's -errno or -EPROTO. */
+static int client_check(struct lib *l, struct exchange *x, size_t n, struct reason *why)
+{
+	struct wire_hdr hdr;
+	size_t reason;
+
+	if (n < sizeof(hdr))
+		return broken(l, why, "a short reply");
+	memcpy(&hdr, l->buffer, sizeof(hdr));
+	if (hdr.magic != WIRE_MAGIC)
+		return broken(l, why, "a reply of another kind");
+	if (hdr.version != WIRE_VERSION)
+		return broken(l, why, "a reply of another wire version");
+	if (hdr.op != x->op || hdr.seq != l->seq)
+		return broken(l, why, "a reply to another request");
+	n -= sizeof(hdr);
+	if (hdr.len > n || hdr.reason_len != n - hdr.len || hdr.reason_len > WIRE_MAX_REASON ||
+	    hdr.error > 0 || hdr.error < -4095)
+		return broken(l, why, "a reply of a wrong length");
+	if (hdr.error) {
+		reason = hdr.reason_len;
+		if (reason == 0)
+			return hdr.error;
+		return refuse(why, hdr.error, "%.*s", (int)reason,
+			      (const char *)l->buffer + sizeof(hdr) + hdr.len);
+	}
+	if (hdr.len < x->payload_min || hdr.len > x->payload_max)
+		return broken(l, why, "a reply of a wrong length");
+	if (hdr.len)
+		memcpy(x->payload, l->buffer + sizeof(hdr), hdr.len);
+	x->payload_len = hdr.len;
+	return 0;
+}
+
+static int client_receive(struct lib *l, struct exchange *x, struct reason *why)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(WIRE_MAX_FDS * sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = l->buffer, .iov_len = WIRE_MAX_REPLY };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.space, .msg_controllen = sizeof(control.space),
+	};
+	ssize_t n;
+	int err;
+
+	do
+		n = recvmsg(l->fd, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return gone(l, why);
+	client_take_fds(&msg, x);
+	if (msg.msg_flags & MSG_TRUNC)
+		err = broken(l, why, "a reply that is too long");
+	else if (msg.msg_flags & MSG_CTRUNC)
+		err = refuse(why, -EMFILE, "this process has too many open files to take a reply's "
+			     "descriptors");
+	else
+		err = client_check(l, x, n, why);
+	if (err)
+		exchange_close(x);
+	return err;
+}
+
+/* Caller holds io and has seen that the connection is up. */
+static int client_talk(struct lib *l, struct exchange *x, struct reason *why)
+{
+	int err;
+
+	x->nfds = 0;
+	x->payload_len = 0;
+	err = client_send(l, x, why);
+	return err ? err : client_receive(l, x, why);
+}
+
+/* --- making a connection -------------------------------------------------------------------- */
+
+static int no_daemon(const char *path, struct reason *why)
+{
+	return refuse(why, -ENOENT, "no pmcbpfd answers at %s: start it as root, with \"pmcbpfd\" or "
+		      "\"systemctl start pmcbpfd\"", path);
+}
+
+static int client_connect(struct lib *l, int *log, struct reason *why)
+{
+	const char *chosen = secure_getenv("PMCBPF_SOCKET");
+	const char *path = chosen && *chosen ? chosen : CLIENT_SOCKET;
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	if (strlen(path) >= sizeof(sun.sun_path))
+		return refuse(why, -ENAMETOOLONG, "the socket's name %s is too long", path);
+	strcpy(sun.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0) {
+		l->fd = fd;
+		return 0;
+	}
+	err = -errno;
+	close(fd);
+	if (err == -EACCES || err == -EPERM)
+		return refuse(why, err, "you may not connect to pmcbpfd at %s", path);
+	if (err != -ENOENT && err != -ECONNREFUSED)
+		return refuse(why, err, "no connection to %s: %s", path, strerror(-err));
+	/* A socket that was named has to be there; only the usual place has a substitute. */
+	if (path == chosen || geteuid() != 0)
+		return no_daemon(path, why);
+	return spawn_daemon(&l->fd, log, why);
+}
+
+static int client_hello(struct lib *l, struct reason *why)
+{
+	struct wire_hello_req req = { .pid = getpid() };
+	struct wire_hello_rep rep;
+	struct exchange x = {
+		.op = WIRE_OP_HELLO, .request = &req, .request_len = sizeof(req), .send_fd = -1,
+		.payload = &rep, .payload_min = sizeof(rep), .payload_max = sizeof(rep),
+	};
+	size_t n = strnlen(program_invocation_short_name, sizeof(req.program) - 1);
+	int err;
+
+	memcpy(req.program, program_invocation_short_name, n);
+	err = client_talk(l, &x, why);
+	if (err)
+		return err;
+	if (rep.wire_version != WIRE_VERSION)
+		err = refuse(why, -EPROTO, "pmcbpfd %.31s speaks wire version %u, this library %u",
+			     rep.daemon_version, rep.wire_version, WIRE_VERSION);
+	else if (x.nfds != 1)
+		err = broken(l, why, "no page that tells whether it lives");
+	if (!err) {
+		pthread_rwlock_wrlock(&l->table);
+		err = read_table_alive(&l->reads, x.fds[0]);
+		pthread_rwlock_unlock(&l->table);
+		if (err)
+			refuse(why, err, "pmcbpfd's page cannot be mapped: %s", strerror(-err));
+	}
+	exchange_close(&x);
+	return err;
+}
+
+static int client_version(struct lib *l, struct reason *why)
+{
+	struct wire_version version = { .version = PMC_VERSION };
+	struct exchange x = {
+		.op = WIRE_OP_GETMODULEVERSION, .request = &version,
+		.request_len = sizeof(version), .send_fd = -1, .payload = &version,
+		.payload_min = sizeof(version), .payload_max = sizeof(version),
+	};
+	int err = client_talk(l, &x, why);
+
+	if (!err && version.version >> 24 != PMC_VERSION_MAJOR)
+		err = refuse(why, -EPROGMISMATCH,
+			     "pmcbpfd implements interface version %u, this library %u",
+			     version.version >> 24, PMC_VERSION_MAJOR);
+	return err;
+}
+
+/* Caller holds io. */
+static int client_up(struct lib *l, struct reason *why)
+{
+	int log = -1, err;
+
+	if (!l->buffer)
+		l->buffer = malloc(WIRE_MAX_REPLY);
+	if (!l->buffer)
+		return -ENOMEM;
+	l->pid = getpid();
+	err = client_connect(l, &log, why);
+	if (!err)
+		err = client_hello(l, why);
+	if (err == -ENOSYS && log >= 0) {
+		char line[200];
+
+		spawn_last_line(log, line, sizeof(line));
+		refuse(why, err, "the pmcbpfd started for this program ended: %s",
+		       *line ? line : "it gave no reason");
+	}
+	if (log >= 0)
+		close(log);
+	if (!err)
+		err = client_version(l, why);
+	if (err)
+		client_drop(l, l->state == LIB_FORKED ? LIB_FORKED : LIB_NEW);
+	else
+		l->state = LIB_UP;
+	return err;
+}
+
+/* A fork that went past the C library left us with the parent's connection: caller holds io. */
+static void client_notice_fork(struct lib *l)
+{
+	if (l->fd >= 0 && l->pid != getpid())
+		client_drop(l, LIB_FORKED);
+}
+
+int client_open(struct lib *l, struct reason *why)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&l->io);
+	client_notice_fork(l);
+	if (l->state == LIB_UP) {
+		bool alive;
+
+		pthread_rwlock_rdlock(&l->table);
+		alive = read_alive(&l->reads);
+		pthread_rwlock_unlock(&l->table);
+		if (!alive)
+			client_drop(l, LIB_GONE);
+	}
+	if (l->state != LIB_UP) {
+		err = client_up(l, why);
+		l->connections += !err;
+	}
+	pthread_mutex_unlock(&l->io);
+	return err;
+}
+
+int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
+{
+	int err = 0;
+
+	x->nfds = 0;
+	pthread_mutex_lock(&l->io);
+	client_notice_fork(l);
+	if (l->state == LIB_NEW)
+		err = refuse(why, -ENOSYS, "pmc_init() has not been called, or has failed");
+	else if (l->state == LIB_GONE)
+		err = gone(l, why);
+	else if (l->state == LIB_FORKED)
+		err = client_up(l, why);
+	if (!err)
+		err = client_talk(l, x, why);
+	pthread_mutex_unlock(&l->io);
+	return err;
+}
+
+/* --- fork() ---------------------------------------------------------------------------------- */
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&pmc_lib.init);
+	pthread_mutex_lock(&pmc_lib.io);
+	pthread_rwlock_wrlock(&pmc_lib.table);
+}
+
+static void fork_parent(void)
+{
+	pthread_rwlock_unlock(&pmc_lib.table);
+	pthread_mutex_unlock(&pmc_lib.io);
+	pthread_mutex_unlock(&pmc_lib.init);
+}
+
+/* The child owns no PMCs: it forgets the parent's and will be a client of its own. */
+static void fork_child(void)
+{
+	pthread_mutex_init(&pmc_lib.init, NULL);
+	pthread_mutex_init(&pmc_lib.io, NULL);
+	pthread_rwlock_init(&pmc_lib.table, NULL);
+	read_forget_thread();
+	if (pmc_lib.state == LIB_UP)
+		client_drop(&pmc_lib, LIB_FORKED);
+}
+
+__attribute__((constructor)) static void client_register(void)
+{
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}

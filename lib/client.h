@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The connection to pmcbpfd: one request, one reply, in order, whatever thread asks. */
+#ifndef PMCBPF_CLIENT_H
+#define PMCBPF_CLIENT_H
+
+#include "lib.h"
+
+/* One request and its reply.  The caller owns `fds` after success; after failure there are none. */
+struct exchange {
+	uint16_t op;			/* enum wire_op */
+	const void *request;
+	size_t request_len;
+	int send_fd;			/* goes along with the request; -1: none */
+	void *payload;			/* the reply's payload is copied here … */
+	size_t payload_min;		/* … and must have this many bytes at least … */
+	size_t payload_max;		/* … and at most */
+	size_t payload_len;		/* what came */
+	int fds[WIRE_MAX_FDS];
+	unsigned int nfds;
+};
+
+/*
+ * Connects (to the socket, or to a private daemon), says HELLO and compares versions; does nothing
+ * when already connected to a living daemon.
+ */
+int client_open(struct lib *l, struct reason *why);
+
+/* -ENOSYS: no daemon any more; -EPROTO: its reply was not one; else the daemon's own answer. */
+int client_exchange(struct lib *l, struct exchange *x, struct reason *why);
+
+/* Closes the descriptors that a reply brought. */
+void exchange_close(struct exchange *x);
+
+/* Starts `pmcbpfd -f --client-fd=N` for this process alone; *fd is our end, *log its messages. */
+int spawn_daemon(int *fd, int *log, struct reason *why);
+
+/* The last line a daemon wrote to `log`, "" if none. */
+void spawn_last_line(int log, char *line, size_t size);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The grammar of event specifiers: splitting, folding, class prefixes.  Pure text. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "event.h"
+
+#include <sys/pmc.h>
+
+struct class_name {
+	const char *name;
+	uint32_t class;
+};
+
+#define CLASS_NAME(name, value) { #name, value },
+static const struct class_name class_names[] = { PMC__CLASSES(CLASS_NAME) };
+
+/* One character of the folded alphabet. */
+static int fold(char c)
+{
+	if (c == ' ' || c == '_' || c == '-' || c == '.')
+		return '_';
+	return tolower((unsigned char)c);
+}
+
+bool evspec_same_n(const char *a, size_t n, const char *b)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!a[i] || !b[i] || fold(a[i]) != fold(b[i]))
+			return false;
+	return b[n] == '\0';
+}
+
+bool evspec_same(const char *a, const char *b)
+{
+	return evspec_same_n(a, strlen(a), b);
+}
+
+int evspec_number(const char *text, uint64_t *value)
+{
+	char *end;
+
+	/* strtoull takes blanks and signs, which are typing errors here. */
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	if (*end)
+		return -EINVAL;
+	return errno ? -ERANGE : 0;
+}
+
+bool evspec_machine_has(const struct evspec_machine *m, uint32_t class)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nclass; i++)
+		if (m->class[i] == class)
+			return true;
+	return false;
+}
+
+/* The fixed counters' class stays a valid prefix where their PMU is one with the general ones. */
+static bool prefix_valid(const struct evspec_machine *m, uint32_t class)
+{
+	return evspec_machine_has(m, class) ||
+	       (class == PMC_CLASS_IAF && evspec_machine_has(m, PMC_CLASS_IAP));
+}
+
+/* Finds "CLASS-"; the longest name wins, so that ARMV8 never hides a longer one. */
+static size_t class_prefix(const char *event, const struct evspec_machine *m, int *class)
+{
+	size_t i, best = 0;
+
+	for (i = 0; i < sizeof(class_names) / sizeof(class_names[0]); i++) {
+		size_t n = strlen(class_names[i].name);
+
+		if (n < best || !prefix_valid(m, class_names[i].class) ||
+		    !evspec_same_n(event, n, class_names[i].name) || fold(event[n]) != '_')
+			continue;
+		best = n + 1;
+		*class = class_names[i].class;
+	}
+	return best;
+}
+
+/* Cuts "a=1,b,c=x" at commas up to `end`, which becomes the string's NUL. */
+static int split_pairs(char *text, struct evspec_pair *pairs, unsigned int *count,
+		       struct reason *why)
+{
+	char *next;
+
+	for (*count = 0; text; text = next) {
+		struct evspec_pair *p = &pairs[*count];
+		char *equals;
+
+		if (*count == EVSPEC_MAX_PAIRS)
+			return refuse(why, -EINVAL, "more than %u qualifiers or terms",
+				      EVSPEC_MAX_PAIRS);
+		next = strchr(text, ',');
+		if (next)
+			*next++ = '\0';
+		equals = strchr(text, '=');
+		if (equals)
+			*equals++ = '\0';
+		p->key = text;
+		p->value = equals;
+		(*count)++;
+	}
+	return 0;
+}
+
+/* PMU/terms/ : returns what follows the second slash. */
+static int split_raw(struct evspec *spec, char *slash, char **rest, struct reason *why)
+{
+	char *end = strchr(slash + 1, '/');
+
+	if (!end)
+		return refuse(why, -EINVAL, "\"%s\": the second / is missing after the terms",
+			      spec->text);
+	if (slash == spec->text)
+		return refuse(why, -EINVAL, "\"%s\": the name of a PMU is missing before the /",
+			      spec->text);
+	if (end[1] != '\0' && end[1] != ',')
+		return refuse(why, -EINVAL, "\"%s\": \"%s\" after the second /; qualifiers follow a "
+			      "comma", spec->text, end + 1);
+	if (end == slash + 1)
+		return refuse(why, -EINVAL, "\"%s\": no terms between the slashes", spec->text);
+	*rest = end[1] ? end + 2 : NULL;
+	*slash = *end = '\0';
+	spec->raw = true;
+	spec->event = spec->text;
+	return split_pairs(slash + 1, spec->terms, &spec->nterms, why);
+}
+
+int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec *spec,
+		 struct reason *why)
+{
+	size_t n = strnlen(text, EVSPEC_MAX + 1);
+	char *comma, *slash, *rest = NULL;
+	int err;
+
+	memset(spec, 0, offsetof(struct evspec, text));
+	spec->class = -1;
+	if (n > EVSPEC_MAX)
+		return refuse(why, -EINVAL, "an event specifier has at most %u characters", EVSPEC_MAX);
+	memcpy(spec->text, text, n + 1);
+
+	comma = strchr(spec->text, ',');
+	slash = strchr(spec->text, '/');
+	if (slash && (!comma || slash < comma)) {
+		err = split_raw(spec, slash, &rest, why);
+		if (err)
+			return err;
+	} else {
+		if (comma) {
+			*comma = '\0';
+			rest = comma + 1;
+		}
+		spec->event = spec->text + class_prefix(spec->text, m, &spec->class);
+		if (*spec->event == '\0')
+			return refuse(why, -EINVAL, "\"%s\": the name of an event is missing", text);
+	}
+	return rest ? split_pairs(rest, spec->quals, &spec->nquals, why) : 0;
+}

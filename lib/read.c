@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a count is put together without the daemon; each way is one function of a table. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/perf_event.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "counter.h"
+#include "read.h"
+
+#define READ_TRIES 1000		/* a writer that takes longer than this is asked instead */
+
+#define load(p)		__atomic_load_n((p), __ATOMIC_RELAXED)
+#define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+
+static __thread pid_t thread_id;
+
+pid_t read_thread(void)
+{
+	if (!thread_id)
+		thread_id = syscall(SYS_gettid);
+	return thread_id;
+}
+
+void read_forget_thread(void)
+{
+	thread_id = 0;
+}
+
+bool read_alive(const struct read_table *t)
+{
+	return t->alive && !(load_acquire(&t->alive->futex) & FUTEX_OWNER_DIED);
+}
+
+uint64_t read_scale(uint64_t figure, uint32_t rate)
+{
+	return rate ? (unsigned __int128)figure * rate / 1000000000u : figure;
+}
+
+/* --- perf events ------------------------------------------------------------------------------ */
+
+/* The counter register, put right by the page; false when the event is not on the CPU now. */
+static bool event_register(const struct perf_event_mmap_page *page, uint64_t *value)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < READ_TRIES; tries++) {
+		uint32_t lock = load_acquire(&page->lock), index = load(&page->index);
+		uint16_t width = load(&page->pmc_width);
+		uint64_t capabilities = load(&page->capabilities), raw;
+		struct perf_event_mmap_page cap = { .capabilities = capabilities };
+		int64_t count = load(&page->offset);
+
+		/* cap_user_rdpmc alone proves nothing: Linux 6.1 sets it for software events. */
+		if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc || index == 0 ||
+		    width == 0 || width > 64 || !counter_pmc(index - 1, &raw))
+			return false;
+		raw = (uint64_t)((int64_t)(raw << (64 - width)) >> (64 - width));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (load(&page->lock) == lock) {
+			*value = (uint64_t)count + raw;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int event_value(const struct read_event *e, bool own, uint64_t *value, struct reason *why)
+{
+	uint64_t data[4];
+	ssize_t n;
+
+	if (own && e->page && event_register(e->page, value))
+		return READ_DONE;
+	do
+		n = read(e->fd, data, sizeof(data));
+	while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return refuse(why, -EBUSY, "the counter was taken away by another user of the "
+			      "hardware, such as the NMI watchdog: the count is lost");
+	if (n != sizeof(data[0]))
+		return READ_ASK;
+	*value = data[0];
+	return READ_DONE;
+}
+
+/* --- one function for each way ----------------------------------------------------------------- */
+
+/* A consistent copy of a page's entry, and where it came from. */
+struct entry {
+	const struct read_table *t;
+	const struct read_slot *slot;
+	unsigned int pos;
+	uint32_t how, generation, quantity, rate;
+	uint64_t base, raw;
+};
+
+typedef int how_fn(const struct entry *e, uint64_t *value, struct reason *why);
+
+static int how_ask(const struct entry *e, uint64_t *value, struct reason *why)
+{
+	return READ_ASK;
+}
+
+static int how_value(const struct entry *e, uint64_t *value, struct reason *why)
+{
+	*value = e->base;
+	return READ_DONE;
+}
+
+/* A slice adds its count before it clears its bit: no bit set, nothing missing. */
+static int how_counts(const struct entry *e, uint64_t *value, struct reason *why)
+{
+	const struct wire_counts *counts = e->t->counts;
+	uint64_t sum = e->base;
+	uint32_t cpu;
+
+	for (cpu = 0; cpu < e->t->ncpu; cpu++)
+		if (load_acquire(&counts[cpu].open) >> e->pos & 1)
+			return READ_ASK;
+	for (cpu = 0; cpu < e->t->ncpu; cpu++)
+		sum += load(&counts[cpu].count[e->pos]);
+	*value = sum;
+	return READ_DONE;
+}
+
+/* How to compute enum wire_quantity from struct rusage; those that it lacks have no entry here. */
+static uint64_t quantity_figure(const struct rusage *ru, uint32_t quantity)
+{
+	switch (quantity) {
+	case WIRE_Q_MINFLT:	return ru->ru_minflt;
+	case WIRE_Q_MAJFLT:	return ru->ru_majflt;
+	case WIRE_Q_FLT:	return ru->ru_minflt + ru->ru_majflt;
+	case WIRE_Q_NVCSW:	return ru->ru_nvcsw;
+	case WIRE_Q_NIVCSW:	return ru->ru_nivcsw;
+	default:		return ru->ru_nvcsw + ru->ru_nivcsw;
+	}
+}
+
+static int how_rusage(const struct entry *e, uint64_t *value, struct reason *why)
+{
+	struct timespec ts;
+	struct rusage ru;
+	uint64_t figure;
+
+	if (e->quantity >= WIRE_Q_MIGRATIONS)
+		return READ_ASK;
+	if (e->quantity == WIRE_Q_CPU_NS) {
+		if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts) < 0)
+			return READ_ASK;
+		figure = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	} else {
+		if (getrusage(RUSAGE_SELF, &ru) < 0)
+			return READ_ASK;
+		figure = quantity_figure(&ru, e->quantity);
+	}
+	*value = e->base + read_scale(e->raw + figure, e->rate);
+	return READ_DONE;
+}
+
+static int how_events(const struct entry *e, uint64_t *value, struct reason *why)
+{
+	const struct read_slot *slot = e->slot;
+	bool own = slot->tid && slot->tid == read_thread();
+	uint64_t sum = e->base, one = 0;
+	unsigned int i;
+	int err;
+
+	if (slot->nevents == 0 || slot->generation != e->generation)
+		return READ_ASK;
+	for (i = 0; i < slot->nevents; i++) {
+		err = event_value(&slot->events[i], own, &one, why);
+		if (err)
+			return err;
+		sum += one;
+	}
+	*value = sum;
+	return READ_DONE;
+}
+
+static int how_tsc(const struct entry *e, uint64_t *value, struct reason *why)
+{
+	return counter_tsc(value) ? READ_DONE : READ_ASK;
+}
+
+static how_fn *const hows[] = {
+	[WIRE_HOW_ASK] = how_ask,
+	[WIRE_HOW_VALUE] = how_value,
+	[WIRE_HOW_COUNTS] = how_counts,
+	[WIRE_HOW_RUSAGE] = how_rusage,
+	[WIRE_HOW_EVENTS] = how_events,
+	[WIRE_HOW_TSC] = how_tsc,
+};
+
+static const struct read_slot *find_slot(const struct read_table *t, uint32_t pmcid)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->top; i++)
+		if (t->slots[i].pmcid == pmcid && t->slots[i].used)
+			return &t->slots[i];
+	return NULL;
+}
+
+int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why)
+{
+	const struct read_slot *slot = find_slot(t, pmcid);
+	const struct wire_page_pmc *p;
+	unsigned int tries;
+
+	if (!slot || !t->page || !read_alive(t))
+		return READ_ASK;
+	p = &t->page->pmc[slot - t->slots];
+	for (tries = 0; tries < READ_TRIES; tries++) {
+		uint32_t seq = load_acquire(&p->seq);
+		struct entry e = {
+			.t = t, .slot = slot, .pos = slot - t->slots,
+			.how = load(&p->how), .generation = load(&p->generation),
+			.quantity = load(&p->quantity), .rate = load(&p->rate),
+			.base = load(&p->base), .raw = load(&p->raw),
+		};
+		uint64_t result = 0;
+		int err;
+
+		if (seq & 1) {
+			counter_relax();
+			continue;
+		}
+		if (load(&p->pmcid) != pmcid || e.how >= sizeof(hows) / sizeof(hows[0]))
+			return READ_ASK;
+		err = hows[e.how](&e, &result, why);
+		/* What was computed belongs to one state of the PMC only if nothing moved meanwhile. */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (load(&p->seq) != seq)
+			continue;
+		if (err == READ_DONE)
+			*value = result;
+		return err;
+	}
+	return READ_ASK;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reading counts without asking the daemon: from its pages, from the kernel's own figures, from perf
+ * events' descriptors and mapped pages, and from the time stamp counter.
+ */
+#ifndef PMCBPF_READ_H
+#define PMCBPF_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "reason.h"
+#include "wire.h"
+
+struct perf_event_mmap_page;
+
+/* A perf event of one of the caller's threads; `page` is NULL when only read(2) may be used. */
+struct read_event {
+	int fd;
+	const struct perf_event_mmap_page *page;
+};
+
+/* What the client keeps for the PMC at this position of the page. */
+struct read_slot {
+	bool used;
+	uint32_t pmcid;
+	uint32_t generation;		/* of `events` */
+	unsigned int nevents;
+	struct read_event *events;
+	pid_t tid;			/* the only thread that may read a counter register; 0: none */
+};
+
+/*
+ * The pages of a connection.  Zero-filled is a valid, empty table.  The caller serialises changes
+ * (read_table_*) against everything and lets readers (read_*) run side by side.
+ */
+struct read_table {
+	const struct wire_alive *alive;
+	const struct wire_page *page;
+	const struct wire_counts *counts;
+	uint32_t ncpu;			/* elements of counts */
+	unsigned int top;		/* slots from here on are unused */
+	struct read_slot slots[WIRE_PAGE_PMCS];
+};
+
+/* Maps the page of struct wire_alive; the descriptor stays the caller's. */
+int read_table_alive(struct read_table *t, int fd);
+/* Replaces the owner's page and counts; slots of an earlier page are forgotten. */
+int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t ncpu);
+void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid);
+void read_table_remove(struct read_table *t, uint32_t pmcid);
+/*
+ * Takes over n descriptors that START returned; they are closed when replaced.  `tid` is the caller's
+ * when it is the only thread of its process, else 0: a counter register is a thread's own.
+ */
+int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
+		      unsigned int n, pid_t tid);
+/* Unmaps and closes everything. */
+void read_table_clear(struct read_table *t);
+
+/* False when the daemon is gone, or was never there. */
+bool read_alive(const struct read_table *t);
+
+enum { READ_DONE = 0, READ_ASK = 1 };
+/* READ_DONE with *value, READ_ASK when only the daemon knows, or -errno. */
+int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why);
+
+/* The calling thread's id, remembered; forgotten in the child after a fork. */
+pid_t read_thread(void);
+void read_forget_thread(void);
+
+/* figure * rate / 10^9 without overflow; rate 0: the figure itself. */
+uint64_t read_scale(uint64_t figure, uint32_t rate);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table behind fast reading: mapping pages, keeping descriptors, letting go of both. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "read.h"
+
+/* Maps `size` bytes of a descriptor, after making sure that a file is that long (no SIGBUS). */
+static int map(int fd, size_t size, const void **out)
+{
+	struct stat st;
+	void *p;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < size)
+		return -EPROTO;
+	p = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	*out = p;
+	return 0;
+}
+
+static void unmap(const void *p, size_t size)
+{
+	if (p)
+		munmap((void *)p, size);
+}
+
+static size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+static void slot_close_events(struct read_slot *slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < slot->nevents; i++) {
+		unmap(slot->events[i].page, page_size());
+		close(slot->events[i].fd);
+	}
+	free(slot->events);
+	slot->events = NULL;
+	slot->nevents = 0;
+	slot->tid = 0;
+}
+
+static void clear_slots(struct read_table *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < WIRE_PAGE_PMCS; i++)
+		slot_close_events(&t->slots[i]);
+	memset(t->slots, 0, sizeof(t->slots));
+	t->top = 0;
+	unmap(t->page, sizeof(*t->page));
+	unmap(t->counts, t->ncpu * sizeof(*t->counts));
+	t->page = NULL;
+	t->counts = NULL;
+	t->ncpu = 0;
+}
+
+int read_table_alive(struct read_table *t, int fd)
+{
+	const struct wire_alive *alive;
+	const void *p;
+	int err = map(fd, sizeof(*alive), &p);
+
+	if (err)
+		return err;
+	alive = p;
+	if (alive->magic != WIRE_MAGIC) {
+		unmap(p, sizeof(*alive));
+		return -EPROTO;
+	}
+	unmap(t->alive, sizeof(*alive));
+	t->alive = alive;
+	return 0;
+}
+
+int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t ncpu)
+{
+	const void *page = NULL, *counts = NULL;
+	int err;
+
+	if (ncpu == 0 || ncpu > 65536)
+		return -EPROTO;
+	err = map(page_fd, sizeof(struct wire_page), &page);
+	if (!err)
+		err = map(counts_fd, ncpu * sizeof(struct wire_counts), &counts);
+	if (!err && (((const struct wire_page *)page)->magic != WIRE_MAGIC ||
+		     ((const struct wire_page *)page)->version != WIRE_VERSION))
+		err = -EPROTO;
+	if (err) {
+		unmap(page, sizeof(struct wire_page));
+		unmap(counts, ncpu * sizeof(struct wire_counts));
+		return err;
+	}
+	clear_slots(t);
+	t->page = page;
+	t->counts = counts;
+	t->ncpu = ncpu;
+	return 0;
+}
+
+void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid)
+{
+	struct read_slot *slot;
+
+	if (pos >= WIRE_PAGE_PMCS || !t->page)
+		return;
+	slot = &t->slots[pos];
+	slot_close_events(slot);
+	*slot = (struct read_slot){ .used = true, .pmcid = pmcid };
+	if (pos >= t->top)
+		t->top = pos + 1;
+}
+
+static struct read_slot *find(struct read_table *t, uint32_t pmcid)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->top; i++)
+		if (t->slots[i].used && t->slots[i].pmcid == pmcid)
+			return &t->slots[i];
+	return NULL;
+}
+
+void read_table_remove(struct read_table *t, uint32_t pmcid)
+{
+	struct read_slot *slot = find(t, pmcid);
+
+	if (!slot)
+		return;
+	slot_close_events(slot);
+	slot->used = false;
+	while (t->top > 0 && !t->slots[t->top - 1].used)
+		t->top--;
+}
+
+int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
+		      unsigned int n, pid_t tid)
+{
+	struct read_slot *slot = find(t, pmcid);
+	struct read_event *events = NULL;
+	unsigned int i;
+
+	/* START of a PMC that runs already brings nothing new. */
+	if (slot && n == 0 && slot->generation == generation)
+		return 0;
+	if (slot && n)
+		events = calloc(n, sizeof(*events));
+	if (!events) {
+		for (i = 0; i < n; i++)
+			close(fds[i]);
+		if (slot)
+			slot_close_events(slot);
+		return slot && n ? -ENOMEM : 0;
+	}
+	slot_close_events(slot);
+	for (i = 0; i < n; i++) {
+		const void *page = NULL;
+
+		events[i].fd = fds[i];
+		/* Without the page there is still read(2). */
+		if (tid && n == 1 && map(fds[i], page_size(), &page) == 0)
+			events[i].page = page;
+	}
+	slot->events = events;
+	slot->nevents = n;
+	slot->generation = generation;
+	slot->tid = n == 1 ? tid : 0;
+	return 0;
+}
+
+void read_table_clear(struct read_table *t)
+{
+	clear_slots(t);
+	unmap(t->alive, sizeof(*t->alive));
+	t->alive = NULL;
+}

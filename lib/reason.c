@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One line of text for a failure, cut to size and free of control characters. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "reason.h"
+
+int refuse(struct reason *why, int err, const char *fmt, ...)
+{
+	va_list ap;
+	char *p;
+
+	va_start(ap, fmt);
+	vsnprintf(why->text, sizeof(why->text), fmt, ap);
+	va_end(ap);
+	/* The text quotes what users typed: it must stay one line on their terminal. */
+	for (p = why->text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	return err;
+}

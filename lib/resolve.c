@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The order of looking for an event: alias, class prefix, then SOFT, TSC and the hardware's classes. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "intern.h"
+#include "pmu.h"
+#include "resolve.h"
+
+/* How the classes of a kind understand an event's name.  -ENOENT: unknown here, try the next class. */
+typedef int class_fn(const struct lib *l, const char *root, const struct wire_classinfo *class,
+		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why);
+
+bool resolve_is_hardware(const struct wire_classinfo *class)
+{
+	return class->class != PMC_CLASS_SOFT && class->class != PMC_CLASS_TSC && class->pmu[0];
+}
+
+void resolve_machine(const struct lib *l, struct evspec_machine *m)
+{
+	unsigned int i;
+
+	memset(m, 0, sizeof(*m));
+	m->nclass = l->cpu.nclass;
+	for (i = 0; i < m->nclass; i++)
+		m->class[i] = l->cpu.classes[i].class;
+	if (evspec_machine_has(m, PMC_CLASS_IAP))
+		m->family = EVSPEC_INTEL;
+	else if (evspec_machine_has(m, PMC_CLASS_K8))
+		m->family = EVSPEC_AMD;
+	else if (evspec_machine_has(m, PMC_CLASS_ARMV8))
+		m->family = EVSPEC_ARM64;
+	else
+		m->family = EVSPEC_NO_PMU;
+}
+
+/* SOFT takes any qualifier and heeds none, as it always did. */
+static int soft_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
+		      const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
+{
+	const char *other = evspec_soft_event(spec->event);
+	unsigned int i;
+
+	for (i = 0; i < l->nsoft; i++)
+		if (evspec_same(spec->event, l->soft[i].name) ||
+		    (other && evspec_same(other, l->soft[i].name)))
+			break;
+	if (i == l->nsoft)
+		return refuse(why, -ENOENT, "no SOFT event \"%s\"", spec->event);
+	req->event = l->soft[i].code;
+	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
+	memcpy(req->event_name, l->soft[i].name, sizeof(req->event_name));
+	return 0;
+}
+
+static int tsc_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
+		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
+{
+	if (!evspec_same(spec->event, "TSC"))
+		return refuse(why, -ENOENT, "no TSC event \"%s\"", spec->event);
+	if (spec->nquals)
+		return refuse(why, -EINVAL, "the TSC takes no qualifiers: \"%s\"", spec->quals[0].key);
+	req->event = PMC_EV_TSC_TSC;
+	req->caps = PMC_CAP_READ;
+	strcpy(req->event_name, "TSC");
+	return 0;
+}
+
+static int hardware_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
+			  const struct evspec *spec, struct wire_allocate_req *req,
+			  struct reason *why)
+{
+	struct pmu_event event;
+	int err = pmu_event(root, class, spec, &event, why);
+
+	if (err)
+		return err;
+	req->event = intern_event(event.name, NULL);
+	if (!req->event)
+		return -ENOMEM;
+	/* The configuration words say it all; a capability that the class lacks would only refuse. */
+	req->caps = PMC_CAP_READ | PMC_CAP_WRITE | (event.caps & class->caps) |
+		    (event.usr ? PMC_CAP_USER : 0) | (event.os ? PMC_CAP_SYSTEM : 0);
+	req->config = event.config[0];
+	req->config1 = event.config[1];
+	req->config2 = event.config[2];
+	memcpy(req->event_name, event.name, sizeof(req->event_name));
+	return 0;
+}
+
+static int in_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
+		    const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
+{
+	class_fn *fn = class->class == PMC_CLASS_SOFT ? soft_class :
+		       class->class == PMC_CLASS_TSC ? tsc_class : hardware_class;
+	int err;
+
+	if (fn == hardware_class && !resolve_is_hardware(class))
+		return -ENOENT;
+	err = fn(l, root, class, spec, req, why);
+	if (!err)
+		req->class = class->class;
+	return err;
+}
+
+/* PMU/.../ names its class by the PMU. */
+static int raw_spec(const struct lib *l, const char *root, const struct evspec *spec,
+		    struct wire_allocate_req *req, struct reason *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->cpu.nclass; i++)
+		if (strcmp(l->cpu.classes[i].pmu, spec->event) == 0 &&
+		    resolve_is_hardware(&l->cpu.classes[i]))
+			return in_class(l, root, &l->cpu.classes[i], spec, req, why);
+	return refuse(why, -EINVAL, "no PMU \"%s\" whose counters pmcbpfd manages; \"pmccontrol -L\" "
+		      "lists the classes", spec->event);
+}
+
+static int prefixed_spec(const struct lib *l, const char *root, const struct evspec *spec,
+			 struct wire_allocate_req *req, struct reason *why)
+{
+	const struct wire_classinfo *class = lib_class(l, spec->class);
+
+	/* The fixed counters without a class of their own belong to the general ones. */
+	if (!class && spec->class == PMC_CLASS_IAF)
+		class = lib_class(l, PMC_CLASS_IAP);
+	if (!class)
+		return refuse(why, -EINVAL, "this machine has no such class");
+	return in_class(l, root, class, spec, req, why);
+}
+
+/* SOFT, TSC, then the rest in the daemon's order; the first class that knows the name decides. */
+static int bare_spec(const struct lib *l, const char *root, const struct evspec *spec,
+		     struct wire_allocate_req *req, struct reason *why)
+{
+	static const uint32_t first[] = { PMC_CLASS_SOFT, PMC_CLASS_TSC };
+	struct reason hardware = { "" };
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+		const struct wire_classinfo *class = lib_class(l, first[i]);
+
+		err = class ? in_class(l, root, class, spec, req, why) : -ENOENT;
+		if (err != -ENOENT)
+			return err;
+	}
+	for (i = 0; i < l->cpu.nclass; i++) {
+		const struct wire_classinfo *class = &l->cpu.classes[i];
+
+		if (!resolve_is_hardware(class))
+			continue;
+		err = in_class(l, root, class, spec, req, &hardware);
+		if (err != -ENOENT) {
+			*why = err ? hardware : *why;
+			return err;
+		}
+	}
+	if (hardware.text[0])
+		return refuse(why, -ENOENT, "%s", hardware.text);
+	return refuse(why, -ENOENT, "unknown event \"%s\"; \"pmccontrol -L\" lists those that exist here",
+		      spec->event);
+}
+
+static int one_spec(const struct lib *l, const char *root, const struct evspec_machine *m,
+		    const char *text, struct wire_allocate_req *req, struct reason *why)
+{
+	struct evspec spec;
+	int err = evspec_parse(text, m, &spec, why);
+
+	if (err)
+		return err;
+	if (spec.raw)
+		return raw_spec(l, root, &spec, req, why);
+	if (spec.class >= 0)
+		return prefixed_spec(l, root, &spec, req, why);
+	return bare_spec(l, root, &spec, req, why);
+}
+
+int resolve_event(const struct lib *l, const char *root, const char *spec,
+		  struct wire_allocate_req *req, struct reason *why)
+{
+	char spelling[EVSPEC_MAX_SPELLINGS][EVSPEC_MAX + 1];
+	struct evspec_machine m;
+	unsigned int i, n;
+	int err = -ENOENT;
+
+	resolve_machine(l, &m);
+	n = evspec_alias(spec, &m, spelling);
+	for (i = 0; i < n && err == -ENOENT; i++)
+		err = one_spec(l, root, &m, spelling[i], req, why);
+	if (n == 0)
+		err = one_spec(l, root, &m, spec, req, why);
+	else if (err == -ENOENT)
+		refuse(why, err, "this machine has no event for \"%.*s\" (looked for \"%.*s\")",
+		       (int)strcspn(spec, ","), spec, (int)strcspn(spelling[0], ","), spelling[0]);
+	return err == -ENOENT ? -EINVAL : err;
+}

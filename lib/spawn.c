@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The private daemon: where no pmcbpfd runs, a program of root gets one of its own that lives as long
+ * as the connection.  It must not show up among the program's children: no SIGCHLD, no zombie.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client.h"
+
+extern char **environ;
+
+/* fork() without a death signal, so that the program's own wait() never sees this child. */
+static pid_t quiet_fork(void)
+{
+#ifdef __s390x__
+	return syscall(SYS_clone, NULL, 0UL);
+#else
+	return syscall(SYS_clone, 0UL, NULL, NULL, NULL, NULL);
+#endif
+}
+
+/* In the grandchild: system calls only, nothing that could want a lock of another thread. */
+__attribute__((noreturn)) static void run_daemon(const char *path, char *const argv[], int fd, int log)
+{
+	sigset_t none;
+	int null;
+
+	setsid();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(log, 2) < 0 ||
+	    fcntl(fd, F_SETFD, 0) < 0)
+		_exit(126);
+	execve(path, argv, environ);
+	dprintf(2, "%s: %s\n", path, strerror(errno));
+	_exit(127);
+}
+
+/* Two forks: the daemon belongs to init, and the one in between is collected at once. */
+static int launch(const char *path, char *const argv[], int fd, int log, struct reason *why)
+{
+	pid_t pid = quiet_fork();
+	int status;
+
+	if (pid < 0)
+		return refuse(why, -errno, "no process for a pmcbpfd of its own: %s",
+			      strerror(errno));
+	if (pid == 0) {
+		pid = quiet_fork();
+		if (pid == 0)
+			run_daemon(path, argv, fd, log);
+		_exit(pid < 0);
+	}
+	while (waitpid(pid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return 0;	/* the program ignores SIGCHLD: already collected */
+	if (status != 0)
+		return refuse(why, -EAGAIN, "no process for a pmcbpfd of its own");
+	return 0;
+}
+
+int spawn_daemon(int *fd, int *log, struct reason *why)
+{
+	const char *chosen = secure_getenv("PMCBPF_DAEMON");
+	const char *path = chosen && *chosen ? chosen : PMCBPF_SBINDIR "/pmcbpfd";
+	char option[32];
+	char *argv[] = { (char *)"pmcbpfd", (char *)"-f", option, NULL };
+	int pair[2], err = 0, messages = -1;
+
+	if (access(path, X_OK) < 0)
+		return refuse(why, -ENOENT, "no pmcbpfd answers at %s/pmcbpf/pmc.sock, and none can be "
+			      "started: %s: %s", PMCBPF_RUNDIR, path, strerror(errno));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	messages = memfd_create("pmcbpfd", MFD_CLOEXEC);
+	if (messages < 0) {
+		err = -errno;
+		goto out;
+	}
+	snprintf(option, sizeof(option), "--client-fd=%d", pair[1]);
+	err = launch(path, argv, pair[1], messages, why);
+	if (err)
+		goto out;
+	*fd = pair[0];
+	*log = messages;
+	pair[0] = messages = -1;
+out:
+	if (messages >= 0)
+		close(messages);
+	if (pair[0] >= 0)
+		close(pair[0]);
+	close(pair[1]);
+	return err;
+}
+
+void spawn_last_line(int log, char *line, size_t size)
+{
+	char text[4096];
+	off_t end = lseek(log, 0, SEEK_END);
+	off_t from = end > (off_t)sizeof(text) - 1 ? end - (off_t)sizeof(text) + 1 : 0;
+	ssize_t n = end < 0 ? 0 : pread(log, text, sizeof(text) - 1, from);
+	char *last;
+
+	if (n < 0)
+		n = 0;
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n] = '\0';
+	last = strrchr(text, '\n');
+	snprintf(line, size, "%s", last ? last + 1 : text);
+}
