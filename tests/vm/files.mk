@@ -35,12 +35,16 @@ $(VM_OVERLAY)/%/usr/bin/pmcbpf-libs: tests/vm/libs.c
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -o $@ $< $(call vm_dev,$*) -lbpf -lelf -lz -lpfm -linih
 
-.PHONY: vm-fetch vm-progs vm-smoke
+.PHONY: vm-fetch vm-progs vm-overlay vm-smoke
 vm-fetch:  ## download the kernels of the test guests into the cache
 	tests/vm/fetch kernel $(or $(VM_KERNELS),--all)
 	tests/vm/sysroot arm64
 
 vm-progs: $(VM_PROGS)
 
+vm-overlay: vm-progs  ## build and install for both architectures into the guests' overlays
+	$(Q)$(MAKE) ARCH=x86_64 install DESTDIR=$(abspath $(VM_OVERLAY))/amd64
+	$(Q)$(MAKE) ARCH=arm64 install DESTDIR=$(abspath $(VM_OVERLAY))/arm64
+
 vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
-	$(VM_MATRIX) tests/vm/smoke.bats
+	$(Q)$(VM_MATRIX) tests/vm/smoke.bats

@@ -80,6 +80,19 @@ vm_get() {
 	"$VM_DIR/guest" get "$VM_ID" "$@"
 }
 
+# vm_one_cpu, vm_all_cpus - take the guest's CPUs but the first offline, and back. Where a count must
+# be exact there must be one: QEMU has a single instruction counter for all CPUs of an -icount guest,
+# so what another CPU executes while QEMU has switched to it is counted here too.
+vm_one_cpu() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 0 >$cpu || exit; done'
+}
+
+vm_all_cpus() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 1 >$cpu || exit; done'
+}
+
 # vm_clean_log - fails, showing them, if the guest's kernel has complained
 vm_clean_log() {
 	! vm dmesg | grep -E 'WARNING|BUG:|Oops|Call trace:|Call Trace:|rcu: INFO|hung_task|lockup'

@@ -86,14 +86,22 @@ teardown_file() {
 	[ "$output" = $'alice\n1000' ]
 }
 
-@test "arm64: instructions are counted exactly" {
+@test "arm64: instructions of a program that is preempted are counted exactly" {
 	vm_require_arch arm64
 	vm_sh 'ls -d /sys/bus/event_source/devices/armv8*'
-	read -r first second twice < <(vm pmu_probe loop 1000000)
-	echo "first $first, second $second, twice $twice"
-	[ "$first" -gt 2000000 ]
-	[ "$first" -eq "$second" ]
-	[ $((twice - first)) -eq 2000000 ]
+	vm_one_cpu
+	rival=$(vm_spawn /dev/null sh -c 'while :; do :; done')
+	run vm_sh 'for i in 1 2 3; do pmu_probe loop 10000000; done'
+	vm kill "$rival"
+	vm_all_cpus
+	echo "$output"
+	[ "${#lines[@]}" -eq 3 ]
+	for line in "${lines[@]}"; do
+		read -r first second twice <<<"$line"
+		[ "$first" -gt 20000000 ]
+		[ "$first" -eq "$second" ]
+		[ $((twice - first)) -eq 20000000 ]
+	done
 }
 
 @test "arm64: the PMU has seven counters" {
