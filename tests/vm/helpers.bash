@@ -80,9 +80,9 @@ vm_get() {
 	"$VM_DIR/guest" get "$VM_ID" "$@"
 }
 
-# vm_one_cpu, vm_all_cpus - take the guest's CPUs but the first offline, and back. Where a count must
-# be exact there must be one: QEMU has a single instruction counter for all CPUs of an -icount guest,
-# so what another CPU executes while QEMU has switched to it is counted here too.
+# vm_one_cpu, vm_all_cpus - take all CPUs of the guest but the first offline, and back. Where a
+# count must be exact there must be one: QEMU has a single instruction counter for all CPUs of an
+# -icount guest, so what another CPU executes while QEMU has switched to it is counted here too.
 vm_one_cpu() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 0 >$cpu || exit; done'
