@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text that grows: see buf.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buf.h"
+
+#define BUF_MIN 512u
+
+static bool make_room(struct buf *buf, size_t more)
+{
+	size_t size = buf->size ? buf->size : BUF_MIN;
+	char *data;
+
+	if (buf->failed)
+		return false;
+	while (size - buf->len < more)
+		size *= 2;
+	if (size == buf->size)
+		return true;
+	data = realloc(buf->data, size);
+	if (!data) {
+		buf->failed = true;
+		return false;
+	}
+	buf->data = data;
+	buf->size = size;
+	return true;
+}
+
+void buf_add(struct buf *buf, const char *data, size_t len)
+{
+	if (!make_room(buf, len))
+		return;
+	memcpy(buf->data + buf->len, data, len);
+	buf->len += len;
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (len < 0 || !make_room(buf, (size_t)len + 1)) {
+		buf->failed = true;
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
+	va_end(args);
+	buf->len += (size_t)len;
+}
+
+void buf_skip(struct buf *buf, size_t len)
+{
+	if (len == 0)
+		return;
+	memmove(buf->data, buf->data + len, buf->len - len);
+	buf->len -= len;
+}
+
+void buf_free(struct buf *buf)
+{
+	free(buf->data);
+	*buf = (struct buf){ 0 };
+}

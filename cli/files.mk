@@ -1,0 +1,45 @@
+# cli/: the tools.  They see installed headers only and find libpmc-compat beside themselves, in the
+# build tree as well as below any PREFIX with bin/ and lib/.
+INC_cli := -Ilib/include
+
+CLI_SHARED   := cli/buf.c cli/cpulist.c cli/json.c cli/msg.c cli/opt.c
+PMCSTAT_SRCS := cli/pmcstat.c cli/stat_args.c cli/stat_check.c cli/stat_child.c cli/stat_out.c \
+	cli/stat_pmc.c cli/stat_run.c cli/stat_table.c cli/stat_target.c $(CLI_SHARED)
+PMCCONTROL_SRCS := cli/pmccontrol.c cli/ctl_admin.c cli/ctl_show.c $(CLI_SHARED)
+CLI_SRCS     := $(sort $(PMCSTAT_SRCS) $(PMCCONTROL_SRCS))
+CLI_TOOLS    := pmcstat pmccontrol
+CLI_BINS     := $(CLI_TOOLS:%=$(O)/bin/%)
+
+# DT_RUNPATH, so that LD_LIBRARY_PATH still comes first.
+CLI_LDFLAGS = -Wl,--enable-new-dtags,-rpath,'$$ORIGIN/../lib' -Wl,-z,relro,-z,now
+
+$(O)/bin/pmcstat: $(PMCSTAT_SRCS:%.c=$(O)/obj/%.o)
+$(O)/bin/pmccontrol: $(PMCCONTROL_SRCS:%.c=$(O)/obj/%.o)
+$(CLI_BINS): $(O)/lib/libpmc-compat.so
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o,$^) -L$(O)/lib -lpmc-compat
+
+ALL     += $(CLI_BINS)
+LINT_C  += $(CLI_SRCS)
+
+# A library of known counts for the tools' tests.
+FAKEPMC := $(O)/tests/fakepmc.so
+$(FAKEPMC): tests/unit/fake/pmc.c lib/include/pmc.h lib/include/sys/pmc.h
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -Ilib/include -o $@ $<
+LINT_C  += tests/unit/fake/pmc.c
+
+INSTALL += install-cli
+.PHONY: install-cli
+install-cli: $(CLI_BINS)
+	$(call say,INSTALL,$(DESTDIR)$(BINDIR))
+	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -m 755 $(CLI_BINS) $(DESTDIR)$(BINDIR)
+	$(Q)install -m 644 man/pmcstat.8 man/pmccontrol.8 $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	$(Q)install -m 644 packaging/completions/pmcstat.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/pmcstat
+	$(Q)install -m 644 packaging/completions/pmccontrol.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/pmccontrol

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The JSON writer of --json (RFC 8259): output is UTF-8 whatever bytes a name holds. */
+#include <string.h>
+
+#include "json.h"
+
+/* Bytes of the UTF-8 sequence at `s`, 0 if it is none (overlong forms and surrogates are none). */
+static size_t utf8_length(const unsigned char *s)
+{
+	static const struct {
+		unsigned char mask, lead, len;
+		uint32_t least;
+	} forms[] = { { 0xe0, 0xc0, 2, 0x80 }, { 0xf0, 0xe0, 3, 0x800 }, { 0xf8, 0xf0, 4, 0x10000 } };
+
+	if (s[0] < 0x80)
+		return 1;
+	for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
+		uint32_t code = s[0] & ~forms[f].mask;
+
+		if ((s[0] & forms[f].mask) != forms[f].lead)
+			continue;
+		for (size_t i = 1; i < forms[f].len; i++) {
+			if ((s[i] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (s[i] & 0x3f);
+		}
+		if (code < forms[f].least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+			return 0;
+		return forms[f].len;
+	}
+	return 0;
+}
+
+static void put_quoted(struct buf *out, const char *text)
+{
+	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
+	const unsigned char *s = (const unsigned char *)text;
+
+	buf_add(out, "\"", 1);
+	while (*s) {
+		size_t len = utf8_length(s);
+		const char *known = strchr(plain, *s);
+
+		if (known) {
+			buf_printf(out, "\\%c", letter[known - plain]);
+		} else if (len == 0) {
+			buf_printf(out, "\\ufffd");
+			len = 1;
+		} else if (*s < 0x20) {
+			buf_printf(out, "\\u%04x", *s);
+		} else {
+			buf_add(out, (const char *)s, len);
+		}
+		s += len;
+	}
+	buf_add(out, "\"", 1);
+}
+
+static void put_key(struct json *json, const char *key)
+{
+	if (json->comma)
+		buf_add(json->out, ",", 1);
+	json->comma = true;
+	if (key) {
+		put_quoted(json->out, key);
+		buf_add(json->out, ":", 1);
+	}
+}
+
+void json_open(struct json *json, const char *key, char bracket)
+{
+	put_key(json, key);
+	buf_add(json->out, &bracket, 1);
+	json->comma = false;
+}
+
+void json_close(struct json *json, char bracket)
+{
+	buf_add(json->out, &bracket, 1);
+	json->comma = true;
+}
+
+void json_string(struct json *json, const char *key, const char *text)
+{
+	if (!text) {
+		json_null(json, key);
+		return;
+	}
+	put_key(json, key);
+	put_quoted(json->out, text);
+}
+
+void json_number(struct json *json, const char *key, uint64_t number)
+{
+	put_key(json, key);
+	buf_printf(json->out, "%llu", (unsigned long long)number);
+}
+
+void json_seconds(struct json *json, const char *key, double seconds)
+{
+	put_key(json, key);
+	buf_printf(json->out, "%.6f", seconds);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+	put_key(json, key);
+	buf_printf(json->out, value ? "true" : "false");
+}
+
+void json_null(struct json *json, const char *key)
+{
+	put_key(json, key);
+	buf_printf(json->out, "null");
+}

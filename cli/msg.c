@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages: one write a line, no control characters, and never stuck behind a stopped reader. */
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pmc.h>
+
+#include "msg.h"
+
+#define MSG_MAX	    2048
+#define MSG_WAIT_MS 2000
+
+/*
+ * Names come from users and may hold anything: a newline in one must not look like a second message.
+ * A full pipe that nobody reads gets MSG_WAIT_MS, then the line is given up; the exit code tells too.
+ */
+static void put_line(const char *tail, const char *format, va_list args)
+{
+	char line[MSG_MAX];
+	struct pollfd ready = { .fd = STDERR_FILENO, .events = POLLOUT };
+	size_t room = sizeof(line) - 1, len = 0;
+	int n;
+
+	n = snprintf(line, room, "%s: ", program_invocation_short_name);
+	len = n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+	n = vsnprintf(line + len, room - len, format, args);
+	len += n < 0 ? 0 : (size_t)n < room - len ? (size_t)n : room - len - 1;
+	n = snprintf(line + len, room - len, "%s", tail);
+	len += n < 0 ? 0 : (size_t)n < room - len ? (size_t)n : room - len - 1;
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	}
+	line[len++] = '\n';
+	if (poll(&ready, 1, MSG_WAIT_MS) == 1 && write(STDERR_FILENO, line, len) < 0)
+		return;
+}
+
+int fail(int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_line("", format, args);
+	va_end(args);
+	return code;
+}
+
+int fail_errno(int code, const char *format, ...)
+{
+	char tail[256];
+	va_list args;
+
+	snprintf(tail, sizeof(tail), ": %s", strerror(errno));
+	va_start(args, format);
+	put_line(tail, format, args);
+	va_end(args);
+	return code;
+}
+
+int fail_pmc(int code, const char *format, ...)
+{
+	const char *text = strerror(errno);
+	const char *reason = pmc_errstr();
+	char tail[1024];
+	va_list args;
+
+	if (strstr(reason, text))
+		snprintf(tail, sizeof(tail), ": %s", reason);
+	else
+		snprintf(tail, sizeof(tail), ": %s [%s]", reason, text);
+	va_start(args, format);
+	put_line(tail, format, args);
+	va_end(args);
+	return code;
+}
+
+void note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_line("", format, args);
+	va_end(args);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One line on stderr, "program: text", and the exit code that goes with it. */
+#ifndef PMCBPF_CLI_MSG_H
+#define PMCBPF_CLI_MSG_H
+
+#include <sysexits.h>
+
+#define MSG_FORMAT(first, rest) __attribute__((format(printf, first, rest)))
+
+/* Each prints its line and returns `code`, so that `return fail(EX_USAGE, …)` is all a caller writes. */
+int fail(int code, const char *format, ...) MSG_FORMAT(2, 3);
+
+/* … with ": " and the text of errno. */
+int fail_errno(int code, const char *format, ...) MSG_FORMAT(2, 3);
+
+/* … after a function of pmc(3): with ": ", pmc_errstr(), and errno's text where that is other. */
+int fail_pmc(int code, const char *format, ...) MSG_FORMAT(2, 3);
+
+/* A line that changes no exit code. */
+void note(const char *format, ...) MSG_FORMAT(1, 2);
+
+#endif

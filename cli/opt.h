@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Options as tables.  Order matters to these tools and a command's own options are not theirs, so
+ * scanning stops at the first word that is no option, as BSD's getopt(3) does.
+ */
+#ifndef PMCBPF_CLI_OPT_H
+#define PMCBPF_CLI_OPT_H
+
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define OPT_MAX 64
+
+/* Codes of options without a letter. */
+enum opt_code {
+	OPT_HELP = 256,
+	OPT_VERSION,
+	OPT_JSON,
+	OPT_CSV,
+	OPT_EXIT_STATUS,
+};
+
+struct opt {
+	int code;		/* the letter, or one of enum opt_code */
+	const char *name;	/* long name or NULL */
+	const char *arg;	/* what --help calls the argument, NULL if there is none */
+	const char *help;	/* NULL: not shown by --help */
+};
+
+struct opt_scan {
+	char letters[2 * OPT_MAX + 3];
+	struct option names[OPT_MAX + 1];
+};
+
+/* `table` has `count` elements of `stride` bytes, each beginning with a struct opt. */
+void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t stride);
+
+/* The next option's code, '?' after a wrong one (getopt(3) has told), -1 at the end. */
+int opt_next(struct opt_scan *scan, int argc, char *argv[]);
+
+void opt_help(FILE *file, const void *table, size_t count, size_t stride);
+
+/* A time in seconds, a millisecond or more.  0 or -EINVAL. */
+int opt_seconds(const char *text, double *seconds);
+
+/* Writes what stdout still holds.  0, or EX_OSERR after an error line: a full disk, a closed pipe. */
+int opt_flush_stdout(void);
+
+/* "NAME VERSION" on stdout; returns what the process should exit with. */
+int opt_version(const char *name);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmccontrol(8): lists rows, events and statistics; enables and disables rows. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pmc.h>
+
+#include "ctl.h"
+#include "msg.h"
+#include "opt.h"
+
+static const struct opt options[] = {
+	{ 'L', "list-events", NULL, "list the events of every class" },
+	{ 'l', "list", NULL, "list the rows of every CPU" },
+	{ 's', "statistics", NULL, "show the driver's statistics" },
+	{ 'c', "cpu", "CPU", "the -e and -d that follow are for this CPU, * for all" },
+	{ 'e', "enable", "ROW", "enable a row, * for all" },
+	{ 'd', "disable", "ROW", "disable a row, * for all" },
+	{ OPT_JSON, "json", NULL, "output of -L, -l and -s as JSON" },
+	{ OPT_HELP, "help", NULL, "this text" },
+	{ OPT_VERSION, "version", NULL, "the version" },
+};
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
+
+static void show_usage(FILE *file)
+{
+	fputs("Usage:\n"
+	      "       pmccontrol -L [--json]\n"
+	      "       pmccontrol -l [--json]\n"
+	      "       pmccontrol -s [--json]\n"
+	      "       pmccontrol [-e ROW | -d ROW | -c CPU] ...\n", file);
+}
+
+static int usage(void)
+{
+	show_usage(stderr);
+	return EX_USAGE;
+}
+
+/* getopt's own words are replaced by FreeBSD's. */
+static int wrong_option(int letter, char *argv[])
+{
+	const char *word = argv[optind - 1];
+
+	if (letter == ':')
+		return fail(EX_USAGE, "Missing argument to option '-%c'", optopt);
+	if (strncmp(word, "--", 2) == 0)
+		fail(EX_USAGE, "Unrecognized option \"%s\"", word);
+	else
+		fail(EX_USAGE, "Unrecognized option \"-%c\"", optopt);
+	return usage();
+}
+
+static int choose(struct control *control, char command, char option)
+{
+	if (control->command && control->command != command)
+		return fail(EX_USAGE, "options -%c and -%c may not be used together",
+			    control->command_option, option);
+	control->command = command;
+	control->command_option = option;
+	return 0;
+}
+
+/* A number or "*".  `what` is "CPU" or "PMC". */
+static int parse_id(const char *text, const char *what, int *id)
+{
+	char *end;
+	long number;
+
+	*id = CTL_ALL;
+	if (strcmp(text, "*") == 0)
+		return 0;
+	errno = 0;
+	number = strtol(text, &end, 0);
+	if (end == text || *end || errno || number < 0 || (int)number != number)
+		return fail(EX_DATAERR, "\"%s\" is not a valid %s id", text, what);
+	*id = (int)number;
+	return 0;
+}
+
+static int obey_admin(struct control *control, char letter, const char *arg)
+{
+	int id, code = choose(control, 'e', letter);
+
+	if (!code)
+		code = parse_id(arg, letter == 'c' ? "CPU" : "PMC", &id);
+	if (code)
+		return code;
+	if (letter == 'c') {
+		control->cpu = id;
+		return 0;
+	}
+	return admin_add(control, letter == 'e', id);
+}
+
+static int obey_help(void)
+{
+	show_usage(stdout);
+	opt_help(stdout, options, NOPTIONS, sizeof(options[0]));
+	return opt_flush_stdout();
+}
+
+static int obey(struct control *control, int letter, const char *arg, bool *ended)
+{
+	switch (letter) {
+	case 'L':
+	case 'l':
+	case 's':
+		return choose(control, (char)letter, (char)letter);
+	case OPT_JSON:
+		control->json = true;
+		return 0;
+	case OPT_HELP:
+		*ended = true;
+		return obey_help();
+	case OPT_VERSION:
+		*ended = true;
+		return opt_version("pmccontrol");
+	default:
+		return obey_admin(control, (char)letter, arg);
+	}
+}
+
+static int parse(struct control *control, int argc, char *argv[], bool *ended)
+{
+	struct opt_scan scan;
+	int letter, code = 0;
+
+	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
+	memmove(scan.letters + 2, scan.letters + 1, strlen(scan.letters));
+	scan.letters[1] = ':';		/* tell a missing argument from an unknown option, and be quiet */
+	while (!code && !*ended && (letter = opt_next(&scan, argc, argv)) != -1) {
+		if (letter == '?' || letter == ':')
+			return wrong_option(letter, argv);
+		code = obey(control, letter, optarg, ended);
+	}
+	if (code || *ended)
+		return code;
+	if (!control->command || optind < argc)
+		return usage();
+	if (control->command == 'e' && control->json)
+		return fail(EX_USAGE, "option --json is used only with -L, -l and -s");
+	if (control->command == 'e' && !control->nadmin)
+		return fail(EX_USAGE, "No PMCs specified to enable or disable");
+	return 0;
+}
+
+static int run(const struct control *control)
+{
+	if (pmc_init() != 0)
+		return fail_pmc(EX_UNAVAILABLE, "Initialization of the pmc(3) library failed");
+	switch (control->command) {
+	case 'L':
+		return show_events(control);
+	case 'l':
+		return show_rows(control);
+	case 's':
+		return show_statistics(control);
+	default:
+		return admin_run(control);
+	}
+}
+
+int main(int argc, char *argv[])
+{
+	struct control control = { .cpu = CTL_ALL };
+	bool ended = false;
+	int code = parse(&control, argc, argv, &ended);
+
+	if (!code && !ended)
+		code = run(&control);
+	free(control.admin);
+	return code;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The measured command.  It is forked first and waits on a socket while PMCs are attached and started,
+ * so that nothing it does is missed; then '!' lets it exec.  The socket closes on exec: end of file
+ * means the command runs, an errno that it could not be started.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "msg.h"
+
+#define READY '+'
+#define GO    '!'
+
+/* A command must find signals as pmcstat found them. */
+static void restore_signals(const struct measure *m)
+{
+	sigaction(SIGPIPE, &m->old_pipe, NULL);
+	sigaction(SIGCHLD, &m->old_child, NULL);
+	sigprocmask(SIG_SETMASK, &m->old_mask, NULL);
+}
+
+__attribute__((noreturn)) static void wait_and_exec(const struct measure *m, int sock)
+{
+	char word = READY;
+	int err;
+
+	if (write(sock, &word, 1) != 1 || read(sock, &word, 1) != 1 || word != GO)
+		_exit(EX_OSERR);	/* pmcstat gave up, and has said why */
+	restore_signals(m);
+	execvp(m->command[0], m->command);
+	err = errno;
+	if (write(sock, &err, sizeof(err)) != sizeof(err))
+		_exit(EX_SOFTWARE);
+	_exit(EX_OSERR);
+}
+
+int child_spawn(struct measure *m)
+{
+	struct child *child = &m->child;
+	int pair[2];
+	char word;
+
+	if (!m->command)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return fail_errno(EX_OSERR, "ERROR: cannot create a socket pair");
+	child->pid = fork();
+	if (child->pid == 0) {
+		close(pair[0]);
+		wait_and_exec(m, pair[1]);
+	}
+	close(pair[1]);
+	child->sock = pair[0];
+	if (child->pid < 0) {
+		child->pid = 0;
+		return fail_errno(EX_OSERR, "ERROR: cannot fork");
+	}
+	/* Its number cannot be reused before child_collect(). */
+	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	if (child->pidfd < 0)
+		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)child->pid);
+	if (read(child->sock, &word, 1) != 1 || word != READY)
+		return fail(EX_OSERR, "ERROR: the process for the command died before its start");
+	return 0;
+}
+
+int child_go(struct measure *m)
+{
+	static const char word = GO;
+
+	if (m->child.pid && send(m->child.sock, &word, 1, MSG_NOSIGNAL) != 1)
+		return fail_errno(EX_OSERR, "ERROR: cannot start the command");
+	return 0;
+}
+
+/* Closing the socket tells one that waits; one that runs already is waited for. */
+void child_abort(struct measure *m)
+{
+	if (m->child.sock >= 0) {
+		close(m->child.sock);
+		m->child.sock = -1;
+	}
+	child_collect(m);
+}
+
+void child_collect(struct measure *m)
+{
+	struct child *child = &m->child;
+	pid_t pid;
+
+	if (!child->pid)
+		return;
+	do {
+		pid = waitpid(child->pid, &child->status, 0);
+	} while (pid < 0 && errno == EINTR);
+	child->collected = pid == child->pid;
+	child->pid = 0;
+}
+
+bool child_ask(struct measure *m, int signo)
+{
+	if (!m->child.pid || kill(m->child.pid, signo) != 0)
+		return false;
+	m->child.asked = signo;
+	return true;
+}
+
+/* One that outlives the measurement counts as ended by what we sent it. */
+int child_exit_code(const struct child *child)
+{
+	if (!child->collected)
+		return child->asked ? 128 + child->asked : 0;
+	if (WIFSIGNALED(child->status))
+		return 128 + WTERMSIG(child->status);
+	return WEXITSTATUS(child->status);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Writing rows without ever blocking the measurement: see out.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "msg.h"
+#include "out.h"
+
+void out_use(struct out *out, int fd, const char *name)
+{
+	struct stat st;
+
+	out->fd = fd;
+	out->name = name;
+	out->paced = fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+}
+
+int out_open(struct out *out, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+
+	if (fd < 0)
+		return fail(EX_OSERR, "ERROR: cannot open \"%s\" for writing. (%s)", path,
+			    strerror(errno));
+	if (out->opened)
+		close(out->fd);
+	out_use(out, fd, path);
+	out->opened = true;
+	return 0;
+}
+
+static int write_error(struct out *out)
+{
+	int code = fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", out->name);
+
+	buf_free(&out->text);
+	return code;
+}
+
+int out_push(struct out *out)
+{
+	if (out->text.failed) {
+		errno = ENOMEM;
+		return write_error(out);
+	}
+	while (out_waits(out)) {
+		struct pollfd ready = { .fd = out->fd, .events = POLLOUT };
+		size_t len = out->text.len;
+		ssize_t done;
+
+		/* A pipe that is ready takes PIPE_BUF bytes without blocking. */
+		if (out->paced) {
+			if (poll(&ready, 1, 0) != 1)
+				return 0;
+			if (len > PIPE_BUF)
+				len = PIPE_BUF;
+		}
+		done = write(out->fd, out->text.data, len);
+		if (done < 0 && (errno == EINTR || errno == EAGAIN))
+			return 0;
+		if (done < 0)
+			return write_error(out);
+		buf_skip(&out->text, (size_t)done);
+	}
+	return 0;
+}
+
+int out_close(struct out *out)
+{
+	int code = 0;
+
+	if (out->opened && close(out->fd) != 0)
+		code = fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", out->name);
+	out->opened = false;
+	buf_free(&out->text);
+	return code;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmcstat's PMCs: allocate, attach, start, read, release. */
+#include <errno.h>
+
+#include "measure.h"
+#include "msg.h"
+
+#define WIDTH_UNKNOWN 64u
+
+static const char *scope_of(const struct column *column)
+{
+	return PMC_IS_SYSTEM_MODE(column->mode) ? "system" : "process";
+}
+
+static int allocate_one(struct measure *m, struct column *column)
+{
+	uint32_t bits;
+
+	if (pmc_allocate(column->spec, column->mode, column->flags, column->cpu, &column->id, 0) != 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification \"%s\"",
+				scope_of(column), column->spec);
+	column->allocated = true;
+	if (pmc_width(column->id, &bits) != 0)
+		bits = WIDTH_UNKNOWN;
+	column_measure(column, bits);
+	if (m->verbosity < 2)
+		return 0;
+	if (PMC_IS_SYSTEM_MODE(column->mode))
+		note("pmc 0x%x \"%s\": row %u of CPU %d", column->id, column->spec,
+		     PMC_ID_TO_ROWINDEX(column->id), column->cpu);
+	else
+		note("pmc 0x%x \"%s\": row %u, processes%s", column->id, column->spec,
+		     PMC_ID_TO_ROWINDEX(column->id),
+		     column->flags & PMC_F_DESCENDANTS ? " and their descendants" : "");
+	return 0;
+}
+
+int pmcs_allocate(struct measure *m)
+{
+	int code = 0;
+
+	if (pmc_init() != 0)
+		return fail_pmc(EX_UNAVAILABLE, "ERROR: Initialization of the pmc(3) library failed");
+	if (pmc_npmc(0) < 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot determine the number of PMCs on CPU 0");
+	for (size_t i = 0; i < m->ncolumns && !code; i++)
+		code = allocate_one(m, &m->columns[i]);
+	return code;
+}
+
+/* A process that is gone by now is no error, unless none is left. */
+static int attach_one(struct measure *m, const struct column *column, pid_t pid, size_t *attached)
+{
+	if (pmc_attach(column->id, pid) == 0) {
+		++*attached;
+		return 0;
+	}
+	if (errno == ESRCH)
+		return 0;
+	return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to process %d", column->name, (int)pid);
+}
+
+static int attach_process(struct measure *m, pid_t pid, size_t *attached)
+{
+	size_t before = *attached;
+	int code = 0;
+
+	for (size_t i = 0; i < m->ncolumns && !code; i++) {
+		if (PMC_IS_VIRTUAL_MODE(m->columns[i].mode))
+			code = attach_one(m, &m->columns[i], pid, attached);
+	}
+	if (!code && *attached > before && m->verbosity >= 2)
+		note("attached to process %d", (int)pid);
+	return code;
+}
+
+int pmcs_attach(struct measure *m)
+{
+	size_t attached = 0;
+	int code = 0;
+
+	if (!(m->seen & SEEN_PROCESS_PMC))
+		return 0;
+	if (m->child.pid)
+		code = attach_process(m, m->child.pid, &attached);
+	for (size_t i = 0; i < m->ntargets && !code; i++)
+		code = attach_process(m, m->targets[i].pid, &attached);
+	if (!code && attached == 0)
+		code = fail(EX_DATAERR, "ERROR: No processes were attached to.");
+	return code;
+}
+
+int pmcs_start(struct measure *m)
+{
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		if (pmc_start(m->columns[i].id) != 0)
+			return fail_pmc(EX_OSERR, "ERROR: Cannot start pmc 0x%x \"%s\"",
+					m->columns[i].id, m->columns[i].name);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &m->started);
+	return 0;
+}
+
+int pmcs_read(struct measure *m)
+{
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		if (pmc_read(m->columns[i].id, &m->columns[i].value) != 0)
+			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", m->columns[i].name);
+	}
+	return 0;
+}
+
+/* All are stopped and released whatever happens; the first failure is told. */
+int pmcs_release(struct measure *m)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		struct column *column = &m->columns[i];
+
+		if (!column->allocated)
+			continue;
+		column->allocated = false;
+		if (pmc_stop(column->id) != 0 && !code)
+			code = fail_pmc(EX_OSERR, "ERROR: cannot stop pmc 0x%x \"%s\"", column->id,
+					column->name);
+		if (pmc_release(column->id) != 0 && !code)
+			code = fail_pmc(EX_OSERR, "ERROR: cannot release pmc 0x%x \"%s\"", column->id,
+					column->name);
+	}
+	return code;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The processes of -t: found by number or name, held by pidfd so that their end is seen. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "msg.h"
+
+static int add_target(struct measure *m, pid_t pid)
+{
+	struct target *targets;
+	int fd;
+
+	for (size_t i = 0; i < m->ntargets; i++) {
+		if (m->targets[i].pid == pid)
+			return 0;
+	}
+	targets = reallocarray(m->targets, m->ntargets + 1, sizeof(*targets));
+	if (!targets) {
+		errno = ENOMEM;
+		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
+	}
+	m->targets = targets;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* Gone already: kept in the list, where attaching will find nothing. EINVAL is a mere thread. */
+	if (fd < 0 && errno != ESRCH && errno != EINVAL)
+		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)pid);
+	targets[m->ntargets++] = (struct target){ .pid = pid, .pidfd = fd };
+	m->nliving += fd >= 0;
+	return 0;
+}
+
+static bool read_name(int proc, const char *pid, char *name, size_t size)
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/comm", pid) >= (int)sizeof(path))
+		return false;
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, name, size - 1);
+	close(fd);
+	if (len <= 0)
+		return false;
+	name[len - (name[len - 1] == '\n')] = '\0';
+	return true;
+}
+
+/* Every process but this one and its waiting command, which bears our name until it execs. */
+static int add_matching(struct measure *m, const struct wanted *wanted)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	char name[64];
+	int code = 0;
+
+	if (!dir)
+		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
+	while (!code && (entry = readdir(dir))) {
+		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+
+		if (pid <= 0 || pid == getpid() || pid == m->child.pid)
+			continue;
+		if (read_name(dirfd(dir), entry->d_name, name, sizeof(name)) &&
+		    regexec(&wanted->name, name, 0, NULL, 0) == 0)
+			code = add_target(m, pid);
+	}
+	closedir(dir);
+	return code;
+}
+
+int targets_find(struct measure *m)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < m->nwanted && !code; i++) {
+		if (m->wanted[i].pid)
+			code = add_target(m, m->wanted[i].pid);
+		else
+			code = add_matching(m, &m->wanted[i]);
+	}
+	if (!code && m->nwanted && !m->ntargets && !m->child.pid)
+		code = fail(EX_DATAERR, "ERROR: No matching target processes.");
+	return code;
+}
+
+void targets_free(struct measure *m)
+{
+	for (size_t i = 0; i < m->ntargets; i++) {
+		if (m->targets[i].pidfd >= 0)
+			close(m->targets[i].pidfd);
+	}
+	for (size_t i = 0; i < m->nwanted; i++) {
+		if (!m->wanted[i].pid)
+			regfree(&m->wanted[i].name);
+	}
+	free(m->targets);
+	free(m->wanted);
+}

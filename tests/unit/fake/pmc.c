@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A libpmc for LD_PRELOAD whose counts and failures are known, for tests of the tools' own work.
+ *
+ * FAKEPMC_LOG=FILE	one line a call is appended
+ * FAKEPMC_FAIL=F:N:E	the Nth call of pmc_F (1 is the first) and those after it fail with errno E
+ * FAKEPMC_NCPU=N	CPUs, 2; CPU 1 is offline when there are 3
+ *
+ * Handles are numbered from 1.  The Kth read of handle H gives H * 1000 * K.  Counters of events whose
+ * name begins with "hw" are 48 bits wide, others 64.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PMC_NO_ARITY_MACRO
+#include <pmc.h>
+
+#define API __attribute__((visibility("default")))
+#define MAX_PMCS 4096
+#define NROWS	 4
+
+enum function { INIT, ALLOCATE, ATTACH, START, STOP, READ, RELEASE, ENABLE, DISABLE, PMCINFO, STATS,
+		NPMC, CPUINFO, NAMES, NFUNCTIONS };
+
+static const char *const function_names[NFUNCTIONS] = {
+	"init", "allocate", "attach", "start", "stop", "read", "release", "enable", "disable",
+	"pmcinfo", "stats", "npmc", "cpuinfo", "names",
+};
+
+static struct {
+	unsigned int calls[NFUNCTIONS];
+	unsigned int reads[MAX_PMCS];
+	unsigned int npmcs;
+	unsigned char narrow[MAX_PMCS];
+} fake;
+
+__attribute__((format(printf, 1, 2))) static void record(const char *format, ...)
+{
+	const char *path = getenv("FAKEPMC_LOG");
+	char line[256];
+	va_list args;
+	int fd, len;
+
+	if (!path)
+		return;
+	va_start(args, format);
+	len = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0 || write(fd, line, (size_t)len) != len)
+		abort();
+	close(fd);
+}
+
+/* 0, or -1 and errno as FAKEPMC_FAIL wants. */
+static int enter(enum function function)
+{
+	const char *plan = getenv("FAKEPMC_FAIL");
+	size_t len = strlen(function_names[function]);
+	unsigned int nth;
+	int err;
+
+	fake.calls[function]++;
+	if (!plan || strncmp(plan, function_names[function], len) != 0 || plan[len] != ':' ||
+	    sscanf(plan + len, ":%u:%d", &nth, &err) != 2 || fake.calls[function] < nth)
+		return 0;
+	errno = err;
+	return -1;
+}
+
+static unsigned int ncpu(void)
+{
+	const char *text = getenv("FAKEPMC_NCPU");
+
+	return text ? (unsigned int)atoi(text) : 2;
+}
+
+API const char *pmc_errstr(void)
+{
+	return "because the test wants it";
+}
+
+API int pmc_init(void)
+{
+	return enter(INIT);
+}
+
+API int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *pmcid,
+		     uint64_t count)
+{
+	record("allocate %s mode %d flags 0x%x cpu %d\n", spec, (int)mode, flags, cpu);
+	if (enter(ALLOCATE) != 0)
+		return -1;
+	*pmcid = ++fake.npmcs;
+	fake.narrow[*pmcid] = strncmp(spec, "hw", 2) == 0;
+	return 0;
+}
+
+API int pmc_width(pmc_id_t pmcid, uint32_t *width)
+{
+	*width = fake.narrow[pmcid] ? 48 : 64;
+	return 0;
+}
+
+API int pmc_attach(pmc_id_t pmcid, pid_t pid)
+{
+	record("attach %u %d\n", pmcid, (int)pid);
+	return enter(ATTACH);
+}
+
+API int pmc_start(pmc_id_t pmcid)
+{
+	record("start %u\n", pmcid);
+	return enter(START);
+}
+
+API int pmc_stop(pmc_id_t pmcid)
+{
+	record("stop %u\n", pmcid);
+	return enter(STOP);
+}
+
+API int pmc_release(pmc_id_t pmcid)
+{
+	record("release %u\n", pmcid);
+	return enter(RELEASE);
+}
+
+API int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
+{
+	if (enter(READ) != 0)
+		return -1;
+	*value = pmcid * 1000ULL * ++fake.reads[pmcid];
+	return 0;
+}
+
+API int pmc_npmc(int cpu)
+{
+	return enter(NPMC) == 0 ? NROWS : -1;
+}
+
+API int pmc_ncpu(void)
+{
+	return (int)ncpu();
+}
+
+API int pmc_enable(int cpu, int row)
+{
+	record("enable %d %d\n", cpu, row);
+	return enter(ENABLE);
+}
+
+API int pmc_disable(int cpu, int row)
+{
+	record("disable %d %d\n", cpu, row);
+	return enter(DISABLE);
+}
+
+API int pmc_cpuinfo(const struct pmc_cpuinfo **info)
+{
+	static struct pmc_cpuinfo known;
+
+	known = (struct pmc_cpuinfo){ .pm_cputype = PMC_CPU_INTEL_HASWELL, .pm_ncpu = ncpu(),
+				      .pm_npmc = NROWS, .pm_nclass = 2 };
+	known.pm_classes[0] = (struct pmc_classinfo){ .pm_class = PMC_CLASS_SOFT, .pm_num = 2 };
+	known.pm_classes[1] = (struct pmc_classinfo){ .pm_class = PMC_CLASS_TSC, .pm_num = 1 };
+	*info = &known;
+	return enter(CPUINFO);
+}
+
+API int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info)
+{
+	static const struct pmc_info rows[NROWS] = {
+		{ .pm_name = "SOFT0", .pm_class = PMC_CLASS_SOFT, .pm_enabled = 1,
+		  .pm_rowdisp = PMC_DISP_FREE, .pm_ownerpid = -1 },
+		{ .pm_name = "SOFT1", .pm_class = PMC_CLASS_SOFT, .pm_enabled = 0,
+		  .pm_rowdisp = PMC_DISP_FREE, .pm_ownerpid = -1 },
+		{ .pm_name = "TSC", .pm_class = PMC_CLASS_TSC, .pm_enabled = 1, .pm_ownerpid = 77,
+		  .pm_rowdisp = PMC_DISP_STANDALONE, .pm_mode = PMC_MODE_SC, .pm_event = PMC_EV_TSC_TSC },
+		{ .pm_name = "IAP-0", .pm_class = PMC_CLASS_IAP, .pm_enabled = 1, .pm_ownerpid = 812,
+		  .pm_rowdisp = PMC_DISP_STANDALONE, .pm_mode = PMC_MODE_SS,
+		  .pm_event = (enum pmc_event)0x10123, .pm_reloadcount = 65536 },
+	};
+
+	if (enter(PMCINFO) != 0)
+		return -1;
+	if (ncpu() == 3 && cpu == 1) {
+		errno = ENXIO;
+		return -1;
+	}
+	*info = calloc(1, sizeof(**info) + sizeof(rows));
+	if (!*info)
+		return -1;
+	(*info)->pm_cpu = cpu;
+	memcpy((*info)->pm_pmcs, rows, sizeof(rows));
+	return 0;
+}
+
+API int pmc_get_driver_stats(struct pmc_driverstats *stats)
+{
+	*stats = (struct pmc_driverstats){ 1, 2, 3, 4, 5, 6, 7, 4000000000u };
+	return enter(STATS);
+}
+
+API int pmc_event_names_of_class(enum pmc_class class_, const char ***names, int *nevents)
+{
+	if (enter(NAMES) != 0)
+		return -1;
+	*names = calloc(2, sizeof(**names));
+	if (!*names)
+		return -1;
+	(*names)[0] = class_ == PMC_CLASS_TSC ? "TSC" : "CLOCK.HARD";
+	(*names)[1] = "LOCK \"FAILED\"";
+	*nevents = 2;
+	return 0;
+}
+
+API const char *pmc_name_of_event(enum pmc_event event)
+{
+	return event == PMC_EV_TSC_TSC ? "TSC" : NULL;
+}
