@@ -333,6 +333,8 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 	int err = 0;
 
 	x->nfds = 0;
+	/* What was tried before the request is not why the daemon refuses it. */
+	why->text[0] = '\0';
 	pthread_mutex_lock(&l->io);
 	client_notice_fork(l);
 	if (l->state == LIB_NEW)

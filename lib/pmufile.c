@@ -135,16 +135,14 @@ int pmu_term(const char *root, const char *pmu, const struct evspec_pair *term, 
 {
 	struct pmu_field field;
 	uint64_t value = 1;
-	int err;
 
 	if (term->value && strcmp(term->value, "?") == 0)
 		return refuse(why, -EINVAL, "the event needs a value for \"%s\": write %s/%s=.../",
 			      term->key, pmu, term->key);
 	if (term->value && evspec_number(term->value, &value) < 0)
 		return refuse(why, -EINVAL, "\"%s=%s\": not a number", term->key, term->value);
-	err = pmu_field_find(root, pmu, term->key, &field, why);
-	if (err)
-		return err == -ENOENT ? -EINVAL : err;
+	if (pmu_field_find(root, pmu, term->key, &field, why) < 0)
+		return -EINVAL;
 	if (pmu_field_set(&field, value, config) < 0)
 		return refuse(why, -EINVAL, "\"%s=0x%llx\": the field of PMU %s has %d bits", term->key,
 			      (unsigned long long)value, pmu, __builtin_popcountll(field.mask));

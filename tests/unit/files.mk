@@ -1,0 +1,31 @@
+# tests/unit/: every NAME.c is a cmocka program, every NAME.sh a script that prints TAP.  What a program
+# is linked with is named by the folder under test: UNIT_OBJS_NAME, and UNIT_LIBS_NAME if need be.
+UNIT_SRCS := $(wildcard tests/unit/*.c)
+UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(O)/tests/unit/%)
+UNIT_SCRIPTS := $(wildcard tests/unit/*.sh)
+UNIT_UTIL := $(patsubst %.c,$(O)/obj/%.o,$(wildcard tests/unit/util/*.c))
+INC_tests += -Ilib -Ilib/include -Itests/unit/util
+
+# The library under test, and a server that stands in for the daemon.
+UNIT_LIB := $(UNIT_UTIL) $(LIBPMC_A)
+UNIT_OBJS_lib_event := $(UNIT_LIB)
+UNIT_OBJS_lib_pmu := $(UNIT_LIB)
+UNIT_OBJS_lib_names := $(UNIT_LIB)
+UNIT_OBJS_lib_read := $(UNIT_LIB)
+UNIT_OBJS_lib_client := $(UNIT_LIB)
+UNIT_OBJS_lib_spawn := $(UNIT_LIB)
+
+define UNIT_RULE
+$$(O)/tests/unit/$(1): $$(O)/obj/tests/unit/$(1).o $$(UNIT_OBJS_$(1))
+	$$(call say,LINK,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$^ $$(UNIT_LIBS_$(1)) -lcmocka -lpthread -ldl
+endef
+$(foreach name,$(UNIT_SRCS:tests/unit/%.c=%),$(eval $(call UNIT_RULE,$(name))))
+
+CHECKS += check-unit
+LINT_C += $(UNIT_SRCS) $(wildcard tests/unit/util/*.c)
+LINT_SH += $(UNIT_SCRIPTS) tests/unit/run
+.PHONY: check-unit
+check-unit: $(UNIT_BINS) $(LIBPMC)  ## unit tests: no root, no daemon, no hardware counters
+	$(Q)O='$(O)' CC='$(CC)' tests/unit/run $(UNIT_BINS) $(UNIT_SCRIPTS)

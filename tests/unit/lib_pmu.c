@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PERF-324, PERF-326, PERF-327: sysfs descriptions of PMUs, and specifiers resolved against them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pmu.h"
+#include "resolve.h"
+#include "unit.h"
+
+/* A directory like /sys/bus/event_source/devices, with an Intel-like and an arm64-like PMU. */
+static char root[] = "/tmp/pmcbpf-unit-XXXXXX";
+
+static const struct {
+	const char *path, *text;
+} files[] = {
+	{ "cpu/format/event", "config:0-7,32-35\n" },
+	{ "cpu/format/umask", "config:8-15\n" },
+	{ "cpu/format/edge", "config:18\n" },
+	{ "cpu/format/inv", "config:23\n" },
+	{ "cpu/format/cmask", "config:24-31\n" },
+	{ "cpu/format/any", "config:21\n" },
+	{ "cpu/format/ldlat", "config1:0-15\n" },
+	{ "cpu/format/far", "config3:0-15\n" },
+	{ "cpu/format/odd", "konfig:1\n" },
+	{ "cpu/events/instructions", "event=0xc0\n" },
+	{ "cpu/events/cpu-cycles", "event=0x3c\n" },
+	{ "cpu/events/ref-cycles", "event=0x00,umask=0x03\n" },
+	{ "cpu/events/inv-test", "event=0x3c,inv,cmask=2\n" },
+	{ "cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=?\n" },
+	{ "cpu/events/mem-loads.unit", "Joules\n" },
+	{ "cpu/events/broken", "event=zz\n" },
+	{ "cpu/events/wide", "event=0x123c\n" },
+	{ "cpu/type", "4\n" },
+	{ "armv8_pmuv3_0/format/event", "config:0-15\n" },
+	{ "armv8_pmuv3_0/format/long", "config1:0\n" },
+	{ "armv8_pmuv3_0/events/cpu_cycles", "event=0x0011\n" },
+	{ "armv8_pmuv3_0/events/inst_retired", "event=0x0008\n" },
+};
+
+static int make_tree(void **state)
+{
+	size_t i;
+
+	if (!mkdtemp(root))
+		return -1;
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char path[300], *p;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/%s", root, files[i].path);
+		for (p = path + strlen(root) + 1; (p = strchr(p, '/')); *p++ = '/') {
+			*p = '\0';
+			mkdir(path, 0755);
+		}
+		f = fopen(path, "w");
+		if (!f || fputs(files[i].text, f) < 0 || fclose(f) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static int remove_tree(void **state)
+{
+	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A machine of the library's view; tests fill in the hardware class. */
+static struct lib machine(uint32_t class, const char *pmu)
+{
+	static struct lib_soft soft[] = {
+		{ "CLOCK.HARD", 0x20000 }, { "PAGE_FAULT.ALL", 0x20003 },
+	};
+	struct lib l = {
+		.cpu = { .nclass = 2, .ncpu = 1,
+			 .classes = { { .class = PMC_CLASS_SOFT }, { .class = PMC_CLASS_TSC } } },
+		.soft = soft, .nsoft = 2,
+	};
+
+	if (pmu) {
+		l.cpu.classes[2] = (struct wire_classinfo){
+			.class = class, .perf_type = 4,
+			.caps = PMC_CAP_USER | PMC_CAP_SYSTEM | PMC_CAP_EDGE,
+		};
+		strcpy(l.cpu.classes[2].pmu, pmu);
+		l.cpu.nclass = 3;
+	}
+	return l;
+}
+
+static struct wire_allocate_req resolved(const struct lib *l, const char *spec)
+{
+	struct wire_allocate_req req = { .caps = 0 };
+	struct reason why = { "" };
+
+	if (resolve_event(l, root, spec, &req, &why) != 0)
+		fail_msg("%s: %s", spec, why.text);
+	return req;
+}
+
+static void refused(const struct lib *l, const char *spec, const char *part)
+{
+	struct wire_allocate_req req = { .caps = 0 };
+	struct reason why = { "" };
+
+	assert_int_equal(resolve_event(l, root, spec, &req, &why), -EINVAL);
+	assert_contains(why.text, part);
+}
+
+static void test_field_parse(void **state)
+{
+	static const char *const wrong[] = {
+		"", "config", "config:", "config:a", "config:64", "config:-1", "config:3-1",
+		"config:1,", "config:1,1", "config:0-7,7-9", "config:1 ", "config:001", "conf:1",
+		"config:1-", "config12:1x", ":1", "config:+1",
+	};
+	struct pmu_field f;
+	size_t i;
+
+	assert_int_equal(pmu_field_parse("config:0-7,32-35", &f), 0);
+	assert_int_equal(f.word, 0);
+	assert_true(f.mask == 0xf000000ffull);
+	assert_int_equal(pmu_field_parse("config1:1,6-10,44", &f), 0);
+	assert_int_equal(f.word, 1);
+	assert_true(f.mask == (1ull << 44 | 0x7c0 | 2));
+	assert_int_equal(pmu_field_parse("config2:0-63", &f), 0);
+	assert_true(f.mask == ~0ull);
+	assert_int_equal(pmu_field_parse("config:63", &f), 0);
+	assert_true(f.mask == 1ull << 63);
+	assert_int_equal(pmu_field_parse("config3:0-7", &f), -EOPNOTSUPP);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (pmu_field_parse(wrong[i], &f) >= 0)
+			fail_msg("\"%s\" was taken", wrong[i]);
+}
+
+static void test_field_set(void **state)
+{
+	const struct pmu_field split = { .word = 0, .mask = 0xf000000ffull };
+	const struct pmu_field all = { .word = 2, .mask = ~0ull };
+	uint64_t c[3] = { ~0ull, 5, 0 };
+
+	assert_int_equal(pmu_field_set(&split, 0x5a3, c), 0);
+	assert_true(c[0] == ((~0ull & ~0xf000000ffull) | 0x5000000a3ull));
+	assert_int_equal(c[1], 5);
+	assert_int_equal(pmu_field_set(&split, 0x1000, c), -ERANGE);
+	assert_int_equal(pmu_field_set(&all, ~0ull, c), 0);
+	assert_true(c[2] == ~0ull);
+}
+
+static void test_names(void **state)
+{
+	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	struct wire_allocate_req r = resolved(&l, "CPU_CYCLES");
+
+	assert_int_equal(r.class, PMC_CLASS_IAP);
+	assert_true(r.config == 0x3c);
+	assert_string_equal(r.event_name, "cpu-cycles");
+	assert_true(r.event >= PMC_EV_PMU_FIRST);
+	assert_int_equal(r.caps, PMC_CAP_READ | PMC_CAP_WRITE);
+	assert_true(resolved(&l, "iap-ref.cycles").config == 0x300);
+	assert_true(resolved(&l, "inv_test").config == (0x3c | 1 << 23 | 2 << 24));
+	assert_true(resolved(&l, "iaf-instr-retired.any").config == 0xc0);
+	assert_true(resolved(&l, "instructions").config == 0xc0);
+	assert_true(resolved(&l, "unhalted-cycles,usr").config == 0x3c);
+	refused(&l, "iaf-cpu-cycles", "fixed counters");
+	refused(&l, "mem-loads", "needs a value for \"ldlat\"");
+	refused(&l, "mem-loads.unit", "mem-loads.unit");
+	refused(&l, "broken", "not a number");
+	refused(&l, "wide", "12 bits");
+	refused(&l, "../type=1/", "no PMU \"..\"");
+	refused(&l, "no-such-event", "no-such-event");
+	refused(&l, "dc-misses", "dc-misses");
+	refused(&l, "iap-clock.hard", "clock.hard");
+}
+
+static void test_qualifiers(void **state)
+{
+	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	struct wire_allocate_req r = resolved(&l, "cpu-cycles,cmask=3,edge,INV,umask=0x12,usr");
+
+	assert_true(r.config == (0x3c | 0x1200 | 1 << 18 | 1 << 23 | 3 << 24));
+	/* EDGE is the only one of those that the class announces. */
+	assert_int_equal(r.caps, PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_EDGE);
+	assert_int_equal(resolved(&l, "cpu-cycles,os").caps & (PMC_CAP_USER | PMC_CAP_SYSTEM),
+			 PMC_CAP_SYSTEM);
+	assert_int_equal(resolved(&l, "cpu-cycles,os,usr").caps & (PMC_CAP_USER | PMC_CAP_SYSTEM),
+			 PMC_CAP_USER | PMC_CAP_SYSTEM);
+	assert_true(resolved(&l, "cpu-cycles,count=1,mask=2").config == (0x3c | 0x200 | 1 << 24));
+	assert_true(resolved(&l, "cpu-cycles,anythread").config == (0x3c | 1 << 21));
+	refused(&l, "cpu-cycles,", "unknown qualifier \"\"");
+	refused(&l, "cpu-cycles,frob", "unknown qualifier \"frob\"");
+	refused(&l, "cpu-cycles,usr=1", "takes no value");
+	refused(&l, "cpu-cycles,edge=1", "takes no value");
+	refused(&l, "cpu-cycles,cmask", "needs a value");
+	refused(&l, "cpu-cycles,cmask=", "not a number");
+	refused(&l, "cpu-cycles,cmask=1x", "not a number");
+	refused(&l, "cpu-cycles,cmask=256", "8 bits");
+}
+
+static void test_arm(void **state)
+{
+	const struct lib l = machine(PMC_CLASS_ARMV8, "armv8_pmuv3_0");
+
+	assert_true(resolved(&l, "cycles").config == 0x11);
+	assert_true(resolved(&l, "instructions,usr").config == 8);
+	assert_string_equal(resolved(&l, "ARMV8-INST.RETIRED").event_name, "inst_retired");
+	refused(&l, "cycles,edge", "no such field");
+	refused(&l, "branches", "branches");
+}
+
+static void test_raw(void **state)
+{
+	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	struct wire_allocate_req r = resolved(&l, "cpu/event=0x13c,umask=1,inv,ldlat=9/,usr");
+
+	assert_true(r.config == (1ull << 32 | 0x13c | 1 << 23));
+	assert_true(r.config1 == 9);
+	assert_int_equal(r.caps & PMC_CAP_USER, PMC_CAP_USER);
+	assert_string_equal(r.event_name, "cpu/event=0x13c,umask=1,inv,ldlat=9/");
+	assert_true(resolved(&l, "cpu/config=0x1234,config2=7/").config == 0x1234);
+	assert_true(resolved(&l, "cpu/config=0x1234,config2=7/").config2 == 7);
+	assert_true(resolved(&l, "cpu/cpu-cycles,cmask=1/").config == (0x3c | 1 << 24));
+	refused(&l, "cpu/event=?/", "needs a value");
+	refused(&l, "cpu/frob=1/", "no field \"frob\"");
+	refused(&l, "cpu/frob/", "no field \"frob\"");
+	refused(&l, "cpu/event=0x1000/", "12 bits");
+	refused(&l, "cpu/event=/", "not a number");
+	refused(&l, "cpu/../type=1/", "after the second /");
+	refused(&l, "uncore/event=1/", "no PMU \"uncore\"");
+	refused(&l, "cpu/odd=1/", "not understood");
+	/* A field of a word that the daemon cannot be told is refused, not left out. */
+	refused(&l, "cpu/far=1/", "not understood");
+}
+
+static void test_raw_long_name(void **state)
+{
+	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	struct wire_allocate_req r = resolved(&l, "cpu/event=0x000000000000000000000003c,"
+						  "umask=0x0000000000000000000001/");
+
+	assert_int_equal(strlen(r.event_name), sizeof(r.event_name) - 1);
+	assert_true(r.config == 0x13c);
+}
+
+static void test_soft_and_tsc(void **state)
+{
+	const struct lib l = machine(0, NULL);
+	struct wire_allocate_req r = resolved(&l, "page-fault all,whatever=1,");
+
+	assert_int_equal(r.class, PMC_CLASS_SOFT);
+	assert_int_equal(r.event, 0x20003);
+	assert_string_equal(r.event_name, "PAGE_FAULT.ALL");
+	assert_int_equal(resolved(&l, "soft.page-faults").event, 0x20003);
+	assert_int_equal(resolved(&l, "instructions").event, 0x20000);
+	r = resolved(&l, "cycles");
+	assert_int_equal(r.class, PMC_CLASS_TSC);
+	assert_int_equal(r.caps, PMC_CAP_READ);
+	assert_int_equal(r.event, PMC_EV_TSC_TSC);
+	assert_int_equal(resolved(&l, "tsc").class, PMC_CLASS_TSC);
+	refused(&l, "tsc,usr", "takes no qualifiers");
+	refused(&l, "tsc,", "takes no qualifiers");
+	refused(&l, "cycles,usr", "takes no qualifiers");
+	refused(&l, "soft-nothing", "nothing");
+	refused(&l, "unhalted-cycles", "unknown event");
+	refused(&l, "cpu/event=1/", "no PMU");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_field_parse),
+		cmocka_unit_test(test_field_set),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_qualifiers),
+		cmocka_unit_test(test_arm),
+		cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_raw_long_name),
+		cmocka_unit_test(test_soft_and_tsc),
+	};
+
+	return cmocka_run_group_tests_name("lib_pmu", tests, make_tree, remove_tree);
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading without the daemon: the page's sequence lock and every way to get a value. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "read.h"
+#include "unit.h"
+
+#define NCPU 3u
+#define ID   0xfff30f05u
+#define POS  2u
+
+/* The daemon's side of the pages. */
+struct pages {
+	int fd[3];
+	struct wire_alive *alive;
+	struct wire_page *page;
+	struct wire_counts *counts;
+	struct read_table table;
+};
+
+static void *shared(int *fd, size_t size)
+{
+	void *p;
+
+	*fd = memfd_create("unit", MFD_CLOEXEC);
+	assert_true(*fd >= 0);
+	assert_int_equal(ftruncate(*fd, size), 0);
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+static int setup(void **state)
+{
+	struct pages *p = calloc(1, sizeof(*p));
+
+	p->alive = shared(&p->fd[0], sizeof(*p->alive));
+	p->page = shared(&p->fd[1], sizeof(*p->page));
+	p->counts = shared(&p->fd[2], NCPU * sizeof(*p->counts));
+	p->alive->magic = p->page->magic = WIRE_MAGIC;
+	p->alive->futex = 1234;
+	p->page->version = WIRE_VERSION;
+	p->page->npmc = WIRE_PAGE_PMCS;
+	assert_int_equal(read_table_alive(&p->table, p->fd[0]), 0);
+	assert_int_equal(read_table_pages(&p->table, p->fd[1], p->fd[2], NCPU), 0);
+	read_table_add(&p->table, POS, ID);
+	p->page->pmc[POS].pmcid = ID;
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct pages *p = *state;
+
+	read_table_clear(&p->table);
+	munmap(p->alive, sizeof(*p->alive));
+	munmap(p->page, sizeof(*p->page));
+	munmap(p->counts, NCPU * sizeof(*p->counts));
+	close(p->fd[0]);
+	close(p->fd[1]);
+	close(p->fd[2]);
+	free(p);
+	return 0;
+}
+
+static int get(struct pages *p, uint64_t *value)
+{
+	struct reason why = { "" };
+
+	*value = 77;
+	return read_value(&p->table, ID, value, &why);
+}
+
+static void expect(struct pages *p, uint64_t wanted)
+{
+	uint64_t value;
+
+	assert_int_equal(get(p, &value), READ_DONE);
+	assert_int_equal(value, wanted);
+}
+
+static void expect_ask(struct pages *p)
+{
+	uint64_t value;
+
+	assert_int_equal(get(p, &value), READ_ASK);
+	assert_int_equal(value, 77);
+}
+
+static void test_value(void **state)
+{
+	struct pages *p = *state;
+	struct wire_page_pmc *e = &p->page->pmc[POS];
+
+	expect_ask(p);
+	e->how = WIRE_HOW_VALUE;
+	e->base = UINT64_MAX;
+	expect(p, UINT64_MAX);
+	e->how = 6;
+	expect_ask(p);
+}
+
+static void test_unknown(void **state)
+{
+	struct pages *p = *state;
+	uint64_t value;
+	struct reason why;
+
+	p->page->pmc[POS].how = WIRE_HOW_VALUE;
+	assert_int_equal(read_value(&p->table, ID + 1, &value, &why), READ_ASK);
+	p->page->pmc[POS].pmcid = ID + 1;	/* the place went to another PMC */
+	expect_ask(p);
+	p->page->pmc[POS].pmcid = ID;
+	expect(p, 0);
+	read_table_remove(&p->table, ID);
+	expect_ask(p);
+	assert_int_equal(p->table.top, 0);
+}
+
+static void test_dead_daemon(void **state)
+{
+	struct pages *p = *state;
+
+	p->page->pmc[POS].how = WIRE_HOW_VALUE;
+	assert_true(read_alive(&p->table));
+	expect(p, 0);
+	p->alive->futex |= FUTEX_OWNER_DIED;
+	assert_false(read_alive(&p->table));
+	expect_ask(p);
+}
+
+static void test_odd_sequence(void **state)
+{
+	struct pages *p = *state;
+
+	p->page->pmc[POS].how = WIRE_HOW_VALUE;
+	p->page->pmc[POS].seq = 3;	/* a writer that never ends: dead, or being debugged */
+	expect_ask(p);
+	p->page->pmc[POS].seq = 4;
+	expect(p, 0);
+}
+
+/* Writes pairs base == ~raw; what a reader accepts must be a pair. */
+static void *writer(void *arg)
+{
+	struct wire_page_pmc *e = arg;
+	uint64_t i;
+
+	for (i = 0; !__atomic_load_n(&e->reserved[0], __ATOMIC_RELAXED); i++) {
+		__atomic_store_n(&e->seq, e->seq + 1, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		__atomic_store_n(&e->how, WIRE_HOW_RUSAGE, __ATOMIC_RELAXED);
+		__atomic_store_n(&e->base, i, __ATOMIC_RELAXED);
+		__atomic_store_n(&e->raw, -i, __ATOMIC_RELAXED);
+		__atomic_store_n(&e->seq, e->seq + 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void test_concurrent_writer(void **state)
+{
+	struct pages *p = *state;
+	struct wire_page_pmc *e = &p->page->pmc[POS];
+	unsigned int done = 0, tries;
+	uint64_t value, last = 0;
+	pthread_t thread;
+
+	/* Major faults do not happen here: the sum of each pair is constant. */
+	e->quantity = WIRE_Q_MAJFLT;
+	assert_int_equal(pthread_create(&thread, NULL, writer, e), 0);
+	for (tries = 0; done < 20000 && tries < 20000000; tries++) {
+		if (get(p, &value) != READ_DONE)
+			continue;
+		if (done++ == 0)
+			last = value;
+		assert_int_equal(value, last);
+	}
+	__atomic_store_n(&e->reserved[0], 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	assert_int_equal(done, 20000);
+}
+
+static void test_counts(void **state)
+{
+	struct pages *p = *state;
+
+	p->page->pmc[POS].how = WIRE_HOW_COUNTS;
+	p->page->pmc[POS].base = 1000;
+	p->counts[0].count[POS] = 1;
+	p->counts[1].count[POS] = 20;
+	p->counts[2].count[POS] = 300;
+	p->counts[1].count[POS + 1] = 5;
+	p->counts[1].open = 1u << (POS + 1);	/* somebody else's slice */
+	expect(p, 1321);
+	p->counts[2].open = 1u << POS;
+	expect_ask(p);
+	p->counts[2].open = 0;
+	expect(p, 1321);
+}
+
+static void test_rusage(void **state)
+{
+	struct pages *p = *state;
+	struct wire_page_pmc *e = &p->page->pmc[POS];
+	uint64_t before, after, value;
+	struct timespec ts;
+
+	e->how = WIRE_HOW_RUSAGE;
+	e->quantity = WIRE_Q_CPU_NS;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	before = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	assert_int_equal(get(p, &value), READ_DONE);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	after = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	assert_true(value >= before && value <= after);
+
+	/* raw is mostly negative: minus the figure at START */
+	e->base = 50;
+	e->raw = -before;
+	e->rate = 1000;
+	assert_int_equal(get(p, &value), READ_DONE);
+	assert_true(value >= 50 && value < 50 + 60 * 1000);
+	e->quantity = WIRE_Q_MIGRATIONS;
+	expect_ask(p);
+	e->quantity = WIRE_Q_COUNT;
+	expect_ask(p);
+}
+
+static void test_rusage_faults(void **state)
+{
+	struct pages *p = *state;
+	struct wire_page_pmc *e = &p->page->pmc[POS];
+	const size_t page = sysconf(_SC_PAGESIZE);
+	uint64_t before, after;
+	char *memory;
+	size_t i;
+
+	e->how = WIRE_HOW_RUSAGE;
+	e->quantity = WIRE_Q_MINFLT;
+	memory = mmap(NULL, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	madvise(memory, 64 * page, MADV_NOHUGEPAGE);
+	assert_int_equal(get(p, &before), READ_DONE);
+	for (i = 0; i < 64; i++)
+		memory[i * page] = 1;
+	assert_int_equal(get(p, &after), READ_DONE);
+	assert_true(after - before >= 64 && after - before < 80);
+	munmap(memory, 64 * page);
+}
+
+static void test_scale(void **state)
+{
+	assert_int_equal(read_scale(123, 0), 123);
+	assert_int_equal(read_scale(999999999, 1000), 999);
+	assert_int_equal(read_scale(1000000000, 1000), 1000);
+	assert_int_equal(read_scale(1000000000ull * 86400 * 365, 8128), 8128ull * 86400 * 365);
+}
+
+/* Descriptors that read(2) can read 8 bytes from stand in for perf events. */
+static int event_fd(uint64_t value)
+{
+	int fd = memfd_create("event", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, &value, sizeof(value)), sizeof(value));
+	lseek(fd, 0, SEEK_SET);
+	return fd;
+}
+
+static void test_events(void **state)
+{
+	struct pages *p = *state;
+	struct wire_page_pmc *e = &p->page->pmc[POS];
+	int fds[2] = { event_fd(40), event_fd(2) };
+	uint64_t value;
+	struct reason why = { "" };
+
+	e->how = WIRE_HOW_EVENTS;
+	e->base = 100;
+	e->generation = 9;
+	expect_ask(p);
+	assert_int_equal(read_table_events(&p->table, ID, 9, fds, 2, 0), 0);
+	expect(p, 142);
+	/* At its end the file reads 0 bytes, as a pinned event that lost its counter. */
+	assert_int_equal(read_value(&p->table, ID, &value, &why), -EBUSY);
+	assert_contains(why.text, "lost");
+	e->generation = 10;
+	expect_ask(p);
+	/* A START that changed nothing keeps what there is; a new generation does not. */
+	assert_int_equal(read_table_events(&p->table, ID, 9, NULL, 0, 0), 0);
+	assert_int_equal(p->table.slots[POS].nevents, 2);
+	assert_int_equal(read_table_events(&p->table, ID, 10, NULL, 0, 0), 0);
+	assert_int_equal(p->table.slots[POS].nevents, 0);
+	assert_int_equal(fcntl(fds[0], F_GETFD), -1);
+	expect_ask(p);
+}
+
+static void test_events_of_unknown_pmc(void **state)
+{
+	struct pages *p = *state;
+	int fd = event_fd(1);
+
+	assert_int_equal(read_table_events(&p->table, ID + 1, 1, &fd, 1, 0), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+static void test_short_event(void **state)
+{
+	struct pages *p = *state;
+	int fd = memfd_create("event", MFD_CLOEXEC);
+
+	p->page->pmc[POS].how = WIRE_HOW_EVENTS;
+	assert_int_equal(write(fd, "abc", 3), 3);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(read_table_events(&p->table, ID, 0, &fd, 1, 0), 0);
+	expect_ask(p);
+}
+
+/* PERF-209, PERF-215: index 0 means that the register cannot be read, whatever the capability says. */
+static void test_event_page_without_index(void **state)
+{
+	struct pages *p = *state;
+	struct perf_event_mmap_page *page;
+	uint64_t data[1] = { 7 };
+	int fd = memfd_create("event", MFD_CLOEXEC);
+
+	/* The page is a page, and its first 8 bytes are what read(2) gets. */
+	assert_int_equal(ftruncate(fd, sysconf(_SC_PAGESIZE)), 0);
+	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(page, MAP_FAILED);
+	page->cap_bit0_is_deprecated = 1;
+	page->cap_user_rdpmc = 1;
+	page->pmc_width = 48;
+	page->offset = 1000;
+	assert_int_equal(pwrite(fd, data, sizeof(data), 0), sizeof(data));
+	/* One value, then the end. */
+	lseek(fd, sysconf(_SC_PAGESIZE) - 8, SEEK_SET);
+	assert_int_equal(pwrite(fd, data, sizeof(data), sysconf(_SC_PAGESIZE) - 8), sizeof(data));
+	p->page->pmc[POS].how = WIRE_HOW_EVENTS;
+	assert_int_equal(read_table_events(&p->table, ID, 0, &fd, 1, read_thread()), 0);
+	assert_non_null(p->table.slots[POS].events[0].page);
+	expect(p, 7);
+	munmap(page, sysconf(_SC_PAGESIZE));
+}
+
+#if defined(__x86_64__)
+static void test_tsc(void **state)
+{
+	struct pages *p = *state;
+	uint64_t a, b;
+
+	p->page->pmc[POS].how = WIRE_HOW_TSC;
+	assert_int_equal(get(p, &a), READ_DONE);
+	assert_int_equal(get(p, &b), READ_DONE);
+	assert_true(a != 77 && b > a);
+}
+#endif
+
+static void test_bad_pages(void **state)
+{
+	struct pages *p = *state;
+	struct read_table t = { .ncpu = 0 };
+	int small = memfd_create("small", MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(small, 4), 0);
+	assert_int_equal(read_table_alive(&t, small), -EPROTO);
+	assert_int_equal(read_table_alive(&t, -1), -EBADF);
+	assert_int_equal(read_table_pages(&t, p->fd[1], p->fd[2], 0), -EPROTO);
+	assert_int_equal(read_table_pages(&t, p->fd[1], p->fd[2], 100), -EPROTO);
+	assert_int_equal(read_table_pages(&t, small, p->fd[2], 1), -EPROTO);
+	p->page->version++;
+	assert_int_equal(read_table_pages(&t, p->fd[1], p->fd[2], NCPU), -EPROTO);
+	p->alive->magic++;
+	assert_int_equal(read_table_alive(&t, p->fd[0]), -EPROTO);
+	assert_false(read_alive(&t));
+	assert_null(t.page);
+	read_table_add(&t, 0, ID);
+	assert_int_equal(t.top, 0);
+	close(small);
+}
+
+static void test_positions(void **state)
+{
+	struct pages *p = *state;
+
+	read_table_add(&p->table, WIRE_PAGE_PMCS, 1);
+	read_table_add(&p->table, ~0u, 2);
+	assert_int_equal(p->table.top, POS + 1);
+	read_table_add(&p->table, WIRE_PAGE_PMCS - 1, 3);
+	assert_int_equal(p->table.top, WIRE_PAGE_PMCS);
+	/* A new page voids every place of the old one. */
+	assert_int_equal(read_table_pages(&p->table, p->fd[1], p->fd[2], NCPU), 0);
+	assert_int_equal(p->table.top, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_value),
+		TEST(test_unknown),
+		TEST(test_dead_daemon),
+		TEST(test_odd_sequence),
+		TEST(test_concurrent_writer),
+		TEST(test_counts),
+		TEST(test_rusage),
+		TEST(test_rusage_faults),
+		cmocka_unit_test(test_scale),
+		TEST(test_events),
+		TEST(test_events_of_unknown_pmc),
+		TEST(test_short_event),
+		TEST(test_event_page_without_index),
+#if defined(__x86_64__)
+		TEST(test_tsc),
+#endif
+		TEST(test_bad_pages),
+		TEST(test_positions),
+	};
+
+	return cmocka_run_group_tests_name("lib_read", tests, NULL, NULL);
+}

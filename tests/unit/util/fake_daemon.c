@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The stand-in for pmcbpfd: answers every operation with something plausible, or with a fault. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "fake_daemon.h"
+#include "unit.h"
+
+#include <sys/pmc.h>
+
+#define FAKE_CLIENTS 8
+
+struct answer {
+	uint8_t payload[2048];
+	size_t len;
+	int fds[8];
+	unsigned int nfds;
+};
+
+static void *shared(int *fd, size_t size)
+{
+	void *p;
+
+	*fd = memfd_create("fake", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(*fd, size), 0);
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	assert_ptr_not_equal(p, MAP_FAILED);
+	return p;
+}
+
+/* --- the operations --------------------------------------------------------------------------------- */
+
+static void put(struct answer *a, const void *data, size_t len)
+{
+	memcpy(a->payload + a->len, data, len);
+	a->len += len;
+}
+
+static void on_hello(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_hello_rep rep = { .wire_version = f->wire_version, .daemon_version = "fake" };
+
+	memcpy(&f->hello, req, sizeof(f->hello));
+	put(a, &rep, sizeof(rep));
+	a->fds[a->nfds++] = f->alive_fd;
+}
+
+static void on_version(struct fake *f, const void *req, struct answer *a)
+{
+	put(a, &f->version, sizeof(f->version));
+}
+
+static void on_cpuinfo(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_cpuinfo info = {
+		.cputype = f->cputype, .ncpu = FAKE_NCPU, .npmc = FAKE_NPMC, .nclass = 2,
+		.classes = {
+			{ .class = PMC_CLASS_SOFT, .caps = 0x67, .width = 64, .num = 2 },
+			{ .class = PMC_CLASS_TSC, .caps = PMC_CAP_READ, .width = 64, .num = 1,
+			  .first_row = 2 },
+		},
+	};
+
+	put(a, &info, sizeof(info));
+}
+
+static void on_dynevents(struct fake *f, const void *req, struct answer *a)
+{
+	const struct wire_dynevent_rep rep = { .count = 2 };
+	struct wire_dynevent events[2] = {
+		{ .name = "CLOCK.HARD", .code = 0x20000 },
+		{ .name = "PAGE_FAULT.ALL", .code = 0x20001 },
+	};
+
+	put(a, &rep, sizeof(rep));
+	put(a, events, sizeof(events));
+}
+
+static void on_pmcinfo(struct fake *f, const void *req, struct answer *a)
+{
+	const struct wire_pmcinfo_rep rep = { .npmc = FAKE_NPMC };
+	struct wire_pmcinfo rows[FAKE_NPMC] = {
+		{ .name = "SOFT0", .class = PMC_CLASS_SOFT, .enabled = 1, .rowdisp = PMC_DISP_THREAD,
+		  .ownerpid = 42, .mode = PMC_MODE_TC, .event = 0x20001,
+		  .event_name = "PAGE_FAULT.ALL" },
+		{ .name = "ARMV8-1", .class = PMC_CLASS_ARMV8, .ownerpid = 43, .event = 0x40007,
+		  .rowdisp = PMC_DISP_STANDALONE, .event_name = "inst_retired" },
+		{ .class = PMC_CLASS_TSC, .ownerpid = -1, .rowdisp = PMC_DISP_FREE },
+	};
+
+	/* A name that fills its field has no NUL: the library must not read on. */
+	memset(rows[2].name, 'x', sizeof(rows[2].name));
+	put(a, &rep, sizeof(rep));
+	put(a, rows, sizeof(rows));
+}
+
+static void on_stats(struct fake *f, const void *req, struct answer *a)
+{
+	const struct wire_driverstats stats = {
+		.intr_ignored = 1, .intr_processed = 2, .intr_bufferfull = 3, .syscalls = 4,
+		.syscall_errors = 5, .buffer_requests = 6, .buffer_requests_failed = 7,
+		.log_sweeps = 8,
+	};
+
+	put(a, &stats, sizeof(stats));
+}
+
+static void on_allocate(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_allocate_rep rep = { .pmcid = FAKE_ID, .pos = 0, .nfds = 2, .ncpu = FAKE_NCPU };
+
+	memcpy(&f->allocate, req, sizeof(f->allocate));
+	put(a, &rep, sizeof(rep));
+	a->fds[a->nfds++] = f->page_fd;
+	a->fds[a->nfds++] = f->counts_fd;
+}
+
+static void on_start(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_start_rep rep = { .nfds = f->start_fds, .generation = 1 };
+
+	put(a, &rep, sizeof(rep));
+	while (a->nfds < f->start_fds)
+		a->fds[a->nfds++] = f->start_fd;
+}
+
+static void on_attach(struct fake *f, const void *req, struct answer *a)
+{
+	memcpy(&f->attach, req, sizeof(f->attach));
+}
+
+static void on_rw(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_rw_rep rep = { .value = f->value };
+
+	memcpy(&f->rw, req, sizeof(f->rw));
+	put(a, &rep, sizeof(rep));
+}
+
+static void on_admin(struct fake *f, const void *req, struct answer *a)
+{
+	memcpy(&f->admin, req, sizeof(f->admin));
+}
+
+static void on_other(struct fake *f, const void *req, struct answer *a)
+{
+}
+
+static const struct {
+	uint16_t op;
+	size_t len;
+	void (*fn)(struct fake *f, const void *req, struct answer *a);
+} ops[] = {
+	{ WIRE_OP_HELLO, sizeof(struct wire_hello_req), on_hello },
+	{ WIRE_OP_GETMODULEVERSION, sizeof(struct wire_version), on_version },
+	{ WIRE_OP_GETCPUINFO, 0, on_cpuinfo },
+	{ WIRE_OP_GETDYNEVENTINFO, sizeof(struct wire_class_req), on_dynevents },
+	{ WIRE_OP_GETPMCINFO, sizeof(struct wire_cpu_req), on_pmcinfo },
+	{ WIRE_OP_GETDRIVERSTATS, 0, on_stats },
+	{ WIRE_OP_PMCALLOCATE, sizeof(struct wire_allocate_req), on_allocate },
+	{ WIRE_OP_PMCSTART, sizeof(struct wire_id_req), on_start },
+	{ WIRE_OP_PMCSTOP, sizeof(struct wire_id_req), on_other },
+	{ WIRE_OP_PMCRELEASE, sizeof(struct wire_id_req), on_other },
+	{ WIRE_OP_PMCATTACH, sizeof(struct wire_attach_req), on_attach },
+	{ WIRE_OP_PMCDETACH, sizeof(struct wire_attach_req), on_attach },
+	{ WIRE_OP_PMCRW, sizeof(struct wire_rw_req), on_rw },
+	{ WIRE_OP_PMCSETCOUNT, sizeof(struct wire_setcount_req), on_other },
+	{ WIRE_OP_PMCADMIN, sizeof(struct wire_admin_req), on_admin },
+};
+
+/* --- answering ----------------------------------------------------------------------------------------- */
+
+static void send_answer(int fd, const void *data, size_t len, const struct answer *a)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(sizeof(a->fds))];
+	} control = { .space = { 0 } };
+	struct iovec iov = { .iov_base = (void *)data, .iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (a->nfds) {
+		struct cmsghdr *c;
+
+		msg.msg_control = control.space;
+		msg.msg_controllen = CMSG_SPACE(a->nfds * sizeof(int));
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(a->nfds * sizeof(int));
+		memcpy(CMSG_DATA(c), a->fds, a->nfds * sizeof(int));
+	}
+	sendmsg(fd, &msg, MSG_NOSIGNAL);
+}
+
+static void answer(struct fake *f, int fd, const struct wire_hdr *req, struct answer *a)
+{
+	static uint8_t out[WIRE_MAX_REPLY * 2];
+	enum fake_fault fault = req->op == f->fault_op ? f->fault : FAKE_NO_FAULT;
+	struct wire_hdr hdr = *req;
+	size_t len;
+
+	hdr.len = a->len;
+	hdr.reason_len = 0;
+	switch (fault) {
+	case FAKE_WRONG_SEQ:	  hdr.seq++; break;
+	case FAKE_WRONG_OP:	  hdr.op++; break;
+	case FAKE_WRONG_MAGIC:	  hdr.magic++; break;
+	case FAKE_WRONG_WIRE:	  hdr.version++; break;
+	case FAKE_WRONG_LENGTH:	  hdr.len += 8; break;
+	case FAKE_SHORT_PAYLOAD:  hdr.len = a->len = a->len - 4; break;
+	case FAKE_LONG_PAYLOAD:	  hdr.len = a->len = a->len + 4; break;
+	case FAKE_POSITIVE_ERROR: hdr.error = 5; break;
+	case FAKE_NO_FD:	  a->nfds = 0; break;
+	case FAKE_REFUSE:
+		hdr.error = -f->error;
+		hdr.len = a->len = a->nfds = 0;
+		hdr.reason_len = f->reason ? strlen(f->reason) : 0;
+		break;
+	default:
+		break;
+	}
+	memset(out, 0, sizeof(out));
+	memcpy(out, &hdr, sizeof(hdr));
+	memcpy(out + sizeof(hdr), a->payload, a->len);
+	if (hdr.reason_len)
+		memcpy(out + sizeof(hdr) + a->len, f->reason, hdr.reason_len);
+	len = fault == FAKE_TOO_LONG ? WIRE_MAX_REPLY + 8 :
+	      fault == FAKE_SHORT_HEADER ? sizeof(hdr) - 1 : sizeof(hdr) + a->len + hdr.reason_len;
+	send_answer(fd, out, len, a);
+}
+
+/* False: hang up. */
+static bool serve(struct fake *f, int fd)
+{
+	union {
+		struct wire_hdr hdr;
+		uint8_t bytes[WIRE_MAX_REQUEST];
+	} req;
+	char control[256];
+	struct iovec iov = { .iov_base = &req, .iov_len = sizeof(req) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct answer a = { .len = 0 };
+	ssize_t n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c;
+	size_t i;
+
+	if (n < (ssize_t)sizeof(req.hdr))
+		return false;
+	c = CMSG_FIRSTHDR(&msg);
+	f->got_fd = c != NULL;
+	if (c) {
+		int got;
+
+		memcpy(&got, CMSG_DATA(c), sizeof(got));
+		close(got);
+	}
+	__atomic_add_fetch(&f->requests[req.hdr.op % 128], 1, __ATOMIC_RELAXED);
+	if (f->fault == FAKE_HANG_UP && req.hdr.op == f->fault_op)
+		return false;
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (ops[i].op == req.hdr.op && req.hdr.len == ops[i].len &&
+		    n == (ssize_t)(sizeof(req.hdr) + ops[i].len)) {
+			ops[i].fn(f, req.bytes + sizeof(req.hdr), &a);
+			answer(f, fd, &req.hdr, &a);
+			return true;
+		}
+	return false;
+}
+
+static void *run(void *arg)
+{
+	struct fake *f = arg;
+	struct pollfd p[2 + FAKE_CLIENTS] = {
+		{ .fd = f->stop[0], .events = POLLIN }, { .fd = f->listener, .events = POLLIN },
+	};
+	unsigned int i;
+
+	for (i = 2; i < 2 + FAKE_CLIENTS; i++)
+		p[i].fd = -1;
+	while (poll(p, 2 + FAKE_CLIENTS, -1) >= 0 && !p[0].revents) {
+		for (i = 2; i < 2 + FAKE_CLIENTS; i++)
+			if (p[i].fd >= 0 && p[i].revents && !serve(f, p[i].fd)) {
+				close(p[i].fd);
+				p[i].fd = -1;
+			}
+		if (!p[1].revents)
+			continue;
+		for (i = 2; i < 2 + FAKE_CLIENTS && p[i].fd >= 0; i++)
+			;
+		f->connections++;
+		p[i].fd = accept(f->listener, NULL, NULL);
+		p[i].events = POLLIN;
+	}
+	for (i = 2; i < 2 + FAKE_CLIENTS; i++)
+		if (p[i].fd >= 0)
+			close(p[i].fd);
+	return NULL;
+}
+
+void fake_start(struct fake *f)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+
+	memset(f, 0, sizeof(*f));
+	f->version = PMC_VERSION;
+	f->cputype = PMC_CPU_GENERIC;
+	f->wire_version = WIRE_VERSION;
+	f->alive = shared(&f->alive_fd, sizeof(*f->alive));
+	f->page = shared(&f->page_fd, sizeof(*f->page));
+	f->counts = shared(&f->counts_fd, FAKE_NCPU * sizeof(*f->counts));
+	f->alive->magic = f->page->magic = WIRE_MAGIC;
+	f->page->version = WIRE_VERSION;
+	f->page->pmc[0].pmcid = FAKE_ID;
+	strcpy(f->dir, "/tmp/pmcbpf-fake-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->path, sizeof(f->path), "%s/pmc.sock", f->dir);
+	strcpy(sun.sun_path, f->path);
+	f->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(f->listener, (struct sockaddr *)&sun, sizeof(sun)), 0);
+	assert_int_equal(listen(f->listener, 4), 0);
+	assert_int_equal(pipe(f->stop), 0);
+	setenv("PMCBPF_SOCKET", f->path, 1);
+	assert_int_equal(pthread_create(&f->thread, NULL, run, f), 0);
+}
+
+void fake_stop(struct fake *f)
+{
+	assert_int_equal(write(f->stop[1], "", 1), 1);
+	pthread_join(f->thread, NULL);
+	close(f->stop[0]);
+	close(f->stop[1]);
+	close(f->listener);
+	munmap(f->alive, sizeof(*f->alive));
+	munmap(f->page, sizeof(*f->page));
+	munmap(f->counts, FAKE_NCPU * sizeof(*f->counts));
+	close(f->alive_fd);
+	close(f->page_fd);
+	close(f->counts_fd);
+	unlink(f->path);
+	rmdir(f->dir);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A server that speaks the wire format and can misbehave at a chosen request.  It runs as a thread of
+ * the test, so that a test sees what it received and sets what it answers.
+ */
+#ifndef PMCBPF_FAKE_DAEMON_H
+#define PMCBPF_FAKE_DAEMON_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "wire.h"
+
+#define FAKE_NCPU 2u
+#define FAKE_NPMC 3u
+#define FAKE_ID	  0xfff30f00u	/* of every PMC it allocates */
+
+enum fake_fault {
+	FAKE_NO_FAULT,
+	FAKE_HANG_UP,		/* closes the connection instead of answering */
+	FAKE_WRONG_SEQ,
+	FAKE_WRONG_OP,
+	FAKE_WRONG_MAGIC,
+	FAKE_WRONG_WIRE,	/* header of another version */
+	FAKE_SHORT_HEADER,
+	FAKE_SHORT_PAYLOAD,
+	FAKE_LONG_PAYLOAD,
+	FAKE_WRONG_LENGTH,	/* len says more than there is */
+	FAKE_POSITIVE_ERROR,
+	FAKE_TOO_LONG,		/* more than WIRE_MAX_REPLY */
+	FAKE_REFUSE,		/* -`error` with `reason` */
+	FAKE_NO_FD,		/* leaves the descriptors out */
+};
+
+struct fake {
+	char dir[64], path[96];
+	int listener, stop[2];
+	pthread_t thread;
+
+	enum fake_fault fault;
+	uint16_t fault_op;
+	int error;
+	const char *reason;
+	uint32_t version, cputype, start_fds, wire_version;
+	int start_fd;			/* what START hands out, `start_fds` times */
+	uint64_t value;			/* what RW answers */
+
+	unsigned int connections, requests[128];
+	bool got_fd;			/* the last request brought a descriptor */
+	struct wire_allocate_req allocate;
+	struct wire_attach_req attach;
+	struct wire_rw_req rw;
+	struct wire_admin_req admin;
+	struct wire_hello_req hello;
+
+	int alive_fd, page_fd, counts_fd;
+	struct wire_alive *alive;
+	struct wire_page *page;
+	struct wire_counts *counts;
+};
+
+/* Starts it on a socket of its own and points PMCBPF_SOCKET there. */
+void fake_start(struct fake *f);
+void fake_stop(struct fake *f);
+
+#endif
