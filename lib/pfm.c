@@ -71,25 +71,33 @@ struct walk {
 	const char *wanted;
 	char found[WIRE_NAME_MAX * 3];	/* PMU::EVENT:UMASK */
 	char name[WIRE_NAME_MAX];
+	bool umasks;			/* the event has unit masks */
 	pfm_each_fn *each;
 	void *arg;
 };
 
+static bool is_umask(int event, int index, pfm_event_attr_info_t *attr)
+{
+	*attr = (pfm_event_attr_info_t){ .size = sizeof(*attr) };
+	return pfm.pfm_get_event_attr_info(event, index, PFM_OS_NONE, attr) == PFM_SUCCESS &&
+	       attr->type == PFM_ATTR_UMASK;
+}
+
 static int walk_event(struct walk *w, const char *pmu, int index)
 {
 	pfm_event_info_t event = { .size = sizeof(event) };
+	pfm_event_attr_info_t attr;
 	int i, stop;
 
 	if (pfm.pfm_get_event_info(index, PFM_OS_NONE, &event) != PFM_SUCCESS)
 		return 0;
+	w->umasks = false;
+	for (i = 0; i < event.nattrs && !w->umasks; i++)
+		w->umasks = is_umask(index, i, &attr);
 	stop = w->fn(w, pmu, event.name, NULL, event.desc, NULL);
-	for (i = 0; i < event.nattrs && !stop; i++) {
-		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
-
-		if (pfm.pfm_get_event_attr_info(index, i, PFM_OS_NONE, &attr) == PFM_SUCCESS &&
-		    attr.type == PFM_ATTR_UMASK)
+	for (i = 0; i < event.nattrs && !stop; i++)
+		if (is_umask(index, i, &attr))
 			stop = w->fn(w, pmu, event.name, attr.name, event.desc, attr.desc);
-	}
 	return stop;
 }
 
@@ -175,6 +183,9 @@ static int tell_one(struct walk *w, const char *pmu, const char *event, const ch
 {
 	struct pfm_event e = { .name = w->name, .desc = desc, .umask_desc = umask_desc };
 
+	/* What counts is a unit mask; the bare name of such an event would be an abbreviation. */
+	if (w->umasks && !umask)
+		return 0;
 	snprintf(w->name, sizeof(w->name), "%s%s%s", event, umask ? "." : "", umask ? umask : "");
 	return w->each(w->arg, &e);
 }

@@ -13,6 +13,7 @@ UNIT_OBJS_lib_pmu := $(UNIT_LIB)
 UNIT_OBJS_lib_names := $(UNIT_LIB)
 UNIT_OBJS_lib_read := $(UNIT_LIB)
 UNIT_OBJS_lib_client := $(UNIT_LIB)
+UNIT_OBJS_lib_pfm := $(UNIT_LIB)
 UNIT_OBJS_lib_spawn := $(UNIT_LIB)
 
 define UNIT_RULE

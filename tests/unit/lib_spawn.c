@@ -22,8 +22,8 @@ static int act_as_daemon(char **argv)
 	int n;
 
 	sigprocmask(SIG_SETMASK, NULL, &blocked);
-	n = snprintf(text, sizeof(text), "%s %s %d %d", argv[0], argv[1], getsid(0) == getpid() ||
-		     getsid(0) != getsid(getppid()), sigismember(&blocked, SIGUSR1));
+	n = snprintf(text, sizeof(text), "%s %s %d %d", argv[0], argv[1], getsid(0) == getpid(),
+		     sigismember(&blocked, SIGUSR1));
 	send(fd, text, n, 0);
 	fprintf(stderr, "pmcbpfd: first line\npmcbpfd: /sys/kernel/btf/vmlinux is missing\n");
 	return 1;
