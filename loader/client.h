@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One connection; private to server.c and client.c. */
+#ifndef PMCBPF_LOADER_CLIENT_H
+#define PMCBPF_LOADER_CLIENT_H
+
+#include "ops.h"
+
+struct server;
+
+/* Something in the epoll set.  fd is -1 from its end to the end of the round. */
+struct watch {
+	int fd;
+	void (*ready)(struct server *s, struct watch *w, uint32_t events);
+};
+
+/* A reply that the client has no room for yet; its descriptors are our own copies. */
+struct pending {
+	uint8_t *data;			/* NULL: nothing waits */
+	size_t len;
+	int *fds;
+	unsigned int nfds;
+	bool close;			/* the connection ends with it */
+};
+
+struct client {
+	struct watch socket;		/* first: a watch is its client */
+	struct watch exit;		/* the process, a pidfd */
+	struct client *next, **link;
+	struct session session;		/* .owner NULL: to be refused, with `refusal` */
+	struct pending pending;
+	bool adopted;
+	int error;
+	struct why refusal;
+};
+
+struct server {
+	struct daemon *d;
+	int epoll;
+	struct watch signals, listener;
+	bool stop, single, paused;
+	unsigned int nclients, max_clients;
+	struct client *clients;
+	struct client *dead;		/* closed in this round */
+	uint8_t *request;		/* WIRE_MAX_REQUEST bytes */
+	struct reply reply;		/* the one being made */
+};
+
+int watch_add(struct server *s, struct watch *w, uint32_t events);
+void watch_change(struct server *s, struct watch *w, uint32_t events);
+void watch_close(struct server *s, struct watch *w);
+void server_client_gone(struct server *s);
+
+/* Takes fd and pidfd over.  Without credentials it only tells `err` and `why` to who asks. */
+int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, bool adopted, int err,
+	       struct why *why);
+/* Everything the process holds goes with its last connection. */
+void client_close(struct server *s, struct client *c);
+/* Frees those that were closed. */
+void clients_bury(struct server *s);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* pmcbpfd: start order, background, end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "notify.h"
+#include "options.h"
+#include "server.h"
+
+#define MIN_MAJOR   6
+#define MIN_MINOR   1
+#define WANTED_FDS  65536
+
+static void say_tunable(void *arg, const char *line)
+{
+	log_hwpmc(arg, LOG_WARNING, "%s", line);
+}
+
+static void say_missing(void *arg, const char *line)
+{
+	log_msg(arg, LOG_ERR, "%s", line);
+}
+
+/* --- what the machine must have --------------------------------------------------------- */
+
+static int check_root(struct why *why)
+{
+	if (geteuid() == 0)
+		return 0;
+	return deny(why, -EPERM, "must be started as root: it loads BPF programs and opens counters of "
+		    "whole CPUs; try sudo pmcbpfd");
+}
+
+static int check_kernel(struct why *why)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+		return deny(why, -ENOSYS, "cannot tell which kernel this is");
+	if (major > MIN_MAJOR || (major == MIN_MAJOR && minor >= MIN_MINOR))
+		return 0;
+	return deny(why, -ENOSYS, "Linux %.40s is older than %u.%u, the first kernel with all that "
+		    "pmcbpfd's BPF programs need; boot a newer one", u.release, MIN_MAJOR, MIN_MINOR);
+}
+
+/* -t, and what a failed start is explained with. */
+static unsigned int check_machine(struct daemon *d)
+{
+	struct why why;
+	unsigned int missing = 0;
+
+	if (check_kernel(&why)) {
+		say_missing(&d->log, why.text);
+		missing++;
+	}
+	return missing + engine_check(say_missing, &d->log);
+}
+
+static void raise_limit(int what, rlim_t wanted)
+{
+	struct rlimit r;
+
+	if (getrlimit(what, &r) || r.rlim_cur == RLIM_INFINITY ||
+	    (wanted != RLIM_INFINITY && r.rlim_cur >= wanted))
+		return;
+	r.rlim_cur = wanted;
+	if (r.rlim_max != RLIM_INFINITY && (wanted == RLIM_INFINITY || r.rlim_max < wanted))
+		r.rlim_max = wanted;
+	/* Without the right to raise the hard limit the most that it allows must do. */
+	if (setrlimit(what, &r) && !getrlimit(what, &r)) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(what, &r);
+	}
+}
+
+/* --- background --------------------------------------------------------------------------- */
+
+/*
+ * The first process waits until the second one is ready, so that its exit status tells whether the
+ * daemon runs.  Returns the descriptor by which the second says so, in the second only.
+ */
+static int go_background(struct why *why)
+{
+	int fds[2], status = 1;
+	pid_t pid;
+	char ok;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return deny(why, -errno, "cannot go into the background: %m");
+	pid = fork();
+	if (pid < 0)
+		return deny(why, -errno, "cannot go into the background: %m");
+	if (pid > 0) {
+		close(fds[1]);
+		status = read(fds[0], &ok, 1) != 1;
+		_exit(status);
+	}
+	close(fds[0]);
+	setsid();
+	return fds[1];
+}
+
+static void leave_terminal(struct daemon *d, int ready)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	log_background(&d->log);
+	for (int fd = 0; null >= 0 && fd <= 2; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	if (chdir("/"))
+		log_msg(&d->log, LOG_WARNING, "cannot change to /: %m");
+	if (write(ready, "", 1) != 1)
+		log_msg(&d->log, LOG_WARNING, "cannot tell the starting process: %m");
+	close(ready);
+}
+
+/* --- service ------------------------------------------------------------------------------ */
+
+static int open_listener(struct listener *l, const struct options *o, struct why *why)
+{
+	int fd = notify_listen_fd();
+
+	return fd >= 0 ? listener_adopt(l, fd, why) : listener_open(l, o->socket, why);
+}
+
+static int start_engine(struct daemon *d, struct why *why)
+{
+	int err = engine_new(&d->engine, why);
+
+	return err ? err : daemon_init(d, why);
+}
+
+static void announce(struct daemon *d)
+{
+	char line[512];
+
+	daemon_announcement(d, line, sizeof(line));
+	log_hwpmc(&d->log, LOG_INFO, "%s", line);
+}
+
+/* The private daemon of one program: no file, no announcement, ends with the connection. */
+static int serve_one(struct daemon *d, const struct options *o, struct why *why)
+{
+	struct server *s = NULL;
+	int err = 0;
+
+	if (!peer_is_client(o->client_fd))
+		return deny(why, -EINVAL, "--client-fd=%d is no connected SOCK_SEQPACKET socket",
+			    o->client_fd);
+	fcntl(o->client_fd, F_SETFD, FD_CLOEXEC);
+	err = start_engine(d, why);
+	if (!err)
+		err = server_new(&s, d, why);
+	if (!err)
+		err = server_adopt(s, o->client_fd, why);
+	if (!err)
+		err = server_run(s, why);
+	server_free(s);
+	return err;
+}
+
+static int serve_all(struct daemon *d, const struct options *o, int ready, struct why *why)
+{
+	struct listener l = { .fd = -1 };
+	struct server *s = NULL;
+	int err = open_listener(&l, o, why);
+
+	if (!err)
+		err = start_engine(d, why);
+	if (!err)
+		err = server_new(&s, d, why);
+	if (!err)
+		err = server_listen(s, &l, why);
+	if (!err) {
+		announce(d);
+		if (ready >= 0)
+			leave_terminal(d, ready);
+		notify("READY=1");
+		err = server_run(s, why);
+		notify("STOPPING=1");
+	}
+	/* No new client may come once the others are being let go. */
+	listener_close(&l);
+	server_free(s);
+	return err;
+}
+
+static int run(struct daemon *d, const struct options *o, struct why *why)
+{
+	int ready = -1, err = check_kernel(why);
+
+	if (err)
+		return err;
+	signal(SIGPIPE, SIG_IGN);
+	raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);
+	raise_limit(RLIMIT_NOFILE, WANTED_FDS);
+	if (o->client_fd < 0 && !o->foreground) {
+		ready = go_background(why);
+		if (ready < 0)
+			return ready;
+	}
+	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, ready, why);
+	daemon_free(d);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	static struct daemon d;
+	struct options o;
+	struct why why = { "" };
+	int err = options_parse(&o, argc, argv, &why);
+
+	if (err == OPTIONS_DONE)
+		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (!err) {
+		d.config = o.set;
+		config_check(&d.config, say_tunable, &d.log);
+		err = check_root(&why);
+	}
+	if (o.test) {
+		unsigned int missing = err != 0;
+
+		if (err)
+			say_missing(&d.log, why.text);
+		if (geteuid() == 0)
+			missing += check_machine(&d);
+		if (!missing)
+			puts("pmcbpfd: nothing is missing");
+		return missing || fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+	}
+	if (!err)
+		err = run(&d, &o, &why);
+	if (err)
+		log_msg(&d.log, LOG_ERR, "%s", why.text[0] ? why.text : strerror(-err));
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Operations that only tell: greeting, versions, classes, rows, events, statistics. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "ops.h"
+
+int op_hello(struct request *rq)
+{
+	const struct wire_hello_req *a = rq->arg;
+	struct wire_hello_rep *rep = reply_room(rq->r, sizeof(*rep));
+	struct owner *o = rq->s->owner;
+
+	rep->wire_version = WIRE_VERSION;
+	snprintf(rep->daemon_version, sizeof(rep->daemon_version), "%s", PMCBPF_VERSION);
+	memcpy(o->program, a->program, sizeof(a->program));
+	o->program[sizeof(a->program)] = '\0';
+	rq->s->hello = true;
+	rq->r->fds[rq->r->nfds++] = alive_fd(rq->d->alive);
+	return 0;
+}
+
+int op_getmoduleversion(struct request *rq)
+{
+	const struct wire_version *a = rq->arg;
+	struct wire_version *rep;
+
+	if (a->version >> 16 > PMC_VERSION >> 16)
+		return deny(&rq->r->why, -EPROGMISMATCH, "the program was built for interface version "
+			    "%u.%u, pmcbpfd " PMCBPF_VERSION " implements %u.%u; update pmcbpf",
+			    a->version >> 24, a->version >> 16 & 0xff, PMC_VERSION_MAJOR,
+			    PMC_VERSION_MINOR);
+	rep = reply_room(rq->r, sizeof(*rep));
+	rep->version = PMC_VERSION;
+	return 0;
+}
+
+int op_getcpuinfo(struct request *rq)
+{
+	const struct row_table *t = &rq->d->rows;
+	struct wire_cpuinfo *rep = reply_room(rq->r, sizeof(*rep));
+	bool hardware = false;
+
+	for (unsigned int i = 0; i < t->nclass; i++) {
+		rep->classes[i] = t->classes[i].info;
+		hardware |= t->classes[i].kind == COUNT_HARDWARE;
+	}
+	/* A CPU whose counters are out of reach is a generic one. */
+	rep->cputype = hardware ? rq->d->cpu.type : PMC_CPU_GENERIC;
+	rep->ncpu = t->ncpu;
+	rep->npmc = t->nrow;
+	rep->nclass = t->nclass;
+	memcpy(rep->cpuid, rq->d->cpu.id, sizeof(rep->cpuid));
+	return 0;
+}
+
+int op_getdriverstats(struct request *rq)
+{
+	struct wire_driverstats *rep = reply_room(rq->r, sizeof(*rep));
+
+	*rep = rq->d->stats;
+	return 0;
+}
+
+int op_getdyneventinfo(struct request *rq)
+{
+	const struct wire_class_req *a = rq->arg;
+	struct wire_dynevent_rep *rep;
+
+	if (a->class != PMC_CLASS_SOFT)
+		return deny(&rq->r->why, -EINVAL, "only class SOFT has a list of events, not class %u",
+			    a->class);
+	rep = reply_room(rq->r, sizeof(*rep));
+	for (unsigned int i = 0; i < soft_nevents; i++) {
+		struct wire_dynevent *e;
+
+		if (!engine_has_soft(rq->d->engine, soft_events[i].code))
+			continue;
+		e = reply_room(rq->r, sizeof(*e));
+		if (!e)
+			return deny(&rq->r->why, -ENOMEM, "too many events for one reply");
+		snprintf(e->name, sizeof(e->name), "%s", soft_events[i].name);
+		e->code = soft_events[i].code;
+		rep->count++;
+	}
+	return 0;
+}
+
+/* A holder's pid in the numbers of the asking process; -1 where it has none there. */
+static pid_t pid_as_seen(const struct request *rq, const struct cred *holder)
+{
+	const struct cred *viewer = &rq->s->owner->cred;
+
+	if (viewer->pid_ns == rq->d->pid_ns)
+		return holder->pid;
+	return viewer->pid_ns == holder->pid_ns ? holder->inner_pid : -1;
+}
+
+/* The one PMC that (row, cpu) stands for: process-scope rows have one only if nobody shares them. */
+static const struct pmc *shown(const struct row *r, unsigned int cpu)
+{
+	if (r->balance > 0)
+		return r->pmcs->next_on_row ? NULL : r->pmcs;
+	return r->cpu[cpu].last;
+}
+
+static void fill_row(const struct request *rq, unsigned int row, unsigned int cpu,
+		     struct wire_pmcinfo *out)
+{
+	const struct row_table *t = &rq->d->rows;
+	const struct row *r = &t->rows[row];
+	const struct pmc *p = shown(r, cpu);
+
+	row_name(t, row, out->name, sizeof(out->name));
+	out->class = t->classes[r->class].info.class;
+	out->enabled = !r->cpu[cpu].disabled;
+	out->rowdisp = row_disposition(r);
+	out->ownerpid = -1;
+	if (!p)
+		return;
+	out->ownerpid = pid_as_seen(rq, &p->owner->cred);
+	out->mode = p->mode;
+	out->event = p->event;
+	out->flags = p->flags;
+	out->reloadcount = pmc_is_sampling(p) ? p->reload : 0;
+	memcpy(out->event_name, p->event_name, sizeof(out->event_name));
+}
+
+int op_getpmcinfo(struct request *rq)
+{
+	const struct wire_cpu_req *a = rq->arg;
+	const struct row_table *t = &rq->d->rows;
+	struct wire_pmcinfo_rep *rep;
+
+	if (a->cpu >= t->ncpu)
+		return deny(&rq->r->why, -EINVAL, "no CPU %d; the CPUs are 0 to %u", (int)a->cpu,
+			    t->ncpu - 1);
+	if (!perf_cpu_online(a->cpu))
+		return deny(&rq->r->why, -ENXIO, "CPU %u is offline", a->cpu);
+	rep = reply_room(rq->r, sizeof(*rep));
+	rep->npmc = t->nrow;
+	for (unsigned int row = 0; row < t->nrow; row++) {
+		struct wire_pmcinfo *out = reply_room(rq->r, sizeof(*out));
+
+		if (!out)
+			return deny(&rq->r->why, -ENOMEM, "too many rows for one reply");
+		fill_row(rq, row, a->cpu, out);
+	}
+	return 0;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The table of operations, and what is common to all: framing, order, sender, statistics. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ops.h"
+
+struct op {
+	const char *name;
+	uint32_t arg_size;		/* of the request */
+	bool takes_fd;
+	int (*handle)(struct request *rq);
+};
+
+/* The copy that operations see: the socket's buffer knows neither alignment nor types. */
+union argument {
+	uint8_t bytes[WIRE_MAX_REQUEST];
+	struct wire_hello_req hello;
+	struct wire_version version;
+	struct wire_cpu_req cpu;
+	struct wire_class_req class;
+	struct wire_allocate_req allocate;
+	struct wire_attach_req attach;
+	struct wire_id_req id;
+	struct wire_rw_req rw;
+	struct wire_setcount_req setcount;
+};
+
+#define OP(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, false, handler }
+#define OP_FD(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, true, handler }
+
+static const struct op ops[] = {
+	OP(GETCPUINFO, op_getcpuinfo, 0),
+	OP(GETDRIVERSTATS, op_getdriverstats, 0),
+	OP(GETMODULEVERSION, op_getmoduleversion, sizeof(struct wire_version)),
+	OP(GETPMCINFO, op_getpmcinfo, sizeof(struct wire_cpu_req)),
+	OP(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req)),
+	OP_FD(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req)),
+	OP_FD(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req)),
+	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),
+	OP(PMCRW, op_pmcrw, sizeof(struct wire_rw_req)),
+	OP(PMCSETCOUNT, op_pmcsetcount, sizeof(struct wire_setcount_req)),
+	OP(PMCSTART, op_pmcstart, sizeof(struct wire_id_req)),
+	OP(PMCSTOP, op_pmcstop, sizeof(struct wire_id_req)),
+	OP(GETDYNEVENTINFO, op_getdyneventinfo, sizeof(struct wire_class_req)),
+	OP(HELLO, op_hello, sizeof(struct wire_hello_req)),
+};
+
+void *reply_room(struct reply *r, size_t len)
+{
+	uint8_t *p = r->data + sizeof(struct wire_hdr) + r->payload;
+
+	if (len > WIRE_MAX_REPLY - WIRE_MAX_REASON - sizeof(struct wire_hdr) - r->payload)
+		return NULL;
+	r->payload += (uint32_t)len;
+	return memset(p, 0, len);
+}
+
+static void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err)
+{
+	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .seq = seq,
+			      .error = err };
+
+	if (err) {
+		r->payload = 0;
+		r->nfds = 0;
+		h.reason_len = (uint32_t)strlen(r->why.text);
+	}
+	h.len = r->payload;
+	memcpy(r->data, &h, sizeof(h));
+	memcpy(r->data + sizeof(h) + h.len, r->why.text, h.reason_len);
+	r->len = sizeof(h) + h.len + h.reason_len;
+}
+
+void reply_refuse(struct reply *r, uint16_t op, uint32_t seq, int err)
+{
+	reply_finish(r, op, seq, err);
+}
+
+/* -EPROTO where the message is none of ours; the connection is then given up. */
+static int check_frame(const struct message *m, struct wire_hdr *h, struct why *why)
+{
+	memset(h, 0, sizeof(*h));
+	if (m->truncated)
+		return deny(why, -EPROTO, "a message has at most %u bytes and one descriptor",
+			    WIRE_MAX_REQUEST);
+	if (m->len < sizeof(*h))
+		return deny(why, -EPROTO, "a message of %zu bytes lacks a header", m->len);
+	memcpy(h, m->data, sizeof(*h));
+	if (h->magic != WIRE_MAGIC)
+		return deny(why, -EPROTO, "not a message of libpmc-compat");
+	if (h->version != WIRE_VERSION)
+		return deny(why, -EPROTO, "wire version %u: pmcbpfd " PMCBPF_VERSION " speaks version %u; "
+			    "install library and daemon of one release", h->version, WIRE_VERSION);
+	if (h->len != m->len - sizeof(*h) || h->error || h->reason_len)
+		return deny(why, -EPROTO, "the header says %u bytes of payload, the message has %zu",
+			    h->len, m->len - sizeof(*h));
+	return 0;
+}
+
+/* The sender must be the process that made the connection: a forked child owns nothing. */
+static int check_sender(const struct session *s, const struct message *m, struct why *why)
+{
+	if (m->pid != s->owner->cred.pid || owner_gone(s->owner))
+		return deny(why, -EPERM, "this connection belongs to process %d; a child makes its own",
+			    s->owner->cred.inner_pid);
+	return 0;
+}
+
+static int check_order(const struct session *s, const struct wire_hdr *h, struct why *why)
+{
+	if (h->op != WIRE_OP_HELLO && !s->hello)
+		return deny(why, -EPROTO, "the first message of a connection is HELLO");
+	if (h->op == WIRE_OP_HELLO && s->hello)
+		return deny(why, -EPROTO, "HELLO was said before");
+	return 0;
+}
+
+static int run(struct request *rq, const struct wire_hdr *h)
+{
+	const struct op *op = h->op < sizeof(ops) / sizeof(ops[0]) ? &ops[h->op] : NULL;
+	struct why *why = &rq->r->why;
+	int err;
+
+	if (!op || !op->handle)
+		return deny(why, -EINVAL, "pmcbpfd " PMCBPF_VERSION " has no operation %u", h->op);
+	if (h->len != op->arg_size)
+		return deny(why, -EFAULT, "%s takes %u bytes, not %u", op->name, op->arg_size, h->len);
+	if (rq->m->nfds > op->takes_fd)
+		return deny(why, -EPROTO, "%s takes %s descriptor, not %u", op->name,
+			    op->takes_fd ? "at most one" : "no", rq->m->nfds);
+	rq->fd = rq->m->nfds ? rq->m->fds[0] : -1;
+	err = op->handle(rq);
+	if (err && !why->text[0])
+		deny(why, err, "%s: %s", op->name, strerror(-err));
+	return err;
+}
+
+void message_handle(struct daemon *d, struct session *s, const struct message *m, struct reply *r)
+{
+	union argument arg;
+	struct request rq = { .d = d, .s = s, .arg = &arg, .m = m, .r = r };
+	struct wire_hdr h;
+	int err;
+
+	r->payload = 0;
+	r->nfds = 0;
+	r->why.text[0] = '\0';
+	err = check_frame(m, &h, &r->why);
+	r->close = err != 0;
+	if (!err)
+		err = check_sender(s, m, &r->why);
+	if (!err)
+		err = check_order(s, &h, &r->why);
+	if (!err) {
+		memcpy(arg.bytes, m->data + sizeof(h), h.len);
+		d->stats.syscalls += h.op != WIRE_OP_HELLO;
+		err = run(&rq, &h);
+		d->stats.syscall_errors += err && h.op != WIRE_OP_HELLO;
+	}
+	reply_finish(r, h.op, h.seq, err);
+}
+
+int request_cred(const struct request *rq, struct cred *cred)
+{
+	const struct owner *o = rq->s->owner;
+
+	if (rq->d->read_cred(o->cred.pid, cred) || cred->start != o->cred.start)
+		return deny(&rq->r->why, -EPERM, "the process of this connection has exited");
+	/* What the kernel says of the sender must fit: the number alone could be somebody else's. */
+	if (rq->m->uid != cred->uid[ID_REAL] && rq->m->uid != cred->uid[ID_EFFECTIVE] &&
+	    rq->m->uid != cred->uid[ID_SAVED])
+		return deny(&rq->r->why, -EPERM, "the sender has changed its user id meanwhile");
+	return 0;
+}
+
+void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size)
+{
+	const struct owner *o = p ? p->owner : NULL;
+	struct cred me;
+
+	if (!o)
+		snprintf(buf, size, "held by nobody");
+	else if (o == rq->s->owner)
+		snprintf(buf, size, "held by this process");
+	else if (!rq->d->read_cred(rq->s->owner->cred.pid, &me) &&
+		 policy_may_know(&me, o->cred.uid[ID_EFFECTIVE]))
+		snprintf(buf, size, "held by pid %d (%s)", o->cred.pid, o->program);
+	else
+		snprintf(buf, size, "held by another user's process");
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Unix sockets: making the listening one, identifying the connected ones. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "peer.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77			/* Linux 6.5 */
+#endif
+#define BACKLOG 128
+
+/* --- the listening socket ---------------------------------------------------------------- */
+
+static int pass_credentials(int fd)
+{
+	int on = 1;
+
+	return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ? -errno : 0;
+}
+
+/* Opens the directory of path, making it if need be. */
+static int open_directory(const char *path, struct why *why)
+{
+	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	char *slash;
+	int fd;
+
+	strcpy(dir, path);
+	slash = strrchr(dir, '/');
+	if (!slash)
+		strcpy(dir, ".");
+	else
+		slash[slash == dir] = '\0';
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		return deny(why, -errno, "cannot make the socket's directory %s: %m", dir);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? deny(why, -errno, "cannot open the socket's directory %s: %m", dir) : fd;
+}
+
+/* Removes a socket that nobody answers on. */
+static int clear_stale(const struct sockaddr_un *sun, struct why *why)
+{
+	struct stat st;
+	int fd, err = 0;
+
+	if (lstat(sun->sun_path, &st))
+		return errno == ENOENT ? 0 : deny(why, -errno, "%s: %m", sun->sun_path);
+	if (!S_ISSOCK(st.st_mode))
+		return deny(why, -EEXIST, "%s exists and is no socket; remove it or choose another "
+			    "with -s", sun->sun_path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return deny(why, -errno, "cannot make a socket: %m");
+	if (!connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) || errno == EAGAIN)
+		err = deny(why, -EADDRINUSE, "already running: a daemon answers on %s; stop it, or "
+			   "choose another socket with -s", sun->sun_path);
+	else if (errno != ECONNREFUSED)
+		err = deny(why, -errno, "%s is in the way: %m", sun->sun_path);
+	else if (unlink(sun->sun_path) && errno != ENOENT)
+		err = deny(why, -errno, "cannot remove the old socket %s: %m", sun->sun_path);
+	close(fd);
+	return err;
+}
+
+static int bind_and_listen(struct listener *l, const struct sockaddr_un *sun, struct why *why)
+{
+	struct stat st;
+	mode_t mask;
+	int err = 0;
+
+	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->fd < 0)
+		return deny(why, -errno, "cannot make a socket: %m");
+	mask = umask(0111);		/* 0666: who may do what is decided per request */
+	if (bind(l->fd, (const struct sockaddr *)sun, sizeof(*sun)))
+		err = -errno;
+	umask(mask);
+	if (!err && (stat(sun->sun_path, &st) || listen(l->fd, BACKLOG)))
+		err = -errno;
+	if (!err)
+		err = pass_credentials(l->fd);
+	if (err) {
+		close(l->fd);
+		l->fd = -1;
+		return deny(why, err, "cannot listen on %s: %s", sun->sun_path, strerror(-err));
+	}
+	strcpy(l->path, sun->sun_path);
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
+	return 0;
+}
+
+int listener_open(struct listener *l, const char *path, struct why *why)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int dir, err;
+
+	if (!*path || strlen(path) >= sizeof(sun.sun_path))
+		return deny(why, -ENAMETOOLONG, "a socket's path has 1 to %zu bytes: %s",
+			    sizeof(sun.sun_path) - 1, path);
+	strcpy(sun.sun_path, path);
+	dir = open_directory(path, why);
+	if (dir < 0)
+		return dir;
+	/* Two daemons that start together must not remove each other's socket. */
+	if (flock(dir, LOCK_EX))
+		err = deny(why, -errno, "cannot lock the directory of %s: %m", path);
+	else
+		err = clear_stale(&sun, why);
+	if (!err)
+		err = bind_and_listen(l, &sun, why);
+	close(dir);
+	return err;
+}
+
+static bool is_seqpacket(int fd, int listening)
+{
+	int type = 0, domain = 0, accepts = -1;
+	socklen_t len = sizeof(int);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) && type == SOCK_SEQPACKET &&
+	       !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain == AF_UNIX &&
+	       !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &len) && accepts == listening;
+}
+
+int listener_adopt(struct listener *l, int fd, struct why *why)
+{
+	if (!is_seqpacket(fd, 1))
+		return deny(why, -EINVAL, "the socket passed by the service manager is not one of "
+			    "ListenSequentialPacket=");
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) || pass_credentials(fd))
+		return deny(why, -errno, "cannot use the socket passed by the service manager: %m");
+	l->fd = fd;
+	l->path[0] = '\0';
+	return 0;
+}
+
+void listener_close(struct listener *l)
+{
+	struct stat st;
+
+	if (l->fd < 0)
+		return;
+	if (l->path[0] && !lstat(l->path, &st) && st.st_dev == l->dev && st.st_ino == l->ino)
+		unlink(l->path);
+	close(l->fd);
+	l->fd = -1;
+}
+
+/* --- the other end ------------------------------------------------------------------------- */
+
+bool peer_is_client(int fd)
+{
+	return is_seqpacket(fd, 0);
+}
+
+/*
+ * Before Linux 6.5 the pidfd is found by number.  The number is the peer's as long as the connection
+ * stands and the process did not begin after it; a message's credentials are compared later as well.
+ */
+static int open_pidfd(int fd, pid_t pid)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+	socklen_t len = sizeof(int);
+	int pidfd = -1;
+
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len))
+		return pidfd;
+	if (errno != ENOPROTOOPT)
+		return -errno;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return -errno;
+	if (poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLRDHUP | POLLERR)) {
+		close(pidfd);
+		return -ESRCH;
+	}
+	return pidfd;
+}
+
+int peer_identify(int fd, struct cred *cred, int *out, struct why *why)
+{
+	struct pollfd p = { .events = POLLIN };
+	socklen_t len = sizeof(struct ucred);
+	struct ucred peer;
+	int pidfd;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || pass_credentials(fd))
+		return deny(why, -errno, "cannot tell who connects: %m");
+	if (peer.pid <= 0)
+		return deny(why, -EPERM, "the process is outside of the daemon's pid namespace; run "
+			    "pmcbpfd on the host");
+	pidfd = open_pidfd(fd, peer.pid);
+	if (pidfd < 0)
+		return deny(why, -ESRCH, "the connecting process has exited");
+	p.fd = pidfd;
+	/* Read, then see that the process still is there: what was read is its own. */
+	if (policy_read_cred(peer.pid, cred) || poll(&p, 1, 0) > 0) {
+		close(pidfd);
+		return deny(why, -ESRCH, "the connecting process has exited");
+	}
+	*out = pidfd;
+	return 0;
+}

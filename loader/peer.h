@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The socket's file, and who is at the other end of a connection. */
+#ifndef PMCBPF_PEER_H
+#define PMCBPF_PEER_H
+
+#include "policy.h"
+
+struct listener {
+	int fd;				/* -1: none */
+	char path[108];			/* "": the socket is somebody else's to remove */
+	dev_t dev;
+	ino_t ino;
+};
+
+/*
+ * Makes the socket, and its directory where that is missing.  A socket that nobody answers on is
+ * replaced; -EADDRINUSE: a daemon runs already.
+ */
+int listener_open(struct listener *l, const char *path, struct why *why);
+/* Takes a socket that listens already. */
+int listener_adopt(struct listener *l, int fd, struct why *why);
+/* Closes, and removes the file if it is still ours. */
+void listener_close(struct listener *l);
+
+/* Is fd a connected SOCK_SEQPACKET socket of this host? */
+bool peer_is_client(int fd);
+
+/* The process that made the connection: its credentials, and a pidfd of the caller's to close. */
+int peer_identify(int fd, struct cred *cred, int *pidfd, struct why *why);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One allocated PMC: made by the allocation, gone with its release or its owner. */
+#ifndef PMCBPF_PMC_H
+#define PMCBPF_PMC_H
+
+#include "owner.h"
+#include "row.h"
+
+struct pmc {
+	struct pmc *next_owned;		/* of the same owner */
+	struct pmc *next_on_row;
+	struct owner *owner;
+	struct count *count;
+	uint32_t id;
+	unsigned int row;
+	unsigned int cpu;		/* system scope */
+	uint32_t mode;			/* enum pmc_mode */
+	uint32_t state;			/* enum pmc_state: ALLOCATED, STOPPED or RUNNING */
+	uint32_t event;
+	uint32_t flags;			/* PMC_F_… */
+	uint64_t reload;		/* period of sampling modes */
+	char event_name[WIRE_NAME_MAX];
+};
+
+bool pmc_is_system(const struct pmc *p);
+bool pmc_is_sampling(const struct pmc *p);
+
+/* Puts a PMC whose count exists on its row and its owner's list. */
+void pmc_link(struct row_table *rows, struct pmc *p);
+
+/* Undoes that, ends the count, and frees. */
+void pmc_release(struct row_table *rows, struct pmc *p);
+void pmc_release_all(struct row_table *rows, struct owner *o);
+
+/* -ESRCH: the process owns no PMC at all; -EINVAL: none with this handle. */
+int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why);
+
+/* The caller's PMC of that scope (and CPU) on a row, or NULL. */
+struct pmc *pmc_own_on_row(const struct row *r, const struct owner *o, bool system, unsigned int cpu);
+
+#endif

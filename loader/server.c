@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The event loop, and the connections' way through it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "server.h"
+
+#define EVENTS	       64
+#define ACCEPTS	       16		/* in a row, so that those who are connected get their turn */
+#define REFUSALS       64u		/* connections beyond the limit that are told so */
+#define FDS_PER_CLIENT 6u
+#define FDS_RESERVED   512u
+
+int watch_add(struct server *s, struct watch *w, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.ptr = w };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, w->fd, &e) ? -errno : 0;
+}
+
+void watch_change(struct server *s, struct watch *w, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.ptr = w };
+
+	epoll_ctl(s->epoll, EPOLL_CTL_MOD, w->fd, &e);
+}
+
+void watch_close(struct server *s, struct watch *w)
+{
+	if (w->fd < 0)
+		return;
+	/* Not left to close(): the owner's copy of a pidfd would keep it in the set. */
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	close(w->fd);
+	w->fd = -1;
+}
+
+/* --- accepting ----------------------------------------------------------------------------- */
+
+static unsigned int connections_of(const struct server *s, uid_t uid)
+{
+	unsigned int n = 0;
+
+	for (const struct client *c = s->clients; c; c = c->next)
+		n += c->session.owner && c->session.owner->cred.uid[ID_EFFECTIVE] == uid;
+	return n;
+}
+
+static int check_limits(const struct server *s, uid_t uid, struct why *why)
+{
+	if (s->nclients >= s->max_clients)
+		return deny(why, -EAGAIN, "pmcbpfd has %u connections, which is its limit; try again when "
+			    "some have ended", s->nclients);
+	if (uid != 0 && connections_of(s, uid) >= SERVER_MAX_PER_USER)
+		return deny(why, -EAGAIN, "uid %u has %u connections to pmcbpfd, which is the limit; end "
+			    "some first", uid, SERVER_MAX_PER_USER);
+	return 0;
+}
+
+static int add_connection(struct server *s, int fd, bool adopted, struct why *why)
+{
+	struct cred cred;
+	int pidfd = -1;
+	int err = peer_identify(fd, &cred, &pidfd, why);
+
+	if (!err)
+		err = check_limits(s, cred.uid[ID_EFFECTIVE], why);
+	if (err && s->nclients >= s->max_clients + REFUSALS) {
+		close(fd);
+		if (pidfd >= 0)
+			close(pidfd);
+		return err;
+	}
+	return client_add(s, fd, err ? NULL : &cred, pidfd, adopted, err, why);
+}
+
+static void on_listener(struct server *s, struct watch *w, uint32_t events)
+{
+	for (unsigned int i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct why why;
+
+		if (fd >= 0) {
+			(void)add_connection(s, fd, false, &why);
+			continue;
+		}
+		if (errno == EINTR || errno == ECONNABORTED)
+			continue;
+		if (errno != EAGAIN) {
+			/* Out of something: do not spin on it, but wait until a connection ends. */
+			log_msg(&s->d->log, LOG_WARNING, "cannot accept a connection: %m");
+			s->paused = s->nclients > 0;
+			watch_change(s, w, s->paused ? 0 : EPOLLIN);
+		}
+		return;
+	}
+}
+
+void server_client_gone(struct server *s)
+{
+	if (s->paused) {
+		s->paused = false;
+		watch_change(s, &s->listener, EPOLLIN);
+	}
+	if (s->single)
+		s->stop = true;
+}
+
+/* --- signals ------------------------------------------------------------------------------- */
+
+static void reload(struct server *s)
+{
+	char line[512];
+	struct why why;
+
+	if (daemon_rediscover(s->d, &why)) {
+		log_msg(&s->d->log, LOG_WARNING, "%s", why.text);
+		return;
+	}
+	daemon_announcement(s->d, line, sizeof(line));
+	log_hwpmc(&s->d->log, LOG_INFO, "%s", line);
+}
+
+static void on_signal(struct server *s, struct watch *w, uint32_t events)
+{
+	struct signalfd_siginfo info;
+
+	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP)
+		reload(s);
+	else
+		s->stop = true;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static unsigned int client_limit(void)
+{
+	struct rlimit r;
+	rlim_t n = SERVER_MAX_CLIENTS;
+
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur != RLIM_INFINITY) {
+		rlim_t spare = r.rlim_cur > FDS_RESERVED ? r.rlim_cur - FDS_RESERVED : FDS_PER_CLIENT;
+
+		if (spare / FDS_PER_CLIENT < n)
+			n = spare / FDS_PER_CLIENT;
+	}
+	return (unsigned int)n;
+}
+
+int server_new(struct server **out, struct daemon *d, struct why *why)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	sigset_t set;
+
+	if (!s)
+		return deny(why, -ENOMEM, "no memory");
+	s->d = d;
+	s->max_clients = client_limit();
+	s->request = malloc(WIRE_MAX_REQUEST);
+	s->reply.data = malloc(WIRE_MAX_REPLY);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signals = (struct watch){ signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal };
+	if (!s->request || !s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
+	    watch_add(s, &s->signals, EPOLLIN)) {
+		int err = deny(why, -errno, "cannot set up the event loop: %m");
+
+		server_free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	while (s->clients)
+		client_close(s, s->clients);
+	clients_bury(s);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	if (s->signals.fd >= 0)
+		close(s->signals.fd);
+	free(s->request);
+	free(s->reply.data);
+	free(s);
+}
+
+int server_listen(struct server *s, const struct listener *l, struct why *why)
+{
+	int err;
+
+	s->listener = (struct watch){ l->fd, on_listener };
+	err = watch_add(s, &s->listener, EPOLLIN);
+	return err ? deny(why, err, "cannot watch the socket: %s", strerror(-err)) : 0;
+}
+
+int server_adopt(struct server *s, int fd, struct why *why)
+{
+	s->single = true;
+	return add_connection(s, fd, true, why);
+}
+
+int server_run(struct server *s, struct why *why)
+{
+	while (!s->stop) {
+		struct epoll_event e[EVENTS];
+		int n = epoll_wait(s->epoll, e, EVENTS, -1);
+
+		if (n < 0 && errno != EINTR)
+			return deny(why, -errno, "epoll_wait: %m");
+		for (int i = 0; i < n; i++) {
+			struct watch *w = e[i].data.ptr;
+
+			/* One closed by an event before this one has no descriptor any more. */
+			if (w->fd >= 0)
+				w->ready(s, w, e[i].events);
+		}
+		clients_bury(s);
+	}
+	return 0;
+}
