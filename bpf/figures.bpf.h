@@ -7,7 +7,6 @@
 
 #define PF_EXITING	 0x4
 #define MAX_THREADS	 65536
-#define FIGURE_TRIES	 4
 
 struct figures {
 	u64 value[ABI_QUANTITIES];
@@ -43,31 +42,38 @@ static long walk_thread(u32 i, struct thread_walk *w)
 	return 0;
 }
 
-/* Sums the live threads and what signal_struct keeps of dead ones; the kernel's seqcount guards both. */
-static __always_inline void figures_read(struct task_struct *leader, struct abi_target *t,
+/* One pass over the live threads and what signal_struct keeps of dead ones; false if it was disturbed. */
+static __always_inline bool figures_try(struct signal_struct *sig, const struct abi_target *t,
+					struct figures *f)
+{
+	u32 seq = BPF_CORE_READ(sig, stats_lock.seqcount.seqcount.sequence);
+	struct thread_walk w = {
+		.f = f,
+		.head = (u64)sig + bpf_core_field_offset(struct signal_struct, thread_head),
+		.node = (u64)BPF_CORE_READ(sig, thread_head.next),
+	};
+
+	f->value[ABI_Q_CPU_NS] = t->dead_ns;
+	f->value[ABI_Q_MIGRATIONS] = t->dead_migrations;
+	f->value[ABI_Q_MINFLT] = BPF_CORE_READ(sig, min_flt);
+	f->value[ABI_Q_MAJFLT] = BPF_CORE_READ(sig, maj_flt);
+	f->value[ABI_Q_NVCSW] = BPF_CORE_READ(sig, nvcsw);
+	f->value[ABI_Q_NIVCSW] = BPF_CORE_READ(sig, nivcsw);
+	bpf_loop(MAX_THREADS, walk_thread, &w, 0);
+	return !(seq & 1) && seq == BPF_CORE_READ(sig, stats_lock.seqcount.seqcount.sequence);
+}
+
+/* The kernel's seqcount says when a thread's exit moved figures under the walk: then once more.  Spelt
+ * out because 6.1 refuses a callback inside a loop. */
+static __always_inline void figures_read(struct task_struct *leader, const struct abi_target *t,
 					 struct figures *f)
 {
 	struct signal_struct *sig = leader->signal;
-	struct thread_walk w = { .f = f };
-	u32 seq;
 
 	if (!sig)
 		return;
-	for (int try = 0; try < FIGURE_TRIES; try++) {
-		seq = BPF_CORE_READ(sig, stats_lock.seqcount.seqcount.sequence);
-		__builtin_memset(f, 0, sizeof(*f));
-		f->value[ABI_Q_CPU_NS] = t->dead_ns;
-		f->value[ABI_Q_MIGRATIONS] = t->dead_migrations;
-		f->value[ABI_Q_MINFLT] = BPF_CORE_READ(sig, min_flt);
-		f->value[ABI_Q_MAJFLT] = BPF_CORE_READ(sig, maj_flt);
-		f->value[ABI_Q_NVCSW] = BPF_CORE_READ(sig, nvcsw);
-		f->value[ABI_Q_NIVCSW] = BPF_CORE_READ(sig, nivcsw);
-		w.head = (u64)sig + bpf_core_field_offset(struct signal_struct, thread_head);
-		w.node = (u64)BPF_CORE_READ(sig, thread_head.next);
-		bpf_loop(MAX_THREADS, walk_thread, &w, 0);
-		if (!(seq & 1) && seq == BPF_CORE_READ(sig, stats_lock.seqcount.seqcount.sequence))
-			break;
-	}
+	if (!figures_try(sig, t, f) && !figures_try(sig, t, f))
+		figures_try(sig, t, f);
 	f->value[ABI_Q_FLT] = f->value[ABI_Q_MINFLT] + f->value[ABI_Q_MAJFLT];
 	f->value[ABI_Q_CSW] = f->value[ABI_Q_NVCSW] + f->value[ABI_Q_NIVCSW];
 }

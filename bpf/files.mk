@@ -5,7 +5,7 @@ BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
 BPF_SKEL := $(O)/bpf/pmcbpf.skel.h
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Ivmlinux -Ibpf
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c bpf/pmc_abi.h bpf/maps.bpf.h vmlinux/vmlinux.h
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) vmlinux/vmlinux.h
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) -c -o $@ $<

@@ -17,7 +17,7 @@
 #endif
 
 #define ABI_MAX_SOURCES	 64	/* per CPU */
-#define ABI_MAX_MEMBERS	 32	/* sliced PMCs on one process */
+#define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process */
 #define ABI_SOFT_ROWS	 16	/* task-figure PMCs on one process: one per SOFT row */
 #define ABI_MAX_SETS	 4096
 #define ABI_MAX_OWNERS	 4096
@@ -66,10 +66,9 @@ struct abi_cpu {
 };
 
 struct abi_member {
-	__u32 source;
+	__u16 source;
+	__u16 pos;			/* index in abi_counts.count */
 	__u32 owner;			/* index of `owners` */
-	__u32 pos;			/* index in abi_counts.count */
-	__u32 reserved;
 };
 /* A PMC fed by the kernel's own per-task figures; its place is its SOFT row. */
 struct abi_soft {
@@ -80,12 +79,16 @@ struct abi_soft {
 };
 
 /* Written by the daemon, but for ntargets. */
+#define ABI_OWNERS_MIXED ~0u
 struct abi_set {
 	__u64 active;			/* bit i: member i is running */
 	__u32 soft_active;		/* bit r: the PMC of SOFT row r is running */
 	__u32 nmembers;
 	__u32 child;			/* the set a forked child gets, 0: none */
 	__u32 ntargets;			/* live processes */
+	__u64 open;			/* bits of the active members' positions, if they have one owner */
+	__u32 owner;			/* that owner; ABI_OWNERS_MIXED: several */
+	__u32 reserved;
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
 };
@@ -139,7 +142,7 @@ struct abi_visit_args {
 };
 
 _Static_assert(sizeof(struct abi_cpu) == 16 + 64 * 8 + 64, "abi");
-_Static_assert(sizeof(struct abi_set) == 24 + 32 * 16 + 16 * 16, "abi");
+_Static_assert(sizeof(struct abi_set) == 40 + 16 * 8 + 16 * 16, "abi");
 _Static_assert(sizeof(struct abi_target) == 32, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");
 

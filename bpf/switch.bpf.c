@@ -45,44 +45,65 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 	return now;
 }
 
-/* Credits the open slice.  Returns the sources read, whose `start` is the present now. */
+/* Credits one member of the open slice. */
+static __always_inline void member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+					 struct abi_counts *k)
+{
+	u32 source = m->source & 63, pos = m->pos;
+	u64 now = source_read(c, cpu, source);
+
+	if (k && pos < ABI_COUNTS)
+		k->count[pos] += now - c->start[source];
+	c->start[source] = now;
+}
+
+/*
+ * Credits the open slice.  Returns the sources read, whose `start` is the present now.  Nearly always one
+ * owner has all PMCs of a set, and its counts are looked up once.
+ */
 static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 {
-	struct abi_counts *k = NULL;
-	u32 set = c->set, owner = ~0u;
-	u64 members = c->members, fresh = 0, now;
+	u64 members = c->members, fresh = 0;
+	u32 set = c->set, owner;
+	struct abi_counts *k;
 	struct abi_set *s;
 
 	s = bpf_map_lookup_elem(&sets, &set);
 	if (!s)
 		return 0;
+	owner = s->owner;
+	if (owner != ABI_OWNERS_MIXED) {
+		k = owner_counts(owner, cpu);
+		if (!k)
+			return 0;
+		for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
+			if (!(members & 1))
+				continue;
+			member_close(c, cpu, &s->member[i], k);
+			fresh |= 1ull << (s->member[i].source & 63);
+		}
+		k->open = 0;
+		return fresh;
+	}
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		const struct abi_member *m = &s->member[i];
-		u32 source = m->source & 63, pos = m->pos;
-
 		if (!(members & 1))
 			continue;
-		if (m->owner != owner) {
-			owner = m->owner;
-			k = owner_counts(owner, cpu);
-		}
-		now = source_read(c, cpu, source);
-		if (k && pos < ABI_COUNTS) {
-			k->count[pos] += now - c->start[source];
-			k->open &= ~(1ull << pos);
-		}
-		c->start[source] = now;
-		fresh |= 1ull << source;
+		k = owner_counts(s->member[i].owner, cpu);
+		member_close(c, cpu, &s->member[i], k);
+		fresh |= 1ull << (s->member[i].source & 63);
+		if (k)
+			k->open = 0;
 	}
 	return fresh;
 }
 
+/* Marks the members' counts as moving and notes where their sources stand. */
 static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u64 fresh)
 {
-	struct abi_counts *k = NULL;
+	struct abi_counts *k;
 	struct abi_set *s;
-	u32 owner = ~0u;
 	u64 members;
+	bool mixed;
 
 	c->set = set;
 	c->members = 0;
@@ -92,18 +113,22 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u64 
 	if (!s)
 		return;
 	c->members = members = s->active;
+	mixed = s->owner == ABI_OWNERS_MIXED;
+	if (!mixed && members) {
+		k = owner_counts(s->owner, cpu);
+		if (k)
+			k->open = s->open;
+	}
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		const struct abi_member *m = &s->member[i];
-		u32 source = m->source & 63, pos = m->pos;
+		u32 source = s->member[i].source & 63;
 
 		if (!(members & 1))
 			continue;
-		if (m->owner != owner) {
-			owner = m->owner;
-			k = owner_counts(owner, cpu);
+		if (mixed) {
+			k = owner_counts(s->member[i].owner, cpu);
+			if (k)
+				k->open |= 1ull << (s->member[i].pos & 63);
 		}
-		if (k && pos < ABI_COUNTS)
-			k->open |= 1ull << pos;
 		if (!(fresh >> source & 1))
 			c->start[source] = source_read(c, cpu, source);
 	}

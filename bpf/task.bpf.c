@@ -53,7 +53,8 @@ int visit_tasks(struct bpf_iter__task *ctx)
 	if (!set || (visit.tgid && visit.tgid != tgid))
 		return 0;
 	if (visit.op == ABI_VISIT_RUNNING) {
-		if (task->on_cpu)
+		/* Where the kernel does not say who runs, anybody may. */
+		if (!bpf_core_field_exists(task->on_cpu) || BPF_CORE_READ(task, on_cpu))
 			visit_running(tgid);
 		return 0;
 	}

@@ -328,6 +328,8 @@ void engine_source_close(struct engine *e, int source)
 
 		if (s->fds[cpu] < 0)
 			continue;
+		/* The map lets go of the event only after a grace period: give the counter back now. */
+		perf_disable(s->fds[cpu]);
 		bpf_map__delete_elem(e->skel->maps.events, &key, sizeof(key), 0);
 		close(s->fds[cpu]);
 	}

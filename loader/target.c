@@ -52,18 +52,23 @@ struct count_row *target_count_row(struct targets *ts, unsigned int row)
 static void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = engine_set(ts->e, set->id);
+	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED;
+	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
-	uint64_t active = 0;
-	uint32_t soft_active = 0;
 
 	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
 		const struct count *c = set->row[row];
 
 		if (c && c->backend == BACKEND_SLICED && n < ABI_MAX_MEMBERS) {
-			abi->member[n].source = (uint32_t)c->source;
+			abi->member[n].source = (uint16_t)c->source;
 			abi->member[n].owner = c->owner->counts.slot;
-			abi->member[n].pos = c->pos;
+			abi->member[n].pos = (uint16_t)c->pos;
 			active |= (uint64_t)c->running << n;
+			open |= (uint64_t)c->running << c->pos;
+			if (!n)
+				owner = c->owner->counts.slot;
+			else if (owner != c->owner->counts.slot)
+				owner = ABI_OWNERS_MIXED;
 			set->member[row] = (uint8_t)n++;
 		}
 		if (row >= ABI_SOFT_ROWS)
@@ -79,6 +84,8 @@ static void set_write(struct targets *ts, struct set *set)
 	abi->nmembers = n;
 	abi->child = set->child;
 	abi->soft_active = soft_active;
+	abi->owner = owner;
+	abi->open = open;
 	__atomic_store_n(&abi->active, active, __ATOMIC_RELEASE);
 }
 
@@ -215,6 +222,15 @@ static bool exited(int pidfd)
 	return pidfd >= 0 && poll(&p, 1, 0) == 1;
 }
 
+static unsigned int sliced_members(struct count *const row[TARGET_ROWS])
+{
+	unsigned int n = 0;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++)
+		n += row[r] && row[r]->backend == BACKEND_SLICED;
+	return n;
+}
+
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why)
 {
 	struct set *from = set_of(ts, tgid);
@@ -229,6 +245,9 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, stru
 		return deny(why, -EBUSY, "row %u already measures process %d for another PMC; "
 			    "use another row or detach that one", c->spec.row, tgid);
 	row[c->spec.row] = c;
+	if (sliced_members(row) > ABI_MAX_MEMBERS)
+		return deny(why, -EBUSY, "process %d is measured by %d PMCs already, as many as fit",
+			    tgid, ABI_MAX_MEMBERS);
 	sets_make_room(ts);
 	from = set_of(ts, tgid);
 	to = set_get(ts, row);
@@ -371,6 +390,8 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 					 on ? abi->soft_active | soft : abi->soft_active & ~soft,
 					 __ATOMIC_SEQ_CST);
 		} else if (c->backend == BACKEND_SLICED) {
+			bit = 1ull << c->pos;
+			abi->open = on ? abi->open | bit : abi->open & ~bit;
 			bit = 1ull << ts->sets[id]->member[c->spec.row];
 			__atomic_store_n(&abi->active, on ? abi->active | bit : abi->active & ~bit,
 					 __ATOMIC_SEQ_CST);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `pmcbpfd -t` asks of the kernel: each feature is tried, not guessed from a version. */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine.h"
+
+struct check {
+	void (*say)(void *arg, const char *line);
+	void *arg;
+	unsigned int missing;
+};
+
+static void miss(struct check *c, const char *what, const char *remedy)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s: %s", what, remedy);
+	c->say(c->arg, line);
+	c->missing++;
+}
+
+static void check_btf(struct check *c)
+{
+	static const char *const tracepoints[] = {
+		"btf_trace_sched_switch", "btf_trace_sched_process_fork", "btf_trace_sched_process_exit",
+	};
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf) {
+		miss(c, "kernel types (/sys/kernel/btf/vmlinux)",
+		     "missing; boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+		return;
+	}
+	for (unsigned int i = 0; i < sizeof(tracepoints) / sizeof(tracepoints[0]); i++)
+		if (btf__find_by_name_kind(btf, tracepoints[i], BTF_KIND_TYPEDEF) < 0)
+			miss(c, tracepoints[i] + strlen("btf_trace_"),
+			     "this kernel has no such tracepoint; boot one built with CONFIG_TRACEPOINTS=y");
+	btf__free(btf);
+}
+
+static void check_perf(struct check *c)
+{
+	struct perf_event_spec clock = { .type = 1 /* PERF_TYPE_SOFTWARE */ };
+	unsigned int cpu = 0;
+	int fd;
+
+	while (cpu < perf_ncpu() && !perf_cpu_online(cpu))
+		cpu++;
+	fd = perf_open_cpu(&clock, cpu);
+	if (fd >= 0)
+		close(fd);
+	else if (fd == -ENOSYS)
+		miss(c, "perf_event_open(2)", "missing; boot a kernel built with CONFIG_PERF_EVENTS=y");
+	else if (fd == -EACCES || fd == -EPERM)
+		miss(c, "perf_event_open(2)", "refused; run as root with CAP_PERFMON or CAP_SYS_ADMIN, "
+		     "outside of a container's seccomp filter");
+	else
+		miss(c, "perf_event_open(2)", strerror(-fd));
+}
+
+static void check_bpf(struct check *c)
+{
+	static const struct {
+		enum bpf_prog_type type;
+		enum bpf_func_id helper;
+		const char *name;
+	} helpers[] = {
+		{ BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_perf_event_read, "bpf_perf_event_read" },
+		{ BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_get_current_task_btf,
+		  "bpf_get_current_task_btf" },
+		{ BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_loop, "bpf_loop" },
+	};
+
+	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) <= 0) {
+		miss(c, "bpf(2)", "refused or missing; run as root with CAP_BPF and CAP_PERFMON on a kernel "
+		     "built with CONFIG_BPF_SYSCALL=y");
+		return;
+	}
+	for (unsigned int i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
+		if (libbpf_probe_bpf_helper(helpers[i].type, helpers[i].helper, NULL) != 1)
+			miss(c, helpers[i].name, "this kernel's BPF lacks it; boot Linux 6.1 or newer");
+}
+
+unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg)
+{
+	struct check c = { .say = say, .arg = arg };
+	struct engine *e;
+	struct why why = { "" };
+
+	check_btf(&c);
+	check_perf(&c);
+	check_bpf(&c);
+	if (c.missing)
+		return c.missing;
+	/* Everything it needs is there: the proof is that the verifier takes the programs. */
+	if (engine_new(&e, &why))
+		miss(&c, "BPF programs", why.text);
+	else
+		engine_free(e);
+	return c.missing;
+}
