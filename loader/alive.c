@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The page is a memory file; its futex word holds this thread's id and stands on the thread's robust
  * list, so that the kernel itself sets FUTEX_OWNER_DIED in it whatever ends the daemon.

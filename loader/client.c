@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Connections: one message in, one reply out. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tunables and their file.  An own parser because libinih reads another language: it keeps the
  * quotes, takes ':' for '=', joins indented lines to the one before and cuts long ones.

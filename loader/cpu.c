@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* CPU identification: a table of Intel's models, AMD as one type, ARM by its part number. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Sets up the tables: the classes and their rows, in hwpmc's order. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The daemon's messages. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* pmcbpfd: start order, background, end. */
 #include <errno.h>
 #include <fcntl.h>

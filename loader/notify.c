@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The two environment protocols of systemd, spoken directly: a datagram and an inherited socket. */
 #include <fcntl.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* PMCALLOCATE: the checks in hwpmc's order, then the search for a row. */
 #include <ctype.h>
 #include <errno.h>

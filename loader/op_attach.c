@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* PMCATTACH and PMCDETACH: which process is meant, and may the caller measure it? */
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Operations that only tell: greeting, versions, classes, rows, events, statistics. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Operations on a handle: release, start, stop, read, write. */
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of operations, and what is common to all: framing, order, sender, statistics. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The command line: parsed in two passes, because the file's tunables yield to those of -o. */
 #include <errno.h>
 #include <getopt.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Unix sockets: making the listening one, identifying the connected ones. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* PMCs and the lists they are on. */
 #include <errno.h>
 #include <stdlib.h>

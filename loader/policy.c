@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Permission rules, after hwpmc(4) and ptrace(2). */
 #include <errno.h>
 #include <linux/capability.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What policy.h needs to know about processes, read from /proc. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The event loop, and the connections' way through it. */
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* The text of a refusal: cut to size, one line, printable. */
 #include <stdarg.h>
 #include <stdio.h>

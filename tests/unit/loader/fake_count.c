@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fake behind count.h, perf.h and engine.h: exact book-keeping, no counters. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "fake_count.h"
+
+#define MAX_TARGETS 16
+
+struct engine {
+	int unused;
+};
+
+struct count_owner {
+	pid_t tgid;
+};
+
+struct count {
+	struct count *next;
+	struct count_spec spec;
+	pid_t targets[MAX_TARGETS];
+	unsigned int ntargets;
+	bool running;
+	uint64_t value;
+};
+
+struct fake fake;
+
+void fake_reset(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	fake.pmus = 1;
+}
+
+static int find(const struct count *c, pid_t tgid)
+{
+	for (unsigned int i = 0; i < c->ntargets; i++)
+		if (c->targets[i] == tgid)
+			return (int)i;
+	return -1;
+}
+
+static void drop(struct count *c, pid_t tgid)
+{
+	int i = find(c, tgid);
+
+	if (i >= 0)
+		c->targets[i] = c->targets[--c->ntargets];
+}
+
+void fake_exit(pid_t tgid)
+{
+	for (struct count *c = fake.list; c; c = c->next)
+		drop(c, tgid);
+}
+
+void fake_move(unsigned int row)
+{
+	fake.list->spec.row = row;
+}
+
+/* --- engine.h, perf.h -------------------------------------------------------------------- */
+
+int engine_new(struct engine **out, struct why *why)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+void engine_free(struct engine *e)
+{
+	free(e);
+}
+
+bool engine_has_soft(const struct engine *e, uint32_t code)
+{
+	return soft_by_code(code) && code != fake.lacks_soft;
+}
+
+int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
+{
+	unsigned int n = fake.pmus < max ? fake.pmus : max;
+
+	for (unsigned int i = 0; i < n; i++) {
+		pmus[i] = (struct perf_pmu){ .prefix = "IAP", .type = 4 + i, .class = PMC_CLASS_IAP + i,
+					     .width = 48, .rows = 4 };
+		snprintf(pmus[i].name, sizeof(pmus[i].name), "cpu%u", i);
+	}
+	return (int)n;
+}
+
+bool perf_cpu_online(unsigned int cpu)
+{
+	return cpu < FAKE_CPUS && !fake.offline[cpu];
+}
+
+unsigned int perf_ncpu(void)
+{
+	return FAKE_CPUS;
+}
+
+/* --- count.h ------------------------------------------------------------------------------- */
+
+int count_owner_new(struct engine *e, pid_t tgid, struct count_owner **out, struct why *why)
+{
+	if (fake.refuse_owner)
+		return fake.refuse_owner;
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->tgid = tgid;
+	fake.owners++;
+	return 0;
+}
+
+void count_owner_free(struct count_owner *o)
+{
+	fake.owners -= o != NULL;
+	free(o);
+}
+
+void count_owner_fds(const struct count_owner *o, int fds[2])
+{
+	fds[0] = 0;
+	fds[1] = 1;
+}
+
+int count_rank(const struct engine *e, const struct count_spec *spec)
+{
+	return fake.rank[spec->row];
+}
+
+int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
+	      struct count **out, struct why *why)
+{
+	struct count *c;
+
+	fake.last = *spec;
+	if (fake.refuse_new[spec->row])
+		return deny(why, fake.refuse_new[spec->row], "fake: row %u", spec->row);
+	if (spec->system && !perf_cpu_online(spec->cpu))
+		return deny(why, -ENXIO, "fake: offline");
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->spec = *spec;
+	c->next = fake.list;
+	fake.list = c;
+	fake.counts++;
+	*out = c;
+	return 0;
+}
+
+void count_free(struct count *c)
+{
+	struct count **at = &fake.list;
+
+	if (!c)
+		return;
+	while (*at != c)
+		at = &(*at)->next;
+	*at = c->next;
+	fake.counts--;
+	free(c);
+}
+
+unsigned int count_pos(const struct count *c)
+{
+	return fake.no_page ? ~0u : c->spec.row;
+}
+
+int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
+{
+	if (fake.refuse_attach)
+		return fake.refuse_attach;
+	if (find(c, tgid) >= 0)
+		return deny(why, -EEXIST, "fake: attached already");
+	if (count_row_targets(NULL, c->spec.row, tgid))
+		return deny(why, -EBUSY, "fake: row taken on %d", tgid);
+	if (c->ntargets == MAX_TARGETS)
+		return -ENOMEM;
+	c->targets[c->ntargets++] = tgid;
+	return 0;
+}
+
+int count_detach(struct count *c, pid_t tgid, struct why *why)
+{
+	bool monitored = false;
+
+	for (struct count *o = fake.list; o; o = o->next)
+		monitored |= find(o, tgid) >= 0;
+	if (!monitored)
+		return deny(why, -ESRCH, "fake: %d not monitored", tgid);
+	if (find(c, tgid) < 0)
+		return deny(why, -EINVAL, "fake: %d monitored by others", tgid);
+	drop(c, tgid);
+	return 0;
+}
+
+unsigned int count_ntargets(const struct count *c)
+{
+	return c->ntargets;
+}
+
+bool count_row_targets(const struct engine *e, unsigned int row, pid_t tgid)
+{
+	for (struct count *c = fake.list; c; c = c->next)
+		if (c->spec.row == row && find(c, tgid) >= 0)
+			return true;
+	return false;
+}
+
+int count_start(struct count *c, struct why *why)
+{
+	/* The contract: only legal calls come. */
+	if (c->running || (!c->spec.system && !c->ntargets))
+		abort();
+	if (fake.refuse_start)
+		return fake.refuse_start;
+	if (c->spec.system && !perf_cpu_online(c->spec.cpu))
+		return deny(why, -ENXIO, "fake: offline");
+	c->running = true;
+	return 0;
+}
+
+int count_stop(struct count *c, struct why *why)
+{
+	if (!c->running)
+		abort();
+	if (fake.refuse_stop)
+		return fake.refuse_stop;
+	if (c->spec.system && !perf_cpu_online(c->spec.cpu))
+		return deny(why, -ENXIO, "fake: offline");
+	c->running = false;
+	return 0;
+}
+
+int count_read(struct count *c, uint64_t *value, struct why *why)
+{
+	if (c->spec.system && !perf_cpu_online(c->spec.cpu))
+		return deny(why, -ENXIO, "fake: offline");
+	*value = c->value;
+	return 0;
+}
+
+int count_write(struct count *c, uint64_t value, struct why *why)
+{
+	if (c->running)
+		abort();
+	c->value = value;
+	return 0;
+}
+
+unsigned int count_self_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation)
+{
+	for (unsigned int i = 0; i < fake.self_fds && i < max; i++)
+		fds[i] = 0;
+	*generation = 7;
+	return fake.self_fds;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The daemon under test: real operations over the fake counting. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define MAX_ACTORS 32
+
+struct daemon harness;
+static struct actor *actors[MAX_ACTORS];
+static struct reply answer;
+
+static int fake_cred(pid_t pid, struct cred *cred)
+{
+	for (unsigned int i = 0; i < MAX_ACTORS; i++)
+		if (actors[i] && actors[i]->cred.pid == pid) {
+			*cred = actors[i]->cred;
+			return 0;
+		}
+	/* Real processes are there as well, as targets. */
+	return policy_read_cred(pid, cred);
+}
+
+void harness_start(void)
+{
+	struct why why;
+
+	memset(&harness, 0, sizeof(harness));
+	config_init(&harness.config);
+	if (!answer.data)
+		answer.data = malloc(WIRE_MAX_REPLY);
+	if (!answer.data || engine_new(&harness.engine, &why) || daemon_init(&harness, &why))
+		abort();
+	harness.read_cred = fake_cred;
+}
+
+void harness_stop(void)
+{
+	daemon_free(&harness);
+}
+
+void actor_join(struct actor *a, pid_t pid, uid_t uid)
+{
+	struct wire_hello_req hello = { .pid = (uint32_t)pid, .program = "test" };
+	unsigned int i = 0;
+
+	memset(a, 0, sizeof(*a));
+	a->cred = (struct cred){
+		.pid = pid, .inner_pid = pid, .start = 1, .leader = true, .dumpable = true,
+		.user_ns = 4026531837ull, .pid_ns = harness.pid_ns,
+		.uid = { uid, uid, uid }, .gid = { uid, uid, uid },
+		.effective = uid ? 0 : ~0ull, .permitted = uid ? 0 : ~0ull,
+	};
+	while (i < MAX_ACTORS && actors[i])
+		i++;
+	if (i == MAX_ACTORS || owner_get(&harness.owners, &a->cred,
+					 (int)syscall(SYS_pidfd_open, getpid(), 0), &a->session.owner))
+		abort();
+	actors[i] = a;
+	if (ask(a, WIRE_OP_HELLO, &hello, sizeof(hello)))
+		abort();
+}
+
+void actor_leave(struct actor *a)
+{
+	if (a->session.owner->connections == 1)
+		pmc_release_all(&harness.rows, a->session.owner);
+	owner_put(&harness.owners, a->session.owner);
+	for (unsigned int i = 0; i < MAX_ACTORS; i++)
+		if (actors[i] == a)
+			actors[i] = NULL;
+}
+
+int ask_message(struct actor *a, const struct message *m)
+{
+	struct wire_hdr h;
+
+	message_handle(&harness, &a->session, m, &answer);
+	memcpy(&h, answer.data, sizeof(h));
+	if (answer.len != sizeof(h) + h.len + h.reason_len || h.magic != WIRE_MAGIC ||
+	    h.version != WIRE_VERSION || (h.error && (h.len || !h.reason_len || answer.nfds)) ||
+	    (!h.error && h.reason_len) || answer.len > WIRE_MAX_REPLY)
+		abort();
+	return h.error;
+}
+
+int ask_fd(struct actor *a, uint16_t op, const void *arg, size_t len, int fd)
+{
+	uint8_t data[WIRE_MAX_REQUEST];
+	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .seq = 42,
+			      .len = (uint32_t)len };
+	struct message m = { .data = data, .len = sizeof(h) + len, .fds = &fd, .nfds = fd >= 0,
+			     .pid = a->cred.pid, .uid = a->cred.uid[ID_REAL] };
+
+	memcpy(data, &h, sizeof(h));
+	if (len)
+		memcpy(data + sizeof(h), arg, len);
+	return ask_message(a, &m);
+}
+
+int ask(struct actor *a, uint16_t op, const void *arg, size_t len)
+{
+	return ask_fd(a, op, arg, len, -1);
+}
+
+const void *payload(void)
+{
+	return answer.data + sizeof(struct wire_hdr);
+}
+
+size_t payload_len(void)
+{
+	return answer.payload;
+}
+
+const char *reason(void)
+{
+	return answer.why.text;
+}
+
+const struct reply *last_reply(void)
+{
+	return &answer;
+}

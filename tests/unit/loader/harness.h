@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A daemon without sockets, and processes that talk to it; credentials are what the test says. */
+#ifndef PMCBPF_LOADER_HARNESS_H
+#define PMCBPF_LOADER_HARNESS_H
+
+#include "../../../loader/ops.h"
+#include "fake_count.h"
+
+extern struct daemon harness;
+
+void harness_start(void);
+void harness_stop(void);
+
+/* A process of a made-up number: the rules see `cred`; its pidfd is this test's own. */
+struct actor {
+	struct session session;
+	struct cred cred;
+};
+/* Connected, HELLO said. */
+void actor_join(struct actor *a, pid_t pid, uid_t uid);
+void actor_leave(struct actor *a);
+
+/* The error of one request; payload and reason stay readable until the next one. */
+int ask(struct actor *a, uint16_t op, const void *arg, size_t len);
+int ask_fd(struct actor *a, uint16_t op, const void *arg, size_t len, int fd);
+int ask_message(struct actor *a, const struct message *m);
+const void *payload(void);
+size_t payload_len(void);
+const char *reason(void);
+const struct reply *last_reply(void);
+
+#endif

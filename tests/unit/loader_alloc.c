@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PMCALLOCATE: every check, in order, and the choice of the row. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "loader/harness.h"
+#include "unit.h"
+
+#define ROOT_PID 1000001
+#define USER_PID 1000002
+#define ANY	 (uint32_t)PMC_CPU_ANY
+
+static struct actor root, user;
+
+static int setup(void **state)
+{
+	fake_reset();
+	harness_start();
+	actor_join(&root, ROOT_PID, 0);
+	actor_join(&user, USER_PID, 77);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	actor_leave(&root);
+	actor_leave(&user);
+	assert_int_equal(fake.counts, 0);
+	assert_int_equal(fake.owners, 0);
+	for (unsigned int i = 0; i < harness.rows.nrow; i++)
+		assert_int_equal(harness.rows.rows[i].balance, 0);
+	harness_stop();
+	return 0;
+}
+
+static struct wire_allocate_req process(uint32_t class)
+{
+	struct wire_allocate_req a = {
+		.caps = PMC_CAP_READ | PMC_CAP_WRITE, .cpu = ANY, .class = class, .mode = PMC_MODE_TC,
+		.event = class == PMC_CLASS_SOFT ? 0x20004 : 0x40000, .config = 0xc0,
+		.event_name = "instructions",
+	};
+
+	return a;
+}
+
+static struct wire_allocate_req system_wide(uint32_t class, uint32_t cpu)
+{
+	struct wire_allocate_req a = process(class);
+
+	a.mode = PMC_MODE_SC;
+	a.cpu = cpu;
+	return a;
+}
+
+static int allocate(struct actor *who, struct wire_allocate_req a)
+{
+	return ask(who, WIRE_OP_PMCALLOCATE, &a, sizeof(a));
+}
+
+static uint32_t id(void)
+{
+	const struct wire_allocate_rep *r = payload();
+
+	assert_int_equal(payload_len(), sizeof(*r));
+	return r->pmcid;
+}
+
+static uint32_t row_of(struct actor *who, struct wire_allocate_req a)
+{
+	assert_int_equal(allocate(who, a), 0);
+	return PMC_ID_TO_ROWINDEX(id());
+}
+
+static void release(struct actor *who, uint32_t pmcid)
+{
+	struct wire_id_req r = { .pmcid = pmcid };
+
+	assert_int_equal(ask(who, WIRE_OP_PMCRELEASE, &r, sizeof(r)), 0);
+}
+
+/* Each row breaks one rule more than the one below it: the first in the list must win (§1.10). */
+static void test_checks_in_order(void **state)
+{
+	struct wire_allocate_req a = system_wide(PMC_CLASS_SOFT, 1);
+
+	harness.config.value[TUN_SYSPMCS] = 0;
+	fake.offline[1] = true;
+	a.flags = 0x80000000u;
+	a.class = PMC_CLASS_P4;
+	a.mode = 4;
+	assert_int_equal(allocate(&user, a), -EINVAL);
+	assert_contains(reason(), "no mode 4");
+	a.mode = PMC_MODE_SC;
+	a.cpu = FAKE_CPUS;
+	assert_int_equal(allocate(&user, a), -EINVAL);
+	assert_contains(reason(), "no CPU 4; the CPUs are 0 to 3");
+	a.cpu = ANY;
+	assert_int_equal(allocate(&user, a), -EINVAL);
+	assert_contains(reason(), "name it");
+	a.mode = PMC_MODE_TC;
+	a.cpu = 1;
+	assert_int_equal(allocate(&user, a), -EINVAL);
+	assert_contains(reason(), "take no CPU");
+	a.mode = PMC_MODE_SC;
+	assert_int_equal(allocate(&user, a), -ENXIO);
+	fake.offline[1] = false;
+	assert_int_equal(allocate(&user, a), -EPERM);
+	harness.config.value[TUN_SYSPMCS] = 1;
+	assert_int_equal(allocate(&user, a), -EINVAL);
+	assert_contains(reason(), "unknown flags 0x80000000");
+	a.flags = 0;
+	assert_int_equal(allocate(&user, a), -EINVAL);
+	assert_contains(reason(), "no counters of class");
+	a.class = PMC_CLASS_SOFT;
+	a.caps |= PMC_CAP_TAGGING;
+	a.event = 0x20fff;
+	assert_int_equal(allocate(&user, a), -EOPNOTSUPP);
+	a.caps = PMC_CAP_READ;
+	assert_int_equal(allocate(&user, a), -EINVAL);
+	assert_contains(reason(), "GETDYNEVENTINFO");
+	a.event = 0x20004;
+	assert_int_equal(allocate(&user, a), 0);
+	release(&user, id());
+}
+
+/* REQ-049, REQ-053, REQ-055, REQ-057, REQ-063, D2, D9 */
+static void test_flags(void **state)
+{
+	static const struct {
+		uint32_t mode, flags;
+		int err;
+	} cases[] = {
+		{ PMC_MODE_SC, PMC_F_DESCENDANTS, -EINVAL },
+		{ PMC_MODE_SC, PMC_F_LOG_PROCCSW, -EINVAL },
+		{ PMC_MODE_SC, PMC_F_LOG_PROCEXIT, -EINVAL },
+		{ PMC_MODE_SC, PMC_F_CALLCHAIN, 0 },
+		{ PMC_MODE_SC, PMC_F_KGMON, -EINVAL },
+		{ PMC_MODE_TC, PMC_F_KGMON, -EINVAL },
+		{ PMC_MODE_TS, PMC_F_KGMON, -EINVAL },
+		{ PMC_MODE_SS, PMC_F_KGMON, -EOPNOTSUPP },	/* legal, but sampling is not here yet */
+		{ PMC_MODE_TC, PMC_F_FORCE, -EINVAL },
+		{ PMC_MODE_TC, PMC_F_NEWVALUE, -EINVAL },
+		{ PMC_MODE_TC, PMC_F_ATTACH_DONE, -EINVAL },
+		{ PMC_MODE_TC, PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT |
+			PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN, 0 },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wire_allocate_req a = process(PMC_CLASS_SOFT);
+
+		a.mode = cases[i].mode;
+		a.flags = cases[i].flags;
+		if (PMC_IS_SYSTEM_MODE(a.mode))
+			a.cpu = 0;
+		assert_int_equal(allocate(&root, a), cases[i].err);
+		if (!cases[i].err)
+			release(&root, id());
+	}
+}
+
+/* REQ-175: no class can interrupt in this version. */
+static void test_sampling_is_not_offered(void **state)
+{
+	static const uint32_t classes[] = { PMC_CLASS_SOFT, PMC_CLASS_TSC, PMC_CLASS_IAP };
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct wire_allocate_req a = process(classes[i]);
+
+		a.mode = PMC_MODE_TS;
+		assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+		assert_contains(reason(), "counting mode");
+		a.mode = PMC_MODE_SS;
+		a.cpu = 0;
+		assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+	}
+}
+
+/* REQ-005: 12 bits CPU, 4 mode, 8 class, 8 row */
+static void test_handles(void **state)
+{
+	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
+	assert_int_equal(id(), 0xfff30f00);
+	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
+	assert_int_equal(id(), 0xfff30f01);
+	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_SOFT, 3)), 0);
+	assert_int_equal(id(), 0x00310f02);
+	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), 0);
+	assert_int_equal(id(), 0xfff30f00);	/* unique within one owner only */
+	release(&user, 0xfff30f00);
+	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), 0);
+	assert_int_equal(id(), 0xfff30f00);	/* and recycled at once */
+}
+
+/* C-11 */
+static void test_tsc(void **state)
+{
+	struct wire_allocate_req a = system_wide(PMC_CLASS_TSC, 1);
+
+	a.event = PMC_EV_TSC_TSC;
+	a.caps = PMC_CAP_READ | PMC_CAP_USER;
+	assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+	a.caps = PMC_CAP_READ;
+	a.event = 0;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	a.event = PMC_EV_TSC_TSC;
+	a.mode = PMC_MODE_TC;
+	a.cpu = ANY;
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	a.mode = PMC_MODE_SC;
+	a.cpu = 1;
+	harness.config.value[TUN_SYSPMCS] = 1;
+	assert_int_equal(row_of(&root, a), 16);
+	assert_int_equal(row_of(&user, a), 16);		/* shareable */
+	assert_int_equal(harness.rows.rows[16].balance, -2);
+	assert_int_equal(allocate(&root, a), -EINVAL);	/* but one per process and CPU */
+	a.cpu = 2;
+	assert_int_equal(row_of(&root, a), 16);
+}
+
+/* C-9, REQ-032, REQ-152: one process-scope PMC per row and owner; then no more. */
+static void test_one_per_row(void **state)
+{
+	for (unsigned int i = 0; i < SOFT_ROWS; i++)
+		assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), i);
+	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
+	assert_contains(reason(), "no row of class SOFT (16)");
+	assert_contains(reason(), "release it first");
+	assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), 0);
+}
+
+/* C-10 */
+static void test_rows_where_the_caller_is_a_target(void **state)
+{
+	struct wire_attach_req self = { 0 };
+
+	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
+	self.pmcid = id();
+	assert_int_equal(ask(&root, WIRE_OP_PMCATTACH, &self, sizeof(self)), 0);
+	fake_move(1);			/* as if another owner's PMC on row 1 had this target */
+	assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), 2);
+}
+
+/* REQ-067 … REQ-072 through the operation, and who may know the holder. */
+static void test_dispositions(void **state)
+{
+	struct wire_allocate_req hw = process(PMC_CLASS_IAP);
+	unsigned int i;
+
+	harness.config.value[TUN_SYSPMCS] = 1;
+	for (i = 0; i < 4; i++)
+		assert_int_equal(row_of(&root, hw), 17 + i);
+	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 0)), -EINVAL);
+	assert_contains(reason(), "IAP-3: it counts for processes, held by this process");
+	assert_int_equal(allocate(&user, system_wide(PMC_CLASS_IAP, 0)), -EINVAL);
+	assert_contains(reason(), "held by another user's process");
+	for (i = 0; i < 4; i++)
+		release(&root, PMC_ID_MAKE_ID(ANY, PMC_MODE_TC, PMC_CLASS_IAP, 17 + i));
+	for (i = 0; i < 4; i++)
+		assert_int_equal(row_of(&user, system_wide(PMC_CLASS_IAP, 2)), 17 + i);
+	assert_int_equal(allocate(&root, hw), -EINVAL);
+	assert_contains(reason(), "held by pid 1000002 (test)");
+	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 2)), -EINVAL);
+	assert_contains(reason(), "in use on this CPU, held by pid 1000002");
+	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_IAP, 3)), 17);
+}
+
+/* M12 over C: a disabled slot is skipped, and none left is EINVAL. */
+static void test_disabled_slots(void **state)
+{
+	row_disable(&harness.rows.rows[17], 1);
+	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_IAP, 1)), 18);
+	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_IAP, 0)), 17);
+	for (unsigned int i = 19; i < 21; i++)
+		row_disable(&harness.rows.rows[i], 1);
+	assert_int_equal(allocate(&user, process(PMC_CLASS_IAP)), -EINVAL);
+	release(&root, PMC_ID_MAKE_ID(0, PMC_MODE_SC, PMC_CLASS_IAP, 17));
+	for (unsigned int i = 17; i < 21; i++)
+		row_enable(&harness.rows.rows[i], 1);
+}
+
+static void test_preference(void **state)
+{
+	fake.rank[17] = 1;
+	assert_int_equal(row_of(&root, process(PMC_CLASS_IAP)), 18);
+	fake.rank[17] = 0;
+	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 18);	/* counts this event already */
+	fake.rank[19] = 1;
+	fake.rank[20] = 1;
+	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 17);	/* free */
+	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 19);	/* per-task, as a last resort */
+}
+
+static void test_rows_that_do_not_work_out(void **state)
+{
+	fake.refuse_new[17] = -EINVAL;
+	fake.refuse_new[18] = -EBUSY;
+	assert_int_equal(row_of(&root, process(PMC_CLASS_IAP)), 19);
+	fake.refuse_new[20] = -EINVAL;
+	assert_int_equal(allocate(&root, process(PMC_CLASS_IAP)), -EINVAL);
+	assert_contains(reason(), "fake: row 20");
+	fake.refuse_new[17] = -ENOMEM;
+	assert_int_equal(allocate(&root, process(PMC_CLASS_IAP)), -ENOMEM);
+	fake.refuse_new[17] = -ENXIO;
+	assert_int_equal(allocate(&root, process(PMC_CLASS_IAP)), -ENXIO);
+	fake.refuse_owner = -ENOMEM;
+	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -ENOMEM);
+	assert_contains(reason(), "PMCALLOCATE");
+}
+
+static void test_what_counting_is_told(void **state)
+{
+	struct wire_allocate_req a = process(PMC_CLASS_IAP);
+
+	a.caps |= PMC_CAP_USER;
+	a.config1 = 1;
+	a.config2 = 2;
+	a.flags = PMC_F_DESCENDANTS;
+	assert_int_equal(allocate(&root, a), 0);
+	assert_int_equal(fake.last.kind, COUNT_HARDWARE);
+	assert_int_equal(fake.last.event.type, 4);
+	assert_int_equal(fake.last.event.config, 0xc0);
+	assert_int_equal(fake.last.event.config1, 1);
+	assert_int_equal(fake.last.event.config2, 2);
+	assert_true(fake.last.event.user && !fake.last.event.kernel);
+	assert_true(fake.last.descendants && !fake.last.system);
+	assert_int_equal(fake.last.pmcid, id());
+	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_SOFT, 2)), 0);
+	assert_int_equal(fake.last.kind, COUNT_SOFT);
+	assert_ptr_equal(fake.last.soft, soft_by_code(0x20004));
+	assert_true(fake.last.system && fake.last.cpu == 2);
+}
+
+static void test_event_names(void **state)
+{
+	struct wire_allocate_req a = process(PMC_CLASS_IAP);
+
+	memset(a.event_name, 'x', sizeof(a.event_name));
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	strcpy(a.event_name, "a\033[2Jb");
+	assert_int_equal(allocate(&root, a), -EINVAL);
+	assert_contains(reason(), "printable");
+}
+
+static void test_unregistered_event(void **state)
+{
+	fake.lacks_soft = 0x20004;
+	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), -EINVAL);
+}
+
+/* The pages go out once a connection, with the first PMC that they serve. */
+static void test_pages(void **state)
+{
+	const struct wire_allocate_rep *rep;
+
+	fake.no_page = 1;
+	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
+	rep = payload();
+	assert_int_equal(rep->pos, ~0u);
+	assert_int_equal(last_reply()->nfds, 0);
+	fake.no_page = 0;
+	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
+	assert_int_equal(rep->nfds, 2);
+	assert_int_equal(rep->ncpu, FAKE_CPUS);
+	assert_int_equal(last_reply()->nfds, 2);
+	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
+	assert_int_equal(rep->nfds, 0);
+	assert_int_equal(last_reply()->nfds, 0);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_checks_in_order), T(test_flags), T(test_sampling_is_not_offered), T(test_handles),
+		T(test_tsc), T(test_one_per_row), T(test_rows_where_the_caller_is_a_target),
+		T(test_dispositions), T(test_disabled_slots), T(test_preference),
+		T(test_rows_that_do_not_work_out), T(test_what_counting_is_told), T(test_event_names),
+		T(test_unregistered_event), T(test_pages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Framing, statistics, queries, owners (reference §1.0 … §1.8). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/verbs.h"
+
+#define ROOT_PID 1000001
+#define USER_PID 1000002
+
+static struct actor root, user;
+
+static int setup(void **state)
+{
+	fake_reset();
+	harness_start();
+	actor_join(&root, ROOT_PID, 0);
+	actor_join(&user, USER_PID, 77);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	actor_leave(&root);
+	actor_leave(&user);
+	assert_int_equal(fake.counts, 0);
+	assert_int_equal(fake.owners, 0);
+	for (unsigned int i = 0; i < harness.rows.nrow; i++)
+		assert_int_equal(row_disposition(&harness.rows.rows[i]), PMC_DISP_FREE);
+	harness_stop();
+	return 0;
+}
+
+/* --- framing (REQ-144) --------------------------------------------------------------------- */
+
+static struct wire_hdr header(uint16_t op, uint32_t len)
+{
+	return (struct wire_hdr){ .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .len = len };
+}
+
+static int raw(struct actor *a, const void *data, size_t len, bool *closes)
+{
+	struct message m = { .data = data, .len = len, .pid = a->cred.pid };
+	int err = ask_message(a, &m);
+
+	*closes = last_reply()->close;
+	return err;
+}
+
+static void test_frames(void **state)
+{
+	struct wire_hdr h = header(WIRE_OP_GETCPUINFO, 0);
+	uint32_t errors = harness.stats.syscall_errors, calls = harness.stats.syscalls;
+	uint8_t both[sizeof(h) + 4] = { 0 };
+	bool closes;
+
+	assert_int_equal(raw(&root, &h, sizeof(h), &closes), 0);
+	assert_false(closes);
+	for (size_t len = 0; len < sizeof(h); len++) {
+		assert_int_equal(raw(&root, &h, len, &closes), -EPROTO);
+		assert_true(closes);
+	}
+	h.magic++;
+	assert_int_equal(raw(&root, &h, sizeof(h), &closes), -EPROTO);
+	assert_true(closes);
+	h = header(WIRE_OP_GETCPUINFO, 0);
+	h.version++;
+	assert_int_equal(raw(&root, &h, sizeof(h), &closes), -EPROTO);
+	assert_true(closes);
+	assert_contains(reason(), "wire version 2");
+	h = header(WIRE_OP_GETCPUINFO, 5);
+	memcpy(both, &h, sizeof(h));
+	assert_int_equal(raw(&root, both, sizeof(both), &closes), -EPROTO);
+	assert_true(closes);
+	h = header(WIRE_OP_GETCPUINFO, 0xffffffff);
+	assert_int_equal(raw(&root, &h, sizeof(h), &closes), -EPROTO);
+	h = header(WIRE_OP_GETCPUINFO, 0);
+	h.error = 1;
+	assert_int_equal(raw(&root, &h, sizeof(h), &closes), -EPROTO);
+	/* None of these was an operation. */
+	assert_int_equal(harness.stats.syscalls, calls + 1);
+	assert_int_equal(harness.stats.syscall_errors, errors);
+}
+
+static void test_wrong_length_is_efault(void **state)
+{
+	struct wire_allocate_req a = { 0 };
+	bool closes;
+
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &a, sizeof(a) - 1), -EFAULT);
+	closes = last_reply()->close;
+	assert_false(closes);
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, NULL, 0), -EFAULT);
+	assert_int_equal(ask(&root, WIRE_OP_GETCPUINFO, &a, 1), -EFAULT);
+	assert_int_equal(harness.stats.syscalls, 3);
+	assert_int_equal(harness.stats.syscall_errors, 3);
+}
+
+static void test_order(void **state)
+{
+	struct wire_hello_req hello = { 0 };
+
+	assert_int_equal(ask(&user, WIRE_OP_HELLO, &hello, sizeof(hello)), -EPROTO);
+	user.session.hello = false;
+	assert_int_equal(ask(&user, WIRE_OP_GETCPUINFO, NULL, 0), -EPROTO);
+	assert_contains(reason(), "HELLO");
+	assert_int_equal(harness.stats.syscalls, 0);
+	assert_int_equal(ask(&user, WIRE_OP_HELLO, &hello, sizeof(hello)), 0);
+	assert_int_equal(last_reply()->nfds, 1);
+}
+
+static void test_unexpected_descriptors(void **state)
+{
+	struct wire_hdr h = header(WIRE_OP_PMCATTACH, sizeof(struct wire_attach_req));
+	uint8_t data[sizeof(h) + sizeof(struct wire_attach_req)] = { 0 };
+	int fds[2] = { 0, 1 };
+	struct message m = { .data = data, .len = sizeof(data), .fds = fds, .nfds = 2, .pid = ROOT_PID };
+
+	assert_int_equal(ask_fd(&root, WIRE_OP_GETCPUINFO, NULL, 0, 0), -EPROTO);
+	assert_contains(reason(), "no descriptor");
+	memcpy(data, &h, sizeof(h));
+	assert_int_equal(ask_message(&root, &m), -EPROTO);
+	assert_contains(reason(), "at most one");
+	m.truncated = true;
+	assert_int_equal(ask_message(&root, &m), -EPROTO);
+	assert_true(last_reply()->close);
+}
+
+/* A forked child has the descriptor, but is not the owner. */
+static void test_sender(void **state)
+{
+	struct wire_hdr h = header(WIRE_OP_GETCPUINFO, 0);
+	struct message m = { .data = (uint8_t *)&h, .len = sizeof(h), .pid = ROOT_PID + 9 };
+
+	assert_int_equal(ask_message(&root, &m), -EPERM);
+	assert_contains(reason(), "belongs to process 1000001");
+	m.pid = ROOT_PID;
+	assert_int_equal(ask_message(&root, &m), 0);
+}
+
+/* Trap 4: the number of an exited owner, reused. */
+static void test_reused_pid(void **state)
+{
+	struct wire_allocate_req r = {
+		.caps = PMC_CAP_READ, .class = PMC_CLASS_SOFT, .event = 0x20004, .mode = PMC_MODE_SC,
+	};
+
+	root.cred.start++;
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), -EPERM);
+	root.cred.start--;
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), 0);
+}
+
+/* --- queries --------------------------------------------------------------------------------- */
+
+/* §1.0, §8, C-16: everything counts, a query of the statistics counts itself. */
+static void test_statistics(void **state)
+{
+	const struct wire_driverstats *s;
+
+	assert_int_equal(ask(&root, WIRE_OP_GETDRIVERSTATS, NULL, 0), 0);
+	s = payload();
+	assert_int_equal(s->syscalls, 1);
+	assert_int_equal(s->syscall_errors, 0);
+	assert_int_equal(ask(&root, 99, NULL, 0), -EINVAL);
+	assert_int_equal(ask(&root, 60000, NULL, 0), -EINVAL);
+	assert_int_equal(ask(&root, 0, NULL, 0), -EINVAL);
+	assert_int_equal(ask(&root, WIRE_OP_PMCADMIN, NULL, 0), -EINVAL);
+	assert_int_equal(ask(&root, WIRE_OP_GETDRIVERSTATS, NULL, 0), 0);
+	assert_int_equal(s->syscalls, 6);
+	assert_int_equal(s->syscall_errors, 4);
+}
+
+/* REQ-087, C-18 */
+static void test_version(void **state)
+{
+	struct wire_version v = { .version = PMC_VERSION };
+
+	assert_int_equal(ask(&user, WIRE_OP_GETMODULEVERSION, &v, sizeof(v)), 0);
+	assert_int_equal(((const struct wire_version *)payload())->version, PMC_VERSION);
+	v.version = PMC_VERSION | 0xffff;
+	assert_int_equal(ask(&user, WIRE_OP_GETMODULEVERSION, &v, sizeof(v)), 0);
+	v.version = 0x01000000;
+	assert_int_equal(ask(&user, WIRE_OP_GETMODULEVERSION, &v, sizeof(v)), 0);
+	v.version = PMC_VERSION + 0x10000;
+	assert_int_equal(ask(&user, WIRE_OP_GETMODULEVERSION, &v, sizeof(v)), -EPROTO);
+}
+
+/* REQ-084, REQ-085 */
+static void test_cpuinfo(void **state)
+{
+	const struct wire_cpuinfo *c;
+
+	assert_int_equal(ask(&user, WIRE_OP_GETCPUINFO, NULL, 0), 0);
+	c = payload();
+	assert_int_equal(c->ncpu, FAKE_CPUS);
+	assert_int_equal(c->npmc, harness.rows.nrow);
+	assert_int_equal(c->classes[0].class, PMC_CLASS_SOFT);
+	assert_int_equal(c->classes[0].num, 16);
+	assert_int_equal(c->classes[c->nclass - 1].class, PMC_CLASS_IAP);
+	assert_int_equal(c->classes[c->nclass - 1].first_row, c->npmc - 4);
+	assert_string_equal(c->classes[c->nclass - 1].pmu, "cpu0");
+	for (unsigned int i = 0; i < c->nclass; i++)
+		assert_int_equal(c->classes[i].caps & PMC_CAP_INTERRUPT, 0);
+}
+
+/* REQ-131 */
+static void test_announcement(void **state)
+{
+	char line[512];
+
+	daemon_announcement(&harness, line, sizeof(line));
+	assert_int_equal(strncmp(line, "SOFT/16/64/0x66<USR,SYS,REA,WRI> ", 33), 0);
+	assert_contains(line, "IAP/4/48/0x1fe<USR,SYS,EDG,THR,REA,WRI,INV,QUA>");
+}
+
+static void test_dynevents(void **state)
+{
+	struct wire_class_req r = { .class = PMC_CLASS_SOFT };
+	const struct wire_dynevent_rep *rep;
+	const struct wire_dynevent *e;
+
+	fake.lacks_soft = 0x20003;
+	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), 0);
+	rep = payload();
+	e = (const struct wire_dynevent *)(rep + 1);
+	assert_int_equal(rep->count, soft_nevents - 1);
+	assert_int_equal(payload_len(), sizeof(*rep) + rep->count * sizeof(*e));
+	for (unsigned int i = 0; i < rep->count; i++)
+		assert_true(e[i].code != 0x20003 && e[i].name[0]);
+	r.class = PMC_CLASS_IAP;
+	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), -EINVAL);
+}
+
+/* REQ-088, REQ-146, REQ-171, REQ-073, D8 */
+static void test_pmcinfo(void **state)
+{
+	struct wire_cpu_req r = { .cpu = FAKE_CPUS };
+	struct wire_pmcinfo i;
+
+	assert_int_equal(ask(&user, WIRE_OP_GETPMCINFO, &r, sizeof(r)), -EINVAL);
+	r.cpu = (uint32_t)-1;
+	assert_int_equal(ask(&user, WIRE_OP_GETPMCINFO, &r, sizeof(r)), -EINVAL);
+	r.cpu = 2;
+	fake.offline[2] = true;
+	assert_int_equal(ask(&user, WIRE_OP_GETPMCINFO, &r, sizeof(r)), -ENXIO);
+	i = info(&user, 0, 0);
+	assert_string_equal(i.name, "SOFT0");
+	assert_int_equal(i.enabled, 1);
+	assert_int_equal(i.rowdisp, PMC_DISP_FREE);
+	assert_int_equal(i.ownerpid, -1);
+	assert_int_equal(i.event, 0);
+	allocate(&root, PMC_MODE_TC, PMC_F_DESCENDANTS);
+	i = info(&user, 0, 0);
+	assert_int_equal(i.rowdisp, PMC_DISP_THREAD);
+	assert_int_equal(i.ownerpid, ROOT_PID);
+	assert_int_equal(i.mode, PMC_MODE_TC);
+	assert_int_equal(i.event, 0x20004);
+	assert_int_equal(i.flags, PMC_F_DESCENDANTS);
+	assert_string_equal(i.event_name, "PAGE_FAULT.ALL");
+	allocate(&user, PMC_MODE_TC, 0);
+	i = info(&user, 0, 0);		/* two owners: nobody is named */
+	assert_int_equal(i.ownerpid, -1);
+	assert_int_equal(i.flags, 0);
+	allocate(&root, PMC_MODE_SC, 0);
+	assert_int_equal(info(&user, 1, 1).ownerpid, ROOT_PID);
+	assert_int_equal(info(&user, 0, 1).ownerpid, -1);
+	assert_int_equal(info(&user, 0, 1).rowdisp, PMC_DISP_STANDALONE);
+	row_disable(&harness.rows.rows[9], 0);
+	assert_int_equal(info(&user, 0, 9).enabled, 0);
+	assert_int_equal(info(&user, 1, 9).enabled, 1);
+	row_enable(&harness.rows.rows[9], 0);
+}
+
+/* A client in a container sees its own numbers, and no others. */
+static void test_pmcinfo_in_a_container(void **state)
+{
+	user.session.owner->cred.pid_ns = 1;
+	user.session.owner->cred.inner_pid = 5;
+	allocate(&root, PMC_MODE_TC, 0);
+	assert_int_equal(info(&user, 0, 0).ownerpid, -1);
+	root.session.owner->cred.pid_ns = 1;
+	root.session.owner->cred.inner_pid = 6;
+	assert_int_equal(info(&user, 0, 0).ownerpid, 6);
+}
+
+/* --- owners ------------------------------------------------------------------------------------- */
+
+static void test_second_connection(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
+	struct actor again;
+
+	memset(&again, 0, sizeof(again));
+	again.cred = root.cred;
+	assert_int_equal(owner_get(&harness.owners, &again.cred, dup(0), &again.session.owner), 0);
+	assert_ptr_equal(again.session.owner, root.session.owner);
+	again.session.hello = true;
+	assert_int_equal(start(&again, id), 0);
+	owner_put(&harness.owners, again.session.owner);
+	assert_int_equal(stop(&root, id), 0);
+}
+
+static void test_rediscovery(void **state)
+{
+	struct why why;
+	struct wire_allocate_req r = {
+		.caps = PMC_CAP_READ, .class = PMC_CLASS_IAP, .mode = PMC_MODE_TC, .cpu = (uint32_t)PMC_CPU_ANY,
+	};
+	uint32_t rows = harness.rows.nrow, soft = allocate(&root, PMC_MODE_TC, 0), id;
+
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), 0);
+	id = ((const struct wire_allocate_rep *)payload())->pmcid;
+	fake.pmus = 2;
+	assert_int_equal(daemon_rediscover(&harness, &why), -EBUSY);
+	assert_int_equal(harness.rows.nrow, rows);
+	assert_int_equal(release(&root, id), 0);
+	assert_int_equal(daemon_rediscover(&harness, &why), 0);
+	assert_int_equal(harness.rows.nrow, rows + 4);
+	assert_int_equal(start(&root, soft), 0);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_frames), T(test_wrong_length_is_efault), T(test_order),
+		T(test_unexpected_descriptors), T(test_sender), T(test_reused_pid),
+		T(test_statistics), T(test_version), T(test_cpuinfo), T(test_announcement),
+		T(test_dynevents), T(test_pmcinfo), T(test_pmcinfo_in_a_container),
+		T(test_second_connection), T(test_rediscovery),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

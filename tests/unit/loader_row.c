@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The row table: dispositions, judgement, preference (REQ-066 … REQ-074). */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "../../loader/row.h"
+#include "unit.h"
+
+#define CPUS 4u
+
+static const struct row_class soft = {
+	.kind = COUNT_SOFT, .prefix = "SOFT", .numbered = true,
+	.info = { .class = PMC_CLASS_SOFT, .num = 16 },
+};
+static const struct row_class tsc = {
+	.kind = COUNT_TSC, .prefix = "TSC", .info = { .class = PMC_CLASS_TSC, .num = 1 },
+};
+static const struct row_class iap = {
+	.kind = COUNT_HARDWARE, .prefix = "IAP", .numbered = true,
+	.info = { .class = PMC_CLASS_IAP, .num = 4 },
+};
+
+static struct row_table table;
+static struct pmc *const somebody = (struct pmc *)&table;	/* never looked into */
+
+static int setup(void **state)
+{
+	struct why why;
+
+	assert_int_equal(row_table_init(&table, CPUS, &why), 0);
+	assert_int_equal(row_add_class(&table, &soft, &why), 0);
+	assert_int_equal(row_add_class(&table, &tsc, &why), 0);
+	assert_int_equal(row_add_class(&table, &iap, &why), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	row_table_free(&table);
+	return 0;
+}
+
+static enum row_verdict process(const struct row *r)
+{
+	struct row_request q = { .system = false };
+
+	return row_judge(r, &q);
+}
+
+static enum row_verdict on_cpu(const struct row *r, unsigned int cpu)
+{
+	struct row_request q = { .system = true, .cpu = cpu };
+
+	return row_judge(r, &q);
+}
+
+static void test_numbering(void **state)
+{
+	char name[PMC_NAME_MAX];
+
+	assert_int_equal(table.nrow, 21);
+	row_name(&table, 0, name, sizeof(name));
+	assert_string_equal(name, "SOFT0");
+	row_name(&table, 15, name, sizeof(name));
+	assert_string_equal(name, "SOFT15");
+	row_name(&table, 16, name, sizeof(name));
+	assert_string_equal(name, "TSC");
+	row_name(&table, 20, name, sizeof(name));
+	assert_string_equal(name, "IAP-3");
+	assert_int_equal(row_class_find(&table, PMC_CLASS_IAP)->info.first_row, 17);
+	assert_null(row_class_find(&table, PMC_CLASS_ARMV8));
+}
+
+static void test_thread_row(void **state)
+{
+	struct row *r = &table.rows[17];
+
+	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
+	assert_int_equal(process(r), ROW_FITS);
+	assert_int_equal(on_cpu(r, 2), ROW_FITS);
+	row_take(r, false, 0, somebody);
+	row_take(r, false, 0, somebody);
+	assert_int_equal(r->balance, 2);
+	assert_int_equal(row_disposition(r), PMC_DISP_THREAD);
+	assert_int_equal(process(r), ROW_FITS);
+	assert_int_equal(on_cpu(r, 2), ROW_IS_THREAD);
+	assert_int_equal(row_disable(r, 0), -EBUSY);
+	row_give(r, false, 0, NULL);
+	assert_int_equal(row_disposition(r), PMC_DISP_THREAD);
+	row_give(r, false, 0, NULL);
+	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
+}
+
+static void test_standalone_row(void **state)
+{
+	struct row *r = &table.rows[17];
+
+	row_take(r, true, 1, somebody);
+	assert_int_equal(row_disposition(r), PMC_DISP_STANDALONE);
+	assert_int_equal(process(r), ROW_IS_STANDALONE);
+	assert_int_equal(on_cpu(r, 1), ROW_SLOT_USED);
+	assert_int_equal(on_cpu(r, 2), ROW_FITS);
+	row_take(r, true, 2, somebody);
+	assert_int_equal(r->balance, -2);
+	row_give(r, true, 1, NULL);
+	row_give(r, true, 2, NULL);
+	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
+}
+
+static void test_disabled_slots(void **state)
+{
+	struct row *r = &table.rows[17];
+
+	assert_int_equal(row_disable(r, 3), 0);
+	assert_int_equal(row_disable(r, 3), 0);
+	assert_int_equal(r->balance, -1);
+	assert_int_equal(row_disposition(r), PMC_DISP_STANDALONE);
+	assert_int_equal(process(r), ROW_IS_STANDALONE);
+	assert_int_equal(on_cpu(r, 3), ROW_SLOT_DISABLED);
+	assert_int_equal(on_cpu(r, 0), ROW_FITS);
+	row_take(r, true, 0, somebody);
+	assert_int_equal(row_disable(r, 0), -EBUSY);
+	assert_int_equal(row_enable(r, 0), -EBUSY);
+	row_give(r, true, 0, NULL);
+	assert_int_equal(row_enable(r, 3), 0);
+	assert_int_equal(row_enable(r, 3), 0);
+	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
+}
+
+static void test_shareable_slot(void **state)
+{
+	struct row *r = &table.rows[16];
+	struct row_request q = { .system = true, .cpu = 1, .shareable = true };
+
+	row_take(r, true, 1, somebody);
+	assert_int_equal(row_judge(r, &q), ROW_FITS);
+	q.own = true;
+	assert_int_equal(row_judge(r, &q), ROW_OWN);
+}
+
+static void test_facts_about_the_caller(void **state)
+{
+	struct row_request q = { .system = false, .target = true };
+
+	assert_int_equal(row_judge(&table.rows[0], &q), ROW_TARGET);
+	q.own = true;
+	assert_int_equal(row_judge(&table.rows[0], &q), ROW_OWN);
+}
+
+static void test_preference(void **state)
+{
+	struct row_choice c[] = {
+		{ .row = 9, .rank = 1, .shared = true }, { .row = 5, .rank = 0 },
+		{ .row = 7, .rank = 0, .shared = true }, { .row = 3, .rank = 0 },
+		{ .row = 2, .rank = 1, .shared = true }, { .row = 8, .rank = 0, .shared = true },
+	};
+	static const unsigned int expected[] = { 7, 8, 3, 5, 2, 9 };
+
+	row_order(c, 6);
+	for (unsigned int i = 0; i < 6; i++)
+		assert_int_equal(c[i].row, expected[i]);
+}
+
+static void test_limits(void **state)
+{
+	struct row_class big = iap;
+	struct why why;
+
+	big.info.num = ROW_MAX;
+	assert_int_equal(row_add_class(&table, &big, &why), -ENOSPC);
+	assert_int_equal(table.nrow, 21);
+	row_table_free(&table);
+	assert_int_equal(row_table_init(&table, ROW_CPU_MAX + 1, &why), -EINVAL);
+	assert_int_equal(row_table_init(&table, ROW_CPU_MAX, &why), 0);
+}
+
+static void test_drop_hardware(void **state)
+{
+	struct why why;
+
+	table.rows[18].pmcs = somebody;
+	assert_int_equal(row_drop_hardware(&table), -EBUSY);
+	assert_int_equal(table.nrow, 21);
+	table.rows[18].pmcs = NULL;
+	assert_int_equal(row_drop_hardware(&table), 0);
+	assert_int_equal(table.nrow, 17);
+	assert_int_equal(table.nclass, 2);
+	assert_int_equal(row_drop_hardware(&table), 0);
+	assert_int_equal(table.nrow, 17);
+	assert_int_equal(row_add_class(&table, &iap, &why), 0);
+	assert_int_equal(table.nrow, 21);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_numbering), T(test_thread_row), T(test_standalone_row), T(test_disabled_slots),
+		T(test_shareable_slot), T(test_facts_about_the_caller), T(test_preference),
+		T(test_limits), T(test_drop_hardware),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

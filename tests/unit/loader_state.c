@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Handles, the state machine of a PMC, attaching and detaching (reference §1.11 … §2.1). */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "loader/verbs.h"
+
+#define ROOT_PID 1000001
+#define USER_PID 1000002
+#define BAD_ID	 0x12345678u
+
+static struct actor root, user;
+static pid_t child;
+static int child_fd;
+
+static int setup(void **state)
+{
+	fake_reset();
+	harness_start();
+	actor_join(&root, ROOT_PID, 0);
+	actor_join(&user, USER_PID, 77);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	actor_leave(&root);
+	actor_leave(&user);
+	assert_int_equal(fake.counts, 0);
+	assert_int_equal(fake.owners, 0);
+	for (unsigned int i = 0; i < harness.rows.nrow; i++)
+		assert_int_equal(row_disposition(&harness.rows.rows[i]), PMC_DISP_FREE);
+	harness_stop();
+	return 0;
+}
+
+static int setup_child(void **state)
+{
+	child = fork();
+	if (child == 0) {
+		for (;;)
+			pause();
+	}
+	child_fd = (int)syscall(SYS_pidfd_open, child, 0);
+	return setup(state);
+}
+
+static void end_child(void)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static int teardown_child(void **state)
+{
+	end_child();
+	close(child_fd);
+	return teardown(state);
+}
+
+/* A version whose classes can sample, for the rules about sampling PMCs. */
+static void allow_sampling(void)
+{
+	for (unsigned int i = 0; i < harness.rows.nclass; i++)
+		harness.rows.classes[i].info.caps |= PMC_CAP_INTERRUPT;
+}
+
+/* --- handles (REQ-145, REQ-181, REQ-045) --------------------------------------------------- */
+
+static int every_handle_op(struct actor *a, uint32_t id, int expected)
+{
+	return start(a, id) == expected && stop(a, id) == expected && release(a, id) == expected &&
+	       attach(a, id, 0, -1) == expected && detach(a, id, 0, -1) == expected &&
+	       rw(a, id, PMC_F_OLDVALUE, 0) == expected && setcount(a, id, 0) == expected;
+}
+
+static void test_handles(void **state)
+{
+	uint32_t id;
+
+	assert_true(every_handle_op(&root, BAD_ID, -ESRCH));
+	id = allocate(&root, PMC_MODE_TC, 0);
+	assert_true(every_handle_op(&root, BAD_ID, -EINVAL));
+	assert_true(every_handle_op(&user, id, -ESRCH));	/* never another process's PMC */
+	allocate(&user, PMC_MODE_TC, 0);
+	assert_true(every_handle_op(&user, id + 1, -EINVAL));
+	assert_int_equal(release(&root, id), 0);
+	assert_true(every_handle_op(&root, id, -ESRCH));
+}
+
+/* C-6, C-7, REQ-161, REQ-162, REQ-164 */
+static void test_what_beats_the_handle(void **state)
+{
+	assert_int_equal(attach(&root, BAD_ID, -1, -1), -EINVAL);
+	assert_int_equal(detach(&root, BAD_ID, -1, -1), -EINVAL);
+	assert_int_equal(rw(&root, BAD_ID, 0, 0), -EINVAL);
+	assert_int_equal(rw(&root, BAD_ID, PMC_F_OLDVALUE | 1, 0), -EINVAL);
+	assert_int_equal(rw(&root, BAD_ID, PMC_F_OLDVALUE, 0), -ESRCH);
+}
+
+/* --- states (§2.1) ----------------------------------------------------------------------------- */
+
+/* C-1, C-2, C-3, REQ-035 … REQ-041, REQ-139, REQ-140 */
+static void test_states(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
+
+	assert_int_equal(stop(&root, id), -EINVAL);
+	assert_contains(reason(), "never started");
+	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE, 5), 0);
+	assert_int_equal(start(&root, id), 0);
+	assert_int_equal(info(&root, 0, 0).flags, PMC_F_ATTACH_DONE | PMC_F_ATTACHED_TO_OWNER);
+	assert_int_equal(start(&root, id), 0);
+	assert_int_equal(attach(&root, id, 0, -1), -EBUSY);
+	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE, 1), -EBUSY);
+	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE | PMC_F_OLDVALUE, 1), -EBUSY);
+	assert_int_equal(setcount(&root, id, 1), -EBUSY);
+	assert_int_equal(value(&root, id), 5);
+	assert_int_equal(stop(&root, id), 0);
+	assert_int_equal(stop(&root, id), 0);
+	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE | PMC_F_OLDVALUE, 9), 0);
+	assert_int_equal(((const struct wire_rw_rep *)payload())->value, 5);
+	assert_int_equal(value(&root, id), 9);
+	assert_int_equal(setcount(&root, id, 11), 0);
+	assert_int_equal(value(&root, id), 11);
+	assert_int_equal(attach(&root, id, 0, -1), -EEXIST);
+	assert_int_equal(start(&root, id), 0);
+	assert_int_equal(release(&root, id), 0);
+}
+
+/* REQ-182, D10, and the last line of §2.1's table */
+static void test_targets_lost(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
+
+	assert_int_equal(start(&root, id), 0);
+	fake_exit(ROOT_PID);
+	assert_int_equal(start(&root, id), 0);
+	assert_int_equal(value(&root, id), 0);
+	assert_int_equal(stop(&root, id), 0);
+	assert_int_equal(start(&root, id), -ESRCH);
+	assert_int_equal(attach(&root, id, 0, -1), 0);
+	assert_int_equal(start(&root, id), 0);
+	assert_int_equal(detach(&root, id, 0, -1), 0);
+	assert_int_equal(info(&root, 0, 0).flags, PMC_F_ATTACH_DONE);
+	assert_int_equal(stop(&root, id), 0);
+	assert_int_equal(start(&root, id), -ESRCH);
+}
+
+/* REQ-061, REQ-062, REQ-141, REQ-142 */
+static void test_log_needed(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, PMC_F_LOG_PROCCSW);
+
+	assert_int_equal(start(&root, id), -EBADRQC);
+	id = allocate(&root, PMC_MODE_TC, PMC_F_LOG_PROCEXIT);
+	assert_int_equal(start(&root, id), -EBADRQC);
+	assert_int_equal(stop(&root, id), -EINVAL);
+	allow_sampling();
+	id = allocate(&root, PMC_MODE_SS, 0);
+	assert_int_equal(start(&root, id), -EBADRQC);
+}
+
+/* D4, D11, REQ-096 */
+static void test_sampling_rules(void **state)
+{
+	uint32_t id;
+
+	allow_sampling();
+	id = allocate(&root, PMC_MODE_TS, 0);
+	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE, 0), -EINVAL);
+	assert_int_equal(setcount(&root, id, 0), 0);
+	assert_int_equal(start(&root, id), -EINVAL);
+	assert_int_equal(setcount(&root, id, 4711), 0);
+	assert_int_equal(info(&root, 0, 0).reloadcount, 4711);
+	assert_int_equal(start(&root, id), 0);
+}
+
+static void test_errors_from_counting(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
+
+	fake.refuse_attach = -ENOMEM;
+	assert_int_equal(start(&root, id), -ENOMEM);
+	assert_contains(reason(), "PMCSTART");
+	fake.refuse_attach = 0;
+	fake.refuse_start = -EBUSY;
+	assert_int_equal(start(&root, id), -EBUSY);
+	assert_int_equal(stop(&root, id), -EINVAL);	/* it did not start */
+	fake.refuse_start = 0;
+	assert_int_equal(start(&root, id), 0);
+}
+
+/* REQ-173, REQ-174 */
+static void test_cpu_goes_offline(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_SC, 0);
+
+	fake.offline[1] = true;
+	assert_int_equal(start(&root, id), -ENXIO);
+	fake.offline[1] = false;
+	assert_int_equal(start(&root, id), 0);
+	fake.offline[1] = true;
+	assert_int_equal(stop(&root, id), -ENXIO);
+	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE, 0), -ENXIO);
+	fake.offline[1] = false;
+	assert_int_equal(stop(&root, id), 0);
+}
+
+static void test_tsc_is_read_only(void **state)
+{
+	struct wire_allocate_req r = {
+		.caps = PMC_CAP_READ, .class = PMC_CLASS_TSC, .event = PMC_EV_TSC_TSC,
+		.mode = PMC_MODE_SC,
+	};
+	uint32_t id;
+
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), 0);
+	id = ((const struct wire_allocate_rep *)payload())->pmcid;
+	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE, 5), 0);
+	assert_int_equal(setcount(&root, id, 6), 0);
+	assert_int_equal(value(&root, id), 0);		/* nothing was written */
+	assert_int_equal(start(&root, id), 0);
+	assert_int_equal(stop(&root, id), 0);
+}
+
+static void test_start_passes_descriptors(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
+	const struct wire_start_rep *rep;
+
+	fake.self_fds = 3;
+	assert_int_equal(start(&root, id), 0);
+	rep = payload();
+	assert_int_equal(rep->nfds, 3);
+	assert_int_equal(rep->generation, 7);
+	assert_int_equal(last_reply()->nfds, 3);
+}
+
+/* --- attach and detach (§1.11, §1.12) ------------------------------------------------------- */
+
+static void test_attach_other(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, 0), second;
+
+	assert_int_equal(attach(&root, id, child, child_fd), 0);
+	assert_int_equal(attach(&root, id, child, child_fd), -EEXIST);
+	assert_int_equal(attach(&root, id, 0, -1), 0);
+	second = allocate(&root, PMC_MODE_TC, 0);
+	assert_int_equal(attach(&root, second, child, child_fd), 0);	/* another row */
+	assert_int_equal(detach(&root, id, child, child_fd), 0);
+	assert_int_equal(detach(&root, id, child, child_fd), -EINVAL);	/* the second has it */
+	assert_int_equal(detach(&root, second, child, child_fd), 0);
+	assert_int_equal(detach(&root, id, child, child_fd), -ESRCH);
+}
+
+/* REQ-138: a row has one PMC per target. */
+static void test_attach_same_row(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
+
+	assert_int_equal(attach(&root, id, child, child_fd), 0);
+	user.cred.effective = ~0ull;
+	id = allocate(&user, PMC_MODE_TC, 0);
+	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
+}
+
+/* REQ-159, REQ-160, REQ-183, REQ-184 */
+static void test_attach_refused(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_SC, 0);
+	int null = open("/dev/null", O_RDONLY);
+
+	assert_int_equal(attach(&root, id, child, child_fd), -EINVAL);
+	assert_int_equal(detach(&root, id, child, child_fd), -EINVAL);
+	id = allocate(&root, PMC_MODE_TC, 0);
+	assert_int_equal(attach(&root, id, 4711, -1), -ESRCH);
+	assert_contains(reason(), "no process 4711");
+	assert_int_equal(attach(&root, id, 4711, null), -EFAULT);
+	assert_contains(reason(), "no pidfd");
+	close(null);
+	kill(child, SIGKILL);
+	waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	assert_int_equal(attach(&root, id, child, child_fd), -ESRCH);	/* a zombie */
+	end_child();
+	assert_int_equal(attach(&root, id, child, child_fd), -ESRCH);
+	assert_int_equal(detach(&root, id, child, child_fd), -ESRCH);
+}
+
+/* REQ-043, REQ-179: order — state before permission, permission before EEXIST. */
+static void test_attach_permission(void **state)
+{
+	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
+
+	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "you are uid 77");
+	harness.config.value[TUN_PROC_DEBUG] = 0;
+	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "unprivileged_proc_debug");
+	assert_int_equal(attach(&user, id, 0, -1), 0);
+	assert_int_equal(start(&user, id), 0);
+	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
+	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);	/* no permission asked */
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define C(f) cmocka_unit_test_setup_teardown(f, setup_child, teardown_child)
+	const struct CMUnitTest tests[] = {
+		T(test_handles), T(test_what_beats_the_handle), T(test_states), T(test_targets_lost),
+		T(test_log_needed), T(test_sampling_rules), T(test_errors_from_counting),
+		T(test_cpu_goes_offline), T(test_tsc_is_read_only), T(test_start_passes_descriptors),
+		C(test_attach_other), C(test_attach_same_row), C(test_attach_refused),
+		C(test_attach_permission),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
