@@ -23,13 +23,17 @@ $(CLI_BINS): $(O)/lib/libpmc-compat.so
 ALL     += $(CLI_BINS)
 LINT_C  += $(CLI_SRCS)
 
-# A library of known counts for the tools' tests.
+# Unit tests of the pure parts, and of whole tools over a library of known counts.
+CLI_OBJS := $(CLI_SHARED:%.c=$(O)/obj/%.o)
+UNIT_OBJS_cli_table := $(O)/obj/cli/stat_table.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o
+UNIT_OBJS_cli_opt   := $(CLI_OBJS) $(O)/lib/libpmc-compat.a
 FAKEPMC := $(O)/tests/fakepmc.so
-$(FAKEPMC): tests/unit/fake/pmc.c lib/include/pmc.h lib/include/sys/pmc.h
+$(FAKEPMC): tests/unit/cli/fakepmc.c lib/include/pmc.h lib/include/sys/pmc.h
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -Ilib/include -o $@ $<
-LINT_C  += tests/unit/fake/pmc.c
+check-unit: $(CLI_BINS) $(FAKEPMC)
+LINT_C  += tests/unit/cli/fakepmc.c
 
 INSTALL += install-cli
 .PHONY: install-cli

@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pmcstat over the library of known counts: the Kth read of the Hth PMC gives H * 1000 * K.
+
+load helpers
+
+pmcstat() { fake pmcstat "$@"; }
+
+# --- the command line -------------------------------------------------------------------------
+
+# wrong CODE MESSAGE OPTION...
+wrong() {
+	local code=$1 message=$2
+	shift 2
+	run pmcstat "$@"
+	status_is "$code"
+	says "pmcstat: ERROR: $message"
+	[ ! -s calls ]
+}
+
+@test "bad values of options: the historic texts and exit codes" {
+	wrong 64 'Illegal CPU specification "1,x".' -c 1,x -s a
+	wrong 64 'Illegal CPU specification "".' -c '' -s a
+	wrong 64 'Illegal duration time value "0".' -l 0 -s a
+	wrong 64 'Illegal duration time value "1s".' -l 1s -s a
+	wrong 64 'Illegal wait interval value "-1".' -w -1 -s a
+	wrong 64 'Illegal wait interval value "nan".' -w nan -s a
+	wrong 64 'Illegal process id "99999999999999999999".' -t 99999999999999999999 -p a
+	wrong 64 'Illegal process id "0".' -t 0 -p a
+	wrong 71 'cannot open "/nowhere/x" for writing. (No such file or directory)' -o /nowhere/x -s a
+	run pmcstat -t 'a[' -p a
+	status_is 65
+	[[ $output == 'pmcstat: ERROR: Failed to compile regex "a[": '* ]]
+}
+
+@test "options that do not go together, in the historic order" {
+	wrong 64 'options --json and --csv are mutually exclusive.' --json --csv -s a
+	wrong 64 'option -t requires a process mode PMC to be specified.' -t 1 -s a
+	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -p a
+	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -d -s a
+	wrong 64 'options -d, -E, and -W require a process mode PMC to be specified.' -d -s a true
+	wrong 64 'option -c requires at least one system mode PMC to be specified.' -c 0 -p a true
+	wrong 64 'option --exit-status requires a command line.' --exit-status -s a
+	# -t comes before -c, -d before -c
+	wrong 64 'option -t requires a process mode PMC to be specified.' -c 0 -d -t 1 -s a
+	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -c 0 -d -p a
+}
+
+@test "no PMC: the usage screen, exit 64" {
+	for args in "" "true" "-t 1" "-d" "-c 0"; do
+		# shellcheck disable=SC2086 # words
+		run pmcstat $args
+		status_is 64
+		[[ ${lines[0]} == "usage: pmcstat "* ]]
+	done
+}
+
+@test "an unknown option is named, then the usage screen" {
+	run pmcstat -x
+	status_is 64
+	[[ ${lines[0]} == *"invalid option -- 'x'" ]]
+	[[ ${lines[1]} == "usage: pmcstat "* ]]
+	run pmcstat --frob
+	status_is 64
+	[[ ${lines[0]} == *"--frob"* ]]
+	run pmcstat -p
+	status_is 64
+	[[ ${lines[0]} == *"requires an argument -- 'p'" ]]
+}
+
+@test "options of sampling and logs are refused in one line" {
+	for option in '-D x' -E '-F x' '-G x' '-M x' -N '-O x' '-P x' '-R x' '-S x' -T -W '-a x' -e \
+		'-f x' -g '-k x' '-m x' '-n 1' '-r x' '-z 1'; do
+		# shellcheck disable=SC2086 # words
+		wrong 64 "option ${option:0:2} is for sampling and logs, which are not part of this version." \
+			$option -p a true
+	done
+}
+
+@test "--help and --version: stdout, exit 0" {
+	run --separate-stderr pmcstat --help
+	status_is 0
+	[ -z "$stderr" ]
+	for option in cpus cumulative descendants duration output process-pmc quiet system-pmc target \
+		verbose interval help version json csv exit-status; do
+		[[ $output == *"--$option "* ]] || { echo "no --$option" >&2; false; }
+	done
+	run --separate-stderr pmcstat --version
+	status_is 0
+	[[ $output =~ ^pmcstat\ \(pmcbpf\)\ [0-9]+\.[0-9]+ ]]
+	run bash -c '"$BUILD/bin/pmcstat" --version >/dev/full'
+	status_is 71
+}
+
+@test "a message stays one line whatever the name holds" {
+	export FAKEPMC_FAIL=allocate:1:22
+	run pmcstat -s $'a\nb\e[31m'
+	status_is 71
+	[ ${#lines[@]} -eq 1 ]
+	[[ $output == *'"a?b?[31m"'* ]]
+}
+
+# --- what the library is asked ----------------------------------------------------------------
+
+@test "-c, -C and -d act on the PMCs that follow; -d leaves system PMCs alone" {
+	run pmcstat -p a -d -p b -s c -c 1 -C -s d -d -p e -c 0-1 -s f true
+	status_is 0
+	run grep allocate calls
+	says "allocate a mode 3 flags 0x80 cpu -1
+allocate b mode 3 flags 0x82 cpu -1
+$(nproc_lines c)
+allocate d mode 1 flags 0x80 cpu 1
+allocate e mode 3 flags 0x80 cpu -1
+allocate f mode 1 flags 0x80 cpu 0
+allocate f mode 1 flags 0x80 cpu 1"
+}
+
+nproc_lines() {
+	local cpu
+	for cpu in $(seq 0 $(($(nproc --all) - 1))); do
+		echo "allocate $1 mode 1 flags 0x80 cpu $cpu"
+	done
+}
+
+@test "allocate, attach, start, only then the command; stop and release at the end" {
+	run pmcstat -p a -c 0 -s b sh -c 'echo "command $$" >>calls'
+	status_is 0
+	pid=$(sed -n 's/^command //p' calls)
+	run cat calls
+	says "allocate a mode 3 flags 0x80 cpu -1
+allocate b mode 1 flags 0x80 cpu 0
+attach 1 $pid
+start 1
+start 2
+command $pid
+stop 1
+release 1
+stop 2
+release 2"
+}
+
+@test "every -t counts: numbers and names, each process once" {
+	cp "$(command -v sleep)" alpha_p && cp alpha_p beta_p
+	./alpha_p 100 3>&- & a=$!
+	./beta_p 100 3>&- & b=$!
+	wait_for grep -q alpha_p /proc/$a/comm
+	wait_for grep -q beta_p /proc/$b/comm
+	run pmcstat -l 0.01 -p x -t '^alpha_p$' -t beta_ -t $a -t 2147483647
+	kill $a $b
+	status_is 0
+	run grep attach calls
+	[[ $output == *"attach 1 $a"* && $output == *"attach 1 $b"* ]]
+	[ "$(grep -c "attach 1 $a$" <<<"$output")" -eq 1 ]
+}
+
+@test "no matching process: 65; a process that is gone: nothing attached, 65" {
+	run pmcstat -p a -t 'no such name'
+	status_is 65
+	says 'pmcstat: ERROR: No matching target processes.'
+	export FAKEPMC_FAIL=attach:1:3
+	run pmcstat -p a -t 2147483647
+	status_is 65
+	says 'pmcstat: ERROR: No processes were attached to.'
+}
+
+@test "a failing library: the text, the reason, errno's text, the exit code" {
+	# function:call:errno|code|text
+	while IFS='|' read -r fail code text; do
+		FAKEPMC_FAIL=$fail run pmcstat -p 'a,usr' -c 1 -s b touch ran
+		status_is "$code"
+		[[ $output == "pmcstat: ERROR: $text: because the test wants it ["*"]" ]] ||
+			{ echo "$fail: $output" >&2; false; }
+	done <<-'LIST'
+	init:1:2|69|Initialization of the pmc(3) library failed
+	npmc:1:22|71|Cannot determine the number of PMCs on CPU 0
+	allocate:1:22|71|Cannot allocate process-mode pmc with specification "a,usr"
+	allocate:2:1|71|Cannot allocate system-mode pmc with specification "b"
+	start:1:16|71|Cannot start pmc 0x1 "a"
+	start:2:16|71|Cannot start pmc 0x2 "b"
+	LIST
+	[ ! -e ran ]
+	FAKEPMC_FAIL=attach:1:1 run pmcstat -p a touch ran
+	status_is 71
+	[[ $output =~ ^'pmcstat: ERROR: cannot attach pmc "a" to process '[0-9]+': because the test wants it [Operation not permitted]'$ ]]
+	[ ! -e ran ]
+}
+
+@test "a count that cannot be read: one line, exit 71, and the command ends by itself" {
+	FAKEPMC_FAIL=read:2:38 run pmcstat -w 0.05 -p a sh -c 'sleep 0.3; touch ran'
+	status_is 71
+	says '#                  p/a 
+                  1000 pmcstat: ERROR: Cannot read pmc "a": because the test wants it [Function not implemented]'
+	[ -e ran ]
+}
+
+# --- rows -------------------------------------------------------------------------------------
+
+@test "the table: on stderr, or in the -o file with the same bytes" {
+	printf '# p/hw-instructions          s/01/cycles \n               1000                 2000 \n' >want
+	pmcstat -p hw-instructions -c 1 -s cycles,usr true >out 2>err
+	[ ! -s out ]
+	cmp want err
+	run pmcstat -o file -p hw-instructions -c 1 -s cycles,usr true
+	status_is 0
+	says ''
+	cmp want file
+}
+
+@test "a row at every interval and one at the end; -C shows totals" {
+	run pmcstat -w 0.1 -p hw-a -C -p hw-b sleep 0.35
+	status_is 0
+	says '#          p/hw-a          p/hw-b 
+             1000            2000 
+             1000            4000 
+             1000            6000 
+             1000            8000 '
+}
+
+@test "-l ends the measurement with a last row and tells the command to end" {
+	run pmcstat -l 0.2 -p hw-a sh -c 'trap "touch told; exit" TERM; while :; do sleep 0.01; done'
+	status_is 0
+	says '#          p/hw-a 
+             1000 '
+	[ -e told ]
+}
+
+@test "-l shorter and longer than -w, without a command" {
+	run pmcstat -l 0.25 -w 0.1 -c 0 -s hw-a
+	status_is 0
+	says '#       s/00/hw-a 
+             1000 
+             1000 
+             1000 '
+	run pmcstat -l 0.05 -w 100 -c 0 -s hw-a
+	status_is 0
+	[ ${#lines[@]} -eq 2 ]
+}
+
+@test "the header returns after 256 rows of a file" {
+	run pmcstat -o file -l 0.7 -w 0.001 -c 0 -s hw-a
+	status_is 0
+	[ "$(grep -n '^#' file | cut -d: -f1 | head -2 | tr '\n' ' ')" = "1 258 " ]
+}
+
+@test "a terminal gets a header every screen, and no newline until the next row" {
+	run script -qec "stty rows 4; LD_PRELOAD=$BUILD/tests/fakepmc.so $BUILD/bin/pmcstat -l 0.55 -w 0.1 -c 0 -s hw-a" /dev/null
+	status_is 0
+	[ "$(tr -d '\r' <<<"$output" | cut -c1 | tr -d '\n')" = "#   #   " ]
+}
+
+@test "SIGINT and SIGTERM without a command: a last row, exit 0" {
+	for signal in INT TERM; do
+		rm -f file
+		: >calls
+		background pmcstat -o file -w 100 -c 0 -s hw-a
+		wait_for grep -q start calls
+		kill -$signal $pid
+		wait $pid
+		[ "$(wc -l <file)" -eq 2 ]
+	done
+}
+
+@test "SIGTERM goes on to the command, whose end is counted" {
+	background pmcstat -o file -w 100 -p hw-a sh -c 'trap "touch told; exit 5" TERM; touch up; while :; do sleep 0.01; done'
+	wait_for test -e up
+	kill -TERM $pid
+	wait $pid
+	[ -e told ]
+	[ "$(wc -l <file)" -eq 2 ]
+}
+
+@test "a command that ignores SIGINT is left after a grace, and named" {
+	background pmcstat -o file -w 100 -p hw-a sh -c 'trap "" INT; echo $$ >up; while [ ! -e stop ]; do sleep 0.01; done; touch stopped' 2>err
+	wait_for test -s up
+	kill -INT $pid
+	wait $pid
+	[ "$(cat err)" = "pmcstat: WARNING: the command still runs as process $(cat up)" ]
+	[ "$(wc -l <file)" -eq 2 ]
+	touch stop
+	wait_for test -e stopped
+}
+
+@test "the measurement ends with its last target" {
+	sleep 0.15 3>&- & a=$!
+	sleep 0.3 3>&- & b=$!
+	run pmcstat -w 100 -p hw-a -t $a -t $b
+	status_is 0
+	[ ${#lines[@]} -eq 2 ]
+	run ! kill -0 $b
+}
+
+@test "--json: one object a row, valid, with name, scope, CPU and value" {
+	run pmcstat --json -w 0.1 -p $'hw-a"\x01\xff' -c 1 -s b,usr sleep 0.15
+	status_is 0
+	[ ${#lines[@]} -eq 2 ]
+	python3 -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+assert 0.09 < rows[0]["time"] < rows[1]["time"] < 5
+for row in rows:
+    assert row["counters"] == [
+        {"name": "hw-a\"\x01\ufffd", "spec": "hw-a\"\x01\ufffd", "scope": "process", "cpu": None,
+         "cumulative": False, "value": 1000},
+        {"name": "b", "spec": "b,usr", "scope": "system", "cpu": 1, "cumulative": False, "value": 2000}]
+' <<<"$output"
+}
+
+@test "--csv: a header, then rows" {
+	run pmcstat --csv -w 0.1 -p hw-a -c 1 -s b,usr sleep 0.15
+	status_is 0
+	[ "${lines[0]}" = "time,p/hw-a,s/01/b" ]
+	[[ ${lines[1]} =~ ^0\.1[0-9]{5},1000,2000$ ]]
+	[[ ${lines[2]} =~ ^0\.[0-9]{6},1000,2000$ ]]
+	[ ${#lines[@]} -eq 3 ]
+}
+
+# --- the command ------------------------------------------------------------------------------
+
+@test "exit status: 0 as ever, the command's with --exit-status" {
+	run pmcstat -p a sh -c 'exit 3'
+	status_is 0
+	run pmcstat --exit-status -p a sh -c 'exit 3'
+	status_is 3
+	run pmcstat --exit-status -p a sh -c 'kill -9 $$'
+	status_is 137
+	run pmcstat --exit-status -l 0.05 -p a sleep 100
+	status_is 143
+}
+
+@test "a command that cannot be executed: one line, exit 71, no row" {
+	run pmcstat -p a nosuchcommand
+	status_is 71
+	says 'pmcstat: ERROR: execvp "nosuchcommand" failed: No such file or directory'
+	touch plain
+	run pmcstat -p a ./plain
+	status_is 71
+	says 'pmcstat: ERROR: execvp "./plain" failed: Permission denied'
+}
+
+@test "the command's options and descriptors are its own" {
+	run pmcstat -q -p a -- sh -c 'echo "$@"; ls /proc/self/fd | wc -l' x -C --json -l 3
+	status_is 0
+	[ "${lines[0]}" = "-C --json -l 3" ]
+	bare=$(sh -c 'ls /proc/self/fd | wc -l')
+	[ "${lines[1]}" -eq "$bare" ]
+}
+
+@test "the command finds signals as pmcstat found them" {
+	want=$(grep -E 'Sig(Blk|Ign)' /proc/self/status)
+	run pmcstat -o /dev/null -p a grep -E 'Sig(Blk|Ign)' /proc/self/status
+	says "$want"
+}
+
+# --- trouble with the output ------------------------------------------------------------------
+
+@test "a full disk: one line, exit 71, and the command runs to its end" {
+	run pmcstat -w 0.05 -o /dev/full -p a sh -c 'sleep 0.3; touch ran'
+	status_is 71
+	says 'pmcstat: ERROR: cannot write to "/dev/full": No space left on device'
+	[ -e ran ]
+	run pmcstat -w 0.05 -o /dev/full -c 0 -s a
+	status_is 71
+}
+
+@test "a reader that leaves: one line, exit 71, and the command runs to its end" {
+	mkfifo pipe
+	background pmcstat -w 0.05 -o pipe -p a sh -c 'sleep 0.4; touch ran' 2>err
+	head -n 1 pipe
+	code=0
+	wait $pid || code=$?
+	[ $code -eq 71 ]
+	[ "$(cat err)" = 'pmcstat: ERROR: cannot write to "pipe": Broken pipe' ]
+	[ -e ran ]
+}
+
+@test "a reader that stops holds up neither rows nor the command; a signal ends the wait" {
+	mkfifo pipe
+	sleep 100 <pipe 3>&- & reader=$!
+	background pmcstat -w 0.001 -o pipe -p hw-a -C -p hw-b -p hw-c -p hw-d -p hw-e sh -c 'sleep 1.5; touch ran' 2>err
+	wait_for grep -q release calls	# the command has ended and is collected
+	[ -e ran ]
+	[ -z "$(pgrep -P $pid)" ]
+	kill -TERM $pid
+	code=0
+	wait $pid || code=$?
+	kill $reader
+	[ $code -eq 71 ]
+	[[ $(cat err) =~ ^'pmcstat: ERROR: nobody reads "pipe": '[0-9]+' bytes were not written'$ ]]
+}
+
+@test "a reader that comes back gets every row, and the sum of all counts" {
+	mkfifo pipe
+	(exec <pipe; wait_for grep -q release calls; cat >all) 3>&- & reader=$!
+	run pmcstat --csv -w 0.001 -o pipe -p hw-a -p hw-b -p hw-c -p hw-d sh -c 'sleep 1.5'
+	status_is 0
+	wait $reader
+	awk -F, 'NR == 1 { next } NF != 5 { bad++ } { rows++; sum += $2 }
+		END { exit !(rows > 1000 && sum == rows * 1000 && !bad) }' all
+}

@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The tools over a library of known counts (tests/unit/cli/fakepmc.c): no root, no daemon.  TAP.
+
+set -eu
+
+BUILD=$(realpath "${O:-build}")
+export BUILD BATS_TEST_TIMEOUT=60
+exec bats --tap "$(dirname "$0")/cli"
