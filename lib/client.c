@@ -222,7 +222,7 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 static int client_hello(struct lib *l, struct reason *why)
 {
 	struct wire_hello_req req = { .pid = getpid() };
-	struct wire_hello_rep rep;
+	struct wire_hello_rep rep = { .wire_version = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_HELLO, .request = &req, .request_len = sizeof(req), .send_fd = -1,
 		.payload = &rep, .payload_min = sizeof(rep), .payload_max = sizeof(rep),

@@ -96,7 +96,7 @@ static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cp
 		.cpu = cpu, .flags = flags, .mode = mode,
 		.count = count == UINT64_MAX ? 0 : count,
 	};
-	struct wire_allocate_rep rep;
+	struct wire_allocate_rep rep = { .nfds = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_PMCALLOCATE, .request = &req, .request_len = sizeof(req),
 		.send_fd = -1, .payload = &rep, .payload_min = sizeof(rep),
@@ -195,7 +195,7 @@ static bool single_threaded(void)
 static int start(pmc_id_t pmcid, struct reason *why)
 {
 	struct wire_id_req req = { .pmcid = pmcid };
-	struct wire_start_rep rep;
+	struct wire_start_rep rep = { .nfds = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_PMCSTART, .request = &req, .request_len = sizeof(req), .send_fd = -1,
 		.payload = &rep, .payload_min = sizeof(rep), .payload_max = sizeof(rep),
@@ -229,7 +229,7 @@ static int rw(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *ol
 	      struct reason *why)
 {
 	struct wire_rw_req req = { .pmcid = pmcid, .flags = flags, .value = value };
-	struct wire_rw_rep rep;
+	struct wire_rw_rep rep = { .value = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_PMCRW, .request = &req, .request_len = sizeof(req), .send_fd = -1,
 		.payload = &rep, .payload_min = sizeof(rep), .payload_max = sizeof(rep),

@@ -52,7 +52,7 @@ static int get_soft(struct lib *l, struct lib_soft **soft, unsigned int *n, stru
 {
 	struct wire_class_req req = { .class = PMC_CLASS_SOFT };
 	struct wire_dynevent_rep *rep = malloc(WIRE_MAX_REPLY);
-	const struct wire_dynevent *event = (const void *)(rep + 1);
+	const struct wire_dynevent *event;
 	struct exchange x = {
 		.op = WIRE_OP_GETDYNEVENTINFO, .request = &req, .request_len = sizeof(req),
 		.send_fd = -1, .payload = rep, .payload_min = sizeof(*rep),
@@ -63,6 +63,7 @@ static int get_soft(struct lib *l, struct lib_soft **soft, unsigned int *n, stru
 
 	if (!rep)
 		return -ENOMEM;
+	event = (const void *)(rep + 1);
 	err = client_exchange(l, &x, why);
 	if (err)
 		goto out;
@@ -250,7 +251,7 @@ static int pmcinfo(int cpu, struct pmc_pmcinfo **info, struct reason *why)
 	const uint32_t npmc = pmc_lib.cpu.npmc;
 	size_t size = sizeof(struct wire_pmcinfo_rep) + (size_t)npmc * sizeof(struct wire_pmcinfo);
 	struct wire_pmcinfo_rep *rep = malloc(size);
-	const struct wire_pmcinfo *rows = (const void *)(rep + 1);
+	const struct wire_pmcinfo *rows;
 	struct pmc_pmcinfo *out = calloc(1, sizeof(*out) + npmc * sizeof(out->pm_pmcs[0]));
 	struct exchange x = {
 		.op = WIRE_OP_GETPMCINFO, .request = &req, .request_len = sizeof(req), .send_fd = -1,
@@ -261,6 +262,7 @@ static int pmcinfo(int cpu, struct pmc_pmcinfo **info, struct reason *why)
 
 	if (!rep || !out)
 		goto out;
+	rows = (const void *)(rep + 1);
 	err = client_exchange(&pmc_lib, &x, why);
 	if (err)
 		goto out;
@@ -287,7 +289,7 @@ PMC_API_PUBLIC int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info)
 PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 {
 	struct reason *why = lib_begin();
-	struct wire_driverstats rep;
+	struct wire_driverstats rep = { .syscalls = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_GETDRIVERSTATS, .send_fd = -1, .payload = &rep,
 		.payload_min = sizeof(rep), .payload_max = sizeof(rep),

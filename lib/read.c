@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <linux/perf_event.h>
 #include <sys/resource.h>
+#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,39 +43,68 @@ uint64_t read_scale(uint64_t figure, uint32_t rate)
 
 /* --- perf events ------------------------------------------------------------------------------ */
 
-/* The counter register, put right by the page; false when the event is not on the CPU now. */
-static bool event_register(const struct perf_event_mmap_page *page, uint64_t *value)
+/* What an event's page tells its own thread. */
+enum page_state {
+	PAGE_SILENT,		/* nothing: ask the kernel */
+	PAGE_SAVED,		/* not counting now; the value is what it had counted */
+	PAGE_COUNTING,		/* the register, put right by the page */
+};
+
+static enum page_state event_page(const struct perf_event_mmap_page *page, uint64_t *value)
 {
 	unsigned int tries;
 
 	for (tries = 0; tries < READ_TRIES; tries++) {
 		uint32_t lock = load_acquire(&page->lock), index = load(&page->index);
 		uint16_t width = load(&page->pmc_width);
-		uint64_t capabilities = load(&page->capabilities), raw;
-		struct perf_event_mmap_page cap = { .capabilities = capabilities };
-		int64_t count = load(&page->offset);
+		struct perf_event_mmap_page cap = { .capabilities = load(&page->capabilities) };
+		uint64_t count = load(&page->offset), raw = 0;
 
 		/* cap_user_rdpmc alone proves nothing: Linux 6.1 sets it for software events. */
-		if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc || index == 0 ||
-		    width == 0 || width > 64 || !counter_pmc(index - 1, &raw))
-			return false;
-		raw = (uint64_t)((int64_t)(raw << (64 - width)) >> (64 - width));
+		if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc)
+			return PAGE_SILENT;
+		if (index && (width == 0 || width > 64 || !counter_pmc(index - 1, &raw)))
+			return PAGE_SILENT;
+		if (index)
+			raw = (uint64_t)((int64_t)(raw << (64 - width)) >> (64 - width));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (load(&page->lock) == lock) {
-			*value = (uint64_t)count + raw;
-			return true;
+			*value = count + raw;
+			return index ? PAGE_COUNTING : PAGE_SAVED;
 		}
 	}
-	return false;
+	return PAGE_SILENT;
 }
 
-static int event_value(const struct read_event *e, bool own, uint64_t *value, struct reason *why)
+/*
+ * The sum of a thread's events, one for each CPU, without a system call.  The event of the CPU that runs
+ * this must be counting: if none is, one has lost its counter, and the kernel is asked which.  A thread
+ * that moves between two pages gets a sum between its counts before and after, as with any read.
+ */
+static bool events_pages(const struct read_slot *slot, uint64_t *sum)
+{
+	bool counting = false;
+	uint64_t one;
+	unsigned int i;
+
+	for (i = 0; i < slot->nevents; i++) {
+		enum page_state state = PAGE_SILENT;
+
+		if (slot->events[i].page)
+			state = event_page(slot->events[i].page, &one);
+		if (state == PAGE_SILENT)
+			return false;
+		counting |= state == PAGE_COUNTING;
+		*sum += one;
+	}
+	return counting;
+}
+
+static int event_value(const struct read_event *e, uint64_t *value, struct reason *why)
 {
 	uint64_t data[4];
 	ssize_t n;
 
-	if (own && e->page && event_register(e->page, value))
-		return READ_DONE;
 	do
 		n = read(e->fd, data, sizeof(data));
 	while (n < 0 && errno == EINTR);
@@ -164,15 +194,21 @@ static int how_rusage(const struct entry *e, uint64_t *value, struct reason *why
 static int how_events(const struct entry *e, uint64_t *value, struct reason *why)
 {
 	const struct read_slot *slot = e->slot;
-	bool own = slot->tid && slot->tid == read_thread();
-	uint64_t sum = e->base, one = 0;
+	bool own = slot->tid && slot->tid == read_thread() && __libc_single_threaded;
+	uint64_t sum = 0, one = 0;
 	unsigned int i;
 	int err;
 
 	if (slot->nevents == 0 || slot->generation != e->generation)
 		return READ_ASK;
+	/* Pages tell a thread's own count only: other threads' are in what the kernel sums. */
+	if (own && events_pages(slot, &sum)) {
+		*value = e->base + sum;
+		return READ_DONE;
+	}
+	sum = e->base;
 	for (i = 0; i < slot->nevents; i++) {
-		err = event_value(&slot->events[i], own, &one, why);
+		err = event_value(&slot->events[i], &one, why);
 		if (err)
 			return err;
 		sum += one;

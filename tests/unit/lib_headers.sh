@@ -40,7 +40,7 @@ have()
 }
 
 CC=${CC:-gcc}
-WARN="-Wall -Wextra -Wstrict-prototypes -Werror"
+WARN=(-Wall -Wextra -Wstrict-prototypes -Werror)
 
 cat >"$dir/source" <<'END'
 #include <pmc.h>
@@ -56,17 +56,17 @@ int five_and_six(pmc_id_t *id)
 }
 END
 for std in gnu89 gnu99 gnu11 gnu17; do
-	check "C $std" "$CC" -x c -std=$std $WARN
+	check "C $std" "$CC" -x c -std=$std "${WARN[@]}"
 done
-check "C c99 -pedantic" "$CC" -x c -std=c99 -D_POSIX_C_SOURCE=200809L $WARN -pedantic
+check "C c99 -pedantic" "$CC" -x c -std=c99 -D_POSIX_C_SOURCE=200809L "${WARN[@]}" -pedantic
 if have clang-14 "clang"; then
-	check "clang C c99 -pedantic" clang-14 -x c -std=c99 -D_POSIX_C_SOURCE=200809L $WARN -pedantic
-	check "clang C gnu89" clang-14 -x c -std=gnu89 $WARN
+	check "clang C c99 -pedantic" clang-14 -x c -std=c99 -D_POSIX_C_SOURCE=200809L "${WARN[@]}" -pedantic
+	check "clang C gnu89" clang-14 -x c -std=gnu89 "${WARN[@]}"
 fi
 
 for header in pmc.h sys/pmc.h; do
 	printf '#include <%s>\n#include <%s>\ntypedef int nothing;\n' $header $header >"$dir/source"
-	check "$header alone and twice" "$CC" -x c -std=c99 $WARN -pedantic
+	check "$header alone and twice" "$CC" -x c -std=c99 "${WARN[@]}" -pedantic
 done
 
 cat >"$dir/source" <<'END'
@@ -74,9 +74,9 @@ cat >"$dir/source" <<'END'
 int f(pmc_id_t *id) { return pmc_allocate("a", PMC_MODE_TC, 0, PMC_CPU_ANY, id); }
 int (*pointer)(const char *, enum pmc_mode, uint32_t, int, pmc_id_t *) = pmc_allocate;
 END
-check "PMC_API=10: five arguments" "$CC" -x c -DPMC_API=10 $WARN
-check "PMC_API=7: five arguments" "$CC" -x c -DPMC_API=7 $WARN
-check "!PMC_API=14: not five arguments" "$CC" -x c -DPMC_API=14 $WARN
+check "PMC_API=10: five arguments" "$CC" -x c -DPMC_API=10 "${WARN[@]}"
+check "PMC_API=7: five arguments" "$CC" -x c -DPMC_API=7 "${WARN[@]}"
+check "!PMC_API=14: not five arguments" "$CC" -x c -DPMC_API=14 "${WARN[@]}"
 
 cat >"$dir/source" <<'END'
 #include <pmc.h>
@@ -85,11 +85,11 @@ int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, 
 	return !spec + (int)mode + (int)flags + cpu + !pmcid + (int)count;
 }
 END
-check "PMC_NO_ARITY_MACRO: a test double defines pmc_allocate" "$CC" -x c -DPMC_NO_ARITY_MACRO $WARN
+check "PMC_NO_ARITY_MACRO: a test double defines pmc_allocate" "$CC" -x c -DPMC_NO_ARITY_MACRO "${WARN[@]}"
 
 for arguments in '"a", PMC_MODE_TC, 0, 0' '"a", PMC_MODE_TC, 0, 0, id, 1, 2'; do
 	printf '#include <pmc.h>\nint f(pmc_id_t *id) { return pmc_allocate(%s) + !id; }\n' "$arguments" >"$dir/source"
-	check "!pmc_allocate($arguments)" "$CC" -x c $WARN
+	check "!pmc_allocate($arguments)" "$CC" -x c "${WARN[@]}"
 done
 
 cat >"$dir/source" <<'END'
