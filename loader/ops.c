@@ -82,12 +82,13 @@ void reply_refuse(struct reply *r, uint16_t op, uint32_t seq, int err)
 static int check_frame(const struct message *m, struct wire_hdr *h, struct why *why)
 {
 	memset(h, 0, sizeof(*h));
+	if (m->len >= sizeof(*h))
+		memcpy(h, m->data, sizeof(*h));
 	if (m->truncated)
 		return deny(why, -EPROTO, "a message has at most %u bytes and one descriptor",
 			    WIRE_MAX_REQUEST);
 	if (m->len < sizeof(*h))
 		return deny(why, -EPROTO, "a message of %zu bytes lacks a header", m->len);
-	memcpy(h, m->data, sizeof(*h));
 	if (h->magic != WIRE_MAGIC)
 		return deny(why, -EPROTO, "not a message of libpmc-compat");
 	if (h->version != WIRE_VERSION)

@@ -1,0 +1,184 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# pmcbpfd's life: start, socket, second daemon, signals, death, service manager.
+
+load helpers
+
+setup() {
+	need_root
+}
+
+teardown() {
+	stop_daemon KILL || true
+	for pid in "${OTHERS[@]}"; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+}
+
+# The programs that carry the daemon's BPF object, in all the kernel.
+bpf_programs() {
+	bpftool prog show 2>/dev/null | grep -cE 'name (on_|flush|target_ctl|visit_tasks)' || true
+}
+
+same_programs() { [ "$(bpf_programs)" = "$1" ]; }
+
+@test "--help and --version need no root and name everything" {
+	run pmcbpfd --help
+	[ "$status" -eq 0 ]
+	for option in --foreground --socket --config --option --test --help --version; do
+		grep -q -- "$option" <<<"$output"
+	done
+	run run_as_nobody pmcbpfd --version
+	[ "$status" -eq 0 ]
+	[[ "$output" =~ ^pmcbpfd\ [0-9]+\.[0-9]+ ]]
+}
+
+@test "a bad option or argument is an error with a hint" {
+	run pmcbpfd --nonsense
+	[ "$status" -eq 1 ]
+	grep -q -- '--help' <<<"$output"
+	run pmcbpfd surplus
+	[ "$status" -eq 1 ]
+	grep -q '"surplus"' <<<"$output"
+	run pmcbpfd -f --client-fd=77
+	[ "$status" -eq 1 ]
+	grep -q -- '--client-fd=77' <<<"$output"
+}
+
+@test "without root it says what it needs" {
+	run run_as_nobody pmcbpfd -f -s "$BATS_TEST_TMPDIR/s"
+	[ "$status" -eq 1 ]
+	grep -q 'must be started as root' <<<"$output"
+}
+
+@test "REQ-131: it announces every class with count and capabilities" {
+	start_daemon
+	grep -q '^hwpmc: SOFT/16/64/0x66<USR,SYS,REA,WRI>' "$DAEMON_LOG"
+	[ "$(uname -m)" != x86_64 ] || grep -q ' TSC/1/64/0x20<REA>' "$DAEMON_LOG"
+}
+
+@test "the socket is for everybody, its directory is made" {
+	open_tmpdir
+	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/new/pmc.sock
+	pmcbpfd -f -s "$PMCBPF_SOCKET" 3>&- & DAEMON_PID=$!
+	wait_for daemon_answers
+	[ "$(stat -c %a "$PMCBPF_SOCKET")" = 666 ]
+	[ "$(stat -c %a "$BATS_TEST_TMPDIR/new")" = 755 ]
+	run run_as_nobody wireclient hello cpuinfo
+	[ "$status" -eq 0 ]
+	grep -q '^cpuinfo 0 ncpu=' <<<"$output"
+}
+
+@test "a second daemon is refused and the first goes on" {
+	start_daemon
+	run pmcbpfd -f -s "$PMCBPF_SOCKET"
+	[ "$status" -eq 1 ]
+	grep -q 'already running' <<<"$output"
+	daemon_answers
+	stop_daemon
+	[ ! -e "$PMCBPF_SOCKET" ]
+}
+
+@test "of daemons that start together one wins" {
+	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock
+	OTHERS=()
+	for i in 1 2 3 4; do
+		pmcbpfd -f -s "$PMCBPF_SOCKET" >"$BATS_TEST_TMPDIR/log.$i" 2>&1 3>&- &
+		OTHERS+=($!)
+	done
+	wait_for daemon_answers
+	three_refused() { [ "$(cat "$BATS_TEST_TMPDIR"/log.* | grep -c 'already running')" -eq 3 ]; }
+	wait_for three_refused
+	daemon_answers
+}
+
+@test "a file in the way that is no socket stays" {
+	echo precious >"$BATS_TEST_TMPDIR/file"
+	run pmcbpfd -f -s "$BATS_TEST_TMPDIR/file"
+	[ "$status" -eq 1 ]
+	grep -q 'is no socket' <<<"$output"
+	[ "$(cat "$BATS_TEST_TMPDIR/file")" = precious ]
+}
+
+@test "SIGTERM: exit 0, no socket, no programs, clients see the end" {
+	before=$(bpf_programs)
+	start_daemon
+	[ "$(bpf_programs)" -gt "$before" ]
+	wireclient hello death >"$BATS_TEST_TMPDIR/out" 3>&- & client=$!
+	wait_for grep -q '^hello 0' "$BATS_TEST_TMPDIR/out"
+	stop_daemon
+	wait "$client"
+	grep -q '^death 0x40000000' "$BATS_TEST_TMPDIR/out"
+	[ ! -e "$PMCBPF_SOCKET" ]
+	wait_for same_programs "$before"
+}
+
+@test "SIGKILL: the kernel marks the page, nothing remains, the socket is reusable" {
+	before=$(bpf_programs)
+	start_daemon
+	wireclient hello alloc 3 15 0x20004 any 0 start death >"$BATS_TEST_TMPDIR/out" 3>&- & client=$!
+	wait_for grep -q '^start 0' "$BATS_TEST_TMPDIR/out"
+	stop_daemon KILL || [ $? -eq 137 ]
+	wait "$client"
+	grep -q '^death 0x40000000' "$BATS_TEST_TMPDIR/out"
+	[ -S "$PMCBPF_SOCKET" ]
+	wait_for same_programs "$before"
+	start_daemon
+	daemon_answers
+	rows_free
+}
+
+@test "without -f it returns when it is ready, and reports a failure" {
+	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock
+	pmcbpfd -s "$PMCBPF_SOCKET" 3>&-
+	daemon_answers
+	DAEMON_PID=
+	OTHERS=("$(pgrep -f "pmcbpfd -s $PMCBPF_SOCKET")")
+	run pmcbpfd -s "$PMCBPF_SOCKET"
+	[ "$status" -eq 1 ]
+	grep -q 'already running' <<<"$output"
+	[ "$(readlink "/proc/${OTHERS[0]}/cwd")" = / ]
+	[ "$(readlink "/proc/${OTHERS[0]}/fd/2")" = /dev/null ]
+	kill "${OTHERS[0]}"
+	wait_for process_gone "${OTHERS[0]}"
+	[ ! -e "$PMCBPF_SOCKET" ]
+}
+
+@test "SIGHUP: hardware is looked for again" {
+	start_daemon
+	kill -HUP "$DAEMON_PID"
+	announced_twice() { [ "$(grep -c '^hwpmc: SOFT' "$DAEMON_LOG")" -eq 2 ]; }
+	wait_for announced_twice
+	daemon_answers
+}
+
+@test "the service manager hears READY and STOPPING" {
+	wireclient notified "$BATS_TEST_TMPDIR/notify" 2 >"$BATS_TEST_TMPDIR/heard" 3>&- & OTHERS=($!)
+	wait_for grep -q listening "$BATS_TEST_TMPDIR/heard"
+	NOTIFY_SOCKET=$BATS_TEST_TMPDIR/notify start_daemon
+	wait_for grep -q '^notified READY=1' "$BATS_TEST_TMPDIR/heard"
+	stop_daemon
+	wait_for grep -q '^notified STOPPING=1' "$BATS_TEST_TMPDIR/heard"
+}
+
+@test "socket activation: it serves the socket it is given, and leaves the file alone" {
+	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/given.sock
+	wireclient activate "$PMCBPF_SOCKET" "$BUILD/sbin/pmcbpfd" -f 3>&- & DAEMON_PID=$!
+	wait_for daemon_answers
+	stop_daemon
+	[ -S "$PMCBPF_SOCKET" ]
+}
+
+@test "a private daemon serves one client, makes no socket, and ends with it" {
+	run wireclient private "$BUILD/sbin/pmcbpfd" hello alloc 3 15 0x20004 any 0 start read leave
+	[ "$status" -eq 0 ]
+	grep -q '^read 0 ' <<<"$output"
+	grep -q '^leave 0$' <<<"$output"
+	refute grep -q '^hwpmc:' <<<"$output"
+}
+
+@test "-t: nothing is missing here" {
+	run pmcbpfd -t
+	[ "$status" -eq 0 ]
+	grep -q 'nothing is missing' <<<"$output"
+}

@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A client that speaks the wire format and nothing else, well-behaved or hostile: the words of its
+ * command line are done in order on one connection, and each prints one line,
+ * "word error details -- reason".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sys/pmc.h>
+
+#include "../../lib/wire.h"
+
+struct client {
+	int sock;
+	uint32_t seq;
+	uint32_t pmcid;			/* of the latest allocation */
+	int send_fds[300];
+	unsigned int nsend;		/* go along with the next message */
+	int fds[WIRE_MAX_FDS];
+	unsigned int nfds;
+	volatile struct wire_alive *alive;
+	struct wire_hdr h;		/* of the latest reply */
+	union {
+		uint8_t bytes[WIRE_MAX_REPLY];
+		uint64_t align;
+	} reply;
+};
+
+static struct client c = { .sock = -1 };
+
+__attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+	exit(1);
+}
+
+/* --- messages ------------------------------------------------------------------------------ */
+
+static void make_connection(void)
+{
+	const char *path = getenv("PMCBPF_SOCKET");
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+
+	if (!path)
+		die("set PMCBPF_SOCKET");
+	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
+	c.sock = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	if (connect(c.sock, (struct sockaddr *)&sun, sizeof(sun)))
+		die("connect: %s", strerror(errno));
+}
+
+static int send_bytes(const void *data, size_t len, int flags)
+{
+	union {
+		struct cmsghdr h;
+		char room[CMSG_SPACE(sizeof(c.send_fds))];
+	} u;
+	struct iovec iov = { (void *)data, len };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (c.nsend) {
+		memset(&u, 0, sizeof(u));
+		m.msg_control = &u;
+		m.msg_controllen = CMSG_SPACE(c.nsend * sizeof(int));
+		u.h.cmsg_level = SOL_SOCKET;
+		u.h.cmsg_type = SCM_RIGHTS;
+		u.h.cmsg_len = CMSG_LEN(c.nsend * sizeof(int));
+		memcpy(CMSG_DATA(&u.h), c.send_fds, c.nsend * sizeof(int));
+		c.nsend = 0;
+	}
+	return sendmsg(c.sock, &m, flags | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* The reply's error, or 1 when the daemon has closed the connection. */
+static int receive(void)
+{
+	union {
+		struct cmsghdr h;
+		char room[CMSG_SPACE(sizeof(c.fds))];
+	} u;
+	struct iovec iov = { c.reply.bytes, sizeof(c.reply.bytes) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &u,
+			    .msg_controllen = sizeof(u) };
+	ssize_t n = recvmsg(c.sock, &m, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *cm = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+
+	memset(&c.h, 0, sizeof(c.h));
+	c.nfds = 0;
+	if (n <= 0)
+		return 1;
+	memcpy(&c.h, c.reply.bytes, sizeof(c.h));
+	if ((size_t)n < sizeof(c.h) || c.h.magic != WIRE_MAGIC ||
+	    (size_t)n != sizeof(c.h) + c.h.len + c.h.reason_len)
+		die("a malformed reply of %zd bytes", n);
+	if (cm && cm->cmsg_type == SCM_RIGHTS) {
+		c.nfds = (unsigned int)((cm->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(c.fds, CMSG_DATA(cm), c.nfds * sizeof(int));
+	}
+	return c.h.error;
+}
+
+static void *payload(void)
+{
+	return c.reply.bytes + sizeof(c.h);
+}
+
+/* The line of a word is complete: "-- reason" and all. */
+static void finish(int err)
+{
+	if (err == 1)
+		printf(" closed");
+	else if (c.h.reason_len)
+		printf(" -- %.*s", (int)c.h.reason_len, (char *)payload() + c.h.len);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static int call(uint16_t op, const void *arg, size_t len)
+{
+	uint8_t data[WIRE_MAX_REQUEST * 2];
+	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .seq = ++c.seq,
+			      .len = (uint32_t)len };
+	int err;
+
+	memcpy(data, &h, sizeof(h));
+	if (len)
+		memcpy(data + sizeof(h), arg, len);
+	err = send_bytes(data, sizeof(h) + len, 0);
+	if (err)
+		return 1;
+	err = receive();
+	if (err <= 0 && (c.h.op != op || c.h.seq != c.seq))
+		die("the reply to another request");
+	return err;
+}
+
+/* Prints "word error" and leaves the rest of the line to the caller. */
+static int say(const char *word, int err)
+{
+	if (err == 1)
+		printf("%s", word);
+	else
+		printf("%s %s", word, err ? strerrorname_np(-err) : "0");
+	return err;
+}
+
+/* --- words --------------------------------------------------------------------------------- */
+
+static unsigned long long number(const char *text)
+{
+	char *end;
+	unsigned long long n = strtoull(text, &end, 0);
+
+	if (*end)
+		die("%s is no number", text);
+	return n;
+}
+
+static void do_connect(char **arg)
+{
+	make_connection();
+}
+
+static void do_hello(char **arg)
+{
+	struct wire_hello_req r = { .pid = (uint32_t)getpid(), .program = "wireclient" };
+	int err = say("hello", call(WIRE_OP_HELLO, &r, sizeof(r)));
+
+	if (!err && c.nfds == 1) {
+		c.alive = mmap(NULL, sizeof(*c.alive), PROT_READ, MAP_SHARED, c.fds[0], 0);
+		printf(" %s", mmap(NULL, sizeof(*c.alive), PROT_READ | PROT_WRITE, MAP_SHARED, c.fds[0],
+				   0) == MAP_FAILED ? "read-only" : "WRITABLE");
+	}
+	finish(err);
+}
+
+static void do_cpuinfo(char **arg)
+{
+	struct wire_cpuinfo *i = payload();
+	int err = say("cpuinfo", call(WIRE_OP_GETCPUINFO, NULL, 0));
+
+	if (!err)
+		printf(" ncpu=%u npmc=%u nclass=%u", i->ncpu, i->npmc, i->nclass);
+	finish(err);
+}
+
+static void do_stats(char **arg)
+{
+	struct wire_driverstats *s = payload();
+	int err = say("stats", call(WIRE_OP_GETDRIVERSTATS, NULL, 0));
+
+	if (!err)
+		printf(" calls=%u errors=%u", s->syscalls, s->syscall_errors);
+	finish(err);
+}
+
+static void do_version(char **arg)
+{
+	struct wire_version v = { .version = (uint32_t)number(arg[0]) };
+
+	finish(say("version", call(WIRE_OP_GETMODULEVERSION, &v, sizeof(v))));
+}
+
+/* alloc MODE CLASS EVENT CPU FLAGS */
+static void do_alloc(char **arg)
+{
+	struct wire_allocate_req r = {
+		.caps = PMC_CAP_READ, .mode = (uint32_t)number(arg[0]), .class = (uint32_t)number(arg[1]),
+		.event = (uint32_t)number(arg[2]), .flags = (uint32_t)number(arg[4]),
+		.cpu = strcmp(arg[3], "any") ? (uint32_t)number(arg[3]) : (uint32_t)PMC_CPU_ANY,
+	};
+	struct wire_allocate_rep *rep = payload();
+	int err = say("alloc", call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)));
+
+	if (!err) {
+		c.pmcid = rep->pmcid;
+		printf(" 0x%08x", rep->pmcid);
+	}
+	finish(err);
+}
+
+static void simple(const char *word, uint16_t op)
+{
+	struct wire_id_req r = { .pmcid = c.pmcid };
+
+	finish(say(word, call(op, &r, sizeof(r))));
+}
+
+static void do_start(char **arg)
+{
+	simple("start", WIRE_OP_PMCSTART);
+}
+
+static void do_stop(char **arg)
+{
+	simple("stop", WIRE_OP_PMCSTOP);
+}
+
+static void do_release(char **arg)
+{
+	simple("release", WIRE_OP_PMCRELEASE);
+}
+
+static void do_id(char **arg)
+{
+	c.pmcid = (uint32_t)number(arg[0]);
+}
+
+static void target(const char *word, uint16_t op, const char *pid)
+{
+	struct wire_attach_req r = { .pmcid = c.pmcid, .pid = atoi(pid) };
+	int fd = r.pid > 0 ? (int)syscall(SYS_pidfd_open, r.pid, 0) : -1;
+
+	if (fd >= 0)
+		c.send_fds[c.nsend++] = fd;
+	finish(say(word, call(op, &r, sizeof(r))));
+	if (fd >= 0)
+		close(fd);
+}
+
+static void do_attach(char **arg)
+{
+	target("attach", WIRE_OP_PMCATTACH, arg[0]);
+}
+
+static void do_detach(char **arg)
+{
+	target("detach", WIRE_OP_PMCDETACH, arg[0]);
+}
+
+static void do_read(char **arg)
+{
+	struct wire_rw_req r = { .pmcid = c.pmcid, .flags = PMC_F_OLDVALUE };
+	struct wire_rw_rep *rep = payload();
+	int err = say("read", call(WIRE_OP_PMCRW, &r, sizeof(r)));
+
+	if (!err)
+		printf(" %llu", (unsigned long long)rep->value);
+	finish(err);
+}
+
+static void do_write(char **arg)
+{
+	struct wire_rw_req r = { .pmcid = c.pmcid, .flags = PMC_F_NEWVALUE, .value = number(arg[0]) };
+
+	finish(say("write", call(WIRE_OP_PMCRW, &r, sizeof(r))));
+}
+
+/* Rows in use on a CPU. */
+static void do_rows(char **arg)
+{
+	static const char *const disp[] = { "STANDALONE", "FREE", "THREAD" };
+	struct wire_cpu_req r = { .cpu = (uint32_t)number(arg[0]) };
+	struct wire_pmcinfo_rep *rep = payload();
+	struct wire_pmcinfo *i = (struct wire_pmcinfo *)(rep + 1);
+	int err = say("rows", call(WIRE_OP_GETPMCINFO, &r, sizeof(r)));
+
+	for (uint32_t n = 0; !err && n < rep->npmc; n++)
+		if (i[n].rowdisp != PMC_DISP_FREE)
+			printf(" %s/%s/%d/%s", i[n].name, disp[i[n].rowdisp], i[n].ownerpid,
+			       i[n].event_name);
+	finish(err);
+}
+
+/* send HEX: these bytes as one message, whatever they are. */
+static void do_send(char **arg)
+{
+	uint8_t data[WIRE_MAX_REQUEST * 4];
+	size_t n = 0;
+	int err;
+
+	for (const char *p = arg[0]; p[0] && p[1]; p += 2) {
+		char byte[3] = { p[0], p[1], '\0' };
+
+		if (n < sizeof(data))
+			data[n++] = (uint8_t)strtoul(byte, NULL, 16);
+	}
+	err = send_bytes(data, n, 0);
+	if (!err)
+		err = receive();
+	finish(say("send", err));
+}
+
+/* op NUMBER LENGTH: a well-formed frame with zeroes. */
+static void do_op(char **arg)
+{
+	static const uint8_t zeroes[WIRE_MAX_REQUEST * 2 - sizeof(struct wire_hdr)];
+
+	finish(say("op", call((uint16_t)number(arg[0]), zeroes, number(arg[1]))));
+}
+
+/* fds N: this many descriptors go along with the next message. */
+static void do_fds(char **arg)
+{
+	for (c.nsend = 0; c.nsend < number(arg[0]); c.nsend++)
+		c.send_fds[c.nsend] = STDOUT_FILENO;
+}
+
+/* Requests until nothing more fits, and no reply is read. */
+static void do_flood(char **arg)
+{
+	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = WIRE_OP_GETPMCINFO,
+			      .len = sizeof(struct wire_cpu_req) };
+	uint8_t data[sizeof(h) + sizeof(struct wire_cpu_req)] = { 0 };
+	unsigned int sent = 0, idle = 0;
+
+	memcpy(data, &h, sizeof(h));
+	/* It is full when it stays so while the daemon has time to take one more. */
+	while (idle < 20) {
+		if (send_bytes(data, sizeof(data), MSG_DONTWAIT) == 0) {
+			sent++;
+			idle = 0;
+		} else {
+			idle++;
+			usleep(10000);
+		}
+	}
+	printf("flood %u\n", sent);
+	fflush(stdout);
+}
+
+/* Reads what a flood has left unread. */
+static void do_drain(char **arg)
+{
+	struct timeval wait = { .tv_usec = 500000 };
+	unsigned int n = 0;
+
+	setsockopt(c.sock, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	while (receive() == 0)
+		n++;
+	printf("drain %u\n", n);
+	fflush(stdout);
+}
+
+/* The words that follow are a forked child's, over the inherited connection. */
+static void do_fork(char **arg)
+{
+	pid_t pid = fork();
+
+	if (pid > 0) {
+		waitpid(pid, NULL, 0);
+		exit(0);
+	}
+}
+
+/* A child that only keeps the inherited connection open outlives us. */
+static void do_spawn(char **arg)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	printf("spawn %d\n", pid);
+	fflush(stdout);
+	exit(0);
+}
+
+static void do_hold(char **arg)
+{
+	printf("hold %d\n", getpid());
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+
+/* Waits for the daemon's end, and tells what the page says. */
+static void do_death(char **arg)
+{
+	struct wire_hdr h;
+
+	while (recv(c.sock, &h, sizeof(h), 0) > 0)
+		;
+	printf("death 0x%x\n", c.alive->futex & FUTEX_OWNER_DIED);
+	fflush(stdout);
+}
+
+/* --- a crowd ------------------------------------------------------------------------------- */
+
+static void member(unsigned int seed)
+{
+	unsigned int n;
+
+	srandom(seed);
+	make_connection();
+	n = (unsigned int)random() % 24;
+	if (!freopen("/dev/null", "w", stdout))
+		exit(1);
+	do_hello(NULL);
+	for (unsigned int i = 0; i < n; i++) {
+		struct wire_allocate_req r = {
+			.caps = PMC_CAP_READ, .class = PMC_CLASS_SOFT, .cpu = (uint32_t)PMC_CPU_ANY,
+			.event = PMC_EV_SOFT_FIRST + (uint32_t)random() % 18, .mode = PMC_MODE_TC,
+			.flags = random() % 2 ? PMC_F_DESCENDANTS : 0,
+		};
+
+		if (random() % 4 == 0) {
+			r.mode = PMC_MODE_SC;
+			r.cpu = 0;
+		}
+		if (call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)) == 0)
+			c.pmcid = ((struct wire_allocate_rep *)payload())->pmcid;
+		if (random() % 2)
+			do_start(NULL);
+		if (random() % 4 == 0)
+			do_read(NULL);
+		if (random() % 8 == 0)
+			do_release(NULL);
+	}
+	switch (random() % 3) {
+	case 0:
+		raise(SIGKILL);
+		break;
+	case 1:				/* in the middle of a request */
+		send_bytes(&(struct wire_hdr){ .magic = WIRE_MAGIC, .version = WIRE_VERSION,
+					       .op = WIRE_OP_GETCPUINFO }, sizeof(struct wire_hdr), 0);
+		raise(SIGKILL);
+	}
+	exit(0);
+}
+
+/* crowd N SEED: processes that allocate, start, read and die at random. */
+static void do_crowd(char **arg)
+{
+	unsigned int n = (unsigned int)number(arg[0]), seed = (unsigned int)number(arg[1]), met = 0;
+	int status;
+
+	close(c.sock);
+	for (unsigned int i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			member(seed + i);
+		if (pid < 0)
+			die("fork: %s", strerror(errno));
+	}
+	while (wait(&status) > 0)
+		met += WIFSIGNALED(status) || WEXITSTATUS(status) == 0;
+	make_connection();
+	printf("crowd %u of %u\n", met, n);
+	fflush(stdout);
+}
+
+/* many N: that many more connections of this process; says how many were welcome. */
+static void do_many(char **arg)
+{
+	unsigned int n = (unsigned int)number(arg[0]), welcome = 0;
+	int first = c.sock;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct wire_hello_req r = { .program = "wireclient" };
+
+		make_connection();
+		if (call(WIRE_OP_HELLO, &r, sizeof(r)) == 0)
+			welcome++;
+		else
+			break;
+		close(c.fds[0]);
+	}
+	printf("many %u", welcome);
+	finish(0);
+	c.sock = first;
+}
+
+/* --- the service manager's part ------------------------------------------------------------ */
+
+static int bound(const char *path, int type)
+{
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, type, 0);
+
+	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
+	if (bind(fd, (struct sockaddr *)&sun, sizeof(sun)))
+		die("bind %s: %s", path, strerror(errno));
+	return fd;
+}
+
+/* notified PATH N: prints N notifications. */
+static void do_notified(char **arg)
+{
+	int fd = bound(arg[0], SOCK_DGRAM);
+
+	printf("listening\n");
+	fflush(stdout);
+	for (unsigned long long n = number(arg[1]); n; n--) {
+		char text[64];
+		ssize_t len = recv(fd, text, sizeof(text), 0);
+
+		printf("notified %.*s\n", (int)len, text);
+		fflush(stdout);
+	}
+}
+
+/* activate PATH PROGRAM [ARGUMENT]...: runs it with a listening socket as a service manager would. */
+static void do_activate(char **arg)
+{
+	int fd = bound(arg[0], SOCK_SEQPACKET);
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	setenv("LISTEN_PID", pid, 1);
+	setenv("LISTEN_FDS", "1", 1);
+	if (listen(fd, 16) || dup2(fd, 3) < 0)
+		die("listen: %s", strerror(errno));
+	execv(arg[1], &arg[1]);
+	die("%s: %s", arg[1], strerror(errno));
+}
+
+/* private PROGRAM: what follows goes to a daemon of our own, as libpmc-compat starts one. */
+static void do_private(char **arg)
+{
+	char option[32];
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+		die("socketpair: %s", strerror(errno));
+	snprintf(option, sizeof(option), "--client-fd=%d", pair[1]);
+	if (fork() == 0) {
+		close(pair[0]);
+		execl(arg[0], arg[0], "-f", option, (char *)NULL);
+		_exit(127);
+	}
+	close(pair[1]);
+	c.sock = pair[0];
+}
+
+/* leave: ends the connection, and waits for the private daemon. */
+static void do_leave(char **arg)
+{
+	int status = -1;
+
+	close(c.sock);
+	wait(&status);
+	printf("leave %d\n", status);
+}
+
+static const struct {
+	const char *name;
+	unsigned int args;
+	void (*run)(char **arg);
+} words[] = {
+	{ "connect", 0, do_connect }, { "hello", 0, do_hello }, { "cpuinfo", 0, do_cpuinfo },
+	{ "stats", 0, do_stats }, { "version", 1, do_version }, { "alloc", 5, do_alloc },
+	{ "start", 0, do_start }, { "stop", 0, do_stop }, { "release", 0, do_release },
+	{ "id", 1, do_id }, { "attach", 1, do_attach }, { "detach", 1, do_detach },
+	{ "read", 0, do_read }, { "write", 1, do_write }, { "rows", 1, do_rows },
+	{ "send", 1, do_send }, { "op", 2, do_op }, { "fds", 1, do_fds }, { "flood", 0, do_flood },
+	{ "drain", 0, do_drain }, { "fork", 0, do_fork }, { "hold", 0, do_hold },
+	{ "spawn", 0, do_spawn },
+	{ "death", 0, do_death }, { "crowd", 2, do_crowd }, { "many", 1, do_many },
+	{ "notified", 2, do_notified }, { "activate", 2, do_activate }, { "private", 1, do_private },
+	{ "leave", 0, do_leave },
+};
+
+int main(int argc, char **argv)
+{
+	static const char *const own[] = { "connect", "notified", "activate", "private" };
+	bool made = argc < 2;
+
+	for (unsigned int i = 0; argc > 1 && i < sizeof(own) / sizeof(own[0]); i++)
+		made |= !strcmp(argv[1], own[i]);
+	if (!made)
+		make_connection();
+	for (int i = 1; i < argc;) {
+		unsigned int w = 0, n = sizeof(words) / sizeof(words[0]);
+
+		while (w < n && strcmp(argv[i], words[w].name))
+			w++;
+		if (w == n || i + (int)words[w].args >= argc)
+			die("%s: no such word, or too little after it", argv[i]);
+		words[w].run(&argv[i + 1]);
+		i += 1 + (int)words[w].args;
+	}
+	return 0;
+}
