@@ -34,6 +34,7 @@ $(FAKEPMC): tests/unit/cli/fakepmc.c lib/include/pmc.h lib/include/sys/pmc.h
 	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -Ilib/include -o $@ $<
 check-unit: $(CLI_BINS) $(FAKEPMC)
 LINT_C  += tests/unit/cli/fakepmc.c
+LINT_SH += tests/unit/cli/helpers.bash
 
 INSTALL += install-cli
 .PHONY: install-cli

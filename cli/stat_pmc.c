@@ -90,12 +90,24 @@ int pmcs_attach(struct measure *m)
 	return code;
 }
 
+/* The time stamp counter is everybody's: it runs since boot. */
+static int take_base(struct column *column)
+{
+	if (PMC_ID_TO_CLASS(column->id) != PMC_CLASS_TSC || column->mode != PMC_MODE_SC)
+		return 0;
+	return pmc_read(column->id, &column->base);
+}
+
 int pmcs_start(struct measure *m)
 {
 	for (size_t i = 0; i < m->ncolumns; i++) {
-		if (pmc_start(m->columns[i].id) != 0)
-			return fail_pmc(EX_OSERR, "ERROR: Cannot start pmc 0x%x \"%s\"",
-					m->columns[i].id, m->columns[i].name);
+		struct column *column = &m->columns[i];
+
+		if (pmc_start(column->id) != 0)
+			return fail_pmc(EX_OSERR, "ERROR: Cannot start pmc 0x%x \"%s\"", column->id,
+					column->name);
+		if (take_base(column) != 0)
+			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &m->started);
 	return 0;
@@ -104,8 +116,11 @@ int pmcs_start(struct measure *m)
 int pmcs_read(struct measure *m)
 {
 	for (size_t i = 0; i < m->ncolumns; i++) {
-		if (pmc_read(m->columns[i].id, &m->columns[i].value) != 0)
-			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", m->columns[i].name);
+		struct column *column = &m->columns[i];
+
+		if (pmc_read(column->id, &column->value) != 0)
+			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
+		column->value -= column->base;
 	}
 	return 0;
 }

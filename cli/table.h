@@ -17,7 +17,8 @@ struct column {
 	bool cumulative;
 	bool allocated;
 	pmc_id_t id;
-	pmc_value_t value;	/* last read */
+	pmc_value_t base;	/* of a counter that nobody can set to 0: what it was at the start */
+	pmc_value_t value;	/* last read, without base */
 	pmc_value_t printed;	/* what the rows before have shown */
 	unsigned int field;	/* width, the blank after it not counted */
 	unsigned int skip;	/* blanks before the head */

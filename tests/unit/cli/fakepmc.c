@@ -6,8 +6,8 @@
  * FAKEPMC_FAIL=F:N:E	the Nth call of pmc_F (1 is the first) and those after it fail with errno E
  * FAKEPMC_NCPU=N	CPUs, 2; CPU 1 is offline when there are 3
  *
- * Handles are numbered from 1.  The Kth read of handle H gives H * 1000 * K.  Counters of events whose
- * name begins with "hw" are 48 bits wide, others 64.
+ * PMCs are numbered from 1.  The Kth read of PMC H gives H * 1000 * K.  Counters of events whose name
+ * begins with "hw" are 48 bits wide, others 64; the class is SOFT, of "tsc" TSC.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include <pmc.h>
 
 #define API __attribute__((visibility("default")))
-#define MAX_PMCS 4096
+#define MAX_PMCS 256
 #define NROWS	 4
 
 enum function { INIT, ALLOCATE, ATTACH, START, STOP, READ, RELEASE, ENABLE, DISABLE, PMCINFO, STATS,
@@ -96,38 +96,40 @@ API int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int c
 	record("allocate %s mode %d flags 0x%x cpu %d\n", spec, (int)mode, flags, cpu);
 	if (enter(ALLOCATE) != 0)
 		return -1;
-	*pmcid = ++fake.npmcs;
-	fake.narrow[*pmcid] = strncmp(spec, "hw", 2) == 0;
+	if (++fake.npmcs == MAX_PMCS)
+		abort();
+	fake.narrow[fake.npmcs] = strncmp(spec, "hw", 2) == 0;
+	*pmcid = (strcmp(spec, "tsc") == 0 ? PMC_CLASS_TSC : PMC_CLASS_SOFT) << 8 | fake.npmcs;
 	return 0;
 }
 
 API int pmc_width(pmc_id_t pmcid, uint32_t *width)
 {
-	*width = fake.narrow[pmcid] ? 48 : 64;
+	*width = fake.narrow[PMC_ID_TO_ROWINDEX(pmcid)] ? 48 : 64;
 	return 0;
 }
 
 API int pmc_attach(pmc_id_t pmcid, pid_t pid)
 {
-	record("attach %u %d\n", pmcid, (int)pid);
+	record("attach %u %d\n", PMC_ID_TO_ROWINDEX(pmcid), (int)pid);
 	return enter(ATTACH);
 }
 
 API int pmc_start(pmc_id_t pmcid)
 {
-	record("start %u\n", pmcid);
+	record("start %u\n", PMC_ID_TO_ROWINDEX(pmcid));
 	return enter(START);
 }
 
 API int pmc_stop(pmc_id_t pmcid)
 {
-	record("stop %u\n", pmcid);
+	record("stop %u\n", PMC_ID_TO_ROWINDEX(pmcid));
 	return enter(STOP);
 }
 
 API int pmc_release(pmc_id_t pmcid)
 {
-	record("release %u\n", pmcid);
+	record("release %u\n", PMC_ID_TO_ROWINDEX(pmcid));
 	return enter(RELEASE);
 }
 
@@ -135,7 +137,7 @@ API int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 {
 	if (enter(READ) != 0)
 		return -1;
-	*value = pmcid * 1000ULL * ++fake.reads[pmcid];
+	*value = PMC_ID_TO_ROWINDEX(pmcid) * 1000ULL * ++fake.reads[PMC_ID_TO_ROWINDEX(pmcid)];
 	return 0;
 }
 

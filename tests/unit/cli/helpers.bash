@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Tools over the library of known counts.
+# shellcheck disable=SC2154,SC2034 # bats sets status and output, tests use pid
 
 bats_require_minimum_version 1.5.0
 
 setup() {
 	: "${BUILD:?the build directory}"
-	cd "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR" || return
 	export FAKEPMC_LOG=$BATS_TEST_TMPDIR/calls
 	: >calls
 }

@@ -175,8 +175,8 @@ release 2"
 	npmc:1:22|71|Cannot determine the number of PMCs on CPU 0
 	allocate:1:22|71|Cannot allocate process-mode pmc with specification "a,usr"
 	allocate:2:1|71|Cannot allocate system-mode pmc with specification "b"
-	start:1:16|71|Cannot start pmc 0x1 "a"
-	start:2:16|71|Cannot start pmc 0x2 "b"
+	start:1:16|71|Cannot start pmc 0xf01 "a"
+	start:2:16|71|Cannot start pmc 0xf02 "b"
 	LIST
 	[ ! -e ran ]
 	FAKEPMC_FAIL=attach:1:1 run pmcstat -p a touch ran
@@ -214,6 +214,14 @@ release 2"
              1000            4000 
              1000            6000 
              1000            8000 '
+}
+
+@test "the time stamp counter counts from the start, not from boot" {
+	run pmcstat -w 0.1 -c 0 -s tsc -C -s tsc -s hw-a sleep 0.15
+	status_is 0
+	says '#             s/00/tsc             s/00/tsc       s/00/hw-a 
+                  1000                 2000            3000 
+                  1000                 4000            6000 '
 }
 
 @test "-l ends the measurement with a last row and tells the command to end" {

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pmcstat with the real daemon: counts of software events that can be known, by process and by CPU.
+
+load helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	start_daemon
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+	stop_daemon
+}
+
+# column NUMBER FILE: that column's sum over all rows of a CSV file; the time is column 1.
+column() {
+	awk -F, -v c="$1" 'NR > 1 { sum += $c } END { printf "%.0f\n", sum }' "$2"
+}
+
+# between LOW VALUE HIGH
+between() {
+	[ "$1" -le "$2" ] && [ "$2" -le "$3" ] || { echo "$2 is not in $1 ... $3" >&2; return 1; }
+}
+
+rows_are_free() {
+	pmccontrol -l >rows
+	[ "$(grep -c 'FREE      $' rows)" -eq "$(grep -c '^ ' rows)" ] || { cat rows >&2; return 1; }
+}
+
+@test "the counts of a command agree with what the kernel tells it" {
+	pmcstat -o counts --csv -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK \
+		python3 -c '
+import mmap, resource, time
+m = mmap.mmap(-1, 1000 * mmap.PAGESIZE)
+for page in range(1000):
+    m[page * mmap.PAGESIZE] = 1
+for _ in range(200):
+    time.sleep(0.0005)
+u = resource.getrusage(resource.RUSAGE_SELF)
+print(u.ru_minflt + u.ru_majflt, u.ru_nvcsw, int((u.ru_utime + u.ru_stime) * 1e9))' >told
+	read -r faults switches cpu <told
+	[ "$faults" -ge 1000 ] && [ "$switches" -ge 200 ]
+	# The kernel also counts the wait before exec, the row also what follows the print.
+	between $((faults - 100)) "$(column 2 counts)" $((faults + 300))
+	between $((switches - 3)) "$(column 3 counts)" $((switches + 20))
+	between $((cpu - 20000000)) "$(column 4 counts)" $((cpu + 50000000))
+}
+
+@test "the first instruction of the command is counted: exec's own faults" {
+	pmcstat -o counts --csv -p PAGE_FAULT.ALL /bin/true
+	[ "$(column 2 counts)" -ge 20 ]
+}
+
+@test "-d counts children, and children of children" {
+	script='for i in 1 2 3 4 5 6 7 8 9 10; do sh -c "/bin/true; :"; done; :'
+	pmcstat -o counts --csv -p PAGE_FAULT.ALL -d -p PAGE_FAULT.ALL sh -c "$script"
+	alone=$(column 2 counts) all=$(column 3 counts)
+	[ "$all" -ge $((alone + 10 * 2 * 20)) ] || { cat counts >&2; false; }
+}
+
+@test "a row every -w, a last one at the end; deltas add up to the total" {
+	pmcstat -w 0.05 -o deltas --csv -p TASK_CLOCK -C -p TASK_CLOCK \
+		python3 -c 'while __import__("time").process_time() < 0.5: pass'
+	[ "$(wc -l <deltas)" -ge 8 ]
+	sum=$(column 2 deltas)
+	total=$(tail -n 1 deltas | cut -d, -f3)
+	between $((total - 2000000)) "$sum" $((total + 2000000))
+	between 490000000 "$total" 700000000
+}
+
+@test "-l with -t: the running process goes on, its slice is in the row" {
+	sh -c 'while :; do :; done' 3>&- & victim=$!
+	run pmcstat -l 0.4 --csv -o counts -p TASK_CLOCK -t $victim
+	kill -0 $victim
+	kill $victim
+	[ "$status" -eq 0 ]
+	# It shares the machine with other tests.
+	between 20000000 "$(column 2 counts)" 600000000
+}
+
+@test "several -t: the end comes with the last of them" {
+	sleep 0.2 3>&- & a=$!
+	sleep 0.5 3>&- & b=$!
+	SECONDS=0
+	run pmcstat -w 100 -p CONTEXT_SWITCHES -t $a -t $b
+	[ "$status" -eq 0 ]
+	[ ${#lines[@]} -eq 2 ]
+	run ! kill -0 $b
+}
+
+@test "-t by name finds every match" {
+	cp "$(command -v sleep)" ./pmc-e2e-target
+	./pmc-e2e-target 100 3>&- & a=$!
+	./pmc-e2e-target 100 3>&- & b=$!
+	wait_for grep -q pmc-e2e-target /proc/$b/comm
+	run pmcstat -v -l 0.05 -p TASK_CLOCK -t '^pmc-e2e-ta'
+	kill $a $b
+	[ "$status" -eq 0 ]
+	[[ $output == *"attached to process $a"* && $output == *"attached to process $b"* ]]
+}
+
+@test "system scope: one column a CPU, time on the CPU's clock" {
+	run pmcstat -l 0.3 --csv -o counts -s CPU_CLOCK -c 0 -s tsc
+	[ "$status" -eq 0 ]
+	cpus=$(nproc --all)
+	[ "$(head -n 1 counts | tr ',' '\n' | wc -l)" -eq $((cpus + 2)) ]
+	between 250000000 "$(column 2 counts)" 2000000000
+	[ "$(column $((cpus + 2)) counts)" -gt 1000000 ]
+}
+
+@test "process and system PMCs together, with JSON" {
+	run pmcstat --json -c 0 -s CPU_CLOCK -d -p TASK_CLOCK sh -c '/bin/true; :'
+	[ "$status" -eq 0 ]
+	python3 -c '
+import json, sys
+counters = json.load(sys.stdin)["counters"]
+assert [(c["name"], c["scope"], c["cpu"]) for c in counters] == [
+    ("CPU_CLOCK", "system", 0), ("TASK_CLOCK", "process", None)], counters
+assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
+}
+
+@test "--exit-status" {
+	run pmcstat --exit-status -o /dev/null -p TASK_CLOCK sh -c 'exit 42'
+	[ "$status" -eq 42 ]
+	run pmcstat --exit-status -o /dev/null -p TASK_CLOCK sh -c 'kill -SEGV $$'
+	[ "$status" -eq 139 ]
+}
+
+@test "SIGINT: a last row, exit 0, rows free" {
+	pmcstat -o counts -w 100 -c 0 -s CPU_CLOCK 3>&- & pid=$!
+	wait_for bash -c 'pmccontrol -l | grep -q STANDALONE'
+	kill -INT $pid
+	wait $pid
+	[ "$(wc -l <counts)" -eq 2 ]
+	rows_are_free
+}
+
+@test "no row leaks: after an end, a failure, and kill -9" {
+	pmcstat -o /dev/null -s CPU_CLOCK -p TASK_CLOCK true
+	rows_are_free
+	run pmcstat -s CPU_CLOCK -p nosuch true
+	[ "$status" -eq 71 ]
+	rows_are_free
+	pmcstat -o /dev/null -s CPU_CLOCK -p TASK_CLOCK sleep 100 3>&- & pid=$!
+	wait_for bash -c 'pmccontrol -l | grep -q STANDALONE'
+	wait_for bash -c 'pgrep -P '$pid' -x sleep >child'
+	kill -9 $pid
+	wait_for rows_are_free
+	kill "$(cat child)"
+}
+
+@test "sixteen PMCs at once, the seventeenth is refused with the reason" {
+	args=()
+	for i in {1..16}; do args+=(-p TASK_CLOCK); done
+	run pmcstat --csv -o counts "${args[@]}" true
+	[ "$status" -eq 0 ]
+	run pmcstat "${args[@]}" -p TASK_CLOCK true
+	[ "$status" -eq 71 ]
+	[ ${#lines[@]} -eq 1 ]
+	[[ $output == 'pmcstat: ERROR: Cannot allocate process-mode pmc with specification "TASK_CLOCK": '* ]]
+	[[ $output == *SOFT* ]]
+	rows_are_free
+}
+
+@test "the tool finds its library beside itself wherever the tree is" {
+	mkdir -p tree/bin tree/lib
+	cp "$BUILD/bin/pmcstat" "$BUILD/bin/pmccontrol" tree/bin
+	cp "$BUILD"/lib/libpmc-compat.so.0 tree/lib
+	unset LD_LIBRARY_PATH
+	run tree/bin/pmcstat -o counts -p TASK_CLOCK true
+	[ "$status" -eq 0 ]
+	run tree/bin/pmccontrol -s
+	[ "$status" -eq 0 ]
+	rm tree/lib/libpmc-compat.so.0
+	run tree/bin/pmcstat --version
+	[ "$status" -ne 0 ]	# it was that copy
+}
