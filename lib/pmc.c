@@ -81,7 +81,7 @@ static void allocated(const struct wire_allocate_rep *rep, struct exchange *x)
 	struct lib *l = &pmc_lib;
 
 	pthread_rwlock_wrlock(&l->table);
-	/* A page that cannot be mapped costs round trips, not counts: reads then ask the daemon. */
+	/* What cannot be mapped costs round trips, not counts: reads then ask the daemon. */
 	if (x->nfds == 2)
 		read_table_pages(&l->reads, x->fds[0], x->fds[1], rep->ncpu);
 	read_table_add(&l->reads, rep->pos, rep->pmcid);

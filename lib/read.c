@@ -148,6 +148,8 @@ static int how_counts(const struct entry *e, uint64_t *value, struct reason *why
 	uint64_t sum = e->base;
 	uint32_t cpu;
 
+	if (!counts)
+		return READ_ASK;
 	for (cpu = 0; cpu < e->t->ncpu; cpu++)
 		if (load_acquire(&counts[cpu].open) >> e->pos & 1)
 			return READ_ASK;

@@ -47,7 +47,10 @@ struct read_table {
 
 /* Maps the page of struct wire_alive; the descriptor stays the caller's. */
 int read_table_alive(struct read_table *t, int fd);
-/* Replaces the owner's page and counts; slots of an earlier page are forgotten. */
+/*
+ * Replaces the owner's page and counts; slots of an earlier page are forgotten.  With a page but no
+ * counts the error is returned and the page used all the same.
+ */
 int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t ncpu);
 void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid);
 void read_table_remove(struct read_table *t, uint32_t pmcid);

@@ -10,6 +10,8 @@
 
 #include "read.h"
 
+#define READ_MAX_CPUS 65536u
+
 /* Maps `size` bytes of a descriptor, after making sure that a file is that long (no SIGBUS). */
 static int map(int fd, size_t size, const void **out)
 {
@@ -87,25 +89,27 @@ int read_table_alive(struct read_table *t, int fd)
 
 int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t ncpu)
 {
-	const void *page = NULL, *counts = NULL;
+	const struct wire_page *page;
+	const void *p;
 	int err;
 
-	if (ncpu == 0 || ncpu > 65536)
-		return -EPROTO;
-	err = map(page_fd, sizeof(struct wire_page), &page);
-	if (!err)
-		err = map(counts_fd, ncpu * sizeof(struct wire_counts), &counts);
-	if (!err && (((const struct wire_page *)page)->magic != WIRE_MAGIC ||
-		     ((const struct wire_page *)page)->version != WIRE_VERSION))
-		err = -EPROTO;
-	if (err) {
-		unmap(page, sizeof(struct wire_page));
-		unmap(counts, ncpu * sizeof(struct wire_counts));
+	err = map(page_fd, sizeof(*page), &p);
+	if (err)
 		return err;
+	page = p;
+	if (page->magic != WIRE_MAGIC || page->version != WIRE_VERSION) {
+		unmap(page, sizeof(*page));
+		return -EPROTO;
 	}
 	clear_slots(t);
 	t->page = page;
-	t->counts = counts;
+	/* Only one way of reading needs the counts: without them it asks, the others go on. */
+	if (ncpu == 0 || ncpu > READ_MAX_CPUS)
+		return -EPROTO;
+	err = map(counts_fd, ncpu * sizeof(*t->counts), &p);
+	if (err)
+		return err;
+	t->counts = p;
 	t->ncpu = ncpu;
 	return 0;
 }

@@ -374,8 +374,6 @@ static void test_bad_pages(void **state)
 	assert_int_equal(ftruncate(small, 4), 0);
 	assert_int_equal(read_table_alive(&t, small), -EPROTO);
 	assert_int_equal(read_table_alive(&t, -1), -EBADF);
-	assert_int_equal(read_table_pages(&t, p->fd[1], p->fd[2], 0), -EPROTO);
-	assert_int_equal(read_table_pages(&t, p->fd[1], p->fd[2], 100), -EPROTO);
 	assert_int_equal(read_table_pages(&t, small, p->fd[2], 1), -EPROTO);
 	p->page->version++;
 	assert_int_equal(read_table_pages(&t, p->fd[1], p->fd[2], NCPU), -EPROTO);
@@ -386,6 +384,23 @@ static void test_bad_pages(void **state)
 	read_table_add(&t, 0, ID);
 	assert_int_equal(t.top, 0);
 	close(small);
+}
+
+/* Without the counts the page still serves every way of reading that does not need them. */
+static void test_no_counts(void **state)
+{
+	static const uint32_t ncpu[] = { 0, 100, 65537 };
+	struct pages *p = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(ncpu) / sizeof(ncpu[0]); i++) {
+		assert_int_equal(read_table_pages(&p->table, p->fd[1], p->fd[2], ncpu[i]), -EPROTO);
+		read_table_add(&p->table, POS, ID);
+		p->page->pmc[POS].how = WIRE_HOW_COUNTS;
+		expect_ask(p);
+		p->page->pmc[POS].how = WIRE_HOW_VALUE;
+		expect(p, 0);
+	}
 }
 
 static void test_positions(void **state)
@@ -424,6 +439,7 @@ int main(void)
 		TEST(test_tsc),
 #endif
 		TEST(test_bad_pages),
+		TEST(test_no_counts),
 		TEST(test_positions),
 	};
 
