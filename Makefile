@@ -22,7 +22,8 @@ ifneq ($(ARCH),$(HOST_ARCH))
   ifeq ($(O),build)
     override O := build/$(ARCH)
   endif
-  SYSROOT ?= $(shell tests/vm/sysroot $(ARCH))
+  SYSROOT ?= $(or $(shell tests/vm/sysroot $(ARCH)),$(error no libraries for ARCH=$(ARCH): set SYSROOT))
+  SYSROOT := $(SYSROOT)
   TARGET_INC := -isystem $(SYSROOT)/usr/include -isystem $(SYSROOT)/usr/include/aarch64-linux-gnu
   TARGET_LIB := -L$(SYSROOT)/usr/lib/aarch64-linux-gnu -Wl,-rpath-link,$(SYSROOT)/usr/lib/aarch64-linux-gnu
 endif
@@ -32,6 +33,10 @@ endif
 CLANG     ?= $(or $(shell command -v clang-14),clang)
 BPFTOOL   ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 CFLAGS    ?= -O2 -g
+CLANG_TIDY ?= clang-tidy
+JOBS      ?= $(shell nproc)
+FUZZ_TIME  = $(FUZZ_SECONDS)
+FUZZ_SECONDS ?= 30
 WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
 SAN       ?=
 DEFS      := -D_GNU_SOURCE -DPMCBPF_VERSION='"$(VERSION)"' -DPMCBPF_SBINDIR='"$(SBINDIR)"' \
@@ -50,7 +55,7 @@ else
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help clean install uninstall lint check run bench fuzz deb deps test-deps
+.PHONY: all help clean install uninstall lint check run deps test-deps FORCE
 .DELETE_ON_ERROR:
 
 # Each folder adds to: ALL (what `make` builds), INSTALL (its install targets), LINT_C, LINT_SH, CHECKS.
@@ -64,17 +69,81 @@ include $(wildcard bpf/files.mk lib/files.mk loader/files.mk cli/files.mk man/fi
 
 all: $(ALL)  ## build everything for $(ARCH)
 
+# Other flags, another version or another prefix: everything is compiled again.
+FLAGS = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_lib) $(INC_loader) $(INC_cli) $(INC_tests)
+$(O)/flags: FORCE
+	@$(shell mkdir -p $(@D))$(file >$@.new,$(FLAGS))cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
 # User-space objects: position independent, one rule; a folder sets its own CPPFLAGS by obj path.
-$(O)/obj/%.o: %.c
+$(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC $(INC_$(firstword $(subst /, ,$*))) -c -o $@ $<
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)
 
+# With -jN given to make its jobs are shared; otherwise builds of `run` and `check` use every CPU.
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+
+deps:  ## install what building needs (Debian, Ubuntu; elsewhere: say what)
+	@packaging/deps build
+
+test-deps:  ## install what the tests need as well
+	@packaging/deps build test
+
+run:  ## set up everything, then count a real workload (as root)
+	@[ "$$(id -u)" -eq 0 ] || { echo "pmcbpfd takes root: sudo make run" >&2; exit 1; }
+	@packaging/deps build
+	@$(MAKE) $(PARALLEL) all
+	@O='$(O)' packaging/demo
+
+# Suites that run without root; SUITES="unit vm" chooses among all.
+ROOTLESS := unit man
+SUITES   ?= $(CHECKS:check-%=%)
+check:  ## set up everything, then run every test (as root); SUITES="unit e2e" chooses
+	$(if $(filter-out $(CHECKS:check-%=%),$(SUITES)),\
+		$(error SUITES: $(filter-out $(CHECKS:check-%=%),$(SUITES)): no such suite; \
+		there are: $(CHECKS:check-%=%)))
+	@packaging/deps build $(if $(filter 0,$(shell id -u)),test,unit)
+	@$(MAKE) $(PARALLEL) all
+	@MAKE='$(MAKE)' tests/summary $(O)/check '$(ROOTLESS)' $(SUITES)
+
+# One stamp for each C file: clang's own warnings, then clang-tidy with the checks of .clang-tidy.
+LINT_FLAGS = -std=gnu11 $(WARN) $(DEFS) $(INC_$(firstword $(subst /, ,$*)))
+LINT_HEADERS := $(wildcard *.h */*.h lib/include/*.h lib/include/*/*.h tests/*/*.h tests/*/*/*.h)
+$(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(BPF_SKEL)
+	$(call say,TIDY,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(LINT_FLAGS) -Werror -fsyntax-only $<
+	$(Q)$(CLANG_TIDY) --quiet $< -- $(LINT_FLAGS) 2>$@.log || { cat $@.log; exit 1; }
+	@touch $@
+
+.PHONY: lint-c lint-cppcheck lint-style
+lint: lint-c lint-cppcheck lint-style  ## clang, clang-tidy, cppcheck, shellcheck, mandoc and the rules of the tree
+lint-c: $(LINT_C:%.c=$(O)/lint/%)
+lint-cppcheck: $(BPF_SKEL)
+	$(call say,LINT,cppcheck)
+	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --max-configs=1 \
+		--enable=warning,performance,portability --suppress=missingIncludeSystem \
+		-D__linux__ -D__x86_64__ -D_GNU_SOURCE $(CPPCHECK_OFF:%=--suppress=%) \
+		$(sort $(INC_lib) $(INC_loader) $(INC_cli)) $(LINT_C)
+lint-style:
+	$(call say,LINT,style)
+	$(Q)find Makefile .ci bpf vmlinux loader lib cli man packaging tests $(wildcard kmod) -type f | \
+		sort | tests/style
+
 install: all $(INSTALL)  ## install below $(DESTDIR)$(PREFIX)
+	$(if $(DESTDIR),,-@/sbin/ldconfig $(LIBDIR))
+
+# What `install` would put there is taken away again, and the folders of ours that are then empty.
+uninstall:  ## remove what install has installed
+	@rm -rf $(O)/staged
+	@$(MAKE) install DESTDIR='$(abspath $(O)/staged)' >/dev/null
+	@cd $(O)/staged && find . ! -type d -printf '%P\n' | while read -r file; do \
+		rm -f '$(DESTDIR)/'"$$file"; done
+	@-rmdir $(DESTDIR)$(INCLUDEDIR)/sys $(DESTDIR)$(INCLUDEDIR) 2>/dev/null
 
 clean:  ## remove $(O)
 	rm -rf $(O)
 
 help:  ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':[^#]*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
