@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # bpf/: programs are compiled one object per concern and linked into one, whose skeleton only
 # loader/engine.c includes.
 BPF_SRCS := bpf/switch.bpf.c bpf/life.bpf.c bpf/task.bpf.c bpf/hook.bpf.c

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # cli/: the tools.  They see installed headers only and find libpmc-compat beside themselves, in the
 # build tree as well as below any PREFIX with bin/ and lib/.
 INC_cli := -Ilib/include
@@ -40,11 +41,5 @@ INSTALL += install-cli
 .PHONY: install-cli
 install-cli: $(CLI_BINS)
 	$(call say,INSTALL,$(DESTDIR)$(BINDIR))
-	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(MANDIR)/man8
+	$(Q)install -d $(DESTDIR)$(BINDIR)
 	$(Q)install -m 755 $(CLI_BINS) $(DESTDIR)$(BINDIR)
-	$(Q)install -m 644 man/pmcstat.8 man/pmccontrol.8 $(DESTDIR)$(MANDIR)/man8
-	$(Q)install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-	$(Q)install -m 644 packaging/completions/pmcstat.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/pmcstat
-	$(Q)install -m 644 packaging/completions/pmccontrol.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/pmccontrol

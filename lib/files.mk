@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # lib/: libpmc-compat, which programs link; tools link $(LIBPMC) with $(LIBPMC_LINK) and see
 # lib/include only.
 LIBPMC_SRCS := lib/alias.c lib/client.c lib/event.c lib/evlist.c lib/intern.c lib/names.c lib/pfm.c \

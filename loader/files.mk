@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # loader/: the daemon.  Only engine.c sees libbpf and the skeleton of bpf/.
 PMCBPFD      := $(O)/sbin/pmcbpfd
 PMCBPFD_SRCS := $(sort $(wildcard loader/*.c))

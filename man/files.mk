@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # man/: mdoc pages, installed with a link for every further name they describe.
 MAN_PAGES := $(sort $(wildcard man/*.[1-9]))
 
 INSTALL += install-man
-.PHONY: install-man lint-man
+.PHONY: install-man
 # A page's names are the .Nm lines of its NAME section.
 install-man: $(MAN_PAGES)
 	$(call say,INSTALL,$(DESTDIR)$(MANDIR))
@@ -14,6 +15,11 @@ install-man: $(MAN_PAGES)
 		done; \
 	done
 
-lint: lint-man
-lint-man:  ## manual pages without warnings
-	$(Q)mandoc -T lint -W warning $(MAN_PAGES)
+# In TAP, a test for each page.
+CHECKS += check-man
+.PHONY: check-man
+check-man:  ## manual pages without warnings
+	$(Q)n=0; status=0; for page in $(MAN_PAGES); do n=$$((n + 1)); \
+		mandoc -T lint -W warning $$page && echo "ok $$n - $$page" || \
+			{ echo "not ok $$n - $$page"; status=1; }; done; \
+		echo "1..$$n"; exit $$status

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # tests/e2e/: bats on the running kernel, as root, against a daemon of the test's own.
 E2E_BATS := $(wildcard tests/e2e/*.bats)
 WIRECLIENT := $(O)/tests/wireclient

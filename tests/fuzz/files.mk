@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # tests/fuzz/: every NAME.c is a libFuzzer target; FUZZ_SRCS_NAME names what it is linked with, and
 # NAME.seeds/ holds its first inputs.  Objects are built once more, with clang's coverage and sanitizers.
 FUZZ_SRCS := $(wildcard tests/fuzz/*.c)

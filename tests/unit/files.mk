@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # tests/unit/: every NAME.c is a cmocka program, every NAME.sh a script that prints TAP.  What a program
 # is linked with is named by the folder under test: UNIT_OBJS_NAME, and UNIT_LIBS_NAME if need be.
 UNIT_SRCS := $(wildcard tests/unit/*.c)
