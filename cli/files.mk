@@ -35,11 +35,19 @@ $(FAKEPMC): tests/unit/cli/fakepmc.c lib/include/pmc.h lib/include/sys/pmc.h
 	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -Ilib/include -o $@ $<
 check-unit: $(CLI_BINS) $(FAKEPMC)
 LINT_C  += tests/unit/cli/fakepmc.c
-LINT_SH += tests/unit/cli/helpers.bash
+LINT_SH += tests/unit/cli/helpers.bash packaging/completions/pmcstat.bash
 
 INSTALL += install-cli
+COMPLETIONS := $(DESTDIR)$(PREFIX)/share
 .PHONY: install-cli
 install-cli: $(CLI_BINS)
 	$(call say,INSTALL,$(DESTDIR)$(BINDIR))
-	$(Q)install -d $(DESTDIR)$(BINDIR)
+	$(Q)install -d $(DESTDIR)$(BINDIR) $(COMPLETIONS)/bash-completion/completions \
+		$(COMPLETIONS)/zsh/site-functions $(COMPLETIONS)/fish/vendor_completions.d
 	$(Q)install -m 755 $(CLI_BINS) $(DESTDIR)$(BINDIR)
+	$(Q)install -m 644 packaging/completions/pmcstat.bash \
+		$(COMPLETIONS)/bash-completion/completions/pmcstat
+	$(Q)ln -sf pmcstat $(COMPLETIONS)/bash-completion/completions/pmccontrol
+	$(Q)install -m 644 packaging/completions/_pmcstat $(COMPLETIONS)/zsh/site-functions
+	$(Q)install -m 644 packaging/completions/pmcstat.fish packaging/completions/pmccontrol.fish \
+		$(COMPLETIONS)/fish/vendor_completions.d

@@ -175,6 +175,5 @@ assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
 	run tree/bin/pmccontrol -s
 	[ "$status" -eq 0 ]
 	rm tree/lib/libpmc-compat.so.0
-	run tree/bin/pmcstat --version
-	[ "$status" -ne 0 ]	# it was that copy
+	run -127 tree/bin/pmcstat --version	# it was that copy
 }

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# fish completion for pmcstat(8); events are those of the running daemon.
+set -l events "(pmccontrol -L 2>/dev/null | string replace -rf '^\t' '')"
+complete -c pmcstat -s p -l process-pmc -x -a $events -d 'Count in processes'
+complete -c pmcstat -s s -l system-pmc -x -a $events -d 'Count on CPUs'
+complete -c pmcstat -s c -l cpus -x -d 'CPUs of the -s that follow'
+complete -c pmcstat -s C -l cumulative -d 'Toggle running totals'
+complete -c pmcstat -s d -l descendants -d 'Toggle counting descendants'
+complete -c pmcstat -s t -l target -x -a '(__fish_complete_pids)' -d 'A process'
+complete -c pmcstat -s w -l interval -x -d 'Seconds between rows'
+complete -c pmcstat -s l -l duration -x -d 'End after seconds'
+complete -c pmcstat -s o -l output -r -d 'Write rows to a file'
+complete -c pmcstat -l json -d 'Rows as JSON'
+complete -c pmcstat -l csv -d 'Rows as CSV'
+complete -c pmcstat -l exit-status -d 'Exit as the command did'
+complete -c pmcstat -s q -l quiet -d 'No warnings'
+complete -c pmcstat -s v -l verbose -d 'Say more'
+complete -c pmcstat -l help -d 'Show the options'
+complete -c pmcstat -l version -d 'Show the version'
+complete -c pmcstat -xa '(__fish_complete_subcommand --fcs-skip=1)'
