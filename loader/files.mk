@@ -41,3 +41,5 @@ UNIT_OBJS_loader_alive := $(addprefix $(O)/obj/loader/,alive.o why.o)
 UNIT_OBJS_loader_ops := $(LOADER_FAKE)
 UNIT_OBJS_loader_alloc := $(LOADER_FAKE)
 UNIT_OBJS_loader_state := $(LOADER_FAKE)
+FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
+FUZZ_SRCS_config := loader/config.c loader/why.c

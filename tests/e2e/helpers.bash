@@ -104,7 +104,16 @@ refute() {
 	fi
 }
 
-# Descriptors that the daemon has open.
+# The daemon has no connection: what is open is its own.
+daemon_idle() {
+	local fd n=0
+	for fd in "/proc/$DAEMON_PID/fd"/*; do
+		[[ "$(readlink "$fd")" != socket:* ]] || n=$((n + 1))
+	done
+	[ $n -eq 1 ]
+}
+
+# How many descriptors the daemon has open, and waiting for a number.
 daemon_fds() {
 	local fds=("/proc/$DAEMON_PID/fd"/*)
 	echo "${#fds[@]}"

@@ -123,6 +123,7 @@ teardown() {
 }
 
 @test "REQ-034: 200 clients that come, count and die at random leave every row FREE" {
+	wait_for daemon_idle
 	before=$(daemon_fds)
 	run timeout 120 wireclient connect crowd 200 "$RANDOM" hello rows 0
 	[ "$status" -eq 0 ]

@@ -71,6 +71,7 @@ teardown() {
 }
 
 @test "descriptors nobody asked for are refused and closed" {
+	wait_for daemon_idle
 	before=$(daemon_fds)
 	run wireclient hello fds 1 cpuinfo fds 2 op 8 8 fds 253 cpuinfo fds 1 send 00 
 	[ "$(grep -c EPROTO <<<"$output")" -eq 4 ]
@@ -78,6 +79,7 @@ teardown() {
 }
 
 @test "a hundred hostile connections leave no descriptor behind" {
+	wait_for daemon_idle
 	before=$(daemon_fds)
 	for i in $(seq 100); do
 		wireclient fds $((i % 250)) send "${MAGIC}0100" >/dev/null
