@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Time, series, processes, and the lines that tests/bench/run makes a table of. */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fputs("bench: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+void check_pmc(int result, const char *what)
+{
+	if (result)
+		die("%s: %s", what, pmc_errstr());
+}
+
+double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("cannot run on CPU %d: %s", cpu, strerror(errno));
+}
+
+/* Nobody else runs on the CPU then, so that a ping and its pong are exactly two switches. */
+void realtime(void)
+{
+	struct sched_param sp = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &sp))
+		die("SCHED_FIFO: %s", strerror(errno));
+}
+
+void add(struct series *s, double v)
+{
+	if (s->n == SERIES_MAX)
+		die("a series has more than %d measurements", SERIES_MAX);
+	s->v[s->n++] = v;
+}
+
+/* Measurement i was made right after base i: what both share, and its drift, is gone. */
+void subtract(struct series *s, const struct series *base)
+{
+	for (unsigned int i = 0; i < s->n && i < base->n; i++)
+		s->v[i] -= base->v[i];
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print_series(const struct series *s)
+{
+	struct series t;
+
+	if (!s || !s->n) {
+		printf("\t-\t-\t-");
+		return;
+	}
+	t = *s;
+	qsort(t.v, t.n, sizeof(t.v[0]), compare);
+	printf("\t%.6g\t%.6g\t%.6g", t.v[t.n / 2], t.v[0], t.v[t.n - 1]);
+}
+
+void report(const struct figure *f)
+{
+	static const char *const names[] = {
+		[JUDGE_NOT] = "none", [JUDGE_RATIO] = "ratio", [JUDGE_DIFFERENCE] = "difference",
+		[JUDGE_VALUE] = "value",
+	};
+
+	printf("figure\t%s\t%s", f->name, f->unit);
+	print_series(f->ours);
+	printf("\t%s", f->other_name ? f->other_name : "-");
+	print_series(f->other);
+	printf("\t%s\t%g\n", names[f->judge], f->goal);
+	fflush(stdout);
+}
+
+void note(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("note\t", stdout);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}
+
+void collect(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			die("waitpid: %s", strerror(errno));
+	if (status)
+		die("a measured process failed (status %#x)", status);
+}
+
+void end(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}
+
+pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}

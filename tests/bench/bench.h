@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the groups of the benchmark share: time, series of measurements, PMCs and perf events on a
+ * process, and the line that each figure becomes.
+ */
+#ifndef PMCBPF_BENCH_H
+#define PMCBPF_BENCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <pmc.h>
+
+#define SERIES_MAX 64
+#define COUNTERS_MAX 8
+
+struct series {
+	unsigned int n;
+	double v[SERIES_MAX];
+};
+
+/* One and the same event as libpmc-compat and perf_event_open call it. */
+struct event {
+	const char *spec;
+	uint32_t type;
+	uint64_t config;
+};
+
+struct bench {
+	const char *daemon;	/* path of pmcbpfd */
+	const char *unit;	/* of times: ns, or instr where an instruction takes 1 ns (icount) */
+	bool icount;
+	unsigned int reps;	/* of every measurement; odd */
+	int home, arena;	/* CPU of this process, CPU of what it measures; may be the same */
+	bool hardware;		/* some class counts instructions and cycles */
+	char dir[64];		/* for the sockets */
+	int log;		/* what the daemons say */
+	pid_t main_daemon;
+};
+
+enum judge {
+	JUDGE_NOT,
+	JUDGE_RATIO,		/* ours / other <= goal */
+	JUDGE_DIFFERENCE,	/* ours - other <= goal */
+	JUDGE_VALUE,		/* ours <= goal */
+};
+struct figure {
+	const char *name, *unit;
+	const struct series *ours;
+	const char *other_name;	/* NULL: compared with nothing */
+	const struct series *other;
+	enum judge judge;
+	double goal;
+};
+
+/* bench.c */
+__attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...);
+void check_pmc(int result, const char *what);
+double now(void);		/* ns */
+void pin(int cpu);
+void realtime(void);
+void add(struct series *s, double v);
+void subtract(struct series *s, const struct series *base);
+void report(const struct figure *f);
+void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void collect(pid_t pid);	/* waits for it; its failure is ours */
+void end(pid_t pid);
+pid_t sleeper(void);		/* a process that sleeps */
+
+/* counters.c: `n` events on a process, by us or by perf. */
+enum how {
+	HOW_BASE,		/* nothing */
+	HOW_OURS,
+	HOW_PERF,
+	HOW_FLOOR,		/* an empty BPF program at sched_switch */
+	HOW_COUNT
+};
+struct counters {
+	enum how how;
+	unsigned int n;
+	pmc_id_t id[COUNTERS_MAX];
+	int fd[COUNTERS_MAX];
+	void *floor;
+};
+extern const struct event soft_events[4], soft_slice[1], hard_events[4];
+void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
+		   pid_t pid, bool descendants);
+void counters_close(struct counters *c);
+int perf_open(const struct event *ev, pid_t pid, bool inherit);
+pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags);
+
+/* The groups. */
+void bench_start(struct bench *b);	/* leaves a daemon running, to which this process is connected */
+void bench_switch(struct bench *b);
+void bench_read(struct bench *b);
+void bench_fork(struct bench *b);
+void bench_calls(struct bench *b);
+
+/* start.c */
+pid_t daemon_start(const struct bench *b, const char *socket, double *ms);
+void daemon_end(pid_t pid);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a reading costs: of the caller's own counts, and of another process's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define USER_ACCESS "/proc/sys/kernel/perf_user_access"
+#define LONG_RUN 1e6		/* ns that a measurement takes, at least */
+
+/* The time of one reading; their number is doubled until the clock's own share is small. */
+static double time_pmc(pmc_id_t id)
+{
+	pmc_value_t value;
+	double t = 0;
+	int n;
+
+	for (n = 64; t < LONG_RUN; n *= 2) {
+		t = now();
+		for (int i = 0; i < n; i++)
+			check_pmc(pmc_read(id, &value), "pmc_read");
+		t = now() - t;
+	}
+	return t / (n / 2);
+}
+
+static double time_perf(int fd)
+{
+	uint64_t value;
+	double t = 0;
+	int n;
+
+	for (n = 64; t < LONG_RUN; n *= 2) {
+		t = now();
+		for (int i = 0; i < n; i++)
+			if (read(fd, &value, sizeof(value)) != sizeof(value))
+				die("read of a perf event: %s", strerror(errno));
+		t = now() - t;
+	}
+	return t / (n / 2);
+}
+
+static void compare(const struct bench *b, const char *name, const struct event *ev, pid_t pid,
+		    enum judge judge, double goal)
+{
+	struct series ours = { 0 }, perf = { 0 };
+	struct figure f = {
+		.name = name, .unit = b->unit, .ours = &ours, .other = &perf,
+		.other_name = "perf read(2)", .judge = judge, .goal = goal,
+	};
+	pmc_id_t id = pmc_open(ev, pid, 0);
+	int fd;
+
+	for (unsigned int i = 0; i < b->reps; i++)
+		add(&ours, time_pmc(id));
+	check_pmc(pmc_release(id), "pmc_release");
+	fd = perf_open(ev, pid, false);
+	for (unsigned int i = 0; i < b->reps; i++)
+		add(&perf, time_perf(fd));
+	close(fd);
+	report(&f);
+}
+
+/* --- the hardware's user access, which arm64 grants by a sysctl ------------------------------- */
+
+/* The old value, or -1 where there is no such switch. */
+static int user_access(int value)
+{
+	int fd = open(USER_ACCESS, O_RDWR | O_CLOEXEC);
+	char text[2] = "0";
+
+	if (fd < 0)
+		return -1;
+	if (read(fd, text, 1) != 1 || pwrite(fd, value ? "1" : "0", 1, 0) != 1)
+		die("%s: %s", USER_ACCESS, strerror(errno));
+	close(fd);
+	return text[0] == '1';
+}
+
+static void read_self_hardware(const struct bench *b)
+{
+	int old = user_access(0);
+
+	if (old < 0) {
+		compare(b, "pmc_read self, hardware", hard_events, getpid(), JUDGE_RATIO, 0.15);
+		return;
+	}
+	compare(b, "pmc_read self, hardware, no user access", hard_events, getpid(), JUDGE_NOT, 0);
+	user_access(1);
+	compare(b, "pmc_read self, hardware, user access", hard_events, getpid(), JUDGE_RATIO, 0.15);
+	user_access(old);
+}
+
+/* --- another process --------------------------------------------------------------------------- */
+
+static pid_t runner(const struct bench *b)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(b->arena);
+	for (;;)
+		__asm__ volatile("");
+}
+
+static void read_sleeping(const struct bench *b)
+{
+	pid_t pid = sleeper();
+
+	if (b->hardware)
+		compare(b, "pmc_read other, asleep, hardware", hard_events, pid, JUDGE_RATIO, 0.05);
+	compare(b, "pmc_read other, asleep, sliced SOFT", soft_slice, pid, JUDGE_RATIO, 0.05);
+	compare(b, "pmc_read other, asleep, TASK_CLOCK", &soft_events[0], pid, JUDGE_NOT, 0);
+	end(pid);
+}
+
+static void read_running(const struct bench *b)
+{
+	pid_t pid;
+
+	if (b->home == b->arena) {
+		note("pmc_read of a process that runs at that moment needs a second CPU");
+		return;
+	}
+	pid = runner(b);
+	if (b->hardware)
+		compare(b, "pmc_read other, running, hardware", hard_events, pid, JUDGE_NOT, 0);
+	compare(b, "pmc_read other, running, sliced SOFT", soft_slice, pid, JUDGE_NOT, 0);
+	compare(b, "pmc_read other, running, TASK_CLOCK", &soft_events[0], pid, JUDGE_NOT, 0);
+	end(pid);
+}
+
+void bench_read(struct bench *b)
+{
+	static const char *const names[] = {
+		"pmc_read self, TASK_CLOCK", "pmc_read self, PAGE_FAULT.ALL",
+		"pmc_read self, CONTEXT_SWITCHES", "pmc_read self, CPU_MIGRATIONS",
+	};
+
+	for (unsigned int i = 0; i < 4; i++)
+		compare(b, names[i], &soft_events[i], getpid(), JUDGE_RATIO, 1.0);
+	if (b->hardware)
+		read_self_hardware(b);
+	read_sleeping(b);
+	read_running(b);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a context switch costs more when processes are measured: two processes pass a byte to and fro on
+ * one CPU, and nothing else may run there.  Every measurement is paired with one of nobody measured.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define ROUNDS 2000		/* two switches each */
+#define WARM_UP 100
+
+/* How the one that is measured and the other one are related. */
+enum pair {
+	PAIR_STRANGER,		/* the other is nobody's target */
+	PAIR_CHILD,		/* the other is the target's child and is measured as well */
+	PAIR_SPLIT,		/* … and one PMC is the parent's alone: their accounts differ */
+	PAIR_NEITHER,		/* a third process is measured, which sleeps */
+};
+
+struct pipes {
+	int ping[2], pong[2], go[2], result[2];
+};
+
+static void open_pipes(struct pipes *p)
+{
+	if (pipe(p->ping) || pipe(p->pong) || pipe(p->go) || pipe(p->result))
+		die("pipe: %s", strerror(errno));
+}
+
+static void close_pipes(struct pipes *p)
+{
+	int *fds[] = { p->ping, p->pong, p->go, p->result };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+}
+
+static void get(int fd, void *data, size_t size)
+{
+	if (read(fd, data, size) != (ssize_t)size)
+		die("a partner of the measurement is gone");
+}
+
+static void put(int fd, const void *data, size_t size)
+{
+	if (write(fd, data, size) != (ssize_t)size)
+		die("a partner of the measurement is gone");
+}
+
+static void pong(const struct pipes *p)
+{
+	char c;
+
+	for (int i = 0; i < ROUNDS + WARM_UP; i++) {
+		get(p->ping[0], &c, 1);
+		put(p->pong[1], &c, 1);
+	}
+}
+
+static void ping(const struct pipes *p)
+{
+	double t = 0;
+	char c = 0;
+
+	get(p->go[0], &c, 1);
+	for (int i = 0; i < ROUNDS + WARM_UP; i++) {
+		if (i == WARM_UP)
+			t = now();
+		put(p->ping[1], &c, 1);
+		get(p->pong[0], &c, 1);
+	}
+	t = (now() - t) / (2 * ROUNDS);
+	put(p->result[1], &t, sizeof(t));
+}
+
+static pid_t player(const struct bench *b)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	pin(b->arena);
+	realtime();
+	return 0;
+}
+
+/* The child is born after the counters are there: perf's inheritance knows no other way. */
+static void play_with_child(const struct pipes *p, const struct bench *b)
+{
+	char c = 0;
+	pid_t child;
+
+	get(p->go[0], &c, 1);
+	child = player(b);
+	if (!child) {
+		pong(p);
+		_exit(0);
+	}
+	ping(p);
+	collect(child);
+}
+
+static double one_run(const struct bench *b, enum pair pair, enum how how, const struct event *ev,
+		      unsigned int n)
+{
+	bool related = pair == PAIR_CHILD || pair == PAIR_SPLIT;
+	struct counters c;
+	struct pipes p;
+	pid_t a, other = 0, third = 0;
+	pmc_id_t own = 0;
+	double t;
+
+	open_pipes(&p);
+	a = player(b);
+	if (!a) {
+		if (related)
+			play_with_child(&p, b);
+		else
+			ping(&p);
+		_exit(0);
+	}
+	if (!related) {
+		other = player(b);
+		if (!other) {
+			pong(&p);
+			_exit(0);
+		}
+	}
+	if (pair == PAIR_NEITHER)
+		third = sleeper();
+	counters_open(&c, how, ev, n, third ? third : a, related);
+	/* A PMC without any work at a switch: all that it does is to make the accounts differ. */
+	if (pair == PAIR_SPLIT && how == HOW_OURS)
+		own = pmc_open(&soft_events[0], a, 0);
+	put(p.go[1], "gg", related ? 2 : 1);
+	get(p.result[0], &t, sizeof(t));
+	collect(a);
+	if (other)
+		collect(other);
+	if (third)
+		end(third);
+	if (pair == PAIR_SPLIT && how == HOW_OURS)
+		check_pmc(pmc_release(own), "pmc_release");
+	counters_close(&c);
+	close_pipes(&p);
+	return t;
+}
+
+struct test {
+	const char *name;
+	enum pair pair;
+	bool hardware;
+	const struct event *ev;
+	unsigned int n;
+	enum how other;
+	const char *other_name;
+	enum judge judge;
+	double goal;
+};
+
+/* Between non-targets the goal is one of instructions. */
+static const struct test tests[] = {
+	{ "switch target/other, 1 hardware PMC", PAIR_STRANGER, true, hard_events, 1,
+	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.6 },
+	{ "switch target/other, 4 hardware PMCs", PAIR_STRANGER, true, hard_events, 4,
+	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.4 },
+	{ "switch target/child, 1 hardware PMC", PAIR_CHILD, true, hard_events, 1,
+	  HOW_PERF, "perf inherit", JUDGE_RATIO, 0.5 },
+	{ "switch target/child, 4 hardware PMCs", PAIR_CHILD, true, hard_events, 4,
+	  HOW_PERF, "perf inherit", JUDGE_RATIO, 0.5 },
+	{ "switch target/child, 1 hardware, split", PAIR_SPLIT, true, hard_events, 1,
+	  HOW_PERF, "perf inherit", JUDGE_RATIO, 2 },
+	{ "switch target/child, 4 hardware, split", PAIR_SPLIT, true, hard_events, 4,
+	  HOW_PERF, "perf inherit", JUDGE_RATIO, 2 },
+	{ "switch of two others, 1 hardware PMC", PAIR_NEITHER, true, hard_events, 1,
+	  HOW_FLOOR, "empty tp_btf", JUDGE_DIFFERENCE, 40 },
+	{ "switch target/other, 1 SOFT PMC", PAIR_STRANGER, false, soft_events, 1,
+	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.05 },
+	{ "switch target/other, 4 SOFT PMCs", PAIR_STRANGER, false, soft_events, 4,
+	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.05 },
+	{ "switch target/other, 1 sliced SOFT PMC", PAIR_STRANGER, false, soft_slice, 1,
+	  HOW_PERF, "perf per task", JUDGE_NOT, 0 },
+	{ "switch target/child, 4 SOFT PMCs", PAIR_CHILD, false, soft_events, 4,
+	  HOW_PERF, "perf inherit", JUDGE_NOT, 0 },
+	{ "switch of two others, 4 SOFT PMCs", PAIR_NEITHER, false, soft_events, 4,
+	  HOW_FLOOR, "empty tp_btf", JUDGE_DIFFERENCE, 40 },
+	{ "switch of two others, 1 sliced SOFT PMC", PAIR_NEITHER, false, soft_slice, 1,
+	  HOW_FLOOR, "empty tp_btf", JUDGE_DIFFERENCE, 40 },
+};
+
+static void one_test(const struct bench *b, const struct test *t)
+{
+	struct series base = { 0 }, ours = { 0 }, other = { 0 };
+	struct figure f = {
+		.name = t->name, .unit = b->unit, .ours = &ours, .other = &other,
+		.other_name = t->other_name, .judge = t->judge, .goal = t->goal,
+	};
+
+	for (unsigned int i = 0; i < b->reps; i++) {
+		add(&base, one_run(b, t->pair, HOW_BASE, NULL, 0));
+		add(&ours, one_run(b, t->pair, HOW_OURS, t->ev, t->n));
+		add(&other, one_run(b, t->pair, t->other, t->ev, t->n));
+	}
+	subtract(&ours, &base);
+	subtract(&other, &base);
+	if (t->judge == JUDGE_DIFFERENCE && !b->icount)
+		f.judge = JUDGE_NOT;
+	report(&f);
+}
+
+void bench_switch(struct bench *b)
+{
+	for (unsigned int i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		if (!tests[i].hardware || b->hardware)
+			one_test(b, &tests[i]);
+}
