@@ -180,6 +180,37 @@ int count_rank(const struct engine *e, const struct count_spec *spec)
 	return row->per_task || !perf_spec_same(&row->spec, &spec->event);
 }
 
+/*
+ * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is opened:
+ * a new per-CPU event would push a running per-task event off its counter.
+ */
+static int row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why)
+{
+	struct targets *ts = engine_targets(c->e);
+	struct perf_event_spec all[TARGET_ROWS];
+	unsigned int n = 0;
+
+	all[n++] = *spec;
+	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
+		const struct count *user = target_count_row(ts, r)->users;
+
+		if (user && r != c->spec.row && user->spec.event.type == spec->type)
+			all[n++] = user->spec.event;
+	}
+	if (perf_fits(all, n))
+		return 0;
+	return deny(why, -EINVAL, "the PMU cannot count this event on row %u beside the %u rows in use; "
+		    "release one, or use an event that another counter takes", c->spec.row, n - 1);
+}
+
+static void row_add(struct count *c)
+{
+	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+
+	c->row_next = row->users;
+	row->users = c;
+}
+
 /* From slices of a per-CPU event to per-task events; nobody on the row is running. */
 static int row_to_tasks(struct targets *ts, struct count_row *row, struct why *why);
 
@@ -200,6 +231,9 @@ static int row_join(struct count *c, struct why *why)
 		c->source = engine_source_open(c->e, &spec, why);
 		return c->source < 0 ? c->source : 0;
 	}
+	err = row_fits(c, &spec, why);
+	if (err)
+		return err;
 	if (!row->users) {
 		row->source = engine_source_open(c->e, &spec, why);
 		if (row->source < 0)
@@ -213,8 +247,7 @@ static int row_join(struct count *c, struct why *why)
 		c->backend = BACKEND_EVENTS;
 	}
 	c->source = row->source;
-	c->row_next = row->users;
-	row->users = c;
+	row_add(c);
 	return 0;
 }
 
@@ -223,7 +256,7 @@ static void row_leave(struct count *c)
 	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
 	struct count **at = &row->users;
 
-	if (c->spec.kind == COUNT_SOFT) {
+	if (c->spec.kind != COUNT_HARDWARE) {
 		if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
 			engine_source_close(c->e, c->source);
 		return;
@@ -309,7 +342,7 @@ static enum engine_need hook_need(const struct soft_event *s)
 
 static int system_new(struct count *c, struct why *why)
 {
-	const struct perf_event_spec soft = c->spec.kind == COUNT_SOFT ? soft_spec(c->spec.soft) :
+	const struct perf_event_spec spec = c->spec.kind == COUNT_SOFT ? soft_spec(c->spec.soft) :
 									 c->spec.event;
 
 	if (c->spec.kind == COUNT_SOFT && c->spec.soft->system == SOFT_HOOK) {
@@ -317,9 +350,14 @@ static int system_new(struct count *c, struct why *why)
 		return 0;
 	}
 	c->backend = BACKEND_CPU_EVENT;
-	c->fd = perf_open_cpu(&soft, c->spec.cpu);
-	if (c->fd >= 0)
+	if (c->spec.kind == COUNT_HARDWARE && row_fits(c, &spec, why))
+		return -EINVAL;
+	c->fd = perf_open_cpu(&spec, c->spec.cpu);
+	if (c->fd >= 0) {
+		if (c->spec.kind == COUNT_HARDWARE)
+			row_add(c);
 		return 0;
+	}
 	if (c->fd == -ENXIO)
 		return deny(why, -ENXIO, "CPU %u is offline", c->spec.cpu);
 	return deny(why, -EINVAL, "CPU %u has no counter free for this event (%s); another user of the "
@@ -386,8 +424,7 @@ void count_free(struct count *c)
 	if (!c->spec.system)
 		target_leave_all(engine_targets(c->e), c);
 	events_close(c);
-	if (c->backend == BACKEND_SLICED || c->backend == BACKEND_EVENTS)
-		row_leave(c);
+	row_leave(c);
 	if (c->fd >= 0)
 		close(c->fd);
 	for (unsigned int what = 0; what < NEEDS; what++)

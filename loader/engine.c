@@ -304,7 +304,9 @@ int engine_source_open(struct engine *e, const struct perf_event_spec *spec, str
 		s->fds[cpu] = perf_open_cpu(spec, cpu);
 		if (s->fds[cpu] < 0) {
 			err = s->fds[cpu];
-			deny(why, err, "no counter is free on CPU %u: %s", cpu, strerror(-err));
+			deny(why, err, err == -EBUSY ? "CPU %u has no counter left for this event: another "
+			     "user of the PMU (perf, the NMI watchdog) holds it" :
+			     "CPU %u cannot count this event: %s", cpu, strerror(-err));
 		} else {
 			err = bpf_map__update_elem(e->skel->maps.events, &key, sizeof(key),
 						   &s->fds[cpu], sizeof(int), BPF_ANY);

@@ -40,6 +40,8 @@ static int thread_open(struct count *c, pid_t tid, pid_t tgid)
 
 	spec.inherit = true;
 	spec.inherit_children = c->spec.descendants;
+	if (tgid == c->owner->tgid && !c->spec.descendants)
+		perf_ask_user_read(&spec);
 	for (int cpu = spec.user_read ? 0 : -1; cpu < (spec.user_read ? ncpu : 0) && !err; cpu++) {
 		int fd;
 

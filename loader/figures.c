@@ -56,7 +56,7 @@ static int refresh(struct count *c, pid_t tgid)
 /* The owner's own figure at START, negated: the page lets the client add what it is then. */
 static void self_figure(struct count *c, uint64_t raw_before, uint64_t visited)
 {
-	uint64_t ns;
+	uint64_t ns = 0;
 
 	if (c->spec.soft->quantity == WIRE_Q_CPU_NS && !process_clock(c->owner->tgid, &ns))
 		c->self_start = raw_before - ns;

@@ -102,6 +102,49 @@ static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec
 	attr->inherit_thread = spec->inherit && !spec->inherit_children;
 }
 
+/* The directory of the PMU with this attr.type; false if there is none. */
+static bool pmu_directory(uint32_t type, char *path, size_t size)
+{
+	DIR *dir = opendir(SYSFS_PMUS);
+	struct dirent *d;
+	char file[512], text[64];
+	bool found = false;
+
+	while (dir && !found && (d = readdir(dir))) {
+		if (d->d_name[0] == '.')
+			continue;
+		snprintf(file, sizeof(file), SYSFS_PMUS "/%s/type", d->d_name);
+		if (sysfs_read(file, text, sizeof(text)) || strtoul(text, NULL, 10) != type)
+			continue;
+		snprintf(path, size, SYSFS_PMUS "/%s", d->d_name);
+		found = true;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+void perf_ask_user_read(struct perf_event_spec *spec)
+{
+	char pmu[320], path[400], text[64];
+	unsigned int bit;
+
+	if (!pmu_directory(spec->type, pmu, sizeof(pmu)))
+		return;
+	snprintf(path, sizeof(path), "%s/rdpmc", pmu);
+	if (!sysfs_read(path, text, sizeof(text))) {	/* x86: nothing to ask for */
+		spec->user_read = strcmp(text, "0") != 0;
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/format/rdpmc", pmu);
+	if (sysfs_read(path, text, sizeof(text)) || sscanf(text, "config1:%u", &bit) != 1 || bit > 63)
+		return;
+	if (sysfs_read("/proc/sys/kernel/perf_user_access", text, sizeof(text)) || strcmp(text, "1"))
+		return;
+	spec->config1 |= 1ull << bit;
+	spec->user_read = true;
+}
+
 static int event_open(struct perf_event_attr *attr, int pid, int cpu)
 {
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -143,6 +186,28 @@ int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
 	attr_fill(&attr, spec);
 	attr.disabled = 1;
 	return event_open(&attr, tid, cpu);
+}
+
+bool perf_fits(const struct perf_event_spec *specs, unsigned int n)
+{
+	int fds[MAX_ROWS + 1];
+	unsigned int i;
+
+	if (n > MAX_ROWS)
+		return false;
+	for (i = 0; i < n; i++) {
+		struct perf_event_attr attr;
+
+		attr_fill(&attr, &specs[i]);
+		attr.pinned = 0;
+		fds[i] = (int)syscall(SYS_perf_event_open, &attr, 0, -1, i ? fds[0] : -1,
+				      PERF_FLAG_FD_CLOEXEC);
+		if (fds[i] < 0)
+			break;
+	}
+	for (unsigned int j = 0; j < i; j++)
+		close(fds[j]);
+	return i == n;
 }
 
 int perf_enable(int fd)
@@ -216,23 +281,36 @@ static bool pmu_on_cpu(const char *name, unsigned int cpu)
 	return cpulist_has(list, cpu);
 }
 
+#define PROBE_EVENTS 3
+
+/*
+ * Events that every PMU of a class has.  On ARM their numbers are architectural, and its PMUs do not take
+ * generic events by type before Linux 6.2.
+ */
+static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned int i)
+{
+	static const uint64_t generic[PROBE_EVENTS] = {
+		PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_REF_CPU_CYCLES,
+	};
+	static const uint64_t arm[PROBE_EVENTS] = { 0x11, 0x08, 0x08 };
+
+	if (pmu->class == PMC_CLASS_ARMV8 || pmu->class == PMC_CLASS_ARMV7)
+		return (struct perf_event_spec){ .type = pmu->type, .config = arm[i] };
+	return (struct perf_event_spec){ .type = PERF_TYPE_HARDWARE,
+					 .config = (uint64_t)pmu->type << 32 | generic[i] };
+}
+
 /*
  * How many pinned events fit on one CPU.  Cycles come first and then events that other fixed counters
  * serve, because a fixed counter takes nothing but its own event.
  */
 static unsigned int pmu_count_free(const struct perf_pmu *pmu, unsigned int cpu)
 {
-	static const uint64_t tries[] = {
-		PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_REF_CPU_CYCLES,
-	};
 	int fds[MAX_ROWS];
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
-		struct perf_event_spec spec = {
-			.type = PERF_TYPE_HARDWARE,
-			.config = (uint64_t)pmu->type << 32 | tries[i],
-		};
+	for (unsigned int i = 0; i < PROBE_EVENTS; i++) {
+		struct perf_event_spec spec = probe_event(pmu, i);
 		int fd;
 
 		while (n < MAX_ROWS && (fd = perf_open_cpu(&spec, cpu)) >= 0)
@@ -246,10 +324,7 @@ static unsigned int pmu_count_free(const struct perf_pmu *pmu, unsigned int cpu)
 /* The counter width that the mapped page of an event of this PMU tells; 64 if it tells none. */
 static uint32_t pmu_width(const struct perf_pmu *pmu)
 {
-	struct perf_event_spec spec = {
-		.type = PERF_TYPE_HARDWARE,
-		.config = (uint64_t)pmu->type << 32 | PERF_COUNT_HW_INSTRUCTIONS,
-	};
+	struct perf_event_spec spec = probe_event(pmu, 1);
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_mmap_page *page;
 	uint32_t width = 64;

@@ -33,14 +33,26 @@ struct perf_event_spec {
 	bool user, kernel;	/* neither: both */
 	bool inherit;		/* threads born later count too … */
 	bool inherit_children;	/* … and so do child processes */
-	bool user_read;		/* ask for reading from user space where the PMU can */
+	bool user_read;		/* readable from user space: config1 asks for it, one event per CPU */
 };
 
 /* Same event, same rings? Two such PMCs may share one counter. */
 bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spec *b);
 
+/*
+ * Turns the event of a thread into one that its process can read without a system call, where the PMU and
+ * the administrator allow that now (/sys/…/rdpmc on x86, kernel.perf_user_access on arm64).
+ */
+void perf_ask_user_read(struct perf_event_spec *spec);
+
 /* A pinned, running event of one CPU (all tasks). fd or -errno; -EBUSY: no counter was free. */
 int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu);
+
+/*
+ * Can one CPU count all these at once?  The kernel checks a group when it is made; the group is of the
+ * caller's own thread and not pinned, so that asking takes no counter from anybody.
+ */
+bool perf_fits(const struct perf_event_spec *specs, unsigned int n);
 
 /* A pinned event of one thread; cpu -1: on every CPU. fd or -errno. Starts disabled. */
 int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu);
