@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages: one write a line, no control characters, and never stuck behind a stopped reader. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,8 +12,16 @@
 
 #include "msg.h"
 
-#define MSG_MAX	    2048
+#define MSG_MAX	    2048	/* more than twice the longest tail */
 #define MSG_WAIT_MS 2000
+
+/* Bytes that snprintf() has written, of those it wanted to. */
+static size_t cut(int wanted, size_t room)
+{
+	if (wanted < 0)
+		return 0;
+	return (size_t)wanted < room ? (size_t)wanted : room - 1;
+}
 
 /*
  * Names come from users and may hold anything: a newline in one must not look like a second message.
@@ -20,17 +29,16 @@
  */
 static void put_line(const char *tail, const char *format, va_list args)
 {
-	char line[MSG_MAX];
+	char line[MSG_MAX + 1];
 	struct pollfd ready = { .fd = STDERR_FILENO, .events = POLLOUT };
-	size_t room = sizeof(line) - 1, len = 0;
-	int n;
+	size_t tail_len = strlen(tail);
+	size_t room = MSG_MAX - tail_len;	/* for the rest, its NUL included */
+	size_t len = 0;
 
-	n = snprintf(line, room, "%s: ", program_invocation_short_name);
-	len = n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
-	n = vsnprintf(line + len, room - len, format, args);
-	len += n < 0 ? 0 : (size_t)n < room - len ? (size_t)n : room - len - 1;
-	n = snprintf(line + len, room - len, "%s", tail);
-	len += n < 0 ? 0 : (size_t)n < room - len ? (size_t)n : room - len - 1;
+	len = cut(snprintf(line, room, "%s: ", program_invocation_short_name), room);
+	len += cut(vsnprintf(line + len, room - len, format, args), room - len);
+	memcpy(line + len, tail, tail_len);
+	len += tail_len;
 	for (size_t i = 0; i < len; i++) {
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';
@@ -86,4 +94,15 @@ void note(const char *format, ...)
 	va_start(args, format);
 	put_line("", format, args);
 	va_end(args);
+}
+
+void msg_open_standard(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }

@@ -19,4 +19,10 @@ int fail_pmc(int code, const char *format, ...) MSG_FORMAT(2, 3);
 /* A line that changes no exit code. */
 void note(const char *format, ...) MSG_FORMAT(1, 2);
 
+/*
+ * First in main(): a caller may have closed 0, 1 or 2, and then a socket or a file would get that
+ * number and our messages.  What is opened here is closed again on exec.
+ */
+void msg_open_standard(void);
+
 #endif

@@ -166,8 +166,10 @@ int main(int argc, char *argv[])
 {
 	struct control control = { .cpu = CTL_ALL };
 	bool ended = false;
-	int code = parse(&control, argc, argv, &ended);
+	int code;
 
+	msg_open_standard();
+	code = parse(&control, argc, argv, &ended);
 	if (!code && !ended)
 		code = run(&control);
 	free(control.admin);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "measure.h"
+#include "msg.h"
 
 #define INTERVAL_SECONDS 5.0
 
@@ -48,9 +49,10 @@ int main(int argc, char *argv[])
 		.end_fd = -1,
 	};
 	bool ended = false;
-	int code = args_parse(&m, argc, argv, &ended);
-	int closing;
+	int code, closing;
 
+	msg_open_standard();
+	code = args_parse(&m, argc, argv, &ended);
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code && !ended; i++)
 		code = phases[i](&m);
 	closing = clean_up(&m);

@@ -100,6 +100,20 @@ wrong() {
 	[[ $output == *'"a?b?[31m"'* ]]
 }
 
+@test "a message of any length ends with the reason" {
+	export FAKEPMC_FAIL=allocate:1:22
+	run pmcstat -s "$(printf 'x%.0s' {1..5000})"
+	status_is 71
+	[ ${#output} -lt 2100 ]
+	[[ $output == *': because the test wants it [Invalid argument]' ]]
+}
+
+@test "closed standard descriptors: rows go nowhere else, and the command finds them closed" {
+	pmcstat -o file -p hw-a sh -c 'ls /proc/self/fd | wc -l >fds' <&- >&- 2>&-
+	[ "$(wc -l <file)" -eq 2 ]
+	pmcstat -p hw-a true <&- >&- 2>&-
+}
+
 # --- what the library is asked ----------------------------------------------------------------
 
 @test "-c, -C and -d act on the PMCs that follow; -d leaves system PMCs alone" {

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# bash completion over the library of known counts.
+
+load helpers
+
+pmccontrol() { fake pmccontrol "$@"; }
+
+# complete_line WORD...: what bash would offer for the last word.
+complete_line() {
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	COMPREPLY=()
+	"_$1"
+}
+
+setup_file() {
+	COMPLETION=$(realpath "$BATS_TEST_DIRNAME/../../../packaging/completions/pmcstat.bash")
+	export COMPLETION
+}
+
+@test "events, options, CPUs, rows" {
+	source "$COMPLETION"
+	complete_line pmcstat -p clock
+	[ "${COMPREPLY[*]}" = CLOCK.HARD ]
+	complete_line pmcstat --exit
+	[ "${COMPREPLY[*]}" = --exit-status ]
+	complete_line pmcstat -c ''
+	[ "${COMPREPLY[0]} ${COMPREPLY[1]}" = '\* 0' ]
+	complete_line pmccontrol -d ''
+	[ "${COMPREPLY[*]}" = '\* 0 1 2 3' ]
+	complete_line pmccontrol --s
+	[ "${COMPREPLY[*]}" = --statistics ]
+}
+
+@test "every option of --help is offered" {
+	source "$COMPLETION"
+	for tool in pmcstat pmccontrol; do
+		complete_line $tool --
+		for option in $(fake $tool --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+			[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "$tool $option" >&2; false; }
+		done
+	done
+}
+
+@test "a process's name is text, never a command" {
+	source "$COMPLETION"
+	cp "$(command -v sleep)" './$(touch evil)'
+	'./$(touch evil)' 100 3>&- & pid=$!
+	wait_for grep -q evil /proc/$pid/comm
+	complete_line pmcstat -t '$(t'
+	kill $pid
+	[ "${COMPREPLY[*]}" = '\$\(touch\ evil\)' ]
+	[ ! -e evil ]
+}
