@@ -83,6 +83,17 @@ int daemon_rediscover(struct daemon *d, struct why *why)
 	return add_hardware(d, why);
 }
 
+int daemon_reread(struct daemon *d, struct why *why)
+{
+	static const enum tunable writable[] = { TUN_SYSPMCS, TUN_PROC_DEBUG };
+	struct config fresh;
+	int err = d->reread ? d->reread(d->reread_arg, &fresh, why) : 0;
+
+	for (unsigned int i = 0; d->reread && !err && i < sizeof(writable) / sizeof(writable[0]); i++)
+		d->config.value[writable[i]] = fresh.value[writable[i]];
+	return err;
+}
+
 static const char *class_name(uint32_t class)
 {
 #define PMC__X(name, value) { #name, value },

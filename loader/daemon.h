@@ -21,6 +21,9 @@ struct daemon {
 	struct wire_driverstats stats;
 	uint64_t pid_ns;		/* the daemon's own */
 	int (*read_cred)(pid_t pid, struct cred *cred);	/* policy_read_cred, but for tests */
+	/* Reads the tunables as the start did; NULL: there is nothing to read. */
+	int (*reread)(void *arg, struct config *config, struct why *why);
+	void *reread_arg;
 };
 
 /* Rows, owners and the page that says the daemon lives; the engine stands already. */
@@ -29,6 +32,9 @@ void daemon_free(struct daemon *d);
 
 /* Looks for hardware counters again; -EBUSY while PMCs hold some. */
 int daemon_rediscover(struct daemon *d, struct why *why);
+
+/* Takes over what may change at run time: the security.bsd.* tunables. */
+int daemon_reread(struct daemon *d, struct why *why);
 
 /* "SOFT/16/64/0x66<USR,SYS,REA,WRI> …" */
 void daemon_announcement(const struct daemon *d, char *buf, size_t size);

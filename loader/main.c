@@ -29,6 +29,11 @@ static void say_missing(void *arg, const char *line)
 	log_msg(arg, LOG_ERR, "%s", line);
 }
 
+static int reread(void *arg, struct config *config, struct why *why)
+{
+	return options_tunables(arg, config, why);
+}
+
 /* --- what the machine must have --------------------------------------------------------- */
 
 static int check_root(struct why *why)
@@ -226,6 +231,8 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (!err) {
 		d.config = o.set;
+		d.reread = reread;
+		d.reread_arg = &o;
 		config_check(&d.config, say_tunable, &d.log);
 		err = check_root(&why);
 	}

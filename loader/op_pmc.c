@@ -17,6 +17,14 @@ int op_pmcrelease(struct request *rq)
 	return err;
 }
 
+/* CPUs come and go; a PMC of one that went keeps its state. */
+static int check_cpu(struct request *rq, const struct pmc *p)
+{
+	if (!pmc_is_system(p) || perf_cpu_online(p->cpu))
+		return 0;
+	return deny(&rq->r->why, -ENXIO, "CPU %u is offline", p->cpu);
+}
+
 /* A process-scope PMC that nobody attached measures its owner; no permission is needed for that. */
 static int attach_to_owner(struct request *rq, struct pmc *p)
 {
@@ -47,6 +55,8 @@ static int begin(struct request *rq, struct pmc *p)
 	if (pmc_is_sampling(p) && !p->reload)
 		return deny(&rq->r->why, -EINVAL, "a sampling PMC needs a period: pmc_set() it first");
 	err = attach_to_owner(rq, p);
+	if (!err)
+		err = check_cpu(rq, p);
 	if (!err)
 		err = count_start(p->count, &rq->r->why);
 	if (!err)
@@ -81,9 +91,12 @@ int op_pmcstop(struct request *rq)
 		return err;
 	if (p->state != PMC_STATE_RUNNING)
 		return deny(&rq->r->why, -EINVAL, "this PMC was never started");
-	err = count_stop(p->count, &rq->r->why);
+	/* It has stopped even where that failed: on an offline CPU nothing counts. */
+	err = check_cpu(rq, p);
+	p->state = PMC_STATE_STOPPED;
 	if (!err)
-		p->state = PMC_STATE_STOPPED;
+		return count_stop(p->count, &rq->r->why);
+	(void)count_stop(p->count, &(struct why){ "" });
 	return err;
 }
 
@@ -117,6 +130,8 @@ int op_pmcrw(struct request *rq)
 	err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
 	if (!err && a->flags & PMC_F_NEWVALUE)
 		err = check_idle(rq, p);
+	if (!err)
+		err = check_cpu(rq, p);
 	if (!err && pmc_is_sampling(p))
 		err = deny(&rq->r->why, -EINVAL, "a sampling PMC has no count");
 	if (!err && a->flags & PMC_F_OLDVALUE)

@@ -80,16 +80,16 @@ static int one_option(struct options *o, int opt, const char *arg, struct why *w
 	}
 }
 
-static int read_tunables(struct options *o, int argc, char **argv, struct why *why)
+int options_tunables(const struct options *o, struct config *config, struct why *why)
 {
 	int err, opt;
 
-	config_init(&o->set);
-	err = config_read(&o->set, o->config, o->config_given, why);
+	config_init(config);
+	err = config_read(config, o->config, o->config_given, why);
 	optind = 1;
-	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
+	while (!err && (opt = getopt_long(o->argc, o->argv, short_options, long_options, NULL)) != -1)
 		if (opt == 'o')
-			err = config_option(&o->set, optarg, why);
+			err = config_option(config, optarg, why);
 	return err;
 }
 
@@ -101,10 +101,12 @@ int options_parse(struct options *o, int argc, char **argv, struct why *why)
 	o->socket = PMCBPF_RUNDIR "/pmcbpf/pmc.sock";
 	o->config = PMCBPF_SYSCONFDIR "/pmcbpf/pmcbpf.conf";
 	o->client_fd = -1;
+	o->argc = argc;
+	o->argv = argv;
 	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
 		err = one_option(o, opt, optarg, why);
 	if (!err && optind < argc)
 		err = deny(why, -EINVAL, "\"%.60s\": no arguments are taken besides options",
 			   argv[optind]);
-	return err ? err : read_tunables(o, argc, argv, why);
+	return err ? err : options_tunables(o, &o->set, why);
 }

@@ -121,6 +121,8 @@ static void reload(struct server *s)
 	char line[512];
 	struct why why;
 
+	if (daemon_reread(s->d, &why))
+		log_msg(&s->d->log, LOG_ERR, "%s; the tunables stay as they were", why.text);
 	if (daemon_rediscover(s->d, &why)) {
 		log_msg(&s->d->log, LOG_WARNING, "%s", why.text);
 		return;

@@ -66,6 +66,20 @@ teardown() {
 	grep -q '^read 0 ' <<<"$output"
 }
 
+@test "REQ-109, REQ-114: SIGHUP changes the security tunables, and only with a good file" {
+	echo 'security.bsd.unprivileged_syspmcs="0"' >"$CONF"
+	start_daemon -c "$CONF"
+	nobody_may() { run_as_nobody wireclient hello alloc 1 15 0x2000b 0 0 | grep -q '^alloc 0 '; }
+	refute nobody_may
+	echo 'security.bsd.unprivileged_syspmcs="1"' >"$CONF"
+	kill -HUP "$DAEMON_PID"
+	wait_for nobody_may
+	echo 'nonsense' >"$CONF"
+	kill -HUP "$DAEMON_PID"
+	wait_for grep -q "$CONF:1: .*the tunables stay as they were" "$DAEMON_LOG"
+	nobody_may
+}
+
 @test "REQ-111, REQ-112, REQ-117: unprivileged_proc_debug=0 bars others, not oneself" {
 	start_daemon -o security.bsd.unprivileged_proc_debug=0
 	run_as_nobody bash -c 'sleep 60 3>&- & pid=$!; wireclient hello alloc 3 15 0x20004 any 0 \

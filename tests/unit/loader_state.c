@@ -193,6 +193,10 @@ static void test_errors_from_counting(void **state)
 	assert_int_equal(stop(&root, id), -EINVAL);	/* it did not start */
 	fake.refuse_start = 0;
 	assert_int_equal(start(&root, id), 0);
+	fake.refuse_stop = -EBUSY;
+	assert_int_equal(stop(&root, id), -EBUSY);
+	assert_int_equal(stop(&root, id), 0);
+	assert_int_equal(start(&root, id), 0);
 }
 
 /* REQ-173, REQ-174 */
@@ -206,9 +210,11 @@ static void test_cpu_goes_offline(void **state)
 	assert_int_equal(start(&root, id), 0);
 	fake.offline[1] = true;
 	assert_int_equal(stop(&root, id), -ENXIO);
+	assert_int_equal(stop(&root, id), 0);		/* it has stopped all the same */
 	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE, 0), -ENXIO);
 	fake.offline[1] = false;
-	assert_int_equal(stop(&root, id), 0);
+	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE, 0), 0);
+	assert_int_equal(start(&root, id), 0);
 }
 
 static void test_tsc_is_read_only(void **state)
