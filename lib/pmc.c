@@ -205,7 +205,7 @@ static int start(pmc_id_t pmcid, struct reason *why)
 
 	if (err)
 		return err;
-	tid = x.nfds == 1 && single_threaded() ? read_thread() : 0;
+	tid = x.nfds && single_threaded() ? read_thread() : 0;
 	pthread_rwlock_wrlock(&pmc_lib.table);
 	/* Without memory for the descriptors reads ask the daemon. */
 	read_table_events(&pmc_lib.reads, pmcid, rep.generation, x.fds, x.nfds, tid);

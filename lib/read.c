@@ -50,7 +50,8 @@ enum page_state {
 	PAGE_COUNTING,		/* the register, put right by the page */
 };
 
-static enum page_state event_page(const struct perf_event_mmap_page *page, uint64_t *value)
+static enum page_state event_page(const struct perf_event_mmap_page *page, read_counter_fn *counter,
+				  uint64_t *value)
 {
 	unsigned int tries;
 
@@ -63,7 +64,7 @@ static enum page_state event_page(const struct perf_event_mmap_page *page, uint6
 		/* cap_user_rdpmc alone proves nothing: Linux 6.1 sets it for software events. */
 		if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc)
 			return PAGE_SILENT;
-		if (index && (width == 0 || width > 64 || !counter_pmc(index - 1, &raw)))
+		if (index && (width == 0 || width > 64 || !counter(index - 1, &raw)))
 			return PAGE_SILENT;
 		if (index)
 			raw = (uint64_t)((int64_t)(raw << (64 - width)) >> (64 - width));
@@ -76,22 +77,42 @@ static enum page_state event_page(const struct perf_event_mmap_page *page, uint6
 	return PAGE_SILENT;
 }
 
+static uint64_t coarse_ns(void)
+{
+	struct timespec ts = { .tv_sec = 0 };
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/*
+ * Pages tell a thread's own count: those of threads born later are in what the kernel sums.  Nor do
+ * they tell that the event of a CPU which the thread has left was lost there: read(2) has to say so
+ * now and then.
+ */
+static bool pages_suffice(const struct read_slot *slot)
+{
+	return slot->tid && __libc_single_threaded && slot->tid == read_thread() &&
+	       coarse_ns() - load(slot->checked) < READ_CHECK_NS;
+}
+
 /*
  * The sum of a thread's events, one for each CPU, without a system call.  The event of the CPU that runs
  * this must be counting: if none is, one has lost its counter, and the kernel is asked which.  A thread
  * that moves between two pages gets a sum between its counts before and after, as with any read.
  */
-static bool events_pages(const struct read_slot *slot, uint64_t *sum)
+static bool events_pages(const struct read_table *t, const struct read_slot *slot, uint64_t *sum)
 {
+	read_counter_fn *counter = t->counter ? t->counter : counter_pmc;
 	bool counting = false;
-	uint64_t one;
+	uint64_t one = 0;
 	unsigned int i;
 
 	for (i = 0; i < slot->nevents; i++) {
 		enum page_state state = PAGE_SILENT;
 
 		if (slot->events[i].page)
-			state = event_page(slot->events[i].page, &one);
+			state = event_page(slot->events[i].page, counter, &one);
 		if (state == PAGE_SILENT)
 			return false;
 		counting |= state == PAGE_COUNTING;
@@ -196,15 +217,13 @@ static int how_rusage(const struct entry *e, uint64_t *value, struct reason *why
 static int how_events(const struct entry *e, uint64_t *value, struct reason *why)
 {
 	const struct read_slot *slot = e->slot;
-	bool own = slot->tid && slot->tid == read_thread() && __libc_single_threaded;
 	uint64_t sum = 0, one = 0;
 	unsigned int i;
 	int err;
 
 	if (slot->nevents == 0 || slot->generation != e->generation)
 		return READ_ASK;
-	/* Pages tell a thread's own count only: other threads' are in what the kernel sums. */
-	if (own && events_pages(slot, &sum)) {
+	if (pages_suffice(slot) && events_pages(e->t, slot, &sum)) {
 		*value = e->base + sum;
 		return READ_DONE;
 	}
@@ -215,6 +234,7 @@ static int how_events(const struct entry *e, uint64_t *value, struct reason *why
 			return err;
 		sum += one;
 	}
+	__atomic_store_n(slot->checked, coarse_ns(), __ATOMIC_RELAXED);
 	*value = sum;
 	return READ_DONE;
 }

@@ -16,11 +16,17 @@
 
 struct perf_event_mmap_page;
 
-/* A perf event of one of the caller's threads; `page` is NULL when only read(2) may be used. */
+/*
+ * A perf event of one of the caller's threads, on one CPU or on all; `page` is NULL when only read(2)
+ * may be used.
+ */
 struct read_event {
 	int fd;
 	const struct perf_event_mmap_page *page;
 };
+
+/* Reads a counter register: its number as in the mapped page, minus 1.  False: there is none such. */
+typedef bool read_counter_fn(uint32_t index, uint64_t *value);
 
 /* What the client keeps for the PMC at this position of the page. */
 struct read_slot {
@@ -29,7 +35,12 @@ struct read_slot {
 	uint32_t generation;		/* of `events` */
 	unsigned int nevents;
 	struct read_event *events;
-	pid_t tid;			/* the only thread that may read a counter register; 0: none */
+	/*
+	 * The only thread of the process at START, which may read registers and pages while no other
+	 * exists; 0: there were more, so only read(2) sums up all.
+	 */
+	pid_t tid;
+	uint64_t *checked;		/* when read(2) last proved that no event was lost; ns */
 };
 
 /*
@@ -42,6 +53,7 @@ struct read_table {
 	const struct wire_counts *counts;
 	uint32_t ncpu;			/* elements of counts */
 	unsigned int top;		/* slots from here on are unused */
+	read_counter_fn *counter;	/* NULL: the instruction; tests have their own */
 	struct read_slot slots[WIRE_PAGE_PMCS];
 };
 
@@ -65,6 +77,9 @@ void read_table_clear(struct read_table *t);
 
 /* False when the daemon is gone, or was never there. */
 bool read_alive(const struct read_table *t);
+
+/* How long a lost counter of a CPU that the thread has left may go unnoticed. */
+#define READ_CHECK_NS 10000000u
 
 enum { READ_DONE = 0, READ_ASK = 1 };
 /* READ_DONE with *value, READ_ASK when only the daemon knows, or -errno. */

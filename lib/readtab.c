@@ -49,7 +49,9 @@ static void slot_close_events(struct read_slot *slot)
 		close(slot->events[i].fd);
 	}
 	free(slot->events);
+	free(slot->checked);
 	slot->events = NULL;
+	slot->checked = NULL;
 	slot->nevents = 0;
 	slot->tid = 0;
 }
@@ -149,38 +151,46 @@ void read_table_remove(struct read_table *t, uint32_t pmcid)
 		t->top--;
 }
 
+static void close_all(const int *fds, unsigned int n)
+{
+	while (n > 0)
+		close(fds[--n]);
+}
+
 int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
 		      unsigned int n, pid_t tid)
 {
 	struct read_slot *slot = find(t, pmcid);
-	struct read_event *events = NULL;
 	unsigned int i;
 
-	/* START of a PMC that runs already brings nothing new. */
-	if (slot && n == 0 && slot->generation == generation)
+	if (!slot) {
+		close_all(fds, n);
 		return 0;
-	if (slot && n)
-		events = calloc(n, sizeof(*events));
-	if (!events) {
-		for (i = 0; i < n; i++)
-			close(fds[i]);
-		if (slot)
-			slot_close_events(slot);
-		return slot && n ? -ENOMEM : 0;
 	}
+	/* START of a PMC that runs already may bring nothing new. */
+	if (n == 0 && slot->generation == generation)
+		return 0;
 	slot_close_events(slot);
+	if (n == 0)
+		return 0;
+	slot->events = calloc(n, sizeof(*slot->events));
+	slot->checked = calloc(1, sizeof(*slot->checked));
+	if (!slot->events || !slot->checked) {
+		slot_close_events(slot);
+		close_all(fds, n);
+		return -ENOMEM;
+	}
 	for (i = 0; i < n; i++) {
 		const void *page = NULL;
 
-		events[i].fd = fds[i];
-		/* Without the page there is still read(2). */
-		if (tid && n == 1 && map(fds[i], page_size(), &page) == 0)
-			events[i].page = page;
+		slot->events[i].fd = fds[i];
+		/* Without a page there is still read(2). */
+		if (tid && map(fds[i], page_size(), &page) == 0)
+			slot->events[i].page = page;
 	}
-	slot->events = events;
 	slot->nevents = n;
 	slot->generation = generation;
-	slot->tid = n == 1 ? tid : 0;
+	slot->tid = tid;
 	return 0;
 }
 

@@ -18,8 +18,6 @@
 
 #include "client.h"
 
-extern char **environ;
-
 /* fork() without a death signal, so that the program's own wait() never sees this child. */
 static pid_t quiet_fork(void)
 {

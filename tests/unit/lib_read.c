@@ -325,31 +325,178 @@ static void test_short_event(void **state)
 	expect_ask(p);
 }
 
-/* PERF-209, PERF-215: index 0 means that the register cannot be read, whatever the capability says. */
-static void test_event_page_without_index(void **state)
-{
-	struct pages *p = *state;
-	struct perf_event_mmap_page *page;
-	uint64_t data[1] = { 7 };
-	int fd = memfd_create("event", MFD_CLOEXEC);
+/* --- registers: pages in files, and a function in place of the instruction ---------------------- */
 
-	/* The page is a page, and its first 8 bytes are what read(2) gets. */
-	assert_int_equal(ftruncate(fd, sysconf(_SC_PAGESIZE)), 0);
-	page = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+static uint64_t registers[8];
+static unsigned int registers_read;
+
+static bool fake_counter(uint32_t index, uint64_t *value)
+{
+	registers_read++;
+	if (index >= 8)
+		return false;
+	*value = registers[index];
+	return true;
+}
+
+/* An event whose page says `offset` and `index`, and whose read(2) gives 7 and then nothing. */
+static struct perf_event_mmap_page *event_page(int *fd, uint32_t index, int64_t offset)
+{
+	const size_t size = sysconf(_SC_PAGESIZE);
+	const uint64_t seven = 7;
+	struct perf_event_mmap_page *page;
+
+	*fd = memfd_create("event", MFD_CLOEXEC);
+	assert_int_equal(ftruncate(*fd, size), 0);
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	page->cap_bit0_is_deprecated = 1;
 	page->cap_user_rdpmc = 1;
 	page->pmc_width = 48;
-	page->offset = 1000;
-	assert_int_equal(pwrite(fd, data, sizeof(data), 0), sizeof(data));
-	/* One value, then the end. */
-	lseek(fd, sysconf(_SC_PAGESIZE) - 8, SEEK_SET);
-	assert_int_equal(pwrite(fd, data, sizeof(data), sysconf(_SC_PAGESIZE) - 8), sizeof(data));
+	page->index = index;
+	page->offset = offset;
+	assert_int_equal(pwrite(*fd, &seven, 8, size - 8), 8);
+	lseek(*fd, size - 8, SEEK_SET);
+	return page;
+}
+
+static uint64_t now_coarse(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Two CPUs' events of the only thread, the first counting. */
+static void start_pages(struct pages *p, struct perf_event_mmap_page *page[2])
+{
+	int fds[2];
+
+	page[0] = event_page(&fds[0], 3, 1000);
+	page[1] = event_page(&fds[1], 0, 20);
+	registers[2] = 300;
+	registers_read = 0;
+	p->table.counter = fake_counter;
 	p->page->pmc[POS].how = WIRE_HOW_EVENTS;
-	assert_int_equal(read_table_events(&p->table, ID, 0, &fd, 1, read_thread()), 0);
-	assert_non_null(p->table.slots[POS].events[0].page);
-	expect(p, 7);
-	munmap(page, sysconf(_SC_PAGESIZE));
+	p->page->pmc[POS].generation++;
+	assert_int_equal(read_table_events(&p->table, ID, p->page->pmc[POS].generation, fds, 2,
+					   read_thread()), 0);
+	assert_non_null(p->table.slots[POS].events[1].page);
+}
+
+static void just_checked(struct pages *p)
+{
+	*p->table.slots[POS].checked = now_coarse();
+}
+
+static void end_pages(struct perf_event_mmap_page *page[2])
+{
+	munmap(page[0], sysconf(_SC_PAGESIZE));
+	munmap(page[1], sysconf(_SC_PAGESIZE));
+}
+
+/* PERF-208, PERF-209, PERF-210, PERF-216, PERF-217 */
+static void test_registers(void **state)
+{
+	struct pages *p = *state;
+	struct perf_event_mmap_page *page[2];
+	uint64_t value;
+
+	start_pages(p, page);
+	expect(p, 14);			/* at first by read(2), which proves that nothing is lost */
+	assert_int_equal(registers_read, 0);
+	just_checked(p);
+	expect(p, 1320);
+	assert_int_equal(registers_read, 1);
+	registers[2] = 1ull << 47;	/* a counter of 48 bits that began below 0 */
+	just_checked(p);
+	expect(p, 1020 - (1ull << 47));
+	p->page->pmc[POS].base = 5;
+	registers[2] = 1;
+	just_checked(p);
+	expect(p, 1026);
+	/* Later it is proved again; the files are at their end, as lost events are. */
+	*p->table.slots[POS].checked = now_coarse() - 2 * READ_CHECK_NS;
+	assert_int_equal(get(p, &value), -EBUSY);
+	end_pages(page);
+}
+
+/* No event counts on this CPU: one was lost, and read(2) has to tell. */
+static void test_registers_none_counting(void **state)
+{
+	struct pages *p = *state;
+	struct perf_event_mmap_page *page[2];
+
+	start_pages(p, page);
+	page[0]->index = 0;
+	just_checked(p);
+	expect(p, 14);
+	assert_int_equal(registers_read, 0);
+	end_pages(page);
+}
+
+/* PERF-213, PERF-214, PERF-215 */
+static void test_registers_not_allowed(void **state)
+{
+	static const struct {
+		uint32_t index;
+		uint16_t width;
+		bool cap, bit0;
+	} cases[] = {
+		{ 3, 48, false, true }, { 3, 48, true, false }, { 3, 0, true, true },
+		{ 3, 65, true, true }, { 9, 48, true, true },
+	};
+	struct pages *p = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct perf_event_mmap_page *page[2];
+
+		start_pages(p, page);
+		page[0]->index = cases[i].index;
+		page[0]->pmc_width = cases[i].width;
+		page[0]->cap_user_rdpmc = cases[i].cap;
+		page[0]->cap_bit0_is_deprecated = cases[i].bit0;
+		just_checked(p);
+		expect(p, 14);
+		end_pages(page);
+	}
+}
+
+/* Another thread's register is another count. */
+static void test_registers_other_thread(void **state)
+{
+	struct pages *p = *state;
+	struct perf_event_mmap_page *page[2];
+
+	start_pages(p, page);
+	p->table.slots[POS].tid++;
+	just_checked(p);
+	expect(p, 14);
+	assert_int_equal(registers_read, 0);
+	end_pages(page);
+}
+
+static void *no_work(void *arg)
+{
+	return arg;
+}
+
+/* A thread born after START inherits the event, and no page has its count. */
+static void test_registers_after_threads(void **state)
+{
+	struct pages *p = *state;
+	struct perf_event_mmap_page *page[2];
+	pthread_t thread;
+
+	start_pages(p, page);
+	assert_int_equal(pthread_create(&thread, NULL, no_work, NULL), 0);
+	just_checked(p);
+	expect(p, 14);
+	assert_int_equal(registers_read, 0);
+	pthread_join(thread, NULL);
+	end_pages(page);
 }
 
 #if defined(__x86_64__)
@@ -422,6 +569,12 @@ static void test_positions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* First those that need a program without threads. */
+		TEST(test_registers),
+		TEST(test_registers_none_counting),
+		TEST(test_registers_not_allowed),
+		TEST(test_registers_other_thread),
+		TEST(test_registers_after_threads),
 		TEST(test_value),
 		TEST(test_unknown),
 		TEST(test_dead_daemon),
@@ -434,7 +587,6 @@ int main(void)
 		TEST(test_events),
 		TEST(test_events_of_unknown_pmc),
 		TEST(test_short_event),
-		TEST(test_event_page_without_index),
 #if defined(__x86_64__)
 		TEST(test_tsc),
 #endif
