@@ -2,6 +2,7 @@
 /* pmcbpfd: start order, background, end. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,7 +144,11 @@ static int start_engine(struct daemon *d, struct why *why)
 {
 	int err = engine_new(&d->engine, why);
 
-	return err ? err : daemon_init(d, why);
+	if (!err)
+		err = daemon_init(d, why);
+	/* Loading took megabytes for the kernel's type information that are not needed any more. */
+	malloc_trim(0);
+	return err;
 }
 
 static void announce(struct daemon *d)
