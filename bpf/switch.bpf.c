@@ -30,7 +30,12 @@ __u64 lost_targets = 0;
 __u64 exits_begun = 0, exits_done = 0;
 __u32 finals = 0;
 
-/* A counter that was lost reads as an error; its count stands still and the reader is told. */
+#define ENOENT 2
+
+/*
+ * A counter that was lost reads as an error; its count stands still and the reader is told.  One that the
+ * daemon took out on this CPU only stands still.
+ */
 static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 {
 	u64 now;
@@ -39,7 +44,8 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 		return c->hook[source & 7];
 	now = bpf_perf_event_read(&events, source * ncpu + cpu);
 	if (now > (u64)-4096) {
-		__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
+		if (now != (u64)-ENOENT)
+			__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
 		now = c->start[source & 63];
 	}
 	return now;

@@ -164,11 +164,13 @@ int count_write(struct count *c, uint64_t value, struct why *why)
 	return 0;
 }
 
-/* --- rows: who shares a counter ---------------------------------------------------------------- */
-
-static struct perf_event_spec soft_spec(const struct soft_event *s)
+/* What a PMC counts on its PMU, or the software event that stands for it. */
+struct perf_event_spec count_event(const struct count *c)
 {
-	return (struct perf_event_spec){ .type = 1 /* PERF_TYPE_SOFTWARE */, .config = s->perf_config };
+	if (c->spec.kind == COUNT_HARDWARE)
+		return c->spec.event;
+	return (struct perf_event_spec){ .type = 1 /* PERF_TYPE_SOFTWARE */,
+					 .config = c->spec.soft->perf_config };
 }
 
 int count_rank(const struct engine *e, const struct count_spec *spec)
@@ -178,151 +180,6 @@ int count_rank(const struct engine *e, const struct count_spec *spec)
 	if (spec->kind != COUNT_HARDWARE || spec->system || !row->users)
 		return 0;
 	return row->per_task || !perf_spec_same(&row->spec, &spec->event);
-}
-
-/*
- * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is opened:
- * a new per-CPU event would push a running per-task event off its counter.
- */
-static int row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why)
-{
-	struct targets *ts = engine_targets(c->e);
-	struct perf_event_spec all[TARGET_ROWS];
-	unsigned int n = 0;
-
-	all[n++] = *spec;
-	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
-		const struct count *user = target_count_row(ts, r)->users;
-
-		if (user && r != c->spec.row && user->spec.event.type == spec->type)
-			all[n++] = user->spec.event;
-	}
-	if (perf_fits(all, n))
-		return 0;
-	return deny(why, -EINVAL, "the PMU cannot count this event on row %u beside the %u rows in use; "
-		    "release one, or use an event that another counter takes", c->spec.row, n - 1);
-}
-
-static void row_add(struct count *c)
-{
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
-
-	c->row_next = row->users;
-	row->users = c;
-}
-
-/* From slices of a per-CPU event to per-task events; nobody on the row is running. */
-static int row_to_tasks(struct targets *ts, struct count_row *row, struct why *why);
-
-static int row_join(struct count *c, struct why *why)
-{
-	struct targets *ts = engine_targets(c->e);
-	struct count_row *row = target_count_row(ts, c->spec.row);
-	struct perf_event_spec spec = c->spec.kind == COUNT_SOFT ? soft_spec(c->spec.soft) :
-								   c->spec.event;
-	int err;
-
-	c->backend = BACKEND_SLICED;
-	if (c->spec.kind == COUNT_SOFT && c->spec.soft->process == SOFT_HOOK) {
-		c->source = ABI_SOURCE_HOOK + (int)c->spec.soft->hook;
-		return 0;
-	}
-	if (c->spec.kind == COUNT_SOFT) {	/* software events are not limited: each its own */
-		c->source = engine_source_open(c->e, &spec, why);
-		return c->source < 0 ? c->source : 0;
-	}
-	err = row_fits(c, &spec, why);
-	if (err)
-		return err;
-	if (!row->users) {
-		row->source = engine_source_open(c->e, &spec, why);
-		if (row->source < 0)
-			return row->source;
-		row->spec = spec;
-		row->per_task = false;
-	} else if (row->per_task || !perf_spec_same(&row->spec, &spec)) {
-		err = row->per_task ? 0 : row_to_tasks(ts, row, why);
-		if (err)
-			return err;
-		c->backend = BACKEND_EVENTS;
-	}
-	c->source = row->source;
-	row_add(c);
-	return 0;
-}
-
-static void row_leave(struct count *c)
-{
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
-	struct count **at = &row->users;
-
-	if (c->spec.kind != COUNT_HARDWARE) {
-		if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
-			engine_source_close(c->e, c->source);
-		return;
-	}
-	while (*at && *at != c)
-		at = &(*at)->row_next;
-	if (!*at)
-		return;
-	*at = c->row_next;
-	if (row->users)
-		return;
-	if (row->source >= 0)
-		engine_source_close(c->e, row->source);
-	row->source = -1;
-	row->per_task = false;
-}
-
-struct convert_args {
-	struct count *c;
-	int err;
-	struct why *why;
-};
-
-static void convert_target(void *arg, pid_t tgid)
-{
-	struct convert_args *a = arg;
-
-	if (!a->err)
-		a->err = events_attach(a->c, tgid, a->why);
-	if (a->err == -ESRCH)
-		a->err = 0;
-}
-
-/* What the slices have counted moves into the base, then the kernel's per-task events go on. */
-static int to_events(struct targets *ts, struct count *c, struct why *why)
-{
-	struct convert_args a = { .c = c, .why = why };
-
-	c->base += count_slices(c);
-	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
-		c->owner->counts.cpu[cpu].count[c->pos] = 0;
-	c->backend = BACKEND_EVENTS;
-	c->source = -1;
-	target_rewrite(ts, c);
-	target_each(ts, c, convert_target, &a);
-	if (a.err)
-		events_close(c);
-	return a.err;
-}
-
-static int row_to_tasks(struct targets *ts, struct count_row *row, struct why *why)
-{
-	struct count *c;
-	int err = 0;
-
-	for (c = row->users; c; c = c->row_next)
-		if (c->running)
-			return deny(why, -EINVAL, "row %u counts another event for a running PMC of "
-				    "process %d; it can be shared once that PMC is stopped",
-				    c->spec.row, c->owner->tgid);
-	for (c = row->users; c && !err; c = c->row_next)
-		err = to_events(ts, c, why);
-	engine_source_close(row->users->e, row->source);
-	row->source = -1;
-	row->per_task = true;
-	return err;
 }
 
 /* --- making and freeing ---------------------------------------------------------------------------- */
@@ -342,8 +199,7 @@ static enum engine_need hook_need(const struct soft_event *s)
 
 static int system_new(struct count *c, struct why *why)
 {
-	const struct perf_event_spec spec = c->spec.kind == COUNT_SOFT ? soft_spec(c->spec.soft) :
-									 c->spec.event;
+	const struct perf_event_spec spec = count_event(c);
 
 	if (c->spec.kind == COUNT_SOFT && c->spec.soft->system == SOFT_HOOK) {
 		c->backend = BACKEND_CPU_HOOK;
@@ -490,7 +346,7 @@ static int prefer_events(struct count *c, struct why *why)
 	if (c->backend != BACKEND_SLICED || c->spec.kind != COUNT_HARDWARE || row->users != c ||
 	    c->row_next || !count_self_only(c))
 		return 0;
-	return row_to_tasks(ts, row, why);
+	return row_to_tasks(c->e, row, why);
 }
 
 int count_start(struct count *c, struct why *why)

@@ -18,6 +18,7 @@ enum backend {
 
 struct task_event {
 	int fd;
+	int cpu;			/* -1: any */
 	pid_t tid, tgid;
 };
 
@@ -76,12 +77,23 @@ int figures_read(struct count *c, uint64_t *raw, struct why *why);
 
 /* events.c: per-task events that the kernel switches */
 int events_attach(struct count *c, pid_t tgid, struct why *why);
+/* For every target, events that count on one CPU only; at once if the PMC runs. */
+int events_attach_cpu(struct count *c, unsigned int cpu);
 void events_detach(struct count *c, pid_t tgid);
 void events_close(struct count *c);
 int events_switch(struct count *c, bool on, struct why *why);
 int events_sum(struct count *c, uint64_t *sum, struct why *why);
 
+/* rows.c: who shares a hardware counter, and how */
+int row_join(struct count *c, struct why *why);
+int row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why);
+void row_add(struct count *c);
+void row_leave(struct count *c);
+/* All PMCs of the row go on with per-task events. */
+int row_to_tasks(struct engine *e, struct count_row *row, struct why *why);
+
 /* count.c */
+struct perf_event_spec count_event(const struct count *c);
 uint64_t count_scale(const struct count *c, uint64_t raw);
 uint64_t count_slices(const struct count *c);
 bool count_self_only(const struct count *c);

@@ -319,22 +319,28 @@ int engine_source_open(struct engine *e, const struct perf_event_spec *spec, str
 	return source;
 }
 
+void engine_source_close_cpu(struct engine *e, int source, unsigned int cpu)
+{
+	struct source *s = &e->sources[source];
+	uint32_t key = (uint32_t)source * e->ncpu + cpu;
+
+	if (s->fds[cpu] < 0)
+		return;
+	/* The map lets go of the event only after a grace period: give the counter back now. */
+	perf_disable(s->fds[cpu]);
+	bpf_map__delete_elem(e->skel->maps.events, &key, sizeof(key), 0);
+	close(s->fds[cpu]);
+	s->fds[cpu] = -1;
+}
+
 void engine_source_close(struct engine *e, int source)
 {
 	struct source *s = &e->sources[source];
 
 	if (!s->used)
 		return;
-	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++) {
-		uint32_t key = (uint32_t)source * e->ncpu + cpu;
-
-		if (s->fds[cpu] < 0)
-			continue;
-		/* The map lets go of the event only after a grace period: give the counter back now. */
-		perf_disable(s->fds[cpu]);
-		bpf_map__delete_elem(e->skel->maps.events, &key, sizeof(key), 0);
-		close(s->fds[cpu]);
-	}
+	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++)
+		engine_source_close_cpu(e, source, cpu);
 	free(s->fds);
 	memset(s, 0, sizeof(*s));
 }

@@ -53,6 +53,8 @@ void engine_unneed(struct engine *e, enum engine_need what);
 /* A per-CPU event that runs from now on, on every online CPU. Source number or -errno. */
 int engine_source_open(struct engine *e, const struct perf_event_spec *spec, struct why *why);
 void engine_source_close(struct engine *e, int source);
+/* On one CPU only: there it counts nothing any more and its counter is free. */
+void engine_source_close_cpu(struct engine *e, int source, unsigned int cpu);
 /* True once a program could not read the source: its counter was taken away. */
 bool engine_source_lost(const struct engine *e, int source);
 /* A hook's counter on a CPU. */
