@@ -297,6 +297,8 @@ static void *run(void *arg)
 			continue;
 		for (i = 2; i < 2 + FAKE_CLIENTS && p[i].fd >= 0; i++)
 			;
+		if (i == 2 + FAKE_CLIENTS)
+			abort();
 		f->connections++;
 		p[i].fd = accept(f->listener, NULL, NULL);
 		p[i].events = POLLIN;
