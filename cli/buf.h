@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text that grows.  Running out of memory sticks: `failed` is looked at once, when the text is used. */
+/* Text that grows.  Running out of memory sticks: `failed` is looked at when the text is used. */
 #ifndef PMCBPF_CLI_BUF_H
 #define PMCBPF_CLI_BUF_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmccontrol: state and administration of rows.  Functions that return int return 0 or the exit code,
- * and have printed their line when it is not 0.
+ * pmccontrol: state and administration of rows.  Functions that return int return 0 or the exit
+ * code, and have printed their line when it is not 0.
  */
 #ifndef PMCBPF_CLI_CTL_H
 #define PMCBPF_CLI_CTL_H

@@ -17,7 +17,7 @@ int admin_add(struct control *control, bool enable, int row)
 		return fail_errno(EX_OSERR, "ERROR");
 	}
 	control->admin = admin;
-	admin[control->nadmin++] = (struct admin){ .enable = enable, .cpu = control->cpu, .row = row };
+	admin[control->nadmin++] = (struct admin){ enable, control->cpu, row };
 	return 0;
 }
 

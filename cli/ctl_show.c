@@ -41,7 +41,7 @@ static const char *known(const char *name)
 
 /* --- -l ------------------------------------------------------------------------------------- */
 
-/* Of an event that has no number here (another owner's hardware event) the number is all there is. */
+/* Of an event without a name here (another owner's hardware event) the number is all there is. */
 static const char *event_name(const struct pmc_info *row, char *room, size_t size)
 {
 	const char *name = pmc_name_of_event(row->pm_event);
@@ -112,7 +112,8 @@ static void json_cpu(struct json *json, int cpu, const struct pmc_pmcinfo *info,
 }
 
 /* Every CPU that is online. */
-static int each_cpu(const struct control *control, const struct pmc_cpuinfo *info, struct json *json)
+static int each_cpu(const struct control *control, const struct pmc_cpuinfo *info,
+		    struct json *json)
 {
 	int index = 0;
 
@@ -203,8 +204,8 @@ int show_events(const struct control *control)
 		int count;
 
 		if (pmc_event_names_of_class(info->pm_classes[i].pm_class, &names, &count) != 0) {
-			code = fail_pmc(EX_OSERR, "ERROR: Cannot find information for event class \"%s\"",
-					class_);
+			code = fail_pmc(EX_OSERR, "ERROR: Cannot find information for event class "
+					"\"%s\"", class_);
 			break;
 		}
 		put_class(control, &json, class_, names, count);

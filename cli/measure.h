@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmcstat: one measurement, from the command line to the last row.  struct measure is all its state;
- * main() owns it and hands it through the phases of pmcstat.c.  Functions that return int return 0 or
- * the exit code, and have printed their line when it is not 0.
+ * pmcstat: one measurement, from the command line to the last row.  struct measure is all its
+ * state; main() owns it and hands it through the phases of pmcstat.c.  Functions that return int
+ * return 0 or the exit code, and have printed their line when it is not 0.
  */
 #ifndef PMCBPF_CLI_MEASURE_H
 #define PMCBPF_CLI_MEASURE_H
@@ -46,7 +46,7 @@ struct target {
 struct child {
 	pid_t pid;		/* 0: none, or collected */
 	int pidfd;
-	int sock;		/* '!' goes out, an errno comes back if exec fails, else end of file */
+	int sock;		/* '!' goes out, an errno comes back if exec fails, else EOF */
 	int asked;		/* the signal that we sent it */
 	int status;		/* wait status, once `collected` */
 	bool collected;
@@ -99,9 +99,9 @@ int targets_find(struct measure *m);
 void targets_free(struct measure *m);
 
 /*
- * stat_child.c: the command.  child_spawn() leaves it waiting, child_go() lets it exec, child_abort()
- * ends one that still waits, child_collect() takes the status of one that is gone.
- * child_ask() sends a signal; false if there is nobody to ask.
+ * stat_child.c: the command.  child_spawn() leaves it waiting, child_go() lets it exec,
+ * child_abort() ends one that still waits, child_collect() takes the status of one that is gone,
+ * child_ask() sends a signal and returns false if there is nobody to ask.
  */
 int child_spawn(struct measure *m);
 int child_go(struct measure *m);

@@ -24,8 +24,9 @@ static size_t cut(int wanted, size_t room)
 }
 
 /*
- * Names come from users and may hold anything: a newline in one must not look like a second message.
- * A full pipe that nobody reads gets MSG_WAIT_MS, then the line is given up; the exit code tells too.
+ * Names come from users and may hold anything: a newline in one must not look like a second
+ * message.  A full pipe that nobody reads gets MSG_WAIT_MS, then the line is given up; the exit
+ * code tells too.
  */
 static void put_line(const char *tail, const char *format, va_list args)
 {

@@ -7,7 +7,7 @@
 
 #define MSG_FORMAT(first, rest) __attribute__((format(printf, first, rest)))
 
-/* Each prints its line and returns `code`, so that `return fail(EX_USAGE, …)` is all a caller writes. */
+/* Each prints its line and returns `code`: a caller writes `return fail(EX_USAGE, …)`. */
 int fail(int code, const char *format, ...) MSG_FORMAT(2, 3);
 
 /* … with ": " and the text of errno. */

@@ -31,9 +31,8 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 				*letter++ = ':';
 		}
 		if (opt->name)
-			*name++ = (struct option){ .name = opt->name,
-						   .has_arg = opt->arg ? required_argument : no_argument,
-						   .val = opt->code };
+			*name++ = (struct option){ opt->name, opt->arg ? required_argument :
+						   no_argument, NULL, opt->code };
 	}
 	*letter = '\0';
 	*name = (struct option){ 0 };
@@ -54,7 +53,8 @@ void opt_help(FILE *file, const void *table, size_t count, size_t stride)
 		if (!opt->help)
 			continue;
 		if (opt->code < 256)
-			len = snprintf(left, sizeof(left), "-%c%s", opt->code, opt->name ? ", " : "");
+			len = snprintf(left, sizeof(left), "-%c%s", opt->code,
+				       opt->name ? ", " : "");
 		else
 			len = snprintf(left, sizeof(left), "    ");
 		if (opt->name)

@@ -44,7 +44,7 @@ void opt_help(FILE *file, const void *table, size_t count, size_t stride);
 /* A time in seconds, a millisecond or more.  0 or -EINVAL. */
 int opt_seconds(const char *text, double *seconds);
 
-/* Writes what stdout still holds.  0, or EX_OSERR after an error line: a full disk, a closed pipe. */
+/* Writes what stdout still holds.  0, or EX_OSERR and an error line: a full disk, a closed pipe. */
 int opt_flush_stdout(void);
 
 /* "NAME VERSION" on stdout; returns what the process should exit with. */

@@ -129,7 +129,8 @@ static int parse(struct control *control, int argc, char *argv[], bool *ended)
 
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
 	memmove(scan.letters + 2, scan.letters + 1, strlen(scan.letters));
-	scan.letters[1] = ':';		/* tell a missing argument from an unknown option, and be quiet */
+	/* Tell a missing argument from an unknown option, and be quiet. */
+	scan.letters[1] = ':';
 	while (!code && !*ended && (letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == '?' || letter == ':')
 			return wrong_option(letter, argv);

@@ -44,7 +44,7 @@ static int add_column(struct parse *p, const char *spec, enum pmc_mode mode, int
 	column = &columns[m->ncolumns];
 	*column = (struct column){ .spec = spec, .mode = mode, .cpu = cpu, .id = PMC_ID_INVALID,
 				   .cumulative = p->cumulative };
-	/* FreeBSD's pmcstat asks for call chains on counting PMCs too; its log readers know the bit. */
+	/* FreeBSD's pmcstat asks for call chains on counting PMCs too; log readers know the bit. */
 	column->flags = PMC_F_CALLCHAIN;
 	if (p->descendants && PMC_IS_VIRTUAL_MODE(mode))
 		column->flags |= PMC_F_DESCENDANTS;
@@ -216,7 +216,7 @@ static const struct stat_opt options[] = {
 	{ { 'o', "output", "FILE", "rows go to FILE, not to standard error" }, obey_output },
 	{ { OPT_JSON, "json", NULL, "rows as JSON objects, one a line" }, obey_json },
 	{ { OPT_CSV, "csv", NULL, "rows as comma-separated values" }, obey_csv },
-	{ { OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did (128+N after signal N)" },
+	{ { OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did; 128+N: signal N" },
 	  obey_exit_status },
 	{ { 'q', "quiet", NULL, "no warnings" }, obey_quiet },
 	{ { 'v', "verbose", NULL, "say which PMCs were allocated and attached" }, obey_verbose },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The measured command.  It is forked first and waits on a socket while PMCs are attached and started,
- * so that nothing it does is missed; then '!' lets it exec.  The socket closes on exec: end of file
- * means the command runs, an errno that it could not be started.
+ * The measured command.  It is forked first and waits on a socket while PMCs are attached and
+ * started, so that nothing it does is missed; then '!' lets it exec.  The socket closes on exec:
+ * end of file means the command runs, an errno that it could not be started.
  */
 #include <errno.h>
 #include <stdlib.h>

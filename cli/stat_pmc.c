@@ -16,9 +16,10 @@ static int allocate_one(struct measure *m, struct column *column)
 {
 	uint32_t bits;
 
-	if (pmc_allocate(column->spec, column->mode, column->flags, column->cpu, &column->id, 0) != 0)
-		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification \"%s\"",
-				scope_of(column), column->spec);
+	if (pmc_allocate(column->spec, column->mode, column->flags, column->cpu, &column->id,
+			 0) != 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
+				"\"%s\"", scope_of(column), column->spec);
 	column->allocated = true;
 	if (pmc_width(column->id, &bits) != 0)
 		bits = WIDTH_UNKNOWN;
@@ -40,7 +41,8 @@ int pmcs_allocate(struct measure *m)
 	int code = 0;
 
 	if (pmc_init() != 0)
-		return fail_pmc(EX_UNAVAILABLE, "ERROR: Initialization of the pmc(3) library failed");
+		return fail_pmc(EX_UNAVAILABLE,
+				"ERROR: Initialization of the pmc(3) library failed");
 	if (pmc_npmc(0) < 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot determine the number of PMCs on CPU 0");
 	for (size_t i = 0; i < m->ncolumns && !code; i++)
@@ -57,7 +59,8 @@ static int attach_one(struct measure *m, const struct column *column, pid_t pid,
 	}
 	if (errno == ESRCH)
 		return 0;
-	return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to process %d", column->name, (int)pid);
+	return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to process %d", column->name,
+			(int)pid);
 }
 
 static int attach_process(struct measure *m, pid_t pid, size_t *attached)
@@ -140,8 +143,8 @@ int pmcs_release(struct measure *m)
 			code = fail_pmc(EX_OSERR, "ERROR: cannot stop pmc 0x%x \"%s\"", column->id,
 					column->name);
 		if (pmc_release(column->id) != 0 && !code)
-			code = fail_pmc(EX_OSERR, "ERROR: cannot release pmc 0x%x \"%s\"", column->id,
-					column->name);
+			code = fail_pmc(EX_OSERR, "ERROR: cannot release pmc 0x%x \"%s\"",
+					column->id, column->name);
 	}
 	return code;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmcstat's event loop: everything that may happen is a descriptor of one poll(2).  A measurement ends
- * when its command or its last target is gone, when -l is over, or when a signal asks for it; then the
- * last row is printed.  A command is told to end, with the same signal or SIGTERM, and gets GRACE.
+ * pmcstat's event loop: everything that may happen is a descriptor of one poll(2).  A measurement
+ * ends when its command or its last target is gone, when -l is over, or when a signal asks for it;
+ * then the last row is printed.  A command is told to end, with the same signal or SIGTERM, and
+ * gets GRACE.
  *
  * When rows cannot be written or read any more, the command still runs to its end.
  */
@@ -32,10 +33,12 @@ static double seconds_since(const struct timespec *start)
 	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-/* A signal that the caller ignores stays ignored, but SIGINT: shells ignore it for background jobs. */
+/* A signal that the caller ignores stays so, but SIGINT: shells ignore it for background jobs. */
 static int take_signals(struct measure *m)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, normal = { .sa_handler = SIG_DFL }, old;
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction normal = { .sa_handler = SIG_DFL };
+	struct sigaction old;
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -125,7 +128,7 @@ static void on_signal(struct measure *m)
 	}
 }
 
-/* A reader that does not keep up makes rows longer, not wrong: their counts go into the next one. */
+/* A reader that does not keep up gets fewer rows, none wrong: counts go into the next one. */
 static void on_tick(struct measure *m)
 {
 	uint64_t ticks;
@@ -284,8 +287,8 @@ static int drain(struct measure *m)
 		poll(fds, 2, (int)(left * 1000) + 1);
 		left = DRAIN_SECONDS - seconds_since(&start);
 		if (left <= 0 || asked_to_end(m))
-			return fail(EX_OSERR, "ERROR: nobody reads \"%s\": %zu bytes were not written",
-				    m->out.name, m->out.text.len);
+			return fail(EX_OSERR, "ERROR: nobody reads \"%s\": %zu bytes were not "
+				    "written", m->out.name, m->out.text.len);
 		code = out_push(&m->out);
 	}
 	return code;

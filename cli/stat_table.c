@@ -59,7 +59,7 @@ static void table_header(struct buf *out, const struct column *columns, size_t c
 	}
 }
 
-/* A line's newline comes with the next line, so that a terminal shows the latest row without one. */
+/* A line's newline comes with the next line: a terminal shows the latest row without one. */
 static void table_row(struct buf *out, struct table *table, double seconds,
 		      const struct column *columns, size_t count)
 {

@@ -29,7 +29,7 @@ static int add_target(struct measure *m, pid_t pid)
 	}
 	m->targets = targets;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	/* Gone already: kept in the list, where attaching finds nothing.  The others: a mere thread. */
+	/* Gone already: attaching will find nothing.  The other two mean a mere thread. */
 	if (fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
 		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)pid);
 	targets[m->ntargets++] = (struct target){ .pid = pid, .pidfd = fd };

@@ -17,7 +17,7 @@ struct column {
 	bool cumulative;
 	bool allocated;
 	pmc_id_t id;
-	pmc_value_t base;	/* of a counter that nobody can set to 0: what it was at the start */
+	pmc_value_t base;	/* at the start, of a counter that nobody can set to 0 */
 	pmc_value_t value;	/* last read, without base */
 	pmc_value_t printed;	/* what the rows before have shown */
 	unsigned int field;	/* width, the blank after it not counted */
@@ -34,8 +34,8 @@ struct table {
 
 struct format {
 	/* Adds a row for the values in `columns`, what precedes it included. */
-	void (*row)(struct buf *out, struct table *table, double seconds, const struct column *columns,
-		    size_t count);
+	void (*row)(struct buf *out, struct table *table, double seconds,
+		    const struct column *columns, size_t count);
 	void (*end)(struct buf *out, const struct table *table);
 };
 

@@ -41,8 +41,10 @@ static void good_cpu_lists(void **state)
 
 static void bad_cpu_lists(void **state)
 {
-	static const char *const texts[] = { "", " ", ",", "x", "1x", "1,x", "-1", "1-", "3-1", "1-2-3",
-					     "4095", "99999999999999999999", "0x1", "*", "+1", "1.5" };
+	static const char *const texts[] = {
+		"", " ", ",", "x", "1x", "1,x", "-1", "1-", "3-1", "1-2-3", "4095",
+		"99999999999999999999", "0x1", "*", "+1", "1.5",
+	};
 	struct cpulist list;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -59,7 +61,9 @@ static void cpus_are_online(void **state)
 
 static void times(void **state)
 {
-	static const char *const bad[] = { "", "0", "-1", "x", "1x", "nan", "inf", "1e300", "0.0001", "1 " };
+	static const char *const bad[] = {
+		"", "0", "-1", "x", "1x", "nan", "inf", "1e300", "0.0001", "1 ",
+	};
 	double seconds = 0;
 
 	assert_int_equal(opt_seconds("0.25", &seconds), 0);
@@ -73,9 +77,13 @@ static void times(void **state)
 /* A command's options are the command's. */
 static void scanning_stops_at_the_command(void **state)
 {
-	static const struct opt table[] = { { 'p', "process-pmc", "EVENT", "" }, { 'd', NULL, NULL, "" },
-					    { OPT_JSON, "json", NULL, "" } };
-	char *argv[] = { "t", "-dp", "x", "--json", "--process-pmc=y", "cmd", "-d", "--json", NULL };
+	static const struct opt table[] = {
+		{ 'p', "process-pmc", "EVENT", "" },
+		{ 'd', NULL, NULL, "" },
+		{ OPT_JSON, "json", NULL, "" },
+	};
+	char *argv[] = { "t", "-dp", "x", "--json", "--process-pmc=y", "cmd", "-d", "--json",
+			 NULL };
 	struct opt_scan scan;
 
 	opt_compile(&scan, table, 3, sizeof(table[0]));
@@ -97,7 +105,8 @@ static void escapes(void **state)
 		{ "plain", "\"plain\"" },
 		{ "\"\\/", "\"\\\"\\\\/\"" },
 		{ "\b\f\n\r\t\x01\x1f\x7f", "\"\\b\\f\\n\\r\\t\\u0001\\u001f\x7f\"" },
-		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
+		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+		  "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
 		{ "\xff|\xc3|\xe2\x82", "\"\\ufffd|\\ufffd|\\ufffd\\ufffd\"" },
 		{ "\xc0\xaf", "\"\\ufffd\\ufffd\"" },			/* overlong */
 		{ "\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"" },	/* a surrogate */

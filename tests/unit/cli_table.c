@@ -51,8 +51,10 @@ static void expect(const struct format *format, struct column *columns, size_t c
 
 static void names_end_at_separators(void **state)
 {
-	static const char *const pairs[][2] = { { "branches", "branches" }, { "a,usr,os", "a" },
-						{ "a b", "a" }, { "a\tb", "a" }, { "", "" }, { ",x", "" } };
+	static const char *const pairs[][2] = {
+		{ "branches", "branches" }, { "a,usr,os", "a" }, { "a b", "a" }, { "a\tb", "a" },
+		{ "", "" }, { ",x", "" },
+	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		char *name = column_name(pairs[i][0]);

@@ -6,8 +6,8 @@
  * FAKEPMC_FAIL=F:N:E	the Nth call of pmc_F (1 is the first) and those after it fail with errno E
  * FAKEPMC_NCPU=N	CPUs, 2; CPU 1 is offline when there are 3
  *
- * PMCs are numbered from 1.  The Kth read of PMC H gives H * 1000 * K.  Counters of events whose name
- * begins with "hw" are 48 bits wide, others 64; the class is SOFT, of "tsc" TSC.
+ * PMCs are numbered from 1.  The Kth read of PMC H gives H * 1000 * K.  Counters of events whose
+ * name begins with "hw" are 48 bits wide, others 64; the class is SOFT, of "tsc" TSC.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,18 +42,16 @@ static struct {
 __attribute__((format(printf, 1, 2))) static void record(const char *format, ...)
 {
 	const char *path = getenv("FAKEPMC_LOG");
-	char line[256];
 	va_list args;
-	int fd, len;
+	int fd;
 
 	if (!path)
 		return;
-	va_start(args, format);
-	len = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
 	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	if (fd < 0 || write(fd, line, (size_t)len) != len)
+	va_start(args, format);
+	if (fd < 0 || vdprintf(fd, format, args) < 0)
 		abort();
+	va_end(args);
 	close(fd);
 }
 
@@ -183,8 +181,10 @@ API int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info)
 		{ .pm_name = "SOFT1", .pm_class = PMC_CLASS_SOFT, .pm_enabled = 0,
 		  .pm_rowdisp = PMC_DISP_FREE, .pm_ownerpid = -1 },
 		{ .pm_name = "TSC", .pm_class = PMC_CLASS_TSC, .pm_enabled = 1, .pm_ownerpid = 77,
-		  .pm_rowdisp = PMC_DISP_STANDALONE, .pm_mode = PMC_MODE_SC, .pm_event = PMC_EV_TSC_TSC },
-		{ .pm_name = "IAP-0", .pm_class = PMC_CLASS_IAP, .pm_enabled = 1, .pm_ownerpid = 812,
+		  .pm_rowdisp = PMC_DISP_STANDALONE, .pm_mode = PMC_MODE_SC,
+		  .pm_event = PMC_EV_TSC_TSC },
+		{ .pm_name = "IAP-0", .pm_class = PMC_CLASS_IAP, .pm_enabled = 1,
+		  .pm_ownerpid = 812,
 		  .pm_rowdisp = PMC_DISP_STANDALONE, .pm_mode = PMC_MODE_SS,
 		  .pm_event = (enum pmc_event)0x10123, .pm_reloadcount = 65536 },
 	};
