@@ -40,7 +40,8 @@ static int gone(struct lib *l, struct reason *why)
 static int broken(struct lib *l, struct reason *why, const char *what)
 {
 	client_drop(l, LIB_GONE);
-	return refuse(why, -EPROTO, "pmcbpfd sent %s; library and daemon do not fit together", what);
+	return refuse(why, -EPROTO, "pmcbpfd sent %s; library and daemon do not fit together",
+		      what);
 }
 
 /* --- one message each way ----------------------------------------------------------------- */
@@ -186,8 +187,10 @@ static int client_talk(struct lib *l, struct exchange *x, struct reason *why)
 
 static int no_daemon(const char *path, struct reason *why)
 {
-	return refuse(why, -ENOENT, "no pmcbpfd answers at %s: start it as root, with \"pmcbpfd\" or "
-		      "\"systemctl start pmcbpfd\"", path);
+	return refuse(why, -ENOENT,
+		      "no pmcbpfd answers at %s: start it as root, with \"pmcbpfd\" or "
+		      "\"systemctl start pmcbpfd\"",
+		      path);
 }
 
 static int client_connect(struct lib *l, int *log, struct reason *why)

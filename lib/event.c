@@ -127,8 +127,10 @@ static int split_raw(struct evspec *spec, char *slash, char **rest, struct reaso
 		return refuse(why, -EINVAL, "\"%s\": the name of a PMU is missing before the /",
 			      spec->text);
 	if (end[1] != '\0' && end[1] != ',')
-		return refuse(why, -EINVAL, "\"%s\": \"%s\" after the second /; qualifiers follow a "
-			      "comma", spec->text, end + 1);
+		return refuse(why, -EINVAL,
+			      "\"%s\": \"%s\" after the second /; qualifiers follow a "
+			      "comma",
+			      spec->text, end + 1);
 	if (end == slash + 1)
 		return refuse(why, -EINVAL, "\"%s\": no terms between the slashes", spec->text);
 	*rest = end[1] ? end + 2 : NULL;
@@ -148,7 +150,8 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 	memset(spec, 0, offsetof(struct evspec, text));
 	spec->class = -1;
 	if (n > EVSPEC_MAX)
-		return refuse(why, -EINVAL, "an event specifier has at most %u characters", EVSPEC_MAX);
+		return refuse(why, -EINVAL, "an event specifier has at most %u characters",
+			      EVSPEC_MAX);
 	memcpy(spec->text, text, n + 1);
 
 	comma = strchr(spec->text, ',');
@@ -164,7 +167,8 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 		}
 		spec->event = spec->text + class_prefix(spec->text, m, &spec->class);
 		if (*spec->event == '\0')
-			return refuse(why, -EINVAL, "\"%s\": the name of an event is missing", text);
+			return refuse(why, -EINVAL, "\"%s\": the name of an event is missing",
+				      text);
 	}
 	return rest ? split_pairs(rest, spec->quals, &spec->nquals, why) : 0;
 }

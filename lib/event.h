@@ -56,9 +56,9 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 		 struct reason *why);
 
 /*
- * If the text before the first comma is an alias, stores its spellings on this machine: specifiers to
- * be tried one after the other, each with the qualifiers of `text` appended.  Returns their number, 0
- * when it is no alias (or has no meaning here: then the classes may still know the name).
+ * If the text before the first comma is an alias, stores its spellings on this machine: specifiers
+ * to be tried one after the other, each with the qualifiers of `text` appended.  Returns their
+ * number, 0 when it is no alias (or has no meaning here: then the classes may still know the name).
  */
 #define EVSPEC_MAX_SPELLINGS 4u
 unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
@@ -73,7 +73,9 @@ bool evspec_same_n(const char *a, size_t n, const char *b);
 /* A number in C's notation that takes up the whole text.  -EINVAL, -ERANGE. */
 int evspec_number(const char *text, uint64_t *value);
 
-/* FreeBSD's second names: of the fixed Intel events, and perf's names of SOFT ones; NULL if none. */
+/*
+ * FreeBSD's second names: of the fixed Intel events, and perf's names of SOFT ones; NULL if none.
+ */
 const char *evspec_iaf_event(const char *name);
 const char *evspec_soft_event(const char *name);
 

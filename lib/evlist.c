@@ -12,7 +12,7 @@
 
 #define EVENT_LIST_MAX 20000u	/* no CPU has as many; a bound on what files can make us allocate */
 
-/* --- pmc_event_names_of_class() ------------------------------------------------------------------------ */
+/* --- pmc_event_names_of_class() -------------------------------------------------------------- */
 
 struct list {
 	const char **names;	/* interned, or literals */
@@ -100,7 +100,8 @@ static int names_of_class(enum pmc_class class_, const char ***names, int *neven
 	return 0;
 }
 
-PMC_API_PUBLIC int pmc_event_names_of_class(enum pmc_class class_, const char ***names, int *nevents)
+PMC_API_PUBLIC int pmc_event_names_of_class(enum pmc_class class_, const char ***names,
+					    int *nevents)
 {
 	struct reason *why = lib_begin();
 
@@ -111,7 +112,7 @@ PMC_API_PUBLIC int pmc_event_names_of_class(enum pmc_class class_, const char **
 	return lib_end(names_of_class(class_, names, nevents, why));
 }
 
-/* --- pmc_pmu_*() ------------------------------------------------------------------------------------------ */
+/* --- pmc_pmu_*() ----------------------------------------------------------------------------- */
 
 enum style { STYLE_NAME, STYLE_DESC, STYLE_LONG, STYLE_FULL };
 
@@ -140,7 +141,8 @@ static void print_one(struct printer *p, const char *name, const char *desc, con
 		printf("%s:\n%s%s%s\n", name, desc, more ? ": " : "", more ? more : "");
 		break;
 	case STYLE_FULL:
-		printf("name: %s\n\tdesc: %s%s%s\n", name, desc, more ? ": " : "", more ? more : "");
+		printf("name: %s\n\tdesc: %s%s%s\n", name, desc, more ? ": " : "",
+		       more ? more : "");
 		if (terms)
 			printf("\tevent: %s\n", terms);
 		printf("\tpmu: %s\n", p->pmu);
@@ -224,7 +226,7 @@ PMC_API_PUBLIC int pmc_pmu_enabled(void)
 	return 0;
 }
 
-/* --- suggested sampling periods ------------------------------------------------------------------------ */
+/* --- suggested sampling periods -------------------------------------------------------------- */
 
 #define RATE_UNKNOWN 65536u
 

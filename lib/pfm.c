@@ -15,7 +15,10 @@
 	X(pfm_initialize) X(pfm_strerror) X(pfm_get_pmu_info) X(pfm_get_event_next)	\
 	X(pfm_get_event_info) X(pfm_get_event_attr_info) X(pfm_get_os_event_encoding)
 
-/* Functions and state of the loaded library; `lock` serialises it, for it promises no thread safety. */
+/*
+ * Functions and state of the loaded library; `lock` serialises it, for it promises no thread
+ * safety.
+ */
 static struct {
 	pthread_mutex_t lock;
 	bool tried;
@@ -32,8 +35,8 @@ static int load_functions(void)
 	int ret;
 
 	if (!handle) {
-		snprintf(pfm.error, sizeof(pfm.error), "%s is not installed, which knows more names",
-			 PFM_LIBRARY);
+		snprintf(pfm.error, sizeof(pfm.error),
+			 "%s is not installed, which knows more names", PFM_LIBRARY);
 		return -ENOSYS;
 	}
 #define LOAD(name)									\
@@ -47,7 +50,8 @@ static int load_functions(void)
 #undef LOAD
 	ret = pfm.pfm_initialize();
 	if (ret != PFM_SUCCESS) {
-		snprintf(pfm.error, sizeof(pfm.error), "%s: %s", PFM_LIBRARY, pfm.pfm_strerror(ret));
+		snprintf(pfm.error, sizeof(pfm.error), "%s: %s", PFM_LIBRARY,
+			 pfm.pfm_strerror(ret));
 		dlclose(handle);
 		return -ENOSYS;
 	}

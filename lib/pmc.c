@@ -22,7 +22,7 @@ struct lib pmc_lib = {
 	.fd = -1,
 };
 
-/* --- reasons ------------------------------------------------------------------------------------ */
+/* --- reasons --------------------------------------------------------------------------------- */
 
 static __thread struct {
 	int error;
@@ -54,7 +54,7 @@ PMC_API_PUBLIC const char *pmc_errstr(void)
 	return last.why.text[0] ? last.why.text : strerror(last.error);
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests -------------------------------------------------------------------------------- */
 
 /* A request whose reply carries nothing. */
 static int simple(uint16_t op, const void *request, size_t len, int fd, struct reason *why)
@@ -148,7 +148,7 @@ PMC_API_PUBLIC int pmc_release(pmc_id_t pmcid)
 	return lib_end(err);
 }
 
-/* --- targets -------------------------------------------------------------------------------------- */
+/* --- targets --------------------------------------------------------------------------------- */
 
 /*
  * The daemon knows a target by the descriptor that comes along, so that a reused pid is never hit.
@@ -163,8 +163,8 @@ static int target_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason 
 	if (pid > 0) {
 		fd = syscall(SYS_pidfd_open, pid, 0);
 		if (fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
-			return refuse(why, -errno, "process %d cannot be named to pmcbpfd: %s", (int)pid,
-				      strerror(errno));
+			return refuse(why, -errno, "process %d cannot be named to pmcbpfd: %s",
+				      (int)pid, strerror(errno));
 	}
 	err = simple(op, &req, sizeof(req), fd, why);
 	if (fd >= 0)
@@ -182,7 +182,7 @@ PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)
 	return lib_end(target_request(WIRE_OP_PMCDETACH, pmcid, pid, lib_begin()));
 }
 
-/* --- start, stop ---------------------------------------------------------------------------------- */
+/* --- start, stop ----------------------------------------------------------------------------- */
 
 /* The directory has one entry, and so one link, per thread, besides its own two. */
 static bool single_threaded(void)
@@ -223,7 +223,7 @@ PMC_API_PUBLIC int pmc_stop(pmc_id_t pmcid)
 	return lib_end(id_request(WIRE_OP_PMCSTOP, pmcid, lib_begin()));
 }
 
-/* --- values ---------------------------------------------------------------------------------------- */
+/* --- values ---------------------------------------------------------------------------------- */
 
 static int rw(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *old,
 	      struct reason *why)
@@ -281,7 +281,7 @@ PMC_API_PUBLIC int pmc_set(pmc_id_t pmcid, pmc_value_t value)
 	return lib_end(simple(WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1, lib_begin()));
 }
 
-/* --- administration -------------------------------------------------------------------------------- */
+/* --- administration -------------------------------------------------------------------------- */
 
 static int admin(int cpu, int row, enum pmc_state state)
 {

@@ -56,15 +56,18 @@ static int qualify(const char *root, const char *pmu, const struct evspec_pair *
 		if (strcasecmp(q->key, qualifiers[i].key) == 0)
 			known = &qualifiers[i];
 	if (!known)
-		return refuse(why, -EINVAL, "unknown qualifier \"%s\"; known are usr, os, and where the "
-			      "hardware has them cmask, edge, inv, umask, anythread", q->key);
+		return refuse(why, -EINVAL,
+			      "unknown qualifier \"%s\"; known are usr, os, and where the "
+			      "hardware has them cmask, edge, inv, umask, anythread",
+			      q->key);
 	if (!known->number && no_value(q, why) < 0)
 		return -EINVAL;
 	if (known->number && !q->value)
 		return refuse(why, -EINVAL, "qualifier \"%s\" needs a value: %s=N", q->key, q->key);
 	if (pmu_field_find(root, pmu, known->field, &field, why) < 0)
-		return refuse(why, -EINVAL, "qualifier \"%s\": the hardware of PMU %s has no such field",
-			      q->key, pmu);
+		return refuse(why, -EINVAL,
+			      "qualifier \"%s\": the hardware of PMU %s has no such field", q->key,
+			      pmu);
 	term.key = known->field;
 	err = pmu_term(root, pmu, &term, event->config, why);
 	event->caps |= known->cap;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events of a hardware PMU: from a name or from terms to the configuration words of perf_event_attr.
- * `root` is where the kernel lists its PMUs; tests use a directory of their own.
+ * Events of a hardware PMU: from a name or from terms to the configuration words of
+ * perf_event_attr. `root` is where the kernel lists its PMUs; tests use a directory of their own.
  */
 #ifndef PMCBPF_PMU_H
 #define PMCBPF_PMU_H
@@ -45,13 +45,15 @@ int pmu_sysfs_event(const char *root, const char *pmu, const char *name, struct 
 		    struct reason *why);
 
 /*
- * A whole parsed specifier on the PMU of a class: names of the kernel, then libpfm4's, or raw terms.
- * -ENOENT: no such event.
+ * A whole parsed specifier on the PMU of a class: names of the kernel, then libpfm4's, or raw
+ * terms. -ENOENT: no such event.
  */
 int pmu_event(const char *root, const struct wire_classinfo *class, const struct evspec *spec,
 	      struct pmu_event *event, struct reason *why);
 
-/* Calls fn for every event name of the kernel's list, with its terms; stops when fn returns not 0. */
+/*
+ * Calls fn for every event name of the kernel's list, with its terms; stops when fn returns not 0.
+ */
 typedef int pmu_each_fn(void *arg, const char *name, const char *text);
 int pmu_each(const char *root, const char *pmu, pmu_each_fn *fn, void *arg);
 

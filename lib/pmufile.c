@@ -37,7 +37,7 @@ static int read_file(const char *root, const char *pmu, const char *dir, const c
 	return 0;
 }
 
-/* --- fields ------------------------------------------------------------------------------------ */
+/* --- fields ---------------------------------------------------------------------------------- */
 
 static const char *const words[] = { "config", "config1", "config2" };
 
@@ -121,8 +121,8 @@ int pmu_field_find(const char *root, const char *pmu, const char *name, struct p
 		}
 	err = read_file(root, pmu, "format", name, text);
 	if (err)
-		return refuse(why, -ENOENT, "PMU %s has no field \"%s\"; %s/%s/format lists them", pmu,
-			      name, root, pmu);
+		return refuse(why, -ENOENT, "PMU %s has no field \"%s\"; %s/%s/format lists them",
+			      pmu, name, root, pmu);
 	err = pmu_field_parse(text, field);
 	if (err)
 		return refuse(why, err, "PMU %s describes its field \"%s\" as \"%s\", which is not "
@@ -144,12 +144,13 @@ int pmu_term(const char *root, const char *pmu, const struct evspec_pair *term, 
 	if (pmu_field_find(root, pmu, term->key, &field, why) < 0)
 		return -EINVAL;
 	if (pmu_field_set(&field, value, config) < 0)
-		return refuse(why, -EINVAL, "\"%s=0x%llx\": the field of PMU %s has %d bits", term->key,
-			      (unsigned long long)value, pmu, __builtin_popcountll(field.mask));
+		return refuse(why, -EINVAL, "\"%s=0x%llx\": the field of PMU %s has %d bits",
+			      term->key, (unsigned long long)value, pmu,
+			      __builtin_popcountll(field.mask));
 	return 0;
 }
 
-/* --- events ------------------------------------------------------------------------------------ */
+/* --- events ---------------------------------------------------------------------------------- */
 
 /* "event=0x3c,umask=1,inv": the content of an event's file. */
 static int apply_terms(const char *root, const char *pmu, char *text, uint64_t config[3],
@@ -182,7 +183,8 @@ static bool is_event_file(const char *name)
 	if (*name == '.' || n >= WIRE_NAME_MAX)
 		return false;
 	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
-		if (n > strlen(endings[i]) && strcmp(name + n - strlen(endings[i]), endings[i]) == 0)
+		if (n > strlen(endings[i]) &&
+		    strcmp(name + n - strlen(endings[i]), endings[i]) == 0)
 			return false;
 	return true;
 }

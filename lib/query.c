@@ -23,7 +23,7 @@ static void terminate(char *name, size_t size)
 	name[size - 1] = '\0';
 }
 
-/* --- pmc_init() -------------------------------------------------------------------------------------- */
+/* --- pmc_init() ------------------------------------------------------------------------------ */
 
 static int get_cpuinfo(struct lib *l, struct wire_cpuinfo *cpu, struct reason *why)
 {
@@ -38,8 +38,9 @@ static int get_cpuinfo(struct lib *l, struct wire_cpuinfo *cpu, struct reason *w
 		return err;
 	exchange_close(&x);
 	if (cpu->nclass > WIRE_CLASS_MAX || cpu->ncpu == 0 || cpu->ncpu > 65536)
-		return refuse(why, -EPROTO, "pmcbpfd describes a machine with %u CPUs and %u classes",
-			      cpu->ncpu, cpu->nclass);
+		return refuse(why, -EPROTO,
+			      "pmcbpfd describes a machine with %u CPUs and %u classes", cpu->ncpu,
+			      cpu->nclass);
 	if (!pmc_name_of_cputype(cpu->cputype))
 		return refuse(why, -ENXIO, "pmcbpfd reports CPU type 0x%x, unknown to this library",
 			      cpu->cputype);
@@ -147,7 +148,7 @@ PMC_API_PUBLIC int pmc_init(void)
 	return lib_end(err);
 }
 
-/* --- the machine -------------------------------------------------------------------------------------- */
+/* --- the machine ----------------------------------------------------------------------------- */
 
 static int need_init(struct reason *why)
 {
@@ -195,7 +196,8 @@ static int class_of(pmc_id_t pmcid, const struct wire_classinfo **class, struct 
 {
 	*class = lib_class(&pmc_lib, PMC_ID_TO_CLASS(pmcid));
 	if (!*class)
-		return refuse(why, -EINVAL, "0x%x is not a handle of a class of this machine", pmcid);
+		return refuse(why, -EINVAL, "0x%x is not a handle of a class of this machine",
+			      pmcid);
 	return 0;
 }
 
@@ -221,7 +223,7 @@ PMC_API_PUBLIC int pmc_width(pmc_id_t pmcid, uint32_t *width)
 	return lib_end(err);
 }
 
-/* --- rows and statistics -------------------------------------------------------------------------------- */
+/* --- rows and statistics --------------------------------------------------------------------- */
 
 static void row_info(const struct wire_pmcinfo *from, struct pmc_info *to)
 {
@@ -235,7 +237,10 @@ static void row_info(const struct wire_pmcinfo *from, struct pmc_info *to)
 	to->pm_event = from->event;
 	to->pm_flags = from->flags;
 	to->pm_reloadcount = from->reloadcount;
-	/* The number that another process gave to a hardware event says nothing here; the name does. */
+	/*
+	 * The number that another process gave to a hardware event says nothing here; the name
+	 * does.
+	 */
 	if (from->class != PMC_CLASS_SOFT && from->class != PMC_CLASS_TSC) {
 		char name[WIRE_NAME_MAX];
 
@@ -254,8 +259,13 @@ static int pmcinfo(int cpu, struct pmc_pmcinfo **info, struct reason *why)
 	const struct wire_pmcinfo *rows;
 	struct pmc_pmcinfo *out = calloc(1, sizeof(*out) + npmc * sizeof(out->pm_pmcs[0]));
 	struct exchange x = {
-		.op = WIRE_OP_GETPMCINFO, .request = &req, .request_len = sizeof(req), .send_fd = -1,
-		.payload = rep, .payload_min = size, .payload_max = size,
+		.op = WIRE_OP_GETPMCINFO,
+		.request = &req,
+		.request_len = sizeof(req),
+		.send_fd = -1,
+		.payload = rep,
+		.payload_min = size,
+		.payload_max = size,
 	};
 	uint32_t i;
 	int err = -ENOMEM;

@@ -97,9 +97,10 @@ static bool pages_suffice(const struct read_slot *slot)
 }
 
 /*
- * The sum of a thread's events, one for each CPU, without a system call.  The event of the CPU that runs
- * this must be counting: if none is, one has lost its counter, and the kernel is asked which.  A thread
- * that moves between two pages gets a sum between its counts before and after, as with any read.
+ * The sum of a thread's events, one for each CPU, without a system call.  The event of the CPU that
+ * runs this must be counting: if none is, one has lost its counter, and the kernel is asked which.
+ * A thread that moves between two pages gets a sum between its counts before and after, as with any
+ * read.
  */
 static bool events_pages(const struct read_table *t, const struct read_slot *slot, uint64_t *sum)
 {
@@ -138,7 +139,7 @@ static int event_value(const struct read_event *e, uint64_t *value, struct reaso
 	return READ_DONE;
 }
 
-/* --- one function for each way ----------------------------------------------------------------- */
+/* --- one function for each way --------------------------------------------------------------- */
 
 /* A consistent copy of a page's entry, and where it came from. */
 struct entry {
@@ -290,7 +291,10 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 		if (load(&p->pmcid) != pmcid || e.how >= sizeof(hows) / sizeof(hows[0]))
 			return READ_ASK;
 		err = hows[e.how](&e, &result, why);
-		/* What was computed belongs to one state of the PMC only if nothing moved meanwhile. */
+		/*
+		 * What was computed belongs to one state of the PMC only if nothing moved
+		 * meanwhile.
+		 */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (load(&p->seq) != seq)
 			continue;

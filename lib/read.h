@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading counts without asking the daemon: from its pages, from the kernel's own figures, from perf
- * events' descriptors and mapped pages, and from the time stamp counter.
+ * Reading counts without asking the daemon: from its pages, from the kernel's own figures, from
+ * perf events' descriptors and mapped pages, and from the time stamp counter.
  */
 #ifndef PMCBPF_READ_H
 #define PMCBPF_READ_H
@@ -17,15 +17,17 @@
 struct perf_event_mmap_page;
 
 /*
- * A perf event of one of the caller's threads, on one CPU or on all; `page` is NULL when only read(2)
- * may be used.
+ * A perf event of one of the caller's threads, on one CPU or on all; `page` is NULL when only
+ * read(2) may be used.
  */
 struct read_event {
 	int fd;
 	const struct perf_event_mmap_page *page;
 };
 
-/* Reads a counter register: its number as in the mapped page, minus 1.  False: there is none such. */
+/*
+ * Reads a counter register: its number as in the mapped page, minus 1.  False: there is none such.
+ */
 typedef bool read_counter_fn(uint32_t index, uint64_t *value);
 
 /* What the client keeps for the PMC at this position of the page. */
@@ -36,8 +38,8 @@ struct read_slot {
 	unsigned int nevents;
 	struct read_event *events;
 	/*
-	 * The only thread of the process at START, which may read registers and pages while no other
-	 * exists; 0: there were more, so only read(2) sums up all.
+	 * The only thread of the process at START, which may read registers and pages while no
+	 * other exists; 0: there were more, so only read(2) sums up all.
 	 */
 	pid_t tid;
 	uint64_t *checked;		/* when read(2) last proved that no event was lost; ns */
@@ -67,8 +69,8 @@ int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t 
 void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid);
 void read_table_remove(struct read_table *t, uint32_t pmcid);
 /*
- * Takes over n descriptors that START returned; they are closed when replaced.  `tid` is the caller's
- * when it is the only thread of its process, else 0: a counter register is a thread's own.
+ * Takes over n descriptors that START returned; they are closed when replaced.  `tid` is the
+ * caller's when it is the only thread of its process, else 0: a counter register is a thread's own.
  */
 int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
 		      unsigned int n, pid_t tid);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order of looking for an event: alias, class prefix, then SOFT, TSC and the hardware's classes. */
+/*
+ * The order of looking for an event: alias, class prefix, then SOFT, TSC and the hardware's
+ * classes.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +11,9 @@
 #include "pmu.h"
 #include "resolve.h"
 
-/* How the classes of a kind understand an event's name.  -ENOENT: unknown here, try the next class. */
+/*
+ * How the classes of a kind understand an event's name.  -ENOENT: unknown here, try the next class.
+ */
 typedef int class_fn(const struct lib *l, const char *root, const struct wire_classinfo *class,
 		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why);
 
@@ -60,7 +65,8 @@ static int tsc_class(const struct lib *l, const char *root, const struct wire_cl
 	if (!evspec_same(spec->event, "TSC"))
 		return refuse(why, -ENOENT, "no TSC event \"%s\"", spec->event);
 	if (spec->nquals)
-		return refuse(why, -EINVAL, "the TSC takes no qualifiers: \"%s\"", spec->quals[0].key);
+		return refuse(why, -EINVAL, "the TSC takes no qualifiers: \"%s\"",
+			      spec->quals[0].key);
 	req->event = PMC_EV_TSC_TSC;
 	req->caps = PMC_CAP_READ;
 	strcpy(req->event_name, "TSC");
@@ -79,7 +85,9 @@ static int hardware_class(const struct lib *l, const char *root, const struct wi
 	req->event = intern_event(event.name, NULL);
 	if (!req->event)
 		return -ENOMEM;
-	/* The configuration words say it all; a capability that the class lacks would only refuse. */
+	/*
+	 * The configuration words say it all; a capability that the class lacks would only refuse.
+	 */
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE | (event.caps & class->caps) |
 		    (event.usr ? PMC_CAP_USER : 0) | (event.os ? PMC_CAP_SYSTEM : 0);
 	req->config = event.config[0];
@@ -114,8 +122,10 @@ static int raw_spec(const struct lib *l, const char *root, const struct evspec *
 		if (strcmp(l->cpu.classes[i].pmu, spec->event) == 0 &&
 		    resolve_is_hardware(&l->cpu.classes[i]))
 			return in_class(l, root, &l->cpu.classes[i], spec, req, why);
-	return refuse(why, -EINVAL, "no PMU \"%s\" whose counters pmcbpfd manages; \"pmccontrol -L\" "
-		      "lists the classes", spec->event);
+	return refuse(why, -EINVAL,
+		      "no PMU \"%s\" whose counters pmcbpfd manages; \"pmccontrol -L\" "
+		      "lists the classes",
+		      spec->event);
 }
 
 static int prefixed_spec(const struct lib *l, const char *root, const struct evspec *spec,
@@ -160,7 +170,8 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 	}
 	if (hardware.text[0])
 		return refuse(why, -ENOENT, "%s", hardware.text);
-	return refuse(why, -ENOENT, "unknown event \"%s\"; \"pmccontrol -L\" lists those that exist here",
+	return refuse(why, -ENOENT,
+		      "unknown event \"%s\"; \"pmccontrol -L\" lists those that exist here",
 		      spec->event);
 }
 

@@ -12,8 +12,8 @@ void resolve_machine(const struct lib *l, struct evspec_machine *m);
 bool resolve_is_hardware(const struct wire_classinfo *class);
 
 /*
- * Fills caps, class, event, config… and event_name of the request.  `root` lists the PMUs (PMU_ROOT).
- * -EINVAL with the reason.
+ * Fills caps, class, event, config… and event_name of the request.  `root` lists the PMUs
+ * (PMU_ROOT). -EINVAL with the reason.
  */
 int resolve_event(const struct lib *l, const char *root, const char *spec,
 		  struct wire_allocate_req *req, struct reason *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The private daemon: where no pmcbpfd runs, a program of root gets one of its own that lives as long
- * as the connection.  It must not show up among the program's children: no SIGCHLD, no zombie.
+ * The private daemon: where no pmcbpfd runs, a program of root gets one of its own that lives as
+ * long as the connection.  It must not show up among the program's children: no SIGCHLD, no zombie.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,8 @@ static pid_t quiet_fork(void)
 }
 
 /* In the grandchild: system calls only, nothing that could want a lock of another thread. */
-__attribute__((noreturn)) static void run_daemon(const char *path, char *const argv[], int fd, int log)
+__attribute__((noreturn)) static void run_daemon(const char *path, char *const argv[], int fd,
+						 int log)
 {
 	sigset_t none;
 	int null;
@@ -78,8 +79,10 @@ int spawn_daemon(int *fd, int *log, struct reason *why)
 	int pair[2], err = 0, messages = -1;
 
 	if (access(path, X_OK) < 0)
-		return refuse(why, -ENOENT, "no pmcbpfd answers at %s/pmcbpf/pmc.sock, and none can be "
-			      "started: %s: %s", PMCBPF_RUNDIR, path, strerror(errno));
+		return refuse(why, -ENOENT,
+			      "no pmcbpfd answers at %s/pmcbpf/pmc.sock, and none can be "
+			      "started: %s: %s",
+			      PMCBPF_RUNDIR, path, strerror(errno));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	messages = memfd_create("pmcbpfd", MFD_CLOEXEC);

@@ -51,8 +51,8 @@ extern "C" {
 int pmc_init(void);
 
 /*
- * Allocates a PMC for the event of `spec` (pmc(3), EVENT SPECIFIERS) and stores its handle; `cpu` is
- * PMC_CPU_ANY for process scope.  `count` is the first period of sampling modes; 0 and -1: none.
+ * Allocates a PMC for the event of `spec` (pmc(3), EVENT SPECIFIERS) and stores its handle; `cpu`
+ * is PMC_CPU_ANY for process scope.  `count` is the first period of sampling modes; 0 and -1: none.
  * EINVAL ENXIO EPERM EOPNOTSUPP ENOMEM: pmc_allocate(3).  *pmcid is untouched on failure.
  *
  * Old sources pass five arguments, new ones six: in C a macro takes both.  PMC_NO_ARITY_MACRO keeps
@@ -94,7 +94,8 @@ int pmc_stop(pmc_id_t pmcid);
 
 /*
  * The count in events, exact at the time of the call, in any state.  pmc_write, pmc_rw and pmc_set
- * want a PMC that does not run (EBUSY).  pmc_set: period of sampling PMCs, else the count: pmc_read(3).
+ * want a PMC that does not run (EBUSY).  pmc_set: period of sampling PMCs, else the count:
+ * pmc_read(3).
  */
 int pmc_read(pmc_id_t pmcid, pmc_value_t *value);
 int pmc_write(pmc_id_t pmcid, pmc_value_t value);
@@ -122,7 +123,10 @@ int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info);
 /* Counters of the daemon since its start: pmc_get_driver_stats(3). */
 int pmc_get_driver_stats(struct pmc_driverstats *stats);
 
-/* *names is for free(3), its strings are the library's. EINVAL, ENOMEM: pmc_event_names_of_class(3). */
+/*
+ * *names is for free(3), its strings are the library's. EINVAL, ENOMEM:
+ * pmc_event_names_of_class(3).
+ */
 int pmc_event_names_of_class(enum pmc_class class_, const char ***names, int *nevents);
 
 /* Static text, or NULL with EINVAL; a capability is one bit: pmc_name_of_capability(3). */
@@ -159,7 +163,8 @@ const char *pmc_errstr(void);
 /* Sources before 2012 pass a uint32_t. */
 inline const char *pmc_name_of_capability(uint32_t cap)
 {
-	return pmc_name_of_capability(static_cast<enum pmc_caps>(cap < PMC_CAP_LAST * 2u ? cap : 0));
+	return pmc_name_of_capability(
+		static_cast<enum pmc_caps>(cap < PMC_CAP_LAST * 2u ? cap : 0));
 }
 #endif
 

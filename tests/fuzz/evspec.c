@@ -15,9 +15,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct evspec_machine machines[] = {
 	{ .family = EVSPEC_NO_PMU, .nclass = 2, .class = { PMC_CLASS_SOFT, PMC_CLASS_TSC } },
-	{ .family = EVSPEC_INTEL, .nclass = 3,
+	{ .family = EVSPEC_INTEL,
+	  .nclass = 3,
 	  .class = { PMC_CLASS_SOFT, PMC_CLASS_TSC, PMC_CLASS_IAP } },
-	{ .family = EVSPEC_AMD, .nclass = 3, .class = { PMC_CLASS_SOFT, PMC_CLASS_TSC, PMC_CLASS_K8 } },
+	{ .family = EVSPEC_AMD,
+	  .nclass = 3,
+	  .class = { PMC_CLASS_SOFT, PMC_CLASS_TSC, PMC_CLASS_K8 } },
 	{ .family = EVSPEC_ARM64, .nclass = 2, .class = { PMC_CLASS_SOFT, PMC_CLASS_ARMV8 } },
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The library as a program sees it, against a server that stands in for the daemon and misbehaves. */
+/*
+ * The library as a program sees it, against a server that stands in for the daemon and misbehaves.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +77,7 @@ static pmc_id_t allocated(void)
 	return id;
 }
 
-/* --- what works ------------------------------------------------------------------------------------------ */
+/* --- what works ------------------------------------------------------------------------------ */
 
 static void test_init(void **state)
 {
@@ -300,7 +302,7 @@ static void test_small_requests(void **state)
 	assert_int_equal(pmc_pmu_enabled(), 0);
 }
 
-/* --- what does not ------------------------------------------------------------------------------------------ */
+/* --- what does not --------------------------------------------------------------------------- */
 
 static void test_no_daemon(void **state)
 {
@@ -423,7 +425,7 @@ static void test_dead_page(void **state)
 	assert_contains(pmc_errstr(), "gone away");
 }
 
-/* --- fork --------------------------------------------------------------------------------------------------- */
+/* --- fork ------------------------------------------------------------------------------------ */
 
 static void expect_child(pid_t child)
 {
@@ -486,7 +488,7 @@ static void test_cloexec(void **state)
 	assert_int_equal(fcntl(pmc_lib.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-/* --- threads ------------------------------------------------------------------------------------------------- */
+/* --- threads --------------------------------------------------------------------------------- */
 
 static void *hammer(void *arg)
 {

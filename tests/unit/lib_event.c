@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The grammar of event specifiers: splitting, folding, prefixes, aliases, and each way to be wrong. */
+/*
+ * The grammar of event specifiers: splitting, folding, prefixes, aliases, and each way to be wrong.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

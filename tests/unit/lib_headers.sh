@@ -46,6 +46,10 @@ cat >"$dir/source" <<'END'
 #include <pmc.h>
 #include <sys/pmc.h>
 
+#if PMC_VERSION >> 24 != 10
+#error PMC_VERSION
+#endif
+
 int (*pointer)(const char *, enum pmc_mode, uint32_t, int, pmc_id_t *, uint64_t) = pmc_allocate;
 
 int five_and_six(pmc_id_t *id)

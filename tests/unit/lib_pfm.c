@@ -59,7 +59,9 @@ static void test_each(void **state)
 static void test_fixed_qualifiers(void **state)
 {
 	struct wire_classinfo class = { .class = PMC_CLASS_IAP, .perf_type = 4, .pmu = "none" };
-	struct evspec_machine m = { .family = EVSPEC_INTEL, .nclass = 1, .class = { PMC_CLASS_IAP } };
+	struct evspec_machine m = { .family = EVSPEC_INTEL,
+				    .nclass = 1,
+				    .class = { PMC_CLASS_IAP } };
 	struct evspec spec;
 	struct pmu_event event;
 	struct reason why = { "" };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PERF-324, PERF-326, PERF-327: sysfs descriptions of PMUs, and specifiers resolved against them. */
+/*
+ * PERF-324, PERF-326, PERF-327: sysfs descriptions of PMUs, and specifiers resolved against them.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -325,7 +325,7 @@ static void test_short_event(void **state)
 	expect_ask(p);
 }
 
-/* --- registers: pages in files, and a function in place of the instruction ---------------------- */
+/* --- registers: pages in files, and a function in place of the instruction ------------------- */
 
 static uint64_t registers[8];
 static unsigned int registers_read;

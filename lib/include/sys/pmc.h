@@ -39,10 +39,11 @@ typedef unsigned long uintfptr_t;
 
 #define PMC_MODULE_NAME "hwpmc"
 
-#define PMC_VERSION_MAJOR 0x0A
+#define PMC_VERSION_MAJOR 0x0Au
 #define PMC_VERSION_MINOR 0x03
 #define PMC_VERSION_PATCH 0x0000
-#define PMC_VERSION ((uint32_t)PMC_VERSION_MAJOR << 24 | PMC_VERSION_MINOR << 16 | PMC_VERSION_PATCH)
+/* Good in #if, too. */
+#define PMC_VERSION (PMC_VERSION_MAJOR << 24 | PMC_VERSION_MINOR << 16 | PMC_VERSION_PATCH)
 
 #define PMC_NAME_MAX		64	/* bytes of an event's or row's name, NUL included */
 #define PMC_CLASS_MAX		8	/* classes of one machine */

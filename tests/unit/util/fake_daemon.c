@@ -34,7 +34,7 @@ static void *shared(int *fd, size_t size)
 	return p;
 }
 
-/* --- the operations --------------------------------------------------------------------------------- */
+/* --- the operations -------------------------------------------------------------------------- */
 
 static void put(struct answer *a, const void *data, size_t len)
 {
@@ -86,11 +86,20 @@ static void on_pmcinfo(struct fake *f, const void *req, struct answer *a)
 {
 	const struct wire_pmcinfo_rep rep = { .npmc = FAKE_NPMC };
 	struct wire_pmcinfo rows[FAKE_NPMC] = {
-		{ .name = "SOFT0", .class = PMC_CLASS_SOFT, .enabled = 1, .rowdisp = PMC_DISP_THREAD,
-		  .ownerpid = 42, .mode = PMC_MODE_TC, .event = 0x20001,
+		{ .name = "SOFT0",
+		  .class = PMC_CLASS_SOFT,
+		  .enabled = 1,
+		  .rowdisp = PMC_DISP_THREAD,
+		  .ownerpid = 42,
+		  .mode = PMC_MODE_TC,
+		  .event = 0x20001,
 		  .event_name = "PAGE_FAULT.ALL" },
-		{ .name = "ARMV8-1", .class = PMC_CLASS_ARMV8, .ownerpid = 43, .event = 0x40007,
-		  .rowdisp = PMC_DISP_STANDALONE, .event_name = "inst_retired" },
+		{ .name = "ARMV8-1",
+		  .class = PMC_CLASS_ARMV8,
+		  .ownerpid = 43,
+		  .event = 0x40007,
+		  .rowdisp = PMC_DISP_STANDALONE,
+		  .event_name = "inst_retired" },
 		{ .class = PMC_CLASS_TSC, .ownerpid = -1, .rowdisp = PMC_DISP_FREE },
 	};
 
@@ -174,7 +183,7 @@ static const struct {
 	{ WIRE_OP_PMCADMIN, sizeof(struct wire_admin_req), on_admin },
 };
 
-/* --- answering ----------------------------------------------------------------------------------------- */
+/* --- answering ------------------------------------------------------------------------------- */
 
 static void send_answer(int fd, const void *data, size_t len, const struct answer *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A server that speaks the wire format and can misbehave at a chosen request.  It runs as a thread of
- * the test, so that a test sees what it received and sets what it answers.
+ * A server that speaks the wire format and can misbehave at a chosen request.  It runs as a thread
+ * of the test, so that a test sees what it received and sets what it answers.
  */
 #ifndef PMCBPF_FAKE_DAEMON_H
 #define PMCBPF_FAKE_DAEMON_H

@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
-/* Fails unless `text` contains `part`: for reasons, whose wording may change but not their subject. */
+/*
+ * Fails unless `text` contains `part`: for reasons, whose wording may change but not their subject.
+ */
 #define assert_contains(text, part)							\
 	do {										\
 		if (!strstr((text), (part)))						\
