@@ -75,7 +75,7 @@ assert "CPU_CLOCK" in classes["SOFT"] and len(classes["TSC"]) == 1' <<<"$output"
 	[ ${#lines[@]} -eq 8 ]
 }
 
-@test "-d and -e: a disabled row is not given out, and comes back" {
+@test "REQ-089 C-13 -d and -e: a disabled row is not given out, and comes back" {
 	run pmccontrol -c 0 -d 3
 	[ "$status" -eq 0 ]
 	[ "$(state 0 3)" = DISABLED ]
@@ -87,7 +87,7 @@ assert "CPU_CLOCK" in classes["SOFT"] and len(classes["TSC"]) == 1' <<<"$output"
 	[ "$(state 0 3)" = ENABLED ]
 }
 
-@test "a row in use cannot be disabled: the reason, exit 71" {
+@test "REQ-137 a row in use cannot be disabled: the reason, exit 71" {
 	pmcstat -o counts -w 100 -c 0 -s CPU_CLOCK 3>&- & pid=$!
 	wait_for bash -c 'pmccontrol -l | grep -q STANDALONE'
 	row=$(pmccontrol -l | awk '/STANDALONE/ { print $1; exit }')
@@ -107,7 +107,7 @@ assert "CPU_CLOCK" in classes["SOFT"] and len(classes["TSC"]) == 1' <<<"$output"
 	[ "$output" = 'pmccontrol: PMC id too large: "4000"' ]
 }
 
-@test "administration is root's; looking is everybody's" {
+@test "REQ-090 REQ-177 administration is root's; looking is everybody's" {
 	run run_as_nobody pmccontrol -d 1
 	[ "$status" -eq 71 ]
 	[[ $output == *"Disable of PMC 1 on CPU 0 failed: "*"Operation not permitted"* ]]

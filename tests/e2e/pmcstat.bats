@@ -138,7 +138,7 @@ assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
 	rows_are_free
 }
 
-@test "no row leaks: after an end, a failure, and kill -9" {
+@test "C-12 no row leaks: after an end, a failure, and kill -9" {
 	pmcstat -o /dev/null -s CPU_CLOCK -p TASK_CLOCK true
 	rows_are_free
 	run pmcstat -s CPU_CLOCK -p nosuch true
