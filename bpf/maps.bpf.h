@@ -67,6 +67,7 @@ extern struct dying_map dying SEC(".maps");
 /* Which set a process has, by the low bits of its tgid: one word, so that a non-target costs one load. */
 extern __u32 target_index[ABI_INDEX_SIZE];
 
+extern __u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE];
 extern __u64 lost_sources;	/* bit s: source s could not be read, its counter is gone */
 extern __u64 lost_targets;	/* forked targets for which there was no room */
 extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads again */
@@ -77,6 +78,8 @@ static __always_inline u32 index_lookup(u32 tgid)
 	u32 word = target_index[tgid & (ABI_INDEX_SIZE - 1)];
 	struct abi_target *t;
 
+	if (!word)
+		return 0;
 	if (word == ABI_INDEX_SHARED) {
 		t = bpf_map_lookup_elem(&targets, &tgid);
 		return t ? ABI_STATE_SET(t->state) : 0;

@@ -56,10 +56,17 @@ enum abi_quantity {
 /* Sources from here on are the hooks' counters, the others perf events. */
 #define ABI_SOURCE_HOOK	 (ABI_MAX_SOURCES - 8)
 
+/*
+ * The set of each CPU's open slice, 0: none; a cache line apart, because a switch between two processes
+ * that nobody measures reads this and nothing else of ours.
+ */
+#define ABI_MAX_CPUS	 1024
+#define ABI_OPEN_STRIDE	 16		/* of __u32 */
+#define ABI_OPEN_SET(cpu) (((cpu) & (ABI_MAX_CPUS - 1)) * ABI_OPEN_STRIDE)
+
 /* What a CPU is doing; written by its own programs only. */
 struct abi_cpu {
-	__u32 set;			/* of the open slice, 0: none */
-	__u32 reserved;
+	__u64 reserved;
 	__u64 members;			/* that the open slice counts */
 	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start */
 	__u64 hook[8];			/* enum abi_hook */

@@ -25,6 +25,7 @@ struct {
 const volatile __u32 ncpu = 1;
 
 __u32 target_index[ABI_INDEX_SIZE] = {};
+__u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE] = {};
 __u64 lost_sources = 0;
 __u64 lost_targets = 0;
 __u64 exits_begun = 0, exits_done = 0;
@@ -69,8 +70,8 @@ static __always_inline void member_close(struct abi_cpu *c, u32 cpu, const struc
  */
 static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 {
+	u32 set = open_set[ABI_OPEN_SET(cpu)], owner;
 	u64 members = c->members, fresh = 0;
-	u32 set = c->set, owner;
 	struct abi_counts *k;
 	struct abi_set *s;
 
@@ -111,7 +112,7 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u64 
 	u64 members;
 	bool mixed;
 
-	c->set = set;
+	open_set[ABI_OPEN_SET(cpu)] = set;
 	c->members = 0;
 	if (!set)
 		return;
@@ -140,23 +141,29 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u64 
 	}
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+static __always_inline void slice_change(u32 cpu, u32 set)
 {
-	u32 cpu = prev->thread_info.cpu, set = index_lookup(next->tgid);
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	u64 fresh = 0;
 
 	if (!c)
+		return;
+	if (c->members)
+		fresh = slice_close(c, cpu);
+	slice_open(c, cpu, set, fresh);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	u32 cpu = prev->thread_info.cpu, open = open_set[ABI_OPEN_SET(cpu)];
+	u32 set = index_lookup(next->tgid);
+
+	if (!(open | set))
 		return 0;
-	if (c->set != set) {
-		if (c->members)
-			fresh = slice_close(c, cpu);
-		slice_open(c, cpu, set, fresh);
-	} else if (!set) {
-		return 0;
-	}
+	if (open != set)
+		slice_change(cpu, set);
 	if (prev_state & TASK_DEAD)
 		final_switch(prev);
 	return 0;
@@ -176,15 +183,6 @@ int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struc
 SEC("raw_tp")
 int flush(void *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	u32 cpu = bpf_get_smp_processor_id();
-	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	u64 fresh = 0;
-
-	if (!c)
-		return 0;
-	if (c->members)
-		fresh = slice_close(c, cpu);
-	slice_open(c, cpu, index_lookup(task->tgid), fresh);
+	slice_change(bpf_get_smp_processor_id(), index_lookup(bpf_get_current_task_btf()->tgid));
 	return 0;
 }

@@ -134,6 +134,11 @@ int engine_new(struct engine **out, struct why *why)
 		goto out;
 	libbpf_set_print(quiet);
 	e->ncpu = perf_ncpu();
+	if (e->ncpu > ABI_MAX_CPUS) {
+		err = deny(why, -E2BIG, "%u CPUs: pmcbpf is built for %d; raise ABI_MAX_CPUS", e->ncpu,
+			   ABI_MAX_CPUS);
+		goto out;
+	}
 	e->targets = targets_new(e);
 	if (!e->targets)
 		goto out;
@@ -259,7 +264,7 @@ void engine_unneed(struct engine *e, enum engine_need what)
 	}
 	if (what == NEED_SWITCH)	/* slices left open would be closed by a later attach */
 		for (unsigned int cpu = 0; cpu < e->ncpu; cpu++) {
-			e->cpus[cpu].set = 0;
+			e->skel->bss->open_set[ABI_OPEN_SET(cpu)] = 0;
 			e->cpus[cpu].members = 0;
 		}
 	update_finals(e);
