@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The page is a memory file; its futex word holds this thread's id and stands on the thread's robust
- * list, so that the kernel itself sets FUTEX_OWNER_DIED in it whatever ends the daemon.
+ * The page is a memory file; its futex word holds this thread's id and stands on the thread's
+ * robust list, so that the kernel itself sets FUTEX_OWNER_DIED in it whatever ends the daemon.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,8 @@
 #endif
 
 struct alive {
-	struct robust_list_head head;	/* in place of the C library's: no robust mutex is used here */
+	struct robust_list_head
+		head; /* in place of the C library's: no robust mutex is used here */
 	struct robust_list entry;
 	struct wire_alive *page;
 	size_t size;

@@ -136,7 +136,8 @@ static int receive(struct server *s, struct client *c, struct incoming *in)
 {
 	union {
 		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(KERNEL_MAX_FDS * sizeof(int))];
+		char room[CMSG_SPACE(sizeof(struct ucred)) +
+			  CMSG_SPACE(KERNEL_MAX_FDS * sizeof(int))];
 	} control;
 	struct iovec iov = { .iov_base = s->request, .iov_len = WIRE_MAX_REQUEST };
 	struct msghdr msg = {
@@ -242,7 +243,8 @@ int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, boo
 	if (cred) {
 		int copy = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
 
-		result = copy < 0 ? -errno : owner_get(&s->d->owners, cred, copy, &c->session.owner);
+		result =
+			copy < 0 ? -errno : owner_get(&s->d->owners, cred, copy, &c->session.owner);
 	} else {
 		result = 0;
 	}

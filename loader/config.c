@@ -66,7 +66,8 @@ int config_set(struct config *c, const char *name, const char *value, struct why
 		c->value[i] = (int)n;
 		return 0;
 	}
-	return deny(why, -EINVAL, "no tunable is called \"%.60s\"; pmcbpf.conf(5) lists them", name);
+	return deny(why, -EINVAL, "no tunable is called \"%.60s\"; pmcbpf.conf(5) lists them",
+		    name);
 }
 
 /* Splits a line in place. 1: a name and a value; 0: nothing on it. */
@@ -90,19 +91,21 @@ static int parse_line(char *line, char **name, char **value, struct why *why)
 		*value = ++p;
 		end = strchr(p, '"');
 		if (!end)
-			return deny(why, -EINVAL, "the value of %.60s lacks its closing quote", *name);
+			return deny(why, -EINVAL, "the value of %.60s lacks its closing quote",
+				    *name);
 		rest = end + 1;
 	} else {
 		*value = p;
 		end = p + strcspn(p, BLANK "#\"");
 		rest = end;
 		if (end == p)
-			return deny(why, -EINVAL, "%.60s has no value; write %.60s=\"value\"", *name,
-				    *name);
+			return deny(why, -EINVAL, "%.60s has no value; write %.60s=\"value\"",
+				    *name, *name);
 	}
 	rest += strspn(rest, BLANK);
 	if (*rest && *rest != '#')
-		return deny(why, -EINVAL, "\"%.20s\" after the value; put a # before a comment", rest);
+		return deny(why, -EINVAL, "\"%.20s\" after the value; put a # before a comment",
+			    rest);
 	*end = '\0';
 	return 1;
 }
@@ -133,8 +136,8 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 
 		number++;
 		if (n >= sizeof(line) || memchr(text, '\0', n))
-			return deny(why, -EINVAL, "%s:%u: not a line of text of at most %u bytes", file,
-				    number, MAX_LINE - 1);
+			return deny(why, -EINVAL, "%s:%u: not a line of text of at most %u bytes",
+				    file, number, MAX_LINE - 1);
 		memcpy(line, text, n);
 		line[n] = '\0';
 		err = parse_line(line, &name, &value, &what);

@@ -43,7 +43,7 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 int config_read(struct config *c, const char *file, bool must_exist, struct why *why);
 
 /*
- * Puts values that are out of range back, with hwpmc's own words (without their "hwpmc: ") for each.
+ * Puts values that are out of range back, with hwpmc's own words (but for "hwpmc: ") for each.
  */
 void config_check(struct config *c, void (*say)(void *arg, const char *line), void *arg);
 

@@ -48,7 +48,8 @@ static const struct {
 
 uint32_t cpu_intel_type(unsigned int family, unsigned int model)
 {
-	for (unsigned int i = 0; family == 6 && i < sizeof(intel_models) / sizeof(intel_models[0]); i++)
+	for (unsigned int i = 0; family == 6 && i < sizeof(intel_models) / sizeof(intel_models[0]);
+	     i++)
 		for (const uint8_t *m = intel_models[i].models; *m; m++)
 			if (*m == model)
 				return intel_models[i].type;

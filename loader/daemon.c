@@ -12,7 +12,8 @@
 /* No class offers INTERRUPT: this version counts only. */
 #define CAPS_SOFT     (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define CAPS_TSC      PMC_CAP_READ
-#define CAPS_HARDWARE (CAPS_SOFT | PMC_CAP_EDGE | PMC_CAP_THRESHOLD | PMC_CAP_INVERT | PMC_CAP_QUALIFIER)
+#define CAPS_HARDWARE \
+	(CAPS_SOFT | PMC_CAP_EDGE | PMC_CAP_THRESHOLD | PMC_CAP_INVERT | PMC_CAP_QUALIFIER)
 
 static const struct row_class class_soft = {
 	.kind = COUNT_SOFT, .prefix = "SOFT", .numbered = true,
@@ -20,8 +21,13 @@ static const struct row_class class_soft = {
 		  .perf_type = ~0u },
 };
 static const struct row_class class_tsc = {
-	.kind = COUNT_TSC, .prefix = "TSC",
-	.info = { .class = PMC_CLASS_TSC, .caps = CAPS_TSC, .width = 64, .num = 1, .perf_type = ~0u },
+	.kind = COUNT_TSC,
+	.prefix = "TSC",
+	.info = { .class = PMC_CLASS_TSC,
+		  .caps = CAPS_TSC,
+		  .width = 64,
+		  .num = 1,
+		  .perf_type = ~0u },
 };
 
 static int add_hardware(struct daemon *d, struct why *why)
@@ -78,7 +84,8 @@ void daemon_free(struct daemon *d)
 int daemon_rediscover(struct daemon *d, struct why *why)
 {
 	if (row_drop_hardware(&d->rows))
-		return deny(why, -EBUSY, "hardware rows are in use: their list stays as it is; send "
+		return deny(why, -EBUSY,
+			    "hardware rows are in use: their list stays as it is; send "
 			    "SIGHUP again once they are free");
 	return add_hardware(d, why);
 }
@@ -89,7 +96,8 @@ int daemon_reread(struct daemon *d, struct why *why)
 	struct config fresh;
 	int err = d->reread ? d->reread(d->reread_arg, &fresh, why) : 0;
 
-	for (unsigned int i = 0; d->reread && !err && i < sizeof(writable) / sizeof(writable[0]); i++)
+	for (unsigned int i = 0; d->reread && !err && i < sizeof(writable) / sizeof(writable[0]);
+	     i++)
 		d->config.value[writable[i]] = fresh.value[writable[i]];
 	return err;
 }
@@ -97,7 +105,10 @@ int daemon_reread(struct daemon *d, struct why *why)
 static const char *class_name(uint32_t class)
 {
 #define PMC__X(name, value) { #name, value },
-	static const struct { const char *name; uint32_t value; } names[] = { PMC__CLASSES(PMC__X) };
+	static const struct {
+		const char *name;
+		uint32_t value;
+	} names[] = { PMC__CLASSES(PMC__X) };
 #undef PMC__X
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -5,7 +5,8 @@
 
 #include "log.h"
 
-static void put(const struct log *log, int priority, const char *prefix, const char *fmt, va_list ap)
+static void put(const struct log *log, int priority, const char *prefix, const char *fmt,
+		va_list ap)
 {
 	char text[1024];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon's messages: to standard error until it is in the background, to syslog from then on. */
+/* The daemon's messages: to standard error, and to syslog once it is in the background. */
 #ifndef PMCBPF_LOG_H
 #define PMCBPF_LOG_H
 

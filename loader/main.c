@@ -41,7 +41,8 @@ static int check_root(struct why *why)
 {
 	if (geteuid() == 0)
 		return 0;
-	return deny(why, -EPERM, "must be started as root: it loads BPF programs and opens counters of "
+	return deny(why, -EPERM,
+		    "must be started as root: it loads BPF programs and opens counters of "
 		    "whole CPUs; try sudo pmcbpfd");
 }
 
@@ -54,8 +55,10 @@ static int check_kernel(struct why *why)
 		return deny(why, -ENOSYS, "cannot tell which kernel this is");
 	if (major > MIN_MAJOR || (major == MIN_MAJOR && minor >= MIN_MINOR))
 		return 0;
-	return deny(why, -ENOSYS, "Linux %.40s is older than %u.%u, the first kernel with all that "
-		    "pmcbpfd's BPF programs need; boot a newer one", u.release, MIN_MAJOR, MIN_MINOR);
+	return deny(why, -ENOSYS,
+		    "Linux %.40s is older than %u.%u, the first kernel with all that "
+		    "pmcbpfd's BPF programs need; boot a newer one",
+		    u.release, MIN_MAJOR, MIN_MINOR);
 }
 
 /* -t, and what a failed start is explained with. */

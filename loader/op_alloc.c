@@ -62,7 +62,8 @@ static int check_flags(struct request *rq, const struct plan *p)
 	if (a->flags & PMC_F_KGMON && a->mode != PMC_MODE_SS)
 		return deny(why, -EINVAL, "PMC_F_KGMON is for system-scope sampling only");
 	if (p->system && a->flags & FLAGS_LOG)
-		return deny(why, -EINVAL, "PMC_F_LOG_PROCCSW and PMC_F_LOG_PROCEXIT are for process-scope "
+		return deny(why, -EINVAL,
+			    "PMC_F_LOG_PROCCSW and PMC_F_LOG_PROCEXIT are for process-scope "
 			    "PMCs only");
 	if (p->system && a->flags & PMC_F_DESCENDANTS)
 		return deny(why, -EINVAL, "PMC_F_DESCENDANTS is for process-scope PMCs only");
@@ -77,8 +78,10 @@ static int check_class(struct request *rq, struct plan *p)
 
 	p->class = row_class_find(&rq->d->rows, a->class);
 	if (!p->class)
-		return deny(why, -EINVAL, "this machine has no counters of class %u; GETCPUINFO lists "
-			    "what it has", a->class);
+		return deny(why, -EINVAL,
+			    "this machine has no counters of class %u; GETCPUINFO lists "
+			    "what it has",
+			    a->class);
 	if (PMC_IS_SAMPLING_MODE(a->mode))
 		caps |= PMC_CAP_INTERRUPT;
 	missing = caps & ~p->class->info.caps;
@@ -93,8 +96,10 @@ static int check_class(struct request *rq, struct plan *p)
 
 static int plan_tsc(struct request *rq, struct plan *p)
 {
-	if (p->a->mode != PMC_MODE_SC || p->a->event != PMC_EV_TSC_TSC || p->a->caps != PMC_CAP_READ)
-		return deny(&rq->r->why, -EINVAL, "the TSC counts its one event, of a CPU, and is read "
+	if (p->a->mode != PMC_MODE_SC || p->a->event != PMC_EV_TSC_TSC ||
+	    p->a->caps != PMC_CAP_READ)
+		return deny(&rq->r->why, -EINVAL,
+			    "the TSC counts its one event, of a CPU, and is read "
 			    "only: mode SC, capability READ");
 	snprintf(p->name, sizeof(p->name), "TSC");
 	return 0;
@@ -107,7 +112,8 @@ static int plan_soft(struct request *rq, struct plan *p)
 		return deny(&rq->r->why, -EINVAL, "this kernel has no software event 0x%x; "
 			    "GETDYNEVENTINFO lists what it has", p->a->event);
 	if (!p->a->caps)
-		return deny(&rq->r->why, -EINVAL, "a software event needs a capability, such as READ");
+		return deny(&rq->r->why, -EINVAL,
+			    "a software event needs a capability, such as READ");
 	snprintf(p->name, sizeof(p->name), "%s", p->spec.soft->name);
 	return 0;
 }
@@ -121,8 +127,10 @@ static int plan_hardware(struct request *rq, struct plan *p)
 		if (!isprint((unsigned char)*c))
 			end = NULL;
 	if (!end)
-		return deny(&rq->r->why, -EINVAL, "an event's name is printable and at most %u bytes "
-			    "long", WIRE_NAME_MAX - 1);
+		return deny(&rq->r->why, -EINVAL,
+			    "an event's name is printable and at most %u bytes "
+			    "long",
+			    WIRE_NAME_MAX - 1);
 	memcpy(p->name, a->event_name, sizeof(p->name));
 	p->spec.event = (struct perf_event_spec){
 		.type = p->class->info.perf_type,
@@ -155,7 +163,8 @@ static int make_plan(struct request *rq, struct plan *p)
 
 /* --- the row ----------------------------------------------------------------------------- */
 
-static int refuse_row(struct request *rq, const struct plan *p, unsigned int row, enum row_verdict v)
+static int refuse_row(struct request *rq, const struct plan *p, unsigned int row,
+		      enum row_verdict v)
 {
 	static const char *const what[] = {
 		[ROW_OWN] = "this process has a PMC there already; release it first",
@@ -173,9 +182,11 @@ static int refuse_row(struct request *rq, const struct plan *p, unsigned int row
 		describe_holder(rq, r->cpu[p->cpu].last, holder, sizeof(holder));
 	else if ((v == ROW_IS_THREAD || v == ROW_IS_STANDALONE) && r->pmcs)
 		describe_holder(rq, r->pmcs, holder, sizeof(holder));
-	return deny(&rq->r->why, -EINVAL, "no row of class %s (%u) is left for this; the last one, %s: "
-		    "%s%s%s", p->class->prefix, p->class->info.num, name, what[v],
-		    *holder ? ", " : "", holder);
+	return deny(&rq->r->why, -EINVAL,
+		    "no row of class %s (%u) is left for this; the last one, %s: "
+		    "%s%s%s",
+		    p->class->prefix, p->class->info.num, name, what[v], *holder ? ", " : "",
+		    holder);
 }
 
 /* The rows that may be taken, best first; 0 leaves the reason in the reply. */

@@ -19,7 +19,7 @@ static int no_process(struct request *rq)
 	return deny(&rq->r->why, -ESRCH, "there is no process %d", a->pid);
 }
 
-/* A process is gone for good once its descriptor says so, even while its parent does not collect it. */
+/* A process is gone once its descriptor says so, even while its parent does not collect it. */
 static bool exited(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -40,7 +40,8 @@ static int find_target(struct request *rq, struct target *t)
 		t->pidfd = rq->fd;
 		pid = policy_pidfd_pid(rq->fd);
 		if (pid == -EBADF)
-			return deny(&rq->r->why, -EFAULT, "the descriptor that came along is no pidfd");
+			return deny(&rq->r->why, -EFAULT,
+				    "the descriptor that came along is no pidfd");
 		if (pid < 0)
 			return no_process(rq);
 	}
@@ -79,7 +80,8 @@ static int check_permission(struct request *rq, const struct target *t)
 		return err;
 	/* A process that sees the daemon's namespace sees all that the daemon does. */
 	return policy_attach(&rq->d->config, &client, &t->cred,
-			     client.pid_ns == rq->d->pid_ns || policy_visible(&t->cred, client.pid_ns),
+			     client.pid_ns == rq->d->pid_ns ||
+				     policy_visible(&t->cred, client.pid_ns),
 			     &rq->r->why);
 }
 
@@ -92,7 +94,8 @@ int op_pmcattach(struct request *rq)
 	if (err)
 		return err;
 	if (p->state == PMC_STATE_RUNNING)
-		return deny(&rq->r->why, -EBUSY, "this PMC is running: stop it before attaching it");
+		return deny(&rq->r->why, -EBUSY,
+			    "this PMC is running: stop it before attaching it");
 	err = find_target(rq, &t);
 	if (!err)
 		err = check_permission(rq, &t);

@@ -29,7 +29,8 @@ int op_getmoduleversion(struct request *rq)
 	struct wire_version *rep;
 
 	if (a->version >> 16 > PMC_VERSION >> 16)
-		return deny(&rq->r->why, -EPROGMISMATCH, "the program was built for interface version "
+		return deny(&rq->r->why, -EPROGMISMATCH,
+			    "the program was built for interface version "
 			    "%u.%u, pmcbpfd " PMCBPF_VERSION " implements %u.%u; update pmcbpf",
 			    a->version >> 24, a->version >> 16 & 0xff, PMC_VERSION_MAJOR,
 			    PMC_VERSION_MINOR);
@@ -71,8 +72,8 @@ int op_getdyneventinfo(struct request *rq)
 	struct wire_dynevent_rep *rep;
 
 	if (a->class != PMC_CLASS_SOFT)
-		return deny(&rq->r->why, -EINVAL, "only class SOFT has a list of events, not class %u",
-			    a->class);
+		return deny(&rq->r->why, -EINVAL,
+			    "only class SOFT has a list of events, not class %u", a->class);
 	rep = reply_room(rq->r, sizeof(*rep));
 	for (unsigned int i = 0; i < soft_nevents; i++) {
 		struct wire_dynevent *e;
@@ -99,7 +100,7 @@ static pid_t pid_as_seen(const struct request *rq, const struct cred *holder)
 	return viewer->pid_ns == holder->pid_ns ? holder->inner_pid : -1;
 }
 
-/* The one PMC that (row, cpu) stands for: process-scope rows have one only if nobody shares them. */
+/* The one PMC that (row, cpu) stands for: a process-scope row has one if nobody shares it. */
 static const struct pmc *shown(const struct row *r, unsigned int cpu)
 {
 	if (r->balance > 0)

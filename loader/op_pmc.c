@@ -53,7 +53,8 @@ static int begin(struct request *rq, struct pmc *p)
 		return deny(&rq->r->why, -EDOOFUS, "this PMC writes to a log (PMC_F_LOG_PROCCSW, "
 			    "PMC_F_LOG_PROCEXIT, sampling), and none is configured");
 	if (pmc_is_sampling(p) && !p->reload)
-		return deny(&rq->r->why, -EINVAL, "a sampling PMC needs a period: pmc_set() it first");
+		return deny(&rq->r->why, -EINVAL,
+			    "a sampling PMC needs a period: pmc_set() it first");
 	err = attach_to_owner(rq, p);
 	if (!err)
 		err = check_cpu(rq, p);
@@ -111,7 +112,8 @@ static int write_value(struct request *rq, struct pmc *p, uint64_t value)
 static int check_idle(struct request *rq, const struct pmc *p)
 {
 	if (p->state == PMC_STATE_RUNNING)
-		return deny(&rq->r->why, -EBUSY, "this PMC is running: stop it before writing to it");
+		return deny(&rq->r->why, -EBUSY,
+			    "this PMC is running: stop it before writing to it");
 	return 0;
 }
 
@@ -125,8 +127,10 @@ int op_pmcrw(struct request *rq)
 	int err;
 
 	if (!(a->flags & known) || a->flags & ~known)
-		return deny(&rq->r->why, -EINVAL, "illegal flags 0x%x: PMC_F_OLDVALUE, PMC_F_NEWVALUE or "
-			    "both", a->flags);
+		return deny(&rq->r->why, -EINVAL,
+			    "illegal flags 0x%x: PMC_F_OLDVALUE, PMC_F_NEWVALUE or "
+			    "both",
+			    a->flags);
 	err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
 	if (!err && a->flags & PMC_F_NEWVALUE)
 		err = check_idle(rq, p);

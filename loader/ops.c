@@ -92,11 +92,14 @@ static int check_frame(const struct message *m, struct wire_hdr *h, struct why *
 	if (h->magic != WIRE_MAGIC)
 		return deny(why, -EPROTO, "not a message of libpmc-compat");
 	if (h->version != WIRE_VERSION)
-		return deny(why, -EPROTO, "wire version %u: pmcbpfd " PMCBPF_VERSION " speaks version %u; "
-			    "install library and daemon of one release", h->version, WIRE_VERSION);
+		return deny(why, -EPROTO,
+			    "wire version %u: pmcbpfd " PMCBPF_VERSION " speaks version %u; "
+			    "install library and daemon of one release",
+			    h->version, WIRE_VERSION);
 	if (h->len != m->len - sizeof(*h) || h->error || h->reason_len)
-		return deny(why, -EPROTO, "the header says %u bytes of payload, the message has %zu",
-			    h->len, m->len - sizeof(*h));
+		return deny(why, -EPROTO,
+			    "the header says %u bytes of payload, the message has %zu", h->len,
+			    m->len - sizeof(*h));
 	return 0;
 }
 
@@ -104,7 +107,8 @@ static int check_frame(const struct message *m, struct wire_hdr *h, struct why *
 static int check_sender(const struct session *s, const struct message *m, struct why *why)
 {
 	if (m->pid != s->owner->cred.pid || owner_gone(s->owner))
-		return deny(why, -EPERM, "this connection belongs to process %d; a child makes its own",
+		return deny(why, -EPERM,
+			    "this connection belongs to process %d; a child makes its own",
 			    s->owner->cred.inner_pid);
 	return 0;
 }
@@ -127,7 +131,8 @@ static int run(struct request *rq, const struct wire_hdr *h)
 	if (!op || !op->handle)
 		return deny(why, -EINVAL, "pmcbpfd " PMCBPF_VERSION " has no operation %u", h->op);
 	if (h->len != op->arg_size)
-		return deny(why, -EFAULT, "%s takes %u bytes, not %u", op->name, op->arg_size, h->len);
+		return deny(why, -EFAULT, "%s takes %u bytes, not %u", op->name, op->arg_size,
+			    h->len);
 	if (rq->m->nfds > op->takes_fd)
 		return deny(why, -EPROTO, "%s takes %s descriptor, not %u", op->name,
 			    op->takes_fd ? "at most one" : "no", rq->m->nfds);
@@ -169,7 +174,7 @@ int request_cred(const struct request *rq, struct cred *cred)
 
 	if (rq->d->read_cred(o->cred.pid, cred) || cred->start != o->cred.start)
 		return deny(&rq->r->why, -EPERM, "the process of this connection has exited");
-	/* What the kernel says of the sender must fit: the number alone could be somebody else's. */
+	/* What the kernel says of the sender must fit: its pid alone could be somebody else's. */
 	if (rq->m->uid != cred->uid[ID_REAL] && rq->m->uid != cred->uid[ID_EFFECTIVE] &&
 	    rq->m->uid != cred->uid[ID_SAVED])
 		return deny(&rq->r->why, -EPERM, "the sender has changed its user id meanwhile");

@@ -20,7 +20,7 @@ struct message {
 	size_t len;
 	const int *fds;			/* stay the caller's */
 	unsigned int nfds;
-	bool truncated;			/* it was longer than WIRE_MAX_REQUEST, or had more descriptors */
+	bool truncated; /* it was longer than WIRE_MAX_REQUEST, or had more descriptors */
 	pid_t pid;			/* of the sender, as the kernel says; 0: it does not */
 	uid_t uid;
 };

@@ -15,7 +15,8 @@ static const char usage[] =
 	"\n"
 	"  -f, --foreground         stay in the foreground, messages to standard error\n"
 	"  -s, --socket=SOCKET      listen there (" PMCBPF_RUNDIR "/pmcbpf/pmc.sock)\n"
-	"  -c, --config=CONF        read tunables from CONF (" PMCBPF_SYSCONFDIR "/pmcbpf/pmcbpf.conf)\n"
+	"  -c, --config=CONF        read tunables from CONF (" PMCBPF_SYSCONFDIR
+	"/pmcbpf/pmcbpf.conf)\n"
 	"  -o, --option=NAME=VALUE  set a tunable, over the file's value; repeatable\n"
 	"  -t, --test               tell what kernel and configuration lack; exit 0 if nothing\n"
 	"      --help               this text\n"
@@ -43,7 +44,8 @@ static int parse_fd(const char *text, int *fd, struct why *why)
 	long n = strtol(text, &end, 10);
 
 	if (end == text || *end || n < 0 || n > INT_MAX)
-		return deny(why, -EINVAL, "--client-fd takes a descriptor number, not \"%.40s\"", text);
+		return deny(why, -EINVAL, "--client-fd takes a descriptor number, not \"%.40s\"",
+			    text);
 	*fd = (int)n;
 	return 0;
 }
@@ -87,7 +89,8 @@ int options_tunables(const struct options *o, struct config *config, struct why 
 	config_init(config);
 	err = config_read(config, o->config, o->config_given, why);
 	optind = 1;
-	while (!err && (opt = getopt_long(o->argc, o->argv, short_options, long_options, NULL)) != -1)
+	while (!err &&
+	       (opt = getopt_long(o->argc, o->argv, short_options, long_options, NULL)) != -1)
 		if (opt == 'o')
 			err = config_option(config, optarg, why);
 	return err;

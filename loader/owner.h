@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Owners: one per client process, shared by its connections, gone with the last of them.  Everything
- * that the process holds hangs here.
+ * Owners: one per client process, shared by its connections, gone with the last of them.
+ * Everything that the process holds hangs here.
  */
 #ifndef PMCBPF_OWNER_H
 #define PMCBPF_OWNER_H
@@ -31,8 +31,8 @@ int owner_table_init(struct owner_table *t, unsigned int buckets);
 void owner_table_free(struct owner_table *t);
 
 /*
- * The record of a process, one connection richer.  Takes the pidfd over, also on failure.  cred->start
- * tells a process from an earlier one of the same number.
+ * The record of a process, one connection richer.  Takes the pidfd over, also on failure.
+ * cred->start tells a process from an earlier one of the same number.
  */
 int owner_get(struct owner_table *t, const struct cred *cred, int pidfd, struct owner **out);
 

@@ -165,8 +165,8 @@ bool peer_is_client(int fd)
 }
 
 /*
- * Before Linux 6.5 the pidfd is found by number.  The number is the peer's as long as the connection
- * stands and the process did not begin after it; a message's credentials are compared later as well.
+ * Before Linux 6.5 the pidfd is found by number.  The number is the peer's as long as the
+ * connection stands; a message's credentials are compared with the process's later as well.
  */
 static int open_pidfd(int fd, pid_t pid)
 {
@@ -198,7 +198,8 @@ int peer_identify(int fd, struct cred *cred, int *out, struct why *why)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || pass_credentials(fd))
 		return deny(why, -errno, "cannot tell who connects: %m");
 	if (peer.pid <= 0)
-		return deny(why, -EPERM, "the process is outside of the daemon's pid namespace; run "
+		return deny(why, -EPERM,
+			    "the process is outside of the daemon's pid namespace; run "
 			    "pmcbpfd on the host");
 	pidfd = open_pidfd(fd, peer.pid);
 	if (pidfd < 0)

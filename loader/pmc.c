@@ -71,7 +71,8 @@ int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *w
 	return deny(why, -EINVAL, "this process owns no PMC with the handle 0x%08x", id);
 }
 
-struct pmc *pmc_own_on_row(const struct row *r, const struct owner *o, bool system, unsigned int cpu)
+struct pmc *pmc_own_on_row(const struct row *r, const struct owner *o, bool system,
+			   unsigned int cpu)
 {
 	for (struct pmc *p = r->pmcs; p; p = p->next_on_row)
 		if (p->owner == o && pmc_is_system(p) == system && (!system || p->cpu == cpu))

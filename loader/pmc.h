@@ -36,6 +36,7 @@ void pmc_release_all(struct row_table *rows, struct owner *o);
 int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why);
 
 /* The caller's PMC of that scope (and CPU) on a row, or NULL. */
-struct pmc *pmc_own_on_row(const struct row *r, const struct owner *o, bool system, unsigned int cpu);
+struct pmc *pmc_own_on_row(const struct row *r, const struct owner *o, bool system,
+			   unsigned int cpu);
 
 #endif

@@ -67,21 +67,28 @@ int policy_attach(const struct config *cfg, const struct cred *client, const str
 	if (policy_privileged(client))
 		return 0;
 	if (!cfg->value[TUN_PROC_DEBUG])
-		return deny(why, -EPERM, "only privileged processes may attach to others here "
-			    "(security.bsd.unprivileged_proc_debug=\"0\"); attach to yourself, or get "
-			    "CAP_PERFMON");
-	if (has_cap(client, CAP_SYS_PTRACE) && (initial(client) || client->user_ns == target->user_ns))
+		return deny(
+			why, -EPERM,
+			"only privileged processes may attach to others here "
+			"(security.bsd.unprivileged_proc_debug=\"0\"); attach to yourself, or get "
+			"CAP_PERFMON");
+	if (has_cap(client, CAP_SYS_PTRACE) &&
+	    (initial(client) || client->user_ns == target->user_ns))
 		return 0;
 	if (!same_ids(client, target))
-		return deny(why, -EPERM, "process %d belongs to uid %u, you are uid %u; attach to your "
-			    "own processes, or get CAP_SYS_PTRACE", target->inner_pid,
-			    target->uid[ID_EFFECTIVE], client->uid[ID_EFFECTIVE]);
+		return deny(why, -EPERM,
+			    "process %d belongs to uid %u, you are uid %u; attach to your "
+			    "own processes, or get CAP_SYS_PTRACE",
+			    target->inner_pid, target->uid[ID_EFFECTIVE],
+			    client->uid[ID_EFFECTIVE]);
 	if (target->user_ns != client->user_ns)
 		return deny(why, -EPERM, "process %d lives in another user namespace; that needs "
 			    "CAP_SYS_PTRACE", target->inner_pid);
 	if (!target->dumpable)
-		return deny(why, -EPERM, "process %d may not be inspected (set-id, or PR_SET_DUMPABLE 0); "
-			    "that needs CAP_SYS_PTRACE", target->inner_pid);
+		return deny(why, -EPERM,
+			    "process %d may not be inspected (set-id, or PR_SET_DUMPABLE 0); "
+			    "that needs CAP_SYS_PTRACE",
+			    target->inner_pid);
 	if (target->permitted & ~client->effective)
 		return deny(why, -EPERM, "process %d has capabilities that you lack; that needs "
 			    "CAP_SYS_PTRACE", target->inner_pid);

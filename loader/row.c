@@ -37,7 +37,8 @@ int row_add_class(struct row_table *t, const struct row_class *class, struct why
 	unsigned int first = t->nrow;
 
 	if (t->nclass == WIRE_CLASS_MAX || first + class->info.num > ROW_MAX)
-		return deny(why, -ENOSPC, "no room for the %u rows of %s: at most %u classes and %u rows",
+		return deny(why, -ENOSPC,
+			    "no room for the %u rows of %s: at most %u classes and %u rows",
 			    class->info.num, class->prefix, WIRE_CLASS_MAX, ROW_MAX);
 	for (unsigned int i = 0; i < class->info.num; i++) {
 		struct row *r = &t->rows[first + i];

@@ -11,7 +11,7 @@
 
 #include "count.h"
 
-#define ROW_MAX	    255u		/* a handle has eight bits for it, and all ones is kept free */
+#define ROW_MAX     255u /* a handle has eight bits for it, and all ones is kept free */
 #define ROW_CPU_MAX 0xffeu		/* and twelve for the CPU */
 
 struct pmc;
@@ -31,7 +31,7 @@ struct row_slot {			/* one row on one CPU */
 
 struct row {
 	unsigned int class;		/* index in row_table.classes */
-	int balance;			/* > 0 process-scope PMCs; < 0 system-scope PMCs and disabled slots */
+	int balance; /* > 0 process-scope PMCs; < 0 system-scope PMCs and disabled slots */
 	struct pmc *pmcs;		/* all PMCs on the row, whoever owns them */
 	struct row_slot *cpu;		/* one per CPU */
 };
@@ -59,8 +59,8 @@ uint32_t row_disposition(const struct row *r);	/* enum pmc_disp */
 struct row_request {
 	bool system;
 	unsigned int cpu;		/* system scope */
-	bool shareable;			/* the row holds nothing, so its slots have room for everybody */
-	bool own;			/* the caller has a PMC of that scope (and CPU) here already */
+	bool shareable; /* the row holds nothing, so its slots have room for everybody */
+	bool own;       /* the caller has a PMC of that scope (and CPU) here already */
 	bool target;			/* the caller is somebody's target here (process scope) */
 };
 

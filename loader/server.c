@@ -14,7 +14,7 @@
 #include "server.h"
 
 #define EVENTS	       64
-#define ACCEPTS	       16		/* in a row, so that those who are connected get their turn */
+#define ACCEPTS        16 /* in a row, so that those who are connected get their turn */
 #define REFUSALS       64u		/* connections beyond the limit that are told so */
 #define FDS_PER_CLIENT 6u
 #define FDS_RESERVED   512u
@@ -57,11 +57,15 @@ static unsigned int connections_of(const struct server *s, uid_t uid)
 static int check_limits(const struct server *s, uid_t uid, struct why *why)
 {
 	if (s->nclients >= s->max_clients)
-		return deny(why, -EAGAIN, "pmcbpfd has %u connections, which is its limit; try again when "
-			    "some have ended", s->nclients);
+		return deny(why, -EAGAIN,
+			    "pmcbpfd has %u connections, which is its limit; try again when "
+			    "some have ended",
+			    s->nclients);
 	if (uid != 0 && connections_of(s, uid) >= SERVER_MAX_PER_USER)
-		return deny(why, -EAGAIN, "uid %u has %u connections to pmcbpfd, which is the limit; end "
-			    "some first", uid, SERVER_MAX_PER_USER);
+		return deny(why, -EAGAIN,
+			    "uid %u has %u connections to pmcbpfd, which is the limit; end "
+			    "some first",
+			    uid, SERVER_MAX_PER_USER);
 	return 0;
 }
 
@@ -151,7 +155,8 @@ static unsigned int client_limit(void)
 	rlim_t n = SERVER_MAX_CLIENTS;
 
 	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur != RLIM_INFINITY) {
-		rlim_t spare = r.rlim_cur > FDS_RESERVED ? r.rlim_cur - FDS_RESERVED : FDS_PER_CLIENT;
+		rlim_t spare =
+			r.rlim_cur > FDS_RESERVED ? r.rlim_cur - FDS_RESERVED : FDS_PER_CLIENT;
 
 		if (spare / FDS_PER_CLIENT < n)
 			n = spare / FDS_PER_CLIENT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The event loop: one thread, never blocked by a client.  Each connection has at most one reply under
- * way, and is not read from until that is gone.
+ * The event loop: one thread, never blocked by a client.  Each connection has at most one reply
+ * under way, and is not read from until that is gone.
  */
 #ifndef PMCBPF_SERVER_H
 #define PMCBPF_SERVER_H

@@ -12,7 +12,7 @@ int deny(struct why *why, int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
-	/* Event and file names come from strangers, and the line ends up on terminals and in logs. */
+	/* Event and file names come from strangers; the line ends up on terminals and in logs. */
 	for (char *p = why->text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';

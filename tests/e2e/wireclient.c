@@ -138,7 +138,10 @@ static void finish(int err)
 static int call(uint16_t op, const void *arg, size_t len)
 {
 	uint8_t data[WIRE_MAX_REQUEST * 2];
-	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .seq = ++c.seq,
+	struct wire_hdr h = { .magic = WIRE_MAGIC,
+			      .version = WIRE_VERSION,
+			      .op = op,
+			      .seq = ++c.seq,
 			      .len = (uint32_t)len };
 	int err;
 
@@ -188,8 +191,10 @@ static void do_hello(char **arg)
 
 	if (!err && c.nfds == 1) {
 		c.alive = mmap(NULL, sizeof(*c.alive), PROT_READ, MAP_SHARED, c.fds[0], 0);
-		printf(" %s", mmap(NULL, sizeof(*c.alive), PROT_READ | PROT_WRITE, MAP_SHARED, c.fds[0],
-				   0) == MAP_FAILED ? "read-only" : "WRITABLE");
+		printf(" %s", mmap(NULL, sizeof(*c.alive), PROT_READ | PROT_WRITE, MAP_SHARED,
+				   c.fds[0], 0) == MAP_FAILED
+				      ? "read-only"
+				      : "WRITABLE");
 	}
 	finish(err);
 }
@@ -225,8 +230,11 @@ static void do_version(char **arg)
 static void do_alloc(char **arg)
 {
 	struct wire_allocate_req r = {
-		.caps = PMC_CAP_READ, .mode = (uint32_t)number(arg[0]), .class = (uint32_t)number(arg[1]),
-		.event = (uint32_t)number(arg[2]), .flags = (uint32_t)number(arg[4]),
+		.caps = PMC_CAP_READ,
+		.mode = (uint32_t)number(arg[0]),
+		.class = (uint32_t)number(arg[1]),
+		.event = (uint32_t)number(arg[2]),
+		.flags = (uint32_t)number(arg[4]),
 		.cpu = strcmp(arg[3], "any") ? (uint32_t)number(arg[3]) : (uint32_t)PMC_CPU_ANY,
 	};
 	struct wire_allocate_rep *rep = payload();
@@ -301,7 +309,9 @@ static void do_read(char **arg)
 
 static void do_write(char **arg)
 {
-	struct wire_rw_req r = { .pmcid = c.pmcid, .flags = PMC_F_NEWVALUE, .value = number(arg[0]) };
+	struct wire_rw_req r = { .pmcid = c.pmcid,
+				 .flags = PMC_F_NEWVALUE,
+				 .value = number(arg[0]) };
 
 	finish(say("write", call(WIRE_OP_PMCRW, &r, sizeof(r))));
 }
@@ -359,7 +369,9 @@ static void do_fds(char **arg)
 /* Requests until nothing more fits, and no reply is read. */
 static void do_flood(char **arg)
 {
-	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = WIRE_OP_GETPMCINFO,
+	struct wire_hdr h = { .magic = WIRE_MAGIC,
+			      .version = WIRE_VERSION,
+			      .op = WIRE_OP_GETPMCINFO,
 			      .len = sizeof(struct wire_cpu_req) };
 	uint8_t data[sizeof(h) + sizeof(struct wire_cpu_req)] = { 0 };
 	unsigned int sent = 0, idle = 0;
@@ -472,8 +484,10 @@ static void member(unsigned int seed)
 		raise(SIGKILL);
 		break;
 	case 1:				/* in the middle of a request */
-		send_bytes(&(struct wire_hdr){ .magic = WIRE_MAGIC, .version = WIRE_VERSION,
-					       .op = WIRE_OP_GETCPUINFO }, sizeof(struct wire_hdr), 0);
+		send_bytes(&(struct wire_hdr){ .magic = WIRE_MAGIC,
+					       .version = WIRE_VERSION,
+					       .op = WIRE_OP_GETCPUINFO },
+			   sizeof(struct wire_hdr), 0);
 		raise(SIGKILL);
 	}
 	exit(0);
@@ -551,7 +565,7 @@ static void do_notified(char **arg)
 	}
 }
 
-/* activate PATH PROGRAM [ARGUMENT]...: runs it with a listening socket as a service manager would. */
+/* activate PATH PROGRAM [ARGUMENT]...: runs it with a socket, as a service manager would. */
 static void do_activate(char **arg)
 {
 	int fd = bound(arg[0], SOCK_SEQPACKET);
@@ -599,16 +613,35 @@ static const struct {
 	unsigned int args;
 	void (*run)(char **arg);
 } words[] = {
-	{ "connect", 0, do_connect }, { "hello", 0, do_hello }, { "cpuinfo", 0, do_cpuinfo },
-	{ "stats", 0, do_stats }, { "version", 1, do_version }, { "alloc", 5, do_alloc },
-	{ "start", 0, do_start }, { "stop", 0, do_stop }, { "release", 0, do_release },
-	{ "id", 1, do_id }, { "attach", 1, do_attach }, { "detach", 1, do_detach },
-	{ "read", 0, do_read }, { "write", 1, do_write }, { "rows", 1, do_rows },
-	{ "send", 1, do_send }, { "op", 2, do_op }, { "fds", 1, do_fds }, { "flood", 0, do_flood },
-	{ "drain", 0, do_drain }, { "fork", 0, do_fork }, { "hold", 0, do_hold },
+	{ "connect", 0, do_connect },
+	{ "hello", 0, do_hello },
+	{ "cpuinfo", 0, do_cpuinfo },
+	{ "stats", 0, do_stats },
+	{ "version", 1, do_version },
+	{ "alloc", 5, do_alloc },
+	{ "start", 0, do_start },
+	{ "stop", 0, do_stop },
+	{ "release", 0, do_release },
+	{ "id", 1, do_id },
+	{ "attach", 1, do_attach },
+	{ "detach", 1, do_detach },
+	{ "read", 0, do_read },
+	{ "write", 1, do_write },
+	{ "rows", 1, do_rows },
+	{ "send", 1, do_send },
+	{ "op", 2, do_op },
+	{ "fds", 1, do_fds },
+	{ "flood", 0, do_flood },
+	{ "drain", 0, do_drain },
+	{ "fork", 0, do_fork },
+	{ "hold", 0, do_hold },
 	{ "spawn", 0, do_spawn },
-	{ "death", 0, do_death }, { "crowd", 2, do_crowd }, { "many", 1, do_many },
-	{ "notified", 2, do_notified }, { "activate", 2, do_activate }, { "private", 1, do_private },
+	{ "death", 0, do_death },
+	{ "crowd", 2, do_crowd },
+	{ "many", 1, do_many },
+	{ "notified", 2, do_notified },
+	{ "activate", 2, do_activate },
+	{ "private", 1, do_private },
 	{ "leave", 0, do_leave },
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes everything between the socket and counting: frames, order, the operations' checks, rows and
- * owners, over the fake counting.  The input is a list of records {who and how, op, length, bytes}.
- * Besides what the sanitizers see, replies must be well-formed, counting must see legal calls only (the
- * fake aborts), and nothing may be left when the clients have gone.
+ * Fuzzes everything between the socket and counting: frames, order, the operations' checks, rows
+ * and owners, over the fake counting.  The input is a list of records {how, op, length, bytes}.
+ * Besides what the sanitizers see, replies must be well-formed, counting must see legal calls only
+ * (the fake aborts), and nothing may be left when the clients have gone.
  */
 #include <stdlib.h>
 #include <string.h>

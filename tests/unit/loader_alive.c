@@ -42,9 +42,11 @@ static int receive_fd(int sock)
 	struct iovec iov = { &byte, 1 };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &u,
 			    .msg_controllen = sizeof(u) };
+	struct cmsghdr *c;
 
 	assert_int_equal(recvmsg(sock, &m, 0), 1);
-	return *(int *)CMSG_DATA(CMSG_FIRSTHDR(&m));
+	c = CMSG_FIRSTHDR(&m);
+	return c ? *(int *)CMSG_DATA(c) : -1;
 }
 
 static void test_sigkill_marks_the_page(void **state)
@@ -88,7 +90,8 @@ static void test_nobody_else_can_write(void **state)
 
 	assert_int_equal(alive_new(&a, &why), 0);
 	assert_int_equal(write(alive_fd(a), "x", 1), -1);
-	assert_ptr_equal(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, alive_fd(a), 0), MAP_FAILED);
+	assert_ptr_equal(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, alive_fd(a), 0),
+			 MAP_FAILED);
 	assert_int_equal(ftruncate(alive_fd(a), 0), -1);
 	/* A descriptor opened anew is stopped by the seal. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", alive_fd(a));

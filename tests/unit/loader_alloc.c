@@ -39,8 +39,12 @@ static int teardown(void **state)
 static struct wire_allocate_req process(uint32_t class)
 {
 	struct wire_allocate_req a = {
-		.caps = PMC_CAP_READ | PMC_CAP_WRITE, .cpu = ANY, .class = class, .mode = PMC_MODE_TC,
-		.event = class == PMC_CLASS_SOFT ? 0x20004 : 0x40000, .config = 0xc0,
+		.caps = PMC_CAP_READ | PMC_CAP_WRITE,
+		.cpu = ANY,
+		.class = class,
+		.mode = PMC_MODE_TC,
+		.event = class == PMC_CLASS_SOFT ? 0x20004 : 0x40000,
+		.config = 0xc0,
 		.event_name = "instructions",
 	};
 
@@ -141,12 +145,14 @@ static void test_flags(void **state)
 		{ PMC_MODE_SC, PMC_F_KGMON, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_KGMON, -EINVAL },
 		{ PMC_MODE_TS, PMC_F_KGMON, -EINVAL },
-		{ PMC_MODE_SS, PMC_F_KGMON, -EOPNOTSUPP },	/* legal, but sampling is not here yet */
+		{ PMC_MODE_SS, PMC_F_KGMON, -EOPNOTSUPP }, /* legal, but sampling is not here yet */
 		{ PMC_MODE_TC, PMC_F_FORCE, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_NEWVALUE, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_ATTACH_DONE, -EINVAL },
-		{ PMC_MODE_TC, PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT |
-			PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN, 0 },
+		{ PMC_MODE_TC,
+		  PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT | PMC_F_CALLCHAIN |
+			  PMC_F_USERCALLCHAIN,
+		  0 },
 	};
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -287,11 +293,12 @@ static void test_preference(void **state)
 	fake.rank[17] = 1;
 	assert_int_equal(row_of(&root, process(PMC_CLASS_IAP)), 18);
 	fake.rank[17] = 0;
-	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 18);	/* counts this event already */
+	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 18); /* counts this event already */
 	fake.rank[19] = 1;
 	fake.rank[20] = 1;
 	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 17);	/* free */
-	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 19);	/* per-task, as a last resort */
+	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)),
+			 19); /* per-task, as a last resort */
 }
 
 static void test_rows_that_do_not_work_out(void **state)
@@ -375,11 +382,21 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_checks_in_order), T(test_flags), T(test_sampling_is_not_offered), T(test_handles),
-		T(test_tsc), T(test_one_per_row), T(test_rows_where_the_caller_is_a_target),
-		T(test_dispositions), T(test_disabled_slots), T(test_preference),
-		T(test_rows_that_do_not_work_out), T(test_what_counting_is_told), T(test_event_names),
-		T(test_unregistered_event), T(test_pages),
+		T(test_checks_in_order),
+		T(test_flags),
+		T(test_sampling_is_not_offered),
+		T(test_handles),
+		T(test_tsc),
+		T(test_one_per_row),
+		T(test_rows_where_the_caller_is_a_target),
+		T(test_dispositions),
+		T(test_disabled_slots),
+		T(test_preference),
+		T(test_rows_that_do_not_work_out),
+		T(test_what_counting_is_told),
+		T(test_event_names),
+		T(test_unregistered_event),
+		T(test_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,8 @@ static void test_literal_diagnostics(void **state)
 	      "tunable logbuffersize=0 must be greater than zero.|");
 	check("kern.hwpmc.nbuffers", "-1", TUN_NBUFFERS, 64,
 	      "tunable nlogbuffers=-1 must be greater than zero.|");
-	check("kern.hwpmc.nsamples", "65536", TUN_NSAMPLES, 512, "tunable nsamples=65536 out of range.|");
+	check("kern.hwpmc.nsamples", "65536", TUN_NSAMPLES, 512,
+	      "tunable nsamples=65536 out of range.|");
 	check("kern.hwpmc.nsamples", "0", TUN_NSAMPLES, 512, "tunable nsamples=0 out of range.|");
 	check("kern.hwpmc.nsamples", "65535", TUN_NSAMPLES, 65535, "");
 	check("kern.hwpmc.callchaindepth", "0", TUN_CALLCHAINDEPTH, PMC_CALLCHAIN_DEPTH_MAX,

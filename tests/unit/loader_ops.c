@@ -37,7 +37,9 @@ static int teardown(void **state)
 
 static struct wire_hdr header(uint16_t op, uint32_t len)
 {
-	return (struct wire_hdr){ .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .len = len };
+	return (struct wire_hdr){
+		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .len = len
+	};
 }
 
 static int raw(struct actor *a, const void *data, size_t len, bool *closes)
@@ -116,7 +118,9 @@ static void test_unexpected_descriptors(void **state)
 	struct wire_hdr h = header(WIRE_OP_PMCATTACH, sizeof(struct wire_attach_req));
 	uint8_t data[sizeof(h) + sizeof(struct wire_attach_req)] = { 0 };
 	int fds[2] = { 0, 1 };
-	struct message m = { .data = data, .len = sizeof(data), .fds = fds, .nfds = 2, .pid = ROOT_PID };
+	struct message m = {
+		.data = data, .len = sizeof(data), .fds = fds, .nfds = 2, .pid = ROOT_PID
+	};
 
 	assert_int_equal(ask_fd(&root, WIRE_OP_GETCPUINFO, NULL, 0, 0), -EPROTO);
 	assert_contains(reason(), "no descriptor");
@@ -144,7 +148,10 @@ static void test_sender(void **state)
 static void test_reused_pid(void **state)
 {
 	struct wire_allocate_req r = {
-		.caps = PMC_CAP_READ, .class = PMC_CLASS_SOFT, .event = 0x20004, .mode = PMC_MODE_SC,
+		.caps = PMC_CAP_READ,
+		.class = PMC_CLASS_SOFT,
+		.event = 0x20004,
+		.mode = PMC_MODE_SC,
 	};
 
 	root.cred.start++;
@@ -286,7 +293,7 @@ static void test_pmcinfo_in_a_container(void **state)
 	assert_int_equal(info(&user, 0, 0).ownerpid, 6);
 }
 
-/* --- owners ------------------------------------------------------------------------------------- */
+/* --- owners -------------------------------------------------------------------------------- */
 
 static void test_second_connection(void **state)
 {
@@ -307,7 +314,10 @@ static void test_rediscovery(void **state)
 {
 	struct why why;
 	struct wire_allocate_req r = {
-		.caps = PMC_CAP_READ, .class = PMC_CLASS_IAP, .mode = PMC_MODE_TC, .cpu = (uint32_t)PMC_CPU_ANY,
+		.caps = PMC_CAP_READ,
+		.class = PMC_CLASS_IAP,
+		.mode = PMC_MODE_TC,
+		.cpu = (uint32_t)PMC_CPU_ANY,
 	};
 	uint32_t rows = harness.rows.nrow, soft = allocate(&root, PMC_MODE_TC, 0), id;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Permissions (REQ-031, REQ-042, REQ-043, REQ-110 … REQ-117, REQ-178, C-20), and reading /proc. */
+/* Permissions (REQ-031, REQ-042, REQ-043, REQ-110 … REQ-117, REQ-178, C-20); reading /proc. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -29,8 +29,14 @@ static int setup(void **state)
 static struct cred user(uid_t uid)
 {
 	return (struct cred){
-		.pid = 100 + (pid_t)uid, .inner_pid = 100 + (pid_t)uid, .leader = true, .dumpable = true,
-		.uid = { uid, uid, uid }, .gid = { uid, uid, uid }, .user_ns = INITIAL, .pid_ns = PIDNS,
+		.pid = 100 + (pid_t)uid,
+		.inner_pid = 100 + (pid_t)uid,
+		.leader = true,
+		.dumpable = true,
+		.uid = { uid, uid, uid },
+		.gid = { uid, uid, uid },
+		.user_ns = INITIAL,
+		.pid_ns = PIDNS,
 	};
 }
 
@@ -56,7 +62,8 @@ static int system_scope(struct cred c, bool sampling)
 static void test_privilege(void **state)
 {
 	struct cred root_without = user(0), jailed = jailed_root();
-	struct cred perfmon = with(user(5), CAP(CAP_PERFMON)), admin = with(user(5), CAP(CAP_SYS_ADMIN));
+	struct cred perfmon = with(user(5), CAP(CAP_PERFMON)),
+		    admin = with(user(5), CAP(CAP_SYS_ADMIN));
 	struct cred other = with(user(5), ~(CAP(CAP_PERFMON) | CAP(CAP_SYS_ADMIN)));
 
 	assert_true(policy_privileged(&perfmon));
@@ -74,7 +81,7 @@ static void test_system_scope(void **state)
 	assert_int_equal(system_scope(with(user(5), CAP(CAP_PERFMON)), true), 0);
 	config.value[TUN_SYSPMCS] = 1;
 	assert_int_equal(system_scope(user(5), false), 0);
-	assert_int_equal(system_scope(user(5), true), -EPERM);	/* sampling stays the super-user's */
+	assert_int_equal(system_scope(user(5), true), -EPERM); /* sampling stays the super-user's */
 }
 
 static void test_jail(void **state)
@@ -97,7 +104,7 @@ static int attach(struct cred c, struct cred t)
 
 static void test_attach(void **state)
 {
-	struct cred t = user(5);
+	struct cred t;
 
 	assert_int_equal(attach(user(5), user(5)), 0);
 	assert_int_equal(attach(user(5), user(6)), -EPERM);
@@ -117,7 +124,8 @@ static void test_attach(void **state)
 	t.dumpable = false;
 	assert_int_equal(attach(user(5), t), -EPERM);
 	assert_int_equal(attach(user(5), with(user(5), CAP(CAP_NET_ADMIN))), -EPERM);
-	assert_int_equal(attach(with(user(5), CAP(CAP_NET_ADMIN)), with(user(5), CAP(CAP_NET_ADMIN))), 0);
+	assert_int_equal(
+		attach(with(user(5), CAP(CAP_NET_ADMIN)), with(user(5), CAP(CAP_NET_ADMIN))), 0);
 }
 
 static void test_attach_across_namespaces(void **state)

@@ -102,7 +102,7 @@ static void test_what_beats_the_handle(void **state)
 	assert_int_equal(rw(&root, BAD_ID, PMC_F_OLDVALUE, 0), -ESRCH);
 }
 
-/* --- states (§2.1) ----------------------------------------------------------------------------- */
+/* --- states (§2.1) -------------------------------------------------------------------------- */
 
 /* C-1, C-2, C-3, REQ-035 … REQ-041, REQ-139, REQ-140 */
 static void test_states(void **state)
@@ -318,10 +318,19 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define C(f) cmocka_unit_test_setup_teardown(f, setup_child, teardown_child)
 	const struct CMUnitTest tests[] = {
-		T(test_handles), T(test_what_beats_the_handle), T(test_states), T(test_targets_lost),
-		T(test_log_needed), T(test_sampling_rules), T(test_errors_from_counting),
-		T(test_cpu_goes_offline), T(test_tsc_is_read_only), T(test_start_passes_descriptors),
-		C(test_attach_other), C(test_attach_same_row), C(test_attach_refused),
+		T(test_handles),
+		T(test_what_beats_the_handle),
+		T(test_states),
+		T(test_targets_lost),
+		T(test_log_needed),
+		T(test_sampling_rules),
+		T(test_errors_from_counting),
+		T(test_cpu_goes_offline),
+		T(test_tsc_is_read_only),
+		T(test_start_passes_descriptors),
+		C(test_attach_other),
+		C(test_attach_same_row),
+		C(test_attach_refused),
 		C(test_attach_permission),
 	};
 

@@ -86,8 +86,11 @@ int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
 	unsigned int n = fake.pmus < max ? fake.pmus : max;
 
 	for (unsigned int i = 0; i < n; i++) {
-		pmus[i] = (struct perf_pmu){ .prefix = "IAP", .type = 4 + i, .class = PMC_CLASS_IAP + i,
-					     .width = 48, .rows = 4 };
+		pmus[i] = (struct perf_pmu){ .prefix = "IAP",
+					     .type = 4 + i,
+					     .class = PMC_CLASS_IAP + i,
+					     .width = 48,
+					     .rows = 4 };
 		snprintf(pmus[i].name, sizeof(pmus[i].name), "cpu%u", i);
 	}
 	return (int)n;

@@ -57,8 +57,9 @@ void actor_join(struct actor *a, pid_t pid, uid_t uid)
 	};
 	while (i < MAX_ACTORS && actors[i])
 		i++;
-	if (i == MAX_ACTORS || owner_get(&harness.owners, &a->cred,
-					 (int)syscall(SYS_pidfd_open, getpid(), 0), &a->session.owner))
+	if (i == MAX_ACTORS ||
+	    owner_get(&harness.owners, &a->cred, (int)syscall(SYS_pidfd_open, getpid(), 0),
+		      &a->session.owner))
 		abort();
 	actors[i] = a;
 	if (ask(a, WIRE_OP_HELLO, &hello, sizeof(hello)))

@@ -11,8 +11,13 @@
 static inline uint32_t allocate(struct actor *a, uint32_t mode, uint32_t flags)
 {
 	struct wire_allocate_req r = {
-		.caps = PMC_CAP_READ, .class = PMC_CLASS_SOFT, .event = 0x20004, .mode = mode,
-		.flags = flags, .cpu = PMC_IS_SYSTEM_MODE(mode) ? 1 : (uint32_t)PMC_CPU_ANY, .count = 1000,
+		.caps = PMC_CAP_READ,
+		.class = PMC_CLASS_SOFT,
+		.event = 0x20004,
+		.mode = mode,
+		.flags = flags,
+		.cpu = PMC_IS_SYSTEM_MODE(mode) ? 1 : (uint32_t)PMC_CPU_ANY,
+		.count = 1000,
 	};
 
 	assert_int_equal(ask(a, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), 0);
