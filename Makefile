@@ -43,7 +43,9 @@ DEFS      := -D_GNU_SOURCE -DPMCBPF_VERSION='"$(VERSION)"' -DPMCBPF_SBINDIR='"$(
              -DPMCBPF_SYSCONFDIR='"$(SYSCONFDIR)"' -DPMCBPF_RUNDIR='"$(RUNDIR)"'
 ALL_CFLAGS = -std=gnu11 $(WARN) $(WERROR) $(CFLAGS) $(SAN) -fvisibility=hidden $(DEFS) $(TARGET_INC) -MMD -MP
 ALL_LDFLAGS = $(LDFLAGS) $(SAN) $(TARGET_LIB)
-WERROR    ?= -Werror
+# New compilers know new warnings: they are errors where the tree is known to be clean.
+WERROR    ?= $(if $(filter 12,$(shell $(CC) -dumpversion)),-Werror)
+WERROR    := $(WERROR)
 
 ifeq ($(V),1)
   Q :=
@@ -64,6 +66,7 @@ INSTALL :=
 CHECKS :=
 LINT_C :=
 LINT_SH :=
+LINT_NEEDS = $(BPF_SKEL)
 include $(wildcard bpf/files.mk lib/files.mk loader/files.mk cli/files.mk man/files.mk packaging/files.mk \
 	tests/unit/files.mk tests/fuzz/files.mk tests/e2e/files.mk tests/vm/files.mk tests/bench/files.mk)
 
@@ -108,24 +111,35 @@ check:  ## set up everything, then run every test (as root); SUITES="unit e2e" c
 	@MAKE='$(MAKE)' tests/summary $(O)/check '$(ROOTLESS)' $(SUITES)
 
 # One stamp for each C file: clang's own warnings, then clang-tidy with the checks of .clang-tidy.
-LINT_FLAGS = -std=gnu11 $(WARN) $(DEFS) $(INC_$(firstword $(subst /, ,$*)))
+LINT_DIR   = $(firstword $(subst /, ,$*))
+LINT_FLAGS = -std=gnu11 $(WARN) $(DEFS) $(subst -I$(O),-isystem $(O),$(INC_$(LINT_DIR))) \
+	$(if $(filter tests/vm/%,$*),-U_GNU_SOURCE)
 LINT_HEADERS := $(wildcard *.h */*.h lib/include/*.h lib/include/*/*.h tests/*/*.h tests/*/*/*.h)
-$(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(BPF_SKEL)
+# Where clang-tidy is wrong: generated code, a list it cannot follow, an errno that it takes for 0.
+TIDY_loader/engine := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/pmc    := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/perf   := --checks=-clang-analyzer-core.uninitialized.Branch
+TIDY_lib/readtab   := --checks=-clang-analyzer-core.uninitialized.Assign
+$(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
 	$(call say,TIDY,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(LINT_FLAGS) -Werror -fsyntax-only $<
-	$(Q)$(CLANG_TIDY) --quiet $< -- $(LINT_FLAGS) 2>$@.log || { cat $@.log; exit 1; }
+	$(Q)$(CLANG_TIDY) --quiet $(TIDY_$*) $< -- $(LINT_FLAGS) $(if $(filter-out %/why %/reason lib/pmc,$*),\
+		-include tests/lint.h -DLINT_$(LINT_DIR)) 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 
+# Misread: initializers with names as assignments, objects that another file's function fills in.
+CPPCHECK_OFF := unknownEvaluationOrder:cli/opt.c ctuuninitvar ctunullpointer \
+	arrayIndexOutOfBounds:tests/vm/agent.c uninitvar:loader/op_attach.c
 .PHONY: lint-c lint-cppcheck lint-style
 lint: lint-c lint-cppcheck lint-style  ## clang, clang-tidy, cppcheck, shellcheck, mandoc and the rules of the tree
 lint-c: $(LINT_C:%.c=$(O)/lint/%)
-lint-cppcheck: $(BPF_SKEL)
+lint-cppcheck: $(LINT_NEEDS)
 	$(call say,LINT,cppcheck)
 	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --max-configs=1 \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
-		-D__linux__ -D__x86_64__ -D_GNU_SOURCE $(CPPCHECK_OFF:%=--suppress=%) \
-		$(sort $(INC_lib) $(INC_loader) $(INC_cli)) $(LINT_C)
+		$(CPPCHECK_OFF:%=--suppress=%) -D__linux__ -D__x86_64__ -D_GNU_SOURCE \
+		-D'LIBBPF_OPTS(type,name,...)=struct type name = { __VA_ARGS__ }' $(sort $(INC_lib) $(INC_loader) $(INC_cli)) $(LINT_C)
 lint-style:
 	$(call say,LINT,style)
 	$(Q)find Makefile .ci bpf vmlinux loader lib cli man packaging tests $(wildcard kmod) -type f | \

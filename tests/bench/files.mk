@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 # tests/bench/: what counting costs beside perf.  `make bench` measures here, `make bench VM=1` in a guest
 # with hardware counters, KERNEL= chooses which; JSON=file writes the figures there as well.
 BENCH       := $(O)/bench/pmcbpf-bench
@@ -8,6 +9,7 @@ KERNEL      ?= 6.1-arm64
 INC_tests   += -I$(O)/bench
 LINT_C      += $(BENCH_SRCS)
 LINT_SH     += tests/bench/run
+LINT_NEEDS  += $(O)/bench/floor.skel.h
 
 $(O)/bench/floor.bpf.o: tests/bench/floor.bpf.c
 	$(call say,BPF,$<)

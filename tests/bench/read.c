@@ -25,7 +25,7 @@ static double time_pmc(pmc_id_t id)
 			check_pmc(pmc_read(id, &value), "pmc_read");
 		t = now() - t;
 	}
-	return t / (n / 2);
+	return 2 * t / n;
 }
 
 static double time_perf(int fd)
@@ -41,7 +41,7 @@ static double time_perf(int fd)
 				die("read of a perf event: %s", strerror(errno));
 		t = now() - t;
 	}
-	return t / (n / 2);
+	return 2 * t / n;
 }
 
 static void compare(const struct bench *b, const char *name, const struct event *ev, pid_t pid,

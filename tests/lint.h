@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Included first by the analyzers, which see one file at a time: a refusal returns the error given. */
+#ifdef LINT_loader
+#include "../loader/why.h"
+#define deny(why, err, ...) ((void)(deny)(why, err, __VA_ARGS__), (err))
+#endif
+#ifdef LINT_lib
+#include <errno.h>
+#include "../lib/lib.h"
+#define refuse(why, err, ...) ((void)(refuse)(why, err, __VA_ARGS__), (err))
+#define lib_missing(why, argument) ((void)(lib_missing)(why, argument), -EINVAL)
+#endif
