@@ -7,10 +7,27 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define EEXIST 17
 #define ESRCH  3
 #define ENOSPC 28
 #define EINVAL 22
+
+/*
+ * Forks of processes that are no targets, while the daemon walks a tree: a child whose parent exits before
+ * the walk comes by is found here.
+ */
+__u32 walking = 0;
+__u32 nbirths = 0;
+struct abi_birth births[ABI_MAX_BIRTHS] = {};
+
+static __always_inline void note_birth(u32 parent, u32 child)
+{
+	u32 n = __sync_fetch_and_add(&nbirths, 1);
+
+	if (n < ABI_MAX_BIRTHS) {
+		births[n].parent = parent;
+		births[n].child = child;
+	}
+}
 
 static __always_inline void index_add(u32 tgid, u32 set)
 {
@@ -69,6 +86,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			target_remove(tgid, ABI_STATE_SET(t->state));
 		}
 	}
+	if (walking)
+		note_birth(parent->tgid, tgid);
 	set = index_lookup(parent->tgid);
 	if (!set)
 		return 0;

@@ -115,6 +115,12 @@ struct abi_target {
 	__u32 reserved;
 };
 
+/* A fork seen while the daemon walks a process tree. */
+#define ABI_MAX_BIRTHS	 8192
+struct abi_birth {
+	__u32 parent, child;
+};
+
 /* One per CPU in an owner's map; the client's struct wire_counts. */
 struct abi_counts {
 	__u64 open;

@@ -2,7 +2,8 @@
 /*
  * Attaching to processes and to whole trees.  The root joins first, with the fork hook armed: whoever is
  * born of a target from then on is one.  The walk over the existing tree after that repeats until it
- * finds nobody new, so that it meets children of processes it was late for.
+ * finds nobody new, so that it meets children of processes it was late for; parents come from /proc and
+ * from the forks noted meanwhile, because a parent may exit before the walk comes by.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -43,33 +44,40 @@ static pid_t parent_of(const char *pid)
 	return end && strlen(end) > 4 ? (pid_t)atoi(end + 4) : -1;
 }
 
-static int processes_list(struct processes *ps)
+static int processes_push(struct processes *ps, pid_t pid, pid_t parent)
 {
+	if (ps->n == ps->room) {
+		size_t room = ps->room ? ps->room * 2 : 256;
+		struct process *more = realloc(ps->at, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		ps->at = more;
+		ps->room = room;
+	}
+	ps->at[ps->n++] = (struct process){ .pid = pid, .parent = parent };
+	return 0;
+}
+
+static int processes_list(struct processes *ps, const struct engine *e)
+{
+	const struct abi_birth *births;
 	DIR *dir = opendir("/proc");
 	struct dirent *d;
-	int err = 0;
+	int n, err = 0;
 
 	ps->n = 0;
 	if (!dir)
 		return -errno;
-	while ((d = readdir(dir))) {
-		if (!isdigit((unsigned char)d->d_name[0]))
-			continue;
-		if (ps->n == ps->room) {
-			size_t room = ps->room ? ps->room * 2 : 256;
-			struct process *more = realloc(ps->at, room * sizeof(*more));
-
-			if (!more) {
-				err = -ENOMEM;
-				break;
-			}
-			ps->at = more;
-			ps->room = room;
-		}
-		ps->at[ps->n].pid = (pid_t)atoi(d->d_name);
-		ps->at[ps->n++].parent = parent_of(d->d_name);
-	}
+	while (!err && (d = readdir(dir)))
+		if (isdigit((unsigned char)d->d_name[0]))
+			err = processes_push(ps, (pid_t)atoi(d->d_name), parent_of(d->d_name));
 	closedir(dir);
+	n = engine_births(e, &births);
+	if (n < 0)
+		return n;
+	for (int i = 0; !err && i < n; i++)
+		err = processes_push(ps, (pid_t)births[i].child, (pid_t)births[i].parent);
 	return err;
 }
 
@@ -153,24 +161,32 @@ static int tree_join(struct count *c, const struct processes *ps, pid_t root, st
 
 int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
 {
-	struct processes ps = { NULL };
-	struct added added = { NULL };
+	struct processes ps = { .n = 0 };
+	struct added added = { .n = 0 };
 	bool found = true;
 	int err;
 
 	err = count_hold(c, NEED_LIFE, why);
+	if (c->spec.descendants)
+		engine_walk_begin(c->e);
 	if (!err && c->backend == BACKEND_FIGURES &&
 	    (c->spec.soft->quantity == WIRE_Q_CPU_NS || c->spec.soft->quantity == WIRE_Q_MIGRATIONS))
 		err = count_hold(c, NEED_FINAL, why);
 	err = err ?: join(c, pidfd, tgid, why);
-	if (err)
+	if (err) {
+		engine_walk_end(c->e);
 		return err;
+	}
 	err = added_push(&added, tgid);
 	while (!err && c->spec.descendants && found) {
 		found = false;
-		err = processes_list(&ps);
+		err = processes_list(&ps, c->e);
+		if (err)
+			deny(why, err, "cannot list the descendants of process %d: %s", tgid,
+			     strerror(-err));
 		err = err ?: tree_join(c, &ps, tgid, &added, &found, why);
 	}
+	engine_walk_end(c->e);
 	for (size_t i = 0; err && i < added.n; i++) {
 		struct why unused;
 
@@ -197,14 +213,14 @@ static void tree_leave(struct count *c, const struct processes *ps, pid_t root)
 
 int count_detach(struct count *c, pid_t tgid, struct why *why)
 {
-	struct processes ps = { NULL };
+	struct processes ps = { .n = 0 };
 	int err = 0;
 
 	if (c->running && c->backend == BACKEND_FIGURES &&
 	    target_row(engine_targets(c->e), tgid, c->spec.row) == c)
 		err = figures_detach(c, tgid);
 	err = err ?: leave(c, tgid, why);
-	if (!err && c->spec.descendants && !processes_list(&ps))
+	if (!err && c->spec.descendants && !processes_list(&ps, c->e))
 		tree_leave(c, &ps, tgid);
 	free(ps.at);
 	if (!err && c->running && c->backend == BACKEND_SLICED)

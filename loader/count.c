@@ -59,10 +59,10 @@ uint64_t count_scale(const struct count *c, uint64_t raw)
 	return (uint64_t)((__uint128_t)raw * c->spec.soft->rate / 1000000000u);
 }
 
-/* What the programs have credited so far. */
+/* What the programs have credited so far; nobody but them writes there, so a start is a subtraction. */
 uint64_t count_slices(const struct count *c)
 {
-	uint64_t sum = 0;
+	uint64_t sum = -c->zero;
 
 	for (unsigned int cpu = 0; c->pos < ABI_COUNTS && cpu < engine_ncpu(c->e); cpu++)
 		sum += __atomic_load_n(&c->owner->counts.cpu[cpu].count[c->pos], __ATOMIC_RELAXED);
@@ -261,8 +261,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	}
 	if (c->pos != ~0u) {
 		o->pos_used |= 1ull << c->pos;
-		for (unsigned int cpu = 0; cpu < engine_ncpu(e); cpu++)
-			o->counts.cpu[cpu].count[c->pos] = 0;
+		c->zero = count_slices(c);
 	}
 	page_update(c);
 	*out = c;

@@ -33,6 +33,7 @@ struct count {
 	bool running;
 	bool lost;			/* its counter was taken away: every read says so */
 	uint64_t base;
+	uint64_t zero;			/* what its place among the owner's counts held before */
 	uint64_t raw;			/* FIGURES: -(figures at START) + those of targets gone */
 	uint64_t start;			/* CPU_*: the counter at START */
 	uint64_t lost_targets;		/* engine_lost_targets() at START */

@@ -365,11 +365,8 @@ uint64_t engine_hook_read(const struct engine *e, unsigned int hook, unsigned in
 
 int engine_counts_new(struct engine *e, struct engine_counts *c, struct why *why)
 {
-	LIBBPF_OPTS(bpf_get_fd_by_id_opts, ro, .open_flags = BPF_F_RDONLY);
 	size_t size = e->ncpu * sizeof(struct abi_counts);
-	struct bpf_map_info info = {};
-	uint32_t len = sizeof(info);
-	int fd, err = 0;
+	int err = 0;
 
 	c->fd = -1;
 	c->slot = 0;
@@ -378,28 +375,27 @@ int engine_counts_new(struct engine *e, struct engine_counts *c, struct why *why
 	if (c->slot == ABI_MAX_OWNERS)
 		return deny(why, -ENOMEM, "%d processes own PMCs already; release some",
 			    ABI_MAX_OWNERS);
-	fd = counts_map_create(e);
-	if (fd < 0)
-		return deny(why, fd, "cannot make a map of counts: %s", strerror(-fd));
-	c->cpu = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	c->fd = counts_map_create(e);
+	if (c->fd < 0)
+		return deny(why, c->fd, "cannot make a map of counts: %s", strerror(-c->fd));
+	/*
+	 * Frozen, because the owner gets this very descriptor: the kernel maps no BPF map through a
+	 * read-only one.  From here on only the programs write to it, nobody in user space.
+	 */
+	if (bpf_map_freeze(c->fd)) {
+		err = -errno;
+		goto out;
+	}
+	c->cpu = mmap(NULL, size, PROT_READ, MAP_SHARED, c->fd, 0);
 	if (c->cpu == MAP_FAILED) {
 		err = -errno;
 		c->cpu = NULL;
 		goto out;
 	}
-	err = bpf_map__update_elem(e->skel->maps.owners, &c->slot, sizeof(c->slot), &fd, sizeof(fd),
-				   BPF_ANY);
-	if (err)
-		goto out;
-	e->owner_used[c->slot] = true;
-	err = bpf_obj_get_info_by_fd(fd, &info, &len);
-	if (err)
-		goto out;
-	c->fd = bpf_map_get_fd_by_id_opts(info.id, &ro);
-	if (c->fd < 0)
-		err = c->fd;
+	err = bpf_map__update_elem(e->skel->maps.owners, &c->slot, sizeof(c->slot), &c->fd,
+				   sizeof(c->fd), BPF_ANY);
+	e->owner_used[c->slot] = !err;
 out:
-	close(fd);
 	if (err) {
 		deny(why, err, "cannot set up the map of counts: %s", strerror(-err));
 		engine_counts_free(e, c);
@@ -453,6 +449,25 @@ bool engine_target_next(const struct engine *e, uint32_t *tgid)
 uint64_t engine_lost_targets(const struct engine *e)
 {
 	return __atomic_load_n(&e->skel->bss->lost_targets, __ATOMIC_RELAXED);
+}
+
+void engine_walk_begin(struct engine *e)
+{
+	e->skel->bss->nbirths = 0;
+	__atomic_store_n(&e->skel->bss->walking, 1, __ATOMIC_SEQ_CST);
+}
+
+void engine_walk_end(struct engine *e)
+{
+	__atomic_store_n(&e->skel->bss->walking, 0, __ATOMIC_SEQ_CST);
+}
+
+int engine_births(const struct engine *e, const struct abi_birth **births)
+{
+	uint32_t n = __atomic_load_n(&e->skel->bss->nbirths, __ATOMIC_ACQUIRE);
+
+	*births = e->skel->bss->births;
+	return n > ABI_MAX_BIRTHS ? -EAGAIN : (int)n;
 }
 
 void engine_flush(struct engine *e, unsigned int cpu)

@@ -64,8 +64,8 @@ uint64_t engine_hook_read(const struct engine *e, unsigned int hook, unsigned in
 
 struct engine_counts {
 	unsigned int slot;		/* index of the `owners` map */
-	int fd;				/* read-only, may be passed to the owner */
-	volatile struct abi_counts *cpu; /* one element per CPU */
+	int fd;				/* frozen, may be passed to the owner */
+	const volatile struct abi_counts *cpu; /* one element per CPU */
 };
 int engine_counts_new(struct engine *e, struct engine_counts *c, struct why *why);
 void engine_counts_free(struct engine *e, struct engine_counts *c);
@@ -79,6 +79,12 @@ int engine_target_get(const struct engine *e, uint32_t tgid, struct abi_target *
 bool engine_target_next(const struct engine *e, uint32_t *tgid);
 /* Children of targets that found no room since the start; counts with descendants are then wrong. */
 uint64_t engine_lost_targets(const struct engine *e);
+
+/* Between the two, every fork of the system is noted. */
+void engine_walk_begin(struct engine *e);
+void engine_walk_end(struct engine *e);
+/* The forks noted so far; -EAGAIN when there were more than fit. */
+int engine_births(const struct engine *e, const struct abi_birth **births);
 
 /* Brings one CPU's open slice up to date, or all online CPUs'; also a barrier for set changes. */
 void engine_flush(struct engine *e, unsigned int cpu);

@@ -102,6 +102,8 @@ void page_update(struct count *c)
 		p->raw = c->self_start;
 		if (how == WIRE_HOW_VALUE)
 			p->base += count_scale(c, c->raw + count_slices(c));
+	} else if (how == WIRE_HOW_COUNTS) {
+		p->base -= c->zero;	/* the client adds up all that is there */
 	} else if (how == WIRE_HOW_VALUE && c->backend == BACKEND_SLICED) {
 		p->base += count_slices(c);
 	} else if (how == WIRE_HOW_VALUE && c->backend == BACKEND_EVENTS) {

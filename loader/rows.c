@@ -86,8 +86,7 @@ static void leave_slices(struct targets *ts, struct count *c)
 	target_rewrite(ts, c);
 	c->source = -1;
 	c->base += count_slices(c);
-	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
-		c->owner->counts.cpu[cpu].count[c->pos] = 0;
+	c->zero += count_slices(c);
 	page_update(c);
 }
 
