@@ -187,6 +187,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
 		err = err ?: tree_join(c, &ps, tgid, &added, &found, why);
 	}
 	engine_walk_end(c->e);
+	c->only = !c->spec.descendants && count_ntargets(c) == 1 ? tgid : 0;
 	for (size_t i = 0; err && i < added.n; i++) {
 		struct why unused;
 

@@ -37,6 +37,7 @@ struct count {
 	uint64_t raw;			/* FIGURES: -(figures at START) + those of targets gone */
 	uint64_t start;			/* CPU_*: the counter at START */
 	uint64_t lost_targets;		/* engine_lost_targets() at START */
+	pid_t only;			/* its one target, 0: several, or children may join */
 	uint64_t self_start;		/* FIGURES: the owner's own figure at START, for the page */
 	int source;			/* SLICED */
 	int fd;				/* CPU_EVENT */

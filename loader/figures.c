@@ -18,7 +18,7 @@ static void visit_args(const struct count *c, struct abi_visit_args *args, enum 
 	args->row = c->spec.row;
 	args->owner = c->owner->counts.slot;
 	args->pos = c->pos;
-	args->tgid = (uint32_t)tgid;
+	args->tgid = (uint32_t)(tgid ? tgid : c->only);
 }
 
 /* The kernel's clock of a process, which brings its running threads' figures up to this moment. */
@@ -42,6 +42,7 @@ static int refresh(struct count *c, pid_t tgid)
 
 	if (c->spec.soft->quantity != WIRE_Q_CPU_NS)
 		return 0;
+	tgid = tgid ? tgid : c->only;
 	if (tgid) {
 		(void)process_clock(tgid, &unused);
 		return 0;
