@@ -2,10 +2,8 @@
 /* The page from which an owner reads its counts without asking. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "count_impl.h"
@@ -15,34 +13,31 @@
 _Static_assert((int)ABI_COUNTS == (int)WIRE_PAGE_PMCS &&
 	       sizeof(struct abi_counts) == sizeof(struct wire_counts), "one layout of counts");
 
+/*
+ * The owner gets this very file, sealed: nobody can write it but through the mapping made before, and
+ * nobody can cut it short under that mapping.
+ */
 int page_new(struct count_owner *o, struct why *why)
 {
-	char path[64];
-	int fd = memfd_create("pmcbpf-page", MFD_CLOEXEC), err = 0;
-
-	o->page_fd = -1;
-	if (fd < 0 || ftruncate(fd, sizeof(*o->page)))
+	o->page_fd = memfd_create("pmcbpf-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (o->page_fd < 0 || ftruncate(o->page_fd, sizeof(*o->page)))
 		goto fail;
-	o->page = mmap(NULL, sizeof(*o->page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	o->page = mmap(NULL, sizeof(*o->page), PROT_READ | PROT_WRITE, MAP_SHARED, o->page_fd, 0);
 	if (o->page == MAP_FAILED) {
 		o->page = NULL;
 		goto fail;
 	}
+	if (fcntl(o->page_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE |
+		  F_SEAL_SEAL))
+		goto fail;
 	o->page->magic = PAGE_MAGIC;
 	o->page->version = WIRE_VERSION;
 	o->page->npmc = WIRE_PAGE_PMCS;
-	/* What the client gets is opened anew, because a descriptor's mode cannot be narrowed. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	o->page_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (o->page_fd >= 0)
-		goto out;
+	return 0;
 fail:
-	err = deny(why, -errno, "cannot make the owner's page: %m");
+	deny(why, -errno, "cannot make the owner's page: %m");
 	page_free(o);
-out:
-	if (fd >= 0)
-		close(fd);
-	return err;
+	return -ENOMEM;
 }
 
 void page_free(struct count_owner *o)
