@@ -162,6 +162,13 @@ static void announce(struct daemon *d)
 	log_hwpmc(&d->log, LOG_INFO, "%s", line);
 }
 
+/* Counts are void from here on: clients must see that before their PMCs go. */
+static void say_dying(struct daemon *d)
+{
+	alive_free(d->alive);
+	d->alive = NULL;
+}
+
 /* The private daemon of one program: no file, no announcement, ends with the connection. */
 static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 {
@@ -179,6 +186,7 @@ static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 		err = server_adopt(s, o->client_fd, why);
 	if (!err)
 		err = server_run(s, why);
+	say_dying(d);
 	server_free(s);
 	return err;
 }
@@ -205,6 +213,7 @@ static int serve_all(struct daemon *d, const struct options *o, int ready, struc
 	}
 	/* No new client may come once the others are being let go. */
 	listener_close(&l);
+	say_dying(d);
 	server_free(s);
 	return err;
 }

@@ -2,11 +2,12 @@
 # tests/e2e/: bats on the running kernel, as root, against a daemon of the test's own.
 E2E_BATS := $(wildcard tests/e2e/*.bats)
 WIRECLIENT := $(O)/tests/wireclient
+WIRECLIENT_SRCS := tests/e2e/wireclient.c tests/e2e/wireothers.c
 
-LINT_C  += tests/e2e/wireclient.c
+LINT_C  += $(WIRECLIENT_SRCS)
 LINT_SH += tests/e2e/helpers.bash
 
-$(WIRECLIENT): $(O)/obj/tests/e2e/wireclient.o
+$(WIRECLIENT): $(WIRECLIENT_SRCS:%.c=$(O)/obj/%.o)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^

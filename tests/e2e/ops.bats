@@ -110,6 +110,13 @@ teardown() {
 	wait_for rows_free
 }
 
+@test "C-12: a client that becomes another program owns nothing any more" {
+	wireclient hello alloc 3 15 0x20004 any 0 start exec >"$BATS_TEST_TMPDIR/out" 3>&- & TARGET=$!
+	wait_for grep -q '^exec' "$BATS_TEST_TMPDIR/out"
+	wait_for rows_free
+	kill -0 "$TARGET"
+}
+
 @test "its inherited connection in a living child does not keep them" {
 	wireclient hello alloc 3 15 0x20004 any 0 start hold >"$BATS_TEST_TMPDIR/out" 3>&- & TARGET=$!
 	wait_for grep -q '^hold' "$BATS_TEST_TMPDIR/out"

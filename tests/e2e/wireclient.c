@@ -22,27 +22,11 @@
 
 #include <sys/pmc.h>
 
-#include "../../lib/wire.h"
+#include "wireclient.h"
 
-struct client {
-	int sock;
-	uint32_t seq;
-	uint32_t pmcid;			/* of the latest allocation */
-	int send_fds[300];
-	unsigned int nsend;		/* go along with the next message */
-	int fds[WIRE_MAX_FDS];
-	unsigned int nfds;
-	volatile struct wire_alive *alive;
-	struct wire_hdr h;		/* of the latest reply */
-	union {
-		uint8_t bytes[WIRE_MAX_REPLY];
-		uint64_t align;
-	} reply;
-};
+struct client c = { .sock = -1 };
 
-static struct client c = { .sock = -1 };
-
-__attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt, ...)
+void die(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -56,7 +40,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt,
 
 /* --- messages ------------------------------------------------------------------------------ */
 
-static void make_connection(void)
+void make_connection(void)
 {
 	const char *path = getenv("PMCBPF_SOCKET");
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
@@ -69,7 +53,7 @@ static void make_connection(void)
 		die("connect: %s", strerror(errno));
 }
 
-static int send_bytes(const void *data, size_t len, int flags)
+int send_bytes(const void *data, size_t len, int flags)
 {
 	union {
 		struct cmsghdr h;
@@ -119,13 +103,13 @@ static int receive(void)
 	return c.h.error;
 }
 
-static void *payload(void)
+void *payload(void)
 {
 	return c.reply.bytes + sizeof(c.h);
 }
 
 /* The line of a word is complete: "-- reason" and all. */
-static void finish(int err)
+void finish(int err)
 {
 	if (err == 1)
 		printf(" closed");
@@ -135,7 +119,7 @@ static void finish(int err)
 	fflush(stdout);
 }
 
-static int call(uint16_t op, const void *arg, size_t len)
+int call(uint16_t op, const void *arg, size_t len)
 {
 	uint8_t data[WIRE_MAX_REQUEST * 2];
 	struct wire_hdr h = { .magic = WIRE_MAGIC,
@@ -169,7 +153,7 @@ static int say(const char *word, int err)
 
 /* --- words --------------------------------------------------------------------------------- */
 
-static unsigned long long number(const char *text)
+unsigned long long number(const char *text)
 {
 	char *end;
 	unsigned long long n = strtoull(text, &end, 0);
@@ -184,7 +168,7 @@ static void do_connect(char **arg)
 	make_connection();
 }
 
-static void do_hello(char **arg)
+void do_hello(char **arg)
 {
 	struct wire_hello_req r = { .pid = (uint32_t)getpid(), .program = "wireclient" };
 	int err = say("hello", call(WIRE_OP_HELLO, &r, sizeof(r)));
@@ -254,7 +238,7 @@ static void simple(const char *word, uint16_t op)
 	finish(say(word, call(op, &r, sizeof(r))));
 }
 
-static void do_start(char **arg)
+void do_start(char **arg)
 {
 	simple("start", WIRE_OP_PMCSTART);
 }
@@ -264,7 +248,7 @@ static void do_stop(char **arg)
 	simple("stop", WIRE_OP_PMCSTOP);
 }
 
-static void do_release(char **arg)
+void do_release(char **arg)
 {
 	simple("release", WIRE_OP_PMCRELEASE);
 }
@@ -296,7 +280,7 @@ static void do_detach(char **arg)
 	target("detach", WIRE_OP_PMCDETACH, arg[0]);
 }
 
-static void do_read(char **arg)
+void do_read(char **arg)
 {
 	struct wire_rw_req r = { .pmcid = c.pmcid, .flags = PMC_F_OLDVALUE };
 	struct wire_rw_rep *rep = payload();
@@ -428,6 +412,16 @@ static void do_spawn(char **arg)
 	exit(0);
 }
 
+/* Becomes another program, which closes the connection as libpmc-compat's does. */
+static void do_exec(char **arg)
+{
+	printf("exec %d\n", getpid());
+	fflush(stdout);
+	fcntl(c.sock, F_SETFD, FD_CLOEXEC);
+	execlp("sleep", "sleep", "60", (char *)NULL);
+	die("sleep: %s", strerror(errno));
+}
+
 static void do_hold(char **arg)
 {
 	printf("hold %d\n", getpid());
@@ -445,167 +439,6 @@ static void do_death(char **arg)
 		;
 	printf("death 0x%x\n", c.alive->futex & FUTEX_OWNER_DIED);
 	fflush(stdout);
-}
-
-/* --- a crowd ------------------------------------------------------------------------------- */
-
-static void member(unsigned int seed)
-{
-	unsigned int n;
-
-	srandom(seed);
-	make_connection();
-	n = (unsigned int)random() % 24;
-	if (!freopen("/dev/null", "w", stdout))
-		exit(1);
-	do_hello(NULL);
-	for (unsigned int i = 0; i < n; i++) {
-		struct wire_allocate_req r = {
-			.caps = PMC_CAP_READ, .class = PMC_CLASS_SOFT, .cpu = (uint32_t)PMC_CPU_ANY,
-			.event = PMC_EV_SOFT_FIRST + (uint32_t)random() % 18, .mode = PMC_MODE_TC,
-			.flags = random() % 2 ? PMC_F_DESCENDANTS : 0,
-		};
-
-		if (random() % 4 == 0) {
-			r.mode = PMC_MODE_SC;
-			r.cpu = 0;
-		}
-		if (call(WIRE_OP_PMCALLOCATE, &r, sizeof(r)) == 0)
-			c.pmcid = ((struct wire_allocate_rep *)payload())->pmcid;
-		if (random() % 2)
-			do_start(NULL);
-		if (random() % 4 == 0)
-			do_read(NULL);
-		if (random() % 8 == 0)
-			do_release(NULL);
-	}
-	switch (random() % 3) {
-	case 0:
-		raise(SIGKILL);
-		break;
-	case 1:				/* in the middle of a request */
-		send_bytes(&(struct wire_hdr){ .magic = WIRE_MAGIC,
-					       .version = WIRE_VERSION,
-					       .op = WIRE_OP_GETCPUINFO },
-			   sizeof(struct wire_hdr), 0);
-		raise(SIGKILL);
-	}
-	exit(0);
-}
-
-/* crowd N SEED: processes that allocate, start, read and die at random. */
-static void do_crowd(char **arg)
-{
-	unsigned int n = (unsigned int)number(arg[0]), seed = (unsigned int)number(arg[1]), met = 0;
-	int status;
-
-	close(c.sock);
-	for (unsigned int i = 0; i < n; i++) {
-		pid_t pid = fork();
-
-		if (pid == 0)
-			member(seed + i);
-		if (pid < 0)
-			die("fork: %s", strerror(errno));
-	}
-	while (wait(&status) > 0)
-		met += WIFSIGNALED(status) || WEXITSTATUS(status) == 0;
-	make_connection();
-	printf("crowd %u of %u\n", met, n);
-	fflush(stdout);
-}
-
-/* many N: that many more connections of this process; says how many were welcome. */
-static void do_many(char **arg)
-{
-	unsigned int n = (unsigned int)number(arg[0]), welcome = 0;
-	int first = c.sock;
-
-	for (unsigned int i = 0; i < n; i++) {
-		struct wire_hello_req r = { .program = "wireclient" };
-
-		make_connection();
-		if (call(WIRE_OP_HELLO, &r, sizeof(r)) == 0)
-			welcome++;
-		else
-			break;
-		close(c.fds[0]);
-	}
-	printf("many %u", welcome);
-	finish(0);
-	c.sock = first;
-}
-
-/* --- the service manager's part ------------------------------------------------------------ */
-
-static int bound(const char *path, int type)
-{
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, type, 0);
-
-	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
-	if (bind(fd, (struct sockaddr *)&sun, sizeof(sun)))
-		die("bind %s: %s", path, strerror(errno));
-	return fd;
-}
-
-/* notified PATH N: prints N notifications. */
-static void do_notified(char **arg)
-{
-	int fd = bound(arg[0], SOCK_DGRAM);
-
-	printf("listening\n");
-	fflush(stdout);
-	for (unsigned long long n = number(arg[1]); n; n--) {
-		char text[64];
-		ssize_t len = recv(fd, text, sizeof(text), 0);
-
-		printf("notified %.*s\n", (int)len, text);
-		fflush(stdout);
-	}
-}
-
-/* activate PATH PROGRAM [ARGUMENT]...: runs it with a socket, as a service manager would. */
-static void do_activate(char **arg)
-{
-	int fd = bound(arg[0], SOCK_SEQPACKET);
-	char pid[16];
-
-	snprintf(pid, sizeof(pid), "%d", getpid());
-	setenv("LISTEN_PID", pid, 1);
-	setenv("LISTEN_FDS", "1", 1);
-	if (listen(fd, 16) || dup2(fd, 3) < 0)
-		die("listen: %s", strerror(errno));
-	execv(arg[1], &arg[1]);
-	die("%s: %s", arg[1], strerror(errno));
-}
-
-/* private PROGRAM: what follows goes to a daemon of our own, as libpmc-compat starts one. */
-static void do_private(char **arg)
-{
-	char option[32];
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
-		die("socketpair: %s", strerror(errno));
-	snprintf(option, sizeof(option), "--client-fd=%d", pair[1]);
-	if (fork() == 0) {
-		close(pair[0]);
-		execl(arg[0], arg[0], "-f", option, (char *)NULL);
-		_exit(127);
-	}
-	close(pair[1]);
-	c.sock = pair[0];
-}
-
-/* leave: ends the connection, and waits for the private daemon. */
-static void do_leave(char **arg)
-{
-	int status = -1;
-
-	close(c.sock);
-	wait(&status);
-	printf("leave %d\n", status);
 }
 
 static const struct {
@@ -635,7 +468,7 @@ static const struct {
 	{ "drain", 0, do_drain },
 	{ "fork", 0, do_fork },
 	{ "hold", 0, do_hold },
-	{ "spawn", 0, do_spawn },
+	{ "spawn", 0, do_spawn }, { "exec", 0, do_exec },
 	{ "death", 0, do_death },
 	{ "crowd", 2, do_crowd },
 	{ "many", 1, do_many },
