@@ -3,6 +3,7 @@
  * The private daemon: where no pmcbpfd runs, a program of root gets one of its own that lives as
  * long as the connection.  It must not show up among the program's children: no SIGCHLD, no zombie.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -70,10 +72,33 @@ static int launch(const char *path, char *const argv[], int fd, int log, struct 
 	return 0;
 }
 
-int spawn_daemon(int *fd, int *log, struct reason *why)
+/*
+ * The daemon that belongs to this library: of the same build or installation tree where there is one
+ * beside it, else where it was configured to be installed.
+ */
+static const char *daemon_path(char *buf, size_t size)
 {
 	const char *chosen = secure_getenv("PMCBPF_DAEMON");
-	const char *path = chosen && *chosen ? chosen : PMCBPF_SBINDIR "/pmcbpfd";
+	Dl_info self;
+	char *slash;
+
+	if (chosen && *chosen)
+		return chosen;
+	if (!getauxval(AT_SECURE) && dladdr((void *)spawn_daemon, &self) && self.dli_fname[0] == '/' &&
+	    strlen(self.dli_fname) < size - sizeof("/../sbin/pmcbpfd")) {
+		strcpy(buf, self.dli_fname);
+		slash = strrchr(buf, '/');
+		strcpy(slash, "/../sbin/pmcbpfd");
+		if (access(buf, X_OK) == 0)
+			return buf;
+	}
+	return PMCBPF_SBINDIR "/pmcbpfd";
+}
+
+int spawn_daemon(int *fd, int *log, struct reason *why)
+{
+	char beside[4096];
+	const char *path = daemon_path(beside, sizeof(beside));
 	char option[32];
 	char *argv[] = { (char *)"pmcbpfd", (char *)"-f", option, NULL };
 	int pair[2], err = 0, messages = -1;
