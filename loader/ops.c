@@ -11,6 +11,7 @@ struct op {
 	uint32_t arg_size;		/* of the request */
 	bool takes_fd;
 	int (*handle)(struct request *rq);
+	int (*allowed)(struct request *rq); /* asked before the request is even looked at */
 };
 
 /* The copy that operations see: the socket's buffer knows neither alignment nor types. */
@@ -20,6 +21,7 @@ union argument {
 	struct wire_version version;
 	struct wire_cpu_req cpu;
 	struct wire_class_req class;
+	struct wire_admin_req admin;
 	struct wire_allocate_req allocate;
 	struct wire_attach_req attach;
 	struct wire_id_req id;
@@ -27,14 +29,16 @@ union argument {
 	struct wire_setcount_req setcount;
 };
 
-#define OP(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, false, handler }
-#define OP_FD(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, true, handler }
+#define OP(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, false, handler, NULL }
+#define OP_FD(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, true, handler, NULL }
 
 static const struct op ops[] = {
 	OP(GETCPUINFO, op_getcpuinfo, 0),
 	OP(GETDRIVERSTATS, op_getdriverstats, 0),
 	OP(GETMODULEVERSION, op_getmoduleversion, sizeof(struct wire_version)),
 	OP(GETPMCINFO, op_getpmcinfo, sizeof(struct wire_cpu_req)),
+	[WIRE_OP_PMCADMIN] = { "PMCADMIN", sizeof(struct wire_admin_req), false, op_pmcadmin,
+			       op_pmcadmin_allowed },
 	OP(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req)),
 	OP_FD(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req)),
 	OP_FD(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req)),
@@ -130,6 +134,9 @@ static int run(struct request *rq, const struct wire_hdr *h)
 
 	if (!op || !op->handle)
 		return deny(why, -EINVAL, "pmcbpfd " PMCBPF_VERSION " has no operation %u", h->op);
+	err = op->allowed ? op->allowed(rq) : 0;
+	if (err)
+		return err;
 	if (h->len != op->arg_size)
 		return deny(why, -EFAULT, "%s takes %u bytes, not %u", op->name, op->arg_size,
 			    h->len);

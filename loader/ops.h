@@ -66,6 +66,8 @@ int op_getdriverstats(struct request *rq);
 int op_getmoduleversion(struct request *rq);
 int op_getdyneventinfo(struct request *rq);
 int op_getpmcinfo(struct request *rq);
+int op_pmcadmin(struct request *rq);
+int op_pmcadmin_allowed(struct request *rq);
 int op_pmcallocate(struct request *rq);
 int op_pmcrelease(struct request *rq);
 int op_pmcattach(struct request *rq);
