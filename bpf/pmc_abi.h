@@ -68,7 +68,8 @@ enum abi_quantity {
 struct abi_cpu {
 	__u64 reserved;
 	__u64 members;			/* that the open slice counts */
-	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start */
+	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start … */
+	__u64 now[ABI_MAX_SOURCES];	/* … and at its end */
 	__u64 hook[8];			/* enum abi_hook */
 };
 
@@ -154,7 +155,7 @@ struct abi_visit_args {
 	__u32 running[ABI_MAX_RUNNING];
 };
 
-_Static_assert(sizeof(struct abi_cpu) == 16 + 64 * 8 + 64, "abi");
+_Static_assert(sizeof(struct abi_cpu) == 16 + 2 * 64 * 8 + 64, "abi");
 _Static_assert(sizeof(struct abi_set) == 40 + 16 * 8 + 16 * 16, "abi");
 _Static_assert(sizeof(struct abi_target) == 32, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");

@@ -52,20 +52,21 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 	return now;
 }
 
-/* Credits one member of the open slice. */
-static __always_inline void member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
-					 struct abi_counts *k)
+/* Credits one member of the open slice; members may have one source between them: it is read once. */
+static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
+					struct abi_counts *k, u64 fresh)
 {
 	u32 source = m->source & 63, pos = m->pos;
-	u64 now = source_read(c, cpu, source);
 
+	if (!(fresh >> source & 1))
+		c->now[source] = source_read(c, cpu, source);
 	if (k && pos < ABI_COUNTS)
-		k->count[pos] += now - c->start[source];
-	c->start[source] = now;
+		k->count[pos] += c->now[source] - c->start[source];
+	return fresh | 1ull << source;
 }
 
 /*
- * Credits the open slice.  Returns the sources read, whose `start` is the present now.  Nearly always one
+ * Credits the open slice.  Returns the sources read, whose `now` is this moment.  Nearly always one
  * owner has all PMCs of a set, and its counts are looked up once.
  */
 static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
@@ -86,8 +87,7 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 		for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
 			if (!(members & 1))
 				continue;
-			member_close(c, cpu, &s->member[i], k);
-			fresh |= 1ull << (s->member[i].source & 63);
+			fresh = member_close(c, cpu, &s->member[i], k, fresh);
 		}
 		k->open = 0;
 		return fresh;
@@ -96,8 +96,7 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 		if (!(members & 1))
 			continue;
 		k = owner_counts(s->member[i].owner, cpu);
-		member_close(c, cpu, &s->member[i], k);
-		fresh |= 1ull << (s->member[i].source & 63);
+		fresh = member_close(c, cpu, &s->member[i], k, fresh);
 		if (k)
 			k->open = 0;
 	}
@@ -137,7 +136,9 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u64 
 				k->open |= 1ull << (s->member[i].pos & 63);
 		}
 		if (!(fresh >> source & 1))
-			c->start[source] = source_read(c, cpu, source);
+			c->now[source] = source_read(c, cpu, source);
+		fresh |= 1ull << source;
+		c->start[source] = c->now[source];
 	}
 }
 

@@ -30,7 +30,7 @@ install-loader: $(PMCBPFD)
 # Unit tests link what they test; the operations run over tests/unit/loader/fake_count.c.
 LOADER_FAKE_SRCS := $(wildcard tests/unit/loader/*.c)
 LOADER_OPS_SRCS := loader/alive.c loader/config.c loader/cpu.c loader/daemon.c loader/op_alloc.c \
-	loader/op_attach.c loader/op_info.c loader/op_pmc.c loader/ops.c loader/owner.c loader/pmc.c \
+	loader/op_admin.c loader/op_attach.c loader/op_info.c loader/op_pmc.c loader/ops.c loader/owner.c loader/pmc.c \
 	loader/policy.c loader/proc.c loader/row.c loader/soft.c loader/why.c
 LOADER_FAKE  := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_OPS_SRCS:%.c=$(O)/obj/%.o)
 LINT_C       += $(LOADER_FAKE_SRCS)
