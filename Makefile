@@ -57,7 +57,7 @@ else
 endif
 
 .DEFAULT_GOAL := all
-.PHONY: all help clean install uninstall lint check run deps test-deps FORCE
+.PHONY: all help clean install uninstall lint check run bench fuzz deps test-deps FORCE
 .DELETE_ON_ERROR:
 
 # Each folder adds to: ALL (what `make` builds), INSTALL (its install targets), LINT_C, LINT_SH, CHECKS.
@@ -70,7 +70,7 @@ LINT_NEEDS = $(BPF_SKEL)
 include $(wildcard bpf/files.mk lib/files.mk loader/files.mk cli/files.mk man/files.mk packaging/files.mk \
 	tests/unit/files.mk tests/fuzz/files.mk tests/e2e/files.mk tests/vm/files.mk tests/bench/files.mk)
 
-all: $(ALL)  ## build everything for $(ARCH)
+all: $(ALL)  ## build everything, for this machine or ARCH=arm64
 
 # Other flags, another version or another prefix: everything is compiled again.
 FLAGS = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_lib) $(INC_loader) $(INC_cli) $(INC_tests)
