@@ -42,7 +42,10 @@ static long walk_thread(u32 i, struct thread_walk *w)
 	return 0;
 }
 
-/* One pass over the live threads and what signal_struct keeps of dead ones; false if it was disturbed. */
+/*
+ * One pass over the live threads and what signal_struct keeps of dead ones; false if it was
+ * disturbed.
+ */
 static __always_inline bool figures_try(struct signal_struct *sig, const struct abi_target *t,
 					struct figures *f)
 {

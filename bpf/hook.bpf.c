@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Per-CPU counters for what neither perf nor the task structure counts; free-running while attached. */
+/*
+ * Per-CPU counters for what neither perf nor the task structure counts; free-running while
+ * attached.
+ */
 #include "maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

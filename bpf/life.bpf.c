@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who is a target: children of targets from before their first instruction, until the last thread's
- * last switch.  The daemon adds and removes targets through target_ctl, never behind the programs' back.
+ * last switch.  The daemon adds and removes targets through target_ctl, never behind the programs'
+ * back.
  */
 #include "figures.bpf.h"
 
@@ -12,8 +13,8 @@ char LICENSE[] SEC("license") = "GPL";
 #define EINVAL 22
 
 /*
- * Forks of processes that are no targets, while the daemon walks a tree: a child whose parent exits before
- * the walk comes by is found here.
+ * Forks of processes that are no targets, while the daemon walks a tree: a child whose parent exits
+ * before the walk comes by is found here.
  */
 __u32 walking = 0;
 __u32 nbirths = 0;
@@ -78,7 +79,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (child->pid != child->tgid)
 		return 0;
-	/* The number of an exited target that was not swept yet: the new process is nobody's target. */
+	/*
+	 * The number of an exited target that was not swept yet: the new process is nobody's
+	 * target.
+	 */
 	if (target_index[tgid & (ABI_INDEX_SIZE - 1)]) {
 		t = bpf_map_lookup_elem(&targets, &tgid);
 		if (t) {

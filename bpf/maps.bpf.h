@@ -64,7 +64,10 @@ extern struct targets_map targets SEC(".maps");
 extern struct owners_map owners SEC(".maps");
 extern struct dying_map dying SEC(".maps");
 
-/* Which set a process has, by the low bits of its tgid: one word, so that a non-target costs one load. */
+/*
+ * Which set a process has, by the low bits of its tgid: one word, so that a non-target costs one
+ * load.
+ */
 extern __u32 target_index[ABI_INDEX_SIZE];
 
 extern __u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE];

@@ -26,7 +26,10 @@
 #define ABI_INDEX_BITS	 16	/* of a tgid that index `index` */
 #define ABI_INDEX_SIZE	 (1u << ABI_INDEX_BITS)
 
-/* A word of `index`: 0 nobody; SHARED several targets (look in `targets`); else VALID | tgid high | set. */
+/*
+ * A word of `index`: 0 nobody; SHARED several targets (look in `targets`); else VALID | tgid high |
+ * set.
+ */
 #define ABI_INDEX_VALID	 0x80000000u
 #define ABI_INDEX_SHARED 0x40000000u
 #define ABI_INDEX(tgid, set) \
@@ -40,7 +43,9 @@ enum abi_hook {
 	ABI_HOOK_INVOLUNTARY,
 	ABI_HOOKS
 };
-/* Figures the kernel keeps per task; the values of enum wire_quantity, asserted equal in loader/. */
+/*
+ * Figures the kernel keeps per task; the values of enum wire_quantity, asserted equal in loader/.
+ */
 enum abi_quantity {
 	ABI_Q_CPU_NS,
 	ABI_Q_MINFLT,
@@ -57,8 +62,8 @@ enum abi_quantity {
 #define ABI_SOURCE_HOOK	 (ABI_MAX_SOURCES - 8)
 
 /*
- * The set of each CPU's open slice, 0: none; a cache line apart, because a switch between two processes
- * that nobody measures reads this and nothing else of ours.
+ * The set of each CPU's open slice, 0: none; a cache line apart, because a switch between two
+ * processes that nobody measures reads this and nothing else of ours.
  */
 #define ABI_MAX_CPUS	 1024
 #define ABI_OPEN_STRIDE	 16		/* of __u32 */
@@ -102,8 +107,8 @@ struct abi_set {
 };
 
 /*
- * One target process.  `state` changes by compare-and-exchange only, so that an exit, a start and an
- * attach that meet agree on which of them takes the figures.
+ * One target process.  `state` changes by compare-and-exchange only, so that an exit, a start and
+ * an attach that meet agree on which of them takes the figures.
  */
 #define ABI_STATE_SOFT	 0xffffull		/* bit r: figures count for SOFT row r */
 #define ABI_STATE_EXIT	 (1ull << 16)		/* the process is gone, its figures are handed over */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Process scope on free-running counters: at a context switch the slice of the process that leaves is
- * closed and that of the process that comes is opened.  A switch that does not change the set of PMCs
- * reads nothing, and one between two processes nobody measures is over after a few instructions.
+ * Process scope on free-running counters: at a context switch the slice of the process that leaves
+ * is closed and that of the process that comes is opened.  A switch that does not change the set of
+ * PMCs reads nothing, and one between two processes nobody measures is over after a few
+ * instructions.
  */
 #include "maps.bpf.h"
 
@@ -34,8 +35,8 @@ __u32 finals = 0;
 #define ENOENT 2
 
 /*
- * A counter that was lost reads as an error; its count stands still and the reader is told.  One that the
- * daemon took out on this CPU only stands still.
+ * A counter that was lost reads as an error; its count stands still and the reader is told.  One
+ * that the daemon took out on this CPU only stands still.
  */
 static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 {
@@ -52,7 +53,9 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 	return now;
 }
 
-/* Credits one member of the open slice; members may have one source between them: it is read once. */
+/*
+ * Credits one member of the open slice; members may have one source between them: it is read once.
+ */
 static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
 					struct abi_counts *k, u64 fresh)
 {
@@ -170,7 +173,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* Where only CPU time is counted no slice exists, but its last bit still comes at the last switch. */
+/*
+ * Where only CPU time is counted no slice exists, but its last bit still comes at the last switch.
+ */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)

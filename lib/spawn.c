@@ -73,8 +73,8 @@ static int launch(const char *path, char *const argv[], int fd, int log, struct 
 }
 
 /*
- * The daemon that belongs to this library: of the same build or installation tree where there is one
- * beside it, else where it was configured to be installed.
+ * The daemon that belongs to this library: of the same build or installation tree where there is
+ * one beside it, else where it was configured to be installed.
  */
 static const char *daemon_path(char *buf, size_t size)
 {

@@ -216,7 +216,9 @@ enum wire_how {
 	WIRE_HOW_TSC = 5,	/* the time stamp counter itself */
 };
 
-/* Per-process figures that the kernel keeps anyway; indexes the daemon's and the client's tables. */
+/*
+ * Per-process figures that the kernel keeps anyway; indexes the daemon's and the client's tables.
+ */
 enum wire_quantity {
 	WIRE_Q_CPU_NS = 0,	/* CPU time, ns */
 	WIRE_Q_MINFLT = 1,

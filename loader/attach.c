@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attaching to processes and to whole trees.  The root joins first, with the fork hook armed: whoever is
- * born of a target from then on is one.  The walk over the existing tree after that repeats until it
- * finds nobody new, so that it meets children of processes it was late for; parents come from /proc and
- * from the forks noted meanwhile, because a parent may exit before the walk comes by.
+ * Attaching to processes and to whole trees.  The root joins first, with the fork hook armed:
+ * whoever is born of a target from then on is one.  The walk over the existing tree after that
+ * repeats until it finds nobody new, so that it meets children of processes it was late for;
+ * parents come from /proc and from the forks noted meanwhile, because a parent may exit before the
+ * walk comes by.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -24,7 +25,9 @@ struct processes {
 	size_t n, room;
 };
 
-/* The parent in /proc/PID/stat: the second field after the command name, which may hold anything. */
+/*
+ * The parent in /proc/PID/stat: the second field after the command name, which may hold anything.
+ */
 static pid_t parent_of(const char *pid)
 {
 	char path[64], buf[512], *end;

@@ -51,7 +51,9 @@ void count_owner_fds(const struct count_owner *o, int fds[2])
 
 /* --- values --------------------------------------------------------------------------------- */
 
-/* CPU time in the event's ticks; other figures as they are.  128 bits: a year of PROF overflows 64. */
+/*
+ * CPU time in the event's ticks; other figures as they are.  128 bits: a year of PROF overflows 64.
+ */
 uint64_t count_scale(const struct count *c, uint64_t raw)
 {
 	if (c->spec.kind != COUNT_SOFT || !c->spec.soft->rate)
@@ -59,7 +61,10 @@ uint64_t count_scale(const struct count *c, uint64_t raw)
 	return (uint64_t)((__uint128_t)raw * c->spec.soft->rate / 1000000000u);
 }
 
-/* What the programs have credited so far; nobody but them writes there, so a start is a subtraction. */
+/*
+ * What the programs have credited so far; nobody but them writes there, so a start is a
+ * subtraction.
+ */
 uint64_t count_slices(const struct count *c)
 {
 	uint64_t sum = -c->zero;
@@ -182,7 +187,7 @@ int count_rank(const struct engine *e, const struct count_spec *spec)
 	return row->per_task || !perf_spec_same(&row->spec, &spec->event);
 }
 
-/* --- making and freeing ---------------------------------------------------------------------------- */
+/* --- making and freeing ---------------------------------------------------------------------- */
 
 static enum engine_need hook_need(const struct soft_event *s)
 {
@@ -297,7 +302,7 @@ unsigned int count_pos(const struct count *c)
 	return c->pos;
 }
 
-/* --- running ------------------------------------------------------------------------------------------ */
+/* --- running --------------------------------------------------------------------------------- */
 
 int count_hold(struct count *c, enum engine_need what, struct why *why)
 {
@@ -334,8 +339,8 @@ bool count_self_only(const struct count *c)
 }
 
 /*
- * An owner that measures only itself reads through its own threads' events, without asking; that needs
- * the row for itself.
+ * An owner that measures only itself reads through its own threads' events, without asking; that
+ * needs the row for itself.
  */
 static int prefer_events(struct count *c, struct why *why)
 {

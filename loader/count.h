@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counting: what a PMC does once its row, owner and permissions are settled.  The operations own the
- * state machine and check it first; a count only ever sees legal calls.
+ * Counting: what a PMC does once its row, owner and permissions are settled.  The operations own
+ * the state machine and check it first; a count only ever sees legal calls.
  */
 #ifndef PMCBPF_COUNT_H
 #define PMCBPF_COUNT_H
@@ -44,7 +44,9 @@ void count_owner_fds(const struct count_owner *o, int fds[2]);
  */
 int count_rank(const struct engine *e, const struct count_spec *spec);
 
-/* Reserves the counters. -EINVAL: the PMU has none left for this event; -ENXIO: the CPU is offline. */
+/*
+ * Reserves the counters. -EINVAL: the PMU has none left for this event; -ENXIO: the CPU is offline.
+ */
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
 	      struct count **out, struct why *why);
 /* Stops, detaches and frees; the row's counters are given back when nobody else uses them. */
@@ -68,8 +70,8 @@ int count_read(struct count *c, uint64_t *value, struct why *why);
 int count_write(struct count *c, uint64_t value, struct why *why);
 
 /*
- * After START: descriptors by which the owner reads its own threads' events. Borrowed; returns their
- * number (0: not read that way) and the page generation they belong to.
+ * After START: descriptors by which the owner reads its own threads' events. Borrowed; returns
+ * their number (0: not read that way) and the page generation they belong to.
  */
 unsigned int count_self_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation);
 

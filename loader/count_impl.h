@@ -57,7 +57,10 @@ struct count_owner {
 	uint64_t pos_used;
 };
 
-/* One row of a hardware class under process scope: all its PMCs share a counter, in one of two ways. */
+/*
+ * One row of a hardware class under process scope: all its PMCs share a counter, in one of two
+ * ways.
+ */
 struct count_row {
 	struct count *users;
 	int source;			/* sliced: the per-CPU event, -1: none */

@@ -115,7 +115,9 @@ static int engine_load(struct engine *e, struct why *why)
 	e->skel->rodata->ncpu = e->ncpu;
 	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_SOURCE_HOOK * e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.cpus, e->ncpu);
-	/* libbpf 1.1 cannot resize an inner map that it has only parsed: give it one of the size. */
+	/*
+	 * libbpf 1.1 cannot resize an inner map that it has only parsed: give it one of the size.
+	 */
 	template = counts_map_create(e);
 	err = err ?: template < 0 ? template : bpf_map__set_inner_map_fd(e->skel->maps.owners, template);
 	if (err)
@@ -183,7 +185,7 @@ unsigned int engine_ncpu(const struct engine *e)
 	return e->ncpu;
 }
 
-/* --- programs ---------------------------------------------------------------------------------- */
+/* --- programs -------------------------------------------------------------------------------- */
 
 /* The programs behind a need; the second may be missing. */
 static void need_programs(const struct engine *e, enum engine_need what, struct bpf_program *prog[2])
@@ -282,7 +284,7 @@ bool engine_has_soft(const struct engine *e, uint32_t code)
 	       bpf_program__autoload(e->skel->progs.on_fault_probe);
 }
 
-/* --- sources ------------------------------------------------------------------------------------ */
+/* --- sources --------------------------------------------------------------------------------- */
 
 int engine_source_open(struct engine *e, const struct perf_event_spec *spec, struct why *why)
 {
@@ -361,7 +363,7 @@ uint64_t engine_hook_read(const struct engine *e, unsigned int hook, unsigned in
 	return cpu < e->ncpu ? e->cpus[cpu].hook[hook] : 0;
 }
 
-/* --- owners, sets, targets ------------------------------------------------------------------------ */
+/* --- owners, sets, targets ------------------------------------------------------------------- */
 
 int engine_counts_new(struct engine *e, struct engine_counts *c, struct why *why)
 {

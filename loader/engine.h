@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The only user of libbpf: loads the programs, attaches each while somebody needs it, owns the maps and
- * the free-running sources that slices are cut from.
+ * The only user of libbpf: loads the programs, attaches each while somebody needs it, owns the maps
+ * and the free-running sources that slices are cut from.
  */
 #ifndef PMCBPF_ENGINE_H
 #define PMCBPF_ENGINE_H
@@ -20,8 +20,8 @@ int engine_new(struct engine **out, struct why *why);
 void engine_free(struct engine *e);
 
 /*
- * What `pmcbpfd -t` asks: calls say() with one line for every kernel feature that is missing, naming
- * it and the remedy; returns how many are.
+ * What `pmcbpfd -t` asks: calls say() with one line for every kernel feature that is missing,
+ * naming it and the remedy; returns how many are.
  */
 unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg);
 
@@ -77,7 +77,9 @@ int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t
 int engine_target_get(const struct engine *e, uint32_t tgid, struct abi_target *t);
 /* Walks all targets: *tgid 0 starts; false at the end. */
 bool engine_target_next(const struct engine *e, uint32_t *tgid);
-/* Children of targets that found no room since the start; counts with descendants are then wrong. */
+/*
+ * Children of targets that found no room since the start; counts with descendants are then wrong.
+ */
 uint64_t engine_lost_targets(const struct engine *e);
 
 /* Between the two, every fork of the system is noted. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Per-task events, which the kernel switches with their task: for rows that count different events for
- * different targets, and for owners that read their own threads without asking.  New threads (and with
- * DESCENDANTS new processes) inherit them in the kernel, before they run.
+ * Per-task events, which the kernel switches with their task: for rows that count different events
+ * for different targets, and for owners that read their own threads without asking.  New threads
+ * (and with DESCENDANTS new processes) inherit them in the kernel, before they run.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,9 @@ static bool has_event(const struct count *c, pid_t tid, int cpu)
 	return false;
 }
 
-/* Opens the event of one thread, on one CPU or on any; a thread that has just exited is no failure. */
+/*
+ * Opens the event of one thread, on one CPU or on any; a thread that has just exited is no failure.
+ */
 static int event_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, pid_t tid, int cpu)
 {
 	struct task_event *more = realloc(c->events, (c->nevents + 1) * sizeof(*more));
@@ -46,8 +48,8 @@ static int event_add(struct count *c, const struct perf_event_spec *spec, pid_t 
 }
 
 /*
- * Every thread of a process.  A thread born of one that has no event yet inherits none, so the list is
- * read until it names nobody new.
+ * Every thread of a process.  A thread born of one that has no event yet inherits none, so the list
+ * is read until it names nobody new.
  */
 static int process_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, int cpu)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PMCs fed by the figures the kernel keeps per task (design: nothing runs at a switch).  The figures of
- * live targets are summed by a walk when somebody asks; an exiting target hands its own over itself.
+ * PMCs fed by the figures the kernel keeps per task (design: nothing runs at a switch).  The
+ * figures of live targets are summed by a walk when somebody asks; an exiting target hands its own
+ * over itself.
  */
 #include <errno.h>
 #include <string.h>

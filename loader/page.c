@@ -14,8 +14,8 @@ _Static_assert((int)ABI_COUNTS == (int)WIRE_PAGE_PMCS &&
 	       sizeof(struct abi_counts) == sizeof(struct wire_counts), "one layout of counts");
 
 /*
- * The owner gets this very file, sealed: nobody can write it but through the mapping made before, and
- * nobody can cut it short under that mapping.
+ * The owner gets this very file, sealed: nobody can write it but through the mapping made before,
+ * and nobody can cut it short under that mapping.
  */
 int page_new(struct count_owner *o, struct why *why)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only caller of perf_event_open(2): finds the hardware PMUs and opens pinned events on them. */
+/*
+ * The only caller of perf_event_open(2): finds the hardware PMUs and opens pinned events on them.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -284,8 +286,8 @@ static bool pmu_on_cpu(const char *name, unsigned int cpu)
 #define PROBE_EVENTS 3
 
 /*
- * Events that every PMU of a class has.  On ARM their numbers are architectural, and its PMUs do not take
- * generic events by type before Linux 6.2.
+ * Events that every PMU of a class has.  On ARM their numbers are architectural, and its PMUs do
+ * not take generic events by type before Linux 6.2.
  */
 static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned int i)
 {
@@ -301,8 +303,8 @@ static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned i
 }
 
 /*
- * How many pinned events fit on one CPU.  Cycles come first and then events that other fixed counters
- * serve, because a fixed counter takes nothing but its own event.
+ * How many pinned events fit on one CPU.  Cycles come first and then events that other fixed
+ * counters serve, because a fixed counter takes nothing but its own event.
  */
 static unsigned int pmu_count_free(const struct perf_pmu *pmu, unsigned int cpu)
 {

@@ -40,8 +40,8 @@ struct perf_event_spec {
 bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spec *b);
 
 /*
- * Turns the event of a thread into one that its process can read without a system call, where the PMU and
- * the administrator allow that now (/sys/…/rdpmc on x86, kernel.perf_user_access on arm64).
+ * Turns the event of a thread into one that its process can read without a system call, where the
+ * PMU and the administrator allow that now (/sys/…/rdpmc on x86, kernel.perf_user_access on arm64).
  */
 void perf_ask_user_read(struct perf_event_spec *spec);
 
@@ -49,8 +49,8 @@ void perf_ask_user_read(struct perf_event_spec *spec);
 int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu);
 
 /*
- * Can one CPU count all these at once?  The kernel checks a group when it is made; the group is of the
- * caller's own thread and not pinned, so that asking takes no counter from anybody.
+ * Can one CPU count all these at once?  The kernel checks a group when it is made; the group is of
+ * the caller's own thread and not pinned, so that asking takes no counter from anybody.
  */
 bool perf_fits(const struct perf_event_spec *specs, unsigned int n);
 

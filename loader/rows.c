@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows of hardware under process scope: PMCs that count the same event share one per-CPU event and slice
- * it; as soon as two count different events, the kernel switches per-task events instead.
+ * Rows of hardware under process scope: PMCs that count the same event share one per-CPU event and
+ * slice it; as soon as two count different events, the kernel switches per-task events instead.
  */
 #include <errno.h>
 #include <sched.h>
@@ -10,8 +10,8 @@
 #include "count_impl.h"
 
 /*
- * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is opened:
- * a new per-CPU event would push a running per-task event off its counter.
+ * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
+ * opened: a new per-CPU event would push a running per-task event off its counter.
  */
 int row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why)
 {
@@ -91,9 +91,9 @@ static void leave_slices(struct targets *ts, struct count *c)
 }
 
 /*
- * One CPU's part of a hand-over that misses and doubles nothing.  The daemon runs on that CPU and nobody
- * else does, so that no target has a slice open there; what targets do on other CPUs, their sources still
- * count, and what they do here from now on, their events for this CPU.
+ * One CPU's part of a hand-over that misses and doubles nothing.  The daemon runs on that CPU and
+ * nobody else does, so that no target has a slice open there; what targets do on other CPUs, their
+ * sources still count, and what they do here from now on, their events for this CPU.
  */
 static int hand_over_cpu(struct count_row *row, unsigned int cpu)
 {

@@ -48,7 +48,9 @@ struct count_row *target_count_row(struct targets *ts, unsigned int row)
 
 /* --- sets ------------------------------------------------------------------------------------- */
 
-/* Copies a set to where the programs read it.  Only the active bits may change while it is in use. */
+/*
+ * Copies a set to where the programs read it.  Only the active bits may change while it is in use.
+ */
 static void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = engine_set(ts->e, set->id);
@@ -177,7 +179,7 @@ static int set_get(struct targets *ts, struct count *const row[TARGET_ROWS])
 	return (int)set->id;
 }
 
-/* --- processes ---------------------------------------------------------------------------------- */
+/* --- processes ------------------------------------------------------------------------------- */
 
 static struct set *set_of(struct targets *ts, pid_t tgid)
 {
@@ -293,7 +295,9 @@ void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg
 	uint32_t tgid = 0, *list = NULL;
 	size_t n = 0, room = 0;
 
-	/* A snapshot first: fn may change the map, and a walk over a changing hash may start anew. */
+	/*
+	 * A snapshot first: fn may change the map, and a walk over a changing hash may start anew.
+	 */
 	while (engine_target_next(ts->e, &tgid)) {
 		if (!set_has(set_of(ts, (pid_t)tgid), c))
 			continue;
@@ -351,7 +355,9 @@ void target_leave_all(struct targets *ts, struct count *c)
 		target_each(ts, c, leave_one, &a);
 	} while (a.any);
 	engine_flush_all(ts->e);
-	/* Exited targets that wait for their last switch must not find a set that names this PMC. */
+	/*
+	 * Exited targets that wait for their last switch must not find a set that names this PMC.
+	 */
 	while (engine_target_next(ts->e, &tgid))
 		if (!engine_target_get(ts->e, tgid, &t) && t.state & ABI_STATE_EXIT &&
 		    set_has(ts->sets[ABI_STATE_SET(t.state) % ABI_MAX_SETS], c)) {
@@ -400,8 +406,8 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 }
 
 /*
- * Member numbers shift when a PMC leaves the sliced ones, so open slices are closed first: every set
- * that has it counts nothing for the moment of the rewrite.
+ * Member numbers shift when a PMC leaves the sliced ones, so open slices are closed first: every
+ * set that has it counts nothing for the moment of the rewrite.
  */
 void target_rewrite(struct targets *ts, const struct count *c)
 {

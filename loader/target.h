@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which PMCs measure which process.  The kernel's `targets` map is the truth (children join it without
- * us); here are the sets its entries name, and the moves between sets.
+ * Which PMCs measure which process.  The kernel's `targets` map is the truth (children join it
+ * without us); here are the sets its entries name, and the moves between sets.
  */
 #ifndef PMCBPF_TARGET_H
 #define PMCBPF_TARGET_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Included first by the analyzers, which see one file at a time: a refusal returns the error given. */
+/*
+ * Included first by the analyzers, which see one file at a time: a refusal returns the error given.
+ */
 #ifdef LINT_loader
 #include "../loader/why.h"
 #define deny(why, err, ...) ((void)(deny)(why, err, __VA_ARGS__), (err))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The few kernel types the programs touch, cut by hand.  CO-RE moves every field to where the running
- * kernel has it, so one header serves all kernels and architectures; only names must match.
+ * The few kernel types the programs touch, cut by hand.  CO-RE moves every field to where the
+ * running kernel has it, so one header serves all kernels and architectures; only names must match.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Many short children of a process whose descendants are counted: what their births and deaths cost. */
+/*
+ * Many short children of a process whose descendants are counted: what their births and deaths
+ * cost.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

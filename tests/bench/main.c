@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmcbpf-bench: what counting costs, by libpmc-compat and a pmcbpfd of its own, beside perf_event_open.
- * Prints one line of tab-separated fields for each figure, of which tests/bench/run makes a table:
+ * pmcbpf-bench: what counting costs, by libpmc-compat and a pmcbpfd of its own, beside
+ * perf_event_open. Prints one line of tab-separated fields for each figure, of which
+ * tests/bench/run makes a table:
  *
  *	figure NAME UNIT OURS MIN MAX OTHER-NAME OTHER MIN MAX JUDGE GOAL
  *	note TEXT

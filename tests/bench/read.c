@@ -95,7 +95,7 @@ static void read_self_hardware(const struct bench *b)
 	user_access(old);
 }
 
-/* --- another process --------------------------------------------------------------------------- */
+/* --- another process ------------------------------------------------------------------------- */
 
 static pid_t runner(const struct bench *b)
 {
