@@ -80,6 +80,19 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static struct series sorted(const struct series *s)
+{
+	struct series t = *s;
+
+	qsort(t.v, t.n, sizeof(t.v[0]), compare);
+	return t;
+}
+
+double median(const struct series *s)
+{
+	return sorted(s).v[s->n / 2];
+}
+
 static void print_series(const struct series *s)
 {
 	struct series t;
@@ -88,8 +101,7 @@ static void print_series(const struct series *s)
 		printf("\t-\t-\t-");
 		return;
 	}
-	t = *s;
-	qsort(t.v, t.n, sizeof(t.v[0]), compare);
+	t = sorted(s);
 	printf("\t%.6g\t%.6g\t%.6g", t.v[t.n / 2], t.v[0], t.v[t.n - 1]);
 }
 

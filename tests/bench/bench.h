@@ -62,6 +62,7 @@ double now(void);		/* ns */
 void pin(int cpu);
 void realtime(void);
 void add(struct series *s, double v);
+double median(const struct series *s);
 void subtract(struct series *s, const struct series *base);
 void report(const struct figure *f);
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -12,8 +12,32 @@
 
 #include "bench.h"
 
-#define CHILDREN 400
-#define WARM_UP 20
+#define CHUNKS	 21		/* odd; the median of them is blind to ticks and to what others left */
+#define CHILDREN 20		/* of a chunk */
+
+static double chunk(void)
+{
+	double t = now();
+
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			_exit(0);
+		collect(child);
+	}
+	return (now() - t) / CHILDREN;
+}
+
+static double work(void)
+{
+	struct series chunks = { 0 };
+
+	chunk();	/* warms up */
+	for (int i = 0; i < CHUNKS; i++)
+		add(&chunks, chunk());
+	return median(&chunks);
+}
 
 /* The time of one fork, exit and wait in a measured process. */
 static double one_run(const struct bench *b, enum how how, const struct event *ev, unsigned int n)
@@ -34,17 +58,7 @@ static double one_run(const struct bench *b, enum how how, const struct event *e
 		pin(b->arena);
 		if (read(go[0], &byte, 1) != 1)
 			_exit(1);
-		for (int i = 0; i < CHILDREN + WARM_UP; i++) {
-			pid_t child;
-
-			if (i == WARM_UP)
-				t = now();
-			child = fork();
-			if (child == 0)
-				_exit(0);
-			collect(child);
-		}
-		t = (now() - t) / CHILDREN;
+		t = work();
 		_exit(write(result[1], &t, sizeof(t)) != sizeof(t));
 	}
 	counters_open(&c, how, ev, n, pid, true);
