@@ -66,8 +66,10 @@ static __always_inline bool figures_try(struct signal_struct *sig, const struct 
 	return !(seq & 1) && seq == BPF_CORE_READ(sig, stats_lock.seqcount.seqcount.sequence);
 }
 
-/* The kernel's seqcount says when a thread's exit moved figures under the walk: then once more.  Spelt
- * out because 6.1 refuses a callback inside a loop. */
+/*
+ * The kernel's seqcount says when a thread's exit moved figures under the walk: then once more.
+ * Spelt out because 6.1 refuses a callback inside a loop.
+ */
 static __always_inline void figures_read(struct task_struct *leader, const struct abi_target *t,
 					 struct figures *f)
 {

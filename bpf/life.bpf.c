@@ -8,6 +8,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define EEXIST 17
 #define ESRCH  3
 #define ENOSPC 28
 #define EINVAL 22
@@ -46,9 +47,9 @@ static __always_inline void ntargets_add(u32 set, s32 n)
 		__sync_fetch_and_add(&s->ntargets, n);
 }
 
-static __always_inline int target_add(u32 tgid, u32 set, u32 soft)
+static __always_inline int target_add(u32 tgid, u32 set, u32 soft, u64 start)
 {
-	struct abi_target t = { .state = (u64)set << 32 | soft };
+	struct abi_target t = { .state = (u64)set << 32 | soft, .start = start };
 	int err = bpf_map_update_elem(&targets, &tgid, &t, BPF_NOEXIST);
 
 	if (err)
@@ -70,70 +71,68 @@ static __always_inline bool target_exit(struct abi_target *t, u32 last)
 	return true;
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+static __always_inline void forked(struct task_struct *parent, struct task_struct *child)
 {
 	u32 tgid = child->tgid, set;
 	struct abi_target *t;
 	struct abi_set *s;
+	int err;
 
-	if (child->pid != child->tgid)
-		return 0;
-	/*
-	 * The number of an exited target that was not swept yet: the new process is nobody's
-	 * target.
-	 */
+	set = index_lookup(parent->tgid);
+	s = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
+	set = s ? s->child : 0;
+	/* The number of an exited target that was not swept yet: the new process is not that one. */
 	if (target_index[tgid & (ABI_INDEX_SIZE - 1)]) {
 		t = bpf_map_lookup_elem(&targets, &tgid);
-		if (t) {
+		if (t && t->start != child->start_boottime) {
 			target_exit(t, 0);
 			target_remove(tgid, ABI_STATE_SET(t->state));
 		}
 	}
 	if (walking)
 		note_birth(parent->tgid, tgid);
-	set = index_lookup(parent->tgid);
 	if (!set)
-		return 0;
+		return;
 	s = bpf_map_lookup_elem(&sets, &set);
 	if (!s)
-		return 0;
-	set = s->child;
-	if (!set)
-		return 0;
-	s = bpf_map_lookup_elem(&sets, &set);
-	if (s && target_add(tgid, set, s->soft_active))
+		return;
+	err = target_add(tgid, set, s->soft_active, child->start_boottime);
+	if (err && err != -EEXIST)
 		__sync_fetch_and_add(&lost_targets, 1);
+}
+
+static __always_inline int on_fork_body(struct task_struct *parent, struct task_struct *child)
+{
+	if (child->pid != child->tgid)
+		return 0;
+	preempt_off();
+	forked(parent, child);
+	preempt_on();
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
-	u32 tid = task->pid, tgid = task->tgid, set, row;
-	struct dying d = { .ns = task->se.sum_exec_runtime };
+	return on_fork_body(parent, child);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork_again, struct task_struct *parent, struct task_struct *child)
+{
+	return on_fork_body(parent, child);
+}
+
+static __always_inline void process_exited(struct task_struct *task, struct abi_target *t)
+{
+	u32 tid = task->pid, tgid = task->tgid, set = ABI_STATE_SET(t->state), row;
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 	struct figures f = {};
-	struct abi_target *t;
-	struct abi_set *s;
 
-	if (!index_lookup(tgid))
-		return 0;
-	t = bpf_map_lookup_elem(&targets, &tgid);
-	if (!t)
-		return 0;
-	__sync_fetch_and_add(&exits_begun, 1);
-	bpf_map_update_elem(&dying, &tid, &d, BPF_ANY);
-	__sync_fetch_and_add(&t->dead_ns, d.ns);
-	__sync_fetch_and_add(&t->dead_migrations, task->se.nr_migrations);
-	if (task->signal->live.counter)
-		goto out;
-
-	set = ABI_STATE_SET(t->state);
-	s = bpf_map_lookup_elem(&sets, &set);
 	if (t->state & ABI_STATE_SOFT)
 		figures_read(task->group_leader, t, &f);
 	if (!target_exit(t, tid))
-		goto out;
+		return;
 	for (row = 0; s && row < ABI_SOFT_ROWS; row++)
 		if (t->state >> row & 1)
 			counts_add(s->soft[row].owner, s->soft[row].pos,
@@ -142,9 +141,46 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		bpf_map_delete_elem(&dying, &tid);
 		target_remove(tgid, set);
 	}
-out:
+}
+
+static __always_inline void exited(struct task_struct *task)
+{
+	u32 tid = task->pid, tgid = task->tgid;
+	struct dying d = { .ns = task->se.sum_exec_runtime };
+	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (!t)
+		return;
+	__sync_fetch_and_add(&exits_begun, 1);
+	if (!bpf_map_update_elem(&dying, &tid, &d, BPF_NOEXIST)) {
+		__sync_fetch_and_add(&t->dead_ns, d.ns);
+		__sync_fetch_and_add(&t->dead_migrations, task->se.nr_migrations);
+	}
+	if (!task->signal->live.counter)
+		process_exited(task, t);
 	__sync_fetch_and_add(&exits_done, 1);
+}
+
+static __always_inline int on_exit_body(struct task_struct *task)
+{
+	if (!index_lookup(task->tgid))
+		return 0;
+	preempt_off();
+	exited(task);
+	preempt_on();
 	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	return on_exit_body(task);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit_again, struct task_struct *task)
+{
+	return on_exit_body(task);
 }
 
 static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
@@ -180,7 +216,7 @@ int target_ctl(unsigned long long *ctx)
 
 	switch (op) {
 	case ABI_CTL_ADD:
-		return target_add(tgid, set, 0);
+		return target_add(tgid, set, 0, 0);
 	case ABI_CTL_MOVE:
 		return target_move(tgid, set, keep);
 	case ABI_CTL_DELETE:

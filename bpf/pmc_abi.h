@@ -117,6 +117,7 @@ struct abi_target {
 	__u64 state;			/* set << 32 | EXIT | SOFT */
 	__u64 dead_ns;			/* CPU time and migrations of threads that have exited */
 	__u64 dead_migrations;
+	__u64 start;			/* of a process that joined by birth */
 	__u32 last;			/* tid of the last thread, once EXIT is set */
 	__u32 reserved;
 };
@@ -162,7 +163,7 @@ struct abi_visit_args {
 
 _Static_assert(sizeof(struct abi_cpu) == 16 + 2 * 64 * 8 + 64, "abi");
 _Static_assert(sizeof(struct abi_set) == 40 + 16 * 8 + 16 * 16, "abi");
-_Static_assert(sizeof(struct abi_target) == 32, "abi");
+_Static_assert(sizeof(struct abi_target) == 40, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");
 
 #endif

@@ -173,7 +173,8 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
 	if (c->spec.descendants)
 		engine_walk_begin(c->e);
 	if (!err && c->backend == BACKEND_FIGURES &&
-	    (c->spec.soft->quantity == WIRE_Q_CPU_NS || c->spec.soft->quantity == WIRE_Q_MIGRATIONS))
+	    (c->spec.soft->quantity == WIRE_Q_CPU_NS ||
+	     c->spec.soft->quantity == WIRE_Q_MIGRATIONS))
 		err = count_hold(c, NEED_FINAL, why);
 	err = err ?: join(c, pidfd, tgid, why);
 	if (err) {

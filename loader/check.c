@@ -28,7 +28,8 @@ static void miss(struct check *c, const char *what, const char *remedy)
 static void check_btf(struct check *c)
 {
 	static const char *const tracepoints[] = {
-		"btf_trace_sched_switch", "btf_trace_sched_process_fork", "btf_trace_sched_process_exit",
+		"btf_trace_sched_switch", "btf_trace_sched_process_fork",
+		"btf_trace_sched_process_exit",
 	};
 	struct btf *btf = btf__load_vmlinux_btf();
 
@@ -56,9 +57,11 @@ static void check_perf(struct check *c)
 	if (fd >= 0)
 		close(fd);
 	else if (fd == -ENOSYS)
-		miss(c, "perf_event_open(2)", "missing; boot a kernel built with CONFIG_PERF_EVENTS=y");
+		miss(c, "perf_event_open(2)",
+		     "missing; boot a kernel built with CONFIG_PERF_EVENTS=y");
 	else if (fd == -EACCES || fd == -EPERM)
-		miss(c, "perf_event_open(2)", "refused; run as root with CAP_PERFMON or CAP_SYS_ADMIN, "
+		miss(c, "perf_event_open(2)",
+		     "refused; run as root with CAP_PERFMON or CAP_SYS_ADMIN, "
 		     "outside of a container's seccomp filter");
 	else
 		miss(c, "perf_event_open(2)", strerror(-fd));
@@ -78,13 +81,15 @@ static void check_bpf(struct check *c)
 	};
 
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) <= 0) {
-		miss(c, "bpf(2)", "refused or missing; run as root with CAP_BPF and CAP_PERFMON on a kernel "
+		miss(c, "bpf(2)",
+		     "refused or missing; run as root with CAP_BPF and CAP_PERFMON on a kernel "
 		     "built with CONFIG_BPF_SYSCALL=y");
 		return;
 	}
 	for (unsigned int i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
 		if (libbpf_probe_bpf_helper(helpers[i].type, helpers[i].helper, NULL) != 1)
-			miss(c, helpers[i].name, "this kernel's BPF lacks it; boot Linux 6.1 or newer");
+			miss(c, helpers[i].name,
+			     "this kernel's BPF lacks it; boot Linux 6.1 or newer");
 }
 
 unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg)

@@ -78,7 +78,8 @@ uint64_t count_slices(const struct count *c)
 static void slices_update(const struct count *c)
 {
 	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
-		if (__atomic_load_n(&c->owner->counts.cpu[cpu].open, __ATOMIC_RELAXED) >> c->pos & 1)
+		if (1 & __atomic_load_n(&c->owner->counts.cpu[cpu].open, __ATOMIC_RELAXED) >>
+			c->pos)
 			engine_flush(c->e, cpu);
 }
 
@@ -124,7 +125,8 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 	int err = 0;
 
 	if (c->spec.descendants && c->running && engine_lost_targets(c->e) != c->lost_targets)
-		return deny(why, -ENOMEM, "descendants were lost: more than %d processes are measured",
+		return deny(why, -ENOMEM,
+			    "descendants were lost: more than %d processes are measured",
 			    ABI_MAX_TARGETS);
 	switch (c->backend) {
 	case BACKEND_TSC:
@@ -221,7 +223,8 @@ static int system_new(struct count *c, struct why *why)
 	}
 	if (c->fd == -ENXIO)
 		return deny(why, -ENXIO, "CPU %u is offline", c->spec.cpu);
-	return deny(why, -EINVAL, "CPU %u has no counter free for this event (%s); another user of the "
+	return deny(why, -EINVAL,
+		    "CPU %u has no counter free for this event (%s); another user of the "
 		    "PMU may hold it", c->spec.cpu, strerror(-c->fd));
 }
 
@@ -230,7 +233,8 @@ static int process_new(struct count *c, struct why *why)
 	int err;
 
 	if (c->pos >= ABI_COUNTS)
-		return deny(why, -EINVAL, "a process can own at most %d process-scope PMCs", ABI_COUNTS);
+		return deny(why, -EINVAL,
+			    "a process can own at most %d process-scope PMCs", ABI_COUNTS);
 	if (c->spec.kind == COUNT_SOFT && c->spec.soft->process == SOFT_TASK) {
 		c->backend = BACKEND_FIGURES;
 		return 0;

@@ -73,6 +73,7 @@ int count_write(struct count *c, uint64_t value, struct why *why);
  * After START: descriptors by which the owner reads its own threads' events. Borrowed; returns
  * their number (0: not read that way) and the page generation they belong to.
  */
-unsigned int count_self_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation);
+unsigned int count_self_fds(const struct count *c, int *fds, unsigned int max,
+			    uint32_t *generation);
 
 #endif

@@ -16,6 +16,7 @@
 #include "target.h"
 
 #define LOG_SIZE (1 << 16)
+#define LINKS	 4		/* programs behind one need, at most */
 
 struct source {
 	bool used;
@@ -31,7 +32,8 @@ struct engine {
 	volatile struct abi_set *sets;
 	struct source sources[ABI_SOURCE_HOOK];
 	unsigned int needs[NEEDS];
-	struct bpf_link *links[NEEDS][2];
+	struct bpf_link *links[NEEDS][LINKS];
+	bool preemptible;		/* tracepoints' programs may be preempted: attach twice */
 	bool owner_used[ABI_MAX_OWNERS];
 	struct targets *targets;
 	char *log;			/* the verifier's, during load */
@@ -54,6 +56,9 @@ static void choose_programs(struct engine *e)
 	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
 	bool kprobe = access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
 
+	e->preemptible = btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
+	bpf_program__set_autoload(e->skel->progs.on_fork_again, e->preemptible);
+	bpf_program__set_autoload(e->skel->progs.on_exit_again, e->preemptible);
 	bpf_program__set_autoload(e->skel->progs.on_fault, fault);
 	bpf_program__set_autoload(e->skel->progs.on_fault_probe, !fault && kprobe);
 	bpf_program__set_autoload(e->skel->progs.on_contention,
@@ -161,7 +166,7 @@ void engine_free(struct engine *e)
 	if (!e)
 		return;
 	for (unsigned int what = 0; what < NEEDS; what++)
-		for (unsigned int i = 0; i < 2; i++)
+		for (unsigned int i = 0; i < LINKS; i++)
 			bpf_link__destroy(e->links[what][i]);
 	for (int s = 0; s < ABI_SOURCE_HOOK; s++)
 		engine_source_close(e, s);
@@ -187,10 +192,10 @@ unsigned int engine_ncpu(const struct engine *e)
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-/* The programs behind a need; the second may be missing. */
-static void need_programs(const struct engine *e, enum engine_need what, struct bpf_program *prog[2])
+/* The programs behind a need, in the order to attach them. */
+static void need_programs(const struct engine *e, enum engine_need what, struct bpf_program *prog[LINKS])
 {
-	prog[0] = prog[1] = NULL;
+	memset(prog, 0, LINKS * sizeof(prog[0]));
 	switch (what) {
 	case NEED_SWITCH:
 		prog[0] = e->skel->progs.on_switch;
@@ -201,6 +206,8 @@ static void need_programs(const struct engine *e, enum engine_need what, struct 
 	case NEED_LIFE:
 		prog[0] = e->skel->progs.on_fork;
 		prog[1] = e->skel->progs.on_exit;
+		prog[2] = e->preemptible ? e->skel->progs.on_fork_again : NULL;
+		prog[3] = e->preemptible ? e->skel->progs.on_exit_again : NULL;
 		break;
 	case NEED_FAULT:
 		prog[0] = bpf_program__autoload(e->skel->progs.on_fault) ? e->skel->progs.on_fault :
@@ -236,13 +243,13 @@ static void update_finals(struct engine *e)
 
 int engine_need(struct engine *e, enum engine_need what, struct why *why)
 {
-	struct bpf_program *prog[2];
+	struct bpf_program *prog[LINKS];
 	int err;
 
 	if (e->needs[what]++)
 		return 0;
 	need_programs(e, what, prog);
-	for (unsigned int i = 0; i < 2 && prog[i]; i++) {
+	for (unsigned int i = 0; i < LINKS && prog[i]; i++) {
 		e->links[what][i] = bpf_program__attach(prog[i]);
 		if (!e->links[what][i]) {
 			err = -errno;
@@ -260,7 +267,7 @@ void engine_unneed(struct engine *e, enum engine_need what)
 {
 	if (--e->needs[what])
 		return;
-	for (unsigned int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < LINKS; i++) {
 		bpf_link__destroy(e->links[what][i]);
 		e->links[what][i] = NULL;
 	}

@@ -73,7 +73,8 @@ void engine_counts_free(struct engine *e, struct engine_counts *c);
 /* The kernel's copy of a set, written in place. */
 volatile struct abi_set *engine_set(struct engine *e, unsigned int id);
 
-int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t set, uint64_t keep);
+int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t set,
+		      uint64_t keep);
 int engine_target_get(const struct engine *e, uint32_t tgid, struct abi_target *t);
 /* Walks all targets: *tgid 0 starts; false at the end. */
 bool engine_target_next(const struct engine *e, uint32_t *tgid);

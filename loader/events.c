@@ -26,7 +26,8 @@ static bool has_event(const struct count *c, pid_t tid, int cpu)
 /*
  * Opens the event of one thread, on one CPU or on any; a thread that has just exited is no failure.
  */
-static int event_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, pid_t tid, int cpu)
+static int event_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, pid_t tid,
+		     int cpu)
 {
 	struct task_event *more = realloc(c->events, (c->nevents + 1) * sizeof(*more));
 	int fd, err;
@@ -102,7 +103,8 @@ int events_attach(struct count *c, pid_t tgid, struct why *why)
 	if (!err)
 		return 0;
 	events_detach(c, tgid);
-	return deny(why, err, "cannot count in the threads of process %d: %s", tgid, strerror(-err));
+	return deny(why, err,
+		    "cannot count in the threads of process %d: %s", tgid, strerror(-err));
 }
 
 struct cpu_args {

@@ -12,7 +12,8 @@
 
 #define READ_TRIES 32	/* exits that may disturb one read before it takes what it has */
 
-static void visit_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op, pid_t tgid)
+static void visit_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
+		       pid_t tgid)
 {
 	memset(args, 0, sizeof(*args));
 	args->op = op;
@@ -136,5 +137,6 @@ int figures_read(struct count *c, uint64_t *raw, struct why *why)
 	}
 	if (err)
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));
-	return deny(why, -EAGAIN, "targets exit faster than they can be summed; stop the PMC and read it");
+	return deny(why, -EAGAIN,
+		    "targets exit faster than they can be summed; stop the PMC and read it");
 }

@@ -15,7 +15,8 @@ int op_pmcadmin_allowed(struct request *rq)
 	if (err)
 		return err;
 	if (!policy_privileged(&me) || policy_jailed(&me, rq->d->pid_ns))
-		return deny(&rq->r->why, -EPERM, "enabling and disabling counters takes CAP_PERFMON or "
+		return deny(&rq->r->why, -EPERM,
+			    "enabling and disabling counters takes CAP_PERFMON or "
 			    "CAP_SYS_ADMIN outside of a container");
 	return 0;
 }
@@ -26,13 +27,15 @@ static int check(struct request *rq, const struct wire_admin_req *a)
 	struct why *why = &rq->r->why;
 
 	if (a->cpu < 0 || (unsigned int)a->cpu >= t->ncpu)
-		return deny(why, -EINVAL, "there is no CPU %d; CPUs are 0 to %u", a->cpu, t->ncpu - 1);
+		return deny(why, -EINVAL,
+			    "there is no CPU %d; CPUs are 0 to %u", a->cpu, t->ncpu - 1);
 	if (!perf_cpu_online((unsigned int)a->cpu))
 		return deny(why, -ENXIO, "CPU %d is offline", a->cpu);
 	if (a->state != PMC_STATE_DISABLED && a->state != PMC_STATE_FREE)
 		return deny(why, -EINVAL, "state %u is neither DISABLED nor FREE", a->state);
 	if (a->pmc < 0 || (unsigned int)a->pmc >= t->nrow)
-		return deny(why, -EINVAL, "there is no row %d; rows are 0 to %u", a->pmc, t->nrow - 1);
+		return deny(why, -EINVAL,
+			    "there is no row %d; rows are 0 to %u", a->pmc, t->nrow - 1);
 	return 0;
 }
 
@@ -53,6 +56,7 @@ int op_pmcadmin(struct request *rq)
 	row_name(&rq->d->rows, (unsigned int)a->pmc, name, sizeof(name));
 	describe_holder(rq, row->cpu[a->cpu].last ? row->cpu[a->cpu].last : row->pmcs, holder,
 			sizeof(holder));
-	return deny(&rq->r->why, err, "row %d (%s) is in use, %s; release that PMC first", a->pmc, name,
+	return deny(&rq->r->why, err,
+		    "row %d (%s) is in use, %s; release that PMC first", a->pmc, name,
 		    holder);
 }

@@ -139,9 +139,11 @@ void perf_ask_user_read(struct perf_event_spec *spec)
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/format/rdpmc", pmu);
-	if (sysfs_read(path, text, sizeof(text)) || sscanf(text, "config1:%u", &bit) != 1 || bit > 63)
+	if (sysfs_read(path, text, sizeof(text)) || sscanf(text, "config1:%u", &bit) != 1 ||
+	    bit > 63)
 		return;
-	if (sysfs_read("/proc/sys/kernel/perf_user_access", text, sizeof(text)) || strcmp(text, "1"))
+	if (sysfs_read("/proc/sys/kernel/perf_user_access", text, sizeof(text)) ||
+	    strcmp(text, "1"))
 		return;
 	spec->config1 |= 1ull << bit;
 	spec->user_read = true;

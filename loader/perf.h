@@ -14,7 +14,7 @@ struct perf_pmu {
 	char prefix[16];	/* row names: IAP, K8, ARMV8 */
 	uint32_t type;		/* perf_event_attr.type */
 	uint32_t class;		/* enum pmc_class */
-	uint32_t width;		/* bits of a counter, as the PMU's mapped page says; 64 if it does not */
+	uint32_t width;		/* bits of a counter, as the PMU's mapped page says, or 64 */
 	uint32_t rows;		/* counters found free on every CPU */
 };
 
@@ -33,7 +33,7 @@ struct perf_event_spec {
 	bool user, kernel;	/* neither: both */
 	bool inherit;		/* threads born later count too … */
 	bool inherit_children;	/* … and so do child processes */
-	bool user_read;		/* readable from user space: config1 asks for it, one event per CPU */
+	bool user_read;		/* from user space: config1 asks for it, one event per CPU */
 };
 
 /* Same event, same rings? Two such PMCs may share one counter. */

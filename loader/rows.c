@@ -28,7 +28,8 @@ int row_fits(const struct count *c, const struct perf_event_spec *spec, struct w
 	}
 	if (perf_fits(all, n))
 		return 0;
-	return deny(why, -EINVAL, "the PMU cannot count this event on row %u beside the %u rows in use; "
+	return deny(why, -EINVAL,
+		    "the PMU cannot count this event on row %u beside the %u rows in use; "
 		    "release one, or use an event that another counter takes", c->spec.row, n - 1);
 }
 

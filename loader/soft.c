@@ -10,7 +10,8 @@
 _Static_assert((int)ABI_Q_CPU_NS == (int)WIRE_Q_CPU_NS && (int)ABI_Q_MINFLT == (int)WIRE_Q_MINFLT &&
 	       (int)ABI_Q_MAJFLT == (int)WIRE_Q_MAJFLT && (int)ABI_Q_FLT == (int)WIRE_Q_FLT &&
 	       (int)ABI_Q_NVCSW == (int)WIRE_Q_NVCSW && (int)ABI_Q_NIVCSW == (int)WIRE_Q_NIVCSW &&
-	       (int)ABI_Q_CSW == (int)WIRE_Q_CSW && (int)ABI_Q_MIGRATIONS == (int)WIRE_Q_MIGRATIONS &&
+	       (int)ABI_Q_CSW == (int)WIRE_Q_CSW &&
+	       (int)ABI_Q_MIGRATIONS == (int)WIRE_Q_MIGRATIONS &&
 	       (int)ABI_QUANTITIES == (int)WIRE_Q_COUNT, "one table of quantities");
 
 #define TASK(q)	  .process = SOFT_TASK, .quantity = WIRE_Q_##q
@@ -23,7 +24,8 @@ const struct soft_event soft_events[] = {
 	{ "CLOCK.PROF", 0x20002, 8128, TASK(CPU_NS), PERF(CPU_CLOCK) },
 	{ "LOCK.FAILED", 0x20003, 0, .process = SOFT_HOOK, .system = SOFT_HOOK, HOOKED(LOCK) },
 	{ "PAGE_FAULT.ALL", 0x20004, 0, TASK(FLT), PERF(PAGE_FAULTS) },
-	{ "PAGE_FAULT.READ", 0x20005, 0, .process = SOFT_HOOK, .system = SOFT_HOOK, HOOKED(FAULT_READ) },
+	{ "PAGE_FAULT.READ", 0x20005, 0, .process = SOFT_HOOK, .system = SOFT_HOOK,
+	  HOOKED(FAULT_READ) },
 	{ "PAGE_FAULT.WRITE", 0x20006, 0, .process = SOFT_HOOK, .system = SOFT_HOOK,
 	  HOOKED(FAULT_WRITE) },
 	{ "PAGE_FAULT.MINOR", 0x20007, 0, TASK(MINFLT), PERF(PAGE_FAULTS_MIN) },

@@ -248,7 +248,8 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, stru
 			    "use another row or detach that one", c->spec.row, tgid);
 	row[c->spec.row] = c;
 	if (sliced_members(row) > ABI_MAX_MEMBERS)
-		return deny(why, -EBUSY, "process %d is measured by %d PMCs already, as many as fit",
+		return deny(why, -EBUSY,
+			    "process %d is measured by %d PMCs already, as many as fit",
 			    tgid, ABI_MAX_MEMBERS);
 	sets_make_room(ts);
 	from = set_of(ts, tgid);
@@ -302,8 +303,10 @@ void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg
 		if (!set_has(set_of(ts, (pid_t)tgid), c))
 			continue;
 		if (n == room) {
-			uint32_t *more = realloc(list, (room = room ? room * 2 : 64) * sizeof(*list));
+			uint32_t *more;
 
+			room = room ? room * 2 : 64;
+			more = realloc(list, room * sizeof(*list));
 			if (!more)
 				break;
 			list = more;

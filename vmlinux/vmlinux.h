@@ -90,6 +90,7 @@ struct task_struct {
 	unsigned int flags;
 	int exit_state;
 	int pid, tgid;
+	u64 start_boottime;
 	struct sched_entity se;
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
