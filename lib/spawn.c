@@ -84,7 +84,8 @@ static const char *daemon_path(char *buf, size_t size)
 
 	if (chosen && *chosen)
 		return chosen;
-	if (!getauxval(AT_SECURE) && dladdr((void *)spawn_daemon, &self) && self.dli_fname[0] == '/' &&
+	if (!getauxval(AT_SECURE) && dladdr((void *)spawn_daemon, &self) &&
+	    self.dli_fname[0] == '/' &&
 	    strlen(self.dli_fname) < size - sizeof("/../sbin/pmcbpfd")) {
 		strcpy(buf, self.dli_fname);
 		slash = strrchr(buf, '/');

@@ -53,7 +53,7 @@ struct wire_hdr {
 
 /* HELLO: reply carries one descriptor, the page of struct wire_alive. */
 struct wire_hello_req {
-	uint32_t pid;		/* the client's getpid(), for messages only; trust is in the credentials */
+	uint32_t pid;		/* the client's getpid(), for messages; not trusted */
 	uint32_t reserved;
 	char program[16];	/* NUL-padded */
 };
@@ -158,7 +158,7 @@ struct wire_allocate_req {
  */
 struct wire_allocate_rep {
 	uint32_t pmcid;
-	uint32_t pos;		/* index in wire_page.pmc and wire_counts.count; ~0: not on the page */
+	uint32_t pos;		/* index in wire_page.pmc and wire_counts.count; ~0: in neither */
 	uint32_t nfds;
 	uint32_t ncpu;		/* elements of the counts array */
 };
@@ -241,7 +241,7 @@ struct wire_page_pmc {
 	uint64_t base;		/* events */
 	uint64_t raw;		/* RUSAGE: added to the figure before scaling; wraps */
 	uint32_t quantity;	/* enum wire_quantity */
-	uint32_t rate;		/* RUSAGE of CPU_NS: ticks a second (figure * rate / 10^9); 0: as is */
+	uint32_t rate;		/* RUSAGE of CPU_NS: ticks a second; 0: as is */
 	uint64_t reserved[3];
 };
 struct wire_page {

@@ -41,7 +41,8 @@ static void check_btf(struct check *c)
 	for (unsigned int i = 0; i < sizeof(tracepoints) / sizeof(tracepoints[0]); i++)
 		if (btf__find_by_name_kind(btf, tracepoints[i], BTF_KIND_TYPEDEF) < 0)
 			miss(c, tracepoints[i] + strlen("btf_trace_"),
-			     "this kernel has no such tracepoint; boot one built with CONFIG_TRACEPOINTS=y");
+			     "this kernel has no such tracepoint; boot one built with "
+			     "CONFIG_TRACEPOINTS=y");
 	btf__free(btf);
 }
 

@@ -35,7 +35,7 @@ static const struct group groups[] = {
 static const char usage[] =
 	"usage: pmcbpf-bench [-i] [-r REPETITIONS] -d PMCBPFD [GROUP...]\n"
 	"  -d PMCBPFD      the daemon to start\n"
-	"  -i              one instruction takes 1 ns here (QEMU -icount shift=0): call ns instructions\n"
+	"  -i              one instruction takes 1 ns here (QEMU -icount): call ns instructions\n"
 	"  -r REPETITIONS  of every measurement, odd (11; with -i 3)\n"
 	"  GROUP           switch read fork calls; all of them by default\n";
 

@@ -86,13 +86,13 @@ static void read_self_hardware(const struct bench *b)
 	int old = user_access(0);
 
 	if (old < 0) {
-		compare(b, "pmc_read self, hardware", hard_events, getpid(),
-		JUDGE_RATIO, 0.15);
+		compare(b, "pmc_read self, hardware", hard_events, getpid(), JUDGE_RATIO, 0.15);
 		return;
 	}
 	compare(b, "pmc_read self, hardware, no user access", hard_events, getpid(), JUDGE_NOT, 0);
 	user_access(1);
-	compare(b, "pmc_read self, hardware, user access", hard_events, getpid(), JUDGE_RATIO, 0.15);
+	compare(b, "pmc_read self, hardware, user access", hard_events, getpid(),
+			JUDGE_RATIO, 0.15);
 	user_access(old);
 }
 
