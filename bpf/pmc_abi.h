@@ -71,7 +71,7 @@ enum abi_quantity {
 
 /* What a CPU is doing; written by its own programs only. */
 struct abi_cpu {
-	__u64 reserved;
+	__u64 lost;			/* bit s: source s could not be read here */
 	__u64 members;			/* that the open slice counts */
 	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start … */
 	__u64 now[ABI_MAX_SOURCES];	/* … and at its end */

@@ -46,8 +46,10 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 		return c->hook[source & 7];
 	now = bpf_perf_event_read(&events, source * ncpu + cpu);
 	if (now > (u64)-4096) {
-		if (now != (u64)-ENOENT)
+		if (now != (u64)-ENOENT) {
 			__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
+			c->lost |= 1ull << (source & 63);
+		}
 		now = c->start[source & 63];
 	}
 	return now;
@@ -66,6 +68,12 @@ static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct
 	if (k && pos < ABI_COUNTS)
 		k->count[pos] += c->now[source] - c->start[source];
 	return fresh | 1ull << source;
+}
+
+/* Once a source is lost, readers of this CPU's counts must ask the daemon, which knows whose it was. */
+static __always_inline u64 slice_ended(const struct abi_cpu *c)
+{
+	return c->lost ? ~0ull : 0;
 }
 
 /*
@@ -92,7 +100,7 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 				continue;
 			fresh = member_close(c, cpu, &s->member[i], k, fresh);
 		}
-		k->open = 0;
+		k->open = slice_ended(c);
 		return fresh;
 	}
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
@@ -101,7 +109,7 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 		k = owner_counts(s->member[i].owner, cpu);
 		fresh = member_close(c, cpu, &s->member[i], k, fresh);
 		if (k)
-			k->open = 0;
+			k->open = slice_ended(c);
 	}
 	return fresh;
 }

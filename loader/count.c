@@ -413,6 +413,7 @@ int count_stop(struct count *c, struct why *why)
 	case BACKEND_SLICED:
 		target_activate(engine_targets(c->e), c, false);
 		engine_flush_all(c->e);
+		c->lost |= engine_source_lost(c->e, c->source);
 		break;
 	case BACKEND_FIGURES:
 		err = figures_stop(c, why);

@@ -169,7 +169,7 @@ void engine_free(struct engine *e)
 		for (unsigned int i = 0; i < LINKS; i++)
 			bpf_link__destroy(e->links[what][i]);
 	for (int s = 0; s < ABI_SOURCE_HOOK; s++)
-		engine_source_close(e, s);
+		engine_source_close(e, s);	/* none is open before the maps are there */
 	if (e->cpus)
 		munmap((void *)e->cpus, e->cpus_size);
 	if (e->sets)
@@ -293,6 +293,13 @@ bool engine_has_soft(const struct engine *e, uint32_t code)
 
 /* --- sources --------------------------------------------------------------------------------- */
 
+static void source_forget_loss(struct engine *e, int source)
+{
+	__sync_fetch_and_and(&e->skel->bss->lost_sources, ~(1ull << source));
+	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++)
+		__sync_fetch_and_and(&e->cpus[cpu].lost, ~(1ull << source));
+}
+
 int engine_source_open(struct engine *e, const struct perf_event_spec *spec, struct why *why)
 {
 	struct source *s;
@@ -309,7 +316,7 @@ int engine_source_open(struct engine *e, const struct perf_event_spec *spec, str
 	memset(s->fds, -1, e->ncpu * sizeof(*s->fds));
 	s->used = true;
 	s->spec = *spec;
-	__sync_fetch_and_and(&e->skel->bss->lost_sources, ~(1ull << source));
+	source_forget_loss(e, source);
 	for (unsigned int cpu = 0; cpu < e->ncpu && !err; cpu++) {
 		uint32_t key = (uint32_t)source * e->ncpu + cpu;
 
@@ -355,6 +362,7 @@ void engine_source_close(struct engine *e, int source)
 		return;
 	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++)
 		engine_source_close_cpu(e, source, cpu);
+	source_forget_loss(e, source);
 	free(s->fds);
 	memset(s, 0, sizeof(*s));
 }
