@@ -134,7 +134,7 @@ static __always_inline void process_exited(struct task_struct *task, struct abi_
 	if (!target_exit(t, tid))
 		return;
 	for (row = 0; s && row < ABI_SOFT_ROWS; row++)
-		if (t->state >> row & 1)
+		if (t->state >> row & 1 && s->soft[row].used)
 			counts_add(s->soft[row].owner, s->soft[row].pos,
 				   f.value[s->soft[row].quantity & 7]);
 	if (!finals) {

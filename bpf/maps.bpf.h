@@ -163,7 +163,8 @@ static __always_inline void final_switch(struct task_struct *prev)
 	set = ABI_STATE_SET(t->state);
 	s = bpf_map_lookup_elem(&sets, &set);
 	for (u32 row = 0; s && tail && row < ABI_SOFT_ROWS; row++)
-		if (t->state >> row & 1 && s->soft[row].quantity == ABI_Q_CPU_NS)
+		if (t->state >> row & 1 && s->soft[row].used &&
+		    s->soft[row].quantity == ABI_Q_CPU_NS)
 			counts_add(s->soft[row].owner, s->soft[row].pos, tail);
 	if (t->last == tid)
 		target_remove(tgid, set);

@@ -19,6 +19,7 @@ struct set {
 struct targets {
 	struct engine *e;
 	struct set *sets[ABI_MAX_SETS];	/* by id; 0 is never used */
+	unsigned int last;		/* id given out most recently */
 	struct count_row rows[TARGET_ROWS];
 };
 
@@ -91,6 +92,14 @@ static void set_write(struct targets *ts, struct set *set)
 	__atomic_store_n(&abi->active, active, __ATOMIC_RELEASE);
 }
 
+/* An exited target may still name it for its last switch: it finds an empty set. */
+static void set_free(struct targets *ts, unsigned int id)
+{
+	memset((void *)engine_set(ts->e, id), 0, sizeof(struct abi_set));
+	free(ts->sets[id]);
+	ts->sets[id] = NULL;
+}
+
 /* Frees the sets that no live target has and no child can get. */
 static void sets_sweep(struct targets *ts)
 {
@@ -110,19 +119,22 @@ static void sets_sweep(struct targets *ts)
 	for (unsigned int id = 1; id < ABI_MAX_SETS; id++) {
 		if (!ts->sets[id] || ts->sets[id]->reachable)
 			continue;
-		free(ts->sets[id]);
-		ts->sets[id] = NULL;
+		set_free(ts, id);
 		freed = true;
 	}
 	if (freed)	/* no slice of a swept set stays open when its id is given out again */
 		engine_flush_all(ts->e);
 }
 
-static unsigned int set_free_id(const struct targets *ts)
+/* In turn, so that an id comes back long after the last switch of any target that had it. */
+static unsigned int set_next_id(struct targets *ts)
 {
-	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
+	for (unsigned int i = 1; i < ABI_MAX_SETS; i++) {
+		unsigned int id = (ts->last + i - 1) % (ABI_MAX_SETS - 1) + 1;
+
 		if (!ts->sets[id])
-			return id;
+			return ts->last = id;
+	}
 	return 0;
 }
 
@@ -166,7 +178,7 @@ static int set_get(struct targets *ts, struct count *const row[TARGET_ROWS])
 	set = calloc(1, sizeof(*set));
 	if (!set)
 		return -ENOMEM;
-	set->id = set_free_id(ts);
+	set->id = set_next_id(ts);
 	if (!set->id) {
 		free(set);
 		return -ENOMEM;
@@ -336,8 +348,6 @@ static void leave_one(void *arg, pid_t tgid)
 void target_leave_all(struct targets *ts, struct count *c)
 {
 	struct leave_args a = { .ts = ts, .c = c };
-	struct abi_target t;
-	uint32_t tgid = 0;
 
 	/* No child may join any more: sets that hand the PMC down now hand down the rest. */
 	for (unsigned int id = 1; id < ABI_MAX_SETS; id++) {
@@ -353,25 +363,18 @@ void target_leave_all(struct targets *ts, struct count *c)
 		set->child = child > 0 ? (unsigned int)child : 0;
 		engine_set(ts->e, id)->child = set->child;
 	}
-	do {
+	if (c->only)
+		leave_one(&a, c->only);
+	while (target_number(ts, c)) {
 		a.any = false;
 		target_each(ts, c, leave_one, &a);
-	} while (a.any);
+		if (!a.any)	/* the rest have exited since they were counted */
+			break;
+	}
 	engine_flush_all(ts->e);
-	/*
-	 * Exited targets that wait for their last switch must not find a set that names this PMC.
-	 */
-	while (engine_target_next(ts->e, &tgid))
-		if (!engine_target_get(ts->e, tgid, &t) && t.state & ABI_STATE_EXIT &&
-		    set_has(ts->sets[ABI_STATE_SET(t.state) % ABI_MAX_SETS], c)) {
-			engine_target_ctl(ts->e, ABI_CTL_DELETE, tgid, 0, 0);
-			tgid = 0;
-		}
 	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
-		if (set_has(ts->sets[id], c)) {
-			free(ts->sets[id]);
-			ts->sets[id] = NULL;
-		}
+		if (set_has(ts->sets[id], c))
+			set_free(ts, id);
 }
 
 unsigned int target_number(struct targets *ts, const struct count *c)
