@@ -30,8 +30,8 @@ struct event {
 
 struct bench {
 	const char *daemon;	/* path of pmcbpfd */
-	const char *unit;	/* of times: ns, or instr where an instruction takes 1 ns (icount) */
-	bool icount;
+	const char *unit;	/* of times: ns, or instr with icount */
+	bool icount;		/* an instruction takes 1 ns */
 	unsigned int reps;	/* of every measurement; odd */
 	int home, arena;	/* CPU of this process, CPU of what it measures; may be the same */
 	bool hardware;		/* some class counts instructions and cycles */
@@ -93,7 +93,7 @@ int perf_open(const struct event *ev, pid_t pid, bool inherit);
 pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags);
 
 /* The groups. */
-void bench_start(struct bench *b);	/* leaves a daemon running, to which this process is connected */
+void bench_start(struct bench *b);	/* leaves a daemon running for the others */
 void bench_switch(struct bench *b);
 void bench_read(struct bench *b);
 void bench_fork(struct bench *b);

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# SPDX-License-Identifier: BSD-2-Clause
 # tests/bench/: what counting costs beside perf.  `make bench` measures here, `make bench VM=1` in a guest
 # with hardware counters, KERNEL= chooses which; JSON=file writes the figures there as well.
 BENCH       := $(O)/bench/pmcbpf-bench

@@ -12,7 +12,8 @@
 
 #include "bench.h"
 
-#define CHUNKS	 21		/* odd; the median of them is blind to ticks and to what others left */
+/* The median of an odd number of chunks is blind to ticks and to single disturbances. */
+#define CHUNKS	 21
 #define CHILDREN 20		/* of a chunk */
 
 static double chunk(void)
@@ -73,7 +74,8 @@ static double one_run(const struct bench *b, enum how how, const struct event *e
 	return t;
 }
 
-static void one_test(const struct bench *b, const char *name, const struct event *ev, unsigned int n)
+static void one_test(const struct bench *b, const char *name, const struct event *ev,
+		     unsigned int n)
 {
 	struct series bare = { 0 }, ours = { 0 }, perf = { 0 };
 	char against[64];

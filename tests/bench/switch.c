@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a context switch costs more when processes are measured: two processes pass a byte to and fro on
- * one CPU, and nothing else may run there.  Every measurement is paired with one of nobody measured.
+ * What a context switch costs more when processes are measured: two processes pass a byte to and
+ * fro on one CPU, and nothing else may run there.  Each measurement is paired with one where nobody
+ * is measured.
  */
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +12,8 @@
 
 #include "bench.h"
 
-#define CHUNKS 21		/* odd; the median of them is blind to ticks and to what others left */
+/* The median of an odd number of chunks is blind to ticks and to single disturbances. */
+#define CHUNKS 21
 #define ROUNDS 100		/* of a chunk, two switches each */
 
 /* How the one that is measured and the other one are related. */
