@@ -13,8 +13,8 @@
 #include "bench.h"
 
 /* The median of an odd number of chunks is blind to ticks and to single disturbances. */
-#define CHUNKS	 21
-#define CHILDREN 20		/* of a chunk */
+#define CHUNKS	 63
+#define CHILDREN 6		/* of a chunk */
 
 static double chunk(void)
 {

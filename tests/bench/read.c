@@ -10,38 +10,41 @@
 #include "bench.h"
 
 #define USER_ACCESS "/proc/sys/kernel/perf_user_access"
-#define LONG_RUN 1e6		/* ns that a measurement takes, at least */
+/* The median of an odd number of chunks is blind to ticks and to single disturbances. */
+#define CHUNKS	    31
+#define CHUNK_TIME  50e3	/* ns that a chunk takes, at least */
 
-/* The time of one reading; their number is doubled until the clock's own share is small. */
-static double time_pmc(pmc_id_t id)
+/* What is read: a PMC, or a perf event if fd is not -1. */
+struct source {
+	pmc_id_t id;
+	int fd;
+};
+
+static double chunk(const struct source *s, int n)
 {
 	pmc_value_t value;
-	double t = 0;
-	int n;
+	double t = now();
 
-	for (n = 64; t < LONG_RUN; n *= 2) {
-		t = now();
-		for (int i = 0; i < n; i++)
-			check_pmc(pmc_read(id, &value), "pmc_read");
-		t = now() - t;
+	for (int i = 0; i < n; i++) {
+		if (s->fd < 0)
+			check_pmc(pmc_read(s->id, &value), "pmc_read");
+		else if (read(s->fd, &value, sizeof(value)) != sizeof(value))
+			die("read of a perf event: %s", strerror(errno));
 	}
-	return 2 * t / n;
+	return now() - t;
 }
 
-static double time_perf(int fd)
+/* The time of one reading. */
+static double one_run(const struct source *s)
 {
-	uint64_t value;
-	double t = 0;
-	int n;
+	struct series chunks = { 0 };
+	int n = 1;
 
-	for (n = 64; t < LONG_RUN; n *= 2) {
-		t = now();
-		for (int i = 0; i < n; i++)
-			if (read(fd, &value, sizeof(value)) != sizeof(value))
-				die("read of a perf event: %s", strerror(errno));
-		t = now() - t;
-	}
-	return 2 * t / n;
+	while (chunk(s, n) < CHUNK_TIME)
+		n *= 2;
+	for (int i = 0; i < CHUNKS; i++)
+		add(&chunks, chunk(s, n) / n);
+	return median(&chunks);
 }
 
 static void compare(const struct bench *b, const char *name, const struct event *ev, pid_t pid,
@@ -52,16 +55,16 @@ static void compare(const struct bench *b, const char *name, const struct event 
 		.name = name, .unit = b->unit, .ours = &ours, .other = &perf,
 		.other_name = "perf read(2)", .judge = judge, .goal = goal,
 	};
-	pmc_id_t id = pmc_open(ev, pid, 0);
-	int fd;
+	struct source source;
 
+	source = (struct source){ .id = pmc_open(ev, pid, 0), .fd = -1 };
 	for (unsigned int i = 0; i < b->reps; i++)
-		add(&ours, time_pmc(id));
-	check_pmc(pmc_release(id), "pmc_release");
-	fd = perf_open(ev, pid, false);
+		add(&ours, one_run(&source));
+	check_pmc(pmc_release(source.id), "pmc_release");
+	source.fd = perf_open(ev, pid, false);
 	for (unsigned int i = 0; i < b->reps; i++)
-		add(&perf, time_perf(fd));
-	close(fd);
+		add(&perf, one_run(&source));
+	close(source.fd);
 	report(&f);
 }
 
@@ -108,6 +111,7 @@ static pid_t runner(const struct bench *b)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(b->arena);
+	realtime();
 	for (;;)
 		__asm__ volatile("");
 }

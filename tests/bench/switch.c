@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -122,6 +123,17 @@ static void play_with_child(const struct pipes *p, const struct bench *b)
 	collect(child);
 }
 
+/*
+ * While the kernel still frees what was opened or closed before (RCU), every switch pays for it, and
+ * realtime players keep it from ever finishing on their CPU.  Nothing tells when it is done.
+ */
+static void settle(void)
+{
+	const struct timespec moment = { .tv_nsec = 50 * 1000000 };
+
+	nanosleep(&moment, NULL);
+}
+
 static double one_run(const struct bench *b, enum pair pair, enum how how, const struct event *ev,
 		      unsigned int n)
 {
@@ -154,6 +166,7 @@ static double one_run(const struct bench *b, enum pair pair, enum how how, const
 	/* A PMC without any work at a switch: all that it does is to make the accounts differ. */
 	if (pair == PAIR_SPLIT && how == HOW_OURS)
 		own = pmc_open(&soft_events[0], a, 0);
+	settle();
 	put(p.go[1], "gg", related ? 2 : 1);
 	get(p.result[0], &t, sizeof(t));
 	collect(a);
