@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "counts.h"
 #include "engine.h"
 #include "pmcbpf.skel.h"
 #include "soft.h"
@@ -34,7 +35,7 @@ struct engine {
 	unsigned int needs[NEEDS];
 	struct bpf_link *links[NEEDS][LINKS];
 	bool preemptible;		/* tracepoints' programs may be preempted: attach twice */
-	bool owner_used[ABI_MAX_OWNERS];
+	struct counts_pool *counts;
 	struct targets *targets;
 	char *log;			/* the verifier's, during load */
 };
@@ -98,15 +99,6 @@ static int map_pages(struct engine *e, struct why *why)
 	return 0;
 }
 
-/* One owner's counts: an element per CPU, which the owner maps. */
-static int counts_map_create(const struct engine *e)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-
-	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "pmc_counts", sizeof(uint32_t),
-			      sizeof(struct abi_counts), e->ncpu, &opts);
-}
-
 static int engine_load(struct engine *e, struct why *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = e->log,
@@ -123,13 +115,16 @@ static int engine_load(struct engine *e, struct why *why)
 	/*
 	 * libbpf 1.1 cannot resize an inner map that it has only parsed: give it one of the size.
 	 */
-	template = counts_map_create(e);
+	template = counts_map_create(e->ncpu);
 	err = err ?: template < 0 ? template : bpf_map__set_inner_map_fd(e->skel->maps.owners, template);
 	if (err)
 		return deny(why, err, "cannot size the maps for %u CPUs", e->ncpu);
 	err = pmcbpf__load(e->skel);
 	close(template);
-	return err ? load_failed(e, err, why) : map_pages(e, why);
+	if (err)
+		return load_failed(e, err, why);
+	err = map_pages(e, why);
+	return err ?: counts_pool_new(bpf_map__fd(e->skel->maps.owners), e->ncpu, &e->counts, why);
 }
 
 int engine_new(struct engine **out, struct why *why)
@@ -170,6 +165,7 @@ void engine_free(struct engine *e)
 			bpf_link__destroy(e->links[what][i]);
 	for (int s = 0; s < ABI_SOURCE_HOOK; s++)
 		engine_source_close(e, s);	/* none is open before the maps are there */
+	counts_pool_free(e->counts);
 	if (e->cpus)
 		munmap((void *)e->cpus, e->cpus_size);
 	if (e->sets)
@@ -382,56 +378,12 @@ uint64_t engine_hook_read(const struct engine *e, unsigned int hook, unsigned in
 
 int engine_counts_new(struct engine *e, struct engine_counts *c, struct why *why)
 {
-	size_t size = e->ncpu * sizeof(struct abi_counts);
-	int err = 0;
-
-	c->fd = -1;
-	c->slot = 0;
-	while (c->slot < ABI_MAX_OWNERS && e->owner_used[c->slot])
-		c->slot++;
-	if (c->slot == ABI_MAX_OWNERS)
-		return deny(why, -ENOMEM, "%d processes own PMCs already; release some",
-			    ABI_MAX_OWNERS);
-	c->fd = counts_map_create(e);
-	if (c->fd < 0)
-		return deny(why, c->fd, "cannot make a map of counts: %s", strerror(-c->fd));
-	/*
-	 * Frozen, because the owner gets this very descriptor: the kernel maps no BPF map through a
-	 * read-only one.  From here on only the programs write to it, nobody in user space.
-	 */
-	if (bpf_map_freeze(c->fd)) {
-		err = -errno;
-		goto out;
-	}
-	c->cpu = mmap(NULL, size, PROT_READ, MAP_SHARED, c->fd, 0);
-	if (c->cpu == MAP_FAILED) {
-		err = -errno;
-		c->cpu = NULL;
-		goto out;
-	}
-	err = bpf_map__update_elem(e->skel->maps.owners, &c->slot, sizeof(c->slot), &c->fd,
-				   sizeof(c->fd), BPF_ANY);
-	e->owner_used[c->slot] = !err;
-out:
-	if (err) {
-		deny(why, err, "cannot set up the map of counts: %s", strerror(-err));
-		engine_counts_free(e, c);
-	}
-	return err;
+	return counts_pool_take(e->counts, c, why);
 }
 
 void engine_counts_free(struct engine *e, struct engine_counts *c)
 {
-	if (c->cpu)
-		munmap((void *)c->cpu, e->ncpu * sizeof(struct abi_counts));
-	c->cpu = NULL;
-	if (c->fd >= 0)
-		close(c->fd);
-	c->fd = -1;
-	if (c->slot < ABI_MAX_OWNERS && e->owner_used[c->slot]) {
-		bpf_map__delete_elem(e->skel->maps.owners, &c->slot, sizeof(c->slot), 0);
-		e->owner_used[c->slot] = false;
-	}
+	counts_pool_give(e->counts, c);
 }
 
 volatile struct abi_set *engine_set(struct engine *e, unsigned int id)
