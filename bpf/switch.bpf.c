@@ -182,8 +182,20 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 /*
- * Where only CPU time is counted no slice exists, but its last bit still comes at the last switch.
+ * Where only CPU time is counted no slice exists, but its last bit still comes with the last switch.  Best
+ * seen where the scheduler lets go of a dead task, which costs other switches nothing; the function is
+ * called from elsewhere as well, then the task may still be running.
  */
+SEC("fentry/put_task_struct_rcu_user")
+int BPF_PROG(on_dead, struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->on_cpu) && !BPF_CORE_READ(task, on_cpu) &&
+	    index_lookup(task->tgid))
+		final_switch(task);
+	return 0;
+}
+
+/* Where the kernel does not let programs onto functions. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)

@@ -34,6 +34,7 @@ struct engine {
 	struct source sources[ABI_SOURCE_HOOK];
 	unsigned int needs[NEEDS];
 	struct bpf_link *links[NEEDS][LINKS];
+	bool fallback_final;		/* no on_dead here: on_final */
 	bool preemptible;		/* tracepoints' programs may be preempted: attach twice */
 	struct counts_pool *counts;
 	struct targets *targets;
@@ -50,6 +51,36 @@ static bool btf_has(const struct btf *btf, const char *name, uint32_t kind)
 	return btf && btf__find_by_name_kind(btf, name, kind) > 0;
 }
 
+static bool struct_has(const struct btf *btf, const char *name, const char *field)
+{
+	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT) : -1;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	for (unsigned int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), field))
+			return true;
+	return false;
+}
+
+/* May programs be put onto this function here? Some kernels and sandboxes refuse that altogether. */
+static bool may_fentry(const struct btf *btf, const char *function)
+{
+	const struct bpf_insn ret[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
+	int id = btf ? btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) : -1, fd;
+
+	if (id <= 0)
+		return false;
+	opts.attach_btf_id = (uint32_t)id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", ret, 2, &opts);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* Programs for tracepoints that not every kernel has are left out where they are missing. */
 static void choose_programs(struct engine *e)
 {
@@ -60,6 +91,9 @@ static void choose_programs(struct engine *e)
 	e->preemptible = btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
 	bpf_program__set_autoload(e->skel->progs.on_fork_again, e->preemptible);
 	bpf_program__set_autoload(e->skel->progs.on_exit_again, e->preemptible);
+	bpf_program__set_autoload(e->skel->progs.on_dead,
+				  struct_has(btf, "task_struct", "on_cpu") &&
+				  may_fentry(btf, "put_task_struct_rcu_user"));
 	bpf_program__set_autoload(e->skel->progs.on_fault, fault);
 	bpf_program__set_autoload(e->skel->progs.on_fault_probe, !fault && kprobe);
 	bpf_program__set_autoload(e->skel->progs.on_contention,
@@ -110,6 +144,7 @@ static int engine_load(struct engine *e, struct why *why)
 		return deny(why, -errno, "cannot open pmcbpf's programs: %m");
 	choose_programs(e);
 	e->skel->rodata->ncpu = e->ncpu;
+	e->fallback_final = !bpf_program__autoload(e->skel->progs.on_dead);
 	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_SOURCE_HOOK * e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.cpus, e->ncpu);
 	/*
@@ -197,7 +232,7 @@ static void need_programs(const struct engine *e, enum engine_need what, struct 
 		prog[0] = e->skel->progs.on_switch;
 		break;
 	case NEED_FINAL:
-		prog[0] = e->skel->progs.on_final;
+		prog[0] = e->fallback_final ? e->skel->progs.on_final : e->skel->progs.on_dead;
 		break;
 	case NEED_LIFE:
 		prog[0] = e->skel->progs.on_fork;
@@ -247,6 +282,11 @@ int engine_need(struct engine *e, enum engine_need what, struct why *why)
 	need_programs(e, what, prog);
 	for (unsigned int i = 0; i < LINKS && prog[i]; i++) {
 		e->links[what][i] = bpf_program__attach(prog[i]);
+		if (!e->links[what][i] && prog[i] == e->skel->progs.on_dead) {
+			/* arm64 before Linux 6.4 loads such a program but cannot attach it. */
+			e->fallback_final = true;
+			e->links[what][i] = bpf_program__attach(e->skel->progs.on_final);
+		}
 		if (!e->links[what][i]) {
 			err = -errno;
 			deny(why, err, "cannot attach %s: %s", bpf_program__name(prog[i]),
