@@ -9,9 +9,11 @@ VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(V
 	tests/vm/matrix -j $(VM_JOBS)
 VM_CFLAGS  := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 VM_PROGS   := $(foreach a,amd64 arm64,\
-	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs))
+	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog))
+VM_CLIENTS := $(foreach a,amd64 arm64,$(VM_OVERLAY)/$(a)/usr/bin/pmcx)
 
-LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c
+CHECKS  += check-vm
+LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c)
 LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs matrix init helpers.bash)
 
 # vm_cc ARCH - compiler and flags for programs of that guest architecture
@@ -35,7 +37,21 @@ $(VM_OVERLAY)/%/usr/bin/pmcbpf-libs: tests/vm/libs.c
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -o $@ $< $(call vm_dev,$*) -lbpf -lelf -lz -lpfm -linih
 
-.PHONY: vm-fetch vm-progs vm-overlay vm-smoke
+$(VM_OVERLAY)/%/usr/bin/load $(VM_OVERLAY)/%/usr/bin/hog: tests/vm/progs/load.c tests/vm/progs/hog.c \
+		tests/vm/progs/spin.h
+	$(call say,CC,$(VM_OVERLAY)/$*/usr/bin/load and hog)
+	@mkdir -p $(VM_OVERLAY)/$*/usr/bin
+	$(Q)for p in load hog; do \
+		$(call vm_cc,$*) -static -pthread -o $(VM_OVERLAY)/$*/usr/bin/$$p tests/vm/progs/$$p.c || exit; \
+	done
+
+# Clients of the library are built against what was installed into the overlay.
+$(VM_OVERLAY)/%/usr/bin/pmcx: tests/vm/progs/pmcx.c tests/vm/progs/spin.h
+	$(call say,CC,$@)
+	$(Q)$(call vm_cc,$*) -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -pthread -o $@ $< \
+		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
+
+.PHONY: vm-fetch vm-progs vm-clients vm-overlay vm-smoke check-vm
 vm-fetch:  ## download the kernels of the test guests into the cache
 	tests/vm/fetch kernel $(or $(VM_KERNELS),--all)
 	tests/vm/sysroot arm64
@@ -45,6 +61,14 @@ vm-progs: $(VM_PROGS)
 vm-overlay: vm-progs  ## build and install for both architectures into the guests' overlays
 	$(Q)$(MAKE) ARCH=x86_64 install DESTDIR=$(abspath $(VM_OVERLAY))/amd64
 	$(Q)$(MAKE) ARCH=arm64 install DESTDIR=$(abspath $(VM_OVERLAY))/arm64
+	$(Q)$(MAKE) vm-clients
+
+vm-clients: $(VM_CLIENTS)
 
 vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 	$(Q)$(VM_MATRIX) tests/vm/smoke.bats
+
+check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
+	$(Q)$(VM_MATRIX) tests/vm/smoke.bats tests/vm/kernels.bats
+	$(Q)$(VM_MATRIX) --role supported tests/vm/soft.bats tests/vm/tools.bats
+	$(Q)$(VM_MATRIX) --arch arm64 tests/vm/hardware.bats

@@ -98,6 +98,45 @@ vm_clean_log() {
 	! vm dmesg | grep -E 'WARNING|BUG:|Oops|Call trace:|Call Trace:|rcu: INFO|hung_task|lockup'
 }
 
+# vm_daemon [OPTION...] - starts pmcbpfd in the guest and waits until it is ready; log: /tmp/pmcbpfd.log
+vm_daemon() {
+	vm_spawn /tmp/pmcbpfd.log pmcbpfd -f "$@" >/dev/null &&
+		vm_until 20 'grep -q "^hwpmc: " /tmp/pmcbpfd.log' || {
+			vm cat /tmp/pmcbpfd.log
+			return 1
+		}
+}
+
+# vm_daemon_stop [SIGNAL] - ends it and waits until it is gone
+vm_daemon_stop() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'kill -s $1 $(pidof pmcbpfd)' "${1:-TERM}"
+	vm_until 20 '! pidof pmcbpfd'
+}
+
+# status_is STATUS, says TEXT, has TEXT - of what `run` ran; they show it when it is something else
+status_is() {
+	[ "$status" -eq "$1" ] || { echo "status $status, wanted $1; output: $output" >&2; return 1; }
+}
+
+says() {
+	[ "$output" = "$1" ] || { printf 'output: %s\nwanted: %s\n' "$output" "$1" >&2; return 1; }
+}
+
+has() {
+	[[ $output == *"$1"* ]] || { printf 'output: %s\nwanted: *%s*\n' "$output" "$1" >&2; return 1; }
+}
+
+# is A B [TOLERANCE] - two numbers are the same, or differ by at most that much
+is() {
+	local difference=$(($1 - $2))
+
+	[ "${difference#-}" -le "${3:-0}" ] || {
+		echo "$1, wanted $2${3:+ within $3}" >&2
+		return 1
+	}
+}
+
 # vm_require_arch ARCH - skips the test on guests of another architecture
 vm_require_arch() {
 	[ "$VM_ARCH" = "$1" ] || skip "needs an $1 guest: $VM_KERNEL is $VM_ARCH"

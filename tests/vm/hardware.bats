@@ -1,0 +1,464 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Hardware rows on a real PMU (arm64: six counters for any event, one for cycles).  The guest has one CPU,
+# where one instruction is one instruction: counts are compared exactly.
+
+setup_file() {
+	load helpers
+	vm_start --smp 1
+	[ "$VM_ARCH" = arm64 ] || return 0
+	vm_daemon
+	# Where the stack lies decides how many instructions a program needs to start.
+	vm_sh 'echo 0 >/proc/sys/kernel/randomize_va_space'
+}
+
+setup() {
+	load helpers
+	bats_require_minimum_version 1.5.0
+	vm_require_arch arm64
+	pmu=$(vm_sh 'basename /sys/bus/event_source/devices/armv8*')
+	six="-p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired"
+	all="-p cpu_cycles $six"
+}
+
+teardown_file() {
+	load helpers
+	vm_stop
+}
+
+# counts_of PMCSTAT-ARGUMENT... - counts a command with no other output; sets counts[]
+counts_of() {
+	run vm_sh 'pmcstat -q --csv -C -o /tmp/rows "$@" >/dev/null && cat /tmp/rows' "$@"
+	echo "$output"
+	status_is 0
+	IFS=, read -r -a counts <<<"${lines[-1]}"
+	counts=("${counts[@]:1}")
+}
+
+# rows DISPOSITION - how many hardware rows have it
+rows() {
+	vm_sh 'pmccontrol -l | grep -c "ARMV8 *ENABLED *$1"' "$1" || true
+}
+
+all_free() {
+	is "$(rows FREE)" 7
+}
+
+# --- rows -------------------------------------------------------------------------------------
+
+@test "the PMU is a class of seven rows" {
+	run vm pmccontrol -l
+	status_is 0
+	for row in 0 1 2 3 4 5 6; do
+		grep -qE "^ [0-9]+ +ARMV8-$row +ARMV8 +ENABLED +FREE" <<<"$output"
+	done
+	[[ $output != *ARMV8-7* ]]
+}
+
+@test "seven PMCs at once in a command, all count" {
+	# shellcheck disable=SC2086 # words
+	counts_of $all load spins=1000000
+	[ "${#counts[@]}" -eq 7 ]
+	for count in "${counts[@]}"; do
+		[ "$count" -gt 2000000 ]
+		[ "$count" -lt 4000000 ]
+	done
+	all_free
+}
+
+@test "the eighth is refused in one line, and everything is free again" {
+	# shellcheck disable=SC2086 # words
+	run vm pmcstat $all -p inst_retired true
+	status_is 71
+	[ "${#lines[@]}" -eq 1 ]
+	has 'pmcstat: ERROR: Cannot allocate process-mode pmc with specification "inst_retired": no row of class ARMV8 (7) is left'
+	has "[Invalid argument]"
+	all_free
+}
+
+@test "an event that no counter is left for is refused: the seventh counts cycles only" {
+	# shellcheck disable=SC2086 # words
+	run vm pmcstat $six -p inst_retired true
+	status_is 71
+	[ "${#lines[@]}" -eq 1 ]
+	has "[Invalid argument]"
+	all_free
+}
+
+@test "a client that holds seven on itself gets EINVAL for the eighth, and loses none" {
+	run vm_sh 'rm -f /tmp/held; mkfifo /tmp/hold; pmcx hold 8 cpu_cycles inst_retired </tmp/hold >/tmp/held & exec 3>/tmp/hold
+		until grep -qs held /tmp/held; do usleep 10000; done
+		pmccontrol -l | grep -c "ARMV8-.*THREAD"; exec 3>&-; wait; cat /tmp/held; rm /tmp/hold'
+	status_is 0
+	[ "${lines[0]}" = 7 ]
+	[[ ${lines[1]} == "7 held, then: EINVAL "* ]]
+	[ "${#lines[@]}" -eq 2 ]
+	all_free
+}
+
+@test "a seventh PMC that does not fit takes no counter from the six that run" {
+	run vm_sh 'echo | pmcx hold 7 inst_retired inst_retired'
+	status_is 0
+	[[ ${lines[0]} == "6 held, then: EINVAL "* ]]
+	[ "${#lines[@]}" -eq 1 ]
+	all_free
+}
+
+@test "rows of a client that is killed are free" {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'rm -f /tmp/held; mkfifo /tmp/hold; sleep 1000 3>/tmp/hold & pmcx hold 7 cpu_cycles inst_retired </tmp/hold >/tmp/held & echo $! >/tmp/holder
+		until grep -qs held /tmp/held; do usleep 10000; done'
+	is "$(rows FREE)" 0
+	vm_sh 'kill -9 $(cat /tmp/holder); killall sleep; rm /tmp/hold'
+	vm_until 5 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
+	# shellcheck disable=SC2086 # words
+	counts_of $all true
+}
+
+@test "the daemon killed under clients: they are told, and a new one finds seven rows" {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'pmcx climb 1000000 inst_retired,usr >/tmp/climb 2>&1 & echo $! >/tmp/climber
+		until pmccontrol -l | grep -q "ARMV8-.*THREAD"; do usleep 10000; done'
+	vm_daemon_stop KILL
+	vm_until 5 'grep -q "^read: ENOSYS " /tmp/climb'
+	vm_sh 'killall pmcx || true'
+	vm_daemon
+	all_free
+	# shellcheck disable=SC2086 # words
+	counts_of $all true
+	[ "${counts[6]}" -gt 0 ]
+}
+
+# --- exact counts --------------------------------------------------------------------------------
+
+@test "a command: twice the same count, and N rounds more are 2N instructions more" {
+	counts_of -p inst_retired,usr load spins=1000000
+	first=${counts[0]}
+	counts_of -p inst_retired,usr load spins=1000000
+	is "${counts[0]}" "$first"
+	counts_of -p inst_retired,usr load spins=2000000
+	is "${counts[0]}" $((first + 2000000))
+}
+
+@test "four PMCs count the same" {
+	counts_of -p inst_retired,usr load spins=1000000
+	first=${counts[0]}
+	counts_of -p inst_retired,usr -p inst_retired,usr -p inst_retired,usr -p inst_retired,usr load spins=2000000
+	[ "${#counts[@]}" -eq 4 ]
+	for count in "${counts[@]}"; do
+		is "$count" $((first + 2000000))
+	done
+}
+
+@test "while another process competes for the CPU" {
+	counts_of -p inst_retired,usr load spins=1000000
+	first=${counts[0]}
+	rival=$(vm_spawn /dev/null sh -c 'while :; do :; done')
+	counts_of -p inst_retired,usr load spins=9000000
+	vm kill "$rival"
+	is "${counts[0]}" $((first + 16000000))
+}
+
+@test "while another measured process competes for the CPU" {
+	counts_of -p inst_retired,usr load spins=1000000
+	first=${counts[0]}
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'for i in 1 2 3; do pmcstat -q --csv -C -o /tmp/rows.$i -p inst_retired,usr load spins=9000000 >/dev/null &
+		done; wait'
+	for i in 1 2 3; do
+		count=$(vm tail -n 1 /tmp/rows.$i)
+		is "${count#*,}" $((first + 16000000)) 60	# it may not be quite asleep at the start
+	done
+}
+
+@test "threads: the sum of all of them" {
+	counts_of -p inst_retired,usr load threads=3 late=2 spins=1000000
+	first=${counts[0]}
+	counts_of -p inst_retired,usr load threads=3 late=2 spins=3000000
+	# the C library may take another path when threads meet
+	is "${counts[0]}" $((first + 6 * 4000000)) 1000
+	[ "${counts[0]}" -gt 36000000 ]
+}
+
+@test "DESCENDANTS: the whole tree, children alone without it" {
+	counts_of -p inst_retired,usr -d -p inst_retired,usr load forks=3 below=1 spins=1000000
+	self=${counts[0]}
+	tree=${counts[1]}
+	counts_of -p inst_retired,usr -d -p inst_retired,usr load forks=3 below=1 spins=3000000
+	is "${counts[0]}" $((self + 4000000))
+	is "${counts[1]}" $((tree + 7 * 4000000)) 1000
+}
+
+@test "a running process and its children: attached with -t" {
+	for n in 1000000 3000000; do
+		# shellcheck disable=SC2016 # the guest's shell expands it
+		run vm_sh 'rm -f /tmp/load /tmp/rows; load -w children=2 forks=1 spins=$1 >/tmp/load & load=$!
+			until grep -qs ready /tmp/load && grep -q ") S" /proc/$load/stat; do usleep 5000; done
+			pmcstat -q --csv -C -w 0.05 -o /tmp/rows -t $load -d -p inst_retired,usr & stat=$!
+			until [ "$(cat /tmp/rows 2>&1 | grep -c ,)" -ge 2 ]; do usleep 5000; done
+			kill -USR1 $load
+			until [ "$(grep -c ^all /tmp/load)" -eq 2 ]; do usleep 5000; done
+			kill -USR1 $load
+			wait $load; wait $stat; tail -n 1 /tmp/rows' "$n"
+		echo "$output"
+		status_is 0
+		eval "count_$n=${lines[-1]#*,}"
+	done
+	# shellcheck disable=SC2154 # set by eval
+	is $((count_3000000 - count_1000000)) 16000000 1000
+}
+
+@test "STOP freezes the count exactly, START goes on, exit keeps it" {
+	run vm pmcx steps 1000000 inst_retired,usr
+	echo "$output"
+	status_is 0
+	read -r -a v <<<"$output"
+	step=$((v[1] - v[0]))
+	[ "$step" -gt 2000000 ]
+	[ "$step" -lt 2001000 ]
+	is "${v[2]}" "${v[1]}"	# stopped
+	is "${v[3]}" "${v[1]}"	# a step while stopped
+	is "${v[4]}" "${v[1]}"	# started again
+	is $((v[5] - v[4])) "$step"
+	[ $((v[6] - v[5])) -lt 10000 ]	# its exit
+	is "${v[7]}" "${v[6]}"
+	run vm pmcx steps 2000000 inst_retired,usr
+	read -r -a w <<<"$output"
+	is $((w[1] - w[0])) $((step + 2000000))
+	is $((w[5] - w[4])) $((step + 2000000))
+}
+
+@test "reads of a running process rise and never fall" {
+	run vm pmcx climb 200 inst_retired,usr
+	echo "$output"
+	status_is 0
+	read -r rose fell <<<"$output"
+	is "$fell" 0
+	[ "$rose" -ge 100 ]
+}
+
+@test "system scope counts what runs on the CPU" {
+	counts_of -c 0 -s inst_retired,usr load spins=20000000
+	[ "${counts[0]}" -gt 40000000 ]
+	[ "${counts[0]}" -lt 60000000 ]
+}
+
+# --- oneself --------------------------------------------------------------------------------------
+
+# self SPEC HOW [d] - sets v[]: two reads in a row, twice, then steps of one, one, two and three times N
+self() {
+	run vm pmcx self 1000000 "$@"
+	echo "$output"
+	status_is 0
+	read -r -a v <<<"${lines[-1]}"
+	[ "${#v[@]}" -eq 6 ]
+}
+
+# self_exact COUNT [TOLERANCE] - N rounds more are 2N instructions more
+self_exact() {
+	is "${v[1]}" "${v[0]}" "${2:-0}"
+	is $((v[4] - v[3])) "$1" "${2:-0}"
+	is $((v[5] - v[4])) "$1" "${2:-0}"
+}
+
+@test "oneself: exact" {
+	self inst_retired,usr spin
+	self_exact 2000000
+	is $((v[3] - v[2])) 0
+	[ "${v[2]}" -ge 2000000 ]
+}
+
+@test "oneself with two threads: both are counted" {
+	self inst_retired,usr threads
+	self_exact 4000000 1000		# of the C library, when threads meet
+}
+
+@test "oneself with a child in between: it is not counted; with DESCENDANTS it is" {
+	self inst_retired,usr fork
+	self_exact 0
+	self inst_retired,usr fork d
+	self_exact 2000000
+}
+
+@test "oneself, read from user space: the same counts, and a read costs no system call" {
+	vm_sh 'echo 0 >/proc/sys/kernel/perf_user_access'
+	self inst_retired spin
+	dear=${v[1]}
+	[ "$dear" -gt 2000 ]
+	vm_sh 'echo 1 >/proc/sys/kernel/perf_user_access'
+	# A read may have to try again, and where in it the counter is read depends on its way.
+	self inst_retired,usr spin
+	self_exact 2000000 200
+	self inst_retired,usr threads
+	self_exact 4000000 1000
+	self inst_retired,usr fork
+	self_exact 0 200
+	self inst_retired,usr fork d
+	self_exact 2000000 200
+	self inst_retired spin
+	vm_sh 'echo 0 >/proc/sys/kernel/perf_user_access'
+	[ "${v[1]}" -lt 800 ]
+}
+
+# --- two owners, one row ----------------------------------------------------------------------------
+
+# other_rows_taken COMMAND... - runs it in the guest while one row is left
+other_rows_taken() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'rm -f /tmp/fill.*; mkfifo /tmp/fill.in
+		pmcx fill 5 0 inst_retired </tmp/fill.in >/tmp/fill.5 & exec 3>/tmp/fill.in
+		until grep -qs ready /tmp/fill.5; do usleep 5000; done
+		pmcx fill 1 0 cpu_cycles </tmp/fill.in >/tmp/fill.1 3>&- &
+		until grep -qs ready /tmp/fill.1; do usleep 5000; done
+		"$@" 3>&-; status=$?
+		exec 3>&-; wait; exit $status' "$@"
+}
+
+# shared HOW - two owners count their own processes with different events on one row
+shared() {
+	local event
+
+	for event in inst_retired cpu_cycles; do
+		# shellcheck disable=SC2086 # words
+		run other_rows_taken pmcx two 1000000 inst_retired,usr $event $1
+		echo "$output"
+		status_is 0
+		[[ ${lines[-2]}/${lines[-1]} =~ row\ ([0-9]+):.*row\ ([0-9]+): ]]
+		is "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+		[[ $output =~ A\ row\ [0-9]+:\ ([0-9]+)\ ([0-9]+) ]]
+		one=${BASH_REMATCH[2]}
+		# shellcheck disable=SC2086 # words
+		run other_rows_taken pmcx two 2000000 $event inst_retired,usr $1
+		echo "$output"
+		status_is 0
+		[[ $output =~ B\ row\ [0-9]+:\ ([0-9]+)\ ([0-9]+) ]]
+		# A step's end may be seen before the process sleeps again.
+		is "${BASH_REMATCH[2]}" $((one + 2000000)) 60
+		# both rings, or cycles: at least the instructions of the loop
+		[[ $output =~ A\ row\ [0-9]+:\ ([0-9]+)\ ([0-9]+) ]]
+		[ "${BASH_REMATCH[2]}" -gt 4000000 ]
+	done
+	all_free
+}
+
+@test "two owners with different events on one row: both exact" {
+	shared ""
+}
+
+@test "two owners with different events on one row: the second comes while the first runs" {
+	shared running
+}
+
+@test "two owners with the same event on one row: both exact" {
+	run other_rows_taken pmcx two 1000000 inst_retired,usr inst_retired,usr running
+	echo "$output"
+	status_is 0
+	[[ $output =~ A\ row\ ([0-9]+):\ [0-9]+\ ([0-9]+) ]]
+	row=${BASH_REMATCH[1]} count=${BASH_REMATCH[2]}
+	[[ $output =~ B\ row\ ([0-9]+):\ [0-9]+\ ([0-9]+) ]]
+	is "${BASH_REMATCH[1]}" "$row"
+	is "${BASH_REMATCH[2]}" "$count" 60
+}
+
+# --- other users of the PMU ---------------------------------------------------------------------------
+
+@test "counters that somebody else holds are not rows" {
+	vm_daemon_stop
+	hog=$(vm_spawn /tmp/hog hog 2)
+	vm_until 5 'grep -q ready /tmp/hog'
+	vm_daemon
+	is "$(rows FREE)" 5
+	run vm pmcstat -q -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired true
+	status_is 71
+	[ "${#lines[@]}" -eq 1 ]
+	counts_of -p cpu_cycles -p inst_retired -p inst_retired -p inst_retired -p inst_retired true
+	vm kill -KILL "$hog"
+	vm_daemon_stop
+	vm_daemon
+	all_free
+}
+
+@test "SIGHUP finds rows that have become free" {
+	vm_daemon_stop
+	hog=$(vm_spawn /tmp/hog hog 3)
+	vm_until 5 'grep -q ready /tmp/hog'
+	vm_daemon
+	is "$(rows FREE)" 4
+	vm kill -KILL "$hog"
+	vm_sh 'kill -HUP $(pidof pmcbpfd)'
+	vm_until 5 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
+}
+
+# lost HOW-IT-IS-READ... - a PMC that loses its counter while it runs
+lost() {
+	vm_daemon_stop
+	vm_spawn /tmp/hog hog 6 later >/tmp/hog.pid
+	vm_until 5 'grep -q ready /tmp/hog'
+	vm_daemon
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh '"$@" >/tmp/lost 2>&1 & pid=$!
+		until pmccontrol -l | grep -qE "ARMV8-.*(THREAD|STANDALONE)"; do usleep 10000; done
+		until [ -s /tmp/lost ]; do usleep 10000; done
+		kill -USR1 $(pidof hog); until grep -q taken /tmp/hog; do usleep 10000; done
+		wait $pid; s=$?; cat /tmp/lost; exit $s' "$@"
+	echo "$output"
+	vm_sh 'kill -9 $(pidof hog)'
+	vm_daemon_stop
+	vm_daemon
+}
+
+@test "a counter that is taken away is an error, not a guess: a command" {
+	lost pmcstat -q --csv -C -w 0.05 -p inst_retired,usr load spins=400000000
+	status_is 71
+	[[ ${lines[-1]} == "pmcstat: ERROR: Cannot read pmc "*"Device or resource busy"* ]]
+}
+
+@test "a counter that is taken away is an error, not a guess: a CPU" {
+	lost pmcstat -q --csv -C -w 0.05 -c 0 -s inst_retired -l 20
+	status_is 71
+	[[ ${lines[-1]} == "pmcstat: ERROR: Cannot read pmc "*"Device or resource busy"* ]]
+}
+
+# --- names ----------------------------------------------------------------------------------------------
+
+@test "names of events: as the PMU has them, with its class, as an alias, and raw" {
+	counts_of -p inst_retired,usr true
+	want=${counts[0]}
+	for spec in ARMV8-inst_retired,usr armv8-INST.RETIRED,usr instructions,usr "$pmu/event=0x8/,usr" \
+		"$pmu/event=8/,usr"; do
+		counts_of -p "$spec" true
+		is "${counts[0]}" "$want" 50
+	done
+	counts_of -p "$pmu/event=0x8/" true
+	[ "${counts[0]}" -gt "$want" ]
+	counts_of -p "$pmu/event=0x8/,usr,os" true
+	[ "${counts[0]}" -gt "$want" ]
+	counts_of -p cpu_cycles,os true
+	[ "${counts[0]}" -gt 0 ]
+}
+
+# unknown SPEC WORDS - refused with EINVAL and in one line that names it
+unknown() {
+	run vm pmcstat -p "$1" true
+	status_is 71
+	[ "${#lines[@]}" -eq 1 ]
+	has "pmcstat: ERROR: Cannot allocate process-mode pmc with specification \"$1\": "
+	has "$2"
+	has "[Invalid argument]"
+}
+
+@test "names that do not exist: one line that says what is wrong" {
+	unknown nothing 'an event "nothing"; "pmccontrol -L" lists'
+	unknown ARMV8-nothing 'an event "nothing"; "pmccontrol -L" lists'
+	unknown inst_retired,frob 'unknown qualifier "frob"'
+	unknown nopmu/event=0x8/ 'no PMU "nopmu"'
+	unknown "$pmu/frob=1/" 'has no field "frob"'
+	unknown "$pmu/event=0x1ffff/" "has 16 bits"
+	all_free
+}
+
+@test "every row is free, and the kernel has not complained" {
+	all_free
+	vm_clean_log
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The daemon on every kernel of the matrix: what it needs is there, its programs load and attach; where it
+# cannot work it says so.
+
+setup_file() {
+	load helpers
+	vm_start
+	[ "$VM_ROLE" != supported ] || vm_daemon
+}
+
+setup() {
+	load helpers
+	bats_require_minimum_version 1.5.0
+}
+
+teardown_file() {
+	load helpers
+	vm_stop
+}
+
+supported() {
+	[ "$VM_ROLE" = supported ] || skip "pmcbpfd does not run on $VM_KERNEL"
+}
+
+refused() {
+	[ "$VM_ROLE" = refused ] || skip "pmcbpfd runs on $VM_KERNEL"
+}
+
+@test "-t: nothing is missing" {
+	supported
+	run --separate-stderr vm pmcbpfd -t
+	status_is 0
+	says "pmcbpfd: nothing is missing"
+	[ -z "$stderr" ]
+}
+
+@test "a kernel that is too old is refused by name, by -t and at start" {
+	refused
+	reason="Linux $VM_RELEASE is older than 6.1"
+	run vm pmcbpfd -t
+	status_is 1
+	has "$reason"
+	for line in "${lines[@]}"; do
+		[[ $line == "pmcbpfd: "* ]]
+	done
+	run vm pmcbpfd -f
+	status_is 1
+	has "$reason"
+	[ "${#lines[@]}" -eq 1 ]
+	run vm pmcbpfd
+	status_is 1
+	has "$reason"
+	run vm ls /run/pmcbpf/pmc.sock
+	[ "$status" -ne 0 ]
+}
+
+@test "a client without a daemon says why, in one line" {
+	refused
+	run vm pmcstat -p TASK_CLOCK true
+	status_is 69
+	[ "${#lines[@]}" -le 2 ]
+	has "pmcstat: ERROR: Initialization of the pmc(3) library failed"
+}
+
+@test "the classes are announced and nothing else is said" {
+	supported
+	run vm cat /tmp/pmcbpfd.log
+	[ "${#lines[@]}" -eq 1 ]
+	has "hwpmc: SOFT/16/64/0x66<USR,SYS,REA,WRI>"
+	case $VM_ARCH in
+	amd64) has " TSC/1/64/0x20<REA>" ;;
+	arm64) has " ARMV8/7/" ;;
+	esac
+}
+
+@test "pmccontrol -l: every row of every CPU is free" {
+	supported
+	run vm pmccontrol -l
+	status_is 0
+	for cpu in 0 1; do
+		has "#CPU $cpu:
+#N  NAME             CLASS  STATE    ROW-DISP
+ 0  SOFT0            SOFT   ENABLED  FREE"
+	done
+	rows=17
+	[ "$VM_ARCH" = amd64 ] || rows=23
+	[ "$(grep -c ' ENABLED  ' <<<"$output")" -eq $((2 * rows)) ]
+	[ "$(grep -cE 'ENABLED +(FREE|STANDALONE) *$' <<<"$output")" -eq $((2 * rows)) ]
+}
+
+@test "pmccontrol -L: the events of every class" {
+	supported
+	run vm pmccontrol -L
+	status_is 0
+	[ "${lines[0]}" = SOFT ]
+	for event in CLOCK.HARD PAGE_FAULT.ALL PAGE_FAULT.READ PAGE_FAULT.WRITE CONTEXT_SWITCHES \
+		CPU_MIGRATIONS LOCK.FAILED; do
+		grep -qx "	$event" <<<"$output"
+	done
+	if [ "$VM_ARCH" = arm64 ]; then
+		grep -qx ARMV8 <<<"$output"
+		grep -qx '	inst_retired' <<<"$output"
+	fi
+}
+
+@test "every software event counts in a process and on a CPU" {
+	supported
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'for e in $(pmccontrol -L | sed -n "2,/^[^\t]/{/^\t/p}"); do
+			pmcstat -q --csv -C -p $e true 2>/tmp/p && pmcstat -q --csv -C -c 0 -s $e -l 0.02 2>/tmp/s ||
+				{ echo "$e:"; cat /tmp/p /tmp/s; exit 1; }
+			echo $e $(tail -n 1 /tmp/p | cut -d, -f2) $(tail -n 1 /tmp/s | cut -d, -f2)
+		done'
+	echo "$output"
+	status_is 0
+	[ "${#lines[@]}" -ge 16 ]
+	# true must have been charged with something, and so must the CPU it ran on
+	for event in PAGE_FAULT.ALL PAGE_FAULT.MINOR PAGE_FAULT.READ PAGE_FAULT.WRITE TASK_CLOCK CPU_CLOCK; do
+		[[ $output =~ (^|$'\n')$event\ ([0-9]+)\ ([0-9]+) ]]
+		[ "${BASH_REMATCH[2]}" -gt 0 ]
+	done
+	for event in CONTEXT_SWITCHES CONTEXT_SWITCHES.VOLUNTARY CPU_CLOCK; do
+		[[ $output =~ (^|$'\n')$event\ ([0-9]+)\ ([0-9]+) ]]
+		[ "${BASH_REMATCH[3]}" -gt 0 ]
+	done
+}
+
+@test "a second daemon on the same socket is refused; the first one goes on" {
+	supported
+	run vm pmcbpfd -f
+	status_is 1
+	[ "${#lines[@]}" -eq 1 ]
+	has "/run/pmcbpf/pmc.sock"
+	run vm pmccontrol -s
+	status_is 0
+}
+
+@test "SIGTERM ends it: the socket is gone, and it can start again" {
+	supported
+	vm_daemon_stop
+	run vm ls /run/pmcbpf/pmc.sock
+	[ "$status" -ne 0 ]
+	run vm cat /tmp/pmcbpfd.log
+	[ "${#lines[@]}" -eq 1 ]
+	vm_daemon
+	run vm pmcstat -q -p TASK_CLOCK true
+	status_is 0
+}
+
+@test "in the background it returns when it is ready, and the exit status says so" {
+	supported
+	vm_daemon_stop
+	run vm_sh 'pmcbpfd && pmccontrol -s >/dev/null && echo ready'
+	status_is 0
+	[ "${lines[-1]}" = ready ]
+	run vm pmcbpfd
+	status_is 1
+}
+
+@test "the kernel has not complained" {
+	vm_clean_log
+}

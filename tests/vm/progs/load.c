@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A workload that knows what it did: it prints what the kernel charged to it, for tests to compare.
+ *
+ *	load [-w] [WHAT=N...]
+ *
+ * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages written),
+ * reads (fresh pages read) and switches (voluntary).  threads and children exist before the work begins;
+ * late and forks are made then, and each of the forks has `below` children itself.  locks makes two
+ * threads fight for a lock of the kernel.
+ *
+ * -w: prints "ready", waits for SIGUSR1, works, prints the figures and waits again, so that a measurement
+ * that begins after "ready" and ends after the figures should have counted exactly them.  Without it nothing
+ * is printed, because the instructions for that depend on the figures.
+ *
+ *	self MINFLT MAJFLT NVCSW NIVCSW CPU_NS
+ *	all  ...		with its children; of these the last switch may be missing
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "spin.h"
+
+#define MEMBERS_MAX 64
+#define LOCK_BYTES  (1u << 20)
+#define NAP_NS	    200000
+
+struct figures {
+	int64_t minflt, majflt, nvcsw, nivcsw, cpu;
+};
+
+enum what { SPINS, PAGES, READS, SWITCHES, THREADS, LATE, CHILDREN, FORKS, BELOW, LOCKS, WHATS };
+
+static const char *const names[WHATS] = {
+	[SPINS] = "spins",     [PAGES] = "pages", [READS] = "reads",	   [SWITCHES] = "switches",
+	[THREADS] = "threads", [LATE] = "late",	  [CHILDREN] = "children", [FORKS] = "forks",
+	[BELOW] = "below",     [LOCKS] = "locks",
+};
+
+struct load {
+	unsigned long n[WHATS];
+	bool wait;
+	int gate[2];			/* children and threads wait until its writing end is closed */
+	int file, null;
+	struct figures *before;		/* of each child that exists before the work; shared memory */
+	pthread_t threads[MEMBERS_MAX];
+	pid_t children[MEMBERS_MAX];
+};
+
+static void die(const char *what)
+{
+	fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
+	_exit(1);
+}
+
+static int64_t micros(struct timeval t)
+{
+	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+static struct figures figures(int who)
+{
+	struct figures f;
+	struct timespec ts;
+	struct rusage ru;
+
+	getrusage(who, &ru);
+	f = (struct figures){ ru.ru_minflt, ru.ru_majflt, ru.ru_nvcsw, ru.ru_nivcsw,
+			      1000 * (micros(ru.ru_utime) + micros(ru.ru_stime)) };
+	if (who == RUSAGE_SELF && !clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts))
+		f.cpu = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	return f;
+}
+
+static void add(struct figures *a, const struct figures *b, int sign)
+{
+	a->minflt += sign * b->minflt;
+	a->majflt += sign * b->majflt;
+	a->nvcsw += sign * b->nvcsw;
+	a->nivcsw += sign * b->nivcsw;
+	a->cpu += sign * b->cpu;
+}
+
+static void report(int fd, const struct figures *self, const struct figures *all)
+{
+	dprintf(fd, "self %ld %ld %ld %ld %ld\nall %ld %ld %ld %ld %ld\n", self->minflt, self->majflt,
+		self->nvcsw, self->nivcsw, self->cpu, all->minflt, all->majflt, all->nvcsw, all->nivcsw,
+		all->cpu);
+}
+
+/* --- the work --------------------------------------------------------------------------------- */
+
+static void touch(unsigned long pages, bool write)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	volatile char *p;
+
+	if (!pages)
+		return;
+	p = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		die("mmap");
+	madvise((void *)p, pages * page, MADV_NOHUGEPAGE);
+	for (unsigned long i = 0; i < pages; i++) {
+		if (write)
+			p[i * page] = 1;
+		else
+			(void)p[i * page];
+	}
+	munmap((void *)p, pages * page);
+}
+
+static void work(const struct load *l)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	touch(l->n[PAGES], true);
+	touch(l->n[READS], false);
+	for (unsigned long i = 0; i < l->n[SWITCHES]; i++)
+		nanosleep(&nap, NULL);
+	if (l->n[SPINS])
+		spin(l->n[SPINS]);
+}
+
+/* Blocks in read(2) until everybody may go. */
+static void gate_wait(const struct load *l)
+{
+	char byte;
+
+	while (read(l->gate[0], &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
+static void *thread_early(void *arg)
+{
+	const struct load *l = arg;
+
+	gate_wait(l);
+	work(l);
+	return NULL;
+}
+
+static void *thread_late(void *arg)
+{
+	work(arg);
+	return NULL;
+}
+
+/* A long write holds the file's lock and may be preempted: whoever comes meanwhile has to wait for it. */
+static void *thread_lock(void *arg)
+{
+	const struct load *l = arg;
+	char *data = calloc(1, LOCK_BYTES);
+
+	for (unsigned long i = 0; data && i < l->n[LOCKS]; i++)
+		if (pwrite(l->file, data, LOCK_BYTES, 0) < 0)
+			die("pwrite");
+	free(data);
+	return NULL;
+}
+
+static void threads_make(struct load *l, unsigned long n, void *(*fn)(void *))
+{
+	for (unsigned long i = 0; i < n; i++)
+		if (pthread_create(&l->threads[i], NULL, fn, l))
+			die("pthread_create");
+}
+
+static void threads_join(struct load *l, unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		pthread_join(l->threads[i], NULL);
+}
+
+static void wait_children(void)
+{
+	int status;
+
+	while (wait(&status) > 0)
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+			die("a child");
+}
+
+static void forks(const struct load *l, unsigned long n, unsigned long below)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			die("fork");
+		if (pid)
+			continue;
+		work(l);
+		forks(l, below, 0);
+		wait_children();
+		_exit(0);
+	}
+}
+
+/* Its figures are taken twice: the first time brings in the pages that taking them needs. */
+static void child_early(struct load *l, unsigned long i)
+{
+	char byte = 0;
+	int own[2];
+
+	close(l->gate[1]);
+	if (pipe(own) || write(own[1], &byte, 1) != 1 || read(own[0], &byte, 1) != 1)
+		die("pipe");
+	l->before[i] = figures(RUSAGE_SELF);
+	l->before[i] = figures(RUSAGE_SELF);
+	l->before[i].nvcsw++;	/* for this wait */
+	gate_wait(l);
+	work(l);
+	_exit(0);
+}
+
+static void children_make(struct load *l)
+{
+	for (unsigned long i = 0; i < l->n[CHILDREN]; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			die("fork");
+		if (!pid)
+			child_early(l, i);
+		l->children[i] = pid;
+	}
+}
+
+/* The state of a thread: the word after the name, which is in parentheses. */
+static bool asleep(pid_t pid, const char *tid)
+{
+	char path[300], line[256] = "";
+	const char *end;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, tid);
+	f = fopen(path, "r");
+	if (!f || !fgets(line, sizeof(line), f))
+		die(path);
+	fclose(f);
+	end = strrchr(line, ')');
+	return end && end[1] && end[2] == 'S';
+}
+
+/* Until every thread of the process, this one aside, has come to its gate. */
+static void wait_asleep(pid_t pid)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	for (bool all = false; !all; nanosleep(&nap, NULL)) {
+		DIR *dir = opendir(path);
+		struct dirent *d;
+
+		all = true;
+		while (dir && (d = readdir(dir)))
+			if (d->d_name[0] != '.' && atoi(d->d_name) != getpid() &&
+			    !asleep(pid, d->d_name))
+				all = false;
+		if (!dir)
+			die(path);
+		closedir(dir);
+	}
+}
+
+static void all_work(struct load *l)
+{
+	if (l->gate[1] >= 0)
+		close(l->gate[1]);
+	work(l);
+	threads_join(l, l->n[THREADS]);
+	threads_make(l, l->n[LATE], thread_late);
+	threads_join(l, l->n[LATE]);
+	if (l->n[LOCKS]) {
+		threads_make(l, 2, thread_lock);
+		threads_join(l, 2);
+	}
+	forks(l, l->n[FORKS], l->n[BELOW]);
+	wait_children();
+}
+
+/* --- the command line --------------------------------------------------------------------------- */
+
+static void parse(struct load *l, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		size_t len = strcspn(argv[i], "=");
+		unsigned int what = 0;
+
+		if (!strcmp(argv[i], "-w")) {
+			l->wait = true;
+			continue;
+		}
+		while (what < WHATS && (strlen(names[what]) != len || strncmp(names[what], argv[i], len)))
+			what++;
+		if (what == WHATS || !argv[i][len]) {
+			fprintf(stderr, "load: %s: no such work\n", argv[i]);
+			exit(2);
+		}
+		l->n[what] = strtoul(argv[i] + len + 1, NULL, 10);
+		if (what >= THREADS && what <= BELOW && l->n[what] > MEMBERS_MAX) {
+			fprintf(stderr, "load: %s: at most %d\n", argv[i], MEMBERS_MAX);
+			exit(2);
+		}
+	}
+}
+
+static void wait_signal(const struct load *l, const sigset_t *set)
+{
+	int sig;
+
+	if (l->wait)
+		sigwait(set, &sig);
+}
+
+static void prepare(struct load *l, const sigset_t *set)
+{
+	sigprocmask(SIG_BLOCK, set, NULL);
+	l->before = mmap(NULL, MEMBERS_MAX * sizeof(*l->before), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (l->before == MAP_FAILED)
+		die("mmap");
+	memset(l->before, 0, MEMBERS_MAX * sizeof(*l->before));
+	l->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (l->null < 0)
+		die("/dev/null");
+	if (l->n[LOCKS]) {
+		l->file = memfd_create("load", MFD_CLOEXEC);
+		if (l->file < 0)
+			die("memfd_create");
+	}
+	if (l->n[CHILDREN] + l->n[THREADS] == 0)
+		return;
+	if (pipe(l->gate))
+		die("pipe");
+	children_make(l);
+	threads_make(l, l->n[THREADS], thread_early);
+}
+
+int main(int argc, char **argv)
+{
+	struct load l = { .gate = { -1, -1 } };
+	struct figures self = { 0 }, children = { 0 }, now = { 0 };
+	sigset_t set;
+
+	parse(&l, argc, argv);
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	prepare(&l, &set);
+	if (l.wait) {
+		/* Everything once, so that nothing is new to the process when it counts. */
+		report(1, &self, &children);
+		raise(SIGUSR1);
+		wait_signal(&l, &set);
+		wait_asleep(getpid());
+		for (unsigned long i = 0; i < l.n[CHILDREN]; i++)
+			wait_asleep(l.children[i]);
+		now = figures(RUSAGE_CHILDREN);
+		dprintf(1, "ready\n");
+	}
+	self = figures(RUSAGE_SELF);
+	wait_signal(&l, &set);
+	all_work(&l);
+
+	if (l.wait)
+		report(l.null, &now, &self);	/* after a fork the pages that it writes are new again */
+	now = figures(RUSAGE_SELF);
+	add(&now, &self, -1);
+	self = now;
+	children = figures(RUSAGE_CHILDREN);
+	for (unsigned long i = 0; i < l.n[CHILDREN]; i++)
+		add(&children, &l.before[i], -1);
+	add(&children, &self, 1);
+	if (l.wait)
+		report(1, &self, &children);
+	wait_signal(&l, &set);
+	return 0;
+}

@@ -1,0 +1,208 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Software events in process and system scope against what the kernel itself charges to the workload
+# (getrusage, as progs/load.c prints it).
+
+setup_file() {
+	load helpers
+	vm_start
+	vm_daemon
+}
+
+setup() {
+	load helpers
+	bats_require_minimum_version 1.5.0
+}
+
+teardown_file() {
+	load helpers
+	vm_stop
+}
+
+# measure WORK PMCSTAT-OPTION... - counts exactly the work of a running process (or tree): from its ready
+# to its figures.  Sets counts[], and of the work minflt, majflt, nvcsw, nivcsw and cpu of the process
+# itself, and the same as all_minflt and so on with its descendants.
+# shellcheck disable=SC2034 # the tests use them
+measure() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'work=$1; shift
+		asleep() { grep -q ") S" /proc/$load/stat; }
+		rm -f /tmp/load /tmp/rows
+		load -w $work >/tmp/load & load=$!
+		until grep -q ready /tmp/load && asleep; do usleep 5000; done
+		pmcstat -q --csv -C -w 0.05 -o /tmp/rows -t $load "$@" & stat=$!
+		until [ "$(cat /tmp/rows 2>&1 | grep -c ,)" -ge 2 ]; do
+			usleep 5000; kill -0 $stat || { kill $load; exit 1; }
+		done
+		kill -USR1 $load
+		until [ "$(grep -c ^all /tmp/load)" -eq 2 ] && asleep; do usleep 5000; done
+		kill -INT $stat
+		wait $stat || exit
+		kill -USR1 $load
+		wait $load || exit
+		tail -n 2 /tmp/load
+		tail -n 1 /tmp/rows | tr , " "' "$@"
+	echo "$output"
+	status_is 0
+	read -r _ minflt majflt nvcsw nivcsw cpu <<<"${lines[0]}"
+	read -r _ all_minflt all_majflt all_nvcsw all_nivcsw all_cpu <<<"${lines[1]}"
+	read -r -a counts <<<"${lines[2]}"
+	counts=("${counts[@]:1}")
+}
+
+# run_counts PMCSTAT-ARGUMENT... - a command from its start; sets counts[]
+run_counts() {
+	run vm pmcstat -q --csv -C "$@"
+	echo "$output"
+	status_is 0
+	IFS=, read -r -a counts <<<"${lines[-1]}"
+	counts=("${counts[@]:1}")
+}
+
+@test "page faults and switches of a process are the kernel's own, exactly" {
+	measure "pages=1000 reads=300 switches=20" -p PAGE_FAULT.ALL -p PAGE_FAULT.MINOR -p PAGE_FAULT.MAJOR \
+		-p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES.INVOLUNTARY -p CONTEXT_SWITCHES
+	[ "$minflt" -ge 1300 ]
+	[ "$nvcsw" -ge 10 ]
+	is "${counts[0]}" $((minflt + majflt))
+	is "${counts[1]}" "$minflt"
+	is "${counts[2]}" "$majflt"
+	is "${counts[3]}" "$nvcsw"
+	is "${counts[4]}" "$nivcsw"
+	is "${counts[5]}" $((nvcsw + nivcsw))
+}
+
+@test "CPU time of a process is the kernel's own, within 2 ms" {
+	measure "spins=20000000" -p TASK_CLOCK -p CPU_CLOCK -p CLOCK.HARD -p CLOCK.STAT -p CLOCK.PROF
+	[ "$cpu" -ge 10000000 ]
+	is "${counts[0]}" "$cpu" 2000000
+	is "${counts[1]}" "$cpu" 2000000
+	is "${counts[2]}" $((cpu / 1000000)) 2
+	is "${counts[3]}" $((cpu * 127 / 1000000000)) 1
+	is "${counts[4]}" $((cpu * 8128 / 1000000000)) 17
+}
+
+@test "threads that exist and threads to come are counted" {
+	measure "pages=100 switches=5 threads=3 late=4 spins=1000000" -p PAGE_FAULT.ALL \
+		-p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK
+	[ "$minflt" -ge 800 ]
+	[ "$nvcsw" -ge 20 ]
+	is "${counts[0]}" $((minflt + majflt))
+	is "${counts[1]}" "$nvcsw"
+	is "${counts[2]}" "$cpu" 2000000
+}
+
+@test "without DESCENDANTS children are not counted" {
+	measure "pages=100 children=2 forks=3 below=1" -p PAGE_FAULT.ALL -p TASK_CLOCK
+	[ $((all_minflt - minflt)) -ge 800 ]
+	is "${counts[0]}" $((minflt + majflt))
+	is "${counts[1]}" "$cpu" 2000000
+}
+
+@test "DESCENDANTS: children and grandchildren to come are counted" {
+	measure "pages=100 switches=2 forks=3 below=2" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
+		-p TASK_CLOCK
+	[ "$all_minflt" -ge 1000 ]
+	is "${counts[0]}" $((all_minflt + all_majflt))
+	is "${counts[1]}" "$all_nvcsw" 9	# a process may be collected before or after its last switch
+	is "${counts[2]}" "$all_cpu" 3000000
+}
+
+@test "DESCENDANTS: children that exist are counted from then on" {
+	measure "pages=100 switches=2 children=4" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
+		-p TASK_CLOCK
+	[ "$all_minflt" -ge 500 ]
+	is "${counts[0]}" $((all_minflt + all_majflt))
+	is "${counts[1]}" "$all_nvcsw" 4
+	is "${counts[2]}" "$all_cpu" 3000000
+}
+
+@test "one PMC with and one without DESCENDANTS at once" {
+	measure "pages=200 children=2 forks=2" -p PAGE_FAULT.ALL -d -p PAGE_FAULT.ALL
+	is "${counts[0]}" $((minflt + majflt))
+	is "${counts[1]}" $((all_minflt + all_majflt))
+}
+
+@test "the count stays when the last target has gone" {
+	run vm pmcx gone 1000 PAGE_FAULT.ALL
+	echo "$output"
+	status_is 0
+	read -r -a v <<<"${lines[-1]}"
+	[ "${v[0]}" -ge 1000 ]
+	is "${v[1]}" "${v[0]}"
+	is "${v[2]}" "${v[0]}"
+}
+
+@test "a command is counted from its start to its end, with what it starts" {
+	run_counts -p PAGE_FAULT.ALL -d -p PAGE_FAULT.ALL load pages=1000 forks=2
+	[ "${counts[0]}" -ge 1000 ]
+	[ "${counts[0]}" -le 1300 ]
+	[ "${counts[1]}" -ge 3000 ]
+	[ "${counts[1]}" -le 3600 ]
+}
+
+@test "faults are told apart: reading fresh pages is PAGE_FAULT.READ, writing them PAGE_FAULT.WRITE" {
+	measure "pages=500 reads=2000" -p PAGE_FAULT.READ -p PAGE_FAULT.WRITE
+	[ "${counts[0]}" -ge 2000 ]
+	[ "${counts[0]}" -le 2100 ]
+	[ "${counts[1]}" -ge 500 ]
+	[ "${counts[1]}" -le 600 ]
+}
+
+@test "PAGE_FAULT.WRITE follows descendants" {
+	measure "pages=500 children=2 forks=2" -p PAGE_FAULT.WRITE -d -p PAGE_FAULT.WRITE
+	[ "${counts[0]}" -ge 500 ]
+	[ "${counts[0]}" -le 800 ]
+	[ "${counts[1]}" -ge 2500 ]
+	[ "${counts[1]}" -le 3500 ]
+}
+
+@test "LOCK.FAILED: who fights for a lock of the kernel is charged, who does not is not" {
+	measure "locks=20" -p LOCK.FAILED
+	[ "${counts[0]}" -gt 0 ]
+	measure "spins=1000000" -p LOCK.FAILED
+	is "${counts[0]}" 0 2	# the page allocator's and the scheduler's own locks
+}
+
+@test "CPU_MIGRATIONS: every change of CPU is counted" {
+	run vm_sh 'pmcstat -q --csv -C -d -p CPU_MIGRATIONS sh -c "
+		for i in 1 2 3 4 5; do taskset -p 1 \$\$; taskset -p 2 \$\$; done" 2>&1 >/dev/null'
+	echo "$output"
+	status_is 0
+	[ "${lines[-1]##*,}" -ge 9 ]
+}
+
+@test "system scope counts one CPU: the one that works, not the other" {
+	run vm_sh 'pmcstat -q --csv -C -c 0 -s PAGE_FAULT.ALL -c 1 -s PAGE_FAULT.ALL -c 0 -s CPU_CLOCK \
+		taskset 2 load pages=5000 2>&1 >/dev/null'
+	echo "$output"
+	status_is 0
+	IFS=, read -r -a counts <<<"${lines[-1]}"
+	counts=("${counts[@]:1}")
+	[ "${counts[1]}" -ge 5000 ]
+	[ "${counts[1]}" -le 7000 ]
+	[ "${counts[0]}" -le 2000 ]
+	[ "${counts[2]}" -gt 0 ]
+}
+
+@test "system scope, switches: together they are the kernel's context switches" {
+	run vm_sh 'pmcstat -q --csv -C -c 1 -s CONTEXT_SWITCHES -s CONTEXT_SWITCHES.VOLUNTARY \
+		-s CONTEXT_SWITCHES.INVOLUNTARY taskset 2 load switches=200 2>&1 >/dev/null'
+	echo "$output"
+	status_is 0
+	IFS=, read -r -a counts <<<"${lines[-1]}"
+	counts=("${counts[@]:1}")
+	[ "${counts[1]}" -ge 200 ]
+	# three counters, started and read one after the other
+	is "${counts[0]}" $((counts[1] + counts[2])) 30
+}
+
+@test "every row is free again, and no program is left behind" {
+	run vm_sh 'pmccontrol -l | grep -c "SOFT .*FREE"'
+	says 32
+}
+
+@test "the kernel has not complained" {
+	vm_clean_log
+}
