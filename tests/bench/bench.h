@@ -83,7 +83,7 @@ struct counters {
 	unsigned int n;
 	pmc_id_t id[COUNTERS_MAX];
 	int fd[COUNTERS_MAX];
-	void *floor;
+	pid_t floor;		/* who holds the empty BPF program */
 };
 extern const struct event soft_events[4], soft_slice[1], hard_events[4];
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,

@@ -3,7 +3,9 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,15 +54,38 @@ pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags)
 	return id;
 }
 
-static void *floor_attach(void)
+/*
+ * In a process of its own: a program that only reads its PMCs does not carry libbpf, which ends the
+ * C library's short cuts for programs of one thread.
+ */
+static pid_t floor_attach(void)
 {
-	struct floor_bpf *f = floor_bpf__open_and_load();
+	struct floor_bpf *f;
+	int ready[2];
+	pid_t pid;
+	char c;
 
-	if (!f)
-		die("the empty BPF program does not load: %s", strerror(errno));
-	if (floor_bpf__attach(f))
-		die("the empty BPF program does not attach: %s", strerror(errno));
-	return f;
+	if (pipe(ready))
+		die("pipe: %s", strerror(errno));
+	pid = fork();
+	if (pid < 0)
+		die("fork: %s", strerror(errno));
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(ready[0]);
+		f = floor_bpf__open_and_load();
+		if (!f || floor_bpf__attach(f))
+			die("the empty BPF program does not attach: %s", strerror(errno));
+		if (write(ready[1], "r", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &c, 1) != 1)
+		die("no empty BPF program to compare with");
+	close(ready[0]);
+	return pid;
 }
 
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
@@ -89,5 +114,5 @@ void counters_close(struct counters *c)
 			close(c->fd[i]);
 	}
 	if (c->floor)
-		floor_bpf__destroy(c->floor);
+		end(c->floor);
 }

@@ -7,7 +7,6 @@
  *	figure NAME UNIT OURS MIN MAX OTHER-NAME OTHER MIN MAX JUDGE GOAL
  *	note TEXT
  */
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -116,7 +115,6 @@ int main(int argc, char **argv)
 	parse(&b, argc, argv);
 	if (geteuid() != 0)
 		die("must be run as root: it starts pmcbpfd and measures at realtime priority");
-	libbpf_set_print(NULL);
 	choose_cpus(&b);
 	b.log = memfd_create("pmcbpfd", MFD_CLOEXEC);
 	if (b.log < 0 || !mkdtemp(b.dir))

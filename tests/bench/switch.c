@@ -124,8 +124,8 @@ static void play_with_child(const struct pipes *p, const struct bench *b)
 }
 
 /*
- * While the kernel still frees what was opened or closed before (RCU), every switch pays for it, and
- * realtime players keep it from ever finishing on their CPU.  Nothing tells when it is done.
+ * While the kernel still frees what was opened or closed before (RCU), every switch pays for it,
+ * and realtime players keep it from ever finishing on their CPU.  Nothing tells when it is done.
  */
 static void settle(void)
 {
