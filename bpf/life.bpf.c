@@ -81,7 +81,10 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 	set = index_lookup(parent->tgid);
 	s = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
 	set = s ? s->child : 0;
-	/* The number of an exited target that was not swept yet: the new process is not that one. */
+	/*
+	 * The number of an exited target that was not swept yet: the new process is not that
+	 * one.
+	 */
 	if (target_index[tgid & (ABI_INDEX_SIZE - 1)]) {
 		t = bpf_map_lookup_elem(&targets, &tgid);
 		if (t && t->start != child->start_boottime) {
@@ -186,7 +189,8 @@ int BPF_PROG(on_exit_again, struct task_struct *task)
 static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
 {
 	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
-	u64 old;
+	u32 *word = &target_index[tgid & (ABI_INDEX_SIZE - 1)];
+	u64 old, new;
 
 	if (!t)
 		return -ESRCH;
@@ -194,11 +198,11 @@ static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
 		old = t->state;
 		if (old & ABI_STATE_EXIT)
 			return -ESRCH;
-		if (__sync_val_compare_and_swap(&t->state, old,
-						(u64)set << 32 | (old & keep & ABI_STATE_SOFT)) != old)
+		new = (u64)set << 32 | (old & keep & ABI_STATE_SOFT);
+		if (__sync_val_compare_and_swap(&t->state, old, new) != old)
 			continue;
-		__sync_val_compare_and_swap(&target_index[tgid & (ABI_INDEX_SIZE - 1)],
-					    ABI_INDEX(tgid, ABI_STATE_SET(old)), ABI_INDEX(tgid, set));
+		__sync_val_compare_and_swap(word, ABI_INDEX(tgid, ABI_STATE_SET(old)),
+					    ABI_INDEX(tgid, set));
 		ntargets_add(set, 1);
 		ntargets_add(ABI_STATE_SET(old), -1);
 		return 0;

@@ -77,9 +77,10 @@ extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads ag
 extern __u32 finals;		/* a program sees last switches and removes exited targets there */
 
 /*
- * From Linux 6.19 on a tracepoint's programs may be preempted, and the kernel leaves out a program that is
- * already in progress on the CPU.  Where that can be, fork and exit programs forbid preemption, and each is
- * attached twice: the second finds everything done, or does what the first was not allowed to.
+ * From Linux 6.19 on a tracepoint's programs may be preempted, and the kernel leaves out a
+ * program that is already in progress on the CPU.  Where that can be, fork and exit programs
+ * forbid preemption, and each is attached twice: the second finds everything done, or does what
+ * the first was not allowed to.
  */
 extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;

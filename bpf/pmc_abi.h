@@ -2,10 +2,11 @@
 /*
  * The contract between the BPF programs and pmcbpfd: what the maps hold.
  *
- * source  a free-running counter that exists on every CPU: a hardware row's pinned event, a software
+ * source  a free-running counter that exists on every CPU: a hardware row's pinned event, a
+ * software
  *         event, or a counter that a hook program bumps.  The programs only ever read it.
- * member  one PMC inside a set: which source it reads, and where its count goes.
- * set     the PMCs that measure a process.  Processes with the same PMCs have the same set, so that a
+ * member  one PMC inside a set: which source it reads, and where its count goes. set     the
+ * PMCs that measure a process.  Processes with the same PMCs have the same set, so that a
  *         switch between them leaves the open slice alone.
  * slice   the time for which one CPU runs one set.
  */
@@ -99,7 +100,7 @@ struct abi_set {
 	__u32 nmembers;
 	__u32 child;			/* the set a forked child gets, 0: none */
 	__u32 ntargets;			/* live processes */
-	__u64 open;			/* bits of the active members' positions, if they have one owner */
+	__u64 open;			/* bits of the active members' positions, if one owner's */
 	__u32 owner;			/* that owner; ABI_OWNERS_MIXED: several */
 	__u32 reserved;
 	struct abi_member member[ABI_MAX_MEMBERS];
@@ -111,7 +112,7 @@ struct abi_set {
  * an attach that meet agree on which of them takes the figures.
  */
 #define ABI_STATE_SOFT	 0xffffull		/* bit r: figures count for SOFT row r */
-#define ABI_STATE_EXIT	 (1ull << 16)		/* the process is gone, its figures are handed over */
+#define ABI_STATE_EXIT	 (1ull << 16)		/* gone, its figures are handed over */
 #define ABI_STATE_SET(state) ((__u32)((state) >> 32))
 struct abi_target {
 	__u64 state;			/* set << 32 | EXIT | SOFT */
@@ -143,7 +144,7 @@ enum abi_ctl {
 
 /* The task iterator's order and its answer. */
 enum abi_visit {
-	ABI_VISIT_START,		/* mark targets that are not marked yet, sum their figures */
+	ABI_VISIT_START,		/* mark those not marked yet, sum their figures */
 	ABI_VISIT_READ,			/* sum the figures of marked targets */
 	ABI_VISIT_STOP,			/* the same, and unmark */
 	ABI_VISIT_RUNNING,		/* list target processes that are on a CPU now */

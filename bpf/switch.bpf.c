@@ -70,7 +70,10 @@ static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct
 	return fresh | 1ull << source;
 }
 
-/* Once a source is lost, readers of this CPU's counts must ask the daemon, which knows whose it was. */
+/*
+ * Once a source is lost, readers of this CPU's counts must ask the daemon, which knows whose it
+ * was.
+ */
 static __always_inline u64 slice_ended(const struct abi_cpu *c)
 {
 	return c->lost ? ~0ull : 0;
@@ -182,9 +185,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 /*
- * Where only CPU time is counted no slice exists, but its last bit still comes with the last switch.  Best
- * seen where the scheduler lets go of a dead task, which costs other switches nothing; the function is
- * called from elsewhere as well, then the task may still be running.
+ * Where only CPU time is counted no slice exists, but its last bit still comes with the last
+ * switch.  Best seen where the scheduler lets go of a dead task, which costs other switches
+ * nothing; the function is called from elsewhere as well, then the task may still be running.
  */
 SEC("fentry/put_task_struct_rcu_user")
 int BPF_PROG(on_dead, struct task_struct *task)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The maps that hold owners' counts.  The kernel waits for an RCU grace period, some 10 ms, whenever user
- * space puts a map into the map of maps or takes one out, and the event loop cannot wait that long: the
- * daemon's only other thread does both, keeping spares.  It calls bpf(2) and nothing else.
+ * The maps that hold owners' counts.  The kernel waits for an RCU grace period, some 10 ms,
+ * whenever user space puts a map into the map of maps or takes one out, and the event loop
+ * cannot wait that long: the daemon's only other thread does both, keeping spares.  It calls
+ * bpf(2) and nothing else.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -57,6 +58,7 @@ static void counts_close(const struct counts_pool *p, struct engine_counts *c)
 /* A map in its slot of the map of maps, mapped here. */
 static int counts_open(const struct counts_pool *p, unsigned int slot, struct engine_counts *c)
 {
+	size_t size = p->ncpu * sizeof(struct abi_counts);
 	void *at;
 	int err;
 
@@ -69,7 +71,7 @@ static int counts_open(const struct counts_pool *p, unsigned int slot, struct en
 	 */
 	err = bpf_map_freeze(c->fd) ? -errno : 0;
 	if (!err) {
-		at = mmap(NULL, p->ncpu * sizeof(struct abi_counts), PROT_READ, MAP_SHARED, c->fd, 0);
+		at = mmap(NULL, size, PROT_READ, MAP_SHARED, c->fd, 0);
 		err = at == MAP_FAILED ? -errno : 0;
 		c->cpu = err ? NULL : at;
 	}
@@ -196,7 +198,8 @@ int counts_pool_take(struct counts_pool *p, struct engine_counts *c, struct why 
 	pthread_cond_signal(&p->work);
 	pthread_mutex_unlock(&p->lock);
 	if (slot == ABI_MAX_OWNERS)
-		return deny(why, -ENOMEM, "%d processes own PMCs already; release some", ABI_MAX_OWNERS);
+		return deny(why, -ENOMEM, "%d processes own PMCs already; release some",
+			    ABI_MAX_OWNERS);
 	/* All spares are taken at once: this one waits for its own. */
 	err = counts_open(p, slot, c);
 	if (!err)

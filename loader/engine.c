@@ -62,7 +62,10 @@ static bool struct_has(const struct btf *btf, const char *name, const char *fiel
 	return false;
 }
 
-/* May programs be put onto this function here? Some kernels and sandboxes refuse that altogether. */
+/*
+ * May programs be put onto this function here? Some kernels and sandboxes refuse that
+ * altogether.
+ */
 static bool may_fentry(const struct btf *btf, const char *function)
 {
 	const struct bpf_insn ret[] = {
@@ -151,7 +154,9 @@ static int engine_load(struct engine *e, struct why *why)
 	 * libbpf 1.1 cannot resize an inner map that it has only parsed: give it one of the size.
 	 */
 	template = counts_map_create(e->ncpu);
-	err = err ?: template < 0 ? template : bpf_map__set_inner_map_fd(e->skel->maps.owners, template);
+	if (!err && template < 0)
+		err = template;
+	err = err ?: bpf_map__set_inner_map_fd(e->skel->maps.owners, template);
 	if (err)
 		return deny(why, err, "cannot size the maps for %u CPUs", e->ncpu);
 	err = pmcbpf__load(e->skel);
@@ -172,8 +177,8 @@ int engine_new(struct engine **out, struct why *why)
 	libbpf_set_print(quiet);
 	e->ncpu = perf_ncpu();
 	if (e->ncpu > ABI_MAX_CPUS) {
-		err = deny(why, -E2BIG, "%u CPUs: pmcbpf is built for %d; raise ABI_MAX_CPUS", e->ncpu,
-			   ABI_MAX_CPUS);
+		err = deny(why, -E2BIG, "%u CPUs: pmcbpf is built for %d; raise ABI_MAX_CPUS",
+			   e->ncpu, ABI_MAX_CPUS);
 		goto out;
 	}
 	e->targets = targets_new(e);
@@ -224,7 +229,8 @@ unsigned int engine_ncpu(const struct engine *e)
 /* --- programs -------------------------------------------------------------------------------- */
 
 /* The programs behind a need, in the order to attach them. */
-static void need_programs(const struct engine *e, enum engine_need what, struct bpf_program *prog[LINKS])
+static void need_programs(const struct engine *e, enum engine_need what,
+			  struct bpf_program *prog[LINKS])
 {
 	memset(prog, 0, LINKS * sizeof(prog[0]));
 	switch (what) {
@@ -241,8 +247,9 @@ static void need_programs(const struct engine *e, enum engine_need what, struct 
 		prog[3] = e->preemptible ? e->skel->progs.on_exit_again : NULL;
 		break;
 	case NEED_FAULT:
-		prog[0] = bpf_program__autoload(e->skel->progs.on_fault) ? e->skel->progs.on_fault :
-									    e->skel->progs.on_fault_probe;
+		prog[0] = e->skel->progs.on_fault;
+		if (!bpf_program__autoload(prog[0]))
+			prog[0] = e->skel->progs.on_fault_probe;
 		break;
 	case NEED_LOCK:
 		prog[0] = e->skel->progs.on_contention;
@@ -361,9 +368,9 @@ int engine_source_open(struct engine *e, const struct perf_event_spec *spec, str
 		s->fds[cpu] = perf_open_cpu(spec, cpu);
 		if (s->fds[cpu] < 0) {
 			err = s->fds[cpu];
-			deny(why, err, err == -EBUSY ? "CPU %u has no counter left for this event: another "
-			     "user of the PMU (perf, the NMI watchdog) holds it" :
-			     "CPU %u cannot count this event: %s", cpu, strerror(-err));
+			deny(why, err, "CPU %u cannot count this event: %s", cpu,
+			     err == -EBUSY ? "another user of the PMU (perf, the NMI watchdog) "
+					     "holds its counters" : strerror(-err));
 		} else {
 			err = bpf_map__update_elem(e->skel->maps.events, &key, sizeof(key),
 						   &s->fds[cpu], sizeof(int), BPF_ANY);
