@@ -100,8 +100,9 @@ vm_clean_log() {
 
 # vm_daemon [OPTION...] - starts pmcbpfd in the guest and waits until it is ready; log: /tmp/pmcbpfd.log
 vm_daemon() {
-	vm_spawn /tmp/pmcbpfd.log pmcbpfd -f "$@" >/dev/null &&
-		vm_until 20 'grep -q "^hwpmc: " /tmp/pmcbpfd.log' || {
+	vm_spawn /tmp/pmcbpfd.log pmcbpfd -f "$@" >/dev/null
+	vm_until 20 'grep -q "^hwpmc: " /tmp/pmcbpfd.log || ! pidof pmcbpfd' &&
+		vm grep -q "^hwpmc: " /tmp/pmcbpfd.log || {
 			vm cat /tmp/pmcbpfd.log
 			return 1
 		}

@@ -13,6 +13,10 @@ setup_file() {
 setup() {
 	load helpers
 	bats_require_minimum_version 1.5.0
+	# Between its figures and its sleep a process needs some more time.  In an amd64 guest the time that
+	# the host takes from the guest counts as the process's.
+	slack=2000000
+	[ "$VM_ARCH" != amd64 ] || slack=20000000
 }
 
 teardown_file() {
@@ -30,13 +34,13 @@ measure() {
 		asleep() { grep -q ") S" /proc/$load/stat; }
 		rm -f /tmp/load /tmp/rows
 		load -w $work >/tmp/load & load=$!
-		until grep -q ready /tmp/load && asleep; do usleep 5000; done
+		until grep -qs ready /tmp/load && asleep; do usleep 5000; done
 		pmcstat -q --csv -C -w 0.05 -o /tmp/rows -t $load "$@" & stat=$!
 		until [ "$(cat /tmp/rows 2>&1 | grep -c ,)" -ge 2 ]; do
 			usleep 5000; kill -0 $stat || { kill $load; exit 1; }
 		done
 		kill -USR1 $load
-		until [ "$(grep -c ^all /tmp/load)" -eq 2 ] && asleep; do usleep 5000; done
+		until [ "$(grep -cs ^all /tmp/load)" -eq 2 ] && asleep; do usleep 5000; done
 		kill -INT $stat
 		wait $stat || exit
 		kill -USR1 $load
@@ -69,18 +73,19 @@ run_counts() {
 	is "${counts[1]}" "$minflt"
 	is "${counts[2]}" "$majflt"
 	is "${counts[3]}" "$nvcsw"
-	is "${counts[4]}" "$nivcsw"
-	is "${counts[5]}" $((nvcsw + nivcsw))
+	# It may be preempted between its figures and its sleep, at both ends.
+	is "${counts[4]}" "$nivcsw" 2
+	is "${counts[5]}" $((nvcsw + nivcsw)) 2
 }
 
-@test "CPU time of a process is the kernel's own, within 2 ms" {
-	measure "spins=20000000" -p TASK_CLOCK -p CPU_CLOCK -p CLOCK.HARD -p CLOCK.STAT -p CLOCK.PROF
-	[ "$cpu" -ge 10000000 ]
-	is "${counts[0]}" "$cpu" 2000000
-	is "${counts[1]}" "$cpu" 2000000
-	is "${counts[2]}" $((cpu / 1000000)) 2
-	is "${counts[3]}" $((cpu * 127 / 1000000000)) 1
-	is "${counts[4]}" $((cpu * 8128 / 1000000000)) 17
+@test "CPU time of a process is the kernel's own" {
+	measure "spins=60000000" -p TASK_CLOCK -p CPU_CLOCK -p CLOCK.HARD -p CLOCK.STAT -p CLOCK.PROF
+	[ "$cpu" -ge 60000000 ]
+	is "${counts[0]}" "$cpu" $slack
+	is "${counts[1]}" "$cpu" $slack
+	is "${counts[2]}" $((cpu / 1000000)) $((slack / 1000000))
+	is "${counts[3]}" $((cpu * 127 / 1000000000)) $((slack * 127 / 1000000000 + 1))
+	is "${counts[4]}" $((cpu * 8128 / 1000000000)) $((slack * 8128 / 1000000000 + 1))
 }
 
 @test "threads that exist and threads to come are counted" {
@@ -90,14 +95,14 @@ run_counts() {
 	[ "$nvcsw" -ge 20 ]
 	is "${counts[0]}" $((minflt + majflt))
 	is "${counts[1]}" "$nvcsw"
-	is "${counts[2]}" "$cpu" 2000000
+	is "${counts[2]}" "$cpu" $slack
 }
 
 @test "without DESCENDANTS children are not counted" {
 	measure "pages=100 children=2 forks=3 below=1" -p PAGE_FAULT.ALL -p TASK_CLOCK
 	[ $((all_minflt - minflt)) -ge 800 ]
 	is "${counts[0]}" $((minflt + majflt))
-	is "${counts[1]}" "$cpu" 2000000
+	is "${counts[1]}" "$cpu" $slack
 }
 
 @test "DESCENDANTS: children and grandchildren to come are counted" {
@@ -106,7 +111,7 @@ run_counts() {
 	[ "$all_minflt" -ge 1000 ]
 	is "${counts[0]}" $((all_minflt + all_majflt))
 	is "${counts[1]}" "$all_nvcsw" 9	# a process may be collected before or after its last switch
-	is "${counts[2]}" "$all_cpu" 3000000
+	is "${counts[2]}" "$all_cpu" $slack
 }
 
 @test "DESCENDANTS: children that exist are counted from then on" {
@@ -115,7 +120,7 @@ run_counts() {
 	[ "$all_minflt" -ge 500 ]
 	is "${counts[0]}" $((all_minflt + all_majflt))
 	is "${counts[1]}" "$all_nvcsw" 4
-	is "${counts[2]}" "$all_cpu" 3000000
+	is "${counts[2]}" "$all_cpu" $slack
 }
 
 @test "one PMC with and one without DESCENDANTS at once" {

@@ -25,13 +25,13 @@ as() {
 	vm_sh 'user=$1; shift; exec su "$user" -c "$*"' "$@"
 }
 
-# sleeper USER COMMAND - starts USER's process that sleeps, and prints its pid
+# sleeper USER COMMAND - starts USER's process, called sleep, and prints its pid
 sleeper() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'rm -f /tmp/sleeper
-		su "$1" -c "echo \$\$; exec $2 1000" >/tmp/sleeper 2>&1 </dev/null &
-		until grep -qs "^sleep$" /proc/$(cat /tmp/sleeper)/comm; do usleep 10000; done
-		cat /tmp/sleeper' "$@"
+		su "$1" -c "echo \$\$; exec $2" >/tmp/sleeper 2>&1 </dev/null &
+		until grep -qs "^sleep$" /proc/$(head -n 1 /tmp/sleeper)/comm; do usleep 10000; done
+		head -n 1 /tmp/sleeper' "$@"
 }
 
 @test "the table: header, one row, newline" {
@@ -102,7 +102,7 @@ sleeper() {
 }
 
 @test "alice may not attach to bob's process: one line, EPERM; root may" {
-	bob=$(sleeper bob sleep)
+	bob=$(sleeper bob "sleep 1000")
 	run as alice "pmcstat -l 0.1 -p PAGE_FAULT.ALL -t $bob"
 	status_is 71
 	[ "${#lines[@]}" -eq 1 ]
@@ -135,9 +135,9 @@ sleeper() {
 	vm pmccontrol -c 0 -e 3
 }
 
-@test "kern.hwpmc.unprivileged_syspmcs opens system counting to everybody" {
+@test "security.bsd.unprivileged_syspmcs opens system counting to everybody" {
 	vm_daemon_stop
-	vm_daemon -o kern.hwpmc.unprivileged_syspmcs=1
+	vm_daemon -o security.bsd.unprivileged_syspmcs=1
 	run as alice 'pmcstat --csv -C -c 0 -s CPU_CLOCK -l 0.1'
 	status_is 0
 	[[ ${lines[-1]} =~ ^[0-9.]+,[1-9][0-9]*$ ]]
@@ -146,8 +146,8 @@ sleeper() {
 }
 
 @test "a set-user-id program is not for the one who started it to measure" {
-	vm_sh 'cp /bin/busybox /tmp/sleep && chown bob /tmp/sleep && chmod 4755 /tmp/sleep'
-	other=$(sleeper alice /tmp/sleep)
+	vm_sh 'cp /usr/bin/load /tmp/sleep && chown bob /tmp/sleep && chmod 4755 /tmp/sleep'
+	other=$(sleeper alice "/tmp/sleep -w")
 	run vm_sh 'grep ^Uid: /proc/$1/status' "$other"
 	[[ $output =~ ^Uid:.1000.1001. ]]
 	run as alice "pmcstat -l 0.1 -p PAGE_FAULT.ALL -t $other"
