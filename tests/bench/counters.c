@@ -54,10 +54,7 @@ pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags)
 	return id;
 }
 
-/*
- * In a process of its own: a program that only reads its PMCs does not carry libbpf, which ends the
- * C library's short cuts for programs of one thread.
- */
+/* In a process of its own, so that the one that measures stays what a user of libpmc-compat has. */
 static pid_t floor_attach(void)
 {
 	struct floor_bpf *f;

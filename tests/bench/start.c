@@ -51,6 +51,7 @@ static void died(const struct bench *b)
 	ssize_t n = pread(b->log, text, sizeof(text) - 1, 0);
 
 	text[n < 0 ? 0 : n] = '\0';
+	rmdir(b->dir);
 	die("%s ended while starting; it said:\n%s", b->daemon, text);
 }
 
