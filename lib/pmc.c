@@ -245,12 +245,10 @@ static int rw(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *ol
 	return 0;
 }
 
-PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
+static int read_slowly(pmc_id_t pmcid, pmc_value_t *value, bool locked)
 {
 	struct lib *l = &pmc_lib;
 	struct reason *why = lib_begin();
-	/* A lock that nobody else can want costs more than all the rest of a read. */
-	bool locked = !__libc_single_threaded;
 	int err;
 
 	if (!value)
@@ -263,6 +261,16 @@ PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 	if (err == READ_ASK)
 		err = rw(pmcid, PMC_F_OLDVALUE, 0, value, why);
 	return lib_end(err);
+}
+
+PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
+{
+	/* A lock that nobody else can want costs more than all the rest of a read. */
+	bool alone = __libc_single_threaded;
+
+	if (alone && value && read_quick(&pmc_lib.reads, pmcid, value))
+		return 0;
+	return read_slowly(pmcid, value, !alone);
 }
 
 PMC_API_PUBLIC int pmc_write(pmc_id_t pmcid, pmc_value_t value)

@@ -164,21 +164,24 @@ static int how_value(const struct entry *e, uint64_t *value, struct reason *why)
 }
 
 /* A slice adds its count before it clears its bit: no bit set, nothing missing. */
+static inline bool counts_sum(const struct read_table *t, unsigned int pos, uint64_t *sum)
+{
+	const struct wire_counts *c = t->counts, *end = c + t->ncpu;
+
+	if (!c)
+		return false;
+	for (; c < end; c++) {
+		if (load_acquire(&c->open) >> pos & 1)
+			return false;
+		*sum += load(&c->count[pos]);
+	}
+	return true;
+}
+
 static int how_counts(const struct entry *e, uint64_t *value, struct reason *why)
 {
-	const struct wire_counts *counts = e->t->counts;
-	uint64_t sum = e->base;
-	uint32_t cpu;
-
-	if (!counts)
-		return READ_ASK;
-	for (cpu = 0; cpu < e->t->ncpu; cpu++)
-		if (load_acquire(&counts[cpu].open) >> e->pos & 1)
-			return READ_ASK;
-	for (cpu = 0; cpu < e->t->ncpu; cpu++)
-		sum += load(&counts[cpu].count[e->pos]);
-	*value = sum;
-	return READ_DONE;
+	*value = e->base;
+	return counts_sum(e->t, e->pos, value) ? READ_DONE : READ_ASK;
 }
 
 /* How to compute enum wire_quantity from struct rusage; those that it lacks have no entry here. */
@@ -262,6 +265,30 @@ static const struct read_slot *find_slot(const struct read_table *t, uint32_t pm
 		if (t->slots[i].pmcid == pmcid && t->slots[i].used)
 			return &t->slots[i];
 	return NULL;
+}
+
+bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value)
+{
+	const struct read_slot *slot = find_slot(t, pmcid);
+	const struct wire_page_pmc *p;
+	uint32_t seq, how;
+	uint64_t sum;
+
+	if (!slot || !t->page || !read_alive(t))
+		return false;
+	p = &t->page->pmc[slot - t->slots];
+	seq = load_acquire(&p->seq);
+	how = load(&p->how);
+	sum = load(&p->base);
+	if (seq & 1 || load(&p->pmcid) != pmcid)
+		return false;
+	if (how == WIRE_HOW_COUNTS ? !counts_sum(t, slot - t->slots, &sum) : how != WIRE_HOW_VALUE)
+		return false;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (load(&p->seq) != seq)
+		return false;
+	*value = sum;
+	return true;
 }
 
 int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why)

@@ -87,6 +87,12 @@ enum { READ_DONE = 0, READ_ASK = 1 };
 /* READ_DONE with *value, READ_ASK when only the daemon knows, or -errno. */
 int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why);
 
+/*
+ * The two commonest answers, a PMC at rest and slices of other processes, without any set-up; false:
+ * it takes read_value().  The same rules of locking.
+ */
+bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value);
+
 /* The calling thread's id, remembered; forgotten in the child after a fork. */
 pid_t read_thread(void);
 void read_forget_thread(void);
