@@ -59,6 +59,8 @@ enum abi_quantity {
 	ABI_QUANTITIES
 };
 
+#define ABI_EVENT(cpu, source) ((cpu) * ABI_MAX_SOURCES + (source))
+
 /* Sources from here on are the hooks' counters, the others perf events. */
 #define ABI_SOURCE_HOOK	 (ABI_MAX_SOURCES - 8)
 
@@ -77,6 +79,7 @@ struct abi_cpu {
 	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start … */
 	__u64 now[ABI_MAX_SOURCES];	/* … and at its end */
 	__u64 hook[8];			/* enum abi_hook */
+	__u64 pad[118];			/* a power of two: found with a shift at every switch */
 };
 
 struct abi_member {
@@ -105,6 +108,7 @@ struct abi_set {
 	__u32 reserved;
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
+	__u64 pad[11];
 };
 
 /*
@@ -162,8 +166,8 @@ struct abi_visit_args {
 	__u32 running[ABI_MAX_RUNNING];
 };
 
-_Static_assert(sizeof(struct abi_cpu) == 16 + 2 * 64 * 8 + 64, "abi");
-_Static_assert(sizeof(struct abi_set) == 40 + 16 * 8 + 16 * 16, "abi");
+_Static_assert(sizeof(struct abi_cpu) == 2048, "abi");
+_Static_assert(sizeof(struct abi_set) == 512, "abi");
 _Static_assert(sizeof(struct abi_target) == 40, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");
 

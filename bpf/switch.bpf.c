@@ -15,15 +15,13 @@ struct targets_map targets SEC(".maps");
 struct owners_map owners SEC(".maps");
 struct dying_map dying SEC(".maps");
 
-/* events[source * ncpu + cpu]: flat, because reading through one array is the cheapest there is. */
+/* events[ABI_EVENT(cpu, source)]: reading through one flat array is the cheapest there is. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, u32);
 } events SEC(".maps");
-
-const volatile __u32 ncpu = 1;
 
 __u32 target_index[ABI_INDEX_SIZE] = {};
 __u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE] = {};
@@ -44,7 +42,7 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 
 	if (source >= ABI_SOURCE_HOOK)
 		return c->hook[source & 7];
-	now = bpf_perf_event_read(&events, source * ncpu + cpu);
+	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
 	if (now > (u64)-4096) {
 		if (now != (u64)-ENOENT) {
 			__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
@@ -192,7 +190,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 SEC("fentry/put_task_struct_rcu_user")
 int BPF_PROG(on_dead, struct task_struct *task)
 {
-	if (bpf_core_field_exists(task->on_cpu) && !BPF_CORE_READ(task, on_cpu) &&
+	if (!task_on_cpu(task) &&
 	    index_lookup(task->tgid))
 		final_switch(task);
 	return 0;

@@ -54,7 +54,7 @@ int visit_tasks(struct bpf_iter__task *ctx)
 		return 0;
 	if (visit.op == ABI_VISIT_RUNNING) {
 		/* Where the kernel does not say who runs, anybody may. */
-		if (!bpf_core_field_exists(task->on_cpu) || BPF_CORE_READ(task, on_cpu))
+		if (task_on_cpu(task))
 			visit_running(tgid);
 		return 0;
 	}

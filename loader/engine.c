@@ -146,9 +146,8 @@ static int engine_load(struct engine *e, struct why *why)
 	if (!e->skel)
 		return deny(why, -errno, "cannot open pmcbpf's programs: %m");
 	choose_programs(e);
-	e->skel->rodata->ncpu = e->ncpu;
 	e->fallback_final = !bpf_program__autoload(e->skel->progs.on_dead);
-	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_SOURCE_HOOK * e->ncpu);
+	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_MAX_SOURCES * e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.cpus, e->ncpu);
 	/*
 	 * libbpf 1.1 cannot resize an inner map that it has only parsed: give it one of the size.
@@ -361,7 +360,7 @@ int engine_source_open(struct engine *e, const struct perf_event_spec *spec, str
 	s->spec = *spec;
 	source_forget_loss(e, source);
 	for (unsigned int cpu = 0; cpu < e->ncpu && !err; cpu++) {
-		uint32_t key = (uint32_t)source * e->ncpu + cpu;
+		uint32_t key = ABI_EVENT(cpu, (uint32_t)source);
 
 		if (!perf_cpu_online(cpu))
 			continue;
@@ -386,7 +385,7 @@ int engine_source_open(struct engine *e, const struct perf_event_spec *spec, str
 void engine_source_close_cpu(struct engine *e, int source, unsigned int cpu)
 {
 	struct source *s = &e->sources[source];
-	uint32_t key = (uint32_t)source * e->ncpu + cpu;
+	uint32_t key = ABI_EVENT(cpu, (uint32_t)source);
 
 	if (s->fds[cpu] < 0)
 		return;
