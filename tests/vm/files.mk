@@ -69,6 +69,8 @@ vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 	$(Q)$(VM_MATRIX) tests/vm/smoke.bats
 
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
-	$(Q)$(VM_MATRIX) tests/vm/smoke.bats tests/vm/kernels.bats
-	$(Q)$(VM_MATRIX) --role supported tests/vm/soft.bats tests/vm/tools.bats
-	$(Q)$(VM_MATRIX) --arch arm64 tests/vm/hardware.bats
+	$(Q)failed=0; \
+	$(VM_MATRIX) tests/vm/smoke.bats tests/vm/kernels.bats || failed=1; \
+	$(VM_MATRIX) --role supported tests/vm/soft.bats tests/vm/tools.bats || failed=1; \
+	$(VM_MATRIX) --arch arm64 tests/vm/hardware.bats || failed=1; \
+	exit $$failed
