@@ -111,20 +111,24 @@ static int hand_over_cpu(struct count_row *row, unsigned int cpu)
 	return err;
 }
 
-static int hand_over(struct engine *e, struct count_row *row)
+/* *begun: a CPU has been handed over, and there is no way back. */
+static int hand_over(struct engine *e, struct count_row *row, bool *begun)
 {
-	struct sched_param normal = { 0 }, first = { .sched_priority = 1 };
-	cpu_set_t before;
-	int err = 0;
+	struct sched_param before, first = { .sched_priority = 1 };
+	int policy = sched_getscheduler(0), err = 0;
+	cpu_set_t cpus;
 
-	if (sched_getaffinity(0, sizeof(before), &before) ||
-	    sched_setscheduler(0, SCHED_FIFO, &first))
+	if (policy < 0 || sched_getparam(0, &before) ||
+	    sched_getaffinity(0, sizeof(cpus), &cpus) || sched_setscheduler(0, SCHED_FIFO, &first))
 		return -errno;
-	for (unsigned int cpu = 0; cpu < engine_ncpu(e) && cpu < CPU_SETSIZE && !err; cpu++)
-		if (perf_cpu_online(cpu))
-			err = hand_over_cpu(row, cpu);
-	sched_setscheduler(0, SCHED_OTHER, &normal);
-	sched_setaffinity(0, sizeof(before), &before);
+	for (unsigned int cpu = 0; cpu < engine_ncpu(e) && cpu < CPU_SETSIZE && !err; cpu++) {
+		if (!perf_cpu_online(cpu))
+			continue;
+		*begun = true;
+		err = hand_over_cpu(row, cpu);
+	}
+	sched_setscheduler(0, policy, &before);
+	sched_setaffinity(0, sizeof(cpus), &cpus);
 	return err;
 }
 
@@ -141,16 +145,21 @@ static int attach_all(struct targets *ts, struct count_row *row, struct why *why
 int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 {
 	struct targets *ts = engine_targets(e);
-	bool running = false;
+	bool running = false, begun = false;
 	int err;
 
 	for (struct count *c = row->users; c; c = c->row_next)
 		running |= c->running;
-	err = running ? hand_over(e, row) : attach_all(ts, row, why);
+	err = running ? hand_over(e, row, &begun) : attach_all(ts, row, why);
+	if (err && !begun) {
+		for (struct count *c = row->users; c; c = c->row_next)
+			events_close(c);
+		return deny(why, err, "cannot share the row between events: %s", strerror(-err));
+	}
 	for (struct count *c = row->users; c; c = c->row_next) {
 		leave_slices(ts, c);
 		/* A half of a hand-over cannot be undone: better no count than a wrong one. */
-		c->lost = err != 0;
+		c->lost |= err != 0;
 	}
 	engine_source_close(e, row->source);
 	row->source = -1;
