@@ -197,23 +197,30 @@ static uint64_t quantity_figure(const struct rusage *ru, uint32_t quantity)
 	}
 }
 
-static int how_rusage(const struct entry *e, uint64_t *value, struct reason *why)
+/* The caller's own figure, by the cheapest call that tells it; false: only the daemon knows. */
+static bool self_figure(uint32_t quantity, uint64_t *figure)
 {
 	struct timespec ts;
 	struct rusage ru;
+
+	if (quantity == WIRE_Q_CPU_NS) {
+		if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts) < 0)
+			return false;
+		*figure = ts.tv_sec * 1000000000ull + ts.tv_nsec;
+		return true;
+	}
+	if (quantity >= WIRE_Q_MIGRATIONS || getrusage(RUSAGE_SELF, &ru) < 0)
+		return false;
+	*figure = quantity_figure(&ru, quantity);
+	return true;
+}
+
+static int how_rusage(const struct entry *e, uint64_t *value, struct reason *why)
+{
 	uint64_t figure;
 
-	if (e->quantity >= WIRE_Q_MIGRATIONS)
+	if (!self_figure(e->quantity, &figure))
 		return READ_ASK;
-	if (e->quantity == WIRE_Q_CPU_NS) {
-		if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts) < 0)
-			return READ_ASK;
-		figure = ts.tv_sec * 1000000000ull + ts.tv_nsec;
-	} else {
-		if (getrusage(RUSAGE_SELF, &ru) < 0)
-			return READ_ASK;
-		figure = quantity_figure(&ru, e->quantity);
-	}
 	*value = e->base + read_scale(e->raw + figure, e->rate);
 	return READ_DONE;
 }
@@ -271,21 +278,36 @@ bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value)
 {
 	const struct read_slot *slot = find_slot(t, pmcid);
 	const struct wire_page_pmc *p;
-	uint32_t seq, how;
-	uint64_t sum;
+	uint64_t sum, figure;
+	bool done = false;
+	uint32_t seq;
 
 	if (!slot || !t->page || !read_alive(t))
 		return false;
 	p = &t->page->pmc[slot - t->slots];
 	seq = load_acquire(&p->seq);
-	how = load(&p->how);
 	sum = load(&p->base);
 	if (seq & 1 || load(&p->pmcid) != pmcid)
 		return false;
-	if (how == WIRE_HOW_COUNTS ? !counts_sum(t, slot - t->slots, &sum) : how != WIRE_HOW_VALUE)
-		return false;
+	switch (load(&p->how)) {
+	case WIRE_HOW_VALUE:
+		done = true;
+		break;
+	case WIRE_HOW_COUNTS:
+		done = counts_sum(t, slot - t->slots, &sum);
+		break;
+	case WIRE_HOW_RUSAGE:
+		done = self_figure(load(&p->quantity), &figure);
+		if (done)
+			sum += read_scale(load(&p->raw) + figure, load(&p->rate));
+		break;
+	case WIRE_HOW_EVENTS:
+		done = slot->nevents && slot->generation == load(&p->generation) &&
+		       pages_suffice(slot) && events_pages(t, slot, &sum);
+		break;
+	}
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (load(&p->seq) != seq)
+	if (!done || load(&p->seq) != seq)
 		return false;
 	*value = sum;
 	return true;

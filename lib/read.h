@@ -87,10 +87,7 @@ enum { READ_DONE = 0, READ_ASK = 1 };
 /* READ_DONE with *value, READ_ASK when only the daemon knows, or -errno. */
 int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why);
 
-/*
- * The two commonest answers, a PMC at rest and slices of other processes, without any set-up; false:
- * it takes read_value().  The same rules of locking.
- */
+/* What needs no second look, without any set-up; false: read_value() knows. Locking as there. */
 bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value);
 
 /* The calling thread's id, remembered; forgotten in the child after a fork. */

@@ -110,7 +110,15 @@ daemon_idle() {
 	for fd in "/proc/$DAEMON_PID/fd"/*; do
 		[[ "$(readlink "$fd")" != socket:* ]] || n=$((n + 1))
 	done
-	[ $n -eq 1 ]
+	[ $n -eq 1 ] && daemon_rests
+}
+
+# All its threads wait for something to do: the one that makes spare maps is done, not in the kernel.
+daemon_rests() {
+	local stat
+	for stat in "/proc/$DAEMON_PID/task"/*/stat; do
+		[[ "$(<"$stat")" == *") S "* ]] || return 1
+	done
 }
 
 # How many descriptors the daemon has open, and waiting for a number.
