@@ -304,7 +304,7 @@ self_exact() {
 	self inst_retired,usr threads
 	self_exact 4000000 1000
 	self inst_retired,usr fork
-	self_exact 0 200
+	self_exact 0 400
 	self inst_retired,usr fork d
 	self_exact 2000000 400
 	self inst_retired spin
