@@ -121,7 +121,10 @@ static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
 }
 
 
-/* An int that became a byte in Linux 7: read in the size it has.  Where it is gone, anybody may run. */
+/*
+ * An int that became a byte in Linux 7: read in the size it has.  Where it is gone, anybody may
+ * run.
+ */
 static __always_inline bool task_on_cpu(struct task_struct *task)
 {
 	return !bpf_core_field_exists(task->on_cpu) || BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu);

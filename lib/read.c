@@ -166,11 +166,11 @@ static int how_value(const struct entry *e, uint64_t *value, struct reason *why)
 /* A slice adds its count before it clears its bit: no bit set, nothing missing. */
 static inline bool counts_sum(const struct read_table *t, unsigned int pos, uint64_t *sum)
 {
-	const struct wire_counts *c = t->counts, *end = c + t->ncpu;
+	const struct wire_counts *c = t->counts;
 
 	if (!c)
 		return false;
-	for (; c < end; c++) {
+	for (uint32_t cpu = 0; cpu < t->ncpu; cpu++, c++) {
 		if (load_acquire(&c->open) >> pos & 1)
 			return false;
 		*sum += load(&c->count[pos]);

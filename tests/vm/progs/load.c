@@ -4,14 +4,14 @@
  *
  *	load [-w] [WHAT=N...]
  *
- * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages written),
- * reads (fresh pages read) and switches (voluntary).  threads and children exist before the work begins;
- * late and forks are made then, and each of the forks has `below` children itself.  locks makes two
- * threads fight for a lock of the kernel.
+ * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages
+ * written), reads (fresh pages read) and switches (voluntary).  threads and children exist
+ * before the work begins; late and forks are made then, and each of the forks has `below`
+ * children itself.  locks makes two threads fight for a lock of the kernel.
  *
- * -w: prints "ready", waits for SIGUSR1, works, prints the figures and waits again, so that a measurement
- * that begins after "ready" and ends after the figures should have counted exactly them.  Without it nothing
- * is printed, because the instructions for that depend on the figures.
+ * -w: prints "ready", waits for SIGUSR1, works, prints the figures and waits again, so that a
+ * measurement that begins after "ready" and ends after the figures should have counted exactly
+ * them.  Without it nothing is printed, because the instructions for that depend on the figures.
  *
  *	self MINFLT MAJFLT NVCSW NIVCSW CPU_NS
  *	all  ...		with its children; of these the last switch may be missing
@@ -54,9 +54,9 @@ static const char *const names[WHATS] = {
 struct load {
 	unsigned long n[WHATS];
 	bool wait;
-	int gate[2];			/* children and threads wait until its writing end is closed */
+	int gate[2];			/* children and threads wait for its end of file */
 	int file, null;
-	struct figures *before;		/* of each child that exists before the work; shared memory */
+	struct figures *before;		/* of each child born before the work; shared */
 	pthread_t threads[MEMBERS_MAX];
 	pid_t children[MEMBERS_MAX];
 };
@@ -97,8 +97,9 @@ static void add(struct figures *a, const struct figures *b, int sign)
 
 static void report(int fd, const struct figures *self, const struct figures *all)
 {
-	dprintf(fd, "self %ld %ld %ld %ld %ld\nall %ld %ld %ld %ld %ld\n", self->minflt, self->majflt,
-		self->nvcsw, self->nivcsw, self->cpu, all->minflt, all->majflt, all->nvcsw, all->nivcsw,
+	dprintf(fd, "self %ld %ld %ld %ld %ld\nall %ld %ld %ld %ld %ld\n", self->minflt,
+		self->majflt, self->nvcsw, self->nivcsw, self->cpu, all->minflt, all->majflt,
+		all->nvcsw, all->nivcsw,
 		all->cpu);
 }
 
@@ -160,7 +161,10 @@ static void *thread_late(void *arg)
 	return NULL;
 }
 
-/* A long write holds the file's lock and may be preempted: whoever comes meanwhile has to wait for it. */
+/*
+ * A long write holds the file's lock and may be preempted: whoever comes meanwhile has to wait
+ * for it.
+ */
 static void *thread_lock(void *arg)
 {
 	const struct load *l = arg;
@@ -250,7 +254,9 @@ static bool asleep(pid_t pid, const char *tid)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, tid);
 	f = fopen(path, "r");
-	if (!f || !fgets(line, sizeof(line), f))
+	if (!f)
+		die(path);
+	if (!fgets(line, sizeof(line), f))
 		die(path);
 	fclose(f);
 	end = strrchr(line, ')');
@@ -295,7 +301,10 @@ static void all_work(struct load *l)
 	wait_children();
 }
 
-/* --- the command line --------------------------------------------------------------------------- */
+/*
+ * --- the command line
+ * ---------------------------------------------------------------------------
+ */
 
 static void parse(struct load *l, int argc, char **argv)
 {
@@ -307,7 +316,8 @@ static void parse(struct load *l, int argc, char **argv)
 			l->wait = true;
 			continue;
 		}
-		while (what < WHATS && (strlen(names[what]) != len || strncmp(names[what], argv[i], len)))
+		while (what < WHATS &&
+		       (strlen(names[what]) != len || strncmp(names[what], argv[i], len)))
 			what++;
 		if (what == WHATS || !argv[i][len]) {
 			fprintf(stderr, "load: %s: no such work\n", argv[i]);
@@ -378,7 +388,10 @@ int main(int argc, char **argv)
 	wait_signal(&l, &set);
 	all_work(&l);
 
-	/* After a fork the pages that are written next are new again, even if only by the kernel (rseq). */
+	/*
+	 * After a fork the pages that are written next are new again, even if only by the kernel
+	 * (rseq).
+	 */
 	errno = 0;
 	if (l.wait)
 		report(l.null, &now, &self);

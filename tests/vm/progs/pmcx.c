@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A client of libpmc-compat that tests can steer: see usage().  Numbers go to stdout, one line a step;
- * a refusal is the line "CALL: ERRNAME text" and exit status 1.
+ * A client of libpmc-compat that tests can steer: see usage().  Numbers go to stdout, one line a
+ * step; a refusal is the line "CALL: ERRNAME text" and exit status 1.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -68,7 +68,10 @@ static pmc_id_t allocate(const char *spec, uint32_t flags)
 	return id;
 }
 
-/* --- a child that spins ------------------------------------------------------------------------ */
+/*
+ * --- a child that spins
+ * ------------------------------------------------------------------------
+ */
 
 static void spinner_serve(const struct spinner *s, uint64_t rounds)
 {
@@ -108,9 +111,15 @@ static void spinner_end(const struct spinner *s)
 	waitpid(s->pid, NULL, 0);
 }
 
-/* --- commands ------------------------------------------------------------------------------------ */
+/*
+ * --- commands
+ * ------------------------------------------------------------------------------------
+ */
 
-/* hold N SPEC-1 SPEC: as many of N as it gets, the first for SPEC-1, on itself, until input comes */
+/*
+ * hold N SPEC-1 SPEC: as many of N as it gets, the first for SPEC-1, on itself, until input
+ * comes
+ */
 static int cmd_hold(char **argv)
 {
 	int n = atoi(argv[0]), held = 0;
@@ -156,8 +165,8 @@ static int cmd_fill(char **argv)
 }
 
 /*
- * steps ROUNDS SPEC: a child makes equal steps; the count after each of: two steps, STOP, a step while
- * stopped, START, a step, the child's exit.
+ * steps ROUNDS SPEC: a child makes equal steps; the count after each of: two steps, STOP, a step
+ * while stopped, START, a step, the child's exit.
  */
 static int cmd_steps(char **argv)
 {
@@ -239,7 +248,10 @@ static void hear(int fd)
 		exit(2);	/* it has said why */
 }
 
-/* two ROUNDS SPEC-A SPEC-B [running]: B allocates before A starts, or while A runs; then both count */
+/*
+ * two ROUNDS SPEC-A SPEC-B [running]: B allocates before A starts, or while A runs; then both
+ * count
+ */
 static int cmd_two(char **argv)
 {
 	uint64_t rounds = number(argv[0]);
@@ -303,7 +315,10 @@ static int cmd_climb(char **argv)
 	return 0;
 }
 
-/* gone PAGES SPEC: the count when the only target has exited, and twice later; stopped in between */
+/*
+ * gone PAGES SPEC: the count when the only target has exited, and twice later; stopped in
+ * between
+ */
 static int cmd_gone(char **argv)
 {
 	pmc_id_t id = allocate(argv[1], 0);
@@ -369,7 +384,10 @@ static void self_step(const char *how, uint64_t rounds)
 	}
 }
 
-/* self ROUNDS SPEC HOW [d]: counts itself over nothing, twice, then steps of 1, 1, 2 and 3 times ROUNDS */
+/*
+ * self ROUNDS SPEC HOW [d]: counts itself over nothing, twice, then steps of 1, 1, 2 and 3 times
+ * ROUNDS
+ */
 static int cmd_self(char **argv)
 {
 	static const unsigned int times[SAMPLES - 2] = { 0, 0, 1, 1, 2, 3 };
@@ -399,7 +417,8 @@ static int cmd_self(char **argv)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: pmcx hold N SPEC SPEC | fill N CPU SPEC | steps ROUNDS SPEC | climb READS SPEC |\n"
+		"usage: pmcx hold N SPEC SPEC | fill N CPU SPEC |\n"
+		"            steps ROUNDS SPEC | climb READS SPEC |\n"
 		"            gone PAGES SPEC |\n"
 		"            self ROUNDS SPEC {spin|threads|fork} [d] |\n"
 		"            two ROUNDS SPEC SPEC [running]\n");
