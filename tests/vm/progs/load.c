@@ -61,7 +61,7 @@ struct load {
 	pid_t children[MEMBERS_MAX];
 };
 
-static void die(const char *what)
+__attribute__((noreturn)) static void die(const char *what)
 {
 	fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
 	_exit(1);
