@@ -6,35 +6,10 @@
 
 #include <sys/pmc.h>
 
-#include "loader/harness.h"
+#include "loader/fixture.h"
 #include "unit.h"
 
-#define ROOT_PID 1000001
-#define USER_PID 1000002
 #define ANY	 (uint32_t)PMC_CPU_ANY
-
-static struct actor root, user;
-
-static int setup(void **state)
-{
-	fake_reset();
-	harness_start();
-	actor_join(&root, ROOT_PID, 0);
-	actor_join(&user, USER_PID, 77);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	actor_leave(&root);
-	actor_leave(&user);
-	assert_int_equal(fake.counts, 0);
-	assert_int_equal(fake.owners, 0);
-	for (unsigned int i = 0; i < harness.rows.nrow; i++)
-		assert_int_equal(harness.rows.rows[i].balance, 0);
-	harness_stop();
-	return 0;
-}
 
 static struct wire_allocate_req process(uint32_t class)
 {

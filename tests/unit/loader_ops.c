@@ -5,33 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loader/fixture.h"
 #include "loader/verbs.h"
-
-#define ROOT_PID 1000001
-#define USER_PID 1000002
-
-static struct actor root, user;
-
-static int setup(void **state)
-{
-	fake_reset();
-	harness_start();
-	actor_join(&root, ROOT_PID, 0);
-	actor_join(&user, USER_PID, 77);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	actor_leave(&root);
-	actor_leave(&user);
-	assert_int_equal(fake.counts, 0);
-	assert_int_equal(fake.owners, 0);
-	for (unsigned int i = 0; i < harness.rows.nrow; i++)
-		assert_int_equal(row_disposition(&harness.rows.rows[i]), PMC_DISP_FREE);
-	harness_stop();
-	return 0;
-}
 
 /* --- framing (REQ-144) --------------------------------------------------------------------- */
 
