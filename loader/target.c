@@ -92,10 +92,12 @@ static void set_write(struct targets *ts, struct set *set)
 	__atomic_store_n(&abi->active, active, __ATOMIC_RELEASE);
 }
 
-/* An exited target may still name it for its last switch: it finds an empty set. */
+/*
+ * The kernel's copy stays as it is until the id comes back: an exited target may name it until its
+ * last switch, and the members that remain are still owed what it runs until then.
+ */
 static void set_free(struct targets *ts, unsigned int id)
 {
-	memset((void *)engine_set(ts->e, id), 0, sizeof(struct abi_set));
 	free(ts->sets[id]);
 	ts->sets[id] = NULL;
 }
@@ -372,9 +374,13 @@ void target_leave_all(struct targets *ts, struct count *c)
 			break;
 	}
 	engine_flush_all(ts->e);
-	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
-		if (set_has(ts->sets[id], c))
-			set_free(ts, id);
+	for (unsigned int id = 1; id < ABI_MAX_SETS; id++) {
+		if (!set_has(ts->sets[id], c))
+			continue;
+		if (c->backend == BACKEND_FIGURES)
+			engine_set(ts->e, id)->soft[c->spec.row].used = 0;
+		set_free(ts, id);
+	}
 }
 
 unsigned int target_number(struct targets *ts, const struct count *c)
