@@ -66,8 +66,9 @@ static char process_state(pid_t pid)
 }
 
 /*
- * Lets the child come to rest in its read(): what it still ran on the way there would be counted in one
- * run and not in the next.  A machine too busy for that costs a few instructions, no more.
+ * Lets the child come to rest in its read(): what it still ran on the way there would be counted
+ * in one run and not in the next.  A machine too busy for that costs a few instructions, no
+ * more.
  */
 static void child_settle(const struct child *child)
 {
