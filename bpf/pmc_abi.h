@@ -100,15 +100,13 @@ struct abi_soft {
 struct abi_set {
 	__u64 active;			/* bit i: member i is running */
 	__u32 soft_active;		/* bit r: the PMC of SOFT row r is running */
-	__u32 nmembers;
 	__u32 child;			/* the set a forked child gets, 0: none */
 	__u32 ntargets;			/* live processes */
+	__u32 owner;			/* of all members; ABI_OWNERS_MIXED: several */
 	__u64 open;			/* bits of the active members' positions, if one owner's */
-	__u32 owner;			/* that owner; ABI_OWNERS_MIXED: several */
-	__u32 reserved;
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
-	__u64 pad[11];
+	__u64 pad[12];
 };
 
 /*

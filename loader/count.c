@@ -83,14 +83,11 @@ static void slices_update(const struct count *c)
 			engine_flush(c->e, cpu);
 }
 
-static int sliced_check(struct count *c, struct why *why)
+int count_lost(struct count *c, int err, struct why *why)
 {
-	if (engine_source_lost(c->e, c->source) || c->lost) {
-		c->lost = true;
-		return deny(why, -EBUSY, "row %u lost its counter to another user of the PMU; "
-			    "release the PMC and allocate again", c->spec.row);
-	}
-	return 0;
+	c->lost = true;
+	return deny(why, err, "row %u lost its counter to another user of the PMU; "
+		    "release the PMC and allocate again", c->spec.row);
 }
 
 /* The counter of a system-scope PMC. */
@@ -142,7 +139,8 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 		if (c->running)
 			slices_update(c);
 		raw = count_slices(c);
-		err = sliced_check(c, why);
+		if (c->lost || engine_source_lost(c->e, c->source))
+			err = count_lost(c, -EBUSY, why);
 		break;
 	case BACKEND_FIGURES:
 		err = figures_read(c, &raw, why);

@@ -102,6 +102,8 @@ struct perf_event_spec count_event(const struct count *c);
 uint64_t count_scale(const struct count *c, uint64_t raw);
 uint64_t count_slices(const struct count *c);
 bool count_self_only(const struct count *c);
+/* Another user of the PMU took its counter: this read and every later one says so. */
+int count_lost(struct count *c, int err, struct why *why);
 /* Attaches a program for as long as the PMC lives. */
 int count_hold(struct count *c, enum engine_need what, struct why *why);
 

@@ -186,11 +186,8 @@ int events_sum(struct count *c, uint64_t *sum, struct why *why)
 	*sum = 0;
 	for (unsigned int i = 0; i < c->nevents; i++) {
 		err = perf_read(c->events[i].fd, &value);
-		if (err) {
-			c->lost = true;
-			return deny(why, err, "row %u lost its counter to another user of the PMU; "
-				    "release the PMC and allocate again", c->spec.row);
-		}
+		if (err)
+			return count_lost(c, err, why);
 		*sum += value;
 	}
 	return 0;

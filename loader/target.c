@@ -84,7 +84,6 @@ static void set_write(struct targets *ts, struct set *set)
 			soft_active |= (uint32_t)c->running << row;
 		}
 	}
-	abi->nmembers = n;
 	abi->child = set->child;
 	abi->soft_active = soft_active;
 	abi->owner = owner;
@@ -209,11 +208,6 @@ struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row)
 	struct set *set = set_of(ts, tgid);
 
 	return set && row < TARGET_ROWS ? set->row[row] : NULL;
-}
-
-bool target_known(struct targets *ts, pid_t tgid)
-{
-	return set_of(ts, tgid) != NULL;
 }
 
 /* Moves a process between sets; SOFT rows whose PMC stays keep counting. */

@@ -23,8 +23,6 @@ void targets_free(struct targets *ts);
 
 /* The PMC that measures the process on the row, NULL if none. */
 struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row);
-/* Anything at all measures it. */
-bool target_known(struct targets *ts, pid_t tgid);
 
 /* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited. */
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why);

@@ -41,7 +41,6 @@ enum {
 	BPF_EXIST = 2,
 };
 enum {
-	BPF_F_NO_PREALLOC = 1U << 0,
 	BPF_F_MMAPABLE = 1U << 10,
 };
 
