@@ -67,13 +67,15 @@ CHECKS :=
 LINT_C :=
 LINT_SH :=
 LINT_NEEDS = $(BPF_SKEL)
-include $(wildcard bpf/files.mk lib/files.mk loader/files.mk cli/files.mk man/files.mk packaging/files.mk \
-	tests/unit/files.mk tests/fuzz/files.mk tests/e2e/files.mk tests/vm/files.mk tests/bench/files.mk)
+include $(wildcard bpf/files.mk lib/files.mk loader/files.mk cli/files.mk pctr/files.mk kmod/files.mk man/files.mk \
+	packaging/files.mk \
+	tests/files.mk tests/ktr/files.mk tests/unit/files.mk tests/fuzz/files.mk tests/e2e/files.mk tests/model/files.mk \
+	tests/vm/files.mk tests/pctr/files.mk tests/bench/files.mk)
 
 all: $(ALL)  ## build everything, for this machine or ARCH=arm64
 
 # Other flags, another version or another prefix: everything is compiled again.
-FLAGS = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_lib) $(INC_loader) $(INC_cli) $(INC_tests)
+FLAGS = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(INC_lib) $(INC_loader) $(INC_cli) $(INC_pctr) $(INC_tests)
 $(O)/flags: FORCE
 	@$(shell mkdir -p $(@D))$(file >$@.new,$(FLAGS))cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
@@ -100,7 +102,7 @@ run:  ## set up everything, then count a real workload (as root)
 	@O='$(O)' packaging/demo
 
 # Suites that run without root; SUITES="unit vm" chooses among all.
-ROOTLESS := unit man
+ROOTLESS := unit man coverage
 SUITES   ?= $(CHECKS:check-%=%)
 check:  ## set up everything, then run every test (as root); SUITES="unit e2e" chooses
 	$(if $(filter-out $(CHECKS:check-%=%),$(SUITES)),\
@@ -117,7 +119,10 @@ LINT_FLAGS = -std=gnu11 $(WARN) $(DEFS) $(subst -I$(O),-isystem $(O),$(INC_$(LIN
 LINT_HEADERS := $(wildcard *.h */*.h lib/include/*.h lib/include/*/*.h tests/*/*.h tests/*/*/*.h)
 # Where clang-tidy is wrong: generated code, a list it cannot follow, an errno that it takes for 0.
 TIDY_loader/engine := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/ktrload := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/pmc    := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/sampler := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/lifelog := --checks=-clang-analyzer-core.NullDereference
 TIDY_loader/perf   := --checks=-clang-analyzer-core.uninitialized.Branch
 TIDY_lib/readtab   := --checks=-clang-analyzer-core.uninitialized.Assign
 $(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
@@ -130,7 +135,8 @@ $(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
 
 # Misread: initializers with names as assignments, objects that another file's function fills in.
 CPPCHECK_OFF := unknownEvaluationOrder:cli/opt.c ctuuninitvar ctunullpointer \
-	arrayIndexOutOfBounds:tests/vm/agent.c uninitvar:loader/op_attach.c
+	arrayIndexOutOfBounds:tests/vm/agent.c uninitvar:loader/op_attach.c uninitvar:tests/model/random.c \
+	arrayIndexOutOfBoundsCond:tests/unit/loader_target.c legacyUninitvar:loader/lifelog.c
 .PHONY: lint-c lint-cppcheck lint-style
 lint: lint-c lint-cppcheck lint-style  ## clang, clang-tidy, cppcheck, shellcheck, mandoc and the rules of the tree
 lint-c: $(LINT_C:%.c=$(O)/lint/%)
@@ -139,25 +145,31 @@ lint-cppcheck: $(LINT_NEEDS)
 	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr --max-configs=1 \
 		--enable=warning,performance,portability --suppress=missingIncludeSystem \
 		$(CPPCHECK_OFF:%=--suppress=%) -D__linux__ -D__x86_64__ -D_GNU_SOURCE \
-		-D'LIBBPF_OPTS(type,name,...)=struct type name = { __VA_ARGS__ }' $(sort $(INC_lib) $(INC_loader) $(INC_cli)) $(LINT_C)
+		-D'TAILQ_HEAD(n,t)=struct t *' -D'LIST_HEAD(n,t)=struct t *' \
+		-D'TAILQ_FOREACH(v,h,f)=while ((v = next(h)))' -D'LIST_FOREACH(v,h,f)=while ((v = next(h)))' \
+		-D'LIBBPF_OPTS(type,name,...)=struct type name = { __VA_ARGS__ }' $(sort $(INC_lib) $(INC_loader) $(INC_cli) \
+		-Itests/unit/util) $(LINT_C)
 lint-style:
 	$(call say,LINT,style)
-	$(Q)find Makefile .ci bpf vmlinux loader lib cli man packaging tests $(wildcard kmod) -type f | \
+	$(Q)find Makefile .ci bpf vmlinux loader lib cli man packaging tests pctr $(wildcard kmod) -type f | \
 		sort | tests/style
 
 install: all $(INSTALL)  ## install below $(DESTDIR)$(PREFIX)
 	$(if $(DESTDIR),,-@/sbin/ldconfig $(LIBDIR))
 
-# What `install` would put there is taken away again, and the folders of ours that are then empty.
+# What `install` would put there is taken away again, and the folders of ours that are then empty.  A list of
+# registers that the administrator has changed stays.
 uninstall:  ## remove what install has installed
 	@rm -rf $(O)/staged
 	@$(MAKE) install DESTDIR='$(abspath $(O)/staged)' >/dev/null
 	@cd $(O)/staged && find . ! -type d -printf '%P\n' | while read -r file; do \
+		case /$$file in $(SYSCONFDIR)/*) cmp -s "$$file" '$(DESTDIR)/'"$$file" || continue ;; esac; \
 		rm -f '$(DESTDIR)/'"$$file"; done
-	@-rmdir $(DESTDIR)$(INCLUDEDIR)/sys $(DESTDIR)$(INCLUDEDIR) 2>/dev/null
+	@-rmdir $(addprefix $(DESTDIR)$(INCLUDEDIR),/sys /machine /openbsd/sys /openbsd/machine /openbsd /) \
+		$(DESTDIR)$(SYSCONFDIR)/pmcbpf $(DESTDIR)$(PREFIX)/share/pmcbpf 2>/dev/null
 
 clean:  ## remove $(O)
 	rm -rf $(O)
 
 help:  ## this list
-	@awk -F':[^#]*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':[^#]*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bpf/: programs are compiled one object per concern and linked into one, whose skeleton only
-# loader/engine.c includes.
-BPF_SRCS := bpf/switch.bpf.c bpf/life.bpf.c bpf/task.bpf.c bpf/hook.bpf.c
+# loader/engine.c includes; trace points are one of their own, loader/ktrload.c's.
+BPF_SRCS := bpf/switch.bpf.c bpf/life.bpf.c bpf/task.bpf.c bpf/hook.bpf.c \
+	bpf/cpu.bpf.c bpf/unmap.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
-BPF_SKEL := $(O)/bpf/pmcbpf.skel.h
+BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/sample.skel.h $(O)/bpf/ktrace.skel.h
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Ivmlinux -Ibpf
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) vmlinux/vmlinux.h
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) lib/include/sys/ktr_region.h \
+		lib/include/sys/ktr_class.h vmlinux/vmlinux.h
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) -c -o $@ $<
@@ -15,6 +17,12 @@ $(O)/bpf/pmcbpf.bpf.o: $(BPF_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(BPF_SKEL): $(O)/bpf/pmcbpf.bpf.o
+# Linking takes the debugging information out.
+$(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr.bpf.o
+	$(call say,LINK,$@)
+	$(Q)$(BPFTOOL) gen object $@ $<
+
+# pmcbpf: all programs of which there is one; poke: what one of them hooks onto; sample: loaded for every sampling PMC; ktrace: trace points.
+$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name pmcbpf >$@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@.tmp && mv $@.tmp $@

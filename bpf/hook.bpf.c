@@ -42,10 +42,15 @@ int BPF_PROG(on_contention)
 	return hook_bump(ABI_HOOK_LOCK);
 }
 
-/* The scheduler's own rule: it was voluntary if the task was not runnable any more. */
+/* The slices' program may run before or behind this one: it can see which. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch_kind, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	return hook_bump(!preempt && prev_state ? ABI_HOOK_VOLUNTARY : ABI_HOOK_INVOLUNTARY);
+	u32 cpu = bpf_get_smp_processor_id();
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+
+	if (c)
+		c->kind_next = next->pid;
+	return hook_bump(switch_kind(preempt, prev_state));
 }

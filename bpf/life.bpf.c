@@ -3,6 +3,10 @@
  * Who is a target: children of targets from before their first instruction, until the last thread's
  * last switch.  The daemon adds and removes targets through target_ctl, never behind the programs'
  * back.
+ *
+ * An exec changes nothing for a target, unless the new image has rights that the old one lacked:
+ * then PMCs whose owners may not follow leave it here, before its first instruction.  An owner that
+ * becomes another program owns nothing any more.
  */
 #include "figures.bpf.h"
 
@@ -12,6 +16,10 @@ char LICENSE[] SEC("license") = "GPL";
 #define ESRCH  3
 #define ENOSPC 28
 #define EINVAL 22
+
+#define BINPRM_ENFORCE_NONDUMP 0x1	/* the caller may not read the file */
+#define DUMPABLE_MASK	       0x3
+#define DUMPABLE_USER	       1
 
 /*
  * Forks of processes that are no targets, while the daemon walks a tree: a child whose parent exits
@@ -39,12 +47,18 @@ static __always_inline void index_add(u32 tgid, u32 set)
 		__sync_lock_test_and_set(word, ABI_INDEX_SHARED);
 }
 
-static __always_inline void ntargets_add(u32 set, s32 n)
+static __always_inline u32 ntargets_add(u32 set, s32 n)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 
-	if (s)
-		__sync_fetch_and_add(&s->ntargets, n);
+	return s ? __sync_fetch_and_add(&s->ntargets, n) : 0;
+}
+
+/* A target has left a set without the daemon, who may have to tell the owners of its PMCs. */
+static __always_inline void set_left(u32 set, u32 tgid)
+{
+	if (ntargets_add(set, -1) == 1)
+		note(ABI_NOTE_EMPTY, tgid, set, 0);
 }
 
 static __always_inline int target_add(u32 tgid, u32 set, u32 soft, u64 start)
@@ -60,14 +74,14 @@ static __always_inline int target_add(u32 tgid, u32 set, u32 soft, u64 start)
 }
 
 /* Closes the book on a target; true for the one caller that did. */
-static __always_inline bool target_exit(struct abi_target *t, u32 last)
+static __always_inline bool target_exit(struct abi_target *t, u32 tgid, u32 last)
 {
 	u64 old = __sync_fetch_and_or(&t->state, ABI_STATE_EXIT);
 
 	if (old & ABI_STATE_EXIT)
 		return false;
 	t->last = last;
-	ntargets_add(ABI_STATE_SET(old), -1);
+	set_left(ABI_STATE_SET(old), tgid);
 	return true;
 }
 
@@ -88,7 +102,7 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 	if (target_index[tgid & (ABI_INDEX_SIZE - 1)]) {
 		t = bpf_map_lookup_elem(&targets, &tgid);
 		if (t && t->start != child->start_boottime) {
-			target_exit(t, 0);
+			target_exit(t, tgid, 0);
 			target_remove(tgid, ABI_STATE_SET(t->state));
 		}
 	}
@@ -126,20 +140,32 @@ int BPF_PROG(on_fork_again, struct task_struct *parent, struct task_struct *chil
 	return on_fork_body(parent, child);
 }
 
+/* Functions that are not inlined are verified by themselves: together they are too much at once. */
+
+/* What a process had used goes to the PMCs on these SOFT rows of its set. */
+__noinline int figures_give(u32 set, u32 rows, const struct figures *f)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	if (!s || !f)
+		return 0;
+	for (u32 row = 0; row < ABI_SOFT_ROWS; row++)
+		if (rows >> row & 1 && s->soft[row].used)
+			counts_add(s->soft[row].owner, s->soft[row].pos,
+				   f->value[s->soft[row].quantity & 7]);
+	return 0;
+}
+
 static __always_inline void process_exited(struct task_struct *task, struct abi_target *t)
 {
-	u32 tid = task->pid, tgid = task->tgid, set = ABI_STATE_SET(t->state), row;
-	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u32 tid = task->pid, tgid = task->tgid, set = ABI_STATE_SET(t->state);
 	struct figures f = {};
 
 	if (t->state & ABI_STATE_SOFT)
 		figures_read(task->group_leader, t, &f);
-	if (!target_exit(t, tid))
+	if (!target_exit(t, tgid, tid))
 		return;
-	for (row = 0; s && row < ABI_SOFT_ROWS; row++)
-		if (t->state >> row & 1 && s->soft[row].used)
-			counts_add(s->soft[row].owner, s->soft[row].pos,
-				   f.value[s->soft[row].quantity & 7]);
+	figures_give(set, t->state & ABI_STATE_SOFT, &f);
 	if (!finals) {
 		bpf_map_delete_elem(&dying, &tid);
 		target_remove(tgid, set);
@@ -186,6 +212,157 @@ int BPF_PROG(on_exit_again, struct task_struct *task)
 	return on_exit_body(task);
 }
 
+/* --- exec ----------------------------------------------------------------------------------- */
+
+/*
+ * How the image may be dumped: DUMPABLE_USER unless it is set-id, unreadable, or its exec changed
+ * credentials.  The kernel takes perf events off all others.
+ */
+static __always_inline u32 dumpable(struct task_struct *task)
+{
+	struct mm_struct___bitmap *bitmap = (void *)task->mm;
+	struct mm_struct *mm = task->mm;
+	u64 flags = DUMPABLE_USER;
+
+	if (bpf_core_field_exists(task->exec_state))
+		return BPF_CORE_READ(task, exec_state, dumpable);
+	if (bpf_core_field_exists(mm->flags))
+		flags = BPF_CORE_READ(mm, flags);
+	else if (bpf_core_field_exists(bitmap->flags))
+		bpf_core_read(&flags, sizeof(flags), &bitmap->flags);
+	return flags & DUMPABLE_MASK;
+}
+
+static __always_inline bool is_secure(struct linux_binprm *bprm, u32 dump)
+{
+	return dump != DUMPABLE_USER || BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec) ||
+	       bprm->interp_flags & BINPRM_ENFORCE_NONDUMP;
+}
+
+/* The SOFT rows whose PMCs are in both sets. */
+__noinline u32 soft_common(u32 from, u32 to)
+{
+	struct abi_set *a = bpf_map_lookup_elem(&sets, &from);
+	struct abi_set *b = bpf_map_lookup_elem(&sets, &to);
+	u32 rows = 0;
+
+	for (u32 row = 0; a && b && row < ABI_SOFT_ROWS; row++)
+		if (a->soft[row].used && b->soft[row].used &&
+		    a->soft[row].owner == b->soft[row].owner &&
+		    a->soft[row].pos == b->soft[row].pos)
+			rows |= 1u << row;
+	return rows;
+}
+
+/* The target's state is what it was before, for the one caller that changed it; 0: nobody did. */
+static __always_inline u64 state_change(struct abi_target *t, u32 to, u64 keep)
+{
+	u64 old, new;
+
+	for (int i = 0; i < 8; i++) {
+		old = t->state;
+		if (old & ABI_STATE_EXIT)
+			return 0;
+		new = to ? (u64)to << 32 | (old & keep) : old | ABI_STATE_EXIT;
+		if (__sync_val_compare_and_swap(&t->state, old, new) == old)
+			return old;
+	}
+	return 0;
+}
+
+static __always_inline void index_change(u32 tgid, u32 from, u32 to)
+{
+	u32 *word = &target_index[tgid & (ABI_INDEX_SIZE - 1)];
+
+	if (to)
+		__sync_val_compare_and_swap(word, ABI_INDEX(tgid, from), ABI_INDEX(tgid, to));
+	else
+		target_remove(tgid, from);
+}
+
+extern int slice_end(u32 from, u32 to, u32 tgid, u32 tid);
+
+static __always_inline void target_secure(struct task_struct *task, struct abi_target *t, u32 from,
+					  u32 to)
+{
+	struct figures f = {};
+	u32 tgid = task->tgid;
+	u64 old, keep;
+
+	keep = to ? soft_common(from, to) : 0;
+	if (t->state & ABI_STATE_SOFT)
+		figures_read(task->group_leader, t, &f);
+	old = state_change(t, to, keep);
+	if (!old)
+		return;
+	figures_give(from, old & ~keep & ABI_STATE_SOFT, &f);
+	index_change(tgid, from, to);
+	slice_end(from, to, tgid, task->pid);
+	if (to)
+		ntargets_add(to, 1);
+	set_left(from, tgid);
+}
+
+static __always_inline void target_exec(struct task_struct *task, struct linux_binprm *bprm)
+{
+	u32 tgid = task->tgid, dump, from, to;
+	struct abi_target *t;
+	struct abi_set *s;
+
+	t = bpf_map_lookup_elem(&targets, &tgid);
+	/* The second program finds it done. */
+	if (!t || t->exec == (u32)task->self_exec_id)
+		return;
+	dump = dumpable(task);
+	if (!is_secure(bprm, dump))
+		return;
+	t->exec = (u32)task->self_exec_id;
+	from = ABI_STATE_SET(t->state);
+	s = bpf_map_lookup_elem(&sets, &from);
+	to = s ? s->secure : 0;
+	if (to != from) {
+		/* A reader that sees these change has summed up too early or too late. */
+		__sync_fetch_and_add(&exits_begun, 1);
+		target_secure(task, t, from, to);
+		__sync_fetch_and_add(&exits_done, 1);
+	}
+	note(ABI_NOTE_SECURE, tgid, from, dump != DUMPABLE_USER);
+}
+
+static __always_inline void owner_exec(u32 tgid)
+{
+	u32 *since = bpf_map_lookup_elem(&clients, &tgid);
+
+	if (since && !__sync_lock_test_and_set(since, 1))
+		note(ABI_NOTE_OWNER, tgid, 0, 0);
+}
+
+static __always_inline int on_exec_body(struct task_struct *task, struct linux_binprm *bprm)
+{
+	u32 tgid = task->tgid;
+
+	preempt_off();
+	owner_exec(tgid);
+	if (index_lookup(tgid))
+		target_exec(task, bprm);
+	preempt_on();
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
+{
+	return on_exec_body(task, bprm);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec_again, struct task_struct *task, int old_pid, struct linux_binprm *bprm)
+{
+	return on_exec_body(task, bprm);
+}
+
+/* --- the daemon's requests ------------------------------------------------------------------- */
+
 static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
 {
 	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
@@ -227,7 +404,7 @@ int target_ctl(unsigned long long *ctx)
 		t = bpf_map_lookup_elem(&targets, &tgid);
 		if (!t)
 			return -ESRCH;
-		target_exit(t, 0);
+		target_exit(t, tgid, 0);
 		target_remove(tgid, ABI_STATE_SET(t->state));
 		return 0;
 	}

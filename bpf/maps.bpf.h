@@ -9,7 +9,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "pmc_abi.h"
-
+#include "ring.bpf.h"
 
 /* max_entries of per-CPU arrays are set to the machine's CPUs before load. */
 struct cpus_map {
@@ -47,6 +47,35 @@ struct owners_map {
 	__array(values, struct counts_map);
 };
 
+/* events[ABI_EVENT(cpu, source)]: reading through one flat array is the cheapest there is. */
+struct events_map {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+};
+
+/* From the programs to the daemon. */
+struct notes_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ABI_NOTES_SIZE);
+};
+/* Processes that own PMCs, by tgid; not 0: another program since. */
+struct clients_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_MAX_OWNERS);
+	__type(key, u32);
+	__type(value, u32);
+};
+
+struct shares_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ABI_MAX_SHARES);
+	__type(key, struct abi_share);
+	__type(value, u64);
+};
+
 /* What a thread had used when it began to exit; the rest is known at its last switch. */
 struct dying {
 	u64 ns;
@@ -63,6 +92,11 @@ extern struct sets_map sets SEC(".maps");
 extern struct targets_map targets SEC(".maps");
 extern struct owners_map owners SEC(".maps");
 extern struct dying_map dying SEC(".maps");
+extern struct events_map events SEC(".maps");
+extern struct notes_map notes SEC(".maps");
+extern struct clients_map clients SEC(".maps");
+extern struct shares_map shares SEC(".maps");
+extern struct rings_map rings SEC(".maps");
 
 /*
  * Which set a process has, by the low bits of its tgid: one word, so that a non-target costs one
@@ -71,29 +105,36 @@ extern struct dying_map dying SEC(".maps");
 extern __u32 target_index[ABI_INDEX_SIZE];
 
 extern __u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE];
+extern const volatile bool reads_msr;	/* the companion module can be asked */
+extern struct abi_register registers[ABI_MSR_SOURCES];
 extern __u64 lost_sources;	/* bit s: source s could not be read, its counter is gone */
 extern __u64 lost_targets;	/* forked targets for which there was no room */
 extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads again */
+extern __u64 notes_lost;
+extern __u64 lost_records;	/* for logs: the ring was full */
 extern __u32 finals;		/* a program sees last switches and removes exited targets there */
 
 /*
  * From Linux 6.19 on a tracepoint's programs may be preempted, and the kernel leaves out a
  * program that is already in progress on the CPU.  Where that can be, fork and exit programs
  * forbid preemption, and each is attached twice: the second finds everything done, or does what
- * the first was not allowed to.
+ * the first was not allowed to.  Kernels before that have the two functions, too, but some of them
+ * refuse a program that calls a function of its own in between.
  */
 extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;
+extern int LINUX_KERNEL_VERSION __kconfig;
+#define PREEMPTED_SINCE 0x061300	/* KERNEL_VERSION(6, 19, 0) */
 
 static __always_inline void preempt_off(void)
 {
-	if (bpf_preempt_disable)
+	if (LINUX_KERNEL_VERSION >= PREEMPTED_SINCE && bpf_preempt_disable)
 		bpf_preempt_disable();
 }
 
 static __always_inline void preempt_on(void)
 {
-	if (bpf_preempt_enable)
+	if (LINUX_KERNEL_VERSION >= PREEMPTED_SINCE && bpf_preempt_enable)
 		bpf_preempt_enable();
 }
 
@@ -111,6 +152,14 @@ static __always_inline u32 index_lookup(u32 tgid)
 	if (word >> 16 == (ABI_INDEX(tgid, 0) >> 16))
 		return word & 0xffff;
 	return 0;
+}
+
+static __always_inline void note(u32 kind, u32 tgid, u32 set, u32 dropped)
+{
+	struct abi_note n = { .kind = kind, .tgid = tgid, .set = set, .dropped = dropped };
+
+	if (bpf_ringbuf_output(&notes, &n, sizeof(n), 0))
+		__sync_fetch_and_add(&notes_lost, 1);
 }
 
 static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
@@ -147,37 +196,19 @@ static __always_inline void counts_add(u32 owner, u32 pos, u64 value)
 		__sync_fetch_and_add(&k->count[pos], value);
 }
 
-#define TASK_DEAD 0x80
-
-/*
- * The last switch of an exited thread: the CPU time since its exit hook belongs to its process, and
- * with the last thread's the process is done.
- */
-static __always_inline void final_switch(struct task_struct *prev)
+/* Into this CPU's ring. */
+static __always_inline void ring_put(u32 cpu, void *rec, u64 size)
 {
-	u32 tid = prev->pid, tgid = prev->tgid;
-	struct dying *d = bpf_map_lookup_elem(&dying, &tid);
-	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
-	u64 tail = d ? prev->se.sum_exec_runtime - d->ns : 0;
-	struct abi_set *s;
-	u32 set;
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
 
-	if (d)
-		bpf_map_delete_elem(&dying, &tid);
-	if (!t)
-		return;
-	if (!(t->state & ABI_STATE_EXIT)) {
-		__sync_fetch_and_add(&t->dead_ns, tail);
-		return;
-	}
-	set = ABI_STATE_SET(t->state);
-	s = bpf_map_lookup_elem(&sets, &set);
-	for (u32 row = 0; s && tail && row < ABI_SOFT_ROWS; row++)
-		if (t->state >> row & 1 && s->soft[row].used &&
-		    s->soft[row].quantity == ABI_Q_CPU_NS)
-			counts_add(s->soft[row].owner, s->soft[row].pos, tail);
-	if (t->last == tid)
-		target_remove(tgid, set);
+	if (!ring || !ring_output(ring, rec, size))
+		__sync_fetch_and_add(&lost_records, 1);
+}
+
+/* The scheduler's own rule: it was voluntary if the task was not runnable any more. */
+static __always_inline u32 switch_kind(bool preempt, unsigned int prev_state)
+{
+	return !preempt && prev_state ? ABI_HOOK_VOLUNTARY : ABI_HOOK_INVOLUNTARY;
 }
 
 #endif

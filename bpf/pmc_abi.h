@@ -61,8 +61,16 @@ enum abi_quantity {
 
 #define ABI_EVENT(cpu, source) ((cpu) * ABI_MAX_SOURCES + (source))
 
-/* Sources from here on are the hooks' counters, the others perf events. */
+/* Sources from here on are registers, then the hooks' counters; the others perf events. */
+#define ABI_MSR_SOURCES	 8
+#define ABI_SOURCE_MSR	 (ABI_SOURCE_HOOK - ABI_MSR_SOURCES)
 #define ABI_SOURCE_HOOK	 (ABI_MAX_SOURCES - 8)
+
+/* What a register's source reads; written before any set names the source. */
+struct abi_register {
+	__u64 mask;			/* the bits that count, from bit 0; 0: not used */
+	__u32 reg, reserved;
+};
 
 /*
  * The set of each CPU's open slice, 0: none; a cache line apart, because a switch between two
@@ -72,14 +80,30 @@ enum abi_quantity {
 #define ABI_OPEN_STRIDE	 16		/* of __u32 */
 #define ABI_OPEN_SET(cpu) (((cpu) & (ABI_MAX_CPUS - 1)) * ABI_OPEN_STRIDE)
 
-/* What a CPU is doing; written by its own programs only. */
+enum abi_away {
+	ABI_CPU_UNSEEN,			/* as it was when the programs came */
+	ABI_CPU_HERE,
+	ABI_CPU_AWAY,			/* perf has no events there */
+};
+
+/* What a CPU is doing; written by its own programs, but for lost and out. */
 struct abi_cpu {
 	__u64 lost;			/* bit s: source s could not be read here */
 	__u64 members;			/* that the open slice counts */
 	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start … */
 	__u64 now[ABI_MAX_SOURCES];	/* … and at its end */
 	__u64 hook[8];			/* enum abi_hook */
-	__u64 pad[118];			/* a power of two: found with a shift at every switch */
+	__u32 busy;			/* an exec changes the slice: a flush comes again */
+	__u32 again;			/* … which the last one was told */
+	__u32 tgid, tid;		/* whose the open slice is, of a logged set */
+	__u64 out;			/* bit s: the daemon took source s out; it stands still */
+	__u32 away;			/* enum abi_away … */
+	__u32 leaving;			/* … and what it is about to be */
+	__u32 downs;			/* how often perf has let go of the CPU's events */
+	__u32 changes;			/* of away */
+	__u32 kind_next;		/* who came at the switch that was counted last … */
+	__u32 due;			/* … and 1 + the hook that has not counted this one yet */
+	__u64 pad[112];			/* a power of two: found with a shift at every switch */
 };
 
 struct abi_member {
@@ -95,6 +119,19 @@ struct abi_soft {
 	__u32 pos;
 };
 
+/*
+ * A logged PMC: what happens is told process by process, so a slice ends at every switch.  What
+ * each process has had of it until its exit is kept in `shares`.
+ */
+#define ABI_LOG_SWITCH 0x80000000u
+#define ABI_LOG_EXIT   0x40000000u
+#define ABI_LOG_ID(log) ((log) & 0x3fffffffu)
+#define ABI_OPEN_LOGGED 0x80000000u	/* in open_set */
+#define ABI_MAX_SHARES 262144
+struct abi_share {
+	__u32 tgid, log;		/* ABI_LOG_ID() */
+};
+
 /* Written by the daemon, but for ntargets. */
 #define ABI_OWNERS_MIXED ~0u
 struct abi_set {
@@ -104,9 +141,12 @@ struct abi_set {
 	__u32 ntargets;			/* live processes */
 	__u32 owner;			/* of all members; ABI_OWNERS_MIXED: several */
 	__u64 open;			/* bits of the active members' positions, if one owner's */
+	__u32 secure;			/* the set after a set-id exec, 0: none */
+	__u32 logs;			/* bit i: member i is logged */
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
-	__u64 pad[12];
+	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
+	__u64 pad[3];
 };
 
 /*
@@ -122,7 +162,25 @@ struct abi_target {
 	__u64 dead_migrations;
 	__u64 start;			/* of a process that joined by birth */
 	__u32 last;			/* tid of the last thread, once EXIT is set */
-	__u32 reserved;
+	__u32 exec;			/* the set-id exec seen last, by the kernel's own number */
+};
+
+/*
+ * What happened while the daemon looked elsewhere, in order.  One that finds no room is counted,
+ * and the daemon looks at everything.
+ */
+#define ABI_NOTES_SIZE	 (1u << 18)	/* bytes of the ring */
+enum abi_note_kind {
+	ABI_NOTE_LOST,		/* made by the daemon: notes found no room */
+	ABI_NOTE_EMPTY,		/* the last process of `set` has gone */
+	ABI_NOTE_OWNER,		/* the owner `tgid` is another program now */
+	ABI_NOTE_SECURE,	/* a set-id exec has moved `tgid` from `set` to set->secure */
+};
+struct abi_note {
+	__u32 kind;		/* enum abi_note_kind */
+	__u32 tgid;
+	__u32 set;
+	__u32 dropped;		/* SECURE: the kernel has taken the process's perf events off */
 };
 
 /* A fork seen while the daemon walks a process tree. */
@@ -168,5 +226,6 @@ _Static_assert(sizeof(struct abi_cpu) == 2048, "abi");
 _Static_assert(sizeof(struct abi_set) == 512, "abi");
 _Static_assert(sizeof(struct abi_target) == 40, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");
+_Static_assert(sizeof(struct abi_note) == 16, "abi");
 
 #endif

@@ -5,7 +5,7 @@
  * PMCs reads nothing, and one between two processes nobody measures is over after a few
  * instructions.
  */
-#include "maps.bpf.h"
+#include "slice.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -15,155 +15,57 @@ struct targets_map targets SEC(".maps");
 struct owners_map owners SEC(".maps");
 struct dying_map dying SEC(".maps");
 
-/* events[ABI_EVENT(cpu, source)]: reading through one flat array is the cheapest there is. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, u32);
-} events SEC(".maps");
+struct events_map events SEC(".maps");
+struct notes_map notes SEC(".maps");
+struct clients_map clients SEC(".maps");
+struct shares_map shares SEC(".maps");
+struct rings_map rings SEC(".maps");
 
 __u32 target_index[ABI_INDEX_SIZE] = {};
 __u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE] = {};
+const volatile bool reads_msr = false;
+struct abi_register registers[ABI_MSR_SOURCES] = {};
 __u64 lost_sources = 0;
 __u64 lost_targets = 0;
 __u64 exits_begun = 0, exits_done = 0;
 __u32 finals = 0;
+__u64 notes_lost = 0;
+__u64 lost_records = 0;
 
-#define ENOENT 2
-
-/*
- * A counter that was lost reads as an error; its count stands still and the reader is told.  One
- * that the daemon took out on this CPU only stands still.
- */
-static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
-{
-	u64 now;
-
-	if (source >= ABI_SOURCE_HOOK)
-		return c->hook[source & 7];
-	now = bpf_perf_event_read(&events, ABI_EVENT(cpu, source));
-	if (now > (u64)-4096) {
-		if (now != (u64)-ENOENT) {
-			__sync_fetch_and_or(&lost_sources, 1ull << (source & 63));
-			c->lost |= 1ull << (source & 63);
-		}
-		now = c->start[source & 63];
-	}
-	return now;
-}
+#define TASK_DEAD 0x80
 
 /*
- * Credits one member of the open slice; members may have one source between them: it is read once.
+ * The last switch of an exited thread: the CPU time since its exit hook belongs to its process, and
+ * with the last thread's the process is done.
  */
-static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
-					struct abi_counts *k, u64 fresh)
+static __always_inline void final_switch(struct task_struct *prev)
 {
-	u32 source = m->source & 63, pos = m->pos;
-
-	if (!(fresh >> source & 1))
-		c->now[source] = source_read(c, cpu, source);
-	if (k && pos < ABI_COUNTS)
-		k->count[pos] += c->now[source] - c->start[source];
-	return fresh | 1ull << source;
-}
-
-/*
- * Once a source is lost, readers of this CPU's counts must ask the daemon, which knows whose it
- * was.
- */
-static __always_inline u64 slice_ended(const struct abi_cpu *c)
-{
-	return c->lost ? ~0ull : 0;
-}
-
-/*
- * Credits the open slice.  Returns the sources read, whose `now` is this moment.  Nearly always one
- * owner has all PMCs of a set, and its counts are looked up once.
- */
-static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
-{
-	u32 set = open_set[ABI_OPEN_SET(cpu)], owner;
-	u64 members = c->members, fresh = 0;
-	struct abi_counts *k;
+	u32 tid = prev->pid, tgid = prev->tgid;
+	struct dying *d = bpf_map_lookup_elem(&dying, &tid);
+	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
+	u64 tail = d ? prev->se.sum_exec_runtime - d->ns : 0;
 	struct abi_set *s;
+	u32 set;
 
+	if (d)
+		bpf_map_delete_elem(&dying, &tid);
+	if (!t)
+		return;
+	if (!(t->state & ABI_STATE_EXIT)) {
+		__sync_fetch_and_add(&t->dead_ns, tail);
+		return;
+	}
+	set = ABI_STATE_SET(t->state);
 	s = bpf_map_lookup_elem(&sets, &set);
-	if (!s)
-		return 0;
-	owner = s->owner;
-	if (owner != ABI_OWNERS_MIXED) {
-		k = owner_counts(owner, cpu);
-		if (!k)
-			return 0;
-		for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-			if (!(members & 1))
-				continue;
-			fresh = member_close(c, cpu, &s->member[i], k, fresh);
-		}
-		k->open = slice_ended(c);
-		return fresh;
+	for (u32 row = 0; s && tail && row < ABI_SOFT_ROWS; row++)
+		if (t->state >> row & 1 && s->soft[row].used &&
+		    s->soft[row].quantity == ABI_Q_CPU_NS)
+			counts_add(s->soft[row].owner, s->soft[row].pos, tail);
+	if (t->last == tid) {
+		if (s && s->logs)
+			exit_log(set, tgid);
+		target_remove(tgid, set);
 	}
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		if (!(members & 1))
-			continue;
-		k = owner_counts(s->member[i].owner, cpu);
-		fresh = member_close(c, cpu, &s->member[i], k, fresh);
-		if (k)
-			k->open = slice_ended(c);
-	}
-	return fresh;
-}
-
-/* Marks the members' counts as moving and notes where their sources stand. */
-static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u64 fresh)
-{
-	struct abi_counts *k;
-	struct abi_set *s;
-	u64 members;
-	bool mixed;
-
-	open_set[ABI_OPEN_SET(cpu)] = set;
-	c->members = 0;
-	if (!set)
-		return;
-	s = bpf_map_lookup_elem(&sets, &set);
-	if (!s)
-		return;
-	c->members = members = s->active;
-	mixed = s->owner == ABI_OWNERS_MIXED;
-	if (!mixed && members) {
-		k = owner_counts(s->owner, cpu);
-		if (k)
-			k->open = s->open;
-	}
-	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
-		u32 source = s->member[i].source & 63;
-
-		if (!(members & 1))
-			continue;
-		if (mixed) {
-			k = owner_counts(s->member[i].owner, cpu);
-			if (k)
-				k->open |= 1ull << (s->member[i].pos & 63);
-		}
-		if (!(fresh >> source & 1))
-			c->now[source] = source_read(c, cpu, source);
-		fresh |= 1ull << source;
-		c->start[source] = c->now[source];
-	}
-}
-
-static __always_inline void slice_change(u32 cpu, u32 set)
-{
-	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	u64 fresh = 0;
-
-	if (!c)
-		return;
-	if (c->members)
-		fresh = slice_close(c, cpu);
-	slice_open(c, cpu, set, fresh);
 }
 
 SEC("tp_btf/sched_switch")
@@ -173,11 +75,11 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	u32 cpu = prev->thread_info.cpu, open = open_set[ABI_OPEN_SET(cpu)];
 	u32 set = index_lookup(next->tgid);
 
-	if (!(open | set))
-		return 0;
 	if (open != set)
-		slice_change(cpu, set);
-	if (prev_state & TASK_DEAD)
+		slice_change(cpu, set, next->tgid, next->pid,
+			     1 + switch_kind(preempt, prev_state));
+	/* Whether or not its slice is open: a kernel may have left out the switch to it. */
+	if (prev_state & TASK_DEAD && index_lookup(prev->tgid))
 		final_switch(prev);
 	return 0;
 }
@@ -206,10 +108,58 @@ int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struc
 	return 0;
 }
 
-/* Run by the daemon on a CPU: brings the counts of whoever runs there up to date. */
+/*
+ * An exec has made a target a member of another set: the slice in progress belongs to the old
+ * image; a flush that interrupts this is sent away.  Here, because libbpf cannot link two objects
+ * that call the same function of a module.
+ */
+__noinline int slice_end(u32 from, u32 to, u32 tgid, u32 tid)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+
+	if (!c || (open_set[ABI_OPEN_SET(cpu)] & ~ABI_OPEN_LOGGED) != from)
+		return 0;
+	__sync_lock_test_and_set(&c->busy, 1);
+	slice_change(cpu, to, tgid, tid, 0);
+	__sync_lock_test_and_set(&c->busy, 0);
+	return 0;
+}
+
+/*
+ * Brings the counts of whoever runs on this CPU up to date.  It may interrupt an exec that changes
+ * the slice; then it is for the daemon to ask again.
+ */
+static __always_inline void flush_here(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	struct task_struct *task;
+
+	if (!c)
+		return;
+	c->again = c->busy;
+	if (c->busy)
+		return;
+	task = bpf_get_current_task_btf();
+	slice_change(cpu, index_lookup(task->tgid), task->tgid, task->pid, 0);
+}
+
+/* Run by the daemon on a CPU. */
 SEC("raw_tp")
 int flush(void *ctx)
 {
-	slice_change(bpf_get_smp_processor_id(), index_lookup(bpf_get_current_task_btf()->tgid));
+	flush_here();
+	return 0;
+}
+
+/*
+ * The same where slices read registers: before Linux 7 such a program, which alone can be run on a
+ * CPU of one's choice, may not call a module.  One that is hooked onto it may: see poke.bpf.c.
+ */
+SEC("fentry/poke")
+int flush_poked(void *ctx)
+{
+	flush_here();
 	return 0;
 }

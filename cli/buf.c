@@ -69,3 +69,11 @@ void buf_free(struct buf *buf)
 	free(buf->data);
 	*buf = (struct buf){ 0 };
 }
+
+const char *hex_text(const uint8_t *bytes, size_t len, char *room)
+{
+	room[0] = '\0';
+	for (size_t i = 0; i < len; i++)
+		snprintf(room + 2 * i, 3, "%02x", bytes[i]);
+	return room;
+}

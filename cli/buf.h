@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf {
 	char *data;
@@ -19,5 +20,8 @@ void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(
 /* Drops the first `len` bytes. */
 void buf_skip(struct buf *buf, size_t len);
 void buf_free(struct buf *buf);
+
+/* Bytes as hexadecimal digits: `room` has two for each, and a NUL. */
+const char *hex_text(const uint8_t *bytes, size_t len, char *room);
 
 #endif

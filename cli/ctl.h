@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "buf.h"
+
 #define CTL_ALL (-1)
 
 /* One -e or -d, with the -c before it. */
@@ -19,8 +21,10 @@ struct admin {
 };
 
 struct control {
-	char command;		/* 'l', 'L', 's', 'e' (administration), 0 */
-	char command_option;	/* the option that chose it, for messages */
+	/* 'l', 'L', 's', 'D' (--doctor), 'T' (--tunable), 'e' (administration), 0 */
+	char command;
+	const char *command_option;	/* the option that chose it, for messages */
+	const char *tunable;		/* NAME, NAME=VALUE, or NULL: all */
 	int cpu;		/* the last -c */
 	bool json;
 	struct admin *admin;
@@ -31,6 +35,15 @@ struct control {
 int show_rows(const struct control *control);
 int show_events(const struct control *control);
 int show_statistics(const struct control *control);
+
+/* Prints what was put together; nothing of it when a query failed on the way. */
+int print_out(struct buf *out, int code);
+
+/* ctl_doctor.c: needs no daemon. */
+int doctor(const struct control *control);
+
+/* ctl_tunable.c */
+int tunable_run(const struct control *control);
 
 /* ctl_admin.c */
 int admin_add(struct control *control, bool enable, int row);

@@ -12,8 +12,7 @@
 #include "msg.h"
 #include "opt.h"
 
-/* Prints what was put together; nothing of it when a query failed on the way. */
-static int print_out(struct buf *out, int code)
+int print_out(struct buf *out, int code)
 {
 	if (!code && out->failed) {
 		errno = ENOMEM;

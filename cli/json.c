@@ -4,8 +4,7 @@
 
 #include "json.h"
 
-/* Bytes of the UTF-8 sequence at `s`, 0 if it is none (overlong forms and surrogates are none). */
-static size_t utf8_length(const unsigned char *s)
+size_t utf8_length(const unsigned char *s)
 {
 	static const struct {
 		unsigned char mask, lead, len;

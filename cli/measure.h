@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmcstat: one measurement, from the command line to the last row.  struct measure is all its
- * state; main() owns it and hands it through the phases of pmcstat.c.  Functions that return int
- * return 0 or the exit code, and have printed their line when it is not 0.
+ * pmcstat and `pmc stat`: one measurement, from the command line to the last row.  struct measure
+ * is all its state; its owner hands it through the phases of pmcstat.c or pmc_stat.c.  Functions
+ * that return int return 0 or the exit code, and have printed their line when it is not 0.
  */
 #ifndef PMCBPF_CLI_MEASURE_H
 #define PMCBPF_CLI_MEASURE_H
@@ -27,7 +27,23 @@ enum seen {
 	SEEN_JSON = 1 << 6,
 	SEEN_CSV = 1 << 7,
 	SEEN_EXIT_STATUS = 1 << 8,
+	SEEN_INPUT = 1 << 9,
+	SEEN_OUTPUT = 1 << 10,
+	SEEN_SAMPLING = 1 << 11,	/* -P, -S */
+	SEEN_COUNTING = 1 << 12,	/* -p, -s */
+	SEEN_LOG = 1 << 13,		/* -O */
+	SEEN_EXIT_LOG = 1 << 14,	/* -E */
+	SEEN_SWITCH_LOG = 1 << 15,	/* -W */
+	SEEN_RATE = 1 << 16,		/* -n */
+	SEEN_CHAIN = 1 << 17,		/* -N */
+	SEEN_CUMULATIVE = 1 << 18,	/* -C */
+	SEEN_DURATION = 1 << 19,	/* -l */
+	SEEN_BOTH_SIDES = 1 << 20,	/* -U */
 };
+/* … and those of enum analysis_seen. */
+#define SEEN_OF(analysis) ((unsigned int)(analysis) << 21)
+
+struct analysis;
 
 /* A -t: a process by number, or every process whose name matches. */
 struct wanted {
@@ -35,6 +51,8 @@ struct wanted {
 	pid_t pid;		/* 0: `name` counts */
 	regex_t name;
 };
+
+struct top;
 
 /* A process under measurement that is not ours.  pidfd is -1 once it is gone. */
 struct target {
@@ -47,9 +65,24 @@ struct child {
 	pid_t pid;		/* 0: none, or collected */
 	int pidfd;
 	int sock;		/* '!' goes out, an errno comes back if exec fails, else EOF */
+	int output;		/* where it prints instead of the terminal, -1: there */
 	int asked;		/* the signal that we sent it */
 	int status;		/* wait status, once `collected` */
 	bool collected;
+};
+
+/* What happens to a measurement whose log is looked at while it is written. */
+enum live_event {
+	LIVE_BEGIN,		/* `log_fd` is where the log comes from; its owner changes */
+	LIVE_OPEN,		/* the measurement runs */
+	LIVE_LOG,		/* `log_fd` is readable */
+	LIVE_KEY,		/* `key_fd` is */
+	LIVE_TICK,		/* the end of an interval; the log was flushed */
+	LIVE_RESIZE,		/* the terminal has changed, or the process goes on */
+	LIVE_STOP,		/* it is about to be stopped */
+	LIVE_WAIT,		/* for what the daemon has to write, until the next event */
+	LIVE_DRAIN,		/* the log was closed: all of it is wanted */
+	LIVE_END,
 };
 
 struct measure {
@@ -58,6 +91,18 @@ struct measure {
 	double interval;	/* seconds */
 	double duration;	/* 0: no limit */
 	char **command;
+	const char *input;	/* a log to be read instead of a measurement */
+	const char *log;	/* where the log goes, NULL: to `printer` as text */
+	struct analysis *analysis;	/* what to make of the log, or NULL */
+	int recorded;		/* the log, to be analysed at the end; -1: there is none */
+	pid_t printer;		/* 0: none */
+	bool logging;		/* the log is configured */
+	/* Who looks at the log (top/), or NULL.  0 or an exit code, as all functions here. */
+	int (*live)(struct measure *m, enum live_event event);
+	struct top *top;	/* its state between LIVE_BEGIN and LIVE_END */
+	int log_fd, key_fd;	/* what the loop waits for on its behalf, or -1 */
+	bool progress;		/* its size is shown as it grows */
+	struct pmc_driverstats before;
 
 	struct column *columns;
 	size_t ncolumns;
@@ -74,7 +119,7 @@ struct measure {
 	struct timespec started;
 
 	sigset_t old_mask;
-	struct sigaction old_pipe, old_child;
+	struct sigaction old_pipe, old_child, old_io;
 	int signal_fd, tick_fd, end_fd;
 	int code;		/* what to exit with; not 0: no more rows */
 	bool done;
@@ -87,14 +132,18 @@ int args_usage(void);
 /* stat_check.c: do the options go together? */
 int args_check(struct measure *m);
 
-/* stat_pmc.c: the PMCs themselves. */
+/* stat_pmc.c: the PMCs themselves.  pmcs_add() adds a copy of a column, to be allocated later. */
+int pmcs_add(struct measure *m, const struct column *column);
 int pmcs_allocate(struct measure *m);
 int pmcs_attach(struct measure *m);
 int pmcs_start(struct measure *m);
 int pmcs_read(struct measure *m);
 int pmcs_release(struct measure *m);
+/* Does a PMC that counts descendants still have a process to count?  Needs SIGIO blocked. */
+bool pmcs_have_descendants(const struct measure *m);
 
-/* stat_target.c: the processes of -t. */
+/* stat_target.c: the processes of -t.  targets_want() notes a number or a regular expression. */
+int targets_want(struct measure *m, const char *text);
 int targets_find(struct measure *m);
 void targets_free(struct measure *m);
 
@@ -110,7 +159,34 @@ void child_collect(struct measure *m);
 int child_exit_code(const struct child *child);
 bool child_ask(struct measure *m, int signo);
 
-/* stat_run.c: signals, timers, rows. */
+/*
+ * logopen.c: an input is a file, "-" or "host:port", where one writer is awaited; of that a pointer
+ * to the port, NULL if it is a path.
+ */
+int log_open_input(const char *name, int *fd);
+const char *log_port(const char *name);
+
+/* stat_log.c: -R. */
+int log_dump(struct measure *m);
+int log_analyse(struct measure *m);
+/* The same of the log behind a descriptor, called `name` in messages. */
+int log_print(struct measure *m, int fd, const char *name);
+
+/*
+ * stat_record.c: a log of what is measured, to -O, to `live` or to a process that prints it.  flush
+ * brings out what has been recorded so far; end waits until all is written and shown.
+ */
+bool recording(const struct measure *m);
+int record_begin(struct measure *m);
+int record_flush(struct measure *m);
+int record_end(struct measure *m);
+
+/*
+ * stat_run.c: signals, timers, rows.  begin makes a measurement of nothing yet; end gives back all
+ * that it holds and waits for a log that is still being written.
+ */
+void measure_begin(struct measure *m, const struct format *format);
+int measure_end(struct measure *m);
 int run_prepare(struct measure *m);
 int run_loop(struct measure *m);
 int run_finish(struct measure *m);

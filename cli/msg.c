@@ -49,7 +49,7 @@ static void put_line(const char *tail, const char *format, va_list args)
 		return;
 }
 
-int fail(int code, const char *format, ...)
+int (fail)(int code, const char *format, ...)
 {
 	va_list args;
 

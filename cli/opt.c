@@ -11,6 +11,13 @@
 #define SECONDS_MIN 1e-3
 #define SECONDS_MAX 1e9
 
+static int argument_of(const struct opt *opt)
+{
+	if (!opt->arg)
+		return no_argument;
+	return *opt->arg == '[' ? optional_argument : required_argument;
+}
+
 static const struct opt *opt_at(const void *table, size_t stride, size_t i)
 {
 	return (const void *)((const char *)table + i * stride);
@@ -31,8 +38,7 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 				*letter++ = ':';
 		}
 		if (opt->name)
-			*name++ = (struct option){ opt->name, opt->arg ? required_argument :
-						   no_argument, NULL, opt->code };
+			*name++ = (struct option){ opt->name, argument_of(opt), NULL, opt->code };
 	}
 	*letter = '\0';
 	*name = (struct option){ 0 };
@@ -41,6 +47,13 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 int opt_next(struct opt_scan *scan, int argc, char *argv[])
 {
 	return getopt_long(argc, argv, scan->letters, scan->names, NULL);
+}
+
+char *opt_optional(int argc, char *argv[])
+{
+	if (optarg || optind >= argc || *argv[optind] == '-')
+		return optarg;
+	return argv[optind++];
 }
 
 void opt_help(FILE *file, const void *table, size_t count, size_t stride)
@@ -83,6 +96,13 @@ int opt_flush_stdout(void)
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return fail_errno(EX_OSERR, "ERROR: cannot write to standard output");
 	return 0;
+}
+
+int opt_show_help(void (*usage)(FILE *file), const void *table, size_t count, size_t stride)
+{
+	usage(stdout);
+	opt_help(stdout, table, count, stride);
+	return opt_flush_stdout();
 }
 
 int opt_version(const char *name)

@@ -19,12 +19,32 @@ enum opt_code {
 	OPT_JSON,
 	OPT_CSV,
 	OPT_EXIT_STATUS,
+	OPT_DOCTOR,
+	OPT_TUNABLE,
+	OPT_FOLDED,
+	OPT_FLAMEGRAPH,
+	OPT_PPROF,
+	OPT_SPEEDSCOPE,
+	OPT_PERF_DATA,
+	OPT_GNU,
+	OPT_NO_INLINES,
+	OPT_EVENT,
+	OPT_PROCESS,
+	OPT_TIME,
+	OPT_HTML,
+	OPT_LINES,
+	OPT_FUNCTION,
+	OPT_SOURCE,
+	OPT_FORCE,
+	OPT_REPORT,
+	OPT_NO_REPORT,
 };
 
 struct opt {
 	int code;		/* the letter, or one of enum opt_code */
 	const char *name;	/* long name or NULL */
-	const char *arg;	/* what --help calls the argument, NULL if there is none */
+	/* What --help calls the argument; NULL if there is none, "[…" if it may be missing. */
+	const char *arg;
 	const char *help;	/* NULL: not shown by --help */
 };
 
@@ -39,7 +59,13 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 /* The next option's code, '?' after a wrong one (getopt(3) has told), -1 at the end. */
 int opt_next(struct opt_scan *scan, int argc, char *argv[]);
 
+/* The argument of an option that may lack it: behind "=", or the next word if it is no option. */
+char *opt_optional(int argc, char *argv[]);
+
 void opt_help(FILE *file, const void *table, size_t count, size_t stride);
+
+/* What --help prints: the usage, and the options.  As opt_flush_stdout(). */
+int opt_show_help(void (*usage)(FILE *file), const void *table, size_t count, size_t stride);
 
 /* A time in seconds, a millisecond or more.  0 or -EINVAL. */
 int opt_seconds(const char *text, double *seconds);

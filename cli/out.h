@@ -27,6 +27,9 @@ int out_open(struct out *out, const char *path);
 /* Writes what can be written now.  0 or an exit code; text stays when it is 0. */
 int out_push(struct out *out);
 
+/* Writes all and waits for who reads it: of a log, as there is nothing to measure meanwhile. */
+int out_push_all(struct out *out);
+
 /* Closes; 0 or an exit code (a disk may report its errors only now). */
 int out_close(struct out *out);
 

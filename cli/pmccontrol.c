@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmccontrol(8): lists rows, events and statistics; enables and disables rows. */
+/* pmccontrol(8): lists rows, events and statistics; enables and disables rows; sets tunables. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +15,13 @@ static const struct opt options[] = {
 	{ 'L', "list-events", NULL, "list the events of every class" },
 	{ 'l', "list", NULL, "list the rows of every CPU" },
 	{ 's', "statistics", NULL, "show the driver's statistics" },
+	{ OPT_DOCTOR, "doctor", NULL, "what stands between you and your counts, and what to do" },
 	{ 'c', "cpu", "CPU", "the -e and -d that follow are for this CPU, * for all" },
 	{ 'e', "enable", "ROW", "enable a row, * for all" },
 	{ 'd', "disable", "ROW", "disable a row, * for all" },
-	{ OPT_JSON, "json", NULL, "output of -L, -l and -s as JSON" },
+	{ OPT_TUNABLE, "tunable", "[NAME[=VALUE]]",
+	  "list the daemon's tunables, show one, or set one" },
+	{ OPT_JSON, "json", NULL, "output of -L, -l, -s, --doctor and --tunable as JSON" },
 	{ OPT_HELP, "help", NULL, "this text" },
 	{ OPT_VERSION, "version", NULL, "the version" },
 };
@@ -29,7 +33,9 @@ static void show_usage(FILE *file)
 	      "       pmccontrol -L [--json]\n"
 	      "       pmccontrol -l [--json]\n"
 	      "       pmccontrol -s [--json]\n"
-	      "       pmccontrol [-e ROW | -d ROW | -c CPU] ...\n", file);
+	      "       pmccontrol --doctor [--json]\n"
+	      "       pmccontrol [-e ROW | -d ROW | -c CPU] ...\n"
+	      "       pmccontrol --tunable [NAME[=VALUE]] [--json]\n", file);
 }
 
 static int usage(void)
@@ -52,10 +58,10 @@ static int wrong_option(int letter, char *argv[])
 	return usage();
 }
 
-static int choose(struct control *control, char command, char option)
+static int choose(struct control *control, char command, const char *option)
 {
 	if (control->command && control->command != command)
-		return fail(EX_USAGE, "options -%c and -%c may not be used together",
+		return fail(EX_USAGE, "options %s and %s may not be used together",
 			    control->command_option, option);
 	control->command = command;
 	control->command_option = option;
@@ -81,7 +87,8 @@ static int parse_id(const char *text, const char *what, int *id)
 
 static int obey_admin(struct control *control, char letter, const char *arg)
 {
-	int id, code = choose(control, 'e', letter);
+	static const char *const names[] = { ['c'] = "-c", ['d'] = "-d", ['e'] = "-e" };
+	int id, code = choose(control, 'e', names[(unsigned char)letter]);
 
 	if (!code)
 		code = parse_id(arg, letter == 'c' ? "CPU" : "PMC", &id);
@@ -94,20 +101,32 @@ static int obey_admin(struct control *control, char letter, const char *arg)
 	return admin_add(control, letter == 'e', id);
 }
 
+static int obey_tunable(struct control *control, const char *arg)
+{
+	if (control->command == 'T')
+		return fail(EX_USAGE, "option --tunable is used only once");
+	control->tunable = arg;
+	return choose(control, 'T', "--tunable");
+}
+
 static int obey_help(void)
 {
-	show_usage(stdout);
-	opt_help(stdout, options, NOPTIONS, sizeof(options[0]));
-	return opt_flush_stdout();
+	return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
 }
 
 static int obey(struct control *control, int letter, const char *arg, bool *ended)
 {
 	switch (letter) {
 	case 'L':
+		return choose(control, 'L', "-L");
 	case 'l':
+		return choose(control, 'l', "-l");
 	case 's':
-		return choose(control, (char)letter, (char)letter);
+		return choose(control, 's', "-s");
+	case OPT_DOCTOR:
+		return choose(control, 'D', "--doctor");
+	case OPT_TUNABLE:
+		return obey_tunable(control, arg);
 	case OPT_JSON:
 		control->json = true;
 		return 0;
@@ -134,6 +153,8 @@ static int parse(struct control *control, int argc, char *argv[], bool *ended)
 	while (!code && !*ended && (letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == '?' || letter == ':')
 			return wrong_option(letter, argv);
+		if (letter == OPT_TUNABLE)
+			optarg = opt_optional(argc, argv);
 		code = obey(control, letter, optarg, ended);
 	}
 	if (code || *ended)
@@ -141,7 +162,8 @@ static int parse(struct control *control, int argc, char *argv[], bool *ended)
 	if (!control->command || optind < argc)
 		return usage();
 	if (control->command == 'e' && control->json)
-		return fail(EX_USAGE, "option --json is used only with -L, -l and -s");
+		return fail(EX_USAGE, "option --json is used only with -L, -l, -s, --doctor and "
+			    "--tunable");
 	if (control->command == 'e' && !control->nadmin)
 		return fail(EX_USAGE, "No PMCs specified to enable or disable");
 	return 0;
@@ -149,6 +171,8 @@ static int parse(struct control *control, int argc, char *argv[], bool *ended)
 
 static int run(const struct control *control)
 {
+	if (control->command == 'D')
+		return doctor(control);
 	if (pmc_init() != 0)
 		return fail_pmc(EX_UNAVAILABLE, "Initialization of the pmc(3) library failed");
 	switch (control->command) {
@@ -158,6 +182,8 @@ static int run(const struct control *control)
 		return show_rows(control);
 	case 's':
 		return show_statistics(control);
+	case 'T':
+		return tunable_run(control);
 	default:
 		return admin_run(control);
 	}

@@ -1,61 +1,64 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pmcstat(8): counts events of a command, of processes and of CPUs. */
-#include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
+#include "analysis.h"
 #include "measure.h"
 #include "msg.h"
+#include "top/top.h"
 
 #define INTERVAL_SECONDS 5.0
 
 /* A measurement, in order; the first phase that fails is the last. */
 static int (*const phases[])(struct measure *m) = {
-	args_check,  pmcs_allocate, run_prepare, child_spawn, targets_find,
+	args_check,  record_begin, pmcs_allocate, run_prepare, child_spawn, targets_find,
 	pmcs_attach, pmcs_start,    child_go,	 run_loop,    run_finish,
 };
 
-static void close_fd(int fd)
+/* -R with -T: nothing is measured. */
+static int (*const looking[])(struct measure *m) = {
+	args_check, top_read, run_prepare, run_loop, run_finish,
+};
+
+static int read_log(struct measure *m)
 {
-	if (fd >= 0)
-		close(fd);
+	return m->analysis->seen & ANALYSIS_OUTPUT ? log_analyse(m) : log_dump(m);
 }
 
-static int clean_up(struct measure *m)
-{
-	int code;
+/* -R alone. */
+static int (*const reading[])(struct measure *m) = { args_check, read_log };
 
-	child_abort(m);
-	code = out_close(&m->out);
-	targets_free(m);
-	for (size_t i = 0; i < m->ncolumns; i++)
-		free(m->columns[i].name);
-	free(m->columns);
-	close_fd(m->child.pidfd);
-	close_fd(m->signal_fd);
-	close_fd(m->tick_fd);
-	close_fd(m->end_fd);
+static int run(struct measure *m, int (*const phase[])(struct measure *m), size_t count)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < count && !code; i++)
+		code = phase[i](m);
 	return code;
 }
+#define RUN(m, phase) run(m, phase, sizeof(phase) / sizeof((phase)[0]))
 
 int main(int argc, char *argv[])
 {
-	struct measure m = {
-		.verbosity = 1,
-		.interval = INTERVAL_SECONDS,
-		.format = &format_table,
-		.child = { .pidfd = -1, .sock = -1 },
-		.signal_fd = -1,
-		.tick_fd = -1,
-		.end_fd = -1,
-	};
+	struct analysis analysis;
+	struct measure m;
 	bool ended = false;
 	int code, closing;
 
 	msg_open_standard();
+	if (argc > 1 && strcmp(argv[1], "report") == 0)
+		return analysis_command(argc - 1, argv + 1);
+	analysis_begin(&analysis);
+	measure_begin(&m, &format_table);
+	m.analysis = &analysis;
+	m.interval = INTERVAL_SECONDS;
 	code = args_parse(&m, argc, argv, &ended);
-	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code && !ended; i++)
-		code = phases[i](&m);
-	closing = clean_up(&m);
+	if (!code && !ended)
+		code = !m.input ? RUN(&m, phases) : m.live ? RUN(&m, looking) : RUN(&m, reading);
+	if (!code && !m.input && m.recorded >= 0)
+		code = log_analyse(&m);
+	closing = measure_end(&m);
+	analysis_end(&analysis);
 	if (!code)
 		code = closing;
 	if (!code && (m.seen & SEEN_EXIT_STATUS))

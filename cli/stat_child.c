@@ -26,7 +26,21 @@ static void restore_signals(const struct measure *m)
 {
 	sigaction(SIGPIPE, &m->old_pipe, NULL);
 	sigaction(SIGCHLD, &m->old_child, NULL);
+	sigaction(SIGIO, &m->old_io, NULL);
 	sigprocmask(SIG_SETMASK, &m->old_mask, NULL);
+}
+
+/* A terminal that shows something else is not the command's. */
+static void leave_terminal(int output)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (isatty(STDIN_FILENO))
+		dup2(null, STDIN_FILENO);
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (isatty(fd))
+			dup2(output, fd);
+	}
 }
 
 __attribute__((noreturn)) static void wait_and_exec(const struct measure *m, int sock)
@@ -37,6 +51,8 @@ __attribute__((noreturn)) static void wait_and_exec(const struct measure *m, int
 	if (write(sock, &word, 1) != 1 || read(sock, &word, 1) != 1 || word != GO)
 		_exit(EX_OSERR);	/* pmcstat gave up, and has said why */
 	restore_signals(m);
+	if (m->child.output >= 0)
+		leave_terminal(m->child.output);
 	execvp(m->command[0], m->command);
 	err = errno;
 	if (write(sock, &err, sizeof(err)) != sizeof(err))

@@ -70,6 +70,19 @@ int out_push(struct out *out)
 	return 0;
 }
 
+int out_push_all(struct out *out)
+{
+	int code = 0;
+
+	while (!code && out_waits(out)) {
+		struct pollfd ready = { .fd = out->fd, .events = POLLOUT };
+
+		poll(&ready, 1, -1);
+		code = out_push(out);
+	}
+	return code;
+}
+
 int out_close(struct out *out)
 {
 	int code = 0;

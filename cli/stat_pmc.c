@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pmcstat's PMCs: allocate, attach, start, read, release. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "measure.h"
 #include "msg.h"
@@ -12,6 +13,29 @@ static const char *scope_of(const struct column *column)
 	return PMC_IS_SYSTEM_MODE(column->mode) ? "system" : "process";
 }
 
+/* Clocks sample a thousand times a second, other events as the PMU's tables suggest. */
+static pmc_value_t column_rate(const struct column *column)
+{
+	return column->rate ? column->rate : pmc_pmu_sample_rate_get(column->name);
+}
+
+int pmcs_add(struct measure *m, const struct column *column)
+{
+	struct column *columns = reallocarray(m->columns, m->ncolumns + 1, sizeof(*columns));
+	char *name = columns ? column_name(column->spec) : NULL;
+
+	if (columns)
+		m->columns = columns;
+	if (!name) {
+		errno = ENOMEM;
+		return fail_errno(EX_OSERR, "ERROR");
+	}
+	columns[m->ncolumns] = *column;
+	columns[m->ncolumns].name = name;
+	columns[m->ncolumns++].id = PMC_ID_INVALID;
+	return 0;
+}
+
 static int allocate_one(struct measure *m, struct column *column)
 {
 	uint32_t bits;
@@ -21,6 +45,9 @@ static int allocate_one(struct measure *m, struct column *column)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
 				"\"%s\"", scope_of(column), column->spec);
 	column->allocated = true;
+	if (PMC_IS_SAMPLING_MODE(column->mode) && pmc_set(column->id, column_rate(column)) != 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot set sampling count for PMC \"%s\"",
+				column->name);
 	if (pmc_width(column->id, &bits) != 0)
 		bits = WIDTH_UNKNOWN;
 	column_measure(column, bits);
@@ -116,16 +143,67 @@ int pmcs_start(struct measure *m)
 	return 0;
 }
 
+/* The others go on; this one does as well when its CPU is back. */
+static bool went_offline(const struct measure *m, struct column *column)
+{
+	if (errno != ENXIO || !PMC_IS_SYSTEM_MODE(column->mode))
+		return false;
+	if (!column->away && m->verbosity > 0)
+		note("WARNING: CPU %d is offline: \"%s\" stands still", column->cpu, column->name);
+	column->away = true;
+	return true;
+}
+
 int pmcs_read(struct measure *m)
 {
 	for (size_t i = 0; i < m->ncolumns; i++) {
 		struct column *column = &m->columns[i];
+		pmc_value_t value;
 
-		if (pmc_read(column->id, &column->value) != 0)
+		if (pmc_read(column->id, &value) == 0) {
+			column->value = value - column->base;
+			column->away = false;
+		} else if (!went_offline(m, column)) {
 			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
-		column->value -= column->base;
+		}
 	}
 	return 0;
+}
+
+static bool take_sigio(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	return sigtimedwait(&set, NULL, &now) == SIGIO;
+}
+
+/*
+ * Reading a PMC that has no targets raises SIGIO; the first read brings those that were due
+ * before.
+ */
+static bool has_targets(const struct column *column)
+{
+	pmc_value_t value;
+
+	if (pmc_read(column->id, &value) != 0)
+		return false;
+	take_sigio();
+	return pmc_read(column->id, &value) == 0 && !take_sigio();
+}
+
+bool pmcs_have_descendants(const struct measure *m)
+{
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		const struct column *column = &m->columns[i];
+
+		if (PMC_IS_VIRTUAL_MODE(column->mode) && column->flags & PMC_F_DESCENDANTS &&
+		    has_targets(column))
+			return true;
+	}
+	return false;
 }
 
 /* All are stopped and released whatever happens; the first failure is told. */
@@ -139,7 +217,7 @@ int pmcs_release(struct measure *m)
 		if (!column->allocated)
 			continue;
 		column->allocated = false;
-		if (pmc_stop(column->id) != 0 && !code)
+		if (pmc_stop(column->id) != 0 && !went_offline(m, column) && !code)
 			code = fail_pmc(EX_OSERR, "ERROR: cannot stop pmc 0x%x \"%s\"", column->id,
 					column->name);
 		if (pmc_release(column->id) != 0 && !code)

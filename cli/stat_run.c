@@ -43,6 +43,10 @@ static int take_signals(struct measure *m)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGIO);		/* a PMC has lost its last target */
+	sigaction(SIGTSTP, NULL, &old);
+	if (m->live && old.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGTSTP);
 	for (size_t i = 0; i < NENDING; i++) {
 		sigaction(ending_signals[i], NULL, &old);
 		if (ending_signals[i] == SIGINT || old.sa_handler != SIG_IGN)
@@ -50,6 +54,7 @@ static int take_signals(struct measure *m)
 	}
 	sigaction(SIGPIPE, &ignore, &m->old_pipe);
 	sigaction(SIGCHLD, &normal, &m->old_child);
+	sigaction(SIGIO, &normal, &m->old_io);	/* or it would not be sent */
 	sigprocmask(SIG_BLOCK, &set, &m->old_mask);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -88,13 +93,13 @@ static void arm(int fd, double seconds, bool repeat)
 	timerfd_settime(fd, 0, &when, NULL);
 }
 
-/* From here on the exit code is known; a command may still run to its end. */
+/* From here on the exit code is known; a command that has the terminal runs to its end. */
 static void give_up(struct measure *m, int code)
 {
 	if (!code)
 		return;
 	m->code = code;
-	if (!m->child.pid)
+	if (!m->child.pid || m->child.output >= 0)
 		m->done = true;
 }
 
@@ -114,18 +119,66 @@ static void print_row(struct measure *m)
 
 /* --- events --------------------------------------------------------------------------------- */
 
+/* The processes of -t, with -d also all that came of them. */
+static void check_targets(struct measure *m)
+{
+	if (m->ntargets && !m->nliving && !m->command && !pmcs_have_descendants(m))
+		m->done = true;
+}
+
+/* Whoever looks at the log, if anybody does. */
+static void live(struct measure *m, enum live_event event)
+{
+	if (m->top && !m->code)
+		give_up(m, m->live(m, event));
+}
+
+static void on_resize(struct measure *m)
+{
+	measure_page(m);
+	live(m, LIVE_RESIZE);
+}
+
+/* As the signal would do, were it not blocked: nothing where there is no job control. */
+static void stop_self(struct measure *m)
+{
+	sigset_t set;
+
+	live(m, LIVE_STOP);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	on_resize(m);
+}
+
 static void on_signal(struct measure *m)
 {
 	struct signalfd_siginfo info;
 
 	while (read(m->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGWINCH)
-			measure_page(m);
+			on_resize(m);
+		else if (info.ssi_signo == SIGTSTP)
+			stop_self(m);
+		else if (info.ssi_signo == SIGIO)
+			check_targets(m);
 		else if (m->child.asked || !child_ask(m, (int)info.ssi_signo))
 			m->done = true;		/* nobody to wait for, or asked twice */
 		else
 			arm(m->end_fd, GRACE, false);
 	}
+}
+
+/* A tick that falls on the end leaves the row to it: another one would be of next to no time. */
+static bool ends_now(const struct measure *m)
+{
+	struct itimerspec left;
+
+	return m->duration > 0 && timerfd_gettime(m->end_fd, &left) == 0 &&
+	       (double)left.it_value.tv_sec + (double)left.it_value.tv_nsec / 1e9 <
+		       m->interval / 10;
 }
 
 /* A reader that does not keep up gets fewer rows, none wrong: counts go into the next one. */
@@ -135,8 +188,14 @@ static void on_tick(struct measure *m)
 
 	if (read(m->tick_fd, &ticks, sizeof(ticks)) != sizeof(ticks))
 		return;
-	if (!m->code && !m->done && m->out.text.len <= OUT_BACKLOG)
+	if (m->code || m->done)
+		return;
+	if (recording(m)) {
+		give_up(m, record_flush(m));
+		live(m, LIVE_TICK);
+	} else if (m->out.text.len <= OUT_BACKLOG && !ends_now(m)) {
 		print_row(m);
+	}
 }
 
 static void on_end(struct measure *m)
@@ -147,6 +206,16 @@ static void on_end(struct measure *m)
 static void on_output(struct measure *m)
 {
 	give_up(m, out_push(&m->out));
+}
+
+static void on_log(struct measure *m)
+{
+	live(m, LIVE_LOG);
+}
+
+static void on_key(struct measure *m)
+{
+	live(m, LIVE_KEY);
 }
 
 static void on_exec(struct measure *m)
@@ -162,8 +231,11 @@ static void on_exec(struct measure *m)
 	m->child.sock = -1;
 }
 
+/* What poll(2) saw of its socket may be older than its end. */
 static void on_child(struct measure *m)
 {
+	if (m->child.sock >= 0)
+		on_exec(m);
 	m->done = true;
 }
 
@@ -171,16 +243,17 @@ static void on_target(struct measure *m, struct target *target)
 {
 	close(target->pidfd);
 	target->pidfd = -1;
-	if (--m->nliving == 0 && !m->command)
-		m->done = true;
+	m->nliving--;
+	check_targets(m);
 }
 
 /* In the order in which they are served: an exec that failed comes before the exit that follows. */
-enum { AT_EXEC, AT_SIGNAL, AT_TICK, AT_END, AT_OUTPUT, AT_CHILD, NFIXED };
+enum { AT_EXEC, AT_SIGNAL, AT_TICK, AT_END, AT_OUTPUT, AT_LOG, AT_KEY, AT_CHILD, NFIXED };
 
 static void (*const handlers[NFIXED])(struct measure *m) = {
 	[AT_EXEC] = on_exec, [AT_SIGNAL] = on_signal, [AT_TICK] = on_tick,
-	[AT_END] = on_end,   [AT_OUTPUT] = on_output, [AT_CHILD] = on_child,
+	[AT_END] = on_end,   [AT_OUTPUT] = on_output, [AT_LOG] = on_log,
+	[AT_KEY] = on_key,   [AT_CHILD] = on_child,
 };
 
 /* poll(2) passes over negative descriptors. */
@@ -188,7 +261,8 @@ static void fill(const struct measure *m, struct pollfd *fds)
 {
 	const int in[NFIXED] = {
 		[AT_EXEC] = m->child.sock, [AT_SIGNAL] = m->signal_fd, [AT_TICK] = m->tick_fd,
-		[AT_END] = m->end_fd,	   [AT_OUTPUT] = -1,	       [AT_CHILD] = m->child.pidfd,
+		[AT_END] = m->end_fd,	   [AT_OUTPUT] = -1,	       [AT_LOG] = m->log_fd,
+		[AT_KEY] = m->key_fd,	   [AT_CHILD] = m->child.pidfd,
 	};
 
 	for (int i = 0; i < NFIXED; i++)
@@ -220,6 +294,7 @@ int run_loop(struct measure *m)
 	arm(m->tick_fd, m->interval, true);
 	if (m->duration > 0)
 		arm(m->end_fd, m->duration, false);
+	live(m, LIVE_OPEN);
 	while (!m->done) {
 		fill(m, fds);
 		if (poll(fds, NFIXED + m->ntargets, -1) < 0 && errno != EINTR) {
@@ -228,7 +303,7 @@ int run_loop(struct measure *m)
 		}
 		serve(m, fds);
 	}
-	if (!m->code)
+	if (!m->code && !recording(m))
 		print_row(m);
 	free(fds);
 	return 0;
@@ -266,7 +341,8 @@ static bool asked_to_end(struct measure *m)
 	struct signalfd_siginfo info;
 
 	while (read(m->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo != SIGWINCH)
+		if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGIO &&
+		    info.ssi_signo != SIGTSTP)
 			return true;
 	}
 	return false;
@@ -300,9 +376,59 @@ int run_finish(struct measure *m)
 	if (!m->code)
 		m->code = pmcs_release(m);
 	part_with_child(m);
-	if (m->code)
-		return m->code;
-	m->format->end(&m->out.text, &m->table);
-	m->code = drain(m);
+	if (!m->code && recording(m))
+		m->code = record_end(m);
+	else if (!m->code)
+		m->format->end(&m->out.text, &m->table);
+	/* Of a log, what came before a damage. */
+	if (!m->code || m->live) {
+		int code = drain(m);
+
+		if (!m->code)
+			m->code = code;
+	}
 	return m->code;
+}
+
+/* --- what a measurement holds ---------------------------------------------------------------- */
+
+void measure_begin(struct measure *m, const struct format *format)
+{
+	*m = (struct measure){
+		.verbosity = 1,
+		.format = format,
+		.child = { .pidfd = -1, .sock = -1, .output = -1 },
+		.recorded = -1,
+		.log_fd = -1,
+		.key_fd = -1,
+		.signal_fd = -1,
+		.tick_fd = -1,
+		.end_fd = -1,
+	};
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+int measure_end(struct measure *m)
+{
+	int code;
+
+	child_abort(m);
+	code = record_end(m);
+	if (out_close(&m->out) && !code)
+		code = EX_OSERR;
+	targets_free(m);
+	for (size_t i = 0; i < m->ncolumns; i++)
+		free(m->columns[i].name);
+	free(m->columns);
+	close_fd(m->child.pidfd);
+	close_fd(m->recorded);
+	close_fd(m->signal_fd);
+	close_fd(m->tick_fd);
+	close_fd(m->end_fd);
+	return code;
 }

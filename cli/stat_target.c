@@ -13,6 +13,38 @@
 #include "measure.h"
 #include "msg.h"
 
+/* A number is a process, anything else an extended regular expression for process names. */
+int targets_want(struct measure *m, const char *text)
+{
+	struct wanted *wanted = reallocarray(m->wanted, m->nwanted + 1, sizeof(*wanted));
+	char why[128], *end;
+	long pid;
+	int err;
+
+	if (!wanted)
+		return fail_errno(EX_OSERR, "ERROR");
+	m->wanted = wanted;
+	wanted += m->nwanted;
+	*wanted = (struct wanted){ .text = text };
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (end != text && !*end) {
+		if (errno || pid <= 0 || (pid_t)pid != pid)
+			return fail(EX_USAGE, "ERROR: Illegal process id \"%s\".", text);
+		wanted->pid = (pid_t)pid;
+		m->nwanted++;
+		return 0;
+	}
+	err = regcomp(&wanted->name, text, REG_EXTENDED | REG_NOSUB);
+	if (err) {
+		regerror(err, &wanted->name, why, sizeof(why));
+		return fail(EX_DATAERR, "ERROR: Failed to compile regex \"%s\": %s", text, why);
+	}
+	m->nwanted++;
+	return 0;
+}
+
 static int add_target(struct measure *m, pid_t pid)
 {
 	struct target *targets;

@@ -16,6 +16,8 @@ struct column {
 	int cpu;		/* PMC_CPU_ANY in process scope */
 	bool cumulative;
 	bool allocated;
+	pmc_value_t rate;	/* of sampling modes: the period, 0: what suits the event */
+	bool away;		/* its CPU is offline: value is the last one read */
 	pmc_id_t id;
 	pmc_value_t base;	/* at the start, of a counter that nobody can set to 0 */
 	pmc_value_t value;	/* last read, without base */

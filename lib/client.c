@@ -383,3 +383,15 @@ __attribute__((constructor)) static void client_register(void)
 {
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
+
+int client_request(struct lib *l, uint16_t op, const void *request, size_t len, int fd,
+		   struct reason *why)
+{
+	struct exchange x = {
+		.op = op, .request = request, .request_len = len, .send_fd = fd,
+	};
+	int err = client_exchange(l, &x, why);
+
+	exchange_close(&x);
+	return err;
+}

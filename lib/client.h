@@ -27,6 +27,9 @@ int client_open(struct lib *l, struct reason *why);
 
 /* -ENOSYS: no daemon any more; -EPROTO: its reply was not one; else the daemon's own answer. */
 int client_exchange(struct lib *l, struct exchange *x, struct reason *why);
+/* A request whose reply carries nothing; fd goes along, -1: none. */
+int client_request(struct lib *l, uint16_t op, const void *request, size_t len, int fd,
+		   struct reason *why);
 
 /* Closes the descriptors that a reply brought. */
 void exchange_close(struct exchange *x);

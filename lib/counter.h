@@ -1,29 +1,64 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The instructions that read counters from user space, per architecture. */
+/* What the library asks of the instructions that read counters, on every architecture. */
 #ifndef PMCBPF_COUNTER_H
 #define PMCBPF_COUNTER_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include <machine/cpufunc.h>
+
+#if !defined(__aarch64__)
+
+/* A cheap clock of some origin, exact to a few milliseconds, and what a time is in its ticks. */
+static inline uint64_t counter_clock(void)
+{
+	struct timespec ts = { .tv_sec = 0 };
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static inline uint64_t counter_ticks(uint64_t ns)
+{
+	return ns;
+}
+
+#endif
 
 #if defined(__x86_64__)
 
+#define COUNTER_SIGNAL SIGSEGV		/* what the instruction raises where it is not allowed */
+
 static inline bool counter_tsc(uint64_t *value)
 {
-	uint32_t low, high;
-
-	__asm__ __volatile__("rdtsc" : "=a"(low), "=d"(high));
-	*value = (uint64_t)high << 32 | low;
+	*value = rdtsc();
 	return true;
 }
 
 /* `index` as in perf's mapped page, minus 1. */
 static inline bool counter_pmc(uint32_t index, uint64_t *value)
 {
-	uint32_t low, high;
+	*value = rdpmc(index);
+	return true;
+}
 
-	__asm__ __volatile__("rdpmc" : "=a"(low), "=d"(high) : "c"(index));
-	*value = (uint64_t)high << 32 | low;
+static inline uintptr_t counter_pc(const ucontext_t *uc)
+{
+	return (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+}
+
+/* Goes on after an instruction of counter_pmc(); false if it is none. */
+static inline bool counter_skip(ucontext_t *uc)
+{
+	const uint8_t *code = (const uint8_t *)counter_pc(uc);
+
+	if (code[0] != 0x0f || code[1] != 0x33)
+		return false;
+	uc->uc_mcontext.gregs[REG_RIP] += 2;
 	return true;
 }
 
@@ -34,40 +69,50 @@ static inline void counter_relax(void)
 
 #elif defined(__aarch64__)
 
+#define COUNTER_SIGNAL SIGILL
+
+/* There is no class TSC here. */
 static inline bool counter_tsc(uint64_t *value)
 {
 	return false;
 }
 
-#define COUNTER_REG(n)									\
-	case n:										\
-		__asm__ __volatile__("mrs %0, pmevcntr" #n "_el0" : "=r"(v));		\
-		break;
-
-/* The number of a register is part of the instruction: hence one case for each. */
 static inline bool counter_pmc(uint32_t index, uint64_t *value)
 {
-	uint64_t v;
-
-	/* Instructions before the call are counted, those after it are not. */
-	__asm__ __volatile__("isb" ::: "memory");
-	switch (index) {
-	COUNTER_REG(0) COUNTER_REG(1) COUNTER_REG(2) COUNTER_REG(3) COUNTER_REG(4) COUNTER_REG(5)
-	COUNTER_REG(6) COUNTER_REG(7) COUNTER_REG(8) COUNTER_REG(9) COUNTER_REG(10)
-	COUNTER_REG(11) COUNTER_REG(12) COUNTER_REG(13) COUNTER_REG(14) COUNTER_REG(15)
-	COUNTER_REG(16) COUNTER_REG(17) COUNTER_REG(18) COUNTER_REG(19) COUNTER_REG(20)
-	COUNTER_REG(21) COUNTER_REG(22) COUNTER_REG(23) COUNTER_REG(24) COUNTER_REG(25)
-	COUNTER_REG(26) COUNTER_REG(27) COUNTER_REG(28) COUNTER_REG(29) COUNTER_REG(30)
-	case 31:
-		__asm__ __volatile__("mrs %0, pmccntr_el0" : "=r"(v));
-		break;
-	default:
+	if (index > 31)
 		return false;
-	}
-	*value = v;
+	*value = rdpmc(index);
 	return true;
 }
-#undef COUNTER_REG
+
+/* What the kernel keeps of the time is dearer: a function of the C library, and one of its own. */
+static inline uint64_t counter_clock(void)
+{
+	uint64_t ticks;
+
+	__asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+}
+
+static inline uint64_t counter_ticks(uint64_t ns)
+{
+	uint64_t hz;
+
+	__asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+	return hz / 1000 * ns / 1000000;
+}
+
+static inline uintptr_t counter_pc(const ucontext_t *uc)
+{
+	return uc->uc_mcontext.pc;
+}
+
+/* No other instruction of counter_pmc() is illegal. */
+static inline bool counter_skip(ucontext_t *uc)
+{
+	uc->uc_mcontext.pc += 4;
+	return true;
+}
 
 static inline void counter_relax(void)
 {
@@ -76,12 +121,24 @@ static inline void counter_relax(void)
 
 #else
 
+#define COUNTER_SIGNAL SIGILL
+
 static inline bool counter_tsc(uint64_t *value)
 {
 	return false;
 }
 
 static inline bool counter_pmc(uint32_t index, uint64_t *value)
+{
+	return false;
+}
+
+static inline uintptr_t counter_pc(const ucontext_t *uc)
+{
+	return 0;
+}
+
+static inline bool counter_skip(ucontext_t *uc)
 {
 	return false;
 }

@@ -74,8 +74,11 @@ static int list_class(struct list *l, enum pmc_class class_)
 	if (class_ == PMC_CLASS_TSC)
 		return list_add(l, "TSC");
 	if (class_ == PMC_CLASS_SOFT)
-		for (i = 0; i < pmc_lib.nsoft && !err; i++)
-			err = list_add(l, pmc_lib.soft[i].name);
+		for (i = 0; i < pmc_lib.soft.n && !err; i++)
+			err = list_add(l, pmc_lib.soft.event[i].name);
+	else if (class_ == PMC_CLASS_MSR)
+		for (i = 0; i < pmc_lib.msr.n && !err; i++)
+			err = list_add(l, pmc_lib.msr.event[i].name);
 	else if (class && resolve_is_hardware(class))
 		err = list_hardware(l, class);
 	return err;
@@ -166,8 +169,32 @@ static int print_pfm(void *arg, const struct pfm_event *event)
 	return 0;
 }
 
+/* "for CPUs: perf; for processes: perf; CAP_PERFMON" */
+static void describe_msr(const struct lib_event *e, char *buf, size_t size)
+{
+	snprintf(buf, size, "for CPUs: %s; for processes: %s%s",
+		 e->flags & WIRE_MSR_SYSTEM_MODULE ? "module" :
+		 e->flags & WIRE_MSR_SYSTEM_PERF ? "perf" : "not",
+		 e->flags & WIRE_MSR_PROCESS_MODULE ? "module" :
+		 e->flags & WIRE_MSR_PROCESS_PERF ? "perf" : "not",
+		 e->flags & WIRE_MSR_ADMIN ? "; needs CAP_PERFMON" : "");
+}
+
+static void print_msr(struct printer *p)
+{
+	char text[96];
+
+	for (unsigned int i = 0; i < pmc_lib.msr.n; i++) {
+		const struct lib_event *e = &pmc_lib.msr.event[i];
+
+		describe_msr(e, text, sizeof(text));
+		print_one(p, e->name, text, NULL, NULL);
+	}
+}
+
 static void print_events(enum style style, const char *substr)
 {
+	struct printer registers = { .style = style, .substr = substr, .pmu = "msr" };
 	unsigned int i;
 
 	for (i = 0; i < pmc_lib.cpu.nclass; i++) {
@@ -179,6 +206,9 @@ static void print_events(enum style style, const char *substr)
 		pmu_each(PMU_ROOT, class->pmu, print_kernel, &p);
 		pfm_each(print_pfm, &p);
 	}
+	/* Bare names of classes without tables come from pmc_event_names_of_class(). */
+	if (style != STYLE_NAME)
+		print_msr(&registers);
 }
 
 PMC_API_PUBLIC void pmc_pmu_print_counters(const char *substr)

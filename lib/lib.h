@@ -29,9 +29,15 @@ enum lib_state {
 	LIB_FORKED,	/* a child after fork(): the next request makes its own connection */
 };
 
-struct lib_soft {
+/* Of the classes whose events the daemon lists. */
+struct lib_event {
 	char name[WIRE_NAME_MAX];
 	uint32_t code;
+	uint32_t flags;
+};
+struct lib_events {
+	struct lib_event *event;
+	unsigned int n;
 };
 
 /*
@@ -47,6 +53,8 @@ struct lib {
 	pid_t pid;			/* the process that made the connection */
 	uint8_t *buffer;		/* WIRE_MAX_REPLY bytes */
 	unsigned int connections;	/* made so far by pmc_init(), not after a fork */
+	int log_fd;			/* the program's, of its log; -1: none */
+	ino_t log_ino;
 
 	pthread_rwlock_t table;
 	struct read_table reads;
@@ -56,8 +64,7 @@ struct lib {
 	unsigned int described;		/* … and tell what was found on this connection */
 	struct wire_cpuinfo cpu;
 	struct pmc_cpuinfo info;
-	struct lib_soft *soft;
-	unsigned int nsoft;
+	struct lib_events soft, msr;
 };
 
 extern struct lib pmc_lib;

@@ -85,9 +85,9 @@ PMC_API_PUBLIC const char *pmc_name_of_event(enum pmc_event event)
 		return "TSC";
 	if (event >= PMC_EV_IAF_FIRST && event <= PMC_EV_IAF_LAST)
 		return LOOKUP(iaf_events, event, "event");
-	for (i = 0; i < pmc_lib.nsoft && !text; i++)
-		if (pmc_lib.soft[i].code == (uint32_t)event)
-			text = pmc_lib.soft[i].name;
+	for (i = 0; i < pmc_lib.soft.n && !text; i++)
+		if (pmc_lib.soft.event[i].code == (uint32_t)event)
+			text = pmc_lib.soft.event[i].name;
 	if (!text)
 		text = intern_name(event);
 	if (!text)

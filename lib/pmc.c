@@ -21,6 +21,7 @@ struct lib pmc_lib = {
 	.table = PTHREAD_RWLOCK_INITIALIZER,
 	.init = PTHREAD_MUTEX_INITIALIZER,
 	.fd = -1,
+	.log_fd = -1,
 };
 
 /* --- reasons --------------------------------------------------------------------------------- */
@@ -57,23 +58,11 @@ PMC_API_PUBLIC const char *pmc_errstr(void)
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* A request whose reply carries nothing. */
-static int simple(uint16_t op, const void *request, size_t len, int fd, struct reason *why)
-{
-	struct exchange x = {
-		.op = op, .request = request, .request_len = len, .send_fd = fd,
-	};
-	int err = client_exchange(&pmc_lib, &x, why);
-
-	exchange_close(&x);
-	return err;
-}
-
 static int id_request(uint16_t op, pmc_id_t pmcid, struct reason *why)
 {
 	struct wire_id_req req = { .pmcid = pmcid };
 
-	return simple(op, &req, sizeof(req), -1, why);
+	return client_request(&pmc_lib, op, &req, sizeof(req), -1, why);
 }
 
 /* Takes the pages along that the reply may bring. */
@@ -167,7 +156,7 @@ static int target_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason 
 			return refuse(why, -errno, "process %d cannot be named to pmcbpfd: %s",
 				      (int)pid, strerror(errno));
 	}
-	err = simple(op, &req, sizeof(req), fd, why);
+	err = client_request(&pmc_lib, op, &req, sizeof(req), fd, why);
 	if (fd >= 0)
 		close(fd);
 	return err;
@@ -206,7 +195,9 @@ static int start(pmc_id_t pmcid, struct reason *why)
 
 	if (err)
 		return err;
-	tid = x.nfds && single_threaded() ? read_thread() : 0;
+	/* The page of a CPU's event tells nothing to who runs elsewhere. */
+	tid = x.nfds && !PMC_IS_SYSTEM_MODE(PMC_ID_TO_MODE(pmcid)) && single_threaded() ?
+		read_thread() : 0;
 	pthread_rwlock_wrlock(&pmc_lib.table);
 	/* Without memory for the descriptors reads ask the daemon. */
 	read_table_events(&pmc_lib.reads, pmcid, rep.generation, x.fds, x.nfds, tid);
@@ -245,10 +236,12 @@ static int rw(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *ol
 	return 0;
 }
 
-static int read_slowly(pmc_id_t pmcid, pmc_value_t *value, bool locked)
+/* Apart, so that a quick read has nothing to save for it. */
+static __attribute__((noinline)) int read_slowly(pmc_id_t pmcid, pmc_value_t *value)
 {
 	struct lib *l = &pmc_lib;
 	struct reason *why = lib_begin();
+	bool locked = !__libc_single_threaded;
 	int err;
 
 	if (!value)
@@ -266,11 +259,9 @@ static int read_slowly(pmc_id_t pmcid, pmc_value_t *value, bool locked)
 PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 {
 	/* A lock that nobody else can want costs more than all the rest of a read. */
-	bool alone = __libc_single_threaded;
-
-	if (alone && value && read_quick(&pmc_lib.reads, pmcid, value))
+	if (__libc_single_threaded && value && read_quick(&pmc_lib.reads, pmcid, value))
 		return 0;
-	return read_slowly(pmcid, value, !alone);
+	return read_slowly(pmcid, value);
 }
 
 PMC_API_PUBLIC int pmc_write(pmc_id_t pmcid, pmc_value_t value)
@@ -291,7 +282,35 @@ PMC_API_PUBLIC int pmc_set(pmc_id_t pmcid, pmc_value_t value)
 {
 	struct wire_setcount_req req = { .pmcid = pmcid, .count = value };
 
-	return lib_end(simple(WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1, lib_begin()));
+	return lib_end(client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1,
+				      lib_begin()));
+}
+
+static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
+{
+	struct lib *l = &pmc_lib;
+	struct wire_getmsr_req req = { .pmcid = pmcid };
+	struct reason missing = { "" };
+	uint32_t index = 0;
+	int err, found;
+
+	if (!msr)
+		return lib_missing(why, "msr");
+	pthread_rwlock_rdlock(&l->table);
+	found = read_register(&l->reads, pmcid, &index, &missing);
+	pthread_rwlock_unlock(&l->table);
+	req.missing = (uint32_t)-found;
+	err = client_request(&pmc_lib, WIRE_OP_PMCGETMSR, &req, sizeof(req), -1, why);
+	if (!err)
+		*msr = index;
+	else if (err == found)
+		*why = missing;
+	return err;
+}
+
+PMC_API_PUBLIC int pmc_get_msr(pmc_id_t pmcid, uint32_t *msr)
+{
+	return lib_end(get_msr(pmcid, msr, lib_begin()));
 }
 
 /* --- administration -------------------------------------------------------------------------- */
@@ -300,7 +319,8 @@ static int admin(int cpu, int row, enum pmc_state state)
 {
 	struct wire_admin_req req = { .cpu = cpu, .pmc = row, .state = state };
 
-	return lib_end(simple(WIRE_OP_PMCADMIN, &req, sizeof(req), -1, lib_begin()));
+	return lib_end(client_request(&pmc_lib, WIRE_OP_PMCADMIN, &req, sizeof(req), -1,
+				      lib_begin()));
 }
 
 PMC_API_PUBLIC int pmc_enable(int cpu, int row)

@@ -49,9 +49,9 @@ static int get_cpuinfo(struct lib *l, struct wire_cpuinfo *cpu, struct reason *w
 	return 0;
 }
 
-static int get_soft(struct lib *l, struct lib_soft **soft, unsigned int *n, struct reason *why)
+static int get_events(struct lib *l, uint32_t class, struct lib_events *out, struct reason *why)
 {
-	struct wire_class_req req = { .class = PMC_CLASS_SOFT };
+	struct wire_class_req req = { .class = class };
 	struct wire_dynevent_rep *rep = malloc(WIRE_MAX_REPLY);
 	const struct wire_dynevent *event;
 	struct exchange x = {
@@ -71,20 +71,24 @@ static int get_soft(struct lib *l, struct lib_soft **soft, unsigned int *n, stru
 	exchange_close(&x);
 	if (rep->count > PMC_EV_DYN_COUNT ||
 	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*event)) {
-		err = refuse(why, -EPROTO, "pmcbpfd sent a malformed list of SOFT events");
+		err = refuse(why, -EPROTO, "pmcbpfd sent a malformed list of %s events",
+			     pmc_name_of_class(class));
 		goto out;
 	}
-	*soft = calloc(rep->count + 1, sizeof(**soft));
-	if (!*soft) {
+	out->event = calloc(rep->count + 1, sizeof(*out->event));
+	if (!out->event) {
 		err = -ENOMEM;
 		goto out;
 	}
 	for (i = 0; i < rep->count; i++) {
-		(*soft)[i].code = event[i].code;
-		memcpy((*soft)[i].name, event[i].name, sizeof((*soft)[i].name));
-		terminate((*soft)[i].name, sizeof((*soft)[i].name));
+		struct lib_event *e = &out->event[i];
+
+		e->code = event[i].code;
+		e->flags = event[i].flags;
+		memcpy(e->name, event[i].name, sizeof(e->name));
+		terminate(e->name, sizeof(e->name));
 	}
-	*n = rep->count;
+	out->n = rep->count;
 out:
 	free(rep);
 	return err;
@@ -94,18 +98,23 @@ out:
  * A later daemon mostly tells the same: then nothing moves.  An earlier list of names is not freed,
  * for callers may hold its strings.
  */
-static void publish(struct lib *l, const struct wire_cpuinfo *cpu, struct lib_soft *soft,
-		    unsigned int nsoft)
+static void publish_events(struct lib *l, struct lib_events *events, struct lib_events fresh)
+{
+	if (l->known && events->n == fresh.n &&
+	    (!fresh.n || memcmp(events->event, fresh.event, fresh.n * sizeof(*fresh.event)) == 0))
+		free(fresh.event);
+	else
+		*events = fresh;
+}
+
+static void publish(struct lib *l, const struct wire_cpuinfo *cpu, const struct lib_events *soft,
+		    const struct lib_events *msr)
 {
 	unsigned int i;
 
 	l->described = l->connections;
-	if (l->known && l->nsoft == nsoft && memcmp(l->soft, soft, nsoft * sizeof(*soft)) == 0) {
-		free(soft);
-	} else {
-		l->soft = soft;
-		l->nsoft = nsoft;
-	}
+	publish_events(l, &l->soft, *soft);
+	publish_events(l, &l->msr, *msr);
 	if (l->known && memcmp(&l->cpu, cpu, sizeof(*cpu)) == 0)
 		return;
 	l->cpu = *cpu;
@@ -124,18 +133,23 @@ static void publish(struct lib *l, const struct wire_cpuinfo *cpu, struct lib_so
 static int init(struct lib *l, struct reason *why)
 {
 	struct wire_cpuinfo cpu;
-	struct lib_soft *soft = NULL;
-	unsigned int nsoft = 0;
+	struct lib_events soft = { .n = 0 }, msr = { .n = 0 };
 	int err = client_open(l, why);
 
 	if (err || (l->known && l->described == l->connections))
 		return err;
 	err = get_cpuinfo(l, &cpu, why);
 	if (!err)
-		err = get_soft(l, &soft, &nsoft, why);
-	if (!err)
-		publish(l, &cpu, soft, nsoft);
-	return err;
+		err = get_events(l, PMC_CLASS_SOFT, &soft, why);
+	for (unsigned int i = 0; !err && i < cpu.nclass; i++)
+		if (cpu.classes[i].class == PMC_CLASS_MSR)
+			err = get_events(l, PMC_CLASS_MSR, &msr, why);
+	if (err) {
+		free(soft.event);
+		return err;
+	}
+	publish(l, &cpu, &soft, &msr);
+	return 0;
 }
 
 PMC_API_PUBLIC int pmc_init(void)

@@ -11,13 +11,19 @@
 
 #include "counter.h"
 #include "read.h"
+#include "trap.h"
 
 #define READ_TRIES 1000		/* a writer that takes longer than this is asked instead */
 
-#define load(p)		__atomic_load_n((p), __ATOMIC_RELAXED)
+/* Once and whole; the atomic built-in makes an address of its own each time. */
+#define load(p)		(*(const volatile __typeof__(*(p)) *)(p))
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
-static __thread pid_t thread_id;
+/* What a usual pmc_read() takes is compiled into it: it is all a matter of instructions. */
+#define QUICK static inline __attribute__((always_inline))
+
+/* Four bytes of every thread's static area: other models of access cost a call each time. */
+static __thread pid_t thread_id __attribute__((tls_model("initial-exec")));
 
 pid_t read_thread(void)
 {
@@ -46,79 +52,87 @@ uint64_t read_scale(uint64_t figure, uint32_t rate)
 /* What an event's page tells its own thread. */
 enum page_state {
 	PAGE_SILENT,		/* nothing: ask the kernel */
+	PAGE_MOVED,		/* it was changed meanwhile */
 	PAGE_SAVED,		/* not counting now; the value is what it had counted */
 	PAGE_COUNTING,		/* the register, put right by the page */
 };
 
-static enum page_state event_page(const struct perf_event_mmap_page *page, read_counter_fn *counter,
-				  uint64_t *value)
+/* Without `counter` it is the instruction itself: in functions of TRAP_SECTION. */
+QUICK enum page_state event_page(const struct perf_event_mmap_page *page, read_counter_fn *counter,
+				 uint64_t *value)
 {
-	unsigned int tries;
+	uint32_t lock = load_acquire(&page->lock), index = load(&page->index);
+	uint32_t shift = 64 - load(&page->pmc_width);
+	struct perf_event_mmap_page cap = { .capabilities = load(&page->capabilities) };
+	uint64_t count = load(&page->offset), raw;
 
-	for (tries = 0; tries < READ_TRIES; tries++) {
-		uint32_t lock = load_acquire(&page->lock), index = load(&page->index);
-		uint16_t width = load(&page->pmc_width);
-		struct perf_event_mmap_page cap = { .capabilities = load(&page->capabilities) };
-		uint64_t count = load(&page->offset), raw = 0;
-
-		/* cap_user_rdpmc alone proves nothing: Linux 6.1 sets it for software events. */
-		if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc)
+	if (lock & 1)
+		return PAGE_MOVED;
+	/* cap_user_rdpmc alone proves nothing: Linux 6.1 sets it for software events. */
+	if (!cap.cap_bit0_is_deprecated || !cap.cap_user_rdpmc)
+		return PAGE_SILENT;
+	if (index) {
+		if (shift > 62 ||
+		    !(counter ? counter(index - 1, &raw) : trap_inline(index - 1, &raw)))
 			return PAGE_SILENT;
-		if (index && (width == 0 || width > 64 || !counter(index - 1, &raw)))
-			return PAGE_SILENT;
-		if (index)
-			raw = (uint64_t)((int64_t)(raw << (64 - width)) >> (64 - width));
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (load(&page->lock) == lock) {
-			*value = count + raw;
-			return index ? PAGE_COUNTING : PAGE_SAVED;
-		}
+		count += (uint64_t)((int64_t)(raw << shift) >> shift);
 	}
-	return PAGE_SILENT;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (load(&page->lock) != lock)
+		return PAGE_MOVED;
+	*value = count;
+	return index ? PAGE_COUNTING : PAGE_SAVED;
 }
 
-static uint64_t coarse_ns(void)
+/* Pages tell a thread's own count: those of threads born later are in what the kernel sums. */
+static bool is_own(const struct read_slot *slot)
 {
-	struct timespec ts = { .tv_sec = 0 };
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	return slot->tid && __libc_single_threaded && slot->tid == read_thread();
 }
 
 /*
- * Pages tell a thread's own count: those of threads born later are in what the kernel sums.  Nor do
- * they tell that the event of a CPU which the thread has left was lost there: read(2) has to say so
- * now and then.
+ * Nor do they tell that the event of a CPU which the thread has left was lost there, or that a
+ * register must not be read any more: a slower read has to find out now and then.  That was on this
+ * thread, so it knows its number.
  */
-static bool pages_suffice(const struct read_slot *slot)
+QUICK bool pages_suffice(const struct read_slot *slot)
 {
-	return slot->tid && __libc_single_threaded && slot->tid == read_thread() &&
-	       coarse_ns() - load(slot->checked) < READ_CHECK_NS;
+	return slot->tid == thread_id && counter_clock() < load(slot->until);
+}
+
+/* read(2) has just told what the pages do not: may the next reads look at the registers? */
+static bool registers_ready(const struct read_table *t, const struct read_slot *slot)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; is_own(slot) && !any && i < slot->nevents; i++)
+		any = slot->events[i].page && load(&slot->events[i].page->index);
+	return any && (t->counter || trap_ready());
 }
 
 /*
  * The sum of a thread's events, one for each CPU, without a system call.  The event of the CPU that
  * runs this must be counting: if none is, one has lost its counter, and the kernel is asked which.
- * A thread that moves between two pages gets a sum between its counts before and after, as with any
- * read.
+ * It is asked as well when a page changes meanwhile, which is seldom.  A thread that moves between
+ * two pages gets a sum between its counts before and after, as with any read.
  */
-static bool events_pages(const struct read_table *t, const struct read_slot *slot, uint64_t *sum)
+QUICK bool events_pages(const struct read_slot *slot, read_counter_fn *counter, uint64_t *sum)
 {
-	read_counter_fn *counter = t->counter ? t->counter : counter_pmc;
+	const struct read_event *e = slot->events, *end = e + slot->nevents;
 	bool counting = false;
 	uint64_t one = 0;
-	unsigned int i;
 
-	for (i = 0; i < slot->nevents; i++) {
-		enum page_state state = PAGE_SILENT;
+	do {
+		enum page_state state = e->page ? event_page(e->page, counter, &one) :
+						  PAGE_SILENT;
 
-		if (slot->events[i].page)
-			state = event_page(slot->events[i].page, counter, &one);
 		if (state == PAGE_SILENT)
+			__atomic_store_n(slot->until, 0, __ATOMIC_RELAXED);
+		if (state < PAGE_SAVED)
 			return false;
 		counting |= state == PAGE_COUNTING;
 		*sum += one;
-	}
+	} while (++e < end);
 	return counting;
 }
 
@@ -132,7 +146,8 @@ static int event_value(const struct read_event *e, uint64_t *value, struct reaso
 	while (n < 0 && errno == EINTR);
 	if (n == 0)
 		return refuse(why, -EBUSY, "the counter was taken away by another user of the "
-			      "hardware, such as the NMI watchdog: the count is lost");
+			      "hardware (\"pmccontrol --doctor\" may name it): the count is lost; "
+			      "release the PMC and allocate again");
 	if (n != sizeof(data[0]))
 		return READ_ASK;
 	*value = data[0];
@@ -164,7 +179,7 @@ static int how_value(const struct entry *e, uint64_t *value, struct reason *why)
 }
 
 /* A slice adds its count before it clears its bit: no bit set, nothing missing. */
-static inline bool counts_sum(const struct read_table *t, unsigned int pos, uint64_t *sum)
+QUICK bool counts_sum(const struct read_table *t, unsigned int pos, uint64_t *sum)
 {
 	const struct wire_counts *c = t->counts;
 
@@ -228,24 +243,20 @@ static int how_rusage(const struct entry *e, uint64_t *value, struct reason *why
 static int how_events(const struct entry *e, uint64_t *value, struct reason *why)
 {
 	const struct read_slot *slot = e->slot;
-	uint64_t sum = 0, one = 0;
+	uint64_t sum = e->base, one = 0;
 	unsigned int i;
 	int err;
 
 	if (slot->nevents == 0 || slot->generation != e->generation)
 		return READ_ASK;
-	if (pages_suffice(slot) && events_pages(e->t, slot, &sum)) {
-		*value = e->base + sum;
-		return READ_DONE;
-	}
-	sum = e->base;
 	for (i = 0; i < slot->nevents; i++) {
 		err = event_value(&slot->events[i], &one, why);
 		if (err)
 			return err;
 		sum += one;
 	}
-	__atomic_store_n(slot->checked, coarse_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(slot->until, registers_ready(e->t, slot) ?
+			 counter_clock() + counter_ticks(READ_CHECK_NS) : 0, __ATOMIC_RELAXED);
 	*value = sum;
 	return READ_DONE;
 }
@@ -264,53 +275,93 @@ static how_fn *const hows[] = {
 	[WIRE_HOW_TSC] = how_tsc,
 };
 
-static const struct read_slot *find_slot(const struct read_table *t, uint32_t pmcid)
+/* NULL where the daemon has to be asked. */
+QUICK const struct read_slot *find_slot(const struct read_table *t, uint32_t pmcid)
 {
-	unsigned int i;
+	const struct read_slot *slot = t->slots, *end = slot + t->top;
 
-	for (i = 0; i < t->top; i++)
-		if (t->slots[i].pmcid == pmcid && t->slots[i].used)
-			return &t->slots[i];
+	for (; slot < end; slot++)
+		if (slot->pmcid == pmcid && slot->used)
+			return read_alive(t) ? slot : NULL;
 	return NULL;
+}
+
+/*
+ * The ways of read_quick() end each for itself, so that none pays for what others keep on the
+ * stack.  What was computed belongs to one state of the PMC only if nothing moved meanwhile.
+ */
+QUICK bool quick_end(const struct wire_page_pmc *p, uint32_t seq, uint64_t result, uint64_t *value)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (load(&p->seq) != seq)
+		return false;
+	*value = result;
+	return true;
+}
+
+QUICK bool quick_events(const struct read_slot *slot, read_counter_fn *counter, uint32_t seq,
+			uint64_t *value)
+{
+	uint64_t sum = load(&slot->entry->base);
+
+	return slot->nevents && slot->generation == load(&slot->entry->generation) &&
+	       pages_suffice(slot) && events_pages(slot, counter, &sum) &&
+	       quick_end(slot->entry, seq, sum, value);
+}
+
+static TRAP_SECTION bool quick_registers(const struct read_slot *slot, uint32_t seq,
+					 uint64_t *value)
+{
+	return quick_events(slot, NULL, seq, value);
+}
+
+static __attribute__((noinline)) bool quick_other(const struct read_table *t,
+						  const struct read_slot *slot, uint32_t seq,
+						  uint64_t *value)
+{
+	const struct wire_page_pmc *p = slot->entry;
+	uint64_t sum = load(&p->base), figure;
+
+	switch (load(&p->how)) {
+	case WIRE_HOW_VALUE:
+		break;
+	case WIRE_HOW_COUNTS:
+		if (!counts_sum(t, slot - t->slots, &sum))
+			return false;
+		break;
+	case WIRE_HOW_RUSAGE:
+		if (!self_figure(load(&p->quantity), &figure))
+			return false;
+		sum += read_scale(load(&p->raw) + figure, load(&p->rate));
+		break;
+	case WIRE_HOW_EVENTS:
+		if (t->counter && slot->tid)
+			return quick_events(slot, t->counter, seq, value);
+		if (slot->tid || slot->nevents != 1 ||
+		    slot->generation != load(&p->generation) ||
+		    read(slot->events->fd, &figure, sizeof(figure)) != sizeof(figure))
+			return false;
+		sum += figure;
+		break;
+	default:
+		return false;
+	}
+	return quick_end(p, seq, sum, value);
 }
 
 bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value)
 {
 	const struct read_slot *slot = find_slot(t, pmcid);
-	const struct wire_page_pmc *p;
-	uint64_t sum, figure;
-	bool done = false;
 	uint32_t seq;
 
-	if (!slot || !t->page || !read_alive(t))
+	if (!slot)
 		return false;
-	p = &t->page->pmc[slot - t->slots];
-	seq = load_acquire(&p->seq);
-	sum = load(&p->base);
-	if (seq & 1 || load(&p->pmcid) != pmcid)
+	seq = load_acquire(&slot->entry->seq);
+	if (seq & 1 || load(&slot->entry->pmcid) != pmcid)
 		return false;
-	switch (load(&p->how)) {
-	case WIRE_HOW_VALUE:
-		done = true;
-		break;
-	case WIRE_HOW_COUNTS:
-		done = counts_sum(t, slot - t->slots, &sum);
-		break;
-	case WIRE_HOW_RUSAGE:
-		done = self_figure(load(&p->quantity), &figure);
-		if (done)
-			sum += read_scale(load(&p->raw) + figure, load(&p->rate));
-		break;
-	case WIRE_HOW_EVENTS:
-		done = slot->nevents && slot->generation == load(&p->generation) &&
-		       pages_suffice(slot) && events_pages(t, slot, &sum);
-		break;
-	}
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (!done || load(&p->seq) != seq)
-		return false;
-	*value = sum;
-	return true;
+	if (load(&slot->entry->how) == WIRE_HOW_EVENTS && slot->tid && !t->counter)
+		return quick_registers(slot, seq, value);
+	return quick_other(t, slot, seq, value);
 }
 
 int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why)
@@ -319,9 +370,9 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 	const struct wire_page_pmc *p;
 	unsigned int tries;
 
-	if (!slot || !t->page || !read_alive(t))
+	if (!slot)
 		return READ_ASK;
-	p = &t->page->pmc[slot - t->slots];
+	p = slot->entry;
 	for (tries = 0; tries < READ_TRIES; tries++) {
 		uint32_t seq = load_acquire(&p->seq);
 		struct entry e = {
@@ -352,4 +403,79 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 		return err;
 	}
 	return READ_ASK;
+}
+
+/* --- the register itself --------------------------------------------------------------------- */
+
+static int no_register(struct reason *why)
+{
+	return refuse(why, -ENOSYS, "this PMC is not read from a register; use pmc_read()");
+}
+
+static bool no_counter(uint32_t index, uint64_t *value)
+{
+	*value = 0;
+	return true;
+}
+
+/* 1: found; 0: this event is not on the CPU; -ENOSYS. */
+static int event_register(const struct read_table *t, const struct perf_event_mmap_page *page,
+			  uint32_t *index, struct reason *why)
+{
+	read_counter_fn *counter = t->counter;
+	enum page_state state = PAGE_SILENT;
+	uint64_t unused;
+	uint32_t now = 0;
+
+	/* Where it cannot be tried, the page is believed. */
+	if (!counter)
+		counter = trap_ready() ? trap_counter : no_counter;
+	/* It must be the same before and after it was read. */
+	for (unsigned int tries = 0; page && tries < READ_TRIES; tries++) {
+		now = load(&page->index);
+		state = event_page(page, counter, &unused);
+		if (state != PAGE_MOVED &&
+		    (state != PAGE_COUNTING || (now && now == load(&page->index))))
+			break;
+	}
+	if (state < PAGE_SAVED || (!t->counter && trap_lately()))
+		return refuse(why, -ENOSYS, "the kernel does not let programs read this counter; "
+			      "/proc/sys/kernel/perf_user_access (arm64) or "
+			      "/sys/bus/event_source/devices/*/rdpmc (x86) is 1 where it does, "
+			      "when the PMC starts");
+	if (state == PAGE_COUNTING)
+		*index = now - 1;
+	return state == PAGE_COUNTING;
+}
+
+int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, struct reason *why)
+{
+	const struct read_slot *slot = find_slot(t, pmcid);
+	const struct wire_page_pmc *p;
+	uint64_t value;
+	int found = 0;
+
+	if (!slot)
+		return no_register(why);
+	p = slot->entry;
+	if (load(&p->how) == WIRE_HOW_VALUE)
+		return refuse(why, -EAGAIN, "Linux gives a PMC its register when it runs: "
+			      "pmc_start() it first");
+	if (load(&p->how) != WIRE_HOW_EVENTS || !slot->nevents ||
+	    slot->generation != load(&p->generation))
+		return no_register(why);
+	if (!slot->tid || slot->tid != read_thread() || !__libc_single_threaded)
+		return refuse(why, -ENOSYS, "a register counts for one thread, and this process "
+			      "has had several; use pmc_read()");
+	for (unsigned int i = 0; i < slot->nevents && !found; i++)
+		found = event_register(t, slot->events[i].page, index, why);
+	if (found)
+		return found < 0 ? found : 0;
+	for (unsigned int i = 0; i < slot->nevents; i++) {
+		int err = event_value(&slot->events[i], &value, why);
+
+		if (err < 0)
+			return err;
+	}
+	return refuse(why, -EAGAIN, "the PMC is on no register just now; try again");
 }

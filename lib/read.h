@@ -34,6 +34,7 @@ typedef bool read_counter_fn(uint32_t index, uint64_t *value);
 struct read_slot {
 	bool used;
 	uint32_t pmcid;
+	const struct wire_page_pmc *entry;
 	uint32_t generation;		/* of `events` */
 	unsigned int nevents;
 	struct read_event *events;
@@ -42,7 +43,11 @@ struct read_slot {
 	 * other exists; 0: there were more, so only read(2) sums up all.
 	 */
 	pid_t tid;
-	uint64_t *checked;		/* when read(2) last proved that no event was lost; ns */
+	/*
+	 * For so long, on counter_clock(), pages and registers may be read: read(2) has proved that
+	 * no event was lost.
+	 */
+	uint64_t *until;
 };
 
 /*
@@ -87,7 +92,16 @@ enum { READ_DONE = 0, READ_ASK = 1 };
 /* READ_DONE with *value, READ_ASK when only the daemon knows, or -errno. */
 int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why);
 
-/* What needs no second look, without any set-up; false: read_value() knows. Locking as there. */
+/*
+ * The register that counts for a PMC now, as the instruction takes it: its number in the mapped
+ * page minus 1.  -EAGAIN: none now; -EBUSY: lost; -ENOSYS: none that this process may read.
+ */
+int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, struct reason *why);
+
+/*
+ * What needs no second look, without any set-up, for the only thread of a process; false:
+ * read_value() knows.
+ */
 bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value);
 
 /* The calling thread's id, remembered; forgotten in the child after a fork. */

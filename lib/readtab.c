@@ -49,9 +49,9 @@ static void slot_close_events(struct read_slot *slot)
 		close(slot->events[i].fd);
 	}
 	free(slot->events);
-	free(slot->checked);
+	free(slot->until);
 	slot->events = NULL;
-	slot->checked = NULL;
+	slot->until = NULL;
 	slot->nevents = 0;
 	slot->tid = 0;
 }
@@ -124,7 +124,8 @@ void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid)
 		return;
 	slot = &t->slots[pos];
 	slot_close_events(slot);
-	*slot = (struct read_slot){ .used = true, .pmcid = pmcid };
+	*slot = (struct read_slot){ .used = true, .pmcid = pmcid,
+				   .entry = &t->page->pmc[pos] };
 	if (pos >= t->top)
 		t->top = pos + 1;
 }
@@ -174,8 +175,8 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
 	if (n == 0)
 		return 0;
 	slot->events = calloc(n, sizeof(*slot->events));
-	slot->checked = calloc(1, sizeof(*slot->checked));
-	if (!slot->events || !slot->checked) {
+	slot->until = calloc(1, sizeof(*slot->until));
+	if (!slot->events || !slot->until) {
 		slot_close_events(slot);
 		close_all(fds, n);
 		return -ENOMEM;

@@ -4,6 +4,7 @@
  * classes.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,15 +48,16 @@ static int soft_class(const struct lib *l, const char *root, const struct wire_c
 	const char *other = evspec_soft_event(spec->event);
 	unsigned int i;
 
-	for (i = 0; i < l->nsoft; i++)
-		if (evspec_same(spec->event, l->soft[i].name) ||
-		    (other && evspec_same(other, l->soft[i].name)))
+	for (i = 0; i < l->soft.n; i++)
+		if (evspec_same(spec->event, l->soft.event[i].name) ||
+		    (other && evspec_same(other, l->soft.event[i].name)))
 			break;
-	if (i == l->nsoft)
-		return refuse(why, -ENOENT, "no SOFT event \"%s\"", spec->event);
-	req->event = l->soft[i].code;
+	if (i == l->soft.n)
+		return refuse(why, -ENOENT, "no SOFT event \"%s\"; \"pmccontrol -L\" "
+			      "lists them", spec->event);
+	req->event = l->soft.event[i].code;
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
-	memcpy(req->event_name, l->soft[i].name, sizeof(req->event_name));
+	memcpy(req->event_name, l->soft.event[i].name, sizeof(req->event_name));
 	return 0;
 }
 
@@ -63,7 +65,8 @@ static int tsc_class(const struct lib *l, const char *root, const struct wire_cl
 		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
 {
 	if (!evspec_same(spec->event, "TSC"))
-		return refuse(why, -ENOENT, "no TSC event \"%s\"", spec->event);
+		return refuse(why, -ENOENT, "no TSC event \"%s\"; its one event is TSC",
+			      spec->event);
 	if (spec->nquals)
 		return refuse(why, -EINVAL, "the TSC takes no qualifiers: \"%s\"",
 			      spec->quals[0].key);
@@ -71,6 +74,65 @@ static int tsc_class(const struct lib *l, const char *root, const struct wire_cl
 	req->caps = PMC_CAP_READ;
 	strcpy(req->event_name, "TSC");
 	return 0;
+}
+
+/* select=REGISTER:VALUE; what may be written the daemon knows. */
+static int msr_select(const struct evspec_pair *qual, struct wire_allocate_req *req,
+		      struct reason *why)
+{
+	char reg[32];
+	const char *colon = qual->value ? strchr(qual->value, ':') : NULL;
+	uint64_t number;
+
+	if (!evspec_same(qual->key, "select"))
+		return refuse(why, -EINVAL, "\"%s\" is no qualifier of a register: there is "
+			      "select=REGISTER:VALUE", qual->key);
+	if (!colon || (size_t)(colon - qual->value) >= sizeof(reg))
+		return refuse(why, -EINVAL, "select takes REGISTER:VALUE, as 0x186:0x4100c0, not "
+			      "\"%s\"", qual->value ? qual->value : "");
+	memcpy(reg, qual->value, colon - qual->value);
+	reg[colon - qual->value] = '\0';
+	if (evspec_number(reg, &number) || number > UINT32_MAX)
+		return refuse(why, -EINVAL, "select: \"%s\" is not the number of a register", reg);
+	if (evspec_number(colon + 1, &req->config2))
+		return refuse(why, -EINVAL, "select: \"%s\" is not a value of 64 bits", colon + 1);
+	req->config1 = WIRE_MSR_SELECT | number;
+	return 0;
+}
+
+/* MSR-NAME of the daemon's list, MSR-0xNNN. */
+static int msr_event(const struct lib *l, const struct evspec *spec, struct wire_allocate_req *req,
+		     struct reason *why)
+{
+	const char *name = spec->event;
+	unsigned int i;
+
+	for (i = 0; i < l->msr.n; i++)
+		if (evspec_same(name, l->msr.event[i].name + strlen("MSR-")))
+			break;
+	if (i < l->msr.n) {
+		req->event = l->msr.event[i].code;
+		memcpy(req->event_name, l->msr.event[i].name, sizeof(req->event_name));
+		return 0;
+	}
+	if (evspec_number(name, &req->config) || req->config > UINT32_MAX)
+		return refuse(why, -ENOENT, "no register \"%s\": MSR-NUMBER, as MSR-0x10, or one "
+			      "that \"pmccontrol -L\" lists", name);
+	req->event = PMC_EV_MSR_RAW;
+	snprintf(req->event_name, sizeof(req->event_name), "MSR-0x%" PRIx64, req->config);
+	return 0;
+}
+
+static int msr_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
+		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
+{
+	unsigned int i;
+	int err = msr_event(l, spec, req, why);
+
+	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
+	for (i = 0; i < spec->nquals && !err; i++)
+		err = msr_select(&spec->quals[i], req, why);
+	return err;
 }
 
 static int hardware_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
@@ -101,7 +163,8 @@ static int in_class(const struct lib *l, const char *root, const struct wire_cla
 		    const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
 {
 	class_fn *fn = class->class == PMC_CLASS_SOFT ? soft_class :
-		       class->class == PMC_CLASS_TSC ? tsc_class : hardware_class;
+		       class->class == PMC_CLASS_TSC ? tsc_class :
+		       class->class == PMC_CLASS_MSR ? msr_class : hardware_class;
 	int err;
 
 	if (fn == hardware_class && !resolve_is_hardware(class))
@@ -137,7 +200,9 @@ static int prefixed_spec(const struct lib *l, const char *root, const struct evs
 	if (!class && spec->class == PMC_CLASS_IAF)
 		class = lib_class(l, PMC_CLASS_IAP);
 	if (!class)
-		return refuse(why, -EINVAL, "this machine has no such class");
+		return refuse(why, -EINVAL, "this machine has no counters of class %s; "
+			      "\"pmccontrol -L\" lists those it has, \"pmccontrol --doctor\" "
+			      "says why", pmc_name_of_class(spec->class));
 	return in_class(l, root, class, spec, req, why);
 }
 
@@ -147,6 +212,7 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 {
 	static const uint32_t first[] = { PMC_CLASS_SOFT, PMC_CLASS_TSC };
 	struct reason hardware = { "" };
+	bool any = false;
 	unsigned int i;
 	int err;
 
@@ -162,6 +228,7 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 
 		if (!resolve_is_hardware(class))
 			continue;
+		any = true;
 		err = in_class(l, root, class, spec, req, &hardware);
 		if (err != -ENOENT) {
 			*why = err ? hardware : *why;
@@ -170,6 +237,10 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 	}
 	if (hardware.text[0])
 		return refuse(why, -ENOENT, "%s", hardware.text);
+	if (!any)
+		return refuse(why, -ENOENT, "unknown event \"%s\", and here are no hardware "
+			      "counters (\"pmccontrol --doctor\" says why); \"pmccontrol -L\" "
+			      "lists the events that exist", spec->event);
 	return refuse(why, -ENOENT,
 		      "unknown event \"%s\"; \"pmccontrol -L\" lists those that exist here",
 		      spec->event);

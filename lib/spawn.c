@@ -102,7 +102,7 @@ int spawn_daemon(int *fd, int *log, struct reason *why)
 	const char *path = daemon_path(beside, sizeof(beside));
 	char option[32];
 	char *argv[] = { (char *)"pmcbpfd", (char *)"-f", option, NULL };
-	int pair[2], err = 0, messages = -1;
+	int pair[2], err = 0, messages = -1, on = 1;
 
 	if (access(path, X_OK) < 0)
 		return refuse(why, -ENOENT,
@@ -111,7 +111,9 @@ int spawn_daemon(int *fd, int *log, struct reason *why)
 			      PMCBPF_RUNDIR, path, strerror(errno));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	messages = memfd_create("pmcbpfd", MFD_CLOEXEC);
+	/* Before anything is sent, so that the daemon sees of every message who sent it. */
+	if (!setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+		messages = memfd_create("pmcbpfd", MFD_CLOEXEC);
 	if (messages < 0) {
 		err = -errno;
 		goto out;

@@ -21,9 +21,12 @@
 #define WIRE_MAX_REASON	 400u
 #define WIRE_NAME_MAX	 64u		/* PMC_NAME_MAX, NUL included */
 #define WIRE_CLASS_MAX	 8u
+#define WIRE_TUNABLE_MAX 256u		/* a tunable's value as text, NUL included */
 
 /* hwpmc's operation numbers; ours start at 64. */
 enum wire_op {
+	WIRE_OP_CONFIGURELOG = 0,
+	WIRE_OP_FLUSHLOG = 1,
 	WIRE_OP_GETCPUINFO = 2,
 	WIRE_OP_GETDRIVERSTATS = 3,
 	WIRE_OP_GETMODULEVERSION = 4,
@@ -32,13 +35,19 @@ enum wire_op {
 	WIRE_OP_PMCALLOCATE = 7,
 	WIRE_OP_PMCATTACH = 8,
 	WIRE_OP_PMCDETACH = 9,
+	WIRE_OP_PMCGETMSR = 10,
 	WIRE_OP_PMCRELEASE = 11,
 	WIRE_OP_PMCRW = 12,
 	WIRE_OP_PMCSETCOUNT = 13,
 	WIRE_OP_PMCSTART = 14,
 	WIRE_OP_PMCSTOP = 15,
+	WIRE_OP_WRITELOG = 16,
+	WIRE_OP_CLOSELOG = 17,
 	WIRE_OP_GETDYNEVENTINFO = 18,
 	WIRE_OP_HELLO = 64,
+	WIRE_OP_TUNABLE = 65,
+	WIRE_OP_GATES = 66,
+	WIRE_OP_KTR = 67,
 };
 
 struct wire_hdr {
@@ -125,9 +134,38 @@ struct wire_class_req {		/* GETDYNEVENTINFO */
 struct wire_dynevent {
 	char name[WIRE_NAME_MAX];
 	uint32_t code;
-	uint32_t reserved;
+	uint32_t flags;		/* MSR: enum wire_msr; else 0 */
+};
+/* Who reads a register in a scope; neither: it is not counted there. */
+enum wire_msr {
+	WIRE_MSR_SYSTEM_MODULE = 1,
+	WIRE_MSR_SYSTEM_PERF = 2,
+	WIRE_MSR_PROCESS_MODULE = 4,
+	WIRE_MSR_PROCESS_PERF = 8,
+	WIRE_MSR_ADMIN = 16,	/* for the privileged only */
 };
 struct wire_dynevent_rep {	/* followed by count struct wire_dynevent */
+	uint32_t count;
+	uint32_t reserved;
+};
+
+/* GATES: what stands between the caller and its counts, as far as the daemon can tell. */
+enum wire_gate_state {
+	WIRE_GATE_OPEN = 0,
+	WIRE_GATE_LIMITS = 1,	/* counting works, but not all of it */
+	WIRE_GATE_CLOSED = 2,
+};
+#define WIRE_GATE_NAME 48u	/* bytes, NUL included */
+#define WIRE_GATE_TEXT 256u
+#define WIRE_GATES_MAX 64u
+struct wire_gate {
+	char name[WIRE_GATE_NAME];
+	char finding[WIRE_GATE_TEXT];
+	char remedy[WIRE_GATE_TEXT];	/* "" where there is nothing to do */
+	uint32_t state;			/* enum wire_gate_state */
+	uint32_t reserved;
+};
+struct wire_gates_rep {		/* followed by count struct wire_gate */
 	uint32_t count;
 	uint32_t reserved;
 };
@@ -139,6 +177,7 @@ struct wire_admin_req {		/* PMCADMIN: pmc is a row index */
 	uint32_t state;		/* enum pmc_state: DISABLED or FREE */
 };
 
+#define WIRE_MSR_SELECT (1ull << 32)
 struct wire_allocate_req {
 	uint32_t caps;		/* USER and SYSTEM pick the ring; neither means both */
 	uint32_t cpu;		/* PMC_CPU_ANY for process scope */
@@ -146,9 +185,9 @@ struct wire_allocate_req {
 	uint32_t event;		/* SOFT: its code; hardware: for GETPMCINFO only */
 	uint32_t flags;
 	uint32_t mode;
-	uint64_t config;	/* perf_event_attr.config… of a hardware event */
-	uint64_t config1;
-	uint64_t config2;
+	uint64_t config;	/* perf_event_attr.config… of a hardware event; MSR: the register */
+	uint64_t config1;	/* MSR: WIRE_MSR_SELECT | a register to be written at START … */
+	uint64_t config2;	/* … and what */
 	uint64_t count;		/* initial reload count of sampling modes */
 	char event_name[WIRE_NAME_MAX];
 };
@@ -167,10 +206,22 @@ struct wire_id_req {		/* PMCRELEASE, PMCSTART, PMCSTOP */
 	uint32_t pmcid;
 	uint32_t reserved;
 };
-/* START: `nfds` perf descriptors of the caller's own threads when the page says WIRE_HOW_EVENTS. */
+/*
+ * START: when the page says WIRE_HOW_EVENTS, `nfds` descriptors: perf events of the caller's own
+ * threads, or with system scope the counter of the CPU; read(2) gives 8 bytes.
+ */
 struct wire_start_rep {
 	uint32_t nfds;
 	uint32_t generation;	/* wire_page_pmc.generation these descriptors belong to */
+};
+
+/*
+ * PMCGETMSR: the kernel tells the number of a register only to who runs on it, so the client looks
+ * first, and then asks whether it may know.
+ */
+struct wire_getmsr_req {
+	uint32_t pmcid;
+	uint32_t missing;	/* 0: found; else why not: EAGAIN, EBUSY or ENOSYS */
 };
 
 /* ATTACH, DETACH: a pidfd comes along unless pid is 0 (the caller), negative, or gone. */
@@ -188,10 +239,70 @@ struct wire_rw_rep {
 	uint64_t value;		/* the old value when asked for, else 0 */
 };
 
+struct wire_configurelog_req {	/* the descriptor comes along when logfd is not negative */
+	int32_t logfd;
+	uint32_t flags;
+};
+struct wire_writelog_req {
+	uint32_t userdata;
+	uint32_t reserved;
+};
+
 struct wire_setcount_req {
 	uint32_t pmcid;
 	uint32_t reserved;
 	uint64_t count;
+};
+
+/* TUNABLE: name is empty for LIST, value for all but SET; both end with a NUL. */
+enum wire_tunable_what {
+	WIRE_TUNABLE_LIST = 0,
+	WIRE_TUNABLE_GET = 1,
+	WIRE_TUNABLE_SET = 2,	/* needs the privilege of PMCADMIN */
+};
+struct wire_tunable_req {
+	uint32_t what;
+	uint32_t reserved;
+	char name[WIRE_NAME_MAX];
+	char value[WIRE_TUNABLE_MAX];
+};
+struct wire_tunable {
+	char name[WIRE_NAME_MAX];
+	char value[WIRE_TUNABLE_MAX];
+	uint32_t writable;	/* 0: only before the daemon's start */
+	uint32_t reserved;
+};
+/* Followed by count struct wire_tunable; after SET the one, as it is now. */
+struct wire_tunable_rep {
+	uint32_t count;
+	uint32_t reserved;
+};
+
+/* KTR: the kernel's trace rings.  Everybody may ask for INFO; OPEN's reply carries a descriptor. */
+enum wire_ktr_what {
+	WIRE_KTR_INFO = 0,
+	WIRE_KTR_FREEZE = 1,
+	WIRE_KTR_THAW = 2,
+	WIRE_KTR_CLEAR = 3,
+	WIRE_KTR_MARK = 4,
+	WIRE_KTR_OPEN = 5,
+};
+struct wire_ktr_req {
+	uint32_t what;
+	uint32_t reserved;
+	char text[32];		/* MARK's, NUL-padded; "" otherwise */
+};
+struct wire_ktr {		/* as it is then: struct pmc_ktr tells what they are */
+	uint32_t compile;
+	uint32_t missing;
+	uint32_t mask;
+	uint32_t saved;
+	uint32_t frozen;
+	uint32_t entries;
+	uint32_t ncpu;
+	uint32_t reserved;
+	uint64_t written;
+	char stopped[96];
 };
 
 /* --- pages a client maps read-only ------------------------------------------------------- */
@@ -263,6 +374,11 @@ _Static_assert(sizeof(struct wire_classinfo) == 56, "wire");
 _Static_assert(sizeof(struct wire_cpuinfo) == 80 + 8 * 56, "wire");
 _Static_assert(sizeof(struct wire_pmcinfo) == 168, "wire");
 _Static_assert(sizeof(struct wire_allocate_req) == 120, "wire");
+_Static_assert(sizeof(struct wire_gate) == 568, "wire");
+_Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
+_Static_assert(sizeof(struct wire_tunable) == 328, "wire");
+_Static_assert(sizeof(struct wire_ktr_req) == 40, "wire");
+_Static_assert(sizeof(struct wire_ktr) == 136, "wire");
 _Static_assert(sizeof(struct wire_page_pmc) == 64, "wire");
 _Static_assert(sizeof(struct wire_page) == 64 * 64, "wire");
 _Static_assert(sizeof(struct wire_counts) == 512, "wire");

@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "count_impl.h"
+#include "file.h"
 
 struct process {
 	pid_t pid, parent;
@@ -30,19 +32,12 @@ struct processes {
  */
 static pid_t parent_of(const char *pid)
 {
-	char path[64], buf[512], *end;
-	int fd;
-	ssize_t n;
+	char path[64], buf[512];
+	const char *end;
 
 	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (file_read(AT_FDCWD, path, buf, sizeof(buf)) <= 0)
 		return -1;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
-	if (n <= 0)
-		return -1;
-	buf[n] = '\0';
 	end = strrchr(buf, ')');
 	return end && strlen(end) > 4 ? (pid_t)atoi(end + 4) : -1;
 }
@@ -79,8 +74,11 @@ static int processes_list(struct processes *ps, const struct engine *e)
 	n = engine_births(e, &births);
 	if (n < 0)
 		return n;
-	for (int i = 0; !err && i < n; i++)
+	for (int i = 0; !err && i < n; i++) {
+		DEBUG(engine_debug(e), PROCESS, FORK, "process %u of process %u", births[i].child,
+		      births[i].parent);
 		err = processes_push(ps, (pid_t)births[i].child, (pid_t)births[i].parent);
+	}
 	return err;
 }
 
@@ -95,6 +93,8 @@ static int join(struct count *c, int pidfd, pid_t tgid, struct why *why)
 	struct targets *ts = engine_targets(c->e);
 	int err = target_join(ts, c, pidfd, tgid, why);
 
+	DEBUG(engine_debug(c->e), PROCESS, LINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
+	      c->spec.pmcid, strerror(-err));
 	if (err || c->backend != BACKEND_EVENTS)
 		return err;
 	err = events_attach(c, tgid, why);
@@ -110,6 +110,8 @@ static int leave(struct count *c, pid_t tgid, struct why *why)
 {
 	int err = target_leave(engine_targets(c->e), c, tgid, why);
 
+	DEBUG(engine_debug(c->e), PROCESS, UNLINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
+	      c->spec.pmcid, strerror(-err));
 	if (!err && c->backend == BACKEND_EVENTS)
 		events_detach(c, tgid);
 	return err;
@@ -136,9 +138,32 @@ static int added_push(struct added *a, pid_t pid)
 	return 0;
 }
 
+/*
+ * A process of the listing may have exited since, or even before: one that its parent does not
+ * collect is listed for as long as that lives, and would stay a target for good.  Or it is another
+ * user's by now.  That is judged after it has joined: the hooks see what it becomes later, and
+ * nothing is counted before START.
+ */
+static int join_descendant(struct count *c, pid_t pid, const struct count_guard *guard,
+			   struct why *why)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int err;
+
+	if (pidfd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -ENOMEM : -ESRCH;
+	err = join(c, pidfd, pid, why);
+	close(pidfd);
+	if (err || !guard || guard->admits(guard, pid))
+		return err;
+	(void)leave(c, pid, why);
+	why->text[0] = '\0';
+	return -EPERM;
+}
+
 /* One walk below root over one listing; *found says whether somebody joined. */
 static int tree_join(struct count *c, const struct processes *ps, pid_t root, struct added *added,
-		     bool *found, struct why *why)
+		     const struct count_guard *guard, bool *found, struct why *why)
 {
 	int err;
 
@@ -147,22 +172,23 @@ static int tree_join(struct count *c, const struct processes *ps, pid_t root, st
 
 		if (!is_child(&ps->at[i], root))
 			continue;
-		err = join(c, -1, pid, why);
+		err = join_descendant(c, pid, guard, why);
 		if (!err) {
 			*found = true;
 			err = added_push(added, pid);
 		}
-		/* One that has this PMC already, or has just exited, is no failure. */
-		if (err && err != -EEXIST && err != -ESRCH)
+		/* Who has this PMC already, has just exited, or is not admitted is no failure. */
+		if (err && err != -EEXIST && err != -ESRCH && err != -EPERM)
 			return err;
-		err = tree_join(c, ps, pid, added, found, why);
+		err = tree_join(c, ps, pid, added, guard, found, why);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
+int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guard *guard,
+		 struct why *why)
 {
 	struct processes ps = { .n = 0 };
 	struct added added = { .n = 0 };
@@ -188,7 +214,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
 		if (err)
 			deny(why, err, "cannot list the descendants of process %d: %s", tgid,
 			     strerror(-err));
-		err = err ?: tree_join(c, &ps, tgid, &added, &found, why);
+		err = err ?: tree_join(c, &ps, tgid, &added, guard, &found, why);
 	}
 	engine_walk_end(c->e);
 	c->only = !c->spec.descendants && count_ntargets(c) == 1 ? tgid : 0;
@@ -199,6 +225,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
 	}
 	free(added.pid);
 	free(ps.at);
+	c->has_targets |= !err;
 	page_update(c);
 	return err;
 }
@@ -230,6 +257,8 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 	free(ps.at);
 	if (!err && c->running && c->backend == BACKEND_SLICED)
 		engine_flush_all(c->e);
+	if (!err)
+		c->has_targets = count_ntargets(c) != 0;
 	page_update(c);
 	return err;
 }
@@ -239,7 +268,17 @@ unsigned int count_ntargets(const struct count *c)
 	return target_number(engine_targets(c->e), c);
 }
 
-bool count_row_targets(const struct engine *e, unsigned int row, pid_t tgid)
+void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
 {
-	return target_row(engine_targets(e), tgid, row) != NULL;
+	target_each(engine_targets(c->e), c, fn, arg);
+}
+
+bool count_measures(const struct count *c, pid_t tgid)
+{
+	return target_row(engine_targets(c->e), tgid, c->spec.row) == c;
+}
+
+uint64_t count_target_rows(const struct engine *e, pid_t tgid)
+{
+	return target_rows(engine_targets(e), tgid);
 }

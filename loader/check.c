@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `pmcbpfd -t` asks of the kernel: each feature is tried, not guessed from a version. */
+/* What `pmcbpfd -t` and the doctor ask of the kernel: features are tried, not guessed. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -11,17 +11,19 @@
 #include "engine.h"
 
 struct check {
-	void (*say)(void *arg, const char *line);
+	engine_tell *tell;
 	void *arg;
 	unsigned int missing;
 };
 
-static void miss(struct check *c, const char *what, const char *remedy)
+static void works(struct check *c, const char *what)
 {
-	char line[512];
+	c->tell(c->arg, what, NULL, NULL);
+}
 
-	snprintf(line, sizeof(line), "%s: %s", what, remedy);
-	c->say(c->arg, line);
+static void miss(struct check *c, const char *what, const char *finding, const char *remedy)
+{
+	c->tell(c->arg, what, finding, remedy);
 	c->missing++;
 }
 
@@ -35,19 +37,20 @@ static void check_btf(struct check *c)
 
 	if (!btf) {
 		miss(c, "kernel types (/sys/kernel/btf/vmlinux)",
-		     "missing; boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+		     "missing", "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 		return;
 	}
 	for (unsigned int i = 0; i < sizeof(tracepoints) / sizeof(tracepoints[0]); i++)
 		if (btf__find_by_name_kind(btf, tracepoints[i], BTF_KIND_TYPEDEF) < 0)
 			miss(c, tracepoints[i] + strlen("btf_trace_"),
-			     "this kernel has no such tracepoint; boot one built with "
-			     "CONFIG_TRACEPOINTS=y");
+			     "this kernel has no such tracepoint",
+			     "boot one built with CONFIG_TRACEPOINTS=y");
 	btf__free(btf);
 }
 
 static void check_perf(struct check *c)
 {
+	static const char *const what = "perf_event_open(2)";
 	struct perf_event_spec clock = { .type = 1 /* PERF_TYPE_SOFTWARE */ };
 	unsigned int cpu = 0;
 	int fd;
@@ -55,17 +58,17 @@ static void check_perf(struct check *c)
 	while (cpu < perf_ncpu() && !perf_cpu_online(cpu))
 		cpu++;
 	fd = perf_open_cpu(&clock, cpu);
-	if (fd >= 0)
+	if (fd >= 0) {
 		close(fd);
-	else if (fd == -ENOSYS)
-		miss(c, "perf_event_open(2)",
-		     "missing; boot a kernel built with CONFIG_PERF_EVENTS=y");
-	else if (fd == -EACCES || fd == -EPERM)
-		miss(c, "perf_event_open(2)",
-		     "refused; run as root with CAP_PERFMON or CAP_SYS_ADMIN, "
+		works(c, what);
+	} else if (fd == -ENOSYS) {
+		miss(c, what, "missing", "boot a kernel built with CONFIG_PERF_EVENTS=y");
+	} else if (fd == -EACCES || fd == -EPERM) {
+		miss(c, what, "refused", "run pmcbpfd as root with CAP_PERFMON or CAP_SYS_ADMIN, "
 		     "outside of a container's seccomp filter");
-	else
-		miss(c, "perf_event_open(2)", strerror(-fd));
+	} else {
+		miss(c, what, strerror(-fd), fd == -EMFILE ? "raise pmcbpfd's RLIMIT_NOFILE" : "");
+	}
 }
 
 static void check_bpf(struct check *c)
@@ -82,31 +85,57 @@ static void check_bpf(struct check *c)
 	};
 
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) <= 0) {
-		miss(c, "bpf(2)",
-		     "refused or missing; run as root with CAP_BPF and CAP_PERFMON on a kernel "
-		     "built with CONFIG_BPF_SYSCALL=y");
+		miss(c, "bpf(2)", "refused or missing",
+		     "run pmcbpfd as root with CAP_BPF and CAP_PERFMON on a kernel built with "
+		     "CONFIG_BPF_SYSCALL=y");
 		return;
 	}
+	works(c, "bpf(2)");
 	for (unsigned int i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
 		if (libbpf_probe_bpf_helper(helpers[i].type, helpers[i].helper, NULL) != 1)
-			miss(c, helpers[i].name,
-			     "this kernel's BPF lacks it; boot Linux 6.1 or newer");
+			miss(c, helpers[i].name, "this kernel's BPF lacks it",
+			     "boot Linux 6.1 or newer");
+}
+
+unsigned int engine_probe(engine_tell *tell, void *arg)
+{
+	struct check c = { .tell = tell, .arg = arg };
+
+	check_perf(&c);
+	check_bpf(&c);
+	return c.missing;
+}
+
+struct lines {
+	void (*say)(void *arg, const char *line);
+	void *arg;
+};
+
+static void say_line(void *arg, const char *what, const char *finding, const char *remedy)
+{
+	const struct lines *l = arg;
+	char line[512];
+
+	if (!finding)
+		return;
+	snprintf(line, sizeof(line), "%s: %s%s%s", what, finding, *remedy ? "; " : "", remedy);
+	l->say(l->arg, line);
 }
 
 unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg)
 {
-	struct check c = { .say = say, .arg = arg };
+	struct lines lines = { say, arg };
+	struct check c = { .tell = say_line, .arg = &lines };
 	struct engine *e;
 	struct why why = { "" };
 
 	check_btf(&c);
-	check_perf(&c);
-	check_bpf(&c);
+	c.missing += engine_probe(say_line, &lines);
 	if (c.missing)
 		return c.missing;
 	/* Everything it needs is there: the proof is that the verifier takes the programs. */
 	if (engine_new(&e, &why))
-		miss(&c, "BPF programs", why.text);
+		miss(&c, "BPF programs", why.text, "");
 	else
 		engine_free(e);
 	return c.missing;

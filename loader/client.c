@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "logbook.h"
 
 #define KERNEL_MAX_FDS 253		/* in one message */
 
@@ -160,11 +161,6 @@ static int receive(struct server *s, struct client *c, struct incoming *in)
 	in->m.truncated = msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
 	in->m.pid = in->sender.pid;
 	in->m.uid = in->sender.uid;
-	/* The first message of an adopted connection may be older than the wish for credentials. */
-	if (c->adopted && c->session.owner && in->sender.pid == 0) {
-		in->m.pid = c->session.owner->cred.pid;
-		in->m.uid = c->session.owner->cred.uid[ID_REAL];
-	}
 	return 1;
 }
 
@@ -188,12 +184,19 @@ static void serve(struct server *s, struct client *c)
 		client_close(s, c);
 	if (got <= 0)
 		return;
-	if (c->session.owner)
+	server_catch_up(s);
+	if (c->socket.fd >= 0 && c->session.owner)
 		message_handle(s->d, &c->session, &in.m, &s->reply);
-	else
+	else if (c->socket.fd >= 0)
 		refuse(c, &in.m, &s->reply);
 	close_all(in.fds, in.m.nfds);
-	answer(s, c, &s->reply);
+	/* So that a signal which the request has caused comes before its answer. */
+	server_catch_up(s);
+	if (c->socket.fd >= 0 && s->reply.later)
+		watch_change(s, &c->socket, 0);	/* one request at a time */
+	else if (c->socket.fd >= 0)
+		answer(s, c, &s->reply);
+	reply_end(&s->reply);
 }
 
 static void on_socket(struct server *s, struct watch *w, uint32_t events)
@@ -211,12 +214,16 @@ static void on_socket(struct server *s, struct watch *w, uint32_t events)
 
 static void on_exit_of_process(struct server *s, struct watch *w, uint32_t events)
 {
-	client_close(s, (struct client *)((char *)w - offsetof(struct client, exit)));
+	struct client *c = (struct client *)((char *)w - offsetof(struct client, exit));
+
+	if (c->session.owner)
+		DEBUG(&s->d->debug, PROCESS, EXIT, "owner %d", c->session.owner->cred.pid);
+	client_close(s, c);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, bool adopted, int err,
+int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, int err,
 	       struct why *why)
 {
 	struct client *c = calloc(1, sizeof(*c));
@@ -228,9 +235,8 @@ int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, boo
 			close(pidfd);
 		return deny(why, -ENOMEM, "no memory for a connection");
 	}
-	c->socket = (struct watch){ fd, on_socket };
-	c->exit = (struct watch){ pidfd, on_exit_of_process };
-	c->adopted = adopted;
+	c->socket = (struct watch){ .fd = fd, .ready = on_socket };
+	c->exit = (struct watch){ .fd = pidfd, .ready = on_exit_of_process, .end = true };
 	c->error = err;
 	if (err)
 		c->refusal = *why;
@@ -264,8 +270,10 @@ void client_close(struct server *s, struct client *c)
 	struct owner *o = c->session.owner;
 
 	if (o) {
-		if (o->connections == 1)
+		if (o->connections == 1) {
+			logbook_end(s->d, o);
 			pmc_release_all(&s->d->rows, o);
+		}
 		owner_put(&s->d->owners, o);
 		c->session.owner = NULL;
 	}
@@ -279,6 +287,20 @@ void client_close(struct server *s, struct client *c)
 	c->next = s->dead;
 	s->dead = c;
 	server_client_gone(s);
+}
+
+void clients_resume(struct server *s)
+{
+	struct client *c, *next;
+
+	for (c = s->clients; c; c = next) {
+		next = c->next;
+		if (!c->session.later.waits || !message_resume(s->d, &c->session, &s->reply))
+			continue;
+		watch_change(s, &c->socket, EPOLLIN);
+		answer(s, c, &s->reply);
+		reply_end(&s->reply);
+	}
 }
 
 void clients_bury(struct server *s)

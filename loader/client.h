@@ -11,6 +11,7 @@ struct server;
 struct watch {
 	int fd;
 	void (*ready)(struct server *s, struct watch *w, uint32_t events);
+	bool end;			/* it is ready when a process has exited */
 };
 
 /* A reply that the client has no room for yet; its descriptors are our own copies. */
@@ -28,7 +29,6 @@ struct client {
 	struct client *next, **link;
 	struct session session;		/* .owner NULL: to be refused, with `refusal` */
 	struct pending pending;
-	bool adopted;
 	int error;
 	struct why refusal;
 };
@@ -36,7 +36,7 @@ struct client {
 struct server {
 	struct daemon *d;
 	int epoll;
-	struct watch signals, listener;
+	struct watch signals, notes, listener, cpus, logs, trace, ktr;
 	bool stop, single, paused;
 	unsigned int nclients, max_clients;
 	struct client *clients;
@@ -49,12 +49,16 @@ int watch_add(struct server *s, struct watch *w, uint32_t events);
 void watch_change(struct server *s, struct watch *w, uint32_t events);
 void watch_close(struct server *s, struct watch *w);
 void server_client_gone(struct server *s);
+/* What has happened until now counts before what is answered from now on.  May close clients. */
+void server_catch_up(struct server *s);
 
 /* Takes fd and pidfd over.  Without credentials it only tells `err` and `why` to who asks. */
-int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, bool adopted, int err,
+int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, int err,
 	       struct why *why);
 /* Everything the process holds goes with its last connection. */
 void client_close(struct server *s, struct client *c);
+/* Answers whoever waits for something that has happened by now. */
+void clients_resume(struct server *s);
 /* Frees those that were closed. */
 void clients_bury(struct server *s);
 

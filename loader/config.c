@@ -3,6 +3,7 @@
  * Tunables and their file.  An own parser because libinih reads another language: it keeps the
  * quotes, takes ':' for '=', joins indented lines to the one before and cuts long ones.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,62 +13,181 @@
 #include <sys/pmc.h>
 
 #include "config.h"
+#include "msrlist.h"
 
-#define DEBUGFLAGS "kern.hwpmc.debugflags"
 #define BLANK	   " \t\r"
 #define MAX_LINE   1024u
 #define MAX_FILE   (256u * 1024)
 
+static int set_debugflags(struct config *c, const char *value, struct why *why)
+{
+	return debug_parse(value, c->debug, why);
+}
+
+static int set_ktr_compile(struct config *c, const char *value, struct why *why)
+{
+	return ktrconf_compile(&c->ktr, value, why);
+}
+
+static int set_ktr_cpumask(struct config *c, const char *value, struct why *why)
+{
+	return ktrconf_cpumask(&c->ktr, value, why);
+}
+
+static int set_ktr_mask(struct config *c, const char *value, struct why *why)
+{
+	return ktrconf_mask(&c->ktr, value, why);
+}
+
+static int set_ktr_size(struct config *c, const char *value, struct why *why)
+{
+	return ktrconf_size(&c->ktr, value, why);
+}
+
+static int set_ktr_stop(struct config *c, const char *value, struct why *why)
+{
+	return ktrconf_stop(&c->ktr, value, why);
+}
+
+/* The daemon leaves the folder that it was started in. */
+static int set_msr_list(struct config *c, const char *value, struct why *why)
+{
+	return *value == '/' ? 0 : deny(why, -EINVAL, "msr.list takes the path of a file from the "
+					"root, as " MSRLIST_FILE ", not \"%.100s\"", value);
+}
+
+#define NUMBER(name, ...)     { name, __VA_ARGS__, NULL, NULL }
+#define TEXT(name, writable, set, text) { name, 0, 0, 0, 0, NULL, writable, set, text }
 static const struct {
 	const char *name;
 	int preset, min, max, fallback;
 	const char *complaint;		/* takes the value, then the fallback */
+	bool writable;			/* at run time */
+	/* Those that are text: what it means, and the preset. */
+	int (*set)(struct config *c, const char *value, struct why *why);
+	const char *text;
 } tunables[TUNABLES] = {
-	[TUN_CALLCHAINDEPTH] = { "kern.hwpmc.callchaindepth", 8, 1, PMC_CALLCHAIN_DEPTH_MAX,
+	[TUN_CALLCHAINDEPTH] = NUMBER("kern.hwpmc.callchaindepth", 8, 1, PMC_CALLCHAIN_DEPTH_MAX,
 		PMC_CALLCHAIN_DEPTH_MAX,
-		"tunable \"callchaindepth\"=%d out of range - using %d." },
-	[TUN_HASHSIZE] = { "kern.hwpmc.hashsize", 16, 1, INT_MAX, 16,
-		"tunable hashsize=%d must be greater than zero." },
-	[TUN_LOGBUFFERSIZE] = { "kern.hwpmc.logbuffersize", 4, 1, INT_MAX, 4,
-		"tunable logbuffersize=%d must be greater than zero." },
-	[TUN_MTXPOOLSIZE] = { "kern.hwpmc.mtxpoolsize", 32, INT_MIN, INT_MAX, 32, "" },
+		"tunable \"callchaindepth\"=%d out of range - using %d.", false),
+	[TUN_DEBUGFLAGS] = TEXT("kern.hwpmc.debugflags", true, set_debugflags, ""),
+	[TUN_HASHSIZE] = NUMBER("kern.hwpmc.hashsize", 16, 1, INT_MAX, 16,
+		"tunable hashsize=%d must be greater than zero.", false),
+	[TUN_LOGBUFFERSIZE] = NUMBER("kern.hwpmc.logbuffersize", 4, 1, INT_MAX, 4,
+		"tunable logbuffersize=%d must be greater than zero.", false),
+	/* 3 for readers on FreeBSD 6 to 11, else today's. */
+	[TUN_LOGVERSION] = NUMBER("kern.hwpmc.logversion", 10, 3, 10, 10,
+		"tunable logversion=%d out of range.", true),
+	[TUN_MTXPOOLSIZE] = NUMBER("kern.hwpmc.mtxpoolsize", 32, INT_MIN, INT_MAX, 32, "", false),
 	/* The message has always called this one by another name. */
-	[TUN_NBUFFERS] = { "kern.hwpmc.nbuffers", 64, 1, INT_MAX, 64,
-		"tunable nlogbuffers=%d must be greater than zero." },
-	[TUN_NSAMPLES] = { "kern.hwpmc.nsamples", 512, 1, 65535, 512,
-		"tunable nsamples=%d out of range." },
-	[TUN_SYSPMCS] = { "security.bsd.unprivileged_syspmcs", 0, INT_MIN, INT_MAX, 0, "" },
-	[TUN_PROC_DEBUG] = { "security.bsd.unprivileged_proc_debug", 1, INT_MIN, INT_MAX, 1, "" },
+	[TUN_NBUFFERS] = NUMBER("kern.hwpmc.nbuffers", 64, 1, INT_MAX, 64,
+		"tunable nlogbuffers=%d must be greater than zero.", false),
+	[TUN_NSAMPLES] = NUMBER("kern.hwpmc.nsamples", 512, 1, 65535, 512,
+		"tunable nsamples=%d out of range.", false),
+	[TUN_SOFTEVENTS] = NUMBER("kern.hwpmc.softevents", 16, 1, PMC_EV_DYN_COUNT,
+		PMC_EV_DYN_COUNT, "tunable \"softevents\"=%d out of range.", false),
+	[TUN_KTR_COMPILE] = TEXT("ktr.compile", true, set_ktr_compile, "none"),
+	[TUN_KTR_CPUMASK] = TEXT("ktr.cpumask", true, set_ktr_cpumask, "all"),
+	[TUN_KTR_MASK] = TEXT("ktr.mask", true, set_ktr_mask, "~SPL,~CLK"),
+	[TUN_KTR_SIZE] = TEXT("ktr.size", true, set_ktr_size, "65536"),
+	[TUN_KTR_STOP] = TEXT("ktr.stop", true, set_ktr_stop, "panic"),
+	[TUN_KTR_UNPRIVILEGED] = NUMBER("ktr.unprivileged", 0, INT_MIN, INT_MAX, 0, "", true),
+	[TUN_MSR_LIST] = TEXT("msr.list", false, set_msr_list, MSRLIST_FILE),
+	[TUN_PROC_DEBUG] = NUMBER("security.bsd.unprivileged_proc_debug", 1, INT_MIN, INT_MAX, 1,
+		"", true),
+	[TUN_SYSPMCS] = NUMBER("security.bsd.unprivileged_syspmcs", 0, INT_MIN, INT_MAX, 0, "",
+		true),
 };
 
 void config_init(struct config *c)
 {
+	struct why why;
+
 	memset(c, 0, sizeof(*c));
-	for (unsigned int i = 0; i < TUNABLES; i++)
+	for (unsigned int i = 0; i < TUNABLES; i++) {
 		c->value[i] = tunables[i].preset;
+		if (tunables[i].set)
+			config_set(c, tunables[i].name, tunables[i].text, &why);
+	}
+}
+
+const char *config_name(enum tunable t)
+{
+	return tunables[t].name;
+}
+
+_Static_assert(TUN_KTR_STOP - TUN_KTR_COMPILE + 1 == KTR_TEXTS, "texts of ktr.*");
+
+bool config_ktr(enum tunable t)
+{
+	return t >= TUN_KTR_COMPILE && t <= TUN_KTR_STOP;
+}
+
+bool config_writable(enum tunable t)
+{
+	return tunables[t].writable;
+}
+
+int config_find(const char *name, struct why *why)
+{
+	for (unsigned int i = 0; i < TUNABLES; i++)
+		if (!strcmp(name, tunables[i].name))
+			return (int)i;
+	return deny(why, -EINVAL, "no tunable is called \"%.60s\"; pmcbpf.conf(5) lists them",
+		    name);
+}
+
+/* Where the text of one that is text is kept. */
+static size_t text_offset(enum tunable t)
+{
+	if (config_ktr(t))
+		return offsetof(struct config, ktr.text) +
+		       (t - TUN_KTR_COMPILE) * sizeof(((struct config *)0)->ktr.text[0]);
+	return t == TUN_MSR_LIST ? offsetof(struct config, msr_list) :
+				   offsetof(struct config, debugflags);
+}
+
+void config_value(const struct config *c, enum tunable t, char *buf, size_t size)
+{
+	if (tunables[t].set)
+		snprintf(buf, size, "%s", (const char *)c + text_offset(t));
+	else
+		snprintf(buf, size, "%d", c->value[t]);
+}
+
+static int set_text(struct config *c, enum tunable t, const char *value, struct why *why)
+{
+	char *text = (char *)c + text_offset(t);
+	int err;
+
+	if (strlen(value) >= WIRE_TUNABLE_MAX)
+		return deny(why, -EINVAL, "%s takes at most %u characters, not %zu",
+			    tunables[t].name, WIRE_TUNABLE_MAX - 1, strlen(value));
+	err = tunables[t].set(c, value, why);
+	if (err)
+		return err;
+	/* It is printed in one line. */
+	for (size_t i = 0; i <= strlen(value); i++)
+		text[i] = isspace((unsigned char)value[i]) ? ' ' : value[i];
+	return 0;
 }
 
 int config_set(struct config *c, const char *name, const char *value, struct why *why)
 {
+	int t = config_find(name, why);
 	char *end;
 	long n;
 
-	if (!strcmp(name, DEBUGFLAGS)) {
-		c->debugflags = true;
-		return 0;
-	}
-	for (unsigned int i = 0; i < TUNABLES; i++) {
-		if (strcmp(name, tunables[i].name))
-			continue;
-		errno = 0;
-		n = strtol(value, &end, 0);
-		if (end == value || *end || errno || n < INT_MIN || n > INT_MAX)
-			return deny(why, -EINVAL, "%s takes a number, not \"%.40s\"", name, value);
-		c->value[i] = (int)n;
-		return 0;
-	}
-	return deny(why, -EINVAL, "no tunable is called \"%.60s\"; pmcbpf.conf(5) lists them",
-		    name);
+	if (t < 0)
+		return t;
+	if (tunables[t].set)
+		return set_text(c, t, value, why);
+	errno = 0;
+	n = strtol(value, &end, 0);
+	if (end == value || *end || errno || n < INT_MIN || n > INT_MAX)
+		return deny(why, -EINVAL, "%s takes a number, not \"%.40s\"", name, value);
+	c->value[t] = (int)n;
+	return 0;
 }
 
 /* Splits a line in place. 1: a name and a value; 0: nothing on it. */
@@ -189,12 +309,12 @@ void config_check(struct config *c, void (*say)(void *arg, const char *line), vo
 	for (unsigned int i = 0; i < TUNABLES; i++) {
 		int value = c->value[i];
 
+		if (tunables[i].set)
+			continue;
 		if (value >= tunables[i].min && value <= tunables[i].max)
 			continue;
 		c->value[i] = tunables[i].fallback;
 		snprintf(line, sizeof(line), tunables[i].complaint, value, tunables[i].fallback);
 		say(arg, line);
 	}
-	if (c->debugflags)
-		say(arg, "tunable debugflags is ignored: this is not a debug build.");
 }

@@ -9,28 +9,52 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "why.h"
+#include "debug.h"
+#include "ktrconf.h"
 
 enum tunable {
 	TUN_CALLCHAINDEPTH,
+	TUN_DEBUGFLAGS,
 	TUN_HASHSIZE,
 	TUN_LOGBUFFERSIZE,
+	TUN_LOGVERSION,
 	TUN_MTXPOOLSIZE,
 	TUN_NBUFFERS,
 	TUN_NSAMPLES,
-	TUN_SYSPMCS,
+	TUN_SOFTEVENTS,
+	TUN_KTR_COMPILE,
+	TUN_KTR_CPUMASK,
+	TUN_KTR_MASK,
+	TUN_KTR_SIZE,
+	TUN_KTR_STOP,
+	TUN_KTR_UNPRIVILEGED,
+	TUN_MSR_LIST,
 	TUN_PROC_DEBUG,
+	TUN_SYSPMCS,
 	TUNABLES
 };
 
 struct config {
 	int value[TUNABLES];
-	bool debugflags;	/* somebody set kern.hwpmc.debugflags */
+	char debugflags[WIRE_TUNABLE_MAX];	/* as written … */
+	uint32_t debug[DEBUG_GROUPS];		/* … and what they mean */
+	char msr_list[WIRE_TUNABLE_MAX];
+	struct ktr_conf ktr;
 };
 
 void config_init(struct config *c);
 
-/* -EINVAL: no such tunable, or not a number. */
+const char *config_name(enum tunable t);
+/* Of the trace rings, ktr.… but for ktr.unprivileged: struct config's `ktr` has them all. */
+bool config_ktr(enum tunable t);
+/* May change while the daemon runs. */
+bool config_writable(enum tunable t);
+/* The tunable of that name, or -EINVAL. */
+int config_find(const char *name, struct why *why);
+/* The value as text, at most `size` bytes of it. */
+void config_value(const struct config *c, enum tunable t, char *buf, size_t size);
+
+/* -EINVAL: no such tunable, or not a value for it. */
 int config_set(struct config *c, const char *name, const char *value, struct why *why);
 
 /* One "NAME=VALUE" of the command line. */

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "count_impl.h"
+#include "notes.h"
+
+#define PERIOD_MAX (1ull << 62)
 
 /* --- owners --------------------------------------------------------------------------------- */
 
@@ -25,7 +28,10 @@ int count_owner_new(struct engine *e, pid_t tgid, struct count_owner **out, stru
 		return err;
 	}
 	err = page_new(o, why);
+	if (!err && notes_owner_begin(engine_notes(e), tgid))
+		err = deny(why, -ENOMEM, "no room for one more owner");
 	if (err) {
+		page_free(o);
 		engine_counts_free(e, &o->counts);
 		free(o);
 		return err;
@@ -38,6 +44,7 @@ void count_owner_free(struct count_owner *o)
 {
 	if (!o)
 		return;
+	notes_owner_end(engine_notes(o->e), o->tgid);
 	page_free(o);
 	engine_counts_free(o->e, &o->counts);
 	free(o);
@@ -52,10 +59,13 @@ void count_owner_fds(const struct count_owner *o, int fds[2])
 /* --- values --------------------------------------------------------------------------------- */
 
 /*
- * CPU time in the event's ticks; other figures as they are.  128 bits: a year of PROF overflows 64.
+ * CPU time in the event's ticks, energy in 2^-32 J; other figures as they are.  128 bits: a year of
+ * PROF overflows 64.
  */
 uint64_t count_scale(const struct count *c, uint64_t raw)
 {
+	if (c->spec.kind == COUNT_MSR)
+		return raw << c->spec.shift;
 	if (c->spec.kind != COUNT_SOFT || !c->spec.soft->rate)
 		return raw;
 	return (uint64_t)((__uint128_t)raw * c->spec.soft->rate / 1000000000u);
@@ -86,8 +96,26 @@ static void slices_update(const struct count *c)
 int count_lost(struct count *c, int err, struct why *why)
 {
 	c->lost = true;
-	return deny(why, err, "row %u lost its counter to another user of the PMU; "
-		    "release the PMC and allocate again", c->spec.row);
+	if (c->backend == BACKEND_CPU_MSR)
+		return deny(why, err, "CPU %u was offline meanwhile, or let nobody read its "
+			    "register, and what that counted for row %u (%s) is lost; release the "
+			    "PMC and allocate again", c->spec.cpu, c->spec.row, c->spec.row_name);
+	if (c->lost_cpu >= 0)
+		return deny(why, err, "CPU %d came online and ran processes of this PMC before row "
+			    "%u (%s) had its counter there; stop, release and allocate again",
+			    c->lost_cpu, c->spec.row, c->spec.row_name);
+	if (c->spec.kind == COUNT_MSR)
+		return deny(why, err, "row %u (%s): the register could not be read on some CPU: it "
+			    "is not there, or not on the list any more; release the PMC",
+			    c->spec.row, c->spec.row_name);
+	return deny(why, err, "row %u (%s) lost its counter to another user of the PMU, whom "
+		    "pmccontrol --doctor may name; release the PMC and allocate again",
+		    c->spec.row, c->spec.row_name);
+}
+
+static int cpu_away(const struct count *c, struct why *why)
+{
+	return c->away ? deny(why, -ENXIO, "CPU %u is offline", c->spec.cpu) : 0;
 }
 
 /* The counter of a system-scope PMC. */
@@ -99,12 +127,15 @@ static int cpu_counter(struct count *c, uint64_t *value, struct why *why)
 		*value = engine_hook_read(c->e, c->spec.soft->hook, c->spec.cpu);
 		return 0;
 	}
+	if (c->lost)
+		return count_lost(c, -EBUSY, why);
 	err = perf_read(c->fd, value);
 	if (!err)
 		return 0;
-	c->lost = err == -EBUSY;
-	return deny(why, err, "CPU %u: the counter of row %u is lost: %s", c->spec.cpu, c->spec.row,
-		    strerror(-err));
+	if (err == -EBUSY)
+		return count_lost(c, err, why);
+	return deny(why, err, "CPU %u: the counter of row %u (%s) cannot be read: %s", c->spec.cpu,
+		    c->spec.row, c->spec.row_name, strerror(-err));
 }
 
 static uint64_t read_tsc(void)
@@ -128,12 +159,23 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 	switch (c->backend) {
 	case BACKEND_TSC:
 		*value = read_tsc();
-		return 0;
+		return cpu_away(c, why);
 	case BACKEND_CPU_EVENT:
 	case BACKEND_CPU_HOOK:
-		if (c->running)
+		err = cpu_away(c, why);
+		if (!err && c->lost)
+			err = count_lost(c, -EBUSY, why);
+		if (!err && c->running)
 			err = cpu_counter(c, &raw, why);
 		raw = c->raw + (c->running ? raw - c->start : 0);
+		break;
+	case BACKEND_CPU_MSR:
+		err = cpu_away(c, why);
+		if (!err && c->lost)
+			err = count_lost(c, -EBUSY, why);
+		if (!err && c->running)
+			err = register_fold(c, why);
+		raw = c->raw;
 		break;
 	case BACKEND_SLICED:
 		if (c->running)
@@ -146,11 +188,14 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 		err = figures_read(c, &raw, why);
 		break;
 	case BACKEND_EVENTS:
-		err = events_sum(c, &raw, why);
+		err = c->lost ? count_lost(c, -EBUSY, why) : events_sum(c, &raw, why);
 		break;
 	}
 	if (!err)
 		*value = c->base + count_scale(c, raw);
+	DEBUG(engine_debug(c->e), MD, READ, "row %u PMC 0x%08x: base %llu raw %llu: %s",
+	      c->spec.row, c->spec.pmcid, (unsigned long long)c->base, (unsigned long long)raw,
+	      strerror(-err));
 	return err;
 }
 
@@ -165,14 +210,51 @@ int count_write(struct count *c, uint64_t value, struct why *why)
 	if (err)
 		return err;
 	c->base += value - now;
+	DEBUG(engine_debug(c->e), MD, WRITE, "row %u PMC 0x%08x: %llu for %llu", c->spec.row,
+	      c->spec.pmcid, (unsigned long long)value, (unsigned long long)now);
 	page_update(c);
 	return 0;
+}
+
+/*
+ * A clock's period is told in its ticks, and the kernel's clocks tick in nanoseconds.  One that is
+ * longer than the kernel takes is over in no lifetime.
+ */
+uint64_t count_period(const struct count *c)
+{
+	const struct soft_event *soft = c->spec.kind == COUNT_SOFT ? c->spec.soft : NULL;
+	uint64_t period = c->spec.period;
+
+	if (!c->spec.sampling)
+		return 0;
+	if (!period)		/* not set yet; it does not run before it is */
+		period = 1ull << 31;
+	if (!soft || !soft->rate)
+		return period < PERIOD_MAX ? period : PERIOD_MAX;
+	if (period > PERIOD_MAX / 1000000000u * soft->rate)
+		return PERIOD_MAX;
+	return (uint64_t)((__uint128_t)period * 1000000000u / soft->rate);
+}
+
+int count_set_period(struct count *c, uint64_t period, struct why *why)
+{
+	int err = 0;
+
+	if (period == c->spec.period)
+		return 0;
+	c->spec.period = period;
+	if (c->spec.system)	/* one that is away gets it when it is back */
+		err = c->fd >= 0 ? perf_set_period(c->fd, count_period(c)) : 0;
+	else
+		err = events_renew(c, why);
+	return err ? deny(why, err, "the kernel does not take a period of %llu events: %s",
+			  (unsigned long long)period, strerror(-err)) : 0;
 }
 
 /* What a PMC counts on its PMU, or the software event that stands for it. */
 struct perf_event_spec count_event(const struct count *c)
 {
-	if (c->spec.kind == COUNT_HARDWARE)
+	if (c->spec.kind != COUNT_SOFT)
 		return c->spec.event;
 	return (struct perf_event_spec){ .type = 1 /* PERF_TYPE_SOFTWARE */,
 					 .config = c->spec.soft->perf_config };
@@ -180,11 +262,14 @@ struct perf_event_spec count_event(const struct count *c)
 
 int count_rank(const struct engine *e, const struct count_spec *spec)
 {
-	const struct count_row *row = target_count_row(engine_targets(e), spec->row);
+	const struct count_row *row;
 
-	if (spec->kind != COUNT_HARDWARE || spec->system || !row->users)
+	if (spec->kind != COUNT_HARDWARE || spec->system)
 		return 0;
-	return row->per_task || !perf_spec_same(&row->spec, &spec->event);
+	row = target_count_row(engine_targets(e), spec->row);
+	if (LIST_EMPTY(&row->users))
+		return 0;
+	return row->per_task || spec->sampling || !perf_spec_same(&row->spec, &spec->event);
 }
 
 /* --- making and freeing ---------------------------------------------------------------------- */
@@ -202,6 +287,32 @@ static enum engine_need hook_need(const struct soft_event *s)
 	}
 }
 
+int cpu_event_open(const struct count *c)
+{
+	struct perf_event_spec spec = count_event(c);
+	int fd, err = 0;
+
+	spec.period = count_period(c);
+	fd = perf_open_cpu(&spec, c->spec.cpu);
+	if (fd >= 0 && c->spec.sampling)
+		err = perf_set_program(fd, c->spec.program);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Who was passed the descriptor may have it longer, but not the counter. */
+void cpu_event_close(struct count *c)
+{
+	if (c->fd < 0)
+		return;
+	(void)perf_disable(c->fd);
+	close(c->fd);
+	c->fd = -1;
+	c->generation++;
+}
+
 static int system_new(struct count *c, struct why *why)
 {
 	const struct perf_event_spec spec = count_event(c);
@@ -210,10 +321,13 @@ static int system_new(struct count *c, struct why *why)
 		c->backend = BACKEND_CPU_HOOK;
 		return 0;
 	}
+	if (spec.msr)
+		return register_new(c, why);
 	c->backend = BACKEND_CPU_EVENT;
 	if (c->spec.kind == COUNT_HARDWARE && row_fits(c, &spec, why))
 		return -EINVAL;
-	c->fd = perf_open_cpu(&spec, c->spec.cpu);
+	c->downs = engine_cpu(c->e, c->spec.cpu).downs;
+	c->fd = cpu_event_open(c);
 	if (c->fd >= 0) {
 		if (c->spec.kind == COUNT_HARDWARE)
 			row_add(c);
@@ -221,9 +335,8 @@ static int system_new(struct count *c, struct why *why)
 	}
 	if (c->fd == -ENXIO)
 		return deny(why, -ENXIO, "CPU %u is offline", c->spec.cpu);
-	return deny(why, -EINVAL,
-		    "CPU %u has no counter free for this event (%s); another user of the "
-		    "PMU may hold it", c->spec.cpu, strerror(-c->fd));
+	return deny(why, -EINVAL, "CPU %u cannot count this event on row %s: %s", c->spec.cpu,
+		    c->spec.row_name, perf_error(c->fd));
 }
 
 static int process_new(struct count *c, struct why *why)
@@ -233,12 +346,27 @@ static int process_new(struct count *c, struct why *why)
 	if (c->pos >= ABI_COUNTS)
 		return deny(why, -EINVAL,
 			    "a process can own at most %d process-scope PMCs", ABI_COUNTS);
-	if (c->spec.kind == COUNT_SOFT && c->spec.soft->process == SOFT_TASK) {
-		c->backend = BACKEND_FIGURES;
+	if (c->spec.row >= TARGET_ROWS)
+		return deny(why, -EINVAL, "processes are measured on the rows 0 to %d: row %u (%s) "
+			    "is for system scope", TARGET_ROWS - 1, c->spec.row, c->spec.row_name);
+	if (c->spec.kind == COUNT_SOFT && !c->spec.log &&
+	    (c->spec.sampling || c->spec.soft->process == SOFT_TASK)) {
+		c->backend = c->spec.sampling ? BACKEND_EVENTS : BACKEND_FIGURES;
+		if (c->spec.sampling)
+			LIST_INSERT_HEAD(&target_count_row(engine_targets(c->e), c->spec.row)->soft,
+					 c, on_row);
 		return 0;
 	}
 	err = row_join(c, why);
 	return err && err != -ENOMEM && err != -ENXIO ? -EINVAL : err;
+}
+
+static void drop_needs(struct count *c)
+{
+	for (unsigned int what = 0; what < NEEDS; what++)
+		if (c->needs >> what & 1)
+			engine_unneed(c->e, what);
+	c->needs = 0;
 }
 
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
@@ -252,17 +380,18 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	c->e = e;
 	c->owner = o;
 	c->spec = *spec;
-	c->source = c->fd = -1;
+	c->source = c->fd = c->lost_cpu = -1;
 	c->pos = ~o->pos_used ? (unsigned int)__builtin_ctzll(~o->pos_used) : ~0u;
 	if (c->pos >= ABI_COUNTS)
 		c->pos = ~0u;
-	if (spec->kind == COUNT_TSC) {
+	c->away = spec->system && !engine_cpu(e, spec->cpu).here;
+	err = count_hold(c, NEED_EXEC, why);
+	if (spec->kind == COUNT_TSC)
 		c->backend = BACKEND_TSC;
-		err = 0;
-	} else {
-		err = spec->system ? system_new(c, why) : process_new(c, why);
-	}
+	else
+		err = err ?: (spec->system ? system_new(c, why) : process_new(c, why));
 	if (err) {
+		drop_needs(c);
 		free(c);
 		return err;
 	}
@@ -270,6 +399,9 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 		o->pos_used |= 1ull << c->pos;
 		c->zero = count_slices(c);
 	}
+	hotplug_add(engine_hotplug(e), c);
+	DEBUG(engine_debug(e), MD, ALLOCATE, "row %u PMC 0x%08x backend %d", spec->row, spec->pmcid,
+	      c->backend);
 	page_update(c);
 	*out = c;
 	return 0;
@@ -281,17 +413,16 @@ void count_free(struct count *c)
 
 	if (!c)
 		return;
+	DEBUG(engine_debug(c->e), MD, RELEASE, "row %u PMC 0x%08x", c->spec.row, c->spec.pmcid);
 	if (c->running)
 		(void)count_stop(c, &unused);
+	hotplug_drop(c);
 	if (!c->spec.system)
 		target_leave_all(engine_targets(c->e), c);
 	events_close(c);
 	row_leave(c);
-	if (c->fd >= 0)
-		close(c->fd);
-	for (unsigned int what = 0; what < NEEDS; what++)
-		if (c->needs >> what & 1)
-			engine_unneed(c->e, what);
+	cpu_event_close(c);
+	drop_needs(c);
 	if (c->pos != ~0u) {
 		c->owner->page->pmc[c->pos].how = WIRE_HOW_ASK;
 		c->owner->pos_used &= ~(1ull << c->pos);
@@ -346,11 +477,12 @@ bool count_self_only(const struct count *c)
  */
 static int prefer_events(struct count *c, struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
-	struct count_row *row = target_count_row(ts, c->spec.row);
+	struct count_row *row;
 
-	if (c->backend != BACKEND_SLICED || c->spec.kind != COUNT_HARDWARE || row->users != c ||
-	    c->row_next || !count_self_only(c))
+	if (c->backend != BACKEND_SLICED || c->spec.log || c->spec.kind != COUNT_HARDWARE)
+		return 0;
+	row = target_count_row(engine_targets(c->e), c->spec.row);
+	if (LIST_FIRST(&row->users) != c || LIST_NEXT(c, on_row) || !count_self_only(c))
 		return 0;
 	return row_to_tasks(c->e, row, why);
 }
@@ -369,13 +501,19 @@ int count_start(struct count *c, struct why *why)
 	c->running = true;
 	switch (c->backend) {
 	case BACKEND_TSC:
+		err = cpu_away(c, why);
 		break;
 	case BACKEND_CPU_EVENT:
 	case BACKEND_CPU_HOOK:
-		err = perf_cpu_online(c->spec.cpu) ? cpu_counter(c, &c->start, why) :
-			deny(why, -ENXIO, "CPU %u is offline", c->spec.cpu);
+		err = cpu_away(c, why) ?: cpu_counter(c, &c->start, why);
+		if (!err && c->spec.sampling)
+			err = perf_enable(c->fd);
+		break;
+	case BACKEND_CPU_MSR:
+		err = cpu_away(c, why) ?: register_start(c, why);
 		break;
 	case BACKEND_SLICED:
+		hotplug_narrow(engine_hotplug(c->e), register_narrow(c));
 		target_activate(engine_targets(c->e), c, true);
 		engine_flush_all(c->e);
 		break;
@@ -387,6 +525,8 @@ int count_start(struct count *c, struct why *why)
 		break;
 	}
 	c->running = !err;
+	DEBUG(engine_debug(c->e), MD, START, "row %u PMC 0x%08x backend %d: %s", c->spec.row,
+	      c->spec.pmcid, c->backend, strerror(-err));
 	page_update(c);
 	return err;
 }
@@ -403,12 +543,20 @@ int count_stop(struct count *c, struct why *why)
 		break;
 	case BACKEND_CPU_EVENT:
 	case BACKEND_CPU_HOOK:
-		if (!perf_cpu_online(c->spec.cpu))
-			err = deny(why, -ENXIO, "CPU %u is offline", c->spec.cpu);
-		else if (!cpu_counter(c, &now, why))
+		if (c->spec.sampling)
+			(void)perf_disable(c->fd);	/* fails where the CPU has gone */
+		err = cpu_away(c, why);
+		/* What an event had counted when its CPU went has been added. */
+		if ((!err || c->backend == BACKEND_CPU_HOOK) && !cpu_counter(c, &now, why))
 			c->raw += now - c->start;
 		break;
+	case BACKEND_CPU_MSR:
+		err = cpu_away(c, why) ?: register_fold(c, why);
+		c->lost |= err != 0;	/* nobody can tell any more what it counted */
+		register_stop(c);
+		break;
 	case BACKEND_SLICED:
+		hotplug_narrow(engine_hotplug(c->e), -register_narrow(c));
 		target_activate(engine_targets(c->e), c, false);
 		engine_flush_all(c->e);
 		c->lost |= engine_source_lost(c->e, c->source);
@@ -418,19 +566,35 @@ int count_stop(struct count *c, struct why *why)
 		break;
 	case BACKEND_EVENTS:
 		err = events_switch(c, false, why);
+		if (!err && c->spec.sampling)	/* nobody reads it */
+			(void)events_sum(c, &now, why);
 		break;
 	}
 	c->running = false;
+	DEBUG(engine_debug(c->e), MD, STOP, "row %u PMC 0x%08x: %s", c->spec.row, c->spec.pmcid,
+	      strerror(-err));
 	page_update(c);
 	return err;
 }
 
-unsigned int count_self_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation)
+bool count_cpu_fd(const struct count *c)
 {
-	if (c->backend != BACKEND_EVENTS || !c->running || !count_self_only(c) || c->nevents > max)
-		return 0;
-	for (unsigned int i = 0; i < c->nevents; i++)
-		fds[i] = c->events[i].fd;
+	if (c->backend == BACKEND_CPU_MSR)
+		return c->fd >= 0 && !register_narrow(c);
+	return c->backend == BACKEND_CPU_EVENT && c->spec.passes_fd && !c->spec.sampling &&
+	       c->fd >= 0 && count_scale(c, 1000000000u) == 1000000000u;
+}
+
+unsigned int count_read_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation)
+{
 	*generation = c->generation;
-	return c->nevents;
+	if (c->running && max && count_cpu_fd(c)) {
+		fds[0] = c->fd;
+		return 1;
+	}
+	if (c->backend != BACKEND_EVENTS || !c->running || !count_self_only(c) || c->events.n > max)
+		return 0;
+	for (unsigned int i = 0; i < c->events.n; i++)
+		fds[i] = c->events.list[i].fd;
+	return c->events.n;
 }

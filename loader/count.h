@@ -19,17 +19,29 @@ enum count_kind {
 	COUNT_TSC,		/* the row holds nothing; clients read the register */
 	COUNT_SOFT,
 	COUNT_HARDWARE,
+	COUNT_MSR,		/* a register, which any number of PMCs read */
 };
 
 struct count_spec {
 	enum count_kind kind;
 	bool system;			/* system scope, on `cpu` */
 	bool descendants;
+	bool follows_setid;		/* stays on a target that takes on a set-id program */
+	bool passes_fd;			/* system scope: to the owner, the counter's */
 	unsigned int cpu;
 	unsigned int row;		/* 0 … npmc-1 */
+	char row_name[24];		/* for messages */
 	uint32_t pmcid;			/* for the page */
 	const struct soft_event *soft;	/* COUNT_SOFT */
-	struct perf_event_spec event;	/* COUNT_HARDWARE */
+	bool sampling;
+	int program;			/* sampling: what an overflow runs, the caller's */
+	uint64_t period;		/* sampling: in events; count_set_period() */
+	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
+	struct perf_event_spec event;	/* COUNT_HARDWARE, COUNT_MSR */
+	unsigned int shift;		/* COUNT_MSR: the register's unit is 2^shift of ours */
+	bool select;			/* COUNT_MSR: while it runs, this register has these bits */
+	uint32_t select_reg;
+	uint64_t select_value;
 };
 
 /* What one owner's PMCs share: the pages its process maps. tgid in the daemon's pid namespace. */
@@ -55,25 +67,69 @@ void count_free(struct count *c);
 /* Index on the owner's page, ~0u when the page does not serve it. */
 unsigned int count_pos(const struct count *c);
 
-/* -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone). All or nothing over descendants. */
-int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why);
+/* Asked of every descendant once it has joined; who is not admitted leaves again. */
+struct count_guard {
+	bool (*admits)(const struct count_guard *g, pid_t tgid);
+};
+
+/*
+ * -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone). All or nothing over descendants that
+ * are admitted; guard NULL: all are.
+ */
+int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guard *guard,
+		 struct why *why);
 /* -ESRCH: not monitored at all; -EINVAL: not by this one. */
 int count_detach(struct count *c, pid_t tgid, struct why *why);
 unsigned int count_ntargets(const struct count *c);
-/* True when anybody's PMC on this row has the process as a target. */
-bool count_row_targets(const struct engine *e, unsigned int row, pid_t tgid);
+void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg);
+/* Is the process a target of this PMC? */
+bool count_measures(const struct count *c, pid_t tgid);
+/* Does it stay on a target that takes on a set-id program? */
+bool count_follows_setid(const struct count *c);
+/* Bit r: some PMC on row r, anybody's, has the process as a target. */
+uint64_t count_target_rows(const struct engine *e, pid_t tgid);
+
+/*
+ * Does the daemon hold a counter of that CPU for the (hardware) row at this moment?  Per-task
+ * events hold one only while their task runs.
+ */
+bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu);
+
+/*
+ * A note that NEED_EXEC or NEED_LIFE brought: calls fn for each PMC that has lost its last target.
+ * False if it takes a look at every PMC, with count_orphaned(), to tell.
+ */
+typedef void count_orphan_fn(void *arg, const struct count_owner *owner, pid_t owner_tgid);
+bool count_note(struct engine *e, const struct abi_note *note, count_orphan_fn *fn, void *arg);
+/* All there were have been looked at. */
+void count_notes_seen(struct engine *e);
+/* True once, after the PMC has lost its last target in any other way than by a detach. */
+bool count_orphaned(struct count *c);
 
 /* Exact at return: no target counts before START or after STOP. -ENXIO: CPU offline. */
 int count_start(struct count *c, struct why *why);
 int count_stop(struct count *c, struct why *why);
 int count_read(struct count *c, uint64_t *value, struct why *why);
+/* A counter was taken away from it, as far as is known: at the latest when it has stopped. */
+bool count_is_lost(const struct count *c);
 int count_write(struct count *c, uint64_t value, struct why *why);
+/* Of a sampling PMC that does not run. */
+int count_set_period(struct count *c, uint64_t period, struct why *why);
 
 /*
- * After START: descriptors by which the owner reads its own threads' events. Borrowed; returns
- * their number (0: not read that way) and the page generation they belong to.
+ * Follows the CPUs that went and came since the last time.  Before every request, so that what it
+ * finds is so, and when engine_cpus_fd() is readable, so that counting goes on at once.
  */
-unsigned int count_self_fds(const struct count *c, int *fds, unsigned int max,
+void count_cpus(struct engine *e);
+/* Looks at registers that wrap, in time; in how many ms again, -1: no need. */
+int count_poll(struct engine *e);
+
+/*
+ * After START: descriptors by which the owner reads its own threads' events, or the counter of a
+ * CPU. Borrowed; returns their number (0: not read that way) and the page generation they belong
+ * to.
+ */
+unsigned int count_read_fds(const struct count *c, int *fds, unsigned int max,
 			    uint32_t *generation);
 
 #endif

@@ -3,7 +3,11 @@
 #ifndef PMCBPF_COUNT_IMPL_H
 #define PMCBPF_COUNT_IMPL_H
 
+#include <sys/queue.h>
+
 #include "count.h"
+#include "debug.h"
+#include "hotplug.h"
 #include "target.h"
 
 /* Where a PMC's count comes from. */
@@ -11,6 +15,7 @@ enum backend {
 	BACKEND_TSC,		/* the register; nothing is held */
 	BACKEND_CPU_EVENT,	/* system scope: a perf event on its CPU */
 	BACKEND_CPU_HOOK,	/* system scope: a hook's counter on its CPU */
+	BACKEND_CPU_MSR,	/* system scope: a register of its CPU, see register.c */
 	BACKEND_SLICED,		/* process scope: slices of a per-CPU source */
 	BACKEND_FIGURES,	/* process scope: what the kernel keeps per task */
 	BACKEND_EVENTS,		/* process scope: per-task events, see events.c */
@@ -20,6 +25,12 @@ struct task_event {
 	int fd;
 	int cpu;			/* -1: any */
 	pid_t tid, tgid;
+	bool timed;
+};
+
+struct task_events {
+	struct task_event *list;
+	unsigned int n;
 };
 
 /* One PMC. value = base + scaled(raw + what the backend has counted since raw was taken). */
@@ -27,11 +38,17 @@ struct count {
 	struct count_spec spec;
 	struct engine *e;
 	struct count_owner *owner;
-	struct count *row_next;		/* others on the same row, process scope */
+	LIST_ENTRY(count) on_row;	/* with the others on its row: struct count_row */
+	LIST_ENTRY(count) in_all;	/* hotplug.c's */
+	LIST_HEAD(, set_link) sets;	/* that it is a member of, target.c's */
 	enum backend backend;
 	unsigned int pos;		/* on the owner's page and counts; ~0u: none */
 	bool running;
+	bool has_targets;		/* until the note that the last has gone */
 	bool lost;			/* its counter was taken away: every read says so */
+	int lost_cpu;			/* … or was late on this CPU; -1: taken away */
+	bool away;			/* system scope: its CPU is offline */
+	uint32_t downs;			/* CPU_EVENT: the CPU's, when fd was opened */
 	uint64_t base;
 	uint64_t zero;			/* what its place among the owner's counts held before */
 	uint64_t raw;			/* FIGURES: -(figures at START) + those of targets gone */
@@ -40,11 +57,13 @@ struct count {
 	pid_t only;			/* its one target, 0: several, or children may join */
 	uint64_t self_start;		/* FIGURES: the owner's own figure at START, for the page */
 	int source;			/* SLICED */
-	int fd;				/* CPU_EVENT */
+	int fd;				/* CPU_EVENT, -1: CPU offline; CPU_MSR, -1: not running */
+	bool selected;			/* CPU_MSR: the control register is written … */
+	uint64_t select_old;		/* … and had this in the place of it */
 	unsigned int needs;		/* bit per enum engine_need that it holds */
-	struct task_event *events;	/* EVENTS */
-	unsigned int nevents;
-	uint32_t generation;		/* of the descriptors handed out */
+	struct task_events events;	/* EVENTS */
+	struct task_events watches;	/* how long those that are timed should have counted */
+	uint32_t generation;		/* of the descriptors passed on */
 };
 
 /* What one owner's PMCs share. */
@@ -62,7 +81,8 @@ struct count_owner {
  * ways.
  */
 struct count_row {
-	struct count *users;
+	LIST_HEAD(, count) users;
+	LIST_HEAD(, count) soft;	/* those with per-task events, where the row is SOFT */
 	int source;			/* sliced: the per-CPU event, -1: none */
 	struct perf_event_spec spec;	/* sliced: what it counts */
 	bool per_task;			/* the kernel switches per-task events instead */
@@ -84,10 +104,27 @@ int figures_read(struct count *c, uint64_t *raw, struct why *why);
 int events_attach(struct count *c, pid_t tgid, struct why *why);
 /* For every target, events that count on one CPU only; at once if the PMC runs. */
 int events_attach_cpu(struct count *c, unsigned int cpu);
+/* Of every target, once each CPU has its events. */
+int events_watch(struct count *c);
+/* True when it has events of CPUs, but none of this one: it was put into the machine since. */
+bool events_lack_cpu(const struct count *c, unsigned int cpu);
 void events_detach(struct count *c, pid_t tgid);
 void events_close(struct count *c);
+/* All are opened anew, with what spec says now; the PMC does not run. */
+int events_renew(struct count *c, struct why *why);
 int events_switch(struct count *c, bool on, struct why *why);
 int events_sum(struct count *c, uint64_t *sum, struct why *why);
+
+/* register.c: registers of a CPU, through the module */
+int register_new(struct count *c, struct why *why);
+int register_start(struct count *c, struct why *why);
+void register_stop(struct count *c);
+/* What has been counted is added up, before the register wraps. */
+int register_fold(struct count *c, struct why *why);
+/* Its CPU has gone or is back. */
+void register_moved(struct count *c, bool here);
+/* Some bits of it only: the owner cannot read it by itself, and the daemon has to look in time. */
+bool register_narrow(const struct count *c);
 
 /* rows.c: who shares a hardware counter, and how */
 int row_join(struct count *c, struct why *why);
@@ -99,10 +136,20 @@ int row_to_tasks(struct engine *e, struct count_row *row, struct why *why);
 
 /* count.c */
 struct perf_event_spec count_event(const struct count *c);
+/* A system-scope PMC's event on its CPU; one that samples is not enabled. fd or -errno. */
+int cpu_event_open(const struct count *c);
+void cpu_event_close(struct count *c);
 uint64_t count_scale(const struct count *c, uint64_t raw);
 uint64_t count_slices(const struct count *c);
+/* In the unit of the perf event; 0: it does not sample. */
+uint64_t count_period(const struct count *c);
 bool count_self_only(const struct count *c);
-/* Another user of the PMU took its counter: this read and every later one says so. */
+/*
+ * Does the owner read the counter of a CPU by itself?  Not a clock's: its ticks are scaled.  Who
+ * has an event's descriptor can do more with it than read a count: hence spec.passes_fd.
+ */
+bool count_cpu_fd(const struct count *c);
+/* Its counter was taken away or came late: this read and every later one says so. */
 int count_lost(struct count *c, int err, struct why *why);
 /* Attaches a program for as long as the PMC lives. */
 int count_hold(struct count *c, enum engine_need what, struct why *why);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The maps that hold owners' counts.  The kernel waits for an RCU grace period, some 10 ms,
- * whenever user space puts a map into the map of maps or takes one out, and the event loop
- * cannot wait that long: the daemon's only other thread does both, keeping spares.  It calls
- * bpf(2) and nothing else.
+ * whenever user space changes the map of maps, but once only for many changes at a time; the event
+ * loop cannot wait that long.  The daemon's only other thread puts maps in and takes them out, all
+ * that are due together, and keeps spares: the more owners there are, the more may come at once.
+ * It calls bpf(2) and nothing else.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -12,11 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "counts.h"
 
-#define SPARES 8
+#define SPARES_MIN 16
+#define SPARES_MAX 256
+#define BATCH	   256		/* changes at once, at most */
+#define QUIET	   100		/* ms after which the spares are made as many as there should be */
 
 enum slot_state {
 	SLOT_FREE,
@@ -26,14 +31,16 @@ enum slot_state {
 
 struct counts_pool {
 	int owners;
+	int nobody;		/* the map in a slot that no owner has any more */
 	unsigned int ncpu;
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock;	/* of all below */
-	pthread_cond_t work;
-	bool stop, failed;	/* failed: no more spares until somebody asks again */
-	unsigned int nspare, ntrash;
-	struct engine_counts spare[SPARES];
+	pthread_cond_t work, done;
+	bool stop, quiet;
+	int error;		/* why there are no more spares, until somebody asks again */
+	unsigned int nspare, nused, ntrash;
+	struct engine_counts spare[SPARES_MAX];
 	uint8_t slot[ABI_MAX_OWNERS];	/* enum slot_state */
 };
 
@@ -55,7 +62,7 @@ static void counts_close(const struct counts_pool *p, struct engine_counts *c)
 	c->fd = -1;
 }
 
-/* A map in its slot of the map of maps, mapped here. */
+/* A map for a slot, mapped here. */
 static int counts_open(const struct counts_pool *p, unsigned int slot, struct engine_counts *c)
 {
 	size_t size = p->ncpu * sizeof(struct abi_counts);
@@ -75,8 +82,6 @@ static int counts_open(const struct counts_pool *p, unsigned int slot, struct en
 		err = at == MAP_FAILED ? -errno : 0;
 		c->cpu = err ? NULL : at;
 	}
-	if (!err)
-		err = bpf_map_update_elem(p->owners, &slot, &c->fd, BPF_ANY) ? -errno : 0;
 	if (err)
 		counts_close(p, c);
 	return err;
@@ -85,57 +90,141 @@ static int counts_open(const struct counts_pool *p, unsigned int slot, struct en
 /* The lowest slot in the state, marked anew; ABI_MAX_OWNERS: none. */
 static unsigned int slot_claim(struct counts_pool *p, enum slot_state from, enum slot_state to)
 {
-	unsigned int slot = 0;
+	const uint8_t *at = memchr(p->slot, from, ABI_MAX_OWNERS);
 
-	while (slot < ABI_MAX_OWNERS && p->slot[slot] != from)
-		slot++;
-	if (slot < ABI_MAX_OWNERS)
-		p->slot[slot] = (uint8_t)to;
-	return slot;
+	if (!at)
+		return ABI_MAX_OWNERS;
+	p->slot[at - p->slot] = (uint8_t)to;
+	return (unsigned int)(at - p->slot);
 }
 
-/* Both with the lock held, which they let go of while the kernel waits. */
-static void make_spare(struct counts_pool *p)
+static unsigned int wanted(const struct counts_pool *p)
 {
-	unsigned int slot = slot_claim(p, SLOT_FREE, SLOT_USED);
-	struct engine_counts c;
-	int err = -ENOSPC;
+	unsigned int n = SPARES_MIN + p->nused / 4;
 
-	if (slot < ABI_MAX_OWNERS) {
-		pthread_mutex_unlock(&p->lock);
-		err = counts_open(p, slot, &c);
-		pthread_mutex_lock(&p->lock);
-		if (err)
-			p->slot[slot] = SLOT_FREE;
+	return n < SPARES_MAX ? n : SPARES_MAX;
+}
+
+/* How many spares to make; none before few are left, so that many come at once. */
+static unsigned int missing(const struct counts_pool *p)
+{
+	unsigned int want = wanted(p), enough = p->quiet ? want : want / 2 + 1;
+
+	return p->nspare >= enough ? 0 : want - p->nspare;
+}
+
+static void counts_trash(struct counts_pool *p, struct engine_counts *c)
+{
+	p->slot[c->slot] = SLOT_TRASH;
+	p->ntrash++;
+	counts_close(p, c);
+}
+
+/* What is to be changed together: trash first, then the spares. */
+struct batch {
+	unsigned int ntrash, n;
+	uint32_t slot[BATCH];
+	int fd[BATCH];
+	struct engine_counts made[BATCH];	/* of those after the trash */
+};
+
+/* With the lock held. */
+static void batch_plan(struct counts_pool *p, struct batch *b)
+{
+	unsigned int more = missing(p), slot;
+
+	b->n = 0;
+	for (; p->ntrash && b->n < BATCH - SPARES_MIN; p->ntrash--)
+		b->slot[b->n++] = slot_claim(p, SLOT_TRASH, SLOT_USED);
+	b->ntrash = b->n;
+	for (; more && b->n < BATCH; more--) {
+		slot = slot_claim(p, SLOT_FREE, SLOT_USED);
+		if (slot == ABI_MAX_OWNERS)
+			break;
+		b->slot[b->n++] = slot;
 	}
-	p->failed = err != 0;
-	if (!err)
-		p->spare[p->nspare++] = c;
+	if (more && !b->n)
+		p->error = -ENOSPC;
 }
 
-static void take_out(struct counts_pool *p)
+/* Without the lock: the kernel waits here.  Returns how many changes were made, the first ones. */
+static unsigned int batch_run(const struct counts_pool *p, struct batch *b, int *err)
 {
-	unsigned int slot = slot_claim(p, SLOT_TRASH, SLOT_USED);
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t n = 0, done;
 
+	for (; n < b->ntrash; n++)
+		b->fd[n] = p->nobody;
+	for (*err = 0; n < b->n && !*err; n += !*err) {
+		*err = counts_open(p, b->slot[n], &b->made[n]);
+		b->fd[n] = b->made[n].fd;
+	}
+	done = n;
+	if (!n || !bpf_map_update_batch(p->owners, b->slot, b->fd, &done, &opts))
+		return n;
+	*err = -errno;
+	return done < n ? done : 0;
+}
+
+/* With the lock held, of which it lets go for the change itself. */
+static void batch_make(struct counts_pool *p, struct batch *b)
+{
+	unsigned int done;
+	int err;
+
+	for (unsigned int i = 0; i < b->n; i++)
+		b->made[i] = (struct engine_counts){ .fd = -1 };
 	pthread_mutex_unlock(&p->lock);
-	(void)bpf_map_delete_elem(p->owners, &slot);
+	done = batch_run(p, b, &err);
+	for (unsigned int i = done; i < b->n; i++)
+		counts_close(p, &b->made[i]);
 	pthread_mutex_lock(&p->lock);
-	p->slot[slot] = SLOT_FREE;
-	p->ntrash--;
+	p->error = err;
+	for (unsigned int i = 0; i < b->n; i++) {
+		bool trash = i < b->ntrash;
+
+		if (!trash && i < done)
+			p->spare[p->nspare++] = b->made[i];
+		else
+			p->slot[b->slot[i]] = trash && i >= done ? SLOT_TRASH : SLOT_FREE;
+		p->ntrash += trash && i >= done;
+	}
+}
+
+/* Until there may be something to do; with the lock held, but for the wait. */
+static void wait_for_work(struct counts_pool *p)
+{
+	struct timespec until;
+
+	if (p->error || p->nspare == wanted(p)) {
+		pthread_cond_wait(&p->work, &p->lock);
+		p->quiet = false;
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += QUIET * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	p->quiet = pthread_cond_timedwait(&p->work, &p->lock, &until) == ETIMEDOUT;
+	while (p->quiet && p->nspare > wanted(p))
+		counts_trash(p, &p->spare[--p->nspare]);
 }
 
 static void *work(void *arg)
 {
 	struct counts_pool *p = arg;
+	struct batch b;
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
-		if (p->nspare < SPARES && !p->failed)
-			make_spare(p);
-		else if (p->ntrash)
-			take_out(p);
-		else
-			pthread_cond_wait(&p->work, &p->lock);
+		b.n = 0;
+		if (!p->error && (p->ntrash || missing(p)))
+			batch_plan(p, &b);
+		if (b.n)
+			batch_make(p, &b);
+		pthread_cond_signal(&p->done);
+		if (!b.n)
+			wait_for_work(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
@@ -144,6 +233,7 @@ static void *work(void *arg)
 int counts_pool_new(int owners, unsigned int ncpu, struct counts_pool **out, struct why *why)
 {
 	struct counts_pool *p = calloc(1, sizeof(*p));
+	pthread_condattr_t monotonic;
 	sigset_t all, before;
 	int err;
 
@@ -151,14 +241,22 @@ int counts_pool_new(int owners, unsigned int ncpu, struct counts_pool **out, str
 		return -ENOMEM;
 	p->owners = owners;
 	p->ncpu = ncpu;
+	p->nobody = counts_map_create(ncpu);
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->work, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->work, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_cond_init(&p->done, NULL);
+	*out = p;
+	if (p->nobody < 0)
+		return deny(why, p->nobody, "cannot make a map of counts: %s",
+			    strerror(-p->nobody));
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = -pthread_create(&p->thread, NULL, work, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	p->started = !err;
-	*out = p;
 	return err ? deny(why, err, "cannot start a thread: %s", strerror(-err)) : 0;
 }
 
@@ -175,6 +273,9 @@ void counts_pool_free(struct counts_pool *p)
 	}
 	for (unsigned int i = 0; i < p->nspare; i++)
 		counts_close(p, &p->spare[i]);
+	if (p->nobody >= 0)
+		close(p->nobody);
+	pthread_cond_destroy(&p->done);
 	pthread_cond_destroy(&p->work);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
@@ -182,42 +283,35 @@ void counts_pool_free(struct counts_pool *p)
 
 int counts_pool_take(struct counts_pool *p, struct engine_counts *c, struct why *why)
 {
-	unsigned int slot;
 	int err = 0;
 
 	c->fd = -1;
 	pthread_mutex_lock(&p->lock);
-	p->failed = false;
+	p->error = 0;
+	pthread_cond_signal(&p->work);
+	/* Where so many come that all spares are taken, this one waits for the next. */
+	while (!p->nspare && !p->error)
+		pthread_cond_wait(&p->done, &p->lock);
 	if (p->nspare) {
 		*c = p->spare[--p->nspare];
-		pthread_cond_signal(&p->work);
-		pthread_mutex_unlock(&p->lock);
-		return 0;
+		p->nused++;
+	} else {
+		err = p->error;
 	}
-	slot = slot_claim(p, SLOT_FREE, SLOT_USED);
-	pthread_cond_signal(&p->work);
 	pthread_mutex_unlock(&p->lock);
-	if (slot == ABI_MAX_OWNERS)
+	if (err == -ENOSPC)
 		return deny(why, -ENOMEM, "%d processes own PMCs already; release some",
 			    ABI_MAX_OWNERS);
-	/* All spares are taken at once: this one waits for its own. */
-	err = counts_open(p, slot, c);
-	if (!err)
-		return 0;
-	pthread_mutex_lock(&p->lock);
-	p->slot[slot] = SLOT_FREE;
-	pthread_mutex_unlock(&p->lock);
-	return deny(why, err, "cannot make a map of counts: %s", strerror(-err));
+	return err ? deny(why, err, "cannot make a map of counts: %s", strerror(-err)) : 0;
 }
 
 void counts_pool_give(struct counts_pool *p, struct engine_counts *c)
 {
 	if (c->fd < 0)
 		return;
-	counts_close(p, c);
 	pthread_mutex_lock(&p->lock);
-	p->slot[c->slot] = SLOT_TRASH;
-	p->ntrash++;
+	counts_trash(p, c);
+	p->nused--;
 	pthread_cond_signal(&p->work);
 	pthread_mutex_unlock(&p->lock);
 }

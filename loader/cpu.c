@@ -82,6 +82,7 @@ void cpu_identify(struct cpu *cpu)
 		family += eax >> 20 & 0xff;
 	cpu->tsc = edx >> 4 & 1;
 	snprintf(cpu->id, sizeof(cpu->id), "%s-%u-%02X-%X", vendor, family, model, eax & 0xf);
+	cpu->aperf = __get_cpuid(6, &eax, &ebx, &ecx, &edx) && ecx & 1;
 	if (!strcmp(vendor, "GenuineIntel"))
 		cpu->type = cpu_intel_type(family, model);
 	else if (!strcmp(vendor, "AuthenticAMD") || !strcmp(vendor, "HygonGenuine"))

@@ -9,6 +9,7 @@
 struct cpu {
 	uint32_t type;		/* enum pmc_cputype, as if its counters were there */
 	bool tsc;
+	bool aperf;		/* APERF and MPERF, x86 */
 	char id[64];		/* GenuineIntel-6-55-7, or the MIDR of arm64 */
 };
 

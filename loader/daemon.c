@@ -8,10 +8,15 @@
 #include <sys/pmc.h>
 
 #include "daemon.h"
+#include "ktr.h"
+#include "lifelog.h"
+#include "raise.h"
+#include "trace.h"
 
-/* No class offers INTERRUPT: this version counts only. */
-#define CAPS_SOFT     (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
+#define CAPS_SOFT \
+	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define CAPS_TSC      PMC_CAP_READ
+#define CAPS_MSR      (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_QUALIFIER)
 #define CAPS_HARDWARE \
 	(CAPS_SOFT | PMC_CAP_EDGE | PMC_CAP_THRESHOLD | PMC_CAP_INVERT | PMC_CAP_QUALIFIER)
 
@@ -33,21 +38,64 @@ static const struct row_class class_tsc = {
 static int add_hardware(struct daemon *d, struct why *why)
 {
 	struct perf_pmu pmus[WIRE_CLASS_MAX];
-	int n = perf_discover(pmus, WIRE_CLASS_MAX - d->rows.nclass, why), err = 0;
+	/* One is left for registers. */
+	int n = perf_discover(pmus, WIRE_CLASS_MAX - 1 - d->rows.nclass, why), err = 0;
 
 	for (int i = 0; i < n && !err; i++) {
 		struct row_class class = {
 			.kind = COUNT_HARDWARE, .numbered = true,
+			.everywhere = pmus[i].everywhere,
 			.info = { .class = pmus[i].class, .caps = CAPS_HARDWARE,
 				  .width = pmus[i].width, .num = pmus[i].rows,
 				  .perf_type = pmus[i].type },
 		};
 
+		DEBUG(&d->debug, MD, INIT, "%s: PMU %s has %u counters of %u bits", pmus[i].prefix,
+		      pmus[i].name, pmus[i].rows, pmus[i].width);
 		memcpy(class.prefix, pmus[i].prefix, sizeof(class.prefix));
 		memcpy(class.info.pmu, pmus[i].name, sizeof(class.info.pmu));
 		err = row_add_class(&d->rows, &class, why);
 	}
 	return n < 0 ? n : err;
+}
+
+/* The module may be open now, or not any more. */
+static int load_msr(struct daemon *d, struct why *why)
+{
+	int err = msr_load(&d->msr, d->config.msr_list, &d->cpu, why);
+
+	engine_msr_from(d->engine, d->msr.dev);
+	return err;
+}
+
+static int add_msr(struct daemon *d, struct why *why)
+{
+	struct row_class class = {
+		.kind = COUNT_MSR, .prefix = "MSR", .name = d->msr.name,
+		.info = { .class = PMC_CLASS_MSR, .caps = CAPS_MSR, .width = 64, .perf_type = ~0u },
+	};
+
+	if (d->msr.dev_err && d->msr.dev_err != -ENOENT)
+		log_msg(&d->log, LOG_WARNING, "%s", d->msr.no_dev.text);
+	d->msr.kfunc = engine_reads_msr(d->engine);
+	d->msr.no_kfunc = engine_no_msr(d->engine);
+	if (d->msr.dev && !d->msr.kfunc)
+		log_msg(&d->log, LOG_WARNING, "registers are counted for CPUs only: %s",
+			d->msr.no_kfunc);
+	msr_discover(&d->msr, &d->cpu, &d->debug);
+	class.info.num = d->msr.n;
+	return class.info.num ? row_add_class(&d->rows, &class, why) : 0;
+}
+
+/* What cannot be leaves the presets. */
+static int begin_ktr(struct daemon *d, struct why *why)
+{
+	struct config preset;
+	int err = ktr_new(&d->ktr, d->rows.ncpu, why);
+
+	config_init(&preset);
+	err = err ?: ktr_configure(d->ktr, &preset.ktr, why);
+	return err ?: ktr_configure(d->ktr, &d->config.ktr, why);
 }
 
 int daemon_init(struct daemon *d, struct why *why)
@@ -56,53 +104,147 @@ int daemon_init(struct daemon *d, struct why *why)
 	int err;
 
 	d->read_cred = policy_read_cred;
+	d->may_debug = access_debug;
+	d->debug.log = &d->log;
+	memcpy(d->debug.on, d->config.debug, sizeof(d->debug.on));
+	d->raise = raise_signal;
 	if (stat("/proc/self/ns/pid", &st))
 		return deny(why, -errno, "/proc/self/ns/pid: %m (is /proc mounted?)");
 	d->pid_ns = st.st_ino;
 	cpu_identify(&d->cpu);
 	err = row_table_init(&d->rows, perf_ncpu(), why);
+	d->rows.debug = &d->debug;
 	if (!err)
 		err = row_add_class(&d->rows, &class_soft, why);
 	if (!err && d->cpu.tsc)
 		err = row_add_class(&d->rows, &class_tsc, why);
 	if (!err)
 		err = add_hardware(d, why);
-	if (!err && owner_table_init(&d->owners, (unsigned int)d->config.value[TUN_HASHSIZE]))
+	if (!err)
+		err = load_msr(d, why);
+	if (!err)
+		err = add_msr(d, why);
+	if (!err && owner_table_init(&d->owners, (unsigned int)d->config.value[TUN_HASHSIZE],
+				    &d->debug))
 		err = deny(why, -ENOMEM, "no memory for kern.hwpmc.hashsize=%d; set it lower",
 			   d->config.value[TUN_HASHSIZE]);
+	if (!err) {
+		struct logpool_config logs = {
+			.buffers = (unsigned int)d->config.value[TUN_NBUFFERS],
+			.size = (unsigned int)d->config.value[TUN_LOGBUFFERSIZE] * 1024,
+			.log = &d->log,
+		};
+
+		err = logpool_new(&d->logs, &logs, &d->log_event, why);
+	}
+	if (!err) {
+		struct samplers_config rings = {
+			.ncpu = d->rows.ncpu,
+			.nsamples = (unsigned int)d->config.value[TUN_NSAMPLES],
+			.depth = (unsigned int)d->config.value[TUN_CALLCHAINDEPTH],
+		};
+
+		err = lifelog_new(d->engine, &d->life, why);
+		if (!err)
+			err = trace_new(&d->trace, &rings, d->engine, d->life, why);
+	}
+	if (!err)
+		err = begin_ktr(d, why);
 	return err ? err : alive_new(&d->alive, why);
 }
 
 void daemon_free(struct daemon *d)
 {
 	alive_free(d->alive);
+	ktr_free(d->ktr);
 	owner_table_free(&d->owners);
+	trace_free(d->trace);
+	lifelog_free(d->life);
+	logpool_free(d->logs);
 	row_table_free(&d->rows);
 	engine_free(d->engine);
+	msr_free(&d->msr);
 }
 
 int daemon_rediscover(struct daemon *d, struct why *why)
 {
-	if (row_drop_hardware(&d->rows))
+	struct why list;
+
+	DEBUG(&d->debug, MODULE, INIT, "looking for counters again");
+	if (row_drop_discovered(&d->rows))
 		return deny(why, -EBUSY,
-			    "hardware rows are in use: their list stays as it is; send "
-			    "SIGHUP again once they are free");
-	return add_hardware(d, why);
+			    "hardware rows or registers are in use: their lists stay as they are; "
+			    "send SIGHUP again once they are free");
+	if (load_msr(d, &list))
+		log_msg(&d->log, LOG_ERR, "%s; the list of registers stays as it was", list.text);
+	return add_hardware(d, why) ?: add_msr(d, why);
+}
+
+/* All of them at once.  Done by another thread: daemon_ktr_done(). */
+static int configure_ktr(struct daemon *d, const struct ktr_conf *conf, struct why *why)
+{
+	int err = ktr_configure(d->ktr, conf, why);
+
+	if (!err)
+		d->config.ktr = *conf;
+	return err;
 }
 
 int daemon_reread(struct daemon *d, struct why *why)
 {
-	static const enum tunable writable[] = { TUN_SYSPMCS, TUN_PROC_DEBUG };
 	struct config fresh;
+	char value[WIRE_TUNABLE_MAX];
 	int err = d->reread ? d->reread(d->reread_arg, &fresh, why) : 0;
 
-	for (unsigned int i = 0; d->reread && !err && i < sizeof(writable) / sizeof(writable[0]);
-	     i++)
-		d->config.value[writable[i]] = fresh.value[writable[i]];
+	for (unsigned int t = 0; d->reread && !err && t < TUNABLES; t++) {
+		if (!config_writable(t) || config_ktr(t))
+			continue;
+		config_value(&fresh, t, value, sizeof(value));
+		err = daemon_set(d, config_name(t), value, why);
+	}
+	return err || !d->reread ? err : configure_ktr(d, &fresh.ktr, why);
+}
+
+static int set_ktr(struct daemon *d, const char *name, const char *value, struct why *why)
+{
+	struct config with = d->config;
+	int err = config_set(&with, name, value, why);
+
+	return err ?: configure_ktr(d, &with.ktr, why);
+}
+
+int daemon_set(struct daemon *d, const char *name, const char *value, struct why *why)
+{
+	int t = config_find(name, why), err;
+
+	if (t < 0)
+		return t;
+	if (!config_writable(t))
+		return deny(why, -EPERM, "%s holds from start to end; write %s=\"%.40s\" to %s and "
+			    "start pmcbpfd anew", name, name, value, d->config_file);
+	if (config_ktr(t))
+		return set_ktr(d, name, value, why);
+	err = config_set(&d->config, name, value, why);
+	memcpy(d->debug.on, d->config.debug, sizeof(d->debug.on));
 	return err;
 }
 
-static const char *class_name(uint32_t class)
+void daemon_ktr_done(struct daemon *d)
+{
+	struct why note, why;
+	int err;
+
+	ktr_seen(d->ktr, &note);
+	if (note.text[0])
+		log_msg(&d->log, LOG_WARNING, "%s", note.text);
+	err = ktr_result(d->ktr, ktr_ticket(d->ktr), &why);
+	if (err < 0) {
+		log_msg(&d->log, LOG_ERR, "%s", why.text);
+		ktr_now(d->ktr, &d->config.ktr);
+	}
+}
+
+const char *daemon_class_name(uint32_t class)
 {
 #define PMC__X(name, value) { #name, value },
 	static const struct {
@@ -136,8 +278,8 @@ void daemon_announcement(const struct daemon *d, char *buf, size_t size)
 		const char *sep = "<";
 		char text[64];
 
-		snprintf(text, sizeof(text), "%s%s/%u/%u/0x%x", i ? " " : "", class_name(c->class),
-			 c->num, c->width, c->caps);
+		snprintf(text, sizeof(text), "%s%s/%u/%u/0x%x", i ? " " : "",
+			 daemon_class_name(c->class), c->num, c->width, c->caps);
 		used = append(buf, size, used, text);
 		for (unsigned int bit = 0; bit < sizeof(caps) / sizeof(caps[0]); bit++)
 			if (c->caps >> bit & 1) {

@@ -3,24 +3,38 @@
 #ifndef PMCBPF_DAEMON_H
 #define PMCBPF_DAEMON_H
 
+#include "access.h"
 #include "alive.h"
 #include "config.h"
 #include "cpu.h"
 #include "log.h"
+#include "logfile.h"
+#include "msr.h"
 #include "owner.h"
 #include "row.h"
 
 struct daemon {
 	struct config config;
+	const char *config_file;	/* that it was read from, or would be */
 	struct log log;
+	struct debug debug;
 	struct cpu cpu;
+	struct msrs msr;
 	struct alive *alive;
+	struct logpool *logs;
+	struct trace *trace;
+	struct lifelog *life;
+	struct ktr *ktr;
+	int log_event;			/* readable: see logpool_new() */
 	struct engine *engine;
 	struct row_table rows;
 	struct owner_table owners;
 	struct wire_driverstats stats;
 	uint64_t pid_ns;		/* the daemon's own */
-	int (*read_cred)(pid_t pid, struct cred *cred);	/* policy_read_cred, but for tests */
+	/* policy_read_cred and access_debug, but for tests */
+	int (*read_cred)(pid_t pid, struct cred *cred);
+	int (*may_debug)(const struct access *a, struct why *why);
+	void (*raise)(const struct owner *o, int signo);	/* raise_signal, but for tests */
 	/* Reads the tunables as the start did; NULL: there is nothing to read. */
 	int (*reread)(void *arg, struct config *config, struct why *why);
 	void *reread_arg;
@@ -30,11 +44,22 @@ struct daemon {
 int daemon_init(struct daemon *d, struct why *why);
 void daemon_free(struct daemon *d);
 
-/* Looks for hardware counters again; -EBUSY while PMCs hold some. */
+/* Looks for hardware counters and registers again; -EBUSY while PMCs are on such rows. */
 int daemon_rediscover(struct daemon *d, struct why *why);
 
-/* Takes over what may change at run time: the security.bsd.* tunables. */
+/* Takes over what may change at run time, from the file and the command line. */
 int daemon_reread(struct daemon *d, struct why *why);
+/*
+ * Changes one tunable; those of trace rings take effect later. -EINVAL: no such one or no such
+ * value; -EPERM: it holds from the start.
+ */
+int daemon_set(struct daemon *d, const char *name, const char *value, struct why *why);
+
+/* The thread of the trace rings has done something: tells of it, and puts back what cannot be. */
+void daemon_ktr_done(struct daemon *d);
+
+/* "SOFT", "?" of a number that is none. */
+const char *daemon_class_name(uint32_t class);
 
 /* "SOFT/16/64/0x66<USR,SYS,REA,WRI> …" */
 void daemon_announcement(const struct daemon *d, char *buf, size_t size);

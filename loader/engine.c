@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The only user of libbpf: programs, maps and sources. What the kernel lacks is told by check.c. */
+/*
+ * The only user of libbpf, with programs.c, bell.c, counts.c, flush.c, notes.c and sources.c, but
+ * for trace rings (ktrload.c): maps.  What the kernel lacks is told by check.c.
+ */
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,20 +12,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "bell.h"
 #include "counts.h"
+#include "debug.h"
 #include "engine.h"
+#include "flush.h"
+#include "hotplug.h"
+#include "notes.h"
 #include "pmcbpf.skel.h"
+#include "programs.h"
 #include "soft.h"
+#include "sources.h"
 #include "target.h"
 
 #define LOG_SIZE (1 << 16)
-#define LINKS	 4		/* programs behind one need, at most */
-
-struct source {
-	bool used;
-	struct perf_event_spec spec;
-	int *fds;			/* per CPU, -1 where offline */
-};
 
 struct engine {
 	struct pmcbpf *skel;
@@ -31,90 +33,24 @@ struct engine {
 	size_t cpus_size, sets_size;
 	volatile struct abi_cpu *cpus;
 	volatile struct abi_set *sets;
-	struct source sources[ABI_SOURCE_HOOK];
-	unsigned int needs[NEEDS];
-	struct bpf_link *links[NEEDS][LINKS];
-	bool fallback_final;		/* no on_dead here: on_final */
-	bool preemptible;		/* tracepoints' programs may be preempted: attach twice */
+	struct sources *sources;
+	struct flush *flush;
+	bool reads_msr;
+	struct why no_msr;		/* why not */
+	struct msrdev *msrdev;
+	struct bell *bell;		/* rings when a CPU went or came */
+	struct programs *programs;
 	struct counts_pool *counts;
+	const struct debug *debug;
 	struct targets *targets;
+	struct notes *notes;
+	struct hotplug *hotplug;
 	char *log;			/* the verifier's, during load */
 };
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return 0;
-}
-
-static bool btf_has(const struct btf *btf, const char *name, uint32_t kind)
-{
-	return btf && btf__find_by_name_kind(btf, name, kind) > 0;
-}
-
-static bool struct_has(const struct btf *btf, const char *name, const char *field)
-{
-	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT) : -1;
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-
-	for (unsigned int i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), field))
-			return true;
-	return false;
-}
-
-/*
- * May programs be put onto this function here? Some kernels and sandboxes refuse that
- * altogether.
- */
-static bool may_fentry(const struct btf *btf, const char *function)
-{
-	const struct bpf_insn ret[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
-	int id = btf ? btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) : -1, fd;
-
-	if (id <= 0)
-		return false;
-	opts.attach_btf_id = (uint32_t)id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", ret, 2, &opts);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-/* Programs for tracepoints that not every kernel has are left out where they are missing. */
-static void choose_programs(struct engine *e)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
-	bool kprobe = access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
-
-	e->preemptible = btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
-	bpf_program__set_autoload(e->skel->progs.on_fork_again, e->preemptible);
-	bpf_program__set_autoload(e->skel->progs.on_exit_again, e->preemptible);
-	bpf_program__set_autoload(e->skel->progs.on_dead,
-				  struct_has(btf, "task_struct", "on_cpu") &&
-				  may_fentry(btf, "put_task_struct_rcu_user"));
-	bpf_program__set_autoload(e->skel->progs.on_fault, fault);
-	bpf_program__set_autoload(e->skel->progs.on_fault_probe, !fault && kprobe);
-	bpf_program__set_autoload(e->skel->progs.on_contention,
-				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
-	btf__free(btf);
-}
-
-/* The last lines of the first program's verifier log that says anything. */
-static int load_failed(struct engine *e, int err, struct why *why)
-{
-	size_t len = strlen(e->log);
-	const char *tail = e->log;
-
-	while (len && e->log[len - 1] == '\n')
-		e->log[--len] = '\0';
-	if (len > 240)
-		tail = e->log + len - 240;
-	return deny(why, err, "the kernel refused pmcbpf's programs: %s: %s", strerror(-err), tail);
 }
 
 static int map_pages(struct engine *e, struct why *why)
@@ -136,7 +72,30 @@ static int map_pages(struct engine *e, struct why *why)
 	return 0;
 }
 
-static int engine_load(struct engine *e, struct why *why)
+static int sources_begin(struct engine *e)
+{
+	const struct sources_place place = {
+		.events = bpf_map__fd(e->skel->maps.events), .ncpu = e->ncpu, .cpus = e->cpus,
+		.lost = &e->skel->bss->lost_sources, .registers = e->skel->bss->registers,
+	};
+
+	e->sources = sources_new(&place);
+	return e->sources ? 0 : -ENOMEM;
+}
+
+static int watch_cpus(struct engine *e, struct why *why)
+{
+	const struct bell_place place = {
+		.prog = { e->skel->progs.on_cpu_step, e->skel->progs.on_cpu_stepped },
+		.ring = bpf_map__fd(e->skel->maps.cpu_bell), .ncpu = e->ncpu, .cpus = e->cpus,
+		.changes = &e->skel->bss->cpu_changes,
+	};
+
+	return bell_new(&place, &e->bell, why);
+}
+
+/* Loads and verifies all programs. */
+static int skel_load(struct engine *e, struct why *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = e->log,
 		    .kernel_log_size = LOG_SIZE, .kernel_log_level = 0);
@@ -145,10 +104,13 @@ static int engine_load(struct engine *e, struct why *why)
 	e->skel = pmcbpf__open_opts(&opts);
 	if (!e->skel)
 		return deny(why, -errno, "cannot open pmcbpf's programs: %m");
-	choose_programs(e);
-	e->fallback_final = !bpf_program__autoload(e->skel->progs.on_dead);
+	programs_choose(e->skel);
+	err = flush_new(e->skel, e->reads_msr, &e->flush, why);
+	if (err)
+		return err;
 	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_MAX_SOURCES * e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.cpus, e->ncpu);
+	err = err ?: bpf_map__set_max_entries(e->skel->maps.rings, e->ncpu);
 	/*
 	 * libbpf 1.1 cannot resize an inner map that it has only parsed: give it one of the size.
 	 */
@@ -161,19 +123,60 @@ static int engine_load(struct engine *e, struct why *why)
 	err = pmcbpf__load(e->skel);
 	close(template);
 	if (err)
-		return load_failed(e, err, why);
-	err = map_pages(e, why);
+		return deny_program(why, err, "pmcbpf's programs", e->log);
+	return map_pages(e, why) ?: flush_attach(e->flush, e->cpus, why);
+}
+
+static void skel_unload(struct engine *e)
+{
+	flush_free(e->flush);
+	e->flush = NULL;
+	if (e->cpus)
+		munmap((void *)e->cpus, e->cpus_size);
+	if (e->sets)
+		munmap((void *)e->sets, e->sets_size);
+	e->cpus = NULL;
+	e->sets = NULL;
+	pmcbpf__destroy(e->skel);
+	e->skel = NULL;
+}
+
+/* Where programs cannot read registers, they count all the rest. */
+static int engine_load(struct engine *e, struct why *why)
+{
+	int err;
+
+	e->reads_msr = flush_finds_msr(&e->no_msr);
+	err = skel_load(e, why);
+	if (err && e->reads_msr) {
+		e->no_msr = *why;
+		e->reads_msr = false;
+		skel_unload(e);
+		*e->log = '\0';
+		err = skel_load(e, why);
+	}
+	if (err)
+		return err;
+	e->programs = programs_new(e, e->skel);
+	if (!e->programs)
+		return -ENOMEM;
+	err = notes_new(bpf_map__fd(e->skel->maps.notes), bpf_map__fd(e->skel->maps.clients),
+			&e->skel->bss->notes_lost, &e->notes, why);
+	err = err ?: sources_begin(e);
+	err = err ?: watch_cpus(e, why);
 	return err ?: counts_pool_new(bpf_map__fd(e->skel->maps.owners), e->ncpu, &e->counts, why);
 }
 
 int engine_new(struct engine **out, struct why *why)
 {
+	static const struct debug silent;
 	struct engine *e = calloc(1, sizeof(*e));
 	int err = -ENOMEM;
 
 	if (!e || !(e->log = calloc(1, LOG_SIZE)))
 		goto out;
 	libbpf_set_print(quiet);
+	e->debug = &silent;
 	e->ncpu = perf_ncpu();
 	if (e->ncpu > ABI_MAX_CPUS) {
 		err = deny(why, -E2BIG, "%u CPUs: pmcbpf is built for %d; raise ABI_MAX_CPUS",
@@ -181,7 +184,8 @@ int engine_new(struct engine **out, struct why *why)
 		goto out;
 	}
 	e->targets = targets_new(e);
-	if (!e->targets)
+	e->hotplug = hotplug_new(e);
+	if (!e->targets || !e->hotplug)
 		goto out;
 	err = engine_load(e, why);
 	if (err)
@@ -199,25 +203,61 @@ void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
-	for (unsigned int what = 0; what < NEEDS; what++)
-		for (unsigned int i = 0; i < LINKS; i++)
-			bpf_link__destroy(e->links[what][i]);
-	for (int s = 0; s < ABI_SOURCE_HOOK; s++)
-		engine_source_close(e, s);	/* none is open before the maps are there */
+	programs_free(e->programs);
+	sources_free(e->sources);
+	bell_free(e->bell);
 	counts_pool_free(e->counts);
-	if (e->cpus)
-		munmap((void *)e->cpus, e->cpus_size);
-	if (e->sets)
-		munmap((void *)e->sets, e->sets_size);
-	pmcbpf__destroy(e->skel);
+	notes_free(e->notes);
+	skel_unload(e);
 	targets_free(e->targets);
+	hotplug_free(e->hotplug);
 	free(e->log);
 	free(e);
+}
+
+void engine_debug_to(struct engine *e, const struct debug *debug)
+{
+	e->debug = debug;
+}
+
+const struct debug *engine_debug(const struct engine *e)
+{
+	return e->debug;
 }
 
 struct targets *engine_targets(const struct engine *e)
 {
 	return e->targets;
+}
+
+struct notes *engine_notes(const struct engine *e)
+{
+	return e->notes;
+}
+
+struct hotplug *engine_hotplug(const struct engine *e)
+{
+	return e->hotplug;
+}
+
+bool engine_reads_msr(const struct engine *e)
+{
+	return e->reads_msr;
+}
+
+const char *engine_no_msr(const struct engine *e)
+{
+	return e->no_msr.text;
+}
+
+void engine_msr_from(struct engine *e, struct msrdev *dev)
+{
+	e->msrdev = dev;
+}
+
+struct msrdev *engine_msrdev(const struct engine *e)
+{
+	return e->msrdev;
 }
 
 unsigned int engine_ncpu(const struct engine *e)
@@ -227,98 +267,55 @@ unsigned int engine_ncpu(const struct engine *e)
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-/* The programs behind a need, in the order to attach them. */
-static void need_programs(const struct engine *e, enum engine_need what,
-			  struct bpf_program *prog[LINKS])
-{
-	memset(prog, 0, LINKS * sizeof(prog[0]));
-	switch (what) {
-	case NEED_SWITCH:
-		prog[0] = e->skel->progs.on_switch;
-		break;
-	case NEED_FINAL:
-		prog[0] = e->fallback_final ? e->skel->progs.on_final : e->skel->progs.on_dead;
-		break;
-	case NEED_LIFE:
-		prog[0] = e->skel->progs.on_fork;
-		prog[1] = e->skel->progs.on_exit;
-		prog[2] = e->preemptible ? e->skel->progs.on_fork_again : NULL;
-		prog[3] = e->preemptible ? e->skel->progs.on_exit_again : NULL;
-		break;
-	case NEED_FAULT:
-		prog[0] = e->skel->progs.on_fault;
-		if (!bpf_program__autoload(prog[0]))
-			prog[0] = e->skel->progs.on_fault_probe;
-		break;
-	case NEED_LOCK:
-		prog[0] = e->skel->progs.on_contention;
-		break;
-	case NEED_KIND:
-		prog[0] = e->skel->progs.on_switch_kind;
-		break;
-	case NEEDS:
-		break;
-	}
-}
-
 static void update_finals(struct engine *e)
 {
-	bool before = e->skel->bss->finals, now = e->needs[NEED_SWITCH] || e->needs[NEED_FINAL];
-	struct abi_target t;
-	uint32_t tgid = 0;
+	bool now = programs_attached(e->programs, NEED_SWITCH) ||
+		   programs_attached(e->programs, NEED_FINAL);
+	bool before = e->skel->bss->finals;
+	struct engine_walk walk = { .more = true };
+	struct abi_target t[64];
+	uint32_t tgid[64];
 
 	e->skel->bss->finals = now;
 	if (!before || now)
 		return;
 	/* Nobody sees last switches any more: sweep the exited targets that wait for theirs. */
-	while (engine_target_next(e, &tgid))
-		if (!engine_target_get(e, tgid, &t) && t.state & ABI_STATE_EXIT) {
-			engine_target_ctl(e, ABI_CTL_DELETE, tgid, 0, 0);
-			tgid = 0;
-		}
+	while (walk.more) {
+		unsigned int n = engine_targets_next(e, &walk, tgid, t, 64);
+
+		for (unsigned int i = 0; i < n; i++)
+			if (t[i].state & ABI_STATE_EXIT)
+				engine_target_ctl(e, ABI_CTL_DELETE, tgid[i], 0, 0);
+	}
 }
 
 int engine_need(struct engine *e, enum engine_need what, struct why *why)
 {
-	struct bpf_program *prog[LINKS];
-	int err;
+	int err = programs_need(e->programs, what, why);
 
-	if (e->needs[what]++)
-		return 0;
-	need_programs(e, what, prog);
-	for (unsigned int i = 0; i < LINKS && prog[i]; i++) {
-		e->links[what][i] = bpf_program__attach(prog[i]);
-		if (!e->links[what][i] && prog[i] == e->skel->progs.on_dead) {
-			/* arm64 before Linux 6.4 loads such a program but cannot attach it. */
-			e->fallback_final = true;
-			e->links[what][i] = bpf_program__attach(e->skel->progs.on_final);
-		}
-		if (!e->links[what][i]) {
-			err = -errno;
-			deny(why, err, "cannot attach %s: %s", bpf_program__name(prog[i]),
-			     strerror(errno));
-			engine_unneed(e, what);
-			return err;
-		}
-	}
-	update_finals(e);
-	return 0;
+	if (!err)
+		update_finals(e);
+	return err;
 }
 
 void engine_unneed(struct engine *e, enum engine_need what)
 {
-	if (--e->needs[what])
-		return;
-	for (unsigned int i = 0; i < LINKS; i++) {
-		bpf_link__destroy(e->links[what][i]);
-		e->links[what][i] = NULL;
-	}
-	if (what == NEED_SWITCH)	/* slices left open would be closed by a later attach */
+	programs_unneed(e->programs, what);
+}
+
+int engine_settle(struct engine *e)
+{
+	bool switches = programs_attached(e->programs, NEED_SWITCH);
+	int ms = programs_settle(e->programs);
+
+	if (switches && !programs_attached(e->programs, NEED_SWITCH))
+		/* Slices left open would be closed by a later attach. */
 		for (unsigned int cpu = 0; cpu < e->ncpu; cpu++) {
 			e->skel->bss->open_set[ABI_OPEN_SET(cpu)] = 0;
 			e->cpus[cpu].members = 0;
 		}
 	update_finals(e);
+	return ms;
 }
 
 bool engine_has_soft(const struct engine *e, uint32_t code)
@@ -335,84 +332,65 @@ bool engine_has_soft(const struct engine *e, uint32_t code)
 
 /* --- sources --------------------------------------------------------------------------------- */
 
-static void source_forget_loss(struct engine *e, int source)
-{
-	__sync_fetch_and_and(&e->skel->bss->lost_sources, ~(1ull << source));
-	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++)
-		__sync_fetch_and_and(&e->cpus[cpu].lost, ~(1ull << source));
-}
-
 int engine_source_open(struct engine *e, const struct perf_event_spec *spec, struct why *why)
 {
-	struct source *s;
-	int err = 0, source = 0;
+	int source;
 
-	while (source < ABI_SOURCE_HOOK && e->sources[source].used)
-		source++;
-	if (source == ABI_SOURCE_HOOK)
-		return deny(why, -EINVAL, "all %d sources are in use", ABI_SOURCE_HOOK);
-	s = &e->sources[source];
-	s->fds = malloc(e->ncpu * sizeof(*s->fds));
-	if (!s->fds)
-		return -ENOMEM;
-	memset(s->fds, -1, e->ncpu * sizeof(*s->fds));
-	s->used = true;
-	s->spec = *spec;
-	source_forget_loss(e, source);
-	for (unsigned int cpu = 0; cpu < e->ncpu && !err; cpu++) {
-		uint32_t key = ABI_EVENT(cpu, (uint32_t)source);
-
-		if (!perf_cpu_online(cpu))
-			continue;
-		s->fds[cpu] = perf_open_cpu(spec, cpu);
-		if (s->fds[cpu] < 0) {
-			err = s->fds[cpu];
-			deny(why, err, "CPU %u cannot count this event: %s", cpu,
-			     err == -EBUSY ? "another user of the PMU (perf, the NMI watchdog) "
-					     "holds its counters" : strerror(-err));
-		} else {
-			err = bpf_map__update_elem(e->skel->maps.events, &key, sizeof(key),
-						   &s->fds[cpu], sizeof(int), BPF_ANY);
-		}
-	}
-	if (err) {
-		engine_source_close(e, source);
-		return err;
-	}
+	if (spec->msr && !e->reads_msr)
+		return deny(why, -EOPNOTSUPP, "%s", e->no_msr.text);
+	source = sources_open(e->sources, spec, why);
+	DEBUG(e->debug, MD, CONFIG, "source %d: type %u config 0x%llx on every CPU: %s", source,
+	      spec->type, (unsigned long long)spec->config, strerror(source < 0 ? -source : 0));
 	return source;
 }
 
 void engine_source_close_cpu(struct engine *e, int source, unsigned int cpu)
 {
-	struct source *s = &e->sources[source];
-	uint32_t key = ABI_EVENT(cpu, (uint32_t)source);
-
-	if (s->fds[cpu] < 0)
-		return;
-	/* The map lets go of the event only after a grace period: give the counter back now. */
-	perf_disable(s->fds[cpu]);
-	bpf_map__delete_elem(e->skel->maps.events, &key, sizeof(key), 0);
-	close(s->fds[cpu]);
-	s->fds[cpu] = -1;
+	sources_close_cpu(e->sources, source, cpu);
 }
 
 void engine_source_close(struct engine *e, int source)
 {
-	struct source *s = &e->sources[source];
-
-	if (!s->used)
-		return;
-	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++)
-		engine_source_close_cpu(e, source, cpu);
-	source_forget_loss(e, source);
-	free(s->fds);
-	memset(s, 0, sizeof(*s));
+	DEBUG(e->debug, MD, CONFIG, "source %d: none", source);
+	sources_close(e->sources, source);
 }
 
 bool engine_source_lost(const struct engine *e, int source)
 {
-	return source < ABI_SOURCE_HOOK &&
-	       __atomic_load_n(&e->skel->bss->lost_sources, __ATOMIC_RELAXED) >> source & 1;
+	return sources_lost(e->sources, source);
+}
+
+/* --- CPUs that go and come ------------------------------------------------------------------- */
+
+int engine_cpus_fd(const struct engine *e)
+{
+	return bell_fd(e->bell);
+}
+
+void engine_cpus_seen(struct engine *e)
+{
+	bell_quiet(e->bell);
+}
+
+uint64_t engine_cpu_changes(const struct engine *e)
+{
+	return bell_changes(e->bell);
+}
+
+struct engine_cpu engine_cpu(const struct engine *e, unsigned int cpu)
+{
+	return bell_cpu(e->bell, cpu);
+}
+
+uint64_t engine_sources_renew(struct engine *e, unsigned int cpu)
+{
+	uint64_t renewed = sources_renew(e->sources, cpu);
+
+	if (!renewed)
+		return 0;
+	/* Ends a slice that began with a dead event; and whoever failed to read one has said so. */
+	engine_flush(e, cpu);
+	return sources_missed(e->sources, cpu, renewed);
 }
 
 uint64_t engine_hook_read(const struct engine *e, unsigned int hook, unsigned int cpu)
@@ -451,14 +429,16 @@ int engine_target_get(const struct engine *e, uint32_t tgid, struct abi_target *
 	return bpf_map__lookup_elem(e->skel->maps.targets, &tgid, sizeof(tgid), t, sizeof(*t), 0);
 }
 
-bool engine_target_next(const struct engine *e, uint32_t *tgid)
+unsigned int engine_targets_next(const struct engine *e, struct engine_walk *w, uint32_t *tgid,
+				 struct abi_target *t, unsigned int max)
 {
-	uint32_t next;
+	uint32_t n = max;
+	int err = bpf_map_lookup_batch(bpf_map__fd(e->skel->maps.targets), w->begun ? &w->at : NULL,
+				       &w->at, tgid, t, &n, NULL);
 
-	if (bpf_map__get_next_key(e->skel->maps.targets, *tgid ? tgid : NULL, &next, sizeof(next)))
-		return false;
-	*tgid = next;
-	return true;
+	w->begun = true;
+	w->more = !err;
+	return err && err != -ENOENT ? 0 : n;
 }
 
 uint64_t engine_lost_targets(const struct engine *e)
@@ -487,10 +467,8 @@ int engine_births(const struct engine *e, const struct abi_birth **births)
 
 void engine_flush(struct engine *e, unsigned int cpu)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (int)cpu);
-
-	/* An offline CPU runs nobody: there is nothing to bring up to date. */
-	(void)bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.flush), &opts);
+	DEBUG(e->debug, CSW, SWO, "CPU %u: the open slice ends, and goes on", cpu);
+	flush_cpu(e->flush, cpu);
 }
 
 void engine_flush_all(struct engine *e)
@@ -529,6 +507,47 @@ int engine_visit(struct engine *e, struct abi_visit_args *args)
 	bpf_link__destroy(link);
 	memcpy(args, &e->skel->bss->visit, sizeof(*args));
 	return err;
+}
+
+int engine_rings(const struct engine *e)
+{
+	return bpf_map__fd(e->skel->maps.rings);
+}
+
+uint64_t engine_lost_records(const struct engine *e)
+{
+	return __atomic_load_n(&e->skel->bss->lost_records, __ATOMIC_RELAXED);
+}
+
+void engine_unmap_all(struct engine *e, bool all)
+{
+	e->skel->bss->unmap_all = all;
+}
+
+uint64_t engine_share_take(struct engine *e, uint32_t log, uint32_t tgid)
+{
+	struct abi_share key = { .tgid = tgid, .log = log };
+	uint64_t share = 0;
+
+	if (bpf_map__lookup_and_delete_elem(e->skel->maps.shares, &key, sizeof(key), &share,
+					    sizeof(share), 0))
+		return 0;
+	return share;
+}
+
+void engine_shares_forget(struct engine *e, uint32_t log)
+{
+	struct abi_share key, next, *at = NULL;
+
+	/* A walk over a hash that loses elements may begin anew: it ends all the same. */
+	while (!bpf_map__get_next_key(e->skel->maps.shares, at, &next, sizeof(next))) {
+		if (at && at->log == log)
+			bpf_map__delete_elem(e->skel->maps.shares, at, sizeof(*at), 0);
+		key = next;
+		at = &key;
+	}
+	if (at && at->log == log)
+		bpf_map__delete_elem(e->skel->maps.shares, at, sizeof(*at), 0);
 }
 
 uint64_t engine_exits(const struct engine *e)

@@ -15,36 +15,42 @@
 
 #define ANY_CPU (-1)
 
-static bool has_event(const struct count *c, pid_t tid, int cpu)
+static bool has_event(const struct task_events *l, pid_t tid, int cpu)
 {
-	for (unsigned int i = 0; i < c->nevents; i++)
-		if (c->events[i].tid == tid && c->events[i].cpu == cpu)
+	for (unsigned int i = 0; i < l->n; i++)
+		if (l->list[i].tid == tid && l->list[i].cpu == cpu)
 			return true;
 	return false;
 }
 
 /*
- * Opens the event of one thread, on one CPU or on any; a thread that has just exited is no failure.
+ * Opens the event of one thread, on one CPU or on any, or its watch; a thread that has just exited
+ * is no failure.
  */
-static int event_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, pid_t tid,
-		     int cpu)
+static int event_add(struct count *c, struct task_events *l, const struct perf_event_spec *spec,
+		     pid_t tgid, pid_t tid, int cpu)
 {
-	struct task_event *more = realloc(c->events, (c->nevents + 1) * sizeof(*more));
-	int fd, err;
+	struct task_event *more = realloc(l->list, (l->n + 1) * sizeof(*more));
+	const bool watches = l == &c->watches;
+	int fd, err = 0;
 
 	if (!more)
 		return -ENOMEM;
-	c->events = more;
-	fd = perf_open_task(spec, tid, cpu);
+	l->list = more;
+	fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
 	if (fd < 0)
 		return fd == -ESRCH ? 0 : fd;
-	err = c->running ? perf_enable(fd) : 0;
+	if (c->spec.sampling && !watches)
+		err = perf_set_program(fd, c->spec.program);
+	if (!err && c->running)
+		err = perf_enable(fd);
 	if (err) {
 		close(fd);
 		return err;
 	}
-	c->events[c->nevents++] =
-		(struct task_event){ .fd = fd, .tid = tid, .tgid = tgid, .cpu = cpu };
+	more[l->n++] = (struct task_event){
+		.fd = fd, .tid = tid, .tgid = tgid, .cpu = cpu, .timed = spec->timed,
+	};
 	return 0;
 }
 
@@ -54,6 +60,7 @@ static int event_add(struct count *c, const struct perf_event_spec *spec, pid_t 
  */
 static int process_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, int cpu)
 {
+	struct task_events *l = &c->events;
 	char path[64];
 	bool found = true;
 	int err = 0;
@@ -62,49 +69,77 @@ static int process_add(struct count *c, const struct perf_event_spec *spec, pid_
 	while (found && !err) {
 		DIR *dir = opendir(path);
 		struct dirent *d;
-		unsigned int before = c->nevents;
+		unsigned int before = l->n;
 
 		if (!dir)
 			return -ESRCH;
 		while (!err && (d = readdir(dir))) {
 			pid_t tid = (pid_t)atoi(d->d_name);
 
-			if (tid > 0 && !has_event(c, tid, cpu))
-				err = event_add(c, spec, tgid, tid, cpu);
+			if (tid > 0 && !has_event(l, tid, cpu))
+				err = event_add(c, l, spec, tgid, tid, cpu);
 		}
 		closedir(dir);
-		found = c->nevents != before;
+		found = l->n != before;
 	}
 	return err;
 }
 
-static struct perf_event_spec task_spec(const struct count *c)
+/* What an owner may read by himself has one value only, and no time. */
+static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
 {
-	struct perf_event_spec spec = c->spec.event;
+	struct perf_event_spec spec = count_event(c);
 
+	spec.period = count_period(c);
 	spec.inherit = true;
 	spec.inherit_children = c->spec.descendants;
+	spec.timed &= tgid != c->owner->tgid || c->spec.descendants;
 	return spec;
+}
+
+/*
+ * A pinned event that is refused its counter stays without one.  It tells so, but only to who reads
+ * it before its thread ends, and copies in threads that inherit it never do: then only its time is
+ * too short for what a watch says.  Watches come once every CPU has its events, so that none runs
+ * longer than they; of threads born since then some inherit an event and no watch, none the reverse.
+ */
+static int watch(struct count *c, pid_t tgid)
+{
+	struct perf_event_spec spec = task_spec(c, tgid);
+	int err = 0;
+
+	for (unsigned int i = 0; spec.timed && !err && i < c->events.n; i++) {
+		const struct task_event *event = &c->events.list[i];
+
+		if (event->tgid == tgid && !has_event(&c->watches, event->tid, ANY_CPU))
+			err = event_add(c, &c->watches, &spec, tgid, event->tid, ANY_CPU);
+	}
+	return err;
 }
 
 int events_attach(struct count *c, pid_t tgid, struct why *why)
 {
-	struct perf_event_spec spec = task_spec(c);
+	struct perf_event_spec spec = task_spec(c, tgid);
 	int err = 0;
 
-	if (tgid == c->owner->tgid && !c->spec.descendants)
+	if (tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling)
 		perf_ask_user_read(&spec);
 	if (!spec.user_read)
 		err = process_add(c, &spec, tgid, ANY_CPU);
-	/* User space can only read an inherited event that is bound to a CPU. */
+	/*
+	 * User space can only read an inherited event that is bound to a CPU.  One of a CPU that
+	 * is offline counts as soon as the thread runs there.
+	 */
 	for (unsigned int cpu = 0; spec.user_read && !err && cpu < engine_ncpu(c->e); cpu++)
-		if (perf_cpu_online(cpu))
+		if (perf_cpu_present(cpu))
 			err = process_add(c, &spec, tgid, (int)cpu);
+	err = err ?: watch(c, tgid);
 	if (!err)
 		return 0;
 	events_detach(c, tgid);
 	return deny(why, err,
-		    "cannot count in the threads of process %d: %s", tgid, strerror(-err));
+		    "row %u (%s) cannot count in the threads of a process: %s", c->spec.row,
+		    c->spec.row_name, perf_error(err));
 }
 
 struct cpu_args {
@@ -115,7 +150,7 @@ struct cpu_args {
 static void cpu_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
-	struct perf_event_spec spec = task_spec(a->c);
+	struct perf_event_spec spec = task_spec(a->c, tgid);
 	int err = a->err ? 0 : process_add(a->c, &spec, tgid, a->cpu);
 
 	if (err && err != -ESRCH)
@@ -129,66 +164,165 @@ int events_attach_cpu(struct count *c, unsigned int cpu)
 
 	/* A child of a target may be born meanwhile of a thread that had no event yet. */
 	do {
-		before = c->nevents;
+		before = c->events.n;
 		target_each(engine_targets(c->e), c, cpu_target, &a);
-	} while (!a.err && c->nevents != before);
+	} while (!a.err && c->events.n != before);
 	return a.err;
+}
+
+static void watch_target(void *arg, pid_t tgid)
+{
+	struct cpu_args *a = arg;
+	int err = a->err ? 0 : watch(a->c, tgid);
+
+	if (err && err != -ESRCH)
+		a->err = err;
+}
+
+int events_watch(struct count *c)
+{
+	struct cpu_args a = { .c = c };
+
+	target_each(engine_targets(c->e), c, watch_target, &a);
+	return a.err;
+}
+
+bool events_lack_cpu(const struct count *c, unsigned int cpu)
+{
+	bool bound = false;
+
+	for (unsigned int i = 0; i < c->events.n; i++) {
+		if (c->events.list[i].cpu == (int)cpu)
+			return false;
+		bound |= c->events.list[i].cpu != ANY_CPU;
+	}
+	return bound;
+}
+
+/* What is watched runs from before its watch does until after it. */
+static int switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
+{
+	const struct task_events *first = on ? &c->events : &c->watches;
+	const struct task_events *then = on ? &c->watches : &c->events;
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < first->n + then->n; i++) {
+		const struct task_event *event = i < first->n ? &first->list[i] :
+								&then->list[i - first->n];
+
+		if (tgid && event->tgid != tgid)
+			continue;
+		err = on ? perf_enable(event->fd) : perf_disable(event->fd);
+		*failed = event->tid;
+	}
+	return err;
+}
+
+/* The sum of a process's events, or of all; -EBUSY when one has been without a counter. */
+static int read_all(const struct count *c, pid_t tgid, uint64_t *sum)
+{
+	uint64_t value, ns, should = 0, did = 0;
+	int err = 0;
+
+	*sum = 0;
+	for (unsigned int i = 0; !err && i < c->watches.n; i++) {
+		if (tgid && c->watches.list[i].tgid != tgid)
+			continue;
+		err = perf_read_timed(c->watches.list[i].fd, &value, &ns);
+		should += err ? 0 : ns;
+	}
+	for (unsigned int i = 0; !err && i < c->events.n; i++) {
+		const struct task_event *event = &c->events.list[i];
+
+		if (tgid && event->tgid != tgid)
+			continue;
+		ns = 0;
+		err = event->timed ? perf_read_timed(event->fd, &value, &ns) :
+				     perf_read(event->fd, &value);
+		did += err ? 0 : ns;
+		*sum += err ? 0 : value;
+	}
+	return err ?: did < should ? -EBUSY : 0;
+}
+
+/* A process's, or all. */
+static void close_all(struct task_events *l, pid_t tgid)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < l->n; i++) {
+		if (tgid && l->list[i].tgid != tgid)
+			l->list[kept++] = l->list[i];
+		else
+			close(l->list[i].fd);
+	}
+	l->n = kept;
+	if (!kept) {
+		free(l->list);
+		l->list = NULL;
+	}
 }
 
 /* What they counted stays in the PMC. */
 void events_detach(struct count *c, pid_t tgid)
 {
-	unsigned int kept = 0;
 	uint64_t value;
+	pid_t unused;
 
-	for (unsigned int i = 0; i < c->nevents; i++) {
-		if (c->events[i].tgid != tgid) {
-			c->events[kept++] = c->events[i];
-			continue;
-		}
-		perf_disable(c->events[i].fd);
-		if (!perf_read(c->events[i].fd, &value))
-			c->base += value;
-		close(c->events[i].fd);
-	}
-	c->nevents = kept;
+	(void)switch_all(c, tgid, false, &unused);
+	if (read_all(c, tgid, &value))
+		c->lost = true;
+	c->base += value;
+	close_all(&c->watches, tgid);
+	close_all(&c->events, tgid);
 	c->generation++;
 }
 
 void events_close(struct count *c)
 {
-	for (unsigned int i = 0; i < c->nevents; i++)
-		close(c->events[i].fd);
-	free(c->events);
-	c->events = NULL;
-	c->nevents = 0;
+	close_all(&c->watches, 0);
+	close_all(&c->events, 0);
 	c->generation++;
+}
+
+struct renew_args {
+	struct count *c;
+	int err;
+	struct why *why;
+};
+
+static void renew_target(void *arg, pid_t tgid)
+{
+	struct renew_args *a = arg;
+	int err = a->err ? 0 : events_attach(a->c, tgid, a->why);
+
+	if (err && err != -ESRCH)
+		a->err = err;
+}
+
+int events_renew(struct count *c, struct why *why)
+{
+	struct renew_args a = { .c = c, .why = why };
+
+	events_close(c);
+	target_each(engine_targets(c->e), c, renew_target, &a);
+	return a.err;
 }
 
 int events_switch(struct count *c, bool on, struct why *why)
 {
-	int err;
+	pid_t tid = 0;
+	int err = switch_all(c, 0, on, &tid);
 
-	for (unsigned int i = 0; i < c->nevents; i++) {
-		err = on ? perf_enable(c->events[i].fd) : perf_disable(c->events[i].fd);
-		if (err)
-			return deny(why, err, "cannot %s the event of thread %d: %s",
-				    on ? "start" : "stop", c->events[i].tid, strerror(-err));
-	}
-	return 0;
+	if (!err)
+		return 0;
+	return deny(why, err, "cannot %s the event of thread %d: %s", on ? "start" : "stop", tid,
+		    strerror(-err));
 }
 
 int events_sum(struct count *c, uint64_t *sum, struct why *why)
 {
-	uint64_t value;
-	int err;
+	int err = read_all(c, 0, sum);
 
-	*sum = 0;
-	for (unsigned int i = 0; i < c->nevents; i++) {
-		err = perf_read(c->events[i].fd, &value);
-		if (err)
-			return count_lost(c, err, why);
-		*sum += value;
-	}
-	return 0;
+	return err ? count_lost(c, err, why) : 0;
 }

@@ -11,7 +11,9 @@ static void put(const struct log *log, int priority, const char *prefix, const c
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	if (log->background)
+	if (log->sink)
+		log->sink(priority, text);
+	else if (log->background)
 		syslog(priority, "%s%s", prefix, text);
 	else
 		fprintf(stderr, "%s%s\n", *prefix ? prefix : "pmcbpfd: ", text);

@@ -8,6 +8,8 @@
 
 struct log {
 	bool background;
+	/* Where tests hear them; NULL: as above. */
+	void (*sink)(int priority, const char *line);
 };
 
 void log_background(struct log *log);

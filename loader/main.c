@@ -61,6 +61,25 @@ static int check_kernel(struct why *why)
 		    u.release, MIN_MAJOR, MIN_MINOR);
 }
 
+/* The list must be good; the module is missed only by who wants its registers. */
+static unsigned int check_registers(struct daemon *d)
+{
+	struct why why;
+	int err;
+
+	if (!*d->config.msr_list)	/* no path, as has been told */
+		return 0;
+	cpu_identify(&d->cpu);
+	err = msr_load(&d->msr, d->config.msr_list, &d->cpu, &why);
+	if (err)
+		say_missing(&d->log, why.text);
+	else if (d->msr.dev_err && d->msr.dev_err != -EBUSY)	/* that is a running daemon's */
+		log_msg(&d->log, LOG_NOTICE, "only perf's registers can be counted: %s",
+			d->msr.no_dev.text);
+	msr_free(&d->msr);
+	return err != 0;
+}
+
 /* -t, and what a failed start is explained with. */
 static unsigned int check_machine(struct daemon *d)
 {
@@ -71,7 +90,7 @@ static unsigned int check_machine(struct daemon *d)
 		say_missing(&d->log, why.text);
 		missing++;
 	}
-	return missing + engine_check(say_missing, &d->log);
+	return missing + engine_check(say_missing, &d->log) + check_registers(d);
 }
 
 static void raise_limit(int what, rlim_t wanted)
@@ -149,6 +168,11 @@ static int start_engine(struct daemon *d, struct why *why)
 
 	if (!err)
 		err = daemon_init(d, why);
+	if (!err) {
+		engine_debug_to(d->engine, &d->debug);
+		DEBUG(&d->debug, MODULE, INIT, "pmcbpfd " PMCBPF_VERSION ": %u CPUs, %u classes, "
+		      "%u rows", d->rows.ncpu, d->rows.nclass, d->rows.nrow);
+	}
 	/* Loading took megabytes for the kernel's type information that are not needed any more. */
 	malloc_trim(0);
 	return err;
@@ -165,6 +189,7 @@ static void announce(struct daemon *d)
 /* Counts are void from here on: clients must see that before their PMCs go. */
 static void say_dying(struct daemon *d)
 {
+	DEBUG(&d->debug, MODULE, EXIT, "%u owners are let go", d->owners.owners);
 	alive_free(d->alive);
 	d->alive = NULL;
 }
@@ -232,6 +257,7 @@ static int run(struct daemon *d, const struct options *o, struct why *why)
 		if (ready < 0)
 			return ready;
 	}
+	server_hold_signals();
 	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, ready, why);
 	daemon_free(d);
 	return err;
@@ -248,6 +274,7 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (!err) {
 		d.config = o.set;
+		d.config_file = o.config;
 		d.reread = reread;
 		d.reread_arg = &o;
 		config_check(&d.config, say_tunable, &d.log);

@@ -9,16 +9,7 @@
 /* hwpmc asks for the privilege before it looks at the request. */
 int op_pmcadmin_allowed(struct request *rq)
 {
-	struct cred me;
-	int err = request_cred(rq, &me);
-
-	if (err)
-		return err;
-	if (!policy_privileged(&me) || policy_jailed(&me, rq->d->pid_ns))
-		return deny(&rq->r->why, -EPERM,
-			    "enabling and disabling counters takes CAP_PERFMON or "
-			    "CAP_SYS_ADMIN outside of a container");
-	return 0;
+	return request_privileged(rq, "enabling and disabling counters");
 }
 
 static int check(struct request *rq, const struct wire_admin_req *a)
@@ -48,13 +39,15 @@ int op_pmcadmin(struct request *rq)
 
 	if (err)
 		return err;
+	DEBUG(&rq->d->debug, CPU, SELECT, "CPU %d, to %s row %d", a->cpu,
+	      a->state == PMC_STATE_DISABLED ? "disable" : "enable", a->pmc);
 	row = &rq->d->rows.rows[a->pmc];
 	err = a->state == PMC_STATE_DISABLED ? row_disable(row, (unsigned int)a->cpu) :
 					       row_enable(row, (unsigned int)a->cpu);
 	if (!err)
 		return 0;
 	row_name(&rq->d->rows, (unsigned int)a->pmc, name, sizeof(name));
-	describe_holder(rq, row->cpu[a->cpu].last ? row->cpu[a->cpu].last : row->pmcs, holder,
+	describe_holder(rq, row->cpu[a->cpu].last ?: LIST_FIRST(&row->pmcs), holder,
 			sizeof(holder));
 	return deny(&rq->r->why, err,
 		    "row %d (%s) is in use, %s; release that PMC first", a->pmc, name,

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* PMCATTACH and PMCDETACH: which process is meant, and may the caller measure it? */
 #include <errno.h>
-#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <sys/pmc.h>
 
-#include "ops.h"
+#include "logbook.h"
+#include "refusal.h"
 
 struct target {
 	struct cred cred;
@@ -17,14 +21,6 @@ static int no_process(struct request *rq)
 	const struct wire_attach_req *a = rq->arg;
 
 	return deny(&rq->r->why, -ESRCH, "there is no process %d", a->pid);
-}
-
-/* A process is gone once its descriptor says so, even while its parent does not collect it. */
-static bool exited(int pidfd)
-{
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
-	return poll(&p, 1, 0) != 0;
 }
 
 static int find_target(struct request *rq, struct target *t)
@@ -45,7 +41,7 @@ static int find_target(struct request *rq, struct target *t)
 		if (pid < 0)
 			return no_process(rq);
 	}
-	if (rq->d->read_cred(pid, &t->cred) || exited(t->pidfd))
+	if (rq->d->read_cred(pid, &t->cred) || policy_pidfd_exited(t->pidfd))
 		return no_process(rq);
 	if (!t->cred.leader)
 		return deny(&rq->r->why, -ESRCH, "%d is a thread; attach to its process", a->pid);
@@ -67,26 +63,110 @@ static int find_pmc(struct request *rq, struct pmc **p)
 	return 0;
 }
 
-static int check_permission(struct request *rq, const struct target *t)
+/* What the kernel's answer depends on. */
+static bool same_standing(const struct cred *a, const struct cred *b)
 {
-	const struct cred *own = &rq->s->owner->cred;
-	struct cred client;
+	return !memcmp(a->uid, b->uid, sizeof(a->uid)) && !memcmp(a->gid, b->gid, sizeof(a->gid)) &&
+	       a->permitted == b->permitted && a->user_ns == b->user_ns &&
+	       a->pid_ns == b->pid_ns && a->dumpable == b->dumpable;
+}
+
+static int check_permission(struct request *rq, const struct cred *client,
+			    const struct cred *target, int pidfd, pid_t named)
+{
+	const struct owner *o = rq->s->owner;
+	bool visible;
 	int err;
 
-	if (t->cred.pid == own->pid)
-		return 0;
+	/* A process that sees the daemon's namespace sees all that the daemon does. */
+	visible = client->pid_ns == rq->d->pid_ns || policy_visible(target, client->pid_ns);
+	err = policy_attach(&rq->d->config, client, target, visible, named, &rq->r->why);
+	if (err == POLICY_ASK)
+		err = rq->d->may_debug(&(struct access){ .client = client, .target = target,
+							 .client_pidfd = o->pidfd,
+							 .target_pidfd = pidfd, .named = named },
+				       &rq->r->why);
+	return err;
+}
+
+/* Of a tree, what the client could attach to one by one. */
+struct tree_guard {
+	struct count_guard guard;	/* first: the guard is this */
+	struct request *rq;
+	const struct cred *client;
+	const struct cred *allowed;	/* one that passed; NULL: none did yet */
+};
+
+static bool admits(const struct count_guard *guard, pid_t tgid)
+{
+	const struct tree_guard *g = (const struct tree_guard *)guard;
+	struct cred cred;
+	bool yes;
+	int pidfd;
+
+	if (g->rq->d->read_cred(tgid, &cred))
+		return false;
+	if (g->allowed && same_standing(&cred, g->allowed))
+		return true;
+	pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
+	if (pidfd < 0)
+		return false;
+	yes = !check_permission(g->rq, g->client, &cred, pidfd, tgid);
+	g->rq->r->why.text[0] = '\0';
+	close(pidfd);
+	return yes;
+}
+
+int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
+		   pid_t named)
+{
+	bool self = target->pid == rq->s->owner->cred.pid;
+	struct cred client, now;
+	struct tree_guard g = {
+		.guard.admits = admits, .rq = rq, .client = &client,
+		.allowed = self ? NULL : target,
+	};
+	struct why *why = &rq->r->why;
+	bool alone = !(p->flags & PMC_F_DESCENDANTS), privileged;
+	int err;
+
+	if (self && alone && !p->msr)
+		return refuse_attach(rq, p, target,
+				     count_attach(p->count, pidfd, target->pid, NULL, why));
 	err = request_cred(rq, &client);
+	if (!err && !self)
+		err = check_permission(rq, &client, target, pidfd, named);
 	if (err)
 		return err;
-	/* A process that sees the daemon's namespace sees all that the daemon does. */
-	return policy_attach(&rq->d->config, &client, &t->cred,
-			     client.pid_ns == rq->d->pid_ns ||
-				     policy_visible(&t->cred, client.pid_ns),
-			     &rq->r->why);
+	if (p->msr)
+		return deny(why, -EPERM, "the register of this PMC has been told by pmc_get_msr(), "
+			    "and is its owner's alone; allocate another PMC");
+	privileged = policy_privileged(&client);
+	err = count_attach(p->count, pidfd, target->pid, privileged ? NULL : &g.guard, why);
+	if (err || self || privileged)
+		return refuse_attach(rq, p, target, err);
+	/* It may have executed a set-id program after the question and before the hooks knew it. */
+	if (!rq->d->read_cred(target->pid, &now) && !same_standing(&now, target)) {
+		struct why unused;
+
+		(void)count_detach(p->count, target->pid, &unused);
+		return deny(why, -EBUSY, "process %d has just changed its credentials; try again",
+			    named);
+	}
+	return 0;
+}
+
+/* The owner may be somewhere in the tree below the process that was named. */
+static void note_owner(struct pmc *p)
+{
+	p->flags &= ~(uint32_t)PMC_F_ATTACHED_TO_OWNER;
+	if (count_measures(p->count, p->owner->cred.pid))
+		p->flags |= PMC_F_ATTACHED_TO_OWNER;
 }
 
 int op_pmcattach(struct request *rq)
 {
+	const struct wire_attach_req *a = rq->arg;
 	struct target t;
 	struct pmc *p;
 	int err = find_pmc(rq, &p);
@@ -98,15 +178,17 @@ int op_pmcattach(struct request *rq)
 			    "this PMC is running: stop it before attaching it");
 	err = find_target(rq, &t);
 	if (!err)
-		err = check_permission(rq, &t);
-	if (!err)
-		err = count_attach(p->count, t.pidfd, t.cred.pid, &rq->r->why);
+		err = attach_process(rq, p, t.pidfd, &t.cred, a->pid);
 	if (err)
 		return err;
+	logbook_targets(rq->d, p);
+	DEBUG(&rq->d->debug, PMC, ATTACH, "pid %d PMC 0x%08x to process %d", p->owner->cred.pid,
+	      p->id, t.cred.pid);
+	DEBUG(&rq->d->debug, PROCESS, ATTACH, "process %d, PMC 0x%08x of pid %d", t.cred.pid, p->id,
+	      p->owner->cred.pid);
 	p->flags |= PMC_F_ATTACH_DONE;
-	if (t.cred.pid == p->owner->cred.pid)
-		p->flags |= PMC_F_ATTACHED_TO_OWNER;
-	else if (pmc_is_sampling(p) && !(p->flags & PMC_F_ATTACHED_TO_OWNER))
+	note_owner(p);
+	if (pmc_is_sampling(p) && !(p->flags & PMC_F_ATTACHED_TO_OWNER))
 		p->flags |= PMC_F_NEEDS_LOGFILE;
 	return 0;
 }
@@ -121,7 +203,14 @@ int op_pmcdetach(struct request *rq)
 		err = find_target(rq, &t);
 	if (!err)
 		err = count_detach(p->count, t.cred.pid, &rq->r->why);
-	if (!err && t.cred.pid == p->owner->cred.pid)
-		p->flags &= ~(uint32_t)PMC_F_ATTACHED_TO_OWNER;
+	if (!err) {
+		logbook_targets(rq->d, p);
+		DEBUG(&rq->d->debug, PMC, ATTACH, "pid %d PMC 0x%08x from process %d",
+		      p->owner->cred.pid, p->id, t.cred.pid);
+	}
+	if (!err)
+		note_owner(p);
+	if (!err && !count_ntargets(p->count))
+		rq->d->raise(p->owner, SIGIO);
 	return err;
 }

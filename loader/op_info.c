@@ -7,6 +7,7 @@
 #include <sys/pmc.h>
 
 #include "ops.h"
+#include "trace.h"
 
 int op_hello(struct request *rq)
 {
@@ -63,48 +64,53 @@ int op_getdriverstats(struct request *rq)
 	struct wire_driverstats *rep = reply_room(rq->r, sizeof(*rep));
 
 	*rep = rq->d->stats;
+	trace_stats(rq->d->trace, rep);
+	logpool_stats(rq->d->logs, &rep->buffer_requests, &rep->buffer_requests_failed);
 	return 0;
+}
+
+/* False: there is no room left. */
+static bool tell_event(struct request *rq, struct wire_dynevent_rep *rep, uint32_t code,
+		       const char *class, const char *name, uint32_t flags)
+{
+	struct wire_dynevent *e = reply_room(rq->r, sizeof(*e));
+
+	if (!e)
+		return false;
+	snprintf(e->name, sizeof(e->name), "%s%s", class, name);
+	e->code = code;
+	e->flags = flags;
+	rep->count++;
+	return true;
 }
 
 int op_getdyneventinfo(struct request *rq)
 {
 	const struct wire_class_req *a = rq->arg;
+	const struct msrs *m = &rq->d->msr;
 	struct wire_dynevent_rep *rep;
+	bool room = true;
 
-	if (a->class != PMC_CLASS_SOFT)
-		return deny(&rq->r->why, -EINVAL,
-			    "only class SOFT has a list of events, not class %u", a->class);
+	if (a->class != PMC_CLASS_SOFT && a->class != PMC_CLASS_MSR)
+		return deny(&rq->r->why, -EINVAL, "only classes SOFT and MSR have a list of "
+			    "events, not class %u", a->class);
 	rep = reply_room(rq->r, sizeof(*rep));
-	for (unsigned int i = 0; i < soft_nevents; i++) {
-		struct wire_dynevent *e;
-
-		if (!engine_has_soft(rq->d->engine, soft_events[i].code))
-			continue;
-		e = reply_room(rq->r, sizeof(*e));
-		if (!e)
-			return deny(&rq->r->why, -ENOMEM, "too many events for one reply");
-		snprintf(e->name, sizeof(e->name), "%s", soft_events[i].name);
-		e->code = soft_events[i].code;
-		rep->count++;
-	}
-	return 0;
-}
-
-/* A holder's pid in the numbers of the asking process; -1 where it has none there. */
-static pid_t pid_as_seen(const struct request *rq, const struct cred *holder)
-{
-	const struct cred *viewer = &rq->s->owner->cred;
-
-	if (viewer->pid_ns == rq->d->pid_ns)
-		return holder->pid;
-	return viewer->pid_ns == holder->pid_ns ? holder->inner_pid : -1;
+	for (unsigned int i = 0; a->class == PMC_CLASS_SOFT && room && i < soft_nevents; i++)
+		if (engine_has_soft(rq->d->engine, soft_events[i].code))
+			room = tell_event(rq, rep, soft_events[i].code, "", soft_events[i].name, 0);
+	for (unsigned int i = 0; a->class == PMC_CLASS_MSR && room && i < m->n; i++)
+		room = tell_event(rq, rep, PMC_EV_MSR_FIRST + i, "MSR-", m->name[i],
+				  msr_flags(m, &m->row[i]));
+	return room ? 0 : deny(&rq->r->why, -ENOMEM, "too many events for one reply");
 }
 
 /* The one PMC that (row, cpu) stands for: a process-scope row has one if nobody shares it. */
 static const struct pmc *shown(const struct row *r, unsigned int cpu)
 {
+	const struct pmc *first = LIST_FIRST(&r->pmcs);
+
 	if (r->balance > 0)
-		return r->pmcs->next_on_row ? NULL : r->pmcs;
+		return LIST_NEXT(first, on_row) ? NULL : first;
 	return r->cpu[cpu].last;
 }
 

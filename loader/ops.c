@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ops.h"
 
@@ -12,6 +13,7 @@ struct op {
 	bool takes_fd;
 	int (*handle)(struct request *rq);
 	int (*allowed)(struct request *rq); /* asked before the request is even looked at */
+	int (*resume)(struct request *rq);  /* asked again after OP_LATER */
 };
 
 /* The copy that operations see: the socket's buffer knows neither alignment nor types. */
@@ -25,23 +27,34 @@ union argument {
 	struct wire_allocate_req allocate;
 	struct wire_attach_req attach;
 	struct wire_id_req id;
+	struct wire_getmsr_req getmsr;
 	struct wire_rw_req rw;
 	struct wire_setcount_req setcount;
+	struct wire_configurelog_req configurelog;
+	struct wire_writelog_req writelog;
+	struct wire_tunable_req tunable;
+	struct wire_ktr_req ktr;
 };
 
-#define OP(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, false, handler, NULL }
-#define OP_FD(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, true, handler, NULL }
+#define OP(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, false, handler, NULL, NULL }
+#define OP_FD(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, true, handler, NULL, NULL }
 
 static const struct op ops[] = {
+	[WIRE_OP_CONFIGURELOG] = { "CONFIGURELOG", sizeof(struct wire_configurelog_req), true,
+				   op_configurelog, NULL, op_configurelog_later },
+	[WIRE_OP_FLUSHLOG] = { "FLUSHLOG", 0, false, op_flushlog, NULL, op_flushlog_later },
+	OP(WRITELOG, op_writelog, sizeof(struct wire_writelog_req)),
+	OP(CLOSELOG, op_closelog, 0),
 	OP(GETCPUINFO, op_getcpuinfo, 0),
 	OP(GETDRIVERSTATS, op_getdriverstats, 0),
 	OP(GETMODULEVERSION, op_getmoduleversion, sizeof(struct wire_version)),
 	OP(GETPMCINFO, op_getpmcinfo, sizeof(struct wire_cpu_req)),
 	[WIRE_OP_PMCADMIN] = { "PMCADMIN", sizeof(struct wire_admin_req), false, op_pmcadmin,
-			       op_pmcadmin_allowed },
+			       op_pmcadmin_allowed, NULL },
 	OP(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req)),
 	OP_FD(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req)),
 	OP_FD(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req)),
+	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),
 	OP(PMCRW, op_pmcrw, sizeof(struct wire_rw_req)),
 	OP(PMCSETCOUNT, op_pmcsetcount, sizeof(struct wire_setcount_req)),
@@ -49,6 +62,10 @@ static const struct op ops[] = {
 	OP(PMCSTOP, op_pmcstop, sizeof(struct wire_id_req)),
 	OP(GETDYNEVENTINFO, op_getdyneventinfo, sizeof(struct wire_class_req)),
 	OP(HELLO, op_hello, sizeof(struct wire_hello_req)),
+	[WIRE_OP_TUNABLE] = { "TUNABLE", sizeof(struct wire_tunable_req), false, op_tunable, NULL,
+			      op_tunable_later },
+	[WIRE_OP_KTR] = { "KTR", sizeof(struct wire_ktr_req), false, op_ktr, NULL, op_ktr_later },
+	OP(GATES, op_gates, 0),
 };
 
 void *reply_room(struct reply *r, size_t len)
@@ -75,6 +92,13 @@ static void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err)
 	memcpy(r->data, &h, sizeof(h));
 	memcpy(r->data + sizeof(h) + h.len, r->why.text, h.reason_len);
 	r->len = sizeof(h) + h.len + h.reason_len;
+}
+
+void reply_end(struct reply *r)
+{
+	if (r->own_fd >= 0)
+		close(r->own_fd);
+	r->own_fd = -1;
 }
 
 void reply_refuse(struct reply *r, uint16_t op, uint32_t seq, int err)
@@ -110,9 +134,13 @@ static int check_frame(const struct message *m, struct wire_hdr *h, struct why *
 /* The sender must be the process that made the connection: a forked child owns nothing. */
 static int check_sender(const struct session *s, const struct message *m, struct why *why)
 {
+	if (m->pid == 0)
+		return deny(why, -EPERM,
+			    "nothing tells who sent this: set SO_PASSCRED on the daemon's end of "
+			    "the connection before the first message");
 	if (m->pid != s->owner->cred.pid || owner_gone(s->owner))
 		return deny(why, -EPERM,
-			    "this connection belongs to process %d; a child makes its own",
+			    "this connection belongs to process %d; others make their own",
 			    s->owner->cred.inner_pid);
 	return 0;
 }
@@ -143,11 +171,27 @@ static int run(struct request *rq, const struct wire_hdr *h)
 	if (rq->m->nfds > op->takes_fd)
 		return deny(why, -EPROTO, "%s takes %s descriptor, not %u", op->name,
 			    op->takes_fd ? "at most one" : "no", rq->m->nfds);
+	count_cpus(rq->d->engine);
 	rq->fd = rq->m->nfds ? rq->m->fds[0] : -1;
 	err = op->handle(rq);
-	if (err && !why->text[0])
+	if (err < 0 && !why->text[0])
 		deny(why, err, "%s: %s", op->name, strerror(-err));
+	if (err == OP_LATER) {
+		rq->s->later.waits = true;
+		rq->s->later.op = h->op;
+		rq->s->later.seq = h->seq;
+	}
 	return err;
+}
+
+static void reply_begin(struct reply *r)
+{
+	r->payload = 0;
+	r->nfds = 0;
+	r->own_fd = -1;
+	r->why.text[0] = '\0';
+	r->close = false;
+	r->later = false;
 }
 
 void message_handle(struct daemon *d, struct session *s, const struct message *m, struct reply *r)
@@ -157,9 +201,7 @@ void message_handle(struct daemon *d, struct session *s, const struct message *m
 	struct wire_hdr h;
 	int err;
 
-	r->payload = 0;
-	r->nfds = 0;
-	r->why.text[0] = '\0';
+	reply_begin(r);
 	err = check_frame(m, &h, &r->why);
 	r->close = err != 0;
 	if (!err)
@@ -170,9 +212,29 @@ void message_handle(struct daemon *d, struct session *s, const struct message *m
 		memcpy(arg.bytes, m->data + sizeof(h), h.len);
 		d->stats.syscalls += h.op != WIRE_OP_HELLO;
 		err = run(&rq, &h);
-		d->stats.syscall_errors += err && h.op != WIRE_OP_HELLO;
+		DEBUG(&d->debug, MODULE, SYSCALL, "pid %d operation %u: %s%s%s",
+		      s->owner->cred.pid, h.op, strerror(err < 0 ? -err : 0), err < 0 ? ": " : "",
+		      err < 0 ? r->why.text : "");
+		d->stats.syscall_errors += err < 0 && h.op != WIRE_OP_HELLO;
 	}
-	reply_finish(r, h.op, h.seq, err);
+	r->later = err == OP_LATER;
+	if (!r->later)
+		reply_finish(r, h.op, h.seq, err);
+}
+
+bool message_resume(struct daemon *d, struct session *s, struct reply *r)
+{
+	struct request rq = { .d = d, .s = s, .fd = -1, .r = r };
+	int err;
+
+	reply_begin(r);
+	err = ops[s->later.op].resume(&rq);
+	if (err == OP_LATER)
+		return false;
+	s->later.waits = false;
+	d->stats.syscall_errors += err < 0;
+	reply_finish(r, s->later.op, s->later.seq, err);
+	return true;
 }
 
 int request_cred(const struct request *rq, struct cred *cred)
@@ -188,18 +250,20 @@ int request_cred(const struct request *rq, struct cred *cred)
 	return 0;
 }
 
-void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size)
+int request_privileged(const struct request *rq, const char *what)
 {
-	const struct owner *o = p ? p->owner : NULL;
 	struct cred me;
+	int err = request_cred(rq, &me);
 
-	if (!o)
-		snprintf(buf, size, "held by nobody");
-	else if (o == rq->s->owner)
-		snprintf(buf, size, "held by this process");
-	else if (!rq->d->read_cred(rq->s->owner->cred.pid, &me) &&
-		 policy_may_know(&me, o->cred.uid[ID_EFFECTIVE]))
-		snprintf(buf, size, "held by pid %d (%s)", o->cred.pid, o->program);
-	else
-		snprintf(buf, size, "held by another user's process");
+	if (err || policy_privileged(&me))
+		return err;
+	return deny(&rq->r->why, -EPERM, "%s takes CAP_PERFMON or CAP_SYS_ADMIN outside of a "
+		    "container", what);
+}
+
+pid_t pid_as_seen(const struct request *rq, const struct cred *cred)
+{
+	const struct cred *viewer = &rq->s->owner->cred;
+
+	return viewer->pid_ns == rq->d->pid_ns ? cred->pid : policy_pid_in(cred, viewer);
 }

@@ -8,11 +8,27 @@
 #include "daemon.h"
 #include "pmc.h"
 
+/* A request about trace rings that waits for their thread. */
+struct session_ktr {
+	uint32_t what;			/* enum wire_ktr_what */
+	bool whole, done;
+	char text[32];
+};
+
 /* What operations know of a connection. */
 struct session {
 	struct owner *owner;
 	bool hello;			/* said */
 	bool pages;			/* sent */
+	/* The operation that is to be answered when something has happened; op.resume says what. */
+	struct {
+		bool waits;
+		uint16_t op;
+		uint32_t seq;
+		uint64_t ticket;	/* the operation's own */
+		struct session_ktr ktr;
+		enum tunable tunable;
+	} later;
 };
 
 struct message {
@@ -31,11 +47,21 @@ struct reply {
 	uint32_t payload;		/* bytes so far */
 	int fds[WIRE_MAX_FDS];		/* borrowed */
 	unsigned int nfds;
+	int own_fd;			/* one of them that nobody else keeps; see reply_end() */
 	struct why why;
 	bool close;			/* the connection is of no use any more */
+	bool later;			/* there is none yet: see message_resume() */
 };
 
+#define OP_LATER 1			/* an operation's result instead of 0 or -errno */
+
 void message_handle(struct daemon *d, struct session *s, const struct message *m, struct reply *r);
+
+/* Tries again to finish what session.later says; false: it has to wait on. */
+bool message_resume(struct daemon *d, struct session *s, struct reply *r);
+
+/* After a reply was sent, or cannot be. */
+void reply_end(struct reply *r);
 
 /* Makes a reply out of the error and r->why alone. */
 void reply_refuse(struct reply *r, uint16_t op, uint32_t seq, int err);
@@ -57,10 +83,21 @@ void *reply_room(struct reply *r, size_t len);
 /* The sender's credentials now: -EPERM if it is not the owner any more. */
 int request_cred(const struct request *rq, struct cred *cred);
 
+/* -EPERM, with what takes the privilege ("changing tunables"), unless the sender has it now. */
+int request_privileged(const struct request *rq, const char *what);
+
 /* "held by pid 17 (cc1)", as far as the caller may know. */
 void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size);
 
+/* A process's pid in the numbers of the asking one; -1 where it has none there. */
+pid_t pid_as_seen(const struct request *rq, const struct cred *cred);
+
+/* If the client may; descendants are only attached as far as it may, too. */
+int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
+		   pid_t named);
+
 int op_hello(struct request *rq);
+int op_gates(struct request *rq);
 int op_getcpuinfo(struct request *rq);
 int op_getdriverstats(struct request *rq);
 int op_getmoduleversion(struct request *rq);
@@ -75,6 +112,17 @@ int op_pmcdetach(struct request *rq);
 int op_pmcstart(struct request *rq);
 int op_pmcstop(struct request *rq);
 int op_pmcrw(struct request *rq);
+int op_pmcgetmsr(struct request *rq);
 int op_pmcsetcount(struct request *rq);
+int op_configurelog(struct request *rq);
+int op_configurelog_later(struct request *rq);
+int op_flushlog(struct request *rq);
+int op_flushlog_later(struct request *rq);
+int op_closelog(struct request *rq);
+int op_writelog(struct request *rq);
+int op_tunable(struct request *rq);
+int op_tunable_later(struct request *rq);
+int op_ktr(struct request *rq);
+int op_ktr_later(struct request *rq);
 
 #endif

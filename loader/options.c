@@ -111,5 +111,13 @@ int options_parse(struct options *o, int argc, char **argv, struct why *why)
 	if (!err && optind < argc)
 		err = deny(why, -EINVAL, "\"%.60s\": no arguments are taken besides options",
 			   argv[optind]);
-	return err ? err : options_tunables(o, &o->set, why);
+	if (!err)
+		err = options_tunables(o, &o->set, why);
+	/* The daemon leaves this directory, and tells administrators where to write. */
+	if (!err && o->config_given) {
+		o->config = realpath(o->config, NULL);
+		if (!o->config)
+			err = deny(why, -errno, "the configuration file cannot be found again: %m");
+	}
+	return err;
 }

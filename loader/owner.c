@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of owners. */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "debug.h"
+#include "logfile.h"
 #include "owner.h"
 
-int owner_table_init(struct owner_table *t, unsigned int buckets)
+int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug)
 {
+	t->debug = debug;
 	t->owners = 0;
 	t->buckets = buckets;
 	t->bucket = calloc(buckets, sizeof(struct owner *));
@@ -21,7 +23,7 @@ void owner_table_free(struct owner_table *t)
 	t->bucket = NULL;
 }
 
-static struct owner **bucket_of(struct owner_table *t, pid_t pid)
+static struct owner **bucket_of(const struct owner_table *t, pid_t pid)
 {
 	return &t->bucket[(unsigned int)pid % t->buckets];
 }
@@ -34,13 +36,17 @@ int owner_get(struct owner_table *t, const struct cred *cred, int pidfd, struct 
 		if (o->cred.pid == cred->pid && o->cred.start == cred->start)
 			break;
 	if (o) {
+		DEBUG(t->debug, OWNER, FIND, "pid %d uid %u", cred->pid, cred->uid[ID_EFFECTIVE]);
 		close(pidfd);
 	} else {
+		DEBUG(t->debug, OWNER, ALLOCATE, "pid %d uid %u", cred->pid,
+		      cred->uid[ID_EFFECTIVE]);
 		o = calloc(1, sizeof(*o));
 		if (!o) {
 			close(pidfd);
 			return -ENOMEM;
 		}
+		TAILQ_INIT(&o->pmcs);
 		o->cred = *cred;
 		o->pidfd = pidfd;
 		o->next = *bucket;
@@ -52,24 +58,43 @@ int owner_get(struct owner_table *t, const struct cred *cred, int pidfd, struct 
 	return 0;
 }
 
+static struct owner *from_here(struct owner *o, pid_t pid)
+{
+	while (o && o->cred.pid != pid)
+		o = o->next;
+	return o;
+}
+
+struct owner *owner_first(const struct owner_table *t, pid_t pid)
+{
+	return from_here(*bucket_of(t, pid), pid);
+}
+
+struct owner *owner_next(const struct owner *o)
+{
+	return from_here(o->next, o->cred.pid);
+}
+
 void owner_put(struct owner_table *t, struct owner *o)
 {
 	struct owner **p = bucket_of(t, o->cred.pid);
 
+	DEBUG(t->debug, OWNER, MAYBEREMOVE, "pid %d (%s), connections %u", o->cred.pid, o->program,
+	      o->connections);
 	if (--o->connections)
 		return;
+	DEBUG(t->debug, OWNER, REMOVE, "pid %d (%s)", o->cred.pid, o->program);
 	while (*p != o)
 		p = &(*p)->next;
 	*p = o->next;
 	t->owners--;
 	count_owner_free(o->counts);
+	logfile_free(o->log);
 	close(o->pidfd);
 	free(o);
 }
 
 bool owner_gone(const struct owner *o)
 {
-	struct pollfd p = { .fd = o->pidfd, .events = POLLIN };
-
-	return poll(&p, 1, 0) > 0;
+	return policy_pidfd_exited(o->pidfd);
 }

@@ -6,10 +6,13 @@
 #ifndef PMCBPF_OWNER_H
 #define PMCBPF_OWNER_H
 
+#include <sys/queue.h>
+
 #include "count.h"
 #include "policy.h"
 
 struct pmc;
+struct logfile;
 
 struct owner {
 	struct owner *next;		/* in its bucket */
@@ -17,17 +20,19 @@ struct owner {
 	int pidfd;
 	unsigned int connections;
 	unsigned int npmc;
-	struct pmc *pmcs;		/* in the order of their allocation */
+	TAILQ_HEAD(, pmc) pmcs;		/* in the order of their allocation */
 	struct count_owner *counts;	/* from the first allocation on */
+	struct logfile *log;		/* NULL: none */
 	char program[17];
 };
 
 struct owner_table {
 	struct owner **bucket;
 	unsigned int buckets, owners;
+	const struct debug *debug;
 };
 
-int owner_table_init(struct owner_table *t, unsigned int buckets);
+int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug);
 void owner_table_free(struct owner_table *t);
 
 /*
@@ -35,6 +40,10 @@ void owner_table_free(struct owner_table *t);
  * cred->start tells a process from an earlier one of the same number.
  */
 int owner_get(struct owner_table *t, const struct cred *cred, int pidfd, struct owner **out);
+
+/* The records of a process number: one, or a few while the end of an earlier process is due. */
+struct owner *owner_first(const struct owner_table *t, pid_t pid);
+struct owner *owner_next(const struct owner *o);
 
 /* The last connection takes the record along; its PMCs must have been released. */
 void owner_put(struct owner_table *t, struct owner *o);

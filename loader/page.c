@@ -52,15 +52,22 @@ void page_free(struct count_owner *o)
 
 static enum wire_how page_how(const struct count *c)
 {
-	if (c->lost)
+	if (c->lost || c->away)
 		return WIRE_HOW_ASK;
 	if (c->backend == BACKEND_TSC)
 		return WIRE_HOW_TSC;
+	/* A read is a reason for a signal then. */
+	if (!c->spec.system && !c->has_targets)
+		return WIRE_HOW_ASK;
 	if (!c->running)
 		return WIRE_HOW_VALUE;
 	switch (c->backend) {
 	case BACKEND_SLICED:
-		return WIRE_HOW_COUNTS;
+		/* Sums of what is counted, and a clock's ticks are none. */
+		return count_scale(c, 1000000000u) == 1000000000u ? WIRE_HOW_COUNTS : WIRE_HOW_ASK;
+	case BACKEND_CPU_EVENT:
+	case BACKEND_CPU_MSR:
+		return count_cpu_fd(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
 	case BACKEND_EVENTS:
 		return count_self_only(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
 	case BACKEND_FIGURES:
@@ -97,10 +104,14 @@ void page_update(struct count *c)
 		p->raw = c->self_start;
 		if (how == WIRE_HOW_VALUE)
 			p->base += count_scale(c, c->raw + count_slices(c));
+	} else if (how == WIRE_HOW_EVENTS && c->spec.system) {
+		p->base += c->raw - c->start;
 	} else if (how == WIRE_HOW_COUNTS) {
 		p->base -= c->zero;	/* the client adds up all that is there */
+	} else if (how == WIRE_HOW_VALUE && c->spec.system) {
+		p->base += count_scale(c, c->raw);
 	} else if (how == WIRE_HOW_VALUE && c->backend == BACKEND_SLICED) {
-		p->base += count_slices(c);
+		p->base += count_scale(c, count_slices(c));
 	} else if (how == WIRE_HOW_VALUE && c->backend == BACKEND_EVENTS) {
 		struct why unused;
 		uint64_t sum = 0;

@@ -32,6 +32,7 @@ static int pass_credentials(int fd)
 static int open_directory(const char *path, struct why *why)
 {
 	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	bool made;
 	char *slash;
 	int fd;
 
@@ -41,9 +42,15 @@ static int open_directory(const char *path, struct why *why)
 		strcpy(dir, ".");
 	else
 		slash[slash == dir] = '\0';
-	if (mkdir(dir, 0755) && errno != EEXIST)
+	made = !mkdir(dir, 0755);
+	if (!made && errno != EEXIST)
 		return deny(why, -errno, "cannot make the socket's directory %s: %m", dir);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Whatever root's umask is, it is for everybody, as the socket. */
+	if (made && fd >= 0 && fchmod(fd, 0755)) {
+		close(fd);
+		fd = -1;
+	}
 	return fd < 0 ? deny(why, -errno, "cannot open the socket's directory %s: %m", dir) : fd;
 }
 
@@ -190,7 +197,6 @@ static int open_pidfd(int fd, pid_t pid)
 
 int peer_identify(int fd, struct cred *cred, int *out, struct why *why)
 {
-	struct pollfd p = { .events = POLLIN };
 	socklen_t len = sizeof(struct ucred);
 	struct ucred peer;
 	int pidfd;
@@ -204,9 +210,8 @@ int peer_identify(int fd, struct cred *cred, int *out, struct why *why)
 	pidfd = open_pidfd(fd, peer.pid);
 	if (pidfd < 0)
 		return deny(why, -ESRCH, "the connecting process has exited");
-	p.fd = pidfd;
 	/* Read, then see that the process still is there: what was read is its own. */
-	if (policy_read_cred(peer.pid, cred) || poll(&p, 1, 0) > 0) {
+	if (policy_read_cred(peer.pid, cred) || policy_pidfd_exited(pidfd)) {
 		close(pidfd);
 		return deny(why, -ESRCH, "the connecting process has exited");
 	}

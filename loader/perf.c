@@ -12,30 +12,16 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sys/pmc.h>
 
+#include "file.h"
 #include "perf.h"
 
 #define SYSFS_PMUS "/sys/bus/event_source/devices"
 #define MAX_ROWS   48
-
-static int sysfs_read(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, size - 1);
-	close(fd);
-	if (n < 0)
-		return -EIO;
-	buf[n] = '\0';
-	buf[strcspn(buf, "\n")] = '\0';
-	return 0;
-}
 
 /* Is cpu in a list such as "0-3,8"? */
 static bool cpulist_has(const char *list, unsigned int cpu)
@@ -55,20 +41,28 @@ static bool cpulist_has(const char *list, unsigned int cpu)
 	return false;
 }
 
-bool perf_cpu_online(unsigned int cpu)
+static bool cpufile_has(const char *path, unsigned int cpu)
 {
 	char list[4096];
 
-	if (sysfs_read("/sys/devices/system/cpu/online", list, sizeof(list)))
-		return false;
-	return cpulist_has(list, cpu);
+	return !file_line(path, list, sizeof(list)) && cpulist_has(list, cpu);
+}
+
+bool perf_cpu_online(unsigned int cpu)
+{
+	return cpufile_has("/sys/devices/system/cpu/online", cpu);
+}
+
+bool perf_cpu_present(unsigned int cpu)
+{
+	return cpufile_has("/sys/devices/system/cpu/present", cpu);
 }
 
 unsigned int perf_ncpu(void)
 {
 	char list[4096], *last;
 
-	if (sysfs_read("/sys/devices/system/cpu/possible", list, sizeof(list)))
+	if (file_line("/sys/devices/system/cpu/possible", list, sizeof(list)))
 		return (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
 	last = list + strlen(list);
 	while (last > list && last[-1] >= '0' && last[-1] <= '9')
@@ -83,7 +77,7 @@ bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spe
 	bool bu = b->user || !b->kernel, bk = b->kernel || !b->user;
 
 	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
-	       a->config2 == b->config2 && au == bu && ak == bk;
+	       a->config2 == b->config2 && a->msr == b->msr && au == bu && ak == bk;
 }
 
 static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec *spec)
@@ -100,6 +94,7 @@ static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec
 		attr->exclude_kernel = !spec->kernel;
 		attr->exclude_hv = 1;
 	}
+	attr->sample_period = spec->period;
 	attr->inherit = spec->inherit;
 	attr->inherit_thread = spec->inherit && !spec->inherit_children;
 }
@@ -116,7 +111,7 @@ static bool pmu_directory(uint32_t type, char *path, size_t size)
 		if (d->d_name[0] == '.')
 			continue;
 		snprintf(file, sizeof(file), SYSFS_PMUS "/%s/type", d->d_name);
-		if (sysfs_read(file, text, sizeof(text)) || strtoul(text, NULL, 10) != type)
+		if (file_line(file, text, sizeof(text)) || strtoul(text, NULL, 10) != type)
 			continue;
 		snprintf(path, size, SYSFS_PMUS "/%s", d->d_name);
 		found = true;
@@ -134,53 +129,102 @@ void perf_ask_user_read(struct perf_event_spec *spec)
 	if (!pmu_directory(spec->type, pmu, sizeof(pmu)))
 		return;
 	snprintf(path, sizeof(path), "%s/rdpmc", pmu);
-	if (!sysfs_read(path, text, sizeof(text))) {	/* x86: nothing to ask for */
+	if (!file_line(path, text, sizeof(text))) {	/* x86: nothing to ask for */
 		spec->user_read = strcmp(text, "0") != 0;
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/format/rdpmc", pmu);
-	if (sysfs_read(path, text, sizeof(text)) || sscanf(text, "config1:%u", &bit) != 1 ||
+	if (file_line(path, text, sizeof(text)) || sscanf(text, "config1:%u", &bit) != 1 ||
 	    bit > 63)
 		return;
-	if (sysfs_read("/proc/sys/kernel/perf_user_access", text, sizeof(text)) ||
+	if (file_line("/proc/sys/kernel/perf_user_access", text, sizeof(text)) ||
 	    strcmp(text, "1"))
 		return;
 	spec->config1 |= 1ull << bit;
 	spec->user_read = true;
 }
 
-static int event_open(struct perf_event_attr *attr, int pid, int cpu)
+static int event_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 {
-	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
 
-int perf_read(int fd, uint64_t *value)
+static int read_words(int fd, uint64_t *words, size_t size)
 {
-	ssize_t n = read(fd, value, sizeof(*value));
+	ssize_t n = read(fd, words, size);
 
-	if (n == (ssize_t)sizeof(*value))
+	if (n == (ssize_t)size)
 		return 0;
 	return n < 0 ? -errno : -EBUSY;		/* end of file: a pinned event without a counter */
 }
 
-int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu)
+int perf_read(int fd, uint64_t *value)
+{
+	return read_words(fd, value, sizeof(*value));
+}
+
+int perf_read_timed(int fd, uint64_t *value, uint64_t *ns)
+{
+	uint64_t both[2];
+	int err = read_words(fd, both, sizeof(both));
+
+	if (err)
+		return err;
+	*value = both[0];
+	*ns = both[1];
+	return 0;
+}
+
+static int open_running(const struct perf_event_spec *spec, int tid, unsigned int cpu)
 {
 	struct perf_event_attr attr;
 	uint64_t value;
 	int fd, err;
 
 	attr_fill(&attr, spec);
-	fd = event_open(&attr, -1, (int)cpu);
+	fd = event_open(&attr, tid, (int)cpu, -1);
 	if (fd < 0)
 		return fd == -ENODEV ? -ENXIO : fd;
 	err = perf_read(fd, &value);
+	if (!err && spec->period)
+		err = perf_disable(fd);
 	if (err) {
 		close(fd);
 		return err;
 	}
 	return fd;
+}
+
+const char *perf_error(int err)
+{
+	switch (-err) {
+	case EBUSY:
+		return "other users of the PMU hold its counters; pmccontrol --doctor tells which";
+	case ENOENT:
+		return "the kernel's driver of this PMU has no such event";
+	case EINVAL:
+		return "the PMU takes no event of this number, or not for these rings (usr, os)";
+	case EOPNOTSUPP:
+		return "the PMU lacks what the event asks for";
+	case EACCES:
+	case EPERM:
+		return "the kernel refuses it to pmcbpfd, which must have CAP_PERFMON; an event of "
+		       "the whole machine cannot count for processes";
+	case EMFILE:
+	case ENFILE:
+		return "pmcbpfd has as many files open as it may; raise LimitNOFILE of its service";
+	case ENXIO:
+		return "the CPU is offline, or has no such PMU";
+	default:
+		return strerror(-err);
+	}
+}
+
+int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu)
+{
+	return open_running(spec, -1, cpu);
 }
 
 int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
@@ -189,7 +233,34 @@ int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
 
 	attr_fill(&attr, spec);
 	attr.disabled = 1;
-	return event_open(&attr, tid, cpu);
+	if (spec->timed)
+		attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return event_open(&attr, tid, cpu, -1);
+}
+
+/*
+ * Times of two events can be compared only where the kernel keeps them together, which it does for
+ * those of one PMU.  A group of software events moves there when one of the PMU's joins it, and
+ * stays when that has left.
+ */
+int perf_open_watch(const struct perf_event_spec *spec, int tid)
+{
+	struct perf_event_attr member, attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, .disabled = 1,
+	};
+	int watch, fd;
+
+	attr.inherit = spec->inherit;
+	attr.inherit_thread = spec->inherit && !spec->inherit_children;
+	watch = event_open(&attr, tid, -1, -1);
+	if (watch < 0)
+		return watch;
+	attr_fill(&member, spec);
+	member.pinned = 0;	/* the group's first alone may be */
+	fd = event_open(&member, tid, -1, watch);
+	close(fd < 0 ? watch : fd);
+	return fd < 0 ? fd : watch;
 }
 
 bool perf_fits(const struct perf_event_spec *specs, unsigned int n)
@@ -204,14 +275,37 @@ bool perf_fits(const struct perf_event_spec *specs, unsigned int n)
 
 		attr_fill(&attr, &specs[i]);
 		attr.pinned = 0;
-		fds[i] = (int)syscall(SYS_perf_event_open, &attr, 0, -1, i ? fds[0] : -1,
-				      PERF_FLAG_FD_CLOEXEC);
+		fds[i] = event_open(&attr, 0, -1, i ? fds[0] : -1);
 		if (fds[i] < 0)
 			break;
 	}
 	for (unsigned int j = 0; j < i; j++)
 		close(fds[j]);
 	return i == n;
+}
+
+int perf_open_life(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1, .mmap2 = 1, .build_id = 1, .comm = 1, .comm_exec = 1, .task = 1,
+		.sample_id_all = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .watermark = 1,
+	};
+
+	attr.wakeup_watermark = PERF_LIFE_BYTES / 2;
+	return event_open(&attr, -1, (int)cpu, -1);
+}
+
+int perf_set_program(int fd, int program)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+}
+
+int perf_set_period(int fd, uint64_t period)
+{
+	return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period) ? -errno : 0;
 }
 
 int perf_enable(int fd)
@@ -280,7 +374,7 @@ static bool pmu_on_cpu(const char *name, unsigned int cpu)
 	char path[512], list[4096];
 
 	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/cpus", name);
-	if (sysfs_read(path, list, sizeof(list)))
+	if (file_line(path, list, sizeof(list)))
 		return true;
 	return cpulist_has(list, cpu);
 }
@@ -305,10 +399,11 @@ static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned i
 }
 
 /*
- * How many pinned events fit on one CPU.  Cycles come first and then events that other fixed
- * counters serve, because a fixed counter takes nothing but its own event.
+ * How many pinned events fit on one CPU, those of a thread (0: the caller) or of the CPU (-1).
+ * Cycles come first and then events that other fixed counters serve, because a fixed counter takes
+ * nothing but its own event.
  */
-static unsigned int pmu_count_free(const struct perf_pmu *pmu, unsigned int cpu)
+static unsigned int pmu_count_free(const struct perf_pmu *pmu, int tid, unsigned int cpu)
 {
 	int fds[MAX_ROWS];
 	unsigned int n = 0;
@@ -317,12 +412,70 @@ static unsigned int pmu_count_free(const struct perf_pmu *pmu, unsigned int cpu)
 		struct perf_event_spec spec = probe_event(pmu, i);
 		int fd;
 
-		while (n < MAX_ROWS && (fd = perf_open_cpu(&spec, cpu)) >= 0)
+		while (n < MAX_ROWS && (fd = open_running(&spec, tid, cpu)) >= 0)
 			fds[n++] = fd;
 	}
 	for (unsigned int i = 0; i < n; i++)
 		close(fds[i]);
 	return n;
+}
+
+bool perf_has_pmu(char *name, size_t size)
+{
+	DIR *dir = opendir(SYSFS_PMUS);
+	struct dirent *d;
+	bool found = false;
+
+	while (dir && !found && (d = readdir(dir))) {
+		struct perf_pmu pmu;
+
+		found = pmu_classify(d->d_name, &pmu);
+		if (found)
+			snprintf(name, size, "%s", d->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+int perf_free_here(const struct perf_pmu *pmu, unsigned int cpu)
+{
+	if (!perf_cpu_online(cpu) || !pmu_on_cpu(pmu->name, cpu))
+		return -ENXIO;
+	return (int)pmu_count_free(pmu, 0, cpu);
+}
+
+int perf_named_event(const char *pmu, const char *name, unsigned int cpu,
+		     struct perf_event_spec *spec)
+{
+	unsigned long long config;
+	char path[256], text[64];
+	int err, fd, end = 0;
+
+	*spec = (struct perf_event_spec){ .type = 0 };
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/type", pmu);
+	err = file_line(path, text, sizeof(text));
+	if (err)
+		return err;
+	spec->type = (uint32_t)strtoul(text, NULL, 10);
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/events/%s", pmu, name);
+	err = file_line(path, text, sizeof(text));
+	if (err)
+		return err;
+	if (sscanf(text, "event=%llx%n", &config, &end) != 1 || text[end])
+		return -EPROTO;
+	spec->config = config;
+	fd = perf_open_cpu(spec, cpu);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+bool perf_watchdog(void)
+{
+	char text[16];
+
+	return !file_line("/proc/sys/kernel/nmi_watchdog", text, sizeof(text)) && atoi(text) > 0;
 }
 
 /* The counter width that the mapped page of an event of this PMU tells; 64 if it tells none. */
@@ -356,16 +509,19 @@ static int pmu_probe(const char *name, struct perf_pmu *pmu)
 		return 0;
 	snprintf(pmu->name, sizeof(pmu->name), "%s", name);
 	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/type", name);
-	if (sysfs_read(path, text, sizeof(text)))
+	if (file_line(path, text, sizeof(text)))
 		return 0;
 	pmu->type = (uint32_t)strtoul(text, NULL, 10);
 	pmu->rows = MAX_ROWS;
+	pmu->everywhere = true;
 	for (unsigned int cpu = 0; cpu < ncpu; cpu++) {
+		bool here = pmu_on_cpu(name, cpu);
 		unsigned int n;
 
-		if (!perf_cpu_online(cpu) || !pmu_on_cpu(name, cpu))
+		pmu->everywhere &= here;
+		if (!here || !perf_cpu_online(cpu))
 			continue;
-		n = pmu_count_free(pmu, cpu);
+		n = pmu_count_free(pmu, -1, cpu);
 		if (n < pmu->rows)
 			pmu->rows = n;
 	}

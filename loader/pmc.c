@@ -5,7 +5,10 @@
 
 #include <sys/pmc.h>
 
+#include "debug.h"
+#include "lifelog.h"
 #include "pmc.h"
+#include "trace.h"
 
 bool pmc_is_system(const struct pmc *p)
 {
@@ -20,50 +23,53 @@ bool pmc_is_sampling(const struct pmc *p)
 void pmc_link(struct row_table *rows, struct pmc *p)
 {
 	struct row *r = &rows->rows[p->row];
-	struct pmc **tail = &p->owner->pmcs;
 
-	while (*tail)
-		tail = &(*tail)->next_owned;
-	*tail = p;
-	p->next_owned = NULL;
+	TAILQ_INSERT_TAIL(&p->owner->pmcs, p, owned);
 	p->owner->npmc++;
-	p->next_on_row = r->pmcs;
-	r->pmcs = p;
+	LIST_INSERT_HEAD(&r->pmcs, p, on_row);
 	row_take(r, pmc_is_system(p), p->cpu, p);
 }
 
 void pmc_release(struct row_table *rows, struct pmc *p)
 {
 	struct row *r = &rows->rows[p->row];
-	struct pmc **link, *latest;
+	struct pmc *latest = NULL;
 
-	for (link = &p->owner->pmcs; *link != p; link = &(*link)->next_owned)
-		;
-	*link = p->next_owned;
+	DEBUG(rows->debug, PMC, RELEASE, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
+	      p->row);
+	if (p->tracer && p->state == PMC_STATE_RUNNING) {
+		(void)count_stop(p->count, &(struct why){ "" });
+		tracer_drain(p->tracer);
+	}
+	TAILQ_REMOVE(&p->owner->pmcs, p, owned);
 	p->owner->npmc--;
-	for (link = &r->pmcs; *link != p; link = &(*link)->next_on_row)
-		;
-	*link = p->next_on_row;
-	/* The list has the latest first. */
-	for (latest = r->pmcs; latest; latest = latest->next_on_row)
-		if (pmc_is_system(latest) && latest->cpu == p->cpu)
-			break;
+	LIST_REMOVE(p, on_row);
+	/* The list has the latest first; a row has PMCs of one scope only. */
+	if (pmc_is_system(p))
+		LIST_FOREACH(latest, &r->pmcs, on_row)
+			if (latest->cpu == p->cpu)
+				break;
 	row_give(r, pmc_is_system(p), p->cpu, latest);
+	lifelog_forget(p);
 	count_free(p->count);
+	p->count = NULL;
+	tracer_free(p->tracer);
 	free(p);
 }
 
 void pmc_release_all(struct row_table *rows, struct owner *o)
 {
-	while (o->pmcs)
-		pmc_release(rows, o->pmcs);
+	while (!TAILQ_EMPTY(&o->pmcs))
+		pmc_release(rows, TAILQ_FIRST(&o->pmcs));
 }
 
 int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why)
 {
+	struct pmc *p;
+
 	if (!o->npmc)
 		return deny(why, -ESRCH, "this process owns no PMC; allocate one first");
-	for (struct pmc *p = o->pmcs; p; p = p->next_owned)
+	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (p->id == id) {
 			*out = p;
 			return 0;
@@ -71,11 +77,12 @@ int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *w
 	return deny(why, -EINVAL, "this process owns no PMC with the handle 0x%08x", id);
 }
 
-struct pmc *pmc_own_on_row(const struct row *r, const struct owner *o, bool system,
-			   unsigned int cpu)
+struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system, unsigned int cpu)
 {
-	for (struct pmc *p = r->pmcs; p; p = p->next_on_row)
-		if (p->owner == o && pmc_is_system(p) == system && (!system || p->cpu == cpu))
-			return p;
-	return NULL;
+	struct pmc *p;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->row == row && pmc_is_system(p) == system && (!system || p->cpu == cpu))
+			break;
+	return p;
 }

@@ -7,8 +7,8 @@
 #include "row.h"
 
 struct pmc {
-	struct pmc *next_owned;		/* of the same owner */
-	struct pmc *next_on_row;
+	TAILQ_ENTRY(pmc) owned;		/* by the same owner */
+	LIST_ENTRY(pmc) on_row;
 	struct owner *owner;
 	struct count *count;
 	uint32_t id;
@@ -18,7 +18,11 @@ struct pmc {
 	uint32_t state;			/* enum pmc_state: ALLOCATED, STOPPED or RUNNING */
 	uint32_t event;
 	uint32_t flags;			/* PMC_F_… */
+	uint64_t select;		/* WIRE_MSR_SELECT | the register that it writes; 0: none */
+	bool msr;			/* its register has been told: no more targets */
 	uint64_t reload;		/* period of sampling modes */
+	struct tracer *tracer;		/* of sampling modes */
+	LIST_HEAD(, follow) follows;	/* processes that its log hears of: lifelog.c */
 	char event_name[WIRE_NAME_MAX];
 };
 
@@ -36,7 +40,7 @@ void pmc_release_all(struct row_table *rows, struct owner *o);
 int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why);
 
 /* The caller's PMC of that scope (and CPU) on a row, or NULL. */
-struct pmc *pmc_own_on_row(const struct row *r, const struct owner *o, bool system,
+struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system,
 			   unsigned int cpu);
 
 #endif

@@ -17,19 +17,24 @@ static bool has_cap(const struct cred *c, int cap)
 	return c->effective >> cap & 1;
 }
 
-static bool initial(const struct cred *c)
+bool policy_on_host(const struct cred *c)
 {
 	return c->user_ns == INITIAL_USER_NS;
 }
 
 bool policy_privileged(const struct cred *c)
 {
-	return initial(c) && (has_cap(c, CAP_PERFMON) || has_cap(c, CAP_SYS_ADMIN));
+	return policy_on_host(c) && (has_cap(c, CAP_PERFMON) || has_cap(c, CAP_SYS_ADMIN));
+}
+
+bool policy_follows_setid(const struct cred *c)
+{
+	return policy_privileged(c) || (policy_on_host(c) && has_cap(c, CAP_SYS_PTRACE));
 }
 
 bool policy_jailed(const struct cred *c, uint64_t daemon_pid_ns)
 {
-	return !initial(c) || (c->pid_ns != daemon_pid_ns && !policy_privileged(c));
+	return !policy_on_host(c) || (c->pid_ns != daemon_pid_ns && !policy_privileged(c));
 }
 
 int policy_system(const struct config *cfg, const struct cred *client, uint64_t daemon_pid_ns,
@@ -48,22 +53,13 @@ int policy_system(const struct config *cfg, const struct cred *client, uint64_t 
 		    "security.bsd.unprivileged_syspmcs=\"1\" in pmcbpf.conf");
 }
 
-static bool same_ids(const struct cred *client, const struct cred *target)
-{
-	for (unsigned int i = 0; i < IDS; i++)
-		if (target->uid[i] != client->uid[ID_EFFECTIVE] ||
-		    target->gid[i] != client->gid[ID_EFFECTIVE])
-			return false;
-	return true;
-}
-
 int policy_attach(const struct config *cfg, const struct cred *client, const struct cred *target,
-		  bool visible, struct why *why)
+		  bool visible, pid_t named, struct why *why)
 {
 	if (client->pid == target->pid)
 		return 0;
 	if (!visible)
-		return deny(why, -ESRCH, "no such process in this container");
+		return deny(why, -ESRCH, "there is no process %d", named);
 	if (policy_privileged(client))
 		return 0;
 	if (!cfg->value[TUN_PROC_DEBUG])
@@ -72,27 +68,35 @@ int policy_attach(const struct config *cfg, const struct cred *client, const str
 			"only privileged processes may attach to others here "
 			"(security.bsd.unprivileged_proc_debug=\"0\"); attach to yourself, or get "
 			"CAP_PERFMON");
-	if (has_cap(client, CAP_SYS_PTRACE) &&
-	    (initial(client) || client->user_ns == target->user_ns))
-		return 0;
+	return POLICY_ASK;
+}
+
+/* The kernel compares the ids that the client has for real with all that the target has. */
+static bool same_ids(const struct cred *client, const struct cred *target)
+{
+	for (unsigned int i = 0; i < IDS; i++)
+		if (target->uid[i] != client->uid[ID_REAL] ||
+		    target->gid[i] != client->gid[ID_REAL])
+			return false;
+	return true;
+}
+
+int policy_explain(const struct cred *client, const struct cred *target, pid_t named,
+		   struct why *why)
+{
+	const char *what = "is closed to you";
+
 	if (!same_ids(client, target))
-		return deny(why, -EPERM,
-			    "process %d belongs to uid %u, you are uid %u; attach to your "
-			    "own processes, or get CAP_SYS_PTRACE",
-			    target->inner_pid, target->uid[ID_EFFECTIVE],
-			    client->uid[ID_EFFECTIVE]);
-	if (target->user_ns != client->user_ns)
-		return deny(why, -EPERM, "process %d lives in another user namespace; that needs "
-			    "CAP_SYS_PTRACE", target->inner_pid);
-	if (!target->dumpable)
-		return deny(why, -EPERM,
-			    "process %d may not be inspected (set-id, or PR_SET_DUMPABLE 0); "
-			    "that needs CAP_SYS_PTRACE",
-			    target->inner_pid);
-	if (target->permitted & ~client->effective)
-		return deny(why, -EPERM, "process %d has capabilities that you lack; that needs "
-			    "CAP_SYS_PTRACE", target->inner_pid);
-	return 0;
+		what = "belongs to another user or group";
+	else if (!target->dumpable)
+		what = "may not be inspected (set-id, or PR_SET_DUMPABLE 0)";
+	else if (target->user_ns != client->user_ns)
+		what = "lives in another user namespace";
+	else if (target->permitted & ~client->permitted)
+		what = "has capabilities that you lack";
+	return deny(why, -EPERM, "process %d %s; attach to your own processes, or get "
+		    "CAP_SYS_PTRACE%s", named, what,
+		    policy_on_host(client) ? "" : " outside of the container");
 }
 
 bool policy_may_know(const struct cred *client, uid_t holder)

@@ -19,7 +19,8 @@ struct cred {
 	uint64_t permitted, effective;	/* capabilities, in its own user namespace */
 	uint64_t user_ns, pid_ns;	/* inode numbers */
 	uint64_t start;			/* clock ticks since boot */
-	pid_t inner_pid;		/* in its own pid namespace */
+	pid_t inner_pid;		/* in its own pid namespace, */
+	unsigned int depth;		/* which is so many levels below the daemon's */
 	bool leader;			/* pid names a process, not a thread */
 	bool dumpable;
 };
@@ -30,8 +31,17 @@ int policy_read_cred(pid_t pid, struct cred *cred);
 /* The process behind a pidfd in the daemon's numbers; -ESRCH: gone or unseen; -EBADF: no pidfd. */
 pid_t policy_pidfd_pid(int pidfd);
 
+/* True once the process has exited, even while its parent does not collect it. */
+bool policy_pidfd_exited(int pidfd);
+
+/* In the initial user namespace. */
+bool policy_on_host(const struct cred *c);
+
 /* CAP_PERFMON or CAP_SYS_ADMIN in the initial user namespace: hwpmc's non-jailed super-user. */
 bool policy_privileged(const struct cred *c);
+
+/* May PMCs stay on a process that takes on a set-id program?  Only the host's own root may know. */
+bool policy_follows_setid(const struct cred *c);
 
 /* In a container: what FreeBSD calls a jail. */
 bool policy_jailed(const struct cred *c, uint64_t daemon_pid_ns);
@@ -41,14 +51,26 @@ int policy_system(const struct config *cfg, const struct cred *client, uint64_t 
 		  bool sampling, struct why *why);
 
 /*
- * May the client attach to the target? 0, -EPERM, or -ESRCH when the client cannot see it.
+ * May the client attach to the target, which it calls `named`?  0, -EPERM, -ESRCH when the client
+ * cannot see it, or POLICY_ASK: the kernel decides (access.h).
  * `visible`: the target is in the client's pid namespace or below.
  */
+#define POLICY_ASK 1
 int policy_attach(const struct config *cfg, const struct cred *client, const struct cred *target,
-		  bool visible, struct why *why);
+		  bool visible, pid_t named, struct why *why);
+
+/* The kernel has said no; -EPERM with the likely reason. */
+int policy_explain(const struct cred *client, const struct cred *target, pid_t named,
+		   struct why *why);
 
 /* Is the process in pid namespace `pid_ns` or in one below? */
 bool policy_visible(const struct cred *target, uint64_t pid_ns);
+
+/* The process's number in the viewer's pid namespace; -1: it has none there. */
+pid_t policy_pid_in(const struct cred *c, const struct cred *viewer);
+
+/* Is the process a child of `ancestor`, or a child's child and so on? */
+bool policy_descends(pid_t pid, const struct cred *ancestor);
 
 /* May the client be told who holds a row? */
 bool policy_may_know(const struct cred *client, uid_t holder);

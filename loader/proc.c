@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "policy.h"
 
 #define MAX_PID_NS_DEPTH 32
-
-static int read_at(int dir, const char *name, char *buf, size_t size, struct stat *st)
-{
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -ESRCH;
-	n = read(fd, buf, size - 1);
-	if (st && fstat(fd, st))
-		n = -1;
-	close(fd);
-	if (n <= 0)
-		return -ESRCH;
-	buf[n] = '\0';
-	return 0;
-}
 
 /* The text after "\nName:\t", or "". */
 static const char *field(const char *status, const char *name)
@@ -49,16 +34,19 @@ static void read_ids(const char *p, unsigned int ids[IDS])
 	}
 }
 
-static pid_t last_number(const char *p)
+/* The pid at a level of the line NSpid, the last one if there are fewer; *last is its level. */
+static pid_t pid_at(const char *p, unsigned int level, unsigned int *last)
 {
 	long n = 0;
 
-	while (*p && *p != '\n') {
+	for (unsigned int i = 0; i <= level && *p && *p != '\n'; i++) {
 		char *end;
+		long next = strtol(p, &end, 10);
 
-		n = strtol(p, &end, 10);
 		if (end == p)
 			break;
+		n = next;
+		*last = i;
 		p = end + strspn(end, " \t");
 	}
 	return (pid_t)n;
@@ -71,12 +59,14 @@ static uint64_t inode_at(int dir, const char *name)
 	return fstatat(dir, name, &st, 0) ? 0 : st.st_ino;
 }
 
-/* Field 22; the command in field 2 may hold anything, so counting starts behind its last ')'. */
-static uint64_t start_time(const char *stat)
+enum { STAT_PARENT = 4, STAT_START = 22 };
+
+/* The command in field 2 may hold anything, so counting starts behind its last ')'. */
+static uint64_t stat_field(const char *stat, unsigned int n)
 {
 	const char *p = strrchr(stat, ')');
 
-	for (unsigned int i = 2; p && i < 22; i++)
+	for (unsigned int i = 2; p && i < n; i++)
 		p = strchr(p + 1, ' ');
 	return p ? strtoull(p + 1, NULL, 10) : 0;
 }
@@ -91,35 +81,41 @@ static void parse_status(const char *status, struct cred *c)
 	memcpy(c->gid, ids, sizeof(c->gid));
 	c->permitted = strtoull(field(status, "\nCapPrm:\t"), NULL, 16);
 	c->effective = strtoull(field(status, "\nCapEff:\t"), NULL, 16);
-	c->inner_pid = last_number(field(status, "\nNSpid:\t"));
+	c->inner_pid = pid_at(field(status, "\nNSpid:\t"), MAX_PID_NS_DEPTH, &c->depth);
 	c->leader = strtol(field(status, "\nTgid:\t"), NULL, 10) == c->pid;
+}
+
+/* One directory descriptor names one process, whatever happens to the number meanwhile. */
+static int open_process(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 int policy_read_cred(pid_t pid, struct cred *c)
 {
-	char path[32], text[4096];
+	char text[4096];
 	struct stat st;
-	int dir, err;
+	int dir, err = -ESRCH;
 
 	memset(c, 0, sizeof(*c));
 	c->pid = pid;
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	/* One directory descriptor names one process, whatever happens to the number meanwhile. */
-	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = open_process(pid);
 	if (dir < 0)
 		return -ESRCH;
-	err = read_at(dir, "status", text, sizeof(text), &st);
-	if (err)
+	if (file_read(dir, "status", text, sizeof(text)) <= 0 || fstatat(dir, "status", &st, 0))
 		goto out;
 	parse_status(text, c);
 	/* The files of a process that may not be inspected belong to root, not to its user. */
 	c->dumpable = st.st_uid == c->uid[ID_EFFECTIVE] && st.st_gid == c->gid[ID_EFFECTIVE];
-	err = read_at(dir, "stat", text, sizeof(text), NULL);
-	if (err)
+	if (file_read(dir, "stat", text, sizeof(text)) <= 0)
 		goto out;
-	c->start = start_time(text);
+	c->start = stat_field(text, STAT_START);
 	c->user_ns = inode_at(dir, "ns/user");
 	c->pid_ns = inode_at(dir, "ns/pid");
+	err = 0;
 out:
 	close(dir);
 	return err;
@@ -132,7 +128,7 @@ pid_t policy_pidfd_pid(int pidfd)
 	long pid;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	if (read_at(AT_FDCWD, path, text, sizeof(text), NULL))
+	if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return -EBADF;
 	p = strstr(text, "\nPid:\t");
 	if (!p)
@@ -140,6 +136,13 @@ pid_t policy_pidfd_pid(int pidfd)
 	pid = strtol(p + 6, NULL, 10);
 	/* 0: not in the daemon's pid namespace; -1: it has been collected. */
 	return pid > 0 ? (pid_t)pid : -ESRCH;
+}
+
+bool policy_pidfd_exited(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
 }
 
 bool policy_visible(const struct cred *target, uint64_t pid_ns)
@@ -164,4 +167,68 @@ bool policy_visible(const struct cred *target, uint64_t pid_ns)
 	if (fd >= 0)
 		close(fd);
 	return seen;
+}
+
+/*
+ * The parent's directory, opened while the process was its child: a parent that exits meanwhile
+ * loses its children, so that a number used again cannot be mistaken for it.  -1: none.
+ */
+static int open_parent(int dir, pid_t *parent)
+{
+	char text[1024];
+	int up;
+
+	if (file_read(dir, "stat", text, sizeof(text)) <= 0)
+		return -1;
+	*parent = (pid_t)stat_field(text, STAT_PARENT);
+	if (*parent <= 0)
+		return -1;
+	up = open_process(*parent);
+	if (up >= 0 && file_read(dir, "stat", text, sizeof(text)) > 0 &&
+	    (pid_t)stat_field(text, STAT_PARENT) == *parent)
+		return up;
+	if (up >= 0)
+		close(up);
+	return -1;
+}
+
+bool policy_descends(pid_t pid, const struct cred *ancestor)
+{
+	char text[1024];
+	bool found = false;
+	int dir = open_process(pid);
+
+	while (dir >= 0 && !found) {
+		pid_t parent;
+		int up = open_parent(dir, &parent);
+
+		found = up >= 0 && parent == ancestor->pid &&
+			file_read(up, "stat", text, sizeof(text)) > 0 &&
+			stat_field(text, STAT_START) == ancestor->start;
+		close(dir);
+		dir = up;
+	}
+	if (dir >= 0)
+		close(dir);
+	return found;
+}
+
+pid_t policy_pid_in(const struct cred *c, const struct cred *viewer)
+{
+	char text[4096];
+	unsigned int level = 0;
+	pid_t pid = -1;
+	int dir;
+
+	if (c->pid_ns == viewer->pid_ns)
+		return c->inner_pid;
+	if (!policy_visible(c, viewer->pid_ns))
+		return -1;
+	dir = open_process(c->pid);
+	if (dir < 0)
+		return -1;
+	if (file_read(dir, "status", text, sizeof(text)) > 0)
+		pid = pid_at(field(text, "\nNSpid:\t"), viewer->depth, &level);
+	close(dir);
+	return level == viewer->depth ? pid : -1;
 }

@@ -57,16 +57,21 @@ int row_add_class(struct row_table *t, const struct row_class *class, struct why
 	return 0;
 }
 
-int row_drop_hardware(struct row_table *t)
+static bool is_discovered(const struct row_class *class)
+{
+	return class->kind == COUNT_HARDWARE || class->kind == COUNT_MSR;
+}
+
+int row_drop_discovered(struct row_table *t)
 {
 	unsigned int nclass = t->nclass;
 
-	while (nclass && t->classes[nclass - 1].kind == COUNT_HARDWARE)
+	while (nclass && is_discovered(&t->classes[nclass - 1]))
 		nclass--;
 	if (nclass == t->nclass)
 		return 0;
 	for (unsigned int i = t->classes[nclass].info.first_row; i < t->nrow; i++)
-		if (t->rows[i].pmcs)
+		if (!LIST_EMPTY(&t->rows[i].pmcs))
 			return -EBUSY;
 	truncate_rows(t, t->classes[nclass].info.first_row);
 	t->nclass = nclass;
@@ -86,7 +91,9 @@ void row_name(const struct row_table *t, unsigned int row, char *buf, size_t siz
 	const struct row_class *c = &t->classes[t->rows[row].class];
 	unsigned int n = row - c->info.first_row;
 
-	if (!c->numbered)
+	if (c->name)
+		snprintf(buf, size, "%s-%s", c->prefix, c->name[n]);
+	else if (!c->numbered)
 		snprintf(buf, size, "%s", c->prefix);
 	else
 		snprintf(buf, size, c->kind == COUNT_HARDWARE ? "%s-%u" : "%s%u", c->prefix, n);

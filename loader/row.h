@@ -8,18 +8,22 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "count.h"
 
 #define ROW_MAX     255u /* a handle has eight bits for it, and all ones is kept free */
 #define ROW_CPU_MAX 0xffeu		/* and twelve for the CPU */
 
+struct debug;
 struct pmc;
 
 struct row_class {
 	enum count_kind kind;
 	char prefix[16];		/* of the rows' names */
 	bool numbered;			/* SOFT0, SOFT1, … but TSC */
+	bool everywhere;		/* COUNT_HARDWARE: on every CPU of the machine */
+	const char *const *name;	/* of each row, MSR-APERF; NULL: they have none */
 	struct wire_classinfo info;
 };
 
@@ -32,7 +36,7 @@ struct row_slot {			/* one row on one CPU */
 struct row {
 	unsigned int class;		/* index in row_table.classes */
 	int balance; /* > 0 process-scope PMCs; < 0 system-scope PMCs and disabled slots */
-	struct pmc *pmcs;		/* all PMCs on the row, whoever owns them */
+	LIST_HEAD(, pmc) pmcs;		/* all PMCs on the row, the latest first */
 	struct row_slot *cpu;		/* one per CPU */
 };
 
@@ -40,6 +44,7 @@ struct row_table {
 	unsigned int ncpu, nclass, nrow;
 	struct row_class classes[WIRE_CLASS_MAX];
 	struct row rows[ROW_MAX];
+	const struct debug *debug;	/* where releases are told */
 };
 
 int row_table_init(struct row_table *t, unsigned int ncpu, struct why *why);
@@ -47,8 +52,8 @@ void row_table_free(struct row_table *t);
 
 /* Adds a class and its rows behind those that exist. */
 int row_add_class(struct row_table *t, const struct row_class *class, struct why *why);
-/* Removes the hardware classes, which are the last ones: -EBUSY while a PMC is on their rows. */
-int row_drop_hardware(struct row_table *t);
+/* Removes what was discovered, which is last: -EBUSY while a PMC is on such a row. */
+int row_drop_discovered(struct row_table *t);
 
 const struct row_class *row_class_find(const struct row_table *t, uint32_t class);
 /* "ARMV8-3" */

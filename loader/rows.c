@@ -2,12 +2,13 @@
 /*
  * Rows of hardware under process scope: PMCs that count the same event share one per-CPU event and
  * slice it; as soon as two count different events, the kernel switches per-task events instead.
+ * PMCs of a register share that as their source, and nothing can be in their way.
  */
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 
 #include "count_impl.h"
+#include "hop.h"
 
 /*
  * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
@@ -21,7 +22,7 @@ int row_fits(const struct count *c, const struct perf_event_spec *spec, struct w
 
 	all[n++] = *spec;
 	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
-		const struct count *user = target_count_row(ts, r)->users;
+		const struct count *user = LIST_FIRST(&target_count_row(ts, r)->users);
 
 		if (user && r != c->spec.row && user->spec.event.type == spec->type)
 			all[n++] = user->spec.event;
@@ -29,34 +30,45 @@ int row_fits(const struct count *c, const struct perf_event_spec *spec, struct w
 	if (perf_fits(all, n))
 		return 0;
 	return deny(why, -EINVAL,
-		    "the PMU cannot count this event on row %u beside the %u rows in use; "
-		    "release one, or use an event that another counter takes", c->spec.row, n - 1);
+		    "the PMU cannot count this event on row %u (%s) beside the %u rows in use; "
+		    "release one, or use an event that another counter takes", c->spec.row,
+		    c->spec.row_name, n - 1);
 }
 
 void row_add(struct count *c)
 {
 	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
 
-	c->row_next = row->users;
-	row->users = c;
+	LIST_INSERT_HEAD(&row->users, c, on_row);
+}
+
+bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
+{
+	const struct count_row *r = target_count_row(engine_targets(e), row);
+	const struct count *c;
+
+	LIST_FOREACH(c, &r->users, on_row)
+		if (c->backend == BACKEND_CPU_EVENT && c->spec.cpu == cpu && !c->lost)
+			return true;
+	return r->source >= 0 && !engine_source_lost(e, r->source);
 }
 
 void row_leave(struct count *c)
 {
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
-	struct count **at = &row->users;
+	struct count_row *row;
 
-	if (c->spec.kind != COUNT_HARDWARE) {
+	if (c->spec.kind == COUNT_MSR && c->spec.system)
+		return;
+	if (c->spec.kind != COUNT_HARDWARE && c->spec.kind != COUNT_MSR) {
+		if (c->backend == BACKEND_EVENTS)
+			LIST_REMOVE(c, on_row);
 		if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
 			engine_source_close(c->e, c->source);
 		return;
 	}
-	while (*at && *at != c)
-		at = &(*at)->row_next;
-	if (!*at)
-		return;
-	*at = c->row_next;
-	if (row->users)
+	LIST_REMOVE(c, on_row);
+	row = target_count_row(engine_targets(c->e), c->spec.row);
+	if (!LIST_EMPTY(&row->users))
 		return;
 	if (row->source >= 0)
 		engine_source_close(c->e, row->source);
@@ -94,41 +106,45 @@ static void leave_slices(struct targets *ts, struct count *c)
 /*
  * One CPU's part of a hand-over that misses and doubles nothing.  The daemon runs on that CPU and
  * nobody else does, so that no target has a slice open there; what targets do on other CPUs, their
- * sources still count, and what they do here from now on, their events for this CPU.
+ * sources still count, and what they do here from now on, their events for this CPU.  Nobody runs
+ * on a CPU that is offline.
  */
-static int hand_over_cpu(struct count_row *row, unsigned int cpu)
+static int hand_over_cpu(struct engine *e, struct count_row *row, unsigned int cpu)
 {
-	cpu_set_t here;
-	int err = 0;
+	int err = perf_cpu_online(cpu) ? hop_to(cpu) : 0;
+	struct count *c;
 
-	CPU_ZERO(&here);
-	CPU_SET(cpu, &here);
-	if (sched_setaffinity(0, sizeof(here), &here))
-		return -errno;
-	engine_source_close_cpu(row->users->e, row->source, cpu);
-	for (struct count *c = row->users; c && !err; c = c->row_next)
-		err = events_attach_cpu(c, cpu);
+	if (err)
+		return err;
+	DEBUG(engine_debug(e), CPU, BIND, "CPU %u, to hand a row over to per-task events", cpu);
+	engine_source_close_cpu(e, row->source, cpu);
+	LIST_FOREACH(c, &row->users, on_row)
+		err = err ?: events_attach_cpu(c, cpu);
 	return err;
 }
 
 /* *begun: a CPU has been handed over, and there is no way back. */
 static int hand_over(struct engine *e, struct count_row *row, bool *begun)
 {
-	struct sched_param before, first = { .sched_priority = 1 };
-	int policy = sched_getscheduler(0), err = 0;
-	cpu_set_t cpus;
+	uint64_t changes = engine_cpu_changes(e);
+	struct count *c;
+	struct hop hop;
+	int err = hop_begin(&hop);
 
-	if (policy < 0 || sched_getparam(0, &before) ||
-	    sched_getaffinity(0, sizeof(cpus), &cpus) || sched_setscheduler(0, SCHED_FIFO, &first))
-		return -errno;
+	if (err)
+		return err;
 	for (unsigned int cpu = 0; cpu < engine_ncpu(e) && cpu < CPU_SETSIZE && !err; cpu++) {
-		if (!perf_cpu_online(cpu))
+		if (!perf_cpu_present(cpu))
 			continue;
 		*begun = true;
-		err = hand_over_cpu(row, cpu);
+		err = hand_over_cpu(e, row, cpu);
 	}
-	sched_setscheduler(0, policy, &before);
-	sched_setaffinity(0, sizeof(cpus), &cpus);
+	hop_end(&hop);
+	LIST_FOREACH(c, &row->users, on_row)
+		err = err ?: events_watch(c);
+	/* Without the CPU for itself, a part may have missed or doubled something. */
+	if (!err && engine_cpu_changes(e) != changes)
+		err = -EAGAIN;
 	return err;
 }
 
@@ -137,7 +153,7 @@ static int attach_all(struct targets *ts, struct count_row *row, struct why *why
 {
 	struct convert_args a = { .why = why };
 
-	for (a.c = row->users; a.c && !a.err; a.c = a.c->row_next)
+	LIST_FOREACH(a.c, &row->users, on_row)
 		target_each(ts, a.c, convert_target, &a);
 	return a.err;
 }
@@ -146,25 +162,60 @@ int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 {
 	struct targets *ts = engine_targets(e);
 	bool running = false, begun = false;
+	struct count *c;
 	int err;
 
-	for (struct count *c = row->users; c; c = c->row_next)
+	LIST_FOREACH(c, &row->users, on_row) {
 		running |= c->running;
+		if (c->spec.log)
+			return deny(why, -EINVAL, "row %u (%s) logs time slices, so that it cannot "
+				    "count several events", c->spec.row, c->spec.row_name);
+	}
 	err = running ? hand_over(e, row, &begun) : attach_all(ts, row, why);
 	if (err && !begun) {
-		for (struct count *c = row->users; c; c = c->row_next)
+		LIST_FOREACH(c, &row->users, on_row)
 			events_close(c);
-		return deny(why, err, "cannot share the row between events: %s", strerror(-err));
+		return deny(why, err, "cannot share the row between events: %s", perf_error(err));
 	}
-	for (struct count *c = row->users; c; c = c->row_next) {
+	LIST_FOREACH(c, &row->users, on_row) {
 		leave_slices(ts, c);
 		/* A half of a hand-over cannot be undone: better no count than a wrong one. */
 		c->lost |= err != 0;
 	}
+	DEBUG(engine_debug(e), MD, CONFIG, "source %d gives way to per-task events", row->source);
 	engine_source_close(e, row->source);
 	row->source = -1;
 	row->per_task = true;
-	return err ? deny(why, err, "cannot share the row between events: %s", strerror(-err)) : 0;
+	return err ? deny(why, err, "cannot share the row between events: %s", perf_error(err)) : 0;
+}
+
+/* The first on the row opens its source. */
+static int source_begin(struct count *c, const struct perf_event_spec *spec, struct why *why)
+{
+	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+
+	row->source = engine_source_open(c->e, spec, why);
+	if (row->source < 0)
+		return row->source;
+	row->spec = *spec;
+	row->per_task = false;
+	return 0;
+}
+
+/* All PMCs of the row have the same register, but it may be read in another way since. */
+static int register_join(struct count *c, const struct perf_event_spec *spec, struct why *why)
+{
+	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+	int err = LIST_EMPTY(&row->users) ? source_begin(c, spec, why) : 0;
+
+	if (err)
+		return err;
+	if (!perf_spec_same(&row->spec, spec))
+		return deny(why, -EINVAL, "row %u (%s) is read in another way for PMCs from "
+			    "before; release them", c->spec.row, c->spec.row_name);
+	c->source = row->source;
+	row_add(c);
+	return 0;
 }
 
 int row_join(struct count *c, struct why *why)
@@ -175,7 +226,9 @@ int row_join(struct count *c, struct why *why)
 	int err;
 
 	c->backend = BACKEND_SLICED;
-	if (c->spec.kind == COUNT_SOFT && c->spec.soft->process == SOFT_HOOK) {
+	/* Slices are what is logged: figures and per-task events have none. */
+	if (c->spec.kind == COUNT_SOFT &&
+	    (c->spec.log ? c->spec.soft->system : c->spec.soft->process) == SOFT_HOOK) {
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.soft->hook;
 		return 0;
 	}
@@ -183,16 +236,31 @@ int row_join(struct count *c, struct why *why)
 		c->source = engine_source_open(c->e, &spec, why);
 		return c->source < 0 ? c->source : 0;
 	}
+	if (c->spec.kind == COUNT_MSR)
+		return register_join(c, &spec, why);
 	err = row_fits(c, &spec, why);
 	if (err)
 		return err;
-	if (!row->users) {
-		row->source = engine_source_open(c->e, &spec, why);
-		if (row->source < 0)
-			return row->source;
-		row->spec = spec;
-		row->per_task = false;
+	/* Only an event of its own has a period of its own. */
+	if (c->spec.sampling) {
+		if (!LIST_EMPTY(&row->users) && !row->per_task)
+			err = row_to_tasks(c->e, row, why);
+		if (err)
+			return err;
+		row->per_task = true;
+		c->backend = BACKEND_EVENTS;
+		row_add(c);
+		return 0;
+	}
+	if (LIST_EMPTY(&row->users)) {
+		err = source_begin(c, &spec, why);
+		if (err)
+			return err;
 	} else if (row->per_task || !perf_spec_same(&row->spec, &spec)) {
+		if (c->spec.log)
+			return deny(why, -EINVAL, "row %u (%s) counts several events, so that time "
+				    "slices cannot be logged there", c->spec.row,
+				    c->spec.row_name);
 		err = row->per_task ? 0 : row_to_tasks(c->e, row, why);
 		if (err)
 			return err;

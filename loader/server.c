@@ -11,7 +11,12 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "ktr.h"
+#include "life.h"
+#include "logbook.h"
+#include "notes.h"
 #include "server.h"
+#include "trace.h"
 
 #define EVENTS	       64
 #define ACCEPTS        16 /* in a row, so that those who are connected get their turn */
@@ -69,12 +74,14 @@ static int check_limits(const struct server *s, uid_t uid, struct why *why)
 	return 0;
 }
 
-static int add_connection(struct server *s, int fd, bool adopted, struct why *why)
+static int add_connection(struct server *s, int fd, struct why *why)
 {
 	struct cred cred;
 	int pidfd = -1;
 	int err = peer_identify(fd, &cred, &pidfd, why);
 
+	/* A process that is another program now must not join what it owned before. */
+	server_catch_up(s);
 	if (!err)
 		err = check_limits(s, cred.uid[ID_EFFECTIVE], why);
 	if (err && s->nclients >= s->max_clients + REFUSALS) {
@@ -83,7 +90,7 @@ static int add_connection(struct server *s, int fd, bool adopted, struct why *wh
 			close(pidfd);
 		return err;
 	}
-	return client_add(s, fd, err ? NULL : &cred, pidfd, adopted, err, why);
+	return client_add(s, fd, err ? NULL : &cred, pidfd, err, why);
 }
 
 static void on_listener(struct server *s, struct watch *w, uint32_t events)
@@ -93,7 +100,7 @@ static void on_listener(struct server *s, struct watch *w, uint32_t events)
 		struct why why;
 
 		if (fd >= 0) {
-			(void)add_connection(s, fd, false, &why);
+			(void)add_connection(s, fd, &why);
 			continue;
 		}
 		if (errno == EINTR || errno == ECONNABORTED)
@@ -116,6 +123,66 @@ void server_client_gone(struct server *s)
 	}
 	if (s->single)
 		s->stop = true;
+}
+
+/* --- logs ------------------------------------------------------------------------------------ */
+
+/* A log has written, failed or ended. */
+static void on_logs(struct server *s, struct watch *w, uint32_t events)
+{
+	bool news;
+
+	logpool_reap(s->d->logs);
+	for (struct client *c = s->clients; c; c = c->next) {
+		struct owner *o = c->session.owner;
+		int err = o && o->log ? logfile_error(o->log, &news) : 0;
+
+		if (!err || !news)
+			continue;
+		log_msg(&s->d->log, LOG_NOTICE, "the log of process %d (%s) has failed: %s",
+			o->cred.pid, o->program, strerror(-err));
+		s->d->raise(o, SIGIO);
+	}
+	clients_resume(s);
+}
+
+static void on_trace(struct server *s, struct watch *w, uint32_t events)
+{
+	trace_drain(s->d->trace);
+	logpool_push(s->d->logs);
+}
+
+/* --- what the programs note ------------------------------------------------------------------ */
+
+/* Its connections may have been inherited by the new program: none is left, nor what they held. */
+static void owner_execed(void *arg, struct owner *o)
+{
+	struct server *s = arg;
+
+	DEBUG(&s->d->debug, PROCESS, EXEC, "owner %d", o->cred.pid);
+	for (struct client *c = s->clients, *next; c; c = next) {
+		next = c->next;
+		if (c->session.owner == o)
+			client_close(s, c);
+	}
+}
+
+void server_catch_up(struct server *s)
+{
+	life_look(s->d, owner_execed, s);
+}
+
+static void on_notes(struct server *s, struct watch *w, uint32_t events)
+{
+	server_catch_up(s);
+}
+
+/* --- trace rings ----------------------------------------------------------------------------- */
+
+static void on_ktr(struct server *s, struct watch *w, uint32_t events)
+{
+	daemon_ktr_done(s->d);
+	clients_resume(s);
 }
 
 /* --- signals ------------------------------------------------------------------------------- */
@@ -147,6 +214,15 @@ static void on_signal(struct server *s, struct watch *w, uint32_t events)
 		s->stop = true;
 }
 
+/* --- CPUs ---------------------------------------------------------------------------------- */
+
+static void on_cpus(struct server *s, struct watch *w, uint32_t events)
+{
+	engine_cpus_seen(s->d->engine);
+	count_cpus(s->d->engine);
+	lifelog_cpus(s->d->life);
+}
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 static unsigned int client_limit(void)
@@ -164,26 +240,49 @@ static unsigned int client_limit(void)
 	return (unsigned int)n;
 }
 
+/* What tells the daemon to end, or to read its files again. */
+static sigset_t orders(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	return set;
+}
+
+void server_hold_signals(void)
+{
+	sigset_t set = orders();
+
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 int server_new(struct server **out, struct daemon *d, struct why *why)
 {
 	struct server *s = calloc(1, sizeof(*s));
-	sigset_t set;
+	sigset_t set = orders();
 
 	if (!s)
 		return deny(why, -ENOMEM, "no memory");
 	s->d = d;
 	s->max_clients = client_limit();
 	s->request = malloc(WIRE_MAX_REQUEST);
+	s->reply.own_fd = -1;
 	s->reply.data = malloc(WIRE_MAX_REPLY);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	s->signals = (struct watch){ signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal };
+	s->notes = (struct watch){ .fd = notes_fd(engine_notes(d->engine)), .ready = on_notes };
+	s->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+				     .ready = on_signal };
+	s->cpus = (struct watch){ .fd = engine_cpus_fd(d->engine), .ready = on_cpus };
+	s->logs = (struct watch){ .fd = d->log_event, .ready = on_logs };
+	s->trace = (struct watch){ .fd = trace_fd(d->trace), .ready = on_trace };
+	s->ktr = (struct watch){ .fd = ktr_event(d->ktr), .ready = on_ktr };
 	if (!s->request || !s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
-	    watch_add(s, &s->signals, EPOLLIN)) {
+	    watch_add(s, &s->signals, EPOLLIN) || watch_add(s, &s->notes, EPOLLIN) ||
+	    watch_add(s, &s->cpus, EPOLLIN) || watch_add(s, &s->logs, EPOLLIN) ||
+	    watch_add(s, &s->trace, EPOLLIN) || watch_add(s, &s->ktr, EPOLLIN)) {
 		int err = deny(why, -errno, "cannot set up the event loop: %m");
 
 		server_free(s);
@@ -193,10 +292,25 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	return 0;
 }
 
+/* Whoever holds PMCs is told that they are gone, once they are. */
+static void let_go(struct server *s)
+{
+	for (const struct client *c = s->clients; c; c = c->next) {
+		struct owner *o = c->session.owner;
+
+		if (!o || !o->npmc)
+			continue;
+		logbook_end(s->d, o);
+		pmc_release_all(&s->d->rows, o);
+		s->d->raise(o, SIGBUS);
+	}
+}
+
 void server_free(struct server *s)
 {
 	if (!s)
 		return;
+	let_go(s);
 	while (s->clients)
 		client_close(s, s->clients);
 	clients_bury(s);
@@ -213,7 +327,7 @@ int server_listen(struct server *s, const struct listener *l, struct why *why)
 {
 	int err;
 
-	s->listener = (struct watch){ l->fd, on_listener };
+	s->listener = (struct watch){ .fd = l->fd, .ready = on_listener };
 	err = watch_add(s, &s->listener, EPOLLIN);
 	return err ? deny(why, err, "cannot watch the socket: %s", strerror(-err)) : 0;
 }
@@ -221,24 +335,42 @@ int server_listen(struct server *s, const struct listener *l, struct why *why)
 int server_adopt(struct server *s, int fd, struct why *why)
 {
 	s->single = true;
-	return add_connection(s, fd, true, why);
+	return add_connection(s, fd, why);
 }
 
+static bool is_end(const struct watch *w, uint32_t events)
+{
+	return w->end || events & (EPOLLHUP | EPOLLERR);
+}
+
+/* One closed by an event before this one has no descriptor any more. */
+static void dispatch(struct server *s, const struct epoll_event *e, int n, bool ends)
+{
+	for (int i = 0; i < n; i++) {
+		struct watch *w = e[i].data.ptr;
+
+		if (w->fd >= 0 && is_end(w, e[i].events) == ends)
+			w->ready(s, w, e[i].events);
+	}
+}
+
+/*
+ * The kernel lists what is ready in no order that matters.  An owner that was gone before a
+ * request was made must be gone for that request, so ends come first.
+ */
 int server_run(struct server *s, struct why *why)
 {
 	while (!s->stop) {
 		struct epoll_event e[EVENTS];
-		int n = epoll_wait(s->epoll, e, EVENTS, -1);
+		int settle = engine_settle(s->d->engine), poll = count_poll(s->d->engine), n;
+
+		n = epoll_wait(s->epoll, e, EVENTS, poll < 0 || (settle >= 0 && settle < poll) ?
+			       settle : poll);
 
 		if (n < 0 && errno != EINTR)
 			return deny(why, -errno, "epoll_wait: %m");
-		for (int i = 0; i < n; i++) {
-			struct watch *w = e[i].data.ptr;
-
-			/* One closed by an event before this one has no descriptor any more. */
-			if (w->fd >= 0)
-				w->ready(s, w, e[i].events);
-		}
+		dispatch(s, e, n, true);
+		dispatch(s, e, n, false);
 		clients_bury(s);
 	}
 	return 0;

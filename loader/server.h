@@ -14,6 +14,9 @@
 
 struct server;
 
+/* From now on SIGTERM, SIGINT and SIGHUP wait for server_run(); before anything is left behind. */
+void server_hold_signals(void);
+
 int server_new(struct server **out, struct daemon *d, struct why *why);
 void server_free(struct server *s);
 

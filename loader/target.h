@@ -23,6 +23,8 @@ void targets_free(struct targets *ts);
 
 /* The PMC that measures the process on the row, NULL if none. */
 struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row);
+/* Bit r: some PMC measures the process on row r. */
+uint64_t target_rows(struct targets *ts, pid_t tgid);
 
 /* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited. */
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why);
@@ -30,6 +32,11 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, stru
 int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why);
 /* Every target leaves, and no child can join any more; the PMC is forgotten. */
 void target_leave_all(struct targets *ts, struct count *c);
+
+/* The PMCs of a set that a note names; false: its id may be another set's by now. */
+bool target_set(struct targets *ts, unsigned int id, struct count *row[TARGET_ROWS]);
+/* All notes so far have been looked at, or everything. */
+void target_seen_all(struct targets *ts);
 
 /* Live processes the PMC measures. */
 unsigned int target_number(struct targets *ts, const struct count *c);

@@ -2,8 +2,11 @@
 /* The text of a refusal: cut to size, one line, printable. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "why.h"
+
+#define LOG_TAIL 200
 
 int deny(struct why *why, int err, const char *fmt, ...)
 {
@@ -17,4 +20,17 @@ int deny(struct why *why, int err, const char *fmt, ...)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	return err;
+}
+
+int deny_program(struct why *why, int err, const char *what, char *log)
+{
+	size_t len = strlen(log);
+
+	while (len && log[len - 1] == '\n')
+		log[--len] = '\0';
+	for (char *p = log; *p; p++)
+		if (*p == '\n')
+			*p = ';';
+	return deny(why, err, "the kernel refused %s: %s: %s", what, strerror(-err),
+		    len > LOG_TAIL ? log + len - LOG_TAIL : log);
 }

@@ -12,4 +12,7 @@ struct why {
 /* Stores the text and returns err (negative errno), so that a check is one statement. */
 int deny(struct why *why, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Also: after it, the last lines of the verifier's log, which loses its newlines. */
+int deny_program(struct why *why, int err, const char *what, char *log);
+
 #endif

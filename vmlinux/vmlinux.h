@@ -33,7 +33,14 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+/* The value is the running kernel's. */
+enum cpuhp_state {
+	CPUHP_AP_PERF_ONLINE = 154,
 };
 enum {
 	BPF_ANY = 0,
@@ -41,7 +48,35 @@ enum {
 	BPF_EXIST = 2,
 };
 enum {
+	BPF_F_NO_PREALLOC = 1U << 0,
 	BPF_F_MMAPABLE = 1U << 10,
+};
+
+enum {
+	BPF_F_USER_STACK = 1ULL << 8,
+	BPF_RB_NO_WAKEUP = 1ULL << 0,
+	BPF_RB_FORCE_WAKEUP = 1ULL << 1,
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_RB_RING_SIZE = 1,
+};
+
+/* The context of an overflow's program: fixed by the interface, unlike all that follows. */
+#ifdef __TARGET_ARCH_arm64
+struct overflow_regs {
+	__u64 regs[31], sp, pc, pstate;
+};
+#define PT_IP(ctx) ((ctx)->regs.pc)
+#else
+struct overflow_regs {
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+	__u64 ip, cs, flags, sp, ss;
+};
+#define PT_IP(ctx) ((ctx)->regs.ip)
+#endif
+struct bpf_perf_event_data {
+	struct overflow_regs regs;
+	__u64 sample_period;
+	__u64 addr;
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -83,13 +118,47 @@ struct signal_struct {
 	unsigned long min_flt, maj_flt;
 };
 
+struct mm_struct {
+	unsigned long flags;
+};
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	unsigned long vm_flags;
+};
+/* From Linux 6.18 on. */
+typedef struct {
+	unsigned long __mm_flags[1];
+} mm_flags_t;
+struct mm_struct___bitmap {
+	mm_flags_t flags;
+};
+
+/* From Linux 7 on, instead of two of the flags. */
+enum task_dumpable {
+	TASK_DUMPABLE_OFF,
+};
+struct task_exec_state {
+	enum task_dumpable dumpable;
+};
+
+struct linux_binprm {
+	unsigned int secureexec : 1;
+	unsigned int interp_flags;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int on_cpu;
 	unsigned int flags;
 	int exit_state;
 	int pid, tgid;
+	int prio;
+	int exit_code;
+	char comm[16];
 	u64 start_boottime;
+	struct mm_struct *mm;
+	struct task_exec_state *exec_state;
+	u64 self_exec_id;
 	struct sched_entity se;
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
@@ -109,13 +178,135 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
-/* Only ever read through PT_REGS_PARM*_CORE. */
+/* What a program that an overflow runs gets, as the kernel has it. */
+struct hw_perf_event {
+	u64 interrupts;
+};
+struct perf_event {
+	struct hw_perf_event hw;
+};
+struct bpf_perf_event_data_kern {
+	void *regs, *data;
+	struct perf_event *event;
+};
+
+struct trace_entry {
+	unsigned short type;
+	unsigned char flags;
+	unsigned char preempt_count;
+	int pid;
+};
+struct trace_event_raw_sys_enter {
+	struct trace_entry ent;
+	long id;
+	unsigned long args[6];
+};
+
+/* Only ever read through PT_REGS_*_CORE. */
 struct pt_regs {
 	unsigned long di, si, dx, cx, r8, ip, sp, ax;
 };
 struct user_pt_regs {
 	u64 regs[31];
 	u64 sp, pc, pstate;
+};
+
+/* --- what trace points tell of -------------------------------------------------------------- */
+
+struct kernel_siginfo {
+	int si_signo, si_errno, si_code;
+};
+
+struct kmem_cache {
+	unsigned int object_size;
+	const char *name;
+};
+struct folio {
+	unsigned long index;
+};
+struct inode {
+	unsigned long i_ino;
+};
+
+struct irqaction {
+	const char *name;
+};
+struct tasklet_struct {
+	void (*func)(unsigned long);
+};
+struct timer_list {
+	unsigned long expires;
+	void (*function)(struct timer_list *);
+};
+struct timerqueue_node {
+	s64 expires;
+};
+/* From Linux 7 on. */
+struct timerqueue_linked_node {
+	s64 expires;
+};
+struct hrtimer {
+	s64 _softexpires;
+	void *function;
+};
+struct work_struct {
+	void *func;
+};
+struct module {
+	char name[56];
+};
+
+struct net_device {
+	char name[16];
+};
+struct sk_buff {
+	struct net_device *dev;
+	unsigned int len;
+};
+struct napi_struct {
+	struct net_device *dev;
+};
+struct sock_common {
+	__be16 skc_dport;
+	u16 skc_num;
+};
+struct sock {
+	struct sock_common __sk_common;
+};
+struct flowi4 {
+	__be32 daddr;
+};
+struct fib6_table {
+	u32 tb6_id;
+};
+
+struct gendisk {
+	int major, first_minor;
+};
+struct request_queue {
+	struct gendisk *disk;
+};
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	unsigned int __data_len;
+	u64 __sector;
+};
+struct block_device {
+	u32 bd_dev;
+};
+struct bvec_iter {
+	u64 bi_sector;
+	unsigned int bi_size;
+};
+struct bio {
+	struct block_device *bi_bdev;
+	struct bvec_iter bi_iter;
+};
+struct buffer_head {
+	u64 b_blocknr;
+	unsigned long b_size;
+	struct block_device *b_bdev;
 };
 
 #pragma clang attribute pop

@@ -32,12 +32,52 @@ struct pmc_pmcinfo {
 struct pmc_driverstats {
 	unsigned int pm_intr_ignored;		/* interrupts that no PMC caused */
 	unsigned int pm_intr_processed;
-	unsigned int pm_intr_bufferfull;	/* samples lost because a ring was full */
+	unsigned int pm_intr_bufferfull;	/* a ring was full, or the kernel paused an event */
 	unsigned int pm_syscalls;		/* requests */
 	unsigned int pm_syscall_errors;
 	unsigned int pm_buffer_requests;	/* log buffers asked for */
 	unsigned int pm_buffer_requests_failed;
 	unsigned int pm_log_sweeps;
+};
+
+/* Something that may stand between the caller and its counts: pmc_gates(). */
+enum pmc_gate_state {
+	PMC_GATE_OPEN,
+	PMC_GATE_LIMITS,		/* counting works, but not all of it */
+	PMC_GATE_CLOSED
+};
+struct pmc_gate {
+	char pg_name[48];
+	char pg_finding[256];
+	char pg_remedy[256];		/* "" where there is nothing to do */
+	enum pmc_gate_state pg_state;
+};
+
+/* Trace rings of the kernel: pmc_ktr_info().  Classes are those of <sys/ktr_class.h>. */
+struct pmc_ktr {
+	uint32_t pk_compile;		/* classes that are loaded */
+	uint32_t pk_missing;		/* … that this kernel has no events of */
+	uint32_t pk_mask;		/* classes that are traced; 0 while frozen */
+	uint32_t pk_saved;		/* what the mask will be after the last thaw */
+	uint32_t pk_frozen;		/* freezes without a thaw; a trigger's is one */
+	uint32_t pk_entries;		/* of each ring; 0: there are none */
+	uint32_t pk_ncpu;
+	uint32_t pk_reserved;
+	uint64_t pk_written;		/* entries so far, those overwritten as well */
+	char pk_stopped[96];		/* which trigger froze them, "" for none */
+};
+enum pmc_ktr_op {
+	PMC_KTR_FREEZE,			/* nothing is traced until the matching thaw */
+	PMC_KTR_THAW,
+	PMC_KTR_CLEAR,			/* forgets all entries */
+	PMC_KTR_MARK			/* an entry of class KTR_GEN with a text, cut to 31 bytes */
+};
+
+/* An addition of this library: one of the daemon's tunables. */
+struct pmc_tunable {
+	char pm_name[PMC_NAME_MAX];	/* "kern.hwpmc.nsamples" */
+	char pm_value[256];
+	int pm_writable;		/* 0: holds from the daemon's start to its end */
 };
 
 #ifdef __cplusplus
@@ -102,9 +142,32 @@ int pmc_write(pmc_id_t pmcid, pmc_value_t value);
 int pmc_rw(pmc_id_t pmcid, pmc_value_t newvalue, pmc_value_t *oldvalue);
 int pmc_set(pmc_id_t pmcid, pmc_value_t value);
 
+/*
+ * The register that counts for a running PMC which measures its owner alone, as rdpmc (x86) or
+ * pmevcntrN_el0 (arm64; 31: pmccntr_el0) takes it.  EAGAIN not started, ENOSYS none:
+ * pmc_get_msr(3).
+ */
+int pmc_get_msr(pmc_id_t pmcid, uint32_t *msr);
+
 /* Administration: a row (0 … pmc_npmc()-1) of one CPU. EPERM EINVAL ENXIO EBUSY: pmc_disable(3). */
 int pmc_enable(int cpu, int row);
 int pmc_disable(int cpu, int row);
+
+/*
+ * The log that sampling PMCs and those of PMC_F_LOG_… write to: a file, pipe, socket or terminal
+ * open for writing; the daemon takes its own reference.  A negative `fd` ends the log: all that is
+ * buffered is written, CLOSELOG last.  EBUSY EBADF EINVAL EAGAIN ENOMEM: pmc_configure_logfile(3).
+ */
+int pmc_configure_logfile(int fd);
+
+/*
+ * flush returns when everything buffered so far has been written, with the first error of the log
+ * if there was one; close lets the log end without waiting; writelog adds a record of the
+ * program's own.  EINVAL no log, ENOMEM no buffer: pmc_configure_logfile(3).
+ */
+int pmc_flush_logfile(void);
+int pmc_close_logfile(void);
+int pmc_writelog(uint32_t userdata);
 
 /* Bits of enum pmc_caps, and the bits of a counter, of a handle. EINVAL: pmc_capabilities(3). */
 int pmc_capabilities(pmc_id_t pmcid, uint32_t *caps);
@@ -156,6 +219,34 @@ uint64_t pmc_pmu_sample_rate_get(const char *event);
  * library's, or strerror(errno).  Valid until the thread's next call.  pmc(3)
  */
 const char *pmc_errstr(void);
+
+/*
+ * What the daemon finds in the kernel, the hardware and its own rules that limits this caller, one
+ * element each.  *gates is for free(3).  It tries counters, and takes none from anybody.  EINVAL:
+ * the daemon is of an earlier release.  pmc_gates(3)
+ */
+int pmc_gates(struct pmc_gate **gates, int *ngates);
+
+/*
+ * The kernel's trace rings.  info: for everybody.  control: EPERM without privilege; ENXIO while
+ * there are no rings; EINVAL of a thaw without a freeze; `text` is PMC_KTR_MARK's, else NULL.
+ * open: a descriptor to map read-only, struct ktr_region at its start; who is privileged gets the
+ * rings themselves, others, where the tunable ktr.unprivileged lets them, a copy of this moment
+ * without kernel addresses (KTR_REGION_SCRUBBED); EPERM, ENXIO.  Classes, masks and sizes are the
+ * tunables ktr.*.  pmc_ktr(3)
+ */
+int pmc_ktr_info(struct pmc_ktr *info);
+int pmc_ktr_control(enum pmc_ktr_op op, const char *text);
+int pmc_ktr_open(void);
+
+/*
+ * The daemon's tunables, which pmcbpf.conf(5) lists: all, one, and a new value for one.  *list is
+ * for free(3).  EINVAL no such tunable or value; EPERM not super-user, or it holds from the start
+ * on: pmc_tunable(3).
+ */
+int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count);
+int pmc_tunable_get(const char *name, struct pmc_tunable *tunable);
+int pmc_tunable_set(const char *name, const char *value);
 
 #ifdef __cplusplus
 }

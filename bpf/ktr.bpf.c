@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The trace points of the kernel, which write to rings, and what stops them.  Compiled as one:
+ * bpftool cannot link several objects that name the same optional kernel function.
+ */
+#include "ktr_task.bpf.h"
+#include "ktr_mem.bpf.h"
+#include "ktr_irq.bpf.h"
+#include "ktr_net.bpf.h"
+#include "ktr_stop.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";

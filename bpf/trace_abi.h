@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The contract for what goes into logs: records that the programs put into the ring of the CPU they
+ * run on, in the order in which they happen there.  The daemon merges the rings by time.
+ */
+#ifndef PMCBPF_TRACE_ABI_H
+#define PMCBPF_TRACE_ABI_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define ABI_CHAIN_MAX 128		/* addresses of one side of a call chain */
+
+enum abi_rec_kind {
+	ABI_REC_SAMPLE = 1,
+	ABI_REC_SWITCH,			/* a slice of a logged PMC has ended: its events */
+	ABI_REC_EXIT,			/* a process of a logged PMC is gone: all its events */
+	ABI_REC_UNMAP,			/* executable memory is about to be unmapped: start, end */
+	ABI_REC_KINDS
+};
+
+#define ABI_REC_USER 0x1		/* the sampled address is user code's */
+
+struct abi_rec {
+	__u64 time;			/* CLOCK_MONOTONIC, ns */
+	__u16 kind;			/* enum abi_rec_kind */
+	__u16 n;			/* words that follow */
+	__u16 cpu;
+	__u16 flags;			/* ABI_REC_… */
+	__u32 pmc;			/* the PMC's number, in the daemon; 0 of an UNMAP */
+	__u32 pid;
+	__u32 tid;
+	__u32 reserved;
+};	/* n words follow; SAMPLE: addresses, the sampled one first */
+
+/* What a sampling program counts itself; in its own memory, which the daemon maps. */
+struct abi_sampler {
+	__u64 samples;			/* overflows seen */
+	__u64 dropped;			/* … for which the ring had no room */
+	__u64 paused;			/* … with which the kernel paused the event for a tick */
+};
+
+_Static_assert(sizeof(struct abi_rec) == 32, "abi");
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A drainer of trace rings: see alq.h. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "alq.h"
+
+#define BATCH	 512u		/* entries, and bytes of what is copied unseen / 64 */
+#define PATIENCE 100		/* passes that an entry may stay half written */
+
+struct alq_ring {
+	uint64_t next;		/* entry of the source that is to be read */
+	uint64_t kept, failed;
+	uint32_t cpu;
+	unsigned int waited;	/* passes for the entry `next` */
+};
+
+/* --- the file ------------------------------------------------------------------------------- */
+
+static int put_at(const struct alq *alq, uint64_t offset, const void *data, size_t len)
+{
+	while (len) {
+		ssize_t done = pwrite(alq->fd, data, len, (off_t)offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? -errno : -EIO;
+		data = (const char *)data + done;
+		offset += (size_t)done;
+		len -= (size_t)done;
+	}
+	return 0;
+}
+
+static uint64_t stride_of(uint32_t entries)
+{
+	return sizeof(struct ktr_ring) + (uint64_t)entries * KTR_ENTRY_SIZE;
+}
+
+static uint64_t ring_at(const struct alq *alq, uint32_t entries, uint32_t i)
+{
+	return alq->head.hdrsize + i * stride_of(entries);
+}
+
+/* Of a ring for so many, and one more: the oldest of a full ring may be about to be overwritten. */
+static uint32_t entries_for(uint64_t count)
+{
+	uint32_t entries = 1;
+
+	while (entries <= count && entries < KTR_REGION_ENTRIES)
+		entries *= 2;
+	return entries;
+}
+
+/* The source's as it is now, with its formats; of a process that has ended, as it was first. */
+static int put_head(struct alq *alq)
+{
+	char *text = (char *)alq->batch;
+	struct ktr_region head;
+	int err = 0;
+
+	if (!alq->read(alq->source, 0, &head, sizeof(head)))
+		alq->head.last = head.last;
+	for (uint64_t at = KTR_REGION_PAGE, n; at < alq->head.hdrsize && !err; at += n) {
+		n = alq->head.hdrsize - at;
+		if (n > BATCH * KTR_ENTRY_SIZE)
+			n = BATCH * KTR_ENTRY_SIZE;
+		if (!alq->read(alq->source, at, text, n))
+			err = put_at(alq, at, text, n);
+	}
+	head = alq->head;
+	head.entries = alq->entries;
+	head.stride = stride_of(alq->entries);
+	return err ? err : put_at(alq, 0, &head, sizeof(head));
+}
+
+/* After the rings, on a page of its own. */
+static int put_files(const struct alq *alq)
+{
+	uint64_t at = ring_at(alq, alq->entries, alq->head.ncpu);
+
+	if (!*alq->files)
+		return 0;
+	at = (at + KTR_REGION_PAGE - 1) / KTR_REGION_PAGE * KTR_REGION_PAGE;
+	return put_at(alq, at, alq->files, strlen(alq->files) + 1);
+}
+
+static int put_ring(const struct alq *alq, uint32_t i)
+{
+	const struct alq_ring *ring = &alq->rings[i];
+	struct ktr_ring head = { .head = ring->kept, .cpu = ring->cpu, .lost = ring->failed };
+
+	return put_at(alq, ring_at(alq, alq->entries, i), &head, sizeof(head));
+}
+
+/* --- the source ----------------------------------------------------------------------------- */
+
+static uint64_t source_ring(const struct alq *alq, uint32_t i)
+{
+	return alq->head.hdrsize + i * alq->head.stride;
+}
+
+static int read_ring(const struct alq *alq, uint32_t i, struct ktr_ring *ring)
+{
+	return alq->read(alq->source, source_ring(alq, i), ring, sizeof(*ring));
+}
+
+static void fail_until(struct alq *alq, struct alq_ring *ring, uint64_t next)
+{
+	alq->failed += next - ring->next;
+	ring->failed += next - ring->next;
+	ring->next = next;
+	ring->waited = 0;
+}
+
+/*
+ * Moves those of `count` entries from ring->next on that are whole to the beginning of the batch;
+ * `head` is what the ring's was after they were copied.  False: the next one is being written.
+ */
+static bool keep_whole(struct alq *alq, struct alq_ring *ring, uint32_t count, uint64_t head,
+		       uint32_t *kept)
+{
+	uint32_t entries = alq->head.entries;
+
+	*kept = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct ktr_entry *entry = &alq->batch[i];
+		uint32_t seq = (uint32_t)(ring->next + 1);
+		bool old = ring->next + entries < head + 1;
+
+		if (!old && entry->ktr_seq == seq) {
+			entry->ktr_seq = (uint32_t)(ring->kept + *kept + 1);
+			alq->batch[(*kept)++] = *entry;
+			ring->next++;
+			ring->waited = 0;
+			continue;
+		}
+		if (!old && (entry->ktr_seq == 0 || entry->ktr_seq == seq - entries) &&
+		    ring->waited < PATIENCE) {
+			ring->waited++;
+			return false;
+		}
+		fail_until(alq, ring, ring->next + 1);
+	}
+	return true;
+}
+
+static int append(struct alq *alq, uint32_t i, uint32_t count)
+{
+	struct alq_ring *ring = &alq->rings[i];
+	uint64_t at = ring_at(alq, alq->entries, i) + sizeof(struct ktr_ring) +
+		      ring->kept * KTR_ENTRY_SIZE;
+	int err = put_at(alq, at, alq->batch, (size_t)count * KTR_ENTRY_SIZE);
+
+	if (err)
+		return err;
+	ring->kept += count;
+	alq->kept += count;
+	return put_ring(alq, i);
+}
+
+/* One piece of a ring that does not wrap.  1: there is no more to be had now. */
+static int drain_piece(struct alq *alq, uint32_t i, uint64_t head)
+{
+	struct alq_ring *ring = &alq->rings[i];
+	uint32_t slot, kept, entries = alq->head.entries;
+	uint64_t count = head - ring->next, room = alq->max / KTR_ENTRY_SIZE - alq->kept;
+	struct ktr_ring after;
+	bool all;
+	int err;
+
+	if (room > alq->entries - 1 - ring->kept)
+		room = alq->entries - 1 - ring->kept;
+	if (room == 0)
+		return -ENOBUFS;
+	if (count > entries)
+		fail_until(alq, ring, head - entries);
+	slot = (uint32_t)ring->next & (entries - 1);
+	count = head - ring->next;
+	count = count < BATCH ? count : BATCH;
+	count = count < room ? count : room;
+	count = count < entries - slot ? count : entries - slot;
+	err = alq->read(alq->source,
+			source_ring(alq, i) + sizeof(after) + (uint64_t)slot * KTR_ENTRY_SIZE,
+			alq->batch, count * KTR_ENTRY_SIZE);
+	if (!err)
+		err = read_ring(alq, i, &after);
+	if (err)
+		return err;
+	all = keep_whole(alq, ring, (uint32_t)count, after.head, &kept);
+	err = append(alq, i, kept);
+	return err ? err : !all;
+}
+
+static int drain_ring(struct alq *alq, uint32_t i, int *more)
+{
+	struct alq_ring *ring = &alq->rings[i];
+	struct ktr_ring head;
+	int err = read_ring(alq, i, &head);
+
+	if (err)
+		return err;
+	if (head.head < ring->next)	/* it was cleared */
+		ring->next = 0;
+	if (head.head - ring->next > alq->head.entries / 4)
+		*more = 1;
+	while (!err && ring->next < head.head)
+		err = drain_piece(alq, i, head.head);
+	return err < 0 ? err : 0;
+}
+
+/* --- from begin to end ---------------------------------------------------------------------- */
+
+int alq_begin(struct alq *alq)
+{
+	int err;
+
+	alq->kept = alq->failed = 0;
+	alq->entries = entries_for(alq->max / KTR_ENTRY_SIZE);
+	alq->rings = calloc(alq->head.ncpu, sizeof(*alq->rings));
+	alq->batch = malloc(BATCH * sizeof(*alq->batch));
+	if (!alq->rings || !alq->batch)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < alq->head.ncpu; i++) {
+		struct ktr_ring ring;
+
+		err = read_ring(alq, i, &ring);
+		alq->rings[i] = (struct alq_ring){ .next = ring.head, .cpu = ring.cpu };
+		if (!err)
+			err = put_ring(alq, i);
+		if (err)
+			return err;
+	}
+	if (ftruncate(alq->fd, (off_t)ring_at(alq, alq->entries, alq->head.ncpu)))
+		return -errno;
+	err = put_files(alq);
+	return err ? err : put_head(alq);
+}
+
+int alq_pass(struct alq *alq, int *more)
+{
+	int err = 0;
+
+	*more = 0;
+	for (uint32_t i = 0; i < alq->head.ncpu && !err; i++)
+		err = drain_ring(alq, i, more);
+	return err;
+}
+
+uint64_t alq_written(const struct alq *alq)
+{
+	uint64_t written = 0;
+
+	for (uint32_t i = 0; i < alq->head.ncpu; i++) {
+		struct ktr_ring ring;
+
+		if (!read_ring(alq, i, &ring))
+			written += ring.head;
+	}
+	return written;
+}
+
+/* To where it is in a file of rings of `entries`: never behind where it is now. */
+static int move_ring(struct alq *alq, uint32_t i, uint32_t entries)
+{
+	uint64_t from = ring_at(alq, alq->entries, i), to = ring_at(alq, entries, i);
+	uint64_t left = stride_of((uint32_t)alq->rings[i].kept);
+
+	while (left && from != to) {
+		size_t n = left < BATCH * KTR_ENTRY_SIZE ? left : BATCH * KTR_ENTRY_SIZE;
+		ssize_t got = pread(alq->fd, alq->batch, n, (off_t)from);
+		int err = got == (ssize_t)n ? put_at(alq, to, alq->batch, n) : -EIO;
+
+		if (err)
+			return err;
+		from += n;
+		to += n;
+		left -= n;
+	}
+	return 0;
+}
+
+int alq_end(struct alq *alq)
+{
+	static const char none[8];
+	uint64_t most = 0;
+	uint32_t entries;
+	int err;
+
+	for (uint32_t i = 0; i < alq->head.ncpu; i++)
+		if (alq->rings[i].kept > most)
+			most = alq->rings[i].kept;
+	entries = entries_for(most);
+	/* No region while rings move. */
+	err = put_at(alq, 0, none, sizeof(none));
+	for (uint32_t i = 0; i < alq->head.ncpu && !err; i++)
+		err = move_ring(alq, i, entries);
+	if (err)
+		return err;
+	alq->entries = entries;
+	if (ftruncate(alq->fd, (off_t)ring_at(alq, entries, alq->head.ncpu)))
+		return -errno;
+	for (uint32_t i = 0; i < alq->head.ncpu && !err; i++)
+		err = put_ring(alq, i);
+	if (!err)
+		err = put_files(alq);
+	return err ? err : put_head(alq);
+}
+
+void alq_free(struct alq *alq)
+{
+	free(alq->rings);
+	free(alq->batch);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A drainer of trace rings: what is written to them is appended to a file while they go on, so that
+ * a trace may be longer than they are.  The file is a region itself: sparse while it grows, each
+ * ring with room for everything, and cut to what is there at the end.  Entries are numbered anew,
+ * because those that were overwritten before they were read are missing.
+ */
+#ifndef PMCBPF_CLI_ALQ_H
+#define PMCBPF_CLI_ALQ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sys/ktr_region.h>
+
+/* Bytes of the rings' region.  0 or -errno. */
+typedef int alq_read(const void *source, uint64_t offset, void *data, size_t len);
+
+struct alq {
+	alq_read *read;
+	const void *source;
+	struct ktr_region head;	/* of the source, checked */
+	int fd;			/* of a new file */
+	uint64_t max;		/* bytes of entries */
+	const char *files;	/* mappings of the process, "" none; may change any time */
+
+	/* alq.c's */
+	struct alq_ring *rings;
+	struct ktr_entry *batch;
+	uint64_t kept, failed;	/* entries written; overwritten before they were read */
+	uint32_t entries;	/* of the file's rings */
+};
+
+/* From now on; a file of empty rings is there then.  0 or -errno; alq_free() in any case. */
+int alq_begin(struct alq *alq);
+
+/* All that has been written since, *more if it was much.  0; -ENOBUFS: `max` is reached; -errno. */
+int alq_pass(struct alq *alq, int *more);
+
+/* Entries ever written to the source's rings. */
+uint64_t alq_written(const struct alq *alq);
+
+/* The file is cut to its contents. */
+int alq_end(struct alq *alq);
+void alq_free(struct alq *alq);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names and descriptions of events, for pmc list-events and pmcstat -L and -u. */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <pmc.h>
+
+#include "events.h"
+#include "msg.h"
+#include "opt.h"
+
+/* The classes of this machine, as far as they can be asked for; none at worst. */
+static const struct pmc_cpuinfo *machine(void)
+{
+	static const struct pmc_cpuinfo none;
+	const struct pmc_cpuinfo *info;
+
+	return pmc_cpuinfo(&info) == 0 ? info : &none;
+}
+
+/* What has a description: the hardware's events and registers. */
+static bool is_described(enum pmc_class class)
+{
+	return class != PMC_CLASS_SOFT && class != PMC_CLASS_TSC;
+}
+
+static char folded(char c)
+{
+	return c == ' ' || c == '-' || c == '.' ? '_' : (char)tolower((unsigned char)c);
+}
+
+/* Of names that are the same but for these signs only one is in the list of a class. */
+static bool contains(const char *name, const char *substr)
+{
+	do {
+		size_t i = 0;
+
+		while (substr[i] && folded(name[i]) == folded(substr[i]))
+			i++;
+		if (!substr[i])
+			return true;
+	} while (*name++);
+	return false;
+}
+
+/* Has an event, with a description or of any kind, `substr` in its name? */
+static bool any_event(const char *substr, bool described)
+{
+	const struct pmc_cpuinfo *info = machine();
+	bool found = false;
+
+	for (uint32_t i = 0; i < info->pm_nclass && !found; i++) {
+		enum pmc_class class = info->pm_classes[i].pm_class;
+		const char **names;
+		int count;
+
+		if ((described && !is_described(class)) ||
+		    pmc_event_names_of_class(class, &names, &count) != 0)
+			continue;
+		for (int n = 0; n < count && !found; n++)
+			found = contains(names[n], substr);
+		free(names);
+	}
+	return found;
+}
+
+static bool is_class(const char *word)
+{
+	const struct pmc_cpuinfo *info = machine();
+
+	for (uint32_t i = 0; i < info->pm_nclass; i++) {
+		const char *name = pmc_name_of_class(info->pm_classes[i].pm_class);
+
+		if (name && strcasecmp(name, word) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Says why nothing was listed. */
+static int nothing(const char *substr)
+{
+	if (any_event(substr, false))
+		return fail(EX_USAGE, "ERROR: no event that matches \"%s\" has a description: it "
+			    "is the hardware's that have; \"pmc list-events %s\" lists the names",
+			    substr, substr);
+	if (is_class(substr))
+		return fail(EX_USAGE, "ERROR: no event matches \"%s\", which is a class; "
+			    "\"pmccontrol -L\" lists the events of each", substr);
+	return fail(EX_USAGE, "ERROR: no event or class of this machine matches \"%s\"; \"pmc "
+		    "list-events\" lists the events, \"pmccontrol -L\" by class", substr);
+}
+
+/* Classes without a PMU's tables have names; of registers is described who reads them. */
+static int print_names_of(enum pmc_class class, const char *substr)
+{
+	const char **names;
+	int count;
+
+	if (pmc_event_names_of_class(class, &names, &count) != 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot list the events of class %s",
+				pmc_name_of_class(class));
+	for (int i = 0; i < count; i++) {
+		if (!substr || strcasestr(names[i], substr))
+			printf("\t%s\n", names[i]);
+	}
+	free(names);
+	return 0;
+}
+
+int events_print(const char *substr)
+{
+	int code;
+
+	if (substr && !any_event(substr, false))
+		return nothing(substr);
+	pmc_pmu_print_counters(substr);
+	code = print_names_of(PMC_CLASS_SOFT, substr);
+	if (!code)
+		code = print_names_of(PMC_CLASS_TSC, substr);
+	if (!code)
+		code = print_names_of(PMC_CLASS_MSR, substr);
+	return code ? code : opt_flush_stdout();
+}
+
+static bool has_registers(void)
+{
+	const char **names;
+	int count = 0;
+
+	if (pmc_event_names_of_class(PMC_CLASS_MSR, &names, &count) == 0)
+		free(names);
+	return count > 0;
+}
+
+int events_describe(int letter, const char *substr)
+{
+	if (!pmc_pmu_enabled() && !has_registers())
+		return fail(EX_UNAVAILABLE, "ERROR: no event of this machine has a description: it "
+			    "has no hardware counters; \"pmc list-events\" without options lists "
+			    "the events of its software");
+	if (!any_event(substr, true))
+		return nothing(substr);
+	if (letter == 'u')
+		pmc_pmu_print_counter_desc(substr);
+	else if (letter == 'U')
+		pmc_pmu_print_counter_desc_long(substr);
+	else
+		pmc_pmu_print_counter_full(substr);
+	return opt_flush_stdout();
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See logread.h. */
+#include <poll.h>
+#include <stdint.h>
+
+#include "logread.h"
+#include "msg.h"
+
+int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *user)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	int code = 0;
+
+	while (!code) {
+		ev->pl_type = PMCLOG_TYPE_MAPPINGCHANGE;
+		/* What follows a CLOSELOG is another log, appended. */
+		if (pmclog_read(parser, ev) == 0 || (ev->pl_state == PMCLOG_EOF &&
+						     ev->pl_type == PMCLOG_TYPE_CLOSELOG)) {
+			code = user->record(user->arg, ev);
+		} else if (ev->pl_state == PMCLOG_REQUIRE_DATA) {
+			code = user->idle ? user->idle(user->arg) : 0;
+			poll(&ready, 1, -1);
+		} else {
+			break;
+		}
+	}
+	return code;
+}
+
+int log_damage(void *parser, const struct pmclog_ev *ev)
+{
+	if (ev->pl_state != PMCLOG_ERROR)
+		return 0;
+	return fail(EX_DATAERR, "ERROR: event parsing failed (record %zu, offset 0x%jx): %s.",
+		    ev->pl_count + 1, (intmax_t)ev->pl_offset, pmclog_errstr(parser));
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading a log from its beginning to its end, also one that is still being written. */
+#ifndef PMCBPF_CLI_LOGREAD_H
+#define PMCBPF_CLI_LOGREAD_H
+
+#include <pmclog.h>
+
+struct log_user {
+	/* A record, CLOSELOG too.  0, or an exit code that ends the pass. */
+	int (*record)(void *arg, const struct pmclog_ev *ev);
+	int (*idle)(void *arg);		/* the log goes on later; may be NULL */
+	void *arg;
+};
+
+/*
+ * All records of the parser's log, which is read from `fd`, each in *ev.  0 or what the user's
+ * functions said; ev->pl_state tells whether a damage has ended it.
+ */
+int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *user);
+
+/* After a pass: 0, or EX_DATAERR and its line if a damage has ended it. */
+int log_damage(void *parser, const struct pmclog_ev *ev);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text that is longer than a terminal: see pager.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "msg.h"
+#include "pager.h"
+
+static bool has_less(void)
+{
+	const char *path = getenv("PATH");
+
+	for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
+		size_t len = strcspn(at, ":");
+		char file[PATH_MAX];
+
+		if (len && len + sizeof("/less") <= sizeof(file)) {
+			memcpy(file, at, len);
+			memcpy(file + len, "/less", sizeof("/less"));
+			if (access(file, X_OK) == 0)
+				return true;
+		}
+		at += len + (at[len] == ':');
+	}
+	return false;
+}
+
+int pager_start(pid_t *pid, int *fd)
+{
+	const char *pager = getenv("PAGER");
+	sigset_t interrupt, before;
+	int ends[2];
+
+	if (!pager)
+		pager = has_less() ? "less -FRSX" : "";
+	if (!*pager || strcmp(pager, "cat") == 0)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return fail_errno(EX_OSERR, "ERROR: no pipe to a pager");
+	/* From its first moment on Ctrl-C means the pager, and not us. */
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &before);
+	*pid = fork();
+	if (*pid > 0)
+		signal(SIGINT, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (*pid == 0) {
+		signal(SIGPIPE, SIG_DFL);
+		dup2(ends[0], STDIN_FILENO);
+		execl("/bin/sh", "sh", "-c", pager, NULL);
+		_exit(127);
+	}
+	close(ends[0]);
+	if (*pid < 0) {
+		close(ends[1]);
+		*pid = 0;
+		return fail_errno(EX_OSERR, "ERROR: cannot start the pager \"%s\"", pager);
+	}
+	*fd = ends[1];
+	return 0;
+}
+
+void pager_wait(pid_t pid)
+{
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+bool terminal_colour(int fd)
+{
+	const char *none = getenv("NO_COLOR"), *kind = getenv("TERM");
+
+	return isatty(fd) == 1 && !(none && *none) && kind && strcmp(kind, "dumb") != 0;
+}

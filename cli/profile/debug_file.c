@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the debug information of a stripped file is: by build id, by its link (.gnu_debuglink),
+ * then debuginfod.  libdwfl's own search would open whatever has the right name, a pipe too; it is
+ * only used for folders that are root's.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "buf.h"
+#include "object.h"
+
+#define DEBUG_FOLDER "/usr/lib/debug"
+#define ID_MAX	     64u		/* bytes */
+
+/* What a debug file is recognised by: the build id, or else the sum in the link to it. */
+struct wanted {
+	const void *id;
+	ssize_t idlen;
+	GElf_Word crc;
+	bool any;		/* who asks compares */
+};
+
+static bool same_crc(int fd, GElf_Word crc)
+{
+	struct stat st;
+	void *map;
+	bool same;
+
+	if (fstat(fd, &st) != 0 || st.st_size <= 0)
+		return false;
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return false;
+	same = crc32_z(0, map, (size_t)st.st_size) == crc;
+	munmap(map, (size_t)st.st_size);
+	return same;
+}
+
+static bool fits(int fd, const struct wanted *w)
+{
+	Elf *elf = file_is_elf(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	const void *id;
+	ssize_t len = elf ? dwelf_elf_gnu_build_id(elf, &id) : -1;
+	bool same;
+
+	if (!elf)
+		same = false;
+	else if (w->any)
+		same = true;
+	else if (w->idlen > 0)
+		same = len == w->idlen && memcmp(id, w->id, (size_t)len) == 0;
+	else
+		same = same_crc(fd, w->crc);
+	elf_end(elf);
+	return same;
+}
+
+/* ROOT's own, then that of the system that reads. */
+static int try(const struct object *o, const char *path, const struct wanted *w, char **found)
+{
+	const char *root = o->symbols->config.root;
+	bool own = !root || !*root;
+
+	for (int i = own; i < 2; i++) {
+		int fd = file_open(i ? NULL : root, path);
+
+		if (fd >= 0 && fits(fd, w) && asprintf(found, "%s%s", i ? "" : root, path) >= 0)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+static int by_id(const struct object *o, const struct wanted *w, char **found)
+{
+	char id[2 * ID_MAX + 1], path[sizeof(DEBUG_FOLDER) + sizeof(id) + 32];
+
+	if (w->idlen < 2 || w->idlen > (ssize_t)ID_MAX)
+		return -1;
+	hex_text(w->id, (size_t)w->idlen, id);
+	snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%.2s/%s.debug", id, id + 2);
+	return try(o, path, w, found);
+}
+
+/* Beside the file, below .debug there, in the folder of all debug files. */
+static int by_link(const struct object *o, const char *link, const struct wanted *w, char **found)
+{
+	const char *file = o->image.path;
+	int folder = (int)(strrchr(file, '/') ? strrchr(file, '/') - file : 0);
+	char path[PATH_MAX];
+	int fd = -1;
+
+	if (!*link || strchr(link, '/') || file[0] != '/')
+		return -1;
+	for (int i = 0; fd < 0 && i < 3; i++) {
+		snprintf(path, sizeof(path), "%s%.*s/%s%s", i == 2 ? DEBUG_FOLDER : "", folder,
+			 file, i == 1 ? ".debug/" : "", link);
+		fd = try(o, path, w, found);
+	}
+	return fd;
+}
+
+/* The file that debug files of a package share (dwz); its name is relative to theirs. */
+static int alternate(struct object *o, const char *from, const char *name, char **found)
+{
+	struct wanted w = { .any = true };
+	const char *slash = from ? strrchr(from, '/') : NULL;
+	char path[PATH_MAX];
+	int fd;
+
+	if (name[0] == '/')
+		snprintf(path, sizeof(path), "%s", name);
+	else if (slash)
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - from), from, name);
+	else
+		return -1;
+	fd = try(o, path, &w, found);
+	o->alternate = fd >= 0;
+	return fd;
+}
+
+/* libdwfl tells no name of what it has fetched. */
+static char *name_of(int fd, char *told)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t n;
+
+	if (told)
+		return strdup(told);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	return n > 0 ? strndup(path, (size_t)n) : NULL;
+}
+
+static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word crc, char **found)
+{
+	struct object *o = *data;
+	Elf *elf = dwfl_module_getelf(module, &(GElf_Addr){ 0 });
+	struct wanted w = { .crc = crc };
+	int fd;
+
+	/* Links have a sum; what else is asked for is the shared file. */
+	if (link && !crc)
+		return alternate(o, file, link, found);
+	if (elf)
+		w.idlen = dwelf_elf_gnu_build_id(elf, &w.id);
+	fd = w.idlen > 0 ? by_id(o, &w, found) : -1;
+	if (fd < 0 && link)
+		fd = by_link(o, link, &w, found);
+	if (fd < 0 && w.idlen > 0 && getenv("DEBUGINFOD_URLS"))
+		fd = dwfl_standard_find_debuginfo(module, data, name, base, file, NULL, 0, found);
+	if (fd >= 0) {
+		free(o->debug_file);
+		o->debug_file = name_of(fd, *found);
+	}
+	return fd;
+}
+
+Dwfl_Callbacks *object_callbacks(void)
+{
+	static char path[] = DEBUG_FOLDER, *folder = path;
+	static Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+		.debuginfo_path = &folder,
+	};
+
+	return &callbacks;
+}
+
+int object_by_id(struct object *o, char **file)
+{
+	Dwfl *dwfl = o->image.idlen ? dwfl_begin(object_callbacks()) : NULL;
+	Dwfl_Module *module;
+	Elf *elf = NULL;
+	void **data;
+	int fd = -ENOENT;
+
+	if (!dwfl)
+		return -ENOENT;
+	dwfl_report_begin(dwfl);
+	module = dwfl_report_module(dwfl, o->image.name, 0, UINT32_MAX);
+	if (module && dwfl_module_report_build_id(module, o->image.id, o->image.idlen, 0) == 0) {
+		dwfl_module_info(module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+		fd = dwfl_build_id_find_elf(module, data, o->image.name, 0, file, &elf);
+	}
+	elf_end(elf);
+	dwfl_report_end(dwfl, NULL, NULL);
+	dwfl_end(dwfl);
+	if (fd >= 0 && !*file)
+		*file = name_of(fd, NULL);
+	if (fd >= 0 && !*file) {
+		close(fd);
+		fd = -ENOMEM;
+	}
+	return fd >= 0 ? fd : -ENOENT;
+}

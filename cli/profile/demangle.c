@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names as the programmer wrote them: see object.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libiberty/demangle.h>
+
+#include "object.h"
+
+#define LONGEST	 (16u << 10)	/* bytes of a mangled name that are tried */
+#define READABLE 4096u		/* … of a name that are kept: templates of templates */
+
+/* No names of files or functions make new lines in a report. */
+static char *cut(char *text)
+{
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	if (strlen(text) > READABLE) {
+		size_t end = READABLE - 3;
+
+		/* Not inside of a character. */
+		while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+			end--;
+		memcpy(text + end, "...", 4);
+	}
+	return text;
+}
+
+/* NULL: it is not mangled. */
+static char *readable_of(const char *name)
+{
+	/* The old styles of DMGL_AUTO would take names of C for theirs. */
+	if ((strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 &&
+	     strncmp(name, "__Z", 3) != 0) || strnlen(name, LONGEST + 1) > LONGEST)
+		return NULL;
+	return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+}
+
+/* "@plt", "@GLIBC_2.17": not part of what is mangled. */
+static char *readable_with_tail(const char *name)
+{
+	const char *tail = strchr(name, '@');
+	char *head = tail ? strndup(name, (size_t)(tail - name)) : NULL;
+	char *inner = head ? readable_of(head) : NULL;
+	char *whole = NULL;
+
+	if (inner && asprintf(&whole, "%s%s", inner, tail) < 0)
+		whole = NULL;
+	free(inner);
+	free(head);
+	return tail ? whole : readable_of(name);
+}
+
+char *demangle(struct arena *a, const char *name)
+{
+	char *readable = readable_with_tail(name);
+	char *kept = arena_string(a, readable ? readable : name);
+
+	free(readable);
+	return kept ? cut(kept) : NULL;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Symbol tables of ELF files.  libdwfl finds them (in the file, its debug file, its compressed
+ * table); which of several symbols an address belongs to is decided here, once for all addresses.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "object.h"
+
+#define SYMBOLS_MAX (64u << 20)
+
+/* A symbol while the table is made. */
+struct candidate {
+	const char *name;
+	uint64_t start, end;	/* end: of its section, where it has no size of its own */
+	uint64_t size;
+	uint32_t quality;
+};
+
+struct candidates {
+	struct candidate *list;
+	size_t n, room;
+};
+
+int entries_add(struct entries *e, struct entry entry, uint64_t end, uint32_t rank)
+{
+	struct entry *longer;
+	int err;
+
+	if (entry.start >= end)
+		return 0;
+	longer = e->n < UINT32_MAX ? grow(e->entry, &e->room, e->n + 1, sizeof(entry)) : NULL;
+	if (!longer)
+		return -ENOMEM;
+	e->entry = longer;
+	err = spans_add(&e->spans, (struct span){ entry.start, end, rank, (uint32_t)e->n });
+	if (!err)
+		longer[e->n++] = entry;
+	return err;
+}
+
+struct entry *entries_find(const struct entries *e, uint64_t address)
+{
+	const struct span *span = spans_find(&e->spans, address);
+
+	return span ? &e->entry[span->item] : NULL;
+}
+
+void entries_free(struct entries *e)
+{
+	free(e->entry);
+	spans_free(&e->spans);
+	*e = (struct entries){ 0 };
+}
+
+/* As a debugger chooses: functions, then what is visible, then what has a size. */
+static uint32_t quality(const GElf_Sym *sym, const char *name)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
+	uint32_t binding = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 2 : bind == STB_WEAK;
+	uint32_t plain = 3;
+
+	for (; plain > 0 && *name == '_'; name++)
+		plain--;
+	return (type == STT_FUNC || type == STT_GNU_IFUNC ? 64u : 0) + 16 * binding +
+	       (sym->st_size ? 8u : 0) + plain;
+}
+
+static bool is_code(const GElf_Sym *sym, const char *name)
+{
+	switch (GELF_ST_TYPE(sym->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_NOTYPE:
+		/* Marks of arm64 (where code begins and ends), and labels of the assembler. */
+		return *name != '$' && strncmp(name, ".L", 2) != 0;
+	default:
+		return false;
+	}
+}
+
+/* Of the table that a symbol of libdwfl's came from: only libelf checks the ends of strings. */
+static size_t strings_of(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t dynamic = 0;
+	GElf_Shdr h;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &h))
+			continue;
+		if (h.sh_type == SHT_SYMTAB)
+			return h.sh_link;
+		if (h.sh_type == SHT_DYNSYM)
+			dynamic = h.sh_link;
+	}
+	return dynamic;
+}
+
+static int add_candidate(struct candidates *c, const struct candidate *candidate)
+{
+	struct candidate *longer = grow(c->list, &c->room, c->n + 1, sizeof(*longer));
+
+	if (!longer)
+		return -ENOMEM;
+	c->list = longer;
+	longer[c->n++] = *candidate;
+	return 0;
+}
+
+/* Where the section of a symbol without size ends; only code has an end. */
+static bool section_end(Elf *elf, GElf_Word index, uint64_t bias, uint64_t *end)
+{
+	GElf_Shdr h;
+
+	if (!gelf_getshdr(elf_getscn(elf, index), &h) || !(h.sh_flags & SHF_EXECINSTR))
+		return false;
+	*end = h.sh_addr + h.sh_size + bias;
+	return true;
+}
+
+static int table_candidates(struct object *o, struct candidates *c)
+{
+	int n = dwfl_module_getsymtab(o->module);
+	Elf *elf, *last = NULL;
+	size_t strings = 0;
+	int err = 0;
+
+	for (int i = 0; !err && i < n && (unsigned int)i < SYMBOLS_MAX; i++) {
+		struct candidate it = { 0 };
+		GElf_Word section;
+		Dwarf_Addr bias;
+		GElf_Addr start;
+		GElf_Sym sym;
+
+		if (!dwfl_module_getsym_info(o->module, i, &sym, &start, &section, &elf, &bias) ||
+		    !elf || section == SHN_UNDEF || section == SHN_ABS)
+			continue;
+		if (elf != last)
+			strings = strings_of(elf);
+		last = elf;
+		it.name = elf_strptr(elf, strings, sym.st_name);
+		if (!it.name || !*it.name || !is_code(&sym, it.name) ||
+		    !section_end(elf, section, bias, &it.end))
+			continue;
+		it.start = start;
+		it.size = sym.st_size;
+		if (it.size)
+			it.end = start + it.size;
+		it.quality = quality(&sym, it.name);
+		if (it.end > it.start)
+			err = add_candidate(c, &it);
+	}
+	return err;
+}
+
+static const char *relocation_name(Elf *elf, Elf_Data *relocations, int i, size_t symtab)
+{
+	Elf_Scn *section = elf_getscn(elf, symtab);
+	Elf_Data *symbols = section ? elf_getdata(section, NULL) : NULL;
+	GElf_Shdr h;
+	GElf_Rela rela;
+	GElf_Sym sym;
+
+	if (!symbols || !gelf_getshdr(section, &h) || !gelf_getrela(relocations, i, &rela) ||
+	    !gelf_getsym(symbols, (int)GELF_R_SYM(rela.r_info), &sym))
+		return NULL;
+	return elf_strptr(elf, h.sh_link, sym.st_name);
+}
+
+static const char *stub_name(struct arena *a, const char *name)
+{
+	size_t size = strlen(name) + sizeof("@plt");
+	char *text = arena_alloc(a, size);
+
+	if (text)
+		snprintf(text, size, "%s@plt", name);
+	return text;
+}
+
+/* Stubs that call through the PLT, one for each relocation of .rela.plt, in their order. */
+static int stub_candidates(struct object *o, Elf *elf, const GElf_Shdr *plt, Elf_Scn *relocations,
+			   struct candidates *c)
+{
+	const uint64_t stub = 16;
+	Elf_Data *data = elf_getdata(relocations, NULL);
+	GElf_Shdr h;
+	uint64_t n, head;
+	int err = 0;
+
+	if (!data || !gelf_getshdr(relocations, &h) || !h.sh_entsize)
+		return 0;
+	n = h.sh_size / h.sh_entsize;
+	head = plt->sh_size - n * stub;
+	if (n > plt->sh_size / stub || head > 2 * stub)
+		return 0;
+	for (uint64_t i = 0; !err && i < n; i++) {
+		const char *name = relocation_name(elf, data, (int)i, h.sh_link);
+		struct candidate it = { .size = stub,
+					.start = plt->sh_addr + o->bias + head + i * stub };
+
+		if (!name || !*name)
+			continue;
+		it.name = stub_name(&o->symbols->arena, name);
+		it.end = it.start + stub;
+		err = it.name ? add_candidate(c, &it) : -ENOMEM;
+	}
+	return err;
+}
+
+static int plt_candidates(struct object *o, struct candidates *c)
+{
+	Elf *elf = dwfl_module_getelf(o->module, &(GElf_Addr){ 0 });
+	Elf_Scn *section = NULL, *relocations = NULL;
+	GElf_Shdr h, plt = { 0 };
+	const char *name;
+	size_t names;
+
+	if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+		return 0;
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &h) || !(name = elf_strptr(elf, names, h.sh_name)))
+			continue;
+		if (strcmp(name, ".rela.plt") == 0)
+			relocations = section;
+		/* Where branches are guarded calls go to .plt.sec. */
+		if (strcmp(name, ".plt.sec") == 0 || (strcmp(name, ".plt") == 0 && !plt.sh_size))
+			plt = h;
+	}
+	return relocations && plt.sh_size ? stub_candidates(o, elf, &plt, relocations, c) : 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->quality != y->quality)
+		return x->quality < y->quality ? -1 : 1;
+	return strcmp(y->name, x->name);
+}
+
+/* Of candidates with the same start; without a size only one counts, up to where the next begin. */
+static int keep_group(struct entries *e, struct candidate *c, size_t n, uint64_t next,
+		      uint32_t rank)
+{
+	bool sized = false;
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sized |= c[i].size != 0;
+	for (size_t i = sized ? 0 : n - 1; !err && i < n; i++) {
+		if (sized && !c[i].size)
+			continue;
+		if (!sized && next < c[i].end)
+			c[i].end = next;
+		err = entries_add(e, (struct entry){ .name = c[i].name, .start = c[i].start,
+						     .size = c[i].end - c[i].start },
+				  c[i].end, rank + (uint32_t)i);
+	}
+	return err;
+}
+
+/* Labels without a size inside of a function are part of it. */
+static int keep(struct entries *e, const struct candidates *c)
+{
+	uint64_t sized_end = 0;
+	int err = 0;
+
+	for (size_t i = 0, n; !err && i < c->n; i += n) {
+		struct candidate *first = &c->list[i];
+		bool sized = false;
+
+		for (n = 0; i + n < c->n && first[n].start == first->start; n++)
+			sized |= first[n].size != 0;
+		if (sized || first->start >= sized_end)
+			err = keep_group(e, first, n, i + n < c->n ? first[n].start : UINT64_MAX,
+					 (uint32_t)i);
+		for (size_t j = 0; j < n; j++)
+			if (first[j].size && first[j].end > sized_end)
+				sized_end = first[j].end;
+	}
+	return err;
+}
+
+int elf_names(struct object *o)
+{
+	struct candidates c = { 0 };
+	int err;
+
+	if (!o->module)
+		return 0;
+	err = table_candidates(o, &c);
+	if (!err)
+		err = plt_candidates(o, &c);
+	if (!err && c.n) {
+		qsort(c.list, c.n, sizeof(*c.list), by_start);
+		err = keep(&o->names, &c);
+	}
+	free(c.list);
+	return err ? err : spans_sort(&o->names.spans);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Code that a process has made itself: /tmp/perf-PID.map, lines of START SIZE NAME in hex.  The
+ * process may still write it: what has come since is read when an address is not found.  Anybody
+ * can put a file there: it must be the process's user's, ours or root's.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "object.h"
+
+#define MAP_MOST  (1u << 30)	/* bytes */
+#define NAME_MOST 4096u
+
+/* What has been read of the file. */
+struct jit {
+	char root[32];		/* the process's, "" if it does not live any more */
+	char path[32];		/* in there */
+	uid_t user;		/* whose process it is; or ours */
+	ino_t ino;
+	struct timespec mtime;
+	off_t size, done;
+	uint64_t bad;		/* lines that are none */
+};
+
+static const char *root_of(const struct object *o)
+{
+	return *o->jit->root ? o->jit->root : o->symbols->config.root;
+}
+
+/* -errno, or the descriptor of a map that may be believed. */
+static int open_map(struct object *o, struct stat *st)
+{
+	const char *root = root_of(o);
+	int fd = file_open_itself(root, o->jit->path);
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, st) == 0 && (st->st_uid == o->jit->user || st->st_uid == geteuid() ||
+				   st->st_uid == 0))
+		return fd;
+	if (o->image.state != IMAGE_BAD)
+		object_state(o, IMAGE_BAD, "%s%s belongs to user %u, not to that of the process, "
+			     "to you or to root", root ? root : "", o->jit->path,
+			     (unsigned int)st->st_uid);
+	close(fd);
+	return -EPERM;
+}
+
+/* A line without its end. */
+static int add_line(struct object *o, char *line)
+{
+	uint64_t start, size;
+	char *end, *name;
+
+	errno = 0;
+	start = strtoull(line, &end, 16);
+	if (end == line || !isxdigit((unsigned char)*line) || *end != ' ')
+		goto bad;
+	line = end + 1;
+	size = strtoull(line, &end, 16);
+	name = end + 1;
+	if (end == line || !isxdigit((unsigned char)*line) || *end != ' ' || errno || !size ||
+	    start + size < start || !*name)
+		goto bad;
+	if (strlen(name) > NAME_MOST)
+		name[NAME_MOST] = '\0';
+	name = arena_string(&o->symbols->arena, name);
+	if (!name)
+		return -ENOMEM;
+	/* Newer code is where older code was. */
+	return entries_add(&o->names, (struct entry){ .name = name, .start = start, .size = size },
+			   start + size, (uint32_t)o->names.n);
+bad:
+	o->jit->bad++;
+	return 0;
+}
+
+/* The last line may be half of one: it is read again when there is more. */
+static int add_lines(struct object *o, char *text, size_t len)
+{
+	char *line = text, *end;
+	int err = 0;
+
+	for (; !err && line < text + len; line = end + 1) {
+		end = memchr(line, '\n', (size_t)(text + len - line));
+		if (!end) {
+			err = add_line(o, line);
+			break;
+		}
+		*end = '\0';
+		err = add_line(o, line);
+	}
+	o->jit->done += line - text;
+	return err ? err : spans_sort(&o->names.spans);
+}
+
+static int read_map(struct object *o, int fd, const struct stat *st)
+{
+	struct jit *j = o->jit;
+	size_t len = 0, room;
+	ssize_t n = 1;
+	char *text;
+	int err;
+
+	if (st->st_ino != j->ino || st->st_size < j->done) {
+		entries_free(&o->names);
+		j->done = 0;
+		j->bad = 0;
+	}
+	room = st->st_size - j->done > MAP_MOST ? MAP_MOST : (size_t)(st->st_size - j->done);
+	text = malloc(room + 1);
+	if (!text)
+		return -ENOMEM;
+	while (len < room && n > 0) {
+		n = pread(fd, text + len, room - len, j->done + (off_t)len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	text[len] = '\0';
+	err = add_lines(o, text, len);
+	free(text);
+	j->ino = st->st_ino;
+	j->size = st->st_size;
+	j->mtime = st->st_mtim;
+	o->generation++;
+	return err;
+}
+
+bool jit_refresh(struct object *o)
+{
+	struct jit *j = o->jit;
+	const char *root = root_of(o);
+	bool changed = false;
+	struct stat st;
+	int fd = open_map(o, &st);
+
+	if (fd < 0)
+		return false;
+	if (!j->ino || st.st_ino != j->ino || st.st_size != j->size ||
+	    st.st_mtim.tv_sec != j->mtime.tv_sec || st.st_mtim.tv_nsec != j->mtime.tv_nsec) {
+		changed = read_map(o, fd, &st) == 0;
+		o->image.state = IMAGE_OPEN;
+		o->image.why = NULL;
+		if (j->bad)
+			object_state(o, o->names.n ? IMAGE_OPEN : IMAGE_BAD, "%s%s: %" PRIu64
+				     " lines are not START SIZE NAME", root ? root : "", j->path,
+				     j->bad);
+	}
+	close(fd);
+	return changed;
+}
+
+struct entry *jit_find(struct object *o, uint64_t address)
+{
+	struct entry *e = entries_find(&o->names, address);
+
+	return e || !jit_refresh(o) ? e : entries_find(&o->names, address);
+}
+
+/* What the process calls itself, in the namespace it is in. */
+static pid_t innermost_pid(pid_t pid)
+{
+	char path[32], line[512];
+	const char *last;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "NSpid:", 6) == 0 && (last = strrchr(line, '\t')))
+			pid = (pid_t)atoi(last + 1);
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+/* A process that -r tells about is none of ours. */
+static void locate(struct object *o, pid_t pid)
+{
+	const char *root = o->symbols->config.root;
+	struct jit *j = o->jit;
+	struct stat st;
+
+	j->user = geteuid();
+	snprintf(j->path, sizeof(j->path), "/proc/%d", (int)pid);
+	if ((!root || !*root) && stat(j->path, &st) == 0) {
+		j->user = st.st_uid;
+		snprintf(j->root, sizeof(j->root), "/proc/%d/root", (int)pid);
+		pid = innermost_pid(pid);
+	}
+	snprintf(j->path, sizeof(j->path), "/tmp/perf-%d.map", (int)pid);
+}
+
+int jit_open(struct object *o, pid_t pid)
+{
+	struct stat st;
+	int fd;
+
+	if (!o->jit) {
+		o->jit = arena_alloc(&o->symbols->arena, sizeof(*o->jit));
+		if (!o->jit)
+			return -ENOMEM;
+		o->kind = OBJECT_JIT;
+		locate(o, pid);
+	}
+	if (o->jit->ino)
+		return 0;
+	fd = open_map(o, &st);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}

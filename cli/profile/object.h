@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Behind symbol.h: an image with its open file, and the sources of names that there are for it. */
+#ifndef PMCBPF_CLI_PROFILE_OBJECT_H
+#define PMCBPF_CLI_PROFILE_OBJECT_H
+
+#include <elfutils/libdwfl.h>
+
+#include "span.h"
+#include "store.h"
+#include "symbol.h"
+
+struct segment {
+	uint64_t offset, size;	/* in the file */
+	uint64_t address;
+	bool code;
+};
+
+/* A name as its source has it, not demangled. */
+struct entry {
+	const char *name;
+	uint64_t start, size;	/* an address; size 0: not known */
+	const struct symbol *symbol;	/* made when it is first asked for */
+};
+
+/* Entries by address. */
+struct entries {
+	struct entry *entry;
+	size_t n, room;
+	struct spans spans;
+};
+
+enum object_kind { OBJECT_FILE, OBJECT_KERNEL, OBJECT_JIT };
+
+struct dwarf;
+
+struct object {
+	struct image image;	/* first: a symbol names only this */
+	enum object_kind kind;
+	pid_t pid;
+	uint32_t generation;	/* answers of earlier ones do not hold any more */
+	bool named;		/* `names` have been looked for */
+	bool sorted;		/* `added` is */
+	bool alternate;		/* the file that debug files share was found */
+	bool dwarf_tried;
+	struct symbols *symbols;	/* its registry */
+
+	struct segment *segments;
+	size_t nsegments;
+	uint64_t base;		/* kernel: the address of offset 0 */
+	struct entries names;	/* of the file, or of the JIT map */
+	struct entry *added;	/* by the recording, with offsets */
+	size_t nadded, added_room;
+
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	uint64_t bias;		/* libdwfl's addresses less the file's */
+	char *debug_file;	/* where the rest was found */
+	struct dwarf *dwarf;
+	struct jit *jit;
+};
+
+struct symbols {
+	struct symbols_config config;
+	struct arena arena;
+	struct table images, known;	/* objects, symbols: their places are their numbers */
+	struct table answers;
+};
+
+/* --- files.c: whose bytes these are, nobody knows ---------------------------------------- */
+
+/*
+ * A regular file, to read; links are followed inside of `root` (NULL or "": the whole file system).
+ * A descriptor or -errno; what is no regular file is -EINVAL.
+ */
+int file_open(const char *root, const char *path);
+/* … where no link is followed. */
+int file_open_itself(const char *root, const char *path);
+
+/* May libdwfl have it? */
+bool file_is_elf(int fd);
+
+/* --- object.c ---------------------------------------------------------------------------- */
+
+/* Opens the file, once; the state says what came of it. */
+void object_open(struct object *o);
+void object_close(struct object *o);
+/* Takes the file `fd` for the image.  0, -ENOMEM, -ENOEXEC, or -ESTALE: another build. */
+int object_take(struct object *o, int fd, const char *file);
+/* Gives the file back; the state stays. */
+void object_drop(struct object *o);
+/* Sets a state and says why, in words. */
+void object_state(struct object *o, enum image_state state, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* false: no segment of the file has it. */
+bool object_address(const struct object *o, uint64_t offset, uint64_t *address);
+bool object_offset(const struct object *o, uint64_t address, uint64_t *offset);
+
+/* libdwfl's callback: where the debug information of a stripped file is. */
+Dwfl_Callbacks *object_callbacks(void);
+/* The file itself by its build id, from /usr/lib/debug or debuginfod.  A descriptor or -errno. */
+int object_by_id(struct object *o, char **file);
+
+/* --- sources of names: 0 or -ENOMEM; nothing found is no error --------------------------- */
+
+int entries_add(struct entries *e, struct entry entry, uint64_t end, uint32_t rank);
+struct entry *entries_find(const struct entries *e, uint64_t address);
+void entries_free(struct entries *e);
+
+int elf_names(struct object *o);		/* elf_names.c: symbol tables, PLT */
+void kernel_open(struct object *o);		/* kernel.c */
+
+/* --- jit.c ------------------------------------------------------------------------------- */
+
+int jit_open(struct object *o, pid_t pid);	/* 0, or -errno: there is no map */
+struct entry *jit_find(struct object *o, uint64_t address);	/* NULL: the map has none */
+bool jit_refresh(struct object *o);	/* the map has changed and was read again */
+
+/* --- dwarf.c ----------------------------------------------------------------------------- */
+
+struct dwarf_frame {
+	const char *name;	/* not demangled; NULL: not known */
+	bool inlined;
+	uint64_t start, size;	/* address of a function that is not inlined */
+	const char *file;
+	unsigned int line;
+};
+
+/* The frames of an address, innermost first, at most `room`; 0: nothing is known about it. */
+size_t dwarf_frames(struct object *o, uint64_t address, struct dwarf_frame *frames, size_t room);
+bool dwarf_open(struct object *o);
+void dwarf_close(struct object *o);
+
+/* --- demangle.c -------------------------------------------------------------------------- */
+
+/* The readable form of a C++ or Rust name, the name itself for all others.  NULL: no memory. */
+char *demangle(struct arena *a, const char *name);
+
+#endif

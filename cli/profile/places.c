@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See places.h.  Numbers are those of the profile's arrays; INDEX_NONE: no memory. */
+#include "places.h"
+
+/* What is remembered may be forgotten, so that hostile logs do not fill the memory. */
+#define PCS_MAX (1u << 20)
+
+/* An address in a space; of the kernel in none. */
+struct pc {
+	uint64_t address;
+	uint32_t space;
+	uint32_t place;
+	bool call;
+};
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+struct wanted_place {
+	const struct profile *p;
+	struct place place;
+};
+
+static bool same_place(const void *arg, uint32_t i)
+{
+	const struct wanted_place *w = arg;
+	const struct place *place = &w->p->places[i];
+
+	return place->offset == w->place.offset && place->image == w->place.image &&
+	       place->call == w->place.call;
+}
+
+static uint32_t new_place(struct profile *p, struct places *t, const struct place *place)
+{
+	struct place *places = grow(p->places, &t->places_size, p->nplaces + 1, sizeof(*places));
+
+	if (!places)
+		return INDEX_NONE;
+	p->places = places;
+	places[p->nplaces] = *place;
+	return (uint32_t)p->nplaces++;
+}
+
+static uint32_t place_number(struct profile *p, struct places *t, const struct place *place)
+{
+	const struct wanted_place wanted = { p, *place };
+	uint64_t hash = index_mix(index_mix(place->call, place->offset),
+				  place->image ? place->image->number + 1 : 0);
+	uint32_t at = index_find(&t->places, index_fold(hash), same_place, &wanted);
+
+	if (at != INDEX_NONE)
+		return at;
+	at = new_place(p, t, place);
+	if (at == INDEX_NONE || index_add(&t->places, index_fold(hash), at) != 0)
+		return INDEX_NONE;
+	return at;
+}
+
+struct wanted_pc {
+	const struct pc *list;
+	struct pc pc;
+};
+
+static bool same_pc(const void *arg, uint32_t i)
+{
+	const struct wanted_pc *w = arg;
+	const struct pc *pc = &w->list[i];
+
+	return pc->address == w->pc.address && pc->space == w->pc.space && pc->call == w->pc.call;
+}
+
+static uint32_t hash_pc(const struct pc *pc)
+{
+	return index_fold(index_mix(index_mix(pc->space, pc->address), pc->call));
+}
+
+static uint32_t kernel_place(struct profile *p, struct places *t, uint64_t address, bool call)
+{
+	const struct wanted_pc wanted = { t->kernel_pc, { .address = address, .call = call } };
+	uint32_t hash = hash_pc(&wanted.pc), at;
+	struct place place = { .offset = address, .call = call };
+	struct pc *list;
+
+	at = index_find(&t->kernel, hash, same_pc, &wanted);
+	if (at != INDEX_NONE)
+		return t->kernel_pc[at].place;
+	list = grow(t->kernel_pc, &t->kernel_size, t->nkernel + 1, sizeof(*list));
+	if (!list)
+		return INDEX_NONE;
+	t->kernel_pc = list;
+	at = new_place(p, t, &place);
+	if (at == INDEX_NONE || index_add(&t->kernel, hash, (uint32_t)t->nkernel) != 0)
+		return INDEX_NONE;
+	list[t->nkernel] = wanted.pc;
+	list[t->nkernel++].place = at;
+	return at;
+}
+
+static uint32_t user_place(struct profile *p, struct places *t, const struct walk_sample *s,
+			   size_t i)
+{
+	struct wanted_pc wanted = { t->pc, { .address = s->pc[i], .call = walk_returns(s, i),
+					     .space = s->process->space } };
+	uint32_t at = index_find(&t->pcs, hash_pc(&wanted.pc), same_pc, &wanted);
+	struct place place;
+	struct pc *list;
+
+	if (at != INDEX_NONE)
+		return t->pc[at].place;
+	if (t->npcs >= PCS_MAX) {
+		index_clear(&t->pcs);
+		t->npcs = 0;
+	}
+	list = grow(t->pc, &t->pcs_size, t->npcs + 1, sizeof(*list));
+	if (!list)
+		return INDEX_NONE;
+	t->pc = list;
+	walk_place(p->walk, s, i, &place);
+	wanted.pc.space = s->process->space;	/* looking may have changed it */
+	wanted.pc.place = place_number(p, t, &place);
+	if (wanted.pc.place == INDEX_NONE ||
+	    index_add(&t->pcs, hash_pc(&wanted.pc), (uint32_t)t->npcs) != 0)
+		return INDEX_NONE;
+	list[t->npcs++] = wanted.pc;
+	return wanted.pc.place;
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+struct wanted_stack {
+	const struct profile *p;
+	struct stack stack;
+};
+
+static bool same_stack(const void *arg, uint32_t i)
+{
+	const struct wanted_stack *w = arg;
+	const struct stack *stack = &w->p->stacks[i];
+
+	return stack->caller == w->stack.caller && stack->place == w->stack.place;
+}
+
+/* INDEX_NONE: no memory. */
+static uint32_t stack_number(struct profile *p, struct places *t, uint32_t caller, uint32_t place)
+{
+	const struct wanted_stack wanted = { p, { caller, place } };
+	uint32_t hash = index_fold(index_mix(0, (uint64_t)caller << 32 | place));
+	uint32_t at = index_find(&t->stacks, hash, same_stack, &wanted);
+	struct stack *stacks;
+
+	if (at != INDEX_NONE)
+		return at;
+	stacks = grow(p->stacks, &t->stacks_size, p->nstacks + 1, sizeof(*stacks));
+	if (!stacks)
+		return INDEX_NONE;
+	p->stacks = stacks;
+	stacks[p->nstacks] = wanted.stack;
+	if (index_add(&t->stacks, hash, (uint32_t)p->nstacks) != 0)
+		return INDEX_NONE;
+	return (uint32_t)p->nstacks++;
+}
+
+uint32_t places_deepen(struct profile *p, struct places *t, const struct walk_sample *s, size_t n,
+		       uint32_t stack)
+{
+	uint32_t place = s->pc[n] & WALK_KERNEL ?
+				 kernel_place(p, t, s->pc[n], walk_returns(s, n)) :
+				 user_place(p, t, s, n);
+
+	return place == INDEX_NONE ? INDEX_NONE : stack_number(p, t, stack, place);
+}
+
+void places_expect(const struct places *t, const struct walk_sample *s, size_t i)
+{
+	const bool kernel = s->pc[i] & WALK_KERNEL;
+
+	index_prefetch(kernel ? &t->kernel : &t->pcs,
+		       hash_pc(&(struct pc){ .address = s->pc[i], .call = walk_returns(s, i),
+					     .space = kernel ? 0 : s->process->space }));
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+int places_begin(struct profile *p, struct places *t)
+{
+	p->stacks = grow(NULL, &t->stacks_size, 1, sizeof(*p->stacks));
+	if (!p->stacks)
+		return -ENOMEM;
+	p->stacks[p->nstacks++] = (struct stack){ 0 };
+	return 0;
+}
+
+void places_settle(struct profile *p, const struct places *t)
+{
+	for (size_t i = 0; i < t->nkernel; i++)
+		walk_kernel_place(p->walk, t->kernel_pc[i].address, t->kernel_pc[i].call,
+				  &p->places[t->kernel_pc[i].place]);
+}
+
+void places_forget(struct places *t)
+{
+	index_clear(&t->kernel);
+	t->nkernel = 0;
+}
+
+void places_free(struct places *t)
+{
+	index_free(&t->places);
+	index_free(&t->stacks);
+	index_free(&t->pcs);
+	index_free(&t->kernel);
+	free(t->pc);
+	free(t->kernel_pc);
+}

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Samples into tables: see profile.h.  Logs have millions of samples and thousands of different
+ * chains, most of which differ in the sampled address alone, so what the callers of it mean is
+ * remembered as a whole: most samples are one search for their callers, one for the sampled address
+ * below these, and one for their tally.  The tables are larger than caches, so samples are taken
+ * some at a time, and what the next search of each will read is asked for before any of them.
+ */
+#include "msg.h"
+#include "places.h"
+
+/* What is remembered may be forgotten, so that hostile logs do not fill the memory. */
+#define CHAIN_WORDS (4u << 20)
+#define CHAINS_MAX  (1u << 20)
+#define LEAVES_MAX  (1u << 20)
+
+/* The addresses of a sample's callers in a space. */
+struct chain {
+	uint32_t space, stack;
+	uint32_t words, npc;	/* where they are in tables.words, and how many */
+	bool entered;		/* the first one is where user space was left for the kernel */
+};
+
+/* A sampled address below its callers. */
+struct leaf {
+	uint64_t address;
+	uint32_t space, caller;
+	uint32_t stack;
+};
+
+#define BATCH	    32u
+#define BATCH_WORDS (BATCH * 32 + PMC_CALLCHAIN_DEPTH_MAX)
+
+/* A sample on its way into the tables. */
+struct pending {
+	struct walk_sample sample;
+	uint64_t words_hash;	/* of the callers' addresses */
+	uint32_t space;
+	uint32_t hash;		/* for the next search */
+	uint32_t caller, stack;
+};
+
+struct batch {
+	unsigned int n;
+	size_t nwords;
+	struct pending each[BATCH];
+	uintptr_t words[BATCH_WORDS];
+};
+
+struct tables {
+	struct places places;
+	struct index tallies, chains, leaves;
+	size_t tallies_size, events_size;
+	struct chain *chain;
+	size_t nchains, chains_size;
+	uint64_t *words;
+	size_t nwords, words_size;
+	struct leaf *leaf;
+	size_t nleaves, leaves_size;
+	struct batch batch;
+	int code;			/* why the last batch was not taken */
+};
+
+static int no_memory(void)
+{
+	return fail(EX_OSERR, "ERROR: no memory for the profile");
+}
+
+static bool in_kernel(uint64_t pc)
+{
+	return pc & WALK_KERNEL;
+}
+
+/* --- chains ---------------------------------------------------------------------------------- */
+
+struct wanted_chain {
+	const struct tables *t;
+	const uintptr_t *pc;
+	size_t npc;
+	uint32_t space;
+	bool entered;
+};
+
+static bool same_chain(const void *arg, uint32_t i)
+{
+	const struct wanted_chain *w = arg;
+	const struct chain *c = &w->t->chain[i];
+
+	return c->space == w->space && c->npc == w->npc && c->entered == w->entered &&
+	       memcmp(&w->t->words[c->words], w->pc, w->npc * sizeof(*w->pc)) == 0;
+}
+
+static int remember(struct tables *t, const struct wanted_chain *w, uint32_t hash, uint32_t stack)
+{
+	struct chain *chains;
+	uint64_t *words;
+
+	if (t->nchains >= CHAINS_MAX || t->nwords >= CHAIN_WORDS) {
+		index_clear(&t->chains);
+		t->nchains = t->nwords = 0;
+	}
+	chains = grow(t->chain, &t->chains_size, t->nchains + 1, sizeof(*chains));
+	t->chain = chains ? chains : t->chain;
+	words = grow(t->words, &t->words_size, t->nwords + w->npc, sizeof(*words));
+	t->words = words ? words : t->words;
+	if (!chains || !words || index_add(&t->chains, hash, (uint32_t)t->nchains) != 0)
+		return -ENOMEM;
+	memcpy(&words[t->nwords], w->pc, w->npc * sizeof(*w->pc));
+	chains[t->nchains++] = (struct chain){ w->space, stack, (uint32_t)t->nwords,
+					       (uint32_t)w->npc, w->entered };
+	t->nwords += w->npc;
+	return 0;
+}
+
+/* What a chain of the kernel alone means does not depend on the process. */
+static uint32_t space_of(const struct walk_sample *s)
+{
+	return in_kernel(s->pc[s->npc - 1]) ? 0 : s->process->space;
+}
+
+static uint32_t hash_chain(const struct pending *one)
+{
+	return index_fold(index_mix(one->words_hash, one->space));
+}
+
+/* The stack of the callers: of all addresses but the first. */
+static int find_callers(struct profile *p, struct pending *one)
+{
+	const struct walk_sample *s = &one->sample;
+	struct tables *t = p->index;
+	struct wanted_chain wanted = { t, s->pc + 1, s->npc - 1, one->space,
+				       s->npc > 1 && !walk_returns(s, 1) };
+	uint32_t at, stack = STACK_NONE;
+
+	one->caller = STACK_NONE;
+	if (!wanted.npc)
+		return 0;
+	at = index_find(&t->chains, one->hash, same_chain, &wanted);
+	if (at != INDEX_NONE) {
+		one->caller = t->chain[at].stack;
+		return 0;
+	}
+	for (size_t i = s->npc; --i;)
+		places_expect(&t->places, s, i);
+	for (size_t i = s->npc; --i && stack != INDEX_NONE;)
+		stack = places_deepen(p, &t->places, s, i, stack);
+	/* Looking may have changed the space. */
+	one->space = wanted.space = space_of(s);
+	one->caller = stack;
+	return stack == INDEX_NONE ? -ENOMEM : remember(t, &wanted, hash_chain(one), stack);
+}
+
+struct wanted_leaf {
+	const struct leaf *list;
+	struct leaf leaf;
+};
+
+static bool same_leaf(const void *arg, uint32_t i)
+{
+	const struct wanted_leaf *w = arg;
+	const struct leaf *leaf = &w->list[i];
+
+	return leaf->address == w->leaf.address && leaf->caller == w->leaf.caller &&
+	       leaf->space == w->leaf.space;
+}
+
+static uint32_t hash_leaf(const struct leaf *leaf)
+{
+	return index_fold(index_mix(index_mix(leaf->address, leaf->caller), leaf->space));
+}
+
+static int find_stack(struct profile *p, struct pending *one)
+{
+	const struct walk_sample *s = &one->sample;
+	struct tables *t = p->index;
+	struct wanted_leaf wanted = { t->leaf, { s->pc[0], one->space, one->caller, 0 } };
+	uint32_t at = index_find(&t->leaves, one->hash, same_leaf, &wanted);
+	struct leaf *list;
+
+	if (at != INDEX_NONE) {
+		one->stack = t->leaf[at].stack;
+		return 0;
+	}
+	if (t->nleaves >= LEAVES_MAX) {
+		index_clear(&t->leaves);
+		t->nleaves = 0;
+	}
+	list = grow(t->leaf, &t->leaves_size, t->nleaves + 1, sizeof(*list));
+	t->leaf = list ? list : t->leaf;
+	wanted.leaf.stack = one->stack = places_deepen(p, &t->places, s, 0, one->caller);
+	wanted.leaf.space = space_of(s);
+	if (!list || one->stack == INDEX_NONE ||
+	    index_add(&t->leaves, hash_leaf(&wanted.leaf), (uint32_t)t->nleaves) != 0)
+		return -ENOMEM;
+	list[t->nleaves++] = wanted.leaf;
+	return 0;
+}
+
+/* --- tallies --------------------------------------------------------------------------------- */
+
+struct wanted_tally {
+	const struct profile *p;
+	struct tally tally;
+};
+
+static bool same_tally(const void *arg, uint32_t i)
+{
+	const struct wanted_tally *w = arg;
+	const struct tally *tally = &w->p->tallies[i];
+
+	return tally->stack == w->tally.stack && tally->event == w->tally.event &&
+	       tally->process == w->tally.process && tally->tid == w->tally.tid;
+}
+
+static uint32_t hash_tally(const struct pending *one)
+{
+	const struct walk_sample *s = &one->sample;
+
+	return index_fold(index_mix(index_mix((uint64_t)one->stack << 32 | s->process->number,
+					      (uint32_t)s->tid), s->event_number));
+}
+
+static int count(struct profile *p, const struct pending *one)
+{
+	const struct walk_sample *s = &one->sample;
+	const struct wanted_tally wanted = { p, { s->event_number, s->process->number, s->tid,
+						  one->stack, 0 } };
+	struct tables *t = p->index;
+	uint32_t at = index_find(&t->tallies, one->hash, same_tally, &wanted);
+	struct tally *tallies;
+
+	if (at == INDEX_NONE) {
+		tallies = grow(p->tallies, &t->tallies_size, p->ntallies + 1, sizeof(*tallies));
+		if (!tallies)
+			return -ENOMEM;
+		p->tallies = tallies;
+		tallies[p->ntallies] = wanted.tally;
+		at = (uint32_t)p->ntallies;
+		if (index_add(&t->tallies, one->hash, at) != 0)
+			return -ENOMEM;
+		p->ntallies++;
+	}
+	p->tallies[at].samples++;
+	return 0;
+}
+
+static int count_event(struct profile *p, uint32_t event)
+{
+	struct tables *t = p->index;
+	uint64_t *list;
+
+	if (event >= p->nevents) {
+		list = grow(p->event_samples, &t->events_size, (size_t)event + 1, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		p->event_samples = list;
+		memset(&list[p->nevents], 0, (event + 1 - p->nevents) * sizeof(*list));
+		p->nevents = (size_t)event + 1;
+	}
+	p->event_samples[event]++;
+	p->samples++;
+	return 0;
+}
+
+/* --- batches --------------------------------------------------------------------------------- */
+
+static void expect_chain(const struct tables *t, const struct pending *one)
+{
+	uint32_t at = index_guess(&t->chains, one->hash);
+
+	if (at != INDEX_NONE)
+		__builtin_prefetch(&t->chain[at]);
+}
+
+static void expect_words(const struct tables *t, const struct pending *one)
+{
+	uint32_t at = index_guess(&t->chains, one->hash);
+	const uint64_t *words = at == INDEX_NONE ? NULL : &t->words[t->chain[at].words];
+
+	for (size_t i = 0; words && i < one->sample.npc; i += 8)
+		__builtin_prefetch(&words[i]);
+}
+
+static void expect_leaf(const struct tables *t, const struct pending *one)
+{
+	uint32_t at = index_guess(&t->leaves, one->hash);
+
+	if (at != INDEX_NONE)
+		__builtin_prefetch(&t->leaf[at]);
+}
+
+static void expect_tally(const struct profile *p, const struct pending *one)
+{
+	const struct tables *t = p->index;
+	uint32_t at = index_guess(&t->tallies, one->hash);
+
+	if (at != INDEX_NONE)
+		__builtin_prefetch(&p->tallies[at], 1);
+}
+
+static int callers_found(struct profile *p, struct pending *one)
+{
+	const struct tables *t = p->index;
+	int err = find_callers(p, one);
+
+	one->hash = hash_leaf(&(struct leaf){ one->sample.pc[0], one->space, one->caller, 0 });
+	index_prefetch(&t->leaves, one->hash);
+	return err;
+}
+
+static int stack_found(struct profile *p, struct pending *one)
+{
+	const struct tables *t = p->index;
+	int err = find_stack(p, one);
+
+	one->hash = hash_tally(one);
+	index_prefetch(&t->tallies, one->hash);
+	return err;
+}
+
+/* Everything that was sampled so far is in the tables then.  0 or an exit code. */
+static int take_batch(struct profile *p)
+{
+	struct tables *t = p->index;
+	struct pending *first = t->batch.each, *end = first + t->batch.n, *one;
+	int err = 0;
+
+	for (one = first; one < end; one++)
+		expect_chain(t, one);
+	for (one = first; one < end; one++)
+		expect_words(t, one);
+	for (one = first; one < end && !err; one++)
+		err = callers_found(p, one);
+	for (one = first; one < end && !err; one++)
+		expect_leaf(t, one);
+	for (one = first; one < end && !err; one++)
+		err = stack_found(p, one);
+	for (one = first; one < end && !err; one++)
+		expect_tally(p, one);
+	for (one = first; one < end && !err; one++)
+		err = count(p, one);
+	t->batch.n = 0;
+	t->batch.nwords = 0;
+	if (err && !t->code)
+		t->code = no_memory();
+	return t->code;
+}
+
+static int take_sample(void *arg, struct walk *w, const struct walk_sample *s)
+{
+	struct profile *p = arg;
+	struct tables *t = p->index;
+	struct batch *b = &t->batch;
+	struct pending *one = &b->each[b->n++];
+	uintptr_t *words = &b->words[b->nwords];
+
+	one->sample = *s;
+	one->sample.npc = s->npc ? s->npc : 1;
+	one->sample.pc = words;
+	*words = 0;
+	memcpy(words, s->pc, s->npc * sizeof(*words));
+	b->nwords += one->sample.npc;
+	one->space = space_of(&one->sample);
+	one->words_hash = index_hash(0, words + 1, one->sample.npc - 1);
+	one->hash = hash_chain(one);
+	index_prefetch(&t->chains, one->hash);
+	if (count_event(p, s->event_number) != 0)
+		return no_memory();
+	return b->n == BATCH || b->nwords + PMC_CALLCHAIN_DEPTH_MAX > BATCH_WORDS ?
+		       take_batch(p) : 0;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+void profile_settle(struct profile *p)
+{
+	const struct tables *t = p->index;
+
+	take_batch(p);
+	places_settle(p, &t->places);
+}
+
+/* Another log begins: addresses mean other things from now on. */
+static void forget(struct profile *p)
+{
+	struct tables *t = p->index;
+
+	profile_settle(p);
+	places_forget(&t->places);
+	index_clear(&t->chains);
+	index_clear(&t->leaves);
+	t->nchains = t->nwords = t->nleaves = 0;
+}
+
+/* Samples mean what they mean before the record takes effect. */
+static int take_record(void *arg, struct walk *w, const struct pmclog_ev *ev)
+{
+	struct profile *p = arg;
+
+	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
+		return 0;
+	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE)
+		forget(p);
+	return take_batch(p);
+}
+
+struct profile *profile_new(struct symbols *symbols, const struct filter *filter)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	const struct walk_user user = { .sample = take_sample, .record = take_record, .arg = p };
+	struct tables *t = p ? calloc(1, sizeof(*t)) : NULL;
+
+	if (!t) {
+		no_memory();
+		free(p);
+		return NULL;
+	}
+	p->index = t;
+	p->symbols = symbols;
+	if (places_begin(p, &t->places) == 0)
+		p->walk = walk_new(symbols, filter, &user);
+	else
+		no_memory();
+	if (!p->walk) {
+		profile_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void profile_free(struct profile *p)
+{
+	struct tables *t = p ? p->index : NULL;
+
+	if (!p)
+		return;
+	walk_free(p->walk);
+	places_free(&t->places);
+	index_free(&t->tallies);
+	index_free(&t->chains);
+	index_free(&t->leaves);
+	free(t->chain);
+	free(t->words);
+	free(t->leaf);
+	free(t);
+	free(p->places);
+	free(p->stacks);
+	free(p->tallies);
+	free(p->event_samples);
+	free(p);
+}
+
+int profile_log(struct profile *p, int fd, const char *name, bool progress)
+{
+	const struct tables *t = p->index;
+	int code = walk_log(p->walk, fd, name, progress);
+
+	profile_settle(p);
+	return code ? code : t->code;
+}
+
+int profile_record(struct profile *p, const struct pmclog_ev *ev)
+{
+	return walk_record(p->walk, ev);
+}
+
+void profile_clear(struct profile *p)
+{
+	struct tables *t = p->index;
+
+	take_batch(p);
+	take_batch(p);
+	index_clear(&t->tallies);
+	p->ntallies = 0;
+	p->samples = 0;
+	if (p->nevents)
+		memset(p->event_samples, 0, p->nevents * sizeof(*p->event_samples));
+}

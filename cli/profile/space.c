@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sorted arrays that are shared until somebody changes them: see space.h. */
+#include "index.h"
+#include "space.h"
+
+struct mapping {
+	uint64_t start, base;
+	struct image *image;
+	uint32_t age;
+};
+
+/* A range of addresses that was unmapped: mappings that are older do not count there. */
+struct cut {
+	uint64_t start, end;
+	uint32_t age;
+};
+
+struct maps {
+	unsigned int users;
+	uint32_t age;			/* of the newest mapping or cut */
+	struct mapping *mappings;	/* by start */
+	size_t nmappings, mappings_size;
+	struct cut *cuts;		/* by start, none overlaps another */
+	size_t ncuts, cuts_size;
+};
+
+static void maps_release(struct maps *m)
+{
+	if (!m || --m->users)
+		return;
+	free(m->mappings);
+	free(m->cuts);
+	free(m);
+}
+
+/* A space's maps for it alone, with room for `more` mappings and cuts.  NULL: no memory. */
+static struct maps *own(struct space *space, size_t more)
+{
+	struct maps *old = space->maps, *m = old;
+	void *mappings, *cuts;
+
+	if (!old || old->users > 1) {
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return NULL;
+		m->users = 1;
+		m->age = old ? old->age : 0;
+	}
+	mappings = grow(m->mappings, &m->mappings_size, (old ? old->nmappings : 0) + more,
+			sizeof(*m->mappings));
+	m->mappings = mappings ? mappings : m->mappings;
+	cuts = grow(m->cuts, &m->cuts_size, (old ? old->ncuts : 0) + more, sizeof(*m->cuts));
+	m->cuts = cuts ? cuts : m->cuts;
+	if (!mappings || !cuts) {
+		if (m != old)
+			maps_release(m);
+		return NULL;
+	}
+	if (old && m != old) {
+		memcpy(m->mappings, old->mappings, old->nmappings * sizeof(*m->mappings));
+		memcpy(m->cuts, old->cuts, old->ncuts * sizeof(*m->cuts));
+		m->nmappings = old->nmappings;
+		m->ncuts = old->ncuts;
+		maps_release(old);
+	}
+	space->maps = m;
+	return m;
+}
+
+/* How many mappings begin at or below the address. */
+static size_t mappings_below(const struct maps *m, uint64_t address)
+{
+	size_t low = 0, high = m->nmappings;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (m->mappings[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first cut that ends behind the address. */
+static size_t cut_at(const struct maps *m, uint64_t address)
+{
+	size_t low = 0, high = m->ncuts;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (m->cuts[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int space_map(struct space *space, uint64_t start, uint64_t base, struct image *image,
+	      uint32_t number)
+{
+	struct maps *m = own(space, 1);
+	size_t at;
+
+	if (!m)
+		return -ENOMEM;
+	at = mappings_below(m, start);
+	if (at && m->mappings[at - 1].start == start) {
+		at--;
+	} else if (m->nmappings >= SPACE_MAPPINGS) {
+		return -E2BIG;
+	} else {
+		memmove(&m->mappings[at + 1], &m->mappings[at],
+			(m->nmappings - at) * sizeof(*m->mappings));
+		m->nmappings++;
+	}
+	m->mappings[at] = (struct mapping){ start, base, image, ++m->age };
+	space->number = number;
+	return 0;
+}
+
+/* Memory that holds no file's code comes and goes often, and means nothing here. */
+static bool holds_code(const struct maps *m, struct symbols *symbols, uint64_t start, uint64_t end)
+{
+	size_t below = m && start < end ? mappings_below(m, end - 1) : 0;
+	const struct mapping *map = below ? &m->mappings[below - 1] : NULL;
+
+	return map && (map->start >= start ||
+		       image_covers(symbols, map->image, start - map->base) ||
+		       image_covers(symbols, map->image, end - 1 - map->base));
+}
+
+/* Cuts that it covers go, those that it meets are shortened; one that it splits becomes two. */
+int space_unmap(struct space *space, struct symbols *symbols, uint64_t start, uint64_t end,
+		uint32_t number)
+{
+	struct cut left = { 0 }, right = { 0 };
+	struct maps *m = space->maps;
+	size_t from, to, n = 0;
+
+	if (!holds_code(m, symbols, start, end))
+		return 0;
+	if (m->ncuts >= SPACE_MAPPINGS)
+		return -E2BIG;
+	m = own(space, 2);
+	if (!m)
+		return -ENOMEM;
+	from = to = cut_at(m, start);
+	while (to < m->ncuts && m->cuts[to].start < end)
+		to++;
+	if (from < to) {
+		left = m->cuts[from];
+		left.end = start;
+		right = m->cuts[to - 1];
+		right.start = end;
+	}
+	n = 1 + (left.start < left.end) + (right.start < right.end);
+	memmove(&m->cuts[from + n], &m->cuts[to], (m->ncuts - to) * sizeof(*m->cuts));
+	m->ncuts = m->ncuts - (to - from) + n;
+	if (left.start < left.end)
+		m->cuts[from++] = left;
+	m->cuts[from++] = (struct cut){ start, end, ++m->age };
+	if (right.start < right.end)
+		m->cuts[from] = right;
+	space->number = number;
+	return 0;
+}
+
+void space_clear(struct space *space)
+{
+	maps_release(space->maps);
+	*space = (struct space){ 0 };
+}
+
+void space_copy(struct space *to, const struct space *from)
+{
+	space_clear(to);
+	*to = *from;
+	if (to->maps)
+		to->maps->users++;
+}
+
+bool space_place(const struct space *space, struct symbols *symbols, uint64_t address,
+		 struct place *place)
+{
+	const struct maps *m = space->maps;
+	uint32_t age = 0;
+	size_t at;
+
+	place->image = NULL;
+	place->offset = address;
+	if (!m)
+		return false;
+	at = cut_at(m, address);
+	if (at < m->ncuts && m->cuts[at].start <= address)
+		age = m->cuts[at].age;
+	for (at = mappings_below(m, address); at--;) {
+		const struct mapping *map = &m->mappings[at];
+
+		if (map->age <= age || !image_covers(symbols, map->image, address - map->base))
+			continue;
+		place->image = map->image;
+		place->offset = address - map->base;
+		return true;
+	}
+	return false;
+}
+
+uint64_t space_next(const struct space *space, uint64_t address)
+{
+	const struct maps *m = space->maps;
+	size_t at = m ? mappings_below(m, address) : 0;
+
+	return m && at < m->nmappings ? m->mappings[at].start : UINT64_MAX;
+}
+
+struct image *space_image(const struct space *space, const char *path, uint64_t *base)
+{
+	const struct maps *m = space->maps;
+
+	for (size_t i = m ? m->nmappings : 0; i--;) {
+		if (strcmp(m->mappings[i].image->path, path) != 0)
+			continue;
+		*base = m->mappings[i].base;
+		return m->mappings[i].image;
+	}
+	return NULL;
+}

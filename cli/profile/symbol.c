@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Images, functions and answers, each known once: see symbol.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "object.h"
+
+/* What symbols_frames() has said about a place. */
+struct answer {
+	struct place place;
+	uint32_t generation;
+	const struct symbol *function;	/* NULL: not asked for yet */
+	const struct frame *frames;	/* NULL: not asked for yet */
+	size_t n;
+};
+
+/* A symbol with its name as it was before it was demangled. */
+struct known {
+	struct symbol symbol;	/* first */
+	const char *raw;	/* NULL: an address that belongs to none */
+};
+
+#define FRAMES_MAX 256u		/* inlined into each other */
+
+struct symbols *symbols_new(const struct symbols_config *config)
+{
+	struct symbols *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	elf_version(EV_CURRENT);
+	s->config = *config;
+	return s;
+}
+
+void symbols_free(struct symbols *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->images.n; i++)
+		object_close(s->images.items[i]);
+	table_free(&s->images);
+	table_free(&s->known);
+	table_free(&s->answers);
+	arena_free(&s->arena);
+	free(s);
+}
+
+/* --- images ------------------------------------------------------------------------------ */
+
+static bool same_image(const void *item, const void *key)
+{
+	const struct image *a = item, *b = key;
+
+	return strcmp(a->path, b->path) == 0 && a->kernel == b->kernel && a->idlen == b->idlen &&
+	       memcmp(a->id, b->id, a->idlen) == 0;
+}
+
+static uint64_t hash_image(const struct image *i)
+{
+	return hash_bytes(hash_bytes(i->kernel, i->path, strlen(i->path)), i->id, i->idlen);
+}
+
+static struct object *new_object(struct symbols *s, const struct image *key)
+{
+	struct object *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->symbols = s;
+	o->image = *key;
+	o->image.number = (uint32_t)s->images.n;
+	o->image.path = arena_string(&s->arena, key->path);
+	if (!o->image.path || table_add(&s->images, hash_image(key), o) != 0) {
+		free(o);
+		return NULL;
+	}
+	o->image.name = path_name(o->image.path);
+	return o;
+}
+
+static struct object *get_object(struct symbols *s, const struct image *key)
+{
+	struct object *o = table_find(&s->images, hash_image(key), same_image, key);
+
+	return o ? o : new_object(s, key);
+}
+
+static bool is_kernel(const char *path)
+{
+	static const char *const user[] = { "[vdso]", "[vsyscall]", "[vectors]", "[sigpage]",
+					    "[heap]", "[stack]", "[uprobes]", "[anon" };
+
+	for (size_t i = 0; i < sizeof(user) / sizeof(user[0]); i++)
+		if (strncmp(path, user[i], strlen(user[i])) == 0)
+			return false;
+	return path[0] == '[';
+}
+
+struct image *symbols_image(struct symbols *s, const char *path, const uint8_t *id, size_t idlen,
+			    pid_t pid)
+{
+	struct image key = { .path = path, .kernel = pid == SYMBOLS_KERNEL || is_kernel(path) };
+	struct object *o;
+
+	key.idlen = (uint8_t)(idlen < sizeof(key.id) ? idlen : sizeof(key.id));
+	if (key.idlen)
+		memcpy(key.id, id, key.idlen);
+	o = get_object(s, &key);
+	if (!o)
+		return NULL;
+	if (key.kernel)
+		o->kind = OBJECT_KERNEL;
+	if (o->image.state == IMAGE_UNOPENED && pid > 0)
+		o->pid = pid;
+	return &o->image;
+}
+
+struct image *symbols_jit(struct symbols *s, pid_t pid)
+{
+	char path[32];
+	struct image key = { .path = path };
+	struct object *o;
+	int err;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	o = get_object(s, &key);
+	err = o && !s->config.no_names ? jit_open(o, pid) : -ENOENT;
+	return err == 0 || err == -EPERM ? &o->image : NULL;
+}
+
+const struct image *symbols_each(const struct symbols *s, size_t i)
+{
+	const struct object *o = i < s->images.n ? s->images.items[i] : NULL;
+
+	return o ? &o->image : NULL;
+}
+
+/* Of what is no file, or a bad one, it is not known. */
+static bool has_segments(const struct object *o)
+{
+	return o->kind == OBJECT_FILE && o->nsegments;
+}
+
+bool image_segment(struct symbols *s, struct image *image, uint64_t offset, uint64_t *start,
+		   uint64_t *end)
+{
+	const struct object *o = (struct object *)image;
+
+	object_open((struct object *)image);
+	for (size_t i = 0; has_segments(o) && i < o->nsegments; i++) {
+		const struct segment *seg = &o->segments[i];
+
+		if (!seg->code || offset < seg->offset || offset - seg->offset >= seg->size)
+			continue;
+		*start = seg->offset;
+		*end = seg->offset + seg->size;
+		return true;
+	}
+	return false;
+}
+
+bool image_covers(struct symbols *s, struct image *image, uint64_t offset)
+{
+	uint64_t start, end;
+
+	return image_segment(s, image, offset, &start, &end) ||
+	       !has_segments((struct object *)image);
+}
+
+uint64_t image_address(struct symbols *s, struct image *image, uint64_t offset)
+{
+	uint64_t address;
+
+	object_open((struct object *)image);
+	object_address((struct object *)image, offset, &address);
+	return address;
+}
+
+int symbols_add(struct symbols *s, struct image *image, uint64_t start, const char *name)
+{
+	struct object *o = (struct object *)image;
+	struct entry entry = { .name = arena_string(&s->arena, name), .start = start }, *added;
+
+	added = grow(o->added, &o->added_room, o->nadded + 1, sizeof(entry));
+	if (added)
+		o->added = added;
+	if (!added || !entry.name)
+		return -ENOMEM;
+	added[o->nadded++] = entry;
+	o->sorted = false;
+	o->generation++;
+	return 0;
+}
+
+/* --- functions --------------------------------------------------------------------------- */
+
+static bool same_known(const void *item, const void *key)
+{
+	const struct known *a = item, *b = key;
+
+	return a->symbol.image == b->symbol.image && a->symbol.start == b->symbol.start &&
+	       a->symbol.inlined == b->symbol.inlined && !a->raw == !b->raw &&
+	       (!a->raw || strcmp(a->raw, b->raw) == 0);
+}
+
+/* The one symbol of an image, a name and a start. */
+static const struct symbol *get_symbol(struct symbols *s, const struct image *image,
+				       const char *raw, uint64_t start, uint64_t size, bool inlined)
+{
+	struct known key = { { .image = image, .start = start, .inlined = inlined }, raw };
+	uint64_t hash = index_mix((uintptr_t)image + inlined, start);
+	struct known *k;
+
+	if (raw)
+		hash = hash_bytes(hash, raw, strlen(raw));
+	k = table_find(&s->known, hash, same_known, &key);
+	if (k)
+		return &k->symbol;
+	k = arena_alloc(&s->arena, sizeof(*k));
+	if (!k)
+		return NULL;
+	*k = key;
+	k->symbol.size = size;
+	k->symbol.number = (uint32_t)s->known.n;
+	if (raw) {
+		k->raw = arena_string(&s->arena, raw);
+		k->symbol.name = k->raw ? demangle(&s->arena, k->raw) : NULL;
+		if (!k->symbol.name)
+			return NULL;
+	}
+	return table_add(&s->known, hash, k) == 0 ? &k->symbol : NULL;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* The recording names every function that was met: an address belongs to the one before it. */
+static struct entry *find_added(struct object *o, uint64_t offset)
+{
+	size_t low = 0, high = o->nadded;
+
+	if (!o->sorted && o->nadded)
+		qsort(o->added, o->nadded, sizeof(*o->added), by_start);
+	o->sorted = true;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (o->added[mid].start <= offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &o->added[low - 1] : NULL;
+}
+
+/* What the image's own tables say; `start` is the function's, as an offset. */
+static struct entry *find_named(struct object *o, uint64_t offset, uint64_t *start)
+{
+	struct entry *e;
+	uint64_t address;
+
+	object_open(o);
+	if (!object_address(o, offset, &address))
+		return NULL;
+	e = o->kind == OBJECT_JIT ? jit_find(o, address) :
+				    entries_find(&o->names, address + o->bias);
+	if (e)
+		object_offset(o, e->start - o->bias, start);
+	return e;
+}
+
+/* NULL: no table has it. */
+static const struct symbol *table_symbol(struct object *o, uint64_t offset)
+{
+	struct entry *e = find_added(o, offset);
+	uint64_t start = e ? e->start : 0;
+
+	if (!e)
+		e = find_named(o, offset, &start);
+	if (e && !e->symbol)
+		e->symbol = get_symbol(o->symbols, &o->image, e->name, start, e->size, false);
+	return e ? e->symbol : NULL;
+}
+
+/* --- answers ----------------------------------------------------------------------------- */
+
+static bool same_place(const void *item, const void *key)
+{
+	const struct answer *a = item;
+	const struct place *b = key;
+
+	return a->place.offset == b->offset && a->place.image == b->image &&
+	       a->place.call == b->call;
+}
+
+/* A process writes down what it has compiled a little later. */
+static bool jit_is_newer(const struct answer *a)
+{
+	struct object *o = (struct object *)a->place.image;
+
+	return o && o->kind == OBJECT_JIT && a->function && !a->function->name && jit_refresh(o);
+}
+
+static struct answer *get_answer(struct symbols *s, const struct place *place)
+{
+	uint64_t hash = index_mix((uintptr_t)place->image + place->call, place->offset);
+	struct answer *a = table_find(&s->answers, hash, same_place, place);
+	const struct object *o = (const struct object *)place->image;
+
+	if (!a) {
+		a = arena_alloc(&s->arena, sizeof(*a));
+		if (!a || table_add(&s->answers, hash, a) != 0)
+			return NULL;
+		a->place = *place;
+	} else if ((o && a->generation != o->generation) || jit_is_newer(a)) {
+		a->function = NULL;
+		a->frames = NULL;
+	}
+	a->generation = o ? o->generation : 0;
+	return a;
+}
+
+/* Where to look: a return address may be the next function's. */
+static uint64_t position(const struct place *place)
+{
+	return place->offset - (place->call && place->offset);
+}
+
+/* The debug information of an address, if it is to be used. */
+static size_t debug_frames(struct symbols *s, const struct place *place,
+			   struct dwarf_frame frames[static FRAMES_MAX])
+{
+	struct object *o = (struct object *)place->image;
+	uint64_t address;
+
+	if (s->config.no_names || s->config.no_inlines || !dwarf_open(o) ||
+	    !object_address(o, position(place), &address))
+		return 0;
+	return dwarf_frames(o, address, frames, FRAMES_MAX);
+}
+
+static const struct symbol *debug_symbol(struct object *o, const struct dwarf_frame *frame)
+{
+	uint64_t start = frame->start;
+
+	if (!frame->inlined)
+		object_offset(o, frame->start, &start);
+	return get_symbol(o->symbols, &o->image, frame->name ? frame->name : "(inlined)",
+			  frame->inlined ? 0 : start, frame->size, frame->inlined);
+}
+
+static const struct symbol *find_function(struct symbols *s, const struct place *place)
+{
+	struct object *o = (struct object *)place->image;
+	struct dwarf_frame frames[FRAMES_MAX];
+	const struct symbol *symbol = NULL;
+	size_t n;
+
+	if (o && !s->config.no_names) {
+		symbol = table_symbol(o, position(place));
+		n = symbol ? 0 : debug_frames(s, place, frames);
+		if (n && frames[n - 1].name)
+			symbol = debug_symbol(o, &frames[n - 1]);
+	}
+	return symbol ? symbol :
+			get_symbol(s, place->image, NULL, place->offset, 0, false);
+}
+
+static const struct symbol *answer_function(struct symbols *s, struct answer *a)
+{
+	if (!a->function) {
+		a->function = find_function(s, &a->place);
+		/* A map that was read again. */
+		if (a->place.image)
+			a->generation = ((struct object *)a->place.image)->generation;
+	}
+	return a->function;
+}
+
+const struct symbol *symbols_function(struct symbols *s, const struct place *place)
+{
+	struct answer *a = get_answer(s, place);
+
+	return a ? answer_function(s, a) : NULL;
+}
+
+/* Inlined functions without a name are left out, the one they are in is there. */
+static int find_frames(struct symbols *s, struct answer *a)
+{
+	struct dwarf_frame found[FRAMES_MAX];
+	struct object *o = (struct object *)a->place.image;
+	size_t n = o ? debug_frames(s, &a->place, found) : 0;
+	struct frame *frames = arena_alloc(&s->arena, (n ? n : 1) * sizeof(*frames));
+	size_t last = n ? n - 1 : 0;
+
+	if (!frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		frames[i] = (struct frame){ NULL, found[i].file, found[i].line };
+		if (i == last)
+			break;
+		frames[i].symbol = debug_symbol(o, &found[i]);
+		if (!frames[i].symbol)
+			return -ENOMEM;
+	}
+	frames[last].symbol = answer_function(s, a);
+	if (!frames[last].symbol)
+		return -ENOMEM;
+	a->frames = frames;
+	a->n = last + 1;
+	return 0;
+}
+
+const struct frame *symbols_frames(struct symbols *s, const struct place *place, size_t *n)
+{
+	struct answer *a = get_answer(s, place);
+
+	if (!a || (!a->frames && find_frames(s, a) != 0))
+		return NULL;
+	*n = a->n;
+	return a->frames;
+}
+
+const char *symbol_text(const struct symbol *symbol, char room[static 24])
+{
+	uint64_t address = symbol->start;
+
+	if (symbol->name && *symbol->name)
+		return symbol->name;
+	if (symbol->image)
+		object_address((const struct object *)symbol->image, symbol->start, &address);
+	snprintf(room, 24, "0x%" PRIx64, address);
+	return room;
+}

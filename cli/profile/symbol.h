@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names for addresses: images (files, the kernel and its modules, vdso, JIT maps) and what their
+ * symbol tables and debug information say.  Everything is read in process, once: an image is opened
+ * when its first address is asked for, answers are kept for each image and address.
+ *
+ * Nothing here fails for want of names: what is not known is said to be not known.
+ */
+#ifndef PMCBPF_CLI_PROFILE_SYMBOL_H
+#define PMCBPF_CLI_PROFILE_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+struct symbols;
+
+/* The last component of a path; of one that ends with a slash all. */
+static inline const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Strings stay the caller's. */
+struct symbols_config {
+	const char *root;	/* -r: put in front of every path; NULL or "" for none */
+	const char *kernel;	/* -k: the kernel's file or its folder; NULL: look for it */
+	bool no_names;		/* -A: addresses only, no image is opened but for its segments */
+	bool no_inlines;	/* symbol tables only: no DWARF, no lines */
+};
+
+enum image_state {
+	IMAGE_UNOPENED,		/* nobody has asked for an address yet */
+	IMAGE_OPEN,
+	IMAGE_STRIPPED,		/* open, but without a symbol table or debug information */
+	IMAGE_MISSING,		/* there is no such file */
+	IMAGE_REPLACED,		/* there is one, with another build id than the recording's */
+	IMAGE_BAD,		/* not ELF, or damaged */
+};
+
+#define IMAGE_ID_MAX 20u
+#define IMAGE_ID_TEXT (2 * IMAGE_ID_MAX + 1)
+
+struct image {
+	const char *path;	/* as recorded: "/usr/lib/x.so", "[vdso]", "[kernel.kallsyms]" */
+	const char *name;	/* its last component */
+	const char *file;	/* what was opened for it, NULL: nothing (yet) */
+	const char *why;	/* the state is not OPEN, or lines are skipped; else NULL */
+	enum image_state state;
+	bool kernel;		/* the kernel or a module */
+	bool debug;		/* lines are known */
+	uint8_t id[IMAGE_ID_MAX];
+	uint8_t idlen;		/* 0: not recorded */
+	uint32_t number;	/* 0, 1, ... in the order of appearance */
+};
+
+/* A function, or an address that belongs to none.  Equal pointers are equal functions. */
+struct symbol {
+	const struct image *image;	/* NULL: no mapping explains the address */
+	const char *name;		/* demangled; NULL: not known */
+	uint64_t start, size;		/* offset (without an image: address); size 0: not known */
+	uint32_t number;		/* 0, 1, ... in the order of appearance */
+	bool inlined;			/* its code lies in other functions: start is of no use */
+};
+
+/* What happens at an address: a function, or one of those inlined there. */
+struct frame {
+	const struct symbol *symbol;	/* never NULL */
+	const char *file;		/* source file, NULL: not known */
+	unsigned int line;		/* 0: not known */
+};
+
+/* A position in an image: what an address is once the mappings of its process are known. */
+struct place {
+	struct image *image;	/* NULL: none */
+	uint64_t offset;	/* in the image's file; without an image the address itself */
+	bool call;		/* a return address: the call before it is meant */
+};
+
+struct symbols *symbols_new(const struct symbols_config *config);	/* NULL: ENOMEM */
+void symbols_free(struct symbols *s);
+
+#define SYMBOLS_KERNEL (-1)
+
+/*
+ * The image of a mapping; the same for the same path and build id.  `pid`: the process that had it,
+ * through whose root the file is opened while it lives, or 0; SYMBOLS_KERNEL: the kernel or a
+ * module, whose offsets count from where it begins (_text) and not in a file.  NULL: no memory.
+ */
+struct image *symbols_image(struct symbols *s, const char *path, const uint8_t *id, size_t idlen,
+			    pid_t pid);
+
+/* A symbol that the recording itself names (the kernel's): `start` as offset in the image. */
+int symbols_add(struct symbols *s, struct image *image, uint64_t start, const char *name);
+
+/* The JIT map of a process, an image whose offsets are addresses; NULL: it has none. */
+struct image *symbols_jit(struct symbols *s, pid_t pid);
+
+/*
+ * May this offset be code of the image?  Opens the file.  Of a file that is missing or not ELF that
+ * is unknown: true.
+ */
+bool image_covers(struct symbols *s, struct image *image, uint64_t offset);
+
+/* The part of the file around this offset that is code: [*start, *end).  false: not known. */
+bool image_segment(struct symbols *s, struct image *image, uint64_t offset, uint64_t *start,
+		   uint64_t *end);
+
+/* The address that the file's own symbol table and disassemblers use for this offset. */
+uint64_t image_address(struct symbols *s, struct image *image, uint64_t offset);
+
+/*
+ * Where the code is: inlined functions first, the function that has an address of its own last.  At
+ * least one frame; NULL: no memory.  Valid until symbols_free().
+ */
+const struct frame *symbols_frames(struct symbols *s, const struct place *place, size_t *n);
+
+/* The frame that has a symbol of its own, without lines and inlines: cheaper. */
+const struct symbol *symbols_function(struct symbols *s, const struct place *place);
+
+/*
+ * "name", or "0x1234" (an address as in the image's own symbol table): never empty.  Only made up
+ * names use `room`.
+ */
+const char *symbol_text(const struct symbol *symbol, char room[static 24]);
+
+/* Images in their order, for reports of what is missing; NULL: no more. */
+const struct image *symbols_each(const struct symbols *s, size_t i);
+
+#endif

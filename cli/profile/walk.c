@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What each record means for those that follow: see walk.h. */
+#include <stdio.h>
+
+#include <pmc.h>
+
+#include "logread.h"
+#include "msg.h"
+#include "progress.h"
+#include "who.h"
+
+#define ZOMBIES	 64u		/* whose late samples still find their mappings */
+#define PMCS_MAX 16384u
+
+struct walk {
+	struct symbols *symbols;
+	const struct filter *filter;
+	struct walk_user user;
+	struct who who;
+	struct space kernel;
+	uint32_t spaces;		/* numbers given to spaces so far */
+	struct process *zombies[ZOMBIES];
+	unsigned int zombie;
+	struct event *event;		/* of the last sample, until another record comes */
+	struct process *process;
+	struct thread *thread;
+	pid_t tid;
+	uint64_t now;			/* since the beginning */
+	bool begun, closed, old;
+	struct walk_stats stats;
+	struct progress progress;
+	struct walk_sample sample;
+};
+
+static int no_memory(void)
+{
+	return fail(EX_OSERR, "ERROR: no memory for what the log tells");
+}
+
+/* --- mappings -------------------------------------------------------------------------------- */
+
+/* What follows uses the space's number as it is then. */
+static int mapped(struct process *p, int err)
+{
+	p->shown.space = p->space.number;
+	p->fresh = false;
+	if (err == -E2BIG)
+		return fail(EX_DATAERR, "ERROR: process %d has more than %u mappings in the log",
+			    (int)p->shown.pid, SPACE_MAPPINGS);
+	return err ? no_memory() : 0;
+}
+
+static struct process *process_of(struct walk *w, pid_t pid)
+{
+	struct process *p = who_process(&w->who, pid);
+
+	return p ? p : who_new_process(&w->who, pid);
+}
+
+/*
+ * A function of the kernel: "[image]symbol".  What has no mapping, as BPF programs, begins with its
+ * first function, and the offsets in it are addresses.
+ */
+static int kernel_symbol(struct walk *w, const struct pmclog_ev_map_in *mi, const char *symbol)
+{
+	char *name = strndup(mi->pl_pathname, (size_t)(symbol - mi->pl_pathname));
+	struct image *image;
+	uint64_t base = 0;
+	int err = 0;
+
+	if (!name)
+		return no_memory();
+	image = space_image(&w->kernel, name, &base);
+	if (!image) {
+		image = symbols_image(w->symbols, name, NULL, 0, SYMBOLS_KERNEL);
+		base = 0;
+	}
+	free(name);
+	if (!image)
+		return no_memory();
+	if (!base)
+		err = space_map(&w->kernel, mi->pl_start, 0, image, ++w->spaces);
+	/* More functions than a process has mappings: those behind are found from those before. */
+	if ((!err || err == -E2BIG) && mi->pl_start >= base)
+		err = symbols_add(w->symbols, image, mi->pl_start - base, symbol);
+	return err ? no_memory() : 0;
+}
+
+static struct image *image_of(struct walk *w, const struct pmclog_ev_map_in *mi)
+{
+	return symbols_image(w->symbols, mi->pl_pathname, mi->pl_buildid, mi->pl_buildidlen,
+			     mi->pl_pid);
+}
+
+static int kernel_map_in(struct walk *w, const struct pmclog_ev_map_in *mi)
+{
+	const char *bracket = *mi->pl_pathname == '[' ? strchr(mi->pl_pathname, ']') : NULL;
+	struct image *image;
+	int err;
+
+	if (bracket && bracket[1])
+		return kernel_symbol(w, mi, bracket + 1);
+	image = image_of(w, mi);
+	if (!image)
+		return no_memory();
+	err = space_map(&w->kernel, mi->pl_start, mi->pl_start, image, ++w->spaces);
+	if (err == -E2BIG)
+		return fail(EX_DATAERR, "ERROR: the kernel has more than %u modules in the log",
+			    SPACE_MAPPINGS);
+	return err ? no_memory() : 0;
+}
+
+static int map_in(struct walk *w, const struct pmclog_ev_map_in *mi)
+{
+	struct process *p = process_of(w, mi->pl_pid);
+	struct image *image = image_of(w, mi);
+
+	if (!image || !p)
+		return no_memory();
+	return mapped(p, space_map(&p->space, mi->pl_start, mi->pl_start, image, ++w->spaces));
+}
+
+/* A module's addresses mean what they meant: samples of the kernel are named at the end. */
+static int map_out(struct walk *w, pid_t pid, uint64_t start, uint64_t end)
+{
+	struct process *p = pid == -1 ? NULL : process_of(w, pid);
+
+	if (pid == -1)
+		return 0;
+	if (!p)
+		return no_memory();
+	return mapped(p, space_unmap(&p->space, w->symbols, start, end, ++w->spaces));
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+/* PMCs on one process tell each of its exec: one and the same until something else happens. */
+static int proc_exec(struct walk *w, const struct pmclog_ev_procexec *x)
+{
+	struct process *p = who_process(&w->who, x->pl_pid);
+
+	if (p && p->shown.execed && p->fresh && p->shown.path &&
+	    strcmp(p->shown.path, x->pl_pathname) == 0)
+		return 0;
+	w->stats.execs++;
+	if (p)
+		space_clear(&p->space);
+	p = who_new_process(&w->who, x->pl_pid);
+	if (!p || who_name_process(&w->who, p, x->pl_pathname) != 0)
+		return no_memory();
+	p->shown.execed = p->fresh = true;
+	return 0;
+}
+
+static int proc_fork(struct walk *w, const struct pmclog_ev_procfork *f)
+{
+	struct process *child = who_process(&w->who, f->pl_newpid);
+	struct process *parent = process_of(w, f->pl_oldpid);
+
+	if (child && child->fresh && !child->gone)
+		return 0;
+	child = who_new_process(&w->who, f->pl_newpid);
+	if (!parent || !child)
+		return no_memory();
+	space_copy(&child->space, &parent->space);
+	child->space.asked = false;
+	child->shown.space = child->space.number;
+	child->shown.path = parent->shown.path;
+	child->fresh = true;
+	/* What nobody has told of the parent is its number, which is not the child's. */
+	return parent->named && who_call_process(&w->who, child, parent->shown.name) != 0 ?
+		       no_memory() : 0;
+}
+
+/* A process that is there already, by the path of its program or by the name it goes by. */
+static int proc_known(struct walk *w, pid_t pid, const char *path, const char *comm)
+{
+	struct process *p = who_process(&w->who, pid);
+	int err = 0;
+
+	if (!p || p->gone)
+		p = who_new_process(&w->who, pid);
+	if (!p)
+		return no_memory();
+	if (path && *path == '/' && !p->shown.path)
+		err = who_name_process(&w->who, p, path);
+	else if (comm && !p->named)
+		err = who_call_process(&w->who, p, comm);
+	return err ? no_memory() : 0;
+}
+
+/* Samples may come after the exit of their process: old logs put them there. */
+static void proc_exit(struct walk *w, pid_t pid)
+{
+	struct process *p = who_process(&w->who, pid);
+	struct process **place = &w->zombies[w->zombie++ % ZOMBIES];
+
+	if (!p || p->gone)
+		return;
+	p->gone = true;
+	if (*place)
+		space_clear(&(*place)->space);
+	*place = p;
+}
+
+static int thread_created(struct walk *w, const struct pmclog_ev_threadcreate *t)
+{
+	if (t->pl_tid == t->pl_pid && *t->pl_tdname) {
+		int code = proc_known(w, t->pl_pid, NULL, t->pl_tdname);
+
+		if (code)
+			return code;
+	}
+	return who_call_thread(&w->who, t->pl_tid, t->pl_tdname) == 0 ? 0 : no_memory();
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static struct event *new_event(struct walk *w, pmc_id_t id, const char *name)
+{
+	if (w->who.events.n >= PMCS_MAX) {
+		fail(EX_DATAERR, "ERROR: the log has more than %u PMCs", PMCS_MAX);
+		return NULL;
+	}
+	w->event = who_new_event(&w->who, id, name);
+	if (!w->event)
+		no_memory();
+	return w->event;
+}
+
+static int allocated(struct walk *w, pmc_id_t id, const char *name, uint64_t rate)
+{
+	struct event *e = who_event(&w->who, id);
+
+	if (!e || strcmp(e->shown.name, name) != 0)
+		e = new_event(w, id, name);
+	if (!e)
+		return EX_DATAERR;
+	if (rate)
+		e->shown.rate = rate;
+	return 0;
+}
+
+static struct event *event_of(struct walk *w, pmc_id_t id)
+{
+	char name[32];
+
+	if (w->event && w->event->shown.id == id)
+		return w->event;
+	w->event = who_event(&w->who, id);
+	if (w->event)
+		return w->event;
+	snprintf(name, sizeof(name), "pmc-0x%x", id);
+	w->event = new_event(w, id, name);
+	if (w->event)
+		w->event->unknown = true;
+	return w->event;
+}
+
+/* --- samples --------------------------------------------------------------------------------- */
+
+static bool passes(const struct walk *w, const struct event *e, const struct process *p)
+{
+	const struct filter *f = w->filter;
+	const struct walk_sample *s = &w->sample;
+	double seconds = (double)s->time / 1e9;
+	bool thread = !f->nthreads;
+
+	for (size_t i = 0; i < f->nthreads && !thread; i++)
+		thread = f->threads[i] == s->tid;
+	if (f->by_cpu && (s->cpu < 0 || s->cpu >= CPULIST_MAX ||
+			  !(f->cpus.bits[s->cpu / 64] >> (s->cpu % 64) & 1)))
+		return false;
+	return thread && e->wanted && p->wanted && seconds >= f->from &&
+	       (f->to <= 0 || seconds <= f->to);
+}
+
+static int take(struct walk *w, pmc_id_t id, pid_t pid)
+{
+	struct walk_sample *s = &w->sample;
+	struct event *e = event_of(w, id);
+	struct process *p;
+
+	if (!w->process || w->process->shown.pid != pid)
+		w->process = process_of(w, pid);
+	p = w->process;
+	if (!e)
+		return EX_DATAERR;
+	if (!p)
+		return no_memory();
+	if (w->tid != s->tid) {
+		w->tid = s->tid;
+		w->thread = who_thread(&w->who, s->tid);
+	}
+	p->fresh = false;
+	w->stats.samples++;
+	w->stats.unknown_event += e->unknown;
+	s->event = &e->shown;
+	s->event_number = e->number;
+	s->process = &p->shown;
+	s->thread = w->thread ? &w->thread->shown : NULL;
+	s->time = w->now;
+	if (!passes(w, e, p))
+		return 0;
+	w->stats.passed++;
+	w->stats.chains += s->npc > 1;
+	return w->user.sample(w->user.arg, w, s);
+}
+
+static int take_chain(struct walk *w, const struct pmclog_ev_callchain *c)
+{
+	struct walk_sample *s = &w->sample;
+
+	s->tid = (pid_t)c->pl_tid;
+	s->cpu = (int)PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags);
+	s->npc = c->pl_npc > 0 ? (size_t)c->pl_npc : 0;
+	s->pc = c->pl_pc;
+	s->user = !s->npc || !(s->pc[0] & WALK_KERNEL);
+	return take(w, c->pl_pmcid, (pid_t)c->pl_pid);
+}
+
+static int take_pc(struct walk *w, const struct pmclog_ev_pcsample *one)
+{
+	struct walk_sample *s = &w->sample;
+
+	s->tid = 0;
+	s->cpu = -1;
+	s->npc = 1;
+	s->pc = &one->pl_pc;
+	s->user = one->pl_usermode;
+	return take(w, one->pl_pmcid, one->pl_pid);
+}
+
+void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *place)
+{
+	place->call = call;
+	space_place(&w->kernel, w->symbols, pc, place);
+}
+
+static struct process *process_in(const struct walk_sample *s)
+{
+	return (struct process *)((const char *)s->process - offsetof(struct process, shown));
+}
+
+void walk_place(struct walk *w, const struct walk_sample *s, size_t i, struct place *place)
+{
+	struct process *p = process_in(s);
+	uintptr_t pc = s->pc[i];
+
+	place->call = walk_returns(s, i);
+	if (pc & WALK_KERNEL) {
+		walk_kernel_place(w, pc, place->call, place);
+		return;
+	}
+	if (space_place(&p->space, w->symbols, pc, place))
+		return;
+	if (!p->space.asked) {
+		struct image *jit = symbols_jit(w->symbols, p->shown.pid);
+
+		p->space.asked = true;
+		if (jit) {
+			p->space.jit = jit;
+			p->shown.space = p->space.number = ++w->spaces;
+		}
+	}
+	if (p->space.jit && image_covers(w->symbols, p->space.jit, pc))
+		place->image = p->space.jit;
+}
+
+uint64_t walk_next(const struct walk *w, const struct walk_sample *s, size_t i)
+{
+	return space_next(s->pc[i] & WALK_KERNEL ? &w->kernel : &process_in(s)->space, s->pc[i]);
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+static void initialize(struct walk *w, const struct pmclog_ev_initialize *i)
+{
+	const char *type = pmc_name_of_cputype((enum pmc_cputype)i->pl_arch);
+
+	who_forget(&w->who);
+	space_clear(&w->kernel);
+	memset(w->zombies, 0, sizeof(w->zombies));
+	w->old = i->pl_version >> 24 < 9;
+	snprintf(w->stats.cpu, sizeof(w->stats.cpu), "%s%s%.40s", type ? type : "unknown CPU",
+		 *i->pl_cpuid ? " " : "", i->pl_cpuid);
+}
+
+static int take_effect(struct walk *w, const struct pmclog_ev *ev)
+{
+	w->event = NULL;
+	w->process = NULL;
+	w->tid = 0;
+	w->thread = NULL;
+	switch (ev->pl_type) {
+	case PMCLOG_TYPE_MAP_IN:
+		return ev->pl_u.pl_mi.pl_pid == -1 ? kernel_map_in(w, &ev->pl_u.pl_mi) :
+						     map_in(w, &ev->pl_u.pl_mi);
+	case PMCLOG_TYPE_MAP_OUT:
+		return map_out(w, ev->pl_u.pl_mo.pl_pid, ev->pl_u.pl_mo.pl_start,
+			       ev->pl_u.pl_mo.pl_end);
+	case PMCLOG_TYPE_PROCFORK:
+		return proc_fork(w, &ev->pl_u.pl_f);
+	case PMCLOG_TYPE_PROCEXEC:
+		return proc_exec(w, &ev->pl_u.pl_x);
+	case PMCLOG_TYPE_SYSEXIT:
+		proc_exit(w, ev->pl_u.pl_se.pl_pid);
+		return 0;
+	case PMCLOG_TYPE_PMCATTACH:
+		return proc_known(w, ev->pl_u.pl_t.pl_pid, ev->pl_u.pl_t.pl_pathname, NULL);
+	case PMCLOG_TYPE_PROC_CREATE:
+		return proc_known(w, ev->pl_u.pl_pc.pl_pid, NULL, ev->pl_u.pl_pc.pl_pcomm);
+	case PMCLOG_TYPE_THR_CREATE:
+		return thread_created(w, &ev->pl_u.pl_tc);
+	case PMCLOG_TYPE_PMCALLOCATE:
+		return allocated(w, ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname,
+				 ev->pl_u.pl_a.pl_rate);
+	case PMCLOG_TYPE_PMCALLOCATEDYN:
+		return allocated(w, ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname, 0);
+	case PMCLOG_TYPE_INITIALIZE:
+		initialize(w, &ev->pl_u.pl_i);
+		return 0;
+	case PMCLOG_TYPE_DROPNOTIFY:
+		w->stats.drops++;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static uint64_t since(const struct timespec *from, const struct timespec *to)
+{
+	int64_t ns = (to->tv_sec - from->tv_sec) * 1000000000ll + to->tv_nsec - from->tv_nsec;
+
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+int walk_record(struct walk *w, const struct pmclog_ev *ev)
+{
+	int code = w->user.record ? w->user.record(w->user.arg, w, ev) : 0;
+
+	if (code)
+		return code;
+	if (!w->begun)
+		w->stats.began = ev->pl_ts;
+	w->begun = true;
+	w->now = since(&w->stats.began, &ev->pl_ts);
+	w->stats.seconds = (double)w->now / 1e9;
+	w->closed = ev->pl_type == PMCLOG_TYPE_CLOSELOG;
+	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN)
+		return take_chain(w, &ev->pl_u.pl_cc);
+	if (ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
+		return take_pc(w, &ev->pl_u.pl_s);
+	return take_effect(w, ev);
+}
+
+/* --- a whole log ----------------------------------------------------------------------------- */
+
+static int next_record(void *arg, const struct pmclog_ev *ev)
+{
+	struct walk *w = arg;
+
+	progress_show(&w->progress, ev);
+	return walk_record(w, ev);
+}
+
+int walk_log(struct walk *w, int fd, const char *name, bool progress)
+{
+	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
+	void *parser = pmclog_open(fd);
+	const struct log_user user = { .record = next_record, .arg = w };
+	int code;
+
+	if (!ev || !parser) {
+		code = fail(EX_OSERR, "ERROR: Cannot allocate memory to read \"%s\"", name);
+	} else {
+		progress_begin(&w->progress, fd, progress);
+		code = log_pass(parser, fd, ev, &user);
+		progress_end(&w->progress);
+		if (!code && w->user.again)
+			code = ev->pl_state == PMCLOG_ERROR ? EX_DATAERR : 0;
+		else if (!code)
+			code = log_damage(parser, ev);
+	}
+	w->stats.cut = code || (!w->closed && !w->old);
+	pmclog_close(parser);
+	free(ev);
+	return code;
+}
+
+struct walk *walk_new(struct symbols *symbols, const struct filter *filter,
+		      const struct walk_user *user)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+
+	if (!w) {
+		no_memory();
+		return NULL;
+	}
+	w->symbols = symbols;
+	w->filter = filter;
+	w->user = *user;
+	if (who_begin(&w->who, filter) != 0) {
+		walk_free(w);
+		return NULL;
+	}
+	return w;
+}
+
+void walk_free(struct walk *w)
+{
+	if (!w)
+		return;
+	who_end(&w->who);
+	space_clear(&w->kernel);
+	free(w);
+}
+
+struct walk_stats *walk_count(struct walk *w)
+{
+	return &w->stats;
+}
+
+const struct walk_stats *walk_stats(const struct walk *w)
+{
+	return &w->stats;
+}
+
+const struct walk_event *walk_event(const struct walk *w, uint32_t number)
+{
+	const struct event *e = number < w->who.events.n ? w->who.events.each[number] : NULL;
+
+	return e ? &e->shown : NULL;
+}
+
+const struct walk_process *walk_process(const struct walk *w, uint32_t number)
+{
+	const struct process *p = number < w->who.processes.n ? w->who.processes.each[number] :
+								 NULL;
+
+	return p ? &p->shown : NULL;
+}
+
+const struct walk_thread *walk_thread(const struct walk *w, pid_t tid)
+{
+	const struct thread *t = who_thread(&w->who, tid);
+
+	return t ? &t->shown : NULL;
+}

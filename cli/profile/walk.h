@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One pass over a log, or over one that is being written: whose sample is it, of which event, and
+ * what do its addresses mean?  Mappings are followed record by record, so that an address means
+ * what it meant when it was sampled.
+ */
+#ifndef PMCBPF_CLI_PROFILE_WALK_H
+#define PMCBPF_CLI_PROFILE_WALK_H
+
+#include <pmclog.h>
+
+#include "cpulist.h"
+#include "symbol.h"
+
+/* Which samples count.  All zero: every one. */
+struct filter {
+	const char **events;		/* names as in the log; a sample of any of them */
+	size_t nevents;
+	const char **processes;		/* numbers, or extended regular expressions for names */
+	size_t nprocesses;
+	pid_t *threads;
+	size_t nthreads;
+	struct cpulist cpus;
+	bool by_cpu;			/* `cpus` counts */
+	double from, to;		/* seconds after the log's beginning; to 0: its end */
+};
+
+struct walk_event {
+	const char *name;		/* canonical, from the log; "pmc-0x…" if it has none */
+	const char *unique;		/* the same, or NAME.1 … where a name occurs again */
+	pmc_id_t id;
+	uint64_t rate;			/* events between two samples, 0: not told */
+	uint32_t first;			/* number of the first event of this name: PMCs of one event
+					   on several CPUs are one, unless asked for apart */
+};
+
+struct walk_process {
+	pid_t pid;
+	const char *name;		/* the program's, "pid N" if nobody told */
+	const char *path;		/* of its executable, NULL: nobody told */
+	uint32_t number;		/* an exec or a new use of the pid begins another */
+	uint32_t space;			/* changes whenever a mapping does */
+	bool execed;			/* it began with an exec */
+};
+
+struct walk_thread {
+	pid_t tid;
+	const char *name;		/* NULL: nobody told */
+};
+
+/* What the recording says it is, and what the pass has met so far. */
+struct walk_stats {
+	uint64_t samples;		/* in the log */
+	uint64_t passed;		/* of these, by the filter */
+	uint64_t drops;			/* DROPNOTIFY records: samples are missing there */
+	uint64_t execs, exec_elf, exec_unknown, exec_errors;
+	uint64_t unknown_event;		/* samples of a PMC that the log does not introduce */
+	uint64_t unknown_object;	/* samples whose address no mapping explains */
+	uint64_t unknown_function;	/* … whose image has no name for it */
+	uint64_t dubious_frames;	/* frames of chains that no mapping explains */
+	uint64_t chains;		/* samples with more than one frame */
+	double seconds;			/* from the first record to the last */
+	struct timespec began;		/* time of day of the first record */
+	char cpu[64];			/* CPU type's name, as pmc_name_of_cputype(), and its id */
+	bool cut;			/* the log ends without CLOSELOG, or is damaged */
+};
+
+struct walk_sample {
+	const struct walk_event *event;
+	uint32_t event_number;
+	const struct walk_process *process;
+	const struct walk_thread *thread;	/* NULL: an old log has none */
+	pid_t tid;				/* 0: not told */
+	uint64_t time;				/* ns after the log's beginning */
+	int cpu;				/* -1: not told */
+	bool user;				/* the first address is one of user space */
+	size_t npc;
+	const uintfptr_t *pc;			/* the sampled one, then return addresses */
+};
+
+#define WALK_KERNEL (1ull << 63)	/* in the addresses of the kernel, not in others */
+
+/* Where user space was left for the kernel is an address of its own, not one to return to. */
+static inline bool walk_returns(const struct walk_sample *s, size_t i)
+{
+	return i > 0 && !((s->pc[i] ^ s->pc[i - 1]) & WALK_KERNEL);
+}
+
+struct walk;
+
+struct walk_user {
+	/* 0, or an exit code that ends the pass. */
+	int (*sample)(void *arg, struct walk *w, const struct walk_sample *sample);
+	/* Every record, before it takes effect; may be NULL. */
+	int (*record)(void *arg, struct walk *w, const struct pmclog_ev *ev);
+	void *arg;
+	bool again;		/* another pass has told of the log's damage */
+};
+
+/* `filter` and `symbols` stay the caller's.  NULL: no memory, or a regular expression (printed). */
+struct walk *walk_new(struct symbols *symbols, const struct filter *filter,
+		      const struct walk_user *user);
+void walk_free(struct walk *w);
+
+/* A single record, of a reader that has its own loop.  0 or an exit code. */
+int walk_record(struct walk *w, const struct pmclog_ev *ev);
+
+/*
+ * The whole log behind a descriptor, `name` in messages; shows progress on a terminal if asked to.
+ * 0 or an exit code.  What came before a damage has been given; the line is printed.
+ */
+int walk_log(struct walk *w, int fd, const char *name, bool progress);
+
+/* What address `i` of the sample means now: ask before the next record that is no sample. */
+void walk_place(struct walk *w, const struct walk_sample *sample, size_t i, struct place *place);
+
+/* Where the next mapping above address `i` begins; UINT64_MAX: there is none. */
+uint64_t walk_next(const struct walk *w, const struct walk_sample *sample, size_t i);
+
+/*
+ * What an address of the kernel means by all that the log has told so far: functions of it are told
+ * after their first sample.
+ */
+void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *place);
+
+const struct walk_stats *walk_stats(const struct walk *w);
+struct walk_stats *walk_count(struct walk *w);	/* for those who resolve */
+
+/* By number; NULL behind the last.  Valid until walk_free(). */
+const struct walk_event *walk_event(const struct walk *w, uint32_t number);
+const struct walk_process *walk_process(const struct walk *w, uint32_t number);
+/* By tid, as the log has told last; NULL: not at all. */
+const struct walk_thread *walk_thread(const struct walk *w, pid_t tid);
+
+#endif

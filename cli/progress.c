@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A line on standard error that is overwritten: see progress.h. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "progress.h"
+
+#define INTERVAL 0.5
+#define RECORDS	 1024u		/* that take less time than anybody sees */
+
+void progress_begin(struct progress *p, int fd, bool wanted)
+{
+	struct stat st = { 0 };
+
+	*p = (struct progress){ .on = wanted && isatty(STDERR_FILENO) && fstat(fd, &st) == 0 &&
+				      S_ISREG(st.st_mode) && st.st_size > 0,
+				.size = st.st_size };
+	clock_gettime(CLOCK_MONOTONIC, &p->last);
+}
+
+void progress_show(struct progress *p, const struct pmclog_ev *ev)
+{
+	struct timespec now;
+
+	if (!p->on || ++p->skipped < RECORDS)
+		return;
+	p->skipped = 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if ((double)(now.tv_sec - p->last.tv_sec) + (double)(now.tv_nsec - p->last.tv_nsec) / 1e9 <
+	    INTERVAL)
+		return;
+	p->last = now;
+	p->shown = true;
+	fprintf(stderr, "\r%3d%%  %zu records", (int)(ev->pl_offset * 100 / p->size), ev->pl_count);
+	fflush(stderr);
+}
+
+void progress_end(struct progress *p)
+{
+	if (p->shown)
+		fputs("\r\033[K", stderr);
+	p->shown = false;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmcstat -m and -a: each sample by itself, in FreeBSD's form. */
+#include <inttypes.h>
+
+#include "msg.h"
+#include "put.h"
+#include "report.h"
+
+#define CHUNK (256u * 1024)	/* of text, written at once */
+
+static int no_memory(void)
+{
+	return fail(EX_OSERR, "ERROR: no memory for a sample's line");
+}
+
+static int push_if_full(struct report_lines *l)
+{
+	if (l->out->failed)
+		return no_memory();
+	return l->out->len < CHUNK ? 0 : l->push(l->arg);
+}
+
+/* "pc symbol 0xstart 0xend", as addresses of the process; a sample without a symbol has no line. */
+int report_pc_lines(struct report_lines *l, struct walk *w, const struct walk_sample *sample)
+{
+	const struct symbol *symbol;
+	struct place place;
+	uint64_t start;
+
+	if (!sample->npc)
+		return 0;
+	walk_place(w, sample, 0, &place);
+	symbol = symbols_function(l->symbols, &place);
+	if (!symbol)
+		return no_memory();
+	if (!symbol->name)
+		return 0;
+	start = sample->pc[0] - (place.offset - symbol->start);
+	buf_printf(l->out, "0x%" PRIxPTR " ", sample->pc[0]);
+	put_text(l->out, symbol->name);
+	buf_printf(l->out, " 0x%" PRIx64 " 0x%" PRIx64 "\n", start, start + symbol->size);
+	return push_if_full(l);
+}
+
+/* "pc function file:line" of each address in the chain, then "--". */
+int report_chain_lines(struct report_lines *l, struct walk *w, const struct walk_sample *sample)
+{
+	for (size_t i = 0; i < sample->npc; i++) {
+		const struct frame *frame;
+		struct place place;
+		size_t n;
+
+		walk_place(w, sample, i, &place);
+		frame = symbols_frames(l->symbols, &place, &n);
+		if (!frame)
+			return no_memory();
+		buf_printf(l->out, "0x%" PRIxPTR " ", sample->pc[i]);
+		put_text(l->out, frame->symbol->name ? frame->symbol->name : "<unknown>");
+		buf_add(l->out, " ", 1);
+		put_text(l->out, frame->file && frame->line ? frame->file : "??");
+		buf_printf(l->out, ":%u\n", frame->file ? frame->line : 0);
+	}
+	buf_add(l->out, "--\n", 3);
+	return push_if_full(l);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers for pairs: see pairs.h. */
+#include "report/pairs.h"
+
+static bool equal(const void *arg, uint32_t position)
+{
+	const struct pairs *pairs = arg;
+	const struct pair *wanted = &pairs->list[pairs->n], *pair = &pairs->list[position];
+
+	return pair->a == wanted->a && pair->b == wanted->b;
+}
+
+uint32_t *pairs_at(struct pairs *pairs, uint64_t a, uint64_t b)
+{
+	uint32_t hash = index_fold(index_mix(index_mix(0, a), b)), at;
+	struct pair *list = grow(pairs->list, &pairs->room, pairs->n + 1, sizeof(*list));
+
+	if (!list)
+		return NULL;
+	pairs->list = list;
+	list[pairs->n] = (struct pair){ a, b, 0 };	/* what is looked for, or the new one */
+	at = index_find(&pairs->index, hash, equal, pairs);
+	if (at != INDEX_NONE)
+		return &list[at].value;
+	if (index_add(&pairs->index, hash, (uint32_t)pairs->n) != 0)
+		return NULL;
+	return &list[pairs->n++].value;
+}
+
+void pairs_free(struct pairs *pairs)
+{
+	index_free(&pairs->index);
+	free(pairs->list);
+	*pairs = (struct pairs){ 0 };
+}

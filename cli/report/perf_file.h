@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file that Linux perf calls perf.data: records, behind them what is known of the events and of
+ * the machine, and before them a header that is written last.
+ */
+#ifndef PMCBPF_CLI_REPORT_PERF_FILE_H
+#define PMCBPF_CLI_REPORT_PERF_FILE_H
+
+#include "out.h"
+#include "profile/walk.h"
+
+struct perf_file {
+	struct out out;
+	uint64_t records;		/* bytes of all so far */
+	uint64_t first, last;		/* ns, of samples */
+	const char *machine;		/* as uname -m has it, NULL: not known */
+};
+
+/* 0 or an exit code, the line printed; as all that follow. */
+int perf_file_open(struct perf_file *f, const char *path);
+
+/* A record is begun, its fields are added, it is ended; out.text is full of whole records then. */
+size_t perf_file_begin(struct perf_file *f, uint32_t type, uint16_t misc);
+void perf_file_long(struct perf_file *f, uint64_t value);
+void perf_file_ints(struct perf_file *f, uint32_t first, uint32_t second);
+void perf_file_text(struct perf_file *f, const char *text, size_t max);
+int perf_file_end(struct perf_file *f, size_t begin);
+
+/* The number that a sample of this event carries. */
+static inline uint64_t perf_file_id(uint32_t event)
+{
+	return event + 1ull;		/* 0 is perf's own, of no event */
+}
+
+/* All the rest: of the events of the walk, which is over. */
+int perf_file_finish(struct perf_file *f, const struct walk *w);
+
+/* 0 or an exit code; after a failure nothing more is said. */
+int perf_file_close(struct perf_file *f);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * --pprof: profile.proto, gzip'd.  Its messages are varints and bytes with lengths, so they are
+ * written here by hand, with the fields' numbers where the fields are put.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "report/frames.h"
+#include "report/pairs.h"
+
+/* Fields of the outermost message. */
+enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING_TABLE, TIME_NANOS = 9,
+       DURATION_NANOS, PERIOD_TYPE, PERIOD, COMMENT, DEFAULT_SAMPLE_TYPE };
+
+struct pprof {
+	const struct report *r;
+	struct buf *out;		/* not yet compressed */
+	struct buf message, part;	/* of the message in work, and of one in it */
+	struct pairs strings, mappings, functions, locations;
+	uint32_t nstrings, nmappings, nfunctions, nlocations;
+	uint32_t *columns;		/* of an event by number: its place among the values */
+	size_t nvalues;
+	uint64_t *values;
+};
+
+static void put_varint(struct buf *out, uint64_t value)
+{
+	char bytes[10];
+	size_t n = 0;
+
+	for (; value > 0x7f; value >>= 7)
+		bytes[n++] = (char)(value | 0x80);
+	bytes[n++] = (char)value;
+	buf_add(out, bytes, n);
+}
+
+static void put_number(struct buf *out, uint32_t field, uint64_t value)
+{
+	put_varint(out, field << 3);
+	put_varint(out, value);
+}
+
+static void put_bytes(struct buf *out, uint32_t field, const struct buf *bytes)
+{
+	put_varint(out, field << 3 | 2);
+	put_varint(out, bytes->len);
+	if (bytes->len > 0)
+		buf_add(out, bytes->data, bytes->len);
+	out->failed |= bytes->failed;
+}
+
+/* A message is done: it goes into that which has it. */
+static void put_message(struct buf *out, uint32_t field, struct buf *message)
+{
+	put_bytes(out, field, message);
+	message->len = 0;
+}
+
+/* A string's number; 0 is the empty one. */
+static uint32_t add_string(struct pprof *pp, const char *text)
+{
+	struct buf plain = { 0 };
+
+	if (!*text)
+		return 0;
+	put_plain(&plain, text, "", '?');
+	put_bytes(pp->out, STRING_TABLE, &plain);
+	buf_free(&plain);
+	return pp->nstrings++;
+}
+
+/* … of one that stays where it is, so that it is written once. */
+static uint32_t string(struct pprof *pp, const char *text)
+{
+	uint32_t *known = pairs_at(&pp->strings, (uintptr_t)text, 0);
+
+	if (!known) {
+		pp->out->failed = true;
+		return 0;
+	}
+	if (!*known)
+		*known = add_string(pp, text);
+	return *known;
+}
+
+static bool some_code_named(const struct image *image)
+{
+	return image->state == IMAGE_OPEN || image->kernel;
+}
+
+/*
+ * Addresses are those of the file's own symbol table, which a mapping of everything from 0 on says.
+ */
+static uint32_t mapping(struct pprof *pp, const struct image *image)
+{
+	uint32_t *known, path, id_string = 0;
+	char room[IMAGE_ID_TEXT];
+
+	if (!image)
+		return 0;
+	known = pairs_at(&pp->mappings, (uintptr_t)image, 0);
+	if (!known || *known)
+		return known ? *known : 0;
+	*known = ++pp->nmappings;
+	path = string(pp, image->path);
+	if (image_id_text(image, room))
+		id_string = add_string(pp, room);
+	put_number(&pp->part, 1, pp->nmappings);
+	put_number(&pp->part, 3, UINT64_MAX);
+	put_number(&pp->part, 5, path);
+	put_number(&pp->part, 6, id_string);
+	put_number(&pp->part, 7, some_code_named(image));
+	put_number(&pp->part, 8, image->debug);
+	put_number(&pp->part, 9, image->debug);
+	put_number(&pp->part, 10, image->debug);
+	put_message(pp->out, MAPPING, &pp->part);
+	return pp->nmappings;
+}
+
+static uint32_t function(struct pprof *pp, const struct frame *frame)
+{
+	uint32_t *known = pairs_at(&pp->functions, (uintptr_t)frame->symbol, 0), name;
+	struct buf label = { 0 };
+
+	if (!known || *known)
+		return known ? *known : 0;
+	*known = ++pp->nfunctions;
+	symbol_label(&label, frame->symbol);
+	buf_add(&label, "", 1);
+	pp->out->failed |= label.failed;
+	name = label.failed ? 0 : add_string(pp, label.data);
+	buf_free(&label);
+	put_number(&pp->part, 1, pp->nfunctions);
+	put_number(&pp->part, 2, name);
+	put_number(&pp->part, 3, name);
+	if (frame->file)
+		put_number(&pp->part, 4, string(pp, frame->file));
+	put_message(pp->out, FUNCTION, &pp->part);
+	return pp->nfunctions;
+}
+
+/* A place with its lines: what is inlined first, as symbols_frames() has it. */
+static uint32_t location(struct pprof *pp, uint32_t number)
+{
+	struct profile *p = pp->r->profile;
+	const struct place *place = &p->places[number];
+	uint32_t *known = pairs_at(&pp->locations, number, 0), id, in;
+	const struct frame *frames;
+	struct buf line = { 0 }, lines = { 0 };
+	size_t n = 0;
+
+	if (!known || *known)
+		return known ? *known : 0;
+	*known = id = ++pp->nlocations;
+	frames = symbols_frames(p->symbols, place, &n);
+	if (!frames) {
+		pp->out->failed = true;
+		return 0;
+	}
+	in = mapping(pp, place->image);
+	for (size_t i = 0; i < n; i++) {
+		put_number(&line, 1, function(pp, &frames[i]));
+		put_number(&line, 2, frames[i].line);
+		put_message(&lines, 4, &line);
+	}
+	put_number(&pp->part, 1, id);
+	if (in)
+		put_number(&pp->part, 2, in);
+	put_number(&pp->part, 3, place->image ?
+		   image_address(p->symbols, place->image, place->offset) : place->offset);
+	if (lines.len > 0)
+		buf_add(&pp->part, lines.data, lines.len);
+	pp->part.failed |= lines.failed | line.failed;
+	put_message(pp->out, LOCATION, &pp->part);
+	buf_free(&lines);
+	buf_free(&line);
+	return id;
+}
+
+static void put_label(struct pprof *pp, const char *key, const char *text, uint64_t number)
+{
+	put_number(&pp->part, 1, string(pp, key));
+	if (text)
+		put_number(&pp->part, 2, string(pp, text));
+	else
+		put_number(&pp->part, 3, number);
+	put_message(&pp->message, 3, &pp->part);
+}
+
+static void put_sample(struct pprof *pp, const struct tally *t)
+{
+	const struct profile *p = pp->r->profile;
+	const struct walk_event *event = walk_event(p->walk, t->event);
+	const struct walk_process *process = walk_process(p->walk, t->process);
+	const struct walk_thread *thread = walk_thread(p->walk, t->tid);
+	struct buf ids = { 0 };
+	uint64_t weight;
+
+	for (uint32_t stack = t->stack; stack != STACK_NONE; stack = p->stacks[stack].caller)
+		put_varint(&ids, location(pp, p->stacks[stack].place));
+	put_message(&pp->message, 1, &ids);
+	memset(pp->values, 0, pp->nvalues * sizeof(*pp->values));
+	pp->values[0] = t->samples;
+	if (pp->columns[t->event]) {
+		if (__builtin_mul_overflow(t->samples, event->rate, &weight) || weight > INT64_MAX)
+			weight = INT64_MAX;
+		pp->values[pp->columns[t->event]] = weight;
+	}
+	for (size_t i = 0; i < pp->nvalues; i++)
+		put_varint(&ids, pp->values[i]);
+	put_message(&pp->message, 2, &ids);
+	buf_free(&ids);
+	put_label(pp, "event", event->name, 0);
+	put_label(pp, "process", process->name, 0);
+	put_label(pp, "pid", NULL, (uint64_t)process->pid);
+	if (thread && thread->name)
+		put_label(pp, "thread", thread->name, 0);
+	if (t->tid)
+		put_label(pp, "tid", NULL, (uint64_t)t->tid);
+	put_message(pp->out, SAMPLE, &pp->message);
+}
+
+static void put_type(struct pprof *pp, uint32_t field, const char *type)
+{
+	put_number(&pp->part, 1, string(pp, type));
+	put_number(&pp->part, 2, string(pp, "count"));
+	put_message(pp->out, field, &pp->part);
+}
+
+/* Samples, and of each event whose period is told, events. */
+static void put_types(struct pprof *pp)
+{
+	const struct profile *p = pp->r->profile;
+	uint32_t first;
+
+	put_type(pp, SAMPLE_TYPE, "samples");
+	pp->nvalues = 1;
+	for (uint32_t event = 0; event < p->nevents; event++) {
+		if (walk_event(p->walk, event)->rate == 0 || p->event_samples[event] == 0)
+			continue;
+		first = event_first(p, event);
+		if (!pp->columns[first]) {
+			put_type(pp, SAMPLE_TYPE, walk_event(p->walk, first)->name);
+			pp->columns[first] = (uint32_t)pp->nvalues++;
+		}
+		pp->columns[event] = pp->columns[first];
+		if (event_count(p) == 1 && first == event) {
+			put_type(pp, PERIOD_TYPE, walk_event(p->walk, event)->name);
+			put_number(pp->out, PERIOD, walk_event(p->walk, event)->rate);
+		}
+	}
+	put_number(pp->out, DEFAULT_SAMPLE_TYPE, string(pp, "samples"));
+}
+
+static void put_times(struct pprof *pp)
+{
+	const struct walk_stats *stats = walk_stats(pp->r->profile->walk);
+
+	put_number(pp->out, TIME_NANOS, (uint64_t)stats->began.tv_sec * 1000000000u +
+					(uint64_t)stats->began.tv_nsec);
+	put_number(pp->out, DURATION_NANOS, (uint64_t)(stats->seconds * 1e9));
+	put_number(pp->out, COMMENT, string(pp, pp->r->log));
+	if (report_is_partial(pp->r))
+		put_number(pp->out, COMMENT,
+			   string(pp, "partial: samples are missing, or the log's end"));
+}
+
+/* Readers take the first mapping for the program's: that of the process of the hottest stack. */
+static void put_program(struct pprof *pp)
+{
+	const struct profile *p = pp->r->profile;
+	const struct walk_process *most = NULL;
+	const struct image *image;
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < p->ntallies; i++) {
+		if (p->tallies[i].samples <= samples)
+			continue;
+		samples = p->tallies[i].samples;
+		most = walk_process(p->walk, p->tallies[i].process);
+	}
+	for (size_t i = 0; most && most->path && (image = symbols_each(p->symbols, i)); i++)
+		if (strcmp(image->path, most->path) == 0)
+			mapping(pp, image);
+}
+
+static void compress_into(struct buf *out, const struct buf *text)
+{
+	char chunk[16384];
+	z_stream z = { .next_in = (Bytef *)text->data };
+	size_t left = text->len;
+	int state = Z_OK;
+
+	/* 16 more than the window's bits asks for gzip's header. */
+	if (text->failed || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8,
+					 Z_DEFAULT_STRATEGY) != Z_OK) {
+		out->failed = true;
+		return;
+	}
+	while (state == Z_OK) {
+		if (z.avail_in == 0) {
+			z.avail_in = left > UINT32_MAX ? UINT32_MAX : (uInt)left;
+			left -= z.avail_in;
+		}
+		z.next_out = (Bytef *)chunk;
+		z.avail_out = sizeof(chunk);
+		state = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
+		buf_add(out, chunk, sizeof(chunk) - z.avail_out);
+	}
+	out->failed |= state != Z_STREAM_END;
+	deflateEnd(&z);
+}
+
+void report_pprof(const struct report *r, struct buf *out)
+{
+	const struct profile *p = r->profile;
+	struct buf plain = { 0 };
+	struct pprof pp = { .r = r, .out = &plain, .nstrings = 1 };
+
+	pp.columns = calloc(p->nevents + 1, sizeof(*pp.columns));
+	pp.values = calloc(p->nevents + 1, sizeof(*pp.values));
+	if (!pp.columns || !pp.values) {
+		out->failed = true;
+		goto out;
+	}
+	put_bytes(&plain, STRING_TABLE, &pp.part);	/* the empty one */
+	put_types(&pp);
+	put_times(&pp);
+	put_program(&pp);
+	for (size_t i = 0; i < p->ntallies; i++)
+		if (p->tallies[i].samples > 0)
+			put_sample(&pp, &p->tallies[i]);
+	plain.failed |= pp.message.failed | pp.part.failed;
+	compress_into(out, &plain);
+out:
+	free(pp.columns);
+	free(pp.values);
+	buf_free(&plain);
+	buf_free(&pp.message);
+	buf_free(&pp.part);
+	pairs_free(&pp.strings);
+	pairs_free(&pp.mappings);
+	pairs_free(&pp.functions);
+	pairs_free(&pp.locations);
+}

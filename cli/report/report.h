@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What can be made of a profile.  A writer appends to a buffer, whole; who called it writes that to
+ * where it belongs.  Writers that need each single sample are users of walk.h.
+ */
+#ifndef PMCBPF_CLI_REPORT_REPORT_H
+#define PMCBPF_CLI_REPORT_REPORT_H
+
+#include "buf.h"
+#include "profile/profile.h"
+#include "profile/tree.h"
+
+struct report {
+	struct profile *profile;
+	const char *log;	/* its name, for titles */
+	double threshold;	/* percent: what is below may be left out; -f threshold= */
+	unsigned int depth;	/* -z: levels of a call graph, 0: all */
+	bool offsets;		/* -I: symbol+0x12 */
+	bool colour;		/* the text goes to a terminal that has it */
+	unsigned int width;	/* columns of that terminal, 0: no limit */
+};
+
+/* text.c: the functions with the most samples, for each event; what a report begins with. */
+void report_functions(const struct report *r, struct buf *out);
+/* graph.c: -G. */
+void report_graph(const struct report *r, struct buf *out);
+/* callgrind.c: -F. */
+void report_callgrind(const struct report *r, struct buf *out);
+/* folded.c, flame.c, pprof.c (gzip), speedscope.c, table.c. */
+void report_folded(const struct report *r, struct buf *out);
+void report_flamegraph(const struct report *r, struct buf *out);
+void report_pprof(const struct report *r, struct buf *out);
+void report_speedscope(const struct report *r, struct buf *out);
+void report_json(const struct report *r, struct buf *out);
+void report_csv(const struct report *r, struct buf *out);
+/* stats.c: the conversion statistics; what was missing, in notes. */
+void report_statistics(const struct report *r, bool zeros, struct buf *out);
+/* … their figures alone, in walk_stats().  -ENOMEM or 0. */
+int report_count(const struct report *r);
+
+/* gmon.c: -g.  DIR/EVENT/BASENAME.gmon; `wide`: -e; `map`: -M, may be NULL.  0 or an exit code. */
+int report_gmon(const struct report *r, const char *dir, bool wide, bool gnu, struct buf *map);
+
+/*
+ * Of each sample, as the log is walked: lines of -m and -a.  `out` is emptied by `push` when it is
+ * full; 0 or an exit code.
+ */
+struct report_lines {
+	struct symbols *symbols;
+	struct buf *out;
+	int (*push)(void *arg);
+	void *arg;
+};
+int report_pc_lines(struct report_lines *l, struct walk *w, const struct walk_sample *sample);
+int report_chain_lines(struct report_lines *l, struct walk *w, const struct walk_sample *sample);
+
+/*
+ * perfdata.c: the log in `fd`, which was read once, as a file that perf report reads.  0 or an exit
+ * code.
+ */
+int report_perf_data(int fd, const char *log, struct symbols *symbols, const struct filter *filter,
+		     const char *file);
+
+#endif

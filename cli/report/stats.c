@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How much of a log could be told: FreeBSD's statistics, and in words what was in the way. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "msg.h"
+#include "put.h"
+#include "report.h"
+
+#define DUBIOUS_PERCENT 5.0	/* of frames: the chains are not to be trusted */
+#define IMAGES_TOLD	8u
+
+/* Programs that were executed: those whose file could be opened are ELF. */
+static void count_execs(const struct profile *p, struct walk_stats *s)
+{
+	const struct walk_process *process;
+	const struct image *image;
+
+	s->exec_elf = s->exec_unknown = s->exec_errors = 0;
+	for (uint32_t i = 0; (process = walk_process(p->walk, i)); i++) {
+		bool elf = false;
+
+		if (!process->execed)
+			continue;
+		for (size_t k = 0; process->path && !elf; k++) {
+			image = symbols_each(p->symbols, k);
+			if (!image)
+				break;
+			elf = strcmp(image->path, process->path) == 0 &&
+			      (image->state == IMAGE_OPEN || image->state == IMAGE_STRIPPED ||
+			       image->state == IMAGE_REPLACED);
+		}
+		s->exec_elf += elf;
+		s->exec_unknown += !elf && process->path;
+		s->exec_errors += !process->path;
+	}
+}
+
+/* What the samples' addresses could not be; `missed`: the samples of each image. */
+static int count_samples(const struct profile *p, struct walk_stats *s, uint64_t **missed)
+{
+	uint32_t *dubious = calloc(p->nstacks, sizeof(*dubious));
+	size_t images = 0;
+
+	while (symbols_each(p->symbols, images))
+		images++;
+	*missed = calloc(images + 1, sizeof(**missed));
+	if (!dubious || !*missed) {
+		free(dubious);
+		return -ENOMEM;
+	}
+	s->unknown_object = s->unknown_function = s->dubious_frames = 0;
+	/* A caller's number is less than that of whom it called. */
+	for (size_t i = 1; i < p->nstacks; i++)
+		dubious[i] = dubious[p->stacks[i].caller] + !p->places[p->stacks[i].place].image;
+	for (size_t i = 0; i < p->ntallies; i++) {
+		const struct tally *t = &p->tallies[i];
+		const struct place *place = &p->places[p->stacks[t->stack].place];
+		const struct symbol *symbol = symbols_function(p->symbols, place);
+
+		s->dubious_frames += t->samples * dubious[t->stack];
+		if (!place->image)
+			s->unknown_object += t->samples;
+		else if (!symbol || !symbol->name)
+			(*missed)[place->image->number] += t->samples;
+	}
+	for (size_t i = 0; i < images; i++)
+		s->unknown_function += (*missed)[i];
+	free(dubious);
+	return 0;
+}
+
+static int count_all(const struct report *r, uint64_t **missed)
+{
+	struct walk_stats *s = walk_count(r->profile->walk);
+
+	count_execs(r->profile, s);
+	return count_samples(r->profile, s, missed);
+}
+
+int report_count(const struct report *r)
+{
+	uint64_t *missed = NULL;
+	int err = count_all(r, &missed);
+
+	free(missed);
+	return err;
+}
+
+static void put_line(struct buf *out, const char *name, uint64_t n, bool zeros)
+{
+	if (n || zeros)
+		buf_printf(out, " %-40s %llu\n", name, (unsigned long long)n);
+}
+
+/* Images without names that samples are in, those with the most of them first. */
+static void tell_images(const struct report *r, uint64_t *missed)
+{
+	const struct image *image, *worst;
+
+	for (unsigned int n = 0; n < IMAGES_TOLD; n++) {
+		worst = NULL;
+		for (size_t i = 0; (image = symbols_each(r->profile->symbols, i)); i++)
+			if (image->why && missed[i] &&
+			    (!worst || missed[i] > missed[worst->number]))
+				worst = image;
+		if (!worst)
+			return;
+		note("WARNING: no names for %llu samples (%.1f%%): %s",
+		     (unsigned long long)missed[worst->number],
+		     percent(missed[worst->number], r->profile->samples), worst->why);
+		missed[worst->number] = 0;
+	}
+}
+
+static uint64_t all_frames(const struct profile *p)
+{
+	uint32_t *depth = calloc(p->nstacks, sizeof(*depth));
+	uint64_t frames = 0;
+
+	for (size_t i = 1; depth && i < p->nstacks; i++)
+		depth[i] = depth[p->stacks[i].caller] + 1;
+	for (size_t i = 0; depth && i < p->ntallies; i++)
+		frames += p->tallies[i].samples * depth[p->tallies[i].stack];
+	free(depth);
+	return frames;
+}
+
+static void tell_gaps(const struct report *r, const struct walk_stats *s)
+{
+	if (s->cut)
+		note("WARNING: \"%s\" has no end: this report is partial, it shows what was "
+		     "recorded before", r->log);
+	if (s->drops)
+		note("WARNING: \"%s\" lacks samples: it says so %llu times", r->log,
+		     (unsigned long long)s->drops);
+	if (s->samples && !s->passed)
+		note("WARNING: none of the %llu samples in \"%s\" passes the filters",
+		     (unsigned long long)s->samples, r->log);
+	if (s->passed && s->unknown_object == s->passed)
+		note("WARNING: \"%s\" tells of no mapping that explains its samples: only "
+		     "addresses can be shown", r->log);
+	else if (percent(s->dubious_frames, all_frames(r->profile)) > DUBIOUS_PERCENT)
+		note("WARNING: %.1f%% of the frames in call chains lie in no file: compile with "
+		     "-fno-omit-frame-pointer to have their callers",
+		     percent(s->dubious_frames, all_frames(r->profile)));
+}
+
+void report_statistics(const struct report *r, bool zeros, struct buf *out)
+{
+	struct walk_stats *s = walk_count(r->profile->walk);
+	uint64_t *missed = NULL;
+
+	if (count_all(r, &missed) != 0) {
+		free(missed);
+		out->failed = true;
+		return;
+	}
+	buf_printf(out, "CONVERSION STATISTICS:\n");
+	put_line(out, "#exec/a.out", 0, zeros);
+	put_line(out, "#exec/elf", s->exec_elf, zeros);
+	put_line(out, "#exec/unknown", s->exec_unknown, zeros);
+	put_line(out, "#exec handling errors", s->exec_errors, zeros);
+	put_line(out, "#samples/total", s->samples, zeros);
+	put_line(out, "#samples/unclaimed", s->unknown_event, zeros);
+	put_line(out, "#samples/unknown-object", s->unknown_object, zeros);
+	put_line(out, "#samples/unknown-function", s->unknown_function, zeros);
+	put_line(out, "#callchain/dubious-frames", s->dubious_frames, zeros);
+	tell_gaps(r, s);
+	tell_images(r, missed);
+	free(missed);
+}

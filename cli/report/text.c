@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The report for who only wants to know where the time went: for each event the functions with the
+ * most samples, in as many columns as there are.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "put.h"
+#include "rows.h"
+
+#define FUNCTION_MAX 48u	/* columns, on paper without an end */
+#define IMAGE_MAX    24u
+#define WIDTH_MIN    12u	/* a share, and a bit of a name */
+
+/* What fits: a narrow terminal has no room for all columns. */
+struct layout {
+	unsigned int function, image;	/* columns, 0: left out */
+	bool total, samples;
+	bool wide;			/* the last column may be as long as it is */
+};
+
+static void layout_begin(struct layout *l, unsigned int width, unsigned int function,
+			 unsigned int image)
+{
+	unsigned int left = width < WIDTH_MIN ? WIDTH_MIN : width;
+
+	*l = (struct layout){ .total = true, .samples = true };
+	if (!width) {
+		l->wide = true;
+		l->function = function < FUNCTION_MAX ? function : FUNCTION_MAX;
+		l->image = image;
+		return;
+	}
+	l->total = width >= 36;
+	l->samples = width >= 48;
+	left -= 8 + 8 * l->total + 11 * l->samples;
+	if (width >= 64)
+		l->image = image < IMAGE_MAX ? image : IMAGE_MAX;
+	left -= l->image ? l->image + 1 : 0;
+	l->function = function < left ? function : left;
+}
+
+/* As pmcstat -T has them. */
+static const char *colour_of(double share)
+{
+	if (share > 10)
+		return "\033[31m";
+	if (share > 5)
+		return "\033[33m";
+	return share > 2.5 ? "\033[32m" : NULL;
+}
+
+static void put_share(const struct report *r, struct buf *out, double share)
+{
+	const char *colour = r->colour ? colour_of(share) : NULL;
+
+	buf_printf(out, "%s%6.2f%%%s ", colour ? colour : "", share, colour ? "\033[0m" : "");
+}
+
+/* A row, or the sum of `sum` rows below the threshold: of an image, of several without a symbol. */
+struct line {
+	struct row row;
+	size_t sum;
+};
+
+struct lines {
+	struct line *list;
+	size_t n;
+};
+
+static const char *image_of(const struct line *line)
+{
+	const struct symbol *symbol = line->row.symbol;
+
+	if (!symbol)
+		return "";
+	return symbol->image ? symbol->image->name : "(no mapping)";
+}
+
+/* For free(3); NULL: no memory. */
+static char *line_text(const struct report *r, const struct line *line)
+{
+	const struct symbol *symbol = line->row.symbol;
+	const char *s = line->sum == 1 ? "" : "s", *es = line->sum == 1 ? "" : "es";
+	char *text;
+	int n;
+
+	if (!line->sum)
+		return row_text(&line->row, r->offsets);
+	if (!symbol)
+		n = asprintf(&text, "(%zu more below %g%%)", line->sum, r->threshold);
+	else if (!symbol->image)
+		n = asprintf(&text, "(%zu address%s in no file)", line->sum, es);
+	else if (!symbol->name)
+		n = asprintf(&text, "(%zu address%s without name%s)", line->sum, es, s);
+	else if (r->offsets)
+		n = asprintf(&text, "(%zu address%s below %g%%)", line->sum, es, r->threshold);
+	else
+		n = asprintf(&text, "(%zu function%s below %g%%)", line->sum, s, r->threshold);
+	return n < 0 ? NULL : text;
+}
+
+static void put_line(const struct report *r, const struct layout *l, const struct line *line,
+		     uint64_t samples, struct buf *out)
+{
+	char *name = line_text(r, line);
+
+	out->failed = out->failed || !name;
+	put_share(r, out, percent(line->row.self, samples));
+	if (l->total && line->sum)	/* chains that have several of them count once: not known */
+		buf_printf(out, "%7s ", "-");
+	else if (l->total)
+		put_share(r, out, percent(line->row.total, samples));
+	if (l->samples)
+		buf_printf(out, "%10llu ", (unsigned long long)line->row.self);
+	if (name && l->wide) {
+		unsigned int n = put_text(out, name);
+
+		buf_printf(out, "%*s", n < l->function ? (int)(l->function - n) : 0, "");
+	} else if (name) {
+		put_column(out, name, l->function);
+	}
+	free(name);
+	if (l->image) {
+		buf_add(out, " ", 1);
+		put_text(out, image_of(line));
+	}
+	while (out->len && out->data[out->len - 1] == ' ')
+		out->len--;
+	buf_add(out, "\n", 1);
+}
+
+static void put_head(const struct layout *l, struct buf *out)
+{
+	buf_printf(out, "%7s ", "SELF");
+	if (l->total)
+		buf_printf(out, "%7s ", "TOTAL");
+	if (l->samples)
+		buf_printf(out, "%10s ", "SAMPLES");
+	if (l->image) {
+		put_column(out, "FUNCTION", l->function);
+		buf_add(out, " IMAGE\n", 7);
+	} else {
+		buf_printf(out, "%.*s\n", (int)l->function, "FUNCTION");
+	}
+}
+
+/* A frame outside of all files is one only by its samples: chains that went wrong have many. */
+static bool shown(const struct report *r, const struct row *row, uint64_t samples)
+{
+	return percent(row->self, samples) >= r->threshold ||
+	       (row->symbol->image && percent(row->total, samples) >= r->threshold);
+}
+
+/* Columns of the longest function and image. */
+static void measure(const struct report *r, const struct lines *lines, unsigned int *function,
+		    unsigned int *image)
+{
+	*function = 8;
+	*image = 5;
+	for (size_t i = 0; i < lines->n; i++) {
+		char *name = line_text(r, &lines->list[i]);
+		unsigned int columns = name ? text_columns(name) : 0;
+
+		free(name);
+		*function = columns > *function ? columns : *function;
+		columns = text_columns(image_of(&lines->list[i]));
+		*image = columns > *image ? columns : *image;
+	}
+}
+
+static void add_sum(struct line *sum, const struct line *line)
+{
+	sum->row.self += line->row.self;
+	sum->sum += line->sum ? line->sum : 1;
+}
+
+/* Behind what has as many samples. */
+static void insert(struct lines *lines, const struct line *line)
+{
+	size_t at = lines->n++;
+
+	for (; at && lines->list[at - 1].row.self < line->row.self; at--)
+		lines->list[at] = lines->list[at - 1];
+	lines->list[at] = *line;
+}
+
+/* Nothing vanishes: what is not shown by itself is part of a sum. */
+static int choose(const struct report *r, const struct row *rows, size_t n, uint64_t samples,
+		  struct lines *lines)
+{
+	struct line *sums, rest = { .sum = 0 };
+	size_t images = 0;
+
+	while (symbols_each(r->profile->symbols, images))
+		images++;
+	lines->n = 0;
+	lines->list = calloc(n + 1, sizeof(*lines->list));
+	sums = calloc(2 * (images + 1), sizeof(*sums));
+	for (size_t i = 0; lines->list && sums && i < n; i++) {
+		const struct line line = { rows[i], 0 };
+		const struct symbol *symbol = rows[i].symbol;
+		size_t image = symbol->image ? symbol->image->number + 1 : 0;
+		struct line *sum = &sums[2 * image + !symbol->name];
+
+		if (shown(r, &rows[i], samples)) {
+			lines->list[lines->n++] = line;
+		} else {
+			sum->row.symbol = symbol;
+			add_sum(sum, &line);
+		}
+	}
+	for (size_t i = 0; lines->list && sums && i < 2 * (images + 1); i++) {
+		if (sums[i].sum && percent(sums[i].row.self, samples) >= r->threshold)
+			insert(lines, &sums[i]);
+		else if (sums[i].sum)
+			add_sum(&rest, &sums[i]);
+	}
+	if (lines->list && rest.sum)
+		lines->list[lines->n++] = rest;
+	free(sums);
+	return lines->list && sums ? 0 : -ENOMEM;
+}
+
+static void put_rows(const struct report *r, const struct row *rows, size_t n, uint64_t samples,
+		     struct buf *out)
+{
+	unsigned int function, image;
+	struct lines lines;
+	struct layout l;
+
+	if (choose(r, rows, n, samples, &lines) != 0) {
+		free(lines.list);
+		out->failed = true;
+		return;
+	}
+	measure(r, &lines, &function, &image);
+	layout_begin(&l, r->width, function, image);
+	put_head(&l, out);
+	for (size_t i = 0; i < lines.n; i++)
+		put_line(r, &l, &lines.list[i], samples, out);
+	free(lines.list);
+}
+
+/* A line that is cut where the terminal ends. */
+__attribute__((format(printf, 3, 4)))
+static void put_note(const struct report *r, struct buf *out, const char *format, ...)
+{
+	char line[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (r->width && text_columns(line) > r->width)
+		put_column(out, line, r->width);
+	else
+		put_text(out, line);
+	buf_add(out, "\n", 1);
+}
+
+static void put_event(const struct report *r, uint32_t number, const struct walk_event *event,
+		      struct buf *out)
+{
+	struct row *rows = NULL;
+	uint64_t samples = 0;
+	char period[48] = "";
+	size_t n = 0;
+
+	if (rows_of(r->profile, number, r->offsets, &rows, &n) != 0) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		samples += rows[i].self;
+	if (event->rate)
+		snprintf(period, sizeof(period), ", one every %llu",
+			 (unsigned long long)event->rate);
+	if (samples) {
+		buf_add(out, "\n", 1);
+		put_note(r, out, "%s: %llu samples%s", event->name, (unsigned long long)samples,
+			 period);
+		put_rows(r, rows, n, samples, out);
+	}
+	free(rows);
+}
+
+/* What was recorded, and whether all of it is here. */
+static void put_header(const struct report *r, const struct walk_stats *s, struct buf *out)
+{
+	char when[64] = "";
+	struct tm tm;
+
+	put_note(r, out, "# log: %s", r->log);
+	if (localtime_r(&s->began.tv_sec, &tm) &&
+	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm))
+		put_note(r, out, "# begun: %s", when);
+	put_note(r, out, "# duration: %.3f s", s->seconds);
+	put_note(r, out, "# CPU: %s", s->cpu);
+	put_note(r, out, "# samples: %llu", (unsigned long long)s->samples);
+	if (s->passed != s->samples)
+		put_note(r, out, "# chosen: %llu", (unsigned long long)s->passed);
+	put_note(r, out, "# gaps: %llu", (unsigned long long)s->drops);
+	put_note(r, out, "# end: %s", s->cut ? "missing, this is a part" : "complete");
+}
+
+void report_functions(const struct report *r, struct buf *out)
+{
+	const struct walk *w = r->profile->walk;
+	const struct walk_event *event;
+
+	put_header(r, walk_stats(w), out);
+	for (uint32_t i = 0; (event = walk_event(w, i)); i++)
+		if (event->first == i)
+			put_event(r, i, event, out);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmc report, and pmcstat report: what a log says, for who wants to see it at once. */
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "analysis.h"
+#include "measure.h"
+#include "msg.h"
+#include "pager.h"
+
+#define DEFAULT_LOG "pmc.log"
+
+struct command {
+	struct analysis analysis;
+	struct out out;
+	const char *output;	/* -o */
+};
+
+#define ROW(code, name, arg, help) { code, name, arg, help },
+static const struct opt options[] = {
+	ANALYSIS_OPTIONS(ROW)
+	{ OPT_JSON, "json", "[FILE]", "the report as JSON, to =FILE or out" },
+	{ OPT_CSV, "csv", "[FILE]", "the report as comma-separated values, to =FILE or out" },
+	{ 'c', "cpus", "LIST", "only samples of these CPUs: 0,2,4-7" },
+	{ 'o', "output", "FILE", "text goes to FILE, not to standard output" },
+	{ 'q', "quiet", NULL, "no statistics, no warnings" },
+	{ 'v', "verbose", NULL, "statistics that are zero too" },
+	{ OPT_HELP, "help", NULL, "this text" },
+};
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
+
+static void show_usage(FILE *file)
+{
+	fprintf(file, "usage: %s report [OPTION...] [LOG]\n", program_invocation_short_name);
+}
+
+static int obey(struct command *c, int letter)
+{
+	struct analysis *a = &c->analysis;
+
+	switch (letter) {
+	case 'c':
+		if (cpulist_parse(optarg, &a->filter.cpus) != 0)
+			return fail(EX_USAGE, "ERROR: Illegal CPU specification \"%s\".", optarg);
+		a->filter.by_cpu = true;
+		return 0;
+	case 'o':
+		c->output = optarg;
+		return 0;
+	case 'q':
+		a->verbosity = 0;
+		return 0;
+	case 'v':
+		a->verbosity++;
+		return 0;
+	case '?':
+		show_usage(stderr);
+		return EX_USAGE;
+	default:
+		return analysis_option(a, letter, optarg);
+	}
+}
+
+/* Text on a terminal is for reading; what programs read is not. */
+static int open_output(struct command *c)
+{
+	struct analysis *a = &c->analysis;
+
+	if (c->output)
+		return out_open(&c->out, c->output);
+	analysis_terminal(a, STDOUT_FILENO);
+	a->page = isatty(STDOUT_FILENO) == 1 && analysis_is_text(a);
+	out_use(&c->out, STDOUT_FILENO, "standard output");
+	return 0;
+}
+
+static int run(struct command *c, const char *log)
+{
+	struct analysis *a = &c->analysis;
+	int fd = -1, code = 0;
+
+	if (!(a->seen & ANALYSIS_OUTPUT))
+		code = analysis_default(a);
+	if (!code)
+		code = log_open_input(log, &fd);
+	if (!code)
+		code = open_output(c);
+	if (!code)
+		code = analysis_run(a, &fd, log, &c->out);
+	if (out_close(&c->out) && !code)
+		code = EX_OSERR;
+	pager_wait(a->pager);
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
+int analysis_command(int argc, char *argv[])
+{
+	struct command c = { .output = NULL };
+	struct opt_scan scan;
+	int letter, code = 0;
+
+	signal(SIGPIPE, SIG_IGN);
+	analysis_begin(&c.analysis);
+	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
+	while (!code && (letter = opt_next(&scan, argc, argv)) != -1) {
+		if (letter == OPT_HELP) {
+			analysis_end(&c.analysis);
+			return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+		}
+		code = obey(&c, letter);
+	}
+	if (!code && argc - optind > 1) {
+		show_usage(stderr);
+		code = EX_USAGE;
+	}
+	if (!code)
+		code = analysis_check(&c.analysis);
+	if (!code && optind == argc && access(DEFAULT_LOG, F_OK) != 0)
+		code = fail(EX_OSERR, "ERROR: there is no \"" DEFAULT_LOG "\" here: name a log, or "
+			    "make one with \"pmc record\"");
+	if (!code)
+		code = run(&c, optind < argc ? argv[optind] : DEFAULT_LOG);
+	analysis_end(&c.analysis);
+	return code;
+}

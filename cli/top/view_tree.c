@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The call tree, from the outermost callers inwards.  A function that does little but call one
+ * other shares its line: a line begins where the tree branches, and its share holds for all of it.
+ */
+#include <errno.h>
+
+#include "profile/tree.h"
+#include "top/view.h"
+
+/* What follows on the same line, NULL: nothing. */
+static const struct tree_node *link_of(const struct view *v, const struct tree_node *node)
+{
+	uint64_t rest;
+
+	if (!node->nchild)
+		return NULL;
+	rest = node->total - node->child[0]->total;
+	if (rest && percent(rest, v->samples) >= v->look->threshold)
+		return NULL;
+	return node->child[0];
+}
+
+/* Returns where the line ends. */
+static const struct tree_node *draw_links(const struct view *v, const struct tree_node *node,
+					   struct picture *p)
+{
+	for (const struct tree_node *next; ; node = next) {
+		char room[24];
+
+		next = link_of(v, node);
+		picture_skip(p, 1);
+		picture_text(p, next && v->look->skip_links ? "." :
+			     view_name(v->look, node->symbol, room));
+		if (!next)
+			return node;
+	}
+}
+
+/* False: the screen is full. */
+static bool draw_below(const struct view *v, const struct tree_node *parent,
+		       unsigned int level, struct picture *p)
+{
+	for (size_t i = 0; i < parent->nchild; i++) {
+		const struct tree_node *node = parent->child[i];
+
+		if (percent(node->total, v->samples) < v->look->threshold)
+			break;
+		if (!picture_line(p))
+			return false;
+		picture_share(p, percent(node->total, v->samples), "%5.1f");
+		picture_skip(p, level);
+		if (!draw_below(v, draw_links(v, node, p), level + 1, p))
+			return false;
+	}
+	return true;
+}
+
+int view_tree(struct view *v, struct picture *p)
+{
+	const struct tree_select select = { .event = v->look->event, .process = TREE_ANY,
+					    .apart = v->look->apart, .depth = v->look->depth };
+	struct tree_node *root = tree_build(v->profile, &select, TREE_CALLEES);
+
+	if (!root)
+		return -ENOMEM;
+	picture_text(p, "%SAMP CALLTREE");
+	if (draw_below(v, root, 0, p))
+		picture_line(p);
+	tree_free(root);
+	return 0;
+}

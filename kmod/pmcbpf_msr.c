@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Model specific registers for pmcbpfd, and for its BPF programs.  User space has no other way to
+ * read one register without getting all of them: /dev/cpu/N/msr knows no list, and BPF cannot read
+ * any.  pmcbpf_msr.h says what can be asked; this file checks it against the list that the daemon
+ * has loaded, and does it.
+ *
+ * Registers are looked up and read with preemption off, on their CPU, in any context, also NMI.
+ * That makes whoever does it a reader of the list, which RCU replaces; there are no locks.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/anon_inodes.h>
+#include <linux/atomic.h>
+#include <linux/btf.h>
+#include <linux/btf_ids.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/uaccess.h>
+
+#include "msr_arch.h"
+#include "pmcbpf_msr.h"
+
+#define SLOT_BITS 9
+#define SLOTS	  (1 << SLOT_BITS)	/* four times the entries: most are where they are sought */
+
+struct allow_list {
+	struct rcu_head rcu;
+	unsigned int n;
+	u8 slot[SLOTS];		/* by hash, or the next free one: entry + 1; 0: free */
+	struct pmcbpf_msr_entry entry[];
+};
+
+/* One register on one CPU, behind a descriptor. */
+struct msr_row {
+	u32 reg;
+	unsigned int cpu;
+	int epoch;
+	bool revoked;
+};
+
+static struct allow_list __rcu *allowed;	/* what the daemon has loaded, or NULL */
+static unsigned long msr_opened;
+static atomic_t msr_epoch;		/* of the opener: rows of earlier ones are dead */
+
+/* Where it is, or would be. */
+static u8 *allow_slot(struct allow_list *list, u32 reg)
+{
+	unsigned int slot = hash_32(reg, SLOT_BITS);
+
+	while (list->slot[slot] && list->entry[list->slot[slot] - 1].reg != reg)
+		slot = (slot + 1) % SLOTS;
+	return &list->slot[slot];
+}
+
+/* The entry, to be used while preemption is off, or NULL. */
+static const struct pmcbpf_msr_entry *allow_find(u32 reg)
+{
+	struct allow_list *list = rcu_dereference_sched(allowed);
+	unsigned int at = list ? *allow_slot(list, reg) : 0;
+
+	return at ? &list->entry[at - 1] : NULL;
+}
+
+/* Takes over `list`, which may be NULL: then nothing is allowed. */
+static void allow_replace(struct allow_list *list)
+{
+	struct allow_list *old = unrcu_pointer(xchg(&allowed, RCU_INITIALIZER(list)));
+
+	if (old)
+		kfree_rcu(old, rcu);
+}
+
+/* Checks it, and makes it ready to be searched. */
+static bool allow_index(struct allow_list *list)
+{
+	for (unsigned int i = 0; i < list->n; i++) {
+		const struct pmcbpf_msr_entry *entry = &list->entry[i];
+
+		if (entry->reserved || (i > 0 && entry->reg <= entry[-1].reg))
+			return false;
+		if (!reg_known(entry->reg) || (entry->write && !REG_WRITABLE))
+			return false;
+		*allow_slot(list, entry->reg) = i + 1;
+	}
+	return true;
+}
+
+static int allow_load(const struct pmcbpf_msr_list __user *from)
+{
+	struct pmcbpf_msr_list request;
+	struct allow_list *list;
+	int err = -EINVAL;
+
+	if (copy_from_user(&request, from, sizeof(request)))
+		return -EFAULT;
+	if (request.version != PMCBPF_MSR_VERSION)
+		return -EPROTO;
+	if (request.n > PMCBPF_MSR_MAX)
+		return -EINVAL;
+	list = kzalloc(struct_size(list, entry, request.n), GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	list->n = request.n;
+	if (copy_from_user(list->entry, u64_to_user_ptr(request.entries),
+			   request.n * sizeof(list->entry[0])))
+		err = -EFAULT;
+	else if (allow_index(list))
+		err = 0;
+	if (err)
+		kfree(list);
+	else
+		allow_replace(list);
+	return err;
+}
+
+/*
+ * A kernel may be locked down while the device is open.  Programs are not asked each time: they
+ * are refused with the first request that is, of which the daemon makes one every 30 seconds.
+ */
+static int msr_locked_down(void)
+{
+	int err = security_locked_down(LOCKDOWN_MSR);
+
+	if (err)
+		allow_replace(NULL);
+	return err;
+}
+
+/* Of this CPU; preemption is off. */
+static int here_read(u32 reg, u64 *value)
+{
+	const struct pmcbpf_msr_entry *entry = allow_find(reg);
+	int err;
+
+	if (!entry || !entry->read)
+		return -EPERM;
+	err = reg_read(reg, value);
+	*value &= entry->read;
+	return err;
+}
+
+/* Tells the old bits in their place.  Interrupts are off: nobody else changes them meanwhile. */
+static int here_write(u32 reg, u64 *value)
+{
+	const struct pmcbpf_msr_entry *entry = allow_find(reg);
+	u64 old, new;
+	int err;
+
+	if (!entry || !entry->write || (*value & ~entry->write))
+		return -EPERM;
+	err = reg_read(reg, &old);
+	if (err)
+		return err;
+	new = (old & ~entry->write) | *value;
+	*value = old & entry->write;
+	return reg_write(reg, new);
+}
+
+struct access {
+	u32 reg;
+	bool write;
+	int err;
+	u64 value;
+};
+
+static void access_here(void *arg)
+{
+	struct access *a = arg;
+
+	a->err = a->write ? here_write(a->reg, &a->value) : here_read(a->reg, &a->value);
+}
+
+static int msr_access(bool write, u32 reg, unsigned int cpu, u64 *value)
+{
+	struct access a = { .reg = reg, .write = write, .value = *value };
+	int err = 0;
+
+	if (get_cpu() == cpu && !write)
+		access_here(&a);
+	else
+		err = smp_call_function_single(cpu, access_here, &a, 1);
+	put_cpu();
+	*value = a.value;
+	return err ?: a.err;
+}
+
+static ssize_t row_read(struct file *file, char __user *to, size_t size, loff_t *pos)
+{
+	const struct msr_row *row = file->private_data;
+	u64 value = 0;
+	int err;
+
+	if (size < sizeof(value))
+		return -EINVAL;
+	if (READ_ONCE(row->revoked) || row->epoch != atomic_read(&msr_epoch))
+		return -ENODEV;
+	err = msr_locked_down() ?: msr_access(false, row->reg, row->cpu, &value);
+	if (err)
+		return err;
+	return put_user(value, (u64 __user *)to) ?: (ssize_t)sizeof(value);
+}
+
+/* The reader must not take it from others who have the same descriptor. */
+static long row_ioctl(struct file *file, unsigned int request, unsigned long arg)
+{
+	struct msr_row *row = file->private_data;
+
+	if (request != PMCBPF_MSR_IOC_REVOKE)
+		return -ENOTTY;
+	if (!capable(CAP_SYS_RAWIO))
+		return -EPERM;
+	WRITE_ONCE(row->revoked, true);
+	return 0;
+}
+
+static int row_release(struct inode *inode, struct file *file)
+{
+	kfree(file->private_data);
+	return 0;
+}
+
+static const struct file_operations row_fops = {
+	.owner		= THIS_MODULE,
+	.read		= row_read,
+	.unlocked_ioctl	= row_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.release	= row_release,
+};
+
+/* It has been read once, so what cannot be read gets no row. */
+static int row_new(const struct pmcbpf_msr_io *io)
+{
+	struct msr_row *row;
+	u64 value = 0;
+	int fd = msr_access(false, io->reg, io->cpu, &value);
+
+	if (fd < 0)
+		return fd;
+	row = kzalloc(sizeof(*row), GFP_KERNEL);
+	if (!row)
+		return -ENOMEM;
+	row->reg = io->reg;
+	row->cpu = io->cpu;
+	row->epoch = atomic_read(&msr_epoch);
+	fd = anon_inode_getfd("[" PMCBPF_MSR_NAME "]", &row_fops, row, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		kfree(row);
+	return fd;
+}
+
+static int msr_open(struct inode *inode, struct file *file)
+{
+	int err;
+
+	if (!capable(CAP_SYS_RAWIO))
+		return -EPERM;
+	err = msr_locked_down();
+	if (err)
+		return err;
+	if (test_and_set_bit(0, &msr_opened))
+		return -EBUSY;
+	return nonseekable_open(inode, file);
+}
+
+static int msr_release(struct inode *inode, struct file *file)
+{
+	atomic_inc(&msr_epoch);
+	allow_replace(NULL);
+	clear_bit_unlock(0, &msr_opened);
+	return 0;
+}
+
+static long msr_ioctl(struct file *file, unsigned int request, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+	struct pmcbpf_msr_io io;
+	int err = msr_locked_down();
+
+	if (err)
+		return err;
+	switch (request) {
+	case PMCBPF_MSR_IOC_VERSION:
+		return put_user(PMCBPF_MSR_VERSION, (u32 __user *)user);
+	case PMCBPF_MSR_IOC_LIST:
+		return allow_load(user);
+	case PMCBPF_MSR_IOC_READ:
+	case PMCBPF_MSR_IOC_WRITE:
+	case PMCBPF_MSR_IOC_ROW:
+		break;
+	default:
+		return -ENOTTY;
+	}
+	if (copy_from_user(&io, user, sizeof(io)))
+		return -EFAULT;
+	if (request == PMCBPF_MSR_IOC_ROW)
+		return row_new(&io);
+	err = msr_access(request == PMCBPF_MSR_IOC_WRITE, io.reg, io.cpu, &io.value);
+	if (!err && copy_to_user(user, &io, sizeof(io)))
+		err = -EFAULT;
+	return err;
+}
+
+static const struct file_operations msr_fops = {
+	.owner		= THIS_MODULE,
+	.open		= msr_open,
+	.release	= msr_release,
+	.unlocked_ioctl	= msr_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+};
+
+static struct miscdevice msr_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= PMCBPF_MSR_NAME,
+	.mode	= 0600,
+	.fops	= &msr_fops,
+};
+
+#if defined(BTF_KFUNCS_START) || defined(BTF_SET8_START)	/* 6.0 */
+
+#ifndef __bpf_kfunc		/* 6.3 */
+#define __bpf_kfunc __used noinline
+#endif
+#ifndef BTF_KFUNCS_START	/* 6.9 */
+#define BTF_KFUNCS_START(name) BTF_SET8_START(name)
+#define BTF_KFUNCS_END(name) BTF_SET8_END(name)
+#endif
+
+u64 pmcbpf_msr_read(u32 reg);
+
+__bpf_kfunc u64 pmcbpf_msr_read(u32 reg)
+{
+	u64 value;
+	int err;
+
+	preempt_disable_notrace();
+	err = here_read(reg, &value);
+	preempt_enable_notrace();
+	return err ? ~0ULL : value;
+}
+
+BTF_KFUNCS_START(msr_kfuncs)
+BTF_ID_FLAGS(func, pmcbpf_msr_read)
+BTF_KFUNCS_END(msr_kfuncs)
+
+static const struct btf_kfunc_id_set msr_kfunc_set = {
+	.owner	= THIS_MODULE,
+	.set	= &msr_kfuncs,
+};
+
+/* Programs of other types that may call it count as tracing. */
+static int msr_kfunc_register(void)
+{
+	return register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msr_kfunc_set);
+}
+
+#else
+
+static int msr_kfunc_register(void)
+{
+	return 0;
+}
+
+#endif
+
+static int __init msr_init(void)
+{
+	int err = msr_kfunc_register() ?: misc_register(&msr_device);
+
+	if (!err)
+		pr_info("version %d\n", PMCBPF_MSR_VERSION);
+	return err;
+}
+
+/* Nobody has the device, a row or a program: each holds the module.  So there is no list either. */
+static void __exit msr_exit(void)
+{
+	misc_deregister(&msr_device);
+}
+
+module_init(msr_init);
+module_exit(msr_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Allow-listed model specific registers for pmcbpfd");

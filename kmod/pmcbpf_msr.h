@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The contract between the module pmcbpf_msr and pmcbpfd, and nobody else: /dev/pmcbpf_msr.
+ *
+ * One process has the device open at a time, with CAP_SYS_RAWIO; a kernel that is locked down
+ * refuses it (EPERM), whatever was allowed before.  Nothing can be read before PMCBPF_MSR_LIST.
+ * All requests: EPERM (not on the list, or bits outside the mask; locked down), ENXIO (CPU
+ * offline), EIO (the register faults there), EINVAL, EFAULT.
+ *
+ * On 64-bit ARM a register's number is that of its MRS encoding, op0..op2, of 16 bits:
+ * 0xdf02 is CNTVCT_EL0.  The module knows which it can read; others are EINVAL in a list.
+ */
+#ifndef PMCBPF_MSR_H
+#define PMCBPF_MSR_H
+
+#ifndef __bpf__
+#include <linux/ioctl.h>
+#include <linux/types.h>
+#endif
+
+#define PMCBPF_MSR_NAME	   "pmcbpf_msr"		/* module, device, /sys/kernel/btf/… */
+#define PMCBPF_MSR_VERSION 1
+#define PMCBPF_MSR_MAX	   128			/* entries of a list */
+
+struct pmcbpf_msr_entry {
+	__u32 reg;
+	__u32 reserved;			/* 0 */
+	__u64 read;			/* the bits that are told; 0: write only */
+	__u64 write;			/* the bits that may be changed */
+};
+
+/* Replaces the list; rows and programs go on with the new one.  Sorted by reg, none twice. */
+struct pmcbpf_msr_list {
+	__u32 version;			/* PMCBPF_MSR_VERSION, else EPROTO */
+	__u32 n;
+	__u64 entries;			/* the address of struct pmcbpf_msr_entry[n] */
+};
+
+struct pmcbpf_msr_io {
+	__u32 reg;
+	__u32 cpu;
+	__u64 value;			/* READ, out: masked. WRITE: in the new bits, out the old */
+};
+
+#define PMCBPF_MSR_IOC_VERSION _IOR('M', 0x40, __u32)
+#define PMCBPF_MSR_IOC_LIST    _IOW('M', 0x41, struct pmcbpf_msr_list)
+#define PMCBPF_MSR_IOC_READ    _IOWR('M', 0x42, struct pmcbpf_msr_io)
+/* The bits of the write mask become those of value, the others stay. */
+#define PMCBPF_MSR_IOC_WRITE   _IOWR('M', 0x43, struct pmcbpf_msr_io)
+/*
+ * A descriptor of one register on one CPU that may be passed on: read(2) of 8 bytes gives the
+ * masked value.  It reads ENODEV once the device has been closed, or after IOC_REVOKE on it; ENXIO,
+ * EIO and EPERM as above.
+ */
+#define PMCBPF_MSR_IOC_ROW     _IOW('M', 0x44, struct pmcbpf_msr_io)
+#define PMCBPF_MSR_IOC_REVOKE  _IO('M', 0x45)	/* on such a descriptor */
+
+/*
+ * BPF programs of pmcbpfd read a register of the CPU that they run on with the kfunc
+ *
+ *	__u64 pmcbpf_msr_read(__u32 reg);
+ *
+ * The masked value, or ~0 if it is not on the list or faults.  It is there when
+ * /sys/kernel/btf/pmcbpf_msr is.
+ */
+
+#endif

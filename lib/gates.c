@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmc_gates(): the daemon's answer to "what stands between me and my counts?" */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+
+_Static_assert(sizeof(((struct pmc_gate *)0)->pg_name) == WIRE_GATE_NAME, "gate");
+_Static_assert(sizeof(((struct pmc_gate *)0)->pg_finding) == WIRE_GATE_TEXT, "gate");
+
+/* What came from the wire ends inside its field and stays on its line. */
+static void copy_text(char *to, const char *from, size_t size)
+{
+	memcpy(to, from, size);
+	to[size - 1] = '\0';
+	for (char *p = to; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+}
+
+static int get_gates(struct pmc_gate **gates, int *ngates, struct reason *why)
+{
+	struct wire_gates_rep *rep = malloc(WIRE_MAX_REPLY);
+	struct exchange x = {
+		.op = WIRE_OP_GATES, .send_fd = -1, .payload = rep,
+		.payload_min = sizeof(*rep), .payload_max = WIRE_MAX_REPLY,
+	};
+	const struct wire_gate *gate;
+	struct pmc_gate *out;
+	int err = -ENOMEM;
+
+	if (!rep)
+		goto out;
+	err = client_exchange(&pmc_lib, &x, why);
+	if (err)
+		goto out;
+	exchange_close(&x);
+	gate = (const void *)(rep + 1);
+	if (rep->count > WIRE_GATES_MAX ||
+	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*gate)) {
+		err = refuse(why, -EPROTO, "pmcbpfd sent a malformed list of gates; install "
+			     "library and daemon of one release");
+		goto out;
+	}
+	out = calloc(rep->count + 1, sizeof(*out));
+	if (!out) {
+		err = -ENOMEM;
+		goto out;
+	}
+	for (uint32_t i = 0; i < rep->count; i++) {
+		copy_text(out[i].pg_name, gate[i].name, sizeof(out[i].pg_name));
+		copy_text(out[i].pg_finding, gate[i].finding, sizeof(out[i].pg_finding));
+		copy_text(out[i].pg_remedy, gate[i].remedy, sizeof(out[i].pg_remedy));
+		out[i].pg_state = gate[i].state <= WIRE_GATE_CLOSED ?
+			(enum pmc_gate_state)gate[i].state : PMC_GATE_LIMITS;
+	}
+	*gates = out;
+	*ngates = (int)rep->count;
+out:
+	free(rep);
+	return err;
+}
+
+PMC_API_PUBLIC int pmc_gates(struct pmc_gate **gates, int *ngates)
+{
+	struct reason *why = lib_begin();
+
+	if (!gates || !ngates)
+		return lib_end(lib_missing(why, gates ? "ngates" : "gates"));
+	return lib_end(get_gates(gates, ngates, why));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* sysctl(2) of OpenBSD for what names a CPU; in libpctr. */
+#ifndef PMCBPF_OPENBSD_SYSCTL_H
+#define PMCBPF_OPENBSD_SYSCTL_H
+
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CTL_HW	    6
+#define CTL_MACHDEP 7		/* second: see <machine/cpu.h> */
+#define HW_MACHINE  1		/* "amd64", "arm64" */
+
+/* EPERM: nothing can be set; EOPNOTSUPP: another name; ENOMEM: *oldlen is too small. */
+int sysctl(const int *name, unsigned int namelen, void *oldp, size_t *oldlen, void *newp,
+	   size_t newlen) __asm__("pctr_sysctl");
+
+#ifdef __cplusplus
+}
+#endif
+#endif

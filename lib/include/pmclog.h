@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pmclog(3): reads the records of a log, from a descriptor or from memory, in the layout of today
+ * and in that of FreeBSD 6 to 11.  The functions are FreeBSD's; pmclog_errstr() is ours.
+ *
+ * A log may be cut, corrupt or hostile: nothing outside of it is read, and what comes before the
+ * damage is delivered.  A parser belongs to one thread at a time.
+ */
+#ifndef PMCBPF_PMCLOG_H
+#define PMCBPF_PMCLOG_H
+
+#include <sys/pmclog.h>
+
+#define PMCLOG_BUILDID_MAX 20
+#define PMCLOG_PATH_MAX 4096		/* bytes of a path with its NUL; FreeBSD's are up to 1024 */
+
+enum pmclog_state {
+	PMCLOG_OK,			/* a record */
+	PMCLOG_EOF,			/* the end, or CLOSELOG in a log of today */
+	PMCLOG_REQUIRE_DATA,		/* feed more; of a non-blocking descriptor: try later */
+	PMCLOG_ERROR			/* not a log, or damaged; for good */
+};
+
+struct pmclog_ev_callchain {
+	uint32_t pl_pid;
+	uint32_t pl_tid;		/* 0 in an old log */
+	uint32_t pl_pmcid;
+	uint32_t pl_cpuflags;
+	uint32_t pl_cpuflags2;		/* always 0 */
+	int pl_npc;
+	uintfptr_t pl_pc[PMC_CALLCHAIN_DEPTH_MAX];
+};
+struct pmclog_ev_mappingchange {
+	uint32_t pl_type;
+	pid_t pl_pid;
+	uintfptr_t pl_start;
+	uintfptr_t pl_end;
+	char pl_pathname[PMCLOG_PATH_MAX];
+};
+struct pmclog_ev_pcsample {
+	uintfptr_t pl_pc;
+	pid_t pl_pid;
+	pmc_id_t pl_pmcid;
+	int pl_usermode;
+};
+struct pmclog_ev_initialize {
+	uint32_t pl_version;
+	uint32_t pl_arch;		/* enum pmc_cputype */
+	uint64_t pl_tsc_freq;		/* 1000000000 of an old log */
+	struct timespec pl_ts;
+	char pl_cpuid[PMCLOG_PATH_MAX];
+};
+struct pmclog_ev_map_in {
+	pid_t pl_pid;
+	uintfptr_t pl_start;
+	char pl_pathname[PMCLOG_PATH_MAX];
+	/* Of this library: the GNU build id of the file; 0 bytes: not known. */
+	unsigned int pl_buildidlen;
+	unsigned char pl_buildid[PMCLOG_BUILDID_MAX];
+};
+struct pmclog_ev_map_out {
+	pid_t pl_pid;
+	uintfptr_t pl_start;
+	uintfptr_t pl_end;
+};
+struct pmclog_ev_pmcallocate {
+	const char *pl_evname;		/* the parser's, until the next call; never NULL */
+	uint32_t pl_event;
+	uint32_t pl_flags;
+	uint64_t pl_rate;		/* 0 in an old log */
+	pmc_id_t pl_pmcid;
+};
+struct pmclog_ev_pmcallocatedyn {
+	char pl_evname[PMC_NAME_MAX];
+	uint32_t pl_event;
+	uint32_t pl_flags;
+	pmc_id_t pl_pmcid;
+};
+struct pmclog_ev_pmcattach {
+	pmc_id_t pl_pmcid;
+	pid_t pl_pid;
+	char pl_pathname[PMCLOG_PATH_MAX];
+};
+struct pmclog_ev_pmcdetach {
+	pmc_id_t pl_pmcid;
+	pid_t pl_pid;
+};
+struct pmclog_ev_proccsw {
+	pid_t pl_pid;
+	pid_t pl_tid;			/* 0 in an old log */
+	pmc_id_t pl_pmcid;
+	pmc_value_t pl_value;
+};
+struct pmclog_ev_procexec {
+	pid_t pl_pid;
+	pmc_id_t pl_pmcid;
+	uintfptr_t pl_baseaddr;
+	uintfptr_t pl_dynaddr;
+	uintfptr_t pl_entryaddr;	/* of an old log; of a new one pl_baseaddr */
+	char pl_pathname[PMCLOG_PATH_MAX];
+};
+struct pmclog_ev_procexit {
+	uint32_t pl_pid;
+	pmc_id_t pl_pmcid;
+	pmc_value_t pl_value;
+};
+struct pmclog_ev_procfork {
+	pid_t pl_oldpid;
+	pid_t pl_newpid;
+};
+struct pmclog_ev_sysexit {
+	pid_t pl_pid;
+};
+struct pmclog_ev_threadcreate {
+	pid_t pl_tid;
+	pid_t pl_pid;
+	uint32_t pl_flags;
+	char pl_tdname[PMCLOG_COMM];
+};
+struct pmclog_ev_threadexit {
+	pid_t pl_tid;
+};
+struct pmclog_ev_proccreate {
+	pid_t pl_pid;
+	uint32_t pl_flags;
+	char pl_pcomm[PMCLOG_COMM];
+};
+struct pmclog_ev_userdata {
+	uint32_t pl_userdata;
+};
+struct pmclog_ev_closelog {
+	uint32_t pl_unused;
+};
+struct pmclog_ev_dropnotify {
+	uint32_t pl_unused;
+};
+
+struct pmclog_ev {
+	enum pmclog_state pl_state;
+	off_t pl_offset;		/* bytes of the stream up to the end of this record */
+	size_t pl_count;		/* records so far, this one included */
+	struct timespec pl_ts;		/* time of day */
+	uint64_t pl_tsc;		/* ticks; of an old log nanoseconds since 1970 */
+	void *pl_data;			/* the record's bytes, the parser's until the next call */
+	int pl_len;
+	enum pmclog_type pl_type;	/* in today's numbers, whatever the log's */
+	union {
+		struct pmclog_ev_callchain pl_cc;
+		struct pmclog_ev_closelog pl_cl;
+		struct pmclog_ev_dropnotify pl_dn;
+		struct pmclog_ev_initialize pl_i;
+		struct pmclog_ev_map_in pl_mi;
+		struct pmclog_ev_map_out pl_mo;
+		struct pmclog_ev_mappingchange pl_m;
+		struct pmclog_ev_pcsample pl_s;
+		struct pmclog_ev_pmcallocate pl_a;
+		struct pmclog_ev_pmcallocatedyn pl_ad;
+		struct pmclog_ev_pmcattach pl_t;
+		struct pmclog_ev_pmcdetach pl_d;
+		struct pmclog_ev_proccsw pl_c;
+		struct pmclog_ev_procexec pl_x;
+		struct pmclog_ev_procexit pl_e;
+		struct pmclog_ev_procfork pl_f;
+		struct pmclog_ev_sysexit pl_se;
+		struct pmclog_ev_threadcreate pl_tc;
+		struct pmclog_ev_threadexit pl_te;
+		struct pmclog_ev_proccreate pl_pc;
+		struct pmclog_ev_userdata pl_u;
+	} pl_u;
+};
+
+enum pmclog_parser_state {
+	PL_STATE_NEW_RECORD,
+	PL_STATE_EXPECTING_HEADER,
+	PL_STATE_PARTIAL_RECORD,
+	PL_STATE_ERROR
+};
+
+struct pmclog_parse_state;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A parser of the log in `fd`, from where the descriptor stands, or with PMCLOG_FD_NONE of what
+ * pmclog_feed() gives it.  A regular file is mapped.  The descriptor stays the caller's.  NULL and
+ * ENOMEM.
+ */
+void *pmclog_open(int fd);
+
+/*
+ * The next record in *ev and 0, or -1 with ev->pl_state and its reason: pmclog(3).  A signal that
+ * interrupts the read is no error.
+ */
+int pmclog_read(void *cookie, struct pmclog_ev *ev);
+
+/*
+ * More bytes for a parser of PMCLOG_FD_NONE; they must stay valid until it requires data again.
+ * -1: earlier ones are not used up, or the parser has a descriptor.
+ */
+int pmclog_feed(void *cookie, char *data, int len);
+
+void pmclog_close(void *cookie);
+
+/* --- additions of this library ------------------------------------------------------------- */
+
+/* Why the last pmclog_read() gave PMCLOG_ERROR, in one line; "" if it did not.  The parser's. */
+const char *pmclog_errstr(void *cookie);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

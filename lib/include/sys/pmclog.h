@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The records of a log, as pmcbpfd writes them: FreeBSD's layout of today (major 10), in the
+ * writer's byte order.  pmclog(3) reads them, and the logs of FreeBSD 6 to 11 as well; pmclog(5)
+ * has both layouts.
+ */
+#ifndef PMCBPF_SYS_PMCLOG_H
+#define PMCBPF_SYS_PMCLOG_H
+
+#include <sys/pmc.h>
+
+/*
+ * Record types.  The first three had one number less before FreeBSD 12; MAPPINGCHANGE is a name for
+ * old sources only and no record of any log that is read today.
+ */
+enum pmclog_type {
+	PMCLOG_TYPE_CLOSELOG = 1,
+	PMCLOG_TYPE_DROPNOTIFY = 2,
+	PMCLOG_TYPE_INITIALIZE = 3,
+	PMCLOG_TYPE_PCSAMPLE = 4,
+	PMCLOG_TYPE_PMCALLOCATE = 5,
+	PMCLOG_TYPE_PMCATTACH = 6,
+	PMCLOG_TYPE_PMCDETACH = 7,
+	PMCLOG_TYPE_PROCCSW = 8,
+	PMCLOG_TYPE_PROCEXEC = 9,
+	PMCLOG_TYPE_PROCEXIT = 10,
+	PMCLOG_TYPE_PROCFORK = 11,
+	PMCLOG_TYPE_SYSEXIT = 12,
+	PMCLOG_TYPE_USERDATA = 13,
+	PMCLOG_TYPE_MAP_IN = 14,
+	PMCLOG_TYPE_MAP_OUT = 15,
+	PMCLOG_TYPE_CALLCHAIN = 16,
+	PMCLOG_TYPE_PMCALLOCATEDYN = 17,
+	PMCLOG_TYPE_THR_CREATE = 18,
+	PMCLOG_TYPE_THR_EXIT = 19,
+	PMCLOG_TYPE_PROC_CREATE = 20,
+	PMCLOG_TYPE_MAPPINGCHANGE = 0x40
+};
+
+/* The first word of every record: magic, type, length in bytes (a multiple of 4, all included). */
+#define PMCLOG_HEADER_MAGIC		0xEEu
+#define PMCLOG_HEADER_TO_LENGTH(h)	((h) & 0x0000FFFFu)
+#define PMCLOG_HEADER_TO_TYPE(h)	(((h) & 0x00FF0000u) >> 16)
+#define PMCLOG_HEADER_TO_MAGIC(h)	(((h) & 0xFF000000u) >> 24)
+#define PMCLOG_HEADER_CHECK_MAGIC(h)	(PMCLOG_HEADER_TO_MAGIC(h) == PMCLOG_HEADER_MAGIC)
+#define PMCLOG_HEADER(type, length) \
+	(PMCLOG_HEADER_MAGIC << 24 | (uint32_t)(type) << 16 | (uint32_t)(length))
+
+#define PMC_CALLCHAIN_CPUFLAGS_TO_CPU(cf)	(((cf) >> 16) & 0xFFFF)
+#define PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(cf)	((cf) & PMC_CC_F_USERSPACE)
+#define PMC_CALLCHAIN_TO_CPUFLAGS(cpu, flags)	((uint32_t)(cpu) << 16 | ((flags) & 0xFFFF))
+
+#define PMCLOG_COMM 20		/* bytes of a command's or thread's name, NUL-padded */
+
+/*
+ * pl_tsc counts at pl_tsc_freq of the INITIALIZE record, whose pl_ts is the time of day at its
+ * own pl_tsc.  pmcbpfd's clock is CLOCK_MONOTONIC in nanoseconds.
+ */
+#define PMCLOG_ENTRY_HEADER	\
+	uint32_t pl_header;	\
+	uint32_t pl_spare;	\
+	uint64_t pl_tsc;
+
+struct pmclog_header {
+	PMCLOG_ENTRY_HEADER
+} __packed;
+
+struct pmclog_initialize {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_version;
+	uint32_t pl_cpu;		/* enum pmc_cputype */
+	uint64_t pl_tsc_freq;		/* ticks a second */
+	struct {
+		int64_t tv_sec, tv_nsec;
+	} pl_ts;
+	char pl_cpuid[PMC_CPUID_LEN];
+} __packed;
+
+struct pmclog_closelog {
+	PMCLOG_ENTRY_HEADER
+} __packed;
+
+/* At least one record is missing here. */
+struct pmclog_dropnotify {
+	PMCLOG_ENTRY_HEADER
+} __packed;
+
+struct pmclog_pmcallocate {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pmcid;
+	uint32_t pl_event;
+	uint32_t pl_flags;
+	uint32_t pl_pad;
+	uint64_t pl_rate;
+} __packed;
+
+struct pmclog_pmcallocatedyn {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pmcid;
+	uint32_t pl_event;
+	uint32_t pl_flags;
+	uint32_t pl_pad;
+	char pl_evname[PMC_NAME_MAX];
+} __packed;
+
+struct pmclog_pmcattach {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pmcid;
+	uint32_t pl_pid;
+	char pl_pathname[];
+} __packed;
+
+struct pmclog_pmcdetach {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pmcid;
+	uint32_t pl_pid;
+} __packed;
+
+struct pmclog_proccsw {
+	PMCLOG_ENTRY_HEADER
+	uint64_t pl_value;		/* events of this slice */
+	uint32_t pl_pmcid;
+	uint32_t pl_pid;
+	uint32_t pl_tid;
+	uint32_t pl_pad;
+} __packed;
+
+struct pmclog_procexec {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pid;
+	uint32_t pl_pmcid;
+	uint64_t pl_base;		/* where the dynamic linker lies, 0: none */
+	uint64_t pl_dyn;		/* load base of a position independent executable, else 0 */
+	char pl_pathname[];
+} __packed;
+
+struct pmclog_procexit {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pmcid;
+	uint32_t pl_pid;
+	uint64_t pl_value;		/* events of this process */
+} __packed;
+
+struct pmclog_procfork {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_oldpid;
+	uint32_t pl_newpid;
+} __packed;
+
+struct pmclog_sysexit {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pid;
+	uint32_t pl_pad;
+} __packed;
+
+struct pmclog_userdata {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_userdata;
+	uint32_t pl_pad;
+} __packed;
+
+struct pmclog_map_in {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pid;		/* -1: the kernel */
+	uint32_t pl_pad;
+	uint64_t pl_start;
+	char pl_pathname[];
+} __packed;
+
+struct pmclog_map_out {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pid;
+	uint32_t pl_pad;
+	uint64_t pl_start;
+	uint64_t pl_end;
+} __packed;
+
+struct pmclog_callchain {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pid;
+	uint32_t pl_tid;
+	uint32_t pl_pmcid;
+	uint32_t pl_cpuflags;		/* cpu << 16 | PMC_CC_F_… */
+	uint64_t pl_pc[];		/* the sampled one, then return addresses, outwards */
+} __packed;
+
+struct pmclog_threadcreate {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_tid;
+	uint32_t pl_pid;
+	uint32_t pl_flags;
+	uint32_t pl_pad;
+	char pl_tdname[PMCLOG_COMM];
+} __packed;
+
+struct pmclog_threadexit {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_tid;
+	uint32_t pl_pad;
+} __packed;
+
+struct pmclog_proccreate {
+	PMCLOG_ENTRY_HEADER
+	uint32_t pl_pid;
+	uint32_t pl_flags;
+	char pl_pcomm[PMCLOG_COMM];
+} __packed;
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* libktr's life: from the program's start to its end, and in its children. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ktrlib.h"
+
+KTR_PUBLIC volatile unsigned int ktr_mask = (unsigned int)~(KTR_SPL | KTR_CLK);
+KTR_PUBLIC int ktr_version = KTR_VERSION;
+KTR_PUBLIC int ktr_entries;
+
+struct ktr_lib ktr_lib;
+struct ktr_fast ktr_fast;
+const struct ktr_ring ktr_none = { .cpu = KTR_NO_CPU };
+__thread struct ktr_thread ktr_thread
+	__attribute__((tls_model("initial-exec"))) = { .ring = &ktr_none };
+
+static bool can_rseq(const struct ktr_wishes *wishes)
+{
+#ifdef KTR_ASSEMBLY
+	return &__rseq_size && __rseq_size && !wishes->coarse && !wishes->verbose &&
+	       !wishes->cpumasked;
+#else
+	return false;
+#endif
+}
+
+static void open_fast(void)
+{
+	__atomic_store_n(&ktr_fast.valid, 1, __ATOMIC_RELEASE);
+	if (ktr_lib.mode == KTR_FAST)
+		__atomic_store_n(&ktr_fast.rseq, __rseq_offset, __ATOMIC_RELEASE);
+}
+
+/* A child's own file: the parent's name and the child's number. */
+static void name_file(void)
+{
+	struct ktr_wishes *wishes = &ktr_lib.wishes;
+	size_t length;
+
+	if (!wishes->file)
+		return;
+	if (wishes->file != ktr_lib.file)
+		snprintf(ktr_lib.file, sizeof(ktr_lib.file), "%s", wishes->file);
+	length = strlen(ktr_lib.file);
+	snprintf(ktr_lib.file + length, sizeof(ktr_lib.file) - length, ".%d", (int)getpid());
+	wishes->file = ktr_lib.file;
+}
+
+int ktr_renew(uint32_t entries, uint32_t clock)
+{
+	bool rseq = can_rseq(&ktr_lib.wishes);
+	struct ktr_region *region;
+	struct ktr_place *place;
+	int error;
+
+	if (ktr_lib.region && ktr_lib.region->pid != (uint32_t)getpid())
+		name_file();
+	error = ktr_region_make(&ktr_lib.wishes, entries, clock, rseq, &region, &place);
+	if (error)
+		return error;
+	ktr_lib.region = region;
+	ktr_entries = (int)entries;
+	ktr_early_move(ktr_lib.clock);
+	ktr_lib.clock = clock;
+	__atomic_store_n(&ktr_lib.place, place, __ATOMIC_RELEASE);
+	__atomic_store_n(&ktr_lib.mode, rseq ? KTR_FAST : KTR_ATOMIC, __ATOMIC_RELEASE);
+	open_fast();
+	return 0;
+}
+
+/* One at a time, in each process: a child may have been made meanwhile. */
+bool ktr_begin(void)
+{
+	uint32_t maker = __atomic_load_n(&ktr_lib.maker, __ATOMIC_ACQUIRE);
+	uint32_t self = (uint32_t)getpid();
+
+	return maker != self && __atomic_compare_exchange_n(&ktr_lib.maker, &maker, self, false,
+							    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+void ktr_end(void)
+{
+	__atomic_store_n(&ktr_lib.maker, 0, __ATOMIC_RELEASE);
+}
+
+/* The page was wiped: this is a child, which goes on in its parent's rings or makes its own. */
+static bool forked(void)
+{
+	struct ktr_region *parents = ktr_lib.region;
+	int saved = errno, error;
+
+	if (!ktr_begin())
+		return false;
+	if (ktr_lib.wishes.fork_new) {
+		error = ktr_renew(parents->entries, ktr_lib.clock);
+		if (error)
+			ktr_say("KTR_FORK=new: %s; tracing into the parent's rings",
+				strerrordesc_np(-error));
+		else
+			ktr_region_retire(parents);
+	}
+	open_fast();
+	ktr_end();
+	errno = saved;
+	return true;
+}
+
+/* Whether the fast path is there now: it may have lacked the thread's number, or its ring. */
+bool ktr_ready(void)
+{
+	if (ktr_lib.mode == KTR_OFF)
+		return false;
+	if (ktr_lib.mode != KTR_BEFORE && !__atomic_load_n(&ktr_fast.valid, __ATOMIC_ACQUIRE)) {
+		if (!forked())
+			return false;
+		ktr_thread.tid = 0;
+	}
+	if (!ktr_thread.tid)
+		ktr_thread.tid = (uint32_t)syscall(SYS_gettid);
+#ifdef KTR_ASSEMBLY
+	return ktr_lib.mode == KTR_FAST && ktr_attach();
+#else
+	return false;
+#endif
+}
+
+/* The kernel may not have wiped the page. */
+static void in_child(void)
+{
+	ktr_fast = (struct ktr_fast){ 0 };
+	ktr_ready();
+}
+
+static void off(void)
+{
+	ktr_mask = 0;
+	ktr_entries = 0;
+	ktr_lib.mode = KTR_OFF;
+}
+
+static void say_why(int error)
+{
+	const struct ktr_wishes *wishes = &ktr_lib.wishes;
+	unsigned long long bytes = (unsigned long long)wishes->entries * KTR_ENTRY_SIZE;
+
+	if (error == -EFBIG)
+		ktr_say("%llu bytes for each CPU are more than a file may have (ulimit -f); "
+			"not tracing", bytes);
+	else if (wishes->file && error == -EEXIST)
+		ktr_say("KTR_FILE=%.200s: exists and is no trace; not tracing", wishes->file);
+	else if (wishes->file)
+		ktr_say("KTR_FILE=%.200s: %s; not tracing", wishes->file, strerrordesc_np(-error));
+	else if (error == -ENOMEM || error == -ENOSPC)
+		ktr_say("%llu bytes for each CPU: %s; not tracing (KTR_SIZE asks for less)", bytes,
+			strerrordesc_np(-error));
+	else
+		ktr_say("no memory that has a name (memfd_create): %s; not tracing%s",
+			strerrordesc_np(-error), error == -ENOSYS || error == -EPERM ?
+			": KTR_FILE=path does without" : "");
+}
+
+/* Before other constructors, where they have an order: those of one static program. */
+__attribute__((constructor(101))) static void start(void)
+{
+	struct ktr_wishes *wishes = &ktr_lib.wishes;
+	int saved = errno, error;
+	uint32_t clock;
+
+	ktr_wishes_read(wishes);
+	if (wishes->masked)
+		ktr_mask = wishes->mask;
+	clock = ktr_clock_choose(wishes->coarse);
+	if (!wishes->entries) {
+		off();
+	} else if (!clock) {
+		ktr_say("the cycle counter is forbidden (PR_SET_TSC); not tracing: "
+			"KTR_CLOCK=coarse does without");
+		off();
+	} else if ((error = ktr_renew(wishes->entries, clock))) {
+		say_why(error);
+		off();
+	} else {
+		ktr_ready();
+		ktr_region_refresh(ktr_lib.region);
+		madvise(&ktr_fast, sizeof(ktr_fast), MADV_WIPEONFORK);
+		pthread_atfork(NULL, NULL, in_child);
+		ktr_freeze_on(wishes->freeze_on);
+	}
+	errno = saved;
+}
+
+/* After the program's own; what they trace is kept nevertheless. */
+__attribute__((destructor(101))) static void finish(void)
+{
+	int saved = errno;
+
+	if (ktr_lib.region && ktr_lib.region->pid == (uint32_t)getpid())
+		ktr_region_refresh(ktr_lib.region);
+	errno = saved;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the modules of libktr share, assembly included.
+ *
+ * A program traces before the library is initialized, in signal handlers, in children of fork(2)
+ * and while it exits.  So nothing here takes locks, allocates memory or uses streams, and errno
+ * survives.  The writers (ktr_x86_64.S, ktr_arm64.S) do one thing fast: an entry in a ring that has
+ * one writer at a time, by rseq(2).  For all else they jump to ktr_slow0() … ktr_slow5().
+ */
+#ifndef PMCBPF_KTRLIB_H
+#define PMCBPF_KTRLIB_H
+
+/* Where assembly finds things: of struct ktr_thread, of struct ktr_place. */
+#define KTR_THREAD_TID		0
+#define KTR_THREAD_RING		8
+#define KTR_THREAD_SLOTS	16
+#define KTR_PLACE_CPUS		0
+#define KTR_PLACE_STRIDE	8
+#define KTR_PLACE_RINGS		16
+#define KTR_PLACE_SLOTS		24
+
+#define KTR_RSEQ_SIGNATURE_X86	0x53053053
+#define KTR_RSEQ_SIGNATURE_ARM	0xd428bc00
+
+#ifndef __ASSEMBLER__
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KTR
+#undef KTR_DEFINE_OPTIONS
+#include <sys/ktr.h>
+#include <sys/ktr_region.h>
+
+/*
+ * Machines that have writers in assembly and a counter; others have atomic operations and the
+ * coarse clock, as has any with -D__KTR_PORTABLE, so that these are tested.
+ */
+#ifndef __KTR_PORTABLE
+#if defined(__x86_64__)
+#define KTR_X86
+#define KTR_ASSEMBLY
+#elif defined(__aarch64__)
+#define KTR_ARM
+#define KTR_ASSEMBLY
+#endif
+#endif
+
+#define KTR_PUBLIC __attribute__((visibility("default")))
+#define KTR_DEFAULT_ENTRIES 1024
+#define KTR_EARLY 64			/* entries kept from before the constructor */
+#define KTR_LINE 512			/* longest message, longest line of KTR_VERBOSE */
+#define KTR_OBJECTS (256u * 1024)	/* bytes for the table of objects in a KTR_FILE */
+
+/* The page that is 0 again in a child of fork(2), where the kernel can do that. */
+struct ktr_fast {
+	int64_t	 rseq;		/* struct rseq, from the thread pointer; 0: the slow path */
+	uint32_t valid;
+} __attribute__((aligned(4096)));
+extern struct ktr_fast ktr_fast;
+
+/* Where a region's rings are; it stays when the region has gone. */
+struct ktr_place {
+	uint64_t cpus;
+	uint64_t stride;
+	uint8_t	 *rings;
+	uint64_t slots;		/* (entries - 1) * KTR_ENTRY_SIZE */
+};
+
+/* What a thread has for a ring before it looks: of no CPU, so that writers need not ask. */
+#define KTR_NO_CPU 0x80000000u		/* nor any that struct rseq says */
+extern const struct ktr_ring ktr_none;
+
+struct ktr_thread {
+	uint32_t tid;		/* 0: not known */
+	const struct ktr_ring *ring;	/* of the CPU that it was on when it last looked */
+	uint64_t slots;
+};
+extern __thread struct ktr_thread ktr_thread __attribute__((tls_model("initial-exec")));
+
+/* What the program and its environment ask for. */
+struct ktr_wishes {
+	uint32_t entries;	/* 0: no tracing */
+	uint32_t compile;
+	uint32_t mask;
+	bool	 masked;	/* the mask was given */
+	uint32_t verbose;
+	bool	 coarse;	/* the kernel's time as of the last tick */
+	bool	 fork_new;	/* a child of fork(2) has rings of its own */
+	bool	 cpumasked;
+	uint64_t cpumask[KTR_REGION_CPUS / 64];
+	uint64_t freeze_on;	/* signals: bit n - 1 */
+	const char *file;	/* NULL: memory only */
+};
+
+enum ktr_mode {
+	KTR_BEFORE = 0,		/* the constructor has not run */
+	KTR_FAST,		/* rseq */
+	KTR_ATOMIC,		/* no rseq, KTR_OLDCPU, KTR_VERBOSE, KTR_CPUMASK, coarse clock */
+	KTR_OFF,
+};
+
+/* Everything else the library remembers; `place` first, for assembly. */
+struct ktr_lib {
+	struct ktr_place *place;
+	enum ktr_mode mode;
+	uint32_t clock;			/* enum ktr_clock; 0: not chosen yet */
+	struct ktr_region *region;
+	struct ktr_wishes wishes;
+	struct ktr_frozen {
+		uint32_t times;		/* ktr_freeze()s without ktr_thaw() */
+		uint32_t mask;		/* … to restore */
+	} __attribute__((aligned(8))) frozen;	/* changes at once */
+	uint32_t maker;			/* the process that makes a region, 0: none does */
+	char file[4096];		/* KTR_FILE of a child with KTR_FORK=new */
+	/* Entries from before the constructor: a ring, and the CPU of each. */
+	struct ktr_ring early_ring;
+	struct ktr_entry early[KTR_EARLY];
+	uint16_t early_cpu[KTR_EARLY];
+	struct ktr_entry nowhere;	/* where assembly stores what is not traced */
+};
+extern struct ktr_lib ktr_lib;
+/* glibc's, where it registers threads for rseq(2). */
+extern const unsigned int __rseq_size __attribute__((weak));
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+
+/* ktr.c: what the slow path lacks; true if the fast path is to be tried again. */
+bool ktr_ready(void);
+/* Between these two: a new region; 0 or -errno. */
+bool ktr_begin(void);
+int ktr_renew(uint32_t entries, uint32_t clock);
+void ktr_end(void);
+
+/* ktrwish.c: says what it does not accept, and goes on with the default. */
+void ktr_wishes_read(struct ktr_wishes *wishes);
+bool ktr_oldcpu(void);		/* was compiled with KTR_OLDCPU */
+
+/* ktrclock.c */
+uint32_t ktr_clock_choose(bool coarse);		/* enum ktr_clock; 0: reading it is forbidden */
+uint64_t ktr_clock_read(uint32_t clock);
+uint64_t ktr_clock_frequency(uint32_t clock);
+void ktr_stamp_take(uint32_t clock, struct ktr_stamp *stamp);
+
+/* ktrregion.c: a region, and in front of it its place.  0 or -errno. */
+int ktr_region_make(const struct ktr_wishes *wishes, uint32_t entries, uint32_t clock, bool rseq,
+		    struct ktr_region **region, struct ktr_place **place);
+/* Nobody finds it any more; who still writes there may. */
+void ktr_region_retire(struct ktr_region *region);
+/* What readers after the program's end need: a stamp, in a file which objects were mapped. */
+void ktr_region_refresh(struct ktr_region *region);
+static inline struct ktr_ring *ktr_region_ring(struct ktr_region *region, uint32_t cpu)
+{
+	return (struct ktr_ring *)((uint8_t *)region + region->hdrsize + cpu * region->stride);
+}
+
+/* ktrwrite.c: an entry by atomic operations, NULL if there is none. */
+struct ktr_entry *ktr_write(uint64_t desc, const uint64_t *parms, unsigned int n);
+/* Entries from before the constructor, of that clock. */
+void ktr_early_move(uint32_t clock);
+
+/* ktrstop.c: signals that freeze. */
+void ktr_freeze_on(uint64_t signals);
+
+/* ktrsay.c: lines on standard error. */
+void ktr_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void ktr_say_entry(uint32_t cpu, uint64_t desc, const uint64_t *parms, unsigned int n,
+		   uint32_t verbose);
+
+/* Assembly: the thread remembers the ring of its CPU; 0 if it cannot. */
+int ktr_attach(void);
+
+_Static_assert(offsetof(struct ktr_lib, place) == 0 && offsetof(struct ktr_fast, rseq) == 0 &&
+	       offsetof(struct ktr_thread, tid) == KTR_THREAD_TID &&
+	       offsetof(struct ktr_thread, ring) == KTR_THREAD_RING &&
+	       offsetof(struct ktr_thread, slots) == KTR_THREAD_SLOTS &&
+	       offsetof(struct ktr_place, cpus) == KTR_PLACE_CPUS &&
+	       offsetof(struct ktr_place, stride) == KTR_PLACE_STRIDE &&
+	       offsetof(struct ktr_place, rings) == KTR_PLACE_RINGS &&
+	       offsetof(struct ktr_place, slots) == KTR_PLACE_SLOTS, "as in assembly");
+_Static_assert(sizeof(struct ktr_ring) == 64 && offsetof(struct ktr_ring, head) == 0 &&
+	       offsetof(struct ktr_ring, cpu) == 8 &&
+	       offsetof(struct ktr_entry, ktr_seq) == 8 &&
+	       offsetof(struct ktr_entry, ktr_tid) == 12 &&
+	       offsetof(struct ktr_entry, ktr_desc) == 16 &&
+	       offsetof(struct ktr_entry, ktr_parm1) == KTR_PARM1,
+	       "as in assembly");
+#endif
+#endif

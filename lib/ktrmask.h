@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sets of trace classes as text.  Of lib/, the daemon and the tools build this in as well. */
+#ifndef PMCBPF_KTRMASK_H
+#define PMCBPF_KTRMASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * "SCHED,SYSC", "KTR_SCHED|0x2000", "all", "none", "~SPL,~CLK" (all but those), "all,~CLK": from
+ * left to right; spaces, ',' and '|' separate.  FS is SUBSYS, CT1 … CT8 are bits 24 … 31.
+ * 0, or -EINVAL with the first word that is neither class nor number in `bad`.
+ */
+int ktrmask_parse(const char *text, uint32_t *mask, char *bad, size_t size);
+
+/* As ktrmask_parse() takes it: names, "none", "all", or "~…" where that is shorter. */
+#define KTRMASK_TEXT 256	/* bytes that every mask fits in */
+void ktrmask_text(uint32_t mask, char *buf, size_t size);
+
+#endif

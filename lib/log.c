@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmc(3): the log of this process.  The daemon writes; the descriptor stays the program's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client.h"
+
+/*
+ * On FreeBSD the end of a log closes the file for all who have it open, and a program that reads
+ * its own log from a pipe waits for that.  Here the program's own end of the pipe would keep it
+ * open: it is turned into one of /dev/null, if it still is the log's.
+ */
+static void leave_pipe(struct lib *l)
+{
+	struct stat st;
+	int fd = l->log_fd, null;
+
+	l->log_fd = -1;
+	if (fd < 0 || fstat(fd, &st) || !S_ISFIFO(st.st_mode) || st.st_ino != l->log_ino)
+		return;
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (null < 0)
+		return;
+	(void)dup3(null, fd, fcntl(fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0);
+	close(null);
+}
+
+static int configure(int fd, struct reason *why)
+{
+	struct wire_configurelog_req req = { .logfd = fd };
+	struct lib *l = &pmc_lib;
+	struct stat st;
+	bool open = fd >= 0 && fcntl(fd, F_GETFD) >= 0;
+	int err;
+
+	/* Whether it is open is the daemon's second question, after a log that is there already. */
+	err = client_request(&pmc_lib, WIRE_OP_CONFIGURELOG, &req, sizeof(req), open ? fd : -1,
+			     why);
+	if (err)
+		return err;
+	pthread_mutex_lock(&l->io);
+	if (fd < 0) {
+		leave_pipe(l);
+	} else if (!fstat(fd, &st)) {
+		l->log_fd = fd;
+		l->log_ino = st.st_ino;
+	}
+	pthread_mutex_unlock(&l->io);
+	return 0;
+}
+
+PMC_API_PUBLIC int pmc_configure_logfile(int fd)
+{
+	return lib_end(configure(fd, lib_begin()));
+}
+
+PMC_API_PUBLIC int pmc_flush_logfile(void)
+{
+	return lib_end(client_request(&pmc_lib, WIRE_OP_FLUSHLOG, NULL, 0, -1, lib_begin()));
+}
+
+PMC_API_PUBLIC int pmc_close_logfile(void)
+{
+	int err = client_request(&pmc_lib, WIRE_OP_CLOSELOG, NULL, 0, -1, lib_begin());
+
+	if (!err) {
+		pthread_mutex_lock(&pmc_lib.io);
+		leave_pipe(&pmc_lib);
+		pthread_mutex_unlock(&pmc_lib.io);
+	}
+	return lib_end(err);
+}
+
+PMC_API_PUBLIC int pmc_writelog(uint32_t userdata)
+{
+	struct wire_writelog_req req = { .userdata = userdata };
+
+	return lib_end(client_request(&pmc_lib, WIRE_OP_WRITELOG, &req, sizeof(req), -1,
+				      lib_begin()));
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counter instructions that may trap.  Where the administrator takes user access away, the next one
+ * raises a signal, and the event's page says so only after the thread's next switch (arm64) or
+ * never (x86).  A handler goes on after our instruction and leaves every other signal to the
+ * program.
+ */
+#ifndef PMCBPF_TRAP_H
+#define PMCBPF_TRAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "counter.h"
+
+/* How long the instructions rest after one has trapped. */
+#define TRAP_REST_NS 1000000000u
+
+/*
+ * May counters be read by instruction for the next moment?  Installs the handler the first time.
+ * False for a while after one has trapped, and where the signal would not reach the handler: the
+ * program has put its own in place since, or blocks the signal.  Makes system calls.  For the only
+ * thread of a process.
+ */
+bool trap_ready(void);
+
+/* Has one trapped in the last moments? */
+bool trap_lately(void);
+
+/* Where the handler looks for our instructions: functions with trap_inline() belong there. */
+#define TRAP_SECTION __attribute__((noinline, section("pmc_counter")))
+
+extern volatile unsigned int trap_count;	/* the handler's */
+
+/* Remembers when. */
+void trap_noticed(void);
+
+/* After trap_ready() only.  False also when the instruction trapped. */
+static inline __attribute__((always_inline)) bool trap_inline(uint32_t index, uint64_t *value)
+{
+	unsigned int before = trap_count;
+
+	if (!counter_pmc(index, value))
+		return false;
+	if (trap_count == before)
+		return true;
+	trap_noticed();
+	return false;
+}
+
+/* The same as a read_counter_fn. */
+bool trap_counter(uint32_t index, uint64_t *value);
+
+#endif

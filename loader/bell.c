@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The programs at perf's step of CPU hot-plug wake the daemon, and say what has become of a CPU. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bell.h"
+
+struct bell {
+	struct bell_place place;
+	struct bpf_link *links[2];
+	struct ring_buffer *ring;
+	bool *here_first;		/* per CPU: online when the programs came */
+};
+
+static int on_ring(void *arg, void *data, size_t size)
+{
+	return 0;
+}
+
+/* The programs first, so that no change falls between them and what is online now. */
+int bell_new(const struct bell_place *place, struct bell **out, struct why *why)
+{
+	struct bell *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	*out = b;
+	b->place = *place;
+	b->here_first = calloc(place->ncpu, sizeof(*b->here_first));
+	if (!b->here_first)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < 2; i++) {
+		b->links[i] = bpf_program__attach(place->prog[i]);
+		if (!b->links[i])
+			return deny(why, -errno, "cannot attach %s: %m",
+				    bpf_program__name(place->prog[i]));
+	}
+	for (unsigned int cpu = 0; cpu < place->ncpu; cpu++)
+		b->here_first[cpu] = perf_cpu_online(cpu);
+	b->ring = ring_buffer__new(place->ring, on_ring, NULL, NULL);
+	return b->ring ? 0 : deny(why, -errno, "cannot watch the CPUs: %m");
+}
+
+void bell_free(struct bell *b)
+{
+	if (!b)
+		return;
+	for (unsigned int i = 0; i < 2; i++)
+		bpf_link__destroy(b->links[i]);
+	ring_buffer__free(b->ring);
+	free(b->here_first);
+	free(b);
+}
+
+int bell_fd(const struct bell *b)
+{
+	return ring_buffer__epoll_fd(b->ring);
+}
+
+void bell_quiet(struct bell *b)
+{
+	(void)ring_buffer__consume(b->ring);
+}
+
+uint64_t bell_changes(const struct bell *b)
+{
+	return __atomic_load_n(b->place.changes, __ATOMIC_ACQUIRE);
+}
+
+struct engine_cpu bell_cpu(const struct bell *b, unsigned int cpu)
+{
+	const volatile struct abi_cpu *c = &b->place.cpus[cpu];
+	uint32_t away = __atomic_load_n(&c->away, __ATOMIC_ACQUIRE);
+
+	return (struct engine_cpu){
+		.here = away == ABI_CPU_UNSEEN ? b->here_first[cpu] : away == ABI_CPU_HERE,
+		.changes = c->changes,
+		.downs = c->downs,
+	};
+}

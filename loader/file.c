@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel gives such a file in one read(2). */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file.h"
+
+int file_read(int dir, const char *name, char *text, size_t size)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
+	ssize_t n = 0;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	if (n < 0)
+		err = -errno;
+	close(fd);
+	text[err ? 0 : n] = '\0';
+	return err ? err : (int)n;
+}
+
+int file_line(const char *path, char *line, size_t size)
+{
+	int n = file_read(AT_FDCWD, path, line, size);
+
+	line[strcspn(line, "\n")] = '\0';
+	return n < 0 ? n : 0;
+}

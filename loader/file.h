@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Small files of the kernel's: /proc, /sys. */
+#ifndef PMCBPF_FILE_H
+#define PMCBPF_FILE_H
+
+#include <stddef.h>
+
+/*
+ * The first size - 1 bytes of a file, whose name may be relative to the folder `dir`; ended by a
+ * NUL.  How many there were, or -errno, with an empty text.
+ */
+int file_read(int dir, const char *name, char *text, size_t size);
+/* The first line, without its end; 0 or -errno. */
+int file_line(const char *path, char *line, size_t size);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A sorted array of addresses, and one block of names: some 30 bytes a function. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ksyms.h"
+
+#define PAGE	  4096u
+#define LONGEST	  (256u * 1024)		/* bytes of a function: gaps are nobody's */
+#define BLOCK	  (1u << 20)
+#define BLOCK_MAX (1u << 30)
+
+struct entry {
+	uint64_t start;
+	uint32_t size;			/* the most it can have */
+	uint32_t name;			/* in names */
+};
+
+struct ksyms {
+	struct entry *entry;
+	size_t n, room;
+	char *names;
+	size_t len, names_room;
+};
+
+void ksyms_free(struct ksyms *k)
+{
+	if (!k)
+		return;
+	free(k->entry);
+	free(k->names);
+	free(k);
+}
+
+static int add(struct ksyms *k, uint64_t start, const char *module, const char *name)
+{
+	size_t len = strlen(module) + strlen(name) + 1;
+
+	if (k->n == k->room) {
+		size_t room = k->room ? k->room * 2 : 65536;
+		struct entry *more = realloc(k->entry, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		k->entry = more;
+		k->room = room;
+	}
+	if (k->names_room - k->len < len) {
+		size_t room = (k->len + len) * 2 + BLOCK;
+		char *more = room <= BLOCK_MAX ? realloc(k->names, room) : NULL;
+
+		if (!more)
+			return -ENOMEM;
+		k->names = more;
+		k->names_room = room;
+	}
+	k->entry[k->n++] = (struct entry){ .start = start, .name = (uint32_t)k->len };
+	k->len += (size_t)sprintf(k->names + k->len, "%s%s", module, name) + 1;
+	return 0;
+}
+
+/* The next word of a line, "" at its end. */
+static char *word(char **text)
+{
+	char *at = *text + strspn(*text, " \t\n");
+	size_t len = strcspn(at, " \t\n");
+
+	*text = at + len + (at[len] != '\0');
+	at[len] = '\0';
+	return at;
+}
+
+/* "address type name [module]"; what is not code, and addresses that are hidden, pass. */
+static int add_line(struct ksyms *k, char *line)
+{
+	char *end, *at = line;
+	const char *address = word(&at), *type = word(&at), *name = word(&at), *module = word(&at);
+	uint64_t start = strtoull(address, &end, 16);
+
+	if (*end || !start || !*type || !strchr("tTwW", *type) || type[1] || !*name)
+		return 0;
+	/* Arm's marks of code and data. */
+	if (*name == '$')
+		return 0;
+	return add(k, start, *module == '[' ? module : "", name);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* Bytes of "[module]" that a name begins with. */
+static size_t module_len(const char *name)
+{
+	return *name == '[' ? strcspn(name, "]") + 1 : 0;
+}
+
+static bool same_image(const char *a, const char *b)
+{
+	size_t len = module_len(a);
+
+	return len == module_len(b) && !strncmp(a, b, len);
+}
+
+/*
+ * The last function of a module ends with its page, behind which another module may come to lie
+ * unseen.  BPF programs are packed: there it is not so.
+ */
+static uint32_t most(const struct ksyms *k, size_t i)
+{
+	const struct entry *e = &k->entry[i];
+	const char *name = k->names + e->name;
+	uint64_t size = LONGEST;
+	bool last = true;
+
+	if (i + 1 < k->n) {
+		uint64_t gap = e[1].start - e->start;
+
+		size = gap < size ? gap : size;
+		last = !same_image(name, k->names + e[1].name);
+	}
+	if (last && strncmp(name, "[bpf]", 5) && size > PAGE - e->start % PAGE)
+		size = PAGE - e->start % PAGE;
+	return (uint32_t)size;
+}
+
+/* What was taken for growing is given back; where that fails it stays. */
+static void *trim(void *array, size_t size)
+{
+	void *less = size ? realloc(array, size) : NULL;
+
+	return less ? less : array;
+}
+
+/* Sorted, one name for each address: the first that the kernel has for it. */
+static void finish(struct ksyms *k)
+{
+	size_t n = 0;
+
+	qsort(k->entry, k->n, sizeof(k->entry[0]), by_start);
+	for (size_t i = 0; i < k->n; i++)
+		if (!n || k->entry[n - 1].start != k->entry[i].start)
+			k->entry[n++] = k->entry[i];
+	k->n = n;
+	for (size_t i = 0; i < n; i++)
+		k->entry[i].size = most(k, i);
+	k->entry = trim(k->entry, n * sizeof(k->entry[0]));
+	k->names = trim(k->names, k->len);
+}
+
+int ksyms_read(struct ksyms **out, const char *path)
+{
+	struct ksyms *k = calloc(1, sizeof(*k));
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t size = 0;
+	int err = 0;
+
+	if (!k || !f)
+		err = k ? -errno : -ENOMEM;
+	while (!err && getline(&line, &size, f) > 0)
+		err = add_line(k, line);
+	if (!err && ferror(f))
+		err = -EIO;
+	if (!err && !k->names)
+		err = -EPERM;
+	free(line);
+	if (f)
+		fclose(f);
+	if (err) {
+		ksyms_free(k);
+		return err;
+	}
+	finish(k);
+	*out = k;
+	return 0;
+}
+
+bool ksyms_find(const struct ksyms *k, uint64_t address, struct ksym *sym)
+{
+	const struct entry *e = k->entry;
+	size_t low = 0, high = k->n;
+
+	/* Those below `low` begin at the address or before it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (e[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || address - e[low - 1].start >= e[low - 1].size)
+		return false;
+	sym->start = e[low - 1].start;
+	sym->name = k->names + e[low - 1].name;
+	sym->image = *sym->name == '[' ? "" : "[kernel.kallsyms]";
+	return true;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Names in the BPF file system, which takes none with a dot; the lock on their folder goes with the
+ * process, however it ends.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "ktrpin.h"
+
+#define BPFFS	    "/sys/fs/bpf"
+#define BPFFS_MAGIC 0xcafe4a11
+#define DIR_NAME    BPFFS "/pmcbpf"
+
+/* Rings that killed daemons have left under their pids. */
+static void sweep(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	char *end;
+
+	while (d && (e = readdir(d))) {
+		long pid = strncmp(e->d_name, "ktr-", 4) ? 0 : strtol(e->d_name + 4, &end, 10);
+
+		if (pid > 0 && !*end && kill((pid_t)pid, 0) && errno == ESRCH)
+			unlinkat(dir, e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+}
+
+/* Everybody may make names in a BPF file system: a folder, or a link, may be a stranger's. */
+static int open_dir(struct why *why)
+{
+	struct stat st;
+	int fd;
+
+	if (mkdir(DIR_NAME, 0700) && errno != EEXIST)
+		return deny(why, -errno, "cannot make " DIR_NAME ": %m");
+	fd = open(DIR_NAME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return deny(why, -errno, "cannot open the folder " DIR_NAME ": %m; remove what is "
+			    "there");
+	if (!fstat(fd, &st) && st.st_uid == geteuid() && !fchmod(fd, 0700))
+		return fd;
+	close(fd);
+	return deny(why, -EPERM, DIR_NAME " is not pmcbpfd's own: trace rings are reached through "
+		    "the daemon only; remove it");
+}
+
+int ktrpin_place(struct ktrpin *p, struct why *why)
+{
+	struct statfs fs;
+
+	if (statfs(BPFFS, &fs) || (uint32_t)fs.f_type != BPFFS_MAGIC)
+		return deny(why, -ENODEV, "no BPF file system at " BPFFS ": trace rings end with "
+			    "the daemon; mount -t bpf bpf " BPFFS " keeps them");
+	p->dir = open_dir(why);
+	if (p->dir < 0)
+		return p->dir;
+	if (flock(p->dir, LOCK_EX | LOCK_NB)) {
+		snprintf(p->path, sizeof(p->path), DIR_NAME "/ktr-%d", getpid());
+	} else {
+		snprintf(p->path, sizeof(p->path), DIR_NAME "/ktr");
+		sweep(p->dir);
+	}
+	unlink(p->path);
+	return 0;
+}
+
+void ktrpin_free(struct ktrpin *p)
+{
+	if (p->dir < 0)
+		return;
+	unlink(p->path);
+	close(p->dir);
+	*p = KTRPIN_NONE;
+}

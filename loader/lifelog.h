@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What logs are told of processes: who is born, execs, maps, exits.  A process-scope PMC's log
+ * hears of its targets, the log of a running system-scope sampler of everybody.
+ */
+#ifndef PMCBPF_LIFELOG_H
+#define PMCBPF_LIFELOG_H
+
+#include "pmc.h"
+#include "procs.h"
+
+struct lifelog;
+
+struct engine;
+int lifelog_new(struct engine *e, struct lifelog **out, struct why *why);
+void lifelog_free(struct lifelog *l);
+/* Readable when there is much to read; -1 while nobody listens. */
+int lifelog_fd(const struct lifelog *l);
+
+/* CPUs have come or gone. */
+void lifelog_cpus(struct lifelog *l);
+
+/* The owner has a log from now on, or none any more. */
+int lifelog_listen(struct lifelog *l, struct owner *o, struct why *why);
+/* False if it had none. */
+bool lifelog_leave(struct lifelog *l, struct owner *o);
+
+/* The PMC measures the process from now on; a sampling one's log gets its mappings. */
+void lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid);
+bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid);
+/* Calls gone() for those that the PMC does not measure any more, and follows them no longer. */
+void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
+		   void *arg);
+void lifelog_forget(struct pmc *p);
+/* Does any log hear of the process? */
+bool lifelog_followed(struct lifelog *l, pid_t tgid);
+/* Calls left() for each PMC that a set-id exec took the process from, which it follows no more. */
+void lifelog_secure(struct lifelog *l, pid_t tgid,
+		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg);
+
+/* A sampling PMC starts: its log gets the kernel's mappings, and with system scope everybody's. */
+void lifelog_start(struct lifelog *l, const struct pmc *p);
+
+/* Reads on up to `horizon`; returns up to when events are known: until then lifelog_tell() may. */
+uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon);
+/* Writes all events up to `until`. */
+void lifelog_tell(struct lifelog *l, uint64_t until);
+/* A process unmaps executable memory. */
+void lifelog_unmap(struct lifelog *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What operations leave in their owner's log, if it has one: allocations, attachments. */
+#ifndef PMCBPF_LOGBOOK_H
+#define PMCBPF_LOGBOOK_H
+
+#include "daemon.h"
+#include "lifelog.h"
+#include "logfile.h"
+#include "pmc.h"
+
+void logbook_allocate(const struct pmc *p);
+/* After an attach or detach: tells of targets that are new, or not targets any more. */
+void logbook_targets(struct daemon *d, struct pmc *p);
+
+/* A set-id exec of the process: PMCs that may not follow have left it. */
+void logbook_secure(struct daemon *d, pid_t tgid);
+
+/* A new log begins with what was allocated and attached before it. */
+int logbook_begin(struct daemon *d, struct owner *o, struct why *why);
+/*
+ * PMCs that need a log stop, what they left goes into it, and then it hears of nothing any more; it
+ * may still be written.
+ */
+void logbook_end(struct daemon *d, struct owner *o);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads the perf buffers of all CPUs.  Events are copied out and sorted by time: they are few
+ * beside samples.  An exec is told in pieces: a new name, then the mappings of the executable, of
+ * its dynamic linker, and of the vdso, which is the last.  Whoever reads gets it once it is whole.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "perf.h"
+#include "procs.h"
+
+#define TRAILER	  24u		/* bytes of TID, TIME and CPU behind every record */
+#define EXEC_NS	  20000000u	/* an exec that is not whole by then stays as it is */
+
+struct cpu_buffer {
+	int fd;
+	uint32_t downs;			/* of the CPU, when it was opened */
+	struct perf_event_mmap_page *page;
+};
+
+struct stored {
+	struct proc_event e;
+	uint32_t order;			/* as read: equal times stay in order */
+	uint32_t text;			/* in texts */
+	bool whole;			/* an exec whose pieces have been found */
+};
+
+struct procs {
+	unsigned int ncpu;
+	int epoll;
+	size_t page_size;
+	struct stored *events;
+	size_t n, room, next;
+	uint32_t order;
+	char *texts;
+	size_t texts_len, texts_room;
+	bool started;			/* somebody reads */
+	bool failed;			/* no memory: an event was lost */
+	struct cpu_buffer cpu[];
+};
+
+static int open_cpu(struct procs *p, unsigned int cpu)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	struct cpu_buffer *b = &p->cpu[cpu];
+	void *map;
+
+	b->fd = perf_open_life(cpu);
+	if (b->fd < 0)
+		return b->fd;
+	map = mmap(NULL, p->page_size + PERF_LIFE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd,
+		   0);
+	if (map == MAP_FAILED)
+		return -errno;
+	b->page = map;
+	return epoll_ctl(p->epoll, EPOLL_CTL_ADD, b->fd, &e) ? -errno : 0;
+}
+
+static void close_cpu(struct procs *p, struct cpu_buffer *b)
+{
+	if (b->page)
+		munmap(b->page, p->page_size + PERF_LIFE_BYTES);
+	if (b->fd >= 0)
+		close(b->fd);
+	b->page = NULL;
+	b->fd = -1;
+}
+
+int procs_new(unsigned int ncpu, struct procs **out, struct why *why)
+{
+	struct procs *p = calloc(1, sizeof(*p) + ncpu * sizeof(p->cpu[0]));
+	int err = 0;
+
+	if (!p)
+		return deny(why, -ENOMEM, "no memory to watch processes");
+	p->ncpu = ncpu;
+	p->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	for (unsigned int cpu = 0; cpu < ncpu; cpu++)
+		p->cpu[cpu].fd = -1;
+	p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (p->epoll < 0)
+		err = -errno;
+	if (err) {
+		procs_free(p);
+		return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
+	}
+	*out = p;
+	return 0;
+}
+
+void procs_free(struct procs *p)
+{
+	if (!p)
+		return;
+	for (unsigned int cpu = 0; cpu < p->ncpu; cpu++)
+		close_cpu(p, &p->cpu[cpu]);
+	if (p->epoll >= 0)
+		close(p->epoll);
+	free(p->events);
+	free(p->texts);
+	free(p);
+}
+
+int procs_fd(const struct procs *p)
+{
+	return p->epoll;
+}
+
+/* --- storing ---------------------------------------------------------------------------------- */
+
+static uint32_t store_text(struct procs *p, const char *text, size_t max)
+{
+	size_t len = strnlen(text, max < PROC_TEXT - 1 ? max : PROC_TEXT - 1);
+	uint32_t at = (uint32_t)p->texts_len;
+
+	if (p->texts_room - p->texts_len < len + 1) {
+		size_t room = p->texts_room ? p->texts_room * 2 : 65536;
+		char *more = realloc(p->texts, room);
+
+		if (!more) {
+			p->failed = true;
+			return 0;
+		}
+		p->texts = more;
+		p->texts_room = room;
+	}
+	memcpy(p->texts + at, text, len);
+	p->texts[at + len] = '\0';
+	p->texts_len += len + 1;
+	return at;
+}
+
+static struct stored *store(struct procs *p, enum proc_what what, uint64_t time, pid_t pid,
+			    pid_t tid)
+{
+	struct stored *s;
+
+	if (p->n == p->room) {
+		size_t room = p->room ? p->room * 2 : 1024;
+		struct stored *more = realloc(p->events, room * sizeof(*more));
+
+		if (!more) {
+			p->failed = true;
+			return NULL;
+		}
+		p->events = more;
+		p->room = room;
+	}
+	s = &p->events[p->n];
+	memset(s, 0, sizeof(*s));
+	p->n++;
+	s->order = p->order++;
+	s->text = store_text(p, "", 0);
+	s->e = (struct proc_event){ .what = what, .time = time, .pid = pid, .tid = tid };
+	return s;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+struct mmap2_head {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint8_t id_len, reserved[3];	/* or device and inode */
+	uint8_t id[20];
+	uint32_t prot, flags;
+};
+
+/* Memory without a file is nobody's image, and has no beginning: "//anon", "[heap]", "[stack]". */
+static bool is_image(const char *file)
+{
+	return (file[0] == '/' && file[1] != '/') || !strcmp(file, "[vdso]");
+}
+
+static void on_mmap(struct procs *p, uint64_t time, const uint8_t *body, size_t len, bool has_id)
+{
+	struct mmap2_head h;
+	const char *file = (const char *)body + sizeof(h);
+	struct stored *s;
+
+	if (len < sizeof(h) + 1)
+		return;
+	memcpy(&h, body, sizeof(h));
+	/* What the kernel maps for itself (modules) has pid -1. */
+	s = store(p, PROC_MAP, time, (pid_t)h.pid, (pid_t)h.tid);
+	if (!s)
+		return;
+	s->e.addr = h.addr - ((int32_t)h.pid >= 0 ? h.pgoff : 0);
+	s->e.len = h.len + (h.addr - s->e.addr);
+	if (has_id)
+		buildid_set(&s->e.id, h.id, h.id_len);
+	s->text = store_text(p, file, len - sizeof(h));
+	if (!is_image(p->texts + s->text))
+		s->e.what = PROC_NOTHING;
+	else if (p->texts[s->text] == '[')
+		buildid_of_vdso(&s->e.id, h.addr);
+}
+
+struct task_body {
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+static void on_task(struct procs *p, uint32_t type, uint64_t time, const uint8_t *body, size_t len)
+{
+	struct task_body t;
+	struct stored *s;
+
+	if (len < sizeof(t))
+		return;
+	memcpy(&t, body, sizeof(t));
+	if (type == PERF_RECORD_FORK) {
+		s = store(p, t.pid == t.tid ? PROC_FORK : PROC_THREAD, time, (pid_t)t.pid,
+			  (pid_t)t.tid);
+		if (s)
+			s->e.other = (pid_t)t.ppid;
+		return;
+	}
+	(void)store(p, t.pid == t.tid ? PROC_EXIT : PROC_THREAD_EXIT, time, (pid_t)t.pid,
+		    (pid_t)t.tid);
+}
+
+static void on_record(struct procs *p, const struct perf_event_header *h, const uint8_t *record)
+{
+	const uint8_t *body = record + sizeof(*h);
+	size_t len = h->size - sizeof(*h);
+	uint64_t time;
+	uint32_t ids[2];
+
+	if (len < TRAILER)
+		return;
+	len -= TRAILER;
+	memcpy(ids, body + len, sizeof(ids));
+	memcpy(&time, body + len + 8, sizeof(time));
+	switch (h->type) {
+	case PERF_RECORD_COMM:
+		if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
+			(void)store(p, PROC_EXEC, time, (pid_t)ids[0], (pid_t)ids[1]);
+		break;
+	case PERF_RECORD_MMAP2:
+		on_mmap(p, time, body, len, h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		on_task(p, h->type, time, body, len);
+		break;
+	case PERF_RECORD_LOST:
+		(void)store(p, PROC_LOST, time, 0, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+/* A record that goes over the end of the buffer is put together. */
+static const uint8_t *whole(const uint8_t *data, uint64_t at, size_t size, uint8_t *copy)
+{
+	size_t offset = at % PERF_LIFE_BYTES, first = PERF_LIFE_BYTES - offset;
+
+	if (size <= first)
+		return data + offset;
+	memcpy(copy, data + offset, first);
+	memcpy(copy + first, data, size - first);
+	return copy;
+}
+
+static void drain_cpu(struct procs *p, struct cpu_buffer *b)
+{
+	const uint8_t *data = (const uint8_t *)b->page + p->page_size;
+	uint64_t tail = b->page->data_tail;
+	uint64_t head = __atomic_load_n(&b->page->data_head, __ATOMIC_ACQUIRE);
+	uint8_t copy[65536];
+
+	while (tail + sizeof(struct perf_event_header) <= head) {
+		struct perf_event_header h;
+
+		/* Records are multiples of 8 bytes, so that a header is never broken. */
+		memcpy(&h, data + tail % PERF_LIFE_BYTES, sizeof(h));
+		if (h.size < sizeof(h) || tail + h.size > head)
+			break;
+		on_record(p, &h, whole(data, tail, h.size, copy));
+		tail += h.size;
+	}
+	__atomic_store_n(&b->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+int procs_cpu(struct procs *p, unsigned int cpu, bool here, uint32_t downs)
+{
+	struct cpu_buffer *b = &p->cpu[cpu];
+	int err;
+
+	if (b->page && b->downs != downs) {
+		drain_cpu(p, b);
+		close_cpu(p, b);
+	}
+	if (b->page || !here)
+		return 0;
+	err = open_cpu(p, cpu);
+	b->downs = downs;
+	/* Who knows what has happened on it before. */
+	if (p->started)
+		p->failed = true;
+	if (err)
+		close_cpu(p, b);
+	return err == -ENODEV || err == -ENXIO ? 0 : err;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct stored *x = a, *y = b;
+
+	if (x->e.time != y->e.time)
+		return x->e.time < y->e.time ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* A set-id exec takes the kernel's events off the process, which tells this like an exit. */
+static void take_back_exits(struct procs *p, size_t from, size_t to, pid_t pid)
+{
+	for (size_t i = from; i < to; i++)
+		if (p->events[i].e.pid == pid && p->events[i].e.what == PROC_EXIT)
+			p->events[i].e.what = PROC_NOTHING;
+}
+
+/*
+ * Looks for the pieces of an exec behind it.  False: they are not all there, and may still come.
+ */
+static bool exec_complete(struct procs *p, size_t at, uint64_t horizon)
+{
+	struct stored *s = &p->events[at];
+	bool path = false, linker = false;
+
+	for (size_t i = at + 1; i < p->n; i++) {
+		const struct stored *m = &p->events[i];
+		const char *file = p->texts + m->text;
+
+		if (m->e.pid != s->e.pid || m->e.what == PROC_NOTHING ||
+		    (!path && m->e.what == PROC_EXIT))
+			continue;
+		if (!path && m->e.what == PROC_MAP)
+			take_back_exits(p, at + 1, i, s->e.pid);
+		/* It runs by now. */
+		if (m->e.what != PROC_MAP || !strcmp(file, "[vdso]"))
+			return s->whole = true;
+		if (!path) {
+			s->text = m->text;
+			s->e.len = m->e.addr;
+			path = true;
+		} else if (!linker) {
+			s->e.addr = m->e.addr;
+			linker = true;
+		}
+	}
+	return s->whole = horizon - s->e.time > EXEC_NS;
+}
+
+/* Drops what has been delivered. */
+static void forget(struct procs *p)
+{
+	memmove(p->events, p->events + p->next, (p->n - p->next) * sizeof(p->events[0]));
+	p->n -= p->next;
+	p->next = 0;
+	if (!p->n)
+		p->texts_len = 0;
+}
+
+uint64_t procs_collect(struct procs *p, uint64_t horizon)
+{
+	p->started = true;
+	if (p->next)
+		forget(p);
+	for (unsigned int cpu = 0; cpu < p->ncpu; cpu++)
+		if (p->cpu[cpu].page)
+			drain_cpu(p, &p->cpu[cpu]);
+	if (p->failed) {
+		p->failed = false;
+		(void)store(p, PROC_LOST, horizon, 0, 0);
+	}
+	if (p->n > 1)
+		qsort(p->events, p->n, sizeof(p->events[0]), by_time);
+	for (size_t i = 0; i < p->n && p->events[i].e.time <= horizon; i++)
+		if (p->events[i].e.what == PROC_EXEC && !p->events[i].whole &&
+		    !exec_complete(p, i, horizon))
+			return p->events[i].e.time - 1;
+	return horizon;
+}
+
+const struct proc_event *procs_next(struct procs *p, uint64_t until)
+{
+	struct stored *s;
+
+	if (p->next == p->n || p->events[p->next].e.time > until)
+		return NULL;
+	s = &p->events[p->next++];
+	s->e.text = p->texts + s->text;
+	return &s->e;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The BPF programs of a kernel: chosen before they are loaded, attached while they are needed. */
+#ifndef PMCBPF_PROGRAMS_H
+#define PMCBPF_PROGRAMS_H
+
+#include "engine.h"
+
+struct pmcbpf;
+struct programs;
+
+/* Leaves out what this kernel has no place for. */
+void programs_choose(struct pmcbpf *skel);
+
+/* After they have been loaded. */
+struct programs *programs_new(const struct engine *e, struct pmcbpf *skel);
+void programs_free(struct programs *p);
+
+int programs_need(struct programs *p, enum engine_need what, struct why *why);
+void programs_unneed(struct programs *p, enum engine_need what);
+/* Needed, or not yet detached. */
+bool programs_attached(const struct programs *p, enum engine_need what);
+/* As engine_settle() */
+int programs_settle(struct programs *p);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Refusals about rows, told as far as the caller may know. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "refusal.h"
+
+#define ROOM_FOR_ROWS 250u	/* bytes: the remedies behind must fit as well */
+#define GROUPS	      6
+
+struct groups {
+	struct {
+		char text[112];
+		unsigned int rows, first;
+	} group[GROUPS];
+	unsigned int n, others;		/* others: rows whose reasons found no room */
+	bool own;			/* the caller could release one */
+};
+
+void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size)
+{
+	const struct owner *o = p ? p->owner : NULL;
+	struct cred me;
+	pid_t pid = o ? pid_as_seen(rq, &o->cred) : -1;
+
+	if (!o)
+		snprintf(buf, size, "held by nobody");
+	else if (o == rq->s->owner)
+		snprintf(buf, size, "held by this process");
+	else if (pid > 0 && !rq->d->read_cred(rq->s->owner->cred.pid, &me) &&
+		 policy_may_know(&me, o->cred.uid[ID_EFFECTIVE]))
+		snprintf(buf, size, "held by pid %d (%s)", pid, o->program);
+	else
+		snprintf(buf, size, "held by another user's process");
+}
+
+/* The latest holder, and whether there are others. */
+static void describe_holders(const struct request *rq, const struct row *r, char *buf, size_t size)
+{
+	const struct pmc *p, *latest = LIST_FIRST(&r->pmcs);
+	size_t used;
+
+	describe_holder(rq, latest, buf, size);
+	LIST_FOREACH(p, &r->pmcs, on_row) {
+		if (p->owner == latest->owner)
+			continue;
+		used = strlen(buf);
+		snprintf(buf + used, size - used, " and others");
+		return;
+	}
+}
+
+/* The PMC that has the process as a target on that row. */
+static const struct pmc *measuring(const struct row *r, pid_t tgid)
+{
+	const struct pmc *p;
+
+	LIST_FOREACH(p, &r->pmcs, on_row)
+		if (!pmc_is_system(p) && count_measures(p->count, tgid))
+			return p;
+	return NULL;
+}
+
+static void row_reason(const struct request *rq, unsigned int row, enum row_verdict v,
+		       unsigned int cpu, char *buf, size_t size)
+{
+	const struct row *r = &rq->d->rows.rows[row];
+	char holder[80];
+
+	describe_holders(rq, r, holder, sizeof(holder));
+	switch (v) {
+	case ROW_OWN:
+		snprintf(buf, size, "held by this process");
+		break;
+	case ROW_TARGET:
+		describe_holder(rq, measuring(r, rq->s->owner->cred.pid), holder, sizeof(holder));
+		snprintf(buf, size, "measuring this process already, %s", holder);
+		break;
+	case ROW_IS_THREAD:
+		snprintf(buf, size, "counting for processes, %s", holder);
+		break;
+	case ROW_IS_STANDALONE:
+		if (!LIST_EMPTY(&r->pmcs))
+			snprintf(buf, size, "counting for whole CPUs, %s", holder);
+		else
+			snprintf(buf, size, "disabled on some CPU (pmccontrol -e enables)");
+		break;
+	case ROW_SLOT_DISABLED:
+		snprintf(buf, size, "disabled on CPU %u (pmccontrol -e enables)", cpu);
+		break;
+	default:
+		describe_holder(rq, r->cpu[cpu].last, holder, sizeof(holder));
+		snprintf(buf, size, "in use on CPU %u, %s", cpu, holder);
+	}
+}
+
+void refusals_add(struct refusals *rs, unsigned int row, enum row_verdict v)
+{
+	rs->row[rs->n].row = row;
+	rs->row[rs->n++].verdict = v;
+}
+
+static void group_add(struct groups *g, const struct request *rq, unsigned int row,
+		      enum row_verdict v, unsigned int cpu)
+{
+	char text[sizeof(g->group[0].text)];
+	unsigned int i = 0;
+
+	row_reason(rq, row, v, cpu, text, sizeof(text));
+	g->own |= strstr(text, "held by this process") != NULL;
+	while (i < g->n && strcmp(g->group[i].text, text))
+		i++;
+	if (i == GROUPS) {
+		g->others++;
+		return;
+	}
+	if (i == g->n) {
+		memcpy(g->group[i].text, text, sizeof(text));
+		g->group[i].first = row;
+		g->group[i].rows = 0;
+		g->n++;
+	}
+	g->group[i].rows++;
+}
+
+struct text {
+	char buf[WIRE_MAX_REASON + 1];
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	t->used += (size_t)vsnprintf(t->buf + t->used, sizeof(t->buf) - t->used, fmt, ap);
+	va_end(ap);
+	if (t->used >= sizeof(t->buf))
+		t->used = sizeof(t->buf) - 1;
+}
+
+/* "4 held by this process; ARMV8-6 disabled on CPU 1 (pmccontrol -e enables)" */
+static void add_rows(struct text *t, const struct groups *rs, const struct request *rq)
+{
+	unsigned int others = rs->others;
+	char name[WIRE_NAME_MAX];
+
+	for (unsigned int i = 0; i < rs->n; i++) {
+		const char *sep = i ? "; " : "";
+
+		if (t->used + strlen(rs->group[i].text) > ROOM_FOR_ROWS && i) {
+			others += rs->group[i].rows;
+			continue;
+		}
+		row_name(&rq->d->rows, rs->group[i].first, name, sizeof(name));
+		if (rs->group[i].rows == 1)
+			add(t, "%s%s %s", sep, name, rs->group[i].text);
+		else
+			add(t, "%s%u %s", sep, rs->group[i].rows, rs->group[i].text);
+	}
+	if (others)
+		add(t, "; %u for other reasons (pmccontrol -l)", others);
+}
+
+int refusals_tell(const struct refusals *rs, struct request *rq, const struct row_class *class,
+		  unsigned int cpu)
+{
+	struct why *why = &rq->r->why;
+	struct groups g = { .n = 0 };
+	struct text t = { .used = 0 };
+	bool tried = why->text[0];
+
+	if (tried && !rs->n)
+		return -EINVAL;
+	for (unsigned int i = 0; i < rs->n; i++)
+		group_add(&g, rq, rs->row[i].row, rs->row[i].verdict, cpu);
+	if (tried)
+		add(&t, "%.200s; the other rows: ", why->text);
+	else if (class->kind == COUNT_MSR)
+		add(&t, "a register has one row, which takes one PMC of a process in a scope "
+		    "and CPU: ");
+	else
+		add(&t, "no row of class %s (%u) is left for this: ", class->prefix,
+		    class->info.num);
+	add_rows(&t, &g, rq);
+	if (g.own)
+		add(&t, "; release one of yours first");
+	if (class->kind == COUNT_HARDWARE && perf_watchdog())
+		add(&t, "; the NMI watchdog may have one more (sysctl kernel.nmi_watchdog=0, "
+		    "then SIGHUP to pmcbpfd)");
+	return deny(why, -EINVAL, "%s", t.buf);
+}
+
+int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err)
+{
+	pid_t pid = pid_as_seen(rq, target);
+	char name[WIRE_NAME_MAX], holder[80];
+	const struct pmc *other;
+
+	if (err == -EEXIST)
+		return deny(&rq->r->why, err, "process %d is a target of this PMC already", pid);
+	other = err == -EBUSY ? measuring(&rq->d->rows.rows[p->row], target->pid) : NULL;
+	if (!other)
+		return err;
+	row_name(&rq->d->rows, p->row, name, sizeof(name));
+	describe_holder(rq, other, holder, sizeof(holder));
+	return deny(&rq->r->why, err, "row %u (%s) measures process %d for another PMC, %s; "
+		    "allocate another PMC, which gets another row, or release that one",
+		    p->row, name, pid, holder);
+}

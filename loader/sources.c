@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The per-CPU events that slices are cut from.  One whose CPU went offline never counts again, but
+ * stays where the programs look for it until a new one takes its place: a program that meets it, or
+ * nothing, marks the source as lost, so that what a target does on a CPU before its counters are
+ * there is an error and not a gap.  A register is there on every CPU, and what a program reads.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sources.h"
+
+struct cpu_event {
+	int fd;				/* -1: none */
+	uint32_t downs;			/* the CPU's, when it was opened */
+};
+
+struct source {
+	struct perf_event_spec spec;
+	struct cpu_event *at;		/* per CPU; NULL: not used */
+};
+
+struct sources {
+	struct sources_place place;
+	struct source source[ABI_SOURCE_MSR];
+};
+
+struct sources *sources_new(const struct sources_place *place)
+{
+	struct sources *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->place = *place;
+	return s;
+}
+
+void sources_free(struct sources *s)
+{
+	for (int i = 0; s && i < ABI_SOURCE_MSR; i++)
+		sources_close(s, i);
+	free(s);
+}
+
+static uint32_t cpu_downs(const struct sources *s, unsigned int cpu)
+{
+	return __atomic_load_n(&s->place.cpus[cpu].downs, __ATOMIC_ACQUIRE);
+}
+
+/* The source has neither lost nothing nor been taken out anywhere yet. */
+static void begin_anew(struct sources *s, int source)
+{
+	uint64_t others = ~(1ull << source);
+
+	__sync_fetch_and_and(s->place.lost, others);
+	for (unsigned int cpu = 0; cpu < s->place.ncpu; cpu++) {
+		__sync_fetch_and_and(&s->place.cpus[cpu].lost, others);
+		s->place.cpus[cpu].out &= others;
+	}
+}
+
+/* The event replaces an older one, which cannot be read by a program in between. */
+static int open_on(struct sources *s, int source, unsigned int cpu)
+{
+	struct cpu_event *at = &s->source[source].at[cpu];
+	uint32_t key = ABI_EVENT(cpu, (uint32_t)source);
+	struct cpu_event new = { .downs = cpu_downs(s, cpu) };
+	int err;
+
+	new.fd = perf_open_cpu(&s->source[source].spec, cpu);
+	if (new.fd < 0)
+		return new.fd;
+	err = bpf_map_update_elem(s->place.events, &key, &new.fd, BPF_ANY);
+	if (err) {
+		close(new.fd);
+		return err;
+	}
+	if (at->fd >= 0)
+		close(at->fd);
+	*at = new;
+	return 0;
+}
+
+static int register_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+{
+	struct abi_register *r = s->place.registers;
+	int i = 0;
+
+	if (!spec->config1 || spec->config1 & (spec->config1 + 1) || spec->config > UINT32_MAX)
+		return deny(why, -EINVAL, "register 0x%llx cannot be sliced: bits 0x%llx count",
+			    (unsigned long long)spec->config, (unsigned long long)spec->config1);
+	while (i < ABI_MSR_SOURCES && r[i].mask)
+		i++;
+	if (i == ABI_MSR_SOURCES)
+		return deny(why, -EINVAL, "processes are measured with %d registers already, and "
+			    "no more can be; release one", ABI_MSR_SOURCES);
+	begin_anew(s, ABI_SOURCE_MSR + i);
+	r[i] = (struct abi_register){ .reg = (uint32_t)spec->config, .mask = spec->config1 };
+	return ABI_SOURCE_MSR + i;
+}
+
+int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+{
+	struct source *new;
+	int err = 0, source = 0;
+
+	if (spec->msr)
+		return register_open(s, spec, why);
+	while (source < ABI_SOURCE_MSR && s->source[source].at)
+		source++;
+	if (source == ABI_SOURCE_MSR)
+		return deny(why, -EINVAL, "all %d sources are in use", ABI_SOURCE_MSR);
+	new = &s->source[source];
+	new->at = malloc(s->place.ncpu * sizeof(*new->at));
+	if (!new->at)
+		return -ENOMEM;
+	memset(new->at, -1, s->place.ncpu * sizeof(*new->at));
+	new->spec = *spec;
+	begin_anew(s, source);
+	for (unsigned int cpu = 0; cpu < s->place.ncpu && !err; cpu++) {
+		err = perf_cpu_online(cpu) ? open_on(s, source, cpu) : 0;
+		if (err == -ENXIO)	/* it has just gone */
+			err = 0;
+		if (err)
+			deny(why, err, "CPU %u cannot count this event: %s", cpu, perf_error(err));
+	}
+	if (err) {
+		sources_close(s, source);
+		return err;
+	}
+	return source;
+}
+
+static void close_on(struct sources *s, int source, unsigned int cpu)
+{
+	struct cpu_event *at = &s->source[source].at[cpu];
+	uint32_t key = ABI_EVENT(cpu, (uint32_t)source);
+
+	if (at->fd < 0)
+		return;
+	/* The map lets go of the event only after a grace period: give the counter back now. */
+	perf_disable(at->fd);
+	bpf_map_delete_elem(s->place.events, &key);
+	close(at->fd);
+	at->fd = -1;
+}
+
+void sources_close_cpu(struct sources *s, int source, unsigned int cpu)
+{
+	s->place.cpus[cpu].out |= 1ull << source;
+	close_on(s, source, cpu);
+}
+
+void sources_close(struct sources *s, int source)
+{
+	if (source >= ABI_SOURCE_MSR) {
+		s->place.registers[source - ABI_SOURCE_MSR].mask = 0;
+		begin_anew(s, source);
+		return;
+	}
+	if (!s->source[source].at)
+		return;
+	for (unsigned int cpu = 0; cpu < s->place.ncpu; cpu++)
+		close_on(s, source, cpu);
+	begin_anew(s, source);
+	free(s->source[source].at);
+	memset(&s->source[source], 0, sizeof(s->source[source]));
+}
+
+bool sources_lost(const struct sources *s, int source)
+{
+	return source < ABI_SOURCE_HOOK &&
+	       __atomic_load_n(s->place.lost, __ATOMIC_RELAXED) >> source & 1;
+}
+
+uint64_t sources_renew(struct sources *s, unsigned int cpu)
+{
+	uint64_t renewed = 0;
+
+	for (int i = 0; i < ABI_SOURCE_MSR; i++) {
+		const struct cpu_event *at = s->source[i].at ? &s->source[i].at[cpu] : NULL;
+
+		if (!at || s->place.cpus[cpu].out >> i & 1 ||
+		    (at->fd >= 0 && at->downs == cpu_downs(s, cpu)))
+			continue;
+		/* Where that fails, the programs tell if anybody runs there. */
+		if (!open_on(s, i, cpu))
+			renewed |= 1ull << i;
+	}
+	return renewed;
+}
+
+uint64_t sources_missed(struct sources *s, unsigned int cpu, uint64_t renewed)
+{
+	uint64_t missed = renewed &
+			  __sync_fetch_and_and(&s->place.cpus[cpu].lost, ~renewed);
+	uint64_t elsewhere = 0;
+
+	for (unsigned int i = 0; i < s->place.ncpu; i++)
+		elsewhere |= s->place.cpus[i].lost;
+	__sync_fetch_and_and(s->place.lost, ~missed | elsewhere);
+	return missed;
+}

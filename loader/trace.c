@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Drains the rings and writes what is in them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <sys/pmc.h>
+
+#include "clock.h"
+#include "debug.h"
+#include "file.h"
+#include "lifelog.h"
+#include "logfile.h"
+#include "pmc.h"
+#include "trace.h"
+
+#define MAX_TRACERS 4096u		/* a power of two: an id is slot | generation * this */
+#define TICK_NS	    50000000		/* between drains; a ring that is half full calls earlier */
+
+struct tracer {
+	struct trace *t;
+	struct pmc *pmc;
+	struct sampler *sampler;	/* NULL: it counts */
+	bool unmaps;			/* holds NEED_UNMAP */
+	bool lost;			/* of count_is_lost(), told already */
+	uint32_t id;
+	uint64_t rest[2];		/* ns that made no whole tick yet, of SWITCH and EXIT */
+	struct abi_sampler told;	/* of sampler_counts() */
+};
+
+struct trace {
+	struct samplers_config config;
+	struct engine *engine;
+	struct lifelog *life;
+	uint64_t lost;			/* of engine_lost_records(), told already */
+	struct samplers *samplers;	/* NULL: nobody has sampled yet */
+	int epoll, timer;
+	unsigned int ntracers, nlogs;
+	unsigned int nsystem;		/* sampling PMCs of system scope */
+	bool no_unmaps;			/* cannot be seen here, and that has been said */
+	uint32_t generation;
+	struct wire_driverstats stats;
+	struct tracer *slot[MAX_TRACERS];
+};
+
+int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
+	      struct lifelog *life, struct why *why)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+	struct epoll_event e = { .events = EPOLLIN };
+
+	if (!t)
+		return deny(why, -ENOMEM, "no memory for tracing");
+	t->config = *config;
+	t->config.map = engine_rings(engine);
+	t->engine = engine;
+	t->life = life;
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (t->epoll < 0 || t->timer < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e)) {
+		int err = deny(why, -errno, "cannot set up tracing: %m");
+
+		trace_free(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+void trace_free(struct trace *t)
+{
+	if (!t)
+		return;
+	samplers_free(t->samplers);
+	if (t->timer >= 0)
+		close(t->timer);
+	if (t->epoll >= 0)
+		close(t->epoll);
+	free(t);
+}
+
+int trace_fd(const struct trace *t)
+{
+	return t->epoll;
+}
+
+/* Somebody has to come by regularly. */
+static void tick(const struct trace *t)
+{
+	bool on = t->ntracers || t->nlogs;
+	struct itimerspec when = { .it_value.tv_nsec = on ? TICK_NS : 0,
+				   .it_interval.tv_nsec = on ? TICK_NS : 0 };
+
+	timerfd_settime(t->timer, 0, &when, NULL);
+}
+
+void trace_listen(struct trace *t, bool on)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	/* It takes itself off the list when it is closed. */
+	if (on && !t->nlogs++)
+		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, lifelog_fd(t->life), &e);
+	if (!on)
+		t->nlogs--;
+	tick(t);
+}
+
+/* --- records -------------------------------------------------------------------------------- */
+
+static void on_sample(const struct tracer *tr, const struct abi_rec *rec, const uint64_t *data)
+{
+	struct pmclog_ev_callchain c;
+
+	c.pl_pid = rec->pid;
+	c.pl_tid = rec->tid;
+	c.pl_pmcid = tr->pmc->id;
+	c.pl_cpuflags = PMC_CALLCHAIN_TO_CPUFLAGS(rec->cpu, rec->flags & ABI_REC_USER ?
+						  PMC_CC_F_USERSPACE : 0);
+	c.pl_npc = rec->n;
+	(void)logfile_callchain(tr->pmc->owner->log, rec->time, &c, data);
+}
+
+/*
+ * Clocks are counted in nanoseconds and told in ticks; what is left over goes into the next record,
+ * so that all of them together are what the PMC says.
+ */
+static uint64_t whole_ticks(const struct tracer *tr, uint64_t *rest, uint64_t value)
+{
+	const struct soft_event *soft = soft_by_code(tr->pmc->event);
+	__uint128_t ticks;
+
+	if (PMC_ID_TO_CLASS(tr->pmc->id) != PMC_CLASS_SOFT || !soft || !soft->rate)
+		return value;
+	ticks = (__uint128_t)value * soft->rate + *rest;
+	*rest = (uint64_t)(ticks % 1000000000u);
+	return (uint64_t)(ticks / 1000000000u);
+}
+
+static void on_value(struct tracer *tr, const struct abi_rec *rec, uint64_t value)
+{
+	struct pmclog_ev ev;
+
+	if (rec->kind == ABI_REC_SWITCH) {
+		ev.pl_type = PMCLOG_TYPE_PROCCSW;
+		ev.pl_u.pl_c.pl_pmcid = tr->pmc->id;
+		ev.pl_u.pl_c.pl_pid = (pid_t)rec->pid;
+		ev.pl_u.pl_c.pl_tid = (pid_t)rec->tid;
+		ev.pl_u.pl_c.pl_value = whole_ticks(tr, &tr->rest[0], value);
+	} else if (rec->kind == ABI_REC_EXIT) {
+		ev.pl_type = PMCLOG_TYPE_PROCEXIT;
+		ev.pl_u.pl_e.pl_pmcid = tr->pmc->id;
+		ev.pl_u.pl_e.pl_pid = rec->pid;
+		ev.pl_u.pl_e.pl_value = whole_ticks(tr, &tr->rest[1], value);
+	} else {
+		return;
+	}
+	(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
+}
+
+static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data)
+{
+	struct trace *t = arg;
+	struct tracer *tr = t->slot[rec->pmc % MAX_TRACERS];
+
+	lifelog_tell(t->life, rec->time);
+	if (rec->kind == ABI_REC_UNMAP) {
+		if (rec->n == 2)
+			lifelog_unmap(t->life, rec->time, (pid_t)rec->pid, data[0], data[1]);
+		return;
+	}
+	/* Of a PMC that is gone, or has stopped: nobody waits for it. */
+	if (!tr || tr->id != rec->pmc || tr->pmc->state != PMC_STATE_RUNNING ||
+	    !tr->pmc->owner->log || !rec->n)
+		return;
+	if (rec->kind == ABI_REC_SAMPLE)
+		on_sample(tr, rec, data);
+	else
+		on_value(tr, rec, data[0]);
+}
+
+/* The kernel lowers its limit itself where overflows take long. */
+static void say_paused(const struct tracer *tr)
+{
+	char rate[16], percent[16];
+
+	(void)file_line("/proc/sys/kernel/perf_event_max_sample_rate", rate, sizeof(rate));
+	(void)file_line("/proc/sys/kernel/perf_cpu_time_max_percent", percent, sizeof(percent));
+	log_msg(engine_debug(tr->t->engine)->log, LOG_NOTICE,
+		"the kernel pauses PMC 0x%08x of process %d, which samples too often: "
+		"kernel.perf_event_max_sample_rate=%s allows so many samples a second, and is "
+		"lowered where they take more than kernel.perf_cpu_time_max_percent=%s; a longer "
+		"period helps", tr->pmc->id, tr->pmc->owner->cred.pid,
+		rate, percent);
+}
+
+static void say_lost(const struct tracer *tr)
+{
+	log_msg(engine_debug(tr->t->engine)->log, LOG_NOTICE,
+		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
+		"took its counter (pmccontrol --doctor may name him), or a target became set-id",
+		tr->pmc->id, tr->pmc->owner->cred.pid);
+}
+
+/* What found no room in a ring, or was not sampled, is missing in the log as well. */
+static void account(struct trace *t, struct tracer *tr)
+{
+	struct abi_sampler now, *told = &tr->told;
+	bool lost;
+
+	if (!tr->sampler)
+		return;
+	/* A PMC that is about to be, or to go, has no count. */
+	lost = !tr->lost && tr->pmc->count && count_is_lost(tr->pmc->count);
+	now = sampler_counts(tr->sampler);
+	if (lost) {
+		tr->lost = true;
+		t->stats.intr_bufferfull++;
+		say_lost(tr);
+	}
+	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
+	t->stats.intr_bufferfull += (uint32_t)(now.dropped - told->dropped + now.paused -
+					       told->paused);
+	if (now.dropped != told->dropped)
+		DEBUG(engine_debug(t->engine), SAMPLING, INTR,
+		      "PMC 0x%08x: %llu samples found no room", tr->pmc->id,
+		      (unsigned long long)(now.dropped - told->dropped));
+	if (now.paused && !told->paused)
+		say_paused(tr);
+	if ((lost || now.dropped != told->dropped || now.paused != told->paused) &&
+	    tr->pmc->owner->log)
+		logfile_gap(tr->pmc->owner->log);
+	*told = now;
+}
+
+/* Records that the programs had no room for, but samples: of whose PMCs, nobody knows. */
+static void account_lost(struct trace *t)
+{
+	uint64_t lost = engine_lost_records(t->engine);
+
+	if (lost == t->lost)
+		return;
+	t->stats.intr_bufferfull += (uint32_t)(lost - t->lost);
+	t->lost = lost;
+	for (unsigned int i = 0; i < MAX_TRACERS; i++)
+		if (t->slot[i] && t->slot[i]->pmc->owner->log)
+			logfile_gap(t->slot[i]->pmc->owner->log);
+}
+
+void trace_drain(struct trace *t)
+{
+	unsigned int left = t->ntracers;
+	uint64_t ticks, horizon = lifelog_collect(t->life, clock_ns());
+
+	(void)!read(t->timer, &ticks, sizeof(ticks));
+	if (t->samplers)
+		rings_drain(samplers_rings(t->samplers), horizon, on_record, t);
+	lifelog_tell(t->life, horizon);
+	if (t->samplers)
+		t->stats.log_sweeps++;
+	account_lost(t);
+	for (unsigned int i = 0; left && i < MAX_TRACERS; i++)
+		if (t->slot[i]) {
+			account(t, t->slot[i]);
+			left--;
+		}
+}
+
+void trace_flush(struct trace *t)
+{
+	engine_flush_all(t->engine);
+	trace_drain(t);
+}
+
+void trace_stats(const struct trace *t, struct wire_driverstats *stats)
+{
+	stats->intr_processed += t->stats.intr_processed;
+	stats->intr_bufferfull += t->stats.intr_bufferfull;
+	stats->log_sweeps += t->stats.log_sweeps;
+}
+
+/* --- sources -------------------------------------------------------------------------------- */
+
+static int make_rings(struct trace *t, struct why *why)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int err;
+
+	if (t->samplers)
+		return 0;
+	err = samplers_new(&t->config, &t->samplers, why);
+	if (!err && epoll_ctl(t->epoll, EPOLL_CTL_ADD, samplers_fd(t->samplers), &e))
+		err = deny(why, -errno, "cannot watch the rings: %m");
+	return err;
+}
+
+/* Without tracefs, all but this works. */
+static void watch_unmaps(struct tracer *tr)
+{
+	struct trace *t = tr->t;
+	struct why why = { "" };
+
+	tr->unmaps = !engine_need(t->engine, NEED_UNMAP, &why);
+	if (!tr->unmaps && !t->no_unmaps)
+		log_msg(engine_debug(t->engine)->log, LOG_NOTICE,
+			"logs do not tell what is unmapped: %s; mount tracefs on "
+			"/sys/kernel/tracing", why.text);
+	t->no_unmaps |= !tr->unmaps;
+	if (pmc_is_system(tr->pmc))
+		engine_unmap_all(t->engine, ++t->nsystem);
+}
+
+static void unwatch_unmaps(struct tracer *tr)
+{
+	if (tr->unmaps)
+		engine_unneed(tr->t->engine, NEED_UNMAP);
+	if (pmc_is_system(tr->pmc))
+		engine_unmap_all(tr->t->engine, --tr->t->nsystem);
+}
+
+int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why)
+{
+	struct tracer *tr = NULL;
+	unsigned int slot = 0;
+	int err = make_rings(t, why);
+
+	if (err)
+		return err;
+	while (slot < MAX_TRACERS && t->slot[slot])
+		slot++;
+	if (slot == MAX_TRACERS)
+		return deny(why, -EINVAL, "%u PMCs sample already, as many as can", MAX_TRACERS);
+	tr = calloc(1, sizeof(*tr));
+	if (!tr)
+		return deny(why, -ENOMEM, "no memory for a sampling PMC");
+	tr->t = t;
+	tr->pmc = p;
+	tr->id = ABI_LOG_ID(t->generation++ * MAX_TRACERS + slot);
+	if (pmc_is_sampling(p))
+		err = sampler_new(t->samplers, tr->id,
+				  p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN),
+				  p->flags & PMC_F_USERCALLCHAIN, &tr->sampler, why);
+	if (err) {
+		free(tr);
+		return err;
+	}
+	if (tr->sampler)
+		watch_unmaps(tr);
+	t->slot[slot] = tr;
+	t->ntracers++;
+	tick(t);
+	DEBUG(engine_debug(t->engine), SAMPLING, ALLOCATE, "PMC of pid %d: number %u in records",
+	      p->owner->cred.pid, tr->id);
+	*out = tr;
+	return 0;
+}
+
+void tracer_free(struct tracer *tr)
+{
+	if (!tr)
+		return;
+	account(tr->t, tr);
+	if (tr->sampler)
+		unwatch_unmaps(tr);
+	else
+		engine_shares_forget(tr->t->engine, tr->id);
+	tr->t->slot[tr->id % MAX_TRACERS] = NULL;
+	tr->t->ntracers--;
+	tick(tr->t);
+	sampler_free(tr->sampler);
+	free(tr);
+}
+
+void tracer_drain(struct tracer *tr)
+{
+	trace_drain(tr->t);
+}
+
+void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
+{
+	const struct pmc *p = tr->pmc;
+	struct abi_rec rec = { .kind = ABI_REC_EXIT, .pid = (uint32_t)tgid };
+	uint64_t share;
+
+	if (tr->sampler)
+		return;
+	share = engine_share_take(tr->t->engine, tr->id, (uint32_t)tgid);
+	rec.time = clock_ns();
+	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)
+		on_value(tr, &rec, share);
+}
+
+uint32_t tracer_id(const struct tracer *tr)
+{
+	return tr->id;
+}
+
+int tracer_program(const struct tracer *tr)
+{
+	return sampler_program(tr->sampler);
+}

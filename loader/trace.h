@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the CPUs' rings to the owners' logs. */
+#ifndef PMCBPF_TRACE_H
+#define PMCBPF_TRACE_H
+
+#include "../lib/wire.h"
+#include "sampler.h"
+
+struct engine;
+struct lifelog;
+struct pmc;
+struct trace;
+struct tracer;
+
+/* The rings themselves are made when the first PMC samples. */
+int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
+	      struct lifelog *life, struct why *why);
+void trace_free(struct trace *t);
+
+/* Logs come and go: while there is one, processes are watched for it. */
+void trace_listen(struct trace *t, bool on);
+
+/* Readable when it is time for trace_drain(), which is quick when there is nothing to do. */
+int trace_fd(const struct trace *t);
+void trace_drain(struct trace *t);
+/* The same, once all slices that are open on any CPU have ended. */
+void trace_flush(struct trace *t);
+
+/* Adds what the rings know to the driver's statistics. */
+void trace_stats(const struct trace *t, struct wire_driverstats *stats);
+
+/*
+ * The source of a PMC's records, which go to its owner's log while it runs.  A sampling PMC has a
+ * program as well.
+ */
+int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why);
+void tracer_free(struct tracer *tr);
+int tracer_program(const struct tracer *tr);
+/* Takes in what it has left: to be called once it has stopped, and before anybody forgets it. */
+void tracer_drain(struct tracer *tr);
+/*
+ * The PMC measures the process no longer, by a detach or (`exec`) by a set-id exec.  What the
+ * process has had of it is told like at an exit, or forgotten.
+ */
+void tracer_left(struct tracer *tr, pid_t tgid, bool exec);
+/* Its number in records. */
+uint32_t tracer_id(const struct tracer *tr);
+
+#endif

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# pctr/: pctrd, the daemon behind /dev/pctr.  It is a client of pmcbpfd's, and sees installed headers only.
+PCTRD       := $(O)/sbin/pctrd
+PCTRD_SRCS  := $(sort $(wildcard pctr/*.c))
+INC_pctr    := -Ilib/include -Ipctr -Icli
+
+ALL    += $(PCTRD)
+LINT_C += $(PCTRD_SRCS)
+
+$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/cli/running.o $(LIBPMC)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBPMC_LINK) -ldl
+
+INSTALL += install-pctr
+.PHONY: install-pctr
+install-pctr: $(PCTRD)
+	$(call say,INSTALL,$(DESTDIR)$(SBINDIR)/pctrd)
+	$(Q)install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/udev/rules.d
+	$(Q)install -m 755 $(PCTRD) $(DESTDIR)$(SBINDIR)/pctrd
+	$(Q)sed -e 's|@SBINDIR@|$(SBINDIR)|' packaging/systemd/pctrd.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/pctrd.service
+	$(Q)install -m 644 packaging/udev/60-pctr.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d
+
+check-unit: $(PCTRD)
+# The device over counters of the tests' own.
+UNIT_OBJS_pctr_core := $(patsubst %,$(O)/obj/pctr/%.o,core function log request)
+UNIT_OBJS_pctr_words := $(patsubst %,$(O)/obj/pctr/%.o,function log options request)
+UNIT_OBJS_pctr_doors := $(patsubst %,$(O)/obj/pctr/%.o,core cuse function log machine request sock watch) \
+	$(O)/obj/tests/unit/util/scratch.o

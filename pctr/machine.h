@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the machine is, and what it says about its CPUs and those who run there. */
+#ifndef PMCBPF_PCTR_MACHINE_H
+#define PMCBPF_PCTR_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "function.h"
+
+enum vendor machine_vendor(void);
+
+/*
+ * The time stamp counter of x86, the virtual counter of ARM: of any CPU, they are the same
+ * everywhere.
+ */
+uint64_t machine_tsc(void);
+
+/* The highest possible CPU number + 1; -errno. */
+int machine_ncpu(void);
+
+/* The name of the counters of this CPU; -ENXIO: it is offline, or has none that pctr(4) knows. */
+int machine_pmu(unsigned int cpu, char *name, size_t size);
+
+/* The CPU that a thread ran on last: of one that sleeps in a request, where it made it.  -ESRCH. */
+int machine_cpu_of(pid_t tid);
+
+/* Is `cpu` in a list such as "0-3,7"? */
+int machine_list_has(const char *list, unsigned int cpu);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The files that programs open: the stand-in, and /dev/pctr. */
+#ifndef PMCBPF_PCTR_NODE_H
+#define PMCBPF_PCTR_NODE_H
+
+#include <stdbool.h>
+
+#include "log.h"
+
+/*
+ * Makes the folder and the file in it, 0644: open for writing is the permission to set.  One that
+ * is there, an administrator's with another mode or group, is used as it is.  A descriptor, or
+ * -errno with a line in the log.
+ */
+int node_stand_in(const char *dir, const char *file, const struct log *log);
+
+/*
+ * Takes away a link `node` to `target`, one that a killed pctrd has left as well; whatever else is
+ * there stays, with -EEXIST.  0: there is nothing (any more).
+ */
+int node_clear(const char *node, const char *target);
+
+/* A link to the stand-in where there is no device.  As node_clear(). */
+int node_link(const char *node, const char *target);
+
+/* What CUSE has made, /dev/`name`: for everybody to read, unless udev was quicker. */
+int node_open_up(const char *name);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line of pctrd, in the manner of pmcbpfd's. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+static const char usage[] =
+	"Usage: pctrd [-ft] [-d DIR] [-n NODE] [-o NAME=VALUE]...\n"
+	"Serves the counters of pctr(4), as /dev/pctr and to programs linked with libpctr.\n"
+	"\n"
+	"  -f, --foreground         stay in the foreground, messages to standard error\n"
+	"  -d, --directory=DIR      the stand-in for the device and the socket are there\n"
+	"                           (" PMCBPF_RUNDIR "/pmcbpf)\n"
+	"  -n, --node=NODE          make NODE, not /dev/pctr\n"
+	"      --no-node            make none\n"
+	"  -o, --option=NAME=VALUE  set pctr.width, .intel_counters, .en0, .scope, .keep_same or\n"
+	"                           .soft, see pctrd(8); repeatable\n"
+	"  -t, --test               tell what the machine lacks; exit 0 if nothing\n"
+	"      --help               this text\n"
+	"      --version            the version\n";
+
+enum { OPT_HELP = 256, OPT_VERSION, OPT_NO_NODE };
+
+static const char short_options[] = "fd:n:o:t";
+static const struct option long_options[] = {
+	{ "foreground", no_argument, NULL, 'f' },
+	{ "directory", required_argument, NULL, 'd' },
+	{ "node", required_argument, NULL, 'n' },
+	{ "no-node", no_argument, NULL, OPT_NO_NODE },
+	{ "option", required_argument, NULL, 'o' },
+	{ "test", no_argument, NULL, 't' },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* --- knobs ---------------------------------------------------------------------------------- */
+
+static void set_width(struct options *o, unsigned int value)
+{
+	static const unsigned int widths[] = { 40, 48, 64 };
+
+	o->set.width = widths[value];
+}
+
+static void set_intel(struct options *o, unsigned int value)
+{
+	o->intel_counters = 2 + value;
+}
+
+static void set_en0(struct options *o, unsigned int value)
+{
+	o->set.en0 = value;
+}
+
+static void set_scope(struct options *o, unsigned int value)
+{
+	o->set.all = value;
+}
+
+static void set_keep(struct options *o, unsigned int value)
+{
+	o->set.keep_same = value;
+}
+
+static void set_soft(struct options *o, unsigned int value)
+{
+	o->set.soft = value;
+}
+
+#define VALUES 3
+
+/* The setter is told which of the values it is. */
+static const struct knob {
+	const char *name;
+	const char *value[VALUES];
+	void (*set)(struct options *o, unsigned int value);
+} knobs[] = {
+	{ "pctr.width", { "40", "48", "64" }, set_width },
+	{ "pctr.intel_counters", { "2", "3", "4" }, set_intel },
+	{ "pctr.en0", { "0", "1" }, set_en0 },
+	{ "pctr.scope", { "cpu", "all" }, set_scope },
+	{ "pctr.keep_same", { "0", "1" }, set_keep },
+	{ "pctr.soft", { "0", "1" }, set_soft },
+};
+
+static int knob_value(const struct knob *k, struct options *o, const char *text,
+		      const struct log *log)
+{
+	for (unsigned int i = 0; i < VALUES && k->value[i]; i++)
+		if (!strcmp(text, k->value[i])) {
+			k->set(o, i);
+			return 0;
+		}
+	log_msg(log, LOG_ERR, "%s is %s%s%s%s%s, not \"%.40s\"", k->name, k->value[0],
+		k->value[2] ? ", " : " or ", k->value[1], k->value[2] ? " or " : "",
+		k->value[2] ? k->value[2] : "", text);
+	return -EINVAL;
+}
+
+int options_knob(struct options *o, const char *text, const struct log *log)
+{
+	size_t len = strcspn(text, "=");
+
+	for (size_t i = 0; text[len] && i < sizeof(knobs) / sizeof(knobs[0]); i++)
+		if (strlen(knobs[i].name) == len && !strncmp(text, knobs[i].name, len))
+			return knob_value(&knobs[i], o, text + len + 1, log);
+	log_msg(log, LOG_ERR, "-o %.60s: %s; pctrd(8) lists them", text,
+		text[len] ? "no option is called that" : "it takes NAME=VALUE");
+	return -EINVAL;
+}
+
+/* --- options -------------------------------------------------------------------------------- */
+
+/* getopt_long() has printed what it did not like. */
+static int one_option(struct options *o, int opt, char *arg, const struct log *log)
+{
+	switch (opt) {
+	case 'f':
+		o->foreground = true;
+		return 0;
+	case 'd':
+		o->dir = arg;
+		return 0;
+	case 'n':
+		o->node = arg;
+		return 0;
+	case OPT_NO_NODE:
+		o->node = "";
+		return 0;
+	case 'o':
+		return options_knob(o, arg, log);
+	case 't':
+		o->test = true;
+		return 0;
+	case OPT_HELP:
+		fputs(usage, stdout);
+		return OPTIONS_DONE;
+	case OPT_VERSION:
+		puts("pctrd " PMCBPF_VERSION);
+		return OPTIONS_DONE;
+	default:
+		log_msg(log, LOG_ERR, "pctrd --help lists the options");
+		return -EINVAL;
+	}
+}
+
+/* Both are the names of files that outlive the folder pctrd was started in. */
+static int check_paths(const struct options *o, const struct log *log)
+{
+	if (*o->dir != '/' || (*o->node && *o->node != '/')) {
+		log_msg(log, LOG_ERR, "\"%s\": folder and node are absolute paths",
+			*o->dir != '/' ? o->dir : o->node);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv, const struct log *log)
+{
+	int opt, err = 0;
+
+	*o = (struct options){ .dir = PMCBPF_RUNDIR "/pmcbpf", .node = _PATH_PCTR,
+			       .intel_counters = 2, .set.width = 40 };
+	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
+		err = one_option(o, opt, optarg, log);
+	if (!err && optind < argc) {
+		log_msg(log, LOG_ERR, "\"%.60s\": no arguments are taken besides options",
+			argv[optind]);
+		err = -EINVAL;
+	}
+	return err ? err : check_paths(o, log);
+}

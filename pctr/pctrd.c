@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pctrd: OpenBSD's /dev/pctr, as a client of pmcbpfd.  One thread waits for the kernel's frames
+ * (CUSE), libpctr's messages, signals, and once a second while counters are set.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <pmc.h>
+
+#include "cuse.h"
+#include "machine.h"
+#include "node.h"
+#include "options.h"
+#include "service.h"
+#include "sock.h"
+
+#define EVENTS	    16
+#define MORE_FDS    64u			/* than those of clients and counters */
+
+struct pctrd {
+	struct log log;
+	struct options options;
+	struct core core;
+	struct cuse cuse;
+	struct sock sock;
+	struct watch signals, timer;
+	int epoll;
+	int stand_in;
+	bool linked, ticking;
+	char file[PATH_MAX], socket[PATH_MAX];
+};
+
+/* --- the device ----------------------------------------------------------------------------- */
+
+/* The name of a node that CUSE can make: one directly below /dev. */
+static const char *device_name(const char *node)
+{
+	if (strncmp(node, "/dev/", 5) || !node[5] || strchr(node + 5, '/') ||
+	    strlen(node + 5) >= sizeof(((struct cuse *)0)->name))
+		return NULL;
+	return node + 5;
+}
+
+static int begin_cuse(struct pctrd *p, const char *name)
+{
+	int err = cuse_open(&p->cuse, name, &p->core, &p->log);
+
+	if (err) {
+		log_msg(&p->log, LOG_INFO, "no device (CUSE) here: /dev/cuse: %s", strerror(-err));
+		return err;
+	}
+	err = node_open_up(name);
+	if (err)
+		log_msg(&p->log, LOG_WARNING, "%s is for root only: its mode cannot be set: %s",
+			p->options.node, strerror(-err));
+	log_msg(&p->log, LOG_INFO, "%s is a device (CUSE)", p->options.node);
+	return watch_add(p->epoll, &p->cuse.watch);
+}
+
+/* Where there is no CUSE, the node leads to the stand-in, and libpctr does the rest. */
+static void begin_link(struct pctrd *p)
+{
+	int err = node_link(p->options.node, p->file);
+
+	p->linked = !err;
+	if (err)
+		log_msg(&p->log, LOG_WARNING, "cannot link %s to %s: %s", p->options.node, p->file,
+			strerror(-err));
+	else
+		log_msg(&p->log, LOG_INFO, "%s leads to %s, for programs with libpctr",
+			p->options.node, p->file);
+}
+
+static void begin_node(struct pctrd *p)
+{
+	const char *name = device_name(p->options.node);
+	int err;
+
+	if (!*p->options.node)
+		return;
+	err = node_clear(p->options.node, p->file);
+	if (err) {
+		log_msg(&p->log, LOG_WARNING, "%s is not pctrd's and stays as it is: programs "
+			"that open it are not served; remove it and start pctrd anew, or choose "
+			"another name with -n", p->options.node);
+		return;
+	}
+	if (!name || begin_cuse(p, name))
+		begin_link(p);
+}
+
+/* --- signals and time ----------------------------------------------------------------------- */
+
+static void on_signal(struct watch *w)
+{
+	/* Nothing to do but to be seen: the loop ends when this descriptor is closed. */
+	close(w->fd);
+	w->fd = -1;
+}
+
+static void on_timer(struct watch *w)
+{
+	struct pctrd *p = (struct pctrd *)((char *)w - offsetof(struct pctrd, timer));
+	uint64_t times;
+
+	if (read(w->fd, &times, sizeof(times)) == sizeof(times))
+		core_tick(&p->core);
+}
+
+static void tick_while_active(struct pctrd *p)
+{
+	struct itimerspec every = { .it_interval.tv_sec = core_active(&p->core),
+				    .it_value.tv_sec = core_active(&p->core) };
+
+	if (p->ticking != core_active(&p->core) &&
+	    !timerfd_settime(p->timer.fd, 0, &every, NULL))
+		p->ticking = !p->ticking;
+}
+
+static int begin_waiting(struct pctrd *p)
+{
+	sigset_t set;
+	int err;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	p->epoll = epoll_create1(EPOLL_CLOEXEC);
+	p->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC), .ready = on_signal };
+	p->timer = (struct watch){ .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC),
+				   .ready = on_timer };
+	if (p->epoll < 0 || p->signals.fd < 0 || p->timer.fd < 0)
+		return -errno;
+	err = watch_add(p->epoll, &p->signals);
+	return err ? err : watch_add(p->epoll, &p->timer);
+}
+
+static int wait_for_all(struct pctrd *p)
+{
+	struct epoll_event events[EVENTS];
+
+	while (p->signals.fd >= 0) {
+		int n = epoll_wait(p->epoll, events, EVENTS, -1);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < n; i++) {
+			struct watch *w = events[i].data.ptr;
+
+			w->ready(w);
+		}
+		if (p->cuse.ended)
+			return -EIO;
+		tick_while_active(p);
+	}
+	return 0;
+}
+
+/* --- begin and end ------------------------------------------------------------------------ */
+
+static void raise_limit(unsigned int ncpu)
+{
+	rlim_t wanted = SOCK_CLIENTS + MORE_FDS + PCTR_NUM * (rlim_t)ncpu;
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur >= wanted)
+		return;
+	r.rlim_cur = wanted;
+	if (r.rlim_max < wanted)
+		r.rlim_max = wanted;
+	/* Where it may not be raised, programs are turned away sooner. */
+	(void)setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static int begin_core(struct pctrd *p)
+{
+	struct core_config *config = &p->options.set;
+
+	int ncpu = machine_ncpu();
+
+	if (ncpu < 0)
+		return ncpu;
+	config->vendor = machine_vendor();
+	config->ncpu = (unsigned int)ncpu;
+	if (config->vendor == VENDOR_INTEL)
+		config->counters = p->options.intel_counters;
+	else if (config->vendor != VENDOR_NONE || config->soft)
+		config->counters = PCTR_NUM;
+	raise_limit(config->ncpu);
+	return core_init(&p->core, config, &service_source, &p->log);
+}
+
+static int begin(struct pctrd *p)
+{
+	const char *dir = p->options.dir;
+	int err = 0;
+
+	if ((size_t)snprintf(p->file, sizeof(p->file), "%s/" PCTR_FILE, dir) >= sizeof(p->file) ||
+	    (size_t)snprintf(p->socket, sizeof(p->socket), "%s/" PCTR_FILE ".sock", dir) >=
+		    sizeof(p->socket))
+		err = -ENAMETOOLONG;
+	if (!err)
+		err = begin_waiting(p);
+	if (!err)
+		err = begin_core(p);
+	if (err) {
+		log_msg(&p->log, LOG_ERR, "cannot start: %s", strerror(-err));
+		return err;
+	}
+	p->stand_in = node_stand_in(dir, PCTR_FILE, &p->log);
+	if (p->stand_in < 0)
+		return p->stand_in;
+	err = sock_open(&p->sock, p->socket, p->stand_in, p->epoll, &p->core, &p->log);
+	if (!err)
+		begin_node(p);
+	return err;
+}
+
+static void end(struct pctrd *p)
+{
+	bool served = p->sock.watch.fd >= 0;
+
+	if (p->linked)
+		(void)node_clear(p->options.node, p->file);
+	cuse_close(&p->cuse);
+	sock_close(&p->sock);
+	/* That of another pctrd stays. */
+	if (served)
+		unlink(p->file);
+	core_free(&p->core);
+}
+
+/* Returns in the second process, with the descriptor by which it says that it serves. */
+static int go_background(const struct pctrd *p)
+{
+	pid_t pid = -1;
+	int fds[2];
+	char ok;
+
+	if (!pipe2(fds, O_CLOEXEC))
+		pid = fork();
+	if (pid < 0) {
+		log_msg(&p->log, LOG_ERR, "cannot go into the background: %m");
+		return -EAGAIN;
+	}
+	if (pid > 0) {
+		close(fds[1]);
+		_exit(read(fds[0], &ok, 1) != 1);
+	}
+	close(fds[0]);
+	setsid();
+	return fds[1];
+}
+
+static void leave_terminal(struct pctrd *p, int ready)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	log_background(&p->log);
+	for (int fd = 0; null >= 0 && fd <= 2; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	if (chdir("/") || write(ready, "", 1) != 1)
+		log_msg(&p->log, LOG_WARNING, "going into the background: %m");
+	close(ready);
+}
+
+static int serve(struct pctrd *p)
+{
+	int ready = p->options.foreground ? -1 : go_background(p);
+	int err = ready < 0 && !p->options.foreground ? ready : begin(p);
+
+	if (!err) {
+		log_msg(&p->log, LOG_INFO, "serving %s", p->socket);
+		if (ready >= 0)
+			leave_terminal(p, ready);
+		err = wait_for_all(p);
+	}
+	end(p);
+	return err;
+}
+
+/* -t: 0 if nothing is missing. */
+static int check(struct pctrd *p)
+{
+	int n = service_source.connect(NULL), missing = 0;
+
+	if (n < 0) {
+		log_msg(&p->log, LOG_ERR, "%s", pmc_errstr());
+		missing++;
+	}
+	if (n == 0 || machine_vendor() == VENDOR_NONE) {
+		log_msg(&p->log, LOG_ERR, "no counters: pmccontrol --doctor says why; only the TSC "
+			"can be read");
+		missing++;
+	}
+	if (*p->options.node && access("/dev/cuse", R_OK | W_OK)) {
+		log_msg(&p->log, LOG_ERR, "/dev/cuse: %s; modprobe cuse, or link programs with "
+			"libpctr", strerror(errno));
+		missing++;
+	}
+	if (!missing)
+		puts("pctrd: nothing is missing");
+	return missing || fflush(stdout) ? -ENODEV : 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct pctrd p = { .epoll = -1, .stand_in = -1, .signals.fd = -1, .timer.fd = -1,
+				  .cuse.watch.fd = -1, .sock.watch.fd = -1 };
+	int err = options_parse(&p.options, argc, argv, &p.log);
+
+	if (err == OPTIONS_DONE)
+		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (!err && geteuid()) {
+		log_msg(&p.log, LOG_ERR, "must be started as root: it counts on whole CPUs and "
+			"makes /dev/pctr; try sudo pctrd");
+		err = -EPERM;
+	}
+	if (!err)
+		err = p.options.test ? check(&p) : serve(&p);
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
