@@ -6,6 +6,10 @@
 #include "../loader/why.h"
 #define deny(why, err, ...) ((void)(deny)(why, err, __VA_ARGS__), (err))
 #endif
+#ifdef LINT_cli
+#include "../cli/msg.h"
+#define fail(code, ...) ((void)(fail)(code, __VA_ARGS__), (code))
+#endif
 #ifdef LINT_lib
 #include <errno.h>
 #include "../lib/lib.h"

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Time, series, processes, and the lines that tests/bench/run makes a table of. */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,14 +46,44 @@ double now(void)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-void pin(int cpu)
+static void pin_thread(pid_t tid, int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
+	if (cpu < 0)
+		memset(&set, 0xff, sizeof(set));
+	else
+		CPU_SET(cpu, &set);
+	if (sched_setaffinity(tid, sizeof(set), &set))
 		die("cannot run on CPU %d: %s", cpu, strerror(errno));
+}
+
+void pin(int cpu)
+{
+	pin_thread(0, cpu);
+}
+
+void pin_any(const struct bench *b)
+{
+	if (sched_setaffinity(0, sizeof(b->cpus), &b->cpus))
+		die("cannot run everywhere: %s", strerror(errno));
+}
+
+void pin_process(pid_t pid, int cpu)
+{
+	char path[64];
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		die("%s: %s", path, strerror(errno));
+	while ((d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			pin_thread(atoi(d->d_name), cpu);
+	closedir(dir);
 }
 
 /* Nobody else runs on the CPU then, so that a ping and its pong are exactly two switches. */
@@ -143,12 +179,72 @@ void collect(pid_t pid)
 		die("a measured process failed (status %#x)", status);
 }
 
+void path_beside(char *path, size_t size, const char *name)
+{
+	char self[PATH_MAX - 64];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		die("/proc/self/exe: %s", strerror(errno));
+	self[n] = '\0';
+	snprintf(path, size, "%s/%s", dirname(self), name);
+}
+
 void end(pid_t pid)
 {
 	int status;
 
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
+}
+
+void sleep_for(double seconds)
+{
+	struct timespec t = { .tv_sec = (time_t)seconds };
+
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
+}
+
+double cpu_time(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		die("no CPU time of process %d", (int)pid);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+bool room_for(const char *dir, double bytes)
+{
+	struct statvfs fs;
+
+	return statvfs(dir, &fs) == 0 && (double)fs.f_bavail * (double)fs.f_frsize > bytes;
+}
+
+struct used run(const struct bench *b, char *const argv[], const char *in)
+{
+	struct used u = { 0 };
+	struct rusage ru;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int from = open(in ? in : "/dev/null", O_RDONLY), to = open("/dev/null", O_WRONLY);
+
+		dup2(from, 0);
+		dup2(to, 1);
+		dup2(b->log, 2);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &ru) != pid || status)
+		die("%s failed (status %#x)", argv[0], status);
+	u.seconds = (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) +
+		    (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e6;
+	u.mb = (double)ru.ru_maxrss / 1024;
+	return u;
 }
 
 pid_t sleeper(void)

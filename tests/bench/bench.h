@@ -6,6 +6,7 @@
 #ifndef PMCBPF_BENCH_H
 #define PMCBPF_BENCH_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,8 +34,12 @@ struct bench {
 	const char *unit;	/* of times: ns, or instr with icount */
 	bool icount;		/* an instruction takes 1 ns */
 	unsigned int reps;	/* of every measurement; odd */
+	double seconds;		/* of sampling */
+	bool perf;		/* the program is there, and real time to compare with it */
+	cpu_set_t cpus;		/* that this process may use */
 	int home, arena;	/* CPU of this process, CPU of what it measures; may be the same */
 	bool hardware;		/* some class counts instructions and cycles */
+	bool registers;		/* processes can have registers */
 	char dir[64];		/* for the sockets */
 	int log;		/* what the daemons say */
 	pid_t main_daemon;
@@ -60,6 +65,8 @@ __attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...);
 void check_pmc(int result, const char *what);
 double now(void);		/* ns */
 void pin(int cpu);
+void pin_process(pid_t pid, int cpu);	/* its every thread; cpu -1: anywhere */
+void pin_any(const struct bench *b);	/* as it was in the beginning */
 void realtime(void);
 void add(struct series *s, double v);
 double median(const struct series *s);
@@ -68,6 +75,19 @@ void report(const struct figure *f);
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void collect(pid_t pid);	/* waits for it; its failure is ours */
 void end(pid_t pid);
+void path_beside(char *path, size_t size, const char *name);	/* … this program */
+void sleep_for(double seconds);
+double cpu_time(pid_t pid);	/* ns */
+bool room_for(const char *dir, double bytes);
+
+/* A program from its start to its end: what it used.  Its failure is ours. */
+struct used {
+	double seconds;		/* of CPU time */
+	double mb;		/* resident, at most */
+};
+/* `in` is its standard input, NULL: nothing; what it says is thrown away. */
+struct used run(const struct bench *b, char *const argv[], const char *in);
+
 pid_t sleeper(void);		/* a process that sleeps */
 
 /* counters.c: `n` events on a process, by us or by perf. */
@@ -75,6 +95,8 @@ enum how {
 	HOW_BASE,		/* nothing */
 	HOW_OURS,
 	HOW_PERF,
+	HOW_LOGGED,		/* ours, with a PROCCSW record for every slice */
+	HOW_RECORDS,		/* what `perf record --switch-events` asks for */
 	HOW_FLOOR,		/* an empty BPF program at sched_switch */
 	HOW_COUNT
 };
@@ -84,8 +106,9 @@ struct counters {
 	pmc_id_t id[COUNTERS_MAX];
 	int fd[COUNTERS_MAX];
 	pid_t floor;		/* who holds the empty BPF program */
+	void *ring;		/* of HOW_RECORDS */
 };
-extern const struct event soft_events[4], soft_slice[1], hard_events[4];
+extern const struct event soft_events[4], soft_slice[1], hard_events[4], msr_events[2];
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
 		   pid_t pid, bool descendants);
 void counters_close(struct counters *c);
@@ -98,9 +121,36 @@ void bench_switch(struct bench *b);
 void bench_read(struct bench *b);
 void bench_fork(struct bench *b);
 void bench_calls(struct bench *b);
+void bench_ops(struct bench *b);
+void bench_many(struct bench *b);
+void bench_sample(struct bench *b);
+void bench_ktr(struct bench *b);
+void bench_report(struct bench *b);
+
+/* lines.c, live.c */
+void bench_lines(const struct bench *b);
+void bench_live(const struct bench *b);
+
+/* made.c: chains go from the sampled address outwards; pid UINT32_MAX is the kernel. */
+FILE *made_begin(const char *path);
+void made_mapping(FILE *f, uint32_t pid, uint64_t start, const char *path);
+void made_process(FILE *f, uint32_t pid);
+void made_sample(FILE *f, uint64_t number, uint32_t pid, uint32_t tid, const uint64_t *chain,
+		 unsigned int n);
+void made_end(FILE *f, uint64_t samples);
+uint64_t made_random(uint64_t seed);
+
+/* stacks.c: a log of made-up programs; the addresses are those of real functions. */
+void stacks_log(const char *path, uint64_t samples);
+
+/* dump.c */
+void dump_compare(const struct bench *b, const char *log, const char *data, double samples);
+
+/* ktr_decode.c */
+void bench_ktr_decode(const struct bench *b);
 
 /* start.c */
-pid_t daemon_start(const struct bench *b, const char *socket, double *ms);
+pid_t daemon_start(const struct bench *b, const char *socket, const char *option, double *ms);
 void daemon_end(pid_t pid);
 
 #endif

@@ -2,15 +2,19 @@
 /* The same events on a process by libpmc-compat, by perf_event_open, or none at all. */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bench.h"
 #include "floor.skel.h"
+
+#define RING_BYTES (1024u * 1024)
 
 /* Figures that the kernel keeps per task anyway … */
 const struct event soft_events[4] = {
@@ -29,6 +33,16 @@ const struct event hard_events[4] = {
 	{ "unhalted-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
 	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
 	{ "unhalted-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+};
+
+/* A register beside the first of them; perf knows none of processes. */
+const struct event msr_events[2] = {
+	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+#ifdef __aarch64__
+	{ "MSR-CNTVCT", 0, 0 },
+#else
+	{ "MSR-TSC", 0, 0 },
+#endif
 };
 
 int perf_open(const struct event *ev, pid_t pid, bool inherit)
@@ -85,6 +99,34 @@ static pid_t floor_attach(void)
 	return pid;
 }
 
+static void log_to_nowhere(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die("/dev/null: %s", strerror(errno));
+	check_pmc(pmc_configure_logfile(fd), "pmc_configure_logfile");
+	close(fd);
+}
+
+/* Nobody empties the ring: it has room for all of a measurement's switches. */
+static void records_open(struct counters *c, pid_t pid)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
+		.context_switch = 1, .sample_id_all = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+	};
+
+	c->fd[0] = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (c->fd[0] < 0)
+		die("perf_event_open(dummy): %s", strerror(errno));
+	c->ring = mmap(NULL, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		       MAP_SHARED, c->fd[0], 0);
+	if (c->ring == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+}
+
 void counters_open(struct counters *c, enum how how, const struct event *ev, unsigned int n,
 		   pid_t pid, bool descendants)
 {
@@ -92,11 +134,18 @@ void counters_open(struct counters *c, enum how how, const struct event *ev, uns
 	c->how = how;
 	if (how == HOW_FLOOR)
 		c->floor = floor_attach();
-	if (how != HOW_OURS && how != HOW_PERF)
+	if (how == HOW_RECORDS)
+		records_open(c, pid);
+	if (how == HOW_LOGGED)
+		log_to_nowhere();
+	if (how != HOW_OURS && how != HOW_PERF && how != HOW_LOGGED)
 		return;
 	for (c->n = 0; c->n < n; c->n++) {
-		if (how == HOW_OURS)
-			c->id[c->n] = pmc_open(&ev[c->n], pid, descendants ? PMC_F_DESCENDANTS : 0);
+		uint32_t flags = (descendants ? PMC_F_DESCENDANTS : 0) |
+				 (how == HOW_LOGGED ? PMC_F_LOG_PROCCSW : 0);
+
+		if (how != HOW_PERF)
+			c->id[c->n] = pmc_open(&ev[c->n], pid, flags);
 		else
 			c->fd[c->n] = perf_open(&ev[c->n], pid, descendants);
 	}
@@ -105,11 +154,17 @@ void counters_open(struct counters *c, enum how how, const struct event *ev, uns
 void counters_close(struct counters *c)
 {
 	for (unsigned int i = 0; i < c->n; i++) {
-		if (c->how == HOW_OURS)
+		if (c->how != HOW_PERF)
 			check_pmc(pmc_release(c->id[i]), "pmc_release");
 		else
 			close(c->fd[i]);
 	}
 	if (c->floor)
 		end(c->floor);
+	if (c->how == HOW_LOGGED)
+		check_pmc(pmc_configure_logfile(-1), "pmc_configure_logfile");
+	if (c->how == HOW_RECORDS) {
+		munmap(c->ring, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE));
+		close(c->fd[0]);
+	}
 }

@@ -28,21 +28,28 @@ static const struct group groups[] = {
 	{ "read", bench_read },
 	{ "fork", bench_fork },
 	{ "calls", bench_calls },
+	{ "ops", bench_ops },
+	{ "many", bench_many },
+	{ "sample", bench_sample },
+	{ "ktr", bench_ktr },
+	{ "report", bench_report },
 };
 #define NGROUPS (sizeof(groups) / sizeof(groups[0]))
 
 static const char usage[] =
-	"usage: pmcbpf-bench [-i] [-r REPETITIONS] -d PMCBPFD [GROUP...]\n"
+	"usage: pmcbpf-bench [-i] [-r REPETITIONS] [-t SECONDS] -d PMCBPFD [GROUP...]\n"
 	"  -d PMCBPFD      the daemon to start\n"
 	"  -i              one instruction takes 1 ns here (QEMU -icount): call ns instructions\n"
 	"  -r REPETITIONS  of every measurement, odd (11; with -i 3)\n"
-	"  GROUP           switch read fork calls; all of them by default\n";
+	"  -t SECONDS      of sampling (10)\n"
+	"  GROUP           switch read fork calls ops many sample ktr report;\n"
+	"                  all of them by default\n";
 
 static void parse(struct bench *b, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "d:ir:h")) != -1) {
+	while ((c = getopt(argc, argv, "d:ir:t:h")) != -1) {
 		if (c == 'd') {
 			b->daemon = optarg;
 		} else if (c == 'i') {
@@ -51,6 +58,10 @@ static void parse(struct bench *b, int argc, char **argv)
 			b->reps = atoi(optarg);
 			if (b->reps < 1 || b->reps > SERIES_MAX || b->reps % 2 == 0)
 				die("-r %s: give an odd number below %d", optarg, SERIES_MAX);
+		} else if (c == 't') {
+			b->seconds = atof(optarg);
+			if (!(b->seconds > 0 && b->seconds <= 600))
+				die("-t %s: give seconds up to 600", optarg);
 		} else {
 			fputs(usage, c == 'h' ? stdout : stderr);
 			exit(c == 'h' ? 0 : 2);
@@ -67,20 +78,19 @@ static void parse(struct bench *b, int argc, char **argv)
 		while (g < NGROUPS && strcmp(argv[i], groups[g].name))
 			g++;
 		if (g == NGROUPS)
-			die("%s: no such group; there are switch, read, fork and calls", argv[i]);
+			die("%s: no such group; there are switch, read, fork, calls, ops, "
+			    "many, sample, ktr and report", argv[i]);
 	}
 }
 
 /* The first CPU that this process may use, and the last. */
 static void choose_cpus(struct bench *b)
 {
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
+	if (sched_getaffinity(0, sizeof(b->cpus), &b->cpus))
 		die("sched_getaffinity: %s", strerror(errno));
 	b->home = -1;
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &set))
+		if (!CPU_ISSET(cpu, &b->cpus))
 			continue;
 		if (b->home < 0)
 			b->home = cpu;
@@ -95,9 +105,22 @@ static bool has_hardware(void)
 	check_pmc(pmc_cpuinfo(&info), "pmc_cpuinfo");
 	for (unsigned int i = 0; i < info->pm_nclass; i++)
 		if (info->pm_classes[i].pm_class != PMC_CLASS_SOFT &&
-		    info->pm_classes[i].pm_class != PMC_CLASS_TSC)
+		    info->pm_classes[i].pm_class != PMC_CLASS_TSC &&
+		    info->pm_classes[i].pm_class != PMC_CLASS_MSR)
 			return true;
 	return false;
+}
+
+static bool has_registers(void)
+{
+	pmc_id_t id;
+
+	if (pmc_allocate(msr_events[1].spec, PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0)) {
+		note("no registers of processes: %s", pmc_errstr());
+		return false;
+	}
+	check_pmc(pmc_release(id), "pmc_release");
+	return true;
 }
 
 static bool chosen(const char *name, int argc, char **argv)
@@ -110,7 +133,7 @@ static bool chosen(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .dir = "/tmp/pmcbpf-bench.XXXXXX" };
+	struct bench b = { .dir = "/tmp/pmcbpf-bench.XXXXXX", .seconds = 10 };
 
 	parse(&b, argc, argv);
 	if (geteuid() != 0)
@@ -119,6 +142,7 @@ int main(int argc, char **argv)
 	b.log = memfd_create("pmcbpfd", MFD_CLOEXEC);
 	if (b.log < 0 || !mkdtemp(b.dir))
 		die("%s: %s", b.dir, strerror(errno));
+	b.perf = !b.icount && system("command -v perf >/dev/null 2>&1") == 0;
 	bench_start(&b);
 	check_pmc(pmc_init(), "pmc_init");
 	/* The daemon goes where it likes; what is measured, and who measures, have places. */
@@ -126,6 +150,7 @@ int main(int argc, char **argv)
 	b.hardware = has_hardware();
 	if (!b.hardware)
 		note("no hardware counters here: see make bench VM=1");
+	b.registers = has_registers();
 	for (unsigned int i = 0; i < NGROUPS; i++)
 		if (chosen(groups[i].name, argc, argv))
 			groups[i].run(&b);

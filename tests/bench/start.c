@@ -55,7 +55,7 @@ static void died(const struct bench *b)
 	die("%s ended while starting; it said:\n%s", b->daemon, text);
 }
 
-pid_t daemon_start(const struct bench *b, const char *path, double *ms)
+pid_t daemon_start(const struct bench *b, const char *path, const char *option, double *ms)
 {
 	const struct timespec moment = { .tv_nsec = 100000 };
 	double begin = now();
@@ -67,7 +67,8 @@ pid_t daemon_start(const struct bench *b, const char *path, double *ms)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		dup2(b->log, 1);
 		dup2(b->log, 2);
-		execl(b->daemon, "pmcbpfd", "-f", "-s", path, (char *)NULL);
+		execl(b->daemon, "pmcbpfd", "-f", "-s", path, option ? "-o" : NULL, option,
+		      (char *)NULL);
 		die("%s: %s", b->daemon, strerror(errno));
 	}
 	while (!answers(path)) {
@@ -176,7 +177,7 @@ void bench_start(struct bench *b)
 
 	for (int i = 0; i < STARTS; i++) {
 		snprintf(path, sizeof(path), "%s/%d", b->dir, i);
-		b->main_daemon = daemon_start(b, path, &ms);
+		b->main_daemon = daemon_start(b, path, NULL, &ms);
 		add(&start, ms);
 		if (i < STARTS - 1)
 			daemon_end(b->main_daemon);

@@ -31,13 +31,36 @@ teardown() {
 	[ -e /etc/pmcbpf/pmcbpf.conf ] || start_daemon
 }
 
-@test "REQ-127..130: out of range: hwpmc's words, and it starts" {
-	start_daemon -o kern.hwpmc.hashsize=0 -o kern.hwpmc.logbuffersize=-1 \
-		-o kern.hwpmc.nbuffers=0 -o kern.hwpmc.nsamples=70000
-	grep -qx 'hwpmc: tunable hashsize=0 must be greater than zero.' "$DAEMON_LOG"
-	grep -qx 'hwpmc: tunable logbuffersize=-1 must be greater than zero.' "$DAEMON_LOG"
-	grep -qx 'hwpmc: tunable nlogbuffers=0 must be greater than zero.' "$DAEMON_LOG"
-	grep -qx 'hwpmc: tunable nsamples=70000 out of range.' "$DAEMON_LOG"
+# out_of_range NAME VALUE DEFAULT MESSAGE: the daemon says so in hwpmc's words, and goes on with the default
+out_of_range() {
+	start_daemon -o "kern.hwpmc.$1=$2"
+	[ "$(grep -c '^hwpmc: tunable' "$DAEMON_LOG")" -eq 1 ]
+	grep -qxF "hwpmc: $4" "$DAEMON_LOG"
+	[ "$(pmccontrol --tunable "kern.hwpmc.$1")" = "$3" ]
+	stop_daemon
+	: >"$DAEMON_LOG"
+}
+
+@test "REQ-127: hashsize out of range" {
+	out_of_range hashsize 0 16 'tunable hashsize=0 must be greater than zero.'
+	out_of_range hashsize -3 16 'tunable hashsize=-3 must be greater than zero.'
+}
+
+@test "REQ-128: logbuffersize out of range" {
+	out_of_range logbuffersize 0 4 'tunable logbuffersize=0 must be greater than zero.'
+	out_of_range logbuffersize -1 4 'tunable logbuffersize=-1 must be greater than zero.'
+}
+
+@test "REQ-129: nbuffers out of range; the message calls it nlogbuffers" {
+	out_of_range nbuffers 0 64 'tunable nlogbuffers=0 must be greater than zero.'
+	out_of_range nbuffers -9 64 'tunable nlogbuffers=-9 must be greater than zero.'
+}
+
+@test "REQ-130: nsamples out of range" {
+	out_of_range nsamples 0 512 'tunable nsamples=0 out of range.'
+	out_of_range nsamples 65536 512 'tunable nsamples=65536 out of range.'
+	start_daemon -o kern.hwpmc.nsamples=65535
+	refute grep -q '^hwpmc: tunable' "$DAEMON_LOG"
 }
 
 @test "-o has the last word over the file" {

@@ -15,12 +15,15 @@ teardown() {
 	done
 }
 
-# The programs that carry the daemon's BPF object, in all the kernel.
-bpf_programs() {
-	bpftool prog show 2>/dev/null | grep -cE 'name (on_|flush|target_ctl|visit_tasks)' || true
+# The daemon's programs, by the kernel's numbers of them, which no other program ever gets; others have daemons, too.
+daemon_programs() { sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$DAEMON_PID/fdinfo"/* | sort -un; }
+loaded() { bpftool prog show id "$1"; }
+none_loaded() {
+	local id
+	for id; do
+		! loaded "$id" || return 1
+	done
 }
-
-same_programs() { [ "$(bpf_programs)" = "$1" ]; }
 
 @test "--help and --version need no root and name everything" {
 	run pmcbpfd --help
@@ -53,13 +56,15 @@ same_programs() { [ "$(bpf_programs)" = "$1" ]; }
 
 @test "REQ-131: it announces every class with count and capabilities" {
 	start_daemon
-	grep -q '^hwpmc: SOFT/16/64/0x66<USR,SYS,REA,WRI>' "$DAEMON_LOG"
+	grep -q '^hwpmc: SOFT/16/64/0x67<INT,USR,SYS,REA,WRI>' "$DAEMON_LOG"
 	[ "$(uname -m)" != x86_64 ] || grep -q ' TSC/1/64/0x20<REA>' "$DAEMON_LOG"
 }
 
 @test "the socket is for everybody, its directory is made" {
 	open_tmpdir
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/new/pmc.sock
+	# Whatever files are to be by themselves.
+	umask 077
 	pmcbpfd -f -s "$PMCBPF_SOCKET" 3>&- & DAEMON_PID=$!
 	wait_for daemon_answers
 	[ "$(stat -c %a "$PMCBPF_SOCKET")" = 666 ]
@@ -101,28 +106,30 @@ same_programs() { [ "$(bpf_programs)" = "$1" ]; }
 }
 
 @test "SIGTERM: exit 0, no socket, no programs, clients see the end" {
-	before=$(bpf_programs)
 	start_daemon
-	[ "$(bpf_programs)" -gt "$before" ]
+	mapfile -t programs < <(daemon_programs)
+	[ ${#programs[@]} -gt 0 ]
+	loaded "${programs[0]}"
 	wireclient hello death >"$BATS_TEST_TMPDIR/out" 3>&- & client=$!
 	wait_for grep -q '^hello 0' "$BATS_TEST_TMPDIR/out"
 	stop_daemon
 	wait "$client"
 	grep -q '^death 0x40000000' "$BATS_TEST_TMPDIR/out"
 	[ ! -e "$PMCBPF_SOCKET" ]
-	wait_for same_programs "$before"
+	wait_for none_loaded "${programs[@]}"
 }
 
 @test "SIGKILL: the kernel marks the page, nothing remains, the socket is reusable" {
-	before=$(bpf_programs)
 	start_daemon
+	mapfile -t programs < <(daemon_programs)
+	[ ${#programs[@]} -gt 0 ]
 	wireclient hello alloc 3 15 0x20004 any 0 start death >"$BATS_TEST_TMPDIR/out" 3>&- & client=$!
 	wait_for grep -q '^start 0' "$BATS_TEST_TMPDIR/out"
 	stop_daemon KILL || [ $? -eq 137 ]
 	wait "$client"
 	grep -q '^death 0x40000000' "$BATS_TEST_TMPDIR/out"
 	[ -S "$PMCBPF_SOCKET" ]
-	wait_for same_programs "$before"
+	wait_for none_loaded "${programs[@]}"
 	start_daemon
 	daemon_answers
 	rows_free
@@ -150,6 +157,26 @@ same_programs() { [ "$(bpf_programs)" = "$1" ]; }
 	announced_twice() { [ "$(grep -c '^hwpmc: SOFT' "$DAEMON_LOG")" -eq 2 ]; }
 	wait_for announced_twice
 	daemon_answers
+}
+
+@test "signals while it starts: SIGHUP does no harm, SIGTERM leaves nothing behind" {
+	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock
+	local signal
+	for signal in HUP TERM; do
+		pmcbpfd -f -s "$PMCBPF_SOCKET" >>"$BATS_TEST_TMPDIR/log" 2>&1 3>&- &
+		DAEMON_PID=$!
+		# The socket comes first, and the programs take their time after it.
+		wait_for test -S "$PMCBPF_SOCKET"
+		kill -"$signal" "$DAEMON_PID"
+		if [ "$signal" = HUP ]; then
+			wait_for daemon_answers
+			stop_daemon
+		else
+			wait "$DAEMON_PID"
+			DAEMON_PID=
+		fi
+		[ ! -e "$PMCBPF_SOCKET" ]
+	done
 }
 
 @test "the service manager hears READY and STOPPING" {

@@ -2,18 +2,83 @@
 # tests/e2e/: bats on the running kernel, as root, against a daemon of the test's own.
 E2E_BATS := $(wildcard tests/e2e/*.bats)
 WIRECLIENT := $(O)/tests/wireclient
-WIRECLIENT_SRCS := tests/e2e/wireclient.c tests/e2e/wireothers.c
+WIRECLIENT_SRCS := $(wildcard tests/e2e/wire*.c)
 
-LINT_C  += $(WIRECLIENT_SRCS)
-LINT_SH += tests/e2e/helpers.bash
+LINT_C  += $(WIRECLIENT_SRCS) tests/e2e/deep.c
+LINT_SH += tests/e2e/helpers.bash tests/e2e/ktr.bash
 
 $(WIRECLIENT): $(WIRECLIENT_SRCS:%.c=$(O)/obj/%.o)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^
 
+# A workload that knows what it did, as in the guests.
+$(O)/tests/load: tests/vm/progs/load.c tests/vm/progs/spin.h $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -U_GNU_SOURCE -pthread -o $@ $<
+
+$(O)/tests/unmaps: tests/vm/progs/unmaps.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -U_GNU_SOURCE -o $@ $<
+
+# One whose call chains are known, at addresses that are known.
+$(O)/tests/deep: tests/e2e/deep.c tests/vm/progs/spin.h $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-pie -no-pie -o $@ $<
+
+# One that knows where its time went.
+LINT_C += tests/e2e/hot.c tests/e2e/hot_library.c
+$(O)/tests/hot: tests/e2e/hot.c tests/vm/progs/spin.h $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -o $@ $< -ldl
+
+$(O)/tests/hot_library.so: tests/e2e/hot_library.c tests/vm/progs/spin.h $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -O1 -fno-omit-frame-pointer -fvisibility=default -shared -fPIC -o $@ $<
+
+# Reads a log as applications do.
+LINT_C += tests/e2e/logcheck.c
+$(O)/tests/logcheck: $(O)/obj/tests/e2e/logcheck.o $(LIBPMC_A)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -ldl
+
+# Reads trace rings as applications do.
+LINT_C += tests/e2e/ktrread.c
+$(O)/tests/ktrread: $(O)/obj/tests/e2e/ktrread.o $(LIBPMC_A)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -ldl
+
+# A kernel that refuses one program.
+LINT_C += tests/e2e/refuse.c
+$(O)/tests/refuse.so: tests/e2e/refuse.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -shared -fPIC -o $@ $< -ldl
+
+# A program with trace points.
+LINT_C += tests/e2e/traced.c
+$(O)/tests/traced: $(O)/obj/tests/e2e/traced.o $(LIBKTR)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< -L$(O)/lib -lktr
+
+# One that is dumped in every way.
+LINT_C += tests/e2e/dumped.c
+$(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -Wl,--build-id -o $@ $< -L$(O)/lib -lktr -lpthread
+
 # What the tests call, besides the tools.
-E2E_NEEDS += $(WIRECLIENT)
+E2E_NEEDS += $(WIRECLIENT) $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck \
+	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 CHECKS += check-e2e
 .PHONY: check-e2e

@@ -6,6 +6,8 @@
 BUILD=${BUILD:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)/build}
 export BUILD
 export PATH="$BUILD/bin:$BUILD/sbin:$BUILD/tests:$PATH"
+# Messages and numbers as they are compared.
+unset "${!LC_@}" LANG LANGUAGE
 export LD_LIBRARY_PATH="$BUILD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
 need_root() {
@@ -13,18 +15,26 @@ need_root() {
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)"
 }
 
-# wait_for COMMAND...: until it succeeds, at most 10 seconds.
+# What comes at all has come after so many seconds, on the slowest machine.
+PATIENCE=60
+
+# wait_for COMMAND...: until it succeeds.
 wait_for() {
-	local i
-	for ((i = 0; i < 200; i++)); do
-		"$@" >/dev/null 2>&1 && return 0
+	local end=$((SECONDS + PATIENCE))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || { echo "waited in vain for: $*" >&2; return 1; }
 		sleep 0.05
 	done
-	echo "waited in vain for: $*" >&2
-	return 1
 }
 
-process_gone() { ! kill -0 "$1" 2>/dev/null; }
+# status_is CODE: with the output shown when it is another.
+# shellcheck disable=SC2154 # bats sets status, output and stderr
+status_is() {
+	[ "$status" -eq "$1" ] || { echo "exit $status, not $1: $output $stderr" >&2; return 1; }
+}
+
+# It has ended; where nobody collects orphans it stays a zombie.
+process_gone() { ! kill -0 "$1" 2>/dev/null || [[ "$(cat "/proc/$1/stat" 2>/dev/null)" == *") Z "* ]]; }
 
 # A folder that everybody may enter.
 open_tmpdir() {
@@ -39,21 +49,29 @@ daemon_answers() { wireclient hello 2>/dev/null | grep -q '^hello 0'; }
 
 # start_daemon [OPTION]...: in the foreground mode, on a socket of its own, until it answers.
 # Sets PMCBPF_SOCKET, DAEMON_PID, DAEMON_LOG.
+# shellcheck disable=SC2120 # tests in other files pass options
 start_daemon() {
+	# As every distribution does.
+	[ -d /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing
+	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf
 	open_tmpdir
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock
 	DAEMON_LOG=$BATS_TEST_TMPDIR/pmcbpfd.log
 	pmcbpfd -f -s "$PMCBPF_SOCKET" "$@" >>"$DAEMON_LOG" 2>&1 3>&- &
 	DAEMON_PID=$!
-	local i
-	for ((i = 0; i < 400; i++)); do
-		daemon_answers && return 0
-		process_gone "$DAEMON_PID" && break
-		sleep 0.05
-	done
+	answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
+	wait_for answers_or_ends && daemon_answers && return 0
 	echo "pmcbpfd did not start:" >&2
 	cat "$DAEMON_LOG" >&2
 	return 1
+}
+
+# The setup of tests that leave files.
+in_tmpdir_with_daemon() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	cd "$BATS_TEST_TMPDIR" || return
+	start_daemon
 }
 
 # stop_daemon [SIGNAL]: and wait for its end; the status is the daemon's.
@@ -113,11 +131,14 @@ daemon_idle() {
 	[ $n -eq 1 ] && daemon_rests
 }
 
-# All its threads wait for something to do: the one that makes spare maps is done, not in the kernel.
+# All its threads wait for something to do, and for no time to pass: the one that makes spare maps is done, not in
+# the kernel, and no program lingers. The fourth argument of what they wait in is the time, none or -1.
 daemon_rests() {
-	local stat
-	for stat in "/proc/$DAEMON_PID/task"/*/stat; do
-		[[ "$(<"$stat")" == *") S "* ]] || return 1
+	local task time
+	for task in "/proc/$DAEMON_PID/task"/*; do
+		[[ "$(<"$task/stat")" == *") S "* ]] || return 1
+		read -r _ _ _ _ time _ <"$task/syscall" || return 1
+		[[ "$time" == 0x0 || "$time" == 0xffffffff* ]] || return 1
 	done
 }
 
@@ -127,3 +148,158 @@ daemon_fds() {
 	echo "${#fds[@]}"
 }
 fds_are() { [ "$(daemon_fds)" -eq "$1" ]; }
+
+# client NAME [COMMAND...]: a raw client that takes orders; COMMAND runs it.  CLIENT[NAME] is its pid, as it sees
+# itself; CLIENT_JOB[NAME] is that of COMMAND.
+declare -gA CLIENT CLIENT_JOB CLIENT_IN CLIENT_OUT
+client() {
+	local name=$1 to=$BATS_TEST_TMPDIR/$1.to from=$BATS_TEST_TMPDIR/$1.from fd
+
+	shift
+	mkfifo "$to" "$from"
+	"$@" wireclient hello orders <"$to" >"$from" 3>&- &
+	CLIENT_JOB[$name]=$!
+	exec {fd}>"$to"
+	CLIENT_IN[$name]=$fd
+	exec {fd}<"$from"
+	CLIENT_OUT[$name]=$fd
+	rm "$to" "$from"
+	read -r -t $PATIENCE -u "$fd" reply && [[ $reply == "hello 0"* ]]
+	ask "$name" who
+	CLIENT[$name]=${reply#who }
+}
+
+# ask NAME WORD...: gives the order; what it answers is in $answer, of that the last line in $reply.
+ask() {
+	local line=
+
+	answer='' reply=''
+	printf '%s\n' "${*:2}" >&"${CLIENT_IN[$1]}"
+	while IFS= read -r -t $PATIENCE -u "${CLIENT_OUT[$1]}" line && [ "$line" != . ]; do
+		answer+=${answer:+$'\n'}$line
+		reply=$line
+	done
+	[ "$line" = . ] || { echo "$1 does not answer to: ${*:2}; $answer" >&2; return 1; }
+}
+
+# expect NAME PATTERN WORD...: the last line that these words print.
+expect() {
+	ask "$1" "${@:3}"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $reply == $2 ]] || { printf '%s: %s\nanswer: %s\nwanted: %s\n' "$1" "${*:3}" "$answer" "$2" >&2
+		return 1; }
+}
+
+# count_of NAME: the value of its latest PMC, in $count.
+count_of() {
+	expect "$1" 'read 0 *' read
+	count=${reply#read 0 }
+}
+
+# part NAME: it exits.
+part() {
+	printf 'bye\n' >&"${CLIENT_IN[$1]}"
+	wait_for process_gone "${CLIENT_JOB[$1]}"
+	unset "CLIENT[$1]"
+}
+
+part_all() {
+	local name
+	for name in "${!CLIENT[@]}"; do
+		process_gone "${CLIENT_JOB[$name]}" || part "$name"
+	done
+}
+
+# workload NAME WORK...: a waiting `load`; WORKLOAD[NAME] is its pid.
+declare -gA WORKLOAD
+workload() {
+	local out=$BATS_TEST_TMPDIR/$1.load
+
+	"$BUILD/tests/load" -w "${@:2}" >"$out" 3>&- &
+	WORKLOAD[$1]=$!
+	wait_for grep -q ready "$out"
+	wait_for asleep "${WORKLOAD[$1]}"
+}
+
+# In state S a process may still be on its way off the CPU: "running", then.
+asleep() { [[ $(<"/proc/$1/stat") == *") S "* && $(<"/proc/$1/syscall") != running ]]; }
+worked() { [ "$(grep -c '^all' "$1")" -eq 2 ]; }
+
+# work NAME: it does its work; its own figures are in $minflt and $cpu, with descendants in $all_minflt.
+# shellcheck disable=SC2034 # the tests use them
+work() {
+	local out=$BATS_TEST_TMPDIR/$1.load pid=${WORKLOAD[$1]}
+
+	kill -USR1 "$pid"
+	wait_for worked "$out"
+	wait_for asleep "$pid"
+	read -r _ minflt _ _ _ cpu < <(tail -n 2 "$out" | head -n 1)
+	read -r _ all_minflt _ _ _ _ < <(tail -n 1 "$out")
+}
+
+# rest NAME: it is gone.
+rest() {
+	kill -KILL "${WORKLOAD[$1]}"
+	wait "${WORKLOAD[$1]}" || true
+	unset "WORKLOAD[$1]"
+}
+
+rest_all() {
+	local name
+	for name in "${!WORKLOAD[@]}"; do
+		pkill -KILL -P "${WORKLOAD[$name]}" || true
+		kill -KILL "${WORKLOAD[$name]}" 2>/dev/null || true
+	done
+}
+
+# waits_to_become [AS...] -- COMMAND...: a process that execs COMMAND when told to `go`; TARGET is its
+# pid, its output in $OUT.
+waits_to_become() {
+	local as=()
+	while [ "$1" != -- ]; do
+		as+=("$1")
+		shift
+	done
+	shift
+	OUT=$BATS_TEST_TMPDIR/out
+	rm -f "$BATS_TEST_TMPDIR/go"
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	exec {GO}<>"$BATS_TEST_TMPDIR/go"
+	# shellcheck disable=SC2016 # the other shell expands it
+	"${as[@]}" bash -c 'read -r; exec "$@"' waits "$@" <"$BATS_TEST_TMPDIR/go" >"$OUT" 3>&- &
+	TARGET=$!
+	wait_for is_program "$TARGET" bash
+	wait_for asleep "$TARGET"
+}
+
+is_program() { [ "$(basename "$(readlink "/proc/$1/exe")")" = "$2" ]; }
+
+go() {
+	echo >&"$GO"
+	wait_for grep -q ready "$OUT"
+	wait_for asleep "$TARGET"
+}
+
+# A process of user nobody's, who may gain rights; run_as_nobody lets none do that.
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+
+# set_id_load: a copy of `load` that runs as somebody else, in $SETID.
+set_id_load() {
+	open_tmpdir
+	SETID=$BATS_TEST_TMPDIR/load-setid
+	cp "$BUILD/tests/load" "$SETID"
+	chown 65533 "$SETID"
+	chmod 4755 "$SETID"
+	run "${nobody[@]}" bash -c '"$1" -w spins=1 &
+		until grep -qx "Name:	load-setid" /proc/$!/status || ! kill -0 $!; do :; done; cat /proc/$!/status; kill $!' \
+		bash "$SETID"
+	[[ $output == *"Uid:	65534	65533"* ]] || skip "this file system knows no set-id programs"
+}
+
+work_of_target() {
+	kill -USR1 "$TARGET"
+	wait_for worked "$OUT"
+	wait_for asleep "$TARGET"
+	# shellcheck disable=SC2034 # the tests use it
+	read -r _ minflt _ < <(tail -n 2 "$OUT" | head -n 1)
+}

@@ -25,6 +25,7 @@ print(next("ENABLED" if r["enabled"] else "DISABLED" for c in json.load(sys.stdi
 }
 
 @test "-l: every row of every CPU, in the historic form" {
+	cpus=$(getconf _NPROCESSORS_ONLN)
 	run pmccontrol -l
 	[ "$status" -eq 0 ]
 	[[ ${lines[0]} =~ ^$(nproc --all)\ [A-Z0-9_]+\ CPUs\ present,\ with\ ([0-9]+)\ PMCs\ per\ CPU$ ]]
@@ -32,9 +33,9 @@ print(next("ENABLED" if r["enabled"] else "DISABLED" for c in json.load(sys.stdi
 	[ "${lines[1]}" = "#CPU 0:" ]
 	[ "${lines[2]}" = "#N  NAME             CLASS  STATE    ROW-DISP" ]
 	[ "${lines[3]}" = " 0  SOFT0            SOFT   ENABLED  FREE      " ]
-	[ "$(grep -c '^ ' <<<"$output")" -eq $((rows * $(nproc))) ]
-	[ "$(grep -c ' SOFT  ' <<<"$output")" -eq $((16 * $(nproc))) ]
-	[ "$(grep -c '^ [0-9]*  *TSC  ' <<<"$output")" -eq "$(nproc)" ]
+	[ "$(grep -c '^ ' <<<"$output")" -eq $((rows * cpus)) ]
+	[ "$(grep -c ' SOFT  ' <<<"$output")" -eq $((16 * cpus)) ]
+	[ "$(grep -c '^ [0-9]*  *TSC  ' <<<"$output")" -eq "$cpus" ]
 }
 
 @test "-l names the owner of a row and its event" {

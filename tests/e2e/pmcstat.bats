@@ -33,14 +33,15 @@ rows_are_free() {
 @test "the counts of a command agree with what the kernel tells it" {
 	pmcstat -o counts --csv -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK \
 		python3 -c '
-import mmap, resource, time
+import mmap, os, resource, time
 m = mmap.mmap(-1, 1000 * mmap.PAGESIZE)
 for page in range(1000):
     m[page * mmap.PAGESIZE] = 1
 for _ in range(200):
     time.sleep(0.0005)
 u = resource.getrusage(resource.RUSAGE_SELF)
-print(u.ru_minflt + u.ru_majflt, u.ru_nvcsw, int((u.ru_utime + u.ru_stime) * 1e9))' >told
+print(u.ru_minflt + u.ru_majflt, u.ru_nvcsw, int((u.ru_utime + u.ru_stime) * 1e9), flush=True)
+os._exit(0)' >told
 	read -r faults switches cpu <told
 	[ "$faults" -ge 1000 ] && [ "$switches" -ge 200 ]
 	# The kernel also counts the wait before exec, the row also what follows the print.
@@ -64,37 +65,76 @@ print(u.ru_minflt + u.ru_majflt, u.ru_nvcsw, int((u.ru_utime + u.ru_stime) * 1e9
 @test "a row every -w, a last one at the end; deltas add up to the total" {
 	pmcstat -w 0.05 -o deltas --csv -p TASK_CLOCK -C -p TASK_CLOCK \
 		python3 -c 'while __import__("time").process_time() < 0.5: pass'
-	[ "$(wc -l <deltas)" -ge 8 ]
+	# Ten rows and the header, but for what a busy machine skips.
+	[ "$(wc -l <deltas)" -ge 5 ]
 	sum=$(column 2 deltas)
 	total=$(tail -n 1 deltas | cut -d, -f3)
 	between $((total - 2000000)) "$sum" $((total + 2000000))
-	between 490000000 "$total" 700000000
+	between 490000000 "$total" 1500000000
 }
 
 @test "-l with -t: the running process goes on, its slice is in the row" {
 	sh -c 'while :; do :; done' 3>&- & victim=$!
 	run pmcstat -l 0.4 --csv -o counts -p TASK_CLOCK -t $victim
 	kill -0 $victim
+	read -r ran _ </proc/$victim/schedstat
 	kill $victim
 	[ "$status" -eq 0 ]
-	# It shares the machine with other tests.
-	between 20000000 "$(column 2 counts)" 600000000
+	# It shares the machine with others, and never ends a slice where there is nobody else.
+	between 1000000 "$(column 2 counts)" "$ran"
 }
 
 @test "several -t: the end comes with the last of them" {
-	sleep 0.2 3>&- & a=$!
-	sleep 0.5 3>&- & b=$!
-	SECONDS=0
-	run pmcstat -w 100 -p CONTEXT_SWITCHES -t $a -t $b
-	[ "$status" -eq 0 ]
-	[ ${#lines[@]} -eq 2 ]
-	run ! kill -0 $b
+	sleep 600 3>&- & a=$!
+	sleep 600 3>&- & b=$!
+	pmcstat -w 0.05 -o counts -p CONTEXT_SWITCHES -t $a -t $b 3>&- & measuring=$!
+	wait_for measures
+	kill $a
+	wait_for process_gone $a
+	still_measures
+	kill $b
+	wait $measuring
+}
+
+# It has started its counters; it has not ended a moment later.
+measures() { [ -s counts ]; }
+still_measures() {
+	sleep 0.3
+	kill -0 $measuring
+}
+
+# outlive PMCSTAT-OPTION...: measures a process that ends while its child, in $child, does not
+outlive() {
+	local parent
+	rm -f begin child counts
+	mkfifo begin
+	sh -c 'read -r _ <begin; sleep 600 & echo $! >child' 3>&- & parent=$!
+	pmcstat -w 0.05 -o counts "$@" -t $parent 3>&- & measuring=$!
+	wait_for measures
+	echo >begin
+	wait $parent
+	child=$(<child)
+}
+
+@test "C-14: -t ends with its process; with -d, with the last of its descendants" {
+	outlive -p CONTEXT_SWITCHES
+	wait $measuring
+	kill "$child"
+	# A sliced one beside it, and one that counts the process alone.
+	for options in "-d -p CONTEXT_SWITCHES" "-p TASK_CLOCK -d -p PAGE_FAULT.WRITE -p CONTEXT_SWITCHES"; do
+		# shellcheck disable=SC2086 # words
+		outlive $options
+		still_measures
+		kill "$child"
+		wait $measuring
+	done
 }
 
 @test "-t by name finds every match" {
 	cp "$(command -v sleep)" ./pmc-e2e-target
 	./pmc-e2e-target 100 3>&- & a=$!
 	./pmc-e2e-target 100 3>&- & b=$!
+	wait_for grep -q pmc-e2e-target /proc/$a/comm
 	wait_for grep -q pmc-e2e-target /proc/$b/comm
 	run pmcstat -v -l 0.05 -p TASK_CLOCK -t '^pmc-e2e-ta'
 	kill $a $b
@@ -103,11 +143,13 @@ print(u.ru_minflt + u.ru_majflt, u.ru_nvcsw, int((u.ru_utime + u.ru_stime) * 1e9
 }
 
 @test "system scope: one column a CPU, time on the CPU's clock" {
+	began=${EPOCHREALTIME/./}
 	run pmcstat -l 0.3 --csv -o counts -s CPU_CLOCK -c 0 -s tsc
+	took=$((${EPOCHREALTIME/./} - began))
 	[ "$status" -eq 0 ]
 	cpus=$(nproc --all)
 	[ "$(head -n 1 counts | tr ',' '\n' | wc -l)" -eq $((cpus + 2)) ]
-	between 250000000 "$(column 2 counts)" 2000000000
+	between 250000000 "$(column 2 counts)" $((took * 1010))
 	[ "$(column $((cpus + 2)) counts)" -gt 1000000 ]
 }
 

@@ -24,7 +24,7 @@
 
 #include "wireclient.h"
 
-struct client c = { .sock = -1 };
+struct client c = { .sock = -1, .caps = PMC_CAP_READ };
 
 void die(const char *fmt, ...)
 {
@@ -141,8 +141,7 @@ int call(uint16_t op, const void *arg, size_t len)
 	return err;
 }
 
-/* Prints "word error" and leaves the rest of the line to the caller. */
-static int say(const char *word, int err)
+int say(const char *word, int err)
 {
 	if (err == 1)
 		printf("%s", word);
@@ -214,7 +213,7 @@ static void do_version(char **arg)
 static void do_alloc(char **arg)
 {
 	struct wire_allocate_req r = {
-		.caps = PMC_CAP_READ,
+		.caps = c.caps,
 		.mode = (uint32_t)number(arg[0]),
 		.class = (uint32_t)number(arg[1]),
 		.event = (uint32_t)number(arg[2]),
@@ -260,8 +259,8 @@ static void do_id(char **arg)
 
 static void target(const char *word, uint16_t op, const char *pid)
 {
-	struct wire_attach_req r = { .pmcid = c.pmcid, .pid = atoi(pid) };
-	int fd = r.pid > 0 ? (int)syscall(SYS_pidfd_open, r.pid, 0) : -1;
+	struct wire_attach_req r = { .pmcid = c.pmcid };
+	int fd = target_fd(pid, &r.pid);
 
 	if (fd >= 0)
 		c.send_fds[c.nsend++] = fd;
@@ -476,26 +475,67 @@ static const struct {
 	{ "activate", 2, do_activate },
 	{ "private", 1, do_private },
 	{ "leave", 0, do_leave },
+	{ "orders", 0, do_orders },
+	{ "caps", 1, do_caps },
+	{ "setcount", 1, do_setcount },
+	{ "rw", 2, do_rw },
+	{ "info", 2, do_info },
+	{ "classes", 0, do_classes },
+	{ "counters", 0, do_counters },
+	{ "admin", 3, do_admin },
+	{ "pages", 1, do_pages },
+	{ "rdtsc", 0, do_rdtsc },
+	{ "who", 0, do_who },
+	{ "bye", 0, do_bye },
+	{ "catch", 1, do_catch },
+	{ "ignore", 1, do_ignore },
+	{ "forget", 1, do_forget },
+	{ "block", 1, do_block },
+	{ "expose", 1, do_expose },
+	{ "came", 1, do_came },
+	{ "await", 1, do_await },
+	{ "become", 0, do_become },
+	{ "inherited", 1, do_inherited },
+	{ "heir", 1, do_heir },
+	{ "keep", 1, do_keep },
+	{ "setid", 1, do_setid },
+	{ "inside", 0, do_inside },
+	{ "passed", 0, do_passed },
+	{ "thread", 0, do_thread },
+	{ "log", 1, do_log },
+	{ "logto", 2, do_logto },
+	{ "logfd", 1, do_logfd },
+	{ "figures", 0, do_figures },
+	{ "endlog", 0, do_endlog },
+	{ "flushlog", 0, do_flushlog },
+	{ "closelog", 0, do_closelog },
+	{ "writelog", 2, do_writelog },
 };
+
+void do_words(int n, char **word)
+{
+	for (int i = 0; i < n;) {
+		unsigned int w = 0, all = sizeof(words) / sizeof(words[0]);
+
+		while (w < all && strcmp(word[i], words[w].name))
+			w++;
+		if (w == all || i + (int)words[w].args >= n)
+			die("%s: no such word, or too little after it", word[i]);
+		words[w].run(&word[i + 1]);
+		i += 1 + (int)words[w].args;
+	}
+}
 
 int main(int argc, char **argv)
 {
-	static const char *const own[] = { "connect", "notified", "activate", "private" };
+	static const char *const own[] = { "connect", "notified", "activate", "private",
+					   "inherited" };
 	bool made = argc < 2;
 
 	for (unsigned int i = 0; argc > 1 && i < sizeof(own) / sizeof(own[0]); i++)
 		made |= !strcmp(argv[1], own[i]);
 	if (!made)
 		make_connection();
-	for (int i = 1; i < argc;) {
-		unsigned int w = 0, n = sizeof(words) / sizeof(words[0]);
-
-		while (w < n && strcmp(argv[i], words[w].name))
-			w++;
-		if (w == n || i + (int)words[w].args >= argc)
-			die("%s: no such word, or too little after it", argv[i]);
-		words[w].run(&argv[i + 1]);
-		i += 1 + (int)words[w].args;
-	}
+	do_words(argc - 1, argv + 1);
 	return 0;
 }

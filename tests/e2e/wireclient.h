@@ -12,6 +12,7 @@ struct client {
 	int sock;
 	uint32_t seq;
 	uint32_t pmcid;			/* of the latest allocation */
+	uint32_t caps;			/* of the next ones */
 	int send_fds[300];
 	unsigned int nsend;		/* go along with the next message */
 	int fds[WIRE_MAX_FDS];
@@ -34,8 +35,13 @@ int send_bytes(const void *data, size_t len, int flags);
 /* The reply's error, or 1 when the daemon has closed the connection. */
 int call(uint16_t op, const void *arg, size_t len);
 void *payload(void);
+/* Prints "word error" and leaves the rest of the line to the caller. */
+int say(const char *word, int err);
 /* The line of a word is complete: "-- reason" and all. */
 void finish(int err);
+
+/* What a command line does. */
+void do_words(int n, char **word);
 
 /* Words; `arg` is what follows them. */
 void do_hello(char **arg);
@@ -48,5 +54,43 @@ void do_notified(char **arg);
 void do_activate(char **arg);
 void do_private(char **arg);
 void do_leave(char **arg);
+void do_orders(char **arg);
+void do_caps(char **arg);
+void do_setcount(char **arg);
+void do_rw(char **arg);
+void do_info(char **arg);
+void do_classes(char **arg);
+void do_counters(char **arg);
+void do_admin(char **arg);
+void do_pages(char **arg);
+void do_rdtsc(char **arg);
+void do_who(char **arg);
+void do_bye(char **arg);
+void do_catch(char **arg);
+void do_ignore(char **arg);
+void do_forget(char **arg);
+void do_block(char **arg);
+void do_expose(char **arg);
+void do_came(char **arg);
+void do_await(char **arg);
+void do_become(char **arg);
+void do_inherited(char **arg);
+void do_heir(char **arg);
+void do_keep(char **arg);
+void do_setid(char **arg);
+void do_inside(char **arg);
+void do_passed(char **arg);
+void do_thread(char **arg);
+void do_log(char **arg);
+void do_logto(char **arg);
+void do_logfd(char **arg);
+void do_figures(char **arg);
+void do_endlog(char **arg);
+void do_flushlog(char **arg);
+void do_closelog(char **arg);
+void do_writelog(char **arg);
+
+/* The descriptor and number of a target: a pid, "heir" or "kept". */
+int target_fd(const char *name, pid_t *pid);
 
 #endif

@@ -151,9 +151,10 @@ void do_activate(char **arg)
 void do_private(char **arg)
 {
 	char option[32];
-	int pair[2];
+	int pair[2], on = 1;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) ||
+	    setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		die("socketpair: %s", strerror(errno));
 	snprintf(option, sizeof(option), "--client-fd=%d", pair[1]);
 	if (fork() == 0) {

@@ -8,6 +8,12 @@ FUZZ_TIME ?= 60
 LINT_C += $(FUZZ_SRCS)
 
 FUZZ_SRCS_evspec := lib/event.c lib/alias.c lib/pmufile.c lib/reason.c
+FUZZ_SRCS_pmclog := lib/pmclog.c
+FUZZ_LIBS_ktr := -lelf
+FUZZ_SRCS_ktr := cli/buf.c $(filter-out cli/ktr_kernel.c cli/ktr_remote.c cli/running.c,$(KTR_SRCS))
+FUZZ_LIBS_symbols = $(PROFILE_LIBS)
+FUZZ_SRCS_symbols := $(SYMBOL_OBJS:$(O)/obj/%.o=%.c)
+FUZZ_INC_symbols  := -Icli
 
 define FUZZ_RULE
 $$(O)/fuzz/$(1): tests/fuzz/$(1).c $$(FUZZ_SRCS_$(1))

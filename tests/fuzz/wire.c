@@ -71,7 +71,10 @@ static void turn_knob(uint8_t which, uint8_t value)
 static void send_one(uint8_t how, uint8_t op, const uint8_t *bytes, size_t len, int pidfd)
 {
 	struct actor *a = &actors[how & WHO];
-	uint8_t frame[sizeof(struct wire_hdr) + 255];
+	uint8_t frame[sizeof(struct wire_hdr) + sizeof(struct wire_tunable_req)] = { 0 };
+	const struct reply *r = last_reply();
+	/* A length is one byte, and this request longer: zeroes make up for it. */
+	size_t padded = op == WIRE_OP_TUNABLE ? sizeof(struct wire_tunable_req) : len;
 	int fds[2] = { how & BAD_FD ? 0 : pidfd, 0 };
 	struct message m = {
 		.data = bytes, .len = len, .fds = fds,
@@ -82,14 +85,17 @@ static void send_one(uint8_t how, uint8_t op, const uint8_t *bytes, size_t len, 
 
 	if (!(how & RAW)) {
 		struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op,
-				      .len = (uint32_t)len };
+				      .len = (uint32_t)padded };
 
 		memcpy(frame, &h, sizeof(h));
 		memcpy(frame + sizeof(h), bytes, len);
 		m.data = frame;
-		m.len = sizeof(h) + len;
+		m.len = sizeof(h) + padded;
 	}
 	ask_message(a, &m);
+	/* As the server does. */
+	if (r->own_fd >= 0)
+		close(r->own_fd);
 }
 
 static void check_clean(void)
@@ -105,7 +111,7 @@ static void check_clean(void)
 			if (r->cpu[cpu].users || r->cpu[cpu].last)
 				abort();
 		}
-		if (r->pmcs || r->balance != -disabled)
+		if (!LIST_EMPTY(&r->pmcs) || r->balance != -disabled)
 			abort();
 	}
 }

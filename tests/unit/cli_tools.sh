@@ -6,5 +6,5 @@
 set -eu
 
 BUILD=$(realpath "${O:-build}")
-export BUILD BATS_TEST_TIMEOUT=60
+export BUILD BATS_TEST_TIMEOUT=300
 exec bats --tap "$(dirname "$0")/cli"

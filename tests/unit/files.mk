@@ -10,12 +10,24 @@ INC_tests += -Ilib -Ilib/include -Itests/unit/util
 # The library under test, and a server that stands in for the daemon.
 UNIT_LIB := $(UNIT_UTIL) $(LIBPMC_A)
 UNIT_OBJS_lib_event := $(UNIT_LIB)
+UNIT_OBJS_lib_gates := $(UNIT_LIB)
 UNIT_OBJS_lib_pmu := $(UNIT_LIB)
 UNIT_OBJS_lib_names := $(UNIT_LIB)
 UNIT_OBJS_lib_read := $(UNIT_LIB)
 UNIT_OBJS_lib_client := $(UNIT_LIB)
 UNIT_OBJS_lib_pfm := $(UNIT_LIB)
+UNIT_OBJS_lib_pmclog := $(UNIT_LIB)
+UNIT_OBJS_lib_pmclog_input := $(UNIT_LIB)
 UNIT_OBJS_lib_spawn := $(UNIT_LIB)
+UNIT_OBJS_lib_tunable := $(UNIT_LIB)
+UNIT_OBJS_lib_msr := $(UNIT_LIB)
+UNIT_OBJS_lib_page := $(UNIT_LIB)
+UNIT_OBJS_lib_trap := $(UNIT_LIB)
+UNIT_OBJS_lib_ktrkern := $(UNIT_LIB)
+UNIT_OBJS_lib_pctr := $(LIBPCTR_OBJS)
+UNIT_OBJS_lib_openbsd := $(LIBPCTR_OBJS)
+UNIT_OBJS_ktr_rings := $(LIBKTR_A)
+UNIT_OBJS_ktr_say := $(LIBKTR_A)
 
 define UNIT_RULE
 $$(O)/tests/unit/$(1): $$(O)/obj/tests/unit/$(1).o $$(UNIT_OBJS_$(1))
@@ -27,7 +39,7 @@ $(foreach name,$(UNIT_SRCS:tests/unit/%.c=%),$(eval $(call UNIT_RULE,$(name))))
 
 CHECKS += check-unit
 LINT_C += $(UNIT_SRCS) $(wildcard tests/unit/util/*.c)
-LINT_SH += $(UNIT_SCRIPTS) tests/unit/run
+LINT_SH += $(UNIT_SCRIPTS) tests/unit/run tests/unit/util/tap.bash
 .PHONY: check-unit
-check-unit: $(UNIT_BINS) $(LIBPMC)  ## unit tests: no root, no daemon, no hardware counters
+check-unit: $(UNIT_BINS) $(LIBPMC) $(LIBKTR) $(LIBPCTR) $(KTR_PROGS)  ## unit tests: no root, no daemon, no hardware counters
 	$(Q)O='$(O)' CC='$(CC)' tests/unit/run $(UNIT_BINS) $(UNIT_SCRIPTS)

@@ -9,6 +9,8 @@ set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 n=0 failed=0
+# shellcheck source=/dev/null
+. "$(dirname "$0")/util/tap.bash"
 
 # check NAME COMPILER FLAGS... : compiles $dir/source; "!NAME" must not compile.
 check()
@@ -29,14 +31,6 @@ check()
 		sed 's/^/# /' "$dir/log"
 		failed=1
 	fi
-}
-
-have()
-{
-	command -v "$1" >/dev/null && return
-	n=$((n + 1))
-	echo "ok $n - $2 # SKIP $1 is not installed"
-	return 1
 }
 
 CC=${CC:-gcc}
@@ -68,7 +62,7 @@ if have clang-14 "clang"; then
 	check "clang C gnu89" clang-14 -x c -std=gnu89 "${WARN[@]}"
 fi
 
-for header in pmc.h sys/pmc.h; do
+for header in pmc.h sys/pmc.h machine/cpufunc.h; do
 	printf '#include <%s>\n#include <%s>\ntypedef int nothing;\n' $header $header >"$dir/source"
 	check "$header alone and twice" "$CC" -x c -std=c99 "${WARN[@]}" -pedantic
 done
@@ -112,6 +106,101 @@ for cxx in g++ clang++-14; do
 		check "C++ $std with $cxx" $cxx -x c++ -std=$std -Wall -Wextra -Werror
 	done
 done
+
+# <machine/cpufunc.h> beside <machine/pctr.h>: in either order rdpmc() is pctr's, and (rdpmc)() the instruction.
+calls()
+{
+	printf '#include <machine/%s.h>\n' "$@" >"$dir/source"
+	cat >>"$dir/source" <<-'END'
+		#if defined(__x86_64__) || defined(__aarch64__)
+		#ifndef rdpmc
+		#error rdpmc is a macro
+		#endif
+		unsigned long long own(void) { return (rdpmc)(0) + rdtsc(); }
+		unsigned long long call(void) { return rdpmc(0); }
+		#endif
+	END
+}
+# asks NAME COUNT: how often the object refers to pctr's function
+asks()
+{
+	local found
+	n=$((n + 1))
+	found=$(nm -u "$dir/out.o" | grep -c pctr_rdpmc)
+	if [ "$found" -eq "$2" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1: $found references to pctr_rdpmc"
+		failed=1
+	fi
+}
+for headers in "cpufunc:0" "cpufunc pctr:1" "pctr cpufunc:1" "pctr:1"; do
+	# shellcheck disable=SC2086 # words
+	calls ${headers%:*}
+	check "rdpmc of ${headers%:*}, C" "$CC" -x c -std=c99 "${WARN[@]}" -pedantic -Wno-long-long
+	asks "rdpmc of ${headers%:*}, C, is the right one" "${headers#*:}"
+	have g++ "C++ with <machine/cpufunc.h>" || continue
+	check "rdpmc of ${headers%:*}, C++" g++ -x c++ -std=gnu++98 -Wall -Wextra -Werror
+	asks "rdpmc of ${headers%:*}, C++, is the right one" "${headers#*:}"
+done
+
+# The manual's example: the arm64 guests run it.
+sed -n '/^\.Bd -literal/,/^\.Ed/{/^\./d;s/\\e/\\/g;p}' man/pmc_get_msr.3 >"$dir/source"
+check "the example of pmc_get_msr(3)" "$CC" -x c -std=gnu99 "${WARN[@]}" -Wno-unused-parameter
+# PCTR-05, PCTR-07, PCTR-17, PCTR-53: as OpenBSD's programs include them, in C and C++.
+test_pctr()
+{
+	local std header
+
+	cat >"$dir/source" <<-'END'
+		#include <sys/types.h>
+		#include <machine/cpu.h>
+		#include <machine/pctr.h>
+		pctrval all(int fd, struct pctrst *st, u_int fn);
+		pctrval all(int fd, struct pctrst *st, u_int fn)
+		{
+			pctrval before = rdtsc();
+			fn |= PCTR_EN | PCTR_U | PCTR_K | PCTR_E | PCTR_I | PCTR_UM_MESI | PCTR_UM_A | 3 << PCTR_CM_SHIFT;
+			return (pctrval)ioctl(fd, PCIOCRD, st) + (pctrval)ioctl(fd, PCIOCS3, &fn) + rdpmc(0) + rdtsc() - before +
+			       sizeof(_PATH_PCTR) + st->pctr_hwc[PCTR_NUM - 1];
+		}
+	END
+	for std in gnu89 gnu99 gnu17; do
+		check "pctr, C $std" "$CC" -x c -std=$std "${WARN[@]}" -Ilib/include/openbsd
+	done
+	check "pctr, C c99 -pedantic" "$CC" -x c -std=c99 -D_DEFAULT_SOURCE "${WARN[@]}" -pedantic -Ilib/include/openbsd
+	for std in gnu++98 c++17; do
+		check "pctr, C++ $std" g++ -x c++ -std=$std -Wall -Wextra -Werror -Ilib/include/openbsd
+	done
+	cat >"$dir/source" <<-'END'
+		#include <sys/types.h>
+		#include <sys/ioccom.h>
+		#include <sys/sysctl.h>
+		#include <machine/cpu.h>
+		#include <machine/specialreg.h>
+		#include <machine/pctr.h>
+		#include <stdlib.h>
+		#if CPUID_TSC != 0x10
+		#error CPUID_TSC
+		#endif
+		int size[IOCPARM_LEN(PCIOCRD) == 56 && IOCGROUP(PCIOCRD) == 'c' ? 1 : -1];
+		int all(const char *text, size_t len);
+		int all(const char *text, size_t len)
+		{
+			int name[2] = { CTL_MACHDEP, CPU_CPUVENDOR };
+			const char *error;
+			char vendor[16];
+			return sysctl(name, 2, vendor, &len, NULL, 0) + (int)strtonum(text, 0, 3, &error);
+		}
+	END
+	check "OpenBSD's headers, C" "$CC" -x c -std=gnu17 "${WARN[@]}" -Ilib/include/openbsd
+	check "OpenBSD's headers, C++" g++ -x c++ -Wall -Wextra -Werror -Ilib/include/openbsd
+	for header in machine/pctr.h machine/cpu.h machine/specialreg.h sys/ioccom.h sys/sysctl.h stdlib.h; do
+		printf '#include <%s>\n#include <%s>\ntypedef int nothing;\n' $header $header >"$dir/source"
+		check "$header alone and twice" "$CC" -x c -std=gnu99 "${WARN[@]}" -Ilib/include/openbsd
+	done
+}
+test_pctr
 
 echo "1..$n"
 exit $failed

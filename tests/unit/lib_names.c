@@ -99,13 +99,6 @@ static void test_layout(void **state)
 	assert_int_equal(EPROGMISMATCH, EPROTO);
 }
 
-#define expect_errno(call, error)							\
-	do {										\
-		errno = 0;								\
-		assert_int_equal(call, -1);						\
-		assert_int_equal(errno, error);						\
-	} while (0)
-
 static void test_before_init(void **state)
 {
 	const struct pmc_cpuinfo *info;

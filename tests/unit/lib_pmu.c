@@ -79,13 +79,13 @@ static int remove_tree(void **state)
 /* A machine of the library's view; tests fill in the hardware class. */
 static struct lib machine(uint32_t class, const char *pmu)
 {
-	static struct lib_soft soft[] = {
-		{ "CLOCK.HARD", 0x20000 }, { "PAGE_FAULT.ALL", 0x20003 },
+	static struct lib_event soft[] = {
+		{ "CLOCK.HARD", 0x20000, 0 }, { "PAGE_FAULT.ALL", 0x20003, 0 },
 	};
 	struct lib l = {
 		.cpu = { .nclass = 2, .ncpu = 1,
 			 .classes = { { .class = PMC_CLASS_SOFT }, { .class = PMC_CLASS_TSC } } },
-		.soft = soft, .nsoft = 2,
+		.soft = { soft, 2 },
 	};
 
 	if (pmu) {
@@ -276,6 +276,47 @@ static void test_soft_and_tsc(void **state)
 	refused(&l, "cpu/event=1/", "no PMU");
 }
 
+static void test_registers(void **state)
+{
+	static struct lib_event events[] = {
+		{ "MSR-TSC", PMC_EV_MSR_FIRST, 0 }, { "MSR-ENERGY.PKG", PMC_EV_MSR_FIRST + 1, 0 },
+		{ "MSR-0x20", PMC_EV_MSR_FIRST + 2, 0 },
+	};
+	struct lib l = machine(PMC_CLASS_MSR, "");
+	struct wire_allocate_req r;
+
+	l.msr = (struct lib_events){ events, 3 };
+	r = resolved(&l, "MSR-energy_pkg");
+	assert_int_equal(r.class, PMC_CLASS_MSR);
+	assert_int_equal(r.event, PMC_EV_MSR_FIRST + 1);
+	assert_string_equal(r.event_name, "MSR-ENERGY.PKG");
+	assert_int_equal(r.caps, PMC_CAP_READ | PMC_CAP_WRITE);
+	assert_int_equal(r.config1, 0);
+	assert_int_equal(resolved(&l, "msr.0X20").event, PMC_EV_MSR_FIRST + 2);
+	/* Without the prefix it is the class TSC's. */
+	assert_int_equal(resolved(&l, "tsc").class, PMC_CLASS_TSC);
+	r = resolved(&l, "MSR-0x611,select=0x186:0x4100c0");
+	assert_int_equal(r.event, PMC_EV_MSR_RAW);
+	assert_int_equal(r.config, 0x611);
+	assert_string_equal(r.event_name, "MSR-0x611");
+	assert_int_equal(r.config1, WIRE_MSR_SELECT | 0x186);
+	assert_int_equal(r.config2, 0x4100c0);
+	assert_int_equal(resolved(&l, "MSR-1553").config, 0x611);
+	assert_int_equal(resolved(&l, "MSR-0xffffffff,select=0:0xffffffffffffffff").config2, ~0ull);
+	refused(&l, "MSR-energy", "no register \"energy\"");
+	refused(&l, "MSR-0x100000000", "no register \"0x100000000\"");
+	refused(&l, "MSR-0x", "no register \"0x\"");
+	refused(&l, "MSR-", "name of an event is missing");
+	refused(&l, "energy.pkg", "unknown event");
+	refused(&l, "MSR-tsc,usr", "\"usr\" is no qualifier of a register");
+	refused(&l, "MSR-tsc,select", "select takes REGISTER:VALUE, as 0x186:0x4100c0, not \"\"");
+	refused(&l, "MSR-tsc,select=1", "not \"1\"");
+	refused(&l, "MSR-tsc,select=x:1", "\"x\" is not the number of a register");
+	refused(&l, "MSR-tsc,select=0x100000000:1", "\"0x100000000\" is not the number");
+	refused(&l, "MSR-tsc,select=1:", "\"\" is not a value");
+	refused(&l, "MSR-tsc,select=1:0x10000000000000000", "is not a value of 64 bits");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_raw),
 		cmocka_unit_test(test_raw_long_name),
 		cmocka_unit_test(test_soft_and_tsc),
+		cmocka_unit_test(test_registers),
 	};
 
 	return cmocka_run_group_tests_name("lib_pmu", tests, make_tree, remove_tree);

@@ -18,12 +18,14 @@ static int act_as_daemon(char **argv)
 {
 	const int fd = atoi(argv[2] + strlen("--client-fd="));
 	sigset_t blocked;
+	socklen_t len = sizeof(int);
 	char text[64];
-	int n;
+	int n, told = 0;
 
+	getsockopt(fd, SOL_SOCKET, SO_PASSCRED, &told, &len);
 	sigprocmask(SIG_SETMASK, NULL, &blocked);
-	n = snprintf(text, sizeof(text), "%s %s %d %d", argv[0], argv[1], getsid(0) == getpid(),
-		     sigismember(&blocked, SIGUSR1));
+	n = snprintf(text, sizeof(text), "%s %s %d %d %d", argv[0], argv[1],
+		     getsid(0) == getpid(), sigismember(&blocked, SIGUSR1), told);
 	send(fd, text, n, 0);
 	fprintf(stderr, "pmcbpfd: first line\npmcbpfd: /sys/kernel/btf/vmlinux is missing\n");
 	return 1;
@@ -51,7 +53,7 @@ static void test_spawn(void **state)
 	assert_int_equal(spawn_daemon(&fd, &log, &why), 0);
 	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 	assert_true(recv(fd, text, sizeof(text) - 1, 0) > 0);
-	assert_string_equal(text, "pmcbpfd -f 1 0");
+	assert_string_equal(text, "pmcbpfd -f 1 0 1");
 	/* No end of the connection is open but ours and the daemon's: its exit is the end. */
 	assert_int_equal(recv(fd, text, sizeof(text), 0), 0);
 	spawn_last_line(log, line, sizeof(line));
@@ -105,6 +107,6 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strncmp(argv[2], "--client-fd=", 12) == 0)
 		return act_as_daemon(argv);
-	alarm(30);
+	alarm(600);
 	return cmocka_run_group_tests_name("lib_spawn", tests, NULL, NULL);
 }

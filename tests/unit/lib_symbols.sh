@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What the headers declare, what the version map lists and what the library exports are the same names.
+# What the headers declare, what the version maps list and what the libraries export are the same names.
 
 set -u
 
@@ -11,12 +11,12 @@ trap 'rm -rf "$dir"' EXIT
 failed=0
 
 # The map: the names between "global:" and "local:" or "}".
-sed -n 's/^\t\(pmc_[a-z0-9_]*\);$/\1/p' lib/libpmc-compat.map | sort >"$dir/map"
-nm -D --defined-only "$library" | sed -n 's/.* [TDBRW] \(pmc_[a-z0-9_]*\)@@\(.*\)/\1 \2/p' | sort >"$dir/versions"
+sed -n 's/^\t\(pmc[a-z0-9]*_[a-z0-9_]*\);$/\1/p' lib/libpmc-compat.map | sort >"$dir/map"
+nm -D --defined-only "$library" | sed -n 's/.* [TDBRW] \(pmc[a-z0-9]*_[a-z0-9_]*\)@@\(.*\)/\1 \2/p' | sort >"$dir/versions"
 cut -d' ' -f1 "$dir/versions" >"$dir/library"
-# The headers: declarations as the preprocessor leaves them, of functions whose name begins with pmc_.
-echo '#include <pmc.h>' | ${CC:-gcc} -E -P -DPMC_NO_ARITY_MACRO -Ilib/include - |
-	grep -o '\bpmc_[a-z0-9_]* *(' | tr -d ' (' | sort -u >"$dir/headers"
+# The headers: declarations as the preprocessor leaves them, of functions whose name begins with pmc_ or pmclog_.
+printf '#include <pmc.h>\n#include <pmclog.h>\n' | ${CC:-gcc} -E -P -DPMC_NO_ARITY_MACRO -Ilib/include - |
+	grep -oE '\bpmc(log)?_[a-z0-9_]* *\(' | tr -d ' (' | sort -u >"$dir/headers"
 
 same()
 {
@@ -32,17 +32,17 @@ same()
 same 1 map library
 same 2 headers map
 ours=$(sed -n 's/ PMCBPF_1.0$//p' "$dir/versions" | tr '\n' ' ')
-if [ "$ours" = "pmc_allocate5 pmc_errstr " ]; then
+if [ "$ours" = "pmc_allocate5 pmc_errstr pmc_gates pmc_ktr_control pmc_ktr_info pmc_ktr_open pmc_tunable_get pmc_tunable_list pmc_tunable_set pmclog_errstr " ]; then
 	echo "ok 3 - only additions have the version PMCBPF_1.0"
 else
 	echo "not ok 3 - PMCBPF_1.0: $ours"
 	failed=1
 fi
-if [ "$(nm -D --defined-only "$library" | grep -cv ' pmc_\| A ')" -eq 0 ]; then
+if [ "$(nm -D --defined-only "$library" | grep -cv ' pmc_\| pmclog_\| A ')" -eq 0 ]; then
 	echo "ok 4 - nothing else is exported"
 else
 	echo "not ok 4 - other names are exported"
-	nm -D --defined-only "$library" | grep -v ' pmc_\| A ' | sed 's/^/# /'
+	nm -D --defined-only "$library" | grep -v ' pmc_\| pmclog_\| A ' | sed 's/^/# /'
 	failed=1
 fi
 soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
@@ -52,5 +52,22 @@ else
 	echo "not ok 5 - soname is $soname"
 	failed=1
 fi
-echo 1..5
+
+# libpctr: without versions, or programs that mean the C library's ioctl would not find it there.
+pctr=${O:-build}/lib/libpctr.so
+sed -n 's/^\t\([a-z_]*\);$/\1/p' lib/libpctr.map | sort >"$dir/pctr-map"
+nm -D --defined-only "$pctr" | sed 's/.* //' | grep -v '^_' | sort >"$dir/pctr-library"
+printf '#include <machine/pctr.h>\n#include <stdlib.h>\n#include <sys/ioctl.h>\n#include <sys/sysctl.h>\n' |
+	${CC:-gcc} -E -P -Ilib/include/openbsd -Ilib/include - | grep -oE '\bpctr_[a-z]+"? *\(|"pctr_[a-z]+"|\bioctl\b' |
+	tr -d '"( ' | sort -u >"$dir/pctr-headers"
+same 6 pctr-map pctr-library
+same 7 pctr-headers pctr-map
+soname=$(readelf -d "$pctr" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
+if [ "$soname" = libpctr.so.0 ]; then
+	echo "ok 8 - soname of libpctr"
+else
+	echo "not ok 8 - soname is $soname"
+	failed=1
+fi
+echo 1..8
 exit $failed

@@ -61,7 +61,10 @@ static void release(struct actor *who, uint32_t pmcid)
 	assert_int_equal(ask(who, WIRE_OP_PMCRELEASE, &r, sizeof(r)), 0);
 }
 
-/* Each row breaks one rule more than the one below it: the first in the list must win (§1.10). */
+/*
+ * REQ-153, REQ-154, REQ-155, REQ-156, REQ-157, REQ-172, REQ-175: each request breaks one rule more
+ * than the one below it, and the first in the list must win (§1.10).
+ */
 static void test_checks_in_order(void **state)
 {
 	struct wire_allocate_req a = system_wide(PMC_CLASS_SOFT, 1);
@@ -120,7 +123,7 @@ static void test_flags(void **state)
 		{ PMC_MODE_SC, PMC_F_KGMON, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_KGMON, -EINVAL },
 		{ PMC_MODE_TS, PMC_F_KGMON, -EINVAL },
-		{ PMC_MODE_SS, PMC_F_KGMON, -EOPNOTSUPP }, /* legal, but sampling is not here yet */
+		{ PMC_MODE_SS, PMC_F_KGMON, -EOPNOTSUPP }, /* legal, but kgmon is not here yet */
 		{ PMC_MODE_TC, PMC_F_FORCE, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_NEWVALUE, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_ATTACH_DONE, -EINVAL },
@@ -143,20 +146,29 @@ static void test_flags(void **state)
 	}
 }
 
-/* REQ-175: no class can interrupt in this version. */
-static void test_sampling_is_not_offered(void **state)
+/* REQ-175: the TSC cannot interrupt, nor can what a program counts. */
+static void test_sampling(void **state)
 {
-	static const uint32_t classes[] = { PMC_CLASS_SOFT, PMC_CLASS_TSC, PMC_CLASS_IAP };
+	static const struct {
+		uint32_t class, event;
+		int err;
+	} cases[] = {
+		{ PMC_CLASS_SOFT, 0x20000, 0 },
+		{ PMC_CLASS_SOFT, 0x20005, -EOPNOTSUPP },
+		{ PMC_CLASS_TSC, PMC_EV_TSC_TSC, -EOPNOTSUPP },
+		{ PMC_CLASS_IAP, 0, 0 },
+	};
 
-	for (unsigned int i = 0; i < 3; i++) {
-		struct wire_allocate_req a = process(classes[i]);
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wire_allocate_req a = process(cases[i].class);
 
-		a.mode = PMC_MODE_TS;
-		assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
-		assert_contains(reason(), "counting mode");
-		a.mode = PMC_MODE_SS;
-		a.cpu = 0;
-		assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
+		a.event = cases[i].event;
+		for (a.mode = PMC_MODE_SS; a.mode <= PMC_MODE_TS; a.mode += PMC_MODE_TS) {
+			a.cpu = a.mode == PMC_MODE_SS ? 0 : (uint32_t)PMC_CPU_ANY;
+			assert_int_equal(allocate(&root, a), cases[i].err);
+			if (!cases[i].err)
+				release(&root, id());
+		}
 	}
 }
 
@@ -209,7 +221,7 @@ static void test_one_per_row(void **state)
 		assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), i);
 	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
 	assert_contains(reason(), "no row of class SOFT (16)");
-	assert_contains(reason(), "release it first");
+	assert_contains(reason(), "is left for this: 16 held by this process; release one");
 	assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), 0);
 }
 
@@ -225,7 +237,7 @@ static void test_rows_where_the_caller_is_a_target(void **state)
 	assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), 2);
 }
 
-/* REQ-067 … REQ-072 through the operation, and who may know the holder. */
+/* REQ-067, REQ-068, REQ-069, REQ-071, REQ-072: through the operation; who may know the holder. */
 static void test_dispositions(void **state)
 {
 	struct wire_allocate_req hw = process(PMC_CLASS_IAP);
@@ -235,7 +247,7 @@ static void test_dispositions(void **state)
 	for (i = 0; i < 4; i++)
 		assert_int_equal(row_of(&root, hw), 17 + i);
 	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 0)), -EINVAL);
-	assert_contains(reason(), "IAP-3: it counts for processes, held by this process");
+	assert_contains(reason(), "4 counting for processes, held by this process; release");
 	assert_int_equal(allocate(&user, system_wide(PMC_CLASS_IAP, 0)), -EINVAL);
 	assert_contains(reason(), "held by another user's process");
 	for (i = 0; i < 4; i++)
@@ -245,11 +257,58 @@ static void test_dispositions(void **state)
 	assert_int_equal(allocate(&root, hw), -EINVAL);
 	assert_contains(reason(), "held by pid 1000002 (test)");
 	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 2)), -EINVAL);
-	assert_contains(reason(), "in use on this CPU, held by pid 1000002");
+	assert_contains(reason(), "4 in use on CPU 2, held by pid 1000002 (test)");
 	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_IAP, 3)), 17);
 }
 
-/* M12 over C: a disabled slot is skipped, and none left is EINVAL. */
+/* Every row has its reason, in one line; nobody learns of processes that are not for him to see. */
+static void test_many_reasons(void **state)
+{
+	harness.config.value[TUN_SYSPMCS] = 1;
+	row_disable(&harness.rows.rows[20], 1);
+	assert_int_equal(row_of(&user, system_wide(PMC_CLASS_IAP, 1)), 17);
+	assert_int_equal(row_of(&user, system_wide(PMC_CLASS_IAP, 1)), 18);
+	assert_int_equal(row_of(&root, process(PMC_CLASS_IAP)), 19);
+	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 1)), -EINVAL);
+	assert_string_equal(reason(), "no row of class IAP (4) is left for this: 2 in use on "
+			    "CPU 1, held by pid 1000002 (test); IAP-2 counting for processes, held "
+			    "by this process; IAP-3 disabled on CPU 1 (pmccontrol -e enables); "
+			    "release one of yours first");
+	release(&user, PMC_ID_MAKE_ID(1, PMC_MODE_SC, PMC_CLASS_IAP, 18));
+	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_IAP, 1)), 18);
+	assert_int_equal(allocate(&user, system_wide(PMC_CLASS_IAP, 1)), -EINVAL);
+	assert_string_equal(reason(), "no row of class IAP (4) is left for this: IAP-0 held by "
+			    "this process; IAP-1 in use on CPU 1, held by another "
+			    "user's process; IAP-2 counting for processes, held by another user's "
+			    "process; IAP-3 disabled on CPU 1 (pmccontrol -e enables); release one "
+			    "of yours first");
+	fake.watchdog = true;
+	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 1)), -EINVAL);
+	assert_contains(reason(), "NMI watchdog may have one more (sysctl kernel.nmi_watch");
+	assert_true(strlen(reason()) < WIRE_MAX_REASON);
+	/* A row that was tried and did not work out comes first, the others behind. */
+	release(&root, PMC_ID_MAKE_ID(1, PMC_MODE_SC, PMC_CLASS_IAP, 18));
+	fake.refuse_new[18] = -EINVAL;
+	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 1)), -EINVAL);
+	assert_contains(reason(), "fake: row 18; the other rows: IAP-0 in use on CPU 1");
+	row_enable(&harness.rows.rows[20], 1);
+}
+
+/* A container's numbers are not the daemon's: no holder is told by a number of another world. */
+static void test_holder_in_a_container(void **state)
+{
+	harness.config.value[TUN_SYSPMCS] = 1;
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(row_of(&user, system_wide(PMC_CLASS_IAP, 2)), 17 + i);
+	root.session.owner->cred.pid_ns++;
+	assert_int_equal(allocate(&root, process(PMC_CLASS_IAP)), -EINVAL);
+	assert_null(strstr(reason(), "1000002"));
+	root.session.owner->cred.pid_ns--;
+	assert_int_equal(allocate(&root, process(PMC_CLASS_IAP)), -EINVAL);
+	assert_contains(reason(), "held by pid 1000002 (test)");
+}
+
+/* REQ-071, M12 over C: a disabled slot is skipped, and none left is EINVAL. */
 static void test_disabled_slots(void **state)
 {
 	row_disable(&harness.rows.rows[17], 1);
@@ -276,6 +335,7 @@ static void test_preference(void **state)
 			 19); /* per-task, as a last resort */
 }
 
+/* REQ-152, REQ-169 */
 static void test_rows_that_do_not_work_out(void **state)
 {
 	fake.refuse_new[17] = -EINVAL;
@@ -359,12 +419,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_checks_in_order),
 		T(test_flags),
-		T(test_sampling_is_not_offered),
+		T(test_sampling),
 		T(test_handles),
 		T(test_tsc),
 		T(test_one_per_row),
 		T(test_rows_where_the_caller_is_a_target),
 		T(test_dispositions),
+		T(test_many_reasons),
+		T(test_holder_in_a_container),
 		T(test_disabled_slots),
 		T(test_preference),
 		T(test_rows_that_do_not_work_out),

@@ -41,6 +41,7 @@ static void test_defaults(void **state)
 	assert_int_equal(config.value[TUN_MTXPOOLSIZE], 32);
 	assert_int_equal(config.value[TUN_NBUFFERS], 64);
 	assert_int_equal(config.value[TUN_NSAMPLES], 512);
+	assert_int_equal(config.value[TUN_SOFTEVENTS], 16);
 	assert_int_equal(config.value[TUN_SYSPMCS], 0);
 	assert_int_equal(config.value[TUN_PROC_DEBUG], 1);
 	config_check(&config, hear, NULL);
@@ -149,7 +150,7 @@ static void check(const char *name, const char *value, enum tunable t, int kept,
 	assert_int_equal(config.value[t], kept);
 }
 
-/* REQ-127 … REQ-130: hwpmc's own words, and the default goes on. */
+/* REQ-127, REQ-128, REQ-129, REQ-130: hwpmc's own words, and the default goes on. */
 static void test_literal_diagnostics(void **state)
 {
 	check("kern.hwpmc.hashsize", "-3", TUN_HASHSIZE, 16,
@@ -166,14 +167,30 @@ static void test_literal_diagnostics(void **state)
 	check("kern.hwpmc.nsamples", "65535", TUN_NSAMPLES, 65535, "");
 	check("kern.hwpmc.callchaindepth", "0", TUN_CALLCHAINDEPTH, PMC_CALLCHAIN_DEPTH_MAX,
 	      "tunable \"callchaindepth\"=0 out of range - using 512.|");
+	check("kern.hwpmc.softevents", "4097", TUN_SOFTEVENTS, PMC_EV_DYN_COUNT,
+	      "tunable \"softevents\"=4097 out of range.|");
 	check("kern.hwpmc.mtxpoolsize", "-5", TUN_MTXPOOLSIZE, -5, "");
 }
 
 static void test_debugflags(void **state)
 {
-	assert_int_equal(text("kern.hwpmc.debugflags=\"cpu=* csw=in,out\"\n"), 0);
+	char line[400] = "kern.hwpmc.debugflags=", *end = line + strlen(line);
+
+	assert_int_equal(text("kern.hwpmc.debugflags=\"cpu=* csw=swi,swo\"\n"), 0);
+	assert_string_equal(config.debugflags, "cpu=* csw=swi,swo");
+	assert_int_equal(config.debug[DEBUG_GROUP_CPU], UINT32_MAX);
 	config_check(&config, hear, NULL);
-	assert_string_equal(said, "tunable debugflags is ignored: this is not a debug build.|");
+	assert_string_equal(said, "");
+	assert_int_equal(text("kern.hwpmc.debugflags=\"cpu=* csw=in\"\n"), -EINVAL);
+	assert_non_null(strstr(why.text, "f.conf:1: \"in\" is no flag"));
+	assert_string_equal(config.debugflags, "cpu=* csw=swi,swo");
+	for (size_t i = 0; i < WIRE_TUNABLE_MAX; i++)
+		*end++ = ' ';
+	assert_int_equal(config_option(&config, line, &why), -EINVAL);
+	assert_non_null(strstr(why.text, "at most 255 characters, not 256"));
+	*--end = '\0';
+	assert_int_equal(config_option(&config, line, &why), 0);
+	assert_int_equal(config.debug[DEBUG_GROUP_CPU], 0);
 }
 
 int main(void)

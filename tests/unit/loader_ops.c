@@ -8,7 +8,7 @@
 #include "loader/fixture.h"
 #include "loader/verbs.h"
 
-/* --- framing (REQ-144) --------------------------------------------------------------------- */
+/* --- framing -------------------------------------------------------------------------------- */
 
 static struct wire_hdr header(uint16_t op, uint32_t len)
 {
@@ -61,6 +61,7 @@ static void test_frames(void **state)
 	assert_int_equal(harness.stats.syscall_errors, errors);
 }
 
+/* REQ-144 */
 static void test_wrong_length_is_efault(void **state)
 {
 	struct wire_allocate_req a = { 0 };
@@ -115,6 +116,9 @@ static void test_sender(void **state)
 
 	assert_int_equal(ask_message(&root, &m), -EPERM);
 	assert_contains(reason(), "belongs to process 1000001");
+	m.pid = 0;			/* sent before the socket was asked for credentials */
+	assert_int_equal(ask_message(&root, &m), -EPERM);
+	assert_contains(reason(), "SO_PASSCRED");
 	m.pid = ROOT_PID;
 	assert_int_equal(ask_message(&root, &m), 0);
 }
@@ -148,7 +152,7 @@ static void test_statistics(void **state)
 	assert_int_equal(s->syscall_errors, 0);
 	assert_int_equal(ask(&root, 99, NULL, 0), -EINVAL);
 	assert_int_equal(ask(&root, 60000, NULL, 0), -EINVAL);
-	assert_int_equal(ask(&root, 0, NULL, 0), -EINVAL);
+	assert_int_equal(ask(&root, 0, NULL, 0), -EFAULT);
 	assert_int_equal(ask(&root, WIRE_OP_PMCADMIN, NULL, 0), -EFAULT);
 	assert_int_equal(ask(&root, WIRE_OP_GETDRIVERSTATS, NULL, 0), 0);
 	assert_int_equal(s->syscalls, 6);
@@ -185,7 +189,8 @@ static void test_cpuinfo(void **state)
 	assert_int_equal(c->classes[c->nclass - 1].first_row, c->npmc - 4);
 	assert_string_equal(c->classes[c->nclass - 1].pmu, "cpu0");
 	for (unsigned int i = 0; i < c->nclass; i++)
-		assert_int_equal(c->classes[i].caps & PMC_CAP_INTERRUPT, 0);
+		assert_int_equal(c->classes[i].caps & PMC_CAP_INTERRUPT,
+				 c->classes[i].class != PMC_CLASS_TSC);
 }
 
 /* REQ-131 */
@@ -194,8 +199,8 @@ static void test_announcement(void **state)
 	char line[512];
 
 	daemon_announcement(&harness, line, sizeof(line));
-	assert_int_equal(strncmp(line, "SOFT/16/64/0x66<USR,SYS,REA,WRI> ", 33), 0);
-	assert_contains(line, "IAP/4/48/0x1fe<USR,SYS,EDG,THR,REA,WRI,INV,QUA>");
+	assert_int_equal(strncmp(line, "SOFT/16/64/0x67<INT,USR,SYS,REA,WRI> ", 37), 0);
+	assert_contains(line, "IAP/4/48/0x1ff<INT,USR,SYS,EDG,THR,REA,WRI,INV,QUA>");
 }
 
 static void test_dynevents(void **state)
@@ -307,6 +312,35 @@ static void test_rediscovery(void **state)
 	assert_int_equal(start(&root, soft), 0);
 }
 
+/* REQ-119: each PMU is a class of its own, whose rows count that PMU's events only. */
+static void test_two_pmus(void **state)
+{
+	struct wire_allocate_req r = {
+		.caps = PMC_CAP_READ, .mode = PMC_MODE_TC, .cpu = (uint32_t)PMC_CPU_ANY,
+	};
+	const struct wire_cpuinfo *c;
+	struct why why;
+	uint32_t first;
+
+	fake.pmus = 2;
+	assert_int_equal(daemon_rediscover(&harness, &why), 0);
+	assert_int_equal(ask(&root, WIRE_OP_GETCPUINFO, NULL, 0), 0);
+	c = payload();
+	assert_int_equal(c->nclass, 4);
+	assert_int_equal(c->classes[2].perf_type, 4);
+	assert_int_equal(c->classes[3].perf_type, 5);
+	assert_int_not_equal(c->classes[2].class, c->classes[3].class);
+	assert_int_equal(c->classes[3].first_row, c->classes[2].first_row + c->classes[2].num);
+	first = c->classes[3].first_row;
+	r.class = c->classes[3].class;
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), 0);
+		assert_int_equal(fake.last.event.type, 5);
+		assert_int_equal(fake.last.row, first + i);
+	}
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), -EINVAL);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -315,7 +349,7 @@ int main(void)
 		T(test_unexpected_descriptors), T(test_sender), T(test_reused_pid),
 		T(test_statistics), T(test_version), T(test_cpuinfo), T(test_announcement),
 		T(test_dynevents), T(test_pmcinfo), T(test_pmcinfo_in_a_container),
-		T(test_second_connection), T(test_rediscovery),
+		T(test_second_connection), T(test_rediscovery), T(test_two_pmus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

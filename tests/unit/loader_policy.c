@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Permissions (REQ-031, REQ-042, REQ-043, REQ-110 … REQ-117, REQ-178, C-20); reading /proc. */
+/* Permissions (REQ-031, REQ-042, REQ-043, REQ-110 … REQ-117, REQ-178, REQ-179, C-20); /proc. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -73,6 +74,18 @@ static void test_privilege(void **state)
 	assert_false(policy_privileged(&jailed));
 }
 
+static void test_follows_setid(void **state)
+{
+	struct cred perfmon = with(user(5), CAP(CAP_PERFMON)), jailed = jailed_root();
+	struct cred ptrace = with(user(5), CAP(CAP_SYS_PTRACE));
+	struct cred net = with(user(5), CAP(CAP_NET_ADMIN));
+
+	assert_true(policy_follows_setid(&perfmon));
+	assert_true(policy_follows_setid(&ptrace));
+	assert_false(policy_follows_setid(&net));
+	assert_false(policy_follows_setid(&jailed));
+}
+
 static void test_system_scope(void **state)
 {
 	assert_int_equal(system_scope(user(5), false), -EPERM);
@@ -99,52 +112,61 @@ static void test_jail(void **state)
 static int attach(struct cred c, struct cred t)
 {
 	t.pid = t.inner_pid = 999;
-	return policy_attach(&config, &c, &t, true, &why);
+	return policy_attach(&config, &c, &t, true, 999, &why);
 }
 
+/* REQ-042, REQ-043: what is not the super-user's is the kernel's to decide. */
 static void test_attach(void **state)
+{
+	struct cred me = user(5), root = with(user(0), ~0ull), t = user(5);
+
+	assert_int_equal(attach(user(5), user(5)), POLICY_ASK);
+	assert_int_equal(attach(user(5), user(6)), POLICY_ASK);
+	assert_int_equal(attach(with(user(5), CAP(CAP_SYS_PTRACE)), user(6)), POLICY_ASK);
+	assert_int_equal(attach(jailed_root(), user(6)), POLICY_ASK);
+	assert_int_equal(attach(with(user(5), CAP(CAP_PERFMON)), user(0)), 0);
+	assert_int_equal(attach(root, user(6)), 0);
+	assert_int_equal(policy_attach(&config, &me, &me, false, 105, &why), 0);
+	/* D13: what the client cannot see does not exist. */
+	t.pid = 999;
+	assert_int_equal(policy_attach(&config, &root, &t, false, 999, &why), -ESRCH);
+	assert_string_equal(why.text, "there is no process 999");
+}
+
+static const char *explained(struct cred c, struct cred t)
+{
+	assert_int_equal(policy_explain(&c, &t, 999, &why), -EPERM);
+	assert_non_null(strstr(why.text, "process 999 "));
+	assert_non_null(strstr(why.text, "CAP_SYS_PTRACE"));
+	return why.text;
+}
+
+/* REQ-179: the reason that is told for the kernel's no. */
+static void test_explanation(void **state)
 {
 	struct cred t;
 
-	assert_int_equal(attach(user(5), user(5)), 0);
-	assert_int_equal(attach(user(5), user(6)), -EPERM);
-	assert_non_null(strstr(why.text, "process 999 belongs to uid 6, you are uid 5"));
-	assert_int_equal(attach(user(5), user(0)), -EPERM);
-	assert_int_equal(attach(with(user(5), CAP(CAP_SYS_PTRACE)), user(6)), 0);
-	assert_int_equal(attach(with(user(5), CAP(CAP_PERFMON)), user(0)), 0);
 	for (unsigned int i = 0; i < IDS; i++) {
 		t = user(5);
 		t.uid[i] = 0;
-		assert_int_equal(attach(user(5), t), -EPERM);
+		assert_non_null(strstr(explained(user(5), t), "another user or group"));
 		t = user(5);
 		t.gid[i] = 0;
-		assert_int_equal(attach(user(5), t), -EPERM);
+		assert_non_null(strstr(explained(user(5), t), "another user or group"));
 	}
 	t = user(5);
 	t.dumpable = false;
-	assert_int_equal(attach(user(5), t), -EPERM);
-	assert_int_equal(attach(user(5), with(user(5), CAP(CAP_NET_ADMIN))), -EPERM);
-	assert_int_equal(
-		attach(with(user(5), CAP(CAP_NET_ADMIN)), with(user(5), CAP(CAP_NET_ADMIN))), 0);
-}
-
-static void test_attach_across_namespaces(void **state)
-{
-	struct cred t = user(5), c = jailed_root(), inside = user(5);
-
-	inside.user_ns = INITIAL + 1;
-	t.user_ns = INITIAL + 2;
-	assert_int_equal(attach(user(5), t), -EPERM);
-	assert_int_equal(attach(c, user(5)), -EPERM);	/* its capabilities end at its namespace */
-	assert_int_equal(attach(c, inside), 0);
-	assert_int_equal(attach(with(user(5), CAP(CAP_SYS_PTRACE)), t), 0);
-	/* D13: what the client cannot see does not exist. */
-	c = with(user(0), ~0ull);
+	assert_non_null(strstr(explained(user(5), t), "PR_SET_DUMPABLE"));
 	t = user(5);
-	assert_int_equal(policy_attach(&config, &c, &t, false, &why), -ESRCH);
+	t.user_ns++;
+	assert_non_null(strstr(explained(user(5), t), "another user namespace"));
+	t = with(user(5), CAP(CAP_NET_ADMIN));
+	assert_non_null(strstr(explained(user(5), t), "capabilities that you lack"));
+	assert_non_null(strstr(explained(user(5), user(5)), "closed to you"));
+	assert_non_null(strstr(explained(jailed_root(), user(5)), "outside of the container"));
 }
 
-/* REQ-112, REQ-117: the tunable bars others, never oneself. */
+/* REQ-111, REQ-112, REQ-117: the tunable bars others, never oneself. */
 static void test_proc_debug_tunable(void **state)
 {
 	struct cred me = user(5);
@@ -152,8 +174,9 @@ static void test_proc_debug_tunable(void **state)
 	config.value[TUN_PROC_DEBUG] = 0;
 	assert_int_equal(attach(me, user(5)), -EPERM);
 	assert_int_equal(attach(with(user(5), CAP(CAP_SYS_PTRACE)), user(5)), -EPERM);
+	assert_int_equal(attach(jailed_root(), user(5)), -EPERM);
 	assert_int_equal(attach(with(user(5), CAP(CAP_PERFMON)), user(5)), 0);
-	assert_int_equal(policy_attach(&config, &me, &me, false, &why), 0);
+	assert_int_equal(policy_attach(&config, &me, &me, false, 105, &why), 0);
 }
 
 static void test_may_know(void **state)
@@ -216,13 +239,54 @@ static void test_pidfd(void **state)
 	close(devnull);
 }
 
+/* Yama's relation: children and theirs, by process and not by number. */
+static void test_descends(void **state)
+{
+	struct cred me, child_cred;
+	int told[2];
+	pid_t child, grandchild;
+
+	assert_int_equal(pipe(told), 0);
+	child = fork();
+	if (child == 0) {
+		grandchild = fork();
+		if (grandchild == 0) {
+			pause();
+			_exit(0);
+		}
+		if (write(told[1], &grandchild, sizeof(grandchild)) < 0)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(told[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+	assert_int_equal(policy_read_cred(getpid(), &me), 0);
+	assert_int_equal(policy_read_cred(child, &child_cred), 0);
+	assert_true(policy_descends(child, &me));
+	assert_true(policy_descends(grandchild, &me));
+	assert_true(policy_descends(grandchild, &child_cred));
+	assert_false(policy_descends(child, &child_cred));
+	assert_false(policy_descends(getpid(), &child_cred));
+	me.start++;			/* another process that had the number */
+	assert_false(policy_descends(child, &me));
+	me.start--;
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_false(policy_descends(grandchild, &me));	/* an orphan is init's */
+	assert_false(policy_descends(child, &me));
+	kill(grandchild, SIGKILL);
+	close(told[0]);
+	close(told[1]);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		T(test_privilege), T(test_system_scope), T(test_jail), T(test_attach),
-		T(test_attach_across_namespaces), T(test_proc_debug_tunable), T(test_may_know),
-		T(test_read_self), T(test_read_odd_name), T(test_pidfd),
+		T(test_privilege), T(test_follows_setid), T(test_system_scope), T(test_jail),
+		T(test_attach),
+		T(test_explanation), T(test_proc_debug_tunable), T(test_may_know),
+		T(test_read_self), T(test_read_odd_name), T(test_pidfd), T(test_descends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

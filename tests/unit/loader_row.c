@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The row table: dispositions, judgement, preference (REQ-066 … REQ-074). */
+/* The row table: dispositions, judgement, preference (reference §2.2). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +74,7 @@ static void test_numbering(void **state)
 	assert_null(row_class_find(&table, PMC_CLASS_ARMV8));
 }
 
+/* REQ-067, REQ-068, REQ-069, REQ-074 */
 static void test_thread_row(void **state)
 {
 	struct row *r = &table.rows[17];
@@ -94,6 +95,7 @@ static void test_thread_row(void **state)
 	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
 }
 
+/* REQ-070, REQ-071, REQ-072, REQ-074 */
 static void test_standalone_row(void **state)
 {
 	struct row *r = &table.rows[17];
@@ -110,6 +112,7 @@ static void test_standalone_row(void **state)
 	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
 }
 
+/* REQ-070, REQ-071, REQ-072, REQ-074, C-13 */
 static void test_disabled_slots(void **state)
 {
 	struct row *r = &table.rows[17];
@@ -130,6 +133,7 @@ static void test_disabled_slots(void **state)
 	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
 }
 
+/* C-11 */
 static void test_shareable_slot(void **state)
 {
 	struct row *r = &table.rows[16];
@@ -181,14 +185,14 @@ static void test_drop_hardware(void **state)
 {
 	struct why why;
 
-	table.rows[18].pmcs = somebody;
-	assert_int_equal(row_drop_hardware(&table), -EBUSY);
+	LIST_FIRST(&table.rows[18].pmcs) = somebody;
+	assert_int_equal(row_drop_discovered(&table), -EBUSY);
 	assert_int_equal(table.nrow, 21);
-	table.rows[18].pmcs = NULL;
-	assert_int_equal(row_drop_hardware(&table), 0);
+	LIST_INIT(&table.rows[18].pmcs);
+	assert_int_equal(row_drop_discovered(&table), 0);
 	assert_int_equal(table.nrow, 17);
 	assert_int_equal(table.nclass, 2);
-	assert_int_equal(row_drop_hardware(&table), 0);
+	assert_int_equal(row_drop_discovered(&table), 0);
 	assert_int_equal(table.nrow, 17);
 	assert_int_equal(row_add_class(&table, &iap, &why), 0);
 	assert_int_equal(table.nrow, 21);

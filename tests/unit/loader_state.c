@@ -46,7 +46,7 @@ static void allow_sampling(void)
 		harness.rows.classes[i].info.caps |= PMC_CAP_INTERRUPT;
 }
 
-/* --- handles (REQ-145, REQ-181, REQ-045) --------------------------------------------------- */
+/* --- handles -------------------------------------------------------------------------------- */
 
 static int every_handle_op(struct actor *a, uint32_t id, int expected)
 {
@@ -55,6 +55,7 @@ static int every_handle_op(struct actor *a, uint32_t id, int expected)
 	       rw(a, id, PMC_F_OLDVALUE, 0) == expected && setcount(a, id, 0) == expected;
 }
 
+/* REQ-145, REQ-181, REQ-045, REQ-004 */
 static void test_handles(void **state)
 {
 	uint32_t id;
@@ -81,7 +82,7 @@ static void test_what_beats_the_handle(void **state)
 
 /* --- states (§2.1) -------------------------------------------------------------------------- */
 
-/* C-1, C-2, C-3, REQ-035 … REQ-041, REQ-139, REQ-140 */
+/* C-1, C-2, C-3, REQ-019, REQ-037, REQ-041, REQ-095, REQ-097, REQ-139, REQ-140, REQ-143 */
 static void test_states(void **state)
 {
 	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
@@ -194,6 +195,7 @@ static void test_cpu_goes_offline(void **state)
 	assert_int_equal(start(&root, id), 0);
 }
 
+/* C-11 */
 static void test_tsc_is_read_only(void **state)
 {
 	struct wire_allocate_req r = {
@@ -226,6 +228,7 @@ static void test_start_passes_descriptors(void **state)
 
 /* --- attach and detach (§1.11, §1.12) ------------------------------------------------------- */
 
+/* REQ-039, REQ-040, REQ-143, REQ-163, REQ-185 */
 static void test_attach_other(void **state)
 {
 	uint32_t id = allocate(&root, PMC_MODE_TC, 0), second;
@@ -250,6 +253,13 @@ static void test_attach_same_row(void **state)
 	user.cred.effective = ~0ull;
 	id = allocate(&user, PMC_MODE_TC, 0);
 	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
+	assert_contains(reason(), "row 0 (SOFT0) measures process ");
+	assert_contains(reason(), "for another PMC, held by pid 1000001 (test); allocate another");
+	user.cred.effective = 0;	/* the kernel lets it attach, but it may not know */
+	harness_may_debug = true;
+	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
+	assert_contains(reason(), "held by another user's process");
+	assert_null(strstr(reason(), "1000001"));
 }
 
 /* REQ-159, REQ-160, REQ-183, REQ-184 */
@@ -280,7 +290,12 @@ static void test_attach_permission(void **state)
 	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
 
 	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
-	assert_contains(reason(), "you are uid 77");
+	assert_contains(reason(), "refuses uid 77 process");
+	/* Judged by what it is now, not by what it was when it connected. */
+	user.cred.uid[ID_REAL] = 78;
+	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "refuses uid 78 process");
+	user.cred.uid[ID_REAL] = 77;
 	harness.config.value[TUN_PROC_DEBUG] = 0;
 	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "unprivileged_proc_debug");
@@ -288,6 +303,87 @@ static void test_attach_permission(void **state)
 	assert_int_equal(start(&user, id), 0);
 	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
 	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);	/* no permission asked */
+	harness.config.value[TUN_PROC_DEBUG] = 1;
+	harness_may_debug = true;
+	id = allocate(&user, PMC_MODE_TC, 0);
+	assert_int_equal(attach(&user, id, child, child_fd), 0);
+	assert_int_equal(attach(&user, id, child, child_fd), -EEXIST);
+}
+
+/* A tree is attached as far as the client may: descendants that became others' are left out. */
+static void test_attach_tree(void **state)
+{
+	uint32_t id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
+
+	fake.descendant = child;
+	assert_int_equal(attach(&user, id, 0, -1), 0);
+	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);
+	assert_int_equal(release(&user, id), 0);
+	harness_may_debug = true;
+	id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
+	assert_int_equal(start(&user, id), 0);		/* attaches to its owner */
+	assert_int_equal(detach(&user, id, child, child_fd), 0);
+	/* REQ-117: others than oneself, though they are one's own children. */
+	harness.config.value[TUN_PROC_DEBUG] = 0;
+	id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
+	assert_int_equal(attach(&user, id, 0, -1), 0);
+	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);
+	/* REQ-042 */
+	id = allocate(&root, PMC_MODE_TC, PMC_F_DESCENDANTS);
+	assert_int_equal(attach(&root, id, 0, -1), 0);
+	assert_int_equal(detach(&root, id, child, child_fd), 0);
+}
+
+static struct actor target;
+
+static void becomes_root(void)
+{
+	target.cred.uid[ID_EFFECTIVE] = 0;
+}
+
+/* A set-id program that starts between the permission and the attachment. */
+static void test_attach_race(void **state)
+{
+	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
+
+	actor_join(&target, child, USER_UID);
+	harness_may_debug = true;
+	fake.on_attach = becomes_root;
+	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
+	assert_contains(reason(), "changed its credentials");
+	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);
+	fake.on_attach = NULL;
+	assert_int_equal(attach(&user, id, child, child_fd), 0);
+	actor_leave(&target);
+}
+
+/* C-14, REQ-064, §3.7: SIGIO for what the owner does itself; the rest comes from the programs. */
+static void test_signals(void **state)
+{
+	uint32_t id = allocate(&root, PMC_MODE_TC, 0), system = allocate(&root, PMC_MODE_SC, 0);
+
+	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE | 1, 0), -EINVAL);
+	assert_int_equal(rw(&root, system, PMC_F_OLDVALUE, 0), 0);
+	assert_int_equal(raised.n, 0);
+	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE, 5), 0);
+	assert_int_equal(raised.n, 1);
+	assert_int_equal(raised.signo, SIGIO);
+	assert_int_equal(raised.pid, ROOT_PID);
+	assert_int_equal(attach(&root, id, child, child_fd), 0);
+	assert_int_equal(attach(&root, id, 0, -1), 0);
+	assert_int_equal(value(&root, id), 5);
+	assert_int_equal(detach(&root, id, child, child_fd), 0);
+	assert_int_equal(raised.n, 1);
+	assert_int_equal(detach(&root, id, 0, -1), 0);
+	assert_int_equal(raised.n, 2);
+	assert_int_equal(value(&root, id), 5);
+	assert_int_equal(raised.n, 3);
+	assert_int_equal(attach(&root, id, child, child_fd), 0);
+	assert_int_equal(release(&root, id), 0);
+	assert_int_equal(raised.n, 4);
+	assert_int_equal(release(&root, system), 0);
+	assert_int_equal(release(&root, allocate(&root, PMC_MODE_TC, 0)), 0);
+	assert_int_equal(raised.n, 4);
 }
 
 int main(void)
@@ -309,6 +405,9 @@ int main(void)
 		C(test_attach_same_row),
 		C(test_attach_refused),
 		C(test_attach_permission),
+		C(test_attach_tree),
+		C(test_attach_race),
+		C(test_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

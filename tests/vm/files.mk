@@ -9,12 +9,14 @@ VM_MATRIX   = PMCBPF_VM_KERNELS="$(VM_KERNELS)" PMCBPF_VM_OVERLAY="$(abspath $(V
 	tests/vm/matrix -j $(VM_JOBS)
 VM_CFLAGS  := -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 VM_PROGS   := $(foreach a,amd64 arm64,\
-	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog))
-VM_CLIENTS := $(foreach a,amd64 arm64,$(VM_OVERLAY)/$(a)/usr/bin/pmcx)
+	$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmu_probe pmcbpf-libs load hog stand unmaps regs deep wireclient model msrx))
+VM_CLIENTS := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,pmcx pmclife pmci ktrread revoke rdpmc-example))
+# The module, for the kernels of headers.tsv.
+VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6.1-arm64 6.12-arm64)
 
 CHECKS  += check-vm
-LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c)
-LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs matrix init helpers.bash)
+LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c stand.c unmaps.c regs.c msrx.c kfunc.c)
+LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs kmod matrix init helpers.bash)
 
 # vm_cc ARCH - compiler and flags for programs of that guest architecture
 vm_native  := $(shell dpkg --print-architecture)
@@ -35,7 +37,7 @@ $(VM_OVERLAY)/%/usr/bin/pmu_probe: tests/vm/pmu_probe.c
 $(VM_OVERLAY)/%/usr/bin/pmcbpf-libs: tests/vm/libs.c
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(call vm_cc,$*) -o $@ $< $(call vm_dev,$*) -lbpf -lelf -lz -lpfm -linih
+	$(Q)$(call vm_cc,$*) -o $@ $< $(call vm_dev,$*) -lbpf -lelf -ldw -lz -lpfm -linih
 
 $(VM_OVERLAY)/%/usr/bin/load $(VM_OVERLAY)/%/usr/bin/hog: tests/vm/progs/load.c tests/vm/progs/hog.c \
 		tests/vm/progs/spin.h
@@ -45,32 +47,128 @@ $(VM_OVERLAY)/%/usr/bin/load $(VM_OVERLAY)/%/usr/bin/hog: tests/vm/progs/load.c 
 		$(call vm_cc,$*) -static -pthread -o $(VM_OVERLAY)/$*/usr/bin/$$p tests/vm/progs/$$p.c || exit; \
 	done
 
+$(VM_OVERLAY)/%/usr/bin/stand $(VM_OVERLAY)/%/usr/bin/unmaps $(VM_OVERLAY)/%/usr/bin/regs: \
+		$(addprefix tests/vm/progs/,stand.c unmaps.c regs.c)
+	$(call say,CC,$(VM_OVERLAY)/$*/usr/bin/stand and others)
+	@mkdir -p $(VM_OVERLAY)/$*/usr/bin
+	$(Q)for p in stand unmaps regs; do \
+		$(call vm_cc,$*) -static -o $(VM_OVERLAY)/$*/usr/bin/$$p tests/vm/progs/$$p.c || exit; \
+	done
+
+$(VM_OVERLAY)/%/usr/bin/msrx: tests/vm/progs/msrx.c tests/vm/progs/kfunc.c tests/vm/progs/kfunc.h kmod/pmcbpf_msr.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_cc,$*) -o $@ $(filter %.c,$^) $(call vm_dev,$*) -lbpf -lelf -lz
+
+$(VM_OVERLAY)/%/usr/bin/deep: tests/e2e/deep.c tests/vm/progs/spin.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_cc,$*) -fno-omit-frame-pointer -fno-optimize-sibling-calls -no-pie -static -o $@ $<
+
+# The raw client of tests/e2e, for what depends on the kernel.
+$(VM_OVERLAY)/%/usr/bin/wireclient: $(WIRECLIENT_SRCS) tests/e2e/wireclient.h lib/wire.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_cc,$*) -Wno-unused-parameter -D_GNU_SOURCE -Ilib/include -static -pthread -o $@ $(WIRECLIENT_SRCS)
+
+$(VM_OVERLAY)/%/usr/bin/model: $(MODEL_SRCS) $(wildcard tests/model/*.h) lib/wire.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -Ilib/include -static -pthread -o $@ $(MODEL_SRCS)
+
+# Traced programs, and what moves and interrupts their threads.
+VM_KTR := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,ktr-show ktr-asm ktr-storm))
+vm_ktr = $(call vm_cc,$(1)) -Wno-unused-parameter -D_GNU_SOURCE -I$(VM_OVERLAY)/$(1)/usr/local/include/pmcbpf \
+	-static -pthread -o $@ $(2) $(VM_OVERLAY)/$(1)/usr/local/lib/libktr.a
+
+$(VM_OVERLAY)/%/usr/bin/ktr-show: tests/ktr/show.c tests/ktr/rings.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_ktr,$*,tests/ktr/show.c)
+
+$(VM_OVERLAY)/%/usr/bin/ktr-asm: tests/ktr/asm.c tests/ktr/asm_points.S tests/ktr/rings.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_ktr,$*,tests/ktr/asm.c tests/ktr/asm_points.S)
+
+$(VM_OVERLAY)/%/usr/bin/ktr-storm: tests/ktr/storm.c tests/ktr/rings.h
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call vm_ktr,$*,tests/ktr/storm.c)
+
 # Clients of the library are built against what was installed into the overlay.
 $(VM_OVERLAY)/%/usr/bin/pmcx: tests/vm/progs/pmcx.c tests/vm/progs/spin.h
 	$(call say,CC,$@)
 	$(Q)$(call vm_cc,$*) -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -pthread -o $@ $< \
 		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
 
-.PHONY: vm-fetch vm-progs vm-clients vm-overlay vm-smoke check-vm
+$(VM_OVERLAY)/%/usr/bin/revoke: tests/vm/progs/revoke.c tests/vm/progs/spin.h
+	$(call say,CC,$@)
+	$(Q)$(call vm_cc,$*) -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -o $@ $< \
+		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
+
+# The manual's example.
+$(VM_OVERLAY)/%/usr/bin/rdpmc-example: man/pmc_get_msr.3
+	$(call say,CC,$@)
+	$(Q)sed -n '/^\.Bd -literal/,/^\.Ed/{/^\./d;s/\\e/\\/g;p}' $< | \
+		$(call vm_cc,$*) -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -o $@ -xc - -xnone \
+		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
+
+$(VM_OVERLAY)/%/usr/bin/pmci: tests/vm/progs/pmci.c tests/vm/progs/spin.h
+	$(call say,CC,$@)
+	$(Q)$(call vm_cc,$*) -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -o $@ $< \
+		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
+
+$(VM_OVERLAY)/%/usr/bin/pmclife: tests/vm/progs/pmclife.c
+	$(call say,CC,$@)
+	$(Q)$(call vm_cc,$*) -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -o $@ $< \
+		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
+
+$(VM_OVERLAY)/%/usr/bin/ktrread: tests/e2e/ktrread.c
+	$(call say,CC,$@)
+	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -o $@ $< \
+		-L$(VM_OVERLAY)/$*/usr/local/lib -lpmc-compat $(call vm_dev,$*) -Wl,--allow-shlib-undefined
+
+$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko: $(KMOD_SRCS) tests/vm/headers.tsv tests/vm/kmod
+	$(call say,KMOD,$*)
+	$(Q)tests/vm/kmod $* $(@D) $(VM_OVERLAY)
+
+.PHONY: vm-fetch vm-kmod vm-progs vm-clients vm-overlay vm-smoke check-vm
 vm-fetch:  ## download the kernels of the test guests into the cache
 	tests/vm/fetch kernel $(or $(VM_KERNELS),--all)
+	tests/vm/fetch headers 6.1-x86 6.12-x86 6.1-arm64 6.12-arm64
 	tests/vm/sysroot arm64
 
 vm-progs: $(VM_PROGS)
 
-vm-overlay: vm-progs  ## build and install for both architectures into the guests' overlays
+vm-kmod: $(VM_KMODS)
+
+vm-overlay: vm-progs vm-kmod  ## build and install for both architectures into the guests' overlays
 	$(Q)$(MAKE) ARCH=x86_64 install DESTDIR=$(abspath $(VM_OVERLAY))/amd64
 	$(Q)$(MAKE) ARCH=arm64 install DESTDIR=$(abspath $(VM_OVERLAY))/arm64
 	$(Q)$(MAKE) vm-clients
 
-vm-clients: $(VM_CLIENTS)
+vm-clients: $(VM_CLIENTS) $(VM_KTR)
 
 vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 	$(Q)$(VM_MATRIX) tests/vm/smoke.bats
 
+# Sets of files, each for these kernels; neighbours of a set share a guest if its options are the same.  Long ones first.
+VM_EVERY := $(addprefix tests/vm/,smoke.bats kernels.bats soft.bats ktr.bats model.bats sampling.bats life.bats)
+VM_ENDS  := $(addprefix tests/vm/,hotplug.bats access.bats)
+VM_PMU   := $(addprefix tests/vm/,hardware.bats req_hardware.bats)
+VM_ONE   := $(addprefix tests/vm/,tools.bats ktr_user.bats)
+VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
-	$(Q)failed=0; \
-	$(VM_MATRIX) tests/vm/smoke.bats tests/vm/kernels.bats || failed=1; \
-	$(VM_MATRIX) --role supported tests/vm/soft.bats tests/vm/tools.bats || failed=1; \
-	$(VM_MATRIX) --arch arm64 tests/vm/hardware.bats || failed=1; \
-	exit $$failed
+	$(Q)$(VM_MATRIX) --role supported --arch arm64 $(VM_EVERY) \
+		+ --role supported --arch amd64 $(VM_EVERY) \
+		+ --kernel 6.1-arm64 --kernel new-arm64 $(VM_ENDS) \
+		+ --arch arm64 $(VM_PMU) \
+		+ --kernel 6.1-x86 --kernel new-x86 $(VM_ENDS) \
+		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats \
+		+ --kernel 6.12-x86 $(VM_ONE) \
+		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \
+		+ --kernel 6.12-x86 $(VM_MSR) tests/vm/registers_cpu.bats \
+		+ --kernel 6.1-x86 --kernel new-arm64 tests/vm/pctr.bats \
+		+ --kernel 6.1-x86 --kernel 6.12-arm64 tests/vm/ktr_crash.bats \
+		+ --role refused tests/vm/smoke.bats tests/vm/kernels.bats

@@ -41,13 +41,20 @@ rows() {
 	vm_sh 'pmccontrol -l | grep -c "ARMV8 *ENABLED *$1"' "$1" || true
 }
 
+# all_free: once the daemon has seen the last client's end
 all_free() {
-	is "$(rows FREE)" 7
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8 *ENABLED *FREE")" -eq 7 ]'
+}
+
+# hog_gone: its counters are free before it is collected
+hog_gone() {
+	vm_sh 'kill -9 $(pidof hog)'
+	vm_until 60 '! pidof hog'
 }
 
 # --- rows -------------------------------------------------------------------------------------
 
-@test "the PMU is a class of seven rows" {
+@test "REQ-085: the PMU is a class of seven rows" {
 	run vm pmccontrol -l
 	status_is 0
 	for row in 0 1 2 3 4 5 6; do
@@ -67,7 +74,7 @@ all_free() {
 	all_free
 }
 
-@test "the eighth is refused in one line, and everything is free again" {
+@test "REQ-032, REQ-152: the eighth is refused in one line, and everything is free again" {
 	# shellcheck disable=SC2086 # words
 	run vm pmcstat $all -p inst_retired true
 	status_is 71
@@ -105,13 +112,13 @@ all_free() {
 	all_free
 }
 
-@test "rows of a client that is killed are free" {
+@test "C-12, REQ-074: rows of a client that is killed are free" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'rm -f /tmp/held; mkfifo /tmp/hold; sleep 1000 3>/tmp/hold & pmcx hold 7 cpu_cycles inst_retired </tmp/hold >/tmp/held & echo $! >/tmp/holder
 		until grep -qs held /tmp/held; do usleep 10000; done'
 	is "$(rows FREE)" 0
 	vm_sh 'kill -9 $(cat /tmp/holder); killall sleep; rm /tmp/hold'
-	vm_until 5 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
 	# shellcheck disable=SC2086 # words
 	counts_of $all true
 }
@@ -121,7 +128,7 @@ all_free() {
 	vm_sh 'pmcx climb 1000000 inst_retired,usr >/tmp/climb 2>&1 & echo $! >/tmp/climber
 		until pmccontrol -l | grep -q "ARMV8-.*THREAD"; do usleep 10000; done'
 	vm_daemon_stop KILL
-	vm_until 5 'grep -q "^read: ENOSYS " /tmp/climb'
+	vm_until 60 'grep -q "^read: ENOSYS " /tmp/climb'
 	vm_sh 'killall pmcx || true'
 	vm_daemon
 	all_free
@@ -132,7 +139,7 @@ all_free() {
 
 # --- exact counts --------------------------------------------------------------------------------
 
-@test "a command: twice the same count, and N rounds more are 2N instructions more" {
+@test "REQ-010: a command: twice the same count, and N rounds more are 2N instructions more" {
 	counts_of -p inst_retired,usr load spins=1000000
 	first=${counts[0]}
 	counts_of -p inst_retired,usr load spins=1000000
@@ -151,7 +158,7 @@ all_free() {
 	done
 }
 
-@test "while another process competes for the CPU" {
+@test "REQ-008, REQ-016: while another process competes for the CPU" {
 	counts_of -p inst_retired,usr load spins=1000000
 	first=${counts[0]}
 	rival=$(vm_spawn /dev/null sh -c 'while :; do :; done')
@@ -172,7 +179,7 @@ all_free() {
 	done
 }
 
-@test "threads: the sum of all of them" {
+@test "REQ-016: threads: the sum of all of them" {
 	counts_of -p inst_retired,usr load threads=3 late=2 spins=1000000
 	first=${counts[0]}
 	counts_of -p inst_retired,usr load threads=3 late=2 spins=3000000
@@ -181,7 +188,7 @@ all_free() {
 	[ "${counts[0]}" -gt 36000000 ]
 }
 
-@test "DESCENDANTS: the whole tree, children alone without it" {
+@test "REQ-051, REQ-052: DESCENDANTS: the whole tree, children alone without it" {
 	counts_of -p inst_retired,usr -d -p inst_retired,usr load forks=3 below=1 spins=1000000
 	self=${counts[0]}
 	tree=${counts[1]}
@@ -190,7 +197,7 @@ all_free() {
 	is "${counts[1]}" $((tree + 7 * 4000000)) 1000
 }
 
-@test "a running process and its children: attached with -t" {
+@test "REQ-039, REQ-050: a running process and its children: attached with -t" {
 	for n in 1000000 3000000; do
 		# shellcheck disable=SC2016 # the guest's shell expands it
 		run vm_sh 'rm -f /tmp/load /tmp/rows; load -w children=2 forks=1 spins=$1 >/tmp/load & load=$!
@@ -209,7 +216,7 @@ all_free() {
 	is $((count_3000000 - count_1000000)) 16000000 1000
 }
 
-@test "STOP freezes the count exactly, START goes on, exit keeps it" {
+@test "REQ-035, REQ-036, REQ-037: STOP freezes the count exactly, START goes on, exit keeps it" {
 	run vm pmcx steps 1000000 inst_retired,usr
 	echo "$output"
 	status_is 0
@@ -229,7 +236,7 @@ all_free() {
 	is $((w[5] - w[4])) $((step + 2000000)) 60
 }
 
-@test "reads of a running process rise and never fall" {
+@test "REQ-019: reads of a running process rise and never fall" {
 	run vm pmcx climb 200 inst_retired,usr
 	echo "$output"
 	status_is 0
@@ -238,7 +245,7 @@ all_free() {
 	[ "$rose" -ge 100 ]
 }
 
-@test "system scope counts what runs on the CPU" {
+@test "REQ-009, REQ-024, REQ-025: system scope counts what runs on the CPU" {
 	counts_of -c 0 -s inst_retired,usr load spins=20000000
 	[ "${counts[0]}" -gt 40000000 ]
 	[ "${counts[0]}" -lt 60000000 ]
@@ -255,17 +262,21 @@ self() {
 	[ "${#v[@]}" -eq 6 ]
 }
 
-# self_exact COUNT [TOLERANCE] - N rounds more are 2N instructions more
+# self_exact COUNT [TOLERANCE] - N rounds more are 2N instructions more.  The reads are the program's own
+# instructions too, and one looks at the event's page first, once or twice (58 instructions each), when the
+# kernel was asked a short time ago.
 self_exact() {
-	is "${v[1]}" "${v[0]}" "${2:-0}"
-	is $((v[4] - v[3])) "$1" "${2:-0}"
-	is $((v[5] - v[4])) "$1" "${2:-0}"
+	local of_a_read=150
+
+	is "${v[1]}" "${v[0]}" "${2:-$of_a_read}"
+	is $((v[4] - v[3])) "$1" "${2:-$of_a_read}"
+	is $((v[5] - v[4])) "$1" "${2:-$of_a_read}"
 }
 
-@test "oneself: exact" {
+@test "REQ-041: oneself: exact" {
 	self inst_retired,usr spin
 	self_exact 2000000
-	is $((v[3] - v[2])) 0
+	is $((v[3] - v[2])) 0 150
 	[ "${v[2]}" -ge 2000000 ]
 }
 
@@ -281,11 +292,10 @@ self_exact() {
 	self_exact 2000000
 }
 
-@test "oneself, read from user space: the same counts, and a read costs no system call" {
+@test "REQ-011: oneself, read from user space: the same counts, and a read costs no system call" {
 	vm_sh 'echo 0 >/proc/sys/kernel/perf_user_access'
 	self inst_retired spin
 	dear=${v[1]}
-	[ "$dear" -gt 2000 ]
 	vm_sh 'echo 1 >/proc/sys/kernel/perf_user_access'
 	# A read may have to try again, and where in it the counter is read depends on its way.
 	self inst_retired,usr spin
@@ -298,7 +308,7 @@ self_exact() {
 	self_exact 2000000 400
 	self inst_retired spin
 	vm_sh 'echo 0 >/proc/sys/kernel/perf_user_access'
-	[ "${v[1]}" -lt 800 ]
+	[ $((${v[1]} * 4)) -lt "$dear" ]
 }
 
 # --- two owners, one row ----------------------------------------------------------------------------
@@ -342,7 +352,7 @@ shared() {
 	all_free
 }
 
-@test "two owners with different events on one row: both exact" {
+@test "REQ-034: two owners with different events on one row: both exact" {
 	shared ""
 }
 
@@ -365,15 +375,15 @@ shared() {
 
 @test "counters that somebody else holds are not rows" {
 	vm_daemon_stop
-	hog=$(vm_spawn /tmp/hog hog 2)
-	vm_until 5 'grep -q ready /tmp/hog'
+	vm_spawn /tmp/hog hog 2 >/dev/null
+	vm_until 60 'grep -q ready /tmp/hog'
 	vm_daemon
 	is "$(rows FREE)" 5
 	run vm pmcstat -q -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired true
 	status_is 71
 	[ "${#lines[@]}" -eq 1 ]
 	counts_of -p cpu_cycles -p inst_retired -p inst_retired -p inst_retired -p inst_retired true
-	vm kill -KILL "$hog"
+	hog_gone
 	vm_daemon_stop
 	vm_daemon
 	all_free
@@ -381,21 +391,19 @@ shared() {
 
 @test "SIGHUP finds rows that have become free" {
 	vm_daemon_stop
-	hog=$(vm_spawn /tmp/hog hog 3)
-	vm_until 5 'grep -q ready /tmp/hog'
+	vm_spawn /tmp/hog hog 3 >/dev/null
+	vm_until 60 'grep -q ready /tmp/hog'
 	vm_daemon
 	is "$(rows FREE)" 4
-	vm kill -KILL "$hog"
+	hog_gone
 	vm_sh 'kill -HUP $(pidof pmcbpfd)'
-	vm_until 5 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
 }
 
 # lost HOW-IT-IS-READ... - a PMC that loses its counter while it runs
 lost() {
-	vm_daemon_stop
-	vm_spawn /tmp/hog hog 6 later >/tmp/hog.pid
-	vm_until 5 'grep -q ready /tmp/hog'
-	vm_daemon
+	vm_spawn /tmp/hog hog 6 later >/dev/null
+	vm_until 60 'grep -q ready /tmp/hog'
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh '"$@" >/tmp/lost 2>&1 & pid=$!
 		until pmccontrol -l | grep -qE "ARMV8-.*(THREAD|STANDALONE)"; do usleep 10000; done
@@ -403,9 +411,8 @@ lost() {
 		kill -USR1 $(pidof hog); until grep -q taken /tmp/hog; do usleep 10000; done
 		wait $pid; s=$?; cat /tmp/lost; exit $s' "$@"
 	echo "$output"
-	vm_sh 'kill -9 $(pidof hog)'
-	vm_daemon_stop
-	vm_daemon
+	hog_gone
+	all_free
 }
 
 @test "a counter that is taken away is an error, not a guess: a command" {
@@ -418,6 +425,72 @@ lost() {
 	lost pmcstat -q --csv -C -w 0.05 -c 0 -s inst_retired -l 20
 	status_is 71
 	[[ ${lines[-1]} == "pmcstat: ERROR: Cannot read pmc "*"Device or resource busy"* ]]
+}
+
+# lost_briefly LOADS -d|"" WORK... - two owners share rows, so that their events are their processes'; all of
+# the counters are in use when somebody takes two of them on every CPU, for some 20 ms, while LOADS processes
+# work.  Both owners must hear of it, though nobody has looked meanwhile.
+lost_briefly() {
+	vm_spawn /tmp/hog hog 2 later >/dev/null
+	vm_until 60 'grep -q ready /tmp/hog'
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'loads=$1 descendants=$2; shift 2
+		owner() { # NAME EVENT ARGUMENT...
+			name=$1 event=$2; shift 2
+			rm -f /tmp/$name.load
+			pmcstat -q --csv -C -w 1000 -o /tmp/$name $descendants -p cpu_cycles -p $event -p $event -p $event \
+				-p $event -p $event -p $event "$@" >/tmp/$name.load 2>/tmp/$name.error &
+			until grep -qs ready /tmp/$name.load; do usleep 5000; kill -0 $! || exit; done
+		}
+		owner a inst_retired "$@"; a=$!
+		owner b inst_retired,usr "$@"; b=$!
+		pids=$(pidof load)
+		kill -USR1 $pids
+		until [ $(pidof load | wc -w) -ge $loads ]; do usleep 1000; done
+		usleep 50000
+		kill -USR1 $(pidof hog); until grep -q taken /tmp/hog; do usleep 1000; done
+		usleep 20000
+		kill -9 $(pidof hog)
+		until [ $(cat /tmp/a.load /tmp/b.load | grep -c ^all) -eq 2 ]; do usleep 10000; done
+		kill -USR1 $pids
+		wait $a; ra=$?; wait $b; rb=$?; echo $ra $rb; tail -n 1 /tmp/a /tmp/b; cat /tmp/a.error /tmp/b.error' "$@"
+	echo "$output"
+	vm_until 60 '! pidof hog'
+	all_free
+	[ "${lines[0]}" = "71 71" ]
+	[ "$(grep -c "Cannot read pmc .* lost its counter to another user of the PMU" <<<"$output")" -eq 2 ]
+}
+
+@test "a counter that is taken away for a moment is an error at the end: a process" {
+	lost_briefly 2 "" load -w spins=100000000
+}
+
+@test "a counter that is taken away for a moment is an error at the end: a child that inherited it" {
+	lost_briefly 4 -d load -w spins=100000000 forks=1
+}
+
+@test "a counter that is taken away for a moment while it samples: a warning, a mark in the log, a line of the daemon" {
+	vm_spawn /tmp/hog hog 7 later >/dev/null
+	vm_until 60 'grep -q ready /tmp/hog'
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'rm -f /tmp/log /tmp/load
+		pmcstat -n 100000 -P inst_retired -O /tmp/log load -w spins=100000000 >/tmp/load 2>/tmp/error & pid=$!
+		until grep -qs ready /tmp/load; do usleep 5000; kill -0 $pid || exit; done
+		kill -USR1 $(pidof load)
+		usleep 50000
+		kill -USR1 $(pidof hog); until grep -q taken /tmp/hog; do usleep 1000; done
+		usleep 20000
+		kill -9 $(pidof hog)
+		until grep -q ^all /tmp/load; do usleep 10000; done
+		kill -USR1 $(pidof load)
+		wait $pid; echo $?; cat /tmp/error; pmcstat -R /tmp/log | grep -c "^drop"'
+	echo "$output"
+	vm_until 60 '! pidof hog'
+	all_free
+	[ "${lines[0]}" = 0 ]
+	has "WARNING: sampling was paused at least 1 time."
+	[ "${lines[-1]}" -ge 1 ]
+	vm grep -c "has not sampled all the time: another user of the PMU" /tmp/pmcbpfd.log
 }
 
 # --- names ----------------------------------------------------------------------------------------------

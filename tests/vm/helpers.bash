@@ -10,8 +10,10 @@
 #	@test "..."     { run vm pmccontrol -L; [ "$status" -eq 0 ]; }
 #
 # The kernel is $PMCBPF_VM_KERNEL, which tests/vm/matrix sets to each one in turn. The guest ends
-# with the bats file even if that is killed. Set for the tests: VM_ID, VM_KERNEL, VM_ARCH (amd64 or
-# arm64), VM_RELEASE (uname -r), VM_ROLE (supported or refused).
+# with the bats file even if that is killed. Files that matrix runs one after the other share a guest
+# if they start it with the same options: vm_stop tidies it up for the next one, unless vm_spoilt was
+# called. Set for the tests: VM_ID, VM_KERNEL, VM_ARCH (amd64 or arm64), VM_RELEASE (uname -r),
+# VM_ROLE (supported or refused).
 
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VM_OUT=${O:-$VM_DIR/../../build}
@@ -24,7 +26,7 @@ vm_kernel_field() {
 # vm_start [KERNEL] [OPTION of guest start...] - boots it with the overlay of the build, if there is
 # one: the subdirectory amd64 or arm64 of $PMCBPF_VM_OVERLAY (default build/vm/overlay).
 vm_start() {
-	local overlay kernel=${PMCBPF_VM_KERNEL:-6.1-x86}
+	local overlay with kernel=${PMCBPF_VM_KERNEL:-6.1-x86}
 
 	if [ $# -gt 0 ] && [[ $1 != -* ]]; then
 		kernel=$1
@@ -35,14 +37,50 @@ vm_start() {
 	VM_ROLE=$(vm_kernel_field 9)
 	overlay=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH
 	[ ! -d "$overlay" ] || set -- --overlay "$overlay" "$@"
-	VM_ID=$("$VM_DIR/guest" start "$kernel" --owner $$ "$@") || return
+	VM_SHARED=${PMCBPF_VM_SHARED:+$PMCBPF_VM_SHARED/guest}
+	read -r VM_ID with 2>/dev/null <"${VM_SHARED:-/dev/null}" || VM_ID=''
+	if [ -n "$VM_ID" ] && { [ "$with" != "$kernel $*" ] || ! vm true; }; then
+		"$VM_DIR/guest" stop "$VM_ID" || true
+		VM_ID=''
+	fi
+	if [ -z "$VM_ID" ]; then
+		VM_ID=$("$VM_DIR/guest" start "$kernel" --owner "${PMCBPF_VM_OWNER:-$$}" "$@") || return
+		[ -z "$VM_SHARED" ] || echo "$VM_ID $kernel $*" >"$VM_SHARED"
+		vm_settings_save
+	fi
 	VM_RELEASE=$(cat "$("$VM_DIR/fetch" kernel "$kernel")/release")
-	export VM_ID VM_KERNEL VM_ARCH VM_ROLE VM_RELEASE
+	export VM_ID VM_KERNEL VM_ARCH VM_ROLE VM_RELEASE VM_SHARED
 }
 
-# vm COMMAND [ARG...] - runs it in the guest; VM_TIMEOUT (60) seconds at most
+# What tests set in a guest, and vm_tidy sets back.
+vm_settings_save() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'cd /proc/sys && for f in kernel/randomize_va_space kernel/kptr_restrict kernel/yama/ptrace_scope \
+			kernel/perf_user_access kernel/perf_cpu_time_max_percent vm/overcommit_memory; do
+			[ ! -w $f ] || echo "echo $(cat $f) >/proc/sys/$f"; done >/run/settings'
+}
+
+# vm_tidy - the guest is as it was after its start: no process, file, setting or message is left
+vm_tidy() {
+	vm_all_cpus
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'killall -q pmcbpfd
+		i=600; while pidof pmcbpfd >/dev/null && [ $((i -= 1)) -gt 0 ]; do usleep 100000; done
+		for p in /proc/[1-9]*; do
+			[ ${p#/proc/} -eq 1 ] || [ ${p#/proc/} -eq $$ ] || ! readlink $p/exe >/dev/null || kill -9 ${p#/proc/}
+		done
+		! grep -qs pmcbpf_msr /proc/modules || rmmod pmcbpf_msr || exit
+		sh -e /run/settings && dmesg -c >/dev/null && rm -rf /tmp/* /tmp/.[!.]* /run/pmcbpf'
+}
+
+# vm_spoilt - this guest is not for another file
+vm_spoilt() {
+	[ -z "$VM_SHARED" ] || rm -f "$VM_SHARED"
+}
+
+# vm COMMAND [ARG...] - runs it in the guest; VM_TIMEOUT (300) seconds at most
 vm() {
-	"$VM_DIR/guest" run "$VM_ID" --timeout "${VM_TIMEOUT:-60}" -- "$@"
+	"$VM_DIR/guest" run "$VM_ID" --timeout "${VM_TIMEOUT:-300}" -- "$@"
 }
 
 # vm_sh SCRIPT [ARG...] - a shell script in the guest, $1... being the arguments
@@ -58,13 +96,15 @@ vm_spawn() {
 	local log=$1
 
 	shift
+	# The log is emptied before: what an earlier server wrote there must not be taken for this one's.
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	vm_sh 'log=$1; shift; setsid "$@" </dev/null >"$log" 2>&1 & echo $!' "$log" "$@"
+	vm_sh ': >"$1"; log=$1; shift; setsid "$@" </dev/null >"$log" 2>&1 & echo $!' "$log" "$@"
 }
 
-# vm_until SECONDS SCRIPT [ARG...] - waits until the script succeeds in the guest
+# vm_until SECONDS SCRIPT [ARG...] - waits until the script succeeds in the guest: so long on a machine that does
+# nothing else, five times that on any
 vm_until() {
-	local limit=$1 script=$2
+	local limit=$(($1 * 5)) script=$2
 
 	shift 2
 	# shellcheck disable=SC2016 # the guest's shell expands it
@@ -85,12 +125,12 @@ vm_get() {
 # -icount guest, so what another CPU executes while QEMU has switched to it is counted here too.
 vm_one_cpu() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	vm_sh 'for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 0 >$cpu || exit; done'
+	vm_sh 'for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do [ ! -e $cpu ] || echo 0 >$cpu || exit; done'
 }
 
 vm_all_cpus() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	vm_sh 'for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do echo 1 >$cpu || exit; done'
+	vm_sh 'for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do [ ! -e $cpu ] || echo 1 >$cpu || exit; done'
 }
 
 # vm_clean_log - fails, showing them, if the guest's kernel has complained
@@ -98,10 +138,19 @@ vm_clean_log() {
 	! vm dmesg | grep -E 'WARNING|BUG:|Oops|Call trace:|Call Trace:|rcu: INFO|hung_task|lockup'
 }
 
+# vm_kmod - loads the module; there is one for the kernels of headers.tsv
+vm_kmod() {
+	vm insmod "/lib/pmcbpf/$VM_RELEASE/pmcbpf_msr.ko"
+}
+
 # vm_daemon [OPTION...] - starts pmcbpfd in the guest and waits until it is ready; log: /tmp/pmcbpfd.log
 vm_daemon() {
-	vm_spawn /tmp/pmcbpfd.log pmcbpfd -f "$@" >/dev/null
-	vm_until 20 'grep -q "^hwpmc: " /tmp/pmcbpfd.log || ! pidof pmcbpfd'
+	local pid
+
+	pid=$(vm_spawn /tmp/pmcbpfd.log pmcbpfd -f "$@")
+	# By number: it may not be called pmcbpfd yet.  Loading takes a quarter of a minute, more beside others.
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_until 180 'grep -q "^hwpmc: " /tmp/pmcbpfd.log || ! kill -0 $1' "$pid"
 	if ! vm grep -q "^hwpmc: " /tmp/pmcbpfd.log; then
 		vm cat /tmp/pmcbpfd.log
 		return 1
@@ -112,7 +161,7 @@ vm_daemon() {
 vm_daemon_stop() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'kill -s $1 $(pidof pmcbpfd)' "${1:-TERM}"
-	vm_until 20 '! pidof pmcbpfd'
+	vm_until 60 '! pidof pmcbpfd'
 }
 
 # status_is STATUS, says TEXT, has TEXT - of what `run` ran; they show it when it is something else
@@ -144,13 +193,17 @@ vm_require_arch() {
 	[ "$VM_ARCH" = "$1" ] || skip "needs an $1 guest: $VM_KERNEL is $VM_ARCH"
 }
 
-# vm_stop - ends the guest; its console goes to $PMCBPF_VM_LOGS (a directory) if that is set
+# vm_stop - ends the guest, or leaves it to the next file; its console goes to $PMCBPF_VM_LOGS (a
+# directory) if that is set
 vm_stop() {
 	[ -n "${VM_ID:-}" ] || return 0
 	if [ -n "${PMCBPF_VM_LOGS:-}" ]; then
 		mkdir -p "$PMCBPF_VM_LOGS"
 		"$VM_DIR/guest" console "$VM_ID" >"$PMCBPF_VM_LOGS/$VM_ID.console"
 	fi
-	"$VM_DIR/guest" stop "$VM_ID"
+	if [ ! -e "$VM_SHARED" ] || ! vm_tidy; then
+		vm_spoilt
+		"$VM_DIR/guest" stop "$VM_ID"
+	fi
 	unset VM_ID
 }

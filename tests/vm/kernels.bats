@@ -28,12 +28,12 @@ refused() {
 	[ "$VM_ROLE" = refused ] || skip "pmcbpfd runs on $VM_KERNEL"
 }
 
-@test "-t: nothing is missing" {
+@test "REQ-189: -t: nothing is missing" {
 	supported
 	run --separate-stderr vm pmcbpfd -t
 	status_is 0
 	says "pmcbpfd: nothing is missing"
-	[ -z "$stderr" ]
+	[[ -z $stderr || $stderr == *": the module pmcbpf_msr is not loaded"* && $stderr != *$'\n'* ]]
 }
 
 @test "a kernel that is too old is refused by name, by -t and at start" {
@@ -64,11 +64,11 @@ refused() {
 	has "pmcstat: ERROR: Initialization of the pmc(3) library failed"
 }
 
-@test "the classes are announced and nothing else is said" {
+@test "REQ-131: the classes are announced and nothing else is said" {
 	supported
 	run vm cat /tmp/pmcbpfd.log
 	[ "${#lines[@]}" -eq 1 ]
-	has "hwpmc: SOFT/16/64/0x66<USR,SYS,REA,WRI>"
+	has "hwpmc: SOFT/16/64/0x67<INT,USR,SYS,REA,WRI>"
 	case $VM_ARCH in
 	amd64) has " TSC/1/64/0x20<REA>" ;;
 	arm64) has " ARMV8/7/" ;;
@@ -84,6 +84,7 @@ refused() {
 #N  NAME             CLASS  STATE    ROW-DISP
  0  SOFT0            SOFT   ENABLED  FREE"
 	done
+	output=$(grep -v ' MSR ' <<<"$output")	# which registers there are is the machine's
 	rows=17
 	[ "$VM_ARCH" = amd64 ] || rows=23
 	[ "$(grep -c ' ENABLED  ' <<<"$output")" -eq $((2 * rows)) ]
@@ -105,7 +106,7 @@ refused() {
 	fi
 }
 
-@test "every software event counts in a process and on a CPU" {
+@test "REQ-010: every software event counts in a process and on a CPU" {
 	supported
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'for e in $(pmccontrol -L | sed -n "2,/^[^\t]/{/^\t/p}"); do

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Loads every library that dynamically linked pmcbpf programs use, and calls each one. */
 #include <bpf/libbpf.h>
+#include <elfutils/libdwfl.h>
 #include <gelf.h>
 #include <ini.h>
 #include <perfmon/pfmlib.h>
@@ -20,8 +21,8 @@ int main(void)
 {
 	int pairs = 0;
 
-	printf("libbpf %s libelf %u zlib %s libpfm %d ", libbpf_version_string(),
-	       elf_version(EV_CURRENT), zlibVersion(), pfm_get_version());
+	printf("libbpf %s libelf %u libdw %s zlib %s libpfm %d ", libbpf_version_string(),
+	       elf_version(EV_CURRENT), dwfl_version(NULL), zlibVersion(), pfm_get_version());
 	printf("libinih %d\n", ini_parse_string("[a]\nb = c\n", on_pair, &pairs) == 0 ? pairs : -1);
 	return pairs == 1 ? 0 : 1;
 }

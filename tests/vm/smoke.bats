@@ -62,7 +62,7 @@ teardown_file() {
 	run vm pidof sleep
 	[ "$output" = "$pid" ]
 	vm kill "$pid"
-	vm_until 10 '! kill -0 $1' "$pid"
+	vm_until 60 '! kill -0 $1' "$pid"
 }
 
 @test "files keep their bytes and permissions both ways" {
@@ -78,7 +78,7 @@ teardown_file() {
 @test "dynamically linked programs find their libraries" {
 	run vm pmcbpf-libs
 	[ "$status" -eq 0 ]
-	[[ $output == "libbpf "*" libelf "*" zlib "*" libpfm "*" libinih "* ]]
+	[[ $output == "libbpf "*" libelf "*" libdw "*" zlib "*" libpfm "*" libinih "* ]]
 }
 
 @test "commands can run as an unprivileged user" {

@@ -13,8 +13,8 @@ setup_file() {
 setup() {
 	load helpers
 	bats_require_minimum_version 1.5.0
-	# Between its figures and its sleep a process needs some more time.  In an amd64 guest the time that
-	# the host takes from the guest counts as the process's.
+	# What the kernel still charges to a thread that is dead for the others, until it leaves the CPU.  In an
+	# amd64 guest the time that the host takes from the guest is charged, too.
 	slack=2000000
 	[ "$VM_ARCH" != amd64 ] || slack=20000000
 	# After a fork the kernel itself writes to the page of the restartable sequence, when a thread next
@@ -29,12 +29,15 @@ teardown_file() {
 
 # measure WORK PMCSTAT-OPTION... - counts exactly the work of a running process (or tree): from its ready
 # to its figures.  Sets counts[], and of the work minflt, majflt, nvcsw, nivcsw and cpu of the process
-# itself, and the same as all_minflt and so on with its descendants.
+# itself, and the same as all_minflt and so on with its descendants, as least_minflt and so on with what these
+# saw of themselves before their exit.  Between figures and sleep at most: head_nivcsw, head_cpu before the work,
+# tail_nivcsw, tail_cpu after it.
 # shellcheck disable=SC2034 # the tests use them
 measure() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'work=$1; shift
-		asleep() { grep -q ") S" /proc/$load/stat; }
+		# Its state is set before it has left its CPU; for its system call the kernel waits until it has.
+		asleep() { grep -q ") S" /proc/$load/stat && ! grep -q running /proc/$load/syscall; }
 		rm -f /tmp/load /tmp/rows
 		load -w $work >/tmp/load & load=$!
 		until grep -qs ready /tmp/load && asleep; do usleep 5000; done
@@ -48,14 +51,33 @@ measure() {
 		wait $stat || exit
 		kill -USR1 $load
 		wait $load || exit
-		tail -n 2 /tmp/load
+		tail -n 5 /tmp/load
 		tail -n 1 /tmp/rows | tr , " "' "$@"
 	echo "$output"
 	status_is 0
-	read -r _ minflt majflt nvcsw nivcsw cpu <<<"${lines[0]}"
-	read -r _ all_minflt all_majflt all_nvcsw all_nivcsw all_cpu <<<"${lines[1]}"
-	read -r -a counts <<<"${lines[2]}"
+	read -r _ least_minflt least_majflt least_nvcsw least_nivcsw least_cpu <<<"${lines[0]}"
+	read -r _ minflt majflt nvcsw nivcsw cpu <<<"${lines[1]}"
+	read -r _ all_minflt all_majflt all_nvcsw all_nivcsw all_cpu <<<"${lines[2]}"
+	read -r _ _ _ _ head_nivcsw head_cpu <<<"${lines[3]}"
+	read -r _ _ _ _ tail_nivcsw tail_cpu <<<"${lines[4]}"
+	read -r -a counts <<<"${lines[5]}"
 	counts=("${counts[@]:1}")
+}
+
+# between LEAST NUMBER MOST
+between() {
+	(($1 <= $2 && $2 <= $3)) || {
+		echo "$2, wanted from $1 to $3" >&2
+		return 1
+	}
+}
+
+# cpu_is COUNT CPU [MORE [HZ]] - CPU time, of which the kernel may charge some more; in units of 1/HZ s.  Each of the
+# kernel's figures for those who ended is cut to microseconds.
+cpu_is() {
+	local hz=${4:-1000000000} least=$(($2 - head_cpu - 20000)) most=$(($2 + tail_cpu + ${3:-0} + 20000))
+
+	between $((least * hz / 1000000000)) "$1" $((most * hz / 1000000000 + 1))
 }
 
 # run_counts PMCSTAT-ARGUMENT... - a command from its start; sets counts[]
@@ -67,72 +89,74 @@ run_counts() {
 	counts=("${counts[@]:1}")
 }
 
-@test "page faults and switches of a process are the kernel's own, exactly" {
+@test "REQ-010: page faults and switches of a process are the kernel's own, exactly" {
 	measure "pages=1000 reads=300 switches=20" -p PAGE_FAULT.ALL -p PAGE_FAULT.MINOR -p PAGE_FAULT.MAJOR \
 		-p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES.INVOLUNTARY -p CONTEXT_SWITCHES
 	[ "$minflt" -ge 1300 ]
-	[ "$nvcsw" -ge 10 ]
+	[ "$nvcsw" -ge 20 ]
 	is "${counts[0]}" $((minflt + majflt))
 	is "${counts[1]}" "$minflt"
 	is "${counts[2]}" "$majflt"
 	is "${counts[3]}" "$nvcsw"
 	# It may be preempted between its figures and its sleep, at both ends.
-	is "${counts[4]}" "$nivcsw" 2
-	is "${counts[5]}" $((nvcsw + nivcsw)) 2
+	between $((nivcsw - head_nivcsw)) "${counts[4]}" $((nivcsw + tail_nivcsw))
+	is "${counts[5]}" $((counts[3] + counts[4]))
 }
 
 @test "CPU time of a process is the kernel's own" {
 	measure "spins=60000000" -p TASK_CLOCK -p CPU_CLOCK -p CLOCK.HARD -p CLOCK.STAT -p CLOCK.PROF
-	[ "$cpu" -ge 60000000 ]
-	is "${counts[0]}" "$cpu" $slack
-	is "${counts[1]}" "$cpu" $slack
-	is "${counts[2]}" $((cpu / 1000000)) $((slack / 1000000))
-	is "${counts[3]}" $((cpu * 127 / 1000000000)) $((slack * 127 / 1000000000 + 1))
-	is "${counts[4]}" $((cpu * 8128 / 1000000000)) $((slack * 8128 / 1000000000 + 1))
+	[ "$cpu" -ge 20000000 ]
+	cpu_is "${counts[0]}" "$cpu"
+	cpu_is "${counts[1]}" "$cpu"
+	cpu_is "${counts[2]}" "$cpu" 0 1000
+	cpu_is "${counts[3]}" "$cpu" 0 127
+	cpu_is "${counts[4]}" "$cpu" 0 8128
 }
 
-@test "threads that exist and threads to come are counted" {
-	measure "pages=100 switches=5 threads=3 late=4 spins=1000000" -p PAGE_FAULT.ALL \
+@test "REQ-016: threads that exist and threads to come are counted" {
+	measure "pages=100 switches=5 threads=3 late=4 spins=10000000" -p PAGE_FAULT.ALL \
 		-p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK
 	[ "$minflt" -ge 800 ]
 	[ "$nvcsw" -ge 20 ]
 	is "${counts[0]}" $((minflt + majflt))
 	is "${counts[1]}" "$nvcsw"
-	is "${counts[2]}" "$cpu" $slack
+	# Of eight threads none is missing and none is there twice; each takes some time to end.
+	cpu_is "${counts[2]}" "$cpu" $((slack + cpu / 16))
 }
 
-@test "without DESCENDANTS children are not counted" {
+@test "REQ-052: without DESCENDANTS children are not counted" {
 	measure "pages=100 children=2 forks=3 below=1" -p PAGE_FAULT.ALL -p TASK_CLOCK
 	[ $((all_minflt - minflt)) -ge 800 ]
 	is "${counts[0]}" $((minflt + majflt)) $rseq
-	is "${counts[1]}" "$cpu" $slack
+	cpu_is "${counts[1]}" "$cpu"
 }
 
-@test "DESCENDANTS: children and grandchildren to come are counted" {
-	measure "pages=100 switches=2 forks=3 below=2" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
+@test "REQ-051: DESCENDANTS: children and grandchildren to come are counted" {
+	measure "pages=100 switches=6 forks=3 below=2" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
 		-p TASK_CLOCK
 	[ "$all_minflt" -ge 1000 ]
 	is "${counts[0]}" $((all_minflt + all_majflt)) $rseq
-	is "${counts[1]}" "$all_nvcsw" 9	# a process may be collected before or after its last switch
-	is "${counts[2]}" "$all_cpu" $slack
+	# Ours end with the exit hook, which is after their own last look, and before the kernel's.
+	between "$least_nvcsw" "${counts[1]}" "$all_nvcsw"
+	cpu_is "${counts[2]}" "$all_cpu" $((slack + all_cpu / 16))
 }
 
-@test "DESCENDANTS: children that exist are counted from then on" {
-	measure "pages=100 switches=2 children=4" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
+@test "REQ-050, REQ-093: DESCENDANTS: children that exist are counted from then on" {
+	measure "pages=100 switches=6 children=4" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
 		-p TASK_CLOCK
 	[ "$all_minflt" -ge 500 ]
-	is "${counts[0]}" $((all_minflt + all_majflt)) $rseq
-	is "${counts[1]}" "$all_nvcsw" 4
-	is "${counts[2]}" "$all_cpu" $slack
+	is "${counts[0]}" $((all_minflt + all_majflt)) $((rseq + 4))
+	between "$least_nvcsw" "${counts[1]}" "$all_nvcsw"
+	cpu_is "${counts[2]}" "$all_cpu" $((slack + all_cpu / 16))
 }
 
 @test "one PMC with and one without DESCENDANTS at once" {
 	measure "pages=200 children=2 forks=2" -p PAGE_FAULT.ALL -d -p PAGE_FAULT.ALL
 	is "${counts[0]}" $((minflt + majflt)) $rseq
-	is "${counts[1]}" $((all_minflt + all_majflt)) $rseq
+	is "${counts[1]}" $((all_minflt + all_majflt)) $((rseq + 2))
 }
 
-@test "the count stays when the last target has gone" {
+@test "REQ-019: the count stays when the last target has gone" {
 	run vm pmcx gone 1000 PAGE_FAULT.ALL
 	echo "$output"
 	status_is 0
@@ -167,7 +191,7 @@ run_counts() {
 }
 
 @test "LOCK.FAILED: who fights for a lock of the kernel is charged, who does not is not" {
-	measure "locks=20" -p LOCK.FAILED
+	measure "locks=60" -p LOCK.FAILED
 	[ "${counts[0]}" -gt 0 ]
 	measure "spins=1000000" -p LOCK.FAILED
 	is "${counts[0]}" 0 2	# the page allocator's and the scheduler's own locks
@@ -181,7 +205,7 @@ run_counts() {
 	[ "${lines[-1]##*,}" -ge 9 ]
 }
 
-@test "system scope counts one CPU: the one that works, not the other" {
+@test "REQ-002, REQ-009: system scope counts one CPU: the one that works, not the other" {
 	run vm_sh 'pmcstat -q --csv -C -c 0 -s PAGE_FAULT.ALL -c 1 -s PAGE_FAULT.ALL -c 0 -s CPU_CLOCK \
 		taskset 2 load pages=5000 2>&1 >/dev/null'
 	echo "$output"
@@ -196,19 +220,19 @@ run_counts() {
 
 @test "system scope, switches: together they are the kernel's context switches" {
 	run vm_sh 'pmcstat -q --csv -C -c 1 -s CONTEXT_SWITCHES -s CONTEXT_SWITCHES.VOLUNTARY \
-		-s CONTEXT_SWITCHES.INVOLUNTARY taskset 2 load switches=200 2>&1 >/dev/null'
+		-s CONTEXT_SWITCHES.INVOLUNTARY taskset 2 load switches=1000 2>&1 >/dev/null'
 	echo "$output"
 	status_is 0
 	IFS=, read -r -a counts <<<"${lines[-1]}"
 	counts=("${counts[@]:1}")
-	[ "${counts[1]}" -ge 200 ]
-	# three counters, started and read one after the other
-	is "${counts[0]}" $((counts[1] + counts[2])) 30
+	[ "${counts[1]}" -ge 1000 ]
+	# three counters, started and read one after the other: on a slow machine a good deal happens between
+	is "${counts[0]}" $((counts[1] + counts[2])) 100
 }
 
 @test "every row is free again, and no program is left behind" {
-	run vm_sh 'pmccontrol -l | grep -c "SOFT .*FREE"'
-	says 32
+	# The daemon may not yet have seen the last client's end.
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "SOFT .*FREE")" -eq 32 ]'
 }
 
 @test "the kernel has not complained" {

@@ -31,14 +31,32 @@ setup_file() {
 	[ "${COMPREPLY[*]}" = '\* 0 1 2 3' ]
 	complete_line pmccontrol --s
 	[ "${COMPREPLY[*]}" = --statistics ]
+	complete_line pmccontrol --tunable kern.hwpmc.d
+	[ "${COMPREPLY[*]}" = kern.hwpmc.debugflags ]
+	complete_line pmccontrol --tunable --
+	[ "${COMPREPLY[*]}" = --json ]
 }
 
 @test "every option of --help is offered" {
 	source "$COMPLETION"
-	for tool in pmcstat pmccontrol; do
+	for tool in pmcstat pmccontrol pmcannotate; do
 		complete_line $tool --
 		for option in $(fake $tool --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--[a-z-]+'); do
 			[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "$tool $option" >&2; false; }
+		done
+	done
+}
+
+@test "pmc: subcommands, and every option of theirs" {
+	source "$COMPLETION"
+	complete_line pmc stat-
+	[ "${COMPREPLY[*]}" = stat-system ]
+	complete_line pmc list-events clock
+	[ "${COMPREPLY[*]}" = CLOCK.HARD ]
+	for sub in $(fake pmc --help | awk '/^  [a-z]/ { print $1 }'); do
+		complete_line pmc "$sub" -
+		for option in $(fake pmc "$sub" --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--?[a-zA-Z-]+'); do
+			[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "$sub $option" >&2; false; }
 		done
 	done
 }

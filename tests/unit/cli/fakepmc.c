@@ -19,17 +19,20 @@
 
 #define PMC_NO_ARITY_MACRO
 #include <pmc.h>
+#include <sys/ktr_region.h>
 
 #define API __attribute__((visibility("default")))
 #define MAX_PMCS 256
 #define NROWS	 4
 
 enum function { INIT, ALLOCATE, ATTACH, START, STOP, READ, RELEASE, ENABLE, DISABLE, PMCINFO, STATS,
-		NPMC, CPUINFO, NAMES, NFUNCTIONS };
+		NPMC, CPUINFO, NAMES, GATES, LIST, GET, SET, KTR_INFO, KTR_CONTROL, KTR_OPEN,
+		NFUNCTIONS };
 
 static const char *const function_names[NFUNCTIONS] = {
 	"init", "allocate", "attach", "start", "stop", "read", "release", "enable", "disable",
-	"pmcinfo", "stats", "npmc", "cpuinfo", "names",
+	"pmcinfo", "stats", "npmc", "cpuinfo", "names", "gates", "list", "get", "set",
+	"ktr_info", "ktr_control", "ktr_open",
 };
 
 static struct {
@@ -218,8 +221,115 @@ API int pmc_event_names_of_class(enum pmc_class class_, const char ***names, int
 		return -1;
 	(*names)[0] = class_ == PMC_CLASS_TSC ? "TSC" : "CLOCK.HARD";
 	(*names)[1] = "LOCK \"FAILED\"";
-	*nevents = 2;
+	*nevents = class_ == PMC_CLASS_MSR ? 0 : 2;	/* this machine counts no registers */
 	return 0;
+}
+
+/* FAKEPMC_CLOSED: the second one is closed. */
+API int pmc_gates(struct pmc_gate **gates, int *ngates)
+{
+	static const struct pmc_gate known[] = {
+		{ .pg_name = "rows", .pg_finding = "all \"free\"", .pg_state = PMC_GATE_OPEN },
+		{ .pg_name = "daemon", .pg_finding = "old", .pg_remedy = "get a new one" },
+	};
+
+	if (enter(GATES) != 0)
+		return -1;
+	*gates = calloc(1, sizeof(known));
+	if (!*gates)
+		return -1;
+	memcpy(*gates, known, sizeof(known));
+	(*gates)[1].pg_state = getenv("FAKEPMC_CLOSED") ? PMC_GATE_CLOSED : PMC_GATE_LIMITS;
+	*ngates = 2;
+	return 0;
+}
+
+static const struct pmc_tunable tunables[2] = {
+	{ .pm_name = "kern.hwpmc.nsamples", .pm_value = "512" },
+	{ .pm_name = "kern.hwpmc.debugflags", .pm_value = "pmc=* md=read", .pm_writable = 1 },
+};
+
+API int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count)
+{
+	if (enter(LIST) != 0)
+		return -1;
+	*list = malloc(sizeof(tunables));
+	if (!*list)
+		return -1;
+	memcpy(*list, tunables, sizeof(tunables));
+	*count = 2;
+	return 0;
+}
+
+/* FAKEPMC_TUNABLE is the value of all. */
+API int pmc_tunable_get(const char *name, struct pmc_tunable *tunable)
+{
+	const char *value = getenv("FAKEPMC_TUNABLE");
+
+	record("get %s\n", name);
+	*tunable = tunables[1];
+	if (value)
+		snprintf(tunable->pm_value, sizeof(tunable->pm_value), "%s", value);
+	return enter(GET);
+}
+
+API int pmc_tunable_set(const char *name, const char *value)
+{
+	record("set %s to %s\n", name, value);
+	return enter(SET);
+}
+
+/* FAKEPMC_RINGS is a file of rings, FAKEPMC_RINGS_WRITTEN how many more it says it has written. */
+static void look_at_rings(struct pmc_ktr *info, const char *path)
+{
+	const char *more = getenv("FAKEPMC_RINGS_WRITTEN");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct ktr_region head;
+	struct ktr_ring ring;
+
+	if (fd < 0 || pread(fd, &head, sizeof(head), 0) != sizeof(head))
+		abort();
+	info->pk_entries = head.entries;
+	info->pk_written = more ? (uint64_t)atoi(more) : 0;
+	for (uint32_t i = 0; i < head.ncpu; i++) {
+		if (pread(fd, &ring, sizeof(ring), (off_t)(head.hdrsize + i * head.stride)) !=
+		    sizeof(ring))
+			abort();
+		info->pk_written += ring.head;
+	}
+	close(fd);
+}
+
+/* FAKEPMC_KTR=FROZEN: a trigger has frozen the rings so often. */
+API int pmc_ktr_info(struct pmc_ktr *info)
+{
+	const char *frozen = getenv("FAKEPMC_KTR"), *rings = getenv("FAKEPMC_RINGS");
+
+	*info = (struct pmc_ktr){ .pk_compile = 0x2001, .pk_missing = 0x8000, .pk_mask = 0x2000,
+				  .pk_saved = 0x2000, .pk_entries = 1024, .pk_ncpu = 2,
+				  .pk_written = 5000000000 };
+	if (rings)
+		look_at_rings(info, rings);
+	if (frozen) {
+		info->pk_mask = 0;
+		info->pk_frozen = (uint32_t)atoi(frozen);
+		strcpy(info->pk_stopped, "signal 11 to 77 (oops)");
+	}
+	return enter(KTR_INFO);
+}
+
+API int pmc_ktr_control(enum pmc_ktr_op op, const char *text)
+{
+	record("ktr %d %s\n", (int)op, text ? text : "-");
+	return enter(KTR_CONTROL);
+}
+
+API int pmc_ktr_open(void)
+{
+	const char *path = getenv("FAKEPMC_RINGS");
+
+	record("ktr open\n");
+	return enter(KTR_OPEN) == 0 ? open(path ? path : "/dev/null", O_RDONLY | O_CLOEXEC) : -1;
 }
 
 API const char *pmc_name_of_event(enum pmc_event event)

@@ -7,6 +7,7 @@
 
 #include <sys/pmc.h>
 
+#include "../../../loader/hop.h"
 #include "fake_count.h"
 
 #define MAX_TARGETS 16
@@ -96,6 +97,77 @@ int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
 	return (int)n;
 }
 
+bool perf_has_pmu(char *name, size_t size)
+{
+	snprintf(name, size, "cpu0");
+	return fake.pmu_taken;
+}
+
+int perf_free_here(const struct perf_pmu *pmu, unsigned int cpu)
+{
+	int had = 4 - (int)fake.foreign[cpu];
+
+	for (unsigned int row = 0; row < FAKE_ROWS; row++)
+		had -= pmu->type == 4 && count_holds(NULL, row, cpu);
+	return had;
+}
+
+int perf_named_event(const char *pmu, const char *name, unsigned int cpu,
+		     struct perf_event_spec *spec)
+{
+	static const char *const names[FAKE_REGISTERS] = {
+		"tsc", "aperf", "smi", "energy-pkg", "energy-ram"
+	};
+
+	for (unsigned int i = 0; i < FAKE_REGISTERS; i++)
+		if (!strcmp(name, names[i]) && fake.perf_registers >> i & 1) {
+			*spec = (struct perf_event_spec){ .type = *pmu == 'm' ? 10 : 11,
+							  .config = i };
+			return 0;
+		}
+	return -ENOENT;
+}
+
+bool engine_reads_msr(const struct engine *e)
+{
+	return fake.kfunc;
+}
+
+const char *engine_no_msr(const struct engine *e)
+{
+	return "the module pmcbpf_msr was not loaded when pmcbpfd started";
+}
+
+void engine_msr_from(struct engine *e, struct msrdev *dev)
+{
+}
+
+bool perf_watchdog(void)
+{
+	return fake.watchdog;
+}
+
+unsigned int engine_probe(engine_tell *tell, void *arg)
+{
+	tell(arg, "perf_event_open(2)", fake.lacks_perf, fake.lacks_perf ? "fake remedy" : NULL);
+	return fake.lacks_perf != NULL;
+}
+
+/* The thread stays where it is: every CPU of the fake is as good as this one. */
+int hop_begin(struct hop *h)
+{
+	return 0;
+}
+
+int hop_to(unsigned int cpu)
+{
+	return 0;
+}
+
+void hop_end(const struct hop *h)
+{
+}
+
 bool perf_cpu_online(unsigned int cpu)
 {
 	return cpu < FAKE_CPUS && !fake.offline[cpu];
@@ -176,17 +248,24 @@ unsigned int count_pos(const struct count *c)
 	return fake.no_page ? ~0u : c->spec.row;
 }
 
-int count_attach(struct count *c, int pidfd, pid_t tgid, struct why *why)
+int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guard *guard,
+		 struct why *why)
 {
 	if (fake.refuse_attach)
 		return fake.refuse_attach;
 	if (find(c, tgid) >= 0)
 		return deny(why, -EEXIST, "fake: attached already");
-	if (count_row_targets(NULL, c->spec.row, tgid))
+	if (count_target_rows(NULL, tgid) >> c->spec.row & 1)
 		return deny(why, -EBUSY, "fake: row taken on %d", tgid);
 	if (c->ntargets == MAX_TARGETS)
 		return -ENOMEM;
 	c->targets[c->ntargets++] = tgid;
+	if (fake.on_attach)
+		fake.on_attach();
+	/* A tree of two, where the test says so. */
+	if (c->spec.descendants && fake.descendant &&
+	    (!guard || guard->admits(guard, fake.descendant)))
+		c->targets[c->ntargets++] = fake.descendant;
 	return 0;
 }
 
@@ -204,15 +283,47 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 	return 0;
 }
 
+bool count_orphaned(struct count *c)
+{
+	return false;
+}
+
 unsigned int count_ntargets(const struct count *c)
 {
 	return c->ntargets;
 }
 
-bool count_row_targets(const struct engine *e, unsigned int row, pid_t tgid)
+void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
+{
+	for (unsigned int i = 0; i < c->ntargets; i++)
+		fn(arg, c->targets[i]);
+}
+
+bool count_follows_setid(const struct count *c)
+{
+	return false;
+}
+
+bool count_measures(const struct count *c, pid_t tgid)
+{
+	return find(c, tgid) >= 0;
+}
+
+uint64_t count_target_rows(const struct engine *e, pid_t tgid)
+{
+	uint64_t rows = 0;
+
+	for (struct count *c = fake.list; c; c = c->next)
+		rows |= (uint64_t)(find(c, tgid) >= 0) << c->spec.row % 64;
+	return rows;
+}
+
+/* A process-scope PMC has a counter of every CPU, the other kind one. */
+bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
 {
 	for (struct count *c = fake.list; c; c = c->next)
-		if (c->spec.row == row && find(c, tgid) >= 0)
+		if (c->spec.kind == COUNT_HARDWARE && c->spec.row == row &&
+		    (c->spec.system ? c->spec.cpu == cpu : !fake.moved))
 			return true;
 	return false;
 }
@@ -254,7 +365,20 @@ int count_write(struct count *c, uint64_t value, struct why *why)
 	return 0;
 }
 
-unsigned int count_self_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation)
+int count_set_period(struct count *c, uint64_t period, struct why *why)
+{
+	if (!c->spec.sampling || c->running || !period)
+		abort();
+	c->spec.period = period;
+	return 0;
+}
+
+void count_cpus(struct engine *e)
+{
+	fake.cpu_looks++;
+}
+
+unsigned int count_read_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation)
 {
 	for (unsigned int i = 0; i < fake.self_fds && i < max; i++)
 		fds[i] = 0;

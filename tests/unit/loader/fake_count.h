@@ -8,6 +8,10 @@
 #define FAKE_CPUS 4u
 #define FAKE_ROWS 256u
 
+enum fake_register {
+	FAKE_TSC, FAKE_APERF, FAKE_SMI, FAKE_ENERGY_PKG, FAKE_ENERGY_RAM, FAKE_REGISTERS
+};
+
 struct fake {
 	bool offline[FAKE_CPUS];
 	unsigned int pmus;		/* that perf_discover() finds: 4 rows each */
@@ -17,8 +21,17 @@ struct fake {
 	unsigned int no_page;		/* count_pos() is ~0 */
 	unsigned int self_fds;		/* after START */
 	uint32_t lacks_soft;		/* a code that this "kernel" does not have */
+	unsigned int foreign[FAKE_CPUS]; /* counters that others hold */
+	bool watchdog, pmu_taken;
+	bool moved;			/* process-scope PMCs hold no counter: per-task events */
+	pid_t descendant;		/* of whatever is attached */
+	void (*on_attach)(void);	/* what happens to the target just then */
+	unsigned int perf_registers;	/* bit per enum fake_register that perf counts */
+	bool kfunc;			/* programs read registers */
+	const char *lacks_perf;		/* what engine_probe() finds */
 	/* what is seen */
 	unsigned int counts, owners;	/* alive */
+	unsigned int cpu_looks;		/* at the CPUs that went and came */
 	struct count_spec last;		/* that count_new() got, failed or not */
 	struct count *list;
 };

@@ -11,6 +11,9 @@
 #define MAX_ACTORS 32
 
 struct daemon harness;
+bool harness_may_debug;
+const char *harness_msr_list;
+struct raised raised;
 static struct actor *actors[MAX_ACTORS];
 static struct reply answer;
 
@@ -25,17 +28,43 @@ static int fake_cred(pid_t pid, struct cred *cred)
 	return policy_read_cred(pid, cred);
 }
 
+static void unheard(int priority, const char *line)
+{
+}
+
+/* The kernel's answer about real processes, for clients that are none. */
+static int fake_debug(const struct access *a, struct why *why)
+{
+	if (a->client_pidfd < 0 || a->target_pidfd < 0 || a->client == a->target)
+		abort();
+	return harness_may_debug ? 0 : deny(why, -EPERM, "the kernel refuses uid %u process %d",
+					    a->client->uid[ID_REAL], a->named);
+}
+
+static void fake_raise(const struct owner *o, int signo)
+{
+	raised = (struct raised){ .n = raised.n + 1, .pid = o->cred.pid, .signo = signo };
+}
+
 void harness_start(void)
 {
 	struct why why;
 
 	memset(&harness, 0, sizeof(harness));
 	config_init(&harness.config);
+	if (harness_msr_list && config_set(&harness.config, "msr.list", harness_msr_list, &why))
+		abort();
+	harness.config_file = "/etc/pmcbpf/pmcbpf.conf";
+	harness.log.sink = unheard;
 	if (!answer.data)
 		answer.data = malloc(WIRE_MAX_REPLY);
 	if (!answer.data || engine_new(&harness.engine, &why) || daemon_init(&harness, &why))
 		abort();
 	harness.read_cred = fake_cred;
+	harness.may_debug = fake_debug;
+	harness_may_debug = false;
+	harness.raise = fake_raise;
+	raised = (struct raised){ .n = 0 };
 }
 
 void harness_stop(void)

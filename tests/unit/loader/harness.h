@@ -7,6 +7,18 @@
 #include "fake_count.h"
 
 extern struct daemon harness;
+/* What the kernel says to a client that wants to attach to another process. */
+extern bool harness_may_debug;
+/* The list of registers; NULL: where it is by default. */
+extern const char *harness_msr_list;
+
+/* Signals that owners would have been sent: how many, and the last. */
+struct raised {
+	unsigned int n;
+	pid_t pid;
+	int signo;
+};
+extern struct raised raised;
 
 void harness_start(void);
 void harness_stop(void);

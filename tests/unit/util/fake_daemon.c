@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../../../lib/lib.h"
 #include "fake_daemon.h"
 #include "unit.h"
 
@@ -157,6 +158,50 @@ static void on_admin(struct fake *f, const void *req, struct answer *a)
 	memcpy(&f->admin, req, sizeof(f->admin));
 }
 
+static void on_gates(struct fake *f, const void *req, struct answer *a)
+{
+	const struct wire_gates_rep rep = { .count = f->gates };
+	struct wire_gate gates[2] = {
+		{ .name = "rows", .finding = "7 of\nevery CPU", .remedy = "wait",
+		  .state = WIRE_GATE_LIMITS },
+		{ .state = 99 },
+	};
+
+	/* Texts that fill their fields have no NUL. */
+	memset(gates[1].name, 'n', sizeof(gates[1].name));
+	memset(gates[1].finding, 'f', sizeof(gates[1].finding));
+	memset(gates[1].remedy, 'r', sizeof(gates[1].remedy));
+	put(a, &rep, sizeof(rep));
+	put(a, gates, sizeof(gates));
+}
+
+/* Names and values that fill their fields have no NUL. */
+static void on_tunable(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_tunable_rep rep = { .count = f->tunables };
+	struct wire_tunable t[2] = {
+		{ .name = "kern.hwpmc.nsamples", .value = "512" }, { .writable = 7 },
+	};
+
+	memcpy(&f->tunable, req, sizeof(f->tunable));
+	memset(t[1].name, 'n', sizeof(t[1].name));
+	memset(t[1].value, 'v', sizeof(t[1].value));
+	put(a, &rep, sizeof(rep));
+	put(a, t, (f->tunables < 2 ? f->tunables : 2) * sizeof(t[0]));
+}
+
+static void on_ktr(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_ktr rep = { 1, 2, 3, 4, 5, 6, 7, 0, 1ull << 40, "" };
+
+	memcpy(&f->ktr, req, sizeof(f->ktr));
+	/* A text that fills its field has no NUL. */
+	memset(rep.stopped, 's', sizeof(rep.stopped));
+	put(a, &rep, sizeof(rep));
+	while (a->nfds < f->ktr_fds)
+		a->fds[a->nfds++] = f->alive_fd;
+}
+
 static void on_other(struct fake *f, const void *req, struct answer *a)
 {
 }
@@ -181,6 +226,9 @@ static const struct {
 	{ WIRE_OP_PMCRW, sizeof(struct wire_rw_req), on_rw },
 	{ WIRE_OP_PMCSETCOUNT, sizeof(struct wire_setcount_req), on_other },
 	{ WIRE_OP_PMCADMIN, sizeof(struct wire_admin_req), on_admin },
+	{ WIRE_OP_GATES, 0, on_gates },
+	{ WIRE_OP_TUNABLE, sizeof(struct wire_tunable_req), on_tunable },
+	{ WIRE_OP_KTR, sizeof(struct wire_ktr_req), on_ktr },
 };
 
 /* --- answering ------------------------------------------------------------------------------- */
@@ -324,6 +372,7 @@ void fake_start(struct fake *f)
 
 	memset(f, 0, sizeof(*f));
 	f->version = PMC_VERSION;
+	f->gates = 2;
 	f->cputype = PMC_CPU_GENERIC;
 	f->wire_version = WIRE_VERSION;
 	f->alive = shared(&f->alive_fd, sizeof(*f->alive));
@@ -359,4 +408,36 @@ void fake_stop(struct fake *f)
 	close(f->counts_fd);
 	unlink(f->path);
 	rmdir(f->dir);
+}
+
+void fake_forget(void)
+{
+	if (pmc_lib.fd >= 0)
+		close(pmc_lib.fd);
+	pmc_lib.fd = -1;
+	read_table_clear(&pmc_lib.reads);
+	free(pmc_lib.soft.event);
+	free(pmc_lib.msr.event);
+	pmc_lib.soft = pmc_lib.msr = (struct lib_events){ .n = 0 };
+	pmc_lib.known = false;
+	pmc_lib.state = LIB_NEW;
+}
+
+int fake_setup(void **state)
+{
+	struct fake *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	fake_start(f);
+	assert_int_equal(pmc_init(), 0);
+	*state = f;
+	return 0;
+}
+
+int fake_teardown(void **state)
+{
+	fake_stop(*state);
+	free(*state);
+	fake_forget();
+	return 0;
 }

@@ -44,6 +44,7 @@ struct fake {
 	uint32_t version, cputype, start_fds, wire_version;
 	int start_fd;			/* what START hands out, `start_fds` times */
 	uint64_t value;			/* what RW answers */
+	uint32_t gates;			/* the number that GATES says; it sends two */
 
 	unsigned int connections, requests[128];
 	bool got_fd;			/* the last request brought a descriptor */
@@ -51,6 +52,10 @@ struct fake {
 	struct wire_attach_req attach;
 	struct wire_rw_req rw;
 	struct wire_admin_req admin;
+	struct wire_tunable_req tunable;
+	uint32_t tunables;		/* that it says it lists */
+	struct wire_ktr_req ktr;
+	uint32_t ktr_fds;		/* that KTR hands out */
 	struct wire_hello_req hello;
 
 	int alive_fd, page_fd, counts_fd;
@@ -62,5 +67,11 @@ struct fake {
 /* Starts it on a socket of its own and points PMCBPF_SOCKET there. */
 void fake_start(struct fake *f);
 void fake_stop(struct fake *f);
+
+/* The library as it was when the program started. */
+void fake_forget(void);
+/* For a test's setup and teardown: a server, which the library is connected to. */
+int fake_setup(void **state);
+int fake_teardown(void **state);
 
 #endif

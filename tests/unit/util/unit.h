@@ -3,6 +3,7 @@
 #ifndef PMCBPF_UNIT_H
 #define PMCBPF_UNIT_H
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,6 +20,14 @@
 	do {										\
 		if (!strstr((text), (part)))						\
 			fail_msg("\"%s\" does not contain \"%s\"", (text), (part));	\
+	} while (0)
+
+/* A function of the library fails with that errno. */
+#define expect_errno(call, error)							\
+	do {										\
+		errno = 0;								\
+		assert_int_equal(call, -1);						\
+		assert_int_equal(errno, error);						\
 	} while (0)
 
 #endif

@@ -13,8 +13,12 @@
  * measurement that begins after "ready" and ends after the figures should have counted exactly
  * them.  Without it nothing is printed, because the instructions for that depend on the figures.
  *
- *	self MINFLT MAJFLT NVCSW NIVCSW CPU_NS
+ *	least MINFLT MAJFLT NVCSW NIVCSW CPU_NS
+ *		with its children, as far as these saw before their exit
+ *	self ...
  *	all  ...		with its children; of these the last switch may be missing
+ *	head ...	at the end: what may have come between figures and sleep before the work,
+ *	tail ...	and after it
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -56,7 +60,11 @@ struct load {
 	bool wait;
 	int gate[2];			/* children and threads wait for its end of file */
 	int file, null;
-	struct figures *before;		/* of each child born before the work; shared */
+	struct shared {
+		struct figures before[MEMBERS_MAX];	/* of each child born before the work */
+		struct figures last;	/* of all who end, what they saw at their end */
+		int64_t head;		/* CPU time from `before` to the end of the sleep */
+	} *shared;
 	pthread_t threads[MEMBERS_MAX];
 	pid_t children[MEMBERS_MAX];
 };
@@ -72,17 +80,24 @@ static int64_t micros(struct timeval t)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
+static int64_t cpu_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 static struct figures figures(int who)
 {
 	struct figures f;
-	struct timespec ts;
 	struct rusage ru;
 
 	getrusage(who, &ru);
 	f = (struct figures){ ru.ru_minflt, ru.ru_majflt, ru.ru_nvcsw, ru.ru_nivcsw,
 			      1000 * (micros(ru.ru_utime) + micros(ru.ru_stime)) };
-	if (who == RUSAGE_SELF && !clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts))
-		f.cpu = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+	if (who == RUSAGE_SELF)
+		f.cpu = cpu_now();
 	return f;
 }
 
@@ -95,12 +110,18 @@ static void add(struct figures *a, const struct figures *b, int sign)
 	a->cpu += sign * b->cpu;
 }
 
-static void report(int fd, const struct figures *self, const struct figures *all)
+static void print(int fd, const char *name, const struct figures *f)
 {
-	dprintf(fd, "self %ld %ld %ld %ld %ld\nall %ld %ld %ld %ld %ld\n", self->minflt,
-		self->majflt, self->nvcsw, self->nivcsw, self->cpu, all->minflt, all->majflt,
-		all->nvcsw, all->nivcsw,
-		all->cpu);
+	dprintf(fd, "%s %ld %ld %ld %ld %ld\n", name, f->minflt, f->majflt, f->nvcsw, f->nivcsw,
+		f->cpu);
+}
+
+static void report(int fd, const struct figures *self, const struct figures *all,
+		   const struct figures *least)
+{
+	print(fd, "least", least);
+	print(fd, "self", self);
+	print(fd, "all", all);
 }
 
 /* --- the work --------------------------------------------------------------------------------- */
@@ -125,14 +146,31 @@ static void touch(unsigned long pages, bool write)
 	munmap((void *)p, pages * page);
 }
 
-static void work(const struct load *l)
+static long voluntary(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_THREAD, &ru);
+	return ru.ru_nvcsw;
+}
+
+/* On a slow machine a nap may be over before it has begun: no switch. */
+static void nap_once(void)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
+	long before = voluntary();
 
+	do
+		nanosleep(&nap, NULL);
+	while (voluntary() == before);
+}
+
+static void work(const struct load *l)
+{
 	touch(l->n[PAGES], true);
 	touch(l->n[READS], false);
 	for (unsigned long i = 0; i < l->n[SWITCHES]; i++)
-		nanosleep(&nap, NULL);
+		nap_once();
 	if (l->n[SPINS])
 		spin(l->n[SPINS]);
 }
@@ -199,6 +237,19 @@ static void wait_children(void)
 			die("a child");
 }
 
+/* What comes after these figures, its exit, only the kernel knows. */
+__attribute__((noreturn)) static void end(const struct load *l)
+{
+	struct figures *last = &l->shared->last, f = figures(RUSAGE_SELF);
+
+	__atomic_fetch_add(&last->minflt, f.minflt, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&last->majflt, f.majflt, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&last->nvcsw, f.nvcsw, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&last->nivcsw, f.nivcsw, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&last->cpu, f.cpu, __ATOMIC_RELAXED);
+	_exit(0);
+}
+
 static void forks(const struct load *l, unsigned long n, unsigned long below)
 {
 	for (unsigned long i = 0; i < n; i++) {
@@ -211,25 +262,27 @@ static void forks(const struct load *l, unsigned long n, unsigned long below)
 		work(l);
 		forks(l, below, 0);
 		wait_children();
-		_exit(0);
+		end(l);
 	}
 }
 
 /* Its figures are taken twice: the first time brings in the pages that taking them needs. */
 static void child_early(struct load *l, unsigned long i)
 {
+	struct figures *before = &l->shared->before[i];
 	char byte = 0;
 	int own[2];
 
 	close(l->gate[1]);
 	if (pipe(own) || write(own[1], &byte, 1) != 1 || read(own[0], &byte, 1) != 1)
 		die("pipe");
-	l->before[i] = figures(RUSAGE_SELF);
-	l->before[i] = figures(RUSAGE_SELF);
-	l->before[i].nvcsw++;	/* for this wait */
+	*before = figures(RUSAGE_SELF);
+	*before = figures(RUSAGE_SELF);
+	before->nvcsw++;	/* for this wait */
 	gate_wait(l);
+	__atomic_fetch_add(&l->shared->head, cpu_now() - before->cpu, __ATOMIC_RELAXED);
 	work(l);
-	_exit(0);
+	end(l);
 }
 
 static void children_make(struct load *l)
@@ -245,22 +298,36 @@ static void children_make(struct load *l)
 	}
 }
 
-/* The state of a thread: the word after the name, which is in parentheses. */
-static bool asleep(pid_t pid, const char *tid)
+/* The first line of a thread's file. */
+static void look(pid_t pid, const char *tid, const char *name, char *line, int size)
 {
-	char path[300], line[256] = "";
-	const char *end;
+	char path[300];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%s/%s", pid, tid, name);
 	f = fopen(path, "r");
 	if (!f)
 		die(path);
-	if (!fgets(line, sizeof(line), f))
+	if (!fgets(line, size, f))
 		die(path);
 	fclose(f);
+}
+
+/*
+ * The state of a thread is the word after the name, which is in parentheses.  It is set before the
+ * thread has left its CPU; for its system call the kernel waits until it has.
+ */
+static bool asleep(pid_t pid, const char *tid)
+{
+	char line[256];
+	const char *end;
+
+	look(pid, tid, "stat", line, sizeof(line));
 	end = strrchr(line, ')');
-	return end && end[1] && end[2] == 'S';
+	if (!end || !end[1] || end[2] != 'S')
+		return false;
+	look(pid, tid, "syscall", line, sizeof(line));
+	return strncmp(line, "running", 7) != 0;
 }
 
 /* Until every thread of the process, this one aside, has come to its gate. */
@@ -342,11 +409,11 @@ static void wait_signal(const struct load *l, const sigset_t *set)
 static void prepare(struct load *l, const sigset_t *set)
 {
 	sigprocmask(SIG_BLOCK, set, NULL);
-	l->before = mmap(NULL, MEMBERS_MAX * sizeof(*l->before), PROT_READ | PROT_WRITE,
+	l->shared = mmap(NULL, sizeof(*l->shared), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (l->before == MAP_FAILED)
+	if (l->shared == MAP_FAILED)
 		die("mmap");
-	memset(l->before, 0, MEMBERS_MAX * sizeof(*l->before));
+	memset(l->shared, 0, sizeof(*l->shared));
 	l->null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (l->null < 0)
 		die("/dev/null");
@@ -366,7 +433,7 @@ static void prepare(struct load *l, const sigset_t *set)
 int main(int argc, char **argv)
 {
 	struct load l = { .gate = { -1, -1 } };
-	struct figures self = { 0 }, children = { 0 }, now = { 0 };
+	struct figures self = { 0 }, children = { 0 }, least = { 0 }, now = { 0 }, head, tail, last;
 	sigset_t set;
 
 	parse(&l, argc, argv);
@@ -375,7 +442,7 @@ int main(int argc, char **argv)
 	prepare(&l, &set);
 	if (l.wait) {
 		/* Everything once, so that nothing is new to the process when it counts. */
-		report(1, &self, &children);
+		report(1, &self, &children, &least);
 		raise(SIGUSR1);
 		wait_signal(&l, &set);
 		wait_asleep(getpid());
@@ -386,6 +453,8 @@ int main(int argc, char **argv)
 	}
 	self = figures(RUSAGE_SELF);
 	wait_signal(&l, &set);
+	head = figures(RUSAGE_SELF);
+	add(&head, &self, -1);
 	all_work(&l);
 
 	/*
@@ -394,16 +463,28 @@ int main(int argc, char **argv)
 	 */
 	errno = 0;
 	if (l.wait)
-		report(l.null, &now, &self);
+		report(l.null, &now, &self, &least);
 	now = figures(RUSAGE_SELF);
+	last = now;
 	add(&now, &self, -1);
 	self = now;
 	children = figures(RUSAGE_CHILDREN);
-	for (unsigned long i = 0; i < l.n[CHILDREN]; i++)
-		add(&children, &l.before[i], -1);
+	least = l.shared->last;
+	for (unsigned long i = 0; i < l.n[CHILDREN]; i++) {
+		add(&children, &l.shared->before[i], -1);
+		add(&least, &l.shared->before[i], -1);
+	}
 	add(&children, &self, 1);
+	add(&least, &self, 1);
 	if (l.wait)
-		report(1, &self, &children);
+		report(1, &self, &children, &least);
 	wait_signal(&l, &set);
+	tail = figures(RUSAGE_SELF);
+	add(&tail, &last, -1);
+	head.cpu += l.shared->head;
+	if (l.wait) {
+		print(1, "head", &head);
+		print(1, "tail", &tail);
+	}
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <machine/cpufunc.h>
 #include <pmc.h>
 
 #include "spin.h"
@@ -197,6 +198,40 @@ static int cmd_steps(char **argv)
 	for (int i = 0; i < n; i++)
 		printf("%lu%s", v[i], i + 1 < n ? " " : "\n");
 	check(pmc_release(id), "release");
+	return 0;
+}
+
+/*
+ * preset ROUNDS SPEC VALUE: the count of a child after pmc_set(VALUE), after a step, after
+ * pmc_rw(VALUE), and after another step
+ */
+static int cmd_preset(char **argv)
+{
+	uint64_t value = strtoull(argv[2], NULL, 0);
+	pmc_id_t id = allocate(argv[1], 0);
+	uint64_t v[4];
+	pmc_value_t old;
+	struct spinner s;
+
+	spinner_new(&s, number(argv[0]));
+	spinner_step(&s);
+	check(pmc_attach(id, s.pid), "attach");
+	check(pmc_set(id, value), "set");
+	v[0] = value_of(id);
+	check(pmc_start(id), "start");
+	spinner_step(&s);
+	check(pmc_stop(id), "stop");
+	v[1] = value_of(id);
+	check(pmc_rw(id, value, &old), "rw");
+	if (old != v[1])
+		bad("the old value is not the one that was read");
+	v[2] = value_of(id);
+	check(pmc_start(id), "start");
+	spinner_step(&s);
+	check(pmc_stop(id), "stop");
+	v[3] = value_of(id);
+	spinner_end(&s);
+	printf("%lu %lu %lu %lu\n", v[0], v[1], v[2], v[3]);
 	return 0;
 }
 
@@ -414,13 +449,66 @@ static int cmd_self(char **argv)
 	return 0;
 }
 
+/* What became of a call that may fail. */
+static void outcome(const char *what, int result)
+{
+	printf("%s: %s\n", what, result ? strerrorname_np(errno) : "0");
+}
+
+/*
+ * msr ROUNDS SPEC: its register before START, while it runs, read directly around ROUNDS, and what
+ * attaching is after that
+ */
+static int cmd_msr(char **argv)
+{
+	pmc_id_t id = allocate(argv[1], 0);
+	uint64_t rounds = number(argv[0]), raw, count;
+	uint32_t msr = 12345, width;
+	pid_t pid;
+
+	outcome("unattached", pmc_get_msr(id, &msr));
+	check(pmc_attach(id, 0), "attach");
+	outcome("stopped", pmc_get_msr(id, &msr));
+	check(pmc_start(id), "start");
+	if (msr != 12345)
+		bad("a failure stored a number");
+	if (pmc_get_msr(id, &msr))
+		refused("running");
+	check(pmc_width(id, &width), "width");
+	for (int i = 0; i < 2; i++) {
+		if (i)		/* the register does not begin anew */
+			spin(rounds);
+		count = value_of(id);
+		raw = rdpmc(msr);
+		spin(rounds);
+		raw = rdpmc(msr) - raw;
+		count = value_of(id) - count;
+		if (width < 64)
+			raw &= (1ull << width) - 1;
+		printf("%u: %lu %lu\n", msr, raw, count);
+	}
+	check(pmc_stop(id), "stop");
+	pid = fork();
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	outcome("other", pmc_attach(id, pid));
+	outcome("self", pmc_attach(id, 0));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	check(pmc_start(id), "start again");
+	return 0;
+}
+
 static int usage(void)
 {
 	fprintf(stderr,
 		"usage: pmcx hold N SPEC SPEC | fill N CPU SPEC |\n"
 		"            steps ROUNDS SPEC | climb READS SPEC |\n"
-		"            gone PAGES SPEC |\n"
+		"            gone PAGES SPEC | preset ROUNDS SPEC VALUE |\n"
 		"            self ROUNDS SPEC {spin|threads|fork} [d] |\n"
+		"            msr ROUNDS SPEC |\n"
 		"            two ROUNDS SPEC SPEC [running]\n");
 	return 2;
 }
@@ -432,7 +520,7 @@ static const struct command {
 } commands[] = {
 	{ "hold", 3, 3, cmd_hold },   { "fill", 3, 3, cmd_fill }, { "steps", 2, 2, cmd_steps },
 	{ "climb", 2, 2, cmd_climb }, { "gone", 2, 2, cmd_gone }, { "self", 3, 4, cmd_self },
-	{ "two", 3, 4, cmd_two },
+	{ "two", 3, 4, cmd_two },     { "msr", 2, 2, cmd_msr },     { "preset", 3, 3, cmd_preset },
 };
 
 int main(int argc, char **argv)

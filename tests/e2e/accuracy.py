@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compares a report (CSV on standard input) with what the program says of itself: accuracy.py FIGURES.
+
+Each share has to be within four standard deviations of as many samples, and one percent for what the
+clocks themselves differ.  Figures of functions whose names are not known to the report are left out
+with --but NAME... .  Prints what there was to compare."""
+import csv
+import sys
+
+figures, _, *unknown = sys.argv[1:] + ["--but"] * (len(sys.argv) == 2)
+own = {name: int(ns) for name, ns in (line.split() for line in open(figures))}
+for name in unknown:
+    del own[name]
+sampled, objects = {}, {}
+for row in csv.DictReader(sys.stdin):
+    if row["process"] == "hot":
+        sampled[row["function"]] = sampled.get(row["function"], 0) + int(row["total"])
+        objects[row["function"]] = row["object"]
+
+bad = []
+all_ns, n = sum(own.values()), sum(sampled.get(name, 0) for name in own)
+if n < 1000:
+    sys.exit(f"{n} samples are too few to say anything: {sampled}")
+for name, ns in own.items():
+    share, found = ns / all_ns, sampled.get(name, 0) / n
+    bound = 4 * (share * (1 - share) / n) ** 0.5 + 0.01
+    line = f"{name} of {objects.get(name)}: {share:.4f} by its clock, {found:.4f} of {n} samples"
+    print(line)
+    if abs(share - found) > bound:
+        bad.append(f"{line}: more than {bound:.4f} apart")
+# What is inlined is nearly all of what it is inlined in, and never more.
+if not 0.95 * sampled.get("outside", 0) <= sampled.get("tight", 0) <= sampled.get("outside", 0):
+    bad.append("tight and outside differ")
+sys.exit("\n".join(bad) if bad else 0)

@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# make install, and make uninstall after it: nothing is left but what the administrator has changed.
+
+load helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	ROOT=$BATS_TEST_DIRNAME/../..
+	TO=$BATS_TEST_TMPDIR/to
+}
+
+# Of the same name as what was built, or it is built anew.
+build() { make -s -C "$ROOT" O="$(realpath --relative-to="$ROOT" "$BUILD")" DESTDIR="$TO" "$@" >/dev/null; }
+
+@test "what is installed is uninstalled, and an administrator's list of registers stays" {
+	list=$TO/etc/pmcbpf/msr.list
+	build install install-dkms
+	cmp "$list" "$ROOT/packaging/msr.list"
+	for name in pctrd.service pmcbpfd.service 60-pctr.rules pctr.pc pctr.4 msr.list.5 dkms.conf pmcbpf_msr.c; do
+		[ -n "$(find "$TO" -name $name -size +0)" ] || { echo "no $name" >&2; false; }
+	done
+	run -1 grep -rE '@[A-Z]+@' "$TO"/usr/local/lib/{systemd,pkgconfig} "$TO"/usr/src
+	echo "# mine" >>"$list"
+	build install
+	[ "$(tail -n 1 "$list")" = "# mine" ]
+	build uninstall uninstall-dkms
+	run -0 find "$TO" ! -type d
+	[ "$output" = "$list" ]
+	[ ! -e "$TO/usr/local/include/pmcbpf" ]
+	cp "$ROOT/packaging/msr.list" "$list"
+	build uninstall
+	[ ! -e "$TO/etc/pmcbpf" ]
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the bats files about the kernel's trace rings share.
+# shellcheck shell=bash
+
+# With room for what the whole machine does meanwhile.
+BIG=ktr.size=4194304
+
+ktr() { ktrread "$@"; }
+
+# One for each CPU there can be.
+rings() { echo $(($(sed 's/.*[-,]//' /sys/devices/system/cpu/possible) + 1)); }
+
+# start_ktr OPTION...: a daemon that has done what they say of trace rings.
+start_ktr() {
+	start_daemon "$@"
+	ktr info >/dev/null
+}
+
+# attached: the tracepoints that the daemon has programs on for its rings; the others are its own.
+attached() { grep -hs '^tp_name:' "/proc/$DAEMON_PID/fdinfo"/* | cut -f2 | grep -v '^cpuhp_' | sort; }
+attached_is() { [ "$(attached | tr '\n' ' ')" = "$1" ]; }
+
+# The daemon's pin, whoever else has one.
+pin() {
+	local at=/sys/fs/bpf/pmcbpf/ktr
+	[ ! -e "$at-$DAEMON_PID" ] || at=$at-$DAEMON_PID
+	echo "$at"
+}
+
+# field NAME: of what `info` says
+field() { ktr info | grep -o "\b$1 [^ ]*" | cut -d' ' -f2; }
+field_is() { [ "$(field "$1")" = "$2" ]; }
+
+tunable_is() { [ "$(pmccontrol --tunable "$1")" = "$2" ]; }
+
+# trace COMMAND...: what the rings have when it has run; TID is its pid.
+trace() {
+	ktr clear
+	"$@" >/dev/null 2>&1 3>&- &
+	TID=$!
+	wait $TID || true
+	ktr freeze read thaw >"$TRACE"
+	refute grep -q ^torn "$TRACE"
+}
+
+# by_tid TID: its texts
+by_tid() { sort -k 3n "$TRACE" | awk -v tid="$1" '$4 == tid { $1 = $2 = $3 = $4 = $5 = $6 = ""; print substr($0, 7) }'; }
+texts() { cut -d' ' -f7- "$TRACE"; }

@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The kernel's trace rings, as the daemon comes and goes: names, what the kernel refuses, the file of tunables.
+
+load helpers
+load ktr
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	TRACE=$BATS_TEST_TMPDIR/trace
+}
+
+teardown() {
+	stop_daemon || true
+	[ -z "${first_pid:-}" ] || kill -KILL "$first_pid" 2>/dev/null || true
+}
+
+@test "a killed daemon leaves its history; the next one replaces it, a clean end removes it" {
+	command -v bpftool >/dev/null || PATH=$PATH:/usr/sbin
+	start_ktr -o ktr.compile=INIT
+	ktr mark=last-words
+	at=$(pin)
+	stop_daemon KILL || true
+	bpftool -j map dump pinned "$at" | python3 -c 'import json, sys
+words = b"".join(bytes(int(b, 16) for b in s["value"]) for s in json.load(sys.stdin))
+assert b"last-words" in words and words.startswith(b"KTRRGN1\0")'
+	start_ktr -o ktr.compile=INIT
+	[ ! -e "$at" ] || ! bpftool -j map dump pinned "$at" | python3 -c 'import json, sys
+words = b"".join(bytes(int(b, 16) for b in s["value"]) for s in json.load(sys.stdin))
+sys.exit(b"last-words" not in words)'
+	at=$(pin)
+	[ -e "$at" ]
+	[ "$at" = /sys/fs/bpf/pmcbpf/ktr ] || skip "another pmcbpfd on this machine has the usual name"
+	# a second daemon has a place of its own
+	first=$PMCBPF_SOCKET first_pid=$DAEMON_PID
+	mkdir "$BATS_TEST_TMPDIR/other"
+	PMCBPF_SOCKET=$BATS_TEST_TMPDIR/other/pmc.sock
+	pmcbpfd -f -s "$PMCBPF_SOCKET" -o ktr.compile=INIT >"$DAEMON_LOG.2" 2>&1 3>&- &
+	DAEMON_PID=$!
+	wait_for daemon_answers
+	field_is entries 1024
+	[ "$(pin)" = "/sys/fs/bpf/pmcbpf/ktr-$DAEMON_PID" ]
+	other=$(pin)
+	stop_daemon
+	[ ! -e "$other" ]
+	[ -e "$at" ]
+	PMCBPF_SOCKET=$first DAEMON_PID=$first_pid first_pid=
+	stop_daemon
+	[ ! -e "$at" ]
+}
+
+@test "the BPF file system's names: a stranger's folder or link is left alone, and told" {
+	# with a BPF file system of its own
+	pmcbpfd() {
+		exec unshare -m bash -c 'mount -t bpf bpf /sys/fs/bpf && cd /sys/fs/bpf && mkdir other &&
+			ln -s here other/ktr && eval "$THEIRS" && exec pmcbpfd "$@"' pmcbpfd "$@"
+	}
+	for theirs in 'ln -s other pmcbpf' 'mkdir pmcbpf; chown 65534 pmcbpf'; do
+		export THEIRS=$theirs
+		start_ktr -o ktr.compile=INIT
+		grep -qE '/sys/fs/bpf/pmcbpf.*remove (it|what is there)$' "$DAEMON_LOG"
+		ktr mark=works read | grep -q ' works$'
+		[ "$(readlink "/proc/$DAEMON_PID/root/sys/fs/bpf/other/ktr")" = here ]
+		[ ! -e "/proc/$DAEMON_PID/root/sys/fs/bpf/pmcbpf/ktr" ]
+		stop_daemon
+		rm "$DAEMON_LOG"
+	done
+	# one that lets others in does not any more
+	export THEIRS='mkdir -m 777 pmcbpf'
+	start_ktr -o ktr.compile=INIT
+	[ -e "/proc/$DAEMON_PID/root/sys/fs/bpf/pmcbpf/ktr" ]
+	[ "$(stat -c %a "/proc/$DAEMON_PID/root/sys/fs/bpf/pmcbpf")" = 700 ]
+}
+
+@test "KTR-26: a class that the verifier refuses is left out and told; the others are there" {
+	export LD_PRELOAD=$BUILD/tests/refuse.so REFUSE=on_sys_enter
+	start_ktr -o ktr.compile=SYSC,PROC,SIG -o ktr.stop=none
+	unset LD_PRELOAD
+	field_is compile 1400
+	field_is missing 2000
+	grep -q 'the kernel refused the programs of class SYSC: Permission denied: on_sys_enter;is not for me$' "$DAEMON_LOG"
+	attached_is 'sched_process_exec sched_process_exit sched_process_fork signal_deliver signal_generate task_newtask task_rename '
+	trace true
+	grep -q 'fork parent' "$TRACE"
+	# once is enough
+	ktr ktr.mask=PROC ktr.compile=SYSC,PROC
+	[ "$(grep -c refused "$DAEMON_LOG")" -eq 1 ]
+}
+
+@test "tunables that cannot be at the start: told, and the daemon goes on without rings" {
+	start_ktr -o ktr.compile=PROC -o ktr.size=128 -o ktr.stop=tp:no_such_point
+	grep -q 'ktr.stop: this kernel has no tracepoint "no_such_point"' "$DAEMON_LOG"
+	field_is entries 0
+	[ "$(pmccontrol --tunable ktr.compile)" = none ]
+	[ "$(pmccontrol --tunable ktr.size)" = 65536 ]
+	ktr ktr.compile=PROC
+	field_is compile 1000
+}
+
+@test "SIGHUP: the file's tunables hold, and one that cannot be is told" {
+	echo 'ktr.compile="PROC"' >"$BATS_TEST_TMPDIR/conf"
+	start_ktr -c "$BATS_TEST_TMPDIR/conf"
+	field_is compile 1000
+	printf 'ktr.compile="SIG"\nktr.stop="tp:no_such_point"\n' >"$BATS_TEST_TMPDIR/conf"
+	kill -HUP "$DAEMON_PID"
+	wait_for grep -q 'no tracepoint "no_such_point"' "$DAEMON_LOG"
+	# all of it or nothing
+	wait_for tunable_is ktr.stop panic
+	[ "$(pmccontrol --tunable ktr.compile)" = PROC ]
+	field_is compile 1000
+	echo 'ktr.compile="SIG"' >"$BATS_TEST_TMPDIR/conf"
+	kill -HUP "$DAEMON_PID"
+	wait_for field_is compile 400
+	# a bad line: nothing changes
+	echo 'ktr.size="77"' >"$BATS_TEST_TMPDIR/conf"
+	kill -HUP "$DAEMON_PID"
+	wait_for grep -q 'a power of two from 64' "$DAEMON_LOG"
+	field_is entries 1024
+	# every one of them
+	printf 'ktr.%s\n' 'compile="SIG,PROC"' 'cpumask="0"' 'mask="PROC"' 'size="128"' 'stop="oom"' 'unprivileged="1"' \
+		>"$BATS_TEST_TMPDIR/conf"
+	kill -HUP "$DAEMON_PID"
+	wait_for field_is entries 2
+	field_is compile 1400
+	field_is mask 1000
+	[[ $(ktr header) == *' cpumask 1 '* ]]
+	[ "$(pmccontrol --tunable ktr.stop)" = oom ]
+	[ "$(pmccontrol --tunable ktr.unprivileged)" = 1 ]
+}

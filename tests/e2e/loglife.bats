@@ -1,0 +1,383 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What becomes of logs when processes and owners do something: exec, exit, map, go away.
+# PAGE_FAULT.ALL (0x20004) with a log is counted slice by slice, CLOCK.HARD (0x20000) can sample.
+
+load helpers
+
+setup() {
+	need_root
+	exits=8			# PMC_F_LOG_PROCEXIT
+	both=12			# and PMC_F_LOG_PROCCSW
+	open_tmpdir
+	LOG=$BATS_TEST_TMPDIR/log
+	start_daemon
+}
+
+teardown() {
+	[ -z "${RATE:-}" ] || echo "$RATE" >/proc/sys/kernel/perf_event_max_sample_rate
+	rest_all
+	kill "${CLIENT[@]}" 2>/dev/null || true
+	[ -z "${TARGET:-}" ] || kill -KILL "$TARGET" 2>/dev/null || true
+	stop_daemon KILL || true
+}
+
+# lines TAG: the log's lines of that kind.
+lines() { pmcstat -R "$LOG" | grep "^$1 "; }
+lines_of() { lines "$1" | wc -l; }
+
+# sum_of TAG FIELD: of that field of the lines.
+sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
+
+@test "C-14, §3.7: an owner whose log cannot be written is told by a signal, once" {
+	mkfifo "$LOG"
+	cat "$LOG" >/dev/null &
+	local reader=$!
+	client a
+	expect a "log 0" catch IO log "$LOG"
+	expect a "flushlog 0" flushlog
+	kill $reader
+	wait $reader || true
+	expect a "came IO 0" came IO
+	ask a writelog 1 1 flushlog
+	[[ $reply == "flushlog EPIPE"* ]]
+	expect a "await IO 1" await IO
+	ask a flushlog
+	[[ $reply == "flushlog EPIPE"* ]]
+	expect a "came IO 0" came IO
+	grep -q "the log of process ${CLIENT[a]} .* has failed: Broken pipe" "$DAEMON_LOG"
+	part a
+}
+
+@test "§3.3 step 4: a set-id exec takes targets away: PMCDETACH, and the value until then" {
+	set_id_load
+	waits_to_become "${nobody[@]}" -- "$SETID" -w pages=1000
+	touch "$LOG"
+	chmod 666 "$LOG"
+	client a run_as_nobody
+	expect a "start 0" log "$LOG" alloc 3 15 0x20004 any $both attach $TARGET start
+	go
+	work_of_target
+	kill -KILL "$TARGET"
+	wait_for process_gone "$TARGET"
+	count_of a
+	expect a "endlog 0" stop endlog
+	pmcstat -R "$LOG"
+	[ "$(lines_of attach)" -eq 1 ]
+	[ "$(lines_of detach)" -eq 1 ]
+	[ "$(lines_of exitval)" -eq 1 ]
+	# All that it counted is told, as slices and as the process's share; nothing of the new image.
+	[ "$count" -gt 0 ]
+	[ "$(sum_of exitval 4)" -eq "$count" ]
+	[ "$(sum_of cswval 4)" -eq "$count" ]
+	[ "$(pmcstat -R "$LOG" | sed -n '/^detach /,$p' | wc -l)" -eq 2 ]
+	# The exec is the last that the log hears of its doings.
+	pmcstat -R "$LOG" | grep -A 3 "^exec " | grep -q '^detach '
+	part a
+}
+
+@test "§3.3 step 4: the super-user's log goes on over a set-id exec" {
+	set_id_load
+	waits_to_become "${nobody[@]}" -- "$SETID" -w pages=1000
+	client root
+	expect root "start 0" log "$LOG" alloc 3 15 0x20004 any $both attach $TARGET start
+	go
+	work_of_target
+	kill -KILL "$TARGET"
+	wait_for process_gone "$TARGET"
+	count_of root
+	expect root "endlog 0" stop endlog
+	[ "$(lines_of detach)" -eq 0 ]
+	[ "$(lines_of exec)" -eq 1 ]
+	[ "$count" -ge 1000 ]
+	[ "$(sum_of exitval 4)" -eq "$count" ]
+	[ "$(sum_of cswval 4)" -eq "$count" ]
+	part root
+}
+
+@test "§3.3 step 4: per-task events that the kernel drops are opened anew, and sample as before" {
+	set_id_load
+	waits_to_become "${nobody[@]}" -- "$SETID" -w spins=50000000
+	client root
+	expect root "start 0" log "$LOG" alloc 2 15 0x20000 any 0 setcount 1 attach $TARGET start
+	go
+	expect root "flushlog 0" flushlog
+	local before
+	before=$(lines_of callchain)
+	work_of_target
+	expect root "endlog 0" stop endlog
+	echo "$before samples before, $(lines_of callchain) in all"
+	[ "$(lines_of callchain)" -ge $((before + 5)) ]
+	part root
+}
+
+@test "a detached process's share is forgotten: a later attachment begins at 0" {
+	workload w pages=1000
+	client a
+	expect a "start 0" log "$LOG" alloc 3 15 0x20004 any $exits attach ${WORKLOAD[w]} start
+	work w
+	expect a "attach 0" stop detach ${WORKLOAD[w]} attach ${WORKLOAD[w]}
+	expect a "detach 0" start detach ${WORKLOAD[w]}
+	expect a "start 0" stop attach ${WORKLOAD[w]} start
+	rest w
+	expect a "endlog 0" stop endlog
+	pmcstat -R "$LOG"
+	[ "$(lines_of attach)" -eq 3 ]
+	[ "$(lines_of detach)" -eq 2 ]
+	[ "$(lines_of exitval)" -eq 1 ]
+	[ "$(sum_of exitval 4)" -lt 100 ]
+	part a
+}
+
+@test "what the last slice before a STOP had is in the log" {
+	workload w spins=60000000000
+	client a
+	expect a "start 0" log "$LOG" alloc 3 15 0x2000a any $both attach ${WORKLOAD[w]} start
+	kill -USR1 "${WORKLOAD[w]}"
+	counts() { count_of a && [ "$count" -gt 0 ]; }
+	wait_for counts
+	expect a "stop 0" stop
+	count_of a
+	expect a "endlog 0" endlog
+	echo "$count, slices $(sum_of cswval 4)"
+	[ "$count" -gt 0 ]
+	[ "$(sum_of cswval 4)" -eq "$count" ]
+	part a
+}
+
+@test "an owner that is killed leaves a complete log" {
+	workload w pages=100
+	client a
+	expect a "start 0" log "$LOG" alloc 3 15 0x20004 any $both attach ${WORKLOAD[w]} start
+	work w
+	kill -USR1 "${WORKLOAD[w]}"
+	ask a writelog 1 50000
+	kill -KILL "${CLIENT[a]}"
+	closed() { pmcstat -R "$LOG" | tail -n 1 | grep -q '^closelog'; }
+	wait_for closed
+	[ "$(lines_of userdata)" -eq 50000 ]
+	[ "$(sum_of cswval 4)" -ge 100 ]
+}
+
+@test "order: who is sampled was introduced, where it is was mapped, time never goes back" {
+	# shellcheck disable=SC2016 # the other shell expands it
+	run pmcstat -q -d -n 1 -P CLOCK.PROF -O "$LOG" bash -c \
+		'for i in {1..300}; do /bin/true & (: | :); /bin/sh -c :; done; wait'
+	[ "$status" -eq 0 ]
+	run logcheck "$LOG"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ ${lines[-1]} =~ samples\ ([0-9]+)\ user\ ([0-9]+) ]]
+	[ "${BASH_REMATCH[1]}" -ge 200 ]
+	[ "${BASH_REMATCH[2]}" -ge 20 ]
+}
+
+@test "order: system scope, with processes that come and go" {
+	# As long as it takes.
+	touch "$BATS_TEST_TMPDIR/on"
+	while [ -e "$BATS_TEST_TMPDIR/on" ]; do /bin/sh -c '/bin/true; :'; done 3>&- &
+	local storm=$!
+	run pmcstat -q -n 1 -S CLOCK.PROF -l 2 -O "$LOG"
+	rm "$BATS_TEST_TMPDIR/on"
+	wait $storm
+	[ "$status" -eq 0 ]
+	run logcheck "$LOG" "$(readlink -f /bin/sh)" "$(readlink -f /bin/true)"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ ${lines[-1]} =~ samples\ ([0-9]+)\ user\ ([0-9]+) ]]
+	[ "${BASH_REMATCH[1]}" -ge 1000 ]
+	[ "${BASH_REMATCH[2]}" -ge 10 ]
+}
+
+@test "mappings that exist at an attach: the program, libraries, the vdso, odd names" {
+	open_tmpdir
+	local odd=$BATS_TEST_TMPDIR/$'new\nline and \\012'
+
+	cp "$BUILD/tests/load" "$odd"
+	"$odd" -w spins=1000000 >"$BATS_TEST_TMPDIR/out" 3>&- &
+	TARGET=$!
+	wait_for grep -q ready "$BATS_TEST_TMPDIR/out"
+	client a
+	expect a "attach 0" log "$LOG" alloc 2 15 0x20000 any 0 setcount 1 attach $TARGET
+	expect a "endlog 0" endlog
+	pmcstat -R "$LOG"
+	# A line of text shows control characters as question marks.
+	lines map-in | grep -q "$TARGET 0x[0-9a-f]* \".*/new?line and "
+	lines map-in | grep -q "$TARGET 0x[0-9a-f]* \".*libc.so.6\""
+	lines map-in | grep -q "$TARGET 0x[0-9a-f]* \"\[vdso\]\""
+	part a
+}
+
+@test "build ids: of what was mapped before and of what is mapped later, the files' own; the kernel's" {
+	workload w spins=1000000
+	client a
+	expect a "start 0" log "$LOG" alloc 2 15 0x20000 any 0 setcount 1 attach ${WORKLOAD[w]} start
+	pmcstat -q -n 1 -P CLOCK.HARD -O "$LOG.later" load spins=1000000
+	expect a "endlog 0" stop endlog
+	rest w
+	part a
+	local file id
+	for file in load libc.so.6; do
+		id=$(ldd "$BUILD/tests/load" | awk -v f="$file" '$1 == f { print $3 }')
+		id=$(readelf -n "${id:-$BUILD/tests/load}" | awk '/Build ID/ { print $3 }')
+		for log in "$LOG" "$LOG.later"; do
+			pmc filter -j "$log" - | grep map_in | grep -q "/$file\",\"buildid\":\"$id\"}$"
+		done
+	done
+	id=$(od -A n -t x1 -v /sys/kernel/notes | tr -d ' \n')
+	pmc filter -j "$LOG" - | grep '"pid":"-1"' | head -n 1 | grep -o '"buildid":"[0-9a-f]*"' >"$LOG.id"
+	[[ $id == *$(cut -d '"' -f 4 "$LOG.id")* ]]
+	[ "$(wc -c <"$LOG.id")" -eq 53 ]
+}
+
+@test "executable memory that is unmapped, by any means: MAP_OUT, before what comes in its place" {
+	load ../logs
+	local version scope
+
+	for version in 10 3; do
+		pmccontrol --tunable kern.hwpmc.logversion=$version
+		for scope in -P -S; do
+			run pmcstat -q -n 1 $scope CLOCK.PROF -O "$LOG" unmaps
+			[ "$status" -eq 0 ]
+			run unmapped < <(pmcstat -R "$LOG")
+			echo "version $version $scope: $output"
+			[ "$output" = "$UNMAPPED" ]
+		done
+	done
+}
+
+@test "without tracefs all but MAP_OUT is told, and the daemon says what is missing" {
+	stop_daemon
+	pmcbpfd() {
+		# shellcheck disable=SC2016 # the other shell expands it
+		exec unshare -m sh -c 'umount -l /sys/kernel/tracing; umount -lq /sys/kernel/debug; exec pmcbpfd "$@"' x "$@"
+	}
+	start_daemon
+	unset -f pmcbpfd
+	pmcstat -q -n 1 -P CLOCK.PROF -O "$LOG" unmaps
+	[ "$(lines_of map-in)" -ge 3 ]
+	[ "$(lines_of map-out)" -eq 0 ]
+	grep -q 'logs do not tell what is unmapped: .*; mount tracefs on /sys/kernel/tracing' "$DAEMON_LOG"
+}
+
+@test "kern.hwpmc.debugflags: logging and sampling tell what they do" {
+	pmccontrol --tunable 'kern.hwpmc.debugflags=logging=* sampling=*'
+	client a
+	expect a "endlog 0" log "$LOG" alloc 2 15 0x20000 any 0 flushlog endlog
+	grep -q "logging=config: pid ${CLIENT[a]}: a log begins: Success" "$DAEMON_LOG"
+	grep -q "sampling=allocate: PMC of pid ${CLIENT[a]}: number [0-9]* in records" "$DAEMON_LOG"
+	grep -q "logging=flush: pid ${CLIENT[a]}: up to buffer 1" "$DAEMON_LOG"
+	grep -q "logging=config: pid ${CLIENT[a]}: its log ends" "$DAEMON_LOG"
+	part a
+}
+
+@test "a thousand logs leave no memory and no descriptor behind" {
+	local i words=()
+
+	client a
+	for i in {1..10}; do words+=(log /dev/null writelog 1 2 endlog); done
+	expect a "endlog 0" "${words[@]}" "${words[@]}"
+	local before after
+	before=$(awk '/^VmRSS/ { print $2 }' "/proc/$DAEMON_PID/status")
+	local fds
+	fds=$(daemon_fds)
+	for i in {1..100}; do expect a "endlog 0" "${words[@]}"; done
+	[ "$(grep -c '^endlog 0' <<<"$answer")" -eq 10 ]
+	after=$(awk '/^VmRSS/ { print $2 }' "/proc/$DAEMON_PID/status")
+	echo "resident: $before kB, $after kB"
+	wait_for fds_are "$fds"
+	[ $((after - before)) -lt 1000 ]
+	[ "$(ls "/proc/$DAEMON_PID/task" | wc -l)" -le 4 ]
+	part a
+}
+
+@test "a full ring: samples that found no room are counted, and each gap is marked" {
+	stop_daemon
+	start_daemon -o kern.hwpmc.nsamples=8
+	workload w spins=60000000000
+	client a
+	expect a "start 0" log "$LOG" alloc 2 15 0x20009 any 0x180 setcount 25000 attach ${WORKLOAD[w]} start
+	kill -USR1 "${WORKLOAD[w]}"
+	sampled() { expect a "flushlog 0" flushlog && [ "$(lines_of callchain)" -ge "$1" ]; }
+	wait_for sampled 1
+	cpu_ticks() { awk '{ print $14 + $15 }' "/proc/${WORKLOAD[w]}/stat"; }
+	worked_on() { [ "$(cpu_ticks)" -ge "$ticks" ]; }
+	# A sample for each 25 us of its time, 400 in a tick of the clock, but none of what a hypervisor took from it.
+	not_drained() {
+		kill -STOP "$DAEMON_PID"
+		ticks=$(($(cpu_ticks) + 30))
+		wait_for worked_on
+		kill -CONT "$DAEMON_PID"
+		wait_for sampled $(($(lines_of callchain) + 1))
+		expect a "counters 0 *" counters
+		read -r _ _ _ _ full _ <<<"$reply"
+		[ "$full" -ge 100 ]
+	}
+	local full ticks
+	wait_for not_drained
+	expect a "stop 0" stop
+	expect a "endlog 0" endlog
+	echo "$full without room, $(lines_of drop) marks"
+	[ "$(lines_of drop)" -ge 1 ]
+	# Never two in a row.
+	refute grep -q 'drop drop' < <(pmcstat -R "$LOG" | grep -v '^\.' | awk '{ printf "%s ", $1 }')
+	part a
+}
+
+@test "sampling that the kernel pauses is counted, told, and marked" {
+	local rate
+	rate=$(</proc/sys/kernel/perf_event_max_sample_rate)
+	echo 500 2>/dev/null >/proc/sys/kernel/perf_event_max_sample_rate ||
+		skip "kernel.perf_event_max_sample_rate cannot be set here"
+	RATE=$rate
+	run pmcstat -n 1 -P CLOCK.PROF -O "$LOG" load spins=1000000000
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output =~ sampling\ was\ paused\ at\ least\ ([0-9]+)\ times.*perf_event_max_sample_rate ]]
+	[ "${BASH_REMATCH[1]}" -ge 5 ]
+	[ "$(lines_of drop)" -ge 1 ]
+	grep -q 'the kernel pauses PMC 0x[0-9a-f]* of process .* kernel.perf_event_max_sample_rate=500 ' "$DAEMON_LOG"
+}
+
+@test "a daemon that ends gives up a reader that does not read, and no other" {
+	mkfifo "$BATS_TEST_TMPDIR/stuck"
+	sleep 600 <"$BATS_TEST_TMPDIR/stuck" 3>&- &
+	TARGET=$!
+	client stuck
+	client a
+	ask stuck log "$BATS_TEST_TMPDIR/stuck" writelog 1 10000
+	expect a "writelog 0" log "$LOG" writelog 1 5000
+	local begun=$EPOCHREALTIME
+	stop_daemon
+	awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN { print b - a; exit b - a > 30 }'
+	[ "$(lines_of userdata)" -eq 5000 ]
+	pmcstat -R "$LOG" | tail -n 1 | grep -q '^closelog'
+}
+
+@test "all log buffers in use: what found none is counted, and one mark stands for the gap" {
+	stop_daemon
+	start_daemon -o kern.hwpmc.nbuffers=2
+	mkfifo "$BATS_TEST_TMPDIR/pipe"
+	exec {reader}<>"$BATS_TEST_TMPDIR/pipe"
+	client a
+	expect a "log 0" log "$BATS_TEST_TMPDIR/pipe"
+	ask a writelog 1 1000000
+	[[ $reply == "writelog ENOMEM"* ]]
+	expect a "counters 0 *" counters
+	local failed
+	read -r _ _ _ _ _ _ _ _ failed _ <<<"$reply"
+	echo "$reply: $failed requests failed"
+	[ "$failed" -ge 1 ]
+	cat <&"$reader" >"$LOG" &
+	local cat=$!
+	written() { ask a writelog 7 1 && [ "$reply" = "writelog 0" ]; }
+	wait_for written
+	expect a "endlog 0" endlog
+	whole() { pmcstat -R "$LOG" | tail -n 1 | grep -q '^closelog'; }
+	wait_for whole
+	kill $cat
+	exec {reader}<&-
+	[ "$(lines_of drop)" -eq 1 ]
+	[ "$(pmcstat -R "$LOG" | grep -A 1 '^drop' | tail -n 1)" = "userdata  0x7" ]
+	part a
+}

@@ -1,0 +1,337 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pctr(1) and programs for pctr(4) over libpctr: software events stand in for hardware counters, so that all of the
+# way from an ioctl to a count is there on any machine.  Event c0 is page faults, 76 CPU time.
+
+load helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	cd "$BATS_TEST_TMPDIR" || return
+	PRELOAD="$(ldd "$BUILD/bin/pctr" | awk '/libasan/ { print $3 }') $BUILD/lib/libpctr.so.0"
+	DIR=$BATS_TEST_TMPDIR/run
+	PCTRD_PID=
+	export PCTR_DEVICE=$DIR/pctr
+}
+
+teardown() {
+	stop_pctrd || true
+	stop_daemon || true
+}
+
+pctr_answers() { process_gone "$PCTRD_PID" || pctr; }
+
+# start_pctrd [OPTION]...: until it answers.
+start_pctrd() {
+	pctrd -f -d "$DIR" --no-node "$@" >>pctrd.log 2>&1 3>&- &
+	PCTRD_PID=$!
+	wait_for pctr_answers
+	if process_gone "$PCTRD_PID"; then
+		cat pctrd.log >&2
+		return 1
+	fi
+}
+
+# stop_pctrd [SIGNAL]: the status is pctrd's.
+stop_pctrd() {
+	local status=0 pid=$PCTRD_PID
+	[ -n "$pid" ] || return 0
+	PCTRD_PID=
+	kill -"${1:-TERM}" "$pid" 2>/dev/null || true
+	wait "$pid" || status=$?
+	return $status
+}
+
+soft() {
+	start_daemon
+	start_pctrd -o pctr.soft=1 -o pctr.intel_counters=4 "$@"
+}
+
+# The program for OpenBSD, which was not linked with libpctr.
+prog() { LD_PRELOAD=$PRELOAD pctr-prog "$@"; }
+
+# value N OPTION...: counter N as pctr shows it, and in $bracket what is between the brackets.
+value() {
+	local n=$1 line
+	shift
+	line=$(pctr "$@" | grep "^ ctr$n = ")
+	[[ $line =~ ^\ ctr.\ =\ \ *([0-9]+)\ \ \[(.*)\]$ ]] || { echo "no line: $line" >&2; return 1; }
+	count=${BASH_REMATCH[1]} bracket=${BASH_REMATCH[2]}
+}
+
+# shows N PREFIX: the function of counter N.
+shows() {
+	value "$1"
+	[[ $bracket == "$2"* ]] || { echo "counter $1: [$bracket], not [$2" >&2; return 1; }
+}
+
+is_zero() { value "$1" && [ "$count" -eq 0 ]; }
+
+# PCTR-01, PCTR-04, PCTR-08, PCTR-10, PCTR-16: readings; a setting is shown as it was made.
+@test "counters are read and set" {
+	soft
+	run -0 pctr
+	[[ ${lines[0]} == " ctr0 =                0  [---- 00 00 "* ]]
+	[[ ${lines[1]} == " ctr1 =                0  [---- 00 00 "* ]]
+	[[ ${lines[-1]} =~ ^\ \ tsc\ =\ [\ 0-9]{16,}$ ]]
+	first=${lines[-1]##* }
+	pctr -s 0 -f c0
+	pctr -s 1 -f 76 -m 3 -t 3 -iu 2>err || [ "$(uname -m)" = aarch64 ]
+	shows 0 "--ku c0 00 "
+	[ "$(uname -m)" = aarch64 ] || shows 1 "i--u 76 03 +3"
+	run -0 pctr
+	[ "${lines[-1]##* }" -gt "$first" ]
+	# The words themselves, to the bit.
+	run -0 prog set 1 0x4100c0 read
+	[ "${lines[0]}" = ok ]
+	[[ ${lines[1]} == "004300c0 004100c0 00000000 00000000 "* ]]
+}
+
+# PCTR-09, PCTR-47, PCTR-48: every CPU counts what any process does there, and is read by itself or with all.
+@test "counters of CPUs, and their sum" {
+	soft
+	pctr -s 0 -f c0
+	for cpu in 0 1; do
+		taskset -c $cpu true 2>/dev/null || continue
+		value 0 -C $cpu
+		before=$count
+		value 0 -a
+		all=$count
+		taskset -c $cpu "$BUILD/tests/load" pages=20000
+		value 0 -C $cpu
+		[ $((count - before)) -ge 20000 ]
+		value 0 -a
+		[ $((count - all)) -ge 20000 ]
+	done
+	run -1 pctr -C 4095
+	[ "$output" = "pctr: CPU 4095 is not online, or not for this process" ]
+}
+
+# PCTR-45, PCTR-46, PCTR-24, PCTR-26: setting begins at 0; 0, and a word without EN or a ring, count nothing.
+@test "setting again begins anew, and 0 switches off" {
+	soft
+	pctr -s 0 -f c0
+	"$BUILD/tests/load" pages=20000
+	value 0 -a
+	[ "$count" -ge 20000 ]
+	pctr -s 0 -f 0
+	shows 0 "---- 00 00 "
+	is_zero 0
+	for word in 0 0x0300c0 0x4000c0; do
+		prog set 1 $word
+		"$BUILD/tests/load" pages=100
+		is_zero 1
+	done
+	prog set 1 0x4300c0
+	"$BUILD/tests/load" pages=20000
+	value 1 -a
+	[ "$count" -ge 20000 ]
+}
+
+# PCTR-09, PCTR-27, PCTR-45: pctrd's options change what the page leaves open.
+@test "sums of all CPUs, settings that stay as they are, the P6's enable bit" {
+	soft -o pctr.scope=all -o pctr.keep_same=1 -o pctr.en0=1
+	prog set 1 0x4300c0
+	"$BUILD/tests/load" pages=100
+	is_zero 1
+	pctr -s 0 -f c0
+	last=$(awk '/^processor/ { print $3 }' /proc/cpuinfo | tail -n 1)
+	taskset -c "$last" "$BUILD/tests/load" pages=200000
+	value 0 -C 0
+	[ "$count" -ge 200000 ]
+	value 1 -C 0
+	[ "$count" -ge 200000 ]
+	pctr -s 0 -f c0
+	value 0 -C 0
+	[ "$count" -ge 200000 ]
+	before=$count
+	pctr -s 0 -f c0 -u
+	# The whole machine's faults since, which may be busy.
+	value 0 -C 0
+	[ "$count" -lt "$before" ]
+}
+
+# PCTR-44: settings are nobody's; what makes them is gone, and another program finds them.
+@test "settings stay until pctrd stops" {
+	soft
+	prog set 0 0x4300c0 close
+	shows 0 "--ku c0 00 "
+	"$BUILD/tests/load" pages=20000
+	value 0 -a
+	[ "$count" -ge 20000 ]
+	stop_pctrd
+	[ ! -e "$DIR/pctr" ] && [ ! -e "$DIR/pctr.sock" ]
+	start_pctrd -o pctr.soft=1
+	shows 0 "---- 00 00 "
+	is_zero 0
+}
+
+# PCTR-11, PCTR-14, PCTR-40, PCTR-41, PCTR-42, PCTR-43: requests by mode and number; pctr says it in words.
+@test "what is refused, and in which order" {
+	soft
+	for mode in rdonly wronly rdwr; do
+		expected="EPERM EPERM EINVAL EINVAL"
+		[ $mode = rdonly ] || expected="ok EINVAL EINVAL EINVAL"
+		run -0 prog $mode set 0 0x4300c0 set 0 0x4b00c0 set 4 0x4300c0 set 4 0x4b00c0
+		[ "${lines[*]}" = "$expected" ] || { echo "$mode: ${lines[*]}" >&2; false; }
+		run -0 prog $mode read
+		[ "$(wc -w <<<"$output")" -eq 9 ]
+	done
+	# Both systems' numbers, memory that is not there, and other groups of requests.
+	run -0 prog request 0x80046308 0x4300c1 read
+	[[ ${lines[0]} == 004300c1* && ${lines[1]} == 004300c1* ]]
+	run -0 prog rdonly request 0x40386301 0
+	[[ $output == 004300c1* ]]
+	run -0 prog bad 0 bad -1 request 0x5401 0
+	[ "${lines[*]}" = "EFAULT EFAULT ENOTTY" ] || { echo "${lines[*]}" >&2; false; }
+	shows 0 "--ku c1 00 "
+}
+
+# PCTR-02, PCTR-40: of two counters there is no third.
+@test "only so many counters are supported" {
+	start_daemon
+	start_pctrd -o pctr.soft=1
+	if grep -q GenuineIntel /proc/cpuinfo; then
+		run -1 pctr -s 2 -f c0
+		[ "$output" = "pctr: only 2 counters are supported" ]
+	else
+		pctr -s 3 -f c0
+		shows 3 "--ku c0 00 "
+	fi
+}
+
+# PCTR-39: no counters.
+@test "a CPU without counters" {
+	for pmu in /sys/bus/event_source/devices/{cpu,cpu_core,armv8*}; do
+		[ ! -e "$pmu" ] || skip "this machine has counters"
+	done
+	start_daemon
+	start_pctrd
+	run -1 pctr -s 0 -f c0
+	[ "$output" = "pctr: pctr_set_cntr: No such device: Linux gives no counters of this CPU; \"pmccontrol --doctor\" says why" ]
+	run -0 prog rdonly set 0 0x4b00c0 set 4 1 read
+	[ "${lines[0]} ${lines[1]}" = "ENODEV EINVAL" ]
+	[[ ${lines[2]} == "00000000 00000000 00000000 00000000 "*" 0 0 0 0" ]]
+	# What is missing; CUSE only to who wants a device.
+	run -1 pctrd -t --no-node
+	[ "$output" = "pctrd: no counters: pmccontrol --doctor says why; only the TSC can be read" ]
+}
+
+# PCTR-52: the mode of the file decides who may set; everybody may read.
+@test "users without privilege read, and do not set" {
+	# Whatever root's umask is.
+	umask 077
+	soft
+	[ "$(stat -c %a "$DIR/pctr")" = 644 ]
+	pctr -s 0 -f c0
+	run -0 run_as_nobody pctr
+	[[ ${lines[0]} == " ctr0 = "*"[--ku c0 00 "* ]]
+	run -1 run_as_nobody pctr -s 0 -f c0
+	[ "$output" = "pctr: pctr_set_cntr: $DIR/pctr: Permission denied: setting takes write permission, which root has" ]
+	# By hand, past the file's mode: no descriptor is open for writing.
+	run -0 python3 - "$DIR/pctr" <<-'PYTHON'
+		import array, os, socket, struct, sys
+		os.setgroups([])
+		os.setresgid(65534, 65534, 65534)
+		os.setresuid(65534, 65534, 65534)
+		for fds in [], [os.open("/dev/null", os.O_RDWR)], [os.open(sys.argv[1], os.O_RDONLY)]:
+		    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		    s.connect(sys.argv[1] + ".sock")
+		    s.sendmsg([struct.pack("<4I", 0x52544350, 0x40046308, 0x4300c1, 0)],
+		              [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else [])
+		    print(struct.unpack_from("<i", s.recv(100))[0])
+	PYTHON
+	[ "${lines[*]}" = "-9 -25 -1" ] || { echo "${lines[*]}" >&2; false; }
+	shows 0 "--ku c0 00 "
+	# Who may write, may set.
+	chmod 666 "$DIR/pctr"
+	run_as_nobody pctr -s 0 -f c1
+	shows 0 "--ku c1 00 "
+}
+
+# PCTR-53: a program of another system that knows nothing of libpctr, and one in another language.
+@test "unmodified programs, with libpctr preloaded" {
+	soft
+	run -0 pctr-prog rdonly read
+	[ "$output" = ENOTTY ]
+	run -0 prog rdonly read
+	[ "$(wc -w <<<"$output")" -eq 9 ]
+	run -0 env LD_PRELOAD="$PRELOAD" ASAN_OPTIONS=detect_leaks=0 python3 -c '
+import fcntl, os, struct, termios
+fd = os.open(os.environ["PCTR_DEVICE"], os.O_RDWR)
+fcntl.ioctl(fd, 0x40046308, struct.pack("I", 0x4300c0))
+print("%x" % struct.unpack("4I5Q", fcntl.ioctl(fd, 0x80386301, bytes(56)))[0])
+r, w = os.pipe()
+os.write(w, b"12345")
+print(struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, bytes(4)))[0])'
+	[ "${lines[*]}" = "4300c0 5" ]
+}
+
+# PCTR-16, PCTR-18, PCTR-19: what reading takes, and how far a reading's time may be from its counters.
+@test "the self test, and reading again and again" {
+	soft
+	pctr -s 0 -f c0
+	run -0 pctr -T
+	[ "${#lines[@]}" -eq 4 ]
+	[[ ${lines[0]} =~ ^rdtsc\(\)\ +[0-9]+\ ns$ && ${lines[1]} =~ ^PCIOCRD\ +[0-9]+\ ns$ ]]
+	[[ ${lines[2]} =~ ^rdpmc\(0\)\ +[0-9]+\ ns$ ]]
+	[[ ${lines[3]} =~ ^stamp\ +\+-\ *([0-9]+)\ ticks,\ ([0-9]+)\ at\ worst$ ]]
+	[ "${BASH_REMATCH[1]}" -gt 0 ] && [ "${BASH_REMATCH[1]}" -le "${BASH_REMATCH[2]}" ]
+	before=0
+	while read -r now; do
+		[ "$now" -gt "$before" ]
+		before=$now
+	done < <(pctr -w 0.01 | grep --line-buffered tsc | head -n 5 | awk '{ print $3 }')
+	[ "$before" -gt 0 ]
+}
+
+@test "no pctrd, a killed one, no pmcbpfd: a line that says what to start" {
+	run -1 pctr
+	[ "$output" = "pctr: pctr_read: $DIR/pctr: No such file or directory: pctrd(8) makes it: start that as root, \"pctrd\"" ]
+	run -1 env PCTR_DEVICE=/dev/null "$BUILD/bin/pctr"
+	[ "$output" = "pctr: pctr_read: Inappropriate ioctl for device: it is no pctr(4): pctrd(8) makes one" ]
+	soft
+	pctr -s 0 -f c0
+	stop_pctrd KILL || true
+	[ -e "$DIR/pctr" ]
+	run -1 pctr
+	[ "$output" = "pctr: pctr_read: No such device or address: counters take pctrd(8) and pmcbpfd(8): start as root what does not run" ]
+	start_pctrd -o pctr.soft=1
+	stop_daemon
+	run -0 pctr
+	[[ ${lines[0]} == " ctr0 =                0  [---- 00 00 "* ]]
+	run -1 pctr -s 0 -f c0
+	[ "$output" = "pctr: pctr_set_cntr: No such device or address: counters take pctrd(8) and pmcbpfd(8): start as root what does not run" ]
+}
+
+# PCTR-01: where there is no CUSE, the node is a link to the stand-in, and goes with pctrd.
+@test "a node that leads to the stand-in" {
+	start_daemon
+	pctrd -f -d "$DIR" -n "$BATS_TEST_TMPDIR/node" -o pctr.soft=1 >pctrd.log 2>&1 3>&- &
+	PCTRD_PID=$!
+	export PCTR_DEVICE=$BATS_TEST_TMPDIR/node
+	wait_for pctr
+	[ "$(readlink "$PCTR_DEVICE")" = "$DIR/pctr" ]
+	pctr -s 0 -f c0
+	shows 0 "--ku c0 00 "
+	stop_pctrd
+	[ ! -L "$PCTR_DEVICE" ]
+}
+
+# Short, long and wrong frames, other descriptors, clients that say nothing or do not listen.
+@test "hostile frames hurt only who sends them" {
+	soft
+	pctr -s 3 -f c1
+	fds=("/proc/$PCTRD_PID/fd"/*)
+	run -0 python3 "$BATS_TEST_DIRNAME/../pctr/hostile.py" "$DIR/pctr" 3000
+	[[ $output =~ ^answered=([0-9]+)\ refused=([0-9]+)\ dropped=([0-9]+)$ ]]
+	for n in 1 2 3; do
+		[ "${BASH_REMATCH[n]}" -gt 50 ] || { echo "$output" >&2; false; }
+	done
+	shows 3 "--ku c1 00 "
+	fds_settled() { local now=("/proc/$PCTRD_PID/fd"/*); [ ${#now[@]} -eq ${#fds[@]} ]; }
+	wait_for fds_settled
+	stop_pctrd
+}

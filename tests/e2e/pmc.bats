@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pmc(8) with the real daemon: counts of a command, and a recorded log that filter, summary and
+# pmcstat -R read alike.
+
+load helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	start_daemon
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+	stop_daemon
+}
+
+@test "stat: a software event beside the kernel's own figures" {
+	pmc stat -j PAGE_FAULT.ALL python3 -c '
+import mmap
+m = mmap.mmap(-1, 1000 * mmap.PAGESIZE)
+for page in range(1000):
+    m[page * mmap.PAGESIZE] = 1' 2>counts
+	kernel=$(awk '/  page faults/ { print $1 }' counts)
+	ours=$(awk '/  PAGE_FAULT.ALL/ { print $1 }' counts)
+	[ "$kernel" -ge 1000 ] && [ "$ours" -ge 1000 ] && [ "$ours" -le "$kernel" ]
+	[ $((kernel - ours)) -le 300 ]
+}
+
+@test "list-events lists what pmccontrol lists" {
+	pmc list-events | sort >ours
+	pmccontrol -L | grep '^	' | sort >theirs
+	cmp ours theirs
+}
+
+# says STATUS TEXT: this status, and this one line on standard error.
+says() {
+	status_is "$1"
+	[ -z "$output" ]
+	# shellcheck disable=SC2154 # set by run
+	[ "$stderr" = "$2" ] || { echo "$stderr" >&2; return 1; }
+}
+
+@test "list-events: what matches no event says so, and what to do" {
+	run --separate-stderr pmc list-events NOPE
+	says 64 'pmc: ERROR: no event or class of this machine matches "NOPE"; "pmc list-events" lists the events, "pmccontrol -L" by class'
+	run --separate-stderr pmc list-events soft
+	says 64 'pmc: ERROR: no event matches "soft", which is a class; "pmccontrol -L" lists the events of each'
+	run -0 pmc list-events page_fault.all
+	[ "$output" = $'\tPAGE_FAULT.ALL' ]
+	# Descriptions are of the hardware's events and of registers; without either none has one.
+	pmccontrol -L | grep '^	' >names
+	run pmc list-events -u "$(sed -n '$s/^	//p' names)"
+	[ "$status" -ne 69 ] || skip "this machine has neither hardware counters nor registers"
+	for option in -u -U -f; do
+		run --separate-stderr pmc list-events $option NOPE
+		says 64 'pmc: ERROR: no event or class of this machine matches "NOPE"; "pmc list-events" lists the events, "pmccontrol -L" by class'
+		run --separate-stderr pmc list-events $option page_fault.all
+		says 64 'pmc: ERROR: no event that matches "page_fault.all" has a description: it is the hardware'"'s that have; "'"pmc list-events page_fault.all" lists the names'
+	done
+	run -64 --separate-stderr pmcstat -u NOPE
+	[[ $stderr == 'pmcstat: ERROR: no event or class of this machine matches "NOPE"; '* ]]
+	! grep -q MSR- names || run -0 pmc list-events -u msr-
+}
+
+@test "filter and summary agree with what was recorded" {
+	script='i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
+	cp "$(command -v dash)" first; cp first second
+	pmcstat -q -O log -d -n 1 -P CLOCK.HARD ./first -c "./second -c '$script'; $script"
+	total=$(pmcstat -R log | grep -c '^callchain')
+	[ "$total" -ge 20 ]
+	pmc filter log same
+	cmp log same
+	pmc filter --keep -P second log kept
+	pmc filter --drop -P second log dropped
+	kept=$(pmcstat -R kept | grep -c '^callchain')
+	dropped=$(pmcstat -R dropped | grep -c '^callchain')
+	[ "$kept" -ge 5 ] && [ "$dropped" -ge 5 ]
+	[ $((kept + dropped)) -eq "$total" ]
+	[ "$(pmc summary kept)" = "CLOCK.HARD:"$'\n\t'"second: $kept" ]
+	[ "$(pmc summary -k 9 log | awk '/^\t/ { sum += $2 } END { print sum }')" -eq "$total" ]
+}

@@ -1,0 +1,258 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pmcstat's logs: written to a file, to standard output and to a port; read again, printed on the
+# way, cut short, foreign, and not logs at all.
+
+load helpers
+
+setup() { in_tmpdir_with_daemon; }
+
+teardown() {
+	stop_daemon
+}
+
+lines_of() { grep -c "^$1 " text || true; }
+
+# between LOW VALUE HIGH
+between() {
+	[ "$1" -le "$2" ] && [ "$2" -le "$3" ] || { echo "$2 is not in $1 ... $3" >&2; return 1; }
+}
+
+# A few files of C and a Makefile, in ./tree.
+make_tree() {
+	mkdir tree
+	for i in 1 2 3 4; do
+		printf '#include <stdio.h>\nint f%d(int n)\n{\n\treturn printf("%%d", n) + %d;\n}\n' $i $i >tree/f$i.c
+	done
+	printf 'int f1(int);\nint main(void)\n{\n\treturn f1(0);\n}\n' >tree/main.c
+	printf 'OBJS := f1.o f2.o f3.o f4.o main.o\nprog: $(OBJS)\n\t$(CC) -o $@ $(OBJS)\n' >tree/Makefile
+}
+
+@test "-U: a chain of the kernel goes on into its caller" {
+	# sides: how many chains change from the kernel to the program inside.
+	sides() {
+		pmcstat -q -n 1 "$@" -P PAGE_FAULT.MINOR -O log ls / >/dev/null
+		pmcstat -R log | awk '$1 == "callchain" { mixed += kernel && user; kernel = user = 0 }
+			$1 == "..." { if ($2 ~ /^0xffff/) kernel = 1; else user = 1 }
+			END { print mixed + 0 }'
+	}
+	between 1 "$(sides -U)" 1000000
+	between 0 "$(sides)" 0
+	between 0 "$(sides -U -N)" 0
+}
+
+@test "a build: every process has its exec and its exit, and the counts are the tree's" {
+	make_tree
+	cat >run.py <<-'END'
+		import resource, subprocess, sys
+		subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+		u = resource.getrusage(resource.RUSAGE_CHILDREN)
+		s = resource.getrusage(resource.RUSAGE_SELF)
+		print(u.ru_nvcsw + u.ru_nivcsw + s.ru_nvcsw + s.ru_nivcsw)
+	END
+	pmcstat -q -d -E -W -n 1 -P CLOCK.HARD -p CONTEXT_SWITCHES -O log \
+		python3 run.py make -s -j2 -C tree >told
+	[ -x tree/prog ]
+	pmcstat -R log >text
+	[ "$(lines_of drop)" -eq 0 ]
+	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
+	awk '$1 == "exec" { execs[$3] = 1 }
+		$1 == "fork" { forks[$3] = 1 }
+		$1 == "exitval" { exits[$3]++ }
+		END {
+			for (pid in forks) if (exits[pid] != 1) { print pid " has no exit"; bad++ }
+			for (pid in execs) if (exits[pid] != 1) { print pid " has exec and no exit"; bad++ }
+			for (pid in exits) { n++; if (!(pid in execs)) print pid " has no exec" }
+			if (n < 20) { print n " processes"; bad++ }
+			exit bad > 0
+		}' text
+	# make, and for each object cc, cc1 and as.
+	[ "$(grep -c '^exec .*/cc1"' text)" -ge 5 ]
+	[ "$(grep -c '^exec .*/make"' text)" -ge 1 ]
+	# Slices and exits agree with each other, and with what the kernel has charged.
+	awk '$1 == "cswval" { slices[$3] += $4 } $1 == "exitval" { exits[$3] += $4 }
+		END { for (pid in exits) if (exits[pid] != slices[pid]) { print pid, exits[pid], slices[pid]; bad++ }
+			exit bad > 0 }' text
+	read -r switches <told
+	total=$(awk '$1 == "exitval" { sum += $4 } END { print sum }' text)
+	processes=$(lines_of exitval)
+	echo "$switches of the kernel, $total logged, $processes processes"
+	# This kernel hides some switches from tracers; one slice a process may be before or behind.
+	between $((switches * 8 / 10 - processes)) "$total" $((switches * 12 / 10 + processes + 10))
+}
+
+@test "-O FILE, -O - and -O host:port take the same log; an old file is replaced" {
+	head -c 100000 /dev/zero >log
+	pmcstat -q -E -p PAGE_FAULT.ALL -O log true
+	pmcstat -R log >text
+	[ "$(lines_of exitval)" -eq 1 ]
+	[ "$(head -n 1 text | cut -c 1-7)" = initlog ]
+	# Standard output is the log's, while the command has its own place.
+	pmcstat -q -E -p PAGE_FAULT.ALL -O - sh -c 'echo nothing >&2' 2>/dev/null | pmcstat -R - >text
+	[ "$(lines_of exitval)" -eq 1 ]
+	# In a port somebody reads at the other end.
+	listens() { grep -qi ":$(printf %04X $port) .* 0A " /proc/net/tcp /proc/net/tcp6; }
+	listens_or_ends() { listens || process_gone $reader; }
+	# One that nobody else has; where somebody takes it first the reader says so and ends.
+	for ((try = 0; try < 10; try++)); do
+		port=$((20000 + RANDOM % 10000))
+		! listens || continue
+		pmcstat -R "localhost:$port" >text 3>&- & reader=$!
+		wait_for listens_or_ends
+		process_gone $reader || break
+	done
+	pmcstat -q -E -p PAGE_FAULT.ALL -O "localhost:$port" true
+	wait $reader
+	[ "$(lines_of exitval)" -eq 1 ]
+	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
+}
+
+@test "-O to where nothing can be written: one line, 71, and the command never runs" {
+	for to in /nonexistent/log . localhost:1 host.invalid:1 /dev/full; do
+		run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O "$to" touch ran
+		status_is 71
+		[[ "$stderr" == pmcstat:\ ERROR:\ Cannot\ * ]]
+		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+		[ ! -e ran ]
+	done
+}
+
+@test "a disk that is full: one line, 71, and the command runs to its end" {
+	mkdir small
+	mount -t tmpfs -o size=16k tmpfs small
+	run --separate-stderr pmcstat -q -n 1 -P PAGE_FAULT.ALL -O small/log load pages=3000
+	umount small
+	status_is 71
+	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
+}
+
+@test "without -O the log is printed as it comes: the lines that -R prints of a file" {
+	pmcstat -q -n 10 -P PAGE_FAULT.ALL load pages=500 2>text
+	[ "$(head -n 1 text | cut -c 1-7)" = initlog ]
+	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
+	between 50 "$(lines_of callchain)" 80
+	pmcstat -q -E -o text -p PAGE_FAULT.ALL true
+	[ "$(lines_of exitval)" -eq 1 ]
+	[ "$(lines_of allocatedyn)" -eq 1 ]
+}
+
+@test "-n and -N act on the PMCs that follow" {
+	pmcstat -q -n 100 -P PAGE_FAULT.ALL -n 1 -N -P PAGE_FAULT.MINOR -O log deep 5 0 1000 0
+	pmcstat -R log >text
+	few=$(grep -c '^callchain .* 0xfff20f00 ' text) many=$(grep -c '^callchain .* 0xfff20f01 ' text)
+	between 10 "$few" 14
+	between 1000 "$many" 1300
+	# With chains the first has more lines than samples, the second as many.
+	awk '$1 == "callchain" { id = $3; next } $1 == "..." { n[id]++ }
+		END { print n["0xfff20f00"], n["0xfff20f01"] }' text >frames
+	read -r with without <frames
+	[ "$with" -gt "$few" ]
+	[ "$without" -eq "$many" ]
+	# The flag is in the record of the allocation.
+	grep -q '^allocatedyn 0xfff20f00 "PAGE_FAULT.ALL" 0x80$' text
+	grep -q '^allocatedyn 0xfff20f01 "PAGE_FAULT.MINOR" 0x0$' text
+}
+
+@test "-t: a process that runs already is sampled, with its mappings" {
+	"$BUILD/tests/load" -w pages=300 >load.out 3>&- & target=$!
+	wait_for grep -q ready load.out
+	# The log is flushed every -w seconds, from the start of the PMCs on.
+	pmcstat -q -w 0.05 -n 1 -P PAGE_FAULT.ALL -E -p PAGE_FAULT.ALL -O log -t $target 3>&- & measuring=$!
+	wait_for grows log
+	kill -USR1 $target
+	wait_for worked load.out
+	kill -KILL $target
+	wait $measuring
+	pmcstat -R log >text
+	grep -q "^attach .* $target \".*/load\"$" text
+	grep -q "^map-in    $target .*/load\"$" text
+	[ "$(grep -c "^callchain $target " text)" -ge 300 ]
+	[ "$(lines_of exitval)" -eq 1 ]
+}
+
+grows() { [ -s "$1" ]; }
+
+@test "a log that is cut anywhere: what is whole is printed; 65 and a line for the rest" {
+	pmcstat -q -E -W -p PAGE_FAULT.ALL -O log load pages=10 switches=5
+	pmcstat -R log >whole
+	size=$(stat -c %s log)
+	for at in 1 3 4 15 16 17 111 112 113 200 $((size / 2)) $((size / 2 + 1)) $((size - 17)) $((size - 16)) \
+		$((size - 1)); do
+		head -c $at log >part.log
+		run --separate-stderr pmcstat -R part.log
+		[ "$status" -eq 0 ] || [ "$status" -eq 65 ] || status_is 65
+		# A prefix of what the whole says.
+		[ -z "$output" ] || [ "$output" = "$(head -n "$(wc -l <<<"$output")" whole)" ]
+		if [ "$status" -eq 65 ]; then
+			[[ "$stderr" == "pmcstat: ERROR: event parsing failed (record "*", offset 0x"*"): "* ]]
+		else
+			# Only where a record ends.
+			[ $((at % 4)) -eq 0 ]
+		fi
+	done
+	# A byte of a header that is wrong.
+	cp log bad
+	printf '\x7f' | dd of=bad bs=1 seek=$((112 + 2)) conv=notrunc status=none
+	run --separate-stderr pmcstat -R bad
+	status_is 65
+	[ "$output" = "$(head -n 1 whole)" ]
+	[[ "$stderr" == "pmcstat: ERROR: event parsing failed (record 2, offset 0x70): "* ]]
+}
+
+# refused TEXT FILE: with this exit status and line.
+refused() {
+	run --separate-stderr pmcstat -R "$3"
+	status_is "$1"
+	[ -z "$output" ]
+	# shellcheck disable=SC2053 # a pattern
+	[[ "$stderr" == $2 ]] || { echo "$3: $stderr" >&2; return 1; }
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
+@test "what is no log is named, in one line" {
+	refused 71 'pmcstat: ERROR: Cannot open "nothing" for reading: No such file or directory.' nothing
+	mkdir dir
+	refused 71 'pmcstat: ERROR: Cannot open "dir" for reading: Is a directory.' dir
+	printf 'PERFILE2%0200d' 0 >perf.data
+	refused 65 '*perf.data*perf report*' perf.data
+	printf '\xee\x03\x00\x70%0200d' 0 >foreign
+	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *byte order*' foreign
+	printf 'hello, world, this is no log at all\n' >words
+	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *' words
+	: >empty
+	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): the log is empty.' empty
+	run --separate-stderr pmcstat -R - <empty
+	status_is 65
+}
+
+@test "kern.hwpmc.logversion=3: the same lines, of a log for FreeBSD 6 to 11" {
+	pmccontrol --tunable kern.hwpmc.logversion=3
+	pmcstat -q -d -E -W -n 1 -P PAGE_FAULT.ALL -p PAGE_FAULT.ALL -O log sh -c 'true; load pages=50; true'
+	[ "$(od -A n -t x1 -N 4 log | tr -d ' ')" = 140002ee ]
+	pmcstat -R log >text
+	[ "$(head -n 1 text | cut -d ' ' -f 1-4)" = "initlog   0x3010000" ]
+	for tag in allocatedyn attach fork exec map-in callchain cswval exitval; do
+		[ "$(lines_of $tag)" -ge 1 ] || { echo "no $tag" >&2; return 1; }
+	done
+	[ "$(lines_of exitval)" -eq 2 ]
+	[ "$(lines_of drop)" -eq 0 ]
+}
+
+@test "records that were lost are told, once, and -q keeps it quiet" {
+	stop_daemon
+	start_daemon -o kern.hwpmc.nbuffers=4
+	mkfifo pipe
+	sleep 600 0<>pipe 3>&- & sleeper=$!
+	pmcstat -n 1 -P PAGE_FAULT.ALL -O pipe load pages=20000 2>told 3>&- & measuring=$!
+	lost() { [ "$(pmccontrol -s | awk '/fail/ { print $NF }')" -ge 1 ]; }
+	wait_for lost
+	pmcstat -q -R pipe >text 3>&- & reader=$!
+	wait_for test -s text
+	kill $sleeper
+	wait $measuring
+	wait $reader
+	grep -qx 'pmcstat: WARNING: at least [0-9]* events* were discarded while running. Please consider tuning the "kern.hwpmc.nbuffers" tunable.' told
+	[ "$(lines_of drop)" -ge 1 ]
+	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
+}

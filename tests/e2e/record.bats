@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pmc record: one command from a workload to its report.
+
+load helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	start_daemon
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+teardown() {
+	rest_all
+	stop_daemon
+}
+
+script='i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+
+samples() { pmcstat -R "${1:-pmc.log}" | grep -c '^callchain'; }
+
+# on_terminal COMMAND...: its standard output and error are a terminal; what it shows is in the file `shown`.
+on_terminal() {
+	python3 -c 'import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" >shown </dev/null
+}
+
+@test "a command and its descendants, with call chains, into pmc.log; a line says how many" {
+	run pmc record sh -c "sh -c '$script'; $script"
+	[ "$status" -eq 0 ]
+	n=$(samples)
+	[ "$n" -ge 20 ]
+	[[ $output =~ ^'pmc: '$n' samples in "pmc.log" ('[0-9.]+' kB); pmc report shows them'$ ]]
+	# Two processes of it, and frames behind the first.
+	[ "$(pmcstat -R pmc.log | awk '$1 == "callchain" { print $2 }' | sort -u | wc -l)" -ge 2 ]
+	pmcstat -R pmc.log >text
+	grep -q '^allocate' text
+	[ "$(grep -c '^\.\.\.' text)" -gt "$n" ]
+}
+
+@test "-N leaves out call chains, -g brings them back, -o names the log, -e and -c the samples" {
+	run pmc record -N -e PAGE_FAULT.ALL -c 1 -o here.log sh -c "$script"
+	[ "$status" -eq 0 ]
+	[[ $output == *' samples in "here.log" '* ]]
+	pmcstat -R here.log >text
+	grep -q '^allocate.*PAGE_FAULT.ALL' text
+	[ "$(grep -c '^\.\.\.' text)" -eq "$(grep -c '^callchain' text)" ]
+	pmc record -N -g -e CPU_CLOCK -o chains.log sh -c "$script"
+	pmcstat -R chains.log >text
+	[ "$(grep -c '^\.\.\.' text)" -gt "$(grep -c '^callchain' text)" ]
+}
+
+@test "-F: eight times as often; events that are no clocks take -c" {
+	# The same CPU time, however fast that is; a busy machine's clock leaves out some.
+	spend='while __import__("time").process_time() < 0.3: pass'
+	pmc record -e CPU_CLOCK -F 500 -o slow.log python3 -c "$spend"
+	pmc record -e CPU_CLOCK -F 4000 -o fast.log python3 -c "$spend"
+	slow=$(samples slow.log)
+	[ "$slow" -ge 50 ] && [ "$(samples fast.log)" -ge $((3 * slow)) ]
+	run pmc record -e CLOCK.HARD -F 2000 true
+	[ "$status" -eq 64 ]
+	[ "$output" = 'pmc: ERROR: "CLOCK.HARD" is sampled at most 1000 times a second' ]
+	run pmc record -e PAGE_FAULT.ALL -F 10 true
+	[ "$status" -eq 64 ]
+	[[ $output == *'"PAGE_FAULT.ALL" happens in a second is not known: give -c instead of -F' ]]
+}
+
+@test "-p: a process that runs already, until it ends; -a: all CPUs while a command runs" {
+	workload one spins=100000000
+	pmc record -p "${WORKLOAD[one]}" -e CPU_CLOCK -c 100000 2>told 3>&- &
+	recorder=$!
+	wait_for grep -q . /proc/$recorder/comm
+	wait_for attached
+	work one
+	rest one
+	wait $recorder
+	[ "$(samples)" -ge 5 ]
+	grep -q 'samples in "pmc.log"' told
+	pmc record -a -o all.log sh -c "$script"
+	[ "$(samples all.log)" -ge 10 ]
+	[ "$(pmcstat -R all.log | grep -c '^allocate')" -eq "$(getconf _NPROCESSORS_ONLN)" ]
+}
+
+attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
+
+@test "on a terminal the report follows, through the pager; --no-report and --report decide otherwise" {
+	PAGER='sed s/^/paged:/' on_terminal pmc record -e CPU_CLOCK sh -c "$script"
+	grep -q '^paged:.*CPU_CLOCK' shown
+	refute grep -q 'pmc report' shown
+	on_terminal pmc record --no-report sh -c "$script"
+	grep -q 'samples in "pmc.log" .* pmc report shows them' shown
+	run --separate-stderr pmc record --report -e CPU_CLOCK -o a.log sh -c "$script"
+	[ "$status" -eq 0 ]
+	[[ $output == *CPU_CLOCK* ]]
+	[[ $stderr != *'pmc report'* ]]
+}
+
+@test "warnings are in the pager, which Ctrl-C means and who leaves it has seen enough" {
+	cp "$(command -v dash)" stripped
+	pmc record --no-report -o page.log ./stripped -c "$script" 2>/dev/null
+	PAGER='sed s/^/paged:/' on_terminal pmc report page.log
+	grep -q '^paged:.*CPU_CLOCK' shown
+	refute grep '^pmc: WARNING' shown
+	PAGER='kill -INT $PPID; sed s/^/paged:/' on_terminal pmc report page.log
+	grep -q '^paged:CONVERSION STATISTICS' shown
+	PAGER='head -n 1' on_terminal pmc report page.log
+	[ "$(grep -c . shown)" -eq 1 ]
+}
+
+@test "Ctrl-C ends the command and the recording, and what there is is told" {
+	# A terminal's ^C is for the group, and what a shell puts into the background would not hear it.
+	setsid env --default-signal=INT pmc record -o stopped.log \
+		sh -c 'trap "echo ended >ended; exit 3" INT; echo up >up; while :; do :; done' 2>told 3>&- &
+	recorder=$!
+	wait_for test -s up
+	kill -INT -- -$recorder
+	wait $recorder
+	wait_for test -s ended
+	grep -q '^pmc: [0-9]* samples in "stopped.log" ' told
+	pmcstat -R stopped.log | grep -q '^closelog'
+}
+
+@test "the command's status is its own affair, unless --exit-status asks" {
+	pmc record sh -c 'exit 7'
+	run pmc record --exit-status sh -c 'exit 7'
+	[ "$status" -eq 7 ]
+	run pmc record ./nowhere
+	[ "$status" -eq 71 ]
+	[ "$output" = 'pmc: ERROR: execvp "./nowhere" failed: No such file or directory' ]
+}
+
+@test "a file that is no log is not overwritten, a log is; what is refused costs no log" {
+	echo precious >notes
+	run pmc record -o notes true
+	[ "$status" -eq 73 ]
+	[ "$output" = 'pmc: ERROR: "notes" is no log and is not overwritten: name another with -o, or remove it' ]
+	[ "$(cat notes)" = precious ]
+	pmc record sh -c "$script"
+	before=$(cksum pmc.log)
+	run pmc record -e no-such-event true
+	[ "$status" -eq 71 ]
+	[[ $output == 'pmc: ERROR: Cannot sample "no-such-event": '* ]]
+	run pmc record ./no-such-command
+	[ "$status" -eq 71 ]
+	[ "$output" = 'pmc: ERROR: execvp "./no-such-command" failed: No such file or directory' ]
+	run pmc record no-such-command
+	[ "$output" = 'pmc: ERROR: execvp "no-such-command" failed: No such file or directory' ]
+	run pmc record -p no-such-process
+	[ "$status" -eq 65 ]
+	[ "$(cksum pmc.log)" = "$before" ]
+	pmc record true
+	[ "$(cksum pmc.log)" != "$before" ]
+	run pmc record -o /nowhere/log true
+	[ "$status" -eq 71 ]
+	[[ $output == *'"/nowhere/log"'* ]]
+}
+
+@test "what does not go together" {
+	run pmc record
+	[ "$status" -eq 64 ]
+	[[ $output == *'pmc: ERROR: a command, -p or -a is needed' ]]
+	run pmc record -c 5 -F 5 true
+	[ "$status" -eq 64 ]
+	[ "$output" = 'pmc: ERROR: options -c and -F are mutually exclusive.' ]
+	run pmc record -a -p 1 true
+	[ "$status" -eq 64 ]
+	run pmc record -c 0 true
+	[ "$status" -eq 64 ]
+	[ "$output" = 'pmc: ERROR: Illegal count value "0".' ]
+	run pmc record -l never -a
+	[ "$status" -eq 64 ]
+	run pmc record -p '(' true
+	[ "$status" -eq 65 ]
+	[ ! -e pmc.log ]
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The library's view: a program of pmc(3) as FreeBSD's manual would have it, and what a read costs.
+
+load helpers
+
+setup() {
+	need_root
+	command -v cc >/dev/null || skip "no C compiler"
+	start_daemon
+	cd "$BATS_TEST_TMPDIR" || return
+	TREE_DIR=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+}
+
+teardown() {
+	rest_all
+	stop_daemon KILL || true
+}
+
+# program: compiles standard input against the public headers and the library alone
+program() {
+	cc -std=c99 -Wall -Wextra -Werror -I"$TREE_DIR/lib/include" -o prog -xc - -xnone \
+		-L"$BUILD/lib" -lpmc-compat -Wl,--allow-shlib-undefined
+}
+
+@test "REQ-075, REQ-005: a program of pmc(3) alone allocates, attaches, counts, reads, writes, releases" {
+	program <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/types.h>
+		#include <pmc.h>
+
+		#define CHECK(call) do { if ((call) < 0) { perror(#call); return 1; } } while (0)
+
+		int main(int argc, char **argv)
+		{
+			pmc_value_t old, now;
+			pmc_id_t id;
+
+			(void)argc;
+			CHECK(pmc_init());
+			CHECK(pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &id));
+			CHECK(pmc_attach(id, atoi(argv[1])));
+			CHECK(pmc_set(id, 1000));
+			CHECK(pmc_start(id));
+			puts("started");
+			fflush(stdout);
+			getchar();
+			CHECK(pmc_read(id, &now));
+			CHECK(pmc_stop(id));
+			CHECK(pmc_rw(id, 5, &old));
+			printf("%zu %lu %lu ", sizeof(id), (unsigned long)now, (unsigned long)old);
+			CHECK(pmc_read(id, &now));
+			CHECK(pmc_detach(id, atoi(argv[1])));
+			CHECK(pmc_release(id));
+			printf("%lu %d\n", (unsigned long)now, pmc_read(id, &now));
+			return 0;
+		}
+	C
+	workload w pages=300
+	mkfifo go
+	./prog "${WORKLOAD[w]}" <go >out 3>&- & client=$!
+	exec {go}>go
+	wait_for grep -q started out
+	work w
+	echo >&"$go"
+	wait "$client"
+	[ "$(tail -n 1 out)" = "4 $((1000 + minflt)) $((1000 + minflt)) 5 -1" ]
+}
+
+@test "REQ-011: reading does not ask the daemon: own figures, and those of others that rest" {
+	program <<-'C'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <sys/types.h>
+		#include <pmc.h>
+
+		int main(int argc, char **argv)
+		{
+			struct pmc_driverstats a, b;
+			pmc_value_t first, v = 0, rests;
+			pmc_id_t own, other;
+			int fell = 0;
+
+			(void)argc;
+			if (pmc_init() || pmc_allocate("TASK_CLOCK", PMC_MODE_TC, 0, PMC_CPU_ANY, &own) ||
+			    pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &other) ||
+			    pmc_attach(other, atoi(argv[1])) || pmc_start(own) || pmc_set(other, 7) ||
+			    pmc_read(own, &first) || pmc_get_driver_stats(&a))
+				return 1;
+			for (int i = 0; i < 1000; i++) {
+				pmc_value_t last = v;
+
+				if (pmc_read(own, &v))
+					return 1;
+				fell += v < last;
+			}
+			for (int i = 0; i < 1000; i++)
+				if (pmc_read(other, &rests) || rests != 7)
+					return 1;
+			if (pmc_get_driver_stats(&b))
+				return 1;
+			printf("%d %d %u\n", v > first, fell, b.pm_syscalls - a.pm_syscalls);
+			return 0;
+		}
+	C
+	workload w pages=1
+	run ./prog "${WORKLOAD[w]}"
+	[ "$output" = "1 0 1" ]
+}
+
+@test "REQ-011, REQ-025: a CPU's counter is read without the daemon by who is privileged, and by it for others" {
+	program <<-'C'
+		#define _DEFAULT_SOURCE
+		#include <stdio.h>
+		#include <sys/types.h>
+		#include <time.h>
+		#include <unistd.h>
+		#include <pmc.h>
+
+		static pmc_value_t now(void)
+		{
+			struct timespec ts;
+
+			clock_gettime(CLOCK_MONOTONIC, &ts);
+			return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+		}
+
+		int main(int argc, char **argv)
+		{
+			struct pmc_driverstats a, b;
+			pmc_value_t first, v, last, rests, again, stopped;
+			pmc_id_t id;
+			int fell = 0;
+
+			(void)argv;
+			if (argc > 1 && setuid(65534))
+				return 1;
+			if (pmc_init() || pmc_allocate("CPU_CLOCK", PMC_MODE_SC, 0, 0, &id) ||
+			    pmc_write(id, 1000) || pmc_start(id) || pmc_read(id, &first) ||
+			    pmc_get_driver_stats(&a))
+				return 1;
+			v = first;
+			for (int i = 0; i < 100; i++) {
+				last = v;
+				if (pmc_read(id, &v))
+					return 1;
+				fell += v < last;
+			}
+			if (pmc_get_driver_stats(&b) || pmc_stop(id) || pmc_read(id, &rests))
+				return 1;
+			stopped = now();
+			if (pmc_start(id) || pmc_read(id, &again))
+				return 1;
+			stopped = now() - stopped;
+			printf("%u: %d %d %d %d %d\n", b.pm_syscalls - a.pm_syscalls - 1, fell, first > 1000,
+			       rests > v, again > rests, again - rests < stopped + stopped / 100);
+			if (pmc_release(id))
+				return 1;
+			return 0;
+		}
+	C
+	stop_daemon
+	start_daemon -o security.bsd.unprivileged_syspmcs=1
+	run ./prog
+	[ "$output" = "0: 0 1 1 1 1" ]
+	run ./prog nobody
+	[ "$output" = "100: 0 1 1 1 1" ]
+}
+
+@test "REQ-188: the program's view of the version is the daemon's" {
+	program <<-'C'
+		#include <stdio.h>
+		#include <pmc.h>
+
+		int main(void)
+		{
+			if (pmc_init())
+				return 1;
+			printf("%d %d %d\n", pmc_ncpu() > 0, pmc_npmc(0) >= 16, PMC_VERSION == 0x0a030000);
+			return 0;
+		}
+	C
+	run ./prog
+	[ "$output" = "1 1 1" ]
+}

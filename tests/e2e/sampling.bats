@@ -1,0 +1,397 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Samples of software events: how many, where, by which way they got there; and slices and exits of
+# counting PMCs in the same logs.  The machine may be busy: bounds are stated where time plays a part.
+
+load helpers
+load ../logs
+DEEP=$BUILD/tests/deep
+
+TSC=0x10000 CLOCK=0x20000 LOCK=0x20003 FAULTS=0x20004 CPU_CLOCK=0x20009 SWITCHES=0x2000b
+TREE=2 PROCCSW=4 PROCEXIT=8 CHAIN=0x80 BOTH=0x180
+SAMPLES=0x21
+
+setup() { in_tmpdir_with_daemon; }
+
+teardown() {
+	part_all
+	rest_all
+	stop_daemon KILL || true
+}
+
+# The log's lines, in ./text.
+text() { pmcstat -q -R log >text; }
+
+lines_of() { grep -c "^$1 " text || true; }
+
+# of TAG FIELD: the sum of that field over lines of this kind.
+of() { awk -v tag="$1" -v f="$2" '$1 == tag { sum += $f } END { printf "%.0f\n", sum }' text; }
+
+# between LOW VALUE HIGH
+between() {
+	[ "$1" -le "$2" ] && [ "$2" -le "$3" ] || { echo "$2 is not in $1 ... $3" >&2; return 1; }
+}
+
+# --- how many -----------------------------------------------------------------------------------
+
+@test "REQ-012, REQ-020, REQ-022, REQ-023, REQ-014: one sample for every period of faults" {
+	pmcstat -q -E -n 10 -P PAGE_FAULT.ALL -n 1 -P PAGE_FAULT.MINOR -p PAGE_FAULT.ALL -O log \
+		load pages=3000
+	text
+	count=$(of exitval 4)
+	[ "$count" -ge 3000 ]
+	grep '^callchain .* 0xfff20f00 ' text >tenth
+	grep '^callchain .* 0xfff20f01 ' text >each
+	# The command's start is in both counts or in neither, by a few faults.
+	between $((count / 10 - 5)) "$(wc -l <tenth)" $((count / 10 + 5))
+	between $((count - 50)) "$(wc -l <each)" $((count + 50))
+	[ "$(lines_of drop)" -eq 0 ]
+}
+
+@test "REQ-012: clocks sample at their rates, each switch is a sample" {
+	pmcstat -q -E -n 5 -P CLOCK.HARD -n 1000000 -P CPU_CLOCK -p TASK_CLOCK -O log load spins=400000000
+	text
+	ms=$(($(of exitval 4) / 1000000))
+	echo "$ms ms, $(grep -c ' 0xfff20f00 ' text), $(grep -c '^callchain.* 0xfff20f01 ' text)"
+	# The kernel leaves out what a busy machine has no time for, and adds nothing.
+	between $((ms * 4 / 10 / 5 - 2)) "$(grep -c '^callchain.* 0xfff20f00 ' text)" $((ms * 11 / 10 / 5 + 2))
+	between $((ms * 4 / 10 - 2)) "$(grep -c '^callchain.* 0xfff20f01 ' text)" $((ms * 11 / 10 + 2))
+	pmcstat -q -E -n 1 -P CONTEXT_SWITCHES -p CONTEXT_SWITCHES.VOLUNTARY -O log load switches=500
+	text
+	count=$(of exitval 4)
+	# A sleep that is over before the CPU was given away is no switch; those of the command's start are in one or both.
+	between 490 "$count" 600
+	between $((count - 10)) "$(lines_of callchain)" 1000
+}
+
+@test "REQ-021: what the target does is sampled, and nobody else" {
+	workload a && workload b pages=2000
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[a]}"
+	expect owner 'start 0' start
+	work b
+	expect owner 'endlog 0' endlog
+	text
+	[ "$(lines_of callchain)" -eq 0 ]
+}
+
+@test "REQ-022, REQ-029: the period is what was set last, and can be set when it is stopped" {
+	workload w pages=1000 && workload again pages=1000
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1000000
+	# Also that of a target that was there before.
+	ask owner attach "${WORKLOAD[w]}" setcount 100 attach "${WORKLOAD[again]}"
+	expect owner 'start 0' start
+	expect owner 'setcount EBUSY*' setcount 10
+	work w
+	ask owner stop
+	expect owner 'flushlog 0' flushlog
+	text
+	between 9 "$(lines_of callchain)" 11
+	ask owner setcount 10
+	# A pair of STOP and START leaves the period as it is.
+	ask owner start stop start stop
+	expect owner 'start 0' start
+	work again
+	ask owner stop
+	expect owner 'endlog 0' endlog
+	text
+	between 99 "$(grep -c "^callchain ${WORKLOAD[again]} " text)" 102
+}
+
+@test "a stopped PMC writes nothing; what was sampled before the stop is there" {
+	workload w pages=500 && workload again pages=500
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}"
+	ask owner attach "${WORKLOAD[again]}" start
+	work w
+	expect owner 'stop 0' stop
+	expect owner 'flushlog 0' flushlog
+	text
+	sampled=$(lines_of callchain)
+	# shellcheck disable=SC2154 # of work
+	between "$minflt" "$sampled" $((minflt + 20))
+	work again
+	expect owner 'endlog 0' endlog
+	text
+	[ "$(lines_of callchain)" -eq "$sampled" ]
+}
+
+@test "C-16: samples, sweeps and buffers move the driver's statistics" {
+	workload w pages=2000
+	client owner
+	expect owner 'figures 0 processed=0 full=0 requests=0 failed=0 sweeps=0' figures
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}" start
+	work w
+	ask owner stop
+	expect owner 'endlog 0' endlog
+	expect owner 'figures 0 *' figures
+	[[ $reply =~ processed=([0-9]+)\ full=([0-9]+)\ requests=([0-9]+)\ failed=([0-9]+)\ sweeps=([0-9]+) ]]
+	text
+	[ "${BASH_REMATCH[1]}" -eq "$(lines_of callchain)" ]
+	[ "${BASH_REMATCH[2]}" -eq 0 ]
+	[ "${BASH_REMATCH[3]}" -ge $(($(stat -c %s log) / 4096)) ]
+	[ "${BASH_REMATCH[4]}" -eq 0 ]
+	[ "${BASH_REMATCH[5]}" -ge 1 ]
+}
+
+@test "C-16: a ring that is full: every sample is in the log, or counted as lost and marked" {
+	workload w pages=60000 && workload again pages=20
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}"
+	ask owner attach "${WORKLOAD[again]}" start
+	kill -STOP "$DAEMON_PID"			# nobody comes by
+	work w
+	kill -CONT "$DAEMON_PID"
+	expect owner 'flushlog 0' flushlog
+	work again
+	expect owner 'stop 0' stop
+	expect owner 'endlog 0' endlog
+	text
+	expect owner 'figures 0 *' figures
+	[[ $reply =~ processed=([0-9]+)\ full=([0-9]+) ]]
+	echo "$reply, $(lines_of callchain) in the log"
+	[ "${BASH_REMATCH[1]}" -ge 60000 ]
+	[ "${BASH_REMATCH[2]}" -ge 1000 ]
+	[ $(($(lines_of callchain) + BASH_REMATCH[2])) -eq "${BASH_REMATCH[1]}" ]
+	# After what was there, and before what came then.
+	[ "$(lines_of drop)" -eq 1 ]
+	awk -v w="${WORKLOAD[w]}" '$1 == "drop" { gap = 1 } $1 == "callchain" && gap && $2 == w { exit 1 }' text
+	[ "$(awk '$1 == "drop" { gap = 1 } $1 == "callchain" && gap' text | wc -l)" -ge 20 ]
+}
+
+# --- where --------------------------------------------------------------------------------------
+
+@test "REQ-013, REQ-046, REQ-047, REQ-102: the sampled address first, then its callers, 8 of them in all" {
+	pmcstat -q -n 1 -P CLOCK.HARD -O log deep 20 100000000 0 0
+	text
+	chains u <text >frames
+	n=0
+	while read -r -a pc; do
+		inside "${pc[0]}" leaf || continue	# the loader's, the C library's
+		n=$((n + 1))
+		[ ${#pc[@]} -eq 8 ]
+		for at in "${pc[@]:1}"; do inside "$at" outer; done
+	done <frames
+	[ "$n" -ge 10 ]
+}
+
+@test "REQ-048: without PMC_F_CALLCHAIN a sample has one address" {
+	pmcstat -q -N -n 1 -P CLOCK.HARD -O log deep 20 100000000 0 0
+	text
+	[ "$(lines_of callchain)" -ge 10 ]
+	[ "$(lines_of '\.\.\.')" -eq "$(lines_of callchain)" ]
+	chains u <text | head -n 400 | { while read -r pc; do ! inside "$pc" leaf || n=$((n + 1)); done; [ "$n" -ge 10 ]; }
+}
+
+@test "REQ-047, REQ-102: kern.hwpmc.callchaindepth limits it, down to one and up" {
+	for depth in 1 3 40; do
+		stop_daemon
+		start_daemon -o kern.hwpmc.callchaindepth=$depth
+		pmcstat -q -n 1 -P CLOCK.HARD -O log deep 20 50000000 0 0
+		text
+		chains u <text >frames
+		longest=$(awk '{ if (NF > max) max = NF } END { print max }' frames)
+		# leaf, outer 21 times, main; what is below has frames or not.
+		if [ $depth -lt 23 ]; then
+			[ "$longest" -eq $depth ]
+		else
+			between 23 "$longest" 30
+		fi
+	done
+}
+
+@test "kernel and user side: one of them in each sample, the interrupted one" {
+	pmcstat -q -n 1 -P CLOCK.HARD -P PAGE_FAULT.ALL -P CONTEXT_SWITCHES -O log deep 3 50000000 100 80
+	text
+	grep -q '^callchain .* 0xfff20f00 .* u$' text
+	# Faults of user code are its own, a switch is the kernel's; a nap may be over before there is one.
+	[ "$(grep -c '^callchain .* 0xfff20f01 .* u$' text)" -ge 100 ]
+	[ "$(grep -c '^callchain .* 0xfff20f02 .* s$' text)" -ge 50 ]
+	refute grep '^callchain .* 0xfff20f02 .* u$' text
+	# What tells the sides apart is the address.
+	chains s <text | refute grep -q '0x[0-7f]\{1,12\}\( \|$\)'
+	chains s <text >kernel && chains u <text >user
+	refute awk '{ for (i = 1; i <= NF; i++) if (length($i) != 18 || $i !~ /^0xffff/) found = 1 }
+		END { exit !found }' kernel
+	refute grep 0xffff user
+}
+
+@test "PMC_F_USERCALLCHAIN: the kernel's addresses, then those of the user code below" {
+	workload w switches=150
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 2 15 $SWITCHES any $BOTH setcount 1 attach "${WORKLOAD[w]}" start
+	work w
+	ask owner stop
+	expect owner 'endlog 0' endlog
+	text
+	chains s <text >both
+	[ "$(wc -l <both)" -ge 100 ]
+	# Kernel addresses up to the first that is none, and no kernel address behind it.
+	awk '$1 !~ /^0xffff/ { exit 1 }
+		{ side = 0; for (i = 1; i <= NF; i++) { if ($i !~ /^0xffff/) side = 1; else if (side) exit 1 } }
+		side { n++ } END { if (n < 100) exit 1 }' both
+}
+
+# --- whose --------------------------------------------------------------------------------------
+
+@test "every thread is sampled, those born later too; children only with DESCENDANTS" {
+	for flags in 0 $TREE; do
+		rm -f log
+		workload w threads=2 late=2 children=1 forks=1 pages=200
+		client owner
+		expect owner 'log 0' log log
+		ask owner caps $SAMPLES alloc 2 15 $FAULTS any $flags setcount 1 attach "${WORKLOAD[w]}" start
+		work w
+		ask owner stop
+		expect owner 'endlog 0' endlog
+		part owner
+		text
+		awk '$1 == "callchain" { n[$2]++ } END { for (pid in n) print pid, n[pid] }' text >pids
+		own=$(awk -v pid="${WORKLOAD[w]}" '$1 == pid { print $2 }' pids)
+		# Five threads with 200 pages each.
+		# shellcheck disable=SC2154 # of work
+		between $((minflt - 5)) "$own" $((minflt + 50))
+		[ "$own" -ge 1000 ]
+		if [ $flags = 0 ]; then
+			[ "$(wc -l <pids)" -eq 1 ]
+		else
+			[ "$(wc -l <pids)" -eq 3 ]
+			refute awk '$2 < 200 { found = 1 } END { exit !found }' pids
+		fi
+		rest w
+	done
+}
+
+@test "REQ-028, REQ-029, REQ-030: system scope samples the CPU it was allocated on" {
+	taskset -c 0 load spins=60000000000 3>&- & hog=$!
+	WORKLOAD[hog]=$hog
+	wait_for is_program $hog load
+	pmcstat -q -c 0 -n 1 -S CLOCK.HARD -l 0.5 -O log 2>/dev/null
+	rest hog
+	text
+	[ "$(lines_of callchain)" -ge 20 ]
+	[ "$(awk '$1 == "callchain" { print $4 }' text | sort -u)" = 0 ]
+	awk -v pid=$hog '$1 == "callchain" && $2 == pid && $NF == "u"' text | grep -q .
+	# Of everybody the log has the mappings, and the processes that were there.
+	grep -q "^map-in    $DAEMON_PID .*/pmcbpfd\"$" text
+	grep -q "^map-in    -1 0xffff" text
+	grep -q "^proccreate $DAEMON_PID " text
+}
+
+@test "without a row, PMCs that sample or log are refused as others are" {
+	local row="no row of class SOFT"
+	client owner
+	for ((i = 0; i < 16; i++)); do
+		expect owner "alloc 0 0x*" alloc 3 15 "$FAULTS" any 0
+	done
+	expect owner "alloc EINVAL -- $row*" alloc 3 15 "$FAULTS" any $PROCEXIT
+	expect owner "alloc EINVAL -- $row*" alloc 3 15 "$FAULTS" any $PROCCSW
+	expect owner "alloc EINVAL -- $row*" caps $SAMPLES alloc 2 15 "$FAULTS" any 0
+	expect owner "release 0" release
+}
+
+@test "REQ-015: all four modes at once, in one log" {
+	workload w pages=100
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 0 15 $CLOCK 0 0 setcount 1
+	expect owner 'start 0' start
+	ask owner alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}"
+	expect owner 'start 0' start
+	ask owner alloc 1 15 $SWITCHES 0 0
+	expect owner 'start 0' start
+	ask owner alloc 3 15 $FAULTS any $PROCEXIT attach "${WORKLOAD[w]}"
+	expect owner 'start 0' start
+	work w
+	count_of owner
+	[ "$count" -ge 100 ]
+	rest w
+	wait_for rows_of_exit owner
+	expect owner 'endlog 0' endlog
+	text
+	[ "$(grep -c '^allocatedyn' text)" -eq 4 ]
+	[ "$(grep -c '^callchain .* 0xfff20f01 ' text)" -ge 100 ]
+	[ "$(lines_of exitval)" -eq 1 ]
+	between "$count" "$(of exitval 4)" $((count + 20))
+}
+
+rows_of_exit() {
+	ask "$1" flushlog
+	text && grep -q '^exitval' text
+}
+
+# --- what cannot ----------------------------------------------------------------------------------
+
+@test "the longest of all periods: what samples by it starts, and never samples" {
+	local event
+	workload w pages=1000
+	client owner
+	expect owner 'log 0' log log
+	for event in $FAULTS $CPU_CLOCK $CLOCK; do
+		expect owner 'start 0' caps $SAMPLES alloc 2 15 $event any 0 setcount 0xffffffffffffffff attach "${WORKLOAD[w]}" start
+		expect owner 'start 0' caps $SAMPLES alloc 0 15 $event 0 0 setcount 0xffffffffffffffff start
+	done
+	work w
+	expect owner 'endlog 0' endlog
+	text
+	[ "$(lines_of callchain)" -eq 0 ]
+}
+
+@test "a period of nothing is EINVAL; what cannot interrupt is EOPNOTSUPP" {
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps $SAMPLES alloc 2 15 $CLOCK any 0
+	expect owner 'start EINVAL -- a sampling PMC needs a period*' start
+	expect owner 'start EINVAL*' setcount 0 start
+	expect owner 'start 0' setcount 1 start
+	ask owner alloc 0 15 $CLOCK 0 0
+	expect owner 'start EINVAL -- a sampling PMC needs a period*' start
+	for mode in 0 2; do
+		cpu=any; [ $mode = 2 ] || cpu=0
+		expect owner 'alloc EOPNOTSUPP -- class TSC cannot sample*' caps 0x20 alloc $mode 0 $TSC $cpu 0
+		expect owner 'alloc EOPNOTSUPP -- LOCK.FAILED can be counted, not sampled' caps $SAMPLES alloc $mode 15 $LOCK $cpu 0
+		expect owner 'alloc EOPNOTSUPP -- PAGE_FAULT.READ can be counted*' alloc $mode 15 0x20005 $cpu 0
+	done
+	expect owner 'rw EINVAL -- a sampling PMC has no count' rw 0x20 0
+}
+
+# --- slices and exits -----------------------------------------------------------------------------
+
+@test "REQ-056, REQ-058, REQ-059, REQ-060: slices and exits of every process of a tree, and their sums" {
+	pmcstat -q -d -E -W -p PAGE_FAULT.ALL -p TASK_CLOCK -O log load children=2 forks=2 below=1 pages=300 switches=40
+	text
+	# The command, two children, two forks and a child of each.
+	[ "$(lines_of exitval)" -eq 14 ]
+	[ "$(awk '$1 == "exitval" { print $3 }' text | sort -u | wc -l)" -eq 7 ]
+	[ "$(lines_of fork)" -ge 6 ]
+	awk '$1 == "cswval" { n[$2 $3]++; slices[$2 $3] += $4 }
+		$1 == "exitval" { if (slices[$2 $3] != $4 || n[$2 $3] < 20) { print "differs: " $0; bad++ } }
+		END { exit bad > 0 }' text
+	awk '$1 == "exitval" && $2 == "0xfff30f00" && $4 < 300 { bad++ } END { exit bad > 0 }' text
+}
+
+@test "REQ-058, REQ-059: a process's count at its exit is what the kernel charged to it" {
+	workload w pages=777
+	client owner
+	expect owner 'log 0' log log
+	ask owner caps 0x20 alloc 3 15 $FAULTS any $PROCEXIT attach "${WORKLOAD[w]}"
+	expect owner 'start 0' start
+	work w
+	count_of owner
+	# shellcheck disable=SC2154 # of work
+	between "$minflt" "$count" $((minflt + 20))
+	rest w
+	wait_for rows_of_exit owner
+	expect owner 'read 0 *' read
+	[ "${reply#read 0 }" -eq "$(of exitval 4)" ]
+	grep -q "^exitval   0xfff30f00 ${WORKLOAD[w]:-[0-9]*} " text
+	[ "$(lines_of cswval)" -eq 0 ]			# not asked for
+}

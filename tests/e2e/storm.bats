@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Logs while thousands of processes come and go: nothing is lost, and the sums are right.
+
+load helpers
+
+setup() {
+	need_root
+	TREE=2 PROCCSW=4 PROCEXIT=8
+	open_tmpdir
+	LOG=$BATS_TEST_TMPDIR/log
+	TEXT=$BATS_TEST_TMPDIR/text
+	start_daemon
+}
+
+teardown() {
+	rest_all
+	part_all
+	stop_daemon KILL || true
+}
+
+# storm EVENT FLAGS: 3,660 descendants in less than two seconds; $TEXT is the log, $count the PMC's.
+storm() {
+	workload tree forks=60 below=60 pages=3
+	client a
+	expect a "start 0" log "$LOG" alloc 3 15 "$1" any "$2" attach "${WORKLOAD[tree]}" start
+	first=${WORKLOAD[tree]}
+	work tree
+	rest tree
+	wait_for all_told
+	count_of a
+	expect a "endlog 0" stop endlog
+	part a
+	pmcstat -R "$LOG" >"$TEXT"
+	# Every record is there: what has ended has done so once, and together they are the count.
+	awk '$1 == "exitval" { if (gone[$3]++) twice++; value += $4 }
+		$1 == "drop" { dropped++ }
+		END { print length(gone), twice + 0, dropped + 0, value + 0 }' "$TEXT" >"$TEXT.sums"
+	echo "$(cat "$TEXT.sums"), the PMC says $count"
+	read -r gone twice dropped value <"$TEXT.sums"
+	[ "$gone" -eq 3661 ]
+	[ "$twice" -eq 0 ]
+	[ "$dropped" -eq 0 ]
+	[ "$value" -eq "$count" ]
+}
+
+# all_told: the first process's record has been written; it is the last.
+all_told() {
+	ask a flushlog
+	pmcstat -R "$LOG" 2>/dev/null | grep -q "^exitval .* $first "
+}
+
+@test "REQ-058, REQ-059: a fork storm loses no PROCEXIT record, and all of them are the PMC's count" {
+	storm 0x20004 $((TREE | PROCEXIT))
+	[ "$count" -ge $((3660 * 3)) ]
+}
+
+@test "REQ-058, REQ-059: the same with a record for every slice, which are the PMC's count as well" {
+	storm 0x20004 $((TREE | PROCEXIT | PROCCSW))
+	# Who has had a slice has an end, and it is the sum of the slices.
+	awk '$1 == "cswval" { slices[$3] += $4 }
+		$1 == "exitval" { ends[$3] = $4 }
+		END {
+			for (pid in slices)
+				if (!(pid in ends) || slices[pid] != ends[pid]) {
+					print pid, slices[pid], ends[pid]
+					bad = 1
+				}
+			exit bad
+		}' "$TEXT"
+}
+
+@test "REQ-058, REQ-059: context switches of a fork storm, down to the last" {
+	storm 0x2000b $((TREE | PROCEXIT))
+	[ "$count" -ge 3661 ]
+}

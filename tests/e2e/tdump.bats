@@ -1,0 +1,457 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# tdump(8) on real rings: of processes, alive and dead, of the kernel, and of a machine.
+
+load helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	cd "$BATS_TEST_TMPDIR" || return
+	unset KTR_FILE KTR_SIZE KTR_MASK KTR_CLOCK
+	ktrfile=$(realpath "$BATS_TEST_DIRNAME/../unit/cli/ktrfile.py")
+	gdbfile=$(realpath "$BATS_TEST_DIRNAME/../../share/pmcbpf/ktr-gdb.py")
+}
+
+teardown() {
+	end_dumped
+	[ -z "${QEMU:-}" ] || kill -KILL "$QEMU" 2>/dev/null || true
+	stop_daemon || true
+}
+
+# start_dumped [PROGRAM]: it runs and waits for letters; its pid is DUMPED.
+start_dumped() {
+	rm -f letters
+	mkfifo letters
+	exec {LETTERS}<>letters
+	"${1:-$BUILD/tests/dumped}" <letters >dots 3>&- &
+	DUMPED=$!
+	wait_for asleep $DUMPED
+}
+
+end_dumped() {
+	[ -z "${DUMPED:-}" ] || kill -KILL "$DUMPED" 2>/dev/null || true
+	[ -z "${DUMPED:-}" ] || wait "$DUMPED" 2>/dev/null || true
+	DUMPED=
+}
+
+dots_are() { [ "$(wc -c <dots)" -eq "$1" ]; }
+
+# letter L: and what it does is done.
+letter() {
+	local dots
+	dots=$(wc -c <dots)
+	printf %s "$1" >&"$LETTERS"
+	wait_for dots_are $((dots + 1))
+}
+
+# What one letter e leaves, newest first.
+each_kind() {
+	cat <<-'END'
+	no parameters
+	1 2 3 4 5
+	a format that is no literal: 77
+	ffffffff ffffffffffffffff
+	a literal, of the heap\x1b, (null)
+	lpopen(dev=1f)
+	END
+}
+
+# Texts of tdump's rows.
+texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
+
+# KTR-01 KTR-52 KTR-61 KTR-76: with strings of the program's file, and of its memory.
+@test "a process that lives" {
+	start_dumped
+	letter e
+	tdump -q -p "$DUMPED" | texts >got
+	each_kind | diff - got
+	run tdump -q -f -H -m DEV -p "$DUMPED"
+	[[ $output == *'tests/e2e/dumped.c:'*" $(printf 0x%x "$DUMPED") "*' lpopen(dev=1f)' ]]
+	[[ $output != *../* ]]
+}
+
+@test "stripped, deleted, replaced on disk, and static: the process knows better than the disk" {
+	cp "$BUILD/tests/dumped" program
+	strip program
+	start_dumped ./program
+	letter e
+	tdump -q -p "$DUMPED" | texts >got
+	each_kind | diff - got
+	rm program
+	tdump -q -p "$DUMPED" | texts >got
+	each_kind | diff - got
+	cp /bin/true program
+	tdump -q -p "$DUMPED" | texts >got
+	each_kind | diff - got
+	# Somebody without privileges has no /proc/PID/map_files: from memory.
+	end_dumped
+	cp "$BUILD/tests/dumped" program
+	open_tmpdir
+	chmod a+rx program
+	mkdir -p lib
+	cp "$BUILD/lib/libktr.so.0" lib
+	chmod -R a+rX lib
+	rm -f letters
+	mkfifo letters
+	exec {LETTERS}<>letters
+	LD_LIBRARY_PATH=$PWD/lib setpriv --reuid 65534 --regid 65534 --clear-groups ./program <letters >dots 3>&- &
+	DUMPED=$!
+	wait_for is_program "$DUMPED" program
+	wait_for asleep "$DUMPED"
+	letter e
+	rm program
+	run_as_nobody tdump -q -p "$DUMPED" | texts >got
+	each_kind | diff - got
+}
+
+# KTR-80
+@test "a process of somebody else's" {
+	start_dumped
+	run --separate-stderr run_as_nobody tdump -p "$DUMPED"
+	[ "$status" -eq 77 ]
+	[ "$stderr" = "tdump: ERROR: process $DUMPED: reading its memory takes its user, or root: Permission denied" ]
+}
+
+# KTR-62: the same before and after death; what is not in the core is in the files.
+@test "a core: of gcore, with its executable, without it, and with a wrong one" {
+	command -v gcore >/dev/null || skip "gdb is not installed"
+	cp "$BUILD/tests/dumped" program
+	start_dumped ./program
+	letter e
+	tdump -a -f -H -p "$DUMPED" >alive
+	gcore -o core "$DUMPED" >/dev/null 2>&1
+	end_dumped
+	mv core.* core
+	tdump -a -f -H -M core | diff alive -
+	mv program elsewhere
+	run --separate-stderr tdump -q -M core
+	[ "$status" -eq 0 ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == "tdump: $PWD/program: No such file or directory: addresses are printed; -N names the executable" ]]
+	[[ ${lines[0]} == *' [0x'*'] 0x'* ]]
+	tdump -a -f -H -M core -N elsewhere | diff alive -
+	# The right name, the wrong file.
+	cp "$BUILD/tests/traced" program
+	run --separate-stderr tdump -q -M core
+	[ "$status" -eq 0 ]
+	[[ $stderr == "tdump: $PWD/program is not the file that ran (build id "*', that had '*'): addresses are printed' ]]
+	[[ ${lines[0]} == *' [0x'*'] 0x'* ]]
+	run tdump -M core -N core
+	[ "$status" -eq 0 ]
+	head -c 3000 core >short
+	run tdump -M short
+	[ "$status" -eq 65 ]
+}
+
+@test "a core of the kernel's" {
+	local pattern
+	pattern=$(</proc/sys/kernel/core_pattern)
+	[[ $pattern != '|'* && $pattern != */* ]] || skip "cores go elsewhere here: $pattern"
+	ulimit -c unlimited 2>/dev/null || skip "no cores here: the hard limit is $(ulimit -H -c)"
+	start_dumped
+	letter e
+	tdump -a -f -H -p "$DUMPED" >alive
+	printf a >&"$LETTERS"
+	wait "$DUMPED" || true
+	DUMPED=
+	run tdump -a -f -H -M core*
+	[ "$output" = "$(<alive)" ]
+}
+
+@test "a file of KTR_FILE, and one of --save, when the program is gone" {
+	cp "$BUILD/tests/dumped" program
+	KTR_FILE=$PWD/region start_dumped ./program
+	letter e
+	tdump -a -f -H -p "$DUMPED" >alive
+	tdump -p "$DUMPED" --save saved
+	exec {LETTERS}>&-
+	end_dumped
+	tdump -a -f -H -i saved | diff alive -
+	# Its strings are those of the executable; of the heap nothing is left.
+	tdump -q -m ~NET -i region | texts >got
+	each_kind | grep -v heap | diff - <(grep -v -e '^\[' -e corrupt got)
+	rm program
+	tdump -a -f -H -i saved | diff alive -
+	run --separate-stderr tdump -q -i region
+	[ "$status" -eq 0 ]
+	[[ $stderr == *'No such file'* ]]
+	[[ ${lines[0]} == *' [0x'*'] 0x'* ]]
+	cp "$BUILD/tests/dumped" elsewhere
+	tdump -q -m DEV -N elsewhere -i region | grep -q 'lpopen(dev=1f)'
+}
+
+# KTR-10, KTR-F02: CTR6's second entry is in the line of the first; what looks like one is not.
+@test "six parameters are one line, whatever the direction" {
+	start_dumped
+	letter 6
+	printf '%s\n' '12345 six' '... and 7' '1 2 three 4 5 -6' >wanted
+	tdump -q -p "$DUMPED" | texts | diff wanted -
+	tdump -q -r -p "$DUMPED" | texts | tac | diff wanted -
+	tdump -q -s -p "$DUMPED" | texts | diff wanted -
+	tdump -q -m DEV -p "$DUMPED" | texts | diff <(tail -n 1 wanted) -
+	ktrdump -q -p "$DUMPED" | sed -E 's/^ *[0-9]+ //' | diff wanted -
+	tdump --json -m DEV -p "$DUMPED" | grep -q '"text":"1 2 three 4 5 -6".*,5,18446744073709551610\]'
+	tdump --save saved -p "$DUMPED"
+	tdump -q -i saved | texts | diff wanted -
+	# A ring of one entry has the second one only.
+	end_dumped
+	KTR_SIZE=64 start_dumped
+	letter 6
+	[ "$(tdump -q -p "$DUMPED" | texts | grep -c .)" -eq 1 ]
+	tdump -q -p "$DUMPED" | texts | grep -qE '^\.\.\. and [0-9a-f]+$'
+}
+
+# No entry is shown that is half of one, however fast the writers are.
+@test "rings that are written while they are read" {
+	local i some=0
+	KTR_SIZE=65536 start_dumped
+	letter m
+	for ((i = 0; i < 20 || some == 0 && i < 2000; i++)); do
+		tdump -q -p "$DUMPED" >got
+		# Nothing is left when the whole ring was overwritten meanwhile.
+		[ ! -s got ] || some=$((some + 1))
+		refute grep -q corrupt got
+		texts <got | awk '$1 != $3 { print; bad = 1 } END { exit bad }'
+		tdump -q -r -p "$DUMPED" | texts | awk '$1 != $3 { print; bad = 1 } END { exit bad }'
+	done
+	[ "$some" -gt 0 ]
+}
+
+# What was read before it died is printed.
+@test "a process that dies while it is read" {
+	local reader status=0
+	KTR_SIZE=16777216 start_dumped
+	letter f
+	[ "$(tdump -q -p "$DUMPED" | wc -l)" -eq 100000 ]
+	mkfifo slow
+	tdump -q -p "$DUMPED" >slow 2>dead.err 3>&- &
+	reader=$!
+	exec {SLOW}<slow
+	# It has written what a pipe holds, and waits.
+	head -c 100 <&"$SLOW" >dead.out
+	wait_for asleep "$reader"
+	kill -KILL "$DUMPED"
+	wait_for process_gone_or_zombie "$DUMPED"
+	cat <&"$SLOW" >>dead.out
+	wait "$reader" || status=$?
+	[ "$status" -eq 69 ]
+	[ "$(<dead.err)" = "tdump: ERROR: process $DUMPED has gone while it was read" ]
+	[ "$(wc -l <dead.out)" -gt 1000 ]
+}
+
+process_gone_or_zombie() { [[ ! -e /proc/$1 || "$(<"/proc/$1/stat")" == *") Z "* ]]; }
+
+followed() { grep -q -- "$1" follow.out; }
+
+@test "-l: what comes, until the process is gone" {
+	start_dumped
+	letter e
+	tdump -q -l -p "$DUMPED" >follow.out 2>follow.err 3>&- &
+	local follower=$! status=0
+	wait_for followed 'no parameters'
+	letter e
+	wait_for eval '[ "$(grep -c "no parameters" follow.out)" -eq 2 ]'
+	texts <follow.out | tac | head -n 6 >got
+	each_kind | diff - got
+	kill -KILL "$DUMPED"
+	wait "$follower" || status=$?
+	[ "$status" -eq 69 ]
+	[ "$(<follow.err)" = "tdump: ERROR: process $DUMPED has gone while it was read" ]
+}
+
+@test "-l: says what it missed" {
+	KTR_SIZE=64 start_dumped
+	letter m
+	tdump -q -l -p "$DUMPED" >follow.out 2>follow.err 3>&- &
+	local follower=$!
+	wait_for grep -q '[0-9]* entries were overwritten before they were read' follow.err
+	kill -TERM "$follower"
+	wait "$follower"
+}
+
+# KTR-34 KTR-70 KTR-71 KTR-72 KTR-F11: the page's debugger form in gdb; nothing is traced until the process goes on.
+@test "gdb: ktr t and ktr show" {
+	command -v gdb >/dev/null || skip "gdb is not installed"
+	start_dumped
+	letter e
+	tdump -q -K -p "$DUMPED" >before
+	gdb -q -nx -batch -p "$DUMPED" -ex "source $gdbfile" -ex 'ktr t' -ex 'print ktr_mask' -ex 'ktr t 2' \
+		-ex 'ktr show /v' -ex 'ktr show /V' -ex 'ktr t x' -ex 'ktr show /q' >gdb.out 2>gdb.err || true
+	sed -n '/^Newest entry at clock/,$p' gdb.out | sed '/^\$1 = 0/q' >first
+	head -n 1 first | grep -qE '^Newest entry at clock [0-9a-f]+$'
+	sed -n 2p first | grep -qE '^[0-9a-f]+ +[0-9a-f]+ +0: disable tracing for kdebug$'
+	# Below it is what tdump -K shows, but for the time since.
+	sed '1,3d; $d' first | diff <(sed 1,2d before) -
+	[ "$(grep -c 'disable tracing for kdebug$' gdb.out)" -eq 4 ]
+	grep -qE '^[0-9]+ \(tid=[0-9]+, cpu=[0-9]+\) [0-9]+ .*tests/e2e/dumped.c\.[0-9]+: lpopen\(dev=1f\)$' gdb.out
+	grep -qE '^[0-9]+ \(tid=[0-9]+, cpu=[0-9]+\) -[0-9]+ lpopen\(dev=1f\)$' gdb.out
+	grep -q 'ktr t: "x" is not a number of entries' gdb.err
+	grep -q 'ktr show: takes /v and /V' gdb.err
+	# gdb has gone: it traces again, and tdump shows the debugger's entry, too.
+	letter e
+	tdump -q -p "$DUMPED" | texts >got
+	each_kind | diff - <(head -n 6 got)
+	[ "$(sed -n 7p got)" = 'disable tracing for kdebug' ]
+	# As manually as one likes.
+	run gdb -q -nx -batch -p "$DUMPED" -ex 'print/x ktr_mask' -ex 'info proc mappings'
+	[[ $output == *'$1 = 0xffff77ff'*'/memfd:ktr'* ]]
+}
+
+# KTR-61 KTR-71: and of a shell pipeline, what it called and when it ran.
+@test "the kernel's rings: calls, switches, frozen, as a trace for viewers" {
+	start_daemon
+	run --separate-stderr tdump
+	[ "$status" -eq 69 ]
+	[[ $stderr == *'ktrctl compile SCHED,SYSC'* ]]
+	stop_daemon
+	# Long enough for what the whole machine does meanwhile, and frozen at once.
+	start_daemon -o ktr.compile=SCHED,SYSC,PROC -o ktr.size=16777216
+	wait_for tdump -q
+	bash -c 'echo | cat | wc -c' >/dev/null 3>&- &
+	local shell=$!
+	wait $shell
+	tdump -z --save rings
+	tdump -i rings >got
+	head -n 2 got | diff - <(printf '%s\n' 'C Idx   Delta-T  Trace' '= ===== ======== =====')
+	grep -q ' tracing frozen by tdump pid=[0-9]*$' got
+	tdump -q -T $shell -i rings >mine
+	grep -qE 'syscall p=0x[0-9a-f]+ #0x' mine
+	grep -qE 'syscall p=0x[0-9a-f]+ err=0 ret=' mine
+	tdump -q -m SCHED -i rings >switches
+	grep -qE "KTRGRAPH group:\"thread\", id:\"bash tid $shell\", state:\"running\"" switches
+	tdump --chrome -i rings >chrome
+	python3 - "$shell" <<-'END'
+	import json, sys
+	events = json.load(open("chrome"))["traceEvents"]
+	mine = [e for e in events if e["pid"] == 1 and e["tid"] == int(sys.argv[1])]
+	assert any(e["ph"] == "B" for e in mine) and any(e["ph"] == "E" for e in mine)
+	assert any(e["ph"] == "X" and e["name"] == "bash tid " + sys.argv[1] and e["dur"] > 0 for e in events)
+	END
+	# KTR-80: not for everybody.
+	run --separate-stderr run_as_nobody tdump
+	[ "$status" -ne 0 ]
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == "tdump: ERROR: no trace of the kernel: the kernel's trace rings need CAP_PERFMON"* ]]
+	# When no daemon answers root finds them where they are pinned, if it is this daemon's that are there.
+	if grep -qsx "map_id:[[:space:]]$(bpftool -j map show pinned /sys/fs/bpf/pmcbpf/ktr 2>/dev/null | grep -o '"id":[0-9]*' | head -n 1 | cut -d: -f2)" "/proc/$DAEMON_PID/fdinfo"/*; then
+		PMCBPF_SOCKET=$PWD/nobody tdump -q >left
+		grep -q 'syscall p=' left
+	fi
+}
+
+# KTR-01 KTR-61: who was started by whom, what each called, and that each came to run and went.
+@test "a shell pipeline's processes, calls and switches" {
+	local shell child programs=
+	start_daemon -o ktr.size=16777216
+	ktrctl compile SCHED,SYSC,PROC
+	sh -c 'ls / | sort | wc -l' >count 3>&- &
+	shell=$!
+	wait $shell
+	# Who is dead may have its last switch still before it, on another CPU: where somebody else runs it has had it.
+	for cpu in $(lscpu -p=CPU --online | grep -v '^#'); do
+		taskset -c "$cpu" true || true
+	done
+	ktrctl freeze
+	[ "$(<count)" -eq "$(ls / | wc -l)" ]
+	tdump -q -r -m PROC | texts >processes
+	tdump -q -r -m SCHED | texts >switches
+	sed -n "s/^fork parent=$shell child=//p" processes >children
+	[ "$(wc -l <children)" -eq 3 ]
+	while read -r child; do
+		programs+="$(sed -n "s/^exec pid=$child //p" processes) "
+		grep -q "^exit tid=$child code=0 " processes
+		grep -qE "\"[a-z]+ tid $child\", state:\"running\"" switches
+		# The last switch is away from it.
+		grep -E "\"[a-z]+ tid $child\", state:" switches | tail -n 1 >last
+		refute grep -q '"running"' last
+		# As many returns as calls, but for exit_group; execve is among them.
+		tdump -q -r -m SYSC -T "$child" | texts >calls
+		grep -qE '^syscall p=0x[0-9a-f]+ #0x(3b|dd)$' calls
+		tail -n 1 calls | grep -qE '#0x(e7|5e)$'
+		refute grep -qvE '^syscall p=0x[0-9a-f]+ (#0x[0-9a-f]+|err=[0-9]+ ret=[0-9a-f]+)$' calls
+		[ "$(cut -d' ' -f2 calls | sort -u | wc -l)" -eq 1 ]
+	done <children
+	[ "$programs" = 'ls sort wc ' ]
+	# wc has read and said how many.
+	grep -qE "^syscall p=0x[0-9a-f]+ err=0 ret=$(printf '%x' "$(wc -c <count)")\$" calls
+}
+
+# KTR-74: the counter's time is turned into the kernel's, so that a call is between the entries around it.
+@test "-k: a process and the kernel on one clock" {
+	start_daemon -o ktr.compile=SYSC -o ktr.size=16777216
+	wait_for tdump -q
+	start_dumped
+	letter e
+	letter e
+	tdump -q -r -k -z -T "$DUMPED" -p "$DUMPED" | texts >got
+	# The second letter is read, it traces, and writes the dot: between those two calls and nowhere else.
+	sed -n '/lpopen/=' got | tail -n 1 >line
+	head -n $(($(<line) - 1)) got | tail -n 1 | grep -qE '^syscall p=0x[0-9a-f]+ err=0 ret=1$'
+	tail -n +"$(<line)" got | head -n 6 | diff <(each_kind | tac) -
+	tail -n +$(($(<line) + 6)) got | head -n 1 | grep -qE '^syscall p=0x[0-9a-f]+ #0x(1|40)$'
+}
+
+# KTR-62 KTR-63: a stopped machine, through QEMU's port for debuggers and as QEMU writes its memory down.
+@test "a machine's memory: gdb's protocol, dump-guest-memory" {
+	command -v qemu-system-x86_64 >/dev/null || skip "QEMU is not installed"
+	command -v python3 >/dev/null || skip "python3 is not installed"
+	printf '%s\n' 'format 1 0x2000 0 sys_enter syscall p=0x%x #0x%x' 'entry 0 1000 1 1 1 2' 'entry 1 2000 1 1 3 4' |
+		python3 "$ktrfile" image ncpu=2 entries=128 image=0
+	qemu-system-x86_64 -accel tcg -S -nodefaults -display none -m 32 \
+		-device loader,file=image,addr=0x1000000,force-raw=on \
+		-chardev socket,id=gdb,path=gdb.sock,server=on,wait=off -gdb chardev:gdb \
+		-qmp unix:qmp.sock,server=on,wait=off 3>&- &
+	QEMU=$!
+	wait_for test -S qmp.sock
+	python3 - <<-'END'
+	import json, socket, subprocess, threading
+	def monitor(command, **arguments):
+	    s = socket.socket(socket.AF_UNIX)
+	    s.connect("qmp.sock")
+	    f = s.makefile("rw")
+	    f.readline()
+	    for order in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
+	        f.write(json.dumps(order) + "\n")
+	        f.flush()
+	        while "event" in (reply := json.loads(f.readline())):
+	            pass
+	    s.close()
+	    assert "return" in reply, reply
+	monitor("dump-guest-memory", paging=False, protocol="file:vmcore")
+	# tdump speaks TCP; QEMU, on any machine at any time, listens where nobody else does.
+	door = socket.create_server(("127.0.0.1", 0))
+	def carry(a, b):
+	    while data := a.recv(65536):
+	        b.sendall(data)
+	def serve():
+	    a, _ = door.accept()
+	    b = socket.socket(socket.AF_UNIX)
+	    b.connect("gdb.sock")
+	    for s in (a,):
+	        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+	    threading.Thread(target=carry, args=(b, a), daemon=True).start()
+	    carry(a, b)
+	threading.Thread(target=serve, daemon=True).start()
+	text = subprocess.run(["tdump", "-R", "127.0.0.1:%d" % door.getsockname()[1]], capture_output=True, text=True,
+	                      timeout=300)
+	assert text.returncode == 0, text
+	open("remote", "w").write(text.stdout)
+	monitor("quit")
+	END
+	wait "$QEMU" || true
+	QEMU=
+	cat >wanted <<-'END'
+	C Idx Delta-T  Trace
+	= === ======== =====
+	1   0        0 syscall p=0x3 #0x4
+	0   0      3e8 syscall p=0x1 #0x2
+	END
+	diff wanted remote
+	tdump -M vmcore | diff wanted -
+	run tdump -R nohost
+	[ "$status" -eq 64 ]
+	run tdump -R 127.0.0.1:1
+	[ "$status" -eq 69 ]
+}

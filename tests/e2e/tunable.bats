@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# pmccontrol --tunable: hwpmc's variables while the daemon runs.
+
+load helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	CONF=$BATS_TEST_TMPDIR/pmcbpf.conf
+	echo '# nothing' >"$CONF"
+	start_daemon -c "$CONF"
+}
+
+teardown() {
+	stop_daemon || true
+}
+
+# value NAME VALUE: that is what it is
+value() { [ "$(pmccontrol --tunable "$1")" = "$2" ]; }
+
+nobody_may_count_cpus() { run_as_nobody wireclient hello alloc 1 15 0x2000b 0 0 | grep -q '^alloc 0 '; }
+
+@test "REQ-102 REQ-103 REQ-104 REQ-105 REQ-106 REQ-107 REQ-108 REQ-109 REQ-111: names and defaults, for everybody" {
+	run run_as_nobody pmccontrol --tunable
+	[ "$status" -eq 0 ]
+	[ "$output" = 'kern.hwpmc.callchaindepth="8"  # read-only
+kern.hwpmc.debugflags=""
+kern.hwpmc.hashsize="16"  # read-only
+kern.hwpmc.logbuffersize="4"  # read-only
+kern.hwpmc.logversion="10"
+kern.hwpmc.mtxpoolsize="32"  # read-only
+kern.hwpmc.nbuffers="64"  # read-only
+kern.hwpmc.nsamples="512"  # read-only
+kern.hwpmc.softevents="16"  # read-only
+ktr.compile="none"
+ktr.cpumask="all"
+ktr.mask="~SPL,~CLK"
+ktr.size="65536"
+ktr.stop="panic"
+ktr.unprivileged="0"
+msr.list="/etc/pmcbpf/msr.list"  # read-only
+security.bsd.unprivileged_proc_debug="1"
+security.bsd.unprivileged_syspmcs="0"' ]
+	run run_as_nobody pmccontrol --tunable --json
+	python3 -c 'import json, sys
+t = {t["name"]: t for t in json.load(sys.stdin)["tunables"]}
+assert len(t) == 18
+assert t["kern.hwpmc.nsamples"] == {"name": "kern.hwpmc.nsamples", "value": "512", "writable": False}
+assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
+	run run_as_nobody pmccontrol --tunable kern.hwpmc.nbuffers
+	[ "$output" = 64 ]
+}
+
+@test "REQ-113 REQ-116: the list is a configuration file, and what it says holds from the start" {
+	pmccontrol --tunable | sed 's/hashsize="16"/hashsize="8"/; s/syspmcs="0"/syspmcs="1"/
+		s/debugflags=""/debugflags="pmc=* cpu=select"/' >"$BATS_TEST_TMPDIR/list"
+	stop_daemon
+	start_daemon -c "$BATS_TEST_TMPDIR/list"
+	pmccontrol --tunable | cmp - "$BATS_TEST_TMPDIR/list"
+	nobody_may_count_cpus
+}
+
+@test "REQ-109 REQ-110 REQ-115: unprivileged_syspmcs opens system counting at once, and closes it" {
+	refute nobody_may_count_cpus
+	run pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	value security.bsd.unprivileged_syspmcs 1
+	nobody_may_count_cpus
+	pmccontrol --tunable security.bsd.unprivileged_syspmcs=0
+	refute nobody_may_count_cpus
+	grep -qE 'unprivileged_syspmcs="0", which was "1": set by process [0-9]+$' "$DAEMON_LOG"
+}
+
+@test "REQ-111 REQ-112 REQ-117: unprivileged_proc_debug bars others at once, not oneself" {
+	measure() {
+		run_as_nobody bash -c 'sleep 60 3>&- & pid=$!; wireclient hello alloc 3 15 0x20004 any 0 \
+			attach $pid attach 0 start; kill $pid'
+	}
+	run measure
+	[ "$(grep -c '^attach 0$' <<<"$output")" -eq 2 ]
+	pmccontrol --tunable security.bsd.unprivileged_proc_debug=0
+	run measure
+	grep -q '^attach EPERM -- .*unprivileged_proc_debug' <<<"$output"
+	[ "$(grep -c '^attach 0$' <<<"$output")" -eq 1 ]
+	grep -q '^start 0' <<<"$output"
+}
+
+@test "setting is the super-user's: EPERM, exit 71, nothing changes" {
+	run run_as_nobody pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
+	[ "$status" -eq 71 ]
+	[ ${#lines[@]} -eq 1 ]
+	[[ $output == 'pmccontrol: Cannot set security.bsd.unprivileged_syspmcs: '*CAP_PERFMON*'[Operation not permitted]' ]]
+	value security.bsd.unprivileged_syspmcs 0
+}
+
+@test "a root of its own user namespace may not set" {
+	[ "$(cat /proc/sys/kernel/unprivileged_userns_clone 2>/dev/null || echo 1)" = 1 ] || skip "no user namespaces"
+	unshare -r true || skip "no user namespaces"
+	run unshare -r pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
+	[ "$status" -eq 71 ]
+	value security.bsd.unprivileged_syspmcs 0
+}
+
+@test "REQ-114: a read-only one: EPERM names the file in use and the line to write" {
+	run pmccontrol --tunable kern.hwpmc.nsamples=1024
+	[ "$status" -eq 71 ]
+	[ "$output" = "pmccontrol: Cannot set kern.hwpmc.nsamples: kern.hwpmc.nsamples holds from start to end; write kern.hwpmc.nsamples=\"1024\" to $CONF and start pmcbpfd anew [Operation not permitted]" ]
+	value kern.hwpmc.nsamples 512
+}
+
+@test "REQ-114: a file that was named from another folder is named in full" {
+	stop_daemon
+	cd "$BATS_TEST_TMPDIR"
+	start_daemon -c ./pmcbpf.conf
+	run pmccontrol --tunable kern.hwpmc.hashsize=1
+	grep -qF "to $(realpath "$CONF") and" <<<"$output"
+}
+
+@test "an unknown name and a malformed value: EINVAL, exit 65, what is wrong and what helps" {
+	run pmccontrol --tunable kern.hwpmc.nosuch=1
+	[ "$status" -eq 65 ]
+	[ "$output" = 'pmccontrol: Cannot set kern.hwpmc.nosuch: no tunable is called "kern.hwpmc.nosuch"; pmcbpf.conf(5) lists them [Invalid argument]' ]
+	run pmccontrol --tunable kern.hwpmc.nosuch
+	[ "$status" -eq 65 ]
+	run pmccontrol --tunable security.bsd.unprivileged_syspmcs=yes
+	[ "$status" -eq 65 ]
+	[ "$output" = 'pmccontrol: Cannot set security.bsd.unprivileged_syspmcs: security.bsd.unprivileged_syspmcs takes a number, not "yes" [Invalid argument]' ]
+	run pmccontrol --tunable security.bsd.unprivileged_syspmcs=
+	[ "$status" -eq 65 ]
+	value security.bsd.unprivileged_syspmcs 0
+}
+
+@test "SIGHUP: the file wins over what was set" {
+	pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
+	pmccontrol --tunable kern.hwpmc.debugflags=pmc=find
+	echo 'security.bsd.unprivileged_proc_debug="0"' >"$CONF"
+	kill -HUP "$DAEMON_PID"
+	wait_for value security.bsd.unprivileged_proc_debug 0
+	value security.bsd.unprivileged_syspmcs 0
+	value kern.hwpmc.debugflags ''
+}
+
+@test "no daemon: exit 69 and how to start one" {
+	stop_daemon
+	run run_as_nobody pmccontrol --tunable
+	[ "$status" -eq 69 ]
+	[ ${#lines[@]} -eq 1 ]
+	[[ $output == 'pmccontrol: Initialization of the pmc(3) library failed: '*pmcbpfd* ]]
+}

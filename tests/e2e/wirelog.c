@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The raw client's log: what it is written to stays in the hands of the test. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wireclient.h"
+
+static int configure(int fd)
+{
+	struct wire_configurelog_req r = { .logfd = fd };
+
+	if (fd >= 0) {
+		c.send_fds[0] = fd;
+		c.nsend = 1;
+	}
+	return call(WIRE_OP_CONFIGURELOG, &r, sizeof(r));
+}
+
+/* log PATH: records go there from now on; what is there is kept. */
+void do_log(char **arg)
+{
+	int fd = open(arg[0], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		die("%s: %s", arg[0], strerror(errno));
+	finish(say("log", configure(fd)));
+	close(fd);
+}
+
+/* logto HOW FILE: read, write, append, both, path: so it is opened. */
+void do_logto(char **arg)
+{
+	static const struct {
+		const char *how;
+		int flags;
+	} ways[] = {
+		{ "read", O_RDONLY },		   { "write", O_WRONLY | O_CREAT },
+		{ "append", O_WRONLY | O_APPEND }, { "both", O_RDWR },
+		{ "path", O_PATH },
+	};
+	int fd = -1;
+
+	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strcmp(arg[0], ways[i].how))
+			fd = open(arg[1], ways[i].flags | O_CLOEXEC | O_NOCTTY, 0666);
+	if (fd < 0)
+		die("%s %s: %s", arg[0], arg[1], strerror(errno));
+	finish(say("log", configure(fd)));
+	close(fd);
+}
+
+/* logfd N: a descriptor from outside; none goes along where it is not open, or negative. */
+void do_logfd(char **arg)
+{
+	struct wire_configurelog_req r = { .logfd = (int32_t)number(arg[0]) };
+
+	if (r.logfd >= 0 && fcntl(r.logfd, F_GETFD) >= 0)
+		c.send_fds[c.nsend++] = r.logfd;
+	finish(say("log", call(WIRE_OP_CONFIGURELOG, &r, sizeof(r))));
+}
+
+/* endlog: and wait until it is written. */
+void do_endlog(char **arg)
+{
+	finish(say("endlog", configure(-1)));
+}
+
+void do_flushlog(char **arg)
+{
+	finish(say("flushlog", call(WIRE_OP_FLUSHLOG, NULL, 0)));
+}
+
+void do_closelog(char **arg)
+{
+	finish(say("closelog", call(WIRE_OP_CLOSELOG, NULL, 0)));
+}
+
+/* writelog N TIMES: N user records, beginning with this number. */
+void do_writelog(char **arg)
+{
+	struct wire_writelog_req r = { .userdata = (uint32_t)number(arg[0]) };
+	unsigned long long n = number(arg[1]);
+	int err = 0;
+
+	while (!err && n--) {
+		err = call(WIRE_OP_WRITELOG, &r, sizeof(r));
+		r.userdata++;
+	}
+	finish(say("writelog", err));
+}
+
+/* figures: of GETDRIVERSTATS, those that concern samples and logs. */
+void do_figures(char **arg)
+{
+	struct wire_driverstats *s = payload();
+	int err = say("figures", call(WIRE_OP_GETDRIVERSTATS, NULL, 0));
+
+	if (!err)
+		printf(" processed=%u full=%u requests=%u failed=%u sweeps=%u", s->intr_processed,
+		       s->intr_bufferfull, s->buffer_requests, s->buffer_requests_failed,
+		       s->log_sweeps);
+	finish(err);
+}

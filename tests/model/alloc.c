@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PMCALLOCATE: every check in its order, and which rows may be chosen. */
+#include <errno.h>
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "model.h"
+
+#define RINGS (PMC_CAP_USER | PMC_CAP_SYSTEM)
+
+static bool is_system(const struct wire_allocate_req *a)
+{
+	return PMC_IS_SYSTEM_MODE(a->mode);
+}
+
+/* The checks before any row is looked at; 0 if there is nothing to refuse. */
+static int check_scope(const struct model *m, const struct m_call *c,
+		       const struct wire_allocate_req *a)
+{
+	bool any = a->cpu == (uint32_t)PMC_CPU_ANY;
+
+	if (a->mode > PMC_MODE_TC || (!any && a->cpu >= m->info.ncpu) || is_system(a) == any)
+		return EINVAL;
+	/* System counting is opened by the tunable, system sampling is not (D3). */
+	if (is_system(a) && !m->proc[c->who].root && (!m->syspmcs || a->mode == PMC_MODE_SS))
+		return EPERM;
+	return 0;
+}
+
+static int check_flags(const struct wire_allocate_req *a)
+{
+	uint32_t process = PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT;
+	uint32_t known = process | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON;
+
+	/* D2: DESCENDANTS means nothing to a CPU.  D9: KGMON is for system sampling. */
+	if (a->flags & ~known || (is_system(a) && a->flags & process) ||
+	    (a->flags & PMC_F_KGMON && a->mode != PMC_MODE_SS))
+		return EINVAL;
+	return a->flags & PMC_F_KGMON ? EOPNOTSUPP : 0;
+}
+
+#define CPU_MIGRATIONS 0x2000eu		/* counted on another CPU than the process's: no slices */
+
+/* LOCK.FAILED, PAGE_FAULT.READ and .WRITE, CONTEXT_SWITCHES.VOLUNTARY and .INVOLUNTARY */
+static bool cannot_interrupt(uint32_t event)
+{
+	return event == 0x20003 || event == 0x20005 || event == 0x20006 || event == 0x2000c ||
+	       event == 0x2000d;
+}
+
+/* Some tell of others, and not all can be read in both scopes. */
+static int check_register(const struct model *m, const struct m_call *c,
+			  const struct wire_allocate_req *a)
+{
+	const struct wire_dynevent *reg = model_event(m, PMC_CLASS_MSR, a->event);
+	uint32_t readers = is_system(a) ? WIRE_MSR_SYSTEM_MODULE | WIRE_MSR_SYSTEM_PERF :
+					  WIRE_MSR_PROCESS_MODULE | WIRE_MSR_PROCESS_PERF;
+
+	if (!reg || strcmp(reg->name, a->event_name) != 0)
+		return EINVAL;
+	if (reg->flags & WIRE_MSR_ADMIN && !m->proc[c->who].root)
+		return EPERM;
+	return reg->flags & readers ? 0 : EOPNOTSUPP;
+}
+
+static int check_class(const struct model *m, const struct m_call *c,
+		       const struct wire_allocate_req *a)
+{
+	const struct wire_classinfo *class = model_class(m, a->class);
+	uint32_t caps = a->caps | (PMC_IS_SAMPLING_MODE(a->mode) ? PMC_CAP_INTERRUPT : 0);
+
+	if (!class)
+		return EINVAL;
+	if (caps & ~class->caps)
+		return EOPNOTSUPP;
+	if (a->class == PMC_CLASS_TSC &&
+	    (a->mode != PMC_MODE_SC || a->event != PMC_EV_TSC_TSC || a->caps != PMC_CAP_READ))
+		return EINVAL;
+	if (a->class == PMC_CLASS_MSR)
+		return check_register(m, c, a);
+	if (a->class != PMC_CLASS_SOFT)
+		return 0;
+	if (!model_event(m, PMC_CLASS_SOFT, a->event))
+		return EINVAL;
+	if ((PMC_IS_SAMPLING_MODE(a->mode) && cannot_interrupt(a->event)) ||
+	    (a->flags & (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT) && a->event == CPU_MIGRATIONS))
+		return EOPNOTSUPP;
+	return a->caps ? 0 : EINVAL;
+}
+
+/* --- rows --------------------------------------------------------------------------------- */
+
+/* A register has its row. */
+static void rows_of(const struct model *m, const struct wire_allocate_req *a, unsigned int *first,
+		    unsigned int *end)
+{
+	const struct wire_classinfo *class = model_class(m, a->class);
+
+	*first = class->first_row;
+	*end = *first + class->num;
+	if (a->class == PMC_CLASS_MSR) {
+		*first += a->event - PMC_EV_MSR_FIRST;
+		*end = *first + 1;
+	}
+}
+
+/* What runs freely is nobody's. */
+static bool is_shared(uint32_t class)
+{
+	return class == PMC_CLASS_TSC || class == PMC_CLASS_MSR;
+}
+
+static bool row_acceptable(struct model *m, const struct m_call *c,
+			   const struct wire_allocate_req *a, unsigned int row)
+{
+	const struct m_row *r = &m->row[row];
+
+	if (is_system(a) ? r->balance > 0 || r->disabled[a->cpu] : r->balance < 0)
+		return false;
+	for (unsigned int i = 0; i < M_PMCS; i++) {
+		const struct m_pmc *p = &m->pmc[i];
+
+		if (!p->used || p->row != row)
+			continue;
+		if (!is_system(a) && p->owner == c->who)
+			return false;
+		/* A slot has one PMC, but what is shared has one for each process. */
+		if (is_system(a) && p->cpu == a->cpu &&
+		    (p->owner == c->who || !is_shared(a->class)))
+			return false;
+	}
+	return is_system(a) || !model_holder(m, c->who, row);
+}
+
+/*
+ * Counters are found, and not all count everything: of the armv8 unit's, the last one counts
+ * cycles only.  The number of rows that another event needs a general counter for, at least (what
+ * the CPUs of the request hold for certain) or at most (any row with such an event on any CPU).
+ */
+#define ARMV8_CYCLES 0x11u
+
+static unsigned int general_rows(const struct model *m, const struct wire_allocate_req *a,
+				 unsigned int row, bool least)
+{
+	const struct wire_classinfo *class = model_class(m, a->class);
+	unsigned int n = 0;
+
+	for (unsigned int r = class->first_row; r < class->first_row + class->num; r++) {
+		bool general = false, cycles = false;
+
+		for (unsigned int i = 0; i < M_PMCS && r != row; i++) {
+			const struct m_pmc *p = &m->pmc[i];
+
+			if (!p->used || p->row != r ||
+			    (least && is_system(a) && model_is_system(p) && p->cpu != a->cpu) ||
+			    (least && model_is_system(p) && !is_system(a)))
+				continue;
+			if ((p->config & 0xffff) == ARMV8_CYCLES)
+				cycles = true;
+			else
+				general = true;
+		}
+		n += general && !(least && cycles);
+	}
+	return n;
+}
+
+static bool is_hardware(const struct wire_classinfo *class)
+{
+	return !is_shared(class->class) && class->class != PMC_CLASS_SOFT;
+}
+
+static bool logs(uint32_t flags, uint32_t mode)
+{
+	return !PMC_IS_SAMPLING_MODE(mode) && flags & (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT);
+}
+
+/*
+ * Slices are logged on a row that counts one event and samples none.  One that has counted several,
+ * or for an owner that measures itself, may still be as it was then: it need not do.
+ */
+static void judge_slices(const struct model *m, const struct wire_allocate_req *a,
+			 unsigned int row, bool *must, bool *may)
+{
+	uint64_t config = a->config | (uint64_t)(a->caps & RINGS) << 32;
+
+	for (unsigned int i = 0; i < M_PMCS; i++) {
+		const struct m_pmc *p = &m->pmc[i];
+		bool theirs = p->used && p->row == row && logs(p->flags, p->mode);
+		bool ours = p->used && p->row == row && logs(a->flags, a->mode);
+
+		if (!ours && !theirs)
+			continue;
+		if (ours || p->config != config)
+			*must = false;
+		if ((p->config ^ config) & 0xffff || PMC_IS_SAMPLING_MODE(a->mode) ||
+		    PMC_IS_SAMPLING_MODE(p->mode))
+			*must = *may = false;
+	}
+}
+
+/* Must the row do, may it do? */
+static void judge_row(struct model *m, const struct m_call *c, const struct wire_allocate_req *a,
+		      unsigned int row, bool *must, bool *may)
+{
+	const struct wire_classinfo *class = model_class(m, a->class);
+	bool limited = is_hardware(class) && a->config != ARMV8_CYCLES;
+
+	*may = row_acceptable(m, c, a, row);
+	*must = *may && (!limited || general_rows(m, a, row, false) + 1 < class->num);
+	*may = *may && (!limited || general_rows(m, a, row, true) + 1 < class->num);
+	if (is_hardware(class))
+		judge_slices(m, a, row, must, may);
+}
+
+static int created(struct model *m, const struct m_call *c, const struct wire_allocate_req *a)
+{
+	const struct wire_allocate_rep *rep = c->reply;
+	uint32_t row, id = c->reply_len == sizeof(*rep) ? rep->pmcid : PMC_ID_INVALID;
+	struct m_pmc *p = m->pmc;
+	unsigned int first, end;
+	bool must, may = false;
+
+	row = id & 0xff;
+	rows_of(m, a, &first, &end);
+	if (row >= first && row < end)
+		judge_row(m, c, a, row, &must, &may);
+	if (!may)
+		return differ(m, "handle 0x%08x: this row may not be chosen", id);
+	if (id != PMC_ID_MAKE_ID(a->cpu, a->mode, a->class, row))
+		return differ(m, "handle 0x%08x: expected CPU, mode and class of the request", id);
+	while (p->used)
+		p++;
+	*p = (struct m_pmc){
+		.used = true, .owner = c->who, .row = row, .id = id, .mode = a->mode,
+		.cpu = is_system(a) ? a->cpu : ~0u, .event = a->event, .flags = a->flags,
+		.state = PMC_STATE_ALLOCATED, .reload = a->count, .exact = true,
+		.config = a->config | (uint64_t)(a->caps & RINGS) << 32, .serial = ++m->serial,
+	};
+	if (a->flags & (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT) || a->mode == PMC_MODE_SS)
+		p->flags |= PMC_F_NEEDS_LOGFILE;
+	m->row[row].balance += is_system(a) ? -1 : 1;
+	return 0;
+}
+
+/*
+ * Which of several acceptable rows is taken is the daemon's choice: rows that count this event
+ * already come first.  The model follows it.
+ */
+int model_allocate(struct model *m, const struct m_call *c)
+{
+	const struct wire_allocate_req *a = c->arg;
+	unsigned int first, end;
+	bool must = false, may = false;
+	int err = check_scope(m, c, a);
+
+	if (!err)
+		err = check_flags(a);
+	if (!err)
+		err = check_class(m, c, a);
+	if (err)
+		return expect(m, c, err);
+	rows_of(m, a, &first, &end);
+	for (unsigned int row = first; row < end; row++) {
+		bool row_must, row_may;
+
+		judge_row(m, c, a, row, &row_must, &row_may);
+		must |= row_must;
+		may |= row_may;
+	}
+	if (must || (may && !c->error))
+		return expect(m, c, 0) ?: created(m, c, a);
+	return expect(m, c, EINVAL);
+}

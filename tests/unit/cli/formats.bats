@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What pmcstat -R writes for other programs is what they read: gprof, callgrind_annotate, pprof, a browser,
+# and formats.py, which knows the formats from their descriptions.  The log: mkprofile.py.
+
+load helpers
+
+setup_file() {
+	export TOOLS=$BATS_TEST_DIRNAME LC_ALL=C.UTF-8
+	cd "$BATS_FILE_TMPDIR" || return
+	cat >work.c <<-'C'
+		volatile unsigned long sink;
+		__attribute__((noinline)) void hot(void) { for (int i = 0; i < 100; i++) sink += i; }
+		__attribute__((noinline)) void warm(void) { for (int i = 0; i < 100; i++) sink ^= i; }
+		int main(void) { hot(); warm(); return 0; }
+	C
+	"${CC:-cc}" -g -O1 -pie -fPIE -o work work.c
+	"${CC:-cc}" -g -O1 -no-pie -fno-pie -o fixed work.c
+	python3 "$TOOLS/mkprofile.py" "$PWD/work" >log
+	python3 "$TOOLS/mkprofile.py" "$PWD/fixed" >fixed.log
+	export WORK=$PWD/work
+}
+
+# needs TOOL USE: without it, the test of formats.py's is what there is.
+needs() {
+	command -v "$1" >/dev/null || skip "$1 is not installed: packaging/deps $2"
+}
+
+# report OPTION...: of the log
+report() { "$BUILD/bin/pmcstat" -q -R "$BATS_FILE_TMPDIR/${log:-log}" "$@"; }
+
+# read_as FORMAT FILE: by formats.py
+read_as() { python3 "$TOOLS/formats.py" "$@"; }
+
+@test "folded: flame graph tools' lines" {
+	run report --folded -
+	status_is 0
+	says $'PAGE_FAULT.ALL;work;main;hot 7
+event-0x1000001;<b>:":\xef\xbf\xbd]]>;[<i>,":\xef\xbf\xbd]]>] 0x10 5
+event-0x1000001;work;main;hot 600
+event-0x1000001;work;main;schedule_[k] 95
+event-0x1000001;work;main;warm 300'
+}
+
+@test "pprof: a profile.proto that is consistent in itself, samples and events" {
+	report --pprof out
+	run read_as pprof out
+	status_is 0
+	says "types samples/count event-0x1000001/count default samples"$'\n'"first mapping $WORK"$'
+PAGE_FAULT.ALL - main;hot 7 0
+event-0x1000001 - [<i>,"?\xef\xbf\xbd]]>] 0x10 5 5000
+event-0x1000001 - main;hot 600 600000
+event-0x1000001 - main;schedule 95 95000
+event-0x1000001 worker main;warm 300 300000'
+}
+
+@test "pprof itself reads it" {
+	needs go extra
+	report --pprof out
+	HOME=$PWD run go tool pprof -symbolize=none -sample_index=event-0x1000001 -top out
+	status_is 0
+	[[ $output == *'1000000, 100% of 1000000 total'* ]] || { echo "$output"; false; }
+	[[ $output =~ 600000\ 60\.00%\ +60\.00%\ +600000\ 60\.00%\ +hot ]] || { echo "$output"; false; }
+}
+
+@test "speedscope: an event, and each of its threads" {
+	report --speedscope out
+	run read_as speedscope out
+	status_is 0
+	[[ $output == 'event-0x1000001: 1000
+  work;main;hot 600
+  work;main;schedule 95
+  work;main;warm 300'* ]] || { echo "$output"; false; }
+	[[ $output == *'event-0x1000001, work/worker (11): 300
+  work;main;warm 300'* ]]
+	[[ $output == *'PAGE_FAULT.ALL: 7
+  work;main;hot 7' ]]
+}
+
+@test "callgrind: own costs and those of calls make up the summary" {
+	report -F out
+	run read_as callgrind out
+	status_is 0
+	says 'event_0x1000001_0: 1000
+  0x10 5
+  hot 600
+  schedule 95
+  warm 300
+  main > hot 600
+  main > schedule 95
+  main > warm 300
+  root > 0x10 5
+  root > main 995
+PAGE_FAULT_ALL_1: 7
+  hot 7
+  main > hot 7
+  root > main 7'
+}
+
+@test "callgrind_annotate reads it: the same sums, with source lines" {
+	needs callgrind_annotate test
+	report -F out
+	run callgrind_annotate --threshold=100 out
+	status_is 0
+	[[ $output =~ 1,000\ \(100\.0%\)\ +7\ \(100\.0%\)\ +PROGRAM\ TOTALS ]] || { echo "$output"; false; }
+	[[ $output =~ 600\ \(60\.00%\)\ +7\ \(100\.0%\)\ +"$BATS_FILE_TMPDIR"/work\.c:hot ]] ||
+		{ echo "$output"; false; }
+}
+
+# flat GMON PROGRAM: "NAME SAMPLES" of gprof's flat profile, and arcs "CALLER CALLED COUNT"
+flat() {
+	gprof -b -p "$2" "$1" | awk 'rows && NF { print $NF, $3 } /cumulative/ { rows = 1 } rows && !NF { exit }' |
+		sed 1d
+	gprof -b -q "$2" "$1" | awk '/^\[/ { name = $(NF - 1) } /\// && !/^\[/ { arc = $NF }
+		/^\[/ && caller { print caller, name, count; } { caller = "" }
+		/\// && !/^\[/ { caller = $(NF - 1); count = $(NF - 2) }' | sort
+}
+
+@test "gprof: GNU gprof reads what --gnu writes, of programs that lie anywhere or at a fixed place" {
+	needs gprof build
+	local program
+	for program in work fixed; do
+		[ $program = work ] && log=log || log=fixed.log
+		report -g --gnu
+		run flat "event-0x1000001/$program.gmon" "$BATS_FILE_TMPDIR/$program"
+		status_is 0
+		says 'hot 600.00
+warm 300.00
+main hot 600/600
+main warm 300/300'
+	done
+}
+
+@test "gprof: FreeBSD's layout, which GNU gprof takes for ticks of 10 ms" {
+	needs gprof build
+	report -M map -g
+	run flat event-0x1000001/work.gmon "$WORK"
+	status_is 0
+	says 'hot 6.00
+warm 3.00
+main hot 600/600
+main warm 300/300'
+	run cat map
+	says $'MAP:\n "[kernel.kallsyms]" => "[kernel.kallsyms].gmon" event-0x1000001/95\n'" \"$WORK\""$' => "work.gmon" event-0x1000001/900 PAGE_FAULT.ALL/7
+ "/none/<i>,"?\xef\xbf\xbd]]>" => "<i>,"?\xef\xbf\xbd]]>.gmon" event-0x1000001/5'
+	report -g -M - | cmp map
+}
+
+@test "gprof: a folder that cannot be made is told" {
+	echo >event-0x1000001
+	run report -g
+	status_is 73
+	says 'pmcstat: ERROR: cannot create a gmon file for "'"$WORK"'": Not a directory'
+}
+
+@test "json and csv: totals are those of the stacks; names are quoted" {
+	report --json=out
+	run read_as json out
+	status_is 0
+	says $'partial False samples 1007 of 1007
+PAGE_FAULT.ALL \'work\' hot open 7 7
+PAGE_FAULT.ALL \'work\' main open 0 7
+event-0x1000001 \'work\' hot open 600 600
+event-0x1000001 \'work\' warm open 300 300
+event-0x1000001 \'work\' schedule open 95 95
+event-0x1000001 \'work\' main open 0 995
+event-0x1000001 \'<b>;"\\n\\ufffd]]>\' 0x10 missing 5 5'
+	report --csv=out
+	run read_as csv out
+	status_is 0
+	[ "${#lines[@]}" -eq 8 ]
+	[ "${lines[1]}" = "['event-0x1000001', 'work', '10', 'hot', '$WORK', '600', '600', '60.00', '60.00']" ]
+	[ "${lines[5]}" = "['event-0x1000001', '<b>;\"\\n\\ufffd]]>', '20', '0x10', '/none/<i>,\"\\n\\ufffd]]>', '5', '5', '0.50', '0.50']" ]
+}
+
+@test "a log that is cut makes a report that says so" {
+	head -c -16 "$BATS_FILE_TMPDIR/log" >cut.log
+	"$BUILD/bin/pmcstat" -q -R cut.log --json=json --flamegraph out.svg --pprof pprof || true
+	run read_as json json
+	[[ $output == 'partial True samples 1007 of 1007'* ]]
+	grep -q 'partial: the log has no proper end' out.svg
+	gzip -dc pprof | grep -aq 'partial: '
+}
+
+@test "flamegraph: frames lie on their callers, names are text" {
+	report --flamegraph out.svg
+	run read_as svg out.svg
+	status_is 0
+	says $'0 process \'all\' 1007
+1 process \'PAGE_FAULT.ALL\' 7
+2 process \'work\' 7
+3 user \'main\' 7
+4 user \'hot\' 7
+1 process \'event-0x1000001\' 1000
+2 process \'<b>;"?\\ufffd]]>\' 5
+3 user \'[<i>,"?\\ufffd]]>] 0x10\' 5
+2 process \'work\' 995
+3 user \'main\' 995
+4 user \'hot\' 600
+4 kernel \'schedule\' 95
+4 user \'warm\' 300'
+}
+
+@test "flamegraph: well-formed" {
+	needs xmllint unit
+	report --flamegraph out.svg
+	xmllint --noout out.svg
+}
+
+# frame NAME SAMPLES: what the browser has made of it
+frame() { grep -m1 "data-samples=\"$2\" data-name=\"$1\"" dom; }
+
+# browse URL: the document as the browser has it in the end
+browse() {
+	timeout 300 chromium --headless --no-sandbox --disable-gpu --disable-breakpad --no-first-run \
+		--disable-background-networking --disable-extensions --window-size=820,600 \
+		--user-data-dir="$PWD/browser" --virtual-time-budget=5000 --dump-dom "file://$PWD/$1" \
+		>dom 2>errors 3>&- </dev/null || { cat errors; false; }
+}
+
+@test "flamegraph: a browser zooms, and finds what is searched for" {
+	needs chromium extra
+	report --flamegraph out.svg
+	browse 'out.svg#search=MAIN|^(sched|hot)&zoom=8'
+	# Frame 8 is work's: as wide as the window, and so is what calls it; another process is not shown.
+	[[ $(frame work 995) == *'width="799.4"'* ]] || { cat dom; false; }
+	[[ $(frame all 1007) == *'class="frame process around"'*'width="799.4"'* ]]
+	[[ $(frame main 7) == *'display: none'* ]]
+	[[ $(frame warm 300) =~ width=\"([0-9.]+)\" ]]
+	awk -v got="${BASH_REMATCH[1]}" 'BEGIN { exit !(got > 240.5 && got < 241) }'
+	# The pattern has capitals: main is not what it means.
+	[[ $(frame schedule 95) == *'class="frame kernel match"'* ]]
+	[[ $(frame main 995) != *match* ]]
+	grep -q '<output id="matched">matched: 702 samples, 69.71%</output>' dom
+	run ! grep -Eq '<(b|i)>' dom
+}
+
+@test "flamegraph: keys search, go from frame to frame, zoom and turn it over" {
+	needs chromium extra
+	report --flamegraph out.svg
+	{ echo '<!DOCTYPE html>'; sed 1d out.svg; cat "$TOOLS/flamekeys.html"; } >page.html
+	browse page.html
+	run sed -n '/^<pre id="keys">/,/^<\/pre>/{s/^<pre id="keys">//; /^<\/pre>/!p}' dom
+	says '/: INPUT
+Escape: BODY
+ArrowUp: PAGE_FAULT.ALL
+ArrowRight: event-0x1000001
+ArrowUp: &lt;b&gt;;"?'$'\xef\xbf\xbd'']]&gt;
+ArrowRight: work
+ArrowUp: main
+ArrowDown: work
+Enter: #zoom=8 6 hidden
+Escape:  0 hidden
+i: all at 80'
+}

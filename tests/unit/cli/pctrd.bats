@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pctrd's command line, and what keeps it from starting.
+
+load helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	umask 022
+}
+
+# refuses LINE OPTION... - exit status 1 and this one line; it would not go on to serve
+refuses() {
+	run timeout 600 "$BUILD/sbin/pctrd" "${@:2}"
+	[ "$status" -eq 1 ]
+	[ "$output" = "pctrd: $1" ] || { echo "$output" >&2; return 1; }
+}
+
+@test "pctrd --help and --version" {
+	run "$BUILD/sbin/pctrd" --help
+	[ "$status" -eq 0 ]
+	[[ $output == "Usage: pctrd "*.keep_same* ]]
+	run "$BUILD/sbin/pctrd" --version
+	[ "$status" -eq 0 ]
+	[[ $output == "pctrd "[0-9]* ]]
+}
+
+@test "pctrd: what is wrong with an option is one line" {
+	refuses 'pctr.width is 40, 48 or 64, not "41"' -o pctr.width=41
+	refuses 'pctr.scope is cpu or all, not "one"' -o pctr.scope=one
+	refuses "-o pctr.nothing=1: no option is called that; pctrd(8) lists them" -o pctr.nothing=1
+	refuses "-o pctr.soft: it takes NAME=VALUE; pctrd(8) lists them" -o pctr.soft
+	refuses '"more": no arguments are taken besides options' more
+	refuses '"run": folder and node are absolute paths' -d run
+	refuses '"": folder and node are absolute paths' -d ''
+	refuses '"dev": folder and node are absolute paths' -n dev
+}
+
+@test "pctrd: only root serves" {
+	[ "$(id -u)" -ne 0 ] || skip "needs to be another user"
+	refuses "must be started as root: it counts on whole CPUs and makes /dev/pctr; try sudo pctrd" -f
+}
+
+@test "pctrd: a folder, a file and a socket that are in the way" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	local dir=$BATS_TEST_TMPDIR
+	mkdir open own
+	chmod 1777 open
+	refuses "$dir/open: others may write there; chown root and chmod go-w it, or choose another folder with -d" \
+		-f --no-node -d "$dir/open"
+	ln -s /etc/passwd own/pctr
+	refuses "$dir/own/pctr is in the way: it is no plain file; remove it, or choose another folder with -d" \
+		-f --no-node -d "$dir/own"
+	rm own/pctr
+	mkdir own/pctr
+	refuses "$dir/own/pctr is in the way: it is no plain file; remove it, or choose another folder with -d" \
+		-f --no-node -d "$dir/own"
+	rmdir own/pctr
+	: >own/pctr.sock
+	refuses "$dir/own/pctr.sock exists and is no socket; remove it, or choose another folder with -d" \
+		-f --no-node -d "$dir/own"
+	refuses "cannot make /proc/pctr: No such file or directory; choose another folder with -d" -f --no-node -d /proc
+	refuses "$dir/a/b: No such file or directory; choose another folder with -d" -f --no-node -d "$dir/a/b"
+}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pmc filter and pmc summary, on a log made of bytes: mklog.py.
+
+load helpers
+
+pmc() { fake pmc "$@"; }
+
+setup_file() {
+	export MKLOG=$BATS_TEST_DIRNAME/mklog.py
+}
+
+# samples OPTION...: "PID PMC CPU" of those that filter leaves, one word each
+samples() {
+	python3 "$MKLOG" >log
+	pmc filter "$@" log out
+	fake pmcstat -R out | awk '$1 == "callchain" { printf "%s%s.%s.%s", n++ ? " " : "", $2, substr($3, length($3)), $4 }'
+}
+
+# left EXPECTED OPTION...
+left() {
+	local wanted=$1
+	shift
+	run samples "$@"
+	status_is 0
+	says "$wanted"
+}
+
+all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
+
+@test "summary: the samples of an event times its period, by process, most first" {
+	python3 "$MKLOG" >log
+	run pmc summary log
+	status_is 0
+	says $'event-0x1000001:\n\talpha: 4000\n\tbeta: 2000\nCLOCK.PROF:\n\tpid 30: 2\n\tbeta: 1'
+	run pmc summary -k 1 - <log
+	says $'event-0x1000001:\n\talpha: 4000\nCLOCK.PROF:\n\tpid 30: 2'
+	run pmc summary --full log
+	says $'idx: 1 name: event-0x1000001 rate: 1000\nalpha: 4\nbeta: 2\nidx: 2 name: CLOCK.PROF rate: 0\npid 30: 2\nbeta: 1'
+	run pmc summary -k 0 log
+	status_is 64
+	says 'pmc: ERROR: 0 not usable value'
+}
+
+@test "filter without lists copies every byte" {
+	left "$all"
+	cmp log out
+	pmc filter - - <log | cat >piped
+	cmp log piped
+}
+
+@test "filter: lists of numbers and events drop, -x keeps; lists of names keep, -x drops" {
+	left '20.1.1 20.1.1 20.2.1 30.2.0 30.2.0' -p 10,11
+	left '10.0.0 10.0.0 10.0.0 11.1.1' -x -p 10,11
+	left '10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1' -e clock.prof
+	left '20.2.1 30.2.0 30.2.0' -x -e CLOCK.PROF
+	left '10.0.0 10.0.0 10.0.0 11.1.1' -P lph
+	left '20.1.1 20.1.1 20.2.1 30.2.0 30.2.0' -x -P lph
+	left '20.1.1 20.1.1' -x -t 21
+	left '20.1.1 20.1.1' -T work
+	left '10.0.0 10.0.0 10.0.0 30.2.0 30.2.0' -c 1
+}
+
+@test "filter --keep and --drop mean what they say, for every list" {
+	left '20.1.1 20.1.1' --keep -p 20 -e 0x001f2001 -c 1
+	left '20.2.1' --keep -P beta -e CLOCK.PROF
+	left '11.1.1' --drop -P beta -c 0 -p 30
+	run pmc filter --keep -x -p 1 log out
+	status_is 64
+	[[ $output == *'mutually exclusive.'* ]]
+}
+
+@test "filter -j: an object a line, all values strings" {
+	python3 "$MKLOG" >log
+	pmc filter -j --keep -p 11 log out
+	python3 -c '
+import json
+rows = [json.loads(line) for line in open("out")]
+assert [r["type"] for r in rows] == ["initialize", "pmcallocate", "pmcallocate", "pmcallocatedyn",
+	"procexec", "proc_create", "thr_create", "procfork", "callchain", "closelog"], rows
+assert rows[-2] == {"type": "callchain", "tsc": "1000", "pmcid": "0x001f2001", "pid": "11",
+	"tid": "11", "cpuflags": "0x00010001",
+	"pc": ["0x0000000000401000", "0x0000000000402000"]}, rows[-2]'
+}
+
+@test "a cut log: what precedes the damage is delivered, exit 65" {
+	python3 "$MKLOG" >log
+	size=$(stat -c %s log)
+	head -c $((size - 20)) log >short
+	run pmc filter short out
+	status_is 65
+	[[ $output == 'pmc: ERROR: "short", record '*': the log ends in the middle of a record' ]]
+	cmp -n $((size - 64)) out log
+	[ "$(stat -c %s out)" -eq $((size - 64)) ]
+	run pmc summary short
+	status_is 65
+	[[ $output == *$'CLOCK.PROF:\n'* ]]
+	run pmc summary "$MKLOG"
+	status_is 65
+	[[ $output == *'this is no log'* ]]
+}
+
+@test "inputs and outputs that cannot be used" {
+	python3 "$MKLOG" >log
+	cp log same
+	run pmc filter same ./same
+	status_is 64
+	cmp log same
+	run pmc filter /nowhere out
+	status_is 71
+	[[ $output == *'"/nowhere"'* ]]
+	run pmc filter log /nowhere/out
+	status_is 71
+	run pmc filter log /dev/full
+	status_is 71
+	[[ $output == *'cannot write to "/dev/full": No space left on device' ]]
+	run pmc filter -p 1,x log out
+	status_is 64
+	says 'pmc: ERROR: x not usable value'
+	run pmc filter -p "$(seq -s, 65)" log out
+	status_is 64
+	says 'pmc: ERROR: -p takes at most 64 items'
+	run pmc filter log
+	status_is 64
+}

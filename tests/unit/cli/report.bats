@@ -1,0 +1,224 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What pmcstat -R, pmcstat report and pmc report make of a log of known samples.
+# shellcheck disable=SC2154 # bats sets status, output and lines
+
+load helpers
+
+# Functions of 16 bytes, so that what is in them can be told from their names.
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return
+	mkdir -p root/lib root/usr/local/bin
+	functions memcpy | gcc -shared -nostdlib -x assembler -o root/lib/libc.so.7 -
+	functions copy_in main | gcc -shared -nostdlib -x assembler -o root/usr/local/bin/demo -
+	python3 "$BATS_TEST_DIRNAME/reportlog.py" /lib/libc.so.7 "$(at lib/libc.so.7 memcpy)" \
+		/usr/local/bin/demo "$(at usr/local/bin/demo copy_in)" \
+		"$(at usr/local/bin/demo main)" >log
+}
+
+functions() {
+	local name
+	echo .text
+	for name in "$@"; do
+		printf '.globl %s\n.type %s, %%function\n%s: .zero 16\n.size %s, 16\n' \
+			"$name" "$name" "$name" "$name"
+	done
+}
+
+# at FILE SYMBOL - its offset in the file.
+at() {
+	local address offset start
+	address=$((16#$(nm "root/$1" | awk -v name="$2" '$3 == name { print $1 }')))
+	read -r start offset < <(readelf -SW "root/$1" |
+		awk '{ sub(/.*\]/, "") } $1 == ".text" { print $3, $4 }')
+	printf '%x' $((address - 16#$start + 16#$offset))
+}
+
+LOG() { echo "$BATS_FILE_TMPDIR/log"; }
+pmcstat() { "$BUILD/bin/pmcstat" "$@"; }
+analyse() { pmcstat -q -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" "$@"; }
+report() { pmcstat report -q -r "$BATS_FILE_TMPDIR/root" "$@" "$(LOG)"; }
+
+# wrong STATUS TEXT ARGUMENT... - it ends so, with this one line.
+wrong() {
+	local status_wanted=$1 text=$2
+	shift 2
+	run --separate-stderr pmcstat "$@"
+	[ "$status" -eq "$status_wanted" ] || { echo "$status: $stderr"; return 1; }
+	[ "$stderr" = "pmcstat: ERROR: $text" ] || { echo "$stderr"; return 1; }
+}
+
+@test "-G: who called the sampled functions, in FreeBSD's form" {
+	run analyse -G -
+	[ "$status" -eq 0 ]
+	diff - <(analyse -G -) <<-'END'
+		@ CPU_CLK_UNHALTED_CORE [200 samples]
+
+		60.00%  [120]      memcpy @ /lib/libc.so.7
+		 75.00%  [90]        copy_in @ /usr/local/bin/demo
+		  100.0%  [90]         main
+
+		40.00%  [80]       main @ /usr/local/bin/demo
+
+	END
+	analyse -G - -z 1 | diff - <(analyse -G - | sed '/^ /d')
+}
+
+@test "-m: a line for each sample that has a name" {
+	analyse -m lines
+	[ "$(wc -l <lines)" -eq 200 ]
+	[ "$(sort lines | uniq -c | awk '{ print $1, $3 }' | sort | xargs)" = "120 memcpy 80 main" ]
+	# pc, and the function around it
+	while read -r pc _ start end; do
+		((pc == start + 1 && end == start + 16))
+	done < <(sort -u lines)
+	[ -z "$(pmcstat -q -R "$(LOG)" -m - 2>/dev/null)" ]
+}
+
+@test "-a: a line for each frame of each sample" {
+	analyse -a lines
+	[ "$(grep -c '^--$' lines)" -eq 200 ]
+	[ "$(head -4 lines | cut -d' ' -f2- | xargs)" = 'memcpy ??:0 copy_in ??:0 main ??:0 --' ]
+	[ "$(wc -l <lines)" -eq $((90 * 4 + 30 * 2 + 80 * 2)) ]
+	pmcstat -q -R "$(LOG)" -a - 2>/dev/null | grep -q '^0x7f00[0-9a-f]* <unknown> ??:0$'
+}
+
+@test "statistics follow, with -v the zeros too, with -q none" {
+	run --separate-stderr pmcstat -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" -G graph
+	[ "$output" = "CONVERSION STATISTICS:
+ #exec/elf                                1
+ #samples/total                           200" ]
+	run --separate-stderr pmcstat -v -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" -G graph
+	[ "${#lines[@]}" -eq 10 ]
+	[ -z "$(analyse -G graph)" ]
+	# They do not spoil what a program reads.
+	run --separate-stderr pmcstat report -r "$BATS_FILE_TMPDIR/root" --folded - "$(LOG)"
+	[ "${#lines[@]}" -eq 3 ]
+	[[ $stderr == *"CONVERSION STATISTICS:"* ]]
+}
+
+@test "report: functions, by default of pmc.log" {
+	run "$BUILD/bin/pmc" report
+	[ "$status" -eq 71 ]
+	[ "$output" = 'pmc: ERROR: there is no "pmc.log" here: name a log, or make one with "pmc record"' ]
+	cp "$(LOG)" pmc.log
+	"$BUILD/bin/pmc" report -q -r "$BATS_FILE_TMPDIR/root" >out
+	tail -5 out | diff - /dev/fd/3 3<<-'END'
+		CPU_CLK_UNHALTED_CORE: 200 samples
+		   SELF   TOTAL    SAMPLES FUNCTION IMAGE
+		 60.00%  60.00%        120 memcpy   libc.so.7
+		 40.00%  85.00%         80 main     demo
+		  0.00%  45.00%          0 copy_in  demo
+	END
+	head -7 out | grep -q '^# samples: 200$'
+	diff <(tail -n +2 out) <(report | tail -n +2)
+	cat "$(LOG)" | pmcstat report -q -r "$BATS_FILE_TMPDIR/root" - | tail -n +2 | diff <(tail -n +2 out) -
+}
+
+@test "samples are chosen by event, process, thread, CPU and time" {
+	chosen() { report "$@" | awk '/^# chosen/ { print $3 }'; }
+	[ -z "$(chosen)" ]
+	[ "$(chosen --event CPU_CLK_UNHALTED_CORE)" = "" ]
+	[ "$(chosen --event OTHER 2>/dev/null)" = 0 ]
+	[ "$(chosen --process 11 2>/dev/null)" = 0 ]
+	[ "$(chosen --process '^de')" = "" ]
+	[ "$(chosen --thread 11)" = 80 ]
+	[ "$(chosen -c 0)" = 120 ]
+	[ "$(chosen --time 0.905:1.2)" = 30 ]
+	[ "$(chosen --time :0.9)" = 90 ]
+	[ "$(chosen --time 1.205:)" = 80 ]
+	[ "$(analyse -G - -c 1 | head -1)" = "@ CPU_CLK_UNHALTED_CORE [80 samples]" ]
+}
+
+@test "several outputs of one pass, and of a log that comes once" {
+	cat "$(LOG)" | pmcstat -q -R - -r "$BATS_FILE_TMPDIR/root" -G graph -a lines \
+		--folded folded --json=json --flamegraph flame.svg --pprof pprof
+	analyse -G - | diff graph -
+	[ "$(grep -c memcpy lines)" -eq 120 ]
+	analyse -a - | diff lines -
+	[ "$(awk '{ n += $NF } END { print n }' folded)" -eq 200 ]
+	python3 -c 'import json; json.load(open("json"))'
+	for file in flame.svg pprof; do [ -s $file ]; done
+	# The names of a file are not needed to see addresses in it.
+	analyse -A -G - | grep -q '^60.00%  \[120\]      0x[0-9a-f]* @ /lib/libc.so.7$'
+}
+
+@test "options that do not go together" {
+	wrong 64 'option -m requires an input file' -m x -P clock true
+	wrong 64 'option -a requires an input file' -a x -P clock true
+	wrong 64 'option -m and -g | -G are mutually exclusive' -R log -m x -G y
+	wrong 64 'option -m and -g | -G are mutually exclusive' -R log -m x -g
+	wrong 64 'option -R may not be used with a command line specification.' -R log -G x true
+	wrong 64 'options -g/-G/-m/-T require sampling PMCs or -R to be specified.' -p clock -G x true
+	wrong 64 'option -e requires gprof mode to be specified.' -R log -G x -e
+	wrong 64 'option -k is only used with -g/-R/-m/-T.' -k / -p clock true
+	wrong 64 'option -D is only used with -g.' -R log -G x -D .
+	wrong 64 'Need -g/-G/-m/-T.' -R log -f threshold=1 -G x
+	wrong 64 'unknown option <frob>.' -R log -G x -f frob
+	wrong 64 'unknown option <threshold=x>.' -R log -G x -f threshold=x
+	wrong 64 'Illegal callchain depth "0".' -R log -G x -z 0
+	wrong 64 'Illegal thread id "x".' -R log -G x -i x
+	wrong 64 'Illegal time window "3:2": FROM:TO, in seconds.' -R log -G x --time 3:2
+	wrong 64 'Illegal time window "x": FROM:TO, in seconds.' -R log -G x --time x
+	wrong 71 'Cannot stat "none": No such file or directory' -g -D none
+	wrong 64 '"/dev/null" is not a directory.' -g -D /dev/null
+	wrong 71 'Cannot stat "none": No such file or directory' report -r none log
+	wrong 71 'Cannot locate kernel "none": No such file or directory' -R "$(LOG)" -G x -k none
+	wrong 64 '"/dev/null": Unsupported file type.' -R "$(LOG)" -G x -k /dev/null
+	wrong 71 'Cannot open "none" for reading: No such file or directory.' report none
+	wrong 65 'Failed to compile regex "(": Unmatched ( or \(' report --process '(' "$(LOG)"
+}
+
+@test "an output that cannot be written" {
+	wrong 71 'cannot open "none/x" for writing. (No such file or directory)' -R "$(LOG)" -G none/x
+	wrong 71 'cannot write to "/dev/full": No space left on device' -q -R "$(LOG)" --folded /dev/full
+	wrong 71 'cannot write to "/dev/full": No space left on device' report -q -o /dev/full "$(LOG)"
+	# A reader that has gone.
+	run bash -c '{ sleep 0; "$0" report -q "$1" 2>err; echo $? >code; } | true' "$BUILD/bin/pmcstat" "$(LOG)"
+	[ "$(cat code)" -eq 0 ] || { [ "$(cat code)" -eq 71 ] && [ "$(wc -l <err)" -eq 1 ]; }
+}
+
+@test "a log that is cut anywhere: what comes before is reported, and said to be a part" {
+	size=$(stat -c %s "$(LOG)")
+	for n in 1 15 16 100 112 113 208 300 500 1000 5000 $((size - 20)) $((size - 16)) $((size - 1)); do
+		head -c "$n" "$(LOG)" >part
+		run --separate-stderr pmcstat report part
+		case $n in
+		112 | 208 | $((size - 16))) [ "$status" -eq 0 ] ;;
+		*) [ "$status" -eq 65 ] && [[ $stderr == *"event parsing failed (record "* ]] ;;
+		esac
+		[ "$n" -lt 112 ] || [[ $stderr == *'"part" has no end: this report is partial'* ]]
+		[ "$n" -lt 112 ] || [[ $output == *"# end: missing, this is a part"* ]]
+	done
+	# … and nothing is made of what is no log.
+	run --separate-stderr pmcstat report /bin/sh
+	[ "$status" -eq 65 ]
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+@test "what has no names is told, with the remedy" {
+	run --separate-stderr pmcstat report "$(LOG)"
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"no names for 120 samples (60.0%): "*"/lib/libc.so.7"* ]]
+	[[ $output == *"#samples/unknown-function                200"* ]]
+	# Text, warnings and JSON count the same.
+	[ "$(sed -n 's/.*no names for \([0-9]*\) samples.*/\1/p' <<<"$stderr" | awk '{ n += $1 } END { print n }')" -eq 200 ]
+	pmcstat report --json -q "$(LOG)" | python3 -c '
+import json, sys
+s = json.load(sys.stdin)["statistics"]
+assert s["unknown_function"] == 200 and s["exec_unknown"] == 1, s'
+	pmcstat report --json -q -r "$BATS_FILE_TMPDIR/root" "$(LOG)" | python3 -c '
+import json, sys
+s = json.load(sys.stdin)["statistics"]
+assert s["unknown_function"] == 0 and s["exec_elf"] == 1, s'
+}
+
+@test "a damage is told once, whatever reads the log again" {
+	head -c 5000 "$(LOG)" >part
+	run --separate-stderr pmcstat report -q --perf-data perf.data -m lines part
+	[ "$status" -eq 65 ]
+	[ "$(grep -c "event parsing failed" <<<"$stderr")" -eq 1 ]
+	[ -s perf.data ]
+}

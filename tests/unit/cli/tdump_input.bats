@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What tdump takes as rings, and what it says of everything else.
+
+load tdump
+
+# KTR-77
+@test "torn, unknown and unwritten entries" {
+	ktrfile torn ncpu=2 <<-'END'
+	format 1 1 0 x first
+	entry 0 10 1 1
+	entry 0 20 1 9
+	torn 0
+	entry 0 30 1 1
+	open 0
+	raw 1 0 1 1 0x4b54000500010001 0 0 0 0 0
+	head 1 1
+	END
+	run tdump -q -i torn
+	status_is 0
+	lines_are <<-'END'
+	1   0        0 --- trace entry corrupt ---
+	0   3        0 first
+	0   2        0 --- trace entry corrupt ---
+	0   1        a --- trace entry corrupt ---
+	0   0        a first
+	END
+}
+
+# KTR-62: pages in no order, and twice, as a raw image and as an ELF file.
+@test "the kernel's entries in a machine's memory" {
+	local i
+	{
+		page_formats
+		for ((i = 0; i < 300; i++)); do
+			echo entry $((i % 2)) $((1000 + i)) 1 1 "$i" "$i"
+		done
+	} >spec
+	ktrfile rings entries=128 ncpu=2 <spec
+	tdump -i rings >wanted
+	[ "$(wc -l <wanted)" -eq 256 ]
+	ktrfile image entries=128 ncpu=2 image=8192 <spec
+	cat image image >twice
+	tdump -M twice >got
+	cmp wanted <(head -n 256 got)
+	# Those whose slots were next are whole here.
+	[ "$(wc -l <got)" -eq 258 ]
+	python3 - image vmcore <<-'END'
+	import struct, sys
+	memory = open(sys.argv[1], "rb").read()
+	half = len(memory) // 2 // 4096 * 4096
+	# Segments where no page begins in the file, as QEMU writes them.
+	head = 64 + 2 * 56 + 20
+	load = lambda at, address, size: struct.pack("=IIQQQQQQ", 1, 0, at, 0, address, size, size, 0)
+	elf = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("=HHIQQQIHHHHHH", 4, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+	elf += load(head + half, 0x100000000, len(memory) - half) + load(head, 0, half)
+	open(sys.argv[2], "wb").write(elf.ljust(head, b"\0") + memory)
+	END
+	tdump -M vmcore | cmp got
+	tdump -M vmcore --save saved
+	tdump -i saved | cmp wanted
+	head -c $(($(stat -c %s vmcore) - 100)) vmcore >short
+	run tdump -M short
+	status_is 65
+	[[ $output == *truncated* ]]
+	head -c 100000 /dev/zero >zeros
+	run tdump -M zeros
+	status_is 69
+	says "tdump: ERROR: \"zeros\": no trace entries of the kernel: no image of a machine, or its rings were off"
+}
+
+@test "rings of another start of the daemon are not mixed in" {
+	printf '%s\n' 'format 1 1 0 x old' 'entry 0 10 1 1' 'entry 0 20 1 1' | ktrfile old generation=7 image=0
+	printf '%s\n' 'format 1 1 0 x new' 'entry 0 30 1 1' | ktrfile new generation=8 mono0=25 image=0
+	cat old new old >both
+	run tdump -q -M both
+	lines_are <<<'0   0        0 new'
+}
+
+@test "saved rings are the same rings, also when saved again" {
+	some_file
+	tdump --save saved -i some
+	tdump --save again -i saved
+	diff <(tdump -i some) <(tdump -i saved)
+	diff <(tdump -v -f -H -i some) <(tdump -v -f -H -i again)
+	some_file image=0
+	tdump --save imaged -M some
+	[ "$(tdump -q -i imaged | wc -l)" -eq 4 ]
+}
+
+@test "wrong options" {
+	local options
+	some_file
+	for options in '-p 0' '-p x' '-c 0' '-T -1' '-C x' '-i some -M some' '-k -i some' '-z -i some' '-N some' \
+		'-l -i some' '-r -s -i some' '--json --chrome -i some' '-K --json -i some' '-i some more' '-i' '--nonsense' \
+		'--save x -o y -i some' '--save x --chrome -i some' '--save x -l -p 1'; do
+		# shellcheck disable=SC2086 # words
+		run tdump $options
+		status_is 64
+	done
+	run tdump -i ''
+	status_is 64
+	run --separate-stderr tdump --help
+	status_is 0
+	[[ $output == Usage:* ]]
+	run tdump --version
+	[[ $output == 'tdump (pmcbpf) '* ]]
+	run ktrdump --version
+	[[ $output == 'ktrdump (pmcbpf) '* ]]
+	run --separate-stderr ktrdump --help
+	[[ $output == 'usage: ktrdump '* ]]
+}
+
+# KTR-80: nothing that is given as a file of rings is believed.
+@test "what is no file of rings" {
+	refused 66 '"nothing": No such file' -i nothing
+	refused 66 '"." is a directory' -i .
+	refused 66 '"/dev/null" is no regular file' -i /dev/null
+	mkfifo pipe
+	refused 66 '"pipe" is no regular file' -M pipe
+	: >empty
+	refused 66 '"empty" is empty' -i empty
+	head -c 10000 /dev/zero >zeros
+	refused 65 '"zeros": no trace rings' -i zeros
+	refused 65 'is an ELF file, but no core' -M "$BUILD/bin/tdump"
+	some_file version=2
+	refused 65 'unsound rings: ktr version mismatch' -i some
+	some_file version=$((1 << 24))
+	refused 65 'other byte order' -i some
+	some_file
+	head -c 5000 some >short
+	refused 65 '"short": unsound rings: it is shorter than its rings' -i short
+	for field in entries=15 ncpu=1025 stride=64 clock=9 entsize=32 hdrsize=100 formats=99999999; do
+		some_file "$field" ncpu="${field/*=*/2}" 2>/dev/null || true
+		some_file
+		python3 - "$field" <<-'END'
+		import struct, sys
+		name, value = sys.argv[1].split("=")
+		at, form = {"entries": (20, "I"), "ncpu": (24, "I"), "stride": (32, "Q"), "clock": (44, "I"),
+			    "entsize": (16, "I"), "hdrsize": (12, "I"), "formats": (72, "I")}[name]
+		data = bytearray(open("some", "rb").read())
+		struct.pack_into("=" + form, data, at, int(value))
+		open("some", "wb").write(data)
+		END
+		refused 65 'unsound' -i some
+	done
+	chmod 000 zeros
+	if [ "$(id -u)" -ne 0 ]; then
+		refused 77 '"zeros": Permission denied' -i zeros
+	fi
+}
+
+@test "what cannot be written" {
+	some_file
+	run --separate-stderr bash -c '"$BUILD/bin/tdump" -i some >/dev/full'
+	status_is 71
+	[ "$stderr" = 'tdump: ERROR: cannot write to standard output: No space left on device' ]
+	run bash -c 'exec > >(:); wait $!; "$BUILD/bin/tdump" -i some 2>text; echo $? >status'
+	[ "$(<status)" -eq 71 ]
+	[ "$(<text)" = 'tdump: ERROR: cannot write to standard output: Broken pipe' ]
+	refused 73 'cannot write "nowhere/file"' -i some -o nowhere/file
+	refused 71 'cannot write to "/dev/full": No space left on device' -i some -o /dev/full
+	refused 73 'cannot write "nowhere/file"' -i some --save nowhere/file
+	refused 74 'cannot write "/dev/full": ' -i some --save /dev/full
+}
+
+@test "a process without rings, one that there is not" {
+	sleep 100 3>&- & pid=$!
+	refused 69 'has no trace rings: it is not linked with libktr' -p $pid
+	kill $pid
+	wait $pid || true
+	refused 66 "there is no process $pid" -p $pid
+}
+
+# KTR-75: of a process a newer entry than now can only come from another clock.
+@test "entries that are newer than now: one warning" {
+	printf '%s\n' 'entry 0 0x7000000000000000 1 0x1000 1' 'entry 0 0x7000000000000001 1 0x1000 1' | ktrfile future
+	live future
+	run --separate-stderr tdump -q -p $LIVE
+	status_is 0
+	[ "${#lines[@]}" -eq 2 ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == 'tdump: the newest entry is 0x'*' clocks newer than now: counters of CPUs are not synchronised, '* ]]
+	end_live
+}
+
+# KTR-77 KTR-80: a process that lies about its rings shows nothing but itself, and stops nobody.
+@test "a hostile process" {
+	local secret
+	{
+		# Trace points in the stack, in no memory, in the kernel, at an odd place, and strings of the same kinds.
+		for desc in 0 0x10 0x7fffffffe000 0xffffffff81000000 0xffffffffffffffff 0x8000000000000000 \
+			0xffffffff00001000 0x400001; do
+			echo entry 0 5 1 $desc $desc $desc $desc $desc $desc
+		done
+	} | ktrfile hostile mono0=1 clock0=1 exe=/etc/shadow
+	live hostile
+	run --separate-stderr tdump -q -p $LIVE
+	status_is 0
+	[ "${#lines[@]}" -eq 8 ]
+	for secret in "${lines[@]}"; do
+		[[ $secret == *'--- trace entry corrupt ---' ]]
+	done
+	end_live
+	for field in entries=1048576 ncpu=1024 hdrsize=8192; do
+		printf '%s\n' 'entry 0 5 1 0' | ktrfile hostile
+		python3 - "$field" <<-'END'
+		import struct, sys
+		name, value = sys.argv[1].split("=")
+		data = bytearray(open("hostile", "rb").read())
+		struct.pack_into("=I", data, {"entries": 20, "ncpu": 24, "hdrsize": 12}[name], int(value))
+		if name == "entries":
+		    struct.pack_into("=Q", data, 32, 64 + 64 * int(value))
+		open("hostile", "wb").write(data)
+		END
+		live hostile
+		run --separate-stderr tdump -q -p $LIVE
+		[[ $status == 65 || $status == 0 ]]
+		[ "$status" -eq 0 ] || [[ $stderr == *'some of its rings are not there' ]]
+		end_live
+	done
+	# Its head says more than there can be.
+	printf '%s\n' 'head 0 0xfffffffffffffff0' 'entry 0 5 1 0' | ktrfile hostile entries=16
+	live hostile
+	run tdump -q -p $LIVE
+	status_is 0
+	end_live
+}

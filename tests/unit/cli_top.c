@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The live view without a terminal: pictures of a small profile, byte for byte, and its keys. */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../cli/top/keys.h"
+
+/* --- the profile ------------------------------------------------------------------------------ */
+
+static struct image libc = { .path = "/lib/libc.so.6", .name = "libc.so.6" };
+static struct image demo = { .path = "/opt/demo", .name = "demo" };
+static struct image kernel = { .path = "[kernel.kallsyms]", .name = "[kernel.kallsyms]",
+			       .kernel = true };
+
+enum { MAIN, COPY, MEMCPY, NAMELESS, SCHEDULE, RARE, NOWHERE, NSYMBOLS };
+
+static struct symbol symbols[NSYMBOLS] = {
+	[MAIN] = { &demo, "main", 0x100, 0x80, MAIN, false },
+	[COPY] = { &demo, "copy_in", 0x200, 0x80, COPY, false },
+	[MEMCPY] = { &libc, "memcpy", 0x1000, 0x400, MEMCPY, false },
+	[NAMELESS] = { &demo, NULL, 0x5000, 0, NAMELESS, false },
+	[SCHEDULE] = { &kernel, "schedule", 0x9000, 0x100, SCHEDULE, false },
+	[RARE] = { &libc, "rare", 0x2000, 0x10, RARE, false },
+	[NOWHERE] = { NULL, NULL, 0x7f0000001234, 0, NOWHERE, false },
+};
+
+/* A function has one place, memcpy() two. */
+static struct place places[] = {
+	{ &demo, 0x120, true }, { &demo, 0x230, true }, { &libc, 0x1010, false },
+	{ &demo, 0x5000, false }, { &kernel, 0x9020, false }, { &libc, 0x2004, false },
+	{ NULL, 0x7f0000001234, false }, { &libc, 0x1020, false },
+};
+static const int symbol_of[] = { MAIN, COPY, MEMCPY, NAMELESS, SCHEDULE, RARE, NOWHERE, MEMCPY };
+
+enum { IN_MAIN = 1, IN_COPY, IN_MEMCPY, IN_NAMELESS, IN_SCHEDULE, IN_RARE, IN_NOWHERE, IN_MEMCPY_2,
+       IN_COPY_AGAIN };
+
+static struct stack stacks[] = {
+	[IN_MAIN] = { STACK_NONE, 0 }, [IN_COPY] = { IN_MAIN, 1 }, [IN_MEMCPY] = { IN_COPY, 2 },
+	[IN_NAMELESS] = { IN_MAIN, 3 }, [IN_SCHEDULE] = { STACK_NONE, 4 },
+	[IN_RARE] = { IN_MAIN, 5 }, [IN_NOWHERE] = { STACK_NONE, 6 },
+	[IN_MEMCPY_2] = { IN_MAIN, 7 }, [IN_COPY_AGAIN] = { IN_COPY, 1 },
+};
+
+/* cycles on two CPUs, and faults. */
+static struct tally tallies[] = {
+	{ 0, 0, 100, IN_MEMCPY, 500 },	{ 1, 0, 101, IN_MEMCPY, 40 },
+	{ 1, 0, 101, IN_MEMCPY_2, 60 }, { 0, 0, 100, IN_COPY, 200 },
+	{ 0, 0, 100, IN_COPY_AGAIN, 90 }, { 0, 0, 100, IN_NAMELESS, 45 },
+	{ 1, 1, 200, IN_SCHEDULE, 36 }, { 0, 1, 200, IN_NOWHERE, 25 },
+	{ 0, 1, 200, IN_RARE, 4 },	{ 2, 1, 200, IN_SCHEDULE, 250 },
+};
+static uint64_t event_samples[] = { 864, 136, 250 };
+static struct profile profile = {
+	.places = places, .nplaces = 8, .stacks = stacks, .nstacks = 10, .tallies = tallies,
+	.ntallies = sizeof(tallies) / sizeof(tallies[0]), .samples = 1250,
+	.event_samples = event_samples, .nevents = 3,
+};
+
+static const struct walk_event events[] = {
+	{ .name = "cycles", .unique = "cycles", .first = 0 },
+	{ .name = "cycles", .unique = "cycles.1", .first = 0 },
+	{ .name = "faults", .unique = "faults", .first = 2 },
+};
+static struct walk_process processes[] = {
+	{ .pid = 100, .name = "demo", .number = 0 }, { .pid = 200, .name = "idle", .number = 1 },
+};
+static struct walk_thread thread = { 101, "worker" };
+
+/* --- what names and the log would tell -------------------------------------------------------- */
+
+const struct walk_event *walk_event(const struct walk *w, uint32_t number)
+{
+	return number < 3 ? &events[number] : NULL;
+}
+
+const struct walk_process *walk_process(const struct walk *w, uint32_t number)
+{
+	return number < 2 ? &processes[number] : NULL;
+}
+
+const struct walk_thread *walk_thread(const struct walk *w, pid_t tid)
+{
+	return tid == thread.tid ? &thread : NULL;
+}
+
+const struct symbol *symbols_function(struct symbols *s, const struct place *place)
+{
+	return &symbols[symbol_of[place - places]];
+}
+
+const struct frame *symbols_frames(struct symbols *s, const struct place *place, size_t *n)
+{
+	fail_msg("no view shows inlined functions");
+	return NULL;
+}
+
+const char *symbol_text(const struct symbol *symbol, char room[static 24])
+{
+	if (symbol->name)
+		return symbol->name;
+	snprintf(room, 24, "0x%llx", (unsigned long long)symbol->start);
+	return room;
+}
+
+uint64_t image_address(struct symbols *s, struct image *image, uint64_t offset)
+{
+	return offset + 0x400000;
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+static const struct look plain = { .only = "", .threshold = 0.5, .depth = 16 };
+
+static void expect_in(const struct look *look, unsigned int rows, unsigned int cols,
+		      const char *remark, const char *text)
+{
+	struct picture p = { 0 };
+	struct buf out = { 0 };
+
+	picture_begin(&p, rows, cols);
+	assert_int_equal(view_draw(&profile, look, remark, &p), 0);
+	picture_plain(&p, &out);
+	buf_add(&out, "", 1);
+	assert_false(out.failed);
+	assert_string_equal(out.data, text);
+	buf_free(&out);
+	picture_free(&p);
+}
+
+static void expect(const struct look *look, const char *text)
+{
+	expect_in(look, 24, 80, "", text);
+}
+
+static void test_callers(void **state)
+{
+	expect(&plain,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
+	       " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n"
+	       " 29.0 demo       copy_in              main:69.0 copy_in:31.0\n"
+	       "  4.5 demo       0x5000               main:100.0\n"
+	       "  3.6 kernel     schedule\n"
+	       "  2.5 [unknown]  0x7f0000001234\n");
+}
+
+static void test_threshold(void **state)
+{
+	struct look look = plain;
+
+	look.threshold = 30;
+	look.event = 2;
+	expect(&look,
+	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
+	       "100.0 kernel     schedule\n");
+	look.event = 0;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
+	       " 60.0 libc.so.6  memcpy               copy_in:90.0\n");
+}
+
+static void test_apart(void **state)
+{
+	struct look look = plain;
+
+	look.apart = true;
+	look.event = 1;
+	expect(&look,
+	       "PMC: [cycles.1] Samples: 136 (10.9%) , 0 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
+	       " 73.5 libc.so.6  memcpy               main:60.0 copy_in:40.0\n"
+	       " 26.5 kernel     schedule\n");
+}
+
+static void test_total(void **state)
+{
+	struct look look = plain;
+
+	look.total = true;
+	look.threshold = 5;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION+CALLEES     CALLERS\n"
+	       " 93.9 demo       main\n"
+	       " 83.0 demo       copy_in              main:89.2 copy_in:10.8\n"
+	       " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n");
+}
+
+static void test_addresses(void **state)
+{
+	struct look look = plain;
+
+	look.offsets = true;
+	look.threshold = 4;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
+	       " 54.0 libc.so.6  memcpy+0x10          copy_in+0x30:100.0\n"
+	       " 29.0 demo       copy_in+0x30         main+0x20:69.0 copy_in+0x30:31.0\n"
+	       "  6.0 libc.so.6  memcpy+0x20          main+0x20:100.0\n"
+	       "  4.5 demo       0x405000             main+0x20:100.0\n");
+	look.addresses = true;
+	look.threshold = 20;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
+	       " 54.0 libc.so.6  0x401010             0x400230:100.0\n"
+	       " 29.0 demo       0x400230             0x400120:69.0 0x400230:31.0\n");
+}
+
+static void test_tree(void **state)
+{
+	struct look look = plain;
+
+	look.kind = VIEW_TREE;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP CALLTREE\n"
+	       " 93.9 main\n"
+	       " 83.0  copy_in\n"
+	       " 54.0   memcpy\n"
+	       "  9.0   copy_in\n"
+	       "  6.0  memcpy\n"
+	       "  4.5  0x5000\n"
+	       "  3.6 schedule\n"
+	       "  2.5 0x7f0000001234\n");
+	/* What main() does besides is no more than that: it is a link. */
+	look.threshold = 12;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP CALLTREE\n"
+	       " 93.9 main copy_in\n"
+	       " 54.0  memcpy\n");
+	look.skip_links = true;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP CALLTREE\n"
+	       " 93.9 . copy_in\n"
+	       " 54.0  memcpy\n");
+	look.skip_links = false;
+	look.depth = 2;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP CALLTREE\n"
+	       " 93.9 main copy_in\n");
+}
+
+static void test_processes(void **state)
+{
+	struct look look = plain;
+
+	look.kind = VIEW_PROCESSES;
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP     PID PROCESS         FUNCTIONS\n"
+	       " 93.5     100 demo            memcpy:64.2 copy_in:31.0 0x5000:4.8\n"
+	       "  6.5     200 idle            schedule:55.4 0x7f0000001234:38.5 rare:6.2\n");
+	look.kind = VIEW_THREADS;
+	look.only = "DEM";
+	expect(&look,
+	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
+	       "\n"
+	       "%SAMP     TID THREAD          PROCESS         FUNCTIONS\n"
+	       " 83.5     100                 demo            memcpy:59.9 copy_in:34.7\n"
+	       " 10.0     101 worker          demo            memcpy:100.0\n");
+}
+
+static void test_small(void **state)
+{
+	expect_in(&plain, 2, 20, "Key: n => call tree",
+		  "PMC: [cycles] Sample\n"
+		  "Key: n => call tree\n");
+	expect_in(&plain, 5, 46, "",
+		  "PMC: [cycles] Samples: 1000 (80.0%) , 70 unres\n"
+		  "\n"
+		  "%SAMP IMAGE      FUNCTION             CALLERS\n"
+		  " 60.0 libc.so.6  memcpy\n"
+		  " 29.0 demo       copy_in\n");
+	expect_in(&plain, 1, 1, "", "P\n");
+}
+
+static void test_no_event(void **state)
+{
+	const struct look look = { .only = "", .event = 3 };
+
+	expect(&look,
+	       "PMC: none has left a record yet\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n");
+}
+
+static void test_hostile_names(void **state)
+{
+	struct look look = plain;
+
+	look.event = 2;
+	symbols[SCHEDULE].name = "a\033[2J\nb\200\t\177 stars \342\230\205\342\230\205";
+	expect(&look,
+	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
+	       "100.0 kernel     a?[2J?b??? stars \342\230\205\342\230\205\n");
+	/* Characters of two columns are not cut in the middle. */
+	symbols[SCHEDULE].name = "1234567890123456789\346\274\242";
+	expect(&look,
+	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
+	       "\n"
+	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
+	       "100.0 kernel     1234567890123456789\n");
+	symbols[SCHEDULE].name = "schedule";
+}
+
+static void test_heat(void **state)
+{
+	static const double shares[] = { 10.1, 10, 5.1, 5, 2.6, 2.5 };
+	struct picture p = { 0 };
+
+	picture_begin(&p, 2, 80);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		picture_share(&p, shares[i], " %.1f");
+	picture_line(&p);
+	buf_add(&p.text, "", 1);
+	assert_string_equal(p.text.data, "\4 10.1\1\3 10.0\1\3 5.1\1\2 5.0\1\2 2.6\1 2.5\n");
+	picture_free(&p);
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static void type(struct keys *k, const char *text)
+{
+	keys_type(k, &profile, text, strlen(text));
+}
+
+static void test_view_keys(void **state)
+{
+	struct keys k = { 0 };
+
+	keys_begin(&k);
+	type(&k, "n");
+	assert_int_equal(k.look.kind, VIEW_TREE);
+	assert_string_equal(k.echo, "Key: n => call tree");
+	type(&k, "nn");
+	assert_int_equal(k.look.kind, VIEW_THREADS);
+	type(&k, "n");
+	assert_int_equal(k.look.kind, VIEW_CALLERS);
+	/* Arrows and the like are no keys of ours, whatever they end with. */
+	type(&k, "\033[A\033OA\033[15~\033[1;5A");
+	assert_false(k.look.addresses);
+	type(&k, "fAIs");
+	assert_true(k.look.skip_links && k.look.addresses && k.look.offsets && k.look.total);
+	type(&k, "fAIs");
+	assert_false(k.look.skip_links || k.look.addresses || k.look.offsets || k.look.total);
+}
+
+static void test_pmc_keys(void **state)
+{
+	struct keys k = { 0 };
+
+	keys_begin(&k);
+	type(&k, "p");
+	assert_int_equal(k.look.event, 2);
+	assert_string_equal(k.echo, "Key: p => faults");
+	type(&k, "p");
+	assert_int_equal(k.look.event, 0);
+	type(&k, "mp");
+	assert_int_equal(k.look.event, 1);
+	assert_string_equal(k.echo, "Key: p => cycles.1");
+	type(&k, "m");
+	assert_int_equal(k.look.event, 0);
+	assert_false(k.look.apart);
+}
+
+static void test_mode_keys(void **state)
+{
+	struct keys k = { 0 };
+
+	keys_begin(&k);
+	type(&k, "c");
+	assert_string_equal(k.echo, "Key: c => a: add up, d: each period for itself");
+	assert_false(k.sums);
+	type(&k, "a");
+	assert_true(k.sums);
+	assert_string_equal(k.echo, "Key: c => samples add up");
+	type(&k, "cq");
+	assert_true(k.sums && !k.quit);
+	type(&k, "cd");
+	assert_false(k.sums);
+	type(&k, " ");
+	assert_true(k.paused);
+	type(&k, "z");
+	assert_string_equal(k.echo, "Key: z => nothing; ? shows the keys");
+	type(&k, " ?");
+	assert_true(!k.paused && k.help);
+	/* Any key leaves the help, and does nothing else. */
+	type(&k, "q");
+	assert_true(!k.help && !k.quit);
+	type(&k, "q");
+	assert_true(k.quit);
+}
+
+static void test_filter_keys(void **state)
+{
+	struct keys k = { 0 };
+
+	keys_begin(&k);
+	type(&k, "/memq\177");
+	assert_string_equal(k.look.only, "mem");
+	assert_string_equal(k.echo, "Key: / => mem_");
+	type(&k, "\r");
+	assert_string_equal(k.echo, "Key: / => mem");
+	assert_false(k.quit);
+	type(&k, "/\033");
+	assert_string_equal(k.look.only, "");
+	type(&k, "/0123456789012345678901234567890123456789\r");
+	assert_int_equal(strlen(k.look.only), sizeof(k.only) - 1);
+}
+
+static void test_help(void **state)
+{
+	struct picture p = { 0 };
+
+	picture_begin(&p, 3, 20);
+	keys_help(&p);
+	buf_add(&p.text, "", 1);
+	assert_string_equal(p.text.data, "q      quit\n? h    this page\n"
+					 "n      next view: ca\n");
+	picture_free(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_callers), cmocka_unit_test(test_threshold),
+		cmocka_unit_test(test_apart), cmocka_unit_test(test_total),
+		cmocka_unit_test(test_addresses), cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_processes), cmocka_unit_test(test_small),
+		cmocka_unit_test(test_no_event), cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_heat), cmocka_unit_test(test_view_keys),
+		cmocka_unit_test(test_pmc_keys), cmocka_unit_test(test_mode_keys),
+		cmocka_unit_test(test_filter_keys), cmocka_unit_test(test_help),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

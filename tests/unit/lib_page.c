@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counts put together from events' pages and a register, while both change: read_quick(), which
+ * takes no look at anything else.
+ */
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "counter.h"
+#include "read.h"
+#include "unit.h"
+
+#define ID 0xfff30f05u
+
+static struct wire_alive alive = { .magic = WIRE_MAGIC };
+static struct wire_page page;
+static struct perf_event_mmap_page event[2];
+static struct read_event events[2];
+static struct read_table table;
+static uint64_t until;
+static uint64_t registers[4];
+static unsigned int looks;
+static void (*meanwhile)(void);		/* between the loads from a page */
+
+/* In place of the C library's: no look at the kernel is due in a test. */
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	*ts = (struct timespec){ .tv_sec = 5 };
+	return 0;
+}
+
+static bool counter(uint32_t index, uint64_t *value)
+{
+	void (*then)(void) = meanwhile;
+
+	looks++;
+	meanwhile = NULL;
+	if (index >= 4)
+		return false;
+	*value = registers[index];
+	if (then)
+		then();
+	return true;
+}
+
+static int setup(void **state)
+{
+	memset(&page, 0, sizeof(page));
+	memset(event, 0, sizeof(event));
+	for (unsigned int i = 0; i < 2; i++) {
+		event[i].cap_bit0_is_deprecated = 1;
+		event[i].cap_user_rdpmc = 1;
+		event[i].pmc_width = 48;
+		event[i].lock = 2;
+		events[i] = (struct read_event){ .fd = -1, .page = &event[i] };
+	}
+	event[0].index = 1;
+	event[0].offset = 1000;
+	event[1].offset = 20;
+	registers[0] = 5;
+	registers[1] = 77;
+	until = counter_clock() + counter_ticks(READ_CHECK_NS);
+	looks = 0;
+	meanwhile = NULL;
+	page.pmc[0] = (struct wire_page_pmc){ .how = WIRE_HOW_EVENTS, .pmcid = ID };
+	table = (struct read_table){ .alive = &alive, .page = &page, .top = 1,
+				     .counter = counter };
+	table.slots[0] = (struct read_slot){ .used = true, .pmcid = ID, .nevents = 2,
+					     .events = events, .tid = read_thread(),
+					     .until = &until, .entry = page.pmc };
+	return 0;
+}
+
+static void expect(uint64_t wanted)
+{
+	uint64_t value = 7;
+
+	until = counter_clock() + counter_ticks(READ_CHECK_NS);
+	assert_true(read_quick(&table, ID, &value));
+	assert_int_equal(value, wanted);
+}
+
+static void expect_nothing(void)
+{
+	uint64_t value = 7;
+
+	until = counter_clock() + counter_ticks(READ_CHECK_NS);
+	assert_false(read_quick(&table, ID, &value));
+	assert_int_equal(value, 7);
+}
+
+/*
+ * As the kernel does it: a counter starts below 0, so that it overflows in time, and the page's
+ * offset is the count without what the counter shows.
+ */
+static void test_width(void **state)
+{
+	static const uint16_t widths[] = { 32, 40, 48, 63, 64 };
+
+	event[1].offset = 0;
+	for (unsigned int i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		const uint16_t width = widths[i];
+		const uint64_t half = 1ull << (width - 1), mask = half | (half - 1);
+		const uint64_t steps[] = { 0, 1, half - 2, half - 1, half, half + 1, mask - 3 };
+		uint64_t count = 3 * half + 12345;	/* more than the register ever shows */
+
+		event[0].pmc_width = width;
+		for (unsigned int round = 0; round < 5; round++) {
+			uint64_t start = -half + 3;	/* the last is just below the next wrap */
+
+			event[0].offset = (int64_t)(count - start);
+			for (unsigned int s = 0; s < sizeof(steps) / sizeof(steps[0]); s++) {
+				registers[0] = (start + steps[s]) & mask;
+				registers[0] |= ~mask & 0xa5ull << 56;	/* that is anything */
+				expect(count + steps[s]);
+			}
+			count += mask - 3;
+		}
+	}
+}
+
+static void test_presets(void **state)
+{
+	page.pmc[0].base = UINT64_MAX;
+	expect(1024);
+	event[0].offset = -30;
+	page.pmc[0].base = 0;
+	expect(UINT64_MAX - 4);
+}
+
+/* The thread runs, yet no page has a register: only the kernel can tell. */
+static void test_no_index(void **state)
+{
+	event[0].index = 0;
+	expect_nothing();
+	assert_int_equal(looks, 0);
+}
+
+static void test_odd(void **state)
+{
+	event[0].lock = 3;
+	expect_nothing();
+	assert_int_equal(looks, 0);
+}
+
+static void deny_access(void)
+{
+	event[0].lock += 2;
+	event[0].cap_user_rdpmc = 0;
+}
+
+static void test_access_ends(void **state)
+{
+	meanwhile = deny_access;
+	expect_nothing();
+	assert_int_equal(looks, 1);
+}
+
+static void leave_counter(void)
+{
+	event[0].lock += 2;
+	event[0].index = 0;
+	event[0].offset = 1008;
+}
+
+/* Access was revoked, as arm64's kernels show it: the page tells what it was at the last switch. */
+static void test_index_ends(void **state)
+{
+	meanwhile = leave_counter;
+	expect_nothing();
+	assert_int_equal(looks, 1);
+}
+
+static void change_counter(void)
+{
+	event[0].lock += 2;
+	event[0].index = 2;
+	event[0].offset = 1100;
+	registers[0] = 999999;		/* somebody else's now */
+}
+
+static void test_counter_changes(void **state)
+{
+	meanwhile = change_counter;
+	expect_nothing();
+	expect(1100 + 77 + 20);
+	assert_int_equal(looks, 2);
+}
+
+static void migrate(void)
+{
+	leave_counter();
+	event[1].lock += 2;
+	event[1].index = 2;
+	event[1].offset = -50;
+}
+
+/* To the second event's CPU, while the first page is looked at. */
+static void test_migration(void **state)
+{
+	meanwhile = migrate;
+	expect_nothing();
+	expect(1008 - 50 + 77);
+	assert_int_equal(looks, 2);
+}
+
+static void stop(void)
+{
+	page.pmc[0].seq += 2;
+	page.pmc[0].how = WIRE_HOW_VALUE;
+	page.pmc[0].base = 5000;
+}
+
+static void test_pmc_stops(void **state)
+{
+	meanwhile = stop;
+	expect_nothing();
+	expect(5000);
+}
+
+static void restart(void)
+{
+	page.pmc[0].generation++;
+}
+
+static void test_generation(void **state)
+{
+	expect(1025);
+	restart();
+	expect_nothing();
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup(f, setup)
+	const struct CMUnitTest tests[] = {
+		T(test_width), T(test_presets), T(test_no_index), T(test_odd),
+		T(test_access_ends), T(test_index_ends), T(test_counter_changes),
+		T(test_migration), T(test_pmc_stops), T(test_generation),
+	};
+
+	return cmocka_run_group_tests_name("lib_page", tests, NULL, NULL);
+}

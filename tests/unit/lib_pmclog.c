@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmclog(3): every record of both formats, byte by byte. */
+#include "logbytes.h"
+
+static void test_new_records(void **state)
+{
+	static struct bytes b;
+
+	NEW(5, 24, u32(&b, 0xfff20711); u32(&b, 0x123); u32(&b, 0x280); u32(&b, 9); u64(&b, 65536));
+	assert_int_equal(ev.pl_u.pl_a.pl_pmcid, 0xfff20711);
+	assert_int_equal(ev.pl_u.pl_a.pl_event, 0x123);
+	assert_int_equal(ev.pl_u.pl_a.pl_flags, 0x280);
+	assert_int_equal(ev.pl_u.pl_a.pl_rate, 65536);
+	NEW(6, 8 + padded("/bin/ls"), u32(&b, 7); u32(&b, 1234);
+	    text(&b, "/bin/ls", padded("/bin/ls")));
+	assert_int_equal(ev.pl_u.pl_t.pl_pmcid, 7);
+	assert_int_equal(ev.pl_u.pl_t.pl_pid, 1234);
+	assert_string_equal(ev.pl_u.pl_t.pl_pathname, "/bin/ls");
+	NEW(7, 8, u32(&b, 7); u32(&b, 1234));
+	assert_int_equal(ev.pl_u.pl_d.pl_pmcid, 7);
+	assert_int_equal(ev.pl_u.pl_d.pl_pid, 1234);
+	NEW(8, 24, u64(&b, 1ull << 40); u32(&b, 7); u32(&b, 12); u32(&b, 13); u32(&b, 0));
+	assert_true(ev.pl_u.pl_c.pl_value == 1ull << 40);
+	assert_int_equal(ev.pl_u.pl_c.pl_pmcid, 7);
+	assert_int_equal(ev.pl_u.pl_c.pl_pid, 12);
+	assert_int_equal(ev.pl_u.pl_c.pl_tid, 13);
+	NEW(9, 24 + 8, u32(&b, 1234); u32(&b, 7); u64(&b, 0x7f1200000000); u64(&b, 0x555500000000);
+	    text(&b, "/bin/ls", 8));
+	assert_int_equal(ev.pl_u.pl_x.pl_pid, 1234);
+	assert_int_equal(ev.pl_u.pl_x.pl_pmcid, 7);
+	assert_true(ev.pl_u.pl_x.pl_baseaddr == 0x7f1200000000);
+	assert_true(ev.pl_u.pl_x.pl_dynaddr == 0x555500000000);
+	assert_string_equal(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
+	NEW(10, 16, u32(&b, 7); u32(&b, 1234); u64(&b, 123456789));
+	assert_int_equal(ev.pl_u.pl_e.pl_pmcid, 7);
+	assert_int_equal(ev.pl_u.pl_e.pl_pid, 1234);
+	assert_int_equal(ev.pl_u.pl_e.pl_value, 123456789);
+	NEW(11, 8, u32(&b, 1); u32(&b, 2));
+	assert_int_equal(ev.pl_u.pl_f.pl_oldpid, 1);
+	assert_int_equal(ev.pl_u.pl_f.pl_newpid, 2);
+	NEW(12, 8, u32(&b, 1234); u32(&b, 0));
+	assert_int_equal(ev.pl_u.pl_se.pl_pid, 1234);
+	NEW(13, 8, u32(&b, 0xcafe); u32(&b, 0));
+	assert_int_equal(ev.pl_u.pl_u.pl_userdata, 0xcafe);
+	NEW(14, 16 + 16, u32(&b, ~0u); u32(&b, 0); u64(&b, 0xffffffff81000000);
+	    text(&b, "/boot/vmlinuz", 16));
+	assert_int_equal(ev.pl_u.pl_mi.pl_pid, -1);
+	assert_true(ev.pl_u.pl_mi.pl_start == 0xffffffff81000000);
+	assert_string_equal(ev.pl_u.pl_mi.pl_pathname, "/boot/vmlinuz");
+	NEW(15, 24, u32(&b, 5); u32(&b, 0); u64(&b, 0x1000); u64(&b, 0x3000));
+	assert_int_equal(ev.pl_u.pl_mo.pl_pid, 5);
+	assert_true(ev.pl_u.pl_mo.pl_start == 0x1000 && ev.pl_u.pl_mo.pl_end == 0x3000);
+	NEW(16, 16 + 24, u32(&b, 1234); u32(&b, 100123); u32(&b, 7); u32(&b, 0x20001);
+	    u64(&b, 0x555500001612); u64(&b, 0x5555000016a0); u64(&b, 0x555500001598));
+	assert_int_equal(ev.pl_u.pl_cc.pl_pid, 1234);
+	assert_int_equal(ev.pl_u.pl_cc.pl_tid, 100123);
+	assert_int_equal(ev.pl_u.pl_cc.pl_pmcid, 7);
+	assert_int_equal(PMC_CALLCHAIN_CPUFLAGS_TO_CPU(ev.pl_u.pl_cc.pl_cpuflags), 2);
+	assert_true(PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(ev.pl_u.pl_cc.pl_cpuflags));
+	assert_int_equal(ev.pl_u.pl_cc.pl_npc, 3);
+	assert_true(ev.pl_u.pl_cc.pl_pc[2] == 0x555500001598);
+	NEW(17, 80, u32(&b, 7); u32(&b, 0x20000); u32(&b, 0x80); u32(&b, 0);
+	    text(&b, "CLOCK.HARD", 64));
+	assert_string_equal(ev.pl_u.pl_ad.pl_evname, "CLOCK.HARD");
+	assert_int_equal(ev.pl_u.pl_ad.pl_event, 0x20000);
+	NEW(18, 36, u32(&b, 100123); u32(&b, 1234); u32(&b, 4); u32(&b, 0);
+	    text(&b, "worker-1", 20));
+	assert_int_equal(ev.pl_u.pl_tc.pl_tid, 100123);
+	assert_string_equal(ev.pl_u.pl_tc.pl_tdname, "worker-1");
+	NEW(19, 8, u32(&b, 100123); u32(&b, 0));
+	assert_int_equal(ev.pl_u.pl_te.pl_tid, 100123);
+	NEW(20, 28, u32(&b, 1234); u32(&b, 4); text(&b, "nineteen characters", 20));
+	assert_string_equal(ev.pl_u.pl_pc.pl_pcomm, "nineteen characters");
+	NEW(2, 0, (void)0);
+}
+
+static void note(struct bytes *b, uint32_t name, uint32_t len, uint32_t type, const char *owner)
+{
+	u32(b, name);
+	u32(b, len);
+	u32(b, type);
+	text(b, owner, 4);
+	text(b, "0123456789abcdefghi", 20);
+}
+
+/* The build id behind a mapping's path; what is not exactly that is none. */
+static void test_buildid(void **state)
+{
+	static const struct {
+		uint32_t name, len, type;
+		const char *owner;
+	} bad[] = {
+		{ 4, 0, 3, "GNU" }, { 4, 21, 3, "GNU" }, { 4, ~0u, 3, "GNU" },
+		{ 5, 20, 3, "GNU" }, { 4, 20, 1, "GNU" }, { 4, 20, 3, "Go" },
+	};
+	struct bytes b;
+
+	NEW(14, 16 + 8 + 36, u32(&b, 5); u32(&b, 0); u64(&b, 0x1000); text(&b, "/bin/ls", 8);
+	    note(&b, 4, 20, 3, "GNU"));
+	assert_string_equal(ev.pl_u.pl_mi.pl_pathname, "/bin/ls");
+	assert_int_equal(ev.pl_u.pl_mi.pl_buildidlen, 20);
+	assert_memory_equal(ev.pl_u.pl_mi.pl_buildid, "0123456789abcdefghi", 20);
+	OLD(14, 12 + 12 + 36, u32(&b, 5); u64(&b, 0x1000); text(&b, "/bin/true", 12);
+	    note(&b, 4, 16, 3, "GNU"));
+	assert_string_equal(ev.pl_u.pl_mi.pl_pathname, "/bin/true");
+	assert_int_equal(ev.pl_u.pl_mi.pl_buildidlen, 16);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		NEW(14, 16 + 8 + 36, u32(&b, 5); u32(&b, 0); u64(&b, 0x1000);
+		    text(&b, "/bin/ls", 8);
+		    note(&b, bad[i].name, bad[i].len, bad[i].type, bad[i].owner));
+		assert_int_equal(ev.pl_u.pl_mi.pl_buildidlen, 0);
+	}
+	/* What FreeBSD's writer leaves behind the NUL, and a note that is cut short. */
+	NEW(14, 16 + 8, u32(&b, 5); u32(&b, 0); u64(&b, 0x1000); text(&b, "/bin\0xyz", 8));
+	assert_string_equal(ev.pl_u.pl_mi.pl_pathname, "/bin");
+	assert_int_equal(ev.pl_u.pl_mi.pl_buildidlen, 0);
+	NEW(14, 16 + 8 + 16, u32(&b, 5); u32(&b, 0); u64(&b, 0x1000); text(&b, "/bin/ls", 8);
+	    u32(&b, 4); u32(&b, 20); u32(&b, 3); text(&b, "GNU", 4));
+	assert_int_equal(ev.pl_u.pl_mi.pl_buildidlen, 0);
+}
+
+static void test_old_records(void **state)
+{
+	static struct bytes b;
+
+	OLD(0, 0, (void)0);
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_CLOSELOG);
+	OLD(1, 0, (void)0);
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_DROPNOTIFY);
+	OLD(3, 24 + 4, u32(&b, 1); u64(&b, 1 << 20); u64(&b, 1 << 21); u32(&b, 9);
+	    text(&b, "/x", 4));
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_MAPPINGCHANGE);
+	assert_true(ev.pl_u.pl_m.pl_start == 1 << 20 && ev.pl_u.pl_m.pl_end == 1 << 21);
+	assert_int_equal(ev.pl_u.pl_m.pl_pid, 9);
+	assert_string_equal(ev.pl_u.pl_m.pl_pathname, "/x");
+}
+
+/* The name is the parser's. */
+static void expect_event_name(uint32_t event, const char *name)
+{
+	static struct bytes b;
+	void *p;
+
+	old_init(&b);
+	old(&b, 5, 12), u32(&b, 7), u32(&b, event), u32(&b, 2);
+	p = first_record(&b, 0);
+	assert_string_equal(ev.pl_u.pl_a.pl_evname, name);
+	assert_int_equal(ev.pl_u.pl_a.pl_rate, 0);
+	pmclog_close(p);
+}
+
+/* The format's own examples. */
+static void test_old_examples(void **state)
+{
+	static struct bytes b;
+
+	OLD(17, 76, u32(&b, 0xff020f00); u32(&b, 0x20000); u32(&b, 0x80);
+	    text(&b, "CLOCK.HARD", 64));
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_PMCALLOCATEDYN);
+	assert_int_equal(ev.pl_u.pl_ad.pl_pmcid, 0xff020f00);
+	assert_string_equal(ev.pl_u.pl_ad.pl_evname, "CLOCK.HARD");
+	OLD(9, 24, u32(&b, 1234); u64(&b, 0x400580); u32(&b, 0xff020f00); text(&b, "/bin/ls", 8));
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_PROCEXEC);
+	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x400580);
+	assert_int_equal(ev.pl_u.pl_x.pl_pmcid, 0xff020f00);
+	assert_string_equal(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
+	OLD(16, 36, u32(&b, 1234); u32(&b, 0xff020f00); u32(&b, 0x20001); u64(&b, 0x400612);
+	    u64(&b, 0x4006a0); u64(&b, 0x400598));
+	assert_int_equal(ev.pl_u.pl_cc.pl_npc, 3);
+	assert_int_equal(ev.pl_u.pl_cc.pl_tid, 0);
+	assert_true(ev.pl_u.pl_cc.pl_pc[1] == 0x4006a0);
+	OLD(10, 16, u32(&b, 0xff030711); u64(&b, 123456789); u32(&b, 1234));
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_PROCEXIT);
+	assert_int_equal(ev.pl_u.pl_e.pl_value, 123456789);
+	expect_event_name(0x1000, "TSC");
+	expect_event_name(0x7654, "event-0x7654");
+	OLD(4, 20, u32(&b, 9); u64(&b, 0x400000); u32(&b, 7); u32(&b, 1));
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_PCSAMPLE);
+	assert_true(ev.pl_u.pl_s.pl_pc == 0x400000 && ev.pl_u.pl_s.pl_usermode == 1);
+	OLD(15, 20, u32(&b, 5); u64(&b, 0x1000); u64(&b, 0x3000));
+	assert_true(ev.pl_u.pl_mo.pl_end == 0x3000);
+	OLD(8, 16, u32(&b, 7); u64(&b, 1ull << 33); u32(&b, 5));
+	assert_true(ev.pl_u.pl_c.pl_value == 1ull << 33 && ev.pl_u.pl_c.pl_pid == 5);
+	assert_int_equal(ev.pl_u.pl_c.pl_tid, 0);
+	OLD(14, 20, u32(&b, ~0u); u64(&b, 0xffffffff80200000); text(&b, "/kernel", 8));
+	assert_string_equal(ev.pl_u.pl_mi.pl_pathname, "/kernel");
+	OLD(6, 16, u32(&b, 7); u32(&b, 5); text(&b, "/bin/ls", 8));
+	assert_string_equal(ev.pl_u.pl_t.pl_pathname, "/bin/ls");
+	OLD(7, 8, u32(&b, 7); u32(&b, 5));
+	assert_int_equal(ev.pl_u.pl_d.pl_pid, 5);
+	OLD(11, 8, u32(&b, 1); u32(&b, 2));
+	assert_int_equal(ev.pl_u.pl_f.pl_newpid, 2);
+	OLD(12, 4, u32(&b, 3));
+	assert_int_equal(ev.pl_u.pl_se.pl_pid, 3);
+	OLD(13, 4, u32(&b, 3));
+	assert_int_equal(ev.pl_u.pl_u.pl_userdata, 3);
+}
+
+/* wall time = INITIALIZE's + ticks since it / frequency; major 9's PROCEXEC; the DYN defect. */
+static void test_versions(void **state)
+{
+	static struct bytes b;
+	void *p;
+
+	new_init(&b, 0x0a000000, 2400000000);
+	u32(&b, 0xee0d0018), u32(&b, 0), u64(&b, TSC + 3600000000), u32(&b, 1), u32(&b, 0);
+	p = first_record(&b, 0);
+	assert_int_equal(ev.pl_ts.tv_sec, 1700000002);
+	assert_int_equal(ev.pl_ts.tv_nsec, 0);
+	pmclog_close(p);
+
+	new_init(&b, 0x09030000, 1000000000);
+	new(&b, 9, 16 + 8);
+	u32(&b, 1234), u32(&b, 7), u64(&b, 0x400580), text(&b, "/bin/ls", 8);
+	pmclog_close(first_record(&b, 0));
+	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x400580 && ev.pl_u.pl_x.pl_dynaddr == 0);
+	assert_string_equal(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
+
+	new_init(&b, 0x0a000000, 1000000000);
+	new(&b, 17, 80);
+	u32(&b, 7), u32(&b, 1), u32(&b, 0), u32(&b, 0), u64(&b, 65536);
+	text(&b, "instructions", 56);
+	pmclog_close(first_record(&b, 0));
+	assert_string_equal(ev.pl_u.pl_ad.pl_evname, "instructions");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_new_records), cmocka_unit_test(test_buildid),
+		cmocka_unit_test(test_old_records), cmocka_unit_test(test_old_examples),
+		cmocka_unit_test(test_versions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The names of kernel functions in logs, over a file like /proc/kallsyms. */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../loader/logfile.h"
+#include "unit.h"
+
+#define TEXT	 0xffffffff81000000ull
+#define LATER	 (1ull << 62)	/* ns: behind INITIALIZE */
+#define FUNCTION "ffffffff81000000 T _stext\nffffffff81001000 T first\nffffffff81002000 t second\n"
+
+static struct why why;
+static int event, symbols;
+static struct logpool *pool;
+static char table_path[32];
+
+static char heard[256];
+
+static void hear(int priority, const char *line)
+{
+	size_t used = strlen(heard);
+
+	snprintf(heard + used, sizeof(heard) - used, "%d %s\n", priority, line);
+}
+
+static const struct log messages = { .sink = hear };
+
+static void set_symbols(const char *text)
+{
+	assert_int_equal(ftruncate(symbols, 0), 0);
+	assert_true(pwrite(symbols, text, strlen(text), 0) == (ssize_t)strlen(text));
+}
+
+static int set_up(void **state)
+{
+	const struct logpool_config config = {
+		.buffers = 8, .size = 4096, .kallsyms = table_path, .log = &messages,
+	};
+
+	symbols = memfd_create("kallsyms", MFD_CLOEXEC);
+	*heard = '\0';
+	snprintf(table_path, sizeof(table_path), "/proc/self/fd/%d", symbols);
+	set_symbols(FUNCTION);
+	return logpool_new(&pool, &config, &event, &why);
+}
+
+static int tear_down(void **state)
+{
+	logpool_free(pool);
+	close(symbols);
+	return 0;
+}
+
+static struct logfile *begin(int *fd, enum logfmt format)
+{
+	struct logfile *l = NULL;
+
+	*fd = memfd_create("log", MFD_CLOEXEC);
+	assert_int_equal(logfile_new(pool, dup(*fd), format, 0, "", &l, &why), 0);
+	return l;
+}
+
+static void put(struct logfile *l, unsigned int n, const uint64_t *pc)
+{
+	const struct pmclog_ev_callchain c = { .pl_npc = (int)n };
+
+	assert_int_equal(logfile_callchain(l, LATER, &c, pc), 0);
+}
+
+static void until_written(struct logfile *l, uint64_t ticket)
+{
+	while (logfile_written(l) < ticket)
+		usleep(1000);
+}
+
+/* The log is over: all is written. */
+static void end(struct logfile *l)
+{
+	logfile_close(l);
+	until_written(l, logfile_flush(l));
+	logfile_free(l);
+}
+
+/* What the log says in all, in order: names and their addresses, C for a chain, E for the end. */
+static void summary(int fd, char *text, size_t size)
+{
+	static struct pmclog_ev ev;
+	struct timespec last = { 0 };
+	void *p;
+	int err;
+
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	p = pmclog_open(fd);
+	*text = '\0';
+	do {
+		size_t used = strlen(text);
+
+		err = pmclog_read(p, &ev);
+		if (err && ev.pl_type != PMCLOG_TYPE_CLOSELOG)
+			break;
+		assert_true(ev.pl_ts.tv_sec >= last.tv_sec);
+		last = ev.pl_ts;
+		if (ev.pl_type == PMCLOG_TYPE_MAP_IN) {
+			assert_int_equal(ev.pl_u.pl_mi.pl_pid, -1);
+			snprintf(text + used, size - used, "%s@%llx ", ev.pl_u.pl_mi.pl_pathname,
+				 (unsigned long long)ev.pl_u.pl_mi.pl_start & 0xffffff);
+		} else if (ev.pl_type != PMCLOG_TYPE_INITIALIZE) {
+			snprintf(text + used, size - used, "%s ",
+				 ev.pl_type == PMCLOG_TYPE_CALLCHAIN ? "C" :
+				 ev.pl_type == PMCLOG_TYPE_CLOSELOG ? "E" : "?");
+		}
+	} while (!err && ev.pl_type != PMCLOG_TYPE_CLOSELOG);
+	pmclog_close(p);
+}
+
+static void expect_log(int fd, const char *expected)
+{
+	char text[4096];
+
+	summary(fd, text, sizeof(text));
+	assert_string_equal(text, expected);
+	close(fd);
+}
+
+/* Each function once, in both formats, before CLOSELOG, however short the log was. */
+static void test_names(void **state)
+{
+	/* The second is a return address, behind the last call of `first`. */
+	const uint64_t both[] = { TEXT + 0x2010, TEXT + 0x2000, 0x7f0000001000, TEXT };
+	const uint64_t user[] = { 0x7f0000001000, TEXT };
+
+	for (int format = 0; format < LOGFMTS; format++) {
+		int fd;
+		struct logfile *l = begin(&fd, (enum logfmt)format);
+
+		put(l, 2, user);
+		put(l, 4, both);
+		put(l, 4, both);
+		end(l);
+		expect_log(fd, "C C C [kernel.kallsyms]second@2000 [kernel.kallsyms]first@1000 E ");
+	}
+}
+
+static void test_no_kernel(void **state)
+{
+	const uint64_t user = 0x7f0000001000, gap = TEXT - 0x1000;
+	int fd;
+	struct logfile *l = begin(&fd, LOGFMT_NEW);
+
+	put(l, 1, &user);
+	end(l);
+	expect_log(fd, "C E ");
+	/* In no function, in this table and in the next. */
+	l = begin(&fd, LOGFMT_NEW);
+	put(l, 1, &gap);
+	end(l);
+	expect_log(fd, "C E ");
+}
+
+/* The table is read when the first log needs it, and forgotten with the last. */
+static void test_fresh(void **state)
+{
+	const uint64_t pc = TEXT + 0x1234;
+	int fd;
+	struct logfile *l = begin(&fd, LOGFMT_NEW);
+
+	put(l, 1, &pc);
+	end(l);
+	expect_log(fd, "C [kernel.kallsyms]first@1000 E ");
+	while (poll(&(struct pollfd){ .fd = event, .events = POLLIN }, 1, 0) > 0)
+		logpool_reap(pool);
+	set_symbols("ffffffff81001200 t other [module]\n");
+	l = begin(&fd, LOGFMT_NEW);
+	put(l, 1, &pc);
+	end(l);
+	expect_log(fd, "C [module]other@1200 E ");
+	set_symbols("0000000000000000 t other\n");
+	l = begin(&fd, LOGFMT_NEW);
+	put(l, 1, &pc);
+	end(l);
+	expect_log(fd, "C E ");
+}
+
+/* A table that cannot be read is told once; one that hides its addresses, never. */
+static void test_unreadable(void **state)
+{
+	const uint64_t pc = TEXT + 0x1234;
+
+	set_symbols("0000000000000000 t other\n");
+	for (int i = 0; i < 3; i++) {
+		int fd;
+		struct logfile *l = begin(&fd, LOGFMT_NEW);
+
+		put(l, 1, &pc);
+		end(l);
+		expect_log(fd, "C E ");
+		assert_string_equal(heard, !i ? "" : "4 logs lack names of kernel functions "
+				    "(/nowhere): No such file or directory\n");
+		while (poll(&(struct pollfd){ .fd = event, .events = POLLIN }, 1, 0) > 0)
+			logpool_reap(pool);
+		strcpy(table_path, "/nowhere");
+	}
+}
+
+/* What is in the file by now, with an offset of its own: the log's writer has that of `fd`. */
+static void summary_now(int fd, char *text, size_t size)
+{
+	char path[32];
+	int copy;
+
+	if (poll(&(struct pollfd){ .fd = event, .events = POLLIN }, 1, 10) > 0)
+		logpool_reap(pool);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	copy = open(path, O_RDONLY | O_CLOEXEC);
+	summary(copy, text, size);
+	close(copy);
+}
+
+/* A log that has nothing more to write gets its names all the same. */
+static void test_idle(void **state)
+{
+	const uint64_t pc = TEXT + 0x1234;
+	char text[256] = "";
+	int fd;
+	struct logfile *l = begin(&fd, LOGFMT_NEW);
+
+	put(l, 1, &pc);
+	logfile_flush(l);
+	for (int i = 0; i < 6000 && !strstr(text, "first"); i++)
+		summary_now(fd, text, sizeof(text));
+	assert_string_equal(text, "C [kernel.kallsyms]first@1000 ");
+	end(l);
+	expect_log(fd, "C [kernel.kallsyms]first@1000 E ");
+}
+
+/* What was not in the table is looked for in the next one, which is read when the first is old. */
+static void test_again(void **state)
+{
+	const uint64_t known = TEXT + 0x1000, later = TEXT + 0x900000, never = TEXT - 0x100000;
+	static char text[65536];
+	int fd;
+	struct logfile *l = begin(&fd, LOGFMT_NEW);
+
+	put(l, 1, &known);
+	put(l, 1, &later);
+	put(l, 1, &never);
+	*text = '\0';
+	for (int i = 0; i < 6000 && !strstr(text, "[late]later@900000"); i++) {
+		logfile_flush(l);
+		summary_now(fd, text, sizeof(text));
+		if (strstr(text, "first"))
+			set_symbols(FUNCTION "ffffffff81900000 t later\t[late]\n");
+		put(l, 1, &never);
+		usleep(5000);
+	}
+	assert_non_null(strstr(text, "first@1000"));
+	assert_non_null(strstr(text, "[late]later@900000"));
+	end(l);
+	close(fd);
+}
+
+/* More functions than the sets begin with. */
+static void test_many(void **state)
+{
+	enum { N = 20000 };
+	char *text = NULL;
+	static struct pmclog_ev ev;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	unsigned int names = 0;
+	struct logfile *l;
+	int fd;
+	void *p;
+
+	for (unsigned int i = 0; i < N; i++)
+		fprintf(f, "%016llx t f%u\n", TEXT + 64ull * i, i);
+	fclose(f);
+	set_symbols(text);
+	free(text);
+	l = begin(&fd, LOGFMT_NEW);
+	for (unsigned int turn = 0; turn < 2; turn++)
+		for (unsigned int i = 0; i < N; i++) {
+			uint64_t pc = TEXT + 64ull * i + turn;
+
+			put(l, 1, &pc);
+			/* What the pool has room for at once. */
+			if (i % 500 == 0)
+				until_written(l, logfile_flush(l));
+		}
+	end(l);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	p = pmclog_open(fd);
+	while (!pmclog_read(p, &ev))
+		if (ev.pl_type == PMCLOG_TYPE_MAP_IN) {
+			unsigned int i = (unsigned int)(ev.pl_u.pl_mi.pl_start - TEXT) / 64;
+			char name[64];
+
+			snprintf(name, sizeof(name), "[kernel.kallsyms]f%u", i);
+			assert_string_equal(ev.pl_u.pl_mi.pl_pathname, name);
+			names++;
+		}
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_CLOSELOG);
+	assert_int_equal(names, N);
+	pmclog_close(p);
+	close(fd);
+}
+
+int main(void)
+{
+#define LOG_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		LOG_TEST(test_names), LOG_TEST(test_no_kernel), LOG_TEST(test_fresh),
+		LOG_TEST(test_unreadable), LOG_TEST(test_idle), LOG_TEST(test_again),
+		LOG_TEST(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

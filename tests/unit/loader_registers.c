@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Class MSR: which registers have rows, who reads them, and who may have them counted, over a
+ * made-up module and made-up events of perf's.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/fake_msrdev.h"
+#include "loader/fixture.h"
+#include "loader/verbs.h"
+
+#define ALL "0xffffffffffffffff"
+
+/* Registers of every CPU that runs this test: x86 or arm64. */
+#ifdef __x86_64__
+#define VENDOR "x86"
+#else
+#define VENDOR "arm64"
+#endif
+
+static char path[] = "/tmp/registers.XXXXXX";
+static unsigned int first;		/* row of the class */
+
+static void write_list(const char *text)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void rediscover(void)
+{
+	struct why why;
+
+	assert_int_equal(daemon_rediscover(&harness, &why), 0);
+	first = row_class_find(&harness.rows, PMC_CLASS_MSR) ?
+		row_class_find(&harness.rows, PMC_CLASS_MSR)->info.first_row : 0;
+}
+
+static int begin(void **state)
+{
+	write_list("0x10 " ALL " 0 " VENDOR " any TSC s\n"
+		   "0x20 0xffff 0 " VENDOR " any COUNTER s\n"
+		   "0x30 0xff 0xf0 " VENDOR " admin - s\n"
+		   "0x40 0 0xf " VENDOR " admin CONTROL s\n"
+		   "0x50 " ALL " 0 " VENDOR " any FAULTS s\n");
+	harness_msr_list = path;
+	fake_module_reset();
+	for (uint32_t reg = 0x10; reg <= 0x50; reg += 0x10)
+		fake_module_set(reg, 7, reg == 0x50);
+	return setup(state);
+}
+
+static int end(void **state)
+{
+	int err = teardown(state);
+
+	assert_int_equal(fake_module.open, 0);
+	return err;
+}
+
+static void load_module(void)
+{
+	fake_module.refuse_open = 0;
+	rediscover();
+}
+
+static unsigned int count_rows(void)
+{
+	const struct row_class *c = row_class_find(&harness.rows, PMC_CLASS_MSR);
+
+	return c ? c->info.num : 0;
+}
+
+/* The event of that name as the daemon tells it, or NULL. */
+static const struct wire_dynevent *event(const char *name)
+{
+	struct wire_class_req r = { .class = PMC_CLASS_MSR };
+	const struct wire_dynevent_rep *rep;
+	const struct wire_dynevent *e;
+
+	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), 0);
+	rep = payload();
+	e = (const struct wire_dynevent *)(rep + 1);
+	for (unsigned int i = 0; i < rep->count; i++)
+		if (!strcmp(e[i].name, name))
+			return &e[i];
+	return NULL;
+}
+
+static struct wire_allocate_req request_for(const char *name, uint32_t mode)
+{
+	const struct wire_dynevent *e = event(name);
+	struct wire_allocate_req r = {
+		.caps = PMC_CAP_READ, .class = PMC_CLASS_MSR, .mode = mode,
+		.event = e ? e->code : PMC_EV_MSR_RAW,
+		.cpu = PMC_IS_SYSTEM_MODE(mode) ? 1 : (uint32_t)PMC_CPU_ANY,
+	};
+
+	if (!e)
+		r.config = strtoull(name + strlen("MSR-"), NULL, 0);
+	snprintf(r.event_name, sizeof(r.event_name), "%s", name);
+	return r;
+}
+
+static int try(struct actor *a, const char *name, uint32_t mode)
+{
+	struct wire_allocate_req r = request_for(name, mode);
+
+	return ask(a, WIRE_OP_PMCALLOCATE, &r, sizeof(r));
+}
+
+static int try_raw(struct actor *a, uint64_t reg, uint32_t mode)
+{
+	struct wire_allocate_req r = request_for("MSR-0", mode);
+
+	r.config = reg;
+	return ask(a, WIRE_OP_PMCALLOCATE, &r, sizeof(r));
+}
+
+static void release_only(struct actor *a)
+{
+	assert_int_equal(release(a, TAILQ_FIRST(&a->session.owner->pmcs)->id), 0);
+}
+
+/* --- rows and who reads them ----------------------------------------------------------------- */
+
+static void test_nothing(void **state)
+{
+	assert_int_equal(count_rows(), 0);
+	assert_int_equal(try_raw(&root, 0x10, PMC_MODE_SC), -EINVAL);
+	assert_contains(reason(), "no counters of class MSR");
+}
+
+static void test_module_rows(void **state)
+{
+	char name[WIRE_NAME_MAX], line[512];
+
+	load_module();
+	/* 0x40 cannot be read by anybody, 0x50 faults. */
+	assert_int_equal(count_rows(), 3);
+	row_name(&harness.rows, first, name, sizeof(name));
+	assert_string_equal(name, "MSR-TSC");
+	row_name(&harness.rows, first + 2, name, sizeof(name));
+	assert_string_equal(name, "MSR-0x30");
+	assert_int_equal(event("MSR-TSC")->flags, WIRE_MSR_SYSTEM_MODULE);
+	assert_int_equal(event("MSR-0x30")->flags, WIRE_MSR_SYSTEM_MODULE | WIRE_MSR_ADMIN);
+	assert_null(event("MSR-FAULTS"));
+	daemon_announcement(&harness, line, sizeof(line));
+	assert_contains(line, "MSR/3/64/0x160<REA,WRI,QUA>");
+	fake.kfunc = true;
+	rediscover();
+	assert_int_equal(event("MSR-COUNTER")->flags,
+			 WIRE_MSR_SYSTEM_MODULE | WIRE_MSR_PROCESS_MODULE);
+}
+
+/* A hypervisor's register that only reads 0 is none; perf's counts. */
+static void test_perf_rows(void **state)
+{
+	fake.perf_registers = 1u << FAKE_TSC | 1u << FAKE_ENERGY_PKG;
+	rediscover();
+	assert_int_equal(count_rows(), 2);
+	assert_int_equal(event("MSR-TSC")->flags, WIRE_MSR_SYSTEM_PERF | WIRE_MSR_PROCESS_PERF);
+	assert_int_equal(event("MSR-ENERGY.PKG")->flags, WIRE_MSR_SYSTEM_PERF | WIRE_MSR_ADMIN);
+	load_module();
+	assert_int_equal(count_rows(), 4);
+	assert_int_equal(event("MSR-TSC")->flags, WIRE_MSR_SYSTEM_MODULE | WIRE_MSR_PROCESS_PERF);
+	fake_module_set(0x10, 0, false);
+	rediscover();
+	assert_int_equal(event("MSR-TSC")->flags, WIRE_MSR_SYSTEM_PERF | WIRE_MSR_PROCESS_PERF);
+	assert_int_equal(try(&root, "MSR-TSC", PMC_MODE_SC), 0);
+	assert_int_equal(fake.last.event.type, 10);
+	assert_false(fake.last.event.msr);
+	release_only(&root);
+}
+
+/* The list of another module, and a module that does not take the list: as if there were none. */
+static void test_refused_module(void **state)
+{
+	fake_module.refuse_open = -EPROTO;
+	rediscover();
+	assert_int_equal(count_rows(), 0);
+	fake_module.refuse_open = 0;
+	fake_module.refuse_list = -EPERM;
+	rediscover();
+	assert_int_equal(count_rows(), 0);
+	assert_int_equal(fake_module.open, 0);
+	fake_module.refuse_list = 0;
+	rediscover();
+	assert_int_equal(count_rows(), 3);
+}
+
+/* SIGHUP: a new list; one that is malformed, and one while PMCs are there, changes nothing. */
+static void test_reload(void **state)
+{
+	struct why why;
+
+	load_module();
+	write_list("0x20 0xff 0 " VENDOR " any LOW s\n0x20\n");
+	rediscover();
+	assert_int_equal(count_rows(), 3);
+	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_SC), 0);
+	write_list("0x20 0xff 0 " VENDOR " any LOW s\n");
+	assert_int_equal(daemon_rediscover(&harness, &why), -EBUSY);
+	assert_contains(why.text, "in use");
+	assert_int_equal(count_rows(), 3);
+	release_only(&root);
+	rediscover();
+	assert_int_equal(count_rows(), 1);
+	assert_int_equal(fake_module.list.n, 1);
+	assert_non_null(event("MSR-LOW"));
+}
+
+/* --- allocation ------------------------------------------------------------------------------ */
+
+static void test_named(void **state)
+{
+	struct wire_allocate_req r;
+
+	load_module();
+	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_SC), 0);
+	assert_int_equal(fake.last.row, first + 1);
+	assert_true(fake.last.event.msr);
+	assert_int_equal(fake.last.event.config, 0x20);
+	assert_int_equal(fake.last.event.config1, 0xffff);
+	assert_string_equal(info(&root, 1, first + 1).event_name, "MSR-COUNTER");
+	/* The row holds nothing: others have room on it. */
+	harness.config.value[TUN_SYSPMCS] = 1;
+	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_SC), 0);
+	release_only(&user);
+	release_only(&root);
+	/* A client that has an old list: the number is another register's by now. */
+	r = request_for("MSR-COUNTER", PMC_MODE_SC);
+	strcpy(r.event_name, "MSR-TSC");
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), -EINVAL);
+	assert_contains(reason(), "this name now");
+	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_SC), 0);
+	assert_int_equal(try_raw(&root, 0x20, PMC_MODE_SC), -EINVAL);
+	assert_contains(reason(), "a register has one row");
+	assert_contains(reason(), "MSR-COUNTER held by this process; release one of yours");
+	release_only(&root);
+	r.event += 200;
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), -EINVAL);
+	r = request_for("MSR-COUNTER", PMC_MODE_SC);
+	memset(r.event_name, 'x', sizeof(r.event_name));
+	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), -EINVAL);
+}
+
+static void test_raw(void **state)
+{
+	load_module();
+	assert_int_equal(try_raw(&root, 0x20, PMC_MODE_SC), 0);
+	assert_int_equal(fake.last.row, first + 1);
+	assert_string_equal(info(&root, 1, first + 1).event_name, "MSR-0x20");
+	release_only(&root);
+	assert_int_equal(try_raw(&root, 0x21, PMC_MODE_SC), -EPERM);
+	assert_contains(reason(), "register 0x21 is not on the list");
+	assert_contains(reason(), path);
+	assert_int_equal(try_raw(&root, 0x100000020, PMC_MODE_SC), -EPERM);
+	assert_int_equal(try_raw(&root, 0x50, PMC_MODE_SC), -EOPNOTSUPP);
+	assert_contains(reason(), "this CPU lacks it");
+	assert_int_equal(try_raw(&root, 0x40, PMC_MODE_SC), -EOPNOTSUPP);
+}
+
+static void test_without_module(void **state)
+{
+	fake.perf_registers = 1u << FAKE_TSC;
+	rediscover();
+	assert_int_equal(try_raw(&root, 0x20, PMC_MODE_SC), -EOPNOTSUPP);
+	assert_contains(reason(), "fake: no module");
+	assert_int_equal(try_raw(&root, 0x21, PMC_MODE_SC), -EPERM);
+	/* perf has the register of this name. */
+	assert_int_equal(try_raw(&root, 0x10, PMC_MODE_SC), 0);
+	release_only(&root);
+}
+
+/* Whatever the tunables say. */
+static void test_privilege(void **state)
+{
+	fake.perf_registers = 1u << FAKE_APERF | 1u << FAKE_ENERGY_PKG;
+	fake.kfunc = true;
+	load_module();
+	harness.config.value[TUN_SYSPMCS] = 1;
+	for (uint32_t mode = PMC_MODE_SC; mode <= PMC_MODE_TC; mode += PMC_MODE_TC - PMC_MODE_SC) {
+		assert_int_equal(try(&user, "MSR-APERF", mode), -EPERM);
+		assert_contains(reason(), "whatever the tunables say");
+		assert_int_equal(try(&user, "MSR-ENERGY.PKG", mode), -EPERM);
+		assert_int_equal(try_raw(&user, 0x30, mode), -EPERM);
+		assert_int_equal(try(&root, "MSR-APERF", mode), 0);
+		release_only(&root);
+		assert_int_equal(try_raw(&root, 0x30, mode), 0);
+		release_only(&root);
+		assert_int_equal(try(&user, "MSR-COUNTER", mode), 0);
+		release_only(&user);
+	}
+	harness.config.value[TUN_SYSPMCS] = 0;
+	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_SC), -EPERM);
+	assert_contains(reason(), "unprivileged_syspmcs");
+}
+
+static void test_scopes(void **state)
+{
+	fake.perf_registers = 1u << FAKE_TSC | 1u << FAKE_ENERGY_PKG;
+	load_module();
+	assert_int_equal(try(&root, "MSR-TSC", PMC_MODE_TC), 0);
+	assert_false(fake.last.event.msr);
+	release_only(&root);
+	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_TC), -EOPNOTSUPP);
+	assert_contains(reason(), "was not loaded when pmcbpfd started");
+	assert_int_equal(try(&root, "MSR-ENERGY.PKG", PMC_MODE_TC), -EOPNOTSUPP);
+	assert_contains(reason(), "the package's");
+	assert_int_equal(try(&root, "MSR-TSC", PMC_MODE_TS), -EOPNOTSUPP);
+	assert_contains(reason(), "cannot sample");
+	assert_int_equal(try(&root, "MSR-TSC", PMC_MODE_SS), -EOPNOTSUPP);
+	fake.offline[1] = true;
+	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_SC), -ENXIO);
+	fake.offline[1] = false;
+	fake.refuse_new[first + 1] = -EIO;
+	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_SC), -EIO);
+}
+
+#ifdef __x86_64__
+/* Energy counts in 2^-32 J whoever reads it; the register itself does not. */
+static void test_energy(void **state)
+{
+	const struct cpu amd = { .id = "AuthenticAMD-25-01-1", .aperf = true };
+	struct msrs m = { .kfunc = true };
+	struct perf_event_spec spec;
+	struct why why;
+
+	write_list("0x606 0x1fffff 0 intel admin - s\n0x611 0xffffffff 0 intel any ENERGY.PKG s\n"
+		   "0xc0010299 0x1fffff 0 amd admin - s\n"
+		   "0xc001029b 0xffffffff 0 amd any ENERGY.PKG s\n");
+	fake_module.refuse_open = 0;
+	fake_module_set(0xc0010299, 16u << 8 | 3, false);
+	fake_module_set(0xc001029b, 0x12345678, false);
+	assert_int_equal(msr_load(&m, path, &amd, &why), 0);
+	msr_discover(&m, &amd, &harness.debug);
+	assert_int_equal(m.n, 2);
+	assert_int_equal(m.row[1].shift, 16);
+	assert_true(m.row[1].admin);
+	assert_int_equal(msr_provider(&m, &m.row[1], true, false, &spec, &why), 0);
+	assert_true(spec.msr);
+	assert_int_equal(msr_provider(&m, &m.row[1], false, true, &spec, &why), -EOPNOTSUPP);
+	/* The power PMU knows its models better; the raw register stays the module's. */
+	fake.perf_registers = 1u << FAKE_ENERGY_PKG;
+	msr_discover(&m, &amd, &harness.debug);
+	assert_int_equal(m.n, 2);
+	assert_int_equal(msr_provider(&m, &m.row[1], true, false, &spec, &why), 0);
+	assert_int_equal(spec.type, 11);
+	assert_int_equal(msr_provider(&m, &m.row[1], true, true, &spec, &why), 0);
+	assert_true(spec.msr);
+	/* Without its unit it is no energy. */
+	fake.perf_registers = 0;
+	fake_module_set(0xc0010299, 0, true);
+	msr_discover(&m, &amd, &harness.debug);
+	assert_int_equal(m.n, 1);
+	assert_string_equal(m.name[0], "0xc001029b");
+	assert_int_equal(m.row[0].shift, 0);
+	assert_true(m.row[0].admin);
+	assert_int_equal(msr_provider(&m, &m.row[0], false, true, &spec, &why), -EOPNOTSUPP);
+	msr_free(&m);
+}
+
+/* What the memory takes is counted in a unit of its own by some, which only perf knows. */
+static void test_energy_of_memory(void **state)
+{
+	const struct cpu intel = { .id = "GenuineIntel-6-3F-2", .aperf = true };
+	struct msrs m = { .kfunc = true };
+	struct why why;
+
+	write_list("0x606 0x1fffff 0 intel admin - s\n"
+		   "0x611 0xffffffff 0 intel any ENERGY.PKG s\n"
+		   "0x619 0xffffffff 0 intel any ENERGY.RAM s\n");
+	fake_module.refuse_open = 0;
+	fake_module_set(0x606, 14u << 8 | 3, false);
+	fake_module_set(0x611, 7, false);
+	fake_module_set(0x619, 7, false);
+	assert_int_equal(msr_load(&m, path, &intel, &why), 0);
+	msr_discover(&m, &intel, &harness.debug);
+	assert_int_equal(m.n, 3);
+	assert_string_equal(m.name[1], "ENERGY.PKG");
+	assert_int_equal(m.row[1].shift, 18);
+	assert_string_equal(m.name[2], "0x619");
+	assert_int_equal(m.row[2].shift, 0);
+	fake.perf_registers = 1u << FAKE_ENERGY_RAM;
+	msr_discover(&m, &intel, &harness.debug);
+	assert_int_equal(m.n, 4);
+	assert_string_equal(m.name[3], "ENERGY.RAM");
+	assert_false(m.row[3].listed);
+	assert_int_equal(msr_find(&m, 0x619), 2);
+	msr_free(&m);
+}
+#endif
+
+/* --- select= --------------------------------------------------------------------------------- */
+
+static int try_select(struct actor *a, uint32_t mode, uint64_t reg, uint64_t bits)
+{
+	struct wire_allocate_req r = request_for("MSR-COUNTER", mode);
+
+	r.config1 = WIRE_MSR_SELECT | reg;
+	r.config2 = bits;
+	return ask(a, WIRE_OP_PMCALLOCATE, &r, sizeof(r));
+}
+
+static void test_select(void **state)
+{
+	static struct actor other;
+	struct wire_allocate_req r;
+
+	load_module();
+	harness.config.value[TUN_SYSPMCS] = 1;
+	assert_int_equal(try_select(&user, PMC_MODE_SC, 0x40, 0), -EPERM);
+	assert_contains(reason(), "with select= needs CAP_PERFMON");
+	assert_int_equal(try_select(&root, PMC_MODE_SC, 0x41, 0), -EPERM);
+	assert_contains(reason(), path);
+	assert_int_equal(try_select(&root, PMC_MODE_SC, 0x20, 0), -EPERM);
+	assert_int_equal(try_select(&root, PMC_MODE_SC, 0x40, 0x1f), -EPERM);
+	assert_contains(reason(), "lets 0xf of register 0x40 be written, not 0x1f");
+	assert_int_equal(try_select(&root, PMC_MODE_SC, 0x40, 5), 0);
+	assert_true(fake.last.select);
+	assert_int_equal(fake.last.select_reg, 0x40);
+	assert_int_equal(fake.last.select_value, 5);
+	actor_join(&other, ROOT_PID + 10, 0);
+	assert_int_equal(try_select(&other, PMC_MODE_SC, 0x40, 5), -EBUSY);
+	assert_contains(reason(), "register 0x40 of CPU 1 is written by a PMC held by pid 1000001");
+	/* The same register, whatever else the number says. */
+	assert_int_equal(try_select(&other, PMC_MODE_SC, 1ull << 40 | 0x40, 5), -EINVAL);
+	assert_int_equal(try_select(&other, PMC_MODE_SC, 1ull << 63 | 0x40, 5), -EINVAL);
+	r = request_for("MSR-COUNTER", PMC_MODE_SC);
+	r.config2 = 5;
+	assert_int_equal(ask(&other, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), -EINVAL);
+	assert_contains(reason(), "names no register");
+	assert_int_equal(try_select(&other, PMC_MODE_SC, 0x30, 0x10), 0);
+	release_only(&other);
+	release_only(&root);
+	assert_int_equal(try_select(&other, PMC_MODE_SC, 0x40, 5), 0);
+	release_only(&other);
+	actor_leave(&other);
+	fake.kfunc = true;
+	rediscover();
+	assert_int_equal(try_select(&root, PMC_MODE_TC, 0x40, 5), -EINVAL);
+	assert_contains(reason(), "system scope");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(test_nothing),	TEST(test_module_rows), TEST(test_perf_rows),
+		TEST(test_refused_module), TEST(test_reload),	TEST(test_named),
+		TEST(test_raw),		TEST(test_without_module), TEST(test_privilege),
+		TEST(test_scopes),	TEST(test_select),
+#ifdef __x86_64__
+		TEST(test_energy),	TEST(test_energy_of_memory),
+#endif
+	};
+	int failed, fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	remove(path);
+	return failed;
+}

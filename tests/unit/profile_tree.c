@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sums of samples: tables, functions with recursion, call trees, and the texts made of them. */
+#include <stdio.h>
+
+#include "report/report.h"
+#include "walked.h"
+
+/* Functions of a kernel that the log itself names, 16 bytes each. */
+enum { MAIN, WORK, LEAF, OTHER };
+#define PROGRAM 0x550000000000ull
+#define IN(f)	(KERNEL + 16 * (f) + 4)
+#define BACK(f) (KERNEL + 16 * (f) + 8)
+
+static struct symbols *symbols;
+static struct profile *p;
+static struct log l;
+static const struct filter everything;
+
+static int give_profile(void *to, const struct pmclog_ev *ev)
+{
+	return profile_record(to, ev);
+}
+
+static int setup(void **state)
+{
+	static const char *const names[] = { "main", "work", "leaf", "other" };
+	const struct symbols_config config = { 0 };
+	char path[64];
+
+	symbols = symbols_new(&config);
+	p = profile_new(symbols, &everything);
+	assert_non_null(p);
+	l = (struct log){ .give = give_profile, .to = p };
+	begin(&l);
+	event(&l, 1, "clock");
+	map(&l, -1, KERNEL, "[kernel.kallsyms]");
+	for (unsigned int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "[kernel.kallsyms]%s", names[i]);
+		map(&l, -1, KERNEL + 16 * i, path);
+	}
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	profile_free(p);
+	symbols_free(symbols);
+	return 0;
+}
+
+static void times(unsigned int n, pmc_id_t id, size_t npc, const uint64_t *pc)
+{
+	while (n--)
+		assert_int_equal(sampled(&l, (struct from){ .id = id, .pid = 7 }, npc, pc), 0);
+	profile_settle(p);
+}
+
+static void known_samples(void)
+{
+	times(5, 1, PCS(IN(LEAF), BACK(WORK), BACK(WORK), BACK(MAIN)));
+	times(3, 1, PCS(IN(WORK), BACK(MAIN)));
+	times(2, 1, PCS(IN(MAIN)));
+}
+
+static const struct tree_function *of(const struct tree_function *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i].symbol->name, name) == 0)
+			return &list[i];
+	fail_msg("no %s", name);
+	return NULL;
+}
+
+static void same_stacks_are_one(void **state)
+{
+	known_samples();
+	assert_int_equal(p->samples, 10);
+	assert_int_equal(p->event_samples[0], 10);
+	assert_int_equal(p->ntallies, 3);
+	/* Six different places in chains that share their callers, and no stack. */
+	assert_int_equal(p->nstacks, 1 + 4 + 1 + 1);
+	profile_clear(p);
+	assert_int_equal(p->samples, 0);
+	times(1, 1, PCS(IN(MAIN)));
+	assert_int_equal(p->ntallies, 1);
+	assert_int_equal(p->nstacks, 7);
+}
+
+static void recursion_counts_once(void **state)
+{
+	const struct tree_select all = { .event = TREE_ANY, .process = TREE_ANY };
+	struct tree_function *list;
+	size_t n;
+
+	known_samples();
+	assert_int_equal(tree_functions(p, &all, &list, &n), 0);
+	assert_int_equal(n, 3);
+	assert_string_equal(list[0].symbol->name, "leaf");
+	assert_int_equal(of(list, n, "leaf")->self, 5);
+	assert_int_equal(of(list, n, "leaf")->total, 5);
+	assert_int_equal(of(list, n, "work")->self, 3);
+	assert_int_equal(of(list, n, "work")->total, 8);
+	assert_int_equal(of(list, n, "main")->self, 2);
+	assert_int_equal(of(list, n, "main")->total, 10);
+	free(list);
+}
+
+static void trees_from_both_ends(void **state)
+{
+	struct tree_select all = { .event = TREE_ANY, .process = TREE_ANY };
+	struct tree_node *root;
+
+	known_samples();
+	root = tree_build(p, &all, TREE_CALLEES);
+	assert_int_equal(root->total, 10);
+	assert_int_equal(root->nchild, 1);
+	assert_string_equal(root->child[0]->symbol->name, "main");
+	assert_int_equal(root->child[0]->self, 2);
+	assert_int_equal(root->child[0]->child[0]->total, 8);
+	assert_int_equal(root->child[0]->child[0]->self, 3);
+	tree_free(root);
+	all.depth = 2;
+	root = tree_build(p, &all, TREE_CALLERS);
+	assert_int_equal(root->nchild, 3);
+	assert_string_equal(root->child[0]->symbol->name, "leaf");
+	assert_int_equal(root->child[0]->self, 0);
+	assert_int_equal(root->child[0]->nchild, 1);
+	assert_int_equal(root->child[0]->child[0]->nchild, 0);
+	tree_free(root);
+}
+
+static void events_of_one_name_are_one(void **state)
+{
+	struct tree_select one = { .event = 0, .process = TREE_ANY };
+	struct tree_node *root;
+
+	event(&l, 2, "clock");
+	event(&l, 3, "faults");
+	times(1, 1, PCS(IN(MAIN)));
+	times(2, 2, PCS(IN(MAIN)));
+	times(4, 3, PCS(IN(MAIN)));
+	root = tree_build(p, &one, TREE_CALLERS);
+	assert_int_equal(root->total, 3);
+	tree_free(root);
+	one.apart = true;
+	one.event = 1;
+	root = tree_build(p, &one, TREE_CALLERS);
+	assert_int_equal(root->total, 2);
+	tree_free(root);
+}
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+static void expect(void (*writer)(const struct report *r, struct buf *out), struct report r,
+		   const char *text)
+{
+	struct buf out = { 0 };
+
+	r.profile = p;
+	r.log = "log";
+	writer(&r, &out);
+	buf_add(&out, "", 1);
+	assert_false(out.failed);
+	assert_string_equal(out.data, text);
+	buf_free(&out);
+}
+
+static void graph_as_freebsd_has_it(void **state)
+{
+	event(&l, 2, "faults");
+	known_samples();
+	times(1, 2, PCS(IN(OTHER), 0x1000));
+	profile_settle(p);
+	expect(report_graph, (struct report){ .depth = 3 },
+	       "@ clock [10 samples]\n\n"
+	       "50.00%  [5]        leaf @ [kernel.kallsyms]\n"
+	       " 100.0%  [5]         work\n"
+	       "  100.0%  [5]          work\n"
+	       "\n"
+	       "30.00%  [3]        work @ [kernel.kallsyms]\n"
+	       " 100.0%  [3]         main\n"
+	       "\n"
+	       "20.00%  [2]        main @ [kernel.kallsyms]\n"
+	       "\n"
+	       "@ faults [1 samples]\n\n"
+	       "100.0%  [1]        other @ [kernel.kallsyms]\n"
+	       " 100.0%  [1]         0x1000\n"
+	       "\n");
+	expect(report_graph, (struct report){ .depth = 1, .threshold = 25 },
+	       "@ clock [10 samples]\n\n"
+	       "50.00%  [5]        leaf @ [kernel.kallsyms]\n\n"
+	       "30.00%  [3]        work @ [kernel.kallsyms]\n\n"
+	       "@ faults [1 samples]\n\n"
+	       "100.0%  [1]        other @ [kernel.kallsyms]\n\n");
+}
+
+/* The lines behind the header. */
+static void expect_list(struct report r, const char *text)
+{
+	struct buf out = { 0 };
+	const char *list;
+
+	r.profile = p;
+	r.log = "a log with a name that no narrow terminal has a line for";
+	report_functions(&r, &out);
+	buf_add(&out, "", 1);
+	list = strstr(out.data, "\n\n");
+	assert_non_null(list);
+	assert_string_equal(list + 2, text);
+	for (char *line = strtok(out.data, "\n"); r.width && line; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= r.width);
+	buf_free(&out);
+}
+
+static void list_of_functions(void **state)
+{
+	known_samples();
+	expect_list((struct report){ .threshold = 25 },
+		    "clock: 10 samples\n"
+		    "   SELF   TOTAL    SAMPLES FUNCTION IMAGE\n"
+		    " 50.00%  50.00%          5 leaf     [kernel.kallsyms]\n"
+		    " 30.00%  80.00%          3 work     [kernel.kallsyms]\n"
+		    " 20.00% 100.00%          2 main     [kernel.kallsyms]\n");
+	/* What is not shown is part of a sum. */
+	expect_list((struct report){ .threshold = 60, .width = 20 },
+		    "clock: 10 samples\n"
+		    "   SELF FUNCTION\n"
+		    " 30.00% work\n"
+		    " 20.00% main\n"
+		    " 50.00% (1 more bel.\n");
+	expect_list((struct report){ .threshold = 45, .offsets = true, .width = 40 },
+		    "clock: 10 samples\n"
+		    "   SELF   TOTAL FUNCTION\n"
+		    " 50.00%  50.00% leaf+0x4\n"
+		    " 50.00%       - (2 addresses below 45%)\n"
+		    "  0.00%  80.00% main+0x8\n"
+		    "  0.00%  50.00% work+0x8\n");
+}
+
+static void what_is_below_is_summed_up(void **state)
+{
+	known_samples();
+	/* Frames of chains that went wrong, and stripped code. */
+	times(1, 1, PCS(0x1000, 0x5000, 0x6000));
+	times(1, 1, PCS(0x2000, 0x5000, 0x6000));
+	times(2, 1, PCS(0x3000));
+	map(&l, 7, PROGRAM, "/none/stripped");
+	for (uintfptr_t i = 0; i < 6; i++)
+		times(1, 1, PCS(PROGRAM + 16 * i));
+	expect_list((struct report){ .threshold = 10 },
+		    "clock: 20 samples\n"
+		    "   SELF   TOTAL    SAMPLES FUNCTION                    IMAGE\n"
+		    " 30.00%       -          6 (6 addresses without names) stripped\n"
+		    " 25.00%  25.00%          5 leaf                        [kernel.kallsyms]\n"
+		    " 15.00%  40.00%          3 work                        [kernel.kallsyms]\n"
+		    " 10.00%  50.00%          2 main                        [kernel.kallsyms]\n"
+		    " 10.00%  10.00%          2 0x3000                      (no mapping)\n"
+		    " 10.00%       -          2 (4 addresses in no file)    (no mapping)\n");
+}
+
+static void statistics_as_freebsd_has_them(void **state)
+{
+	const struct report r = { .profile = p, .log = "log" };
+	struct buf out = { 0 };
+
+	known_samples();
+	times(3, 1, PCS(0x1000));
+	times(2, 9, PCS(IN(MAIN), 0x2000, 0x3000));
+	exec(&l, 7, "/none/work");
+	profile_settle(p);
+	report_statistics(&r, false, &out);
+	buf_add(&out, "", 1);
+	assert_string_equal(out.data,
+			    "CONVERSION STATISTICS:\n"
+			    " #exec/unknown                            1\n"
+			    " #samples/total                           15\n"
+			    " #samples/unclaimed                       2\n"
+			    " #samples/unknown-object                  3\n"
+			    " #callchain/dubious-frames                7\n");
+	buf_free(&out);
+	report_statistics(&r, true, &out);
+	buf_add(&out, "", 1);
+	assert_non_null(strstr(out.data, " #exec/a.out                              0\n"
+					 " #exec/elf                                0\n"));
+	assert_non_null(strstr(out.data, " #exec handling errors                    0\n"));
+	buf_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(same_stacks_are_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(recursion_counts_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(trees_from_both_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(events_of_one_name_are_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(graph_as_freebsd_has_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(list_of_functions, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_below_is_summed_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(statistics_as_freebsd_has_them, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

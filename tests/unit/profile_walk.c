@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What records mean for samples: mappings, processes, events, filters, the kernel. */
+#include <stdio.h>
+
+#include "walked.h"
+
+struct seen {
+	struct symbols *symbols;
+	struct walk *w;
+	struct log log;
+	unsigned int n;
+	uint32_t process, space;
+	char name[32], unique[32];
+	struct place place[4];
+	double seconds;
+};
+
+static struct seen seen;
+static const struct filter everything;
+
+static int give_walk(void *to, const struct pmclog_ev *ev)
+{
+	struct seen *s = to;
+
+	return walk_record(s->w, ev);
+}
+
+static int on_sample(void *arg, struct walk *w, const struct walk_sample *sample)
+{
+	struct seen *s = arg;
+
+	s->n++;
+	for (size_t i = 0; i < sample->npc && i < 4; i++)
+		walk_place(w, sample, i, &s->place[i]);
+	s->process = sample->process->number;
+	s->space = sample->process->space;
+	s->seconds = (double)sample->time / 1e9;
+	snprintf(s->name, sizeof(s->name), "%s", sample->process->name);
+	snprintf(s->unique, sizeof(s->unique), "%s", sample->event->unique);
+	return 0;
+}
+
+static void start(const struct filter *filter)
+{
+	const struct symbols_config config = { .no_names = true };
+	const struct walk_user user = { .sample = on_sample, .arg = &seen };
+
+	seen = (struct seen){ .symbols = symbols_new(&config) };
+	seen.w = walk_new(seen.symbols, filter, &user);
+	assert_non_null(seen.w);
+	seen.log.give = give_walk;
+	seen.log.to = &seen;
+	begin(&seen.log);
+	event(&seen.log, 1, "clock");
+}
+
+static int end(void **state)
+{
+	walk_free(seen.w);
+	symbols_free(seen.symbols);
+	return 0;
+}
+
+/* Where one address of the process lies; "": nowhere. */
+static const char *path_at(pid_t pid, uint64_t pc)
+{
+	assert_int_equal(sampled(&seen.log, (struct from){ .id = 1, .pid = pid }, 1, &pc), 0);
+	return seen.place[0].image ? seen.place[0].image->path : "";
+}
+
+static void nearest_mapping_explains(void **state)
+{
+	struct log *l = &seen.log;
+
+	start(&everything);
+	map(l, 7, 0x1000, "/none/a");
+	map(l, 7, 0x9000, "/none/b");
+	assert_string_equal(path_at(7, 0xfff), "");
+	assert_string_equal(path_at(7, 0x1000), "/none/a");
+	assert_string_equal(path_at(7, 0x8fff), "/none/a");
+	assert_true(seen.place[0].offset == 0x7fff);
+	assert_string_equal(path_at(7, 0x9010), "/none/b");
+	assert_true(seen.place[0].offset == 0x10);
+	assert_string_equal(path_at(8, 0x9010), "");
+	map(l, 7, 0x9000, "/none/c");
+	assert_string_equal(path_at(7, 0x9010), "/none/c");
+}
+
+static void what_is_unmapped_is_nowhere(void **state)
+{
+	struct log *l = &seen.log;
+	uint32_t space;
+
+	start(&everything);
+	map(l, 7, 0x1000, "/none/a");
+	unmap(l, 7, 0x3000, 0x6000);
+	unmap(l, 7, 0x4000, 0x5000);
+	unmap(l, 7, 0x5000, 0x7000);
+	assert_string_equal(path_at(7, 0x2fff), "/none/a");
+	for (uint64_t at = 0x3000; at < 0x7000; at += 0x800)
+		assert_string_equal(path_at(7, at), "");
+	assert_string_equal(path_at(7, 0x7000), "/none/a");
+	space = seen.space;
+	map(l, 7, 0x4000, "/none/b");
+	assert_string_equal(path_at(7, 0x3000), "");
+	assert_string_equal(path_at(7, 0x4800), "/none/b");
+	assert_true(seen.space != space);
+}
+
+static void children_have_their_parents_mappings(void **state)
+{
+	struct log *l = &seen.log;
+
+	start(&everything);
+	exec(l, 7, "/bin/work");
+	map(l, 7, 0x1000, "/none/a");
+	forked(l, 7, 8);
+	assert_string_equal(path_at(8, 0x1000), "/none/a");
+	assert_string_equal(seen.name, "work");
+	map(l, 8, 0x1000, "/none/b");
+	assert_string_equal(path_at(8, 0x1000), "/none/b");
+	assert_string_equal(path_at(7, 0x1000), "/none/a");
+	exec(l, 8, "/bin/other");
+	assert_string_equal(path_at(8, 0x1000), "");
+	assert_string_equal(seen.name, "other");
+}
+
+static void an_exec_that_each_pmc_tells_is_one(void **state)
+{
+	struct log *l = &seen.log;
+	uint32_t process;
+
+	start(&everything);
+	exec(l, 7, "/bin/work");
+	exec(l, 7, "/bin/work");
+	map(l, 7, 0x1000, "/none/a");
+	assert_string_equal(path_at(7, 0x1000), "/none/a");
+	assert_int_equal(walk_stats(seen.w)->execs, 1);
+	process = seen.process;
+	exec(l, 7, "/bin/work");
+	assert_string_equal(path_at(7, 0x1000), "");
+	assert_int_equal(walk_stats(seen.w)->execs, 2);
+	assert_true(seen.process != process);
+}
+
+static void a_number_used_again_is_another_process(void **state)
+{
+	struct log *l = &seen.log;
+	uint32_t process;
+
+	start(&everything);
+	exec(l, 7, "/bin/work");
+	map(l, 7, 0x1000, "/none/a");
+	assert_string_equal(path_at(7, 0x1000), "/none/a");
+	process = seen.process;
+	gone(l, 7);
+	/* Old logs have samples behind the exit. */
+	assert_string_equal(path_at(7, 0x1000), "/none/a");
+	assert_int_equal(seen.process, process);
+	forked(l, 3, 7);
+	assert_string_equal(path_at(7, 0x1000), "");
+	assert_true(seen.process != process);
+	assert_string_equal(seen.name, "pid 7");
+}
+
+static void events_of_one_name(void **state)
+{
+	struct log *l = &seen.log;
+
+	start(&everything);
+	event(l, 2, "clock");
+	event(l, 3, "faults");
+	assert_int_equal(sampled(l, (struct from){ .id = 2, .pid = 7 }, PCS(1)), 0);
+	assert_string_equal(seen.unique, "clock.1");
+	assert_int_equal(walk_event(seen.w, 1)->first, 0);
+	assert_int_equal(walk_event(seen.w, 2)->first, 2);
+	assert_int_equal(sampled(l, (struct from){ .id = 9, .pid = 7 }, PCS(1)), 0);
+	assert_string_equal(seen.unique, "pmc-0x9");
+	assert_int_equal(walk_stats(seen.w)->unknown_event, 1);
+	assert_null(walk_event(seen.w, 4));
+}
+
+static unsigned int passed(const struct filter *filter)
+{
+	struct log *l = &seen.log;
+
+	start(filter);
+	event(l, 2, "faults");
+	exec(l, 7, "/bin/work");
+	exec(l, 8, "/bin/worker");
+	l->time = 1000000000;
+	sampled(l, (struct from){ 1, 7, 70, 0 }, PCS(1));
+	l->time = 2000000000;
+	sampled(l, (struct from){ 2, 7, 71, 1 }, PCS(1));
+	l->time = 3000000000;
+	sampled(l, (struct from){ 1, 8, 80, 1 }, PCS(1));
+	assert_int_equal(walk_stats(seen.w)->samples, 3);
+	assert_int_equal(walk_stats(seen.w)->passed, seen.n);
+	end(NULL);
+	return seen.n;
+}
+
+static void filters_choose(void **state)
+{
+	const char *clock = "clock", *eight = "8", *work = "^work$", *all = "work";
+	pid_t threads[] = { 71, 80 };
+
+	assert_int_equal(passed(&everything), 3);
+	assert_int_equal(passed(&(struct filter){ .events = &clock, .nevents = 1 }), 2);
+	assert_int_equal(passed(&(struct filter){ .processes = &eight, .nprocesses = 1 }), 1);
+	assert_int_equal(passed(&(struct filter){ .processes = &work, .nprocesses = 1 }), 2);
+	assert_int_equal(passed(&(struct filter){ .processes = &all, .nprocesses = 1 }), 3);
+	assert_int_equal(passed(&(struct filter){ .threads = threads, .nthreads = 2 }), 2);
+	assert_int_equal(passed(&(struct filter){ .by_cpu = true, .cpus = { { 1 } } }), 1);
+	assert_int_equal(passed(&(struct filter){ .from = 1.5 }), 2);
+	assert_int_equal(passed(&(struct filter){ .from = 1.5, .to = 2.5 }), 1);
+	start(&everything);
+}
+
+/* The functions of a BPF program come after the first sample in it. */
+static void the_kernel_is_told_late(void **state)
+{
+	struct log *l = &seen.log;
+	const uint64_t bpf = KERNEL + 0x40000000;
+	struct place place;
+
+	start(&everything);
+	map(l, -1, KERNEL, "[kernel.kallsyms]");
+	assert_string_equal(path_at(7, bpf + 4), "[kernel.kallsyms]");
+	map(l, -1, KERNEL + 0x100, "[kernel.kallsyms]schedule");
+	map(l, -1, bpf, "[bpf]bpf_prog_1_count");
+	walk_kernel_place(seen.w, bpf + 4, false, &place);
+	assert_string_equal(place.image->path, "[bpf]");
+	assert_string_equal(path_at(7, KERNEL + 0x104), "[kernel.kallsyms]");
+	assert_true(seen.place[0].offset == 0x104);
+}
+
+static void only_return_addresses_are_calls(void **state)
+{
+	start(&everything);
+	sampled(&seen.log, (struct from){ .id = 1, .pid = 7 },
+		PCS(KERNEL, KERNEL + 1, 0x1000, 0x2000));
+	assert_false(seen.place[0].call);
+	assert_true(seen.place[1].call);
+	assert_false(seen.place[2].call);
+	assert_true(seen.place[3].call);
+}
+
+static void another_log_begins(void **state)
+{
+	struct log *l = &seen.log;
+
+	start(&everything);
+	map(l, 7, 0x1000, "/none/a");
+	assert_string_equal(path_at(7, 0x1000), "/none/a");
+	begin(l);
+	event(l, 1, "faults");
+	assert_string_equal(path_at(7, 0x1000), "");
+	assert_string_equal(seen.unique, "faults");
+}
+
+static void what_was_dropped_is_counted(void **state)
+{
+	start(&everything);
+	assert_int_equal(walk_stats(seen.w)->drops, 0);
+	assert_int_equal(put(&seen.log, PMCLOG_TYPE_DROPNOTIFY), 0);
+	assert_int_equal(walk_stats(seen.w)->drops, 1);
+}
+
+static void mappings_have_a_limit(void **state)
+{
+	int code = 0;
+
+	start(&everything);
+	for (uint64_t i = 1; i < 70000 && !code; i++)
+		code = map(&seen.log, 7, i * 0x1000, "/none/a");
+	assert_int_equal(code, 65);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(nearest_mapping_explains, end),
+		cmocka_unit_test_teardown(what_is_unmapped_is_nowhere, end),
+		cmocka_unit_test_teardown(children_have_their_parents_mappings, end),
+		cmocka_unit_test_teardown(an_exec_that_each_pmc_tells_is_one, end),
+		cmocka_unit_test_teardown(a_number_used_again_is_another_process, end),
+		cmocka_unit_test_teardown(events_of_one_name, end),
+		cmocka_unit_test_teardown(filters_choose, end),
+		cmocka_unit_test_teardown(the_kernel_is_told_late, end),
+		cmocka_unit_test_teardown(only_return_addresses_are_calls, end),
+		cmocka_unit_test_teardown(another_log_begins, end),
+		cmocka_unit_test_teardown(what_was_dropped_is_counted, end),
+		cmocka_unit_test_teardown(mappings_have_a_limit, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

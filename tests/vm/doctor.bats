@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# pmccontrol --doctor where there are hardware counters, other users of them, and who may know of whom.
+
+setup_file() {
+	load helpers
+	vm_start
+	[ "$VM_ARCH" = arm64 ] || return 0
+	vm_sh 'echo 0 >/proc/sys/kernel/nmi_watchdog'
+	vm_daemon
+}
+
+setup() {
+	load helpers
+	bats_require_minimum_version 1.5.0
+	vm_require_arch arm64
+}
+
+teardown() {
+	[ "$VM_ARCH" != arm64 ] || vm_sh 'killall hog pmcx 2>/dev/null; rm -f /tmp/hold; true'
+}
+
+teardown_file() {
+	load helpers
+	vm_stop
+}
+
+# doctor [USER] - sets rows to its line of the hardware rows
+doctor() {
+	if [ $# -eq 0 ]; then
+		run vm pmccontrol --doctor
+	else
+		run vm su "$1" -s /bin/sh -c 'pmccontrol --doctor'
+	fi
+	status_is 0
+	rows=$(grep -E '^[a-z]+ +ARMV8 rows: ' <<<"$output") || { echo "$output" >&2; return 1; }
+}
+
+# hog N - holds that many counters of both CPUs; sets hog to its process number
+hog() {
+	hog=$(vm_spawn /tmp/hog hog "$1")
+	vm_until 60 'grep -q . /tmp/hog'
+	vm cat /tmp/hog
+}
+
+line() {
+	# shellcheck disable=SC2053 # a pattern
+	[[ $rows == $1 ]] || { printf 'line:   %s\nwanted: %s\n' "$rows" "$1" >&2; return 1; }
+}
+
+@test "nobody else has counters: seven, all to be had" {
+	doctor
+	line 'ok      ARMV8 rows: 7 of every CPU with PMU armv8_*: 7 FREE, 0 THREAD, 0 STANDALONE; 7 counters can be had now'
+}
+
+@test "another user of the PMU: how many, which CPUs, and who, for those who may know" {
+	hog 2
+	doctor
+	line "limits  ARMV8 rows: 7 of every CPU with PMU armv8_*: 7 FREE, *; 5 counters can be had now; others hold 2 on CPU 0-1; perf events are open in: pid $hog (hog); end those programs*"
+	doctor alice
+	line 'limits *; others hold 2 on CPU 0-1; perf events are open in: 1 process that you may not see; end *'
+	vm kill "$hog"
+	vm_until 60 '! pidof hog'
+	doctor
+	line 'ok *; 7 counters can be had now'
+}
+
+@test "what PMCs hold is nobody else's, in both scopes" {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'rm -f /tmp/held; mkfifo /tmp/hold; sleep 1000 3>/tmp/hold & pmcx hold 3 inst_retired inst_retired </tmp/hold >/tmp/held &
+		until grep -qs held /tmp/held; do usleep 10000; done'
+	doctor
+	line 'ok *: 4 FREE, 3 THREAD, 0 STANDALONE; 4 counters can be had now'
+	vm_sh 'killall pmcx sleep; rm /tmp/hold'
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
+	vm_spawn /tmp/out pmcstat -q -o /tmp/rows -w 100 -p inst_retired -p cpu_cycles sleep 1000 >/dev/null
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*THREAD")" -eq 4 ]'
+	doctor
+	line 'ok *: 5 FREE, 2 THREAD, 0 STANDALONE; 5 counters can be had now'
+	vm_sh 'killall sleep'
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
+	vm_spawn /tmp/out pmcstat -q -o /tmp/rows -w 100 -c 1 -s inst_retired >/dev/null
+	vm_until 60 'pmccontrol -l | grep -q "ARMV8-.*STANDALONE"'
+	vm pmccontrol -c 0 -d 22 -d 21
+	doctor
+	vm pmccontrol -c 0 -e 22 -e 21
+	line 'ok *: 4 FREE, 0 THREAD, 3 STANDALONE; 5 to 6 counters can be had now, by CPU'
+	vm killall -INT pmcstat
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
+}
+
+@test "asking takes no counter from PMCs that run, whoever has the CPU" {
+	# Two processes that count other events on the same rows: per-task events, and nothing to spare.
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'e="-p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired"
+		f="-p inst_retired,usr -p inst_retired,usr -p inst_retired,usr -p inst_retired,usr -p inst_retired,usr -p inst_retired,usr"
+		pmcstat -q --csv -C -o /tmp/a -p cpu_cycles $e load spins=100000000 >/dev/null 2>/tmp/ea & a=$!
+		pmcstat -q --csv -C -o /tmp/b -p cpu_cycles $f load spins=100000000 >/dev/null 2>/tmp/eb & b=$!
+		n=0; while kill -0 $a 2>/dev/null || kill -0 $b 2>/dev/null; do pmccontrol --doctor >/dev/null && n=$((n + 1)); done
+		wait $a; ra=$?; wait $b; rb=$?
+		echo "$ra $rb"; echo $n; cat /tmp/ea /tmp/eb >&2; tail -n 1 /tmp/a; tail -n 1 /tmp/b'
+	echo "$output"
+	status_is 0
+	[ "${lines[0]}" = "0 0" ]
+	[ "${lines[1]}" -ge 2 ]
+	for row in "${lines[@]:2:2}"; do
+		IFS=, read -r -a counts <<<"$row"
+		[ "${#counts[@]}" -eq 8 ]
+		for count in "${counts[@]:2}"; do
+			# The loop is there to the last instruction.  What the other CPU executes is counted as well, in
+			# any row: if QEMU turns to it while the kernel sets the rows, by millions in some of them only.
+			[ "$count" -ge 200000000 ]
+		done
+	done
+}
+
+@test "rows that were held when the daemon looked: more can be had after it looked again" {
+	hog 2
+	vm_sh 'kill -HUP $(pidof pmcbpfd)'
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-")" -eq 10 ]'
+	vm kill "$hog"
+	vm_until 60 '! pidof hog'
+	doctor
+	line 'limits *ARMV8 rows: 5 of every CPU*; 7 counters can be had now; others have given 2 back since the rows were counted; send SIGHUP*'
+	vm_sh 'kill -HUP $(pidof pmcbpfd)'
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-")" -eq 14 ]'
+	doctor
+	line 'ok *'
+}
+
+@test "the kernel has nothing to complain about" {
+	vm_clean_log
+}

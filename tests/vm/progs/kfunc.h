@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The smallest program that calls pmcbpf_msr_read(), without a daemon and without clang. */
+#ifndef VM_KFUNC_H
+#define VM_KFUNC_H
+
+#include <stdint.h>
+
+struct kfunc {
+	int map, program, link, btf;	/* -1: none */
+};
+
+/* Reads `reg` at every context switch from now on; -1 and errno. */
+int kfunc_load(struct kfunc *k, uint32_t reg);
+void kfunc_free(struct kfunc *k);
+/* What it has last read on that CPU. */
+int kfunc_value(const struct kfunc *k, unsigned int cpu, uint64_t *value);
+
+#endif

@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Registers of processes: programs read them through the module at every switch.  In QEMU no register
+# counts but the ones that a test writes itself; on arm64 there is the virtual counter.
+
+setup_file() {
+	load helpers
+	case ${PMCBPF_VM_KERNEL:-6.1-x86} in
+	6.1-x86 | 6.12-x86) vm_start --module msr ;;
+	6.1-arm64 | 6.12-arm64) vm_start --smp 1 ;;
+	*) return 0 ;;
+	esac
+	# 0x402 is the address of a machine check that there has not been: QEMU keeps what is written.
+	vm_sh 'printf "%s\n" "0x402 0xffffffffffffffff 0 x86 any WIDE test" \
+			"0x406 0xffff 0 x86 any NARROW test" "0xc0000103 0xffffffff 0 x86 any CPU test" \
+			"0xdf02 0xffffffffffffffff 0 arm64 any CNTVCT test" >/tmp/msr.list
+		msr=/sys/module/msr/parameters/allow_writes
+		[ ! -e $msr ] || echo on >$msr'
+	late_module
+}
+
+# late_module - starts the daemon, loads the module and starts the daemon again: what is refused before goes to files
+late_module() {
+	case $VM_ARCH in amd64) event=MSR-0x402 ;; *) event=MSR-0xdf02 ;; esac
+	vm_daemon -o msr.list=/tmp/msr.list
+	vm pmcstat -p $event true >"$BATS_FILE_TMPDIR/absent" 2>&1 || true
+	vm_kmod
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'kill -HUP $(pidof pmcbpfd)'
+	vm pmcstat -s $event -c 0 true >"$BATS_FILE_TMPDIR/system" 2>&1
+	vm pmcstat -p $event true >"$BATS_FILE_TMPDIR/late" 2>&1 || true
+	vm_daemon_stop
+	vm_daemon -o msr.list=/tmp/msr.list
+}
+
+setup() {
+	load helpers
+	bats_require_minimum_version 1.5.0
+	[ -n "${VM_ID:-}" ] || skip "there is no module for $PMCBPF_VM_KERNEL"
+}
+
+teardown() {
+	[ -z "${VM_ID:-}" ] || vm_clean_log
+}
+
+teardown_file() {
+	load helpers
+	vm_stop
+}
+
+# counts "VALUE..." OPTION... - what pmcstat says of its PMCs in the end
+counts() {
+	local wanted=$1
+
+	shift
+	run vm pmcstat -q --csv -C "$@"
+	echo "$output"
+	status_is 0
+	[ "$(tail -n 1 <<<"$output" | cut -d, -f2- | tr , ' ')" = "$wanted" ]
+}
+
+# set_all VALUE - of both registers on both CPUs, while nobody is measured
+set_all() {
+	vm regs "0:0x402:$1" "0:0x406:$1" "1:0x402:$1" "1:0x406:$1"
+}
+
+@test "without the module processes have no registers; one that comes late is there after a restart" {
+	run cat "$BATS_FILE_TMPDIR/absent"
+	has "pmcstat: ERROR: Cannot allocate process-mode pmc"
+	[ "$VM_ARCH" != amd64 ] || has "the module pmcbpf_msr is not loaded"
+	run cat "$BATS_FILE_TMPDIR/late"
+	has "pmcstat: ERROR: Cannot allocate process-mode pmc"
+	has "was not loaded when pmcbpfd started"
+	run vm rmmod pmcbpf_msr
+	[ "$status" -ne 0 ]
+}
+
+@test "a process's registers count what they did while it ran, modulo their bits, on every CPU" {
+	vm_require_arch amd64
+	set_all 0xfff0
+	counts "1007 65570 0" -p MSR-WIDE -p MSR-NARROW -p MSR-CPU regs \
+		0:0x402:0xfff1 0:0x406:5 1:0x402:0x103d8 1:0x406:2 0:0x402:0xfff7 0:0x406:0xffff 1 0:0x406:0
+}
+
+@test "descendants count where they were asked for, whoever else writes the registers" {
+	vm_require_arch amd64
+	set_all 0
+	counts 111 -d -p MSR-WIDE regs 0:0x402:1 +0:0x402:11 +1:0x402:100
+	set_all 0
+	counts 101 -p MSR-WIDE regs 0:0x402:1 +1:0x402:10 1:0x402:110 +0:0x402:20
+	set_all 0
+	counts 0 -d -p MSR-WIDE sh -c 'for i in 1 2 3 4 5 6 7 8; do regs 0 1 0; done'
+	counts 0 -d -p MSR-CPU sh -c 'for i in 1 2 3 4 5 6 7 8; do regs 0 1 0; done'
+}
+
+@test "logs tell slices and processes that add up to the count" {
+	vm_require_arch amd64
+	set_all 0
+	run vm_sh 'pmcstat -q -d -E -W -p MSR-WIDE -O /tmp/log regs 0:0x402:1 +0:0x402:11 1:0x402:100 0:0x402:20
+		pmcstat -R /tmp/log'
+	echo "$output"
+	status_is 0
+	[ "$(awk '$1 == "exitval" { n += $NF } END { print n }' <<<"$output")" = 120 ]
+	[ "$(awk '$1 == "cswval" { n += $NF } END { print n }' <<<"$output")" = 120 ]
+}
+
+# Two targets, which move between the CPUs, and the PMCs of two owners, whose row has one source.  b is
+# always running, and read while it is.
+@test "targets on two CPUs have their own counts, read while they run, stopped, set" {
+	vm_require_arch amd64
+	set_all 0
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'cd /tmp && mkfifo to0 from0 to1 from1 to2 from2
+		exec 3<>to0 4<>from0 5<>to1 6<>from1 7<>to2 8<>from2
+		regs - <to0 >from0 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- & a=$!
+		regs busy <to1 >from1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- & b=$!
+		pmci <to2 >from2 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- & c=$!
+		echo "echo \$1 >&3; read x <&4" >a
+		echo "echo \$1 >&5; read x <&6" >b
+		echo "echo \$* >&7; read x <&8; echo \$x" >c
+		printf "%s\n" "alloc a tc 0 MSR-WIDE" "attach a $a" "! sh c alloc b tc 0 MSR-WIDE" "! sh c attach b $b" \
+			"! sh a 0:0x402:100" "! sh b 1:0x402:200" "start a" "! sh c start b" \
+			"! sh a 0:0x402:1100" "read a" "! sh c read b" \
+			"! sh b 1:0x402:250" "read a" "! sh c read b" \
+			"! regs 0:0x402:2000 1:0x402:2000" "read a" "! sh c read b" \
+			"! sh a 1:0x402:2001" "read a" "! sh c read b" \
+			"! sh b 0:0x402:2007" "read a" "! sh c read b" \
+			"stop a" "! sh a 1:0x402:9999" "read a" "write a 5" \
+			"start a" "! sh a 1:0x402:10000" "read a" \
+			"! sh c stop b" "! sh b 0:0x402:2008" "! sh c read b" "read a" |
+			pmci | grep -v ": ok$"
+		kill $a $b $c'
+	echo "$output"
+	status_is 0
+	says "$(printf 'read: %s\n' 1000 0 1000 50 1000 50 1001 50 1001 57 1001 6 57 6)"
+}
+
+@test "a process's virtual counter ticks once in 16 instructions, to the slice" {
+	vm_require_arch arm64
+	for spins in 1000 1000000; do
+		run vm pmcstat -q --csv -C -p MSR-CNTVCT -p inst_retired load spins=$spins
+		echo "$output"
+		status_is 0
+		IFS=, read -r _ ticks instructions <<<"$(tail -n 1 <<<"$output")"
+		[ "$instructions" -ge $((2 * spins)) ]
+		# Up to 30 are between the two at each end of a slice, of which there are a few.
+		is $((16 * ticks)) "$instructions" 500
+	done
+}

@@ -1,0 +1,239 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Logs in the guest: every record of a process's life, samples of software clocks on every kernel and
+# of real counters' overflows where there is a PMU (arm64).
+
+setup_file() {
+	load helpers
+	vm_start
+	# An emulated CPU takes long for an overflow: the kernel would allow few.
+	vm_sh 'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent'
+	vm_daemon
+}
+
+setup() {
+	load helpers
+	load ../logs
+	# This machine's tools read what the guest has recorded.
+	PATH=$VM_OUT/bin:$PATH
+	# shellcheck disable=SC2034 # of logs.bash
+	DEEP=${PMCBPF_VM_OVERLAY:-build/vm/overlay}/$VM_ARCH/usr/bin/deep
+	bats_require_minimum_version 1.5.0
+}
+
+teardown_file() {
+	load helpers
+	vm_stop
+}
+
+# dump: the text of /tmp/log in the guest, in $output
+dump() {
+	run vm pmcstat -R /tmp/log
+	status_is 0
+}
+
+lines_of() { grep -c "^$1 " <<<"$output" || true; }
+
+@test "a tree's slices and exits are logged, and agree with each other" {
+	run vm pmcstat -q -d -E -W -p CONTEXT_SWITCHES -p TASK_CLOCK -O /tmp/log \
+		sh -c 'for i in 1 2 3; do sh -c "echo; sleep 0.01"; done'
+	status_is 0
+	dump
+	[ "$(lines_of initlog)" -eq 1 ]
+	[ "$(lines_of closelog)" -eq 1 ]
+	[ "$(lines_of fork)" -ge 3 ]
+	[ "$(lines_of exitval)" -ge 8 ]
+	[ "$(lines_of cswval)" -ge 8 ]
+	[ "$(lines_of drop)" -eq 0 ]
+	awk '$1 == "cswval" { slices[$2 $3] += $4 }
+		$1 == "exitval" { n++; if (slices[$2 $3] != $4) { print "differs: " $0; bad++ } }
+		END { exit !n || bad }' <<<"$output"
+}
+
+@test "a tree's switches: what is logged is what the kernel charges to it, but what comes after a process's exit hook" {
+	run vm_sh 'pmcstat -q -d -E -W -n 1 -P CLOCK.HARD -p CONTEXT_SWITCHES -O /tmp/log \
+		busybox time -v sh -c "load switches=30; load forks=3 below=1 switches=20 & sleep 0.1; wait" 2>&1'
+	status_is 0
+	charged=$(awk -F ': ' '/oluntary context switches/ { sum += $2 } END { print sum }' <<<"$output")
+	dump
+	# The first process is the one that waits for the others and tells.
+	read -r logged processes < <(awk '$1 == "attach" { first = $3 }
+		$1 == "exitval" && $3 != first { sum += $4; n++ } END { print sum, n }' <<<"$output")
+	echo "$charged switches charged, $logged logged, $processes processes"
+	[ "$charged" -ge 150 ]
+	[ "$processes" -ge 9 ]
+	# The last switch, and from Linux 6.16 on those for giving its memory back, for which it may have to wait.
+	[ "$logged" -ge $((charged - 3 * processes)) ]
+	[ "$logged" -le $((charged + processes)) ]
+	awk '$1 == "exec" || $1 == "fork" { born[$3] = 1 } $1 == "exitval" { exits[$3]++ }
+		END { for (pid in born) if (exits[pid] != 1) { print pid " has no exit"; bad++ } exit bad > 0 }' \
+		<<<"$output"
+}
+
+@test "a clock samples where the process is, with call chains" {
+	run vm pmcstat -q -n 1 -P CLOCK.HARD -O /tmp/log load spins=20000000
+	status_is 0
+	dump
+	[ "$(lines_of callchain)" -ge 10 ]
+	[ "$(lines_of exec)" -ge 1 ]
+	grep -q '^map-in .*/load"$' <<<"$output"
+	grep -q '^callchain .* u$' <<<"$output"
+}
+
+@test "call chains of user code: the interrupted function, then its callers, 8 in all" {
+	local n=0 at pcs
+
+	run vm pmcstat -q -n 1 -P CLOCK.HARD -O /tmp/log deep 20 20000000 0 0
+	status_is 0
+	dump
+	while read -r -a pcs; do
+		inside "${pcs[0]}" leaf || continue
+		[ ${#pcs[@]} -eq 8 ]
+		for at in "${pcs[@]:1}"; do inside "$at" outer; done
+		[ $((++n)) -lt 10 ] || break
+	done < <(chains u <<<"$output")
+	[ $n -eq 10 ]
+}
+
+# records TAG... - each of them is there
+records() {
+	local tag
+
+	for tag; do
+		[ "$(lines_of "$tag")" -ge 1 ] || { echo "no $tag" >&2; return 1; }
+	done
+}
+
+@test "every record of a process's life, in both formats; samples are overflows where there is a counter" {
+	local sampling=(-n 1 -P CLOCK.HARD) version
+
+	[ "$VM_ARCH" != arm64 ] || sampling=(-n 100000 -P cpu_cycles)
+	for version in 10 3; do
+		vm pmccontrol --tunable kern.hwpmc.logversion=$version
+		run vm pmcstat -q -d -E -W "${sampling[@]}" -p CONTEXT_SWITCHES -O /tmp/log \
+			sh -c 'unmaps; load threads=2 spins=3000000; load spins=3'
+		status_is 0
+		dump
+		records initlog allocatedyn attach fork exec map-in map-out callchain cswval exitval closelog
+		[ $version -eq 3 ] || records thr-create thr-exit
+		[ "$(unmapped <<<"$output")" = "$UNMAPPED" ]
+		run vm pmcstat -q "${sampling[@]/-P/-S}" -O /tmp/log sh -c 'unmaps; load spins=3000000'
+		status_is 0
+		dump
+		records initlog allocatedyn exec map-in map-out exit callchain closelog
+		[ $version -eq 3 ] || records proccreate thr-create
+		[ "$(unmapped <<<"$output")" = "$UNMAPPED" ]
+	done
+	vm pmccontrol --tunable kern.hwpmc.logversion=10
+	[[ ${lines[0]} == 'initlog   0x3010000 '* ]]
+}
+
+@test "a counter's overflows are samples: one for every period" {
+	vm_require_arch arm64
+	run vm_sh 'pmcstat -q --csv -C -o /tmp/count -p cpu_cycles load spins=20000000 && tail -n 1 /tmp/count'
+	status_is 0
+	count=${output##*,}
+	# QEMU's counter overflows once more, or often, where the program is switched away from: one run without that will do.
+	for _ in {1..10}; do
+		run vm pmcstat -q -n 100000 -P cpu_cycles -O /tmp/log load spins=20000000
+		status_is 0
+		dump
+		samples=$(lines_of callchain)
+		drops=$(lines_of drop)
+		echo "$count cycles, $samples samples, $drops drops"
+		[ "$samples" -ge $((count / 110000)) ]
+		[ "$samples" -gt $((count / 90000)) ] || [ "$drops" -gt 0 ] || break
+	done
+	[ "$samples" -le $((count / 90000)) ]
+	[ "$drops" -eq 0 ]
+}
+
+@test "a counter that overflows too often for the kernel: its pauses are counted, told, and marked" {
+	vm_require_arch arm64
+	run vm pmcstat -n 2000 -P cpu_cycles -O /tmp/log load spins=5000000
+	status_is 0
+	[[ $output =~ sampling\ was\ paused\ at\ least\ [0-9]+\ time ]]
+	dump
+	[ "$(lines_of drop)" -ge 1 ]
+	vm grep -q 'the kernel pauses PMC 0x' /tmp/pmcbpfd.log
+}
+
+@test "samples have names: where they were taken, and where there are only the log and the program" {
+	local sampling=(-n 1 -P CLOCK.HARD) overlay=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH
+
+	[ "$VM_ARCH" != arm64 ] || sampling=(-n 100000 -P cpu_cycles)
+	cd "$BATS_TEST_TMPDIR"
+	run vm pmcstat -q "${sampling[@]}" -O /tmp/log deep 5 20000000 500 20
+	status_is 0
+	run vm pmcstat report --csv=/tmp/table /tmp/log
+	status_is 0
+	vm_get /tmp/log log
+	vm_get /tmp/table here
+	pmcstat report -q -r "$overlay" --csv=there log
+	# The program's own samples are nearly all in leaf, which only outer calls; those of the kernel have names.
+	for table in here there; do
+		awk -F, -v OFS=, '$2 == "deep" && $5 ~ /deep$|kallsyms/ { print $4, $5, $6, $7 }' $table | sort >$table.deep
+		awk -F, '$2 !~ /kallsyms/ { user += $3 } $1 == "leaf" { leaf = $3; called = $4 } $1 == "outer" { outer = $4 }
+			$1 ~ /^0x/ && $2 ~ /kallsyms/ { unknown += $4 }
+			END { print user, leaf, called, outer, unknown + 0
+				exit !(user >= 10 && leaf >= user * 0.8 && outer >= called && !unknown) }' $table.deep
+	done
+	diff here.deep there.deep
+}
+
+@test "system scope: everybody's processes and samples" {
+	run vm pmcstat -q -n 1 -S CLOCK.HARD -l 1 -O /tmp/log
+	status_is 0
+	dump
+	[ "$(lines_of proccreate)" -ge 5 ]
+	[ "$(lines_of callchain)" -ge 20 ]	# 2000 on a machine that is fast enough for them
+	grep -q '^map-in    -1 0xffff' <<<"$output"
+}
+
+@test "a CPU that goes and comes: it is sampled again, and what its processes do is told" {
+	vm_all_cpus
+	run vm_sh '
+		online=/sys/devices/system/cpu/cpu1/online
+		# both SINCE: there are samples of both CPUs, after the mark of a gap if SINCE is 1
+		both() {
+			until pmcstat -R /tmp/log 2>/dev/null | awk -v since=$1 "
+				\$1 == \"drop\" { after = 1 } \$1 == \"callchain\" && after >= since { n[\$4]++ }
+				END { exit !(n[0] && n[1]) }"; do usleep 100000; done
+		}
+		rm -f /tmp/log
+		pmcstat -q -n 1 -S CLOCK.HARD -w 0.2 -O /tmp/log & stat=$!
+		both 0
+		echo 0 >$online
+		sleep 0.5
+		echo 1 >$online
+		both 1
+		pmcstat --version >/dev/null
+		taskset 2 load spins=10000000
+		kill -INT $stat
+		wait $stat'
+	vm_all_cpus
+	status_is 0
+	dump
+	# Both CPUs, and before and after the gap; what CPU 1 did first nobody has seen: that is marked.
+	sampled=$(awk '$1 == "drop" { after = 1 } $1 == "callchain" { n[$4 + after * 10]++ }
+		END { print n[0] + 0, n[1] + 0, n[10] + 0, n[11] + 0 }' <<<"$output")
+	echo "samples on CPU 0 and 1 before, 0 and 1 after: $sampled"
+	[[ ! " $sampled " == *" 0 "* ]]
+	[ "$(lines_of drop)" -ge 1 ]
+	pid=$(awk '$1 == "exec" && /load"$/ { print $3 }' <<<"$output")
+	echo "load is $pid; $(grep "[ (]$pid " <<<"$output" | head -n 20)"
+	grep -q "^callchain $pid 0x[0-9a-f]* 1 [0-9]* u" <<<"$output"
+	grep -q "^map-in    $pid .*/load\"$" <<<"$output"
+}
+
+@test "a kernel that hides its addresses: no mapping of it, and a line that says so" {
+	vm_sh 'echo 2 >/proc/sys/kernel/kptr_restrict'
+	run vm pmcstat -q -n 1 -S CLOCK.HARD -l 1 -O /tmp/log
+	vm_sh 'echo 0 >/proc/sys/kernel/kptr_restrict'
+	status_is 0
+	dump
+	[ "$(lines_of callchain)" -ge 20 ]
+	[ "$(grep -c '^map-in    -1' <<<"$output")" -eq 0 ]
+	vm grep -q 'the kernel hides its addresses' /tmp/pmcbpfd.log
+}
