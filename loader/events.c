@@ -101,7 +101,7 @@ static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
  * A pinned event that is refused its counter stays without one.  It tells so, but only to who reads
  * it before its thread ends, and copies in threads that inherit it never do: then only its time is
  * too short for what a watch says.  Watches come once every CPU has its events, so that none runs
- * longer than they; of threads born since then some inherit an event and no watch, none the reverse.
+ * longer than they; threads born since then may inherit an event and no watch, never the reverse.
  */
 static int watch(struct count *c, pid_t tgid)
 {
