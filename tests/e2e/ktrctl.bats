@@ -41,6 +41,9 @@ jq_written() { python3 -c 'import json, sys; print(json.load(sys.stdin)["produce
 # state WORD: of the kernel's rings
 state() { [ "$(ktrctl list | awk '$2 == "kernel" { print $6 }')" = "$1" ]; }
 
+# begun FILE: alq knows where each ring was, the last thing that it writes then is what begins the file.
+begun() { [ "$(head -c 7 "$1")" = KTRRGN1 ]; }
+
 # What a file of rings says, oldest first, without columns.
 texts() { tdump -r -i "$1" | tail -n +3 | sed -E 's/^ *[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 
@@ -144,7 +147,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	[[ ${lines[1]} == *' 3 on '*DEV ]]
 	run_as_nobody timeout 600 ktrctl -p "$TRACED" alq "$PWD/mine" >said 3>&- &
 	ALQ=$!
-	wait_for test -s mine
+	wait_for begun mine
 	letters xyz
 	wait_for holds mine 3
 	# It ends with the program.
@@ -159,7 +162,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	start_traced env KTR_ENTRIES=16
 	ktrctl -p "$TRACED" alq file >said 3>&- &
 	ALQ=$!
-	wait_for test -s file
+	wait_for begun file
 	local total=0 i
 	for ((i = 0; i < 20; i++)); do
 		letters abcd
@@ -204,6 +207,8 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	start_daemon
 	ktrctl compile SYSC
 	run -0 ktrctl debug.ktr.cpumask=1
+	# Whoever was writing there has done so.
+	taskset -c 0 true
 	ktrctl debug.ktr.clear=1
 	taskset -c 0 true
 	taskset -c 1 true
@@ -243,10 +248,10 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 @test "KTR-F06: alq of the kernel's rings" {
 	start_daemon
 	ktrctl compile GEN
-	ktrctl mark before
+	ktrctl mark 'made before alq'
 	ktrctl alq file >said 3>&- &
 	ALQ=$!
-	wait_for test -s file
+	wait_for begun file
 	ktrctl mark 'one for the file'
 	ktrctl mark 'and another'
 	has_both() { texts file >now && grep -q 'one for the file' now && grep -q 'and another' now; }
@@ -255,7 +260,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	wait "$ALQ"
 	ALQ=
 	has_both
-	refute grep -q before now
+	refute grep -q 'made before alq' now
 	grep -qE '^file: [0-9]+ entries, 0 failed' said
 }
 
@@ -287,7 +292,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	ktrctl compile GEN
 	ktrctl alq file 2>said >>said 3>&- &
 	ALQ=$!
-	wait_for test -s file
+	wait_for begun file
 	ktrctl mark 'the old ones'
 	wait_for grep -qa 'the old ones' file
 	ktrctl entries 64
@@ -296,7 +301,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	texts file | grep -q 'the old ones'
 	ktrctl alq second 2>said >>said 3>&- &
 	ALQ=$!
-	wait_for grep -qa KTRRGN1 second
+	wait_for begun second
 	stop_daemon
 	wait "$ALQ"
 	ALQ=
