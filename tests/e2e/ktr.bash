@@ -43,6 +43,6 @@ trace() {
 	refute grep -q ^torn "$TRACE"
 }
 
-# by_tid TID: its texts
-by_tid() { sort -k 3n "$TRACE" | awk -v tid="$1" '$4 == tid { $1 = $2 = $3 = $4 = $5 = $6 = ""; print substr($0, 7) }'; }
+# by_tid TID: its texts, oldest first, those of one CPU and time as they are
+by_tid() { sort -s -k 3,3n "$TRACE" | awk -v tid="$1" '$4 == tid { $1 = $2 = $3 = $4 = $5 = $6 = ""; print substr($0, 7) }'; }
 texts() { cut -d' ' -f7- "$TRACE"; }

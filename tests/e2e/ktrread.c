@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <sys/ktr_region.h>
 
 #define WORDS 5
+#define PATIENCE 60000		/* ms for which a CPU may stand still */
 
 struct rings {
 	const struct ktr_region *r;
@@ -94,6 +96,19 @@ static void print_text(const struct ktr_format *f, const struct ktr_entry *e)
 }
 
 /*
+ * Who has a number has yet to write its entry; that CPU may be one that a hypervisor lets wait.
+ */
+static struct ktr_entry entry_of(const struct ktr_entry *slot, uint32_t seq)
+{
+	for (int ms = 0; ms < PATIENCE; ms++) {
+		if ((int32_t)(__atomic_load_n(&slot->ktr_seq, __ATOMIC_ACQUIRE) - seq) >= 0)
+			break;
+		usleep(1000);
+	}
+	return *slot;
+}
+
+/*
  * A ring, oldest first: "CPU NUMBER TIME TID NAME CLASSES TEXT".  False: it is not as it should
  * be.
  */
@@ -106,12 +121,15 @@ static bool print_ring(const struct ktr_region *r, unsigned int cpu)
 	if (ring->cpu != cpu)
 		return false;
 	for (uint64_t n = head > r->entries ? head - r->entries : 0; n < head; n++) {
-		const struct ktr_entry e = entries[n & (r->entries - 1)];
-		const struct ktr_format *f = format_of(r, e.ktr_desc);
+		const struct ktr_entry *slot = &entries[n & (r->entries - 1)];
+		const struct ktr_format *f;
+		struct ktr_entry e;
 
 		/* What a copy leaves out. */
-		if (r->flags & KTR_REGION_SCRUBBED && !e.ktr_seq)
+		if (r->flags & KTR_REGION_SCRUBBED && !slot->ktr_seq)
 			continue;
+		e = entry_of(slot, (uint32_t)(n + 1));
+		f = format_of(r, e.ktr_desc);
 		if (e.ktr_seq != (uint32_t)(n + 1) || !f || KTR_DESC_CPU(e.ktr_desc) != cpu ||
 		    e.ktr_time < before) {
 			printf("torn: cpu %u entry %" PRIu64 " seq %u desc %" PRIx64 " time %"
@@ -208,6 +226,30 @@ static int control(enum pmc_ktr_op op, const char *text, const char *what)
 	return pmc_ktr_control(op, text) ? fail(what) : 0;
 }
 
+/* Where we have run, whoever saw that tracing was on has written by now. */
+static void visit_cpus(void)
+{
+	cpu_set_t all, one;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (CPU_ISSET(cpu, &all))
+			sched_setaffinity(0, sizeof(one), &one);
+	}
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+static int freeze(void)
+{
+	int status = control(PMC_KTR_FREEZE, NULL, "freeze");
+
+	visit_cpus();
+	return status;
+}
+
 static int set(char *what)
 {
 	char *value = strchr(what, '=');
@@ -229,7 +271,7 @@ static int obey(char *order)
 	if (!strcmp(order, "write"))
 		return try_write();
 	if (!strcmp(order, "freeze"))
-		return control(PMC_KTR_FREEZE, NULL, order);
+		return freeze();
 	if (!strcmp(order, "thaw"))
 		return control(PMC_KTR_THAW, NULL, order);
 	if (!strcmp(order, "clear"))
