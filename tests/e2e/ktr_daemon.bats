@@ -59,7 +59,7 @@ sys.exit(b"last-words" not in words)'
 	for theirs in 'ln -s other pmcbpf' 'mkdir pmcbpf; chown 65534 pmcbpf'; do
 		export THEIRS=$theirs
 		start_ktr -o ktr.compile=INIT
-		grep -qE '/sys/fs/bpf/pmcbpf.*remove (it|what is there)$' "$DAEMON_LOG"
+		wait_for grep -qE '/sys/fs/bpf/pmcbpf.*remove (it|what is there)$' "$DAEMON_LOG"
 		ktr mark=works read | grep -q ' works$'
 		[ "$(readlink "/proc/$DAEMON_PID/root/sys/fs/bpf/other/ktr")" = here ]
 		[ ! -e "/proc/$DAEMON_PID/root/sys/fs/bpf/pmcbpf/ktr" ]
@@ -79,7 +79,7 @@ sys.exit(b"last-words" not in words)'
 	unset LD_PRELOAD
 	field_is compile 1400
 	field_is missing 2000
-	grep -q 'the kernel refused the programs of class SYSC: Permission denied: on_sys_enter;is not for me$' "$DAEMON_LOG"
+	wait_for grep -q 'the kernel refused the programs of class SYSC: Permission denied: on_sys_enter;is not for me$' "$DAEMON_LOG"
 	attached_is 'sched_process_exec sched_process_exit sched_process_fork signal_deliver signal_generate task_newtask task_rename '
 	trace true
 	grep -q 'fork parent' "$TRACE"
@@ -90,7 +90,7 @@ sys.exit(b"last-words" not in words)'
 
 @test "tunables that cannot be at the start: told, and the daemon goes on without rings" {
 	start_ktr -o ktr.compile=PROC -o ktr.size=128 -o ktr.stop=tp:no_such_point
-	grep -q 'ktr.stop: this kernel has no tracepoint "no_such_point"' "$DAEMON_LOG"
+	wait_for grep -q 'ktr.stop: this kernel has no tracepoint "no_such_point"' "$DAEMON_LOG"
 	field_is entries 0
 	[ "$(pmccontrol --tunable ktr.compile)" = none ]
 	[ "$(pmccontrol --tunable ktr.size)" = 65536 ]
