@@ -184,6 +184,8 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 # KTR-10, KTR-F02: CTR6's second entry is in the line of the first; what looks like one is not.
 @test "six parameters are one line, whatever the direction" {
 	start_dumped
+	# Both entries are in one ring.
+	taskset -cp 0 "$DUMPED"
 	letter 6
 	printf '%s\n' '12345 six' '... and 7' '1 2 three 4 5 -6' >wanted
 	tdump -q -p "$DUMPED" | texts | diff wanted -
@@ -197,6 +199,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	# A ring of one entry has the second one only.
 	end_dumped
 	KTR_SIZE=64 start_dumped
+	taskset -cp 0 "$DUMPED"
 	letter 6
 	[ "$(tdump -q -p "$DUMPED" | texts | grep -c .)" -eq 1 ]
 	tdump -q -p "$DUMPED" | texts | grep -qE '^\.\.\. and [0-9a-f]+$'
@@ -246,6 +249,8 @@ followed() { grep -q -- "$1" follow.out; }
 
 @test "-l: what comes, until the process is gone" {
 	start_dumped
+	# A ring is in order; of two that are read one after the other the latter may be ahead.
+	taskset -cp 0 "$DUMPED"
 	letter e
 	tdump -q -l -p "$DUMPED" >follow.out 2>follow.err 3>&- &
 	local follower=$! status=0
@@ -406,10 +411,11 @@ followed() { grep -q -- "$1" follow.out; }
 	QEMU=$!
 	wait_for test -S qmp.sock
 	python3 - <<-'END'
-	import json, socket, subprocess, threading
+	import json, socket, subprocess, threading, time
 	def monitor(command, **arguments):
-	    s = socket.socket(socket.AF_UNIX)
-	    s.connect("qmp.sock")
+	    # Its name is there before it listens.
+	    while (s := socket.socket(socket.AF_UNIX)).connect_ex("qmp.sock"):
+	        time.sleep(0.05)
 	    f = s.makefile("rw")
 	    f.readline()
 	    for order in ({"execute": "qmp_capabilities"}, {"execute": command, "arguments": arguments}):
