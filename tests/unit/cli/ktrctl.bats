@@ -21,14 +21,14 @@ region() {
 	python3 "$BATS_TEST_DIRNAME/region.py" "$@" <to >from 3>&- &
 	target=$!
 	exec {TO}>to {FROM}<from
-	read -r -t 10 line <&"$FROM"
+	read -r -t 60 line <&"$FROM"
 	[ "$line" = ready ]
 }
 
 # ask COMMAND...: what the process answers, in $line.
 ask() {
 	echo "$*" >&"$TO"
-	read -r -t 10 line <&"$FROM"
+	read -r -t 60 line <&"$FROM"
 }
 
 # answers VALUE COMMAND
