@@ -18,6 +18,7 @@
 #include "driver.h"
 
 #define PATIENCE 120000			/* ms until an answer counts as none */
+#define TRIES	 15000			/* every 20 ms: an emulated machine may take minutes */
 #define NOBODY	 65534
 
 /* splitmix64 */
@@ -244,10 +245,10 @@ static unsigned int daemon_fds(const struct driver *d)
 	return n;
 }
 
-/* Within 20 s: what it does in its other thread may take that long on a slow machine. */
+/* What it does in its other thread may take long on a slow machine. */
 bool daemon_fds_are(struct driver *d, unsigned int fds)
 {
-	for (unsigned int i = 0; i < 1000; i++) {
+	for (unsigned int i = 0; i < TRIES; i++) {
 		if (daemon_fds(d) == fds)
 			return true;
 		usleep(20000);
@@ -294,10 +295,10 @@ static bool daemon_idle(const struct driver *d)
 	return idle;
 }
 
-/* What it still does, it does within 20 s. */
+/* When it has done what it still does. */
 unsigned int fds_at_rest(struct driver *d)
 {
-	for (unsigned int i = 0; i < 1000 && !daemon_idle(d); i++)
+	for (unsigned int i = 0; i < TRIES && !daemon_idle(d); i++)
 		usleep(20000);
 	return daemon_fds(d);
 }
@@ -320,7 +321,7 @@ int start_daemon(struct driver *d, const char *program, bool syspmcs)
 				 "security.bsd.unprivileged_syspmcs=0", (char *)NULL);
 		_exit(127);
 	}
-	for (unsigned int i = 0; i < 3000; i++) {
+	for (unsigned int i = 0; i < TRIES; i++) {
 		int err = actor_connect(&link);
 
 		if (link >= 0)
