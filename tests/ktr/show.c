@@ -51,11 +51,14 @@ static void at_exit(void)
 	CTR1(KTR_INIT, "at exit %d", 900);
 }
 
+/* Those of one CPU may have been made at one time. */
 static int by_time(const void *a, const void *b)
 {
 	const struct ktr_entry *x = a, *y = b;
 
-	return x->ktr_time < y->ktr_time ? -1 : x->ktr_time > y->ktr_time;
+	if (x->ktr_time != y->ktr_time)
+		return x->ktr_time < y->ktr_time ? -1 : 1;
+	return x->ktr_seq < y->ktr_seq ? -1 : x->ktr_seq > y->ktr_seq;
 }
 
 static void print_region(const struct ktr_region *region)
