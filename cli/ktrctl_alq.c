@@ -110,13 +110,16 @@ static void close_origin(struct origin *origin)
 	buf_free(&origin->files);
 }
 
-/* What a decoder needs of a process is gone with it: the last look counts. */
+/*
+ * What a decoder needs of a process is gone with it: the last look counts, at what still had these
+ * rings afterwards.
+ */
 static void look_at_files(struct origin *origin, struct alq *alq)
 {
 	struct buf files = { 0 };
 
-	if (origin->pidfd < 0 || ktrproc_still(&origin->proc) ||
-	    ktrproc_files(origin->proc.pid, &files) || !files.len || files.failed) {
+	if (origin->pidfd < 0 || ktrproc_files(origin->proc.pid, &files) ||
+	    ktrproc_still(&origin->proc) || !files.len || files.failed) {
 		buf_free(&files);
 		return;
 	}
