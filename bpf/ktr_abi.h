@@ -34,6 +34,7 @@ enum ktr_stopped {
 struct ktr_control {
 	uint32_t mask;		/* ktr_mask: classes that are traced */
 	uint32_t stopped;	/* enum ktr_stopped; the other stop_… tell more */
+	uint32_t armed;		/* all triggers are attached: one may be pulled */
 	uint32_t stop_pid;
 	uint32_t stop_signal;
 	char stop_comm[16];

@@ -13,7 +13,8 @@
 /* True for the first one. */
 static __always_inline bool stop(u32 how)
 {
-	if (__sync_val_compare_and_swap(&ktr.stopped, KTR_RUNNING, how) != KTR_RUNNING)
+	if (!*(volatile u32 *)&ktr.armed ||
+	    __sync_val_compare_and_swap(&ktr.stopped, KTR_RUNNING, how) != KTR_RUNNING)
 		return false;
 	ktr.mask = 0;
 	return true;

@@ -310,6 +310,8 @@ int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct why *why
 	struct ktr_control *control = &l->skel->data_ktr->ktr;
 	unsigned int n = 0;
 
+	/* What is refused in the end has stopped nothing. */
+	__atomic_store_n(&control->armed, 0, __ATOMIC_SEQ_CST);
 	detach_stops(l);
 	control->stop_signals = conf->signals;
 	memcpy(control->stop_tp, conf->tp, sizeof(control->stop_tp));
@@ -327,6 +329,7 @@ int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct why *why
 			return deny(why, -errno, "ktr.stop: this kernel has no tracepoint \"%s\" "
 				    "that a program can be attached to: %m", stop[i].tp);
 	}
+	__atomic_store_n(&control->armed, 1, __ATOMIC_SEQ_CST);
 	return 0;
 }
 

@@ -426,6 +426,16 @@ only_marks() {
 	[ "$(pmccontrol --tunable ktr.stop)" = none ]
 	/bin/true
 	field_is frozen 0
+	# Nor meanwhile, whoever calls exec.
+	touch "$BATS_TEST_TMPDIR/execs"
+	(while [ -e "$BATS_TEST_TMPDIR/execs" ]; do /bin/true; done) 3>&- &
+	for _ in {1..50}; do
+		run ktr ktr.stop=tp:sched_process_exec,tp:no_such_point
+		[ "$status" -eq 1 ]
+	done
+	rm "$BATS_TEST_TMPDIR/execs"
+	wait $!
+	field_is frozen 0
 	ktr ktr.stop=oom,tp:task:task_rename,tp:sched_process_exec
 	/bin/true
 	# Somebody else's exec may have been past its first point by then.
