@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,11 +67,14 @@ void do_block(char **arg)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+static sem_t exposed;
+
 static void *expose(void *arg)
 {
 	sigset_t *set = arg;
 
 	pthread_sigmask(SIG_UNBLOCK, set, NULL);
+	sem_post(&exposed);
 	for (;;)
 		pause();
 	return NULL;
@@ -84,9 +88,10 @@ void do_expose(char **arg)
 
 	sigemptyset(&set);
 	sigaddset(&set, signal_number(arg[0]));
-	if (pthread_create(&thread, NULL, expose, &set))
+	if (sem_init(&exposed, 0, 0) || pthread_create(&thread, NULL, expose, &set))
 		die("no thread");
-	usleep(100000);
+	while (sem_wait(&exposed))
+		;
 }
 
 /* How often it came since the last look; a blocked one only once. */
