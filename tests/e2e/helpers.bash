@@ -133,10 +133,11 @@ daemon_idle() {
 
 # All its threads wait for something to do, and for no time to pass: the one that makes spare maps is done, not in
 # the kernel, and no program lingers. The fourth argument of what they wait in is the time, none or -1.
+# One may be gone meanwhile: $(<file) would end the test then, whatever waits for this.
 daemon_rests() {
-	local task time
+	local task stat time
 	for task in "/proc/$DAEMON_PID/task"/*; do
-		[[ "$(<"$task/stat")" == *") S "* ]] || return 1
+		read -r stat <"$task/stat" && [[ $stat == *") S "* ]] || return 1
 		read -r _ _ _ _ time _ <"$task/syscall" || return 1
 		[[ "$time" == 0x0 || "$time" == 0xffffffff* ]] || return 1
 	done
@@ -222,7 +223,11 @@ workload() {
 }
 
 # In state S a process may still be on its way off the CPU: "running", then.
-asleep() { [[ $(<"/proc/$1/stat") == *") S "* && $(<"/proc/$1/syscall") != running ]]; }
+asleep() {
+	local stat call
+	read -r stat <"/proc/$1/stat" && read -r call <"/proc/$1/syscall" &&
+		[[ $stat == *") S "* && $call != running ]]
+}
 worked() { [ "$(grep -c '^all' "$1")" -eq 2 ]; }
 
 # work NAME: it does its work; its own figures are in $minflt and $cpu, with descendants in $all_minflt.

@@ -103,6 +103,8 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect owner 'log 0' logfd -1
 	expect owner 'log 0' logto write /dev/null
 	expect owner 'log 0' logfd -1
+	# That a log is written is told before its thread closes the file.
+	wait_for daemon_rests
 	fds=$(daemon_fds)
 	for i in 1 2 3; do expect owner 'log EBADF*' logto read file; done
 	[ "$(daemon_fds)" -eq "$fds" ]

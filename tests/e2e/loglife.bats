@@ -277,17 +277,22 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 	client a
 	for i in {1..10}; do words+=(log /dev/null writelog 1 2 endlog); done
 	expect a "endlog 0" "${words[@]}" "${words[@]}"
-	local before after
-	before=$(awk '/^VmRSS/ { print $2 }' "/proc/$DAEMON_PID/status")
-	local fds
+	resident() { awk '/^VmRSS/ { print $2 }' "/proc/$DAEMON_PID/status"; }
+	threads() { find "/proc/$DAEMON_PID/task" -mindepth 1 -maxdepth 1 | wc -l; }
+	# That a log is written is told before its thread closes the file and ends.
+	wait_for daemon_rests
+	local before after fds threads
+	before=$(resident)
 	fds=$(daemon_fds)
+	threads=$(threads)
 	for i in {1..100}; do expect a "endlog 0" "${words[@]}"; done
 	[ "$(grep -c '^endlog 0' <<<"$answer")" -eq 10 ]
-	after=$(awk '/^VmRSS/ { print $2 }' "/proc/$DAEMON_PID/status")
+	wait_for daemon_rests
+	after=$(resident)
 	echo "resident: $before kB, $after kB"
-	wait_for fds_are "$fds"
+	[ "$(daemon_fds)" -eq "$fds" ]
 	[ $((after - before)) -lt 1000 ]
-	[ "$(ls "/proc/$DAEMON_PID/task" | wc -l)" -le 4 ]
+	[ "$(threads)" -eq "$threads" ]
 	part a
 }
 
