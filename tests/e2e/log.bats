@@ -402,8 +402,10 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	start_daemon -o kern.hwpmc.nbuffers=8
 	client own
 	hold pipe
-	# It holds one buffer, so that the pool's fill up however fast they are written: the rest is lost.
-	python3 -c 'import fcntl; fcntl.fcntl(open("pipe", "r+b", 0), 1031, 4096)'
+	# It is full, so that the pool's buffers fill up however fast they are written: the rest is lost.
+	room=$(python3 -c 'import fcntl
+p = open("pipe", "r+b", 0)
+print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	expect own 'log 0' logto write pipe
 	expect own 'writelog ENOMEM -- *kern.hwpmc.nbuffers=8*' writelog 1 8000
 	expect own 'writelog ENOMEM*' writelog 1 1
@@ -412,6 +414,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	echo "$reply"
 	[ "${BASH_REMATCH[1]}" -ge 8 ]
 	[ "${BASH_REMATCH[2]}" -ge 2 ]
+	head -c "$room" pipe >/dev/null
 	reader pipe
 	wait_for grep -q userdata text			# shown while the log goes on
 	expect own 'flushlog 0' flushlog

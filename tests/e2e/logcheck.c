@@ -6,7 +6,8 @@
  *	logcheck FILE [PROGRAM...]
  *
  * prints what it found, and the first records that are wrong; fails if any is.  Mappings are asked
- * for in these programs only: others may make code themselves.
+ * for in these programs only: others may make code themselves.  Of samples behind a gap only the
+ * time is looked at: what introduced them may be what is missing.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -36,7 +37,7 @@ struct check {
 	struct process *process[PIDS];
 	char **programs;
 	uint64_t time;
-	unsigned long records, samples, user, unknown, unmapped, backwards, drops, out;
+	unsigned long records, samples, user, unknown, unmapped, backwards, drops, behind, out;
 };
 
 static struct process *process(struct check *c, pid_t pid)
@@ -92,6 +93,10 @@ static void sample(struct check *c, const struct pmclog_ev *ev)
 	const struct pmclog_ev_callchain *s = &ev->pl_u.pl_cc;
 	struct process *p = process(c, (pid_t)s->pl_pid);
 
+	if (c->drops) {
+		c->behind++;
+		return;
+	}
 	c->samples++;
 	/* The idle task is everybody's. */
 	if (!s->pl_pid)
@@ -171,8 +176,8 @@ int main(int argc, char **argv)
 	if (ev.pl_state != PMCLOG_EOF)
 		printf("the log is damaged: %s\n", pmclog_errstr(log));
 	printf("records %lu samples %lu user %lu unknown %lu unmapped %lu backwards %lu drops %lu "
-	       "out %lu\n", c.records, c.samples, c.user, c.unknown, c.unmapped, c.backwards,
-	       c.drops, c.out);
+	       "behind %lu out %lu\n", c.records, c.samples, c.user, c.unknown, c.unmapped,
+	       c.backwards, c.drops, c.behind, c.out);
 	pmclog_close(log);
 	close(fd);
 	return ev.pl_state != PMCLOG_EOF || c.unknown || c.unmapped || c.backwards;
