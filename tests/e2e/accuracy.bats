@@ -7,7 +7,8 @@
 load helpers
 HOT="$BUILD/tests/hot $BUILD/tests/hot_library.so"
 
-setup() { in_tmpdir_with_daemon; }
+# Room for all samples, should the daemon get no time: what is lost at once is not everybody's share.
+setup() { in_tmpdir_with_daemon -o kern.hwpmc.nsamples=16384 -o kern.hwpmc.nbuffers=4096; }
 
 teardown() {
 	[ -z "${PROGRAM:-}" ] || rm -f "/tmp/perf-$PROGRAM.map"
@@ -62,15 +63,16 @@ complete() {
 	exec /tmp/hot /tmp/hot_library.so 600 nap
 	SH
 	exec {GATE}<>gate
-	pmcstat -q -d -n 100000 -P CPU_CLOCK -O log unshare -m -p -f --kill-child \
+	pmcstat -q -d -n 100000 -w 0.2 -P CPU_CLOCK -O log unshare -m -p -f --kill-child \
 		sh "$PWD/contained" "$BUILD/tests" <gate >said 2>errors 3>&- {GATE}>&- &
 	recorder=$!
 	while read -r line; do
 		echo "$line" >>figures
 		[[ "$line" != threaded* ]] || break
 	done <said
-	# What it was sampled in until now is in the log when there is its end; a live log is read as far as it goes.
-	wait_for eval 'pmcstat -q -R log 2>/dev/null | grep -q "/tmp/hot_library.so"'
+	# Of a live log there is what has been written: all of the work, once the fork behind it is there.
+	worked() { pmcstat -q -R log | awk '/^exec .*\/hot"/ { hot = $3 } /^fork/ && $2 == hot { n++ } END { exit !n }'; }
+	wait_for worked
 	table
 	python3 "$BATS_TEST_DIRNAME/accuracy.py" figures <table
 	[ "$(object plain)" = /tmp/hot ]

@@ -66,12 +66,12 @@ start_daemon() {
 	return 1
 }
 
-# The setup of tests that leave files.
+# in_tmpdir_with_daemon [OPTION]...: the setup of tests that leave files.
 in_tmpdir_with_daemon() {
 	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
-	start_daemon
+	start_daemon "$@"
 }
 
 # stop_daemon [SIGNAL]: and wait for its end; the status is the daemon's.
