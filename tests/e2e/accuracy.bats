@@ -70,7 +70,7 @@ complete() {
 		echo "$line" >>figures
 		[[ "$line" != threaded* ]] || break
 	done <said
-	# Of a live log there is what has been written: all of the work, once the fork behind it is there.
+	# Of a live log there is what has been written: all of the work, once there is a fork behind it.
 	worked() { pmcstat -q -R log | awk '/^exec .*\/hot"/ { hot = $3 } /^fork/ && $2 == hot { n++ } END { exit !n }'; }
 	wait_for worked
 	table
