@@ -30,6 +30,7 @@ import time
 import pyte
 
 SECONDS = 60
+MOVES = re.compile(rb"[^\0-\37][\0-\37]")  # what is shown, and what moves the cursor behind it
 
 
 class Screen(pyte.Screen):
@@ -92,10 +93,15 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
     def pump(self, seconds):
-        """A little of what has come within the time: what the screen shows for a moment counts as seen."""
+        """
+        What has come within the time, up to where the cursor moves on: what the screen shows for a moment
+        counts as seen, however late we read.
+        """
         if not self.pending and select.select([self.master], [], [], seconds)[0]:
             self.pending = os.read(self.master, 65536)
-        piece, self.pending = self.pending[:64], self.pending[64:]
+        move = MOVES.search(self.pending)
+        cut = move.start() + 1 if move else len(self.pending)
+        piece, self.pending = self.pending[:cut], self.pending[cut:]
         self.stream.feed(piece)
         return bool(piece)
 
