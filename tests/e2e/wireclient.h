@@ -15,6 +15,7 @@ struct client {
 	uint32_t caps;			/* of the next ones */
 	int send_fds[300];
 	unsigned int nsend;		/* go along with the next message */
+	unsigned int unread;		/* replies to a flood */
 	int fds[WIRE_MAX_FDS];
 	unsigned int nfds;
 	volatile struct wire_alive *alive;
