@@ -94,6 +94,7 @@ passes() {
 @test "REQ-008, REQ-016, REQ-092: a target that sleeps counts nothing, one that runs does" {
 	client own
 	sleep 600 3>&- & TARGET=$!
+	wait_for is_program $TARGET sleep
 	wait_for asleep $TARGET
 	expect own 'start 0' alloc 3 15 $TASK_CLOCK any 0 attach $TARGET start
 	count_of own
@@ -107,7 +108,8 @@ passes() {
 	expect own 'start 0' alloc 3 15 $TASK_CLOCK any 0 attach $TARGET start
 	rises own 5000000
 	kill -STOP $TARGET
-	stopped() { [[ "$(<"/proc/$TARGET/stat")" == *") T "* ]]; }
+	# As of those that sleep: in this state it may still be on its way off the CPU.
+	stopped() { [[ $(<"/proc/$TARGET/stat") == *") T "* && $(<"/proc/$TARGET/syscall") != running ]]; }
 	wait_for stopped
 	count_of own
 	resting=$count
