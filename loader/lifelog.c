@@ -379,22 +379,28 @@ static void tell_everybody(struct lifelog *l, const struct proc_event *e,
 	}
 }
 
-/* One PMC on the process that the event is about; `heard`: its owner has had such a record. */
-static void tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
+/*
+ * One PMC on the process that the event is about; `heard`: its owner has had such a record.  True:
+ * now it has.
+ */
+static bool tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
 			  struct pmclog_ev *ev, bool heard)
 {
 	struct pmc *p = f->pmc;
 	bool sampling = pmc_is_sampling(p);
 
 	if (!p->owner->log || samples_system(p->owner))
-		return;
+		return false;
 	if (e->what == PROC_EXEC) {
 		ev->pl_u.pl_x.pl_pmcid = p->id;
 		(void)logfile_put(p->owner->log, e->time, ev);
 		ev->pl_u.pl_x.pl_pmcid = PMC_ID_INVALID;
-	} else if (!heard && (e->what == PROC_FORK || (e->what != PROC_EXIT && sampling))) {
-		(void)logfile_put(p->owner->log, e->time, ev);
+		return true;
 	}
+	if (heard || (e->what != PROC_FORK && (e->what == PROC_EXIT || !sampling)))
+		return false;
+	(void)logfile_put(p->owner->log, e->time, ev);
+	return true;
 }
 
 static void tell_followers(struct lifelog *l, const struct proc_event *e, struct pmclog_ev *ev)
@@ -411,8 +417,9 @@ static void tell_followers(struct lifelog *l, const struct proc_event *e, struct
 		next = LIST_NEXT(f, in_bucket);
 		if (!relevant)
 			continue;
-		tell_follower(l, f, e, ev, last == f->pmc->owner);
-		last = f->pmc->owner;
+		/* One that counts tells of no mappings: that is left to one that samples. */
+		if (tell_follower(l, f, e, ev, last == f->pmc->owner))
+			last = f->pmc->owner;
 		if (e->what == PROC_FORK)
 			(void)follow(l, f->pmc, e->pid);
 		else if (e->what == PROC_EXIT)
