@@ -67,12 +67,17 @@ start_daemon() {
 }
 
 # in_tmpdir_with_daemon [OPTION]...: the setup of tests that leave files.
+# shellcheck disable=SC2120 # tests in other files pass options
 in_tmpdir_with_daemon() {
 	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
 	start_daemon "$@"
 }
+
+# Where nothing may be lost, however long a hypervisor holds the daemon's threads up: room for all there will be.
+# shellcheck disable=SC2034 # the tests use it
+ROOM=(-o kern.hwpmc.nbuffers=4096 -o kern.hwpmc.nsamples=32768)
 
 # stop_daemon [SIGNAL]: and wait for its end; the status is the daemon's.
 stop_daemon() {

@@ -12,7 +12,7 @@ TSC=0x10000 CLOCK=0x20000 LOCK=0x20003 FAULTS=0x20004 CPU_CLOCK=0x20009 SWITCHES
 TREE=2 PROCCSW=4 PROCEXIT=8 CHAIN=0x80 BOTH=0x180
 SAMPLES=0x21
 
-setup() { in_tmpdir_with_daemon; }
+setup() { in_tmpdir_with_daemon "${ROOM[@]}"; }
 
 teardown() {
 	part_all
@@ -50,19 +50,34 @@ between() {
 }
 
 @test "REQ-012: clocks sample at their rates, each switch is a sample" {
-	pmcstat -q -E -n 5 -P CLOCK.HARD -n 1000000 -P CPU_CLOCK -p TASK_CLOCK -O log load spins=400000000
-	text
-	ms=$(($(of exitval 4) / 1000000))
-	echo "$ms ms, $(grep -c ' 0xfff20f00 ' text), $(grep -c '^callchain.* 0xfff20f01 ' text)"
+	# While a hypervisor has the CPU there are no samples, and CPU time only where it does not tell: no run has less of
+	# it than the work takes, and none more samples than it lasted.
+	ms=999999 took=() ticks=() clock=()
+	for run in 0 1 2; do
+		pmcstat -q -E -n 5 -P CLOCK.HARD -n 1000000 -P CPU_CLOCK -p TASK_CLOCK -O log load spins=400000000
+		took[run]=$(pmcstat -q -R log --json | python3 -c 'import json, sys
+print(int(json.load(sys.stdin)["seconds"] * 1000))')
+		text
+		this=$(($(of exitval 4) / 1000000))
+		[ $this -ge $ms ] || ms=$this
+		ticks[run]=$(grep -c '^callchain.* 0xfff20f00 ' text)
+		clock[run]=$(grep -c '^callchain.* 0xfff20f01 ' text)
+		echo "$this of ${took[run]} ms, ${ticks[run]}, ${clock[run]}"
+	done
 	# The kernel leaves out what a busy machine has no time for, and adds nothing.
-	between $((ms * 4 / 10 / 5 - 2)) "$(grep -c '^callchain.* 0xfff20f00 ' text)" $((ms * 11 / 10 / 5 + 2))
-	between $((ms * 4 / 10 - 2)) "$(grep -c '^callchain.* 0xfff20f01 ' text)" $((ms * 11 / 10 + 2))
-	pmcstat -q -E -n 1 -P CONTEXT_SWITCHES -p CONTEXT_SWITCHES.VOLUNTARY -O log load switches=500
+	for run in 0 1 2; do
+		between $((ms * 4 / 10 / 5 - 2)) "${ticks[run]}" $((took[run] * 11 / 10 / 5 + 2))
+		between $((ms * 4 / 10 - 2)) "${clock[run]}" $((took[run] * 11 / 10 + 2))
+		between $((clock[run] / 10 - 2)) "${ticks[run]}" $((clock[run] * 2 / 5 + 2))
+	done
+	pmcstat -q -E -n 1 -P CONTEXT_SWITCHES -p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES -O log load switches=500
 	text
-	count=$(of exitval 4)
+	voluntary=$(awk '$1 == "exitval" && $2 == "0xfff30f01" { print $4 }' text)
+	all=$(awk '$1 == "exitval" && $2 == "0xfff30f02" { print $4 }' text)
 	# A sleep that is over before the CPU was given away is no switch; those of the command's start are in one or both.
-	between 490 "$count" 600
-	between $((count - 10)) "$(lines_of callchain)" 1000
+	between 490 "$voluntary" 600
+	between "$voluntary" "$all" 1000000
+	between $((all - 10)) "$(lines_of callchain)" $((all + 10))
 }
 
 @test "REQ-021: what the target does is sampled, and nobody else" {
@@ -141,6 +156,9 @@ between() {
 }
 
 @test "C-16: a ring that is full: every sample is in the log, or counted as lost and marked" {
+	# Rings of the usual size.
+	stop_daemon
+	start_daemon "${ROOM[@]:0:2}"
 	workload w pages=60000 && workload again pages=20
 	client owner
 	expect owner 'log 0' log log
@@ -169,7 +187,7 @@ between() {
 # --- where --------------------------------------------------------------------------------------
 
 @test "REQ-013, REQ-046, REQ-047, REQ-102: the sampled address first, then its callers, 8 of them in all" {
-	pmcstat -q -n 1 -P CLOCK.HARD -O log deep 20 100000000 0 0
+	pmcstat -q -n 1 -P CLOCK.HARD -O log deep 20 300000000 0 0
 	text
 	chains u <text >frames
 	n=0
@@ -183,7 +201,7 @@ between() {
 }
 
 @test "REQ-048: without PMC_F_CALLCHAIN a sample has one address" {
-	pmcstat -q -N -n 1 -P CLOCK.HARD -O log deep 20 100000000 0 0
+	pmcstat -q -N -n 1 -P CLOCK.HARD -O log deep 20 300000000 0 0
 	text
 	[ "$(lines_of callchain)" -ge 10 ]
 	[ "$(lines_of '\.\.\.')" -eq "$(lines_of callchain)" ]
@@ -194,7 +212,7 @@ between() {
 	for depth in 1 3 40; do
 		stop_daemon
 		start_daemon -o kern.hwpmc.callchaindepth=$depth
-		pmcstat -q -n 1 -P CLOCK.HARD -O log deep 20 50000000 0 0
+		pmcstat -q -n 1 -P CLOCK.HARD -O log deep 20 150000000 0 0
 		text
 		chains u <text >frames
 		longest=$(awk '{ if (NF > max) max = NF } END { print max }' frames)
@@ -270,11 +288,21 @@ between() {
 	done
 }
 
+@test "mappings are told, once each, whichever PMC of a process samples and whichever counts" {
+	for pmcs in '-n 1 -P CLOCK.HARD' '-E -n 1 -P CLOCK.HARD -p PAGE_FAULT.ALL' \
+		'-E -p PAGE_FAULT.ALL -n 1 -P CLOCK.HARD' '-n 1 -P CLOCK.HARD -P PAGE_FAULT.ALL'; do
+		# shellcheck disable=SC2086 # words
+		pmcstat -q $pmcs -O log load pages=10
+		text
+		[ "$(grep -c '^map-in .*/load"$' text)" -eq 1 ] || { echo "$pmcs" >&2; cat text >&2; false; }
+	done
+}
+
 @test "REQ-028, REQ-029, REQ-030: system scope samples the CPU it was allocated on" {
 	taskset -c 0 load spins=60000000000 3>&- & hog=$!
 	WORKLOAD[hog]=$hog
 	wait_for is_program $hog load
-	pmcstat -q -c 0 -n 1 -S CLOCK.HARD -l 0.5 -O log 2>/dev/null
+	pmcstat -q -c 0 -n 1 -S CLOCK.HARD -l 2 -O log 2>/dev/null
 	rest hog
 	text
 	[ "$(lines_of callchain)" -ge 20 ]

@@ -10,7 +10,7 @@ setup() {
 	open_tmpdir
 	LOG=$BATS_TEST_TMPDIR/log
 	TEXT=$BATS_TEST_TMPDIR/text
-	start_daemon
+	start_daemon "${ROOM[@]}"
 }
 
 teardown() {
