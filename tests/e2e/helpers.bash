@@ -36,6 +36,9 @@ status_is() {
 # It has ended; where nobody collects orphans it stays a zombie.
 process_gone() { ! kill -0 "$1" 2>/dev/null || [[ "$(cat "/proc/$1/stat" 2>/dev/null)" == *") Z "* ]]; }
 
+# It takes SIGINT by now, which whatever runs in the background ignores before.
+takes_int() { (($(sed -n 's/^SigBlk:\t/0x/p' "/proc/$1/status") & 1 << 1)); }
+
 # A folder that everybody may enter.
 open_tmpdir() {
 	local dir=$BATS_TEST_TMPDIR

@@ -41,6 +41,7 @@ print(next("ENABLED" if r["enabled"] else "DISABLED" for c in json.load(sys.stdi
 @test "-l names the owner of a row and its event" {
 	pmcstat -o counts -w 100 -c 0 -s CPU_CLOCK 3>&- & pid=$!
 	wait_for bash -c 'pmccontrol -l | grep -q STANDALONE'
+	wait_for takes_int $pid
 	run pmccontrol -l
 	[[ $output =~ SOFT\ +ENABLED\ +STANDALONE\ \(pid\ $pid\)\ CPU_CLOCK\ +$'\n' ]]
 	kill -INT $pid
@@ -91,6 +92,7 @@ assert "CPU_CLOCK" in classes["SOFT"] and len(classes["TSC"]) == 1' <<<"$output"
 @test "REQ-137 a row in use cannot be disabled: the reason, exit 71" {
 	pmcstat -o counts -w 100 -c 0 -s CPU_CLOCK 3>&- & pid=$!
 	wait_for bash -c 'pmccontrol -l | grep -q STANDALONE'
+	wait_for takes_int $pid
 	row=$(pmccontrol -l | awk '/STANDALONE/ { print $1; exit }')
 	run pmccontrol -c 0 -d "$row"
 	kill -INT $pid

@@ -174,6 +174,7 @@ assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
 @test "SIGINT: a last row, exit 0, rows free" {
 	pmcstat -o counts -w 100 -c 0 -s CPU_CLOCK 3>&- & pid=$!
 	wait_for bash -c 'pmccontrol -l | grep -q STANDALONE'
+	wait_for takes_int $pid
 	kill -INT $pid
 	wait $pid
 	[ "$(wc -l <counts)" -eq 2 ]
