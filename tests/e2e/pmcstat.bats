@@ -25,29 +25,40 @@ between() {
 	[ "$1" -le "$2" ] && [ "$2" -le "$3" ] || { echo "$2 is not in $1 ... $3" >&2; return 1; }
 }
 
+# with_cpu_time COMMAND...: and then the CPU time, in ns, of it and all that it has waited for.
+with_cpu_time() {
+	python3 -c '
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+u = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(int((u.ru_utime + u.ru_stime) * 1e9))' "$@"
+}
+
 rows_are_free() {
 	pmccontrol -l >rows
 	[ "$(grep -c 'FREE      $' rows)" -eq "$(grep -c '^ ' rows)" ] || { cat rows >&2; return 1; }
 }
 
 @test "the counts of a command agree with what the kernel tells it" {
-	pmcstat -o counts --csv -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK \
+	with_cpu_time pmcstat -o counts --csv -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK \
 		python3 -c '
 import mmap, os, resource, time
+began = time.process_time_ns()
 m = mmap.mmap(-1, 1000 * mmap.PAGESIZE)
 for page in range(1000):
     m[page * mmap.PAGESIZE] = 1
 for _ in range(200):
     time.sleep(0.0005)
 u = resource.getrusage(resource.RUSAGE_SELF)
-print(u.ru_minflt + u.ru_majflt, u.ru_nvcsw, int((u.ru_utime + u.ru_stime) * 1e9), flush=True)
+print(u.ru_minflt + u.ru_majflt, u.ru_nvcsw, time.process_time_ns() - began, flush=True)
 os._exit(0)' >told
-	read -r faults switches cpu <told
+	{ read -r faults switches least && read -r most; } <told
 	[ "$faults" -ge 1000 ] && [ "$switches" -ge 200 ]
 	# The kernel also counts the wait before exec, the row also what follows the print.
 	between $((faults - 100)) "$(column 2 counts)" $((faults + 300))
 	between $((switches - 3)) "$(column 3 counts)" $((switches + 20))
-	between $((cpu - 20000000)) "$(column 4 counts)" $((cpu + 50000000))
+	# No less than its own, and not more than with pmcstat's; hypervisors may add to either at any moment.
+	between "$least" "$(column 4 counts)" $((most + 1000000))
 }
 
 @test "the first instruction of the command is counted: exec's own faults" {
@@ -63,19 +74,24 @@ os._exit(0)' >told
 }
 
 @test "a row every -w, a last one at the end; deltas add up to the total" {
-	pmcstat -w 0.05 -o deltas --csv -p TASK_CLOCK -C -p TASK_CLOCK \
-		python3 -c 'while __import__("time").process_time() < 0.5: pass'
-	# Ten rows and the header, but for what a busy machine skips.
-	[ "$(wc -l <deltas)" -ge 5 ]
+	# A busy machine skips some rows; they come for as long as the command runs.
+	with_cpu_time pmcstat -w 0.05 -o deltas --csv -p TASK_CLOCK -C -p TASK_CLOCK python3 -c '
+import time
+began = time.process_time_ns()
+while time.process_time() < 0.5 or (len(open("deltas").readlines()) < 6 and time.process_time() < 60):
+    pass
+print(time.process_time_ns() - began, flush=True)' >told
+	{ read -r least && read -r most; } <told
+	[ "$(wc -l <deltas)" -ge 7 ]
 	sum=$(column 2 deltas)
 	total=$(tail -n 1 deltas | cut -d, -f3)
 	between $((total - 2000000)) "$sum" $((total + 2000000))
-	between 490000000 "$total" 1500000000
+	between "$least" "$total" $((most + 1000000))
 }
 
 @test "-l with -t: the running process goes on, its slice is in the row" {
 	sh -c 'while :; do :; done' 3>&- & victim=$!
-	run pmcstat -l 0.4 --csv -o counts -p TASK_CLOCK -t $victim
+	run pmcstat -l 1.5 --csv -o counts -p TASK_CLOCK -t $victim
 	kill -0 $victim
 	read -r ran _ </proc/$victim/schedstat
 	kill $victim
@@ -143,13 +159,14 @@ outlive() {
 }
 
 @test "system scope: one column a CPU, time on the CPU's clock" {
-	began=${EPOCHREALTIME/./}
+	uptime_ms() { awk '{ printf "%d\n", 1000 * $1 }' /proc/uptime; }	# by hundredths of a second
+	began=$(uptime_ms)
 	run pmcstat -l 0.3 --csv -o counts -s CPU_CLOCK -c 0 -s tsc
-	took=$((${EPOCHREALTIME/./} - began))
+	took=$(($(uptime_ms) + 10 - began))
 	[ "$status" -eq 0 ]
 	cpus=$(nproc --all)
 	[ "$(head -n 1 counts | tr ',' '\n' | wc -l)" -eq $((cpus + 2)) ]
-	between 250000000 "$(column 2 counts)" $((took * 1010))
+	between 250000000 "$(column 2 counts)" $((took * 1010000))
 	[ "$(column $((cpus + 2)) counts)" -gt 1000000 ]
 }
 
