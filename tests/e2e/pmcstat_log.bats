@@ -6,7 +6,7 @@
 
 load helpers
 
-setup() { in_tmpdir_with_daemon; }
+setup() { in_tmpdir_with_daemon "${ROOM[@]}"; }
 
 teardown() {
 	stop_daemon
@@ -122,7 +122,8 @@ make_tree() {
 	mkdir small
 	mount -t tmpfs -o size=16k tmpfs small
 	run --separate-stderr pmcstat -q -n 1 -P PAGE_FAULT.ALL -O small/log load pages=3000
-	umount small
+	# The daemon closes it, when its client is gone.
+	wait_for umount small
 	status_is 71
 	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
 }

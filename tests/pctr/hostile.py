@@ -40,7 +40,7 @@ def main():
     silent, counts = [], {"answered": 0, "refused": 0, "dropped": 0}
     for _ in range(rounds):
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        s.settimeout(20)
+        s.settimeout(60)
         s.connect(path + ".sock")
         if rng.randrange(16) == 0 and len(silent) < 4:
             silent.append(s)
