@@ -31,7 +31,12 @@ nobody_runs() { ! pgrep -f "${forever[*]}"; }
 top=(pmcstat -n 1 -P CLOCK.HARD -T)
 
 @test "plain text: a screen for each interval, with the function, who called it and how it was reached" {
-	pmcstat -T -w 0.3 -o text -n 1 -P CLOCK.HARD "${second[@]}"
+	pmcstat -T -w 0.3 -o text -n 1 -P CLOCK.HARD "${forever[@]}" 3>&- &
+	local measuring=$!
+	screens() { [ "$(grep -c '^PMC:' text)" -ge 2 ]; }
+	wait_for screens
+	pkill -KILL -P $measuring
+	wait $measuring
 	output=$(<text)
 	seen '^PMC: \[CLOCK\.HARD\] Samples: [1-9][0-9]* \(100\.0%\) , 0 unresolved$'
 	seen '^%SAMP IMAGE      FUNCTION             CALLERS$'
@@ -44,7 +49,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 }
 
 @test "more samples than a pipe holds, in every interval: nothing waits for itself" {
-	run -0 --separate-stderr pmcstat -T -w 0.3 -n 50000 -P CPU_CLOCK "${second[@]}"
+	run -0 --separate-stderr pmcstat -T -w 0.3 -n 50000 -P CPU_CLOCK deep 3 6000000000 0 0
 	[ "$(grep -c '^PMC: \[CPU_CLOCK\]' <<<"$output")" -ge 2 ]
 	# A tenth of what there would be, were nothing lost: that is another test.
 	[ "$(sed -n 's/.*Samples: \([0-9]*\) .*/\1/p' <<<"$output" | awk '{ n += $1 } END { print n }')" -ge 2000 ]
