@@ -412,8 +412,10 @@ static void test_rdpmc(void **state)
 /* PCTR-15, PCTR-17: it grows. */
 static void test_rdtsc(void **state)
 {
-	pctrval before = rdtsc(), after;
+	pctrval before, after;
 
+	stay_on_this_cpu();
+	before = rdtsc();
 	for (int i = 0; i < 1000; i++, before = after) {
 		after = rdtsc();
 		assert_true(after >= before);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -155,7 +156,15 @@ static void test_odd_sequence(void **state)
 	expect(p, 0);
 }
 
-/* Writes pairs base == ~raw; what a reader accepts must be a pair. */
+static struct rusage used(void)
+{
+	struct rusage ru;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &ru), 0);
+	return ru;
+}
+
+/* Writes pairs base == -raw; what a reader accepts must be a pair. */
 static void *writer(void *arg)
 {
 	struct wire_page_pmc *e = arg;
@@ -177,18 +186,18 @@ static void test_concurrent_writer(void **state)
 	struct pages *p = *state;
 	struct wire_page_pmc *e = &p->page->pmc[POS];
 	unsigned int done = 0, tries;
-	uint64_t value, last = 0;
+	uint64_t value, before;
 	pthread_t thread;
 
-	/* Major faults do not happen here: the sum of each pair is constant. */
+	/* Major faults hardly happen here: of each pair the figure alone is left. */
 	e->quantity = WIRE_Q_MAJFLT;
 	assert_int_equal(pthread_create(&thread, NULL, writer, e), 0);
 	for (tries = 0; done < 20000 && tries < 20000000; tries++) {
+		before = (uint64_t)used().ru_majflt;
 		if (get(p, &value) != READ_DONE)
 			continue;
-		if (done++ == 0)
-			last = value;
-		assert_int_equal(value, last);
+		done++;
+		assert_in_range(value, before, used().ru_majflt);
 	}
 	__atomic_store_n(&e->reserved[0], 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
@@ -246,29 +255,20 @@ static void test_rusage_faults(void **state)
 	struct pages *p = *state;
 	struct wire_page_pmc *e = &p->page->pmc[POS];
 	const size_t page = sysconf(_SC_PAGESIZE);
-	uint64_t before, after;
+	uint64_t before, value;
 	char *memory;
-	size_t i;
 
 	e->how = WIRE_HOW_RUSAGE;
 	e->quantity = WIRE_Q_MINFLT;
 	memory = mmap(NULL, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_not_equal(memory, MAP_FAILED);
-	madvise(memory, 64 * page, MADV_NOHUGEPAGE);
-	assert_int_equal(get(p, &before), READ_DONE);
-	for (i = 0; i < 64; i++)
+	for (size_t i = 0; i < 64; i++) {
 		memory[i * page] = 1;
-	assert_int_equal(get(p, &after), READ_DONE);
-	assert_true(after - before >= 64 && after - before < 80);
+		before = (uint64_t)used().ru_minflt;
+		assert_int_equal(get(p, &value), READ_DONE);
+		assert_in_range(value, before, used().ru_minflt);
+	}
 	munmap(memory, 64 * page);
-}
-
-static void test_scale(void **state)
-{
-	assert_int_equal(read_scale(123, 0), 123);
-	assert_int_equal(read_scale(999999999, 1000), 999);
-	assert_int_equal(read_scale(1000000000, 1000), 1000);
-	assert_int_equal(read_scale(1000000000ull * 86400 * 365, 8128), 8128ull * 86400 * 365);
 }
 
 /* Descriptors that read(2) can read 8 bytes from stand in for perf events. */
@@ -383,9 +383,10 @@ static void start_pages(struct pages *p, struct perf_event_mmap_page *page[2])
 	assert_non_null(p->table.slots[POS].events[1].page);
 }
 
+/* However long the machine takes for what follows. */
 static void just_checked(struct pages *p)
 {
-	*p->table.slots[POS].until = counter_clock() + counter_ticks(READ_CHECK_NS);
+	*p->table.slots[POS].until = UINT64_MAX;
 }
 
 static void end_pages(struct perf_event_mmap_page *page[2])
@@ -501,12 +502,13 @@ static void test_registers_after_threads(void **state)
 static void test_tsc(void **state)
 {
 	struct pages *p = *state;
-	uint64_t a, b;
+	uint64_t before, value;
 
+	stay_on_this_cpu();
 	p->page->pmc[POS].how = WIRE_HOW_TSC;
-	assert_int_equal(get(p, &a), READ_DONE);
-	assert_int_equal(get(p, &b), READ_DONE);
-	assert_true(a != 77 && b > a);
+	before = rdtsc();
+	assert_int_equal(get(p, &value), READ_DONE);
+	assert_in_range(value, before, rdtsc());
 }
 #endif
 
@@ -581,7 +583,6 @@ int main(void)
 		TEST(test_counts),
 		TEST(test_rusage),
 		TEST(test_rusage_faults),
-		cmocka_unit_test(test_scale),
 		TEST(test_events),
 		TEST(test_events_of_unknown_pmc),
 		TEST(test_short_event),

@@ -4,6 +4,7 @@
 #define PMCBPF_UNIT_H
 
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -29,5 +30,15 @@
 		assert_int_equal(call, -1);						\
 		assert_int_equal(errno, error);						\
 	} while (0)
+
+/* For the rest of the program: a time stamp counter need not be that of another CPU. */
+static inline void stay_on_this_cpu(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+}
 
 #endif
