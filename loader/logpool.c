@@ -268,7 +268,6 @@ static void wait_for_room(struct logfile *l)
 					     &ts);
 	pthread_mutex_unlock(&pool->lock);
 	l->stuck = err ? written + 1 : 0;
-	count_returned(pool);
 }
 
 struct logbuf *log_buffer(struct logfile *l)
@@ -277,8 +276,11 @@ struct logbuf *log_buffer(struct logfile *l)
 	struct logbuf *b = NULL;
 
 	count_returned(pool);
-	if (pool->used >= pool->config.buffers)
+	if (pool->used >= pool->config.buffers) {
 		wait_for_room(l);
+		/* Also what came back just before there was nothing more to wait for. */
+		count_returned(pool);
+	}
 	pool->requests++;
 	if (pool->used < pool->config.buffers)
 		b = malloc(sizeof(*b) + pool->config.size);
