@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Logs as they are written: bytes of both formats, order, gaps, errors, readers that do not. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "../../loader/logfile.h"
+#include "loader/reaped.h"
 #include "unit.h"
 
 #define LATER (1ull << 62)	/* ns: behind INITIALIZE, which has the time of day */
@@ -51,30 +51,6 @@ static void until_written(struct logfile *l, uint64_t ticket)
 	for (int i = 0; i < 60000 && logfile_written(l) < ticket; i++)
 		usleep(1000);
 	assert_true(logfile_written(l) >= ticket);
-}
-
-static bool one_thread(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	struct dirent *d;
-	int n = 0;
-
-	assert_non_null(dir);
-	while ((d = readdir(dir)))
-		n += d->d_name[0] != '.';
-	closedir(dir);
-	return n == 1;
-}
-
-/* Every log has ended: each has a thread. */
-static void until_reaped(void)
-{
-	struct pollfd p = { .fd = event, .events = POLLIN };
-
-	for (int i = 0; i < 6000 && !one_thread(); i++)
-		if (poll(&p, 1, 10) > 0)
-			logpool_reap(pool);
-	assert_true(one_thread());
 }
 
 static struct pmclog_ev userdata(uint32_t n)
@@ -268,7 +244,7 @@ static bool burst(void)
 		assert_int_equal(lseek(fd, 0, SEEK_END), 112 + 50000 * 24);
 	}
 	logfile_free(l);
-	until_reaped();
+	until_reaped(pool, event);
 	close(fd);
 	return !err;
 }
@@ -304,7 +280,7 @@ static void test_order(void **state)
 				until_written(l, logfile_flush(l));
 		}
 		logfile_free(l);
-		until_reaped();
+		until_reaped(pool, event);
 		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 		pmclog_close(p);
 		p = pmclog_open(fd);
@@ -344,7 +320,7 @@ static void test_flush(void **state)
 	assert_int_equal(lseek(fd, 0, SEEK_END), 112 + 24);
 	assert_int_equal(logfile_error(l, NULL), 0);
 	logfile_free(l);
-	until_reaped();
+	until_reaped(pool, event);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 112 + 24 + 16);
 	close(fd);
 }
@@ -426,7 +402,7 @@ static void test_gap(void **state)
 	assert_int_equal(gaps, 1);
 	pmclog_close(p);
 	close(fds[0]);
-	until_reaped();
+	until_reaped(pool, event);
 }
 
 /* REQ-079, REQ-080: the first error stays, later records go nowhere and cost no buffer. */
@@ -448,7 +424,7 @@ static void expect_error(int fd, int error)
 		assert_int_equal(logfile_put(l, 1, &u), -EPIPE);
 	assert_int_equal(logfile_error(l, NULL), error);
 	logfile_free(l);
-	until_reaped();
+	until_reaped(pool, event);
 }
 
 static void test_errors(void **state)
@@ -483,7 +459,7 @@ static void test_nonblocking(void **state)
 	assert_int_equal(records, 0);
 	pmclog_close(p);
 	close(fds[0]);
-	until_reaped();
+	until_reaped(pool, event);
 }
 
 /* The reader of a socket sees the end although the owner keeps its descriptor. */
@@ -501,7 +477,7 @@ static void test_socket_end(void **state)
 		assert_true(n > 0 && sum < 1000);
 	close(fds[0]);
 	close(fds[1]);
-	until_reaped();
+	until_reaped(pool, event);
 }
 
 /* Nobody reads and the daemon ends: the thread is not waited for for ever. */
@@ -565,7 +541,7 @@ static void test_late(void **state)
 	assert_int_equal(logfile_callchain(l, LATER - 1, &c, &pc), 0);
 	assert_int_equal(logfile_put(l, LATER + 1, &u), 0);
 	logfile_free(l);
-	until_reaped();
+	until_reaped(pool, event);
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	p = pmclog_open(fd);
 	assert_int_equal(pmclog_read(p, &ev), 0);

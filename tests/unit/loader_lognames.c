@@ -6,9 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../loader/logfile.h"
+#include "loader/reaped.h"
+#include "scratch.h"
 #include "unit.h"
 
 #define TEXT	 0xffffffff81000000ull
@@ -18,7 +21,7 @@
 static struct why why;
 static int event, symbols;
 static struct logpool *pool;
-static char table_path[32];
+static char table_path[64];
 
 static char heard[256];
 
@@ -173,13 +176,13 @@ static void test_fresh(void **state)
 	put(l, 1, &pc);
 	end(l);
 	expect_log(fd, "C [kernel.kallsyms]first@1000 E ");
-	while (poll(&(struct pollfd){ .fd = event, .events = POLLIN }, 1, 0) > 0)
-		logpool_reap(pool);
+	until_reaped(pool, event);
 	set_symbols("ffffffff81001200 t other [module]\n");
 	l = begin(&fd, LOGFMT_NEW);
 	put(l, 1, &pc);
 	end(l);
 	expect_log(fd, "C [module]other@1200 E ");
+	until_reaped(pool, event);
 	set_symbols("0000000000000000 t other\n");
 	l = begin(&fd, LOGFMT_NEW);
 	put(l, 1, &pc);
@@ -202,8 +205,7 @@ static void test_unreadable(void **state)
 		expect_log(fd, "C E ");
 		assert_string_equal(heard, !i ? "" : "4 logs lack names of kernel functions "
 				    "(/nowhere): No such file or directory\n");
-		while (poll(&(struct pollfd){ .fd = event, .events = POLLIN }, 1, 0) > 0)
-			logpool_reap(pool);
+		until_reaped(pool, event);
 		strcpy(table_path, "/nowhere");
 	}
 }
@@ -239,27 +241,51 @@ static void test_idle(void **state)
 	expect_log(fd, "C [kernel.kallsyms]first@1000 E ");
 }
 
+/* The table's reader, if it waits for one that writes, gets this. */
+static bool tell(const char *table)
+{
+	int fd = open(table_path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	assert_int_equal(write(fd, table, strlen(table)), strlen(table));
+	close(fd);
+	return true;
+}
+
 /* What was not in the table is looked for in the next one, which is read when the first is old. */
 static void test_again(void **state)
 {
 	const uint64_t known = TEXT + 0x1000, later = TEXT + 0x900000, never = TEXT - 0x100000;
 	static char text[65536];
+	bool told = false;
+	struct logfile *l;
 	int fd;
-	struct logfile *l = begin(&fd, LOGFMT_NEW);
 
+	snprintf(table_path, sizeof(table_path), "%s", scratch_file("kallsyms"));
+	assert_int_equal(mkfifo(table_path, 0600), 0);
+	l = begin(&fd, LOGFMT_NEW);
 	put(l, 1, &known);
 	put(l, 1, &later);
 	put(l, 1, &never);
+	logfile_flush(l);
+	for (int i = 0; i < 6000 && !(told = tell(FUNCTION)); i++)
+		usleep(10000);
+	assert_true(told);
 	*text = '\0';
-	for (int i = 0; i < 6000 && !strstr(text, "[late]later@900000"); i++) {
-		logfile_flush(l);
+	for (int i = 0; i < 6000 && !strstr(text, "first"); i++)
 		summary_now(fd, text, sizeof(text));
-		if (strstr(text, "first"))
-			set_symbols(FUNCTION "ffffffff81900000 t later\t[late]\n");
-		put(l, 1, &never);
-		usleep(5000);
-	}
 	assert_non_null(strstr(text, "first@1000"));
+	told = false;
+	for (int i = 0; i < 6000 && !told; i++) {
+		put(l, 1, &never);
+		logfile_flush(l);
+		usleep(10000);
+		told = tell(FUNCTION "ffffffff81900000 t later\t[late]\n");
+	}
+	assert_true(told);
+	for (int i = 0; i < 6000 && !strstr(text, "late"); i++)
+		summary_now(fd, text, sizeof(text));
 	assert_non_null(strstr(text, "[late]later@900000"));
 	end(l);
 	close(fd);
