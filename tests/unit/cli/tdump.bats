@@ -37,9 +37,6 @@ load tdump
 @test "the page's samples, of a program that ran" {
 	taskset -c 0 true || skip "this process may not use CPU 0"
 	page_program tdump
-	run tdump -i tdump
-	status_is 0
-	diff <(page_tdump | cut -c 1-6,16-) <(printf '%s\n' "$output" | sed 3d | head -n 11 | cut -c 1-6,16-)
 	page_clock tdump 1000000 ff 7e 11c 209 3eb 13f 477 b5 1a2
 	tdump -i tdump >got
 	diff <(page_tdump) <(sed 3d got | head -n 11)

@@ -166,6 +166,7 @@ load tdump
 
 @test "a process without rings, one that there is not" {
 	sleep 100 3>&- & pid=$!
+	wait_for grep -qx sleep /proc/$pid/comm
 	refused 69 'has no trace rings: it is not linked with libktr' -p $pid
 	kill $pid
 	wait $pid || true
