@@ -291,9 +291,10 @@ int run_loop(struct measure *m)
 
 	if (!fds)
 		return fail_errno(EX_OSERR, "ERROR");
-	arm(m->tick_fd, m->interval, true);
+	/* In this order a tick that falls on the end cannot come a stall before it. */
 	if (m->duration > 0)
 		arm(m->end_fd, m->duration, false);
+	arm(m->tick_fd, m->interval, true);
 	live(m, LIVE_OPEN);
 	while (!m->done) {
 		fill(m, fds);
