@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -50,13 +51,32 @@ static int ends(void (*fn)(void))
 	return status;
 }
 
+static uint64_t *passed;	/* ticks that a case has let pass */
+
+/* ARM's clock does not stand still: a case on whose CPU something else ran as long says nothing. */
+static bool disturbed(uint64_t since)
+{
+	uint64_t late = counter_clock() - since - *passed;
+
+	return (int64_t)late > (int64_t)counter_ticks(READ_CHECK_NS / 2);
+}
+
 static void expect_good(void (*fn)(void))
 {
-	int status = ends(fn);
+	uint64_t since;
+	int status;
 
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != GOOD)
-		fail_msg("ended with status 0x%x: exit status %d is the line modulo 128", status,
-			 WEXITSTATUS(status));
+	for (unsigned int i = 0; i < 1000; i++) {
+		*passed = 0;
+		since = counter_clock();
+		status = ends(fn);
+		if (WIFEXITED(status) && WEXITSTATUS(status) == GOOD)
+			return;
+		if (!disturbed(since))
+			break;
+	}
+	fail_msg("ended with status 0x%x: exit status %d is the line modulo 128", status,
+		 WEXITSTATUS(status));
 }
 
 static void expect_killed(void (*fn)(void))
@@ -81,6 +101,7 @@ static void pass(uint64_t ns)
 {
 	uint64_t end = counter_clock() + counter_ticks(ns);
 
+	*passed += counter_ticks(ns);
 	clock_ns += ns;
 	while (counter_clock() < end)	/* ARM's clock is an instruction */
 		;
@@ -370,5 +391,9 @@ int main(void)
 		cmocka_unit_test(test_unsafe),
 	};
 
+	passed = mmap(NULL, sizeof(*passed), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (passed == MAP_FAILED)
+		return 1;
 	return cmocka_run_group_tests_name("lib_trap", tests, NULL, NULL);
 }
