@@ -192,6 +192,7 @@ static void test_jit_alive(void **state)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);		/* of another process, which had the number */
 	f = fopen(path, "we");
 	assert_non_null(f);
 	fprintf(f, "1000 20 mine\n");
