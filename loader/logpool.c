@@ -266,8 +266,8 @@ static void wait_for_room(struct logfile *l)
 	while (!pool->returned && !err)
 		err = pthread_cond_clockwait(&pool->room, &pool->lock, CLOCK_MONOTONIC,
 					     &ts);
+	l->stuck = pool->returned ? 0 : written + 1;
 	pthread_mutex_unlock(&pool->lock);
-	l->stuck = err ? written + 1 : 0;
 }
 
 struct logbuf *log_buffer(struct logfile *l)
