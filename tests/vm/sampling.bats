@@ -22,9 +22,21 @@ setup() {
 	bats_require_minimum_version 1.5.0
 }
 
+teardown() {
+	vm_all_cpus
+}
+
 teardown_file() {
 	load helpers
 	vm_stop
+}
+
+# sample_overflows - where there is a counter, sets sampling[] to its overflows.  QEMU's counters overflow many times
+# more whenever it turns from one CPU to another: there must be one.
+sample_overflows() {
+	[ "$VM_ARCH" = arm64 ] || return 0
+	vm_one_cpu
+	sampling=(-n 100000 -P cpu_cycles)
 }
 
 # dump: the text of /tmp/log in the guest, in $output
@@ -108,7 +120,7 @@ records() {
 @test "every record of a process's life, in both formats; samples are overflows where there is a counter" {
 	local sampling=(-n 1 -P CLOCK.HARD) version
 
-	[ "$VM_ARCH" != arm64 ] || sampling=(-n 100000 -P cpu_cycles)
+	sample_overflows
 	for version in 10 3; do
 		vm pmccontrol --tunable kern.hwpmc.logversion=$version
 		run vm pmcstat -q -d -E -W "${sampling[@]}" -p CONTEXT_SWITCHES -O /tmp/log \
@@ -131,9 +143,10 @@ records() {
 
 @test "a counter's overflows are samples: one for every period" {
 	vm_require_arch arm64
-	vm_one_cpu	# with two, the instructions of the other one are cycles of this one
-	run vm pmcstat -q -E -p inst_retired -n 100000 -P cpu_cycles -O /tmp/log load spins=20000000
-	vm_all_cpus
+	local sampling
+
+	sample_overflows
+	run vm pmcstat -q -E -p inst_retired "${sampling[@]}" -O /tmp/log load spins=20000000
 	status_is 0
 	dump
 	count=$(awk '$1 == "exitval" { print $4 }' <<<"$output")
@@ -147,6 +160,7 @@ records() {
 
 @test "a counter that overflows too often for the kernel: its pauses are counted, told, and marked" {
 	vm_require_arch arm64
+	vm_one_cpu
 	run vm pmcstat -n 2000 -P cpu_cycles -O /tmp/log load spins=5000000
 	status_is 0
 	[[ $output =~ sampling\ was\ paused\ at\ least\ [0-9]+\ time ]]
@@ -158,7 +172,7 @@ records() {
 @test "samples have names: where they were taken, and where there are only the log and the program" {
 	local sampling=(-n 1 -P CLOCK.HARD) overlay=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH
 
-	[ "$VM_ARCH" != arm64 ] || sampling=(-n 100000 -P cpu_cycles)
+	sample_overflows
 	cd "$BATS_TEST_TMPDIR"
 	run vm pmcstat -q "${sampling[@]}" -O /tmp/log deep 5 20000000 500 20
 	status_is 0
