@@ -18,7 +18,8 @@
 #include "driver.h"
 
 #define PATIENCE 120000			/* ms until an answer counts as none */
-#define TRIES	 15000			/* every 20 ms: an emulated machine may take minutes */
+#define MOMENT	 20000			/* us between two looks */
+#define LOOKS	 15000			/* an emulated machine may take minutes */
 #define NOBODY	 65534
 
 /* splitmix64 */
@@ -245,13 +246,13 @@ static unsigned int daemon_fds(const struct driver *d)
 	return n;
 }
 
-/* What it does in its other thread may take long on a slow machine. */
+/* At last: it closes some in its other thread. */
 bool daemon_fds_are(struct driver *d, unsigned int fds)
 {
-	for (unsigned int i = 0; i < TRIES; i++) {
+	for (unsigned int i = 0; i < LOOKS; i++) {
 		if (daemon_fds(d) == fds)
 			return true;
-		usleep(20000);
+		usleep(MOMENT);
 	}
 	return false;
 }
@@ -295,11 +296,11 @@ static bool daemon_idle(const struct driver *d)
 	return idle;
 }
 
-/* When it has done what it still does. */
+/* When it has nothing left to do; one thread may have woken another that was found asleep: twice. */
 unsigned int fds_at_rest(struct driver *d)
 {
-	for (unsigned int i = 0; i < TRIES && !daemon_idle(d); i++)
-		usleep(20000);
+	for (unsigned int i = 0; i < LOOKS && !(daemon_idle(d) && daemon_idle(d)); i++)
+		usleep(MOMENT);
 	return daemon_fds(d);
 }
 
@@ -321,7 +322,7 @@ int start_daemon(struct driver *d, const char *program, bool syspmcs)
 				 "security.bsd.unprivileged_syspmcs=0", (char *)NULL);
 		_exit(127);
 	}
-	for (unsigned int i = 0; i < TRIES; i++) {
+	for (unsigned int i = 0; i < LOOKS; i++) {
 		int err = actor_connect(&link);
 
 		if (link >= 0)
@@ -332,7 +333,7 @@ int start_daemon(struct driver *d, const char *program, bool syspmcs)
 		}
 		if (waitpid(d->daemon, NULL, WNOHANG) == d->daemon)
 			break;
-		usleep(20000);
+		usleep(MOMENT);
 	}
 	return differ(&d->m, "%s does not start", program);
 }
