@@ -296,7 +296,7 @@ static bool daemon_idle(const struct driver *d)
 	return idle;
 }
 
-/* When it has nothing left to do; one thread may have woken another that was found asleep: twice. */
+/* With nothing left to do; one thread may have woken another that was found asleep: twice. */
 unsigned int fds_at_rest(struct driver *d)
 {
 	for (unsigned int i = 0; i < LOOKS && !(daemon_idle(d) && daemon_idle(d)); i++)
