@@ -28,7 +28,8 @@ late_module() {
 	vm_kmod
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'kill -HUP $(pidof pmcbpfd)'
-	vm pmcstat -s $event -c 0 true >"$BATS_FILE_TMPDIR/system" 2>&1
+	# shellcheck disable=SC2016
+	vm_until 60 'pmcstat -s $1 -c 0 true' $event
 	vm pmcstat -p $event true >"$BATS_FILE_TMPDIR/late" 2>&1 || true
 	vm_daemon_stop
 	vm_daemon -o msr.list=/tmp/msr.list
