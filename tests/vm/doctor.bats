@@ -95,8 +95,8 @@ line() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'e="-p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired"
 		f="-p inst_retired,usr -p inst_retired,usr -p inst_retired,usr -p inst_retired,usr -p inst_retired,usr -p inst_retired,usr"
-		pmcstat -q --csv -C -o /tmp/a -p cpu_cycles $e load spins=100000000 >/dev/null 2>/tmp/ea & a=$!
-		pmcstat -q --csv -C -o /tmp/b -p cpu_cycles $f load spins=100000000 >/dev/null 2>/tmp/eb & b=$!
+		pmcstat -q --csv -C -o /tmp/a -p cpu_cycles $e load spins=300000000 >/dev/null 2>/tmp/ea & a=$!
+		pmcstat -q --csv -C -o /tmp/b -p cpu_cycles $f load spins=300000000 >/dev/null 2>/tmp/eb & b=$!
 		n=0; while kill -0 $a 2>/dev/null || kill -0 $b 2>/dev/null; do pmccontrol --doctor >/dev/null && n=$((n + 1)); done
 		wait $a; ra=$?; wait $b; rb=$?
 		echo "$ra $rb"; echo $n; cat /tmp/ea /tmp/eb >&2; tail -n 1 /tmp/a; tail -n 1 /tmp/b'
@@ -110,7 +110,7 @@ line() {
 		for count in "${counts[@]:2}"; do
 			# The loop is there to the last instruction.  What the other CPU executes is counted as well, in
 			# any row: if QEMU turns to it while the kernel sets the rows, by millions in some of them only.
-			[ "$count" -ge 200000000 ]
+			[ "$count" -ge 600000000 ]
 		done
 	done
 }

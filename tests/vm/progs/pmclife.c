@@ -119,7 +119,7 @@ int main(int argc, char **argv)
 		ids[i] = begin(argv[at + i], pid);
 	if (write(go, "", 1) != 1 || waitpid(pid, &status, 0) != pid || status)
 		errx(2, "the command failed");
-	for (int i = 0; i < 5000 && !signals; i++)
+	for (int i = 0; i < 60000 && !signals; i++)
 		usleep(1000);
 	usleep(200000);		/* each PMC has its own */
 	printf("lost %d\n", signals);
