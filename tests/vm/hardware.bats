@@ -41,9 +41,10 @@ rows() {
 	vm_sh 'pmccontrol -l | grep -c "ARMV8 *ENABLED *$1"' "$1" || true
 }
 
-# all_free: once the daemon has seen the last client's end
+# all_free [N] - once the daemon has seen the last client's end; of 7 rows
 all_free() {
-	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8 *ENABLED *FREE")" -eq 7 ]'
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8 *ENABLED *FREE")" -eq "$1" ]' "${1:-7}"
 }
 
 # hog_gone: its counters are free before it is collected
@@ -387,6 +388,7 @@ shared() {
 	run vm pmcstat -q -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired true
 	status_is 71
 	[ "${#lines[@]}" -eq 1 ]
+	all_free 5
 	counts_of -p cpu_cycles -p inst_retired -p inst_retired -p inst_retired -p inst_retired true
 	hog_gone
 	vm_daemon_stop

@@ -100,6 +100,7 @@ numbers() {
 	# shellcheck disable=SC2086 # words
 	run vm pmcstat -q -p cpu_cycles $six -p inst_retired true
 	status_is 71
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 6 ]'
 	# shellcheck disable=SC2086 # words
 	run vm pmcstat -q -p cpu_cycles $six true
 	status_is 0
