@@ -303,9 +303,14 @@ set_id_load() {
 	cp "$BUILD/tests/load" "$SETID"
 	chown 65533 "$SETID"
 	chmod 4755 "$SETID"
-	run "${nobody[@]}" bash -c '"$1" -w spins=1 &
-		until grep -qx "Name:	load-setid" /proc/$!/status || ! kill -0 $!; do :; done; cat /proc/$!/status; kill $!' \
-		bash "$SETID"
+	"${nobody[@]}" "$SETID" -w spins=1 >"$SETID.out" 3>&- &
+	TARGET=$!
+	# It has its name before it has its rights.
+	wait_for grep -q ready "$SETID.out"
+	run cat "/proc/$TARGET/status"
+	kill "$TARGET"
+	wait "$TARGET" || true
+	TARGET=
 	[[ $output == *"Uid:	65534	65533"* ]] || skip "this file system knows no set-id programs"
 }
 

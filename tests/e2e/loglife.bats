@@ -98,7 +98,7 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 
 @test "§3.3 step 4: per-task events that the kernel drops are opened anew, and sample as before" {
 	set_id_load
-	waits_to_become "${nobody[@]}" -- "$SETID" -w spins=50000000
+	waits_to_become "${nobody[@]}" -- "$SETID" -w spins=200000000
 	client root
 	expect root "start 0" log "$LOG" alloc 2 15 0x20000 any 0 setcount 1 attach $TARGET start
 	go
