@@ -290,7 +290,7 @@ gone_pid() {
 	wait_for counted
 }
 
-zombie_below() { [[ "$(<"/proc/$(pgrep -P "$1")/stat")" == *") Z "* ]]; }
+zombie_below() { [[ "$(cat "/proc/$(pgrep -P "$1")/stat" 2>/dev/null)" == *") Z "* ]]; }
 
 @test "REQ-182, REQ-183: a descendant that waits to be collected is no target" {
 	client own

@@ -243,7 +243,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	[ "$(wc -l <dead.out)" -gt 1000 ]
 }
 
-process_gone_or_zombie() { [[ ! -e /proc/$1 || "$(<"/proc/$1/stat")" == *") Z "* ]]; }
+process_gone_or_zombie() { [[ ! -e /proc/$1 || "$(cat "/proc/$1/stat" 2>/dev/null)" == *") Z "* ]]; }
 
 followed() { grep -q -- "$1" follow.out; }
 
