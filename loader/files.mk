@@ -52,6 +52,7 @@ UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o
 UNIT_OBJS_loader_raise := $(addprefix $(O)/obj/loader/,raise.o file.o)
 UNIT_OBJS_loader_alive := $(addprefix $(O)/obj/loader/,alive.o why.o)
 UNIT_OBJS_loader_logfile := $(addprefix $(O)/obj/loader/,log.o logfile.o ksyms.o lognames.o logpool.o logrec.o why.o) $(LIBPMC_A)
+UNIT_OBJS_loader_logrec := $(O)/obj/loader/logrec.o $(LIBPMC_A)
 UNIT_OBJS_loader_ksyms := $(O)/obj/loader/ksyms.o
 UNIT_OBJS_loader_lognames := $(UNIT_OBJS_loader_logfile) $(O)/obj/tests/unit/util/scratch.o
 UNIT_OBJS_loader_buildid := $(addprefix $(O)/obj/loader/,buildid.o file.o)

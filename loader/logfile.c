@@ -282,6 +282,7 @@ void logfile_close(struct logfile *l)
 
 	if (l->closed)
 		return;
+	l->ending = true;
 	(void)logfile_put(l, clock_ns(), &ev);
 	l->closed = true;
 	hand_over(l);

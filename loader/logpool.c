@@ -276,13 +276,13 @@ struct logbuf *log_buffer(struct logfile *l)
 	struct logbuf *b = NULL;
 
 	count_returned(pool);
-	if (pool->used >= pool->config.buffers) {
+	if (pool->used >= pool->config.buffers && !l->ending) {
 		wait_for_room(l);
 		/* Also what came back just before there was nothing more to wait for. */
 		count_returned(pool);
 	}
 	pool->requests++;
-	if (pool->used < pool->config.buffers)
+	if (pool->used < pool->config.buffers || l->ending)
 		b = malloc(sizeof(*b) + pool->config.size);
 	if (!b) {
 		pool->failed++;

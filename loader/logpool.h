@@ -42,6 +42,7 @@ struct logfile {
 	uint64_t queued;		/* buffers handed over so far */
 	bool dropped;			/* records are missing that no DROPNOTIFY has marked */
 	bool closed, owned, told;
+	bool ending;			/* its last records need no room in the pool */
 	bool held;			/* the thread has not been called yet */
 	bool regular;			/* it takes what it is given, whoever reads */
 	uint64_t stuck;			/* … but did not, when so many had been written */
