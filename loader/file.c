@@ -2,6 +2,7 @@
 /* The kernel gives such a file in one read(2). */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,4 +30,15 @@ int file_line(const char *path, char *line, size_t size)
 
 	line[strcspn(line, "\n")] = '\0';
 	return n < 0 ? n : 0;
+}
+
+bool file_executable(pid_t tgid, char *path, size_t size)
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	n = readlink(link, path, size - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }

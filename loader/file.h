@@ -3,7 +3,9 @@
 #ifndef PMCBPF_FILE_H
 #define PMCBPF_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /*
  * The first size - 1 bytes of a file, whose name may be relative to the folder `dir`; ended by a
@@ -12,5 +14,7 @@
 int file_read(int dir, const char *name, char *text, size_t size);
 /* The first line, without its end; 0 or -errno. */
 int file_line(const char *path, char *line, size_t size);
+/* The path of what a process runs, or "".  False: nothing, it is the kernel's; or it is gone. */
+bool file_executable(pid_t tgid, char *path, size_t size);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records of operations. */
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sys/pmc.h>
 
 #include "clock.h"
+#include "file.h"
 #include "logbook.h"
 #include "trace.h"
 
@@ -26,18 +25,6 @@ void logbook_allocate(const struct pmc *p)
 	(void)logfile_put(p->owner->log, clock_ns(), &ev);
 }
 
-/* Kernel threads have no executable. */
-static bool executable_of(pid_t tgid, char *path, size_t size)
-{
-	char link[32];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
-	n = readlink(link, path, size - 1);
-	path[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 static void attached(struct logfile *log, const struct pmc *p, pid_t tgid)
 {
 	static const char unknown[] = "unknown";
@@ -46,7 +33,7 @@ static void attached(struct logfile *log, const struct pmc *p, pid_t tgid)
 	ev.pl_type = PMCLOG_TYPE_PMCATTACH;
 	ev.pl_u.pl_t.pl_pmcid = p->id;
 	ev.pl_u.pl_t.pl_pid = tgid;
-	if (!executable_of(tgid, ev.pl_u.pl_t.pl_pathname, sizeof(ev.pl_u.pl_t.pl_pathname)))
+	if (!file_executable(tgid, ev.pl_u.pl_t.pl_pathname, sizeof(ev.pl_u.pl_t.pl_pathname)))
 		memcpy(ev.pl_u.pl_t.pl_pathname, unknown, sizeof(unknown));
 	(void)logfile_put(log, clock_ns(), &ev);
 }

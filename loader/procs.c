@@ -12,11 +12,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "perf.h"
 #include "procs.h"
 
 #define TRAILER	  24u		/* bytes of TID, TIME and CPU behind every record */
-#define EXEC_NS	  20000000u	/* an exec that is not whole by then stays as it is */
+#define EXEC_NS	  20000000u	/* an exec that is not whole by then is not waited for */
 
 struct cpu_buffer {
 	int fd;
@@ -329,6 +330,17 @@ static void take_back_exits(struct procs *p, size_t from, size_t to, pid_t pid)
 			p->events[i].e.what = PROC_NOTHING;
 }
 
+/* Of an exec that lost its CPU before it mapped anything: its file is known by then. */
+static bool ask_path(struct procs *p, struct stored *s)
+{
+	char path[PROC_TEXT];
+
+	if (!file_executable(s->e.pid, path, sizeof(path)))
+		return false;
+	s->text = store_text(p, path, sizeof(path));
+	return true;
+}
+
 /*
  * Looks for the pieces of an exec behind it.  False: they are not all there, and may still come.
  */
@@ -358,7 +370,11 @@ static bool exec_complete(struct procs *p, size_t at, uint64_t horizon)
 			linker = true;
 		}
 	}
-	return s->whole = horizon - s->e.time > EXEC_NS;
+	if (horizon - s->e.time <= EXEC_NS)
+		return false;
+	/* Of one that has gone this very moment there is more at the next look. */
+	s->whole = path || ask_path(p, s) || horizon - s->e.time > 2 * EXEC_NS;
+	return s->whole;
 }
 
 /* Drops what has been delivered. */
