@@ -8,7 +8,7 @@ load helpers
 HOT="$BUILD/tests/hot $BUILD/tests/hot_library.so"
 
 # Room for all samples, should the daemon get no time: what is lost at once is not everybody's share.
-setup() { in_tmpdir_with_daemon -o kern.hwpmc.nsamples=16384 -o kern.hwpmc.nbuffers=4096; }
+setup() { in_tmpdir_with_daemon "${ROOM[@]}"; }
 
 teardown() {
 	[ -z "${PROGRAM:-}" ] || rm -f "/tmp/perf-$PROGRAM.map"

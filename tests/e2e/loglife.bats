@@ -165,7 +165,7 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 # Room for all that the test logs, should the daemon get no time for as long: a gap may hide who was introduced.
 start_roomy_daemon() {
 	stop_daemon
-	start_daemon -o kern.hwpmc.nsamples=16384 -o kern.hwpmc.nbuffers=4096
+	start_daemon "${ROOM[@]}"
 }
 
 @test "order: who is sampled was introduced, where it is was mapped, time never goes back" {
