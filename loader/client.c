@@ -223,8 +223,8 @@ static void on_exit_of_process(struct server *s, struct watch *w, uint32_t event
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, int err,
-	       struct why *why)
+int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
+	       int err, struct why *why)
 {
 	struct client *c = calloc(1, sizeof(*c));
 	int result = -ENOMEM;
@@ -233,6 +233,8 @@ int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, int
 		close(fd);
 		if (pidfd >= 0)
 			close(pidfd);
+		if (user)
+			user_give(&s->d->users, user, POOL_CONNECTIONS, 1);
 		return deny(why, -ENOMEM, "no memory for a connection");
 	}
 	c->socket = (struct watch){ .fd = fd, .ready = on_socket };
@@ -249,8 +251,9 @@ int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, int
 	if (cred) {
 		int copy = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
 
-		result =
-			copy < 0 ? -errno : owner_get(&s->d->owners, cred, copy, &c->session.owner);
+		c->user = user;
+		result = copy < 0 ? -errno : owner_get(&s->d->owners, user, cred, copy,
+						       &c->session.owner);
 	} else {
 		result = 0;
 	}
@@ -277,6 +280,8 @@ void client_close(struct server *s, struct client *c)
 		owner_put(&s->d->owners, o);
 		c->session.owner = NULL;
 	}
+	if (c->user)
+		user_give(&s->d->users, c->user, POOL_CONNECTIONS, 1);
 	pending_free(&c->pending);
 	watch_close(s, &c->socket);
 	watch_close(s, &c->exit);

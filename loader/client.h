@@ -27,6 +27,7 @@ struct client {
 	struct watch socket;		/* first: a watch is its client */
 	struct watch exit;		/* the process, a pidfd */
 	struct client *next, **link;
+	struct user *user;		/* charged for the connection; NULL: nobody is */
 	struct session session;		/* .owner NULL: to be refused, with `refusal` */
 	struct pending pending;
 	int error;
@@ -52,9 +53,12 @@ void server_client_gone(struct server *s);
 /* What has happened until now counts before what is answered from now on.  May close clients. */
 void server_catch_up(struct server *s);
 
-/* Takes fd and pidfd over.  Without credentials it only tells `err` and `why` to who asks. */
-int client_add(struct server *s, int fd, const struct cred *cred, int pidfd, int err,
-	       struct why *why);
+/*
+ * Takes over fd, pidfd and the place that `user` has taken among the connections.  Without
+ * credentials (and a user) the connection is only there to be refused, with `err` and `why`.
+ */
+int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
+	       int err, struct why *why);
 /* Everything the process holds goes with its last connection. */
 void client_close(struct server *s, struct client *c);
 /* Answers whoever waits for something that has happened by now. */

@@ -97,6 +97,10 @@ static const struct {
 		"", true),
 	[TUN_SYSPMCS] = NUMBER("security.bsd.unprivileged_syspmcs", 0, INT_MIN, INT_MAX, 0, "",
 		true),
+	[TUN_USER_RESERVE] = NUMBER("user.reserve", 10, 0, 90, 10,
+		"tunable user.reserve=%d out of range - using %d percent.", true),
+	[TUN_USER_SHARE] = NUMBER("user.share", 25, 1, 100, 25,
+		"tunable user.share=%d out of range - using %d percent.", true),
 };
 
 void config_init(struct config *c)
@@ -187,6 +191,21 @@ int config_set(struct config *c, const char *name, const char *value, struct why
 	if (end == value || *end || errno || n < INT_MIN || n > INT_MAX)
 		return deny(why, -EINVAL, "%s takes a number, not \"%.40s\"", name, value);
 	c->value[t] = (int)n;
+	return 0;
+}
+
+int config_change(struct config *c, const char *name, const char *value, struct why *why)
+{
+	struct config with = *c;
+	int err = config_set(&with, name, value, why);
+	int t = err ? -1 : config_find(name, why);
+
+	if (err)
+		return err;
+	if (with.value[t] < tunables[t].min || with.value[t] > tunables[t].max)
+		return deny(why, -EINVAL, "%s takes a number from %d to %d, not \"%.40s\"", name,
+			    tunables[t].min, tunables[t].max, value);
+	*c = with;
 	return 0;
 }
 

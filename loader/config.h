@@ -31,6 +31,8 @@ enum tunable {
 	TUN_MSR_LIST,
 	TUN_PROC_DEBUG,
 	TUN_SYSPMCS,
+	TUN_USER_RESERVE,
+	TUN_USER_SHARE,
 	TUNABLES
 };
 
@@ -56,6 +58,9 @@ void config_value(const struct config *c, enum tunable t, char *buf, size_t size
 
 /* -EINVAL: no such tunable, or not a value for it. */
 int config_set(struct config *c, const char *name, const char *value, struct why *why);
+
+/* The same while the daemon runs: a number that is out of range is refused as well. */
+int config_change(struct config *c, const char *name, const char *value, struct why *why);
 
 /* One "NAME=VALUE" of the command line. */
 int config_option(struct config *c, const char *text, struct why *why);

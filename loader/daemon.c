@@ -106,6 +106,7 @@ int daemon_init(struct daemon *d, struct why *why)
 	d->read_cred = policy_read_cred;
 	d->may_debug = access_debug;
 	d->debug.log = &d->log;
+	user_table_init(&d->users, &d->config);
 	memcpy(d->debug.on, d->config.debug, sizeof(d->debug.on));
 	d->raise = raise_signal;
 	if (stat("/proc/self/ns/pid", &st))
@@ -224,7 +225,7 @@ int daemon_set(struct daemon *d, const char *name, const char *value, struct why
 			    "start pmcbpfd anew", name, name, value, d->config_file);
 	if (config_ktr(t))
 		return set_ktr(d, name, value, why);
-	err = config_set(&d->config, name, value, why);
+	err = config_change(&d->config, name, value, why);
 	memcpy(d->debug.on, d->config.debug, sizeof(d->debug.on));
 	return err;
 }

@@ -12,6 +12,7 @@
 #include "msr.h"
 #include "owner.h"
 #include "row.h"
+#include "user.h"
 
 struct daemon {
 	struct config config;
@@ -29,6 +30,7 @@ struct daemon {
 	struct engine *engine;
 	struct row_table rows;
 	struct owner_table owners;
+	struct user_table users;
 	struct wire_driverstats stats;
 	uint64_t pid_ns;		/* the daemon's own */
 	/* policy_read_cred and access_debug, but for tests */

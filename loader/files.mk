@@ -38,7 +38,7 @@ LOADER_OPS_SRCS := loader/access.c loader/alive.c loader/config.c loader/cpu.c l
 	loader/gates.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c \
 	loader/msr.c loader/msrlist.c loader/op_alloc.c loader/op_admin.c loader/op_attach.c loader/op_gates.c loader/op_info.c loader/op_ktr.c \
 	loader/op_log.c loader/op_pmc.c loader/op_tunable.c loader/ops.c loader/owner.c loader/pmc.c loader/policy.c loader/proc.c loader/raise.c \
-	loader/refusal.c loader/row.c loader/soft.c loader/why.c lib/ktrmask.c
+	loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/why.c lib/ktrmask.c
 LOADER_FAKE  := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_OPS_SRCS:%.c=$(O)/obj/%.o)
 LINT_C       += $(LOADER_FAKE_SRCS)
 UNIT_OBJS_loader_msrlist := $(addprefix $(O)/obj/loader/,msrlist.o file.o why.o)
@@ -47,6 +47,7 @@ UNIT_LIBS_loader_msrdev := -Wl,--wrap=open -Wl,--wrap=ioctl
 UNIT_OBJS_loader_registers := $(LOADER_FAKE)
 UNIT_OBJS_loader_row := $(O)/obj/loader/row.o $(O)/obj/loader/why.o
 UNIT_OBJS_loader_config := $(addprefix $(O)/obj/loader/,config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
+UNIT_OBJS_loader_user := $(addprefix $(O)/obj/loader/,user.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
 UNIT_OBJS_loader_policy := $(addprefix $(O)/obj/loader/,policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
 UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
 UNIT_OBJS_loader_raise := $(addprefix $(O)/obj/loader/,raise.o file.o)

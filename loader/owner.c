@@ -28,7 +28,8 @@ static struct owner **bucket_of(const struct owner_table *t, pid_t pid)
 	return &t->bucket[(unsigned int)pid % t->buckets];
 }
 
-int owner_get(struct owner_table *t, const struct cred *cred, int pidfd, struct owner **out)
+int owner_get(struct owner_table *t, struct user *user, const struct cred *cred, int pidfd,
+	      struct owner **out)
 {
 	struct owner **bucket = bucket_of(t, cred->pid), *o;
 
@@ -48,6 +49,8 @@ int owner_get(struct owner_table *t, const struct cred *cred, int pidfd, struct 
 		}
 		TAILQ_INIT(&o->pmcs);
 		o->cred = *cred;
+		o->user = user;
+		user->references++;
 		o->pidfd = pidfd;
 		o->next = *bucket;
 		*bucket = o;
@@ -90,6 +93,7 @@ void owner_put(struct owner_table *t, struct owner *o)
 	t->owners--;
 	count_owner_free(o->counts);
 	logfile_free(o->log);
+	user_put(o->user);
 	close(o->pidfd);
 	free(o);
 }

@@ -10,6 +10,7 @@
 
 #include "count.h"
 #include "policy.h"
+#include "user.h"
 
 struct pmc;
 struct logfile;
@@ -17,6 +18,7 @@ struct logfile;
 struct owner {
 	struct owner *next;		/* in its bucket */
 	struct cred cred;		/* as it connected */
+	struct user *user;		/* whom all of it is charged to */
 	int pidfd;
 	unsigned int connections;
 	unsigned int npmc;
@@ -37,9 +39,10 @@ void owner_table_free(struct owner_table *t);
 
 /*
  * The record of a process, one connection richer.  Takes the pidfd over, also on failure.
- * cred->start tells a process from an earlier one of the same number.
+ * cred->start tells a process from an earlier one of the same number.  A new record keeps `user`.
  */
-int owner_get(struct owner_table *t, const struct cred *cred, int pidfd, struct owner **out);
+int owner_get(struct owner_table *t, struct user *user, const struct cred *cred, int pidfd,
+	      struct owner **out);
 
 /* The records of a process number: one, or a few while the end of an earlier process is due. */
 struct owner *owner_first(const struct owner_table *t, pid_t pid);

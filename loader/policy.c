@@ -17,9 +17,14 @@ static bool has_cap(const struct cred *c, int cap)
 	return c->effective >> cap & 1;
 }
 
+bool policy_initial_user_ns(uint64_t number)
+{
+	return number == INITIAL_USER_NS;
+}
+
 bool policy_on_host(const struct cred *c)
 {
-	return c->user_ns == INITIAL_USER_NS;
+	return policy_initial_user_ns(c->user_ns);
 }
 
 bool policy_privileged(const struct cred *c)

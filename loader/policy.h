@@ -34,6 +34,9 @@ pid_t policy_pidfd_pid(int pidfd);
 /* True once the process has exited, even while its parent does not collect it. */
 bool policy_pidfd_exited(int pidfd);
 
+/* Is this the number of the initial user namespace? */
+bool policy_initial_user_ns(uint64_t number);
+
 /* In the initial user namespace. */
 bool policy_on_host(const struct cred *c);
 

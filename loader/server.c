@@ -50,32 +50,25 @@ void watch_close(struct server *s, struct watch *w)
 
 /* --- accepting ----------------------------------------------------------------------------- */
 
-static unsigned int connections_of(const struct server *s, uid_t uid)
+/* The user with one connection more; NULL: refused. */
+static struct user *charge(struct server *s, const struct cred *cred, struct why *why)
 {
-	unsigned int n = 0;
+	struct user *user = user_get(&s->d->users, cred);
+	int err;
 
-	for (const struct client *c = s->clients; c; c = c->next)
-		n += c->session.owner && c->session.owner->cred.uid[ID_EFFECTIVE] == uid;
-	return n;
-}
-
-static int check_limits(const struct server *s, uid_t uid, struct why *why)
-{
-	if (s->nclients >= s->max_clients)
-		return deny(why, -EAGAIN,
-			    "pmcbpfd has %u connections, which is its limit; try again when "
-			    "some have ended",
-			    s->nclients);
-	if (uid != 0 && connections_of(s, uid) >= SERVER_MAX_PER_USER)
-		return deny(why, -EAGAIN,
-			    "uid %u has %u connections to pmcbpfd, which is the limit; end "
-			    "some first",
-			    uid, SERVER_MAX_PER_USER);
-	return 0;
+	if (!user) {
+		deny(why, -ENOMEM, "no memory for a connection");
+		return NULL;
+	}
+	err = user_take(&s->d->users, user, POOL_CONNECTIONS, 1, why);
+	/* What it has taken keeps the user. */
+	user_put(user);
+	return err ? NULL : user;
 }
 
 static int add_connection(struct server *s, int fd, struct why *why)
 {
+	struct user *user = NULL;
 	struct cred cred;
 	int pidfd = -1;
 	int err = peer_identify(fd, &cred, &pidfd, why);
@@ -83,14 +76,16 @@ static int add_connection(struct server *s, int fd, struct why *why)
 	/* A process that is another program now must not join what it owned before. */
 	server_catch_up(s);
 	if (!err)
-		err = check_limits(s, cred.uid[ID_EFFECTIVE], why);
+		user = charge(s, &cred, why);
+	if (!err && !user)
+		err = -EAGAIN;
 	if (err && s->nclients >= s->max_clients + REFUSALS) {
 		close(fd);
 		if (pidfd >= 0)
 			close(pidfd);
 		return err;
 	}
-	return client_add(s, fd, err ? NULL : &cred, pidfd, err, why);
+	return client_add(s, fd, user, err ? NULL : &cred, pidfd, err, why);
 }
 
 static void on_listener(struct server *s, struct watch *w, uint32_t events)
@@ -268,6 +263,7 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 		return deny(why, -ENOMEM, "no memory");
 	s->d = d;
 	s->max_clients = client_limit();
+	user_pool(&d->users, POOL_CONNECTIONS, s->max_clients);
 	s->request = malloc(WIRE_MAX_REQUEST);
 	s->reply.own_fd = -1;
 	s->reply.data = malloc(WIRE_MAX_REPLY);

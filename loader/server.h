@@ -10,7 +10,6 @@
 #include "peer.h"
 
 #define SERVER_MAX_CLIENTS 4096u	/* connections */
-#define SERVER_MAX_PER_USER 1024u	/* of one user who is not root */
 
 struct server;
 

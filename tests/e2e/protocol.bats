@@ -113,7 +113,7 @@ teardown() {
 	run run_as_nobody bash -c 'ulimit -n 2048 2>/dev/null || ulimit -n $(ulimit -Hn); \
 		[ $(ulimit -n) -ge 1100 ] || { echo too few; exit; }; wireclient hello many 1100'
 	[ "$output" != "too few" ] || skip "the hard limit of open files is below 1100"
-	grep -q '^many 1023 -- uid 65534 has 1024 connections' <<<"$output"
+	grep -q '^many 1023 -- uid 65534 has 1024 of pmcbpfd.s 4096 connections, .* (user.share=25 percent)' <<<"$output"
 	daemon_answers
 	wait_for rows_free
 }

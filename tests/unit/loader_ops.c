@@ -282,7 +282,8 @@ static void test_second_connection(void **state)
 
 	memset(&again, 0, sizeof(again));
 	again.cred = root.cred;
-	assert_int_equal(owner_get(&harness.owners, &again.cred, dup(0), &again.session.owner), 0);
+	assert_int_equal(owner_get(&harness.owners, root.session.owner->user, &again.cred,
+				   dup(0), &again.session.owner), 0);
 	assert_ptr_equal(again.session.owner, root.session.owner);
 	again.session.hello = true;
 	assert_int_equal(start(&again, id), 0);

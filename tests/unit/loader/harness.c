@@ -75,6 +75,7 @@ void harness_stop(void)
 void actor_join(struct actor *a, pid_t pid, uid_t uid)
 {
 	struct wire_hello_req hello = { .pid = (uint32_t)pid, .program = "test" };
+	struct user *charged;
 	unsigned int i = 0;
 
 	memset(a, 0, sizeof(*a));
@@ -86,10 +87,12 @@ void actor_join(struct actor *a, pid_t pid, uid_t uid)
 	};
 	while (i < MAX_ACTORS && actors[i])
 		i++;
-	if (i == MAX_ACTORS ||
-	    owner_get(&harness.owners, &a->cred, (int)syscall(SYS_pidfd_open, getpid(), 0),
-		      &a->session.owner))
+	charged = user_get(&harness.users, &a->cred);
+	if (i == MAX_ACTORS || !charged ||
+	    owner_get(&harness.owners, charged, &a->cred,
+		      (int)syscall(SYS_pidfd_open, getpid(), 0), &a->session.owner))
 		abort();
+	user_put(charged);
 	actors[i] = a;
 	if (ask(a, WIRE_OP_HELLO, &hello, sizeof(hello)))
 		abort();

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Users, and what each of them has of every pool. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user.h"
+
+#define MAX_USER_NS_DEPTH 33		/* the kernel allows 32 */
+
+static const struct {
+	const char *what;		/* in "… of pmcbpfd's 64 log buffers" */
+	const char *size;		/* what sets the size of the pool; NULL: nothing */
+} pools[POOLS] = {
+	[POOL_CONNECTIONS] = { "connections", NULL },
+	[POOL_LOG_BUFFERS] = { "log buffers", "kern.hwpmc.nbuffers" },
+	[POOL_LOGS] = { "logs", NULL },
+	[POOL_SAMPLERS] = { "PMCs that sample or log", NULL },
+	[POOL_SETS] = { "combinations of PMCs on a process", NULL },
+	[POOL_TARGETS] = { "target processes", NULL },
+	[POOL_EVENTS] = { "event descriptors", NULL },
+	[POOL_HELPERS] = { "requests under way", NULL },
+};
+
+void user_table_init(struct user_table *t, const struct config *config)
+{
+	LIST_INIT(&t->users);
+	t->config = config;
+}
+
+void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size)
+{
+	t->size[pool] = size;
+}
+
+/* The outermost user namespace below the initial one: its owner and its number. */
+static bool outermost(pid_t pid, uid_t *owner, uint64_t *number)
+{
+	char path[64];
+	bool found = false;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (unsigned int depth = 0; fd >= 0 && depth < MAX_USER_NS_DEPTH; depth++) {
+		struct stat st;
+		int parent;
+
+		if (fstat(fd, &st) || policy_initial_user_ns(st.st_ino))
+			break;
+		found = !ioctl(fd, NS_GET_OWNER_UID, owner);
+		*number = st.st_ino;
+		parent = ioctl(fd, NS_GET_PARENT);
+		close(fd);
+		fd = parent;
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+struct user *user_get(struct user_table *t, const struct cred *cred)
+{
+	uid_t uid = cred->uid[ID_REAL], owner = 0;
+	uint64_t user_ns = 0;
+	struct user *u;
+
+	if (!policy_on_host(cred)) {
+		user_ns = cred->user_ns;
+		if (outermost(cred->pid, &owner, &user_ns) && owner != 0) {
+			uid = owner;
+			user_ns = 0;
+		}
+	}
+	LIST_FOREACH(u, &t->users, next)
+		if (u->uid == uid && u->user_ns == user_ns &&
+		    u->privileged == policy_privileged(cred))
+			break;
+	if (!u) {
+		u = calloc(1, sizeof(*u));
+		if (!u)
+			return NULL;
+		u->uid = uid;
+		u->user_ns = user_ns;
+		u->privileged = policy_privileged(cred);
+		LIST_INSERT_HEAD(&t->users, u, next);
+	}
+	u->references++;
+	return u;
+}
+
+void user_put(struct user *u)
+{
+	if (!u || --u->references)
+		return;
+	LIST_REMOVE(u, next);
+	free(u);
+}
+
+static unsigned int percent_of(unsigned int size, int percent)
+{
+	return (unsigned int)((uint64_t)size * (unsigned int)percent / 100);
+}
+
+/* Of a small pool, one at least. */
+static unsigned int share_of(const struct user_table *t, enum pool_kind pool)
+{
+	unsigned int share = percent_of(t->size[pool], t->config->value[TUN_USER_SHARE]);
+
+	return share ? share : 1;
+}
+
+int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
+	      struct why *why)
+{
+	unsigned int size = t->size[pool], share = share_of(t, pool);
+	unsigned int reserve = percent_of(size, t->config->value[TUN_USER_RESERVE]);
+	const char *sets = pools[pool].size;
+
+	if (!u->privileged && (n > share || u->used[pool] > share - n))
+		return deny(why, -EAGAIN, "uid %u%s has %u of pmcbpfd's %u %s, and %u is the most "
+			    "for one user (user.share=%d percent%s%s); end some first", u->uid,
+			    u->user_ns ? " of a container" : "", u->used[pool], size,
+			    pools[pool].what, share, t->config->value[TUN_USER_SHARE],
+			    sets ? " of " : "", sets ? sets : "");
+	if (!u->privileged)
+		size -= reserve;
+	if (n > size || t->used[pool] > size - n)
+		return deny(why, -EAGAIN, "%u of pmcbpfd's %u %s are in use%s%s%s; try again when "
+			    "some have been released", t->used[pool], t->size[pool],
+			    pools[pool].what,
+			    u->privileged ? "" : ", and the rest is kept for administrators "
+						 "(user.reserve)",
+			    sets ? "; their number is " : "", sets ? sets : "");
+	u->used[pool] += n;
+	u->references += n;
+	t->used[pool] += n;
+	return 0;
+}
+
+void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n)
+{
+	if (!n)
+		return;
+	u->used[pool] -= n;
+	t->used[pool] -= n;
+	u->references -= n - 1;
+	user_put(u);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Users and their quotas.  Whatever the daemon has only so many of (connections, log buffers, sets,
+ * descriptors …) is a pool; everything taken from a pool is charged to the user whose process asked
+ * for it.  An unprivileged user may have user.share percent of a pool, and all of them together
+ * leave user.reserve percent of it to privileged ones, so that an administrator can always connect,
+ * count and list.  The event loop's alone.
+ *
+ * A user is a uid of the host.  In a user namespace uids cost nothing, so the processes there are
+ * charged to the user who made the outermost namespace; where that is root, as a container engine
+ * is, to their uid in that namespace.  A privileged process is another user than the unprivileged
+ * ones of the same uid.
+ */
+#ifndef PMCBPF_USER_H
+#define PMCBPF_USER_H
+
+#include <sys/queue.h>
+
+#include "policy.h"
+
+enum pool_kind {
+	POOL_CONNECTIONS,
+	POOL_LOG_BUFFERS,		/* kern.hwpmc.nbuffers */
+	POOL_LOGS,			/* until the last record is written or given up */
+	POOL_SAMPLERS,			/* PMCs with records of their own in the rings */
+	POOL_SETS,			/* combinations of PMCs that measure a process */
+	POOL_TARGETS,			/* processes that are measured */
+	POOL_EVENTS,			/* descriptors of perf events and programs */
+	POOL_HELPERS,			/* work on files and processes that is not done yet */
+	POOLS
+};
+
+struct user {
+	LIST_ENTRY(user) next;
+	uid_t uid;
+	uint64_t user_ns;		/* of a container that root made; 0: none */
+	bool privileged;
+	unsigned int references;
+	unsigned int used[POOLS];
+};
+
+struct user_table {
+	LIST_HEAD(, user) users;
+	const struct config *config;	/* user.share, user.reserve */
+	unsigned int size[POOLS];
+	unsigned int used[POOLS];
+};
+
+void user_table_init(struct user_table *t, const struct config *config);
+/* How much there is of a pool. */
+void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size);
+
+/* The user whom a process is charged to, one reference richer; NULL: no memory. */
+struct user *user_get(struct user_table *t, const struct cred *cred);
+/* What the user still has keeps the record until it is given back. */
+void user_put(struct user *u);
+
+/* -EAGAIN: the user's share or the pool is used up, and `why` names both and the tunable. */
+int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
+	      struct why *why);
+void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
+
+#endif

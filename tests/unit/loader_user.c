@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Users' quotas: shares, the reserve, namespaces, and that everything taken is given back. */
+#include <errno.h>
+#include <string.h>
+
+#include "../../loader/user.h"
+#include "unit.h"
+
+#define INITIAL 4026531837ull
+
+static struct config config;
+static struct user_table users;
+static struct why why;
+
+static int setup(void **state)
+{
+	config_init(&config);
+	memset(&users, 0, sizeof(users));
+	user_table_init(&users, &config);
+	user_pool(&users, POOL_LOG_BUFFERS, 64);
+	return 0;
+}
+
+static struct user *user_of(uid_t uid, uint64_t caps, uint64_t user_ns)
+{
+	const struct cred c = {
+		.pid = -1, .uid = { uid, uid, uid }, .permitted = caps, .effective = caps,
+		.user_ns = user_ns,
+	};
+
+	return user_get(&users, &c);
+}
+
+static int take(struct user *u, unsigned int n)
+{
+	return user_take(&users, u, POOL_LOG_BUFFERS, n, &why);
+}
+
+static void test_share(void **state)
+{
+	struct user *u = user_of(1000, 0, INITIAL);
+
+	assert_int_equal(take(u, 16), 0);
+	assert_int_equal(take(u, 1), -EAGAIN);
+	assert_non_null(strstr(why.text, "uid 1000 has 16 of pmcbpfd's 64 log buffers"));
+	assert_non_null(strstr(why.text, "user.share=25 percent of kern.hwpmc.nbuffers"));
+	user_give(&users, u, POOL_LOG_BUFFERS, 16);
+	assert_int_equal(take(u, 17), -EAGAIN);
+	config.value[TUN_USER_SHARE] = 50;
+	assert_int_equal(take(u, 17), 0);
+	user_give(&users, u, POOL_LOG_BUFFERS, 17);
+	user_put(u);
+}
+
+/* However many users there are, the rest is for the privileged, who have no share. */
+static void test_reserve(void **state)
+{
+	struct user *root = user_of(0, ~0ull, INITIAL), *u[4];
+
+	for (unsigned int i = 0; i < 4; i++) {
+		u[i] = user_of(1000 + i, 0, INITIAL);
+		assert_int_equal(take(u[i], i < 3 ? 16 : 10), 0);
+	}
+	assert_int_equal(take(u[3], 1), -EAGAIN);
+	assert_non_null(strstr(why.text, "58 of pmcbpfd's 64 log buffers"));
+	assert_non_null(strstr(why.text, "user.reserve"));
+	assert_int_equal(take(root, 6), 0);
+	assert_int_equal(take(root, 1), -EAGAIN);
+	for (unsigned int i = 0; i < 4; i++) {
+		user_give(&users, u[i], POOL_LOG_BUFFERS, i < 3 ? 16 : 10);
+		user_put(u[i]);
+	}
+	user_give(&users, root, POOL_LOG_BUFFERS, 6);
+	user_put(root);
+	assert_int_equal(users.used[POOL_LOG_BUFFERS], 0);
+	assert_true(LIST_EMPTY(&users.users));
+}
+
+/* A privileged process is not charged to its uid's unprivileged ones, nor a container to the host. */
+static void test_identity(void **state)
+{
+	struct user *plain = user_of(1000, 0, INITIAL), *capable = user_of(1000, ~0ull, INITIAL);
+	struct user *inside = user_of(1000, 0, 17), *other = user_of(1000, 0, 18);
+	struct user *again = user_of(1000, 0, INITIAL);
+
+	assert_ptr_equal(plain, again);
+	assert_ptr_not_equal(plain, capable);
+	assert_ptr_not_equal(plain, inside);
+	assert_ptr_not_equal(inside, other);
+	user_put(again);
+	user_put(plain);
+	user_put(capable);
+	user_put(inside);
+	user_put(other);
+	assert_true(LIST_EMPTY(&users.users));
+}
+
+/* The record stays for as long as something is charged to it. */
+static void test_kept(void **state)
+{
+	struct user *u = user_of(1000, 0, INITIAL);
+
+	assert_int_equal(take(u, 3), 0);
+	user_put(u);
+	assert_ptr_equal(LIST_FIRST(&users.users), u);
+	user_give(&users, u, POOL_LOG_BUFFERS, 2);
+	assert_ptr_equal(LIST_FIRST(&users.users), u);
+	user_give(&users, u, POOL_LOG_BUFFERS, 1);
+	assert_true(LIST_EMPTY(&users.users));
+}
+
+static void test_range(void **state)
+{
+	assert_int_equal(config_change(&config, "user.share", "0", &why), -EINVAL);
+	assert_non_null(strstr(why.text, "from 1 to 100"));
+	assert_int_equal(config.value[TUN_USER_SHARE], 25);
+	assert_int_equal(config_change(&config, "user.share", "100", &why), 0);
+	assert_int_equal(config.value[TUN_USER_SHARE], 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_share, setup),
+		cmocka_unit_test_setup(test_reserve, setup),
+		cmocka_unit_test_setup(test_identity, setup),
+		cmocka_unit_test_setup(test_kept, setup),
+		cmocka_unit_test_setup(test_range, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
