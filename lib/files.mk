@@ -30,6 +30,11 @@ $(LIBPMC_A): $(LIBPMC_OBJS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(CROSS_COMPILE)ar rcs $@ $^
 
+# Helper processes of a daemon.
+BASE_SRCS := lib/base/helper.c lib/base/helper_process.c
+BASE_OBJS := $(BASE_SRCS:%.c=$(O)/obj/%.o)
+LINT_C += $(BASE_SRCS)
+
 # libktr, which traced programs link: small, and of what is fast only.
 LIBKTR_SRCS := lib/ktr.c lib/ktrclock.c lib/ktrmask.c lib/ktrregion.c lib/ktrsay.c lib/ktrstop.c lib/ktrwish.c \
 	lib/ktrwrite.c

@@ -21,10 +21,16 @@
 
 struct process {
 	pid_t pid, parent;
+	uint32_t sibling;		/* the next one in the same bucket, by index; NONE */
+	bool met;			/* by the walk that goes on */
 };
+#define NONE UINT32_MAX
+
 struct processes {
 	struct process *at;
 	size_t n, room;
+	uint32_t *child;		/* buckets of processes by their parents */
+	size_t buckets;			/* a power of two */
 };
 
 /*
@@ -57,6 +63,39 @@ static int processes_push(struct processes *ps, pid_t pid, pid_t parent)
 	return 0;
 }
 
+static size_t bucket_of(const struct processes *ps, pid_t parent)
+{
+	return (uint32_t)parent * 2654435769u & (ps->buckets - 1);
+}
+
+/* So that the children of a process are found without a look at all others. */
+static int processes_index(struct processes *ps)
+{
+	uint32_t *child;
+
+	ps->buckets = 256;
+	while (ps->buckets < ps->n)
+		ps->buckets *= 2;
+	child = realloc(ps->child, ps->buckets * sizeof(*child));
+	if (!child)
+		return -ENOMEM;
+	ps->child = child;
+	memset(child, 0xff, ps->buckets * sizeof(*child));
+	for (size_t i = 0; i < ps->n; i++) {
+		uint32_t *first = &child[bucket_of(ps, ps->at[i].parent)];
+
+		ps->at[i].sibling = *first;
+		*first = (uint32_t)i;
+	}
+	return 0;
+}
+
+static void processes_free(struct processes *ps)
+{
+	free(ps->at);
+	free(ps->child);
+}
+
 static int processes_list(struct processes *ps, const struct engine *e)
 {
 	const struct abi_birth *births;
@@ -67,9 +106,11 @@ static int processes_list(struct processes *ps, const struct engine *e)
 	ps->n = 0;
 	if (!dir)
 		return -errno;
-	while (!err && (d = readdir(dir)))
+	while (!err && (d = readdir(dir))) {
 		if (isdigit((unsigned char)d->d_name[0]))
 			err = processes_push(ps, (pid_t)atoi(d->d_name), parent_of(d->d_name));
+		engine_breathe(e);
+	}
 	closedir(dir);
 	n = engine_births(e, &births);
 	if (n < 0)
@@ -79,13 +120,43 @@ static int processes_list(struct processes *ps, const struct engine *e)
 		      births[i].parent);
 		err = processes_push(ps, (pid_t)births[i].child, (pid_t)births[i].parent);
 	}
-	return err;
+	return err ?: processes_index(ps);
 }
 
-/* The children of pid, below which the tree goes on. */
-static bool is_child(const struct process *p, pid_t pid)
+/*
+ * Calls fn for each process of the listing below root, parents before their children, until it
+ * fails.
+ */
+static int processes_below(struct processes *ps, const struct engine *e, pid_t root,
+			   int (*fn)(void *arg, pid_t pid), void *arg)
 {
-	return p->parent == pid && p->pid != pid;
+	pid_t *todo = malloc((ps->n + 1) * sizeof(*todo));
+	size_t n = 0;
+	int err = 0;
+
+	if (!todo)
+		return -ENOMEM;
+	for (size_t i = 0; i < ps->n; i++)
+		ps->at[i].met = false;
+	todo[n++] = root;
+	while (n && !err) {
+		pid_t parent = todo[--n];
+		uint32_t next = ps->child[bucket_of(ps, parent)];
+
+		while (next != NONE && !err) {
+			struct process *p = &ps->at[next];
+
+			next = p->sibling;
+			if (p->parent != parent || p->pid == parent || p->met)
+				continue;
+			p->met = true;
+			todo[n++] = p->pid;
+			err = fn(arg, p->pid);
+			engine_breathe(e);
+		}
+	}
+	free(todo);
+	return err;
 }
 
 static int join(struct count *c, int pidfd, pid_t tgid, struct why *why)
@@ -161,30 +232,26 @@ static int join_descendant(struct count *c, pid_t pid, const struct count_guard 
 	return -EPERM;
 }
 
-/* One walk below root over one listing; *found says whether somebody joined. */
-static int tree_join(struct count *c, const struct processes *ps, pid_t root, struct added *added,
-		     const struct count_guard *guard, bool *found, struct why *why)
+/* One walk over one listing. */
+struct tree {
+	struct count *c;
+	struct added *added;
+	const struct count_guard *guard;
+	bool found;			/* a process has joined */
+	struct why *why;
+};
+
+static int tree_join(void *arg, pid_t pid)
 {
-	int err;
+	struct tree *t = arg;
+	int err = join_descendant(t->c, pid, t->guard, t->why);
 
-	for (size_t i = 0; i < ps->n; i++) {
-		pid_t pid = ps->at[i].pid;
-
-		if (!is_child(&ps->at[i], root))
-			continue;
-		err = join_descendant(c, pid, guard, why);
-		if (!err) {
-			*found = true;
-			err = added_push(added, pid);
-		}
-		/* Who has this PMC already, has just exited, or is not admitted is no failure. */
-		if (err && err != -EEXIST && err != -ESRCH && err != -EPERM)
-			return err;
-		err = tree_join(c, ps, pid, added, guard, found, why);
-		if (err)
-			return err;
+	if (!err) {
+		t->found = true;
+		return added_push(t->added, pid);
 	}
-	return 0;
+	/* Who has this PMC already, has just exited, or is not admitted is no failure. */
+	return err == -EEXIST || err == -ESRCH || err == -EPERM ? 0 : err;
 }
 
 int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guard *guard,
@@ -192,7 +259,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 {
 	struct processes ps = { .n = 0 };
 	struct added added = { .n = 0 };
-	bool found = true;
+	struct tree tree = { c, &added, guard, true, why };
 	int err;
 
 	err = count_hold(c, NEED_LIFE, why);
@@ -204,19 +271,21 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 		err = count_hold(c, NEED_FINAL, why);
 	err = err ?: join(c, pidfd, tgid, why);
 	if (err) {
-		engine_walk_end(c->e);
+		if (c->spec.descendants)
+			engine_walk_end(c->e);
 		return err;
 	}
 	err = added_push(&added, tgid);
-	while (!err && c->spec.descendants && found) {
-		found = false;
+	while (!err && c->spec.descendants && tree.found) {
+		tree.found = false;
 		err = processes_list(&ps, c->e);
 		if (err)
 			deny(why, err, "cannot list the descendants of process %d: %s", tgid,
 			     strerror(-err));
-		err = err ?: tree_join(c, &ps, tgid, &added, guard, &found, why);
+		err = err ?: processes_below(&ps, c->e, tgid, tree_join, &tree);
 	}
-	engine_walk_end(c->e);
+	if (c->spec.descendants)
+		engine_walk_end(c->e);
 	c->only = !c->spec.descendants && count_ntargets(c) == 1 ? tgid : 0;
 	for (size_t i = 0; err && i < added.n; i++) {
 		struct why unused;
@@ -224,23 +293,21 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 		(void)leave(c, added.pid[i], &unused);
 	}
 	free(added.pid);
-	free(ps.at);
+	processes_free(&ps);
 	c->has_targets |= !err;
 	page_update(c);
 	return err;
 }
 
-static void tree_leave(struct count *c, const struct processes *ps, pid_t root)
+static int tree_leave(void *arg, pid_t pid)
 {
+	struct count *c = arg;
 	struct why unused;
 
-	for (size_t i = 0; i < ps->n; i++)
-		if (is_child(&ps->at[i], root)) {
-			if (c->running && c->backend == BACKEND_FIGURES)
-				(void)figures_detach(c, ps->at[i].pid);
-			(void)leave(c, ps->at[i].pid, &unused);
-			tree_leave(c, ps, ps->at[i].pid);
-		}
+	if (c->running && c->backend == BACKEND_FIGURES)
+		(void)figures_detach(c, pid);
+	(void)leave(c, pid, &unused);
+	return 0;
 }
 
 int count_detach(struct count *c, pid_t tgid, struct why *why)
@@ -253,8 +320,8 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 		err = figures_detach(c, tgid);
 	err = err ?: leave(c, tgid, why);
 	if (!err && c->spec.descendants && !processes_list(&ps, c->e))
-		tree_leave(c, &ps, tgid);
-	free(ps.at);
+		(void)processes_below(&ps, c->e, tgid, tree_leave, c);
+	processes_free(&ps);
 	if (!err && c->running && c->backend == BACKEND_SLICED)
 		engine_flush_all(c->e);
 	if (!err)

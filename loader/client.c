@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "logbook.h"
-
-#define KERNEL_MAX_FDS 253		/* in one message */
+#include "work.h"
 
 static void close_all(int *fds, unsigned int n)
 {
@@ -76,7 +74,7 @@ static int keep(struct pending *p, const struct reply *r)
 	return 0;
 }
 
-static void answer(struct server *s, struct client *c, const struct reply *r)
+void client_answer(struct server *s, struct client *c, const struct reply *r)
 {
 	int sent = send_reply(c->socket.fd, r->data, r->len, r->fds, r->nfds);
 
@@ -100,116 +98,41 @@ static void retry(struct server *s, struct client *c)
 		client_close(s, c);
 }
 
-/* --- requests ------------------------------------------------------------------------------ */
+/* --- events -------------------------------------------------------------------------------- */
 
-struct incoming {
-	struct message m;
-	int fds[KERNEL_MAX_FDS];
-	struct ucred sender;
-	bool signed_;			/* the sender's credentials came along */
-};
-
-static void read_control(struct msghdr *msg, struct incoming *in)
+/* A connection that was never taken on: one answer, then it is over. */
+static void refuse(struct server *s, struct client *c)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		size_t n = c->cmsg_len - CMSG_LEN(0);
-
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (c->cmsg_type == SCM_CREDENTIALS && n == sizeof(in->sender)) {
-			memcpy(&in->sender, CMSG_DATA(c), n);
-			in->signed_ = true;
-		}
-		for (size_t i = 0; c->cmsg_type == SCM_RIGHTS && i < n / sizeof(int); i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			if (in->m.nfds < KERNEL_MAX_FDS)
-				in->fds[in->m.nfds++] = fd;
-			else
-				close(fd);
-		}
-	}
-}
-
-/* 1: a message; 0: none yet; -errno: the connection is over. */
-static int receive(struct server *s, struct client *c, struct incoming *in)
-{
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(struct ucred)) +
-			  CMSG_SPACE(KERNEL_MAX_FDS * sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = s->request, .iov_len = WIRE_MAX_REQUEST };
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
-	};
-	ssize_t n = recvmsg(c->socket.fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-	memset(&in->m, 0, sizeof(in->m));
-	in->signed_ = false;
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-	read_control(&msg, in);
-	/* An empty message has a sender, an end has none. */
-	if (n == 0 && !in->signed_)
-		return -ECONNRESET;
-	in->m.data = s->request;
-	in->m.len = (size_t)n;
-	in->m.fds = in->fds;
-	in->m.truncated = msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
-	in->m.pid = in->sender.pid;
-	in->m.uid = in->sender.uid;
-	return 1;
-}
-
-static void refuse(struct client *c, const struct message *m, struct reply *r)
-{
+	struct received in;
 	struct wire_hdr h = { .op = 0 };
 
-	if (m->len >= sizeof(h))
-		memcpy(&h, m->data, sizeof(h));
-	r->why = c->refusal;
-	r->close = true;
-	reply_refuse(r, h.op, h.seq, c->error);
-}
-
-static void serve(struct server *s, struct client *c)
-{
-	struct incoming in;
-	int got = receive(s, c, &in);
-
-	if (got < 0)
-		client_close(s, c);
-	if (got <= 0)
+	if (receive_peek(c->socket.fd) == 0 && receive_plain(c->socket.fd, &in) == 1 &&
+	    in.len >= sizeof(h)) {
+		memcpy(&h, in.data, sizeof(h));
+		s->reply.why = c->refusal;
+		s->reply.close = true;
+		reply_refuse(&s->reply, h.op, h.seq, c->error);
+		client_answer(s, c, &s->reply);
 		return;
-	server_catch_up(s);
-	if (c->socket.fd >= 0 && c->session.owner)
-		message_handle(s->d, &c->session, &in.m, &s->reply);
-	else if (c->socket.fd >= 0)
-		refuse(c, &in.m, &s->reply);
-	close_all(in.fds, in.m.nfds);
-	/* So that a signal which the request has caused comes before its answer. */
-	server_catch_up(s);
-	if (c->socket.fd >= 0 && s->reply.later)
-		watch_change(s, &c->socket, 0);	/* one request at a time */
-	else if (c->socket.fd >= 0)
-		answer(s, c, &s->reply);
-	reply_end(&s->reply);
+	}
+	client_close(s, c);
 }
 
 static void on_socket(struct server *s, struct watch *w, uint32_t events)
 {
 	struct client *c = (struct client *)w;
 
+	if (c->closing)
+		return;
 	/* Who hangs up has nothing left that could be answered. */
 	if (events & (EPOLLHUP | EPOLLERR))
 		client_close(s, c);
 	else if (c->pending.data)
 		retry(s, c);
+	else if (c->session.owner)
+		work_offer(s, c);
 	else
-		serve(s, c);
+		refuse(s, c);
 }
 
 static void on_exit_of_process(struct server *s, struct watch *w, uint32_t events)
@@ -268,22 +191,47 @@ int client_add(struct server *s, int fd, struct user *user, const struct cred *c
 	return err;
 }
 
-void client_close(struct server *s, struct client *c)
+/*
+ * The peer sees the end at once.  What it has sent and nobody has received goes with the last
+ * reference of the socket, and that may be descriptors of its own: hence not here.
+ */
+static void socket_close(struct server *s, struct watch *w)
+{
+	if (w->fd < 0)
+		return;
+	watch_remove(s, w);
+	(void)shutdown(w->fd, SHUT_RDWR);
+	helper_dispose(s->d->errands.helpers, &w->fd, 1);
+	w->fd = -1;
+}
+
+static void leave_owner(struct server *s, struct client *c)
 {
 	struct owner *o = c->session.owner;
 
-	if (o) {
-		if (o->connections == 1) {
-			logbook_end(s->d, o);
-			pmc_release_all(&s->d->rows, o);
-		}
+	c->session.owner = NULL;
+	if (!o)
+		return;
+	o->blocked -= c->blocked;
+	if (o->connections == 1 && (o->npmc || o->log))
+		work_end_owner(s, o);
+	else
 		owner_put(&s->d->owners, o);
-		c->session.owner = NULL;
+}
+
+void client_close(struct server *s, struct client *c)
+{
+	if (!work_withdraw(s, c)) {
+		c->closing = true;
+		watch_remove(s, &c->socket);
+		watch_remove(s, &c->exit);
+		return;
 	}
+	leave_owner(s, c);
 	if (c->user)
 		user_give(&s->d->users, c->user, POOL_CONNECTIONS, 1);
 	pending_free(&c->pending);
-	watch_close(s, &c->socket);
+	socket_close(s, &c->socket);
 	watch_close(s, &c->exit);
 	*c->link = c->next;
 	if (c->next)
@@ -300,10 +248,11 @@ void clients_resume(struct server *s)
 
 	for (c = s->clients; c; c = next) {
 		next = c->next;
-		if (!c->session.later.waits || !message_resume(s->d, &c->session, &s->reply))
+		if (!c->session.later.waits || c->session.owner->busy ||
+		    !message_resume(s->d, &c->session, &s->reply))
 			continue;
 		watch_change(s, &c->socket, EPOLLIN);
-		answer(s, c, &s->reply);
+		client_answer(s, c, &s->reply);
 		reply_end(&s->reply);
 	}
 }

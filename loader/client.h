@@ -4,6 +4,7 @@
 #define PMCBPF_LOADER_CLIENT_H
 
 #include "ops.h"
+#include "receive.h"
 
 struct server;
 
@@ -28,6 +29,9 @@ struct client {
 	struct watch exit;		/* the process, a pidfd */
 	struct client *next, **link;
 	struct user *user;		/* charged for the connection; NULL: nobody is */
+	struct work *work;		/* the request that it has at work; NULL: none */
+	bool blocked;			/* another connection of its owner has one */
+	bool closing;			/* ends with that request */
 	struct session session;		/* .owner NULL: to be refused, with `refusal` */
 	struct pending pending;
 	int error;
@@ -37,17 +41,21 @@ struct client {
 struct server {
 	struct daemon *d;
 	int epoll;
-	struct watch signals, notes, listener, cpus, logs, trace, ktr;
+	struct watch signals, notes, listener, cpus, logs, trace, ktr, helpers;
 	bool stop, single, paused;
 	unsigned int nclients, max_clients;
 	struct client *clients;
 	struct client *dead;		/* closed in this round */
-	uint8_t *request;		/* WIRE_MAX_REQUEST bytes */
-	struct reply reply;		/* the one being made */
+	TAILQ_HEAD(user_turns, user) turns;	/* users that have work */
+	unsigned int nturns, nspare;
+	TAILQ_HEAD(, work) works, spare;	/* begun; kept to be used again */
+	struct reply reply;		/* of a request that was answered later */
 };
 
 int watch_add(struct server *s, struct watch *w, uint32_t events);
 void watch_change(struct server *s, struct watch *w, uint32_t events);
+/* Out of the set, but open. */
+void watch_remove(struct server *s, struct watch *w);
 void watch_close(struct server *s, struct watch *w);
 void server_client_gone(struct server *s);
 /* What has happened until now counts before what is answered from now on.  May close clients. */
@@ -59,8 +67,12 @@ void server_catch_up(struct server *s);
  */
 int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
 	       int err, struct why *why);
-/* Everything the process holds goes with its last connection. */
+/*
+ * Everything the process holds goes with its last connection, once the request at work is over.
+ */
 void client_close(struct server *s, struct client *c);
+/* Sends the reply now, or keeps it until there is room. */
+void client_answer(struct server *s, struct client *c, const struct reply *r);
 /* Answers whoever waits for something that has happened by now. */
 void clients_resume(struct server *s);
 /* Frees those that were closed. */

@@ -407,6 +407,19 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	return 0;
 }
 
+void count_let_go(struct count *c)
+{
+	struct why unused;
+
+	if (!c)
+		return;
+	if (c->running)
+		(void)count_stop(c, &unused);
+	if (!c->spec.system)
+		target_leave_slowly(engine_targets(c->e), c);
+	events_close(c);
+}
+
 void count_free(struct count *c)
 {
 	struct why unused;

@@ -145,7 +145,7 @@ int daemon_init(struct daemon *d, struct why *why)
 			.depth = (unsigned int)d->config.value[TUN_CALLCHAINDEPTH],
 		};
 
-		err = lifelog_new(d->engine, &d->life, why);
+		err = lifelog_new(d->engine, &d->errands, &d->life, why);
 		if (!err)
 			err = trace_new(&d->trace, &rings, d->engine, d->life, why);
 	}
@@ -165,6 +165,7 @@ void daemon_free(struct daemon *d)
 	row_table_free(&d->rows);
 	engine_free(d->engine);
 	msr_free(&d->msr);
+	errands_free(&d->errands);
 }
 
 int daemon_rediscover(struct daemon *d, struct why *why)

@@ -7,6 +7,7 @@
 #include "alive.h"
 #include "config.h"
 #include "cpu.h"
+#include "errand.h"
 #include "log.h"
 #include "logfile.h"
 #include "msr.h"
@@ -31,6 +32,7 @@ struct daemon {
 	struct row_table rows;
 	struct owner_table owners;
 	struct user_table users;
+	struct errands errands;		/* made before all else: errands_new() */
 	struct wire_driverstats stats;
 	uint64_t pid_ns;		/* the daemon's own */
 	/* policy_read_cred and access_debug, but for tests */

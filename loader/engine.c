@@ -16,6 +16,7 @@
 #include "counts.h"
 #include "debug.h"
 #include "engine.h"
+#include "fiber.h"
 #include "flush.h"
 #include "hotplug.h"
 #include "notes.h"
@@ -38,6 +39,8 @@ struct engine {
 	bool reads_msr;
 	struct why no_msr;		/* why not */
 	struct msrdev *msrdev;
+	struct fibers *fibers;
+	unsigned int walks;		/* under way: forks are noted for them */
 	struct bell *bell;		/* rings when a CPU went or came */
 	struct programs *programs;
 	struct counts_pool *counts;
@@ -218,6 +221,16 @@ void engine_free(struct engine *e)
 void engine_debug_to(struct engine *e, const struct debug *debug)
 {
 	e->debug = debug;
+}
+
+void engine_fibers_from(struct engine *e, struct fibers *fibers)
+{
+	e->fibers = fibers;
+}
+
+void engine_breathe(const struct engine *e)
+{
+	fiber_breathe(e->fibers);
 }
 
 const struct debug *engine_debug(const struct engine *e)
@@ -448,13 +461,16 @@ uint64_t engine_lost_targets(const struct engine *e)
 
 void engine_walk_begin(struct engine *e)
 {
+	if (e->walks++)
+		return;
 	e->skel->bss->nbirths = 0;
 	__atomic_store_n(&e->skel->bss->walking, 1, __ATOMIC_SEQ_CST);
 }
 
 void engine_walk_end(struct engine *e)
 {
-	__atomic_store_n(&e->skel->bss->walking, 0, __ATOMIC_SEQ_CST);
+	if (!--e->walks)
+		__atomic_store_n(&e->skel->bss->walking, 0, __ATOMIC_SEQ_CST);
 }
 
 int engine_births(const struct engine *e, const struct abi_birth **births)

@@ -43,6 +43,14 @@ struct msrdev;
 void engine_msr_from(struct engine *e, struct msrdev *dev);
 struct msrdev *engine_msrdev(const struct engine *e);
 
+/*
+ * What takes long calls engine_breathe() between its steps, where an operation's fiber lets others
+ * go on; nothing happens before engine_fibers_from().
+ */
+struct fibers;
+void engine_fibers_from(struct engine *e, struct fibers *fibers);
+void engine_breathe(const struct engine *e);
+
 /* False for a SOFT event whose tracepoint this kernel lacks; such an event is not registered. */
 bool engine_has_soft(const struct engine *e, uint32_t code);
 
@@ -145,7 +153,7 @@ unsigned int engine_targets_next(const struct engine *e, struct engine_walk *w, 
  */
 uint64_t engine_lost_targets(const struct engine *e);
 
-/* Between the two, every fork of the system is noted. */
+/* Between the two, every fork of the system is noted.  Several walks may be under way. */
 void engine_walk_begin(struct engine *e);
 void engine_walk_end(struct engine *e);
 /* The forks noted so far; -EAGAIN when there were more than fit. */

@@ -3,7 +3,7 @@
 # skeletons of bpf/.
 PMCBPFD      := $(O)/sbin/pmcbpfd
 PMCBPFD_SRCS := $(sort $(wildcard loader/*.c))
-PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o
+PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o $(BASE_OBJS)
 PMCBPFD_LIBS := -lbpf -lelf -lz
 INC_loader   := -Iloader -Ilib/include -I$(O)/bpf -Ibpf
 
@@ -34,11 +34,11 @@ install-loader: $(PMCBPFD)
 
 # Unit tests link what they test; the operations run over tests/unit/loader/fake_count.c.
 LOADER_FAKE_SRCS := $(wildcard tests/unit/loader/*.c)
-LOADER_OPS_SRCS := loader/access.c loader/alive.c loader/config.c loader/cpu.c loader/daemon.c loader/debug.c loader/file.c \
-	loader/gates.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c \
+LOADER_OPS_SRCS := loader/access.c loader/alive.c loader/buildid.c loader/config.c loader/cpu.c loader/daemon.c loader/debug.c loader/errand.c loader/fiber.c loader/file.c \
+	loader/gates.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c loader/mappings_read.c \
 	loader/msr.c loader/msrlist.c loader/op_alloc.c loader/op_admin.c loader/op_attach.c loader/op_gates.c loader/op_info.c loader/op_ktr.c \
 	loader/op_log.c loader/op_pmc.c loader/op_tunable.c loader/ops.c loader/owner.c loader/pmc.c loader/policy.c loader/proc.c loader/raise.c \
-	loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/why.c lib/ktrmask.c
+	loader/receive.c loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/why.c lib/ktrmask.c $(BASE_SRCS)
 LOADER_FAKE  := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_OPS_SRCS:%.c=$(O)/obj/%.o)
 LINT_C       += $(LOADER_FAKE_SRCS)
 UNIT_OBJS_loader_msrlist := $(addprefix $(O)/obj/loader/,msrlist.o file.o why.o)

@@ -32,19 +32,21 @@ struct listener {
 
 struct lifelog {
 	struct engine *engine;
+	struct errands *errands;
 	bool hidden;			/* the kernel's addresses, and that has been said */
 	struct procs *procs;		/* NULL: nobody listens */
 	LIST_HEAD(, listener) listeners;
 	LIST_HEAD(bucket, follow) bucket[BUCKETS];
 };
 
-int lifelog_new(struct engine *e, struct lifelog **out, struct why *why)
+int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why)
 {
 	struct lifelog *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return deny(why, -ENOMEM, "no memory for logs");
 	l->engine = e;
+	l->errands = es;
 	LIST_INIT(&l->listeners);
 	*out = l;
 	return 0;
@@ -199,7 +201,7 @@ void lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid)
 	if (!follow(l, p, tgid))
 		return;
 	if (p->owner->log && pmc_is_sampling(p))
-		mappings_of_process(p->owner->log, tgid);
+		mappings_of_process(l->errands, p->owner->user, p->owner->log, tgid);
 }
 
 bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid)
@@ -286,7 +288,7 @@ void lifelog_start(struct lifelog *l, const struct pmc *p)
 	}
 	n->kernel_told = true;
 	if (pmc_is_system(p) && !n->all_told) {
-		mappings_of_all(p->owner->log);
+		mappings_of_all(l->errands, p->owner->user, p->owner->log);
 		n->all_told = true;
 	}
 }

@@ -12,7 +12,9 @@
 struct lifelog;
 
 struct engine;
-int lifelog_new(struct engine *e, struct lifelog **out, struct why *why);
+struct errands;
+/* Mappings are read by errands. */
+int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why);
 void lifelog_free(struct lifelog *l);
 /* Readable when there is much to read; -1 while nobody listens. */
 int lifelog_fd(const struct lifelog *l);

@@ -170,6 +170,7 @@ static int start_engine(struct daemon *d, struct why *why)
 		err = daemon_init(d, why);
 	if (!err) {
 		engine_debug_to(d->engine, &d->debug);
+		engine_fibers_from(d->engine, d->errands.fibers);
 		DEBUG(&d->debug, MODULE, INIT, "pmcbpfd " PMCBPF_VERSION ": %u CPUs, %u classes, "
 		      "%u rows", d->rows.ncpu, d->rows.nclass, d->rows.nrow);
 	}
@@ -258,6 +259,9 @@ static int run(struct daemon *d, const struct options *o, struct why *why)
 			return ready;
 	}
 	server_hold_signals();
+	err = errands_new(&d->errands, &d->users, why);
+	if (err)
+		return err;
 	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, ready, why);
 	daemon_free(d);
 	return err;

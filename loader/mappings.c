@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads /proc for mappings, processes, and the kernel's own addresses. */
-#include <ctype.h>
-#include <dirent.h>
+/* Mappings as records: those of processes, which helpers read, and the kernel's own. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,11 +10,13 @@
 
 #include "buildid.h"
 #include "clock.h"
+#include "errand.h"
 #include "file.h"
 #include "mappings.h"
 #include "ring.h"
 
 #define KERNEL_PID (-1)
+#define ALL_MS	   30000u		/* for the mappings of all processes */
 
 static void map_in(struct logfile *l, pid_t pid, uint64_t start, const char *path,
 		   const struct buildid *id)
@@ -36,166 +36,97 @@ static void map_in(struct logfile *l, pid_t pid, uint64_t start, const char *pat
 	(void)logfile_put(l, clock_ns(), &ev);
 }
 
-/* The one character that the kernel writes in octal, because a line ends there. */
-static void unescape(char *path)
-{
-	for (char *p = path; (p = strstr(p, "\\012")); p++) {
-		*p = '\n';
-		memmove(p + 1, p + 4, strlen(p + 4) + 1);
-	}
-}
+/* --- processes --------------------------------------------------------------------------------- */
 
-/* What has been asked already: most processes have the same files. */
-struct known {
-	uint64_t ino;
-	unsigned int major, minor;
-	struct buildid id;
-};
-#define KNOWN 256u
-
-/* A line of /proc/PID/maps, "start-end perms offset dev inode   path". */
-struct line {
-	uint64_t start, end, offset, ino;
-	unsigned int major, minor;
-	char perms[5];
-};
-
-/*
- * Is the file system another machine's, or a program's, that may never answer?  Those have no
- * device of their own, as many harmless ones; asked without touching it.
- */
-static bool is_remote(pid_t pid, const struct line *m)
-{
-	static const char *const types[] = { " - nfs", " - cifs", " - smb3", " - fuse", " - 9p",
-					     " - ceph", " - afs", " - virtiofs" };
-	char path[32], *text = NULL;
-	bool remote = false;
-	size_t size = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
-	f = m->major ? NULL : fopen(path, "re");
-	while (f && !remote && getline(&text, &size, f) > 0) {
-		unsigned int major, minor;
-
-		if (sscanf(text, "%*d %*d %u:%u", &major, &minor) != 2 || major != m->major ||
-		    minor != m->minor)
-			continue;
-		for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-			remote |= strstr(text, types[i]) != NULL;
-	}
-	free(text);
-	if (f)
-		fclose(f);
-	return remote;
-}
-
-static const struct buildid *id_of(struct known *known, pid_t pid, const struct line *m)
-{
-	struct known *k = &known[m->ino % KNOWN];
-	char path[80];
-
-	if (k->ino == m->ino && k->major == m->major && k->minor == m->minor)
-		return &k->id;
-	*k = (struct known){ .ino = m->ino, .major = m->major, .minor = m->minor };
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
-		 m->end);
-	if (m->ino && !is_remote(pid, m))
-		buildid_of_file(&k->id, path);
-	return &k->id;
-}
-
-static void map_line(struct logfile *l, struct known *known, pid_t pid, char *text)
-{
-	struct buildid vdso;
-	struct line m;
-	int at = 0;
-
-	text[strcspn(text, "\n")] = '\0';
-	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start,
-		   &m.end, m.perms, &m.offset, &m.major, &m.minor, &m.ino, &at) < 7 ||
-	    !at || m.perms[2] != 'x')
-		return;
-	unescape(text + at);
-	if (text[at] == '/')
-		map_in(l, pid, m.start - m.offset, text + at, id_of(known, pid, &m));
-	if (strcmp(text + at, "[vdso]"))
-		return;
-	buildid_of_vdso(&vdso, m.start);
-	map_in(l, pid, m.start, text + at, &vdso);
-}
-
-static void maps_of(struct logfile *l, struct known *known, pid_t pid)
-{
-	char path[32], *line = NULL;
-	size_t size = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return;			/* it has exited */
-	while (getline(&line, &size, f) > 0)
-		map_line(l, known, pid, line);
-	free(line);
-	fclose(f);
-}
-
-void mappings_of_process(struct logfile *l, pid_t pid)
-{
-	struct known known[KNOWN] = { 0 };
-
-	maps_of(l, known, pid);
-}
-
-/* --- everybody ------------------------------------------------------------------------------- */
-
-static void threads_of(struct logfile *l, pid_t pid)
-{
-	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_THR_CREATE };
-	char path[64];
-	struct dirent *d;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	while (dir && (d = readdir(dir))) {
-		if (!isdigit((unsigned char)d->d_name[0]))
-			continue;
-		ev.pl_u.pl_tc.pl_tid = atoi(d->d_name);
-		ev.pl_u.pl_tc.pl_pid = pid;
-		snprintf(path, sizeof(path), "/proc/%d/task/%.12s/comm", pid, d->d_name);
-		(void)file_line(path, ev.pl_u.pl_tc.pl_tdname, PMCLOG_COMM);
-		(void)logfile_put(l, clock_ns(), &ev);
-	}
-	if (dir)
-		closedir(dir);
-}
-
-static void process(struct logfile *l, struct known *known, pid_t pid)
+static void put_process(struct logfile *l, const struct mapping *m)
 {
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_PROC_CREATE };
-	char path[32];
 
-	ev.pl_u.pl_pc.pl_pid = pid;
-	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	(void)file_line(path, ev.pl_u.pl_pc.pl_pcomm, PMCLOG_COMM);
+	ev.pl_u.pl_pc.pl_pid = m->pid;
+	snprintf(ev.pl_u.pl_pc.pl_pcomm, PMCLOG_COMM, "%s", m->name);
 	(void)logfile_put(l, clock_ns(), &ev);
-	threads_of(l, pid);
-	maps_of(l, known, pid);
 }
 
-void mappings_of_all(struct logfile *l)
+static void put_thread(struct logfile *l, const struct mapping *m)
 {
-	struct known known[KNOWN] = { 0 };
-	DIR *dir = opendir("/proc");
-	struct dirent *d;
+	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_THR_CREATE };
 
-	while (dir && (d = readdir(dir)))
-		if (isdigit((unsigned char)d->d_name[0]))
-			process(l, known, atoi(d->d_name));
-	if (dir)
-		closedir(dir);
+	ev.pl_u.pl_tc.pl_tid = m->tid;
+	ev.pl_u.pl_tc.pl_pid = m->pid;
+	snprintf(ev.pl_u.pl_tc.pl_tdname, PMCLOG_COMM, "%s", m->name);
+	(void)logfile_put(l, clock_ns(), &ev);
+}
+
+static void put_mapping(struct logfile *l, const struct mapping *m)
+{
+	switch (m->what) {
+	case MAPPING_PROCESS:
+		put_process(l, m);
+		break;
+	case MAPPING_THREAD:
+		put_thread(l, m);
+		break;
+	default:
+		map_in(l, m->pid, m->start, m->name, &m->id);
+	}
+}
+
+/* Returns how many entries there were. */
+static uint32_t put_part(struct errands *es, struct logfile *l, const struct helper_part *part)
+{
+	uint8_t copy[HELPER_MAX_PART];
+	struct mapping m;
+	size_t at = 0, len = part->len;
+	uint32_t n = 0;
+
+	/* The part is the helpers' until somebody else reads one. */
+	memcpy(copy, part->data, len);
+	while (mapping_next(copy, len, &at, &m)) {
+		put_mapping(l, &m);
+		n++;
+		fiber_breathe(es->fibers);
+	}
+	return n;
+}
+
+/*
+ * The file of a mapping may hang when its build id is read.  Then the mappings behind it are read
+ * once more, without build ids; what still hangs is missing in the log, which says so.
+ */
+static void read_mappings(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
+			  unsigned int ms)
+{
+	struct mappings_request q = { .pid = pid };
+	struct helper_part part;
+	struct errand *e;
+	struct why why;
+	int err;
+
+	/* Outside of an operation there is nobody who could wait. */
+	if (!fiber_current(es->fibers)) {
+		logfile_gap(l);
+		return;
+	}
+	do {
+		err = errand_begin(es, u, ERRAND_MAPPINGS, &q, sizeof(q), NULL, 0, ms, &e, &why);
+		if (err)
+			break;
+		while ((err = errand_next(e, &part)) > 0)
+			q.from += put_part(es, l, &part);
+		errand_end(e);
+	} while (err == -ETIMEDOUT && !q.without_ids++);
+	if (err)
+		logfile_gap(l);
+}
+
+void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid)
+{
+	read_mappings(es, u, l, pid, ERRAND_MS);
+}
+
+void mappings_of_all(struct errands *es, struct user *u, struct logfile *l)
+{
+	read_mappings(es, u, l, MAPPINGS_OF_ALL, ALL_MS);
 }
 
 /* --- the kernel ------------------------------------------------------------------------------- */

@@ -1,17 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Executable mappings that exist already, as MAP_IN records. */
+/*
+ * Executable mappings that exist already, as MAP_IN records.  Those of processes are read by a
+ * helper (mappings_read.c): a process may have many thousands of them, of files that never answer.
+ */
 #ifndef PMCBPF_MAPPINGS_H
 #define PMCBPF_MAPPINGS_H
 
 #include <sys/types.h>
 
+#include "buildid.h"
 #include "logfile.h"
+#include "../lib/base/helper.h"
 
-/* Where a file's beginning lies, also if only its text is mapped. */
-void mappings_of_process(struct logfile *l, pid_t pid);
+struct errands;
+struct user;
+
+/*
+ * Where a file's beginning lies, also if only its text is mapped.  The errand is charged to the
+ * user; what could not be read is marked as a gap of the log.
+ */
+void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid);
 /* Every process with its threads, then its mappings. */
-void mappings_of_all(struct logfile *l);
-/* The kernel and its modules, pid -1.  False: it hides its addresses, and nothing is told. */
+void mappings_of_all(struct errands *es, struct user *u, struct logfile *l);
+/* The kernel and its modules, pid -1.  False: it hides its addresses, and there is no record. */
 bool mappings_of_kernel(struct logfile *l);
+
+/* --- between the daemon and its helper ---------------------------------------------------------- */
+
+#define MAPPINGS_OF_ALL (-1)
+
+struct mappings_request {
+	int32_t pid;			/* or MAPPINGS_OF_ALL */
+	uint32_t from;			/* entries that have been read already */
+	uint32_t without_ids;
+};
+
+enum mapping_what { MAPPING_PROCESS, MAPPING_THREAD, MAPPING_FILE };
+
+struct mapping {
+	enum mapping_what what;
+	pid_t pid, tid;
+	uint64_t start;			/* FILE: where the file's first byte would be */
+	struct buildid id;
+	const char *name;		/* of the process, the thread or the file; in the part */
+};
+
+/* The entry at *at of a part; false at its end. */
+bool mapping_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m);
+
+/* In a helper. */
+int mappings_job(struct helper_call *call);
 
 #endif

@@ -31,8 +31,10 @@ static int find_target(struct request *rq, struct target *t)
 
 	t->pidfd = o->pidfd;
 	if (a->pid != 0) {
-		if (rq->fd < 0)
-			return no_process(rq);
+		int err = request_fd_refused(rq);
+
+		if (err || rq->fd < 0)
+			return err ?: no_process(rq);
 		t->pidfd = rq->fd;
 		pid = policy_pidfd_pid(rq->fd);
 		if (pid == -EBADF)

@@ -36,6 +36,9 @@ static int configure(struct request *rq)
 	if (o->log)
 		return deny(&rq->r->why, -EBUSY, "this process has a log already; "
 			    "pmc_configure_logfile(-1) ends it");
+	err = request_fd_refused(rq);
+	if (err)
+		return err;
 	if (rq->fd < 0)
 		return deny(&rq->r->why, -EBADF, "the log's descriptor is not open");
 	err = logfile_check(rq->fd, &rq->r->why);

@@ -237,6 +237,15 @@ bool message_resume(struct daemon *d, struct session *s, struct reply *r)
 	return true;
 }
 
+int request_fd_refused(const struct request *rq)
+{
+	const struct message *m = rq->m;
+
+	if (rq->fd >= 0 || !m->nfds || !m->refusal)
+		return 0;
+	return deny(&rq->r->why, m->passed[0], "%s", m->refusal->text);
+}
+
 int request_cred(const struct request *rq, struct cred *cred)
 {
 	const struct owner *o = rq->s->owner;

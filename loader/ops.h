@@ -34,7 +34,9 @@ struct session {
 struct message {
 	const uint8_t *data;
 	size_t len;
-	const int *fds;			/* stay the caller's */
+	const int *fds;			/* stay the caller's; -1: it was not passed on … */
+	const int32_t *passed;		/* … but refused, with this -errno … */
+	const struct why *refusal;	/* … and reason; NULL: all were passed on */
 	unsigned int nfds;
 	bool truncated; /* it was longer than WIRE_MAX_REQUEST, or had more descriptors */
 	pid_t pid;			/* of the sender, as the kernel says; 0: it does not */
@@ -79,6 +81,9 @@ struct request {
 
 /* Zeroed room at the end of the payload; NULL if the reply is full. */
 void *reply_room(struct reply *r, size_t len);
+
+/* A descriptor came along and was not passed on: -errno and why; 0: none came. */
+int request_fd_refused(const struct request *rq);
 
 /* The sender's credentials now: -EPERM if it is not the owner any more. */
 int request_cred(const struct request *rq, struct cred *cred);

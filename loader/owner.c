@@ -34,7 +34,7 @@ int owner_get(struct owner_table *t, struct user *user, const struct cred *cred,
 	struct owner **bucket = bucket_of(t, cred->pid), *o;
 
 	for (o = *bucket; o; o = o->next)
-		if (o->cred.pid == cred->pid && o->cred.start == cred->start)
+		if (o->cred.pid == cred->pid && o->cred.start == cred->start && !o->ended)
 			break;
 	if (o) {
 		DEBUG(t->debug, OWNER, FIND, "pid %d uid %u", cred->pid, cred->uid[ID_EFFECTIVE]);

@@ -21,6 +21,9 @@ struct owner {
 	struct user *user;		/* whom all of it is charged to */
 	int pidfd;
 	unsigned int connections;
+	bool busy;			/* a request of it is at work, or its end */
+	bool ended;			/* its last connection has closed */
+	unsigned int blocked;		/* connections that wait for that */
 	unsigned int npmc;
 	TAILQ_HEAD(, pmc) pmcs;		/* in the order of their allocation */
 	struct count_owner *counts;	/* from the first allocation on */

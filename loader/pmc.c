@@ -41,6 +41,7 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 		(void)count_stop(p->count, &(struct why){ "" });
 		tracer_drain(p->tracer);
 	}
+	count_let_go(p->count);
 	TAILQ_REMOVE(&p->owner->pmcs, p, owned);
 	p->owner->npmc--;
 	LIST_REMOVE(p, on_row);

@@ -17,8 +17,9 @@
 #include "notes.h"
 #include "server.h"
 #include "trace.h"
+#include "work.h"
 
-#define EVENTS	       64
+#define EVENTS	       1024	/* all that are ready, so that each user has a turn */
 #define ACCEPTS        16 /* in a row, so that those who are connected get their turn */
 #define REFUSALS       64u		/* connections beyond the limit that are told so */
 #define FDS_PER_CLIENT 6u
@@ -38,12 +39,18 @@ void watch_change(struct server *s, struct watch *w, uint32_t events)
 	epoll_ctl(s->epoll, EPOLL_CTL_MOD, w->fd, &e);
 }
 
+void watch_remove(struct server *s, struct watch *w)
+{
+	if (w->fd >= 0)
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+}
+
 void watch_close(struct server *s, struct watch *w)
 {
 	if (w->fd < 0)
 		return;
 	/* Not left to close(): the owner's copy of a pidfd would keep it in the set. */
-	epoll_ctl(s->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	watch_remove(s, w);
 	close(w->fd);
 	w->fd = -1;
 }
@@ -172,6 +179,13 @@ static void on_notes(struct server *s, struct watch *w, uint32_t events)
 	server_catch_up(s);
 }
 
+/* --- helper processes ------------------------------------------------------------------------ */
+
+static void on_helpers(struct server *s, struct watch *w, uint32_t events)
+{
+	helpers_run(s->d->errands.helpers);
+}
+
 /* --- trace rings ----------------------------------------------------------------------------- */
 
 static void on_ktr(struct server *s, struct watch *w, uint32_t events)
@@ -264,7 +278,9 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	s->d = d;
 	s->max_clients = client_limit();
 	user_pool(&d->users, POOL_CONNECTIONS, s->max_clients);
-	s->request = malloc(WIRE_MAX_REQUEST);
+	TAILQ_INIT(&s->turns);
+	TAILQ_INIT(&s->works);
+	TAILQ_INIT(&s->spare);
 	s->reply.own_fd = -1;
 	s->reply.data = malloc(WIRE_MAX_REPLY);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -275,10 +291,12 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	s->logs = (struct watch){ .fd = d->log_event, .ready = on_logs };
 	s->trace = (struct watch){ .fd = trace_fd(d->trace), .ready = on_trace };
 	s->ktr = (struct watch){ .fd = ktr_event(d->ktr), .ready = on_ktr };
-	if (!s->request || !s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
+	s->helpers = (struct watch){ .fd = helpers_fd(d->errands.helpers), .ready = on_helpers };
+	if (!s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
 	    watch_add(s, &s->signals, EPOLLIN) || watch_add(s, &s->notes, EPOLLIN) ||
 	    watch_add(s, &s->cpus, EPOLLIN) || watch_add(s, &s->logs, EPOLLIN) ||
-	    watch_add(s, &s->trace, EPOLLIN) || watch_add(s, &s->ktr, EPOLLIN)) {
+	    watch_add(s, &s->trace, EPOLLIN) || watch_add(s, &s->ktr, EPOLLIN) ||
+	    watch_add(s, &s->helpers, EPOLLIN)) {
 		int err = deny(why, -errno, "cannot set up the event loop: %m");
 
 		server_free(s);
@@ -306,15 +324,17 @@ void server_free(struct server *s)
 {
 	if (!s)
 		return;
+	works_finish(s);
 	let_go(s);
 	while (s->clients)
 		client_close(s, s->clients);
+	works_finish(s);
+	works_free(s);
 	clients_bury(s);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	if (s->signals.fd >= 0)
 		close(s->signals.fd);
-	free(s->request);
 	free(s->reply.data);
 	free(s);
 }
@@ -350,6 +370,14 @@ static void dispatch(struct server *s, const struct epoll_event *e, int n, bool 
 	}
 }
 
+/* Until something is due that no descriptor announces; ms, -1: nothing is. */
+static int time_left(const struct server *s)
+{
+	int settle = engine_settle(s->d->engine), poll = count_poll(s->d->engine);
+
+	return poll < 0 || (settle >= 0 && settle < poll) ? settle : poll;
+}
+
 /*
  * The kernel lists what is ready in no order that matters.  An owner that was gone before a
  * request was made must be gone for that request, so ends come first.
@@ -358,16 +386,16 @@ int server_run(struct server *s, struct why *why)
 {
 	while (!s->stop) {
 		struct epoll_event e[EVENTS];
-		int settle = engine_settle(s->d->engine), poll = count_poll(s->d->engine), n;
-
-		n = epoll_wait(s->epoll, e, EVENTS, poll < 0 || (settle >= 0 && settle < poll) ?
-			       settle : poll);
+		int left = time_left(s);
+		int n = epoll_wait(s->epoll, e, EVENTS, works_ready(s) ? 0 : left);
 
 		if (n < 0 && errno != EINTR)
 			return deny(why, -errno, "epoll_wait: %m");
 		dispatch(s, e, n, true);
 		dispatch(s, e, n, false);
+		works_run(s);
 		clients_bury(s);
+		helpers_settle(s->d->errands.helpers);
 	}
 	return 0;
 }

@@ -478,12 +478,11 @@ static unsigned int set_without(struct targets *ts, unsigned int id, const struc
 	return rest > 0 ? (unsigned int)rest : 0;
 }
 
-void target_leave_all(struct targets *ts, struct count *c)
+/* Nobody is born to the PMC any more: sets that lead to it now lead to the rest. */
+static void sets_end(struct targets *ts, struct count *c)
 {
-	struct leave_args a = { .ts = ts, .c = c };
 	struct set_link *link;
 
-	/* Nobody may join any more: sets that lead to the PMC now lead to the rest. */
 	LIST_FOREACH(link, &c->sets, of_count) {
 		struct set *set = link->set;
 		volatile struct abi_set *abi = engine_set(ts->e, set->id);
@@ -493,6 +492,31 @@ void target_leave_all(struct targets *ts, struct count *c)
 		abi->child = set->child;
 		abi->secure = set->secure;
 	}
+}
+
+static void leave_and_breathe(void *arg, pid_t tgid)
+{
+	struct leave_args *a = arg;
+
+	leave_one(arg, tgid);
+	engine_breathe(a->ts->e);
+}
+
+void target_leave_slowly(struct targets *ts, struct count *c)
+{
+	struct leave_args a = { .ts = ts, .c = c };
+
+	sets_end(ts, c);
+	if (!c->only)
+		target_each(ts, c, leave_and_breathe, &a);
+}
+
+void target_leave_all(struct targets *ts, struct count *c)
+{
+	struct leave_args a = { .ts = ts, .c = c };
+	struct set_link *link;
+
+	sets_end(ts, c);
 	if (c->only)
 		leave_one(&a, c->only);
 	while (target_number(ts, c)) {

@@ -30,6 +30,8 @@ uint64_t target_rows(struct targets *ts, pid_t tgid);
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why);
 /* -ESRCH: not measured or exited; -EINVAL: not by this PMC. */
 int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why);
+/* Targets leave one by one, and others go on meanwhile; some may be left. */
+void target_leave_slowly(struct targets *ts, struct count *c);
 /* Every target leaves, and no child can join any more; the PMC is forgotten. */
 void target_leave_all(struct targets *ts, struct count *c);
 

@@ -88,6 +88,7 @@ struct user *user_get(struct user_table *t, const struct cred *cred)
 		u->uid = uid;
 		u->user_ns = user_ns;
 		u->privileged = policy_privileged(cred);
+		TAILQ_INIT(&u->works);
 		LIST_INSERT_HEAD(&t->users, u, next);
 	}
 	u->references++;

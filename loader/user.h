@@ -37,6 +37,9 @@ struct user {
 	bool privileged;
 	unsigned int references;
 	unsigned int used[POOLS];
+	TAILQ_HEAD(, work) works;	/* of work.c: what is ready … */
+	TAILQ_ENTRY(user) turn;		/* … and the place among the users that have some */
+	bool in_turn;
 };
 
 struct user_table {

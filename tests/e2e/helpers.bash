@@ -132,11 +132,8 @@ refute() {
 
 # The daemon has no connection: what is open is its own.
 daemon_idle() {
-	local fd n=0
-	for fd in "/proc/$DAEMON_PID/fd"/*; do
-		[[ "$(readlink "$fd")" != socket:* ]] || n=$((n + 1))
-	done
-	[ $n -eq 1 ] && daemon_rests
+	# The listening socket, and the daemon's end of each connection.
+	[ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq 1 ] && daemon_rests
 }
 
 # All its threads wait for something to do, and for no time to pass: the one that makes spare maps is done, not in

@@ -77,7 +77,7 @@ int tracer_program(const struct tracer *tr)
 	return -1;
 }
 
-int lifelog_new(struct engine *e, struct lifelog **out, struct why *why)
+int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;

@@ -58,6 +58,7 @@ void harness_start(void)
 	harness.log.sink = unheard;
 	if (!answer.data)
 		answer.data = malloc(WIRE_MAX_REPLY);
+	harness.errands.users = &harness.users;
 	if (!answer.data || engine_new(&harness.engine, &why) || daemon_init(&harness, &why))
 		abort();
 	harness.read_cred = fake_cred;

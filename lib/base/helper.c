@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The daemon's side of its helper processes: who is idle, who works, whose time is up. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "helper_impl.h"
+
+#define IDLE_MAX   2u			/* helpers that wait for work */
+#define EVENTS	   32
+/*
+ * For closing what strangers have sent.  The exit of a process waits for no peer, so that a helper that
+ * is killed has closed the rest of its descriptors as well: the time may be short.
+ */
+#define DISPOSE_MS  100u
+#define DISPOSE_MAX 8u			/* helpers at a time */
+
+struct helper {
+	LIST_ENTRY(helper) next;	/* in the list of its state */
+	int socket, pidfd;
+	struct helper_task *task;	/* NULL: it is idle, closes descriptors, or was given up */
+	uint64_t deadline;		/* ns; 0: none */
+	bool given_up;			/* killed, and not gone yet */
+	bool closing;			/* its call is helper_dispose()'s */
+	void (*over)(struct helper_task *t);
+	struct helper_task *charged;	/* for over(), once it is free or gone */
+};
+LIST_HEAD(helper_list, helper);
+
+struct helpers {
+	int spawner;			/* socket */
+	int epoll, timer;
+	unsigned int max, n, idle_n;
+	struct helper_list idle, busy, dead;	/* dead: freed after the events of a turn */
+	unsigned int closing_n;		/* at work on descriptors to be closed */
+	int *waiting;			/* descriptors that no helper was free to close */
+	unsigned int waiting_n, waiting_room;
+	uint8_t data[HELPER_MAX_PART];	/* the part that was read last */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
+		unsigned int njobs, unsigned int max)
+{
+	struct helpers *h = calloc(1, sizeof(*h));
+	int pair[2] = { -1, -1 }, err = -ENOMEM;
+	struct epoll_event e = { .events = EPOLLIN };
+	pid_t pid;
+
+	if (!h)
+		return -ENOMEM;
+	h->max = max;
+	LIST_INIT(&h->idle);
+	LIST_INIT(&h->busy);
+	LIST_INIT(&h->dead);
+	h->spawner = -1;
+	h->epoll = epoll_create1(EPOLL_CLOEXEC);
+	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (h->epoll < 0 || h->timer < 0 || epoll_ctl(h->epoll, EPOLL_CTL_ADD, h->timer, &e) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		helpers_free(h);
+		return err;
+	}
+	pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		close(h->epoll);
+		close(h->timer);
+		spawner_run(pair[1], name, jobs, njobs);
+	}
+	err = pid < 0 ? -errno : 0;
+	close(pair[1]);
+	h->spawner = pair[0];
+	if (err) {
+		helpers_free(h);
+		return err;
+	}
+	*out = h;
+	return 0;
+}
+
+/* --- helpers come and go ---------------------------------------------------------------------- */
+
+static struct helper *helper_new(struct helpers *h)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	struct helper *p = calloc(1, sizeof(*p));
+	int pair[2], fds[HELPER_MAX_FDS], result = -EIO;
+	unsigned int nfds = 0;
+
+	if (!p || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		free(p);
+		return NULL;
+	}
+	if (!message_send(h->spawner, "", 1, NULL, 0, &pair[1], 1, 0))
+		(void)message_receive(h->spawner, &result, sizeof(result), NULL, 0, fds, &nfds, 0);
+	close(pair[1]);
+	e.data.ptr = p;
+	if (result || nfds != 1 || epoll_ctl(h->epoll, EPOLL_CTL_ADD, pair[0], &e)) {
+		for (unsigned int i = 0; i < nfds; i++)
+			close(fds[i]);
+		close(pair[0]);
+		free(p);
+		return NULL;
+	}
+	p->socket = pair[0];
+	p->pidfd = fds[0];
+	h->n++;
+	return p;
+}
+
+static void helper_charge_over(struct helper *p)
+{
+	struct helper_task *t = p->charged;
+
+	p->charged = NULL;
+	if (t && p->over)
+		p->over(t);
+}
+
+/* It is in no list any more. */
+static void helper_free(struct helpers *h, struct helper *p)
+{
+	close(p->socket);
+	close(p->pidfd);
+	p->socket = -1;
+	h->n--;
+	h->closing_n -= p->closing;
+	helper_charge_over(p);
+	LIST_INSERT_HEAD(&h->dead, p, next);
+}
+
+static void helpers_bury(struct helpers *h)
+{
+	struct helper *p;
+
+	while ((p = LIST_FIRST(&h->dead))) {
+		LIST_REMOVE(p, next);
+		free(p);
+	}
+}
+
+static void helper_kill(struct helper *p)
+{
+	(void)syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
+}
+
+/* Done with its call: it waits for the next, or there are enough that do. */
+static void helper_idle(struct helpers *h, struct helper *p)
+{
+	LIST_REMOVE(p, next);
+	p->task = NULL;
+	p->deadline = 0;
+	if (h->idle_n >= IDLE_MAX) {
+		helper_free(h, p);	/* it reads the end of its socket, and exits */
+		return;
+	}
+	helper_charge_over(p);
+	h->closing_n -= p->closing;
+	p->closing = false;
+	LIST_INSERT_HEAD(&h->idle, p, next);
+	h->idle_n++;
+}
+
+/* The next deadline. */
+static void helpers_arm(const struct helpers *h)
+{
+	struct itimerspec when = { .it_value.tv_sec = 0 };
+	uint64_t first = 0;
+	struct helper *p;
+
+	LIST_FOREACH(p, &h->busy, next)
+		if (p->deadline && (!first || p->deadline < first))
+			first = p->deadline;
+	when.it_value.tv_sec = (time_t)(first / 1000000000u);
+	when.it_value.tv_nsec = (long)(first % 1000000000u);
+	timerfd_settime(h->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+void helpers_free(struct helpers *h)
+{
+	struct helper *p;
+
+	if (!h)
+		return;
+	while ((p = LIST_FIRST(&h->idle))) {
+		LIST_REMOVE(p, next);
+		helper_free(h, p);
+	}
+	while ((p = LIST_FIRST(&h->busy))) {
+		LIST_REMOVE(p, next);
+		helper_kill(p);
+		helper_free(h, p);
+	}
+	helpers_bury(h);
+	/* What is left is closed by the exit of this process, which waits for no peer. */
+	free(h->waiting);
+	if (h->spawner >= 0)
+		close(h->spawner);
+	if (h->timer >= 0)
+		close(h->timer);
+	if (h->epoll >= 0)
+		close(h->epoll);
+	free(h);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* One that is free, in the list of those at work from now on. */
+static struct helper *helper_take(struct helpers *h)
+{
+	struct helper *p = LIST_FIRST(&h->idle);
+
+	if (p) {
+		LIST_REMOVE(p, next);
+		h->idle_n--;
+	} else if (h->n < h->max) {
+		p = helper_new(h);
+	}
+	if (p)
+		LIST_INSERT_HEAD(&h->busy, p, next);
+	return p;
+}
+
+static int helper_order(struct helpers *h, struct helper *p, uint32_t job, const void *arg,
+			size_t len, const int *fds, unsigned int nfds, unsigned int ms)
+{
+	const struct helper_order order = { .job = job };
+	int err = message_send(p->socket, &order, sizeof(order), arg, len, fds, nfds,
+			       MSG_DONTWAIT);
+
+	if (err) {
+		LIST_REMOVE(p, next);
+		helper_free(h, p);
+		return err;
+	}
+	p->deadline = now_ns() + ms * 1000000ull;
+	helpers_arm(h);
+	return 0;
+}
+
+int helper_start(struct helpers *h, struct helper_task *t, unsigned int job, const void *arg,
+		 size_t len, const int *fds, unsigned int nfds, unsigned int ms)
+{
+	struct helper *p;
+	int err;
+
+	t->helper = NULL;
+	t->result = 0;
+	if (len > HELPER_MAX_ARG || nfds > HELPER_MAX_FDS)
+		return -EMSGSIZE;
+	p = helper_take(h);
+	if (!p)
+		return h->n >= h->max ? -EAGAIN : -EIO;
+	err = helper_order(h, p, job, arg, len, fds, nfds, ms);
+	if (err)
+		return err;
+	p->task = t;
+	p->charged = t;
+	p->over = t->over;
+	t->helper = p;
+	return 0;
+}
+
+/* The call is over for the task; the helper may still hang in it. */
+static void helper_give_up(struct helper *p, int result)
+{
+	struct helper_task *t = p->task;
+
+	helper_kill(p);
+	p->given_up = true;
+	p->task = NULL;
+	p->deadline = 0;
+	if (t) {
+		t->helper = NULL;
+		t->result = result;
+	}
+}
+
+void helper_leave(struct helper_task *t)
+{
+	if (t->helper)
+		t->helper->task = NULL;
+	t->helper = NULL;
+}
+
+void helper_cancel(struct helpers *h, struct helper_task *t)
+{
+	if (t->helper)
+		helper_give_up(t->helper, -ECANCELED);
+	helpers_arm(h);
+}
+
+enum helper_state helper_read(struct helpers *h, struct helper_task *t, struct helper_part *part)
+{
+	struct helper *p = t->helper;
+	struct helper_answer answer;
+	long n;
+
+	part->nfds = 0;
+	if (!p)
+		return HELPER_END;
+	n = message_receive(p->socket, &answer, sizeof(answer), h->data, sizeof(h->data), part->fds,
+			    &part->nfds, MSG_DONTWAIT);
+	if (n == -EAGAIN)
+		return HELPER_LATER;
+	if (n >= (long)sizeof(answer) && !answer.end) {
+		part->data = h->data;
+		part->len = (size_t)n - sizeof(answer);
+		return HELPER_PART;
+	}
+	if (n < (long)sizeof(answer)) {
+		/* It has died in the middle of the call. */
+		t->helper = NULL;
+		t->result = -EIO;
+		LIST_REMOVE(p, next);
+		helper_free(h, p);
+	} else {
+		t->helper = NULL;
+		t->result = answer.result;
+		helper_idle(h, p);
+	}
+	helpers_arm(h);
+	return HELPER_END;
+}
+
+void helper_wait(struct helpers *h, const struct helper_task *t)
+{
+	uint64_t now = now_ns();
+	struct helper *p = t->helper;
+	struct pollfd fd = { .fd = p ? p->socket : -1, .events = POLLIN };
+
+	if (!p)
+		return;
+	if (p->deadline > now)
+		(void)poll(&fd, 1, (int)((p->deadline - now) / 1000000u + 1));
+	if (!fd.revents && now_ns() >= p->deadline)
+		helper_give_up(p, -ETIMEDOUT);
+	helpers_arm(h);
+}
+
+/* --- descriptors to be closed ------------------------------------------------------------------ */
+
+/* False: no helper is free. */
+static bool dispose_now(struct helpers *h, const int *fds, unsigned int nfds)
+{
+	struct helper *p = h->closing_n < DISPOSE_MAX ? helper_take(h) : NULL;
+
+	if (!p)
+		return false;
+	p->closing = true;
+	h->closing_n++;
+	if (helper_order(h, p, HELPER_JOB_CLOSE, NULL, 0, fds, nfds, DISPOSE_MS))
+		return false;
+	for (unsigned int i = 0; i < nfds; i++)
+		close(fds[i]);
+	return true;
+}
+
+static void dispose_waiting(struct helpers *h)
+{
+	while (h->waiting_n) {
+		unsigned int n = h->waiting_n < HELPER_MAX_FDS ? h->waiting_n : HELPER_MAX_FDS;
+
+		if (!dispose_now(h, h->waiting + h->waiting_n - n, n))
+			break;
+		h->waiting_n -= n;
+	}
+}
+
+void helper_dispose(struct helpers *h, const int *fds, unsigned int nfds)
+{
+	for (unsigned int i = 0; i < nfds; i++) {
+		if (fds[i] < 0)
+			continue;
+		if (h->waiting_n == h->waiting_room) {
+			unsigned int room = h->waiting_room ? h->waiting_room * 2 : 64;
+			int *more = realloc(h->waiting, room * sizeof(*more));
+
+			/* Better open for good than closed here. */
+			if (!more)
+				return;
+			h->waiting = more;
+			h->waiting_room = room;
+		}
+		h->waiting[h->waiting_n++] = fds[i];
+	}
+}
+
+/* --- events ------------------------------------------------------------------------------------ */
+
+int helpers_fd(const struct helpers *h)
+{
+	return h->epoll;
+}
+
+/* Of one that nobody listens to: its answer is no news, its end is. */
+static void helper_drain(struct helpers *h, struct helper *p)
+{
+	struct helper_answer answer;
+	int fds[HELPER_MAX_FDS];
+	unsigned int nfds;
+	long n = message_receive(p->socket, &answer, sizeof(answer), h->data, sizeof(h->data), fds,
+				 &nfds, MSG_DONTWAIT);
+
+	for (unsigned int i = 0; i < nfds; i++)
+		close(fds[i]);
+	if (n == -EAGAIN)
+		return;
+	if (n < (long)sizeof(answer)) {
+		h->idle_n -= !p->deadline && !p->given_up;
+		LIST_REMOVE(p, next);
+		helper_free(h, p);
+	} else if (answer.end && !p->given_up) {
+		helper_idle(h, p);
+	}
+}
+
+static void helpers_expire(struct helpers *h)
+{
+	uint64_t unused, now = now_ns();
+	struct helper *p, *next;
+
+	(void)!read(h->timer, &unused, sizeof(unused));
+	for (p = LIST_FIRST(&h->busy); p; p = next) {
+		struct helper_task *t = p->task;
+
+		next = LIST_NEXT(p, next);
+		if (!p->deadline || p->deadline > now)
+			continue;
+		helper_give_up(p, -ETIMEDOUT);
+		if (t)
+			t->ready(t);
+	}
+}
+
+void helpers_run(struct helpers *h)
+{
+	struct epoll_event e[EVENTS];
+	int n = epoll_wait(h->epoll, e, EVENTS, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct helper *p = e[i].data.ptr;
+
+		if (!p)
+			helpers_expire(h);
+		else if (p->socket < 0)
+			continue;	/* freed by an event before this one */
+		else if (p->task)
+			p->task->ready(p->task);
+		else
+			helper_drain(h, p);
+	}
+	helpers_arm(h);
+}
+
+void helpers_settle(struct helpers *h)
+{
+	helpers_bury(h);
+	dispose_waiting(h);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the daemon's side (helper.c) and the helpers' side (helper_process.c) share. */
+#ifndef PMCBPF_BASE_HELPER_IMPL_H
+#define PMCBPF_BASE_HELPER_IMPL_H
+
+#include "helper.h"
+
+#define HELPER_JOB_CLOSE ~0u		/* the one job of our own */
+
+/* Before the argument of a call. */
+struct helper_order {
+	uint32_t job;
+	uint32_t reserved;
+};
+/* Before each part. */
+struct helper_answer {
+	uint32_t end;			/* it is the last: `result` holds */
+	int32_t result;
+};
+
+/* One message of a SOCK_SEQPACKET socket; flags as of sendmsg(2). 0 or -errno. */
+int message_send(int socket, const void *head, size_t head_len, const void *data, size_t len,
+		 const int *fds, unsigned int nfds, int flags);
+/* Bytes, 0 at the end, or -errno; descriptors are close-on-exec. */
+long message_receive(int socket, void *head, size_t head_len, void *data, size_t size, int *fds,
+		     unsigned int *nfds, int flags);
+
+/* The spawner: until the daemon has gone. */
+_Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs,
+			   unsigned int njobs);
+
+#endif
