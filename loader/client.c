@@ -160,8 +160,9 @@ int client_add(struct server *s, int fd, struct user *user, const struct cred *c
 			user_give(&s->d->users, user, POOL_CONNECTIONS, 1);
 		return deny(why, -ENOMEM, "no memory for a connection");
 	}
-	c->socket = (struct watch){ .fd = fd, .ready = on_socket };
-	c->exit = (struct watch){ .fd = pidfd, .ready = on_exit_of_process, .end = true };
+	c->socket = (struct watch){ .fd = fd, .ready = on_socket, .kind = WATCHDOG_CLOSE };
+	c->exit = (struct watch){ .fd = pidfd, .ready = on_exit_of_process, .end = true,
+				   .kind = WATCHDOG_CLOSE };
 	c->error = err;
 	if (err)
 		c->refusal = *why;

@@ -13,6 +13,7 @@ struct watch {
 	int fd;
 	void (*ready)(struct server *s, struct watch *w, uint32_t events);
 	bool end;			/* it is ready when a process has exited */
+	unsigned int kind;		/* of its work, enum watchdog_kind */
 };
 
 /* A reply that the client has no room for yet; its descriptors are our own copies. */

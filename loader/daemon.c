@@ -107,6 +107,7 @@ int daemon_init(struct daemon *d, struct why *why)
 	d->may_debug = access_debug;
 	d->debug.log = &d->log;
 	user_table_init(&d->users, &d->config);
+	watchdog_init(&d->watchdog);
 	memcpy(d->debug.on, d->config.debug, sizeof(d->debug.on));
 	d->raise = raise_signal;
 	if (stat("/proc/self/ns/pid", &st))

@@ -14,6 +14,7 @@
 #include "owner.h"
 #include "row.h"
 #include "user.h"
+#include "watchdog.h"
 
 struct daemon {
 	struct config config;
@@ -32,6 +33,7 @@ struct daemon {
 	struct row_table rows;
 	struct owner_table owners;
 	struct user_table users;
+	struct watchdog watchdog;
 	struct errands errands;		/* made before all else: errands_new() */
 	struct wire_driverstats stats;
 	uint64_t pid_ns;		/* the daemon's own */

@@ -353,6 +353,17 @@ static void rules(struct gates *g)
 		     "those that you may debug (security.bsd.unprivileged_proc_debug=\"1\")", "");
 }
 
+/* How long a request may have had to wait for others'. */
+static void event_loop(struct gates *g)
+{
+	const struct watchdog *w = &g->rq->d->watchdog;
+	char text[WIRE_GATE_TEXT];
+
+	watchdog_text(w, text, sizeof(text));
+	gate(g, w->late ? WIRE_GATE_LIMITS : WIRE_GATE_OPEN, "event loop of pmcbpfd", text,
+	     w->late ? "a busy machine may be why; if not, please report it" : "");
+}
+
 int op_gates(struct request *rq)
 {
 	struct gates g = { .rq = rq, .rep = reply_room(rq->r, sizeof(*g.rep)) };
@@ -364,6 +375,7 @@ int op_gates(struct request *rq)
 	add(&l, "pmcbpfd " PMCBPF_VERSION " answers; its BPF programs are loaded; %u rows",
 	    rq->d->rows.nrow);
 	gate(&g, WIRE_GATE_OPEN, "daemon", l.text, "");
+	event_loop(&g);
 	engine_probe(tell_feature, &g);
 	hardware(&g);
 	registers(&g);

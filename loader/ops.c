@@ -194,6 +194,11 @@ static void reply_begin(struct reply *r)
 	r->later = false;
 }
 
+const char *op_name(unsigned int op)
+{
+	return op < sizeof(ops) / sizeof(ops[0]) && ops[op].name ? ops[op].name : "?";
+}
+
 void message_handle(struct daemon *d, struct session *s, const struct message *m, struct reply *r)
 {
 	union argument arg;

@@ -57,6 +57,9 @@ struct reply {
 
 #define OP_LATER 1			/* an operation's result instead of 0 or -errno */
 
+/* "PMCATTACH"; "?" of a number that is no operation. */
+const char *op_name(unsigned int op);
+
 void message_handle(struct daemon *d, struct session *s, const struct message *m, struct reply *r);
 
 /* Tries again to finish what session.later says; false: it has to wait on. */

@@ -284,14 +284,14 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	s->reply.own_fd = -1;
 	s->reply.data = malloc(WIRE_MAX_REPLY);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->notes = (struct watch){ .fd = notes_fd(engine_notes(d->engine)), .ready = on_notes };
+	s->notes = (struct watch){ .fd = notes_fd(engine_notes(d->engine)), .ready = on_notes, .kind = WATCHDOG_NOTES };
 	s->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-				     .ready = on_signal };
-	s->cpus = (struct watch){ .fd = engine_cpus_fd(d->engine), .ready = on_cpus };
-	s->logs = (struct watch){ .fd = d->log_event, .ready = on_logs };
-	s->trace = (struct watch){ .fd = trace_fd(d->trace), .ready = on_trace };
-	s->ktr = (struct watch){ .fd = ktr_event(d->ktr), .ready = on_ktr };
-	s->helpers = (struct watch){ .fd = helpers_fd(d->errands.helpers), .ready = on_helpers };
+				     .ready = on_signal, .kind = WATCHDOG_OTHER };
+	s->cpus = (struct watch){ .fd = engine_cpus_fd(d->engine), .ready = on_cpus, .kind = WATCHDOG_OTHER };
+	s->logs = (struct watch){ .fd = d->log_event, .ready = on_logs, .kind = WATCHDOG_LOGS };
+	s->trace = (struct watch){ .fd = trace_fd(d->trace), .ready = on_trace, .kind = WATCHDOG_RINGS };
+	s->ktr = (struct watch){ .fd = ktr_event(d->ktr), .ready = on_ktr, .kind = WATCHDOG_OTHER };
+	s->helpers = (struct watch){ .fd = helpers_fd(d->errands.helpers), .ready = on_helpers, .kind = WATCHDOG_HELPERS };
 	if (!s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
 	    watch_add(s, &s->signals, EPOLLIN) || watch_add(s, &s->notes, EPOLLIN) ||
 	    watch_add(s, &s->cpus, EPOLLIN) || watch_add(s, &s->logs, EPOLLIN) ||
@@ -343,7 +343,7 @@ int server_listen(struct server *s, const struct listener *l, struct why *why)
 {
 	int err;
 
-	s->listener = (struct watch){ .fd = l->fd, .ready = on_listener };
+	s->listener = (struct watch){ .fd = l->fd, .ready = on_listener, .kind = WATCHDOG_ACCEPT };
 	err = watch_add(s, &s->listener, EPOLLIN);
 	return err ? deny(why, err, "cannot watch the socket: %s", strerror(-err)) : 0;
 }
@@ -365,17 +365,25 @@ static void dispatch(struct server *s, const struct epoll_event *e, int n, bool 
 	for (int i = 0; i < n; i++) {
 		struct watch *w = e[i].data.ptr;
 
-		if (w->fd >= 0 && is_end(w, e[i].events) == ends)
-			w->ready(s, w, e[i].events);
+		if (w->fd < 0 || is_end(w, e[i].events) != ends)
+			continue;
+		watchdog_begin(&s->d->watchdog);
+		w->ready(s, w, e[i].events);
+		watchdog_end(&s->d->watchdog, w->kind);
 	}
 }
 
 /* Until something is due that no descriptor announces; ms, -1: nothing is. */
-static int time_left(const struct server *s)
+static int time_left(struct server *s)
 {
-	int settle = engine_settle(s->d->engine), poll = count_poll(s->d->engine);
+	int due[] = { engine_settle(s->d->engine), count_poll(s->d->engine),
+		      watchdog_beat(&s->d->watchdog) };
+	int first = -1;
 
-	return poll < 0 || (settle >= 0 && settle < poll) ? settle : poll;
+	for (unsigned int i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		if (due[i] >= 0 && (first < 0 || due[i] < first))
+			first = due[i];
+	return first;
 }
 
 /*

@@ -314,23 +314,40 @@ static bool begin(struct work *w)
 	return true;
 }
 
-static void work_run(struct work *w)
+/* What the watchdog calls it. */
+static unsigned int kind_of(const struct work *w)
+{
+	struct wire_hdr h;
+
+	if (!w->client)
+		return WATCHDOG_END;
+	if (w->in.len < sizeof(h))
+		return WATCHDOG_RECEIVE;
+	memcpy(&h, w->in.data, sizeof(h));
+	return op_name(h.op)[0] == '?' ? WATCHDOG_RECEIVE : h.op;
+}
+
+/* One slice; returns the kind of work it was. */
+static unsigned int work_run(struct work *w)
 {
 	bool first = !w->fiber;
 	enum fiber_state state;
+	unsigned int kind;
 
 	if (first && !begin(w))
-		return;
+		return WATCHDOG_RECEIVE;
 	state = w->fiber ? fiber_resume(w->fiber) : FIBER_ENDED;
+	kind = kind_of(w);
 	if (state == FIBER_ENDED) {
 		work_finish(w);
-		return;
+		return kind;
 	}
 	if (first && w->client && !w->client->closing)
 		watch_change(w->s, &w->client->socket, 0);
 	w->suspended = true;
 	if (state == FIBER_READY)
 		work_enqueue(w);
+	return kind;
 }
 
 void work_end_owner(struct server *s, struct owner *o)
@@ -359,12 +376,15 @@ void works_run(struct server *s)
 
 	for (unsigned int n = s->nturns; n && (u = TAILQ_FIRST(&s->turns)); n--) {
 		struct work *w = TAILQ_FIRST(&u->works);
+		unsigned int kind;
 
 		/* Behind the others: what it has left comes in the next turn. */
 		TAILQ_REMOVE(&s->turns, u, turn);
 		TAILQ_INSERT_TAIL(&s->turns, u, turn);
 		work_dequeue(w);
-		work_run(w);
+		watchdog_begin(&s->d->watchdog);
+		kind = work_run(w);
+		watchdog_end(&s->d->watchdog, kind);
 	}
 }
 
@@ -377,7 +397,7 @@ void works_finish(struct server *s)
 		works_run(s);
 	while ((w = TAILQ_FIRST(&s->works))) {
 		work_dequeue(w);
-		work_run(w);
+		(void)work_run(w);
 		while (works_ready(s))
 			works_run(s);
 	}
