@@ -30,3 +30,13 @@ fuzz: $(FUZZ_BINS)  ## run every fuzz target for FUZZ_TIME seconds
 		mkdir -p $(O)/fuzz/$$name.corpus; cp tests/fuzz/$$name.seeds/* $(O)/fuzz/$$name.corpus; \
 		echo "== $$name"; $$f -max_total_time=$(FUZZ_TIME) -print_final_stats=1 -verbosity=0 \
 			-artifact_prefix=$(O)/fuzz/ $(O)/fuzz/$$name.corpus; done
+
+# Strangers: hostile clients of a live daemon, and what others notice of them.
+STRANGERS_SRCS := $(wildcard tests/fuzz/strangers/*.c)
+STRANGERS := $(O)/tests/strangers
+LINT_C += $(STRANGERS_SRCS)
+
+$(STRANGERS): $(STRANGERS_SRCS:%.c=$(O)/obj/%.o)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread

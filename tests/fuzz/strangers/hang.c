@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Descriptors that hang whoever closes, looks at or reads them. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "strangers.h"
+
+/* --- a socket whose close waits for a reader ------------------------------------------------ */
+
+/* A TCP connection that is full and has an hour to get rid of it; *reader is its other end. */
+static int lingering(int *reader)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct linger l = { .l_onoff = 1, .l_linger = 3600 };
+	socklen_t len = sizeof(a);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096, fd;
+	static const char data[65536];
+
+	setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	if (bind(listener, (struct sockaddr *)&a, sizeof(a)) || listen(listener, 1) ||
+	    getsockname(listener, (struct sockaddr *)&a, &len))
+		attack_skip("no TCP on 127.0.0.1: %s", strerror(errno));
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)))
+		attack_skip("no TCP on 127.0.0.1: %s", strerror(errno));
+	*reader = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	close(listener);
+	while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
+	return fd;
+}
+
+static void send_away(int sock, uint16_t op, const void *arg, size_t len, int fd)
+{
+	struct packet p = { .op = op, .arg = arg, .len = len, .fds = &fd, .nfds = 1 };
+
+	link_send(sock, &p, 0);
+	close(fd);
+}
+
+/* Along with a request that takes no descriptor, with one that takes another, and twice with it. */
+static void linger(void)
+{
+	struct wire_version v = { .version = PMC_VERSION };
+	struct wire_attach_req a = { .pid = 1 };
+	int reader[3], sock[3];
+
+	for (unsigned int i = 0; i < 3; i++)
+		sock[i] = link_open();
+	send_away(sock[0], WIRE_OP_GETMODULEVERSION, &v, sizeof(v), lingering(&reader[0]));
+	if (!link_allocate(sock[1], PMC_MODE_TC, 0x2000b, 0, &a.pmcid))
+		send_away(sock[1], WIRE_OP_PMCATTACH, &a, sizeof(a), lingering(&reader[1]));
+	send_away(sock[2], 999, NULL, 0, lingering(&reader[2]));
+	attack_hold();
+}
+
+/* As a log: its writer waits for room, and then in close. */
+static void linger_log(void)
+{
+	struct wire_writelog_req w = { .userdata = 1 };
+	struct wire_configurelog_req r = { .logfd = 0 };
+	int sock = link_open(), reader, fd = lingering(&reader);
+	struct packet p = { .op = WIRE_OP_CONFIGURELOG, .arg = &r, .len = sizeof(r), .fds = &fd,
+			    .nfds = 1 };
+
+	link_send(sock, &p, 0);
+	close(fd);
+	p = (struct packet){ .op = WIRE_OP_WRITELOG, .arg = &w, .len = sizeof(w) };
+	link_send(sock, &p, MSG_DONTWAIT);
+	link_receive(sock, NULL);
+	link_receive(sock, NULL);
+	close(sock);
+	attack_hold();
+}
+
+/* --- a file system that does not answer ----------------------------------------------------- */
+
+static bool mounted, laid_over;
+
+static void mount_fuse(void)
+{
+	mounted = fuse_mount();
+}
+
+static void mount_overlay(void)
+{
+	laid_over = fuse_overlay();
+}
+
+static void unmount(void)
+{
+	fuse_end();
+	mounted = laid_over = false;
+}
+
+static int file_on(const char *fs, const char *name, int flags)
+{
+	char path[128];
+	int fd;
+
+	if (!mounted && !laid_over)
+		attack_skip("FUSE, or overlay on top of it, cannot be mounted");
+	snprintf(path, sizeof(path), "%s/%s/%s", stage->dir, fs, name);
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		attack_skip("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+/* Nobody else may close it: that would hang us, not the daemon. */
+static void pass_and_forget(uint16_t op, const void *arg, size_t len, const char *name)
+{
+	if (crew_fork() == 0) {
+		int sock = link_open(), fd = file_on("fuse", name, O_RDWR);
+		struct packet p = { .op = op, .arg = arg, .len = len, .fds = &fd, .nfds = 1 };
+
+		link_send(sock, &p, 0);
+		attack_hold();
+		_exit(0);
+	}
+}
+
+static void fuse_close(void)
+{
+	struct wire_version v = { .version = PMC_VERSION };
+
+	file_on("fuse", "stat", O_PATH);
+	pass_and_forget(WIRE_OP_GETMODULEVERSION, &v, sizeof(v), "flush");
+	attack_hold();
+}
+
+/* fstat() of the log does not come back. */
+static void fuse_stat(void)
+{
+	struct wire_configurelog_req r = { .logfd = 0 };
+
+	file_on("fuse", "stat", O_PATH);
+	pass_and_forget(WIRE_OP_CONFIGURELOG, &r, sizeof(r), "stat");
+	attack_hold();
+}
+
+/* A log there: written, flushed, and left behind by a client that is gone. */
+static void fuse_log(void)
+{
+	int fd = file_on("fuse", "write", O_WRONLY);
+	struct wire_configurelog_req r = { .logfd = 0 };
+	struct wire_writelog_req w = { .userdata = 1 };
+	pid_t pid = crew_fork();
+
+	if (pid == 0) {
+		int sock = link_open();
+		struct packet p = { .op = WIRE_OP_CONFIGURELOG, .arg = &r, .len = sizeof(r),
+				    .fds = &fd, .nfds = 1 };
+
+		link_send(sock, &p, 0);
+		p = (struct packet){ .op = WIRE_OP_WRITELOG, .arg = &w, .len = sizeof(w) };
+		for (unsigned int i = 0; i < 10000; i++)
+			if (link_send(sock, &p, MSG_DONTWAIT))
+				break;
+		p = (struct packet){ .op = WIRE_OP_FLUSHLOG };
+		link_send(sock, &p, MSG_DONTWAIT);
+		/* Its own flush is answered; the daemon's copy lives on. */
+		_exit(0);
+	}
+	attack_hold();
+}
+
+/* What a process has mapped is read by the daemon for its build id. */
+static void overlay_map(void)
+{
+	int fd = file_on("over", "read", O_RDONLY), sock = link_open(), null;
+	void *at = mmap(NULL, 65536, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	struct packet p = { .op = WIRE_OP_PMCATTACH };
+	struct wire_attach_req a = { .pid = 0 };
+
+	if (at == MAP_FAILED)
+		attack_skip("a file of overlay over FUSE cannot be mapped: %s", strerror(errno));
+	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (link_log(sock, null) || link_allocate(sock, PMC_MODE_TS, 0x20000, 0, &a.pmcid))
+		attack_note("refused: %s", link_reason());
+	p.arg = &a;
+	p.len = sizeof(a);
+	link_send(sock, &p, 0);
+	attack_hold();
+}
+
+const struct attack hang_attacks[] = {
+	{ "linger", NULL, linger, NULL },
+	{ "linger-log", NULL, linger_log, NULL },
+	{ "fuse-close", mount_fuse, fuse_close, unmount },
+	{ "fuse-stat", mount_fuse, fuse_stat, unmount },
+	{ "fuse-log", mount_fuse, fuse_log, unmount },
+	{ "overlay-fuse-map", mount_overlay, overlay_map, unmount },
+	{ 0 }
+};

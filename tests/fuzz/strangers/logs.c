@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Logs that nobody reads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "strangers.h"
+
+#define CLIENTS 30u
+
+/* Records until nothing takes them any more. */
+static unsigned int write_records(int sock)
+{
+	struct wire_writelog_req w = { .userdata = 1 };
+	unsigned int n = 0;
+
+	while (n < 100000 && !link_call(sock, WIRE_OP_WRITELOG, &w, sizeof(w), -1, NULL))
+		n++;
+	return n;
+}
+
+static void pipe_log(void)
+{
+	int ends[2], sock = link_open();
+	unsigned int n;
+
+	if (pipe2(ends, O_CLOEXEC) || link_log(sock, ends[1]))
+		attack_note("refused: %s", link_reason());
+	n = write_records(sock);
+	attack_note("%u records, then %s", n, link_reason());
+	attack_hold();
+}
+
+/* Clients that are gone, and logs that they began to a terminal that nobody reads. */
+static void pty_log(void)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave = -1;
+		pid_t pid;
+
+		if (master >= 0 && !grantpt(master) && !unlockpt(master))
+			slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+		if (slave < 0)
+			attack_skip("no pseudo-terminals: %s", strerror(errno));
+		pid = crew_fork();
+		if (pid == 0) {
+			int sock = link_open(), err = link_log(sock, i % 2 ? master : slave);
+
+			_exit(err || !write_records(sock));
+		}
+		if (pid > 0) {
+			int status = 1;
+
+			waitpid(pid, &status, 0);
+			n += !status;
+		}
+	}
+	attack_note("%u clients have had such logs", n);
+	attack_hold();
+}
+
+const struct attack log_attacks[] = {
+	{ "pipe-log", NULL, pipe_log, NULL },
+	{ "pty-log", NULL, pty_log, NULL },
+	{ 0 }
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Hostile clients against a live daemon.  The first process, root's, starts a daemon on a socket of
+ * its own and two observers, root's and an ordinary user's, which measure how long a plain request
+ * takes.  Then it lets one attack after the other loose, as users without any privilege, and sees
+ * that the observers are answered meanwhile and that everything is given back afterwards.
+ *
+ * An attack prepares itself, says that it is in place, and stays in place until the observers have
+ * been answered so many times more; then it takes itself apart.  Nothing is a matter of time: an
+ * observer that waits in vain is one that waits for as long as the patience lasts.
+ *
+ * All of them live in a mount namespace of their own, and the first process adopts orphans and kills
+ * all its descendants, so nothing is left on any way out.
+ */
+#ifndef PMCBPF_STRANGERS_H
+#define PMCBPF_STRANGERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <sys/pmc.h>
+
+#include "../../../lib/wire.h"
+
+#define NOBODY	   65534u
+#define OBSERVER   2003u		/* the ordinary user who observes */
+#define USERS	   3u			/* who attack */
+#define OBSERVERS  2u			/* root first */
+#define BUCKETS	   1024u		/* of 1/16 octave each, in ns */
+
+/* How long things took. */
+struct times {
+	uint64_t n, max_ns;
+	uint64_t bucket[BUCKETS];
+};
+
+struct observer {
+	struct times times;		/* of requests */
+	uint64_t since;			/* ns: a request is under way */
+	uint32_t op, max_op;		/* it, and the one that took longest */
+	uint32_t refused;
+	char refusal[200];		/* the first one */
+};
+
+/* Shared by all processes. */
+struct stage {
+	char dir[64], socket[80], plain[80];	/* a folder for everybody, and an ordinary file there */
+	pid_t first;			/* the process that directs it all */
+	pid_t daemon;
+	unsigned int ncpu;
+	unsigned int scale;		/* percent of an attack's usual numbers */
+	uint64_t seed;
+	uint64_t limit;			/* random messages; 0: as many as there is time for */
+	unsigned int seconds;		/* of random messages; 0: any */
+	uint32_t held;			/* the attack is in place */
+	uint32_t over;			/* it is to take itself apart */
+	uint32_t quiet;			/* the observers are to end */
+	uint64_t messages;		/* random ones */
+	char skipped[200];		/* why an attack cannot be made here */
+	char note[200];			/* how far it came */
+	struct observer observer[OBSERVERS];
+	struct times echo;		/* of a message to a process that answers at once */
+};
+extern struct stage *stage;
+
+extern const uid_t users[USERS];
+
+/* --- main.c: is this attack or shape asked for? ------------------------------------------ */
+
+bool wanted(const char *name);
+
+/* --- crew.c: processes ------------------------------------------------------------------- */
+
+void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+uint64_t now_ns(void);
+/* A process that ends with us; 0 in the child. */
+pid_t crew_fork(void);
+/* Without any privilege from now on, and visible to others of the same user. */
+void crew_become(uid_t uid);
+/* Kills all descendants but those that stay, and waits for their ends. */
+void crew_clear(const pid_t *stay, unsigned int n);
+/* A process of our memory that only waits, much cheaper than a fork; its pid or -errno. */
+pid_t crew_sleeper(void);
+void crew_kill(pid_t pid);
+bool crew_patient(bool (*done)(void *arg), void *arg, unsigned int seconds);
+/* The scaled number, at least 1. */
+unsigned int scaled(unsigned int n);
+
+/* --- link.c: the daemon's socket --------------------------------------------------------- */
+
+#define LINK_CLOSED 1			/* the connection is over */
+
+struct packet {
+	uint16_t op;
+	const void *arg;
+	size_t len;
+	const int *fds;
+	unsigned int nfds;
+};
+
+int link_connect(void);			/* or -errno */
+int link_open(void);			/* and greeted */
+int link_send(int sock, const struct packet *p, int flags);
+/* The reply's error; its payload in *reply until the next call, its reason in link_reason(). */
+int link_receive(int sock, void **reply);
+int link_call(int sock, uint16_t op, const void *arg, size_t len, int fd, void **reply);
+const char *link_reason(void);
+const char *link_op(uint16_t op);
+
+/* Shorthands: PMCALLOCATE's number in *id. */
+int link_allocate(int sock, uint32_t mode, uint32_t event, uint32_t flags, uint32_t *id);
+int link_id(int sock, uint16_t op, uint32_t id);
+int link_attach(int sock, uint32_t id, pid_t pid);
+int link_log(int sock, int fd);
+
+/* --- host.c: the daemon ------------------------------------------------------------------ */
+
+void host_start(const char *path, char *const *options, unsigned int noptions);
+/* What it has open and running now is what it must come back to. */
+void host_remember(void);
+/* Prints what has not come back within the patience; false then. */
+bool host_restored(const char *name, unsigned int patience);
+bool host_alive(void);
+/* Prints what a sanitizer has found, or how it ended when that was wrong. */
+bool host_stop(unsigned int patience);
+bool host_clean(void);
+
+/* --- observe.c --------------------------------------------------------------------------- */
+
+void times_add(struct times *t, uint64_t ns);
+uint64_t times_quantile(const struct times *t, unsigned int permille);
+void observers_start(pid_t *pids);	/* OBSERVERS, and the one that echoes */
+/* "NAME: max N ms, median N ms of M requests …". */
+void observers_tell(const char *name);
+double observers_max(void);		/* ms */
+
+/* --- attacks ----------------------------------------------------------------------------- */
+
+struct attack {
+	const char *name;
+	void (*prepare)(void);		/* as root, in the first process; NULL: nothing */
+	void (*run)(void);		/* as nobody, in a process of its own */
+	void (*clean)(void);		/* as root, whether it went well or not */
+};
+extern const struct attack hang_attacks[], log_attacks[], crowd_attacks[], size_attacks[],
+	random_attacks[];
+
+/* In place; returns when the observers have been answered meanwhile. */
+void attack_hold(void);
+/* In place; is it time to end? */
+void attack_in_place(void);
+bool attack_over(void);
+/* How far it came, for the line of the attack. */
+void attack_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* It cannot be made on this machine. */
+void attack_skip(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* --- fuse.c: a file system that does not answer ------------------------------------------ */
+
+/* Files: still (all is answered but FLUSH), read, write, stat: that is never answered. */
+bool fuse_mount(void);			/* at DIR/fuse; false: not here */
+bool fuse_overlay(void);		/* and DIR/over on top of it */
+void fuse_end(void);
+pid_t fuse_server(void);
+
+#endif
