@@ -13,7 +13,7 @@ LIBPMC_LINK  = -L$(O)/lib -lpmc-compat
 INC_lib     := -Ilib/include
 
 ALL    += $(LIBPMC) $(LIBPMC_A)
-LINT_C += $(LIBPMC_SRCS) lib/ktrmask.c
+LINT_C += $(LIBPMC_SRCS) lib/ktrmask.c lib/lockfile.c
 
 # It stays once it is loaded: it has a signal handler.
 $(O)/lib/$(LIBPMC_SONAME): $(LIBPMC_OBJS) $(LIBPMC_MAP)

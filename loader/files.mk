@@ -3,7 +3,7 @@
 # skeletons of bpf/.
 PMCBPFD      := $(O)/sbin/pmcbpfd
 PMCBPFD_SRCS := $(sort $(wildcard loader/*.c))
-PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o $(BASE_OBJS)
+PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/lockfile.o $(BASE_OBJS)
 PMCBPFD_LIBS := -lbpf -lelf -lz
 INC_loader   := -Iloader -Ilib/include -I$(O)/bpf -Ibpf
 

@@ -217,18 +217,18 @@ static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 	return err;
 }
 
-static int serve_all(struct daemon *d, const struct options *o, int ready, struct why *why)
+static int serve_all(struct daemon *d, const struct options *o, struct listener *l, int ready,
+		     struct why *why)
 {
-	struct listener l = { .fd = -1 };
 	struct server *s = NULL;
-	int err = open_listener(&l, o, why);
+	int err = open_listener(l, o, why);
 
 	if (!err)
 		err = start_engine(d, why);
 	if (!err)
 		err = server_new(&s, d, why);
 	if (!err)
-		err = server_listen(s, &l, why);
+		err = server_listen(s, l, why);
 	if (!err) {
 		announce(d);
 		if (ready >= 0)
@@ -238,7 +238,7 @@ static int serve_all(struct daemon *d, const struct options *o, int ready, struc
 		notify("STOPPING=1");
 	}
 	/* No new client may come once the others are being let go. */
-	listener_close(&l);
+	listener_close(l);
 	say_dying(d);
 	server_free(s);
 	return err;
@@ -247,6 +247,7 @@ static int serve_all(struct daemon *d, const struct options *o, int ready, struc
 static int run(struct daemon *d, const struct options *o, struct why *why)
 {
 	int ready = -1, err = check_kernel(why);
+	struct listener l = LISTENER_NONE;
 
 	if (err)
 		return err;
@@ -262,8 +263,9 @@ static int run(struct daemon *d, const struct options *o, struct why *why)
 	err = errands_new(&d->errands, &d->users, why);
 	if (err)
 		return err;
-	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, ready, why);
+	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, &l, ready, why);
 	daemon_free(d);
+	listener_unlock(&l);
 	return err;
 }
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -28,13 +27,12 @@ static int pass_credentials(int fd)
 	return setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ? -errno : 0;
 }
 
-/* Opens the directory of path, making it if need be. */
-static int open_directory(const char *path, struct why *why)
+/* Makes the directory of path if it is missing. */
+static int make_directory(const char *path, struct why *why)
 {
 	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	bool made;
 	char *slash;
-	int fd;
+	int fd, err = 0;
 
 	strcpy(dir, path);
 	slash = strrchr(dir, '/');
@@ -42,16 +40,25 @@ static int open_directory(const char *path, struct why *why)
 		strcpy(dir, ".");
 	else
 		slash[slash == dir] = '\0';
-	made = !mkdir(dir, 0755);
-	if (!made && errno != EEXIST)
-		return deny(why, -errno, "cannot make the socket's directory %s: %m", dir);
-	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (mkdir(dir, 0755))
+		return errno == EEXIST ? 0 : deny(why, -errno, "cannot make the socket's directory "
+						  "%s: %m", dir);
 	/* Whatever root's umask is, it is for everybody, as the socket. */
-	if (made && fd >= 0 && fchmod(fd, 0755)) {
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fchmod(fd, 0755))
+		err = deny(why, -errno, "cannot open the socket's directory %s: %m", dir);
+	if (fd >= 0)
 		close(fd);
-		fd = -1;
-	}
-	return fd < 0 ? deny(why, -errno, "cannot open the socket's directory %s: %m", dir) : fd;
+	return err;
+}
+
+/* The process that listens where `fd` is connected to; 0: not known. */
+static pid_t listening_process(int fd)
+{
+	struct ucred peer = { .pid = 0 };
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? 0 : peer.pid;
 }
 
 /* Removes a socket that nobody answers on. */
@@ -69,8 +76,9 @@ static int clear_stale(const struct sockaddr_un *sun, struct why *why)
 	if (fd < 0)
 		return deny(why, -errno, "cannot make a socket: %m");
 	if (!connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) || errno == EAGAIN)
-		err = deny(why, -EADDRINUSE, "already running: a daemon answers on %s; stop it, or "
-			   "choose another socket with -s", sun->sun_path);
+		err = deny(why, -EADDRINUSE, "already running: process %d listens on %s; stop it, "
+			   "or choose another socket with -s", listening_process(fd),
+			   sun->sun_path);
 	else if (errno != ECONNREFUSED)
 		err = deny(why, -errno, "%s is in the way: %m", sun->sun_path);
 	else if (unlink(sun->sun_path) && errno != ENOENT)
@@ -107,26 +115,33 @@ static int bind_and_listen(struct listener *l, const struct sockaddr_un *sun, st
 	return 0;
 }
 
+/* Two daemons that start together must not remove each other's socket. */
+static int take_lock(struct listener *l, const char *path, struct why *why)
+{
+	char reason[sizeof(why->text)];
+	int err = lockfile_take(&l->lock, path, reason, sizeof(reason));
+
+	if (err == -EADDRINUSE)
+		return deny(why, err, "%s; stop it, or choose another socket with -s", reason);
+	return err ? deny(why, err, "%s", reason) : 0;
+}
+
 int listener_open(struct listener *l, const char *path, struct why *why)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	int dir, err;
+	int err;
 
 	if (!*path || strlen(path) >= sizeof(sun.sun_path))
 		return deny(why, -ENAMETOOLONG, "a socket's path has 1 to %zu bytes: %s",
 			    sizeof(sun.sun_path) - 1, path);
 	strcpy(sun.sun_path, path);
-	dir = open_directory(path, why);
-	if (dir < 0)
-		return dir;
-	/* Two daemons that start together must not remove each other's socket. */
-	if (flock(dir, LOCK_EX))
-		err = deny(why, -errno, "cannot lock the directory of %s: %m", path);
-	else
+	err = make_directory(path, why);
+	if (!err)
+		err = take_lock(l, path, why);
+	if (!err)
 		err = clear_stale(&sun, why);
 	if (!err)
 		err = bind_and_listen(l, &sun, why);
-	close(dir);
 	return err;
 }
 
@@ -162,6 +177,11 @@ void listener_close(struct listener *l)
 		unlink(l->path);
 	close(l->fd);
 	l->fd = -1;
+}
+
+void listener_unlock(struct listener *l)
+{
+	lockfile_release(&l->lock);
 }
 
 /* --- the other end ------------------------------------------------------------------------- */

@@ -3,24 +3,30 @@
 #ifndef PMCBPF_PEER_H
 #define PMCBPF_PEER_H
 
+#include "../lib/lockfile.h"
 #include "policy.h"
 
 struct listener {
 	int fd;				/* -1: none */
+	struct lockfile lock;
 	char path[108];			/* "": the socket is somebody else's to remove */
 	dev_t dev;
 	ino_t ino;
 };
 
+#define LISTENER_NONE ((struct listener){ .fd = -1, .lock = LOCKFILE_NONE })
+
 /*
- * Makes the socket, and its directory where that is missing.  A socket that nobody answers on is
- * replaced; -EADDRINUSE: a daemon runs already.
+ * Makes the socket, and its directory where that is missing, and takes the lock of its path.  A
+ * socket that nobody answers on is replaced; -EADDRINUSE: a daemon runs already.
  */
 int listener_open(struct listener *l, const char *path, struct why *why);
 /* Takes a socket that listens already. */
 int listener_adopt(struct listener *l, int fd, struct why *why);
 /* Closes, and removes the file if it is still ours. */
 void listener_close(struct listener *l);
+/* Gives up the lock: the daemon's last step, so that its successor meets nothing of it. */
+void listener_unlock(struct listener *l);
 
 /* Is fd a connected SOCK_SEQPACKET socket of this host? */
 bool peer_is_client(int fd);

@@ -42,6 +42,16 @@ static int open_folder(const char *dir, const struct log *log)
 	return err;
 }
 
+int node_folder(const char *dir, const struct log *log)
+{
+	int fd = open_folder(dir, log);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
 int node_stand_in(const char *dir, const char *file, const struct log *log)
 {
 	int folder = open_folder(dir, log), fd, err = 0;

@@ -7,6 +7,9 @@
 
 #include "log.h"
 
+/* Makes the folder where it is missing.  -EPERM: others may write there. */
+int node_folder(const char *dir, const struct log *log);
+
 /*
  * Makes the folder and the file in it, 0644: open for writing is the permission to set.  One that
  * is there, an administrator's with another mode or group, is used as it is.  A descriptor, or

@@ -18,6 +18,7 @@
 
 #include <pmc.h>
 
+#include "../lib/lockfile.h"
 #include "cuse.h"
 #include "machine.h"
 #include "node.h"
@@ -34,6 +35,7 @@ struct pctrd {
 	struct core core;
 	struct cuse cuse;
 	struct sock sock;
+	struct lockfile lock;		/* of the socket, and so of all that is made */
 	struct watch signals, timer;
 	int epoll;
 	int stand_in;
@@ -204,6 +206,17 @@ static int begin_core(struct pctrd *p)
 	return core_init(&p->core, config, &service_source, &p->log);
 }
 
+static int take_lock(struct pctrd *p)
+{
+	char why[512];
+	int err = lockfile_take(&p->lock, p->socket, why, sizeof(why));
+
+	if (err)
+		log_msg(&p->log, LOG_ERR, "%s%s", why, err == -EADDRINUSE ? "; stop it, or choose "
+			"another folder with -d" : "");
+	return err;
+}
+
 static int begin(struct pctrd *p)
 {
 	const char *dir = p->options.dir;
@@ -221,6 +234,11 @@ static int begin(struct pctrd *p)
 		log_msg(&p->log, LOG_ERR, "cannot start: %s", strerror(-err));
 		return err;
 	}
+	err = node_folder(dir, &p->log);
+	if (!err)
+		err = take_lock(p);
+	if (err)
+		return err;
 	p->stand_in = node_stand_in(dir, PCTR_FILE, &p->log);
 	if (p->stand_in < 0)
 		return p->stand_in;
@@ -242,6 +260,7 @@ static void end(struct pctrd *p)
 	if (served)
 		unlink(p->file);
 	core_free(&p->core);
+	lockfile_release(&p->lock);
 }
 
 /* Returns in the second process, with the descriptor by which it says that it serves. */
@@ -322,7 +341,7 @@ static int check(struct pctrd *p)
 int main(int argc, char **argv)
 {
 	static struct pctrd p = { .epoll = -1, .stand_in = -1, .signals.fd = -1, .timer.fd = -1,
-				  .cuse.watch.fd = -1, .sock.watch.fd = -1 };
+				  .lock.fd = -1, .cuse.watch.fd = -1, .sock.watch.fd = -1 };
 	int err = options_parse(&p.options, argc, argv, &p.log);
 
 	if (err == OPTIONS_DONE)

@@ -26,6 +26,7 @@ UNIT_OBJS_lib_trap := $(UNIT_LIB)
 UNIT_OBJS_lib_ktrkern := $(UNIT_LIB)
 UNIT_OBJS_lib_pctr := $(LIBPCTR_OBJS)
 UNIT_OBJS_lib_openbsd := $(LIBPCTR_OBJS)
+UNIT_OBJS_lib_lockfile := $(O)/obj/lib/lockfile.o $(O)/obj/tests/unit/util/scratch.o
 UNIT_OBJS_ktr_rings := $(LIBKTR_A)
 UNIT_OBJS_ktr_say := $(LIBKTR_A)
 

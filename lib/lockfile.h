@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The lock of a daemon: of several daemons that are started for one socket, one runs.
+ *
+ * The lock is a file of its own, beside the socket, which only the daemon's user can open; a lock
+ * on a folder or on a file that others can open is theirs to take as well.  It is a lock of
+ * fcntl(2): the kernel knows which process holds it, children do not inherit it, and it ends with
+ * the process.
+ */
+#ifndef PMCBPF_LOCKFILE_H
+#define PMCBPF_LOCKFILE_H
+
+#include <stddef.h>
+#include <sys/un.h>
+
+#define LOCKFILE_SUFFIX ".lock"
+
+struct lockfile {
+	int fd;			/* -1: not held */
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path) + sizeof(LOCKFILE_SUFFIX)];
+};
+
+#define LOCKFILE_NONE ((struct lockfile){ .fd = -1 })
+
+/*
+ * Takes the lock of `socket`, SOCKET.lock, and writes the caller's process id to it.  Nothing is
+ * waited for but the end of a holder that has been killed.  -EADDRINUSE: a process holds it; other
+ * errors: the file cannot be trusted, or not be made.  The reason is then in `why`, one line.
+ */
+int lockfile_take(struct lockfile *l, const char *socket, char *why, size_t size);
+
+/* Removes the file and gives up the lock. */
+void lockfile_release(struct lockfile *l);
+
+#endif

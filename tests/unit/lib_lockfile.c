@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which files a daemon's lock can be, and when it is free again. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../../lib/lockfile.h"
+#include "scratch.h"
+#include "unit.h"
+
+static struct lockfile held;
+static char why[256];
+
+static int setup(void **state)
+{
+	held = LOCKFILE_NONE;
+	why[0] = '\0';
+	return scratch_run("rm -rf pmc.sock*");
+}
+
+static int take(struct lockfile *l)
+{
+	return lockfile_take(l, scratch_file("pmc.sock"), why, sizeof(why));
+}
+
+static const char *file(void)
+{
+	return scratch_file("pmc.sock" LOCKFILE_SUFFIX);
+}
+
+/* A process that holds the lock until it is killed; its child has the same descriptors. */
+static pid_t start_holder(bool inherited, pid_t *child)
+{
+	int ready[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		pid_t heir = take(&held) ? -1 : 0;
+
+		if (!heir && inherited)
+			heir = fork();
+		if ((inherited && heir == 0) || write(ready[1], &heir, sizeof(heir)) > 0)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	assert_int_equal(read(ready[0], child, sizeof(*child)), sizeof(*child));
+	assert_int_not_equal(*child, -1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_file(void **state)
+{
+	struct stat st;
+	char *text, pid[32];
+
+	/* What one before has left, whose number was longer. */
+	scratch_write("pmc.sock" LOCKFILE_SUFFIX, "1234567890\n", 11);
+	assert_int_equal(chmod(file(), 0600), 0);
+	assert_int_equal(take(&held), 0);
+	snprintf(pid, sizeof(pid), "%d\n", getpid());
+	text = scratch_read("pmc.sock" LOCKFILE_SUFFIX, NULL);
+	assert_string_equal(text, pid);
+	free(text);
+	assert_int_equal(stat(file(), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_true(fcntl(held.fd, F_GETFD) & FD_CLOEXEC);
+	lockfile_release(&held);
+	assert_int_equal(held.fd, -1);
+	assert_int_equal(access(file(), F_OK), -1);
+	lockfile_release(&held);
+}
+
+/* At once, and by name. */
+static void test_held(void **state)
+{
+	pid_t child, holder = start_holder(false, &child);
+	char number[64];
+
+	assert_int_equal(take(&held), -EADDRINUSE);
+	snprintf(number, sizeof(number), "already running: process %d holds ", holder);
+	assert_contains(why, number);
+	assert_contains(why, file());
+	assert_int_equal(held.fd, -1);
+	end(holder);
+	assert_int_equal(take(&held), 0);
+	lockfile_release(&held);
+}
+
+/* Children have the holder's descriptors, but not its lock. */
+static void test_inherited(void **state)
+{
+	pid_t child, holder = start_holder(true, &child);
+
+	assert_int_equal(take(&held), -EADDRINUSE);
+	end(holder);
+	assert_int_equal(kill(child, 0), 0);
+	assert_int_equal(take(&held), 0);
+	lockfile_release(&held);
+	kill(child, SIGKILL);
+}
+
+static char state_of(pid_t pid)
+{
+	char path[32], state = '?';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	if (f)
+		fclose(f);
+	return state;
+}
+
+/* A holder that was killed, but is held up before it has let go of anything. */
+static void test_killed(void **state)
+{
+	pid_t child, holder = start_holder(false, &child), taker;
+	int status;
+
+	assert_int_equal(ptrace(PTRACE_SEIZE, holder, 0, PTRACE_O_TRACEEXIT), 0);
+	kill(holder, SIGKILL);
+	assert_int_equal(waitpid(holder, &status, 0), holder);
+	assert_int_equal(status >> 8, SIGTRAP | PTRACE_EVENT_EXIT << 8);
+	taker = fork();
+	if (taker == 0)
+		_exit(take(&held) == 0 ? 0 : 1);
+	while (state_of(taker) == 'R')
+		sched_yield();
+	assert_int_equal(state_of(taker), 'S');
+	assert_int_equal(ptrace(PTRACE_CONT, holder, 0, 0), 0);
+	assert_int_equal(waitpid(holder, NULL, 0), holder);
+	assert_int_equal(waitpid(taker, &status, 0), taker);
+	assert_int_equal(status, 0);
+}
+
+static void refused(int err, const char *because)
+{
+	assert_int_equal(take(&held), err);
+	assert_contains(why, file());
+	assert_contains(why, because);
+	assert_int_equal(held.fd, -1);
+}
+
+/* Nothing that somebody else has put there is followed, written to or waited for. */
+static void test_strangers(void **state)
+{
+	char *text;
+
+	scratch_write("precious", "precious", 8);
+	assert_int_equal(scratch_run("chmod 600 precious; ln -s precious pmc.sock.lock"), 0);
+	refused(-EEXIST, "no plain file");
+	assert_int_equal(scratch_run("ln -sf nowhere pmc.sock.lock"), 0);
+	refused(-EEXIST, "no plain file");
+	assert_int_equal(access(scratch_file("nowhere"), F_OK), -1);
+	assert_int_equal(scratch_run("rm pmc.sock.lock; mkfifo -m 600 pmc.sock.lock"), 0);
+	refused(-EEXIST, "no plain file");
+	assert_int_equal(scratch_run("rm pmc.sock.lock; mkdir pmc.sock.lock"), 0);
+	refused(-EEXIST, "no plain file");
+	assert_int_equal(scratch_run("rmdir pmc.sock.lock; ln precious pmc.sock.lock"), 0);
+	refused(-EPERM, "another name");
+	assert_int_equal(scratch_run("rm pmc.sock.lock; install -m 644 precious pmc.sock.lock"), 0);
+	refused(-EPERM, "644");
+	text = scratch_read("precious", NULL);
+	assert_string_equal(text, "precious");
+	free(text);
+	if (geteuid())
+		return;
+	assert_int_equal(scratch_run("chmod 600 pmc.sock.lock; chown 65534 pmc.sock.lock"), 0);
+	refused(-EPERM, "belongs to user 65534");
+}
+
+/* Somebody else's, which came into the place of the one held, is not taken away. */
+static void test_replaced(void **state)
+{
+	assert_int_equal(take(&held), 0);
+	assert_int_equal(scratch_run("mv pmc.sock.lock pmc.sock.moved; touch pmc.sock.lock"), 0);
+	lockfile_release(&held);
+	assert_int_equal(access(file(), F_OK), 0);
+}
+
+static void test_path(void **state)
+{
+	char longest[sizeof(held.path) + 1];
+
+	memset(longest, 'a', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(lockfile_take(&held, longest, why, sizeof(why)), -ENAMETOOLONG);
+	assert_int_equal(lockfile_take(&held, scratch_file("none/pmc.sock"), why, sizeof(why)),
+			 -ENOENT);
+	assert_contains(why, "none/pmc.sock.lock");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_file, setup),
+		cmocka_unit_test_setup(test_held, setup),
+		cmocka_unit_test_setup(test_inherited, setup),
+		cmocka_unit_test_setup(test_killed, setup),
+		cmocka_unit_test_setup(test_strangers, setup),
+		cmocka_unit_test_setup(test_replaced, setup),
+		cmocka_unit_test_setup(test_path, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
