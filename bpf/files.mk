@@ -22,7 +22,7 @@ $(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr.bpf.o
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $<
 
-# pmcbpf: all programs of which there is one; poke: what one of them hooks onto; sample: loaded for every sampling PMC; ktrace: trace points.
+# pmcbpf: all programs of which there is one; poke: what one of them hooks onto; sample: what overflows run; ktrace: trace points.
 $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@.tmp && mv $@.tmp $@

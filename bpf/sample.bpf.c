@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What an overflow runs: one record, with the address and on request the call chain of the side
- * that was interrupted, or of both.  The program is loaded once for every sampling PMC, because
- * inherited events have nothing else by which they could be told apart.
+ * that was interrupted, or of both.  All sampling PMCs share the program; an event says whose it is
+ * by a number in its attributes, which events that inherit have as well.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -12,12 +12,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Set before load. */
-const volatile __u32 pmc = 0;
-const volatile __u32 depth = 1;		/* addresses of a side */
-const volatile __u32 both_sides = 0;
-
-struct abi_sampler counts = {};
+struct abi_sampler samplers[ABI_SAMPLERS] = {};
 
 struct rings_map rings SEC(".maps");
 
@@ -35,7 +30,7 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
-static __always_inline u32 chain(void *ctx, void *to, u64 flags)
+static __always_inline u32 chain(void *ctx, void *to, u32 depth, u64 flags)
 {
 	u32 max = depth < ABI_CHAIN_MAX ? depth : ABI_CHAIN_MAX;
 	long n = bpf_get_stack(ctx, to, max * 8, flags);
@@ -44,31 +39,39 @@ static __always_inline u32 chain(void *ctx, void *to, u64 flags)
 }
 
 /* The record's addresses. */
-static __always_inline u32 fill(struct bpf_perf_event_data *ctx, struct scratch *s, bool user)
+static __always_inline u32 fill(struct bpf_perf_event_data *ctx, struct scratch *s,
+				const struct abi_sampler *of, bool user)
 {
-	u32 n = 0;
+	u32 n = 0, depth = of->depth, both_sides = of->both_sides;
 
 	s->pc[0] = PT_IP(ctx);
 	if (depth <= 1 && !both_sides)
 		return 1;
 	if (user)
-		n = chain(ctx, s->pc, BPF_F_USER_STACK);
+		n = chain(ctx, s->pc, depth, BPF_F_USER_STACK);
 	else
-		n = chain(ctx, s->pc, 0);
+		n = chain(ctx, s->pc, depth, 0);
 	if (!n)
 		n = 1;
 	if (n > ABI_CHAIN_MAX)
 		n = ABI_CHAIN_MAX;
 	if (both_sides && !user)
-		n += chain(ctx, s->pc + n, BPF_F_USER_STACK);
+		n += chain(ctx, s->pc + n, depth, BPF_F_USER_STACK);
 	return n;
 }
 
-/* Of an event that is too frequent for the kernel; whatever else it would count is lost. */
-static __always_inline bool is_paused(struct bpf_perf_event_data *ctx)
+/* The PMC of the event; NULL: it has been released while the overflow was on its way. */
+static __always_inline struct abi_sampler *sampler_of(u32 id)
 {
-	return BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event, hw.interrupts) ==
-	       ~0ull;
+	struct abi_sampler *s = &samplers[id % ABI_SAMPLERS];
+
+	return id && s->id == id ? s : NULL;
+}
+
+/* Of an event that is too frequent for the kernel; whatever else it would count is lost. */
+static __always_inline bool is_paused(struct perf_event *event)
+{
+	return BPF_CORE_READ(event, hw.interrupts) == ~0ull;
 }
 
 SEC("perf_event")
@@ -78,27 +81,32 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 	u32 zero = 0, cpu = bpf_get_smp_processor_id(), n, bytes;
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &zero);
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	struct perf_event *event = BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event);
+	u32 pmc = (u32)BPF_CORE_READ(event, attr.sig_data);
+	struct abi_sampler *of = sampler_of(pmc);
 	bool user = !(PT_IP(ctx) >> 63);
 
-	__sync_fetch_and_add(&counts.samples, 1);
-	if (is_paused(ctx))
-		__sync_fetch_and_add(&counts.paused, 1);
+	if (!of)
+		return 0;
+	__sync_fetch_and_add(&of->count.samples, 1);
+	if (is_paused(event))
+		__sync_fetch_and_add(&of->count.paused, 1);
 	if (!s || !ring)
 		return 0;
 	s->rec.time = bpf_ktime_get_ns();
 	s->rec.kind = ABI_REC_SAMPLE;
 	s->rec.cpu = cpu;
 	s->rec.flags = user ? ABI_REC_USER : 0;
-	s->rec.pmc = pmc;
+	s->rec.pmc = pmc & ~ABI_SAMPLER_ON;
 	s->rec.pid = id >> 32;
 	s->rec.tid = (u32)id;
 	s->rec.reserved = 0;
-	n = fill(ctx, s, user);
+	n = fill(ctx, s, of, user);
 	s->rec.n = n;
 	bytes = n * 8;
 	if (bytes > MAX_BYTES)
 		bytes = MAX_BYTES;
 	if (!ring_output(ring, s, sizeof(s->rec) + bytes))
-		__sync_fetch_and_add(&counts.dropped, 1);
+		__sync_fetch_and_add(&of->count.dropped, 1);
 	return 0;
 }

@@ -34,13 +34,30 @@ struct abi_rec {
 	__u32 reserved;
 };	/* n words follow; SAMPLE: addresses, the sampled one first */
 
-/* What a sampling program counts itself; in its own memory, which the daemon maps. */
-struct abi_sampler {
+/* What the sampling program has counted of a PMC. */
+struct abi_samples {
 	__u64 samples;			/* overflows seen */
 	__u64 dropped;			/* … for which the ring had no room */
 	__u64 paused;			/* … with which the kernel paused the event for a tick */
 };
 
+/*
+ * A sampling PMC, as the program that all of them share knows it; in memory that the daemon maps.
+ * The PMC's events carry `id` in perf_event_attr.sig_data, which the kernel leaves to its user and
+ * copies to events that inherit.  The index is id % ABI_SAMPLERS, the rest of the id a generation.
+ */
+#define ABI_SAMPLERS   4096u		/* a power of two */
+#define ABI_SAMPLER_ON 0x80000000u	/* set in each id: 0 is no PMC's */
+struct abi_sampler {
+	__u32 id;			/* … | ABI_SAMPLER_ON; written last; 0: not in use */
+	__u32 depth;			/* addresses of a side */
+	__u32 both_sides;
+	__u32 reserved;
+	struct abi_samples count;	/* never set back: the daemon takes differences */
+	__u64 pad[3];			/* a cache line each */
+};
+
 _Static_assert(sizeof(struct abi_rec) == 32, "abi");
+_Static_assert(sizeof(struct abi_sampler) == 64, "abi");
 
 #endif

@@ -254,10 +254,13 @@ int count_set_period(struct count *c, uint64_t period, struct why *why)
 /* What a PMC counts on its PMU, or the software event that stands for it. */
 struct perf_event_spec count_event(const struct count *c)
 {
-	if (c->spec.kind != COUNT_SOFT)
-		return c->spec.event;
-	return (struct perf_event_spec){ .type = 1 /* PERF_TYPE_SOFTWARE */,
-					 .config = c->spec.soft->perf_config };
+	struct perf_event_spec spec = c->spec.event;
+
+	if (c->spec.kind == COUNT_SOFT)
+		spec = (struct perf_event_spec){ .type = 1 /* PERF_TYPE_SOFTWARE */,
+						 .config = c->spec.soft->perf_config };
+	spec.tag = c->spec.tag;
+	return spec;
 }
 
 int count_rank(const struct engine *e, const struct count_spec *spec)

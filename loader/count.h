@@ -34,7 +34,8 @@ struct count_spec {
 	uint32_t pmcid;			/* for the page */
 	const struct soft_event *soft;	/* COUNT_SOFT */
 	bool sampling;
-	int program;			/* sampling: what an overflow runs, the caller's */
+	int program;			/* sampling: what an overflow runs, the caller's … */
+	uint64_t tag;			/* … and what tells it whose event it is */
 	uint64_t period;		/* sampling: in events; count_set_period() */
 	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
 	struct perf_event_spec event;	/* COUNT_HARDWARE, COUNT_MSR */

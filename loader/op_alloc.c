@@ -380,10 +380,12 @@ static int take_tracer(struct request *rq, struct plan *p, struct pmc *pmc)
 	if (!p->spec.sampling && !log)
 		return 0;
 	err = tracer_new(rq->d->trace, pmc, &pmc->tracer, &rq->r->why);
-	if (!err && p->spec.sampling)
+	if (!err && p->spec.sampling) {
 		p->spec.program = tracer_program(pmc->tracer);
-	else if (!err)
+		p->spec.tag = tracer_tag(pmc->tracer);
+	} else if (!err) {
 		p->spec.log = log | tracer_id(pmc->tracer);
+	}
 	return err;
 }
 

@@ -95,6 +95,7 @@ static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec
 		attr->exclude_hv = 1;
 	}
 	attr->sample_period = spec->period;
+	attr->sig_data = spec->tag;
 	attr->inherit = spec->inherit;
 	attr->inherit_thread = spec->inherit && !spec->inherit_children;
 }

@@ -43,6 +43,7 @@ struct perf_event_spec {
 	/* No event of perf's: the module reads register config, of which config1's bits count. */
 	bool msr;
 	uint64_t period;	/* of samples, in events; 0: none are taken */
+	uint64_t tag;		/* for the program that samples run; inherited */
 };
 
 /* Same event, same rings? Two such PMCs may share one counter. */

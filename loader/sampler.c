@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loads bpf/sample.bpf.c, once for every sampling PMC. */
+/* Loads bpf/sample.bpf.c, and tells it of sampling PMCs. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -18,14 +18,13 @@
 
 struct samplers {
 	struct samplers_config config;
+	struct sample *skel;		/* NULL: it does not load, and `no_program` says why */
+	int no_program_err;
+	struct why no_program;
 	size_t ring_size;
 	int *ring_fds;			/* per CPU */
 	int epoll;
-	struct rings *rings;
-};
-
-struct sampler {
-	struct sample *skel;
+	struct rings *rings;		/* NULL: nobody has sampled yet */
 };
 
 /* Room for nsamples records of the full depth at least; rings have a power of two of pages. */
@@ -39,67 +38,111 @@ static size_t ring_size(const struct samplers_config *c)
 	return size;
 }
 
+/* Into the map all at once: the kernel waits for a grace period whenever it changes. */
 static int make_rings(struct samplers *s)
 {
-	int err = 0;
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t *cpus = calloc(s->config.ncpu, sizeof(*cpus)), n = s->config.ncpu;
+	int err = cpus ? 0 : -ENOMEM;
 
 	for (uint32_t cpu = 0; cpu < s->config.ncpu && !err; cpu++) {
 		struct epoll_event e = { .events = EPOLLIN };
 		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "pmc_ring", 0, 0,
 					(uint32_t)s->ring_size, NULL);
 
-		if (fd < 0)
-			return -errno;
+		cpus[cpu] = cpu;
 		s->ring_fds[cpu] = fd;
-		if (bpf_map_update_elem(s->config.map, &cpu, &fd, BPF_ANY) ||
-		    epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e))
+		if (fd < 0)
+			err = fd;
+		else if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e))
 			err = -errno;
 	}
+	if (!err && bpf_map_update_batch(s->config.map, cpus, s->ring_fds, &n, &opts))
+		err = -errno;
+	free(cpus);
 	return err;
 }
 
-int samplers_new(const struct samplers_config *config, struct samplers **out, struct why *why)
+static void free_rings(struct samplers *s)
 {
-	struct samplers *s = calloc(1, sizeof(*s));
-	int err = -ENOMEM;
-
-	if (!s)
-		return deny(why, -ENOMEM, "no memory for sampling");
-	s->config = *config;
-	s->ring_size = ring_size(config);
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->ring_fds = malloc(config->ncpu * sizeof(int));
-	if (s->ring_fds) {
-		memset(s->ring_fds, -1, config->ncpu * sizeof(int));
-		err = s->epoll < 0 ? -errno : make_rings(s);
-	}
-	if (err)
-		deny(why, err, "cannot make rings of %zu bytes for %u CPUs: %s; a smaller "
-		     "kern.hwpmc.nsamples or kern.hwpmc.callchaindepth takes less memory",
-		     s->ring_size, config->ncpu, strerror(-err));
-	else
-		err = rings_new(s->ring_fds, config->ncpu, s->ring_size, &s->rings, why);
-	if (err) {
-		samplers_free(s);
-		return err;
-	}
-	*out = s;
-	return 0;
-}
-
-void samplers_free(struct samplers *s)
-{
-	if (!s)
-		return;
 	rings_free(s->rings);
+	s->rings = NULL;
 	for (uint32_t cpu = 0; s->ring_fds && cpu < s->config.ncpu; cpu++)
 		if (s->ring_fds[cpu] >= 0) {
 			bpf_map_delete_elem(s->config.map, &cpu);
 			close(s->ring_fds[cpu]);
 		}
 	free(s->ring_fds);
+	s->ring_fds = NULL;
 	if (s->epoll >= 0)
 		close(s->epoll);
+	s->epoll = -1;
+}
+
+/* Where it cannot be, all but sampling works. */
+static void load(struct samplers *s, char *log)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
+	int err;
+
+	s->skel = sample__open_opts(&opts);
+	err = s->skel ? bpf_map__reuse_fd(s->skel->maps.rings, s->config.map) : -errno;
+	err = err ?: sample__load(s->skel);
+	if (!err)
+		return;
+	s->no_program_err = deny_program(&s->no_program, err, "the sampling program", log);
+	sample__destroy(s->skel);
+	s->skel = NULL;
+}
+
+int samplers_new(const struct samplers_config *config, struct samplers **out, struct why *why)
+{
+	struct samplers *s = calloc(1, sizeof(*s));
+	char *log = calloc(1, LOG_SIZE);
+
+	if (!s || !log) {
+		free(s);
+		free(log);
+		return deny(why, -ENOMEM, "no memory for sampling");
+	}
+	s->config = *config;
+	s->ring_size = ring_size(config);
+	s->epoll = -1;
+	load(s, log);
+	free(log);
+	*out = s;
+	return 0;
+}
+
+int samplers_begin(struct samplers *s, struct why *why)
+{
+	int err = -ENOMEM;
+
+	if (s->rings)
+		return 0;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->ring_fds = malloc(s->config.ncpu * sizeof(int));
+	if (s->ring_fds) {
+		memset(s->ring_fds, -1, s->config.ncpu * sizeof(int));
+		err = s->epoll < 0 ? -errno : make_rings(s);
+	}
+	if (err)
+		deny(why, err, "cannot make rings of %zu bytes for %u CPUs: %s; a smaller "
+		     "kern.hwpmc.nsamples or kern.hwpmc.callchaindepth takes less memory",
+		     s->ring_size, s->config.ncpu, strerror(-err));
+	else
+		err = rings_new(s->ring_fds, s->config.ncpu, s->ring_size, &s->rings, why);
+	if (err)
+		free_rings(s);
+	return err;
+}
+
+void samplers_free(struct samplers *s)
+{
+	if (!s)
+		return;
+	free_rings(s);
+	sample__destroy(s->skel);
 	free(s);
 }
 
@@ -113,63 +156,38 @@ struct rings *samplers_rings(const struct samplers *s)
 	return s->rings;
 }
 
-static int load(struct samplers *ss, struct sample *skel)
+int samplers_program(const struct samplers *s, struct why *why)
 {
-	int err = bpf_map__set_inner_map_fd(skel->maps.rings, ss->ring_fds[0]);
-
-	err = err ?: bpf_map__reuse_fd(skel->maps.rings, ss->config.map);
-	return err ?: sample__load(skel);
-}
-
-int sampler_new(struct samplers *ss, uint32_t id, bool chain, bool both_sides, struct sampler **out,
-		struct why *why)
-{
-	struct sampler *s = calloc(1, sizeof(*s));
-	char *log = calloc(1, LOG_SIZE);
-	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
-	int err = -ENOMEM;
-
-	if (!s || !log)
-		goto out;
-	s->skel = sample__open_opts(&opts);
-	if (!s->skel) {
-		err = -errno;
-		goto out;
-	}
-	s->skel->rodata->pmc = id;
-	s->skel->rodata->depth = chain ? ss->config.depth : 1;
-	s->skel->rodata->both_sides = both_sides;
-	err = load(ss, s->skel);
-	if (err)
-		deny_program(why, err, "the sampling program", log);
-out:
-	free(log);
-	if (err) {
-		sampler_free(s);
-		return err;
-	}
-	*out = s;
-	return 0;
-}
-
-void sampler_free(struct sampler *s)
-{
-	if (!s)
-		return;
-	sample__destroy(s->skel);
-	free(s);
-}
-
-int sampler_program(const struct sampler *s)
-{
+	if (!s->skel)
+		return deny(why, s->no_program_err, "%s", s->no_program.text);
 	return bpf_program__fd(s->skel->progs.on_overflow);
 }
 
-struct abi_sampler sampler_counts(const struct sampler *s)
+static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)
 {
-	const volatile struct abi_sampler *c = &s->skel->bss->counts;
+	return &s->skel->bss->samplers[id % ABI_SAMPLERS];
+}
 
-	return (struct abi_sampler){
+uint64_t sampler_set(struct samplers *s, uint32_t id, bool chain, bool both_sides)
+{
+	struct abi_sampler *at = sampler_at(s, id);
+
+	at->depth = chain ? s->config.depth : 1;
+	at->both_sides = both_sides;
+	__atomic_store_n(&at->id, id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);
+	return id | ABI_SAMPLER_ON;
+}
+
+void sampler_clear(struct samplers *s, uint32_t id)
+{
+	__atomic_store_n(&sampler_at(s, id)->id, 0, __ATOMIC_RELEASE);
+}
+
+struct abi_samples sampler_counts(const struct samplers *s, uint32_t id)
+{
+	const volatile struct abi_samples *c = &sampler_at(s, id)->count;
+
+	return (struct abi_samples){
 		.samples = c->samples, .dropped = c->dropped, .paused = c->paused,
 	};
 }

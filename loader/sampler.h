@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sampling programs and the rings that they fill; the engine's part for that, made at the first
- * sampling PMC and kept.
+ * The program that all sampling PMCs share, and the rings that it fills; the engine's part for
+ * that.  The program is loaded at the start, the rings are made for the first sampling PMC and kept.
  */
 #ifndef PMCBPF_SAMPLER_H
 #define PMCBPF_SAMPLER_H
@@ -12,7 +12,6 @@
 #include "ring.h"
 
 struct samplers;
-struct sampler;
 
 struct samplers_config {
 	unsigned int ncpu;
@@ -21,18 +20,29 @@ struct samplers_config {
 	int map;			/* of the rings; the engine's */
 };
 
+/* A kernel that refuses the program is no failure of this: samplers_program() is. */
 int samplers_new(const struct samplers_config *config, struct samplers **out, struct why *why);
 void samplers_free(struct samplers *s);
-/* Readable when a ring is half full. */
+
+/* Makes the rings, if there are none yet. */
+int samplers_begin(struct samplers *s, struct why *why);
+/* Readable when a ring is half full; -1 and NULL before samplers_begin(). */
 int samplers_fd(const struct samplers *s);
 struct rings *samplers_rings(const struct samplers *s);
 
-/* A program whose records bear the number `id`. */
-int sampler_new(struct samplers *s, uint32_t id, bool chain, bool both_sides, struct sampler **out,
-		struct why *why);
-void sampler_free(struct sampler *s);
-/* To be attached to perf events, whose copies in new threads and processes have it too. */
-int sampler_program(const struct sampler *s);
-struct abi_sampler sampler_counts(const struct sampler *s);
+/*
+ * To be attached to perf events, whose copies in new threads and processes have it too.  -errno:
+ * this kernel does not take it.
+ */
+int samplers_program(const struct samplers *s, struct why *why);
+
+/*
+ * The program knows the PMC of this number until sampler_clear().  Returns the tag of the PMC's
+ * events.  Two numbers that differ by a multiple of ABI_SAMPLERS are never set at a time.
+ */
+uint64_t sampler_set(struct samplers *s, uint32_t id, bool chain, bool both_sides);
+void sampler_clear(struct samplers *s, uint32_t id);
+/* Of this number and those before it that have its place: the caller takes differences. */
+struct abi_samples sampler_counts(const struct samplers *s, uint32_t id);
 
 #endif

@@ -17,26 +17,29 @@
 #include "pmc.h"
 #include "trace.h"
 
-#define MAX_TRACERS 4096u		/* a power of two: an id is slot | generation * this */
+#define MAX_TRACERS ABI_SAMPLERS	/* an id is slot | generation * this */
 #define TICK_NS	    50000000		/* between drains; a ring that is half full calls earlier */
 
 struct tracer {
 	struct trace *t;
 	struct pmc *pmc;
-	struct sampler *sampler;	/* NULL: it counts */
+	bool samples;			/* else it counts */
+	int program;			/* that samples; the samplers' */
+	uint64_t tag;			/* of its events */
 	bool unmaps;			/* holds NEED_UNMAP */
 	bool lost;			/* of count_is_lost(), told already */
+	bool paused;			/* by the kernel at least once, told already */
 	uint32_t id;
 	uint64_t rest[2];		/* ns that made no whole tick yet, of SWITCH and EXIT */
-	struct abi_sampler told;	/* of sampler_counts() */
+	struct abi_samples told;	/* of sampler_counts() */
 };
 
 struct trace {
-	struct samplers_config config;
 	struct engine *engine;
 	struct lifelog *life;
 	uint64_t lost;			/* of engine_lost_records(), told already */
-	struct samplers *samplers;	/* NULL: nobody has sampled yet */
+	struct samplers *samplers;
+	bool rings;			/* somebody has sampled */
 	int epoll, timer;
 	unsigned int ntracers, nlogs;
 	unsigned int nsystem;		/* sampling PMCs of system scope */
@@ -49,20 +52,23 @@ struct trace {
 int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
 	      struct lifelog *life, struct why *why)
 {
+	struct samplers_config with_map = *config;
 	struct trace *t = calloc(1, sizeof(*t));
 	struct epoll_event e = { .events = EPOLLIN };
+	int err;
 
 	if (!t)
 		return deny(why, -ENOMEM, "no memory for tracing");
-	t->config = *config;
-	t->config.map = engine_rings(engine);
+	with_map.map = engine_rings(engine);
 	t->engine = engine;
 	t->life = life;
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (t->epoll < 0 || t->timer < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e)) {
-		int err = deny(why, -errno, "cannot set up tracing: %m");
-
+	if (t->epoll < 0 || t->timer < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
+		err = deny(why, -errno, "cannot set up tracing: %m");
+	else
+		err = samplers_new(&with_map, &t->samplers, why);
+	if (err) {
 		trace_free(t);
 		return err;
 	}
@@ -208,14 +214,14 @@ static void say_lost(const struct tracer *tr)
 /* What found no room in a ring, or was not sampled, is missing in the log as well. */
 static void account(struct trace *t, struct tracer *tr)
 {
-	struct abi_sampler now, *told = &tr->told;
+	struct abi_samples now, *told = &tr->told;
 	bool lost;
 
-	if (!tr->sampler)
+	if (!tr->samples)
 		return;
 	/* A PMC that is about to be, or to go, has no count. */
 	lost = !tr->lost && tr->pmc->count && count_is_lost(tr->pmc->count);
-	now = sampler_counts(tr->sampler);
+	now = sampler_counts(t->samplers, tr->id);
 	if (lost) {
 		tr->lost = true;
 		t->stats.intr_bufferfull++;
@@ -228,8 +234,10 @@ static void account(struct trace *t, struct tracer *tr)
 		DEBUG(engine_debug(t->engine), SAMPLING, INTR,
 		      "PMC 0x%08x: %llu samples found no room", tr->pmc->id,
 		      (unsigned long long)(now.dropped - told->dropped));
-	if (now.paused && !told->paused)
+	if (now.paused != told->paused && !tr->paused) {
+		tr->paused = true;
 		say_paused(tr);
+	}
 	if ((lost || now.dropped != told->dropped || now.paused != told->paused) &&
 	    tr->pmc->owner->log)
 		logfile_gap(tr->pmc->owner->log);
@@ -256,10 +264,10 @@ void trace_drain(struct trace *t)
 	uint64_t ticks, horizon = lifelog_collect(t->life, clock_ns());
 
 	(void)!read(t->timer, &ticks, sizeof(ticks));
-	if (t->samplers)
+	if (t->rings)
 		rings_drain(samplers_rings(t->samplers), horizon, on_record, t);
 	lifelog_tell(t->life, horizon);
-	if (t->samplers)
+	if (t->rings)
 		t->stats.log_sweeps++;
 	account_lost(t);
 	for (unsigned int i = 0; left && i < MAX_TRACERS; i++)
@@ -289,11 +297,13 @@ static int make_rings(struct trace *t, struct why *why)
 	struct epoll_event e = { .events = EPOLLIN };
 	int err;
 
-	if (t->samplers)
+	if (t->rings)
 		return 0;
-	err = samplers_new(&t->config, &t->samplers, why);
-	if (!err && epoll_ctl(t->epoll, EPOLL_CTL_ADD, samplers_fd(t->samplers), &e))
+	err = samplers_begin(t->samplers, why);
+	if (!err && epoll_ctl(t->epoll, EPOLL_CTL_ADD, samplers_fd(t->samplers), &e) &&
+	    errno != EEXIST)
 		err = deny(why, -errno, "cannot watch the rings: %m");
+	t->rings = !err;
 	return err;
 }
 
@@ -338,17 +348,23 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 		return deny(why, -ENOMEM, "no memory for a sampling PMC");
 	tr->t = t;
 	tr->pmc = p;
-	tr->id = ABI_LOG_ID(t->generation++ * MAX_TRACERS + slot);
-	if (pmc_is_sampling(p))
-		err = sampler_new(t->samplers, tr->id,
-				  p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN),
-				  p->flags & PMC_F_USERCALLCHAIN, &tr->sampler, why);
+	tr->id = ABI_LOG_ID(++t->generation * MAX_TRACERS + slot);
+	tr->samples = pmc_is_sampling(p);
+	if (tr->samples) {
+		tr->program = samplers_program(t->samplers, why);
+		err = tr->program < 0 ? tr->program : 0;
+	}
 	if (err) {
 		free(tr);
 		return err;
 	}
-	if (tr->sampler)
+	if (tr->samples) {
+		tr->told = sampler_counts(t->samplers, tr->id);
+		tr->tag = sampler_set(t->samplers, tr->id,
+				      p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN),
+				      p->flags & PMC_F_USERCALLCHAIN);
 		watch_unmaps(tr);
+	}
 	t->slot[slot] = tr;
 	t->ntracers++;
 	tick(t);
@@ -363,14 +379,15 @@ void tracer_free(struct tracer *tr)
 	if (!tr)
 		return;
 	account(tr->t, tr);
-	if (tr->sampler)
+	if (tr->samples) {
+		sampler_clear(tr->t->samplers, tr->id);
 		unwatch_unmaps(tr);
-	else
+	} else {
 		engine_shares_forget(tr->t->engine, tr->id);
+	}
 	tr->t->slot[tr->id % MAX_TRACERS] = NULL;
 	tr->t->ntracers--;
 	tick(tr->t);
-	sampler_free(tr->sampler);
 	free(tr);
 }
 
@@ -385,7 +402,7 @@ void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
 	struct abi_rec rec = { .kind = ABI_REC_EXIT, .pid = (uint32_t)tgid };
 	uint64_t share;
 
-	if (tr->sampler)
+	if (tr->samples)
 		return;
 	share = engine_share_take(tr->t->engine, tr->id, (uint32_t)tgid);
 	rec.time = clock_ns();
@@ -400,5 +417,10 @@ uint32_t tracer_id(const struct tracer *tr)
 
 int tracer_program(const struct tracer *tr)
 {
-	return sampler_program(tr->sampler);
+	return tr->program;
+}
+
+uint64_t tracer_tag(const struct tracer *tr)
+{
+	return tr->tag;
 }

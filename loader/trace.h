@@ -30,12 +30,14 @@ void trace_flush(struct trace *t);
 void trace_stats(const struct trace *t, struct wire_driverstats *stats);
 
 /*
- * The source of a PMC's records, which go to its owner's log while it runs.  A sampling PMC has a
- * program as well.
+ * The source of a PMC's records, which go to its owner's log while it runs.  The events of a
+ * sampling PMC have the program as well.
  */
 int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why);
 void tracer_free(struct tracer *tr);
 int tracer_program(const struct tracer *tr);
+/* What the events of a sampling PMC carry for the program: struct perf_event_spec. */
+uint64_t tracer_tag(const struct tracer *tr);
 /* Takes in what it has left: to be called once it has stopped, and before anybody forgets it. */
 void tracer_drain(struct tracer *tr);
 /*

@@ -182,7 +182,11 @@ struct bpf_iter__task {
 struct hw_perf_event {
 	u64 interrupts;
 };
+struct perf_event_attr {
+	u64 sig_data;
+};
 struct perf_event {
+	struct perf_event_attr attr;
 	struct hw_perf_event hw;
 };
 struct bpf_perf_event_data_kern {

@@ -77,6 +77,11 @@ int tracer_program(const struct tracer *tr)
 	return -1;
 }
 
+uint64_t tracer_tag(const struct tracer *tr)
+{
+	return 0;
+}
+
 int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why)
 {
 	*out = calloc(1, sizeof(**out));
