@@ -51,7 +51,10 @@ static __always_inline u32 ntargets_add(u32 set, s32 n)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 
-	return s ? __sync_fetch_and_add(&s->ntargets, n) : 0;
+	if (!s)
+		return 0;
+	account_add(s->account, ABI_CHARGE_TARGETS, n);
+	return __sync_fetch_and_add(&s->ntargets, n);
 }
 
 /* A target has left a set without the daemon, who may have to tell the owners of its PMCs. */
@@ -113,9 +116,13 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 	s = bpf_map_lookup_elem(&sets, &set);
 	if (!s)
 		return;
-	err = target_add(tgid, set, s->soft_active, child->start_boottime);
+	err = -EEXIST;
+	if (!bpf_map_lookup_elem(&targets, &tgid))
+		err = account_room(s->account, ABI_CHARGE_TARGETS) ?
+			      target_add(tgid, set, s->soft_active, child->start_boottime) :
+			      -ENOSPC;
 	if (err && err != -EEXIST)
-		__sync_fetch_and_add(&lost_targets, 1);
+		__sync_fetch_and_add(&s->lost, 1);
 }
 
 static __always_inline int on_fork_body(struct task_struct *parent, struct task_struct *child)

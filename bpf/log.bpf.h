@@ -5,8 +5,9 @@
 
 #include "maps.bpf.h"
 
-/* A record of one value. */
-static __always_inline void record(u32 cpu, u32 kind, u32 log, u32 tgid, u32 tid, u64 value)
+/* A record of one value, for a PMC of that owner. */
+static __always_inline void record(u32 cpu, u32 kind, const struct abi_member *m, u32 log,
+				   u32 tgid, u32 tid, u64 value)
 {
 	struct {
 		struct abi_rec rec;
@@ -17,24 +18,28 @@ static __always_inline void record(u32 cpu, u32 kind, u32 log, u32 tgid, u32 tid
 		.value = value,
 	};
 
-	ring_put(cpu, &r, sizeof(r));
+	if (!ring_put(cpu, &r, sizeof(r)))
+		__sync_fetch_and_add(&owner_of(m->owner)->lost_records, 1);
 }
 
 /* Threads of a process run on several CPUs at once. */
-static __always_inline void share_add(u32 tgid, u32 log, u64 value)
+static __always_inline void share_add(u32 tgid, const struct abi_member *m, u32 log, u64 value)
 {
+	struct abi_owner *owner = owner_of(m->owner);
 	struct abi_share key = { .tgid = tgid, .log = ABI_LOG_ID(log) };
 	u64 *share = bpf_map_lookup_elem(&shares, &key);
 
-	if (!share) {
-		if (!bpf_map_update_elem(&shares, &key, &value, BPF_NOEXIST))
+	if (!share && account_room(owner->account, ABI_CHARGE_SHARES)) {
+		if (!bpf_map_update_elem(&shares, &key, &value, BPF_NOEXIST)) {
+			account_add(owner->account, ABI_CHARGE_SHARES, 1);
 			return;
+		}
 		share = bpf_map_lookup_elem(&shares, &key);
 	}
 	if (share)
 		__sync_fetch_and_add(share, value);
 	else
-		__sync_fetch_and_add(&lost_records, 1);
+		__sync_fetch_and_add(&owner->lost_records, 1);
 }
 
 /*
@@ -58,9 +63,9 @@ __weak __noinline int slice_log(u32 set, u32 cpu)
 			continue;
 		value = c->now[source] - c->start[source];
 		if (log & ABI_LOG_EXIT)
-			share_add(c->tgid, log, value);
+			share_add(c->tgid, &s->member[i], log, value);
 		if (log & ABI_LOG_SWITCH)
-			record(cpu, ABI_REC_SWITCH, log, c->tgid, c->tid, value);
+			record(cpu, ABI_REC_SWITCH, &s->member[i], log, c->tgid, c->tid, value);
 	}
 	return 0;
 }
@@ -80,9 +85,10 @@ __weak __noinline int exit_log(u32 set, u32 tgid)
 		if (!(s->logs >> i & 1) || !(s->log[i] & ABI_LOG_EXIT))
 			continue;
 		share = bpf_map_lookup_elem(&shares, &key);
-		record(cpu, ABI_REC_EXIT, s->log[i], tgid, tgid, share ? *share : 0);
-		if (share)
-			bpf_map_delete_elem(&shares, &key);
+		record(cpu, ABI_REC_EXIT, &s->member[i], s->log[i], tgid, tgid,
+		       share ? *share : 0);
+		if (share && !bpf_map_delete_elem(&shares, &key))
+			account_add(owner_of(s->member[i].owner)->account, ABI_CHARGE_SHARES, -1);
 	}
 	return 0;
 }

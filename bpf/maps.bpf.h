@@ -108,10 +108,11 @@ extern __u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE];
 extern const volatile bool reads_msr;	/* the companion module can be asked */
 extern struct abi_register registers[ABI_MSR_SOURCES];
 extern __u64 lost_sources;	/* bit s: source s could not be read, its counter is gone */
-extern __u64 lost_targets;	/* forked targets for which there was no room */
+extern struct abi_account accounts[ABI_MAX_ACCOUNTS];
+extern struct abi_owner owner_state[ABI_MAX_OWNERS];
 extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads again */
 extern __u64 notes_lost;
-extern __u64 lost_records;	/* for logs: the ring was full */
+extern __u64 lost_records;	/* of no PMC's, for all logs: the ring was full */
 extern __u32 finals;		/* a program sees last switches and removes exited targets there */
 
 /*
@@ -162,6 +163,24 @@ static __always_inline void note(u32 kind, u32 tgid, u32 set, u32 dropped)
 		__sync_fetch_and_add(&notes_lost, 1);
 }
 
+static __always_inline bool account_room(u32 account, u32 what)
+{
+	const struct abi_account *a = &accounts[account & (ABI_MAX_ACCOUNTS - 1)];
+
+	return a->used[what] < a->own[what] && accounts[0].used[what] < a->all[what];
+}
+
+static __always_inline void account_add(u32 account, u32 what, s32 n)
+{
+	__sync_fetch_and_add(&accounts[account & (ABI_MAX_ACCOUNTS - 1)].used[what], n);
+	__sync_fetch_and_add(&accounts[0].used[what], n);
+}
+
+static __always_inline struct abi_owner *owner_of(u32 owner)
+{
+	return &owner_state[owner & (ABI_MAX_OWNERS - 1)];
+}
+
 static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
 {
 	void *map = bpf_map_lookup_elem(&owners, &owner);
@@ -196,13 +215,12 @@ static __always_inline void counts_add(u32 owner, u32 pos, u64 value)
 		__sync_fetch_and_add(&k->count[pos], value);
 }
 
-/* Into this CPU's ring. */
-static __always_inline void ring_put(u32 cpu, void *rec, u64 size)
+/* Into this CPU's ring; false: there is no room. */
+static __always_inline bool ring_put(u32 cpu, void *rec, u64 size)
 {
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
 
-	if (!ring || !ring_output(ring, rec, size))
-		__sync_fetch_and_add(&lost_records, 1);
+	return ring && ring_output(ring, rec, size);
 }
 
 /* The scheduler's own rule: it was voluntary if the task was not runnable any more. */

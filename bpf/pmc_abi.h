@@ -20,7 +20,7 @@
 #define ABI_MAX_SOURCES	 64	/* per CPU */
 #define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process */
 #define ABI_SOFT_ROWS	 16	/* task-figure PMCs on one process: one per SOFT row */
-#define ABI_MAX_SETS	 4096
+#define ABI_MAX_SETS	 8192	/* half of them for the moment in which a PMC leaves its sets */
 #define ABI_MAX_OWNERS	 4096
 #define ABI_MAX_TARGETS	 65536
 #define ABI_COUNTS	 63	/* counters of one owner per CPU */
@@ -132,7 +132,28 @@ struct abi_share {
 	__u32 tgid, log;		/* ABI_LOG_ID() */
 };
 
-/* Written by the daemon, but for ntargets. */
+/*
+ * What the programs take by themselves is charged to a user's account: the one of the set that a
+ * process gets, or of the logged PMC's owner.  Account 0 is all users' together.
+ */
+#define ABI_MAX_ACCOUNTS ABI_MAX_OWNERS
+enum abi_charge {
+	ABI_CHARGE_TARGETS,		/* live processes in `targets` */
+	ABI_CHARGE_SHARES,		/* elements of `shares` */
+	ABI_CHARGES
+};
+struct abi_account {
+	__u32 used[ABI_CHARGES];
+	__u32 own[ABI_CHARGES];		/* the most that `used` may be; 0: nobody's account … */
+	__u32 all[ABI_CHARGES];		/* … and that account 0's may be for this user */
+};
+/* By owner, as `owners`. */
+struct abi_owner {
+	__u32 account;
+	__u32 lost_records;		/* of its logged PMCs */
+};
+
+/* Written by the daemon, but for ntargets and lost. */
 #define ABI_OWNERS_MIXED ~0u
 struct abi_set {
 	__u64 active;			/* bit i: member i is running */
@@ -143,10 +164,12 @@ struct abi_set {
 	__u64 open;			/* bits of the active members' positions, if one owner's */
 	__u32 secure;			/* the set after a set-id exec, 0: none */
 	__u32 logs;			/* bit i: member i is logged */
+	__u32 account;			/* of the user who pays for the set and its processes */
+	__u32 lost;			/* children that found no room, and are in no set at all */
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
-	__u64 pad[3];
+	__u64 pad[2];
 };
 
 /*

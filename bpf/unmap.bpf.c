@@ -43,7 +43,8 @@ static __always_inline void tell(u64 start, u64 end)
 		.start = start, .end = end,
 	};
 
-	ring_put(cpu, &r, sizeof(r));
+	if (!ring_put(cpu, &r, sizeof(r)))
+		__sync_fetch_and_add(&lost_records, 1);
 }
 
 /* What cannot be looked at, because the memory is being changed or has a hole, is told whole. */

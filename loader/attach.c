@@ -315,9 +315,11 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 	struct processes ps = { .n = 0 };
 	int err = 0;
 
-	if (c->running && c->backend == BACKEND_FIGURES &&
-	    target_row(engine_targets(c->e), tgid, c->spec.row) == c)
-		err = figures_detach(c, tgid);
+	if (target_row(engine_targets(c->e), tgid, c->spec.row) == c) {
+		err = target_may_leave(engine_targets(c->e), c, why);
+		if (!err && c->running && c->backend == BACKEND_FIGURES)
+			err = figures_detach(c, tgid);
+	}
 	err = err ?: leave(c, tgid, why);
 	if (!err && c->spec.descendants && !processes_list(&ps, c->e))
 		(void)processes_below(&ps, c->e, tgid, tree_leave, c);

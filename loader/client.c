@@ -47,8 +47,12 @@ static int send_reply(int fd, const void *data, size_t len, const int *fds, unsi
 	return errno == EAGAIN ? 0 : -errno;
 }
 
-static void pending_free(struct pending *p)
+static void pending_free(struct server *s, struct client *c)
 {
+	struct pending *p = &c->pending;
+
+	if (c->user)
+		user_give(&s->d->users, c->user, POOL_EVENTS, p->paid);
 	close_all(p->fds, p->nfds);
 	free(p->fds);
 	free(p->data);
@@ -56,8 +60,14 @@ static void pending_free(struct pending *p)
 }
 
 /* Keeps the reply for later, with descriptors that outlive the PMC they belong to. */
-static int keep(struct pending *p, const struct reply *r)
+static int keep(struct server *s, struct client *c, const struct reply *r)
 {
+	struct pending *p = &c->pending;
+	struct why unused;
+
+	if (r->nfds && (!c->user || user_take(&s->d->users, c->user, POOL_EVENTS, r->nfds, &unused)))
+		return -EAGAIN;
+	p->paid = r->nfds;
 	p->data = malloc(r->len);
 	p->fds = calloc(r->nfds + 1, sizeof(int));
 	if (!p->data || !p->fds)
@@ -78,7 +88,7 @@ void client_answer(struct server *s, struct client *c, const struct reply *r)
 {
 	int sent = send_reply(c->socket.fd, r->data, r->len, r->fds, r->nfds);
 
-	if (sent < 0 || (sent && r->close) || (!sent && keep(&c->pending, r)))
+	if (sent < 0 || (sent && r->close) || (!sent && keep(s, c, r)))
 		client_close(s, c);
 	else if (!sent)
 		watch_change(s, &c->socket, EPOLLOUT);
@@ -91,7 +101,7 @@ static void retry(struct server *s, struct client *c)
 	bool end = sent < 0 || (sent && p->close);
 
 	if (sent) {
-		pending_free(p);
+		pending_free(s, c);
 		watch_change(s, &c->socket, EPOLLIN);
 	}
 	if (end)
@@ -229,9 +239,9 @@ void client_close(struct server *s, struct client *c)
 		return;
 	}
 	leave_owner(s, c);
+	pending_free(s, c);
 	if (c->user)
 		user_give(&s->d->users, c->user, POOL_CONNECTIONS, 1);
-	pending_free(&c->pending);
 	socket_close(s, &c->socket);
 	watch_close(s, &c->exit);
 	*c->link = c->next;

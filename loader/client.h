@@ -21,7 +21,7 @@ struct pending {
 	uint8_t *data;			/* NULL: nothing waits */
 	size_t len;
 	int *fds;
-	unsigned int nfds;
+	unsigned int nfds, paid;	/* paid: of POOL_EVENTS */
 	bool close;			/* the connection ends with it */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "count_impl.h"
 #include "notes.h"
 
@@ -12,7 +13,8 @@
 
 /* --- owners --------------------------------------------------------------------------------- */
 
-int count_owner_new(struct engine *e, pid_t tgid, struct count_owner **out, struct why *why)
+int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
+		    struct why *why)
 {
 	struct count_owner *o = calloc(1, sizeof(*o));
 	int err;
@@ -20,10 +22,17 @@ int count_owner_new(struct engine *e, pid_t tgid, struct count_owner **out, stru
 	if (!o)
 		return -ENOMEM;
 	o->e = e;
+	o->user = user;
 	o->tgid = tgid;
 	o->page_fd = -1;
 	err = engine_counts_new(e, &o->counts, why);
 	if (err) {
+		free(o);
+		return err;
+	}
+	err = account_open(e, user, o->counts.slot, why);
+	if (err) {
+		engine_counts_free(e, &o->counts);
 		free(o);
 		return err;
 	}
@@ -32,6 +41,7 @@ int count_owner_new(struct engine *e, pid_t tgid, struct count_owner **out, stru
 		err = deny(why, -ENOMEM, "no room for one more owner");
 	if (err) {
 		page_free(o);
+		account_close(e, user, o->counts.slot);
 		engine_counts_free(e, &o->counts);
 		free(o);
 		return err;
@@ -46,8 +56,14 @@ void count_owner_free(struct count_owner *o)
 		return;
 	notes_owner_end(engine_notes(o->e), o->tgid);
 	page_free(o);
+	account_close(o->e, o->user, o->counts.slot);
 	engine_counts_free(o->e, &o->counts);
 	free(o);
+}
+
+unsigned int count_owner_slot(const struct count_owner *o)
+{
+	return o->counts.slot;
 }
 
 void count_owner_fds(const struct count_owner *o, int fds[2])
@@ -152,9 +168,13 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 	uint64_t raw = 0;
 	int err = 0;
 
-	if (c->spec.descendants && c->running && engine_lost_targets(c->e) != c->lost_targets)
-		return deny(why, -ENOMEM,
-			    "descendants were lost: more than %d processes are measured",
+	if (c->spec.descendants && c->running &&
+	    target_lost(engine_targets(c->e), c) != c->lost_targets)
+		return deny(why, -ENOMEM, "descendants were lost: uid %u%s measures as many "
+			    "processes as one user may (user.share=%d percent of %d), or there are "
+			    "no more", c->owner->user->uid,
+			    c->owner->user->user_ns ? " of a container" : "",
+			    c->owner->user->table->config->value[TUN_USER_SHARE],
 			    ABI_MAX_TARGETS);
 	switch (c->backend) {
 	case BACKEND_TSC:
@@ -319,11 +339,15 @@ void cpu_event_close(struct count *c)
 static int system_new(struct count *c, struct why *why)
 {
 	const struct perf_event_spec spec = count_event(c);
+	int err;
 
 	if (c->spec.kind == COUNT_SOFT && c->spec.soft->system == SOFT_HOOK) {
 		c->backend = BACKEND_CPU_HOOK;
 		return 0;
 	}
+	err = count_pay(c, 1, 0, why);
+	if (err)
+		return err;
 	if (spec.msr)
 		return register_new(c, why);
 	c->backend = BACKEND_CPU_EVENT;
@@ -361,7 +385,7 @@ static int process_new(struct count *c, struct why *why)
 		return 0;
 	}
 	err = row_join(c, why);
-	return err && err != -ENOMEM && err != -ENXIO ? -EINVAL : err;
+	return err && err != -ENOMEM && err != -ENXIO && err != -EAGAIN ? -EINVAL : err;
 }
 
 static void drop_needs(struct count *c)
@@ -394,6 +418,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	else
 		err = err ?: (spec->system ? system_new(c, why) : process_new(c, why));
 	if (err) {
+		count_repay(c);
 		drop_needs(c);
 		free(c);
 		return err;
@@ -438,6 +463,7 @@ void count_free(struct count *c)
 	events_close(c);
 	row_leave(c);
 	cpu_event_close(c);
+	count_repay(c);
 	drop_needs(c);
 	if (c->pos != ~0u) {
 		c->owner->page->pmc[c->pos].how = WIRE_HOW_ASK;
@@ -513,7 +539,7 @@ int count_start(struct count *c, struct why *why)
 	err = err ?: hold_all(c, why);
 	if (err)
 		return err;
-	c->lost_targets = engine_lost_targets(c->e);
+	c->lost_targets = target_lost(engine_targets(c->e), c);
 	c->running = true;
 	switch (c->backend) {
 	case BACKEND_TSC:

@@ -14,6 +14,7 @@
 
 struct count;
 struct count_owner;
+struct user;
 
 enum count_kind {
 	COUNT_TSC,		/* the row holds nothing; clients read the register */
@@ -45,10 +46,16 @@ struct count_spec {
 	uint64_t select_value;
 };
 
-/* What one owner's PMCs share: the pages its process maps. tgid in the daemon's pid namespace. */
-int count_owner_new(struct engine *e, pid_t tgid, struct count_owner **out, struct why *why);
+/*
+ * What one owner's PMCs share: the pages its process maps, and the user whom all of it is charged
+ * to, who outlives it.  tgid in the daemon's pid namespace.
+ */
+int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
+		    struct why *why);
 void count_owner_free(struct count_owner *o);
 /* fds[0] the page, fds[1] the per-CPU counts: borrowed, read-only, to be passed to the client. */
+/* Its number among the programs' owners. */
+unsigned int count_owner_slot(const struct count_owner *o);
 void count_owner_fds(const struct count_owner *o, int fds[2]);
 
 /*
@@ -58,7 +65,8 @@ void count_owner_fds(const struct count_owner *o, int fds[2]);
 int count_rank(const struct engine *e, const struct count_spec *spec);
 
 /*
- * Reserves the counters. -EINVAL: the PMU has none left for this event; -ENXIO: the CPU is offline.
+ * Reserves the counters. -EINVAL: the PMU has none left for this event; -ENXIO: the CPU is offline;
+ * -EAGAIN: the user has used up a quota.
  */
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
 	      struct count **out, struct why *why);

@@ -9,6 +9,7 @@
 #include "debug.h"
 #include "hotplug.h"
 #include "target.h"
+#include "user.h"
 
 /* Where a PMC's count comes from. */
 enum backend {
@@ -53,7 +54,10 @@ struct count {
 	uint64_t zero;			/* what its place among the owner's counts held before */
 	uint64_t raw;			/* FIGURES: -(figures at START) + those of targets gone */
 	uint64_t start;			/* CPU_*: the counter at START */
-	uint64_t lost_targets;		/* engine_lost_targets() at START */
+	uint64_t sets_lost;		/* children that sets lost which are gone … */
+	uint64_t lost_targets;		/* … and target_lost() at START */
+	unsigned int paid_events, paid_sources;	/* of POOL_EVENTS (but for `events`) and _SOURCES */
+	unsigned int prepaid;		/* descriptors; what is opened meanwhile must be had: rows.c */
 	pid_t only;			/* its one target, 0: several, or children may join */
 	uint64_t self_start;		/* FIGURES: the owner's own figure at START, for the page */
 	int source;			/* SLICED */
@@ -69,6 +73,7 @@ struct count {
 /* What one owner's PMCs share. */
 struct count_owner {
 	struct engine *e;
+	struct user *user;
 	pid_t tgid;
 	struct engine_counts counts;
 	int page_fd;			/* read-only */
@@ -86,6 +91,8 @@ struct count_row {
 	int source;			/* sliced: the per-CPU event, -1: none */
 	struct perf_event_spec spec;	/* sliced: what it counts */
 	bool per_task;			/* the kernel switches per-task events instead */
+	struct user *payer;		/* for the source: one of the users, NULL: there is none … */
+	unsigned int paid;		/* … and how much */
 };
 struct count_row *target_count_row(struct targets *ts, unsigned int row);
 
@@ -106,6 +113,8 @@ int events_attach(struct count *c, pid_t tgid, struct why *why);
 int events_attach_cpu(struct count *c, unsigned int cpu);
 /* Of every target, once each CPU has its events. */
 int events_watch(struct count *c);
+/* How many descriptors these two would take at most. */
+unsigned int events_expect(const struct count *c);
 /* True when it has events of CPUs, but none of this one: it was put into the machine since. */
 bool events_lack_cpu(const struct count *c, unsigned int cpu);
 void events_detach(struct count *c, pid_t tgid);
@@ -133,6 +142,15 @@ void row_add(struct count *c);
 void row_leave(struct count *c);
 /* All PMCs of the row go on with per-task events. */
 int row_to_tasks(struct engine *e, struct count_row *row, struct why *why);
+
+/* pay.c: what a PMC's user is charged */
+int count_pay(struct count *c, unsigned int events, unsigned int sources, struct why *why);
+void count_repay(struct count *c);
+/* The source of a row; who pays for it is always one of the row's users. */
+int row_pay(struct count_row *row, const struct count *c, struct why *why);
+void row_repay(struct count_row *row);
+/* One of its users has left. */
+void row_pass_on(struct count_row *row);
 
 /* count.c */
 struct perf_event_spec count_event(const struct count *c);

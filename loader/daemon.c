@@ -11,6 +11,7 @@
 #include "ktr.h"
 #include "lifelog.h"
 #include "raise.h"
+#include "target.h"
 #include "trace.h"
 
 #define CAPS_SOFT \
@@ -87,6 +88,27 @@ static int add_msr(struct daemon *d, struct why *why)
 	return class.info.num ? row_add_class(&d->rows, &class, why) : 0;
 }
 
+/*
+ * What the programs have room for, and descriptors: server.c knows how many there are.  Rows of
+ * hardware counters take sources, too, one each.
+ */
+static void size_pools(struct daemon *d)
+{
+	unsigned int hardware = 0;
+
+	for (unsigned int i = 0; i < d->rows.nclass; i++)
+		if (d->rows.classes[i].kind == COUNT_HARDWARE)
+			hardware += d->rows.classes[i].info.num;
+	if (hardware > ABI_SOURCE_MSR / 2)
+		hardware = ABI_SOURCE_MSR / 2;
+	user_pool(&d->users, POOL_SOURCES, ABI_SOURCE_MSR - hardware);
+	user_pool(&d->users, POOL_REGISTERS, ABI_MSR_SOURCES);
+	user_pool(&d->users, POOL_SETS, TARGET_SETS);
+	user_pool(&d->users, POOL_TARGETS, ABI_MAX_TARGETS);
+	user_pool(&d->users, POOL_SHARES, ABI_MAX_SHARES);
+	user_pool(&d->users, POOL_SAMPLERS, ABI_SAMPLERS);
+}
+
 /* What cannot be leaves the presets. */
 static int begin_ktr(struct daemon *d, struct why *why)
 {
@@ -150,6 +172,7 @@ int daemon_init(struct daemon *d, struct why *why)
 		if (!err)
 			err = trace_new(&d->trace, &rings, d->engine, d->life, why);
 	}
+	size_pools(d);
 	if (!err)
 		err = begin_ktr(d, why);
 	return err ? err : alive_new(&d->alive, why);
@@ -172,6 +195,7 @@ void daemon_free(struct daemon *d)
 int daemon_rediscover(struct daemon *d, struct why *why)
 {
 	struct why list;
+	int err;
 
 	DEBUG(&d->debug, MODULE, INIT, "looking for counters again");
 	if (row_drop_discovered(&d->rows))
@@ -180,7 +204,9 @@ int daemon_rediscover(struct daemon *d, struct why *why)
 			    "send SIGHUP again once they are free");
 	if (load_msr(d, &list))
 		log_msg(&d->log, LOG_ERR, "%s; the list of registers stays as it was", list.text);
-	return add_hardware(d, why) ?: add_msr(d, why);
+	err = add_hardware(d, why) ?: add_msr(d, why);
+	size_pools(d);
+	return err;
 }
 
 /* All of them at once.  Done by another thread: daemon_ktr_done(). */

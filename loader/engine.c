@@ -454,9 +454,14 @@ unsigned int engine_targets_next(const struct engine *e, struct engine_walk *w, 
 	return err && err != -ENOENT ? 0 : n;
 }
 
-uint64_t engine_lost_targets(const struct engine *e)
+struct abi_account *engine_accounts(const struct engine *e)
 {
-	return __atomic_load_n(&e->skel->bss->lost_targets, __ATOMIC_RELAXED);
+	return e->skel->bss->accounts;
+}
+
+struct abi_owner *engine_owner(const struct engine *e, unsigned int slot)
+{
+	return &e->skel->bss->owner_state[slot];
 }
 
 void engine_walk_begin(struct engine *e)
@@ -540,7 +545,16 @@ void engine_unmap_all(struct engine *e, bool all)
 	e->skel->bss->unmap_all = all;
 }
 
-uint64_t engine_share_take(struct engine *e, uint32_t log, uint32_t tgid)
+static void shares_give(struct engine *e, unsigned int slot, uint32_t n)
+{
+	struct abi_account *accounts = e->skel->bss->accounts;
+	uint32_t account = e->skel->bss->owner_state[slot].account;
+
+	__atomic_fetch_sub(&accounts[account].used[ABI_CHARGE_SHARES], n, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&accounts[0].used[ABI_CHARGE_SHARES], n, __ATOMIC_RELAXED);
+}
+
+uint64_t engine_share_take(struct engine *e, unsigned int slot, uint32_t log, uint32_t tgid)
 {
 	struct abi_share key = { .tgid = tgid, .log = log };
 	uint64_t share = 0;
@@ -548,22 +562,25 @@ uint64_t engine_share_take(struct engine *e, uint32_t log, uint32_t tgid)
 	if (bpf_map__lookup_and_delete_elem(e->skel->maps.shares, &key, sizeof(key), &share,
 					    sizeof(share), 0))
 		return 0;
+	shares_give(e, slot, 1);
 	return share;
 }
 
-void engine_shares_forget(struct engine *e, uint32_t log)
+void engine_shares_forget(struct engine *e, unsigned int slot, uint32_t log)
 {
 	struct abi_share key, next, *at = NULL;
+	uint32_t n = 0;
 
 	/* A walk over a hash that loses elements may begin anew: it ends all the same. */
 	while (!bpf_map__get_next_key(e->skel->maps.shares, at, &next, sizeof(next))) {
 		if (at && at->log == log)
-			bpf_map__delete_elem(e->skel->maps.shares, at, sizeof(*at), 0);
+			n += !bpf_map__delete_elem(e->skel->maps.shares, at, sizeof(*at), 0);
 		key = next;
 		at = &key;
 	}
 	if (at && at->log == log)
-		bpf_map__delete_elem(e->skel->maps.shares, at, sizeof(*at), 0);
+		n += !bpf_map__delete_elem(e->skel->maps.shares, at, sizeof(*at), 0);
+	shares_give(e, slot, n);
 }
 
 uint64_t engine_exits(const struct engine *e)

@@ -148,10 +148,9 @@ struct engine_walk {
 /* The next ones, at most `max`; returns how many. */
 unsigned int engine_targets_next(const struct engine *e, struct engine_walk *w, uint32_t *tgid,
 				 struct abi_target *t, unsigned int max);
-/*
- * Children of targets that found no room since the start; counts with descendants are then wrong.
- */
-uint64_t engine_lost_targets(const struct engine *e);
+/* Whom the programs charge for what they take by themselves: account.c. */
+struct abi_account *engine_accounts(const struct engine *e);
+struct abi_owner *engine_owner(const struct engine *e, unsigned int slot);
 
 /* Between the two, every fork of the system is noted.  Several walks may be under way. */
 void engine_walk_begin(struct engine *e);
@@ -167,14 +166,14 @@ void engine_flush_all(struct engine *e);
 int engine_visit(struct engine *e, struct abi_visit_args *args);
 /* The map of per-CPU rings that records for logs go into, for samplers_new(). */
 int engine_rings(const struct engine *e);
-/* Records that found no room so far. */
+/* Records of no PMC that found no room so far. */
 uint64_t engine_lost_records(const struct engine *e);
 /* With NEED_UNMAP: not the targets' memory only, but everybody's. */
 void engine_unmap_all(struct engine *e, bool all);
-/* What a process has had of a logged PMC, which is forgotten here. */
-uint64_t engine_share_take(struct engine *e, uint32_t log, uint32_t tgid);
+/* What a process has had of a logged PMC of the owner in that slot, which is forgotten here. */
+uint64_t engine_share_take(struct engine *e, unsigned int slot, uint32_t log, uint32_t tgid);
 /* What all have had of it is forgotten. */
-void engine_shares_forget(struct engine *e, uint32_t log);
+void engine_shares_forget(struct engine *e, unsigned int slot, uint32_t log);
 
 /* Changes whenever a target thread exits; odd while an exit is being accounted. */
 uint64_t engine_exits(const struct engine *e);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "count_impl.h"
@@ -23,28 +24,50 @@ static bool has_event(const struct task_events *l, pid_t tid, int cpu)
 	return false;
 }
 
+/* A descriptor more; one of those that a hand-over has taken room for must be had. */
+static int event_pay(const struct count *c, struct why *why)
+{
+	struct user *u = c->owner->user;
+
+	if (!c->prepaid)
+		return user_take(u->table, u, POOL_EVENTS, 1, why);
+	user_charge(u->table, u, POOL_EVENTS, 1);
+	return 0;
+}
+
+static void events_repay(const struct count *c, unsigned int n)
+{
+	user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, n);
+}
+
 /*
  * Opens the event of one thread, on one CPU or on any, or its watch; a thread that has just exited
  * is no failure.
  */
 static int event_add(struct count *c, struct task_events *l, const struct perf_event_spec *spec,
-		     pid_t tgid, pid_t tid, int cpu)
+		     pid_t tgid, pid_t tid, int cpu, struct why *why)
 {
 	struct task_event *more = realloc(l->list, (l->n + 1) * sizeof(*more));
 	const bool watches = l == &c->watches;
-	int fd, err = 0;
+	int fd, err;
 
 	if (!more)
 		return -ENOMEM;
 	l->list = more;
+	err = event_pay(c, why);
+	if (err)
+		return err;
 	fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
-	if (fd < 0)
+	if (fd < 0) {
+		events_repay(c, 1);
 		return fd == -ESRCH ? 0 : fd;
+	}
 	if (c->spec.sampling && !watches)
 		err = perf_set_program(fd, c->spec.program);
 	if (!err && c->running)
 		err = perf_enable(fd);
 	if (err) {
+		events_repay(c, 1);
 		close(fd);
 		return err;
 	}
@@ -58,7 +81,8 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
  * Every thread of a process.  A thread born of one that has no event yet inherits none, so the list
  * is read until it names nobody new.
  */
-static int process_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, int cpu)
+static int process_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, int cpu,
+		       struct why *why)
 {
 	struct task_events *l = &c->events;
 	char path[64];
@@ -77,7 +101,7 @@ static int process_add(struct count *c, const struct perf_event_spec *spec, pid_
 			pid_t tid = (pid_t)atoi(d->d_name);
 
 			if (tid > 0 && !has_event(l, tid, cpu))
-				err = event_add(c, l, spec, tgid, tid, cpu);
+				err = event_add(c, l, spec, tgid, tid, cpu, why);
 		}
 		closedir(dir);
 		found = l->n != before;
@@ -103,7 +127,7 @@ static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
  * too short for what a watch says.  Watches come once every CPU has its events, so that none runs
  * longer than they; threads born since then may inherit an event and no watch, never the reverse.
  */
-static int watch(struct count *c, pid_t tgid)
+static int watch(struct count *c, pid_t tgid, struct why *why)
 {
 	struct perf_event_spec spec = task_spec(c, tgid);
 	int err = 0;
@@ -112,7 +136,7 @@ static int watch(struct count *c, pid_t tgid)
 		const struct task_event *event = &c->events.list[i];
 
 		if (event->tgid == tgid && !has_event(&c->watches, event->tid, ANY_CPU))
-			err = event_add(c, &c->watches, &spec, tgid, event->tid, ANY_CPU);
+			err = event_add(c, &c->watches, &spec, tgid, event->tid, ANY_CPU, why);
 	}
 	return err;
 }
@@ -125,18 +149,20 @@ int events_attach(struct count *c, pid_t tgid, struct why *why)
 	if (tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling)
 		perf_ask_user_read(&spec);
 	if (!spec.user_read)
-		err = process_add(c, &spec, tgid, ANY_CPU);
+		err = process_add(c, &spec, tgid, ANY_CPU, why);
 	/*
 	 * User space can only read an inherited event that is bound to a CPU.  One of a CPU that
 	 * is offline counts as soon as the thread runs there.
 	 */
 	for (unsigned int cpu = 0; spec.user_read && !err && cpu < engine_ncpu(c->e); cpu++)
 		if (perf_cpu_present(cpu))
-			err = process_add(c, &spec, tgid, (int)cpu);
-	err = err ?: watch(c, tgid);
+			err = process_add(c, &spec, tgid, (int)cpu, why);
+	err = err ?: watch(c, tgid, why);
 	if (!err)
 		return 0;
 	events_detach(c, tgid);
+	if (err == -EAGAIN)	/* a quota, as `why` says */
+		return err;
 	return deny(why, err,
 		    "row %u (%s) cannot count in the threads of a process: %s", c->spec.row,
 		    c->spec.row_name, perf_error(err));
@@ -151,7 +177,8 @@ static void cpu_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
 	struct perf_event_spec spec = task_spec(a->c, tgid);
-	int err = a->err ? 0 : process_add(a->c, &spec, tgid, a->cpu);
+	struct why unused;
+	int err = a->err ? 0 : process_add(a->c, &spec, tgid, a->cpu, &unused);
 
 	if (err && err != -ESRCH)
 		a->err = err;
@@ -173,7 +200,8 @@ int events_attach_cpu(struct count *c, unsigned int cpu)
 static void watch_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
-	int err = a->err ? 0 : watch(a->c, tgid);
+	struct why unused;
+	int err = a->err ? 0 : watch(a->c, tgid, &unused);
 
 	if (err && err != -ESRCH)
 		a->err = err;
@@ -185,6 +213,27 @@ int events_watch(struct count *c)
 
 	target_each(engine_targets(c->e), c, watch_target, &a);
 	return a.err;
+}
+
+static void expect_target(void *arg, pid_t tgid)
+{
+	unsigned int *threads = arg;
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	if (!stat(path, &st) && st.st_nlink > 2)
+		*threads += (unsigned int)st.st_nlink - 2;
+}
+
+unsigned int events_expect(const struct count *c)
+{
+	unsigned int threads = 0, each = 1;	/* a watch */
+
+	target_each(engine_targets(c->e), c, expect_target, &threads);
+	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
+		each += perf_cpu_present(cpu);
+	return threads * each;
 }
 
 bool events_lack_cpu(const struct count *c, unsigned int cpu)
@@ -246,9 +295,9 @@ static int read_all(const struct count *c, pid_t tgid, uint64_t *sum)
 }
 
 /* A process's, or all. */
-static void close_all(struct task_events *l, pid_t tgid)
+static void close_all(const struct count *c, struct task_events *l, pid_t tgid)
 {
-	unsigned int kept = 0;
+	unsigned int kept = 0, before = l->n;
 
 	for (unsigned int i = 0; i < l->n; i++) {
 		if (tgid && l->list[i].tgid != tgid)
@@ -257,6 +306,7 @@ static void close_all(struct task_events *l, pid_t tgid)
 			close(l->list[i].fd);
 	}
 	l->n = kept;
+	events_repay(c, before - kept);
 	if (!kept) {
 		free(l->list);
 		l->list = NULL;
@@ -273,15 +323,15 @@ void events_detach(struct count *c, pid_t tgid)
 	if (read_all(c, tgid, &value))
 		c->lost = true;
 	c->base += value;
-	close_all(&c->watches, tgid);
-	close_all(&c->events, tgid);
+	close_all(c, &c->watches, tgid);
+	close_all(c, &c->events, tgid);
 	c->generation++;
 }
 
 void events_close(struct count *c)
 {
-	close_all(&c->watches, 0);
-	close_all(&c->events, 0);
+	close_all(c, &c->watches, 0);
+	close_all(c, &c->events, 0);
 	c->generation++;
 }
 

@@ -292,11 +292,17 @@ void logfile_close(struct logfile *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
+void logfile_count_for(struct logfile *l, struct user_stats *stats)
+{
+	l->stats = stats;
+}
+
 void logfile_free(struct logfile *l)
 {
 	if (!l)
 		return;
 	logfile_close(l);
+	l->stats = NULL;
 	l->owned = false;
 	/* The thread may have ended before: the reaper has to come by once more. */
 	log_tell_loop(l->pool);

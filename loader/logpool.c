@@ -282,10 +282,14 @@ struct logbuf *log_buffer(struct logfile *l)
 		count_returned(pool);
 	}
 	pool->requests++;
+	if (l->stats)
+		l->stats->buffer_requests++;
 	if (pool->used < pool->config.buffers || l->ending)
 		b = malloc(sizeof(*b) + pool->config.size);
 	if (!b) {
 		pool->failed++;
+		if (l->stats)
+			l->stats->buffer_requests_failed++;
 		return NULL;
 	}
 	pool->used++;

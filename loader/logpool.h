@@ -7,6 +7,7 @@
 
 #include "logfile.h"
 #include "lognames.h"
+#include "user.h"
 
 #define LOG_KICK SIGUSR2		/* gets a thread out of a write() at shutdown */
 
@@ -35,6 +36,7 @@ struct logfile {
 	struct logfile *next;
 	struct logpool *pool;
 	struct logclock clock;
+	struct user_stats *stats;	/* of its user, the loop's alone; NULL: none any more */
 	pthread_t thread;
 	struct lognames *names;		/* the thread's alone */
 	struct logbuf *current;		/* the loop's alone */

@@ -292,13 +292,30 @@ static int make_plan(struct request *rq, struct plan *p)
 
 /* --- the row ----------------------------------------------------------------------------- */
 
+/*
+ * Rows of process scope are shared by all, so that one user's are in nobody's way but that of system
+ * scope.  Where ordinary users count in both scopes, each may close so many rows to the other.
+ */
+static bool may_open_none(const struct request *rq, const struct plan *p)
+{
+	const struct user *u = rq->s->owner->user;
+	unsigned int alone = 0;
+
+	if (u->privileged || (!p->system && !rq->d->config.value[TUN_SYSPMCS]))
+		return false;
+	for (unsigned int i = 0; i < p->rows; i++)
+		alone += pmc_alone_on_row(&rq->d->rows.rows[p->first + i], u);
+	return alone >= user_share(&rq->d->users, p->rows);
+}
+
 /* The rows that may be taken, best first. */
 static unsigned int choose_rows(struct request *rq, struct plan *p, struct row_choice *choices,
 				struct refusals *rs)
 {
 	const struct owner *o = rq->s->owner;
 	bool shareable = p->spec.kind == COUNT_TSC || p->spec.kind == COUNT_MSR;
-	unsigned int n = 0;
+	bool no_more = !shareable && may_open_none(rq, p);
+	unsigned int n = 0, reserve = user_reserve(&rq->d->users, p->rows);
 	uint64_t targets = p->system ? 0 : count_target_rows(rq->d->engine, o->cred.pid);
 
 	for (unsigned int row = p->first; row < p->first + p->rows; row++) {
@@ -307,6 +324,8 @@ static unsigned int choose_rows(struct request *rq, struct plan *p, struct row_c
 			.system = p->system, .cpu = p->cpu, .shareable = shareable,
 			.own = pmc_own_on_row(o, row, p->system, p->cpu),
 			.target = row < 64 && targets >> row & 1,
+			.reserved = !o->user->privileged && row_is_reserved(p->class, row, reserve),
+			.no_more = no_more,
 		};
 		enum row_verdict v = row_judge(r, &q);
 
@@ -331,12 +350,13 @@ static uint32_t make_id(const struct plan *p, unsigned int row)
 }
 
 /*
- * hwpmc knows one answer to a row that does not work out; these three are about something else, as
+ * hwpmc knows one answer to a row that does not work out; these four are about something else, as
  * is whatever a register says.
  */
 static bool is_final(const struct plan *p, int err)
 {
-	return p->spec.kind == COUNT_MSR || err == -ENOMEM || err == -ENXIO || err == -EOPNOTSUPP;
+	return p->spec.kind == COUNT_MSR || err == -ENOMEM || err == -ENXIO ||
+	       err == -EOPNOTSUPP || err == -EAGAIN;
 }
 
 static int take_row(struct request *rq, struct plan *p, struct pmc *pmc)
@@ -349,7 +369,8 @@ static int take_row(struct request *rq, struct plan *p, struct pmc *pmc)
 	int err = -EINVAL;
 
 	if (n && !o->counts) {
-		int e = count_owner_new(rq->d->engine, o->cred.pid, &o->counts, why);
+		int e = count_owner_new(rq->d->engine, o->cred.pid, o->user,
+					&o->counts, why);
 
 		if (e)
 			return e;

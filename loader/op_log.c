@@ -51,6 +51,8 @@ static int configure(struct request *rq)
 	trace_drain(d->trace);
 	err = logfile_new(d->logs, fd, format, d->cpu.type, d->cpu.id, &o->log, &rq->r->why);
 	if (!err)
+		logfile_count_for(o->log, &o->user->stats);
+	if (!err)
 		err = logbook_begin(rq->d, o, &rq->r->why);
 	if (err && o->log) {
 		logfile_free(o->log);

@@ -27,6 +27,7 @@ struct owner {
 	unsigned int npmc;
 	TAILQ_HEAD(, pmc) pmcs;		/* in the order of their allocation */
 	struct count_owner *counts;	/* from the first allocation on */
+	uint32_t lost_records;		/* of engine_owner(), told already: trace.c's */
 	struct logfile *log;		/* NULL: none */
 	char program[17];
 };

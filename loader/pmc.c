@@ -87,3 +87,13 @@ struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system,
 			break;
 	return p;
 }
+
+bool pmc_alone_on_row(const struct row *r, const struct user *u)
+{
+	const struct pmc *p;
+
+	LIST_FOREACH(p, &r->pmcs, on_row)
+		if (p->owner->user != u)
+			return false;
+	return !LIST_EMPTY(&r->pmcs);
+}

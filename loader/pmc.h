@@ -43,4 +43,7 @@ int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *w
 struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system,
 			   unsigned int cpu);
 
+/* Does this user alone have PMCs on the row? */
+bool pmc_alone_on_row(const struct row *r, const struct user *u);
+
 #endif

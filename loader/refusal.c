@@ -90,6 +90,14 @@ static void row_reason(const struct request *rq, unsigned int row, enum row_verd
 	case ROW_SLOT_DISABLED:
 		snprintf(buf, size, "disabled on CPU %u (pmccontrol -e enables)", cpu);
 		break;
+	case ROW_RESERVED:
+		snprintf(buf, size, "kept for administrators (user.reserve=%d percent)",
+			 rq->d->config.value[TUN_USER_RESERVE]);
+		break;
+	case ROW_NO_MORE:
+		snprintf(buf, size, "free, but you alone have as many as one user may "
+			 "(user.share=%d percent)", rq->d->config.value[TUN_USER_SHARE]);
+		break;
 	default:
 		describe_holder(rq, r->cpu[cpu].last, holder, sizeof(holder));
 		snprintf(buf, size, "in use on CPU %u, %s", cpu, holder);

@@ -106,10 +106,20 @@ uint32_t row_disposition(const struct row *r)
 	return r->balance > 0 ? PMC_DISP_THREAD : PMC_DISP_STANDALONE;
 }
 
+bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve)
+{
+	return c->kind != COUNT_TSC && c->kind != COUNT_MSR &&
+	       row - c->info.first_row + reserve >= c->info.num;
+}
+
 enum row_verdict row_judge(const struct row *r, const struct row_request *rq)
 {
 	if (rq->own)
 		return ROW_OWN;
+	if (rq->reserved)
+		return ROW_RESERVED;
+	if (rq->no_more && r->balance == 0)
+		return ROW_NO_MORE;
 	if (!rq->system) {
 		if (r->balance < 0)
 			return ROW_IS_STANDALONE;

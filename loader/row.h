@@ -61,12 +61,21 @@ void row_name(const struct row_table *t, unsigned int row, char *buf, size_t siz
 
 uint32_t row_disposition(const struct row *r);	/* enum pmc_disp */
 
+/*
+ * A row serves one scope at a time, and a process one PMC a row, so that who has PMCs on all rows
+ * keeps everybody else from the other scope, and from his processes.  The last rows of a class,
+ * `reserve` in number, are therefore for privileged users only.  What is shared needs no such rule.
+ */
+bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve);
+
 struct row_request {
 	bool system;
 	unsigned int cpu;		/* system scope */
 	bool shareable; /* the row holds nothing, so its slots have room for everybody */
 	bool own;       /* the caller has a PMC of that scope (and CPU) here already */
 	bool target;			/* the caller is somebody's target here (process scope) */
+	bool reserved;			/* the row is kept for others: row_is_reserved() */
+	bool no_more;			/* the caller's user may open no further row */
 };
 
 enum row_verdict {
@@ -77,6 +86,8 @@ enum row_verdict {
 	ROW_IS_STANDALONE,
 	ROW_SLOT_DISABLED,
 	ROW_SLOT_USED,
+	ROW_RESERVED,
+	ROW_NO_MORE,
 };
 enum row_verdict row_judge(const struct row *r, const struct row_request *rq);
 

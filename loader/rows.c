@@ -68,6 +68,7 @@ void row_leave(struct count *c)
 	}
 	LIST_REMOVE(c, on_row);
 	row = target_count_row(engine_targets(c->e), c->spec.row);
+	row_pass_on(row);
 	if (!LIST_EMPTY(&row->users))
 		return;
 	if (row->source >= 0)
@@ -123,16 +124,44 @@ static int hand_over_cpu(struct engine *e, struct count_row *row, unsigned int c
 	return err;
 }
 
+/* What all of them will need, taken before anything is opened and for as long as that lasts. */
+static int expect_all(struct count_row *row, struct why *why)
+{
+	struct count *c;
+	int err = 0;
+
+	LIST_FOREACH(c, &row->users, on_row) {
+		unsigned int n = events_expect(c);
+
+		err = err ?: user_take(c->owner->user->table, c->owner->user, POOL_EVENTS, n, why);
+		c->prepaid = err ? 0 : n;
+	}
+	return err;
+}
+
+static void expect_none(struct count_row *row)
+{
+	struct count *c;
+
+	LIST_FOREACH(c, &row->users, on_row) {
+		user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, c->prepaid);
+		c->prepaid = 0;
+	}
+}
+
 /* *begun: a CPU has been handed over, and there is no way back. */
-static int hand_over(struct engine *e, struct count_row *row, bool *begun)
+static int hand_over(struct engine *e, struct count_row *row, bool *begun, struct why *why)
 {
 	uint64_t changes = engine_cpu_changes(e);
 	struct count *c;
 	struct hop hop;
-	int err = hop_begin(&hop);
+	int err = expect_all(row, why);
 
-	if (err)
+	err = err ?: hop_begin(&hop);
+	if (err) {
+		expect_none(row);
 		return err;
+	}
 	for (unsigned int cpu = 0; cpu < engine_ncpu(e) && cpu < CPU_SETSIZE && !err; cpu++) {
 		if (!perf_cpu_present(cpu))
 			continue;
@@ -142,6 +171,7 @@ static int hand_over(struct engine *e, struct count_row *row, bool *begun)
 	hop_end(&hop);
 	LIST_FOREACH(c, &row->users, on_row)
 		err = err ?: events_watch(c);
+	expect_none(row);
 	/* Without the CPU for itself, a part may have missed or doubled something. */
 	if (!err && engine_cpu_changes(e) != changes)
 		err = -EAGAIN;
@@ -171,10 +201,13 @@ int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 			return deny(why, -EINVAL, "row %u (%s) logs time slices, so that it cannot "
 				    "count several events", c->spec.row, c->spec.row_name);
 	}
-	err = running ? hand_over(e, row, &begun) : attach_all(ts, row, why);
+	why->text[0] = '\0';
+	err = running ? hand_over(e, row, &begun, why) : attach_all(ts, row, why);
 	if (err && !begun) {
 		LIST_FOREACH(c, &row->users, on_row)
 			events_close(c);
+		if (err == -EAGAIN && why->text[0])	/* a quota */
+			return err;
 		return deny(why, err, "cannot share the row between events: %s", perf_error(err));
 	}
 	LIST_FOREACH(c, &row->users, on_row) {
@@ -184,6 +217,7 @@ int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 	}
 	DEBUG(engine_debug(e), MD, CONFIG, "source %d gives way to per-task events", row->source);
 	engine_source_close(e, row->source);
+	row_repay(row);
 	row->source = -1;
 	row->per_task = true;
 	return err ? deny(why, err, "cannot share the row between events: %s", perf_error(err)) : 0;
@@ -194,12 +228,18 @@ static int source_begin(struct count *c, const struct perf_event_spec *spec, str
 {
 	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
 
-	row->source = engine_source_open(c->e, spec, why);
-	if (row->source < 0)
-		return row->source;
+	int err;
+
 	row->spec = *spec;
 	row->per_task = false;
-	return 0;
+	err = row_pay(row, c, why);
+	if (err)
+		return err;
+	row->source = engine_source_open(c->e, spec, why);
+	if (row->source >= 0)
+		return 0;
+	row_repay(row);
+	return row->source;
 }
 
 /* All PMCs of the row have the same register, but it may be read in another way since. */
@@ -233,6 +273,9 @@ int row_join(struct count *c, struct why *why)
 		return 0;
 	}
 	if (c->spec.kind == COUNT_SOFT) {	/* software events are not limited: each its own */
+		err = count_pay(c, engine_ncpu(c->e), 1, why);
+		if (err)
+			return err;
 		c->source = engine_source_open(c->e, &spec, why);
 		return c->source < 0 ? c->source : 0;
 	}
@@ -245,8 +288,8 @@ int row_join(struct count *c, struct why *why)
 	if (c->spec.sampling) {
 		if (!LIST_EMPTY(&row->users) && !row->per_task)
 			err = row_to_tasks(c->e, row, why);
-		if (err)
-			return err;
+		if (err)	/* a quota of other users is no quota of this one */
+			return err == -EAGAIN ? -EINVAL : err;
 		row->per_task = true;
 		c->backend = BACKEND_EVENTS;
 		row_add(c);
@@ -263,7 +306,7 @@ int row_join(struct count *c, struct why *why)
 				    c->spec.row_name);
 		err = row->per_task ? 0 : row_to_tasks(c->e, row, why);
 		if (err)
-			return err;
+			return err == -EAGAIN ? -EINVAL : err;
 		c->backend = BACKEND_EVENTS;
 	}
 	c->source = row->source;

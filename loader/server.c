@@ -24,6 +24,8 @@
 #define REFUSALS       64u		/* connections beyond the limit that are told so */
 #define FDS_PER_CLIENT 6u
 #define FDS_RESERVED   512u
+#define FDS_PER_CPU    4u		/* rings and the like */
+#define MAX_FDS	       (1u << 20)	/* where there is no limit */
 
 int watch_add(struct server *s, struct watch *w, uint32_t events)
 {
@@ -234,19 +236,23 @@ static void on_cpus(struct server *s, struct watch *w, uint32_t events)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static unsigned int client_limit(void)
+/* One half of the descriptors at most is for connections, all that they leave is for events. */
+static void share_descriptors(struct server *s, unsigned int ncpu)
 {
+	rlim_t n = MAX_FDS, reserved = FDS_RESERVED + FDS_PER_CPU * (rlim_t)ncpu;
 	struct rlimit r;
-	rlim_t n = SERVER_MAX_CLIENTS;
 
-	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur != RLIM_INFINITY) {
-		rlim_t spare =
-			r.rlim_cur > FDS_RESERVED ? r.rlim_cur - FDS_RESERVED : FDS_PER_CLIENT;
-
-		if (spare / FDS_PER_CLIENT < n)
-			n = spare / FDS_PER_CLIENT;
-	}
-	return (unsigned int)n;
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < n)
+		n = r.rlim_cur;
+	n -= n > reserved ? reserved : n;
+	s->max_clients = SERVER_MAX_CLIENTS;
+	if (n / 2 / FDS_PER_CLIENT < s->max_clients)
+		s->max_clients = (unsigned int)(n / 2 / FDS_PER_CLIENT);
+	s->max_clients += !s->max_clients;
+	user_pool(&s->d->users, POOL_CONNECTIONS, s->max_clients);
+	user_pool(&s->d->users, POOL_EVENTS,
+		  (unsigned int)(n > s->max_clients * FDS_PER_CLIENT ?
+				 n - s->max_clients * FDS_PER_CLIENT : 0));
 }
 
 /* What tells the daemon to end, or to read its files again. */
@@ -268,6 +274,12 @@ void server_hold_signals(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+static struct watch watch_of(int fd, void (*ready)(struct server *, struct watch *, uint32_t),
+			     unsigned int kind)
+{
+	return (struct watch){ .fd = fd, .ready = ready, .kind = kind };
+}
+
 int server_new(struct server **out, struct daemon *d, struct why *why)
 {
 	struct server *s = calloc(1, sizeof(*s));
@@ -276,22 +288,21 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	if (!s)
 		return deny(why, -ENOMEM, "no memory");
 	s->d = d;
-	s->max_clients = client_limit();
-	user_pool(&d->users, POOL_CONNECTIONS, s->max_clients);
+	share_descriptors(s, d->rows.ncpu);
 	TAILQ_INIT(&s->turns);
 	TAILQ_INIT(&s->works);
 	TAILQ_INIT(&s->spare);
 	s->reply.own_fd = -1;
 	s->reply.data = malloc(WIRE_MAX_REPLY);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->notes = (struct watch){ .fd = notes_fd(engine_notes(d->engine)), .ready = on_notes, .kind = WATCHDOG_NOTES };
-	s->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-				     .ready = on_signal, .kind = WATCHDOG_OTHER };
-	s->cpus = (struct watch){ .fd = engine_cpus_fd(d->engine), .ready = on_cpus, .kind = WATCHDOG_OTHER };
-	s->logs = (struct watch){ .fd = d->log_event, .ready = on_logs, .kind = WATCHDOG_LOGS };
-	s->trace = (struct watch){ .fd = trace_fd(d->trace), .ready = on_trace, .kind = WATCHDOG_RINGS };
-	s->ktr = (struct watch){ .fd = ktr_event(d->ktr), .ready = on_ktr, .kind = WATCHDOG_OTHER };
-	s->helpers = (struct watch){ .fd = helpers_fd(d->errands.helpers), .ready = on_helpers, .kind = WATCHDOG_HELPERS };
+	s->notes = watch_of(notes_fd(engine_notes(d->engine)), on_notes, WATCHDOG_NOTES);
+	s->signals = watch_of(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal,
+			      WATCHDOG_OTHER);
+	s->cpus = watch_of(engine_cpus_fd(d->engine), on_cpus, WATCHDOG_OTHER);
+	s->logs = watch_of(d->log_event, on_logs, WATCHDOG_LOGS);
+	s->trace = watch_of(trace_fd(d->trace), on_trace, WATCHDOG_RINGS);
+	s->ktr = watch_of(ktr_event(d->ktr), on_ktr, WATCHDOG_OTHER);
+	s->helpers = watch_of(helpers_fd(d->errands.helpers), on_helpers, WATCHDOG_HELPERS);
 	if (!s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
 	    watch_add(s, &s->signals, EPOLLIN) || watch_add(s, &s->notes, EPOLLIN) ||
 	    watch_add(s, &s->cpus, EPOLLIN) || watch_add(s, &s->logs, EPOLLIN) ||
@@ -343,7 +354,7 @@ int server_listen(struct server *s, const struct listener *l, struct why *why)
 {
 	int err;
 
-	s->listener = (struct watch){ .fd = l->fd, .ready = on_listener, .kind = WATCHDOG_ACCEPT };
+	s->listener = watch_of(l->fd, on_listener, WATCHDOG_ACCEPT);
 	err = watch_add(s, &s->listener, EPOLLIN);
 	return err ? deny(why, err, "cannot watch the socket: %s", strerror(-err)) : 0;
 }

@@ -1,44 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets of PMCs and the processes that have them. */
+/* Processes and the sets of PMCs that they have. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "count_impl.h"
+#include "account.h"
 #include "policy.h"
+#include "set.h"
 
-#define BUCKETS	     1024		/* of sets, by their PMCs; a power of two */
-#define SETS_AT_ONCE 4		/* a set, that of its children, and both after a set-id exec */
-#define EACH_BATCH   1024		/* targets asked of the kernel at once */
-
-/* A set among those that have one of its PMCs. */
-struct set_link {
-	LIST_ENTRY(set_link) of_count;
-	struct set *set;
-};
-
-/* One set: at most one PMC per row.  Made on demand, swept when nobody has it. */
-struct set {
-	LIST_ENTRY(set) same_hash;
-	unsigned int id;
-	unsigned int child;		/* what a forked child gets, 0: nothing */
-	unsigned int secure;		/* what remains after a set-id exec, 0: nothing */
-	struct count *row[TARGET_ROWS];
-	uint8_t member[TARGET_ROWS];	/* index in abi_set.member of a sliced PMC */
-	bool reachable;
-	struct set_link link[];		/* one per PMC */
-};
-LIST_HEAD(sets, set);
-
-struct targets {
-	struct engine *e;
-	struct set *sets[ABI_MAX_SETS];	/* by id; 0 is never used */
-	struct sets bucket[BUCKETS];	/* the same */
-	unsigned int nsets;
-	unsigned int last;		/* id given out most recently */
-	bool swept;			/* ids that notes name may be others' by now */
-	struct count_row rows[TARGET_ROWS];
-};
+#define EACH_BATCH 1024		/* targets asked of the kernel at once */
 
 struct targets *targets_new(struct engine *e)
 {
@@ -62,232 +32,6 @@ void targets_free(struct targets *ts)
 struct count_row *target_count_row(struct targets *ts, unsigned int row)
 {
 	return &ts->rows[row];
-}
-
-/* --- sets ------------------------------------------------------------------------------------- */
-
-static struct sets *bucket_of(struct targets *ts, struct count *const row[TARGET_ROWS])
-{
-	uint64_t hash = 0;
-
-	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		if (row[r])
-			hash = (hash ^ (uintptr_t)row[r]) * 0x9e3779b97f4a7c15ull;
-	return &ts->bucket[hash >> 32 & (BUCKETS - 1)];
-}
-
-static struct set *set_find(struct targets *ts, struct count *const row[TARGET_ROWS])
-{
-	struct set *set;
-
-	LIST_FOREACH(set, bucket_of(ts, row), same_hash)
-		if (!memcmp(set->row, row, sizeof(set->row)))
-			return set;
-	return NULL;
-}
-
-/* A set with an id of its own, found by its PMCs from now on. */
-static struct set *set_new(struct targets *ts, unsigned int id,
-			   struct count *const row[TARGET_ROWS])
-{
-	unsigned int n = 0;
-	struct set *set;
-
-	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		n += row[r] != NULL;
-	set = calloc(1, sizeof(*set) + n * sizeof(set->link[0]));
-	if (!set)
-		return NULL;
-	set->id = id;
-	memcpy(set->row, row, sizeof(set->row));
-	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
-		if (!row[r])
-			continue;
-		set->link[--n].set = set;
-		LIST_INSERT_HEAD(&row[r]->sets, &set->link[n], of_count);
-	}
-	LIST_INSERT_HEAD(bucket_of(ts, row), set, same_hash);
-	ts->sets[id] = set;
-	ts->nsets++;
-	return set;
-}
-
-/*
- * Copies a set to where the programs read it.  Only the active bits may change while it is in use.
- */
-static void set_write(struct targets *ts, struct set *set)
-{
-	volatile struct abi_set *abi = engine_set(ts->e, set->id);
-	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0;
-	uint64_t active = 0, open = 0;
-	unsigned int n = 0;
-
-	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
-		const struct count *c = set->row[row];
-
-		if (c && c->backend == BACKEND_SLICED && n < ABI_MAX_MEMBERS) {
-			abi->member[n].source = (uint16_t)c->source;
-			abi->member[n].owner = c->owner->counts.slot;
-			abi->member[n].pos = (uint16_t)c->pos;
-			abi->log[n] = c->spec.log;
-			logs |= (uint32_t)(c->spec.log != 0) << n;
-			active |= (uint64_t)c->running << n;
-			open |= (uint64_t)c->running << c->pos;
-			if (!n)
-				owner = c->owner->counts.slot;
-			else if (owner != c->owner->counts.slot)
-				owner = ABI_OWNERS_MIXED;
-			set->member[row] = (uint8_t)n++;
-		}
-		if (row >= ABI_SOFT_ROWS)
-			continue;
-		abi->soft[row].used = c && c->backend == BACKEND_FIGURES;
-		if (abi->soft[row].used) {
-			abi->soft[row].quantity = c->spec.soft->quantity;
-			abi->soft[row].owner = c->owner->counts.slot;
-			abi->soft[row].pos = c->pos;
-			soft_active |= (uint32_t)c->running << row;
-		}
-	}
-	abi->child = set->child;
-	abi->secure = set->secure;
-	abi->logs = logs;
-	abi->soft_active = soft_active;
-	abi->owner = owner;
-	abi->open = open;
-	__atomic_store_n(&abi->active, active, __ATOMIC_RELEASE);
-}
-
-/*
- * The kernel's copy stays as it is until the id comes back: an exited target may name it until its
- * last switch, and the members that remain are still owed what it runs until then.
- */
-static void set_free(struct targets *ts, unsigned int id)
-{
-	struct set *set = ts->sets[id];
-	unsigned int n = 0;
-
-	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		n += set->row[r] != NULL;
-	while (n--)
-		LIST_REMOVE(&set->link[n], of_count);
-	LIST_REMOVE(set, same_hash);
-	free(set);
-	ts->sets[id] = NULL;
-	ts->nsets--;
-}
-
-/* A set, and those that a fork or an exec leads to from there. */
-static void set_reach(struct targets *ts, unsigned int id)
-{
-	if (!id || ts->sets[id]->reachable)
-		return;
-	ts->sets[id]->reachable = true;
-	set_reach(ts, ts->sets[id]->child);
-	set_reach(ts, ts->sets[id]->secure);
-}
-
-/* Frees the sets that no live target has and no child can get. */
-static void sets_sweep(struct targets *ts)
-{
-	bool freed = false;
-
-	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
-		if (ts->sets[id])
-			ts->sets[id]->reachable = false;
-	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
-		if (ts->sets[id] && engine_set(ts->e, id)->ntargets)
-			set_reach(ts, id);
-	for (unsigned int id = 1; id < ABI_MAX_SETS; id++) {
-		if (!ts->sets[id] || ts->sets[id]->reachable)
-			continue;
-		set_free(ts, id);
-		freed = true;
-	}
-	ts->swept |= freed;
-	if (freed)	/* no slice of a swept set stays open when its id is given out again */
-		engine_flush_all(ts->e);
-}
-
-/* In turn, so that an id comes back long after the last switch of any target that had it. */
-static unsigned int set_next_id(struct targets *ts)
-{
-	for (unsigned int i = 1; i < ABI_MAX_SETS; i++) {
-		unsigned int id = (ts->last + i - 1) % (ABI_MAX_SETS - 1) + 1;
-
-		if (!ts->sets[id])
-			return ts->last = id;
-	}
-	return 0;
-}
-
-/* Sweeps before a set is made, never between a set and those it is made with. */
-static void sets_make_room(struct targets *ts)
-{
-	if (ts->nsets + SETS_AT_ONCE >= ABI_MAX_SETS)
-		sets_sweep(ts);
-}
-
-static int set_get(struct targets *ts, struct count *const row[TARGET_ROWS]);
-
-static bool inherits(const struct count *c)
-{
-	return c->spec.descendants;
-}
-
-static bool follows_setid(const struct count *c)
-{
-	return c->spec.follows_setid;
-}
-
-/* The set of those PMCs that `keeps` is true of; `id` itself if it is true of all. */
-static int set_part(struct targets *ts, struct count *const row[TARGET_ROWS], unsigned int id,
-		    bool (*keeps)(const struct count *c))
-{
-	struct count *part[TARGET_ROWS] = { NULL };
-	bool all = true;
-
-	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
-		if (row[r] && keeps(row[r]))
-			part[r] = row[r];
-		all &= row[r] == part[r];
-	}
-	return all ? (int)id : set_get(ts, part);
-}
-
-static int set_make(struct targets *ts, struct count *const row[TARGET_ROWS])
-{
-	unsigned int id = set_next_id(ts);
-	struct set *set = id ? set_new(ts, id, row) : NULL;
-	int child, secure;
-
-	if (!set)
-		return -ENOMEM;
-	child = set_part(ts, row, id, inherits);
-	secure = child < 0 ? child : set_part(ts, row, id, follows_setid);
-	if (secure < 0) {
-		set_free(ts, id);
-		return secure;
-	}
-	set->child = (unsigned int)child;
-	set->secure = (unsigned int)secure;
-	memset((void *)engine_set(ts->e, id), 0, sizeof(struct abi_set));
-	set_write(ts, set);
-	return (int)id;
-}
-
-/* The id of the set of exactly these PMCs, made if need be; 0 for no PMC; -ENOMEM. */
-static int set_get(struct targets *ts, struct count *const row[TARGET_ROWS])
-{
-	bool any = false;
-	struct set *set;
-
-	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		any |= row[r] != NULL;
-	if (!any)
-		return 0;
-	set = set_find(ts, row);
-	return set ? (int)set->id : set_make(ts, row);
 }
 
 /* --- processes ------------------------------------------------------------------------------- */
@@ -344,15 +88,19 @@ static unsigned int sliced_members(struct count *const row[TARGET_ROWS])
 
 static int no_room(int err, struct why *why)
 {
-	return deny(why, err, "%d combinations of PMCs and processes are in use, as many as fit; "
-		    "release some PMCs", ABI_MAX_SETS - 1);
+	if (err == -EAGAIN)	/* a quota, as `why` says */
+		return err;
+	return deny(why, err, "%u combinations of PMCs and processes are in use, or there is no "
+		    "memory; release some PMCs", TARGET_SETS);
 }
 
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why)
 {
+	const struct maker m = { .owner = c->owner, .why = why };
 	struct set *from = set_of(ts, tgid);
 	struct count *row[TARGET_ROWS] = { NULL };
-	int to, err;
+	struct user *payer;
+	int to, err = 0;
 
 	if (from)
 		memcpy(row, from->row, sizeof(row));
@@ -367,11 +115,16 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, stru
 		return deny(why, -EBUSY,
 			    "process %d is measured by %d PMCs already, as many as fit",
 			    tgid, ABI_MAX_MEMBERS);
-	sets_make_room(ts);
+	sets_make_room(ts, c->owner->user, SETS_AT_ONCE);
 	from = set_of(ts, tgid);
-	to = set_get(ts, row);
+	to = set_get(ts, row, &m);
 	if (to < 0)
 		return no_room(to, why);
+	payer = ts->sets[to]->payer->user;
+	if (!from || from->payer->user != payer)
+		err = account_may_target(ts->e, payer, why);
+	if (err)
+		return err;
 	err = target_move(ts, tgid, from, to);
 	if (err)
 		return deny(why, err, "cannot make process %d a target: %s", tgid, strerror(-err));
@@ -382,8 +135,47 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, stru
 	return deny(why, -ESRCH, "process %d has exited", tgid);
 }
 
+/* The set that is there without the PMC; false: there is none yet. */
+static bool rest_exists(struct targets *ts, const struct set *set, const struct count *c)
+{
+	struct count *row[TARGET_ROWS];
+	bool any = false;
+
+	memcpy(row, set->row, sizeof(row));
+	row[c->spec.row] = NULL;
+	for (unsigned int r = 0; r < TARGET_ROWS; r++)
+		any |= row[r] != NULL;
+	return !any || set_find(ts, row);
+}
+
+static unsigned int rests_missing(struct targets *ts, const struct count *c)
+{
+	const struct set_link *link;
+	unsigned int n = 0;
+
+	LIST_FOREACH(link, &c->sets, of_count)
+		n += !rest_exists(ts, link->set, c);
+	return c->spec.descendants || n < SETS_AT_ONCE ? n : SETS_AT_ONCE;
+}
+
+/*
+ * Leaving itself takes sets whatever the quotas say, as many as there are sets with the PMC at most.
+ */
+int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
+{
+	const struct user *u = c->owner->user;
+	unsigned int n = rests_missing(ts, c);
+
+	if (!n)
+		return 0;
+	sets_make_room(ts, u, n);
+	return user_may(u->table, u, POOL_SETS, rests_missing(ts, c), why);
+}
+
 int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why)
 {
+	const struct maker m = { .must = true };
+
 	struct set *from = set_of(ts, tgid);
 	struct count *row[TARGET_ROWS];
 	int to;
@@ -394,8 +186,9 @@ int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *wh
 		return deny(why, -EINVAL, "this PMC is not attached to process %d", tgid);
 	memcpy(row, from->row, sizeof(row));
 	row[c->spec.row] = NULL;
-	sets_make_room(ts);
-	to = set_get(ts, row);
+	if (ts->nsets + SETS_AT_ONCE >= ABI_MAX_SETS)
+		sets_sweep(ts);
+	to = set_get(ts, row, &m);
 	if (to < 0)
 		return no_room(to, why);
 	return target_move(ts, tgid, set_of(ts, tgid), to);
@@ -467,6 +260,7 @@ static void leave_one(void *arg, pid_t tgid)
 
 static unsigned int set_without(struct targets *ts, unsigned int id, const struct count *c)
 {
+	const struct maker m = { .must = true };
 	struct count *row[TARGET_ROWS];
 	int rest;
 
@@ -474,7 +268,7 @@ static unsigned int set_without(struct targets *ts, unsigned int id, const struc
 		return id;
 	memcpy(row, ts->sets[id]->row, sizeof(row));
 	row[c->spec.row] = NULL;
-	rest = set_get(ts, row);
+	rest = set_get(ts, row, &m);
 	return rest > 0 ? (unsigned int)rest : 0;
 }
 
@@ -548,6 +342,16 @@ bool target_set(struct targets *ts, unsigned int id, struct count *row[TARGET_RO
 void target_seen_all(struct targets *ts)
 {
 	ts->swept = false;
+}
+
+uint64_t target_lost(struct targets *ts, const struct count *c)
+{
+	const struct set_link *link;
+	uint64_t n = c->sets_lost;
+
+	LIST_FOREACH(link, &c->sets, of_count)
+		n += __atomic_load_n(&engine_set(ts->e, link->set->id)->lost, __ATOMIC_ACQUIRE);
+	return n;
 }
 
 unsigned int target_number(struct targets *ts, const struct count *c)

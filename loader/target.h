@@ -17,6 +17,7 @@ struct engine;
 struct targets;
 
 #define TARGET_ROWS 64
+#define TARGET_SETS 4095u		/* that users can have: POOL_SETS */
 
 struct targets *targets_new(struct engine *e);
 void targets_free(struct targets *ts);
@@ -26,8 +27,13 @@ struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row);
 /* Bit r: some PMC measures the process on row r. */
 uint64_t target_rows(struct targets *ts, pid_t tgid);
 
-/* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited. */
+/* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited; -EAGAIN: a quota is used up. */
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why);
+/*
+ * -EAGAIN: what its targets have without this PMC takes more sets than its user may have; to be
+ * asked before a detach.
+ */
+int target_may_leave(struct targets *ts, const struct count *c, struct why *why);
 /* -ESRCH: not measured or exited; -EINVAL: not by this PMC. */
 int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why);
 /* Targets leave one by one, and others go on meanwhile; some may be left. */
@@ -40,6 +46,8 @@ bool target_set(struct targets *ts, unsigned int id, struct count *row[TARGET_RO
 /* All notes so far have been looked at, or everything. */
 void target_seen_all(struct targets *ts);
 
+/* Children of its targets that found no room so far. */
+uint64_t target_lost(struct targets *ts, const struct count *c);
 /* Live processes the PMC measures. */
 unsigned int target_number(struct targets *ts, const struct count *c);
 /* Calls fn for each; the set of targets may change meanwhile. */

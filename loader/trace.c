@@ -211,25 +211,45 @@ static void say_lost(const struct tracer *tr)
 		tr->pmc->id, tr->pmc->owner->cred.pid);
 }
 
+/* Samples that are not in the log, or records. */
+static void add_lost(struct trace *t, const struct owner *o, uint32_t n)
+{
+	t->stats.intr_bufferfull += n;
+	o->user->stats.intr_bufferfull += n;
+	if (n && o->log)
+		logfile_gap(o->log);
+}
+
+static void account_records(struct trace *t, struct owner *o)
+{
+	uint32_t lost = o->counts ? engine_owner(t->engine, count_owner_slot(o->counts))
+					    ->lost_records : 0;
+
+	add_lost(t, o, lost - o->lost_records);
+	o->lost_records = lost;
+}
+
 /* What found no room in a ring, or was not sampled, is missing in the log as well. */
 static void account(struct trace *t, struct tracer *tr)
 {
+	struct owner *o = tr->pmc->owner;
 	struct abi_samples now, *told = &tr->told;
 	bool lost;
 
-	if (!tr->samples)
+	if (!tr->samples) {
+		account_records(t, o);
 		return;
+	}
 	/* A PMC that is about to be, or to go, has no count. */
 	lost = !tr->lost && tr->pmc->count && count_is_lost(tr->pmc->count);
 	now = sampler_counts(t->samplers, tr->id);
 	if (lost) {
 		tr->lost = true;
-		t->stats.intr_bufferfull++;
 		say_lost(tr);
 	}
 	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
-	t->stats.intr_bufferfull += (uint32_t)(now.dropped - told->dropped + now.paused -
-					       told->paused);
+	o->user->stats.intr_processed += (uint32_t)(now.samples - told->samples);
+	add_lost(t, o, (uint32_t)(lost + now.dropped - told->dropped + now.paused - told->paused));
 	if (now.dropped != told->dropped)
 		DEBUG(engine_debug(t->engine), SAMPLING, INTR,
 		      "PMC 0x%08x: %llu samples found no room", tr->pmc->id,
@@ -238,24 +258,31 @@ static void account(struct trace *t, struct tracer *tr)
 		tr->paused = true;
 		say_paused(tr);
 	}
-	if ((lost || now.dropped != told->dropped || now.paused != told->paused) &&
-	    tr->pmc->owner->log)
-		logfile_gap(tr->pmc->owner->log);
 	*told = now;
 }
 
-/* Records that the programs had no room for, but samples: of whose PMCs, nobody knows. */
+/* Records of what is unmapped, which all logs lack then: every user with a PMC that logs. */
 static void account_lost(struct trace *t)
 {
 	uint64_t lost = engine_lost_records(t->engine);
+	struct user_table *users = NULL;
+	struct user *u;
 
 	if (lost == t->lost)
 		return;
+	for (unsigned int i = 0; i < MAX_TRACERS; i++) {
+		const struct owner *o = t->slot[i] ? t->slot[i]->pmc->owner : NULL;
+
+		if (o && o->log)
+			logfile_gap(o->log);
+		if (o)
+			users = o->user->table;
+	}
 	t->stats.intr_bufferfull += (uint32_t)(lost - t->lost);
+	if (users)
+		LIST_FOREACH(u, &users->users, next)
+			u->stats.intr_bufferfull += (uint32_t)(lost - t->lost);
 	t->lost = lost;
-	for (unsigned int i = 0; i < MAX_TRACERS; i++)
-		if (t->slot[i] && t->slot[i]->pmc->owner->log)
-			logfile_gap(t->slot[i]->pmc->owner->log);
 }
 
 void trace_drain(struct trace *t)
@@ -339,13 +366,17 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 
 	if (err)
 		return err;
-	while (slot < MAX_TRACERS && t->slot[slot])
+	/* The pool has as many as there are slots. */
+	while (slot < MAX_TRACERS - 1 && t->slot[slot])
 		slot++;
-	if (slot == MAX_TRACERS)
-		return deny(why, -EINVAL, "%u PMCs sample already, as many as can", MAX_TRACERS);
+	err = user_take(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1, why);
+	if (err)
+		return err;
 	tr = calloc(1, sizeof(*tr));
-	if (!tr)
+	if (!tr) {
+		user_give(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1);
 		return deny(why, -ENOMEM, "no memory for a sampling PMC");
+	}
 	tr->t = t;
 	tr->pmc = p;
 	tr->id = ABI_LOG_ID(++t->generation * MAX_TRACERS + slot);
@@ -355,6 +386,7 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 		err = tr->program < 0 ? tr->program : 0;
 	}
 	if (err) {
+		user_give(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1);
 		free(tr);
 		return err;
 	}
@@ -383,8 +415,11 @@ void tracer_free(struct tracer *tr)
 		sampler_clear(tr->t->samplers, tr->id);
 		unwatch_unmaps(tr);
 	} else {
-		engine_shares_forget(tr->t->engine, tr->id);
+		if (tr->pmc->owner->counts)
+			engine_shares_forget(tr->t->engine,
+					     count_owner_slot(tr->pmc->owner->counts), tr->id);
 	}
+	user_give(tr->pmc->owner->user->table, tr->pmc->owner->user, POOL_SAMPLERS, 1);
 	tr->t->slot[tr->id % MAX_TRACERS] = NULL;
 	tr->t->ntracers--;
 	tick(tr->t);
@@ -404,7 +439,8 @@ void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
 
 	if (tr->samples)
 		return;
-	share = engine_share_take(tr->t->engine, tr->id, (uint32_t)tgid);
+	share = engine_share_take(tr->t->engine, count_owner_slot(p->owner->counts), tr->id,
+				  (uint32_t)tgid);
 	rec.time = clock_ns();
 	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)
 		on_value(tr, &rec, share);

@@ -24,6 +24,9 @@ static const struct {
 	[POOL_SETS] = { "combinations of PMCs on a process", NULL },
 	[POOL_TARGETS] = { "target processes", NULL },
 	[POOL_EVENTS] = { "event descriptors", NULL },
+	[POOL_SOURCES] = { "sources of software events", NULL },
+	[POOL_REGISTERS] = { "registers counted for processes", NULL },
+	[POOL_SHARES] = { "counts of logged processes", NULL },
 	[POOL_HELPERS] = { "requests under way", NULL },
 };
 
@@ -85,6 +88,7 @@ struct user *user_get(struct user_table *t, const struct cred *cred)
 		u = calloc(1, sizeof(*u));
 		if (!u)
 			return NULL;
+		u->table = t;
 		u->uid = uid;
 		u->user_ns = user_ns;
 		u->privileged = policy_privileged(cred);
@@ -108,40 +112,67 @@ static unsigned int percent_of(unsigned int size, int percent)
 	return (unsigned int)((uint64_t)size * (unsigned int)percent / 100);
 }
 
-/* Of a small pool, one at least. */
-static unsigned int share_of(const struct user_table *t, enum pool_kind pool)
+unsigned int user_share(const struct user_table *t, unsigned int n)
 {
-	unsigned int share = percent_of(t->size[pool], t->config->value[TUN_USER_SHARE]);
+	unsigned int share = percent_of(n, t->config->value[TUN_USER_SHARE]);
 
 	return share ? share : 1;
 }
 
-int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
-	      struct why *why)
+unsigned int user_reserve(const struct user_table *t, unsigned int n)
 {
-	unsigned int size = t->size[pool], share = share_of(t, pool);
-	unsigned int reserve = percent_of(size, t->config->value[TUN_USER_RESERVE]);
-	const char *sets = pools[pool].size;
+	unsigned int reserve = percent_of(n, t->config->value[TUN_USER_RESERVE]);
 
-	if (!u->privileged && (n > share || u->used[pool] > share - n))
+	return reserve || n < 2 || !t->config->value[TUN_USER_RESERVE] ? reserve : 1;
+}
+
+void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
+		 unsigned int *own, unsigned int *all)
+{
+	unsigned int size = t->size[pool];
+
+	*own = u->privileged ? size : user_share(t, size);
+	*all = u->privileged ? size : size - user_reserve(t, size);
+}
+
+int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,
+	     struct why *why)
+{
+	const char *sets = pools[pool].size;
+	unsigned int own, all;
+
+	user_limits(t, u, pool, &own, &all);
+	if (!u->privileged && (n > own || u->used[pool] > own - n))
 		return deny(why, -EAGAIN, "uid %u%s has %u of pmcbpfd's %u %s, and %u is the most "
 			    "for one user (user.share=%d percent%s%s); end some first", u->uid,
-			    u->user_ns ? " of a container" : "", u->used[pool], size,
-			    pools[pool].what, share, t->config->value[TUN_USER_SHARE],
+			    u->user_ns ? " of a container" : "", u->used[pool], t->size[pool],
+			    pools[pool].what, own, t->config->value[TUN_USER_SHARE],
 			    sets ? " of " : "", sets ? sets : "");
-	if (!u->privileged)
-		size -= reserve;
-	if (n > size || t->used[pool] > size - n)
+	if (n > all || t->used[pool] > all - n)
 		return deny(why, -EAGAIN, "%u of pmcbpfd's %u %s are in use%s%s%s; try again when "
 			    "some have been released", t->used[pool], t->size[pool],
 			    pools[pool].what,
 			    u->privileged ? "" : ", and the rest is kept for administrators "
 						 "(user.reserve)",
 			    sets ? "; their number is " : "", sets ? sets : "");
+	return 0;
+}
+
+void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n)
+{
 	u->used[pool] += n;
 	u->references += n;
 	t->used[pool] += n;
-	return 0;
+}
+
+int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
+	      struct why *why)
+{
+	int err = user_may(t, u, pool, n, why);
+
+	if (!err)
+		user_charge(t, u, pool, n);
+	return err;
 }
 
 void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n)

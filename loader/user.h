@@ -25,13 +25,23 @@ enum pool_kind {
 	POOL_SAMPLERS,			/* PMCs with records of their own in the rings */
 	POOL_SETS,			/* combinations of PMCs that measure a process */
 	POOL_TARGETS,			/* processes that are measured */
-	POOL_EVENTS,			/* descriptors of perf events and programs */
+	POOL_EVENTS,			/* descriptors of perf events and registers */
+	POOL_SOURCES,			/* software events that slices are cut from */
+	POOL_REGISTERS,			/* the same of registers */
+	POOL_SHARES,			/* counts of single processes for PMC_F_LOG_PROCEXIT */
 	POOL_HELPERS,			/* work on files and processes that is not done yet */
 	POOLS
 };
 
+/* What hwpmc's statistics have about a user alone. */
+struct user_stats {
+	uint32_t intr_processed, intr_bufferfull;
+	uint32_t buffer_requests, buffer_requests_failed;
+};
+
 struct user {
 	LIST_ENTRY(user) next;
+	struct user_table *table;
 	uid_t uid;
 	uint64_t user_ns;		/* of a container that root made; 0: none */
 	bool privileged;
@@ -40,10 +50,14 @@ struct user {
 	TAILQ_HEAD(, work) works;	/* of work.c: what is ready … */
 	TAILQ_ENTRY(user) turn;		/* … and the place among the users that have some */
 	bool in_turn;
+	unsigned int account;		/* number that the programs have for it, 0: none … */
+	unsigned int counting;		/* … until none of its processes counts: account.c */
+	struct user_stats stats;
 };
 
+LIST_HEAD(user_list, user);
 struct user_table {
-	LIST_HEAD(, user) users;
+	struct user_list users;
 	const struct config *config;	/* user.share, user.reserve */
 	unsigned int size[POOLS];
 	unsigned int used[POOLS];
@@ -62,5 +76,21 @@ void user_put(struct user *u);
 int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
 	      struct why *why);
 void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
+/* Would user_take() do? */
+int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,
+	     struct why *why);
+/* Takes whatever the limits say: for what must not fail, and is bounded by what was taken before. */
+void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
+
+/*
+ * The limits as numbers, for a pool of which the programs take by themselves: the user's own, and
+ * the one on all users' use together beyond which this one gets nothing.
+ */
+void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
+		 unsigned int *own, unsigned int *all);
+/* Of n equal things, so many are kept for privileged users: one at least, if any and if there are two. */
+unsigned int user_reserve(const struct user_table *t, unsigned int n);
+/* … and so many one unprivileged user may have: one at least. */
+unsigned int user_share(const struct user_table *t, unsigned int n);
 
 #endif

@@ -218,11 +218,69 @@ static void test_tsc(void **state)
 static void test_one_per_row(void **state)
 {
 	for (unsigned int i = 0; i < SOFT_ROWS; i++)
-		assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), i);
-	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
+		assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), i);
+	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), -EINVAL);
 	assert_contains(reason(), "no row of class SOFT (16)");
 	assert_contains(reason(), "is left for this: 16 held by this process; release one");
+	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 0);
+}
+
+/* What no quota is about. */
+static void no_quotas(void)
+{
+	harness.config.value[TUN_USER_RESERVE] = 0;
+	harness.config.value[TUN_USER_SHARE] = 100;
+	harness.config.value[TUN_SYSPMCS] = 1;
+}
+
+/* Whatever users hold, root counts in either scope, and finds a row that their targets lack. */
+static void test_reserved_rows(void **state)
+{
+	for (unsigned int i = 0; i < SOFT_ROWS - 1; i++)
+		assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), i);
+	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
+	assert_contains(reason(), "15 held by this process; SOFT15 kept for administrators "
+			"(user.reserve=10 percent)");
+	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_SOFT, 1)), 15);
 	assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), 0);
+	release(&root, PMC_ID_MAKE_ID(1, PMC_MODE_SC, PMC_CLASS_SOFT, 15));
+	/* Not even one that root has opened. */
+	for (unsigned int i = 1; i < SOFT_ROWS; i++)
+		assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), i);
+	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
+	assert_contains(reason(), "SOFT15 kept for administrators");
+	harness.config.value[TUN_USER_RESERVE] = 0;
+	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 15);
+	/* Nobody is in anybody's way where a row takes all. */
+	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 17);
+}
+
+/* Where all may count CPUs, one user leaves rows to the others, in both scopes. */
+static void test_share_of_rows(void **state)
+{
+	struct actor other;
+
+	actor_join(&other, USER_PID + 1, USER_UID + 1);
+	harness.config.value[TUN_SYSPMCS] = 1;
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(row_of(&user, system_wide(PMC_CLASS_SOFT, 0)), i);
+	assert_int_equal(allocate(&user, system_wide(PMC_CLASS_SOFT, 0)), -EINVAL);
+	assert_contains(reason(), "11 free, but you alone have as many as one user may "
+			"(user.share=25 percent)");
+	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
+	/* On other CPUs the same rows do, and rows that others have opened. */
+	assert_int_equal(row_of(&user, system_wide(PMC_CLASS_SOFT, 1)), 0);
+	for (unsigned int i = 4; i < 8; i++)
+		assert_int_equal(row_of(&other, process(PMC_CLASS_SOFT)), i);
+	assert_int_equal(allocate(&other, system_wide(PMC_CLASS_SOFT, 1)), 0);
+	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 4);
+	/* In their own processes alone, all rows are everybody's. */
+	harness.config.value[TUN_SYSPMCS] = 0;
+	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 5);
+	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 6);
+	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 7);
+	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 8);
+	actor_leave(&other);
 }
 
 /* C-10 */
@@ -243,7 +301,7 @@ static void test_dispositions(void **state)
 	struct wire_allocate_req hw = process(PMC_CLASS_IAP);
 	unsigned int i;
 
-	harness.config.value[TUN_SYSPMCS] = 1;
+	no_quotas();
 	for (i = 0; i < 4; i++)
 		assert_int_equal(row_of(&root, hw), 17 + i);
 	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 0)), -EINVAL);
@@ -264,7 +322,7 @@ static void test_dispositions(void **state)
 /* Every row has its reason, in one line; nobody learns of processes that are not for him to see. */
 static void test_many_reasons(void **state)
 {
-	harness.config.value[TUN_SYSPMCS] = 1;
+	no_quotas();
 	row_disable(&harness.rows.rows[20], 1);
 	assert_int_equal(row_of(&user, system_wide(PMC_CLASS_IAP, 1)), 17);
 	assert_int_equal(row_of(&user, system_wide(PMC_CLASS_IAP, 1)), 18);
@@ -297,7 +355,7 @@ static void test_many_reasons(void **state)
 /* A container's numbers are not the daemon's: no holder is told by a number of another world. */
 static void test_holder_in_a_container(void **state)
 {
-	harness.config.value[TUN_SYSPMCS] = 1;
+	no_quotas();
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(row_of(&user, system_wide(PMC_CLASS_IAP, 2)), 17 + i);
 	root.session.owner->cred.pid_ns++;
@@ -423,6 +481,8 @@ int main(void)
 		T(test_handles),
 		T(test_tsc),
 		T(test_one_per_row),
+		T(test_reserved_rows),
+		T(test_share_of_rows),
 		T(test_rows_where_the_caller_is_a_target),
 		T(test_dispositions),
 		T(test_many_reasons),

@@ -7,23 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../loader/account.h"
 #include "../../loader/count_impl.h"
 #include "unit.h"
 
 #define PROCESSES 6000u
 #define COUNTS	  5000u
+#define INITIAL	  4026531837ull
 
 /* --- the kernel's side ----------------------------------------------------------------------- */
 
 struct engine {
 	struct abi_set sets[ABI_MAX_SETS];
 	struct abi_target target[PROCESSES];	/* by tgid; state 0: none */
+	struct abi_account account[ABI_MAX_ACCOUNTS];
+	struct abi_owner owner[ABI_MAX_OWNERS];
 	unsigned int flushes;
 };
 
 static struct engine kernel;
 static struct targets *ts;
+static struct config config;
+static struct user_table users;
+/* root's, and an ordinary user's */
 static struct count_owner owner = { .counts = { .slot = 3 } };
+static struct count_owner ordinary = { .counts = { .slot = 4 } };
 static const struct soft_event event;
 static struct count counts[COUNTS];
 
@@ -34,6 +42,24 @@ volatile struct abi_set *engine_set(struct engine *e, unsigned int id)
 
 void engine_breathe(const struct engine *e)
 {
+}
+
+struct abi_account *engine_accounts(const struct engine *e)
+{
+	return kernel.account;
+}
+
+struct abi_owner *engine_owner(const struct engine *e, unsigned int slot)
+{
+	return &kernel.owner[slot];
+}
+
+/* As the programs do with every process that comes or goes. */
+static void ntargets_add(struct engine *e, uint32_t set, uint32_t n)
+{
+	e->sets[set].ntargets += n;
+	e->account[e->sets[set].account].used[ABI_CHARGE_TARGETS] += n;
+	e->account[0].used[ABI_CHARGE_TARGETS] += n;
 }
 
 void engine_flush_all(struct engine *e)
@@ -50,11 +76,11 @@ int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t
 	if ((op == ABI_CTL_ADD) == (t->state != 0))
 		return op == ABI_CTL_ADD ? -EEXIST : -ESRCH;
 	if (op != ABI_CTL_ADD)
-		e->sets[from].ntargets--;
+		ntargets_add(e, from, ~0u);
 	t->state = 0;
 	if (op == ABI_CTL_DELETE)
 		return 0;
-	e->sets[set].ntargets++;
+	ntargets_add(e, set, 1);
 	t->state = (uint64_t)set << 32;
 	return 0;
 }
@@ -81,9 +107,33 @@ unsigned int engine_targets_next(const struct engine *e, struct engine_walk *w, 
 
 /* --- PMCs ------------------------------------------------------------------------------------ */
 
+static void begin_owner(struct count_owner *o, uid_t uid)
+{
+	const struct cred c = { .pid = -1, .uid = { uid, uid, uid }, .user_ns = INITIAL,
+				.permitted = uid ? 0 : ~0ull, .effective = uid ? 0 : ~0ull };
+	struct why why;
+
+	o->user = user_get(&users, &c);
+	assert_non_null(o->user);
+	assert_int_equal(account_open(&kernel, o->user, o->counts.slot, &why), 0);
+}
+
+static void end_owner(struct count_owner *o)
+{
+	account_close(&kernel, o->user, o->counts.slot);
+	user_put(o->user);
+}
+
 static int setup(void **state)
 {
 	memset(&kernel, 0, sizeof(kernel));
+	config_init(&config);
+	memset(&users, 0, sizeof(users));
+	user_table_init(&users, &config);
+	user_pool(&users, POOL_SETS, TARGET_SETS);
+	user_pool(&users, POOL_TARGETS, PROCESSES);
+	begin_owner(&owner, 0);
+	begin_owner(&ordinary, 1000);
 	memset(counts, 0, sizeof(counts));
 	for (unsigned int i = 0; i < COUNTS; i++) {
 		counts[i].backend = BACKEND_FIGURES;
@@ -97,6 +147,13 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	for (unsigned int i = 0; i < COUNTS; i++)
+		target_leave_all(ts, &counts[i]);
+	assert_int_equal(users.used[POOL_SETS], 0);
+	assert_int_equal(kernel.account[0].used[ABI_CHARGE_TARGETS], 0);
+	end_owner(&owner);
+	end_owner(&ordinary);
+	assert_true(LIST_EMPTY(&users.users));
 	targets_free(ts);
 	return 0;
 }
@@ -303,7 +360,7 @@ static void test_all_sets(void **state)
 	assert_ptr_equal(target_row(ts, 1, 0), a);
 	while (n + 1 < COUNTS && !join(count_on(n + 1, 1, false), (pid_t)n + 2, &why))
 		n++;
-	assert_in_range(n, ABI_MAX_SETS - 4, ABI_MAX_SETS - 1);
+	assert_in_range(n, TARGET_SETS - 3, TARGET_SETS);
 	assert_non_null(strstr(why.text, "4095"));
 	assert_non_null(strstr(why.text, "release"));
 	for (unsigned int i = 1; i <= n; i++)
@@ -312,6 +369,106 @@ static void test_all_sets(void **state)
 	target_leave_all(ts, &counts[n / 2]);
 	joins(count_on(n + 1, 1, false), (pid_t)n + 2);
 	assert_ptr_equal(target_row(ts, (pid_t)n + 2, 1), &counts[n + 1]);
+}
+
+/* The PMC of an ordinary user, on the row. */
+static struct count *ordinary_on(unsigned int i, unsigned int row, bool descendants)
+{
+	counts[i].owner = &ordinary;
+	return count_on(i, row, descendants);
+}
+
+/* One user's sets end at the share; root goes on, and everything comes back. */
+static void test_quota_of_sets(void **state)
+{
+	const unsigned int share = TARGET_SETS / 4;
+	struct why why = { "" };
+	unsigned int n = 0;
+
+	while (n < COUNTS - 2 && !join(ordinary_on(n, 1, false), (pid_t)n + 1, &why))
+		n++;
+	assert_int_equal(n, share);
+	assert_non_null(strstr(why.text, "uid 1000 has 1023 of pmcbpfd's 4095 combinations"));
+	assert_non_null(strstr(why.text, "user.share=25 percent"));
+	assert_int_equal(ordinary.user->used[POOL_SETS], share);
+	counts[COUNTS - 1].owner = &owner;
+	joins(count_on(COUNTS - 1, 2, false), 1);
+	joins(&counts[COUNTS - 1], 5999);
+	/* Root's attach has made another set of the first process: root pays for it. */
+	assert_int_equal(owner.user->used[POOL_SETS], 2);
+	/* One that ends makes room for one. */
+	target_leave_all(ts, &counts[7]);
+	joins(ordinary_on(n, 1, false), (pid_t)n + 1);
+	/* Root's end leaves the user's PMC on the process as it was. */
+	target_leave_all(ts, &counts[COUNTS - 1]);
+	assert_ptr_equal(target_row(ts, 1, 1), &counts[0]);
+	assert_int_equal(owner.user->used[POOL_SETS], 0);
+}
+
+/* To leave never fails, so a detach that would need too many sets is refused before. */
+static void test_quota_and_detach(void **state)
+{
+	struct count *tree = ordinary_on(4000, 3, true);
+	struct why why = { "" };
+	unsigned int n = 500;
+
+	for (unsigned int i = 0; i < n; i++) {
+		joins(tree, (pid_t)i + 1);
+		joins(ordinary_on(i, 1, false), (pid_t)i + 1);
+	}
+	config.value[TUN_USER_SHARE] = 20;		/* 819 */
+	assert_int_equal(target_may_leave(ts, tree, &why), -EAGAIN);
+	assert_non_null(strstr(why.text, "user.share"));
+	assert_int_equal(target_may_leave(ts, &counts[0], &why), 0);
+	/* The PMC's end asks nobody. */
+	target_leave_all(ts, tree);
+	for (unsigned int i = 0; i < n; i++)
+		assert_ptr_equal(target_row(ts, (pid_t)i + 1, 1), &counts[i]);
+	assert_int_equal(ordinary.user->used[POOL_SETS], n);
+}
+
+/* Whose process a target is, is known to the programs; who attaches one more pays. */
+static void test_quota_of_targets(void **state)
+{
+	struct count *mine = ordinary_on(0, 1, false), *roots = count_on(1, 2, false);
+	struct why why = { "" };
+	pid_t p = 1;
+
+	while (p < 5000 && !join(mine, p, &why))
+		p++;
+	assert_int_equal(p - 1, PROCESSES / 4);
+	assert_non_null(strstr(why.text, "has 1500 of pmcbpfd's 6000 target processes"));
+	/* Root pays for those that it attaches to as well, and no longer than that. */
+	joins(roots, 1);
+	joins(roots, 2);
+	assert_int_equal(kernel.account[ordinary.user->account].used[ABI_CHARGE_TARGETS], 1498);
+	joins(mine, p);
+	target_leave_all(ts, roots);
+	assert_int_equal(kernel.account[ordinary.user->account].used[ABI_CHARGE_TARGETS], 1501);
+	assert_int_equal(join(mine, 5000, &why), -EAGAIN);
+	joins(count_on(2, 2, false), 5000);
+	/* The limits are those of now. */
+	config.value[TUN_USER_SHARE] = 50;
+	joins(mine, 5001);
+	assert_int_equal(kernel.account[ordinary.user->account].own[ABI_CHARGE_TARGETS], 3000);
+	assert_int_equal(kernel.account[ordinary.user->account].all[ABI_CHARGE_TARGETS], 5400);
+}
+
+/* Children that found no room make the counts wrong of who would have measured them, for good. */
+static void test_lost_children(void **state)
+{
+	struct count *a = ordinary_on(0, 1, true), *b = count_on(1, 2, true);
+
+	joins(a, 1);
+	joins(b, 1);
+	joins(b, 2);
+	kernel.sets[set_of_process(1)].lost = 3;
+	assert_int_equal(target_lost(ts, a), 3);
+	assert_int_equal(target_lost(ts, b), 3);
+	target_leave_all(ts, a);
+	assert_int_equal(target_lost(ts, b), 3);
+	kernel.sets[set_of_process(2)].lost = 1;
+	assert_int_equal(target_lost(ts, b), 4);
 }
 
 int main(void)
@@ -324,6 +481,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_child_of_the_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_all_sets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quota_of_sets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quota_and_detach, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quota_of_targets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost_children, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,38 @@ static void test_kept(void **state)
 	assert_true(LIST_EMPTY(&users.users));
 }
 
+/* A pool of few keeps one all the same, and gives one. */
+static void test_small_pools(void **state)
+{
+	assert_int_equal(user_reserve(&users, 16), 1);
+	assert_int_equal(user_reserve(&users, 4), 1);
+	assert_int_equal(user_reserve(&users, 1), 0);
+	assert_int_equal(user_reserve(&users, 4096), 409);
+	assert_int_equal(user_share(&users, 3), 1);
+	config.value[TUN_USER_RESERVE] = 0;
+	assert_int_equal(user_reserve(&users, 16), 0);
+}
+
+/* What must be had is had, and counts for what comes next. */
+static void test_charge(void **state)
+{
+	struct user *u = user_of(1000, 0, INITIAL);
+	unsigned int own, all;
+
+	user_limits(&users, u, POOL_LOG_BUFFERS, &own, &all);
+	assert_int_equal(own, 16);
+	assert_int_equal(all, 58);
+	assert_int_equal(user_may(&users, u, POOL_LOG_BUFFERS, 16, &why), 0);
+	assert_int_equal(u->used[POOL_LOG_BUFFERS], 0);
+	user_charge(&users, u, POOL_LOG_BUFFERS, 20);
+	assert_int_equal(take(u, 1), -EAGAIN);
+	user_give(&users, u, POOL_LOG_BUFFERS, 5);
+	assert_int_equal(take(u, 1), 0);
+	user_give(&users, u, POOL_LOG_BUFFERS, 16);
+	user_put(u);
+	assert_true(LIST_EMPTY(&users.users));
+}
+
 static void test_range(void **state)
 {
 	assert_int_equal(config_change(&config, "user.share", "0", &why), -EINVAL);
@@ -125,6 +157,8 @@ int main(void)
 		cmocka_unit_test_setup(test_reserve, setup),
 		cmocka_unit_test_setup(test_identity, setup),
 		cmocka_unit_test_setup(test_kept, setup),
+		cmocka_unit_test_setup(test_small_pools, setup),
+		cmocka_unit_test_setup(test_charge, setup),
 		cmocka_unit_test_setup(test_range, setup),
 	};
 

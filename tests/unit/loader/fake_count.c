@@ -180,7 +180,8 @@ unsigned int perf_ncpu(void)
 
 /* --- count.h ------------------------------------------------------------------------------- */
 
-int count_owner_new(struct engine *e, pid_t tgid, struct count_owner **out, struct why *why)
+int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
+		    struct why *why)
 {
 	if (fake.refuse_owner)
 		return fake.refuse_owner;

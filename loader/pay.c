@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Descriptors and sources that PMCs hold, charged to their users. */
+#include "count_impl.h"
+
+int count_pay(struct count *c, unsigned int events, unsigned int sources, struct why *why)
+{
+	struct user *u = c->owner->user;
+	int err = user_take(u->table, u, POOL_EVENTS, events, why);
+
+	if (err)
+		return err;
+	err = user_take(u->table, u, POOL_SOURCES, sources, why);
+	if (err) {
+		user_give(u->table, u, POOL_EVENTS, events);
+		return err;
+	}
+	c->paid_events += events;
+	c->paid_sources += sources;
+	return 0;
+}
+
+void count_repay(struct count *c)
+{
+	struct user *u = c->owner->user;
+
+	user_give(u->table, u, POOL_EVENTS, c->paid_events);
+	user_give(u->table, u, POOL_SOURCES, c->paid_sources);
+	c->paid_events = c->paid_sources = 0;
+}
+
+/* A register's source is one of few; an event's has a descriptor for each CPU. */
+static enum pool_kind row_pool(const struct count_row *row)
+{
+	return row->spec.msr ? POOL_REGISTERS : POOL_EVENTS;
+}
+
+static unsigned int row_price(const struct count_row *row, const struct count *c)
+{
+	return row->spec.msr ? 1 : engine_ncpu(c->e);
+}
+
+int row_pay(struct count_row *row, const struct count *c, struct why *why)
+{
+	struct user *u = c->owner->user;
+	int err = user_take(u->table, u, row_pool(row), row_price(row, c), why);
+
+	if (!err) {
+		row->payer = u;
+		row->paid = row_price(row, c);
+	}
+	return err;
+}
+
+void row_repay(struct count_row *row)
+{
+	if (row->payer)
+		user_give(row->payer->table, row->payer, row_pool(row), row->paid);
+	row->payer = NULL;
+}
+
+void row_pass_on(struct count_row *row)
+{
+	struct count *c, *heir = LIST_FIRST(&row->users);
+
+	if (!row->payer)
+		return;
+	LIST_FOREACH(c, &row->users, on_row)
+		if (c->owner->user == row->payer)
+			return;
+	if (heir)
+		user_charge(heir->owner->user->table, heir->owner->user, row_pool(row), row->paid);
+	row_repay(row);
+	row->payer = heir ? heir->owner->user : NULL;
+}

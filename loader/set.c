@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sets of PMCs. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "set.h"
+
+static struct sets *bucket_of(struct targets *ts, struct count *const row[TARGET_ROWS])
+{
+	uint64_t hash = 0;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++)
+		if (row[r])
+			hash = (hash ^ (uintptr_t)row[r]) * 0x9e3779b97f4a7c15ull;
+	return &ts->bucket[hash >> 32 & (SET_BUCKETS - 1)];
+}
+
+struct set *set_find(struct targets *ts, struct count *const row[TARGET_ROWS])
+{
+	struct set *set;
+
+	LIST_FOREACH(set, bucket_of(ts, row), same_hash)
+		if (!memcmp(set->row, row, sizeof(set->row)))
+			return set;
+	return NULL;
+}
+
+/* A set with an id of its own, found by its PMCs from now on. */
+static struct set *set_new(struct targets *ts, unsigned int id,
+			   struct count *const row[TARGET_ROWS], struct count_owner *payer)
+{
+	unsigned int n = 0;
+	struct set *set;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++)
+		n += row[r] != NULL;
+	set = calloc(1, sizeof(*set) + n * sizeof(set->link[0]));
+	if (!set)
+		return NULL;
+	set->id = id;
+	set->payer = payer;
+	memcpy(set->row, row, sizeof(set->row));
+	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
+		if (!row[r])
+			continue;
+		set->link[--n].set = set;
+		LIST_INSERT_HEAD(&row[r]->sets, &set->link[n], of_count);
+	}
+	LIST_INSERT_HEAD(bucket_of(ts, row), set, same_hash);
+	ts->sets[id] = set;
+	ts->nsets++;
+	return set;
+}
+
+/*
+ * Copies a set to where the programs read it.  Only the active bits may change while it is in use.
+ */
+void set_write(struct targets *ts, struct set *set)
+{
+	volatile struct abi_set *abi = engine_set(ts->e, set->id);
+	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0;
+	uint64_t active = 0, open = 0;
+	unsigned int n = 0;
+
+	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
+		const struct count *c = set->row[row];
+
+		if (c && c->backend == BACKEND_SLICED && n < ABI_MAX_MEMBERS) {
+			abi->member[n].source = (uint16_t)c->source;
+			abi->member[n].owner = c->owner->counts.slot;
+			abi->member[n].pos = (uint16_t)c->pos;
+			abi->log[n] = c->spec.log;
+			logs |= (uint32_t)(c->spec.log != 0) << n;
+			active |= (uint64_t)c->running << n;
+			open |= (uint64_t)c->running << c->pos;
+			if (!n)
+				owner = c->owner->counts.slot;
+			else if (owner != c->owner->counts.slot)
+				owner = ABI_OWNERS_MIXED;
+			set->member[row] = (uint8_t)n++;
+		}
+		if (row >= ABI_SOFT_ROWS)
+			continue;
+		abi->soft[row].used = c && c->backend == BACKEND_FIGURES;
+		if (abi->soft[row].used) {
+			abi->soft[row].quantity = c->spec.soft->quantity;
+			abi->soft[row].owner = c->owner->counts.slot;
+			abi->soft[row].pos = c->pos;
+			soft_active |= (uint32_t)c->running << row;
+		}
+	}
+	abi->child = set->child;
+	abi->secure = set->secure;
+	abi->account = set->payer->user->account;
+	abi->logs = logs;
+	abi->soft_active = soft_active;
+	abi->owner = owner;
+	abi->open = open;
+	__atomic_store_n(&abi->active, active, __ATOMIC_RELEASE);
+}
+
+/*
+ * The kernel's copy stays as it is until the id comes back: an exited target may name it until its
+ * last switch, and the members that remain are still owed what it runs until then.
+ */
+void set_free(struct targets *ts, unsigned int id)
+{
+	uint64_t lost = engine_set(ts->e, id)->lost;
+	struct set *set = ts->sets[id];
+	struct user *u = set->payer->user;
+	unsigned int n = 0;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
+		n += set->row[r] != NULL;
+		if (set->row[r])
+			set->row[r]->sets_lost += lost;
+	}
+	user_give(u->table, u, POOL_SETS, 1);
+	while (n--)
+		LIST_REMOVE(&set->link[n], of_count);
+	LIST_REMOVE(set, same_hash);
+	free(set);
+	ts->sets[id] = NULL;
+	ts->nsets--;
+}
+
+/* A set, and those that a fork or an exec leads to from there. */
+static void set_reach(struct targets *ts, unsigned int id)
+{
+	if (!id || ts->sets[id]->reachable)
+		return;
+	ts->sets[id]->reachable = true;
+	set_reach(ts, ts->sets[id]->child);
+	set_reach(ts, ts->sets[id]->secure);
+}
+
+/* Frees the sets that no live target has and no child can get. */
+void sets_sweep(struct targets *ts)
+{
+	bool freed = false;
+
+	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
+		if (ts->sets[id])
+			ts->sets[id]->reachable = false;
+	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
+		if (ts->sets[id] && engine_set(ts->e, id)->ntargets)
+			set_reach(ts, id);
+	for (unsigned int id = 1; id < ABI_MAX_SETS; id++) {
+		if (!ts->sets[id] || ts->sets[id]->reachable)
+			continue;
+		set_free(ts, id);
+		freed = true;
+	}
+	ts->swept |= freed;
+	if (freed)	/* no slice of a swept set stays open when its id is given out again */
+		engine_flush_all(ts->e);
+}
+
+/* In turn, so that an id comes back long after the last switch of any target that had it. */
+static unsigned int set_next_id(struct targets *ts)
+{
+	for (unsigned int i = 1; i < ABI_MAX_SETS; i++) {
+		unsigned int id = (ts->last + i - 1) % (ABI_MAX_SETS - 1) + 1;
+
+		if (!ts->sets[id])
+			return ts->last = id;
+	}
+	return 0;
+}
+
+/* Sweeps before a set is made, never between a set and those it is made with. */
+void sets_make_room(struct targets *ts, const struct user *u, unsigned int n)
+{
+	struct why unused;
+
+	if (ts->nsets + n >= ABI_MAX_SETS || user_may(u->table, u, POOL_SETS, n, &unused))
+		sets_sweep(ts);
+}
+
+static bool inherits(const struct count *c)
+{
+	return c->spec.descendants;
+}
+
+static bool follows_setid(const struct count *c)
+{
+	return c->spec.follows_setid;
+}
+
+/* The set of those PMCs that `keeps` is true of; `id` itself if it is true of all. */
+static int set_part(struct targets *ts, struct count *const row[TARGET_ROWS], unsigned int id,
+		    bool (*keeps)(const struct count *c), const struct maker *m)
+{
+	struct count *part[TARGET_ROWS] = { NULL };
+	bool all = true;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
+		if (row[r] && keeps(row[r]))
+			part[r] = row[r];
+		all &= row[r] == part[r];
+	}
+	return all ? (int)id : set_get(ts, part, m);
+}
+
+/* A set of these PMCs, with what it leads to still missing; NULL: no memory, or no number. */
+static struct set *set_begin(struct targets *ts, struct count *const row[TARGET_ROWS],
+			     struct count_owner *payer)
+{
+	unsigned int id = set_next_id(ts);
+	struct set *set;
+
+	if (!id)
+		return NULL;
+	/* The kernel's copy, from here on: set_free() looks at it. */
+	memset((void *)engine_set(ts->e, id), 0, sizeof(struct abi_set));
+	set = set_new(ts, id, row, payer);
+	if (set)
+		user_charge(payer->user->table, payer->user, POOL_SETS, 1);
+	return set;
+}
+
+static struct count_owner *payer_of(struct count *const row[TARGET_ROWS], const struct maker *m)
+{
+	struct count_owner *first = NULL;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
+		if (row[r] && row[r]->owner == m->owner)
+			return m->owner;
+		if (row[r] && !first)
+			first = row[r]->owner;
+	}
+	return first;
+}
+
+static int set_make(struct targets *ts, struct count *const row[TARGET_ROWS],
+		    const struct maker *m)
+{
+	struct count_owner *payer = payer_of(row, m);
+	int err = m->must ? 0 : user_may(payer->user->table, payer->user, POOL_SETS, 1, m->why);
+	struct set *set = err ? NULL : set_begin(ts, row, payer);
+	int child, secure;
+	unsigned int id;
+
+	if (!set)
+		return err ?: -ENOMEM;
+	id = set->id;
+	child = set_part(ts, row, id, inherits, m);
+	secure = child < 0 ? child : set_part(ts, row, id, follows_setid, m);
+	if (secure < 0) {
+		set_free(ts, id);
+		return secure;
+	}
+	set->child = (unsigned int)child;
+	set->secure = (unsigned int)secure;
+	set_write(ts, set);
+	return (int)id;
+}
+
+/* The id of the set of exactly these PMCs, made if need be; 0 for no PMC; -ENOMEM, -EAGAIN. */
+int set_get(struct targets *ts, struct count *const row[TARGET_ROWS], const struct maker *m)
+{
+	bool any = false;
+	struct set *set;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++)
+		any |= row[r] != NULL;
+	if (!any)
+		return 0;
+	set = set_find(ts, row);
+	return set ? (int)set->id : set_make(ts, row, m);
+}

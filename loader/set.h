@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sets of PMCs: which there are, what they lead to, and who pays.  Part of target.c, which alone
+ * includes this beside set.c.
+ */
+#ifndef PMCBPF_SET_H
+#define PMCBPF_SET_H
+
+#include "count_impl.h"
+
+#define SET_BUCKETS  1024	/* of sets, by their PMCs; a power of two */
+#define SETS_AT_ONCE 4		/* a set, that of its children, and both after a set-id exec */
+
+/* A set among those that have one of its PMCs. */
+struct set_link {
+	LIST_ENTRY(set_link) of_count;
+	struct set *set;
+};
+
+/*
+ * One set: at most one PMC per row.  Made on demand, swept when nobody has it.  The user whose attach
+ * has made it pays for it and for its processes; one that is left over when a PMC goes, or that only
+ * others' PMCs are in, is paid for by the user of its first PMC.  So whoever pays has a PMC there, and
+ * pays until the set goes with it.
+ */
+struct set {
+	LIST_ENTRY(set) same_hash;
+	struct count_owner *payer;
+	unsigned int id;
+	unsigned int child;		/* what a forked child gets, 0: nothing */
+	unsigned int secure;		/* what remains after a set-id exec, 0: nothing */
+	struct count *row[TARGET_ROWS];
+	uint8_t member[TARGET_ROWS];	/* index in abi_set.member of a sliced PMC */
+	bool reachable;
+	struct set_link link[];		/* one per PMC */
+};
+LIST_HEAD(sets, set);
+
+struct targets {
+	struct engine *e;
+	struct set *sets[ABI_MAX_SETS];	/* by id; 0 is never used */
+	struct sets bucket[SET_BUCKETS];	/* the same */
+	unsigned int nsets;
+	unsigned int last;		/* id given out most recently */
+	bool swept;			/* ids that notes name may be others' by now */
+	struct count_row rows[TARGET_ROWS];
+};
+
+/* For whom sets are made. */
+struct maker {
+	struct count_owner *owner;	/* NULL: for nobody in particular */
+	bool must;			/* whatever the quotas say: nobody may be left in a set … */
+	struct why *why;		/* … else this says which refuses */
+};
+
+/* The set of exactly these PMCs; NULL: there is none. */
+struct set *set_find(struct targets *ts, struct count *const row[TARGET_ROWS]);
+/* The id of it, made if need be; 0 for no PMC; -ENOMEM, -EAGAIN. */
+int set_get(struct targets *ts, struct count *const row[TARGET_ROWS], const struct maker *m);
+/* Copies a set to where the programs read it. */
+void set_write(struct targets *ts, struct set *set);
+void set_free(struct targets *ts, unsigned int id);
+/* Frees the sets that no live target has and no child can get. */
+void sets_sweep(struct targets *ts);
+/* The same if n sets more are too many for the user, or for all. */
+void sets_make_room(struct targets *ts, const struct user *u, unsigned int n);
+
+#endif
