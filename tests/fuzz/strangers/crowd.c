@@ -239,14 +239,14 @@ static void stopped_child(void)
 }
 
 const struct attack crowd_attacks[] = {
-	{ "silent", NULL, silent, NULL },
-	{ "comers", NULL, comers, NULL },
-	{ "flood", NULL, flood, NULL },
-	{ "soft-rows", NULL, soft_rows, NULL },
-	{ "children", NULL, children, NULL },
-	{ "threads", NULL, threads, NULL },
-	{ "sampling", NULL, sampling, NULL },
-	{ "samplers", NULL, samplers, NULL },
-	{ "stopped-child", NULL, stopped_child, NULL },
-	{ 0 }
+	{ .name = "silent", .run = silent },
+	{ .name = "comers", .run = comers },
+	{ .name = "flood", .run = flood },
+	{ .name = "soft-rows", .run = soft_rows },
+	{ .name = "children", .run = children },
+	{ .name = "threads", .run = threads },
+	{ .name = "sampling", .run = sampling },
+	{ .name = "samplers", .run = samplers },
+	{ .name = "stopped-child", .run = stopped_child },
+	{ .name = NULL }
 };

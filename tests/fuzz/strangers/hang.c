@@ -7,19 +7,25 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "strangers.h"
 
 /* --- a socket whose close waits for a reader ------------------------------------------------ */
 
-/* A TCP connection that is full and has an hour to get rid of it; *reader is its other end. */
-static int lingering(int *reader)
+#define FULL   (1u << 30)
+#define UNSENT (128u * 1024)		/* more than its reader has room for, less than it takes */
+
+/* A TCP connection with an hour to get rid of what was sent; *reader is its other end. */
+static int lingering(int *reader, unsigned int most)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct linger l = { .l_onoff = 1, .l_linger = 3600 };
 	socklen_t len = sizeof(a);
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096, fd;
+	int large = 4 << 20;
+	unsigned int sent = 0;
 	static const char data[65536];
 
 	setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
@@ -31,8 +37,9 @@ static int lingering(int *reader)
 		attack_skip("no TCP on 127.0.0.1: %s", strerror(errno));
 	*reader = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	close(listener);
-	while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
-		;
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
+	while (sent < most && send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		sent += sizeof(data);
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l));
 	return fd;
 }
@@ -54,29 +61,39 @@ static void linger(void)
 
 	for (unsigned int i = 0; i < 3; i++)
 		sock[i] = link_open();
-	send_away(sock[0], WIRE_OP_GETMODULEVERSION, &v, sizeof(v), lingering(&reader[0]));
+	send_away(sock[0], WIRE_OP_GETMODULEVERSION, &v, sizeof(v), lingering(&reader[0], FULL));
 	if (!link_allocate(sock[1], PMC_MODE_TC, 0x2000b, 0, &a.pmcid))
-		send_away(sock[1], WIRE_OP_PMCATTACH, &a, sizeof(a), lingering(&reader[1]));
-	send_away(sock[2], 999, NULL, 0, lingering(&reader[2]));
+		send_away(sock[1], WIRE_OP_PMCATTACH, &a, sizeof(a), lingering(&reader[1], FULL));
+	send_away(sock[2], 999, NULL, 0, lingering(&reader[2], FULL));
 	attack_hold();
 }
 
-/* As a log: its writer waits for room, and then in close. */
-static void linger_log(void)
+/* As the log of a client that is gone: its writer waits for room, or in close. */
+static void log_there(unsigned int most)
 {
 	struct wire_writelog_req w = { .userdata = 1 };
-	struct wire_configurelog_req r = { .logfd = 0 };
-	int sock = link_open(), reader, fd = lingering(&reader);
-	struct packet p = { .op = WIRE_OP_CONFIGURELOG, .arg = &r, .len = sizeof(r), .fds = &fd,
-			    .nfds = 1 };
+	struct wire_configurelog_req end = { .logfd = -1 };
+	struct packet p = { .op = WIRE_OP_CONFIGURELOG, .arg = &end, .len = sizeof(end) };
+	int reader, fd = lingering(&reader, most), sock;
+	pid_t pid = crew_fork();
 
-	link_send(sock, &p, 0);
+	if (pid == 0) {
+		sock = link_open();
+		if (!link_log(sock, fd))
+			link_call(sock, WIRE_OP_WRITELOG, &w, sizeof(w), -1, NULL);
+		close(fd);
+		link_send(sock, &p, 0);
+		_exit(0);
+	}
+	/* Nobody but the daemon has the socket then, and nobody reads. */
 	close(fd);
-	p = (struct packet){ .op = WIRE_OP_WRITELOG, .arg = &w, .len = sizeof(w) };
-	link_send(sock, &p, MSG_DONTWAIT);
-	link_receive(sock, NULL);
-	link_receive(sock, NULL);
-	close(sock);
+	waitpid(pid, NULL, 0);
+}
+
+static void linger_log(void)
+{
+	log_there(FULL);
+	log_there(UNSENT);
 	attack_hold();
 }
 
@@ -192,11 +209,11 @@ static void overlay_map(void)
 }
 
 const struct attack hang_attacks[] = {
-	{ "linger", NULL, linger, NULL },
-	{ "linger-log", NULL, linger_log, NULL },
-	{ "fuse-close", mount_fuse, fuse_close, unmount },
-	{ "fuse-stat", mount_fuse, fuse_stat, unmount },
-	{ "fuse-log", mount_fuse, fuse_log, unmount },
-	{ "overlay-fuse-map", mount_overlay, overlay_map, unmount },
-	{ 0 }
+	{ .name = "linger", .run = linger },
+	{ .name = "linger-log", .run = linger_log, .gone = true },
+	{ .name = "fuse-close", .prepare = mount_fuse, .run = fuse_close, .clean = unmount },
+	{ .name = "fuse-stat", .prepare = mount_fuse, .run = fuse_stat, .clean = unmount },
+	{ .name = "fuse-log", .prepare = mount_fuse, .run = fuse_log, .clean = unmount },
+	{ .name = "overlay-fuse-map", .prepare = mount_overlay, .run = overlay_map, .clean = unmount },
+	{ .name = NULL }
 };

@@ -34,6 +34,30 @@ static void pipe_log(void)
 	attack_hold();
 }
 
+/* Clients that are gone, and the pipes that they logged to: still there, and full. */
+static void pipe_gone(void)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < CLIENTS; i++) {
+		int ends[2], status = 1;
+		pid_t pid;
+
+		if (pipe2(ends, O_CLOEXEC))
+			break;
+		pid = crew_fork();
+		if (pid == 0) {
+			int sock = link_open(), err = link_log(sock, ends[1]);
+
+			_exit(err || !write_records(sock));
+		}
+		waitpid(pid, &status, 0);
+		n += !status;
+	}
+	attack_note("%u clients have had such logs", n);
+	attack_hold();
+}
+
 /* Clients that are gone, and logs that they began to a terminal that nobody reads. */
 static void pty_log(void)
 {
@@ -65,7 +89,8 @@ static void pty_log(void)
 }
 
 const struct attack log_attacks[] = {
-	{ "pipe-log", NULL, pipe_log, NULL },
-	{ "pty-log", NULL, pty_log, NULL },
-	{ 0 }
+	{ .name = "pipe-log", .run = pipe_log },
+	{ .name = "pipe-gone", .run = pipe_gone, .gone = true },
+	{ .name = "pty-log", .run = pty_log, .gone = true },
+	{ .name = NULL }
 };

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "strangers.h"
+#include "stranger.h"
 
 static const char usage[] =
 	"Usage: strangers -d DAEMON [-o NAME=VALUE]... [-s SEED] [-n MESSAGES] [-t SECONDS]\n"
@@ -43,7 +43,7 @@ struct stage *stage;
 const uid_t users[USERS] = { NOBODY, 2001, 2002 };
 
 static const struct attack *const attacks[] = { hang_attacks, log_attacks, crowd_attacks,
-						size_attacks };
+						size_attacks, random_attacks };
 static struct {
 	const char *daemon, *only, *without;
 	char *options[50];
@@ -210,6 +210,10 @@ static bool verdict(const char *name)
 	observers_tell(name);
 	for (unsigned int i = 0; i < OBSERVERS; i++)
 		good &= !stage->observer[i].refused;
+	if (stage->failure[0]) {
+		printf("%s: %s\n", name, stage->failure);
+		good = false;
+	}
 	if (opt.bound > 0 && observers_max() > opt.bound) {
 		printf("%s: a request has taken more than %.1f ms\n", name, opt.bound);
 		good = false;
@@ -224,7 +228,7 @@ static int play(const struct attack *a)
 	pid_t pid;
 
 	stage->held = stage->over = 0;
-	stage->skipped[0] = stage->note[0] = '\0';
+	stage->skipped[0] = stage->note[0] = stage->failure[0] = '\0';
 	observers_start(observers);
 	good = answered(a->name, "before the attack");
 	now = a;
@@ -232,7 +236,8 @@ static int play(const struct attack *a)
 		a->prepare();
 	pid = crew_fork();
 	if (pid == 0) {
-		crew_become(NOBODY);
+		if (!a->as_root)
+			crew_become(NOBODY);
 		a->run();
 		_exit(0);
 	}
@@ -241,6 +246,10 @@ static int play(const struct attack *a)
 		good = answered(a->name, "while it began");
 	good = good && (stage->skipped[0] || answered(a->name, "during the attack"));
 	good &= verdict(a->name);
+	if (good && a->gone) {
+		end_observers();
+		good = host_restored(a->name, opt.patience);
+	}
 	__atomic_store_n(&stage->over, 1, __ATOMIC_RELEASE);
 	if (good)
 		crew_patient(ended, &pid, opt.patience);
@@ -431,6 +440,8 @@ int main(int argc, char **argv)
 		return 2;
 	stage->scale = 100;
 	stage->seed = now_ns();
+	if (argc == 4 && !strcmp(argv[1], "inherit"))
+		stranger_inherit((int)number(argv[2]), strtoull(argv[3], NULL, 0));
 	parse_options(argc, argv);
 	set_stage();
 	for (unsigned int i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++)

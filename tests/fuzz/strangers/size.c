@@ -222,10 +222,10 @@ static void large_epoll(void)
 }
 
 const struct attack size_attacks[] = {
-	{ "mappings", NULL, mappings, NULL },
-	{ "mounts", prepare_mounts, mounts, end_mounts },
-	{ "descendants", NULL, descendants, NULL },
-	{ "release", NULL, release, NULL },
-	{ "epoll", NULL, large_epoll, NULL },
-	{ 0 }
+	{ .name = "mappings", .run = mappings },
+	{ .name = "mounts", .prepare = prepare_mounts, .run = mounts, .clean = end_mounts },
+	{ .name = "descendants", .run = descendants },
+	{ .name = "release", .run = release },
+	{ .name = "epoll", .run = large_epoll },
+	{ .name = NULL }
 };

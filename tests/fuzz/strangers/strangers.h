@@ -28,6 +28,7 @@
 #define OBSERVER   2003u		/* the ordinary user who observes */
 #define USERS	   3u			/* who attack */
 #define OBSERVERS  2u			/* root first */
+#define STUCK	   12u
 #define BUCKETS	   1024u		/* of 1/16 octave each, in ns */
 
 /* How long things took. */
@@ -58,6 +59,9 @@ struct stage {
 	uint32_t over;			/* it is to take itself apart */
 	uint32_t quiet;			/* the observers are to end */
 	uint64_t messages;		/* random ones */
+	uint32_t stuck;			/* files of FUSE given away, at most STUCK */
+	bool fuse;			/* there is such a file system */
+	char failure[200];		/* what a reply had wrong */
 	char skipped[200];		/* why an attack cannot be made here */
 	char note[200];			/* how far it came */
 	struct observer observer[OBSERVERS];
@@ -143,7 +147,9 @@ struct attack {
 	void (*prepare)(void);		/* as root, in the first process; NULL: nothing */
 	void (*run)(void);		/* as nobody, in a process of its own */
 	void (*clean)(void);		/* as root, whether it went well or not */
-};
+	bool as_root;			/* it makes its own users */
+	bool gone;			/* its clients are gone by the time it is in place, */
+};					/* and what they held is given back meanwhile */
 extern const struct attack hang_attacks[], log_attacks[], crowd_attacks[], size_attacks[],
 	random_attacks[];
 
