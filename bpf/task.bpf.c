@@ -36,6 +36,21 @@ static __always_inline bool visit_mark(struct abi_target *t, u64 bit)
 	return false;
 }
 
+/* Every process and its parent: what /proc says as well, but takes 10 us to say of each. */
+SEC("iter/task")
+int list_processes(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct abi_birth b;
+
+	if (!task || task->pid != task->tgid)
+		return 0;
+	b.child = task->tgid;
+	b.parent = BPF_CORE_READ(task, real_parent, tgid);
+	bpf_seq_write(ctx->meta->seq, &b, sizeof(b));
+	return 0;
+}
+
 SEC("iter/task")
 int visit_tasks(struct bpf_iter__task *ctx)
 {

@@ -3,11 +3,9 @@
  * Attaching to processes and to whole trees.  The root joins first, with the fork hook armed:
  * whoever is born of a target from then on is one.  The walk over the existing tree after that
  * repeats until it finds nobody new, so that it meets children of processes it was late for;
- * parents come from /proc and from the forks noted meanwhile, because a parent may exit before the
- * walk comes by.
+ * parents come from the kernel's list of processes and from the forks noted meanwhile, because a
+ * parent may exit before the walk comes by.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +15,6 @@
 #include <unistd.h>
 
 #include "count_impl.h"
-#include "file.h"
 
 struct process {
 	pid_t pid, parent;
@@ -32,21 +29,6 @@ struct processes {
 	uint32_t *child;		/* buckets of processes by their parents */
 	size_t buckets;			/* a power of two */
 };
-
-/*
- * The parent in /proc/PID/stat: the second field after the command name, which may hold anything.
- */
-static pid_t parent_of(const char *pid)
-{
-	char path[64], buf[512];
-	const char *end;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-	if (file_read(AT_FDCWD, path, buf, sizeof(buf)) <= 0)
-		return -1;
-	end = strrchr(buf, ')');
-	return end && strlen(end) > 4 ? (pid_t)atoi(end + 4) : -1;
-}
 
 static int processes_push(struct processes *ps, pid_t pid, pid_t parent)
 {
@@ -96,22 +78,36 @@ static void processes_free(struct processes *ps)
 	free(ps->child);
 }
 
+/* What the kernel lists now; EAGAIN is the iterator's after many tasks that are no processes. */
+static int processes_read(struct processes *ps, const struct engine *e)
+{
+	struct abi_birth part[512];
+	int fd = engine_processes(e), err = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return fd;
+	while (!err && n) {
+		n = read(fd, part, sizeof(part));
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			err = -errno;
+		for (ssize_t i = 0; !err && i < n / (ssize_t)sizeof(part[0]); i++)
+			err = processes_push(ps, (pid_t)part[i].child, (pid_t)part[i].parent);
+		engine_breathe(e);
+	}
+	close(fd);
+	return err;
+}
+
 static int processes_list(struct processes *ps, const struct engine *e)
 {
 	const struct abi_birth *births;
-	DIR *dir = opendir("/proc");
-	struct dirent *d;
-	int n, err = 0;
+	int n, err;
 
 	ps->n = 0;
-	if (!dir)
-		return -errno;
-	while (!err && (d = readdir(dir))) {
-		if (isdigit((unsigned char)d->d_name[0]))
-			err = processes_push(ps, (pid_t)atoi(d->d_name), parent_of(d->d_name));
-		engine_breathe(e);
-	}
-	closedir(dir);
+	err = processes_read(ps, e);
+	if (err)
+		return err;
 	n = engine_births(e, &births);
 	if (n < 0)
 		return n;

@@ -25,6 +25,7 @@
 #include "soft.h"
 #include "sources.h"
 #include "target.h"
+#include "visit.h"
 
 #define LOG_SIZE (1 << 16)
 
@@ -500,34 +501,12 @@ void engine_flush_all(struct engine *e)
 
 int engine_visit(struct engine *e, struct abi_visit_args *args)
 {
-	union bpf_iter_link_info info = { .task.tid = args->tgid };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
-	struct bpf_link *link;
-	char buf[64];
-	int fd, err = 0;
+	return visit_run(e->skel->progs.visit_tasks, &e->skel->bss->visit, args);
+}
 
-	if (args->op == ABI_VISIT_RUNNING)
-		info.task.tid = 0, info.task.pid = args->tgid;
-	memcpy(&e->skel->bss->visit, args, sizeof(*args));
-	link = bpf_program__attach_iter(e->skel->progs.visit_tasks, args->tgid ? &opts : NULL);
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0)
-		err = fd;
-	while (!err) {
-		ssize_t n = read(fd, buf, sizeof(buf));
-
-		if (n <= 0) {
-			err = n < 0 ? -errno : 0;
-			break;
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	bpf_link__destroy(link);
-	memcpy(args, &e->skel->bss->visit, sizeof(*args));
-	return err;
+int engine_processes(const struct engine *e)
+{
+	return visit_processes(e->skel->progs.list_processes);
 }
 
 int engine_rings(const struct engine *e)

@@ -164,6 +164,11 @@ void engine_flush_all(struct engine *e);
 
 /* Runs the task iterator over args (in and out). */
 int engine_visit(struct engine *e, struct abi_visit_args *args);
+/*
+ * A descriptor to read an array of struct abi_birth from, every process and its parent at the
+ * moment it is read; the caller's to close.
+ */
+int engine_processes(const struct engine *e);
 /* The map of per-CPU rings that records for logs go into, for samplers_new(). */
 int engine_rings(const struct engine *e);
 /* Records of no PMC that found no room so far. */

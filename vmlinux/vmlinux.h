@@ -163,6 +163,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
 	struct list_head thread_node;
+	struct task_struct *real_parent;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
 };
