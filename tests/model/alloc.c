@@ -111,11 +111,60 @@ static bool is_shared(uint32_t class)
 	return class == PMC_CLASS_TSC || class == PMC_CLASS_MSR;
 }
 
+/* Quotas as they are preset: a tenth of a class, one row at least, is for privileged processes. */
+static bool row_reserved(const struct wire_classinfo *class, unsigned int row)
+{
+	unsigned int reserve = class->num / 10;
+
+	if (class->num > 1 && !reserve)
+		reserve = 1;
+	return row - class->first_row + reserve >= class->num;
+}
+
+/* All ordinary processes of the game are one user's. */
+static bool row_is_ours(const struct model *m, unsigned int row)
+{
+	bool ours = false;
+
+	for (unsigned int i = 0; i < M_PMCS; i++) {
+		if (!m->pmc[i].used || m->pmc[i].row != row)
+			continue;
+		if (m->proc[m->pmc[i].owner].root)
+			return false;
+		ours = true;
+	}
+	return ours;
+}
+
+/* A user opens a quarter of the rows, one at least, where that keeps others from the other scope. */
+static bool may_open(const struct model *m, const struct wire_allocate_req *a)
+{
+	const struct wire_classinfo *class = model_class(m, a->class);
+	unsigned int share = class->num / 4, ours = 0;
+
+	if (!is_system(a) && !m->syspmcs)
+		return true;
+	for (unsigned int r = class->first_row; r < class->first_row + class->num; r++)
+		ours += row_is_ours(m, r);
+	return ours < share + !share;
+}
+
+static bool quotas_allow(const struct model *m, const struct m_call *c,
+			 const struct wire_allocate_req *a, unsigned int row)
+{
+	if (m->proc[c->who].root || is_shared(a->class))
+		return true;
+	return !row_reserved(model_class(m, a->class), row) &&
+	       (m->row[row].balance != 0 || may_open(m, a));
+}
+
 static bool row_acceptable(struct model *m, const struct m_call *c,
 			   const struct wire_allocate_req *a, unsigned int row)
 {
 	const struct m_row *r = &m->row[row];
 
+	if (!quotas_allow(m, c, a, row))
+		return false;
 	if (is_system(a) ? r->balance > 0 || r->disabled[a->cpu] : r->balance < 0)
 		return false;
 	for (unsigned int i = 0; i < M_PMCS; i++) {
