@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A user who takes all that there is of something: "hoard WHAT" takes until it is refused, prints how
+ * many it got and the refusal, and holds that until its input ends.
+ *
+ *	rows		counting PMCs of one process
+ *	samplers	sampling PMCs, in as many processes as it takes
+ *	sources		counting PMCs of an event that the kernel does not keep per process
+ *	sets		processes that each have another combination of twelve PMCs
+ *	targets N	N children born of a target whose PMC has PMC_F_DESCENDANTS; prints what a read says
+ *	events N	a target of N threads that is sampled
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <pmc.h>
+
+#define COMBINED 12
+#define STACK	 16384
+
+static __attribute__((noreturn)) void fail(const char *what)
+{
+	printf("hoard: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+/* Until whoever has made us is gone. */
+static __attribute__((noreturn)) void stay(void)
+{
+	for (;;)
+		pause();
+}
+
+/* A child that ends with us: 0 in it, else its pid. */
+static pid_t bear(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid < 0)
+		fail("fork");
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		exit(1);
+	return 0;
+}
+
+static void say(unsigned int n)
+{
+	printf("%u %s: %s\n", n, strerrorname_np(errno), pmc_errstr());
+}
+
+static void begin(void)
+{
+	if (pmc_init())
+		fail("pmc_init");
+}
+
+/* --- PMCs, as many as they take ---------------------------------------------------------------- */
+
+struct answer {
+	unsigned int got;
+	int err;
+	char why[400];
+};
+
+/* What one process gets. */
+static struct answer take_all(const char *event, enum pmc_mode mode)
+{
+	struct answer a = { 0 };
+	pmc_id_t id;
+
+	begin();
+	while (pmc_allocate(event, mode, 0, PMC_CPU_ANY, &id, 1000000) == 0)
+		a.got++;
+	a.err = errno;
+	snprintf(a.why, sizeof(a.why), "%s", pmc_errstr());
+	return a;
+}
+
+/* In one process after another, for as long as nothing but its rows is used up. */
+static void take_in_many(const char *event, enum pmc_mode mode)
+{
+	struct answer a = { .err = EINVAL };
+	unsigned int n = 0;
+	int ends[2];
+
+	while (a.err == EINVAL) {
+		if (pipe(ends))
+			fail("pipe");
+		if (!bear()) {
+			a = take_all(event, mode);
+			if (write(ends[1], &a, sizeof(a)) != sizeof(a))
+				exit(1);
+			stay();
+		}
+		close(ends[1]);
+		if (read(ends[0], &a, sizeof(a)) != sizeof(a))
+			fail("a process of ours");
+		close(ends[0]);
+		n += a.got;
+		if (!a.got)
+			break;
+	}
+	printf("%u %s: %s\n", n, strerrorname_np(a.err), a.why);
+}
+
+/* --- processes --------------------------------------------------------------------------------- */
+
+static pid_t sleeper(void)
+{
+	pid_t pid = bear();
+
+	if (!pid)
+		stay();
+	return pid;
+}
+
+static void take_sets(void)
+{
+	pmc_id_t id[COMBINED];
+	unsigned int n = 0;
+
+	begin();
+	for (unsigned int i = 0; i < COMBINED; i++)
+		if (pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &id[i], 0))
+			fail("pmc_allocate");
+	for (unsigned int which = 1; which < 1u << COMBINED; which++) {
+		pid_t pid = sleeper();
+
+		for (unsigned int i = 0; i < COMBINED; i++)
+			if (which >> i & 1 && pmc_attach(id[i], pid)) {
+				say(n);
+				return;
+			}
+		n++;
+	}
+	printf("%u 0: all of them\n", n);
+}
+
+static void take_targets(unsigned int children)
+{
+	pmc_value_t value;
+	pmc_id_t id;
+
+	begin();
+	if (pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, PMC_F_DESCENDANTS, PMC_CPU_ANY, &id, 0) ||
+	    pmc_attach(id, 0) || pmc_start(id))
+		fail("pmc_start");
+	for (unsigned int i = 0; i < children; i++)
+		sleeper();
+	if (pmc_read(id, &value) == 0)
+		errno = 0;
+	say(children);
+}
+
+static void *rest(void *arg)
+{
+	stay();
+}
+
+static void take_events(unsigned int threads)
+{
+	pthread_attr_t attr;
+	pmc_id_t id;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	for (unsigned int i = 1; i < threads; i++) {
+		pthread_t t;
+
+		if (pthread_create(&t, &attr, rest, NULL))
+			fail("pthread_create");
+	}
+	begin();
+	if (pmc_allocate("CPU_CLOCK", PMC_MODE_TS, 0, PMC_CPU_ANY, &id, 1000000))
+		fail("pmc_allocate");
+	if (pmc_attach(id, 0) == 0)
+		errno = 0;
+	say(threads);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	unsigned int n = argc > 2 ? (unsigned int)atoi(argv[2]) : 0;
+	char byte;
+
+	if (!strcmp(what, "rows")) {
+		struct answer a = take_all("PAGE_FAULT.ALL", PMC_MODE_TC);
+
+		printf("%u %s: %s\n", a.got, strerrorname_np(a.err), a.why);
+	} else if (!strcmp(what, "samplers")) {
+		take_in_many("CPU_CLOCK", PMC_MODE_TS);
+	} else if (!strcmp(what, "sources")) {
+		take_in_many("CGROUP_SWITCHES", PMC_MODE_TC);
+	} else if (!strcmp(what, "sets")) {
+		take_sets();
+	} else if (!strcmp(what, "targets")) {
+		take_targets(n);
+	} else if (!strcmp(what, "events")) {
+		take_events(n);
+	} else {
+		fputs("usage: hoard rows|samplers|sources|sets|targets N|events N\n", stderr);
+		return 2;
+	}
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	return 0;
+}

@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What counting takes is charged to users: an ordinary one who takes all there is gets his share, others and root
+# count all the same, and what he had comes back when he is gone.
+
+load helpers
+
+FAULTS=0x20004 CPU_CLOCK=0x20009 CGROUP_SWITCHES=0x2000f
+TREE=2
+SAMPLES=0x21
+INTERRUPTS=0x21
+
+setup() { bats_require_minimum_version 1.5.0 && need_root && cd "$BATS_TEST_TMPDIR"; }
+
+teardown() {
+	[ -z "${HOARD:-}" ] || kill "$HOARD" 2>/dev/null || true
+	part_all
+	rest_all
+	stop_daemon KILL || true
+}
+
+# hoard WHAT...: an ordinary user's, in the background; what he got is in $hoarded, why no more in $reply.
+hoard() {
+	local b to=$BATS_TEST_TMPDIR/hoard.to out=$BATS_TEST_TMPDIR/hoard.out
+
+	b=$(public_build)
+	[ "$b" = "$BUILD" ] || cp "$BUILD/tests/hoard" "$b/tests/"
+	rm -f "$to"
+	mkfifo "$to"
+	PATH="$b/tests:$PATH" LD_LIBRARY_PATH="$b/lib" "${nobody[@]}" --inh-caps=-all --bounding-set=-all \
+		--no-new-privs hoard "$@" <"$to" >"$out" 3>&- &
+	HOARD=$!
+	exec {HOARD_IN}>"$to"
+	wait_for grep -q . "$out"
+	reply=$(cat "$out")
+	echo "hoard $*: $reply"
+	hoarded=${reply%% *}
+}
+
+# Everything that he had is there again.
+let_go() {
+	kill -KILL "$HOARD"
+	exec {HOARD_IN}>&-
+	wait "$HOARD" || true
+	HOARD=
+	wait_for daemon_idle
+	wait_for rows_free
+}
+
+# as_second COMMAND...: another ordinary user.
+as_second() {
+	local b
+	b=$(public_build)
+	PATH="$b/tests:$PATH" setpriv --reuid 65533 --regid 65533 --clear-groups --inh-caps=-all --bounding-set=-all \
+		--no-new-privs "$@"
+}
+
+all_well() { refute grep -qvE '^[a-z]+ 0( |$)|^(id|caps) ' <<<"$1" || { echo "$1" >&2; return 1; }; }
+
+# Process scope, of each kind that takes something.
+counts() {
+	run "$@" wireclient hello alloc 3 15 $FAULTS any $TREE start read stop release \
+		alloc 3 15 $CGROUP_SWITCHES any 0 start read release \
+		caps $INTERRUPTS alloc 2 15 $CPU_CLOCK any 0 attach 0 release
+	all_well "$output"
+}
+
+# And CPUs, if it is root.
+root_counts() {
+	counts env
+	run wireclient hello alloc 1 15 $FAULTS 0 0 start read stop release \
+		caps $INTERRUPTS alloc 0 15 $CPU_CLOCK 0 0 release
+	all_well "$output"
+}
+
+@test "one user's PMCs leave a row to root, in both scopes and on his processes" {
+	start_daemon
+	hoard rows
+	[ "$hoarded" -eq 15 ]
+	[[ $reply == *"EINVAL: no row of class SOFT (16)"*"SOFT15 kept for administrators (user.reserve=10 percent)"* ]]
+	root_counts
+	counts as_second
+	# His own PMCs, on his own process: on a row that they cannot have.
+	client a "${nobody[@]}"
+	local words='' i
+	for ((i = 0; i < 15; i++)); do words+=" alloc 3 15 $FAULTS any 0 attach ${CLIENT[a]}"; done
+	ask a "$words"
+	all_well "$answer"
+	words=''
+	for ((i = 0; i < 16; i++)); do words+=" alloc 3 15 $FAULTS any 0"; done
+	client b
+	ask b "$words" attach "${CLIENT[a]}" start read
+	expect b 'read 0 *' read
+	part b
+	part a
+	let_go
+}
+
+@test "the reserve of rows ends with user.reserve, and share with user.share" {
+	start_daemon -o user.reserve=0
+	hoard rows
+	[ "$hoarded" -eq 16 ]
+	let_go
+	# Where everybody may count CPUs, rows of one user's processes are lost for that.
+	pmccontrol --tunable user.reserve=10
+	pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
+	hoard rows
+	[ "$hoarded" -eq 4 ]
+	[[ $reply == *"11 free, but you alone have as many as one user may (user.share=25 percent)"* ]]
+	run as_second wireclient hello alloc 1 15 $FAULTS 0 0 start read release
+	all_well "$output"
+	root_counts
+	let_go
+}
+
+@test "one user's sampling PMCs end at his share" {
+	start_daemon
+	hoard samplers
+	[ "$hoarded" -eq 1024 ]
+	[[ $reply == *"EAGAIN: uid 65534 has 1024 of pmcbpfd's 4096 PMCs that sample or log"*"user.share=25"* ]]
+	root_counts
+	counts as_second
+	let_go
+	hoard samplers
+	[ "$hoarded" -eq 1024 ]
+	let_go
+}
+
+@test "one user's sources of software events end at his share" {
+	start_daemon
+	hoard sources
+	[ "$hoarded" -ge 1 ] && [ "$hoarded" -le 12 ]
+	[[ $reply == *"EAGAIN: uid 65534 has $hoarded of pmcbpfd's "*" sources of software events"*"user.share=25"* ]]
+	root_counts
+	counts as_second
+	let_go
+}
+
+@test "one user's combinations of PMCs end at his share" {
+	start_daemon -o user.share=3
+	hoard sets
+	[ "$hoarded" -ge 100 ] && [ "$hoarded" -le 122 ]
+	[[ $reply == *"EAGAIN: uid 65534 has "*" of pmcbpfd's 4095 combinations of PMCs on a process"*"user.share=3"* ]]
+	root_counts
+	counts as_second
+	# Those that have his PMCs can have root's as well, which pays for them.
+	local words='' i
+	for ((i = 0; i < 13; i++)); do words+=" alloc 3 15 $FAULTS any $TREE"; done
+	client a
+	expect a 'attach 0*' "$words" attach "$HOARD" detach "$HOARD" attach "$HOARD"
+	expect a 'read 0 *' start read
+	part a
+	let_go
+	hoard sets
+	[ "$hoarded" -ge 100 ]
+	let_go
+}
+
+@test "a process of many threads takes descriptors up to the user's share" {
+	start_daemon -o user.share=1
+	before=$(daemon_fds)
+	hoard events 800
+	[[ $reply == "800 EAGAIN: uid 65534 has "*" event descriptors"*"user.share=1"* ]]
+	# The attach that was refused has left none.
+	[ "$(daemon_fds)" -le $((before + 40)) ]
+	root_counts
+	counts as_second
+	let_go
+}
+
+@test "children beyond the share are no targets, which makes wrong nobody's counts but the user's" {
+	start_daemon -o user.share=1
+	workload tree pages=10
+	client a
+	expect a 'start 0*' alloc 3 15 $FAULTS any $TREE attach "${WORKLOAD[tree]}" start
+	hoard targets 1000
+	[[ $reply == "1000 ENOMEM: descendants were lost: uid 65534 measures as many processes as one user may (user.share=1 percent"* ]]
+	work tree
+	count_of a
+	[ "$count" -ge 10 ]
+	counts as_second
+	root_counts
+	part a
+	let_go
+	# What has ended is counted no longer.
+	hoard targets 300
+	[[ $reply == "300 0: "* ]]
+	let_go
+}
+
+@test "an ordinary user's statistics are of his own PMCs, root's of all" {
+	start_daemon
+	workload w pages=60000
+	client owner
+	ask owner log log caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}" start
+	kill -STOP "$DAEMON_PID"			# nobody empties the rings
+	work w
+	kill -CONT "$DAEMON_PID"
+	expect owner 'stop 0' stop
+	expect owner 'figures 0 *' figures
+	[[ $reply =~ processed=([0-9]+)\ full=([0-9]+) ]]
+	[ "${BASH_REMATCH[2]}" -ge 1000 ]
+	run run_as_nobody wireclient hello counters
+	echo "$output"
+	[[ ${lines[-1]} =~ ^counters\ 0\ 0\ 0\ 0\ [0-9]+\ [0-9]+\ 0\ 0\ [0-9]+$ ]]
+	# His own are there.
+	mkdir his && chown 65534 his
+	client his "${nobody[@]}"
+	ask his log his/log caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach 0 start pages 20 stop counters
+	[[ $reply =~ ^counters\ 0\ 0\ ([0-9]+)\  ]]
+	[ "${BASH_REMATCH[1]}" -ge 20 ] && [ "${BASH_REMATCH[1]}" -lt 10000 ]
+}
