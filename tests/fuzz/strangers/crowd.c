@@ -144,25 +144,35 @@ static void threads(void)
 	attack_hold();
 }
 
-/* One sampling PMC after the other. */
-static void sampling(void)
+/* One sampling PMC after the other, of several processes. */
+static void sample_on(unsigned int *done)
 {
 	int sock = link_open();
-	unsigned int n = 0, failed = 0;
 
-	attack_in_place();
 	while (!attack_over()) {
 		uint32_t id;
 
 		if (link_allocate(sock, PMC_MODE_TS, CLOCK_PROF, 0, &id)) {
-			failed++;
 			usleep(1000);
 			continue;
 		}
 		link_id(sock, WIRE_OP_PMCRELEASE, id);
-		n++;
+		__atomic_fetch_add(done, 1, __ATOMIC_RELAXED);
 	}
-	attack_note("%u allocations, %u refused", n, failed);
+}
+
+static void sampling(void)
+{
+	unsigned int *n = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			       0);
+
+	for (unsigned int i = 0; i < 4; i++)
+		if (crew_fork() == 0) {
+			sample_on(n);
+			_exit(0);
+		}
+	attack_hold();
+	attack_note("%u allocations", *n);
 }
 
 /* As many sampling PMCs at a time as there can be: each process has sixteen. */

@@ -153,7 +153,7 @@ static bool progressed(void *arg)
 }
 
 /* Both observers are answered so often from now on. */
-static bool answered(const char *name, const char *when)
+static bool answered(const char *name)
 {
 	struct progress p;
 
@@ -164,8 +164,8 @@ static bool answered(const char *name, const char *when)
 		const struct observer *o = &stage->observer[i];
 
 		if (o->times.n < p.from[i] + opt.requests)
-			printf("%s: %s, %s had %llu of %u requests answered in %u s; %s is waiting\n",
-			       name, when, i ? "another user" : "root",
+			printf("%s: %s %s had %llu of %u requests answered in %u s; %s is waiting\n",
+			       name, stage->held ? "in place:" : "before it is in place:", i ? "another user" : "root",
 			       (unsigned long long)(o->times.n - p.from[i]), opt.requests,
 			       opt.patience, link_op((uint16_t)o->op));
 	}
@@ -230,7 +230,7 @@ static int play(const struct attack *a)
 	stage->held = stage->over = 0;
 	stage->skipped[0] = stage->note[0] = stage->failure[0] = '\0';
 	observers_start(observers);
-	good = answered(a->name, "before the attack");
+	good = answered(a->name);
 	now = a;
 	if (a->prepare)
 		a->prepare();
@@ -243,16 +243,20 @@ static int play(const struct attack *a)
 	}
 	/* An attack may take as long as it likes to get there, as long as others are answered. */
 	while (good && !interrupted && !in_place(&pid))
-		good = answered(a->name, "while it began");
-	good = good && (stage->skipped[0] || answered(a->name, "during the attack"));
+		good = answered(a->name);
+	good = good && (stage->skipped[0] || answered(a->name));
+	if (good && !a->gone) {
+		/* Its end is part of it. */
+		__atomic_store_n(&stage->over, 1, __ATOMIC_RELEASE);
+		crew_patient(ended, &pid, opt.patience);
+		good = answered(a->name);
+	}
 	good &= verdict(a->name);
 	if (good && a->gone) {
 		end_observers();
 		good = host_restored(a->name, opt.patience);
 	}
 	__atomic_store_n(&stage->over, 1, __ATOMIC_RELEASE);
-	if (good)
-		crew_patient(ended, &pid, opt.patience);
 	clear();
 	end_observers();
 	if (stage->skipped[0]) {

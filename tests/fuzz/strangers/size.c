@@ -50,15 +50,46 @@ static void attach_once(pid_t target, const char *what, unsigned int n)
 	attack_hold();
 }
 
+#define FILES 1024u			/* more than whoever reads them remembers */
+
+static void file_name(char *path, size_t size, unsigned int n)
+{
+	snprintf(path, size, "%s/mapped/%u", stage->dir, n % FILES);
+}
+
+static void make_files(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/mapped", stage->dir);
+	mkdir(path, 0755);
+	for (unsigned int i = 0; i < FILES; i++) {
+		int fd;
+
+		file_name(path, sizeof(path), i);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0755);
+		if (fd < 0 || ftruncate(fd, PAGE))
+			die("%s: %s", path, strerror(errno));
+		close(fd);
+	}
+}
+
+/* No two of them are neighbours of the same file, so that none become one. */
 static void mappings(void)
 {
-	int fd = open(stage->plain, O_RDONLY | O_CLOEXEC);
 	unsigned int n = 0;
+	void *at = NULL;
 
-	/* The same page each time, so that no two mappings are one. */
-	while (n < scaled(65000) && mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) !=
-	       MAP_FAILED)
-		n++;
+	while (at != MAP_FAILED && n < scaled(65000)) {
+		char path[128];
+		int fd;
+
+		file_name(path, sizeof(path), n);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		at = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		n += at != MAP_FAILED;
+		close(fd);
+	}
 	attach_once(0, "executable mappings", n);
 }
 
@@ -222,7 +253,7 @@ static void large_epoll(void)
 }
 
 const struct attack size_attacks[] = {
-	{ .name = "mappings", .run = mappings },
+	{ .name = "mappings", .prepare = make_files, .run = mappings },
 	{ .name = "mounts", .prepare = prepare_mounts, .run = mounts, .clean = end_mounts },
 	{ .name = "descendants", .run = descendants },
 	{ .name = "release", .run = release },

@@ -92,7 +92,15 @@ static void drop(struct stranger *s, unsigned int i)
 	s->unread[i] = 0;
 }
 
-/* All replies that are due; one that does not come soon is left for later. */
+/* Nothing more comes there for now: it stays open, and is forgotten. */
+static void leave_open(struct stranger *s, unsigned int i)
+{
+	kind_keep(s, s->sock[i]);
+	s->sock[i] = -1;
+	s->unread[i] = 0;
+}
+
+/* All replies that are due; a connection on which one does not come soon waits without us. */
 static void read_replies(struct stranger *s, unsigned int i)
 {
 	static uint8_t bytes[WIRE_MAX_REPLY];
@@ -107,8 +115,10 @@ static void read_replies(struct stranger *s, unsigned int i)
 				    .msg_controllen = sizeof(u) };
 		ssize_t n = recvmsg(s->sock[i], &m, MSG_CMSG_CLOEXEC);
 
-		if (n < 0 && errno == EAGAIN)
+		if (n < 0 && errno == EAGAIN) {
+			leave_open(s, i);
 			return;
+		}
 		if (n <= 0) {
 			drop(s, i);
 			return;
