@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/fuzz/: every NAME.c is a libFuzzer target; FUZZ_SRCS_NAME names what it is linked with, and
 # NAME.seeds/ holds its first inputs.  Objects are built once more, with clang's coverage and sanitizers.
+# strangers/ attacks a live daemon, built once more as well.
 FUZZ_SRCS := $(wildcard tests/fuzz/*.c)
 FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(O)/fuzz/%)
 FUZZ_FLAGS := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
@@ -25,18 +26,31 @@ endef
 $(foreach name,$(FUZZ_SRCS:tests/fuzz/%.c=%),$(eval $(call FUZZ_RULE,$(name))))
 
 # Seeds are copied: libFuzzer adds what it finds to the folder.
-fuzz: $(FUZZ_BINS)  ## run every fuzz target for FUZZ_TIME seconds
+fuzz: $(FUZZ_BINS) fuzz-strangers  ## run every fuzz target for FUZZ_TIME seconds
 	$(Q)set -e; for f in $(FUZZ_BINS); do name=$$(basename $$f); \
 		mkdir -p $(O)/fuzz/$$name.corpus; cp tests/fuzz/$$name.seeds/* $(O)/fuzz/$$name.corpus; \
 		echo "== $$name"; $$f -max_total_time=$(FUZZ_TIME) -print_final_stats=1 -verbosity=0 \
 			-artifact_prefix=$(O)/fuzz/ $(O)/fuzz/$$name.corpus; done
 
-# Strangers: hostile clients of a live daemon, and what others notice of them.
+# Strangers: three users without privilege against a live daemon, and what others notice of them.
 STRANGERS_SRCS := $(wildcard tests/fuzz/strangers/*.c)
 STRANGERS := $(O)/tests/strangers
+STRANGERS_DAEMON := $(O)/san/sbin/pmcbpfd
+# What they do besides: fewer processes and mappings than it takes to measure an attack.
+STRANGERS_FLAGS ?= --scale 10 --patience 300
 LINT_C += $(STRANGERS_SRCS)
+E2E_NEEDS += $(STRANGERS)
 
 $(STRANGERS): $(STRANGERS_SRCS:%.c=$(O)/obj/%.o)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^
+
+$(STRANGERS_DAEMON): FORCE
+	$(Q)$(MAKE) O=$(O)/san SAN='-fsanitize=address,undefined -fno-omit-frame-pointer' CFLAGS='-O1 -g' $@
+
+.PHONY: fuzz-strangers
+fuzz-strangers: $(STRANGERS) $(STRANGERS_DAEMON)  ## random messages of three users for FUZZ_TIME seconds, and every attack
+	$(Q)echo "== strangers"; if [ "$$(id -u)" -eq 0 ]; then \
+		$(STRANGERS) -d $(STRANGERS_DAEMON) -t $(FUZZ_TIME) $(STRANGERS_FLAGS); \
+		else echo "strangers: skipped, it needs root"; fi

@@ -216,10 +216,10 @@ static int make_pipe(struct stranger *s)
 
 static int make_fifo(struct stranger *s)
 {
-	char path[96];
+	char path[128];
 	int fd;
 
-	snprintf(path, sizeof(path), "/tmp/strangers.fifo.%d", getpid());
+	snprintf(path, sizeof(path), "%s/open/fifo.%d", stage->dir, getpid());
 	if (mkfifo(path, 0600))
 		return -1;
 	fd = open(path, O_RDWR | O_CLOEXEC);

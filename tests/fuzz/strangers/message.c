@@ -52,6 +52,14 @@ static void fill_text(struct stranger *s, char *text, size_t size)
 		text[i] = (char)pick(s, 256);
 }
 
+/* Most often a process is counted: what samples takes a hundred times as long to make. */
+static uint32_t some_mode(struct stranger *s)
+{
+	uint32_t n = pick(s, 100);
+
+	return n < 4 ? PMC_MODE_TS : n < 7 ? PMC_MODE_SS : n < 17 ? PMC_MODE_SC : PMC_MODE_TC;
+}
+
 static size_t fill_allocate(struct stranger *s, void *arg)
 {
 	static const uint32_t classes[] = { PMC_CLASS_SOFT, PMC_CLASS_SOFT, PMC_CLASS_SOFT,
@@ -60,11 +68,8 @@ static size_t fill_allocate(struct stranger *s, void *arg)
 					  PMC_F_LOG_PROCCSW, PMC_F_CALLCHAIN,
 					  PMC_F_DESCENDANTS | PMC_F_LOG_PROCEXIT | PMC_F_LOG_PROCCSW,
 					  PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN };
-	/* Most often a process is counted. */
-	static const uint32_t modes[] = { PMC_MODE_TC, PMC_MODE_TC, PMC_MODE_TC, PMC_MODE_TC,
-					  PMC_MODE_TC, PMC_MODE_TS, PMC_MODE_SC, PMC_MODE_SS };
 	struct wire_allocate_req r = {
-		.mode = modes[pick(s, 8)], .class = classes[pick(s, 6)], .flags = flags[pick(s, 8)],
+		.mode = some_mode(s), .class = classes[pick(s, 6)], .flags = flags[pick(s, 8)],
 		.caps = chance(s, 90) ? PMC_CAP_READ : pick(s, 1u << 14),
 		.count = chance(s, 80) ? 1000003 : edge(s),
 	};

@@ -55,14 +55,32 @@ static bool enough(uint64_t begin)
 	       (stage->seconds && now_ns() - begin > stage->seconds * 1000000000ull);
 }
 
+/* CPU time in ms; its clock is 100 Hz. */
+static unsigned long long time_of(pid_t pid)
+{
+	unsigned long long user = 0, system = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+			&user, &system) != 2)
+		user = 0;
+	if (f)
+		fclose(f);
+	return (user + system) * 10;
+}
+
 static void note(uint64_t begin, unsigned int lives)
 {
 	uint64_t ms = (now_ns() - begin) / 1000000 + 1;
 
-	attack_note("seed %llu: %llu messages of %u lives in %llu s, %llu a second",
+	attack_note("seed %llu: %llu messages of %u lives in %llu s, %llu a second; "
+		    "the daemon ran for %llu ms",
 		    (unsigned long long)stage->seed, (unsigned long long)stage->messages, lives,
 		    (unsigned long long)ms / 1000,
-		    (unsigned long long)(stage->messages * 1000 / ms));
+		    (unsigned long long)(stage->messages * 1000 / ms), time_of(stage->daemon));
 }
 
 static void all_of_them(void)

@@ -146,7 +146,7 @@ static void say_hello(struct stranger *s, unsigned int i)
 
 static void connect_anew(struct stranger *s, unsigned int i)
 {
-	struct timeval wait = { .tv_usec = 100000 };
+	struct timeval wait = { .tv_usec = 20000 };
 
 	drop(s, i);
 	s->sock[i] = link_connect();
@@ -395,7 +395,7 @@ void stranger_live(uint64_t seed, uint64_t messages)
 			usleep(1000);
 			continue;
 		}
-		if (pick(&s, 100) == 0)
+		if (pick(&s, 300) == 0)
 			do_something(&s, i);
 		if (s.sock[i] >= 0)
 			send_one(&s, i);
