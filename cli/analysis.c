@@ -162,19 +162,29 @@ static int keep(int *fd, const char *log)
 	return code;
 }
 
-static int open_outputs(struct analysis *a)
+static int open_outputs(struct analysis *a, int input)
 {
 	int code = 0;
 
 	for (size_t i = 0; i < a->noutputs && !code; i++) {
 		struct analysis_output *o = &a->outputs[i];
 
-		if (!o->path || o->writer->opens)
+		if (!o->path)
 			continue;
-		code = out_open(&o->file, o->path);
+		code = out_check_input(o->path, input);
+		if (code || o->writer->opens)
+			continue;
+		code = out_open(&o->file, o->path, OUTPUT_WHOLE);
 		o->file.paced = false;
 	}
 	return code;
+}
+
+static void complete_outputs(struct analysis *a, struct out *out)
+{
+	for (size_t i = 0; i < a->noutputs; i++)
+		out_complete(&a->outputs[i].file);
+	out_complete(out);
 }
 
 static int close_outputs(struct analysis *a)
@@ -223,6 +233,8 @@ static int begin_page(struct analysis *a, struct out *out)
 		dup2(a->messages >= 0 ? fd : STDERR_FILENO, STDERR_FILENO);
 	}
 	out_use(out, fd, "the pager");
+	out->file = OUTPUT_NONE;
+	out->file.fd = fd;
 	out->opened = true;
 	return code;
 }
@@ -279,7 +291,7 @@ int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out)
 
 	code = analysis_check_kernel(a);
 	if (!code)
-		code = open_outputs(a);
+		code = open_outputs(a, *fd);
 	if (!code && reads_again(a) && lseek(*fd, 0, SEEK_CUR) < 0)
 		code = keep(fd, log);
 	if (!code) {
@@ -297,6 +309,8 @@ int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out)
 		code = 0;
 	if (!code)
 		code = write_all(a, p, log, out);
+	if (!code)
+		complete_outputs(a, out);
 	profile_free(p);
 	symbols_free(symbols);
 	if (close_outputs(a) && !code)

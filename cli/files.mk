@@ -11,19 +11,19 @@ PROFILE_LIBS := -ldw -lelf -lz -liberty
 SYMBOL_OBJS  := $(patsubst %,$(O)/obj/cli/profile/%.o,symbol object files debug_file elf_names kernel jit dwarf \
 	dies lines demangle span store) $(O)/obj/cli/buf.o
 PMCSTAT_SRCS := $(PROFILE_SRCS) $(wildcard cli/top/*.c) cli/analysis.c cli/analysis_args.c cli/events.c cli/stat_report.c \
-	cli/logopen.c cli/logread.c cli/logtext.c cli/pager.c cli/progress.c cli/pmcstat.c cli/stat_args.c cli/stat_check.c cli/stat_child.c \
+	cli/logopen.c cli/logread.c cli/logtext.c cli/output.c cli/pager.c cli/progress.c cli/pmcstat.c cli/stat_args.c cli/stat_check.c cli/stat_child.c \
 	cli/stat_log.c cli/stat_out.c cli/stat_pmc.c cli/stat_record.c cli/stat_run.c cli/stat_table.c cli/stat_target.c \
 	$(CLI_SHARED)
 PMCCONTROL_SRCS := cli/pmccontrol.c cli/ctl_admin.c cli/ctl_doctor.c cli/ctl_gates.c \
 	cli/ctl_show.c cli/ctl_tunable.c $(CLI_SHARED)
 KTRCTL_SRCS  := cli/ktrctl.c cli/ktrctl_alq.c cli/ktrctl_kern.c cli/ktrctl_list.c cli/ktrctl_proc.c \
-	cli/ktrctl_sysctl.c cli/ktrctl_test.c cli/alq.c cli/ktrproc.c cli/maps.c cli/region.c cli/running.c \
-	lib/ktrmask.c $(CLI_SHARED)
+	cli/ktrctl_sysctl.c cli/ktrctl_test.c cli/alq.c cli/ktrproc.c cli/maps.c cli/output.c cli/region.c \
+	cli/running.c lib/ktrmask.c $(CLI_SHARED)
 # `pmc stat` measures as pmcstat does.
 PMC_SRCS     := $(wildcard cli/pmc.c cli/pmc_*.c) cli/logjson.c \
 	$(filter-out cli/pmcstat.c cli/stat_args.c cli/stat_check.c cli/top/%,$(PMCSTAT_SRCS))
 ANNOTATE_SRCS := $(wildcard cli/annotate/*.c cli/profile/*.c) cli/report/put.c cli/logopen.c cli/logread.c cli/progress.c \
-	cli/stat_out.c \
+	cli/output.c cli/stat_out.c \
 	$(CLI_SHARED)
 # Instructions are shown where Capstone is, also the target's.
 ANNOTATE_LIBS := $(shell echo 'int main(void) { return 0; }' | $(CC) $(TARGET_INC) $(TARGET_LIB) \
@@ -31,7 +31,7 @@ ANNOTATE_LIBS := $(shell echo 'int main(void) { return 0; }' | $(CC) $(TARGET_IN
 $(O)/obj/cli/annotate/disasm.o: CFLAGS += $(if $(ANNOTATE_LIBS),,-DNO_CAPSTONE)
 # tdump decodes trace rings; ktrdump is the same program.
 KTR_SRCS     := $(wildcard cli/ktr_*.c) cli/maps.c cli/region.c cli/running.c
-TDUMP_SRCS   := cli/pager.c $(KTR_SRCS) $(wildcard cli/tdump*.c) lib/ktrmask.c $(CLI_SHARED)
+TDUMP_SRCS   := cli/output.c cli/pager.c $(KTR_SRCS) $(wildcard cli/tdump*.c) lib/ktrmask.c $(CLI_SHARED)
 PCTR_SRCS    := $(wildcard cli/pctr*.c) $(CLI_SHARED)
 CLI_SRCS     := $(sort $(PMCSTAT_SRCS) $(PMCCONTROL_SRCS) $(PMC_SRCS) $(ANNOTATE_SRCS) $(PCTR_SRCS) \
 	$(filter cli/%,$(KTRCTL_SRCS) $(TDUMP_SRCS)))
@@ -70,6 +70,8 @@ LINT_C  += $(CLI_SRCS)
 CLI_OBJS := $(CLI_SHARED:%.c=$(O)/obj/%.o)
 UNIT_OBJS_cli_table := $(O)/obj/cli/stat_table.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o
 UNIT_OBJS_cli_alq   := $(O)/obj/cli/alq.o $(O)/obj/cli/region.o
+UNIT_OBJS_cli_output := $(O)/obj/cli/output.o $(O)/obj/tests/unit/util/scratch.o
+UNIT_LIBS_cli_output := -Wl,--wrap=openat
 UNIT_OBJS_cli_gates := $(O)/obj/cli/ctl_gates.o
 UNIT_OBJS_cli_top   := $(patsubst %,$(O)/obj/cli/%.o,top/picture top/view top/view_list top/view_tree top/keys \
 	profile/tree buf)
@@ -94,7 +96,7 @@ UNIT_OBJS_ktr_merge  := $(O)/obj/cli/ktr_merge.o $(O)/obj/cli/ktr_rings.o $(O)/o
 	$(O)/obj/cli/region.o $(O)/obj/cli/msg.o $(O)/lib/libpmc-compat.a
 REPORT_OBJS := $(patsubst %,$(O)/obj/cli/report/%.o,callgrind flame fold folded frames gmon gmon_file pairs pprof put stats \
 	speedscope table) $(O)/obj/cli/profile/tree.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o $(O)/obj/cli/msg.o \
-	$(O)/lib/libpmc-compat.a
+	$(O)/obj/cli/output.o $(O)/lib/libpmc-compat.a
 UNIT_OBJS_report_formats := $(REPORT_OBJS)
 UNIT_OBJS_report_gmon    := $(REPORT_OBJS)
 UNIT_LIBS_report_formats := -lz

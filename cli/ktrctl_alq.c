@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ktrctl alq: the rings of the kernel, or of a process, into a file, until somebody has enough. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "alq.h"
 #include "ktrctl.h"
 #include "msg.h"
+#include "output.h"
 #include "region.h"
 
 #define MAX_BYTES  (64ull << 20)	/* without --max */
@@ -237,18 +237,19 @@ static int run(const struct ktrctl *ctl, struct origin *origin, struct alq *alq,
 	return report(ctl, origin, alq, err);
 }
 
-/* A new file, or one's own old one: what is traced is not for everybody. */
+/* A new file: what is traced is not for everybody. */
 static int create(const char *path, int *fd)
 {
+	struct output file;
 	struct stat st;
 
-	*fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-	if (*fd < 0)
-		return fail_errno(EX_CANTCREAT, "%s", path);
-	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
-		return 0;
-	close(*fd);
-	return fail(EX_CANTCREAT, "%s is not a file: alq writes here and there in it", path);
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return fail(EX_CANTCREAT, "%s is not a file: alq writes here and there in it",
+			    path);
+	if (output_create(&file, path, OUTPUT_GROWING, 0600) < 0)
+		return fail(EX_CANTCREAT, "%s: %s", path, file.why);
+	*fd = file.fd;
+	return 0;
 }
 
 static int open_signals(int *fd)

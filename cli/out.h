@@ -8,13 +8,16 @@
 #define PMCBPF_CLI_OUT_H
 
 #include "buf.h"
+#include "output.h"
 
 struct out {
 	int fd;
 	const char *name;	/* for messages */
 	struct buf text;	/* not yet written */
 	bool paced;		/* may block: written in pieces that fit */
-	bool opened;		/* ours to close */
+	bool opened;		/* ours to close … */
+	struct output file;	/* … and, with a folder, to be put into its place */
+	bool complete;
 };
 
 #define OUT_BACKLOG (1u << 20)	/* with more than this waiting, rows wait too */
@@ -22,7 +25,16 @@ struct out {
 void out_use(struct out *out, int fd, const char *name);
 
 /* 0 or an exit code, the line printed. */
-int out_open(struct out *out, const char *path);
+int out_open(struct out *out, const char *path, enum output_kind kind);
+
+/* Outputs are never written over inputs: an exit code if `path` is what is open as `input`. */
+int out_check_input(const char *path, int input);
+
+/* All of it has been written, or will be by out_close(): only then does a whole file appear. */
+static inline void out_complete(struct out *out)
+{
+	out->complete = true;
+}
 
 /* Writes what can be written now.  0 or an exit code; text stays when it is 0. */
 int out_push(struct out *out);

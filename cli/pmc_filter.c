@@ -174,21 +174,13 @@ static int copy(void *arg, const struct pmclog_ev *ev)
 	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;
 }
 
-static bool same_file(int a, const char *path)
-{
-	struct stat in, out;
-
-	return fstat(a, &in) == 0 && stat(path, &out) == 0 && S_ISREG(in.st_mode) &&
-	       in.st_dev == out.st_dev && in.st_ino == out.st_ino;
-}
-
 static int open_output(struct filter *f, int input, const char *path)
 {
+	int code;
+
 	if (strcmp(path, "-") != 0) {
-		if (same_file(input, path))
-			return fail(EX_USAGE, "ERROR: \"%s\" is the log that is read; write to "
-				    "another file", path);
-		return out_open(&f->out, path);
+		code = out_check_input(path, input);
+		return code ? code : out_open(&f->out, path, OUTPUT_WHOLE);
 	}
 	out_use(&f->out, STDOUT_FILENO, "standard output");
 	if (!f->json && isatty(STDOUT_FILENO))
@@ -207,6 +199,8 @@ static int run(struct filter *f, const char *in, const char *out)
 	if (!code) {
 		code = log_each(fd, in, &user);
 		pushed = out_push_all(&f->out);	/* of a cut log what there is */
+		if (!pushed)
+			out_complete(&f->out);
 		code = code ? code : pushed;
 	}
 	close(fd);

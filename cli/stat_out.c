@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writing rows without ever blocking the measurement: see out.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -20,17 +19,29 @@ void out_use(struct out *out, int fd, const char *name)
 	out->paced = fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
 }
 
-int out_open(struct out *out, const char *path)
+int out_check_input(const char *path, int input)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	struct stat in, out;
 
-	if (fd < 0)
+	if (fstat(input, &in) != 0 || stat(path, &out) != 0 || !S_ISREG(in.st_mode) ||
+	    in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+		return 0;
+	return fail(EX_USAGE, "ERROR: \"%s\" is the log that is read; write to another file",
+		    path);
+}
+
+int out_open(struct out *out, const char *path, enum output_kind kind)
+{
+	struct output file;
+
+	if (output_create(&file, path, kind, 0666) < 0)
 		return fail(EX_OSERR, "ERROR: cannot open \"%s\" for writing. (%s)", path,
-			    strerror(errno));
-	if (out->opened)
-		close(out->fd);
-	out_use(out, fd, path);
+			    file.why);
+	out_close(out);
+	out_use(out, file.fd, path);
+	out->file = file;
 	out->opened = true;
+	out->complete = false;
 	return 0;
 }
 
@@ -87,8 +98,13 @@ int out_close(struct out *out)
 {
 	int code = 0;
 
-	if (out->opened && close(out->fd) != 0)
-		code = fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", out->name);
+	if (out->opened) {
+		int err = output_finish(&out->file, out->complete);
+
+		errno = -err;
+		if (err)
+			code = fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", out->name);
+	}
 	out->opened = false;
 	buf_free(&out->text);
 	return code;

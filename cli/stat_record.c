@@ -56,13 +56,16 @@ static int connect_to(const char *name, const char *colon, int *fd)
 static int open_log(const char *name, int *fd)
 {
 	const char *colon = log_port(name);
+	struct output file;
 
 	if (strcmp(name, "-") == 0)
 		*fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	else if (colon)
 		return connect_to(name, colon, fd);
+	else if (output_create(&file, name, OUTPUT_GROWING, 0666) < 0)
+		return fail(EX_OSERR, "ERROR: Cannot open \"%s\" for writing: %s.", name, file.why);
 	else
-		*fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+		*fd = file.fd;
 	if (*fd < 0)
 		return fail(EX_OSERR, "ERROR: Cannot open \"%s\" for writing: %s.", name,
 			    strerror(errno));
@@ -72,6 +75,7 @@ static int open_log(const char *name, int *fd)
 /* A log that is analysed at the end is a file, here or where -O says. */
 static int open_to_analyse(struct measure *m, int *fd)
 {
+	char path[32];
 	struct stat st;
 	int code = m->log ? open_log(m->log, fd) : analysis_temporary(fd);
 
@@ -80,7 +84,9 @@ static int open_to_analyse(struct measure *m, int *fd)
 	if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return fail(EX_USAGE, "ERROR: \"%s\" is not a file: it cannot be analysed as well; "
 			    "use -R where the log goes.", m->log);
-	m->recorded = m->log ? open(m->log, O_RDONLY | O_CLOEXEC) : fcntl(*fd, F_DUPFD_CLOEXEC, 0);
+	/* The same file, whatever its name leads to by then. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+	m->recorded = m->log ? open(path, O_RDONLY | O_CLOEXEC) : fcntl(*fd, F_DUPFD_CLOEXEC, 0);
 	return m->recorded < 0 ? fail_errno(EX_OSERR, "ERROR: Cannot read the log") : 0;
 }
 

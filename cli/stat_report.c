@@ -63,12 +63,15 @@ static int obey(struct command *c, int letter)
 }
 
 /* Text on a terminal is for reading; what programs read is not. */
-static int open_output(struct command *c)
+static int open_output(struct command *c, int input)
 {
 	struct analysis *a = &c->analysis;
+	int code;
 
-	if (c->output)
-		return out_open(&c->out, c->output);
+	if (c->output) {
+		code = out_check_input(c->output, input);
+		return code ? code : out_open(&c->out, c->output, OUTPUT_WHOLE);
+	}
 	analysis_terminal(a, STDOUT_FILENO);
 	a->page = isatty(STDOUT_FILENO) == 1 && analysis_is_text(a);
 	out_use(&c->out, STDOUT_FILENO, "standard output");
@@ -85,7 +88,7 @@ static int run(struct command *c, const char *log)
 	if (!code)
 		code = log_open_input(log, &fd);
 	if (!code)
-		code = open_output(c);
+		code = open_output(c, fd);
 	if (!code)
 		code = analysis_run(a, &fd, log, &c->out);
 	if (out_close(&c->out) && !code)

@@ -327,6 +327,7 @@ static int print_all(struct tdump *t)
 		code = t->opt.oldest ? print_oldest(t, &last) : print_newest(t);
 	if (!code)
 		code = form_end(t);
+	t->out.complete = !code;
 	err = merge_error(&t->merge);
 	if (!code && err && !t->opt.follow) {
 		code = out_flush(&t->out);

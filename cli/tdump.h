@@ -13,6 +13,7 @@
 #include "ktr_merge.h"
 #include "ktr_points.h"
 #include "ktr_save.h"
+#include "output.h"
 
 #define TDUMP_RINGS 2u		/* a program's, and the kernel's */
 
@@ -39,6 +40,8 @@ struct tdump_options {
 struct tdump_out {
 	int fd;
 	const char *file;	/* -o, or NULL */
+	struct output output;	/* its, from when it is open … */
+	bool complete;		/* … and all of it is written, but for what is in `data` */
 	pid_t pager;
 	bool color;
 	char *data;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where tdump's text goes: a file, a pipe, or a pager when it is a terminal that reads. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,11 +22,12 @@ int out_begin(struct tdump_out *out, const struct tdump_options *opt)
 	if (!out->data)
 		return fail(EX_OSERR, "ERROR: out of memory");
 	if (opt->output) {
+		if (output_create(&out->output, opt->output,
+				  opt->follow ? OUTPUT_GROWING : OUTPUT_WHOLE, 0666) < 0)
+			return fail(EX_CANTCREAT, "ERROR: cannot write \"%s\": %s", opt->output,
+				    out->output.why);
 		out->file = opt->output;
-		out->fd = open(opt->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY,
-			       0666);
-		if (out->fd < 0)
-			return fail_errno(EX_CANTCREAT, "ERROR: cannot write \"%s\"", opt->output);
+		out->fd = out->output.fd;
 		return 0;
 	}
 	return terminal && !opt->follow ? pager_start(&out->pager, &out->fd) : 0;
@@ -82,11 +82,16 @@ int out_text(struct tdump_out *out, struct buf *text)
 
 int out_end(struct tdump_out *out, int code)
 {
-	int flushed = out->data ? out_flush(out) : 0;
+	int flushed = out->data ? out_flush(out) : 0, closed = 0;
 
 	free(out->data);
 	out->data = NULL;
-	if (out->fd > STDERR_FILENO && close(out->fd) != 0 && !flushed && out->pager <= 0)
+	if (out->file)
+		closed = output_finish(&out->output, out->complete && !flushed);
+	else if (out->fd > STDERR_FILENO && close(out->fd) != 0 && out->pager <= 0)
+		closed = -errno;
+	errno = -closed;
+	if (closed && !flushed)
 		flushed = write_failed(out);
 	pager_wait(out->pager);
 	if (code < 0 || flushed < 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tdump --save: all rings, and what their addresses stand for: a file that needs nothing else. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,21 +32,21 @@ int save_rings(struct tdump *t)
 	struct saver saver = { 0 };
 	struct ktr_stamp now;
 	bool stamped = stamp_now(t->rings[0]->header.clock, &now) && t->rings[0]->mem->live;
-	int fd, err;
+	struct output file;
+	int err, closed;
 
 	if (t->nrings > 1)
 		return fail(EX_USAGE, "ERROR: --save takes the rings of one source: not with -k");
-	fd = open(t->opt.saved, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return fail_errno(EX_CANTCREAT, "ERROR: cannot write \"%s\"", t->opt.saved);
+	if (output_create(&file, t->opt.saved, OUTPUT_WHOLE, 0600) < 0)
+		return fail(EX_CANTCREAT, "ERROR: cannot write \"%s\": %s", t->opt.saved, file.why);
 	t->points[0]->saver = &saver;
-	err = saver_begin(fd, t->rings[0], stamped ? &now : NULL);
+	err = saver_begin(file.fd, t->rings[0], stamped ? &now : NULL);
 	if (!err)
-		err = save_entries(t, fd);
+		err = save_entries(t, file.fd);
 	if (!err)
-		err = saver_end(fd, &t->merge, &saver);
-	if (close(fd) != 0 && !err)
-		err = -errno;
+		err = saver_end(file.fd, &t->merge, &saver);
+	closed = output_finish(&file, !err);
+	err = err ? err : closed;
 	t->points[0]->saver = NULL;
 	buf_free(&saver.text);
 	if (err)

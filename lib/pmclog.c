@@ -267,7 +267,9 @@ static void set_time(const struct pmclog_parse_state *ps, struct pmclog_ev *ev)
 		nsec = (int64_t)((__int128)(ticks % (int64_t)ps->freq) * (int64_t)NS /
 				 (int64_t)ps->freq);
 	}
-	sec += ps->ts0.tv_sec;
+	/* With a clock of few ticks a second a log may claim any time. */
+	if (__builtin_add_overflow(sec, ps->ts0.tv_sec, &sec))
+		sec = INT64_MAX - 1;
 	nsec += ps->ts0.tv_nsec;
 	if (nsec < 0)
 		sec--, nsec += (int64_t)NS;

@@ -153,13 +153,15 @@ static int print(struct annotate *a, const char *html)
 	int closing, code = 0;
 
 	if (html && strcmp(html, "-") != 0)
-		code = out_open(&out, html);
+		code = out_open(&out, html, OUTPUT_WHOLE);
 	else
 		out_use(&out, STDOUT_FILENO, "standard output");
 	if (!code)
 		code = (html ? annotate_html : annotate_text)(a, &out.text);
 	if (!code)
 		code = out_push_all(&out);
+	if (!code)
+		out_complete(&out);
 	closing = out_close(&out);
 	return code ? code : closing;
 }

@@ -430,8 +430,13 @@ static int take_effect(struct walk *w, const struct pmclog_ev *ev)
 
 static uint64_t since(const struct timespec *from, const struct timespec *to)
 {
-	int64_t ns = (to->tv_sec - from->tv_sec) * 1000000000ll + to->tv_nsec - from->tv_nsec;
+	int64_t seconds, ns;
 
+	/* A log may say anything: what is further away than 292 years is that far. */
+	if (__builtin_sub_overflow(to->tv_sec, from->tv_sec, &seconds) ||
+	    __builtin_mul_overflow(seconds, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, to->tv_nsec - from->tv_nsec, &ns))
+		return to->tv_sec > from->tv_sec ? INT64_MAX : 0;
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 

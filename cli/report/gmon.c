@@ -4,15 +4,14 @@
  * that has it in its chain, so that gprof divides time among callers as the samples have it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "msg.h"
+#include "output.h"
 #include "report/frames.h"
 #include "report/gmon.h"
 #include "report/pairs.h"
@@ -244,6 +243,7 @@ static int name_images(struct gmon *g)
 static int make_folder(struct gmon *g, uint32_t event, char **folder)
 {
 	const char *name = walk_event(g->r->profile->walk, event)->name;
+	struct output made;
 	char *last;
 
 	if (asprintf(folder, "%s/%s%s", g->dir, *name == '.' || !*name ? "_" : "", name) < 0) {
@@ -253,25 +253,27 @@ static int make_folder(struct gmon *g, uint32_t event, char **folder)
 	last = *folder + strlen(g->dir) + 1;
 	while ((last = strchr(last, '/')))
 		*last = '_';
-	if (mkdir(*folder, 0777) < 0 && errno != EEXIST)
-		return fail_errno(EX_OSERR, "ERROR: Cannot create directory \"%s\"", *folder);
+	if (output_folder(&made, *folder) < 0)
+		return fail(EX_OSERR, "ERROR: Cannot create directory \"%s\": %s", *folder,
+			    made.why);
 	return 0;
 }
 
 static int write_file(struct gmon *g, const struct gmon_file *file, const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666), err;
+	struct output output;
+	int err, finished;
 
-	if (fd < 0)
-		return fail_errno(EX_CANTCREAT, "ERROR: cannot create a gmon file for \"%s\"",
-				  file->image->path);
-	err = g->gnu ? gmon_write_gnu(file, fd) : gmon_write_bsd(file, fd, g->wide);
-	if (close(fd) < 0 && !err)
-		err = -errno;
+	if (output_create(&output, path, OUTPUT_WHOLE, 0666) < 0)
+		return fail(EX_CANTCREAT, "ERROR: cannot create a gmon file for \"%s\": %s",
+			    file->image->path, output.why);
+	err = g->gnu ? gmon_write_gnu(file, output.fd) :
+		       gmon_write_bsd(file, output.fd, g->wide);
+	finished = output_finish(&output, !err || err == -EOVERFLOW);
+	err = finished ? finished : err;
 	if (err == -E2BIG) {
 		note("WARNING: the code of \"%s\" lies too far apart for a gmon file of FreeBSD's: "
 		     "left out.", file->image->path);
-		unlink(path);
 	} else if (err == -EOVERFLOW) {
 		note("WARNING: profile \"%s\" overflowed.", path);
 	} else if (err) {

@@ -36,7 +36,7 @@ static int cannot_seek(const struct perf_file *f)
 int perf_file_open(struct perf_file *f, const char *path)
 {
 	const struct header none = { 0 };
-	int code = out_open(&f->out, path);
+	int code = out_open(&f->out, path, OUTPUT_WHOLE);
 
 	if (code)
 		return code;
@@ -277,6 +277,8 @@ int perf_file_finish(struct perf_file *f, const struct walk *w)
 	code = out_push_all(&f->out);
 	if (!code && pwrite(f->out.fd, &head, sizeof(head), 0) != sizeof(head))
 		code = fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", f->out.name);
+	if (!code)
+		out_complete(&f->out);
 	return code;
 }
 

@@ -209,6 +209,13 @@ static void test_versions(void **state)
 	assert_int_equal(ev.pl_ts.tv_nsec, 0);
 	pmclog_close(p);
 
+	/* A clock of one tick a second, and more ticks than there are seconds. */
+	new_init(&b, 0x0a000000, 1);
+	u32(&b, 0xee0d0018), u32(&b, 0), u64(&b, TSC + INT64_MAX), u32(&b, 1), u32(&b, 0);
+	p = first_record(&b, 0);
+	assert_true(ev.pl_ts.tv_sec == INT64_MAX - 1);
+	pmclog_close(p);
+
 	new_init(&b, 0x09030000, 1000000000);
 	new(&b, 9, 16 + 8);
 	u32(&b, 1234), u32(&b, 7), u64(&b, 0x400580), text(&b, "/bin/ls", 8);

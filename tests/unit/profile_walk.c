@@ -277,6 +277,34 @@ static void mappings_have_a_limit(void **state)
 	assert_int_equal(code, 65);
 }
 
+static uint64_t time_after(time_t from, time_t to)
+{
+	struct pmclog_ev *ev = &seen.log.ev;
+	struct timespec before = { .tv_sec = from, .tv_nsec = 999999999 };
+
+	start(&everything);
+	walk_count(seen.w)->began = before;
+	ev->pl_type = PMCLOG_TYPE_DROPNOTIFY;
+	ev->pl_ts = (struct timespec){ .tv_sec = to };
+	assert_int_equal(walk_record(seen.w, ev), 0);
+	from = (time_t)walk_stats(seen.w)->seconds;
+	end(NULL);
+	return (uint64_t)from;
+}
+
+/* A damaged log's times: centuries, and backwards. */
+static void times_have_limits(void **state)
+{
+	static const uint64_t most = INT64_MAX / 1000000000;
+
+	assert_int_equal(time_after(1000, 1003), 2);
+	assert_int_equal(time_after(1000, 900), 0);
+	assert_int_equal(time_after(0, (time_t)1 << 40), most);
+	assert_int_equal(time_after(-2, INT64_MAX), most);
+	assert_int_equal(time_after(INT64_MAX, -2), 0);
+	assert_int_equal(time_after(0, most + 1), most);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +320,7 @@ int main(void)
 		cmocka_unit_test_teardown(another_log_begins, end),
 		cmocka_unit_test_teardown(what_was_dropped_is_counted, end),
 		cmocka_unit_test_teardown(mappings_have_a_limit, end),
+		cmocka_unit_test(times_have_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
