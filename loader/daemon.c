@@ -126,6 +126,7 @@ int daemon_init(struct daemon *d, struct why *why)
 	int err;
 
 	d->read_cred = policy_read_cred;
+	d->read_identity = identity_read;
 	d->may_debug = access_debug;
 	d->debug.log = &d->log;
 	user_table_init(&d->users, &d->config);
@@ -156,6 +157,7 @@ int daemon_init(struct daemon *d, struct why *why)
 		struct logpool_config logs = {
 			.buffers = (unsigned int)d->config.value[TUN_NBUFFERS],
 			.size = (unsigned int)d->config.value[TUN_LOGBUFFERSIZE] * 1024,
+			.users = &d->users,
 			.log = &d->log,
 		};
 

@@ -35,7 +35,7 @@ install-loader: $(PMCBPFD)
 # Unit tests link what they test; the operations run over tests/unit/loader/fake_count.c.
 LOADER_FAKE_SRCS := $(wildcard tests/unit/loader/*.c)
 LOADER_OPS_SRCS := loader/access.c loader/alive.c loader/buildid.c loader/config.c loader/cpu.c loader/daemon.c loader/debug.c loader/errand.c loader/fiber.c loader/file.c \
-	loader/gates.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c loader/mappings_read.c \
+	loader/gates.c loader/identity.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logdest.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c loader/logwriter.c loader/mappings_read.c \
 	loader/msr.c loader/msrlist.c loader/op_alloc.c loader/op_admin.c loader/op_attach.c loader/op_gates.c loader/op_info.c loader/op_ktr.c \
 	loader/op_log.c loader/op_pmc.c loader/op_tunable.c loader/ops.c loader/owner.c loader/pmc.c loader/policy.c loader/proc.c loader/raise.c \
 	loader/receive.c loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/watchdog.c loader/notify.c loader/why.c lib/ktrmask.c $(BASE_SRCS)
@@ -52,7 +52,11 @@ UNIT_OBJS_loader_policy := $(addprefix $(O)/obj/loader/,policy.o proc.o file.o c
 UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
 UNIT_OBJS_loader_raise := $(addprefix $(O)/obj/loader/,raise.o file.o)
 UNIT_OBJS_loader_alive := $(addprefix $(O)/obj/loader/,alive.o why.o)
-UNIT_OBJS_loader_logfile := $(addprefix $(O)/obj/loader/,log.o logfile.o ksyms.o lognames.o logpool.o logrec.o why.o) $(LIBPMC_A)
+UNIT_OBJS_loader_logfile := $(UNIT_OBJS_loader_user) $(addprefix $(O)/obj/loader/,identity.o logdest.o logfile.o ksyms.o lognames.o logpool.o logrec.o \
+	logwriter.o) $(LIBPMC_A)
+UNIT_OBJS_loader_logend := $(UNIT_OBJS_loader_logfile)
+UNIT_LIBS_loader_logend := -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
+UNIT_OBJS_loader_logdest := $(addprefix $(O)/obj/loader/,logdest.o why.o)
 UNIT_OBJS_loader_logrec := $(O)/obj/loader/logrec.o $(LIBPMC_A)
 UNIT_OBJS_loader_ksyms := $(O)/obj/loader/ksyms.o
 UNIT_OBJS_loader_lognames := $(UNIT_OBJS_loader_logfile) $(O)/obj/tests/unit/util/scratch.o

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records into buffers; the beginning and the end of logs. */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "logpool.h"
@@ -28,7 +22,7 @@ static uint8_t *room(struct logfile *l, size_t len)
 {
 	uint8_t *p;
 
-	if (l->current && l->pool->config.size - l->current->used < len)
+	if (l->current && l->current->size - l->current->used < len)
 		hand_over(l);
 	if (!l->current && len <= l->pool->config.size)
 		l->current = log_buffer(l);
@@ -159,51 +153,6 @@ int logfile_error(struct logfile *l, bool *news)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-static bool is_pseudo_file(int fd)
-{
-	static const long magic[] = {
-		PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC,
-		CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC, SELINUX_MAGIC,
-		0x62656570 /* configfs */, 0x6165676C /* pstore */, EFIVARFS_MAGIC,
-	};
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs))
-		return true;
-	for (unsigned int i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)
-		if (fs.f_type == magic[i])
-			return true;
-	return false;
-}
-
-/*
- * The daemon writes as root what the owner has opened: never to where the kernel looks at who
- * writes instead of who opened.
- */
-int logfile_check(int fd, struct why *why)
-{
-	int flags = fcntl(fd, F_GETFL);
-	struct stat st;
-
-	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
-		return deny(why, -EBADF, "the log's descriptor is not open for writing");
-	if (fstat(fd, &st))
-		return deny(why, -EBADF, "the log's descriptor is of no use: %m");
-	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
-	    (S_ISREG(st.st_mode) && !is_pseudo_file(fd)) ||
-	    (S_ISCHR(st.st_mode) && (st.st_rdev == makedev(1, 3) || isatty(fd))))
-		return 0;
-	return deny(why, -EBADF, "a log is written to a file, a pipe, a socket or a terminal, not "
-		    "to a device or a file of the kernel");
-}
-
-static bool is_regular(int fd)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && S_ISREG(st.st_mode);
-}
-
 static void initialize(struct pmclog_ev *ev, struct logfile *l, uint32_t cputype, const char *cpuid,
 		       uint64_t mono)
 {
@@ -220,59 +169,78 @@ static void initialize(struct pmclog_ev *ev, struct logfile *l, uint32_t cputype
 	memcpy(ev->pl_u.pl_i.pl_cpuid, cpuid, strnlen(cpuid, PMC_CPUID_LEN - 1));
 }
 
-int logfile_new(struct logpool *pool, int fd, enum logfmt format, uint32_t cputype,
-		const char *cpuid, struct logfile **out, struct why *why)
+static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_config *config)
 {
 	struct logfile *l = calloc(1, sizeof(*l));
-	uint64_t mono = clock_ns();
-	struct pmclog_ev ev;
-	sigset_t all, before;
-	int err = -ENOMEM;
 
 	if (!l)
-		goto no_log;
+		return NULL;
 	l->pool = pool;
-	l->fd = fd;
-	l->regular = is_regular(fd);
+	l->fd = config->fd;
+	l->dest = config->dest;
+	l->id = config->id;
+	l->user = config->user;
 	l->owned = true;
 	l->tail = &l->head;
-	l->clock.format = format;
-	l->clock.to_wall = (int64_t)(clock_read(CLOCK_REALTIME) - mono);
-	l->names = lognames_new(pool->names, &l->clock);
-	if (!l->names)
-		goto no_log;
+	l->clock.format = config->format;
+	l->clock.to_wall = (int64_t)(clock_read(CLOCK_REALTIME) - clock_ns());
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->work, NULL);
-	initialize(&ev, l, cputype, cpuid, mono);
-	err = logfile_put(l, mono, &ev);
-	if (err) {
-		deny(why, err, "all %u log buffers are in use; raise kern.hwpmc.nbuffers",
-		     pool->config.buffers);
-		goto no_log;
-	}
-	/* The loop takes signals; the thread none but the kick. */
+	return l;
+}
+
+/* The loop takes signals; the thread none but the kick. */
+static int start_writer(struct logfile *l, struct why *why)
+{
+	sigset_t all, before;
+	int err;
+
 	sigfillset(&all);
 	sigdelset(&all, LOG_KICK);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = -pthread_create(&l->thread, NULL, log_writer, l);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (err) {
-		deny(why, err, "cannot start a thread to write the log: %s", strerror(-err));
+	return err ? deny(why, err, "cannot start a thread to write the log: %s", strerror(-err)) :
+		     0;
+}
+
+int logfile_new(struct logpool *pool, const struct logfile_config *config, struct logfile **out,
+		struct why *why)
+{
+	struct user_table *users = pool->config.users;
+	int err = user_take(users, config->user, POOL_LOGS, 1, why);
+	struct logfile *l;
+	struct pmclog_ev ev;
+
+	if (err)
+		return err;
+	l = logfile_alloc(pool, config);
+	if (l)
+		l->names = lognames_new(pool->names, &l->clock);
+	if (!l || !l->names) {
+		err = deny(why, -ENOMEM, "no memory for a log");
 		goto no_log;
 	}
+	err = -ENOMEM;
+	l->current = log_first_buffer(l, why);
+	if (!l->current)
+		goto no_log;
+	initialize(&ev, l, config->cputype, config->cpuid, clock_ns());
+	(void)logfile_put(l, clock_ns(), &ev);
+	err = start_writer(l, why);
+	if (err)
+		goto no_log;
 	l->next = pool->logs;
 	pool->logs = l;
 	*out = l;
 	return 0;
 no_log:
-	if (l && l->current) {
-		free(l->current);
-		pool->used--;
-	}
+	if (l && l->current)
+		log_drop_buffer(l, l->current);
 	if (l)
 		lognames_free(l->names);
 	free(l);
-	close(fd);
+	user_give(users, config->user, POOL_LOGS, 1);
 	return err;
 }
 
@@ -292,18 +260,11 @@ void logfile_close(struct logfile *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-void logfile_count_for(struct logfile *l, struct user_stats *stats)
-{
-	l->stats = stats;
-}
-
 void logfile_free(struct logfile *l)
 {
 	if (!l)
 		return;
 	logfile_close(l);
-	l->stats = NULL;
 	l->owned = false;
-	/* The thread may have ended before: the reaper has to come by once more. */
-	log_tell_loop(l->pool);
+	log_leave(l);
 }

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An owner's log: records go into buffers of a common pool, and one thread per log writes full
- * buffers to the file that the owner has handed over.  A reader that does not read, a full disk or
- * a closed pipe holds up that thread and nothing else.  All functions are the event loop's.
+ * An owner's log: records go into buffers of a common pool, of which each user has a share, and one
+ * thread per log writes full buffers to the file that the owner has handed over, with the owner's
+ * ids.  A reader that does not read, a full disk or a closed pipe holds up that thread and nothing
+ * else.  All functions are the event loop's, and none of them waits.
  */
 #ifndef PMCBPF_LOADER_LOGFILE_H
 #define PMCBPF_LOADER_LOGFILE_H
 
 #include <stdbool.h>
 
+#include "identity.h"
 #include "log.h"
+#include "logdest.h"
 #include "logrec.h"
+#include "user.h"
 #include "why.h"
 
 struct logfile;
 struct logpool;
 
 struct logpool_config {
+	struct user_table *users;	/* whose pools the buffers and the logs are */
 	unsigned int buffers;		/* kern.hwpmc.nbuffers */
 	unsigned int size;		/* bytes each: kern.hwpmc.logbuffersize */
 	const char *kallsyms;		/* NULL: /proc/kallsyms, as but for tests */
@@ -29,7 +34,7 @@ struct logpool_config {
  */
 int logpool_new(struct logpool **out, const struct logpool_config *config, int *event,
 		struct why *why);
-/* Waits up to a second for logs to be written, then gives the rest up. */
+/* Waits up to a second for logs to be written, then gives the rest up, within another second. */
 void logpool_free(struct logpool *pool);
 /* Frees logs that have ended, and empties the event. */
 void logpool_reap(struct logpool *pool);
@@ -40,19 +45,23 @@ void logpool_reap(struct logpool *pool);
 void logpool_push(struct logpool *pool);
 /* How often a buffer was asked for, and there was none: pm_buffer_requests{,_failed}. */
 void logpool_stats(const struct logpool *pool, uint32_t *requests, uint32_t *failed);
-/* The same of the log's user, who has the log until logfile_free(). */
-struct user_stats;
-void logfile_count_for(struct logfile *l, struct user_stats *stats);
 
-/* May logs be written to this descriptor? -EBADF and the reason if not. */
-int logfile_check(int fd, struct why *why);
+struct logfile_config {
+	int fd;				/* logdest_check() has found … */
+	struct logdest dest;		/* … this */
+	struct identity *id;		/* of the owner */
+	struct user *user;		/* whom the log and its buffers are charged to */
+	enum logfmt format;
+	uint32_t cputype;
+	const char *cpuid;
+};
 
 /*
- * Takes `fd` over, whatever happens.  -ENOMEM: no buffer for INITIALIZE, which is the first record;
- * -EAGAIN: no thread.
+ * Takes over `fd` and `id`, unless it fails.  -EAGAIN: no thread, or the user has as many logs as it
+ * may; -ENOMEM: no buffer for INITIALIZE, which is the first record.
  */
-int logfile_new(struct logpool *pool, int fd, enum logfmt format, uint32_t cputype,
-		const char *cpuid, struct logfile **out, struct why *why);
+int logfile_new(struct logpool *pool, const struct logfile_config *config, struct logfile **out,
+		struct why *why);
 
 /*
  * Appends a record, of `ns` on CLOCK_MONOTONIC or of the time of the one before, if that is later.
@@ -77,7 +86,10 @@ int logfile_error(struct logfile *l, bool *news);
  * dropped without a mark.
  */
 void logfile_close(struct logfile *l);
-/* The same, and the log is no longer the caller's. */
+/*
+ * The same, and the log is no longer the caller's: what its file does not take within a second is
+ * given up.
+ */
 void logfile_free(struct logfile *l);
 
 #endif

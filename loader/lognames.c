@@ -26,6 +26,9 @@ struct names {
 	const struct log *log;
 	void (*ready)(void *arg);
 	void *arg;
+	bool wanted;			/* atomic: the loop is to start a reader */
+	bool started;			/* the loop's: `thread` has to be joined */
+	pthread_t thread;
 
 	pthread_mutex_t lock;		/* of all below */
 	pthread_cond_t idle;
@@ -33,8 +36,7 @@ struct names {
 	unsigned int users;		/* logs that have asked; without any there is no table */
 	unsigned int reads;
 	uint64_t read_at, again;	/* ns, and how long it holds */
-	pthread_t thread;
-	bool started, reading;
+	bool reading;			/* or about to */
 	bool hidden;			/* there is nothing to read */
 	bool complained;
 };
@@ -132,20 +134,35 @@ static void *read_table(void *arg)
 	return NULL;
 }
 
+/* Leaves it to the loop: the reader is to have the daemon's ids, not those of a log's owner. */
 static void begin_reading(struct names *n)
+{
+	if (n->reading)
+		return;
+	n->reading = true;
+	__atomic_store_n(&n->wanted, true, __ATOMIC_RELEASE);
+	n->ready(n->arg);
+}
+
+void names_serve(struct names *n)
 {
 	int err;
 
-	if (n->reading)
+	if (!__atomic_exchange_n(&n->wanted, false, __ATOMIC_ACQ_REL))
 		return;
 	/* It is over, but for its last lines, which take no lock. */
 	if (n->started)
 		pthread_join(n->thread, NULL);
 	err = pthread_create(&n->thread, NULL, read_table, n);
-	n->started = n->reading = !err;
-	n->hidden |= err != 0;
-	if (err)
-		complain(n, -err);
+	n->started = !err;
+	if (!err)
+		return;
+	complain(n, -err);
+	pthread_mutex_lock(&n->lock);
+	n->reading = false;
+	n->hidden = true;
+	pthread_cond_broadcast(&n->idle);
+	pthread_mutex_unlock(&n->lock);
 }
 
 /* --- sets ------------------------------------------------------------------------------------- */

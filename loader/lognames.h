@@ -3,6 +3,7 @@
  * The names of the kernel's functions in a log: they are known here and now, and seldom where the
  * log is read.  The thread that writes a log looks for them in what it writes, so that nobody
  * waits; the table of names, which takes long, is read by a thread of its own, once for all logs.
+ * The loop starts that thread, because a thread has the ids of the one that starts it.
  */
 #ifndef PMCBPF_LOGNAMES_H
 #define PMCBPF_LOGNAMES_H
@@ -19,12 +20,14 @@ struct lognames;
 /*
  * What logs have in common.  `file`: /proc/kallsyms, but for tests.  The daemon's log hears, once,
  * that names are missing for want of memory or of the file; that the kernel hides them is no news.
- * ready() is called, by the thread that reads it, whenever the table has been read: logs may be due
- * then.  NULL: no memory.
+ * ready() is called, by any thread, when the table has been read, so that logs may be due, and when
+ * it is to be read: call names_serve() then.  NULL: no memory.
  */
 struct names *names_new(const char *file, const struct log *log, void (*ready)(void *arg),
 			void *arg);
 void names_free(struct names *n);
+/* Starts the thread that reads the table, if a log needs it. */
+void names_serve(struct names *n);
 /* How often it has been read. */
 unsigned int names_reads(const struct names *n);
 

@@ -5,7 +5,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sys/pmc.h>
 
@@ -26,12 +28,50 @@ static int failed(struct request *rq, int err)
 		    "pmc_configure_logfile(-1) ends this log", strerror(-err));
 }
 
+static int read_identity(const struct request *rq, struct identity **id)
+{
+	const struct owner *o = rq->s->owner;
+	int err = rq->d->read_identity(o->cred.pid, id);
+
+	/* While it has not exited its number is not another process's. */
+	if (!err && owner_gone(o)) {
+		free(*id);
+		err = -ESRCH;
+	}
+	return err ? deny(&rq->r->why, err, "cannot read the ids of the log's owner: %s",
+			  strerror(-err)) : 0;
+}
+
+static int begin_file(struct request *rq, const struct logdest *dest)
+{
+	const struct daemon *d = rq->d;
+	struct owner *o = rq->s->owner;
+	struct logfile_config config = {
+		.dest = *dest, .user = o->user,
+		.format = d->config.value[TUN_LOGVERSION] < 10 ? LOGFMT_OLD : LOGFMT_NEW,
+		.cputype = d->cpu.type, .cpuid = d->cpu.id,
+	};
+	int err = read_identity(rq, &config.id);
+
+	if (err)
+		return err;
+	config.fd = fcntl(rq->fd, F_DUPFD_CLOEXEC, 0);
+	err = config.fd < 0 ? deny(&rq->r->why, -errno, "no descriptor for the log: %m") :
+			      logfile_new(d->logs, &config, &o->log, &rq->r->why);
+	if (!err)
+		return 0;
+	free(config.id);
+	/* The client's descriptor is still open, so that this one is not the last. */
+	if (config.fd >= 0)
+		close(config.fd);
+	return err;
+}
+
 static int configure(struct request *rq)
 {
 	struct owner *o = rq->s->owner;
 	const struct daemon *d = rq->d;
-	enum logfmt format = d->config.value[TUN_LOGVERSION] < 10 ? LOGFMT_OLD : LOGFMT_NEW;
-	int fd, err;
+	int err;
 
 	if (o->log)
 		return deny(&rq->r->why, -EBUSY, "this process has a log already; "
@@ -41,17 +81,9 @@ static int configure(struct request *rq)
 		return err;
 	if (rq->fd < 0)
 		return deny(&rq->r->why, -EBADF, "the log's descriptor is not open");
-	err = logfile_check(rq->fd, &rq->r->why);
-	if (err)
-		return err;
-	fd = fcntl(rq->fd, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
 	/* What happened before is not in it. */
 	trace_drain(d->trace);
-	err = logfile_new(d->logs, fd, format, d->cpu.type, d->cpu.id, &o->log, &rq->r->why);
-	if (!err)
-		logfile_count_for(o->log, &o->user->stats);
+	err = begin_file(rq, rq->m->dest);
 	if (!err)
 		err = logbook_begin(rq->d, o, &rq->r->why);
 	if (err && o->log) {
@@ -146,7 +178,9 @@ int op_writelog(struct request *rq)
 	ev.pl_u.pl_u.pl_userdata = a->userdata;
 	if (logfile_put(o->log, clock_ns(), &ev))
 		return deny(&rq->r->why, -ENOMEM, "the log takes no record: it is being closed, "
-			    "has failed, or all kern.hwpmc.nbuffers=%d buffers are in use",
+			    "has failed, or all buffers that its user may have are in use "
+			    "(user.share=%d percent of kern.hwpmc.nbuffers=%d, all if privileged)",
+			    rq->d->config.value[TUN_USER_SHARE],
 			    rq->d->config.value[TUN_NBUFFERS]);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "daemon.h"
+#include "logdest.h"
 #include "pmc.h"
 
 /* A request about trace rings that waits for their thread. */
@@ -37,6 +38,7 @@ struct message {
 	const int *fds;			/* stay the caller's; -1: it was not passed on … */
 	const int32_t *passed;		/* … but refused, with this -errno … */
 	const struct why *refusal;	/* … and reason; NULL: all were passed on */
+	const struct logdest *dest;	/* CONFIGURELOG: what the first one is */
 	unsigned int nfds;
 	bool truncated; /* it was longer than WIRE_MAX_REQUEST, or had more descriptors */
 	pid_t pid;			/* of the sender, as the kernel says; 0: it does not */

@@ -7,7 +7,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "logfile.h"
 #include "receive.h"
 
 /* Is there room for this control message's payload in what was received? */
@@ -98,7 +97,7 @@ static bool is_process_file(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-static int check_fd(uint16_t op, int fd, struct why *why)
+static int check_fd(uint16_t op, int fd, struct logdest *dest, struct why *why)
 {
 	switch (op) {
 	case WIRE_OP_PMCATTACH:
@@ -107,7 +106,7 @@ static int check_fd(uint16_t op, int fd, struct why *why)
 			return 0;
 		return deny(why, -EFAULT, "the descriptor that came along is no pidfd");
 	case WIRE_OP_CONFIGURELOG:
-		return logfile_check(fd, why);
+		return logdest_check(fd, dest, why);
 	default:
 		return deny(why, -EPROTO, "this operation takes no descriptor");
 	}
@@ -133,7 +132,7 @@ int receive_job(struct helper_call *call)
 		memcpy(&h, in.data, sizeof(h));
 	in.slow_close = h.op == WIRE_OP_CONFIGURELOG;
 	for (unsigned int i = 0; i < in.nfds && i < RECEIVE_FDS; i++) {
-		in.passed[i] = in.nfds > RECEIVE_FDS ? -EPROTO : check_fd(h.op, fds[i], &why);
+		in.passed[i] = in.nfds > RECEIVE_FDS ? -EPROTO : check_fd(h.op, fds[i], &in.dest, &why);
 		if (!in.passed[i])
 			pass[npass++] = fds[i];
 		else if (!in.why.text[0] && in.nfds <= RECEIVE_FDS)

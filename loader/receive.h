@@ -12,6 +12,7 @@
 
 #include "../lib/base/helper.h"
 #include "../lib/wire.h"
+#include "logdest.h"
 #include "why.h"
 
 #define RECEIVE_FDS 2u			/* what an operation takes at most */
@@ -26,6 +27,7 @@ struct received {
 	uint32_t slow_close;		/* what was passed on is not to be closed in the loop */
 	int32_t passed[RECEIVE_FDS];	/* 0: it was passed on; else why it was not, -errno … */
 	struct why why;			/* … of the first of those */
+	struct logdest dest;		/* of a log: where it is written to */
 	uint8_t data[WIRE_MAX_REQUEST];
 };
 

@@ -19,6 +19,7 @@ static const struct {
 } pools[POOLS] = {
 	[POOL_CONNECTIONS] = { "connections", NULL },
 	[POOL_LOG_BUFFERS] = { "log buffers", "kern.hwpmc.nbuffers" },
+	[POOL_FILE_BUFFERS] = { "log buffers for files", NULL },
 	[POOL_LOGS] = { "logs", NULL },
 	[POOL_SAMPLERS] = { "PMCs that sample or log", NULL },
 	[POOL_SETS] = { "combinations of PMCs on a process", NULL },
@@ -183,4 +184,19 @@ void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsign
 	t->used[pool] -= n;
 	u->references -= n - 1;
 	user_put(u);
+}
+
+static unsigned int rest_of(unsigned int limit, unsigned int used)
+{
+	return limit > used ? limit - used : 0;
+}
+
+unsigned int user_room(const struct user_table *t, const struct user *u, enum pool_kind pool)
+{
+	unsigned int own, all;
+
+	user_limits(t, u, pool, &own, &all);
+	all = rest_of(all, t->used[pool]);
+	own = u->privileged ? all : rest_of(own, u->used[pool]);
+	return own < all ? own : all;
 }

@@ -21,7 +21,8 @@
 enum pool_kind {
 	POOL_CONNECTIONS,
 	POOL_LOG_BUFFERS,		/* kern.hwpmc.nbuffers */
-	POOL_LOGS,			/* until the last record is written or given up */
+	POOL_FILE_BUFFERS,		/* for bursts of records to files, beyond those */
+	POOL_LOGS,			/* until the writer's thread has ended */
 	POOL_SAMPLERS,			/* PMCs with records of their own in the rings */
 	POOL_SETS,			/* combinations of PMCs that measure a process */
 	POOL_TARGETS,			/* processes that are measured */
@@ -92,5 +93,7 @@ void user_limits(const struct user_table *t, const struct user *u, enum pool_kin
 unsigned int user_reserve(const struct user_table *t, unsigned int n);
 /* … and so many one unprivileged user may have: one at least. */
 unsigned int user_share(const struct user_table *t, unsigned int n);
+/* How much more of the pool the user may take now. */
+unsigned int user_room(const struct user_table *t, const struct user *u, enum pool_kind pool);
 
 #endif

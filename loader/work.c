@@ -158,6 +158,7 @@ static void serve(struct work *w)
 	struct client *c = w->client;
 	struct message m = {
 		.data = w->in.data, .fds = w->fds, .passed = w->in.passed, .refusal = &w->in.why,
+		.dest = &w->in.dest,
 	};
 	int err = w->carries ? receive_carried(w) : 0;
 

@@ -463,7 +463,7 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	client a && client b && client own
 	expect a 'log 0' logto write a
 	expect b 'log 0' logto write b
-	expect own 'log ENOMEM -- all 2 log buffers are in use*' logto write log
+	expect own "log ENOMEM -- 2 of pmcbpfd's 2 log buffers are in use; *kern.hwpmc.nbuffers*" logto write log
 	expect own 'flushlog EINVAL*' flushlog
 	expect a 'log 0' logfd -1
 	expect own 'log 0' logto write log

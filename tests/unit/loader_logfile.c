@@ -12,12 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../loader/logfile.h"
+#include "loader/logs.h"
 #include "loader/reaped.h"
 #include "unit.h"
 
 #define LATER (1ull << 62)	/* ns: behind INITIALIZE, which has the time of day */
-#define PATIENCE_NS 50000000u	/* logpool.c's */
 
 static struct logpool *pool;
 static int event;
@@ -28,7 +27,7 @@ static int set_up(void **state)
 	const struct logpool_config config = { .buffers = 4, .size = 4096 };
 
 	signal(SIGPIPE, SIG_IGN);
-	return logpool_new(&pool, &config, &event, &why);
+	return logs_pool(&pool, config, &event, &why);
 }
 
 static int tear_down(void **state)
@@ -37,13 +36,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct logfile *open_log(int fd, enum logfmt format)
+static struct logfile *open_log(int fd, enum logdest_kind kind, enum logfmt format)
 {
-	struct logfile *l = NULL;
-
-	assert_int_equal(logfile_new(pool, fd, format, PMC_CPU_INTEL_SKYLAKE, "GenuineIntel-6-5E-3",
-				     &l, &why), 0);
-	return l;
+	return logs_open(pool, fd, kind, format);
 }
 
 static void until_written(struct logfile *l, uint64_t ticket)
@@ -66,48 +61,25 @@ static int temp_file(void)
 	return memfd_create("log", MFD_CLOEXEC);
 }
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* False: the file took nothing for so long that it was no longer waited for. */
-static bool burst(void)
-{
-	int err = 0, fd = temp_file();
-	struct logfile *l = open_log(dup(fd), LOGFMT_NEW);
-
-	for (uint32_t i = 0; i < 50000 && !err; i++) {
-		struct pmclog_ev u = userdata(i);
-		uint64_t before = now();
-
-		err = logfile_put(l, LATER + i, &u);
-		if (err) {
-			assert_int_equal(err, -ENOMEM);
-			assert_true(now() - before >= PATIENCE_NS);
-		}
-	}
-	if (!err) {
-		until_written(l, logfile_flush(l));
-		assert_int_equal(lseek(fd, 0, SEEK_END), 112 + 50000 * 24);
-	}
-	logfile_free(l);
-	until_reaped(pool, event);
-	close(fd);
-	return !err;
-}
-
 /*
- * A burst of many times what the pool holds: a file is waited for, so that nothing is missing.  Its
- * thread may be without a CPU for longer, but not each time.
+ * A burst of many times what the pool holds: a file has buffers for it, so that nothing is missing
+ * and nobody waits.
  */
 static void test_burst(void **state)
 {
-	for (unsigned int i = 0; !burst(); i++)
-		assert_true(i < 100);
+	int fd = temp_file();
+	struct logfile *l = open_log(dup(fd), LOGDEST_FILE, LOGFMT_NEW);
+
+	for (uint32_t i = 0; i < 50000; i++) {
+		struct pmclog_ev u = userdata(i);
+
+		assert_int_equal(logfile_put(l, LATER + i, &u), 0);
+	}
+	until_written(l, logfile_flush(l));
+	assert_int_equal(lseek(fd, 0, SEEK_END), 112 + 50000 * 24);
+	logfile_free(l);
+	until_reaped(pool, event);
+	close(fd);
 }
 
 /* REQ-078, C-15: INITIALIZE first, records in order over many buffers, CLOSELOG last. */
@@ -117,7 +89,7 @@ static void test_order(void **state)
 
 	for (int format = 0; format < LOGFMTS; format++) {
 		int fd = temp_file();
-		struct logfile *l = open_log(dup(fd), (enum logfmt)format);
+		struct logfile *l = open_log(dup(fd), LOGDEST_FILE, (enum logfmt)format);
 		void *p = pmclog_open(fd);
 
 		for (uint32_t i = 0; i < 5000; i++) {
@@ -158,7 +130,7 @@ static void test_order(void **state)
 static void test_flush(void **state)
 {
 	int fd = temp_file();
-	struct logfile *l = open_log(dup(fd), LOGFMT_NEW);
+	struct logfile *l = open_log(dup(fd), LOGDEST_FILE, LOGFMT_NEW);
 	struct pmclog_ev u = userdata(1);
 
 	assert_int_equal(lseek(fd, 0, SEEK_END), 0);
@@ -237,7 +209,7 @@ static void test_gap(void **state)
 
 	logpool_stats(pool, &requests, &failed_before);
 	size = full_pipe(fds);
-	l = open_log(fds[1], LOGFMT_NEW);
+	l = open_log(fds[1], LOGDEST_PIPE, LOGFMT_NEW);
 	n = put_until_full(l);
 	for (int i = 0; i < 100; i++) {
 		struct pmclog_ev u = userdata(++n);
@@ -284,7 +256,7 @@ static void test_end_without_room(void **state)
 	static struct pmclog_ev ev;
 	uint32_t n, read = 0;
 	int fds[2], size = full_pipe(fds);
-	struct logfile *l = open_log(fds[1], LOGFMT_NEW);
+	struct logfile *l = open_log(fds[1], LOGDEST_PIPE, LOGFMT_NEW);
 	void *p;
 
 	n = put_until_full(l);
@@ -305,7 +277,7 @@ static void test_end_without_room(void **state)
 /* REQ-079, REQ-080: the first error stays, later records go nowhere and cost no buffer. */
 static void expect_error(int fd, int error)
 {
-	struct logfile *l = open_log(fd, LOGFMT_NEW);
+	struct logfile *l = open_log(fd, LOGDEST_PIPE, LOGFMT_NEW);
 	struct pmclog_ev u = userdata(1);
 	bool news = false;
 
@@ -345,7 +317,7 @@ static void test_nonblocking(void **state)
 
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	fcntl(fds[1], F_SETPIPE_SZ, 4096);
-	l = open_log(fds[1], LOGFMT_NEW);
+	l = open_log(fds[1], LOGDEST_PIPE, LOGFMT_NEW);
 	while (logfile_put(l, 1, &u) == 0)
 		records++;
 	logfile_free(l);
@@ -367,7 +339,7 @@ static void test_socket_end(void **state)
 	int fds[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	logfile_free(open_log(dup(fds[1]), LOGFMT_NEW));
+	logfile_free(open_log(dup(fds[1]), LOGDEST_UNIX, LOGFMT_NEW));
 	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
 	assert_int_equal(poll(&p, 1, 60000), 1);
 	for (ssize_t n, sum = 0; (n = read(fds[0], buf, sizeof(buf))) != 0; sum += n)
@@ -377,58 +349,12 @@ static void test_socket_end(void **state)
 	until_reaped(pool, event);
 }
 
-/* Nobody reads and the daemon ends: the thread is not waited for for ever. */
-static void test_stuck(void **state)
-{
-	const struct logpool_config config = { .buffers = 4, .size = 4096 };
-	struct pmclog_ev u = userdata(1);
-	struct logpool *mine;
-	struct logfile *l;
-	int fds[2], e;
-
-	assert_int_equal(logpool_new(&mine, &config, &e, &why), 0);
-	assert_int_equal(pipe(fds), 0);
-	fcntl(fds[1], F_SETPIPE_SZ, 4096);
-	assert_int_equal(logfile_new(mine, fds[1], LOGFMT_NEW, 0, "", &l, &why), 0);
-	while (logfile_put(l, 1, &u) == 0)
-		;
-	logpool_free(mine);
-	close(fds[0]);
-}
-
-/* C-8, and no file where the kernel minds who writes. */
-static void test_check(void **state)
-{
-	int fds[2], fd = temp_file();
-
-	assert_int_equal(logfile_check(fd, &why), 0);
-	close(fd);
-	assert_int_equal(logfile_check(fd, &why), -EBADF);
-	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(logfile_check(fds[0], &why), -EBADF);
-	assert_int_equal(logfile_check(fds[1], &why), 0);
-	close(fds[0]);
-	close(fds[1]);
-	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	assert_int_equal(logfile_check(fd, &why), 0);
-	close(fd);
-	fd = open("/proc/self/comm", O_WRONLY | O_CLOEXEC);
-	assert_int_equal(logfile_check(fd, &why), -EBADF);
-	close(fd);
-	fd = open("/dev/zero", O_WRONLY | O_CLOEXEC);
-	assert_int_equal(logfile_check(fd, &why), -EBADF);
-	close(fd);
-	fd = open("/tmp", O_PATH | O_CLOEXEC);
-	assert_int_equal(logfile_check(fd, &why), -EBADF);
-	close(fd);
-}
-
 /* Time does not go back, whatever comes late. */
 static void test_late(void **state)
 {
 	struct pmclog_ev u = userdata(1), ev;
 	int fd = temp_file();
-	struct logfile *l = open_log(dup(fd), LOGFMT_NEW);
+	struct logfile *l = open_log(dup(fd), LOGDEST_FILE, LOGFMT_NEW);
 	struct pmclog_ev_callchain c = { .pl_npc = 1 };
 	uint64_t pc = 1;
 	void *p;
@@ -457,8 +383,7 @@ int main(void)
 		cmocka_unit_test(test_order),	    cmocka_unit_test(test_flush),
 		cmocka_unit_test(test_gap),	    cmocka_unit_test(test_end_without_room),
 		cmocka_unit_test(test_errors),	    cmocka_unit_test(test_nonblocking),
-		cmocka_unit_test(test_socket_end),  cmocka_unit_test(test_stuck),
-		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_socket_end),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../loader/logfile.h"
+#include "loader/logs.h"
 #include "loader/reaped.h"
 #include "scratch.h"
 #include "unit.h"
@@ -23,17 +23,6 @@ static int event, symbols;
 static struct logpool *pool;
 static char table_path[64];
 
-static char heard[256];
-
-static void hear(int priority, const char *line)
-{
-	size_t used = strlen(heard);
-
-	snprintf(heard + used, sizeof(heard) - used, "%d %s\n", priority, line);
-}
-
-static const struct log messages = { .sink = hear };
-
 static void set_symbols(const char *text)
 {
 	assert_int_equal(ftruncate(symbols, 0), 0);
@@ -43,14 +32,13 @@ static void set_symbols(const char *text)
 static int set_up(void **state)
 {
 	const struct logpool_config config = {
-		.buffers = 8, .size = 4096, .kallsyms = table_path, .log = &messages,
+		.buffers = 8, .size = 4096, .kallsyms = table_path,
 	};
 
 	symbols = memfd_create("kallsyms", MFD_CLOEXEC);
-	*heard = '\0';
 	snprintf(table_path, sizeof(table_path), "/proc/self/fd/%d", symbols);
 	set_symbols(FUNCTION);
-	return logpool_new(&pool, &config, &event, &why);
+	return logs_pool(&pool, config, &event, &why);
 }
 
 static int tear_down(void **state)
@@ -62,11 +50,8 @@ static int tear_down(void **state)
 
 static struct logfile *begin(int *fd, enum logfmt format)
 {
-	struct logfile *l = NULL;
-
 	*fd = memfd_create("log", MFD_CLOEXEC);
-	assert_int_equal(logfile_new(pool, dup(*fd), format, 0, "", &l, &why), 0);
-	return l;
+	return logs_open(pool, dup(*fd), LOGDEST_FILE, format);
 }
 
 static void put(struct logfile *l, unsigned int n, const uint64_t *pc)
@@ -76,10 +61,17 @@ static void put(struct logfile *l, unsigned int n, const uint64_t *pc)
 	assert_int_equal(logfile_callchain(l, LATER, &c, pc), 0);
 }
 
+/* What the loop does, within so many ms. */
+static void run_loop(int ms)
+{
+	if (poll(&(struct pollfd){ .fd = event, .events = POLLIN }, 1, ms) > 0)
+		logpool_reap(pool);
+}
+
 static void until_written(struct logfile *l, uint64_t ticket)
 {
 	while (logfile_written(l) < ticket)
-		usleep(1000);
+		run_loop(1);
 }
 
 /* The log is over: all is written. */
@@ -203,7 +195,7 @@ static void test_unreadable(void **state)
 		put(l, 1, &pc);
 		end(l);
 		expect_log(fd, "C E ");
-		assert_string_equal(heard, !i ? "" : "4 logs lack names of kernel functions "
+		assert_string_equal(logs_heard, !i ? "" : "4 logs lack names of kernel functions "
 				    "(/nowhere): No such file or directory\n");
 		until_reaped(pool, event);
 		strcpy(table_path, "/nowhere");
@@ -216,8 +208,7 @@ static void summary_now(int fd, char *text, size_t size)
 	char path[32];
 	int copy;
 
-	if (poll(&(struct pollfd){ .fd = event, .events = POLLIN }, 1, 10) > 0)
-		logpool_reap(pool);
+	run_loop(10);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	copy = open(path, O_RDONLY | O_CLOEXEC);
 	summary(copy, text, size);
@@ -270,7 +261,7 @@ static void test_again(void **state)
 	put(l, 1, &never);
 	logfile_flush(l);
 	for (int i = 0; i < 6000 && !(told = tell(FUNCTION)); i++)
-		usleep(10000);
+		run_loop(10);
 	assert_true(told);
 	*text = '\0';
 	for (int i = 0; i < 6000 && !strstr(text, "first"); i++)
@@ -281,6 +272,7 @@ static void test_again(void **state)
 		put(l, 1, &never);
 		logfile_flush(l);
 		usleep(10000);
+		run_loop(0);
 		told = tell(FUNCTION "ffffffff81900000 t later\t[late]\n");
 	}
 	assert_true(told);

@@ -28,6 +28,12 @@ static int fake_cred(pid_t pid, struct cred *cred)
 	return policy_read_cred(pid, cred);
 }
 
+/* Processes that are none have ours. */
+static int fake_identity(pid_t pid, struct identity **id)
+{
+	return identity_read(getpid(), id);
+}
+
 static void unheard(int priority, const char *line)
 {
 }
@@ -62,6 +68,7 @@ void harness_start(void)
 	if (!answer.data || engine_new(&harness.engine, &why) || daemon_init(&harness, &why))
 		abort();
 	harness.read_cred = fake_cred;
+	harness.read_identity = fake_identity;
 	harness.may_debug = fake_debug;
 	harness_may_debug = false;
 	harness.raise = fake_raise;
@@ -127,9 +134,18 @@ int ask_fd(struct actor *a, uint16_t op, const void *arg, size_t len, int fd)
 	uint8_t data[WIRE_MAX_REQUEST];
 	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .seq = 42,
 			      .len = (uint32_t)len };
+	struct logdest dest = { .kind = LOGDEST_NULL };
+	int32_t passed[RECEIVE_FDS] = { 0 };
+	struct why refusal = { "" };
 	struct message m = { .data = data, .len = sizeof(h) + len, .fds = &fd, .nfds = fd >= 0,
+			     .passed = passed, .refusal = &refusal, .dest = &dest,
 			     .pid = a->cred.pid, .uid = a->cred.uid[ID_REAL] };
 
+	/* What a helper does with what comes along. */
+	if (op == WIRE_OP_CONFIGURELOG && fd >= 0)
+		passed[0] = logdest_check(fd, &dest, &refusal);
+	if (passed[0])
+		fd = -1;
 	memcpy(data, &h, sizeof(h));
 	if (len)
 		memcpy(data + sizeof(h), arg, len);

@@ -4,6 +4,7 @@
 #define PMCBPF_LOADER_HARNESS_H
 
 #include "../../../loader/ops.h"
+#include "../../../loader/receive.h"
 #include "fake_count.h"
 
 extern struct daemon harness;

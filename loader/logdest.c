@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kinds of files and sockets that a log is written to. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "logdest.h"
+
+#define BCACHEFS_MAGIC 0xca451a4el
+#define JFS_MAGIC      0x3153464al
+#define NTFS3_MAGIC    0x7366746el
+#define ZFS_MAGIC      0x2fc12fc1l
+#define CONFIGFS_MAGIC 0x62656570l
+
+/*
+ * A write ends by itself on these: the kernel alone does it, in memory or on a block device.  On
+ * FUSE, 9p, NFS and the like a program or another machine may keep the writer for ever; overlay
+ * may lie on any of them.
+ */
+static bool is_local(long type)
+{
+	static const long local[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+		TMPFS_MAGIC, RAMFS_MAGIC, BCACHEFS_MAGIC, ZFS_MAGIC, JFS_MAGIC,
+		REISERFS_SUPER_MAGIC, NILFS_SUPER_MAGIC, MSDOS_SUPER_MAGIC, EXFAT_SUPER_MAGIC,
+		NTFS3_MAGIC,
+	};
+
+	for (unsigned int i = 0; i < sizeof(local) / sizeof(local[0]); i++)
+		if (type == local[i])
+			return true;
+	return false;
+}
+
+/* The kernel's own files, where a write is an order. */
+static bool is_pseudo(long type)
+{
+	static const long pseudo[] = {
+		PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC,
+		CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC, SELINUX_MAGIC,
+		CONFIGFS_MAGIC, PSTOREFS_MAGIC, EFIVARFS_MAGIC,
+	};
+
+	for (unsigned int i = 0; i < sizeof(pseudo) / sizeof(pseudo[0]); i++)
+		if (type == pseudo[i])
+			return true;
+	return false;
+}
+
+static int refuse(struct why *why)
+{
+	return deny(why, -EBADF, "a log is written to a file, a pipe, a socket or a terminal, not "
+		    "to a device or a file of the kernel");
+}
+
+static int check_file(int fd, struct logdest *dest, struct why *why)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return deny(why, -EBADF, "the log's descriptor is of no use: %m");
+	if (is_pseudo(fs.f_type))
+		return refuse(why);
+	if (!is_local(fs.f_type))
+		return deny(why, -EXDEV, "the log is on a file system of type 0x%lx, where a write "
+			    "may wait for a program or another machine (overlay, FUSE, NFS …); "
+			    "choose a local one, or write the file yourself: "
+			    "pmcstat -O - ... | cat >log",
+			    (unsigned long)fs.f_type);
+	dest->kind = LOGDEST_FILE;
+	return 0;
+}
+
+static int socket_option(int fd, int name)
+{
+	socklen_t len = sizeof(int);
+	int value;
+
+	return getsockopt(fd, SOL_SOCKET, name, &value, &len) ? -1 : value;
+}
+
+/* A log is one stream: a datagram may get lost or be too long, and no record of that remains. */
+static int check_socket(int fd, struct logdest *dest, struct why *why)
+{
+	int domain = socket_option(fd, SO_DOMAIN), type = socket_option(fd, SO_TYPE);
+	int protocol = socket_option(fd, SO_PROTOCOL);
+
+	if (domain == AF_UNIX && (type == SOCK_STREAM || type == SOCK_SEQPACKET)) {
+		dest->kind = LOGDEST_UNIX;
+		return 0;
+	}
+	if ((domain == AF_INET || domain == AF_INET6) && type == SOCK_STREAM &&
+	    (protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP)) {
+		dest->kind = LOGDEST_TCP;
+		return 0;
+	}
+	return deny(why, -EBADF, "a log is written to a connected socket of TCP or AF_UNIX, not to "
+		    "one of family %d and type %d", domain, type);
+}
+
+static int check_device(int fd, dev_t device, struct logdest *dest, struct why *why)
+{
+	if (device == makedev(1, 3))
+		dest->kind = LOGDEST_NULL;
+	else if (isatty(fd))
+		dest->kind = LOGDEST_TERMINAL;
+	else
+		return refuse(why);
+	return 0;
+}
+
+int logdest_check(int fd, struct logdest *dest, struct why *why)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
+		return deny(why, -EBADF, "the log's descriptor is not open for writing");
+	if (fstat(fd, &st))
+		return deny(why, -EBADF, "the log's descriptor is of no use: %m");
+	switch (st.st_mode & S_IFMT) {
+	case S_IFREG:
+		return check_file(fd, dest, why);
+	case S_IFSOCK:
+		return check_socket(fd, dest, why);
+	case S_IFCHR:
+		return check_device(fd, st.st_rdev, dest, why);
+	case S_IFIFO:
+		dest->kind = LOGDEST_PIPE;
+		return 0;
+	default:
+		return refuse(why);
+	}
+}

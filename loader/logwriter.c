@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The thread of a log: writes what has been queued, with the ids and the limits of the owner. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "logpool.h"
+
+#define PARTS (LOG_BATCH + 2)		/* the buffers, the names, and what is behind them */
+
+static bool is_abandoned(const struct logfile *l)
+{
+	return __atomic_load_n(&l->abandoned, __ATOMIC_ACQUIRE);
+}
+
+/* --- one write -------------------------------------------------------------------------------- */
+
+/*
+ * The kernel puts the ids of the sender into each message of AF_UNIX: the real ones, which are
+ * root's here.  The reader is to see the owner's.
+ */
+static ssize_t send_as_owner(const struct logfile *l, struct iovec *v, unsigned int n)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct msghdr msg = {
+		.msg_iov = v, .msg_iovlen = n,
+		.msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c;
+
+	memset(&control, 0, sizeof(control));
+	c = CMSG_FIRSTHDR(&msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_CREDENTIALS;
+	c->cmsg_len = CMSG_LEN(sizeof(struct ucred));
+	memcpy(CMSG_DATA(c), &l->id->sender, sizeof(struct ucred));
+	return sendmsg(l->fd, &msg, MSG_NOSIGNAL);
+}
+
+/* Copies as much of the parts as `room` bytes hold; how many parts that are. */
+static unsigned int cut(struct iovec *to, const struct iovec *v, unsigned int n, uint64_t room)
+{
+	unsigned int parts = 0;
+
+	for (; parts < n && room; parts++) {
+		to[parts] = v[parts];
+		if (to[parts].iov_len > room)
+			to[parts].iov_len = (size_t)room;
+		room -= to[parts].iov_len;
+	}
+	return parts;
+}
+
+/*
+ * RLIMIT_FSIZE is a process's, so that the kernel compares with the daemon's.  As it does with the
+ * owner's: up to the limit a write is cut, from there on it fails.  The owner may move the offset
+ * at any moment: the offset that was compared is the one that is written at.
+ */
+static ssize_t write_limited(const struct logfile *l, const struct iovec *v, unsigned int n)
+{
+	bool append = fcntl(l->fd, F_GETFL) & O_APPEND;
+	struct stat st = { .st_size = 0 };
+	struct iovec part[PARTS];
+	ssize_t done;
+	off_t at;
+
+	if (append && fstat(l->fd, &st))
+		return -1;
+	at = append ? st.st_size : lseek(l->fd, 0, SEEK_CUR);
+	if (at < 0)
+		return -1;
+	if ((uint64_t)at >= l->id->file_limit) {
+		errno = EFBIG;
+		return -1;
+	}
+	n = cut(part, v, n, l->id->file_limit - (uint64_t)at);
+	if (append)
+		return writev(l->fd, part, (int)n);
+	done = pwritev(l->fd, part, (int)n, at);
+	if (done > 0)
+		(void)lseek(l->fd, at + done, SEEK_SET);
+	return done;
+}
+
+static ssize_t write_once(const struct logfile *l, struct iovec *v, unsigned int n)
+{
+	struct msghdr msg = { .msg_iov = v, .msg_iovlen = n };
+
+	switch (l->dest.kind) {
+	case LOGDEST_UNIX:
+		return send_as_owner(l, v, n);
+	case LOGDEST_TCP:
+		return sendmsg(l->fd, &msg, MSG_NOSIGNAL);
+	case LOGDEST_FILE:
+		if (l->id->file_limit != UINT64_MAX)
+			return write_limited(l, v, n);
+		break;
+	default:
+		break;
+	}
+	return writev(l->fd, v, (int)n);
+}
+
+/* --- buffers ---------------------------------------------------------------------------------- */
+
+/* Waits, for a descriptor that would not, until it takes more. */
+static int wait_writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+}
+
+/* Passes over what has been written. */
+static unsigned int pass(struct iovec *v, unsigned int n, size_t done)
+{
+	unsigned int whole = 0;
+
+	while (whole < n && done >= v[whole].iov_len)
+		done -= v[whole++].iov_len;
+	if (whole < n) {
+		v[whole].iov_base = (char *)v[whole].iov_base + done;
+		v[whole].iov_len -= done;
+	}
+	return whole;
+}
+
+static int write_all(const struct logfile *l, struct iovec *v, unsigned int n)
+{
+	while (n) {
+		ssize_t done;
+		int err;
+
+		if (is_abandoned(l))
+			return -EINTR;
+		done = write_once(l, v, n);
+		err = done < 0 ? -errno : 0;
+		if (done > 0) {
+			unsigned int whole = pass(v, n, (size_t)done);
+
+			v += whole;
+			n -= whole;
+		} else if (err == -EAGAIN) {
+			err = wait_writable(l->fd);
+		} else if (err == -EINTR) {
+			err = 0;
+		} else if (done == 0) {
+			err = -EIO;
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static unsigned int add_part(struct iovec *v, unsigned int parts, const void *data, size_t len)
+{
+	v[parts] = (struct iovec){ .iov_base = (void *)data, .iov_len = len };
+	return parts + (len > 0);
+}
+
+/* Buffers, and at their end, but before CLOSELOG, the names of kernel functions in them. */
+static unsigned int gather(struct logfile *l, struct iovec *v, struct logbuf *const *b,
+			   unsigned int n)
+{
+	unsigned int parts = 0;
+	const uint8_t *names;
+	size_t at = 0, len;
+
+	for (unsigned int i = 0; i < n; i++) {
+		at = lognames_scan(l->names, b[i]->data, b[i]->used);
+		parts = add_part(v, parts, b[i]->data, at);
+	}
+	len = lognames_records(l->names, &names);
+	if (len)
+		parts = add_part(v, parts, names, len);
+	return n ? add_part(v, parts, b[n - 1]->data + at, b[n - 1]->used - at) : parts;
+}
+
+static void free_buffers(struct logfile *l, struct logbuf *const *b, unsigned int n)
+{
+	unsigned int returned[LOGBUF_POOLS] = { 0 };
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (b[i]->pool != LOGBUF_NONE)
+			returned[b[i]->pool]++;
+		free(b[i]);
+	}
+	log_give_back(l, returned);
+}
+
+/* The loop is told only what it waits for: each time costs two switches. */
+static void write_some(struct logfile *l, struct logbuf *const *b, unsigned int n)
+{
+	struct iovec v[PARTS];
+	int err = l->error;
+	bool news;
+
+	if (!err)
+		err = write_all(l, v, gather(l, v, b, n));
+	free_buffers(l, b, n);
+	pthread_mutex_lock(&l->lock);
+	news = l->awaited > l->written || err != l->error;
+	l->written += n;
+	__atomic_store_n(&l->error, err, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&l->lock);
+	if (news)
+		log_tell_loop(l->pool);
+}
+
+/* With the lock held. */
+static unsigned int take(struct logfile *l, struct logbuf **b)
+{
+	unsigned int n = 0;
+
+	for (; l->head && n < LOG_BATCH; l->head = l->head->next)
+		b[n++] = l->head;
+	if (!l->head)
+		l->tail = &l->head;
+	return n;
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+/* What it cannot write as the owner it does not write at all. */
+static void become_owner(struct logfile *l)
+{
+	const char *call;
+	int err = identity_take_on(l->id, l->dest.kind == LOGDEST_UNIX, &call);
+
+	if (!err)
+		return;
+	if (!__atomic_exchange_n(&l->pool->complained, true, __ATOMIC_RELAXED))
+		log_msg(l->pool->config.log, LOG_ERR, "cannot write logs with the ids of their "
+			"owners: %s: %s; let pmcbpfd have CAP_SETUID and CAP_SETGID", call,
+			strerror(-err));
+	pthread_mutex_lock(&l->lock);
+	__atomic_store_n(&l->error, err, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&l->lock);
+	log_tell_loop(l->pool);
+}
+
+/*
+ * A reader that holds the other end sees the end even if the owner still has its descriptor.
+ * close(2) of a socket with SO_LINGER waits for the peer; the owner may set it again at any moment,
+ * and then a kick ends that wait.
+ */
+static void close_file(const struct logfile *l)
+{
+	const struct linger none = { .l_onoff = 0 };
+
+	if (l->dest.kind == LOGDEST_TCP)
+		(void)setsockopt(l->fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+	if (l->dest.kind == LOGDEST_TCP || l->dest.kind == LOGDEST_UNIX)
+		(void)shutdown(l->fd, SHUT_WR);
+	close(l->fd);
+}
+
+void *log_writer(void *arg)
+{
+	struct logfile *l = arg;
+
+	become_owner(l);
+	pthread_mutex_lock(&l->lock);
+	while (!is_abandoned(l)) {
+		struct logbuf *b[LOG_BATCH];
+		unsigned int n = take(l, b);
+
+		if (n || (!l->end && !l->error && lognames_due(l->names))) {
+			pthread_mutex_unlock(&l->lock);
+			write_some(l, b, n);
+			pthread_mutex_lock(&l->lock);
+		} else if (l->end) {
+			break;
+		} else {
+			pthread_cond_wait(&l->work, &l->lock);
+		}
+	}
+	pthread_mutex_unlock(&l->lock);
+	close_file(l);
+	lognames_free(l->names);
+	pthread_mutex_lock(&l->lock);
+	l->done = true;
+	pthread_mutex_unlock(&l->lock);
+	log_tell_loop(l->pool);
+	return NULL;
+}
