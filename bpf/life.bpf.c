@@ -31,12 +31,10 @@ struct abi_birth births[ABI_MAX_BIRTHS] = {};
 
 static __always_inline void note_birth(u32 parent, u32 child)
 {
-	u32 n = __sync_fetch_and_add(&nbirths, 1);
+	u32 n = __sync_fetch_and_add(&nbirths, 1) & (ABI_MAX_BIRTHS - 1);
 
-	if (n < ABI_MAX_BIRTHS) {
-		births[n].parent = parent;
-		births[n].child = child;
-	}
+	births[n].parent = parent;
+	births[n].child = child;
 }
 
 static __always_inline void index_add(u32 tgid, u32 set)

@@ -99,23 +99,31 @@ static int processes_read(struct processes *ps, const struct engine *e)
 	return err;
 }
 
-static int processes_list(struct processes *ps, const struct engine *e)
+/* The forks from number `from` on. -EAGAIN: there were more than are kept. */
+static int processes_born(struct processes *ps, const struct engine *e, uint32_t from)
 {
-	const struct abi_birth *births;
-	int n, err;
+	uint32_t to = engine_births(e);
+	int err = 0;
+
+	for (uint32_t n = from; n != to && to - from <= ABI_MAX_BIRTHS && !err; n++) {
+		struct abi_birth b = engine_birth(e, n);
+
+		DEBUG(engine_debug(e), PROCESS, FORK, "process %u of process %u", b.child,
+		      b.parent);
+		err = processes_push(ps, (pid_t)b.child, (pid_t)b.parent);
+	}
+	if (!err && engine_births(e) - from > ABI_MAX_BIRTHS)
+		err = -EAGAIN;
+	return err;
+}
+
+static int processes_list(struct processes *ps, const struct engine *e, uint32_t births)
+{
+	int err;
 
 	ps->n = 0;
 	err = processes_read(ps, e);
-	if (err)
-		return err;
-	n = engine_births(e, &births);
-	if (n < 0)
-		return n;
-	for (int i = 0; !err && i < n; i++) {
-		DEBUG(engine_debug(e), PROCESS, FORK, "process %u of process %u", births[i].child,
-		      births[i].parent);
-		err = processes_push(ps, (pid_t)births[i].child, (pid_t)births[i].parent);
-	}
+	err = err ?: processes_born(ps, e, births);
 	return err ?: processes_index(ps);
 }
 
@@ -256,11 +264,12 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 	struct processes ps = { .n = 0 };
 	struct added added = { .n = 0 };
 	struct tree tree = { c, &added, guard, true, why };
+	uint32_t births = 0;
 	int err;
 
 	err = count_hold(c, NEED_LIFE, why);
 	if (c->spec.descendants)
-		engine_walk_begin(c->e);
+		births = engine_walk_begin(c->e);
 	if (!err && c->backend == BACKEND_FIGURES &&
 	    (c->spec.soft->quantity == WIRE_Q_CPU_NS ||
 	     c->spec.soft->quantity == WIRE_Q_MIGRATIONS))
@@ -274,7 +283,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 	err = added_push(&added, tgid);
 	while (!err && c->spec.descendants && tree.found) {
 		tree.found = false;
-		err = processes_list(&ps, c->e);
+		err = processes_list(&ps, c->e, births);
 		if (err)
 			deny(why, err, "cannot list the descendants of process %d: %s", tgid,
 			     strerror(-err));
@@ -317,7 +326,7 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 			err = figures_detach(c, tgid);
 	}
 	err = err ?: leave(c, tgid, why);
-	if (!err && c->spec.descendants && !processes_list(&ps, c->e))
+	if (!err && c->spec.descendants && !processes_list(&ps, c->e, engine_births(c->e)))
 		(void)processes_below(&ps, c->e, tgid, tree_leave, c);
 	processes_free(&ps);
 	if (!err && c->running && c->backend == BACKEND_SLICED)

@@ -465,12 +465,11 @@ struct abi_owner *engine_owner(const struct engine *e, unsigned int slot)
 	return &e->skel->bss->owner_state[slot];
 }
 
-void engine_walk_begin(struct engine *e)
+uint32_t engine_walk_begin(struct engine *e)
 {
-	if (e->walks++)
-		return;
-	e->skel->bss->nbirths = 0;
+	e->walks++;
 	__atomic_store_n(&e->skel->bss->walking, 1, __ATOMIC_SEQ_CST);
+	return engine_births(e);
 }
 
 void engine_walk_end(struct engine *e)
@@ -479,12 +478,14 @@ void engine_walk_end(struct engine *e)
 		__atomic_store_n(&e->skel->bss->walking, 0, __ATOMIC_SEQ_CST);
 }
 
-int engine_births(const struct engine *e, const struct abi_birth **births)
+uint32_t engine_births(const struct engine *e)
 {
-	uint32_t n = __atomic_load_n(&e->skel->bss->nbirths, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&e->skel->bss->nbirths, __ATOMIC_ACQUIRE);
+}
 
-	*births = e->skel->bss->births;
-	return n > ABI_MAX_BIRTHS ? -EAGAIN : (int)n;
+struct abi_birth engine_birth(const struct engine *e, uint32_t n)
+{
+	return e->skel->bss->births[n % ABI_MAX_BIRTHS];
 }
 
 void engine_flush(struct engine *e, unsigned int cpu)

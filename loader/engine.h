@@ -152,11 +152,15 @@ unsigned int engine_targets_next(const struct engine *e, struct engine_walk *w, 
 struct abi_account *engine_accounts(const struct engine *e);
 struct abi_owner *engine_owner(const struct engine *e, unsigned int slot);
 
-/* Between the two, every fork of the system is noted.  Several walks may be under way. */
-void engine_walk_begin(struct engine *e);
+/*
+ * Between the two, every fork of the system is noted.  Several walks may be under way: each begins
+ * with the number of forks that have been noted before it, and looks at those behind that.
+ */
+uint32_t engine_walk_begin(struct engine *e);
 void engine_walk_end(struct engine *e);
-/* The forks noted so far; -EAGAIN when there were more than fit. */
-int engine_births(const struct engine *e, const struct abi_birth **births);
+/* So many forks have been noted; of these the last ABI_MAX_BIRTHS can be looked at. */
+uint32_t engine_births(const struct engine *e);
+struct abi_birth engine_birth(const struct engine *e, uint32_t n);
 
 /* Brings one CPU's open slice up to date, or all online CPUs'; also a barrier for set changes. */
 void engine_flush(struct engine *e, unsigned int cpu);

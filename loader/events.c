@@ -100,6 +100,7 @@ static int process_add(struct count *c, const struct perf_event_spec *spec, pid_
 		while (!err && (d = readdir(dir))) {
 			pid_t tid = (pid_t)atoi(d->d_name);
 
+			engine_breathe(c->e);
 			if (tid > 0 && !has_event(l, tid, cpu))
 				err = event_add(c, l, spec, tgid, tid, cpu, why);
 		}
@@ -328,10 +329,22 @@ void events_detach(struct count *c, pid_t tgid)
 	c->generation++;
 }
 
+/* Of a process with thousands of threads this takes long. */
+static void close_slowly(struct count *c, struct task_events *l)
+{
+	while (l->n) {
+		close(l->list[--l->n].fd);
+		events_repay(c, 1);
+		engine_breathe(c->e);
+	}
+	free(l->list);
+	l->list = NULL;
+}
+
 void events_close(struct count *c)
 {
-	close_all(c, &c->watches, 0);
-	close_all(c, &c->events, 0);
+	close_slowly(c, &c->watches);
+	close_slowly(c, &c->events);
 	c->generation++;
 }
 

@@ -79,6 +79,7 @@ int figures_start(struct count *c, struct why *why)
 		visit_args(c, &args, ABI_VISIT_START, 0);
 		err = err ?: engine_visit(c->e, &args);
 		sum += args.sum;
+		engine_breathe(c->e);
 	} while (!err && args.visited);
 	if (err) {
 		target_activate(engine_targets(c->e), c, false);
