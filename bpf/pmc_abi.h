@@ -207,7 +207,7 @@ struct abi_note {
 };
 
 /* A fork seen while the daemon walks a process tree. */
-#define ABI_MAX_BIRTHS	 8192	/* a power of two: the latest ones are kept */
+#define ABI_MAX_BIRTHS	 32768	/* a power of two: the latest ones are kept */
 struct abi_birth {
 	__u32 parent, child;
 };

@@ -23,6 +23,8 @@ struct process {
 };
 #define NONE UINT32_MAX
 
+#define RESTARTS 100			/* of a walk that misses forks */
+
 struct processes {
 	struct process *at;
 	size_t n, room;
@@ -265,6 +267,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 	struct added added = { .n = 0 };
 	struct tree tree = { c, &added, guard, true, why };
 	uint32_t births = 0;
+	unsigned int restarts = 0;
 	int err;
 
 	err = count_hold(c, NEED_LIFE, why);
@@ -284,6 +287,13 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 	while (!err && c->spec.descendants && tree.found) {
 		tree.found = false;
 		err = processes_list(&ps, c->e, births);
+		/* A storm of forks, whoever's: as if the walk began now. */
+		if (err == -EAGAIN && restarts++ < RESTARTS) {
+			births = engine_births(c->e);
+			tree.found = true;
+			err = 0;
+			continue;
+		}
 		if (err)
 			deny(why, err, "cannot list the descendants of process %d: %s", tgid,
 			     strerror(-err));

@@ -19,6 +19,7 @@
 #define MIN_MAJOR   6
 #define MIN_MINOR   1
 #define WANTED_FDS  65536
+#define NICE	    (-10)
 
 static void say_tunable(void *arg, const char *line)
 {
@@ -108,6 +109,16 @@ static void raise_limit(int what, rlim_t wanted)
 		r.rlim_cur = r.rlim_max;
 		setrlimit(what, &r);
 	}
+}
+
+/*
+ * Others' requests wait for the daemon, which uses a moment for each: it runs before processes that
+ * compute.  Helper processes, which may take long, do not.
+ */
+static void raise_priority(void)
+{
+	if (getpriority(PRIO_PROCESS, 0) > NICE)
+		(void)setpriority(PRIO_PROCESS, 0, NICE);
 }
 
 /* --- background --------------------------------------------------------------------------- */
@@ -263,6 +274,8 @@ static int run(struct daemon *d, const struct options *o, struct why *why)
 	err = errands_new(&d->errands, &d->users, why);
 	if (err)
 		return err;
+	if (o->client_fd < 0)
+		raise_priority();
 	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, &l, ready, why);
 	daemon_free(d);
 	listener_unlock(&l);
