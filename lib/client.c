@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -198,6 +199,7 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 	const char *chosen = secure_getenv("PMCBPF_SOCKET");
 	const char *path = chosen && *chosen ? chosen : CLIENT_SOCKET;
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	struct stat st;
 	int fd, err;
 
 	if (strlen(path) >= sizeof(sun.sun_path))
@@ -213,7 +215,9 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 	err = -errno;
 	close(fd);
 	if (err == -EACCES || err == -EPERM)
-		return refuse(why, err, "you may not connect to pmcbpfd at %s", path);
+		return refuse(why, err, "you may not connect to pmcbpfd at %s%s", path,
+			      !stat(path, &st) && !(st.st_mode & S_IWOTH) ?
+			      ": it serves members of a group (socket.group in pmcbpf.conf)" : "");
 	if (err != -ENOENT && err != -ECONNREFUSED)
 		return refuse(why, err, "no connection to %s: %s", path, strerror(-err));
 	/* A socket that was named has to be there; only the usual place has a substitute. */

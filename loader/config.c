@@ -56,6 +56,12 @@ static int set_msr_list(struct config *c, const char *value, struct why *why)
 					"root, as " MSRLIST_FILE ", not \"%.100s\"", value);
 }
 
+/* Whether there is such a group is seen at the start, when the socket is made. */
+static int set_socket_group(struct config *c, const char *value, struct why *why)
+{
+	return 0;
+}
+
 #define NUMBER(name, ...)     { name, __VA_ARGS__, NULL, NULL }
 #define TEXT(name, writable, set, text) { name, 0, 0, 0, 0, NULL, writable, set, text }
 static const struct {
@@ -97,6 +103,7 @@ static const struct {
 		"", true),
 	[TUN_SYSPMCS] = NUMBER("security.bsd.unprivileged_syspmcs", 0, INT_MIN, INT_MAX, 0, "",
 		true),
+	[TUN_SOCKET_GROUP] = TEXT("socket.group", false, set_socket_group, ""),
 	[TUN_USER_RESERVE] = NUMBER("user.reserve", 10, 0, 90, 10,
 		"tunable user.reserve=%d out of range - using %d percent.", true),
 	[TUN_USER_SHARE] = NUMBER("user.share", 25, 1, 100, 25,
@@ -147,6 +154,8 @@ static size_t text_offset(enum tunable t)
 	if (config_ktr(t))
 		return offsetof(struct config, ktr.text) +
 		       (t - TUN_KTR_COMPILE) * sizeof(((struct config *)0)->ktr.text[0]);
+	if (t == TUN_SOCKET_GROUP)
+		return offsetof(struct config, socket_group);
 	return t == TUN_MSR_LIST ? offsetof(struct config, msr_list) :
 				   offsetof(struct config, debugflags);
 }

@@ -31,6 +31,7 @@ enum tunable {
 	TUN_MSR_LIST,
 	TUN_PROC_DEBUG,
 	TUN_SYSPMCS,
+	TUN_SOCKET_GROUP,
 	TUN_USER_RESERVE,
 	TUN_USER_SHARE,
 	TUNABLES
@@ -41,6 +42,7 @@ struct config {
 	char debugflags[WIRE_TUNABLE_MAX];	/* as written … */
 	uint32_t debug[DEBUG_GROUPS];		/* … and what they mean */
 	char msr_list[WIRE_TUNABLE_MAX];
+	char socket_group[WIRE_TUNABLE_MAX];
 	struct ktr_conf ktr;
 };
 

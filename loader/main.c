@@ -168,9 +168,11 @@ static void leave_terminal(struct daemon *d, int ready)
 
 static int open_listener(struct listener *l, const struct options *o, struct why *why)
 {
+	const char *group = o->set.socket_group;
 	int fd = notify_listen_fd();
 
-	return fd >= 0 ? listener_adopt(l, fd, why) : listener_open(l, o->socket, why);
+	return fd >= 0 ? listener_adopt(l, fd, group, why) :
+			 listener_open(l, o->socket, group, why);
 }
 
 static int start_engine(struct daemon *d, struct why *why)

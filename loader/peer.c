@@ -2,6 +2,7 @@
 /* Unix sockets: making the listening one, identifying the connected ones. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,27 +88,59 @@ static int clear_stale(const struct sockaddr_un *sun, struct why *why)
 	return err;
 }
 
-static int bind_and_listen(struct listener *l, const struct sockaddr_un *sun, struct why *why)
+static int find_group(const char *name, gid_t *gid, struct why *why)
+{
+	const struct group *g = getgrnam(name);	/* NOLINT(concurrency-mt-unsafe): no thread yet */
+
+	if (!g)
+		return deny(why, -EINVAL, "socket.group=\"%s\": there is no such group; make it "
+			    "with groupadd, or choose another", name);
+	*gid = g->gr_gid;
+	return 0;
+}
+
+/* With its group and mode from the first moment on; who may do what is decided per request. */
+static int bind_socket(int fd, const struct sockaddr_un *sun, const gid_t *group)
+{
+	mode_t mask = umask(group ? 0117 : 0111);
+	int err;
+
+	if (group)
+		syscall(SYS_setfsgid, *group);
+	err = bind(fd, (const struct sockaddr *)sun, sizeof(*sun)) ? -errno : 0;
+	if (group)
+		syscall(SYS_setfsgid, getegid());
+	umask(mask);
+	return err;
+}
+
+static int bind_and_listen(struct listener *l, const struct sockaddr_un *sun, const gid_t *group,
+			   struct why *why)
 {
 	struct stat st;
-	mode_t mask;
-	int err = 0;
+	int err;
 
 	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
 		return deny(why, -errno, "cannot make a socket: %m");
-	mask = umask(0111);		/* 0666: who may do what is decided per request */
-	if (bind(l->fd, (const struct sockaddr *)sun, sizeof(*sun)))
+	err = bind_socket(l->fd, sun, group);
+	if (!err && lstat(sun->sun_path, &st))
 		err = -errno;
-	umask(mask);
-	if (!err && (stat(sun->sun_path, &st) || listen(l->fd, BACKLOG)))
+	else if (!err && group && st.st_gid != *group)
+		err = -EXDEV;
+	else if (!err && listen(l->fd, BACKLOG))
 		err = -errno;
 	if (!err)
 		err = pass_credentials(l->fd);
 	if (err) {
 		close(l->fd);
 		l->fd = -1;
-		return deny(why, err, "cannot listen on %s: %s", sun->sun_path, strerror(-err));
+		if (err == -EXDEV)
+			unlink(sun->sun_path);
+		return err == -EXDEV ? deny(why, -EINVAL, "socket.group: %s gets the group of its "
+					    "folder; chmod g-s that", sun->sun_path) :
+				       deny(why, err, "cannot listen on %s: %s", sun->sun_path,
+					    strerror(-err));
 	}
 	strcpy(l->path, sun->sun_path);
 	l->dev = st.st_dev;
@@ -126,22 +159,25 @@ static int take_lock(struct listener *l, const char *path, struct why *why)
 	return err ? deny(why, err, "%s", reason) : 0;
 }
 
-int listener_open(struct listener *l, const char *path, struct why *why)
+int listener_open(struct listener *l, const char *path, const char *group, struct why *why)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
+	gid_t gid;
 	int err;
 
 	if (!*path || strlen(path) >= sizeof(sun.sun_path))
 		return deny(why, -ENAMETOOLONG, "a socket's path has 1 to %zu bytes: %s",
 			    sizeof(sun.sun_path) - 1, path);
 	strcpy(sun.sun_path, path);
-	err = make_directory(path, why);
+	err = *group ? find_group(group, &gid, why) : 0;
+	if (!err)
+		err = make_directory(path, why);
 	if (!err)
 		err = take_lock(l, path, why);
 	if (!err)
 		err = clear_stale(&sun, why);
 	if (!err)
-		err = bind_and_listen(l, &sun, why);
+		err = bind_and_listen(l, &sun, *group ? &gid : NULL, why);
 	return err;
 }
 
@@ -155,8 +191,12 @@ static bool is_seqpacket(int fd, int listening)
 	       !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &len) && accepts == listening;
 }
 
-int listener_adopt(struct listener *l, int fd, struct why *why)
+int listener_adopt(struct listener *l, int fd, const char *group, struct why *why)
 {
+	if (*group)
+		return deny(why, -EINVAL, "socket.group=\"%s\" is for sockets that pmcbpfd makes: "
+			    "write SocketGroup= and SocketMode=0660 to the service manager's "
+			    ".socket unit", group);
 	if (!is_seqpacket(fd, 1))
 		return deny(why, -EINVAL, "the socket passed by the service manager is not one of "
 			    "ListenSequentialPacket=");

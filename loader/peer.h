@@ -18,11 +18,12 @@ struct listener {
 
 /*
  * Makes the socket, and its directory where that is missing, and takes the lock of its path.  A
- * socket that nobody answers on is replaced; -EADDRINUSE: a daemon runs already.
+ * socket that nobody answers on is replaced; -EADDRINUSE: a daemon runs already.  `group`: the
+ * group whose members may connect, "": everybody.
  */
-int listener_open(struct listener *l, const char *path, struct why *why);
-/* Takes a socket that listens already. */
-int listener_adopt(struct listener *l, int fd, struct why *why);
+int listener_open(struct listener *l, const char *path, const char *group, struct why *why);
+/* Takes a socket that listens already; who may connect is the service manager's to say. */
+int listener_adopt(struct listener *l, int fd, const char *group, struct why *why);
 /* Closes, and removes the file if it is still ours. */
 void listener_close(struct listener *l);
 /* Gives up the lock: the daemon's last step, so that its successor meets nothing of it. */

@@ -41,11 +41,14 @@ ktr.stop="panic"
 ktr.unprivileged="0"
 msr.list="/etc/pmcbpf/msr.list"  # read-only
 security.bsd.unprivileged_proc_debug="1"
-security.bsd.unprivileged_syspmcs="0"' ]
+security.bsd.unprivileged_syspmcs="0"
+socket.group=""  # read-only
+user.reserve="10"
+user.share="25"' ]
 	run run_as_nobody pmccontrol --tunable --json
 	python3 -c 'import json, sys
 t = {t["name"]: t for t in json.load(sys.stdin)["tunables"]}
-assert len(t) == 18
+assert len(t) == 21
 assert t["kern.hwpmc.nsamples"] == {"name": "kern.hwpmc.nsamples", "value": "512", "writable": False}
 assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	run run_as_nobody pmccontrol --tunable kern.hwpmc.nbuffers

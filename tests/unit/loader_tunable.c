@@ -62,6 +62,7 @@ static void test_list(void **state)
 		{ "msr.list", MSRLIST_FILE, false },
 		{ "security.bsd.unprivileged_proc_debug", "1", true },
 		{ "security.bsd.unprivileged_syspmcs", "0", true },
+		{ "socket.group", "", false },
 		{ "user.reserve", "10", true },
 		{ "user.share", "25", true },
 	};
