@@ -41,8 +41,20 @@ WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wv
 SAN       ?=
 DEFS      := -D_GNU_SOURCE -DPMCBPF_VERSION='"$(VERSION)"' -DPMCBPF_SBINDIR='"$(SBINDIR)"' \
              -DPMCBPF_SYSCONFDIR='"$(SYSCONFDIR)"' -DPMCBPF_RUNDIR='"$(RUNDIR)"'
-ALL_CFLAGS = -std=gnu11 $(WARN) $(WERROR) $(CFLAGS) $(SAN) -fvisibility=hidden $(DEFS) $(TARGET_INC) -MMD -MP
-ALL_LDFLAGS = $(LDFLAGS) $(SAN) $(TARGET_LIB)
+# Hardening, as far as the compiler knows it: CFLAGS may take each back.  Checked functions of the C library are there
+# in optimized code only, and sanitizers have their own.
+HARDEN_TRY := -fstack-protector-strong -fstack-clash-protection -Wformat -Werror=format-security
+ifeq ($(ARCH),x86_64)
+  HARDEN_TRY += -fcf-protection
+else ifeq ($(ARCH),arm64)
+  HARDEN_TRY += -mbranch-protection=standard
+endif
+HARDEN := $(shell for flag in $(HARDEN_TRY); do \
+	echo 'int x;' | $(CC) -Werror $$flag -c -x c -o /dev/null - 2>/dev/null && echo "$$flag"; done)
+FORTIFY := $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$(if \
+	$(filter 7 8 9 10 11,$(firstword $(subst ., ,$(shell $(CC) -dumpversion)))),2,3)))
+ALL_CFLAGS = -std=gnu11 $(WARN) $(WERROR) $(HARDEN) $(FORTIFY) $(CFLAGS) $(SAN) -fvisibility=hidden $(DEFS) $(TARGET_INC) -MMD -MP
+ALL_LDFLAGS = -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS) $(SAN) $(TARGET_LIB)
 # New compilers know new warnings: they are errors where the tree is known to be clean.
 WERROR    ?= $(if $(filter 12,$(shell $(CC) -dumpversion)),-Werror)
 WERROR    := $(WERROR)

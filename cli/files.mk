@@ -39,7 +39,7 @@ CLI_TOOLS    := pmcstat pmccontrol pmc pmcannotate ktrctl tdump pctr
 CLI_BINS     := $(CLI_TOOLS:%=$(O)/bin/%)
 
 # DT_RUNPATH, so that LD_LIBRARY_PATH still comes first.
-CLI_LDFLAGS = -Wl,--enable-new-dtags,-rpath,'$$ORIGIN/../lib' -Wl,-z,relro,-z,now
+CLI_LDFLAGS = -Wl,--enable-new-dtags,-rpath,'$$ORIGIN/../lib'
 
 $(O)/bin/pmcstat: $(PMCSTAT_SRCS:%.c=$(O)/obj/%.o)
 $(O)/bin/pmccontrol: $(PMCCONTROL_SRCS:%.c=$(O)/obj/%.o)
@@ -58,7 +58,7 @@ $(O)/obj/cli/report/flame.o: cli/report/flame.css cli/report/flame.js
 $(CLI_BINS): $(O)/lib/libpmc-compat.so
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o,$^) -L$(O)/lib -lpmc-compat -ldl $(CLI_LIBS)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o,$^) -L$(O)/lib -lpmc-compat -ldl $(CLI_LIBS)
 
 $(O)/bin/ktrdump: $(O)/bin/tdump
 	$(Q)ln -sf tdump $@

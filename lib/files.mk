@@ -13,14 +13,14 @@ LIBPMC_LINK  = -L$(O)/lib -lpmc-compat
 INC_lib     := -Ilib/include
 
 ALL    += $(LIBPMC) $(LIBPMC_A)
-LINT_C += $(LIBPMC_SRCS) lib/ktrmask.c lib/lockfile.c
+LINT_C += $(LIBPMC_SRCS) lib/confine.c lib/ktrmask.c lib/lockfile.c
 
 # It stays once it is loaded: it has a signal handler.
 $(O)/lib/$(LIBPMC_SONAME): $(LIBPMC_OBJS) $(LIBPMC_MAP)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,-soname,$(LIBPMC_SONAME) -Wl,--version-script,$(LIBPMC_MAP) \
-		-Wl,-z,defs,-z,relro,-z,now,-z,nodelete $(ALL_LDFLAGS) -o $@ $(LIBPMC_OBJS) -lpthread -ldl
+		-Wl,-z,defs,-z,nodelete $(ALL_LDFLAGS) -o $@ $(LIBPMC_OBJS) -lpthread -ldl
 
 $(LIBPMC): $(O)/lib/$(LIBPMC_SONAME)
 	$(Q)ln -sf $(LIBPMC_SONAME) $@
@@ -58,7 +58,7 @@ $(O)/lib/$(LIBKTR_SONAME): $(LIBKTR_OBJS) $(LIBKTR_MAP)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,-soname,$(LIBKTR_SONAME) -Wl,--version-script,$(LIBKTR_MAP) \
-		-Wl,-z,defs,-z,relro,-z,now,-z,nodelete $(ALL_LDFLAGS) -o $@ $(LIBKTR_OBJS)
+		-Wl,-z,defs,-z,nodelete $(ALL_LDFLAGS) -o $@ $(LIBKTR_OBJS)
 
 $(LIBKTR): $(O)/lib/$(LIBKTR_SONAME)
 	$(Q)ln -sf $(LIBKTR_SONAME) $@
@@ -82,7 +82,7 @@ $(O)/lib/$(LIBPCTR_SONAME): $(LIBPCTR_OBJS) $(LIBPCTR_MAP)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,-soname,$(LIBPCTR_SONAME) -Wl,--version-script,$(LIBPCTR_MAP) \
-		-Wl,-z,defs,-z,relro,-z,now $(ALL_LDFLAGS) -o $@ $(LIBPCTR_OBJS)
+		-Wl,-z,defs $(ALL_LDFLAGS) -o $@ $(LIBPCTR_OBJS)
 
 $(LIBPCTR): $(O)/lib/$(LIBPCTR_SONAME)
 	$(Q)ln -sf $(LIBPCTR_SONAME) $@

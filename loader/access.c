@@ -45,6 +45,7 @@ struct question {
 	const char *failed;		/* the call that did, with `error` */
 	int error;
 	int attach, look;		/* 0 or an errno */
+	uint64_t lacked;		/* capabilities of the client that the child could not have */
 };
 
 /* --- in the child: system calls only, and none that the C library makes for all threads ------- */
@@ -59,13 +60,14 @@ static bool failed(struct question *q, const char *call, long result)
 }
 
 /* Keeps of the capabilities those in the two sets; UINT64_MAX: all that there are. */
-static long set_capabilities(uint64_t permitted, uint64_t effective)
+static long set_capabilities(uint64_t permitted, uint64_t effective, uint64_t *lacked)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct d[2];
 
 	if (syscall(SYS_capget, &h, d))
 		return -1;
+	*lacked = permitted & ~(d[0].permitted | (uint64_t)d[1].permitted << 32);
 	for (unsigned int i = 0; i < 2; i++) {
 		d[i].permitted &= (uint32_t)(permitted >> 32 * i);
 		d[i].effective = d[i].permitted & (uint32_t)(effective >> 32 * i);
@@ -90,13 +92,13 @@ static bool become(struct question *q)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (!policy_on_host(c)) {
-		if (failed(q, "capset", set_capabilities(UINT64_MAX, UINT64_MAX)) ||
+		if (failed(q, "capset", set_capabilities(UINT64_MAX, UINT64_MAX, &q->lacked)) ||
 		    failed(q, "setns", setns(q->a->client_pidfd, CLONE_NEWUSER)))
 			return false;
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	}
-	return !failed(q, "capset", set_capabilities(c->permitted, c->effective));
+	return !failed(q, "capset", set_capabilities(c->permitted, c->effective, &q->lacked));
 }
 
 /* EBADF means that the question about the descriptor came up at all. */
@@ -245,6 +247,12 @@ int access_debug(const struct access *a, struct why *why)
 		return deny(why, -EPERM, "the kernel cannot tell whether you may attach to "
 			    "process %d: %s", a->named,
 			    strerror(q.attach != EPERM ? q.attach : q.look));
-	return q.look == 0 ? relation(a, why) :
-			     policy_explain(a->client, a->target, a->named, why);
+	if (q.look == 0)
+		return relation(a, why);
+	if (a->target->permitted & q.lacked)
+		return deny(why, -EPERM, "process %d has capabilities %#llx (CapPrm) as you, but "
+			    "pmcbpfd does not, and so cannot ask the kernel; that needs "
+			    "CAP_SYS_PTRACE", a->named,
+			    (unsigned long long)(a->target->permitted & q.lacked));
+	return policy_explain(a->client, a->target, a->named, why);
 }

@@ -3,7 +3,7 @@
 # skeletons of bpf/.
 PMCBPFD      := $(O)/sbin/pmcbpfd
 PMCBPFD_SRCS := $(sort $(wildcard loader/*.c))
-PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/lockfile.o $(BASE_OBJS)
+PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/confine.o $(O)/obj/lib/lockfile.o $(BASE_OBJS)
 PMCBPFD_LIBS := -lbpf -lelf -lz
 INC_loader   := -Iloader -Ilib/include -I$(O)/bpf -Ibpf
 
@@ -15,7 +15,7 @@ $(O)/obj/loader/engine.o $(O)/obj/loader/flush.o $(O)/obj/loader/programs.o $(O)
 $(PMCBPFD): $(PMCBPFD_OBJS)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -pie -Wl,-z,relro,-z,now $(ALL_LDFLAGS) -o $@ $^ $(PMCBPFD_LIBS)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(PMCBPFD_LIBS)
 
 INSTALL += install-loader
 .PHONY: install-loader
@@ -74,6 +74,7 @@ UNIT_OBJS_loader_ktr := $(LOADER_FAKE)
 UNIT_OBJS_loader_ktrconf := $(UNIT_OBJS_loader_config)
 UNIT_OBJS_loader_ktrregion := $(addprefix $(O)/obj/loader/,ktrregion.o why.o)
 UNIT_OBJS_loader_debug := $(addprefix $(O)/obj/loader/,debug.o log.o why.o)
+UNIT_OBJS_loader_caps := $(addprefix $(O)/obj/loader/,caps.o why.o) $(O)/obj/lib/confine.o
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
 FUZZ_SRCS_msrlist := loader/msrlist.c loader/file.c loader/why.c
 FUZZ_SRCS_config := loader/config.c loader/ktrconf.c lib/ktrmask.c loader/debug.c loader/log.c loader/why.c

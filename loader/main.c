@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "caps.h"
 #include "daemon.h"
 #include "notify.h"
 #include "options.h"
@@ -218,7 +219,9 @@ static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 		return deny(why, -EINVAL, "--client-fd=%d is no connected SOCK_SEQPACKET socket",
 			    o->client_fd);
 	fcntl(o->client_fd, F_SETFD, FD_CLOEXEC);
-	err = start_engine(d, why);
+	err = caps_confine(why);
+	if (!err)
+		err = start_engine(d, why);
 	if (!err)
 		err = server_new(&s, d, why);
 	if (!err)
@@ -236,6 +239,9 @@ static int serve_all(struct daemon *d, const struct options *o, struct listener 
 	struct server *s = NULL;
 	int err = open_listener(l, o, why);
 
+	/* What comes now makes threads, and deals with strangers. */
+	if (!err)
+		err = caps_confine(why);
 	if (!err)
 		err = start_engine(d, why);
 	if (!err)
