@@ -415,3 +415,24 @@ int target_ctl(unsigned long long *ctx)
 	}
 	return -EINVAL;
 }
+
+struct forget {
+	u32 log, n;
+};
+
+static long share_forget(void *map, struct abi_share *key, u64 *share, struct forget *f)
+{
+	if (key->log == f->log && !bpf_map_delete_elem(&shares, key))
+		f->n++;
+	return 0;
+}
+
+/* Run by the daemon: (the number of a logged PMC); returns for how many processes it was kept. */
+SEC("raw_tp")
+int shares_forget(unsigned long long *ctx)
+{
+	struct forget f = { .log = ctx[0] };
+
+	bpf_for_each_map_elem(&shares, share_forget, &f, 0);
+	return f.n;
+}

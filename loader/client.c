@@ -65,7 +65,8 @@ static int keep(struct server *s, struct client *c, const struct reply *r)
 	struct pending *p = &c->pending;
 	struct why unused;
 
-	if (r->nfds && (!c->user || user_take(&s->d->users, c->user, POOL_EVENTS, r->nfds, &unused)))
+	if (r->nfds &&
+	    (!c->user || user_take(&s->d->users, c->user, POOL_EVENTS, r->nfds, &unused)))
 		return -EAGAIN;
 	p->paid = r->nfds;
 	p->data = malloc(r->len);

@@ -56,8 +56,9 @@ struct count {
 	uint64_t start;			/* CPU_*: the counter at START */
 	uint64_t sets_lost;		/* children that sets lost which are gone … */
 	uint64_t lost_targets;		/* … and target_lost() at START */
-	unsigned int paid_events, paid_sources;	/* of POOL_EVENTS (but for `events`) and _SOURCES */
-	unsigned int prepaid;		/* descriptors; what is opened meanwhile must be had: rows.c */
+	unsigned int paid_events;	/* of POOL_EVENTS, but for `events` and `watches` */
+	unsigned int paid_sources;	/* of POOL_SOURCES */
+	unsigned int prepaid;		/* not 0: events opened now must be had, see rows.c */
 	pid_t only;			/* its one target, 0: several, or children may join */
 	uint64_t self_start;		/* FIGURES: the owner's own figure at START, for the page */
 	int source;			/* SLICED */
@@ -91,7 +92,7 @@ struct count_row {
 	int source;			/* sliced: the per-CPU event, -1: none */
 	struct perf_event_spec spec;	/* sliced: what it counts */
 	bool per_task;			/* the kernel switches per-task events instead */
-	struct user *payer;		/* for the source: one of the users, NULL: there is none … */
+	struct user *payer;		/* for the source, one of `users`'; NULL: nobody … */
 	unsigned int paid;		/* … and how much */
 };
 struct count_row *target_count_row(struct targets *ts, unsigned int row);

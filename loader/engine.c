@@ -548,19 +548,14 @@ uint64_t engine_share_take(struct engine *e, unsigned int slot, uint32_t log, ui
 
 void engine_shares_forget(struct engine *e, unsigned int slot, uint32_t log)
 {
-	struct abi_share key, next, *at = NULL;
-	uint32_t n = 0;
+	const struct abi_account *account =
+		&e->skel->bss->accounts[e->skel->bss->owner_state[slot].account];
+	uint64_t args[1] = { log };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
 
-	/* A walk over a hash that loses elements may begin anew: it ends all the same. */
-	while (!bpf_map__get_next_key(e->skel->maps.shares, at, &next, sizeof(next))) {
-		if (at && at->log == log)
-			n += !bpf_map__delete_elem(e->skel->maps.shares, at, sizeof(*at), 0);
-		key = next;
-		at = &key;
-	}
-	if (at && at->log == log)
-		n += !bpf_map__delete_elem(e->skel->maps.shares, at, sizeof(*at), 0);
-	shares_give(e, slot, n);
+	if (__atomic_load_n(&account->used[ABI_CHARGE_SHARES], __ATOMIC_RELAXED) &&
+	    !bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.shares_forget), &opts))
+		shares_give(e, slot, opts.retval);
 }
 
 uint64_t engine_exits(const struct engine *e)

@@ -293,8 +293,9 @@ static int make_plan(struct request *rq, struct plan *p)
 /* --- the row ----------------------------------------------------------------------------- */
 
 /*
- * Rows of process scope are shared by all, so that one user's are in nobody's way but that of system
- * scope.  Where ordinary users count in both scopes, each may close so many rows to the other.
+ * Rows of process scope are shared by all users, so one user's are in the way of system scope only.
+ * Where ordinary users count in both scopes, each may close user.share percent of the rows to the
+ * other scope.
  */
 static bool may_open_none(const struct request *rq, const struct plan *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The program that all sampling PMCs share, and the rings that it fills; the engine's part for
- * that.  The program is loaded at the start, the rings are made for the first sampling PMC and kept.
+ * that.  The program is loaded at the start; the rings are made for the first sampling PMC and
+ * kept.
  */
 #ifndef PMCBPF_SAMPLER_H
 #define PMCBPF_SAMPLER_H

@@ -18,10 +18,11 @@ struct set_link {
 };
 
 /*
- * One set: at most one PMC per row.  Made on demand, swept when nobody has it.  The user whose attach
- * has made it pays for it and for its processes; one that is left over when a PMC goes, or that only
- * others' PMCs are in, is paid for by the user of its first PMC.  So whoever pays has a PMC there, and
- * pays until the set goes with it.
+ * One set: at most one PMC per row.  Made on demand, swept when no process has it.  The user whose
+ * attach makes the set pays for it and for its processes, also where other users have PMCs in it
+ * (ABI_OWNERS_MIXED).  A set that is left over when a PMC goes, or without a PMC of that user, is
+ * paid for by the user of its first PMC.  So the payer always has a PMC in the set, and the set
+ * goes with that PMC at the latest.
  */
 struct set {
 	LIST_ENTRY(set) same_hash;

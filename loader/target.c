@@ -159,7 +159,7 @@ static unsigned int rests_missing(struct targets *ts, const struct count *c)
 }
 
 /*
- * Leaving itself takes sets whatever the quotas say, as many as there are sets with the PMC at most.
+ * Leaving itself takes sets whatever the quotas say: at most as many as there are with the PMC.
  */
 int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
 {

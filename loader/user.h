@@ -80,7 +80,7 @@ void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsign
 /* Would user_take() do? */
 int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,
 	     struct why *why);
-/* Takes whatever the limits say: for what must not fail, and is bounded by what was taken before. */
+/* Takes whatever the limits say: for what must not fail, and what has been taken before bounds. */
 void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
 
 /*
@@ -89,9 +89,9 @@ void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsi
  */
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
 		 unsigned int *own, unsigned int *all);
-/* Of n equal things, so many are kept for privileged users: one at least, if any and if there are two. */
+/* Of n things, those kept for privileged users: one at least, unless n is 1 or the tunable 0. */
 unsigned int user_reserve(const struct user_table *t, unsigned int n);
-/* … and so many one unprivileged user may have: one at least. */
+/* … and those that one unprivileged user may have: one at least. */
 unsigned int user_share(const struct user_table *t, unsigned int n);
 /* How much more of the pool the user may take now. */
 unsigned int user_room(const struct user_table *t, const struct user *u, enum pool_kind pool);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A user who takes all that there is of something: "hoard WHAT" takes until it is refused, prints how
- * many it got and the refusal, and holds that until its input ends.
+ * A user who takes all that there is of something: "hoard WHAT" takes until it is refused, prints
+ * how many it got and the refusal, and holds that until its input ends.
  *
  *	rows		counting PMCs of one process
  *	samplers	sampling PMCs, in as many processes as it takes
  *	sources		counting PMCs of an event that the kernel does not keep per process
  *	sets		processes that each have another combination of twelve PMCs
- *	targets N	N children born of a target whose PMC has PMC_F_DESCENDANTS; prints what a read says
+ *	targets N	N children of a target whose PMC has PMC_F_DESCENDANTS; then reads it
  *	events N	a target of N threads that is sampled
+ *	shares N	N children that six PMCs with PMC_F_LOG_PROCEXIT measure; then prints how many
+ *			counts the log lacks
  */
 #include <errno.h>
 #include <pthread.h>
@@ -24,6 +26,7 @@
 #include <pmc.h>
 
 #define COMBINED 12
+#define LOGGED	 6
 #define STACK	 16384
 
 static __attribute__((noreturn)) void fail(const char *what)
@@ -65,7 +68,7 @@ static void begin(void)
 		fail("pmc_init");
 }
 
-/* --- PMCs, as many as they take ---------------------------------------------------------------- */
+/* --- PMCs ------------------------------------------------------------------------------------ */
 
 struct answer {
 	unsigned int got;
@@ -114,7 +117,7 @@ static void take_in_many(const char *event, enum pmc_mode mode)
 	printf("%u %s: %s\n", n, strerrorname_np(a.err), a.why);
 }
 
-/* --- processes --------------------------------------------------------------------------------- */
+/* --- processes ------------------------------------------------------------------------------- */
 
 static pid_t sleeper(void)
 {
@@ -163,6 +166,39 @@ static void take_targets(unsigned int children)
 	say(children);
 }
 
+static void take_shares(unsigned int children)
+{
+	FILE *log = tmpfile();
+	struct pmc_driverstats stats;
+	pmc_id_t id;
+	int ends[2];
+	char byte;
+
+	begin();
+	if (pipe(ends))
+		fail("pipe");
+	if (!log || pmc_configure_logfile(fileno(log)))
+		fail("pmc_configure_logfile");
+	for (unsigned int i = 0; i < LOGGED; i++)
+		if (pmc_allocate("PAGE_FAULT.WRITE", PMC_MODE_TC,
+				 PMC_F_DESCENDANTS | PMC_F_LOG_PROCEXIT, PMC_CPU_ANY, &id, 0) ||
+		    pmc_attach(id, 0) || pmc_start(id))
+			fail("pmc_start");
+	for (unsigned int i = 0; i < children; i++)
+		if (!bear()) {
+			if (write(ends[1], "", 1) != 1)
+				exit(1);
+			stay();
+		}
+	/* Each has had a CPU, and all but a few have left it again. */
+	for (unsigned int i = 0; i < children; i++)
+		if (read(ends[0], &byte, 1) != 1)
+			fail("read");
+	if (pmc_flush_logfile() || pmc_get_driver_stats(&stats))
+		fail("pmc_flush_logfile");
+	printf("%u\n", stats.pm_intr_bufferfull);
+}
+
 static void *rest(void *arg)
 {
 	stay();
@@ -207,10 +243,13 @@ int main(int argc, char **argv)
 		take_sets();
 	} else if (!strcmp(what, "targets")) {
 		take_targets(n);
+	} else if (!strcmp(what, "shares")) {
+		take_shares(n);
 	} else if (!strcmp(what, "events")) {
 		take_events(n);
 	} else {
-		fputs("usage: hoard rows|samplers|sources|sets|targets N|events N\n", stderr);
+		fputs("usage: hoard rows|samplers|sources|sets|targets N|events N|shares N\n",
+		      stderr);
 		return 2;
 	}
 	fflush(stdout);

@@ -136,7 +136,7 @@ static bool row_is_ours(const struct model *m, unsigned int row)
 	return ours;
 }
 
-/* A user opens a quarter of the rows, one at least, where that keeps others from the other scope. */
+/* A user opens a quarter of the rows where that keeps others from the other scope, or one. */
 static bool may_open(const struct model *m, const struct wire_allocate_req *a)
 {
 	const struct wire_classinfo *class = model_class(m, a->class);
