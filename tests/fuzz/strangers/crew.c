@@ -168,7 +168,8 @@ static bool stays(pid_t pid, const pid_t *stay, unsigned int n)
 }
 
 /* Parents come before their children in the list, but where numbers have wrapped. */
-static unsigned int mark_and_kill(struct process *all, size_t n, const pid_t *stay, unsigned int nstay)
+static unsigned int mark_and_kill(struct process *all, size_t n, const pid_t *stay,
+				  unsigned int nstay)
 {
 	unsigned int killed = 0;
 	bool more = true;

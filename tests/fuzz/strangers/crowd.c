@@ -100,8 +100,9 @@ static void children(void)
 {
 	uint32_t id[12];
 	int sock = link_open();
-	unsigned int n = allocate_all(sock, PMC_MODE_TC, CONTEXT_SWITCHES, PMC_F_DESCENDANTS, id, 12),
-		     all = scaled(4095), failed = 0;
+	unsigned int all = scaled(4095), failed = 0;
+	unsigned int n = allocate_all(sock, PMC_MODE_TC, CONTEXT_SWITCHES, PMC_F_DESCENDANTS, id,
+				      12);
 	char why[120] = "none was refused";
 
 	for (unsigned int i = 1; i <= all; i++) {

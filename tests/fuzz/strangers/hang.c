@@ -214,6 +214,7 @@ const struct attack hang_attacks[] = {
 	{ .name = "fuse-close", .prepare = mount_fuse, .run = fuse_close, .clean = unmount },
 	{ .name = "fuse-stat", .prepare = mount_fuse, .run = fuse_stat, .clean = unmount },
 	{ .name = "fuse-log", .prepare = mount_fuse, .run = fuse_log, .clean = unmount },
-	{ .name = "overlay-fuse-map", .prepare = mount_overlay, .run = overlay_map, .clean = unmount },
+	{ .name = "overlay-fuse-map", .prepare = mount_overlay, .run = overlay_map,
+	  .clean = unmount },
 	{ .name = NULL }
 };

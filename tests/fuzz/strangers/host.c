@@ -368,7 +368,8 @@ bool host_stop(unsigned int patience)
 	waitpid(stage->daemon, &status, 0);
 	stage->daemon = 0;
 	if (ended && status)
-		printf("the daemon has ended with %s %d\n", WIFSIGNALED(status) ? "signal" : "status",
+		printf("the daemon has ended with %s %d\n",
+		       WIFSIGNALED(status) ? "signal" : "status",
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	if (status || !host_clean())
 		show_output();

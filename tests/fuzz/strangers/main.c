@@ -154,6 +154,21 @@ static bool progressed(void *arg)
 	return true;
 }
 
+static void tell_waiting(const char *name, const struct progress *p)
+{
+	for (unsigned int i = 0; i < OBSERVERS; i++) {
+		const struct observer *o = &stage->observer[i];
+		uint64_t n = o->times.n - p->from[i];
+
+		if (n < opt.requests)
+			printf("%s: %s %s had %llu of %u requests answered in %u s; %s is "
+			       "waiting\n", name,
+			       stage->held ? "in place:" : "before it is in place:",
+			       i ? "another user" : "root", (unsigned long long)n, opt.requests,
+			       opt.patience, link_op((uint16_t)o->op));
+	}
+}
+
 /* Both observers are answered so often from now on. */
 static bool answered(const char *name)
 {
@@ -162,15 +177,7 @@ static bool answered(const char *name)
 	begin_progress(&p);
 	if (crew_patient(progressed, &p, opt.patience))
 		return !interrupted;
-	for (unsigned int i = 0; i < OBSERVERS; i++) {
-		const struct observer *o = &stage->observer[i];
-
-		if (o->times.n < p.from[i] + opt.requests)
-			printf("%s: %s %s had %llu of %u requests answered in %u s; %s is waiting\n",
-			       name, stage->held ? "in place:" : "before it is in place:", i ? "another user" : "root",
-			       (unsigned long long)(o->times.n - p.from[i]), opt.requests,
-			       opt.patience, link_op((uint16_t)o->op));
-	}
+	tell_waiting(name, &p);
 	return false;
 }
 
@@ -453,7 +460,8 @@ int main(int argc, char **argv)
 	unsigned int passed = 0, failed = 0, skipped = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	if (stage == MAP_FAILED)
 		return 2;
 	stage->scale = 100;

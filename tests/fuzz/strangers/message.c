@@ -39,13 +39,15 @@ static void fill_text(struct stranger *s, char *text, size_t size)
 {
 	static const char *const names[] = {
 		"MSR-TSC", "MSR-APERF", "MSR-0x611", "kern.hwpmc.nbuffers", "user.share",
-		"security.bsd.unprivileged_syspmcs", "", "%s%s%s%n", "../../etc/passwd", "\x1b[2J\n",
+		"security.bsd.unprivileged_syspmcs", "", "%s%s%s%n", "../../etc/passwd",
+		"\x1b[2J\n",
 	};
 	const char *name = names[pick(s, sizeof(names) / sizeof(names[0]))];
 
 	memset(text, 0, size);
 	if (chance(s, 85)) {
-		memcpy(text, name, strlen(name) < size ? strlen(name) : size);
+		for (size_t i = 0; i < size && name[i]; i++)
+			text[i] = name[i];
 		return;
 	}
 	for (size_t i = 0; i < size; i++)
@@ -66,7 +68,7 @@ static size_t fill_allocate(struct stranger *s, void *arg)
 					    PMC_CLASS_TSC, PMC_CLASS_MSR, PMC_CLASS_IAP };
 	static const uint32_t flags[] = { 0, 0, PMC_F_DESCENDANTS, PMC_F_LOG_PROCEXIT,
 					  PMC_F_LOG_PROCCSW, PMC_F_CALLCHAIN,
-					  PMC_F_DESCENDANTS | PMC_F_LOG_PROCEXIT | PMC_F_LOG_PROCCSW,
+					  PMC_F_DESCENDANTS | PMC_F_LOG_PROCEXIT,
 					  PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN };
 	struct wire_allocate_req r = {
 		.mode = some_mode(s), .class = classes[pick(s, 6)], .flags = flags[pick(s, 8)],

@@ -137,9 +137,10 @@ static void do_round(struct view *v, unsigned int number)
 {
 	struct wire_version version = { .version = PMC_VERSION };
 	struct wire_cpu_req cpu = { .cpu = 0 };
+	uint32_t mode = v->root && number % 2 ? PMC_MODE_SC : PMC_MODE_TC;
 	bool closed = ask(v, WIRE_OP_GETMODULEVERSION, &version, sizeof(version)) == LINK_CLOSED ||
 		      ask(v, WIRE_OP_GETPMCINFO, &cpu, sizeof(cpu)) == LINK_CLOSED ||
-		      count_once(v, v->root && number % 2 ? PMC_MODE_SC : PMC_MODE_TC) == LINK_CLOSED;
+		      count_once(v, mode) == LINK_CLOSED;
 
 	if (!closed && number % FRESH == FRESH - 1)
 		log_once(v);
@@ -251,7 +252,8 @@ void observers_tell(const char *name)
 			slow = &o[i];
 	}
 	for (unsigned int i = 0; i < OBSERVERS; i++)
-		if (waiting(&o[i]) > slow->times.max_ns && (!stuck || waiting(&o[i]) > waiting(stuck)))
+		if (waiting(&o[i]) > slow->times.max_ns &&
+		    (!stuck || waiting(&o[i]) > waiting(stuck)))
 			stuck = &o[i];
 	printf("%s: max %.1f ms%s, median %.3f ms of %llu requests (99.9 %%: %.1f ms; longest: %s; "
 	       "an echo meanwhile: max %.1f ms)%s%s\n",

@@ -222,11 +222,12 @@ static void release(void)
 	tree(scaled(10000));
 }
 
-/* --- a descriptor that takes long to describe -------------------------------------------------- */
+/* --- a descriptor that takes long to describe ------------------------------------------------ */
 
 static void large_epoll(void)
 {
-	int sock = link_open(), first = eventfd(0, EFD_CLOEXEC), epoll = epoll_create1(EPOLL_CLOEXEC);
+	int first = eventfd(0, EFD_CLOEXEC), epoll = epoll_create1(EPOLL_CLOEXEC);
+	int sock = link_open();
 	struct wire_attach_req a = { .pid = 1 };
 	unsigned int n = 0, times = 0;
 	struct rlimit r;

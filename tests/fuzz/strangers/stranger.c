@@ -29,14 +29,14 @@ bool chance(struct stranger *s, unsigned int percent)
 	return pick(s, 100) < percent;
 }
 
-/* --- replies --------------------------------------------------------------------------------- */
+/* --- replies ------------------------------------------------------------------------------- */
 
 /* What no daemon may say. */
 static void accuse(const char *what, const struct wire_hdr *h)
 {
 	if (!stage->failure[0])
-		snprintf(stage->failure, sizeof(stage->failure), "%s: op %u error %d, %u and %u bytes",
-			 what, h->op, h->error, h->len, h->reason_len);
+		snprintf(stage->failure, sizeof(stage->failure),
+			 "%s: op %u error %d, %u and %u bytes", what, h->op, h->error, h->len, h->reason_len);
 }
 
 static void check_reply(const uint8_t *bytes, size_t n)
@@ -129,7 +129,7 @@ static void read_replies(struct stranger *s, unsigned int i)
 	}
 }
 
-/* --- connections ------------------------------------------------------------------------------- */
+/* --- connections ----------------------------------------------------------------------------- */
 
 static void say_hello(struct stranger *s, unsigned int i)
 {
@@ -160,7 +160,7 @@ static void connect_anew(struct stranger *s, unsigned int i)
 		say_hello(s, i);
 }
 
-/* --- messages ---------------------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------------- */
 
 static unsigned int choose_descriptors(struct stranger *s, const struct frame *f, int *fds)
 {
@@ -224,7 +224,7 @@ static void send_one(struct stranger *s, unsigned int i)
 		drop(s, i);
 }
 
-/* --- children ---------------------------------------------------------------------------------- */
+/* --- children -------------------------------------------------------------------------------- */
 
 static void be_parent(void)
 {
@@ -324,7 +324,7 @@ void stranger_inherit(int sock, uint64_t seed)
 	_exit(0);
 }
 
-/* --- a life ------------------------------------------------------------------------------------ */
+/* --- a life ---------------------------------------------------------------------------------- */
 
 /* Something else than a message, now and then. */
 static void do_something(struct stranger *s, unsigned int i)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hostile clients against a live daemon.  The first process, root's, starts a daemon on a socket of
- * its own and two observers, root's and an ordinary user's, which measure how long a plain request
- * takes.  Then it lets one attack after the other loose, as users without any privilege, and sees
- * that the observers are answered meanwhile and that everything is given back afterwards.
+ * Hostile clients against a live daemon.  The first process runs as root.  It starts a daemon on a
+ * socket of its own and two observers, root and an ordinary user, which measure how long plain
+ * requests take.  It then runs one attack after another as users without privilege, and checks that
+ * the observers are answered during the attack and that the daemon gives everything back after it.
  *
- * An attack prepares itself, says that it is in place, and stays in place until the observers have
- * been answered so many times more; then it takes itself apart.  Nothing is a matter of time: an
- * observer that waits in vain is one that waits for as long as the patience lasts.
+ * An attack prepares itself, reports that it is in place, and stays in place until each observer
+ * has been answered a given number of times; then it ends.  No result depends on the speed of the
+ * machine: the patience only bounds how long an unanswered request is waited for.
  *
- * All of them live in a mount namespace of their own, and the first process adopts orphans and kills
- * all its descendants, so nothing is left on any way out.
+ * Everything runs in a private mount namespace, and the first process adopts orphans and kills all
+ * its descendants at the end, so that no mount and no process outlives it.
  */
 #ifndef PMCBPF_STRANGERS_H
 #define PMCBPF_STRANGERS_H
@@ -47,7 +47,8 @@ struct observer {
 
 /* Shared by all processes. */
 struct stage {
-	char dir[64], socket[80], plain[80];	/* a folder for everybody, and an ordinary file there */
+	char dir[64];			/* a folder that all may enter … */
+	char socket[80], plain[80];	/* … with the daemon's socket and an ordinary file */
 	pid_t first;			/* the process that directs it all */
 	pid_t daemon;
 	unsigned int ncpu;
