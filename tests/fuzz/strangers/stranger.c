@@ -36,7 +36,8 @@ static void accuse(const char *what, const struct wire_hdr *h)
 {
 	if (!stage->failure[0])
 		snprintf(stage->failure, sizeof(stage->failure),
-			 "%s: op %u error %d, %u and %u bytes", what, h->op, h->error, h->len, h->reason_len);
+			 "%s: op %u error %d, %u and %u bytes", what, h->op, h->error, h->len,
+			 h->reason_len);
 }
 
 static void check_reply(const uint8_t *bytes, size_t n)

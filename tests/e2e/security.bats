@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The page pmcbpf-security(7): its examples work, and its tunables exist.
+
+load helpers
+
+setup() {
+	in_tmpdir_with_daemon
+	PAGE=$BATS_TEST_DIRNAME/../../man/pmcbpf-security.7
+}
+
+teardown() {
+	stop_daemon KILL || true
+}
+
+# example N: the Nth literal text of the page.
+example() {
+	awk -v n="$1" '/^\.Ed/ { on = 0 } on { print } /^\.Bd -literal/ { on = ++i == n }' "$PAGE"
+}
+
+@test "pmcbpf-security(7): the configuration of the example is one" {
+	example 1 >example.conf
+	[ "$(grep -c '^[a-z._]*="[0-9]*"$' example.conf)" -eq 5 ]
+	stop_daemon
+	start_daemon -c "$PWD/example.conf"
+	while IFS='="' read -r name _ value _; do
+		run pmccontrol --tunable "$name"
+		status_is 0
+		[[ $output == *"$value"* ]]
+	done <example.conf
+}
+
+@test "pmcbpf-security(7): the commands of the example work, and do what the page says" {
+	local n=0
+
+	while read -r _ command; do
+		n=$((n + 1))
+		run bash -c "$command"
+		echo "$command: $output"
+		status_is 0
+	done < <(example 2 | grep '^# ')
+	[ $n -eq 4 ]
+	run pmccontrol --tunable user.share
+	[[ $output == *10* ]]
+	# Now nobody attaches to another process, though it is of the same user.
+	"${nobody[@]}" sleep 1000 3>&- &
+	TARGET=$!
+	wait_for is_program "$TARGET" sleep
+	run run_as_nobody wireclient hello alloc 3 15 0x2000b any 0 attach "$TARGET"
+	kill "$TARGET"
+	[[ $output == *"attach EPERM"*"security.bsd.unprivileged_proc_debug"* ]]
+}
+
+@test "pmcbpf-security(7): the daemon's own tunables that the page names are known" {
+	local name n=0
+
+	while read -r name; do
+		n=$((n + 1))
+		run pmccontrol --tunable "$name"
+		status_is 0
+	done < <(sed -n '/^\.Sh ADMINISTRATION/,/^\.Sh EXAMPLES/s/^\.It Va //p' "$PAGE" | tr ',' '\n' | tr -d ' ' |
+		grep -v '^socket\.group$')
+	[ $n -eq 7 ]
+}
