@@ -31,7 +31,7 @@ $(LIBPMC_A): $(LIBPMC_OBJS)
 	$(Q)rm -f $@ && $(CROSS_COMPILE)ar rcs $@ $^
 
 # Helper processes of a daemon.
-BASE_SRCS := lib/base/helper.c lib/base/helper_process.c
+BASE_SRCS := lib/base/helper.c lib/base/helper_process.c lib/base/message.c
 BASE_OBJS := $(BASE_SRCS:%.c=$(O)/obj/%.o)
 LINT_C += $(BASE_SRCS)
 

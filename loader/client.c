@@ -164,7 +164,7 @@ int client_add(struct server *s, int fd, struct user *user, const struct cred *c
 	int result = -ENOMEM;
 
 	if (!c) {
-		close(fd);
+		helper_hang_up(s->d->errands.helpers, fd);
 		if (pidfd >= 0)
 			close(pidfd);
 		if (user)
@@ -203,17 +203,12 @@ int client_add(struct server *s, int fd, struct user *user, const struct cred *c
 	return err;
 }
 
-/*
- * The peer sees the end at once.  What it has sent and nobody has received goes with the last
- * reference of the socket, and that may be descriptors of its own: hence not here.
- */
 static void socket_close(struct server *s, struct watch *w)
 {
 	if (w->fd < 0)
 		return;
 	watch_remove(s, w);
-	(void)shutdown(w->fd, SHUT_RDWR);
-	helper_dispose(s->d->errands.helpers, &w->fd, 1);
+	helper_hang_up(s->d->errands.helpers, w->fd);
 	w->fd = -1;
 }
 

@@ -126,8 +126,12 @@ struct fiber *fiber_new(struct fibers *fs, void (*fn)(void *arg), void (*woken)(
 	} else {
 		f = fiber_make(fs);
 	}
-	if (!f || !fiber_context(f))
+	if (!f)
 		return NULL;
+	if (!fiber_context(f)) {
+		fiber_free(f);
+		return NULL;
+	}
 	f->fn = fn;
 	f->woken = woken;
 	f->arg = arg;

@@ -17,21 +17,7 @@ static size_t payload(const struct cmsghdr *c)
 
 int receive_peek(int fd)
 {
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE(sizeof(struct ucred))];
-	} control;
-	char byte;
-	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
-	/* Room for the credentials, which come first, and for no descriptor. */
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
-	};
-
-	if (recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT) < 0)
-		return -errno;
-	return msg.msg_flags & MSG_CTRUNC ? 1 : 0;
+	return message_carries(fd, true);
 }
 
 /* Takes a message's head, and its descriptors if there is room for them. */

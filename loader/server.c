@@ -89,7 +89,8 @@ static int add_connection(struct server *s, int fd, struct why *why)
 	if (!err && !user)
 		err = -EAGAIN;
 	if (err && s->nclients >= s->max_clients + REFUSALS) {
-		close(fd);
+		/* It may have sent descriptors already. */
+		helper_hang_up(s->d->errands.helpers, fd);
 		if (pidfd >= 0)
 			close(pidfd);
 		return err;
@@ -415,6 +416,9 @@ int server_run(struct server *s, struct why *why)
 		works_run(s);
 		clients_bury(s);
 		helpers_settle(s->d->errands.helpers);
+		if (helpers_lost(s->d->errands.helpers))
+			return deny(why, -EIO, "the process that starts pmcbpfd's helpers has died; "
+				    "start pmcbpfd anew");
 	}
 	return 0;
 }

@@ -123,9 +123,14 @@ static int take_received(struct work *w, const struct helper_part *part)
 	if (part->len != sizeof(w->in))
 		return -EIO;
 	memcpy(&w->in, part->data, sizeof(w->in));
-	for (unsigned int i = 0; i < RECEIVE_FDS; i++)
-		if (i < w->in.nfds && !w->in.passed[i] && next < part->nfds)
-			w->fds[i] = part->fds[next++];
+	for (unsigned int i = 0; i < RECEIVE_FDS; i++) {
+		if (i >= w->in.nfds || w->in.passed[i])
+			continue;
+		/* There was no room for it in our own table. */
+		if (next == part->nfds)
+			return -EMFILE;
+		w->fds[i] = part->fds[next++];
+	}
 	return w->in.len <= sizeof(w->in.data) && next == part->nfds ? 0 : -EIO;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pctrd: OpenBSD's /dev/pctr, as a client of pmcbpfd.  One thread waits for the kernel's frames
- * (CUSE), libpctr's messages, signals, and once a second while counters are set.
+ * (CUSE), libpctr's messages, its helper processes, signals, and once a second while counters are set.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,8 @@
 #include "sock.h"
 
 #define EVENTS	    16
-#define MORE_FDS    64u			/* than those of clients and counters */
+/* Than those of clients and counters: two for each helper, those that are to be closed, our own. */
+#define MORE_FDS    (2 * SOCK_HELPERS + 2 * SOCK_WAITING + 64u)
 
 struct pctrd {
 	struct log log;
@@ -35,6 +36,7 @@ struct pctrd {
 	struct core core;
 	struct cuse cuse;
 	struct sock sock;
+	struct helpers *helpers;
 	struct lockfile lock;		/* of the socket, and so of all that is made */
 	struct watch signals, timer;
 	int epoll;
@@ -163,7 +165,14 @@ static int wait_for_all(struct pctrd *p)
 		for (int i = 0; i < n; i++) {
 			struct watch *w = events[i].data.ptr;
 
-			w->ready(w);
+			if (w->fd >= 0)
+				w->ready(w);
+		}
+		sock_settle(&p->sock);
+		if (helpers_lost(p->helpers)) {
+			log_msg(&p->log, LOG_ERR, "the process that starts pctrd's helpers has "
+				"died; start pctrd anew");
+			return -EIO;
 		}
 		if (p->cuse.ended)
 			return -EIO;
@@ -217,11 +226,23 @@ static int take_lock(struct pctrd *p)
 	return err;
 }
 
+/* Before there is anything that a helper must not have. */
+static int begin_helpers(struct pctrd *p)
+{
+	int err = helpers_new(&p->helpers, "pctrd-helper", sock_jobs, SOCK_JOBS, SOCK_HELPERS);
+
+	if (err)
+		log_msg(&p->log, LOG_ERR, "cannot start helper processes: %s", strerror(-err));
+	return err;
+}
+
 static int begin(struct pctrd *p)
 {
 	const char *dir = p->options.dir;
-	int err = 0;
+	int err = begin_helpers(p);
 
+	if (err)
+		return err;
 	if ((size_t)snprintf(p->file, sizeof(p->file), "%s/" PCTR_FILE, dir) >= sizeof(p->file) ||
 	    (size_t)snprintf(p->socket, sizeof(p->socket), "%s/" PCTR_FILE ".sock", dir) >=
 		    sizeof(p->socket))
@@ -242,7 +263,7 @@ static int begin(struct pctrd *p)
 	p->stand_in = node_stand_in(dir, PCTR_FILE, &p->log);
 	if (p->stand_in < 0)
 		return p->stand_in;
-	err = sock_open(&p->sock, p->socket, p->stand_in, p->epoll, &p->core, &p->log);
+	err = sock_open(&p->sock, p->socket, p->stand_in, p->epoll, p->helpers, &p->core, &p->log);
 	if (!err)
 		begin_node(p);
 	return err;
@@ -256,6 +277,8 @@ static void end(struct pctrd *p)
 		(void)node_clear(p->options.node, p->file);
 	cuse_close(&p->cuse);
 	sock_close(&p->sock);
+	helpers_free(p->helpers);
+	sock_bury(&p->sock);
 	/* That of another pctrd stays. */
 	if (served)
 		unlink(p->file);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One message, one reply, at once: a client that does not take its reply loses the connection, and
- * one that sends something else as well.
+ * One message, one reply: a client that does not take its reply loses the connection, and one that
+ * sends something else as well.  A message with a descriptor is a helper's to receive; its client
+ * is not listened to until the helper is done with it, nor are those that wait for a helper.
  */
 #include <errno.h>
-#include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,47 +15,40 @@
 #include "request.h"
 #include "sock.h"
 
-#define BACKLOG 64
+#define BACKLOG	   64
+#define HELPER_MS  5000u		/* for one message */
 
 struct sock_client {
-	struct watch watch;
+	struct watch watch;		/* first: a watch is its client */
+	struct helper_task task;
 	struct sock *sock;
 	uid_t uid;
+	bool busy;			/* a helper has its message */
+	bool answered;			/* ... and may still be closing what came along */
+	bool waits;			/* for a helper */
 	LIST_ENTRY(sock_client) others;
 };
 
+helper_job *const sock_jobs[SOCK_JOBS] = { receive_job };
+
 /* --- requests ----------------------------------------------------------------------------- */
 
-/* The stand-in, open: an O_PATH descriptor is no more than its name. */
-static int check_file(const struct sock *s, int fd, bool *writes)
+int sock_answer(struct sock *s, const struct received *in, struct pctr_wire_reply *reply)
 {
-	struct stat st;
-	int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
-
-	if (flags < 0 || flags & O_PATH || fstat(fd, &st))
-		return -EBADF;
-	if (st.st_dev != s->file.st_dev || st.st_ino != s->file.st_ino)
-		return -ENOTTY;
-	*writes = (flags & O_ACCMODE) != O_RDONLY;
-	return 0;
-}
-
-int sock_answer(struct sock *s, const void *message, size_t len, int fd,
-		struct pctr_wire_reply *reply)
-{
-	const struct pctr_wire_request *rq = message;
+	struct pctr_wire_request rq;
 	struct core_caller who = { .cpu = 0 };
-	int what, err;
+	int what, err = in->error;
 
 	memset(reply, 0, sizeof(*reply));
-	if (len != sizeof(*rq) || rq->magic != PCTR_WIRE_MAGIC)
+	memcpy(&rq, in->message, sizeof(rq));
+	if (in->len != sizeof(rq) || rq.magic != PCTR_WIRE_MAGIC)
 		return -EPROTO;
-	err = check_file(s, fd, &who.writes);
-	who.cpu = rq->cpu;
+	who.cpu = rq.cpu;
+	who.writes = in->writes;
 	if (!err)
-		err = request_decode(rq->request, &what);
+		err = request_decode(rq.request, &what);
 	if (!err)
-		err = core_request(s->core, what, &who, rq->value, &reply->state);
+		err = core_request(s->core, what, &who, rq.value, &reply->state);
 	if (err)
 		memset(&reply->state, 0, sizeof(reply->state));
 	reply->error = err;
@@ -63,76 +57,171 @@ int sock_answer(struct sock *s, const void *message, size_t len, int fd,
 
 /* --- clients ------------------------------------------------------------------------------ */
 
+static void client_bury(struct sock_client *c)
+{
+	LIST_REMOVE(c, others);
+	LIST_INSERT_HEAD(&c->sock->dead, c, others);
+}
+
+static void listen_again(struct sock *s)
+{
+	if (s->paused && helpers_waiting(s->helpers) < SOCK_WAITING)
+		s->paused = watch_add(s->epoll, &s->watch) != 0;
+}
+
 static void client_drop(struct sock_client *c)
 {
 	struct sock *s = c->sock;
 
-	LIST_REMOVE(c, others);
-	close(c->watch.fd);
-	free(c);
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->watch.fd, NULL);
+	helper_hang_up(s->helpers, c->watch.fd);
+	c->watch.fd = -1;
 	s->nclients--;
 	s->full = false;
-	if (s->paused)
-		s->paused = watch_add(s->epoll, &s->watch) != 0;
+	LIST_REMOVE(c, others);
+	LIST_INSERT_HEAD(&s->leaving, c, others);
+	if (c->busy)
+		helper_cancel(s->helpers, &c->task);
+	else
+		client_bury(c);
+	listen_again(s);
 }
 
-/* The one descriptor that came along; of more, none. */
-static int take_descriptor(struct msghdr *msg)
+static int client_answer(struct sock_client *c, const struct received *in)
 {
-	int fd = -1;
+	struct pctr_wire_reply reply;
+	int err = sock_answer(c->sock, in, &reply);
 
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	if (!err && send(c->watch.fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		err = -errno;
+	return err;
+}
 
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			int one;
+/* --- messages with descriptors ------------------------------------------------------------ */
 
-			memcpy(&one, CMSG_DATA(c) + i * sizeof(int), sizeof(one));
-			if (n == 1 && fd < 0)
-				fd = one;
-			else
-				close(one);
+static struct sock_client *client_of(struct helper_task *t)
+{
+	return (struct sock_client *)((char *)t - offsetof(struct sock_client, task));
+}
+
+/* The helper has said something, or its time is over. */
+static void on_helper(struct helper_task *t)
+{
+	struct sock_client *c = client_of(t);
+	struct helper_part part;
+	struct received in;
+	int err = 0;
+
+	switch (helper_read(c->sock->helpers, t, &part)) {
+	case HELPER_LATER:
+		return;
+	case HELPER_PART:
+		c->answered = part.len == sizeof(in) && !part.nfds;
+		if (c->answered) {
+			memcpy(&in, part.data, sizeof(in));
+			err = client_answer(c, &in);
 		}
+		break;
+	case HELPER_END:
+		err = t->result ? t->result : c->answered ? 0 : -EIO;
+		break;
 	}
-	return fd;
+	if (err)
+		client_drop(c);
+}
+
+/* What came along is closed, or the kernel has let go of the helper. */
+static void on_helper_over(struct helper_task *t)
+{
+	struct sock_client *c = client_of(t);
+
+	c->busy = false;
+	if (c->watch.fd < 0)
+		client_bury(c);
+	else
+		watch_reading(c->sock->epoll, &c->watch, true);
+}
+
+static void count_busy(const struct sock_clients *list, uid_t uid, unsigned int *all,
+		       unsigned int *same)
+{
+	const struct sock_client *c;
+
+	LIST_FOREACH(c, list, others) {
+		*all += c->busy;
+		*same += c->busy && c->uid == uid;
+	}
+}
+
+static bool may_have_helper(const struct sock_client *c)
+{
+	unsigned int all = 0, same = 0;
+
+	if (c->uid == 0)
+		return true;
+	count_busy(&c->sock->clients, c->uid, &all, &same);
+	count_busy(&c->sock->leaving, c->uid, &all, &same);
+	return all < SOCK_HELPERS - SOCK_HELPERS_KEPT && same < SOCK_HELPERS_PER_USER;
+}
+
+/* It is not listened to until it has had a helper. */
+static int client_help(struct sock_client *c)
+{
+	struct sock *s = c->sock;
+	int err = -EAGAIN;
+
+	if (may_have_helper(c))
+		err = helper_start(s->helpers, &c->task, 0, &s->file, sizeof(s->file),
+				   &c->watch.fd, 1, HELPER_MS);
+	if (err && err != -EAGAIN)
+		return err;
+	c->busy = !err;
+	c->waits = err;
+	c->answered = false;
+	s->waits = s->waits || c->waits;
+	watch_reading(s->epoll, &c->watch, false);
+	return 0;
+}
+
+static void on_helpers(struct watch *w)
+{
+	struct sock *s = (struct sock *)((char *)w - offsetof(struct sock, helped));
+	struct sock_client *c;
+
+	helpers_run(s->helpers);
+	listen_again(s);
+	if (!s->waits)
+		return;
+	s->waits = false;
+	LIST_FOREACH(c, &s->clients, others) {
+		if (c->waits)
+			watch_reading(s->epoll, &c->watch, true);
+		c->waits = false;
+	}
 }
 
 static int client_serve(struct sock_client *c)
 {
-	/* Room for more, so that a longer message and further descriptors are seen as such. */
-	_Alignas(8) unsigned char message[sizeof(struct pctr_wire_request) + 8];
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(4 * sizeof(int))];
-	} control;
-	struct iovec iov = { .iov_base = message, .iov_len = sizeof(message) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.space,
-			      .msg_controllen = sizeof(control.space) };
-	struct pctr_wire_reply reply;
-	ssize_t n = recvmsg(c->watch.fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	int fd, err;
+	int carries = message_carries(c->watch.fd, false);
+	struct received in;
+	int got;
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (carries == -EAGAIN || carries == -EINTR)
 		return 0;
-	if (n < 0)
-		return -EPIPE;
-	/* An empty message may bring descriptors, too. */
-	fd = take_descriptor(&msg);
-	err = n ? sock_answer(c->sock, message, (size_t)n, fd, &reply) : -EPIPE;
-	if (fd >= 0)
-		close(fd);
-	if (!err && send(c->watch.fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		err = -errno;
-	return err;
+	if (carries < 0)
+		return carries;
+	if (carries)
+		return client_help(c);
+	got = receive_plain(c->watch.fd, &in);
+	return got > 0 ? client_answer(c, &in) : got;
 }
 
 static void client_ready(struct watch *w)
 {
 	struct sock_client *c = (struct sock_client *)w;
 
-	if (client_serve(c))
+	/* Of one that is not listened to there is nothing to see but its end. */
+	if (c->busy || c->waits || client_serve(c))
 		client_drop(c);
 }
 
@@ -162,8 +251,9 @@ static int client_add(struct sock *s, int fd)
 	c = malloc(sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	*c = (struct sock_client){ .watch = { .fd = fd, .ready = client_ready }, .sock = s,
-				   .uid = cred.uid };
+	*c = (struct sock_client){ .watch = { .fd = fd, .ready = client_ready },
+				   .task = { .ready = on_helper, .over = on_helper_over },
+				   .sock = s, .uid = cred.uid };
 	err = watch_add(s->epoll, &c->watch);
 	if (err) {
 		free(c);
@@ -172,6 +262,12 @@ static int client_add(struct sock *s, int fd)
 	LIST_INSERT_HEAD(&s->clients, c, others);
 	s->nclients++;
 	return 0;
+}
+
+/* Those that wait to be let in would be seen again and again. */
+static void pause_listening(struct sock *s)
+{
+	s->paused = !epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->watch.fd, NULL);
 }
 
 static void sock_ready(struct watch *w)
@@ -184,14 +280,30 @@ static void sock_ready(struct watch *w)
 	if (err == -EINTR || err == -ECONNABORTED || (fd < 0 && err == -EAGAIN))
 		return;
 	if (err && fd >= 0)
-		close(fd);
-	/* Out of something: those that wait there would be seen again and again. */
-	if (fd < 0 && s->nclients)
-		s->paused = !epoll_ctl(s->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+		helper_hang_up(s->helpers, fd);
+	if (helpers_waiting(s->helpers) >= SOCK_WAITING ||
+	    (fd < 0 && (s->nclients || helpers_waiting(s->helpers))))
+		pause_listening(s);
 	if (err && !s->full)
 		log_msg(s->log, LOG_WARNING, "a program was turned away (%u are connected): %s",
 			s->nclients, strerror(-err));
 	s->full = s->full || err;
+}
+
+void sock_bury(struct sock *s)
+{
+	struct sock_client *c;
+
+	while ((c = LIST_FIRST(&s->dead))) {
+		LIST_REMOVE(c, others);
+		free(c);
+	}
+}
+
+void sock_settle(struct sock *s)
+{
+	helpers_settle(s->helpers);
+	sock_bury(s);
 }
 
 /* --- the socket --------------------------------------------------------------------------- */
@@ -243,24 +355,29 @@ static int bind_and_listen(struct sock *s)
 		return err;
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
-	return watch_add(s->epoll, &s->watch);
+	err = watch_add(s->epoll, &s->helped);
+	return err ? err : watch_add(s->epoll, &s->watch);
 }
 
-int sock_open(struct sock *s, const char *path, int file, int epoll, struct core *core,
-	      const struct log *log)
+int sock_open(struct sock *s, const char *path, int file, int epoll, struct helpers *helpers,
+	      struct core *core, const struct log *log)
 {
+	struct stat st;
 	int err = 0;
 
 	*s = (struct sock){ .watch = { .fd = -1, .ready = sock_ready }, .epoll = epoll,
-			    .core = core, .log = log, .address.sun_family = AF_UNIX };
+			    .helpers = helpers, .core = core, .log = log,
+			    .helped = { .fd = helpers_fd(helpers), .ready = on_helpers },
+			    .address.sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(s->address.sun_path)) {
 		log_msg(log, LOG_ERR, "%s: a socket's path has %zu bytes at most; choose a shorter "
 			"folder with -d", path, sizeof(s->address.sun_path) - 1);
 		return -ENAMETOOLONG;
 	}
 	strcpy(s->address.sun_path, path);
-	if (fstat(file, &s->file))
+	if (fstat(file, &st))
 		return -errno;
+	s->file = (struct receive_file){ .dev = st.st_dev, .ino = st.st_ino };
 	err = clear_stale(&s->address, log);
 	if (err)
 		return err;
@@ -272,17 +389,17 @@ int sock_open(struct sock *s, const char *path, int file, int epoll, struct core
 
 void sock_close(struct sock *s)
 {
-	struct sock_client *c, *next;
+	struct sock_client *c;
 	struct stat st;
 
-	for (c = LIST_FIRST(&s->clients); c; c = next) {
-		next = LIST_NEXT(c, others);
+	while ((c = LIST_FIRST(&s->clients)))
 		client_drop(c);
-	}
 	if (s->ino && !lstat(s->address.sun_path, &st) && st.st_dev == s->dev &&
 	    st.st_ino == s->ino)
 		unlink(s->address.sun_path);
-	if (s->watch.fd >= 0)
-		close(s->watch.fd);
+	if (s->watch.fd < 0)
+		return;
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->helped.fd, NULL);
+	close(s->watch.fd);
 	s->watch.fd = -1;
 }

@@ -8,11 +8,16 @@
 #include <sys/un.h>
 
 #include "core.h"
-#include "pctr_wire.h"
+#include "receive.h"
 #include "watch.h"
 
 #define SOCK_CLIENTS	      512u
 #define SOCK_CLIENTS_PER_USER 64u	/* root's are not counted */
+#define SOCK_HELPERS	      64u	/* processes that receive messages and close descriptors */
+#define SOCK_HELPERS_KEPT     16u	/* of these, for root's messages, and for closing */
+#define SOCK_HELPERS_PER_USER 4u	/* messages at a time; root's are not counted */
+#define SOCK_WAITING	      256u	/* descriptors to be closed: until then nobody is let in */
+#define SOCK_JOBS	      1u
 
 struct sock_client;
 struct sock {
@@ -20,29 +25,37 @@ struct sock {
 	int epoll;
 	struct core *core;
 	const struct log *log;
-	struct stat file;		/* the stand-in, which requests must show open */
-	LIST_HEAD(, sock_client) clients;
+	struct helpers *helpers;
+	struct watch helped;
+	struct receive_file file;	/* the stand-in, which requests must show open */
+	LIST_HEAD(sock_clients, sock_client) clients;
+	struct sock_clients leaving;	/* gone, but their messages are at work */
+	struct sock_clients dead;	/* freed after the events of a turn */
 	unsigned int nclients;
+	bool waits;			/* a message waits for a helper */
 	bool full;			/* it has been said */
-	bool paused;			/* out of descriptors: until a client goes */
+	bool paused;			/* out of descriptors: until one is closed */
 	struct sockaddr_un address;
 	dev_t dev;
 	ino_t ino;
 };
 
-/*
- * Listens at `path`, in place of a socket that nobody answers on.  `file` is a descriptor of the
- * stand-in.  -errno, with a line in the log.
- */
-int sock_open(struct sock *s, const char *path, int file, int epoll, struct core *core,
-	      const struct log *log);
-void sock_close(struct sock *s);
+/* What the helpers do. */
+extern helper_job *const sock_jobs[SOCK_JOBS];
 
 /*
- * The reply to a message of `len` bytes that came with descriptor `fd` (-1: none); -EPROTO: it was
- * no request of libpctr's.
+ * Listens at `path`, in place of a socket that nobody answers on.  `file` is a descriptor of the
+ * stand-in; the helpers stay the caller's.  -errno, with a line in the log.
  */
-int sock_answer(struct sock *s, const void *message, size_t len, int fd,
-		struct pctr_wire_reply *reply);
+int sock_open(struct sock *s, const char *path, int file, int epoll, struct helpers *helpers,
+	      struct core *core, const struct log *log);
+/* Messages at work are given up.  What is left of their clients is freed after the helpers. */
+void sock_close(struct sock *s);
+void sock_bury(struct sock *s);
+/* To be called after the events of each turn; those that came with a descriptor -1 are over. */
+void sock_settle(struct sock *s);
+
+/* The reply to a message; -EPROTO: it was no request of libpctr's. */
+int sock_answer(struct sock *s, const struct received *in, struct pctr_wire_reply *reply);
 
 #endif

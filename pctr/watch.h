@@ -3,14 +3,17 @@
 #ifndef PMCBPF_PCTR_WATCH_H
 #define PMCBPF_PCTR_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct watch {
-	int fd;
-	void (*ready)(struct watch *w);		/* may end `w` itself, and nobody else */
+	int fd;					/* -1: it has ended, maybe in this turn */
+	void (*ready)(struct watch *w);
 };
 
 /* Calls w->ready() whenever there is something to read.  0 or -errno. */
 int watch_add(int epoll, struct watch *w);
+/* Whether there is something to read, or whether nothing but the end of a connection counts. */
+void watch_reading(int epoll, struct watch *w, bool reading);
 
 #endif

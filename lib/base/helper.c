@@ -18,19 +18,22 @@
 
 #define IDLE_MAX   2u			/* helpers that wait for work */
 #define EVENTS	   32
+/* What an event is about: a helper, or none for what is the daemon's; this bit: a process has ended. */
+#define EXIT	   1ull
 /*
  * For closing what strangers have sent.  The exit of a process waits for no peer, so that a helper that
  * is killed has closed the rest of its descriptors as well: the time may be short.
  */
-#define DISPOSE_MS  100u
+#define DISPOSE_MS  10u
 #define DISPOSE_MAX 8u			/* helpers at a time */
 
 struct helper {
 	LIST_ENTRY(helper) next;	/* in the list of its state */
-	int socket, pidfd;
+	int socket;			/* -1: it has been killed, and may not be gone yet */
+	int pidfd;			/* -1: it was freed in this turn */
+	bool exited;
 	struct helper_task *task;	/* NULL: it is idle, closes descriptors, or was given up */
-	uint64_t deadline;		/* ns; 0: none */
-	bool given_up;			/* killed, and not gone yet */
+	uint64_t deadline;		/* ns; 0: it is not at work */
 	bool closing;			/* its call is helper_dispose()'s */
 	void (*over)(struct helper_task *t);
 	struct helper_task *charged;	/* for over(), once it is free or gone */
@@ -39,9 +42,12 @@ LIST_HEAD(helper_list, helper);
 
 struct helpers {
 	int spawner;			/* socket */
+	bool lost;			/* the spawner has died */
 	int epoll, timer;
 	unsigned int max, n, idle_n;
-	struct helper_list idle, busy, dead;	/* dead: freed after the events of a turn */
+	struct helper_list idle, busy;
+	struct helper_list ending;	/* killed: the kernel has not let go of them yet */
+	struct helper_list dead;	/* freed after the events of a turn */
 	unsigned int closing_n;		/* at work on descriptors to be closed */
 	int *waiting;			/* descriptors that no helper was free to close */
 	unsigned int waiting_n, waiting_room;
@@ -69,6 +75,7 @@ int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
 	h->max = max;
 	LIST_INIT(&h->idle);
 	LIST_INIT(&h->busy);
+	LIST_INIT(&h->ending);
 	LIST_INIT(&h->dead);
 	h->spawner = -1;
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -89,6 +96,10 @@ int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
 	err = pid < 0 ? -errno : 0;
 	close(pair[1]);
 	h->spawner = pair[0];
+	/* Its answers are waited for where they are asked for; here it is its end alone. */
+	e = (struct epoll_event){ .data.u64 = EXIT };
+	if (!err && epoll_ctl(h->epoll, EPOLL_CTL_ADD, h->spawner, &e))
+		err = -errno;
 	if (err) {
 		helpers_free(h);
 		return err;
@@ -99,32 +110,62 @@ int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
 
 /* --- helpers come and go ---------------------------------------------------------------------- */
 
+static int helper_watch(struct helpers *h, struct helper *p)
+{
+	struct epoll_event answer = { .events = EPOLLIN, .data.ptr = p };
+	struct epoll_event end = { .events = EPOLLIN, .data.u64 = (uintptr_t)p | EXIT };
+
+	return epoll_ctl(h->epoll, EPOLL_CTL_ADD, p->socket, &answer) ||
+	       epoll_ctl(h->epoll, EPOLL_CTL_ADD, p->pidfd, &end);
+}
+
+/* Not left to close(): a copy that a child of the daemon has would keep it in the set. */
+static void watch_close(struct helpers *h, int *fd)
+{
+	if (*fd < 0)
+		return;
+	epoll_ctl(h->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	close(*fd);
+	*fd = -1;
+}
+
+/* The process at the other end of `socket`: its pidfd, or -errno. */
+static int helper_spawn(struct helpers *h, int socket)
+{
+	int fds[HELPER_MAX_FDS], result = -EIO;
+	unsigned int nfds = 0;
+	int err = message_send(h->spawner, "", 1, NULL, 0, &socket, 1, 0);
+
+	if (!err && message_receive(h->spawner, &result, sizeof(result), NULL, 0, fds, &nfds, 0) <
+			    (long)sizeof(result))
+		err = -EIO;
+	if (!err && !result && nfds == 1)
+		return fds[0];
+	for (unsigned int i = 0; i < nfds; i++)
+		close(fds[i]);
+	return err ? err : result ? result : -EMFILE;
+}
+
 static struct helper *helper_new(struct helpers *h)
 {
-	struct epoll_event e = { .events = EPOLLIN };
 	struct helper *p = calloc(1, sizeof(*p));
-	int pair[2], fds[HELPER_MAX_FDS], result = -EIO;
-	unsigned int nfds = 0;
+	int pair[2];
 
 	if (!p || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		free(p);
 		return NULL;
 	}
-	if (!message_send(h->spawner, "", 1, NULL, 0, &pair[1], 1, 0))
-		(void)message_receive(h->spawner, &result, sizeof(result), NULL, 0, fds, &nfds, 0);
-	close(pair[1]);
-	e.data.ptr = p;
-	if (result || nfds != 1 || epoll_ctl(h->epoll, EPOLL_CTL_ADD, pair[0], &e)) {
-		for (unsigned int i = 0; i < nfds; i++)
-			close(fds[i]);
-		close(pair[0]);
-		free(p);
-		return NULL;
-	}
 	p->socket = pair[0];
-	p->pidfd = fds[0];
-	h->n++;
-	return p;
+	p->pidfd = helper_spawn(h, pair[1]);
+	close(pair[1]);
+	if (p->pidfd >= 0 && !helper_watch(h, p)) {
+		h->n++;
+		return p;
+	}
+	watch_close(h, &p->socket);
+	watch_close(h, &p->pidfd);
+	free(p);
+	return NULL;
 }
 
 static void helper_charge_over(struct helper *p)
@@ -139,13 +180,29 @@ static void helper_charge_over(struct helper *p)
 /* It is in no list any more. */
 static void helper_free(struct helpers *h, struct helper *p)
 {
-	close(p->socket);
-	close(p->pidfd);
-	p->socket = -1;
+	watch_close(h, &p->socket);
+	watch_close(h, &p->pidfd);
 	h->n--;
 	h->closing_n -= p->closing;
-	helper_charge_over(p);
 	LIST_INSERT_HEAD(&h->dead, p, next);
+	helper_charge_over(p);
+}
+
+/*
+ * Nothing more is wanted of it.  The end of its socket is no sign that it is gone: that is closed
+ * before a file that hangs its exit.
+ */
+static void helper_end(struct helpers *h, struct helper *p)
+{
+	(void)syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
+	watch_close(h, &p->socket);
+	LIST_REMOVE(p, next);
+	p->task = NULL;
+	p->deadline = 0;
+	if (p->exited)
+		helper_free(h, p);
+	else
+		LIST_INSERT_HEAD(&h->ending, p, next);
 }
 
 static void helpers_bury(struct helpers *h)
@@ -158,26 +215,21 @@ static void helpers_bury(struct helpers *h)
 	}
 }
 
-static void helper_kill(struct helper *p)
-{
-	(void)syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
-}
-
 /* Done with its call: it waits for the next, or there are enough that do. */
 static void helper_idle(struct helpers *h, struct helper *p)
 {
+	if (h->idle_n >= IDLE_MAX) {
+		helper_end(h, p);
+		return;
+	}
 	LIST_REMOVE(p, next);
 	p->task = NULL;
 	p->deadline = 0;
-	if (h->idle_n >= IDLE_MAX) {
-		helper_free(h, p);	/* it reads the end of its socket, and exits */
-		return;
-	}
-	helper_charge_over(p);
 	h->closing_n -= p->closing;
 	p->closing = false;
 	LIST_INSERT_HEAD(&h->idle, p, next);
 	h->idle_n++;
+	helper_charge_over(p);
 }
 
 /* The next deadline. */
@@ -201,13 +253,10 @@ void helpers_free(struct helpers *h)
 
 	if (!h)
 		return;
-	while ((p = LIST_FIRST(&h->idle))) {
+	while ((p = LIST_FIRST(&h->idle)) || (p = LIST_FIRST(&h->busy)))
+		helper_end(h, p);
+	while ((p = LIST_FIRST(&h->ending))) {
 		LIST_REMOVE(p, next);
-		helper_free(h, p);
-	}
-	while ((p = LIST_FIRST(&h->busy))) {
-		LIST_REMOVE(p, next);
-		helper_kill(p);
 		helper_free(h, p);
 	}
 	helpers_bury(h);
@@ -248,8 +297,7 @@ static int helper_order(struct helpers *h, struct helper *p, uint32_t job, const
 			       MSG_DONTWAIT);
 
 	if (err) {
-		LIST_REMOVE(p, next);
-		helper_free(h, p);
+		helper_end(h, p);
 		return err;
 	}
 	p->deadline = now_ns() + ms * 1000000ull;
@@ -267,10 +315,13 @@ int helper_start(struct helpers *h, struct helper_task *t, unsigned int job, con
 	t->result = 0;
 	if (len > HELPER_MAX_ARG || nfds > HELPER_MAX_FDS)
 		return -EMSGSIZE;
-	p = helper_take(h);
-	if (!p)
-		return h->n >= h->max ? -EAGAIN : -EIO;
-	err = helper_order(h, p, job, arg, len, fds, nfds, ms);
+	/* One that was idle may have been killed. */
+	do {
+		p = helper_take(h);
+		if (!p)
+			return h->n >= h->max ? -EAGAIN : -EIO;
+		err = helper_order(h, p, job, arg, len, fds, nfds, ms);
+	} while (err == -EPIPE || err == -ECONNRESET);
 	if (err)
 		return err;
 	p->task = t;
@@ -281,18 +332,13 @@ int helper_start(struct helpers *h, struct helper_task *t, unsigned int job, con
 }
 
 /* The call is over for the task; the helper may still hang in it. */
-static void helper_give_up(struct helper *p, int result)
+static void helper_give_up(struct helpers *h, struct helper *p, int result)
 {
-	struct helper_task *t = p->task;
-
-	helper_kill(p);
-	p->given_up = true;
-	p->task = NULL;
-	p->deadline = 0;
-	if (t) {
-		t->helper = NULL;
-		t->result = result;
+	if (p->task) {
+		p->task->helper = NULL;
+		p->task->result = result;
 	}
+	helper_end(h, p);
 }
 
 void helper_leave(struct helper_task *t)
@@ -305,7 +351,7 @@ void helper_leave(struct helper_task *t)
 void helper_cancel(struct helpers *h, struct helper_task *t)
 {
 	if (t->helper)
-		helper_give_up(t->helper, -ECANCELED);
+		helper_give_up(h, t->helper, -ECANCELED);
 	helpers_arm(h);
 }
 
@@ -329,10 +375,7 @@ enum helper_state helper_read(struct helpers *h, struct helper_task *t, struct h
 	}
 	if (n < (long)sizeof(answer)) {
 		/* It has died in the middle of the call. */
-		t->helper = NULL;
-		t->result = -EIO;
-		LIST_REMOVE(p, next);
-		helper_free(h, p);
+		helper_give_up(h, p, -EIO);
 	} else {
 		t->helper = NULL;
 		t->result = answer.result;
@@ -353,7 +396,7 @@ void helper_wait(struct helpers *h, const struct helper_task *t)
 	if (p->deadline > now)
 		(void)poll(&fd, 1, (int)((p->deadline - now) / 1000000u + 1));
 	if (!fd.revents && now_ns() >= p->deadline)
-		helper_give_up(p, -ETIMEDOUT);
+		helper_give_up(h, p, -ETIMEDOUT);
 	helpers_arm(h);
 }
 
@@ -372,6 +415,7 @@ static bool dispose_now(struct helpers *h, const int *fds, unsigned int nfds)
 		return false;
 	for (unsigned int i = 0; i < nfds; i++)
 		close(fds[i]);
+	(void)message_send(p->socket, "", 1, NULL, 0, NULL, 0, MSG_DONTWAIT);
 	return true;
 }
 
@@ -405,6 +449,15 @@ void helper_dispose(struct helpers *h, const int *fds, unsigned int nfds)
 	}
 }
 
+void helper_hang_up(struct helpers *h, int socket)
+{
+	(void)shutdown(socket, SHUT_RDWR);
+	if (message_unread(socket))
+		helper_dispose(h, &socket, 1);
+	else
+		close(socket);
+}
+
 /* --- events ------------------------------------------------------------------------------------ */
 
 int helpers_fd(const struct helpers *h)
@@ -426,29 +479,67 @@ static void helper_drain(struct helpers *h, struct helper *p)
 	if (n == -EAGAIN)
 		return;
 	if (n < (long)sizeof(answer)) {
-		h->idle_n -= !p->deadline && !p->given_up;
-		LIST_REMOVE(p, next);
-		helper_free(h, p);
-	} else if (answer.end && !p->given_up) {
+		h->idle_n -= !p->deadline;
+		helper_end(h, p);
+	} else if (answer.end) {
 		helper_idle(h, p);
 	}
 }
 
+static struct helper *first_expired(const struct helpers *h, uint64_t now)
+{
+	struct helper *p;
+
+	LIST_FOREACH(p, &h->busy, next)
+		if (p->deadline <= now)
+			return p;
+	return NULL;
+}
+
+/* From the start each time: ready() may have changed the list. */
 static void helpers_expire(struct helpers *h)
 {
 	uint64_t unused, now = now_ns();
-	struct helper *p, *next;
+	struct helper *p;
 
 	(void)!read(h->timer, &unused, sizeof(unused));
-	for (p = LIST_FIRST(&h->busy); p; p = next) {
+	while ((p = first_expired(h, now))) {
 		struct helper_task *t = p->task;
 
-		next = LIST_NEXT(p, next);
-		if (!p->deadline || p->deadline > now)
-			continue;
-		helper_give_up(p, -ETIMEDOUT);
+		helper_give_up(h, p, -ETIMEDOUT);
 		if (t)
 			t->ready(t);
+	}
+}
+
+/* Its process is gone; if it was not expected to, its socket has ended as well, and is read first. */
+static void helper_exited(struct helpers *h, struct helper *p)
+{
+	p->exited = true;
+	watch_close(h, &p->pidfd);
+	if (p->socket >= 0)
+		return;
+	LIST_REMOVE(p, next);
+	helper_free(h, p);
+}
+
+static void helpers_lose(struct helpers *h)
+{
+	h->lost = true;
+	epoll_ctl(h->epoll, EPOLL_CTL_DEL, h->spawner, NULL);
+}
+
+static void helper_event(struct helpers *h, struct helper *p, bool exited)
+{
+	if (exited) {
+		if (p->pidfd >= 0)
+			helper_exited(h, p);
+	} else if (p->socket < 0) {
+		return;			/* ended by an event before this one */
+	} else if (p->task) {
+		p->task->ready(p->task);
+	} else {
+		helper_drain(h, p);
 	}
 }
 
@@ -458,18 +549,32 @@ void helpers_run(struct helpers *h)
 	int n = epoll_wait(h->epoll, e, EVENTS, 0);
 
 	for (int i = 0; i < n; i++) {
-		struct helper *p = e[i].data.ptr;
+		struct helper *p = (struct helper *)(uintptr_t)(e[i].data.u64 & ~EXIT);
+		bool exited = e[i].data.u64 & EXIT;
 
-		if (!p)
-			helpers_expire(h);
-		else if (p->socket < 0)
-			continue;	/* freed by an event before this one */
-		else if (p->task)
-			p->task->ready(p->task);
+		if (p)
+			helper_event(h, p, exited);
+		else if (exited)
+			helpers_lose(h);
 		else
-			helper_drain(h, p);
+			helpers_expire(h);
 	}
 	helpers_arm(h);
+}
+
+bool helpers_lost(const struct helpers *h)
+{
+	return h->lost;
+}
+
+unsigned int helpers_alive(const struct helpers *h)
+{
+	return h->n;
+}
+
+unsigned int helpers_waiting(const struct helpers *h)
+{
+	return h->waiting_n;
 }
 
 void helpers_settle(struct helpers *h)

@@ -23,9 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "message.h"
+
 #define HELPER_MAX_ARG	4096u		/* bytes of an argument */
 #define HELPER_MAX_PART 61440u		/* bytes of a part of the answer */
-#define HELPER_MAX_FDS	253u		/* descriptors of either; the kernel's limit */
+#define HELPER_MAX_FDS	MESSAGE_MAX_FDS	/* descriptors of either */
 
 struct helpers;
 
@@ -62,6 +64,12 @@ int helpers_fd(const struct helpers *h);
 void helpers_run(struct helpers *h);
 /* To be called once in each turn of the loop: what was disposed of goes to a helper. */
 void helpers_settle(struct helpers *h);
+/* Helpers, also those that the kernel has not let go of. */
+unsigned int helpers_alive(const struct helpers *h);
+/* Descriptors that have been disposed of, and wait for a helper to close them. */
+unsigned int helpers_waiting(const struct helpers *h);
+/* The spawner has died, and all helpers with it: there will be none until the daemon is started anew. */
+bool helpers_lost(const struct helpers *h);
 
 struct helper_task {
 	/* There is something for helper_read(), or the deadline has passed. */
@@ -107,5 +115,10 @@ void helper_cancel(struct helpers *h, struct helper_task *t);
  * pipes, and files that have been found to be harmless.
  */
 void helper_dispose(struct helpers *h, const int *fds, unsigned int nfds);
+/*
+ * Ends a connection: its peer sees that at once.  Where something is unread in it, that may be
+ * descriptors of the peer's, which go with the last reference of the socket: it is disposed of.
+ */
+void helper_hang_up(struct helpers *h, int socket);
 
 #endif

@@ -4,6 +4,7 @@
 #define PMCBPF_BASE_HELPER_IMPL_H
 
 #include "helper.h"
+#include "message.h"
 
 #define HELPER_JOB_CLOSE ~0u		/* the one job of our own */
 
@@ -17,13 +18,6 @@ struct helper_answer {
 	uint32_t end;			/* it is the last: `result` holds */
 	int32_t result;
 };
-
-/* One message of a SOCK_SEQPACKET socket; flags as of sendmsg(2). 0 or -errno. */
-int message_send(int socket, const void *head, size_t head_len, const void *data, size_t len,
-		 const int *fds, unsigned int nfds, int flags);
-/* Bytes, 0 at the end, or -errno; descriptors are close-on-exec. */
-long message_receive(int socket, void *head, size_t head_len, void *data, size_t size, int *fds,
-		     unsigned int *nfds, int flags);
 
 /* The spawner: until the daemon has gone. */
 _Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs,

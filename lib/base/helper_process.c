@@ -1,79 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The spawner and the helpers: processes of one thread, with nothing of the daemon's but a socket. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "helper_impl.h"
-
-union control {
-	struct cmsghdr align;
-	char room[CMSG_SPACE(HELPER_MAX_FDS * sizeof(int))];
-};
-
-int message_send(int socket, const void *head, size_t head_len, const void *data, size_t len,
-		 const int *fds, unsigned int nfds, int flags)
-{
-	struct iovec v[2] = {
-		{ .iov_base = (void *)head, .iov_len = head_len },
-		{ .iov_base = (void *)data, .iov_len = len },
-	};
-	struct msghdr msg = { .msg_iov = v, .msg_iovlen = 2 };
-	union control control;
-
-	if (nfds) {
-		struct cmsghdr *c;
-
-		memset(&control, 0, sizeof(control));
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
-		c = CMSG_FIRSTHDR(&msg);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
-	}
-	while (sendmsg(socket, &msg, flags | MSG_NOSIGNAL) < 0)
-		if (errno != EINTR)
-			return -errno;
-	return 0;
-}
-
-long message_receive(int socket, void *head, size_t head_len, void *data, size_t size, int *fds,
-		     unsigned int *nfds, int flags)
-{
-	struct iovec v[2] = {
-		{ .iov_base = head, .iov_len = head_len },
-		{ .iov_base = data, .iov_len = size },
-	};
-	union control control;
-	struct msghdr msg = {
-		.msg_iov = v, .msg_iovlen = 2,
-		.msg_control = &control, .msg_controllen = sizeof(control),
-	};
-	ssize_t n;
-
-	*nfds = 0;
-	do
-		n = recvmsg(socket, &msg, flags | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		*nfds = (unsigned int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fds, CMSG_DATA(c), *nfds * sizeof(int));
-	}
-	return n;
-}
 
 int helper_emit(const struct helper_call *call, const void *data, size_t len, const int *fds,
 		unsigned int nfds)
@@ -81,6 +18,16 @@ int helper_emit(const struct helper_call *call, const void *data, size_t len, co
 	const struct helper_answer head = { .end = 0 };
 
 	return message_send(call->socket, &head, sizeof(head), data, len, fds, nfds, 0);
+}
+
+/* The daemon's own copies of what is to be closed here go first: none of them may be the last. */
+static void await_owner(int socket)
+{
+	int fds[HELPER_MAX_FDS];
+	unsigned int nfds;
+	char byte;
+
+	(void)message_receive(socket, &byte, 1, NULL, 0, fds, &nfds, 0);
 }
 
 /* Everything of a call is given back before its end is reported. */
@@ -99,6 +46,8 @@ static void helper_serve(int socket, helper_job *const *jobs, unsigned int njobs
 	call.len = (size_t)n - sizeof(order);
 	if (order.job < njobs)
 		end.result = jobs[order.job](&call);
+	else
+		await_owner(socket);
 	for (unsigned int i = 0; i < call.nfds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -121,6 +70,26 @@ static void take_no_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/*
+ * A terminal's signals and the terminal itself, or whoever waits for the end of the daemon's
+ * output, are none of its business.  Sanitizers report to standard error.
+ */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setsid();
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+#ifndef __SANITIZE_ADDRESS__
+	dup2(null, STDERR_FILENO);
+#endif
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
 /* A fork that returns a descriptor of the child; there are no threads that it could surprise. */
 static long fork_pidfd(int *pidfd)
 {
@@ -135,6 +104,7 @@ _Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs
 	char byte;
 
 	take_no_signals();
+	leave_terminal();
 	signal(SIGCHLD, SIG_IGN);	/* nobody collects helpers */
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	while (message_receive(socket, &byte, 1, NULL, 0, fds, &nfds, 0) > 0) {
@@ -143,6 +113,8 @@ _Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs
 
 		if (pid == 0) {
 			close(socket);
+			/* A helper that hangs when the daemon has died is killed by the spawner's end. */
+			prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 			for (;;)
 				helper_serve(fds[0], jobs, njobs);
 		}

@@ -1,79 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The two ways to pctrd's core: frames as the kernel sends them (CUSE), messages as libpctr does,
- * and both as nobody should; and what the machine says of CPUs.
- */
+/* Frames for pctrd as the kernel sends them (CUSE), and as nobody should; and what the machine says of CPUs. */
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "../../pctr/cuse.h"
 #include "../../pctr/machine.h"
-#include "../../pctr/request.h"
-#include "../../pctr/sock.h"
-#include "scratch.h"
+#include "pctr_core.h"
 #include "unit.h"
 
 #define WORD (PCTR_EN | PCTR_U | 0x76)
 
-/* --- a core whose counters say which CPU they are of ---------------------------------------- */
-
-static int one_connect(void *arg)
-{
-	return 1;
-}
-
-static int one_allocate(void *arg, const char *spec, unsigned int cpu, uint32_t *id)
-{
-	*id = cpu;
-	return 0;
-}
-
-static int one_start(void *arg, uint32_t id)
-{
-	return 0;
-}
-
-static int one_read(void *arg, uint32_t id, uint64_t *value)
-{
-	*value = 100 + id;
-	return 0;
-}
-
-static void one_release(void *arg, uint32_t id)
-{
-}
-
-static int one_pmu(void *arg, unsigned int cpu, char *name, size_t size)
-{
-	snprintf(name, size, "cpu");
-	return 0;
-}
-
-static uint64_t one_tsc(void *arg)
-{
-	return 77;
-}
-
-static const struct source one = {
-	.connect = one_connect, .allocate = one_allocate, .start = one_start,
-	.read = one_read, .release = one_release, .pmu = one_pmu, .tsc = one_tsc,
-};
-
-static const struct log quiet = { .background = true };
 static struct core core;
 static struct cuse cuse;
-static struct sock sock;
-static int stand_in = -1, epoll = -1;
 
 static int cpu_of_test(pid_t tid)
 {
@@ -87,22 +30,13 @@ static int begin(void **state)
 
 	cuse = (struct cuse){ .watch.fd = -1, .core = &core, .log = &quiet,
 			      .cpu_of = cpu_of_test, .name = "pctr" };
-	stand_in = memfd_create("pctr", MFD_CLOEXEC);
-	assert_true(stand_in >= 0);
-	epoll = epoll_create1(EPOLL_CLOEXEC);
-	assert_int_equal(core_init(&core, &config, &one, &quiet), 0);
-	assert_int_equal(sock_open(&sock, scratch_file("pctr.sock"), stand_in, epoll, &core,
-				   &quiet), 0);
+	assert_int_equal(core_init(&core, &config, &one_source, &quiet), 0);
 	return 0;
 }
 
 static int end(void **state)
 {
-	sock_close(&sock);
-	assert_int_equal(access(scratch_file("pctr.sock"), F_OK), -1);
 	core_free(&core);
-	close(stand_in);
-	close(epoll);
 	return 0;
 }
 
@@ -288,246 +222,6 @@ static void test_cuse_noise(void **state)
 	}
 }
 
-/* --- the socket ------------------------------------------------------------------------------- */
-
-/* The stand-in, opened anew. */
-static int opened(int mode)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", stand_in);
-	fd = open(path, mode | O_CLOEXEC);
-	assert_true(fd >= 0);
-	return fd;
-}
-
-static int answer(int fd, uint32_t request, uint32_t value, struct pctr_wire_reply *r)
-{
-	struct pctr_wire_request rq = { .magic = PCTR_WIRE_MAGIC, .request = request,
-					.value = value, .cpu = 1 };
-
-	assert_int_equal(sock_answer(&sock, &rq, sizeof(rq), fd, r), 0);
-	return r->error;
-}
-
-/* PCTR-52, PCTR-11, PCTR-14: what the descriptor may do decides. */
-static void test_sock_modes(void **state)
-{
-	int rd = opened(O_RDONLY), wr = opened(O_WRONLY), rw = opened(O_RDWR);
-	int path = opened(O_PATH), other = memfd_create("other", MFD_CLOEXEC);
-	struct pctr_wire_reply r;
-
-	assert_int_equal(answer(rd, PCIOCS0, WORD, &r), -EPERM);
-	assert_int_equal(answer(wr, PCIOCS0, WORD, &r), 0);
-	assert_int_equal(answer(rw, 0x80046309, WORD, &r), 0);
-	assert_int_equal(answer(wr, PCIOCRD, 0, &r), 0);
-	assert_int_equal(answer(rd, 0x40386301, 0, &r), 0);
-	assert_int_equal(r.state.pctr_fn[1], WORD);
-	assert_int_equal(r.state.pctr_hwc[1], 101);
-	assert_int_equal(answer(rd, 0x4004630c, 0, &r), -EINVAL);
-	/* Its name alone, another file, none. */
-	assert_int_equal(answer(path, PCIOCRD, 0, &r), -EBADF);
-	assert_int_equal(r.state.pctr_fn[1], 0);
-	assert_int_equal(answer(other, PCIOCS0, 0, &r), -ENOTTY);
-	assert_int_equal(answer(-1, PCIOCRD, 0, &r), -EBADF);
-	close(rd);
-	close(wr);
-	close(rw);
-	close(path);
-	close(other);
-}
-
-/* All that is there to be done, which ends. */
-static void pump(void)
-{
-	struct epoll_event e;
-
-	for (unsigned int n = 0; epoll_wait(epoll, &e, 1, 0) == 1; n++) {
-		struct watch *w = e.data.ptr;
-
-		assert_true(n < 10 * SOCK_CLIENTS);
-		w->ready(w);
-	}
-}
-
-static int client(void)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	strcpy(address.sun_path, scratch_file("pctr.sock"));
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	pump();
-	return fd;
-}
-
-/* Sends `len` bytes of a request and n times the descriptor. */
-static void tell(int fd, size_t len, unsigned int n)
-{
-	struct pctr_wire_request rq[2] = { { .magic = PCTR_WIRE_MAGIC, .request = PCIOCRD } };
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(8 * sizeof(int))];
-	} control = { .header = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS,
-				  .cmsg_len = CMSG_LEN(n * sizeof(int)) } };
-	struct iovec iov = { .iov_base = rq, .iov_len = len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	for (unsigned int i = 0; i < n; i++)
-		memcpy(CMSG_DATA(&control.header) + i * sizeof(int), &stand_in, sizeof(int));
-	if (n) {
-		msg.msg_control = &control;
-		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
-	}
-	assert_int_equal(sendmsg(fd, &msg, 0), len);
-	pump();
-}
-
-/* The reply's error; 1: the connection was closed. */
-static int told(int fd)
-{
-	struct pctr_wire_reply r;
-	ssize_t n = recv(fd, &r, sizeof(r), 0);
-
-	/* Closed with something unread in it, or not. */
-	if (n == 0 || (n < 0 && errno == ECONNRESET))
-		return 1;
-	assert_int_equal(n, sizeof(r));
-	return r.error;
-}
-
-static unsigned int descriptors(void)
-{
-	unsigned int n = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
-}
-
-/* One that sends something else is rid of, with whatever it sent; others are not. */
-static void test_sock_hostile(void **state)
-{
-	int good = client();
-	unsigned int before = descriptors();
-	static const size_t wrong[] = { 1, 15, 17, 24, 32 };
-
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		int bad = client();
-
-		tell(bad, wrong[i], 1);
-		assert_int_equal(told(bad), 1);
-		close(bad);
-	}
-	for (unsigned int n = 2; n <= 8; n += 3) {
-		int bad = client();
-
-		tell(bad, 16, n);
-		assert_int_equal(told(bad), -EBADF);
-		close(bad);
-	}
-	pump();
-	assert_int_equal(descriptors(), before);
-	tell(good, 16, 1);
-	assert_int_equal(told(good), 0);
-	tell(good, 16, 0);
-	assert_int_equal(told(good), -EBADF);
-	close(good);
-	pump();
-	assert_int_equal(sock.nclients, 0);
-}
-
-/* One that never reads its replies loses the connection, and nobody waits for it. */
-static void test_sock_slow(void **state)
-{
-	int slow = client(), sent = 0;
-
-	while (sock.nclients && sent++ < 100000)
-		tell(slow, 16, 1);
-	assert_int_equal(sock.nclients, 0);
-	close(slow);
-}
-
-/* There is room for so many; who comes later is turned away, and may come again. */
-static void test_sock_full(void **state)
-{
-	int fds[SOCK_CLIENTS], late;
-
-	struct rlimit r;
-
-	/* Both ends are here; others than root get no further than SOCK_CLIENTS_PER_USER. */
-	if (geteuid() || getrlimit(RLIMIT_NOFILE, &r) || r.rlim_max < 3 * SOCK_CLIENTS) {
-		skip();
-		return;
-	}
-	r.rlim_cur = r.rlim_max;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &r), 0);
-	for (unsigned int i = 0; i < SOCK_CLIENTS; i++)
-		fds[i] = client();
-	late = client();
-	assert_int_equal(sock.nclients, SOCK_CLIENTS);
-	assert_int_equal(told(late), 1);
-	close(late);
-	for (unsigned int i = 0; i < SOCK_CLIENTS; i++)
-		close(fds[i]);
-	pump();
-	late = client();
-	tell(late, 16, 1);
-	assert_int_equal(told(late), 0);
-	close(late);
-	pump();
-}
-
-/* Out of descriptors nobody is let in, without trying for ever; when one goes, the next is. */
-static void test_sock_no_descriptors(void **state)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int stays = client(), goes = client();
-	int late = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct rlimit old, r;
-
-	strcpy(address.sun_path, scratch_file("pctr.sock"));
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-	r = (struct rlimit){ .rlim_cur = (rlim_t)late + 1, .rlim_max = old.rlim_max };
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &r), 0);
-	assert_int_equal(connect(late, (struct sockaddr *)&address, sizeof(address)), 0);
-	pump();
-	assert_int_equal(sock.nclients, 2);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-	tell(late, 16, 1);
-	close(goes);
-	pump();
-	assert_int_equal(sock.nclients, 2);
-	assert_int_equal(told(late), 0);
-	close(late);
-	close(stays);
-	pump();
-	assert_int_equal(sock.nclients, 0);
-}
-
-/* A socket that answers is another pctrd's; one that does not is in nobody's use. */
-static void test_sock_stale(void **state)
-{
-	struct sock second;
-	const char *path = scratch_file("pctr.sock");
-
-	assert_int_equal(sock_open(&second, path, stand_in, epoll, &core, &quiet), -EADDRINUSE);
-	sock_close(&second);
-	assert_int_equal(access(path, F_OK), 0);
-	/* As one that was killed leaves it. */
-	close(sock.watch.fd);
-	sock.watch.fd = -1;
-	sock.ino = 0;
-	assert_int_equal(sock_open(&second, path, stand_in, epoll, &core, &quiet), 0);
-	sock_close(&second);
-	assert_int_equal(access(path, F_OK), -1);
-	scratch_write("pctr.sock", "text", 4);
-	assert_int_equal(sock_open(&second, path, stand_in, epoll, &core, &quiet), -EEXIST);
-	sock_close(&second);
-	assert_int_equal(unlink(path), 0);
-}
-
 /* --- the machine ------------------------------------------------------------------------------ */
 
 /* PCTR-09: the kernel says where a thread is, whatever its name. */
@@ -570,10 +264,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_cuse_init), TEST(test_cuse_open), TEST(test_cuse_ioctl),
-		TEST(test_cuse_nonsense), TEST(test_cuse_noise), TEST(test_sock_modes),
-		TEST(test_sock_hostile), TEST(test_sock_slow), TEST(test_sock_full),
-		TEST(test_sock_no_descriptors),
-		TEST(test_sock_stale), cmocka_unit_test(test_cpu_of), cmocka_unit_test(test_tsc),
+		TEST(test_cuse_nonsense), TEST(test_cuse_noise),
+		cmocka_unit_test(test_cpu_of), cmocka_unit_test(test_tsc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

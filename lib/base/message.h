@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages of SOCK_SEQPACKET sockets, and the descriptors that they carry. */
+#ifndef PMCBPF_BASE_MESSAGE_H
+#define PMCBPF_BASE_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MESSAGE_MAX_FDS 253u		/* of one message; the kernel's limit */
+
+/* A head and the data behind it; flags as of sendmsg(2). 0 or -errno. */
+int message_send(int socket, const void *head, size_t head_len, const void *data, size_t len,
+		 const int *fds, unsigned int nfds, int flags);
+/*
+ * Bytes, 0 at the end, or -errno; descriptors are close-on-exec.  `fds` has room for
+ * MESSAGE_MAX_FDS.
+ */
+long message_receive(int socket, void *head, size_t head_len, void *data, size_t size, int *fds,
+		     unsigned int *nfds, int flags);
+
+/*
+ * Does the message that is next carry descriptors?  1, 0 (also at the end), or -errno: there is
+ * none.  They do not enter the caller's table.  `creds`: the socket has SO_PASSCRED.
+ */
+int message_carries(int socket, bool creds);
+/* Has a socket that was shut down messages that nobody has received? */
+bool message_unread(int socket);
+
+#endif

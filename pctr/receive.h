@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Messages of libpctr's.  The descriptor that comes along is a stranger's, and to look at it or to
+ * close it may take as long as that likes: a helper process receives it (lib/base/helper.h).
+ */
+#ifndef PMCBPF_PCTR_RECEIVE_H
+#define PMCBPF_PCTR_RECEIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../lib/base/helper.h"
+#include "pctr_wire.h"
+
+/* The stand-in: the argument of receive_job(). */
+struct receive_file {
+	uint64_t dev, ino;
+};
+
+/* A message, and what is known of its descriptor; the answer of receive_job(). */
+struct received {
+	int32_t error;			/* of the descriptor: 0 or -errno */
+	uint32_t writes;		/* it is open for writing */
+	uint32_t len;
+	/* Room for more than a request, so that a longer message is seen as such. */
+	_Alignas(8) uint8_t message[sizeof(struct pctr_wire_request) + 8];
+};
+
+/* The stand-in, open: 0; -EBADF: it is nothing that is open; -ENOTTY: another file. */
+int receive_check(const struct receive_file *file, int fd, bool *writes);
+
+/* A message that carries no descriptor. 1; 0: there is none yet; -errno: the end. */
+int receive_plain(int socket, struct received *in);
+/* In a helper: fds[0] is the connection, and one part is the answer. */
+int receive_job(struct helper_call *call);
+
+#endif
