@@ -1,0 +1,2 @@
+build-asan/obj/pctr/watch.o: pctr/watch.c pctr/watch.h
+pctr/watch.h:
