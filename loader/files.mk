@@ -57,6 +57,7 @@ UNIT_OBJS_loader_logfile := $(UNIT_OBJS_loader_user) $(addprefix $(O)/obj/loader
 UNIT_OBJS_loader_logend := $(UNIT_OBJS_loader_logfile)
 UNIT_LIBS_loader_logend := -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
 UNIT_OBJS_loader_logdest := $(addprefix $(O)/obj/loader/,logdest.o why.o)
+UNIT_OBJS_loader_identity := $(addprefix $(O)/obj/loader/,identity.o file.o)
 UNIT_OBJS_loader_logrec := $(O)/obj/loader/logrec.o $(LIBPMC_A)
 UNIT_OBJS_loader_ksyms := $(O)/obj/loader/ksyms.o
 UNIT_OBJS_loader_lognames := $(UNIT_OBJS_loader_logfile) $(O)/obj/tests/unit/util/scratch.o

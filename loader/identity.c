@@ -20,7 +20,7 @@ _Static_assert(sizeof(long) == 8, "64-bit systems only");
 
 enum { STATUS_REAL, STATUS_EFFECTIVE, STATUS_SAVED, STATUS_FILESYSTEM, STATUS_IDS };
 
-/* --- from /proc ------------------------------------------------------------------------------ */
+/* --- from /proc ------------------------------------------------------------------------------- */
 
 /* Numbers of a line, up to `max`; how many there were. */
 static unsigned int read_numbers(const char *text, const char *name, unsigned int *to,
@@ -119,7 +119,7 @@ int identity_read(pid_t pid, struct identity **out)
 	return err;
 }
 
-/* --- in the thread: system calls only, because the C library changes all threads --------------- */
+/* --- in the thread: system calls only, because the C library changes all threads -------------- */
 
 /* It may be refused where nothing would change. */
 static bool has_groups(const struct identity *id)

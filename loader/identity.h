@@ -26,7 +26,7 @@
 struct identity {
 	uid_t uid;			/* of the file system */
 	gid_t gid;
-	struct ucred sender;		/* the daemon's pid, the real ids: what a socket's reader sees */
+	struct ucred sender;		/* for the readers of sockets: the daemon's pid, real ids */
 	uint64_t file_limit;		/* RLIMIT_FSIZE; UINT64_MAX: none */
 	unsigned int ngroups;
 	gid_t groups[];

@@ -57,8 +57,8 @@ struct logfile_config {
 };
 
 /*
- * Takes over `fd` and `id`, unless it fails.  -EAGAIN: no thread, or the user has as many logs as it
- * may; -ENOMEM: no buffer for INITIALIZE, which is the first record.
+ * Takes over `fd` and `id`, unless it fails.  -EAGAIN: no thread, or the user has as many logs as
+ * it may; -ENOMEM: no buffer for INITIALIZE, which is the first record.
  */
 int logfile_new(struct logpool *pool, const struct logfile_config *config, struct logfile **out,
 		struct why *why);

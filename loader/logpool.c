@@ -358,8 +358,8 @@ static void say_given_up(struct logpool *pool, uint64_t now)
 		set_alarm(pool, pool->said + SAY_NS);
 		return;
 	}
-	log_msg(pool->config.log, LOG_NOTICE, "%u log%s without an owner abandoned: the file or the "
-		"reader did not take the last %llu buffer%s", pool->given_up,
+	log_msg(pool->config.log, LOG_NOTICE, "%u log%s without an owner abandoned: the file or "
+		"the reader did not take the last %llu buffer%s", pool->given_up,
 		pool->given_up == 1 ? "" : "s", (unsigned long long)pool->lost,
 		pool->lost == 1 ? "" : "s");
 	pool->given_up = 0;

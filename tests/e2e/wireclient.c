@@ -507,6 +507,7 @@ static const struct {
 	{ "log", 1, do_log },
 	{ "logto", 2, do_logto },
 	{ "logfd", 1, do_logfd },
+	{ "dropfd", 1, do_dropfd },
 	{ "figures", 0, do_figures },
 	{ "endlog", 0, do_endlog },
 	{ "flushlog", 0, do_flushlog },

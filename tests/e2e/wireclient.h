@@ -85,6 +85,7 @@ void do_thread(char **arg);
 void do_log(char **arg);
 void do_logto(char **arg);
 void do_logfd(char **arg);
+void do_dropfd(char **arg);
 void do_figures(char **arg);
 void do_endlog(char **arg);
 void do_flushlog(char **arg);

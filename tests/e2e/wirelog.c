@@ -63,6 +63,13 @@ void do_logfd(char **arg)
 	finish(say("log", call(WIRE_OP_CONFIGURELOG, &r, sizeof(r))));
 }
 
+/* dropfd N: from now on it is the daemon's alone. */
+void do_dropfd(char **arg)
+{
+	printf("dropfd %s\n", close((int)number(arg[0])) ? strerrorname_np(errno) : "0");
+	fflush(stdout);
+}
+
 /* endlog: and wait until it is written. */
 void do_endlog(char **arg)
 {

@@ -19,7 +19,7 @@ static struct logpool *pool;
 static int event;
 static struct why why;
 
-/* --- system calls of the writer ----------------------------------------------------------------- */
+/* --- system calls of the writer --------------------------------------------------------------- */
 
 static struct {
 	int fd;				/* the log's */
@@ -72,7 +72,7 @@ int __wrap_close(int fd)
 	return __real_close(fd);
 }
 
-/* --- logs -------------------------------------------------------------------------------------- */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 static int set_up(void **state)
 {
@@ -178,7 +178,7 @@ static struct logfile *open_as(struct user *u, int fd, enum logdest_kind kind)
 	return l;
 }
 
-/* --- shares ------------------------------------------------------------------------------------ */
+/* --- shares ----------------------------------------------------------------------------------- */
 
 /* One user's pipe that nobody reads takes no buffer from the others. */
 static void test_share(void **state)
@@ -241,7 +241,7 @@ static void test_logs(void **state)
 	user_put(u);
 }
 
-/* --- ends -------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 /* Nobody reads and the owner is gone: a moment later everything comes back. */
 static void test_abandoned(void **state)

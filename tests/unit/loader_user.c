@@ -52,6 +52,25 @@ static void test_share(void **state)
 	user_put(u);
 }
 
+/* How much more there is, to know before it is asked for. */
+static void test_room(void **state)
+{
+	struct user *root = user_of(0, ~0ull, INITIAL), *u = user_of(1000, 0, INITIAL);
+
+	assert_int_equal(user_room(&users, u, POOL_LOG_BUFFERS), 16);
+	assert_int_equal(user_room(&users, root, POOL_LOG_BUFFERS), 64);
+	assert_int_equal(take(u, 10), 0);
+	assert_int_equal(user_room(&users, u, POOL_LOG_BUFFERS), 6);
+	assert_int_equal(take(root, 50), 0);
+	assert_int_equal(user_room(&users, root, POOL_LOG_BUFFERS), 4);
+	/* The reserve is 6. */
+	assert_int_equal(user_room(&users, u, POOL_LOG_BUFFERS), 0);
+	user_give(&users, u, POOL_LOG_BUFFERS, 10);
+	user_give(&users, root, POOL_LOG_BUFFERS, 50);
+	user_put(u);
+	user_put(root);
+}
+
 /* However many users there are, the rest is for the privileged, who have no share. */
 static void test_reserve(void **state)
 {
@@ -153,7 +172,7 @@ static void test_range(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_share, setup),
+		cmocka_unit_test_setup(test_share, setup), cmocka_unit_test_setup(test_room, setup),
 		cmocka_unit_test_setup(test_reserve, setup),
 		cmocka_unit_test_setup(test_identity, setup),
 		cmocka_unit_test_setup(test_kept, setup),
