@@ -17,6 +17,8 @@ setup() {
 }
 
 teardown() {
+	[ -z "${LINGER_PID:-}" ] || kill -KILL "$LINGER_PID" 2>/dev/null || true
+	[ -z "$PCTRD_PID" ] || kill -CONT "$PCTRD_PID" 2>/dev/null || true
 	stop_pctrd || true
 	stop_daemon || true
 }
@@ -339,5 +341,20 @@ print(struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, bytes(4)))[0])'
 	shows 3 "--ku c1 00 "
 	fds_settled() { local now=("/proc/$PCTRD_PID/fd"/*); [ ${#now[@]} -eq ${#fds[@]} ]; }
 	wait_for fds_settled
+	stop_pctrd
+}
+
+# What cannot be closed at once holds up nobody but a helper, whichever way it came.
+@test "descriptors that linger hold up nobody, and SIGTERM ends pctrd" {
+	soft
+	pctr -s 3 -f c1
+	kill -STOP "$PCTRD_PID"
+	python3 "$BATS_TEST_DIRNAME/../pctr/linger.py" "$DIR/pctr" >linger.out 2>linger.err 3>&- &
+	LINGER_PID=$!
+	wait_for grep -q sent linger.out
+	kill -CONT "$PCTRD_PID"
+	wait_for grep -q ready linger.out
+	[ "$(tr '\n' ' ' <linger.out)" = "sent -25 0 ready " ] || { cat linger.out >&2; false; }
+	for ((i = 0; i < 20; i++)); do shows 3 "--ku c1 00 "; done
 	stop_pctrd
 }
