@@ -121,12 +121,29 @@ out:
 	return err;
 }
 
+/*
+ * The name of the open file, which costs the same whatever it is.  fdinfo of an epoll descriptor
+ * lists all that it watches.
+ */
+static bool is_pidfd(int fd)
+{
+	char path[64], name[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, name, sizeof(name) - 1);
+	name[n > 0 ? n : 0] = '\0';
+	return !strcmp(name, "anon_inode:[pidfd]") || !strncmp(name, "pidfd:[", 7);
+}
+
 pid_t policy_pidfd_pid(int pidfd)
 {
 	char path[64], text[1024];
 	const char *p;
 	long pid;
 
+	if (!is_pidfd(pidfd))
+		return -EBADF;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
 	if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return -EBADF;
