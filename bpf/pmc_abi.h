@@ -225,6 +225,22 @@ enum abi_ctl {
 	ABI_CTL_DELETE,			/* (tgid) */
 };
 
+/* Arguments of proof_ctl, whose descriptors are those of the thread that runs it. */
+enum abi_proof_ctl {
+	ABI_PROOF_LEARN,		/* (own pidfd, own /proc/self/mem, own /proc/self/maps) */
+	ABI_PROOF_CHECK,		/* (pidfd, proof) */
+};
+/* The second descriptor, as a proof that its opener may debug the process of the first. */
+enum abi_proof {
+	ABI_PROOF_MEM,			/* its /proc/PID/mem: the right to attach */
+	ABI_PROOF_MAPS,			/* its /proc/PID/maps: the right to look */
+	ABI_PROOF_NONE,			/* neither file, of any process */
+	ABI_PROOF_OTHER,		/* one of another process */
+	ABI_PROOF_STALE,		/* the memory that the process had before its latest exec */
+	ABI_PROOF_GONE,			/* no process any more, or its main thread has no memory */
+	ABI_PROOF_UNKNOWN,		/* this kernel's files are not as learnt */
+};
+
 /* The task iterator's order and its answer. */
 enum abi_visit {
 	ABI_VISIT_START,		/* mark those not marked yet, sum their figures */

@@ -51,8 +51,10 @@ static int client_send(struct lib *l, const struct exchange *x, struct reason *w
 {
 	union {
 		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(2 * sizeof(int))];
 	} control;
+	const int fds[2] = { x->send_fd, x->proof ? *x->proof : -1 };
+	size_t size = (x->proof ? 2 : 1) * sizeof(int);
 	struct wire_hdr hdr = {
 		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = x->op,
 		.seq = ++l->seq, .len = x->request_len,
@@ -69,12 +71,12 @@ static int client_send(struct lib *l, const struct exchange *x, struct reason *w
 
 		memset(&control, 0, sizeof(control));
 		msg.msg_control = control.space;
-		msg.msg_controllen = sizeof(control.space);
+		msg.msg_controllen = CMSG_SPACE(size);
 		c = CMSG_FIRSTHDR(&msg);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &x->send_fd, sizeof(int));
+		c->cmsg_len = CMSG_LEN(size);
+		memcpy(CMSG_DATA(c), fds, size);
 	}
 	do
 		n = sendmsg(l->fd, &msg, MSG_NOSIGNAL);

@@ -10,7 +10,8 @@ struct exchange {
 	uint16_t op;			/* enum wire_op */
 	const void *request;
 	size_t request_len;
-	int send_fd;			/* goes along with the request; -1: none */
+	int send_fd;			/* goes along with the request; -1: none … */
+	const int *proof;		/* … and this one after it; NULL: no second one */
 	void *payload;			/* the reply's payload is copied here … */
 	size_t payload_min;		/* … and must have this many bytes at least … */
 	size_t payload_max;		/* … and at most */

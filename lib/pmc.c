@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "pmu.h"
+#include "proof.h"
 #include "resolve.h"
 
 #ifndef SYS_pidfd_open
@@ -145,18 +146,60 @@ PMC_API_PUBLIC int pmc_release(pmc_id_t pmcid)
  * Without one it answers ESRCH, after its other checks: that is for pids that are gone, and for ids
  * of threads that are not processes.
  */
-static int target_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason *why)
+static int target_open(pid_t pid, int *fd, struct reason *why)
+{
+	*fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	if (pid > 0 && *fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
+		return refuse(why, -errno, "process %d cannot be named to pmcbpfd: %s", (int)pid,
+			      strerror(errno));
+	return 0;
+}
+
+/* Without a proof the daemon knows why, unless it is something about this process and its /proc. */
+static int attach_refused(const char *path, int error, struct reason *why)
+{
+	struct reason daemon = *why;
+
+	if (error == -EACCES || error == -EPERM || error == -ESRCH)
+		return -EPERM;
+	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM)
+		return refuse(why, error, "no proof for pmcbpfd: %s: %s", path, strerror(-error));
+	return refuse(why, -EPERM, "%.300s (%s: %s)", daemon.text, path, strerror(-error));
+}
+
+static int attach(pmc_id_t pmcid, pid_t pid, struct reason *why)
 {
 	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
-	int fd = -1, err;
+	struct exchange x = {
+		.op = WIRE_OP_PMCATTACH, .request = &req, .request_len = sizeof(req),
+	};
+	char path[64];
+	int proof = -1, err = target_open(pid, &x.send_fd, why);
 
-	if (pid > 0) {
-		fd = syscall(SYS_pidfd_open, pid, 0);
-		if (fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
-			return refuse(why, -errno, "process %d cannot be named to pmcbpfd: %s",
-				      (int)pid, strerror(errno));
-	}
-	err = client_request(&pmc_lib, op, &req, sizeof(req), fd, why);
+	if (err)
+		return err;
+	if (x.send_fd >= 0)
+		proof = proof_open(x.send_fd, path, sizeof(path));
+	x.proof = proof >= 0 ? &proof : NULL;
+	err = client_exchange(&pmc_lib, &x, why);
+	exchange_close(&x);
+	if (err == -EPERM && x.send_fd >= 0 && proof < 0)
+		err = attach_refused(path, proof, why);
+	if (x.send_fd >= 0)
+		close(x.send_fd);
+	if (proof >= 0)
+		close(proof);
+	return err;
+}
+
+static int detach(pmc_id_t pmcid, pid_t pid, struct reason *why)
+{
+	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
+	int fd, err = target_open(pid, &fd, why);
+
+	if (err)
+		return err;
+	err = client_request(&pmc_lib, WIRE_OP_PMCDETACH, &req, sizeof(req), fd, why);
 	if (fd >= 0)
 		close(fd);
 	return err;
@@ -164,12 +207,12 @@ static int target_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason 
 
 PMC_API_PUBLIC int pmc_attach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_end(target_request(WIRE_OP_PMCATTACH, pmcid, pid, lib_begin()));
+	return lib_end(attach(pmcid, pid, lib_begin()));
 }
 
 PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_end(target_request(WIRE_OP_PMCDETACH, pmcid, pid, lib_begin()));
+	return lib_end(detach(pmcid, pid, lib_begin()));
 }
 
 /* --- start, stop ----------------------------------------------------------------------------- */

@@ -224,7 +224,12 @@ struct wire_getmsr_req {
 	uint32_t missing;	/* 0: found; else why not: EAGAIN, EBUSY or ENOSYS */
 };
 
-/* ATTACH, DETACH: a pidfd comes along unless pid is 0 (the caller), negative, or gone. */
+/*
+ * ATTACH, DETACH: a pidfd comes along unless pid is 0 (the caller), negative, or gone.  With ATTACH
+ * a second descriptor proves that the caller may debug the process: its /proc/PID/mem, opened for
+ * reading, or its /proc/PID/maps where CAP_SYS_PTRACE opens that file only.  Callers with
+ * CAP_PERFMON or CAP_SYS_ADMIN need none.
+ */
 struct wire_attach_req {
 	uint32_t pmcid;
 	int32_t pid;

@@ -17,4 +17,7 @@ struct access {
  */
 int access_debug(const struct access *a, struct why *why);
 
+/* The client could not prove it; -EPERM with what is in the way. */
+int access_explain(const struct access *a, struct why *why);
+
 #endif

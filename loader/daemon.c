@@ -127,6 +127,7 @@ int daemon_init(struct daemon *d, struct why *why)
 
 	d->read_cred = policy_read_cred;
 	d->read_identity = identity_read;
+	d->read_label = policy_read_label;
 	d->may_debug = access_debug;
 	d->debug.log = &d->log;
 	user_table_init(&d->users, &d->config);

@@ -37,8 +37,9 @@ struct daemon {
 	struct errands errands;		/* made before all else: errands_new() */
 	struct wire_driverstats stats;
 	uint64_t pid_ns;		/* the daemon's own */
-	/* policy_read_cred, identity_read and access_debug, but for tests */
+	/* policy_read_cred, policy_read_label, identity_read and access_debug, but for tests */
 	int (*read_cred)(pid_t pid, struct cred *cred);
+	int (*read_label)(pid_t pid, char *label, size_t size);
 	int (*read_identity)(pid_t pid, struct identity **id);
 	int (*may_debug)(const struct access *a, struct why *why);
 	void (*raise)(const struct owner *o, int signo);	/* raise_signal, but for tests */

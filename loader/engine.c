@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The only user of libbpf, with programs.c, bell.c, counts.c, flush.c, notes.c and sources.c, but
- * for trace rings (ktrload.c): maps.  What the kernel lacks is told by check.c.
+ * The only user of libbpf, with programs.c, bell.c, counts.c, flush.c, notes.c, proof.c and
+ * sources.c, but for trace rings (ktrload.c): maps.  What the kernel lacks is told by check.c.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,6 +22,7 @@
 #include "notes.h"
 #include "pmcbpf.skel.h"
 #include "programs.h"
+#include "proof.h"
 #include "soft.h"
 #include "sources.h"
 #include "target.h"
@@ -161,6 +162,7 @@ static int engine_load(struct engine *e, struct why *why)
 	}
 	if (err)
 		return err;
+	proof_learn(bpf_program__fd(e->skel->progs.proof_ctl));
 	e->programs = programs_new(e, e->skel);
 	if (!e->programs)
 		return -ENOMEM;
@@ -498,6 +500,11 @@ void engine_flush_all(struct engine *e)
 {
 	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++)
 		engine_flush(e, cpu);
+}
+
+enum abi_proof engine_prove(const struct engine *e, int pidfd, int proof)
+{
+	return proof_check(bpf_program__fd(e->skel->progs.proof_ctl), pidfd, proof);
 }
 
 int engine_visit(struct engine *e, struct abi_visit_args *args)

@@ -166,6 +166,9 @@ struct abi_birth engine_birth(const struct engine *e, uint32_t n);
 void engine_flush(struct engine *e, unsigned int cpu);
 void engine_flush_all(struct engine *e);
 
+/* What a descriptor proves about the process behind a pidfd; both are the daemon's by now. */
+enum abi_proof engine_prove(const struct engine *e, int pidfd, int proof);
+
 /* Runs the task iterator over args (in and out). */
 int engine_visit(struct engine *e, struct abi_visit_args *args);
 /*

@@ -37,7 +37,7 @@ LOADER_FAKE_SRCS := $(wildcard tests/unit/loader/*.c)
 LOADER_OPS_SRCS := loader/access.c loader/alive.c loader/buildid.c loader/config.c loader/cpu.c loader/daemon.c loader/debug.c loader/errand.c loader/fiber.c loader/file.c \
 	loader/gates.c loader/identity.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logdest.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c loader/logwriter.c loader/mappings_read.c \
 	loader/msr.c loader/msrlist.c loader/op_alloc.c loader/op_admin.c loader/op_attach.c loader/op_gates.c loader/op_info.c loader/op_ktr.c \
-	loader/op_log.c loader/op_pmc.c loader/op_tunable.c loader/ops.c loader/owner.c loader/pmc.c loader/policy.c loader/proc.c loader/raise.c \
+	loader/op_log.c loader/op_pmc.c loader/op_tunable.c loader/ops.c loader/owner.c loader/permit.c loader/pmc.c loader/policy.c loader/proc.c loader/raise.c \
 	loader/receive.c loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/watchdog.c loader/notify.c loader/why.c lib/ktrmask.c $(BASE_SRCS)
 LOADER_FAKE  := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_OPS_SRCS:%.c=$(O)/obj/%.o)
 LINT_C       += $(LOADER_FAKE_SRCS)

@@ -3,12 +3,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <sys/pmc.h>
 
 #include "logbook.h"
+#include "permit.h"
 #include "refusal.h"
 
 struct target {
@@ -65,71 +64,26 @@ static int find_pmc(struct request *rq, struct pmc **p)
 	return 0;
 }
 
-/* What the kernel's answer depends on. */
-static bool same_standing(const struct cred *a, const struct cred *b)
+/* Takes back an attachment that turns out not to be permitted. */
+static int attach_undo(struct pmc *p, const struct cred *target, int err)
 {
-	return !memcmp(a->uid, b->uid, sizeof(a->uid)) && !memcmp(a->gid, b->gid, sizeof(a->gid)) &&
-	       a->permitted == b->permitted && a->user_ns == b->user_ns &&
-	       a->pid_ns == b->pid_ns && a->dumpable == b->dumpable;
-}
+	struct why unused;
 
-static int check_permission(struct request *rq, const struct cred *client,
-			    const struct cred *target, int pidfd, pid_t named)
-{
-	const struct owner *o = rq->s->owner;
-	bool visible;
-	int err;
-
-	/* A process that sees the daemon's namespace sees all that the daemon does. */
-	visible = client->pid_ns == rq->d->pid_ns || policy_visible(target, client->pid_ns);
-	err = policy_attach(&rq->d->config, client, target, visible, named, &rq->r->why);
-	if (err == POLICY_ASK)
-		err = rq->d->may_debug(&(struct access){ .client = client, .target = target,
-							 .client_pidfd = o->pidfd,
-							 .target_pidfd = pidfd, .named = named },
-				       &rq->r->why);
+	(void)count_detach(p->count, target->pid, &unused);
 	return err;
-}
-
-/* Of a tree, what the client could attach to one by one. */
-struct tree_guard {
-	struct count_guard guard;	/* first: the guard is this */
-	struct request *rq;
-	const struct cred *client;
-	const struct cred *allowed;	/* one that passed; NULL: none did yet */
-};
-
-static bool admits(const struct count_guard *guard, pid_t tgid)
-{
-	const struct tree_guard *g = (const struct tree_guard *)guard;
-	struct cred cred;
-	bool yes;
-	int pidfd;
-
-	if (g->rq->d->read_cred(tgid, &cred))
-		return false;
-	if (g->allowed && same_standing(&cred, g->allowed))
-		return true;
-	pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
-	if (pidfd < 0)
-		return false;
-	yes = !check_permission(g->rq, g->client, &cred, pidfd, tgid);
-	g->rq->r->why.text[0] = '\0';
-	close(pidfd);
-	return yes;
 }
 
 int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
 		   pid_t named)
 {
-	bool self = target->pid == rq->s->owner->cred.pid;
-	struct cred client, now;
-	struct tree_guard g = {
-		.guard.admits = admits, .rq = rq, .client = &client,
-		.allowed = self ? NULL : target,
-	};
+	const struct owner *o = rq->s->owner;
+	bool self = target->pid == o->cred.pid;
+	struct cred client;
+	const struct access a = { .client = &client, .target = target, .client_pidfd = o->pidfd,
+				  .target_pidfd = pidfd, .named = named };
+	struct permit_tree tree;
 	struct why *why = &rq->r->why;
-	bool alone = !(p->flags & PMC_F_DESCENDANTS), privileged;
+	bool alone = !(p->flags & PMC_F_DESCENDANTS), privileged, guarded;
 	int err;
 
 	if (self && alone && !p->msr)
@@ -137,25 +91,26 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 				     count_attach(p->count, pidfd, target->pid, NULL, why));
 	err = request_cred(rq, &client);
 	if (!err && !self)
-		err = check_permission(rq, &client, target, pidfd, named);
+		err = permit_target(rq, &a);
 	if (err)
 		return err;
 	if (p->msr)
 		return deny(why, -EPERM, "the register of this PMC has been told by pmc_get_msr(), "
 			    "and is its owner's alone; allocate another PMC");
 	privileged = policy_privileged(&client);
-	err = count_attach(p->count, pidfd, target->pid, privileged ? NULL : &g.guard, why);
-	if (err || self || privileged)
+	guarded = !privileged && !alone;
+	err = guarded ? permit_tree_init(&tree, rq, &a) : 0;
+	if (err)
+		return err;
+	err = count_attach(p->count, pidfd, target->pid, guarded ? &tree.guard : NULL, why);
+	if (err || privileged)
 		return refuse_attach(rq, p, target, err);
-	/* It may have executed a set-id program after the question and before the hooks knew it. */
-	if (!rq->d->read_cred(target->pid, &now) && !same_standing(&now, target)) {
-		struct why unused;
-
-		(void)count_detach(p->count, target->pid, &unused);
-		return deny(why, -EBUSY, "process %d has just changed its credentials; try again",
-			    named);
+	if (guarded && tree.failed) {
+		*why = tree.why;
+		return attach_undo(p, target, tree.failed);
 	}
-	return 0;
+	err = self ? 0 : permit_recheck(rq, &a);
+	return err ? attach_undo(p, target, err) : 0;
 }
 
 /* The owner may be somewhere in the tree below the process that was named. */

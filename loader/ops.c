@@ -10,7 +10,7 @@
 struct op {
 	const char *name;
 	uint32_t arg_size;		/* of the request */
-	bool takes_fd;
+	unsigned int fds;		/* that may come along */
 	int (*handle)(struct request *rq);
 	int (*allowed)(struct request *rq); /* asked before the request is even looked at */
 	int (*resume)(struct request *rq);  /* asked again after OP_LATER */
@@ -36,24 +36,25 @@ union argument {
 	struct wire_ktr_req ktr;
 };
 
-#define OP(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, false, handler, NULL, NULL }
-#define OP_FD(NAME, handler, size) [WIRE_OP_##NAME] = { #NAME, size, true, handler, NULL, NULL }
+#define OP_FDS(NAME, handler, size, fds) \
+	[WIRE_OP_##NAME] = { #NAME, size, fds, handler, NULL, NULL }
+#define OP(NAME, handler, size) OP_FDS(NAME, handler, size, 0)
 
 static const struct op ops[] = {
-	[WIRE_OP_CONFIGURELOG] = { "CONFIGURELOG", sizeof(struct wire_configurelog_req), true,
+	[WIRE_OP_CONFIGURELOG] = { "CONFIGURELOG", sizeof(struct wire_configurelog_req), 1,
 				   op_configurelog, NULL, op_configurelog_later },
-	[WIRE_OP_FLUSHLOG] = { "FLUSHLOG", 0, false, op_flushlog, NULL, op_flushlog_later },
+	[WIRE_OP_FLUSHLOG] = { "FLUSHLOG", 0, 0, op_flushlog, NULL, op_flushlog_later },
 	OP(WRITELOG, op_writelog, sizeof(struct wire_writelog_req)),
 	OP(CLOSELOG, op_closelog, 0),
 	OP(GETCPUINFO, op_getcpuinfo, 0),
 	OP(GETDRIVERSTATS, op_getdriverstats, 0),
 	OP(GETMODULEVERSION, op_getmoduleversion, sizeof(struct wire_version)),
 	OP(GETPMCINFO, op_getpmcinfo, sizeof(struct wire_cpu_req)),
-	[WIRE_OP_PMCADMIN] = { "PMCADMIN", sizeof(struct wire_admin_req), false, op_pmcadmin,
+	[WIRE_OP_PMCADMIN] = { "PMCADMIN", sizeof(struct wire_admin_req), 0, op_pmcadmin,
 			       op_pmcadmin_allowed, NULL },
 	OP(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req)),
-	OP_FD(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req)),
-	OP_FD(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req)),
+	OP_FDS(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req), 2),
+	OP_FDS(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req), 1),
 	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),
 	OP(PMCRW, op_pmcrw, sizeof(struct wire_rw_req)),
@@ -62,9 +63,9 @@ static const struct op ops[] = {
 	OP(PMCSTOP, op_pmcstop, sizeof(struct wire_id_req)),
 	OP(GETDYNEVENTINFO, op_getdyneventinfo, sizeof(struct wire_class_req)),
 	OP(HELLO, op_hello, sizeof(struct wire_hello_req)),
-	[WIRE_OP_TUNABLE] = { "TUNABLE", sizeof(struct wire_tunable_req), false, op_tunable, NULL,
+	[WIRE_OP_TUNABLE] = { "TUNABLE", sizeof(struct wire_tunable_req), 0, op_tunable, NULL,
 			      op_tunable_later },
-	[WIRE_OP_KTR] = { "KTR", sizeof(struct wire_ktr_req), false, op_ktr, NULL, op_ktr_later },
+	[WIRE_OP_KTR] = { "KTR", sizeof(struct wire_ktr_req), 0, op_ktr, NULL, op_ktr_later },
 	OP(GATES, op_gates, 0),
 };
 
@@ -113,7 +114,7 @@ static int check_frame(const struct message *m, struct wire_hdr *h, struct why *
 	if (m->len >= sizeof(*h))
 		memcpy(h, m->data, sizeof(*h));
 	if (m->truncated)
-		return deny(why, -EPROTO, "a message has at most %u bytes and one descriptor",
+		return deny(why, -EPROTO, "a message has at most %u bytes and two descriptors",
 			    WIRE_MAX_REQUEST);
 	if (m->len < sizeof(*h))
 		return deny(why, -EPROTO, "a message of %zu bytes lacks a header", m->len);
@@ -156,6 +157,9 @@ static int check_order(const struct session *s, const struct wire_hdr *h, struct
 
 static int run(struct request *rq, const struct wire_hdr *h)
 {
+	static const char *const takes[] = {
+		"no descriptor", "at most one descriptor", "at most two descriptors",
+	};
 	const struct op *op = h->op < sizeof(ops) / sizeof(ops[0]) ? &ops[h->op] : NULL;
 	struct why *why = &rq->r->why;
 	int err;
@@ -168,11 +172,12 @@ static int run(struct request *rq, const struct wire_hdr *h)
 	if (h->len != op->arg_size)
 		return deny(why, -EFAULT, "%s takes %u bytes, not %u", op->name, op->arg_size,
 			    h->len);
-	if (rq->m->nfds > op->takes_fd)
-		return deny(why, -EPROTO, "%s takes %s descriptor, not %u", op->name,
-			    op->takes_fd ? "at most one" : "no", rq->m->nfds);
+	if (rq->m->nfds > op->fds)
+		return deny(why, -EPROTO, "%s takes %s, not %u", op->name, takes[op->fds],
+			    rq->m->nfds);
 	count_cpus(rq->d->engine);
 	rq->fd = rq->m->nfds ? rq->m->fds[0] : -1;
+	rq->proof = rq->m->nfds > 1 ? rq->m->fds[1] : -1;
 	err = op->handle(rq);
 	if (err < 0 && !why->text[0])
 		deny(why, err, "%s: %s", op->name, strerror(-err));
@@ -229,7 +234,7 @@ void message_handle(struct daemon *d, struct session *s, const struct message *m
 
 bool message_resume(struct daemon *d, struct session *s, struct reply *r)
 {
-	struct request rq = { .d = d, .s = s, .fd = -1, .r = r };
+	struct request rq = { .d = d, .s = s, .fd = -1, .proof = -1, .r = r };
 	int err;
 
 	reply_begin(r);

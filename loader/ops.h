@@ -80,6 +80,7 @@ struct request {
 	struct session *s;
 	const void *arg;		/* the operation's request struct, complete */
 	int fd;				/* that came along; -1: none */
+	int proof;			/* the second one, that it may debug a process; -1: none */
 	const struct message *m;
 	struct reply *r;
 };

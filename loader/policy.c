@@ -86,6 +86,20 @@ static bool same_ids(const struct cred *client, const struct cred *target)
 	return true;
 }
 
+bool policy_ptracer(const struct cred *client, const struct cred *target)
+{
+	return has_cap(client, CAP_SYS_PTRACE) &&
+	       (policy_on_host(client) || client->user_ns == target->user_ns);
+}
+
+bool policy_plain(const struct cred *client, const struct cred *target)
+{
+	if (client->user_ns != target->user_ns || policy_ptracer(client, target))
+		return true;
+	return same_ids(client, target) && target->dumpable &&
+	       !(target->permitted & ~client->permitted);
+}
+
 int policy_explain(const struct cred *client, const struct cred *target, pid_t named,
 		   struct why *why)
 {

@@ -62,9 +62,24 @@ int policy_system(const struct config *cfg, const struct cred *client, uint64_t 
 int policy_attach(const struct config *cfg, const struct cred *client, const struct cred *target,
 		  bool visible, pid_t named, struct why *why);
 
+/*
+ * Do ids, capabilities and dumpability let the client attach as both are now?  A proof may be
+ * older.  Only the kernel knows about different user namespaces: true.
+ */
+bool policy_plain(const struct cred *client, const struct cred *target);
+
+/* CAP_SYS_PTRACE where it counts for this target. */
+bool policy_ptracer(const struct cred *client, const struct cred *target);
+
 /* The kernel has said no; -EPERM with the likely reason. */
 int policy_explain(const struct cred *client, const struct cred *target, pid_t named,
 		   struct why *why);
+
+/*
+ * The label that a security module gives the process, "" where none does.  -ESRCH: there is no such
+ * process; another -errno: it cannot be read.
+ */
+int policy_read_label(pid_t pid, char *label, size_t size);
 
 /* Is the process in pid namespace `pid_ns` or in one below? */
 bool policy_visible(const struct cred *target, uint64_t pid_ns);

@@ -162,6 +162,21 @@ bool policy_pidfd_exited(int pidfd)
 	return poll(&p, 1, 0) > 0;
 }
 
+int policy_read_label(pid_t pid, char *label, size_t size)
+{
+	int dir = open_process(pid), n;
+
+	label[0] = '\0';
+	if (dir < 0)
+		return -ESRCH;
+	n = file_read(dir, "attr/current", label, size);
+	close(dir);
+	label[strcspn(label, "\n")] = '\0';
+	if (n == -EINVAL || n == -ENOENT)	/* no such module, or a kernel without any */
+		return 0;
+	return n < 0 ? n : n == (int)size - 1 ? -E2BIG : 0;
+}
+
 bool policy_visible(const struct cred *target, uint64_t pid_ns)
 {
 	char path[64];

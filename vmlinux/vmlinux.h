@@ -146,6 +146,41 @@ struct linux_binprm {
 	unsigned int interp_flags;
 };
 
+/* What descriptors of a process lead to. */
+struct hlist_node {
+	struct hlist_node *next;
+};
+struct hlist_head {
+	struct hlist_node *first;
+};
+struct pid {
+	struct hlist_head tasks[4];
+};
+enum pid_type {
+	PIDTYPE_TGID = 1,
+};
+struct inode {
+	unsigned long i_ino;
+	void *i_private;
+};
+struct proc_inode {
+	struct pid *pid;
+	struct inode vfs_inode;
+};
+struct file_operations;
+struct file {
+	struct inode *f_inode;
+	const struct file_operations *f_op;
+	void *private_data;
+};
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+struct files_struct {
+	struct fdtable *fdt;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int on_cpu;
@@ -162,6 +197,9 @@ struct task_struct {
 	struct sched_entity se;
 	struct signal_struct *signal;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	struct hlist_node pid_links[4];
+	struct files_struct *files;
 	struct list_head thread_node;
 	struct task_struct *real_parent;
 	unsigned long nvcsw, nivcsw;
@@ -228,9 +266,6 @@ struct kmem_cache {
 };
 struct folio {
 	unsigned long index;
-};
-struct inode {
-	unsigned long i_ino;
 };
 
 struct irqaction {

@@ -12,6 +12,12 @@ $(WIRECLIENT): $(WIRECLIENT_SRCS:%.c=$(O)/obj/%.o)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^
 
+# A process of a given standing, as in the guests.
+$(O)/tests/stand: tests/vm/progs/stand.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -U_GNU_SOURCE -o $@ $<
+
 # A workload that knows what it did, as in the guests.
 $(O)/tests/load: tests/vm/progs/load.c tests/vm/progs/spin.h $(O)/flags
 	$(call say,CC,$@)
@@ -84,7 +90,7 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -Wl,--build-id -o $@ $< -L$(O)/lib -lktr -lpthread
 
 # What the tests call, besides the tools.
-E2E_NEEDS += $(WIRECLIENT) $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard \
+E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 CHECKS += check-e2e

@@ -73,7 +73,7 @@ teardown() {
 @test "descriptors nobody asked for are refused and closed" {
 	wait_for daemon_idle
 	before=$(daemon_fds)
-	run wireclient hello fds 1 cpuinfo fds 2 op 8 8 fds 253 cpuinfo fds 1 send 00 
+	run wireclient hello fds 1 cpuinfo fds 3 op 8 8 fds 253 cpuinfo fds 1 send 00 
 	[ "$(grep -c EPROTO <<<"$output")" -eq 4 ]
 	wait_for fds_are "$before"
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,6 +25,7 @@ static struct {
 	pid_t heir;
 	int kept;			/* a pidfd, and its number when it was opened */
 	pid_t kept_pid;
+	int head[2];			/* a byte ends the heir's main thread */
 } who = { .kept = -1 };
 
 /* The descriptor and number of a target: a pid, "heir" or "kept". */
@@ -152,6 +154,53 @@ static void *idle(void *tid)
 	for (;;)
 		pause();
 	return NULL;
+}
+
+/* Ends the process when nobody is left who could write. */
+static void *outlive(void *arg)
+{
+	struct pollfd p = { .fd = who.head[0] };
+
+	while (poll(&p, 1, -1) < 0 || !(p.revents & POLLHUP))
+		;
+	_exit(0);
+}
+
+/* headless: the heir is a child with two threads, whose main one waits for `behead`. */
+void do_headless(char **arg)
+{
+	pthread_t t;
+	char byte;
+
+	if (pipe(who.head))
+		die("pipe: %s", strerror(errno));
+	who.heir = fork();
+	if (who.heir < 0)
+		die("fork: %s", strerror(errno));
+	if (who.heir)
+		return;
+	close(who.head[1]);
+	if (pthread_create(&t, NULL, outlive, NULL) || read(who.head[0], &byte, 1) != 1)
+		_exit(1);
+	syscall(SYS_exit, 0);
+}
+
+/* behead: its main thread is gone, the process is not. */
+void do_behead(char **arg)
+{
+	char path[32], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", who.heir);
+	if (write(who.head[1], "", 1) != 1)
+		die("write: %s", strerror(errno));
+	while (state != 'Z') {
+		FILE *f = fopen(path, "re");
+
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			die("no heir");
+		fclose(f);
+		usleep(1000);
+	}
 }
 
 /* thread: attaches to one of its own, by a descriptor of the thread where the kernel has such. */

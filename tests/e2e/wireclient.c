@@ -264,6 +264,8 @@ static void target(const char *word, uint16_t op, const char *pid)
 
 	if (fd >= 0)
 		c.send_fds[c.nsend++] = fd;
+	if (op == WIRE_OP_PMCATTACH)
+		send_proof(fd);
 	finish(say(word, call(op, &r, sizeof(r))));
 	if (fd >= 0)
 		close(fd);
@@ -459,6 +461,7 @@ static const struct {
 	{ "id", 1, do_id },
 	{ "attach", 1, do_attach },
 	{ "detach", 1, do_detach },
+	{ "proof", 2, do_proof },
 	{ "read", 0, do_read },
 	{ "write", 1, do_write },
 	{ "rows", 1, do_rows },
@@ -499,6 +502,8 @@ static const struct {
 	{ "become", 0, do_become },
 	{ "inherited", 1, do_inherited },
 	{ "heir", 1, do_heir },
+	{ "headless", 0, do_headless },
+	{ "behead", 0, do_behead },
 	{ "keep", 1, do_keep },
 	{ "setid", 1, do_setid },
 	{ "inside", 0, do_inside },

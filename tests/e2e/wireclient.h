@@ -77,7 +77,10 @@ void do_await(char **arg);
 void do_become(char **arg);
 void do_inherited(char **arg);
 void do_heir(char **arg);
+void do_headless(char **arg);
+void do_behead(char **arg);
 void do_keep(char **arg);
+void do_proof(char **arg);
 void do_setid(char **arg);
 void do_inside(char **arg);
 void do_passed(char **arg);
@@ -94,5 +97,7 @@ void do_writelog(char **arg);
 
 /* The descriptor and number of a target: a pid, "heir" or "kept". */
 int target_fd(const char *name, pid_t *pid);
+/* The proof that goes along with it: what `proof` said, else its /proc/PID/mem. */
+void send_proof(int pidfd);
 
 #endif

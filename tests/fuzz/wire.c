@@ -33,7 +33,7 @@ static void turn_knob(uint8_t which, uint8_t value)
 	int err = errors[value >> 5];
 	struct row *r = &harness.rows.rows[value % harness.rows.nrow];
 
-	switch (which % 10) {
+	switch (which % 11) {
 	case 0:
 		fake.offline[value % FAKE_CPUS] ^= true;
 		break;
@@ -65,6 +65,9 @@ static void turn_knob(uint8_t which, uint8_t value)
 		for (unsigned int i = 0; i < harness.rows.nclass; i++)
 			harness.rows.classes[i].info.caps ^= PMC_CAP_INTERRUPT;
 		break;
+	case 10:
+		fake.proof = value % (ABI_PROOF_UNKNOWN + 1);
+		break;
 	}
 }
 
@@ -75,7 +78,7 @@ static void send_one(uint8_t how, uint8_t op, const uint8_t *bytes, size_t len, 
 	const struct reply *r = last_reply();
 	/* A length is one byte, and this request longer: zeroes make up for it. */
 	size_t padded = op == WIRE_OP_TUNABLE ? sizeof(struct wire_tunable_req) : len;
-	int fds[2] = { how & BAD_FD ? 0 : pidfd, 0 };
+	int fds[2] = { how & WITH_FD ? pidfd : 0, 0 };
 	struct message m = {
 		.data = bytes, .len = len, .fds = fds,
 		.nfds = !!(how & WITH_FD) + !!(how & BAD_FD),

@@ -16,25 +16,26 @@
 
 /* --- the daemon's side -------------------------------------------------------------------- */
 
-static int send_frame(int link, const struct actor_cmd *cmd, uint32_t seq, int fd)
+static int send_frame(int link, const struct actor_cmd *cmd, uint32_t seq, const int fds[2])
 {
 	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = cmd->op,
 			      .seq = seq, .len = cmd->len };
 	union {
 		struct cmsghdr h;
-		char room[CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(2 * sizeof(int))];
 	} u;
+	size_t size = ((fds[0] >= 0) + (fds[1] >= 0)) * sizeof(int);
 	struct iovec iov[2] = { { &h, sizeof(h) }, { (void *)cmd->arg, cmd->len } };
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
 
-	if (fd >= 0) {
+	if (size) {
 		memset(&u, 0, sizeof(u));
 		m.msg_control = &u;
-		m.msg_controllen = sizeof(u.room);
+		m.msg_controllen = CMSG_SPACE(size);
 		u.h.cmsg_level = SOL_SOCKET;
 		u.h.cmsg_type = SCM_RIGHTS;
-		u.h.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&u.h), &fd, sizeof(fd));
+		u.h.cmsg_len = CMSG_LEN(size);
+		memcpy(CMSG_DATA(&u.h), fds, size);
 	}
 	return sendmsg(link, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
@@ -80,16 +81,28 @@ static void receive(int link, const struct actor_cmd *cmd, uint32_t seq, struct 
 	r->reason_len = h.reason_len;
 }
 
+/* That the actor may debug the process, if it may. */
+static int open_proof(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 void actor_send(int link, const struct actor_cmd *cmd, struct actor_rep *r)
 {
 	static uint32_t seq;
 	int fd = cmd->pidfd > 0 ? (int)syscall(SYS_pidfd_open, cmd->pidfd, 0) : -1;
+	int proof = fd >= 0 && cmd->op == WIRE_OP_PMCATTACH ? open_proof(cmd->pidfd) : -1;
 
 	seq++;
 	r->error = M_CLOSED;
 	r->len = r->reason_len = 0;
-	if (!send_frame(link, cmd, seq, fd))
+	if (!send_frame(link, cmd, seq, (const int[2]){ fd, proof }))
 		receive(link, cmd, seq, r);
+	if (proof >= 0)
+		close(proof);
 	if (fd >= 0)
 		close(fd);
 }

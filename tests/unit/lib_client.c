@@ -190,6 +190,7 @@ static void test_attach(void **state)
 {
 	struct fake *f = *state;
 	pmc_id_t id = allocated();
+	char mem[32];
 	pid_t child = fork();
 
 	if (child == 0)
@@ -199,6 +200,12 @@ static void test_attach(void **state)
 	assert_int_equal(pmc_attach(id, getpid()), 0);
 	assert_true(f->got_fd);
 	assert_int_equal(f->attach.pid, getpid());
+	snprintf(mem, sizeof(mem), "/proc/%d/mem", getpid());
+	assert_string_equal(f->proof, mem);
+	/* It is for this one request; nothing stays open. */
+	assert_int_equal(pmc_detach(id, getpid()), 0);
+	assert_true(f->got_fd);
+	assert_string_equal(f->proof, "");
 	assert_int_equal(pmc_detach(id, -7), 0);
 	assert_false(f->got_fd);
 	assert_int_equal(f->attach.pid, -7);

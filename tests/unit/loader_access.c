@@ -17,6 +17,8 @@
 
 #define ALICE	  1000u
 #define BOB	  1001u
+#define ATTACKER  64777u		/* nobody else is: it stops all of its processes */
+#define QUESTIONS 2000
 #define NO_YAMA	  (-1)
 #define YAMA_NOBODY 3
 
@@ -93,19 +95,24 @@ static void end(const struct process *p)
 	close(p->pidfd);
 }
 
-/* The child that asks has a second; on a machine without a CPU for it, it may be asked again. */
-static int asked(const struct process *client, const struct process *target)
+static int access_asked(const struct process *client, const struct process *target)
 {
 	struct access a = {
 		.client = &client->cred, .target = &target->cred, .client_pidfd = client->pidfd,
 		.target_pidfd = target->pidfd, .named = 77,
 	};
+
+	why.text[0] = '\0';
+	return access_debug(&a, &why);
+}
+
+/* On a machine without a CPU for the child that asks, it may be asked again. */
+static int asked(const struct process *client, const struct process *target)
+{
 	int err = -EAGAIN;
 
-	for (int i = 0; i < 60 && err == -EAGAIN; i++) {
-		why.text[0] = '\0';
-		err = access_debug(&a, &why);
-	}
+	for (int i = 0; i < 60 && err == -EAGAIN; i++)
+		err = access_asked(client, target);
 	return err;
 }
 
@@ -226,6 +233,78 @@ static void test_gone(void **state)
 	close(t.pidfd);
 }
 
+/* Stops all that it may, over and over, but its own process. */
+static void stop_others(const struct process *p)
+{
+	/* It waits in pause(): the first signal it gets makes it go on in its handler. */
+	assert_int_equal(kill(p->pid, SIGUSR1), 0);
+}
+
+static void on_usr1(int signo)
+{
+	for (;;)
+		kill(-1, SIGSTOP);
+}
+
+static bool is_stopped(const struct process *p)
+{
+	char path[32], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", p->pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+	fclose(f);
+	return state == 'T';
+}
+
+/* A client cannot hold up the question about it: signals are not for it to send. */
+static void test_stopped_by_client(void **state)
+{
+	struct process client, target;
+	int expected;
+
+	signal(SIGUSR1, on_usr1);
+	client = start(ATTACKER, ATTACKER, DUMPABLE);
+	target = start(ATTACKER, ATTACKER, DUMPABLE);
+	expected = access_asked(&client, &target);
+	assert_true(expected == 0 || (yama() > 0 && expected == -EPERM));
+	stop_others(&client);
+	while (!is_stopped(&target))
+		usleep(1000);
+	for (int i = 0; i < QUESTIONS; i++)
+		assert_int_equal(access_asked(&client, &target), expected);
+	end(&client);
+	end(&target);
+	signal(SIGUSR1, SIG_DFL);
+}
+
+/* In its own user namespace it can, and is refused; no child is left behind. */
+static void test_stopped_in_container(void **state)
+{
+	struct process client, target;
+	int expected;
+
+	signal(SIGUSR1, on_usr1);
+	client = start(ATTACKER, ATTACKER, CONTAINER | DUMPABLE);
+	target = start(ATTACKER, ATTACKER, DUMPABLE);
+	expected = asked(&client, &target);
+	assert_int_equal(expected, -EPERM);
+	stop_others(&client);
+	while (!is_stopped(&target))
+		usleep(1000);
+	for (int i = 0; i < QUESTIONS / 4; i++) {
+		int err = access_asked(&client, &target);
+
+		assert_true(err == expected || err == -EAGAIN);
+	}
+	end(&client);
+	end(&target);
+	assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+	signal(SIGUSR1, SIG_DFL);
+}
+
 /* Who cannot become the client does not guess. */
 static void test_without_privilege(void **state)
 {
@@ -251,7 +330,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_ids), T(test_what_targets_forbid), T(test_capability),
 		T(test_user_namespaces), T(test_no_traces), T(test_gone),
-		T(test_without_privilege),
+		T(test_without_privilege), T(test_stopped_by_client),
+		T(test_stopped_in_container),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,16 +93,21 @@ static void test_unexpected_descriptors(void **state)
 {
 	struct wire_hdr h = header(WIRE_OP_PMCATTACH, sizeof(struct wire_attach_req));
 	uint8_t data[sizeof(h) + sizeof(struct wire_attach_req)] = { 0 };
-	int fds[2] = { 0, 1 };
+	int fds[3] = { 0, 1, 2 };
 	struct message m = {
-		.data = data, .len = sizeof(data), .fds = fds, .nfds = 2, .pid = ROOT_PID
+		.data = data, .len = sizeof(data), .fds = fds, .nfds = 3, .pid = ROOT_PID
 	};
 
 	assert_int_equal(ask_fd(&root, WIRE_OP_GETCPUINFO, NULL, 0, 0), -EPROTO);
 	assert_contains(reason(), "no descriptor");
 	memcpy(data, &h, sizeof(h));
 	assert_int_equal(ask_message(&root, &m), -EPROTO);
-	assert_contains(reason(), "at most one");
+	assert_contains(reason(), "at most two descriptors, not 3");
+	h.op = WIRE_OP_PMCDETACH;
+	memcpy(data, &h, sizeof(h));
+	m.nfds = 2;
+	assert_int_equal(ask_message(&root, &m), -EPROTO);
+	assert_contains(reason(), "at most one descriptor, not 2");
 	m.truncated = true;
 	assert_int_equal(ask_message(&root, &m), -EPROTO);
 	assert_true(last_reply()->close);

@@ -275,6 +275,47 @@ static void test_pidfd_by_kind(void **state)
 	assert_true(after - between < between - before + 30);
 }
 
+/* Where there are security modules their label, else none. */
+static void test_read_label(void **state)
+{
+	char label[1024], expected[1024] = "";
+	FILE *f = fopen("/proc/self/attr/current", "r");
+
+	if (f) {
+		if (!fgets(expected, sizeof(expected), f))
+			expected[0] = '\0';
+		expected[strcspn(expected, "\n")] = '\0';
+		fclose(f);
+	}
+	assert_int_equal(policy_read_label(getpid(), label, sizeof(label)), 0);
+	assert_string_equal(label, expected);
+	assert_int_equal(policy_read_label(0x3fffffff, label, sizeof(label)), -ESRCH);
+}
+
+static void test_plain(void **state)
+{
+	struct cred me = user(5), other = user(5);
+
+	assert_true(policy_plain(&me, &other));
+	other.dumpable = false;
+	assert_false(policy_plain(&me, &other));
+	other = user(6);
+	assert_false(policy_plain(&me, &other));
+	me = with(me, CAP(CAP_SYS_PTRACE));
+	assert_true(policy_plain(&me, &other));
+	other.dumpable = false;
+	assert_true(policy_plain(&me, &other));
+	/* What the kernel says of another namespace stands. */
+	other.user_ns += 2;
+	me.effective = 0;
+	assert_true(policy_plain(&me, &other));
+	assert_false(policy_ptracer(&me, &other));
+	me = jailed_root();
+	assert_false(policy_ptracer(&me, &other));
+	other.user_ns = me.user_ns;
+	assert_true(policy_ptracer(&me, &other));
+}
+
 /* Yama's relation: children and theirs, by process and not by number. */
 static void test_descends(void **state)
 {
@@ -323,7 +364,7 @@ int main(void)
 		T(test_attach),
 		T(test_explanation), T(test_proc_debug_tunable), T(test_may_know),
 		T(test_read_self), T(test_read_odd_name), T(test_pidfd), T(test_pidfd_by_kind),
-		T(test_descends),
+		T(test_read_label), T(test_plain), T(test_descends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

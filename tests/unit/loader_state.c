@@ -2,6 +2,7 @@
 /* Handles, the state machine of a PMC, attaching and detaching (reference §1.11 … §2.1). */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 
 static pid_t child;
 static int child_fd;
+static struct actor target;		/* the child, when it is to have other credentials */
 
 static int setup_child(void **state)
 {
@@ -256,8 +258,9 @@ static void test_attach_same_row(void **state)
 	assert_contains(reason(), "row 0 (SOFT0) measures process ");
 	assert_contains(reason(), "for another PMC, held by pid 1000001 (test); allocate another");
 	user.cred.effective = 0;	/* the kernel lets it attach, but it may not know */
-	harness_may_debug = true;
-	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
+	actor_join(&target, child, USER_UID);
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EBUSY);
+	actor_leave(&target);
 	assert_contains(reason(), "held by another user's process");
 	assert_null(strstr(reason(), "1000001"));
 }
@@ -289,12 +292,13 @@ static void test_attach_permission(void **state)
 {
 	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
 
+	actor_join(&target, child, USER_UID);
 	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
-	assert_contains(reason(), "refuses uid 77 process");
-	/* Judged by what it is now, not by what it was when it connected. */
+	assert_contains(reason(), "libpmc-compat is older than pmcbpfd");
+	/* Judged by what it is now, not by what it was when it connected or opened the proof. */
 	user.cred.uid[ID_REAL] = 78;
-	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
-	assert_contains(reason(), "refuses uid 78 process");
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "belongs to another user");
 	user.cred.uid[ID_REAL] = 77;
 	harness.config.value[TUN_PROC_DEBUG] = 0;
 	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
@@ -304,10 +308,78 @@ static void test_attach_permission(void **state)
 	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
 	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);	/* no permission asked */
 	harness.config.value[TUN_PROC_DEBUG] = 1;
-	harness_may_debug = true;
 	id = allocate(&user, PMC_MODE_TC, 0);
-	assert_int_equal(attach(&user, id, child, child_fd), 0);
-	assert_int_equal(attach(&user, id, child, child_fd), -EEXIST);
+	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
+	assert_int_equal(attach_proven(&user, id, child, child_fd), 0);
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EEXIST);
+	actor_leave(&target);
+}
+
+/* What the second descriptor may be. */
+static void test_attach_proof(void **state)
+{
+	static const struct {
+		enum abi_proof proof;
+		int err;
+		const char *why;
+	} answers[] = {
+		{ ABI_PROOF_NONE, -EPERM, "second descriptor is not /proc/" },
+		{ ABI_PROOF_OTHER, -EPERM, "is another process's /proc/PID/mem" },
+		{ ABI_PROOF_STALE, -EBUSY, "has just executed another program; try again" },
+		{ ABI_PROOF_GONE, -EPERM, "its main thread has exited" },
+		{ ABI_PROOF_UNKNOWN, -EPERM, "cannot tell /proc/PID/mem from other files" },
+		{ ABI_PROOF_MAPS, -EPERM, "nothing has proven" },
+		{ ABI_PROOF_MEM, 0, "" },
+	};
+	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
+
+	actor_join(&target, child, USER_UID);
+	harness_may_debug = true;	/* which is not asked any more */
+	for (unsigned int i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		fake.proof = answers[i].proof;
+		assert_int_equal(attach_proven(&user, id, child, child_fd), answers[i].err);
+		assert_contains(reason(), answers[i].why);
+	}
+	assert_int_equal(detach(&user, id, child, child_fd), 0);
+	/* A descriptor that was opened in better times. */
+	target.cred.dumpable = false;
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "PR_SET_DUMPABLE 0");
+	target.cred.dumpable = true;
+	target.cred.permitted = 1;
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "capabilities that you lack");
+	actor_leave(&target);
+	/* The privileged and oneself: not looked at. */
+	fake.proofs = 0;
+	fake.proof = ABI_PROOF_NONE;
+	id = allocate(&root, PMC_MODE_TC, 0);
+	assert_int_equal(attach_proven(&root, id, child, child_fd), 0);
+	assert_int_equal(attach_proven(&root, id, 0, child_fd), 0);
+	assert_int_equal(fake.proofs, 0);
+}
+
+/* The right to look and CAP_SYS_PTRACE: the kernel is asked for the rest, but not about labels. */
+static void test_attach_ptracer(void **state)
+{
+	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
+
+	fake.proof = ABI_PROOF_MAPS;
+	user.cred.effective = user.cred.permitted = 1ull << CAP_SYS_PTRACE;
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "refuses uid 77 process");
+	harness_may_debug = true;
+	assert_int_equal(attach_proven(&user, id, child, child_fd), 0);
+	assert_int_equal(detach(&user, id, child, child_fd), 0);
+	harness_labelled = user.cred.pid;
+	harness_label = "unconfined";
+	assert_int_equal(attach_proven(&user, id, child, child_fd), 0);
+	assert_int_equal(detach(&user, id, child, child_fd), 0);
+	harness_label = "docker-default (enforce)";
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "get CAP_DAC_READ_SEARCH");
+	fake.proof = ABI_PROOF_MEM;
+	assert_int_equal(attach_proven(&user, id, child, child_fd), 0);
 }
 
 /* A tree is attached as far as the client may: descendants that became others' are left out. */
@@ -334,26 +406,61 @@ static void test_attach_tree(void **state)
 	assert_int_equal(detach(&root, id, child, child_fd), 0);
 }
 
-static struct actor target;
+/* A label tells more than ids and capabilities; a question without an answer is no permission. */
+static void test_attach_tree_labels(void **state)
+{
+	uint32_t id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
+
+	fake.descendant = child;
+	harness_may_debug = true;
+	harness_labelled = child;
+	harness_labels = harness_label = "u:r:daemon_t";
+	assert_int_equal(attach(&user, id, 0, -1), 0);
+	assert_int_equal(detach(&user, id, child, child_fd), 0);
+	assert_int_equal(release(&user, id), 0);
+	harness_label = "u:r:secret_t";
+	id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
+	assert_int_equal(attach(&user, id, 0, -1), 0);
+	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);
+	assert_int_equal(release(&user, id), 0);
+	harness_label = harness_labels;
+	harness_no_answer = -EAGAIN;
+	id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
+	assert_int_equal(attach(&user, id, 0, -1), -EAGAIN);
+	assert_contains(reason(), "nobody has asked");
+	assert_int_equal(detach(&user, id, 0, -1), -ESRCH);
+	harness_no_answer = 0;
+	assert_int_equal(attach(&user, id, 0, -1), 0);
+}
 
 static void becomes_root(void)
 {
 	target.cred.uid[ID_EFFECTIVE] = 0;
 }
 
-/* A set-id program that starts between the permission and the attachment. */
+static void executes(void)
+{
+	fake.proof = ABI_PROOF_STALE;
+}
+
+/* A set-id or relabelled program that starts between the permission and the attachment. */
 static void test_attach_race(void **state)
 {
 	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
 
 	actor_join(&target, child, USER_UID);
-	harness_may_debug = true;
 	fake.on_attach = becomes_root;
-	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EBUSY);
 	assert_contains(reason(), "changed its credentials");
 	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);
+	target.cred.uid[ID_EFFECTIVE] = USER_UID;
+	fake.on_attach = executes;
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EBUSY);
+	assert_contains(reason(), "executed another program");
+	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);
+	fake.proof = ABI_PROOF_MEM;
 	fake.on_attach = NULL;
-	assert_int_equal(attach(&user, id, child, child_fd), 0);
+	assert_int_equal(attach_proven(&user, id, child, child_fd), 0);
 	actor_leave(&target);
 }
 
@@ -405,7 +512,10 @@ int main(void)
 		C(test_attach_same_row),
 		C(test_attach_refused),
 		C(test_attach_permission),
+		C(test_attach_proof),
+		C(test_attach_ptracer),
 		C(test_attach_tree),
+		C(test_attach_tree_labels),
 		C(test_attach_race),
 		C(test_signals),
 	};

@@ -151,6 +151,38 @@ need_yama() {
 	refused 'belongs to another user or group' "$alice" "$bob"
 }
 
+# shellcheck disable=SC2016 # the guest's shell expands it
+@test "Yama 1: PR_SET_PTRACER for this client, and for another" {
+	need_yama
+	vm_sh 'echo 1 >/proc/sys/kernel/yama/ptrace_scope'
+	for whose in client other; do
+		run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock; rm -f /tmp/target
+			tracer=$$
+			[ $1 = client ] || { sleep 600 & tracer=$!; }
+			# It is nobody else'"'"'s child by the time it is attached to.
+			(stand -u 1000 -g 1000 -p $tracer >/tmp/target & )
+			until [ -s /tmp/target ]; do usleep 10000; done
+			exec stand -u 1000 -g 1000 wireclient hello alloc 3 15 0x20004 any 0 attach $(cat /tmp/target)' $whose
+		echo "$whose: $output"
+		case $whose in
+		client) has $'\nattach 0' ;;
+		other)	has 'attach EPERM -- process' && has 'is no child of yours' ;;
+		esac
+	done
+	vm_sh 'killall sleep'
+}
+
+@test "a Landlock domain: its own children only, even with CAP_SYS_PTRACE" {
+	vm stand -l true || skip "this kernel has no Landlock"
+	allowed "$alice -l" 'heir 1'
+	allowed "$alice -l" 'heir 3'
+	attach "$alice -l" "$alice"
+	has 'attach EPERM -- nothing has proven'
+	attach "$alice -l -c $ptrace" "$bob"
+	has 'attach EPERM -- '
+	allowed "$alice -l -c $perfmon" "$bob"
+}
+
 @test "Yama 2: CAP_SYS_PTRACE only; oneself always" {
 	need_yama
 	vm_sh 'echo 2 >/proc/sys/kernel/yama/ptrace_scope'

@@ -29,9 +29,11 @@ struct fake {
 	unsigned int perf_registers;	/* bit per enum fake_register that perf counts */
 	bool kfunc;			/* programs read registers */
 	const char *lacks_perf;		/* what engine_probe() finds */
+	enum abi_proof proof;		/* what a second descriptor is */
 	/* what is seen */
 	unsigned int counts, owners;	/* alive */
 	unsigned int cpu_looks;		/* at the CPUs that went and came */
+	unsigned int proofs;		/* looked at */
 	struct count_spec last;		/* that count_new() got, failed or not */
 	struct count *list;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The daemon under test: real operations over the fake counting. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,6 +13,9 @@
 
 struct daemon harness;
 bool harness_may_debug;
+int harness_no_answer;
+const char *harness_label, *harness_labels;
+pid_t harness_labelled;
 const char *harness_msr_list;
 struct raised raised;
 static struct actor *actors[MAX_ACTORS];
@@ -43,8 +47,16 @@ static int fake_debug(const struct access *a, struct why *why)
 {
 	if (a->client_pidfd < 0 || a->target_pidfd < 0 || a->client == a->target)
 		abort();
+	if (harness_no_answer)
+		return deny(why, harness_no_answer, "nobody has asked");
 	return harness_may_debug ? 0 : deny(why, -EPERM, "the kernel refuses uid %u process %d",
 					    a->client->uid[ID_REAL], a->named);
+}
+
+static int fake_label(pid_t pid, char *label, size_t size)
+{
+	snprintf(label, size, "%s", pid == harness_labelled ? harness_label : harness_labels);
+	return 0;
 }
 
 static void fake_raise(const struct owner *o, int signo)
@@ -70,7 +82,10 @@ void harness_start(void)
 	harness.read_cred = fake_cred;
 	harness.read_identity = fake_identity;
 	harness.may_debug = fake_debug;
+	harness.read_label = fake_label;
 	harness_may_debug = false;
+	harness_no_answer = 0;
+	harness_label = harness_labels = "";
 	harness.raise = fake_raise;
 	raised = (struct raised){ .n = 0 };
 }
@@ -129,27 +144,36 @@ int ask_message(struct actor *a, const struct message *m)
 	return h.error;
 }
 
-int ask_fd(struct actor *a, uint16_t op, const void *arg, size_t len, int fd)
+int ask_fds(struct actor *a, uint16_t op, const void *arg, size_t len, const int *fds,
+	    unsigned int n)
 {
 	uint8_t data[WIRE_MAX_REQUEST];
 	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .seq = 42,
 			      .len = (uint32_t)len };
 	struct logdest dest = { .kind = LOGDEST_NULL };
 	int32_t passed[RECEIVE_FDS] = { 0 };
+	int taken = n ? fds[0] : -1;
 	struct why refusal = { "" };
-	struct message m = { .data = data, .len = sizeof(h) + len, .fds = &fd, .nfds = fd >= 0,
+	struct message m = { .data = data, .len = sizeof(h) + len, .fds = fds, .nfds = n,
 			     .passed = passed, .refusal = &refusal, .dest = &dest,
 			     .pid = a->cred.pid, .uid = a->cred.uid[ID_REAL] };
 
 	/* What a helper does with what comes along. */
-	if (op == WIRE_OP_CONFIGURELOG && fd >= 0)
-		passed[0] = logdest_check(fd, &dest, &refusal);
-	if (passed[0])
-		fd = -1;
+	if (op == WIRE_OP_CONFIGURELOG && n)
+		passed[0] = logdest_check(taken, &dest, &refusal);
+	if (passed[0]) {
+		taken = -1;
+		m.fds = &taken;
+	}
 	memcpy(data, &h, sizeof(h));
 	if (len)
 		memcpy(data + sizeof(h), arg, len);
 	return ask_message(a, &m);
+}
+
+int ask_fd(struct actor *a, uint16_t op, const void *arg, size_t len, int fd)
+{
+	return ask_fds(a, op, arg, len, &fd, fd >= 0);
 }
 
 int ask(struct actor *a, uint16_t op, const void *arg, size_t len)

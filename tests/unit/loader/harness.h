@@ -8,8 +8,13 @@
 #include "fake_count.h"
 
 extern struct daemon harness;
-/* What the kernel says to a client that wants to attach to another process. */
+/* What the kernel says to a client that wants to attach to a process it has not named. */
 extern bool harness_may_debug;
+/* It cannot be asked: -errno. */
+extern int harness_no_answer;
+/* Security labels: of the process `harness_labelled`, and of all others. */
+extern const char *harness_label, *harness_labels;
+extern pid_t harness_labelled;
 /* The list of registers; NULL: where it is by default. */
 extern const char *harness_msr_list;
 
@@ -36,6 +41,8 @@ void actor_leave(struct actor *a);
 /* The error of one request; payload and reason stay readable until the next one. */
 int ask(struct actor *a, uint16_t op, const void *arg, size_t len);
 int ask_fd(struct actor *a, uint16_t op, const void *arg, size_t len, int fd);
+int ask_fds(struct actor *a, uint16_t op, const void *arg, size_t len, const int *fds,
+	    unsigned int n);
 int ask_message(struct actor *a, const struct message *m);
 const void *payload(void);
 size_t payload_len(void);

@@ -315,10 +315,16 @@ static bool serve(struct fake *f, int fd)
 		return false;
 	c = CMSG_FIRSTHDR(&msg);
 	f->got_fd = c != NULL;
-	if (c) {
+	f->proof[0] = '\0';
+	for (size_t k = 0; c && CMSG_LEN(k * sizeof(int)) < c->cmsg_len; k++) {
+		char path[32];
 		int got;
 
-		memcpy(&got, CMSG_DATA(c), sizeof(got));
+		memcpy(&got, CMSG_DATA(c) + k * sizeof(int), sizeof(got));
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", got);
+		memset(f->proof, 0, sizeof(f->proof));
+		if (k == 1 && readlink(path, f->proof, sizeof(f->proof) - 1) < 0)
+			abort();
 		close(got);
 	}
 	__atomic_add_fetch(&f->requests[req.hdr.op % 128], 1, __ATOMIC_RELAXED);

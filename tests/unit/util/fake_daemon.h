@@ -47,7 +47,8 @@ struct fake {
 	uint32_t gates;			/* the number that GATES says; it sends two */
 
 	unsigned int connections, requests[128];
-	bool got_fd;			/* the last request brought a descriptor */
+	bool got_fd;			/* the last request brought a descriptor … */
+	char proof[64];			/* … and a second one, which was opened by this name */
 	struct wire_allocate_req allocate;
 	struct wire_attach_req attach;
 	struct wire_rw_req rw;

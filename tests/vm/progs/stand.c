@@ -2,13 +2,15 @@
 /*
  * A process of a given standing:
  *
- *	stand [-u UID] [-g GID] [-c CAPS] [-d] [-n] [-a] [COMMAND [ARG]...]
+ *	stand [-u UID] [-g GID] [-c CAPS] [-d] [-n] [-a] [-p PID] [-l] [COMMAND [ARG]...]
  *
  * -u, -g	real, effective and saved ids (0); no other group
  * -c CAPS	of the capabilities only these, a number; COMMAND gets them too
  * -n		as root of a user namespace of its own
  * -d		not dumpable
  * -a		lets every process trace it where Yama asks
+ * -p PID	lets this one
+ * -l		in a Landlock domain, whose processes trace none outside; 77 if there are none
  *
  * Without COMMAND it prints its pid and waits; -d and -a last until an exec only.
  */
@@ -16,6 +18,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/landlock.h>
 #include <linux/securebits.h>
 #include <sched.h>
 #include <stdint.h>
@@ -71,20 +74,39 @@ static void own_namespace(unsigned int uid, unsigned int gid)
 	write_file("/proc/self/gid_map", map);
 }
 
+/* Any rule makes a domain: this one is about block devices. */
+static void own_domain(void)
+{
+	struct landlock_ruleset_attr attr = {
+		.handled_access_fs = LANDLOCK_ACCESS_FS_MAKE_BLOCK,
+	};
+	int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs),
+			      0);
+
+	if (fd < 0)
+		exit(77);
+	check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
+	check(syscall(SYS_landlock_restrict_self, fd, 0) != 0, "landlock");
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int uid = 0, gid = 0;
-	int dumpable = 1, any = 0, namespace = 0, opt;
+	int dumpable = 1, namespace = 0, domain = 0, opt;
+	long tracer = 0;
 	uint64_t caps = 0;
 
-	while ((opt = getopt(argc, argv, "+u:g:c:dna")) > 0) {
+	while ((opt = getopt(argc, argv, "+u:g:c:dnap:l")) > 0) {
 		switch (opt) {
 		case 'u': uid = (unsigned int)atoi(optarg); break;
 		case 'g': gid = (unsigned int)atoi(optarg); break;
 		case 'c': caps = strtoull(optarg, NULL, 0); break;
 		case 'd': dumpable = 0; break;
 		case 'n': namespace = 1; break;
-		case 'a': any = 1; break;
+		case 'a': tracer = -1; break;
+		case 'p': tracer = atol(optarg); break;
+		case 'l': domain = 1; break;
 		default: return 2;
 		}
 	}
@@ -100,8 +122,10 @@ int main(int argc, char **argv)
 	if (namespace)
 		own_namespace(uid, gid);
 	prctl(PR_SET_DUMPABLE, dumpable);
-	if (any)
-		check(prctl(PR_SET_PTRACER, -1L, 0, 0, 0), "PR_SET_PTRACER");
+	if (tracer)
+		check(prctl(PR_SET_PTRACER, tracer, 0, 0, 0), "PR_SET_PTRACER");
+	if (domain)
+		own_domain();
 	if (optind < argc) {
 		execvp(argv[optind], argv + optind);
 		check(1, argv[optind]);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What shows the daemon that this process may debug another. */
+#ifndef PMCBPF_LIB_PROOF_H
+#define PMCBPF_LIB_PROOF_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Opens a file of the process behind the pidfd that the kernel opens for its debuggers only; -errno
+ * when it does not.  `path` gets the name of the file.
+ */
+int proof_open(int pidfd, char *path, size_t size);
+
+#endif
