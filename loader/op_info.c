@@ -9,6 +9,19 @@
 #include "ops.h"
 #include "trace.h"
 
+_Static_assert(sizeof(((struct owner *)0)->program) ==
+	       sizeof(((struct wire_hello_req *)0)->program) + 1, "the name and its NUL");
+
+/* It goes into messages and to other users' terminals: what is not printable is a question mark. */
+static void take_name(char *out, const char *name)
+{
+	size_t n = strnlen(name, sizeof(((struct wire_hello_req *)0)->program));
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = name[i] < ' ' || name[i] > '~' ? '?' : name[i];
+	out[n] = '\0';
+}
+
 int op_hello(struct request *rq)
 {
 	const struct wire_hello_req *a = rq->arg;
@@ -17,8 +30,7 @@ int op_hello(struct request *rq)
 
 	rep->wire_version = WIRE_VERSION;
 	snprintf(rep->daemon_version, sizeof(rep->daemon_version), "%s", PMCBPF_VERSION);
-	memcpy(o->program, a->program, sizeof(a->program));
-	o->program[sizeof(a->program)] = '\0';
+	take_name(o->program, a->program);
 	rq->s->hello = true;
 	rq->r->fds[rq->r->nfds++] = alive_fd(rq->d->alive);
 	return 0;

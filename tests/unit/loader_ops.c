@@ -296,6 +296,19 @@ static void test_second_connection(void **state)
 	assert_int_equal(stop(&root, id), 0);
 }
 
+static void test_program_name(void **state)
+{
+	struct wire_hello_req hello = { .program = "a\033[1m\n\r\t\x9b~ )\x7f\xc3z" };
+
+	user.session.hello = false;
+	assert_int_equal(ask(&user, WIRE_OP_HELLO, &hello, sizeof(hello)), 0);
+	assert_string_equal(user.session.owner->program, "a?[1m????~ )??z");
+	user.session.hello = false;
+	memset(hello.program, 'x', sizeof(hello.program));
+	assert_int_equal(ask(&user, WIRE_OP_HELLO, &hello, sizeof(hello)), 0);
+	assert_string_equal(user.session.owner->program, "xxxxxxxxxxxxxxxx");
+}
+
 static void test_rediscovery(void **state)
 {
 	struct why why;
@@ -355,7 +368,8 @@ int main(void)
 		T(test_unexpected_descriptors), T(test_sender), T(test_reused_pid),
 		T(test_statistics), T(test_version), T(test_cpuinfo), T(test_announcement),
 		T(test_dynevents), T(test_pmcinfo), T(test_pmcinfo_in_a_container),
-		T(test_second_connection), T(test_rediscovery), T(test_two_pmus),
+		T(test_second_connection), T(test_program_name),
+		T(test_rediscovery), T(test_two_pmus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
