@@ -2,7 +2,7 @@
 # bpf/: programs are compiled one object per concern and linked into one, whose skeleton only
 # loader/engine.c includes; trace points are one of their own, loader/ktrload.c's.
 BPF_SRCS := bpf/switch.bpf.c bpf/life.bpf.c bpf/task.bpf.c bpf/hook.bpf.c \
-	bpf/cpu.bpf.c bpf/unmap.bpf.c bpf/proof.bpf.c
+	bpf/cpu.bpf.c bpf/unmap.bpf.c bpf/proof.bpf.c bpf/peer.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
 BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/sample.skel.h $(O)/bpf/ktrace.skel.h
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Ivmlinux -Ibpf

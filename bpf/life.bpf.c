@@ -5,8 +5,8 @@
  * back.
  *
  * An exec changes nothing for a target, unless the new image has rights that the old one lacked:
- * then PMCs whose owners may not follow leave it here, before its first instruction.  An owner that
- * becomes another program owns nothing any more.
+ * then PMCs whose owners may not follow leave it here, before its first instruction.  A process
+ * that becomes another program loses its connections, and what it owns.
  */
 #include "figures.bpf.h"
 
@@ -334,12 +334,18 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 	note(ABI_NOTE_SECURE, tgid, from, dump != DUMPABLE_USER);
 }
 
+/*
+ * Each exec makes its note, whatever the word says: the daemon may take the entry from this process
+ * and give it to another one between the two lines.
+ */
 static __always_inline void owner_exec(u32 tgid)
 {
 	u32 *since = bpf_map_lookup_elem(&clients, &tgid);
 
-	if (since && !__sync_lock_test_and_set(since, 1))
-		note(ABI_NOTE_OWNER, tgid, 0, 0);
+	if (!since)
+		return;
+	*since = 1;
+	note(ABI_NOTE_OWNER, tgid, 0, 0);
 }
 
 static __always_inline int on_exec_body(struct task_struct *task, struct linux_binprm *bprm)

@@ -60,10 +60,10 @@ struct notes_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, ABI_NOTES_SIZE);
 };
-/* Processes that own PMCs, by tgid; not 0: another program since. */
+/* Processes that have connections, by tgid; not 0: another program since. */
 struct clients_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, ABI_MAX_OWNERS);
+	__uint(max_entries, ABI_MAX_CLIENTS);
 	__type(key, u32);
 	__type(value, u32);
 };

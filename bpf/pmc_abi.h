@@ -22,6 +22,7 @@
 #define ABI_SOFT_ROWS	 16	/* task-figure PMCs on one process: one per SOFT row */
 #define ABI_MAX_SETS	 8192	/* half of them for the moment in which a PMC leaves its sets */
 #define ABI_MAX_OWNERS	 4096
+#define ABI_MAX_CLIENTS	 (ABI_MAX_OWNERS + 1) /* with connections, and one greeted */
 #define ABI_MAX_TARGETS	 65536
 #define ABI_COUNTS	 63	/* counters of one owner per CPU */
 #define ABI_INDEX_BITS	 16	/* of a tgid that index `index` */
@@ -196,7 +197,7 @@ struct abi_target {
 enum abi_note_kind {
 	ABI_NOTE_LOST,		/* made by the daemon: notes found no room */
 	ABI_NOTE_EMPTY,		/* the last process of `set` has gone */
-	ABI_NOTE_OWNER,		/* the owner `tgid` is another program now */
+	ABI_NOTE_OWNER,		/* `tgid`, which has connections, is another program now */
 	ABI_NOTE_SECURE,	/* a set-id exec has moved `tgid` from `set` to set->secure */
 };
 struct abi_note {
@@ -204,6 +205,19 @@ struct abi_note {
 	__u32 tgid;
 	__u32 set;
 	__u32 dropped;		/* SECURE: the kernel has taken the process's perf events off */
+};
+
+/* Credentials at connect(), as peer_read has found them; ids are enum abi_id. */
+enum abi_id {
+	ABI_ID_REAL,
+	ABI_ID_EFFECTIVE,
+	ABI_ID_SAVED,
+	ABI_IDS
+};
+struct abi_cred {
+	__u32 uid[ABI_IDS], gid[ABI_IDS];
+	__u64 permitted, effective;	/* capabilities in the user namespace … */
+	__u64 user_ns;			/* … of this number */
 };
 
 /* A fork seen while the daemon walks a process tree. */

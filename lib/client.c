@@ -83,6 +83,9 @@ static int client_send(struct lib *l, const struct exchange *x, struct reason *w
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && (errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS))
 		return refuse(why, -ENOMEM, "no memory to send a request to pmcbpfd");
+	/* The daemon may have refused the connection by now: client_receive() finds its reason. */
+	if (n < 0 && x->op == WIRE_OP_HELLO && (errno == EPIPE || errno == ECONNRESET))
+		return 0;
 	return n < 0 ? gone(l, why) : 0;
 }
 
@@ -109,6 +112,12 @@ static void client_take_fds(struct msghdr *msg, struct exchange *x)
 	}
 }
 
+/* The daemon takes no connection, and has not waited for a request to say so. */
+static bool client_refused(const struct wire_hdr *h)
+{
+	return h->op == WIRE_OP_HELLO && h->seq == WIRE_SEQ_REFUSED && h->error;
+}
+
 /* Checks one reply in l->buffer; 0 or the daemon's -errno or -EPROTO. */
 static int client_check(struct lib *l, struct exchange *x, size_t n, struct reason *why)
 {
@@ -122,7 +131,7 @@ static int client_check(struct lib *l, struct exchange *x, size_t n, struct reas
 		return broken(l, why, "a reply of another kind");
 	if (hdr.version != WIRE_VERSION)
 		return broken(l, why, "a reply of another wire version");
-	if (hdr.op != x->op || hdr.seq != l->seq)
+	if (hdr.op != x->op || (hdr.seq != l->seq && !client_refused(&hdr)))
 		return broken(l, why, "a reply to another request");
 	n -= sizeof(hdr);
 	if (hdr.len > n || hdr.reason_len != n - hdr.len || hdr.reason_len > WIRE_MAX_REASON ||
@@ -157,9 +166,10 @@ static int client_receive(struct lib *l, struct exchange *x, struct reason *why)
 	ssize_t n;
 	int err;
 
+	/* A HELLO that nobody read resets the connection; what the daemon has sent comes next. */
 	do
 		n = recvmsg(l->fd, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && x->op == WIRE_OP_HELLO)));
 	if (n <= 0)
 		return gone(l, why);
 	client_take_fds(&msg, x);

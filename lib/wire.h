@@ -15,6 +15,7 @@
 
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
 #define WIRE_VERSION	 1
+#define WIRE_SEQ_REFUSED 0		/* see HELLO */
 #define WIRE_MAX_REQUEST 1024u		/* bytes, header included */
 #define WIRE_MAX_REPLY	 65536u
 #define WIRE_MAX_FDS	 250u		/* the kernel passes at most 253 descriptors a message */
@@ -60,7 +61,11 @@ struct wire_hdr {
 	uint32_t reason_len;	/* reply: bytes of text after the payload; request: 0 */
 };
 
-/* HELLO: reply carries one descriptor, the page of struct wire_alive. */
+/*
+ * HELLO: reply carries one descriptor, the page of struct wire_alive.  A connection that is refused
+ * gets an error to HELLO with the number WIRE_SEQ_REFUSED, whether HELLO has been sent or not, and
+ * is closed.  The client may see EPIPE or ECONNRESET first; the refusal is there to be read still.
+ */
 struct wire_hello_req {
 	uint32_t pid;		/* the client's getpid(), for messages; not trusted */
 	uint32_t reserved;

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "clock.h"
+#include "greeting.h"
 #include "work.h"
 
 static void close_all(int *fds, unsigned int n)
@@ -111,22 +113,11 @@ static void retry(struct server *s, struct client *c)
 
 /* --- events -------------------------------------------------------------------------------- */
 
-/* A connection that was never taken on: one answer, then it is over. */
-static void refuse(struct server *s, struct client *c)
+void client_greeted(struct server *s, struct client *c)
 {
-	struct received in;
-	struct wire_hdr h = { .op = 0 };
-
-	if (receive_peek(c->socket.fd) == 0 && receive_plain(c->socket.fd, &in) == 1 &&
-	    in.len >= sizeof(h)) {
-		memcpy(&h, in.data, sizeof(h));
-		s->reply.why = c->refusal;
-		s->reply.close = true;
-		reply_refuse(&s->reply, h.op, h.seq, c->error);
-		client_answer(s, c, &s->reply);
-		return;
-	}
-	client_close(s, c);
+	if (c->is_silent)
+		TAILQ_REMOVE(&s->silent, c, silent);
+	c->is_silent = false;
 }
 
 static void on_socket(struct server *s, struct watch *w, uint32_t events)
@@ -140,10 +131,8 @@ static void on_socket(struct server *s, struct watch *w, uint32_t events)
 		client_close(s, c);
 	else if (c->pending.data)
 		retry(s, c);
-	else if (c->session.owner)
-		work_offer(s, c);
 	else
-		refuse(s, c);
+		work_offer(s, c);
 }
 
 static void on_exit_of_process(struct server *s, struct watch *w, uint32_t events)
@@ -157,59 +146,91 @@ static void on_exit_of_process(struct server *s, struct watch *w, uint32_t event
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
-	       int err, struct why *why)
+/*
+ * The peer sees the end at once.  What it has sent and nobody has received goes with the last
+ * reference of the socket, and that may be descriptors of its own: hence a helper's.
+ */
+static void socket_close(struct server *s, int fd)
+{
+	if (fd < 0)
+		return;
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, fd, NULL);
+	helper_hang_up(s->d->errands.helpers, fd);
+}
+
+/* Sends what HELLO would be answered with, unasked: the client finds it whenever it looks. */
+static void send_refusal(int fd, int err, const struct why *why)
+{
+	struct {
+		struct wire_hdr h;
+		char reason[WIRE_MAX_REASON];
+	} m = { .h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = WIRE_OP_HELLO,
+		       .seq = WIRE_SEQ_REFUSED, .error = err } };
+
+	m.h.reason_len = (uint32_t)strnlen(why->text, sizeof(m.reason));
+	memcpy(m.reason, why->text, m.h.reason_len);
+	(void)send_reply(fd, &m, sizeof(m.h) + m.h.reason_len, NULL, 0);
+}
+
+void client_refuse(struct server *s, int fd, int err, const struct why *why)
+{
+	send_refusal(fd, err, why);
+	socket_close(s, fd);
+	server_client_gone(s);
+}
+
+static struct client *client_new(struct server *s, int fd, struct user *user, int pidfd)
 {
 	struct client *c = calloc(1, sizeof(*c));
-	int result = -ENOMEM;
 
-	if (!c) {
-		helper_hang_up(s->d->errands.helpers, fd);
-		if (pidfd >= 0)
-			close(pidfd);
-		if (user)
-			user_give(&s->d->users, user, POOL_CONNECTIONS, 1);
-		return deny(why, -ENOMEM, "no memory for a connection");
-	}
+	if (!c)
+		return NULL;
 	c->socket = (struct watch){ .fd = fd, .ready = on_socket, .kind = WATCHDOG_CLOSE };
 	c->exit = (struct watch){ .fd = pidfd, .ready = on_exit_of_process, .end = true,
 				   .kind = WATCHDOG_CLOSE };
-	c->error = err;
-	if (err)
-		c->refusal = *why;
+	c->user = user;
 	c->next = s->clients;
 	c->link = &s->clients;
 	if (c->next)
 		c->next->link = &c->next;
 	s->clients = c;
 	s->nclients++;
-	if (cred) {
-		int copy = fcntl(pidfd, F_DUPFD_CLOEXEC, 0);
-
-		c->user = user;
-		result = copy < 0 ? -errno : owner_get(&s->d->owners, user, cred, copy,
-						       &c->session.owner);
-	} else {
-		result = 0;
-	}
-	if (!result)
-		result = watch_add(s, &c->socket, EPOLLIN);
-	if (!result && pidfd >= 0)
-		result = watch_add(s, &c->exit, EPOLLIN);
-	if (result) {
-		client_close(s, c);
-		return deny(why, result, "cannot take the connection: %s", strerror(-result));
-	}
-	return err;
+	return c;
 }
 
-static void socket_close(struct server *s, struct watch *w)
+static int client_join(struct server *s, struct client *c, const struct cred *cred)
 {
-	if (w->fd < 0)
-		return;
-	watch_remove(s, w);
-	helper_hang_up(s->d->errands.helpers, w->fd);
-	w->fd = -1;
+	int copy = fcntl(c->exit.fd, F_DUPFD_CLOEXEC, 0);
+	int err = copy < 0 ? -errno : owner_get(&s->d->owners, c->user, cred, copy,
+						&c->session.owner);
+
+	c->session.cred = *cred;
+	err = err ?: watch_add(s, &c->socket, EPOLLIN);
+	return err ?: watch_add(s, &c->exit, EPOLLIN);
+}
+
+int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
+	       struct why *why)
+{
+	struct client *c = client_new(s, fd, user, pidfd);
+	int err = c ? client_join(s, c, cred) : -ENOMEM;
+
+	if (err)
+		deny(why, err, "cannot take the connection: %s", strerror(-err));
+	if (!c) {
+		user_give(&s->d->users, user, POOL_CONNECTIONS, 1);
+		greeting_forget(s->d, cred->pid);
+		close(pidfd);
+		client_refuse(s, fd, err, why);
+	} else if (err) {
+		send_refusal(fd, err, why);
+		client_close(s, c);
+	} else if (!s->single) {
+		c->since = clock_ns();
+		c->is_silent = true;
+		TAILQ_INSERT_TAIL(&s->silent, c, silent);
+	}
+	return err;
 }
 
 static void leave_owner(struct server *s, struct client *c)
@@ -235,10 +256,12 @@ void client_close(struct server *s, struct client *c)
 		return;
 	}
 	leave_owner(s, c);
+	greeting_forget(s->d, c->session.cred.pid);
+	client_greeted(s, c);
 	pending_free(s, c);
-	if (c->user)
-		user_give(&s->d->users, c->user, POOL_CONNECTIONS, 1);
-	socket_close(s, &c->socket);
+	user_give(&s->d->users, c->user, POOL_CONNECTIONS, 1);
+	socket_close(s, c->socket.fd);
+	c->socket.fd = -1;
 	watch_close(s, &c->exit);
 	*c->link = c->next;
 	if (c->next)
@@ -247,6 +270,32 @@ void client_close(struct server *s, struct client *c)
 	c->next = s->dead;
 	s->dead = c;
 	server_client_gone(s);
+}
+
+int clients_silent(struct server *s)
+{
+	uint64_t patience = (uint64_t)s->d->config.value[TUN_USER_GREETING] * 1000000000u;
+	struct client *c;
+	struct why why;
+
+	while ((c = TAILQ_FIRST(&s->silent))) {
+		uint64_t now = clock_ns();
+
+		if (now < c->since + patience)
+			return (int)((c->since + patience - now) / 1000000) + 1;
+		/* It may have spoken while the daemon was busy: then it is answered first. */
+		if (c->work || c->blocked || receive_peek(c->socket.fd) >= 0) {
+			TAILQ_REMOVE(&s->silent, c, silent);
+			TAILQ_INSERT_TAIL(&s->silent, c, silent);
+			c->since = now;
+			continue;
+		}
+		deny(&why, -ETIMEDOUT, "nothing was said for %d s (user.greeting); connect again, "
+		     "and say HELLO", s->d->config.value[TUN_USER_GREETING]);
+		send_refusal(c->socket.fd, -ETIMEDOUT, &why);
+		client_close(s, c);
+	}
+	return -1;
 }
 
 void clients_resume(struct server *s)

@@ -3,6 +3,8 @@
 #ifndef PMCBPF_LOADER_CLIENT_H
 #define PMCBPF_LOADER_CLIENT_H
 
+#include <sys/queue.h>
+
 #include "ops.h"
 #include "receive.h"
 
@@ -29,14 +31,15 @@ struct client {
 	struct watch socket;		/* first: a watch is its client */
 	struct watch exit;		/* the process, a pidfd */
 	struct client *next, **link;
-	struct user *user;		/* charged for the connection; NULL: nobody is */
+	TAILQ_ENTRY(client) silent;	/* while it has not said HELLO … */
+	bool is_silent;
+	uint64_t since;			/* … since then, in ns */
+	struct user *user;		/* charged for the connection */
 	struct work *work;		/* the request that it has at work; NULL: none */
 	bool blocked;			/* another connection of its owner has one */
 	bool closing;			/* ends with that request */
-	struct session session;		/* .owner NULL: to be refused, with `refusal` */
+	struct session session;
 	struct pending pending;
-	int error;
-	struct why refusal;
 };
 
 struct server {
@@ -46,6 +49,7 @@ struct server {
 	bool stop, single, paused;
 	unsigned int nclients, max_clients;
 	struct client *clients;
+	TAILQ_HEAD(, client) silent;	/* the longest first */
 	struct client *dead;		/* closed in this round */
 	TAILQ_HEAD(user_turns, user) turns;	/* users that have work */
 	unsigned int nturns, nspare;
@@ -63,11 +67,20 @@ void server_client_gone(struct server *s);
 void server_catch_up(struct server *s);
 
 /*
- * Takes over fd, pidfd and the place that `user` has taken among the connections.  Without
- * credentials (and a user) the connection is only there to be refused, with `err` and `why`.
+ * Takes over fd, pidfd and the place that `user` has taken among the connections; on failure the
+ * connection is refused.
  */
 int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
-	       int err, struct why *why);
+	       struct why *why);
+/* Closes the socket of a connection that is none yet, with the reason for the client to read. */
+void client_refuse(struct server *s, int fd, int err, const struct why *why);
+/*
+ * Ends the connections that have not said HELLO for user.greeting seconds; returns the ms until
+ * the next one is due, -1 if there is none.
+ */
+int clients_silent(struct server *s);
+/* It has said HELLO. */
+void client_greeted(struct server *s, struct client *c);
 /*
  * Everything the process holds goes with its last connection, once the request at work is over.
  */

@@ -104,6 +104,8 @@ static const struct {
 	[TUN_SYSPMCS] = NUMBER("security.bsd.unprivileged_syspmcs", 0, INT_MIN, INT_MAX, 0, "",
 		true),
 	[TUN_SOCKET_GROUP] = TEXT("socket.group", false, set_socket_group, ""),
+	[TUN_USER_GREETING] = NUMBER("user.greeting", 10, 1, 3600, 10,
+		"tunable user.greeting=%d out of range - using %d seconds.", true),
 	[TUN_USER_RESERVE] = NUMBER("user.reserve", 10, 0, 90, 10,
 		"tunable user.reserve=%d out of range - using %d percent.", true),
 	[TUN_USER_SHARE] = NUMBER("user.share", 25, 1, 100, 25,

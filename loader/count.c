@@ -337,7 +337,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	      struct count **out, struct why *why)
 {
 	struct count *c = calloc(1, sizeof(*c));
-	int err;
+	int err = 0;
 
 	if (!c)
 		return -ENOMEM;
@@ -349,11 +349,10 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	if (c->pos >= ABI_COUNTS)
 		c->pos = ~0u;
 	c->away = spec->system && !engine_cpu(e, spec->cpu).here;
-	err = count_hold(c, NEED_EXEC, why);
 	if (spec->kind == COUNT_TSC)
 		c->backend = BACKEND_TSC;
 	else
-		err = err ?: (spec->system ? system_new(c, why) : process_new(c, why));
+		err = spec->system ? system_new(c, why) : process_new(c, why);
 	if (err) {
 		count_repay(c);
 		drop_needs(c);

@@ -31,8 +31,6 @@ int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct coun
 		return err;
 	}
 	err = page_new(o, why);
-	if (!err && notes_owner_begin(engine_notes(e), tgid))
-		err = deny(why, -ENOMEM, "no room for one more owner");
 	if (err) {
 		page_free(o);
 		account_close(e, user, o->counts.slot);
@@ -48,7 +46,6 @@ void count_owner_free(struct count_owner *o)
 {
 	if (!o)
 		return;
-	notes_owner_end(engine_notes(o->e), o->tgid);
 	page_free(o);
 	account_close(o->e, o->user, o->counts.slot);
 	engine_counts_free(o->e, &o->counts);

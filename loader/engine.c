@@ -440,6 +440,16 @@ int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t
 	return err ?: (int)opts.retval;
 }
 
+int engine_peer(struct engine *e, int fd, struct abi_cred *cred)
+{
+	uint64_t args[1] = { (uint64_t)fd };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.peer_read), &opts);
+
+	*cred = e->skel->bss->peer;
+	return err ?: (int)opts.retval;
+}
+
 int engine_target_get(const struct engine *e, uint32_t tgid, struct abi_target *t)
 {
 	return bpf_map__lookup_elem(e->skel->maps.targets, &tgid, sizeof(tgid), t, sizeof(*t), 0);

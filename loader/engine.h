@@ -74,7 +74,7 @@ enum engine_need {
 	NEED_SWITCH,	/* slices */
 	NEED_FINAL,	/* CPU time of exited threads, where there are no slices */
 	NEED_LIFE,	/* fork and exit of targets */
-	NEED_EXEC,	/* exec of targets and owners */
+	NEED_EXEC,	/* exec of targets and of processes with connections: always */
 	NEED_FAULT,	/* the hooks' counters */
 	NEED_LOCK,
 	NEED_KIND,
@@ -186,6 +186,9 @@ void engine_unmap_all(struct engine *e, bool all);
 uint64_t engine_share_take(struct engine *e, unsigned int slot, uint32_t log, uint32_t tgid);
 /* What all have had of it is forgotten. */
 void engine_shares_forget(struct engine *e, unsigned int slot, uint32_t log);
+
+/* With which credentials the other end of an accepted socket has connected. */
+int engine_peer(struct engine *e, int fd, struct abi_cred *cred);
 
 /* Changes whenever a target thread exits; odd while an exit is being accounted. */
 uint64_t engine_exits(const struct engine *e);

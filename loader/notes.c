@@ -80,7 +80,9 @@ int notes_owner_begin(struct notes *n, pid_t tgid)
 {
 	__u32 key = (__u32)tgid, since = 0;
 
-	return bpf_map_update_elem(n->clients, &key, &since, BPF_ANY) ? -errno : 0;
+	if (!bpf_map_update_elem(n->clients, &key, &since, BPF_NOEXIST) || errno == EEXIST)
+		return 0;
+	return -errno;
 }
 
 void notes_owner_end(struct notes *n, pid_t tgid)

@@ -256,17 +256,25 @@ int request_fd_refused(const struct request *rq)
 	return deny(&rq->r->why, m->passed[0], "%s", m->refusal->text);
 }
 
-int request_cred(const struct request *rq, struct cred *cred)
+int request_cred_now(const struct request *rq, struct cred *cred, struct why *why)
 {
 	const struct owner *o = rq->s->owner;
 
 	if (rq->d->read_cred(o->cred.pid, cred) || cred->start != o->cred.start)
-		return deny(&rq->r->why, -EPERM, "the process of this connection has exited");
+		return deny(why, -EPERM, "the process of this connection has exited");
 	/* What the kernel says of the sender must fit: its pid alone could be somebody else's. */
 	if (rq->m->uid != cred->uid[ID_REAL] && rq->m->uid != cred->uid[ID_EFFECTIVE] &&
 	    rq->m->uid != cred->uid[ID_SAVED])
-		return deny(&rq->r->why, -EPERM, "the sender has changed its user id meanwhile");
+		return deny(why, -EPERM, "the sender has changed its user id meanwhile");
+	if (policy_grown(&rq->s->cred, cred))
+		return deny(why, -EPERM, "process %d has ids or capabilities that it did not have "
+			    "when it made this connection; connect again", o->cred.inner_pid);
 	return 0;
+}
+
+int request_cred(const struct request *rq, struct cred *cred)
+{
+	return request_cred_now(rq, cred, &rq->r->why);
 }
 
 int request_privileged(const struct request *rq, const char *what)

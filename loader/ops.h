@@ -19,6 +19,7 @@ struct session_ktr {
 /* What operations know of a connection. */
 struct session {
 	struct owner *owner;
+	struct cred cred;		/* the process's when it connected */
 	bool hello;			/* said */
 	bool pages;			/* sent */
 	/* The operation that is to be answered when something has happened; op.resume says what. */
@@ -91,8 +92,13 @@ void *reply_room(struct reply *r, size_t len);
 /* A descriptor came along and was not passed on: -errno and why; 0: none came. */
 int request_fd_refused(const struct request *rq);
 
-/* The sender's credentials now: -EPERM if it is not the owner any more. */
+/*
+ * The sender's credentials now: -EPERM if it is not the owner any more, or has more rights than
+ * when it connected, so that a right holds only if it was there then and is there now.
+ */
 int request_cred(const struct request *rq, struct cred *cred);
+/* The same, with the refusal in `why`. */
+int request_cred_now(const struct request *rq, struct cred *cred, struct why *why);
 
 /* -EPERM, with what takes the privilege ("changing tunables"), unless the sender has it now. */
 int request_privileged(const struct request *rq, const char *what);

@@ -255,11 +255,10 @@ static int open_pidfd(int fd, pid_t pid)
 	return pidfd;
 }
 
-int peer_identify(int fd, struct cred *cred, int *out, struct why *why)
+int peer_process(int fd, pid_t *pid, int *pidfd, struct why *why)
 {
 	socklen_t len = sizeof(struct ucred);
 	struct ucred peer;
-	int pidfd;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || pass_credentials(fd))
 		return deny(why, -errno, "cannot tell who connects: %m");
@@ -267,14 +266,7 @@ int peer_identify(int fd, struct cred *cred, int *out, struct why *why)
 		return deny(why, -EPERM,
 			    "the process is outside of the daemon's pid namespace; run "
 			    "pmcbpfd on the host");
-	pidfd = open_pidfd(fd, peer.pid);
-	if (pidfd < 0)
-		return deny(why, -ESRCH, "the connecting process has exited");
-	/* Read, then see that the process still is there: what was read is its own. */
-	if (policy_read_cred(peer.pid, cred) || policy_pidfd_exited(pidfd)) {
-		close(pidfd);
-		return deny(why, -ESRCH, "the connecting process has exited");
-	}
-	*out = pidfd;
-	return 0;
+	*pid = peer.pid;
+	*pidfd = open_pidfd(fd, peer.pid);
+	return *pidfd < 0 ? deny(why, -ESRCH, "the connecting process has exited") : 0;
 }

@@ -32,7 +32,7 @@ void listener_unlock(struct listener *l);
 /* Is fd a connected SOCK_SEQPACKET socket of this host? */
 bool peer_is_client(int fd);
 
-/* The process that made the connection: its credentials, and a pidfd of the caller's to close. */
-int peer_identify(int fd, struct cred *cred, int *pidfd, struct why *why);
+/* The process that made the connection: its number, and a pidfd of the caller's to close. */
+int peer_process(int fd, pid_t *pid, int *pidfd, struct why *why);
 
 #endif

@@ -32,6 +32,31 @@ bool policy_privileged(const struct cred *c)
 	return policy_on_host(c) && (has_cap(c, CAP_PERFMON) || has_cap(c, CAP_SYS_ADMIN));
 }
 
+static bool ids_grown(const unsigned int *then, const unsigned int *now)
+{
+	for (unsigned int i = 0; i < IDS; i++)
+		if (now[i] != then[ID_REAL] && now[i] != then[ID_EFFECTIVE] &&
+		    now[i] != then[ID_SAVED])
+			return true;
+	return false;
+}
+
+/*
+ * A process exchanges its three ids as it likes, and with CAP_SETUID or CAP_SETGID it takes on any.
+ * It gets no permitted capability but by an exec.  An effective one it switches on and off by
+ * itself; those that the rules ask for must have been on when it connected.
+ */
+bool policy_grown(const struct cred *then, const struct cred *now)
+{
+	const uint64_t asked = 1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN | 1ull << CAP_SYS_PTRACE;
+
+	if (now->user_ns != then->user_ns || now->permitted & ~then->permitted ||
+	    now->effective & ~then->effective & asked)
+		return true;
+	return (!(then->permitted >> CAP_SETUID & 1) && ids_grown(then->uid, now->uid)) ||
+	       (!(then->permitted >> CAP_SETGID & 1) && ids_grown(then->gid, now->gid));
+}
+
 bool policy_follows_setid(const struct cred *c)
 {
 	return policy_privileged(c) || (policy_on_host(c) && has_cap(c, CAP_SYS_PTRACE));

@@ -43,6 +43,12 @@ bool policy_on_host(const struct cred *c);
 /* CAP_PERFMON or CAP_SYS_ADMIN in the initial user namespace: hwpmc's non-jailed super-user. */
 bool policy_privileged(const struct cred *c);
 
+/*
+ * Has a process more rights `now` than it could have taken on by itself `then`?  Only an exec of a
+ * set-id program or of one with file capabilities, or another user namespace, can bring that about.
+ */
+bool policy_grown(const struct cred *then, const struct cred *now);
+
 /* May PMCs stay on a process that takes on a set-id program?  Only the host's own root may know. */
 bool policy_follows_setid(const struct cred *c);
 

@@ -22,6 +22,7 @@ struct groups {
 void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size)
 {
 	const struct owner *o = p ? p->owner : NULL;
+	struct why unused;
 	struct cred me;
 	pid_t pid = o ? pid_as_seen(rq, &o->cred) : -1;
 
@@ -29,7 +30,7 @@ void describe_holder(const struct request *rq, const struct pmc *p, char *buf, s
 		snprintf(buf, size, "held by nobody");
 	else if (o == rq->s->owner)
 		snprintf(buf, size, "held by this process");
-	else if (pid > 0 && !rq->d->read_cred(rq->s->owner->cred.pid, &me) &&
+	else if (pid > 0 && !request_cred_now(rq, &me, &unused) &&
 		 policy_may_know(&me, o->cred.uid[ID_EFFECTIVE]))
 		snprintf(buf, size, "held by pid %d (%s)", pid, o->program);
 	else

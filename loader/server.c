@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "greeting.h"
 #include "ktr.h"
 #include "life.h"
 #include "logbook.h"
@@ -21,7 +22,6 @@
 
 #define EVENTS	       1024	/* all that are ready, so that each user has a turn */
 #define ACCEPTS        16 /* in a row, so that those who are connected get their turn */
-#define REFUSALS       64u		/* connections beyond the limit that are told so */
 #define FDS_PER_CLIENT 6u
 #define FDS_RESERVED   512u
 #define FDS_PER_CPU    4u		/* rings and the like */
@@ -79,23 +79,22 @@ static int add_connection(struct server *s, int fd, struct why *why)
 {
 	struct user *user = NULL;
 	struct cred cred;
-	int pidfd = -1;
-	int err = peer_identify(fd, &cred, &pidfd, why);
+	int pidfd = -1, err;
 
 	/* A process that is another program now must not join what it owned before. */
 	server_catch_up(s);
+	err = greeting_take(s->d, fd, &cred, &pidfd, why);
 	if (!err)
 		user = charge(s, &cred, why);
-	if (!err && !user)
+	if (user)
+		return client_add(s, fd, user, &cred, pidfd, why);
+	if (!err) {
 		err = -EAGAIN;
-	if (err && s->nclients >= s->max_clients + REFUSALS) {
-		/* It may have sent descriptors already. */
-		helper_hang_up(s->d->errands.helpers, fd);
-		if (pidfd >= 0)
-			close(pidfd);
-		return err;
+		greeting_forget(s->d, cred.pid);
+		close(pidfd);
 	}
-	return client_add(s, fd, user, err ? NULL : &cred, pidfd, err, why);
+	client_refuse(s, fd, err, why);
+	return err;
 }
 
 static void on_listener(struct server *s, struct watch *w, uint32_t events)
@@ -237,6 +236,8 @@ static void on_cpus(struct server *s, struct watch *w, uint32_t events)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
+_Static_assert(SERVER_MAX_CLIENTS <= ABI_MAX_OWNERS, "each may be of another process");
+
 /* One half of the descriptors at most is for connections, all that they leave is for events. */
 static void share_descriptors(struct server *s, unsigned int ncpu)
 {
@@ -285,14 +286,22 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 {
 	struct server *s = calloc(1, sizeof(*s));
 	sigset_t set = orders();
+	int err;
 
 	if (!s)
 		return deny(why, -ENOMEM, "no memory");
 	s->d = d;
+	TAILQ_INIT(&s->silent);
 	share_descriptors(s, d->rows.ncpu);
 	TAILQ_INIT(&s->turns);
 	TAILQ_INIT(&s->works);
 	TAILQ_INIT(&s->spare);
+	/* All processes with connections are watched from before the first one to the end. */
+	err = engine_need(d->engine, NEED_EXEC, why);
+	if (err) {
+		free(s);
+		return err;
+	}
 	s->reply.own_fd = -1;
 	s->reply.data = malloc(WIRE_MAX_REPLY);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -309,8 +318,7 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	    watch_add(s, &s->cpus, EPOLLIN) || watch_add(s, &s->logs, EPOLLIN) ||
 	    watch_add(s, &s->trace, EPOLLIN) || watch_add(s, &s->ktr, EPOLLIN) ||
 	    watch_add(s, &s->helpers, EPOLLIN)) {
-		int err = deny(why, -errno, "cannot set up the event loop: %m");
-
+		err = deny(why, -errno, "cannot set up the event loop: %m");
 		server_free(s);
 		return err;
 	}
@@ -347,6 +355,7 @@ void server_free(struct server *s)
 		close(s->epoll);
 	if (s->signals.fd >= 0)
 		close(s->signals.fd);
+	engine_unneed(s->d->engine, NEED_EXEC);
 	free(s->reply.data);
 	free(s);
 }
@@ -389,7 +398,7 @@ static void dispatch(struct server *s, const struct epoll_event *e, int n, bool 
 static int time_left(struct server *s)
 {
 	int due[] = { engine_settle(s->d->engine), count_poll(s->d->engine),
-		      watchdog_beat(&s->d->watchdog) };
+		      watchdog_beat(&s->d->watchdog), clients_silent(s) };
 	int first = -1;
 
 	for (unsigned int i = 0; i < sizeof(due) / sizeof(due[0]); i++)

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "greeting.h"
 #include "logbook.h"
 #include "work.h"
 
@@ -228,6 +229,8 @@ static void finish_request(struct work *w)
 	struct client *c = w->client;
 
 	c->work = NULL;
+	if (c->session.hello)
+		client_greeted(s, c);
 	/* So that a signal which the request has caused comes before its answer. */
 	server_catch_up(s);
 	if (c->socket.fd < 0)
@@ -275,7 +278,10 @@ static void work_finish(struct work *w)
 		if (w->suspended)
 			clients_resume(s);
 	} else {
+		pid_t pid = o->cred.pid;
+
 		owner_put(&s->d->owners, o);
+		greeting_forget(s->d, pid);
 	}
 	work_free(w);
 }
@@ -368,7 +374,7 @@ void work_end_owner(struct server *s, struct owner *o)
 	}
 	logbook_end(s->d, o);
 	pmc_release_all(&s->d->rows, o);
-	owner_put(&s->d->owners, o);
+	owner_put(&s->d->owners, o);	/* the caller forgets the greeting */
 }
 
 bool works_ready(const struct server *s)

@@ -310,8 +310,33 @@ struct sock_common {
 	__be16 skc_dport;
 	u16 skc_num;
 };
+struct ns_common {
+	unsigned int inum;
+};
+struct user_namespace {
+	struct ns_common ns;
+};
+typedef struct {
+	u32 val;
+} kuid_t;
+typedef struct {
+	u32 val;
+} kgid_t;
+typedef struct kernel_cap_struct {
+	u32 cap[2];
+} kernel_cap_t;
+struct cred {
+	kuid_t uid, suid, euid;
+	kgid_t gid, sgid, egid;
+	kernel_cap_t cap_permitted, cap_effective;
+	struct user_namespace *user_ns;
+};
 struct sock {
 	struct sock_common __sk_common;
+	const struct cred *sk_peer_cred;
+};
+struct socket {
+	struct sock *sk;
 };
 struct flowi4 {
 	__be32 daddr;

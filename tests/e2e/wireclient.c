@@ -76,7 +76,7 @@ int send_bytes(const void *data, size_t len, int flags)
 }
 
 /* The reply's error, or 1 when the daemon has closed the connection. */
-static int receive(void)
+int receive(void)
 {
 	union {
 		struct cmsghdr h;
@@ -85,9 +85,14 @@ static int receive(void)
 	struct iovec iov = { c.reply.bytes, sizeof(c.reply.bytes) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &u,
 			    .msg_controllen = sizeof(u) };
-	ssize_t n = recvmsg(c.sock, &m, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *cm = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	struct cmsghdr *cm;
+	ssize_t n;
 
+	/* What the daemon has sent before it closed comes after the error. */
+	do
+		n = recvmsg(c.sock, &m, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == ECONNRESET);
+	cm = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 	memset(&c.h, 0, sizeof(c.h));
 	c.nfds = 0;
 	if (n <= 0)
@@ -133,10 +138,12 @@ int call(uint16_t op, const void *arg, size_t len)
 	if (len)
 		memcpy(data + sizeof(h), arg, len);
 	err = send_bytes(data, sizeof(h) + len, 0);
-	if (err)
+	/* One that was refused is closed, with the reason in it. */
+	if (err && err != -EPIPE && err != -ECONNRESET)
 		return 1;
 	err = receive();
-	if (err <= 0 && (c.h.op != op || c.h.seq != c.seq))
+	if (err <= 0 && (c.h.op != op || c.h.seq != c.seq) &&
+	    (c.h.op != WIRE_OP_HELLO || c.h.seq != WIRE_SEQ_REFUSED || err == 0))
 		die("the reply to another request");
 	return err;
 }
@@ -518,6 +525,14 @@ static const struct {
 	{ "flushlog", 0, do_flushlog },
 	{ "closelog", 0, do_closelog },
 	{ "writelog", 2, do_writelog },
+	{ "bequeath", 1, do_bequeath },
+	{ "again", 1, do_again },
+	{ "listen", 0, do_listen },
+	{ "settunable", 2, do_settunable },
+	{ "named", 1, do_named },
+	{ "mute", 1, do_mute },
+	{ "chorus", 1, do_chorus },
+	{ "sing", 0, do_sing },
 };
 
 void do_words(int n, char **word)
@@ -537,7 +552,7 @@ void do_words(int n, char **word)
 int main(int argc, char **argv)
 {
 	static const char *const own[] = { "connect", "notified", "activate", "private",
-					   "inherited" };
+					   "inherited", "again" };
 	bool made = argc < 2;
 
 	for (unsigned int i = 0; argc > 1 && i < sizeof(own) / sizeof(own[0]); i++)

@@ -35,6 +35,7 @@ void make_connection(void);
 int send_bytes(const void *data, size_t len, int flags);
 /* The reply's error, or 1 when the daemon has closed the connection. */
 int call(uint16_t op, const void *arg, size_t len);
+int receive(void);
 void *payload(void);
 /* Prints "word error" and leaves the rest of the line to the caller. */
 int say(const char *word, int err);
@@ -94,6 +95,14 @@ void do_endlog(char **arg);
 void do_flushlog(char **arg);
 void do_closelog(char **arg);
 void do_writelog(char **arg);
+void do_bequeath(char **arg);
+void do_again(char **arg);
+void do_listen(char **arg);
+void do_settunable(char **arg);
+void do_named(char **arg);
+void do_mute(char **arg);
+void do_chorus(char **arg);
+void do_sing(char **arg);
 
 /* The descriptor and number of a target: a pid, "heir" or "kept". */
 int target_fd(const char *name, pid_t *pid);

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,6 +104,42 @@ static void test_allocate(void **state)
 	assert_int_equal(f->allocate.flags, 0);
 	assert_int_equal(pmc_allocate("clock.hard", PMC_MODE_TS, 0, PMC_CPU_ANY, &id, 500), 0);
 	assert_int_equal(f->allocate.count, 500);
+}
+
+/* connect(2), and what the library is to find when it is back. */
+static bool hung_up_first;
+int __real_connect(int fd, const struct sockaddr *sa, socklen_t len);
+int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len);
+
+int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len)
+{
+	struct pollfd p = { .fd = fd };
+	int err = __real_connect(fd, sa, len);
+
+	if (!err && hung_up_first)
+		assert_int_equal(poll(&p, 1, -1), 1);
+	return err;
+}
+
+static void test_connection_refused(void **state)
+{
+	struct fake *f = *state;
+	unsigned int before;
+
+	f->error = EAGAIN;
+	f->reason = "uid 7 has all connections";
+	before = open_files();
+	for (unsigned int i = 0; i < 4; i++) {
+		hung_up_first = i % 2;
+		f->fault = hung_up_first ? FAKE_REFUSE_AT_ONCE : FAKE_REFUSE_UNREAD;
+		expect_errno(pmc_init(), EAGAIN);
+		assert_string_equal(pmc_errstr(), "uid 7 has all connections");
+	}
+	hung_up_first = false;
+	assert_int_equal(open_files(), before);
+	assert_int_equal(f->requests[WIRE_OP_HELLO], 0);
+	f->fault = FAKE_NO_FAULT;
+	assert_int_equal(pmc_init(), 0);
 }
 
 static void test_allocate_refused(void **state)
@@ -529,6 +567,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_init),
+		TEST(test_connection_refused),
 		TEST(test_allocate),
 		TEST(test_allocate_refused),
 		TEST(test_read),

@@ -86,10 +86,12 @@ static void test_open(void **state)
 	close(last_reply()->own_fd);
 	/* Root of a container is not the host's. */
 	root.cred.user_ns++;
+	root.session.cred.user_ns++;
 	assert_int_equal(ktr(&root, WIRE_KTR_OPEN, ""), -EPERM);
 	assert_contains(reason(), "container");
 	assert_int_equal(ktr(&root, WIRE_KTR_CLEAR, ""), -EPERM);
 	root.cred.user_ns--;
+	root.session.cred.user_ns--;
 }
 
 static void test_control(void **state)

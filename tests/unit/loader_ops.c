@@ -296,6 +296,30 @@ static void test_second_connection(void **state)
 	assert_int_equal(stop(&root, id), 0);
 }
 
+/* Rights that came after the greeting are none, wherever credentials are asked for. */
+static void test_grown_credentials(void **state)
+{
+	struct wire_tunable_req set = {
+		.what = WIRE_TUNABLE_SET, .name = "security.bsd.unprivileged_syspmcs", .value = "1",
+	};
+	struct wire_admin_req admin = { .state = PMC_STATE_DISABLED };
+	struct wire_allocate_req a = {
+		.caps = PMC_CAP_READ, .class = PMC_CLASS_SOFT, .mode = PMC_MODE_SC,
+		.event = PMC_EV_SOFT_FIRST,
+	};
+
+	user.cred.uid[ID_EFFECTIVE] = user.cred.uid[ID_SAVED] = 0;
+	user.cred.permitted = user.cred.effective = ~0ull;
+	assert_int_equal(ask(&user, WIRE_OP_TUNABLE, &set, sizeof(set)), -EPERM);
+	assert_contains(reason(), "connect again");
+	assert_int_equal(ask(&user, WIRE_OP_PMCADMIN, &admin, sizeof(admin)), -EPERM);
+	assert_int_equal(ask(&user, WIRE_OP_PMCALLOCATE, &a, sizeof(a)), -EPERM);
+	assert_contains(reason(), "connect again");
+	/* Those of a new connection count. */
+	user.session.cred = user.cred;
+	assert_int_equal(ask(&user, WIRE_OP_TUNABLE, &set, sizeof(set)), 0);
+}
+
 static void test_program_name(void **state)
 {
 	struct wire_hello_req hello = { .program = "a\033[1m\n\r\t\x9b~ )\x7f\xc3z" };
@@ -368,7 +392,7 @@ int main(void)
 		T(test_unexpected_descriptors), T(test_sender), T(test_reused_pid),
 		T(test_statistics), T(test_version), T(test_cpuinfo), T(test_announcement),
 		T(test_dynevents), T(test_pmcinfo), T(test_pmcinfo_in_a_container),
-		T(test_second_connection), T(test_program_name),
+		T(test_second_connection), T(test_grown_credentials), T(test_program_name),
 		T(test_rediscovery), T(test_two_pmus),
 	};
 

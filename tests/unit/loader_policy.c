@@ -87,6 +87,53 @@ static void test_follows_setid(void **state)
 	assert_false(policy_follows_setid(&jailed));
 }
 
+static void test_grown(void **state)
+{
+	struct cred then = user(5), root = with(user(0), ~0ull), now;
+	const unsigned int ids[] = { ID_REAL, ID_EFFECTIVE, ID_SAVED };
+
+	assert_false(policy_grown(&then, &then));
+	for (unsigned int i = 0; i < IDS; i++) {
+		/* What a set-id program brings. */
+		now = then;
+		now.uid[ids[i]] = 6;
+		assert_true(policy_grown(&then, &now));
+		now = then;
+		now.gid[ids[i]] = 6;
+		assert_true(policy_grown(&then, &now));
+		/* What it may give up and take back. */
+		assert_false(policy_grown(&now, &then));
+	}
+	now = then;
+	now.user_ns++;
+	assert_true(policy_grown(&then, &now));
+	now = with(then, CAP(CAP_NET_RAW));
+	assert_true(policy_grown(&then, &now));
+	assert_false(policy_grown(&now, &then));
+	/* Root may become anybody, and is judged by what is left. */
+	assert_false(policy_grown(&root, &then));
+	assert_true(policy_grown(&then, &root));
+	now = with(user(0), CAP(CAP_SETGID));
+	assert_true(policy_grown(&now, &then));
+	now = with(user(0), CAP(CAP_SETUID));
+	assert_true(policy_grown(&now, &then));
+	now = with(user(0), CAP(CAP_SETUID) | CAP(CAP_SETGID));
+	assert_false(policy_grown(&now, &then));
+}
+
+/* A capability that is switched on later counts only if the rules do not ask for it. */
+static void test_grown_effective(void **state)
+{
+	struct cred then = with(user(5), ~0ull), now = with(user(5), ~0ull);
+
+	then.effective = 0;
+	for (int cap = 0; cap <= CAP_LAST_CAP; cap++) {
+		now.effective = CAP(cap);
+		assert_int_equal(policy_grown(&then, &now), cap == CAP_PERFMON ||
+				 cap == CAP_SYS_ADMIN || cap == CAP_SYS_PTRACE);
+	}
+}
+
 static void test_system_scope(void **state)
 {
 	assert_int_equal(system_scope(user(5), false), -EPERM);
@@ -360,7 +407,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		T(test_privilege), T(test_follows_setid), T(test_system_scope), T(test_jail),
+		T(test_privilege), T(test_follows_setid), T(test_grown), T(test_grown_effective),
+		 T(test_system_scope), T(test_jail),
 		T(test_attach),
 		T(test_explanation), T(test_proc_debug_tunable), T(test_may_know),
 		T(test_read_self), T(test_read_odd_name), T(test_pidfd), T(test_pidfd_by_kind),

@@ -252,7 +252,7 @@ static void test_attach_same_row(void **state)
 	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
 
 	assert_int_equal(attach(&root, id, child, child_fd), 0);
-	user.cred.effective = ~0ull;
+	user.cred.effective = user.session.cred.effective = ~0ull;
 	id = allocate(&user, PMC_MODE_TC, 0);
 	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
 	assert_contains(reason(), "row 0 (SOFT0) measures process ");
@@ -295,10 +295,15 @@ static void test_attach_permission(void **state)
 	actor_join(&target, child, USER_UID);
 	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "libpmc-compat is older than pmcbpfd");
-	/* Judged by what it is now, not by what it was when it connected or opened the proof. */
+	/* Judged by what it is now, not by what it was when it connected or opened the proof … */
 	user.cred.uid[ID_REAL] = 78;
+	user.session.cred.permitted = ~0ull;
 	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "belongs to another user");
+	/* … if it could become that by itself. */
+	user.session.cred.permitted = 0;
+	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
+	assert_contains(reason(), "connect again");
 	user.cred.uid[ID_REAL] = 77;
 	harness.config.value[TUN_PROC_DEBUG] = 0;
 	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);

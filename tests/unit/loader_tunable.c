@@ -63,6 +63,7 @@ static void test_list(void **state)
 		{ "security.bsd.unprivileged_proc_debug", "1", true },
 		{ "security.bsd.unprivileged_syspmcs", "0", true },
 		{ "socket.group", "", false },
+		{ "user.greeting", "10", true },
 		{ "user.reserve", "10", true },
 		{ "user.share", "25", true },
 	};

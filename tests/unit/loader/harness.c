@@ -116,6 +116,7 @@ void actor_join(struct actor *a, pid_t pid, uid_t uid)
 		      (int)syscall(SYS_pidfd_open, getpid(), 0), &a->session.owner))
 		abort();
 	user_put(charged);
+	a->session.cred = a->cred;
 	actors[i] = a;
 	if (ask(a, WIRE_OP_HELLO, &hello, sizeof(hello)))
 		abort();

@@ -340,6 +340,26 @@ static bool serve(struct fake *f, int fd)
 	return false;
 }
 
+/* A connection that the daemon does not want: -1. */
+static int refuse_unasked(struct fake *f, int fd)
+{
+	struct answer none = { .len = 0 };
+	uint8_t out[sizeof(struct wire_hdr) + WIRE_MAX_REASON];
+	struct wire_hdr hdr = {
+		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = WIRE_OP_HELLO,
+		.seq = WIRE_SEQ_REFUSED, .error = -f->error, .reason_len = strlen(f->reason),
+	};
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	if (f->fault == FAKE_REFUSE_UNREAD)
+		assert_int_equal(poll(&p, 1, -1), 1);
+	memcpy(out, &hdr, sizeof(hdr));
+	memcpy(out + sizeof(hdr), f->reason, hdr.reason_len);
+	send_answer(fd, out, sizeof(hdr) + hdr.reason_len, &none);
+	close(fd);
+	return -1;
+}
+
 static void *run(void *arg)
 {
 	struct fake *f = arg;
@@ -365,6 +385,8 @@ static void *run(void *arg)
 		f->connections++;
 		p[i].fd = accept(f->listener, NULL, NULL);
 		p[i].events = POLLIN;
+		if (f->fault == FAKE_REFUSE_AT_ONCE || f->fault == FAKE_REFUSE_UNREAD)
+			p[i].fd = refuse_unasked(f, p[i].fd);
 	}
 	for (i = 2; i < 2 + FAKE_CLIENTS; i++)
 		if (p[i].fd >= 0)

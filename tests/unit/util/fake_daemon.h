@@ -30,6 +30,8 @@ enum fake_fault {
 	FAKE_TOO_LONG,		/* more than WIRE_MAX_REPLY */
 	FAKE_REFUSE,		/* -`error` with `reason` */
 	FAKE_NO_FD,		/* leaves the descriptors out */
+	FAKE_REFUSE_AT_ONCE,	/* -`error` with `reason`, before anything was sent … */
+	FAKE_REFUSE_UNREAD,	/* … or read; then it hangs up */
 };
 
 struct fake {

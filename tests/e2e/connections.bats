@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Connections that are refused, that say nothing, and that are too many.
+
+load helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_root
+	open_tmpdir
+	RAW=$(public_build)/tests/wireclient
+	JOBS=()
+}
+
+teardown() {
+	kill "${JOBS[@]}" 2>/dev/null || true
+	part_all
+	kill -CONT "${DAEMON_PID:-0}" 2>/dev/null || true
+	stop_daemon KILL || true
+}
+
+# crowd UID WORD...: a process of that user that does these and stays; its output is in $BATS_TEST_TMPDIR/UID.
+crowd() {
+	: >"$BATS_TEST_TMPDIR/$1"
+	setpriv --reuid "$1" --regid "$1" --clear-groups bash -c 'ulimit -n 2048 && exec "$@"' crowd \
+		"$RAW" hello "${@:2}" hold >"$BATS_TEST_TMPDIR/$1" 3>&- &
+	JOBS+=($!)
+	wait_for grep -q '^hold' "$BATS_TEST_TMPDIR/$1"
+}
+
+# It has sent its request and waits for the answer, in recvmsg(2).
+receives() {
+	local number=212
+	[ "$(uname -m)" != x86_64 ] || number=47
+	asleep "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = $number ]
+}
+
+# The share of user 65534, some 40 connections, is used up; FULL is what the next one is answered.
+with_full_share() {
+	start_daemon -o user.share=1
+	crowd 65534 many 200
+	FULL=$(sed -n 's/^many [0-9]* -- //p' "$BATS_TEST_TMPDIR/65534")
+	[[ $FULL == "uid 65534 has "*" connections, and "*" is the most for one user (user.share=1 percent)"* ]]
+}
+
+@test "a refused connection is answered unasked, and closed" {
+	with_full_share
+	before=$(daemon_fds)
+	run run_as_nobody timeout $PATIENCE wireclient connect listen
+	[ "$output" = "listen EAGAIN -- $FULL"$'\n'"listen closed" ]
+	# Processes that keep their ends leave nothing with the daemon.
+	crowd 65534 mute 200
+	run run_as_nobody timeout $PATIENCE wireclient connect listen
+	grep -q '^listen EAGAIN' <<<"$output"
+	fds_are "$before"
+}
+
+@test "the library says why, whether the refusal or its greeting comes first" {
+	with_full_share
+	run run_as_nobody pmccontrol -l
+	[ "$status" -ne 0 ]
+	[[ $output == *"$FULL"* ]]
+	# The greeting waits unread while the connection is refused.
+	kill -STOP "$DAEMON_PID"
+	LD_LIBRARY_PATH=$(public_build)/lib "${nobody[@]}" "$(public_build)/bin/pmccontrol" -l \
+		>"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+	pid=$!
+	JOBS+=("$pid")
+	wait_for receives $pid
+	kill -CONT "$DAEMON_PID"
+	refute wait $pid
+	grep -qF "$FULL" "$BATS_TEST_TMPDIR/out"
+}
+
+@test "a refused connection gets its answer while a flush waits" {
+	with_full_share
+	cd "$BATS_TEST_TMPDIR"
+	mkfifo pipe
+	exec {hold}<>pipe
+	client owner
+	expect owner 'log 0' logto write pipe
+	expect owner 'writelog 0' writelog 1 4000
+	# Nothing comes between the flush and the refusal.
+	kill -STOP "$DAEMON_PID"
+	printf 'flushlog\n' >&"${CLIENT_IN[owner]}"
+	wait_for receives "${CLIENT_JOB[owner]}"
+	"${nobody[@]}" "$RAW" hello >out 3>&- &
+	pid=$!
+	JOBS+=("$pid")
+	wait_for receives $pid
+	kill -CONT "$DAEMON_PID"
+	wait_for process_gone $pid
+	grep -qxF "hello EAGAIN -- $FULL" out
+	# It still waits.
+	refute read -r -t 0.1 -u "${CLIENT_OUT[owner]}"
+	cat <&"$hold" >/dev/null 3>&- & JOBS+=($!)
+	read -r -t $PATIENCE -u "${CLIENT_OUT[owner]}" line
+	[ "$line" = "flushlog 0" ]
+	read -r -t $PATIENCE -u "${CLIENT_OUT[owner]}" line
+	exec {hold}>&-
+}
+
+@test "who does not say HELLO is not waited for; who has said it may be silent" {
+	start_daemon -o user.greeting=1
+	client idle
+	run timeout $PATIENCE wireclient connect listen
+	grep -q '^listen ETIMEDOUT -- nothing was said for 1 s (user.greeting); connect again' <<<"$output"
+	[ "$(tail -n 1 <<<"$output")" = "listen closed" ]
+	# Words that are no greeting do not help, nor does a reply that is not read.
+	run timeout $PATIENCE wireclient connect cpuinfo listen
+	grep -q '^cpuinfo EPROTO' <<<"$output"
+	grep -q '^listen ETIMEDOUT' <<<"$output"
+	crowd 65534 mute 100
+	# The idle one and the first of the crowd.
+	wait_for sockets_are 3
+	expect idle 'cpuinfo 0 *' cpuinfo
+	part idle
+}
+
+# sockets_are N: the one that listens, and connections.
+sockets_are() { [ "$(readlink "/proc/$DAEMON_PID/fd"/* | grep -c '^socket:')" -eq "$1" ]; }
+
+# The daemon looks at 64 connections a round, and the greeting is behind more than that.
+@test "who has said HELLO in time is heard, however late the daemon is" {
+	start_daemon -o user.greeting=3600
+	client admin
+	client crowd
+	expect crowd 'chorus 100' chorus 100
+	mkfifo "$BATS_TEST_TMPDIR/to"
+	wireclient connect orders <"$BATS_TEST_TMPDIR/to" >"$BATS_TEST_TMPDIR/out" 3>&- &
+	pid=$!
+	JOBS+=("$pid")
+	exec {to}>"$BATS_TEST_TMPDIR/to"
+	wait_for sockets_are 104
+	kill -STOP "$DAEMON_PID"
+	printf 'settunable user.greeting 1\n' >&"${CLIENT_IN[admin]}"
+	wait_for receives "${CLIENT_JOB[admin]}"
+	ask crowd sing
+	echo hello cpuinfo >&"$to"
+	wait_for receives $pid
+	# The second is over, for the daemon too.
+	sleep 1.1
+	kill -CONT "$DAEMON_PID"
+	wait_for grep -q '^\.' "$BATS_TEST_TMPDIR/out"
+	exec {to}>&-
+	grep -q '^hello 0' "$BATS_TEST_TMPDIR/out"
+	grep -q '^cpuinfo 0' "$BATS_TEST_TMPDIR/out"
+	read -r -t $PATIENCE -u "${CLIENT_OUT[admin]}" line
+	[ "$line" = "settunable 0" ]
+	read -r -t $PATIENCE -u "${CLIENT_OUT[admin]}" line
+}
+
+@test "root connects, counts, lists and disables while other users hold all that they can" {
+	start_daemon -o user.greeting=3600
+	for uid in 2001 2002 2003 2004 2005; do
+		crowd $uid many 2000
+		crowd 65534 mute 400
+	done
+	grep -q '^many .* -- uid 2001 has .* connections, and .* (user.share=25 percent)' "$BATS_TEST_TMPDIR/2001"
+	# The fifth meets the reserve, not its share.
+	grep -q '^many 0 -- .* in use, and the rest is kept for administrators (user.reserve)' \
+		"$BATS_TEST_TMPDIR/2005" || grep -q '^hello EAGAIN -- .* (user.reserve)' "$BATS_TEST_TMPDIR/2005"
+	for _ in 1 2 3; do
+		run wireclient hello alloc 1 15 0x2000b 0 0 start read release rows 0 admin 0 0 0 admin 0 0 1
+		[ "$(grep -cE '^(hello|alloc|start|read|release|rows) 0' <<<"$output")" -eq 6 ]
+		[ "$(grep -c '^admin 0' <<<"$output")" -eq 2 ]
+	done
+	run pmccontrol -l
+	[ "$status" -eq 0 ]
+}
+
+@test "a program's name cannot write to a terminal or begin a line of the daemon's messages" {
+	start_daemon -o 'kern.hwpmc.debugflags=owner=*'
+	run wireclient connect named $'\e[31mx\r\npmcbpfd\xc2\x9b'
+	grep -q '^named 0' <<<"$output"
+	wait_for grep -q '(?\[31mx??pmcbpfd?)' "$DAEMON_LOG"
+	refute grep -q $'[\e\r\x9b]' "$DAEMON_LOG"
+}
