@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names in the BPF file system, which takes none with a dot; the lock on their folder goes with the
- * process, however it ends.
+ * Names in the BPF file system, which takes none with a dot.  Two locks on their folder go with the
+ * process, however it ends: one on all of it for the usual name, and one on the byte of its pid,
+ * which says that the name with this pid is in use.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,19 @@
 #define BPFFS_MAGIC 0xcafe4a11
 #define DIR_NAME    BPFFS "/pmcbpf"
 
+static struct flock byte_of(pid_t pid, short type)
+{
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = pid, .l_len = 1 };
+}
+
+/* Nobody holds the lock of this pid, whatever process has the number now. */
+static bool is_left(int dir, pid_t pid)
+{
+	struct flock lock = byte_of(pid, F_WRLCK);
+
+	return !fcntl(dir, F_OFD_GETLK, &lock) && lock.l_type == F_UNLCK;
+}
+
 /* Rings that killed daemons have left under their pids. */
 static void sweep(int dir)
 {
@@ -32,7 +46,7 @@ static void sweep(int dir)
 	while (d && (e = readdir(d))) {
 		long pid = strncmp(e->d_name, "ktr-", 4) ? 0 : strtol(e->d_name + 4, &end, 10);
 
-		if (pid > 0 && !*end && kill((pid_t)pid, 0) && errno == ESRCH)
+		if (pid > 0 && !*end && is_left(dir, (pid_t)pid))
 			unlinkat(dir, e->d_name, 0);
 	}
 	if (d)
@@ -62,6 +76,7 @@ static int open_dir(struct why *why)
 
 int ktrpin_place(struct ktrpin *p, struct why *why)
 {
+	struct flock mine = byte_of(getpid(), F_RDLCK);
 	struct statfs fs;
 
 	if (statfs(BPFFS, &fs) || (uint32_t)fs.f_type != BPFFS_MAGIC)
@@ -70,12 +85,14 @@ int ktrpin_place(struct ktrpin *p, struct why *why)
 	p->dir = open_dir(why);
 	if (p->dir < 0)
 		return p->dir;
-	if (flock(p->dir, LOCK_EX | LOCK_NB)) {
+	if (fcntl(p->dir, F_OFD_SETLK, &mine))
+		return deny(why, -errno, "cannot lock " DIR_NAME ": %m; trace rings end with the "
+			    "daemon");
+	if (flock(p->dir, LOCK_EX | LOCK_NB))
 		snprintf(p->path, sizeof(p->path), DIR_NAME "/ktr-%d", getpid());
-	} else {
+	else
 		snprintf(p->path, sizeof(p->path), DIR_NAME "/ktr");
-		sweep(p->dir);
-	}
+	sweep(p->dir);
 	unlink(p->path);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where trace rings are to be found when the daemon cannot be asked: in the BPF file system.  What
- * a killed daemon has left there stays, with its history, until the next one starts.
+ * a killed daemon has left there stays, with its history, until the next one makes rings.
  */
 #ifndef PMCBPF_KTRPIN_H
 #define PMCBPF_KTRPIN_H

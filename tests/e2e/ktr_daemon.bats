@@ -9,10 +9,12 @@ setup() {
 	bats_require_minimum_version 1.5.0
 	need_root
 	TRACE=$BATS_TEST_TMPDIR/trace
+	OTHERS=()
 }
 
 teardown() {
 	stop_daemon || true
+	kill -KILL "${OTHERS[@]}" 2>/dev/null || true
 	[ -z "${first_pid:-}" ] || kill -KILL "$first_pid" 2>/dev/null || true
 }
 
@@ -48,6 +50,43 @@ sys.exit(b"last-words" not in words)'
 	PMCBPF_SOCKET=$first DAEMON_PID=$first_pid first_pid=
 	stop_daemon
 	[ ! -e "$at" ]
+}
+
+# another_daemon NAME: with rings; its pid is in $OTHER, their place in $OTHER_PIN.
+another_daemon() {
+	mkdir "$BATS_TEST_TMPDIR/$1"
+	PMCBPF_SOCKET=$BATS_TEST_TMPDIR/$1/pmc.sock
+	pmcbpfd -f -s "$PMCBPF_SOCKET" -o ktr.compile=INIT >"$DAEMON_LOG.$1" 2>&1 3>&- &
+	OTHER=$!
+	OTHERS+=("$OTHER")
+	wait_for daemon_answers
+	field_is entries 1024
+	OTHER_PIN=$(DAEMON_PID=$OTHER pin)
+}
+
+@test "what a killed daemon leaves is removed by whichever makes rings next, and nobody else's" {
+	command -v bpftool >/dev/null || PATH=$PATH:/usr/sbin
+	start_ktr -o ktr.compile=INIT
+	first=$(pin)
+	[ -e "$first" ]
+	another_daemon second
+	second=$OTHER_PIN
+	[ -e "$second" ]
+	kill -KILL "$OTHER"
+	wait_for process_gone "$OTHER"
+	# One whose number is another process's by now.
+	bpftool map create /sys/fs/bpf/pmcbpf/ktr-1 type array key 4 value 4 entries 1 name left
+	another_daemon third
+	[ ! -e "$second" ]
+	[ ! -e /sys/fs/bpf/pmcbpf/ktr-1 ]
+	[ -e "$first" ]
+	[ -e "$OTHER_PIN" ]
+	another_daemon fourth
+	[ -e "$first" ]
+	[ "$(ls -d /sys/fs/bpf/pmcbpf/ktr-"${OTHERS[1]}" "$OTHER_PIN" | wc -l)" -eq 2 ]
+	kill "${OTHERS[1]}" "$OTHER"
+	wait_for process_gone "$OTHER"
+	[ ! -e "$OTHER_PIN" ]
 }
 
 @test "the BPF file system's names: a stranger's folder or link is left alone, and told" {
