@@ -43,6 +43,7 @@ msr.list="/etc/pmcbpf/msr.list"  # read-only
 security.bsd.unprivileged_proc_debug="1"
 security.bsd.unprivileged_syspmcs="0"
 socket.group=""  # read-only
+user.greeting="10"
 user.reserve="10"
 user.share="25"' ]
 	run run_as_nobody pmccontrol --tunable --json
