@@ -33,6 +33,10 @@
 #include "access.h"
 #include "file.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
@@ -223,6 +227,14 @@ static int open_target(struct question *q, struct why *why)
 	return cannot_ask("open", errno, why);
 }
 
+/* A child that is killed leaves AddressSanitizer's marks of its frames behind, in memory of ours. */
+static void clean_stack(char *stack)
+{
+#ifdef __SANITIZE_ADDRESS__
+	__asan_unpoison_memory_region(stack, STACK);
+#endif
+}
+
 static int ask_child(struct question *q, struct why *why)
 {
 	char stack[STACK] __attribute__((aligned(16)));
@@ -240,6 +252,7 @@ static int ask_child(struct question *q, struct why *why)
 	if (q->pid > 0) {
 		well = ended_well(q);
 		close(q->self);
+		clean_stack(stack);
 	}
 	/* The child's change of credentials has made the shared memory not dumpable. */
 	if (dumpable == 1)

@@ -44,7 +44,7 @@ static bool answers(void *arg)
 static void be_daemon(const char *path, char *const *options, unsigned int noptions)
 {
 	char *argv[64] = { (char *)path, "-f", "-s", stage->socket, "-c", "/dev/null" };
-	int log = open(output, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	int log = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
 
 	for (unsigned int i = 0; i < noptions && i < 50; i++)
 		argv[6 + i] = options[i];
