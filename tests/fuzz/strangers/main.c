@@ -230,16 +230,10 @@ static bool verdict(const char *name)
 	return good;
 }
 
-/* 1: passed; 0: failed; -1: cannot be made here. */
-static int play(const struct attack *a)
+static pid_t begin(const struct attack *a)
 {
-	bool good = true;
 	pid_t pid;
 
-	stage->held = stage->over = 0;
-	stage->skipped[0] = stage->note[0] = stage->failure[0] = '\0';
-	observers_start(observers);
-	good = answered(a->name);
 	now = a;
 	if (a->prepare)
 		a->prepare();
@@ -250,30 +244,54 @@ static int play(const struct attack *a)
 		a->run();
 		_exit(0);
 	}
-	/* An attack may take as long as it likes to get there, as long as others are answered. */
-	while (good && !interrupted && !in_place(&pid))
+	return pid;
+}
+
+static void tell_end(void)
+{
+	__atomic_store_n(&stage->over, 1, __ATOMIC_RELEASE);
+}
+
+/* Others are answered as it prepares itself, while it is in place, and as it ends. */
+static bool withstand(const struct attack *a)
+{
+	bool good = answered(a->name);
+	pid_t pid = begin(a);
+
+	/* It may take as long as it likes to get there. */
+	while (good && !in_place(&pid))
 		good = answered(a->name);
 	good = good && (stage->skipped[0] || answered(a->name));
 	if (good && !a->gone) {
-		/* Its end is part of it. */
-		__atomic_store_n(&stage->over, 1, __ATOMIC_RELEASE);
+		tell_end();
 		crew_patient(ended, &pid, opt.patience);
 		good = answered(a->name);
 	}
-	good &= verdict(a->name);
-	if (good && a->gone) {
+	return good;
+}
+
+/* 1: passed; 0: failed; -1: cannot be made here. */
+static int play(const struct attack *a)
+{
+	bool answering, good;
+
+	stage->held = stage->over = 0;
+	stage->skipped[0] = stage->note[0] = stage->failure[0] = '\0';
+	observers_start(observers);
+	answering = withstand(a);
+	good = verdict(a->name) && answering;
+	if (answering && a->gone && !stage->skipped[0]) {
 		end_observers();
-		good = host_restored(a->name, opt.patience);
+		good &= host_restored(a->name, opt.patience);
 	}
-	__atomic_store_n(&stage->over, 1, __ATOMIC_RELEASE);
+	tell_end();
 	clear();
 	end_observers();
 	if (stage->skipped[0]) {
 		printf("%s: skipped: %s\n", a->name, stage->skipped);
 		return -1;
 	}
-	good &= !interrupted && host_restored(a->name, opt.patience);
-	return good;
+	return good & (!interrupted && host_restored(a->name, opt.patience));
 }
 
 /* --- the stage ------------------------------------------------------------------------------- */
