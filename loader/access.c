@@ -227,7 +227,7 @@ static int open_target(struct question *q, struct why *why)
 	return cannot_ask("open", errno, why);
 }
 
-/* A child that is killed leaves AddressSanitizer's marks of its frames behind, in memory of ours. */
+/* A child that is killed leaves AddressSanitizer's marks of its frames in the daemon's memory. */
 static void clean_stack(char *stack)
 {
 #ifdef __SANITIZE_ADDRESS__
