@@ -260,11 +260,17 @@ void logfile_close(struct logfile *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
+void logfile_count_for(struct logfile *l, struct user_stats *owner)
+{
+	l->owner_stats = owner;
+}
+
 void logfile_free(struct logfile *l)
 {
 	if (!l)
 		return;
 	logfile_close(l);
+	l->owner_stats = NULL;
 	l->owned = false;
 	log_leave(l);
 }

@@ -45,6 +45,9 @@ void logpool_reap(struct logpool *pool);
 void logpool_push(struct logpool *pool);
 /* How often a buffer was asked for, and there was none: pm_buffer_requests{,_failed}. */
 void logpool_stats(const struct logpool *pool, uint32_t *requests, uint32_t *failed);
+/* The same of the log's owner, who is there until logfile_free(). */
+struct user_stats;
+void logfile_count_for(struct logfile *l, struct user_stats *owner);
 
 struct logfile_config {
 	int fd;				/* logdest_check() has found … */

@@ -193,6 +193,10 @@ static struct logbuf *count_request(struct logfile *l, struct logbuf *b)
 	l->pool->failed += !b;
 	l->user->stats.buffer_requests++;
 	l->user->stats.buffer_requests_failed += !b;
+	if (l->owner_stats) {
+		l->owner_stats->buffer_requests++;
+		l->owner_stats->buffer_requests_failed += !b;
+	}
 	return b;
 }
 

@@ -62,6 +62,7 @@ struct logfile {
 	struct logfile *next;
 	struct logpool *pool;
 	struct logclock clock;
+	struct user_stats *owner_stats;	/* the loop's alone; NULL: the owner is gone */
 	pthread_t thread;
 	struct logdest dest;
 	struct identity *id;

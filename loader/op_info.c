@@ -74,18 +74,19 @@ int op_getcpuinfo(struct request *rq)
 int op_getdriverstats(struct request *rq)
 {
 	struct wire_driverstats *rep = reply_room(rq->r, sizeof(*rep));
-	const struct user *u = rq->s->owner->user;
+	const struct owner *o = rq->s->owner;
+	const struct user_stats *own = o->logged ? &o->stats : &o->user->stats;
 
 	*rep = rq->d->stats;
 	trace_stats(rq->d->trace, rep);
 	logpool_stats(rq->d->logs, &rep->buffer_requests, &rep->buffer_requests_failed);
-	if (u->privileged)
+	/* What a log lacks, its owner asks; others' losses are none of it.  The rest is for admins. */
+	if (!o->logged && o->user->privileged)
 		return 0;
-	/* What others' PMCs have lost is no loss of this user's. */
-	rep->intr_processed = u->stats.intr_processed;
-	rep->intr_bufferfull = u->stats.intr_bufferfull;
-	rep->buffer_requests = u->stats.buffer_requests;
-	rep->buffer_requests_failed = u->stats.buffer_requests_failed;
+	rep->intr_processed = own->intr_processed;
+	rep->intr_bufferfull = own->intr_bufferfull;
+	rep->buffer_requests = own->buffer_requests;
+	rep->buffer_requests_failed = own->buffer_requests_failed;
 	return 0;
 }
 

@@ -84,6 +84,10 @@ static int configure(struct request *rq)
 	/* What happened before is not in it. */
 	trace_drain(d->trace);
 	err = begin_file(rq, rq->m->dest);
+	if (!err) {
+		logfile_count_for(o->log, &o->stats);
+		o->logged = true;
+	}
 	if (!err)
 		err = logbook_begin(rq->d, o, &rq->r->why);
 	if (err && o->log) {

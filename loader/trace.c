@@ -212,9 +212,10 @@ static void say_lost(const struct tracer *tr)
 }
 
 /* Samples that are not in the log, or records. */
-static void add_lost(struct trace *t, const struct owner *o, uint32_t n)
+static void add_lost(struct trace *t, struct owner *o, uint32_t n)
 {
 	t->stats.intr_bufferfull += n;
+	o->stats.intr_bufferfull += n;
 	o->user->stats.intr_bufferfull += n;
 	if (n && o->log)
 		logfile_gap(o->log);
@@ -248,6 +249,7 @@ static void account(struct trace *t, struct tracer *tr)
 		say_lost(tr);
 	}
 	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
+	o->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	o->user->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	add_lost(t, o, (uint32_t)(lost + now.dropped - told->dropped + now.paused - told->paused));
 	if (now.dropped != told->dropped)
@@ -261,28 +263,29 @@ static void account(struct trace *t, struct tracer *tr)
 	*told = now;
 }
 
-/* Records of what is unmapped, which all logs lack then: every user with a PMC that logs. */
-static void account_lost(struct trace *t)
+/* Records of what is unmapped: each log lacks them, and each user has lost them once. */
+static void account_unmaps(struct trace *t)
 {
 	uint64_t lost = engine_lost_records(t->engine);
+	uint32_t n = (uint32_t)(lost - t->lost);
 	struct user_table *users = NULL;
 	struct user *u;
 
-	if (lost == t->lost)
-		return;
-	for (unsigned int i = 0; i < MAX_TRACERS; i++) {
-		const struct owner *o = t->slot[i] ? t->slot[i]->pmc->owner : NULL;
+	t->lost = lost;
+	t->stats.intr_bufferfull += n;
+	for (unsigned int i = 0; n && i < MAX_TRACERS; i++) {
+		struct owner *o = t->slot[i] ? t->slot[i]->pmc->owner : NULL;
 
-		if (o && o->log)
-			logfile_gap(o->log);
-		if (o)
-			users = o->user->table;
+		if (!o || !o->log || o->lost_unmaps == lost)
+			continue;
+		o->lost_unmaps = lost;
+		o->stats.intr_bufferfull += n;
+		logfile_gap(o->log);
+		users = o->user->table;
 	}
-	t->stats.intr_bufferfull += (uint32_t)(lost - t->lost);
 	if (users)
 		LIST_FOREACH(u, &users->users, next)
-			u->stats.intr_bufferfull += (uint32_t)(lost - t->lost);
-	t->lost = lost;
+			u->stats.intr_bufferfull += n;
 }
 
 void trace_drain(struct trace *t)
@@ -296,7 +299,7 @@ void trace_drain(struct trace *t)
 	lifelog_tell(t->life, horizon);
 	if (t->rings)
 		t->stats.log_sweeps++;
-	account_lost(t);
+	account_unmaps(t);
 	for (unsigned int i = 0; left && i < MAX_TRACERS; i++)
 		if (t->slot[i]) {
 			account(t, t->slot[i]);

@@ -34,7 +34,7 @@ enum pool_kind {
 	POOLS
 };
 
-/* What hwpmc's statistics have about a user alone. */
+/* What hwpmc's statistics have about one user, or one process. */
 struct user_stats {
 	uint32_t intr_processed, intr_bufferfull;
 	uint32_t buffer_requests, buffer_requests_failed;

@@ -577,8 +577,21 @@ unsigned int helpers_waiting(const struct helpers *h)
 	return h->waiting_n;
 }
 
+/* At rest there are always as many: who asks first does not wait for a new one. */
+static void helpers_warm(struct helpers *h)
+{
+	struct helper *p;
+
+	while (LIST_EMPTY(&h->busy) && h->idle_n < IDLE_MAX && h->n < h->max &&
+	       (p = helper_new(h))) {
+		LIST_INSERT_HEAD(&h->idle, p, next);
+		h->idle_n++;
+	}
+}
+
 void helpers_settle(struct helpers *h)
 {
 	helpers_bury(h);
 	dispose_waiting(h);
+	helpers_warm(h);
 }

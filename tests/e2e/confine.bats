@@ -41,13 +41,15 @@ taken_by_unit() {
 		tr '[:upper:]' '[:lower:]' | sed 's/,$//'
 }
 
-# confined: all threads of the daemon have the table's capabilities, and nothing grants them others
+# confined: all threads of the daemon have the table's capabilities, those that write logs of files none, and
+# nothing grants them others
 confined() {
-	local all own status
+	local all own status none=0000000000000000
 	mapfile -t all < <(capabilities 'OWN CLIENT')
 	mapfile -t own < <(capabilities OWN)
 	[ ${#own[@]} -gt 5 ] && [ ${#all[@]} -gt ${#own[@]} ]
 	for status in "/proc/$DAEMON_PID/task"/*/status; do
+		[ "$(sed -nE 's/^Cap(Prm|Eff):\t//p' "$status" | sort -u)" != $none ] || continue
 		[ "$(awk '$1 ~ /^(Cap...|NoNewPrivs):/ { print $1, $2 }' "$status")" = "CapInh: 0000000000000000
 CapPrm: $(mask "${all[@]}")
 CapEff: $(mask "${own[@]}")

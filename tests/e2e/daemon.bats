@@ -140,7 +140,8 @@ none_loaded() {
 	pmcbpfd -s "$PMCBPF_SOCKET" 3>&-
 	daemon_answers
 	DAEMON_PID=
-	OTHERS=("$(pgrep -f "pmcbpfd -s $PMCBPF_SOCKET")")
+	# Its helpers have the same command line, and are younger.
+	OTHERS=("$(pgrep -o -f "pmcbpfd -s $PMCBPF_SOCKET")")
 	run pmcbpfd -s "$PMCBPF_SOCKET"
 	[ "$status" -eq 1 ]
 	grep -q 'already running' <<<"$output"

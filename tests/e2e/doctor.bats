@@ -42,9 +42,11 @@ print(next("{state}: {finding}; {remedy}".format(**g) for g in json.load(sys.std
 	python3 -c 'import json, sys
 all = json.load(sys.stdin)
 assert all["ok"] is True
+# How long its turns took is another thing each time.
+lines = lambda text: [l for l in text.strip().split("\n") if "  event loop of pmcbpfd: " not in l]
 text = "".join("%-6s  %s: %s%s\n" % (g["state"], g["name"], g["finding"], "; " + g["remedy"] if g["remedy"] else "")
                for g in all["gates"])
-assert text.strip() == sys.argv[1].strip(), text' "$text" <<<"$output"
+assert lines(text) == lines(sys.argv[1]), text' "$text" <<<"$output"
 }
 
 @test "nobody: what is refused is said in the words of the refusal, and how to get it" {

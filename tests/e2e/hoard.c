@@ -9,8 +9,8 @@
  *	sets		processes that each have another combination of twelve PMCs
  *	targets N	N children of a target whose PMC has PMC_F_DESCENDANTS; then reads it
  *	events N	a target of N threads that is sampled
- *	shares N	N children that six PMCs with PMC_F_LOG_PROCEXIT measure; then prints how many
- *			counts the log lacks
+ *	shares N	N children that six PMCs with PMC_F_LOG_PROCEXIT measure; then prints how
+ *			many counts the log lacks
  */
 #include <errno.h>
 #include <pthread.h>

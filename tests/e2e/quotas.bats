@@ -214,7 +214,7 @@ root_counts() {
 	part a
 }
 
-@test "an ordinary user's statistics are of his own PMCs, root's of all" {
+@test "an ordinary user's statistics are of his own PMCs, a log's of that log, root's of all" {
 	start_daemon
 	workload w pages=60000
 	client owner
@@ -233,6 +233,14 @@ root_counts() {
 	mkdir his && chown 65534 his
 	client his "${nobody[@]}"
 	ask his log his/log caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach 0 start pages 20 stop counters
-	[[ $reply =~ ^counters\ 0\ 0\ ([0-9]+)\  ]]
+	[[ $reply =~ ^counters\ 0\ 0\ ([0-9]+)\ 0\  ]]
 	[ "${BASH_REMATCH[1]}" -ge 20 ] && [ "${BASH_REMATCH[1]}" -lt 10000 ]
+	# Root sees all, but where it asks for what its own log lacks, as pmcstat does.
+	run wireclient hello counters
+	[[ ${lines[-1]} =~ ^counters\ 0\ 0\ [0-9]+\ ([0-9]+)\  ]]
+	[ "${BASH_REMATCH[1]}" -ge 1000 ]
+	run wireclient hello log log3 counters
+	[[ ${lines[-1]} =~ ^counters\ 0\ 0\ 0\ 0\ [0-9]+\ [0-9]+\ [0-9]+\ 0\  ]]
+	pmcstat -q -v -P PAGE_FAULT.ALL -O log4 true 2>told
+	refute grep WARNING told
 }
