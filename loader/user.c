@@ -142,6 +142,8 @@ int user_may(const struct user_table *t, const struct user *u, enum pool_kind po
 	const char *sets = pools[pool].size;
 	unsigned int own, all;
 
+	if (!n)		/* also where a limit was lowered since */
+		return 0;
 	user_limits(t, u, pool, &own, &all);
 	if (!u->privileged && (n > own || u->used[pool] > own - n))
 		return deny(why, -EAGAIN, "uid %u%s has %u of pmcbpfd's %u %s, and %u is the most "

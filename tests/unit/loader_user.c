@@ -153,6 +153,7 @@ static void test_charge(void **state)
 	assert_int_equal(u->used[POOL_LOG_BUFFERS], 0);
 	user_charge(&users, u, POOL_LOG_BUFFERS, 20);
 	assert_int_equal(take(u, 1), -EAGAIN);
+	assert_int_equal(take(u, 0), 0);
 	user_give(&users, u, POOL_LOG_BUFFERS, 5);
 	assert_int_equal(take(u, 1), 0);
 	user_give(&users, u, POOL_LOG_BUFFERS, 16);
