@@ -132,6 +132,16 @@ root_counts() {
 	let_go
 }
 
+@test "sampling PMCs share one program: one more takes no descriptor" {
+	start_daemon
+	client a
+	expect a 'alloc 0 *' caps $SAMPLES alloc 2 15 $CPU_CLOCK any 0
+	fds=$(daemon_fds)
+	for _ in 1 2 3 4 5 6 7 8; do expect a 'alloc 0 *' alloc 2 15 $CPU_CLOCK any 0; done
+	fds_are "$fds"
+	part a
+}
+
 @test "one user's sources of software events end at his share" {
 	start_daemon
 	hoard sources
