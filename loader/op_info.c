@@ -80,7 +80,7 @@ int op_getdriverstats(struct request *rq)
 	*rep = rq->d->stats;
 	trace_stats(rq->d->trace, rep);
 	logpool_stats(rq->d->logs, &rep->buffer_requests, &rep->buffer_requests_failed);
-	/* What a log lacks, its owner asks; others' losses are none of it.  The rest is for admins. */
+	/* Whoever has a log asks what that log lacks; others' losses are no part of it. */
 	if (!o->logged && o->user->privileged)
 		return 0;
 	rep->intr_processed = own->intr_processed;
