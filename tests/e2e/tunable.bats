@@ -49,7 +49,7 @@ user.share="25"' ]
 	run run_as_nobody pmccontrol --tunable --json
 	python3 -c 'import json, sys
 t = {t["name"]: t for t in json.load(sys.stdin)["tunables"]}
-assert len(t) == 21
+assert len(t) == 22
 assert t["kern.hwpmc.nsamples"] == {"name": "kern.hwpmc.nsamples", "value": "512", "writable": False}
 assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	run run_as_nobody pmccontrol --tunable kern.hwpmc.nbuffers
