@@ -526,6 +526,7 @@ static const struct {
 	{ "closelog", 0, do_closelog },
 	{ "writelog", 2, do_writelog },
 	{ "bequeath", 1, do_bequeath },
+	{ "-", 0, do_copy },
 	{ "again", 1, do_again },
 	{ "listen", 0, do_listen },
 	{ "settunable", 2, do_settunable },
@@ -552,7 +553,7 @@ void do_words(int n, char **word)
 int main(int argc, char **argv)
 {
 	static const char *const own[] = { "connect", "notified", "activate", "private",
-					   "inherited", "again" };
+					   "inherited", "again", "-" };
 	bool made = argc < 2;
 
 	for (unsigned int i = 0; argc > 1 && i < sizeof(own) / sizeof(own[0]); i++)

@@ -96,6 +96,7 @@ void do_flushlog(char **arg);
 void do_closelog(char **arg);
 void do_writelog(char **arg);
 void do_bequeath(char **arg);
+void do_copy(char **arg);
 void do_again(char **arg);
 void do_listen(char **arg);
 void do_settunable(char **arg);

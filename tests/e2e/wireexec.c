@@ -30,6 +30,17 @@ static struct wire_tunable_req tunable(const char *name, const char *value)
 	return r;
 }
 
+/* -: what comes from standard input goes to standard output, message by message, as cat(1) does it. */
+void do_copy(char **arg)
+{
+	uint8_t data[WIRE_MAX_REQUEST];
+	ssize_t n;
+
+	while ((n = read(STDIN_FILENO, data, sizeof(data))) > 0)
+		if (write(STDOUT_FILENO, data, (size_t)n) != n)
+			exit(1);
+}
+
 /* settunable NAME VALUE */
 void do_settunable(char **arg)
 {
@@ -50,8 +61,8 @@ void do_listen(char **arg)
 }
 
 /*
- * bequeath PROGRAM: becomes it, with the connection as standard output and a request to change a
- * tunable as standard input.  A child listens on the same connection meanwhile.
+ * bequeath PROGRAM: becomes it, which is a cat(1) or this one, with the connection as standard
+ * output and a request to change a tunable as standard input.  A child listens meanwhile.
  */
 void do_bequeath(char **arg)
 {
@@ -81,7 +92,7 @@ void do_bequeath(char **arg)
 		die("/dev/null: %s", strerror(errno));
 	if (dup2(in[0], STDIN_FILENO) < 0 || dup2(c.sock, STDOUT_FILENO) < 0)
 		die("dup2: %s", strerror(errno));
-	execl(arg[0], arg[0], (char *)NULL);
+	execl(arg[0], arg[0], "-", (char *)NULL);
 	_exit(127);
 }
 

@@ -98,6 +98,27 @@ ptrace=0x80000 perfmon=0x4000000000 admin=0x200000 net=0x1000
 	done
 }
 
+# shellcheck disable=SC2016 # the guest's shell expands it
+@test "a set-id program has no say on its caller's connection, wherever the exec comes" {
+	vm_sh 'cp /usr/bin/wireclient /tmp/setid; chown 0:0 /tmp/setid; chmod 4755 /tmp/setid'
+	run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock
+		stand -u 1000 -g 1000 wireclient hello bequeath /tmp/setid
+		rm -f /tmp/out; killall -STOP pmcbpfd
+		stand -u 1000 -g 1000 wireclient connect bequeath /tmp/setid >/tmp/out &
+		until grep -qs bequeath /tmp/out; do usleep 10000; done
+		owner=$(sed -n "s/^bequeath //p" /tmp/out)
+		until grep -q "^Uid:.1000.0.0.0" /proc/$owner/status; do usleep 10000; done
+		killall -CONT pmcbpfd
+		wait
+		cat /tmp/out
+		wireclient hello settunable security.bsd.unprivileged_syspmcs 0'
+	echo "$output"
+	[ "$(grep -c "^listen closed" <<<"$output")" -eq 2 ]
+	[ "$(grep -c "^listen EPERM -- process .*connect again" <<<"$output")" -eq 1 ]
+	[ "$(grep -c "^listen" <<<"$output")" -eq 3 ]
+	has 'settunable 0'
+}
+
 @test "REQ-043, trap 7: root of a user namespace may what it may in there" {
 	allowed "$alice -n" 'heir 1'
 	allowed "$alice -n" 'heir 3'
