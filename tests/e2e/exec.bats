@@ -65,13 +65,14 @@ bequeathed() {
 # runs_as PID FILE: the exec is over, credentials and all.
 runs_as() { [ "$(readlink "/proc/$1/exe")" = "$2" ] && asleep "$1"; }
 
-# The daemon stands still between connect() and accept(): by then the process is another program.
+# bequeathed_before_accept PROGRAM [COMMAND...]: the daemon stands still between connect() and accept(), and by then
+# the process is another program; COMMAND runs the client.
 bequeathed_before_accept() {
 	local out=$1.out pid
 
 	: >"$out"
 	kill -STOP "$DAEMON_PID"
-	"${nobody[@]}" "$RAW" connect bequeath "$1" >"$out" 3>&- &
+	"${@:2}" "${nobody[@]}" "$RAW" connect bequeath "$1" >"$out" 3>&- &
 	JOBS+=($!)
 	wait_for grep -q '^bequeath' "$out"
 	pid=$(sed -n 's/^bequeath //p' "$out")
@@ -159,6 +160,15 @@ bequeathed_before_accept() {
 wait_for_line() {
 	read -r -t $PATIENCE -u "${CLIENT_OUT[$1]}" line
 	[ "$line" = "$2" ] || { echo "$1: $line, not $2" >&2; return 1; }
+}
+
+# Their sockets are in other network namespaces than the daemon's.
+@test "clients of other network namespaces are known by the credentials of their connect() as well" {
+	start_daemon
+	unshare -n true || skip "no network namespaces here"
+	run unshare -n "$RAW" hello settunable security.bsd.unprivileged_syspmcs 0
+	grep -q '^settunable 0' <<<"$output"
+	bequeathed_before_accept "$SETID" unshare -n
 }
 
 # As sudo does: the set-id program does not speak itself.

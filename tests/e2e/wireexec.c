@@ -30,7 +30,7 @@ static struct wire_tunable_req tunable(const char *name, const char *value)
 	return r;
 }
 
-/* -: what comes from standard input goes to standard output, message by message, as cat(1) does it. */
+/* -: copies standard input to standard output, message by message, as cat(1) does. */
 void do_copy(char **arg)
 {
 	uint8_t data[WIRE_MAX_REQUEST];
