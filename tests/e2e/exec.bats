@@ -139,6 +139,7 @@ bequeathed_before_accept() {
 	start_daemon
 	client flood
 	client quiet
+	JOBS+=("${CLIENT_JOB[@]}")
 	kill -STOP "$DAEMON_PID"
 	for order in "flood 11000" "quiet 1"; do
 		# shellcheck disable=SC2086 # words
