@@ -67,6 +67,7 @@ UNIT_OBJS_loader_sources := $(addprefix $(O)/obj/loader/,sources.o why.o)
 UNIT_LIBS_loader_sources := -lbpf
 UNIT_OBJS_loader_fiber := $(O)/obj/loader/fiber.o
 UNIT_OBJS_loader_receive := $(O)/obj/loader/receive.o $(BASE_OBJS) $(UNIT_OBJS_loader_logfile)
+UNIT_OBJS_loader_work := $(addprefix $(O)/obj/loader/,work.o fiber.o receive.o why.o) $(BASE_OBJS)
 UNIT_OBJS_loader_ops := $(LOADER_FAKE)
 UNIT_OBJS_loader_alloc := $(LOADER_FAKE)
 UNIT_OBJS_loader_state := $(LOADER_FAKE)

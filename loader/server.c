@@ -426,8 +426,8 @@ int server_run(struct server *s, struct why *why)
 		clients_bury(s);
 		helpers_settle(s->d->errands.helpers);
 		if (helpers_lost(s->d->errands.helpers))
-			return deny(why, -EIO, "the process that starts pmcbpfd's helpers has died; "
-				    "start pmcbpfd anew");
+			return deny(why, -EIO, "the process that starts pmcbpfd's helpers has "
+				    "died; start pmcbpfd anew");
 	}
 	return 0;
 }

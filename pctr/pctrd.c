@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pctrd: OpenBSD's /dev/pctr, as a client of pmcbpfd.  One thread waits for the kernel's frames
- * (CUSE), libpctr's messages, its helper processes, signals, and once a second while counters are set.
+ * (CUSE), libpctr's messages, helper processes, signals, and once a second while counters are set.
  */
 #include <errno.h>
 #include <fcntl.h>

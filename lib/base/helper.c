@@ -16,13 +16,13 @@
 
 #include "helper_impl.h"
 
-#define IDLE_MAX   2u			/* helpers that wait for work */
+#define IDLE	   2u			/* helpers that wait for work when there is none */
 #define EVENTS	   32
-/* What an event is about: a helper, or none for what is the daemon's; this bit: a process has ended. */
+/* An event's data is its helper, or 0 for what is the daemon's; this bit: a process has ended. */
 #define EXIT	   1ull
 /*
- * For closing what strangers have sent.  The exit of a process waits for no peer, so that a helper that
- * is killed has closed the rest of its descriptors as well: the time may be short.
+ * For closing what strangers have sent.  The exit of a process waits for no peer, so that a helper
+ * that is killed has closed the rest of its descriptors as well: the time may be short.
  */
 #define DISPOSE_MS  10u
 #define DISPOSE_MAX 8u			/* helpers at a time */
@@ -218,7 +218,7 @@ static void helpers_bury(struct helpers *h)
 /* Done with its call: it waits for the next, or there are enough that do. */
 static void helper_idle(struct helpers *h, struct helper *p)
 {
-	if (h->idle_n >= IDLE_MAX) {
+	if (h->idle_n >= IDLE) {
 		helper_end(h, p);
 		return;
 	}
@@ -400,7 +400,7 @@ void helper_wait(struct helpers *h, const struct helper_task *t)
 	helpers_arm(h);
 }
 
-/* --- descriptors to be closed ------------------------------------------------------------------ */
+/* --- descriptors to be closed ----------------------------------------------------------------- */
 
 /* False: no helper is free. */
 static bool dispose_now(struct helpers *h, const int *fds, unsigned int nfds)
@@ -458,7 +458,7 @@ void helper_hang_up(struct helpers *h, int socket)
 		close(socket);
 }
 
-/* --- events ------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 int helpers_fd(const struct helpers *h)
 {
@@ -512,7 +512,7 @@ static void helpers_expire(struct helpers *h)
 	}
 }
 
-/* Its process is gone; if it was not expected to, its socket has ended as well, and is read first. */
+/* Its process is gone; one that was not killed here has an end of its socket to be read first. */
 static void helper_exited(struct helpers *h, struct helper *p)
 {
 	p->exited = true;
@@ -577,13 +577,14 @@ unsigned int helpers_waiting(const struct helpers *h)
 	return h->waiting_n;
 }
 
-/* At rest there are always as many: who asks first does not wait for a new one. */
-static void helpers_warm(struct helpers *h)
+/* So that there is one also when the daemon has run out of descriptors. */
+static void helpers_refill(struct helpers *h)
 {
-	struct helper *p;
+	while (h->n < IDLE && h->n < h->max && !h->lost) {
+		struct helper *p = helper_new(h);
 
-	while (LIST_EMPTY(&h->busy) && h->idle_n < IDLE_MAX && h->n < h->max &&
-	       (p = helper_new(h))) {
+		if (!p)
+			break;
 		LIST_INSERT_HEAD(&h->idle, p, next);
 		h->idle_n++;
 	}
@@ -593,5 +594,5 @@ void helpers_settle(struct helpers *h)
 {
 	helpers_bury(h);
 	dispose_waiting(h);
-	helpers_warm(h);
+	helpers_refill(h);
 }

@@ -2,16 +2,16 @@
 /*
  * Helper processes of a daemon: they do whatever may hang.
  *
- * A descriptor that a stranger has sent, or a file that he has chosen, can hold up every process that
- * touches it: close(2) waits for SO_LINGER and for a FUSE server's answer to FLUSH, fstat(2) and
- * read(2) wait for a file system that another program or machine answers for.  Some of these waits
+ * A descriptor that a stranger has sent, or a file that he has chosen, can hold up every process
+ * that touches it: close(2) waits for SO_LINGER and for a FUSE server's answer to FLUSH, fstat(2)
+ * and read(2) wait for a file system that another program or machine answers for.  Some of these waits
  * end with no signal, not even SIGKILL, and a thread in such a wait keeps its whole process from
  * exiting.  So this work is done by processes that share nothing with the daemon but one socket.
  *
  * The spawner is forked from the daemon before that has anything to inherit; it forks the helpers.
- * A helper does one call at a time: the daemon sends a job's number, its argument and descriptors, the
- * helper answers with any number of parts and a result.  A call that is not done by its deadline
- * is given up: the helper is killed and counts against the limit until the kernel lets go of it.
+ * A helper does one call at a time: the daemon sends a job's number, its argument and descriptors,
+ * the helper answers with any number of parts and a result.  A call that is not done by its
+ * deadline is given up: the helper is killed and counts against the limit until the kernel lets go of it.
  *
  * All functions but helper_emit() are the daemon's, and its one thread's.  No call waits, but for a
  * new helper, which the spawner makes in some 0.3 ms.
@@ -62,28 +62,28 @@ void helpers_free(struct helpers *h);
 /* Readable when helpers_run() has something to do. */
 int helpers_fd(const struct helpers *h);
 void helpers_run(struct helpers *h);
-/* To be called once in each turn of the loop: what was disposed of goes to a helper. */
+/* To be called once in each turn of the loop: helpers close what was disposed of, and two exist. */
 void helpers_settle(struct helpers *h);
 /* Helpers, also those that the kernel has not let go of. */
 unsigned int helpers_alive(const struct helpers *h);
 /* Descriptors that have been disposed of, and wait for a helper to close them. */
 unsigned int helpers_waiting(const struct helpers *h);
-/* The spawner has died, and all helpers with it: there will be none until the daemon is started anew. */
+/* The spawner has died, and all helpers with it: there are none until the daemon starts anew. */
 bool helpers_lost(const struct helpers *h);
 
 struct helper_task {
 	/* There is something for helper_read(), or the deadline has passed. */
 	void (*ready)(struct helper_task *t);
-	/* The helper is another's from now on, or gone: whatever the call was charged to is free. */
+	/* The helper is another's from now on, or gone: what the call was charged to is free. */
 	void (*over)(struct helper_task *t);
 	struct helper *helper;		/* NULL: the call is over */
 	int result;			/* of a call that is over before it was read */
 };
 
 /*
- * Begins a call, which has `ms` to be done; descriptors are copied.  The task stays where it is until
- * helper_read() has returned its end, or helper_leave() or helper_cancel() has been called, and
- * until over() has been.
+ * Begins a call, which has `ms` to be done; descriptors are copied.  The task stays where it is
+ * until helper_read() has returned its end, or helper_leave() or helper_cancel() has been called,
+ * and until over() has been.
  * -EAGAIN: `max` helpers are at work; -EIO: there can be none.
  */
 int helper_start(struct helpers *h, struct helper_task *t, unsigned int job, const void *arg,
@@ -104,7 +104,7 @@ enum helper_state helper_read(struct helpers *h, struct helper_task *t, struct h
 /* Waits for what helper_read() would return instead of HELPER_LATER; for who has no event loop. */
 void helper_wait(struct helpers *h, const struct helper_task *t);
 
-/* The caller has all that it wants: the helper may take the rest of its time for the rest of its work. */
+/* The caller has all that it wants: the helper may take the rest of its time to finish. */
 void helper_leave(struct helper_task *t);
 /* Gives the call up. */
 void helper_cancel(struct helpers *h, struct helper_task *t);

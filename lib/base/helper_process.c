@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The spawner and the helpers: processes of one thread, with nothing of the daemon's but a socket. */
+/* The spawner and the helpers: one thread each, and nothing of the daemon's but a socket. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -113,7 +113,7 @@ _Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs
 
 		if (pid == 0) {
 			close(socket);
-			/* A helper that hangs when the daemon has died is killed by the spawner's end. */
+			/* One that hangs when the daemon dies is killed by the spawner's end. */
 			prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 			for (;;)
 				helper_serve(fds[0], jobs, njobs);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames for pctrd as the kernel sends them (CUSE), and as nobody should; and what the machine says of CPUs. */
+/*
+ * Frames for pctrd as the kernel sends them (CUSE), and as nobody should; and what the machine says
+ * of CPUs.
+ */
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <pthread.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages for pctrd as libpctr sends them, and as nobody should. */
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/fsuid.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../pctr/sock.h"
+#include "lingering.h"
 #include "pctr_core.h"
 #include "scratch.h"
 #include "unit.h"
@@ -236,29 +236,6 @@ static void test_sock_slow(void **state)
 	close(slow);
 }
 
-/* A TCP socket that nobody else has, with data that its peer does not read: close() waits for it. */
-static int lingering(int *peer)
-{
-	struct sockaddr_in at = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct linger l = { .l_onoff = 1, .l_linger = 25 };
-	socklen_t len = sizeof(at);
-	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	char data[4096] = { 0 };
-
-	assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &len), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	*peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	close(listener);
-	while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
-		continue;
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &l, sizeof(l)), 0);
-	return fd;
-}
-
 /* One that sends what cannot be closed has its answer, and nobody waits for the rest. */
 static void test_sock_lingers(void **state)
 {
@@ -412,7 +389,8 @@ static void test_sock_stale(void **state)
 	sock_close(&second);
 	assert_int_equal(access(path, F_OK), -1);
 	scratch_write("pctr.sock", "text", 4);
-	assert_int_equal(sock_open(&second, path, stand_in, epoll, helpers, &core, &quiet), -EEXIST);
+	assert_int_equal(sock_open(&second, path, stand_in, epoll, helpers, &core, &quiet),
+			 -EEXIST);
 	sock_close(&second);
 	assert_int_equal(unlink(path), 0);
 }
