@@ -4,14 +4,16 @@
  *
  * A descriptor that a stranger has sent, or a file that he has chosen, can hold up every process
  * that touches it: close(2) waits for SO_LINGER and for a FUSE server's answer to FLUSH, fstat(2)
- * and read(2) wait for a file system that another program or machine answers for.  Some of these waits
- * end with no signal, not even SIGKILL, and a thread in such a wait keeps its whole process from
- * exiting.  So this work is done by processes that share nothing with the daemon but one socket.
+ * and read(2) wait for a file system that another program or machine answers for.  Some of these
+ * waits end with no signal, not even SIGKILL, and a thread in such a wait keeps its whole process
+ * from exiting.  So this work is done by processes that share nothing with the daemon but one
+ * socket.
  *
  * The spawner is forked from the daemon before that has anything to inherit; it forks the helpers.
  * A helper does one call at a time: the daemon sends a job's number, its argument and descriptors,
  * the helper answers with any number of parts and a result.  A call that is not done by its
- * deadline is given up: the helper is killed and counts against the limit until the kernel lets go of it.
+ * deadline is given up: the helper is killed and counts against the limit until the kernel lets go
+ * of it.
  *
  * All functions but helper_emit() are the daemon's, and its one thread's.  No call waits, but for a
  * new helper, which the spawner makes in some 0.3 ms.

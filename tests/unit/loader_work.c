@@ -195,7 +195,7 @@ static int end(void **state)
 
 /* --- the rules -------------------------------------------------------------------------------- */
 
-/* However many connections a user has ready, another's request waits for one slice of that user's. */
+/* However many connections a user has ready, another's request waits for one slice of his. */
 static void test_users_take_turns(void **state)
 {
 	struct peer *alone = &peers[CROWD];
