@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../../loader/greeting.h"
 #include "../../loader/clock.h"
 #include "../../loader/logbook.h"
 #include "../../loader/work.h"
@@ -140,9 +141,17 @@ void errand_end(struct errand *e)
 {
 }
 
-int logfile_check(int fd, struct why *why)
+int logdest_check(int fd, struct logdest *dest, struct why *why)
 {
 	return 0;
+}
+
+void client_greeted(struct server *server, struct client *c)
+{
+}
+
+void greeting_forget(struct daemon *daemon, pid_t pid)
+{
 }
 
 /* --- the connections -------------------------------------------------------------------------- */
