@@ -103,6 +103,8 @@ _Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs
 	unsigned int nfds;
 	char byte;
 
+	const pid_t spawner = getpid();
+
 	take_no_signals();
 	leave_terminal();
 	signal(SIGCHLD, SIG_IGN);	/* nobody collects helpers */
@@ -115,6 +117,9 @@ _Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs
 			close(socket);
 			/* One that hangs when the daemon dies is killed by the spawner's end. */
 			prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+			/* It may have ended before. */
+			if (getppid() != spawner)
+				_exit(0);
 			for (;;)
 				helper_serve(fds[0], jobs, njobs);
 		}

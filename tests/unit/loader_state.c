@@ -371,6 +371,7 @@ static void test_attach_ptracer(void **state)
 
 	fake.proof = ABI_PROOF_MAPS;
 	user.cred.effective = user.cred.permitted = 1ull << CAP_SYS_PTRACE;
+	user.session.cred = user.cred;
 	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "refuses uid 77 process");
 	harness_may_debug = true;
