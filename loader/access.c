@@ -58,7 +58,7 @@ struct question {
 	const char *failed;		/* the call that did, with `error` */
 	int error;
 	int attach, look;		/* 0 or an errno */
-	uint64_t lacked;		/* capabilities of the client that the child could not have */
+	uint64_t lacked;		/* capabilities of the client, but not of the child */
 };
 
 /* --- in the child: system calls only, and none that the C library makes for all threads ------- */

@@ -7,7 +7,7 @@ INC_pctr    := -Ilib/include -Ipctr -Icli
 ALL    += $(PCTRD)
 LINT_C += $(PCTRD_SRCS)
 
-$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/cli/running.o $(O)/obj/lib/lockfile.o $(BASE_OBJS) $(LIBPMC)
+$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/cli/running.o $(O)/obj/lib/confine.o $(O)/obj/lib/lockfile.o $(BASE_OBJS) $(LIBPMC)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -pie $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBPMC_LINK) -ldl

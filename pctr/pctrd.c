@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,13 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <pmc.h>
 
+#include "../lib/confine.h"
 #include "../lib/lockfile.h"
 #include "cuse.h"
 #include "machine.h"
@@ -29,6 +32,10 @@
 #define EVENTS	    16
 /* Than those of clients and counters: two for each helper, those that are to be closed, our own. */
 #define MORE_FDS    (2 * SOCK_HELPERS + 2 * SOCK_WAITING + 64u)
+/* pmcbpfd counts on CPUs for those that have it. */
+#define COUNTS	    (1ull << CAP_PERFMON)
+/* Where /proc is mounted with hidepid, the callers' CPU. */
+#define LOOKS	    (1ull << CAP_SYS_PTRACE)
 
 struct pctrd {
 	struct log log;
@@ -197,6 +204,18 @@ static void raise_limit(unsigned int ncpu)
 	(void)setrlimit(RLIMIT_NOFILE, &r);
 }
 
+/* What was needed for the limits, and all that never is.  The unit has the same list. */
+static int give_up(const struct pctrd *p)
+{
+	int err = confine_capabilities(COUNTS | LOOKS, COUNTS | LOOKS);
+
+	confine_core();
+	umask(077);
+	if (err)
+		log_msg(&p->log, LOG_ERR, "cannot give up capabilities: %s", strerror(-err));
+	return err;
+}
+
 static int begin_core(struct pctrd *p)
 {
 	struct core_config *config = &p->options.set;
@@ -212,6 +231,8 @@ static int begin_core(struct pctrd *p)
 	else if (config->vendor != VENDOR_NONE || config->soft)
 		config->counters = PCTR_NUM;
 	raise_limit(config->ncpu);
+	if (give_up(p))
+		return -EPERM;
 	return core_init(&p->core, config, &service_source, &p->log);
 }
 

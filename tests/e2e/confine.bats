@@ -13,6 +13,7 @@ setup() {
 
 teardown() {
 	part_all
+	[ -z "${PCTRD_PID:-}" ] || kill -KILL "$PCTRD_PID"
 	stop_daemon KILL || true
 }
 
@@ -23,7 +24,7 @@ capabilities() { sed -nE "s/^\t(${1// /|})\(CAP_([A-Z_]+), .*/\2/p" "$ROOT/loade
 mask() {
 	local name number all=0 here
 	for name; do
-		number=$(sed -nE "s/^#define CAP_$name[ \t]+([0-9]+)$/\1/p" /usr/include/linux/capability.h)
+		number=$(sed -nE "s/^#define CAP_${name}[ \t]+([0-9]+)$/\1/p" /usr/include/linux/capability.h)
 		all=$((all | 1 << number))
 	done
 	here=$((16#$(sed -n 's/^CapBnd:\t//p' /proc/self/status)))
@@ -81,6 +82,55 @@ NoNewPrivs: 1" ] || { cat "$status" >&2; return 1; }
 	confined
 }
 
+@test "pctrd keeps what its unit has, in both" {
+	local unit=CAP_PERFMON\ CAP_SYS_PTRACE dir=$BATS_TEST_TMPDIR/run mask
+	grep -qx "CapabilityBoundingSet=$unit" "$ROOT/packaging/systemd/pctrd.service"
+	start_daemon
+	pctrd -f -d "$dir" --no-node -o pctr.soft=1 3>&- &
+	PCTRD_PID=$!
+	PCTR_DEVICE=$dir/pctr wait_for pctr
+	PCTR_DEVICE=$dir/pctr pctr -s 0 -f c0
+	mask=$(mask PERFMON SYS_PTRACE)
+	[ "$(awk '$1 ~ /^(Cap...|NoNewPrivs):/ { print $2 }' "/proc/$PCTRD_PID/status" | tr '\n' ' ')" = \
+		"0000000000000000 $mask $mask $mask 0000000000000000 1 " ]
+	[ "$(stat -c %a "$dir/pctr" "$dir/pctr.sock" "$dir" | tr '\n' ' ')" = "644 666 755 " ]
+	kill "$PCTRD_PID"
+	wait "$PCTRD_PID"
+	PCTRD_PID=
+	[ -z "$(ls -A "$dir")" ]
+}
+
+# allowed: the system calls that the unit's list allows
+allowed() {
+	local word
+	for word in $(sed -n 's/^SystemCallFilter=//p' "$ROOT/packaging/systemd/pmcbpfd.service"); do
+		case $word in
+		@*) systemd-analyze syscall-filter "$word" | sed -nE 's/^ +([a-z0-9_]+)$/\1/p' ;;
+		*) echo "$word" ;;
+		esac
+	done | sort -u
+}
+
+@test "what the daemon calls is in its unit's list of system calls" {
+	command -v strace >/dev/null || skip "strace is not installed"
+	command -v systemd-analyze >/dev/null || skip "systemd is not installed"
+	open_tmpdir
+	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock
+	strace -D -f -q -e signal=none -o "$BATS_TEST_TMPDIR/calls" \
+		pmcbpfd -f -s "$PMCBPF_SOCKET" -o ktr.compile=SCHED 3>&- &
+	DAEMON_PID=$!
+	wait_for daemon_answers
+	run_as_nobody wireclient hello heir 1 alloc 3 15 0x20004 any 0 attach heir start read
+	pmcstat -P clock.hard -O "$BATS_TEST_TMPDIR/log" "$BUILD/tests/load" spins=10000000
+	kill -HUP "$DAEMON_PID"
+	stop_daemon
+	traced_all() { grep -q '+++ exited with 0' "$BATS_TEST_TMPDIR/calls"; }
+	wait_for traced_all
+	sed -nE 's/^[0-9]+ +(<... )?([a-z0-9_]+)(\(| resumed).*/\2/p' "$BATS_TEST_TMPDIR/calls" | sort -u >"$BATS_TEST_TMPDIR/called"
+	grep -q perf_event_open "$BATS_TEST_TMPDIR/called"
+	[ -z "$(comm -23 "$BATS_TEST_TMPDIR/called" <(allowed) | tee /dev/stderr)" ]
+}
+
 # docker COMMAND...: root of a container that shares the host's ids
 docker() {
 	setpriv --bounding-set=-all,+chown,+dac_override,+fsetid,+fowner,+mknod,+net_raw,+setgid,+setuid,+setfcap,+setpcap,+net_bind_service,+sys_chroot,+kill,+audit_write"${MORE:-}" \
@@ -94,6 +144,21 @@ docker() {
 	# Also with capabilities that the daemon does not have: the client's own descriptor is the proof.
 	MORE=,+sys_time run docker wireclient hello heir 1 alloc 3 15 0x20004 any 0 attach heir
 	[[ $output == *$'\nattach 0'* ]] || { echo "$output" >&2; false; }
+}
+
+@test "a program that only its user may read has its build id in a log" {
+	local dir=$BATS_TEST_TMPDIR/own
+	start_daemon
+	install -d -m 700 -o 65534 "$dir"
+	install -m 500 -o 65534 "$BUILD/tests/load" "$dir/load"
+	"${nobody[@]}" "$dir/load" -w >"$BATS_TEST_TMPDIR/out" 3>&- &
+	TARGET=$!
+	wait_for grep -q ready "$BATS_TEST_TMPDIR/out"
+	pmcstat -P clock.hard -t $TARGET -l 0.1 -O "$BATS_TEST_TMPDIR/log"
+	kill -KILL $TARGET
+	id=$(readelf -n "$dir/load" | sed -n 's/ *Build ID: //p')
+	[ -n "$id" ]
+	pmc filter -j "$BATS_TEST_TMPDIR/log" - | grep '/own/load"' | grep -q "\"$id\""
 }
 
 # What a daemon does with the unit's bounding set from the start: files of this folder that use most of it.

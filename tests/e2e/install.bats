@@ -33,3 +33,16 @@ build() { make -s -C "$ROOT" O="$(realpath --relative-to="$ROOT" "$BUILD")" DEST
 	build uninstall
 	[ ! -e "$TO/etc/pmcbpf" ]
 }
+
+@test "systemd finds nothing wrong with the units" {
+	command -v systemd-analyze >/dev/null || skip "systemd is not installed"
+	mkdir "$BATS_TEST_TMPDIR/units"
+	cp "$ROOT"/packaging/systemd/*.socket "$BATS_TEST_TMPDIR/units"
+	for unit in pmcbpfd pctrd; do
+		sed "s|@SBINDIR@|$BUILD/sbin|" "$ROOT/packaging/systemd/$unit.service" >"$BATS_TEST_TMPDIR/units/$unit.service"
+	done
+	# What is wrong with this machine's own units is not looked at.
+	run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR"/units/*
+	[[ $output != *"$BATS_TEST_TMPDIR/units"* && $output != *pmcbpfd* && $output != *pctrd* ]] ||
+		{ echo "$output" >&2; false; }
+}

@@ -76,7 +76,8 @@ teardown() {
 	sleep 60 3>&- & TARGET=$!
 	run run_as_nobody wireclient hello alloc 3 15 0x20004 any 0 attach "$TARGET"
 	grep -q "^attach EPERM -- process $TARGET belongs to another user" <<<"$output"
-	run run_as_nobody bash -c 'sleep 60 3>&- & wireclient hello alloc 3 15 0x20004 any 0 attach $! \
+	# It is another program once it runs sleep: not in the middle of the attach.
+	run run_as_nobody bash -c 'sleep 60 3>&- & until grep -qx sleep /proc/$!/comm; do :; done; wireclient hello alloc 3 15 0x20004 any 0 attach $! \
 		attach $! start read detach $!; kill $!'
 	grep -q '^attach 0$' <<<"$output"
 	grep -q '^attach EEXIST' <<<"$output"

@@ -50,7 +50,7 @@ having()
 	done
 }
 
-# shellcheck disable=SC2046 # names of files without blanks
+# shellcheck disable=SC2046,SC2016 # names of files without blanks; $ORIGIN is the linker's
 {
 	result "position independent" $(lacking -h 'Type: +DYN' "${all[@]}") $(lacking -d 'FLAGS_1.* PIE' "${programs[@]}")
 	result "relocations are read-only" $(lacking -l 'GNU_RELRO' "${all[@]}")
