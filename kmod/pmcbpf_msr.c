@@ -12,6 +12,7 @@
 
 #include <linux/anon_inodes.h>
 #include <linux/atomic.h>
+#include <linux/bitmap.h>
 #include <linux/btf.h>
 #include <linux/btf_ids.h>
 #include <linux/capability.h>
@@ -19,12 +20,16 @@
 #include <linux/hash.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "msr_arch.h"
 #include "pmcbpf_msr.h"
@@ -36,6 +41,7 @@ struct allow_list {
 	struct rcu_head rcu;
 	unsigned int n;
 	u8 slot[SLOTS];		/* by hash, or the next free one: entry + 1; 0: free */
+	DECLARE_BITMAP(written, PMCBPF_MSR_MAX);	/* entries whose first write was logged */
 	struct pmcbpf_msr_entry entry[];
 };
 
@@ -61,12 +67,13 @@ static u8 *allow_slot(struct allow_list *list, u32 reg)
 	return &list->slot[slot];
 }
 
-/* The entry, to be used while preemption is off, or NULL. */
-static const struct pmcbpf_msr_entry *allow_find(u32 reg)
+/* The entry and its list, to be used while preemption is off, or NULL. */
+static const struct pmcbpf_msr_entry *allow_find(u32 reg, struct allow_list **in)
 {
 	struct allow_list *list = rcu_dereference_sched(allowed);
 	unsigned int at = list ? *allow_slot(list, reg) : 0;
 
+	*in = list;
 	return at ? &list->entry[at - 1] : NULL;
 }
 
@@ -122,23 +129,69 @@ static int allow_load(const struct pmcbpf_msr_list __user *from)
 	return err;
 }
 
+/* --- lockdown ---------------------------------------------------------------------------- */
+
+/* Asked in the kernel's own name: no security module has rules for that but lockdown's. */
+static void lockdown_look(struct work_struct *work)
+{
+	if (security_locked_down(LOCKDOWN_MSR))
+		allow_replace(NULL);
+}
+
+static DECLARE_WORK(lockdown_work, lockdown_look);
+
 /*
  * A kernel may be locked down while the device is open.  Programs are not asked each time: they
  * are refused with the first request that is, of which the daemon makes one every 30 seconds.
+ * A security module may also refuse one task alone, as a program of the BPF LSM can.  That task
+ * gets nothing; the list is everybody's, and is given up only if the kernel itself is refused.
  */
 static int msr_locked_down(void)
 {
 	int err = security_locked_down(LOCKDOWN_MSR);
 
-	if (err)
-		allow_replace(NULL);
+	if (err) {
+		schedule_work(&lockdown_work);
+		flush_work(&lockdown_work);
+	}
 	return err;
 }
+
+/* --- writes ------------------------------------------------------------------------------ */
+
+/* As the parameter of the kernel's msr driver: what writes of user space are to do. */
+enum { WRITES_ON, WRITES_OFF, WRITES_DEFAULT };
+static const char *const writes_text[] = { "on", "off", "default", NULL };
+static int writes = WRITES_DEFAULT;
+
+static int writes_set(const char *text, const struct kernel_param *param)
+{
+	int value = sysfs_match_string(writes_text, text);
+
+	if (value < 0)
+		return value;
+	WRITE_ONCE(writes, value);
+	return 0;
+}
+
+static int writes_get(char *text, const struct kernel_param *param)
+{
+	return sysfs_emit(text, "%s\n", writes_text[READ_ONCE(writes)]);
+}
+
+static const struct kernel_param_ops writes_ops = { .set = writes_set, .get = writes_get };
+module_param_cb(allow_writes, &writes_ops, NULL, 0644);
+MODULE_PARM_DESC(allow_writes, "writes of listed bits: on, off, default (on, and logged once)");
+
+static DEFINE_RAW_SPINLOCK(write_lock);
+
+/* --- registers --------------------------------------------------------------------------- */
 
 /* Of this CPU; preemption is off. */
 static int here_read(u32 reg, u64 *value)
 {
-	const struct pmcbpf_msr_entry *entry = allow_find(reg);
+	struct allow_list *list;
+	const struct pmcbpf_msr_entry *entry = allow_find(reg, &list);
 	int err;
 
 	if (!entry || !entry->read)
@@ -148,26 +201,37 @@ static int here_read(u32 reg, u64 *value)
 	return err;
 }
 
-/* Tells the old bits in their place.  Interrupts are off: nobody else changes them meanwhile. */
-static int here_write(u32 reg, u64 *value)
+/*
+ * Tells the old bits in their place.  Interrupts are off, and there is one write at a time: neither
+ * this CPU nor another writer here changes the register meanwhile.  One that CPUs share, as those
+ * of a package, can still be changed by the rest of the kernel or by firmware, on another CPU.
+ */
+static int here_write(u32 reg, u64 *value, bool *first)
 {
-	const struct pmcbpf_msr_entry *entry = allow_find(reg);
+	struct allow_list *list;
+	const struct pmcbpf_msr_entry *entry = allow_find(reg, &list);
 	u64 old, new;
 	int err;
 
 	if (!entry || !entry->write || (*value & ~entry->write))
 		return -EPERM;
+	raw_spin_lock(&write_lock);
 	err = reg_read(reg, &old);
-	if (err)
-		return err;
-	new = (old & ~entry->write) | *value;
-	*value = old & entry->write;
-	return reg_write(reg, new);
+	if (!err) {
+		new = (old & ~entry->write) | *value;
+		*value = old & entry->write;
+		err = reg_write(reg, new);
+	}
+	raw_spin_unlock(&write_lock);
+	if (!err)
+		*first = !test_and_set_bit(entry - list->entry, list->written);
+	return err;
 }
 
 struct access {
 	u32 reg;
 	bool write;
+	bool first;		/* of a register of this list, by anybody */
 	int err;
 	u64 value;
 };
@@ -176,7 +240,8 @@ static void access_here(void *arg)
 {
 	struct access *a = arg;
 
-	a->err = a->write ? here_write(a->reg, &a->value) : here_read(a->reg, &a->value);
+	a->err = a->write ? here_write(a->reg, &a->value, &a->first) :
+			    here_read(a->reg, &a->value);
 }
 
 static int msr_access(bool write, u32 reg, unsigned int cpu, u64 *value)
@@ -184,13 +249,22 @@ static int msr_access(bool write, u32 reg, unsigned int cpu, u64 *value)
 	struct access a = { .reg = reg, .write = write, .value = *value };
 	int err = 0;
 
+	if (write && READ_ONCE(writes) == WRITES_OFF)
+		return -EPERM;
 	if (get_cpu() == cpu && !write)
 		access_here(&a);
 	else
 		err = smp_call_function_single(cpu, access_here, &a, 1);
 	put_cpu();
 	*value = a.value;
-	return err ?: a.err;
+	err = err ?: a.err;
+	/* The kernel's msr driver marks the kernel so, and logs a write from time to time. */
+	if (write && !err)
+		add_taint(TAINT_CPU_OUT_OF_SPEC, LOCKDEP_STILL_OK);
+	if (a.first && READ_ONCE(writes) == WRITES_DEFAULT)
+		pr_warn("register 0x%x of CPU %u was written by %s (pid: %d), not logged again\n",
+			reg, cpu, current->comm, current->pid);
+	return err;
 }
 
 static ssize_t row_read(struct file *file, char __user *to, size_t size, loff_t *pos)
@@ -334,6 +408,12 @@ static struct miscdevice msr_device = {
 #define BTF_KFUNCS_END(name) BTF_SET8_END(name)
 #endif
 
+/*
+ * Any program of the tracing types may call this, not only the daemon's: which program calls is
+ * not known here.  Loading one takes CAP_BPF and CAP_PERFMON, and who has the latter gets every
+ * register of the list from the daemon as well.  Rights that a BPF token gives to a container are
+ * not enough, where the kernel lets modules look: the right must be one on the whole machine.
+ */
 u64 pmcbpf_msr_read(u32 reg);
 
 __bpf_kfunc u64 pmcbpf_msr_read(u32 reg)
@@ -351,9 +431,20 @@ BTF_KFUNCS_START(msr_kfuncs)
 BTF_ID_FLAGS(func, pmcbpf_msr_read)
 BTF_KFUNCS_END(msr_kfuncs)
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+/* Asked while a program with a call is loaded, by its loader. */
+static int msr_kfunc_filter(const struct bpf_prog *prog, u32 id)
+{
+	return perfmon_capable() ? 0 : -EACCES;
+}
+#endif
+
 static const struct btf_kfunc_id_set msr_kfunc_set = {
 	.owner	= THIS_MODULE,
 	.set	= &msr_kfuncs,
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	.filter	= msr_kfunc_filter,
+#endif
 };
 
 /* Programs of other types that may call it count as tracing. */
@@ -384,6 +475,7 @@ static int __init msr_init(void)
 static void __exit msr_exit(void)
 {
 	misc_deregister(&msr_device);
+	cancel_work_sync(&lockdown_work);
 }
 
 module_init(msr_init);

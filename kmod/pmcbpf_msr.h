@@ -4,7 +4,8 @@
  *
  * One process has the device open at a time, with CAP_SYS_RAWIO; a kernel that is locked down
  * refuses it (EPERM), whatever was allowed before.  Nothing can be read before PMCBPF_MSR_LIST.
- * All requests: EPERM (not on the list, or bits outside the mask; locked down), ENXIO (CPU
+ * All requests: EPERM (not on the list, or bits outside the mask; locked down, or a security module
+ * refuses registers to the caller; a write, with the module's allow_writes=off), ENXIO (CPU
  * offline), EIO (the register faults there), EINVAL, EFAULT.
  *
  * On 64-bit ARM a register's number is that of its MRS encoding, op0..op2, of 16 bits:
@@ -61,7 +62,8 @@ struct pmcbpf_msr_io {
  *	__u64 pmcbpf_msr_read(__u32 reg);
  *
  * The masked value, or ~0 if it is not on the list or faults.  It is there when
- * /sys/kernel/btf/pmcbpf_msr is.
+ * /sys/kernel/btf/pmcbpf_msr is.  Other programs of the tracing types may call it, too: their
+ * loader has CAP_PERFMON, for which pmcbpfd reads each register of the list.
  */
 
 #endif

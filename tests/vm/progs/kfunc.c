@@ -113,3 +113,32 @@ int kfunc_value(const struct kfunc *k, unsigned int cpu, uint64_t *value)
 	*value = values[cpu];
 	return 0;
 }
+
+int deny_load(uint32_t uid)
+{
+	struct bpf_insn code[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_current_uid_gid },
+		{ .code = BPF_ALU | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+		{ .code = BPF_JMP32 | BPF_JNE | BPF_K, .dst_reg = 1, .off = 1,
+		  .imm = (int32_t)uid },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = -EPERM },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	struct btf *kernel = btf__load_vmlinux_btf();
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_LSM_MAC);
+	int hook = kernel ? btf__find_by_name_kind(kernel, "bpf_lsm_locked_down",
+						   BTF_KIND_FUNC) : -1;
+	int program = -1, link = -1;
+
+	btf__free(kernel);
+	opts.attach_btf_id = (uint32_t)hook;
+	if (hook > 0)
+		program = bpf_prog_load(BPF_PROG_TYPE_LSM, "deny", "GPL", code,
+					sizeof(code) / sizeof(code[0]), &opts);
+	if (program >= 0)
+		link = bpf_raw_tracepoint_open(NULL, program);
+	if (program >= 0)
+		close(program);
+	return link;
+}

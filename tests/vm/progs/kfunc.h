@@ -15,4 +15,10 @@ void kfunc_free(struct kfunc *k);
 /* What it has last read on that CPU. */
 int kfunc_value(const struct kfunc *k, unsigned int cpu, uint64_t *value);
 
+/*
+ * As a security module that refuses raw registers to tasks of that user alone; a descriptor, while
+ * which is open they are, or -1 and errno.
+ */
+int deny_load(uint32_t uid);
+
 #endif

@@ -6,12 +6,12 @@
  *	open	close	version		list REG:READ:WRITE...	raw VERSION N RESERVED [ADDRESS]
  *	read REG CPU	write REG CPU VALUE	at CPU		other REG CPU	user UID
  *	row NAME REG CPU	get NAME [SIZE]	revoke NAME	drop NAME
- *	ioctl REQUEST ADDRESS	kfunc NAME REG	called NAME CPU	! SHELL COMMAND
+ *	ioctl REQUEST ADDRESS	kfunc NAME REG	called NAME CPU	deny UID	! SHELL COMMAND
  *
  * raw sends a list header as given, with entries 0, 1... that all have that word in `reserved`, or
  * at ADDRESS.  other reads /dev/cpu/CPU/msr.  at binds the client to a CPU; user gives up root.
  * kfunc has a program read the register at every context switch; called tells what it read last on
- * that CPU.  NAME is a letter.
+ * that CPU.  NAME is a letter.  deny has a security module refuse registers to tasks of that user.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -219,6 +219,12 @@ static void do_called(struct client *c)
 	answer_value(c, result, value);
 }
 
+/* Until the client ends. */
+static void do_deny(struct client *c)
+{
+	answer(c, deny_load((uint32_t)number(c, 1)));
+}
+
 static const struct {
 	const char *word;
 	void (*run)(struct client *c);
@@ -228,7 +234,7 @@ static const struct {
 	{ "write", do_write },	   { "at", do_at },	    { "other", do_other },
 	{ "row", do_row },	   { "get", do_get },	    { "revoke", do_revoke },
 	{ "drop", do_drop },	   { "ioctl", do_ioctl },   { "kfunc", do_kfunc },
-	{ "called", do_called },   { "user", do_user },
+	{ "called", do_called },   { "user", do_user },	    { "deny", do_deny },
 };
 
 static void line(struct client *c, char *text)
