@@ -242,8 +242,8 @@ static int take_lock(struct pctrd *p)
 	int err = lockfile_take(&p->lock, p->socket, why, sizeof(why));
 
 	if (err)
-		log_msg(&p->log, LOG_ERR, "%s%s", why, err == -EADDRINUSE ? "; stop it, or choose "
-			"another folder with -d" : "");
+		log_msg(&p->log, LOG_ERR, "%s; %schoose another folder with -d", why,
+			err == -EADDRINUSE ? "stop it, or " : "");
 	return err;
 }
 

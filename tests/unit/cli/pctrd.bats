@@ -59,6 +59,6 @@ refuses() {
 	: >own/pctr.sock
 	refuses "$dir/own/pctr.sock exists and is no socket; remove it, or choose another folder with -d" \
 		-f --no-node -d "$dir/own"
-	refuses "cannot make /proc/pctr: No such file or directory; choose another folder with -d" -f --no-node -d /proc
+	refuses "cannot open /proc/pctr.sock.lock: No such file or directory; choose another folder with -d" -f --no-node -d /proc
 	refuses "$dir/a/b: No such file or directory; choose another folder with -d" -f --no-node -d "$dir/a/b"
 }
