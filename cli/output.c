@@ -15,10 +15,10 @@
 
 #define LINKS_MAX 40
 
-static int refuse(struct output *o, int err, const char *fmt, ...)
+static int reject(struct output *o, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int refuse(struct output *o, int err, const char *fmt, ...)
+static int reject(struct output *o, int err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -28,11 +28,11 @@ static int refuse(struct output *o, int err, const char *fmt, ...)
 	return err;
 }
 
-static int refuse_errno(struct output *o)
+static int reject_errno(struct output *o)
 {
 	int err = -errno;
 
-	return refuse(o, err, "%s", strerror(-err));
+	return reject(o, err, "%s", strerror(-err));
 }
 
 /* --- the way to the folder ------------------------------------------------------------------- */
@@ -82,24 +82,24 @@ static int follow(struct output *o, struct way *w, int link, const char *name, c
 	ssize_t n;
 
 	if (fstat(w->folder, &folder) || fstat(link, &st))
-		return refuse_errno(o);
+		return reject_errno(o);
 	if (!may_follow(&folder, &st))
-		return refuse(o, -ELOOP, "\"%.100s\" is a link of user %u's, in a folder where "
+		return reject(o, -ELOOP, "\"%.100s\" is a link of user %u's, in a folder where "
 			      "others can write: name what it leads to", name, st.st_uid);
 	if (in_proc(w->folder) && *rest)
 		return go_to(w, openat(w->folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC)) ?
-			       refuse_errno(o) : 1;
+			       reject_errno(o) : 1;
 	if (++w->links > LINKS_MAX)
-		return refuse(o, -ELOOP, "%s", strerror(ELOOP));
+		return reject(o, -ELOOP, "%s", strerror(ELOOP));
 	n = readlinkat(link, "", text, PATH_MAX);
 	if (n < 0)
-		return refuse_errno(o);
+		return reject_errno(o);
 	if (n == PATH_MAX || (size_t)n + strlen(rest) + 2 > PATH_MAX)
-		return refuse(o, -ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
+		return reject(o, -ENAMETOOLONG, "%s", strerror(ENAMETOOLONG));
 	sprintf(text + n, "%s%s", *rest ? "/" : "", rest);
 	strcpy(w->rest, text);
 	if (*text == '/' && go_to(w, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)))
-		return refuse_errno(o);
+		return reject_errno(o);
 	return 0;
 }
 
@@ -112,7 +112,7 @@ static int step(struct output *o, struct way *w)
 	int fd, code;
 
 	if (len == 0 || len > NAME_MAX)
-		return refuse(o, len ? -ENAMETOOLONG : -EISDIR, "%s",
+		return reject(o, len ? -ENAMETOOLONG : -EISDIR, "%s",
 			      strerror(len ? ENAMETOOLONG : EISDIR));
 	rest = name + len + strspn(name + len, "/");
 	memcpy(o->name, name, len);
@@ -121,7 +121,7 @@ static int step(struct output *o, struct way *w)
 	if (fd < 0 && errno == ENOENT && !*rest)
 		return 1;
 	if (fd < 0 || fstat(fd, &st)) {
-		code = refuse_errno(o);
+		code = reject_errno(o);
 	} else if (S_ISLNK(st.st_mode) && !(in_proc(w->folder) && !*rest)) {
 		code = follow(o, w, fd, o->name, rest);
 		if (code > 0) {
@@ -132,7 +132,7 @@ static int step(struct output *o, struct way *w)
 		code = 1;
 	} else if (go_to(w, openat(w->folder, o->name,
 				   O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))) {
-		code = refuse_errno(o);
+		code = reject_errno(o);
 	} else {
 		memmove(w->rest, rest, strlen(rest) + 1);
 		code = 0;
@@ -150,12 +150,12 @@ static int find_folder(struct output *o, const char *path)
 
 	*o = OUTPUT_NONE;
 	if (!*path || strlen(path) >= PATH_MAX)
-		return refuse(o, *path ? -ENAMETOOLONG : -ENOENT, "%s",
+		return reject(o, *path ? -ENAMETOOLONG : -ENOENT, "%s",
 			      strerror(*path ? ENAMETOOLONG : ENOENT));
 	strcpy(w.rest, path);
 	w.folder = open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (w.folder < 0)
-		return refuse_errno(o);
+		return reject_errno(o);
 	while (!code)
 		code = step(o, &w);
 	if (code > 0)
@@ -194,9 +194,9 @@ static int write_directly(struct output *o, int flags)
 		flags = O_TRUNC;	/* /proc/self/fd/N is a link that leads to one place only */
 	o->fd = openat(o->folder, o->name, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
 	if (o->fd < 0 || fstat(o->fd, &st))
-		err = refuse_errno(o);
+		err = reject_errno(o);
 	else if (!(flags & O_TRUNC) && S_ISREG(st.st_mode))
-		err = refuse(o, -EAGAIN, "it was replaced meanwhile");
+		err = reject(o, -EAGAIN, "it was replaced meanwhile");
 	leave_folder(o);
 	if (err && o->fd >= 0) {
 		close(o->fd);
@@ -239,7 +239,7 @@ static int make_temporary(struct output *o, mode_t mode)
 	} while (err == -EEXIST);
 	if (err)
 		*o->temporary = '\0';
-	return err ? refuse(o, err, "%s", strerror(-err)) : 0;
+	return err ? reject(o, err, "%s", strerror(-err)) : 0;
 }
 
 /* Gives a name to a file without one. */
@@ -294,13 +294,13 @@ static int make_file(struct output *o, const struct stat *old, enum output_kind 
 		return write_directly(o, O_NOFOLLOW | O_TRUNC);
 	if (!err && old && mode == 0666 && old->st_uid == geteuid() &&
 	    fchmod(o->fd, old->st_mode & 0777))
-		err = refuse_errno(o);
+		err = reject_errno(o);
 	if (!err && kind == OUTPUT_GROWING) {
 		err = name_temporary(o);
 		if (!err)
 			err = appear(o);
 		if (err)
-			refuse(o, err, "%s", strerror(-err));
+			reject(o, err, "%s", strerror(-err));
 	}
 	if (err || kind == OUTPUT_GROWING)
 		disappear(o);
@@ -322,16 +322,16 @@ int output_create(struct output *o, const char *path, enum output_kind kind, mod
 	if (!fstatat(o->folder, o->name, &st, AT_SYMLINK_NOFOLLOW))
 		old = true;
 	else if (errno != ENOENT)
-		err = refuse_errno(o);
+		err = reject_errno(o);
 	if (!err && ((old && S_ISDIR(st.st_mode)) || path[strlen(path) - 1] == '/'))
-		err = refuse(o, -EISDIR, "%s", strerror(EISDIR));
+		err = reject(o, -EISDIR, "%s", strerror(EISDIR));
 	if (!err && old && is_trap(o, &st))
-		err = refuse(o, -EACCES, "it is a FIFO of user %u's, in a folder where everybody "
+		err = reject(o, -EACCES, "it is a FIFO of user %u's, in a folder where everybody "
 			     "can make one", st.st_uid);
 	if (!err && old && is_special(o, &st))
 		return write_directly(o, O_NOFOLLOW);
 	if (!err && old && !may_replace(o, &st))
-		err = refuse(o, -EPERM, "the old file is user %u's, who alone may replace it in "
+		err = reject(o, -EPERM, "the old file is user %u's, who alone may replace it in "
 			     "this folder", st.st_uid);
 	if (!err)
 		return make_file(o, old ? &st : NULL, kind, mode);
@@ -358,7 +358,7 @@ int output_folder(struct output *o, const char *path)
 	int err = find_folder(o, path);
 
 	if (!err && mkdirat(o->folder, o->name, 0777) && errno != EEXIST)
-		err = refuse_errno(o);
+		err = reject_errno(o);
 	leave_folder(o);
 	return err;
 }

@@ -19,15 +19,15 @@
 #define PATIENCE 10000		/* ms, for the end of a holder that was killed */
 #define GLANCE	 1		/* ms, between tries */
 
-struct reason {
+struct lock_reason {
 	char *text;
 	size_t size;
 };
 
-static int refuse(const struct reason *r, int err, const char *fmt, ...)
+static int reject(const struct lock_reason *r, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int refuse(const struct reason *r, int err, const char *fmt, ...)
+static int reject(const struct lock_reason *r, int err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -86,20 +86,20 @@ static bool ends_in_time(pid_t pid, long deadline)
 }
 
 /* 0: try again. */
-static int ask_holder(const struct lockfile *l, long deadline, const struct reason *r)
+static int ask_holder(const struct lockfile *l, long deadline, const struct lock_reason *r)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
 	if (fcntl(l->fd, F_GETLK, &lock))
-		return refuse(r, -errno, "cannot lock %s: %s", l->path, strerror(errno));
+		return reject(r, -errno, "cannot lock %s: %s", l->path, strerror(errno));
 	if (lock.l_type == F_UNLCK)
 		return 0;
 	if (lock.l_pid <= 0)
-		return refuse(r, -EADDRINUSE, "already running: a process of another pid namespace "
+		return reject(r, -EADDRINUSE, "already running: a process of another pid namespace "
 			      "holds %s", l->path);
 	if (ends_in_time(lock.l_pid, deadline))
 		return 0;
-	return refuse(r, -EADDRINUSE, "already running: process %d holds %s%s", (int)lock.l_pid,
+	return reject(r, -EADDRINUSE, "already running: process %d holds %s%s", (int)lock.l_pid,
 		      l->path, is_ending(lock.l_pid) ? "; it was killed, but has not ended" : "");
 }
 
@@ -109,7 +109,7 @@ static int ask_holder(const struct lockfile *l, long deadline, const struct reas
  * 1: it is open; 0: it was removed meanwhile.  Neither is a link followed, nor something created
  * where the kernel has rules about strangers' files.
  */
-static int open_file(struct lockfile *l, const struct reason *r)
+static int open_file(struct lockfile *l, const struct lock_reason *r)
 {
 	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
@@ -122,25 +122,25 @@ static int open_file(struct lockfile *l, const struct reason *r)
 	if (l->fd >= 0)
 		return 1;
 	if (errno == ELOOP || errno == EISDIR || errno == ENXIO)
-		return refuse(r, -EEXIST, "%s is in the way: it is no plain file; remove it",
+		return reject(r, -EEXIST, "%s is in the way: it is no plain file; remove it",
 			      l->path);
-	return refuse(r, -errno, "cannot open %s: %s", l->path, strerror(errno));
+	return reject(r, -errno, "cannot open %s: %s", l->path, strerror(errno));
 }
 
 /* Only the daemon's user must be able to open it, and writing to it must change nothing else. */
-static int check_file(const struct lockfile *l, const struct stat *st, const struct reason *r)
+static int check_file(const struct lockfile *l, const struct stat *st, const struct lock_reason *r)
 {
 	if (!S_ISREG(st->st_mode))
-		return refuse(r, -EEXIST, "%s is in the way: it is no plain file; remove it",
+		return reject(r, -EEXIST, "%s is in the way: it is no plain file; remove it",
 			      l->path);
 	if (st->st_uid != geteuid())
-		return refuse(r, -EPERM, "%s is in the way: it belongs to user %u; remove it, or "
+		return reject(r, -EPERM, "%s is in the way: it belongs to user %u; remove it, or "
 			      "use a folder where others cannot write", l->path, st->st_uid);
 	if (st->st_mode & 077)
-		return refuse(r, -EPERM, "%s is in the way: with mode %03o others can lock it; "
+		return reject(r, -EPERM, "%s is in the way: with mode %03o others can lock it; "
 			      "remove it", l->path, st->st_mode & 0777);
 	if (st->st_nlink > 1)
-		return refuse(r, -EPERM, "%s is in the way: the file has another name; remove it",
+		return reject(r, -EPERM, "%s is in the way: the file has another name; remove it",
 			      l->path);
 	return 0;
 }
@@ -160,7 +160,7 @@ static void give_up(struct lockfile *l)
 }
 
 /* 1: taken; 0: the file or its holder changed meanwhile. */
-static int try_take(struct lockfile *l, long deadline, const struct reason *r)
+static int try_take(struct lockfile *l, long deadline, const struct lock_reason *r)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st;
@@ -170,14 +170,14 @@ static int try_take(struct lockfile *l, long deadline, const struct reason *r)
 	if (err <= 0)
 		return err;
 	if (fstat(l->fd, &st))
-		return refuse(r, -errno, "cannot look at %s: %s", l->path, strerror(errno));
+		return reject(r, -errno, "cannot look at %s: %s", l->path, strerror(errno));
 	err = st.st_nlink ? check_file(l, &st, r) : 0;
 	if (err || !st.st_nlink)
 		return err;
 	if (!fcntl(l->fd, F_SETLK, &lock))
 		return is_named(l->path, &st);
 	if (errno != EAGAIN && errno != EACCES)
-		return refuse(r, -errno, "cannot lock %s: %s", l->path, strerror(errno));
+		return reject(r, -errno, "cannot lock %s: %s", l->path, strerror(errno));
 	return ask_holder(l, deadline, r);
 }
 
@@ -193,27 +193,27 @@ void lockfile_release(struct lockfile *l)
 
 int lockfile_take(struct lockfile *l, const char *socket, char *why, size_t size)
 {
-	const struct reason r = { why, size };
+	const struct lock_reason r = { why, size };
 	long deadline = now_ms() + PATIENCE;
 	int taken;
 
 	*l = LOCKFILE_NONE;
 	if ((size_t)snprintf(l->path, sizeof(l->path), "%s" LOCKFILE_SUFFIX, socket) >=
 	    sizeof(l->path))
-		return refuse(&r, -ENAMETOOLONG, "%s: the path is too long", socket);
+		return reject(&r, -ENAMETOOLONG, "%s: the path is too long", socket);
 	while (!(taken = try_take(l, deadline, &r)) && now_ms() < deadline) {
 		give_up(l);
 		poll(NULL, 0, GLANCE);
 	}
 	if (taken == 0)
-		taken = refuse(&r, -EAGAIN, "%s is replaced again and again", l->path);
+		taken = reject(&r, -EAGAIN, "%s is replaced again and again", l->path);
 	if (taken < 0) {
 		give_up(l);
 		return taken;
 	}
 	if (!ftruncate(l->fd, 0) && dprintf(l->fd, "%d\n", getpid()) > 0)
 		return 0;
-	taken = refuse(&r, -errno, "cannot write to %s: %s", l->path, strerror(errno));
+	taken = reject(&r, -errno, "cannot write to %s: %s", l->path, strerror(errno));
 	lockfile_release(l);
 	return taken;
 }
