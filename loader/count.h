@@ -71,8 +71,8 @@ int count_rank(const struct engine *e, const struct count_spec *spec);
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
 	      struct count **out, struct why *why);
 /*
- * Stops, and detaches what can be detached in slices: the first part of count_free() where there are
- * many targets.
+ * Stops, and detaches what can be detached in slices: the first part of count_free() where there
+ * are many targets.
  */
 void count_let_go(struct count *c);
 /* Stops, detaches and frees; the row's counters are given back when nobody else uses them. */

@@ -36,7 +36,7 @@ static void map_in(struct logfile *l, pid_t pid, uint64_t start, const char *pat
 	(void)logfile_put(l, clock_ns(), &ev);
 }
 
-/* --- processes --------------------------------------------------------------------------------- */
+/* --- processes ------------------------------------------------------------------------------ */
 
 static void put_process(struct logfile *l, const struct mapping *m)
 {

@@ -25,7 +25,7 @@ void mappings_of_all(struct errands *es, struct user *u, struct logfile *l);
 /* The kernel and its modules, pid -1.  False: it hides its addresses, and there is no record. */
 bool mappings_of_kernel(struct logfile *l);
 
-/* --- between the daemon and its helper ---------------------------------------------------------- */
+/* --- between the daemon and its helper ------------------------------------------------------ */
 
 #define MAPPINGS_OF_ALL (-1)
 

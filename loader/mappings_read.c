@@ -97,7 +97,7 @@ static void reader_put(struct reader *r, const struct mapping *m)
 	r->len += e.size;
 }
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ---------------------------------------------------------------------------------- */
 
 /* A line of /proc/PID/maps, "start-end perms offset dev inode   path". */
 struct line {

@@ -61,7 +61,7 @@ int receive_plain(int fd, struct received *in)
 	return receive_message(fd, in, &control, sizeof(control), NULL);
 }
 
-/* --- in a helper ------------------------------------------------------------------------------- */
+/* --- in a helper ---------------------------------------------------------------------------- */
 
 /* The kernel's name of what is open, which takes no look at the file itself. */
 static bool is_pidfd(int fd)
@@ -118,7 +118,8 @@ int receive_job(struct helper_call *call)
 		memcpy(&h, in.data, sizeof(h));
 	in.slow_close = h.op == WIRE_OP_CONFIGURELOG;
 	for (unsigned int i = 0; i < in.nfds && i < RECEIVE_FDS; i++) {
-		in.passed[i] = in.nfds > RECEIVE_FDS ? -EPROTO : check_fd(h.op, fds[i], &in.dest, &why);
+		in.passed[i] = in.nfds > RECEIVE_FDS ? -EPROTO :
+						       check_fd(h.op, fds[i], &in.dest, &why);
 		if (!in.passed[i])
 			pass[npass++] = fds[i];
 		else if (!in.why.text[0] && in.nfds <= RECEIVE_FDS)

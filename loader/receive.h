@@ -21,7 +21,7 @@
 struct received {
 	struct ucred sender;
 	uint32_t has_sender;		/* the sender's credentials came along */
-	uint32_t truncated;		/* it was longer than WIRE_MAX_REQUEST, or had too many fds */
+	uint32_t truncated;		/* longer than WIRE_MAX_REQUEST, or too many descriptors */
 	uint32_t nfds;			/* that the message had */
 	uint32_t len;			/* bytes of `data` */
 	uint32_t slow_close;		/* what was passed on is not to be closed in the loop */

@@ -77,8 +77,9 @@ void watchdog_text(const struct watchdog *w, char *text, size_t size)
 		if (longest == WATCHDOG_KINDS)
 			break;
 		shown[longest] = true;
-		n = snprintf(text + used, size - used, "%s%.1f ms (%s)", i ? ", " : "longest turns: ",
-			     (double)w->longest[longest] / 1e6, kind_name(longest));
+		n = snprintf(text + used, size - used, "%s%.1f ms (%s)",
+			     i ? ", " : "longest turns: ", (double)w->longest[longest] / 1e6,
+			     kind_name(longest));
 		used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
 	}
 	(void)snprintf(text + used, size - used, "; %llu of 50 ms or more",

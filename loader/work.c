@@ -151,8 +151,8 @@ static int receive_carried(struct work *w)
 	if (err == 1)
 		err = take_received(w, &part);
 	else if (err == -ETIMEDOUT)
-		deny(why, err, "the descriptor that came along does not answer; pass one of a local "
-		     "file, a pipe, a socket or a terminal");
+		deny(why, err, "the descriptor that came along does not answer; pass one of a "
+		     "local file, a pipe, a socket or a terminal");
 	else if (err == 0)
 		err = -EIO;
 	errand_end(e);
@@ -210,7 +210,7 @@ static void work_woken(void *arg)
 	work_enqueue(arg);
 }
 
-/* --- the loop's side --------------------------------------------------------------------------- */
+/* --- the loop's side ------------------------------------------------------------------------ */
 
 /* The owner's other connections may go on. */
 static void unblock(struct server *s, struct owner *o)

@@ -2,14 +2,14 @@
 /*
  * Whose turn it is: requests at work, each in a fiber.
  *
- * A connection that can be read has one piece of work, the request to be received there.  Work that is
- * ready stands in its user's queue, and users take turns: in each turn of the event loop every
+ * A connection that can be read has one piece of work, the request to be received there.  Work that
+ * is ready stands in its user's queue, and users take turns: in each turn of the event loop every
  * user has one slice of at most a millisecond.  So a request waits for one slice of each other
  * user, however many connections those have and whatever they ask for.
  *
  * An owner has one piece of work under way at a time (owner->busy): requests of its other
- * connections wait, and the owner ends (its log, then its PMCs) in a piece of work of its own, after
- * the one under way.  This is what operations rely on across fiber_breathe() and errands.
+ * connections wait, and the owner ends (its log, then its PMCs) in a piece of work of its own,
+ * after the one under way.  This is what operations rely on across fiber_breathe() and errands.
  */
 #ifndef PMCBPF_WORK_H
 #define PMCBPF_WORK_H
@@ -35,7 +35,9 @@ struct work {
 
 /* A connection can be read. */
 void work_offer(struct server *s, struct client *c);
-/* The connection's work, if there is any, is over: false if it has begun, and ends the connection. */
+/*
+ * The connection's work, if there is any, is over; false if it has begun, and ends the connection.
+ */
 bool work_withdraw(struct server *s, struct client *c);
 /* The last connection of an owner has closed: everything it holds is given back. */
 void work_end_owner(struct server *s, struct owner *o);

@@ -95,7 +95,7 @@ static void test_reserve(void **state)
 	assert_true(LIST_EMPTY(&users.users));
 }
 
-/* A privileged process is not charged to its uid's unprivileged ones, nor a container to the host. */
+/* Privileged processes are users apart from their uid's others, and containers from the host. */
 static void test_identity(void **state)
 {
 	struct user *plain = user_of(1000, 0, INITIAL), *capable = user_of(1000, ~0ull, INITIAL);
