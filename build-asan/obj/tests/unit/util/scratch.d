@@ -1,3 +1,0 @@
-build-asan/obj/tests/unit/util/scratch.o: tests/unit/util/scratch.c \
- tests/unit/util/scratch.h
-tests/unit/util/scratch.h:
