@@ -112,7 +112,7 @@ static void client_take_fds(struct msghdr *msg, struct exchange *x)
 	}
 }
 
-/* The daemon takes no connection, and has not waited for a request to say so. */
+/* The daemon ends the connection: it takes none, or cannot receive the request. */
 static bool client_refused(const struct wire_hdr *h)
 {
 	return h->op == WIRE_OP_HELLO && h->seq == WIRE_SEQ_REFUSED && h->error;
@@ -131,7 +131,7 @@ static int client_check(struct lib *l, struct exchange *x, size_t n, struct reas
 		return broken(l, why, "a reply of another kind");
 	if (hdr.version != WIRE_VERSION)
 		return broken(l, why, "a reply of another wire version");
-	if (hdr.op != x->op || (hdr.seq != l->seq && !client_refused(&hdr)))
+	if ((hdr.op != x->op || hdr.seq != l->seq) && !client_refused(&hdr))
 		return broken(l, why, "a reply to another request");
 	n -= sizeof(hdr);
 	if (hdr.len > n || hdr.reason_len != n - hdr.len || hdr.reason_len > WIRE_MAX_REASON ||

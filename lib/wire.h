@@ -65,6 +65,7 @@ struct wire_hdr {
  * HELLO: reply carries one descriptor, the page of struct wire_alive.  A connection that is refused
  * gets an error to HELLO with the number WIRE_SEQ_REFUSED, whether HELLO has been sent or not, and
  * is closed.  The client may see EPIPE or ECONNRESET first; the refusal is there to be read still.
+ * The same ends a connection later on, when the daemon cannot receive a request.
  */
 struct wire_hello_req {
 	uint32_t pid;		/* the client's getpid(), for messages; not trusted */

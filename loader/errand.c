@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "errand.h"
 #include "mappings.h"
 #include "receive.h"
@@ -17,6 +18,15 @@ struct errand {
 	bool over;			/* … and its helper is free or gone */
 };
 
+/* A fiber that has no helper yet; on its stack. */
+struct errand_wait {
+	TAILQ_ENTRY(errand_wait) next;
+	struct fiber *fiber;
+	struct user *user;
+	uint64_t until;			/* ns */
+	bool called;
+};
+
 static helper_job *const jobs[ERRAND_JOBS] = {
 	[ERRAND_RECEIVE] = receive_job,
 	[ERRAND_MAPPINGS] = mappings_job,
@@ -27,11 +37,13 @@ int errands_new(struct errands *es, struct user_table *users, struct why *why)
 	int err;
 
 	es->users = users;
+	TAILQ_INIT(&es->waits);
 	user_pool(users, POOL_HELPERS, ERRANDS_MAX);
 	es->fibers = fibers_new();
 	if (!es->fibers)
 		return deny(why, -ENOMEM, "no memory for operations");
-	err = helpers_new(&es->helpers, "pmcbpfd-helper", jobs, ERRAND_JOBS, ERRANDS_MAX);
+	err = helpers_new(&es->helpers, "pmcbpfd-helper", jobs, ERRAND_JOBS,
+			  ERRANDS_MAX + HELPER_CLOSERS);
 	return err ? deny(why, err, "cannot start helper processes: %s", strerror(-err)) : 0;
 }
 
@@ -42,6 +54,67 @@ void errands_free(struct errands *es)
 	fibers_free(es->fibers);
 	es->fibers = NULL;
 }
+
+/* --- a helper for each ------------------------------------------------------------------------ */
+
+static void wait_call(struct errand_wait *w)
+{
+	w->called = true;
+	fiber_wake(w->fiber);
+}
+
+/* A helper is free: the first that may have it tries. */
+static void waits_look(struct errands *es)
+{
+	struct errand_wait *w;
+	struct why unused;
+
+	TAILQ_FOREACH(w, &es->waits, next) {
+		if (w->called || user_may(es->users, w->user, POOL_HELPERS, 1, &unused))
+			continue;
+		wait_call(w);
+		return;
+	}
+}
+
+int errands_due(struct errands *es)
+{
+	uint64_t now = TAILQ_EMPTY(&es->waits) ? 0 : clock_ns();
+	struct errand_wait *w;
+
+	/* All may wait as long, so that the first is the first to be due. */
+	TAILQ_FOREACH(w, &es->waits, next) {
+		if (w->called)
+			continue;
+		if (now < w->until)
+			return (int)((w->until - now) / 1000000) + 1;
+		wait_call(w);
+	}
+	return -1;
+}
+
+/* Charges the user for a helper, once there is one. */
+static int errand_claim(struct errands *es, struct user *u, struct why *why)
+{
+	struct errand_wait w = {
+		.fiber = fiber_current(es->fibers), .user = u,
+		.until = clock_ns() + ERRAND_MS * 1000000ull,
+	};
+	int err;
+
+	for (;;) {
+		err = user_take(es->users, u, POOL_HELPERS, 1, why);
+		if (err != -EAGAIN || !w.fiber || fibers_hurried(es->fibers) ||
+		    clock_ns() >= w.until)
+			return err;
+		w.called = false;
+		TAILQ_INSERT_TAIL(&es->waits, &w, next);
+		fiber_park(es->fibers);
+		TAILQ_REMOVE(&es->waits, &w, next);
+	}
+}
+
+/* --- errands ---------------------------------------------------------------------------------- */
 
 static void errand_free(struct errand *e)
 {
@@ -62,6 +135,7 @@ static void on_over(struct helper_task *t)
 	struct errand *e = (struct errand *)t;
 
 	user_give(e->all->users, e->user, POOL_HELPERS, 1);
+	waits_look(e->all);
 	e->over = true;
 	errand_free(e);
 }
@@ -75,7 +149,7 @@ int errand_begin(struct errands *es, struct user *u, enum errand_job job, const 
 
 	if (!es->helpers)
 		return deny(why, -EIO, "there are no helper processes");
-	err = user_take(es->users, u, POOL_HELPERS, 1, why);
+	err = errand_claim(es, u, why);
 	if (err)
 		return err;
 	e = calloc(1, sizeof(*e));
@@ -95,8 +169,8 @@ int errand_begin(struct errands *es, struct user *u, enum errand_job job, const 
 failed:
 	free(e);
 	user_give(es->users, u, POOL_HELPERS, 1);
-	return deny(why, err, err == -EAGAIN ? "all helper processes of pmcbpfd are at work; try "
-		    "again" : "pmcbpfd has no helper process for this: %s", strerror(-err));
+	waits_look(es);
+	return deny(why, err, "pmcbpfd has no helper process for this: %s", strerror(-err));
 }
 
 int errand_next(struct errand *e, struct helper_part *part)

@@ -6,7 +6,8 @@
  *
  * Meanwhile the fiber waits that sent the helper, and nobody else; outside of a fiber everybody
  * does, which is for tests and tools only.  An errand is charged to the user for whom it is until
- * its helper is free again or gone, so that one user's hanging files use up that user's share.
+ * its helper is free again or gone, so that one user's hanging files use up that user's share.  A
+ * fiber whose user has no helper left waits for one, as long as one may take for its errand.
  */
 #ifndef PMCBPF_ERRAND_H
 #define PMCBPF_ERRAND_H
@@ -24,18 +25,23 @@ enum errand_job {
 	ERRAND_JOBS
 };
 
+TAILQ_HEAD(errand_waits, errand_wait);
 struct errands {
 	struct helpers *helpers;	/* NULL: there are none, as in tests */
 	struct fibers *fibers;
 	struct user_table *users;
+	struct errand_waits waits;	/* fibers that have no helper yet, the longest first */
 };
 
 /* Forks: before anything that a helper must not inherit. */
 int errands_new(struct errands *es, struct user_table *users, struct why *why);
 void errands_free(struct errands *es);
 
+/* Gives up waits that were too long; returns the ms until the next one is due, -1: nobody waits. */
+int errands_due(struct errands *es);
+
 struct errand;
-/* -EAGAIN: the user has too many, or there are; else -EIO, and `why` says so. */
+/* -EAGAIN: helpers of the user, or of all, hang; else -EIO, and `why` says so. */
 int errand_begin(struct errands *es, struct user *u, enum errand_job job, const void *arg,
 		 size_t len, const int *fds, unsigned int nfds, unsigned int ms,
 		 struct errand **out, struct why *why);

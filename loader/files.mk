@@ -65,6 +65,7 @@ UNIT_OBJS_loader_buildid := $(addprefix $(O)/obj/loader/,buildid.o file.o)
 UNIT_OBJS_loader_target := $(addprefix $(O)/obj/loader/,account.o set.o target.o) $(UNIT_OBJS_loader_user)
 UNIT_OBJS_loader_sources := $(addprefix $(O)/obj/loader/,sources.o why.o)
 UNIT_LIBS_loader_sources := -lbpf
+UNIT_OBJS_loader_errand := $(addprefix $(O)/obj/loader/,errand.o fiber.o) $(BASE_OBJS) $(UNIT_OBJS_loader_user)
 UNIT_OBJS_loader_fiber := $(O)/obj/loader/fiber.o
 UNIT_OBJS_loader_receive := $(O)/obj/loader/receive.o $(BASE_OBJS) $(UNIT_OBJS_loader_logfile)
 UNIT_OBJS_loader_work := $(addprefix $(O)/obj/loader/,work.o fiber.o receive.o why.o) $(BASE_OBJS)

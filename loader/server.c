@@ -398,7 +398,8 @@ static void dispatch(struct server *s, const struct epoll_event *e, int n, bool 
 static int time_left(struct server *s)
 {
 	int due[] = { engine_settle(s->d->engine), count_poll(s->d->engine),
-		      watchdog_beat(&s->d->watchdog), clients_silent(s) };
+		      watchdog_beat(&s->d->watchdog), clients_silent(s),
+		      errands_due(&s->d->errands) };
 	int first = -1;
 
 	for (unsigned int i = 0; i < sizeof(due) / sizeof(due[0]); i++)

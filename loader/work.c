@@ -80,17 +80,22 @@ static void work_free(struct work *w)
 	s->nspare++;
 }
 
+/* One request of an owner at a time: the connection is not read until that one is over. */
+static void work_block(struct server *s, struct client *c)
+{
+	c->session.owner->blocked += !c->blocked;
+	c->blocked = true;
+	watch_change(s, &c->socket, 0);
+}
+
 void work_offer(struct server *s, struct client *c)
 {
 	struct owner *o = c->session.owner;
 
 	if (c->work)
 		return;
-	/* One request of an owner at a time. */
 	if (o->busy) {
-		o->blocked += !c->blocked;
-		c->blocked = true;
-		watch_change(s, &c->socket, 0);
+		work_block(s, c);
 		return;
 	}
 	c->work = work_new(s, c, o);
@@ -174,7 +179,7 @@ static void serve(struct work *w)
 			deny(&w->reply.why, err, "pmcbpfd cannot receive the message: %s",
 			     strerror(-err));
 		w->reply.close = true;
-		reply_refuse(&w->reply, 0, 0, err);
+		reply_refuse(&w->reply, WIRE_OP_HELLO, WIRE_SEQ_REFUSED, err);
 		return;
 	}
 	/* While it was received its sender may have become another program. */
@@ -301,8 +306,15 @@ static bool begin(struct work *w)
 {
 	struct server *s = w->s;
 	struct client *c = w->client;
-	int got = c ? receive(w) : 1;
+	int got;
 
+	/* Another connection's has begun since this one was offered. */
+	if (c && w->owner->busy) {
+		work_withdraw(s, c);
+		work_block(s, c);
+		return false;
+	}
+	got = c ? receive(w) : 1;
 	for (unsigned int i = 0; i < RECEIVE_FDS; i++)
 		w->fds[i] = -1;
 	if (got <= 0) {

@@ -24,8 +24,7 @@
  * For closing what strangers have sent.  The exit of a process waits for no peer, so that a helper
  * that is killed has closed the rest of its descriptors as well: the time may be short.
  */
-#define DISPOSE_MS  10u
-#define DISPOSE_MAX 8u			/* helpers at a time */
+#define DISPOSE_MS 10u
 
 struct helper {
 	LIST_ENTRY(helper) next;	/* in the list of its state */
@@ -405,7 +404,7 @@ void helper_wait(struct helpers *h, const struct helper_task *t)
 /* False: no helper is free. */
 static bool dispose_now(struct helpers *h, const int *fds, unsigned int nfds)
 {
-	struct helper *p = h->closing_n < DISPOSE_MAX ? helper_take(h) : NULL;
+	struct helper *p = h->closing_n < HELPER_CLOSERS ? helper_take(h) : NULL;
 
 	if (!p)
 		return false;

@@ -30,6 +30,7 @@
 #define HELPER_MAX_ARG	4096u		/* bytes of an argument */
 #define HELPER_MAX_PART 61440u		/* bytes of a part of the answer */
 #define HELPER_MAX_FDS	MESSAGE_MAX_FDS	/* descriptors of either */
+#define HELPER_CLOSERS	8u		/* at most, that close what was disposed of */
 
 struct helpers;
 

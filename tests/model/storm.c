@@ -39,7 +39,9 @@ static const struct {
 	uint32_t op, len;
 	int error[8];			/* that it may give beside success */
 } table[] = {
-	{ WIRE_OP_PMCALLOCATE, sizeof(struct wire_allocate_req), { EINVAL, EPERM, EOPNOTSUPP } },
+	/* EAGAIN: the crowd of one user has that user's share. */
+	{ WIRE_OP_PMCALLOCATE, sizeof(struct wire_allocate_req),
+	  { EINVAL, EPERM, EOPNOTSUPP, EAGAIN } },
 	{ WIRE_OP_PMCATTACH, sizeof(struct wire_attach_req),
 	  { EINVAL, ESRCH, EBUSY, EPERM, EEXIST } },
 	{ WIRE_OP_PMCDETACH, sizeof(struct wire_attach_req), { EINVAL, ESRCH } },

@@ -142,6 +142,21 @@ static void test_connection_refused(void **state)
 	assert_int_equal(pmc_init(), 0);
 }
 
+/* A request that the daemon could not receive ends the connection, with the reason. */
+static void test_request_not_received(void **state)
+{
+	struct fake *f = *state;
+	pmc_id_t id;
+
+	assert_int_equal(pmc_init(), 0);
+	f->fault_op = WIRE_OP_PMCALLOCATE;
+	f->fault = FAKE_REFUSE_AND_END;
+	f->error = EAGAIN;
+	f->reason = "uid 7 has 16 requests under way";
+	expect_errno(pmc_allocate("tsc", PMC_MODE_SC, 0, 0, &id, 0), EAGAIN);
+	assert_string_equal(pmc_errstr(), "uid 7 has 16 requests under way");
+}
+
 static void test_allocate_refused(void **state)
 {
 	struct fake *f = *state;
@@ -567,7 +582,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_init),
-		TEST(test_connection_refused),
+		TEST(test_connection_refused), TEST(test_request_not_received),
 		TEST(test_allocate),
 		TEST(test_allocate_refused),
 		TEST(test_read),

@@ -272,6 +272,28 @@ static void test_one_request_of_an_owner(void **state)
 	assert_int_equal(peers[1].answers, 1);
 }
 
+/* Both can be read in the same turn: the second waits for the first, not for its first slice. */
+static void test_two_requests_of_an_owner(void **state)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		connect_peer(&peers[i], &users[0], &owners[0]);
+		request(&peers[i]);
+	}
+	peers[0].parks = true;
+	works_run(&s);
+	works_run(&s);
+	assert_int_equal(norder, 1);
+	assert_true(peers[1].c.blocked);
+	assert_null(peers[1].c.work);
+	fiber_wake(parked);
+	works_run(&s);
+	assert_int_equal(peers[0].answers, 1);
+	assert_false(peers[1].c.blocked);
+	work_offer(&s, &peers[1].c);
+	works_run(&s);
+	assert_int_equal(peers[1].answers, 1);
+}
+
 /* It ends behind its request, which has no answer then; what it held ends after that. */
 static void test_closed_while_suspended(void **state)
 {
@@ -333,7 +355,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_users_take_turns), TEST(test_connections_take_turns),
-		TEST(test_one_request_of_an_owner), TEST(test_closed_while_suspended),
+		TEST(test_one_request_of_an_owner),
+		TEST(test_two_requests_of_an_owner), TEST(test_closed_while_suspended),
 		TEST(test_closed_before), TEST(test_finish),
 	};
 

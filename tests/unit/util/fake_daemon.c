@@ -293,6 +293,20 @@ static void answer(struct fake *f, int fd, const struct wire_hdr *req, struct an
 	send_answer(fd, out, len, a);
 }
 
+static void send_refusal(struct fake *f, int fd)
+{
+	struct answer none = { .len = 0 };
+	uint8_t out[sizeof(struct wire_hdr) + WIRE_MAX_REASON];
+	struct wire_hdr hdr = {
+		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = WIRE_OP_HELLO,
+		.seq = WIRE_SEQ_REFUSED, .error = -f->error, .reason_len = strlen(f->reason),
+	};
+
+	memcpy(out, &hdr, sizeof(hdr));
+	memcpy(out + sizeof(hdr), f->reason, hdr.reason_len);
+	send_answer(fd, out, sizeof(hdr) + hdr.reason_len, &none);
+}
+
 /* False: hang up. */
 static bool serve(struct fake *f, int fd)
 {
@@ -330,6 +344,10 @@ static bool serve(struct fake *f, int fd)
 	__atomic_add_fetch(&f->requests[req.hdr.op % 128], 1, __ATOMIC_RELAXED);
 	if (f->fault == FAKE_HANG_UP && req.hdr.op == f->fault_op)
 		return false;
+	if (f->fault == FAKE_REFUSE_AND_END && req.hdr.op == f->fault_op) {
+		send_refusal(f, fd);
+		return false;
+	}
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
 		if (ops[i].op == req.hdr.op && req.hdr.len == ops[i].len &&
 		    n == (ssize_t)(sizeof(req.hdr) + ops[i].len)) {
@@ -343,19 +361,11 @@ static bool serve(struct fake *f, int fd)
 /* A connection that the daemon does not want: -1. */
 static int refuse_unasked(struct fake *f, int fd)
 {
-	struct answer none = { .len = 0 };
-	uint8_t out[sizeof(struct wire_hdr) + WIRE_MAX_REASON];
-	struct wire_hdr hdr = {
-		.magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = WIRE_OP_HELLO,
-		.seq = WIRE_SEQ_REFUSED, .error = -f->error, .reason_len = strlen(f->reason),
-	};
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	if (f->fault == FAKE_REFUSE_UNREAD)
 		assert_int_equal(poll(&p, 1, -1), 1);
-	memcpy(out, &hdr, sizeof(hdr));
-	memcpy(out + sizeof(hdr), f->reason, hdr.reason_len);
-	send_answer(fd, out, sizeof(hdr) + hdr.reason_len, &none);
+	send_refusal(f, fd);
 	close(fd);
 	return -1;
 }

@@ -32,6 +32,7 @@ enum fake_fault {
 	FAKE_NO_FD,		/* leaves the descriptors out */
 	FAKE_REFUSE_AT_ONCE,	/* -`error` with `reason`, before anything was sent … */
 	FAKE_REFUSE_UNREAD,	/* … or read; then it hangs up */
+	FAKE_REFUSE_AND_END,	/* the same instead of answering */
 };
 
 struct fake {
