@@ -16,6 +16,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* Somebody samples all processes. */
 __u32 unmap_all = 0;
+/* Of the attachment that reports; an earlier one may still be there for a moment. */
+__u64 unmap_cookie = 0;
 
 struct areas {
 	u64 at, end;			/* what is left */
@@ -65,10 +67,12 @@ static long unmap_area(u32 i, struct areas *a)
 	return a->at >= a->end;
 }
 
-static __always_inline int unmaps(u64 start, u64 len)
+static __always_inline int unmaps(void *ctx, u64 start, u64 len)
 {
 	struct areas a = { .at = start, .end = start + ((len + PAGE_MASK) & ~(u64)PAGE_MASK) };
 
+	if (bpf_get_attach_cookie(ctx) != unmap_cookie)
+		return 0;
 	if (!unmap_all && !index_lookup(bpf_get_current_pid_tgid() >> 32))
 		return 0;
 	/* The call will fail. */
@@ -81,11 +85,11 @@ static __always_inline int unmaps(u64 start, u64 len)
 SEC("tp/syscalls/sys_enter_munmap")
 int on_munmap(struct trace_event_raw_sys_enter *ctx)
 {
-	return unmaps(ctx->args[0], ctx->args[1]);
+	return unmaps(ctx, ctx->args[0], ctx->args[1]);
 }
 
 SEC("tp/syscalls/sys_enter_mmap")
 int on_mmap(struct trace_event_raw_sys_enter *ctx)
 {
-	return ctx->args[3] & MAP_FIXED ? unmaps(ctx->args[0], ctx->args[1]) : 0;
+	return ctx->args[3] & MAP_FIXED ? unmaps(ctx, ctx->args[0], ctx->args[1]) : 0;
 }

@@ -231,6 +231,11 @@ void engine_fibers_from(struct engine *e, struct fibers *fibers)
 	e->fibers = fibers;
 }
 
+void engine_helpers_from(struct engine *e, struct helpers *helpers)
+{
+	programs_helpers_from(e->programs, helpers);
+}
+
 void engine_breathe(const struct engine *e)
 {
 	fiber_breathe(e->fibers);

@@ -48,8 +48,11 @@ struct msrdev *engine_msrdev(const struct engine *e);
  * go on; nothing happens before engine_fibers_from().
  */
 struct fibers;
+struct helpers;
 void engine_fibers_from(struct engine *e, struct fibers *fibers);
 void engine_breathe(const struct engine *e);
+/* To detach programs where that takes long. */
+void engine_helpers_from(struct engine *e, struct helpers *helpers);
 
 /* False for a SOFT event whose tracepoint this kernel lacks; such an event is not registered. */
 bool engine_has_soft(const struct engine *e, uint32_t code);

@@ -4,12 +4,14 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../lib/base/helper.h"
 #include "clock.h"
 #include "debug.h"
 #include "programs.h"
@@ -26,6 +28,8 @@ struct programs {
 	unsigned int lingering;		/* bit per need: attached, though nobody needs it … */
 	int64_t lingers_since;		/* … since the latest of them was needed, in ms */
 	bool fallback_final;		/* no on_dead here: on_final */
+	struct helpers *helpers;	/* NULL: as long as the daemon starts */
+	uint64_t cookie;		/* of the latest attachment that has one */
 };
 
 static bool btf_has(const struct btf *btf, const char *name, uint32_t kind)
@@ -119,6 +123,11 @@ void programs_free(struct programs *p)
 	free(p);
 }
 
+void programs_helpers_from(struct programs *p, struct helpers *helpers)
+{
+	p->helpers = helpers;
+}
+
 static struct bpf_program *if_loaded(struct bpf_program *prog)
 {
 	return bpf_program__autoload(prog) ? prog : NULL;
@@ -177,13 +186,45 @@ static bool told(enum engine_need what)
 	return what == NEED_SWITCH || what == NEED_KIND;
 }
 
+/* Programs on system calls: a tracepoint of perf's, which knows its attachment by a cookie. */
+static struct bpf_link *link_call(struct programs *p, struct bpf_program *prog)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = p->cookie);
+	const char *name = strrchr(bpf_program__section_name(prog), '/') + 1;
+
+	return bpf_program__attach_tracepoint_opts(prog, "syscalls", name, &opts);
+}
+
+static struct bpf_link *link_new(struct programs *p, enum engine_need what,
+				 struct bpf_program *prog)
+{
+	return what == NEED_UNMAP ? link_call(p, prog) : bpf_program__attach(prog);
+}
+
+/*
+ * The end of such a tracepoint waits for an RCU grace period, up to 75 ms on a busy machine: a
+ * helper waits.  Until then the program is run, and sees that its attachment is over.
+ */
+static void link_end(struct programs *p, enum engine_need what, struct bpf_link *link)
+{
+	int fd = -1;
+
+	if (link && what == NEED_UNMAP && p->helpers)
+		fd = fcntl(bpf_link__fd(link), F_DUPFD_CLOEXEC, 0);
+	bpf_link__destroy(link);
+	if (fd >= 0)
+		helper_dispose(p->helpers, &fd, 1);
+}
+
 static void detach(struct programs *p, enum engine_need what)
 {
 	if (told(what))
 		DEBUG(engine_debug(p->e), CSW, HOOK, "detach what %s needed",
 		      what == NEED_SWITCH ? "slices" : "kinds of switches");
+	if (what == NEED_UNMAP)
+		p->skel->bss->unmap_cookie = 0;
 	for (unsigned int i = 0; i < LINKS; i++) {
-		bpf_link__destroy(p->links[what][i]);
+		link_end(p, what, p->links[what][i]);
 		p->links[what][i] = NULL;
 	}
 }
@@ -194,11 +235,13 @@ static int attach(struct programs *p, enum engine_need what, struct why *why)
 	int err;
 
 	need_programs(p, what, prog);
+	if (what == NEED_UNMAP)
+		p->skel->bss->unmap_cookie = ++p->cookie;
 	for (unsigned int i = 0; i < LINKS && prog[i]; i++) {
 		if (told(what))
 			DEBUG(engine_debug(p->e), CSW, HOOK, "attach %s",
 			      bpf_program__name(prog[i]));
-		p->links[what][i] = bpf_program__attach(prog[i]);
+		p->links[what][i] = link_new(p, what, prog[i]);
 		if (!p->links[what][i] && prog[i] == p->skel->progs.on_dead) {
 			/* arm64 before Linux 6.4 loads such a program but cannot attach it. */
 			p->fallback_final = true;

@@ -14,6 +14,9 @@ void programs_choose(struct pmcbpf *skel);
 /* After they have been loaded. */
 struct programs *programs_new(const struct engine *e, struct pmcbpf *skel);
 void programs_free(struct programs *p);
+/* They close what the kernel makes wait; without them detaching waits itself. */
+struct helpers;
+void programs_helpers_from(struct programs *p, struct helpers *helpers);
 
 int programs_need(struct programs *p, enum engine_need what, struct why *why);
 void programs_unneed(struct programs *p, enum engine_need what);

@@ -41,7 +41,7 @@ STRANGERS_FLAGS ?= --scale 10 --patience 300
 LINT_C += $(STRANGERS_SRCS)
 E2E_NEEDS += $(STRANGERS)
 
-$(STRANGERS): $(STRANGERS_SRCS:%.c=$(O)/obj/%.o)
+$(STRANGERS): $(STRANGERS_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/proof.o
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^

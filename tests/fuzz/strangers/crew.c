@@ -62,6 +62,8 @@ pid_t crew_fork(void)
 	if (getppid() != parent)
 		_exit(0);
 	if (parent == stage->first) {
+		/* Users and services log in apart, and the scheduler shares CPUs among sessions. */
+		setsid();
 		signal(SIGTERM, SIG_DFL);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGHUP, SIG_DFL);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,12 +45,22 @@ static int lingering(int *reader, unsigned int most)
 	return fd;
 }
 
+/*
+ * Where the daemon is done with the descriptor already, the close here is the last, and lingers.  So
+ * a child has it as well: the end of a process waits for no peer.
+ */
 static void send_away(int sock, uint16_t op, const void *arg, size_t len, int fd)
 {
 	struct packet p = { .op = op, .arg = arg, .len = len, .fds = &fd, .nfds = 1 };
+	pid_t pid = crew_fork();
 
+	if (pid == 0)
+		for (;;)
+			pause();
 	link_send(sock, &p, 0);
 	close(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 /* Along with a request that takes no descriptor, with one that takes another, and twice with it. */

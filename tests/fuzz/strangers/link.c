@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../../../lib/proof.h"
 #include "strangers.h"
 
 static union {
@@ -172,11 +173,20 @@ int link_id(int sock, uint16_t op, uint32_t id)
 int link_attach(int sock, uint32_t id, pid_t pid)
 {
 	struct wire_attach_req r = { .pmcid = id, .pid = pid };
-	int fd = pid ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
-	int err = link_call(sock, WIRE_OP_PMCATTACH, &r, sizeof(r), fd, NULL);
+	int fds[2] = { -1, -1 };
+	struct packet p = { .op = WIRE_OP_PMCATTACH, .arg = &r, .len = sizeof(r), .fds = fds };
+	char path[64];
+	int err;
 
-	if (fd >= 0)
-		close(fd);
+	if (pid) {
+		fds[0] = (int)syscall(SYS_pidfd_open, pid, 0);
+		fds[1] = fds[0] < 0 ? -1 : proof_open(fds[0], path, sizeof(path));
+	}
+	while (p.nfds < 2 && fds[p.nfds] >= 0)
+		p.nfds++;
+	err = link_send(sock, &p, 0) ? LINK_CLOSED : link_receive(sock, NULL);
+	while (p.nfds)
+		close(fds[--p.nfds]);
 	return err;
 }
 

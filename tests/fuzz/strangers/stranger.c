@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../../lib/proof.h"
 #include "stranger.h"
 
 #define FLOOD 60u			/* requests of which no reply is read for now */
@@ -176,6 +177,14 @@ static unsigned int choose_descriptors(struct stranger *s, const struct frame *f
 		fd = kind_make(s);
 	if (fd >= 0)
 		fds[n++] = fd;
+	/* The proof that comes with a process, or something else. */
+	if (n && f->op == WIRE_OP_PMCATTACH && chance(s, 85)) {
+		char path[64];
+
+		fd = chance(s, 80) ? proof_open(fds[0], path, sizeof(path)) : kind_make(s);
+		if (fd >= 0)
+			fds[n++] = fd;
+	}
 	/* Many of one: it is their number that is wrong. */
 	while (n && n < wanted_n) {
 		fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
