@@ -249,6 +249,11 @@ void kernel_open(struct object *o)
 {
 	const char *named = o->symbols->config.kernel;
 
+	if (strcmp(o->image.path, SYMBOLS_HIDDEN) == 0) {
+		o->image.state = IMAGE_OPEN;
+		o->named = true;
+		return;
+	}
 	if (!is_module(o)) {
 		if (named && *named) {
 			open_named(o);

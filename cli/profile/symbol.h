@@ -86,6 +86,9 @@ void symbols_free(struct symbols *s);
 
 #define SYMBOLS_KERNEL (-1)
 
+/* The image and the function of PMCLOG_PC_KERNEL; no symbol table is searched for it. */
+#define SYMBOLS_HIDDEN "[kernel]"
+
 /*
  * The image of a mapping; the same for the same path and build id.  `pid`: the process that had it,
  * through whose root the file is opened while it lives, or 0; SYMBOLS_KERNEL: the kernel or a

@@ -18,6 +18,7 @@ struct walk {
 	struct walk_user user;
 	struct who who;
 	struct space kernel;
+	struct image *hidden;		/* of PMCLOG_PC_KERNEL, once it was met */
 	uint32_t spaces;		/* numbers given to spaces so far */
 	struct process *zombies[ZOMBIES];
 	unsigned int zombie;
@@ -331,8 +332,23 @@ static int take_pc(struct walk *w, const struct pmclog_ev_pcsample *one)
 	return take(w, one->pl_pmcid, one->pl_pid);
 }
 
+/* The placeholder of logs without kernel addresses: one function stands for the whole kernel. */
+static void hidden_place(struct walk *w, struct place *place)
+{
+	if (!w->hidden) {
+		w->hidden = symbols_image(w->symbols, SYMBOLS_HIDDEN, NULL, 0, SYMBOLS_KERNEL);
+		if (w->hidden)
+			(void)symbols_add(w->symbols, w->hidden, PMCLOG_PC_KERNEL, SYMBOLS_HIDDEN);
+	}
+	*place = (struct place){ .image = w->hidden, .offset = PMCLOG_PC_KERNEL };
+}
+
 void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *place)
 {
+	if (pc == PMCLOG_PC_KERNEL) {
+		hidden_place(w, place);
+		return;
+	}
 	place->call = call;
 	space_place(&w->kernel, w->symbols, pc, place);
 }

@@ -82,8 +82,10 @@ static const char *image_name(const struct symbol *symbol)
 {
 	if (!symbol->image)
 		return "[unknown]";
-	return strcmp(symbol->image->name, "[kernel.kallsyms]") == 0 ? "kernel" :
-								       symbol->image->name;
+	if (strcmp(symbol->image->name, "[kernel.kallsyms]") == 0 ||
+	    strcmp(symbol->image->name, SYMBOLS_HIDDEN) == 0)
+		return "kernel";
+	return symbol->image->name;
 }
 
 static const struct walk_process *key_process(const struct list *l, uint64_t key)

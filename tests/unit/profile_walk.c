@@ -217,6 +217,26 @@ static void filters_choose(void **state)
 	start(&everything);
 }
 
+/* The placeholder has no mapping and no name of a table, whatever the log has of the kernel. */
+static void the_kernel_is_hidden(void **state)
+{
+	struct log *l = &seen.log;
+	struct place place;
+
+	start(&everything);
+	assert_string_equal(path_at(7, PMCLOG_PC_KERNEL), SYMBOLS_HIDDEN);
+	map(l, -1, KERNEL, "[kernel.kallsyms]");
+	map(l, -1, KERNEL + 0x100, "[kernel.kallsyms]schedule");
+	map(l, -1, 0x7000000000000000, "[odd]");
+	walk_kernel_place(seen.w, PMCLOG_PC_KERNEL, false, &place);
+	assert_string_equal(place.image->path, SYMBOLS_HIDDEN);
+	assert_true(place.image->kernel);
+	assert_true(place.offset == PMCLOG_PC_KERNEL);
+	assert_int_equal(place.image->state, IMAGE_UNOPENED);
+	assert_true(image_covers(seen.symbols, place.image, place.offset));
+	assert_int_equal(place.image->state, IMAGE_OPEN);
+}
+
 /* The functions of a BPF program come after the first sample in it. */
 static void the_kernel_is_told_late(void **state)
 {
@@ -316,6 +336,7 @@ int main(void)
 		cmocka_unit_test_teardown(events_of_one_name, end),
 		cmocka_unit_test_teardown(filters_choose, end),
 		cmocka_unit_test_teardown(the_kernel_is_told_late, end),
+		cmocka_unit_test_teardown(the_kernel_is_hidden, end),
 		cmocka_unit_test_teardown(only_return_addresses_are_calls, end),
 		cmocka_unit_test_teardown(another_log_begins, end),
 		cmocka_unit_test_teardown(what_was_dropped_is_counted, end),

@@ -50,6 +50,12 @@ enum pmclog_type {
 #define PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(cf)	((cf) & PMC_CC_F_USERSPACE)
 #define PMC_CALLCHAIN_TO_CPUFLAGS(cpu, flags)	((uint32_t)(cpu) << 16 | ((flags) & 0xFFFF))
 
+/*
+ * The address in the place of all of the kernel's, in samples for owners who may not know where the
+ * kernel lies; no processor has code there.
+ */
+#define PMCLOG_PC_KERNEL 0x8000000000000000ull
+
 #define PMCLOG_COMM 20		/* bytes of a command's or thread's name, NUL-padded */
 
 /*
