@@ -50,6 +50,7 @@ UNIT_OBJS_loader_config := $(addprefix $(O)/obj/loader/,config.o ktrconf.o debug
 UNIT_OBJS_loader_user := $(addprefix $(O)/obj/loader/,user.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
 UNIT_OBJS_loader_policy := $(addprefix $(O)/obj/loader/,policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
 UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
+UNIT_OBJS_loader_why := $(O)/obj/loader/why.o
 UNIT_OBJS_loader_raise := $(addprefix $(O)/obj/loader/,raise.o file.o)
 UNIT_OBJS_loader_alive := $(addprefix $(O)/obj/loader/,alive.o why.o)
 UNIT_OBJS_loader_logfile := $(UNIT_OBJS_loader_user) $(addprefix $(O)/obj/loader/,identity.o logdest.o logfile.o ksyms.o lognames.o logpool.o logrec.o \

@@ -6,7 +6,8 @@
 
 #include "why.h"
 
-#define LOG_TAIL 200
+#define LOG_TAIL       200
+#define ADDRESS_DIGITS 12u		/* numbers that are longer may be addresses */
 
 int deny(struct why *why, int err, const char *fmt, ...)
 {
@@ -22,10 +23,23 @@ int deny(struct why *why, int err, const char *fmt, ...)
 	return err;
 }
 
+/* For a privileged loader the verifier's log has kernel addresses, which clients must not get. */
+static void hide_addresses(char *log)
+{
+	for (char *p = log; (p = strstr(p, "0x")); ) {
+		size_t digits = strspn(p + 2, "0123456789abcdef");
+
+		if (digits >= ADDRESS_DIGITS)
+			memset(p + 2, 'x', digits);
+		p += 2 + digits;
+	}
+}
+
 int deny_program(struct why *why, int err, const char *what, char *log)
 {
 	size_t len = strlen(log);
 
+	hide_addresses(log);
 	while (len && log[len - 1] == '\n')
 		log[--len] = '\0';
 	for (char *p = log; *p; p++)
