@@ -308,6 +308,48 @@ static __always_inline void target_secure(struct task_struct *task, struct abi_t
 	set_left(from, tgid);
 }
 
+static __always_inline void exec_note(u32 kind, u32 tgid)
+{
+	struct abi_exec x = { .time = bpf_ktime_get_ns(), .tgid = tgid, .kind = kind };
+
+	if (!watch_execs)
+		return;
+	/* First: the reader cannot see this note while another CPU still writes one before it. */
+	__sync_fetch_and_add(&execs_put, 1);
+	if (!ring_output(&execs, &x, sizeof(x)))
+		__sync_fetch_and_add(&execs_lost, 1);
+}
+
+/*
+ * An exec sets the process's name before it maps the program: the address space is new then, and
+ * its code segment is not set yet.  Programs that rename themselves have one.
+ */
+static __always_inline int on_rename_body(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+
+	if (!watch_execs || !mm || mm->start_code ||
+	    task->pid != (int)(u32)bpf_get_current_pid_tgid())
+		return 0;
+	preempt_off();
+	if (index_lookup(task->tgid))
+		exec_note(ABI_EXEC_BEGIN, task->tgid);
+	preempt_on();
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	return on_rename_body(task);
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename_again, struct task_struct *task, const char *comm)
+{
+	return on_rename_body(task);
+}
+
 static __always_inline void target_exec(struct task_struct *task, struct linux_binprm *bprm)
 {
 	u32 tgid = task->tgid, dump, from, to;
@@ -319,8 +361,12 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 	if (!t || t->exec == (u32)task->self_exec_id)
 		return;
 	dump = dumpable(task);
-	if (!is_secure(bprm, dump))
+	if (!is_secure(bprm, dump)) {
+		exec_note(ABI_EXEC_PLAIN, tgid);
 		return;
+	}
+	/* First: a reader that no longer finds the process among the targets finds this note. */
+	exec_note(ABI_EXEC_SECURE, tgid);
 	t->exec = (u32)task->self_exec_id;
 	from = ABI_STATE_SET(t->state);
 	s = bpf_map_lookup_elem(&sets, &from);
@@ -356,6 +402,8 @@ static __always_inline int on_exec_body(struct task_struct *task, struct linux_b
 	owner_exec(tgid);
 	if (index_lookup(tgid))
 		target_exec(task, bprm);
+	else
+		exec_note(ABI_EXEC_OTHER, tgid);
 	preempt_on();
 	return 0;
 }

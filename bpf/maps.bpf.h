@@ -60,6 +60,11 @@ struct notes_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, ABI_NOTES_SIZE);
 };
+/* Made as large as the machine's CPUs take. */
+struct execs_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ABI_EXECS_SIZE);
+};
 /* Processes that have connections, by tgid; not 0: another program since. */
 struct clients_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -94,6 +99,7 @@ extern struct owners_map owners SEC(".maps");
 extern struct dying_map dying SEC(".maps");
 extern struct events_map events SEC(".maps");
 extern struct notes_map notes SEC(".maps");
+extern struct execs_map execs SEC(".maps");
 extern struct clients_map clients SEC(".maps");
 extern struct shares_map shares SEC(".maps");
 extern struct rings_map rings SEC(".maps");
@@ -112,6 +118,8 @@ extern struct abi_account accounts[ABI_MAX_ACCOUNTS];
 extern struct abi_owner owner_state[ABI_MAX_OWNERS];
 extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads again */
 extern __u64 notes_lost;
+extern __u32 watch_execs;	/* somebody reads `execs` */
+extern __u64 execs_put, execs_lost;	/* begun, and of these without room */
 extern __u64 lost_records;	/* of no PMC's, for all logs: the ring was full */
 extern __u32 finals;		/* a program sees last switches and removes exited targets there */
 

@@ -220,6 +220,25 @@ struct abi_cred {
 	__u64 user_ns;			/* … of this number */
 };
 
+/*
+ * Execs of targets, noted while any log records processes.  BEGIN is in the ring before the kernel
+ * writes the first perf record of the new image (its name, then its mappings), the verdict before
+ * the image runs its first instruction.  Every BEGIN has a verdict, unless the exec kills the
+ * process.
+ */
+#define ABI_EXECS_SIZE	 (1u << 15)	/* bytes of the ring for each CPU */
+enum abi_exec_kind {
+	ABI_EXEC_BEGIN,
+	ABI_EXEC_PLAIN,
+	ABI_EXEC_SECURE,	/* PMCs whose owners may not follow leave the process */
+	ABI_EXEC_OTHER,		/* of a process that is no target, or not any more */
+};
+struct abi_exec {
+	__u64 time;		/* CLOCK_MONOTONIC, ns */
+	__u32 tgid;
+	__u32 kind;		/* enum abi_exec_kind */
+};
+
 /* A fork seen while the daemon walks a process tree. */
 #define ABI_MAX_BIRTHS	 32768	/* a power of two: the latest ones are kept */
 struct abi_birth {
@@ -280,5 +299,6 @@ _Static_assert(sizeof(struct abi_set) == 512, "abi");
 _Static_assert(sizeof(struct abi_target) == 40, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");
 _Static_assert(sizeof(struct abi_note) == 16, "abi");
+_Static_assert(sizeof(struct abi_exec) == 16, "abi");
 
 #endif

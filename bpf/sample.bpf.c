@@ -32,9 +32,14 @@ struct {
 
 static __always_inline u32 chain(void *ctx, void *to, u32 depth, u64 flags)
 {
-	u32 max = depth < ABI_CHAIN_MAX ? depth : ABI_CHAIN_MAX;
-	long n = bpf_get_stack(ctx, to, max * 8, flags);
+	u64 max = depth;
+	long n;
 
+	/* Compared where it is used: Linux 6.1 loses a bound over the branches in between. */
+	barrier_var(max);
+	if (max > ABI_CHAIN_MAX)
+		max = ABI_CHAIN_MAX;
+	n = bpf_get_stack(ctx, to, max * 8, flags);
 	return n > 0 ? (u32)n / 8 : 0;
 }
 
@@ -44,12 +49,12 @@ static __always_inline u32 fill(struct bpf_perf_event_data *ctx, struct scratch 
 {
 	u32 n = 0, depth = of->depth, both_sides = of->both_sides;
 
-	s->pc[0] = PT_IP(ctx);
+	s->pc[0] = !user && of->hides_kernel ? ABI_PC_KERNEL : PT_IP(ctx);
 	if (depth <= 1 && !both_sides)
 		return 1;
 	if (user)
 		n = chain(ctx, s->pc, depth, BPF_F_USER_STACK);
-	else
+	else if (!of->hides_kernel)
 		n = chain(ctx, s->pc, depth, 0);
 	if (!n)
 		n = 1;

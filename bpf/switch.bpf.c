@@ -17,6 +17,7 @@ struct dying_map dying SEC(".maps");
 
 struct events_map events SEC(".maps");
 struct notes_map notes SEC(".maps");
+struct execs_map execs SEC(".maps");
 struct clients_map clients SEC(".maps");
 struct shares_map shares SEC(".maps");
 struct rings_map rings SEC(".maps");
@@ -31,6 +32,9 @@ struct abi_owner owner_state[ABI_MAX_OWNERS] = {};
 __u64 exits_begun = 0, exits_done = 0;
 __u32 finals = 0;
 __u64 notes_lost = 0;
+__u32 watch_execs = 0;
+__u64 execs_put = 0;
+__u64 execs_lost = 0;
 __u64 lost_records = 0;
 
 #define TASK_DEAD 0x80

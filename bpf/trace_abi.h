@@ -22,6 +22,9 @@ enum abi_rec_kind {
 
 #define ABI_REC_USER 0x1		/* the sampled address is user code's */
 
+/* All that a PMC which hides the kernel's addresses records of them; PMCLOG_PC_KERNEL. */
+#define ABI_PC_KERNEL 0x8000000000000000ull
+
 struct abi_rec {
 	__u64 time;			/* CLOCK_MONOTONIC, ns */
 	__u16 kind;			/* enum abi_rec_kind */
@@ -52,7 +55,7 @@ struct abi_sampler {
 	__u32 id;			/* … | ABI_SAMPLER_ON; written last; 0: not in use */
 	__u32 depth;			/* addresses of a side */
 	__u32 both_sides;
-	__u32 reserved;
+	__u32 hides_kernel;		/* of the kernel's side, ABI_PC_KERNEL is recorded */
 	struct abi_samples count;	/* never set back: the daemon takes differences */
 	__u64 pad[3];			/* a cache line each */
 };

@@ -100,6 +100,8 @@ void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid),
 bool count_measures(const struct count *c, pid_t tgid);
 /* Does it stay on a target that takes on a set-id program? */
 bool count_follows_setid(const struct count *c);
+/* Was there a child of its targets without room among them? */
+bool count_lost_children(const struct count *c);
 /* Bit r: some PMC on row r, anybody's, has the process as a target. */
 uint64_t count_target_rows(const struct engine *e, pid_t tgid);
 

@@ -116,6 +116,7 @@ static int skel_load(struct engine *e, struct why *why)
 	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_MAX_SOURCES * e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.cpus, e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.rings, e->ncpu);
+	err = err ?: bpf_map__set_max_entries(e->skel->maps.execs, notes_execs_size(e->ncpu));
 	/*
 	 * libbpf 1.1 cannot resize an inner map that it has only parsed: give it one of the size.
 	 */
@@ -146,6 +147,20 @@ static void skel_unload(struct engine *e)
 	e->skel = NULL;
 }
 
+static int notes_begin(struct engine *e, struct why *why)
+{
+	const struct notes_place place = {
+		.ring = bpf_map__fd(e->skel->maps.notes),
+		.execs = bpf_map__fd(e->skel->maps.execs),
+		.clients = bpf_map__fd(e->skel->maps.clients),
+		.lost = &e->skel->bss->notes_lost, .execs_put = &e->skel->bss->execs_put,
+		.execs_lost = &e->skel->bss->execs_lost,
+		.watch_execs = &e->skel->bss->watch_execs,
+	};
+
+	return notes_new(&place, &e->notes, why);
+}
+
 /* Where programs cannot read registers, they count all the rest. */
 static int engine_load(struct engine *e, struct why *why)
 {
@@ -166,8 +181,7 @@ static int engine_load(struct engine *e, struct why *why)
 	e->programs = programs_new(e, e->skel);
 	if (!e->programs)
 		return -ENOMEM;
-	err = notes_new(bpf_map__fd(e->skel->maps.notes), bpf_map__fd(e->skel->maps.clients),
-			&e->skel->bss->notes_lost, &e->notes, why);
+	err = notes_begin(e, why);
 	err = err ?: sources_begin(e);
 	err = err ?: watch_cpus(e, why);
 	return err ?: counts_pool_new(bpf_map__fd(e->skel->maps.owners), e->ncpu, &e->counts, why);

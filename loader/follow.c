@@ -12,6 +12,11 @@ bool count_follows_setid(const struct count *c)
 	return c->spec.follows_setid;
 }
 
+bool count_lost_children(const struct count *c)
+{
+	return target_lost(engine_targets(c->e), c) != 0;
+}
+
 bool count_orphaned(struct count *c)
 {
 	if (!c->has_targets || count_ntargets(c))

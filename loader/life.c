@@ -58,18 +58,6 @@ static void look_at_pmcs(struct look *l)
 					l->d->raise(o, SIGIO);
 }
 
-/* Whom a set-id exec took away from whom, by who is left. */
-static void look_at_logs(struct look *l)
-{
-	struct owner_table *t = &l->d->owners;
-	struct pmc *p;
-
-	for (unsigned int b = 0; b < t->buckets; b++)
-		for (struct owner *o = t->bucket[b]; o; o = o->next)
-			TAILQ_FOREACH(p, &o->pmcs, owned)
-				logbook_targets(l->d, p);
-}
-
 static void on_note(void *arg, const struct abi_note *note)
 {
 	struct look *l = arg;
@@ -82,7 +70,7 @@ static void on_note(void *arg, const struct abi_note *note)
 		l->everything = true;
 	if (note->kind == ABI_NOTE_LOST) {
 		look_at_owners(l);
-		look_at_logs(l);
+		logbook_doubt(l->d);
 	}
 }
 

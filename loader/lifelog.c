@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who is told what about processes. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
 #include <sys/pmc.h>
 
+#include "clock.h"
 #include "debug.h"
 #include "engine.h"
+#include "follows.h"
 #include "lifelog.h"
+#include "liferec.h"
 #include "logfile.h"
 #include "mappings.h"
+#include "notes.h"
 
-#define BUCKETS 1024u
-
-/* One PMC on one process. */
-struct follow {
-	LIST_ENTRY(follow) in_bucket;	/* of its pid */
-	LIST_ENTRY(follow) of_pmc;
-	struct pmc *pmc;
-	pid_t pid;
-	bool seen;			/* of lifelog_prune() */
-};
+#define KERNEL_PID (-1)			/* of what the kernel maps for itself */
 
 struct listener {
 	LIST_ENTRY(listener) next;
@@ -36,7 +32,8 @@ struct lifelog {
 	bool hidden;			/* the kernel's addresses, and that has been said */
 	struct procs *procs;		/* NULL: nobody listens */
 	LIST_HEAD(, listener) listeners;
-	LIST_HEAD(bucket, follow) bucket[BUCKETS];
+	struct follows follows;
+	bool late;			/* of lifelog_late() */
 };
 
 int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why)
@@ -48,6 +45,7 @@ int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, stru
 	l->engine = e;
 	l->errands = es;
 	LIST_INIT(&l->listeners);
+	follows_init(&l->follows);
 	*out = l;
 	return 0;
 }
@@ -58,13 +56,7 @@ void lifelog_free(struct lifelog *l)
 		return;
 	while (!LIST_EMPTY(&l->listeners))
 		lifelog_leave(l, LIST_FIRST(&l->listeners)->owner);
-	for (unsigned int b = 0; b < BUCKETS; b++)
-		while (!LIST_EMPTY(&l->bucket[b])) {
-			struct follow *f = LIST_FIRST(&l->bucket[b]);
-
-			LIST_REMOVE(f, in_bucket);
-			free(f);
-		}
+	follows_free(&l->follows);
 	free(l);
 }
 
@@ -96,17 +88,25 @@ void lifelog_cpus(struct lifelog *l)
 			logfile_gap(n->owner->log);
 }
 
+static void end_procs(struct lifelog *l)
+{
+	notes_watch_execs(engine_notes(l->engine), false);
+	procs_free(l->procs);
+	l->procs = NULL;
+}
+
 static int make_procs(struct lifelog *l, struct why *why)
 {
-	int err = procs_new(engine_ncpu(l->engine), &l->procs, why);
+	int err = procs_new(l->engine, &l->procs, why);
 
 	if (err)
 		return err;
+	/* First: the programs note each exec whose perf records are read. */
+	notes_watch_execs(engine_notes(l->engine), true);
 	err = watch_cpus(l);
 	if (!err)
 		return 0;
-	procs_free(l->procs);
-	l->procs = NULL;
+	end_procs(l);
 	return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
 }
 
@@ -146,67 +146,71 @@ bool lifelog_leave(struct lifelog *l, struct owner *o)
 		return false;
 	LIST_REMOVE(n, next);
 	free(n);
-	if (LIST_EMPTY(&l->listeners)) {
-		procs_free(l->procs);
-		l->procs = NULL;
-	}
+	if (LIST_EMPTY(&l->listeners))
+		end_procs(l);
 	return true;
 }
 
 /* --- who is followed ------------------------------------------------------------------------- */
 
-static struct bucket *bucket_of(struct lifelog *l, pid_t pid)
+static struct follow *follow(struct lifelog *l, struct pmc *p, pid_t pid, uint64_t since)
 {
-	return &l->bucket[(unsigned int)pid % BUCKETS];
+	struct follow *f = follow_make(&l->follows, p, pid, since);
+
+	if (!f && p->owner->log)
+		logfile_gap(p->owner->log);
+	return f;
 }
 
-static struct follow *follow_find(struct lifelog *l, const struct pmc *p, pid_t pid)
+bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since)
 {
-	struct follow *f;
-
-	LIST_FOREACH(f, bucket_of(l, pid), in_bucket)
-		if (f->pid == pid && f->pmc == p)
-			return f;
-	return NULL;
-}
-
-static bool follow(struct lifelog *l, struct pmc *p, pid_t pid)
-{
-	struct follow *f;
-
-	if (follow_find(l, p, pid))
-		return false;
-	f = calloc(1, sizeof(*f));
-	if (!f) {
-		if (p->owner->log)
-			logfile_gap(p->owner->log);
-		return false;
-	}
-	f->pmc = p;
-	f->pid = pid;
-	LIST_INSERT_HEAD(bucket_of(l, pid), f, in_bucket);
-	LIST_INSERT_HEAD(&p->follows, f, of_pmc);
-	return true;
-}
-
-static void unfollow(struct follow *f)
-{
-	LIST_REMOVE(f, in_bucket);
-	LIST_REMOVE(f, of_pmc);
-	free(f);
-}
-
-void lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid)
-{
-	if (!follow(l, p, tgid))
-		return;
-	if (p->owner->log && pmc_is_sampling(p))
-		mappings_of_process(l->errands, p->owner->user, p->owner->log, tgid);
+	return follow(l, p, tgid, since) != NULL;
 }
 
 bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid)
 {
-	return follow_find(l, p, tgid) != NULL;
+	const struct follow *f = follow_find(&l->follows, p, tgid);
+
+	return f && !f->ended;
+}
+
+bool lifelog_awaits(struct lifelog *l, const struct pmc *p, pid_t tgid, uint64_t since)
+{
+	const struct follow *f = follow_find(&l->follows, p, tgid);
+
+	return f && !f->ended && f->since == since && !f->execed;
+}
+
+/*
+ * The order matters: /proc was read before.  If the process had begun an exec by then, it is still
+ * in the exec, or the programs' note of it is in the ring, or the process is no target any more.
+ */
+bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
+{
+	bool within;
+
+	if (count_follows_setid(p->count))
+		return true;
+	within = policy_in_exec(tgid);
+	if (l->procs && !procs_execs(l->procs, tgid, within))
+		return count_measures(p->count, tgid);
+	l->late = true;
+	return false;
+}
+
+void lifelog_retry(struct lifelog *l, struct pmc *p)
+{
+	l->late = true;
+	if (p)
+		p->late = true;
+}
+
+bool lifelog_late(struct lifelog *l)
+{
+	bool late = l->late;
+
+	l->late = false;
+	return late;
 }
 
 struct prune {
@@ -217,26 +221,58 @@ struct prune {
 static void still_there(void *arg, pid_t tgid)
 {
 	struct prune *a = arg;
-	struct follow *f = follow_find(a->l, a->p, tgid);
+	struct follow *f = follow_find(&a->l->follows, a->p, tgid);
 
 	if (f)
 		f->seen = true;
 }
 
-void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid), void *arg)
+static void look_who_is_there(struct lifelog *l, struct pmc *p)
 {
 	struct prune a = { l, p };
-	struct follow *f, *next;
+	struct follow *f;
 
 	LIST_FOREACH(f, &p->follows, of_pmc)
 		f->seen = false;
 	count_each_target(p->count, still_there, &a);
-	for (f = LIST_FIRST(&p->follows); f; f = next) {
-		next = LIST_NEXT(f, of_pmc);
-		if (f->seen)
+}
+
+static void follow_until(struct follow *f, uint64_t time, bool gap)
+{
+	if (time < f->until)
+		f->until = time;
+	if (gap && f->pmc->owner->log)
+		logfile_gap(f->pmc->owner->log);
+}
+
+void lifelog_parting(struct pmc *p)
+{
+	p->leaving = clock_ns();
+}
+
+void lifelog_parted(struct lifelog *l, struct pmc *p)
+{
+	struct follow *f;
+
+	if (!LIST_EMPTY(&p->follows) && !count_follows_setid(p->count)) {
+		look_who_is_there(l, p);
+		LIST_FOREACH(f, &p->follows, of_pmc)
+			if (!f->seen)
+				follow_until(f, p->leaving, false);
+	}
+	p->leaving = 0;
+}
+
+void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid), void *arg)
+{
+	struct follow *f;
+
+	look_who_is_there(l, p);
+	LIST_FOREACH(f, &p->follows, of_pmc) {
+		if (f->seen || f->ended)
 			continue;
 		gone(arg, f->pid);
-		unfollow(f);
+		follow_end(&l->follows, f, clock_ns());
 	}
 }
 
@@ -244,8 +280,8 @@ bool lifelog_followed(struct lifelog *l, pid_t tgid)
 {
 	const struct follow *f;
 
-	LIST_FOREACH(f, bucket_of(l, tgid), in_bucket)
-		if (f->pid == tgid)
+	LIST_FOREACH(f, follows_of(&l->follows, tgid), in_bucket)
+		if (f->pid == tgid && !f->ended)
 			return true;
 	return false;
 }
@@ -253,25 +289,79 @@ bool lifelog_followed(struct lifelog *l, pid_t tgid)
 void lifelog_secure(struct lifelog *l, pid_t tgid,
 		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg)
 {
-	struct follow *f, *next;
+	struct follow *f;
 
-	for (f = LIST_FIRST(bucket_of(l, tgid)); f; f = next) {
-		next = LIST_NEXT(f, in_bucket);
-		if (f->pid != tgid || count_follows_setid(f->pmc->count))
+	LIST_FOREACH(f, follows_of(&l->follows, tgid), in_bucket) {
+		if (f->pid != tgid || f->ended || count_follows_setid(f->pmc->count))
 			continue;
 		left(arg, f->pmc, tgid);
-		unfollow(f);
+		follow_end(&l->follows, f, clock_ns());
 	}
 }
 
 void lifelog_forget(struct pmc *p)
 {
-	struct follow *f, *next;
+	while (!LIST_EMPTY(&p->follows))
+		follow_free(LIST_FIRST(&p->follows));
+}
 
-	for (f = LIST_FIRST(&p->follows); f; f = next) {
-		next = LIST_NEXT(f, of_pmc);
-		unfollow(f);
-	}
+/*
+ * What the notes of execs do not say, at an event or a sample of the process at that time.
+ *
+ * A child for which the map of targets had no room is no target, so that its execs have no verdict.
+ * When something happens in the child itself, its fork is over and has been counted as lost.
+ *
+ * While processes leave the PMC one by one, those that have left may exec without a verdict.  One
+ * that has exited since then may have left before, or not.
+ */
+static void settle(struct follow *f, uint64_t time)
+{
+	const struct pmc *p = f->pmc;
+
+	if (f->born && count_lost_children(p->count) && !count_measures(p->count, f->pid))
+		follow_until(f, f->since, true);
+	f->born = false;
+	if (p->leaving && time > p->leaving && f->until > p->leaving &&
+	    !count_measures(p->count, f->pid))
+		follow_until(f, p->leaving, kill(f->pid, 0));
+}
+
+/*
+ * The fork of a process that is not followed was lost, or came before its parent was followed.  The
+ * kernel's map of targets says whether the PMC still measures it.
+ */
+enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t time)
+{
+	struct follow *f;
+
+	if (pmc_is_system(p) || count_follows_setid(p->count))
+		return HEARS;
+	f = follow_find(&l->follows, p, tgid);
+	if (f)
+		settle(f, time);
+	/* Without procs the log is at its end. */
+	if (!l->procs || (f && time > f->until))
+		return HEARS_NOT;
+	if (procs_pending(l->procs, tgid, time))
+		return HEARS_LATE;
+	if (f)
+		return HEARS;
+	if (!count_measures(p->count, tgid))
+		return HEARS_NOT;
+	lifelog_retry(l, p);
+	return HEARS;
+}
+
+/* An owner without any of its addresses knows that by the placeholder. */
+static void tell_of_kernel(struct lifelog *l, struct listener *n, enum kernel_view view)
+{
+	n->kernel_told = true;
+	if ((view == KERNEL_NAMES && mappings_of_kernel(n->owner->log)) || l->hidden)
+		return;
+	l->hidden = true;
+	log_msg(engine_debug(l->engine)->log, LOG_NOTICE,
+		"the kernel hides its addresses (kernel.kptr_restrict, lockdown), at least from "
+		"owners without CAP_SYSLOG: logs have no mapping of it, and its samples no names");
 }
 
 void lifelog_start(struct lifelog *l, const struct pmc *p)
@@ -280,13 +370,8 @@ void lifelog_start(struct lifelog *l, const struct pmc *p)
 
 	if (!n || !pmc_is_sampling(p))
 		return;
-	if (!n->kernel_told && !mappings_of_kernel(p->owner->log) && !l->hidden) {
-		l->hidden = true;
-		log_msg(engine_debug(l->engine)->log, LOG_NOTICE,
-			"the kernel hides its addresses (kernel.kptr_restrict, lockdown): logs "
-			"have no mapping of it, and its samples no names");
-	}
-	n->kernel_told = true;
+	if (p->kernel != KERNEL_HIDDEN && !n->kernel_told)
+		tell_of_kernel(l, n, p->kernel);
 	if (pmc_is_system(p) && !n->all_told) {
 		mappings_of_all(l->errands, p->owner->user, p->owner->log);
 		n->all_told = true;
@@ -294,6 +379,20 @@ void lifelog_start(struct lifelog *l, const struct pmc *p)
 }
 
 /* --- records --------------------------------------------------------------------------------- */
+
+/* May the owner's log have the addresses of kernel modules? */
+static bool knows_kernel(const struct owner *o)
+{
+	const struct pmc *p;
+	bool knows = false;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned) {
+		if (pmc_is_sampling(p) && p->kernel == KERNEL_ADDRESSES)
+			return false;
+		knows |= pmc_is_sampling(p) && p->kernel == KERNEL_NAMES;
+	}
+	return knows;
+}
 
 /* Hears of everybody. */
 static bool samples_system(const struct owner *o)
@@ -306,97 +405,54 @@ static bool samples_system(const struct owner *o)
 	return false;
 }
 
-static void put_path(char *to, const char *text)
-{
-	size_t len = strnlen(text, LOGREC_PATH - 1);
-
-	memcpy(to, text, len);
-	to[len] = '\0';
-}
-
-/* The record of an event, but for the PMC. */
-static bool make_record(struct pmclog_ev *ev, const struct proc_event *e)
-{
-	switch (e->what) {
-	case PROC_FORK:
-		ev->pl_type = PMCLOG_TYPE_PROCFORK;
-		ev->pl_u.pl_f.pl_oldpid = e->other;
-		ev->pl_u.pl_f.pl_newpid = e->pid;
-		return true;
-	case PROC_EXIT:
-		ev->pl_type = PMCLOG_TYPE_SYSEXIT;
-		ev->pl_u.pl_se.pl_pid = e->pid;
-		return true;
-	case PROC_EXEC:
-		ev->pl_type = PMCLOG_TYPE_PROCEXEC;
-		ev->pl_u.pl_x.pl_pid = e->pid;
-		ev->pl_u.pl_x.pl_pmcid = PMC_ID_INVALID;
-		ev->pl_u.pl_x.pl_baseaddr = e->addr;
-		ev->pl_u.pl_x.pl_entryaddr = e->len;
-		ev->pl_u.pl_x.pl_dynaddr = e->len;
-		put_path(ev->pl_u.pl_x.pl_pathname, e->text);
-		return true;
-	case PROC_MAP:
-		ev->pl_type = PMCLOG_TYPE_MAP_IN;
-		ev->pl_u.pl_mi.pl_pid = e->pid;
-		ev->pl_u.pl_mi.pl_start = e->addr;
-		put_path(ev->pl_u.pl_mi.pl_pathname, e->text);
-		ev->pl_u.pl_mi.pl_buildidlen = e->id.len;
-		memcpy(ev->pl_u.pl_mi.pl_buildid, e->id.id, e->id.len);
-		return true;
-	case PROC_UNMAP:
-		ev->pl_type = PMCLOG_TYPE_MAP_OUT;
-		ev->pl_u.pl_mo.pl_pid = e->pid;
-		ev->pl_u.pl_mo.pl_start = e->addr;
-		ev->pl_u.pl_mo.pl_end = e->addr + e->len;
-		return true;
-	case PROC_THREAD:
-		ev->pl_type = PMCLOG_TYPE_THR_CREATE;
-		ev->pl_u.pl_tc.pl_tid = e->tid;
-		ev->pl_u.pl_tc.pl_pid = e->pid;
-		ev->pl_u.pl_tc.pl_flags = 0;
-		memset(ev->pl_u.pl_tc.pl_tdname, 0, sizeof(ev->pl_u.pl_tc.pl_tdname));
-		return true;
-	case PROC_THREAD_EXIT:
-		ev->pl_type = PMCLOG_TYPE_THR_EXIT;
-		ev->pl_u.pl_te.pl_tid = e->tid;
-		return true;
-	case PROC_LOST:
-	case PROC_NOTHING:
-		break;
-	}
-	return false;
-}
-
 static void tell_everybody(struct lifelog *l, const struct proc_event *e,
 			   const struct pmclog_ev *ev)
 {
 	struct listener *n;
 
 	LIST_FOREACH(n, &l->listeners, next) {
-		if (e->what == PROC_LOST)
+		if (e->what == PROC_LOST && !e->pid)
 			logfile_gap(n->owner->log);
-		else if (samples_system(n->owner))
+		else if (!samples_system(n->owner) ||
+			 (e->pid == KERNEL_PID && !knows_kernel(n->owner)))
+			continue;
+		else if (e->what == PROC_LOST)
+			logfile_gap(n->owner->log);
+		else
 			(void)logfile_put(n->owner->log, e->time, ev);
 	}
+}
+
+/* A path that was read from /proc later may be that of the next program. */
+static void tell_exec(const struct pmc *p, const struct proc_event *e, struct pmclog_ev *ev)
+{
+	struct pmclog_ev mine = *ev;
+
+	mine.pl_u.pl_x.pl_pmcid = p->id;
+	if (e->asked && !count_follows_setid(p->count))
+		mine.pl_u.pl_x.pl_pathname[0] = '\0';
+	(void)logfile_put(p->owner->log, e->time, &mine);
 }
 
 /*
  * One PMC on the process that the event is about; `heard`: its owner has had such a record.  True:
  * now it has.
  */
-static bool tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
-			  struct pmclog_ev *ev, bool heard)
+static bool tell_follower(struct follow *f, const struct proc_event *e, struct pmclog_ev *ev,
+			  bool heard)
 {
 	struct pmc *p = f->pmc;
 	bool sampling = pmc_is_sampling(p);
 
 	if (!p->owner->log || samples_system(p->owner))
 		return false;
+	if (e->what == PROC_LOST) {
+		logfile_gap(p->owner->log);
+		return true;
+	}
 	if (e->what == PROC_EXEC) {
-		ev->pl_u.pl_x.pl_pmcid = p->id;
-		(void)logfile_put(p->owner->log, e->time, ev);
-		ev->pl_u.pl_x.pl_pmcid = PMC_ID_INVALID;
+		f->execed = true;
+		tell_exec(p, e, ev);
 		return true;
 	}
 	if (heard || (e->what != PROC_FORK && (e->what == PROC_EXIT || !sampling)))
@@ -405,28 +461,87 @@ static bool tell_follower(struct lifelog *l, struct follow *f, const struct proc
 	return true;
 }
 
+/* A child becomes a target with its fork, if there is room, and leaves with its parent. */
+static void follow_child(struct lifelog *l, const struct follow *parent, const struct proc_event *e)
+{
+	struct pmc *p = parent->pmc;
+	struct follow *f;
+
+	if (lifelog_follows(l, p, e->pid))
+		return;
+	f = follow(l, p, e->pid, e->time);
+	if (!f)
+		return;
+	f->until = parent->until;
+	f->born = !count_follows_setid(p->count);
+}
+
+/* The first thread's exit looks like that of its process, which may have other threads. */
+static void follow_exited(struct lifelog *l, struct follow *f)
+{
+	if (!count_measures(f->pmc->count, f->pid))
+		follow_end(&l->follows, f, clock_ns());
+}
+
+/*
+ * Execs before the attachment have no verdict.  Children born before it are targets only if the
+ * owner may debug them; their PMCATTACH records were written with the attachment.
+ */
+static bool is_about(struct follow *f, const struct proc_event *e)
+{
+	if (count_follows_setid(f->pmc->count))
+		return true;
+	settle(f, e->time);
+	return e->time >= f->since && e->time <= f->until;
+}
+
 static void tell_followers(struct lifelog *l, const struct proc_event *e, struct pmclog_ev *ev)
 {
 	/* A birth concerns who measures the parent. */
 	pid_t pid = e->what == PROC_FORK ? e->other : e->pid;
-	struct follow *f, *next;
 	const struct owner *last = NULL;
+	struct follow *f;
 
-	for (f = LIST_FIRST(bucket_of(l, pid)); f; f = next) {
-		bool relevant = f->pid == pid &&
-				(e->what != PROC_FORK || f->pmc->flags & PMC_F_DESCENDANTS);
-
-		next = LIST_NEXT(f, in_bucket);
-		if (!relevant)
+	if (e->what == PROC_FORK)
+		follows_born(&l->follows, e->pid, e->time);
+	LIST_FOREACH(f, follows_of(&l->follows, pid), in_bucket) {
+		if (f->pid != pid || !is_about(f, e) ||
+		    (e->what == PROC_FORK && !(f->pmc->flags & PMC_F_DESCENDANTS)))
 			continue;
 		/* One that counts tells of no mappings: that is left to one that samples. */
-		if (tell_follower(l, f, e, ev, last == f->pmc->owner))
+		if (tell_follower(f, e, ev, last == f->pmc->owner))
 			last = f->pmc->owner;
 		if (e->what == PROC_FORK)
-			(void)follow(l, f->pmc, e->pid);
+			follow_child(l, f, e);
 		else if (e->what == PROC_EXIT)
-			unfollow(f);
+			follow_exited(l, f);
 	}
+}
+
+/* Ends the records of one process, or of all, for PMCs that may not follow a set-id exec. */
+static void close_process(struct lifelog *l, const struct proc_event *e)
+{
+	for (unsigned int b = 0; b < FOLLOW_BUCKETS; b++) {
+		struct follow *f;
+
+		if (e->pid && follows_of(&l->follows, e->pid) != &l->follows.bucket[b])
+			continue;
+		LIST_FOREACH(f, &l->follows.bucket[b], in_bucket) {
+			if ((e->pid && f->pid != e->pid) || count_follows_setid(f->pmc->count))
+				continue;
+			/* Attached after the verdict: see lifelog_shows(). */
+			if (e->time && f->since > e->time)
+				continue;
+			if (e->time < f->until)
+				f->until = e->time;
+			if (!e->pid && f->pmc->owner->log)
+				logfile_gap(f->pmc->owner->log);
+		}
+	}
+	if (!e->pid)
+		log_msg(engine_debug(l->engine)->log, LOG_WARNING,
+			"notes of execs found no room: logs of unprivileged users record "
+			"nothing more of the processes that they have followed so far");
 }
 
 uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon)
@@ -437,12 +552,14 @@ uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon)
 static void tell(struct lifelog *l, const struct proc_event *e)
 {
 	struct pmclog_ev ev;
-	bool record = make_record(&ev, e);
 
-	if (record || e->what == PROC_LOST)
+	if (e->what == PROC_SECURE) {
+		close_process(l, e);
+	} else if (liferec_make(&ev, e) || e->what == PROC_LOST) {
 		tell_everybody(l, e, &ev);
-	if (record)
-		tell_followers(l, e, &ev);
+		if (e->pid)
+			tell_followers(l, e, &ev);
+	}
 }
 
 void lifelog_tell(struct lifelog *l, uint64_t until)
@@ -451,6 +568,8 @@ void lifelog_tell(struct lifelog *l, uint64_t until)
 
 	while (l->procs && (e = procs_next(l->procs, until)))
 		tell(l, e);
+	/* Not while the table is looked through. */
+	follows_sweep(&l->follows, until);
 }
 
 void lifelog_unmap(struct lifelog *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end)

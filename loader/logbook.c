@@ -8,7 +8,10 @@
 #include "clock.h"
 #include "file.h"
 #include "logbook.h"
+#include "mappings.h"
 #include "trace.h"
+
+#define LISTINGS 8u			/* of targets, in one go */
 
 /* Always by name: numbers of hardware events mean something to one machine only. */
 void logbook_allocate(const struct pmc *p)
@@ -23,19 +26,21 @@ void logbook_allocate(const struct pmc *p)
 	ev.pl_u.pl_ad.pl_flags = p->flags;
 	memcpy(ev.pl_u.pl_ad.pl_evname, p->event_name, sizeof(ev.pl_u.pl_ad.pl_evname));
 	(void)logfile_put(p->owner->log, clock_ns(), &ev);
+	if (pmc_is_sampling(p) && p->kernel == KERNEL_ADDRESSES)
+		logfile_hide_names(p->owner->log);
 }
 
-static void attached(struct logfile *log, const struct pmc *p, pid_t tgid)
+/* Without the time; whether the log may have it is decided later. */
+static void make_attached(struct pmclog_ev *ev, const struct pmc *p, pid_t tgid)
 {
 	static const char unknown[] = "unknown";
-	struct pmclog_ev ev;
+	char *path = ev->pl_u.pl_t.pl_pathname;
 
-	ev.pl_type = PMCLOG_TYPE_PMCATTACH;
-	ev.pl_u.pl_t.pl_pmcid = p->id;
-	ev.pl_u.pl_t.pl_pid = tgid;
-	if (!file_executable(tgid, ev.pl_u.pl_t.pl_pathname, sizeof(ev.pl_u.pl_t.pl_pathname)))
-		memcpy(ev.pl_u.pl_t.pl_pathname, unknown, sizeof(unknown));
-	(void)logfile_put(log, clock_ns(), &ev);
+	ev->pl_type = PMCLOG_TYPE_PMCATTACH;
+	ev->pl_u.pl_t.pl_pmcid = p->id;
+	ev->pl_u.pl_t.pl_pid = tgid;
+	if (!file_executable(tgid, path, sizeof(ev->pl_u.pl_t.pl_pathname)))
+		memcpy(path, unknown, sizeof(unknown));
 }
 
 static void detached(struct logfile *log, const struct pmc *p, pid_t tgid)
@@ -57,16 +62,53 @@ static void leave(struct pmc *p, pid_t tgid, bool exec)
 struct each {
 	struct daemon *d;
 	struct pmc *p;
+	bool found;			/* somebody new, since the last listing */
 };
 
+/* One whose mappings are read. */
+struct shown {
+	const struct each *each;
+	uint64_t since;
+};
+
+/* Mappings of an image that has gone are of no use; those of the next one come with its exec. */
+static bool still_shown(void *arg, pid_t tgid)
+{
+	const struct shown *s = arg;
+	struct pmc *p = s->each->p;
+
+	if (!lifelog_awaits(s->each->d->life, p, tgid, s->since))
+		return false;
+	if (lifelog_shows(s->each->d->life, p, tgid))
+		return true;
+	logfile_gap(p->owner->log);
+	return false;
+}
+
+/*
+ * /proc is read first, and what was read is written only if the log may have it.  A target in an
+ * exec is tried again later.  Reading mappings lets others go on, so the process is followed
+ * before: what it does meanwhile is in the log.
+ */
 static void tell_new(void *arg, pid_t tgid)
 {
 	struct each *e = arg;
+	struct shown s = { .each = e, .since = clock_ns() };
+	struct pmc *p = e->p;
+	struct pmclog_ev ev;
 
-	if (lifelog_follows(e->d->life, e->p, tgid))
+	if (lifelog_follows(e->d->life, p, tgid))
 		return;
-	attached(e->p->owner->log, e->p, tgid);
-	lifelog_attach(e->d->life, e->p, tgid);
+	make_attached(&ev, p, tgid);
+	if (!lifelog_shows(e->d->life, p, tgid)) {
+		p->late = true;
+		return;
+	}
+	(void)logfile_put(p->owner->log, clock_ns(), &ev);
+	if (!lifelog_attach(e->d->life, p, tgid, s.since) || !pmc_is_sampling(p))
+		return;
+	e->found = true;
+	mappings_of_process(&e->d->errands, p->owner->user, p->owner->log, tgid, still_shown, &s);
 }
 
 static void tell_gone(void *arg, pid_t tgid)
@@ -82,13 +124,56 @@ static void tell_gone(void *arg, pid_t tgid)
 
 void logbook_targets(struct daemon *d, struct pmc *p)
 {
-	struct each e = { d, p };
+	struct each e = { .d = d, .p = p, .found = true };
 
 	if (!p->owner->log || pmc_is_system(p))
 		return;
-	trace_drain(d->trace);
-	count_each_target(p->count, tell_new, &e);
+	p->late = false;
+	/*
+	 * While mappings are read, processes that are in the listing and not followed yet may have
+	 * children, whose births no log has.
+	 */
+	for (unsigned int n = 0; e.found; n++) {
+		trace_drain(d->trace);
+		e.found = false;
+		if (n == LISTINGS) {
+			lifelog_retry(d->life, p);
+			break;
+		}
+		count_each_target(p->count, tell_new, &e);
+	}
 	lifelog_prune(d->life, p, tell_gone, &e);
+}
+
+bool logbook_is_late(const struct owner *o)
+{
+	const struct pmc *p;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->late)
+			return true;
+	return false;
+}
+
+void logbook_late(struct daemon *d, struct owner *o)
+{
+	struct pmc *p;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->late)
+			logbook_targets(d, p);
+}
+
+void logbook_doubt(struct daemon *d)
+{
+	struct owner_table *t = &d->owners;
+	struct pmc *p;
+
+	for (unsigned int b = 0; b < t->buckets; b++)
+		for (struct owner *o = t->bucket[b]; o; o = o->next)
+			TAILQ_FOREACH(p, &o->pmcs, owned)
+				if (o->log && !pmc_is_system(p))
+					lifelog_retry(d->life, p);
 }
 
 static void taken_away(void *arg, struct pmc *p, pid_t tgid)

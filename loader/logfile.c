@@ -111,6 +111,11 @@ int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_cal
 	return 0;
 }
 
+void logfile_hide_names(struct logfile *l)
+{
+	lognames_hide(l->names);
+}
+
 void logfile_gap(struct logfile *l)
 {
 	l->dropped = true;

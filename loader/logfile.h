@@ -75,6 +75,9 @@ int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc);
 
+/* From now on the kernel's functions are not named: the owner may know their addresses only. */
+void logfile_hide_names(struct logfile *l);
+
 /* Records are missing here that never came as far as this. */
 void logfile_gap(struct logfile *l);
 

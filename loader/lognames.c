@@ -55,6 +55,7 @@ struct lognames {
 	size_t len, records_room;
 	uint8_t stamp[LOGFMT_NEW_PREFIX];	/* of the record before the names */
 	bool user, last;
+	bool hides;			/* names nothing any more */
 };
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -278,14 +279,22 @@ void lognames_free(struct lognames *l)
 	free(l);
 }
 
-/* Kernel addresses come first, if there are any.  All but the sampled one are behind a call. */
+void lognames_hide(struct lognames *l)
+{
+	__atomic_store_n(&l->hides, true, __ATOMIC_RELAXED);
+}
+
+/*
+ * Kernel addresses come first, if there are any.  All but the sampled one are behind a call.  What
+ * stands for all of them has no name.
+ */
 static void scan_chain(struct lognames *l, const uint8_t *pcs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t pc;
 
 		memcpy(&pc, pcs + i * sizeof(pc), sizeof(pc));
-		if (!(pc & KERNEL))
+		if (!(pc & KERNEL) || pc == PMCLOG_PC_KERNEL)
 			break;
 		pc -= i > 0;
 		if (l->seen[mix(pc) >> (64 - SEEN_BITS)] != pc)
@@ -313,7 +322,8 @@ size_t lognames_scan(struct lognames *l, const uint8_t *data, size_t len)
 		if (l->last || size < prefix || size > len - at)
 			break;
 		memcpy(l->stamp, data + at, prefix);
-		if (type == PMCLOG_TYPE_CALLCHAIN && size >= pcs)
+		if (type == PMCLOG_TYPE_CALLCHAIN && size >= pcs &&
+		    !__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
 			scan_chain(l, data + at + pcs, (size - pcs) / sizeof(uint64_t));
 		at += size;
 	}
@@ -399,6 +409,8 @@ size_t lognames_records(struct lognames *l, const uint8_t **records)
 	struct names *n = l->names;
 
 	l->len = 0;
+	if (__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
+		l->npending = l->tried = 0;
 	if (!l->npending)
 		return 0;
 	pthread_mutex_lock(&n->lock);

@@ -34,6 +34,8 @@ unsigned int names_reads(const struct names *n);
 /* Of one log, whose records are made by the clock.  NULL: no memory. */
 struct lognames *lognames_new(struct names *n, const struct logclock *clock);
 void lognames_free(struct lognames *l);
+/* No more names from now on; of any thread. */
+void lognames_hide(struct lognames *l);
 
 /*
  * Looks through whole records that are about to be written.  Returns where names belong: behind

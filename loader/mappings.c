@@ -71,8 +71,18 @@ static void put_mapping(struct logfile *l, const struct mapping *m)
 	}
 }
 
+/* Mappings to be read. */
+struct reading {
+	struct errands *es;
+	struct user *user;
+	struct logfile *log;
+	mappings_show_fn *shows;	/* NULL: the log may have all */
+	void *arg;
+	unsigned int ms;
+};
+
 /* Returns how many entries there were. */
-static uint32_t put_part(struct errands *es, struct logfile *l, const struct helper_part *part)
+static uint32_t put_part(const struct reading *r, const struct helper_part *part)
 {
 	uint8_t copy[HELPER_MAX_PART];
 	struct mapping m;
@@ -82,9 +92,9 @@ static uint32_t put_part(struct errands *es, struct logfile *l, const struct hel
 	/* The part is the helpers' until somebody else reads one. */
 	memcpy(copy, part->data, len);
 	while (mapping_next(copy, len, &at, &m)) {
-		put_mapping(l, &m);
+		put_mapping(r->log, &m);
 		n++;
-		fiber_breathe(es->fibers);
+		fiber_breathe(r->es->fibers);
 	}
 	return n;
 }
@@ -93,8 +103,7 @@ static uint32_t put_part(struct errands *es, struct logfile *l, const struct hel
  * The file of a mapping may hang when its build id is read.  Then the mappings behind it are read
  * once more, without build ids; what still hangs is missing in the log, which says so.
  */
-static void read_mappings(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
-			  unsigned int ms)
+static void read_mappings(const struct reading *r, pid_t pid)
 {
 	struct mappings_request q = { .pid = pid };
 	struct helper_part part;
@@ -103,30 +112,40 @@ static void read_mappings(struct errands *es, struct user *u, struct logfile *l,
 	int err;
 
 	/* Outside of an operation there is nobody who could wait. */
-	if (!fiber_current(es->fibers)) {
-		logfile_gap(l);
+	if (!fiber_current(r->es->fibers)) {
+		logfile_gap(r->log);
 		return;
 	}
 	do {
-		err = errand_begin(es, u, ERRAND_MAPPINGS, &q, sizeof(q), NULL, 0, ms, &e, &why);
+		err = errand_begin(r->es, r->user, ERRAND_MAPPINGS, &q, sizeof(q), NULL, 0, r->ms,
+				   &e, &why);
 		if (err)
 			break;
-		while ((err = errand_next(e, &part)) > 0)
-			q.from += put_part(es, l, &part);
+		while ((err = errand_next(e, &part)) > 0) {
+			if (r->shows && !r->shows(r->arg, pid)) {
+				err = 0;
+				break;
+			}
+			q.from += put_part(r, &part);
+		}
 		errand_end(e);
 	} while (err == -ETIMEDOUT && !q.without_ids++);
 	if (err)
-		logfile_gap(l);
+		logfile_gap(r->log);
 }
 
-void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid)
+void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
+			 mappings_show_fn *shows, void *arg)
 {
-	read_mappings(es, u, l, pid, ERRAND_MS);
+	read_mappings(&(struct reading){
+		.es = es, .user = u, .log = l, .shows = shows, .arg = arg, .ms = ERRAND_MS,
+	}, pid);
 }
 
 void mappings_of_all(struct errands *es, struct user *u, struct logfile *l)
 {
-	read_mappings(es, u, l, MAPPINGS_OF_ALL, ALL_MS);
+	read_mappings(&(struct reading){ .es = es, .user = u, .log = l, .ms = ALL_MS },
+		      MAPPINGS_OF_ALL);
 }
 
 /* --- the kernel ------------------------------------------------------------------------------- */

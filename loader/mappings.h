@@ -18,8 +18,13 @@ struct user;
 /*
  * Where a file's beginning lies, also if only its text is mapped.  The errand is charged to the
  * user; what could not be read is marked as a gap of the log.
+ *
+ * `shows` is asked after a part was read and before it is written: may the log have it?  No: that
+ * part and all others are left out, without a gap.
  */
-void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid);
+typedef bool mappings_show_fn(void *arg, pid_t pid);
+void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
+			 mappings_show_fn *shows, void *arg);
 /* Every process with its threads, then its mappings. */
 void mappings_of_all(struct errands *es, struct user *u, struct logfile *l);
 /* The kernel and its modules, pid -1.  False: it hides its addresses, and there is no record. */

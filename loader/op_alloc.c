@@ -24,6 +24,7 @@ struct plan {
 	bool system;
 	unsigned int cpu;
 	struct count_spec spec;
+	enum kernel_view kernel;	/* sampling: what the client may know of it now */
 	char name[WIRE_NAME_MAX];
 };
 
@@ -265,6 +266,7 @@ static int make_plan(struct request *rq, struct plan *p)
 		[COUNT_TSC] = plan_tsc, [COUNT_SOFT] = plan_soft, [COUNT_HARDWARE] = plan_hardware,
 		[COUNT_MSR] = plan_msr,
 	};
+	struct kernel_settings settings;
 	struct cred cred;
 	int err = check_scope(rq, p);
 
@@ -285,6 +287,10 @@ static int make_plan(struct request *rq, struct plan *p)
 	p->spec.passes_fd = policy_privileged(&cred);
 	p->spec.descendants = p->a->flags & PMC_F_DESCENDANTS;
 	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
+	if (p->spec.sampling) {
+		settings = policy_kernel_settings();
+		p->kernel = policy_kernel_view(&cred, &settings);
+	}
 	p->spec.period = p->a->count;
 	p->spec.cpu = p->cpu;
 	return plans[p->class->kind](rq, p);
@@ -443,6 +449,7 @@ int op_pmcallocate(struct request *rq)
 	pmc->owner = rq->s->owner;
 	pmc->mode = p.a->mode;
 	pmc->flags = p.a->flags;
+	pmc->kernel = p.kernel;
 	err = take_tracer(rq, &p, pmc);
 	if (!err)
 		err = take_row(rq, &p, pmc);

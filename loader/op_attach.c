@@ -64,12 +64,25 @@ static int find_pmc(struct request *rq, struct pmc **p)
 	return 0;
 }
 
+/* Processes leave in slices, and what they do from then on is not for the log. */
+static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct why *why)
+{
+	int err;
+
+	lifelog_parting(p);
+	err = count_detach(p->count, pid, why);
+	lifelog_parted(d->life, p);
+	if (!err)
+		logbook_targets(d, p);
+	return err;
+}
+
 /* Takes back an attachment that turns out not to be permitted. */
-static int attach_undo(struct pmc *p, const struct cred *target, int err)
+static int attach_undo(struct request *rq, struct pmc *p, const struct cred *target, int err)
 {
 	struct why unused;
 
-	(void)count_detach(p->count, target->pid, &unused);
+	(void)detach_process(rq->d, p, target->pid, &unused);
 	return err;
 }
 
@@ -107,10 +120,10 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 		return refuse_attach(rq, p, target, err);
 	if (guarded && tree.failed) {
 		*why = tree.why;
-		return attach_undo(p, target, tree.failed);
+		return attach_undo(rq, p, target, tree.failed);
 	}
 	err = self ? 0 : permit_recheck(rq, &a);
-	return err ? attach_undo(p, target, err) : 0;
+	return err ? attach_undo(rq, p, target, err) : 0;
 }
 
 /* The owner may be somewhere in the tree below the process that was named. */
@@ -159,9 +172,8 @@ int op_pmcdetach(struct request *rq)
 	if (!err)
 		err = find_target(rq, &t);
 	if (!err)
-		err = count_detach(p->count, t.cred.pid, &rq->r->why);
+		err = detach_process(rq->d, p, t.cred.pid, &rq->r->why);
 	if (!err) {
-		logbook_targets(rq->d, p);
 		DEBUG(&rq->d->debug, PMC, ATTACH, "pid %d PMC 0x%08x from process %d",
 		      p->owner->cred.pid, p->id, t.cred.pid);
 	}

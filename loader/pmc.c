@@ -41,6 +41,8 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 		(void)count_stop(p->count, &(struct why){ "" });
 		tracer_drain(p->tracer);
 	}
+	/* First: processes leave one by one, and execs after that have no verdict. */
+	lifelog_forget(p);
 	count_let_go(p->count);
 	TAILQ_REMOVE(&p->owner->pmcs, p, owned);
 	p->owner->npmc--;
@@ -51,7 +53,6 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 			if (latest->cpu == p->cpu)
 				break;
 	row_give(r, pmc_is_system(p), p->cpu, latest);
-	lifelog_forget(p);
 	count_free(p->count);
 	p->count = NULL;
 	tracer_free(p->tracer);

@@ -21,8 +21,11 @@ struct pmc {
 	uint64_t select;		/* WIRE_MSR_SELECT | the register that it writes; 0: none */
 	bool msr;			/* its register has been told: no more targets */
 	uint64_t reload;		/* period of sampling modes */
+	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct tracer *tracer;		/* of sampling modes */
-	LIST_HEAD(, follow) follows;	/* processes that its log hears of: lifelog.c */
+	LIST_HEAD(, follow) follows;	/* processes that its log hears of: follows.c */
+	bool late;			/* its log lacks targets that were in an exec */
+	uint64_t leaving;		/* 0, or since when processes leave it, one by one */
 	char event_name[WIRE_NAME_MAX];
 };
 

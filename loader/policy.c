@@ -62,6 +62,21 @@ bool policy_follows_setid(const struct cred *c)
 	return policy_privileged(c) || (policy_on_host(c) && has_cap(c, CAP_SYS_PTRACE));
 }
 
+/* perf_allow_kernel() and kallsyms_show_value() of the kernel. */
+enum kernel_view policy_kernel_view(const struct cred *client,
+				    const struct kernel_settings *settings)
+{
+	bool privileged = policy_privileged(client);
+	bool syslog = policy_on_host(client) && has_cap(client, CAP_SYSLOG);
+	bool sampled = privileged || settings->paranoid <= 1;
+	bool shown = (settings->kptr_restrict <= 0 && settings->paranoid <= 1) ||
+		     (settings->kptr_restrict <= 1 && syslog);
+
+	if (sampled && shown)
+		return KERNEL_NAMES;
+	return privileged ? KERNEL_ADDRESSES : KERNEL_HIDDEN;
+}
+
 bool policy_jailed(const struct cred *c, uint64_t daemon_pid_ns)
 {
 	return !policy_on_host(c) || (c->pid_ns != daemon_pid_ns && !policy_privileged(c));

@@ -34,6 +34,9 @@ pid_t policy_pidfd_pid(int pidfd);
 /* True once the process has exited, even while its parent does not collect it. */
 bool policy_pidfd_exited(int pidfd);
 
+/* Is the process in the middle of an exec, after its old memory has gone? */
+bool policy_in_exec(pid_t pid);
+
 /* Is this the number of the initial user namespace? */
 bool policy_initial_user_ns(uint64_t number);
 
@@ -51,6 +54,41 @@ bool policy_grown(const struct cred *then, const struct cred *now);
 
 /* May PMCs stay on a process that takes on a set-id program?  Only the host's own root may know. */
 bool policy_follows_setid(const struct cred *c);
+
+/* The settings of the kernel that say who may know its addresses. */
+struct kernel_settings {
+	int paranoid;			/* kernel.perf_event_paranoid */
+	int kptr_restrict;		/* kernel.kptr_restrict */
+};
+/* One that cannot be read counts as the strictest. */
+struct kernel_settings policy_kernel_settings(void);
+
+/* What a client's samples show of the kernel. */
+enum kernel_view {
+	KERNEL_HIDDEN,			/* one placeholder frame, the same for every address */
+	KERNEL_ADDRESSES,		/* addresses, without mappings and names */
+	KERNEL_NAMES,			/* all of it */
+};
+
+/*
+ * The kernel's own rule: perf_event_open(2) samples the kernel, and /proc/kallsyms shows addresses.
+ *
+ *	perf_event_paranoid	kptr_restrict	CAP_PERFMON	CAP_SYSLOG
+ *	<= 1			0		either		either		NAMES
+ *	<= 1			1		no		no		HIDDEN
+ *	<= 1			2		no		either		HIDDEN
+ *	>= 2			any		no		either		HIDDEN
+ *	<= 1			1		either		yes		NAMES
+ *	>= 2			<= 1		yes		yes		NAMES
+ *	<= 1			1		yes		no		ADDRESSES
+ *	>= 2			<= 1		yes		no		ADDRESSES
+ *	any			2		yes		either		ADDRESSES
+ *
+ * CAP_SYS_ADMIN implies CAP_PERFMON; capabilities count on the host only.  Without them the owner
+ * needs both permissions: perf alone would show addresses that kptr_restrict hides.
+ */
+enum kernel_view policy_kernel_view(const struct cred *client,
+				    const struct kernel_settings *settings);
 
 /* In a container: what FreeBSD calls a jail. */
 bool policy_jailed(const struct cred *c, uint64_t daemon_pid_ns);

@@ -59,7 +59,7 @@ static uint64_t inode_at(int dir, const char *name)
 	return fstatat(dir, name, &st, 0) ? 0 : st.st_ino;
 }
 
-enum { STAT_PARENT = 4, STAT_START = 22 };
+enum { STAT_PARENT = 4, STAT_START = 22, STAT_CODE = 26 };
 
 /* The command in field 2 may hold anything, so counting starts behind its last ')'. */
 static uint64_t stat_field(const char *stat, unsigned int n)
@@ -134,6 +134,35 @@ static bool is_pidfd(int fd)
 	n = readlink(path, name, sizeof(name) - 1);
 	name[n > 0 ? n : 0] = '\0';
 	return !strcmp(name, "anon_inode:[pidfd]") || !strncmp(name, "pidfd:[", 7);
+}
+
+/* The new memory has no code until all is mapped. */
+bool policy_in_exec(pid_t pid)
+{
+	char text[1024], path[32];
+	const char *state;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0 || stat_field(text, STAT_CODE))
+		return false;
+	/* A first thread that has ended has no memory. */
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
+}
+
+static int kernel_setting(const char *path, int strictest)
+{
+	char line[16];
+
+	return file_line(path, line, sizeof(line)) || !*line ? strictest : atoi(line);
+}
+
+struct kernel_settings policy_kernel_settings(void)
+{
+	return (struct kernel_settings){
+		.paranoid = kernel_setting("/proc/sys/kernel/perf_event_paranoid", 3),
+		.kptr_restrict = kernel_setting("/proc/sys/kernel/kptr_restrict", 2),
+	};
 }
 
 pid_t policy_pidfd_pid(int pidfd)

@@ -3,6 +3,11 @@
  * Reads the perf buffers of all CPUs.  Events are copied out and sorted by time: they are few
  * beside samples.  An exec is told in pieces: a new name, then the mappings of the executable, of
  * its dynamic linker, and of the vdso, which is the last.  Whoever reads gets it once it is whole.
+ *
+ * The pieces of a target's exec wait for the programs' verdict (execs.h), which follows the last
+ * of them.  All later events wait with them for a moment, as for an exec that is not whole.  After
+ * that only the process's own events wait: it runs no user code meanwhile, so no sample needs
+ * them.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -12,12 +17,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine.h"
+#include "execs.h"
 #include "file.h"
+#include "notes.h"
 #include "perf.h"
 #include "procs.h"
 
 #define TRAILER	  24u		/* bytes of TID, TIME and CPU behind every record */
 #define EXEC_NS	  20000000u	/* an exec that is not whole by then is not waited for */
+#define JUDGE_NS  40000000u	/* for the verdict the process alone waits longer */
+#define HELD_MAX  4096u		/* events that wait with their process */
+#define TEXTS_MAX 65536u	/* bytes of texts that may be of nobody any more */
 
 struct cpu_buffer {
 	int fd;
@@ -30,9 +41,12 @@ struct stored {
 	uint32_t order;			/* as read: equal times stay in order */
 	uint32_t text;			/* in texts */
 	bool whole;			/* an exec whose pieces have been found */
+	bool held;			/* its process waits for a verdict */
 };
 
 struct procs {
+	struct engine *engine;
+	struct execs execs;
 	unsigned int ncpu;
 	int epoll;
 	size_t page_size;
@@ -43,6 +57,7 @@ struct procs {
 	size_t texts_len, texts_room;
 	bool started;			/* somebody reads */
 	bool failed;			/* no memory: an event was lost */
+	bool unread;			/* not all notes of execs were there to be read */
 	struct cpu_buffer cpu[];
 };
 
@@ -73,19 +88,24 @@ static void close_cpu(struct procs *p, struct cpu_buffer *b)
 	b->fd = -1;
 }
 
-int procs_new(unsigned int ncpu, struct procs **out, struct why *why)
+int procs_new(struct engine *e, struct procs **out, struct why *why)
 {
+	unsigned int ncpu = engine_ncpu(e);
 	struct procs *p = calloc(1, sizeof(*p) + ncpu * sizeof(p->cpu[0]));
+	struct epoll_event execs = { .events = EPOLLIN };
 	int err = 0;
 
 	if (!p)
 		return deny(why, -ENOMEM, "no memory to watch processes");
+	p->engine = e;
+	execs_init(&p->execs);
 	p->ncpu = ncpu;
 	p->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	for (unsigned int cpu = 0; cpu < ncpu; cpu++)
 		p->cpu[cpu].fd = -1;
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (p->epoll < 0)
+	if (p->epoll < 0 ||
+	    epoll_ctl(p->epoll, EPOLL_CTL_ADD, notes_execs_fd(engine_notes(e)), &execs))
 		err = -errno;
 	if (err) {
 		procs_free(p);
@@ -103,6 +123,7 @@ void procs_free(struct procs *p)
 		close_cpu(p, &p->cpu[cpu]);
 	if (p->epoll >= 0)
 		close(p->epoll);
+	execs_clear(&p->execs);
 	free(p->events);
 	free(p->texts);
 	free(p);
@@ -121,7 +142,7 @@ static uint32_t store_text(struct procs *p, const char *text, size_t max)
 	uint32_t at = (uint32_t)p->texts_len;
 
 	if (p->texts_room - p->texts_len < len + 1) {
-		size_t room = p->texts_room ? p->texts_room * 2 : 65536;
+		size_t room = p->texts_room > TEXTS_MAX / 2 ? p->texts_room * 2 : TEXTS_MAX;
 		char *more = realloc(p->texts, room);
 
 		if (!more) {
@@ -338,6 +359,7 @@ static bool ask_path(struct procs *p, struct stored *s)
 	if (!file_executable(s->e.pid, path, sizeof(path)))
 		return false;
 	s->text = store_text(p, path, sizeof(path));
+	s->e.asked = true;
 	return true;
 }
 
@@ -377,14 +399,144 @@ static bool exec_complete(struct procs *p, size_t at, uint64_t horizon)
 	return s->whole;
 }
 
+/* Gives back the texts of delivered events; an exec shares the text of a mapping. */
+static void pack_texts(struct procs *p)
+{
+	size_t len = 0, size;
+	char *texts;
+
+	for (size_t i = 0; i < p->n; i++)
+		len += strlen(p->texts + p->events[i].text) + 1;
+	texts = malloc(len);
+	if (!texts)
+		return;
+	p->texts_room = len;
+	len = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		size = strlen(p->texts + p->events[i].text) + 1;
+		memcpy(texts + len, p->texts + p->events[i].text, size);
+		p->events[i].text = (uint32_t)len;
+		len += size;
+	}
+	p->texts_len = len;
+	free(p->texts);
+	p->texts = texts;
+}
+
 /* Drops what has been delivered. */
 static void forget(struct procs *p)
 {
-	memmove(p->events, p->events + p->next, (p->n - p->next) * sizeof(p->events[0]));
-	p->n -= p->next;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (i >= p->next || p->events[i].held)
+			p->events[kept++] = p->events[i];
+	p->n = kept;
 	p->next = 0;
 	if (!p->n)
 		p->texts_len = 0;
+	else if (p->texts_len > TEXTS_MAX)
+		pack_texts(p);
+}
+
+/* --- execs of targets ------------------------------------------------------------------------ */
+
+static void on_exec(void *arg, const struct abi_exec *exec)
+{
+	struct procs *p = arg;
+
+	execs_note(&p->execs, exec);
+}
+
+static void read_execs(struct procs *p)
+{
+	int err = notes_execs(engine_notes(p->engine), on_exec, p);
+
+	p->execs.blind |= err == -ENOSPC;
+	p->unread = err == -EAGAIN;
+}
+
+static bool is_target(const struct procs *p, pid_t pid)
+{
+	struct abi_target t;
+
+	return !engine_target_get(p->engine, (uint32_t)pid, &t) && !(t.state & ABI_STATE_EXIT);
+}
+
+static bool takes_long(const struct exec *e, uint64_t horizon)
+{
+	return horizon > e->time && horizon - e->time > JUDGE_NS;
+}
+
+static bool store_secure(struct procs *p, pid_t pid, uint64_t time)
+{
+	return store(p, PROC_SECURE, time - 1, pid, pid) != NULL;
+}
+
+/*
+ * Runs after the buffers have been read: the notes include the beginning of every exec in them.  A
+ * process that was no target before the notes were read and has no verdict after it gets none: it
+ * was killed in the exec, or detached.
+ */
+static void judge(struct procs *p, uint64_t horizon)
+{
+	struct exec *e, *next = NULL;
+
+	LIST_FOREACH(e, &p->execs.all, in_all)
+		e->left = !e->secure && takes_long(e, horizon) && !is_target(p, e->pid);
+	read_execs(p);
+	if (p->execs.blind && store_secure(p, 0, 1))
+		execs_clear(&p->execs);
+	for (e = LIST_FIRST(&p->execs.all); e; e = next) {
+		next = LIST_NEXT(e, in_all);
+		e->secure |= e->left && !p->unread;
+		if (e->secure && store_secure(p, e->pid, e->time))
+			execs_drop(e);
+	}
+}
+
+/* Nothing is delivered while a note is missing or there is no memory for its event. */
+static uint64_t judged_until(const struct procs *p, uint64_t horizon)
+{
+	uint64_t until = p->execs.blind || p->unread ? 0 : horizon;
+	const struct exec *e;
+
+	LIST_FOREACH(e, &p->execs.all, in_all)
+		if ((e->secure || !takes_long(e, horizon)) && e->time - 1 < until)
+			until = e->time - 1;
+	return until;
+}
+
+/* An exec has few events; what exceeds the limit becomes a gap in the process's logs. */
+static void hold_back(struct procs *p)
+{
+	unsigned int held = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		struct stored *s = &p->events[i];
+
+		s->held = s->e.what != PROC_SECURE && procs_pending(p, s->e.pid, s->e.time);
+		if (!s->held || ++held <= HELD_MAX)
+			continue;
+		s->held = false;
+		s->e.what = PROC_LOST;
+	}
+}
+
+bool procs_pending(const struct procs *p, pid_t pid, uint64_t time)
+{
+	const struct exec *e = LIST_EMPTY(&p->execs.all) ? NULL : execs_pending(&p->execs, pid);
+
+	return e && e->time <= time;
+}
+
+bool procs_execs(struct procs *p, pid_t pid, bool within)
+{
+	/* First: its verdict comes later, or is read below. */
+	if (within)
+		execs_suspect(&p->execs, pid);
+	read_execs(p);
+	return within || p->execs.blind || p->unread || execs_knows(&p->execs, pid);
 }
 
 uint64_t procs_collect(struct procs *p, uint64_t horizon)
@@ -395,6 +547,9 @@ uint64_t procs_collect(struct procs *p, uint64_t horizon)
 	for (unsigned int cpu = 0; cpu < p->ncpu; cpu++)
 		if (p->cpu[cpu].page)
 			drain_cpu(p, &p->cpu[cpu]);
+	judge(p, horizon);
+	horizon = judged_until(p, horizon);
+	hold_back(p);
 	if (p->failed) {
 		p->failed = false;
 		(void)store(p, PROC_LOST, horizon, 0, 0);
@@ -403,7 +558,7 @@ uint64_t procs_collect(struct procs *p, uint64_t horizon)
 		qsort(p->events, p->n, sizeof(p->events[0]), by_time);
 	for (size_t i = 0; i < p->n && p->events[i].e.time <= horizon; i++)
 		if (p->events[i].e.what == PROC_EXEC && !p->events[i].whole &&
-		    !exec_complete(p, i, horizon))
+		    !p->events[i].held && !exec_complete(p, i, horizon))
 			return p->events[i].e.time - 1;
 	return horizon;
 }
@@ -412,6 +567,8 @@ const struct proc_event *procs_next(struct procs *p, uint64_t until)
 {
 	struct stored *s;
 
+	while (p->next < p->n && p->events[p->next].held && p->events[p->next].e.time <= until)
+		p->next++;
 	if (p->next == p->n || p->events[p->next].e.time > until)
 		return NULL;
 	s = &p->events[p->next++];

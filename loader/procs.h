@@ -21,7 +21,8 @@ enum proc_what {
 	PROC_UNMAP,			/* addr, len: of executable memory; not from here */
 	PROC_THREAD,			/* tid is new in pid */
 	PROC_THREAD_EXIT,
-	PROC_LOST,			/* records are missing here */
+	PROC_SECURE,			/* a set-id exec of pid (0: of any process) begins */
+	PROC_LOST,			/* records are missing here; pid: only of that process */
 	PROC_NOTHING,			/* it did not happen after all */
 };
 
@@ -34,11 +35,13 @@ struct proc_event {
 	uint64_t addr, len;
 	const char *text;		/* "" if there is none */
 	struct buildid id;		/* MAP: of the file */
+	bool asked;			/* EXEC: text is what /proc said later, maybe of another */
 };
 
+struct engine;
 struct procs;
 
-int procs_new(unsigned int ncpu, struct procs **out, struct why *why);
+int procs_new(struct engine *e, struct procs **out, struct why *why);
 void procs_free(struct procs *p);
 /* What is known of a CPU now; `downs` grows whenever it goes. */
 int procs_cpu(struct procs *p, unsigned int cpu, bool here, uint32_t downs);
@@ -47,10 +50,19 @@ int procs_fd(const struct procs *p);
 
 /*
  * Reads what has happened up to `horizon`, for procs_next().  Returns up to when all is known: an
- * earlier time while an exec is in progress.
+ * earlier time while an exec is in progress.  If an exec of a target takes long, its events are
+ * held back until the kernel's verdict, and are delivered late.
  */
 uint64_t procs_collect(struct procs *p, uint64_t horizon);
 /* The next event up to `until`, NULL: none.  It is valid until the next call. */
 const struct proc_event *procs_next(struct procs *p, uint64_t until);
+
+/* An exec of the target was in progress at that time, and is not judged yet. */
+bool procs_pending(const struct procs *p, pid_t pid, uint64_t time);
+/*
+ * Reads the notes.  True if an exec of the target has no verdict, or was secure and PROC_SECURE has
+ * not been collected.  `within`: the target is in an exec whose beginning may not have been noted.
+ */
+bool procs_execs(struct procs *p, pid_t pid, bool within);
 
 #endif

@@ -93,6 +93,7 @@ void programs_choose(struct pmcbpf *skel)
 	bpf_program__set_autoload(skel->progs.on_fork_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_exit_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_exec_again, preemptible);
+	bpf_program__set_autoload(skel->progs.on_rename_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_dead,
 				  struct_has(btf, "task_struct", "on_cpu") &&
 				  may_fentry(btf, "put_task_struct_rcu_user"));
@@ -153,7 +154,9 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		break;
 	case NEED_EXEC:
 		prog[0] = p->skel->progs.on_exec;
-		prog[1] = if_loaded(p->skel->progs.on_exec_again);
+		prog[1] = p->skel->progs.on_rename;
+		prog[2] = if_loaded(p->skel->progs.on_exec_again);
+		prog[3] = if_loaded(p->skel->progs.on_rename_again);
 		break;
 	case NEED_FAULT:
 		prog[0] = p->skel->progs.on_fault;

@@ -168,14 +168,15 @@ static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)
 	return &s->skel->bss->samplers[id % ABI_SAMPLERS];
 }
 
-uint64_t sampler_set(struct samplers *s, uint32_t id, bool chain, bool both_sides)
+uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)
 {
-	struct abi_sampler *at = sampler_at(s, id);
+	struct abi_sampler *at = sampler_at(s, spec->id);
 
-	at->depth = chain ? s->config.depth : 1;
-	at->both_sides = both_sides;
-	__atomic_store_n(&at->id, id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);
-	return id | ABI_SAMPLER_ON;
+	at->depth = spec->chain ? s->config.depth : 1;
+	at->both_sides = spec->both_sides;
+	at->hides_kernel = spec->hides_kernel;
+	__atomic_store_n(&at->id, spec->id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);
+	return spec->id | ABI_SAMPLER_ON;
 }
 
 void sampler_clear(struct samplers *s, uint32_t id)

@@ -37,11 +37,19 @@ struct rings *samplers_rings(const struct samplers *s);
  */
 int samplers_program(const struct samplers *s, struct why *why);
 
+/* What the program records of a PMC. */
+struct sampler_spec {
+	uint32_t id;			/* the number that its records bear */
+	bool chain;
+	bool both_sides;
+	bool hides_kernel;		/* no address of the kernel gets as far as the ring */
+};
+
 /*
  * The program knows the PMC of this number until sampler_clear().  Returns the tag of the PMC's
  * events.  Two numbers that differ by a multiple of ABI_SAMPLERS are never set at a time.
  */
-uint64_t sampler_set(struct samplers *s, uint32_t id, bool chain, bool both_sides);
+uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec);
 void sampler_clear(struct samplers *s, uint32_t id);
 /* Of this number and those before it that have its place: the caller takes differences. */
 struct abi_samples sampler_counts(const struct samplers *s, uint32_t id);

@@ -153,6 +153,7 @@ static void on_logs(struct server *s, struct watch *w, uint32_t events)
 static void on_trace(struct server *s, struct watch *w, uint32_t events)
 {
 	trace_drain(s->d->trace);
+	works_late(s);
 	logpool_push(s->d->logs);
 }
 

@@ -18,6 +18,8 @@
 #include "trace.h"
 
 #define MAX_TRACERS ABI_SAMPLERS	/* an id is slot | generation * this */
+_Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
+
 #define TICK_NS	    50000000		/* between drains; a ring that is half full calls earlier */
 
 struct tracer {
@@ -117,16 +119,40 @@ void trace_listen(struct trace *t, bool on)
 
 /* --- records -------------------------------------------------------------------------------- */
 
-static void on_sample(const struct tracer *tr, const struct abi_rec *rec, const uint64_t *data)
+/*
+ * How many addresses of a sample the log gets.  A frame pointer of user code may lead anywhere in
+ * the program's memory; what is found there is no address of user code if it looks like the
+ * kernel's.
+ */
+static unsigned int chain_length(const struct pmc *p, const struct abi_rec *rec,
+				 const uint64_t *data)
 {
+	unsigned int n = rec->n;
+
+	for (unsigned int i = 1; i < n && p->kernel == KERNEL_HIDDEN; i++)
+		if (data[i] >> 63)
+			n = i;
+	return n;
+}
+
+static void on_sample(struct trace *t, const struct tracer *tr, const struct abi_rec *rec,
+		      const uint64_t *data)
+{
+	enum hearing hears = lifelog_hears(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
 	struct pmclog_ev_callchain c;
 
+	if (hears == HEARS_LATE) {
+		t->stats.intr_bufferfull++;
+		logfile_gap(tr->pmc->owner->log);
+	}
+	if (hears != HEARS)
+		return;
 	c.pl_pid = rec->pid;
 	c.pl_tid = rec->tid;
 	c.pl_pmcid = tr->pmc->id;
 	c.pl_cpuflags = PMC_CALLCHAIN_TO_CPUFLAGS(rec->cpu, rec->flags & ABI_REC_USER ?
 						  PMC_CC_F_USERSPACE : 0);
-	c.pl_npc = rec->n;
+	c.pl_npc = (int)chain_length(tr->pmc, rec, data);
 	(void)logfile_callchain(tr->pmc->owner->log, rec->time, &c, data);
 }
 
@@ -183,7 +209,7 @@ static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data
 	    !tr->pmc->owner->log || !rec->n)
 		return;
 	if (rec->kind == ABI_REC_SAMPLE)
-		on_sample(tr, rec, data);
+		on_sample(t, tr, rec, data);
 	else
 		on_value(tr, rec, data[0]);
 }
@@ -395,9 +421,12 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 	}
 	if (tr->samples) {
 		tr->told = sampler_counts(t->samplers, tr->id);
-		tr->tag = sampler_set(t->samplers, tr->id,
-				      p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN),
-				      p->flags & PMC_F_USERCALLCHAIN);
+		tr->tag = sampler_set(t->samplers, &(struct sampler_spec){
+			.id = tr->id,
+			.chain = p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN),
+			.both_sides = p->flags & PMC_F_USERCALLCHAIN,
+			.hides_kernel = p->kernel == KERNEL_HIDDEN,
+		});
 		watch_unmaps(tr);
 	}
 	t->slot[slot] = tr;

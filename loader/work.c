@@ -200,6 +200,14 @@ static void end_owner(struct work *w)
 	pmc_release_all(&w->s->d->rows, w->owner);
 }
 
+static void without_client(struct work *w)
+{
+	if (w->late)
+		logbook_late(w->s->d, w->owner);
+	else
+		end_owner(w);
+}
+
 static void work_main(void *arg)
 {
 	struct work *w = arg;
@@ -207,7 +215,7 @@ static void work_main(void *arg)
 	if (w->client)
 		serve(w);
 	else
-		end_owner(w);
+		without_client(w);
 }
 
 static void work_woken(void *arg)
@@ -266,10 +274,25 @@ static void give_back_fds(struct work *w)
 	}
 }
 
+static void begin_end(struct server *s, struct owner *o)
+{
+	struct work *w = work_new(s, NULL, o);
+
+	if (w) {
+		o->busy = true;
+		work_enqueue(w);
+		return;
+	}
+	logbook_end(s->d, o);
+	pmc_release_all(&s->d->rows, o);
+	owner_put(&s->d->owners, o);	/* the caller forgets the greeting */
+}
+
 static void work_finish(struct work *w)
 {
 	struct server *s = w->s;
 	struct owner *o = w->owner;
+	pid_t pid = o->cred.pid;
 
 	TAILQ_REMOVE(&s->works, w, in_all);
 	o->busy = false;
@@ -282,9 +305,13 @@ static void work_finish(struct work *w)
 		give_back_fds(w);
 		if (w->suspended)
 			clients_resume(s);
+	} else if (w->late) {
+		/* Its last connection may have closed meanwhile. */
+		if (o->ended)
+			begin_end(s, o);
+		greeting_forget(s->d, pid);
+		clients_resume(s);
 	} else {
-		pid_t pid = o->cred.pid;
-
 		owner_put(&s->d->owners, o);
 		greeting_forget(s->d, pid);
 	}
@@ -330,7 +357,7 @@ static bool begin(struct work *w)
 			client_close(s, c);
 			return false;
 		}
-		end_owner(w);
+		without_client(w);
 	}
 	TAILQ_INSERT_TAIL(&s->works, w, in_all);
 	w->owner->busy = true;
@@ -344,7 +371,7 @@ static unsigned int kind_of(const struct work *w)
 	struct wire_hdr h;
 
 	if (!w->client)
-		return WATCHDOG_END;
+		return w->late ? WATCHDOG_RINGS : WATCHDOG_END;
 	if (w->in.len < sizeof(h))
 		return WATCHDOG_RECEIVE;
 	memcpy(&h, w->in.data, sizeof(h));
@@ -376,17 +403,37 @@ static unsigned int work_run(struct work *w)
 
 void work_end_owner(struct server *s, struct owner *o)
 {
-	struct work *w = work_new(s, NULL, o);
-
 	o->ended = true;
-	if (w) {
-		o->busy = true;
-		work_enqueue(w);
+	/* Work without a connection is under way; it ends the owner then. */
+	if (!o->busy)
+		begin_end(s, o);
+}
+
+static bool begin_late(struct server *s, struct owner *o)
+{
+	struct work *w = o->busy ? NULL : work_new(s, NULL, o);
+
+	if (!w)
+		return false;
+	w->late = true;
+	o->busy = true;
+	work_enqueue(w);
+	return true;
+}
+
+void works_late(struct server *s)
+{
+	struct owner_table *t = &s->d->owners;
+	bool all = true;
+
+	if (!lifelog_late(s->d->life))
 		return;
-	}
-	logbook_end(s->d, o);
-	pmc_release_all(&s->d->rows, o);
-	owner_put(&s->d->owners, o);	/* the caller forgets the greeting */
+	for (unsigned int b = 0; b < t->buckets; b++)
+		for (struct owner *o = t->bucket[b]; o; o = o->next)
+			if (!o->ended && logbook_is_late(o))
+				all &= begin_late(s, o);
+	if (!all)
+		lifelog_retry(s->d->life, NULL);
 }
 
 bool works_ready(const struct server *s)

@@ -10,6 +10,8 @@
  * An owner has one piece of work under way at a time (owner->busy): requests of its other
  * connections wait, and the owner ends (its log, then its PMCs) in a piece of work of its own,
  * after the one under way.  This is what operations rely on across fiber_breathe() and errands.
+ *
+ * What the log could not have of a target that was in an exec is looked up in a piece of work, too.
  */
 #ifndef PMCBPF_WORK_H
 #define PMCBPF_WORK_H
@@ -21,7 +23,8 @@ struct work {
 	TAILQ_ENTRY(work) in_queue;	/* its user's, while `queued` */
 	TAILQ_ENTRY(work) in_all;	/* that have begun */
 	struct server *s;
-	struct client *client;		/* NULL: its owner ends */
+	struct client *client;		/* NULL: its owner ends, or … */
+	bool late;			/* … its logs lack targets */
 	struct owner *owner;
 	struct user *user;
 	struct fiber *fiber;		/* NULL: it has not begun */
@@ -41,6 +44,8 @@ void work_offer(struct server *s, struct client *c);
 bool work_withdraw(struct server *s, struct client *c);
 /* The last connection of an owner has closed: everything it holds is given back. */
 void work_end_owner(struct server *s, struct owner *o);
+/* After each trace_drain(): owners whose logs lack targets get a piece of work for that. */
+void works_late(struct server *s);
 
 bool works_ready(const struct server *s);
 /* One slice for each user. */

@@ -120,6 +120,7 @@ struct signal_struct {
 
 struct mm_struct {
 	unsigned long flags;
+	unsigned long start_code;
 };
 struct vm_area_struct {
 	unsigned long vm_start, vm_end;

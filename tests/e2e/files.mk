@@ -35,6 +35,13 @@ $(O)/tests/deep: tests/e2e/deep.c tests/vm/progs/spin.h $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-pie -no-pie -o $@ $<
 
+# One that starts others without copying its memory.
+LINT_C += tests/e2e/vexec.c
+$(O)/tests/vexec: tests/e2e/vexec.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
+
 # One that knows where its time went.
 LINT_C += tests/e2e/hot.c tests/e2e/hot_library.c
 $(O)/tests/hot: tests/e2e/hot.c tests/vm/progs/spin.h $(O)/flags
@@ -90,7 +97,7 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -Wl,--build-id -o $@ $< -L$(O)/lib -lktr -lpthread
 
 # What the tests call, besides the tools.
-E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard \
+E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 CHECKS += check-e2e

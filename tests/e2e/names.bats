@@ -12,6 +12,8 @@ setup() {
 }
 
 teardown() {
+	[ -z "${PARANOID:-}" ] || echo "$PARANOID" >/proc/sys/kernel/perf_event_paranoid
+	[ -z "${KPTR:-}" ] || echo "$KPTR" >/proc/sys/kernel/kptr_restrict
 	stop_daemon KILL || true
 }
 
@@ -40,8 +42,11 @@ kernel_hides() { [ "$(cat /proc/sys/kernel/kptr_restrict)" -ge 2 ]; }
 	grep -q '"\[kernel.kallsyms\]schedule"' text
 }
 
-@test "the log of a user without privilege has them as well" {
+@test "the log of a user without privilege has them as well, where he may know the addresses" {
 	! kernel_hides || skip "this kernel hides its addresses (kernel.kptr_restrict)"
+	PARANOID=$(</proc/sys/kernel/perf_event_paranoid) KPTR=$(</proc/sys/kernel/kptr_restrict)
+	echo 1 >/proc/sys/kernel/perf_event_paranoid
+	echo 0 >/proc/sys/kernel/kptr_restrict
 	start_daemon
 	open_tmpdir
 	mkdir -m 777 open

@@ -134,6 +134,73 @@ static void test_grown_effective(void **state)
 	}
 }
 
+static enum kernel_view view(uint64_t caps, int paranoid, int kptr_restrict)
+{
+	struct cred c = with(user(5), caps);
+
+	return policy_kernel_view(&c, &(struct kernel_settings){ paranoid, kptr_restrict });
+}
+
+/* The table in policy.h, from the strictest setting of each kind to the laxest. */
+static void test_kernel_view(void **state)
+{
+	const uint64_t perfmon = CAP(CAP_PERFMON), admin = CAP(CAP_SYS_ADMIN);
+	const uint64_t syslog = 1ull << 34 /* CAP_SYSLOG */;
+	const struct kernel_settings lax = { 1, 0 }, strict = { 2, 1 };
+	struct cred jailed = jailed_root();
+
+	for (int paranoid = -1; paranoid <= 4; paranoid++)
+		for (int kptr = 0; kptr <= 2; kptr++) {
+			bool all = paranoid <= 1 && kptr == 0;
+			enum kernel_view least = all ? KERNEL_NAMES : KERNEL_ADDRESSES;
+
+			assert_int_equal(view(0, paranoid, kptr),
+					 all ? KERNEL_NAMES : KERNEL_HIDDEN);
+			assert_int_equal(view(CAP(CAP_SYS_PTRACE), paranoid, kptr),
+					 all ? KERNEL_NAMES : KERNEL_HIDDEN);
+			assert_int_equal(view(syslog, paranoid, kptr),
+					 paranoid <= 1 && kptr <= 1 ? KERNEL_NAMES : KERNEL_HIDDEN);
+			assert_int_equal(view(perfmon, paranoid, kptr), least);
+			assert_int_equal(view(admin, paranoid, kptr), least);
+			assert_int_equal(view(perfmon | syslog, paranoid, kptr),
+					 kptr <= 1 ? KERNEL_NAMES : KERNEL_ADDRESSES);
+			assert_int_equal(view(~0ull, paranoid, kptr),
+					 kptr <= 1 ? KERNEL_NAMES : KERNEL_ADDRESSES);
+		}
+	/* Root of a container is anybody, here as for the kernel. */
+	assert_int_equal(policy_kernel_view(&jailed, &strict), KERNEL_HIDDEN);
+	assert_int_equal(policy_kernel_view(&jailed, &lax), KERNEL_NAMES);
+}
+
+static void test_kernel_settings(void **state)
+{
+	struct kernel_settings s = policy_kernel_settings();
+	FILE *f = fopen("/proc/sys/kernel/kptr_restrict", "re");
+	int kptr = 2;
+
+	if (f) {
+		assert_int_equal(fscanf(f, "%d", &kptr), 1);
+		fclose(f);
+	}
+	assert_int_equal(s.kptr_restrict, kptr);
+	assert_in_range(s.paranoid + 1, 0, 5);
+}
+
+/* One that runs, a first thread that has ended, one that has gone: none of them. */
+static void test_in_exec(void **state)
+{
+	pid_t child;
+
+	assert_false(policy_in_exec(getpid()));
+	assert_false(policy_in_exec(0x3fffffff));
+	child = fork();
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	assert_false(policy_in_exec(child));
+	waitpid(child, NULL, 0);
+}
+
 static void test_system_scope(void **state)
 {
 	assert_int_equal(system_scope(user(5), false), -EPERM);
@@ -408,7 +475,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
 		T(test_privilege), T(test_follows_setid), T(test_grown), T(test_grown_effective),
-		 T(test_system_scope), T(test_jail),
+		T(test_kernel_view), T(test_kernel_settings), T(test_in_exec), T(test_system_scope),
+		T(test_jail),
 		T(test_attach),
 		T(test_explanation), T(test_proc_debug_tunable), T(test_may_know),
 		T(test_read_self), T(test_read_odd_name), T(test_pidfd), T(test_pidfd_by_kind),

@@ -29,6 +29,10 @@ static struct peer peers[CROWD + 1];
 static struct peer *order[4 * CROWD];	/* whose slices there were */
 static unsigned int norder, nended;
 static struct fiber *parked;
+static struct owner *late;		/* whose log lacks targets */
+static bool any_late;
+static unsigned int nlate;
+static struct owner *first_owner;
 
 /* --- what work.c calls ------------------------------------------------------------------------ */
 
@@ -81,6 +85,33 @@ void client_close(struct server *server, struct client *c)
 void logbook_end(struct daemon *unused, struct owner *o)
 {
 	nended++;
+}
+
+bool lifelog_late(struct lifelog *l)
+{
+	bool any = any_late;
+
+	any_late = false;
+	return any;
+}
+
+void lifelog_retry(struct lifelog *l, struct pmc *p)
+{
+	any_late = true;
+}
+
+bool logbook_is_late(const struct owner *o)
+{
+	return o == late;
+}
+
+void logbook_late(struct daemon *unused, struct owner *o)
+{
+	assert_ptr_equal(o, late);
+	late = NULL;
+	nlate++;
+	parked = fiber_current(d.errands.fibers);
+	fiber_park(d.errands.fibers);
 }
 
 void watch_change(struct server *server, struct watch *w, uint32_t events)
@@ -185,7 +216,11 @@ static int begin(void **state)
 	TAILQ_INIT(&users[0].works);
 	TAILQ_INIT(&users[1].works);
 	d.errands.fibers = fibers_new();
-	norder = nended = 0;
+	norder = nended = nlate = 0;
+	late = NULL;
+	any_late = false;
+	d.owners = (struct owner_table){ .bucket = &first_owner, .buckets = 1 };
+	first_owner = NULL;
 	return 0;
 }
 
@@ -294,6 +329,60 @@ static void test_two_requests_of_an_owner(void **state)
 	assert_int_equal(peers[1].answers, 1);
 }
 
+static void begin_late(struct owner *o)
+{
+	late = o;
+	any_late = true;
+	first_owner = o;
+	works_late(&s);
+}
+
+/* Nothing is asked of an owner while its log is made whole, and the end of the owner waits, too. */
+static void test_late(void **state)
+{
+	connect_peer(&peers[0], &users[0], &owners[0]);
+	begin_late(&owners[0]);
+	assert_true(owners[0].busy);
+	works_run(&s);
+	assert_int_equal(nlate, 1);
+	request(&peers[0]);
+	assert_true(peers[0].c.blocked);
+	client_close(&s, &peers[0].c);
+	assert_true(peers[0].closed);
+	works_run(&s);
+	assert_int_equal(nended, 0);
+	fiber_wake(parked);
+	works_run(&s);
+	assert_true(owners[0].busy);
+	works_run(&s);
+	assert_int_equal(nended, 1);
+	assert_int_equal(norder, 0);
+	assert_false(owners[0].busy);
+}
+
+/* It waits for the request under way. */
+static void test_late_while_busy(void **state)
+{
+	connect_peer(&peers[0], &users[0], &owners[0]);
+	peers[0].parks = true;
+	request(&peers[0]);
+	works_run(&s);
+	begin_late(&owners[0]);
+	assert_false(works_ready(&s));
+	assert_true(any_late);
+	fiber_wake(parked);
+	works_run(&s);
+	assert_int_equal(peers[0].answers, 1);
+	works_late(&s);
+	assert_false(any_late);
+	works_run(&s);
+	assert_int_equal(nlate, 1);
+	fiber_wake(parked);
+	works_run(&s);
+	assert_false(owners[0].busy);
+	assert_int_equal(nended, 0);
+}
+
 /* It ends behind its request, which has no answer then; what it held ends after that. */
 static void test_closed_while_suspended(void **state)
 {
@@ -355,8 +444,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_users_take_turns), TEST(test_connections_take_turns),
-		TEST(test_one_request_of_an_owner),
-		TEST(test_two_requests_of_an_owner), TEST(test_closed_while_suspended),
+		TEST(test_one_request_of_an_owner), TEST(test_two_requests_of_an_owner),
+		TEST(test_late), TEST(test_late_while_busy), TEST(test_closed_while_suspended),
 		TEST(test_closed_before), TEST(test_finish),
 	};
 

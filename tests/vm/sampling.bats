@@ -247,3 +247,25 @@ records() {
 	[ "$(grep -c '^map-in    -1' <<<"$output")" -eq 0 ]
 	vm grep -q 'the kernel hides its addresses' /tmp/pmcbpfd.log
 }
+
+@test "a user's log: no address of the kernel, and nothing of a set-id program that his process starts" {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'cp "$(command -v load)" /setid; chown 65533 /setid; chmod 4755 /setid
+		echo 2 >/proc/sys/kernel/perf_event_paranoid'
+	run vm stand -u 65534 -g 65534 pmcstat -q -d -n 1 -P CONTEXT_SWITCHES -n 1 -P PAGE_FAULT.ALL -O /tmp/of-user \
+		sh -c '/setid pages=10; load switches=10; :'
+	status_is 0
+	run vm pmcstat -R /tmp/of-user
+	status_is 0
+	[ "$(grep -c '^exec .*/load"$' <<<"$output")" -ge 1 ]
+	[ "$(grep -c '^\.\.\. *0x8000000000000000$' <<<"$output")" -ge 10 ]
+	[ "$(grep -c '^fork ' <<<"$output")" -ge 2 ]
+	[ "$(grep -c '0xffff[0-9a-f]\{12\}\|map-in *-1 \|setid' <<<"$output")" -eq 0 ]
+	# The same of root, who may know all of it.
+	run vm pmcstat -q -d -n 1 -P CONTEXT_SWITCHES -n 1 -P PAGE_FAULT.ALL -O /tmp/log sh -c '/setid pages=10; :'
+	status_is 0
+	dump
+	[ "$(grep -c '^exec .*/setid"$' <<<"$output")" -ge 1 ]
+	grep -q '^\.\.\. *0xffff' <<<"$output"
+	grep -q '^map-in *-1 ' <<<"$output"
+}

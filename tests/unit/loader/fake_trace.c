@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../../../loader/lifelog.h"
+#include "../../../loader/mappings.h"
 #include "../../../loader/trace.h"
 
 struct trace {
@@ -113,8 +114,9 @@ bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid)
 	return false;
 }
 
-void lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid)
+bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since)
 {
+	return true;
 }
 
 void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid), void *arg)
@@ -145,5 +147,37 @@ uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon)
 }
 
 void lifelog_tell(struct lifelog *l, uint64_t until)
+{
+}
+
+bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
+{
+	return true;
+}
+
+bool lifelog_late(struct lifelog *l)
+{
+	return false;
+}
+
+void lifelog_retry(struct lifelog *l, struct pmc *p)
+{
+}
+
+bool lifelog_awaits(struct lifelog *l, const struct pmc *p, pid_t tgid, uint64_t since)
+{
+	return true;
+}
+
+void lifelog_parting(struct pmc *p)
+{
+}
+
+void lifelog_parted(struct lifelog *l, struct pmc *p)
+{
+}
+
+void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
+			 mappings_show_fn *shows, void *arg)
 {
 }

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Addresses in a log that its owner may not know: "leaks.py LOG", or "leaks.py -p SELF... <TEXT-OF-LOG".
+
+Of the kernel it looks at the log's bytes, whatever their records are.  Of processes it takes what
+pmcstat -R says of them, and from each file SELF what one of them has said of itself: its lines of
+/proc/self/stat and /proc/self/maps.  Prints what it finds, and fails if that is nothing."""
+import array
+import sys
+
+found = []
+
+
+def kernel(name):
+    with open(name, "rb") as f:
+        log = f.read()
+    words = array.array("I", log[:len(log) // 4 * 4])
+    for at in range(len(words) - 1):
+        # The lower half of a user's address may look like the upper one of the kernel's.
+        above = words[at + 2] if at + 2 < len(words) else 0
+        if words[at + 1] >> 16 == 0xffff and not 0x5000 <= above < 0x8000:
+            found.append(f"{words[at + 1] << 32 | words[at]:#x}")
+
+
+def selves(names):
+    ranges = {}
+    for name in names:
+        pid = None
+        with open(name) as f:
+            for line in f:
+                first = line.split()[0]
+                if "-" not in first:
+                    pid = first
+                    continue
+                start, end = (int(x, 16) for x in first.split("-"))
+                ranges.setdefault(pid, []).append((start, end, line.strip()))
+    return ranges
+
+
+def processes(ranges):
+    pid = None
+    for line in sys.stdin:
+        words = line.split()
+        address = None
+        if words[0] == "callchain":
+            pid = words[1]
+        elif words[0] == "...":
+            address = words[1]
+        elif words[0] == "map-in":
+            pid, address = words[1:3]
+        elif words[0] == "exec":
+            pid, address = words[2:4]
+        for start, end, what in ranges.get(pid, []) if address else []:
+            if start <= int(address, 16) < end:
+                found.append(f"{line.strip()}: process {pid} says {what}")
+
+
+if sys.argv[1] == "-p":
+    said = selves(sys.argv[2:])
+    print(f"{len(said)} processes")
+    processes(said)
+else:
+    kernel(sys.argv[1])
+print("\n".join(found[:5]))
+print(f"{len(found)} found")
+sys.exit(not found)
