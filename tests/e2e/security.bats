@@ -58,7 +58,6 @@ example() {
 		n=$((n + 1))
 		run pmccontrol --tunable "$name"
 		status_is 0
-	done < <(sed -n '/^\.Sh ADMINISTRATION/,/^\.Sh EXAMPLES/s/^\.It Va //p' "$PAGE" | tr ',' '\n' | tr -d ' ' |
-		grep -v '^socket\.group$')
-	[ $n -eq 7 ]
+	done < <(sed -n '/^\.Sh ADMINISTRATION/,/^\.Sh EXAMPLES/s/^\.It Va //p' "$PAGE" | tr ',' '\n' | tr -d ' ')
+	[ $n -eq 9 ]
 }
