@@ -100,6 +100,26 @@ with_full_share() {
 	exec {hold}>&-
 }
 
+is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+
+@test "two requests of a process that come at once: the second waits until the first is done" {
+	start_daemon
+	client owner
+	expect owner 'alloc 0 *' alloc 2 15 0x20000 any 0
+	# The mappings of a target are read for the log, and the daemon goes on meanwhile.
+	expect owner 'hello 0*' setcount 1 log "$BATS_TEST_TMPDIR/log" other
+	for ((i = 0; i < 20; i++)); do
+		kill -STOP "$DAEMON_PID"
+		wait_for is_stopped "$DAEMON_PID"
+		ask owner other unheard attach 0 other unheard release
+		kill -CONT "$DAEMON_PID"
+		expect owner 'heard 0' other heard
+		expect owner 'heard 0' other heard
+		expect owner 'setcount 0' alloc 2 15 0x20000 any 0 setcount 1
+	done
+	part owner
+}
+
 @test "who does not say HELLO is not waited for; who has said it may be silent" {
 	start_daemon -o user.greeting=1
 	client idle

@@ -141,6 +141,11 @@ int call(uint16_t op, const void *arg, size_t len)
 	/* One that was refused is closed, with the reason in it. */
 	if (err && err != -EPIPE && err != -ECONNRESET)
 		return 1;
+	if (c.unheard) {
+		c.unheard = false;
+		memset(&c.h, 0, sizeof(c.h));
+		return 0;
+	}
 	err = receive();
 	if (err <= 0 && (c.h.op != op || c.h.seq != c.seq) &&
 	    (c.h.op != WIRE_OP_HELLO || c.h.seq != WIRE_SEQ_REFUSED || err == 0))
@@ -483,6 +488,9 @@ static const struct {
 	{ "death", 0, do_death },
 	{ "crowd", 2, do_crowd },
 	{ "many", 1, do_many },
+	{ "other", 0, do_other },
+	{ "unheard", 0, do_unheard },
+	{ "heard", 0, do_heard },
 	{ "notified", 2, do_notified },
 	{ "activate", 2, do_activate },
 	{ "private", 1, do_private },

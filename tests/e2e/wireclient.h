@@ -3,6 +3,7 @@
 #ifndef PMCBPF_WIRECLIENT_H
 #define PMCBPF_WIRECLIENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct client {
 	int send_fds[300];
 	unsigned int nsend;		/* go along with the next message */
 	unsigned int unread;		/* replies to a flood */
+	bool unheard;			/* the next request's reply comes later */
 	int fds[WIRE_MAX_FDS];
 	unsigned int nfds;
 	volatile struct wire_alive *alive;
@@ -52,6 +54,9 @@ void do_release(char **arg);
 void do_read(char **arg);
 void do_crowd(char **arg);
 void do_many(char **arg);
+void do_other(char **arg);
+void do_unheard(char **arg);
+void do_heard(char **arg);
 void do_notified(char **arg);
 void do_activate(char **arg);
 void do_private(char **arg);

@@ -103,6 +103,34 @@ void do_many(char **arg)
 	c.sock = first;
 }
 
+/* --- two connections ----------------------------------------------------------------------- */
+
+/* other: words go on over another connection of this process, and with the next one back again. */
+void do_other(char **arg)
+{
+	static int other = -1;
+	int this = c.sock;
+
+	if (other < 0) {
+		make_connection();
+		do_hello(NULL);
+	} else {
+		c.sock = other;
+	}
+	other = this;
+}
+
+/* unheard: the next word is sent, and heard: what it was answered. */
+void do_unheard(char **arg)
+{
+	c.unheard = true;
+}
+
+void do_heard(char **arg)
+{
+	finish(say("heard", receive()));
+}
+
 /* --- the service manager's part ------------------------------------------------------------ */
 
 static int bound(const char *path, int type)
