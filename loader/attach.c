@@ -149,7 +149,7 @@ static int processes_below(struct processes *ps, const struct engine *e, pid_t r
 		pid_t parent = todo[--n];
 		uint32_t next = ps->child[bucket_of(ps, parent)];
 
-		while (next != NONE && !err) {
+		while (next < ps->n && !err) {
 			struct process *p = &ps->at[next];
 
 			next = p->sibling;

@@ -240,13 +240,9 @@ void engine_debug_to(struct engine *e, const struct debug *debug)
 	e->debug = debug;
 }
 
-void engine_fibers_from(struct engine *e, struct fibers *fibers)
+void engine_waits_by(struct engine *e, struct fibers *fibers, struct helpers *helpers)
 {
 	e->fibers = fibers;
-}
-
-void engine_helpers_from(struct engine *e, struct helpers *helpers)
-{
 	programs_helpers_from(e->programs, helpers);
 }
 

@@ -45,14 +45,13 @@ struct msrdev *engine_msrdev(const struct engine *e);
 
 /*
  * What takes long calls engine_breathe() between its steps, where an operation's fiber lets others
- * go on; nothing happens before engine_fibers_from().
+ * go on; programs whose detachment takes long are left to helpers.  Before engine_waits_by()
+ * everything is done at once.
  */
 struct fibers;
 struct helpers;
-void engine_fibers_from(struct engine *e, struct fibers *fibers);
+void engine_waits_by(struct engine *e, struct fibers *fibers, struct helpers *helpers);
 void engine_breathe(const struct engine *e);
-/* To detach programs where that takes long. */
-void engine_helpers_from(struct engine *e, struct helpers *helpers);
 
 /* False for a SOFT event whose tracepoint this kernel lacks; such an event is not registered. */
 bool engine_has_soft(const struct engine *e, uint32_t code);

@@ -184,8 +184,7 @@ static int start_engine(struct daemon *d, struct why *why)
 		err = daemon_init(d, why);
 	if (!err) {
 		engine_debug_to(d->engine, &d->debug);
-		engine_fibers_from(d->engine, d->errands.fibers);
-		engine_helpers_from(d->engine, d->errands.helpers);
+		engine_waits_by(d->engine, d->errands.fibers, d->errands.helpers);
 		DEBUG(&d->debug, MODULE, INIT, "pmcbpfd " PMCBPF_VERSION ": %u CPUs, %u classes, "
 		      "%u rows", d->rows.ncpu, d->rows.nclass, d->rows.nrow);
 	}

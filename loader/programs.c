@@ -19,6 +19,7 @@
 
 #define LINKS  4		/* programs behind one need, at most */
 #define LINGER 100		/* ms for which programs that nobody needs stay attached */
+#define PATIENCE 1000		/* ms that a helper may take to begin with what it closes */
 
 struct programs {
 	const struct engine *e;
@@ -189,13 +190,24 @@ static bool told(enum engine_need what)
 	return what == NEED_SWITCH || what == NEED_KIND;
 }
 
-/* Programs on system calls: a tracepoint of perf's, which knows its attachment by a cookie. */
+/*
+ * Programs on system calls: a tracepoint of perf's, which knows its attachment by a cookie.  It has
+ * a program once only, and a helper that is to end the last attachment may not have begun.
+ */
 static struct bpf_link *link_call(struct programs *p, struct bpf_program *prog)
 {
 	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = p->cookie);
 	const char *name = strrchr(bpf_program__section_name(prog), '/') + 1;
+	const uint64_t until = clock_ns() + PATIENCE * 1000000ull;
+	struct bpf_link *link;
 
-	return bpf_program__attach_tracepoint_opts(prog, "syscalls", name, &opts);
+	for (;;) {
+		link = bpf_program__attach_tracepoint_opts(prog, "syscalls", name, &opts);
+		if (link || errno != EEXIST || !p->helpers || clock_ns() >= until)
+			return link;
+		helpers_settle(p->helpers);
+		usleep(100);
+	}
 }
 
 static struct bpf_link *link_new(struct programs *p, enum engine_need what,

@@ -105,7 +105,8 @@ int receive_job(struct helper_call *call)
 		char room[CMSG_SPACE(sizeof(struct ucred)) +
 			  CMSG_SPACE(HELPER_MAX_FDS * sizeof(int))];
 	} control;
-	int connection = call->nfds ? call->fds[0] : -1, fds[HELPER_MAX_FDS], pass[RECEIVE_FDS];
+	int connection = call->nfds ? call->fds[0] : -1;
+	int fds[HELPER_MAX_FDS] = { 0 }, pass[RECEIVE_FDS];
 	struct wire_hdr h = { .op = UINT16_MAX };
 	unsigned int npass = 0;
 	struct received in;

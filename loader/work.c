@@ -71,13 +71,20 @@ static void work_free(struct work *w)
 {
 	struct server *s = w->s;
 
-	if (s->nspare >= SPARE_MAX) {
-		free(w->reply.data);
-		free(w);
-		return;
-	}
 	TAILQ_INSERT_HEAD(&s->spare, w, in_all);
 	s->nspare++;
+}
+
+static void spares_trim(struct server *s, unsigned int most)
+{
+	struct work *w;
+
+	while (s->nspare > most && (w = TAILQ_FIRST(&s->spare))) {
+		TAILQ_REMOVE(&s->spare, w, in_all);
+		s->nspare--;
+		free(w->reply.data);
+		free(w);
+	}
 }
 
 /* One request of an owner at a time: the connection is not read until that one is over. */
@@ -457,6 +464,7 @@ void works_run(struct server *s)
 		kind = work_run(w);
 		watchdog_end(&s->d->watchdog, kind);
 	}
+	spares_trim(s, SPARE_MAX);
 }
 
 void works_finish(struct server *s)
@@ -476,11 +484,5 @@ void works_finish(struct server *s)
 
 void works_free(struct server *s)
 {
-	struct work *w;
-
-	while ((w = TAILQ_FIRST(&s->spare))) {
-		TAILQ_REMOVE(&s->spare, w, in_all);
-		free(w->reply.data);
-		free(w);
-	}
+	spares_trim(s, 0);
 }

@@ -24,7 +24,10 @@ own_execs() {
 # attached: the tracepoints that the daemon has programs on for its rings; the others are its own.
 attached() {
 	grep -hs '^tp_name:' "/proc/$DAEMON_PID/fdinfo"/* | cut -f2 | grep -v '^cpuhp_' | sort |
-		awk -v own="$(own_execs)" '$0 != "sched_process_exec" || own-- <= 0'
+		awk -v execs="$(own_execs)" -v renames=1 '
+			$0 == "sched_process_exec" && execs-- > 0 { next }
+			$0 == "task_rename" && renames-- > 0 { next }
+			{ print }'
 }
 attached_is() { [ "$(attached | tr '\n' ' ')" = "$1" ]; }
 

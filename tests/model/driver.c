@@ -231,7 +231,7 @@ int request(struct driver *d, unsigned int p, unsigned int link, int target)
 
 /* --- the daemon --------------------------------------------------------------------------- */
 
-static unsigned int daemon_fds(const struct driver *d)
+unsigned int daemon_fds(const struct driver *d)
 {
 	char path[32];
 	unsigned int n = 0;
@@ -246,11 +246,16 @@ static unsigned int daemon_fds(const struct driver *d)
 	return n;
 }
 
-/* At last: it closes some in its other thread. */
-bool daemon_fds_are(struct driver *d, unsigned int fds)
+/*
+ * At last: its other thread and its helpers close some.  The first PMC that samples makes a ring for
+ * each CPU, which stay.
+ */
+bool daemon_fds_are_back(struct driver *d)
 {
 	for (unsigned int i = 0; i < LOOKS; i++) {
-		if (daemon_fds(d) == fds)
+		unsigned int fds = daemon_fds(d);
+
+		if (fds == d->fds || fds == d->fds + d->m.info.ncpu + 1)
 			return true;
 		usleep(MOMENT);
 	}
@@ -297,7 +302,7 @@ static bool daemon_idle(const struct driver *d)
 }
 
 /* With nothing left to do; one thread may have woken another that was found asleep: twice. */
-unsigned int fds_at_rest(struct driver *d)
+static unsigned int fds_at_rest(struct driver *d)
 {
 	for (unsigned int i = 0; i < LOOKS && !(daemon_idle(d) && daemon_idle(d)); i++)
 		usleep(MOMENT);

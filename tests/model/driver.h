@@ -41,8 +41,8 @@ int connect_actor(struct driver *d, unsigned int p, unsigned int link);
 int request(struct driver *d, unsigned int p, unsigned int link, int target);
 int start_daemon(struct driver *d, const char *program, bool syspmcs);
 int stop_daemon(struct driver *d);
-bool daemon_fds_are(struct driver *d, unsigned int fds);
-unsigned int fds_at_rest(struct driver *d);
+bool daemon_fds_are_back(struct driver *d);
+unsigned int daemon_fds(struct driver *d);
 
 /* --- random.c: one random step ------------------------------------------------------------ */
 

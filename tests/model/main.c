@@ -148,16 +148,14 @@ static int play(struct driver *d, const struct options *o, unsigned long operati
 static int play_storm(struct driver *d, unsigned int requests)
 {
 	struct wire_driverstats *s = (struct wire_driverstats *)d->rep.data;
-	unsigned int rest = fds_at_rest(d);
 	int link;
 
-	/* The first PMC that samples makes a ring for each CPU, which stay. */
-	if (rest != d->fds && rest != d->fds + d->m.info.ncpu + 1)
-		return differ(&d->m, "the daemon keeps %u descriptors of %u", rest, d->fds);
+	if (!daemon_fds_are_back(d))
+		return differ(&d->m, "the daemon keeps %u descriptors of %u", daemon_fds(d), d->fds);
 	note(d, "a storm of clients");
 	if (storm(d, 8, requests))
 		return -1;
-	if (!daemon_fds_are(d, rest) && !daemon_fds_are(d, d->fds + d->m.info.ncpu + 1))
+	if (!daemon_fds_are_back(d))
 		return differ(&d->m, "the daemon keeps descriptors after the storm");
 	if (actor_connect(&link))
 		return differ(&d->m, "no connection after the storm");

@@ -15,7 +15,8 @@ UNIT_OBJS_lib_pmu := $(UNIT_LIB)
 UNIT_OBJS_lib_names := $(UNIT_LIB)
 UNIT_OBJS_lib_read := $(UNIT_LIB)
 UNIT_OBJS_lib_client := $(UNIT_LIB)
-UNIT_LIBS_lib_client := -Wl,--wrap=connect
+UNIT_OBJS_lib_refused := $(UNIT_LIB)
+UNIT_LIBS_lib_refused := -Wl,--wrap=connect
 UNIT_OBJS_lib_pfm := $(UNIT_LIB)
 UNIT_OBJS_lib_pmclog := $(UNIT_LIB)
 UNIT_OBJS_lib_pmclog_input := $(UNIT_LIB)

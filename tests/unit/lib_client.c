@@ -2,11 +2,9 @@
 /*
  * The library as a program sees it, against a server that stands in for the daemon and misbehaves.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,26 +17,6 @@
 #include "fake_daemon.h"
 #include "lib.h"
 #include "unit.h"
-
-static unsigned int open_files(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
-static int setup(void **state)
-{
-	struct fake *f = malloc(sizeof(*f));
-
-	fake_start(f);
-	*state = f;
-	return 0;
-}
 
 static pmc_id_t allocated(void)
 {
@@ -104,57 +82,6 @@ static void test_allocate(void **state)
 	assert_int_equal(f->allocate.flags, 0);
 	assert_int_equal(pmc_allocate("clock.hard", PMC_MODE_TS, 0, PMC_CPU_ANY, &id, 500), 0);
 	assert_int_equal(f->allocate.count, 500);
-}
-
-/* connect(2), and what the library is to find when it is back. */
-static bool hung_up_first;
-int __real_connect(int fd, const struct sockaddr *sa, socklen_t len);
-int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len);
-
-int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len)
-{
-	struct pollfd p = { .fd = fd };
-	int err = __real_connect(fd, sa, len);
-
-	if (!err && hung_up_first)
-		assert_int_equal(poll(&p, 1, -1), 1);
-	return err;
-}
-
-static void test_connection_refused(void **state)
-{
-	struct fake *f = *state;
-	unsigned int before;
-
-	f->error = EAGAIN;
-	f->reason = "uid 7 has all connections";
-	before = open_files();
-	for (unsigned int i = 0; i < 4; i++) {
-		hung_up_first = i % 2;
-		f->fault = hung_up_first ? FAKE_REFUSE_AT_ONCE : FAKE_REFUSE_UNREAD;
-		expect_errno(pmc_init(), EAGAIN);
-		assert_string_equal(pmc_errstr(), "uid 7 has all connections");
-	}
-	hung_up_first = false;
-	assert_int_equal(open_files(), before);
-	assert_int_equal(f->requests[WIRE_OP_HELLO], 0);
-	f->fault = FAKE_NO_FAULT;
-	assert_int_equal(pmc_init(), 0);
-}
-
-/* A request that the daemon could not receive ends the connection, with the reason. */
-static void test_request_not_received(void **state)
-{
-	struct fake *f = *state;
-	pmc_id_t id;
-
-	assert_int_equal(pmc_init(), 0);
-	f->fault_op = WIRE_OP_PMCALLOCATE;
-	f->fault = FAKE_REFUSE_AND_END;
-	f->error = EAGAIN;
-	f->reason = "uid 7 has 16 requests under way";
-	expect_errno(pmc_allocate("tsc", PMC_MODE_SC, 0, 0, &id, 0), EAGAIN);
-	assert_string_equal(pmc_errstr(), "uid 7 has 16 requests under way");
 }
 
 static void test_allocate_refused(void **state)
@@ -576,13 +503,12 @@ static void test_reason_per_thread(void **state)
 	assert_string_equal(pmc_errstr(), mine);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fake_setup_unconnected, fake_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_init),
-		TEST(test_connection_refused), TEST(test_request_not_received),
 		TEST(test_allocate),
 		TEST(test_allocate_refused),
 		TEST(test_read),

@@ -26,8 +26,7 @@ static void test_unit(void **state)
 	char line[512];
 	size_t n = 0;
 
-	if (!f)
-		fail_msg("%s: %s", UNIT, strerror(errno));
+	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {
 		char *rest = line + sizeof(key) - 1, *name;
 

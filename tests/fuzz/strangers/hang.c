@@ -46,8 +46,8 @@ static int lingering(int *reader, unsigned int most)
 }
 
 /*
- * Where the daemon is done with the descriptor already, the close here is the last, and lingers.  So
- * a child has it as well: the end of a process waits for no peer.
+ * Where the daemon is done with the descriptor already, the close here is the last, and lingers.
+ * So a child has it as well: the end of a process waits for no peer.
  */
 static void send_away(int sock, uint16_t op, const void *arg, size_t len, int fd)
 {

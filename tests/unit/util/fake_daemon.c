@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The stand-in for pmcbpfd: answers every operation with something plausible, or with a fault. */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -461,14 +462,20 @@ void fake_forget(void)
 	pmc_lib.state = LIB_NEW;
 }
 
-int fake_setup(void **state)
+int fake_setup_unconnected(void **state)
 {
 	struct fake *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
 	fake_start(f);
-	assert_int_equal(pmc_init(), 0);
 	*state = f;
+	return 0;
+}
+
+int fake_setup(void **state)
+{
+	fake_setup_unconnected(state);
+	assert_int_equal(pmc_init(), 0);
 	return 0;
 }
 
@@ -478,4 +485,15 @@ int fake_teardown(void **state)
 	free(*state);
 	fake_forget();
 	return 0;
+}
+
+unsigned int open_files(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
 }

@@ -74,8 +74,12 @@ void fake_stop(struct fake *f);
 
 /* The library as it was when the program started. */
 void fake_forget(void);
-/* For a test's setup and teardown: a server, which the library is connected to. */
+/* For a test's setup and teardown: a server, which the library is connected to, or not yet. */
 int fake_setup(void **state);
+int fake_setup_unconnected(void **state);
 int fake_teardown(void **state);
+
+/* Descriptors of this process. */
+unsigned int open_files(void);
 
 #endif
