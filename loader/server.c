@@ -417,16 +417,17 @@ int server_run(struct server *s, struct why *why)
 {
 	while (!s->stop) {
 		struct epoll_event e[EVENTS];
-		int left = time_left(s);
-		int n = epoll_wait(s->epoll, e, EVENTS, works_ready(s) ? 0 : left);
+		int left = time_left(s), n;
 
+		/* What was disposed of until now, also by what was due, is not left waiting. */
+		helpers_settle(s->d->errands.helpers);
+		n = epoll_wait(s->epoll, e, EVENTS, works_ready(s) ? 0 : left);
 		if (n < 0 && errno != EINTR)
 			return deny(why, -errno, "epoll_wait: %m");
 		dispatch(s, e, n, true);
 		dispatch(s, e, n, false);
 		works_run(s);
 		clients_bury(s);
-		helpers_settle(s->d->errands.helpers);
 		if (helpers_lost(s->d->errands.helpers))
 			return deny(why, -EIO, "the process that starts pmcbpfd's helpers has "
 				    "died; start pmcbpfd anew");

@@ -42,7 +42,7 @@ int request(struct driver *d, unsigned int p, unsigned int link, int target);
 int start_daemon(struct driver *d, const char *program, bool syspmcs);
 int stop_daemon(struct driver *d);
 bool daemon_fds_are_back(struct driver *d);
-unsigned int daemon_fds(struct driver *d);
+unsigned int daemon_fds(const struct driver *d);
 
 /* --- random.c: one random step ------------------------------------------------------------ */
 
