@@ -294,8 +294,12 @@ zombie_below() { [[ "$(cat "/proc/$(pgrep -P "$1")/stat" 2>/dev/null)" == *") Z 
 
 @test "REQ-182, REQ-183: a descendant that waits to be collected is no target" {
 	client own
-	bash -c 'sleep 0 & exec sleep 60' 3>&- &
+	mkfifo "$BATS_TEST_TMPDIR/end"
+	# It ends when its parent is a program that collects no child.
+	bash -c 'cat "$0" & exec sleep 60' "$BATS_TEST_TMPDIR/end" 3>&- &
 	OTHERS+=($!)
+	wait_for is_program $! sleep
+	: >"$BATS_TEST_TMPDIR/end"
 	wait_for zombie_below $!
 	expect own 'attach 0' alloc 3 15 $TASK_CLOCK any $TREE attach $!
 	kill -KILL $!
