@@ -74,11 +74,14 @@ no_rows_in_use() {
 
 # descriptors - that the daemon has open when it has nothing left to do: every thread sleeps without a limit
 descriptors() {
-	vm_until 60 'for task in /proc/$(pidof pmcbpfd)/task/*; do
+	# Its helpers were called as it is; their name is another one.
+	vm_until 60 'daemon=$(grep -lx pmcbpfd /proc/[0-9]*/comm | head -n 1 | cut -d/ -f3)
+		for task in /proc/$daemon/task/*; do
 			grep -q ") S " $task/stat && read -r n a b c time rest <$task/syscall || exit
 			case $time in 0x0|0xffffffff*) ;; *) exit 1 ;; esac
-		done' || return
-	vm_sh 'ls /proc/$(pidof pmcbpfd)/fd | wc -l'
+		done
+		ls /proc/$daemon/fd | wc -l >/tmp/descriptors' || return
+	vm cat /tmp/descriptors
 }
 
 # --- refusals -----------------------------------------------------------------------------------
