@@ -247,8 +247,8 @@ unsigned int daemon_fds(const struct driver *d)
 }
 
 /*
- * At last: its other thread and its helpers close some.  The first PMC that samples makes a ring for
- * each CPU, which stay.
+ * At last: its other thread and its helpers close some.  The first PMC that samples makes a ring
+ * for each CPU, which stay.
  */
 bool daemon_fds_are_back(struct driver *d)
 {

@@ -151,7 +151,8 @@ static int play_storm(struct driver *d, unsigned int requests)
 	int link;
 
 	if (!daemon_fds_are_back(d))
-		return differ(&d->m, "the daemon keeps %u descriptors of %u", daemon_fds(d), d->fds);
+		return differ(&d->m, "the daemon keeps %u descriptors of %u", daemon_fds(d),
+			      d->fds);
 	note(d, "a storm of clients");
 	if (storm(d, 8, requests))
 		return -1;
