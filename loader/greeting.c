@@ -68,6 +68,8 @@ int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struc
 
 	if (err)
 		return err;
+	/* An exec that ended earlier owners of that number is not one of this connection's. */
+	greeting_forget(d, pid);
 	err = notes_owner_begin(engine_notes(d->engine), pid);
 	if (err)
 		err = deny(why, -ENOMEM, "no room for one more process with connections: %s",
@@ -84,6 +86,6 @@ int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struc
 
 void greeting_forget(struct daemon *d, pid_t pid)
 {
-	if (!owner_first(&d->owners, pid))
+	if (!owner_current(&d->owners, pid))
 		notes_owner_end(engine_notes(d->engine), pid);
 }

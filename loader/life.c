@@ -23,13 +23,23 @@ static void orphaned(void *arg, const struct count_owner *owner, pid_t tgid)
 			l->d->raise(o, SIGIO);
 }
 
+/*
+ * What its connections hold may take longer to end: meanwhile the new program can connect, and has
+ * nothing of it.
+ */
+static void end_owner(struct look *l, struct owner *o)
+{
+	o->ended = true;
+	l->execed(l->arg, o);
+}
+
 static void owner_execed(struct look *l, pid_t tgid)
 {
 	struct owner *o = owner_first(&l->d->owners, tgid), *next;
 
 	for (; o; o = next) {
 		next = owner_next(o);
-		l->execed(l->arg, o);
+		end_owner(l, o);
 	}
 }
 
@@ -41,8 +51,9 @@ static void look_at_owners(struct look *l)
 	for (unsigned int b = 0; b < t->buckets; b++)
 		for (struct owner *o = t->bucket[b], *next; o; o = next) {
 			next = o->next;
-			if (notes_owner_execed(engine_notes(l->d->engine), o->cred.pid))
-				l->execed(l->arg, o);
+			if (!o->ended &&
+			    notes_owner_execed(engine_notes(l->d->engine), o->cred.pid))
+				end_owner(l, o);
 		}
 }
 

@@ -78,6 +78,15 @@ struct owner *owner_next(const struct owner *o)
 	return from_here(o->next, o->cred.pid);
 }
 
+bool owner_current(const struct owner_table *t, pid_t pid)
+{
+	const struct owner *o = owner_first(t, pid);
+
+	while (o && o->ended)
+		o = owner_next(o);
+	return o;
+}
+
 void owner_put(struct owner_table *t, struct owner *o)
 {
 	struct owner **p = bucket_of(t, o->cred.pid);

@@ -22,7 +22,7 @@ struct owner {
 	int pidfd;
 	unsigned int connections;
 	bool busy;			/* a request of it is at work, or its end */
-	bool ended;			/* its last connection has closed */
+	bool ended;			/* its connections close, and no other joins it */
 	unsigned int blocked;		/* connections that wait for that */
 	unsigned int npmc;
 	TAILQ_HEAD(, pmc) pmcs;		/* in the order of their allocation */
@@ -54,6 +54,8 @@ int owner_get(struct owner_table *t, struct user *user, const struct cred *cred,
 /* The records of a process number: one, or a few while the end of an earlier process is due. */
 struct owner *owner_first(const struct owner_table *t, pid_t pid);
 struct owner *owner_next(const struct owner *o);
+/* One of them has not ended. */
+bool owner_current(const struct owner_table *t, pid_t pid);
 
 /* The last connection takes the record along; its PMCs must have been released. */
 void owner_put(struct owner_table *t, struct owner *o);

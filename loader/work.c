@@ -6,7 +6,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "greeting.h"
 #include "logbook.h"
 #include "work.h"
 
@@ -201,10 +200,10 @@ static void serve(struct work *w)
 		message_handle(w->s->d, &c->session, &m, &w->reply);
 }
 
-static void end_owner(struct work *w)
+static void end_owner(struct daemon *d, struct owner *o)
 {
-	logbook_end(w->s->d, w->owner);
-	pmc_release_all(&w->s->d->rows, w->owner);
+	logbook_end(d, o);
+	pmc_release_all(&d->rows, o);
 }
 
 static void without_client(struct work *w)
@@ -212,7 +211,7 @@ static void without_client(struct work *w)
 	if (w->late)
 		logbook_late(w->s->d, w->owner);
 	else
-		end_owner(w);
+		end_owner(w->s->d, w->owner);
 }
 
 static void work_main(void *arg)
@@ -290,16 +289,14 @@ static void begin_end(struct server *s, struct owner *o)
 		work_enqueue(w);
 		return;
 	}
-	logbook_end(s->d, o);
-	pmc_release_all(&s->d->rows, o);
-	owner_put(&s->d->owners, o);	/* the caller forgets the greeting */
+	end_owner(s->d, o);
+	owner_put(&s->d->owners, o);
 }
 
 static void work_finish(struct work *w)
 {
 	struct server *s = w->s;
 	struct owner *o = w->owner;
-	pid_t pid = o->cred.pid;
 
 	TAILQ_REMOVE(&s->works, w, in_all);
 	o->busy = false;
@@ -316,11 +313,9 @@ static void work_finish(struct work *w)
 		/* Its last connection may have closed meanwhile. */
 		if (o->ended)
 			begin_end(s, o);
-		greeting_forget(s->d, pid);
 		clients_resume(s);
 	} else {
 		owner_put(&s->d->owners, o);
-		greeting_forget(s->d, pid);
 	}
 	work_free(w);
 }

@@ -120,6 +120,46 @@ is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 	part owner
 }
 
+@test "an owner that execs can connect at once, before all that it owned has ended" {
+	start_daemon
+	client owner
+	expect owner 'start 0' alloc 3 15 0x20004 any 0 start
+	# The exec, the end of the old connection and the new one are one turn of the daemon's.
+	kill -STOP "$DAEMON_PID"
+	wait_for is_stopped "$DAEMON_PID"
+	expect owner 'inherited *' become
+	printf 'connect hello\n' >&"${CLIENT_IN[owner]}"
+	wait_for receives "${CLIENT[owner]}"
+	kill -CONT "$DAEMON_PID"
+	read -r -t $PATIENCE -u "${CLIENT_OUT[owner]}" line
+	[[ $line == "hello 0"* ]]
+	read -r -t $PATIENCE -u "${CLIENT_OUT[owner]}" line
+	[ "$line" = . ]
+	expect owner 'read 0 0' alloc 3 15 0x20004 any 0 read
+	part owner
+	wait_for rows_free
+}
+
+@test "… and while its last request is still at work" {
+	start_daemon
+	client owner
+	client other
+	expect owner 'log 0' alloc 2 15 0x20000 any 0 log "$BATS_TEST_TMPDIR/log"
+	# Nobody reads the mappings that the log needs, until these go on.
+	mapfile -t readers < <(pgrep -P "$(pgrep -P "$DAEMON_PID")")
+	kill -STOP "${readers[@]}"
+	for reader in "${readers[@]}"; do wait_for is_stopped "$reader"; done
+	ask owner unheard attach 0
+	# It is at work when two later ones have been answered.
+	ask other cpuinfo cpuinfo
+	expect owner 'inherited *' become
+	expect owner 'hello 0*' connect hello
+	expect owner 'read 0 0' alloc 3 15 0x20004 any 0 read
+	kill -CONT "${readers[@]}"
+	part owner
+	wait_for rows_free
+}
+
 @test "who does not say HELLO is not waited for; who has said it may be silent" {
 	start_daemon -o user.greeting=1
 	client idle

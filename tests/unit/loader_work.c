@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../loader/greeting.h"
 #include "../../loader/clock.h"
 #include "../../loader/logbook.h"
 #include "../../loader/work.h"
@@ -178,10 +177,6 @@ int logdest_check(int fd, struct logdest *dest, struct why *why)
 }
 
 void client_greeted(struct server *server, struct client *c)
-{
-}
-
-void greeting_forget(struct daemon *daemon, pid_t pid)
 {
 }
 
