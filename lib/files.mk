@@ -113,4 +113,4 @@ install-lib: $(LIBPMC) $(LIBKTR) $(LIBKTR_A) $(LIBPCTR)
 		install -d $(DESTDIR)$(INCLUDEDIR)/$$dir && \
 		install -m 644 lib/include/$$dir/*.h $(DESTDIR)$(INCLUDEDIR)/$$dir || exit; \
 	done
-UNIT_OBJS_base_helper := $(BASE_OBJS)
+UNIT_OBJS_base_helper := $(BASE_OBJS) $(O)/obj/tests/unit/util/open_files.o

@@ -75,11 +75,11 @@ void follow_end(struct follows *fs, struct follow *f, uint64_t time)
 	TAILQ_INSERT_TAIL(&fs->ended, f, in_ended);
 }
 
-void follows_sweep(struct follows *fs, uint64_t told)
+void follows_sweep(struct follows *fs, uint64_t written)
 {
 	struct follow *f;
 
-	while ((f = TAILQ_FIRST(&fs->ended)) && f->ended < told)
+	while ((f = TAILQ_FIRST(&fs->ended)) && f->ended < written)
 		follow_free(f);
 }
 

@@ -47,8 +47,8 @@ struct follow *follow_make(struct follows *fs, struct pmc *p, pid_t pid, uint64_
 void follow_free(struct follow *f);
 /* Its log still gets what happened before `time`, which is now. */
 void follow_end(struct follows *fs, struct follow *f, uint64_t time);
-/* Everything up to `told` has been written. */
-void follows_sweep(struct follows *fs, uint64_t told);
+/* The log has everything up to the time `written`: entries that ended before are freed. */
+void follows_sweep(struct follows *fs, uint64_t written);
 /* A process of that number is born: older entries mean another process, which has gone. */
 void follows_born(struct follows *fs, pid_t pid, uint64_t time);
 

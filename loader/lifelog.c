@@ -352,7 +352,7 @@ enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_
 	return HEARS;
 }
 
-/* An owner without any of its addresses knows that by the placeholder. */
+/* Not for owners whose samples have PMCLOG_PC_KERNEL only, which shows them as much. */
 static void tell_of_kernel(struct lifelog *l, struct listener *n, enum kernel_view view)
 {
 	n->kernel_told = true;
@@ -423,7 +423,7 @@ static void tell_everybody(struct lifelog *l, const struct proc_event *e,
 	}
 }
 
-/* A path that was read from /proc later may be that of the next program. */
+/* /proc was read after the exec: the process may have executed another program by then. */
 static void tell_exec(const struct pmc *p, const struct proc_event *e, struct pmclog_ev *ev)
 {
 	struct pmclog_ev mine = *ev;
@@ -476,7 +476,7 @@ static void follow_child(struct lifelog *l, const struct follow *parent, const s
 	f->born = !count_follows_setid(p->count);
 }
 
-/* The first thread's exit looks like that of its process, which may have other threads. */
+/* The record is the same for a first thread and for its process; other threads may go on. */
 static void follow_exited(struct lifelog *l, struct follow *f)
 {
 	if (!count_measures(f->pmc->count, f->pid))
@@ -518,30 +518,31 @@ static void tell_followers(struct lifelog *l, const struct proc_event *e, struct
 	}
 }
 
-/* Ends the records of one process, or of all, for PMCs that may not follow a set-id exec. */
+/*
+ * Ends the records of the process, or of all in the bucket, for PMCs that may not follow a set-id
+ * exec.  An attachment after the verdict is not concerned: see lifelog_shows().
+ */
+static void close_bucket(struct follow_bucket *bucket, const struct proc_event *e)
+{
+	struct follow *f;
+
+	LIST_FOREACH(f, bucket, in_bucket)
+		if ((!e->pid || f->pid == e->pid) && !count_follows_setid(f->pmc->count) &&
+		    (!e->time || f->since <= e->time))
+			follow_until(f, e->time, !e->pid);
+}
+
 static void close_process(struct lifelog *l, const struct proc_event *e)
 {
-	for (unsigned int b = 0; b < FOLLOW_BUCKETS; b++) {
-		struct follow *f;
-
-		if (e->pid && follows_of(&l->follows, e->pid) != &l->follows.bucket[b])
-			continue;
-		LIST_FOREACH(f, &l->follows.bucket[b], in_bucket) {
-			if ((e->pid && f->pid != e->pid) || count_follows_setid(f->pmc->count))
-				continue;
-			/* Attached after the verdict: see lifelog_shows(). */
-			if (e->time && f->since > e->time)
-				continue;
-			if (e->time < f->until)
-				f->until = e->time;
-			if (!e->pid && f->pmc->owner->log)
-				logfile_gap(f->pmc->owner->log);
-		}
+	if (e->pid) {
+		close_bucket(follows_of(&l->follows, e->pid), e);
+		return;
 	}
-	if (!e->pid)
-		log_msg(engine_debug(l->engine)->log, LOG_WARNING,
-			"notes of execs found no room: logs of unprivileged users record "
-			"nothing more of the processes that they have followed so far");
+	for (unsigned int b = 0; b < FOLLOW_BUCKETS; b++)
+		close_bucket(&l->follows.bucket[b], e);
+	log_msg(engine_debug(l->engine)->log, LOG_WARNING,
+		"notes of execs found no room: logs of unprivileged users record nothing more of "
+		"the processes that they have followed so far");
 }
 
 uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What logs are told of processes: who is born, execs, maps, exits.  A process-scope PMC's log
- * hears of its targets, the log of a running system-scope sampler of everybody.  From a set-id exec
- * on, the exec's own records included, a target is in the logs of owners who may follow it only.
+ * hears of its targets, the log of a running system-scope sampler of everybody.  When a target
+ * executes a set-id program, only owners who may follow it have records of the exec and of what
+ * comes after it.
  */
 #ifndef PMCBPF_LIFELOG_H
 #define PMCBPF_LIFELOG_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the BPF programs tell the daemon: rings of notes and of execs; which clients have exec'd. */
+/* The BPF programs report here: rings of notes and of execs, and which clients have exec'd. */
 #ifndef PMCBPF_NOTES_H
 #define PMCBPF_NOTES_H
 

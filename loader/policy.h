@@ -55,7 +55,7 @@ bool policy_grown(const struct cred *then, const struct cred *now);
 /* May PMCs stay on a process that takes on a set-id program?  Only the host's own root may know. */
 bool policy_follows_setid(const struct cred *c);
 
-/* The settings of the kernel that say who may know its addresses. */
+/* The kernel shows its addresses by these settings. */
 struct kernel_settings {
 	int paranoid;			/* kernel.perf_event_paranoid */
 	int kptr_restrict;		/* kernel.kptr_restrict */

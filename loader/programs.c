@@ -217,8 +217,9 @@ static struct bpf_link *link_new(struct programs *p, enum engine_need what,
 }
 
 /*
- * The end of such a tracepoint waits for an RCU grace period, up to 75 ms on a busy machine: a
- * helper waits.  Until then the program is run, and sees that its attachment is over.
+ * When such a tracepoint is closed, the kernel waits for an RCU grace period, up to 75 ms on a busy
+ * machine.  A helper closes it.  Until then the kernel runs the program, which does nothing: its
+ * cookie is not the current one.
  */
 static void link_end(struct programs *p, enum engine_need what, struct bpf_link *link)
 {

@@ -120,9 +120,8 @@ void trace_listen(struct trace *t, bool on)
 /* --- records -------------------------------------------------------------------------------- */
 
 /*
- * How many addresses of a sample the log gets.  A frame pointer of user code may lead anywhere in
- * the program's memory; what is found there is no address of user code if it looks like the
- * kernel's.
+ * How many addresses of a sample the log gets.  A frame pointer of user code may point anywhere in
+ * the program's memory.  A value there that has the form of a kernel address ends the chain.
  */
 static unsigned int chain_length(const struct pmc *p, const struct abi_rec *rec,
 				 const uint64_t *data)

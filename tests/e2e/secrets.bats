@@ -41,6 +41,19 @@ with_caps() {
 		env PATH="$B/bin:$B/tests:$PATH" LD_LIBRARY_PATH="$B/lib" "${@:2}"
 }
 
+# rounds NAME N: open/NAME does what standard input says N times, the round's number in i.
+rounds() {
+	cat >"open/$1" <<-END
+		cd open
+		self='/proc/self/stat /proc/self/maps'
+		i=0
+		while [ \$i -lt $2 ]; do
+			i=\$((i + 1))
+			$(cat)
+		done
+	END
+}
+
 # The only address of the kernel in the logs of those who may know none.
 HIDDEN=0x8000000000000000
 
@@ -180,16 +193,10 @@ has_the_rest() {
 
 @test "hundreds of set-id programs, while the daemon is late by turns" {
 	secrets
-	cat >open/script <<-'END'
-		cd open
-		self='/proc/self/stat /proc/self/maps'
-		i=0
-		while [ $i -lt 150 ]; do
-			i=$((i + 1))
-			./cat-setid $self >maps.a$i & ./cat-secret $self >maps.b$i &
-			vexec /bin/true
-			wait
-		done
+	rounds script 150 <<-'END'
+		./cat-setid $self >maps.a$i & ./cat-secret $self >maps.b$i &
+		vexec /bin/true
+		wait
 	END
 	as_user pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O open/log dash open/script &
 	local owner=$!
@@ -237,14 +244,8 @@ while True:
 
 @test "a set-id program that starts while its user attaches, or his log begins" {
 	secrets
-	cat >open/loop <<-'END'
-		cd open
-		self='/proc/self/stat /proc/self/maps'
-		i=0
-		while [ $i -lt 400 ]; do
-			i=$((i + 1))
-			./cat-setid $self >maps.$i
-		done
+	rounds loop 400 <<-'END'
+		./cat-setid $self >maps.$i
 	END
 	"${nobody[@]}" dash open/loop 3>&- &
 	local target=$!

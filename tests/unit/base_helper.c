@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Helper processes: what they answer, and what becomes of those that hang, die or are given up. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +14,7 @@
 
 #include "../../lib/base/helper.h"
 #include "lingering.h"
+#include "open_files.h"
 #include "unit.h"
 
 #define PATIENCE 60000			/* ms: what comes at all has come by then */
@@ -379,17 +379,6 @@ static void test_leave(void **state)
 
 /* --- what is closed elsewhere ----------------------------------------------------------------- */
 
-static unsigned int descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
 static void settle_closing(void)
 {
 	helpers_settle(helpers);
@@ -400,7 +389,7 @@ static void settle_closing(void)
 static void test_dispose_many(void **state)
 {
 	int fds[2 * HELPER_MAX_FDS + 11], pipes[2];
-	unsigned int before = descriptors();
+	unsigned int before = open_files();
 	char byte;
 
 	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
@@ -413,7 +402,7 @@ static void test_dispose_many(void **state)
 	settle_closing();
 	assert_int_equal(read(pipes[0], &byte, 1), 0);
 	close(pipes[0]);
-	while (descriptors() != before + 2 * helpers_alive(helpers))
+	while (open_files() != before + 2 * helpers_alive(helpers))
 		turn();
 }
 
@@ -482,7 +471,7 @@ static void test_carries(void **state)
 	char data[8];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	before = descriptors();
+	before = open_files();
 	for (int creds = 0; creds < 2; creds++) {
 		assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &creds,
 					    sizeof(creds)), 0);
@@ -492,7 +481,7 @@ static void test_carries(void **state)
 		assert_int_equal(recv(pair[0], data, sizeof(data), 0), 5);
 		send_fd(pair[1], pair[1]);
 		assert_int_equal(message_carries(pair[0], creds), 1);
-		assert_int_equal(descriptors(), before);
+		assert_int_equal(open_files(), before);
 		assert_int_equal(message_receive(pair[0], data, 1, NULL, 0, fds, &nfds, 0), 1);
 		assert_int_equal(nfds, 1);
 		close(fds[0]);

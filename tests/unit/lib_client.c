@@ -16,6 +16,7 @@
 
 #include "fake_daemon.h"
 #include "lib.h"
+#include "open_files.h"
 #include "unit.h"
 
 static pmc_id_t allocated(void)

@@ -6,6 +6,7 @@
 
 #include "fake_daemon.h"
 #include "lib.h"
+#include "open_files.h"
 #include "unit.h"
 
 /* connect(2), and what the library is to find when it is back. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages of clients: with descriptors, without, and what is passed on of those. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "../../lib/base/helper_impl.h"
 #include "../../loader/receive.h"
+#include "open_files.h"
 #include "unit.h"
 
 static int client, connection, daemon_end, helper_end;
@@ -43,17 +43,6 @@ static int end(void **state)
 	close(daemon_end);
 	close(helper_end);
 	return 0;
-}
-
-static unsigned int descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
 }
 
 static void send_op(uint16_t op, size_t len, const int *fds, unsigned int nfds)
@@ -93,7 +82,7 @@ static ino_t inode(int fd)
 
 static void test_plain(void **state)
 {
-	unsigned int before = descriptors();
+	unsigned int before = open_files();
 
 	assert_int_equal(receive_peek(connection), -EAGAIN);
 	assert_int_equal(receive_plain(connection, &in), 0);
@@ -121,7 +110,7 @@ static void test_plain(void **state)
 	send_op(0, 1, &client, 1);
 	assert_int_equal(receive_plain(connection, &in), 1);
 	assert_true(in.truncated);
-	assert_int_equal(descriptors(), before);
+	assert_int_equal(open_files(), before);
 	shutdown(client, SHUT_WR);
 	assert_int_equal(receive_peek(connection), 0);
 	assert_int_equal(receive_plain(connection, &in), -ECONNRESET);
@@ -130,7 +119,7 @@ static void test_plain(void **state)
 /* One descriptor with an operation: 0 and it is passed on, or why not. */
 static int judged(uint16_t op, int fd)
 {
-	unsigned int before = descriptors();
+	unsigned int before = open_files();
 	int result;
 
 	send_op(op, sizeof(struct wire_hdr), &fd, 1);
@@ -148,7 +137,7 @@ static int judged(uint16_t op, int fd)
 		assert_int_equal(fcntl(passed[0], F_GETFD), FD_CLOEXEC);
 		close(passed[0]);
 	}
-	assert_int_equal(descriptors(), before);
+	assert_int_equal(open_files(), before);
 	return result;
 }
 
@@ -206,7 +195,7 @@ static void test_two(void **state)
 /* More than any operation takes: none is passed on, and none is left in the helper. */
 static void test_too_many(void **state)
 {
-	unsigned int before = descriptors();
+	unsigned int before = open_files();
 	int fds[MESSAGE_MAX_FDS];
 
 	for (unsigned int i = 0; i < MESSAGE_MAX_FDS; i++)
@@ -217,7 +206,7 @@ static void test_too_many(void **state)
 		assert_int_equal(in.nfds, n);
 		assert_int_equal(npassed, 0);
 		assert_int_equal(in.passed[0], -EPROTO);
-		assert_int_equal(descriptors(), before);
+		assert_int_equal(open_files(), before);
 	}
 }
 

@@ -51,8 +51,8 @@ enum pmclog_type {
 #define PMC_CALLCHAIN_TO_CPUFLAGS(cpu, flags)	((uint32_t)(cpu) << 16 | ((flags) & 0xFFFF))
 
 /*
- * The address in the place of all of the kernel's, in samples for owners who may not know where the
- * kernel lies; no processor has code there.
+ * Stands for every address of the kernel in samples of owners who may not know the kernel's
+ * addresses.  No processor has code there.
  */
 #define PMCLOG_PC_KERNEL 0x8000000000000000ull
 

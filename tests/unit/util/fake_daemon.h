@@ -79,7 +79,4 @@ int fake_setup(void **state);
 int fake_setup_unconnected(void **state);
 int fake_teardown(void **state);
 
-/* Descriptors of this process. */
-unsigned int open_files(void);
-
 #endif
