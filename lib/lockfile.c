@@ -85,6 +85,19 @@ static bool ends_in_time(pid_t pid, long deadline)
 	return ending && now_ms() < deadline;
 }
 
+long lockfile_deadline(void)
+{
+	return now_ms() + PATIENCE;
+}
+
+bool lockfile_outlasts(pid_t pid, long deadline)
+{
+	if (!ends_in_time(pid, deadline))
+		return false;
+	poll(NULL, 0, GLANCE);
+	return true;
+}
+
 /* 0: try again. */
 static int ask_holder(const struct lockfile *l, long deadline, const struct lock_reason *r)
 {
@@ -194,7 +207,7 @@ void lockfile_release(struct lockfile *l)
 int lockfile_take(struct lockfile *l, const char *socket, char *why, size_t size)
 {
 	const struct lock_reason r = { why, size };
-	long deadline = now_ms() + PATIENCE;
+	long deadline = lockfile_deadline();
 	int taken;
 
 	*l = LOCKFILE_NONE;

@@ -10,7 +10,9 @@
 #ifndef PMCBPF_LOCKFILE_H
 #define PMCBPF_LOCKFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 #include <sys/un.h>
 
 #define LOCKFILE_SUFFIX ".lock"
@@ -28,6 +30,14 @@ struct lockfile {
  * errors: the file cannot be trusted, or not be made.  The reason is then in `why`, one line.
  */
 int lockfile_take(struct lockfile *l, const char *socket, char *why, size_t size);
+
+/*
+ * When waiting for a process that was killed ends, from now on; and one such wait.  A process loses
+ * its lock before its sockets: the new holder of the lock may still find somebody listening.
+ * false: that process runs on, or the time is over.
+ */
+long lockfile_deadline(void);
+bool lockfile_outlasts(pid_t pid, long deadline);
 
 /* Removes the file and gives up the lock. */
 void lockfile_release(struct lockfile *l);

@@ -53,39 +53,46 @@ static int make_directory(const char *path, struct why *why)
 	return err;
 }
 
-/* The process that listens where `fd` is connected to; 0: not known. */
-static pid_t listening_process(int fd)
+/* 0: a process listens on the socket, *pid: that, or 0; else -errno. */
+static int try_connect(const struct sockaddr_un *sun, pid_t *pid)
 {
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err = 0;
 	struct ucred peer = { .pid = 0 };
 	socklen_t len = sizeof(peer);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? 0 : peer.pid;
+	if (fd < 0 || (connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) && errno != EAGAIN))
+		err = -errno;
+	else if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		*pid = peer.pid;
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
-/* Removes a socket that nobody answers on. */
+/* Removes a socket that nobody answers on.  A daemon that was killed loses its lock before that. */
 static int clear_stale(const struct sockaddr_un *sun, struct why *why)
 {
+	long deadline = lockfile_deadline();
+	pid_t pid = 0;
 	struct stat st;
-	int fd, err = 0;
+	int err;
 
 	if (lstat(sun->sun_path, &st))
 		return errno == ENOENT ? 0 : deny(why, -errno, "%s: %m", sun->sun_path);
 	if (!S_ISSOCK(st.st_mode))
 		return deny(why, -EEXIST, "%s exists and is no socket; remove it or choose another "
 			    "with -s", sun->sun_path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return deny(why, -errno, "cannot make a socket: %m");
-	if (!connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) || errno == EAGAIN)
-		err = deny(why, -EADDRINUSE, "already running: process %d listens on %s; stop it, "
-			   "or choose another socket with -s", listening_process(fd),
-			   sun->sun_path);
-	else if (errno != ECONNREFUSED)
-		err = deny(why, -errno, "%s is in the way: %m", sun->sun_path);
-	else if (unlink(sun->sun_path) && errno != ENOENT)
-		err = deny(why, -errno, "cannot remove the old socket %s: %m", sun->sun_path);
-	close(fd);
-	return err;
+	do
+		err = try_connect(sun, &pid);
+	while (!err && pid > 0 && lockfile_outlasts(pid, deadline));
+	if (!err)
+		return deny(why, -EADDRINUSE, "already running: process %d listens on %s; stop it, "
+			    "or choose another socket with -s", pid, sun->sun_path);
+	if (err != -ECONNREFUSED)
+		return deny(why, err, "%s is in the way: %s", sun->sun_path, strerror(-err));
+	if (unlink(sun->sun_path) && errno != ENOENT)
+		return deny(why, -errno, "cannot remove the old socket %s: %m", sun->sun_path);
+	return 0;
 }
 
 static int find_group(const char *name, gid_t *gid, struct why *why)

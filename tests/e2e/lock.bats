@@ -70,6 +70,30 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 	refute grep -q 'already running' "$BATS_TEST_TMPDIR/log"
 }
 
+@test "a socket that outlives its daemon's lock is waited for" {
+	# As at the end of a process: the lock is free, and the socket not yet.
+	python3 - "$PMCBPF_SOCKET" >"$BATS_TEST_TMPDIR/kept" 3>&- <<-'END' &
+		import os, socket, sys, time
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		s.bind(sys.argv[1])
+		keeper = os.fork()
+		if keeper == 0:
+		    while True:
+		        time.sleep(60)
+		s.listen()
+		print(keeper, flush=True)
+		os.kill(os.getpid(), 9)
+	END
+	wait $! || true
+	read -r keeper <"$BATS_TEST_TMPDIR/kept"
+	OTHERS=("$keeper")
+	begin_daemon
+	wait_for test -s "$LOCK"
+	kill "$keeper"
+	wait_for answers_or_ends
+	daemon_answers
+}
+
 # refused TEXT: the daemon does not start, and says so of the lock's file.
 refused() {
 	run -1 timeout $PATIENCE pmcbpfd -f -s "$PMCBPF_SOCKET"
