@@ -41,12 +41,27 @@ void resolve_machine(const struct lib *l, struct evspec_machine *m)
 		m->family = EVSPEC_NO_PMU;
 }
 
-/* SOFT takes any qualifier and heeds none, as it always did. */
+/* usr and os; whether an event has sides the daemon knows. */
+static int soft_qualifier(const struct evspec_pair *qual, struct wire_allocate_req *req,
+			  struct reason *why)
+{
+	bool user = evspec_same(qual->key, "usr");
+
+	if (!user && !evspec_same(qual->key, "os"))
+		return refuse(why, -EINVAL, "\"%s\" is no qualifier of a software event: there are "
+			      "usr and os", qual->key);
+	if (qual->value)
+		return refuse(why, -EINVAL, "%s takes no value: \"%s\"", qual->key, qual->value);
+	req->caps |= user ? PMC_CAP_USER : PMC_CAP_SYSTEM;
+	return 0;
+}
+
 static int soft_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
 		      const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
 {
 	const char *other = evspec_soft_event(spec->event);
 	unsigned int i;
+	int err = 0;
 
 	for (i = 0; i < l->soft.n; i++)
 		if (evspec_same(spec->event, l->soft.event[i].name) ||
@@ -58,7 +73,9 @@ static int soft_class(const struct lib *l, const char *root, const struct wire_c
 	req->event = l->soft.event[i].code;
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
 	memcpy(req->event_name, l->soft.event[i].name, sizeof(req->event_name));
-	return 0;
+	for (i = 0; i < spec->nquals && !err; i++)
+		err = soft_qualifier(&spec->quals[i], req, why);
+	return err;
 }
 
 static int tsc_class(const struct lib *l, const char *root, const struct wire_classinfo *class,

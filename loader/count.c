@@ -215,9 +215,18 @@ struct perf_event_spec count_event(const struct count *c)
 
 	if (c->spec.kind == COUNT_SOFT)
 		spec = (struct perf_event_spec){ .type = 1 /* PERF_TYPE_SOFTWARE */,
-						 .config = c->spec.soft->perf_config };
+						 .config = c->spec.soft->perf_config,
+						 .user = c->spec.user, .kernel = c->spec.kernel };
 	spec.tag = c->spec.tag;
 	return spec;
+}
+
+enum soft_source count_source(const struct count_spec *spec)
+{
+	if (spec->log || spec->system)
+		return spec->soft->system;
+	/* The kernel's figures of a task know no sides. */
+	return spec->user || spec->kernel ? SOFT_PERF : spec->soft->process;
 }
 
 int count_rank(const struct engine *e, const struct count_spec *spec)
@@ -314,7 +323,7 @@ static int process_new(struct count *c, struct why *why)
 		return deny(why, -EINVAL, "processes are measured on the rows 0 to %d: row %u (%s) "
 			    "is for system scope", TARGET_ROWS - 1, c->spec.row, c->spec.row_name);
 	if (c->spec.kind == COUNT_SOFT && !c->spec.log &&
-	    (c->spec.sampling || c->spec.soft->process == SOFT_TASK)) {
+	    (c->spec.sampling || count_source(&c->spec) == SOFT_TASK)) {
 		c->backend = c->spec.sampling ? BACKEND_EVENTS : BACKEND_FIGURES;
 		if (c->spec.sampling)
 			LIST_INSERT_HEAD(&target_count_row(engine_targets(c->e), c->spec.row)->soft,

@@ -33,7 +33,8 @@ struct count_spec {
 	unsigned int row;		/* 0 … npmc-1 */
 	char row_name[24];		/* for messages */
 	uint32_t pmcid;			/* for the page */
-	const struct soft_event *soft;	/* COUNT_SOFT */
+	const struct soft_event *soft;	/* COUNT_SOFT … */
+	bool user, kernel;		/* … of that side only; neither: both */
 	bool sampling;
 	int program;			/* sampling: what an overflow runs, the caller's … */
 	uint64_t tag;			/* … and what tells it whose event it is */

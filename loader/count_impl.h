@@ -155,6 +155,8 @@ void row_pass_on(struct count_row *row);
 
 /* count.c */
 struct perf_event_spec count_event(const struct count *c);
+/* Where the count of a software event comes from. */
+enum soft_source count_source(const struct count_spec *spec);
 /* A system-scope PMC's event on its CPU; one that samples is not enabled. fd or -errno. */
 int cpu_event_open(const struct count *c);
 void cpu_event_close(struct count *c);

@@ -114,6 +114,34 @@ static int plan_tsc(struct request *rq, struct plan *p)
 	return 0;
 }
 
+/* Capabilities of one side only: what happens there is counted, or nothing. */
+static int plan_side(struct plan *p, struct why *why)
+{
+	const struct soft_event *s = p->spec.soft;
+	bool user = p->a->caps & PMC_CAP_USER, kernel = p->a->caps & PMC_CAP_SYSTEM;
+
+	if (user == kernel)
+		return 0;
+	switch (s->sides) {
+	case SIDE_KERNEL:
+		return user ? deny(why, -EINVAL, "%s happens in the kernel: usr would count "
+				   "nothing", s->name) : 0;
+	case SIDES_SAMPLED:
+		if (!p->spec.sampling)
+			return deny(why, -EOPNOTSUPP, "the kernel keeps the time of %s without "
+				    "usr and os: leave them out, or sample it", s->name);
+		break;
+	case SIDES_COUNTED:
+		break;
+	case SIDES_UNKNOWN:
+		return deny(why, -EOPNOTSUPP, "%s is counted without usr and os: leave them out",
+			    s->name);
+	}
+	p->spec.user = user;
+	p->spec.kernel = kernel;
+	return 0;
+}
+
 static int plan_soft(struct request *rq, struct plan *p)
 {
 	p->spec.soft = soft_by_code(p->a->event);
@@ -133,7 +161,7 @@ static int plan_soft(struct request *rq, struct plan *p)
 		return deny(&rq->r->why, -EINVAL,
 			    "a software event needs a capability, such as READ");
 	snprintf(p->name, sizeof(p->name), "%s", p->spec.soft->name);
-	return 0;
+	return plan_side(p, &rq->r->why);
 }
 
 /* The row of the class that is meant, or -errno; *raw: the register itself. */

@@ -267,8 +267,7 @@ int row_join(struct count *c, struct why *why)
 
 	c->backend = BACKEND_SLICED;
 	/* Slices are what is logged: figures and per-task events have none. */
-	if (c->spec.kind == COUNT_SOFT &&
-	    (c->spec.log ? c->spec.soft->system : c->spec.soft->process) == SOFT_HOOK) {
+	if (c->spec.kind == COUNT_SOFT && count_source(&c->spec) == SOFT_HOOK) {
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.soft->hook;
 		return 0;
 	}

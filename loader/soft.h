@@ -16,10 +16,19 @@ enum soft_source {
 	SOFT_HOOK,	/* a per-CPU counter that a BPF program on a tracepoint bumps */
 };
 
+/* What `usr` and `os` can mean. */
+enum soft_sides {
+	SIDES_UNKNOWN,	/* where it happened is not recorded */
+	SIDES_COUNTED,	/* perf knows for each whether user code or the kernel ran */
+	SIDES_SAMPLED,	/* perf knows it for samples; time is counted without */
+	SIDE_KERNEL,	/* it happens in the kernel */
+};
+
 struct soft_event {
 	const char *name;	/* CLOCK.HARD */
 	uint32_t code;		/* SOFT_CODE_FIRST + index, the same on every kernel */
 	uint32_t rate;		/* ticks a second of a clock; 0: the figure itself */
+	enum soft_sides sides;
 	enum soft_source process, system;
 	uint32_t quantity;	/* SOFT_TASK: enum wire_quantity */
 	uint32_t perf_config;	/* SOFT_PERF: PERF_COUNT_SW_… */
