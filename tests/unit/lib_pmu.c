@@ -256,12 +256,21 @@ static void test_raw_long_name(void **state)
 static void test_soft_and_tsc(void **state)
 {
 	const struct lib l = machine(0, NULL);
-	struct wire_allocate_req r = resolved(&l, "page-fault all,whatever=1,");
+	struct wire_allocate_req r = resolved(&l, "page-fault all");
 
 	assert_int_equal(r.class, PMC_CLASS_SOFT);
 	assert_int_equal(r.event, 0x20003);
 	assert_string_equal(r.event_name, "PAGE_FAULT.ALL");
+	assert_int_equal(r.caps, PMC_CAP_READ | PMC_CAP_WRITE);
 	assert_int_equal(resolved(&l, "soft.page-faults").event, 0x20003);
+	assert_int_equal(resolved(&l, "page-faults,usr").caps & (PMC_CAP_USER | PMC_CAP_SYSTEM),
+			 PMC_CAP_USER);
+	assert_int_equal(resolved(&l, "page-faults,os").caps & (PMC_CAP_USER | PMC_CAP_SYSTEM),
+			 PMC_CAP_SYSTEM);
+	refused(&l, "page-faults,whatever=1", "\"whatever\" is no qualifier of a software event");
+	refused(&l, "page-faults,cgroup=/nonexistent", "\"cgroup\" is no qualifier");
+	refused(&l, "page-faults,usr=1", "usr takes no value");
+	refused(&l, "page-faults,", "\"\" is no qualifier");
 	assert_int_equal(resolved(&l, "instructions").event, 0x20000);
 	r = resolved(&l, "cycles");
 	assert_int_equal(r.class, PMC_CLASS_TSC);
