@@ -159,6 +159,19 @@ outlive() {
 	[[ $output == *"attached to process $a"* && $output == *"attached to process $b"* ]]
 }
 
+@test "-d -t by name: a match that came along with its parent is measured once" {
+	local a b
+
+	cp "$(command -v bash)" ./pmc-e2e-same
+	./pmc-e2e-same -c './pmc-e2e-same -c "echo \$\$ >pid; kill -STOP \$\$; :" & wait' 3>&- & a=$!
+	wait_for test -s pid
+	b=$(<pid)
+	run pmcstat -v -l 0.05 -d -p TASK_CLOCK -t '^pmc-e2e-same$'
+	kill -KILL "$b" "$a"
+	[ "$status" -eq 0 ]
+	[[ $output == *"attached to process $a"* && $output == *"attached to process $b"* ]]
+}
+
 @test "system scope: one column a CPU, time on the CPU's clock" {
 	uptime_ms() { awk '{ printf "%d\n", 1000 * $1 }' /proc/uptime; }	# by hundredths of a second
 	began=$(uptime_ms)
