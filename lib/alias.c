@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * FreeBSD's machine-independent event names, and what they are called here.  A cell lists spellings
+ * FreeBSD's machine-independent event names, and what they are called here.  Two of them are exact
+ * here, or refused: FreeBSD takes the time stamp counter for "cycles" on x86, and clock ticks for
+ * "instructions" where there are no counters.  A cell lists spellings
  * of one and the same event, separated by "|": first the kernel's name for it, then libpfm4's.  An
  * empty cell means that the CPUs of that column have no event of that meaning.
  */
@@ -17,10 +19,9 @@ struct alias {
 };
 
 static const struct alias aliases[] = {
-	/* name                     without a PMU      Intel, AMD, arm64 */
-	{ "cycles",                 { "tsc-tsc", "tsc-tsc", "tsc-tsc", "armv8-cpu_cycles" } },
-	{ "instructions",           { "soft-clock.hard", "instructions", "instructions",
-				      "armv8-inst_retired" } },
+	/* name                     without a PMU, Intel, AMD, arm64 */
+	{ "cycles",                 { "", "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
+	{ "instructions",           { "", "instructions", "instructions", "armv8-inst_retired" } },
 	{ "unhalted-cycles",        { "", "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
 	{ "unhalted-core-cycles",   { "", "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
 	{ "unhalted-reference-cycles", { "", "ref-cycles", "", "" } },

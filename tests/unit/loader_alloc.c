@@ -172,6 +172,38 @@ static void test_sampling(void **state)
 	}
 }
 
+/* What usr and os can mean is a property of the event. */
+static void test_sides(void **state)
+{
+	static const struct {
+		uint32_t event, caps;
+		int err;
+		bool user, kernel;
+	} cases[] = {
+		{ 0x20004, PMC_CAP_USER, 0, true, false },
+		{ 0x20004, PMC_CAP_SYSTEM, 0, false, true },
+		{ 0x20004, PMC_CAP_USER | PMC_CAP_SYSTEM, 0, false, false },
+		{ 0x2000b, PMC_CAP_SYSTEM, 0, false, false },	/* all of them */
+		{ 0x2000b, PMC_CAP_USER, -EINVAL, false, false },
+		{ 0x20000, PMC_CAP_USER, -EOPNOTSUPP, false, false },
+		{ 0x20000, PMC_CAP_USER | PMC_CAP_SYSTEM, 0, false, false },
+		{ 0x20005, PMC_CAP_SYSTEM, -EOPNOTSUPP, false, false },
+	};
+
+	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wire_allocate_req a = process(PMC_CLASS_SOFT);
+
+		a.event = cases[i].event;
+		a.caps |= cases[i].caps;
+		assert_int_equal(allocate(&root, a), cases[i].err);
+		if (cases[i].err)
+			continue;
+		assert_int_equal(fake.last.user, cases[i].user);
+		assert_int_equal(fake.last.kernel, cases[i].kernel);
+		release(&root, id());
+	}
+}
+
 /* REQ-005: 12 bits CPU, 4 mode, 8 class, 8 row */
 static void test_handles(void **state)
 {
@@ -477,7 +509,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_checks_in_order),
 		T(test_flags),
-		T(test_sampling),
+		T(test_sampling), T(test_sides),
 		T(test_handles),
 		T(test_tsc),
 		T(test_one_per_row),

@@ -182,6 +182,16 @@ run_counts() {
 	[ "${counts[1]}" -le 600 ]
 }
 
+@test "usr and os count one side: faults of the program, and of the kernel on its behalf" {
+	measure "pages=1000 fills=300" -p PAGE_FAULT.ALL,usr -p PAGE_FAULT.ALL,os -p PAGE_FAULT.MINOR,usr \
+		-p PAGE_FAULT.ALL,usr,os -p PAGE_FAULT.ALL
+	between 1000 "${counts[0]}" 1020
+	between 300 "${counts[1]}" 320
+	is "${counts[2]}" "${counts[0]}"
+	is "${counts[3]}" $((minflt + majflt))
+	is "${counts[4]}" $((minflt + majflt))
+}
+
 @test "PAGE_FAULT.WRITE follows descendants" {
 	measure "pages=500 children=2 forks=2" -p PAGE_FAULT.WRITE -d -p PAGE_FAULT.WRITE
 	[ "${counts[0]}" -ge 500 ]

@@ -5,9 +5,9 @@
  *	load [-w] [WHAT=N...]
  *
  * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages
- * written), reads (fresh pages read) and switches (voluntary).  threads and children exist
- * before the work begins; late and forks are made then, and each of the forks has `below`
- * children itself.  locks makes two threads fight for a lock of the kernel.
+ * written), reads (fresh pages read), fills (fresh pages that the kernel writes, in read(2)) and
+ * switches (voluntary).  threads and children exist before the work begins; late and forks are made
+ * then, and each of the forks has `below` children itself.  locks makes two threads fight for a lock of the kernel.
  *
  * -w: prints "ready", waits for SIGUSR1, works, prints the figures and waits again, so that a
  * measurement that begins after "ready" and ends after the figures should have counted exactly
@@ -47,12 +47,15 @@ struct figures {
 	int64_t minflt, majflt, nvcsw, nivcsw, cpu;
 };
 
-enum what { SPINS, PAGES, READS, SWITCHES, THREADS, LATE, CHILDREN, FORKS, BELOW, LOCKS, WHATS };
+enum what {
+	SPINS, PAGES, READS, FILLS, SWITCHES, THREADS, LATE, CHILDREN, FORKS, BELOW, LOCKS, WHATS
+};
 
 static const char *const names[WHATS] = {
-	[SPINS] = "spins",     [PAGES] = "pages", [READS] = "reads",	   [SWITCHES] = "switches",
-	[THREADS] = "threads", [LATE] = "late",	  [CHILDREN] = "children", [FORKS] = "forks",
-	[BELOW] = "below",     [LOCKS] = "locks",
+	[SPINS] = "spins",	 [PAGES] = "pages",	[READS] = "reads",
+	[FILLS] = "fills",	 [SWITCHES] = "switches", [THREADS] = "threads",
+	[LATE] = "late",	 [CHILDREN] = "children", [FORKS] = "forks",
+	[BELOW] = "below",	 [LOCKS] = "locks",
 };
 
 struct load {
@@ -126,6 +129,17 @@ static void report(int fd, const struct figures *self, const struct figures *all
 
 /* --- the work --------------------------------------------------------------------------------- */
 
+static char *fresh(unsigned long pages, size_t page)
+{
+	char *p = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	madvise(p, pages * page, MADV_NOHUGEPAGE);
+	return p;
+}
+
 static void touch(unsigned long pages, bool write)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -133,10 +147,7 @@ static void touch(unsigned long pages, bool write)
 
 	if (!pages)
 		return;
-	p = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		die("mmap");
-	madvise((void *)p, pages * page, MADV_NOHUGEPAGE);
+	p = fresh(pages, page);
 	for (unsigned long i = 0; i < pages; i++) {
 		if (write)
 			p[i * page] = 1;
@@ -144,6 +155,23 @@ static void touch(unsigned long pages, bool write)
 			(void)p[i * page];
 	}
 	munmap((void *)p, pages * page);
+}
+
+static void fill(unsigned long pages)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int zero;
+	char *p;
+
+	if (!pages)
+		return;
+	p = fresh(pages, page);
+	zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	for (unsigned long i = 0; i < pages; i++)
+		if (read(zero, p + i * page, 1) != 1)
+			die("/dev/zero");
+	close(zero);
+	munmap(p, pages * page);
 }
 
 static long voluntary(void)
@@ -169,6 +197,7 @@ static void work(const struct load *l)
 {
 	touch(l->n[PAGES], true);
 	touch(l->n[READS], false);
+	fill(l->n[FILLS]);
 	for (unsigned long i = 0; i < l->n[SWITCHES]; i++)
 		nap_once();
 	if (l->n[SPINS])
