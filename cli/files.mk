@@ -95,7 +95,7 @@ UNIT_OBJS_ktr_format := $(O)/obj/cli/ktr_format.o
 UNIT_OBJS_ktr_merge  := $(O)/obj/cli/ktr_merge.o $(O)/obj/cli/ktr_rings.o $(O)/obj/cli/ktr_mem.o \
 	$(O)/obj/cli/region.o $(O)/obj/cli/msg.o $(O)/lib/libpmc-compat.a
 REPORT_OBJS := $(patsubst %,$(O)/obj/cli/report/%.o,callgrind flame fold folded frames gmon gmon_file pairs pprof put stats \
-	speedscope table) $(O)/obj/cli/profile/tree.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o $(O)/obj/cli/msg.o \
+	speedscope table weight) $(O)/obj/cli/profile/tree.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o $(O)/obj/cli/msg.o \
 	$(O)/obj/cli/output.o $(O)/lib/libpmc-compat.a
 UNIT_OBJS_report_formats := $(REPORT_OBJS)
 UNIT_OBJS_report_gmon    := $(REPORT_OBJS)

@@ -85,6 +85,7 @@ static void put_pmc(struct json *j, const struct pmclog_ev *ev)
 		hex(j, "pmcid", ev->pl_u.pl_ad.pl_pmcid);
 		hex(j, "event", ev->pl_u.pl_ad.pl_event);
 		hex(j, "flags", ev->pl_u.pl_ad.pl_flags);
+		count(j, "rate", ev->pl_u.pl_ad.pl_rate);
 		json_string(j, "evname", ev->pl_u.pl_ad.pl_evname);
 		break;
 	case PMCLOG_TYPE_PMCATTACH:

@@ -76,7 +76,7 @@ int log_learn(struct log_names *names, const struct pmclog_ev *ev)
 				 ev->pl_u.pl_a.pl_rate);
 	case PMCLOG_TYPE_PMCALLOCATEDYN:
 		return names_set(&names->events, ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname,
-				 0);
+				 ev->pl_u.pl_ad.pl_rate);
 	case PMCLOG_TYPE_PMCATTACH:
 		return names_set(&names->processes, (uint32_t)ev->pl_u.pl_t.pl_pid,
 				 path_name(ev->pl_u.pl_t.pl_pathname), 0);

@@ -41,13 +41,10 @@ static int allocate_one(struct measure *m, struct column *column)
 	uint32_t bits;
 
 	if (pmc_allocate(column->spec, column->mode, column->flags, column->cpu, &column->id,
-			 0) != 0)
+			 PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
 				"\"%s\"", scope_of(column), column->spec);
 	column->allocated = true;
-	if (PMC_IS_SAMPLING_MODE(column->mode) && pmc_set(column->id, column_rate(column)) != 0)
-		return fail_pmc(EX_OSERR, "ERROR: Cannot set sampling count for PMC \"%s\"",
-				column->name);
 	if (pmc_width(column->id, &bits) != 0)
 		bits = WIDTH_UNKNOWN;
 	column_measure(column, bits);

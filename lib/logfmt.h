@@ -29,7 +29,8 @@ enum logfmt {
 enum logfmt_tail {			/* what follows the fixed part */
 	TAIL_NONE,
 	TAIL_PATH,			/* text with its NUL, padded to a multiple of 4 */
-	TAIL_PCS			/* addresses of 8 bytes */
+	TAIL_PCS,			/* addresses of 8 bytes */
+	TAIL_RATE			/* 8 bytes, or nothing: FreeBSD's readers end before them */
 };
 
 /*
@@ -99,7 +100,7 @@ static const struct logfmt_record logfmt_old[LOGFMT_TYPES] = {
 	[16] = { 24, PMCLOG_TYPE_CALLCHAIN, TAIL_PCS, FMT_EV(pl_cc.pl_pc),
 		 { FMT_U32(12, pl_cc.pl_pid), FMT_U32(16, pl_cc.pl_pmcid),
 		   FMT_U32(20, pl_cc.pl_cpuflags) } },
-	[17] = { 88, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_NONE, 0,
+	[17] = { 88, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_RATE, FMT_EV(pl_ad.pl_rate),
 		 { FMT_U32(12, pl_ad.pl_pmcid), FMT_U32(16, pl_ad.pl_event),
 		   FMT_U32(20, pl_ad.pl_flags), FMT_TEXT(24, 64, pl_ad.pl_evname) } },
 };
@@ -139,7 +140,7 @@ static const struct logfmt_record logfmt_new[LOGFMT_TYPES] = {
 	[16] = { 32, PMCLOG_TYPE_CALLCHAIN, TAIL_PCS, FMT_EV(pl_cc.pl_pc),
 		 { FMT_U32(16, pl_cc.pl_pid), FMT_U32(20, pl_cc.pl_tid),
 		   FMT_U32(24, pl_cc.pl_pmcid), FMT_U32(28, pl_cc.pl_cpuflags) } },
-	[17] = { 96, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_NONE, 0,
+	[17] = { 96, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_RATE, FMT_EV(pl_ad.pl_rate),
 		 { FMT_U32(16, pl_ad.pl_pmcid), FMT_U32(20, pl_ad.pl_event),
 		   FMT_U32(24, pl_ad.pl_flags), FMT_TEXT(32, 64, pl_ad.pl_evname) } },
 	[18] = { 52, PMCLOG_TYPE_THR_CREATE, TAIL_NONE, 0,

@@ -250,6 +250,8 @@ static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclo
 				      len / 8, PMC_CALLCHAIN_DEPTH_MAX);
 		ev->pl_u.pl_cc.pl_npc = (int)(len / 8);
 		memcpy(to, p, len);
+	} else if (r->tail == TAIL_RATE) {
+		ev->pl_u.pl_ad.pl_rate = len >= 8 ? get64(p) : 0;
 	}
 	return PMCLOG_OK;
 }
@@ -333,8 +335,10 @@ static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev 
 		break;
 	case PMCLOG_TYPE_PMCALLOCATEDYN:
 		/* FreeBSD 12 to 15 put the period where the name belongs, the name behind it. */
-		if (ps->format == LOGFMT_NEW && (p[32] < ' ' || p[32] > '~'))
+		if (ps->format == LOGFMT_NEW && (p[32] < ' ' || p[32] > '~')) {
 			put_text(d->pl_evname, sizeof(d->pl_evname), p + 40, len - 40);
+			d->pl_rate = get64(p + 32);
+		}
 		break;
 	case PMCLOG_TYPE_PROCEXEC:
 		if (ps->format == LOGFMT_NEW && ps->version >> 24 >= 10) {

@@ -24,6 +24,7 @@ void logbook_allocate(const struct pmc *p)
 	ev.pl_u.pl_ad.pl_pmcid = p->id;
 	ev.pl_u.pl_ad.pl_event = p->event;
 	ev.pl_u.pl_ad.pl_flags = p->flags;
+	ev.pl_u.pl_ad.pl_rate = pmc_is_sampling(p) ? p->reload : 0;
 	memcpy(ev.pl_u.pl_ad.pl_evname, p->event_name, sizeof(ev.pl_u.pl_ad.pl_evname));
 	(void)logfile_put(p->owner->log, clock_ns(), &ev);
 	if (pmc_is_sampling(p) && p->kernel == KERNEL_ADDRESSES)

@@ -235,6 +235,10 @@ int op_pmcsetcount(struct request *rq)
 	      p->id, (unsigned long long)a->count);
 	if (!pmc_is_sampling(p))
 		return write_value(rq, p, a->count);
+	if (p->reload == a->count)
+		return 0;
 	p->reload = a->count;
+	/* Samples from here on stand for so many events. */
+	logbook_allocate(p);
 	return 0;
 }

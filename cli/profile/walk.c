@@ -233,7 +233,9 @@ static int allocated(struct walk *w, pmc_id_t id, const char *name, uint64_t rat
 {
 	struct event *e = who_event(&w->who, id);
 
-	if (!e || strcmp(e->shown.name, name) != 0)
+	/* Samples of two periods weigh differently: the PMC is two events from there on. */
+	if (!e || strcmp(e->shown.name, name) != 0 ||
+	    (rate && e->shown.rate && rate != e->shown.rate && e->sampled))
 		e = new_event(w, id, name);
 	if (!e)
 		return EX_DATAERR;
@@ -296,6 +298,7 @@ static int take(struct walk *w, pmc_id_t id, pid_t pid)
 	p->fresh = false;
 	w->stats.samples++;
 	w->stats.unknown_event += e->unknown;
+	e->sampled = true;
 	s->event = &e->shown;
 	s->event_number = e->number;
 	s->process = &p->shown;
@@ -432,7 +435,8 @@ static int take_effect(struct walk *w, const struct pmclog_ev *ev)
 		return allocated(w, ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname,
 				 ev->pl_u.pl_a.pl_rate);
 	case PMCLOG_TYPE_PMCALLOCATEDYN:
-		return allocated(w, ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname, 0);
+		return allocated(w, ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname,
+				 ev->pl_u.pl_ad.pl_rate);
 	case PMCLOG_TYPE_INITIALIZE:
 		initialize(w, &ev->pl_u.pl_i);
 		return 0;

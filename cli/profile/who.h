@@ -15,6 +15,7 @@ struct event {
 	uint32_t number;
 	bool wanted;		/* by the filter */
 	bool unknown;		/* the log does not introduce it */
+	bool sampled;		/* the log has samples of it */
 };
 
 struct process {

@@ -12,6 +12,15 @@ uint64_t event_total(const struct profile *p, uint32_t first);
 /* Events that have samples. */
 size_t event_count(const struct profile *p);
 
+/*
+ * What samples of an event stand for, by its period: nanoseconds of a clock, or events; INT64_MAX
+ * at most.  0: the log has no period.
+ */
+uint64_t event_weight(const struct walk_event *event, uint64_t samples);
+bool event_is_clock(const struct walk_event *event);
+/* All PMCs of the event `first` that have samples have periods. */
+bool event_weighs(const struct profile *p, uint32_t first);
+
 /* A frame of a stack and the place it is at. */
 struct link {
 	const struct frame *frame;

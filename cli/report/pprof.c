@@ -196,18 +196,14 @@ static void put_sample(struct pprof *pp, const struct tally *t)
 	const struct walk_process *process = walk_process(p->walk, t->process);
 	const struct walk_thread *thread = walk_thread(p->walk, t->tid);
 	struct buf ids = { 0 };
-	uint64_t weight;
 
 	for (uint32_t stack = t->stack; stack != STACK_NONE; stack = p->stacks[stack].caller)
 		put_varint(&ids, location(pp, p->stacks[stack].place));
 	put_message(&pp->message, 1, &ids);
 	memset(pp->values, 0, pp->nvalues * sizeof(*pp->values));
 	pp->values[0] = t->samples;
-	if (pp->columns[t->event]) {
-		if (__builtin_mul_overflow(t->samples, event->rate, &weight) || weight > INT64_MAX)
-			weight = INT64_MAX;
-		pp->values[pp->columns[t->event]] = weight;
-	}
+	if (pp->columns[t->event])
+		pp->values[pp->columns[t->event]] = event_weight(event, t->samples);
 	for (size_t i = 0; i < pp->nvalues; i++)
 		put_varint(&ids, pp->values[i]);
 	put_message(&pp->message, 2, &ids);
@@ -222,33 +218,38 @@ static void put_sample(struct pprof *pp, const struct tally *t)
 	put_message(pp->out, SAMPLE, &pp->message);
 }
 
-static void put_type(struct pprof *pp, uint32_t field, const char *type)
+static void put_type(struct pprof *pp, uint32_t field, const char *type, const char *unit)
 {
 	put_number(&pp->part, 1, string(pp, type));
-	put_number(&pp->part, 2, string(pp, "count"));
+	put_number(&pp->part, 2, string(pp, unit));
 	put_message(pp->out, field, &pp->part);
 }
 
-/* Samples, and of each event whose period is told, events. */
+static void put_event_type(struct pprof *pp, uint32_t field, const struct walk_event *event)
+{
+	put_type(pp, field, event->name, event_is_clock(event) ? "nanoseconds" : "count");
+}
+
+/* Samples, and of each event whose period the log has, what they stand for. */
 static void put_types(struct pprof *pp)
 {
 	const struct profile *p = pp->r->profile;
 	uint32_t first;
 
-	put_type(pp, SAMPLE_TYPE, "samples");
+	put_type(pp, SAMPLE_TYPE, "samples", "count");
 	pp->nvalues = 1;
 	for (uint32_t event = 0; event < p->nevents; event++) {
 		if (walk_event(p->walk, event)->rate == 0 || p->event_samples[event] == 0)
 			continue;
 		first = event_first(p, event);
 		if (!pp->columns[first]) {
-			put_type(pp, SAMPLE_TYPE, walk_event(p->walk, first)->name);
+			put_event_type(pp, SAMPLE_TYPE, walk_event(p->walk, first));
 			pp->columns[first] = (uint32_t)pp->nvalues++;
 		}
 		pp->columns[event] = pp->columns[first];
 		if (event_count(p) == 1 && first == event) {
-			put_type(pp, PERIOD_TYPE, walk_event(p->walk, event)->name);
-			put_number(pp->out, PERIOD, walk_event(p->walk, event)->rate);
+			put_event_type(pp, PERIOD_TYPE, walk_event(p->walk, event));
+			put_number(pp->out, PERIOD, event_weight(walk_event(p->walk, event), 1));
 		}
 	}
 	put_number(pp->out, DEFAULT_SAMPLE_TYPE, string(pp, "samples"));

@@ -15,7 +15,7 @@ struct speedscope {
 	struct chain chain;
 	struct pairs numbers;		/* symbol → frame, process → frame; and one more */
 	uint32_t nframes;
-	struct tally *tallies;		/* by event, process and thread */
+	struct tally *tallies;		/* by event, process and thread; with weights for samples */
 	size_t n;
 };
 
@@ -32,7 +32,7 @@ static int by_thread(const void *a, const void *b)
 	return (s->stack > t->stack) - (s->stack < t->stack);
 }
 
-/* With the events of one name as one. */
+/* With the events of one name as one, weighed if the log has the periods of all of them. */
 static int sort_tallies(struct speedscope *s)
 {
 	const struct profile *p = s->r->profile;
@@ -41,11 +41,15 @@ static int sort_tallies(struct speedscope *s)
 	if (!s->tallies)
 		return -1;
 	for (size_t i = 0; i < p->ntallies; i++) {
-		if (p->tallies[i].samples == 0)
+		struct tally t = p->tallies[i];
+
+		if (t.samples == 0)
 			continue;
-		s->tallies[s->n] = p->tallies[i];
-		s->tallies[s->n].event = event_first(p, p->tallies[i].event);
-		s->n++;
+		t.event = event_first(p, t.event);
+		if (event_weighs(p, t.event))
+			t.samples = event_weight(walk_event(p->walk, p->tallies[i].event),
+						 t.samples);
+		s->tallies[s->n++] = t;
 	}
 	qsort(s->tallies, s->n, sizeof(*s->tallies), by_thread);
 	return 0;
@@ -133,14 +137,18 @@ static void put_stack(struct speedscope *s, const struct tally *t)
 
 static void put_profile(struct speedscope *s, size_t from, size_t to, const char *name)
 {
+	const struct profile *p = s->r->profile;
+	uint32_t event = s->tallies[from].event;
+	bool clock = event_weighs(p, event) && event_is_clock(walk_event(p->walk, event));
 	uint64_t sum = 0;
 
 	for (size_t i = from; i < to; i++)
-		sum += s->tallies[i].samples;
+		if (__builtin_add_overflow(sum, s->tallies[i].samples, &sum))
+			sum = UINT64_MAX;
 	json_open(&s->json, NULL, '{');
 	json_string(&s->json, "type", "sampled");
 	json_string(&s->json, "name", name);
-	json_string(&s->json, "unit", "none");
+	json_string(&s->json, "unit", clock ? "nanoseconds" : "none");
 	json_number(&s->json, "startValue", 0);
 	json_number(&s->json, "endValue", sum);
 	json_open(&s->json, "samples", '[');

@@ -75,6 +75,7 @@ struct pmclog_ev_pmcallocatedyn {
 	uint32_t pl_event;
 	uint32_t pl_flags;
 	pmc_id_t pl_pmcid;
+	uint64_t pl_rate;		/* not in FreeBSD's; 0: the log has none */
 };
 struct pmclog_ev_pmcattach {
 	pmc_id_t pl_pmcid;

@@ -153,6 +153,12 @@ make_tree() {
 	# The flag is in the record of the allocation.
 	grep -q '^allocatedyn 0xfff20f00 "PAGE_FAULT.ALL" 0x80$' text
 	grep -q '^allocatedyn 0xfff20f01 "PAGE_FAULT.MINOR" 0x0$' text
+	# So is the period, of which each sample is one.
+	pmc filter -j log json
+	grep '"pmcallocatedyn".*"rate":"100","evname":"PAGE_FAULT.ALL"' json
+	grep '"pmcallocatedyn".*"rate":"1","evname":"PAGE_FAULT.MINOR"' json
+	pmc report --json=report.json log
+	grep -q '"period":100' report.json
 }
 
 @test "-t: a process that runs already is sampled, with its mappings" {

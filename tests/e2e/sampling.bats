@@ -345,7 +345,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	wait_for rows_of_exit owner
 	expect owner 'endlog 0' endlog
 	text
-	[ "$(grep -c '^allocatedyn' text)" -eq 4 ]
+	[ "$(awk '$1 == "allocatedyn" { print $2 }' text | sort -u | wc -l)" -eq 4 ]
 	[ "$(grep -c '^callchain .* 0xfff20f01 ' text)" -ge 100 ]
 	[ "$(lines_of exitval)" -eq 1 ]
 	between "$count" "$(of exitval 4)" $((count + 20))

@@ -229,6 +229,20 @@ static void test_versions(void **state)
 	text(&b, "instructions", 56);
 	pmclog_close(first_record(&b, 0));
 	assert_string_equal(ev.pl_u.pl_ad.pl_evname, "instructions");
+	assert_true(ev.pl_u.pl_ad.pl_rate == 65536);
+
+	/* pmcbpfd puts it behind the name, or leaves it out. */
+	new_init(&b, 0x0a000000, 1000000000);
+	new(&b, 17, 80 + 8);
+	u32(&b, 7), u32(&b, 1), u32(&b, 0), u32(&b, 0), text(&b, "CLOCK.HARD", 64), u64(&b, 5);
+	pmclog_close(first_record(&b, 0));
+	assert_string_equal(ev.pl_u.pl_ad.pl_evname, "CLOCK.HARD");
+	assert_true(ev.pl_u.pl_ad.pl_rate == 5);
+	new_init(&b, 0x0a000000, 1000000000);
+	new(&b, 17, 80);
+	u32(&b, 7), u32(&b, 1), u32(&b, 0), u32(&b, 0), text(&b, "CLOCK.HARD", 64);
+	pmclog_close(first_record(&b, 0));
+	assert_true(ev.pl_u.pl_ad.pl_rate == 0);
 }
 
 int main(void)

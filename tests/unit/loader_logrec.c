@@ -63,6 +63,13 @@ static void test_bytes(void **state)
 		     "434c4f434b2e4841 5244");
 	expect_bytes(LOGFMT_NEW, &ev, "600011ee00000000 0089674523010000 000f02ff00000200"
 		     "8000000000000000 434c4f434b2e4841 5244");
+	ev.pl_u.pl_ad.pl_rate = 0x1234;
+	memset(ev.pl_u.pl_ad.pl_evname, 'x', sizeof(ev.pl_u.pl_ad.pl_evname) - 1);
+	expect_bytes(LOGFMT_NEW, &ev, "680011ee00000000 0089674523010000 000f02ff00000200"
+		     "8000000000000000"
+		     "7878787878787878 7878787878787878 7878787878787878 7878787878787878"
+		     "7878787878787878 7878787878787878 7878787878787878 7878787878787800"
+		     "3412000000000000");
 	memset(&ev, 0, sizeof(ev));
 	ev.pl_type = PMCLOG_TYPE_PROCEXEC;
 	ev.pl_u.pl_x.pl_pid = 1234;

@@ -192,13 +192,23 @@ static void speedscope_has_events_and_threads(void **state)
 	       "{\"name\":\"work\"},{\"name\":\"main\",\"file\":\"work.c\"},"
 	       "{\"name\":\"hot\",\"file\":\"work.c\"}]},\"profiles\":["
 	       "{\"type\":\"sampled\",\"name\":\"CPU/X.1\",\"unit\":\"none\",\"startValue\":0,"
-	       "\"endValue\":5,\"samples\":[[0,1],[0,1,2]],\"weights\":[2,3]},"
+	       "\"endValue\":500,\"samples\":[[0,1],[0,1,2]],\"weights\":[200,300]},"
 	       "{\"type\":\"sampled\",\"name\":\"CPU/X.1, work (10)\",\"unit\":\"none\","
-	       "\"startValue\":0,\"endValue\":2,\"samples\":[[0,1]],\"weights\":[2]},"
+	       "\"startValue\":0,\"endValue\":200,\"samples\":[[0,1]],\"weights\":[200]},"
 	       "{\"type\":\"sampled\",\"name\":\"CPU/X.1, work/helper (12)\",\"unit\":\"none\","
-	       "\"startValue\":0,\"endValue\":3,\"samples\":[[0,1,2]],\"weights\":[3]},"
+	       "\"startValue\":0,\"endValue\":300,\"samples\":[[0,1,2]],\"weights\":[300]},"
 	       "{\"type\":\"sampled\",\"name\":\"FAULT\",\"unit\":\"none\",\"startValue\":0,"
 	       "\"endValue\":1,\"samples\":[[0,1]],\"weights\":[1]}]}\n");
+}
+
+/* Five milliseconds each. */
+static void speedscope_has_the_time_of_clocks(void **state)
+{
+	walk.events[2].name = "CLOCK.HARD";
+	walk.events[2].rate = 5;
+	add(2, 0, 10, MAIN_, 3);
+	has(report_speedscope, "\"name\":\"CLOCK.HARD\",\"unit\":\"nanoseconds\",\"startValue\":0,"
+	    "\"endValue\":15000000,\"samples\":[[0,1]],\"weights\":[15000000]}", 1);
 }
 
 static void csv_rows_quote_what_must_be(void **state)
@@ -273,6 +283,16 @@ static void pprof_weighs_samples_with_their_period(void **state)
 		     "\x22\x04\x08\x02\x10\x15");
 }
 
+static void pprof_has_the_time_of_clocks(void **state)
+{
+	walk.events[2].name = "CLOCK.HARD";
+	walk.events[2].rate = 5;
+	add(2, 0, 10, MAIN_, 3);
+	/* Strings 3 and 4, a sample_type of both; values 3 and 15,000,000. */
+	EXPECT_BYTES("\x32\x0a""CLOCK.HARD\x32\x0bnanoseconds\x0a\x04\x08\x03\x10\x04");
+	EXPECT_BYTES("\x12\x05\x03\xc0\xc3\x93\x07");
+}
+
 static void pprof_weights_stop_at_what_fits(void **state)
 {
 	add(0, 0, 12, LOST_, UINT64_MAX / 2);
@@ -297,6 +317,8 @@ int main(void)
 		cmocka_unit_test_setup(csv_rows_quote_what_must_be, make_profile),
 		cmocka_unit_test_setup(json_says_what_is_missing, make_profile),
 		cmocka_unit_test_setup(pprof_weighs_samples_with_their_period, make_profile),
+		cmocka_unit_test_setup(speedscope_has_the_time_of_clocks, make_profile),
+		cmocka_unit_test_setup(pprof_has_the_time_of_clocks, make_profile),
 		cmocka_unit_test_setup(pprof_weights_stop_at_what_fits, make_profile),
 	};
 
