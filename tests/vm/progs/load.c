@@ -7,7 +7,8 @@
  * Every thread and child does spins (rounds of two user-mode instructions), pages (fresh pages
  * written), reads (fresh pages read), fills (fresh pages that the kernel writes, in read(2)) and
  * switches (voluntary).  threads and children exist before the work begins; late and forks are made
- * then, and each of the forks has `below` children itself.  locks makes two threads fight for a lock of the kernel.
+ * then, and each of the forks has `below` children itself.  locks makes two threads
+ * fight for a lock of the kernel.
  *
  * -w: prints "ready", waits for SIGUSR1, works, prints the figures and waits again, so that a
  * measurement that begins after "ready" and ends after the figures should have counted exactly
