@@ -85,8 +85,22 @@ static bool is_clock(const char *name)
 	return strcasestr(name, "clock") || strcasestr(name, "cycles") || strcasestr(name, "clk");
 }
 
+/* 0: the kernel does not say. */
+static unsigned long most_samples(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned long most = 0;
+
+	if (f && fscanf(f, "%lu", &most) != 1)
+		most = 0;
+	if (f)
+		fclose(f);
+	return most;
+}
+
 static int find_rate(const struct record *r, const char *spec, pmc_value_t *rate)
 {
+	unsigned long most = r->hz ? most_samples() : 0;
 	char *name = column_name(spec);
 	pmc_value_t usual = name ? pmc_pmu_sample_rate_get(name) : 0;
 	bool clock = name && is_clock(name);
@@ -98,6 +112,10 @@ static int find_rate(const struct record *r, const char *spec, pmc_value_t *rate
 	if (!clock)
 		return fail(EX_USAGE, "ERROR: how often \"%s\" happens in a second is not known: "
 			    "give -c instead of -F", spec);
+	if (most && r->hz > most)
+		return fail(EX_USAGE, "ERROR: -F %llu: the kernel takes at most %lu samples a "
+			    "second (kernel.perf_event_max_sample_rate)",
+			    (unsigned long long)r->hz, most);
 	*rate = usual * USUAL_HZ / r->hz;
 	if (!*rate)
 		return fail(EX_USAGE, "ERROR: \"%s\" is sampled at most %llu times a second",

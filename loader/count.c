@@ -8,6 +8,7 @@
 #include "count_impl.h"
 
 #define PERIOD_MAX (1ull << 62)
+#define CLOCK_PERIOD_MIN 10000u		/* ns: of perf's software clocks */
 
 /* --- values --------------------------------------------------------------------------------- */
 
@@ -193,12 +194,23 @@ uint64_t count_period(const struct count *c)
 	return (uint64_t)((__uint128_t)period * 1000000000u / soft->rate);
 }
 
+/* Less than that the kernel's timers take for as much, without a word. */
+static int check_clock_period(const struct count *c, uint64_t period, struct why *why)
+{
+	const struct soft_event *soft = c->spec.kind == COUNT_SOFT ? c->spec.soft : NULL;
+
+	if (!soft || soft->sides != SIDES_SAMPLED || soft->rate || period >= CLOCK_PERIOD_MIN)
+		return 0;
+	return deny(why, -EINVAL, "%s is sampled every %u ns at most: %llu is too short a period",
+		    soft->name, CLOCK_PERIOD_MIN, (unsigned long long)period);
+}
+
 int count_set_period(struct count *c, uint64_t period, struct why *why)
 {
-	int err = 0;
+	int err = check_clock_period(c, period, why);
 
-	if (period == c->spec.period)
-		return 0;
+	if (err || period == c->spec.period)
+		return err;
 	c->spec.period = period;
 	if (c->spec.system)	/* one that is away gets it when it is back */
 		err = c->fd >= 0 ? perf_set_period(c->fd, count_period(c)) : 0;

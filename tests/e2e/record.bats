@@ -60,6 +60,13 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" >shown </dev/
 	run pmc record -e CLOCK.HARD -F 2000 true
 	[ "$status" -eq 64 ]
 	[ "$output" = 'pmc: ERROR: "CLOCK.HARD" is sampled at most 1000 times a second' ]
+	most=$(</proc/sys/kernel/perf_event_max_sample_rate)
+	run pmc record -e CPU_CLOCK -F $((most + 1)) -o much.log true
+	[ "$status" -eq 64 ]
+	[[ $output == "pmc: ERROR: -F $((most + 1)): the kernel takes at most $most samples a second"* ]]
+	run pmc record -e CPU_CLOCK -c 9999 -o much.log true
+	[ "$status" -ne 0 ]
+	[[ $output == *"CPU_CLOCK is sampled every 10000 ns at most: 9999 is too short a period"* ]]
 	run pmc record -e PAGE_FAULT.ALL -F 10 true
 	[ "$status" -eq 64 ]
 	[[ $output == *'"PAGE_FAULT.ALL" happens in a second is not known: give -c instead of -F' ]]
