@@ -201,6 +201,9 @@ int config_set(struct config *c, const char *name, const char *value, struct why
 	n = strtol(value, &end, 0);
 	if (end == value || *end || errno || n < INT_MIN || n > INT_MAX)
 		return deny(why, -EINVAL, "%s takes a number, not \"%.40s\"", name, value);
+	if (t == TUN_LOGVERSION && n != 3 && n != 10)
+		return deny(why, -EINVAL, "%s is 10 (today's format) or 3 (for readers on FreeBSD "
+			    "6 to 11), not \"%.40s\"", name, value);
 	c->value[t] = (int)n;
 	return 0;
 }

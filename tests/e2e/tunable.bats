@@ -21,6 +21,18 @@ value() { [ "$(pmccontrol --tunable "$1")" = "$2" ]; }
 
 nobody_may_count_cpus() { run_as_nobody wireclient hello alloc 1 15 0x2000b 0 0 | grep -q '^alloc 0 '; }
 
+@test "kern.hwpmc.logversion is 10 or 3: another number is refused, at the start and at run time" {
+	for n in 77 4 0 -1; do
+		run pmccontrol --tunable kern.hwpmc.logversion=$n
+		[ "$status" -ne 0 ]
+		[[ $output == *"is 10 (today's format) or 3 (for readers on FreeBSD 6 to 11), not \"$n\""* ]]
+	done
+	value kern.hwpmc.logversion 10
+	run timeout 20 pmcbpfd -f -s "$BATS_TEST_TMPDIR/other.sock" -o kern.hwpmc.logversion=77
+	[ "$status" -ne 0 ] && [ "$status" -ne 124 ]
+	[[ $output == *'kern.hwpmc.logversion is 10'*'not "77"'* ]]
+}
+
 @test "REQ-102 REQ-103 REQ-104 REQ-105 REQ-106 REQ-107 REQ-108 REQ-109 REQ-111: names and defaults, for everybody" {
 	run run_as_nobody pmccontrol --tunable
 	[ "$status" -eq 0 ]

@@ -172,6 +172,17 @@ static void test_literal_diagnostics(void **state)
 	check("kern.hwpmc.mtxpoolsize", "-5", TUN_MTXPOOLSIZE, -5, "");
 }
 
+/* There are two formats: another number is no wish for one of them. */
+static void test_logversion(void **state)
+{
+	assert_int_equal(text("kern.hwpmc.logversion=77"), -EINVAL);
+	assert_non_null(strstr(why.text, "10 (today's format) or 3"));
+	assert_int_equal(text("kern.hwpmc.logversion=9"), -EINVAL);
+	assert_int_equal(config.value[TUN_LOGVERSION], 10);
+	assert_int_equal(text("kern.hwpmc.logversion=3"), 0);
+	assert_int_equal(config.value[TUN_LOGVERSION], 3);
+}
+
 static void test_debugflags(void **state)
 {
 	char line[400] = "kern.hwpmc.debugflags=", *end = line + strlen(line);
@@ -199,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_defaults), T(test_grammar), T(test_last_line_wins), T(test_bad_lines),
 		T(test_hostile_text), T(test_options), T(test_files), T(test_literal_diagnostics),
+		T(test_logversion),
 		T(test_debugflags),
 	};
 
