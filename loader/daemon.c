@@ -276,6 +276,14 @@ void daemon_ktr_done(struct daemon *d)
 	}
 }
 
+uint32_t daemon_cputype(const struct daemon *d)
+{
+	for (unsigned int i = 0; i < d->rows.nclass; i++)
+		if (d->rows.classes[i].kind == COUNT_HARDWARE)
+			return d->cpu.type;
+	return PMC_CPU_GENERIC;
+}
+
 const char *daemon_class_name(uint32_t class)
 {
 #define PMC__X(name, value) { #name, value },

@@ -66,6 +66,9 @@ int daemon_set(struct daemon *d, const char *name, const char *value, struct why
 /* The thread of the trace rings has done something: tells of it, and puts back what cannot be. */
 void daemon_ktr_done(struct daemon *d);
 
+/* enum pmc_cputype for clients and logs: a CPU whose counters are out of reach is a generic one. */
+uint32_t daemon_cputype(const struct daemon *d);
+
 /* "SOFT", "?" of a number that is none. */
 const char *daemon_class_name(uint32_t class);
 

@@ -56,14 +56,10 @@ int op_getcpuinfo(struct request *rq)
 {
 	const struct row_table *t = &rq->d->rows;
 	struct wire_cpuinfo *rep = reply_room(rq->r, sizeof(*rep));
-	bool hardware = false;
 
-	for (unsigned int i = 0; i < t->nclass; i++) {
+	for (unsigned int i = 0; i < t->nclass; i++)
 		rep->classes[i] = t->classes[i].info;
-		hardware |= t->classes[i].kind == COUNT_HARDWARE;
-	}
-	/* A CPU whose counters are out of reach is a generic one. */
-	rep->cputype = hardware ? rq->d->cpu.type : PMC_CPU_GENERIC;
+	rep->cputype = daemon_cputype(rq->d);
 	rep->ncpu = t->ncpu;
 	rep->npmc = t->nrow;
 	rep->nclass = t->nclass;

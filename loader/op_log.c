@@ -49,7 +49,7 @@ static int begin_file(struct request *rq, const struct logdest *dest)
 	struct logfile_config config = {
 		.dest = *dest, .user = o->user,
 		.format = d->config.value[TUN_LOGVERSION] < 10 ? LOGFMT_OLD : LOGFMT_NEW,
-		.cputype = d->cpu.type, .cpuid = d->cpu.id,
+		.cputype = daemon_cputype(d), .cpuid = d->cpu.id,
 	};
 	int err = read_identity(rq, &config.id);
 

@@ -353,6 +353,14 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	grep -q '^initlog   0x3010000 ' text
 }
 
+@test "a log's CPU type is the one that clients are told, whatever the processor could be" {
+	type=$(pmccontrol -l | sed -n 's/^[0-9]* \([^ ]*\) CPUs present.*/\1/p')
+	expect owner 'log 0' logto write new
+	expect owner 'log 0' logfd -1
+	says new initlog closelog
+	grep -q "^initlog .*\"$type\"" text || { echo "not $type: $(head -1 text)"; false; }
+}
+
 # --- errors -------------------------------------------------------------------------------------
 
 @test "REQ-079, REQ-080, REQ-083: a full disk ends the logging; the error stays for every flush" {
