@@ -28,6 +28,7 @@ enum list_kind { EVENTS, PIDS, PROCESSES, LWPS, THREADS, CPUS, NLISTS };
 struct list {
 	char *text[LIST_MAX];
 	uint32_t number[LIST_MAX];
+	bool known[LIST_MAX];		/* an event that the log has */
 	int count;
 };
 
@@ -154,10 +155,37 @@ static int idle(void *arg)
 	return out_push_all(&f->out);
 }
 
+static void know_event(struct list *list, uint32_t id, const char *name)
+{
+	for (int i = 0; i < list->count; i++)
+		list->known[i] |= list->number[i] == id || !strcasecmp(list->text[i], name);
+}
+
+static int learn(struct filter *f, const struct pmclog_ev *ev)
+{
+	if (ev->pl_type == PMCLOG_TYPE_PMCALLOCATE)
+		know_event(&f->lists[EVENTS], ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname);
+	else if (ev->pl_type == PMCLOG_TYPE_PMCALLOCATEDYN)
+		know_event(&f->lists[EVENTS], ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname);
+	return log_learn(&f->names, ev);
+}
+
+/* What the log does not have was misspelled, and chooses nothing. */
+static int check_events(const struct filter *f, const char *log)
+{
+	const struct list *list = &f->lists[EVENTS];
+
+	for (int i = 0; i < list->count; i++)
+		if (!list->known[i])
+			return fail(EX_USAGE, "ERROR: \"%s\" has no event \"%s\"; pmc summary "
+				    "shows the events of its samples", log, list->text[i]);
+	return 0;
+}
+
 static int copy(void *arg, const struct pmclog_ev *ev)
 {
 	struct filter *f = arg;
-	int code = log_learn(&f->names, ev);
+	int code = learn(f, ev);
 
 	if (code)
 		return code;
@@ -199,9 +227,11 @@ static int run(struct filter *f, const char *in, const char *out)
 	if (!code) {
 		code = log_each(fd, in, &user);
 		pushed = out_push_all(&f->out);	/* of a cut log what there is */
-		if (!pushed)
-			out_complete(&f->out);
 		code = code ? code : pushed;
+		if (!code)
+			code = check_events(f, in);
+		if (!pushed && code != EX_USAGE)
+			out_complete(&f->out);
 	}
 	close(fd);
 	pushed = out_close(&f->out);

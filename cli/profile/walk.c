@@ -4,6 +4,7 @@
 
 #include <pmc.h>
 
+#include "buf.h"
 #include "logread.h"
 #include "msg.h"
 #include "progress.h"
@@ -481,6 +482,27 @@ int walk_record(struct walk *w, const struct pmclog_ev *ev)
 
 /* --- a whole log ----------------------------------------------------------------------------- */
 
+/* What the log does not have was misspelled, and chooses nothing. */
+static int check_events(const struct walk *w, const char *log)
+{
+	const char *lacks = who_lacks_event(&w->who);
+	struct buf names = { 0 };
+	int code;
+
+	if (!lacks)
+		return 0;
+	for (uint32_t i = 0; i < w->who.events.n; i++) {
+		const struct event *e = w->who.events.each[i];
+
+		if (e->shown.first == i)
+			buf_printf(&names, "%s%s", names.len ? ", " : "", e->shown.name);
+	}
+	code = fail(EX_USAGE, "ERROR: \"%s\" has no event \"%s\", but: %.*s", log, lacks,
+		    (int)names.len, names.len ? names.data : "");
+	buf_free(&names);
+	return code;
+}
+
 static int next_record(void *arg, const struct pmclog_ev *ev)
 {
 	struct walk *w = arg;
@@ -508,6 +530,8 @@ int walk_log(struct walk *w, int fd, const char *name, bool progress)
 			code = log_damage(parser, ev);
 	}
 	w->stats.cut = code || (!w->closed && !w->old);
+	if (!code)
+		code = check_events(w, name);
 	pmclog_close(parser);
 	free(ev);
 	return code;

@@ -215,6 +215,23 @@ static bool event_wanted(const struct filter *filter, const char *name)
 	return !filter->nevents;
 }
 
+const char *who_lacks_event(const struct who *who)
+{
+	for (size_t i = 0; i < who->filter->nevents; i++) {
+		const char *name = who->filter->events[i];
+		bool found = false;
+
+		for (uint32_t n = 0; n < who->events.n && !found; n++) {
+			const struct event *e = who->events.each[n];
+
+			found = strcmp(e->shown.name, name) == 0;
+		}
+		if (!found)
+			return name;
+	}
+	return NULL;
+}
+
 struct event *who_new_event(struct who *who, pmc_id_t id, const char *name)
 {
 	uint32_t number = who->events.n, first = number, others = 0;

@@ -59,6 +59,9 @@ struct event *who_event(const struct who *who, pmc_id_t id);
 struct process *who_process(const struct who *who, pid_t pid);
 struct thread *who_thread(const struct who *who, pid_t tid);
 
+/* A name of the filter that no event of the log has had; NULL: none. */
+const char *who_lacks_event(const struct who *who);
+
 /* Another bearer.  NULL: no memory. */
 struct event *who_new_event(struct who *who, pmc_id_t id, const char *name);
 struct process *who_new_process(struct who *who, pid_t pid);

@@ -70,6 +70,19 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	[[ $output == *'mutually exclusive.'* ]]
 }
 
+@test "filter: an event that the log does not have is named, and nothing is written" {
+	python3 "$MKLOG" >log
+	for e in NOSUCH clock.prof,NOSUCH 0x77 -x; do
+		[ "$e" != -x ] || e='NOSUCH -x'
+		# shellcheck disable=SC2086 # -x is an option of its own
+		run pmc filter -e $e log out
+		status_is 64
+		[[ $output == 'pmc: ERROR: "log" has no event "'* ]]
+		[ ! -e out ]
+	done
+	[[ $output == *'"NOSUCH"; pmc summary shows the events of its samples' ]]
+}
+
 @test "filter -j: an object a line, all values strings" {
 	python3 "$MKLOG" >log
 	pmc filter -j --keep -p 11 log out

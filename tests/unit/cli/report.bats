@@ -120,7 +120,6 @@ wrong() {
 	chosen() { report "$@" | awk '/^# chosen/ { print $3 }'; }
 	[ -z "$(chosen)" ]
 	[ "$(chosen --event CPU_CLK_UNHALTED_CORE)" = "" ]
-	[ "$(chosen --event OTHER 2>/dev/null)" = 0 ]
 	[ "$(chosen --process 11 2>/dev/null)" = 0 ]
 	[ "$(chosen --process '^de')" = "" ]
 	[ "$(chosen --thread 11)" = 80 ]
@@ -128,6 +127,11 @@ wrong() {
 	[ "$(chosen --time 0.905:1.2)" = 30 ]
 	[ "$(chosen --time :0.9)" = 90 ]
 	[ "$(chosen --time 1.205:)" = 80 ]
+	run -64 --separate-stderr report --event OTHER
+	[ -z "$output" ]
+	[[ $stderr == *'has no event "OTHER", but: CPU_CLK_UNHALTED_CORE' ]]
+	run -64 --separate-stderr report --event CPU_CLK_UNHALTED_CORE --event NOSUCH
+	[[ $stderr == *'has no event "NOSUCH", '* ]]
 	[ "$(analyse -G - -c 1 | head -1)" = "@ CPU_CLK_UNHALTED_CORE [80 samples]" ]
 }
 
