@@ -141,6 +141,9 @@ static void put_process(struct json *j, const struct pmclog_ev *ev)
 		address(j, "start", ev->pl_u.pl_mo.pl_start);
 		address(j, "end", ev->pl_u.pl_mo.pl_end);
 		break;
+	case PMCLOG_TYPE_DROPNOTIFY:
+		count(j, "lost", ev->pl_u.pl_dn.pl_lost);
+		break;
 	case PMCLOG_TYPE_THR_CREATE:
 		number(j, "tid", ev->pl_u.pl_tc.pl_tid);
 		number(j, "pid", ev->pl_u.pl_tc.pl_pid);

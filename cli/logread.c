@@ -27,6 +27,18 @@ int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *
 	return code;
 }
 
+void log_note_gaps(const char *log, uint64_t drops, uint64_t lost)
+{
+	const char *times = drops == 1 ? "" : "s";
+
+	if (lost)
+		note("WARNING: \"%s\" lacks at least %ju records (samples, or what processes "
+		     "did), at %ju place%s", log, (uintmax_t)lost, (uintmax_t)drops, times);
+	else if (drops)
+		note("WARNING: \"%s\" lacks records (samples, or what processes did) at %ju "
+		     "place%s; it does not say how many", log, (uintmax_t)drops, times);
+}
+
 int log_damage(void *parser, const struct pmclog_ev *ev)
 {
 	if (ev->pl_state != PMCLOG_ERROR)

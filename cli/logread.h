@@ -18,6 +18,9 @@ struct log_user {
  */
 int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *user);
 
+/* A warning if the log has `drops` marks of a gap, with the number of records: 0, it has none. */
+void log_note_gaps(const char *log, uint64_t drops, uint64_t lost);
+
 /* After a pass: 0, or EX_DATAERR and its line if a damage has ended it. */
 int log_damage(void *parser, const struct pmclog_ev *ev);
 

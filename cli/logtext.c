@@ -233,6 +233,8 @@ void logtext(struct buf *out, const struct pmclog_ev *ev)
 		break;
 	case PMCLOG_TYPE_DROPNOTIFY:
 		add_tag(&l, "drop");
+		if (ev->pl_u.pl_dn.pl_lost)
+			add_digits(&l, ev->pl_u.pl_dn.pl_lost);
 		break;
 	case PMCLOG_TYPE_MAP_IN:
 	case PMCLOG_TYPE_MAP_OUT:

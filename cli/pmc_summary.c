@@ -29,7 +29,7 @@ struct summary {
 	struct log_names names;
 	struct event *events;	/* those that have a name and a period of their own */
 	size_t nevents;
-	uint64_t drops;
+	uint64_t drops, lost;
 };
 
 static const struct opt options[] = {
@@ -104,7 +104,10 @@ static int take(void *arg, const struct pmclog_ev *ev)
 		return count_sample(s, ev->pl_u.pl_cc.pl_pmcid, ev->pl_u.pl_cc.pl_pid);
 	if (ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
 		return count_sample(s, ev->pl_u.pl_s.pl_pmcid, (uint32_t)ev->pl_u.pl_s.pl_pid);
-	s->drops += ev->pl_type == PMCLOG_TYPE_DROPNOTIFY;
+	if (ev->pl_type == PMCLOG_TYPE_DROPNOTIFY) {
+		s->drops++;
+		s->lost += ev->pl_u.pl_dn.pl_lost;
+	}
 	return log_learn(&s->names, ev);
 }
 
@@ -172,9 +175,7 @@ static int summarize(const char *file, size_t top, bool full)
 			      by_samples);
 		print_event(&s.events[i], i + 1, top, full);
 	}
-	if (s.drops)
-		note("WARNING: \"%s\" lacks samples: it says so %llu times", file,
-		     (unsigned long long)s.drops);
+	log_note_gaps(file, s.drops, s.lost);
 	summary_free(&s);
 	written = opt_flush_stdout();
 	return code ? code : written;

@@ -30,7 +30,7 @@ enum logfmt_tail {			/* what follows the fixed part */
 	TAIL_NONE,
 	TAIL_PATH,			/* text with its NUL, padded to a multiple of 4 */
 	TAIL_PCS,			/* addresses of 8 bytes */
-	TAIL_RATE			/* 8 bytes, or nothing: FreeBSD's readers end before them */
+	TAIL_NUMBER			/* 8 bytes, or nothing for 0; FreeBSD has none and skips it */
 };
 
 /*
@@ -63,7 +63,7 @@ struct logfmt_record {
 
 static const struct logfmt_record logfmt_old[LOGFMT_TYPES] = {
 	[0] = { 12, PMCLOG_TYPE_CLOSELOG, TAIL_NONE, 0, { { 0 } } },
-	[1] = { 12, PMCLOG_TYPE_DROPNOTIFY, TAIL_NONE, 0, { { 0 } } },
+	[1] = { 12, PMCLOG_TYPE_DROPNOTIFY, TAIL_NUMBER, FMT_EV(pl_dn.pl_lost), { { 0 } } },
 	[2] = { 20, PMCLOG_TYPE_INITIALIZE, TAIL_NONE, 0,
 		{ FMT_U32(12, pl_i.pl_version), FMT_U32(16, pl_i.pl_arch) } },
 	[3] = { 36, PMCLOG_TYPE_MAPPINGCHANGE, TAIL_PATH, FMT_EV(pl_m.pl_pathname),
@@ -100,14 +100,14 @@ static const struct logfmt_record logfmt_old[LOGFMT_TYPES] = {
 	[16] = { 24, PMCLOG_TYPE_CALLCHAIN, TAIL_PCS, FMT_EV(pl_cc.pl_pc),
 		 { FMT_U32(12, pl_cc.pl_pid), FMT_U32(16, pl_cc.pl_pmcid),
 		   FMT_U32(20, pl_cc.pl_cpuflags) } },
-	[17] = { 88, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_RATE, FMT_EV(pl_ad.pl_rate),
+	[17] = { 88, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_NUMBER, FMT_EV(pl_ad.pl_rate),
 		 { FMT_U32(12, pl_ad.pl_pmcid), FMT_U32(16, pl_ad.pl_event),
 		   FMT_U32(20, pl_ad.pl_flags), FMT_TEXT(24, 64, pl_ad.pl_evname) } },
 };
 
 static const struct logfmt_record logfmt_new[LOGFMT_TYPES] = {
 	[1] = { 16, PMCLOG_TYPE_CLOSELOG, TAIL_NONE, 0, { { 0 } } },
-	[2] = { 16, PMCLOG_TYPE_DROPNOTIFY, TAIL_NONE, 0, { { 0 } } },
+	[2] = { 16, PMCLOG_TYPE_DROPNOTIFY, TAIL_NUMBER, FMT_EV(pl_dn.pl_lost), { { 0 } } },
 	[3] = { 112, PMCLOG_TYPE_INITIALIZE, TAIL_NONE, 0,
 		{ FMT_U32(16, pl_i.pl_version), FMT_U32(20, pl_i.pl_arch),
 		  FMT_U64(24, pl_i.pl_tsc_freq), FMT_U64(32, pl_i.pl_ts.tv_sec),
@@ -140,7 +140,7 @@ static const struct logfmt_record logfmt_new[LOGFMT_TYPES] = {
 	[16] = { 32, PMCLOG_TYPE_CALLCHAIN, TAIL_PCS, FMT_EV(pl_cc.pl_pc),
 		 { FMT_U32(16, pl_cc.pl_pid), FMT_U32(20, pl_cc.pl_tid),
 		   FMT_U32(24, pl_cc.pl_pmcid), FMT_U32(28, pl_cc.pl_cpuflags) } },
-	[17] = { 96, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_RATE, FMT_EV(pl_ad.pl_rate),
+	[17] = { 96, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_NUMBER, FMT_EV(pl_ad.pl_rate),
 		 { FMT_U32(16, pl_ad.pl_pmcid), FMT_U32(20, pl_ad.pl_event),
 		   FMT_U32(24, pl_ad.pl_flags), FMT_TEXT(32, 64, pl_ad.pl_evname) } },
 	[18] = { 52, PMCLOG_TYPE_THR_CREATE, TAIL_NONE, 0,

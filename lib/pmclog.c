@@ -250,8 +250,8 @@ static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclo
 				      len / 8, PMC_CALLCHAIN_DEPTH_MAX);
 		ev->pl_u.pl_cc.pl_npc = (int)(len / 8);
 		memcpy(to, p, len);
-	} else if (r->tail == TAIL_RATE) {
-		ev->pl_u.pl_ad.pl_rate = len >= 8 ? get64(p) : 0;
+	} else if (r->tail == TAIL_NUMBER) {
+		put(ev, r->tail_ev, 8, len < 8 ? 0 : get64(p));
 	}
 	return PMCLOG_OK;
 }

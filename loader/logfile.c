@@ -45,12 +45,15 @@ static bool append(struct logfile *l, const uint8_t *record, size_t len)
 /* Not in one with its caller, whom a record's room on the stack would cost time for each sample. */
 static __attribute__((noinline)) bool put_drop(struct logfile *l, uint64_t ns)
 {
-	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_DROPNOTIFY };
+	struct pmclog_ev ev = {
+		.pl_type = PMCLOG_TYPE_DROPNOTIFY, .pl_u.pl_dn.pl_lost = l->lost,
+	};
 	uint8_t record[LOGREC_MAX];
 
 	if (!append(l, record, logrec_encode(record, &l->clock, ns, &ev)))
 		return false;
 	l->dropped = false;
+	l->lost = 0;
 	return true;
 }
 
@@ -76,7 +79,7 @@ static int put(struct logfile *l, uint64_t ns, const uint8_t *record, size_t len
 {
 	if (mark_gap(l, ns) && append(l, record, len))
 		return 0;
-	l->dropped = true;
+	logfile_lost(l, 1);
 	return -ENOMEM;
 }
 
@@ -104,7 +107,7 @@ int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_cal
 	p = mark_gap(l, ns) ? room(l, logrec_callchain_size(&l->clock, (unsigned int)c->pl_npc)) :
 			      NULL;
 	if (!p) {
-		l->dropped = true;
+		logfile_lost(l, 1);
 		return -ENOMEM;
 	}
 	logrec_callchain(p, &l->clock, ns, c, pc);
@@ -119,6 +122,12 @@ void logfile_hide_names(struct logfile *l)
 void logfile_gap(struct logfile *l)
 {
 	l->dropped = true;
+}
+
+void logfile_lost(struct logfile *l, uint64_t n)
+{
+	l->dropped |= n != 0;
+	l->lost += n;
 }
 
 uint64_t logfile_flush(struct logfile *l)

@@ -68,7 +68,7 @@ int logfile_new(struct logpool *pool, const struct logfile_config *config, struc
 
 /*
  * Appends a record, of `ns` on CLOCK_MONOTONIC or of the time of the one before, if that is later.
- * -ENOMEM: no buffer; the gap is marked by a DROPNOTIFY as soon as there is one.  -EPIPE: the log
+ * -ENOMEM: no buffer; the gap is counted, and marked by a DROPNOTIFY as soon as there is one.  -EPIPE: the log
  * has been closed, or has failed.
  */
 int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev);
@@ -78,8 +78,10 @@ int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_cal
 /* From now on the kernel's functions are not named: the owner may know their addresses only. */
 void logfile_hide_names(struct logfile *l);
 
-/* Records are missing here that never came as far as this. */
+/* Records are missing here that never came as far as this; nobody knows how many are the log's. */
 void logfile_gap(struct logfile *l);
+/* `n` records of this log are missing here. */
+void logfile_lost(struct logfile *l, uint64_t n);
 
 /* Hands over what is buffered; written when logfile_written() reaches the number returned. */
 uint64_t logfile_flush(struct logfile *l);

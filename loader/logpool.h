@@ -72,7 +72,8 @@ struct logfile {
 	uint64_t last;			/* time of the latest record: it never goes back */
 	uint64_t queued;		/* buffers handed over so far */
 	unsigned int charged[LOGBUF_POOLS];
-	bool dropped;			/* records are missing that no DROPNOTIFY has marked */
+	bool dropped;			/* records are missing that no DROPNOTIFY has marked, … */
+	uint64_t lost;			/* … at least so many of them */
 	bool closed, owned, told;
 	bool ending;			/* its last records need no room in the pool */
 	bool held;			/* the thread has not been called yet */

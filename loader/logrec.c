@@ -55,6 +55,14 @@ static size_t note_size(const struct pmclog_ev *ev, size_t path)
 	return id && id <= PMCLOG_BUILDID_MAX && path + note <= LOGREC_PATH ? note : 0;
 }
 
+static uint64_t tail_number(const struct logfmt_record *r, const struct pmclog_ev *ev)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)ev + r->tail_ev, sizeof(value));
+	return value;
+}
+
 static size_t tail_size(const struct logfmt_record *r, const struct pmclog_ev *ev)
 {
 	const char *tail = (const char *)ev + r->tail_ev;
@@ -64,8 +72,8 @@ static size_t tail_size(const struct logfmt_record *r, const struct pmclog_ev *e
 		path = (strnlen(tail, LOGREC_PATH - 1) + 4) / 4 * 4;
 		return path + note_size(ev, path);
 	}
-	if (r->tail == TAIL_RATE)
-		return ev->pl_u.pl_ad.pl_rate ? 8 : 0;
+	if (r->tail == TAIL_NUMBER)
+		return tail_number(r, ev) ? 8 : 0;
 	return r->tail == TAIL_PCS ? (size_t)ev->pl_u.pl_cc.pl_npc * 8 : 0;
 }
 
@@ -118,8 +126,8 @@ size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 		put_path(to + r->fixed, (const char *)ev + r->tail_ev, ev);
 	else if (r->tail == TAIL_PCS)
 		memcpy(to + r->fixed, ev->pl_u.pl_cc.pl_pc, tail);
-	else if (r->tail == TAIL_RATE && tail)
-		put64(to + r->fixed, ev->pl_u.pl_ad.pl_rate);
+	else if (r->tail == TAIL_NUMBER && tail)
+		put64(to + r->fixed, tail_number(r, ev));
 	return len;
 }
 

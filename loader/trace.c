@@ -236,13 +236,18 @@ static void say_lost(const struct tracer *tr)
 		tr->pmc->id, tr->pmc->owner->cred.pid);
 }
 
-/* Samples that are not in the log, or records. */
-static void add_lost(struct trace *t, struct owner *o, uint32_t n)
+/*
+ * Samples that are not in the log, or records; `gaps` times sampling has stopped, and nobody knows
+ * for how many samples.
+ */
+static void add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps)
 {
-	t->stats.intr_bufferfull += n;
-	o->stats.intr_bufferfull += n;
-	o->user->stats.intr_bufferfull += n;
-	if (n && o->log)
+	t->stats.intr_bufferfull += n + gaps;
+	o->stats.intr_bufferfull += n + gaps;
+	o->user->stats.intr_bufferfull += n + gaps;
+	if (o->log)
+		logfile_lost(o->log, n);
+	if (o->log && gaps)
 		logfile_gap(o->log);
 }
 
@@ -251,7 +256,7 @@ static void account_records(struct trace *t, struct owner *o)
 	uint32_t lost = o->counts ? engine_owner(t->engine, count_owner_slot(o->counts))
 					    ->lost_records : 0;
 
-	add_lost(t, o, lost - o->lost_records);
+	add_lost(t, o, lost - o->lost_records, 0);
 	o->lost_records = lost;
 }
 
@@ -276,7 +281,8 @@ static void account(struct trace *t, struct tracer *tr)
 	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	o->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	o->user->stats.intr_processed += (uint32_t)(now.samples - told->samples);
-	add_lost(t, o, (uint32_t)(lost + now.dropped - told->dropped + now.paused - told->paused));
+	add_lost(t, o, (uint32_t)(now.dropped - told->dropped),
+		 (uint32_t)(lost + now.paused - told->paused));
 	if (now.dropped != told->dropped)
 		DEBUG(engine_debug(t->engine), SAMPLING, INTR,
 		      "PMC 0x%08x: %llu samples found no room", tr->pmc->id,

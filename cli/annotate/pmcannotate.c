@@ -11,6 +11,7 @@
 
 #include "annotate.h"
 #include "measure.h"
+#include "logread.h"
 #include "msg.h"
 #include "opt.h"
 
@@ -197,9 +198,7 @@ static int read_log(const struct annotate *a, struct profile *p, int *damaged)
 	if (code)
 		note("WARNING: what follows is of the log up to there");
 	stats = walk_stats(p->walk);
-	if (stats->drops)
-		note("WARNING: \"%s\" lacks samples: it says so %llu times", a->log,
-		     (unsigned long long)stats->drops);
+	log_note_gaps(a->log, stats->drops, stats->lost);
 	return 0;
 }
 

@@ -443,6 +443,7 @@ static int take_effect(struct walk *w, const struct pmclog_ev *ev)
 		return 0;
 	case PMCLOG_TYPE_DROPNOTIFY:
 		w->stats.drops++;
+		w->stats.lost += ev->pl_u.pl_dn.pl_lost;
 		return 0;
 	default:
 		return 0;

@@ -52,7 +52,8 @@ struct walk_thread {
 struct walk_stats {
 	uint64_t samples;		/* in the log */
 	uint64_t passed;		/* of these, by the filter */
-	uint64_t drops;			/* DROPNOTIFY records: samples are missing there */
+	uint64_t drops;			/* DROPNOTIFY records: others are missing there, … */
+	uint64_t lost;			/* … and so many of them at least, by these records */
 	uint64_t execs, exec_elf, exec_unknown, exec_errors;
 	uint64_t unknown_event;		/* samples of a PMC that the log does not introduce */
 	uint64_t unknown_object;	/* samples whose address no mapping explains */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "logread.h"
 #include "msg.h"
 #include "put.h"
 #include "report.h"
@@ -132,9 +133,7 @@ static void tell_gaps(const struct report *r, const struct walk_stats *s)
 	if (s->cut)
 		note("WARNING: \"%s\" has no end: this report is partial, it shows what was "
 		     "recorded before", r->log);
-	if (s->drops)
-		note("WARNING: \"%s\" lacks samples: it says so %llu times", r->log,
-		     (unsigned long long)s->drops);
+	log_note_gaps(r->log, s->drops, s->lost);
 	if (s->samples && !s->passed)
 		note("WARNING: none of the %llu samples in \"%s\" passes the filters",
 		     (unsigned long long)s->samples, r->log);

@@ -305,7 +305,11 @@ static void put_header(const struct report *r, const struct walk_stats *s, struc
 	put_note(r, out, "# samples: %llu", (unsigned long long)s->samples);
 	if (s->passed != s->samples)
 		put_note(r, out, "# chosen: %llu", (unsigned long long)s->passed);
-	put_note(r, out, "# gaps: %llu", (unsigned long long)s->drops);
+	if (s->lost)
+		put_note(r, out, "# gaps: %llu, with at least %llu records",
+			 (unsigned long long)s->drops, (unsigned long long)s->lost);
+	else
+		put_note(r, out, "# gaps: %llu", (unsigned long long)s->drops);
 	put_note(r, out, "# end: %s", s->cut ? "missing, this is a part" : "complete");
 }
 

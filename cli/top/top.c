@@ -145,11 +145,14 @@ static struct profile looked_at(struct top *t)
 /* Line 2. */
 static const char *remark(const struct top *t, char room[static 64])
 {
-	uint64_t gaps = walk_stats(t->profile->walk)->drops;
+	const struct walk_stats *stats = walk_stats(t->profile->walk);
+	uint64_t gaps = stats->drops;
 
 	if (t->keys.echo[0])
 		return t->keys.echo;
-	if (gaps)
+	if (stats->lost)
+		snprintf(room, 64, "At least %" PRIu64 " records are missing so far", stats->lost);
+	else if (gaps)
 		snprintf(room, 64, "Samples are missing: %" PRIu64 " gap%s so far", gaps,
 			 gaps == 1 ? "" : "s");
 	else if (t->kept && t->ended)

@@ -134,6 +134,8 @@ struct pmclog_ev_closelog {
 };
 struct pmclog_ev_dropnotify {
 	uint32_t pl_unused;
+	/* Of this library: at least so many records are missing; 0: the number is not known. */
+	uint64_t pl_lost;
 };
 
 struct pmclog_ev {

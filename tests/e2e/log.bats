@@ -432,6 +432,7 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	wait "$READER"
 	[ "$(grep -c '^drop' text)" -eq 1 ]
 	[ "$(grep -A 1 '^drop' text | tail -n 1)" = "userdata  0xabcdef" ]
+	[ "$(awk '$1 == "drop" { print $2 }' text)" -eq 2 ]	# one of each request that failed
 	# In order, and no hole but that one.
 	awk '$1 == "userdata" && $2 != "0xabcdef" { if ($2 != sprintf("0x%x", ++n)) exit 1 }' text
 }

@@ -178,8 +178,11 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "${BASH_REMATCH[1]}" -ge 60000 ]
 	[ "${BASH_REMATCH[2]}" -ge 1000 ]
 	[ $(($(lines_of callchain) + BASH_REMATCH[2])) -eq "${BASH_REMATCH[1]}" ]
-	# After what was there, and before what came then.
+	# After what was there, and before what came then; with the number of samples, also in a report.
 	[ "$(lines_of drop)" -eq 1 ]
+	[ "$(awk '$1 == "drop" { print $2 }' text)" = "${BASH_REMATCH[2]}" ]
+	pmc report log 2>told >/dev/null
+	grep -q "lacks at least ${BASH_REMATCH[2]} records .*, at 1 place$" told
 	awk -v w="${WORKLOAD[w]}" '$1 == "drop" { gap = 1 } $1 == "callchain" && gap && $2 == w { exit 1 }' text
 	[ "$(awk '$1 == "drop" { gap = 1 } $1 == "callchain" && gap' text | wc -l)" -ge 20 ]
 }

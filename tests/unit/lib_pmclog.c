@@ -71,7 +71,11 @@ static void test_new_records(void **state)
 	assert_int_equal(ev.pl_u.pl_te.pl_tid, 100123);
 	NEW(20, 28, u32(&b, 1234); u32(&b, 4); text(&b, "nineteen characters", 20));
 	assert_string_equal(ev.pl_u.pl_pc.pl_pcomm, "nineteen characters");
+	/* FreeBSD's has no number. */
+	NEW(2, 8, u64(&b, 0x100000831));
+	assert_int_equal(ev.pl_u.pl_dn.pl_lost, 0x100000831);
 	NEW(2, 0, (void)0);
+	assert_int_equal(ev.pl_u.pl_dn.pl_lost, 0);
 }
 
 static void note(struct bytes *b, uint32_t name, uint32_t len, uint32_t type, const char *owner)
@@ -127,6 +131,9 @@ static void test_old_records(void **state)
 	assert_int_equal(ev.pl_type, PMCLOG_TYPE_CLOSELOG);
 	OLD(1, 0, (void)0);
 	assert_int_equal(ev.pl_type, PMCLOG_TYPE_DROPNOTIFY);
+	assert_int_equal(ev.pl_u.pl_dn.pl_lost, 0);
+	OLD(1, 8, u64(&b, 77));
+	assert_int_equal(ev.pl_u.pl_dn.pl_lost, 77);
 	OLD(3, 24 + 4, u32(&b, 1); u64(&b, 1 << 20); u64(&b, 1 << 21); u32(&b, 9);
 	    text(&b, "/x", 4));
 	assert_int_equal(ev.pl_type, PMCLOG_TYPE_MAPPINGCHANGE);

@@ -202,7 +202,8 @@ static void *reader_of(int fd, int size)
 static void test_gap(void **state)
 {
 	static struct pmclog_ev ev;
-	uint32_t requests, failed_before, failed, before = 0, n = 0;
+	uint32_t requests, failed_before, failed, before = 0, n = 0, refused = 0;
+	uint64_t lost = 0;
 	int fds[2], gaps = 0, size;
 	struct logfile *l;
 	void *p;
@@ -227,6 +228,7 @@ static void test_gap(void **state)
 
 		if (!logfile_put(l, n, &u))
 			break;
+		refused++;
 		usleep(100);
 		if (pmclog_read(p, &ev))	/* all is read, and the room not given back yet */
 			assert_int_equal(ev.pl_state, PMCLOG_REQUIRE_DATA);
@@ -237,6 +239,7 @@ static void test_gap(void **state)
 	while (!read_soon(p, &ev)) {
 		if (ev.pl_type == PMCLOG_TYPE_DROPNOTIFY) {
 			gaps++;
+			lost = ev.pl_u.pl_dn.pl_lost;
 			assert_int_equal(read_soon(p, &ev), 0);
 			assert_int_equal(ev.pl_u.pl_u.pl_userdata, 1000000);
 		} else {
@@ -245,6 +248,7 @@ static void test_gap(void **state)
 	}
 	assert_int_equal(ev.pl_type, PMCLOG_TYPE_CLOSELOG);
 	assert_int_equal(gaps, 1);
+	assert_int_equal(lost, n - before + refused);
 	pmclog_close(p);
 	close(fds[0]);
 	until_reaped(pool, event);
@@ -267,6 +271,7 @@ static void test_end_without_room(void **state)
 		assert_int_equal(ev.pl_u.pl_u.pl_userdata, ++read);
 	assert_int_equal(read, n - 1);
 	assert_int_equal(ev.pl_type, PMCLOG_TYPE_DROPNOTIFY);
+	assert_int_equal(ev.pl_u.pl_dn.pl_lost, 1);
 	assert_int_equal(read_soon(p, &ev), -1);
 	assert_int_equal(ev.pl_type, PMCLOG_TYPE_CLOSELOG);
 	pmclog_close(p);

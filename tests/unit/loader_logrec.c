@@ -105,6 +105,11 @@ static void test_bytes(void **state)
 	expect_bytes(LOGFMT_NEW, &ev, "340012ee00000000 0089674523010000 1b870100d2040000"
 		     "0000000000000000 776f726b65722d31 00");
 	expect_bytes(LOGFMT_OLD, &ev, "");	/* no such record */
+	memset(&ev, 0, sizeof(ev));
+	ev.pl_type = PMCLOG_TYPE_DROPNOTIFY;
+	ev.pl_u.pl_dn.pl_lost = 0x100000831;
+	expect_bytes(LOGFMT_NEW, &ev, "180002ee00000000 0089674523010000 3108000001000000");
+	expect_bytes(LOGFMT_OLD, &ev, "140001ee0000005a 00c2eb0b31080000 01000000");
 }
 
 /* The note behind a mapping's path, in both formats; left out where a reader would not take it. */

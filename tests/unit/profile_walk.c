@@ -283,8 +283,12 @@ static void what_was_dropped_is_counted(void **state)
 {
 	start(&everything);
 	assert_int_equal(walk_stats(seen.w)->drops, 0);
-	assert_int_equal(put(&seen.log, PMCLOG_TYPE_DROPNOTIFY), 0);
-	assert_int_equal(walk_stats(seen.w)->drops, 1);
+	for (uint64_t lost = 0; lost < 3; lost++) {
+		seen.log.ev.pl_u.pl_dn.pl_lost = lost;
+		assert_int_equal(put(&seen.log, PMCLOG_TYPE_DROPNOTIFY), 0);
+	}
+	assert_int_equal(walk_stats(seen.w)->drops, 3);
+	assert_int_equal(walk_stats(seen.w)->lost, 3);
 }
 
 static void mappings_have_a_limit(void **state)

@@ -86,9 +86,13 @@ struct pmclog_closelog {
 	PMCLOG_ENTRY_HEADER
 } __packed;
 
-/* At least one record is missing here. */
+/*
+ * At least one record is missing here.  pmcbpfd's has the number behind FreeBSD's, which ends at
+ * the header.
+ */
 struct pmclog_dropnotify {
 	PMCLOG_ENTRY_HEADER
+	uint64_t pl_lost;		/* at least so many; 0: the number is not known */
 } __packed;
 
 struct pmclog_pmcallocate {

@@ -42,6 +42,28 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	says 'pmc: ERROR: 0 not usable value'
 }
 
+@test "records that are missing are counted: summary, report, -j and the text" {
+	python3 "$MKLOG" >log
+	head -c -16 log >gaps				# without CLOSELOG
+	for lost in 830 0 1; do
+		perl -e 'print pack("VVQQ", 0xee020018, 0, 1000, $ARGV[0])' "$lost" >>gaps
+	done
+	tail -c 16 log >>gaps
+	run pmc summary gaps
+	[[ $output == *'WARNING: "gaps" lacks at least 831 records (samples, or what processes did), at 3 places'* ]]
+	run pmc report gaps
+	[[ $output == *'WARNING: "gaps" lacks at least 831 records '*' at 3 places'* ]]
+	[[ $output == *'# gaps: 3, with at least 831 records'* ]]
+	[ "$(pmc filter -j gaps - | grep -o '"lost":"[0-9]*"' | tr '\n' ' ')" = '"lost":"830" "lost":"0" "lost":"1" ' ]
+	[ "$(fake pmcstat -R gaps | grep '^drop' | tr -s ' ' | tr '\n' .)" = 'drop 830.drop .drop 1.' ]
+	# What FreeBSD writes.
+	head -c -16 log >gaps
+	perl -e 'print pack("VVQ", 0xee020010, 0, 1000)' >>gaps
+	tail -c 16 log >>gaps
+	run pmc summary gaps
+	[[ $output == *'lacks records (samples, or what processes did) at 1 place; it does not say how many'* ]]
+}
+
 @test "filter without lists copies every byte" {
 	left "$all"
 	cmp log out
