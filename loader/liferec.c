@@ -6,14 +6,6 @@
 
 #include "liferec.h"
 
-static void put_path(char *to, const char *text)
-{
-	size_t len = strnlen(text, LOGREC_PATH - 1);
-
-	memcpy(to, text, len);
-	to[len] = '\0';
-}
-
 bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e)
 {
 	switch (e->what) {
@@ -33,13 +25,13 @@ bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e)
 		ev->pl_u.pl_x.pl_baseaddr = e->addr;
 		ev->pl_u.pl_x.pl_entryaddr = e->len;
 		ev->pl_u.pl_x.pl_dynaddr = e->len;
-		put_path(ev->pl_u.pl_x.pl_pathname, e->text);
+		(void)logrec_path(ev->pl_u.pl_x.pl_pathname, e->text, LOGREC_PATH);
 		return true;
 	case PROC_MAP:
 		ev->pl_type = PMCLOG_TYPE_MAP_IN;
 		ev->pl_u.pl_mi.pl_pid = e->pid;
 		ev->pl_u.pl_mi.pl_start = e->addr;
-		put_path(ev->pl_u.pl_mi.pl_pathname, e->text);
+		(void)logrec_path(ev->pl_u.pl_mi.pl_pathname, e->text, LOGREC_PATH);
 		ev->pl_u.pl_mi.pl_buildidlen = e->id.len;
 		memcpy(ev->pl_u.pl_mi.pl_buildid, e->id.id, e->id.len);
 		return true;

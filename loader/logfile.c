@@ -24,8 +24,8 @@ static uint8_t *room(struct logfile *l, size_t len)
 
 	if (l->current && l->current->size - l->current->used < len)
 		hand_over(l);
-	if (!l->current && len <= l->pool->config.size)
-		l->current = log_buffer(l);
+	if (!l->current)
+		l->current = log_buffer(l, len);
 	if (!l->current)
 		return NULL;
 	p = l->current->data + l->current->used;

@@ -168,9 +168,12 @@ static enum logbuf_pool choose(const struct logfile *l)
 	return l->dest.kind == LOGDEST_FILE && room(l, LOGBUF_FILES) ? LOGBUF_FILES : LOGBUF_NONE;
 }
 
-static struct logbuf *buffer_alloc(struct logfile *l, enum logbuf_pool pool, struct why *why)
+/* Of the usual size, or for a record that needs more. */
+static struct logbuf *buffer_alloc(struct logfile *l, enum logbuf_pool pool, size_t needs,
+				   struct why *why)
 {
-	uint32_t size = pool == LOGBUF_NONE ? END_SIZE : l->pool->config.size;
+	uint32_t usual = pool == LOGBUF_NONE ? END_SIZE : l->pool->config.size;
+	uint32_t size = needs > usual ? (uint32_t)needs : usual;
 	struct logbuf *b = malloc(sizeof(*b) + size);
 
 	if (!b) {
@@ -203,10 +206,10 @@ static struct logbuf *count_request(struct logfile *l, struct logbuf *b)
 struct logbuf *log_first_buffer(struct logfile *l, struct why *why)
 {
 	count_returned(l->pool);
-	return count_request(l, buffer_alloc(l, LOGBUF_ALL, why));
+	return count_request(l, buffer_alloc(l, LOGBUF_ALL, 0, why));
 }
 
-struct logbuf *log_buffer(struct logfile *l)
+struct logbuf *log_buffer(struct logfile *l, size_t needs)
 {
 	enum logbuf_pool pool;
 	struct logbuf *b = NULL;
@@ -215,7 +218,7 @@ struct logbuf *log_buffer(struct logfile *l)
 	count_returned(l->pool);
 	pool = choose(l);
 	if (pool != LOGBUF_NONE || l->ending)
-		b = buffer_alloc(l, pool, &unused);
+		b = buffer_alloc(l, pool, needs, &unused);
 	return count_request(l, b);
 }
 

@@ -104,8 +104,8 @@ void *log_writer(void *arg);
 void log_tell_loop(const struct logpool *pool);
 /* Of any thread: buffers that are free again. */
 void log_give_back(struct logfile *l, const unsigned int n[LOGBUF_POOLS]);
-/* NULL: there is none, or no memory. */
-struct logbuf *log_buffer(struct logfile *l);
+/* For a record of so many bytes.  NULL: there is none, or no memory. */
+struct logbuf *log_buffer(struct logfile *l, size_t needs);
 /* The first one, with the reason if there is none. */
 struct logbuf *log_first_buffer(struct logfile *l, struct why *why);
 /* The loop has filled one. */

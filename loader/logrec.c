@@ -46,13 +46,32 @@ static uint64_t number(const struct pmclog_ev *ev, const struct logfmt_field *f)
 	return v32;
 }
 
-/* Bytes of the note behind a path of `path` bytes; readers take LOGREC_PATH together. */
-static size_t note_size(const struct pmclog_ev *ev, size_t path)
+size_t logrec_path(char *to, const char *path, size_t room)
+{
+	static const char mark[3] = "...";
+	size_t len = strlen(path), end = room - 1 - sizeof(mark);
+
+	if (len < room) {
+		memcpy(to, path, len + 1);
+		return len;
+	}
+	memcpy(to, mark, sizeof(mark));
+	memcpy(to + sizeof(mark), path + len - end, end + 1);
+	return room - 1;
+}
+
+static size_t path_room(enum logfmt format)
+{
+	return format == LOGFMT_OLD ? LOGREC_OLD_PATH : LOGREC_PATH;
+}
+
+/* Bytes of the note behind a path of `path` bytes; readers take as many together as of a path. */
+static size_t note_size(const struct pmclog_ev *ev, enum logfmt format, size_t path)
 {
 	size_t id = ev->pl_type == PMCLOG_TYPE_MAP_IN ? ev->pl_u.pl_mi.pl_buildidlen : 0;
 	size_t note = LOGFMT_NOTE + (id + 3) / 4 * 4;
 
-	return id && id <= PMCLOG_BUILDID_MAX && path + note <= LOGREC_PATH ? note : 0;
+	return id && id <= PMCLOG_BUILDID_MAX && path + note <= path_room(format) ? note : 0;
 }
 
 static uint64_t tail_number(const struct logfmt_record *r, const struct pmclog_ev *ev)
@@ -63,28 +82,27 @@ static uint64_t tail_number(const struct logfmt_record *r, const struct pmclog_e
 	return value;
 }
 
-static size_t tail_size(const struct logfmt_record *r, const struct pmclog_ev *ev)
+static size_t tail_size(const struct logfmt_record *r, const struct pmclog_ev *ev,
+			enum logfmt format)
 {
 	const char *tail = (const char *)ev + r->tail_ev;
 	size_t path;
 
 	if (r->tail == TAIL_PATH) {
-		path = (strnlen(tail, LOGREC_PATH - 1) + 4) / 4 * 4;
-		return path + note_size(ev, path);
+		path = (strnlen(tail, path_room(format) - 1) + 4) / 4 * 4;
+		return path + note_size(ev, format, path);
 	}
 	if (r->tail == TAIL_NUMBER)
 		return tail_number(r, ev) ? 8 : 0;
 	return r->tail == TAIL_PCS ? (size_t)ev->pl_u.pl_cc.pl_npc * 8 : 0;
 }
 
-static void put_path(uint8_t *to, const char *path, const struct pmclog_ev *ev)
+static void put_path(uint8_t *to, const char *path, const struct pmclog_ev *ev, enum logfmt format)
 {
-	size_t len = strnlen(path, LOGREC_PATH - 1);
+	size_t len = (logrec_path((char *)to, path, path_room(format)) + 4) / 4 * 4;
 	const struct pmclog_ev_map_in *mi = &ev->pl_u.pl_mi;
 
-	memcpy(to, path, len);
-	len = (len + 4) / 4 * 4;
-	if (!note_size(ev, len))
+	if (!note_size(ev, format, len))
 		return;
 	to += len;
 	put32(to, 4);
@@ -106,7 +124,7 @@ size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 	r = clock->format == LOGFMT_OLD ? &logfmt_old[type] : &logfmt_new[type];
 	if (!r->fixed)
 		return 0;
-	tail = tail_size(r, ev);
+	tail = tail_size(r, ev, clock->format);
 	len = r->fixed + tail;
 	/* Padding and what lies behind a text's NUL tell nobody what was there before. */
 	memset(to, 0, len);
@@ -123,7 +141,7 @@ size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 			memcpy(to + f->at, text, strnlen(text, f->size - 1u));
 	}
 	if (r->tail == TAIL_PATH)
-		put_path(to + r->fixed, (const char *)ev + r->tail_ev, ev);
+		put_path(to + r->fixed, (const char *)ev + r->tail_ev, ev, clock->format);
 	else if (r->tail == TAIL_PCS)
 		memcpy(to + r->fixed, ev->pl_u.pl_cc.pl_pc, tail);
 	else if (r->tail == TAIL_NUMBER && tail)

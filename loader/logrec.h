@@ -8,7 +8,8 @@
 
 #include "../lib/logfmt.h"
 
-#define LOGREC_PATH 1024u		/* bytes of a path and its NUL, as in FreeBSD */
+#define LOGREC_PATH	PMCLOG_PATH_MAX	/* bytes of a path and its NUL: Linux's PATH_MAX … */
+#define LOGREC_OLD_PATH 1024u		/* … and FreeBSD's, which old readers insist on */
 #define LOGREC_MAX  (40u + 8u * PMC_CALLCHAIN_DEPTH_MAX)	/* bytes of any record */
 
 /* How a log tells time. */
@@ -24,7 +25,13 @@ struct logclock {
 size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 		     const struct pmclog_ev *ev);
 
-/* The same for a call chain alone, whose length is also known before: of samples there are many. */
+/*
+ * The path, if it takes up less than `room`.  Of a longer one the end follows "...": no file is
+ * called so, and its name can still be read.  Returns the length.
+ */
+size_t logrec_path(char *to, const char *path, size_t room);
+
+/* A call chain alone, whose length is also known before: of samples there are many. */
 size_t logrec_callchain_size(const struct logclock *clock, unsigned int npc);
 void logrec_callchain(uint8_t *to, const struct logclock *clock, uint64_t ns,
 		      const struct pmclog_ev_callchain *c, const uint64_t *pc);

@@ -22,15 +22,11 @@ static void map_in(struct logfile *l, pid_t pid, uint64_t start, const char *pat
 		   const struct buildid *id)
 {
 	struct pmclog_ev ev;
-	size_t len = strlen(path);
 
-	if (len > LOGREC_PATH - 1)
-		len = LOGREC_PATH - 1;
 	ev.pl_type = PMCLOG_TYPE_MAP_IN;
 	ev.pl_u.pl_mi.pl_pid = pid;
 	ev.pl_u.pl_mi.pl_start = start;
-	memcpy(ev.pl_u.pl_mi.pl_pathname, path, len);
-	ev.pl_u.pl_mi.pl_pathname[len] = '\0';
+	(void)logrec_path(ev.pl_u.pl_mi.pl_pathname, path, LOGREC_PATH);
 	ev.pl_u.pl_mi.pl_buildidlen = id->len;
 	memcpy(ev.pl_u.pl_mi.pl_buildid, id->id, id->len);
 	(void)logfile_put(l, clock_ns(), &ev);

@@ -15,7 +15,6 @@
 
 #define KNOWN	  256u
 #define DEVICES	  256u
-#define NAME_MAX_ (LOGREC_PATH - 1)
 
 /* An entry of a part; the name and its NUL follow, then zeros up to a multiple of 8. */
 struct entry {
@@ -79,7 +78,8 @@ static void reader_flush(struct reader *r)
 
 static void reader_put(struct reader *r, const struct mapping *m)
 {
-	size_t name_len = strnlen(m->name, NAME_MAX_);
+	char name[LOGREC_PATH];
+	size_t name_len = logrec_path(name, m->name, sizeof(name));
 	struct entry e = {
 		.size = (uint32_t)((sizeof(e) + name_len + 1 + 7) / 8 * 8), .what = m->what,
 		.pid = m->pid, .tid = m->tid, .start = m->start, .name_len = (uint32_t)name_len,
@@ -93,7 +93,7 @@ static void reader_put(struct reader *r, const struct mapping *m)
 		reader_flush(r);
 	memset(r->part + r->len, 0, e.size);
 	memcpy(r->part + r->len, &e, sizeof(e));
-	memcpy(r->part + r->len + sizeof(e), m->name, name_len);
+	memcpy(r->part + r->len + sizeof(e), name, name_len);
 	r->len += e.size;
 }
 

@@ -28,6 +28,7 @@
 #define EXEC_NS	  20000000u	/* an exec that is not whole by then is not waited for */
 #define JUDGE_NS  40000000u	/* for the verdict the process alone waits longer */
 #define HELD_MAX  4096u		/* events that wait with their process */
+#define LONG_PATH "[path too long]"
 #define TEXTS_MAX 65536u	/* bytes of texts that may be of nobody any more */
 
 struct cpu_buffer {
@@ -196,11 +197,13 @@ struct mmap2_head {
 /* Memory without a file is nobody's image, and has no beginning: "//anon", "[heap]", "[stack]". */
 static bool is_image(const char *file)
 {
-	return (file[0] == '/' && file[1] != '/') || !strcmp(file, "[vdso]");
+	return (file[0] == '/' && file[1] != '/') || !strcmp(file, "[vdso]") ||
+	       !strcmp(file, LONG_PATH);
 }
 
 static void on_mmap(struct procs *p, uint64_t time, const uint8_t *body, size_t len, bool has_id)
 {
+	static const char too_long[] = "//toolong";
 	struct mmap2_head h;
 	const char *file = (const char *)body + sizeof(h);
 	struct stored *s;
@@ -216,10 +219,14 @@ static void on_mmap(struct procs *p, uint64_t time, const uint8_t *body, size_t 
 	s->e.len = h.len + (h.addr - s->e.addr);
 	if (has_id)
 		buildid_set(&s->e.id, h.id, h.id_len);
-	s->text = store_text(p, file, len - sizeof(h));
+	/* What the kernel says of a path that has no room in a page. */
+	if (len - sizeof(h) >= sizeof(too_long) && !memcmp(file, too_long, sizeof(too_long)))
+		s->text = store_text(p, LONG_PATH, sizeof(LONG_PATH));
+	else
+		s->text = store_text(p, file, len - sizeof(h));
 	if (!is_image(p->texts + s->text))
 		s->e.what = PROC_NOTHING;
-	else if (p->texts[s->text] == '[')
+	else if (!strcmp(p->texts + s->text, "[vdso]"))
 		buildid_of_vdso(&s->e.id, h.addr);
 }
 

@@ -26,7 +26,7 @@ enum proc_what {
 	PROC_NOTHING,			/* it did not happen after all */
 };
 
-#define PROC_TEXT 1024u
+#define PROC_TEXT 4096u		/* the kernel gives no longer path */
 
 struct proc_event {
 	uint64_t time;			/* CLOCK_MONOTONIC, ns */

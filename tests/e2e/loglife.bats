@@ -241,6 +241,53 @@ start_roomy_daemon() {
 	[ "$(wc -c <"$LOG.id")" -eq 53 ]
 }
 
+# python3 deep.py FOLDERS LOAD COMMAND...: in so many folders, one in the other, of 200 letters each.
+make_deep() {
+	cat >deep.py <<-'END'
+		import os, shutil, sys
+		for i in range(int(sys.argv[1])):
+		    os.makedirs("d" * 200, exist_ok=True)
+		    os.chdir("d" * 200)
+		if not os.path.exists("load"):
+		    shutil.copy(sys.argv[2], "load")
+		os.execvp(sys.argv[3], sys.argv[3:])
+	END
+}
+at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
+
+@test "paths of more than 1023 bytes are whole in the log, or say that they are not" {
+	local version path tag
+	cd "$BATS_TEST_TMPDIR" && make_deep && mkfifo work
+	path=$(cd "$BATS_TEST_TMPDIR" && pwd -P)$(printf "/%0200d" 0 0 0 0 0 0 0 0 0 0 | tr 0 d)/load
+	for version in 10 3; do
+		pmccontrol --tunable kern.hwpmc.logversion=$version
+		at_depth 10 pmcstat -q -n 1 -P PAGE_FAULT.ALL -O "$LOG" ./load pages=50
+		[ $version -eq 10 ] || path=...${path: -1020}
+		for tag in exec map-in; do
+			lines $tag >text
+			grep -qF " \"$path\"" text || { echo "no $tag: $(cut -c 1-99 text)"; return 1; }
+		done
+		# What was mapped before the attachment.
+		python3 deep.py 10 "$BUILD/tests/load" ./load -w pages=1 <>work >out 3>&- &
+		TARGET=$!
+		is_load() { [[ $(readlink "/proc/$TARGET/exe") == */load ]]; }
+		wait_for is_load
+		pmcstat -q -n 1 -P PAGE_FAULT.ALL -t $TARGET -O "$LOG.$version" 3>&- & measuring=$!
+		attached() { [ -n "$(pmcstat -q -R "$LOG.$version" | grep '^attach')" ]; }
+		wait_for attached
+		kill -KILL $TARGET
+		wait $measuring
+		pmcstat -q -R "$LOG.$version" | grep '^map-in' | grep -qF " \"$path\""
+	done
+	TARGET=
+	# One that the kernel itself gives up.
+	pmccontrol --tunable kern.hwpmc.logversion=10
+	at_depth 24 pmcstat -q -n 1 -P PAGE_FAULT.ALL -O "$LOG" ./load pages=50
+	lines exec | grep -q '"\[path too long\]"'
+	lines map-in | grep -q '"\[path too long\]"'
+	[ "$(lines_of drop)" -eq 0 ]
+}
+
 @test "executable memory that is unmapped, by any means: MAP_OUT, before what comes in its place" {
 	load ../logs
 	local version scope

@@ -254,6 +254,38 @@ static void test_gap(void **state)
 	until_reaped(pool, event);
 }
 
+/* A record may be longer than the pool's buffers. */
+static void test_long_record(void **state)
+{
+	static struct pmclog_ev map = { .pl_type = PMCLOG_TYPE_MAP_IN }, ev;
+	char path[LOGREC_PATH];
+	int fds[2];
+	struct logfile *l;
+	void *p;
+
+	assert_int_equal(pipe(fds), 0);
+	memset(path, 'x', sizeof(path) - 1);
+	path[0] = '/';
+	path[sizeof(path) - 1] = '\0';
+	memcpy(map.pl_u.pl_mi.pl_pathname, path, sizeof(path));
+	l = open_log(fds[1], LOGDEST_PIPE, LOGFMT_NEW);
+	assert_int_equal(logfile_put(l, LATER, &map), 0);
+	assert_int_equal(logfile_put(l, LATER, &map), 0);
+	logfile_free(l);
+	until_reaped(pool, event);
+	p = pmclog_open(fds[0]);
+	assert_int_equal(pmclog_read(p, &ev), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pmclog_read(p, &ev), 0);
+		assert_int_equal(ev.pl_type, PMCLOG_TYPE_MAP_IN);
+		assert_string_equal(ev.pl_u.pl_mi.pl_pathname, path);
+	}
+	(void)pmclog_read(p, &ev);
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_CLOSELOG);
+	pmclog_close(p);
+	close(fds[0]);
+}
+
 /* A log that ends while there is no room says so: a gap, and its end. */
 static void test_end_without_room(void **state)
 {
@@ -386,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_burst),	    cmocka_unit_test(test_late),
 		cmocka_unit_test(test_order),	    cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_long_record),
 		cmocka_unit_test(test_gap),	    cmocka_unit_test(test_end_without_room),
 		cmocka_unit_test(test_errors),	    cmocka_unit_test(test_nonblocking),
 		cmocka_unit_test(test_socket_end),

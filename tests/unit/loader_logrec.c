@@ -118,7 +118,7 @@ static void test_buildid(void **state)
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_MAP_IN };
 	struct pmclog_ev_map_in *mi = &ev.pl_u.pl_mi;
 	struct logclock clock = { .format = LOGFMT_NEW };
-	uint8_t bytes[2048];
+	uint8_t bytes[LOGREC_MAX];
 
 	mi->pl_pid = 5;
 	mi->pl_start = 0x400000;
@@ -139,6 +139,42 @@ static void test_buildid(void **state)
 	mi->pl_pathname[LOGREC_PATH - 37] = 'x';
 	mi->pl_pathname[LOGREC_PATH - 36] = '\0';
 	assert_int_equal(logrec_encode(bytes, &clock, 0, &ev), 32 + LOGREC_PATH - 32);
+}
+
+/* The path of a record of that format, as a reader finds it. */
+static const char *path_of(enum logfmt format, size_t len)
+{
+	static struct pmclog_ev ev;
+	struct pmclog_ev_map_in *mi = &ev.pl_u.pl_mi;
+	struct logclock clock = { .format = format };
+	static uint8_t bytes[LOGREC_MAX];
+	size_t at = format == LOGFMT_OLD ? 24 : 32;
+
+	ev.pl_type = PMCLOG_TYPE_MAP_IN;
+	mi->pl_buildidlen = 0;
+	for (size_t i = 0; i < len; i++)
+		mi->pl_pathname[i] = i % 100 ? 'x' : '/';
+	memcpy(mi->pl_pathname + len - 5, "/name", 6);
+	len = logrec_encode(bytes, &clock, 0, &ev) - at;
+	assert_int_equal(len, (strlen((char *)bytes + at) + 4) / 4 * 4);
+	return (char *)bytes + at;
+}
+
+/* Whole as far as the format goes; then without its beginning, which the path says. */
+static void test_long_paths(void **state)
+{
+	assert_int_equal(strlen(path_of(LOGFMT_NEW, 1024)), 1024);
+	assert_int_equal(strlen(path_of(LOGFMT_NEW, 4095)), 4095);
+	assert_int_equal(*path_of(LOGFMT_NEW, 4095), '/');
+	assert_int_equal(*path_of(LOGFMT_OLD, 1023), '/');
+	assert_int_equal(strlen(path_of(LOGFMT_OLD, 1023)), 1023);
+	for (size_t len = 1024; len < 1300; len += 60) {
+		const char *path = path_of(LOGFMT_OLD, len);
+
+		assert_int_equal(strlen(path), 1023);
+		assert_memory_equal(path, "...", 3);
+		assert_string_equal(path + 1018, "/name");
+	}
 }
 
 /* A sample's fast path makes the same bytes as the table does. */
@@ -172,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_buildid),
+		cmocka_unit_test(test_long_paths),
 		cmocka_unit_test(test_callchain),
 	};
 
