@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "analysis.h"
+#include "guard.h"
 #include "msg.h"
 #include "pager.h"
 
@@ -171,7 +172,7 @@ static int open_outputs(struct analysis *a, int input)
 
 		if (!o->path)
 			continue;
-		code = out_check_input(o->path, input);
+		code = guard_input(o->path, input, "log");
 		if (code || o->writer->opens)
 			continue;
 		code = out_open(&o->file, o->path, OUTPUT_WHOLE);

@@ -84,6 +84,12 @@ int analysis_check_kernel(const struct analysis *a);
 /* Do they go together? */
 int analysis_check(const struct analysis *a);
 
+/*
+ * No output, nor `text` (where all text goes), takes the place of the log that is read, of another
+ * log, a program or another output.  `text` and `log` may be NULL.
+ */
+int analysis_check_outputs(const struct analysis *a, const char *text, const char *log);
+
 /* The functions with the most samples, where text goes. */
 int analysis_default(struct analysis *a);
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analysis.h"
+#include "guard.h"
 #include "msg.h"
 
 #define DEPTH	  16
@@ -242,6 +243,33 @@ int analysis_check(const struct analysis *a)
 			    "ERROR: option -e requires gprof mode to be specified." :
 			    "ERROR: option -D is only used with -g.");
 	return 0;
+}
+
+static int check_output(const struct analysis *a, const char *path, const char *log)
+{
+	int code = guard_input_file(path, log, "log");
+
+	if (!code)
+		code = guard_input_file(path, a->symbols.kernel, "kernel");
+	return code ? code : guard_output(path, GUARD_TEXT);
+}
+
+int analysis_check_outputs(const struct analysis *a, const char *text, const char *log)
+{
+	int code = text ? check_output(a, text, log) : 0;
+
+	for (size_t i = 0; i < a->noutputs && !code; i++) {
+		const char *path = a->outputs[i].path;
+
+		if (!path)
+			continue;
+		code = guard_second(path, text);
+		for (size_t other = 0; other < i && !code; other++)
+			code = guard_second(path, a->outputs[other].path);
+		if (!code)
+			code = check_output(a, path, log);
+	}
+	return code;
 }
 
 void analysis_begin(struct analysis *a)

@@ -10,7 +10,7 @@ PROFILE_LIBS := -ldw -lelf -lz -liberty
 # Names alone.
 SYMBOL_OBJS  := $(patsubst %,$(O)/obj/cli/profile/%.o,symbol object files debug_file elf_names kernel jit dwarf \
 	dies lines demangle span store) $(O)/obj/cli/buf.o
-PMCSTAT_SRCS := $(PROFILE_SRCS) $(wildcard cli/top/*.c) cli/analysis.c cli/analysis_args.c cli/events.c cli/stat_report.c \
+PMCSTAT_SRCS := $(PROFILE_SRCS) $(wildcard cli/top/*.c) cli/analysis.c cli/analysis_args.c cli/events.c cli/guard.c cli/stat_report.c \
 	cli/logopen.c cli/logread.c cli/logtext.c cli/output.c cli/pager.c cli/progress.c cli/pmcstat.c cli/stat_args.c cli/stat_check.c cli/stat_child.c \
 	cli/stat_log.c cli/stat_out.c cli/stat_pmc.c cli/stat_record.c cli/stat_run.c cli/stat_table.c cli/stat_target.c \
 	$(CLI_SHARED)
@@ -23,7 +23,7 @@ KTRCTL_SRCS  := cli/ktrctl.c cli/ktrctl_alq.c cli/ktrctl_kern.c cli/ktrctl_list.
 PMC_SRCS     := $(wildcard cli/pmc.c cli/pmc_*.c) cli/logjson.c \
 	$(filter-out cli/pmcstat.c cli/stat_args.c cli/stat_check.c cli/top/%,$(PMCSTAT_SRCS))
 ANNOTATE_SRCS := $(wildcard cli/annotate/*.c cli/profile/*.c) cli/report/put.c cli/logopen.c cli/logread.c cli/progress.c \
-	cli/output.c cli/stat_out.c \
+	cli/guard.c cli/output.c cli/stat_out.c \
 	$(CLI_SHARED)
 # Instructions are shown where Capstone is, also the target's.
 ANNOTATE_LIBS := $(shell echo 'int main(void) { return 0; }' | $(CC) $(TARGET_INC) $(TARGET_LIB) \
@@ -96,7 +96,7 @@ UNIT_OBJS_ktr_merge  := $(O)/obj/cli/ktr_merge.o $(O)/obj/cli/ktr_rings.o $(O)/o
 	$(O)/obj/cli/region.o $(O)/obj/cli/msg.o $(O)/lib/libpmc-compat.a
 REPORT_OBJS := $(patsubst %,$(O)/obj/cli/report/%.o,callgrind flame fold folded frames gmon gmon_file pairs pprof put stats \
 	speedscope table weight) $(O)/obj/cli/profile/tree.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o $(O)/obj/cli/msg.o \
-	$(O)/obj/cli/output.o $(O)/lib/libpmc-compat.a
+	$(O)/obj/cli/guard.o $(O)/obj/cli/output.o $(O)/lib/libpmc-compat.a
 UNIT_OBJS_report_formats := $(REPORT_OBJS)
 UNIT_OBJS_report_gmon    := $(REPORT_OBJS)
 UNIT_LIBS_report_formats := -lz

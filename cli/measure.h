@@ -91,6 +91,7 @@ struct measure {
 	double interval;	/* seconds */
 	double duration;	/* 0: no limit */
 	char **command;
+	const char *output;	/* where rows and text go, NULL: to standard error or output */
 	const char *input;	/* a log to be read instead of a measurement */
 	const char *log;	/* where the log goes, NULL: to `printer` as text */
 	struct analysis *analysis;	/* what to make of the log, or NULL */
@@ -129,7 +130,7 @@ struct measure {
 int args_parse(struct measure *m, int argc, char *argv[], bool *ended);
 int args_usage(void);
 
-/* stat_check.c: do the options go together? */
+/* stat_check.c: do the options go together?  Then -o is opened. */
 int args_check(struct measure *m);
 
 /* stat_pmc.c: the PMCs themselves.  pmcs_add() adds a copy of a column, to be allocated later. */

@@ -27,9 +27,6 @@ void out_use(struct out *out, int fd, const char *name);
 /* 0 or an exit code, the line printed. */
 int out_open(struct out *out, const char *path, enum output_kind kind);
 
-/* Outputs are never written over inputs: an exit code if `path` is what is open as `input`. */
-int out_check_input(const char *path, int input);
-
 /* All of it has been written, or will be by out_close(): only then does a whole file appear. */
 static inline void out_complete(struct out *out)
 {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "logjson.h"
 #include "measure.h"
 #include "msg.h"
@@ -207,7 +208,9 @@ static int open_output(struct filter *f, int input, const char *path)
 	int code;
 
 	if (strcmp(path, "-") != 0) {
-		code = out_check_input(path, input);
+		code = guard_input(path, input, "log");
+		if (!code)
+			code = guard_output(path, f->json ? GUARD_TEXT : GUARD_LOG);
 		return code ? code : out_open(&f->out, path, OUTPUT_WHOLE);
 	}
 	out_use(&f->out, STDOUT_FILENO, "standard output");

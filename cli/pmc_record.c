@@ -4,7 +4,6 @@
  * The measurement is pmcstat's; what it takes to say there has defaults here.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "analysis.h"
 #include "cpulist.h"
+#include "guard.h"
 #include "measure.h"
 #include "msg.h"
 #include "opt.h"
@@ -167,32 +167,6 @@ static int choose(struct record *r)
 
 /* --- the log -------------------------------------------------------------------------------- */
 
-/* A mistyped -o must not cost anybody a file. */
-static int check_log(const char *name)
-{
-	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct pmclog_ev *ev;
-	struct stat st;
-	bool log = true;
-	void *parser;
-
-	if (fd < 0)
-		return 0;	/* there is none, or open for writing will tell */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-		ev = calloc(1, sizeof(*ev));
-		parser = pmclog_open(fd);
-		log = ev && parser && pmclog_read(parser, ev) == 0 &&
-		      ev->pl_type == PMCLOG_TYPE_INITIALIZE;
-		pmclog_close(parser);
-		free(ev);
-	}
-	close(fd);
-	if (!log)
-		return fail(EX_CANTCREAT, "ERROR: \"%s\" is no log and is not overwritten: name "
-			    "another with -o, or remove it", name);
-	return 0;
-}
-
 /* Where execvp(3) looks. */
 static bool in_path(const char *name)
 {
@@ -209,7 +183,7 @@ static bool in_path(const char *name)
 	return false;
 }
 
-/* Nor must a mistyped command. */
+/* A mistyped command must not cost the last recording. */
 static int check_command(char *const *command)
 {
 	if (!command || (strchr(*command, '/') ? access(*command, X_OK) == 0 : in_path(*command)))
@@ -224,7 +198,7 @@ static int measure(struct record *r)
 		pmcs_allocate, run_prepare, child_spawn, targets_find, pmcs_attach,
 		record_begin,  pmcs_start,  child_go,	 run_loop,     run_finish,
 	};
-	int code = check_log(r->m.log);
+	int code = guard_output(r->m.log, GUARD_LOG);
 
 	if (!code)
 		code = check_command(r->m.command);

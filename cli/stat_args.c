@@ -4,7 +4,6 @@
  * the order given; whether they go together is stat_check.c's question, after the last one.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +25,6 @@ struct parse {
 	bool cumulative, descendants, exits, switches, no_chain, both_sides;
 	pmc_value_t rate;
 	const char *json, *csv;		/* their files, if they have some */
-	const char *output;
 	bool ended;
 };
 
@@ -196,7 +194,7 @@ static int obey_interval(struct parse *p, const struct opt *opt, const char *arg
 static int obey_output(struct parse *p, const struct opt *opt, const char *arg)
 {
 	p->m->seen |= SEEN_OUTPUT;
-	p->output = arg;
+	p->m->output = arg;
 	return 0;
 }
 
@@ -375,19 +373,6 @@ static int finish_analysis(struct parse *p)
 	return code;
 }
 
-/* Rows come one by one, so their reader sees the file from the beginning. */
-static int open_output(struct parse *p)
-{
-	const char *input = p->m->input;
-	int fd = input ? open(input, O_PATH | O_CLOEXEC) : -1, code = 0;
-
-	if (fd >= 0) {
-		code = out_check_input(p->output, fd);
-		close(fd);
-	}
-	return code ? code : out_open(&p->m->out, p->output, OUTPUT_GROWING);
-}
-
 int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 {
 	struct parse p = { .m = m };
@@ -405,8 +390,6 @@ int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 	while (!code && !p.ended && (letter = opt_next(&scan, argc, argv)) != -1)
 		code = obey(&p, letter);
 	*ended = p.ended;
-	if (!code && p.output)
-		code = open_output(&p);
 	if (!code && p.idle_cpus && m->seen & SEEN_SYSTEM_PMC && m->verbosity > 0)
 		note("WARNING: -c %s changes nothing: it is for the -s and -S that follow it",
 		     p.idle_cpus);

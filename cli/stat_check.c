@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Do pmcstat's options go together?  The first row that holds ends the run. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "analysis.h"
+#include "guard.h"
 #include "measure.h"
 #include "msg.h"
 
@@ -69,6 +74,42 @@ static const struct check {
 	{ SEEN_EXIT_STATUS, 0, SEEN_COMMAND, "option --exit-status requires a command line." },
 };
 
+/* Nothing is written over what is read, and no log or program is replaced by something else. */
+static int check_files(const struct measure *m)
+{
+	bool file = m->log && strcmp(m->log, "-") != 0 && !log_port(m->log);
+	int code = analysis_check_outputs(m->analysis, m->output, m->input);
+
+	if (!code && file)
+		code = guard_output(m->log, GUARD_LOG);
+	if (!code && file && m->output)
+		code = guard_second(m->output, m->log);
+	return code;
+}
+
+/* What never ends is there from the beginning, for its readers. */
+static bool output_grows(const struct measure *m)
+{
+	struct stat st;
+
+	if (!m->input || m->live)
+		return true;
+	if (m->seen & OUTPUT)
+		return false;
+	if ((strcmp(m->input, "-") == 0 ? fstat(STDIN_FILENO, &st) : stat(m->input, &st)) == 0)
+		return !S_ISREG(st.st_mode);
+	return log_port(m->input) != NULL;
+}
+
+static int open_output(struct measure *m)
+{
+	int code = check_files(m);
+
+	if (code || !m->output)
+		return code;
+	return out_open(&m->out, m->output, output_grows(m) ? OUTPUT_GROWING : OUTPUT_WHOLE);
+}
+
 int args_check(struct measure *m)
 {
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
@@ -79,5 +120,5 @@ int args_check(struct measure *m)
 			continue;
 		return check->text ? fail(EX_USAGE, "ERROR: %s", check->text) : args_usage();
 	}
-	return 0;
+	return open_output(m);
 }

@@ -69,6 +69,8 @@ int log_print(struct measure *m, int fd, const char *name)
 		code = log_pass(parser, fd, ev, &user);
 		if (!code)
 			code = out_push_all(&m->out);
+		if (!code)
+			out_complete(&m->out);
 		progress_end(&d.progress);
 		if (!code)
 			code = log_damage(parser, ev);

@@ -19,17 +19,6 @@ void out_use(struct out *out, int fd, const char *name)
 	out->paced = fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
 }
 
-int out_check_input(const char *path, int input)
-{
-	struct stat in, out;
-
-	if (fstat(input, &in) != 0 || stat(path, &out) != 0 || !S_ISREG(in.st_mode) ||
-	    in.st_dev != out.st_dev || in.st_ino != out.st_ino)
-		return 0;
-	return fail(EX_USAGE, "ERROR: \"%s\" is the log that is read; write to another file",
-		    path);
-}
-
 int out_open(struct out *out, const char *path, enum output_kind kind)
 {
 	struct output file;

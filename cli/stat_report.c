@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include "analysis.h"
+#include "guard.h"
 #include "measure.h"
 #include "msg.h"
 #include "pager.h"
 
-#define DEFAULT_LOG "pmc.log"
+static const char default_log[] = "pmc.log";
 
 struct command {
 	struct analysis analysis;
@@ -69,7 +70,7 @@ static int open_output(struct command *c, int input)
 	int code;
 
 	if (c->output) {
-		code = out_check_input(c->output, input);
+		code = guard_input(c->output, input, "log");
 		return code ? code : out_open(&c->out, c->output, OUTPUT_WHOLE);
 	}
 	analysis_terminal(a, STDOUT_FILENO);
@@ -102,6 +103,7 @@ static int run(struct command *c, const char *log)
 int analysis_command(int argc, char *argv[])
 {
 	struct command c = { .output = NULL };
+	const char *log;
 	struct opt_scan scan;
 	int letter, code = 0;
 
@@ -119,13 +121,16 @@ int analysis_command(int argc, char *argv[])
 		show_usage(stderr);
 		code = EX_USAGE;
 	}
+	log = optind < argc ? argv[optind] : default_log;
 	if (!code)
 		code = analysis_check(&c.analysis);
-	if (!code && optind == argc && access(DEFAULT_LOG, F_OK) != 0)
-		code = fail(EX_OSERR, "ERROR: there is no \"" DEFAULT_LOG "\" here: name a log, or "
-			    "make one with \"pmc record\"");
 	if (!code)
-		code = run(&c, optind < argc ? argv[optind] : DEFAULT_LOG);
+		code = analysis_check_outputs(&c.analysis, c.output, log);
+	if (!code && log == default_log && access(log, F_OK) != 0)
+		code = fail(EX_OSERR, "ERROR: there is no \"%s\" here: name a log, or make one "
+			    "with \"pmc record\"", log);
+	if (!code)
+		code = run(&c, log);
 	analysis_end(&c.analysis);
 	return code;
 }

@@ -64,6 +64,8 @@ struct sources {
 
 /* The line, *len bytes; NULL: it cannot be shown, which is noted once for a file. */
 const char *source_line(struct sources *s, const char *file, unsigned int line, size_t *len);
+/* An exit code if an output of this path would take the place of a source file that was read. */
+int sources_guard(const struct sources *s, const char *path);
 void sources_free(struct sources *s);
 
 /* --- hits.c: samples of each instruction ---------------------------------------------------- */

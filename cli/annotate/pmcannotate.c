@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "annotate.h"
+#include "guard.h"
 #include "measure.h"
 #include "logread.h"
 #include "msg.h"
@@ -148,17 +149,29 @@ static int nothing(const struct annotate *a)
 	return 0;
 }
 
+static int open_page(const struct annotate *a, const char *html, struct out *out)
+{
+	int code = guard_input_file(html, a->log, "log");
+
+	if (!code)
+		code = guard_output(html, GUARD_TEXT);
+	if (!code)
+		code = sources_guard(&a->sources, html);
+	return code ? code : out_open(out, html, OUTPUT_WHOLE);
+}
+
 static int print(struct annotate *a, const char *html)
 {
+	struct buf text = { 0 };
 	struct out out = { 0 };
-	int closing, code = 0;
+	int closing, code = (html ? annotate_html : annotate_text)(a, &text);
 
-	if (html && strcmp(html, "-") != 0)
-		code = out_open(&out, html, OUTPUT_WHOLE);
-	else
+	/* Now all is read that could be written over. */
+	if (!code && html && strcmp(html, "-") != 0)
+		code = open_page(a, html, &out);
+	else if (!code)
 		out_use(&out, STDOUT_FILENO, "standard output");
-	if (!code)
-		code = (html ? annotate_html : annotate_text)(a, &out.text);
+	out.text = text;
 	if (!code)
 		code = out_push_all(&out);
 	if (!code)

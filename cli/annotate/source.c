@@ -21,6 +21,8 @@ struct source {
 	char *text;		/* NULL: cannot be read */
 	size_t *lines;		/* where each begins; one more: the end */
 	size_t nlines;
+	dev_t dev;		/* which file it is, if there is `text` */
+	ino_t ino;
 };
 
 static int open_regular(const char *path, struct stat *st)
@@ -98,6 +100,8 @@ static void load(const struct sources *s, struct source *file)
 		good = file->text && read_all(fd, file->text, (size_t)st.st_size) &&
 		       index_lines(file, (size_t)st.st_size);
 		close(fd);
+		file->dev = st.st_dev;
+		file->ino = st.st_ino;
 	}
 	if (!good) {
 		free(file->text);
@@ -138,6 +142,22 @@ const char *source_line(struct sources *s, const char *file, unsigned int line, 
 		return NULL;
 	*len = source->lines[line] - source->lines[line - 1] - 1;
 	return source->text + source->lines[line - 1];
+}
+
+int sources_guard(const struct sources *s, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return 0;
+	for (size_t i = 0; i < s->nfiles; i++) {
+		const struct source *file = &s->files[i];
+
+		if (file->text && file->dev == st.st_dev && file->ino == st.st_ino)
+			return fail(EX_USAGE, "ERROR: \"%s\" is a source file that is read; "
+				    "write to another file", path);
+	}
+	return 0;
 }
 
 void sources_free(struct sources *s)

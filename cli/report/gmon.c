@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "guard.h"
 #include "msg.h"
 #include "output.h"
 #include "report/frames.h"
@@ -262,8 +263,10 @@ static int make_folder(struct gmon *g, uint32_t event, char **folder)
 static int write_file(struct gmon *g, const struct gmon_file *file, const char *path)
 {
 	struct output output;
-	int err, finished;
+	int err, finished, code = guard_output(path, GUARD_TEXT);
 
+	if (code)
+		return code;
 	if (output_create(&output, path, OUTPUT_WHOLE, 0666) < 0)
 		return fail(EX_CANTCREAT, "ERROR: cannot create a gmon file for \"%s\": %s",
 			    file->image->path, output.why);

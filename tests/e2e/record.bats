@@ -140,7 +140,7 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	echo precious >notes
 	run pmc record -o notes true
 	[ "$status" -eq 73 ]
-	[ "$output" = 'pmc: ERROR: "notes" is no log and is not overwritten: name another with -o, or remove it' ]
+	[ "$output" = 'pmc: ERROR: "notes" is no log and is not overwritten: name another file, or remove it' ]
 	[ "$(cat notes)" = precious ]
 	pmc record sh -c "$script"
 	before=$(cksum pmc.log)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See guard.h. */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <pmclog.h>
+
+#include "guard.h"
+#include "msg.h"
+
+/* Does it begin as a log does? */
+static bool is_log(int fd)
+{
+	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
+	void *parser = pmclog_open(fd);
+	bool log = ev && parser && lseek(fd, 0, SEEK_SET) == 0 && pmclog_read(parser, ev) == 0 &&
+		   ev->pl_type == PMCLOG_TYPE_INITIALIZE;
+
+	pmclog_close(parser);
+	free(ev);
+	return log;
+}
+
+static bool is_program(int fd)
+{
+	char magic[4];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       memcmp(magic, "\177ELF", sizeof(magic)) == 0;
+}
+
+/* A stranger's link: output_create() refuses it, and no look is taken at what it leads to. */
+static bool is_strange_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && st.st_uid != 0 &&
+	       st.st_uid != geteuid();
+}
+
+int guard_output(const char *path, enum guard guard)
+{
+	struct stat st;
+	int fd, code = 0;
+
+	/* A device is not opened for a look at it. */
+	if (is_strange_link(path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return 0;
+	fd = st.st_size ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	if (fd < 0)
+		return 0;	/* if it is not empty, output_create() reports what is wrong */
+	if (guard == GUARD_LOG && !is_log(fd))
+		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is no log and is not overwritten: name "
+			    "another file, or remove it", path);
+	else if (guard == GUARD_TEXT && is_log(fd))
+		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is a log and is not overwritten: name "
+			    "another file to write to, or remove it", path);
+	else if (guard == GUARD_TEXT && is_program(fd))
+		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is a program and is not overwritten: name "
+			    "another file to write to, or remove it", path);
+	close(fd);
+	return code;
+}
+
+static bool is_same_file(const char *path, const struct stat *in)
+{
+	struct stat out;
+
+	return stat(path, &out) == 0 && S_ISREG(in->st_mode) && in->st_dev == out.st_dev &&
+	       in->st_ino == out.st_ino;
+}
+
+static int refuse_input(const char *path, const char *what)
+{
+	return fail(EX_USAGE, "ERROR: \"%s\" is the %s that is read; write to another file", path,
+		    what);
+}
+
+int guard_second(const char *path, const char *first)
+{
+	struct stat st;
+	bool same;
+
+	if (!first)
+		return 0;
+	same = stat(path, &st) == 0 ? is_same_file(first, &st) : strcmp(path, first) == 0;
+	if (!same)
+		return 0;
+	return fail(EX_USAGE, "ERROR: two outputs go to \"%s\": name a file for each", path);
+}
+
+int guard_input(const char *path, int input, const char *what)
+{
+	struct stat in;
+
+	return fstat(input, &in) == 0 && is_same_file(path, &in) ? refuse_input(path, what) : 0;
+}
+
+int guard_input_file(const char *path, const char *input, const char *what)
+{
+	struct stat in;
+
+	if (input && strcmp(input, "-") == 0)
+		return guard_input(path, STDIN_FILENO, what);
+	return input && stat(input, &in) == 0 && is_same_file(path, &in) ?
+		       refuse_input(path, what) : 0;
+}
