@@ -3,7 +3,7 @@
 # build tree as well as below any PREFIX with bin/ and lib/.
 INC_cli := -Ilib/include -Icli
 
-CLI_SHARED   := cli/buf.c cli/cpulist.c cli/json.c cli/msg.c cli/opt.c
+CLI_SHARED   := cli/buf.c cli/cpulist.c cli/json.c cli/msg.c cli/opt.c lib/nearest.c
 # From a log to names and sums (profile/), and what can be made of them (report/).
 PROFILE_SRCS := $(wildcard cli/profile/*.c cli/report/*.c)
 PROFILE_LIBS := -ldw -lelf -lz -liberty

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/nearest.h"
+#include "buf.h"
 #include "msg.h"
 #include "opt.h"
 
@@ -27,11 +29,15 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 {
 	char *letter = scan->letters;
 	struct option *name = scan->names;
+	bool help = false, own = false;
 
 	*letter++ = '+';
+	*letter++ = ':';	/* a missing argument is no unknown option */
 	for (size_t i = 0; i < count && i < OPT_MAX; i++) {
 		const struct opt *opt = opt_at(table, stride, i);
 
+		help |= opt->code == OPT_HELP;
+		own |= opt->code == 'h';
 		if (opt->code < 256) {
 			*letter++ = (char)opt->code;
 			if (opt->arg)
@@ -40,13 +46,88 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 		if (opt->name)
 			*name++ = (struct option){ opt->name, argument_of(opt), NULL, opt->code };
 	}
+	scan->quiet = false;
+	scan->help = help && !own;
+	if (scan->help)
+		*letter++ = 'h';
 	*letter = '\0';
 	*name = (struct option){ 0 };
 }
 
+static bool begins_with(const char *name, const char *word, size_t len)
+{
+	return strncmp(name, word, len) == 0;
+}
+
+const char *opt_hint(const struct opt_scan *scan, const char *name, struct nearest *near)
+{
+	nearest_begin(near, name);
+	for (const struct option *o = scan->names; o->name; o++)
+		nearest_offer(near, o->name);
+	return nearest_hint(near, "--");
+}
+
+/* One that no option has, or a beginning that several have. */
+static void reject_name(const struct opt_scan *scan, const char *word)
+{
+	size_t len = strcspn(word, "=");
+	char *name = strndup(word, len);
+	struct buf among = { 0 };
+	struct nearest near;
+
+	for (const struct option *o = scan->names; o->name && name; o++) {
+		if (begins_with(o->name, name, len))
+			buf_printf(&among, " '--%s'", o->name);
+	}
+	if (among.len && !among.failed)
+		note("option '--%s' is ambiguous; possibilities:%.*s", name, (int)among.len,
+		     among.data);
+	else
+		note("unrecognized option '--%s'%s", name ? name : word,
+		     opt_hint(scan, name ? name : word, &near));
+	buf_free(&among);
+	free(name);
+}
+
+static const char *name_of(const struct opt_scan *scan, int code)
+{
+	const struct option *o = scan->names;
+
+	while (o->name && o->val != code)
+		o++;
+	return o->name ? o->name : "?";
+}
+
+/* getopt(3)'s words, with the name that was meant. */
+static void reject(const struct opt_scan *scan, int letter, char *argv[])
+{
+	const char *word = argv[optind - 1];
+	bool named = strncmp(word, "--", 2) == 0;
+
+	if (!optopt)
+		reject_name(scan, word + 2);
+	else if (letter == ':' && strncmp(argv[optind - 1], "--", 2) == 0)
+		note("option '--%s' requires an argument", name_of(scan, optopt));
+	else if (letter == ':')
+		note("option requires an argument -- '%c'", optopt);
+	else if (named && strchr(word, '='))
+		note("option '--%s' doesn't allow an argument", name_of(scan, optopt));
+	else
+		note("invalid option -- '%c'", optopt);
+}
+
 int opt_next(struct opt_scan *scan, int argc, char *argv[])
 {
-	return getopt_long(argc, argv, scan->letters, scan->names, NULL);
+	int letter;
+
+	opterr = 0;
+	letter = getopt_long(argc, argv, scan->letters, scan->names, NULL);
+	if (letter == 'h' && scan->help)
+		return OPT_HELP;
+	if ((letter != '?' && letter != ':') || scan->quiet)
+		return letter;
+	reject(scan, letter, argv);
+	return '?';
 }
 
 char *opt_optional(int argc, char *argv[])
@@ -56,8 +137,17 @@ char *opt_optional(int argc, char *argv[])
 	return argv[optind++];
 }
 
+static const char *help_letter(const struct opt *opt, bool own)
+{
+	return opt->code == OPT_HELP && !own ? "-h, " : "    ";
+}
+
 void opt_help(FILE *file, const void *table, size_t count, size_t stride)
 {
+	bool own = false;
+
+	for (size_t i = 0; i < count; i++)
+		own |= opt_at(table, stride, i)->code == 'h';
 	for (size_t i = 0; i < count; i++) {
 		const struct opt *opt = opt_at(table, stride, i);
 		char left[64];
@@ -69,7 +159,7 @@ void opt_help(FILE *file, const void *table, size_t count, size_t stride)
 			len = snprintf(left, sizeof(left), "-%c%s", opt->code,
 				       opt->name ? ", " : "");
 		else
-			len = snprintf(left, sizeof(left), "    ");
+			len = snprintf(left, sizeof(left), "%s", help_letter(opt, own));
 		if (opt->name)
 			len += snprintf(left + len, sizeof(left) - (size_t)len, "--%s", opt->name);
 		if (opt->arg)

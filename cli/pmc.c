@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../lib/nearest.h"
 #include "analysis.h"
 #include "msg.h"
 #include "opt.h"
@@ -32,6 +33,16 @@ static void show_usage(FILE *file)
 		fprintf(file, "  %-26s %s\n", subcommands[i].name, subcommands[i].help);
 }
 
+static void reject_word(const char *word)
+{
+	struct nearest near;
+
+	nearest_begin(&near, word);
+	for (size_t i = 0; i < NSUBCOMMANDS; i++)
+		nearest_offer(&near, subcommands[i].name);
+	fail(EX_USAGE, "ERROR: there is no subcommand \"%s\"%s", word, nearest_hint(&near, ""));
+}
+
 int main(int argc, char *argv[])
 {
 	const char *word = argc > 1 ? argv[1] : "";
@@ -41,14 +52,14 @@ int main(int argc, char *argv[])
 		if (strcmp(word, subcommands[i].name) == 0)
 			return subcommands[i].run(argc - 1, argv + 1);
 	}
-	if (strcmp(word, "--help") == 0) {
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
 		show_usage(stdout);
 		return opt_flush_stdout();
 	}
 	if (strcmp(word, "--version") == 0)
 		return opt_version("pmc");
 	if (*word)
-		fail(EX_USAGE, "ERROR: there is no subcommand \"%s\"", word);
+		reject_word(word);
 	show_usage(stderr);
 	return EX_USAGE;
 }

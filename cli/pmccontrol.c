@@ -7,6 +7,7 @@
 
 #include <pmc.h>
 
+#include "../lib/nearest.h"
 #include "ctl.h"
 #include "msg.h"
 #include "opt.h"
@@ -45,14 +46,16 @@ static int usage(void)
 }
 
 /* getopt's own words are replaced by FreeBSD's. */
-static int wrong_option(int letter, char *argv[])
+static int wrong_option(const struct opt_scan *scan, int letter, char *argv[])
 {
 	const char *word = argv[optind - 1];
+	struct nearest near;
 
 	if (letter == ':')
 		return fail(EX_USAGE, "Missing argument to option '-%c'", optopt);
 	if (strncmp(word, "--", 2) == 0)
-		fail(EX_USAGE, "Unrecognized option \"%s\"", word);
+		fail(EX_USAGE, "Unrecognized option \"%s\"%s", word,
+		     opt_hint(scan, word + 2, &near));
 	else
 		fail(EX_USAGE, "Unrecognized option \"-%c\"", optopt);
 	return usage();
@@ -147,12 +150,10 @@ static int parse(struct control *control, int argc, char *argv[], bool *ended)
 	int letter, code = 0;
 
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
-	memmove(scan.letters + 2, scan.letters + 1, strlen(scan.letters));
-	/* Tell a missing argument from an unknown option, and be quiet. */
-	scan.letters[1] = ':';
+	scan.quiet = true;
 	while (!code && !*ended && (letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == '?' || letter == ':')
-			return wrong_option(letter, argv);
+			return wrong_option(&scan, letter, argv);
 		if (letter == OPT_TUNABLE)
 			optarg = opt_optional(argc, argv);
 		code = obey(control, letter, optarg, ended);

@@ -88,6 +88,13 @@ const char *evspec_soft_event(const char *name)
 	return second(soft_events, sizeof(soft_events) / sizeof(soft_events[0]), name);
 }
 
+const char *evspec_alias_name(unsigned int i, const struct evspec_machine *m)
+{
+	if (i >= sizeof(aliases) / sizeof(aliases[0]))
+		return NULL;
+	return aliases[i].to[m->family][0] ? aliases[i].name : "";
+}
+
 unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
 			  char out[EVSPEC_MAX_SPELLINGS][EVSPEC_MAX + 1])
 {

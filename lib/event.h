@@ -64,6 +64,9 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
 			  char out[EVSPEC_MAX_SPELLINGS][EVSPEC_MAX + 1]);
 
+/* The i-th alias, in the machine's column; NULL behind the last, "" if it has no meaning here. */
+const char *evspec_alias_name(unsigned int i, const struct evspec_machine *m);
+
 bool evspec_machine_has(const struct evspec_machine *m, uint32_t class);
 
 /* Equal after folding?  The second form compares n characters of a with all of b. */

@@ -11,6 +11,7 @@
 #include "intern.h"
 #include "pmu.h"
 #include "resolve.h"
+#include "suggest.h"
 
 /*
  * How the classes of a kind understand an event's name.  -ENOENT: unknown here, try the next class.
@@ -60,6 +61,7 @@ static int soft_class(const struct lib *l, const char *root, const struct wire_c
 		      const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
 {
 	const char *other = evspec_soft_event(spec->event);
+	struct nearest near;
 	unsigned int i;
 	int err = 0;
 
@@ -68,8 +70,9 @@ static int soft_class(const struct lib *l, const char *root, const struct wire_c
 		    (other && evspec_same(other, l->soft.event[i].name)))
 			break;
 	if (i == l->soft.n)
-		return refuse(why, -ENOENT, "no SOFT event \"%s\"; \"pmccontrol -L\" "
-			      "lists them", spec->event);
+		return refuse(why, -ENOENT, "no SOFT event \"%s\"%s; \"pmccontrol -L\" "
+			      "lists them", spec->event,
+			      suggest_event(l, root, spec->event, PMC_CLASS_SOFT, &near));
 	req->event = l->soft.event[i].code;
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
 	memcpy(req->event_name, l->soft.event[i].name, sizeof(req->event_name));
@@ -229,6 +232,8 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 {
 	static const uint32_t first[] = { PMC_CLASS_SOFT, PMC_CLASS_TSC };
 	struct reason hardware = { "" };
+	struct nearest near;
+	const char *hint;
 	bool any = false;
 	unsigned int i;
 	int err;
@@ -252,15 +257,18 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 			return err;
 		}
 	}
+	if (suggest_foreign(spec->event, why))
+		return -ENOENT;
 	if (hardware.text[0])
 		return refuse(why, -ENOENT, "%s", hardware.text);
-	if (!any)
+	hint = suggest_event(l, root, spec->event, -1, &near);
+	if (!any && !*hint)
 		return refuse(why, -ENOENT, "unknown event \"%s\", and here are no hardware "
 			      "counters (\"pmccontrol --doctor\" says why); \"pmccontrol -L\" "
 			      "lists the events that exist", spec->event);
 	return refuse(why, -ENOENT,
-		      "unknown event \"%s\"; \"pmccontrol -L\" lists those that exist here",
-		      spec->event);
+		      "unknown event \"%s\"%s; \"pmccontrol -L\" lists those that exist here",
+		      spec->event, hint);
 }
 
 static int one_spec(const struct lib *l, const char *root, const struct evspec_machine *m,
@@ -286,6 +294,8 @@ int resolve_event(const struct lib *l, const char *root, const char *spec,
 	unsigned int i, n;
 	int err = -ENOENT;
 
+	if (suggest_probe(spec, why))
+		return -EINVAL;
 	resolve_machine(l, &m);
 	n = evspec_alias(spec, &m, spelling);
 	for (i = 0; i < n && err == -ENOENT; i++)

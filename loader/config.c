@@ -12,6 +12,7 @@
 
 #include <sys/pmc.h>
 
+#include "../lib/nearest.h"
 #include "config.h"
 #include "msrlist.h"
 
@@ -143,11 +144,16 @@ bool config_writable(enum tunable t)
 
 int config_find(const char *name, struct why *why)
 {
-	for (unsigned int i = 0; i < TUNABLES; i++)
+	struct nearest near;
+
+	nearest_begin(&near, name);
+	for (unsigned int i = 0; i < TUNABLES; i++) {
 		if (!strcmp(name, tunables[i].name))
 			return (int)i;
-	return deny(why, -EINVAL, "no tunable is called \"%.60s\"; pmcbpf.conf(5) lists them",
-		    name);
+		nearest_offer(&near, tunables[i].name);
+	}
+	return deny(why, -EINVAL, "no tunable is called \"%.60s\"%s; pmcbpf.conf(5) lists them",
+		    name, nearest_hint(&near, ""));
 }
 
 /* Where the text of one that is text is kept. */

@@ -3,7 +3,7 @@
 # skeletons of bpf/.
 PMCBPFD      := $(O)/sbin/pmcbpfd
 PMCBPFD_SRCS := $(sort $(wildcard loader/*.c))
-PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/confine.o $(O)/obj/lib/lockfile.o $(BASE_OBJS)
+PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o $(O)/obj/lib/confine.o $(O)/obj/lib/lockfile.o $(BASE_OBJS)
 PMCBPFD_LIBS := -lbpf -lelf -lz
 INC_loader   := -Iloader -Ilib/include -I$(O)/bpf -Ibpf
 
@@ -38,7 +38,7 @@ LOADER_OPS_SRCS := loader/access.c loader/alive.c loader/buildid.c loader/config
 	loader/gates.c loader/identity.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logdest.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c loader/logwriter.c loader/mappings_read.c \
 	loader/msr.c loader/msrlist.c loader/op_alloc.c loader/op_admin.c loader/op_attach.c loader/op_gates.c loader/op_info.c loader/op_ktr.c \
 	loader/op_log.c loader/op_pmc.c loader/op_tunable.c loader/ops.c loader/owner.c loader/permit.c loader/pmc.c loader/policy.c loader/proc.c loader/raise.c \
-	loader/receive.c loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/watchdog.c loader/notify.c loader/why.c lib/ktrmask.c $(BASE_SRCS)
+	loader/receive.c loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/watchdog.c loader/notify.c loader/why.c lib/ktrmask.c lib/nearest.c $(BASE_SRCS)
 LOADER_FAKE  := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_OPS_SRCS:%.c=$(O)/obj/%.o)
 LINT_C       += $(LOADER_FAKE_SRCS)
 UNIT_OBJS_loader_msrlist := $(addprefix $(O)/obj/loader/,msrlist.o file.o why.o)
@@ -46,10 +46,10 @@ UNIT_OBJS_loader_msrdev := $(addprefix $(O)/obj/loader/,msrdev.o file.o why.o)
 UNIT_LIBS_loader_msrdev := -Wl,--wrap=open -Wl,--wrap=ioctl
 UNIT_OBJS_loader_registers := $(LOADER_FAKE)
 UNIT_OBJS_loader_row := $(O)/obj/loader/row.o $(O)/obj/loader/why.o
-UNIT_OBJS_loader_config := $(addprefix $(O)/obj/loader/,config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
-UNIT_OBJS_loader_user := $(addprefix $(O)/obj/loader/,user.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
-UNIT_OBJS_loader_policy := $(addprefix $(O)/obj/loader/,policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
-UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o
+UNIT_OBJS_loader_config := $(addprefix $(O)/obj/loader/,config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
+UNIT_OBJS_loader_user := $(addprefix $(O)/obj/loader/,user.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
+UNIT_OBJS_loader_policy := $(addprefix $(O)/obj/loader/,policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
+UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
 UNIT_OBJS_loader_why := $(O)/obj/loader/why.o
 UNIT_OBJS_loader_execs := $(O)/obj/loader/execs.o
 UNIT_OBJS_loader_follows := $(O)/obj/loader/follows.o
@@ -85,4 +85,4 @@ UNIT_OBJS_loader_debug := $(addprefix $(O)/obj/loader/,debug.o log.o why.o)
 UNIT_OBJS_loader_caps := $(addprefix $(O)/obj/loader/,caps.o why.o) $(O)/obj/lib/confine.o
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
 FUZZ_SRCS_msrlist := loader/msrlist.c loader/file.c loader/why.c
-FUZZ_SRCS_config := loader/config.c loader/ktrconf.c lib/ktrmask.c loader/debug.c loader/log.c loader/why.c
+FUZZ_SRCS_config := loader/config.c loader/ktrconf.c lib/ktrmask.c lib/nearest.c loader/debug.c loader/log.c loader/why.c

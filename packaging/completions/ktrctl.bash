@@ -27,7 +27,7 @@ _ktrctl() {
 	alq) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	*)
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '-l -p --duration --help --json --max --pid --version' -- "$cur"))
+			COMPREPLY=($(compgen -W '-l -p --duration -h --help --json --max --pid --version' -- "$cur"))
 		else
 			COMPREPLY=($(compgen -W "$(_ktrctl_commands)" -- "$cur"))
 		fi ;;

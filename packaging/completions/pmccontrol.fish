@@ -12,5 +12,5 @@ complete -c pmccontrol -l doctor -d 'What stands in the way of counting'
 set -l tunables "(pmccontrol --tunable 2>/dev/null | string replace -r '=.*' '')"
 complete -c pmccontrol -l tunable -xa $tunables -d 'List, show or set tunables'
 complete -c pmccontrol -l json -d 'Output as JSON'
-complete -c pmccontrol -l help -d 'Show the options'
+complete -c pmccontrol -s h -l help -d 'Show the options'
 complete -c pmccontrol -l version -d 'Show the version'

@@ -41,7 +41,7 @@ _pmc_report() {
 	-[ciz] | --cpus | --depth | --process | --thread | --time) ;;
 	*)
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "-c -o -q -v --cpus --csv --help --json --output --quiet
+			COMPREPLY=($(compgen -W "-c -o -q -v --cpus --csv -h --help --json --output --quiet
 				--verbose $_pmc_analyses" -- "$cur"))
 		else
 			COMPREPLY=($(compgen -f -- "$cur"))
@@ -52,7 +52,7 @@ _pmc_report() {
 _pmcstat() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i
 	local options="-C -E -L -N -O -P -R -S -T -U -W -c -d -l -n -o -p -q -s -t -u -v -w --cpus --csv --cumulative
-		--descendants --describe --duration --exit-status --help --interval --json --list-events --log --log-exits
+		--descendants --describe --duration --exit-status -h --help --interval --json --list-events --log --log-exits
 		--log-switches --no-callchain --output --process-pmc --process-sampling --quiet --rate
 		--read-log --system-pmc --system-sampling --target --top --user-callchain --verbose --version $_pmc_analyses"
 
@@ -98,7 +98,7 @@ _pmccontrol() {
 	-c | --cpu) _pmc_lines < <(_pmc_cpus) ;;
 	-e | -d | --enable | --disable)
 		_pmc_lines < <(echo '*'; pmccontrol -l 2>/dev/null | awk '/^ / { print $1 }' | sort -nu) ;;
-	*) COMPREPLY=($(compgen -W '-L -c -d -e -l -s --cpu --disable --doctor --enable --help --json --list
+	*) COMPREPLY=($(compgen -W '-L -c -d -e -l -s --cpu --disable --doctor --enable -h --help --json --list
 		--list-events --statistics --tunable --version' -- "$cur")) ;;
 	esac
 }
@@ -121,7 +121,7 @@ _pmc_stat() {
 	_pmc_other_command -j --events && return
 	case $prev in
 	-j | --events) _pmc_lines < <(_pmc_events) ;;
-	*) _pmc_option_or_command '-d -j --display --events --exit-status --help' ;;
+	*) _pmc_option_or_command '-d -j --display --events --exit-status -h --help' ;;
 	esac
 }
 
@@ -133,7 +133,7 @@ _pmc_record() {
 	-o | --output) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	-[cFl] | --count | --frequency | --duration) ;;
 	*) _pmc_option_or_command '-F -N -a -c -e -g -l -o -p --all-cpus --callchain --count --duration --event
-		--exit-status --frequency --help --no-callchain --no-report --output --process --report' ;;
+		--exit-status --frequency -h --help --no-callchain --no-report --output --process --report' ;;
 	esac
 }
 
@@ -142,7 +142,7 @@ _pmc() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		COMPREPLY=($(compgen -W 'filter list-events record report stat stat-system summary --help --version' -- "$cur"))
+		COMPREPLY=($(compgen -W 'filter list-events record report stat stat-system summary -h --help --version' -- "$cur"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -153,14 +153,14 @@ _pmc() {
 		if [[ $cur != -* ]]; then
 			COMPREPLY=($(compgen -f -- "$cur"))
 		elif [ "${COMP_WORDS[1]}" = summary ]; then
-			COMPREPLY=($(compgen -W '-f -k --full --help --topk' -- "$cur"))
+			COMPREPLY=($(compgen -W '-f -k --full -h --help --topk' -- "$cur"))
 		else
-			COMPREPLY=($(compgen -W '-P -T -c -e -j -p -t -x --cpus --drop --events --help --json
+			COMPREPLY=($(compgen -W '-P -T -c -e -j -p -t -x --cpus --drop --events -h --help --json
 				--keep --lwps --pids --processes --threads' -- "$cur"))
 		fi ;;
 	list-events)
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W '-f -u -U --desc --full --help --long-desc' -- "$cur"))
+			COMPREPLY=($(compgen -W '-f -u -U --desc --full -h --help --long-desc' -- "$cur"))
 		else
 			_pmc_lines < <(_pmc_events)
 		fi ;;

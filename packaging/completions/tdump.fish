@@ -14,7 +14,7 @@ for tool in tdump ktrdump
 	complete -c $tool -s t -l timestamp -d 'A column with the time stamp'
 	complete -c $tool -s q -l quiet -d 'No header'
 	complete -c $tool -s l -l follow -d 'Go on with what comes'
-	complete -c $tool -l help -d 'Show the options'
+	complete -c $tool -s h -l help -d 'Show the options'
 	complete -c $tool -l version -d 'Show the version'
 end
 complete -c ktrdump -s c -l cpu -d 'A column with the CPU'

@@ -87,7 +87,7 @@ static void scanning_stops_at_the_command(void **state)
 	struct opt_scan scan;
 
 	opt_compile(&scan, table, 3, sizeof(table[0]));
-	assert_string_equal(scan.letters, "+p:d");
+	assert_string_equal(scan.letters, "+:p:d");
 	optind = 0;
 	assert_int_equal(opt_next(&scan, 8, argv), 'd');
 	assert_int_equal(opt_next(&scan, 8, argv), 'p');

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See nearest.h. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nearest.h"
+
+static int fold(char c)
+{
+	return strchr(" _-.", c) ? '-' : tolower((unsigned char)c);
+}
+
+/* How far a name may be: a letter in three, at most three. */
+static size_t limit_of(size_t len)
+{
+	return len < 3 ? 1 : len < 9 ? (len + 1) / 3 : 3;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The rows of the usual table: the last two, and the one that is made. */
+static size_t distance(const char *a, size_t alen, const char *b, size_t blen)
+{
+	size_t rows[3][NEAREST_MAX + 1], *before = rows[0], *last = rows[1], *now = rows[2];
+	size_t *spare;
+
+	for (size_t j = 0; j <= blen; j++)
+		last[j] = j;
+	for (size_t i = 1; i <= alen; i++) {
+		now[0] = i;
+		for (size_t j = 1; j <= blen; j++) {
+			int x = fold(a[i - 1]), y = fold(b[j - 1]);
+
+			now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + (x != y));
+			if (i > 1 && j > 1 && x == fold(b[j - 2]) && y == fold(a[i - 2]))
+				now[j] = least(now[j], before[j - 2] + 1);
+		}
+		spare = before;
+		before = last;
+		last = now;
+		now = spare;
+	}
+	return last[blen];
+}
+
+static int is_beginning(const char *word, size_t len, const char *name)
+{
+	size_t i = 0;
+
+	while (i < len && name[i] && fold(word[i]) == fold(name[i]))
+		i++;
+	return i == len;
+}
+
+void nearest_begin(struct nearest *n, const char *word)
+{
+	*n = (struct nearest){ .word = word, .distance = limit_of(strlen(word)) + 1 };
+}
+
+/* The first of several at the same distance stays; a name that begins with the word is near. */
+void nearest_offer(struct nearest *n, const char *name)
+{
+	size_t wlen = strlen(n->word), len = strlen(name), d;
+
+	if (wlen < 2 || wlen >= NEAREST_MAX || !len || len >= NEAREST_MAX)
+		return;
+	d = distance(n->word, wlen, name, len);
+	if (wlen >= 4 && is_beginning(n->word, wlen, name))
+		d = least(d, 1);
+	if (d >= n->distance || d >= len)
+		return;
+	n->distance = d;
+	memcpy(n->name, name, len + 1);
+}
+
+const char *nearest_hint(struct nearest *n, const char *prefix)
+{
+	n->hint[0] = '\0';
+	if (n->name[0])
+		snprintf(n->hint, sizeof(n->hint), " (did you mean \"%s%s\"?)", prefix, n->name);
+	return n->hint;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See suggest.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "pfm.h"
+#include "pmu.h"
+#include "resolve.h"
+#include "suggest.h"
+
+static int offer_kernel(void *arg, const char *name, const char *text)
+{
+	nearest_offer(arg, name);
+	return 0;
+}
+
+static int offer_pfm(void *arg, const struct pfm_event *event)
+{
+	nearest_offer(arg, event->name);
+	return 0;
+}
+
+static void offer_aliases(const struct lib *l, struct nearest *near)
+{
+	struct evspec_machine m;
+	const char *name;
+
+	resolve_machine(l, &m);
+	for (unsigned int i = 0; (name = evspec_alias_name(i, &m)); i++)
+		nearest_offer(near, name);
+}
+
+static void offer_hardware(const struct lib *l, const char *root, int class, struct nearest *near)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < l->cpu.nclass; i++) {
+		const struct wire_classinfo *info = &l->cpu.classes[i];
+
+		if (!resolve_is_hardware(info) || (class >= 0 && info->class != (uint32_t)class))
+			continue;
+		any = true;
+		pmu_each(root, info->pmu, offer_kernel, near);
+	}
+	if (any)
+		pfm_each(offer_pfm, near);
+}
+
+const char *suggest_event(const struct lib *l, const char *root, const char *name, int class,
+			  struct nearest *near)
+{
+	nearest_begin(near, name);
+	if (class < 0 || class == PMC_CLASS_SOFT)
+		for (unsigned int i = 0; i < l->soft.n; i++)
+			nearest_offer(near, l->soft.event[i].name);
+	if (class < 0 || class == PMC_CLASS_TSC)
+		nearest_offer(near, "TSC");
+	if (class < 0)
+		offer_aliases(l, near);
+	offer_hardware(l, root, class, near);
+	return nearest_hint(near, "");
+}
+
+/* The words before the first colon that name a kind of probe, not the system of a tracepoint. */
+static bool is_probe(const char *name, size_t len)
+{
+	static const char *const kinds[] = {
+		"uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit", "usdt",
+		"tracepoint", "rawtracepoint", "probe", "mem",
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strlen(kinds[i]) == len && strncmp(name, kinds[i], len) == 0)
+			return true;
+	return false;
+}
+
+/* SYSTEM:NAME in small letters, as the kernel writes them. */
+static bool is_tracepoint(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+	size_t len = strspn(name, letters);
+
+	return len > 0 && name[len] == ':' && name[len + 1] &&
+	       !name[len + 1 + strspn(name + len + 1, letters)];
+}
+
+int suggest_probe(const char *spec, struct reason *why)
+{
+	size_t len = strcspn(spec, ":");
+
+	if (!spec[len] || !is_probe(spec, len))
+		return 0;
+	return refuse(why, -ENOENT, "\"%s\" is a probe's name: tracepoints and probes are not "
+		      "PMCs here; perf(1) and bpftrace(8) count them, \"pmccontrol -L\" lists the "
+		      "events that exist", spec);
+}
+
+int suggest_foreign(const char *name, struct reason *why)
+{
+	const char *colon = strchr(name, ':');
+
+	if (!colon)
+		return 0;
+	if (colon[1] && !colon[1 + strspn(colon + 1, "ukhGHpPSDWe")])
+		return refuse(why, -ENOENT, "\"%s\": perf's modifiers are qualifiers here: write "
+			      "\"%.*s,usr\" for :u, \"%.*s,os\" for :k", name, (int)(colon - name),
+			      name, (int)(colon - name), name);
+	if (is_tracepoint(name))
+		return refuse(why, -ENOENT, "\"%s\" is a tracepoint's name: tracepoints and probes "
+			      "are not PMCs here; perf(1) and bpftrace(8) count them, "
+			      "\"pmccontrol -L\" lists the events that exist", name);
+	return 0;
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Messages name what is in the way, and what would work.
+# shellcheck disable=SC2154 # bats sets status, output and stderr
+
+load helpers
+
+setup() { in_tmpdir_with_daemon; }
+teardown() { stop_daemon; }
+
+# says PATTERN COMMAND...: the command fails, and its last line matches.
+says() {
+	local pattern=$1
+	shift
+	run --separate-stderr "$@"
+	# shellcheck disable=SC2053 # a pattern
+	[ "$status" -ne 0 ] && [[ ${stderr##*$'\n'} == $pattern ]] ||
+		{ printf '%s: exit %s: %s\n' "$*" "$status" "$stderr" >&2; return 1; }
+}
+
+# near WRONG RIGHT: of an event.
+near() { says "*\"$1\" (did you mean \"$2\"?)*pmccontrol -L*" pmcstat -p "$1" true; }
+
+@test "a mistyped event: the nearest one is named, and missing counters are not blamed" {
+	near task_clok TASK_CLOCK
+	near page-fault-al PAGE_FAULT.ALL
+	near instrucions instructions
+	near TCS TSC
+	says '*no SOFT event "CLOCK.HRAD" (did you mean "CLOCK.HARD"?)*' pmcstat -p SOFT-CLOCK.HRAD true
+	run pmcstat -p task_clok true
+	[[ $output != *"no hardware counters"* ]]
+	run pmcstat -p nosuch true
+	[[ $output != *"did you mean"* ]]
+}
+
+@test "tracepoints and probes are not PMCs, perf's modifiers are qualifiers" {
+	for event in sched:sched_switch syscalls:sys_enter_read; do
+		says "*\"$event\" is a tracepoint's name: tracepoints and probes are not PMCs here*" pmcstat -p $event true
+	done
+	for event in uprobe:/bin/sh:main kprobe:vfs_read usdt:/bin/sh:a:b; do
+		says "*\"$event\" is a probe's name: tracepoints and probes are not PMCs here*" pmcstat -p $event true
+	done
+	says '*"task_clock:u": perf*s modifiers are qualifiers here: write "task_clock,usr" for :u, "task_clock,os" for :k*' \
+		pmcstat -p task_clock:u true
+	run pmcstat -p sched:sched_switch true
+	[[ $output != *"hardware counters"* ]]
+}
+
+@test "a mistyped tunable" {
+	says '*no tunable is called "kern.hwpmc.nsample" (did you mean "kern.hwpmc.nsamples"?); pmcbpf.conf(5)*' \
+		pmccontrol --tunable kern.hwpmc.nsample
+	says '*no tunable is called "kern.hwpmc.nbufers" (did you mean "kern.hwpmc.nbuffers"?)*' \
+		pmccontrol --tunable kern.hwpmc.nbufers=1
+}

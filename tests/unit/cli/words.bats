@@ -1,0 +1,58 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What the tools say of words that they do not know, and of -h.
+# shellcheck disable=SC2154 # bats sets status, output, stderr and lines
+
+load helpers
+
+# first STATUS LINE COMMAND...: the first line on standard error.
+first() {
+	local wanted=$1 line=$2
+	shift 2
+	run --separate-stderr "$@"
+	[ "$status" -eq "$wanted" ] || { echo "$*: exit $status: $stderr" >&2; return 1; }
+	[ "${stderr%%$'\n'*}" = "$line" ] || { echo "$*: $stderr" >&2; return 1; }
+}
+
+bin() { "$BUILD/bin/$1" "${@:2}"; }
+
+@test "a mistyped option: the nearest one is named" {
+	first 64 "pmc: unrecognized option '--flamgraph' (did you mean \"--flamegraph\"?)" bin pmc report --flamgraph x
+	first 64 "pmcstat: unrecognized option '--exit-statu5' (did you mean \"--exit-status\"?)" bin pmcstat --exit-statu5=1
+	first 0 "pmcannotate: unrecognized option '--htlm' (did you mean \"--html\"?)" bin pmcannotate --htlm
+	first 64 "pmccontrol: Unrecognized option \"--tunabel\" (did you mean \"--tunable\"?)" bin pmccontrol --tunabel
+	first 64 "pmc: unrecognized option '--zzzzzz'" bin pmc record --zzzzzz
+}
+
+@test "what is wrong with an option that exists" {
+	first 64 "pmcstat: option '--no-' is ambiguous; possibilities: '--no-callchain' '--no-symbols' '--no-inlines'" \
+		bin pmcstat --no-
+	first 64 "pmcstat: option '--log' requires an argument" bin pmcstat --log
+	first 64 "pmcstat: option requires an argument -- 'O'" bin pmcstat -O
+	first 64 "pmcstat: option '--top' doesn't allow an argument" bin pmcstat --top=1
+	first 64 "pmcstat: invalid option -- 'x'" bin pmcstat -x
+	first 64 "pmcstat: invalid option -- 'y'" bin pmcstat -qy
+}
+
+@test "a mistyped subcommand" {
+	first 64 'pmc: ERROR: there is no subcommand "recrod" (did you mean "record"?)' bin pmc recrod
+	first 64 'pmc: ERROR: there is no subcommand "reprot" (did you mean "report"?)' bin pmc reprot
+	first 64 'pmc: ERROR: there is no subcommand "list" (did you mean "list-events"?)' bin pmc list
+	first 64 'pmc: ERROR: there is no subcommand "nosuch"' bin pmc nosuch
+}
+
+@test "-h is --help" {
+	for words in pmc "pmc stat" "pmc stat-system" "pmc record" "pmc report" "pmc filter" "pmc summary" \
+		"pmc list-events" pmcstat "pmcstat report" pmccontrol ktrctl tdump pctr; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr bin $words -h
+		status_is 0
+		# shellcheck disable=SC2086
+		[ "$output" = "$(bin $words --help)" ] || { echo "$words -h: $output" >&2; return 1; }
+		[ -z "$stderr" ]
+	done
+	bin pmcstat --help | grep -q -- '^  -h, --help '
+	refute_letter() { ! bin pmcannotate --help | grep -q -- '-h, --help'; }
+	refute_letter
+}
