@@ -146,6 +146,8 @@ bool pmcs_have_descendants(const struct measure *m);
 /* stat_target.c: the processes of -t.  targets_want() notes a number or a regular expression. */
 int targets_want(struct measure *m, const char *text);
 int targets_find(struct measure *m);
+/* Says why no process of -t could be attached to; the exit code. */
+int targets_none_left(const struct measure *m);
 void targets_free(struct measure *m);
 
 /*

@@ -52,14 +52,14 @@ struct opt {
 struct opt_scan {
 	char letters[2 * OPT_MAX + 5];
 	bool help;		/* -h is --help, as no option of the table has the letter */
-	bool quiet;		/* the caller has its own words for wrong options; ':': no argument */
+	bool quiet;		/* the caller reports wrong options; ':': no argument */
 	struct option names[OPT_MAX + 1];
 };
 
 /* `table` has `count` elements of `stride` bytes, each beginning with a struct opt. */
 void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t stride);
 
-/* The next option's code, '?' after a wrong one (its line is printed), -1 at the end. */
+/* The next option's code, '?' after a wrong one (its line is printed), -1: no more. */
 int opt_next(struct opt_scan *scan, int argc, char *argv[]);
 
 /* What nearest_hint() says of a name without its "--" that no option has. */

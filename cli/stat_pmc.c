@@ -115,7 +115,7 @@ int pmcs_attach(struct measure *m)
 	for (size_t i = 0; i < m->ntargets && !code; i++)
 		code = attach_process(m, m->targets[i].pid, &attached);
 	if (!code && attached == 0)
-		code = fail(EX_DATAERR, "ERROR: No processes were attached to.");
+		code = targets_none_left(m);
 	return code;
 }
 

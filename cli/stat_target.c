@@ -122,8 +122,42 @@ int targets_find(struct measure *m)
 			code = add_matching(m, &m->wanted[i]);
 	}
 	if (!code && m->nwanted && !m->ntargets && !m->child.pid)
-		code = fail(EX_DATAERR, "ERROR: No matching target processes.");
+		code = fail(EX_DATAERR, "ERROR: No matching target processes. No process has a name "
+			    "(/proc/PID/comm, up to 15 characters) that matches \"%s\"",
+			    m->wanted[0].text);
 	return code;
+}
+
+/* The process that a thread belongs to; 0: there is no such thread. */
+static pid_t process_of_thread(pid_t tid)
+{
+	char path[64], line[256];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	file = fopen(path, "re");
+	while (file && !pid && fgets(line, sizeof(line), file))
+		if (strncmp(line, "Tgid:", 5) == 0)
+			pid = (int)strtol(line + 5, NULL, 10);
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+int targets_none_left(const struct measure *m)
+{
+	static const char none[] = "ERROR: No processes were attached to.";
+	pid_t first = m->ntargets ? m->targets[0].pid : 0;
+	pid_t process = first ? process_of_thread(first) : 0;
+
+	if (process && process != first)
+		return fail(EX_DATAERR, "%s %d is a thread of process %d: name the process", none,
+			    (int)first, (int)process);
+	if (first)
+		return fail(EX_DATAERR, "%s There is no process %d%s", none, (int)first,
+			    m->nwanted && m->wanted[0].pid ? "" : " any more");
+	return fail(EX_DATAERR, "%s", none);
 }
 
 void targets_free(struct measure *m)

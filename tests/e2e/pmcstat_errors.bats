@@ -43,9 +43,17 @@ fails() {
 }
 
 @test "processes that do not exist" {
-	fails 65 '*No processes were attached to.' pmcstat -p TASK_CLOCK -t 2147483647
-	fails 65 '*No matching target processes.' pmcstat -p TASK_CLOCK -t 'no such process'
+	fails 65 '*No processes were attached to. There is no process 2147483647' pmcstat -p TASK_CLOCK -t 2147483647
+	fails 65 '*No matching target processes. No process has a name * that matches "no such process"' pmcstat -p TASK_CLOCK -t 'no such process'
 	fails 64 '*Illegal process id*' pmcstat -p TASK_CLOCK -t 0
+	python3 -c 'import threading, time
+t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); print(t.native_id, flush=True); t.join()' \
+		>tid 3>&- & victim=$!
+	wait_for test -s tid
+	tid=$(<tid)
+	fails 65 "*No processes were attached to. $tid is a thread of process $victim: name the process" \
+		pmcstat -p TASK_CLOCK -t "$tid"
+	kill $victim
 	sleep 100 3>&- & victim=$!
 	run pmcstat -l 0.05 -p TASK_CLOCK -t 2147483647 -t $victim
 	kill $victim

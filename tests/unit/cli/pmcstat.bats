@@ -220,11 +220,11 @@ release 2"
 @test "no matching process: 65; a process that is gone: nothing attached, 65" {
 	run pmcstat -p a -t 'no such name'
 	status_is 65
-	says 'pmcstat: ERROR: No matching target processes.'
+	[[ $output == 'pmcstat: ERROR: No matching target processes. No process has a name '*' that matches "'*'"' ]]
 	export FAKEPMC_FAIL=attach:1:3
 	run pmcstat -p a -t 2147483647
 	status_is 65
-	says 'pmcstat: ERROR: No processes were attached to.'
+	says 'pmcstat: ERROR: No processes were attached to. There is no process 2147483647'
 }
 
 @test "a failing library: the text, the reason, errno's text, the exit code" {
