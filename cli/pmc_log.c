@@ -68,6 +68,16 @@ static int learn_fork(struct names *processes, const struct pmclog_ev_procfork *
 	return parent ? names_set(processes, (uint32_t)fork->pl_newpid, parent->text, 0) : 0;
 }
 
+/* The first thread has the program's name, whatever it was called before. */
+static int learn_exec(struct log_names *names, uint32_t pid, const char *program)
+{
+	int code = names_set(&names->processes, pid, program, 0);
+
+	if (!code && names_find(&names->threads, pid))
+		code = names_set(&names->threads, pid, program, 0);
+	return code;
+}
+
 int log_learn(struct log_names *names, const struct pmclog_ev *ev)
 {
 	switch (ev->pl_type) {
@@ -81,8 +91,8 @@ int log_learn(struct log_names *names, const struct pmclog_ev *ev)
 		return names_set(&names->processes, (uint32_t)ev->pl_u.pl_t.pl_pid,
 				 path_name(ev->pl_u.pl_t.pl_pathname), 0);
 	case PMCLOG_TYPE_PROCEXEC:
-		return names_set(&names->processes, (uint32_t)ev->pl_u.pl_x.pl_pid,
-				 path_name(ev->pl_u.pl_x.pl_pathname), 0);
+		return learn_exec(names, (uint32_t)ev->pl_u.pl_x.pl_pid,
+				  path_name(ev->pl_u.pl_x.pl_pathname));
 	case PMCLOG_TYPE_PROC_CREATE:
 		return names_set(&names->processes, (uint32_t)ev->pl_u.pl_pc.pl_pid,
 				 ev->pl_u.pl_pc.pl_pcomm, 0);

@@ -42,3 +42,9 @@ bool file_executable(pid_t tgid, char *path, size_t size)
 	path[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
+
+bool file_is_image(const char *mapping)
+{
+	return (mapping[0] == '/' && mapping[1] != '/') || !strcmp(mapping, "[vdso]") ||
+	       !strcmp(mapping, FILE_LONG_PATH);
+}

@@ -17,4 +17,11 @@ int file_line(const char *path, char *line, size_t size);
 /* The path of what a process runs, or "".  False: nothing, it is the kernel's; or it is gone. */
 bool file_executable(pid_t tgid, char *path, size_t size);
 
+/*
+ * Is what the kernel calls a mapping somebody's image?  Memory without a file is not, and has no
+ * beginning: "//anon", "[heap]", "[stack]".
+ */
+#define FILE_LONG_PATH "//toolong"	/* for a file whose path has no room in a page */
+bool file_is_image(const char *mapping);
+
 #endif

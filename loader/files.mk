@@ -53,6 +53,7 @@ UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o
 UNIT_OBJS_loader_why := $(O)/obj/loader/why.o
 UNIT_OBJS_loader_execs := $(O)/obj/loader/execs.o
 UNIT_OBJS_loader_follows := $(O)/obj/loader/follows.o
+UNIT_OBJS_loader_threads := $(addprefix $(O)/obj/loader/,threads.o file.o)
 UNIT_OBJS_loader_raise := $(addprefix $(O)/obj/loader/,raise.o file.o)
 UNIT_OBJS_loader_alive := $(addprefix $(O)/obj/loader/,alive.o why.o)
 UNIT_OBJS_loader_logfile := $(UNIT_OBJS_loader_user) $(addprefix $(O)/obj/loader/,identity.o logdest.o logfile.o ksyms.o lognames.o logpool.o logrec.o \

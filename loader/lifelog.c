@@ -17,6 +17,7 @@
 #include "logfile.h"
 #include "mappings.h"
 #include "notes.h"
+#include "threads.h"
 
 #define KERNEL_PID (-1)			/* of what the kernel maps for itself */
 
@@ -196,6 +197,12 @@ bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
 		return count_measures(p->count, tgid);
 	l->late = true;
 	return false;
+}
+
+void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm)
+{
+	if (l->procs)
+		threads_know(procs_threads(l->procs), tid, comm, count_follows_setid(p->count));
 }
 
 void lifelog_retry(struct lifelog *l, struct pmc *p)
@@ -423,14 +430,19 @@ static void tell_everybody(struct lifelog *l, const struct proc_event *e,
 	}
 }
 
-/* /proc was read after the exec: the process may have executed another program by then. */
-static void tell_exec(const struct pmc *p, const struct proc_event *e, struct pmclog_ev *ev)
+/* /proc was read after the event: the process may have executed another program by then. */
+static void tell_copy(struct lifelog *l, const struct pmc *p, const struct proc_event *e,
+		      const struct pmclog_ev *ev)
 {
 	struct pmclog_ev mine = *ev;
 
-	mine.pl_u.pl_x.pl_pmcid = p->id;
-	if (e->asked && !count_follows_setid(p->count))
-		mine.pl_u.pl_x.pl_pathname[0] = '\0';
+	if (e->what == PROC_EXEC) {
+		mine.pl_u.pl_x.pl_pmcid = p->id;
+		if (e->asked && !count_follows_setid(p->count))
+			mine.pl_u.pl_x.pl_pathname[0] = '\0';
+	} else if (!lifelog_shows(l, p, e->pid)) {
+		mine.pl_u.pl_tc.pl_tdname[0] = '\0';
+	}
 	(void)logfile_put(p->owner->log, e->time, &mine);
 }
 
@@ -438,8 +450,8 @@ static void tell_exec(const struct pmc *p, const struct proc_event *e, struct pm
  * One PMC on the process that the event is about; `heard`: its owner has had such a record.  True:
  * now it has.
  */
-static bool tell_follower(struct follow *f, const struct proc_event *e, struct pmclog_ev *ev,
-			  bool heard)
+static bool tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
+			  struct pmclog_ev *ev, bool heard)
 {
 	struct pmc *p = f->pmc;
 	bool sampling = pmc_is_sampling(p);
@@ -452,12 +464,15 @@ static bool tell_follower(struct follow *f, const struct proc_event *e, struct p
 	}
 	if (e->what == PROC_EXEC) {
 		f->execed = true;
-		tell_exec(p, e, ev);
+		tell_copy(l, p, e, ev);
 		return true;
 	}
 	if (heard || (e->what != PROC_FORK && (e->what == PROC_EXIT || !sampling)))
 		return false;
-	(void)logfile_put(p->owner->log, e->time, ev);
+	if (e->asked)
+		tell_copy(l, p, e, ev);
+	else
+		(void)logfile_put(p->owner->log, e->time, ev);
 	return true;
 }
 
@@ -509,7 +524,7 @@ static void tell_followers(struct lifelog *l, const struct proc_event *e, struct
 		    (e->what == PROC_FORK && !(f->pmc->flags & PMC_F_DESCENDANTS)))
 			continue;
 		/* One that counts tells of no mappings: that is left to one that samples. */
-		if (tell_follower(f, e, ev, last == f->pmc->owner))
+		if (tell_follower(l, f, e, ev, last == f->pmc->owner))
 			last = f->pmc->owner;
 		if (e->what == PROC_FORK)
 			follow_child(l, f, e);

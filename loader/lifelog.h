@@ -52,6 +52,8 @@ void lifelog_parted(struct lifelog *l, struct pmc *p);
  * False also while the target is in an exec, whose verdict is not known.
  */
 bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid);
+/* What /proc has called a thread of a target, of which lifelog_shows() was true afterwards. */
+void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm);
 /*
  * The PMC's log may lack targets, which logbook_targets() finds: it is to be called again.  NULL:
  * for those of which that is known.

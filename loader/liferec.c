@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records of events of processes. */
+#include <stdio.h>
 #include <string.h>
 
 #include <sys/pmc.h>
 
 #include "liferec.h"
+
+static void put_path(char *to, const char *path)
+{
+	if (!strcmp(path, PROC_LONG_PATH))
+		path = "[path too long]";
+	(void)logrec_path(to, path, LOGREC_PATH);
+}
 
 bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e)
 {
@@ -25,13 +33,13 @@ bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e)
 		ev->pl_u.pl_x.pl_baseaddr = e->addr;
 		ev->pl_u.pl_x.pl_entryaddr = e->len;
 		ev->pl_u.pl_x.pl_dynaddr = e->len;
-		(void)logrec_path(ev->pl_u.pl_x.pl_pathname, e->text, LOGREC_PATH);
+		put_path(ev->pl_u.pl_x.pl_pathname, e->text);
 		return true;
 	case PROC_MAP:
 		ev->pl_type = PMCLOG_TYPE_MAP_IN;
 		ev->pl_u.pl_mi.pl_pid = e->pid;
 		ev->pl_u.pl_mi.pl_start = e->addr;
-		(void)logrec_path(ev->pl_u.pl_mi.pl_pathname, e->text, LOGREC_PATH);
+		put_path(ev->pl_u.pl_mi.pl_pathname, e->text);
 		ev->pl_u.pl_mi.pl_buildidlen = e->id.len;
 		memcpy(ev->pl_u.pl_mi.pl_buildid, e->id.id, e->id.len);
 		return true;
@@ -42,11 +50,12 @@ bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e)
 		ev->pl_u.pl_mo.pl_end = e->addr + e->len;
 		return true;
 	case PROC_THREAD:
+	case PROC_NAME:
 		ev->pl_type = PMCLOG_TYPE_THR_CREATE;
 		ev->pl_u.pl_tc.pl_tid = e->tid;
 		ev->pl_u.pl_tc.pl_pid = e->pid;
 		ev->pl_u.pl_tc.pl_flags = 0;
-		memset(ev->pl_u.pl_tc.pl_tdname, 0, sizeof(ev->pl_u.pl_tc.pl_tdname));
+		snprintf(ev->pl_u.pl_tc.pl_tdname, PMCLOG_COMM, "%s", e->comm);
 		return true;
 	case PROC_THREAD_EXIT:
 		ev->pl_type = PMCLOG_TYPE_THR_EXIT;

@@ -86,6 +86,13 @@ static bool still_shown(void *arg, pid_t tgid)
 	return false;
 }
 
+static void thread_named(void *arg, pid_t tid, const char *name)
+{
+	const struct shown *s = arg;
+
+	lifelog_name(s->each->d->life, s->each->p, tid, name);
+}
+
 /*
  * /proc is read first, and what was read is written only if the log may have it.  A target in an
  * exec is tried again later.  Reading mappings lets others go on, so the process is followed
@@ -109,7 +116,8 @@ static void tell_new(void *arg, pid_t tgid)
 	if (!lifelog_attach(e->d->life, p, tgid, s.since) || !pmc_is_sampling(p))
 		return;
 	e->found = true;
-	mappings_of_process(&e->d->errands, p->owner->user, p->owner->log, tgid, still_shown, &s);
+	mappings_of_process(&e->d->errands, p->owner->user, p->owner->log, tgid, still_shown,
+			    thread_named, &s);
 }
 
 static void tell_gone(void *arg, pid_t tgid)

@@ -73,6 +73,7 @@ struct reading {
 	struct user *user;
 	struct logfile *log;
 	mappings_show_fn *shows;	/* NULL: the log may have all */
+	mappings_name_fn *named;	/* or NULL */
 	void *arg;
 	unsigned int ms;
 };
@@ -89,6 +90,8 @@ static uint32_t put_part(const struct reading *r, const struct helper_part *part
 	memcpy(copy, part->data, len);
 	while (mapping_next(copy, len, &at, &m)) {
 		put_mapping(r->log, &m);
+		if (m.what == MAPPING_THREAD && r->named)
+			r->named(r->arg, m.tid, m.name);
 		n++;
 		fiber_breathe(r->es->fibers);
 	}
@@ -131,10 +134,11 @@ static void read_mappings(const struct reading *r, pid_t pid)
 }
 
 void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
-			 mappings_show_fn *shows, void *arg)
+			 mappings_show_fn *shows, mappings_name_fn *named, void *arg)
 {
 	read_mappings(&(struct reading){
-		.es = es, .user = u, .log = l, .shows = shows, .arg = arg, .ms = ERRAND_MS,
+		.es = es, .user = u, .log = l, .shows = shows, .named = named, .arg = arg,
+		.ms = ERRAND_MS,
 	}, pid);
 }
 

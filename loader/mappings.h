@@ -23,9 +23,11 @@ struct user;
  * part and all others are left out, without a gap.
  */
 typedef bool mappings_show_fn(void *arg, pid_t pid);
+/* Is given the name of each thread that the log has got. */
+typedef void mappings_name_fn(void *arg, pid_t tid, const char *name);
 void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
-			 mappings_show_fn *shows, void *arg);
-/* Every process with its threads, then its mappings. */
+			 mappings_show_fn *shows, mappings_name_fn *named, void *arg);
+/* Then the names of its threads.  Of all: every process with its threads, then its mappings. */
 void mappings_of_all(struct errands *es, struct user *u, struct logfile *l);
 /* The kernel and its modules, pid -1.  False: it hides its addresses, and there is no record. */
 bool mappings_of_kernel(struct logfile *l);

@@ -273,6 +273,13 @@ static void process(struct reader *r, pid_t pid)
 	maps_of(r, pid);
 }
 
+/* A process that is named by its attachment, with the names of its threads. */
+static void one_process(struct reader *r, pid_t pid)
+{
+	maps_of(r, pid);
+	threads_of(r, pid);
+}
+
 static void all_processes(struct reader *r)
 {
 	DIR *dir = opendir("/proc");
@@ -300,7 +307,7 @@ int mappings_job(struct helper_call *call)
 	if (r->q.pid == MAPPINGS_OF_ALL)
 		all_processes(r);
 	else
-		maps_of(r, r->q.pid);
+		one_process(r, r->q.pid);
 	reader_flush(r);
 	err = r->err;
 	free(r);

@@ -23,12 +23,12 @@
 #include "notes.h"
 #include "perf.h"
 #include "procs.h"
+#include "threads.h"
 
 #define TRAILER	  24u		/* bytes of TID, TIME and CPU behind every record */
 #define EXEC_NS	  20000000u	/* an exec that is not whole by then is not waited for */
 #define JUDGE_NS  40000000u	/* for the verdict the process alone waits longer */
 #define HELD_MAX  4096u		/* events that wait with their process */
-#define LONG_PATH "[path too long]"
 #define TEXTS_MAX 65536u	/* bytes of texts that may be of nobody any more */
 
 struct cpu_buffer {
@@ -48,6 +48,7 @@ struct stored {
 struct procs {
 	struct engine *engine;
 	struct execs execs;
+	struct threads threads;
 	unsigned int ncpu;
 	int epoll;
 	size_t page_size;
@@ -100,6 +101,7 @@ int procs_new(struct engine *e, struct procs **out, struct why *why)
 		return deny(why, -ENOMEM, "no memory to watch processes");
 	p->engine = e;
 	execs_init(&p->execs);
+	threads_init(&p->threads);
 	p->ncpu = ncpu;
 	p->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	for (unsigned int cpu = 0; cpu < ncpu; cpu++)
@@ -125,9 +127,15 @@ void procs_free(struct procs *p)
 	if (p->epoll >= 0)
 		close(p->epoll);
 	execs_clear(&p->execs);
+	threads_clear(&p->threads);
 	free(p->events);
 	free(p->texts);
 	free(p);
+}
+
+struct threads *procs_threads(struct procs *p)
+{
+	return &p->threads;
 }
 
 int procs_fd(const struct procs *p)
@@ -194,16 +202,8 @@ struct mmap2_head {
 	uint32_t prot, flags;
 };
 
-/* Memory without a file is nobody's image, and has no beginning: "//anon", "[heap]", "[stack]". */
-static bool is_image(const char *file)
-{
-	return (file[0] == '/' && file[1] != '/') || !strcmp(file, "[vdso]") ||
-	       !strcmp(file, LONG_PATH);
-}
-
 static void on_mmap(struct procs *p, uint64_t time, const uint8_t *body, size_t len, bool has_id)
 {
-	static const char too_long[] = "//toolong";
 	struct mmap2_head h;
 	const char *file = (const char *)body + sizeof(h);
 	struct stored *s;
@@ -219,12 +219,8 @@ static void on_mmap(struct procs *p, uint64_t time, const uint8_t *body, size_t 
 	s->e.len = h.len + (h.addr - s->e.addr);
 	if (has_id)
 		buildid_set(&s->e.id, h.id, h.id_len);
-	/* What the kernel says of a path that has no room in a page. */
-	if (len - sizeof(h) >= sizeof(too_long) && !memcmp(file, too_long, sizeof(too_long)))
-		s->text = store_text(p, LONG_PATH, sizeof(LONG_PATH));
-	else
-		s->text = store_text(p, file, len - sizeof(h));
-	if (!is_image(p->texts + s->text))
+	s->text = store_text(p, file, len - sizeof(h));
+	if (!file_is_image(p->texts + s->text))
 		s->e.what = PROC_NOTHING;
 	else if (!strcmp(p->texts + s->text, "[vdso]"))
 		buildid_of_vdso(&s->e.id, h.addr);
@@ -246,12 +242,29 @@ static void on_task(struct procs *p, uint32_t type, uint64_t time, const uint8_t
 	if (type == PERF_RECORD_FORK) {
 		s = store(p, t.pid == t.tid ? PROC_FORK : PROC_THREAD, time, (pid_t)t.pid,
 			  (pid_t)t.tid);
-		if (s)
+		if (s) {
 			s->e.other = (pid_t)t.ppid;
+			s->e.creator = (pid_t)t.ptid;
+		}
 		return;
 	}
 	(void)store(p, t.pid == t.tid ? PROC_EXIT : PROC_THREAD_EXIT, time, (pid_t)t.pid,
 		    (pid_t)t.tid);
+}
+
+/* Its pid, its tid and its new name: another thread of the process may have given it. */
+static void on_comm(struct procs *p, bool exec, uint64_t time, const uint8_t *body, size_t len)
+{
+	uint32_t ids[2];
+	struct stored *s;
+
+	if (len < sizeof(ids) + PROC_COMM / 2)
+		return;
+	memcpy(ids, body, sizeof(ids));
+	len -= sizeof(ids);
+	s = store(p, exec ? PROC_EXEC : PROC_NAME, time, (pid_t)ids[0], (pid_t)ids[1]);
+	if (s)
+		memcpy(s->e.comm, body + sizeof(ids), len < PROC_COMM ? len : PROC_COMM - 1);
 }
 
 static void on_record(struct procs *p, const struct perf_event_header *h, const uint8_t *record)
@@ -268,8 +281,7 @@ static void on_record(struct procs *p, const struct perf_event_header *h, const 
 	memcpy(&time, body + len + 8, sizeof(time));
 	switch (h->type) {
 	case PERF_RECORD_COMM:
-		if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
-			(void)store(p, PROC_EXEC, time, (pid_t)ids[0], (pid_t)ids[1]);
+		on_comm(p, h->misc & PERF_RECORD_MISC_COMM_EXEC, time, body, len);
 		break;
 	case PERF_RECORD_MMAP2:
 		on_mmap(p, time, body, len, h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
@@ -580,5 +592,6 @@ const struct proc_event *procs_next(struct procs *p, uint64_t until)
 		return NULL;
 	s = &p->events[p->next++];
 	s->e.text = p->texts + s->text;
+	threads_event(&p->threads, &s->e);
 	return &s->e;
 }

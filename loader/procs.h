@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "buildid.h"
+#include "file.h"
 #include "why.h"
 
 enum proc_what {
@@ -19,14 +20,18 @@ enum proc_what {
 	PROC_EXEC,			/* text: the path; addr: dynamic linker, len: load base */
 	PROC_MAP,			/* text: the file; addr, len; an executable mapping */
 	PROC_UNMAP,			/* addr, len: of executable memory; not from here */
-	PROC_THREAD,			/* tid is new in pid */
+	PROC_THREAD,			/* tid is new in pid; comm */
+	PROC_NAME,			/* tid of pid is called comm from now on */
 	PROC_THREAD_EXIT,
 	PROC_SECURE,			/* a set-id exec of pid (0: of any process) begins */
 	PROC_LOST,			/* records are missing here; pid: only of that process */
 	PROC_NOTHING,			/* it did not happen after all */
 };
 
-#define PROC_TEXT 4096u		/* the kernel gives no longer path */
+#define PROC_TEXT      4096u		/* the kernel gives no longer path, but this one: */
+#define PROC_LONG_PATH FILE_LONG_PATH
+
+#define PROC_COMM 16u			/* bytes of a thread's name and its NUL */
 
 struct proc_event {
 	uint64_t time;			/* CLOCK_MONOTONIC, ns */
@@ -35,16 +40,21 @@ struct proc_event {
 	uint64_t addr, len;
 	const char *text;		/* "" if there is none */
 	struct buildid id;		/* MAP: of the file */
-	bool asked;			/* EXEC: text is what /proc said later, maybe of another */
+	bool asked;			/* EXEC's text, THREAD's comm: what /proc said later, maybe
+					   of another program */
+	pid_t creator;			/* FORK, THREAD: the thread that called clone(2) */
+	char comm[PROC_COMM];		/* EXEC, NAME, THREAD; "": not known */
 };
 
 struct engine;
 struct procs;
+struct threads;
 
 int procs_new(struct engine *e, struct procs **out, struct why *why);
 void procs_free(struct procs *p);
 /* What is known of a CPU now; `downs` grows whenever it goes. */
 int procs_cpu(struct procs *p, unsigned int cpu, bool here, uint32_t downs);
+struct threads *procs_threads(struct procs *p);
 /* Readable when a buffer is half full. */
 int procs_fd(const struct procs *p);
 

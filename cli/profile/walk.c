@@ -150,6 +150,10 @@ static int proc_exec(struct walk *w, const struct pmclog_ev_procexec *x)
 	p = who_new_process(&w->who, x->pl_pid);
 	if (!p || who_name_process(&w->who, p, x->pl_pathname) != 0)
 		return no_memory();
+	/* Its first thread has the program's name, whatever it was called before. */
+	if (who_thread(&w->who, x->pl_pid) &&
+	    who_call_thread(&w->who, x->pl_pid, path_name(x->pl_pathname)) != 0)
+		return no_memory();
 	p->shown.execed = p->fresh = true;
 	return 0;
 }

@@ -291,6 +291,23 @@ static void what_was_dropped_is_counted(void **state)
 	assert_int_equal(walk_stats(seen.w)->lost, 3);
 }
 
+static void an_exec_names_the_first_thread(void **state)
+{
+	struct pmclog_ev_threadcreate *t = &seen.log.ev.pl_u.pl_tc;
+
+	start(&everything);
+	for (pid_t tid = 7; tid < 9; tid++) {
+		*t = (struct pmclog_ev_threadcreate){ .pl_tid = tid, .pl_pid = 7 };
+		strcpy(t->pl_tdname, "before");
+		assert_int_equal(put(&seen.log, PMCLOG_TYPE_THR_CREATE), 0);
+	}
+	exec(&seen.log, 7, "/none/program");
+	exec(&seen.log, 9, "/none/other");
+	assert_string_equal(walk_thread(seen.w, 7)->name, "program");
+	assert_string_equal(walk_thread(seen.w, 8)->name, "before");
+	assert_null(walk_thread(seen.w, 9));
+}
+
 static void mappings_have_a_limit(void **state)
 {
 	int code = 0;
@@ -344,6 +361,7 @@ int main(void)
 		cmocka_unit_test_teardown(only_return_addresses_are_calls, end),
 		cmocka_unit_test_teardown(another_log_begins, end),
 		cmocka_unit_test_teardown(what_was_dropped_is_counted, end),
+		cmocka_unit_test_teardown(an_exec_names_the_first_thread, end),
 		cmocka_unit_test_teardown(mappings_have_a_limit, end),
 		cmocka_unit_test(times_have_limits),
 	};

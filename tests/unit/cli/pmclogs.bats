@@ -105,6 +105,26 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	[[ $output == *'"NOSUCH"; pmc summary shows the events of its samples' ]]
 }
 
+@test "filter -T: names change; the first thread of a program has the program's" {
+	python3 - "$(dirname "$MKLOG")" >log <<-'END'
+		import struct, sys
+		sys.path.insert(0, sys.argv[1])
+		from logrecord import initialize, record
+		def thread(tid, name):
+		    return record(18, struct.pack("<iiII20s", tid, 10, 0, 0, name))
+		def sample(tid):
+		    return record(16, struct.pack("<IIIIQ", 10, tid, 0x000f2000, 1, 0x401000))
+		out = initialize() + record(17, struct.pack("<IIII64s", 0x000f2000, 0, 0x80, 0, b"CLOCK.PROF"))
+		out += thread(10, b"first") + thread(11, b"first") + sample(10) + sample(11)
+		out += thread(11, b"second") + sample(11)
+		out += record(9, struct.pack("<iIQQ", 10, 0x000f2000, 0, 0) + b"/usr/bin/alpha\0") + sample(10)
+		sys.stdout.buffer.write(out + record(1, b""))
+	END
+	for wanted in first:2 second:1 alpha:1; do
+		[ "$(pmc filter --keep -T ${wanted%:*} -j log - | grep -c '"callchain"')" -eq ${wanted#*:} ]
+	done
+}
+
 @test "filter -j: an object a line, all values strings" {
 	python3 "$MKLOG" >log
 	pmc filter -j --keep -p 11 log out

@@ -160,6 +160,10 @@ bool lifelog_late(struct lifelog *l)
 	return false;
 }
 
+void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm)
+{
+}
+
 void lifelog_retry(struct lifelog *l, struct pmc *p)
 {
 }
@@ -178,6 +182,6 @@ void lifelog_parted(struct lifelog *l, struct pmc *p)
 }
 
 void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
-			 mappings_show_fn *shows, void *arg)
+			 mappings_show_fn *shows, mappings_name_fn *named, void *arg)
 {
 }
