@@ -96,7 +96,7 @@ UNIT_OBJS_ktr_merge  := $(O)/obj/cli/ktr_merge.o $(O)/obj/cli/ktr_rings.o $(O)/o
 	$(O)/obj/cli/region.o $(O)/obj/cli/msg.o $(O)/lib/libpmc-compat.a
 REPORT_OBJS := $(patsubst %,$(O)/obj/cli/report/%.o,callgrind flame fold folded frames gmon gmon_file pairs pprof put stats \
 	speedscope table weight) $(O)/obj/cli/profile/tree.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o $(O)/obj/cli/msg.o \
-	$(O)/obj/cli/guard.o $(O)/obj/cli/output.o $(O)/lib/libpmc-compat.a
+	$(O)/obj/cli/guard.o $(O)/obj/cli/logread.o $(O)/obj/cli/output.o $(O)/lib/libpmc-compat.a
 UNIT_OBJS_report_formats := $(REPORT_OBJS)
 UNIT_OBJS_report_gmon    := $(REPORT_OBJS)
 UNIT_LIBS_report_formats := -lz
