@@ -107,7 +107,7 @@ static int check_socket(int fd, struct logdest *dest, struct why *why)
 
 static int check_device(int fd, dev_t device, struct logdest *dest, struct why *why)
 {
-	if (device == makedev(1, 3))
+	if (device == makedev(1, 3) || device == makedev(1, 7))
 		dest->kind = LOGDEST_NULL;
 	else if (isatty(fd))
 		dest->kind = LOGDEST_TERMINAL;

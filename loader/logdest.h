@@ -14,7 +14,7 @@ enum logdest_kind {
 	LOGDEST_FILE,			/* regular, on a local file system */
 	LOGDEST_PIPE,
 	LOGDEST_TERMINAL,
-	LOGDEST_NULL,			/* /dev/null */
+	LOGDEST_NULL,			/* /dev/null, and /dev/full, where each write fails */
 	LOGDEST_UNIX,			/* a connection of AF_UNIX */
 	LOGDEST_TCP
 };

@@ -389,6 +389,16 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect owner 'log 0' logfd -1
 }
 
+@test "a log to /dev/full is a full disk: ENOSPC when it is written" {
+	expect owner 'log 0' logto write /dev/full
+	ask owner writelog 1 1
+	expect owner 'flushlog ENOSPC -- writing the log failed: No space left*' flushlog
+	expect owner 'log 0' logfd -1
+	run pmcstat -q -n 1 -P PAGE_FAULT.ALL -O /dev/full load pages=10
+	[ "$status" -ne 0 ]
+	[[ $output == *'No space left on device'* ]]
+}
+
 @test "REQ-080: a reader that leaves is EPIPE, at every flush, and nobody dies of it" {
 	hold pipe
 	expect owner 'log 0' logto write pipe
