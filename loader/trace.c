@@ -121,15 +121,17 @@ void trace_listen(struct trace *t, bool on)
 
 /*
  * How many addresses of a sample the log gets.  A frame pointer of user code may point anywhere in
- * the program's memory.  A value there that has the form of a kernel address ends the chain.
+ * the program's memory.  A value there that has the form of a kernel address ends the chain, for
+ * those who may know none.  A return address of 0 does for all: the outermost frame has it, and
+ * what lies behind it is no frame.
  */
 static unsigned int chain_length(const struct pmc *p, const struct abi_rec *rec,
 				 const uint64_t *data)
 {
 	unsigned int n = rec->n;
 
-	for (unsigned int i = 1; i < n && p->kernel == KERNEL_HIDDEN; i++)
-		if (data[i] >> 63)
+	for (unsigned int i = 1; i < n; i++)
+		if (!data[i] || (p->kernel == KERNEL_HIDDEN && data[i] >> 63))
 			n = i;
 	return n;
 }

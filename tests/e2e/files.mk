@@ -35,6 +35,13 @@ $(O)/tests/deep: tests/e2e/deep.c tests/vm/progs/spin.h $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-pie -no-pie -o $@ $<
 
+# One whose outermost frame says so.
+LINT_C += tests/e2e/nocaller.c
+$(O)/tests/nocaller: tests/e2e/nocaller.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-omit-frame-pointer -o $@ $<
+
 # One that starts others without copying its memory.
 LINT_C += tests/e2e/vexec.c
 $(O)/tests/vexec: tests/e2e/vexec.c $(O)/flags
@@ -97,7 +104,7 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -Wl,--build-id -o $@ $< -L$(O)/lib -lktr -lpthread
 
 # What the tests call, besides the tools.
-E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard \
+E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 CHECKS += check-e2e

@@ -155,6 +155,15 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "${BASH_REMATCH[5]}" -ge 1 ]
 }
 
+@test "a return address of 0 is no frame: it ends the chain" {
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log nocaller 200
+	text
+	# All of the loop's samples have one address, and that alone.
+	awk '$1 != "..." { if (n == 1) alone[pc]++; n = 0 } $1 == "..." { n++; pc = $2 } $1 == "..." && $2 ~ /^0x0*$/ { zero++ }
+		END { for (pc in alone) if (alone[pc] >= 200) found = 1; exit !found || zero }' text || { tail -20 text; false; }
+	refute grep -q '^\.\.\. *0x0*123450$' text
+}
+
 @test "C-16: a ring that is full: every sample is in the log, or counted as lost and marked" {
 	# Rings of the usual size.
 	stop_daemon
