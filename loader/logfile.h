@@ -68,8 +68,8 @@ int logfile_new(struct logpool *pool, const struct logfile_config *config, struc
 
 /*
  * Appends a record, of `ns` on CLOCK_MONOTONIC or of the time of the one before, if that is later.
- * -ENOMEM: no buffer; the gap is counted, and marked by a DROPNOTIFY as soon as there is one.  -EPIPE: the log
- * has been closed, or has failed.
+ * -ENOMEM: no buffer; the record is counted, and a DROPNOTIFY marks the gap as soon as there is
+ * one.  -EPIPE: the log has been closed, or has failed.
  */
 int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
