@@ -49,9 +49,15 @@ static void drop(struct thread *one)
 
 void threads_clear(struct threads *t)
 {
-	for (unsigned int i = 0; i < THREAD_BUCKETS; i++)
-		while (!LIST_EMPTY(&t->bucket[i]))
-			drop(LIST_FIRST(&t->bucket[i]));
+	for (unsigned int i = 0; i < THREAD_BUCKETS; i++) {
+		struct thread *one, *next;
+
+		for (one = LIST_FIRST(&t->bucket[i]); one; one = next) {
+			next = LIST_NEXT(one, next);
+			free(one);
+		}
+		LIST_INIT(&t->bucket[i]);
+	}
 }
 
 /* Without memory it is asked for again. */
