@@ -5,6 +5,9 @@
 
 #include <sysexits.h>
 
+/* Standard output's reader has left: no message, and the status of one whom SIGPIPE has ended. */
+#define EX_READER_LEFT 141
+
 #define MSG_FORMAT(first, rest) __attribute__((format(printf, first, rest)))
 
 /* Each prints its line and returns `code`: a caller writes `return fail(EX_USAGE, …)`. */

@@ -130,6 +130,13 @@ int opt_next(struct opt_scan *scan, int argc, char *argv[])
 	return '?';
 }
 
+char *opt_dash(int argc, char *argv[])
+{
+	if (!optarg && optind < argc && strcmp(argv[optind], "-") == 0)
+		return argv[optind++];
+	return optarg;
+}
+
 char *opt_optional(int argc, char *argv[])
 {
 	if (optarg || optind >= argc || *argv[optind] == '-')
@@ -183,9 +190,10 @@ int opt_seconds(const char *text, double *seconds)
 
 int opt_flush_stdout(void)
 {
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return fail_errno(EX_OSERR, "ERROR: cannot write to standard output");
-	return 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	return errno == EPIPE ? EX_READER_LEFT :
+				fail_errno(EX_OSERR, "ERROR: cannot write to standard output");
 }
 
 int opt_show_help(void (*usage)(FILE *file), const void *table, size_t count, size_t stride)

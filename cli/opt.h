@@ -69,6 +69,9 @@ const char *opt_hint(const struct opt_scan *scan, const char *name, struct neare
 /* The argument of an option that may lack it: behind "=", or the next word if it is no option. */
 char *opt_optional(int argc, char *argv[]);
 
+/* The same of one whose file may only be a word if that is "-": other words are operands. */
+char *opt_dash(int argc, char *argv[]);
+
 void opt_help(FILE *file, const void *table, size_t count, size_t stride);
 
 /* What --help prints: the usage, and the options.  As opt_flush_stdout(). */

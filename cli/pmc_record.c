@@ -254,14 +254,14 @@ static int show(const struct record *r)
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static int obey_number(pmc_value_t *number)
+static int obey_number(pmc_value_t *number, const char *what)
 {
 	char *end;
 
 	errno = 0;
 	*number = strtoull(optarg, &end, 0);
 	if (end == optarg || *end || errno || !*number || strchr(optarg, '-'))
-		return fail(EX_USAGE, "ERROR: Illegal count value \"%s\".", optarg);
+		return fail(EX_USAGE, "ERROR: Illegal %s value \"%s\".", what, optarg);
 	return 0;
 }
 
@@ -282,9 +282,9 @@ static int obey(struct record *r, int letter)
 	case 'e':
 		return obey_event(r);
 	case 'c':
-		return obey_number(&r->count);
+		return obey_number(&r->count, "count");
 	case 'F':
-		return obey_number(&r->hz);
+		return obey_number(&r->hz, "frequency");
 	case 'a':
 		r->system = true;
 		return 0;

@@ -212,7 +212,9 @@ int pmc_cmd_summary(int argc, char *argv[])
 	}
 	if (optind + 1 != argc) {
 		show_usage(stderr);
-		return EX_USAGE;
+		return optind == argc ? fail(EX_USAGE, "ERROR: a log is needed") :
+		       fail(EX_USAGE, "ERROR: one log at a time: \"%s\" or \"%s\"",
+			    argv[optind], argv[optind + 1]);
 	}
 	signal(SIGPIPE, SIG_IGN);
 	return summarize(argv[optind], top, full);

@@ -387,8 +387,11 @@ int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 	p.cpus = p.online;
 	out_use(&m->out, STDERR_FILENO, "standard error");
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
-	while (!code && !p.ended && (letter = opt_next(&scan, argc, argv)) != -1)
+	while (!code && !p.ended && (letter = opt_next(&scan, argc, argv)) != -1) {
+		if (letter == OPT_JSON || letter == OPT_CSV)
+			optarg = opt_dash(argc, argv);
 		code = obey(&p, letter);
+	}
 	*ended = p.ended;
 	if (!code && p.idle_cpus && m->seen & SEEN_SYSTEM_PMC && m->verbosity > 0)
 		note("WARNING: -c %s changes nothing: it is for the -s and -S that follow it",

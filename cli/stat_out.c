@@ -36,8 +36,10 @@ int out_open(struct out *out, const char *path, enum output_kind kind)
 
 static int write_error(struct out *out)
 {
-	int code = fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", out->name);
+	int code = EX_READER_LEFT;
 
+	if (errno != EPIPE || out->fd != STDOUT_FILENO)
+		code = fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", out->name);
 	buf_free(&out->text);
 	return code;
 }

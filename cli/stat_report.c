@@ -16,6 +16,8 @@ struct command {
 	struct analysis analysis;
 	struct out out;
 	const char *output;	/* -o */
+	int argc;
+	char **argv;
 };
 
 #define ROW(code, name, arg, help) { code, name, arg, help },
@@ -41,6 +43,9 @@ static int obey(struct command *c, int letter)
 	struct analysis *a = &c->analysis;
 
 	switch (letter) {
+	case OPT_JSON:
+	case OPT_CSV:
+		return analysis_option(a, letter, opt_dash(c->argc, c->argv));
 	case 'c':
 		if (cpulist_parse(optarg, &a->filter.cpus) != 0)
 			return fail(EX_USAGE, "ERROR: Illegal CPU specification \"%s\".", optarg);
@@ -102,7 +107,7 @@ static int run(struct command *c, const char *log)
 
 int analysis_command(int argc, char *argv[])
 {
-	struct command c = { .output = NULL };
+	struct command c = { .argc = argc, .argv = argv };
 	const char *log;
 	struct opt_scan scan;
 	int letter, code = 0;
@@ -119,7 +124,8 @@ int analysis_command(int argc, char *argv[])
 	}
 	if (!code && argc - optind > 1) {
 		show_usage(stderr);
-		code = EX_USAGE;
+		code = fail(EX_USAGE, "ERROR: one log at a time: \"%s\" or \"%s\"",
+			    argv[optind], argv[optind + 1]);
 	}
 	log = optind < argc ? argv[optind] : default_log;
 	if (!code)

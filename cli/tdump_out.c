@@ -53,7 +53,7 @@ int out_flush(struct tdump_out *out)
 			/* Who leaves a pager has seen enough. */
 			if (out->pager > 0 && errno == EPIPE)
 				return -1;
-			return write_failed(out);
+			return errno == EPIPE && !out->file ? EX_READER_LEFT : write_failed(out);
 		}
 		done += (size_t)n;
 	}

@@ -255,5 +255,7 @@ int main(int argc, char *argv[])
 	if (!code && !args.ended)
 		code = run(&a, &args);
 	binary_close(&a.binary);
+	if (code == EX_READER_LEFT)
+		return code;
 	return code ? EXIT_FAILURE : EXIT_SUCCESS;
 }

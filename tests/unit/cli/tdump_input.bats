@@ -156,8 +156,8 @@ load tdump
 	status_is 71
 	[ "$stderr" = 'tdump: ERROR: cannot write to standard output: No space left on device' ]
 	run bash -c 'exec > >(:); wait $!; "$BUILD/bin/tdump" -i some 2>text; echo $? >status'
-	[ "$(<status)" -eq 71 ]
-	[ "$(<text)" = 'tdump: ERROR: cannot write to standard output: Broken pipe' ]
+	[ "$(<status)" -eq 141 ]
+	[ ! -s text ]
 	refused 73 'cannot write "nowhere/file"' -i some -o nowhere/file
 	refused 71 'cannot write to "/dev/full": No space left on device' -i some -o /dev/full
 	refused 73 'cannot write "nowhere/file"' -i some --save nowhere/file

@@ -15,6 +15,13 @@ first() {
 	[ "${stderr%%$'\n'*}" = "$line" ] || { echo "$*: $stderr" >&2; return 1; }
 }
 
+setup_file() {
+	printf 'int hot(int n)\n{\n\treturn n * n;\n}\nint warm(int n)\n{\n\treturn n + n;\n}\nint main(void)\n{\n\treturn hot(2) - warm(2);\n}\n' |
+		gcc -x c -g -O0 -fno-pie -no-pie -o "$BATS_FILE_TMPDIR/demo" -
+	python3 "$BATS_TEST_DIRNAME/mkprofile.py" "$BATS_FILE_TMPDIR/demo" >"$BATS_FILE_TMPDIR/log"
+}
+LOG() { echo "$BATS_FILE_TMPDIR/log"; }
+
 bin() { "$BUILD/bin/$1" "${@:2}"; }
 
 @test "a mistyped option: the nearest one is named" {
@@ -55,4 +62,46 @@ bin() { "$BUILD/bin/$1" "${@:2}"; }
 	bin pmcstat --help | grep -q -- '^  -h, --help '
 	refute_letter() { ! bin pmcannotate --help | grep -q -- '-h, --help'; }
 	refute_letter
+}
+
+@test "--json and --csv take - for standard output, as all outputs do" {
+	for kind in json csv; do
+		bin pmc report -q --$kind "$(LOG)" >want
+		[ -s want ]
+		bin pmc report -q --$kind - "$(LOG)" | cmp - want
+		bin pmc report -q --$kind=- "$(LOG)" | cmp - want
+		bin pmcstat -q -R "$(LOG)" --$kind - | cmp - want
+	done
+}
+
+@test "a reader that has seen enough: no message, and the status of SIGPIPE" {
+	# Whoever reads has left before there is anything to read.
+	mkfifo pipe
+	left() {
+		exec 9<>pipe 8>pipe 9>&-
+		run --separate-stderr bash -c 'exec "$@" >&8 8>&-' left "$BUILD/bin/$1" "${@:2}"
+		exec 8>&-
+		[ "$status" -eq 141 ] || { echo "$*: exit $status: $stderr" >&2; return 1; }
+		[[ $stderr != *[Pp]ipe* ]] || { echo "$*: $stderr" >&2; return 1; }
+	}
+	left pmc report -q "$(LOG)"
+	left pmc report -q --folded - "$(LOG)"
+	left pmcstat -R "$(LOG)"
+	left pmcstat -q -R "$(LOG)" -G -
+	left pmc summary "$(LOG)"
+	left pmc filter -j "$(LOG)" -
+	left pmcannotate "$(LOG)" "$BATS_FILE_TMPDIR/demo"
+	left pmcstat --help
+	left pmc report --help
+}
+
+@test "wrong values are called what they are" {
+	first 64 'pmcstat: ERROR: Illegal threshold "abc": a percentage from 0 to 100.' bin pmcstat -R "$(LOG)" -G - -f threshold=abc
+	first 64 'pmc: ERROR: Illegal frequency value "0".' bin pmc record -F 0 true
+	first 64 'pmc: ERROR: Illegal count value "0".' bin pmc record -c 0 true
+	for sub in report summary; do
+		run bin pmc $sub one two
+		status_is 64
+		[ "${lines[-1]}" = 'pmc: ERROR: one log at a time: "one" or "two"' ] || { echo "$output" >&2; return 1; }
+	done
 }
