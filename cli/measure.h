@@ -159,7 +159,7 @@ int child_spawn(struct measure *m);
 int child_go(struct measure *m);
 void child_abort(struct measure *m);
 void child_collect(struct measure *m);
-int child_exit_code(const struct child *child);
+int child_exit_code(const struct child *child, bool asked);
 bool child_ask(struct measure *m, int signo);
 
 /*

@@ -49,7 +49,7 @@ static const struct opt options[] = {
 	{ 'N', "no-callchain", NULL, "without call chains" },
 	{ OPT_REPORT, "report", NULL, "show the report, also when it goes to no terminal" },
 	{ OPT_NO_REPORT, "no-report", NULL, "show no report" },
-	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did" },
+	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
 	{ OPT_HELP, "help", NULL, "this text" },
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
@@ -366,8 +366,8 @@ int pmc_cmd_record(int argc, char *argv[])
 		code = closing;
 	if (!code && !ended && stat(r.m.log, &r.log) == 0)
 		code = show(&r);
-	if (!code && (r.m.seen & SEEN_EXIT_STATUS))
-		code = child_exit_code(&r.m.child);
+	if (!code)
+		code = child_exit_code(&r.m.child, r.m.seen & SEEN_EXIT_STATUS);
 	free(r.events);
 	return code;
 }

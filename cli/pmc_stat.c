@@ -62,7 +62,7 @@ struct stat {
 static const struct opt options[] = {
 	{ 'd', "display", NULL, "print the counts every second too" },
 	{ 'j', "events", "LIST", "count these instead of the last of the set; up to 4" },
-	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did" },
+	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
 	{ OPT_HELP, "help", NULL, "this text" },
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
@@ -377,8 +377,8 @@ static int stat_main(bool system, int argc, char *argv[])
 	closing = measure_end(&s.m);
 	if (!code)
 		code = closing;
-	if (!code && (s.m.seen & SEEN_EXIT_STATUS))
-		code = child_exit_code(&s.m.child);
+	if (!code)
+		code = child_exit_code(&s.m.child, s.m.seen & SEEN_EXIT_STATUS);
 	return code;
 }
 

@@ -68,7 +68,7 @@ int main(int argc, char *argv[])
 	analysis_end(&analysis);
 	if (!code)
 		code = closing;
-	if (!code && (m.seen & SEEN_EXIT_STATUS))
-		code = child_exit_code(&m.child);
+	if (!code)
+		code = child_exit_code(&m.child, m.seen & SEEN_EXIT_STATUS);
 	return code;
 }

@@ -310,7 +310,7 @@ static const struct stat_opt options[] = {
 	  obey_json },
 	{ { OPT_CSV, "csv", "[FILE]", "… as comma-separated values" }, obey_csv },
 	ANALYSIS_OPTIONS(ANALYSIS_ROW)
-	{ { OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did; 128+N: signal N" },
+	{ { OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
 	  obey_exit_status },
 	{ { 'q', "quiet", NULL, "no warnings" }, obey_quiet },
 	{ { 'v', "verbose", NULL, "say which PMCs were allocated and attached" }, obey_verbose },

@@ -166,9 +166,15 @@ bool child_ask(struct measure *m, int signo)
 	return true;
 }
 
-/* One that outlives the measurement counts as ended by what we sent it. */
-int child_exit_code(const struct child *child)
+/*
+ * As perf(1) passes it on.  A command that was asked to end, by -l or by a signal to us, has ended
+ * as it should: that counts for --exit-status only, by which one that outlives the measurement has
+ * ended by what we sent it.
+ */
+int child_exit_code(const struct child *child, bool asked)
 {
+	if (child->asked && !asked)
+		return 0;
 	if (!child->collected)
 		return child->asked ? 128 + child->asked : 0;
 	if (WIFSIGNALED(child->status))

@@ -127,8 +127,11 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	pmcstat -R stopped.log | grep -q '^closelog'
 }
 
-@test "the command's status is its own affair, unless --exit-status asks" {
-	pmc record sh -c 'exit 7'
+@test "the command's status is passed on" {
+	run pmc record sh -c 'exit 7'
+	[ "$status" -eq 7 ]
+	run pmc record sh -c 'kill -SEGV $$'
+	[ "$status" -eq 139 ]
 	run pmc record --exit-status sh -c 'exit 7'
 	[ "$status" -eq 7 ]
 	run pmc record ./nowhere

@@ -124,9 +124,11 @@ pmc() { fake pmc "$@"; }
 
 @test "stat: the exit status, and commands that cannot run" {
 	run pmc stat sh -c 'exit 3'
-	status_is 0
+	status_is 3
 	run pmc stat --exit-status sh -c 'exit 3'
 	status_is 3
+	run pmc stat sh -c 'kill -TERM $$'
+	status_is 143
 	run pmc stat /nowhere
 	status_is 71
 	[[ $output == *'ERROR: execvp "/nowhere" failed: No such file or directory'* ]]

@@ -424,13 +424,17 @@ for row in rows:
 
 # --- the command ------------------------------------------------------------------------------
 
-@test "exit status: 0 as ever, the command's with --exit-status" {
-	run pmcstat -p a sh -c 'exit 3'
+@test "exit status: the command's, 0 of one that was asked to end unless --exit-status is given" {
+	run pmcstat -p a true
 	status_is 0
-	run pmcstat --exit-status -p a sh -c 'exit 3'
-	status_is 3
-	run pmcstat --exit-status -p a sh -c 'kill -9 $$'
-	status_is 137
+	for option in -q --exit-status; do
+		run pmcstat $option -p a sh -c 'exit 3'
+		status_is 3
+		run pmcstat $option -p a sh -c 'kill -9 $$'
+		status_is 137
+	done
+	run pmcstat -l 0.05 -p a sleep 100
+	status_is 0
 	run pmcstat --exit-status -l 0.05 -p a sleep 100
 	status_is 143
 }
