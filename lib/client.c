@@ -13,22 +13,39 @@
 
 #define CLIENT_SOCKET PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
 
+/* While it waits this often, a call looks whether the program should end: in microseconds. */
+#define CLIENT_PATIENCE 100000
+
 void exchange_close(struct exchange *x)
 {
 	while (x->nfds > 0)
 		close(x->fds[--x->nfds]);
 }
 
+struct read_table *client_table_change(struct lib *l)
+{
+	pthread_mutex_lock(&l->table);
+	return read_share_change(&l->reads);
+}
+
+void client_table_publish(struct lib *l, struct read_table *t)
+{
+	if (t)
+		read_share_publish(&l->reads, t);
+	pthread_mutex_unlock(&l->table);
+}
+
 /* Caller holds io. */
 static void client_drop(struct lib *l, enum lib_state state)
 {
-	if (l->fd >= 0)
-		close(l->fd);
-	l->fd = -1;
+	struct read_table *t;
+
+	ownfd_close(&l->socket);
 	l->state = state;
-	pthread_rwlock_wrlock(&l->table);
-	read_table_clear(&l->reads);
-	pthread_rwlock_unlock(&l->table);
+	t = client_table_change(l);
+	if (t)
+		*t = (struct read_table){ .counter = t->counter };
+	client_table_publish(l, t);
 }
 
 static int gone(struct lib *l, struct reason *why)
@@ -36,6 +53,15 @@ static int gone(struct lib *l, struct reason *why)
 	client_drop(l, LIB_GONE);
 	return refuse(why, -ENOSYS, "pmcbpfd has gone away, and every PMC with it; "
 		      "call pmc_init() again when it runs");
+}
+
+/* The daemon has noticed, or will: the connection ended with the descriptor. */
+static int closed(struct lib *l, struct reason *why)
+{
+	client_drop(l, LIB_CLOSED);
+	return refuse(why, -EBADF, "this program has closed the library's connection to pmcbpfd "
+		      "(closefrom(3) and the like do), and every PMC is gone with it; call "
+		      "pmc_init() again");
 }
 
 static int broken(struct lib *l, struct reason *why, const char *what)
@@ -46,6 +72,23 @@ static int broken(struct lib *l, struct reason *why, const char *what)
 }
 
 /* --- one message each way ----------------------------------------------------------------- */
+
+/* After a system call on the socket failed: should it be made again? */
+static bool client_again(void)
+{
+	if (errno == EAGAIN)
+		lib_wait_on();
+	return errno == EAGAIN || errno == EINTR;
+}
+
+/* Waits on the socket end now and then: client_again(). */
+static void client_set_patience(int fd)
+{
+	const struct timeval patience = { .tv_usec = CLIENT_PATIENCE };
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+}
 
 static int client_send(struct lib *l, const struct exchange *x, struct reason *why)
 {
@@ -79,8 +122,8 @@ static int client_send(struct lib *l, const struct exchange *x, struct reason *w
 		memcpy(CMSG_DATA(c), fds, size);
 	}
 	do
-		n = sendmsg(l->fd, &msg, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
+		n = sendmsg(l->socket.fd, &msg, MSG_NOSIGNAL);
+	while (n < 0 && client_again());
 	if (n < 0 && (errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS))
 		return refuse(why, -ENOMEM, "no memory to send a request to pmcbpfd");
 	/* The daemon may have refused the connection by now: client_receive() finds its reason. */
@@ -168,8 +211,8 @@ static int client_receive(struct lib *l, struct exchange *x, struct reason *why)
 
 	/* A HELLO that nobody read resets the connection; what the daemon has sent comes next. */
 	do
-		n = recvmsg(l->fd, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && x->op == WIRE_OP_HELLO)));
+		n = recvmsg(l->socket.fd, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && (client_again() || (errno == ECONNRESET && x->op == WIRE_OP_HELLO)));
 	if (n <= 0)
 		return gone(l, why);
 	client_take_fds(&msg, x);
@@ -192,6 +235,8 @@ static int client_talk(struct lib *l, struct exchange *x, struct reason *why)
 
 	x->nfds = 0;
 	x->payload_len = 0;
+	if (!ownfd_valid(&l->socket))
+		return closed(l, why);
 	err = client_send(l, x, why);
 	return err ? err : client_receive(l, x, why);
 }
@@ -206,6 +251,14 @@ static int no_daemon(const char *path, struct reason *why)
 		      path);
 }
 
+static int no_descriptor(int err, struct reason *why)
+{
+	if (err != -EMFILE && err != -ENFILE && err != -EINVAL)
+		return err;
+	return refuse(why, err == -ENFILE ? err : -EMFILE,
+		      "this process has too many open files for a connection to pmcbpfd");
+}
+
 static int client_connect(struct lib *l, int *log, struct reason *why)
 {
 	const char *chosen = secure_getenv("PMCBPF_SOCKET");
@@ -218,10 +271,18 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 		return refuse(why, -ENAMETOOLONG, "the socket's name %s is too long", path);
 	strcpy(sun.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd >= 0)
+		fd = ownfd_raise(fd);
+	else
+		fd = -errno;
 	if (fd < 0)
-		return -errno;
-	if (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0) {
-		l->fd = fd;
+		return no_descriptor(fd, why);
+	client_set_patience(fd);
+	do
+		err = connect(fd, (struct sockaddr *)&sun, sizeof(sun));
+	while (err && client_again());
+	if (!err) {
+		l->socket = ownfd_identify(fd);
 		return 0;
 	}
 	err = -errno;
@@ -235,7 +296,12 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 	/* A socket that was named has to be there; only the usual place has a substitute. */
 	if (path == chosen || geteuid() != 0)
 		return no_daemon(path, why);
-	return spawn_daemon(&l->fd, log, why);
+	err = spawn_daemon(&fd, log, why);
+	if (err)
+		return err;
+	client_set_patience(fd);
+	l->socket = ownfd_identify(fd);
+	return 0;
 }
 
 static int client_hello(struct lib *l, struct reason *why)
@@ -259,9 +325,10 @@ static int client_hello(struct lib *l, struct reason *why)
 	else if (x.nfds != 1)
 		err = broken(l, why, "no page that tells whether it lives");
 	if (!err) {
-		pthread_rwlock_wrlock(&l->table);
-		err = read_table_alive(&l->reads, x.fds[0]);
-		pthread_rwlock_unlock(&l->table);
+		struct read_table *t = client_table_change(l);
+
+		err = t ? read_table_alive(t, x.fds[0]) : -ENOMEM;
+		client_table_publish(l, t);
 		if (err)
 			refuse(why, err, "pmcbpfd's page cannot be mapped: %s", strerror(-err));
 	}
@@ -320,7 +387,7 @@ static int client_up(struct lib *l, struct reason *why)
 /* A fork that went past the C library left us with the parent's connection: caller holds io. */
 static void client_notice_fork(struct lib *l)
 {
-	if (l->fd >= 0 && l->pid != getpid())
+	if (l->socket.kind != OWNFD_NONE && l->pid != getpid())
 		client_drop(l, LIB_FORKED);
 }
 
@@ -330,15 +397,10 @@ int client_open(struct lib *l, struct reason *why)
 
 	pthread_mutex_lock(&l->io);
 	client_notice_fork(l);
-	if (l->state == LIB_UP) {
-		bool alive;
-
-		pthread_rwlock_rdlock(&l->table);
-		alive = read_alive(&l->reads);
-		pthread_rwlock_unlock(&l->table);
-		if (!alive)
-			client_drop(l, LIB_GONE);
-	}
+	/* Nobody else changes the table's `alive`. */
+	if (l->state == LIB_UP &&
+	    (!ownfd_valid(&l->socket) || !read_alive(&l->reads.current->table)))
+		client_drop(l, LIB_GONE);
 	if (l->state != LIB_UP) {
 		err = client_up(l, why);
 		l->connections += !err;
@@ -360,6 +422,8 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 		err = refuse(why, -ENOSYS, "pmc_init() has not been called, or has failed");
 	else if (l->state == LIB_GONE)
 		err = gone(l, why);
+	else if (l->state == LIB_CLOSED)
+		err = closed(l, why);
 	else if (l->state == LIB_FORKED)
 		err = client_up(l, why);
 	if (!err)
@@ -370,29 +434,38 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 
 /* --- fork() ---------------------------------------------------------------------------------- */
 
+/* No handler may run with these locks held, so none runs during the fork. */
 static void fork_prepare(void)
 {
+	lib_block();
 	pthread_mutex_lock(&pmc_lib.init);
 	pthread_mutex_lock(&pmc_lib.io);
-	pthread_rwlock_wrlock(&pmc_lib.table);
+	pthread_mutex_lock(&pmc_lib.table);
 }
 
 static void fork_parent(void)
 {
-	pthread_rwlock_unlock(&pmc_lib.table);
+	pthread_mutex_unlock(&pmc_lib.table);
 	pthread_mutex_unlock(&pmc_lib.io);
 	pthread_mutex_unlock(&pmc_lib.init);
+	lib_unblock();
 }
 
-/* The child owns no PMCs: it forgets the parent's and will be a client of its own. */
+/*
+ * The child owns no PMCs: it forgets the parent's and will be a client of its own.  It has none of
+ * the threads that were reading.
+ */
 static void fork_child(void)
 {
 	pthread_mutex_init(&pmc_lib.init, NULL);
 	pthread_mutex_init(&pmc_lib.io, NULL);
-	pthread_rwlock_init(&pmc_lib.table, NULL);
+	pthread_mutex_init(&pmc_lib.table, NULL);
 	read_forget_thread();
-	if (pmc_lib.state == LIB_UP)
+	if (pmc_lib.state == LIB_UP) {
+		read_share_reset(&pmc_lib.reads);
 		client_drop(&pmc_lib, LIB_FORKED);
+	}
+	lib_unblock();
 }
 
 __attribute__((constructor)) static void client_register(void)

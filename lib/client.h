@@ -32,6 +32,13 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why);
 int client_request(struct lib *l, uint16_t op, const void *request, size_t len, int fd,
 		   struct reason *why);
 
+/*
+ * A new version of the table, to be changed; NULL without memory.  Both calls are always made: the
+ * first takes the lock and the second returns it.
+ */
+struct read_table *client_table_change(struct lib *l);
+void client_table_publish(struct lib *l, struct read_table *t);
+
 /* Closes the descriptors that a reply brought. */
 void exchange_close(struct exchange *x);
 

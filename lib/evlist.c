@@ -106,13 +106,11 @@ static int names_of_class(enum pmc_class class_, const char ***names, int *neven
 PMC_API_PUBLIC int pmc_event_names_of_class(enum pmc_class class_, const char ***names,
 					    int *nevents)
 {
-	struct reason *why = lib_begin();
-
 	if (!names || !nevents)
-		return lib_end(lib_missing(why, names ? "nevents" : "names"));
+		return lib_end(lib_missing(lib_begin(), names ? "nevents" : "names"));
 	if (!pmc_name_of_class(class_))
 		return -1;
-	return lib_end(names_of_class(class_, names, nevents, why));
+	return lib_leave(names_of_class(class_, names, nevents, lib_enter()));
 }
 
 /* --- pmc_pmu_*() ----------------------------------------------------------------------------- */
@@ -279,10 +277,10 @@ static const struct rate hardware_rates[] = {
 PMC_API_PUBLIC uint64_t pmc_pmu_sample_rate_get(const char *event)
 {
 	struct wire_allocate_req req = { .caps = 0 };
-	struct reason *why = lib_begin();
 	size_t i;
 
-	if (!event || !pmc_lib.known || resolve_event(&pmc_lib, PMU_ROOT, event, &req, why) < 0)
+	if (!event || !pmc_lib.known ||
+	    lib_leave(resolve_event(&pmc_lib, PMU_ROOT, event, &req, lib_enter())) < 0)
 		return RATE_UNKNOWN;
 	if (req.class == PMC_CLASS_SOFT) {
 		for (i = 0; i < sizeof(soft_rates) / sizeof(soft_rates[0]); i++)

@@ -65,9 +65,9 @@ out:
 
 PMC_API_PUBLIC int pmc_gates(struct pmc_gate **gates, int *ngates)
 {
-	struct reason *why = lib_begin();
+	struct reason *why = lib_enter();
 
 	if (!gates || !ngates)
-		return lib_end(lib_missing(why, gates ? "ngates" : "gates"));
-	return lib_end(get_gates(gates, ngates, why));
+		return lib_leave(lib_missing(why, gates ? "ngates" : "gates"));
+	return lib_leave(get_gates(gates, ngates, why));
 }

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "intern.h"
-
-#define PMC_NO_ARITY_MACRO
-#include <sys/pmc.h>
+#include "lib.h"
 
 #define CHUNK	256u
 #define CHUNKS	((PMC_EV_PMU_LAST - PMC_EV_PMU_FIRST + 1u) / CHUNK)
@@ -64,6 +62,7 @@ uint32_t intern_event(const char *name, const char **text)
 	uint32_t bucket = hash(name), i;
 	int64_t index = -1;
 
+	lib_block();
 	pthread_mutex_lock(&table.lock);
 	for (i = table.bucket[bucket]; i && index < 0; i = entry_at(i - 1)->next)
 		if (strcmp(entry_at(i - 1)->name, name) == 0)
@@ -73,6 +72,7 @@ uint32_t intern_event(const char *name, const char **text)
 	if (index >= 0 && text)
 		*text = entry_at(index)->name;
 	pthread_mutex_unlock(&table.lock);
+	lib_unblock();
 	return index < 0 ? 0 : PMC_EV_PMU_FIRST + (uint32_t)index;
 }
 
@@ -80,9 +80,11 @@ const char *intern_name(uint32_t event)
 {
 	const char *name = NULL;
 
+	lib_block();
 	pthread_mutex_lock(&table.lock);
 	if (event >= PMC_EV_PMU_FIRST && event - PMC_EV_PMU_FIRST < table.count)
 		name = entry_at(event - PMC_EV_PMU_FIRST)->name;
 	pthread_mutex_unlock(&table.lock);
+	lib_unblock();
 	return name;
 }

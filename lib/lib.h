@@ -12,7 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "read.h"
+#include "ownfd.h"
+#include "readshare.h"
 #include "reason.h"
 #include "wire.h"
 
@@ -26,6 +27,7 @@ enum lib_state {
 	LIB_NEW,	/* pmc_init() has not succeeded yet */
 	LIB_UP,
 	LIB_GONE,	/* the daemon is away; its PMCs are too */
+	LIB_CLOSED,	/* the program has closed the connection's number: the same */
 	LIB_FORKED,	/* a child after fork(): the next request makes its own connection */
 };
 
@@ -42,13 +44,14 @@ struct lib_events {
 
 /*
  * Everything the library remembers.  `io` covers the connection and is held for a round trip;
- * `table` covers `reads` and `alive`, so that a reader never waits for another thread's request.
- * `io` is taken first.  The members from `cpu` on are written by pmc_init() only.
+ * `table` covers changes of `reads`, whose readers take no lock.  `init` is taken first, then `io`,
+ * then `table`; each between lib_block() and lib_unblock() only.  The members from `cpu` on are
+ * written by pmc_init() only.
  */
 struct lib {
 	pthread_mutex_t io;
 	enum lib_state state;
-	int fd;
+	struct ownfd socket;
 	uint32_t seq;
 	pid_t pid;			/* the process that made the connection */
 	uint8_t *buffer;		/* WIRE_MAX_REPLY bytes */
@@ -56,8 +59,8 @@ struct lib {
 	int log_fd;			/* the program's, of its log; -1: none */
 	ino_t log_ino;
 
-	pthread_rwlock_t table;
-	struct read_table reads;
+	pthread_mutex_t table;
+	struct read_shared reads;
 
 	pthread_mutex_t init;
 	bool known;			/* the members below are valid … */
@@ -76,6 +79,18 @@ const struct wire_classinfo *lib_class(const struct lib *l, uint32_t class);
 struct reason *lib_begin(void);
 /* Turns 0 or -errno into 0 or -1 with errno, remembering it for pmc_errstr(). */
 int lib_end(int err);
+
+/*
+ * Between these two no handler of a signal runs in this thread, but a fault's, and it is not
+ * cancelled: the only places to take a lock.  They nest.
+ */
+void lib_block(void);
+void lib_unblock(void);
+/* The same as a pair with lib_begin() and lib_end(), for what a whole call does. */
+struct reason *lib_enter(void);
+int lib_leave(int err);
+/* A wait that lasts: from here on signals that no handler takes may end or stop the program. */
+void lib_wait_on(void);
 /* EFAULT for a missing argument, with its name. */
 int lib_missing(struct reason *why, const char *argument);
 

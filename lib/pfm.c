@@ -197,11 +197,14 @@ static int tell_one(struct walk *w, const char *pmu, const char *event, const ch
 int pfm_each(pfm_each_fn *fn, void *arg)
 {
 	struct walk w = { .fn = tell_one, .each = fn, .arg = arg };
-	int stop = 0;
+	int stop = 0, cancel;
 
+	/* What is called may print: signals stay as they are, for a pager that is slow. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&pfm.lock);
 	if (load() == 0)
 		stop = walk(&w);
 	pthread_mutex_unlock(&pfm.lock);
+	pthread_setcancelstate(cancel, NULL);
 	return stop;
 }

@@ -19,43 +19,12 @@
 
 struct lib pmc_lib = {
 	.io = PTHREAD_MUTEX_INITIALIZER,
-	.table = PTHREAD_RWLOCK_INITIALIZER,
+	.table = PTHREAD_MUTEX_INITIALIZER,
 	.init = PTHREAD_MUTEX_INITIALIZER,
-	.fd = -1,
+	.reads = READ_SHARED_INITIALIZER(pmc_lib.reads),
+	.socket = OWNFD_INITIALIZER,
 	.log_fd = -1,
 };
-
-/* --- reasons --------------------------------------------------------------------------------- */
-
-static __thread struct {
-	int error;
-	struct reason why;
-} last;
-
-struct reason *lib_begin(void)
-{
-	last.why.text[0] = '\0';
-	return &last.why;
-}
-
-int lib_end(int err)
-{
-	if (err >= 0)
-		return 0;
-	last.error = -err;
-	errno = -err;
-	return -1;
-}
-
-int lib_missing(struct reason *why, const char *argument)
-{
-	return refuse(why, -EFAULT, "%s is a null pointer", argument);
-}
-
-PMC_API_PUBLIC const char *pmc_errstr(void)
-{
-	return last.why.text[0] ? last.why.text : strerror(last.error);
-}
 
 /* --- requests -------------------------------------------------------------------------------- */
 
@@ -69,14 +38,14 @@ static int id_request(uint16_t op, pmc_id_t pmcid, struct reason *why)
 /* Takes the pages along that the reply may bring. */
 static void allocated(const struct wire_allocate_rep *rep, struct exchange *x)
 {
-	struct lib *l = &pmc_lib;
+	struct read_table *t = client_table_change(&pmc_lib);
 
-	pthread_rwlock_wrlock(&l->table);
 	/* What cannot be mapped costs round trips, not counts: reads then ask the daemon. */
-	if (x->nfds == 2)
-		read_table_pages(&l->reads, x->fds[0], x->fds[1], rep->ncpu);
-	read_table_add(&l->reads, rep->pos, rep->pmcid);
-	pthread_rwlock_unlock(&l->table);
+	if (t && x->nfds == 2)
+		read_table_pages(t, x->fds[0], x->fds[1], rep->ncpu);
+	if (t)
+		read_table_add(t, rep->pos, rep->pmcid);
+	client_table_publish(&pmc_lib, t);
 	exchange_close(x);
 }
 
@@ -118,25 +87,32 @@ static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cp
 PMC_API_PUBLIC int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
 				pmc_id_t *pmcid, uint64_t count)
 {
-	return lib_end(allocate(spec, mode, flags, cpu, pmcid, count, lib_begin()));
+	return lib_leave(allocate(spec, mode, flags, cpu, pmcid, count, lib_enter()));
 }
 
 PMC_API_PUBLIC int pmc_allocate5(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
 				 pmc_id_t *pmcid)
 {
-	return lib_end(allocate(spec, mode, flags, cpu, pmcid, 0, lib_begin()));
+	return lib_leave(allocate(spec, mode, flags, cpu, pmcid, 0, lib_enter()));
+}
+
+static int release(pmc_id_t pmcid, struct reason *why)
+{
+	int err = id_request(WIRE_OP_PMCRELEASE, pmcid, why);
+	struct read_table *t;
+
+	if (err)
+		return err;
+	t = client_table_change(&pmc_lib);
+	if (t)
+		read_table_remove(t, pmcid);
+	client_table_publish(&pmc_lib, t);
+	return 0;
 }
 
 PMC_API_PUBLIC int pmc_release(pmc_id_t pmcid)
 {
-	int err = id_request(WIRE_OP_PMCRELEASE, pmcid, lib_begin());
-
-	if (!err) {
-		pthread_rwlock_wrlock(&pmc_lib.table);
-		read_table_remove(&pmc_lib.reads, pmcid);
-		pthread_rwlock_unlock(&pmc_lib.table);
-	}
-	return lib_end(err);
+	return lib_leave(release(pmcid, lib_enter()));
 }
 
 /* --- targets --------------------------------------------------------------------------------- */
@@ -207,12 +183,12 @@ static int detach(pmc_id_t pmcid, pid_t pid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_attach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_end(attach(pmcid, pid, lib_begin()));
+	return lib_leave(attach(pmcid, pid, lib_enter()));
 }
 
 PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_end(detach(pmcid, pid, lib_begin()));
+	return lib_leave(detach(pmcid, pid, lib_enter()));
 }
 
 /* --- start, stop ----------------------------------------------------------------------------- */
@@ -234,6 +210,7 @@ static int start(pmc_id_t pmcid, struct reason *why)
 		.payload = &rep, .payload_min = sizeof(rep), .payload_max = sizeof(rep),
 	};
 	int err = client_exchange(&pmc_lib, &x, why);
+	struct read_table *t;
 	pid_t tid;
 
 	if (err)
@@ -241,21 +218,24 @@ static int start(pmc_id_t pmcid, struct reason *why)
 	/* The page of a CPU's event tells nothing to who runs elsewhere. */
 	tid = x.nfds && !PMC_IS_SYSTEM_MODE(PMC_ID_TO_MODE(pmcid)) && single_threaded() ?
 		read_thread() : 0;
-	pthread_rwlock_wrlock(&pmc_lib.table);
+	t = client_table_change(&pmc_lib);
 	/* Without memory for the descriptors reads ask the daemon. */
-	read_table_events(&pmc_lib.reads, pmcid, rep.generation, x.fds, x.nfds, tid);
-	pthread_rwlock_unlock(&pmc_lib.table);
+	if (t)
+		read_table_events(t, pmcid, rep.generation, x.fds, x.nfds, tid);
+	else
+		exchange_close(&x);
+	client_table_publish(&pmc_lib, t);
 	return 0;
 }
 
 PMC_API_PUBLIC int pmc_start(pmc_id_t pmcid)
 {
-	return lib_end(start(pmcid, lib_begin()));
+	return lib_leave(start(pmcid, lib_enter()));
 }
 
 PMC_API_PUBLIC int pmc_stop(pmc_id_t pmcid)
 {
-	return lib_end(id_request(WIRE_OP_PMCSTOP, pmcid, lib_begin()));
+	return lib_leave(id_request(WIRE_OP_PMCSTOP, pmcid, lib_enter()));
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
@@ -279,54 +259,82 @@ static int rw(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *ol
 	return 0;
 }
 
+static void reclaim(struct lib *l)
+{
+	lib_block();
+	pthread_mutex_lock(&l->table);
+	read_share_reclaim(&l->reads);
+	pthread_mutex_unlock(&l->table);
+	lib_unblock();
+}
+
+/* Without a lock, and with no signal held back: a register's instruction may raise one. */
+static int read_table_value(struct lib *l, pmc_id_t pmcid, pmc_value_t *value, struct reason *why)
+{
+	bool alone = __libc_single_threaded, moved;
+	struct read_version *v = read_share_enter(&l->reads, alone, &moved);
+	int err = read_value(&v->table, pmcid, value, why);
+
+	if (read_share_leave(&l->reads, v, alone) || moved)
+		reclaim(l);
+	return err;
+}
+
 /* Apart, so that a quick read has nothing to save for it. */
 static __attribute__((noinline)) int read_slowly(pmc_id_t pmcid, pmc_value_t *value)
 {
 	struct lib *l = &pmc_lib;
-	struct reason *why = lib_begin();
-	bool locked = !__libc_single_threaded;
+	struct reason why = { "" };
 	int err;
 
 	if (!value)
-		return lib_end(lib_missing(why, "value"));
-	if (locked)
-		pthread_rwlock_rdlock(&l->table);
-	err = read_value(&l->reads, pmcid, value, why);
-	if (locked)
-		pthread_rwlock_unlock(&l->table);
-	if (err == READ_ASK)
-		err = rw(pmcid, PMC_F_OLDVALUE, 0, value, why);
+		return lib_end(lib_missing(lib_begin(), "value"));
+	err = read_table_value(l, pmcid, value, &why);
+	if (err == READ_ASK) {
+		lib_block();
+		err = rw(pmcid, PMC_F_OLDVALUE, 0, value, &why);
+		lib_unblock();
+	}
+	/* A reading in a signal handler that succeeds leaves the program's reason alone. */
+	if (err)
+		*lib_begin() = why;
 	return lib_end(err);
 }
 
 PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 {
-	/* A lock that nobody else can want costs more than all the rest of a read. */
-	if (__libc_single_threaded && value && read_quick(&pmc_lib.reads, pmcid, value))
-		return 0;
-	return read_slowly(pmcid, value);
+	struct read_shared *s = &pmc_lib.reads;
+	struct read_version *v;
+	bool done, moved;
+
+	if (!__libc_single_threaded || !value)
+		return read_slowly(pmcid, value);
+	v = read_share_enter(s, true, &moved);
+	done = read_quick(&v->table, pmcid, value);
+	if (__builtin_expect(read_share_leave(s, v, true) || moved, 0))
+		reclaim(&pmc_lib);
+	return done ? 0 : read_slowly(pmcid, value);
 }
 
 PMC_API_PUBLIC int pmc_write(pmc_id_t pmcid, pmc_value_t value)
 {
-	return lib_end(rw(pmcid, PMC_F_NEWVALUE, value, NULL, lib_begin()));
+	return lib_leave(rw(pmcid, PMC_F_NEWVALUE, value, NULL, lib_enter()));
 }
 
 PMC_API_PUBLIC int pmc_rw(pmc_id_t pmcid, pmc_value_t newvalue, pmc_value_t *oldvalue)
 {
-	struct reason *why = lib_begin();
-
 	if (!oldvalue)
-		return lib_end(lib_missing(why, "oldvalue"));
-	return lib_end(rw(pmcid, PMC_F_NEWVALUE | PMC_F_OLDVALUE, newvalue, oldvalue, why));
+		return lib_end(lib_missing(lib_begin(), "oldvalue"));
+	return lib_leave(rw(pmcid, PMC_F_NEWVALUE | PMC_F_OLDVALUE, newvalue, oldvalue,
+			    lib_enter()));
 }
 
 PMC_API_PUBLIC int pmc_set(pmc_id_t pmcid, pmc_value_t value)
 {
 	struct wire_setcount_req req = { .pmcid = pmcid, .count = value };
 
-	return lib_end(client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1,
-				      lib_begin()));
+	return lib_leave(client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1,
+				      lib_enter()));
 }
 
 static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
@@ -334,14 +342,17 @@ static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 	struct lib *l = &pmc_lib;
 	struct wire_getmsr_req req = { .pmcid = pmcid };
 	struct reason missing = { "" };
+	struct read_version *v;
 	uint32_t index = 0;
 	int err, found;
+	bool moved;
 
 	if (!msr)
 		return lib_missing(why, "msr");
-	pthread_rwlock_rdlock(&l->table);
-	found = read_register(&l->reads, pmcid, &index, &missing);
-	pthread_rwlock_unlock(&l->table);
+	v = read_share_enter(&l->reads, false, &moved);
+	found = read_register(&v->table, pmcid, &index, &missing);
+	if (read_share_leave(&l->reads, v, false) || moved)
+		reclaim(l);
 	req.missing = (uint32_t)-found;
 	err = client_request(&pmc_lib, WIRE_OP_PMCGETMSR, &req, sizeof(req), -1, why);
 	if (!err)
@@ -353,7 +364,7 @@ static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 
 PMC_API_PUBLIC int pmc_get_msr(pmc_id_t pmcid, uint32_t *msr)
 {
-	return lib_end(get_msr(pmcid, msr, lib_begin()));
+	return lib_leave(get_msr(pmcid, msr, lib_enter()));
 }
 
 /* --- administration -------------------------------------------------------------------------- */
@@ -362,8 +373,8 @@ static int admin(int cpu, int row, enum pmc_state state)
 {
 	struct wire_admin_req req = { .cpu = cpu, .pmc = row, .state = state };
 
-	return lib_end(client_request(&pmc_lib, WIRE_OP_PMCADMIN, &req, sizeof(req), -1,
-				      lib_begin()));
+	return lib_leave(client_request(&pmc_lib, WIRE_OP_PMCADMIN, &req, sizeof(req), -1,
+				      lib_enter()));
 }
 
 PMC_API_PUBLIC int pmc_enable(int cpu, int row)

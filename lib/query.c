@@ -154,12 +154,13 @@ static int init(struct lib *l, struct reason *why)
 
 PMC_API_PUBLIC int pmc_init(void)
 {
+	struct reason *why = lib_enter();
 	int err;
 
 	pthread_mutex_lock(&pmc_lib.init);
-	err = init(&pmc_lib, lib_begin());
+	err = init(&pmc_lib, why);
 	pthread_mutex_unlock(&pmc_lib.init);
-	return lib_end(err);
+	return lib_leave(err);
 }
 
 /* --- the machine ----------------------------------------------------------------------------- */
@@ -304,15 +305,15 @@ out:
 
 PMC_API_PUBLIC int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info)
 {
-	struct reason *why = lib_begin();
+	struct reason *why = lib_enter();
 	int err = info ? need_cpu(cpu, why) : lib_missing(why, "info");
 
-	return lib_end(err ? err : pmcinfo(cpu, info, why));
+	return lib_leave(err ? err : pmcinfo(cpu, info, why));
 }
 
 PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 {
-	struct reason *why = lib_begin();
+	struct reason *why = lib_enter();
 	struct wire_driverstats rep = { .syscalls = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_GETDRIVERSTATS, .send_fd = -1, .payload = &rep,
@@ -321,7 +322,7 @@ PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 	int err = stats ? client_exchange(&pmc_lib, &x, why) : lib_missing(why, "stats");
 
 	if (err)
-		return lib_end(err);
+		return lib_leave(err);
 	exchange_close(&x);
 	*stats = (struct pmc_driverstats){
 		.pm_intr_ignored = rep.intr_ignored, .pm_intr_processed = rep.intr_processed,
@@ -331,5 +332,5 @@ PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 		.pm_buffer_requests_failed = rep.buffer_requests_failed,
 		.pm_log_sweeps = rep.log_sweeps,
 	};
-	return 0;
+	return lib_leave(0);
 }

@@ -136,14 +136,27 @@ QUICK bool events_pages(const struct read_slot *slot, read_counter_fn *counter, 
 	return counting;
 }
 
+/*
+ * Reads the event, and never a file that has taken its number: that one's bytes are the program's.
+ * Not read(2): the C library would let the thread be cancelled there.
+ */
+static ssize_t event_read(const struct read_event *e, uint64_t *data, size_t size)
+{
+	ssize_t n;
+
+	if (!ownfd_valid(&e->own))
+		return -1;
+	do
+		n = syscall(SYS_read, e->own.fd, data, size);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
 static int event_value(const struct read_event *e, uint64_t *value, struct reason *why)
 {
 	uint64_t data[4];
-	ssize_t n;
+	ssize_t n = event_read(e, data, sizeof(data));
 
-	do
-		n = read(e->fd, data, sizeof(data));
-	while (n < 0 && errno == EINTR);
 	if (n == 0)
 		return refuse(why, -EBUSY, "the counter was taken away by another user of the "
 			      "hardware (\"pmccontrol --doctor\" may name it): the count is lost; "
@@ -339,7 +352,7 @@ static __attribute__((noinline)) bool quick_other(const struct read_table *t,
 			return quick_events(slot, t->counter, seq, value);
 		if (slot->tid || slot->nevents != 1 ||
 		    slot->generation != load(&p->generation) ||
-		    read(slot->events->fd, &figure, sizeof(figure)) != sizeof(figure))
+		    event_read(slot->events, &figure, sizeof(figure)) != sizeof(figure))
 			return false;
 		sum += figure;
 		break;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ownfd.h"
 #include "reason.h"
 #include "wire.h"
 
@@ -21,7 +22,7 @@ struct perf_event_mmap_page;
  * read(2) may be used.
  */
 struct read_event {
-	int fd;
+	struct ownfd own;
 	const struct perf_event_mmap_page *page;
 };
 
@@ -51,8 +52,9 @@ struct read_slot {
 };
 
 /*
- * The pages of a connection.  Zero-filled is a valid, empty table.  The caller serialises changes
- * (read_table_*) against everything and lets readers (read_*) run side by side.
+ * The pages of a connection.  Zero-filled is a valid, empty table.  Changes (read_table_*) let go
+ * of nothing that they replace: read_table_drop() does, once no reader has the table as it was
+ * (readshare.h).
  */
 struct read_table {
 	const struct wire_alive *alive;
@@ -74,13 +76,14 @@ int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t 
 void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid);
 void read_table_remove(struct read_table *t, uint32_t pmcid);
 /*
- * Takes over n descriptors that START returned; they are closed when replaced.  `tid` is the
- * caller's when it is the only thread of its process, else 0: a counter register is a thread's own.
+ * Takes over n descriptors that START returned.  `tid` is the caller's when it is the only thread
+ * of its process, else 0: a counter register is a thread's own.
  */
 int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
 		      unsigned int n, pid_t tid);
-/* Unmaps and closes everything. */
-void read_table_clear(struct read_table *t);
+/* Unmaps and closes what `t` has and neither of two others, which may be NULL. */
+void read_table_drop(struct read_table *t, const struct read_table *one,
+		     const struct read_table *two);
 
 /* False when the daemon is gone, or was never there. */
 bool read_alive(const struct read_table *t);

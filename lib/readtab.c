@@ -2,7 +2,6 @@
 /* The table behind fast reading: mapping pages, keeping descriptors, letting go of both. */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -40,35 +39,56 @@ static size_t page_size(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-static void slot_close_events(struct read_slot *slot)
-{
-	unsigned int i;
+/* The events of a slot, in a mapping of their own: START may be called in a signal handler. */
+struct event_block {
+	uint64_t until;
+	struct read_event events[];
+};
 
-	for (i = 0; i < slot->nevents; i++) {
-		unmap(slot->events[i].page, page_size());
-		close(slot->events[i].fd);
-	}
-	free(slot->events);
-	free(slot->until);
+static size_t block_size(unsigned int n)
+{
+	return sizeof(struct event_block) + n * sizeof(struct read_event);
+}
+
+static void slot_forget_events(struct read_slot *slot)
+{
 	slot->events = NULL;
 	slot->until = NULL;
 	slot->nevents = 0;
 	slot->tid = 0;
 }
 
-static void clear_slots(struct read_table *t)
+static void slot_close_events(struct read_slot *slot)
 {
-	unsigned int i;
+	for (unsigned int i = 0; i < slot->nevents; i++) {
+		unmap(slot->events[i].page, page_size());
+		ownfd_close(&slot->events[i].own);
+	}
+	unmap(slot->until, block_size(slot->nevents));
+	slot_forget_events(slot);
+}
 
-	for (i = 0; i < WIRE_PAGE_PMCS; i++)
-		slot_close_events(&t->slots[i]);
-	memset(t->slots, 0, sizeof(t->slots));
-	t->top = 0;
-	unmap(t->page, sizeof(*t->page));
-	unmap(t->counts, t->ncpu * sizeof(*t->counts));
-	t->page = NULL;
-	t->counts = NULL;
-	t->ncpu = 0;
+static bool has_events(const struct read_table *t, unsigned int pos,
+		       const struct read_event *events)
+{
+	return t && t->slots[pos].events == events;
+}
+
+void read_table_drop(struct read_table *t, const struct read_table *one,
+		     const struct read_table *two)
+{
+	for (unsigned int i = 0; i < t->top; i++) {
+		const struct read_event *events = t->slots[i].events;
+
+		if (!has_events(one, i, events) && !has_events(two, i, events))
+			slot_close_events(&t->slots[i]);
+	}
+	if ((!one || one->page != t->page) && (!two || two->page != t->page))
+		unmap(t->page, sizeof(*t->page));
+	if ((!one || one->counts != t->counts) && (!two || two->counts != t->counts))
+		unmap(t->counts, t->ncpu * sizeof(*t->counts));
+	if ((!one || one->alive != t->alive) && (!two || two->alive != t->alive))
+		unmap(t->alive, sizeof(*t->alive));
 }
 
 int read_table_alive(struct read_table *t, int fd)
@@ -84,7 +104,6 @@ int read_table_alive(struct read_table *t, int fd)
 		unmap(p, sizeof(*alive));
 		return -EPROTO;
 	}
-	unmap(t->alive, sizeof(*alive));
 	t->alive = alive;
 	return 0;
 }
@@ -103,8 +122,11 @@ int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t 
 		unmap(page, sizeof(*page));
 		return -EPROTO;
 	}
-	clear_slots(t);
+	memset(t->slots, 0, sizeof(t->slots));
+	t->top = 0;
 	t->page = page;
+	t->counts = NULL;
+	t->ncpu = 0;
 	/* Only one way of reading needs the counts: without them it asks, the others go on. */
 	if (ncpu == 0 || ncpu > READ_MAX_CPUS)
 		return -EPROTO;
@@ -123,7 +145,6 @@ void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid)
 	if (pos >= WIRE_PAGE_PMCS || !t->page)
 		return;
 	slot = &t->slots[pos];
-	slot_close_events(slot);
 	*slot = (struct read_slot){ .used = true, .pmcid = pmcid,
 				   .entry = &t->page->pmc[pos] };
 	if (pos >= t->top)
@@ -146,7 +167,7 @@ void read_table_remove(struct read_table *t, uint32_t pmcid)
 
 	if (!slot)
 		return;
-	slot_close_events(slot);
+	slot_forget_events(slot);
 	slot->used = false;
 	while (t->top > 0 && !t->slots[t->top - 1].used)
 		t->top--;
@@ -162,6 +183,7 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
 		      unsigned int n, pid_t tid)
 {
 	struct read_slot *slot = find(t, pmcid);
+	struct event_block *block;
 	unsigned int i;
 
 	if (!slot) {
@@ -171,33 +193,29 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
 	/* START of a PMC that runs already may bring nothing new. */
 	if (n == 0 && slot->generation == generation)
 		return 0;
-	slot_close_events(slot);
+	slot_forget_events(slot);
 	if (n == 0)
 		return 0;
-	slot->events = calloc(n, sizeof(*slot->events));
-	slot->until = calloc(1, sizeof(*slot->until));
-	if (!slot->events || !slot->until) {
-		slot_close_events(slot);
+	block = mmap(NULL, block_size(n), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (block == MAP_FAILED) {
 		close_all(fds, n);
 		return -ENOMEM;
 	}
 	for (i = 0; i < n; i++) {
 		const void *page = NULL;
+		int fd = ownfd_raise(fds[i]);
 
-		slot->events[i].fd = fds[i];
+		/* A reading that finds none asks the daemon. */
+		block->events[i].own = ownfd_identify(fd);
 		/* Without a page there is still read(2). */
-		if (tid && map(fds[i], page_size(), &page) == 0)
-			slot->events[i].page = page;
+		if (tid && fd >= 0 && map(fd, page_size(), &page) == 0)
+			block->events[i].page = page;
 	}
+	slot->events = block->events;
+	slot->until = &block->until;
 	slot->nevents = n;
 	slot->generation = generation;
 	slot->tid = tid;
 	return 0;
-}
-
-void read_table_clear(struct read_table *t)
-{
-	clear_slots(t);
-	unmap(t->alive, sizeof(*t->alive));
-	t->alive = NULL;
 }

@@ -111,11 +111,22 @@ int spawn_daemon(int *fd, int *log, struct reason *why)
 			      PMCBPF_RUNDIR, path, strerror(errno));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
+	/* The daemon's own 0, 1 and 2 must not replace what it is given. */
+	pair[0] = ownfd_raise(pair[0]);
+	pair[1] = ownfd_raise(pair[1]);
+	if (pair[0] < 0 || pair[1] < 0) {
+		err = pair[0] < 0 ? pair[0] : pair[1];
+		goto out;
+	}
 	/* Before anything is sent, so that the daemon sees of every message who sent it. */
 	if (!setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		messages = memfd_create("pmcbpfd", MFD_CLOEXEC);
+	if (messages >= 0)
+		messages = ownfd_raise(messages);
+	else
+		messages = -errno;
 	if (messages < 0) {
-		err = -errno;
+		err = messages;
 		goto out;
 	}
 	snprintf(option, sizeof(option), "--client-fd=%d", pair[1]);
@@ -130,7 +141,8 @@ out:
 		close(messages);
 	if (pair[0] >= 0)
 		close(pair[0]);
-	close(pair[1]);
+	if (pair[1] >= 0)
+		close(pair[1]);
 	return err;
 }
 

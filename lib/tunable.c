@@ -88,23 +88,23 @@ static int one(enum wire_tunable_what what, const char *name, const char *value,
 PMC_API_PUBLIC int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count)
 {
 	const struct wire_tunable_req req = { .what = WIRE_TUNABLE_LIST };
-	struct reason *why = lib_begin();
+	struct reason *why = lib_enter();
 
 	if (!list || !count)
-		return lib_end(lib_missing(why, list ? "count" : "list"));
-	return lib_end(ask(&req, list, count, why));
+		return lib_leave(lib_missing(why, list ? "count" : "list"));
+	return lib_leave(ask(&req, list, count, why));
 }
 
 PMC_API_PUBLIC int pmc_tunable_get(const char *name, struct pmc_tunable *tunable)
 {
-	struct reason *why = lib_begin();
+	struct reason *why = lib_enter();
 
 	if (!tunable)
-		return lib_end(lib_missing(why, "tunable"));
-	return lib_end(one(WIRE_TUNABLE_GET, name, "", tunable, why));
+		return lib_leave(lib_missing(why, "tunable"));
+	return lib_leave(one(WIRE_TUNABLE_GET, name, "", tunable, why));
 }
 
 PMC_API_PUBLIC int pmc_tunable_set(const char *name, const char *value)
 {
-	return lib_end(one(WIRE_TUNABLE_SET, name, value, NULL, lib_begin()));
+	return lib_leave(one(WIRE_TUNABLE_SET, name, value, NULL, lib_enter()));
 }

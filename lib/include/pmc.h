@@ -3,9 +3,11 @@
  * pmc(3): performance counters for programs.  The functions are FreeBSD's; pmc_errstr() is ours.
  *
  * Unless said otherwise a function returns 0, or -1 with errno set, and pmc_errstr() then tells the
- * reason in one line.  Every function may be called from any thread.  PMCs belong to the process:
- * they are gone after exit and exec, and a forked child does not own its parent's.  Every function
- * that asks the daemon fails with ENOSYS before pmc_init() and once the daemon is gone.
+ * reason in one line.  Every function may be called from any thread, none is a cancellation point,
+ * and those that are system calls on FreeBSD may be called in a signal's handler.  PMCs belong to
+ * the process: they are gone after exit and exec, and a forked child does not own its parent's.
+ * Every function that asks the daemon fails with ENOSYS before pmc_init() and once the daemon is
+ * gone, and with EBADF once the program has closed the library's descriptor.
  */
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H

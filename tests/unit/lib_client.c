@@ -159,7 +159,7 @@ static void test_start_events(void **state)
 	assert_contains(pmc_errstr(), "lost");
 	assert_int_equal(pmc_stop(id), 0);
 	/* A program with a second thread (the server) never reads registers. */
-	assert_int_equal(pmc_lib.reads.slots[0].tid, 0);
+	assert_int_equal(pmc_lib.reads.current->table.slots[0].tid, 0);
 	close(f->start_fd);
 	assert_int_equal(pmc_release(id), 0);
 	fake_forget();
@@ -445,7 +445,7 @@ static void test_raw_fork(void **state)
 static void test_cloexec(void **state)
 {
 	allocated();
-	assert_int_equal(fcntl(pmc_lib.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	assert_int_equal(fcntl(pmc_lib.socket.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
 /* --- threads --------------------------------------------------------------------------------- */

@@ -37,8 +37,8 @@ static int setup(void **state)
 		event[i].cap_user_rdpmc = 1;
 		event[i].pmc_width = 48;
 		events[i].page = &event[i];
-		events[i].fd = memfd_create("event", MFD_CLOEXEC);
-		assert_int_equal(pwrite(events[i].fd, &count, sizeof(count), 0), sizeof(count));
+		events[i].own = ownfd_identify(memfd_create("event", MFD_CLOEXEC));
+		assert_int_equal(pwrite(events[i].own.fd, &count, sizeof(count), 0), sizeof(count));
 	}
 	event[1].index = 4;
 	page.pmc[0] = (struct wire_page_pmc){ .how = WIRE_HOW_EVENTS, .pmcid = ID,
@@ -53,8 +53,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	close(events[0].fd);
-	close(events[1].fd);
+	close(events[0].own.fd);
+	close(events[1].own.fd);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ static int setup(void **state)
 		event[i].cap_user_rdpmc = 1;
 		event[i].pmc_width = 48;
 		event[i].lock = 2;
-		events[i] = (struct read_event){ .fd = -1, .page = &event[i] };
+		events[i] = (struct read_event){ .own.fd = -1, .page = &event[i] };
 	}
 	event[0].index = 1;
 	event[0].offset = 1000;

@@ -179,7 +179,7 @@ static void case_read(void)
 	event.index = NO_COUNTER + 1;
 	events[0].page = &event;
 	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends));	/* each read(2) gives a count */
-	events[0].fd = ends[0];
+	events[0].own = ownfd_identify(ends[0]);
 	for (unsigned int i = 0; i < 4; i++)
 		CHECK(write(ends[1], &counts[i], sizeof(counts[i])) == sizeof(counts[i]));
 	page.pmc[0] = (struct wire_page_pmc){ .how = WIRE_HOW_EVENTS, .pmcid = 9 };

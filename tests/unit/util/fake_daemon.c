@@ -226,6 +226,10 @@ static const struct {
 	{ WIRE_OP_PMCRW, sizeof(struct wire_rw_req), on_rw },
 	{ WIRE_OP_PMCSETCOUNT, sizeof(struct wire_setcount_req), on_other },
 	{ WIRE_OP_PMCADMIN, sizeof(struct wire_admin_req), on_admin },
+	{ WIRE_OP_WRITELOG, sizeof(struct wire_writelog_req), on_other },
+	{ WIRE_OP_FLUSHLOG, 0, on_other },
+	{ WIRE_OP_CLOSELOG, 0, on_other },
+	{ WIRE_OP_CONFIGURELOG, sizeof(struct wire_configurelog_req), on_other },
 	{ WIRE_OP_GATES, 0, on_gates },
 	{ WIRE_OP_TUNABLE, sizeof(struct wire_tunable_req), on_tunable },
 	{ WIRE_OP_KTR, sizeof(struct wire_ktr_req), on_ktr },
@@ -342,8 +346,16 @@ static bool serve(struct fake *f, int fd)
 		close(got);
 	}
 	__atomic_add_fetch(&f->requests[req.hdr.op % 128], 1, __ATOMIC_RELAXED);
+	if (f->strike && req.hdr.op == f->strike_op) {
+		void (*strike)(pthread_t) = f->strike;
+
+		f->strike = NULL;
+		strike(f->struck);
+	}
 	if (f->fault == FAKE_HANG_UP && req.hdr.op == f->fault_op)
 		return false;
+	if (f->fault == FAKE_SILENT && req.hdr.op == f->fault_op)
+		return true;
 	if (f->fault == FAKE_REFUSE_AND_END && req.hdr.op == f->fault_op) {
 		send_refusal(f, fd);
 		return false;
@@ -393,7 +405,8 @@ static void *run(void *arg)
 		if (i == 2 + FAKE_CLIENTS)
 			abort();
 		f->connections++;
-		p[i].fd = accept(f->listener, NULL, NULL);
+		/* A test may want low numbers to be free. */
+		p[i].fd = ownfd_raise(accept(f->listener, NULL, NULL));
 		p[i].events = POLLIN;
 		if (f->fault == FAKE_REFUSE_AT_ONCE || f->fault == FAKE_REFUSE_UNREAD)
 			p[i].fd = refuse_unasked(f, p[i].fd);
@@ -450,10 +463,8 @@ void fake_stop(struct fake *f)
 
 void fake_forget(void)
 {
-	if (pmc_lib.fd >= 0)
-		close(pmc_lib.fd);
-	pmc_lib.fd = -1;
-	read_table_clear(&pmc_lib.reads);
+	ownfd_close(&pmc_lib.socket);
+	read_share_reset(&pmc_lib.reads);
 	free(pmc_lib.soft.event);
 	free(pmc_lib.msr.event);
 	pmc_lib.soft = pmc_lib.msr = (struct lib_events){ .n = 0 };

@@ -33,6 +33,7 @@ enum fake_fault {
 	FAKE_REFUSE_AT_ONCE,	/* -`error` with `reason`, before anything was sent … */
 	FAKE_REFUSE_UNREAD,	/* … or read; then it hangs up */
 	FAKE_REFUSE_AND_END,	/* the same instead of answering */
+	FAKE_SILENT,		/* never answers */
 };
 
 struct fake {
@@ -48,6 +49,11 @@ struct fake {
 	int start_fd;			/* what START hands out, `start_fds` times */
 	uint64_t value;			/* what RW answers */
 	uint32_t gates;			/* the number that GATES says; it sends two */
+
+	/* Done once to this thread when a request of `strike_op` has come, before it is answered. */
+	void (*strike)(pthread_t thread);
+	uint16_t strike_op;
+	pthread_t struck;
 
 	unsigned int connections, requests[128];
 	bool got_fd;			/* the last request brought a descriptor … */
