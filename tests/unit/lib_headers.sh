@@ -38,6 +38,7 @@ WARN=(-Wall -Wextra -Wstrict-prototypes -Werror)
 
 cat >"$dir/source" <<'END'
 #include <pmc.h>
+#include <pmclog.h>
 #include <sys/pmc.h>
 
 #if PMC_VERSION >> 24 != 10
@@ -62,9 +63,15 @@ if have clang-14 "clang"; then
 	check "clang C gnu89" clang-14 -x c -std=gnu89 "${WARN[@]}"
 fi
 
-for header in pmc.h sys/pmc.h machine/cpufunc.h; do
-	printf '#include <%s>\n#include <%s>\ntypedef int nothing;\n' $header $header >"$dir/source"
-	check "$header alone and twice" "$CC" -x c -std=c99 "${WARN[@]}" -pedantic
+# All that are installed, but for parts of another one that say so; OpenBSD's are below.
+for file in lib/include/*.h lib/include/machine/*.h lib/include/sys/*.h; do
+	header=${file#lib/include/}
+	! sed -n 2p "$file" | grep -q '^/\* Part of <' || continue
+	printf '#include <%s>\n#include <%s>\ntypedef int nothing;\n' "$header" "$header" >"$dir/source"
+	for std in c99 gnu89 gnu17; do
+		[ "$std" = gnu89 ] && pedantic=() || pedantic=(-pedantic)
+		check "$header alone and twice, $std" "$CC" -x c -std=$std "${WARN[@]}" "${pedantic[@]}"
+	done
 done
 
 cat >"$dir/source" <<'END'

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>		/* struct timespec, whatever the dialect */
 #include <stdint.h>
 #include <time.h>
 
