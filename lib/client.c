@@ -35,6 +35,15 @@ void client_table_publish(struct lib *l, struct read_table *t)
 	pthread_mutex_unlock(&l->table);
 }
 
+void client_table_reclaim(struct lib *l)
+{
+	lib_block();
+	pthread_mutex_lock(&l->table);
+	read_share_reclaim(&l->reads);
+	pthread_mutex_unlock(&l->table);
+	lib_unblock();
+}
+
 /* Caller holds io. */
 static void client_drop(struct lib *l, enum lib_state state)
 {

@@ -38,6 +38,8 @@ int client_request(struct lib *l, uint16_t op, const void *request, size_t len, 
  */
 struct read_table *client_table_change(struct lib *l);
 void client_table_publish(struct lib *l, struct read_table *t);
+/* For a reader: see read_share_leave(). */
+void client_table_reclaim(struct lib *l);
 
 /* Closes the descriptors that a reply brought. */
 void exchange_close(struct exchange *x);

@@ -259,15 +259,6 @@ static int rw(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *ol
 	return 0;
 }
 
-static void reclaim(struct lib *l)
-{
-	lib_block();
-	pthread_mutex_lock(&l->table);
-	read_share_reclaim(&l->reads);
-	pthread_mutex_unlock(&l->table);
-	lib_unblock();
-}
-
 /* Without a lock, and with no signal held back: a register's instruction may raise one. */
 static int read_table_value(struct lib *l, pmc_id_t pmcid, pmc_value_t *value, struct reason *why)
 {
@@ -276,7 +267,7 @@ static int read_table_value(struct lib *l, pmc_id_t pmcid, pmc_value_t *value, s
 	int err = read_value(&v->table, pmcid, value, why);
 
 	if (read_share_leave(&l->reads, v, alone) || moved)
-		reclaim(l);
+		client_table_reclaim(l);
 	return err;
 }
 
@@ -312,7 +303,7 @@ PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 	v = read_share_enter(s, true, &moved);
 	done = read_quick(&v->table, pmcid, value);
 	if (__builtin_expect(read_share_leave(s, v, true) || moved, 0))
-		reclaim(&pmc_lib);
+		client_table_reclaim(&pmc_lib);
 	return done ? 0 : read_slowly(pmcid, value);
 }
 
@@ -352,7 +343,7 @@ static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 	v = read_share_enter(&l->reads, false, &moved);
 	found = read_register(&v->table, pmcid, &index, &missing);
 	if (read_share_leave(&l->reads, v, false) || moved)
-		reclaim(l);
+		client_table_reclaim(l);
 	req.missing = (uint32_t)-found;
 	err = client_request(&pmc_lib, WIRE_OP_PMCGETMSR, &req, sizeof(req), -1, why);
 	if (!err)

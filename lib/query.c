@@ -206,9 +206,23 @@ PMC_API_PUBLIC int pmc_cpuinfo(const struct pmc_cpuinfo **info)
 	return lib_end(err);
 }
 
+static bool is_allocated(struct lib *l, pmc_id_t pmcid)
+{
+	bool moved, found;
+	struct read_version *v = read_share_enter(&l->reads, false, &moved);
+
+	found = read_table_has(&v->table, pmcid);
+	if (read_share_leave(&l->reads, v, false) || moved)
+		client_table_reclaim(l);
+	return found;
+}
+
 /* Handles carry their class; all PMCs of a class can do the same. */
 static int class_of(pmc_id_t pmcid, const struct wire_classinfo **class, struct reason *why)
 {
+	if (!is_allocated(&pmc_lib, pmcid))
+		return refuse(why, -EINVAL, "0x%x is not a PMC that this process has allocated",
+			      pmcid);
 	*class = lib_class(&pmc_lib, PMC_ID_TO_CLASS(pmcid));
 	if (!*class)
 		return refuse(why, -EINVAL, "0x%x is not a handle of a class of this machine",

@@ -75,6 +75,8 @@ int read_table_alive(struct read_table *t, int fd);
 int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t ncpu);
 void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid);
 void read_table_remove(struct read_table *t, uint32_t pmcid);
+/* Was it added, and not removed since? */
+bool read_table_has(const struct read_table *t, uint32_t pmcid);
 /*
  * Takes over n descriptors that START returned.  `tid` is the caller's when it is the only thread
  * of its process, else 0: a counter register is a thread's own.

@@ -142,13 +142,27 @@ void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid)
 {
 	struct read_slot *slot;
 
-	if (pos >= WIRE_PAGE_PMCS || !t->page)
+	if (pos >= WIRE_PAGE_PMCS)
 		return;
 	slot = &t->slots[pos];
+	/* Known, and read by the daemon only. */
+	if (!t->page) {
+		*slot = (struct read_slot){ .pmcid = pmcid };
+		return;
+	}
 	*slot = (struct read_slot){ .used = true, .pmcid = pmcid,
 				   .entry = &t->page->pmc[pos] };
 	if (pos >= t->top)
 		t->top = pos + 1;
+}
+
+bool read_table_has(const struct read_table *t, uint32_t pmcid)
+{
+	bool found = false;
+
+	for (unsigned int i = 0; i < WIRE_PAGE_PMCS && !found; i++)
+		found = pmcid && t->slots[i].pmcid == pmcid;
+	return found;
 }
 
 static struct read_slot *find(struct read_table *t, uint32_t pmcid)
@@ -163,12 +177,9 @@ static struct read_slot *find(struct read_table *t, uint32_t pmcid)
 
 void read_table_remove(struct read_table *t, uint32_t pmcid)
 {
-	struct read_slot *slot = find(t, pmcid);
-
-	if (!slot)
-		return;
-	slot_forget_events(slot);
-	slot->used = false;
+	for (unsigned int i = 0; i < WIRE_PAGE_PMCS; i++)
+		if (t->slots[i].pmcid == pmcid)
+			t->slots[i] = (struct read_slot){ .used = false };
 	while (t->top > 0 && !t->slots[t->top - 1].used)
 		t->top--;
 }

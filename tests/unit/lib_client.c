@@ -74,7 +74,14 @@ static void test_allocate(void **state)
 	assert_int_equal(word, 0x67);
 	assert_int_equal(pmc_width(id, &word), 0);
 	assert_int_equal(word, 64);
+	/* Neither another handle of the same class, nor one that is no more. */
 	expect_errno(pmc_width(0xfff31100, &word), EINVAL);
+	expect_errno(pmc_width(FAKE_ID + 1, &word), EINVAL);
+	expect_errno(pmc_capabilities(FAKE_ID + 1, &word), EINVAL);
+	assert_contains(pmc_errstr(), "has allocated");
+	expect_errno(pmc_capabilities(0, &word), EINVAL);
+	assert_int_equal(pmc_release(id), 0);
+	expect_errno(pmc_capabilities(id, &word), EINVAL);
 	/* -1 through an int is how pmc(8) says that it has no count. */
 	assert_int_equal(pmc_allocate("tsc", PMC_MODE_SC, PMC_F_DESCENDANTS, 1, &id, -1), 0);
 	assert_true(f->allocate.count == 0);
