@@ -214,6 +214,21 @@ void pmc_pmu_print_counter_desc_long(const char *substr);
 void pmc_pmu_print_counter_full(const char *substr);
 uint64_t pmc_pmu_sample_rate_get(const char *event);
 
+/*
+ * The events of FreeBSD's "pmc stat": *names is the library's, six specifiers in its order (cycles,
+ * instructions, branches, mispredicted ones, cache references, cache misses).  0 or, not through
+ * errno, EOPNOTSUPP where no hardware event has a name.
+ */
+int pmc_pmu_stat_mode(const char ***names);
+
+/*
+ * The number of a hardware event's name in this process, or -1, and back, or NULL.  `cpuid` is this
+ * machine's, or NULL: other machines' events are not known here (EOPNOTSUPP), and logs name theirs.
+ * ENOENT no such event or number.
+ */
+int pmc_pmu_idx_get_by_event(const char *cpuid, const char *event);
+const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx);
+
 /* --- additions of this library ------------------------------------------------------------- */
 
 /*

@@ -25,7 +25,7 @@ near() { says "*\"$1\" (did you mean \"$2\"?)*pmccontrol -L*" pmcstat -p "$1" tr
 @test "a mistyped event: the nearest one is named, and missing counters are not blamed" {
 	near task_clok TASK_CLOCK
 	near page-fault-al PAGE_FAULT.ALL
-	near instrucions instructions
+	near context-swiches CONTEXT_SWITCHES
 	near TCS TSC
 	says '*no SOFT event "CLOCK.HRAD" (did you mean "CLOCK.HARD"?)*' pmcstat -p SOFT-CLOCK.HRAD true
 	run pmcstat -p task_clok true

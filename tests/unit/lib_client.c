@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fake_daemon.h"
+#include "intern.h"
 #include "lib.h"
 #include "open_files.h"
 #include "unit.h"
@@ -266,6 +267,19 @@ static void test_small_requests(void **state)
 	assert_int_equal(pmc_pmu_sample_rate_get("PAGE_FAULT.ALL"), 65536);
 	assert_int_equal(pmc_pmu_sample_rate_get("nonsense"), 65536);
 	assert_int_equal(pmc_pmu_enabled(), 0);
+	/* Not -1: FreeBSD's returns the number itself. */
+	assert_int_equal(pmc_pmu_stat_mode(&names), EOPNOTSUPP);
+	assert_int_equal(pmc_pmu_stat_mode(NULL), EFAULT);
+	n = (int)intern_event("inst_retired", NULL);
+	assert_string_equal(pmc_pmu_event_get_by_idx(NULL, n), "inst_retired");
+	assert_string_equal(pmc_pmu_event_get_by_idx("", n), "inst_retired");
+	assert_null(pmc_pmu_event_get_by_idx(NULL, -1));
+	assert_int_equal(errno, ENOENT);
+	assert_null(pmc_pmu_event_get_by_idx("GenuineIntel-6-5E-3", n));
+	assert_int_equal(errno, EOPNOTSUPP);
+	expect_errno(pmc_pmu_idx_get_by_event("GenuineIntel-6-5E-3", "cycles"), EOPNOTSUPP);
+	expect_errno(pmc_pmu_idx_get_by_event(NULL, "nonsense"), ENOENT);
+	expect_errno(pmc_pmu_idx_get_by_event(NULL, "CLOCK.HARD"), ENOENT);
 }
 
 /* --- what does not --------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ int five_and_six(pmc_id_t *id)
 {
 	return pmc_allocate("cycles", PMC_MODE_TC, 0, PMC_CPU_ANY, id) +
 	       pmc_allocate("cycles", PMC_MODE_TC, 0, PMC_CPU_ANY, id, 65536) +
-	       (EDOOFUS == EPROGMISMATCH) + (int)sizeof(uintfptr_t) + PATH_MAX;
+	       PMCLOG_MAPPING_INSERT + PMCLOG_MAPPING_DELETE + (EDOOFUS == EPROGMISMATCH) + (int)sizeof(uintfptr_t) + PATH_MAX;
 }
 END
 for std in gnu89 gnu99 gnu11 gnu17; do

@@ -37,6 +37,10 @@ enum pmclog_type {
 	PMCLOG_TYPE_MAPPINGCHANGE = 0x40
 };
 
+/* pl_type of MAPPINGCHANGE, for sources that still ask. */
+#define PMCLOG_MAPPING_INSERT 1
+#define PMCLOG_MAPPING_DELETE 2
+
 /* The first word of every record: magic, type, length in bytes (a multiple of 4, all included). */
 #define PMCLOG_HEADER_MAGIC		0xEEu
 #define PMCLOG_HEADER_TO_LENGTH(h)	((h) & 0x0000FFFFu)
