@@ -184,3 +184,112 @@ program() {
 	run ./prog
 	[ "$output" = "1 1 1" ]
 }
+
+@test "signal handlers read while the program is in calls of its own, and nothing locks up" {
+	program <<-'C'
+		#define _GNU_SOURCE
+		#include <pmc.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <sys/time.h>
+		#include <unistd.h>
+
+		static pmc_id_t stopped, running;
+		static volatile sig_atomic_t handled, failed;
+
+		static void on_timer(int sig)
+		{
+			pmc_value_t v;
+
+			(void)sig;
+			failed += pmc_read(stopped, &v) != 0 || pmc_read(running, &v) != 0 ||
+				  pmc_write(stopped, 5) != 0;
+			handled++;
+		}
+
+		#define CHECK(call) do { if ((call) != 0) { fprintf(stderr, #call ": %s\n", pmc_errstr()); return 1; } } while (0)
+
+		int main(void)
+		{
+			struct itimerval timer = { { 0, 300 }, { 0, 300 } };
+			struct sigaction action;
+			pmc_value_t last = 0, v;
+			pmc_id_t id;
+
+			signal(SIGIO, SIG_IGN);
+			CHECK(pmc_init());
+			CHECK(pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &stopped, 0));
+			CHECK(pmc_attach(stopped, 0));
+			CHECK(pmc_allocate("TASK_CLOCK", PMC_MODE_TC, 0, PMC_CPU_ANY, &running, 0));
+			CHECK(pmc_start(running));
+			action.sa_handler = on_timer;
+			action.sa_flags = SA_RESTART;
+			sigemptyset(&action.sa_mask);
+			sigaction(SIGALRM, &action, NULL);
+			setitimer(ITIMER_REAL, &timer, NULL);
+			while (handled < 1000 && !failed) {
+				CHECK(pmc_allocate("TASK_CLOCK", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0));
+				CHECK(pmc_start(id));
+				for (int i = 0; i < 100; i++) {
+					CHECK(pmc_read(running, &v));
+					if (v < last)
+						return 2;
+					last = v;
+					CHECK(pmc_read(id, &v));
+				}
+				CHECK(pmc_stop(id));
+				CHECK(pmc_release(id));
+			}
+			return failed ? 3 : 0;
+		}
+	C
+	run timeout 120 ./prog
+	status_is 0
+}
+
+@test "after closefrom(3) calls fail with EBADF, and files of the same numbers stay as they are" {
+	program <<-'C'
+		#define _GNU_SOURCE
+		#include <errno.h>
+		#include <fcntl.h>
+		#include <pmc.h>
+		#include <stdio.h>
+		#include <sys/stat.h>
+		#include <unistd.h>
+
+		int main(void)
+		{
+			pmc_value_t v;
+			pmc_id_t id;
+			struct stat st;
+			int file;
+
+			close(0);
+			if (pmc_init() || pmc_allocate("TASK_CLOCK", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0) || pmc_start(id))
+				return 1;
+			if (open("/dev/null", O_RDONLY) != 0)
+				return 2;
+			closefrom(3);
+			file = open("file", O_RDWR | O_CREAT | O_TRUNC, 0600);
+			if (write(file, "eightbytes", 10) != 10 || lseek(file, 0, SEEK_SET) != 0)
+				return 3;
+			for (int fd = 4; fd < 1024; fd++)
+				dup2(file, fd);
+			if (pmc_stop(id) != -1 || errno != EBADF)
+				return 4;
+			puts(pmc_errstr());
+			if (pmc_read(id, &v) != -1 || errno != EBADF)
+				return 5;
+			if (fstat(file, &st) || st.st_size != 10 || lseek(file, 0, SEEK_CUR) != 0)
+				return 6;
+			closefrom(3);
+			if (pmc_init() || pmc_allocate("TASK_CLOCK", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0) || pmc_start(id) ||
+			    pmc_read(id, &v))
+				return 7;
+			return 0;
+		}
+	C
+	run ./prog
+	status_is 0
+	[[ $output == *"closed the library's connection"* ]]
+}
