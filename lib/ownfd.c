@@ -14,8 +14,9 @@
 #define SO_COOKIE 57
 #endif
 
-#define OWNFD_HIGH 960		/* below the usual limit of 1024; where that is lower, half of it … */
-#define OWNFD_LOW  3		/* … and so on down to here */
+/* Below the usual limit of 1024; where the limit is lower, half of it, and so on. */
+#define OWNFD_HIGH 960
+#define OWNFD_LOW  3
 
 int ownfd_raise(int fd)
 {

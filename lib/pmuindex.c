@@ -10,7 +10,7 @@
 
 /* --- "pmc stat" ------------------------------------------------------------------------------ */
 
-/* FreeBSD has Intel's names here; these mean the same on every processor, as far as it counts it. */
+/* FreeBSD has Intel's names here; these are aliases of what each processor has. */
 static const char *const stat_events[] = {
 	"unhalted-cycles", "instructions", "branches", "branch-mispredicts", "LLC-REFERENCE",
 	"LLC-MISSES",

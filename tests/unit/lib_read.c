@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "counter.h"
+#include "nexttable.h"
 #include "read.h"
 #include "unit.h"
 
@@ -75,16 +76,6 @@ static int teardown(void **state)
 	close(p->fd[2]);
 	free(p);
 	return 0;
-}
-
-/* As the next version of the table, with which the last one's readers have gone. */
-static void start_events(struct pages *p, uint32_t generation, const int *fds, unsigned int n,
-			 pid_t tid)
-{
-	struct read_table before = p->table;
-
-	assert_int_equal(read_table_events(&p->table, ID, generation, fds, n, tid), 0);
-	read_table_drop(&before, &p->table, NULL);
 }
 
 static int get(struct pages *p, uint64_t *value)
@@ -303,7 +294,7 @@ static void test_events(void **state)
 	e->base = 100;
 	e->generation = 9;
 	expect_ask(p);
-	start_events(p, 9, fds, 2, 0);
+	next_events(&p->table, ID, 9, fds, 2, 0);
 	expect(p, 142);
 	/* At its end the file reads 0 bytes, as a pinned event that lost its counter. */
 	assert_int_equal(read_value(&p->table, ID, &value, &why), -EBUSY);
@@ -311,9 +302,9 @@ static void test_events(void **state)
 	e->generation = 10;
 	expect_ask(p);
 	/* A START that changed nothing keeps what there is; a new generation does not. */
-	start_events(p, 9, NULL, 0, 0);
+	next_events(&p->table, ID, 9, NULL, 0, 0);
 	assert_int_equal(p->table.slots[POS].nevents, 2);
-	start_events(p, 10, NULL, 0, 0);
+	next_events(&p->table, ID, 10, NULL, 0, 0);
 	assert_int_equal(p->table.slots[POS].nevents, 0);
 	assert_int_equal(fcntl(fds[0], F_GETFD), -1);
 	expect_ask(p);
@@ -336,7 +327,7 @@ static void test_short_event(void **state)
 	p->page->pmc[POS].how = WIRE_HOW_EVENTS;
 	assert_int_equal(write(fd, "abc", 3), 3);
 	lseek(fd, 0, SEEK_SET);
-	start_events(p, 0, &fd, 1, 0);
+	next_events(&p->table, ID, 0, &fd, 1, 0);
 	expect_ask(p);
 }
 
@@ -388,7 +379,7 @@ static void start_pages(struct pages *p, struct perf_event_mmap_page *page[2])
 	p->quick = true;
 	p->page->pmc[POS].how = WIRE_HOW_EVENTS;
 	p->page->pmc[POS].generation++;
-	start_events(p, p->page->pmc[POS].generation, fds, 2, read_thread());
+	next_events(&p->table, ID, p->page->pmc[POS].generation, fds, 2, read_thread());
 	assert_non_null(p->table.slots[POS].events[1].page);
 }
 

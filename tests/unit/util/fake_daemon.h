@@ -50,7 +50,7 @@ struct fake {
 	uint64_t value;			/* what RW answers */
 	uint32_t gates;			/* the number that GATES says; it sends two */
 
-	/* Done once to this thread when a request of `strike_op` has come, before it is answered. */
+	/* Done once to `struck` when a request of `strike_op` has come, and is not answered yet. */
 	void (*strike)(pthread_t thread);
 	uint16_t strike_op;
 	pthread_t struck;
