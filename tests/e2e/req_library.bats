@@ -293,3 +293,40 @@ program() {
 	status_is 0
 	[[ $output == *"closed the library's connection"* ]]
 }
+
+@test "SIGIO reaches a program that handles it, and does not end one that does not" {
+	program <<-'C'
+		#define _GNU_SOURCE
+		#include <pmc.h>
+		#include <signal.h>
+		#include <unistd.h>
+
+		static volatile sig_atomic_t handled;
+
+		static void on_io(int sig)
+		{
+			(void)sig;
+			handled = 1;
+		}
+
+		int main(void)
+		{
+			pmc_value_t v;
+			pmc_id_t id;
+
+			/* Asking for a PMC without a target raises it, as on FreeBSD. */
+			if (pmc_init() || pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0))
+				return 1;
+			for (int i = 0; i < 50; i++)
+				if (pmc_read(id, &v))
+					return 2;
+			signal(SIGIO, on_io);
+			if (pmc_read(id, &v))
+				return 3;
+			/* It was sent before the reply, and comes before the call returns. */
+			return handled ? 0 : 4;
+		}
+	C
+	run timeout 60 ./prog
+	status_is 0
+}
