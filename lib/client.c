@@ -296,6 +296,11 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 	}
 	err = -errno;
 	close(fd);
+	if (!stat(path, &st) && !S_ISSOCK(st.st_mode))
+		return refuse(why, -ENOENT, "%s is %s, not the socket of pmcbpfd: %s", path,
+			      S_ISDIR(st.st_mode) ? "a folder" : "a file",
+			      path == chosen ? "set PMCBPF_SOCKET to its socket, or unset it" :
+					       "remove it, and start pmcbpfd as root");
 	if (err == -EACCES || err == -EPERM)
 		return refuse(why, err, "you may not connect to pmcbpfd at %s%s", path,
 			      !stat(path, &st) && !(st.st_mode & S_IWOTH) ?

@@ -53,3 +53,13 @@ near() { says "*\"$1\" (did you mean \"$2\"?)*pmccontrol -L*" pmcstat -p "$1" tr
 	says '*no tunable is called "kern.hwpmc.nbufers" (did you mean "kern.hwpmc.nbuffers"?)*' \
 		pmccontrol --tunable kern.hwpmc.nbufers=1
 }
+
+@test "a socket that is a file or a folder is called that" {
+	echo plain >plain
+	PMCBPF_SOCKET=$PWD/plain says "*$PWD/plain is a file, not the socket of pmcbpfd: set PMCBPF_SOCKET to its socket, or unset it*" \
+		pmcstat -p clock.hard true
+	PMCBPF_SOCKET=$PWD says "*$PWD is a folder, not the socket of pmcbpfd: *" pmcstat -p clock.hard true
+	PMCBPF_SOCKET=/etc/passwd says "*/etc/passwd is a file, not the socket of pmcbpfd: *" \
+		run_as_nobody pmcstat -p clock.hard true
+	PMCBPF_SOCKET=$PWD/nowhere says "*no pmcbpfd answers at $PWD/nowhere: *" pmcstat -p clock.hard true
+}
