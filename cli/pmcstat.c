@@ -15,12 +15,6 @@ static int (*const phases[])(struct measure *m) = {
 	pmcs_attach, pmcs_start,    child_go,	 run_loop,    run_finish,
 };
 
-/* To a file: what is refused first costs nobody the log that was there. */
-static int (*const logging[])(struct measure *m) = {
-	args_check,  pmcs_allocate, run_prepare, child_spawn, targets_find, pmcs_attach,
-	record_begin, pmcs_start,   child_go,	 run_loop,    run_finish,
-};
-
 /* -R with -T: nothing is measured. */
 static int (*const looking[])(struct measure *m) = {
 	args_check, top_read, run_prepare, run_loop, run_finish,
@@ -60,8 +54,7 @@ int main(int argc, char *argv[])
 	m.interval = INTERVAL_SECONDS;
 	code = args_parse(&m, argc, argv, &ended);
 	if (!code && !ended)
-		code = m.input ? (m.live ? RUN(&m, looking) : RUN(&m, reading)) :
-		       m.log ? RUN(&m, logging) : RUN(&m, phases);
+		code = !m.input ? RUN(&m, phases) : m.live ? RUN(&m, looking) : RUN(&m, reading);
 	if (!code && !m.input && m.recorded >= 0)
 		code = log_analyse(&m);
 	closing = measure_end(&m);

@@ -82,8 +82,12 @@ make_tree() {
 	between $((switches * 8 / 10 - processes)) "$total" $((switches * 12 / 10 + processes + 10))
 }
 
-@test "-O FILE, -O - and -O host:port take the same log; an old file is replaced" {
-	head -c 100000 /dev/zero >log
+@test "-O FILE, -O - and -O host:port take the same log; an old log is replaced, another file is not" {
+	head -c 100000 /dev/zero >notes
+	run pmcstat -q -E -p PAGE_FAULT.ALL -O notes true
+	[ "$status" -eq 73 ]
+	cmp notes <(head -c 100000 /dev/zero)
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log true
 	pmcstat -q -E -p PAGE_FAULT.ALL -O log true
 	pmcstat -R log >text
 	[ "$(lines_of exitval)" -eq 1 ]
