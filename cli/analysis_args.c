@@ -107,8 +107,8 @@ static int plugin_option(struct analysis *a, const char *text)
 		return fail(EX_USAGE, "ERROR: unknown option <%s>.", text);
 	percent = strtod(value, &end);
 	if (end == value || *end || !(percent >= 0 && percent <= 100))
-		return fail(EX_USAGE, "ERROR: Illegal threshold \"%s\": a percentage from 0 to 100.",
-			    value);
+		return fail(EX_USAGE, "ERROR: Illegal threshold \"%s\": a percentage from 0 to "
+			    "100.", value);
 	a->threshold = percent;
 	return 0;
 }

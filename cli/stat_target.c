@@ -122,8 +122,8 @@ int targets_find(struct measure *m)
 			code = add_matching(m, &m->wanted[i]);
 	}
 	if (!code && m->nwanted && !m->ntargets && !m->child.pid)
-		code = fail(EX_DATAERR, "ERROR: No matching target processes. No process has a name "
-			    "(/proc/PID/comm, up to 15 characters) that matches \"%s\"",
+		code = fail(EX_DATAERR, "ERROR: No matching target processes. No process has a "
+			    "name (/proc/PID/comm, up to 15 characters) that matches \"%s\"",
 			    m->wanted[0].text);
 	return code;
 }
