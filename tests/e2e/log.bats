@@ -96,7 +96,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect owner 'log EBADF -- *not open for writing' logto read dir
 	expect owner 'log EBADF -- *file of the kernel' logto write /proc/self/coredump_filter
 	expect owner 'log EBADF -- *file of the kernel' logto write /sys/kernel/profiling
-	expect owner 'log EBADF -- *to a device*' logto write /dev/full
+	expect owner 'log EBADF -- *to a device*' logto write /dev/zero
 	expect owner 'log EBADF -- *to a device*' logto both /dev/zero
 	# None of them has left anything: the next one is good.
 	expect owner 'log 0' logto both file
