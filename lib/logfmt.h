@@ -30,7 +30,7 @@ enum logfmt_tail {			/* what follows the fixed part */
 	TAIL_NONE,
 	TAIL_PATH,			/* text with its NUL, padded to a multiple of 4 */
 	TAIL_PCS,			/* addresses of 8 bytes */
-	TAIL_NUMBER			/* 8 bytes, or nothing for 0; FreeBSD has none and skips it */
+	TAIL_NUMBER			/* 8 bytes, or nothing for 0; FreeBSD ends before them */
 };
 
 /*

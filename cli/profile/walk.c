@@ -238,15 +238,11 @@ static int allocated(struct walk *w, pmc_id_t id, const char *name, uint64_t rat
 {
 	struct event *e = who_event(&w->who, id);
 
-	/* Samples of two periods weigh differently: the PMC is two events from there on. */
-	if (!e || strcmp(e->shown.name, name) != 0 ||
-	    (rate && e->shown.rate && rate != e->shown.rate && e->sampled))
+	if (!e || !who_same_event(e, name, rate))
 		e = new_event(w, id, name);
-	if (!e)
-		return EX_DATAERR;
-	if (rate)
+	if (e && rate)
 		e->shown.rate = rate;
-	return 0;
+	return e ? 0 : EX_DATAERR;
 }
 
 static struct event *event_of(struct walk *w, pmc_id_t id)

@@ -262,6 +262,13 @@ struct event *who_new_event(struct who *who, pmc_id_t id, const char *name)
 	return roll_appoint(&who->events, id, is_event) == 0 ? e : NULL;
 }
 
+bool who_same_event(const struct event *e, const char *name, uint64_t rate)
+{
+	bool other_rate = rate && e->shown.rate && rate != e->shown.rate;
+
+	return strcmp(e->shown.name, name) == 0 && !(other_rate && e->sampled);
+}
+
 /* --- processes ------------------------------------------------------------------------------- */
 
 static bool process_wanted(const struct who *who, const struct process *p)

@@ -62,6 +62,12 @@ struct thread *who_thread(const struct who *who, pid_t tid);
 /* A name of the filter that no event of the log has had; NULL: none. */
 const char *who_lacks_event(const struct who *who);
 
+/*
+ * Does a PMC that is allocated under that name go on as this event?  Not if there are samples of
+ * another period: they weigh differently.
+ */
+bool who_same_event(const struct event *e, const char *name, uint64_t rate);
+
 /* Another bearer.  NULL: no memory. */
 struct event *who_new_event(struct who *who, pmc_id_t id, const char *name);
 struct process *who_new_process(struct who *who, pid_t pid);
