@@ -113,7 +113,7 @@ make_tree() {
 }
 
 @test "-O to where nothing can be written: one line, 71, and the command never runs" {
-	for to in /nonexistent/log . localhost:1 host.invalid:1 /dev/full; do
+	for to in /nonexistent/log . localhost:1 host.invalid:1 /dev/zero; do
 		run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O "$to" touch ran
 		status_is 71
 		[[ "$stderr" == pmcstat:\ ERROR:\ Cannot\ * ]]
@@ -128,6 +128,9 @@ make_tree() {
 	run --separate-stderr pmcstat -q -n 1 -P PAGE_FAULT.ALL -O small/log load pages=3000
 	# The daemon closes it, when its client is gone.
 	wait_for umount small
+	status_is 71
+	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
+	run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O /dev/full true
 	status_is 71
 	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
 }
