@@ -12,6 +12,7 @@ struct gmon_file {
 	struct image *image;
 	uint32_t event;
 	uint64_t samples;
+	uint32_t rate;			/* of a clock, samples a second; 0: of no clock */
 	uint64_t low, high;		/* of the functions hit; multiples of a bucket */
 	struct gmon_hit *hits;		/* by address */
 	struct gmon_arc *arcs;

@@ -102,19 +102,21 @@ int gmon_write_bsd(const struct gmon_file *file, int fd, bool wide)
 }
 
 /* One histogram of hits, without `done` samples of each that others have.  Is there more? */
-static bool put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n, uint64_t done)
+static bool put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n, uint64_t done,
+			  uint32_t ticks)
 {
 	uint64_t low = hits[0].address, high = hits[n - 1].address + GMON_BUCKET;
 	bool more = false;
-	uint32_t buckets = (uint32_t)((high - low) / GMON_BUCKET), rate = 1;
-	const char unit[16] = "samples\0\0\0\0\0\0\0\0s";	/* its abbreviation is the last */
+	uint32_t buckets = (uint32_t)((high - low) / GMON_BUCKET), rate = ticks ? ticks : 1;
+	/* The abbreviation is the last. */
+	const char *unit = ticks ? "seconds\0\0\0\0\0\0\0\0s" : "samples\0\0\0\0\0\0\0\0s";
 
 	buf_add(out, "\0", 1);
 	buf_add(out, (const char *)&low, sizeof(low));
 	buf_add(out, (const char *)&high, sizeof(high));
 	buf_add(out, (const char *)&buckets, sizeof(buckets));
 	buf_add(out, (const char *)&rate, sizeof(rate));
-	buf_add(out, unit, sizeof(unit));
+	buf_add(out, unit, 16);
 	for (uint64_t address = low; address < high; address += GMON_BUCKET) {
 		uint64_t left = 0;
 		uint16_t counter;
@@ -160,7 +162,7 @@ int gmon_write_gnu(const struct gmon_file *file, int fd)
 		while (to < file->nhits &&
 		       file->hits[to].address - file->hits[to - 1].address < GNU_GAP)
 			to++;
-		while (put_histogram(&out, &file->hits[from], to - from, done))
+		while (put_histogram(&out, &file->hits[from], to - from, done, file->rate))
 			done += GNU_COUNTER;
 	}
 	for (size_t i = 0; i < file->narcs; i++)
