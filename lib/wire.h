@@ -49,6 +49,7 @@ enum wire_op {
 	WIRE_OP_TUNABLE = 65,
 	WIRE_OP_GATES = 66,
 	WIRE_OP_KTR = 67,
+	WIRE_OP_KGMON = 68,
 };
 
 struct wire_hdr {
@@ -316,6 +317,43 @@ struct wire_ktr {		/* as it is then: struct pmc_ktr tells what they are */
 	char stopped[96];
 };
 
+/*
+ * KGMON: the kernel profile.  Any process may ask for STATE, where all fields but `on` are 0; the
+ * rest needs privilege.  DUMP's reply carries a descriptor of a file of struct wire_kgmon_hit.
+ */
+enum wire_kgmon_what {
+	WIRE_KGMON_STATE = 0,
+	WIRE_KGMON_INFO = 1,
+	WIRE_KGMON_START = 2,
+	WIRE_KGMON_STOP = 3,
+	WIRE_KGMON_RESET = 4,
+	WIRE_KGMON_DUMP = 5,
+};
+struct wire_kgmon_req {
+	uint32_t what;
+	uint32_t reserved;
+};
+enum wire_kgmon_source {
+	WIRE_KGMON_NONE = 0,	/* it is off and empty */
+	WIRE_KGMON_CLOCK = 1,
+	WIRE_KGMON_PMCS = 2,
+};
+struct wire_kgmon {		/* as it is then: struct pmc_kgmon explains the fields */
+	uint32_t on;
+	uint32_t source;	/* enum wire_kgmon_source */
+	uint32_t rate;
+	uint32_t hits;		/* elements of a dump */
+	uint64_t period;
+	uint64_t samples;
+	uint64_t user;
+	uint64_t lost;
+	char event[WIRE_NAME_MAX];
+};
+struct wire_kgmon_hit {
+	uint64_t address;
+	uint64_t samples;
+};
+
 /* --- pages a client maps read-only ------------------------------------------------------- */
 
 /*
@@ -390,6 +428,7 @@ _Static_assert(sizeof(struct wire_tunable_req) == 328, "wire");
 _Static_assert(sizeof(struct wire_tunable) == 328, "wire");
 _Static_assert(sizeof(struct wire_ktr_req) == 40, "wire");
 _Static_assert(sizeof(struct wire_ktr) == 136, "wire");
+_Static_assert(sizeof(struct wire_kgmon) == 112, "wire");
 _Static_assert(sizeof(struct wire_page_pmc) == 64, "wire");
 _Static_assert(sizeof(struct wire_page) == 64 * 64, "wire");
 _Static_assert(sizeof(struct wire_counts) == 512, "wire");

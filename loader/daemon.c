@@ -106,7 +106,7 @@ static void size_pools(struct daemon *d)
 	user_pool(&d->users, POOL_SETS, TARGET_SETS);
 	user_pool(&d->users, POOL_TARGETS, ABI_MAX_TARGETS);
 	user_pool(&d->users, POOL_SHARES, ABI_MAX_SHARES);
-	user_pool(&d->users, POOL_SAMPLERS, ABI_SAMPLERS);
+	user_pool(&d->users, POOL_SAMPLERS, ABI_SAMPLERS - 1);	/* one is the clock's */
 }
 
 /* What cannot be leaves the presets. */
@@ -172,8 +172,12 @@ int daemon_init(struct daemon *d, struct why *why)
 		};
 
 		err = lifelog_new(d->engine, &d->errands, &d->life, why);
+		if (!err) {
+			d->kgmon = kgmon_new();
+			err = d->kgmon ? 0 : deny(why, -ENOMEM, "no memory for a profile");
+		}
 		if (!err)
-			err = trace_new(&d->trace, &rings, d->engine, d->life, why);
+			err = trace_new(&d->trace, &rings, d->engine, d->life, d->kgmon, why);
 	}
 	size_pools(d);
 	if (!err)
@@ -187,6 +191,7 @@ void daemon_free(struct daemon *d)
 	ktr_free(d->ktr);
 	owner_table_free(&d->owners);
 	trace_free(d->trace);
+	kgmon_free(d->kgmon);
 	lifelog_free(d->life);
 	logpool_free(d->logs);
 	row_table_free(&d->rows);

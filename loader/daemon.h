@@ -8,6 +8,7 @@
 #include "config.h"
 #include "cpu.h"
 #include "errand.h"
+#include "kgmon.h"
 #include "log.h"
 #include "logfile.h"
 #include "msr.h"
@@ -27,6 +28,7 @@ struct daemon {
 	struct logpool *logs;
 	struct trace *trace;
 	struct lifelog *life;
+	struct kgmon *kgmon;
 	struct ktr *ktr;
 	int log_event;			/* readable: see logpool_new() */
 	struct engine *engine;

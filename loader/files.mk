@@ -35,8 +35,8 @@ install-loader: $(PMCBPFD)
 # Unit tests link what they test; the operations run over tests/unit/loader/fake_count.c.
 LOADER_FAKE_SRCS := $(wildcard tests/unit/loader/*.c)
 LOADER_OPS_SRCS := loader/access.c loader/alive.c loader/buildid.c loader/config.c loader/cpu.c loader/daemon.c loader/debug.c loader/errand.c loader/fiber.c loader/file.c \
-	loader/gates.c loader/identity.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logdest.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c loader/logwriter.c loader/mappings_read.c \
-	loader/msr.c loader/msrlist.c loader/op_alloc.c loader/op_admin.c loader/op_attach.c loader/op_gates.c loader/op_info.c loader/op_ktr.c \
+	loader/gates.c loader/identity.c loader/kgmon.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logdest.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c loader/logwriter.c loader/mappings_read.c \
+	loader/msr.c loader/msrlist.c loader/op_alloc.c loader/op_admin.c loader/op_attach.c loader/op_gates.c loader/op_info.c loader/op_kgmon.c loader/op_ktr.c \
 	loader/op_log.c loader/op_pmc.c loader/op_tunable.c loader/ops.c loader/owner.c loader/permit.c loader/pmc.c loader/policy.c loader/proc.c loader/raise.c \
 	loader/receive.c loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/watchdog.c loader/notify.c loader/why.c lib/ktrmask.c lib/nearest.c $(BASE_SRCS)
 LOADER_FAKE  := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_OPS_SRCS:%.c=$(O)/obj/%.o)
@@ -77,6 +77,7 @@ UNIT_OBJS_loader_ops := $(LOADER_FAKE)
 UNIT_OBJS_loader_alloc := $(LOADER_FAKE)
 UNIT_OBJS_loader_state := $(LOADER_FAKE)
 UNIT_OBJS_loader_gates := $(LOADER_FAKE)
+UNIT_OBJS_loader_kgmon := $(LOADER_FAKE)
 UNIT_OBJS_loader_tunable := $(LOADER_FAKE)
 UNIT_OBJS_loader_msr := $(LOADER_FAKE)
 UNIT_OBJS_loader_ktr := $(LOADER_FAKE)

@@ -14,6 +14,7 @@
 
 #define FLAGS_PROCESS (PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 #define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON)
+#define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define FLAGS_LOG     (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 
 /* What an allocation works with once the request has passed the checks. */
@@ -68,9 +69,9 @@ static int check_flags(struct request *rq, const struct plan *p)
 			    " knows 0x%x", a->flags & ~(uint32_t)FLAGS_ALLOWED, FLAGS_ALLOWED);
 	if (a->flags & PMC_F_KGMON && a->mode != PMC_MODE_SS)
 		return deny(why, -EINVAL, "PMC_F_KGMON is for system-scope sampling only");
-	if (a->flags & PMC_F_KGMON)
-		return deny(why, -EOPNOTSUPP, "PMC_F_KGMON: pmcbpfd " PMCBPF_VERSION
-			    " has no kernel profile yet");
+	if (a->flags & PMC_F_KGMON && (a->caps & CAPS_SIDES) == PMC_CAP_USER)
+		return deny(why, -EINVAL, "PMC_F_KGMON: this PMC samples user code only, of which "
+			    "a kernel profile has nothing; count both sides, or the system's");
 	if (p->system && a->flags & FLAGS_LOG)
 		return deny(why, -EINVAL,
 			    "PMC_F_LOG_PROCCSW and PMC_F_LOG_PROCEXIT are for process-scope "
@@ -445,6 +446,19 @@ static int take_tracer(struct request *rq, struct plan *p, struct pmc *pmc)
 	return err;
 }
 
+/* PMCs of one kernel profile have the same of these. */
+static struct kgmon_source profile_source(const struct plan *p)
+{
+	struct kgmon_source s = {
+		.class = p->class->info.class,
+		.sides = p->a->caps & CAPS_SIDES ? p->a->caps & CAPS_SIDES : CAPS_SIDES,
+		.config = { p->a->config, p->a->config1, p->a->config2 },
+	};
+
+	memcpy(s.event, p->name, sizeof(s.event));
+	return s;
+}
+
 /* --- the reply --------------------------------------------------------------------------- */
 
 static void answer(struct request *rq, const struct pmc *pmc)
@@ -494,9 +508,11 @@ int op_pmcallocate(struct request *rq)
 	pmc->event = p.a->event;
 	pmc->select = p.spec.select ? p.a->config1 : 0;
 	pmc->reload = p.a->count;
-	if (pmc->flags & FLAGS_LOG || pmc->mode == PMC_MODE_SS)
+	if (pmc->flags & FLAGS_LOG ||
+	    (pmc->mode == PMC_MODE_SS && !(pmc->flags & PMC_F_KGMON)))
 		pmc->flags |= PMC_F_NEEDS_LOGFILE;
 	memcpy(pmc->event_name, p.name, sizeof(pmc->event_name));
+	pmc->profile = profile_source(&p);
 	pmc_link(&rq->d->rows, pmc);
 	if (pmc->owner->log)
 		trace_drain(rq->d->trace);

@@ -71,13 +71,14 @@ static int begin(struct request *rq, struct pmc *p)
 			    "a sampling PMC needs a period: pmc_set() it first");
 	if (pmc_is_sampling(p)) {
 		err = count_set_period(p->count, p->reload, &rq->r->why);
+		err = err ?: tracer_start(p->tracer, &rq->r->why);
 		if (err)
 			return err;
 	}
 	err = attach_to_owner(rq, p);
 	if (!err && p->owner->log)
 		trace_drain(rq->d->trace);
-	if (!err)
+	if (!err && !(p->flags & PMC_F_KGMON))	/* whose samples are in no log */
 		lifelog_start(rq->d->life, p);
 	if (!err)
 		err = check_cpu(rq, p);
@@ -85,6 +86,8 @@ static int begin(struct request *rq, struct pmc *p)
 		err = count_start(p->count, &rq->r->why);
 	if (!err)
 		p->state = PMC_STATE_RUNNING;
+	else if (p->tracer)
+		tracer_stop(p->tracer);
 	return err;
 }
 
@@ -126,8 +129,10 @@ int op_pmcstop(struct request *rq)
 	else
 		(void)count_stop(p->count, &(struct why){ "" });
 	/* What it has left on its way here is still its own. */
-	if (p->tracer)
+	if (p->tracer) {
 		tracer_drain(p->tracer);
+		tracer_stop(p->tracer);
+	}
 	p->state = PMC_STATE_STOPPED;
 	return err;
 }

@@ -34,6 +34,7 @@ union argument {
 	struct wire_writelog_req writelog;
 	struct wire_tunable_req tunable;
 	struct wire_ktr_req ktr;
+	struct wire_kgmon_req kgmon;
 };
 
 #define OP_FDS(NAME, handler, size, fds) \
@@ -67,6 +68,7 @@ static const struct op ops[] = {
 			      op_tunable_later },
 	[WIRE_OP_KTR] = { "KTR", sizeof(struct wire_ktr_req), 0, op_ktr, NULL, op_ktr_later },
 	OP(GATES, op_gates, 0),
+	OP(KGMON, op_kgmon, sizeof(struct wire_kgmon_req)),
 };
 
 void *reply_room(struct reply *r, size_t len)

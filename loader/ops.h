@@ -141,5 +141,6 @@ int op_tunable(struct request *rq);
 int op_tunable_later(struct request *rq);
 int op_ktr(struct request *rq);
 int op_ktr_later(struct request *rq);
+int op_kgmon(struct request *rq);
 
 #endif

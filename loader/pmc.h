@@ -3,6 +3,7 @@
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H
 
+#include "kgmon.h"
 #include "owner.h"
 #include "row.h"
 
@@ -23,6 +24,7 @@ struct pmc {
 	uint64_t reload;		/* period of sampling modes */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct tracer *tracer;		/* of sampling modes */
+	struct kgmon_source profile;	/* with PMC_F_KGMON: what its samples are, without period */
 	LIST_HEAD(, follow) follows;	/* processes that its log hears of: follows.c */
 	bool late;			/* its log lacks targets that were in an exec */
 	uint64_t leaving;		/* 0, or since when processes leave it, one by one */

@@ -12,12 +12,15 @@
 #include "clock.h"
 #include "debug.h"
 #include "file.h"
+#include "kgmon.h"
 #include "lifelog.h"
 #include "logfile.h"
 #include "pmc.h"
+#include "profclock.h"
 #include "trace.h"
 
 #define MAX_TRACERS ABI_SAMPLERS	/* an id is slot | generation * this */
+#define CLOCK_SLOT  (MAX_TRACERS - 1)	/* the profiling clock's; no PMC has it */
 _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
 
 #define TICK_NS	    50000000		/* between drains; a ring that is half full calls earlier */
@@ -31,6 +34,7 @@ struct tracer {
 	bool unmaps;			/* holds NEED_UNMAP */
 	bool lost;			/* of count_is_lost(), told already */
 	bool paused;			/* by the kernel at least once, told already */
+	bool profiles;			/* feeds the kernel profile now */
 	uint32_t id;
 	uint64_t rest[2];		/* ns that made no whole tick yet, of SWITCH and EXIT */
 	struct abi_samples told;	/* of sampler_counts() */
@@ -41,6 +45,10 @@ struct trace {
 	struct lifelog *life;
 	uint64_t lost;			/* of engine_lost_records(), told already */
 	struct samplers *samplers;
+	struct kgmon *kgmon;
+	struct profclock *clock;	/* NULL: it does not run */
+	uint32_t clock_id;
+	struct abi_samples clock_told;	/* of sampler_counts() */
 	bool rings;			/* somebody has sampled */
 	int epoll, timer;
 	unsigned int ntracers, nlogs;
@@ -52,7 +60,7 @@ struct trace {
 };
 
 int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
-	      struct lifelog *life, struct why *why)
+	      struct lifelog *life, struct kgmon *kgmon, struct why *why)
 {
 	struct samplers_config with_map = *config;
 	struct trace *t = calloc(1, sizeof(*t));
@@ -64,6 +72,7 @@ int trace_new(struct trace **out, const struct samplers_config *config, struct e
 	with_map.map = engine_rings(engine);
 	t->engine = engine;
 	t->life = life;
+	t->kgmon = kgmon;
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (t->epoll < 0 || t->timer < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
@@ -82,6 +91,7 @@ void trace_free(struct trace *t)
 {
 	if (!t)
 		return;
+	profclock_free(t->clock);
 	samplers_free(t->samplers);
 	if (t->timer >= 0)
 		close(t->timer);
@@ -98,7 +108,7 @@ int trace_fd(const struct trace *t)
 /* Somebody has to come by regularly. */
 static void tick(const struct trace *t)
 {
-	bool on = t->ntracers || t->nlogs;
+	bool on = t->ntracers || t->nlogs || t->clock;
 	struct itimerspec when = { .it_value.tv_nsec = on ? TICK_NS : 0,
 				   .it_interval.tv_nsec = on ? TICK_NS : 0 };
 
@@ -205,9 +215,14 @@ static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data
 			lifelog_unmap(t->life, rec->time, (pid_t)rec->pid, data[0], data[1]);
 		return;
 	}
+	if (t->clock && rec->pmc == t->clock_id && rec->n)
+		kgmon_sample(t->kgmon, true, rec->flags & ABI_REC_USER, data[0]);
 	/* Of a PMC that is gone, or has stopped: nobody waits for it. */
-	if (!tr || tr->id != rec->pmc || tr->pmc->state != PMC_STATE_RUNNING ||
-	    !tr->pmc->owner->log || !rec->n)
+	if (!tr || tr->id != rec->pmc || tr->pmc->state != PMC_STATE_RUNNING || !rec->n)
+		return;
+	if (tr->profiles)
+		kgmon_sample(t->kgmon, false, rec->flags & ABI_REC_USER, data[0]);
+	if (tr->profiles || !tr->pmc->owner->log)
 		return;
 	if (rec->kind == ABI_REC_SAMPLE)
 		on_sample(t, tr, rec, data);
@@ -267,6 +282,7 @@ static void account(struct trace *t, struct tracer *tr)
 {
 	struct owner *o = tr->pmc->owner;
 	struct abi_samples now, *told = &tr->told;
+	uint32_t missing, gaps;
 	bool lost;
 
 	if (!tr->samples) {
@@ -283,8 +299,14 @@ static void account(struct trace *t, struct tracer *tr)
 	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	o->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	o->user->stats.intr_processed += (uint32_t)(now.samples - told->samples);
-	add_lost(t, o, (uint32_t)(now.dropped - told->dropped),
-		 (uint32_t)(lost + now.paused - told->paused));
+	missing = (uint32_t)(now.dropped - told->dropped);
+	gaps = (uint32_t)(lost + now.paused - told->paused);
+	if (tr->profiles) {
+		kgmon_lost(t->kgmon, false, missing + gaps);
+		t->stats.intr_bufferfull += missing + gaps;
+	} else {
+		add_lost(t, o, missing, gaps);
+	}
 	if (now.dropped != told->dropped)
 		DEBUG(engine_debug(t->engine), SAMPLING, INTR,
 		      "PMC 0x%08x: %llu samples found no room", tr->pmc->id,
@@ -293,6 +315,23 @@ static void account(struct trace *t, struct tracer *tr)
 		tr->paused = true;
 		say_paused(tr);
 	}
+	*told = now;
+}
+
+/* The profiling clock's; CPUs that do not take it when they come are missing in the profile. */
+static void account_clock(struct trace *t)
+{
+	struct abi_samples now, *told = &t->clock_told;
+	unsigned int failed;
+
+	if (!t->clock)
+		return;
+	now = sampler_counts(t->samplers, t->clock_id);
+	failed = profclock_cpus(t->clock);
+	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
+	t->stats.intr_bufferfull += (uint32_t)(now.dropped - told->dropped);
+	kgmon_lost(t->kgmon, true, failed + now.dropped - told->dropped + now.paused -
+					   told->paused);
 	*told = now;
 }
 
@@ -333,6 +372,7 @@ void trace_drain(struct trace *t)
 	if (t->rings)
 		t->stats.log_sweeps++;
 	account_unmaps(t);
+	account_clock(t);
 	for (unsigned int i = 0; left && i < MAX_TRACERS; i++)
 		if (t->slot[i]) {
 			account(t, t->slot[i]);
@@ -353,7 +393,7 @@ void trace_stats(const struct trace *t, struct wire_driverstats *stats)
 	stats->log_sweeps += t->stats.log_sweeps;
 }
 
-/* --- sources -------------------------------------------------------------------------------- */
+/* --- the profiling clock -------------------------------------------------------------------- */
 
 static int make_rings(struct trace *t, struct why *why)
 {
@@ -369,6 +409,43 @@ static int make_rings(struct trace *t, struct why *why)
 	t->rings = !err;
 	return err;
 }
+
+static int clock_begin(struct trace *t, struct why *why)
+{
+	struct profclock_config config = { .engine = t->engine, .rate = KGMON_RATE };
+	int err = make_rings(t, why);
+
+	if (err)
+		return err;
+	config.program = samplers_program(t->samplers, why);
+	if (config.program < 0)
+		return config.program;
+	t->clock_id = ABI_LOG_ID(++t->generation * MAX_TRACERS + CLOCK_SLOT);
+	t->clock_told = sampler_counts(t->samplers, t->clock_id);
+	config.tag = sampler_set(t->samplers, &(struct sampler_spec){ .id = t->clock_id });
+	err = profclock_new(&config, &t->clock, why);
+	if (err)
+		sampler_clear(t->samplers, t->clock_id);
+	return err;
+}
+
+int trace_clock(struct trace *t, bool on, struct why *why)
+{
+	int err = 0;
+
+	if (on && !t->clock)
+		err = clock_begin(t, why);
+	if (!on && t->clock) {
+		sampler_clear(t->samplers, t->clock_id);
+		trace_drain(t);		/* what it has left is still the profile's */
+		profclock_free(t->clock);
+		t->clock = NULL;
+	}
+	tick(t);
+	return err;
+}
+
+/* --- sources -------------------------------------------------------------------------------- */
 
 /* Without tracefs, all but this works. */
 static void watch_unmaps(struct tracer *tr)
@@ -396,6 +473,7 @@ static void unwatch_unmaps(struct tracer *tr)
 
 int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why)
 {
+	bool profiles = p->flags & PMC_F_KGMON;	/* of addresses alone */
 	struct tracer *tr = NULL;
 	unsigned int slot = 0;
 	int err = make_rings(t, why);
@@ -403,7 +481,7 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 	if (err)
 		return err;
 	/* The pool has as many as there are slots. */
-	while (slot < MAX_TRACERS - 1 && t->slot[slot])
+	while (slot < CLOCK_SLOT - 1 && t->slot[slot])
 		slot++;
 	err = user_take(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1, why);
 	if (err)
@@ -430,8 +508,8 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 		tr->told = sampler_counts(t->samplers, tr->id);
 		tr->tag = sampler_set(t->samplers, &(struct sampler_spec){
 			.id = tr->id,
-			.chain = p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN),
-			.both_sides = p->flags & PMC_F_USERCALLCHAIN,
+			.chain = p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN) && !profiles,
+			.both_sides = p->flags & PMC_F_USERCALLCHAIN && !profiles,
 			.hides_kernel = p->kernel == KERNEL_HIDDEN,
 		});
 		watch_unmaps(tr);
@@ -450,6 +528,7 @@ void tracer_free(struct tracer *tr)
 	if (!tr)
 		return;
 	account(tr->t, tr);
+	tracer_stop(tr);
 	if (tr->samples) {
 		sampler_clear(tr->t->samplers, tr->id);
 		unwatch_unmaps(tr);
@@ -463,6 +542,27 @@ void tracer_free(struct tracer *tr)
 	tr->t->ntracers--;
 	tick(tr->t);
 	free(tr);
+}
+
+int tracer_start(struct tracer *tr, struct why *why)
+{
+	const struct pmc *p = tr->pmc;
+	struct kgmon_source source = p->profile;
+	int err;
+
+	if (!(p->flags & PMC_F_KGMON) || tr->profiles)
+		return 0;
+	source.period = p->reload;
+	err = kgmon_join(tr->t->kgmon, &source, why);
+	tr->profiles = !err;
+	return err;
+}
+
+void tracer_stop(struct tracer *tr)
+{
+	if (tr->profiles)
+		kgmon_leave(tr->t->kgmon);
+	tr->profiles = false;
 }
 
 void tracer_drain(struct tracer *tr)

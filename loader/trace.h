@@ -7,6 +7,7 @@
 #include "sampler.h"
 
 struct engine;
+struct kgmon;
 struct lifelog;
 struct pmc;
 struct trace;
@@ -14,7 +15,7 @@ struct tracer;
 
 /* The rings themselves are made when the first PMC samples. */
 int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
-	      struct lifelog *life, struct why *why);
+	      struct lifelog *life, struct kgmon *kgmon, struct why *why);
 void trace_free(struct trace *t);
 
 /* Logs come and go: while there is one, processes are watched for it. */
@@ -26,6 +27,9 @@ void trace_drain(struct trace *t);
 /* The same, once all slices that are open on any CPU have ended. */
 void trace_flush(struct trace *t);
 
+/* The profiling clock, which samples for the kernel profile alone. */
+int trace_clock(struct trace *t, bool on, struct why *why);
+
 /* Adds what the rings know to the driver's statistics. */
 void trace_stats(const struct trace *t, struct wire_driverstats *stats);
 
@@ -35,6 +39,9 @@ void trace_stats(const struct trace *t, struct wire_driverstats *stats);
  */
 int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why);
 void tracer_free(struct tracer *tr);
+/* The PMC starts, and has stopped.  -EBUSY: a kernel profile that does not take its samples. */
+int tracer_start(struct tracer *tr, struct why *why);
+void tracer_stop(struct tracer *tr);
 int tracer_program(const struct tracer *tr);
 /* What the events of a sampling PMC carry for the program: struct perf_event_spec. */
 uint64_t tracer_tag(const struct tracer *tr);

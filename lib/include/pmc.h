@@ -75,6 +75,36 @@ enum pmc_ktr_op {
 	PMC_KTR_MARK			/* an entry of class KTR_GEN with a text, cut to 31 bytes */
 };
 
+/* The kernel profile of kgmon(8): pmc_kgmon(). */
+struct pmc_kgmon {
+	uint32_t pk_on;			/* it takes samples now */
+	uint32_t pk_source;		/* enum pmc_kgmon_source: of what */
+	uint32_t pk_rate;		/* the clock's ticks a second, on each CPU; 0: no clock */
+	uint32_t pk_hits;		/* elements of a dump */
+	uint64_t pk_period;		/* events between two samples of a PMC; 0: no PMC */
+	uint64_t pk_samples;		/* in the kernel: the sum of all hits */
+	uint64_t pk_user;		/* in user code, which has no hits */
+	uint64_t pk_lost;		/* that found no room, or that the kernel left out */
+	char pk_event[PMC_NAME_MAX];	/* the PMCs' */
+};
+enum pmc_kgmon_source {
+	PMC_KGMON_NONE,			/* it is off and empty */
+	PMC_KGMON_CLOCK,		/* the profiling clock */
+	PMC_KGMON_PMCS			/* PMCs with PMC_F_KGMON */
+};
+enum pmc_kgmon_op {
+	PMC_KGMON_STATE,		/* pk_on alone, for any process */
+	PMC_KGMON_INFO,
+	PMC_KGMON_START,
+	PMC_KGMON_STOP,
+	PMC_KGMON_RESET,		/* forgets all samples */
+	PMC_KGMON_DUMP			/* returns a descriptor */
+};
+struct pmc_kgmon_hit {			/* what a dump consists of, by address */
+	uint64_t pk_address;
+	uint64_t pk_samples;
+};
+
 /* An addition of this library: one of the daemon's tunables. */
 struct pmc_tunable {
 	char pm_name[PMC_NAME_MAX];	/* "kern.hwpmc.nsamples" */
@@ -255,6 +285,13 @@ int pmc_gates(struct pmc_gate **gates, int *ngates);
 int pmc_ktr_info(struct pmc_ktr *info);
 int pmc_ktr_control(enum pmc_ktr_op op, const char *text);
 int pmc_ktr_open(void);
+
+/*
+ * The kernel profile: does what `op` says, and returns 0, or with PMC_KGMON_DUMP a descriptor of a
+ * read-only file of struct pmc_kgmon_hit.  *info is the profile as it is then; NULL: not wanted.
+ * EPERM not super-user, EBUSY it holds samples of another source: pmc_kgmon(3)
+ */
+int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info);
 
 /*
  * The daemon's tunables, which pmcbpf.conf(5) lists: all, one, and a new value for one.  *list is

@@ -37,7 +37,7 @@ static int check_flags(const struct wire_allocate_req *a)
 	if (a->flags & ~known || (is_system(a) && a->flags & process) ||
 	    (a->flags & PMC_F_KGMON && a->mode != PMC_MODE_SS))
 		return EINVAL;
-	return a->flags & PMC_F_KGMON ? EOPNOTSUPP : 0;
+	return a->flags & PMC_F_KGMON && (a->caps & RINGS) == PMC_CAP_USER ? EINVAL : 0;
 }
 
 #define CPU_MIGRATIONS 0x2000eu		/* counted on another CPU than the process's: no slices */
@@ -287,7 +287,8 @@ static int created(struct model *m, const struct m_call *c, const struct wire_al
 		.state = PMC_STATE_ALLOCATED, .reload = a->count, .exact = true,
 		.config = a->config | (uint64_t)(a->caps & RINGS) << 32, .serial = ++m->serial,
 	};
-	if (a->flags & (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT) || a->mode == PMC_MODE_SS)
+	if (a->flags & (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT) ||
+	    (a->mode == PMC_MODE_SS && !(a->flags & PMC_F_KGMON)))
 		p->flags |= PMC_F_NEEDS_LOGFILE;
 	m->row[row].balance += is_system(a) ? -1 : 1;
 	return 0;

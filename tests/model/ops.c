@@ -155,12 +155,33 @@ static int op_detach(struct model *m, const struct m_call *c)
 
 /* --- running ------------------------------------------------------------------------------ */
 
+/* Samples of PMCs that differ cannot be added in one kernel profile. */
+static bool profiles_differ(const struct model *m, const struct m_pmc *p)
+{
+	uint64_t sides = (uint64_t)(PMC_CAP_USER | PMC_CAP_SYSTEM) << 32;
+
+	for (unsigned int i = 0; p->flags & PMC_F_KGMON && i < M_PMCS; i++) {
+		const struct m_pmc *o = &m->pmc[i];
+		uint64_t ours = p->config & sides ? p->config : p->config | sides;
+		uint64_t theirs = o->config & sides ? o->config : o->config | sides;
+
+		if (o->used && o->state == PMC_STATE_RUNNING && o->flags & PMC_F_KGMON &&
+		    (PMC_ID_TO_CLASS(o->id) != PMC_ID_TO_CLASS(p->id) || ours != theirs ||
+		     o->reload != p->reload ||
+		     (PMC_ID_TO_CLASS(o->id) == PMC_CLASS_SOFT && o->event != p->event)))
+			return true;
+	}
+	return false;
+}
+
 static int check_start(struct model *m, const struct m_call *c, struct m_pmc *p, uint64_t *join)
 {
 	if (p->flags & PMC_F_NEEDS_LOGFILE)
 		return EDOOFUS;
 	if (is_sampling(p) && !p->reload)
 		return EINVAL;
+	if (profiles_differ(m, p))
+		return EBUSY;
 	if (model_is_system(p) || p->targets)
 		return 0;
 	/* Never attached: it measures its owner, whom nobody needs to permit that. */

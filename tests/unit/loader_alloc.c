@@ -123,7 +123,7 @@ static void test_flags(void **state)
 		{ PMC_MODE_SC, PMC_F_KGMON, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_KGMON, -EINVAL },
 		{ PMC_MODE_TS, PMC_F_KGMON, -EINVAL },
-		{ PMC_MODE_SS, PMC_F_KGMON, -EOPNOTSUPP }, /* legal, but kgmon is not here yet */
+		{ PMC_MODE_SS, PMC_F_KGMON, 0 },
 		{ PMC_MODE_TC, PMC_F_FORCE, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_NEWVALUE, -EINVAL },
 		{ PMC_MODE_TC, PMC_F_ATTACH_DONE, -EINVAL },

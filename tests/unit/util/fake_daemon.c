@@ -202,6 +202,17 @@ static void on_ktr(struct fake *f, const void *req, struct answer *a)
 		a->fds[a->nfds++] = f->alive_fd;
 }
 
+static void on_kgmon(struct fake *f, const void *req, struct answer *a)
+{
+	struct wire_kgmon rep = { 1, 2, 3, 4, 1ull << 41, 6, 7, 8, "" };
+
+	memcpy(&f->kgmon, req, sizeof(f->kgmon));
+	memset(rep.event, 'e', sizeof(rep.event));
+	put(a, &rep, sizeof(rep));
+	while (a->nfds < f->kgmon_fds)
+		a->fds[a->nfds++] = f->alive_fd;
+}
+
 static void on_other(struct fake *f, const void *req, struct answer *a)
 {
 }
@@ -233,6 +244,7 @@ static const struct {
 	{ WIRE_OP_GATES, 0, on_gates },
 	{ WIRE_OP_TUNABLE, sizeof(struct wire_tunable_req), on_tunable },
 	{ WIRE_OP_KTR, sizeof(struct wire_ktr_req), on_ktr },
+	{ WIRE_OP_KGMON, sizeof(struct wire_kgmon_req), on_kgmon },
 };
 
 /* --- answering ------------------------------------------------------------------------------- */

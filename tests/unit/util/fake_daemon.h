@@ -66,6 +66,8 @@ struct fake {
 	uint32_t tunables;		/* that it says it lists */
 	struct wire_ktr_req ktr;
 	uint32_t ktr_fds;		/* that KTR hands out */
+	struct wire_kgmon_req kgmon;
+	uint32_t kgmon_fds;		/* that KGMON hands out */
 	struct wire_hello_req hello;
 
 	int alive_fd, page_fd, counts_fd;
