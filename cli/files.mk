@@ -33,9 +33,10 @@ $(O)/obj/cli/annotate/disasm.o: CFLAGS += $(if $(ANNOTATE_LIBS),,-DNO_CAPSTONE)
 KTR_SRCS     := $(wildcard cli/ktr_*.c) cli/maps.c cli/region.c cli/running.c
 TDUMP_SRCS   := cli/output.c cli/pager.c $(KTR_SRCS) $(wildcard cli/tdump*.c) lib/ktrmask.c $(CLI_SHARED)
 PCTR_SRCS    := $(wildcard cli/pctr*.c) $(CLI_SHARED)
-CLI_SRCS     := $(sort $(PMCSTAT_SRCS) $(PMCCONTROL_SRCS) $(PMC_SRCS) $(ANNOTATE_SRCS) $(PCTR_SRCS) \
+KGMON_SRCS   := $(wildcard cli/kgmon/*.c) cli/output.c cli/report/gmon_file.c cli/running.c $(CLI_SHARED)
+CLI_SRCS     := $(sort $(PMCSTAT_SRCS) $(PMCCONTROL_SRCS) $(PMC_SRCS) $(ANNOTATE_SRCS) $(PCTR_SRCS) $(KGMON_SRCS) \
 	$(filter cli/%,$(KTRCTL_SRCS) $(TDUMP_SRCS)))
-CLI_TOOLS    := pmcstat pmccontrol pmc pmcannotate ktrctl tdump pctr
+CLI_TOOLS    := pmcstat pmccontrol pmc pmcannotate kgmon ktrctl tdump pctr
 CLI_BINS     := $(CLI_TOOLS:%=$(O)/bin/%)
 
 # DT_RUNPATH, so that LD_LIBRARY_PATH still comes first.
@@ -45,6 +46,7 @@ $(O)/bin/pmcstat: $(PMCSTAT_SRCS:%.c=$(O)/obj/%.o)
 $(O)/bin/pmccontrol: $(PMCCONTROL_SRCS:%.c=$(O)/obj/%.o)
 $(O)/bin/pmc: $(PMC_SRCS:%.c=$(O)/obj/%.o)
 $(O)/bin/pmcannotate: $(ANNOTATE_SRCS:%.c=$(O)/obj/%.o)
+$(O)/bin/kgmon: $(KGMON_SRCS:%.c=$(O)/obj/%.o)
 $(O)/bin/ktrctl: $(KTRCTL_SRCS:%.c=$(O)/obj/%.o) | $(LIBKTR)
 $(O)/bin/tdump: $(TDUMP_SRCS:%.c=$(O)/obj/%.o)
 $(O)/bin/tdump: CLI_LIBS := -lelf
@@ -109,7 +111,8 @@ $(FAKEPMC): tests/unit/cli/fakepmc.c lib/include/pmc.h lib/include/sys/pmc.h
 check-unit: $(CLI_BINS) $(O)/bin/ktrdump $(FAKEPMC)
 LINT_C  += tests/unit/cli/fakepmc.c
 LINT_SH += tests/unit/cli/helpers.bash tests/unit/cli/tdump.bash packaging/completions/pmcstat.bash \
-	packaging/completions/ktrctl.bash packaging/completions/pctr.bash packaging/completions/tdump.bash
+	packaging/completions/kgmon.bash packaging/completions/ktrctl.bash packaging/completions/pctr.bash \
+	packaging/completions/tdump.bash
 
 INSTALL += install-cli
 COMPLETIONS := $(DESTDIR)$(PREFIX)/share
@@ -128,14 +131,15 @@ install-cli: $(CLI_BINS)
 	$(Q)install -m 644 packaging/completions/pmc.fish \
 		packaging/completions/pmcstat.fish packaging/completions/pmccontrol.fish \
 		packaging/completions/pmcannotate.fish \
-		packaging/completions/ktrctl.fish packaging/completions/pctr.fish packaging/completions/tdump.fish \
+		packaging/completions/kgmon.fish packaging/completions/ktrctl.fish packaging/completions/pctr.fish packaging/completions/tdump.fish \
 		$(COMPLETIONS)/fish/vendor_completions.d
 	$(Q)install -m 644 packaging/completions/ktrctl.bash \
 		$(COMPLETIONS)/bash-completion/completions/ktrctl
+	$(Q)install -m 644 packaging/completions/kgmon.bash $(COMPLETIONS)/bash-completion/completions/kgmon
 	$(Q)install -m 644 packaging/completions/pctr.bash $(COMPLETIONS)/bash-completion/completions/pctr
 	$(Q)install -m 644 packaging/completions/tdump.bash $(COMPLETIONS)/bash-completion/completions/tdump
 	$(Q)ln -sf tdump $(COMPLETIONS)/bash-completion/completions/ktrdump
-	$(Q)install -m 644 packaging/completions/_ktrctl packaging/completions/_pctr packaging/completions/_tdump \
+	$(Q)install -m 644 packaging/completions/_kgmon packaging/completions/_ktrctl packaging/completions/_pctr packaging/completions/_tdump \
 		$(COMPLETIONS)/zsh/site-functions
 	$(Q)install -d $(DESTDIR)$(PREFIX)/share/pmcbpf
 	$(Q)install -m 644 share/pmcbpf/ktr-gdb.py $(DESTDIR)$(PREFIX)/share/pmcbpf

@@ -24,7 +24,7 @@ result()
 	fi
 }
 
-programs=("$build"/sbin/{pmcbpfd,pctrd} "$build"/bin/{pmcstat,pmccontrol,pmc,pmcannotate,ktrctl,tdump,pctr})
+programs=("$build"/sbin/{pmcbpfd,pctrd} "$build"/bin/{pmcstat,pmccontrol,pmc,pmcannotate,kgmon,ktrctl,tdump,pctr})
 libraries=("$build"/lib/lib{pmc-compat,ktr,pctr}.so.0)
 all=("${programs[@]}" "${libraries[@]}")
 

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel's functions: lines of "address type name [module]", as in /proc/kallsyms and
+ * System.map.  The list does not say where a function ends: at the next one, and the last of the
+ * kernel or of a module with its page.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kgmon/kgmon.h"
+#include "msg.h"
+
+#define PAGE	4096u
+#define LONGEST (256u * 1024)		/* bytes of a function */
+#define ANCHOR	"_stext"		/* where the kernel's code begins */
+
+struct name_reader {
+	struct kernel_names *names;
+	uint64_t anchor;		/* 0: not seen, or hidden */
+	char module[64];		/* of the line before, and its place in the text */
+	uint32_t module_at;
+};
+
+/* Of several names of an address, the first that the kernel has comes first. */
+static int by_start(const void *a, const void *b)
+{
+	const struct kernel_name *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+static int name_add(struct name_reader *r, uint64_t start, const char *name, const char *module)
+{
+	struct kernel_names *k = r->names;
+
+	if (k->n == k->room) {
+		size_t room = k->room ? 2 * k->room : 1 << 16;
+		struct kernel_name *list = realloc(k->list, room * sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		k->list = list;
+		k->room = room;
+	}
+	if (strcmp(r->module, module) != 0) {
+		snprintf(r->module, sizeof(r->module), "%s", module);
+		r->module_at = (uint32_t)k->text.len;
+		buf_add(&k->text, module, strlen(module) + 1);
+	}
+	k->list[k->n] = (struct kernel_name){
+		.start = start, .line = (uint32_t)k->n, .name = (uint32_t)k->text.len,
+		.module = *module ? r->module_at : KERNEL_ITSELF,
+	};
+	k->n++;
+	buf_add(&k->text, name, strlen(name) + 1);
+	return k->text.failed || k->text.len > INT32_MAX ? -ENOMEM : 0;
+}
+
+/* What is not code, and addresses that are hidden, pass. */
+static int line_add(struct name_reader *r, const char *line)
+{
+	char name[512], module[64] = "", type;
+	unsigned long long start;
+
+	if (sscanf(line, "%llx %c %511s %63s", &start, &type, name, module) < 3 || !start)
+		return 0;
+	if (strcmp(name, ANCHOR) == 0)
+		r->anchor = start;
+	/* Arm's marks of code and data begin with '$'. */
+	if (!strchr("tTwW", type) || *name == '$')
+		return 0;
+	return name_add(r, start, name, *module == '[' ? module : "");
+}
+
+static bool module_same(const struct kernel_names *k, uint32_t a, uint32_t b)
+{
+	if (a == KERNEL_ITSELF || b == KERNEL_ITSELF)
+		return a == b;
+	return strcmp(k->text.data + a, k->text.data + b) == 0;
+}
+
+/* Sorted, one name for each address, with the size that it may have. */
+static void names_finish(struct kernel_names *k)
+{
+	size_t n = 0;
+
+	qsort(k->list, k->n, sizeof(k->list[0]), by_start);
+	for (size_t i = 0; i < k->n; i++)
+		if (!n || k->list[n - 1].start != k->list[i].start)
+			k->list[n++] = k->list[i];
+	k->n = n;
+	for (size_t i = 0; i < n; i++) {
+		struct kernel_name *e = &k->list[i];
+		bool bpf = e->module != KERNEL_ITSELF &&
+			   !strcmp(k->text.data + e->module, "[bpf]");
+		bool last = i + 1 == n || !module_same(k, e->module, e[1].module);
+		uint64_t gap = i + 1 < n ? e[1].start - e->start : LONGEST;
+
+		if (last && !bpf && gap > PAGE - e->start % PAGE)
+			gap = PAGE - e->start % PAGE;
+		e->size = gap < LONGEST ? (uint32_t)gap : LONGEST;
+	}
+}
+
+static int list_read(struct name_reader *r, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t size = 0;
+	int err = 0;
+
+	if (!f)
+		return fail_errno(EX_NOINPUT, "ERROR: cannot read \"%s\"", path);
+	while (!err && getline(&line, &size, f) > 0)
+		err = line_add(r, line);
+	if (!err && ferror(f))
+		err = -EIO;
+	free(line);
+	fclose(f);
+	if (!err)
+		return 0;
+	errno = -err;
+	return fail_errno(EX_OSERR, "ERROR: cannot read \"%s\"", path);
+}
+
+/* The file is of this boot if its kernel lies where this one does. */
+static int check_boot(const struct name_reader *r, const char *system)
+{
+	struct kernel_names unused = { 0 };
+	struct name_reader now = { .names = &unused };
+	int code = list_read(&now, KERNEL_LIST);
+
+	kernel_names_free(&unused);
+	if (code)
+		return code;
+	if (!now.anchor)
+		return fail(EX_NOPERM, "ERROR: cannot check that \"%s\" is of this boot: the "
+			    "kernel hides its addresses (kernel.kptr_restrict, or CAP_SYSLOG is missing)",
+			    system);
+	if (r->anchor == now.anchor)
+		return 0;
+	return fail(EX_DATAERR, "ERROR: \"%s\" has no names of this boot: " ANCHOR " is at 0x%llx "
+		    "there, and at 0x%llx in this kernel; without -N the names are those of "
+		    KERNEL_LIST, system, (unsigned long long)r->anchor,
+		    (unsigned long long)now.anchor);
+}
+
+int kernel_names_read(struct kernel_names *names, const char *system)
+{
+	struct name_reader r = { .names = names };
+	int code = list_read(&r, system ? system : KERNEL_LIST);
+
+	if (!code && names->n == 0)
+		code = system ? fail(EX_DATAERR, "ERROR: \"%s\" has no names of functions as "
+				     KERNEL_LIST " has them", system) :
+				fail(EX_NOPERM, "ERROR: the kernel hides its addresses in "
+				     KERNEL_LIST " (kernel.kptr_restrict=2, or CAP_SYSLOG is "
+				     "missing): a profile would have no names");
+	if (!code)
+		names_finish(names);
+	if (!code && system)
+		code = check_boot(&r, system);
+	return code;
+}
+
+struct kernel_name *kernel_names_find(const struct kernel_names *names, uint64_t address)
+{
+	size_t low = 0, high = names->n;
+
+	/* Those below `low` begin at the address or before it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (names->list[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &names->list[low - 1] : NULL;
+}
+
+void kernel_names_free(struct kernel_names *names)
+{
+	free(names->list);
+	buf_free(&names->text);
+	*names = (struct kernel_names){ 0 };
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kgmon(8): kernel.c reads the kernel's names, symbols.c writes them for gprof(1), dump.c writes
+ * the profile, kgmon.c does what the options ask.
+ */
+#ifndef PMCBPF_CLI_KGMON_H
+#define PMCBPF_CLI_KGMON_H
+
+#include <pmc.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+
+#define KERNEL_LIST   "/proc/kallsyms"
+#define KERNEL_ITSELF UINT32_MAX
+
+/* Of the kernel's code, by address; one for each address. */
+struct kernel_name {
+	uint64_t start;
+	uint32_t size;			/* the most that it can have */
+	uint32_t name;			/* in kernel_names.text */
+	uint32_t module;		/* the same, of its module; KERNEL_ITSELF */
+	uint32_t line;			/* of the list */
+	bool wanted;			/* it has samples, or the gap behind it */
+};
+
+struct kernel_names {
+	struct kernel_name *list;
+	size_t n, room;
+	uint64_t lowest;		/* sample below all of them; 0: none */
+	struct buf text;
+};
+
+/* From /proc/kallsyms, or from a file of that format for this boot.  0 or an exit code. */
+int kernel_names_read(struct kernel_names *names, const char *system);
+/* The last that begins at the address or below it; NULL: it is below all. */
+struct kernel_name *kernel_names_find(const struct kernel_names *names, uint64_t address);
+void kernel_names_free(struct kernel_names *names);
+
+/* An ELF file of the names that are wanted, into an empty file.  0 or -errno. */
+int symbols_write(const struct kernel_names *names, int fd);
+
+/* gmon.out and gmon.kernel in the current folder.  0 or an exit code. */
+int dump_write(const struct pmc_kgmon *profile, int dump, struct kernel_names *names);
+
+#endif
