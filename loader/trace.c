@@ -512,7 +512,8 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 			.both_sides = p->flags & PMC_F_USERCALLCHAIN && !profiles,
 			.hides_kernel = p->kernel == KERNEL_HIDDEN,
 		});
-		watch_unmaps(tr);
+		if (!profiles)
+			watch_unmaps(tr);
 	}
 	t->slot[slot] = tr;
 	t->ntracers++;
@@ -531,7 +532,8 @@ void tracer_free(struct tracer *tr)
 	tracer_stop(tr);
 	if (tr->samples) {
 		sampler_clear(tr->t->samplers, tr->id);
-		unwatch_unmaps(tr);
+		if (!(tr->pmc->flags & PMC_F_KGMON))
+			unwatch_unmaps(tr);
 	} else {
 		if (tr->pmc->owner->counts)
 			engine_shares_forget(tr->t->engine,
