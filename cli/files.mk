@@ -74,6 +74,8 @@ UNIT_OBJS_cli_table := $(O)/obj/cli/stat_table.o $(O)/obj/cli/buf.o $(O)/obj/cli
 UNIT_OBJS_cli_alq   := $(O)/obj/cli/alq.o $(O)/obj/cli/region.o
 UNIT_OBJS_cli_output := $(O)/obj/cli/output.o $(O)/obj/tests/unit/util/scratch.o
 UNIT_LIBS_cli_output := -Wl,--wrap=openat
+UNIT_OBJS_cli_kgmon := $(patsubst %,$(O)/obj/cli/%.o,kgmon/dump kgmon/kernel kgmon/symbols report/gmon_file output msg buf) \
+	$(O)/lib/libpmc-compat.a
 UNIT_OBJS_cli_gates := $(O)/obj/cli/ctl_gates.o
 UNIT_OBJS_cli_top   := $(patsubst %,$(O)/obj/cli/%.o,top/picture top/view top/view_list top/view_tree top/keys \
 	profile/tree buf)

@@ -273,6 +273,22 @@ descriptors() {
 	fi
 }
 
+@test "REQ-054: the profiling clock of the kernel profile runs on a CPU that came after its start" {
+	local before after
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'held() { kgmon -s | sed -nE "s/^samples: .*, ([0-9]+) in user code, .*/\1/p"; }
+		echo 0 >$1; kgmon -b; held; echo 1 >$1; taskset 2 load spins=1000000000; held
+		kgmon -h -p 2>&1; ls gmon.out gmon.kernel; kgmon -r; rm gmon.out gmon.kernel' $online
+	echo "$output"
+	status_is 0
+	[ "${lines[0]}" = 'kgmon: kernel profiling is running.' ]
+	before=${lines[1]} after=${lines[2]}
+	# Nearly all the time of the work, which the other CPU has none of.
+	[ "$after" -gt $((before + 1000)) ]
+	[[ $output == *' samples of the kernel in gmon.out: gprof gmon.kernel gmon.out'* ]]
+	[ "${lines[*]: -1}" = 'kgmon: kernel profiling is off.' ]
+}
+
 @test "no descriptor is left behind by CPUs that go and come" {
 	local before script=("alloc a sc 1 CPU_CLOCK" "start a")
 
