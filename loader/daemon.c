@@ -106,7 +106,7 @@ static void size_pools(struct daemon *d)
 	user_pool(&d->users, POOL_SETS, TARGET_SETS);
 	user_pool(&d->users, POOL_TARGETS, ABI_MAX_TARGETS);
 	user_pool(&d->users, POOL_SHARES, ABI_MAX_SHARES);
-	user_pool(&d->users, POOL_SAMPLERS, ABI_SAMPLERS - 1);	/* one is the clock's */
+	user_pool(&d->users, POOL_SAMPLERS, ABI_SAMPLERS);
 }
 
 /* What cannot be leaves the presets. */

@@ -20,7 +20,6 @@
 #include "trace.h"
 
 #define MAX_TRACERS ABI_SAMPLERS	/* an id is slot | generation * this */
-#define CLOCK_SLOT  (MAX_TRACERS - 1)	/* the profiling clock's; no PMC has it */
 _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
 
 #define TICK_NS	    50000000		/* between drains; a ring that is half full calls earlier */
@@ -393,6 +392,16 @@ void trace_stats(const struct trace *t, struct wire_driverstats *stats)
 	stats->log_sweeps += t->stats.log_sweeps;
 }
 
+/* One that neither a PMC nor the profiling clock has; -EAGAIN: none is left. */
+static int free_slot(const struct trace *t, struct why *why)
+{
+	for (unsigned int i = 0; i < MAX_TRACERS; i++)
+		if (!t->slot[i] && !(t->clock && t->clock_id % MAX_TRACERS == i))
+			return (int)i;
+	return deny(why, -EAGAIN, "all %u places for what samples are taken, one of them perhaps "
+		    "by the profiling clock (kgmon -h ends it)", MAX_TRACERS);
+}
+
 /* --- the profiling clock -------------------------------------------------------------------- */
 
 static int make_rings(struct trace *t, struct why *why)
@@ -413,14 +422,14 @@ static int make_rings(struct trace *t, struct why *why)
 static int clock_begin(struct trace *t, struct why *why)
 {
 	struct profclock_config config = { .engine = t->engine, .rate = KGMON_RATE };
-	int err = make_rings(t, why);
+	int err = make_rings(t, why), slot = err ?: free_slot(t, why);
 
-	if (err)
-		return err;
+	if (slot < 0)
+		return slot;
 	config.program = samplers_program(t->samplers, why);
 	if (config.program < 0)
 		return config.program;
-	t->clock_id = ABI_LOG_ID(++t->generation * MAX_TRACERS + CLOCK_SLOT);
+	t->clock_id = ABI_LOG_ID(++t->generation * MAX_TRACERS + (uint32_t)slot);
 	t->clock_told = sampler_counts(t->samplers, t->clock_id);
 	config.tag = sampler_set(t->samplers, &(struct sampler_spec){ .id = t->clock_id });
 	err = profclock_new(&config, &t->clock, why);
@@ -475,25 +484,20 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 {
 	bool profiles = p->flags & PMC_F_KGMON;	/* of addresses alone */
 	struct tracer *tr = NULL;
-	unsigned int slot = 0;
-	int err = make_rings(t, why);
+	int slot, err = make_rings(t, why);
 
+	err = err ?: user_take(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1, why);
 	if (err)
 		return err;
-	/* The pool has as many as there are slots. */
-	while (slot < CLOCK_SLOT - 1 && t->slot[slot])
-		slot++;
-	err = user_take(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1, why);
-	if (err)
-		return err;
-	tr = calloc(1, sizeof(*tr));
+	slot = free_slot(t, why);
+	tr = slot < 0 ? NULL : calloc(1, sizeof(*tr));
 	if (!tr) {
 		user_give(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1);
-		return deny(why, -ENOMEM, "no memory for a sampling PMC");
+		return slot < 0 ? slot : deny(why, -ENOMEM, "no memory for a sampling PMC");
 	}
 	tr->t = t;
 	tr->pmc = p;
-	tr->id = ABI_LOG_ID(++t->generation * MAX_TRACERS + slot);
+	tr->id = ABI_LOG_ID(++t->generation * MAX_TRACERS + (uint32_t)slot);
 	tr->samples = pmc_is_sampling(p);
 	if (tr->samples) {
 		tr->program = samplers_program(t->samplers, why);

@@ -139,8 +139,8 @@ static int check_boot(const struct name_reader *r, const char *system)
 		return code;
 	if (!now.anchor)
 		return fail(EX_NOPERM, "ERROR: cannot check that \"%s\" is of this boot: the "
-			    "kernel hides its addresses (kernel.kptr_restrict, or CAP_SYSLOG is missing)",
-			    system);
+			    "kernel hides its addresses (kernel.kptr_restrict, or CAP_SYSLOG is "
+			    "missing)", system);
 	if (r->anchor == now.anchor)
 		return 0;
 	return fail(EX_DATAERR, "ERROR: \"%s\" has no names of this boot: " ANCHOR " is at 0x%llx "

@@ -43,7 +43,8 @@ static int dump_of(const struct pmc_kgmon_hit *hits, size_t size)
 static void flat(char *out, size_t size)
 {
 	FILE *f = popen("gprof -b -p gmon.kernel gmon.out 2>&1 | awk '/^Each/ { print }"
-			" /^ *[0-9.]+ +[0-9.]+ +[0-9.]+ / { n = $3; sub(/^[ 0-9.]+/, \"\"); print $0, n }' | sort", "r");
+			" /^ *[0-9.]+ +[0-9.]+ +[0-9.]+ / {"
+			"	n = $3; sub(/^[ 0-9.]+/, \"\"); print $0, n }' | sort", "r");
 	size_t n = fread(out, 1, size - 1, f);
 
 	out[n] = '\0';
@@ -142,7 +143,8 @@ static void lists(void **state)
 	assert_int_equal(kernel_names_read(&names, "missing"), EX_NOINPUT);
 	list_is("");
 	assert_int_equal(kernel_names_read(&names, "list"), EX_DATAERR);
-	list_is("0000000000000000 T _stext\n0000000000000000 T main\nffffffff81000000 D data\nx y z\n");
+	list_is("0000000000000000 T _stext\n0000000000000000 T main\n"
+		"ffffffff81000000 D data\nx y z\n");
 	assert_int_equal(kernel_names_read(&names, "list"), EX_DATAERR);
 	list_is("0000000000001000 T _stext\n0000000000001000 T alias\n"
 		"0000000000001800 t f.cold\n0000000000001900 t $x\n"
