@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "file.h"
 #include "perf.h"
 #include "profclock.h"
 
@@ -59,14 +60,28 @@ static int tick_source_renew(struct profclock *c, unsigned int cpu)
 	return tick_source_open(c, cpu);
 }
 
+/* The kernel pauses an event that samples more often; then most samples would be missing. */
+static int check_limit(unsigned int rate, struct why *why)
+{
+	char limit[16];
+
+	if (file_line("/proc/sys/kernel/perf_event_max_sample_rate", limit, sizeof(limit)) ||
+	    strtoul(limit, NULL, 10) >= rate)
+		return 0;
+	return deny(why, -EINVAL, "the profiling clock samples %u times a second, and the kernel "
+		    "allows %s (kernel.perf_event_max_sample_rate, which it lowers by itself): set "
+		    "that to more, or let a PMC with PMC_F_KGMON sample less often", rate, limit);
+}
+
 int profclock_new(const struct profclock_config *config, struct profclock **out, struct why *why)
 {
 	unsigned int ncpu = engine_ncpu(config->engine);
 	struct profclock *c = calloc(1, sizeof(*c) + ncpu * sizeof(c->cpu[0]));
-	int err = 0;
+	int err;
 
 	if (!c)
 		return deny(why, -ENOMEM, "no memory for the profiling clock");
+	err = check_limit(config->rate, why);
 	c->config = *config;
 	c->ncpu = ncpu;
 	for (unsigned int cpu = 0; cpu < ncpu; cpu++)

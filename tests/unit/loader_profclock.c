@@ -2,10 +2,12 @@
 /* The profiling clock on CPUs that go and come, over a kernel of this file's own. */
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../../loader/engine.h"
+#include "../../loader/file.h"
 #include "../../loader/perf.h"
 #include "../../loader/profclock.h"
 #include "unit.h"
@@ -19,6 +21,7 @@ static struct {
 	unsigned int opened[CPUS], running;
 	int refuse, refuse_program;	/* -errno */
 	struct perf_event_spec spec;
+	const char *limit;		/* samples a second; NULL: it is not known */
 } kernel;
 
 unsigned int engine_ncpu(const struct engine *e)
@@ -61,6 +64,14 @@ int perf_enable(int fd)
 int perf_disable(int fd)
 {
 	kernel.running--;
+	return 0;
+}
+
+int file_line(const char *path, char *line, size_t size)
+{
+	if (!kernel.limit)
+		return -ENOENT;
+	snprintf(line, size, "%s", kernel.limit);
 	return 0;
 }
 
@@ -158,6 +169,10 @@ static void cpus_go_and_come(void **state)
 
 static void what_the_kernel_refuses(void **state)
 {
+	kernel.limit = "8127";
+	assert_int_equal(clock_start(), -EINVAL);
+	assert_contains(why.text, "the kernel allows 8127");
+	kernel.limit = "8128";
 	kernel.refuse = -ENOMEM;
 	assert_int_equal(clock_start(), -ENOMEM);
 	assert_contains(why.text, "CPU 0 does not take the profiling clock");
