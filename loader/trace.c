@@ -221,11 +221,9 @@ static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data
 		return;
 	if (tr->profiles)
 		kgmon_sample(t->kgmon, false, rec->flags & ABI_REC_USER, data[0]);
-	if (tr->profiles || !tr->pmc->owner->log)
-		return;
-	if (rec->kind == ABI_REC_SAMPLE)
+	else if (tr->pmc->owner->log && rec->kind == ABI_REC_SAMPLE)
 		on_sample(t, tr, rec, data);
-	else
+	else if (tr->pmc->owner->log)
 		on_value(tr, rec, data[0]);
 }
 
@@ -240,8 +238,7 @@ static void say_paused(const struct tracer *tr)
 		"the kernel pauses PMC 0x%08x of process %d, which samples too often: "
 		"kernel.perf_event_max_sample_rate=%s allows so many samples a second, and is "
 		"lowered where they take more than kernel.perf_cpu_time_max_percent=%s; a longer "
-		"period helps", tr->pmc->id, tr->pmc->owner->cred.pid,
-		rate, percent);
+		"period helps", tr->pmc->id, tr->pmc->owner->cred.pid, rate, percent);
 }
 
 static void say_lost(const struct tracer *tr)
@@ -321,16 +318,14 @@ static void account(struct trace *t, struct tracer *tr)
 static void account_clock(struct trace *t)
 {
 	struct abi_samples now, *told = &t->clock_told;
-	unsigned int failed;
 
 	if (!t->clock)
 		return;
 	now = sampler_counts(t->samplers, t->clock_id);
-	failed = profclock_cpus(t->clock);
 	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	t->stats.intr_bufferfull += (uint32_t)(now.dropped - told->dropped);
-	kgmon_lost(t->kgmon, true, failed + now.dropped - told->dropped + now.paused -
-					   told->paused);
+	kgmon_lost(t->kgmon, true, profclock_cpus(t->clock) + now.dropped - told->dropped +
+				   now.paused - told->paused);
 	*told = now;
 }
 
@@ -440,10 +435,8 @@ static int clock_begin(struct trace *t, struct why *why)
 
 int trace_clock(struct trace *t, bool on, struct why *why)
 {
-	int err = 0;
+	int err = on && !t->clock ? clock_begin(t, why) : 0;
 
-	if (on && !t->clock)
-		err = clock_begin(t, why);
 	if (!on && t->clock) {
 		sampler_clear(t->samplers, t->clock_id);
 		trace_drain(t);		/* what it has left is still the profile's */
