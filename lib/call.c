@@ -38,7 +38,7 @@ int lib_end(int err)
 	return -1;
 }
 
-int lib_missing(struct reason *why, const char *argument)
+int (lib_missing)(struct reason *why, const char *argument)
 {
 	return refuse(why, -EFAULT, "%s is a null pointer", argument);
 }

@@ -78,6 +78,7 @@ void read_share_reset(struct read_shared *s)
 		v->readers = 0;
 		if (v != s->current)
 			version_retire(s, v);
+		else
+			v->older = v->newer = NULL;
 	}
-	s->current->older = s->current->newer = NULL;
 }
