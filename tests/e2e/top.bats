@@ -36,7 +36,9 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	screens() { [ "$(grep -c '^PMC:' text)" -ge 2 ]; }
 	wait_for screens
 	pkill -KILL -P $measuring
-	wait $measuring
+	status=0
+	wait $measuring || status=$?
+	[ "$status" -eq 137 ]
 	output=$(<text)
 	seen '^PMC: \[CLOCK\.HARD\] Samples: [1-9][0-9]* \(100\.0%\) , 0 unresolved$'
 	seen '^%SAMP IMAGE      FUNCTION             CALLERS$'
