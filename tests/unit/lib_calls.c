@@ -95,6 +95,11 @@ static int call_tunable(void)
 	return pmc_tunable_get("kern.hwpmc.nsamples", &tunable);
 }
 
+static int call_kgmon(void)
+{
+	return pmc_kgmon(PMC_KGMON_RESET, NULL);
+}
+
 static const struct {
 	uint16_t op;
 	int (*fn)(void);
@@ -102,6 +107,7 @@ static const struct {
 	{ WIRE_OP_PMCRW, call_read },		{ WIRE_OP_PMCRW, call_rw },
 	{ WIRE_OP_PMCRW, call_write },		{ WIRE_OP_PMCSETCOUNT, call_set },
 	{ WIRE_OP_PMCSTART, call_start },	{ WIRE_OP_PMCSTOP, call_stop },
+	{ WIRE_OP_KGMON, call_kgmon },
 	{ WIRE_OP_PMCATTACH, call_attach },	{ WIRE_OP_PMCDETACH, call_detach },
 	{ WIRE_OP_PMCALLOCATE, call_allocate },	{ WIRE_OP_PMCADMIN, call_disable },
 	{ WIRE_OP_CONFIGURELOG, call_configure }, { WIRE_OP_WRITELOG, call_writelog },
