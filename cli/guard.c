@@ -52,7 +52,7 @@ int guard_output(const char *path, enum guard guard)
 		return 0;
 	fd = st.st_size ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (fd < 0)
-		return 0;	/* if it is not empty, output_create() reports what is wrong */
+		return 0;	/* empty, or output_create() reports why it cannot be opened */
 	if (guard == GUARD_LOG && !is_log(fd))
 		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is no log and is not overwritten: name "
 			    "another file, or remove it", path);

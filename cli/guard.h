@@ -17,13 +17,12 @@ enum guard {
 
 int guard_output(const char *path, enum guard guard);
 
-/* … nor what is open as `input`, whatever other name leads there. */
+/* `path` is not the file that is open as `input`, by this or another name; `what` is read there. */
 int guard_input(const char *path, int input, const char *what);
+/* The same of a file that is read by name, "-": standard input; NULL or a missing file is none. */
+int guard_input_file(const char *path, const char *input, const char *what);
 
 /* Two outputs go to two files; a terminal, a pipe and NULL take any number. */
 int guard_second(const char *path, const char *first);
-
-/* The same of a file that is read by name, "-": standard input; NULL or a missing file is none. */
-int guard_input_file(const char *path, const char *input, const char *what);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <sysexits.h>
 
-/* Standard output's reader has left: no message, and the status of one whom SIGPIPE has ended. */
+/* Standard output has no reader any more: no message, and the status that shells give SIGPIPE. */
 #define EX_READER_LEFT 141
 
 #define MSG_FORMAT(first, rest) __attribute__((format(printf, first, rest)))

@@ -106,7 +106,7 @@ static void reject(const struct opt_scan *scan, int letter, char *argv[])
 
 	if (!optopt)
 		reject_name(scan, word + 2);
-	else if (letter == ':' && strncmp(argv[optind - 1], "--", 2) == 0)
+	else if (letter == ':' && named)
 		note("option '--%s' requires an argument", name_of(scan, optopt));
 	else if (letter == ':')
 		note("option requires an argument -- '%c'", optopt);

@@ -74,7 +74,7 @@ static const struct check {
 	{ SEEN_EXIT_STATUS, 0, SEEN_COMMAND, "option --exit-status requires a command line." },
 };
 
-/* Nothing is written over what is read, and no log or program is replaced by something else. */
+/* No output is an input, and only a log replaces a log. */
 static int check_files(const struct measure *m)
 {
 	bool file = m->log && strcmp(m->log, "-") != 0 && !log_port(m->log);

@@ -2,9 +2,9 @@
 /*
  * FreeBSD's machine-independent event names, and what they are called here.  Two of them are exact
  * here, or refused: FreeBSD takes the time stamp counter for "cycles" on x86, and clock ticks for
- * "instructions" where there are no counters.  A cell lists spellings
- * of one and the same event, separated by "|": first the kernel's name for it, then libpfm4's.  An
- * empty cell means that the CPUs of that column have no event of that meaning.
+ * "instructions" where there are no counters.  A cell lists spellings of one and the same event,
+ * separated by "|": first the kernel's name for it, then libpfm4's.  An empty cell means that the
+ * CPUs of that column have no event of that meaning.
  */
 #include <stdio.h>
 #include <string.h>

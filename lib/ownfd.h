@@ -32,7 +32,7 @@ int ownfd_raise(int fd);
 /* Remembers what the descriptor is, at the number it has; a bad one is OWNFD_NONE. */
 struct ownfd ownfd_identify(int fd);
 
-/* False: the program has closed the number since, whatever it stands for now. */
+/* False: the program has closed this descriptor; its number may be another file by now. */
 bool ownfd_valid(const struct ownfd *own);
 
 /* Closes it if it is still ours. */

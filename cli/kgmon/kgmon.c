@@ -136,7 +136,7 @@ static int dump(const char *system)
 	return code;
 }
 
-/* Between a dump and the reset nothing is sampled: no sample is in neither profile. */
+/* Sampling stops from the dump to the reset, so that each sample is in one of the two profiles. */
 static int dump_and_reset(const char *system, bool running)
 {
 	sigset_t all, before;

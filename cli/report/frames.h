@@ -18,8 +18,6 @@ size_t event_count(const struct profile *p);
  */
 uint64_t event_weight(const struct walk_event *event, uint64_t samples);
 bool event_is_clock(const struct walk_event *event);
-/* All PMCs of the event `first` that have samples have periods. */
-bool event_weighs(const struct profile *p, uint32_t first);
 
 /* A frame of a stack and the place it is at. */
 struct link {

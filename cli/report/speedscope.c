@@ -17,6 +17,7 @@ struct speedscope {
 	uint32_t nframes;
 	struct tally *tallies;		/* by event, process and thread; with weights for samples */
 	size_t n;
+	bool *plain;			/* by number of an event: one of its PMCs has no period */
 };
 
 static int by_thread(const void *a, const void *b)
@@ -38,15 +39,19 @@ static int sort_tallies(struct speedscope *s)
 	const struct profile *p = s->r->profile;
 
 	s->tallies = calloc(p->ntallies + 1, sizeof(*s->tallies));
-	if (!s->tallies)
+	s->plain = calloc(p->nevents + 1, sizeof(*s->plain));
+	if (!s->tallies || !s->plain)
 		return -1;
+	for (uint32_t event = 0; event < p->nevents; event++)
+		if (p->event_samples[event] && !walk_event(p->walk, event)->rate)
+			s->plain[event_first(p, event)] = true;
 	for (size_t i = 0; i < p->ntallies; i++) {
 		struct tally t = p->tallies[i];
 
 		if (t.samples == 0)
 			continue;
 		t.event = event_first(p, t.event);
-		if (event_weighs(p, t.event))
+		if (!s->plain[t.event])
 			t.samples = event_weight(walk_event(p->walk, p->tallies[i].event),
 						 t.samples);
 		s->tallies[s->n++] = t;
@@ -139,7 +144,7 @@ static void put_profile(struct speedscope *s, size_t from, size_t to, const char
 {
 	const struct profile *p = s->r->profile;
 	uint32_t event = s->tallies[from].event;
-	bool clock = event_weighs(p, event) && event_is_clock(walk_event(p->walk, event));
+	bool clock = !s->plain[event] && event_is_clock(walk_event(p->walk, event));
 	uint64_t sum = 0;
 
 	for (size_t i = from; i < to; i++)
@@ -211,6 +216,8 @@ void report_speedscope(const struct report *r, struct buf *out)
 
 	if (sort_tallies(&s) < 0) {
 		out->failed = true;
+		free(s.tallies);
+		free(s.plain);
 		return;
 	}
 	json_open(&s.json, NULL, '{');
@@ -228,6 +235,7 @@ void report_speedscope(const struct report *r, struct buf *out)
 	json_close(&s.json, '}');
 	buf_add(out, "\n", 1);
 	free(s.tallies);
+	free(s.plain);
 	chain_free(&s.chain);
 	pairs_free(&s.numbers);
 }

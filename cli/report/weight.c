@@ -38,12 +38,3 @@ uint64_t event_weight(const struct walk_event *event, uint64_t samples)
 	}
 	return weight > INT64_MAX ? INT64_MAX : weight;
 }
-
-bool event_weighs(const struct profile *p, uint32_t first)
-{
-	for (uint32_t event = first; event < p->nevents; event++)
-		if (event_first(p, event) == first && p->event_samples[event] &&
-		    !walk_event(p->walk, event)->rate)
-			return false;
-	return true;
-}
