@@ -15,36 +15,36 @@
 
 struct alias {
 	const char *name;
-	const char *to[EVSPEC_FAMILIES];
+	const char *to[EVSPEC_FAMILIES - 1];	/* without counters no name has a meaning */
 };
 
 static const struct alias aliases[] = {
-	/* name                     without a PMU, Intel, AMD, arm64 */
-	{ "cycles",                 { "", "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
-	{ "instructions",           { "", "instructions", "instructions", "armv8-inst_retired" } },
-	{ "unhalted-cycles",        { "", "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
-	{ "unhalted-core-cycles",   { "", "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
-	{ "unhalted-reference-cycles", { "", "ref-cycles", "", "" } },
-	{ "instruction-retired",    { "", "instructions", "instructions", "armv8-inst_retired" } },
-	{ "branches",               { "", "branch-instructions", "branch-instructions",
+	/* name                     Intel, AMD, arm64 */
+	{ "cycles",                 { "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
+	{ "instructions",           { "instructions", "instructions", "armv8-inst_retired" } },
+	{ "unhalted-cycles",        { "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
+	{ "unhalted-core-cycles",   { "cpu-cycles", "cpu-cycles", "armv8-cpu_cycles" } },
+	{ "unhalted-reference-cycles", { "ref-cycles", "", "" } },
+	{ "instruction-retired",    { "instructions", "instructions", "armv8-inst_retired" } },
+	{ "branches",               { "branch-instructions", "branch-instructions",
 				      "armv8-br_retired" } },
-	{ "branch-instruction-retired", { "", "branch-instructions", "branch-instructions",
+	{ "branch-instruction-retired", { "branch-instructions", "branch-instructions",
 				      "armv8-br_retired" } },
-	{ "branch-mispredicts",     { "", "branch-misses", "branch-misses",
+	{ "branch-mispredicts",     { "branch-misses", "branch-misses",
 				      "armv8-br_mis_pred_retired" } },
-	{ "branch-misses-retired",  { "", "branch-misses", "branch-misses",
+	{ "branch-misses-retired",  { "branch-misses", "branch-misses",
 				      "armv8-br_mis_pred_retired" } },
-	{ "llc-misses",             { "", "cache-misses", "", "armv8-ll_cache_miss_rd" } },
-	{ "llc-reference",          { "", "cache-references", "", "armv8-ll_cache_rd" } },
-	{ "ic-misses",              { "", "frontend_retired.l1i_miss|l1i.misses|icache.misses",
+	{ "llc-misses",             { "cache-misses", "", "armv8-ll_cache_miss_rd" } },
+	{ "llc-reference",          { "cache-references", "", "armv8-ll_cache_rd" } },
+	{ "ic-misses",              { "frontend_retired.l1i_miss|l1i.misses|icache.misses",
 				      "instruction_cache_misses", "armv8-l1i_cache_refill" } },
-	{ "dc-misses",              { "", "", "data_cache_misses", "armv8-l1d_cache_refill" } },
-	{ "interrupts",             { "", "hw_interrupts.received|hw_int.rcv",
+	{ "dc-misses",              { "", "data_cache_misses", "armv8-l1d_cache_refill" } },
+	{ "interrupts",             { "hw_interrupts.received|hw_int.rcv",
 				      "ls_int_taken|interrupt_taken|interrupts_taken",
 				      "armv8-exc_irq" } },
-	{ "llc-miss-rhitm",         { "", "mem_load_l3_miss_retired.remote_hitm", "", "" } },
-	{ "resource-stall",         { "", "resource_stalls.any", "", "" } },
-	{ "resource-stalls-any",    { "", "resource_stalls.any", "", "" } },
+	{ "llc-miss-rhitm",         { "mem_load_l3_miss_retired.remote_hitm", "", "" } },
+	{ "resource-stall",         { "resource_stalls.any", "", "" } },
+	{ "resource-stalls-any",    { "resource_stalls.any", "", "" } },
 };
 
 /* Names that are not aliases of a machine but second names of one class's events. */
@@ -88,11 +88,16 @@ const char *evspec_soft_event(const char *name)
 	return second(soft_events, sizeof(soft_events) / sizeof(soft_events[0]), name);
 }
 
+static const char *meaning(const struct alias *a, const struct evspec_machine *m)
+{
+	return m->family == EVSPEC_NO_PMU ? "" : a->to[m->family - 1];
+}
+
 const char *evspec_alias_name(unsigned int i, const struct evspec_machine *m)
 {
 	if (i >= sizeof(aliases) / sizeof(aliases[0]))
 		return NULL;
-	return aliases[i].to[m->family][0] ? aliases[i].name : "";
+	return *meaning(&aliases[i], m) ? aliases[i].name : "";
 }
 
 unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
@@ -104,7 +109,7 @@ unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
 
 	for (i = 0; i < sizeof(aliases) / sizeof(aliases[0]) && !to; i++)
 		if (evspec_same_n(text, n, aliases[i].name))
-			to = aliases[i].to[m->family];
+			to = meaning(&aliases[i], m);
 	while (to && *to && count < EVSPEC_MAX_SPELLINGS) {
 		size_t len = strcspn(to, "|");
 		int used = snprintf(out[count], EVSPEC_MAX + 1, "%.*s%s", (int)len, to, text + n);
