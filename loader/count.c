@@ -216,6 +216,8 @@ int count_set_period(struct count *c, uint64_t period, struct why *why)
 		err = c->fd >= 0 ? perf_set_period(c->fd, count_period(c)) : 0;
 	else
 		err = events_renew(c, why);
+	if (err)		/* the next start takes none for one that is in force */
+		c->spec.period = 0;
 	return err ? deny(why, err, "the kernel does not take a period of %llu events: %s",
 			  (unsigned long long)period, strerror(-err)) : 0;
 }

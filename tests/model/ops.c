@@ -174,11 +174,20 @@ static bool profiles_differ(const struct model *m, const struct m_pmc *p)
 	return false;
 }
 
+/* CPU_CLOCK and TASK_CLOCK count nanoseconds, and the kernel's timers take no less than so many. */
+static uint64_t least_period(const struct m_pmc *p)
+{
+	bool timer = PMC_ID_TO_CLASS(p->id) == PMC_CLASS_SOFT &&
+		     (p->event == 0x20009 || p->event == 0x2000a);
+
+	return timer ? 10000 : 1;
+}
+
 static int check_start(struct model *m, const struct m_call *c, struct m_pmc *p, uint64_t *join)
 {
 	if (p->flags & PMC_F_NEEDS_LOGFILE)
 		return EDOOFUS;
-	if (is_sampling(p) && !p->reload)
+	if (is_sampling(p) && p->reload < least_period(p))
 		return EINVAL;
 	if (profiles_differ(m, p))
 		return EBUSY;
