@@ -96,6 +96,7 @@ struct measure {
 	const char *log;	/* where the log goes, NULL: to `printer` as text */
 	struct analysis *analysis;	/* what to make of the log, or NULL */
 	int recorded;		/* the log, to be analysed at the end; -1: there is none */
+	int record_fd;		/* where the daemon will write, between record_prepare and _begin */
 	pid_t printer;		/* 0: none */
 	bool logging;		/* the log is configured */
 	/* Who looks at the log (top/), or NULL.  0 or an exit code, as all functions here. */
@@ -151,10 +152,12 @@ int targets_none_left(const struct measure *m);
 void targets_free(struct measure *m);
 
 /*
- * stat_child.c: the command.  child_spawn() leaves it waiting, child_go() lets it exec,
+ * stat_child.c: the command.  child_check() finds one that does not exist before anything is done
+ * for it, child_spawn() leaves it waiting, child_go() lets it exec,
  * child_abort() ends one that still waits, child_collect() takes the status of one that is gone,
  * child_ask() sends a signal and returns false if there is nobody to ask.
  */
+int child_check(struct measure *m);
 int child_spawn(struct measure *m);
 int child_go(struct measure *m);
 void child_abort(struct measure *m);
@@ -176,10 +179,13 @@ int log_analyse(struct measure *m);
 int log_print(struct measure *m, int fd, const char *name);
 
 /*
- * stat_record.c: a log of what is measured, to -O, to `live` or to a process that prints it.  flush
+ * stat_record.c: a log of what is measured, to -O, to `live` or to a process that prints it.
+ * prepare starts that process, before anything of the library, in which it has no part.  begin opens
+ * -O's file, and with that an old log is lost: when nothing else can be refused any more.  flush
  * brings out what has been recorded so far; end waits until all is written and shown.
  */
 bool recording(const struct measure *m);
+int record_prepare(struct measure *m);
 int record_begin(struct measure *m);
 int record_flush(struct measure *m);
 int record_end(struct measure *m);

@@ -167,30 +167,6 @@ static int choose(struct record *r)
 
 /* --- the log -------------------------------------------------------------------------------- */
 
-/* Where execvp(3) looks. */
-static bool in_path(const char *name)
-{
-	const char *path = getenv("PATH");
-	char file[PATH_MAX];
-
-	for (size_t len; path; path = path[len] ? path + len + 1 : NULL) {
-		len = strcspn(path, ":");
-		snprintf(file, sizeof(file), "%.*s/%s", len ? (int)len : 1, len ? path : ".", name);
-		if (access(file, X_OK) == 0)
-			return true;
-	}
-	errno = ENOENT;
-	return false;
-}
-
-/* A mistyped command must not cost the last recording. */
-static int check_command(char *const *command)
-{
-	if (!command || (strchr(*command, '/') ? access(*command, X_OK) == 0 : in_path(*command)))
-		return 0;
-	return fail_errno(EX_OSERR, "ERROR: execvp \"%s\" failed", *command);
-}
-
 /* The log is opened, and what was in it gone, when nothing else can be refused any more. */
 static int measure(struct record *r)
 {
@@ -198,13 +174,8 @@ static int measure(struct record *r)
 		pmcs_allocate, run_prepare, child_spawn, targets_find, pmcs_attach,
 		record_begin,  pmcs_start,  child_go,	 run_loop,     run_finish,
 	};
-	int code = guard_output(r->m.log, GUARD_LOG);
+	int code = guard_output(r->m.log, GUARD_LOG) ?: child_check(&r->m) ?: choose(r);
 
-	if (!code)
-		code = check_command(r->m.command);
-
-	if (!code)
-		code = choose(r);
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code; i++)
 		code = phases[i](&r->m);
 	return code;

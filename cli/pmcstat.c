@@ -11,8 +11,9 @@
 
 /* A measurement, in order; the first phase that fails is the last. */
 static int (*const phases[])(struct measure *m) = {
-	args_check,  record_begin, pmcs_allocate, run_prepare, child_spawn, targets_find,
-	pmcs_attach, pmcs_start,    child_go,	 run_loop,    run_finish,
+	args_check,   child_check,  record_prepare, pmcs_allocate, run_prepare, child_spawn,
+	targets_find, pmcs_attach,  record_begin,   pmcs_start,	   child_go,	run_loop,
+	run_finish,
 };
 
 /* -R with -T: nothing is measured. */

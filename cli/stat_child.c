@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,32 @@ static void child_settle(const struct child *child)
 
 	for (int i = 0; i < 1000 && process_state(child->pid) == 'R'; i++)
 		nanosleep(&pause, NULL);
+}
+
+/* Where execvp(3) looks. */
+static bool in_path(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+
+	for (size_t len; path; path = path[len] ? path + len + 1 : NULL) {
+		len = strcspn(path, ":");
+		snprintf(file, sizeof(file), "%.*s/%s", len ? (int)len : 1, len ? path : ".", name);
+		if (access(file, X_OK) == 0)
+			return true;
+	}
+	errno = ENOENT;
+	return false;
+}
+
+/* A mistyped command must not cost the last recording. */
+int child_check(struct measure *m)
+{
+	const char *name = m->command ? *m->command : NULL;
+
+	if (!name || (strchr(name, '/') ? access(name, X_OK) == 0 : in_path(name)))
+		return 0;
+	return fail_errno(EX_OSERR, "ERROR: execvp \"%s\" failed", name);
 }
 
 int child_spawn(struct measure *m)

@@ -126,22 +126,29 @@ static int start_live(struct measure *m, int *fd)
 
 /* --- beginning and end ------------------------------------------------------------------------ */
 
+static bool analysed(const struct measure *m)
+{
+	return m->analysis && m->analysis->seen & ANALYSIS_OUTPUT;
+}
+
+int record_prepare(struct measure *m)
+{
+	if (!recording(m))
+		return 0;
+	if (m->live)
+		return start_live(m, &m->record_fd);
+	return m->log || analysed(m) ? 0 : start_printer(m, &m->record_fd);
+}
+
 int record_begin(struct measure *m)
 {
-	int fd = -1, code = 0;
+	int fd = m->record_fd, code = 0;
 
 	if (!recording(m))
 		return 0;
-	/* Before anything of the library: the printing process has no part in it. */
-	if (m->live)
-		code = start_live(m, &fd);
-	else if (m->analysis && m->analysis->seen & ANALYSIS_OUTPUT)
-		code = open_to_analyse(m, &fd);
-	else
-		code = m->log ? open_log(m->log, &fd) : start_printer(m, &fd);
-	if (!code && pmc_init() != 0)
-		code = fail_pmc(EX_UNAVAILABLE,
-				"ERROR: Initialization of the pmc(3) library failed");
+	m->record_fd = -1;
+	if (fd < 0)
+		code = analysed(m) ? open_to_analyse(m, &fd) : open_log(m->log, &fd);
 	if (!code && pmc_configure_logfile(fd) != 0)
 		code = fail_pmc(EX_OSERR, "ERROR: Cannot configure log file");
 	m->logging = !code;
@@ -214,6 +221,12 @@ int record_end(struct measure *m)
 	}
 	if (m->live && m->top)
 		m->live(m, LIVE_END);
+	if (m->record_fd >= 0) {	/* the log has not begun: there is nothing to print */
+		if (m->printer > 0)
+			kill(m->printer, SIGTERM);
+		close(m->record_fd);
+		m->record_fd = -1;
+	}
 	if (m->printer > 0 && waitpid(m->printer, &status, 0) == m->printer && !code)
 		code = WIFEXITED(status) ? WEXITSTATUS(status) : EX_SOFTWARE;
 	m->printer = 0;

@@ -400,6 +400,7 @@ void measure_begin(struct measure *m, const struct format *format)
 		.format = format,
 		.child = { .pidfd = -1, .sock = -1, .output = -1 },
 		.recorded = -1,
+		.record_fd = -1,
 		.log_fd = -1,
 		.key_fd = -1,
 		.signal_fd = -1,

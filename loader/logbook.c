@@ -12,6 +12,7 @@
 #include "trace.h"
 
 #define LISTINGS 8u			/* of targets, in one go */
+#define STATES	 (PMC_F_ATTACHED_TO_OWNER | PMC_F_NEEDS_LOGFILE | PMC_F_ATTACH_DONE)
 
 /* Always by name: numbers of hardware events mean something to one machine only. */
 void logbook_allocate(const struct pmc *p)
@@ -23,7 +24,8 @@ void logbook_allocate(const struct pmc *p)
 	ev.pl_type = PMCLOG_TYPE_PMCALLOCATEDYN;
 	ev.pl_u.pl_ad.pl_pmcid = p->id;
 	ev.pl_u.pl_ad.pl_event = p->event;
-	ev.pl_u.pl_ad.pl_flags = p->flags;
+	/* The same, whether the log is configured before or later. */
+	ev.pl_u.pl_ad.pl_flags = p->flags & ~(uint32_t)STATES;
 	ev.pl_u.pl_ad.pl_rate = pmc_is_sampling(p) ? p->reload : 0;
 	memcpy(ev.pl_u.pl_ad.pl_evname, p->event_name, sizeof(ev.pl_u.pl_ad.pl_evname));
 	(void)logfile_put(p->owner->log, clock_ns(), &ev);

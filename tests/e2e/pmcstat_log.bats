@@ -112,6 +112,24 @@ make_tree() {
 	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
 }
 
+@test "what is refused costs no log: an event, a command, a process" {
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log true
+	before=$(cksum log)
+	run --separate-stderr pmcstat -P NO-SUCH-EVENT -O log true
+	status_is 71
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	run --separate-stderr pmcstat -P PAGE_FAULT.ALL -O log no-such-command
+	status_is 71
+	[ "$stderr" = 'pmcstat: ERROR: execvp "no-such-command" failed: No such file or directory' ]
+	run --separate-stderr pmcstat -P PAGE_FAULT.ALL -O log -t '^no-such-process$'
+	[ "$status" -ne 0 ]
+	[ "$(cksum log)" = "$before" ]
+	# Without -O a process of its own waits for the log, and ends when none comes.
+	run --separate-stderr pmcstat -P NO-SUCH-EVENT true
+	status_is 71
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
 @test "-O to where nothing can be written: one line, 71, and the command never runs" {
 	for to in /nonexistent/log . localhost:1 host.invalid:1 /dev/zero; do
 		run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O "$to" touch ran

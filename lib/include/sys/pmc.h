@@ -241,7 +241,7 @@ enum pmc_event {
 #define PMC_F_EV_PMU		0x00000200
 #define PMC_F_GROUP_MUX		0x00000400
 #define PMC_F_GROUP_SCALED	0x00000800
-/* Seen in pmc_info.pm_flags and in logs, never passed in. */
+/* Seen in pmc_info.pm_flags, never passed in; a log has the flags that were. */
 #define PMC_F_ATTACHED_TO_OWNER 0x00010000
 #define PMC_F_NEEDS_LOGFILE	0x00020000
 #define PMC_F_ATTACH_DONE	0x00040000
