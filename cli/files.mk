@@ -16,7 +16,7 @@ PMCSTAT_SRCS := $(PROFILE_SRCS) $(wildcard cli/top/*.c) cli/analysis.c cli/analy
 	$(CLI_SHARED)
 PMCCONTROL_SRCS := cli/pmccontrol.c cli/ctl_admin.c cli/ctl_doctor.c cli/ctl_gates.c \
 	cli/ctl_show.c cli/ctl_tunable.c $(CLI_SHARED)
-KTRCTL_SRCS  := cli/ktrctl.c cli/ktrctl_alq.c cli/ktrctl_kern.c cli/ktrctl_list.c cli/ktrctl_proc.c \
+KTRCTL_SRCS  := cli/guard.c cli/ktrctl.c cli/ktrctl_alq.c cli/ktrctl_kern.c cli/ktrctl_list.c cli/ktrctl_proc.c \
 	cli/ktrctl_sysctl.c cli/ktrctl_test.c cli/alq.c cli/ktrproc.c cli/maps.c cli/output.c cli/region.c \
 	cli/running.c lib/ktrmask.c $(CLI_SHARED)
 # `pmc stat` measures as pmcstat does.
@@ -31,7 +31,7 @@ ANNOTATE_LIBS := $(shell echo 'int main(void) { return 0; }' | $(CC) $(TARGET_IN
 $(O)/obj/cli/annotate/disasm.o: CFLAGS += $(if $(ANNOTATE_LIBS),,-DNO_CAPSTONE)
 # tdump decodes trace rings; ktrdump is the same program.
 KTR_SRCS     := $(wildcard cli/ktr_*.c) cli/maps.c cli/region.c cli/running.c
-TDUMP_SRCS   := cli/output.c cli/pager.c $(KTR_SRCS) $(wildcard cli/tdump*.c) lib/ktrmask.c $(CLI_SHARED)
+TDUMP_SRCS   := cli/guard.c cli/output.c cli/pager.c $(KTR_SRCS) $(wildcard cli/tdump*.c) lib/ktrmask.c $(CLI_SHARED)
 PCTR_SRCS    := $(wildcard cli/pctr*.c) $(CLI_SHARED)
 KGMON_SRCS   := $(wildcard cli/kgmon/*.c) cli/output.c cli/report/gmon_file.c cli/running.c $(CLI_SHARED)
 CLI_SRCS     := $(sort $(PMCSTAT_SRCS) $(PMCCONTROL_SRCS) $(PMC_SRCS) $(ANNOTATE_SRCS) $(PCTR_SRCS) $(KGMON_SRCS) \

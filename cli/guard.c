@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See guard.h. */
+#include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <pmclog.h>
+#include <sys/ktr_region.h>
 
 #include "guard.h"
 #include "msg.h"
@@ -25,12 +27,27 @@ static bool is_log(int fd)
 	return log;
 }
 
-static bool is_program(int fd)
+static bool is_trace(int fd)
 {
-	char magic[4];
+	char magic[sizeof(KTR_REGION_MAGIC)];
 
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-	       memcmp(magic, "\177ELF", sizeof(magic)) == 0;
+	       memcmp(magic, KTR_REGION_MAGIC, sizeof(magic)) == 0;
+}
+
+/* What cannot be made again, or NULL. */
+static const char *precious(int fd)
+{
+	Elf64_Ehdr elf;		/* the type is where Elf32_Ehdr has it */
+
+	if (is_log(fd))
+		return "a log";
+	if (is_trace(fd))
+		return "a trace";
+	if (pread(fd, &elf, sizeof(Elf32_Ehdr), 0) < (ssize_t)sizeof(Elf32_Ehdr) ||
+	    memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0)
+		return NULL;
+	return elf.e_type == ET_CORE ? "a core dump" : "a program";
 }
 
 /* A stranger's link: output_create() refuses it, and no look is taken at what it leads to. */
@@ -44,6 +61,7 @@ static bool is_strange_link(const char *path)
 
 int guard_output(const char *path, enum guard guard)
 {
+	const char *kind = NULL;
 	struct stat st;
 	int fd, code = 0;
 
@@ -56,12 +74,12 @@ int guard_output(const char *path, enum guard guard)
 	if (guard == GUARD_LOG && !is_log(fd))
 		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is no log and is not overwritten: name "
 			    "another file, or remove it", path);
-	else if (guard == GUARD_TEXT && is_log(fd))
-		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is a log and is not overwritten: name "
-			    "another file to write to, or remove it", path);
-	else if (guard == GUARD_TEXT && is_program(fd))
-		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is a program and is not overwritten: name "
-			    "another file to write to, or remove it", path);
+	else if (guard == GUARD_TRACE && !is_trace(fd))
+		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is no trace and is not overwritten: name "
+			    "another file, or remove it", path);
+	else if (guard == GUARD_TEXT && (kind = precious(fd)))
+		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is %s and is not overwritten: name "
+			    "another file to write to, or remove it", path, kind);
 	close(fd);
 	return code;
 }

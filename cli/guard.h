@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What an output must not replace.  An option that lacks its argument takes the next word, so
- * `pmc report --flamegraph build.log` names the log as the picture: a recording, a program or an
- * input that is lost cannot be made again.  Each function returns 0, or an exit code with its line
+ * `pmc report --flamegraph build.log` names the log as the picture: a recording, a trace, a program
+ * or an input that is lost cannot be made again.  Each function returns 0, or an exit code with its line
  * printed.  What is no regular file is written to as it is, and nothing is lost.
  */
 #ifndef PMCBPF_CLI_GUARD_H
@@ -11,8 +11,9 @@
 #include <stddef.h>
 
 enum guard {
-	GUARD_TEXT,	/* a report or an export: replaces neither a log nor a program */
+	GUARD_TEXT,	/* a report or an export: replaces no log, trace, program or core dump */
 	GUARD_LOG,	/* a log: replaces an old log or an empty file, nothing else */
+	GUARD_TRACE,	/* saved rings: the same of traces */
 };
 
 int guard_output(const char *path, enum guard guard);

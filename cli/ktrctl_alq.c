@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "alq.h"
+#include "guard.h"
 #include "ktrctl.h"
 #include "msg.h"
 #include "output.h"
@@ -246,6 +247,8 @@ static int create(const char *path, int *fd)
 	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return fail(EX_CANTCREAT, "%s is not a file: alq writes here and there in it",
 			    path);
+	if (guard_output(path, GUARD_TRACE))
+		return EX_CANTCREAT;
 	if (output_create(&file, path, OUTPUT_GROWING, 0600) < 0)
 		return fail(EX_CANTCREAT, "%s: %s", path, file.why);
 	*fd = file.fd;

@@ -180,9 +180,9 @@ int log_print(struct measure *m, int fd, const char *name);
 
 /*
  * stat_record.c: a log of what is measured, to -O, to `live` or to a process that prints it.
- * prepare starts that process, before anything of the library, in which it has no part.  begin opens
- * -O's file, and with that an old log is lost: when nothing else can be refused any more.  flush
- * brings out what has been recorded so far; end waits until all is written and shown.
+ * prepare starts that process, before anything of the library, in which it has no part.  begin
+ * opens -O's file, and with that an old log is lost: when nothing else can be refused any more.
+ * flush brings out what has been recorded so far; end waits until all is written and shown.
  */
 bool recording(const struct measure *m);
 int record_prepare(struct measure *m);

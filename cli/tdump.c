@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guard.h"
 #include "msg.h"
 #include "tdump.h"
 
@@ -338,11 +339,24 @@ static int print_all(struct tdump *t)
 	return code;
 }
 
+/* No output is an input; text replaces no recording, and rings replace rings. */
+static int check_output(const struct tdump_options *o)
+{
+	const char *path = o->saved ? o->saved : o->output;
+
+	if (!path)
+		return 0;
+	return guard_input_file(path, o->input, "file") ?:
+	       guard_input_file(path, o->core, "core dump") ?:
+	       guard_input_file(path, o->exec, "program") ?:
+	       guard_output(path, o->saved ? GUARD_TRACE : GUARD_TEXT);
+}
+
 static int run(struct tdump *t)
 {
 	enum merge_order order = t->opt.apart ? MERGE_APART :
 		t->opt.oldest || t->opt.follow ? MERGE_OLDEST : MERGE_NEWEST;
-	int code = sources_open(t), err;
+	int code = check_output(&t->opt) ?: sources_open(t), err;
 
 	if (code)
 		return code;

@@ -162,8 +162,6 @@ int cpu_event_open(const struct count *c);
 void cpu_event_close(struct count *c);
 uint64_t count_scale(const struct count *c, uint64_t raw);
 uint64_t count_slices(const struct count *c);
-/* In the unit of the perf event; 0: it does not sample. */
-uint64_t count_period(const struct count *c);
 bool count_self_only(const struct count *c);
 /*
  * Does the owner read the counter of a CPU by itself?  Not a clock's: its ticks are scaled.  Who
@@ -174,5 +172,8 @@ bool count_cpu_fd(const struct count *c);
 int count_lost(struct count *c, int err, struct why *why);
 /* Attaches a program for as long as the PMC lives. */
 int count_hold(struct count *c, enum engine_need what, struct why *why);
+
+/* count_period.c: in the unit of the perf event; 0: it does not sample. */
+uint64_t count_period(const struct count *c);
 
 #endif

@@ -84,11 +84,24 @@ not_followed() {
 	[ "$(<precious)" = precious ]
 	# A file of the other user's gives way; a name of root's file there is not written to.
 	run_as_nobody touch "$THEIRS/file"
-	ln precious "$THEIRS/second"
+	cp rings first
+	ln first "$THEIRS/second"
 	ktrctl -p "$TRACED" alq -l 0.01 "$THEIRS/file"
 	ktrctl -p "$TRACED" alq -l 0.01 "$THEIRS/second"
 	tdump -i rings --save "$THEIRS/saved"
 	[ "$(stat -c '%u %a' "$THEIRS"/{file,saved,second} | sort -u)" = "0 600" ]
+	cmp rings first
+	# Rings take the place of rings and of nothing else, text not of rings, and no output is an input.
+	for writer in "tdump -i rings --save" "ktrctl -p $TRACED alq"; do
+		run -73 $writer precious
+		[[ $output == *'"precious" is no trace and is not overwritten'* ]]
+	done
+	run -73 tdump -i rings -o "$THEIRS/saved"
+	[[ $output == *'saved" is a trace and is not overwritten'* ]]
+	run -64 tdump -i rings --save rings
+	[[ $output == *'"rings" is the file that is read; write to another file' ]]
+	run -64 tdump -i rings -o ./rings
+	cmp rings first
 	[ "$(<precious)" = precious ]
 }
 
