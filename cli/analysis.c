@@ -70,7 +70,7 @@ static int write_lines(struct analysis *a, struct symbols *symbols, const struct
 	w = walk_new(symbols, &a->filter, &user);
 	if (!w)
 		return EX_OSERR;
-	code = walk_log(w, a->fd, log, a->verbosity > 0);
+	code = walk_log(w, a->fd, log, a->verbosity > 0 ? a->terminal : -1);
 	walk_free(w);
 	for (size_t i = 0; i < l.n && code <= 0; i++)
 		code = out_push_all(l.to[i].arg);
@@ -229,10 +229,6 @@ static int begin_page(struct analysis *a, struct out *out)
 
 	if (!a->pager)
 		return code;
-	if (isatty(STDERR_FILENO)) {	/* or warnings would be drawn over what it shows */
-		a->messages = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-		dup2(a->messages >= 0 ? fd : STDERR_FILENO, STDERR_FILENO);
-	}
 	out_use(out, fd, "the pager");
 	out->file = OUTPUT_NONE;
 	out->file.fd = fd;
@@ -248,15 +244,6 @@ static bool page_left(const struct analysis *a, const struct out *out)
 	return a->pager && poll(&end, 1, 0) == 1 && end.revents & POLLERR;
 }
 
-static void end_page(struct analysis *a)
-{
-	if (a->messages < 0)
-		return;
-	dup2(a->messages, STDERR_FILENO);
-	close(a->messages);
-	a->messages = -1;
-}
-
 static int write_all(struct analysis *a, struct profile *p, const char *log, struct out *out)
 {
 	struct report r = { .profile = p, .log = log, .depth = a->depth,
@@ -270,7 +257,6 @@ static int write_all(struct analysis *a, struct profile *p, const char *log, str
 		code = write_lines(a, p->symbols, walk_stats(p->walk), log, out);
 	if (!code)
 		code = write_statistics(a, &r, out);
-	end_page(a);
 	return page_left(a, out) ? 0 : code;
 }
 
@@ -304,7 +290,7 @@ int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out)
 			code = EX_DATAERR;	/* a regular expression */
 	}
 	if (!code)
-		code = damage = profile_log(p, *fd, log, a->verbosity > 0);
+		code = damage = profile_log(p, *fd, log, a->verbosity > 0 ? a->terminal : -1);
 	a->fd = *fd;
 	if (p && damage == EX_DATAERR && *walk_stats(p->walk)->cpu)
 		code = 0;

@@ -51,7 +51,7 @@ struct analysis {
 	int fd;				/* the log, while it is read */
 	bool page;			/* what goes where text goes is for the pager */
 	pid_t pager;			/* once there is something to show; 0: none */
-	int messages;			/* standard error, while that is the pager's; or -1 */
+	int terminal;			/* for progress: standard error, or what it was */
 };
 
 void analysis_begin(struct analysis *a);

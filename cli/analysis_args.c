@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis.h"
 #include "guard.h"
@@ -276,7 +277,7 @@ int analysis_check_outputs(const struct analysis *a, const char *text, const cha
 void analysis_begin(struct analysis *a)
 {
 	*a = (struct analysis){ .threshold = -1, .depth = DEPTH, .folder = ".", .verbosity = 1,
-				.messages = -1 };
+				.terminal = STDERR_FILENO };
 }
 
 void analysis_end(struct analysis *a)

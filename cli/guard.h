@@ -2,8 +2,8 @@
 /*
  * What an output must not replace.  An option that lacks its argument takes the next word, so
  * `pmc report --flamegraph build.log` names the log as the picture: a recording, a trace, a program
- * or an input that is lost cannot be made again.  Each function returns 0, or an exit code with its line
- * printed.  What is no regular file is written to as it is, and nothing is lost.
+ * or an input that is lost cannot be made again.  Each function returns 0, or an exit code with its
+ * line printed.  What is no regular file is written to as it is, and nothing is lost.
  */
 #ifndef PMCBPF_CLI_GUARD_H
 #define PMCBPF_CLI_GUARD_H

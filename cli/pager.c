@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +73,38 @@ void pager_wait(pid_t pid)
 {
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+void held_begin(struct held *held)
+{
+	*held = HELD_NONE;
+	if (isatty(STDERR_FILENO) != 1)
+		return;
+	held->terminal = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	held->text = memfd_create("messages", MFD_CLOEXEC);
+	if (held->terminal >= 0 && held->text >= 0 && dup2(held->text, STDERR_FILENO) >= 0)
+		return;
+	close(held->terminal);
+	close(held->text);
+	*held = HELD_NONE;
+}
+
+void held_end(struct held *held)
+{
+	char part[BUFSIZ];
+	ssize_t n;
+
+	if (held->text < 0)
+		return;
+	fflush(stderr);
+	dup2(held->terminal, STDERR_FILENO);
+	lseek(held->text, 0, SEEK_SET);
+	while ((n = read(held->text, part, sizeof(part))) > 0 &&
+	       write(STDERR_FILENO, part, (size_t)n) == n)
+		;
+	close(held->terminal);
+	close(held->text);
+	*held = HELD_NONE;
 }
 
 bool terminal_colour(int fd)

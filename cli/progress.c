@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A line on standard error that is overwritten: see progress.h. */
+/* See progress.h. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,13 +9,13 @@
 #define INTERVAL 0.5
 #define RECORDS	 1024u		/* that take less time than anybody sees */
 
-void progress_begin(struct progress *p, int fd, bool wanted)
+void progress_begin(struct progress *p, int fd, int terminal)
 {
 	struct stat st = { 0 };
+	bool shown = isatty(terminal) == 1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		     st.st_size > 0;
 
-	*p = (struct progress){ .on = wanted && isatty(STDERR_FILENO) && fstat(fd, &st) == 0 &&
-				      S_ISREG(st.st_mode) && st.st_size > 0,
-				.size = st.st_size };
+	*p = (struct progress){ .terminal = shown ? terminal : -1, .size = st.st_size };
 	clock_gettime(CLOCK_MONOTONIC, &p->last);
 }
 
@@ -23,7 +23,7 @@ void progress_show(struct progress *p, const struct pmclog_ev *ev)
 {
 	struct timespec now;
 
-	if (!p->on || ++p->skipped < RECORDS)
+	if (p->terminal < 0 || ++p->skipped < RECORDS)
 		return;
 	p->skipped = 0;
 	clock_gettime(CLOCK_MONOTONIC, &now);
@@ -32,13 +32,13 @@ void progress_show(struct progress *p, const struct pmclog_ev *ev)
 		return;
 	p->last = now;
 	p->shown = true;
-	fprintf(stderr, "\r%3d%%  %zu records", (int)(ev->pl_offset * 100 / p->size), ev->pl_count);
-	fflush(stderr);
+	dprintf(p->terminal, "\r%3d%%  %zu records", (int)(ev->pl_offset * 100 / p->size),
+		ev->pl_count);
 }
 
 void progress_end(struct progress *p)
 {
 	if (p->shown)
-		fputs("\r\033[K", stderr);
+		dprintf(p->terminal, "\r\033[K");
 	p->shown = false;
 }

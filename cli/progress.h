@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How far a long read has come, on a terminal. */
+/* How far a long read has come, on a line of a terminal that is overwritten. */
 #ifndef PMCBPF_CLI_PROGRESS_H
 #define PMCBPF_CLI_PROGRESS_H
 
@@ -9,14 +9,15 @@
 #include <time.h>
 
 struct progress {
-	bool on, shown;
+	int terminal;		/* -1: nothing is shown */
+	bool shown;
 	unsigned int skipped;	/* records since the clock was asked */
 	off_t size;
 	struct timespec last;
 };
 
-/* `wanted`, and there is a terminal and a file whose size is known. */
-void progress_begin(struct progress *p, int fd, bool wanted);
+/* Of the file `fd`; nothing is shown where `terminal` is none, or -1, or the size is not known. */
+void progress_begin(struct progress *p, int fd, int terminal);
 void progress_show(struct progress *p, const struct pmclog_ev *ev);
 void progress_end(struct progress *p);
 

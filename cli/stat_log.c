@@ -64,7 +64,8 @@ int log_print(struct measure *m, int fd, const char *name)
 	if (!ev || !parser) {
 		code = fail(EX_OSERR, "ERROR: Cannot allocate memory to read \"%s\"", name);
 	} else {
-		progress_begin(&d.progress, fd, m->verbosity > 0 && !isatty(m->out.fd));
+		progress_begin(&d.progress, fd,
+			       m->verbosity > 0 && !isatty(m->out.fd) ? STDERR_FILENO : -1);
 		m->out.paced = false;
 		code = log_pass(parser, fd, ev, &user);
 		if (!code)

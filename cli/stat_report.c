@@ -18,6 +18,7 @@ struct command {
 	const char *output;	/* -o */
 	int argc;
 	char **argv;
+	struct held held;	/* messages, while a pager has the terminal */
 };
 
 #define ROW(code, name, arg, help) { code, name, arg, help },
@@ -80,6 +81,10 @@ static int open_output(struct command *c, int input)
 	}
 	analysis_terminal(a, STDOUT_FILENO);
 	a->page = isatty(STDOUT_FILENO) == 1 && analysis_is_text(a);
+	if (a->page) {
+		held_begin(&c->held);
+		a->terminal = c->held.text >= 0 ? c->held.terminal : STDERR_FILENO;
+	}
 	out_use(&c->out, STDOUT_FILENO, "standard output");
 	return 0;
 }
@@ -100,6 +105,7 @@ static int run(struct command *c, const char *log)
 	if (out_close(&c->out) && !code)
 		code = EX_OSERR;
 	pager_wait(a->pager);
+	held_end(&c->held);
 	if (fd >= 0)
 		close(fd);
 	return code;
@@ -107,7 +113,7 @@ static int run(struct command *c, const char *log)
 
 int analysis_command(int argc, char *argv[])
 {
-	struct command c = { .argc = argc, .argv = argv };
+	struct command c = { .argc = argc, .argv = argv, .held = HELD_NONE };
 	const char *log;
 	struct opt_scan scan;
 	int letter, code = 0;

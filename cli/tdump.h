@@ -14,6 +14,7 @@
 #include "ktr_points.h"
 #include "ktr_save.h"
 #include "output.h"
+#include "pager.h"
 
 #define TDUMP_RINGS 2u		/* a program's, and the kernel's */
 
@@ -43,6 +44,7 @@ struct tdump_out {
 	struct output output;	/* its, from when it is open … */
 	bool complete;		/* … and all of it is written, but for what is in `data` */
 	pid_t pager;
+	struct held held;
 	bool color;
 	char *data;
 	size_t len;

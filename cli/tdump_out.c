@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "msg.h"
-#include "pager.h"
 #include "tdump.h"
 
 #define OUT_SIZE (256u << 10)
@@ -14,8 +13,10 @@
 int out_begin(struct tdump_out *out, const struct tdump_options *opt)
 {
 	bool terminal = !opt->output && isatty(STDOUT_FILENO) == 1;
+	int code;
 
 	out->fd = STDOUT_FILENO;
+	out->held = HELD_NONE;
 	out->color = opt->color == COLOR_ALWAYS ||
 		     (opt->color == COLOR_AUTO && !opt->output && terminal_colour(STDOUT_FILENO));
 	out->data = malloc(OUT_SIZE + OUT_LINE);
@@ -30,7 +31,12 @@ int out_begin(struct tdump_out *out, const struct tdump_options *opt)
 		out->fd = out->output.fd;
 		return 0;
 	}
-	return terminal && !opt->follow ? pager_start(&out->pager, &out->fd) : 0;
+	if (!terminal || opt->follow)
+		return 0;
+	code = pager_start(&out->pager, &out->fd);
+	if (out->pager > 0)
+		held_begin(&out->held);
+	return code;
 }
 
 static int write_failed(const struct tdump_out *out)
@@ -94,6 +100,7 @@ int out_end(struct tdump_out *out, int code)
 	if (closed && !flushed)
 		flushed = write_failed(out);
 	pager_wait(out->pager);
+	held_end(&out->held);
 	if (code < 0 || flushed < 0)
 		return 0;
 	return code ? code : flushed;

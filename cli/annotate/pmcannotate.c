@@ -203,7 +203,7 @@ static int read_log(const struct annotate *a, struct profile *p, int *damaged)
 
 	if (code)
 		return code;
-	code = profile_log(p, fd, a->log, true);
+	code = profile_log(p, fd, a->log, STDERR_FILENO);
 	close(fd);
 	if (code && (code != EX_DATAERR || !p->samples))
 		return code;

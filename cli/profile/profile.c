@@ -450,10 +450,10 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
-int profile_log(struct profile *p, int fd, const char *name, bool progress)
+int profile_log(struct profile *p, int fd, const char *name, int terminal)
 {
 	const struct tables *t = p->index;
-	int code = walk_log(p->walk, fd, name, progress);
+	int code = walk_log(p->walk, fd, name, terminal);
 
 	profile_settle(p);
 	return code ? code : t->code;

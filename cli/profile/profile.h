@@ -42,7 +42,7 @@ struct profile *profile_new(struct symbols *symbols, const struct filter *filter
 void profile_free(struct profile *p);
 
 /* Adds a whole log.  As walk_log(). */
-int profile_log(struct profile *p, int fd, const char *name, bool progress);
+int profile_log(struct profile *p, int fd, const char *name, int terminal);
 
 /* Adds a record, for who reads a log as it is written. */
 int profile_record(struct profile *p, const struct pmclog_ev *ev);

@@ -512,7 +512,7 @@ static int next_record(void *arg, const struct pmclog_ev *ev)
 	return walk_record(w, ev);
 }
 
-int walk_log(struct walk *w, int fd, const char *name, bool progress)
+int walk_log(struct walk *w, int fd, const char *name, int terminal)
 {
 	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
 	void *parser = pmclog_open(fd);
@@ -522,7 +522,7 @@ int walk_log(struct walk *w, int fd, const char *name, bool progress)
 	if (!ev || !parser) {
 		code = fail(EX_OSERR, "ERROR: Cannot allocate memory to read \"%s\"", name);
 	} else {
-		progress_begin(&w->progress, fd, progress);
+		progress_begin(&w->progress, fd, terminal);
 		code = log_pass(parser, fd, ev, &user);
 		progress_end(&w->progress);
 		if (!code && w->user.again)

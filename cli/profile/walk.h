@@ -107,10 +107,10 @@ void walk_free(struct walk *w);
 int walk_record(struct walk *w, const struct pmclog_ev *ev);
 
 /*
- * The whole log behind a descriptor, `name` in messages; shows progress on a terminal if asked to.
- * 0 or an exit code.  What came before a damage has been given; the line is printed.
+ * The whole log behind a descriptor, `name` in messages; shows progress on `terminal`, if it is
+ * one.  0 or an exit code.  What came before a damage has been given; the line is printed.
  */
-int walk_log(struct walk *w, int fd, const char *name, bool progress);
+int walk_log(struct walk *w, int fd, const char *name, int terminal);
 
 /* What address `i` of the sample means now: ask before the next record that is no sample. */
 void walk_place(struct walk *w, const struct walk_sample *sample, size_t i, struct place *place);

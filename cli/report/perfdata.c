@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <pmc.h>
 #include <pmclog.h>
@@ -293,7 +294,7 @@ static int convert(struct perf_data *d, struct walk *w, int fd, const char *log,
 
 	if (code)
 		return code;
-	damage = walk_log(w, fd, log, true);
+	damage = walk_log(w, fd, log, STDERR_FILENO);
 	if (d->code || (damage && !d->samples))
 		return damage;
 	code = perf_file_finish(&d->file, w);

@@ -102,16 +102,26 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	[[ $stderr != *'pmc report'* ]]
 }
 
-@test "warnings are in the pager, which Ctrl-C means and who leaves it has seen enough" {
+@test "warnings follow the pager, which Ctrl-C means and who leaves it has seen enough" {
 	cp "$(command -v dash)" stripped
 	pmc record --no-report -o page.log ./stripped -c "$script" 2>/dev/null
+	pmc report page.log >/dev/null 2>warnings
+	grep -q '^pmc: WARNING' warnings
 	PAGER='sed s/^/paged:/' on_terminal pmc report page.log
 	grep -q '^paged:.*CPU_CLOCK' shown
-	refute grep '^pmc: WARNING' shown
+	tail -n "$(wc -l <warnings)" shown | tr -d '\r' | diff warnings -
+	refute grep '^paged:.*WARNING' shown
+	# So does the damage of a log, which is found before the pager begins.
+	head -c -3 page.log >damaged.log
+	PAGER='sed s/^/paged:/' run on_terminal pmc report damaged.log
+	[ "$status" -eq 65 ]
+	grep -q '^paged:.*CPU_CLOCK' shown
+	grep -q 'event parsing failed' shown
+	refute grep -q ^paged: < <(sed '1,/event parsing failed/d' shown)
 	PAGER='kill -INT $PPID; sed s/^/paged:/' on_terminal pmc report page.log
 	grep -q '^paged:CONVERSION STATISTICS' shown
 	PAGER='head -n 1' on_terminal pmc report page.log
-	[ "$(grep -c . shown)" -eq 1 ]
+	[ "$(grep . shown | grep -vc '^pmc: WARNING')" -eq 1 ]
 }
 
 @test "Ctrl-C ends the command and the recording, and what there is is told" {
