@@ -59,19 +59,11 @@ static bool begins_with(const char *name, const char *word, size_t len)
 	return strncmp(name, word, len) == 0;
 }
 
-const char *opt_hint(const struct opt_scan *scan, const char *name, struct nearest *near)
-{
-	nearest_begin(near, name);
-	for (const struct option *o = scan->names; o->name; o++)
-		nearest_offer(near, o->name);
-	return nearest_hint(near, "--");
-}
-
 /* One that no option has, or a beginning that several have. */
 static void reject_name(const struct opt_scan *scan, const char *word)
 {
-	size_t len = strcspn(word, "=");
-	char *name = strndup(word, len);
+	size_t len = strcspn(word + 2, "=");
+	char *name = strndup(word + 2, len);
 	struct buf among = { 0 };
 	struct nearest near;
 
@@ -83,8 +75,8 @@ static void reject_name(const struct opt_scan *scan, const char *word)
 		note("option '--%s' is ambiguous; possibilities:%.*s", name, (int)among.len,
 		     among.data);
 	else
-		note("unrecognized option '--%s'%s", name ? name : word,
-		     opt_hint(scan, name ? name : word, &near));
+		note("unrecognized option '--%s'%s", name ? name : word + 2,
+		     nearest_option(&near, word, scan->names));
 	buf_free(&among);
 	free(name);
 }
@@ -105,7 +97,7 @@ static void reject(const struct opt_scan *scan, int letter, char *argv[])
 	bool named = strncmp(word, "--", 2) == 0;
 
 	if (!optopt)
-		reject_name(scan, word + 2);
+		reject_name(scan, word);
 	else if (letter == ':' && named)
 		note("option '--%s' requires an argument", name_of(scan, optopt));
 	else if (letter == ':')

@@ -62,10 +62,6 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 /* The next option's code, '?' after a wrong one (its line is printed), -1: no more. */
 int opt_next(struct opt_scan *scan, int argc, char *argv[]);
 
-/* What nearest_hint() says of a name without its "--" that no option has. */
-struct nearest;
-const char *opt_hint(const struct opt_scan *scan, const char *name, struct nearest *near);
-
 /* The argument of an option that may lack it: behind "=", or the next word if it is no option. */
 char *opt_optional(int argc, char *argv[]);
 

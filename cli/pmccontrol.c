@@ -55,7 +55,7 @@ static int wrong_option(const struct opt_scan *scan, int letter, char *argv[])
 		return fail(EX_USAGE, "Missing argument to option '-%c'", optopt);
 	if (strncmp(word, "--", 2) == 0)
 		fail(EX_USAGE, "Unrecognized option \"%s\"%s", word,
-		     opt_hint(scan, word + 2, &near));
+		     nearest_option(&near, word, scan->names));
 	else
 		fail(EX_USAGE, "Unrecognized option \"-%c\"", optopt);
 	return usage();

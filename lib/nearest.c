@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See nearest.h. */
 #include <ctype.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,4 +84,24 @@ const char *nearest_hint(struct nearest *n, const char *prefix)
 	if (n->name[0])
 		snprintf(n->hint, sizeof(n->hint), " (did you mean \"%s%s\"?)", prefix, n->name);
 	return n->hint;
+}
+
+const char *nearest_option(struct nearest *n, const char *word, const struct option *names)
+{
+	char name[NEAREST_MAX];
+	size_t len;
+
+	if (strncmp(word, "--", 2) != 0)
+		return "";
+	word += 2;
+	len = strcspn(word, "=");
+	if (len >= sizeof(name))
+		return "";
+	memcpy(name, word, len);
+	name[len] = '\0';
+	nearest_begin(n, name);
+	for (const struct option *o = names; o->name; o++)
+		nearest_offer(n, o->name);
+	n->word = word;
+	return nearest_hint(n, "--");
 }

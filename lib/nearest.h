@@ -24,4 +24,11 @@ void nearest_offer(struct nearest *n, const char *name);
 /* ' (did you mean "NAME"?)' with `prefix` before the name, or "" if no name is near enough. */
 const char *nearest_hint(struct nearest *n, const char *prefix);
 
+/*
+ * The hint for a word of a command line, "--NAME[=VALUE]", that getopt_long() did not know among
+ * `names`; "" for a letter.
+ */
+struct option;
+const char *nearest_option(struct nearest *n, const char *word, const struct option *names);
+
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/nearest.h"
 #include "options.h"
 
 static const char usage[] =
@@ -18,20 +19,20 @@ static const char usage[] =
 	"  -c, --config=CONF        read tunables from CONF (" PMCBPF_SYSCONFDIR
 	"/pmcbpf/pmcbpf.conf)\n"
 	"  -o, --option=NAME=VALUE  set a tunable, over the file's value; repeatable\n"
-	"  -t, --test               tell what kernel and configuration lack; exit 0 if nothing\n"
-	"      --help               this text\n"
+	"  -t, --test               report what kernel and configuration lack; exit 0 if nothing\n"
+	"  -h, --help               this text\n"
 	"      --version            the version\n";
 
-enum { OPT_HELP = 256, OPT_VERSION, OPT_CLIENT_FD };
+enum { OPT_VERSION = 256, OPT_CLIENT_FD };
 
-static const char short_options[] = "fs:c:o:t";
+static const char short_options[] = "fs:c:o:th";
 static const struct option long_options[] = {
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "socket", required_argument, NULL, 's' },
 	{ "config", required_argument, NULL, 'c' },
 	{ "option", required_argument, NULL, 'o' },
 	{ "test", no_argument, NULL, 't' },
-	{ "help", no_argument, NULL, OPT_HELP },
+	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	/* What libpmc-compat passes to a daemon of its own; not for people. */
 	{ "client-fd", required_argument, NULL, OPT_CLIENT_FD },
@@ -53,6 +54,8 @@ static int parse_fd(const char *text, int *fd, struct why *why)
 /* getopt_long() has printed what it did not like. */
 static int one_option(struct options *o, int opt, const char *arg, struct why *why)
 {
+	struct nearest near;
+
 	switch (opt) {
 	case 'f':
 		o->foreground = true;
@@ -71,14 +74,15 @@ static int one_option(struct options *o, int opt, const char *arg, struct why *w
 		return 0;
 	case OPT_CLIENT_FD:
 		return parse_fd(arg, &o->client_fd, why);
-	case OPT_HELP:
+	case 'h':
 		fputs(usage, stdout);
 		return OPTIONS_DONE;
 	case OPT_VERSION:
 		puts("pmcbpfd " PMCBPF_VERSION);
 		return OPTIONS_DONE;
 	default:
-		return deny(why, -EINVAL, "pmcbpfd --help lists the options");
+		return deny(why, -EINVAL, "pmcbpfd --help lists the options%s",
+			    nearest_option(&near, o->argv[optind - 1], long_options));
 	}
 }
 

@@ -7,7 +7,7 @@ INC_pctr    := -Ilib/include -Ipctr -Icli
 ALL    += $(PCTRD)
 LINT_C += $(PCTRD_SRCS)
 
-$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/cli/running.o $(O)/obj/lib/confine.o $(O)/obj/lib/lockfile.o $(BASE_OBJS) $(LIBPMC)
+$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/cli/running.o $(O)/obj/lib/confine.o $(O)/obj/lib/lockfile.o $(O)/obj/lib/nearest.o $(BASE_OBJS) $(LIBPMC)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -pie $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBPMC_LINK) -ldl
@@ -25,7 +25,7 @@ install-pctr: $(PCTRD)
 check-unit: $(PCTRD)
 # The device over counters of the tests' own.
 UNIT_OBJS_pctr_core := $(patsubst %,$(O)/obj/pctr/%.o,core function log request)
-UNIT_OBJS_pctr_words := $(patsubst %,$(O)/obj/pctr/%.o,function log options request)
+UNIT_OBJS_pctr_words := $(patsubst %,$(O)/obj/pctr/%.o,function log options request) $(O)/obj/lib/nearest.o
 UNIT_OBJS_pctr_doors := $(patsubst %,$(O)/obj/pctr/%.o,core cuse function log machine request)
 UNIT_OBJS_pctr_sock := $(patsubst %,$(O)/obj/pctr/%.o,core function log receive request sock watch) $(BASE_OBJS) \
 	$(O)/obj/tests/unit/util/scratch.o

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lib/nearest.h"
 #include "options.h"
 
 static const char usage[] =
@@ -19,13 +20,13 @@ static const char usage[] =
 	"      --no-node            make none\n"
 	"  -o, --option=NAME=VALUE  set pctr.width, .intel_counters, .en0, .scope, .keep_same or\n"
 	"                           .soft, see pctrd(8); repeatable\n"
-	"  -t, --test               tell what the machine lacks; exit 0 if nothing\n"
-	"      --help               this text\n"
+	"  -t, --test               report what the machine lacks; exit 0 if nothing\n"
+	"  -h, --help               this text\n"
 	"      --version            the version\n";
 
-enum { OPT_HELP = 256, OPT_VERSION, OPT_NO_NODE };
+enum { OPT_VERSION = 256, OPT_NO_NODE };
 
-static const char short_options[] = "fd:n:o:t";
+static const char short_options[] = "fd:n:o:th";
 static const struct option long_options[] = {
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "directory", required_argument, NULL, 'd' },
@@ -33,7 +34,7 @@ static const struct option long_options[] = {
 	{ "no-node", no_argument, NULL, OPT_NO_NODE },
 	{ "option", required_argument, NULL, 'o' },
 	{ "test", no_argument, NULL, 't' },
-	{ "help", no_argument, NULL, OPT_HELP },
+	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
@@ -105,20 +106,29 @@ static int knob_value(const struct knob *k, struct options *o, const char *text,
 int options_knob(struct options *o, const char *text, const struct log *log)
 {
 	size_t len = strcspn(text, "=");
+	char name[NEAREST_MAX] = "";
+	struct nearest near;
 
-	for (size_t i = 0; text[len] && i < sizeof(knobs) / sizeof(knobs[0]); i++)
+	snprintf(name, sizeof(name), "%.*s", (int)len, text);
+	nearest_begin(&near, name);
+	for (size_t i = 0; text[len] && i < sizeof(knobs) / sizeof(knobs[0]); i++) {
 		if (strlen(knobs[i].name) == len && !strncmp(text, knobs[i].name, len))
 			return knob_value(&knobs[i], o, text + len + 1, log);
-	log_msg(log, LOG_ERR, "-o %.60s: %s; pctrd(8) lists them", text,
-		text[len] ? "no option is called that" : "it takes NAME=VALUE");
+		nearest_offer(&near, knobs[i].name);
+	}
+	log_msg(log, LOG_ERR, "-o %.60s: %s%s; pctrd(8) lists them", text,
+		text[len] ? "no option is called that" : "it takes NAME=VALUE",
+		nearest_hint(&near, ""));
 	return -EINVAL;
 }
 
 /* --- options -------------------------------------------------------------------------------- */
 
 /* getopt_long() has printed what it did not like. */
-static int one_option(struct options *o, int opt, char *arg, const struct log *log)
+static int one_option(struct options *o, int opt, char *arg, char *word, const struct log *log)
 {
+	struct nearest near;
+
 	switch (opt) {
 	case 'f':
 		o->foreground = true;
@@ -137,14 +147,15 @@ static int one_option(struct options *o, int opt, char *arg, const struct log *l
 	case 't':
 		o->test = true;
 		return 0;
-	case OPT_HELP:
+	case 'h':
 		fputs(usage, stdout);
 		return OPTIONS_DONE;
 	case OPT_VERSION:
 		puts("pctrd " PMCBPF_VERSION);
 		return OPTIONS_DONE;
 	default:
-		log_msg(log, LOG_ERR, "pctrd --help lists the options");
+		log_msg(log, LOG_ERR, "pctrd --help lists the options%s",
+			nearest_option(&near, word, long_options));
 		return -EINVAL;
 	}
 }
@@ -167,7 +178,7 @@ int options_parse(struct options *o, int argc, char **argv, const struct log *lo
 	*o = (struct options){ .dir = PMCBPF_RUNDIR "/pmcbpf", .node = _PATH_PCTR,
 			       .intel_counters = 2, .set.width = 40 };
 	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
-		err = one_option(o, opt, optarg, log);
+		err = one_option(o, opt, optarg, argv[optind - 1], log);
 	if (!err && optind < argc) {
 		log_msg(log, LOG_ERR, "\"%.60s\": no arguments are taken besides options",
 			argv[optind]);

@@ -28,6 +28,7 @@ none_loaded() {
 @test "--help and --version need no root and name everything" {
 	run pmcbpfd --help
 	[ "$status" -eq 0 ]
+	[ "$output" = "$(pmcbpfd -h)" ]
 	for option in --foreground --socket --config --option --test --help --version; do
 		grep -q -- "$option" <<<"$output"
 	done
@@ -40,6 +41,9 @@ none_loaded() {
 	run pmcbpfd --nonsense
 	[ "$status" -eq 1 ]
 	grep -q -- '--help' <<<"$output"
+	run pmcbpfd --forground
+	[ "$status" -eq 1 ]
+	[[ $output == *'pmcbpfd --help lists the options (did you mean "--foreground"?)' ]]
 	run pmcbpfd surplus
 	[ "$status" -eq 1 ]
 	grep -q '"surplus"' <<<"$output"

@@ -20,6 +20,7 @@ refuses() {
 	run "$BUILD/sbin/pctrd" --help
 	[ "$status" -eq 0 ]
 	[[ $output == "Usage: pctrd "*.keep_same* ]]
+	[ "$output" = "$("$BUILD/sbin/pctrd" -h)" ]
 	run "$BUILD/sbin/pctrd" --version
 	[ "$status" -eq 0 ]
 	[[ $output == "pctrd "[0-9]* ]]
@@ -29,6 +30,10 @@ refuses() {
 	refuses 'pctr.width is 40, 48 or 64, not "41"' -o pctr.width=41
 	refuses 'pctr.scope is cpu or all, not "one"' -o pctr.scope=one
 	refuses "-o pctr.nothing=1: no option is called that; pctrd(8) lists them" -o pctr.nothing=1
+	refuses '-o pctr.sope=1: no option is called that (did you mean "pctr.scope"?); pctrd(8) lists them' -o pctr.sope=1
+	run "$BUILD/sbin/pctrd" --no-nodes
+	[ "$status" -eq 1 ]
+	[[ $output == *'pctrd: pctrd --help lists the options (did you mean "--no-node"?)' ]]
 	refuses "-o pctr.soft: it takes NAME=VALUE; pctrd(8) lists them" -o pctr.soft
 	refuses '"more": no arguments are taken besides options' more
 	refuses '"run": folder and node are absolute paths' -d run
