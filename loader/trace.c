@@ -130,18 +130,18 @@ void trace_listen(struct trace *t, bool on)
 
 /*
  * How many addresses of a sample the log gets.  A frame pointer of user code may point anywhere in
- * the program's memory.  A value there that has the form of a kernel address ends the chain, for
- * those who may know none.  A return address of 0 does for all: the outermost frame has it, and
- * what lies behind it is no frame.
+ * the program's memory: behind a user address, a value with the form of a kernel address ends the
+ * chain, and everywhere for owners who may know none.  A return address of 0 ends it, too: the
+ * outermost frame has it, and what lies behind it is no frame.
  */
 static unsigned int chain_length(const struct pmc *p, const struct abi_rec *rec,
 				 const uint64_t *data)
 {
-	unsigned int n = rec->n;
+	bool hidden = p->kernel == KERNEL_HIDDEN;
+	unsigned int n = 1;
 
-	for (unsigned int i = 1; i < n; i++)
-		if (!data[i] || (p->kernel == KERNEL_HIDDEN && data[i] >> 63))
-			n = i;
+	while (n < rec->n && data[n] && !(data[n] >> 63 && (hidden || !(data[n - 1] >> 63))))
+		n++;
 	return n;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes to fresh pages where the frame pointer is that of a frame whose return address is 0, as
- * the outermost one of a program is, with what is no frame behind it.
+ * the outermost one of a program is, or RETURN, with what is no frame behind it.
  *
- *	nocaller PAGES
+ *	nocaller PAGES [RETURN]
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 {
 	size_t pages = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint64_t frames[4] = { 0, 0, 0, 0x123450 };
+	uint64_t frames[4] = { 0, argc > 2 ? strtoull(argv[2], NULL, 0) : 0, 0, 0x123450 };
 	uint64_t *frame = frames;
 	char *p;
 

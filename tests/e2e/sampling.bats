@@ -164,6 +164,18 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	refute grep -q '^\.\.\. *0x0*123450$' text
 }
 
+@test "what has the form of a kernel address behind a program's address is no frame: it ends the chain" {
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log nocaller 200 0xffffffff81234560
+	text
+	awk '$1 != "..." { if (n == 1) alone[pc]++; n = 0 } $1 == "..." { n++; pc = $2 }
+		END { for (pc in alone) if (alone[pc] >= 200) found = 1; exit !found }' text || { tail -20 text; false; }
+	refute grep -q '^\.\.\. *0x0*\(123450\|ffffffff81234560\)$' text
+	# A program's address that returns is a frame.
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log nocaller 200 0x123460
+	text
+	[ "$(grep -c '^\.\.\. *0x0*123460$' text)" -ge 200 ]
+}
+
 @test "C-16: a ring that is full: every sample is in the log, or counted as lost and marked" {
 	# Rings of the usual size.
 	stop_daemon

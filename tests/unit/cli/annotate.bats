@@ -98,7 +98,8 @@ addresses() { objdump -d --no-show-raw-insn "$1" | awk -v f="<$2>:" '$2 == f { o
 	[ "$(wc -l <theirs)" -ge 8 ]
 	annotate -a log "$DIR/$PROGRAM" | sed -n 's/^[^|]*|  *\([0-9a-f]*\):\t.*/\1/p' >ours
 	cmp ours theirs
-	objdump -d file | awk -F'\t' '/<grind>:/ { on = 1 } /^$/ { on = 0 } on && NF > 1 { gsub(/ /, "", $2); print $2 }' >bytes
+	# All bytes of an instruction in one line, of which it makes two otherwise where compilers align with long ones.
+	objdump -d --insn-width=16 file | awk -F'\t' '/<grind>:/ { on = 1 } /^$/ { on = 0 } on && NF > 1 { gsub(/ /, "", $2); print $2 }' >bytes
 	annotate -a log "$DIR/$PROGRAM" | awk -F'\t' 'NF > 3 { gsub(/ /, "", $3); print $3 }' | cmp - bytes
 	# A call says where to.
 	hits "$DIR/$PROGRAM" CLOCK:main+0*1
