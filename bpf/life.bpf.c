@@ -308,12 +308,20 @@ static __always_inline void target_secure(struct task_struct *task, struct abi_t
 	set_left(from, tgid);
 }
 
+static __always_inline struct pt_regs *user_regs(void)
+{
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
 static __always_inline void exec_note(u32 kind, u32 tgid)
 {
 	struct abi_exec x = { .time = bpf_ktime_get_ns(), .tgid = tgid, .kind = kind };
 
 	if (!watch_execs)
 		return;
+	/* The kernel has set the registers by then: the dynamic linker's entry, if there is one. */
+	if (kind != ABI_EXEC_BEGIN)
+		x.entry = PT_REGS_IP_CORE(user_regs());
 	/* First: the reader cannot see this note while another CPU still writes one before it. */
 	__sync_fetch_and_add(&execs_put, 1);
 	if (!ring_output(&execs, &x, sizeof(x)))
