@@ -259,6 +259,13 @@ int pmc_pmu_stat_mode(const char ***names);
 int pmc_pmu_idx_get_by_event(const char *cpuid, const char *event);
 const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx);
 
+/*
+ * Finds a hardware event, qualifiers included, and fills pm_class, pm_ev, pm_md, the event's part
+ * of pm_caps and PMC_F_EV_PMU in pm_flags; allocates nothing.  0 or, not through errno, ENOENT no
+ * such event, ENXIO before pmc_init().
+ */
+int pmc_pmu_pmcallocate(const char *event, struct pmc_op_pmcallocate *op);
+
 /* --- additions of this library ------------------------------------------------------------- */
 
 /*
