@@ -309,6 +309,14 @@ int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count);
 int pmc_tunable_get(const char *name, struct pmc_tunable *tunable);
 int pmc_tunable_set(const char *name, const char *value);
 
+/*
+ * The same with sysctlbyname(3)'s arguments and errno, for FreeBSD's sources: an int, or text with
+ * its NUL.  kern.hwpmc.cpuid is there, too; connects as pmc_init() does.  ENOENT no such variable,
+ * ENOMEM no room, EINVAL, EPERM: pmc_tunable(3)
+ */
+int pmc_sysctlbyname(const char *name, void *oldp, size_t *oldlenp, const void *newp,
+		     size_t newlen);
+
 #ifdef __cplusplus
 }
 
