@@ -238,10 +238,35 @@ static __always_inline u32 dumpable(struct task_struct *task)
 	return flags & DUMPABLE_MASK;
 }
 
-static __always_inline bool is_secure(struct linux_binprm *bprm, u32 dump)
+/* Does a security module label processes?  The daemon looks before it loads this. */
+const volatile bool labels = true;
+
+/*
+ * A file's ids and capabilities are not given to a process that is traced, or that shares its
+ * folder, without privilege; the kernel calls the exec secure all the same.  The process has what
+ * it had if all its ids are one and no capability came from a file.  A label can change with
+ * neither.
+ */
+static __always_inline bool is_ordinary(struct task_struct *task)
 {
-	return dump != DUMPABLE_USER || BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec) ||
-	       bprm->interp_flags & BINPRM_ENFORCE_NONDUMP;
+	const struct cred *c = task->cred;
+	u64 permitted = ~0ull, ambient = 0;
+	u32 uid, gid;
+
+	if (labels)
+		return false;
+	uid = c->uid.val;
+	gid = c->gid.val;
+	bpf_core_read(&permitted, sizeof(permitted), &c->cap_permitted);
+	bpf_core_read(&ambient, sizeof(ambient), &c->cap_ambient);
+	return c->euid.val == uid && c->suid.val == uid && c->egid.val == gid &&
+	       c->sgid.val == gid && !(permitted & ~ambient);
+}
+
+static __always_inline bool is_secure(struct task_struct *task, struct linux_binprm *bprm, u32 dump)
+{
+	return dump != DUMPABLE_USER || bprm->interp_flags & BINPRM_ENFORCE_NONDUMP ||
+	       (BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec) && !is_ordinary(task));
 }
 
 /* The SOFT rows whose PMCs are in both sets. */
@@ -308,12 +333,20 @@ static __always_inline void target_secure(struct task_struct *task, struct abi_t
 	set_left(from, tgid);
 }
 
+static __always_inline struct pt_regs *user_regs(void)
+{
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
 static __always_inline void exec_note(u32 kind, u32 tgid)
 {
 	struct abi_exec x = { .time = bpf_ktime_get_ns(), .tgid = tgid, .kind = kind };
 
 	if (!watch_execs)
 		return;
+	/* The kernel has set the registers by then: the dynamic linker's entry, if there is one. */
+	if (kind != ABI_EXEC_BEGIN)
+		x.entry = PT_REGS_IP_CORE(user_regs());
 	/* First: the reader cannot see this note while another CPU still writes one before it. */
 	__sync_fetch_and_add(&execs_put, 1);
 	if (!ring_output(&execs, &x, sizeof(x)))
@@ -361,7 +394,7 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 	if (!t || t->exec == (u32)task->self_exec_id)
 		return;
 	dump = dumpable(task);
-	if (!is_secure(bprm, dump)) {
+	if (!is_secure(task, bprm, dump)) {
 		exec_note(ABI_EXEC_PLAIN, tgid);
 		return;
 	}

@@ -237,6 +237,7 @@ struct abi_exec {
 	__u64 time;		/* CLOCK_MONOTONIC, ns */
 	__u32 tgid;
 	__u32 kind;		/* enum abi_exec_kind */
+	__u64 entry;		/* verdicts: the address of the new image's first instruction */
 };
 
 /* A fork seen while the daemon walks a process tree. */
@@ -299,6 +300,6 @@ _Static_assert(sizeof(struct abi_set) == 512, "abi");
 _Static_assert(sizeof(struct abi_target) == 40, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");
 _Static_assert(sizeof(struct abi_note) == 16, "abi");
-_Static_assert(sizeof(struct abi_exec) == 16, "abi");
+_Static_assert(sizeof(struct abi_exec) == 24, "abi");
 
 #endif

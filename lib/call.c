@@ -9,9 +9,13 @@
  * and no cancellation is acted upon.  What a fault raises stays as it is: its handler cannot wait.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
+#include <unistd.h>
 
 #include "lib.h"
 
@@ -72,6 +76,31 @@ static void deferred_signals(sigset_t *set)
 		sigdelset(set, faults[i]);
 	if (!has_handler(SIGIO))
 		sigdelset(set, SIGIO);
+}
+
+bool lib_takes_signal(int sig)
+{
+	return has_handler(sig) || (__libc_single_threaded && sigismember(&call.mask, sig) == 1);
+}
+
+bool lib_emulated(void)
+{
+	char text[4096], *caught;
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	uint64_t mask;
+
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	caught = strstr(text, "\nSigCgt:\t");
+	if (!caught)
+		return false;
+	mask = strtoull(caught + strlen("\nSigCgt:\t"), NULL, 16);
+	for (int sig = 1; sig < __SIGRTMIN; sig++)
+		if (mask >> (sig - 1) & 1 && !has_handler(sig))
+			return true;
+	return false;
 }
 
 void lib_block(void)

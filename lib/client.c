@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The connection to pmcbpfd. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -395,6 +396,8 @@ static int client_up(struct lib *l, struct reason *why)
 		client_drop(l, l->state == LIB_FORKED ? LIB_FORKED : LIB_NEW);
 	else
 		l->state = LIB_UP;
+	l->emulated = lib_emulated();
+	l->signals = ~0u;
 	return err;
 }
 
@@ -423,6 +426,33 @@ int client_open(struct lib *l, struct reason *why)
 	return err;
 }
 
+/*
+ * The daemon sends SIGIO and SIGBUS to programs that take them, and sees an emulator's handlers.
+ * One of an earlier release does not know the request: no reason to fail.
+ */
+static int client_report_signals(struct lib *l, struct reason *why)
+{
+	struct wire_signals_req req = { .taken = 0 };
+	struct exchange x = {
+		.op = WIRE_OP_SIGNALS, .request = &req, .request_len = sizeof(req), .send_fd = -1,
+	};
+	int err;
+
+	if (lib_takes_signal(SIGIO))
+		req.taken |= 1u << (SIGIO - 1);
+	if (lib_takes_signal(SIGBUS))
+		req.taken |= 1u << (SIGBUS - 1);
+	if (req.taken == l->signals)
+		return 0;
+	err = client_talk(l, &x, why);
+	exchange_close(&x);
+	l->signals = req.taken;
+	if (err && l->state != LIB_UP)
+		return err;
+	why->text[0] = '\0';
+	return 0;
+}
+
 int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 {
 	int err = 0;
@@ -440,6 +470,8 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 		err = closed(l, why);
 	else if (l->state == LIB_FORKED)
 		err = client_up(l, why);
+	if (!err && l->emulated)
+		err = client_report_signals(l, why);
 	if (!err)
 		err = client_talk(l, x, why);
 	pthread_mutex_unlock(&l->io);

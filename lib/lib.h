@@ -56,6 +56,8 @@ struct lib {
 	pid_t pid;			/* the process that made the connection */
 	uint8_t *buffer;		/* WIRE_MAX_REPLY bytes */
 	unsigned int connections;	/* made so far by pmc_init(), not after a fork */
+	bool emulated;			/* the kernel's signal handlers are not the program's … */
+	uint32_t signals;		/* … which the daemon has been sent; ~0: not yet */
 	int log_fd;			/* the program's, of its log; -1: none */
 	ino_t log_ino;
 
@@ -91,6 +93,13 @@ struct reason *lib_enter(void);
 int lib_leave(int err);
 /* A wait that lasts: from here on signals that no handler takes may end or stop the program. */
 void lib_wait_on(void);
+/* Has the program a handler of the signal, or does it wait for it?  After lib_block() only. */
+bool lib_takes_signal(int sig);
+/*
+ * Something between the kernel and the program handles its signals, as valgrind does: the kernel
+ * shows handlers that sigaction(2) does not.
+ */
+bool lib_emulated(void);
 /* EFAULT for a missing argument, with its name. */
 int lib_missing(struct reason *why, const char *argument);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What FreeBSD's library asks its table of events: numbers, names, and those of "pmc stat". */
+/* What FreeBSD's library asks its table of events: numbers, names, what selects an event. */
 #include <errno.h>
 #include <string.h>
 
@@ -82,4 +82,25 @@ PMC_API_PUBLIC const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx)
 			     "process has met", idx);
 	lib_end(err);
 	return name;
+}
+
+/* --- what an allocation says of an event ----------------------------------------------------- */
+
+static int fill_operation(const char *event, struct pmc_op_pmcallocate *op, struct reason *why)
+{
+	int err;
+
+	if (!event || !op)
+		return lib_missing(why, event ? "op" : "event");
+	err = need_this_machine(NULL, why);
+	return err ? err : resolve_operation(&pmc_lib, PMU_ROOT, event, op, why);
+}
+
+PMC_API_PUBLIC int pmc_pmu_pmcallocate(const char *event, struct pmc_op_pmcallocate *op)
+{
+	int saved = errno, err = fill_operation(event, op, lib_enter());
+
+	if (lib_leave(err))
+		errno = saved;
+	return -err;
 }

@@ -307,3 +307,28 @@ int resolve_event(const struct lib *l, const char *root, const char *spec,
 		       (int)strcspn(spec, ","), spec, (int)strcspn(spelling[0], ","), spelling[0]);
 	return err == -ENOENT ? -EINVAL : err;
 }
+
+int resolve_operation(const struct lib *l, const char *root, const char *spec,
+		      struct pmc_op_pmcallocate *op, struct reason *why)
+{
+	struct wire_allocate_req req = { .caps = 0 };
+	const struct wire_classinfo *class;
+	int err = resolve_event(l, root, spec, &req, why);
+
+	if (err)
+		return err == -EINVAL ? -ENOENT : err;
+	class = lib_class(l, req.class);
+	if (!class || !resolve_is_hardware(class))
+		return refuse(why, -ENOENT, "%.100s is not an event of the hardware counters",
+			      spec);
+	op->pm_caps |= req.caps;
+	op->pm_class = (enum pmc_class)req.class;
+	op->pm_ev = (enum pmc_event)req.event;
+	op->pm_flags |= PMC_F_EV_PMU;
+	memset(&op->pm_md, 0, sizeof(op->pm_md));
+	op->pm_md.pm_perf.pm_type = class->perf_type;
+	op->pm_md.pm_perf.pm_config = req.config;
+	op->pm_md.pm_perf.pm_config1 = req.config1;
+	op->pm_md.pm_perf.pm_config2 = req.config2;
+	return 0;
+}

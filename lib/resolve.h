@@ -12,6 +12,12 @@ void resolve_machine(const struct lib *l, struct evspec_machine *m);
 bool resolve_is_hardware(const struct wire_classinfo *class);
 
 /*
+ * A hardware event as pmc_pmu_pmcallocate() gives it.  -ENOENT with the reason.
+ */
+int resolve_operation(const struct lib *l, const char *root, const char *spec,
+		      struct pmc_op_pmcallocate *op, struct reason *why);
+
+/*
  * Fills caps, class, event, config… and event_name of the request.  `root` lists the PMUs
  * (PMU_ROOT). -EINVAL with the reason.
  */

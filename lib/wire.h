@@ -50,6 +50,7 @@ enum wire_op {
 	WIRE_OP_GATES = 66,
 	WIRE_OP_KTR = 67,
 	WIRE_OP_KGMON = 68,
+	WIRE_OP_SIGNALS = 69,
 };
 
 struct wire_hdr {
@@ -352,6 +353,16 @@ struct wire_kgmon {		/* as it is then: struct pmc_kgmon explains the fields */
 struct wire_kgmon_hit {
 	uint64_t address;
 	uint64_t samples;
+};
+
+/*
+ * SIGNALS: the signals that the client's program handles or waits for, bit N - 1 for signal N.  From
+ * then on the daemon goes by this, and not by what the kernel shows of the process, where valgrind
+ * and other emulators have handlers of their own.
+ */
+struct wire_signals_req {
+	uint32_t taken;
+	uint32_t reserved;
 };
 
 /* --- pages a client maps read-only ------------------------------------------------------- */

@@ -86,11 +86,36 @@ void execs_suspect(struct execs *x, pid_t pid)
 	(void)begin(x, pid, UNKNOWN);
 }
 
+static void entry_note(struct execs *x, const struct abi_exec *note)
+{
+	x->entries[x->nentries++ % EXECS_ENTRIES] = (struct exec_entry){
+		.pid = (pid_t)note->tgid, .time = note->time, .entry = note->entry,
+	};
+}
+
+bool execs_entry(const struct execs *x, pid_t pid, uint64_t time, uint64_t *entry)
+{
+	unsigned int n = x->nentries < EXECS_ENTRIES ? x->nentries : EXECS_ENTRIES;
+	const struct exec_entry *found = NULL;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct exec_entry *e = &x->entries[i];
+
+		if (e->pid == pid && e->time >= time && (!found || e->time < found->time))
+			found = e;
+	}
+	if (found)
+		*entry = found->entry;
+	return found != NULL;
+}
+
 void execs_note(struct execs *x, const struct abi_exec *note)
 {
 	pid_t pid = (pid_t)note->tgid;
 	struct exec *e;
 
+	if (note->kind != ABI_EXEC_BEGIN)
+		entry_note(x, note);
 	switch (note->kind) {
 	case ABI_EXEC_BEGIN:
 		(void)begin(x, pid, note->time);

@@ -27,10 +27,19 @@ struct exec {
 
 #define EXECS_BUCKETS 256u
 
+/* The latest verdicts, of targets and of others. */
+#define EXECS_ENTRIES 1024u
+struct exec_entry {
+	pid_t pid;
+	uint64_t time, entry;
+};
+
 struct execs {
 	LIST_HEAD(exec_bucket, exec) bucket[EXECS_BUCKETS];
 	LIST_HEAD(, exec) all;
 	bool blind;			/* notes are missing */
+	struct exec_entry entries[EXECS_ENTRIES];
+	unsigned int nentries;		/* written so far, the overwritten ones included */
 };
 
 void execs_init(struct execs *x);
@@ -46,5 +55,11 @@ struct exec *execs_pending(const struct execs *x, pid_t pid);
 /* Is an exec of the process in the table, pending or secure? */
 bool execs_knows(const struct execs *x, pid_t pid);
 void execs_drop(struct exec *e);
+
+/*
+ * The address of the first instruction of the image that the process has begun to execute since
+ * `time`.  False: its verdict has not been noted, or many have since.
+ */
+bool execs_entry(const struct execs *x, pid_t pid, uint64_t time, uint64_t *entry);
 
 #endif

@@ -31,7 +31,7 @@ bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e)
 		ev->pl_u.pl_x.pl_pid = e->pid;
 		ev->pl_u.pl_x.pl_pmcid = PMC_ID_INVALID;
 		ev->pl_u.pl_x.pl_baseaddr = e->addr;
-		ev->pl_u.pl_x.pl_entryaddr = e->len;
+		ev->pl_u.pl_x.pl_entryaddr = e->entry;
 		ev->pl_u.pl_x.pl_dynaddr = e->len;
 		put_path(ev->pl_u.pl_x.pl_pathname, e->text);
 		return true;

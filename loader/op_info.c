@@ -36,6 +36,16 @@ int op_hello(struct request *rq)
 	return 0;
 }
 
+int op_signals(struct request *rq)
+{
+	const struct wire_signals_req *a = rq->arg;
+	struct owner *o = rq->s->owner;
+
+	o->signals_known = true;
+	o->signals = a->taken;
+	return 0;
+}
+
 int op_getmoduleversion(struct request *rq)
 {
 	const struct wire_version *a = rq->arg;

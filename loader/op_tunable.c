@@ -7,6 +7,8 @@
 #include "ktr.h"
 #include "ops.h"
 
+#define CPUID "kern.hwpmc.cpuid"	/* no setting, and so in no list of them */
+
 static int set(struct request *rq)
 {
 	const struct wire_tunable_req *a = rq->arg;
@@ -41,6 +43,22 @@ static int answer_one(struct request *rq, struct wire_tunable_rep *rep, enum tun
 	return 0;
 }
 
+static int cpuid(struct request *rq, uint32_t what)
+{
+	struct wire_tunable_rep *rep;
+	struct wire_tunable *out;
+
+	if (what == WIRE_TUNABLE_SET)
+		return deny(&rq->r->why, -EPERM, CPUID " is the name of this machine's processor "
+			    "and cannot be set");
+	rep = reply_room(rq->r, sizeof(*rep));
+	out = reply_room(rq->r, sizeof(*out));
+	snprintf(out->name, sizeof(out->name), "%s", CPUID);
+	snprintf(out->value, sizeof(out->value), "%s", rq->d->cpu.id);
+	rep->count = 1;
+	return 0;
+}
+
 int op_tunable(struct request *rq)
 {
 	const struct wire_tunable_req *a = rq->arg;
@@ -53,6 +71,8 @@ int op_tunable(struct request *rq)
 	if (!memchr(a->name, '\0', sizeof(a->name)) || !memchr(a->value, '\0', sizeof(a->value)))
 		return deny(&rq->r->why, -EINVAL, "a tunable's name has at most %zu characters and "
 			    "its value %zu", sizeof(a->name) - 1, sizeof(a->value) - 1);
+	if (a->what != WIRE_TUNABLE_LIST && !strcmp(a->name, CPUID))
+		return cpuid(rq, a->what);
 	err = a->what == WIRE_TUNABLE_SET ? set(rq) : 0;
 	if (err)
 		return err;

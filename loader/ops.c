@@ -69,6 +69,7 @@ static const struct op ops[] = {
 	[WIRE_OP_KTR] = { "KTR", sizeof(struct wire_ktr_req), 0, op_ktr, NULL, op_ktr_later },
 	OP(GATES, op_gates, 0),
 	OP(KGMON, op_kgmon, sizeof(struct wire_kgmon_req)),
+	OP(SIGNALS, op_signals, sizeof(struct wire_signals_req)),
 };
 
 void *reply_room(struct reply *r, size_t len)

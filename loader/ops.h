@@ -114,6 +114,7 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 		   pid_t named);
 
 int op_hello(struct request *rq);
+int op_signals(struct request *rq);
 int op_gates(struct request *rq);
 int op_getcpuinfo(struct request *rq);
 int op_getdriverstats(struct request *rq);

@@ -32,6 +32,8 @@ struct owner {
 	struct user_stats stats;	/* its own part of the user's … */
 	bool logged;			/* … which is what it is shown: it has, or had, a log */
 	struct logfile *log;		/* NULL: none */
+	bool signals_known;		/* its library has reported … */
+	uint32_t signals;		/* … those that it takes, bit N - 1 for signal N */
 	char program[17];
 };
 

@@ -399,9 +399,11 @@ static bool exec_complete(struct procs *p, size_t at, uint64_t horizon)
 			continue;
 		if (!path && m->e.what == PROC_MAP)
 			take_back_exits(p, at + 1, i, s->e.pid);
-		/* It runs by now. */
+		/* It runs by now, or the verdict is all that it waits for. */
 		if (m->e.what != PROC_MAP || !strcmp(file, "[vdso]"))
-			return s->whole = true;
+			return s->whole =
+				execs_entry(&p->execs, s->e.pid, s->e.time, &s->e.entry) ||
+				m->e.what != PROC_MAP || horizon - s->e.time > EXEC_NS;
 		if (!path) {
 			s->text = m->text;
 			s->e.len = m->e.addr;

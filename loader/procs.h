@@ -38,6 +38,7 @@ struct proc_event {
 	enum proc_what what;
 	pid_t pid, tid, other;
 	uint64_t addr, len;
+	uint64_t entry;			/* EXEC: of the first instruction; 0: not known */
 	const char *text;		/* "" if there is none */
 	struct buildid id;		/* MAP: of the file */
 	bool asked;			/* EXEC's text, THREAD's comm: what /proc said later, maybe

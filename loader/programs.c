@@ -14,6 +14,7 @@
 #include "../lib/base/helper.h"
 #include "clock.h"
 #include "debug.h"
+#include "file.h"
 #include "programs.h"
 #include "pmcbpf.skel.h"
 
@@ -83,6 +84,15 @@ static bool may_preempt(const struct btf *btf)
 	       btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
 }
 
+/* Without a module that labels processes there is no label to read. */
+static bool has_labels(void)
+{
+	char label[64];
+	int err = file_read(AT_FDCWD, "/proc/self/attr/current", label, sizeof(label));
+
+	return err != -EINVAL && err != -ENOENT;
+}
+
 /* Programs for tracepoints that not every kernel has are left out where they are missing. */
 void programs_choose(struct pmcbpf *skel)
 {
@@ -102,6 +112,7 @@ void programs_choose(struct pmcbpf *skel)
 	bpf_program__set_autoload(skel->progs.on_fault_probe, !fault && kprobe);
 	bpf_program__set_autoload(skel->progs.on_contention,
 				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
+	skel->rodata->labels = has_labels();
 	btf__free(btf);
 }
 

@@ -80,6 +80,6 @@ bool raise_wanted(pid_t pid, int signo)
 
 void raise_signal(const struct owner *o, int signo)
 {
-	if (raise_wanted(o->cred.pid, signo))
+	if (o->signals_known ? o->signals >> (signo - 1) & 1 : raise_wanted(o->cred.pid, signo))
 		(void)syscall(SYS_pidfd_send_signal, o->pidfd, signo, NULL, 0);
 }

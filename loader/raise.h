@@ -7,7 +7,8 @@
 
 /*
  * Sends it if the process has a handler, or has all its threads block the signal to wait for it.
- * Whoever does neither is left alone: what is ignored on FreeBSD ends a process here.
+ * Whoever does neither is left alone: what is ignored on FreeBSD ends a process here.  The
+ * library's report, where there is one, is believed instead of the kernel.
  */
 void raise_signal(const struct owner *o, int signo);
 

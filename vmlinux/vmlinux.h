@@ -203,6 +203,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct list_head thread_node;
 	struct task_struct *real_parent;
+	const struct cred *cred;
 	unsigned long nvcsw, nivcsw;
 	unsigned long min_flt, maj_flt;
 };
@@ -329,7 +330,7 @@ typedef struct kernel_cap_struct {
 struct cred {
 	kuid_t uid, suid, euid;
 	kgid_t gid, sgid, egid;
-	kernel_cap_t cap_permitted, cap_effective;
+	kernel_cap_t cap_permitted, cap_effective, cap_ambient;
 	struct user_namespace *user_ns;
 };
 struct sock {

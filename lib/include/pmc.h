@@ -259,6 +259,13 @@ int pmc_pmu_stat_mode(const char ***names);
 int pmc_pmu_idx_get_by_event(const char *cpuid, const char *event);
 const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx);
 
+/*
+ * Finds a hardware event, qualifiers included, and fills pm_class, pm_ev, pm_md, the event's part
+ * of pm_caps and PMC_F_EV_PMU in pm_flags; allocates nothing.  0 or, not through errno, ENOENT no
+ * such event, ENXIO before pmc_init().
+ */
+int pmc_pmu_pmcallocate(const char *event, struct pmc_op_pmcallocate *op);
+
 /* --- additions of this library ------------------------------------------------------------- */
 
 /*
@@ -301,6 +308,14 @@ int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info);
 int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count);
 int pmc_tunable_get(const char *name, struct pmc_tunable *tunable);
 int pmc_tunable_set(const char *name, const char *value);
+
+/*
+ * The same with sysctlbyname(3)'s arguments and errno, for FreeBSD's sources: an int, or text with
+ * its NUL.  kern.hwpmc.cpuid is there, too; connects as pmc_init() does.  ENOENT no such variable,
+ * ENOMEM no room, EINVAL, EPERM: pmc_tunable(3)
+ */
+int pmc_sysctlbyname(const char *name, void *oldp, size_t *oldlenp, const void *newp,
+		     size_t newlen);
 
 #ifdef __cplusplus
 }

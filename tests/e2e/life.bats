@@ -237,6 +237,33 @@ teardown() {
 	part a
 }
 
+# No module gives processes labels, which an exec could change without any id.
+no_labels() { refute cat /proc/self/attr/current 2>/dev/null; }
+
+@test "§3.3 step 4: a set-id program that gets no other ids, because it is traced, is an ordinary one" {
+	command -v strace >/dev/null || skip "strace is not installed"
+	no_labels || skip "a security module labels processes"
+	set_id_load
+	for ids in 65533:65534,4755 65534:65533,2755; do
+		chown "${ids%,*}" "$SETID"
+		chmod "${ids#*,}" "$SETID"
+		waits_to_become "${nobody[@]}" -- strace -D -o /dev/null "$SETID" -w pages=1000
+		client a run_as_nobody
+		ask a catch IO alloc 3 15 0x20004 any 0 attach $TARGET start
+		go
+		expect a "came IO 0" came IO
+		count_of a
+		local before=$count
+		work_of_target
+		count_of a
+		[ $((count - before)) -eq "$minflt" ]
+		part a
+		kill "$TARGET"
+		wait_for process_gone "$TARGET"
+		TARGET=
+	done
+}
+
 @test "§3.3: what the old image did until a set-id exec is in the count" {
 	set_id_load
 	waits_to_become "${nobody[@]}" -- "$SETID" -w pages=10

@@ -271,6 +271,26 @@ refused() {
 	[ "$(lines_of drop)" -eq 0 ]
 }
 
+# entry_of FILE: its e_entry.
+entry_of() { readelf -h "$1" | awk '/Entry point/ { print $NF }'; }
+# exec_entry NAME: as the log has it.
+exec_entry() { awk -v name="/$1\"\$" '$1 == "exec" && $NF ~ name { print $4 }' text; }
+
+@test "kern.hwpmc.logversion=3: an exec's address is where it begins: in its dynamic linker, if it has one" {
+	pmccontrol --tunable kern.hwpmc.logversion=3
+	echo 'void _start(void) { __builtin_trap(); }' >fixed.c
+	cc -static -nostdlib -no-pie -o fixed fixed.c
+	pmcstat -q -d -E -n 1 -P PAGE_FAULT.ALL -O log sh -c 'load pages=50; ./fixed; true'
+	pmcstat -R log >text
+	linker=$(readelf -l "$(type -P load)" | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+	base=$(awk -v name="/$(basename "$(readlink -f "$linker")")\"\$" '
+		$1 == "exec" { found = $NF ~ "/load\"$"; pid = $3 }
+		$1 == "map-in" && found && $2 == pid && $NF ~ name { print $3; exit }' text)
+	[ -n "$base" ]
+	[ $((base + $(entry_of "$linker"))) -eq $(($(exec_entry load))) ] || { cat text; false; }
+	[ $(($(entry_of fixed))) -eq $(($(exec_entry fixed))) ] || { cat text; false; }
+}
+
 @test "records that were lost are told, once, and -q keeps it quiet" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.nbuffers=4

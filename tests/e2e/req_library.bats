@@ -330,3 +330,11 @@ program() {
 	run timeout 60 ./prog
 	status_is 0
 }
+
+@test "SIGIO does not end a program under an emulator, which has handlers that the program has not" {
+	# The program, and what comes of a PMC that it releases.
+	for case in none:0 first:1 later:1 blocked:1; do
+		run timeout 120 emulated "${case%:*}"
+		[ "$status:$output" = "0:${case#*:}" ] || { echo "$case: $output"; false; }
+	done
+}

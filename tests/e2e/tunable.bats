@@ -64,6 +64,13 @@ t = {t["name"]: t for t in json.load(sys.stdin)["tunables"]}
 assert len(t) == 22
 assert t["kern.hwpmc.nsamples"] == {"name": "kern.hwpmc.nsamples", "value": "512", "writable": False}
 assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
+	# The processor's name can be read, and is no setting.
+	run run_as_nobody pmccontrol --tunable kern.hwpmc.cpuid
+	[ "$status" -eq 0 ]
+	[ -n "$output" ]
+	run pmccontrol --tunable kern.hwpmc.cpuid=GenuineIntel-6-5E-3
+	[ "$status" -ne 0 ]
+	[[ $output == *"cannot be set"* ]]
 	run run_as_nobody pmccontrol --tunable kern.hwpmc.nbuffers
 	[ "$output" = 64 ]
 }

@@ -32,6 +32,7 @@ static void allocate(void)
 	assert_int_equal(pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0), 0);
 	assert_int_equal(id, FAKE_ID);
 	daemon_->value = 4711;
+	daemon_->tunables = 1;
 }
 
 /* --- what each operation is called by -------------------------------------------------------- */
@@ -95,6 +96,13 @@ static int call_tunable(void)
 	return pmc_tunable_get("kern.hwpmc.nsamples", &tunable);
 }
 
+static int call_sysctl(void)
+{
+	size_t size = 0;
+
+	return pmc_sysctlbyname("kern.hwpmc.nsamples", NULL, &size, NULL, 0);
+}
+
 static int call_kgmon(void)
 {
 	return pmc_kgmon(PMC_KGMON_RESET, NULL);
@@ -107,7 +115,7 @@ static const struct {
 	{ WIRE_OP_PMCRW, call_read },		{ WIRE_OP_PMCRW, call_rw },
 	{ WIRE_OP_PMCRW, call_write },		{ WIRE_OP_PMCSETCOUNT, call_set },
 	{ WIRE_OP_PMCSTART, call_start },	{ WIRE_OP_PMCSTOP, call_stop },
-	{ WIRE_OP_KGMON, call_kgmon },
+	{ WIRE_OP_KGMON, call_kgmon },		{ WIRE_OP_TUNABLE, call_sysctl },
 	{ WIRE_OP_PMCATTACH, call_attach },	{ WIRE_OP_PMCDETACH, call_detach },
 	{ WIRE_OP_PMCALLOCATE, call_allocate },	{ WIRE_OP_PMCADMIN, call_disable },
 	{ WIRE_OP_CONFIGURELOG, call_configure }, { WIRE_OP_WRITELOG, call_writelog },

@@ -245,6 +245,7 @@ static void test_pmcinfo(void **state)
 static void test_small_requests(void **state)
 {
 	struct fake *f = *state;
+	struct pmc_op_pmcallocate op = { .pm_caps = 0 };
 	struct pmc_driverstats stats;
 	const char **names;
 	int n;
@@ -280,6 +281,11 @@ static void test_small_requests(void **state)
 	expect_errno(pmc_pmu_idx_get_by_event("GenuineIntel-6-5E-3", "cycles"), EOPNOTSUPP);
 	expect_errno(pmc_pmu_idx_get_by_event(NULL, "nonsense"), ENOENT);
 	expect_errno(pmc_pmu_idx_get_by_event(NULL, "CLOCK.HARD"), ENOENT);
+	errno = 0;
+	assert_int_equal(pmc_pmu_pmcallocate("nonsense", &op), ENOENT);
+	assert_int_equal(pmc_pmu_pmcallocate(NULL, &op), EFAULT);
+	assert_int_equal(pmc_pmu_pmcallocate("cycles", NULL), EFAULT);
+	assert_int_equal(errno, 0);
 }
 
 /* --- what does not --------------------------------------------------------------------------- */

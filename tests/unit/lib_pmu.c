@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "intern.h"
 #include "pmu.h"
 #include "resolve.h"
 #include "unit.h"
@@ -219,6 +220,31 @@ static void test_arm(void **state)
 	refused(&l, "branches", "branches");
 }
 
+/* What pmc_pmu_pmcallocate() fills; the rest stays the caller's. */
+static void test_operation(void **state)
+{
+	struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	struct pmc_op_pmcallocate op = { .pm_caps = PMC_CAP_INTERRUPT, .pm_mode = PMC_MODE_TS,
+					 .pm_flags = PMC_F_CALLCHAIN, .pm_count = 7 };
+	struct reason why = { "" };
+
+	op.pm_md.pm_pad[7] = 1;
+	assert_int_equal(resolve_operation(&l, root, "instructions,usr,edge", &op, &why), 0);
+	assert_int_equal(op.pm_class, PMC_CLASS_IAP);
+	assert_string_equal(intern_name((uint32_t)op.pm_ev), "instructions");
+	assert_int_equal(op.pm_caps, PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE |
+			 PMC_CAP_USER | PMC_CAP_EDGE);
+	assert_int_equal(op.pm_flags, PMC_F_CALLCHAIN | PMC_F_EV_PMU);
+	assert_int_equal(op.pm_mode, PMC_MODE_TS);
+	assert_int_equal(op.pm_count, 7);
+	assert_int_equal(op.pm_md.pm_perf.pm_type, 4);
+	assert_int_equal(op.pm_md.pm_perf.pm_config, 0x400c0);
+	assert_int_equal(op.pm_md.pm_pad[7], 0);
+	assert_int_equal(resolve_operation(&l, root, "nonsense", &op, &why), -ENOENT);
+	assert_int_equal(resolve_operation(&l, root, "CLOCK.HARD", &op, &why), -ENOENT);
+	assert_contains(why.text, "not an event of the hardware counters");
+}
+
 static void test_raw(void **state)
 {
 	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
@@ -334,6 +360,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_qualifiers),
 		cmocka_unit_test(test_arm),
+		cmocka_unit_test(test_operation),
 		cmocka_unit_test(test_raw),
 		cmocka_unit_test(test_raw_long_name),
 		cmocka_unit_test(test_soft_and_tsc),

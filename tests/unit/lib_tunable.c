@@ -57,6 +57,61 @@ static void test_one(void **state)
 	expect_errno(pmc_tunable_set("a.b", NULL), EFAULT);
 }
 
+/* The fake's tunable has the value 512, whatever it is called. */
+static void test_sysctl(void **state)
+{
+	struct fake *f = *state;
+	size_t len = sizeof(int);
+	char text[8], longest[256];
+	int n = 0, to = 7;
+
+	f->tunables = 1;
+	assert_int_equal(pmc_sysctlbyname("a.b", &n, &len, NULL, 0), 0);
+	assert_int_equal(n, 512);
+	assert_int_equal(len, sizeof(n));
+	assert_int_equal(f->tunable.what, WIRE_TUNABLE_GET);
+	len = 0;
+	assert_int_equal(pmc_sysctlbyname("a.b", NULL, &len, NULL, 0), 0);
+	assert_int_equal(len, sizeof(n));
+	len = 2;
+	expect_errno(pmc_sysctlbyname("a.b", &n, &len, &to, sizeof(to)), ENOMEM);
+	assert_int_equal(f->tunable.what, WIRE_TUNABLE_GET);
+	/* The old value and a new one. */
+	n = 0;
+	len = sizeof(n);
+	f->tunables = 1;
+	assert_int_equal(pmc_sysctlbyname("a.b", &n, &len, &to, sizeof(to)), 0);
+	assert_int_equal(n, 512);
+	assert_int_equal(f->tunable.what, WIRE_TUNABLE_SET);
+	assert_string_equal(f->tunable.value, "7");
+	expect_errno(pmc_sysctlbyname("a.b", NULL, NULL, &to, 3), EINVAL);
+	/* Text. */
+	len = sizeof(text);
+	assert_int_equal(pmc_sysctlbyname("kern.hwpmc.cpuid", text, &len, NULL, 0), 0);
+	assert_int_equal(len, 4);
+	assert_string_equal(text, "512");
+	len = 2;
+	expect_errno(pmc_sysctlbyname("kern.hwpmc.cpuid", text, &len, NULL, 0), ENOMEM);
+	assert_int_equal(len, 2);
+	assert_int_equal(pmc_sysctlbyname("ktr.mask", NULL, NULL, "DEV,GEN", 7), 0);
+	assert_string_equal(f->tunable.value, "DEV,GEN");
+	memset(longest, 'x', sizeof(longest));
+	expect_errno(pmc_sysctlbyname("ktr.mask", NULL, NULL, longest, sizeof(longest)), EINVAL);
+	/* Nothing to do but to look whether it is there. */
+	assert_int_equal(pmc_sysctlbyname("a.b", NULL, NULL, NULL, 0), 0);
+	expect_errno(pmc_sysctlbyname(NULL, &n, &len, NULL, 0), EFAULT);
+	expect_errno(pmc_sysctlbyname("a.b", &n, NULL, NULL, 0), EFAULT);
+	expect_errno(pmc_sysctlbyname("a.b", NULL, NULL, NULL, 4), EFAULT);
+	f->fault = FAKE_REFUSE;
+	f->fault_op = WIRE_OP_TUNABLE;
+	f->error = EINVAL;
+	f->reason = "no tunable is called a.b";
+	expect_errno(pmc_sysctlbyname("a.b", NULL, NULL, NULL, 0), ENOENT);
+	assert_string_equal(pmc_errstr(), "no tunable is called a.b");
+	f->error = EPERM;
+	expect_errno(pmc_sysctlbyname("a.b", NULL, NULL, NULL, 0), EPERM);
+}
+
 static void test_refused(void **state)
 {
 	struct fake *f = *state;
@@ -99,7 +154,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_list), T(test_one), T(test_refused), T(test_malformed),
+		T(test_list), T(test_one), T(test_sysctl), T(test_refused), T(test_malformed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

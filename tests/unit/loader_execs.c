@@ -114,6 +114,38 @@ static void processes_do_not_mix(void **state)
 	}
 }
 
+static void entry(pid_t pid, uint64_t time, uint64_t address)
+{
+	execs_note(&x, &(struct abi_exec){ .kind = ABI_EXEC_OTHER, .tgid = (uint32_t)pid,
+					   .time = time, .entry = address });
+}
+
+/* The first verdict after the new name is of the same exec. */
+static void the_entry_of_an_image(void **state)
+{
+	uint64_t at = 0;
+
+	note(ABI_EXEC_BEGIN, 7, 100);
+	assert_false(execs_entry(&x, 7, 100, &at));
+	entry(7, 150, 0x1000);
+	entry(7, 350, 0x2000);
+	entry(8, 120, 0x3000);
+	assert_true(execs_entry(&x, 7, 100, &at));
+	assert_int_equal(at, 0x1000);
+	assert_true(execs_entry(&x, 7, 300, &at));
+	assert_int_equal(at, 0x2000);
+	assert_false(execs_entry(&x, 7, 351, &at));
+	assert_false(execs_entry(&x, 9, 100, &at));
+	for (pid_t pid = 1000; pid < 1000 + (pid_t)EXECS_ENTRIES - 1; pid++)
+		entry(pid, 400, (uint64_t)pid);
+	assert_true(execs_entry(&x, 8, 100, &at));
+	assert_int_equal(at, 0x3000);
+	entry(9, 500, 0x4000);
+	assert_false(execs_entry(&x, 8, 100, &at));
+	assert_true(execs_entry(&x, 9, 100, &at));
+	assert_int_equal(at, 0x4000);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -122,7 +154,7 @@ int main(void)
 		T(a_plain_exec_leaves_nothing), T(a_secure_exec_is_so_from_its_beginning),
 		T(a_beginning_that_nobody_saw), T(a_verdict_that_never_came),
 		T(a_process_that_is_no_target_any_more),
-		T(processes_do_not_mix),
+		T(processes_do_not_mix), T(the_entry_of_an_image),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,12 +235,9 @@ enum pmc_event {
 #define PMC_F_NEWVALUE		0x00000010
 #define PMC_F_OLDVALUE		0x00000020
 #define PMC_F_KGMON		0x00000040	/* samples feed the kernel profile of kgmon(8) */
-#define PMC_F_GROUP_DEFER	0x00000040
 #define PMC_F_CALLCHAIN		0x00000080	/* samples carry call chains */
 #define PMC_F_USERCALLCHAIN	0x00000100	/* … of both sides */
 #define PMC_F_EV_PMU		0x00000200
-#define PMC_F_GROUP_MUX		0x00000400
-#define PMC_F_GROUP_SCALED	0x00000800
 /* Seen in pmc_info.pm_flags, never passed in; a log has the flags that were. */
 #define PMC_F_ATTACHED_TO_OWNER 0x00010000
 #define PMC_F_NEEDS_LOGFILE	0x00020000
@@ -258,6 +255,30 @@ enum pmc_event {
 #define PMC_ID_MAKE_ID(cpu, mode, class, row)						\
 	(((pmc_id_t)(cpu) & 0xFFF) << 20 | ((pmc_id_t)(mode) & 0xF) << 16 |		\
 	 ((pmc_id_t)(class) & 0xFF) << 8 | ((pmc_id_t)(row) & 0xFF))
+
+/* --- what pmc_pmu_pmcallocate() fills ------------------------------------------------------- */
+
+union pmc_md_op_pmcallocate {
+	/* The fields of struct perf_event_attr that select the event. */
+	struct {
+		uint32_t pm_type;
+		uint32_t pm_reserved;
+		uint64_t pm_config, pm_config1, pm_config2;
+	} pm_perf;
+	uint64_t pm_pad[8];
+};
+
+struct pmc_op_pmcallocate {
+	uint32_t pm_caps;		/* bits of enum pmc_caps */
+	uint32_t pm_cpu;
+	enum pmc_class pm_class;
+	enum pmc_event pm_ev;
+	uint32_t pm_flags;
+	enum pmc_mode pm_mode;
+	pmc_id_t pm_pmcid;
+	uint64_t pm_count;
+	union pmc_md_op_pmcallocate pm_md;
+};
 
 /* --- what the queries of <pmc.h> return ------------------------------------------------------ */
 
