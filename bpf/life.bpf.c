@@ -4,14 +4,17 @@
  * last switch.  The daemon adds and removes targets through target_ctl, never behind the programs'
  * back.
  *
- * An exec changes nothing for a target, unless the new image has rights that the old one lacked:
- * then PMCs whose owners may not follow leave it here, before its first instruction.  A process
- * that becomes another program loses its connections, and what it owns.
+ * An exec changes nothing for a target, with two exceptions.  PMCs that wait for it begin there,
+ * where the kernel enables its own events that do (enable_on_exec of perf_event_open(2)).  And if
+ * the new image has rights that the old one lacked, PMCs whose owners may not follow leave the
+ * process, before its first instruction.  A process that becomes another program loses its
+ * connections, and what it owns.
  */
 #include "figures.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define EAGAIN 11
 #define EEXIST 17
 #define ESRCH  3
 #define ENOSPC 28
@@ -147,17 +150,22 @@ int BPF_PROG(on_fork_again, struct task_struct *parent, struct task_struct *chil
 
 /* Functions that are not inlined are verified by themselves: together they are too much at once. */
 
-/* What a process had used goes to the PMCs on these SOFT rows of its set. */
-__noinline int figures_give(u32 set, u32 rows, const struct figures *f)
+/*
+ * What a process had used goes to the PMCs on these SOFT rows of its set; `back`: and is taken
+ * from them.
+ */
+__noinline int figures_give(u32 set, u32 rows, const struct figures *f, bool back)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
 
 	if (!s || !f)
 		return 0;
-	for (u32 row = 0; row < ABI_SOFT_ROWS; row++)
+	for (u32 row = 0; row < ABI_SOFT_ROWS; row++) {
+		u64 value = f->value[s->soft[row].quantity & 7];
+
 		if (rows >> row & 1 && s->soft[row].used)
-			counts_add(s->soft[row].owner, s->soft[row].pos,
-				   f->value[s->soft[row].quantity & 7]);
+			counts_add(s->soft[row].owner, s->soft[row].pos, back ? -value : value);
+	}
 	return 0;
 }
 
@@ -170,7 +178,7 @@ static __always_inline void process_exited(struct task_struct *task, struct abi_
 		figures_read(task->group_leader, t, &f);
 	if (!target_exit(t, tgid, tid))
 		return;
-	figures_give(set, t->state & ABI_STATE_SOFT, &f);
+	figures_give(set, t->state & ABI_STATE_SOFT, &f, false);
 	if (!finals) {
 		bpf_map_delete_elem(&dying, &tid);
 		target_remove(tgid, set);
@@ -284,8 +292,11 @@ __noinline u32 soft_common(u32 from, u32 to)
 	return rows;
 }
 
-/* The target's state is what it was before, for the one caller that changed it; 0: nobody did. */
-static __always_inline u64 state_change(struct abi_target *t, u32 to, u64 keep)
+/*
+ * The target's state is what it was before, for the one caller that changed it; 0: nobody did.
+ * Of its SOFT rows some stay, and some begin.
+ */
+static __always_inline u64 state_change(struct abi_target *t, u32 to, u64 keep, u64 begin)
 {
 	u64 old, new;
 
@@ -293,7 +304,7 @@ static __always_inline u64 state_change(struct abi_target *t, u32 to, u64 keep)
 		old = t->state;
 		if (old & ABI_STATE_EXIT)
 			return 0;
-		new = to ? (u64)to << 32 | (old & keep) : old | ABI_STATE_EXIT;
+		new = to ? (u64)to << 32 | (old & keep) | begin : old | ABI_STATE_EXIT;
 		if (__sync_val_compare_and_swap(&t->state, old, new) == old)
 			return old;
 	}
@@ -322,10 +333,10 @@ static __always_inline void target_secure(struct task_struct *task, struct abi_t
 	keep = to ? soft_common(from, to) : 0;
 	if (t->state & ABI_STATE_SOFT)
 		figures_read(task->group_leader, t, &f);
-	old = state_change(t, to, keep);
+	old = state_change(t, to, keep, 0);
 	if (!old)
 		return;
-	figures_give(from, old & ~keep & ABI_STATE_SOFT, &f);
+	figures_give(from, old & ~keep & ABI_STATE_SOFT, &f, false);
 	index_change(tgid, from, to);
 	slice_end(from, to, tgid, task->pid);
 	if (to)
@@ -353,20 +364,77 @@ static __always_inline void exec_note(u32 kind, u32 tgid)
 		__sync_fetch_and_add(&execs_lost, 1);
 }
 
+/* The SOFT rows whose PMCs begin where a process changes from one set to the other. */
+__noinline u32 soft_beginning(u32 from, u32 to)
+{
+	struct abi_set *a = bpf_map_lookup_elem(&sets, &from);
+	struct abi_set *b = bpf_map_lookup_elem(&sets, &to);
+	u32 rows = 0;
+
+	for (u32 row = 0; a && b && row < ABI_SOFT_ROWS; row++)
+		if (!a->soft[row].used && b->soft[row].used)
+			rows |= b->soft_active & 1u << row;
+	return rows;
+}
+
+/* What the PMCs that begin do not count: all that the process has used so far. */
+static __always_inline void waits_over(struct task_struct *task, struct abi_target *t, u32 from,
+				       u32 to)
+{
+	u32 tgid = task->tgid, begin = soft_beginning(from, to), late;
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &to);
+	struct figures f = {};
+
+	if (!s)
+		return;
+	if (begin)
+		figures_read(task->group_leader, t, &f);
+	if (!state_change(t, to, ABI_STATE_SOFT, begin))
+		return;
+	figures_give(to, begin, &f, true);
+	/* One that is stopped at this moment may not have found the process. */
+	late = begin & ~s->soft_active;
+	if (late)
+		figures_give(to, late & (u32)__sync_fetch_and_and(&t->state, ~(u64)late), &f,
+			     false);
+	index_change(tgid, from, to);
+	slice_end(from, to, tgid, task->pid);
+	ntargets_add(to, 1);
+	set_left(from, tgid);
+}
+
+static __always_inline void waits_end(struct task_struct *task, u32 from)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &from);
+	u32 tgid = task->tgid, to = s ? s->exec : 0;
+	struct abi_target *t = to ? bpf_map_lookup_elem(&targets, &tgid) : NULL;
+
+	if (!t)
+		return;
+	/* A reader that sees these change has summed up too early or too late. */
+	__sync_fetch_and_add(&exits_begun, 1);
+	waits_over(task, t, from, to);
+	__sync_fetch_and_add(&exits_done, 1);
+}
+
 /*
- * An exec sets the process's name before it maps the program: the address space is new then, and
- * its code segment is not set yet.  Programs that rename themselves have one.
+ * An exec sets the process's name right after the kernel has enabled the events that wait for it,
+ * and before it maps the program: the address space is new then, and its code segment is not set
+ * yet.  Programs that rename themselves have one.
  */
 static __always_inline int on_rename_body(struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
+	u32 set;
 
-	if (!watch_execs || !mm || mm->start_code ||
-	    task->pid != (int)(u32)bpf_get_current_pid_tgid())
+	if (!mm || mm->start_code || task->pid != (int)(u32)bpf_get_current_pid_tgid())
 		return 0;
 	preempt_off();
-	if (index_lookup(task->tgid))
+	set = index_lookup(task->tgid);
+	if (set) {
 		exec_note(ABI_EXEC_BEGIN, task->tgid);
+		waits_end(task, set);
+	}
 	preempt_on();
 	return 0;
 }
@@ -467,6 +535,9 @@ static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
 		old = t->state;
 		if (old & ABI_STATE_EXIT)
 			return -ESRCH;
+		/* An exec has taken it to another set since the daemon looked. */
+		if (ABI_STATE_SET(old) != ABI_STATE_SET(keep))
+			return -EAGAIN;
 		new = (u64)set << 32 | (old & keep & ABI_STATE_SOFT);
 		if (__sync_val_compare_and_swap(&t->state, old, new) != old)
 			continue;
@@ -479,7 +550,7 @@ static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
 	return -ESRCH;
 }
 
-/* Run by the daemon: (enum abi_ctl, tgid, set, SOFT rows to keep). */
+/* Run by the daemon: (enum abi_ctl, tgid, set, what MOVE keeps). */
 SEC("raw_tp")
 int target_ctl(unsigned long long *ctx)
 {

@@ -170,7 +170,9 @@ struct abi_set {
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
-	__u64 pad[2];
+	__u32 exec;			/* the set after any exec, for PMCs that wait; 0: none do */
+	__u32 reserved;
+	__u64 pad[1];
 };
 
 /*
@@ -255,7 +257,7 @@ struct abi_counts {
 /* Requests to the programs that the daemon runs itself; arguments of target_ctl. */
 enum abi_ctl {
 	ABI_CTL_ADD,			/* (tgid, set, 0) */
-	ABI_CTL_MOVE,			/* (tgid, set, SOFT rows that stay) */
+	ABI_CTL_MOVE,			/* (tgid, set, the set before << 32 | SOFT rows that stay) */
 	ABI_CTL_DELETE,			/* (tgid) */
 };
 

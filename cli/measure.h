@@ -45,6 +45,13 @@ enum seen {
 
 struct analysis;
 
+/* From when on processes are counted. */
+enum from {
+	FROM_USUAL,		/* the command from its exec on, those of -t at once */
+	FROM_EXEC,		/* --from-exec: all of them from their next exec on */
+	FROM_FORK,		/* --from-fork: all at once */
+};
+
 /* A -t: a process by number, or every process whose name matches. */
 struct wanted {
 	const char *text;
@@ -98,6 +105,7 @@ struct measure {
 	int recorded;		/* the log, to be analysed at the end; -1: there is none */
 	int record_fd;		/* where the daemon will write, between record_prepare and _begin */
 	pid_t printer;		/* 0: none */
+	enum from from;
 	bool logging;		/* the log is configured */
 	/* Who looks at the log (top/), or NULL.  0 or an exit code, as all functions here. */
 	int (*live)(struct measure *m, enum live_event event);
@@ -147,6 +155,10 @@ bool pmcs_have_descendants(const struct measure *m);
 /* stat_target.c: the processes of -t.  targets_want() notes a number or a regular expression. */
 int targets_want(struct measure *m, const char *text);
 int targets_find(struct measure *m);
+/* Obeys --from-exec and --from-fork; false: the option is another one. */
+bool targets_from(struct measure *m, int code);
+/* They are about processes: there have to be PMCs of some. */
+int targets_check_from(const struct measure *m, bool processes);
 /* Says why no process of -t could be attached to; the exit code. */
 int targets_none_left(const struct measure *m);
 void targets_free(struct measure *m);

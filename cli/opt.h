@@ -39,6 +39,8 @@ enum opt_code {
 	OPT_FORCE,
 	OPT_REPORT,
 	OPT_NO_REPORT,
+	OPT_FROM_EXEC,
+	OPT_FROM_FORK,
 };
 
 struct opt {

@@ -49,6 +49,8 @@ static const struct opt options[] = {
 	{ 'N', "no-callchain", NULL, "without call chains" },
 	{ OPT_REPORT, "report", NULL, "show the report, also when it goes to no terminal" },
 	{ OPT_NO_REPORT, "no-report", NULL, "show no report" },
+	{ OPT_FROM_EXEC, "from-exec", NULL, "sample -p processes from their next exec on as well" },
+	{ OPT_FROM_FORK, "from-fork", NULL, "sample the command from before its exec on" },
 	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
 	{ OPT_HELP, "help", NULL, "this text" },
 };
@@ -57,8 +59,9 @@ static const struct opt options[] = {
 static void show_usage(FILE *file)
 {
 	fputs("usage: pmc record [-e EVENT]... [-c COUNT | -F HZ] [-a] [-p PROCESS]... "
-	      "[-l SECONDS]\n                  [-o LOG] [-N] [--report | --no-report] "
-	      "[--exit-status] [--]\n                  [COMMAND [ARGUMENT...]]\n", file);
+	      "[-l SECONDS]\n                  [-o LOG] [-N] [--from-exec | --from-fork] "
+	      "[--report | --no-report]\n                  [--exit-status] [--] "
+	      "[COMMAND [ARGUMENT...]]\n", file);
 }
 
 /* --- what is sampled ------------------------------------------------------------------------ */
@@ -276,6 +279,10 @@ static int obey(struct record *r, int letter)
 	case OPT_NO_REPORT:
 		r->report = letter == OPT_REPORT;
 		return 0;
+	case OPT_FROM_EXEC:
+	case OPT_FROM_FORK:
+		targets_from(&r->m, letter);
+		return 0;
 	case OPT_EXIT_STATUS:
 		r->m.seen |= SEEN_EXIT_STATUS;
 		return 0;
@@ -295,7 +302,7 @@ static int check(const struct record *r)
 		show_usage(stderr);
 		return fail(EX_USAGE, "ERROR: a command, -p or -a is needed");
 	}
-	return 0;
+	return targets_check_from(&r->m, !r->system);
 }
 
 static int parse(struct record *r, int argc, char *argv[], bool *ended)

@@ -62,6 +62,8 @@ struct stat {
 static const struct opt options[] = {
 	{ 'd', "display", NULL, "print the counts every second too" },
 	{ 'j', "events", "LIST", "count these instead of the last of the set; up to 4" },
+	{ OPT_FROM_EXEC, "from-exec", NULL, "count the command from its exec on, the default" },
+	{ OPT_FROM_FORK, "from-fork", NULL, "count it from before its exec on" },
 	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
 	{ OPT_HELP, "help", NULL, "this text" },
 };
@@ -335,6 +337,8 @@ static int parse(struct stat *s, int argc, char *argv[], bool *ended)
 			s->display = true;
 		else if (letter == 'j')
 			code = choose(s, optarg);
+		else if (targets_from(&s->m, letter))
+			continue;
 		else if (letter == OPT_EXIT_STATUS)
 			s->m.seen |= SEEN_EXIT_STATUS;
 		else
@@ -342,6 +346,8 @@ static int parse(struct stat *s, int argc, char *argv[], bool *ended)
 	}
 	if (!code && optind >= argc)
 		code = fail(EX_USAGE, "ERROR: a command is needed");
+	if (!code)
+		code = targets_check_from(&s->m, !s->system);
 	if (code) {
 		show_usage(stderr, s);
 		return code;

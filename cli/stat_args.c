@@ -254,6 +254,12 @@ static int obey_exit_status(struct parse *p, const struct opt *opt, const char *
 	return 0;
 }
 
+static int obey_from(struct parse *p, const struct opt *opt, const char *arg)
+{
+	targets_from(p->m, opt->code);
+	return 0;
+}
+
 static int obey_events(struct parse *p, const struct opt *opt, const char *arg)
 {
 	p->ended = true;
@@ -299,6 +305,10 @@ static const struct stat_opt options[] = {
 	  obey_descendants },
 	{ { 't', "target", "PROCESS", "a process by number, or those whose name matches a regex" },
 	  obey_target },
+	{ { OPT_FROM_EXEC, "from-exec", NULL, "count -t processes from their next exec on, too" },
+	  obey_from },
+	{ { OPT_FROM_FORK, "from-fork", NULL, "count the command from before its exec on" },
+	  obey_from },
 	{ { 'w', "interval", "SECONDS", "time between rows, 5" }, obey_interval },
 	{ { 'l', "duration", "SECONDS", "end after this time" }, obey_duration },
 	{ { 'o', "output", "FILE", "rows go to FILE, not to standard error" }, obey_output },

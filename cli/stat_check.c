@@ -112,6 +112,8 @@ static int open_output(struct measure *m)
 
 int args_check(struct measure *m)
 {
+	int code;
+
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		const struct check *check = &checks[i];
 
@@ -120,5 +122,6 @@ int args_check(struct measure *m)
 			continue;
 		return check->text ? fail(EX_USAGE, "ERROR: %s", check->text) : args_usage();
 	}
-	return open_output(m);
+	code = targets_check_from(m, m->seen & SEEN_PROCESS_PMC);
+	return code ? code : open_output(m);
 }

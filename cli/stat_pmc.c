@@ -77,8 +77,10 @@ int pmcs_allocate(struct measure *m)
 /* A process that is gone by now is no error, unless none is left. */
 static int attach_one(struct measure *m, const struct column *column, pid_t pid, size_t *attached)
 {
+	bool waits = pid == m->child.pid ? m->from != FROM_FORK : m->from == FROM_EXEC;
+
 	/* It may have come along with an ancestor of it. */
-	if (pmc_attach(column->id, pid) == 0 ||
+	if ((waits ? pmc_attach_exec : pmc_attach)(column->id, pid) == 0 ||
 	    (errno == EEXIST && column->flags & PMC_F_DESCENDANTS)) {
 		++*attached;
 		return 0;

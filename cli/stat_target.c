@@ -12,6 +12,7 @@
 
 #include "measure.h"
 #include "msg.h"
+#include "opt.h"
 
 /* A number is a process, anything else an extended regular expression for process names. */
 int targets_want(struct measure *m, const char *text)
@@ -43,6 +44,22 @@ int targets_want(struct measure *m, const char *text)
 	}
 	m->nwanted++;
 	return 0;
+}
+
+bool targets_from(struct measure *m, int code)
+{
+	if (code != OPT_FROM_EXEC && code != OPT_FROM_FORK)
+		return false;
+	m->from = code == OPT_FROM_EXEC ? FROM_EXEC : FROM_FORK;
+	return true;
+}
+
+int targets_check_from(const struct measure *m, bool processes)
+{
+	if (m->from == FROM_USUAL || processes)
+		return 0;
+	return fail(EX_USAGE, "ERROR: options --from-exec and --from-fork require a process mode "
+		    "PMC to be specified.");
 }
 
 static int add_target(struct measure *m, pid_t pid)

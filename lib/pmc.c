@@ -143,11 +143,11 @@ static int attach_refused(const char *path, int error, struct reason *why)
 	return refuse(why, -EPERM, "%.300s (%s: %s)", daemon.text, path, strerror(-error));
 }
 
-static int attach(pmc_id_t pmcid, pid_t pid, struct reason *why)
+static int attach(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason *why)
 {
 	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
 	struct exchange x = {
-		.op = WIRE_OP_PMCATTACH, .request = &req, .request_len = sizeof(req),
+		.op = op, .request = &req, .request_len = sizeof(req),
 	};
 	char path[64];
 	int proof = -1, err = target_open(pid, &x.send_fd, why);
@@ -183,7 +183,12 @@ static int detach(pmc_id_t pmcid, pid_t pid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_attach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_leave(attach(pmcid, pid, lib_enter()));
+	return lib_leave(attach(WIRE_OP_PMCATTACH, pmcid, pid, lib_enter()));
+}
+
+PMC_API_PUBLIC int pmc_attach_exec(pmc_id_t pmcid, pid_t pid)
+{
+	return lib_leave(attach(WIRE_OP_ATTACHEXEC, pmcid, pid, lib_enter()));
 }
 
 PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)

@@ -51,6 +51,7 @@ enum wire_op {
 	WIRE_OP_KTR = 67,
 	WIRE_OP_KGMON = 68,
 	WIRE_OP_SIGNALS = 69,
+	WIRE_OP_ATTACHEXEC = 70,
 };
 
 struct wire_hdr {
@@ -237,6 +238,8 @@ struct wire_getmsr_req {
  * a second descriptor proves that the caller may debug the process: its /proc/PID/mem, opened for
  * reading, or its /proc/PID/maps where CAP_SYS_PTRACE opens that file only.  Callers with
  * CAP_PERFMON or CAP_SYS_ADMIN need none.
+ *
+ * ATTACHEXEC is the same as ATTACH, for a process that is counted from its next exec on.
  */
 struct wire_attach_req {
 	uint32_t pmcid;

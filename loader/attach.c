@@ -165,10 +165,10 @@ static int processes_below(struct processes *ps, const struct engine *e, pid_t r
 	return err;
 }
 
-static int join(struct count *c, int pidfd, pid_t tgid, struct why *why)
+static int join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *why)
 {
 	struct targets *ts = engine_targets(c->e);
-	int err = target_join(ts, c, pidfd, tgid, why);
+	int err = target_join(ts, c, pidfd, tgid, waits, why);
 
 	DEBUG(engine_debug(c->e), PROCESS, LINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
 	      c->spec.pmcid, strerror(-err));
@@ -221,7 +221,7 @@ static int added_push(struct added *a, pid_t pid)
  * user's by now.  That is judged after it has joined: the hooks see what it becomes later, and
  * nothing is counted before START.
  */
-static int join_descendant(struct count *c, pid_t pid, const struct count_guard *guard,
+static int join_descendant(struct count *c, pid_t pid, bool waits, const struct count_guard *guard,
 			   struct why *why)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -229,7 +229,7 @@ static int join_descendant(struct count *c, pid_t pid, const struct count_guard 
 
 	if (pidfd < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -ENOMEM : -ESRCH;
-	err = join(c, pidfd, pid, why);
+	err = join(c, pidfd, pid, waits, why);
 	close(pidfd);
 	if (err || !guard || guard->admits(guard, pid))
 		return err;
@@ -243,6 +243,7 @@ struct tree {
 	struct count *c;
 	struct added *added;
 	const struct count_guard *guard;
+	bool waits;
 	bool found;			/* a process has joined */
 	struct why *why;
 };
@@ -250,7 +251,7 @@ struct tree {
 static int tree_join(void *arg, pid_t pid)
 {
 	struct tree *t = arg;
-	int err = join_descendant(t->c, pid, t->guard, t->why);
+	int err = join_descendant(t->c, pid, t->waits, t->guard, t->why);
 
 	if (!err) {
 		t->found = true;
@@ -260,12 +261,12 @@ static int tree_join(void *arg, pid_t pid)
 	return err == -EEXIST || err == -ESRCH || err == -EPERM ? 0 : err;
 }
 
-int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guard *guard,
-		 struct why *why)
+int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
+		 const struct count_guard *guard, struct why *why)
 {
 	struct processes ps = { .n = 0 };
 	struct added added = { .n = 0 };
-	struct tree tree = { c, &added, guard, true, why };
+	struct tree tree = { c, &added, guard, waits, true, why };
 	uint32_t births = 0;
 	unsigned int restarts = 0;
 	int err;
@@ -277,7 +278,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 	    (c->spec.soft->quantity == WIRE_Q_CPU_NS ||
 	     c->spec.soft->quantity == WIRE_Q_MIGRATIONS))
 		err = count_hold(c, NEED_FINAL, why);
-	err = err ?: join(c, pidfd, tgid, why);
+	err = err ?: join(c, pidfd, tgid, waits, why);
 	if (err) {
 		if (c->spec.descendants)
 			engine_walk_end(c->e);
@@ -310,6 +311,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 	free(added.pid);
 	processes_free(&ps);
 	c->has_targets |= !err;
+	c->had_waiting |= !err && waits;
 	page_update(c);
 	return err;
 }

@@ -89,10 +89,11 @@ struct count_guard {
 
 /*
  * -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone). All or nothing over descendants that
- * are admitted; guard NULL: all are.
+ * are admitted; guard NULL: all are.  `waits`: each of these processes counts from its next exec
+ * on, whether the PMC runs then or is started later; so do children that are born before it.
  */
-int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guard *guard,
-		 struct why *why);
+int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
+		 const struct count_guard *guard, struct why *why);
 /* -ESRCH: not monitored at all; -EINVAL: not by this one. */
 int count_detach(struct count *c, pid_t tgid, struct why *why);
 unsigned int count_ntargets(const struct count *c);

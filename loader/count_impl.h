@@ -46,6 +46,7 @@ struct count {
 	unsigned int pos;		/* on the owner's page and counts; ~0u: none */
 	bool running;
 	bool has_targets;		/* until the note that the last has gone */
+	bool had_waiting;		/* some target was to wait for its exec */
 	bool lost;			/* its counter was taken away: every read says so */
 	int lost_cpu;			/* … or was late on this CPU; -1: taken away */
 	bool away;			/* system scope: its CPU is offline */

@@ -64,7 +64,9 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
 	}
 	if (c->spec.sampling && !watches)
 		err = perf_set_program(fd, c->spec.program);
-	if (!err && c->running)
+	/* The kernel opens no event in the middle of an exec: it waits, or has execed by now. */
+	if (!err && c->running &&
+	    !(spec->on_exec && target_waits(engine_targets(c->e), c, tgid)))
 		err = perf_enable(fd);
 	if (err) {
 		events_repay(c, 1);
@@ -119,6 +121,7 @@ static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
 	spec.inherit = true;
 	spec.inherit_children = c->spec.descendants;
 	spec.timed &= tgid != c->owner->tgid || c->spec.descendants;
+	spec.on_exec = c->running && target_waits(engine_targets(c->e), c, tgid);
 	return spec;
 }
 
@@ -372,11 +375,29 @@ int events_renew(struct count *c, struct why *why)
 	return a.err;
 }
 
+/*
+ * The kernel itself enables an event that waits for an exec, and nothing but the event's end takes
+ * that back: where targets may wait there are events only while the PMC runs.
+ */
+static int switch_waiting(struct count *c, bool on, struct why *why)
+{
+	int err = on ? events_renew(c, why) : 0;
+
+	if (!on)
+		events_detach(c, 0);
+	else if (err)
+		events_close(c);
+	return err;
+}
+
 int events_switch(struct count *c, bool on, struct why *why)
 {
 	pid_t tid = 0;
-	int err = switch_all(c, 0, on, &tid);
+	int err;
 
+	if (c->had_waiting)
+		return switch_waiting(c, on, why);
+	err = switch_all(c, 0, on, &tid);
 	if (!err)
 		return 0;
 	return deny(why, err, "cannot %s the event of thread %d: %s", on ? "start" : "stop", tid,

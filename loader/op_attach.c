@@ -87,7 +87,7 @@ static int attach_undo(struct request *rq, struct pmc *p, const struct cred *tar
 }
 
 int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
-		   pid_t named)
+		   pid_t named, bool waits)
 {
 	const struct owner *o = rq->s->owner;
 	bool self = target->pid == o->cred.pid;
@@ -99,9 +99,13 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 	bool alone = !(p->flags & PMC_F_DESCENDANTS), privileged, guarded;
 	int err;
 
+	if (self && alone && waits)
+		return deny(why, -EINVAL, "an exec takes all PMCs from their owner, so that this "
+			    "one would count nothing: allocate it with PMC_F_DESCENDANTS, or "
+			    "attach it to another process");
 	if (self && alone && !p->msr)
-		return refuse_attach(rq, p, target,
-				     count_attach(p->count, pidfd, target->pid, NULL, why));
+		return refuse_attach(rq, p, target, count_attach(p->count, pidfd, target->pid,
+								 false, NULL, why));
 	err = request_cred(rq, &client);
 	if (!err && !self)
 		err = permit_target(rq, &a);
@@ -115,7 +119,7 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 	err = guarded ? permit_tree_init(&tree, rq, &a) : 0;
 	if (err)
 		return err;
-	err = count_attach(p->count, pidfd, target->pid, guarded ? &tree.guard : NULL, why);
+	err = count_attach(p->count, pidfd, target->pid, waits, guarded ? &tree.guard : NULL, why);
 	if (err || privileged)
 		return refuse_attach(rq, p, target, err);
 	if (guarded && tree.failed) {
@@ -134,7 +138,7 @@ static void note_owner(struct pmc *p)
 		p->flags |= PMC_F_ATTACHED_TO_OWNER;
 }
 
-int op_pmcattach(struct request *rq)
+static int attach_named(struct request *rq, bool waits)
 {
 	const struct wire_attach_req *a = rq->arg;
 	struct target t;
@@ -148,7 +152,7 @@ int op_pmcattach(struct request *rq)
 			    "this PMC is running: stop it before attaching it");
 	err = find_target(rq, &t);
 	if (!err)
-		err = attach_process(rq, p, t.pidfd, &t.cred, a->pid);
+		err = attach_process(rq, p, t.pidfd, &t.cred, a->pid, waits);
 	if (err)
 		return err;
 	logbook_targets(rq->d, p);
@@ -161,6 +165,16 @@ int op_pmcattach(struct request *rq)
 	if (pmc_is_sampling(p) && !(p->flags & PMC_F_ATTACHED_TO_OWNER))
 		p->flags |= PMC_F_NEEDS_LOGFILE;
 	return 0;
+}
+
+int op_pmcattach(struct request *rq)
+{
+	return attach_named(rq, false);
+}
+
+int op_attachexec(struct request *rq)
+{
+	return attach_named(rq, true);
 }
 
 int op_pmcdetach(struct request *rq)

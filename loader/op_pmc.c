@@ -49,7 +49,7 @@ static int attach_to_owner(struct request *rq, struct pmc *p)
 	if (p->flags & PMC_F_ATTACH_DONE)
 		return deny(&rq->r->why, -ESRCH, "all processes this PMC was attached to are gone; "
 			    "attach it again");
-	err = attach_process(rq, p, o->pidfd, &o->cred, o->cred.inner_pid);
+	err = attach_process(rq, p, o->pidfd, &o->cred, o->cred.inner_pid, false);
 	if (err)
 		return err;
 	p->flags |= PMC_F_ATTACH_DONE | PMC_F_ATTACHED_TO_OWNER;

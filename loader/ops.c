@@ -55,6 +55,7 @@ static const struct op ops[] = {
 			       op_pmcadmin_allowed, NULL },
 	OP(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req)),
 	OP_FDS(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req), 2),
+	OP_FDS(ATTACHEXEC, op_attachexec, sizeof(struct wire_attach_req), 2),
 	OP_FDS(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req), 1),
 	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),

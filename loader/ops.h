@@ -109,9 +109,12 @@ void describe_holder(const struct request *rq, const struct pmc *p, char *buf, s
 /* A process's pid in the numbers of the asking one; -1 where it has none there. */
 pid_t pid_as_seen(const struct request *rq, const struct cred *cred);
 
-/* If the client may; descendants are only attached as far as it may, too. */
+/*
+ * If the client may; descendants are only attached as far as it may, too.  `waits`: counted from
+ * their next exec on.
+ */
 int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
-		   pid_t named);
+		   pid_t named, bool waits);
 
 int op_hello(struct request *rq);
 int op_signals(struct request *rq);
@@ -126,6 +129,7 @@ int op_pmcadmin_allowed(struct request *rq);
 int op_pmcallocate(struct request *rq);
 int op_pmcrelease(struct request *rq);
 int op_pmcattach(struct request *rq);
+int op_attachexec(struct request *rq);
 int op_pmcdetach(struct request *rq);
 int op_pmcstart(struct request *rq);
 int op_pmcstop(struct request *rq);

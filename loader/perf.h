@@ -38,6 +38,7 @@ struct perf_event_spec {
 	bool user, kernel;	/* neither: both */
 	bool inherit;		/* threads born later count too … */
 	bool inherit_children;	/* … and so do child processes */
+	bool on_exec;		/* of a thread: counts from its next exec on, until enabled */
 	bool user_read;		/* from user space: config1 asks for it, one event per CPU */
 	bool timed;		/* of a thread: tells for how long it has counted */
 	/* No event of perf's: the module reads register config, of which config1's bits count. */

@@ -87,6 +87,7 @@ static int check_fd(uint16_t op, int fd, struct logdest *dest, struct why *why)
 {
 	switch (op) {
 	case WIRE_OP_PMCATTACH:
+	case WIRE_OP_ATTACHEXEC:
 	case WIRE_OP_PMCDETACH:
 		if (is_pidfd(fd) || is_process_file(fd))
 			return 0;

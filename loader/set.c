@@ -6,30 +6,48 @@
 
 #include "set.h"
 
-static struct sets *bucket_of(struct targets *ts, struct count *const row[TARGET_ROWS])
+struct set_key set_key(const struct set *set)
 {
-	uint64_t hash = 0;
+	struct set_key k = { .waits = set->waits };
+
+	memcpy(k.row, set->row, sizeof(k.row));
+	return k;
+}
+
+struct set_key set_rest(const struct set *set, const struct count *c)
+{
+	struct set_key k = set_key(set);
+
+	k.row[c->spec.row] = NULL;
+	k.waits &= ~(1ull << c->spec.row);
+	return k;
+}
+
+static struct sets *bucket_of(struct targets *ts, const struct set_key *k)
+{
+	uint64_t hash = k->waits;
 
 	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		if (row[r])
-			hash = (hash ^ (uintptr_t)row[r]) * 0x9e3779b97f4a7c15ull;
+		if (k->row[r])
+			hash = (hash ^ (uintptr_t)k->row[r]) * 0x9e3779b97f4a7c15ull;
 	return &ts->bucket[hash >> 32 & (SET_BUCKETS - 1)];
 }
 
-struct set *set_find(struct targets *ts, struct count *const row[TARGET_ROWS])
+struct set *set_find(struct targets *ts, const struct set_key *k)
 {
 	struct set *set;
 
-	LIST_FOREACH(set, bucket_of(ts, row), same_hash)
-		if (!memcmp(set->row, row, sizeof(set->row)))
+	LIST_FOREACH(set, bucket_of(ts, k), same_hash)
+		if (set->waits == k->waits && !memcmp(set->row, k->row, sizeof(set->row)))
 			return set;
 	return NULL;
 }
 
 /* A set with an id of its own, found by its PMCs from now on. */
-static struct set *set_new(struct targets *ts, unsigned int id,
-			   struct count *const row[TARGET_ROWS], struct count_owner *payer)
+static struct set *set_new(struct targets *ts, unsigned int id, const struct set_key *k,
+			   struct count_owner *payer)
 {
+	struct count *const *row = k->row;
 	unsigned int n = 0;
 	struct set *set;
 
@@ -41,13 +59,14 @@ static struct set *set_new(struct targets *ts, unsigned int id,
 	set->id = id;
 	set->payer = payer;
 	memcpy(set->row, row, sizeof(set->row));
+	set->waits = k->waits;
 	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
 		if (!row[r])
 			continue;
 		set->link[--n].set = set;
 		LIST_INSERT_HEAD(&row[r]->sets, &set->link[n], of_count);
 	}
-	LIST_INSERT_HEAD(bucket_of(ts, row), set, same_hash);
+	LIST_INSERT_HEAD(bucket_of(ts, k), set, same_hash);
 	ts->sets[id] = set;
 	ts->nsets++;
 	return set;
@@ -64,7 +83,7 @@ void set_write(struct targets *ts, struct set *set)
 	unsigned int n = 0;
 
 	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
-		const struct count *c = set->row[row];
+		const struct count *c = set->waits >> row & 1 ? NULL : set->row[row];
 
 		if (c && c->backend == BACKEND_SLICED && n < ABI_MAX_MEMBERS) {
 			abi->member[n].source = (uint16_t)c->source;
@@ -92,6 +111,7 @@ void set_write(struct targets *ts, struct set *set)
 	}
 	abi->child = set->child;
 	abi->secure = set->secure;
+	abi->exec = set->exec;
 	abi->account = set->payer->user->account;
 	abi->logs = logs;
 	abi->soft_active = soft_active;
@@ -133,6 +153,7 @@ static void set_reach(struct targets *ts, unsigned int id)
 	ts->sets[id]->reachable = true;
 	set_reach(ts, ts->sets[id]->child);
 	set_reach(ts, ts->sets[id]->secure);
+	set_reach(ts, ts->sets[id]->exec);
 }
 
 /* Frees the sets that no live target has and no child can get. */
@@ -189,22 +210,36 @@ static bool follows_setid(const struct count *c)
 }
 
 /* The set of those PMCs that `keeps` is true of; `id` itself if it is true of all. */
-static int set_part(struct targets *ts, struct count *const row[TARGET_ROWS], unsigned int id,
+static int set_part(struct targets *ts, const struct set_key *k, unsigned int id,
 		    bool (*keeps)(const struct count *c), const struct maker *m)
 {
-	struct count *part[TARGET_ROWS] = { NULL };
+	struct set_key part = { .waits = k->waits };
 	bool all = true;
 
 	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
-		if (row[r] && keeps(row[r]))
-			part[r] = row[r];
-		all &= row[r] == part[r];
+		if (!k->row[r])
+			continue;
+		if (keeps(k->row[r])) {
+			part.row[r] = k->row[r];
+			continue;
+		}
+		part.waits &= ~(1ull << r);
+		all = false;
 	}
-	return all ? (int)id : set_get(ts, part, m);
+	return all ? (int)id : set_get(ts, &part, m);
+}
+
+/* The same PMCs, once the process has executed a program; 0: nothing changes. */
+static int set_after_exec(struct targets *ts, const struct set_key *k, const struct maker *m)
+{
+	struct set_key after = *k;
+
+	after.waits = 0;
+	return k->waits ? set_get(ts, &after, m) : 0;
 }
 
 /* A set of these PMCs, with what it leads to still missing; NULL: no memory, or no number. */
-static struct set *set_begin(struct targets *ts, struct count *const row[TARGET_ROWS],
+static struct set *set_begin(struct targets *ts, const struct set_key *k,
 			     struct count_owner *payer)
 {
 	unsigned int id = set_next_id(ts);
@@ -214,7 +249,7 @@ static struct set *set_begin(struct targets *ts, struct count *const row[TARGET_
 		return NULL;
 	/* The kernel's copy, from here on: set_free() looks at it. */
 	memset((void *)engine_set(ts->e, id), 0, sizeof(struct abi_set));
-	set = set_new(ts, id, row, payer);
+	set = set_new(ts, id, k, payer);
 	if (set)
 		user_charge(payer->user->table, payer->user, POOL_SETS, 1);
 	return set;
@@ -233,40 +268,41 @@ static struct count_owner *payer_of(struct count *const row[TARGET_ROWS], const 
 	return first;
 }
 
-static int set_make(struct targets *ts, struct count *const row[TARGET_ROWS],
-		    const struct maker *m)
+static int set_make(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
-	struct count_owner *payer = payer_of(row, m);
+	struct count_owner *payer = payer_of(k->row, m);
 	int err = m->must ? 0 : user_may(payer->user->table, payer->user, POOL_SETS, 1, m->why);
-	struct set *set = err ? NULL : set_begin(ts, row, payer);
-	int child, secure;
+	struct set *set = err ? NULL : set_begin(ts, k, payer);
+	int child, secure, exec;
 	unsigned int id;
 
 	if (!set)
 		return err ?: -ENOMEM;
 	id = set->id;
-	child = set_part(ts, row, id, inherits, m);
-	secure = child < 0 ? child : set_part(ts, row, id, follows_setid, m);
-	if (secure < 0) {
+	child = set_part(ts, k, id, inherits, m);
+	secure = child < 0 ? child : set_part(ts, k, id, follows_setid, m);
+	exec = secure < 0 ? secure : set_after_exec(ts, k, m);
+	if (exec < 0) {
 		set_free(ts, id);
-		return secure;
+		return exec;
 	}
 	set->child = (unsigned int)child;
 	set->secure = (unsigned int)secure;
+	set->exec = (unsigned int)exec;
 	set_write(ts, set);
 	return (int)id;
 }
 
 /* The id of the set of exactly these PMCs, made if need be; 0 for no PMC; -ENOMEM, -EAGAIN. */
-int set_get(struct targets *ts, struct count *const row[TARGET_ROWS], const struct maker *m)
+int set_get(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
 	bool any = false;
 	struct set *set;
 
 	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		any |= row[r] != NULL;
+		any |= k->row[r] != NULL;
 	if (!any)
 		return 0;
-	set = set_find(ts, row);
-	return set ? (int)set->id : set_make(ts, row, m);
+	set = set_find(ts, k);
+	return set ? (int)set->id : set_make(ts, k, m);
 }

@@ -9,7 +9,11 @@
 #include "count_impl.h"
 
 #define SET_BUCKETS  1024	/* of sets, by their PMCs; a power of two */
-#define SETS_AT_ONCE 4		/* a set, that of its children, and both after a set-id exec */
+/*
+ * A set, that of its children, and both after a set-id exec; and these four once more where PMCs
+ * wait for an exec.
+ */
+#define SETS_AT_ONCE 8
 
 /* A set among those that have one of its PMCs. */
 struct set_link {
@@ -23,6 +27,10 @@ struct set_link {
  * (ABI_OWNERS_MIXED).  A set that is left over when a PMC goes, or without a PMC of that user, is
  * paid for by the user of its first PMC.  So the payer always has a PMC in the set, and the set
  * goes with that PMC at the latest.
+ *
+ * A PMC that waits for the process's exec has its row in the set and its bit in `waits`, and is no
+ * member in the kernel's copy: nothing is counted.  The exec moves the process to the set `exec`,
+ * which is of the same PMCs and waits for nothing.  Children that are born earlier wait as well.
  */
 struct set {
 	LIST_ENTRY(set) same_hash;
@@ -30,6 +38,8 @@ struct set {
 	unsigned int id;
 	unsigned int child;		/* what a forked child gets, 0: nothing */
 	unsigned int secure;		/* what remains after a set-id exec, 0: nothing */
+	unsigned int exec;		/* what an exec makes of it, 0: it stays */
+	uint64_t waits;			/* bit r: row[r] counts from the exec on */
 	struct count *row[TARGET_ROWS];
 	uint8_t member[TARGET_ROWS];	/* index in abi_set.member of a sliced PMC */
 	bool reachable;
@@ -54,10 +64,22 @@ struct maker {
 	struct why *why;		/* … else this says which refuses */
 };
 
+/*
+ * What a set is found by: its PMCs, and the rows of those that wait.  A bit of a row without a PMC
+ * means nothing.
+ */
+struct set_key {
+	struct count *row[TARGET_ROWS];
+	uint64_t waits;
+};
+struct set_key set_key(const struct set *set);
+/* The same without a PMC. */
+struct set_key set_rest(const struct set *set, const struct count *c);
+
 /* The set of exactly these PMCs; NULL: there is none. */
-struct set *set_find(struct targets *ts, struct count *const row[TARGET_ROWS]);
+struct set *set_find(struct targets *ts, const struct set_key *k);
 /* The id of it, made if need be; 0 for no PMC; -ENOMEM, -EAGAIN. */
-int set_get(struct targets *ts, struct count *const row[TARGET_ROWS], const struct maker *m);
+int set_get(struct targets *ts, const struct set_key *k, const struct maker *m);
 /* Copies a set to where the programs read it. */
 void set_write(struct targets *ts, struct set *set);
 void set_free(struct targets *ts, unsigned int id);

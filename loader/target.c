@@ -9,6 +9,7 @@
 #include "set.h"
 
 #define EACH_BATCH 1024		/* targets asked of the kernel at once */
+#define MOVED	   1		/* a process has another set meanwhile: once more */
 
 struct targets *targets_new(struct engine *e)
 {
@@ -62,7 +63,17 @@ uint64_t target_rows(struct targets *ts, pid_t tgid)
 	return rows;
 }
 
-/* Moves a process between sets; SOFT rows whose PMC stays keep counting. */
+bool target_waits(struct targets *ts, const struct count *c, pid_t tgid)
+{
+	const struct set *set = set_of(ts, tgid);
+
+	return set && set->row[c->spec.row] == c && set->waits >> c->spec.row & 1;
+}
+
+/*
+ * Moves a process between sets; SOFT rows whose PMC stays keep counting. -EAGAIN: it is in another
+ * set by now, because it has executed a program.
+ */
 static int target_move(struct targets *ts, pid_t tgid, const struct set *from, int to)
 {
 	uint64_t keep = 0;
@@ -74,7 +85,8 @@ static int target_move(struct targets *ts, pid_t tgid, const struct set *from, i
 	for (unsigned int row = 0; row < ABI_SOFT_ROWS; row++)
 		if (from->row[row] && from->row[row] == ts->sets[to]->row[row])
 			keep |= 1ull << row;
-	return engine_target_ctl(ts->e, ABI_CTL_MOVE, (uint32_t)tgid, (uint32_t)to, keep);
+	return engine_target_ctl(ts->e, ABI_CTL_MOVE, (uint32_t)tgid, (uint32_t)to,
+				 (uint64_t)from->id << 32 | keep);
 }
 
 static unsigned int sliced_members(struct count *const row[TARGET_ROWS])
@@ -94,30 +106,32 @@ static int no_room(int err, struct why *why)
 		    "memory; release some PMCs", TARGET_SETS);
 }
 
-int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why)
+static int join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits, struct why *why)
 {
 	const struct maker m = { .owner = c->owner, .why = why };
-	struct set *from = set_of(ts, tgid);
-	struct count *row[TARGET_ROWS] = { NULL };
+	struct set_key k = { .waits = 0 };
 	struct user *payer;
+	struct set *from;
 	int to, err = 0;
 
+	/* First: sets go there, also the one that the process has just left. */
+	sets_make_room(ts, c->owner->user, SETS_AT_ONCE);
+	from = set_of(ts, tgid);
 	if (from)
-		memcpy(row, from->row, sizeof(row));
-	if (row[c->spec.row] == c)
+		k = set_key(from);
+	if (k.row[c->spec.row] == c)
 		return deny(why, -EEXIST, "process %d is a target of this PMC already", tgid);
-	if (row[c->spec.row])
+	if (k.row[c->spec.row])
 		return deny(why, -EBUSY, "row %u (%s) measures process %d for another PMC; "
 			    "allocate another PMC, which gets another row, or release that one",
 			    c->spec.row, c->spec.row_name, tgid);
-	row[c->spec.row] = c;
-	if (sliced_members(row) > ABI_MAX_MEMBERS)
+	k.row[c->spec.row] = c;
+	k.waits |= (uint64_t)waits << c->spec.row;
+	if (sliced_members(k.row) > ABI_MAX_MEMBERS)
 		return deny(why, -EBUSY,
 			    "process %d is measured by %d PMCs already, as many as fit",
 			    tgid, ABI_MAX_MEMBERS);
-	sets_make_room(ts, c->owner->user, SETS_AT_ONCE);
-	from = set_of(ts, tgid);
-	to = set_get(ts, row, &m);
+	to = set_get(ts, &k, &m);
 	if (to < 0)
 		return no_room(to, why);
 	payer = ts->sets[to]->payer->user;
@@ -126,8 +140,21 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, stru
 	if (err)
 		return err;
 	err = target_move(ts, tgid, from, to);
-	if (err)
+	if (err && err != -EAGAIN)
 		return deny(why, err, "cannot make process %d a target: %s", tgid, strerror(-err));
+	return err ? MOVED : 0;
+}
+
+int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool waits,
+		struct why *why)
+{
+	int err;
+
+	do {
+		err = join_once(ts, c, tgid, waits, why);
+	} while (err == MOVED);
+	if (err)
+		return err;
 	if (!policy_pidfd_exited(pidfd))
 		return 0;
 	/* It went before the programs knew it, so nobody else will take it off the list. */
@@ -138,14 +165,12 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, stru
 /* The set that is there without the PMC; false: there is none yet. */
 static bool rest_exists(struct targets *ts, const struct set *set, const struct count *c)
 {
-	struct count *row[TARGET_ROWS];
+	struct set_key rest = set_rest(set, c);
 	bool any = false;
 
-	memcpy(row, set->row, sizeof(row));
-	row[c->spec.row] = NULL;
 	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		any |= row[r] != NULL;
-	return !any || set_find(ts, row);
+		any |= rest.row[r] != NULL;
+	return !any || set_find(ts, &rest);
 }
 
 static unsigned int rests_missing(struct targets *ts, const struct count *c)
@@ -176,22 +201,26 @@ int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *wh
 {
 	const struct maker m = { .must = true };
 
-	struct set *from = set_of(ts, tgid);
-	struct count *row[TARGET_ROWS];
-	int to;
+	struct set *from;
+	struct set_key rest;
+	int to, err;
 
-	if (!from)
-		return deny(why, -ESRCH, "no PMC measures process %d", tgid);
-	if (from->row[c->spec.row] != c)
-		return deny(why, -EINVAL, "this PMC is not attached to process %d", tgid);
-	memcpy(row, from->row, sizeof(row));
-	row[c->spec.row] = NULL;
-	if (ts->nsets + SETS_AT_ONCE >= ABI_MAX_SETS)
-		sets_sweep(ts);
-	to = set_get(ts, row, &m);
-	if (to < 0)
-		return no_room(to, why);
-	return target_move(ts, tgid, set_of(ts, tgid), to);
+	do {
+		/* First: sets go there, also the one that the process has just left. */
+		if (ts->nsets + SETS_AT_ONCE >= ABI_MAX_SETS)
+			sets_sweep(ts);
+		from = set_of(ts, tgid);
+		if (!from)
+			return deny(why, -ESRCH, "no PMC measures process %d", tgid);
+		if (from->row[c->spec.row] != c)
+			return deny(why, -EINVAL, "this PMC is not attached to process %d", tgid);
+		rest = set_rest(from, c);
+		to = set_get(ts, &rest, &m);
+		if (to < 0)
+			return no_room(to, why);
+		err = target_move(ts, tgid, from, to);
+	} while (err == -EAGAIN);
+	return err;
 }
 
 static bool set_has(const struct set *set, const struct count *c)
@@ -261,14 +290,13 @@ static void leave_one(void *arg, pid_t tgid)
 static unsigned int set_without(struct targets *ts, unsigned int id, const struct count *c)
 {
 	const struct maker m = { .must = true };
-	struct count *row[TARGET_ROWS];
+	struct set_key k;
 	int rest;
 
 	if (!id || !set_has(ts->sets[id], c))
 		return id;
-	memcpy(row, ts->sets[id]->row, sizeof(row));
-	row[c->spec.row] = NULL;
-	rest = set_get(ts, row, &m);
+	k = set_rest(ts->sets[id], c);
+	rest = set_get(ts, &k, &m);
 	return rest > 0 ? (unsigned int)rest : 0;
 }
 
@@ -283,8 +311,10 @@ static void sets_end(struct targets *ts, struct count *c)
 
 		set->child = set_without(ts, set->child, c);
 		set->secure = set_without(ts, set->secure, c);
+		set->exec = set_without(ts, set->exec, c);
 		abi->child = set->child;
 		abi->secure = set->secure;
+		abi->exec = set->exec;
 	}
 }
 
@@ -372,6 +402,8 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 		volatile struct abi_set *abi = engine_set(ts->e, link->set->id);
 		uint64_t bit;
 
+		if (link->set->waits >> c->spec.row & 1)
+			continue;
 		if (c->backend == BACKEND_FIGURES) {
 			uint32_t soft = 1u << c->spec.row;
 

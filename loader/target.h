@@ -28,7 +28,11 @@ struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row);
 uint64_t target_rows(struct targets *ts, pid_t tgid);
 
 /* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited; -EAGAIN: a quota is used up. */
-int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, struct why *why);
+/* `waits`: it is counted from its next exec on. */
+int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool waits,
+		struct why *why);
+/* The PMC counts the process from its next exec on only. */
+bool target_waits(struct targets *ts, const struct count *c, pid_t tgid);
 /*
  * -EAGAIN: what its targets have without this PMC takes more sets than its user may have; to be
  * asked before a detach.

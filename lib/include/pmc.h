@@ -158,6 +158,12 @@ int pmc_attach(pmc_id_t pmcid, pid_t pid);
 int pmc_detach(pmc_id_t pmcid, pid_t pid);
 
 /*
+ * The same as pmc_attach(), but the process is counted from its next exec on, and so is each of its
+ * descendants that was born before its parent's: pmc_attach(3).
+ */
+int pmc_attach_exec(pmc_id_t pmcid, pid_t pid);
+
+/*
  * Counting begins, and ends, before the call returns; START of a never attached process-scope PMC
  * attaches the caller.  EDOOFUS needs a log, ENXIO CPU offline, ESRCH targets gone: pmc_start(3).
  */

@@ -52,7 +52,7 @@ _pmc_report() {
 _pmcstat() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i
 	local options="-C -E -L -N -O -P -R -S -T -U -W -c -d -l -n -o -p -q -s -t -u -v -w --cpus --csv --cumulative
-		--descendants --describe --duration --exit-status -h --help --interval --json --list-events --log --log-exits
+		--descendants --describe --duration --exit-status --from-exec --from-fork -h --help --interval --json --list-events --log --log-exits
 		--log-switches --no-callchain --output --process-pmc --process-sampling --quiet --rate
 		--read-log --system-pmc --system-sampling --target --top --user-callchain --verbose --version $_pmc_analyses"
 
@@ -121,7 +121,7 @@ _pmc_stat() {
 	_pmc_other_command -j --events && return
 	case $prev in
 	-j | --events) _pmc_lines < <(_pmc_events) ;;
-	*) _pmc_option_or_command '-d -j --display --events --exit-status -h --help' ;;
+	*) _pmc_option_or_command '-d -j --display --events --exit-status --from-exec --from-fork -h --help' ;;
 	esac
 }
 
@@ -133,7 +133,7 @@ _pmc_record() {
 	-o | --output) COMPREPLY=($(compgen -f -- "$cur")) ;;
 	-[cFl] | --count | --frequency | --duration) ;;
 	*) _pmc_option_or_command '-F -N -a -c -e -g -l -o -p --all-cpus --callchain --count --duration --event
-		--exit-status --frequency -h --help --no-callchain --no-report --output --process --report' ;;
+		--exit-status --frequency --from-exec --from-fork -h --help --no-callchain --no-report --output --process --report' ;;
 	esac
 }
 

@@ -68,6 +68,13 @@ $(O)/tests/logcheck: $(O)/obj/tests/e2e/logcheck.o $(LIBPMC_A)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -ldl
 
+# What waits for an exec, beside what the kernel makes wait.
+LINT_C += tests/e2e/fromexec.c
+$(O)/tests/fromexec: $(O)/obj/tests/e2e/fromexec.o $(LIBPMC_A)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -ldl
+
 # A user who wants everything.
 LINT_C += tests/e2e/hoard.c
 $(O)/tests/hoard: $(O)/obj/tests/e2e/hoard.o $(LIBPMC_A)
@@ -111,7 +118,7 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -Wl,--build-id -o $@ $< -L$(O)/lib -lktr -lpthread
 
 # What the tests call, besides the tools.
-E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated \
+E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 CHECKS += check-e2e

@@ -276,7 +276,7 @@ static void target(const char *word, uint16_t op, const char *pid)
 
 	if (fd >= 0)
 		c.send_fds[c.nsend++] = fd;
-	if (op == WIRE_OP_PMCATTACH)
+	if (op != WIRE_OP_PMCDETACH)
 		send_proof(fd);
 	finish(say(word, call(op, &r, sizeof(r))));
 	if (fd >= 0)
@@ -286,6 +286,11 @@ static void target(const char *word, uint16_t op, const char *pid)
 static void do_attach(char **arg)
 {
 	target("attach", WIRE_OP_PMCATTACH, arg[0]);
+}
+
+static void do_attachexec(char **arg)
+{
+	target("attachexec", WIRE_OP_ATTACHEXEC, arg[0]);
 }
 
 static void do_detach(char **arg)
@@ -472,6 +477,7 @@ static const struct {
 	{ "release", 0, do_release },
 	{ "id", 1, do_id },
 	{ "attach", 1, do_attach },
+	{ "attachexec", 1, do_attachexec },
 	{ "detach", 1, do_detach },
 	{ "proof", 2, do_proof },
 	{ "read", 0, do_read },

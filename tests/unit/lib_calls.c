@@ -41,6 +41,7 @@ static int call_init(void) { return pmc_init(); }
 static int call_start(void) { return pmc_start(FAKE_ID); }
 static int call_stop(void) { return pmc_stop(FAKE_ID); }
 static int call_attach(void) { return pmc_attach(FAKE_ID, getpid()); }
+static int call_attach_exec(void) { return pmc_attach_exec(FAKE_ID, getpid()); }
 static int call_detach(void) { return pmc_detach(FAKE_ID, getpid()); }
 static int call_write(void) { return pmc_write(FAKE_ID, 1); }
 static int call_set(void) { return pmc_set(FAKE_ID, 1); }
@@ -116,6 +117,7 @@ static const struct {
 	{ WIRE_OP_PMCRW, call_write },		{ WIRE_OP_PMCSETCOUNT, call_set },
 	{ WIRE_OP_PMCSTART, call_start },	{ WIRE_OP_PMCSTOP, call_stop },
 	{ WIRE_OP_KGMON, call_kgmon },		{ WIRE_OP_TUNABLE, call_sysctl },
+	{ WIRE_OP_KGMON, call_kgmon },		{ WIRE_OP_ATTACHEXEC, call_attach_exec },
 	{ WIRE_OP_PMCATTACH, call_attach },	{ WIRE_OP_PMCDETACH, call_detach },
 	{ WIRE_OP_PMCALLOCATE, call_allocate },	{ WIRE_OP_PMCADMIN, call_disable },
 	{ WIRE_OP_CONFIGURELOG, call_configure }, { WIRE_OP_WRITELOG, call_writelog },

@@ -327,6 +327,23 @@ static void test_rows_where_the_caller_is_a_target(void **state)
 	assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), 2);
 }
 
+/* Its exec takes an owner's PMCs from it, so that only its descendants can be waited for. */
+static void test_own_exec(void **state)
+{
+	struct wire_allocate_req r = process(PMC_CLASS_SOFT);
+	struct wire_attach_req self = { 0 };
+
+	assert_int_equal(allocate(&root, r), 0);
+	self.pmcid = id();
+	assert_int_equal(ask(&root, WIRE_OP_ATTACHEXEC, &self, sizeof(self)), -EINVAL);
+	assert_contains(reason(), "allocate it with PMC_F_DESCENDANTS");
+	r.flags |= PMC_F_DESCENDANTS;
+	assert_int_equal(allocate(&root, r), 0);
+	self.pmcid = id();
+	assert_int_equal(ask(&root, WIRE_OP_ATTACHEXEC, &self, sizeof(self)), 0);
+	assert_true(fake.waits);
+}
+
 /* REQ-067, REQ-068, REQ-069, REQ-071, REQ-072: through the operation; who may know the holder. */
 static void test_dispositions(void **state)
 {
@@ -516,6 +533,7 @@ int main(void)
 		T(test_reserved_rows),
 		T(test_share_of_rows),
 		T(test_rows_where_the_caller_is_a_target),
+		T(test_own_exec),
 		T(test_dispositions),
 		T(test_many_reasons),
 		T(test_holder_in_a_container),

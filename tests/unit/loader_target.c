@@ -23,6 +23,7 @@ struct engine {
 	struct abi_account account[ABI_MAX_ACCOUNTS];
 	struct abi_owner owner[ABI_MAX_OWNERS];
 	unsigned int flushes;
+	uint32_t execs;				/* the process that does when it is about to move */
 };
 
 static struct engine kernel;
@@ -67,12 +68,32 @@ void engine_flush_all(struct engine *e)
 	e->flushes++;
 }
 
+/* As the programs do: the process has another set, and the daemon hears nothing of it. */
+static void executes(pid_t tgid)
+{
+	struct abi_target *t = &kernel.target[tgid];
+	uint32_t from = ABI_STATE_SET(t->state), to = kernel.sets[from].exec;
+
+	if (!to)
+		return;
+	ntargets_add(&kernel, from, ~0u);
+	ntargets_add(&kernel, to, 1);
+	t->state = (uint64_t)to << 32;
+}
+
 int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t set,
 		      uint64_t keep)
 {
 	struct abi_target *t = &e->target[tgid];
 	uint32_t from = ABI_STATE_SET(t->state);
 
+	if (e->execs == tgid) {
+		e->execs = 0;
+		executes((pid_t)tgid);
+		from = ABI_STATE_SET(t->state);
+	}
+	if (op == ABI_CTL_MOVE && ABI_STATE_SET(keep) != from)
+		return -EAGAIN;
 	if ((op == ABI_CTL_ADD) == (t->state != 0))
 		return op == ABI_CTL_ADD ? -EEXIST : -ESRCH;
 	if (op != ABI_CTL_ADD)
@@ -167,7 +188,7 @@ static struct count *count_on(unsigned int i, unsigned int row, bool descendants
 
 static int join(struct count *c, pid_t tgid, struct why *why)
 {
-	return target_join(ts, c, -1, tgid, why);
+	return target_join(ts, c, -1, tgid, false, why);
 }
 
 static void joins(struct count *c, pid_t tgid)
@@ -305,6 +326,67 @@ static uint32_t rows_of(uint32_t set)
 	for (unsigned int r = 0; r < ABI_SOFT_ROWS; r++)
 		rows |= kernel.sets[set].soft[r].used << r;
 	return rows;
+}
+
+static void waits(struct count *c, pid_t tgid)
+{
+	struct why why = { "" };
+
+	assert_int_equal(target_join(ts, c, -1, tgid, true, &why), 0);
+	assert_true(target_waits(ts, c, tgid));
+}
+
+/* PMCs that wait count nothing before the exec, and are the process's all the same. */
+static void test_waits(void **state)
+{
+	struct count *now = count_on(0, 0, true), *later = count_on(1, 1, true);
+	struct count *alone = count_on(2, 2, false);
+	uint32_t set, after;
+
+	joins(now, 1);
+	waits(later, 1);
+	waits(alone, 1);
+	set = set_of_process(1);
+	assert_int_equal(rows_of(set), 0x1);
+	assert_int_equal(target_rows(ts, 1), 0x7);
+	assert_int_equal(target_number(ts, later), 1);
+	/* A child that is born before the exec waits for its own. */
+	assert_int_equal(rows_of(kernel.sets[set].child), 0x1);
+	after = kernel.sets[kernel.sets[set].child].exec;
+	assert_int_equal(rows_of(after), 0x3);
+	/* A start tells the programs nothing of those that wait. */
+	target_activate(ts, later, true);
+	assert_int_equal(kernel.sets[set].soft_active, 0);
+	assert_int_equal(kernel.sets[kernel.sets[set].exec].soft_active, 0x2);
+	executes(1);
+	assert_false(target_waits(ts, later, 1));
+	assert_int_equal(rows_of(set_of_process(1)), 0x7);
+	assert_int_equal(kernel.sets[set_of_process(1)].exec, 0);
+	assert_int_equal(rows_of(kernel.sets[set_of_process(1)].child), 0x3);
+	/* The same PMCs on a process that waits are another set, and end as one. */
+	waits(later, 2);
+	assert_int_equal(target_number(ts, later), 2);
+	target_leave_all(ts, later);
+	assert_int_equal(target_rows(ts, 2), 0);
+	assert_int_equal(rows_of(set_of_process(1)), 0x5);
+}
+
+/* The exec comes between the daemon's look at the process and its change of the set. */
+static void test_exec_meanwhile(void **state)
+{
+	struct count *later = count_on(0, 0, true), *other = count_on(1, 1, true);
+	struct why why = { "" };
+
+	waits(later, 1);
+	kernel.execs = 1;
+	joins(other, 1);
+	assert_int_equal(rows_of(set_of_process(1)), 0x3);
+	assert_false(target_waits(ts, later, 1));
+	waits(later, 2);
+	waits(other, 2);
+	kernel.execs = 2;
+	assert_int_equal(target_leave(ts, other, 2, &why), 0);
+	assert_int_equal(rows_of(set_of_process(2)), 0x1);
 }
 
 /* §3.3 step 4: which PMCs stay after a set-id exec, of the process and of its children. */
@@ -479,6 +561,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_each, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_leave_in_any_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_child_of_the_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exec_meanwhile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_set_id, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_all_sets, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_quota_of_sets, setup, teardown),

@@ -116,6 +116,12 @@ API int pmc_attach(pmc_id_t pmcid, pid_t pid)
 	return enter(ATTACH);
 }
 
+API int pmc_attach_exec(pmc_id_t pmcid, pid_t pid)
+{
+	record("attach-exec %u %d\n", PMC_ID_TO_ROWINDEX(pmcid), (int)pid);
+	return enter(ATTACH);
+}
+
 API int pmc_start(pmc_id_t pmcid)
 {
 	record("start %u\n", PMC_ID_TO_ROWINDEX(pmcid));

@@ -193,7 +193,7 @@ nproc_lines() {
 	run cat calls
 	says "allocate a mode 3 flags 0x80 cpu -1
 allocate b mode 1 flags 0x80 cpu 0
-attach 1 $pid
+attach-exec 1 $pid
 start 1
 start 2
 command $pid
@@ -201,6 +201,29 @@ stop 1
 release 1
 stop 2
 release 2"
+}
+
+@test "the command is counted from its exec on, -t processes at once; --from-exec, --from-fork: all in one way" {
+	sleep 100 3>&- &
+	target=$!
+	for from in '' --from-exec --from-fork; do
+		: >calls
+		# shellcheck disable=SC2086 # none, or one
+		run pmcstat $from -t $target -p a sh -c 'echo $$ >pid'
+		status_is 0
+		grep attach calls >"attached$from"
+		sed -i "s/ $target\$/ target/; s/ $(cat pid)\$/ command/" "attached$from"
+	done
+	kill $target
+	[ "$(cat attached)" = $'attach-exec 1 command\nattach 1 target' ]
+	[ "$(cat attached--from-exec)" = $'attach-exec 1 command\nattach-exec 1 target' ]
+	[ "$(cat attached--from-fork)" = $'attach 1 command\nattach 1 target' ]
+	for tool in 'pmcstat -s a' 'pmc stat-system' 'pmc record -a'; do
+		# shellcheck disable=SC2086 # words
+		run fake $tool --from-exec true
+		status_is 64
+		[[ $output == *': ERROR: options --from-exec and --from-fork require a process mode PMC to be specified.'* ]]
+	done
 }
 
 @test "every -t counts: numbers and names, each process once" {

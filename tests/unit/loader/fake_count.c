@@ -261,8 +261,8 @@ unsigned int count_pos(const struct count *c)
 	return fake.no_page ? ~0u : c->spec.row;
 }
 
-int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guard *guard,
-		 struct why *why)
+int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
+		 const struct count_guard *guard, struct why *why)
 {
 	if (fake.refuse_attach)
 		return fake.refuse_attach;
@@ -273,6 +273,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, const struct count_guar
 	if (c->ntargets == MAX_TARGETS)
 		return -ENOMEM;
 	c->targets[c->ntargets++] = tgid;
+	fake.waits = waits;
 	if (fake.on_attach)
 		fake.on_attach();
 	/* A tree of two, where the test says so. */
