@@ -3,13 +3,15 @@
  * Per-CPU counters for what neither perf nor the task structure counts; free-running while
  * attached.
  */
-#include "maps.bpf.h"
+#include "seen.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define PF_WRITE_ACCESS	  0x2	/* x86 page fault error code */
 #define FAULT_FLAG_WRITE  0x1
 #define FAULT_FLAG_TRIED  0x20	/* the same fault again, after a retry */
+
+extern int task_catch_up(void);
 
 static __always_inline int hook_bump(u32 hook)
 {
@@ -21,10 +23,18 @@ static __always_inline int hook_bump(u32 hook)
 	return 0;
 }
 
+/* A fault belongs to the task that runs, whether or not the switch to it was seen. */
+static __always_inline int fault_bump(u32 hook)
+{
+	if (seen_differs(bpf_get_smp_processor_id(), bpf_get_current_task_btf()))
+		task_catch_up();
+	return hook_bump(hook);
+}
+
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs, unsigned long code)
 {
-	return hook_bump(code & PF_WRITE_ACCESS ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ);
+	return fault_bump(code & PF_WRITE_ACCESS ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ);
 }
 
 /* Where the architecture has no fault tracepoint: handle_mm_fault(vma, address, flags, regs). */
@@ -33,7 +43,7 @@ int BPF_KPROBE(on_fault_probe, void *vma, unsigned long address, unsigned int fl
 {
 	if (flags & FAULT_FLAG_TRIED)
 		return 0;
-	return hook_bump(flags & FAULT_FLAG_WRITE ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ);
+	return fault_bump(flags & FAULT_FLAG_WRITE ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ);
 }
 
 SEC("tp_btf/contention_begin")

@@ -521,6 +521,20 @@ int BPF_PROG(on_exec_again, struct task_struct *task, int old_pid, struct linux_
 	return on_exec_body(task, bprm);
 }
 
+/*
+ * For hook.bpf.c, because libbpf cannot link two objects that have the same function of the
+ * kernel's.
+ */
+extern int slice_catch_up(void);
+
+__noinline int task_catch_up(void)
+{
+	preempt_off();
+	slice_catch_up();
+	preempt_on();
+	return 0;
+}
+
 /* --- the daemon's requests ------------------------------------------------------------------- */
 
 static __always_inline int target_move(u32 tgid, u32 set, u64 keep)

@@ -74,12 +74,16 @@ struct abi_register {
 };
 
 /*
- * The set of each CPU's open slice, 0: none; a cache line apart, because a switch between two
- * processes that nobody measures reads this and nothing else of ours.
+ * Each CPU's open slice, a cache line apart, because a switch between two processes that nobody
+ * measures reads this and nothing else of ours.  See bpf/seen.bpf.h for `seen`.
  */
 #define ABI_MAX_CPUS	 1024
-#define ABI_OPEN_STRIDE	 16		/* of __u32 */
-#define ABI_OPEN_SET(cpu) (((cpu) & (ABI_MAX_CPUS - 1)) * ABI_OPEN_STRIDE)
+struct abi_open {
+	__u32 set;			/* 0: none; and ABI_OPEN_LOGGED */
+	__u32 reserved;
+	__u64 seen;			/* the switch that was seen last; 0: not known */
+	__u64 pad[6];
+};
 
 enum abi_away {
 	ABI_CPU_UNSEEN,			/* as it was when the programs came */
@@ -87,9 +91,12 @@ enum abi_away {
 	ABI_CPU_AWAY,			/* perf has no events there */
 };
 
+/* In abi_cpu.lost, where no source is: a switch was hidden here, and slices are lost. */
+#define ABI_LOST_SLICE (1ull << 63)
+
 /* What a CPU is doing; written by its own programs, but for lost and out. */
 struct abi_cpu {
-	__u64 lost;			/* bit s: source s could not be read here */
+	__u64 lost;			/* bit s: source s could not be read here; ABI_LOST_SLICE */
 	__u64 members;			/* that the open slice counts */
 	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start … */
 	__u64 now[ABI_MAX_SOURCES];	/* … and at its end */
@@ -127,7 +134,7 @@ struct abi_soft {
 #define ABI_LOG_SWITCH 0x80000000u
 #define ABI_LOG_EXIT   0x40000000u
 #define ABI_LOG_ID(log) ((log) & 0x3fffffffu)
-#define ABI_OPEN_LOGGED 0x80000000u	/* in open_set */
+#define ABI_OPEN_LOGGED 0x80000000u	/* in abi_open.set */
 #define ABI_MAX_SHARES 262144
 struct abi_share {
 	__u32 tgid, log;		/* ABI_LOG_ID() */
@@ -152,6 +159,7 @@ struct abi_account {
 struct abi_owner {
 	__u32 account;
 	__u32 lost_records;		/* of its logged PMCs */
+	__u64 missed;			/* bit p: the PMC at position p has lost a slice */
 };
 
 /* Written by the daemon, but for ntargets and lost. */
@@ -172,7 +180,8 @@ struct abi_set {
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* the set after any exec, for PMCs that wait; 0: none do */
 	__u32 reserved;
-	__u64 pad[1];
+	__u64 due;			/* bit i: member i counts from its start to its stop, so that */
+					/* a slice that is not seen is lost */
 };
 
 /*
@@ -201,6 +210,7 @@ enum abi_note_kind {
 	ABI_NOTE_EMPTY,		/* the last process of `set` has gone */
 	ABI_NOTE_OWNER,		/* `tgid`, which has connections, is another program now */
 	ABI_NOTE_SECURE,	/* a set-id exec has moved `tgid` from `set` to set->secure */
+	ABI_NOTE_HIDDEN,	/* the first switch that the kernel has not reported */
 };
 struct abi_note {
 	__u32 kind;		/* enum abi_note_kind */
@@ -299,6 +309,8 @@ struct abi_visit_args {
 
 _Static_assert(sizeof(struct abi_cpu) == 2048, "abi");
 _Static_assert(sizeof(struct abi_set) == 512, "abi");
+_Static_assert(sizeof(struct abi_open) == 64, "abi");
+_Static_assert(ABI_SOURCE_HOOK + ABI_HOOKS < 64, "ABI_LOST_SLICE is no source's bit");
 _Static_assert(sizeof(struct abi_target) == 40, "abi");
 _Static_assert(sizeof(struct abi_counts) == 512, "abi");
 _Static_assert(sizeof(struct abi_note) == 16, "abi");

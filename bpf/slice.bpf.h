@@ -4,6 +4,7 @@
 #define PMCBPF_SLICE_BPF_H
 
 #include "log.bpf.h"
+#include "seen.bpf.h"
 
 /*
  * The companion module's; see kmod/pmcbpf_msr.h.  Where reads_msr is not set, the verifier never
@@ -65,8 +66,8 @@ static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct
 }
 
 /*
- * Once a source is lost, readers of this CPU's counts must ask the daemon, which knows whose it
- * was.
+ * Once a source or a slice is lost, readers of this CPU's counts must ask the daemon, which knows
+ * whose it was.
  */
 static __always_inline u64 slice_ended(const struct abi_cpu *c)
 {
@@ -79,7 +80,7 @@ static __always_inline u64 slice_ended(const struct abi_cpu *c)
  */
 static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 {
-	u32 set = open_set[ABI_OPEN_SET(cpu)] & ~ABI_OPEN_LOGGED, owner;
+	u32 set = open_of(cpu)->set & ~ABI_OPEN_LOGGED, owner;
 	u64 members = c->members, fresh = 0;
 	struct abi_counts *k;
 	struct abi_set *s;
@@ -115,12 +116,13 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u32 tgid, u32 tid,
 				       u64 fresh)
 {
+	struct abi_open *o = open_of(cpu);
 	struct abi_counts *k;
 	struct abi_set *s;
 	u64 members;
 	bool mixed;
 
-	open_set[ABI_OPEN_SET(cpu)] = set;
+	o->set = set;
 	c->members = 0;
 	if (!set)
 		return;
@@ -129,7 +131,7 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u32 
 		return;
 	c->members = members = s->active;
 	if (s->logs) {
-		open_set[ABI_OPEN_SET(cpu)] = set | ABI_OPEN_LOGGED;
+		o->set = set | ABI_OPEN_LOGGED;
 		c->tgid = tgid;
 		c->tid = tid;
 	}
@@ -137,7 +139,7 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u32 
 	if (!mixed && members) {
 		k = owner_counts(s->owner, cpu);
 		if (k)
-			k->open = s->open;
+			k->open = s->open | slice_ended(c);
 	}
 	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
 		u32 source = s->member[i].source & 63;
@@ -163,6 +165,7 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u32 
 static __always_inline void slice_change(u32 cpu, u32 set, u32 tgid, u32 tid, u32 due)
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u32 open = open_of(cpu)->set;
 	u64 fresh = 0;
 
 	if (!c)
@@ -170,8 +173,8 @@ static __always_inline void slice_change(u32 cpu, u32 set, u32 tgid, u32 tid, u3
 	c->due = c->kind_next == tid ? 0 : due;
 	if (c->members)
 		fresh = slice_close(c, cpu);
-	if (open_set[ABI_OPEN_SET(cpu)] & ABI_OPEN_LOGGED)
-		slice_log(open_set[ABI_OPEN_SET(cpu)] & ~ABI_OPEN_LOGGED, cpu);
+	if (open & ABI_OPEN_LOGGED)
+		slice_log(open & ~ABI_OPEN_LOGGED, cpu);
 	slice_open(c, cpu, set, tgid, tid, fresh);
 	c->due = 0;
 }

@@ -23,7 +23,9 @@ struct shares_map shares SEC(".maps");
 struct rings_map rings SEC(".maps");
 
 __u32 target_index[ABI_INDEX_SIZE] = {};
-__u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE] = {};
+struct abi_open open_slice[ABI_MAX_CPUS] __attribute__((aligned(64))) = {};
+__u32 switches_watched = 0;
+__u64 switches_hidden = 0;
 const volatile bool reads_msr = false;
 struct abi_register registers[ABI_MSR_SOURCES] = {};
 __u64 lost_sources = 0;
@@ -73,14 +75,68 @@ static __always_inline void final_switch(struct task_struct *prev)
 	}
 }
 
+/* Members whose programs look whose slice is open before they count. */
+static __always_inline bool looks_itself(u32 source)
+{
+	return source == ABI_SOURCE_HOOK + ABI_HOOK_FAULT_READ ||
+	       source == ABI_SOURCE_HOOK + ABI_HOOK_FAULT_WRITE;
+}
+
+static __always_inline void members_lose(struct abi_cpu *c, u32 cpu, u32 set, u64 members)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	struct abi_counts *k;
+
+	if (!s)
+		return;
+	members &= s->due;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS && members; i++, members >>= 1) {
+		const struct abi_member *m = &s->member[i];
+		struct abi_owner *owner = owner_of(m->owner);
+
+		if (!(members & 1) || looks_itself(m->source))
+			continue;
+		__sync_fetch_and_or(&owner->missed, 1ull << (m->pos & 63));
+		if (s->logs >> i & 1)
+			__sync_fetch_and_add(&owner->lost_records, 1);
+		c->lost |= ABI_LOST_SLICE;
+		k = owner_counts(m->owner, cpu);
+		if (k)
+			k->open = ~0ull;
+	}
+}
+
+/*
+ * So many switches were hidden on this CPU, and a process of `set` runs now, or has until now.  A
+ * CPU that is on its way down or up hides some from every kernel's programs.
+ */
+__noinline int slice_missed(u32 cpu, u32 set, u32 hidden)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u32 open = open_of(cpu)->set & ~ABI_OPEN_LOGGED;
+
+	if (!c || !switches_watched)
+		return 0;
+	if (c->away != ABI_CPU_AWAY && !__sync_fetch_and_add(&switches_hidden, hidden))
+		note(ABI_NOTE_HIDDEN, 0, 0, 0);
+	if (open)
+		members_lose(c, cpu, open, c->members);
+	if (set && set != open)
+		members_lose(c, cpu, set, ~0ull);
+	return 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	u32 cpu = prev->thread_info.cpu, open = open_set[ABI_OPEN_SET(cpu)];
-	u32 set = index_lookup(next->tgid);
+	u32 cpu = prev->thread_info.cpu, set = index_lookup(next->tgid);
+	struct abi_open *o = open_of(cpu);
+	u32 hidden = seen_switch(o, prev, next);
 
-	if (open != set)
+	if (hidden)
+		slice_missed(cpu, index_lookup(prev->tgid), hidden);
+	if (o->set != set)
 		slice_change(cpu, set, next->tgid, next->pid,
 			     1 + switch_kind(preempt, prev_state));
 	/* Whether or not its slice is open: a kernel may have left out the switch to it. */
@@ -122,11 +178,39 @@ __noinline int slice_end(u32 from, u32 to, u32 tgid, u32 tid)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u32 hidden;
 
-	if (!c || (open_set[ABI_OPEN_SET(cpu)] & ~ABI_OPEN_LOGGED) != from)
+	if (!c)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
-	slice_change(cpu, to, tgid, tid, 0);
+	hidden = seen_task(open_of(cpu), bpf_get_current_task_btf());
+	if (hidden)
+		slice_missed(cpu, from, hidden);
+	if (hidden || (open_of(cpu)->set & ~ABI_OPEN_LOGGED) == from)
+		slice_change(cpu, to, tgid, tid, 0);
+	__sync_lock_test_and_set(&c->busy, 0);
+	return 0;
+}
+
+/*
+ * A task that runs without its slice has found out, before it counts something: from here on the
+ * slice is its own.
+ */
+__noinline int slice_catch_up(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 cpu = bpf_get_smp_processor_id(), set = index_lookup(task->tgid);
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	u32 hidden;
+
+	if (!c)
+		return 0;
+	__sync_lock_test_and_set(&c->busy, 1);
+	hidden = seen_task(open_of(cpu), task);
+	if (hidden) {
+		slice_missed(cpu, set, hidden);
+		slice_change(cpu, set, task->tgid, task->pid, 0);
+	}
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
 }
@@ -140,6 +224,7 @@ static __always_inline void flush_here(void)
 	u32 cpu = bpf_get_smp_processor_id();
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	struct task_struct *task;
+	u32 set, hidden;
 
 	if (!c)
 		return;
@@ -147,7 +232,11 @@ static __always_inline void flush_here(void)
 	if (c->busy)
 		return;
 	task = bpf_get_current_task_btf();
-	slice_change(cpu, index_lookup(task->tgid), task->tgid, task->pid, 0);
+	set = index_lookup(task->tgid);
+	hidden = seen_task(open_of(cpu), task);
+	if (hidden)
+		slice_missed(cpu, set, hidden);
+	slice_change(cpu, set, task->tgid, task->pid, 0);
 }
 
 /* Run by the daemon on a CPU. */

@@ -329,9 +329,15 @@ static int tree_leave(void *arg, pid_t pid)
 
 int count_detach(struct count *c, pid_t tgid, struct why *why)
 {
+	bool sliced = c->running && c->backend == BACKEND_SLICED;
 	struct processes ps = { .n = 0 };
+	uint64_t hidden;
 	int err = 0;
 
+	/* What was not seen until here is lost for the PMC; later nobody knows whose it was. */
+	if (sliced)
+		engine_flush_all(c->e);
+	hidden = engine_hidden(c->e);
 	if (target_row(engine_targets(c->e), tgid, c->spec.row) == c) {
 		err = target_may_leave(engine_targets(c->e), c, why);
 		if (!err && c->running && c->backend == BACKEND_FIGURES)
@@ -341,8 +347,10 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 	if (!err && c->spec.descendants && !processes_list(&ps, c->e, engine_births(c->e)))
 		(void)processes_below(&ps, c->e, tgid, tree_leave, c);
 	processes_free(&ps);
-	if (!err && c->running && c->backend == BACKEND_SLICED)
+	if (!err && sliced)
 		engine_flush_all(c->e);
+	if (sliced && engine_hidden(c->e) != hidden)
+		slices_lose(c);
 	if (!err)
 		c->has_targets = count_ntargets(c) != 0;
 	page_update(c);

@@ -35,15 +35,6 @@ uint64_t count_slices(const struct count *c)
 	return sum;
 }
 
-/* Ends the slices that are open now and opens them anew. */
-static void slices_update(const struct count *c)
-{
-	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
-		if (1 & __atomic_load_n(&c->owner->counts.cpu[cpu].open, __ATOMIC_RELAXED) >>
-			c->pos)
-			engine_flush(c->e, cpu);
-}
-
 int count_lost(struct count *c, int err, struct why *why)
 {
 	c->lost = true;
@@ -138,6 +129,8 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 		raw = count_slices(c);
 		if (c->lost || engine_source_lost(c->e, c->source))
 			err = count_lost(c, -EBUSY, why);
+		else if (slices_missed(c))
+			err = slices_deny(c, why);
 		break;
 	case BACKEND_FIGURES:
 		err = figures_read(c, &raw, why);
@@ -161,6 +154,7 @@ int count_write(struct count *c, uint64_t value, struct why *why)
 
 	if (c->backend == BACKEND_TSC)
 		return 0;
+	slices_forget(c);
 	err = count_read(c, &now, why);
 	if (err)
 		return err;
@@ -334,6 +328,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	if (c->pos != ~0u) {
 		o->pos_used |= 1ull << c->pos;
 		c->zero = count_slices(c);
+		slices_forget(c);
 	}
 	hotplug_add(engine_hotplug(e), c);
 	DEBUG(engine_debug(e), MD, ALLOCATE, "row %u PMC 0x%08x backend %d", spec->row, spec->pmcid,
@@ -464,8 +459,7 @@ int count_start(struct count *c, struct why *why)
 		break;
 	case BACKEND_SLICED:
 		hotplug_narrow(engine_hotplug(c->e), register_narrow(c));
-		target_activate(engine_targets(c->e), c, true);
-		engine_flush_all(c->e);
+		slices_start(c);
 		break;
 	case BACKEND_FIGURES:
 		err = figures_start(c, why);
@@ -507,8 +501,7 @@ int count_stop(struct count *c, struct why *why)
 		break;
 	case BACKEND_SLICED:
 		hotplug_narrow(engine_hotplug(c->e), -register_narrow(c));
-		target_activate(engine_targets(c->e), c, false);
-		engine_flush_all(c->e);
+		slices_stop(c);
 		c->lost |= engine_source_lost(c->e, c->source);
 		break;
 	case BACKEND_FIGURES:

@@ -128,6 +128,13 @@ bool count_orphaned(struct count *c);
 int count_start(struct count *c, struct why *why);
 int count_stop(struct count *c, struct why *why);
 int count_read(struct count *c, uint64_t *value, struct why *why);
+/*
+ * The kernel has hidden a switch for the first time: from here on what is counted in slices is read
+ * from the daemon only.
+ */
+void count_hidden(struct count *c);
+/* How many switches it has hidden, as far as was seen; watches for a moment if there were none. */
+int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why);
 /* A counter was taken away from it, as far as is known: at the latest when it has stopped. */
 bool count_is_lost(const struct count *c);
 int count_write(struct count *c, uint64_t value, struct why *why);

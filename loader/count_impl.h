@@ -103,6 +103,16 @@ int page_new(struct count_owner *o, struct why *why);
 void page_free(struct count_owner *o);
 void page_update(struct count *c);
 
+/* slices.c: PMCs that are counted in slices */
+void slices_start(struct count *c);
+void slices_stop(struct count *c);
+void slices_update(const struct count *c);
+/* A slice was not seen: the count is lost until it is forgotten. */
+bool slices_missed(const struct count *c);
+int slices_deny(const struct count *c, struct why *why);
+void slices_lose(struct count *c);
+void slices_forget(struct count *c);
+
 /* figures.c: PMCs fed by per-task figures */
 int figures_start(struct count *c, struct why *why);
 int figures_stop(struct count *c, struct why *why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The only user of libbpf, with programs.c, bell.c, counts.c, flush.c, notes.c, proof.c and
- * sources.c, but for trace rings (ktrload.c): maps.  What the kernel lacks is told by check.c.
+ * The only user of libbpf, with programs.c, bell.c, counts.c, flush.c, notes.c, proof.c,
+ * shares.c, sources.c and switches.c, but for trace rings (ktrload.c): maps.  What the kernel lacks is told by check.c.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,8 +23,10 @@
 #include "pmcbpf.skel.h"
 #include "programs.h"
 #include "proof.h"
+#include "shares.h"
 #include "soft.h"
 #include "sources.h"
+#include "switches.h"
 #include "target.h"
 #include "visit.h"
 
@@ -322,16 +324,24 @@ static void update_finals(struct engine *e)
 
 int engine_need(struct engine *e, enum engine_need what, struct why *why)
 {
+	bool first = what == NEED_SWITCH && !programs_needed(e->programs, what);
 	int err = programs_need(e->programs, what, why);
 
 	if (!err)
 		update_finals(e);
-	return err;
+	if (err || !first)
+		return err;
+	switches_begin(e->skel);
+	engine_flush_all(e);
+	switches_watch(e->skel);
+	return 0;
 }
 
 void engine_unneed(struct engine *e, enum engine_need what)
 {
 	programs_unneed(e->programs, what);
+	if (!programs_needed(e->programs, NEED_SWITCH))
+		switches_unwatch(e->skel);
 }
 
 int engine_settle(struct engine *e)
@@ -340,11 +350,7 @@ int engine_settle(struct engine *e)
 	int ms = programs_settle(e->programs);
 
 	if (switches && !programs_attached(e->programs, NEED_SWITCH))
-		/* Slices left open would be closed by a later attach. */
-		for (unsigned int cpu = 0; cpu < e->ncpu; cpu++) {
-			e->skel->bss->open_set[ABI_OPEN_SET(cpu)] = 0;
-			e->cpus[cpu].members = 0;
-		}
+		switches_end(e->skel, e->cpus, e->ncpu);
 	update_finals(e);
 	return ms;
 }
@@ -557,37 +563,19 @@ void engine_unmap_all(struct engine *e, bool all)
 	e->skel->bss->unmap_all = all;
 }
 
-static void shares_give(struct engine *e, unsigned int slot, uint32_t n)
-{
-	struct abi_account *accounts = e->skel->bss->accounts;
-	uint32_t account = e->skel->bss->owner_state[slot].account;
-
-	__atomic_fetch_sub(&accounts[account].used[ABI_CHARGE_SHARES], n, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&accounts[0].used[ABI_CHARGE_SHARES], n, __ATOMIC_RELAXED);
-}
-
 uint64_t engine_share_take(struct engine *e, unsigned int slot, uint32_t log, uint32_t tgid)
 {
-	struct abi_share key = { .tgid = tgid, .log = log };
-	uint64_t share = 0;
-
-	if (bpf_map__lookup_and_delete_elem(e->skel->maps.shares, &key, sizeof(key), &share,
-					    sizeof(share), 0))
-		return 0;
-	shares_give(e, slot, 1);
-	return share;
+	return shares_take(e->skel, slot, log, tgid);
 }
 
 void engine_shares_forget(struct engine *e, unsigned int slot, uint32_t log)
 {
-	const struct abi_account *account =
-		&e->skel->bss->accounts[e->skel->bss->owner_state[slot].account];
-	uint64_t args[1] = { log };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	shares_forget(e->skel, slot, log);
+}
 
-	if (__atomic_load_n(&account->used[ABI_CHARGE_SHARES], __ATOMIC_RELAXED) &&
-	    !bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.shares_forget), &opts))
-		shares_give(e, slot, opts.retval);
+uint64_t engine_hidden(const struct engine *e)
+{
+	return switches_hidden(e->skel);
 }
 
 uint64_t engine_exits(const struct engine *e)

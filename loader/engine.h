@@ -192,6 +192,12 @@ void engine_shares_forget(struct engine *e, unsigned int slot, uint32_t log);
 /* With which credentials the other end of an accepted socket has connected. */
 int engine_peer(struct engine *e, int fd, struct abi_cred *cred);
 
+/*
+ * Context switches that the kernel has not reported to the programs so far, while there were slices
+ * or NEED_SWITCH.
+ */
+uint64_t engine_hidden(const struct engine *e);
+
 /* Changes whenever a target thread exits; odd while an exit is being accounted. */
 uint64_t engine_exits(const struct engine *e);
 

@@ -69,17 +69,31 @@ static void look_at_pmcs(struct look *l)
 					l->d->raise(o, SIGIO);
 }
 
+static void look_at_slices(const struct daemon *d)
+{
+	const struct owner_table *t = &d->owners;
+	struct pmc *p;
+
+	for (unsigned int b = 0; b < t->buckets; b++)
+		for (struct owner *o = t->bucket[b]; o; o = o->next)
+			TAILQ_FOREACH(p, &o->pmcs, owned)
+				count_hidden(p->count);
+}
+
 static void on_note(void *arg, const struct abi_note *note)
 {
 	struct look *l = arg;
 
 	if (note->kind == ABI_NOTE_SECURE)
 		logbook_secure(l->d, (pid_t)note->tgid);
+	if (note->kind == ABI_NOTE_HIDDEN)
+		look_at_slices(l->d);
 	if (note->kind == ABI_NOTE_OWNER)
 		owner_execed(l, (pid_t)note->tgid);
 	else if (!count_note(l->d->engine, note, orphaned, l))
 		l->everything = true;
 	if (note->kind == ABI_NOTE_LOST) {
+		look_at_slices(l->d);
 		look_at_owners(l);
 		logbook_doubt(l->d);
 	}

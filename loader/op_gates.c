@@ -323,6 +323,31 @@ static void registers(struct gates *g)
 	     m->n ? "" : "the module, or a kernel with perf's msr PMU, gives some");
 }
 
+/* --- context switches --------------------------------------------------------------------- */
+
+static void switches(struct gates *g)
+{
+	static const char *const what = "context switches";
+	struct line l = { .used = 0 };
+	uint64_t hidden;
+	struct why why;
+
+	if (count_hidden_switches(g->rq->d->engine, &hidden, &why)) {
+		gate(g, WIRE_GATE_LIMITS, what, why.text, "");
+		return;
+	}
+	if (!hidden) {
+		gate(g, WIRE_GATE_OPEN, what, "this kernel has reported every one", "");
+		return;
+	}
+	add(&l, "this kernel does not report those of certain tasks: it has hidden %llu since pmcbpfd "
+	    "started; a count in time slices that lacks one is refused (EBUSY)",
+	    (unsigned long long)hidden);
+	gate(g, WIRE_GATE_LIMITS, what, l.text,
+	     "without a log, SOFT events but LOCK.FAILED and those with a side lose nothing; "
+	     "a kernel of another maker reports every switch");
+}
+
 /* --- the administrator's rules ----------------------------------------------------------- */
 
 static void rules(struct gates *g)
@@ -379,6 +404,7 @@ int op_gates(struct request *rq)
 	engine_probe(tell_feature, &g);
 	hardware(&g);
 	registers(&g);
+	switches(&g);
 	rules(&g);
 	return 0;
 }

@@ -52,7 +52,7 @@ void page_free(struct count_owner *o)
 
 static enum wire_how page_how(const struct count *c)
 {
-	if (c->lost || c->away)
+	if (c->lost || c->away || slices_missed(c))
 		return WIRE_HOW_ASK;
 	if (c->backend == BACKEND_TSC)
 		return WIRE_HOW_TSC;
@@ -63,6 +63,10 @@ static enum wire_how page_how(const struct count *c)
 		return WIRE_HOW_VALUE;
 	switch (c->backend) {
 	case BACKEND_SLICED:
+		/* A slice may be under way that nobody has seen begin: the owner's own, or any. */
+		if (engine_hidden(c->e) ||
+		    target_row(engine_targets(c->e), c->owner->tgid, c->spec.row) == c)
+			return WIRE_HOW_ASK;
 		/* Sums of what is counted, and a clock's ticks are none. */
 		return count_scale(c, 1000000000u) == 1000000000u ? WIRE_HOW_COUNTS : WIRE_HOW_ASK;
 	case BACKEND_CPU_EVENT:

@@ -195,6 +195,11 @@ bool programs_attached(const struct programs *p, enum engine_need what)
 	return p->needs[what] || p->lingering >> what & 1;
 }
 
+bool programs_needed(const struct programs *p, enum engine_need what)
+{
+	return p->needs[what];
+}
+
 /* hwpmc's group csw is about context switches only. */
 static bool told(enum engine_need what)
 {

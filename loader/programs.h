@@ -21,6 +21,8 @@ void programs_helpers_from(struct programs *p, struct helpers *helpers);
 int programs_need(struct programs *p, enum engine_need what, struct why *why);
 void programs_unneed(struct programs *p, enum engine_need what);
 /* Needed, or not yet detached. */
+/* Attached, and not only for the moment after the last need. */
+bool programs_needed(const struct programs *p, enum engine_need what);
 bool programs_attached(const struct programs *p, enum engine_need what);
 /* As engine_settle() */
 int programs_settle(struct programs *p);

@@ -117,6 +117,7 @@ void set_write(struct targets *ts, struct set *set)
 	abi->soft_active = soft_active;
 	abi->owner = owner;
 	abi->open = open;
+	abi->due = active;
 	__atomic_store_n(&abi->active, active, __ATOMIC_RELEASE);
 }
 

@@ -420,6 +420,21 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 	}
 }
 
+void target_due(struct targets *ts, const struct count *c, bool on)
+{
+	const struct set_link *link;
+
+	LIST_FOREACH(link, &c->sets, of_count) {
+		volatile struct abi_set *abi = engine_set(ts->e, link->set->id);
+		uint64_t bit = 1ull << link->set->member[c->spec.row];
+
+		if (link->set->waits >> c->spec.row & 1)
+			continue;
+		__atomic_store_n(&abi->due, on ? abi->due | bit : abi->due & ~bit,
+				 __ATOMIC_SEQ_CST);
+	}
+}
+
 /*
  * Member numbers shift when a PMC leaves the sliced ones, so open slices are closed first: every
  * set that has it counts nothing for the moment of the rewrite.

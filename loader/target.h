@@ -60,6 +60,8 @@ void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg
 
 /* Tells the programs that the PMC runs or does not; the caller flushes. */
 void target_activate(struct targets *ts, const struct count *c, bool on);
+/* A slice of it that the programs do not see is lost, or is not. */
+void target_due(struct targets *ts, const struct count *c, bool on);
 /* Writes the PMC's part of every set anew, after it changed its backend. */
 void target_rewrite(struct targets *ts, const struct count *c);
 

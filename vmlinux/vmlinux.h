@@ -105,7 +105,14 @@ struct thread_info {
 	u32 cpu;
 };
 
+struct rq {
+	u64 nr_switches;
+};
+struct cfs_rq {
+	struct rq *rq;
+};
 struct sched_entity {
+	struct cfs_rq *cfs_rq;		/* with CONFIG_FAIR_GROUP_SCHED: of its CPU and group */
 	u64 sum_exec_runtime;
 	u64 nr_migrations;
 };

@@ -103,6 +103,13 @@ $(O)/tests/refuse.so: tests/e2e/refuse.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -shared -fPIC -o $@ $< -ldl
 
+# A process that a kernel hides.
+LINT_C += tests/e2e/unseen.c
+$(O)/tests/unseen: $(O)/obj/tests/e2e/unseen.o
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< -lbpf -lelf -lz
+
 # A program with trace points.
 LINT_C += tests/e2e/traced.c
 $(O)/tests/traced: $(O)/obj/tests/e2e/traced.o $(LIBKTR)
@@ -119,7 +126,7 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 
 # What the tests call, besides the tools.
 E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
-	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
+	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 CHECKS += check-e2e
 .PHONY: check-e2e

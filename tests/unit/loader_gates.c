@@ -69,6 +69,20 @@ static void test_missing_feature(void **state)
 	assert_string_equal(g->remedy, "fake remedy");
 }
 
+/* A kernel that does not report every context switch. */
+static void test_hidden_switches(void **state)
+{
+	const struct wire_gate *g = look(&user, "context switches");
+
+	assert_int_equal(g->state, WIRE_GATE_OPEN);
+	fake.hidden = 7;
+	g = look(&user, "context switches");
+	assert_int_equal(g->state, WIRE_GATE_LIMITS);
+	assert_contains(g->finding, "it has hidden 7 since pmcbpfd started");
+	assert_contains(g->finding, "EBUSY");
+	assert_contains(g->remedy, "SOFT events");
+}
+
 /* What the daemon itself holds is nobody else's. */
 static void test_rows(void **state)
 {
@@ -259,7 +273,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define F(f) cmocka_unit_test_setup_teardown(f, setup_tree, teardown_tree)
 	const struct CMUnitTest tests[] = {
-		T(test_plain), T(test_missing_feature), T(test_rows), T(test_more_than_rows),
+		T(test_plain), T(test_missing_feature),
+		T(test_hidden_switches), T(test_rows), T(test_more_than_rows),
 		T(test_watchdog), T(test_no_hardware), T(test_rules),
 		F(test_perf_users), F(test_virtual), cmocka_unit_test(test_cpu_list),
 	};

@@ -387,6 +387,12 @@ int count_set_period(struct count *c, uint64_t period, struct why *why)
 	return 0;
 }
 
+int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
+{
+	*hidden = fake.hidden;
+	return 0;
+}
+
 void count_cpus(struct engine *e)
 {
 	fake.cpu_looks++;

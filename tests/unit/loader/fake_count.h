@@ -30,6 +30,7 @@ struct fake {
 	unsigned int perf_registers;	/* bit per enum fake_register that perf counts */
 	bool kfunc;			/* programs read registers */
 	const char *lacks_perf;		/* what engine_probe() finds */
+	uint64_t hidden;		/* what count_hidden_switches() does */
 	enum abi_proof proof;		/* what a second descriptor is */
 	/* what is seen */
 	unsigned int counts, owners;	/* alive */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Switches that the kernel does not report.  Some kernels emit no sched_switch when certain tasks
+ * leave a CPU (a sandbox's own, for example).  A slice then lasts too long, or never begins, and
+ * its count would be wrong without a word.
+ *
+ * The scheduler counts each CPU's switches, and increments that number right before it reports one.
+ * So the number at a report is that of the last report plus 1, unless switches were hidden in
+ * between; and whoever runs on the CPU at any other moment finds the number of the last report.
+ * Where the number is not to be had, the task that came at the last report stands for it: that
+ * finds all hidden switches but those that lead back to the same task.
+ *
+ * Nobody can say when a hidden switch happened.  What the open slice has counted since the last
+ * report may be another task's, and what the task that runs now has counted is in no slice: the
+ * PMCs of both sets have lost a slice, and say so until they are written.  Page faults are the
+ * exception: their programs run in the task itself and look at the number first, so that a slice
+ * begins with its first fault at the latest.
+ */
+#ifndef PMCBPF_SEEN_BPF_H
+#define PMCBPF_SEEN_BPF_H
+
+#include "maps.bpf.h"
+
+#define SWITCHES_COUNTED bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq)
+
+static __always_inline struct abi_open *open_of(u32 cpu)
+{
+	return &open_slice[cpu & (ABI_MAX_CPUS - 1)];
+}
+
+/* What `seen` is while `task` runs, as long as no switch is hidden. */
+static __always_inline u64 seen_while(struct task_struct *task)
+{
+	return SWITCHES_COUNTED ? task->se.cfs_rq->rq->nr_switches : (u64)task;
+}
+
+/* A switch is reported.  How many were hidden since the last one; at least so many. */
+static __always_inline u32 seen_switch(struct abi_open *o, struct task_struct *prev,
+				       struct task_struct *next)
+{
+	u64 now = seen_while(prev), seen = o->seen;
+
+	o->seen = SWITCHES_COUNTED ? now : (u64)next;
+	if (!seen)
+		return 0;
+	return SWITCHES_COUNTED ? now - seen - 1 : now != seen;
+}
+
+/* The same at any other moment. */
+static __always_inline u32 seen_task(struct abi_open *o, struct task_struct *task)
+{
+	u64 now = seen_while(task), seen = o->seen;
+
+	if (!switches_watched)
+		return 0;
+	o->seen = now;
+	if (!seen)
+		return 0;
+	return SWITCHES_COUNTED ? now - seen : now != seen;
+}
+
+/* Has a switch been hidden?  The cheap question of a program that runs in the task. */
+static __always_inline bool seen_differs(u32 cpu, struct task_struct *task)
+{
+	return switches_watched && open_of(cpu)->seen != seen_while(task);
+}
+
+#endif

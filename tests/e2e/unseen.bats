@@ -1,0 +1,145 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Context switches that the kernel does not report.  `unseen` is a process that makes the case.  Without a log,
+# LOCK.FAILED (0x20003) and PAGE_FAULT.WRITE (0x20006) are counted in slices, with one PAGE_FAULT.ALL (0x20004)
+# and TASK_CLOCK are as well.
+
+load helpers
+
+LOST='lost a time slice: this kernel has not reported a context switch of one of the processes*'
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	in_tmpdir_with_daemon
+	mkfifo orders answers
+	unseen "$DAEMON_PID" <orders >answers 3>&- &
+	TARGET=$!
+	exec {ORDERS}>orders {ANSWERS}<answers
+	answered ready
+}
+
+teardown() {
+	part_all
+	exec {ORDERS}>&- {ANSWERS}<&-
+	wait "$TARGET" || true
+	stop_daemon KILL || true
+}
+
+answered() {
+	local line
+
+	read -r -t $PATIENCE -u "$ANSWERS" line && [ "$line" = "$1" ]
+}
+
+# unseen_does ORDER...
+unseen_does() {
+	echo "$*" >&"$ORDERS"
+	answered done
+}
+
+@test "a process that was away unseen, or came unseen: EBUSY and why, until the PMC is written" {
+	client a
+	for order in away home; do
+		expect a 'start 0' alloc 3 15 0x20003 any 0 attach $TARGET start
+		unseen_does "$order" sleep
+		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
+		# It stays so, running or not, and whatever is asked.
+		unseen_does sleep
+		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
+		expect a 'stop 0' stop
+		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
+		# The old value and a new one: neither.
+		expect a "rw EBUSY -- row 0 (SOFT0) $LOST" rw 0x30 7
+		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
+		expect a 'setcount 0' setcount 7
+		expect a 'read 0 7' read
+		expect a 'release 0' release
+		# The next one at its place has not lost anything.
+		expect a 'read 0 0' alloc 3 15 0x20003 any 0 read
+		expect a 'release 0' release
+	done
+}
+
+@test "a switch that is found by nobody but the reader: it runs on, and is asked for its count" {
+	client a
+	for order in away home; do
+		expect a 'start 0' alloc 3 15 0x20003 any 0 attach $TARGET start
+		# It burns CPU time until the next order comes.
+		echo "$order spin" >&"$ORDERS"
+		answered spinning
+		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
+		echo >&"$ORDERS"
+		answered done
+		expect a 'release 0' release
+	done
+}
+
+@test "what is lost is the count of that process's PMCs, nobody else's" {
+	workload other pages=100
+	client a
+	client b
+	expect b 'start 0' alloc 3 15 0x20003 any 0 attach $TARGET start
+	expect a 'alloc 0 *' alloc 3 15 0x20003 any 0
+	other=${reply#alloc 0 }
+	expect a 'start 0' attach "${WORKLOAD[other]}" start
+	expect a 'start 0' alloc 3 15 0x20004 any 0 attach $TARGET start
+	unseen_does away sleep
+	expect b "read EBUSY -- row 0 (SOFT0) $LOST" read
+	# What the kernel keeps by process needs no slices.
+	expect a 'read 0 *' read
+	expect a 'read 0 0' id "$other" read
+	rest other
+}
+
+@test "page faults are counted by the process that has them, whether or not it was seen to come" {
+	client a
+	expect a 'start 0' alloc 3 15 0x20006 any 0 attach $TARGET start
+	unseen_does sleep
+	count_of a
+	before=$count
+	for order in home away; do
+		unseen_does "$order" write 500
+		count_of a
+		echo "$order: $((count - before)) faults"
+		((500 <= count - before && count - before <= 510))
+		before=$count
+	done
+}
+
+@test "a log says that it lacks slices, and how many" {
+	client a
+	touch log
+	expect a 'start 0' log "$PWD/log" alloc 3 15 0x20004 any 12 attach $TARGET start
+	unseen_does write 100 sleep
+	unseen_does away sleep
+	unseen_does home sleep
+	expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
+	expect a 'endlog 0' stop endlog
+	pmcstat -R log >text
+	lost=$(awk '$1 == "drop" { n += $2 } END { print n + 0 }' text)
+	echo "$lost slices lost"
+	[ "$lost" -ge 2 ]
+}
+
+@test "a reader that has the counts mapped learns of it: pmcstat's line names the PMC and says why" {
+	pmcstat -w 0.05 -t $TARGET -p LOCK.FAILED -o rows 2>said 3>&- &
+	local reader=$! status=0
+
+	wait_for rows_came
+	unseen_does away sleep
+	wait $reader || status=$?
+	cat said
+	[ "$status" -eq 71 ]
+	# shellcheck disable=SC2053 # a pattern
+	[[ "$(cat said)" == 'pmcstat: ERROR: Cannot read pmc "LOCK.FAILED": row 0 (SOFT0) '$LOST ]]
+}
+rows_came() { [ "$(wc -l <rows)" -ge 3 ]; }
+
+@test "the doctor names a kernel that hides switches" {
+	client a
+	expect a 'start 0' alloc 3 15 0x20003 any 0 attach $TARGET start
+	unseen_does away sleep
+	run pmccontrol --doctor
+	echo "$output" | grep '^limits  context switches: this kernel does not report those of certain tasks: it has hidden [1-9][0-9]* since'
+}
