@@ -97,7 +97,7 @@ struct pmclog_ev_procexec {
 	pmc_id_t pl_pmcid;
 	uintfptr_t pl_baseaddr;
 	uintfptr_t pl_dynaddr;
-	uintfptr_t pl_entryaddr;	/* of the first instruction; new logs: pl_baseaddr */
+	uintfptr_t pl_entryaddr;	/* of its first instruction */
 	char pl_pathname[PMCLOG_PATH_MAX];
 };
 struct pmclog_ev_procexit {

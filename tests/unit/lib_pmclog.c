@@ -230,6 +230,21 @@ static void test_versions(void **state)
 	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x400580 && ev.pl_u.pl_x.pl_dynaddr == 0);
 	assert_string_equal(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
 
+	/* Of FreeBSD, and of pmcbpfd, which knows where the process begins. */
+	new_init(&b, 0x0a000000, 1000000000);
+	new(&b, 9, 24 + 8);
+	u32(&b, 1234), u32(&b, 7), u64(&b, 0x7f1200000000), u64(&b, 0), text(&b, "/bin/ls", 8);
+	pmclog_close(first_record(&b, 0));
+	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x7f1200000000);
+	new_init(&b, 0x0a000000, 1000000000);
+	new(&b, 9, 24 + 8 + 24);
+	u32(&b, 1234), u32(&b, 7), u64(&b, 0x7f1200000000), u64(&b, 0), text(&b, "/bin/ls", 8);
+	u32(&b, 4), u32(&b, 8), u32(&b, 1), text(&b, "PMC", 4), u64(&b, 0x7f120001b2c0);
+	pmclog_close(first_record(&b, 0));
+	assert_string_equal(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
+	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x7f120001b2c0);
+	assert_true(ev.pl_u.pl_x.pl_baseaddr == 0x7f1200000000);
+
 	new_init(&b, 0x0a000000, 1000000000);
 	new(&b, 17, 80);
 	u32(&b, 7), u32(&b, 1), u32(&b, 0), u32(&b, 0), u64(&b, 65536);
