@@ -15,6 +15,7 @@
 
 #include "lib.h"
 #include "logfmt.h"
+#include "pmclogera.h"
 
 #define READ_ROOM   (512u * 1024)
 #define MAP_WINDOW  (16u * 1024 * 1024)	/* a multiple of every page size */
@@ -491,6 +492,14 @@ PMC_API_PUBLIC int pmclog_read(void *cookie, struct pmclog_ev *ev)
 	ev->pl_offset = ps->offset;
 	ev->pl_count = ps->count;
 	return ev->pl_state == PMCLOG_OK ? 0 : -1;
+}
+
+const char *pmclog_keep_name(void *cookie, const char *name)
+{
+	struct pmclog_parse_state *ps = cookie;
+
+	snprintf(ps->evname, sizeof(ps->evname), "%s", name);
+	return ps->evname;
 }
 
 PMC_API_PUBLIC int pmclog_feed(void *cookie, char *data, int len)
