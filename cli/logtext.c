@@ -163,7 +163,7 @@ static void process_record(struct buf *out, struct line *l, const struct pmclog_
 		add_tag(l, "exec");
 		add_hex(l, ev->pl_u.pl_x.pl_pmcid);
 		num(l, ev->pl_u.pl_x.pl_pid);
-		hex(l, ev->pl_u.pl_x.pl_entryaddr);
+		hex(l, ev->pl_u.pl_x.pl_baseaddr);
 		quoted(out, l, ev->pl_u.pl_x.pl_pathname);
 		break;
 	case PMCLOG_TYPE_PROCEXIT:

@@ -41,6 +41,10 @@ enum logfmt_tail {			/* what follows the fixed part */
 #define LOGFMT_NOTE_NAME 0x00554e47u	/* "GNU" */
 #define LOGFMT_NOTE_TYPE 3u		/* NT_GNU_BUILD_ID */
 
+/* Behind the path of a PROCEXEC of today's format: the same, "PMC", of pl_entryaddr's 8 bytes. */
+#define LOGFMT_ENTRY_NAME 0x00434d50u	/* "PMC" */
+#define LOGFMT_ENTRY_TYPE 1u
+
 struct logfmt_field {
 	uint16_t at;			/* byte in the record */
 	uint16_t size;			/* there: 4, 8, or a text's length; 0 ends the list */

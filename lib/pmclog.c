@@ -15,6 +15,7 @@
 
 #include "lib.h"
 #include "logfmt.h"
+#include "pmclogera.h"
 
 #define READ_ROOM   (512u * 1024)
 #define MAP_WINDOW  (16u * 1024 * 1024)	/* a multiple of every page size */
@@ -195,21 +196,41 @@ static void put_text(char *to, size_t room, const uint8_t *from, size_t n)
 	to[len] = '\0';
 }
 
-/* The note behind a MAP_IN's path, if there is one. */
-static void get_buildid(struct pmclog_ev_map_in *mi, const uint8_t *p, size_t len)
+/* What a note behind a path says, NULL: there is none like it. */
+static const uint8_t *find_note(const uint8_t *p, size_t len, uint32_t name, uint32_t type,
+				uint32_t *size)
 {
 	size_t at = (strnlen((const char *)p, len) + 4) / 4 * 4;
 	uint32_t word[4];
 
-	mi->pl_buildidlen = 0;
 	if (len < at || len - at < sizeof(word))
-		return;
+		return NULL;
 	memcpy(word, p + at, sizeof(word));
-	if (word[0] != 4 || word[2] != LOGFMT_NOTE_TYPE || word[3] != LOGFMT_NOTE_NAME ||
-	    !word[1] || word[1] > PMCLOG_BUILDID_MAX || word[1] > len - at - sizeof(word))
+	*size = word[1];
+	return word[0] == 4 && word[2] == type && word[3] == name &&
+	       word[1] <= len - at - sizeof(word) ? p + at + sizeof(word) : NULL;
+}
+
+/* The note behind a MAP_IN's path, if there is one. */
+static void get_buildid(struct pmclog_ev_map_in *mi, const uint8_t *p, size_t len)
+{
+	uint32_t size;
+	const uint8_t *id = find_note(p, len, LOGFMT_NOTE_NAME, LOGFMT_NOTE_TYPE, &size);
+
+	mi->pl_buildidlen = 0;
+	if (!id || !size || size > PMCLOG_BUILDID_MAX)
 		return;
-	mi->pl_buildidlen = word[1];
-	memcpy(mi->pl_buildid, p + at + sizeof(word), word[1]);
+	mi->pl_buildidlen = size;
+	memcpy(mi->pl_buildid, id, size);
+}
+
+/* As logs of earlier releases, and FreeBSD's, have none, it is the linker's place then. */
+static void get_entry(struct pmclog_ev_procexec *x, const uint8_t *p, size_t len)
+{
+	uint32_t size;
+	const uint8_t *entry = find_note(p, len, LOGFMT_ENTRY_NAME, LOGFMT_ENTRY_TYPE, &size);
+
+	x->pl_entryaddr = entry && size == 8 ? get64(entry) : x->pl_baseaddr;
 }
 
 static const struct logfmt_record *layout(const struct pmclog_parse_state *ps, unsigned int type)
@@ -241,6 +262,8 @@ static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclo
 		put_text(to, PMCLOG_PATH_MAX, p, len);
 		if (r->type == PMCLOG_TYPE_MAP_IN)
 			get_buildid(&ev->pl_u.pl_mi, p, len);
+		else if (r == &logfmt_new[PMCLOG_TYPE_PROCEXEC])
+			get_entry(&ev->pl_u.pl_x, p, len);
 	} else if (r->tail == TAIL_PCS) {
 		if (len % 8)
 			return damage(ps, "a call chain of %zu bytes; its addresses have 8 each",
@@ -341,9 +364,7 @@ static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev 
 		}
 		break;
 	case PMCLOG_TYPE_PROCEXEC:
-		if (ps->format == LOGFMT_NEW && ps->version >> 24 >= 10) {
-			ev->pl_u.pl_x.pl_entryaddr = ev->pl_u.pl_x.pl_baseaddr;
-		} else {
+		if (ps->format == LOGFMT_OLD || ps->version >> 24 < 10) {
 			ev->pl_u.pl_x.pl_baseaddr = ev->pl_u.pl_x.pl_entryaddr;
 			ev->pl_u.pl_x.pl_dynaddr = 0;
 		}
@@ -471,6 +492,14 @@ PMC_API_PUBLIC int pmclog_read(void *cookie, struct pmclog_ev *ev)
 	ev->pl_offset = ps->offset;
 	ev->pl_count = ps->count;
 	return ev->pl_state == PMCLOG_OK ? 0 : -1;
+}
+
+const char *pmclog_keep_name(void *cookie, const char *name)
+{
+	struct pmclog_parse_state *ps = cookie;
+
+	snprintf(ps->evname, sizeof(ps->evname), "%s", name);
+	return ps->evname;
 }
 
 PMC_API_PUBLIC int pmclog_feed(void *cookie, char *data, int len)

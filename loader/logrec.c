@@ -68,10 +68,14 @@ static size_t path_room(enum logfmt format)
 /* Bytes of the note behind a path of `path` bytes; readers take as many together as of a path. */
 static size_t note_size(const struct pmclog_ev *ev, enum logfmt format, size_t path)
 {
-	size_t id = ev->pl_type == PMCLOG_TYPE_MAP_IN ? ev->pl_u.pl_mi.pl_buildidlen : 0;
-	size_t note = LOGFMT_NOTE + (id + 3) / 4 * 4;
+	size_t size = 0, note;
 
-	return id && id <= PMCLOG_BUILDID_MAX && path + note <= path_room(format) ? note : 0;
+	if (ev->pl_type == PMCLOG_TYPE_MAP_IN && ev->pl_u.pl_mi.pl_buildidlen <= PMCLOG_BUILDID_MAX)
+		size = ev->pl_u.pl_mi.pl_buildidlen;
+	else if (ev->pl_type == PMCLOG_TYPE_PROCEXEC && format == LOGFMT_NEW)
+		size = ev->pl_u.pl_x.pl_entryaddr ? 8 : 0;
+	note = LOGFMT_NOTE + (size + 3) / 4 * 4;
+	return size && path + note <= path_room(format) ? note : 0;
 }
 
 static uint64_t tail_number(const struct logfmt_record *r, const struct pmclog_ev *ev)
@@ -106,6 +110,13 @@ static void put_path(uint8_t *to, const char *path, const struct pmclog_ev *ev, 
 		return;
 	to += len;
 	put32(to, 4);
+	if (ev->pl_type == PMCLOG_TYPE_PROCEXEC) {
+		put32(to + 4, 8);
+		put32(to + 8, LOGFMT_ENTRY_TYPE);
+		put32(to + 12, LOGFMT_ENTRY_NAME);
+		put64(to + LOGFMT_NOTE, ev->pl_u.pl_x.pl_entryaddr);
+		return;
+	}
 	put32(to + 4, mi->pl_buildidlen);
 	put32(to + 8, LOGFMT_NOTE_TYPE);
 	put32(to + 12, LOGFMT_NOTE_NAME);

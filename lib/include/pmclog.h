@@ -97,7 +97,7 @@ struct pmclog_ev_procexec {
 	pmc_id_t pl_pmcid;
 	uintfptr_t pl_baseaddr;
 	uintfptr_t pl_dynaddr;
-	uintfptr_t pl_entryaddr;	/* of the first instruction; new logs: pl_baseaddr */
+	uintfptr_t pl_entryaddr;	/* of its first instruction */
 	char pl_pathname[PMCLOG_PATH_MAX];
 };
 struct pmclog_ev_procexit {
@@ -196,7 +196,15 @@ void *pmclog_open(int fd);
  * The next record in *ev and 0, or -1 with ev->pl_state and its reason: pmclog(3).  A signal that
  * interrupts the read is no error.
  */
+#if defined(PMC_API) && PMC_API < 8
+/* Of FreeBSD 6 and 7: samples are PCSAMPLE, and there are no mappings and threads. */
+int pmclog_read(void *cookie, struct pmclog_ev *ev) __asm__("pmclog_read7");
+#elif defined(PMC_API) && (PMC_API == 12 || PMC_API == 13)
+/* Of FreeBSD 12 and 13: pl_ts.tv_sec is the log's clock, as pl_tsc is. */
+int pmclog_read(void *cookie, struct pmclog_ev *ev) __asm__("pmclog_read12");
+#else
 int pmclog_read(void *cookie, struct pmclog_ev *ev);
+#endif
 
 /*
  * More bytes for a parser of PMCLOG_FD_NONE; they must stay valid until it requires data again.

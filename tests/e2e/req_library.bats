@@ -338,3 +338,84 @@ program() {
 		[ "$status:$output" = "0:${case#*:}" ] || { echo "$case: $output"; false; }
 	done
 }
+
+# era API: a program of that time, which samples itself and prints the kinds of its log's records.
+era() {
+	{
+		[ -z "$1" ] || echo "#define PMC_API $1"
+		cat <<-'C'
+			#define _GNU_SOURCE
+			#include <fcntl.h>
+			#include <stdio.h>
+			#include <stdlib.h>
+			#include <string.h>
+			#include <sys/types.h>
+			#include <time.h>
+			#include <pmc.h>
+			#include <pmclog.h>
+			#ifndef PMC_API
+			#define PMC_API 0
+			#endif
+
+			#define CHECK(call) do { if ((call) < 0) { fprintf(stderr, "%s: %s\n", #call, pmc_errstr()); return 1; } } while (0)
+
+			int main(void)
+			{
+				static struct pmclog_ev ev;
+				int fd = open("log", O_RDWR | O_CREAT | O_TRUNC, 0600), n[256] = { 0 };
+				time_t now = time(NULL);
+				pmc_id_t id;
+				void *p;
+
+				CHECK(pmc_init());
+				CHECK(pmc_configure_logfile(fd));
+				#if PMC_API == 12 || PMC_API == 13
+				CHECK(pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TS, 0, PMC_CPU_ANY, &id, 1));
+				#else
+				CHECK(pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TS, 0, PMC_CPU_ANY, &id));
+				CHECK(pmc_set(id, 1));
+				#endif
+				CHECK(pmc_attach(id, 0));
+				CHECK(pmc_start(id));
+				for (int i = 0; i < 100; i++)
+					*(volatile char *)malloc(1 << 20) = 1;
+				CHECK(pmc_release(id));
+				CHECK(pmc_flush_logfile());
+				p = pmclog_open(open("log", O_RDONLY));
+				while (pmclog_read(p, &ev) == 0) {
+					n[ev.pl_type]++;
+					if (ev.pl_type == PMCLOG_TYPE_PMCALLOCATE && strcmp(ev.pl_u.pl_a.pl_evname, "PAGE_FAULT.ALL"))
+						return 2;
+					if (ev.pl_type == PMCLOG_TYPE_PCSAMPLE && (!ev.pl_u.pl_s.pl_pc || ev.pl_u.pl_s.pl_pmcid != id))
+						return 3;
+				}
+				printf("%s clock\n", ev.pl_ts.tv_sec >= now && ev.pl_ts.tv_sec < now + 1000 ? "wall" :
+				       (uint64_t)ev.pl_ts.tv_sec == ev.pl_tsc && !ev.pl_ts.tv_nsec ? "log" : "no");
+				for (int i = 0; i < 256; i++)
+					if (n[i])
+						printf("%d ", i);
+				printf("\n%s\n", n[PMCLOG_TYPE_PCSAMPLE] + n[PMCLOG_TYPE_CALLCHAIN] >= 100 ? "enough" : "few");
+				return ev.pl_state != PMCLOG_EOF;
+			}
+		C
+	} | program
+	run ./prog
+	status_is 0
+}
+
+@test "PMC_API=7: the log of that time, with samples without callers and nothing that was not known then" {
+	era ""
+	[[ $output =~ ^wall\ clock$'\n'3\ .*14\ 16\ 17\ .*enough$ ]] || { echo "$output"; false; }
+	era 10
+	[[ $output =~ ^wall\ clock$'\n'3\ .*14\ 16\ 17\ .*enough$ ]] || { echo "$output"; false; }
+	era 7
+	[[ $output =~ ^wall\ clock$'\n'3\ 4\ 5\ 6\ [^n]*$'\n'enough$ ]] || { echo "$output"; false; }
+	[[ ! $output =~ \ 1[4-9]\ |\ 20\  ]] || { echo "$output"; false; }
+}
+
+@test "PMC_API=12 and 13: the log's clock is in pl_ts.tv_sec" {
+	for api in 12 13; do
+		era $api
+		[[ $output == "log clock"* ]] || { echo "$output"; false; }
+	done
+}

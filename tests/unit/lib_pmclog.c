@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pmclog(3): every record of both formats, byte by byte. */
+#include "../../lib/pmclogera.h"
 #include "logbytes.h"
 
 static void test_new_records(void **state)
@@ -230,6 +231,21 @@ static void test_versions(void **state)
 	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x400580 && ev.pl_u.pl_x.pl_dynaddr == 0);
 	assert_string_equal(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
 
+	/* Of FreeBSD, and of pmcbpfd, which knows where the process begins. */
+	new_init(&b, 0x0a000000, 1000000000);
+	new(&b, 9, 24 + 8);
+	u32(&b, 1234), u32(&b, 7), u64(&b, 0x7f1200000000), u64(&b, 0), text(&b, "/bin/ls", 8);
+	pmclog_close(first_record(&b, 0));
+	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x7f1200000000);
+	new_init(&b, 0x0a000000, 1000000000);
+	new(&b, 9, 24 + 8 + 24);
+	u32(&b, 1234), u32(&b, 7), u64(&b, 0x7f1200000000), u64(&b, 0), text(&b, "/bin/ls", 8);
+	u32(&b, 4), u32(&b, 8), u32(&b, 1), text(&b, "PMC", 4), u64(&b, 0x7f120001b2c0);
+	pmclog_close(first_record(&b, 0));
+	assert_string_equal(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
+	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x7f120001b2c0);
+	assert_true(ev.pl_u.pl_x.pl_baseaddr == 0x7f1200000000);
+
 	new_init(&b, 0x0a000000, 1000000000);
 	new(&b, 17, 80);
 	u32(&b, 7), u32(&b, 1), u32(&b, 0), u32(&b, 0), u64(&b, 65536);
@@ -252,12 +268,59 @@ static void test_versions(void **state)
 	assert_true(ev.pl_u.pl_ad.pl_rate == 0);
 }
 
+/* What a program of FreeBSD 7 is given of a log of today. */
+static void test_read7(void **state)
+{
+	static struct bytes b;
+	const char *name;
+	void *p;
+
+	new_init(&b, 0x0a000000, 1000000000);
+	new(&b, 17, 80);
+	u32(&b, 7), u32(&b, 0x20003), u32(&b, 1), u32(&b, 0), text(&b, "PAGE_FAULT.ALL", 64);
+	new(&b, 14, 16 + 16);
+	u32(&b, 1234), u32(&b, 0), u64(&b, 0x400000), text(&b, "/bin/program", 16);
+	new(&b, 18, 36);
+	u32(&b, 1234), u32(&b, 1234), u32(&b, 0), u32(&b, 0), text(&b, "worker-1", 20);
+	new(&b, 16, 16 + 16);
+	u32(&b, 1234), u32(&b, 1235), u32(&b, 7), u32(&b, 0x20001), u64(&b, 0x400612),
+		u64(&b, 0x4006a0);
+	new(&b, 16, 16 + 8);
+	u32(&b, 1234), u32(&b, 1235), u32(&b, 7), u32(&b, 0x20000), u64(&b, 1ull << 63);
+	new(&b, 15, 24);
+	u32(&b, 1234), u32(&b, 0), u64(&b, 0x400000), u64(&b, 0x401000);
+	p = pmclog_open(PMCLOG_FD_NONE);
+	assert_int_equal(pmclog_feed(p, (char *)b.at, (int)b.len), 0);
+	assert_int_equal(pmclog_read7(p, &ev), 0);
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_INITIALIZE);
+	assert_int_equal(pmclog_read7(p, &ev), 0);
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_PMCALLOCATE);
+	assert_int_equal(ev.pl_u.pl_a.pl_pmcid, 7);
+	assert_int_equal(ev.pl_u.pl_a.pl_event, 0x20003);
+	assert_int_equal(ev.pl_u.pl_a.pl_flags, 1);
+	name = ev.pl_u.pl_a.pl_evname;
+	memset(&ev, 0, sizeof(ev));
+	assert_string_equal(name, "PAGE_FAULT.ALL");
+	assert_int_equal(pmclog_read7(p, &ev), 0);
+	assert_int_equal(ev.pl_type, PMCLOG_TYPE_PCSAMPLE);
+	assert_true(ev.pl_u.pl_s.pl_pc == 0x400612);
+	assert_int_equal(ev.pl_u.pl_s.pl_pid, 1234);
+	assert_int_equal(ev.pl_u.pl_s.pl_pmcid, 7);
+	assert_int_equal(ev.pl_u.pl_s.pl_usermode, 1);
+	assert_int_equal(pmclog_read7(p, &ev), 0);
+	assert_true(ev.pl_u.pl_s.pl_pc == 1ull << 63);
+	assert_int_equal(ev.pl_u.pl_s.pl_usermode, 0);
+	assert_int_equal(pmclog_read7(p, &ev), -1);
+	assert_int_equal(ev.pl_state, PMCLOG_REQUIRE_DATA);
+	pmclog_close(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new_records), cmocka_unit_test(test_buildid),
 		cmocka_unit_test(test_old_records), cmocka_unit_test(test_old_examples),
-		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_read7),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,11 @@ static void test_bytes(void **state)
 	strcpy(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
 	expect_bytes(LOGFMT_OLD, &ev, "240009ee0000005a 00c2eb0bd2040000 8005400000000000"
 		     "000f02ff2f62696e 2f6c7300");
+	/* FreeBSD's record, and the entry behind it, if it is known. */
+	expect_bytes(LOGFMT_NEW, &ev, "480009ee00000000 0089674523010000 d2040000000f02ff"
+		     "00000000127f0000 0000000055550000 2f62696e2f6c7300"
+		     "0400000008000000 01000000504d4300 8005400000000000");
+	ev.pl_u.pl_x.pl_entryaddr = 0;
 	expect_bytes(LOGFMT_NEW, &ev, "300009ee00000000 0089674523010000 d2040000000f02ff"
 		     "00000000127f0000 0000000055550000 2f62696e2f6c7300");
 	memset(&ev, 0, sizeof(ev));
