@@ -50,6 +50,7 @@ enum wire_op {
 	WIRE_OP_GATES = 66,
 	WIRE_OP_KTR = 67,
 	WIRE_OP_KGMON = 68,
+	WIRE_OP_GETLOSSES = 69,
 };
 
 struct wire_hdr {
@@ -110,6 +111,10 @@ struct wire_driverstats {
 	uint32_t buffer_requests;
 	uint32_t buffer_requests_failed;
 	uint32_t log_sweeps;
+};
+
+struct wire_losses {		/* what hwpmc's statistics have no place for */
+	uint64_t chains_cut;
 };
 
 struct wire_cpu_req {		/* GETPMCINFO */
