@@ -16,11 +16,15 @@ struct abi_sampler samplers[ABI_SAMPLERS] = {};
 
 struct rings_map rings SEC(".maps");
 
+/* kernel.perf_event_max_stack, which the kernel does not let change while this is loaded. */
+const volatile __u32 max_stack = 127;
+
 #define MAX_BYTES (2 * ABI_CHAIN_MAX * 8)
 
+/* A side takes one address more than is kept of it. */
 struct scratch {
 	struct abi_rec rec;
-	__u64 pc[2 * ABI_CHAIN_MAX];
+	__u64 pc[2 * ABI_CHAIN_MAX + 1];
 };
 /* Programs of overflows do not interrupt each other: the kernel leaves the second out. */
 struct {
@@ -30,38 +34,49 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
-static __always_inline u32 chain(void *ctx, void *to, u32 depth, u64 flags)
+/*
+ * Of one side; *cut: there are more.  To know, one more than wanted is asked for.  Where the kernel
+ * itself ends a chain, it does not report whether that was the last caller.
+ */
+static __always_inline u32 chain(void *ctx, void *to, u32 depth, u64 flags, bool *cut)
 {
-	u64 max = depth;
+	u64 max = depth, got;
 	long n;
 
 	/* Compared where it is used: Linux 6.1 loses a bound over the branches in between. */
 	barrier_var(max);
 	if (max > ABI_CHAIN_MAX)
 		max = ABI_CHAIN_MAX;
-	n = bpf_get_stack(ctx, to, max * 8, flags);
-	return n > 0 ? (u32)n / 8 : 0;
+	n = bpf_get_stack(ctx, to, (max + 1) * 8, flags);
+	got = n > 0 ? (u64)n / 8 : 0;
+	*cut = n < 0 || got > max || got >= max_stack;
+	return got > max ? max : got;
 }
 
 /* The record's addresses. */
 static __always_inline u32 fill(struct bpf_perf_event_data *ctx, struct scratch *s,
 				const struct abi_sampler *of, bool user)
 {
-	u32 n = 0, depth = of->depth, both_sides = of->both_sides;
+	u32 n = 0, depth = of->depth;
+	bool cut = false, inside;
 
 	s->pc[0] = !user && of->hides_kernel ? ABI_PC_KERNEL : PT_IP(ctx);
-	if (depth <= 1 && !both_sides)
+	if (!depth)
 		return 1;
 	if (user)
-		n = chain(ctx, s->pc, depth, BPF_F_USER_STACK);
+		n = chain(ctx, s->pc, depth, BPF_F_USER_STACK, &cut);
 	else if (!of->hides_kernel)
-		n = chain(ctx, s->pc, depth, 0);
+		n = chain(ctx, s->pc, depth, 0, &cut);
 	if (!n)
 		n = 1;
 	if (n > ABI_CHAIN_MAX)
 		n = ABI_CHAIN_MAX;
-	if (both_sides && !user)
-		n += chain(ctx, s->pc + n, depth, BPF_F_USER_STACK);
+	if (of->both_sides && !user) {
+		inside = cut;
+		n += chain(ctx, s->pc + n, depth, BPF_F_USER_STACK, &cut);
+		s->rec.flags |= inside ? ABI_REC_CUT_INSIDE : 0;
+	}
+	s->rec.flags |= cut ? ABI_REC_CUT : 0;
 	return n;
 }
 

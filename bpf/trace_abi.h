@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #endif
 
-#define ABI_CHAIN_MAX 128		/* addresses of one side of a call chain */
+#define ABI_CHAIN_MAX 512		/* addresses of one side of a call chain */
 
 enum abi_rec_kind {
 	ABI_REC_SAMPLE = 1,
@@ -21,6 +21,8 @@ enum abi_rec_kind {
 };
 
 #define ABI_REC_USER 0x1		/* the sampled address is user code's */
+#define ABI_REC_CUT  0x2		/* the last address may have callers that are not here … */
+#define ABI_REC_CUT_INSIDE 0x4		/* … so may the last of the kernel's, before user code's */
 
 /* All that a PMC which hides the kernel's addresses records of them; PMCLOG_PC_KERNEL. */
 #define ABI_PC_KERNEL 0x8000000000000000ull
@@ -53,7 +55,7 @@ struct abi_samples {
 #define ABI_SAMPLER_ON 0x80000000u	/* set in each id: 0 is no PMC's */
 struct abi_sampler {
 	__u32 id;			/* … | ABI_SAMPLER_ON; written last; 0: not in use */
-	__u32 depth;			/* addresses of a side */
+	__u32 depth;			/* addresses of a side; 0: no chain, the sampled one alone */
 	__u32 both_sides;
 	__u32 hides_kernel;		/* of the kernel's side, ABI_PC_KERNEL is recorded */
 	struct abi_samples count;	/* never set back: the daemon takes differences */

@@ -220,6 +220,7 @@ int show_events(const struct control *control)
 
 /* --- -s ------------------------------------------------------------------------------------- */
 
+#define FIGURE_LINE "%-40s "
 static const struct figure {
 	const char *text, *key;
 	size_t offset;
@@ -241,8 +242,9 @@ int show_statistics(const struct control *control)
 	struct pmc_driverstats stats;
 	struct buf out = { 0 };
 	struct json json = { .out = &out };
+	uint64_t cut;
 
-	if (pmc_get_driver_stats(&stats) != 0)
+	if (pmc_get_driver_stats(&stats) != 0 || pmc_get_cut_chains(&cut) != 0)
 		return fail_pmc(EX_OSERR, "ERROR: cannot retrieve driver statistics");
 	if (control->json)
 		json_open(&json, NULL, '{');
@@ -253,11 +255,15 @@ int show_statistics(const struct control *control)
 		if (control->json)
 			json_number(&json, figures[i].key, value);
 		else
-			buf_printf(&out, "%-40s %u\n", figures[i].text, value);
+			buf_printf(&out, FIGURE_LINE "%u\n", figures[i].text, value);
 	}
 	if (control->json) {
+		json_number(&json, "chains_cut", cut);
 		json_close(&json, '}');
 		buf_add(&out, "\n", 1);
+	} else {
+		buf_printf(&out, FIGURE_LINE "%llu\n", "call chains that lack callers:",
+			   (unsigned long long)cut);
 	}
 	return print_out(&out, 0);
 }

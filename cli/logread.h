@@ -21,6 +21,9 @@ int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *
 /* A warning if the log has `drops` marks of a gap, with the number of records: 0, it has none. */
 void log_note_gaps(const char *log, uint64_t drops, uint64_t lost);
 
+/* A warning if of so many samples some, `cut`, lack their outermost callers. */
+void log_note_cut(const char *log, uint64_t cut, uint64_t samples);
+
 /* After a pass: 0, or EX_DATAERR and its line if a damage has ended it. */
 int log_damage(void *parser, const struct pmclog_ev *ev);
 

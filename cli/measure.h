@@ -113,6 +113,7 @@ struct measure {
 	int log_fd, key_fd;	/* what the loop waits for on its behalf, or -1 */
 	bool progress;		/* its size is shown as it grows */
 	struct pmc_driverstats before;
+	uint64_t cut_before;		/* pmc_get_cut_chains() */
 
 	struct column *columns;
 	size_t ncolumns;

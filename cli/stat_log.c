@@ -30,6 +30,7 @@ static void check_version(const struct measure *m, const struct pmclog_ev *ev)
 struct dump {
 	struct measure *m;
 	struct progress progress;
+	uint64_t samples, cut;
 };
 
 static int dump_record(void *arg, const struct pmclog_ev *ev)
@@ -38,6 +39,10 @@ static int dump_record(void *arg, const struct pmclog_ev *ev)
 
 	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE)
 		check_version(d->m, ev);
+	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {
+		d->samples++;
+		d->cut += (ev->pl_u.pl_cc.pl_cpuflags & PMC_CC_F_CUT) != 0;
+	}
 	progress_show(&d->progress, ev);
 	logtext(&d->m->out.text, ev);
 	if (d->m->out.text.len < CHUNK)
@@ -73,6 +78,8 @@ int log_print(struct measure *m, int fd, const char *name)
 		if (!code)
 			out_complete(&m->out);
 		progress_end(&d.progress);
+		if (m->verbosity > 0)
+			log_note_cut(name, d.cut, d.samples);
 		if (!code)
 			code = log_damage(parser, ev);
 	}

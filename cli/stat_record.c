@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analysis.h"
+#include "logread.h"
 #include "measure.h"
 #include "msg.h"
 
@@ -124,12 +125,13 @@ static int start_live(struct measure *m, int *fd)
 	return m->live(m, LIVE_BEGIN);
 }
 
-/* --- beginning and end ------------------------------------------------------------------------ */
-
-static bool analysed(const struct measure *m)
+/* It is read here as well, when it has been recorded. */
+static bool analyses(const struct measure *m)
 {
 	return m->analysis && m->analysis->seen & ANALYSIS_OUTPUT;
 }
+
+/* --- beginning and end ------------------------------------------------------------------------ */
 
 int record_prepare(struct measure *m)
 {
@@ -137,7 +139,7 @@ int record_prepare(struct measure *m)
 		return 0;
 	if (m->live)
 		return start_live(m, &m->record_fd);
-	return m->log || analysed(m) ? 0 : start_printer(m, &m->record_fd);
+	return m->log || analyses(m) ? 0 : start_printer(m, &m->record_fd);
 }
 
 int record_begin(struct measure *m)
@@ -148,11 +150,12 @@ int record_begin(struct measure *m)
 		return 0;
 	m->record_fd = -1;
 	if (fd < 0)
-		code = analysed(m) ? open_to_analyse(m, &fd) : open_log(m->log, &fd);
+		code = analyses(m) ? open_to_analyse(m, &fd) : open_log(m->log, &fd);
 	if (!code && pmc_configure_logfile(fd) != 0)
 		code = fail_pmc(EX_OSERR, "ERROR: Cannot configure log file");
 	m->logging = !code;
-	if (!code && pmc_get_driver_stats(&m->before) != 0)
+	if (!code && (pmc_get_driver_stats(&m->before) != 0 ||
+		      pmc_get_cut_chains(&m->cut_before) != 0))
 		code = fail_pmc(EX_OSERR, "ERROR: Unable to retrieve driver statistics");
 	/* Only the daemon writes, so that its end of the log is the reader's. */
 	if (fd >= 0)
@@ -185,8 +188,9 @@ static void warn_of_losses(const struct measure *m)
 {
 	struct pmc_driverstats now;
 	unsigned int full, failed;
+	uint64_t cut;
 
-	if (!m->verbosity || pmc_get_driver_stats(&now) != 0)
+	if (!m->verbosity || pmc_get_driver_stats(&now) != 0 || pmc_get_cut_chains(&cut) != 0)
 		return;
 	full = now.pm_intr_bufferfull - m->before.pm_intr_bufferfull;
 	failed = now.pm_buffer_requests_failed - m->before.pm_buffer_requests_failed;
@@ -200,6 +204,9 @@ static void warn_of_losses(const struct measure *m)
 		note("WARNING: at least %u event%s were discarded while running. "
 		     "Please consider tuning the \"kern.hwpmc.nbuffers\" tunable.", failed,
 		     failed == 1 ? "" : "s");
+	/* What reads the log here says so itself. */
+	if (m->log && !analyses(m))
+		log_note_cut(m->log, cut - m->cut_before, now.pm_intr_processed - m->before.pm_intr_processed);
 }
 
 int record_end(struct measure *m)

@@ -325,6 +325,23 @@ PMC_API_PUBLIC int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info)
 	return lib_leave(err ? err : pmcinfo(cpu, info, why));
 }
 
+PMC_API_PUBLIC int pmc_get_cut_chains(uint64_t *chains)
+{
+	struct reason *why = lib_enter();
+	struct wire_losses rep = { .chains_cut = 0 };
+	struct exchange x = {
+		.op = WIRE_OP_GETLOSSES, .send_fd = -1, .payload = &rep,
+		.payload_min = sizeof(rep), .payload_max = sizeof(rep),
+	};
+	int err = chains ? client_exchange(&pmc_lib, &x, why) : lib_missing(why, "chains");
+
+	if (err)
+		return lib_leave(err);
+	exchange_close(&x);
+	*chains = rep.chains_cut;
+	return lib_leave(0);
+}
+
 PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 {
 	struct reason *why = lib_enter();

@@ -52,6 +52,7 @@ enum wire_op {
 	WIRE_OP_KGMON = 68,
 	WIRE_OP_SIGNALS = 69,
 	WIRE_OP_ATTACHEXEC = 70,
+	WIRE_OP_GETLOSSES = 71,
 };
 
 struct wire_hdr {
@@ -112,6 +113,10 @@ struct wire_driverstats {
 	uint32_t buffer_requests;
 	uint32_t buffer_requests_failed;
 	uint32_t log_sweeps;
+};
+
+struct wire_losses {		/* what hwpmc's statistics have no place for */
+	uint64_t chains_cut;
 };
 
 struct wire_cpu_req {		/* GETPMCINFO */

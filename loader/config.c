@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sys/pmc.h>
 
@@ -19,6 +20,7 @@
 #define BLANK	   " \t\r"
 #define MAX_LINE   1024u
 #define MAX_FILE   (256u * 1024)
+#define MAX_LOGBUFFERSIZE 65536		/* kilobytes */
 
 static int set_debugflags(struct config *c, const char *value, struct why *why)
 {
@@ -74,21 +76,23 @@ static const struct {
 	int (*set)(struct config *c, const char *value, struct why *why);
 	const char *text;
 } tunables[TUNABLES] = {
-	[TUN_CALLCHAINDEPTH] = NUMBER("kern.hwpmc.callchaindepth", 8, 1, PMC_CALLCHAIN_DEPTH_MAX,
+	[TUN_CALLCHAINDEPTH] = NUMBER("kern.hwpmc.callchaindepth", 128, 1, PMC_CALLCHAIN_DEPTH_MAX,
 		PMC_CALLCHAIN_DEPTH_MAX,
-		"tunable \"callchaindepth\"=%d out of range - using %d.", false),
+		"tunable \"callchaindepth\"=%d out of range - using %d.", true),
 	[TUN_DEBUGFLAGS] = TEXT("kern.hwpmc.debugflags", true, set_debugflags, ""),
 	[TUN_HASHSIZE] = NUMBER("kern.hwpmc.hashsize", 16, 1, INT_MAX, 16,
 		"tunable hashsize=%d must be greater than zero.", false),
-	[TUN_LOGBUFFERSIZE] = NUMBER("kern.hwpmc.logbuffersize", 4, 1, INT_MAX, 4,
+	[TUN_LOGBUFFERSIZE] = NUMBER("kern.hwpmc.logbuffersize", 256, 1, MAX_LOGBUFFERSIZE, 256,
 		"tunable logbuffersize=%d must be greater than zero.", false),
 	/* 3 for readers on FreeBSD 6 to 11, else today's. */
 	[TUN_LOGVERSION] = NUMBER("kern.hwpmc.logversion", 10, 3, 10, 10,
 		"tunable logversion=%d out of range.", true),
 	[TUN_MTXPOOLSIZE] = NUMBER("kern.hwpmc.mtxpoolsize", 32, INT_MIN, INT_MAX, 32, "", false),
 	/* The message has always called this one by another name. */
-	[TUN_NBUFFERS] = NUMBER("kern.hwpmc.nbuffers", 64, 1, INT_MAX, 64,
+	[TUN_NBUFFERS] = NUMBER("kern.hwpmc.nbuffers", 0, 1, INT_MAX, 0,
 		"tunable nlogbuffers=%d must be greater than zero.", false),
+	[TUN_NBUFFERS_PCPU] = NUMBER("kern.hwpmc.nbuffers_pcpu", 32, 1, INT_MAX, 32,
+		"tunable nbuffers_pcpu=%d must be greater than zero.", false),
 	[TUN_NSAMPLES] = NUMBER("kern.hwpmc.nsamples", 512, 1, 65535, 512,
 		"tunable nsamples=%d out of range.", false),
 	[TUN_SOFTEVENTS] = NUMBER("kern.hwpmc.softevents", 16, 1, PMC_EV_DYN_COUNT,
@@ -210,7 +214,11 @@ int config_set(struct config *c, const char *name, const char *value, struct why
 	if (t == TUN_LOGVERSION && n != 3 && n != 10)
 		return deny(why, -EINVAL, "%s is 10 (today's format) or 3 (for readers on FreeBSD "
 			    "6 to 11), not \"%.40s\"", name, value);
+	if (t == TUN_LOGBUFFERSIZE && n > MAX_LOGBUFFERSIZE)
+		return deny(why, -EINVAL, "%s takes at most %d kilobytes, not \"%.40s\"", name,
+			    MAX_LOGBUFFERSIZE, value);
 	c->value[t] = (int)n;
+	c->nbuffers_given |= t == TUN_NBUFFERS;
 	return 0;
 }
 
@@ -341,6 +349,15 @@ out:
 	return err;
 }
 
+/* CPUs that are there now: a machine may have places for many more. */
+static void count_buffers(struct config *c)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int64_t n = c->value[TUN_NBUFFERS_PCPU] * (cpus > 0 ? (int64_t)cpus : 1);
+
+	c->value[TUN_NBUFFERS] = n < INT_MAX ? (int)n : INT_MAX;
+}
+
 void config_check(struct config *c, void (*say)(void *arg, const char *line), void *arg)
 {
 	char line[128];
@@ -348,12 +365,15 @@ void config_check(struct config *c, void (*say)(void *arg, const char *line), vo
 	for (unsigned int i = 0; i < TUNABLES; i++) {
 		int value = c->value[i];
 
-		if (tunables[i].set)
+		if (tunables[i].set || (i == TUN_NBUFFERS && !c->nbuffers_given))
 			continue;
 		if (value >= tunables[i].min && value <= tunables[i].max)
 			continue;
 		c->value[i] = tunables[i].fallback;
+		c->nbuffers_given &= i != TUN_NBUFFERS;
 		snprintf(line, sizeof(line), tunables[i].complaint, value, tunables[i].fallback);
 		say(arg, line);
 	}
+	if (!c->nbuffers_given)
+		count_buffers(c);
 }

@@ -20,6 +20,7 @@ enum tunable {
 	TUN_LOGVERSION,
 	TUN_MTXPOOLSIZE,
 	TUN_NBUFFERS,
+	TUN_NBUFFERS_PCPU,
 	TUN_NSAMPLES,
 	TUN_SOFTEVENTS,
 	TUN_KTR_COMPILE,
@@ -40,6 +41,7 @@ enum tunable {
 
 struct config {
 	int value[TUNABLES];
+	bool nbuffers_given;			/* else nbuffers_pcpu for each CPU */
 	char debugflags[WIRE_TUNABLE_MAX];	/* as written … */
 	uint32_t debug[DEBUG_GROUPS];		/* … and what they mean */
 	char msr_list[WIRE_TUNABLE_MAX];
@@ -75,7 +77,8 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 int config_read(struct config *c, const char *file, bool must_exist, struct why *why);
 
 /*
- * Puts values that are out of range back, with hwpmc's own words (but for "hwpmc: ") for each.
+ * Puts values that are out of range back, with hwpmc's own words (but for "hwpmc: ") for each, and
+ * computes those that follow from others.
  */
 void config_check(struct config *c, void (*say)(void *arg, const char *line), void *arg);
 

@@ -168,7 +168,7 @@ int daemon_init(struct daemon *d, struct why *why)
 		struct samplers_config rings = {
 			.ncpu = d->rows.ncpu,
 			.nsamples = (unsigned int)d->config.value[TUN_NSAMPLES],
-			.depth = (unsigned int)d->config.value[TUN_CALLCHAINDEPTH],
+			.depth = &d->config.value[TUN_CALLCHAINDEPTH],
 		};
 
 		err = lifelog_new(d->engine, &d->errands, &d->life, why);

@@ -51,6 +51,7 @@ UNIT_OBJS_loader_user := $(addprefix $(O)/obj/loader/,user.o policy.o proc.o fil
 UNIT_OBJS_loader_policy := $(addprefix $(O)/obj/loader/,policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
 UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
 UNIT_OBJS_loader_why := $(O)/obj/loader/why.o
+UNIT_OBJS_loader_chain := $(O)/obj/loader/chain.o
 UNIT_OBJS_loader_execs := $(O)/obj/loader/execs.o
 UNIT_OBJS_loader_follows := $(O)/obj/loader/follows.o
 UNIT_OBJS_loader_threads := $(addprefix $(O)/obj/loader/,threads.o file.o)

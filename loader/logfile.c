@@ -96,6 +96,11 @@ int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
 	return len ? put(l, ns, record, len) : 0;
 }
 
+unsigned int logfile_chain_room(const struct logfile *l)
+{
+	return l->clock.format == LOGFMT_OLD ? LOGREC_OLD_CHAIN : PMC_CALLCHAIN_DEPTH_MAX;
+}
+
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc)
 {
@@ -194,6 +199,7 @@ static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_
 	l->dest = config->dest;
 	l->id = config->id;
 	l->user = config->user;
+	l->owner_stats = config->owner_stats;
 	l->owned = true;
 	l->tail = &l->head;
 	l->clock.format = config->format;
@@ -272,11 +278,6 @@ void logfile_close(struct logfile *l)
 	l->end = true;
 	pthread_cond_signal(&l->work);
 	pthread_mutex_unlock(&l->lock);
-}
-
-void logfile_count_for(struct logfile *l, struct user_stats *owner)
-{
-	l->owner_stats = owner;
 }
 
 void logfile_free(struct logfile *l)

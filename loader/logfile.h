@@ -45,15 +45,13 @@ void logpool_reap(struct logpool *pool);
 void logpool_push(struct logpool *pool);
 /* How often a buffer was asked for, and there was none: pm_buffer_requests{,_failed}. */
 void logpool_stats(const struct logpool *pool, uint32_t *requests, uint32_t *failed);
-/* The same of the log's owner, who is there until logfile_free(). */
-struct user_stats;
-void logfile_count_for(struct logfile *l, struct user_stats *owner);
 
 struct logfile_config {
 	int fd;				/* logdest_check() has found … */
 	struct logdest dest;		/* … this */
 	struct identity *id;		/* of the owner */
 	struct user *user;		/* whom the log and its buffers are charged to */
+	struct user_stats *owner_stats;	/* … and counted for, until logfile_free(); NULL: nobody */
 	enum logfmt format;
 	uint32_t cputype;
 	const char *cpuid;
@@ -72,6 +70,8 @@ int logfile_new(struct logpool *pool, const struct logfile_config *config, struc
  * one.  -EPIPE: the log has been closed, or has failed.
  */
 int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev);
+/* Addresses of a call chain for which the format's readers have room. */
+unsigned int logfile_chain_room(const struct logfile *l);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc);
 

@@ -243,6 +243,7 @@ void logpool_push(struct logpool *pool)
 		if (l->held)
 			call_thread(l);
 	pool->held = 0;
+	pool->held_bytes = 0;
 }
 
 /* Threads are called for many buffers at a time: at a drain's end, or when room runs low. */
@@ -251,12 +252,15 @@ void log_queue(struct logfile *l, struct logbuf *b)
 	struct logpool *pool = l->pool;
 
 	l->queued++;
+	pool->held++;
+	pool->held_bytes += b->used;
 	pthread_mutex_lock(&l->lock);
 	*l->tail = b;
 	l->tail = &b->next;
 	pthread_mutex_unlock(&l->lock);
 	l->held = true;
-	if (++pool->held >= LOG_BATCH || pool->held >= room(l, LOGBUF_ALL))
+	if (pool->held_bytes >= LOG_STEP || pool->held >= LOG_BATCH ||
+	    pool->held >= room(l, LOGBUF_ALL))
 		logpool_push(pool);
 }
 
@@ -275,9 +279,14 @@ static void set_alarm(struct logpool *pool, uint64_t at)
 	timerfd_settime(pool->timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
+static uint64_t steps_of(const struct logfile *l)
+{
+	return __atomic_load_n(&l->steps, __ATOMIC_RELAXED);
+}
+
 void log_leave(struct logfile *l)
 {
-	l->seen = logfile_written(l);
+	l->seen = steps_of(l);
 	l->due = clock_ns() + LOG_GRACE_NS;
 	set_alarm(l->pool, l->due);
 	/* The thread may have ended before: the loop has to look at it once more. */
@@ -344,10 +353,10 @@ static void kick(struct logfile *l, uint64_t now)
 
 static void look_after(struct logfile *l, uint64_t now)
 {
-	uint64_t written = logfile_written(l);
+	uint64_t steps = steps_of(l);
 
-	if (!l->abandoned && written != l->seen) {
-		l->seen = written;
+	if (!l->abandoned && steps != l->seen) {
+		l->seen = steps;
 		l->due = now + LOG_GRACE_NS;
 		return;
 	}

@@ -8,8 +8,8 @@
  * poll, shutdown and close alike.  The thread makes none of them with a lock held, so that the loop
  * never waits for one.
  *
- * A log whose owner is gone has LOG_GRACE_NS to write a batch of its buffers, and as long again
- * for each one after it.  Then the loop abandons it: its buffers are given back to the pool, and
+ * A log whose owner is gone has LOG_GRACE_NS to write LOG_STEP bytes of its buffers, and as long
+ * again for each step after it.  Then the loop abandons it: its buffers are given back to the pool, and
  * its thread gets a signal, again and again because one that arrives just before a system call
  * interrupts nothing, until it has closed the descriptor and ended.  Only then the log is not
  * charged to its user any more.  Where the kernel does not let the thread be interrupted the log
@@ -27,7 +27,8 @@
 
 #define LOG_KICK     SIGUSR2		/* interrupts what the thread waits in */
 #define LOG_GRACE_NS 1000000000ull
-#define LOG_BATCH    16u		/* buffers of one write: the usual ones fill a pipe */
+#define LOG_STEP     65536u		/* bytes of one write, which fill a pipe */
+#define LOG_BATCH    16u		/* buffers of one write at most */
 
 /* The pool that a buffer was taken from. */
 enum logbuf_pool { LOGBUF_ALL, LOGBUF_FILES, LOGBUF_POOLS, LOGBUF_NONE = LOGBUF_POOLS };
@@ -44,7 +45,8 @@ struct logpool {
 	int event;			/* epoll: of the two */
 	int bell, timer;
 	uint64_t alarm;			/* ns: when the timer rings; 0: it does not */
-	unsigned int held;		/* handed over, and no thread has been called yet */
+	unsigned int held;		/* buffers handed over, and no thread has been called yet … */
+	size_t held_bytes;		/* … with so much in them */
 	uint32_t requests, failed;
 	struct logfile *logs;
 	struct names *names;
@@ -78,7 +80,7 @@ struct logfile {
 	bool ending;			/* its last records need no room in the pool */
 	bool held;			/* the thread has not been called yet */
 	/* Without an owner. */
-	uint64_t seen;			/* of `written`, at the latest look */
+	uint64_t seen;			/* of `steps`, at the latest look */
 	uint64_t due, pause;		/* ns: the next look or kick, and the delay behind it */
 
 	struct logfile *next_returning;	/* the pool's lock is of this and the next one */
@@ -91,6 +93,7 @@ struct logfile {
 	int fd, error;
 	bool end, done;
 	bool abandoned;			/* atomic */
+	uint64_t steps;			/* atomic: writes that have ended, of LOG_STEP bytes at most */
 };
 
 /* --- logwriter.c ------------------------------------------------------------------------------ */

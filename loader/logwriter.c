@@ -134,7 +134,8 @@ static unsigned int pass(struct iovec *v, unsigned int n, size_t done)
 	return whole;
 }
 
-static int write_all(const struct logfile *l, struct iovec *v, unsigned int n)
+/* Returns when the last of the parts has been written. */
+static int write_step(const struct logfile *l, struct iovec *v, unsigned int n)
 {
 	while (n) {
 		ssize_t done;
@@ -158,6 +159,28 @@ static int write_all(const struct logfile *l, struct iovec *v, unsigned int n)
 		}
 		if (err)
 			return err;
+	}
+	return 0;
+}
+
+/* A slow reader takes a buffer in many steps, each of which shows that it still reads. */
+static int write_all(struct logfile *l, struct iovec *v, unsigned int n)
+{
+	while (n) {
+		struct iovec part[PARTS];
+		unsigned int parts = cut(part, v, n, LOG_STEP), whole;
+		size_t len = 0;
+		int err;
+
+		for (unsigned int i = 0; i < parts; i++)
+			len += part[i].iov_len;
+		err = write_step(l, part, parts);
+		if (err)
+			return err;
+		__atomic_add_fetch(&l->steps, 1, __ATOMIC_RELAXED);
+		whole = pass(v, n, len);
+		v += whole;
+		n -= whole;
 	}
 	return 0;
 }
@@ -221,9 +244,13 @@ static void write_some(struct logfile *l, struct logbuf *const *b, unsigned int 
 static unsigned int take(struct logfile *l, struct logbuf **b)
 {
 	unsigned int n = 0;
+	size_t bytes = 0;
 
-	for (; l->head && n < LOG_BATCH; l->head = l->head->next)
+	for (; l->head && n < LOG_BATCH && (!n || bytes + l->head->used <= LOG_STEP);
+	     l->head = l->head->next) {
+		bytes += l->head->used;
 		b[n++] = l->head;
+	}
 	if (!l->head)
 		l->tail = &l->head;
 	return n;

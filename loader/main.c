@@ -21,6 +21,7 @@
 #define MIN_MINOR   1
 #define WANTED_FDS  65536
 #define NICE	    (-10)
+#define BIG_ALLOC   (128 * 1024)
 
 static void say_tunable(void *arg, const char *line)
 {
@@ -178,7 +179,11 @@ static int open_listener(struct listener *l, const struct options *o, struct why
 
 static int start_engine(struct daemon *d, struct why *why)
 {
-	int err = engine_new(&d->engine, why);
+	int err;
+
+	/* A log buffer goes back to the kernel when it has been written; by default malloc keeps it. */
+	mallopt(M_MMAP_THRESHOLD, BIG_ALLOC);
+	err = engine_new(&d->engine, why);
 
 	if (!err)
 		err = daemon_init(d, why);

@@ -77,22 +77,37 @@ int op_getcpuinfo(struct request *rq)
 	return 0;
 }
 
+/* Whoever has a log asks what that log lacks; others' losses are no part of it.  NULL: everybody's. */
+static const struct user_stats *stats_of(const struct owner *o)
+{
+	if (o->logged)
+		return &o->stats;
+	return o->user->privileged ? NULL : &o->user->stats;
+}
+
 int op_getdriverstats(struct request *rq)
 {
 	struct wire_driverstats *rep = reply_room(rq->r, sizeof(*rep));
-	const struct owner *o = rq->s->owner;
-	const struct user_stats *own = o->logged ? &o->stats : &o->user->stats;
+	const struct user_stats *own = stats_of(rq->s->owner);
 
 	*rep = rq->d->stats;
 	trace_stats(rq->d->trace, rep);
 	logpool_stats(rq->d->logs, &rep->buffer_requests, &rep->buffer_requests_failed);
-	/* Whoever has a log asks what that log lacks; others' losses are no part of it. */
-	if (!o->logged && o->user->privileged)
+	if (!own)
 		return 0;
 	rep->intr_processed = own->intr_processed;
 	rep->intr_bufferfull = own->intr_bufferfull;
 	rep->buffer_requests = own->buffer_requests;
 	rep->buffer_requests_failed = own->buffer_requests_failed;
+	return 0;
+}
+
+int op_getlosses(struct request *rq)
+{
+	struct wire_losses *rep = reply_room(rq->r, sizeof(*rep));
+	const struct user_stats *own = stats_of(rq->s->owner);
+
+	rep->chains_cut = own ? own->chains_cut : trace_chains_cut(rq->d->trace);
 	return 0;
 }
 

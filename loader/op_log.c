@@ -47,7 +47,7 @@ static int begin_file(struct request *rq, const struct logdest *dest)
 	const struct daemon *d = rq->d;
 	struct owner *o = rq->s->owner;
 	struct logfile_config config = {
-		.dest = *dest, .user = o->user,
+		.dest = *dest, .user = o->user, .owner_stats = &o->stats,
 		.format = d->config.value[TUN_LOGVERSION] < 10 ? LOGFMT_OLD : LOGFMT_NEW,
 		.cputype = daemon_cputype(d), .cpuid = d->cpu.id,
 	};
@@ -84,10 +84,7 @@ static int configure(struct request *rq)
 	/* What happened before is not in it. */
 	trace_drain(d->trace);
 	err = begin_file(rq, rq->m->dest);
-	if (!err) {
-		logfile_count_for(o->log, &o->stats);
-		o->logged = true;
-	}
+	o->logged |= !err;
 	if (!err)
 		err = logbook_begin(rq->d, o, &rq->r->why);
 	if (err && o->log) {

@@ -49,6 +49,7 @@ static const struct op ops[] = {
 	OP(CLOSELOG, op_closelog, 0),
 	OP(GETCPUINFO, op_getcpuinfo, 0),
 	OP(GETDRIVERSTATS, op_getdriverstats, 0),
+	OP(GETLOSSES, op_getlosses, 0),
 	OP(GETMODULEVERSION, op_getmoduleversion, sizeof(struct wire_version)),
 	OP(GETPMCINFO, op_getpmcinfo, sizeof(struct wire_cpu_req)),
 	[WIRE_OP_PMCADMIN] = { "PMCADMIN", sizeof(struct wire_admin_req), 0, op_pmcadmin,

@@ -121,6 +121,7 @@ int op_signals(struct request *rq);
 int op_gates(struct request *rq);
 int op_getcpuinfo(struct request *rq);
 int op_getdriverstats(struct request *rq);
+int op_getlosses(struct request *rq);
 int op_getmoduleversion(struct request *rq);
 int op_getdyneventinfo(struct request *rq);
 int op_getpmcinfo(struct request *rq);

@@ -8,10 +8,12 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "sampler.h"
 #include "sample.skel.h"	/* needs the types of the first */
 
 #define LOG_SIZE  (1 << 16)
+#define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
 #define RING_HEAD 8u			/* bytes of the kernel's before each record */
 /* At 20,000 samples a second the daemon may be late by a quarter of a second, as perf may. */
 #define RING_MIN  (512u * 1024)
@@ -21,16 +23,16 @@ struct samplers {
 	struct sample *skel;		/* NULL: it does not load, and `no_program` says why */
 	int no_program_err;
 	struct why no_program;
-	size_t ring_size;
+	size_t ring_size;		/* of the rings, once there are any */
 	int *ring_fds;			/* per CPU */
 	int epoll;
 	struct rings *rings;		/* NULL: nobody has sampled yet */
 };
 
-/* Room for nsamples records of the full depth at least; rings have a power of two of pages. */
+/* Room for nsamples records of the depth of now at least; rings have a power of two of pages. */
 static size_t ring_size(const struct samplers_config *c)
 {
-	size_t want = c->nsamples * (RING_HEAD + sizeof(struct abi_rec) + 8 * (size_t)c->depth);
+	size_t want = c->nsamples * (RING_HEAD + sizeof(struct abi_rec) + 8 * (size_t)*c->depth);
 	size_t size = RING_MIN;
 
 	while (size < want)
@@ -83,10 +85,13 @@ static void free_rings(struct samplers *s)
 static void load(struct samplers *s, char *log)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
+	char most[16];
 	int err;
 
 	s->skel = sample__open_opts(&opts);
 	err = s->skel ? bpf_map__reuse_fd(s->skel->maps.rings, s->config.map) : -errno;
+	if (!err && file_line(MAX_STACK, most, sizeof(most)) == 0)
+		s->skel->rodata->max_stack = (uint32_t)strtoul(most, NULL, 10);
 	err = err ?: sample__load(s->skel);
 	if (!err)
 		return;
@@ -106,7 +111,6 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 		return deny(why, -ENOMEM, "no memory for sampling");
 	}
 	s->config = *config;
-	s->ring_size = ring_size(config);
 	s->epoll = -1;
 	load(s, log);
 	free(log);
@@ -120,6 +124,7 @@ int samplers_begin(struct samplers *s, struct why *why)
 
 	if (s->rings)
 		return 0;
+	s->ring_size = ring_size(&s->config);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->ring_fds = malloc(s->config.ncpu * sizeof(int));
 	if (s->ring_fds) {
@@ -172,7 +177,7 @@ uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)
 {
 	struct abi_sampler *at = sampler_at(s, spec->id);
 
-	at->depth = spec->chain ? s->config.depth : 1;
+	at->depth = spec->chain ? (uint32_t)*s->config.depth : 0;
 	at->both_sides = spec->both_sides;
 	at->hides_kernel = spec->hides_kernel;
 	__atomic_store_n(&at->id, spec->id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);

@@ -17,7 +17,8 @@ struct samplers;
 struct samplers_config {
 	unsigned int ncpu;
 	unsigned int nsamples;		/* entries of a CPU's ring: kern.hwpmc.nsamples */
-	unsigned int depth;		/* addresses of a side: kern.hwpmc.callchaindepth */
+	const int *depth;		/* addresses of a side: kern.hwpmc.callchaindepth, which may
+					   change: PMCs have what it was when they came */
 	int map;			/* of the rings; the engine's */
 };
 

@@ -9,6 +9,7 @@
 
 #include <sys/pmc.h>
 
+#include "chain.h"
 #include "clock.h"
 #include "debug.h"
 #include "file.h"
@@ -55,6 +56,7 @@ struct trace {
 	bool no_unmaps;			/* cannot be seen here, and that has been said */
 	uint32_t generation;
 	struct wire_driverstats stats;
+	uint64_t chains_cut;
 	struct tracer *slot[MAX_TRACERS];
 };
 
@@ -128,21 +130,12 @@ void trace_listen(struct trace *t, bool on)
 
 /* --- records -------------------------------------------------------------------------------- */
 
-/*
- * How many addresses of a sample the log gets.  A frame pointer of user code may point anywhere in
- * the program's memory: behind a user address, a value with the form of a kernel address ends the
- * chain, and everywhere for owners who may know none.  A return address of 0 ends it, too: the
- * outermost frame has it, and what lies behind it is no frame.
- */
-static unsigned int chain_length(const struct pmc *p, const struct abi_rec *rec,
-				 const uint64_t *data)
+/* Chains in logs that lack callers. */
+static void count_cut(struct trace *t, struct owner *o)
 {
-	bool hidden = p->kernel == KERNEL_HIDDEN;
-	unsigned int n = 1;
-
-	while (n < rec->n && data[n] && !(data[n] >> 63 && (hidden || !(data[n - 1] >> 63))))
-		n++;
-	return n;
+	t->chains_cut++;
+	o->stats.chains_cut++;
+	o->user->stats.chains_cut++;
 }
 
 static void on_sample(struct trace *t, const struct tracer *tr, const struct abi_rec *rec,
@@ -150,6 +143,7 @@ static void on_sample(struct trace *t, const struct tracer *tr, const struct abi
 {
 	enum hearing hears = lifelog_hears(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
 	struct pmclog_ev_callchain c;
+	bool cut;
 
 	if (hears == HEARS_LATE) {
 		t->stats.intr_bufferfull++;
@@ -160,10 +154,10 @@ static void on_sample(struct trace *t, const struct tracer *tr, const struct abi
 	c.pl_pid = rec->pid;
 	c.pl_tid = rec->tid;
 	c.pl_pmcid = tr->pmc->id;
-	c.pl_cpuflags = PMC_CALLCHAIN_TO_CPUFLAGS(rec->cpu, rec->flags & ABI_REC_USER ?
-						  PMC_CC_F_USERSPACE : 0);
-	c.pl_npc = (int)chain_length(tr->pmc, rec, data);
-	(void)logfile_callchain(tr->pmc->owner->log, rec->time, &c, data);
+	cut = chain_take(&c, rec, data, logfile_chain_room(tr->pmc->owner->log),
+			 tr->pmc->kernel == KERNEL_HIDDEN);
+	if (!logfile_callchain(tr->pmc->owner->log, rec->time, &c, data) && cut)
+		count_cut(t, tr->pmc->owner);
 }
 
 /*
@@ -385,6 +379,11 @@ void trace_stats(const struct trace *t, struct wire_driverstats *stats)
 	stats->intr_processed += t->stats.intr_processed;
 	stats->intr_bufferfull += t->stats.intr_bufferfull;
 	stats->log_sweeps += t->stats.log_sweeps;
+}
+
+uint64_t trace_chains_cut(const struct trace *t)
+{
+	return t->chains_cut;
 }
 
 /* One that neither a PMC nor the profiling clock has; -EAGAIN: none is left. */

@@ -32,6 +32,8 @@ int trace_clock(struct trace *t, bool on, struct why *why);
 
 /* Adds what the rings know to the driver's statistics. */
 void trace_stats(const struct trace *t, struct wire_driverstats *stats);
+/* Call chains in all logs that lack callers. */
+uint64_t trace_chains_cut(const struct trace *t);
 
 /*
  * The source of a PMC's records, which go to its owner's log while it runs.  The events of a

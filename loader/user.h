@@ -38,6 +38,7 @@ enum pool_kind {
 struct user_stats {
 	uint32_t intr_processed, intr_bufferfull;
 	uint32_t buffer_requests, buffer_requests_failed;
+	uint64_t chains_cut;		/* in the log, and callers are missing */
 };
 
 struct user {

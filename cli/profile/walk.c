@@ -288,10 +288,8 @@ static int take(struct walk *w, pmc_id_t id, pid_t pid)
 	if (!w->process || w->process->shown.pid != pid)
 		w->process = process_of(w, pid);
 	p = w->process;
-	if (!e)
-		return EX_DATAERR;
-	if (!p)
-		return no_memory();
+	if (!e || !p)
+		return e ? no_memory() : EX_DATAERR;
 	if (w->tid != s->tid) {
 		w->tid = s->tid;
 		w->thread = who_thread(&w->who, s->tid);
@@ -309,6 +307,7 @@ static int take(struct walk *w, pmc_id_t id, pid_t pid)
 		return 0;
 	w->stats.passed++;
 	w->stats.chains += s->npc > 1;
+	w->stats.chains_cut += s->cut;
 	return w->user.sample(w->user.arg, w, s);
 }
 
@@ -320,6 +319,7 @@ static int take_chain(struct walk *w, const struct pmclog_ev_callchain *c)
 	s->cpu = (int)PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags);
 	s->npc = c->pl_npc > 0 ? (size_t)c->pl_npc : 0;
 	s->pc = c->pl_pc;
+	s->cut = c->pl_cpuflags & PMC_CC_F_CUT;
 	s->user = !s->npc || !(s->pc[0] & WALK_KERNEL);
 	return take(w, c->pl_pmcid, (pid_t)c->pl_pid);
 }
@@ -328,11 +328,9 @@ static int take_pc(struct walk *w, const struct pmclog_ev_pcsample *one)
 {
 	struct walk_sample *s = &w->sample;
 
-	s->tid = 0;
-	s->cpu = -1;
-	s->npc = 1;
-	s->pc = &one->pl_pc;
-	s->user = one->pl_usermode;
+	*s = (struct walk_sample){
+		.cpu = -1, .npc = 1, .pc = &one->pl_pc, .user = one->pl_usermode,
+	};
 	return take(w, one->pl_pmcid, one->pl_pid);
 }
 

@@ -60,6 +60,7 @@ struct walk_stats {
 	uint64_t unknown_function;	/* … whose image has no name for it */
 	uint64_t dubious_frames;	/* frames of chains that no mapping explains */
 	uint64_t chains;		/* samples with more than one frame */
+	uint64_t chains_cut;		/* samples whose outermost callers are missing */
 	double seconds;			/* from the first record to the last */
 	struct timespec began;		/* time of day of the first record */
 	char cpu[64];			/* CPU type's name, as pmc_name_of_cputype(), and its id */
@@ -76,7 +77,8 @@ struct walk_sample {
 	int cpu;				/* -1: not told */
 	bool user;				/* the first address is one of user space */
 	size_t npc;
-	const uintfptr_t *pc;			/* the sampled one, then return addresses */
+	const uintfptr_t *pc;			/* the sampled one, then return addresses … */
+	bool cut;				/* … and others, which are missing */
 };
 
 #define WALK_KERNEL (1ull << 63)	/* in the addresses of the kernel, not in others */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --flamegraph: one SVG file that needs nothing else.  What is drawn here is a picture already; the
+ * --flamegraph: one SVG file that needs nothing else.  Its root is at the top, where a picture of any
+ * height opens, and callees are below their callers; all that explains it is above them.  What is drawn here is a picture already; the
  * script in it (flame.js) makes frames zoom and be found.  Names go into attributes and text only,
  * as XML has it, and the script hands them on as text.
  */
@@ -12,8 +13,10 @@
 #define WIDTH  1200.0	/* of the picture, until a script fits it to the window */
 #define PAD    10
 #define ROW    18
-#define TOP    80
-#define FOOT   58
+#define LEGEND 82
+#define DETAIL 110
+#define TOP    118
+#define FOOT   10
 #define CHAR   7.3	/* width of a letter */
 #define NARROW 0.1	/* what is less wide is not drawn */
 
@@ -129,7 +132,7 @@ static void put_frame(struct flame *f, uint32_t node)
 	const struct image *image = fold->symbol ? fold->symbol->image : NULL;
 	double x = PAD + (double)f->spots[node].from * f->scale;
 	double width = (double)fold->total * f->scale;
-	uint32_t y = TOP + ROW * (f->deepest - fold->depth);
+	uint32_t y = TOP + ROW * fold->depth;
 	const char *name = label(f, fold);
 
 	if (!name)
@@ -195,6 +198,9 @@ static void put_subtitle(const struct flame *f, const struct report *r)
 	if (report_is_partial(r))
 		buf_printf(f->out, " <tspan class=\"partial\">partial: %s</tspan>",
 			   stats->cut ? "the log has no proper end" : "the recording lost samples");
+	if (stats->chains_cut)
+		buf_printf(f->out, " <tspan class=\"partial\">cut: the outermost callers of %llu "
+			   "samples are missing</tspan>", (unsigned long long)stats->chains_cut);
 	buf_printf(f->out, "</text>\n");
 }
 
@@ -218,27 +224,27 @@ static void put_head(const struct flame *f, const struct report *r, unsigned int
 		   "</foreignObject>\n<g id=\"frames\">\n", PAD);
 }
 
-static void put_foot(const struct flame *f, unsigned int height)
+/* Of the kinds that were drawn: it is known at the end only. */
+static void put_legend(const struct flame *f)
 {
 	unsigned int x = PAD;
 
-	buf_printf(f->out, "</g>\n<text class=\"say\" id=\"detail\" x=\"%d\" y=\"%u\"></text>\n",
-		   PAD, height - FOOT + 18);
+	buf_printf(f->out, "<text class=\"say\" id=\"detail\" x=\"%d\" y=\"%d\"></text>\n", PAD,
+		   DETAIL);
 	for (size_t kind = 0; kind < KINDS; kind++) {
 		if (!f->kinds[kind])
 			continue;
-		buf_printf(f->out, "<rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\" ", x,
-			   height - FOOT + 29);
+		buf_printf(f->out, "<rect x=\"%u\" y=\"%d\" width=\"12\" height=\"12\" ", x,
+			   LEGEND);
 		put_fill(f->out, (enum kind)kind, colours[kind].name);
-		buf_printf(f->out, "/><text class=\"say\" x=\"%u\" y=\"%u\">%s</text>\n", x + 16,
-			   height - FOOT + 39, colours[kind].name);
+		buf_printf(f->out, "/><text class=\"say\" x=\"%u\" y=\"%d\">%s</text>\n", x + 16,
+			   LEGEND + 10, colours[kind].name);
 		x += 75;
 	}
 	if (f->nlost > 0)
-		buf_printf(f->out, "<text class=\"say\" id=\"lost\" x=\"%u\" y=\"%u\">not drawn, "
+		buf_printf(f->out, "<text class=\"say\" id=\"lost\" x=\"%u\" y=\"%d\">not drawn, "
 			   "too narrow: %zu frames with %.2f%% of the samples</text>\n", x,
-			   height - FOOT + 39, f->nlost, share(f, f->lost));
-	buf_printf(f->out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flame_js);
+			   LEGEND + 10, f->nlost, share(f, f->lost));
 }
 
 void report_flamegraph(const struct report *r, struct buf *out)
@@ -258,7 +264,9 @@ void report_flamegraph(const struct report *r, struct buf *out)
 	for (uint32_t node = fold_next(&f.folds, FOLD_ROOT); node; node = fold_next(&f.folds, node))
 		if (f.spots[node].drawn)
 			put_frame(&f, node);
-	put_foot(&f, height);
+	buf_printf(out, "</g>\n");
+	put_legend(&f);
+	buf_printf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flame_js);
 out:
 	free(f.spots);
 	buf_free(&f.name);

@@ -10,7 +10,7 @@
 	const CHAR = number(svg, "data-char"), NARROW = number(svg, "data-narrow");
 	const HTML = "http://www.w3.org/1999/xhtml";
 	const height = svg.viewBox.baseVal.height;
-	let deepest = 0, upright = true, current = null;
+	let deepest = 0, upright = false, current = null;	// upright: callees above their callers
 
 	// In the order of drawing: a frame comes before all that is in it.
 	const frames = [...svg.querySelectorAll(".frame")].map((g, i) => {
@@ -132,6 +132,7 @@
 		} else if (event.key === "i") {
 			upright = !upright;
 			draw();
+			frames[0].g.scrollIntoView({ block: "nearest" });
 		} else if (event.key.startsWith("Arrow")) {
 			select(neighbour(event.key));
 		} else if (event.key === "Enter" && frameOf.has(event.target)) {

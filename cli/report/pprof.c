@@ -3,6 +3,7 @@
  * --pprof: profile.proto, gzip'd.  Its messages are varints and bytes with lengths, so they are
  * written here by hand, with the fields' numbers where the fields are put.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -258,6 +259,7 @@ static void put_types(struct pprof *pp)
 static void put_times(struct pprof *pp)
 {
 	const struct walk_stats *stats = walk_stats(pp->r->profile->walk);
+	char cut[80];
 
 	put_number(pp->out, TIME_NANOS, (uint64_t)stats->began.tv_sec * 1000000000u +
 					(uint64_t)stats->began.tv_nsec);
@@ -266,6 +268,11 @@ static void put_times(struct pprof *pp)
 	if (report_is_partial(pp->r))
 		put_number(pp->out, COMMENT,
 			   string(pp, "partial: samples are missing, or the log's end"));
+	if (stats->chains_cut) {
+		snprintf(cut, sizeof(cut), "cut call chains: %llu of %llu samples",
+			 (unsigned long long)stats->chains_cut, (unsigned long long)stats->passed);
+		put_number(pp->out, COMMENT, add_string(pp, cut));
+	}
 }
 
 /* Readers take the first mapping for the program's: that of the process of the hottest stack. */

@@ -225,6 +225,7 @@ void report_speedscope(const struct report *r, struct buf *out)
 	json_string(&s.json, "exporter", "pmcbpf");
 	json_string(&s.json, "name", r->log);
 	json_bool(&s.json, "partial", report_is_partial(r));
+	json_number(&s.json, "chains_cut", walk_stats(r->profile->walk)->chains_cut);
 	json_open(&s.json, "shared", '{');
 	put_frames(&s);
 	json_close(&s.json, '}');

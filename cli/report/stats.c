@@ -179,6 +179,7 @@ static void tell_gaps(const struct report *r, const struct walk_stats *s, const 
 		note("WARNING: \"%s\" has no end: this report is partial, it shows what was "
 		     "recorded before", r->log);
 	log_note_gaps(r->log, s->drops, s->lost);
+	log_note_cut(r->log, s->chains_cut, s->passed);
 	if (s->samples && !s->passed)
 		note("WARNING: none of the %llu samples in \"%s\" passes the filters",
 		     (unsigned long long)s->samples, r->log);
@@ -219,6 +220,7 @@ void report_statistics(const struct report *r, bool zeros, struct buf *out)
 	put_line(out, "#samples/unknown-object", s->unknown_object, zeros);
 	put_line(out, "#samples/unknown-function", s->unknown_function, zeros);
 	put_line(out, "#callchain/dubious-frames", s->dubious_frames, zeros);
+	put_line(out, "#callchain/cut", s->chains_cut, false);
 	tell_gaps(r, s, &gaps);
 	tell_images(r, gaps.missed);
 	free(gaps.missed);

@@ -164,6 +164,7 @@ static void put_statistics(struct json *json, const struct walk_stats *s)
 	json_number(json, "drops", s->drops);
 	json_number(json, "lost", s->lost);
 	json_number(json, "chains", s->chains);
+	json_number(json, "chains_cut", s->chains_cut);
 	json_number(json, "execs", s->execs);
 	json_number(json, "exec_elf", s->exec_elf);
 	json_number(json, "exec_unknown", s->exec_unknown);

@@ -318,6 +318,9 @@ static void put_header(const struct report *r, const struct walk_stats *s, struc
 			 (unsigned long long)s->drops, (unsigned long long)s->lost);
 	else
 		put_note(r, out, "# gaps: %llu", (unsigned long long)s->drops);
+	if (s->chains_cut)
+		put_note(r, out, "# cut chains: %llu, their outermost callers are missing",
+			 (unsigned long long)s->chains_cut);
 	put_note(r, out, "# end: %s", s->cut ? "missing, this is a part" : "complete");
 }
 

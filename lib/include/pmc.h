@@ -223,6 +223,11 @@ int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info);
 
 /* Counters of the daemon since its start: pmc_get_driver_stats(3). */
 int pmc_get_driver_stats(struct pmc_driverstats *stats);
+/*
+ * What FreeBSD's statistics have no place for: call chains in logs that lack callers.  EINVAL: the
+ * daemon is of an earlier release.  pmc_get_driver_stats(3)
+ */
+int pmc_get_cut_chains(uint64_t *chains);
 
 /*
  * *names is for free(3), its strings are the library's. EINVAL, ENOMEM:

@@ -47,13 +47,14 @@ out_of_range() {
 }
 
 @test "REQ-128: logbuffersize out of range" {
-	out_of_range logbuffersize 0 4 'tunable logbuffersize=0 must be greater than zero.'
-	out_of_range logbuffersize -1 4 'tunable logbuffersize=-1 must be greater than zero.'
+	out_of_range logbuffersize 0 256 'tunable logbuffersize=0 must be greater than zero.'
+	out_of_range logbuffersize -1 256 'tunable logbuffersize=-1 must be greater than zero.'
 }
 
 @test "REQ-129: nbuffers out of range; the message calls it nlogbuffers" {
-	out_of_range nbuffers 0 64 'tunable nlogbuffers=0 must be greater than zero.'
-	out_of_range nbuffers -9 64 'tunable nlogbuffers=-9 must be greater than zero.'
+	out_of_range nbuffers 0 $((32 * $(getconf _NPROCESSORS_ONLN))) 'tunable nlogbuffers=0 must be greater than zero.'
+	out_of_range nbuffers -9 $((32 * $(getconf _NPROCESSORS_ONLN))) 'tunable nlogbuffers=-9 must be greater than zero.'
+	out_of_range nbuffers_pcpu 0 32 'tunable nbuffers_pcpu=0 must be greater than zero.'
 }
 
 @test "REQ-130: nsamples out of range" {

@@ -99,7 +99,7 @@ in_tmpdir_with_daemon() {
 
 # Where nothing may be lost, however long a hypervisor holds the daemon's threads up: room for all there will be.
 # shellcheck disable=SC2034 # the tests use it
-ROOM=(-o kern.hwpmc.nbuffers=4096 -o kern.hwpmc.nsamples=32768)
+ROOM=(-o kern.hwpmc.nbuffers=1024 -o kern.hwpmc.nsamples=4096)
 
 # stop_daemon [SIGNAL]: and wait for its end; the status is the daemon's.
 stop_daemon() {

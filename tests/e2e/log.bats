@@ -193,12 +193,12 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	# Nothing to write is no error.
 	expect owner 'flushlog 0' flushlog
 	# A buffer goes out when it is full, without a flush.
-	expect owner 'writelog 0' writelog 1 400
+	expect owner 'writelog 0' writelog 1 11000
 	wait_for grows log 4096
 	expect owner 'flushlog 0' flushlog
-	size_is log $((112 + 402 * 24))
+	size_is log $((112 + 11002 * 24))
 	text log
-	[ "$(grep -c '^userdata' text)" -eq 402 ]
+	[ "$(grep -c '^userdata' text)" -eq 11002 ]
 }
 
 @test "REQ-082: a flush waits for the reader, and only its owner waits" {
@@ -417,7 +417,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 
 @test "C-16: buffers that all are in use: records are lost, counted, and marked in the log" {
 	stop_daemon
-	start_daemon -o kern.hwpmc.nbuffers=8
+	start_daemon -o kern.hwpmc.nbuffers=8 -o kern.hwpmc.logbuffersize=4
 	client own
 	hold pipe
 	# It is full, so that the pool's buffers fill up however fast they are written: the rest is lost.
@@ -445,6 +445,25 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	[ "$(awk '$1 == "drop" { print $2 }' text)" -eq 2 ]	# one of each request that failed
 	# In order, and no hole but that one.
 	awk '$1 == "userdata" && $2 != "0xabcdef" { if ($2 != sprintf("0x%x", ++n)) exit 1 }' text
+}
+
+@test "log buffers take memory when they are used, and give it back" {
+	stop_daemon
+	start_daemon -o kern.hwpmc.nbuffers=1000000		# a quarter of a terabyte
+	resident() { awk '/^VmRSS/ { print $2 }' "/proc/$DAEMON_PID/status"; }
+	hold pipe
+	client own
+	expect own 'log 0' logto write pipe
+	expect own 'writelog 0' writelog 1 10
+	before=$(resident)
+	expect own 'writelog 0' writelog 1 350000		# of 24 bytes
+	full=$(resident)
+	[ $((full - before)) -ge 7000 ] && [ $((full - before)) -le 12000 ]
+	kill -KILL "${CLIENT[own]}"
+	unset "CLIENT[own]"
+	given_back() { [ "$(resident)" -lt $((before + 1000)) ]; }
+	wait_for given_back || { echo "$before kB, $full kB, $(resident) kB"; false; }
+	let_go pipe
 }
 
 @test "a reader that sleeps, and one that left, hurt nobody else's log" {

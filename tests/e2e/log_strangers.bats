@@ -68,7 +68,7 @@ text() { pmcstat -q -R "$1" >text; }
 # --- what one takes from the others ---------------------------------------------------------------
 
 @test "a pipe that nobody reads takes its user's share of the log buffers, and no more" {
-	start_daemon -o kern.hwpmc.nbuffers=16
+	start_daemon -o kern.hwpmc.nbuffers=16 -o kern.hwpmc.logbuffersize=4
 	client evil owner $NOBODY pipe
 	expect evil 'log 0' logfd 9
 	expect evil 'writelog ENOMEM -- *user.share=25 percent of kern.hwpmc.nbuffers=16*' writelog 1 8000
@@ -84,7 +84,7 @@ text() { pmcstat -q -R "$1" >text; }
 }
 
 @test "logs to a terminal that nobody reads, and their owners are gone: all comes back" {
-	start_daemon -o kern.hwpmc.nbuffers=16
+	start_daemon -o kern.hwpmc.nbuffers=16 -o kern.hwpmc.logbuffersize=4
 	wait_for daemon_rests
 	threads=$(threads) fds=$(daemon_fds)
 	for i in 1 2 3; do

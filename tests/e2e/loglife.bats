@@ -421,7 +421,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 
 @test "all log buffers in use: what found none is counted, and one mark stands for the gap" {
 	stop_daemon
-	start_daemon -o kern.hwpmc.nbuffers=2
+	start_daemon -o kern.hwpmc.nbuffers=2 -o kern.hwpmc.logbuffersize=4
 	mkfifo "$BATS_TEST_TMPDIR/pipe"
 	exec {reader}<>"$BATS_TEST_TMPDIR/pipe"
 	client a

@@ -293,7 +293,7 @@ exec_entry() { awk -v name="/$1\"\$" '$1 == "exec" && $NF ~ name { print $4 }' t
 
 @test "records that were lost are told, once, and -q keeps it quiet" {
 	stop_daemon
-	start_daemon -o kern.hwpmc.nbuffers=4
+	start_daemon -o kern.hwpmc.nbuffers=4 -o kern.hwpmc.logbuffersize=4
 	mkfifo pipe
 	sleep 600 0<>pipe 3>&- & sleeper=$!
 	pmcstat -n 1 -P PAGE_FAULT.ALL -O pipe load pages=20000 2>told 3>&- & measuring=$!

@@ -33,16 +33,17 @@ nobody_may_count_cpus() { run_as_nobody wireclient hello alloc 1 15 0x2000b 0 0 
 	[[ $output == *'kern.hwpmc.logversion is 10'*'not "77"'* ]]
 }
 
-@test "REQ-102 REQ-103 REQ-104 REQ-105 REQ-106 REQ-107 REQ-108 REQ-109 REQ-111: names and defaults, for everybody" {
+@test "REQ-103 REQ-104 REQ-106 REQ-108 REQ-109 REQ-111: names and defaults, for everybody" {
 	run run_as_nobody pmccontrol --tunable
 	[ "$status" -eq 0 ]
-	[ "$output" = 'kern.hwpmc.callchaindepth="8"  # read-only
+	[ "$output" = 'kern.hwpmc.callchaindepth="128"
 kern.hwpmc.debugflags=""
 kern.hwpmc.hashsize="16"  # read-only
-kern.hwpmc.logbuffersize="4"  # read-only
+kern.hwpmc.logbuffersize="256"  # read-only
 kern.hwpmc.logversion="10"
 kern.hwpmc.mtxpoolsize="32"  # read-only
-kern.hwpmc.nbuffers="64"  # read-only
+kern.hwpmc.nbuffers="'$((32 * $(getconf _NPROCESSORS_ONLN)))'"  # read-only
+kern.hwpmc.nbuffers_pcpu="32"  # read-only
 kern.hwpmc.nsamples="512"  # read-only
 kern.hwpmc.softevents="16"  # read-only
 ktr.compile="none"
@@ -61,7 +62,7 @@ user.share="25"' ]
 	run run_as_nobody pmccontrol --tunable --json
 	python3 -c 'import json, sys
 t = {t["name"]: t for t in json.load(sys.stdin)["tunables"]}
-assert len(t) == 22
+assert len(t) == 23
 assert t["kern.hwpmc.nsamples"] == {"name": "kern.hwpmc.nsamples", "value": "512", "writable": False}
 assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	# The processor's name can be read, and is no setting.
@@ -72,7 +73,7 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	[ "$status" -ne 0 ]
 	[[ $output == *"cannot be set"* ]]
 	run run_as_nobody pmccontrol --tunable kern.hwpmc.nbuffers
-	[ "$output" = 64 ]
+	[ "$output" = $((32 * $(getconf _NPROCESSORS_ONLN))) ]
 }
 
 @test "REQ-113 REQ-116: the list is a configuration file, and what it says holds from the start" {

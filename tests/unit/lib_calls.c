@@ -80,6 +80,13 @@ static int call_stats(void)
 	return pmc_get_driver_stats(&stats);
 }
 
+static int call_cut_chains(void)
+{
+	uint64_t chains;
+
+	return pmc_get_cut_chains(&chains);
+}
+
 static int call_pmcinfo(void)
 {
 	struct pmc_pmcinfo *info;
@@ -117,7 +124,7 @@ static const struct {
 	{ WIRE_OP_PMCRW, call_write },		{ WIRE_OP_PMCSETCOUNT, call_set },
 	{ WIRE_OP_PMCSTART, call_start },	{ WIRE_OP_PMCSTOP, call_stop },
 	{ WIRE_OP_KGMON, call_kgmon },		{ WIRE_OP_TUNABLE, call_sysctl },
-	{ WIRE_OP_KGMON, call_kgmon },		{ WIRE_OP_ATTACHEXEC, call_attach_exec },
+	{ WIRE_OP_GETLOSSES, call_cut_chains },	{ WIRE_OP_ATTACHEXEC, call_attach_exec },
 	{ WIRE_OP_PMCATTACH, call_attach },	{ WIRE_OP_PMCDETACH, call_detach },
 	{ WIRE_OP_PMCALLOCATE, call_allocate },	{ WIRE_OP_PMCADMIN, call_disable },
 	{ WIRE_OP_CONFIGURELOG, call_configure }, { WIRE_OP_WRITELOG, call_writelog },

@@ -247,6 +247,7 @@ static void test_small_requests(void **state)
 	struct fake *f = *state;
 	struct pmc_op_pmcallocate op = { .pm_caps = 0 };
 	struct pmc_driverstats stats;
+	uint64_t chains;
 	const char **names;
 	int n;
 
@@ -254,6 +255,9 @@ static void test_small_requests(void **state)
 	assert_int_equal(pmc_get_driver_stats(&stats), 0);
 	assert_int_equal(stats.pm_intr_ignored, 1);
 	assert_int_equal(stats.pm_log_sweeps, 8);
+	assert_int_equal(pmc_get_cut_chains(&chains), 0);
+	assert_int_equal(chains, 1ull << 40);
+	expect_errno(pmc_get_cut_chains(NULL), EFAULT);
 	assert_int_equal(pmc_disable(1, 2), 0);
 	assert_int_equal(f->admin.cpu, 1);
 	assert_int_equal(f->admin.pmc, 2);

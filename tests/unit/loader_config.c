@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tunables and their file (REQ-102 … REQ-113, REQ-127 … REQ-130). */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,11 @@ static int text(const char *t)
 	return config_text(&config, "f.conf", t, strlen(t), &why);
 }
 
+static int cpus(void)
+{
+	return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static void hear(void *arg, const char *line)
 {
 	strcat(said, line);
@@ -35,17 +41,43 @@ static void hear(void *arg, const char *line)
 
 static void test_defaults(void **state)
 {
-	assert_int_equal(config.value[TUN_CALLCHAINDEPTH], 8);
+	assert_int_equal(config.value[TUN_CALLCHAINDEPTH], 128);
 	assert_int_equal(config.value[TUN_HASHSIZE], 16);
-	assert_int_equal(config.value[TUN_LOGBUFFERSIZE], 4);
+	assert_int_equal(config.value[TUN_LOGBUFFERSIZE], 256);
 	assert_int_equal(config.value[TUN_MTXPOOLSIZE], 32);
-	assert_int_equal(config.value[TUN_NBUFFERS], 64);
+	assert_int_equal(config.value[TUN_NBUFFERS_PCPU], 32);
 	assert_int_equal(config.value[TUN_NSAMPLES], 512);
 	assert_int_equal(config.value[TUN_SOFTEVENTS], 16);
 	assert_int_equal(config.value[TUN_SYSPMCS], 0);
 	assert_int_equal(config.value[TUN_PROC_DEBUG], 1);
 	config_check(&config, hear, NULL);
 	assert_string_equal(said, "");
+	assert_int_equal(config.value[TUN_NBUFFERS], 32 * cpus());
+}
+
+/* So many for each CPU, unless their number itself is given: in whatever order. */
+static void test_buffers(void **state)
+{
+	assert_int_equal(text("kern.hwpmc.nbuffers_pcpu=5"), 0);
+	config_check(&config, hear, NULL);
+	assert_int_equal(config.value[TUN_NBUFFERS], 5 * cpus());
+	assert_int_equal(text("kern.hwpmc.nbuffers=64\nkern.hwpmc.nbuffers_pcpu=7"), 0);
+	config_check(&config, hear, NULL);
+	assert_int_equal(config.value[TUN_NBUFFERS], 64);
+	config_init(&config);
+	assert_int_equal(text("kern.hwpmc.nbuffers_pcpu=2147483647"), 0);
+	config_check(&config, hear, NULL);
+	assert_int_equal(config.value[TUN_NBUFFERS], INT_MAX);
+	assert_string_equal(said, "");
+}
+
+/* Of a size that is 0 in 32 bits of bytes none can be made. */
+static void test_buffer_size(void **state)
+{
+	assert_int_equal(text("kern.hwpmc.logbuffersize=65536"), 0);
+	assert_int_equal(text("kern.hwpmc.logbuffersize=4194304"), -EINVAL);
+	assert_non_null(strstr(why.text, "takes at most 65536 kilobytes, not \"4194304\""));
+	assert_int_equal(config.value[TUN_LOGBUFFERSIZE], 65536);
 }
 
 static void test_grammar(void **state)
@@ -91,6 +123,7 @@ static void test_bad_lines(void **state)
 		{ "[hwpmc]", "expected name=\"value\"" },
 	};
 
+	assert_int_equal(text("kern.hwpmc.nbuffers=64"), 0);
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char both[256];
 
@@ -157,10 +190,14 @@ static void test_literal_diagnostics(void **state)
 	      "tunable hashsize=-3 must be greater than zero.|");
 	check("kern.hwpmc.hashsize", "0", TUN_HASHSIZE, 16,
 	      "tunable hashsize=0 must be greater than zero.|");
-	check("kern.hwpmc.logbuffersize", "0", TUN_LOGBUFFERSIZE, 4,
+	check("kern.hwpmc.logbuffersize", "0", TUN_LOGBUFFERSIZE, 256,
 	      "tunable logbuffersize=0 must be greater than zero.|");
-	check("kern.hwpmc.nbuffers", "-1", TUN_NBUFFERS, 64,
+	check("kern.hwpmc.nbuffers", "-1", TUN_NBUFFERS, 32 * cpus(),
 	      "tunable nlogbuffers=-1 must be greater than zero.|");
+	check("kern.hwpmc.nbuffers", "0", TUN_NBUFFERS, 32 * cpus(),
+	      "tunable nlogbuffers=0 must be greater than zero.|");
+	check("kern.hwpmc.nbuffers_pcpu", "0", TUN_NBUFFERS_PCPU, 32,
+	      "tunable nbuffers_pcpu=0 must be greater than zero.|");
 	check("kern.hwpmc.nsamples", "65536", TUN_NSAMPLES, 512,
 	      "tunable nsamples=65536 out of range.|");
 	check("kern.hwpmc.nsamples", "0", TUN_NSAMPLES, 512, "tunable nsamples=0 out of range.|");
@@ -208,7 +245,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		T(test_defaults), T(test_grammar), T(test_last_line_wins), T(test_bad_lines),
+		T(test_defaults), T(test_buffers), T(test_buffer_size), T(test_grammar), T(test_last_line_wins), T(test_bad_lines),
 		T(test_hostile_text), T(test_options), T(test_files), T(test_literal_diagnostics),
 		T(test_logversion),
 		T(test_debugflags),

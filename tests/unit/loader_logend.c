@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../loader/logpool.h"
 #include "loader/logs.h"
 #include "loader/reaped.h"
 
@@ -311,6 +312,43 @@ static void test_slow(void **state)
 	close(fds[0]);
 }
 
+static uint64_t steps_of(const struct logfile *l)
+{
+	return __atomic_load_n(&l->steps, __ATOMIC_ACQUIRE);
+}
+
+/* … nor is one that takes longer for a buffer, if that is larger than a pipe. */
+static void test_slow_buffer(void **state)
+{
+	const struct logpool_config config = { .buffers = 8, .size = 1 << 20 };
+	struct pmclog_ev u = userdata(1);
+	static char data[4096];
+	struct logfile *l;
+	int fds[2];
+
+	tear_down(state);
+	assert_int_equal(logs_pool(&pool, config, &event, &why), 0);
+	stuffed_pipe(fds);
+	l = open_log(fds[1], LOGDEST_PIPE);
+	for (uint32_t i = 0; i < 5 * LOG_STEP / 24; i++)
+		assert_int_equal(logfile_put(l, i, &u), 0);
+	logfile_free(l);
+	for (uint64_t i = 0; i < 3; i++) {
+		while (steps_of(l) == i)
+			if (poll(&(struct pollfd){ .fd = fds[0], .events = POLLIN }, 1, 1) > 0)
+				assert_true(read(fds[0], data, sizeof(data)) > 0);
+		script.later += 1100000000;
+		logpool_reap(pool);
+		assert_string_equal(logs_heard, "");
+	}
+	assert_int_equal(logfile_written(l), 0);
+	script.later += 1100000000;
+	logpool_reap(pool);
+	assert_contains(logs_heard, "1 log without an owner abandoned");
+	until_reaped(pool, event);
+	close(fds[0]);
+}
+
 /* CLOSELOG, and the writer is in close(2), which lingers: nobody waits for it. */
 static void test_closing(void **state)
 {
@@ -422,6 +460,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LOG_TEST(test_share),	LOG_TEST(test_logs),	  LOG_TEST(test_abandoned),
 		LOG_TEST(test_slow),	LOG_TEST(test_closing),	  LOG_TEST(test_linger),
+		LOG_TEST(test_slow_buffer),
 		LOG_TEST(test_no_linger), LOG_TEST(test_stuck), LOG_TEST(test_uninterruptible),
 	};
 

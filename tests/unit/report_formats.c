@@ -105,18 +105,23 @@ static void frames_lie_on_their_callers(void **state)
 {
 	add(0, 0, 10, MAIN_HOT, 25);
 	add(0, 0, 10, MAIN_TICK, 75);
-	/* hot, in the top row of four, has a quarter of 1180 units from 10 on; tick the rest. */
+	/* hot, in the last row of four, has a quarter of 1180 units from 10 on; tick the rest. */
 	has(report_flamegraph, "<title>hot — /bin/work (25 samples, 25.00%)</title>"
-	    "<rect x=\"10.00\" y=\"80\" width=\"294.40\"", 1);
-	has(report_flamegraph, "<rect x=\"305.00\" y=\"80\" width=\"884.40\"", 1);
+	    "<rect x=\"10.00\" y=\"172\" width=\"294.40\"", 1);
+	has(report_flamegraph, "<rect x=\"305.00\" y=\"172\" width=\"884.40\"", 1);
 	has(report_flamegraph, "class=\"frame kernel\"", 1);
 	has(report_flamegraph, "class=\"frame user\"", 2);
-	has(report_flamegraph, "height=\"210\" viewBox=\"0 0 1200 210\"", 1);
+	has(report_flamegraph, "height=\"200\" viewBox=\"0 0 1200 200\"", 1);
 	has(report_flamegraph, ">partial: ", 0);
 	walk.stats.drops = 1;
 	has(report_flamegraph, ">partial: the recording lost samples<", 1);
 	walk.stats.cut = true;
 	has(report_flamegraph, ">partial: the log has no proper end<", 1);
+	has(report_flamegraph, ">cut: ", 0);
+	walk.stats.chains_cut = 7;
+	has(report_flamegraph, ">cut: the outermost callers of 7 samples are missing<", 1);
+	has(report_speedscope, "\"chains_cut\":7", 1);
+	has(report_json, "\"chains_cut\":7", 1);
 }
 
 static void frames_too_narrow_are_summed_up(void **state)
@@ -188,7 +193,7 @@ static void speedscope_has_events_and_threads(void **state)
 	add(2, 0, 10, MAIN_, 1);
 	expect(report_speedscope,
 	       "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
-	       "\"exporter\":\"pmcbpf\",\"name\":\"log\",\"partial\":false,\"shared\":{\"frames\":["
+	       "\"exporter\":\"pmcbpf\",\"name\":\"log\",\"partial\":false,\"chains_cut\":0,\"shared\":{\"frames\":["
 	       "{\"name\":\"work\"},{\"name\":\"main\",\"file\":\"work.c\"},"
 	       "{\"name\":\"hot\",\"file\":\"work.c\"}]},\"profiles\":["
 	       "{\"type\":\"sampled\",\"name\":\"CPU/X.1\",\"unit\":\"none\",\"startValue\":0,"

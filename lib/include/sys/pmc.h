@@ -245,6 +245,7 @@ enum pmc_event {
 
 #define PMC_CC_F_USERSPACE	0x01
 #define PMC_CC_F_MULTIPART	0x02
+#define PMC_CC_F_CUT		0x04	/* callers are missing: pmclog(5) */
 
 /* --- handles: 12 bits CPU, 4 mode, 8 class, 8 row ------------------------------------------- */
 

@@ -183,7 +183,42 @@ event-0x1000001 \'<b>;"\\n\\ufffd]]>\' 0x10 missing 5 5'
 	gzip -dc pprof | grep -aq 'partial: '
 }
 
-@test "flamegraph: frames lie on their callers, names are text" {
+@test "chains that are cut: every report says of how many samples, and the files of those who have a place for it" {
+	# Of the 7 of the first event.
+	python3 - "$BATS_FILE_TMPDIR/log" >cut.log <<-'PYTHON'
+		import struct, sys
+		data = bytearray(open(sys.argv[1], "rb").read())
+		at = 0
+		while at < len(data):
+		    head, = struct.unpack_from("<I", data, at)
+		    if head >> 16 & 255 == 16 and struct.unpack_from("<I", data, at + 24)[0] == 0xfff20f02:
+		        data[at + 28] |= 4
+		    at += head & 0xffff
+		sys.stdout.buffer.write(data)
+	PYTHON
+	words='*: WARNING: the call chains of 7 of the 1007 samples in "cut.log" are cut: their outermost callers are missing. *'
+	for option in "-G graph" "-F calls" "-m lines" "-a pairs" --gprof "--folded folded" "--flamegraph svg" "--pprof pprof" \
+		"--speedscope scope" "--perf-data data" "--json=json" "--csv=csv" ""; do
+		# shellcheck disable=SC2086 # options and their values
+		run --separate-stderr "$BUILD/bin/pmcstat" -R cut.log $option
+		[[ $stderr == $words ]] || { echo "$option: $stderr"; false; }
+	done
+	run --separate-stderr "$BUILD/bin/pmcannotate" cut.log "$WORK"
+	[[ $stderr == $words ]]
+	run --separate-stderr "$BUILD/bin/pmc" report cut.log
+	[[ $stderr == $words && $output == *'# cut chains: 7, '* ]]
+	grep -q '>cut: the outermost callers of 7 samples are missing<' svg
+	gzip -dc pprof | grep -aq 'cut call chains: 7 of 1007 samples'
+	python3 -c 'import json
+assert json.load(open("json"))["statistics"]["chains_cut"] == 7 == json.load(open("scope"))["chains_cut"]'
+	# Only what is shown counts, and a log that is whole is not spoken of.
+	run --separate-stderr "$BUILD/bin/pmcstat" -R cut.log --event event-0x1000001 --folded folded
+	[[ $stderr != *' are cut'* ]]
+	run --separate-stderr "$BUILD/bin/pmcstat" -R "$BATS_FILE_TMPDIR/log" --folded folded
+	[[ $stderr != *' are cut'* ]]
+}
+
+@test "flamegraph: the root is at the top, frames hang from their callers, names are text" {
 	report --flamegraph out.svg
 	run read_as svg out.svg
 	status_is 0
@@ -244,13 +279,13 @@ browse() {
 	run sed -n '/^<pre id="keys">/,/^<\/pre>/{s/^<pre id="keys">//; /^<\/pre>/!p}' dom
 	says '/: INPUT
 Escape: BODY
-ArrowUp: PAGE_FAULT.ALL
+ArrowDown: PAGE_FAULT.ALL
 ArrowRight: event-0x1000001
-ArrowUp: &lt;b&gt;;"?'$'\xef\xbf\xbd'']]&gt;
+ArrowDown: &lt;b&gt;;"?'$'\xef\xbf\xbd'']]&gt;
 ArrowRight: work
-ArrowUp: main
-ArrowDown: work
+ArrowDown: main
+ArrowUp: work
 Enter: #zoom=8 6 hidden
 Escape:  0 hidden
-i: all at 80'
+i: all at 190'
 }

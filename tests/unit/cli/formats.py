@@ -161,7 +161,7 @@ def rows(path):
 
 
 def svg(path):
-    """A flame graph: frames lie within what called them, beside each other."""
+    """A flame graph: frames lie within what called them, beside each other, and the root where a page opens."""
     space = "{http://www.w3.org/2000/svg}"
     root = xml.parse(path).getroot()
     assert root.tag == space + "svg" and root.get("viewBox")
@@ -171,6 +171,8 @@ def svg(path):
         assert element.tag in known, element.tag
         assert not any(key.lower().startswith("on") or "href" in key for key in element.keys())
     assert not re.search(r"(?:src|url|import)\s*[(=]|fetch|innerHTML|eval", open(path, encoding="utf-8").read())
+    for words in root.iterfind(f"{space}text"):
+        assert int(words.get("y")) < 118	# nothing but frames is further down
     above = []
     for g in root.iterfind(f".//{space}g[@data-depth]"):
         depth, start, n = (int(g.get("data-" + key)) for key in ("depth", "from", "samples"))
@@ -182,6 +184,7 @@ def svg(path):
             assert above[-1][0] <= start and start + n <= above[-1][1]
             above[-1][0] = start + n		# the next one begins behind it
         above.append([start, start + n])
+        assert int(rect.get("y")) == 118 + 18 * depth and int(root.get("height")) >= 118 + 18 * (depth + 1)
         assert float(rect.get("width")) <= 1180 and len(g.find(space + "text").text or "") * 7 <= 1180
         print(depth, g.get("class").split()[1], ascii(g.get("data-name")), n)
 

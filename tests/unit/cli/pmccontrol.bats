@@ -112,7 +112,7 @@ assert json.load(sys.stdin)["classes"][0] == {"class": "SOFT", "events": ["CLOCK
 ' <<<"$output"
 }
 
-@test "-s: eight figures" {
+@test "-s: hwpmc's figures, and ours" {
 	run pmccontrol -s
 	status_is 0
 	says 'interrupts processed:                    2
@@ -122,11 +122,12 @@ system calls:                            4
 system calls with errors:                5
 buffer requests:                         6
 buffer requests failed:                  7
-sampling log sweeps:                     4000000000'
+sampling log sweeps:                     4000000000
+call chains that lack callers:           5000000000'
 	run pmccontrol -s --json
 	python3 -c 'import json, sys
 stats = json.load(sys.stdin)
-assert len(stats) == 8 and stats["intr_processed"] == 2 and stats["log_sweeps"] == 4000000000' <<<"$output"
+assert len(stats) == 9 and stats["intr_processed"] == 2 and stats["chains_cut"] == 5000000000 and stats["log_sweeps"] == 4000000000' <<<"$output"
 }
 
 @test "--tunable: the list as lines of pmcbpf.conf, and as JSON" {

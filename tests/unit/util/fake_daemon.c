@@ -121,6 +121,13 @@ static void on_stats(struct fake *f, const void *req, struct answer *a)
 	put(a, &stats, sizeof(stats));
 }
 
+static void on_losses(struct fake *f, const void *req, struct answer *a)
+{
+	const struct wire_losses losses = { .chains_cut = 1ull << 40 };
+
+	put(a, &losses, sizeof(losses));
+}
+
 static void on_allocate(struct fake *f, const void *req, struct answer *a)
 {
 	struct wire_allocate_rep rep = { .pmcid = FAKE_ID, .pos = 0, .nfds = 2, .ncpu = FAKE_NCPU };
@@ -228,6 +235,7 @@ static const struct {
 	{ WIRE_OP_GETDYNEVENTINFO, sizeof(struct wire_class_req), on_dynevents },
 	{ WIRE_OP_GETPMCINFO, sizeof(struct wire_cpu_req), on_pmcinfo },
 	{ WIRE_OP_GETDRIVERSTATS, 0, on_stats },
+	{ WIRE_OP_GETLOSSES, 0, on_losses },
 	{ WIRE_OP_PMCALLOCATE, sizeof(struct wire_allocate_req), on_allocate },
 	{ WIRE_OP_PMCSTART, sizeof(struct wire_id_req), on_start },
 	{ WIRE_OP_PMCSTOP, sizeof(struct wire_id_req), on_other },

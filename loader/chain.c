@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a log gets of a sample's addresses, and whether callers are missing. */
+#include <sys/pmc.h>
+
+#include "chain.h"
+
+/*
+ * A frame pointer of user code may point anywhere in the program's memory: behind a user address, a
+ * value with the form of a kernel address ends the chain, and everywhere for owners who may know
+ * none.  A return address of 0 ends it, too: the outermost frame has it, and what lies behind it is
+ * no frame.
+ */
+static unsigned int frames(const struct abi_rec *rec, const uint64_t *data, bool hides_kernel)
+{
+	unsigned int n = 1;
+
+	while (n < rec->n && data[n] &&
+	       !(data[n] >> 63 && (hides_kernel || !(data[n - 1] >> 63))))
+		n++;
+	return n;
+}
+
+bool chain_take(struct pmclog_ev_callchain *c, const struct abi_rec *rec, const uint64_t *data,
+		unsigned int room, bool hides_kernel)
+{
+	unsigned int n = frames(rec, data, hides_kernel);
+	/* A chain that ends before its last address has come to the outermost frame. */
+	bool cut = rec->flags & ABI_REC_CUT_INSIDE || (rec->flags & ABI_REC_CUT && n == rec->n);
+
+	if (n > room) {
+		n = room;
+		cut = true;
+	}
+	c->pl_npc = (int)n;
+	c->pl_cpuflags = PMC_CALLCHAIN_TO_CPUFLAGS(rec->cpu,
+		(rec->flags & ABI_REC_USER ? PMC_CC_F_USERSPACE : 0) | (cut ? PMC_CC_F_CUT : 0));
+	return cut;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a log gets of a sample's addresses, and when callers are missing (REQ-047). */
+#include "../../loader/chain.h"
+#include "unit.h"
+
+#define KERNEL 0xffffffff81000000ull
+
+static const uint64_t code[] = { 0x1000, 0x2000, 0x3000, 0x4000 };
+
+static void expect(unsigned int flags, const uint64_t *data, unsigned int n, unsigned int room,
+		   bool hides, int length, bool cut)
+{
+	const struct abi_rec rec = { .n = (__u16)n, .cpu = 3, .flags = (__u16)flags };
+	struct pmclog_ev_callchain c = { .pl_npc = -1 };
+
+	assert_int_equal(chain_take(&c, &rec, data, room, hides), cut);
+	assert_int_equal(c.pl_npc, length);
+	assert_int_equal(c.pl_cpuflags, 3u << 16 | (cut ? 4 : 0) | (flags & ABI_REC_USER ? 1 : 0));
+}
+
+static void test_whole(void **state)
+{
+	expect(ABI_REC_USER, code, 4, 512, false, 4, false);
+	expect(0, code, 1, 512, false, 1, false);
+}
+
+static void test_cut(void **state)
+{
+	expect(ABI_REC_USER | ABI_REC_CUT, code, 4, 512, false, 4, true);
+	expect(ABI_REC_CUT, code, 1, 512, false, 1, true);
+	/* Of the kernel's part, with all of the user code's behind it. */
+	expect(ABI_REC_CUT_INSIDE, code, 4, 512, false, 4, true);
+}
+
+/* Where the outermost frame is among the addresses nothing is missing, whatever lies behind it. */
+static void test_ended_before(void **state)
+{
+	static const uint64_t zero[] = { 0x1000, 0x2000, 0, 0x4000 };
+	static const uint64_t kernel[] = { 0x1000, 0x2000, KERNEL, 0x4000 };
+
+	expect(ABI_REC_USER | ABI_REC_CUT, zero, 4, 512, false, 2, false);
+	expect(ABI_REC_CUT_INSIDE | ABI_REC_CUT, zero, 4, 512, false, 2, true);
+	expect(ABI_REC_USER | ABI_REC_CUT, kernel, 4, 512, true, 2, false);
+	expect(ABI_REC_USER, kernel, 4, 512, false, 2, false);
+}
+
+/* Readers of the log's format have no room for more. */
+static void test_room(void **state)
+{
+	expect(ABI_REC_USER, code, 4, 4, false, 4, false);
+	expect(ABI_REC_USER, code, 4, 3, false, 3, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_ended_before),
+		cmocka_unit_test(test_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
