@@ -180,8 +180,7 @@ struct abi_set {
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
 	__u32 exec;			/* the set after any exec, for PMCs that wait; 0: none do */
 	__u32 reserved;
-	__u64 due;			/* bit i: member i counts from its start to its stop, so that */
-					/* a slice that is not seen is lost */
+	__u64 due;			/* bit i: a slice of member i that is not seen is lost */
 };
 
 /*
@@ -267,7 +266,7 @@ struct abi_counts {
 /* Requests to the programs that the daemon runs itself; arguments of target_ctl. */
 enum abi_ctl {
 	ABI_CTL_ADD,			/* (tgid, set, 0) */
-	ABI_CTL_MOVE,			/* (tgid, set, the set before << 32 | SOFT rows that stay) */
+	ABI_CTL_MOVE,			/* (tgid, set, set before << 32 | SOFT rows that stay) */
 	ABI_CTL_DELETE,			/* (tgid) */
 };
 

@@ -25,9 +25,9 @@ int ksyms_read(struct ksyms **out, const char *path);
 void ksyms_free(struct ksyms *k);
 
 /*
- * Where the kernel begins, from the first lines of the file.  -EPERM: the kernel hides its addresses;
- * -ENODATA: the file is empty, as where a sandbox has put another one in its place; or why the file
- * cannot be read.
+ * Where the kernel begins, from the first lines of the file.  -EPERM: the kernel hides its
+ * addresses; -ENODATA: the file is empty, as where a sandbox has put another one in its place; or
+ * why the file cannot be read.
  */
 int ksyms_start(const char *path, uint64_t *start);
 

@@ -38,7 +38,7 @@ static void count_execs(const struct profile *p, struct walk_stats *s)
 	}
 }
 
-/* Stacks' frames that no mapping explains, a number for each stack: those of programs, of the kernel. */
+/* Frames that no mapping explains, a number for each stack: those of programs, of the kernel. */
 struct dubious {
 	uint32_t *user, *kernel;
 };
@@ -189,7 +189,8 @@ static void tell_gaps(const struct report *r, const struct walk_stats *s, const 
 		     "recorded, the kernel hid its symbols from pmcbpfd or from the recording user "
 		     "(kernel.kptr_restrict, no CAP_SYSLOG, or a sandbox without /proc/kallsyms); "
 		     "\"pmccontrol --doctor\" on that machine names which",
-		     (unsigned long long)g->kernel, percent(g->kernel, r->profile->samples), r->log);
+		     (unsigned long long)g->kernel, percent(g->kernel, r->profile->samples),
+		     r->log);
 	}
 	if (s->passed && unknown == s->passed)
 		note("WARNING: \"%s\" tells of no mapping that explains its samples: only "

@@ -35,7 +35,7 @@ answered() {
 # unseen_does ORDER...
 unseen_does() {
 	echo "$*" >&"$ORDERS"
-	answered done
+	answered "done"
 }
 
 @test "a process that was away unseen, or came unseen: EBUSY and why, until the PMC is written" {
@@ -70,7 +70,7 @@ unseen_does() {
 		answered spinning
 		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
 		echo >&"$ORDERS"
-		answered done
+		answered "done"
 		expect a 'release 0' release
 	done
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Has the image that an exec begins rights that the one before lacked? */
+#ifndef PMCBPF_SECURE_BPF_H
+#define PMCBPF_SECURE_BPF_H
+
+#include "maps.bpf.h"
+
+#define BINPRM_ENFORCE_NONDUMP 0x1	/* the caller may not read the file */
+#define DUMPABLE_MASK	       0x3
+#define DUMPABLE_USER	       1
+
+/*
+ * How the image may be dumped: DUMPABLE_USER unless it is set-id, unreadable, or its exec changed
+ * credentials.  The kernel takes perf events off all others.
+ */
+static __always_inline u32 dumpable(struct task_struct *task)
+{
+	struct mm_struct___bitmap *bitmap = (void *)task->mm;
+	struct mm_struct *mm = task->mm;
+	u64 flags = DUMPABLE_USER;
+
+	if (bpf_core_field_exists(task->exec_state))
+		return BPF_CORE_READ(task, exec_state, dumpable);
+	if (bpf_core_field_exists(mm->flags))
+		flags = BPF_CORE_READ(mm, flags);
+	else if (bpf_core_field_exists(bitmap->flags))
+		bpf_core_read(&flags, sizeof(flags), &bitmap->flags);
+	return flags & DUMPABLE_MASK;
+}
+
+/* Does a security module label processes?  The daemon looks before it loads this. */
+const volatile bool labels = true;
+
+/*
+ * A file's ids and capabilities are not given to a process that is traced, or that shares its
+ * folder, without privilege; the kernel calls the exec secure all the same.  The process has what
+ * it had if all its ids are one and no capability came from a file.  A label can change with
+ * neither.
+ */
+static __always_inline bool is_ordinary(struct task_struct *task)
+{
+	const struct cred *c = task->cred;
+	u64 permitted = ~0ull, ambient = 0;
+	u32 uid, gid;
+
+	if (labels)
+		return false;
+	uid = c->uid.val;
+	gid = c->gid.val;
+	bpf_core_read(&permitted, sizeof(permitted), &c->cap_permitted);
+	bpf_core_read(&ambient, sizeof(ambient), &c->cap_ambient);
+	return c->euid.val == uid && c->suid.val == uid && c->egid.val == gid &&
+	       c->sgid.val == gid && !(permitted & ~ambient);
+}
+
+static __always_inline bool is_secure(struct task_struct *task, struct linux_binprm *bprm, u32 dump)
+{
+	return dump != DUMPABLE_USER || bprm->interp_flags & BINPRM_ENFORCE_NONDUMP ||
+	       (BPF_CORE_READ_BITFIELD_PROBED(bprm, secureexec) && !is_ordinary(task));
+}
+
+#endif
