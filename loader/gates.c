@@ -152,3 +152,67 @@ void gates_cpu_list(const int *of_cpu, unsigned int ncpu, int value, char *buf, 
 					 used ? "," : "", cpu, last);
 	}
 }
+
+/* --- the kernel's names ---------------------------------------------------------------------- */
+
+/* What hides them from the daemon itself. */
+static const char *daemon_lacks(const struct kernel_shown *k, char *finding, size_t size)
+{
+	if (k->err == -ENOENT) {
+		snprintf(finding, size, "none: pmcbpfd finds no /proc/kallsyms");
+		return "a kernel without CONFIG_KALLSYMS has none; a unit of pmcbpfd must not "
+		       "have ProcSubset=pid";
+	}
+	if (k->err != -EPERM) {
+		snprintf(finding, size, "none: pmcbpfd cannot read /proc/kallsyms (%s): a "
+			 "sandbox hides it",
+			 k->err == -ENODATA ? "it is empty" : strerror(-k->err));
+		return "the unit of pmcbpfd must not have ProtectKernelTunables=, nor "
+		       "/proc/kallsyms in InaccessiblePaths=";
+	}
+	if (k->settings.kptr_restrict >= 2) {
+		snprintf(finding, size, "none: the kernel hides its addresses from everybody "
+			 "(kernel.kptr_restrict=%d)", k->settings.kptr_restrict);
+		return "sysctl kernel.kptr_restrict=1";
+	}
+	if (!k->syslog) {
+		snprintf(finding, size, "none: the kernel hides its addresses from pmcbpfd, "
+			 "which has no CAP_SYSLOG (kernel.kptr_restrict=%d, "
+			 "kernel.perf_event_paranoid=%d)", k->settings.kptr_restrict,
+			 k->settings.paranoid);
+		return "start pmcbpfd with CAP_SYSLOG: in a unit, CapabilityBoundingSet= with it "
+		       "and no ProtectKernelLogs=; in a container, --cap-add SYSLOG";
+	}
+	snprintf(finding, size, "none: /proc/kallsyms shows pmcbpfd no addresses, although it "
+		 "has CAP_SYSLOG");
+	return "a security module, or the kernel's configuration, must let pmcbpfd read them";
+}
+
+bool gates_kernel_names(const struct kernel_shown *k, char *finding, size_t size,
+			const char **remedy)
+{
+	int kptr = k->settings.kptr_restrict, paranoid = k->settings.paranoid;
+
+	*remedy = "";
+	if (k->err) {
+		*remedy = daemon_lacks(k, finding, size);
+		return false;
+	}
+	switch (k->view) {
+	case KERNEL_NAMES:
+		snprintf(finding, size, "your logs have addresses and names of the kernel");
+		return true;
+	case KERNEL_ADDRESSES:
+		snprintf(finding, size, "your logs have addresses of the kernel, but no names "
+			 "(kernel.kptr_restrict=%d, kernel.perf_event_paranoid=%d)", kptr,
+			 paranoid);
+		break;
+	default:
+		snprintf(finding, size, "your logs show all of the kernel as one address "
+			 "(kernel.kptr_restrict=%d, kernel.perf_event_paranoid=%d)", kptr,
+			 paranoid);
+	}
+	*remedy = "record as root of the host (CAP_PERFMON, CAP_SYSLOG, and kernel.kptr_restrict "
+		  "at most 1), or sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1";
+	return false;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A sorted array of addresses, and one block of names: some 30 bytes a function. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #define PAGE	  4096u
 #define LONGEST	  (256u * 1024)		/* bytes of a function: gaps are nobody's */
+#define HIDDEN_LINES 64u		/* per-CPU data may begin at 0, but not so much of it */
 #define BLOCK	  (1u << 20)
 #define BLOCK_MAX (1u << 30)
 
@@ -181,6 +183,28 @@ int ksyms_read(struct ksyms **out, const char *path)
 	finish(k);
 	*out = k;
 	return 0;
+}
+
+int ksyms_start(const char *path, uint64_t *start)
+{
+	FILE *f = fopen(path, "re");
+	char line[512], name[256];
+	uint64_t address;
+	unsigned int hidden = 0;
+	int err = f ? -ENODATA : -errno;
+
+	*start = 0;
+	while (f && !*start && hidden < HIDDEN_LINES && fgets(line, sizeof(line), f)) {
+		err = -EPERM;
+		if (sscanf(line, "%" SCNx64 " %*c %255s", &address, name) != 2)
+			continue;
+		if (!strcmp(name, "_stext") || !strcmp(name, "_text"))
+			*start = address;
+		hidden += !address;
+	}
+	if (f)
+		fclose(f);
+	return *start ? 0 : err;
 }
 
 bool ksyms_find(const struct ksyms *k, uint64_t address, struct ksym *sym)

@@ -24,6 +24,13 @@ struct ksym {
 int ksyms_read(struct ksyms **out, const char *path);
 void ksyms_free(struct ksyms *k);
 
+/*
+ * Where the kernel begins, from the first lines of the file.  -EPERM: the kernel hides its
+ * addresses; -ENODATA: the file is empty, as where a sandbox has put another one in its place; or
+ * why the file cannot be read.
+ */
+int ksyms_start(const char *path, uint64_t *start);
+
 /* False: the address is in no function.  Valid until ksyms_free(). */
 bool ksyms_find(const struct ksyms *k, uint64_t address, struct ksym *sym);
 

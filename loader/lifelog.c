@@ -367,8 +367,8 @@ static void tell_of_kernel(struct lifelog *l, struct listener *n, enum kernel_vi
 		return;
 	l->hidden = true;
 	log_msg(engine_debug(l->engine)->log, LOG_NOTICE,
-		"the kernel hides its addresses (kernel.kptr_restrict, lockdown), at least from "
-		"owners without CAP_SYSLOG: logs have no mapping of it, and its samples no names");
+		"the kernel hides its addresses from pmcbpfd or the owner of a log, which has no "
+		"mapping of it and no names: pmccontrol --doctor says why");
 }
 
 void lifelog_start(struct lifelog *l, const struct pmc *p)

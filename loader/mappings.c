@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "errand.h"
 #include "file.h"
+#include "ksyms.h"
 #include "mappings.h"
 #include "ring.h"
 
@@ -170,21 +171,6 @@ static void kernel_path(char *path, size_t size)
 	snprintf(path, size, "[kernel.kallsyms]");
 }
 
-static uint64_t kernel_start(void)
-{
-	FILE *f = fopen("/proc/kallsyms", "re");
-	uint64_t address = 0, start = 0;
-	char line[512], name[256];
-
-	while (f && !start && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%" SCNx64 " %*c %255s", &address, name) == 2 &&
-		    (!strcmp(name, "_stext") || !strcmp(name, "_text")))
-			start = address;
-	if (f)
-		fclose(f);
-	return start;
-}
-
 /* "name size refs users state address"; 0 where addresses are hidden. */
 static void modules(struct logfile *l)
 {
@@ -208,11 +194,11 @@ static void modules(struct logfile *l)
 bool mappings_of_kernel(struct logfile *l)
 {
 	char path[512];
-	uint64_t start = kernel_start();
 	struct buildid id;
+	uint64_t start;
 
 	/* Nothing is better than a wrong address. */
-	if (!start)
+	if (ksyms_start("/proc/kallsyms", &start))
 		return false;
 	kernel_path(path, sizeof(path));
 	buildid_of_notes_file(&id, "/sys/kernel/notes");

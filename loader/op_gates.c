@@ -12,6 +12,7 @@
 #include "file.h"
 #include "gates.h"
 #include "hop.h"
+#include "ksyms.h"
 #include "ops.h"
 
 #define MAX_USERS 8u
@@ -353,6 +354,24 @@ static void rules(struct gates *g)
 		     "those that you may debug (security.bsd.unprivileged_proc_debug=\"1\")", "");
 }
 
+/* --- names ------------------------------------------------------------------------------- */
+
+static void kernel_names(struct gates *g)
+{
+	struct kernel_shown k = { .settings = policy_kernel_settings() };
+	struct cred own;
+	char finding[WIRE_GATE_TEXT];
+	const char *remedy;
+	uint64_t start;
+	bool open;
+
+	k.err = ksyms_start("/proc/kallsyms", &start);
+	k.syslog = !policy_read_cred(getpid(), &own) && policy_has_syslog(&own);
+	k.view = policy_kernel_view(&g->me, &k.settings);
+	open = gates_kernel_names(&k, finding, sizeof(finding), &remedy);
+	gate(g, open ? WIRE_GATE_OPEN : WIRE_GATE_LIMITS, "names of the kernel", finding, remedy);
+}
+
 /* How long a request may have had to wait for others'. */
 static void event_loop(struct gates *g)
 {
@@ -380,5 +399,6 @@ int op_gates(struct request *rq)
 	hardware(&g);
 	registers(&g);
 	rules(&g);
+	kernel_names(&g);
 	return 0;
 }

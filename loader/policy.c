@@ -62,12 +62,17 @@ bool policy_follows_setid(const struct cred *c)
 	return policy_privileged(c) || (policy_on_host(c) && has_cap(c, CAP_SYS_PTRACE));
 }
 
+bool policy_has_syslog(const struct cred *c)
+{
+	return policy_on_host(c) && has_cap(c, CAP_SYSLOG);
+}
+
 /* perf_allow_kernel() and kallsyms_show_value() of the kernel. */
 enum kernel_view policy_kernel_view(const struct cred *client,
 				    const struct kernel_settings *settings)
 {
 	bool privileged = policy_privileged(client);
-	bool syslog = policy_on_host(client) && has_cap(client, CAP_SYSLOG);
+	bool syslog = policy_has_syslog(client);
 	bool sampled = privileged || settings->paranoid <= 1;
 	bool shown = (settings->kptr_restrict <= 0 && settings->paranoid <= 1) ||
 		     (settings->kptr_restrict <= 1 && syslog);

@@ -90,6 +90,9 @@ enum kernel_view {
 enum kernel_view policy_kernel_view(const struct cred *client,
 				    const struct kernel_settings *settings);
 
+/* Capable of what kernel.kptr_restrict=1 takes. */
+bool policy_has_syslog(const struct cred *c);
+
 /* In a container: what FreeBSD calls a jail. */
 bool policy_jailed(const struct cred *c, uint64_t daemon_pid_ns);
 

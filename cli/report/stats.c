@@ -38,54 +38,86 @@ static void count_execs(const struct profile *p, struct walk_stats *s)
 	}
 }
 
-/* What the samples' addresses could not be; `missed`: the samples of each image. */
-static int count_samples(const struct profile *p, struct walk_stats *s, uint64_t **missed)
+/* Frames that no mapping explains, a number for each stack: of programs and of the kernel. */
+struct dubious {
+	uint32_t *user, *kernel;
+};
+
+/* A caller's number is less than that of whom it called. */
+static int count_dubious(const struct profile *p, struct dubious *d)
 {
-	uint32_t *dubious = calloc(p->nstacks, sizeof(*dubious));
+	d->user = calloc(p->nstacks, sizeof(*d->user));
+	d->kernel = calloc(p->nstacks, sizeof(*d->kernel));
+	if (!d->user || !d->kernel)
+		return -ENOMEM;
+	for (size_t i = 1; i < p->nstacks; i++) {
+		const struct place *place = &p->places[p->stacks[i].place];
+		bool kernel = place->offset & WALK_KERNEL;
+
+		d->user[i] = d->user[p->stacks[i].caller] + (!place->image && !kernel);
+		d->kernel[i] = d->kernel[p->stacks[i].caller] + (!place->image && kernel);
+	}
+	return 0;
+}
+
+/* What the samples' addresses could not be. */
+struct gaps {
+	uint64_t *missed;	/* the samples of each image that have no name */
+	uint64_t kernel;	/* samples of the kernel that no mapping explains */
+	uint64_t user_frames;	/* frames of programs that no mapping explains */
+};
+
+static int count_samples(const struct profile *p, struct walk_stats *s, struct gaps *g)
+{
+	struct dubious dubious = { 0 };
 	size_t images = 0;
+	int err = count_dubious(p, &dubious);
 
 	while (symbols_each(p->symbols, images))
 		images++;
-	*missed = calloc(images + 1, sizeof(**missed));
-	if (!dubious || !*missed) {
-		free(dubious);
-		return -ENOMEM;
+	g->missed = calloc(images + 1, sizeof(*g->missed));
+	if (err || !g->missed) {
+		err = -ENOMEM;
+		goto out;
 	}
 	s->unknown_object = s->unknown_function = s->dubious_frames = 0;
-	/* A caller's number is less than that of whom it called. */
-	for (size_t i = 1; i < p->nstacks; i++)
-		dubious[i] = dubious[p->stacks[i].caller] + !p->places[p->stacks[i].place].image;
 	for (size_t i = 0; i < p->ntallies; i++) {
 		const struct tally *t = &p->tallies[i];
 		const struct place *place = &p->places[p->stacks[t->stack].place];
 		const struct symbol *symbol = symbols_function(p->symbols, place);
 
-		s->dubious_frames += t->samples * dubious[t->stack];
+		g->user_frames += t->samples * dubious.user[t->stack];
+		s->dubious_frames += t->samples * dubious.kernel[t->stack];
 		if (!place->image)
 			s->unknown_object += t->samples;
 		else if (!symbol || !symbol->name)
-			(*missed)[place->image->number] += t->samples;
+			g->missed[place->image->number] += t->samples;
+		if (!place->image && place->offset & WALK_KERNEL)
+			g->kernel += t->samples;
 	}
+	s->dubious_frames += g->user_frames;
 	for (size_t i = 0; i < images; i++)
-		s->unknown_function += (*missed)[i];
-	free(dubious);
-	return 0;
+		s->unknown_function += g->missed[i];
+out:
+	free(dubious.user);
+	free(dubious.kernel);
+	return err;
 }
 
-static int count_all(const struct report *r, uint64_t **missed)
+static int count_all(const struct report *r, struct gaps *g)
 {
 	struct walk_stats *s = walk_count(r->profile->walk);
 
 	count_execs(r->profile, s);
-	return count_samples(r->profile, s, missed);
+	return count_samples(r->profile, s, g);
 }
 
 int report_count(const struct report *r)
 {
-	uint64_t *missed = NULL;
-	int err = count_all(r, &missed);
+	struct gaps gaps = { 0 };
+	int err = count_all(r, &gaps);
 
-	free(missed);
+	free(gaps.missed);
 	return err;
 }
 
@@ -128,8 +160,21 @@ static uint64_t all_frames(const struct profile *p)
 	return frames;
 }
 
-static void tell_gaps(const struct report *r, const struct walk_stats *s)
+/* The log says where the kernel lies, and so was made by a daemon that could read its symbols. */
+static bool maps_kernel(const struct report *r)
 {
+	const struct image *image;
+
+	for (size_t i = 0; (image = symbols_each(r->profile->symbols, i)); i++)
+		if (image->kernel && strcmp(image->path, SYMBOLS_HIDDEN) != 0)
+			return true;
+	return false;
+}
+
+static void tell_gaps(const struct report *r, const struct walk_stats *s, const struct gaps *g)
+{
+	uint64_t unknown = s->unknown_object;
+
 	if (s->cut)
 		note("WARNING: \"%s\" has no end: this report is partial, it shows what was "
 		     "recorded before", r->log);
@@ -137,22 +182,31 @@ static void tell_gaps(const struct report *r, const struct walk_stats *s)
 	if (s->samples && !s->passed)
 		note("WARNING: none of the %llu samples in \"%s\" passes the filters",
 		     (unsigned long long)s->samples, r->log);
-	if (s->passed && s->unknown_object == s->passed)
+	if (g->kernel && !maps_kernel(r)) {
+		unknown -= g->kernel;
+		note("WARNING: no names for %llu samples (%.1f%%) of the kernel: when \"%s\" was "
+		     "recorded, the kernel hid its symbols from pmcbpfd or from the recording user "
+		     "(kernel.kptr_restrict, no CAP_SYSLOG, or a sandbox without /proc/kallsyms); "
+		     "\"pmccontrol --doctor\" on that machine names which",
+		     (unsigned long long)g->kernel, percent(g->kernel, r->profile->samples),
+		     r->log);
+	}
+	if (s->passed && unknown == s->passed)
 		note("WARNING: \"%s\" tells of no mapping that explains its samples: only "
 		     "addresses can be shown", r->log);
-	else if (percent(s->dubious_frames, all_frames(r->profile)) > DUBIOUS_PERCENT)
+	else if (percent(g->user_frames, all_frames(r->profile)) > DUBIOUS_PERCENT)
 		note("WARNING: %.1f%% of the frames in call chains lie in no file: compile with "
 		     "-fno-omit-frame-pointer to have their callers",
-		     percent(s->dubious_frames, all_frames(r->profile)));
+		     percent(g->user_frames, all_frames(r->profile)));
 }
 
 void report_statistics(const struct report *r, bool zeros, struct buf *out)
 {
 	struct walk_stats *s = walk_count(r->profile->walk);
-	uint64_t *missed = NULL;
+	struct gaps gaps = { 0 };
 
-	if (count_all(r, &missed) != 0) {
-		free(missed);
+	if (count_all(r, &gaps) != 0) {
+		free(gaps.missed);
 		out->failed = true;
 		return;
 	}
@@ -166,7 +220,7 @@ void report_statistics(const struct report *r, bool zeros, struct buf *out)
 	put_line(out, "#samples/unknown-object", s->unknown_object, zeros);
 	put_line(out, "#samples/unknown-function", s->unknown_function, zeros);
 	put_line(out, "#callchain/dubious-frames", s->dubious_frames, zeros);
-	tell_gaps(r, s);
-	tell_images(r, missed);
-	free(missed);
+	tell_gaps(r, s, &gaps);
+	tell_images(r, gaps.missed);
+	free(gaps.missed);
 }

@@ -73,13 +73,21 @@ struct lines {
 	size_t n;
 };
 
+/* Without an image: an address of the kernel, whose names the log does not have. */
+static bool of_kernel(const struct symbol *symbol)
+{
+	return !symbol->image && symbol->start & WALK_KERNEL;
+}
+
 static const char *image_of(const struct line *line)
 {
 	const struct symbol *symbol = line->row.symbol;
 
 	if (!symbol)
 		return "";
-	return symbol->image ? symbol->image->name : "(no mapping)";
+	if (symbol->image)
+		return symbol->image->name;
+	return of_kernel(symbol) ? SYMBOLS_HIDDEN : "(no mapping)";
 }
 
 /* For free(3); NULL: no memory. */
@@ -94,7 +102,7 @@ static char *line_text(const struct report *r, const struct line *line)
 		return row_text(&line->row, r->offsets);
 	if (!symbol)
 		n = asprintf(&text, "(%zu more below %g%%)", line->sum, r->threshold);
-	else if (!symbol->image)
+	else if (!symbol->image && !of_kernel(symbol))
 		n = asprintf(&text, "(%zu address%s in no file)", line->sum, es);
 	else if (!symbol->name)
 		n = asprintf(&text, "(%zu address%s without name%s)", line->sum, es, s);
@@ -206,7 +214,7 @@ static int choose(const struct report *r, const struct row *rows, size_t n, uint
 		const struct line line = { rows[i], 0 };
 		const struct symbol *symbol = rows[i].symbol;
 		size_t image = symbol->image ? symbol->image->number + 1 : 0;
-		struct line *sum = &sums[2 * image + !symbol->name];
+		struct line *sum = &sums[2 * image + (!symbol->name && !of_kernel(symbol))];
 
 		if (shown(r, &rows[i], samples)) {
 			lines->list[lines->n++] = line;

@@ -107,7 +107,15 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
-CHECKS += check-e2e
-.PHONY: check-e2e
+# Those that run in the sandbox of the systemd unit, too: what the daemon asks of the kernel, and nothing of its files.
+SANDBOX_BATS := $(addprefix tests/e2e/,kgmon.bats ktr_kernel.bats log.bats names.bats proof.bats record.bats \
+	req_attach.bats req_scope.bats)
+
+CHECKS += check-e2e check-sandbox
+.PHONY: check-e2e check-sandbox
 check-e2e: all $(E2E_NEEDS)  ## tests on the running kernel; root and BTF
 	$(Q)BUILD='$(abspath $(O))' bats --print-output-on-failure $(E2E_BATS)
+
+check-sandbox: all $(E2E_NEEDS)  ## the essential ones with the daemon in the sandbox of its systemd unit
+	$(Q)BUILD='$(abspath $(O))' PMCBPF_UNIT='$(abspath packaging/systemd/pmcbpfd.service)' \
+		BATS_TEST_NAME_PREFIX='in the unit: ' bats --print-output-on-failure $(SANDBOX_BATS)

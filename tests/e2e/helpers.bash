@@ -15,6 +15,12 @@ need_root() {
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)"
 }
 
+# What tests/e2e/under_unit.py takes.
+need_unit() {
+	command -v systemd-analyze >/dev/null || skip "systemd is not installed"
+	python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>/dev/null || skip "libseccomp is not installed"
+}
+
 # What comes at all has come after so many seconds, on the slowest machine.
 PATIENCE=60
 
@@ -50,6 +56,18 @@ open_tmpdir() {
 
 daemon_answers() { wireclient hello 2>/dev/null | grep -q '^hello 0'; }
 
+# What starts a daemon on PMCBPF_SOCKET.  PMCBPF_UNIT names a unit file whose sandbox it gets; there it has a socket in
+# a runtime directory of its own, because the unit shows it no other place to write to.
+daemon_command() {
+	COMMAND=(pmcbpfd -f -s "$PMCBPF_SOCKET")
+	[ -n "${PMCBPF_UNIT:-}" ] || return 0
+	need_unit
+	UNIT_RUN=${UNIT_RUN:-$(mktemp -d /run/pmcbpf-test.XXXXXX)}
+	chmod 755 "$UNIT_RUN"
+	export PMCBPF_SOCKET=$UNIT_RUN/pmcbpf/pmc.sock
+	COMMAND=(python3 "$BATS_TEST_DIRNAME/under_unit.py" "$PMCBPF_UNIT" "$BUILD/sbin" "$UNIT_RUN" -s "$PMCBPF_SOCKET")
+}
+
 # start_daemon [OPTION]...: in the foreground mode, on a socket of its own, until it answers.
 # Sets PMCBPF_SOCKET, DAEMON_PID, DAEMON_LOG.
 # shellcheck disable=SC2120 # tests in other files pass options
@@ -60,7 +78,8 @@ start_daemon() {
 	open_tmpdir
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock
 	DAEMON_LOG=$BATS_TEST_TMPDIR/pmcbpfd.log
-	pmcbpfd -f -s "$PMCBPF_SOCKET" "$@" >>"$DAEMON_LOG" 2>&1 3>&- &
+	daemon_command
+	"${COMMAND[@]}" "$@" >>"$DAEMON_LOG" 2>&1 3>&- &
 	DAEMON_PID=$!
 	answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 	wait_for answers_or_ends && daemon_answers && return 0
@@ -89,6 +108,8 @@ stop_daemon() {
 	kill -"${1:-TERM}" "$DAEMON_PID" 2>/dev/null || true
 	wait "$DAEMON_PID" || status=$?
 	DAEMON_PID=
+	[ -z "${UNIT_RUN:-}" ] || rm -rf "$UNIT_RUN"
+	UNIT_RUN=
 	return $status
 }
 
@@ -132,8 +153,9 @@ refute() {
 
 # The daemon has no connection: what is open is its own.
 daemon_idle() {
-	# The listening socket, and the daemon's end of each connection.
-	[ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq 1 ] && daemon_rests
+	# The listening socket, in the daemon's network, and its end of each connection, in the client's.
+	[ "$(awk -v path="$PMCBPF_SOCKET" '$8 == path && !seen[$7]++ { n++ } END { print n + 0 }' /proc/net/unix \
+		"/proc/$DAEMON_PID/net/unix")" -eq 1 ] && daemon_rests
 }
 
 # All its threads wait for something to do, and for no time to pass: the one that makes spare maps is done, not in

@@ -254,6 +254,38 @@ static void test_cpu_list(void **state)
 	assert_string_equal(text, "0-2,");
 }
 
+/* REQ-133: each thing that hides the kernel's names has its finding and its remedy. */
+static void names(int err, bool syslog, int paranoid, int kptr, enum kernel_view view,
+		  const char *found, const char *helps)
+{
+	const struct kernel_shown k = { err, syslog, { paranoid, kptr }, view };
+	char finding[WIRE_GATE_TEXT];
+	const char *remedy;
+
+	assert_int_equal(gates_kernel_names(&k, finding, sizeof(finding), &remedy), !*helps);
+	if (!strstr(finding, found) || !strstr(remedy, helps) || (!*helps && *remedy))
+		fail_msg("%s; %s: wanted %s; %s", finding, remedy, found, helps);
+	assert_true(strlen(finding) < sizeof(finding) - 1 && strlen(remedy) < WIRE_GATE_TEXT);
+}
+
+static void test_kernel_names(void **state)
+{
+	names(0, true, 2, 1, KERNEL_NAMES, "addresses and names", "");
+	names(0, true, 2, 1, KERNEL_ADDRESSES, "but no names (kernel.kptr_restrict=1", "as root");
+	names(0, true, 2, 0, KERNEL_HIDDEN, "one address (kernel.kptr_restrict=0, "
+	      "kernel.perf_event_paranoid=2)", "sysctl kernel.kptr_restrict=0");
+	/* The daemon's own reasons come first: without them nobody has names. */
+	names(-EPERM, true, 2, 2, KERNEL_NAMES, "from everybody (kernel.kptr_restrict=2)",
+	      "sysctl kernel.kptr_restrict=1");
+	names(-EPERM, false, 3, 1, KERNEL_NAMES, "no CAP_SYSLOG", "CapabilityBoundingSet=");
+	names(-EPERM, true, 3, 1, KERNEL_NAMES, "although it has CAP_SYSLOG", "security module");
+	names(-ENODATA, true, 2, 1, KERNEL_NAMES, "(it is empty): a sandbox",
+	      "ProtectKernelTunables=");
+	names(-EACCES, true, 2, 1, KERNEL_NAMES, "(Permission denied): a sandbox",
+	      "InaccessiblePaths=");
+	names(-ENOENT, true, 2, 1, KERNEL_HIDDEN, "finds no /proc/kallsyms", "ProcSubset=pid");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -262,6 +294,7 @@ int main(void)
 		T(test_plain), T(test_missing_feature), T(test_rows), T(test_more_than_rows),
 		T(test_watchdog), T(test_no_hardware), T(test_rules),
 		F(test_perf_users), F(test_virtual), cmocka_unit_test(test_cpu_list),
+		cmocka_unit_test(test_kernel_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,35 @@ static void test_nothing(void **state)
 	assert_null(k);
 }
 
+static int start_of(const char *text, uint64_t *start)
+{
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC), err;
+	char path[32];
+
+	assert_true(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = ksyms_start(path, start);
+	close(fd);
+	return err;
+}
+
+/* Hidden, replaced by an empty file, and absent are three things. */
+static void test_start(void **state)
+{
+	uint64_t start;
+
+	assert_int_equal(start_of("ffffffff80ffff00 T before\nffffffff81000000 T _stext\n"
+				  "ffffffff81001000 t next\n", &start), 0);
+	assert_true(start == 0xffffffff81000000);
+	assert_int_equal(start_of("ffff800080000000 T _text\n", &start), 0);
+	assert_true(start == 0xffff800080000000);
+	assert_int_equal(start_of("0000000000000000 T _stext\n0000000000000000 t next\n", &start),
+			 -EPERM);
+	assert_int_equal(start_of("", &start), -ENODATA);
+	assert_int_equal(ksyms_start("/nowhere/kallsyms", &start), -ENOENT);
+	assert_true(start == 0);
+}
+
 /* More than any first guess has room for, and a name of a line's length. */
 static void test_many(void **state)
 {
@@ -142,7 +171,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_find), cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_nothing), cmocka_unit_test(test_start),
+		cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sums of samples: tables, functions with recursion, call trees, and the texts made of them. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "report/report.h"
 #include "walked.h"
@@ -258,6 +259,61 @@ static void what_is_below_is_summed_up(void **state)
 		    " 10.00%       -          2 (4 addresses in no file)    (no mapping)\n");
 }
 
+/* What the report of the profile says is missing. */
+static const char *missing(void)
+{
+	const struct report r = { .profile = p, .log = "log" };
+	static char text[4096];
+	FILE *file = tmpfile();
+	int before = dup(STDERR_FILENO);
+	struct buf out = { 0 };
+
+	assert_non_null(file);
+	dup2(fileno(file), STDERR_FILENO);
+	report_statistics(&r, false, &out);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	rewind(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	buf_free(&out);
+	return text;
+}
+
+/* A recording whose daemon or user was not shown the kernel's addresses. */
+static void a_kernel_without_names(void **state)
+{
+	const struct symbols_config config = { 0 };
+
+	teardown(state);
+	symbols = symbols_new(&config);
+	p = profile_new(symbols, &everything);
+	l = (struct log){ .give = give_profile, .to = p };
+	begin(&l);
+	event(&l, 1, "clock");
+	times(2, 1, PCS(KERNEL + 4, KERNEL + 40, KERNEL + 80));
+	for (uintptr_t i = 1; i <= 4; i++)
+		times(1, 1, PCS(KERNEL + 4 + 16 * i, KERNEL + 40));
+	assert_non_null(strstr(missing(), "no names for 6 samples (100.0%) of the kernel: "));
+	assert_non_null(strstr(missing(), "kernel.kptr_restrict, no CAP_SYSLOG, or a sandbox"));
+	assert_non_null(strstr(missing(), "\"pmccontrol --doctor\""));
+	assert_null(strstr(missing(), "frame-pointer"));
+	assert_null(strstr(missing(), "only addresses can be shown"));
+	times(2, 1, PCS(PROGRAM));
+	expect_list((struct report){ .threshold = 25 },
+		    "clock: 8 samples\n"
+		    "   SELF   TOTAL    SAMPLES FUNCTION                    IMAGE\n"
+		    " 50.00%       -          4 (6 addresses without names) [kernel]\n"
+		    " 25.00%  25.00%          2 0x550000000000              (no mapping)\n"
+		    " 25.00%  25.00%          2 0xffffffff81000004          [kernel]\n");
+	/* Chains of programs that went wrong: that is what frame pointers mend. */
+	times(4, 1, PCS(PROGRAM, 0x10, 0x20));
+	assert_non_null(strstr(missing(), "of the frames in call chains lie in no file: compile"));
+	/* The daemon knew the kernel: what is unknown then is not hidden. */
+	map(&l, -1, KERNEL + 0x100000, "[kernel.kallsyms]");
+	assert_null(strstr(missing(), "of the kernel"));
+}
+
 static void statistics_as_freebsd_has_them(void **state)
 {
 	const struct report r = { .profile = p, .log = "log" };
@@ -296,6 +352,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(graph_as_freebsd_has_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(list_of_functions, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_below_is_summed_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_kernel_without_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(statistics_as_freebsd_has_them, setup, teardown),
 	};
 
