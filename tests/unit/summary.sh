@@ -5,7 +5,7 @@
 
 set -uo pipefail
 cd "$(dirname "$0")" || exit 1
-# shellcheck source=tests/unit/util/tap.bash
+# shellcheck source=/dev/null
 . util/tap.bash
 
 dir=$(mktemp -d)
