@@ -160,12 +160,13 @@ static const char *daemon_lacks(const struct kernel_shown *k, char *finding, siz
 {
 	if (k->err == -ENOENT) {
 		snprintf(finding, size, "none: pmcbpfd finds no /proc/kallsyms");
-		return "a kernel without CONFIG_KALLSYMS has none; a unit of pmcbpfd must not have "
-		       "ProcSubset=pid";
+		return "a kernel without CONFIG_KALLSYMS has none; a unit of pmcbpfd must not "
+		       "have ProcSubset=pid";
 	}
 	if (k->err != -EPERM) {
-		snprintf(finding, size, "none: pmcbpfd cannot read /proc/kallsyms (%s): a sandbox "
-			 "hides it", k->err == -ENODATA ? "it is empty" : strerror(-k->err));
+		snprintf(finding, size, "none: pmcbpfd cannot read /proc/kallsyms (%s): a "
+			 "sandbox hides it",
+			 k->err == -ENODATA ? "it is empty" : strerror(-k->err));
 		return "the unit of pmcbpfd must not have ProtectKernelTunables=, nor "
 		       "/proc/kallsyms in InaccessiblePaths=";
 	}
@@ -175,15 +176,15 @@ static const char *daemon_lacks(const struct kernel_shown *k, char *finding, siz
 		return "sysctl kernel.kptr_restrict=1";
 	}
 	if (!k->syslog) {
-		snprintf(finding, size, "none: the kernel hides its addresses from pmcbpfd, which "
-			 "has no CAP_SYSLOG (kernel.kptr_restrict=%d, "
+		snprintf(finding, size, "none: the kernel hides its addresses from pmcbpfd, "
+			 "which has no CAP_SYSLOG (kernel.kptr_restrict=%d, "
 			 "kernel.perf_event_paranoid=%d)", k->settings.kptr_restrict,
 			 k->settings.paranoid);
 		return "start pmcbpfd with CAP_SYSLOG: in a unit, CapabilityBoundingSet= with it "
 		       "and no ProtectKernelLogs=; in a container, --cap-add SYSLOG";
 	}
-	snprintf(finding, size, "none: /proc/kallsyms shows pmcbpfd no addresses, although it has "
-		 "CAP_SYSLOG");
+	snprintf(finding, size, "none: /proc/kallsyms shows pmcbpfd no addresses, although it "
+		 "has CAP_SYSLOG");
 	return "a security module, or the kernel's configuration, must let pmcbpfd read them";
 }
 

@@ -38,7 +38,7 @@ static void count_execs(const struct profile *p, struct walk_stats *s)
 	}
 }
 
-/* Frames that no mapping explains, a number for each stack: those of programs, of the kernel. */
+/* Frames that no mapping explains, a number for each stack: of programs and of the kernel. */
 struct dubious {
 	uint32_t *user, *kernel;
 };

@@ -149,6 +149,13 @@ void dump_compare(const struct bench *b, const char *log, const char *data, doub
 /* ktr_decode.c */
 void bench_ktr_decode(const struct bench *b);
 
+/* needs.c: a line for what is not measured, and why. */
+void left_out(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A program on PATH, or with "./" or "../" beside this one. */
+bool has_program(const char *program);
+/* Of a list that NULL ends: if one is missing, `what` is left out. */
+bool lacks(const char *what, const char *const *programs);
+
 /* start.c */
 pid_t daemon_start(const struct bench *b, const char *socket, const char *option, double *ms);
 void daemon_end(pid_t pid);

@@ -139,7 +139,7 @@ static void users(const struct bench *b)
 		report(&(struct figure){ "CTR2, enabled", unit, &u.ctr2, "LTTng-UST", &u.lttng,
 					 JUDGE_RATIO, 0.15 });
 	else
-		note("LTTng is not here (packaging/deps bench installs it): CTR2 is not compared");
+		left_out("ktr: CTR2 beside LTTng", "packaging/deps bench installs it");
 }
 
 /* --- the kernel's --------------------------------------------------------------------------- */
@@ -205,11 +205,14 @@ static void kernel(const struct bench *b)
 
 void bench_ktr(struct bench *b)
 {
+	static const char *const needs[] = { "./ktr-loops", NULL };
+
 	if (b->icount) {
-		note("trace points are measured in real time only");
+		left_out("ktr", "measured in real time only");
 		return;
 	}
-	users(b);
+	if (!lacks("ktr: trace points of programs", needs))
+		users(b);
 	kernel(b);
 	bench_ktr_decode(b);
 }

@@ -143,13 +143,17 @@ static void many_cpus(const char *path)
 
 void bench_ktr_decode(const struct bench *b)
 {
+	static const char *const needs[] = { "../bin/tdump", NULL };
 	char path[96];
 
+	if (lacks("ktr: tdump", needs))
+		return;
 	snprintf(path, sizeof(path), "%s/rings", b->dir);
 	few_cpus(path);
 	if (room_for(b->dir, 2 * 64.0 * MILLION * KTR_ENTRY_SIZE))
 		many_cpus(path);
 	else
-		note("%s has no room for 64 rings of a million entries (4 GB)", b->dir);
+		left_out("ktr: tdump", "%s has no room for 64 rings of a million entries (4 GB)",
+			 b->dir);
 	unlink(path);
 }

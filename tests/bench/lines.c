@@ -98,14 +98,13 @@ static void compare(const struct bench *b, char *program, char *log, char *text,
 
 void bench_lines(const struct bench *b)
 {
+	static const char *const needs[] = { "./large", "../bin/pmcstat", "addr2line", NULL };
 	char program[256], log[sizeof(b->dir) + 16];
 	char text[sizeof(b->dir) + 16], out[sizeof(b->dir) + 16];
 
-	path_beside(program, sizeof(program), "large");
-	if (access(program, R_OK)) {
-		note("%s is missing: make bench makes it", program);
+	if (lacks("report: lines of addresses", needs))
 		return;
-	}
+	path_beside(program, sizeof(program), "large");
 	snprintf(log, sizeof(log), "%s/log", b->dir);
 	snprintf(text, sizeof(text), "%s/addresses", b->dir);
 	snprintf(out, sizeof(out), "%s/lines", b->dir);

@@ -87,9 +87,17 @@ static struct share watch(const struct bench *b)
 void bench_live(const struct bench *b)
 {
 	struct series ours = { 0 }, collector = { 0 };
+	static const char *const needs[] = { "../bin/pmcstat", "python3", "tar", "gzip", "find",
+					     NULL };
 	pid_t load[CPU_SETSIZE];
 	int n = 0;
 
+	if (b->icount) {
+		left_out("report: the live view", "measured in real time only");
+		return;
+	}
+	if (lacks("report: the live view", needs))
+		return;
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, &b->cpus))
 			load[n++] = load_start();

@@ -6,6 +6,7 @@
  *
  *	figure NAME UNIT OURS MIN MAX OTHER-NAME OTHER MIN MAX JUDGE GOAL
  *	note TEXT
+ *	left WHAT: WHY		it is not measured here
  */
 #include <errno.h>
 #include <getopt.h>
@@ -142,7 +143,7 @@ int main(int argc, char **argv)
 	b.log = memfd_create("pmcbpfd", MFD_CLOEXEC);
 	if (b.log < 0 || !mkdtemp(b.dir))
 		die("%s: %s", b.dir, strerror(errno));
-	b.perf = !b.icount && system("command -v perf >/dev/null 2>&1") == 0;
+	b.perf = !b.icount && has_program("perf");
 	bench_start(&b);
 	check_pmc(pmc_init(), "pmc_init");
 	/* The daemon goes where it likes; what is measured, and who measures, have places. */

@@ -343,7 +343,7 @@ void bench_ops(struct bench *b)
 	pin_process(b->main_daemon, -1);
 	pin_process(server, -1);
 	if (b->icount)
-		note("operations per second: one instruction is 1 ns here, see make bench");
+		left_out("ops: operations per second", "measured in real time only");
 	else
 		throughput(b, echo);
 	end(pid);

@@ -72,17 +72,21 @@ static void reports(const struct bench *b)
 	char *graphs[] = { "perf", "report", "--stdio", "-i", data, NULL };
 	char *flat[] = { "perf", "report", "--stdio", "--no-children", "-g", "none", "-i", data,
 			 NULL };
+	static const char *const needs[] = { "../bin/pmcstat", NULL };
 	const struct rival rivals[] = {
 		{ "report of 250,000 samples", "perf report", graphs, GRAPHED, 1, 0.1, 0.5 },
 		{ "report of 5 million samples", "perf report -g none", flat, SAMPLES, RUNS, 0, 0 },
 	};
 
 	if (!b->perf) {
-		note("reports are measured beside perf: install it (Debian: linux-perf)");
+		left_out("report: samples", "%s", b->icount ? "measured in real time only" :
+			 "measured beside perf: install it (Debian: linux-perf)");
 		return;
 	}
+	if (lacks("report: samples", needs))
+		return;
 	if (!room_for(b->dir, SIZE)) {
-		note("%s has no room for logs of 5 million samples (3 GB)", b->dir);
+		left_out("report: samples", "%s has no room for logs of 5 million (3 GB)", b->dir);
 		return;
 	}
 	snprintf(log, sizeof(log), "%s/log", b->dir);

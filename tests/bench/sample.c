@@ -442,7 +442,8 @@ void bench_sample(struct bench *b)
 	double base;
 
 	if (!b->perf) {
-		note("sampling is measured beside perf: install it (Debian: linux-perf)");
+		left_out("sample", "%s", b->icount ? "measured in real time only" :
+			 "measured beside perf: install it (Debian: linux-perf)");
 		return;
 	}
 	snprintf(log, sizeof(log), "%s/log", b->dir);
