@@ -419,3 +419,107 @@ era() {
 		[[ $output == "log clock"* ]] || { echo "$output"; false; }
 	done
 }
+
+@test "without a free descriptor PMCs are allocated, counted and released, by a child as well" {
+	program <<-'C'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <pmc.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <sys/resource.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+
+		#define CHECK(call) do { if ((call) != 0) { fprintf(stderr, "%s: %s\n", #call, pmc_errstr()); return 1; } } while (0)
+
+		static int counts(const char *event)
+		{
+			pmc_value_t before, after;
+			char *memory = mmap(NULL, 64 << 12, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			pmc_id_t id;
+
+			CHECK(pmc_allocate(event, PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0));
+			CHECK(pmc_start(id));
+			CHECK(pmc_read(id, &before));
+			for (int i = 0; i < 64; i++)
+				memory[i << 12] = 1;
+			CHECK(pmc_read(id, &after));
+			CHECK(pmc_release(id));
+			munmap(memory, 64 << 12);
+			if (strcmp(event, "PAGE_FAULT.ALL") == 0 && after - before < 64) {
+				fprintf(stderr, "%lu faults\n", (unsigned long)(after - before));
+				return 2;
+			}
+			return 0;
+		}
+
+		int main(void)
+		{
+			const struct rlimit few = { 64, 64 };
+			int status, last = -1, fd;
+
+			setrlimit(RLIMIT_NOFILE, &few);
+			CHECK(pmc_init());
+			while ((fd = open("/dev/null", O_RDONLY)) >= 0)
+				last = fd;
+			for (int i = 0; i < 3; i++)
+				if (counts("PAGE_FAULT.ALL") || counts("TASK_CLOCK"))
+					return 3;
+			if (fork() == 0)
+				_exit(counts("PAGE_FAULT.ALL") || counts("TASK_CLOCK"));
+			wait(&status);
+			/* Nothing has leaked. */
+			close(last);
+			if (open("/dev/null", O_RDONLY) != last || open("/dev/null", O_RDONLY) >= 0)
+				return 4;
+			return status != 0 ? 5 : 0;
+		}
+	C
+	run timeout 60 ./prog
+	status_is 0
+	wait_for rows_free
+}
+
+@test "a child after chroot(2) has the daemon where the socket is in its root folder" {
+	program <<-'C'
+		#define _GNU_SOURCE
+		#include <errno.h>
+		#include <pmc.h>
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+
+		static int allocates(void)
+		{
+			pmc_value_t v;
+			pmc_id_t id;
+
+			return pmc_allocate("PAGE_FAULT.ALL", PMC_MODE_TC, 0, PMC_CPU_ANY, &id, 0) || pmc_start(id) || pmc_read(id, &v);
+		}
+
+		int main(void)
+		{
+			int status;
+
+			if (pmc_init())
+				return 1;
+			if (fork() == 0) {
+				if (chroot("jail") || chdir("/") || !allocates() || errno != ENOENT)
+					_exit(2);
+				setenv("PMCBPF_SOCKET", "/pmc.sock", 1);
+				_exit(allocates() ? 3 : 0);
+			}
+			wait(&status);
+			return status >> 8;
+		}
+	C
+	mkdir jail
+	: >jail/pmc.sock
+	mount --bind "$PMCBPF_SOCKET" jail/pmc.sock || skip "no bind mounts here"
+	run timeout 60 ./prog
+	umount jail/pmc.sock
+	status_is 0
+}
