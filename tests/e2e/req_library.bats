@@ -523,3 +523,34 @@ era() {
 	umount jail/pmc.sock
 	status_is 0
 }
+
+@test "event_to_json() of <pmcformat.h> and pmc filter -j have the same objects" {
+	command -v g++ >/dev/null || skip "no C++ compiler"
+	cat >objects.cc <<-'C'
+		#include <fcntl.h>
+		#include <iostream>
+		#include <pmc.h>
+		#include <pmcformat.h>
+
+		int main()
+		{
+			static struct pmclog_ev ev;
+			void *p = pmclog_open(open("log", O_RDONLY));
+
+			while (pmclog_read(p, &ev) == 0 || (ev.pl_state == PMCLOG_EOF && ev.pl_type == PMCLOG_TYPE_CLOSELOG)) {
+				std::cout << event_to_json(&ev) << "\n";
+				if (ev.pl_state == PMCLOG_EOF)
+					break;
+			}
+		}
+	C
+	g++ -Wall -Wextra -Werror -I"$TREE_DIR/lib/include" -o objects objects.cc -L"$BUILD/lib" -lpmc-compat -Wl,--allow-shlib-undefined
+	pmcstat -q -d -E -W -n 1 -P PAGE_FAULT.ALL -p PAGE_FAULT.ALL -O log sh -c 'true; true'
+	./objects >objects.json
+	pmc filter -j log filtered.json
+	[ "$(wc -l <objects.json)" -ge 50 ]
+	diff objects.json filtered.json
+	python3 -c 'import json, sys
+for line in open("objects.json"):
+    assert all(isinstance(v, (str, list)) for v in json.loads(line).values())'
+}

@@ -7,6 +7,7 @@
 set -u
 
 dir=$(mktemp -d)
+export dir
 trap 'rm -rf "$dir"' EXIT
 n=0 failed=0
 # shellcheck source=/dev/null
@@ -72,6 +73,24 @@ for file in lib/include/*.h lib/include/machine/*.h lib/include/sys/*.h; do
 		[ "$std" = gnu89 ] && pedantic=() || pedantic=(-pedantic)
 		check "$header alone and twice, $std" "$CC" -x c -std=$std "${WARN[@]}" "${pedantic[@]}"
 	done
+done
+
+# The symbol that pmclog_read() is, by PMC_API.
+printf '#include <pmclog.h>\nint f(void *p, struct pmclog_ev *ev) { return pmclog_read(p, ev); }\n' >"$dir/source"
+for api in 7:pmclog_read7 10:pmclog_read 12:pmclog_read12 13:pmclog_read12 14:pmclog_read; do
+	for language in c c++; do
+		check "PMC_API=${api%:*}: ${api#*:}, $language" bash -c '"$@" && nm "$dir/out.o" | grep -qw "U '"${api#*:}"'"' \
+			- "$CC" -x "$language" "-DPMC_API=${api%:*}" -Wall -Wextra -Werror
+	done
+done
+
+cat >"$dir/source" <<'END'
+#include <pmcformat.h>
+#include <pmc.h>
+std::string f(struct pmclog_ev *ev) { return event_to_json(ev) + "\n"; }
+END
+for std in c++98 c++17; do
+	check "event_to_json(), $std" "$CC" -x c++ -std=$std -Wall -Wextra -Werror
 done
 
 cat >"$dir/source" <<'END'
