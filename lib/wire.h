@@ -356,9 +356,9 @@ struct wire_kgmon_hit {
 };
 
 /*
- * SIGNALS: the signals that the client's program handles or waits for, bit N - 1 for signal N.  From
- * then on the daemon goes by this, and not by what the kernel shows of the process, where valgrind
- * and other emulators have handlers of their own.
+ * SIGNALS: the signals that the client's program handles or waits for, bit N - 1 for signal N.
+ * From then on the daemon goes by this, and not by what the kernel shows of the process, where
+ * valgrind and other emulators have handlers of their own.
  */
 struct wire_signals_req {
 	uint32_t taken;

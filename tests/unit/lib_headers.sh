@@ -7,7 +7,6 @@
 set -u
 
 dir=$(mktemp -d)
-export dir
 trap 'rm -rf "$dir"' EXIT
 n=0 failed=0
 # shellcheck source=/dev/null
@@ -79,8 +78,14 @@ done
 printf '#include <pmclog.h>\nint f(void *p, struct pmclog_ev *ev) { return pmclog_read(p, ev); }\n' >"$dir/source"
 for api in 7:pmclog_read7 10:pmclog_read 12:pmclog_read12 13:pmclog_read12 14:pmclog_read; do
 	for language in c c++; do
-		check "PMC_API=${api%:*}: ${api#*:}, $language" bash -c '"$@" && nm "$dir/out.o" | grep -qw "U '"${api#*:}"'"' \
-			- "$CC" -x "$language" "-DPMC_API=${api%:*}" -Wall -Wextra -Werror
+		check "PMC_API=${api%:*}, $language" "$CC" -x "$language" "-DPMC_API=${api%:*}" -Wall -Wextra -Werror
+		n=$((n + 1))
+		if nm "$dir/out.o" | grep -qw "U ${api#*:}"; then
+			echo "ok $n - PMC_API=${api%:*}: it is ${api#*:}, $language"
+		else
+			echo "not ok $n - PMC_API=${api%:*}: it is not ${api#*:}, $language"
+			failed=1
+		fi
 	done
 done
 
