@@ -20,7 +20,7 @@ KTRCTL_SRCS  := cli/guard.c cli/ktrctl.c cli/ktrctl_alq.c cli/ktrctl_kern.c cli/
 	cli/ktrctl_sysctl.c cli/ktrctl_test.c cli/alq.c cli/ktrproc.c cli/maps.c cli/output.c cli/region.c \
 	cli/running.c lib/ktrmask.c $(CLI_SHARED)
 # `pmc stat` measures as pmcstat does.
-PMC_SRCS     := $(wildcard cli/pmc.c cli/pmc_*.c) cli/logjson.c \
+PMC_SRCS     := $(wildcard cli/pmc.c cli/pmc_*.c) \
 	$(filter-out cli/pmcstat.c cli/stat_args.c cli/stat_check.c cli/top/%,$(PMCSTAT_SRCS))
 ANNOTATE_SRCS := $(wildcard cli/annotate/*.c cli/profile/*.c) cli/report/put.c cli/logopen.c cli/logread.c cli/progress.c \
 	cli/guard.c cli/output.c cli/stat_out.c \

@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <pmcformat.h>
+
 #include "guard.h"
-#include "logjson.h"
 #include "measure.h"
 #include "msg.h"
 #include "opt.h"
@@ -183,6 +184,14 @@ static int check_events(const struct filter *f, const char *log)
 	return 0;
 }
 
+static void json_record(struct buf *out, const struct pmclog_ev *ev)
+{
+	char text[PMCLOG_JSON_MAX];
+
+	buf_add(out, text, pmclog_json(ev, text, sizeof(text)));
+	buf_add(out, "\n", 1);
+}
+
 static int copy(void *arg, const struct pmclog_ev *ev)
 {
 	struct filter *f = arg;
@@ -197,7 +206,7 @@ static int copy(void *arg, const struct pmclog_ev *ev)
 			return 0;
 	}
 	if (f->json)
-		logjson(&f->out.text, ev);
+		json_record(&f->out.text, ev);
 	else
 		buf_add(&f->out.text, ev->pl_data, (size_t)ev->pl_len);
 	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;

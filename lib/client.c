@@ -51,6 +51,7 @@ static void client_drop(struct lib *l, enum lib_state state)
 	struct read_table *t;
 
 	ownfd_close(&l->socket);
+	ownfd_close(&l->spare);
 	l->state = state;
 	t = client_table_change(l);
 	if (t)
@@ -228,12 +229,12 @@ static int client_receive(struct lib *l, struct exchange *x, struct reason *why)
 	client_take_fds(&msg, x);
 	if (msg.msg_flags & MSG_TRUNC)
 		err = broken(l, why, "a reply that is too long");
-	else if (msg.msg_flags & MSG_CTRUNC)
+	else if (msg.msg_flags & MSG_CTRUNC && !x->fds_optional)
 		err = refuse(why, -EMFILE, "this process has too many open files to take a reply's "
 			     "descriptors");
 	else
 		err = client_check(l, x, n, why);
-	if (err)
+	if (err || msg.msg_flags & MSG_CTRUNC)
 		exchange_close(x);
 	return err;
 }
@@ -368,6 +369,16 @@ static int client_version(struct lib *l, struct reason *why)
 	return err;
 }
 
+/* A descriptor for the connection that a child will make: it takes two for a moment. */
+static void client_spare(struct lib *l)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	fd = fd < 0 ? fd : ownfd_raise(fd);
+	if (fd >= 0)
+		l->spare = ownfd_identify(fd);
+}
+
 /* Caller holds io. */
 static int client_up(struct lib *l, struct reason *why)
 {
@@ -396,6 +407,8 @@ static int client_up(struct lib *l, struct reason *why)
 		client_drop(l, l->state == LIB_FORKED ? LIB_FORKED : LIB_NEW);
 	else
 		l->state = LIB_UP;
+	if (!err)
+		client_spare(l);
 	l->emulated = lib_emulated();
 	l->signals = ~0u;
 	return err;

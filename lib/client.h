@@ -12,6 +12,8 @@ struct exchange {
 	size_t request_len;
 	int send_fd;			/* goes along with the request; -1: none … */
 	const int *proof;		/* … and this one after it; NULL: no second one */
+	bool fds_optional;		/* the reply's descriptors only save requests: without room
+					   for all of them there are none */
 	void *payload;			/* the reply's payload is copied here … */
 	size_t payload_min;		/* … and must have this many bytes at least … */
 	size_t payload_max;		/* … and at most */

@@ -51,7 +51,7 @@ struct lib_events {
 struct lib {
 	pthread_mutex_t io;
 	enum lib_state state;
-	struct ownfd socket;
+	struct ownfd socket, spare;
 	uint32_t seq;
 	pid_t pid;			/* the process that made the connection */
 	uint8_t *buffer;		/* WIRE_MAX_REPLY bytes */

@@ -23,6 +23,7 @@ struct lib pmc_lib = {
 	.init = PTHREAD_MUTEX_INITIALIZER,
 	.reads = READ_SHARED_INITIALIZER(pmc_lib.reads),
 	.socket = OWNFD_INITIALIZER,
+	.spare = OWNFD_INITIALIZER,
 	.log_fd = -1,
 };
 
@@ -59,7 +60,7 @@ static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cp
 	struct wire_allocate_rep rep = { .nfds = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_PMCALLOCATE, .request = &req, .request_len = sizeof(req),
-		.send_fd = -1, .payload = &rep, .payload_min = sizeof(rep),
+		.send_fd = -1, .fds_optional = true, .payload = &rep, .payload_min = sizeof(rep),
 		.payload_max = sizeof(rep),
 	};
 	int err;
@@ -212,7 +213,8 @@ static int start(pmc_id_t pmcid, struct reason *why)
 	struct wire_start_rep rep = { .nfds = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_PMCSTART, .request = &req, .request_len = sizeof(req), .send_fd = -1,
-		.payload = &rep, .payload_min = sizeof(rep), .payload_max = sizeof(rep),
+		.fds_optional = true, .payload = &rep, .payload_min = sizeof(rep),
+		.payload_max = sizeof(rep),
 	};
 	int err = client_exchange(&pmc_lib, &x, why);
 	struct read_table *t;

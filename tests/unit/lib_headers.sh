@@ -74,6 +74,30 @@ for file in lib/include/*.h lib/include/machine/*.h lib/include/sys/*.h; do
 	done
 done
 
+# The symbol that pmclog_read() is, by PMC_API.
+printf '#include <pmclog.h>\nint f(void *p, struct pmclog_ev *ev) { return pmclog_read(p, ev); }\n' >"$dir/source"
+for api in 7:pmclog_read7 10:pmclog_read 12:pmclog_read12 13:pmclog_read12 14:pmclog_read; do
+	for language in c c++; do
+		check "PMC_API=${api%:*}, $language" "$CC" -x "$language" "-DPMC_API=${api%:*}" -Wall -Wextra -Werror
+		n=$((n + 1))
+		if nm "$dir/out.o" | grep -qw "U ${api#*:}"; then
+			echo "ok $n - PMC_API=${api%:*}: it is ${api#*:}, $language"
+		else
+			echo "not ok $n - PMC_API=${api%:*}: it is not ${api#*:}, $language"
+			failed=1
+		fi
+	done
+done
+
+cat >"$dir/source" <<'END'
+#include <pmcformat.h>
+#include <pmc.h>
+std::string f(struct pmclog_ev *ev) { return event_to_json(ev) + "\n"; }
+END
+for std in c++98 c++17; do
+	check "event_to_json(), $std" "$CC" -x c++ -std=$std -Wall -Wextra -Werror
+done
+
 cat >"$dir/source" <<'END'
 #include <pmc.h>
 int f(pmc_id_t *id) { return pmc_allocate("a", PMC_MODE_TC, 0, PMC_CPU_ANY, id); }

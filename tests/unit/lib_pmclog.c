@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pmclog(3): every record of both formats, byte by byte. */
+#include <pmcformat.h>
+
 #include "../../lib/pmclogera.h"
 #include "logbytes.h"
 
@@ -315,12 +317,43 @@ static void test_read7(void **state)
 	pmclog_close(p);
 }
 
+/* Objects, what is escaped in them, and what has no room. */
+static void test_json(void **state)
+{
+	static struct bytes b;
+	char json[PMCLOG_JSON_MAX], shorter[20];
+	size_t len;
+
+	NEW(16, 16 + 16, u32(&b, 1234); u32(&b, 1235); u32(&b, 0xfff20f00); u32(&b, 0x20001);
+	    u64(&b, 0x400612); u64(&b, 0x4006a0));
+	len = pmclog_json(&ev, json, sizeof(json));
+	assert_string_equal(json, "{\"type\":\"callchain\",\"tsc\":\"1250999896320\","
+			    "\"pmcid\":\"0xfff20f00\",\"pid\":\"1234\",\"tid\":\"1235\","
+			    "\"cpuflags\":\"0x00020001\",\"pc\":[\"0x0000000000400612\","
+			    "\"0x00000000004006a0\"]}");
+	assert_int_equal(len, strlen(json));
+	memset(shorter, 'x', sizeof(shorter));
+	assert_int_equal(pmclog_json(&ev, shorter, sizeof(shorter)), len);
+	assert_string_equal(shorter, "{\"type\":\"callchain\"");
+	assert_int_equal(pmclog_json(&ev, NULL, 0), len);
+	NEW(6, 8 + 28, u32(&b, 7); u32(&b, 1);
+	    text(&b, "/\"\\\n\x01\xc3\xa4\xc3/\xed\xa0\x80/\xf0\x9f\x8d\xb0/\xc0\x80", 28));
+	pmclog_json(&ev, json, sizeof(json));
+	assert_non_null(strstr(json, "\"pathname\":\"/\\\"\\\\\\n\\u0001\xc3\xa4\\ufffd/"
+			       "\\ufffd\\ufffd\\ufffd/\xf0\x9f\x8d\xb0/\\ufffd\\ufffd\"}"));
+	/* The longest there is. */
+	memset(ev.pl_u.pl_t.pl_pathname, 1, PMCLOG_PATH_MAX - 1);
+	ev.pl_u.pl_t.pl_pathname[PMCLOG_PATH_MAX - 1] = '\0';
+	assert_true(pmclog_json(&ev, json, sizeof(json)) < sizeof(json));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new_records), cmocka_unit_test(test_buildid),
 		cmocka_unit_test(test_old_records), cmocka_unit_test(test_old_examples),
 		cmocka_unit_test(test_versions), cmocka_unit_test(test_read7),
+		cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,8 +15,11 @@ sed -n 's/^\t\(pmc[a-z0-9]*_[a-z0-9_]*\);$/\1/p' lib/libpmc-compat.map | sort >"
 nm -D --defined-only "$library" | sed -n 's/.* [TDBRW] \(pmc[a-z0-9]*_[a-z0-9_]*\)@@\(.*\)/\1 \2/p' | sort >"$dir/versions"
 cut -d' ' -f1 "$dir/versions" >"$dir/library"
 # The headers: declarations as the preprocessor leaves them, of functions whose name begins with pmc_ or pmclog_.
-printf '#include <pmc.h>\n#include <pmclog.h>\n' | ${CC:-gcc} -E -P -DPMC_NO_ARITY_MACRO -Ilib/include - |
-	grep -oE '\bpmc(log)?_[a-z0-9_]* *\(' | tr -d ' (' | sort -u >"$dir/headers"
+# Also those that an earlier release's function has, by PMC_API.
+for api in 7 12 14; do
+	printf '#include <pmc.h>\n#include <pmcformat.h>\n' |
+		${CC:-gcc} -E -P -DPMC_NO_ARITY_MACRO -DPMC_API=$api -Ilib/include -
+done | grep -oE '\bpmc(log)?_[a-z0-9_]*( *\(|")' | tr -d ' ("' | sort -u >"$dir/headers"
 
 same()
 {
@@ -32,7 +35,7 @@ same()
 same 1 map library
 same 2 headers map
 ours=$(sed -n 's/ PMCBPF_1.0$//p' "$dir/versions" | tr '\n' ' ')
-if [ "$ours" = "pmc_allocate5 pmc_attach_exec pmc_errstr pmc_gates pmc_get_cut_chains pmc_kgmon pmc_ktr_control pmc_ktr_info pmc_ktr_open pmc_sysctlbyname pmc_tunable_get pmc_tunable_list pmc_tunable_set pmclog_errstr " ]; then
+if [ "$ours" = "pmc_allocate5 pmc_attach_exec pmc_errstr pmc_gates pmc_get_cut_chains pmc_kgmon pmc_ktr_control pmc_ktr_info pmc_ktr_open pmc_sysctlbyname pmc_tunable_get pmc_tunable_list pmc_tunable_set pmclog_errstr pmclog_json pmclog_read12 pmclog_read7 " ]; then
 	echo "ok 3 - only additions have the version PMCBPF_1.0"
 else
 	echo "not ok 3 - PMCBPF_1.0: $ours"

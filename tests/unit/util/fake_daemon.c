@@ -485,6 +485,7 @@ void fake_stop(struct fake *f)
 void fake_forget(void)
 {
 	ownfd_close(&pmc_lib.socket);
+	ownfd_close(&pmc_lib.spare);
 	read_share_reset(&pmc_lib.reads);
 	free(pmc_lib.soft.event);
 	free(pmc_lib.msr.event);

@@ -1,10 +1,117 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records as JSON: see logjson.h.  Keys are the names of struct pmclog_ev without their "pl_". */
+/*
+ * Records as JSON (RFC 8259).  Keys are the names of struct pmclog_ev without their "pl_"; the text
+ * is UTF-8 whatever bytes a path holds.
+ */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "json.h"
-#include "logjson.h"
+#include <pmcformat.h>
+
+#include "lib.h"
+
+/* As snprintf(3) writes: `len` counts what has no room, too. */
+struct json {
+	char *to;
+	size_t size, len;
+	bool comma;			/* a value precedes the next one at this level */
+};
+
+static void json_add(struct json *j, const char *text, size_t len)
+{
+	size_t room = j->len < j->size ? j->size - j->len : 0;
+
+	if (room)
+		memcpy(j->to + j->len, text, len < room ? len : room);
+	j->len += len;
+}
+
+/* Bytes of the UTF-8 sequence, 0: it is none; overlong forms and surrogates are none. */
+static size_t json_sequence(const unsigned char *s)
+{
+	static const struct {
+		unsigned char low, high;	/* of the first byte … */
+		unsigned char least, most;	/* … and of the second */
+		unsigned char len;
+	} forms[] = {
+		{ 0x01, 0x7f, 0, 0, 1 },
+		{ 0xc2, 0xdf, 0x80, 0xbf, 2 },
+		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
+		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
+		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
+		if (s[0] < forms[f].low || s[0] > forms[f].high)
+			continue;
+		if (forms[f].len > 1 && (s[1] < forms[f].least || s[1] > forms[f].most))
+			return 0;
+		for (size_t i = 2; i < forms[f].len; i++)
+			if ((s[i] & 0xc0) != 0x80)
+				return 0;
+		return forms[f].len;
+	}
+	return 0;
+}
+
+static void json_quoted(struct json *j, const char *text)
+{
+	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
+	const unsigned char *s = (const unsigned char *)text;
+	char escape[8];
+
+	json_add(j, "\"", 1);
+	while (*s) {
+		const char *known = strchr(plain, *s);
+		size_t len = json_sequence(s);
+
+		if (known)
+			snprintf(escape, sizeof(escape), "\\%c", letter[known - plain]);
+		else
+			snprintf(escape, sizeof(escape), "\\u%04x", len ? *s : 0xfffd);
+		if (known || !len || *s < ' ')
+			json_add(j, escape, strlen(escape));
+		else
+			json_add(j, (const char *)s, len);
+		s += len ? len : 1;
+	}
+	json_add(j, "\"", 1);
+}
+
+static void json_key(struct json *j, const char *key)
+{
+	if (j->comma)
+		json_add(j, ",", 1);
+	j->comma = true;
+	if (key) {
+		json_quoted(j, key);
+		json_add(j, ":", 1);
+	}
+}
+
+static void json_open(struct json *j, const char *key, char bracket)
+{
+	json_key(j, key);
+	json_add(j, &bracket, 1);
+	j->comma = false;
+}
+
+static void json_close(struct json *j, char bracket)
+{
+	json_add(j, &bracket, 1);
+	j->comma = true;
+}
+
+static void json_string(struct json *j, const char *key, const char *text)
+{
+	json_key(j, key);
+	if (text)
+		json_quoted(j, text);
+	else
+		json_add(j, "null", 4);
+}
 
 static const char *const types[] = {
 	[PMCLOG_TYPE_CLOSELOG] = "closelog",	   [PMCLOG_TYPE_DROPNOTIFY] = "dropnotify",
@@ -55,8 +162,10 @@ static void buildid(struct json *j, const struct pmclog_ev_map_in *mi)
 {
 	char text[2 * PMCLOG_BUILDID_MAX + 1];
 
+	for (unsigned int i = 0; i < mi->pl_buildidlen; i++)
+		snprintf(text + 2 * i, 3, "%02x", mi->pl_buildid[i]);
 	if (mi->pl_buildidlen)
-		json_string(j, "buildid", hex_text(mi->pl_buildid, mi->pl_buildidlen, text));
+		json_string(j, "buildid", text);
 }
 
 static void put_chain(struct json *j, const struct pmclog_ev_callchain *c)
@@ -163,9 +272,9 @@ static void put_process(struct json *j, const struct pmclog_ev *ev)
 	}
 }
 
-void logjson(struct buf *out, const struct pmclog_ev *ev)
+PMC_API_PUBLIC size_t pmclog_json(const struct pmclog_ev *ev, char *to, size_t size)
 {
-	struct json j = { .out = out };
+	struct json j = { .to = to, .size = size };
 	size_t type = (size_t)ev->pl_type;
 
 	json_open(&j, NULL, '{');
@@ -189,5 +298,7 @@ void logjson(struct buf *out, const struct pmclog_ev *ev)
 		put_process(&j, ev);
 	}
 	json_close(&j, '}');
-	buf_add(out, "\n", 1);
+	if (size)
+		to[j.len < size ? j.len : size - 1] = '\0';
+	return j.len;
 }
