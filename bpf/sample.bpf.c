@@ -38,27 +38,28 @@ struct {
  * Of one side; *cut: there are more.  To know, one more than wanted is asked for.  Where the kernel
  * itself ends a chain, it does not report whether that was the last caller.
  */
-static __always_inline u32 chain(void *ctx, void *to, u32 depth, u64 flags, bool *cut)
+static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool *cut)
 {
-	u64 max = depth, got;
+	u64 want = (u64)depth + 1, got;
 	long n;
 
 	/* Compared where it is used: Linux 6.1 loses a bound over the branches in between. */
-	barrier_var(max);
-	if (max > ABI_CHAIN_MAX)
-		max = ABI_CHAIN_MAX;
-	n = bpf_get_stack(ctx, to, (max + 1) * 8, flags);
+	barrier_var(want);
+	if (want > ABI_CHAIN_MAX + 1)
+		want = ABI_CHAIN_MAX + 1;
+	n = bpf_get_stack(ctx, to, want * 8, flags);
 	got = n > 0 ? (u64)n / 8 : 0;
-	*cut = n < 0 || got > max || got >= max_stack;
-	return got > max ? max : got;
+	*cut = n < 0 || got > depth || got >= max_stack;
+	return got > depth ? depth : got;
 }
 
 /* The record's addresses. */
 static __always_inline u32 fill(struct bpf_perf_event_data *ctx, struct scratch *s,
 				const struct abi_sampler *of, bool user)
 {
-	u32 n = 0, depth = of->depth;
-	bool cut = false, inside;
+	u32 depth = of->depth;
+	bool cut = false;
+	u64 n = 0;
 
 	s->pc[0] = !user && of->hides_kernel ? ABI_PC_KERNEL : PT_IP(ctx);
 	if (!depth)
@@ -69,12 +70,12 @@ static __always_inline u32 fill(struct bpf_perf_event_data *ctx, struct scratch 
 		n = chain(ctx, s->pc, depth, 0, &cut);
 	if (!n)
 		n = 1;
-	if (n > ABI_CHAIN_MAX)
-		n = ABI_CHAIN_MAX;
 	if (of->both_sides && !user) {
-		inside = cut;
+		s->rec.flags |= cut ? ABI_REC_CUT_INSIDE : 0;
+		barrier_var(n);
+		if (n > ABI_CHAIN_MAX)
+			n = ABI_CHAIN_MAX;
 		n += chain(ctx, s->pc + n, depth, BPF_F_USER_STACK, &cut);
-		s->rec.flags |= inside ? ABI_REC_CUT_INSIDE : 0;
 	}
 	s->rec.flags |= cut ? ABI_REC_CUT : 0;
 	return n;
