@@ -113,6 +113,7 @@ extern __u32 target_index[ABI_INDEX_SIZE];
 extern struct abi_open open_slice[ABI_MAX_CPUS];
 extern __u32 switches_watched;	/* each switch must be seen: on_switch is attached */
 extern __u64 switches_hidden;	/* that were not */
+extern __u64 switch_sources;	/* bit s: source s counts switches themselves */
 extern const volatile bool reads_msr;	/* the companion module can be asked */
 extern struct abi_register registers[ABI_MSR_SOURCES];
 extern __u64 lost_sources;	/* bit s: source s could not be read, its counter is gone */

@@ -26,6 +26,7 @@ __u32 target_index[ABI_INDEX_SIZE] = {};
 struct abi_open open_slice[ABI_MAX_CPUS] __attribute__((aligned(64))) = {};
 __u32 switches_watched = 0;
 __u64 switches_hidden = 0;
+__u64 switch_sources = 0;
 const volatile bool reads_msr = false;
 struct abi_register registers[ABI_MSR_SOURCES] = {};
 __u64 lost_sources = 0;
@@ -75,11 +76,22 @@ static __always_inline void final_switch(struct task_struct *prev)
 	}
 }
 
-/* Members whose programs look whose slice is open before they count. */
-static __always_inline bool looks_itself(u32 source)
+/*
+ * Has the source counted nothing that is another's?  The programs of page faults look whose slice is
+ * open before they count.  Others have lost nothing if they stand where they stood when they were
+ * read last; unless they count switches, for who knows what they count of those that are hidden.
+ */
+static __always_inline bool source_told(struct abi_cpu *c, u32 cpu, u32 source)
 {
-	return source == ABI_SOURCE_HOOK + ABI_HOOK_FAULT_READ ||
-	       source == ABI_SOURCE_HOOK + ABI_HOOK_FAULT_WRITE;
+	switch (source) {
+	case ABI_SOURCE_HOOK + ABI_HOOK_FAULT_READ:
+	case ABI_SOURCE_HOOK + ABI_HOOK_FAULT_WRITE:
+		return true;
+	case ABI_SOURCE_HOOK + ABI_HOOK_VOLUNTARY:
+	case ABI_SOURCE_HOOK + ABI_HOOK_INVOLUNTARY:
+		return false;
+	}
+	return !(switch_sources >> source & 1) && source_read(c, cpu, source) == c->now[source];
 }
 
 static __always_inline void members_lose(struct abi_cpu *c, u32 cpu, u32 set, u64 members)
@@ -94,7 +106,7 @@ static __always_inline void members_lose(struct abi_cpu *c, u32 cpu, u32 set, u6
 		const struct abi_member *m = &s->member[i];
 		struct abi_owner *owner = owner_of(m->owner);
 
-		if (!(members & 1) || looks_itself(m->source))
+		if (!(members & 1) || source_told(c, cpu, m->source & 63))
 			continue;
 		__sync_fetch_and_or(&owner->missed, 1ull << (m->pos & 63));
 		if (s->logs >> i & 1)

@@ -85,6 +85,7 @@ static int sources_begin(struct engine *e)
 	const struct sources_place place = {
 		.events = bpf_map__fd(e->skel->maps.events), .ncpu = e->ncpu, .cpus = e->cpus,
 		.lost = &e->skel->bss->lost_sources, .registers = e->skel->bss->registers,
+		.switches = &e->skel->bss->switch_sources,
 	};
 
 	e->sources = sources_new(&place);

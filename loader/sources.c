@@ -7,6 +7,7 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,6 +50,12 @@ static uint32_t cpu_downs(const struct sources *s, unsigned int cpu)
 	return __atomic_load_n(&s->place.cpus[cpu].downs, __ATOMIC_ACQUIRE);
 }
 
+/* Nobody has read it: where it stands says nothing of what it has counted. */
+static void unread(const struct sources *s, int source, unsigned int cpu)
+{
+	__atomic_store_n(&s->place.cpus[cpu].now[source], ~0ull, __ATOMIC_RELAXED);
+}
+
 /* The source has neither lost nothing nor been taken out anywhere yet. */
 static void begin_anew(struct sources *s, int source)
 {
@@ -59,6 +66,13 @@ static void begin_anew(struct sources *s, int source)
 		__sync_fetch_and_and(&s->place.cpus[cpu].lost, others);
 		s->place.cpus[cpu].out &= others;
 	}
+}
+
+static bool counts_switches(const struct perf_event_spec *spec)
+{
+	return spec->type == PERF_TYPE_SOFTWARE &&
+	       (spec->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		spec->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
 /* The event replaces an older one, which cannot be read by a program in between. */
@@ -72,6 +86,7 @@ static int open_on(struct sources *s, int source, unsigned int cpu)
 	new.fd = perf_open_cpu(&s->source[source].spec, cpu);
 	if (new.fd < 0)
 		return new.fd;
+	unread(s, source, cpu);
 	err = bpf_map_update_elem(s->place.events, &key, &new.fd, BPF_ANY);
 	if (err) {
 		close(new.fd);
@@ -97,6 +112,8 @@ static int register_open(struct sources *s, const struct perf_event_spec *spec, 
 		return deny(why, -EINVAL, "processes are measured with %d registers already, and "
 			    "no more can be; release one", ABI_MSR_SOURCES);
 	begin_anew(s, ABI_SOURCE_MSR + i);
+	for (unsigned int cpu = 0; cpu < s->place.ncpu; cpu++)
+		unread(s, ABI_SOURCE_MSR + i, cpu);
 	r[i] = (struct abi_register){ .reg = (uint32_t)spec->config, .mask = spec->config1 };
 	return ABI_SOURCE_MSR + i;
 }
@@ -119,6 +136,8 @@ int sources_open(struct sources *s, const struct perf_event_spec *spec, struct w
 	memset(new->at, -1, s->place.ncpu * sizeof(*new->at));
 	new->spec = *spec;
 	begin_anew(s, source);
+	*s->place.switches &= ~(1ull << source);
+	*s->place.switches |= (__u64)counts_switches(spec) << source;
 	for (unsigned int cpu = 0; cpu < s->place.ncpu && !err; cpu++) {
 		err = perf_cpu_online(cpu) ? open_on(s, source, cpu) : 0;
 		if (err == -ENXIO)	/* it has just gone */

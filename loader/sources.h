@@ -21,6 +21,7 @@ struct sources_place {
 	volatile struct abi_cpu *cpus;
 	__u64 *lost;			/* bit per source, of any CPU */
 	struct abi_register *registers;
+	__u64 *switches;		/* bit per source that counts switches */
 };
 
 struct sources *sources_new(const struct sources_place *place);

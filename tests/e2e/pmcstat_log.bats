@@ -55,7 +55,7 @@ make_tree() {
 		python3 run.py make -s -j2 -C tree >told
 	[ -x tree/prog ]
 	pmcstat -R log >text
-	[ "$(lines_of drop)" -eq 0 ]
+	lost_slices text
 	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
 	awk '$1 == "exec" { execs[$3] = 1 }
 		$1 == "fork" { forks[$3] = 1 }
@@ -268,7 +268,7 @@ refused() {
 		[ "$(lines_of $tag)" -ge 1 ] || { echo "no $tag" >&2; return 1; }
 	done
 	[ "$(lines_of exitval)" -eq 2 ]
-	[ "$(lines_of drop)" -eq 0 ]
+	lost_slices text
 }
 
 # entry_of FILE: its e_entry.

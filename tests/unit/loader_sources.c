@@ -9,7 +9,7 @@
 
 static struct abi_cpu cpus[NCPU];
 static struct abi_register registers[ABI_MSR_SOURCES];
-static __u64 lost;
+static __u64 lost, switches;
 static unsigned int opened;		/* perf events */
 static struct sources *s;
 static struct why why;
@@ -40,7 +40,8 @@ const char *perf_error(int err)
 static int setup(void **state)
 {
 	const struct sources_place place = { .events = -1, .ncpu = NCPU, .cpus = cpus,
-					     .lost = &lost, .registers = registers };
+					     .lost = &lost, .registers = registers,
+					     .switches = &switches };
 
 	memset(cpus, 0, sizeof(cpus));
 	memset(registers, 0, sizeof(registers));
