@@ -12,9 +12,10 @@
  *
  * Nobody can say when a hidden switch happened.  What the open slice has counted since the last
  * report may be another task's, and what the task that runs now has counted is in no slice: the
- * PMCs of both sets have lost a slice, and say so until they are written.  There are two exceptions.
- * The programs of page faults run in the task itself and look at the number first, so that a slice
- * begins with its first fault at the latest.  And a source that has not moved has lost nothing.
+ * PMCs of both sets have lost a slice, and say so until they are written.  There are two
+ * exceptions.  The programs of page faults run in the task itself and look at the number first, so
+ * that a slice begins with its first fault at the latest.  And a source that has not moved has lost
+ * nothing.
  */
 #ifndef PMCBPF_SEEN_BPF_H
 #define PMCBPF_SEEN_BPF_H
