@@ -55,7 +55,7 @@ struct abi_samples {
 #define ABI_SAMPLER_ON 0x80000000u	/* set in each id: 0 is no PMC's */
 struct abi_sampler {
 	__u32 id;			/* … | ABI_SAMPLER_ON; written last; 0: not in use */
-	__u32 depth;			/* addresses of a side; 0: no chain, the sampled one alone */
+	__u32 depth;			/* addresses of a side; 0: the sampled one alone */
 	__u32 both_sides;
 	__u32 hides_kernel;		/* of the kernel's side, ABI_PC_KERNEL is recorded */
 	struct abi_samples count;	/* never set back: the daemon takes differences */

@@ -204,7 +204,8 @@ static void warn_of_losses(const struct measure *m)
 		     failed == 1 ? "" : "s");
 	/* What reads the log here says so itself. */
 	if (m->log && !analyses(m))
-		log_note_cut(m->log, cut - m->cut_before, now.pm_intr_processed - m->before.pm_intr_processed);
+		log_note_cut(m->log, cut - m->cut_before,
+			     now.pm_intr_processed - m->before.pm_intr_processed);
 }
 
 int record_end(struct measure *m)

@@ -9,8 +9,8 @@
  * never waits for one.
  *
  * A log whose owner is gone has LOG_GRACE_NS to write LOG_STEP bytes of its buffers, and as long
- * again for each step after it.  Then the loop abandons it: its buffers are given back to the pool, and
- * its thread gets a signal, again and again because one that arrives just before a system call
+ * again for each step after it.  Then the loop abandons it: its buffers are given back to the pool,
+ * and its thread gets a signal, again and again because one that arrives just before a system call
  * interrupts nothing, until it has closed the descriptor and ended.  Only then the log is not
  * charged to its user any more.  Where the kernel does not let the thread be interrupted the log
  * stays, as one of those that the user may have.
@@ -45,7 +45,7 @@ struct logpool {
 	int event;			/* epoll: of the two */
 	int bell, timer;
 	uint64_t alarm;			/* ns: when the timer rings; 0: it does not */
-	unsigned int held;		/* buffers handed over, and no thread has been called yet … */
+	unsigned int held;		/* buffers for which no thread has been called yet … */
 	size_t held_bytes;		/* … with so much in them */
 	uint32_t requests, failed;
 	struct logfile *logs;
@@ -93,7 +93,7 @@ struct logfile {
 	int fd, error;
 	bool end, done;
 	bool abandoned;			/* atomic */
-	uint64_t steps;			/* atomic: writes that have ended, of LOG_STEP bytes at most */
+	uint64_t steps;			/* atomic: writes that have ended, of LOG_STEP each */
 };
 
 /* --- logwriter.c ------------------------------------------------------------------------------ */

@@ -67,7 +67,7 @@ int op_getcpuinfo(struct request *rq)
 	return 0;
 }
 
-/* Whoever has a log asks what that log lacks; others' losses are no part of it.  NULL: everybody's. */
+/* An owner with a log gets what that log lacks, without others' losses.  NULL: everybody's. */
 static const struct user_stats *stats_of(const struct owner *o)
 {
 	if (o->logged)

@@ -193,7 +193,8 @@ static void speedscope_has_events_and_threads(void **state)
 	add(2, 0, 10, MAIN_, 1);
 	expect(report_speedscope,
 	       "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
-	       "\"exporter\":\"pmcbpf\",\"name\":\"log\",\"partial\":false,\"chains_cut\":0,\"shared\":{\"frames\":["
+	       "\"exporter\":\"pmcbpf\",\"name\":\"log\",\"partial\":false,\"chains_cut\":0,"
+	       "\"shared\":{\"frames\":["
 	       "{\"name\":\"work\"},{\"name\":\"main\",\"file\":\"work.c\"},"
 	       "{\"name\":\"hot\",\"file\":\"work.c\"}]},\"profiles\":["
 	       "{\"type\":\"sampled\",\"name\":\"CPU/X.1\",\"unit\":\"none\",\"startValue\":0,"
