@@ -45,7 +45,7 @@ struct logpool {
 	int event;			/* epoll: of the two */
 	int bell, timer;
 	uint64_t alarm;			/* ns: when the timer rings; 0: it does not */
-	unsigned int held;		/* buffers handed over, no thread has been called yet … */
+	unsigned int held;		/* buffers for which no thread has been called yet … */
 	size_t held_bytes;		/* … with so much in them */
 	uint32_t requests, failed;
 	struct logfile *logs;
@@ -93,7 +93,7 @@ struct logfile {
 	int fd, error;
 	bool end, done;
 	bool abandoned;			/* atomic */
-	uint64_t steps;			/* atomic: writes that have ended, of LOG_STEP bytes */
+	uint64_t steps;			/* atomic: writes that have ended, of LOG_STEP each */
 };
 
 /* --- logwriter.c ------------------------------------------------------------------------------ */

@@ -10,7 +10,7 @@
 
 #define LOGREC_PATH	PMCLOG_PATH_MAX	/* bytes of a path and its NUL: Linux's PATH_MAX … */
 #define LOGREC_OLD_PATH 1024u		/* … and FreeBSD's, which old readers insist on */
-#define LOGREC_OLD_CHAIN 128u		/* addresses that FreeBSD 6 to 11's readers take */
+#define LOGREC_OLD_CHAIN 128u		/* addresses that readers on FreeBSD 6 to 11 take */
 #define LOGREC_MAX  (40u + 8u * PMC_CALLCHAIN_DEPTH_MAX)	/* bytes of any record */
 
 /* How a log tells time. */

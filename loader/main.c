@@ -181,7 +181,7 @@ static int start_engine(struct daemon *d, struct why *why)
 {
 	int err;
 
-	/* A log buffer goes back to the kernel when it has been written; else malloc keeps it. */
+	/* A log buffer goes back to the kernel when it has been written: malloc would keep it. */
 	mallopt(M_MMAP_THRESHOLD, BIG_ALLOC);
 	err = engine_new(&d->engine, why);
 

@@ -77,7 +77,7 @@ int op_getcpuinfo(struct request *rq)
 	return 0;
 }
 
-/* An owner with a log asks what that log lacks; others' losses are no part of it.  NULL: all. */
+/* An owner with a log gets what that log lacks, without others' losses.  NULL: everybody's. */
 static const struct user_stats *stats_of(const struct owner *o)
 {
 	if (o->logged)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * --flamegraph: one SVG file that needs nothing else.  Its root is at the top, where a picture of
- * any height opens, and callees are below their callers; all that explains it is above them.  What
- * is drawn here is a picture already; the script in it (flame.js) makes frames zoom and be found.
- * Names go into attributes and text only, as XML has it, and the script hands them on as text.
+ * any height opens, and callees are below their callers; what explains the picture is above it.
+ * What is drawn here is a picture already; the script in it (flame.js) makes frames zoom and be
+ * found.  Names go into attributes and text only, as XML has it, and the script hands them on as
+ * text.
  */
 #include <stdlib.h>
 

@@ -83,6 +83,20 @@ text() { pmcstat -q -R "$1" >text; }
 	expect root 'writelog 0' writelog 1 1200
 }
 
+@test "the same of the buffers that there are by default, so many for each CPU" {
+	local all=$((32 * $(getconf _NPROCESSORS_ONLN)))
+	start_daemon
+	client evil owner $NOBODY pipe
+	expect evil 'log 0' logfd 9
+	# Of 24 bytes.
+	expect evil "writelog ENOMEM -- *user.share=25 percent of kern.hwpmc.nbuffers=$all*" writelog 1 $((all * 262144 / 24 / 3))
+	client again owner $NOBODY pipe
+	expect again "log ENOMEM -- uid $NOBODY has $((all / 4)) of pmcbpfd's $all log buffers*user.share*" logfd 9
+	client other owner $OTHER pipe
+	expect other 'log 0' logfd 9
+	expect other 'writelog 0' writelog 1 20000
+}
+
 @test "logs to a terminal that nobody reads, and their owners are gone: all comes back" {
 	start_daemon -o kern.hwpmc.nbuffers=16 -o kern.hwpmc.logbuffersize=4
 	wait_for daemon_rests

@@ -74,7 +74,7 @@ assert "CPU_CLOCK" in classes["SOFT"] and len(classes["TSC"]) == 1' <<<"$output"
 	[ "$(figure syscalls)" -gt "$calls" ]
 	[ "$(figure syscall_errors)" -gt "$errors" ]
 	run pmccontrol -s
-	[ ${#lines[@]} -eq 8 ]
+	[ ${#lines[@]} -eq 9 ]
 }
 
 @test "REQ-089 C-13 -d and -e: a disabled row is not given out, and comes back" {

@@ -93,7 +93,8 @@ lines_of() { grep -c "^$1 " <<<"$output" || true; }
 	grep -q '^callchain .* u$' <<<"$output"
 }
 
-@test "call chains of user code: the interrupted function, then its callers, 8 in all" {
+# chains_of_leaf N: ten samples in leaf have N addresses at least: leaf, outer 21 times, main
+chains_of_leaf() {
 	local n=0 at pcs
 
 	run vm pmcstat -q -n 1 -P CLOCK.HARD -O /tmp/log deep 20 20000000 0 0
@@ -101,11 +102,27 @@ lines_of() { grep -c "^$1 " <<<"$output" || true; }
 	dump
 	while read -r -a pcs; do
 		inside "${pcs[0]}" leaf || continue
-		[ ${#pcs[@]} -eq 8 ]
-		for at in "${pcs[@]:1}"; do inside "$at" outer; done
+		[ ${#pcs[@]} -ge "$1" ]
+		for at in "${pcs[@]:1:21}"; do inside "$at" outer; done
+		[ ${#pcs[@]} -lt 23 ] || inside "${pcs[22]}" main
 		[ $((++n)) -lt 10 ] || break
 	done < <(chains u <<<"$output")
 	[ $n -eq 10 ]
+}
+
+# chains_cut: how many in all logs so far
+chains_cut() { vm pmccontrol -s | awk '/lack callers/ { print $NF }'; }
+
+@test "call chains of user code: the interrupted function, then its callers, all of them or so many as are asked for" {
+	local before
+
+	chains_of_leaf 23
+	before=$(chains_cut)
+	vm pmccontrol --tunable kern.hwpmc.callchaindepth=8
+	chains_of_leaf 8
+	[ "$(chains u <<<"$output" | awk 'NF > 8' | wc -l)" -eq 0 ]
+	vm pmccontrol --tunable kern.hwpmc.callchaindepth=128
+	[ $(($(chains_cut) - before)) -ge 10 ]
 }
 
 # records TAG... - each of them is there
