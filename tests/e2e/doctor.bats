@@ -29,7 +29,7 @@ print(next("{state}: {finding}; {remedy}".format(**g) for g in json.load(sys.std
 	[ "$(grep -cE '^(ok|limits) +[a-z][^:]*: [^ ]' <<<"$output")" -eq ${#lines[@]} ]
 	for name in kernel 'kernel lockdown' kernel.perf_event_paranoid kernel.nmi_watchdog \
 		kernel.yama.ptrace_scope capabilities container socket daemon 'perf_event_open(2)' 'bpf(2)' \
-		'system-scope counting' 'processes of others'; do
+		'system-scope counting' 'processes of others' 'names of the kernel'; do
 		name=${name//[()]/.}
 		[ "$(grep -cE "^[a-z]+ +$name: " <<<"$output")" -eq 1 ] ||
 			{ echo "no gate $name" >&2; false; }

@@ -8,13 +8,15 @@
  *	pin NAME CPU			rounds NAME		atleast NAME N
  *	info CPU	disable CPU ROW	enable CPU ROW	! SHELL COMMAND
  *
- * child makes a process that spins for ever, counting its rounds, and attaches the PMC to it.
+ * child makes a process that spins for ever, counting its rounds, and attaches the PMC to it; kill
+ * ends it, and answers when it has left its CPU.
  * rounds tells them, pin binds the child to a CPU (-1: to none).  atleast reads, and answers
  * "short" if the count grew by less than N times the rounds made since the last one, those that the
  * child was just making then aside: something was not counted.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,12 +186,58 @@ static void do_pin(struct client *c)
 	answer(c, sched_setaffinity(slot_of(c)->child, sizeof(set), &set));
 }
 
+/* A buffer of the kernel's tracer for this program alone. */
+#define TRACER "/sys/kernel/tracing/instances/pmci"
+
+static void trace_set(const char *file, const char *text)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), TRACER "/%s", file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0) {
+		perror(path);
+		abort();
+	}
+	close(fd);
+}
+
+/* The child has left its CPU for good: it has been waited for, and its last switch is over. */
+static void await_last_switch(pid_t child)
+{
+	int fd = open(TRACER "/trace_pipe", O_RDONLY | O_CLOEXEC);
+	char line[512], name[64];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), " pid=%d ", child);
+	do {
+		n = read(fd, line, sizeof(line) - 1);
+		line[n > 0 ? n : 0] = '\0';
+	} while (n > 0 && (!strstr(line, "sched_process_free") || !strstr(line, name)));
+	if (n <= 0)
+		abort();
+	close(fd);
+}
+
+/* A process that can be waited for still runs until its last switch, and is charged for that. */
 static void do_kill(struct client *c)
 {
 	struct slot *s = slot_of(c);
+	char filter[64];
+	int err;
 
+	snprintf(filter, sizeof(filter), "pid == %d", s->child);
+	if (mkdir(TRACER, 0700))
+		abort();
+	trace_set("events/sched/sched_process_free/filter", filter);
+	trace_set("events/sched/sched_process_free/enable", "1");
 	kill(s->child, SIGKILL);
-	answer(c, waitpid(s->child, NULL, 0) != s->child);
+	err = waitpid(s->child, NULL, 0) != s->child;
+	if (!err)
+		await_last_switch(s->child);
+	rmdir(TRACER);
+	answer(c, err);
 	s->child = 0;
 }
 
