@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The only user of libbpf, with programs.c, bell.c, counts.c, flush.c, notes.c, proof.c,
- * shares.c, sources.c and switches.c, but for trace rings (ktrload.c): maps.  What the kernel lacks is told by check.c.
+ * The only user of libbpf, with programs.c, bell.c, counts.c, flush.c, notes.c, proof.c, shares.c,
+ * sources.c and switches.c, but for trace rings (ktrload.c): maps.  What the kernel lacks is told
+ * by check.c.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

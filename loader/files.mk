@@ -10,7 +10,8 @@ INC_loader   := -Iloader -Ilib/include -I$(O)/bpf -Ibpf
 ALL    += $(PMCBPFD)
 LINT_C += $(PMCBPFD_SRCS)
 
-$(O)/obj/loader/engine.o $(O)/obj/loader/flush.o $(O)/obj/loader/programs.o $(O)/obj/loader/sampler.o $(O)/obj/loader/ktrload.o: $(BPF_SKEL)
+$(O)/obj/loader/engine.o $(O)/obj/loader/flush.o $(O)/obj/loader/programs.o $(O)/obj/loader/sampler.o $(O)/obj/loader/ktrload.o \
+  $(O)/obj/loader/shares.o $(O)/obj/loader/switches.o: $(BPF_SKEL)
 
 $(PMCBPFD): $(PMCBPFD_OBJS)
 	$(call say,LINK,$@)

@@ -340,8 +340,8 @@ static void switches(struct gates *g)
 		gate(g, WIRE_GATE_OPEN, what, "this kernel has reported every one", "");
 		return;
 	}
-	add(&l, "this kernel does not report those of certain tasks: it has hidden %llu since pmcbpfd "
-	    "started; a count in time slices that lacks one is refused (EBUSY)",
+	add(&l, "this kernel does not report those of certain tasks: it has hidden %llu since "
+	    "pmcbpfd started; a count in time slices that lacks one is refused (EBUSY)",
 	    (unsigned long long)hidden);
 	gate(g, WIRE_GATE_LIMITS, what, l.text,
 	     "without a log, SOFT events but LOCK.FAILED and those with a side lose nothing; "
