@@ -10,10 +10,10 @@
  * Where the number is not to be had, the task that came at the last report stands for it: that
  * finds all hidden switches but those that lead back to the same task.
  *
- * Nobody can say when a hidden switch happened.  What the open slice has counted since the last
- * report may be another task's, and what the task that runs now has counted is in no slice: the
- * PMCs of both sets have lost a slice, and say so until they are written.  There are two
- * exceptions.  The programs of page faults run in the task itself and look at the number first, so
+ * The time of a hidden switch is not known.  What the open slice has counted since the last report
+ * may be another task's, and what the task that runs now has counted is in no slice: the PMCs of
+ * both sets have lost a slice, and reads are refused until they are written.  There are two
+ * exceptions.  The programs of page faults run in the task itself and compare the number first, so
  * that a slice begins with its first fault at the latest.  And a source that has not moved has lost
  * nothing.
  */

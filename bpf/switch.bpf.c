@@ -77,11 +77,11 @@ static __always_inline void final_switch(struct task_struct *prev)
 }
 
 /*
- * Has the source counted nothing that is another's?  The programs of page faults look whose slice is
- * open before they count.  Others have lost nothing if they stand where they stood when they were
- * read last; unless they count switches, for who knows what they count of those that are hidden.
+ * Is all that the source has counted in the right slice?  The programs of page faults see to that
+ * before they count.  Other sources have counted nothing if they stand where they were read last,
+ * unless they count switches: the hidden ones may be missing there as well.
  */
-static __always_inline bool source_told(struct abi_cpu *c, u32 cpu, u32 source)
+static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 {
 	switch (source) {
 	case ABI_SOURCE_HOOK + ABI_HOOK_FAULT_READ:
@@ -106,7 +106,7 @@ static __always_inline void members_lose(struct abi_cpu *c, u32 cpu, u32 set, u6
 		const struct abi_member *m = &s->member[i];
 		struct abi_owner *owner = owner_of(m->owner);
 
-		if (!(members & 1) || source_told(c, cpu, m->source & 63))
+		if (!(members & 1) || source_kept(c, cpu, m->source & 63))
 			continue;
 		__sync_fetch_and_or(&owner->missed, 1ull << (m->pos & 63));
 		if (s->logs >> i & 1)

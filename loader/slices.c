@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * PMCs that are counted in slices.  Where the kernel has not reported a context switch, the
- * programs mark the PMC at its owner's position: it is lost until it is written or released.
+ * programs mark the PMC at its owner's position: its count is lost until it is written.
  * bpf/seen.bpf.h has the model.
  */
 #include <errno.h>

@@ -4,6 +4,7 @@
 # Context switches that the kernel does not report.  `unseen` is a process that makes the case.  PAGE_FAULT.ALL
 # (0x20004) is counted in slices where only user code's is wanted (caps 0x22), and with a log; PAGE_FAULT.WRITE
 # (0x20006) always is.
+# shellcheck disable=SC2154 # helpers set reply and count
 
 load helpers
 
@@ -29,7 +30,7 @@ teardown() {
 answered() {
 	local line
 
-	read -r -t $PATIENCE -u "$ANSWERS" line && [ "$line" = "$1" ]
+	read -r -t "$PATIENCE" -u "$ANSWERS" line && [ "$line" = "$1" ]
 }
 
 # unseen_does ORDER...
@@ -42,7 +43,7 @@ unseen_does() {
 	client a
 	ask a caps 0x22
 	for order in away home; do
-		expect a 'start 0' alloc 3 15 0x20004 any 0 attach $TARGET start
+		expect a 'start 0' alloc 3 15 0x20004 any 0 attach "$TARGET" start
 		unseen_does "$order" write 10 sleep
 		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
 		# It stays so, running or not, and whatever is asked.
@@ -66,7 +67,7 @@ unseen_does() {
 	client a
 	ask a caps 0x22
 	for order in away home; do
-		expect a 'start 0' alloc 3 15 0x20004 any 0 attach $TARGET start
+		expect a 'start 0' alloc 3 15 0x20004 any 0 attach "$TARGET" start
 		# It burns CPU time until the next order comes.
 		echo "$order write 10 spin" >&"$ORDERS"
 		answered spinning
@@ -81,11 +82,11 @@ unseen_does() {
 	workload other pages=100
 	client a
 	client b
-	expect b 'start 0' caps 0x22 alloc 3 15 0x20004 any 0 attach $TARGET start
+	expect b 'start 0' caps 0x22 alloc 3 15 0x20004 any 0 attach "$TARGET" start
 	expect a 'alloc 0 *' caps 0x22 alloc 3 15 0x20004 any 0
 	other=${reply#alloc 0 }
 	expect a 'start 0' attach "${WORKLOAD[other]}" start
-	expect a 'start 0' caps 0x26 alloc 3 15 0x20004 any 0 attach $TARGET start
+	expect a 'start 0' caps 0x26 alloc 3 15 0x20004 any 0 attach "$TARGET" start
 	unseen_does away write 10 sleep
 	expect b "read EBUSY -- row 0 (SOFT0) $LOST" read
 	# What the kernel keeps by process needs no slices.
@@ -96,7 +97,7 @@ unseen_does() {
 
 @test "page faults are counted by the process that has them, whether or not it was seen to come" {
 	client a
-	expect a 'start 0' alloc 3 15 0x20006 any 0 attach $TARGET start
+	expect a 'start 0' alloc 3 15 0x20006 any 0 attach "$TARGET" start
 	unseen_does sleep
 	count_of a
 	before=$count
@@ -111,7 +112,7 @@ unseen_does() {
 
 @test "a source that has not moved has lost nothing: no loss is said where there is none" {
 	client a
-	expect a 'start 0' caps 0x22 alloc 3 15 0x20004 any 0 attach $TARGET start
+	expect a 'start 0' caps 0x22 alloc 3 15 0x20004 any 0 attach "$TARGET" start
 	unseen_does write 10 sleep
 	count_of a
 	before=$count
@@ -125,7 +126,7 @@ unseen_does() {
 @test "a log says that it lacks slices, and how many" {
 	client a
 	touch log
-	expect a 'start 0' log "$PWD/log" alloc 3 15 0x20004 any 12 attach $TARGET start
+	expect a 'start 0' log "$PWD/log" alloc 3 15 0x20004 any 12 attach "$TARGET" start
 	unseen_does write 100 sleep
 	unseen_does away write 10 sleep
 	unseen_does home write 10 sleep
@@ -138,7 +139,7 @@ unseen_does() {
 }
 
 @test "a reader that has the counts mapped learns of it: pmcstat's line names the PMC and says why" {
-	pmcstat -w 0.05 -t $TARGET -p PAGE_FAULT.ALL,usr -o rows 2>said 3>&- &
+	pmcstat -w 0.05 -t "$TARGET" -p PAGE_FAULT.ALL,usr -o rows 2>said 3>&- &
 	local reader=$! status=0
 
 	wait_for rows_came
@@ -153,7 +154,7 @@ rows_came() { [ "$(wc -l <rows)" -ge 3 ]; }
 
 @test "the doctor names a kernel that hides switches" {
 	client a
-	expect a 'start 0' alloc 3 15 0x20006 any 0 attach $TARGET start
+	expect a 'start 0' alloc 3 15 0x20006 any 0 attach "$TARGET" start
 	unseen_does away sleep
 	run pmccontrol --doctor
 	echo "$output" | grep '^limits  context switches: this kernel does not report those of certain tasks: it has hidden [1-9][0-9]* since'

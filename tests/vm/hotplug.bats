@@ -289,6 +289,17 @@ descriptors() {
 	[ "${lines[*]: -1}" = 'kgmon: kernel profiling is off.' ]
 }
 
+@test "every context switch is seen here: none is taken for a hidden one, whatever CPUs and processes do" {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	run vm_sh 'pmcstat -q -d -p PAGE_FAULT.ALL,usr -p PAGE_FAULT.WRITE -o /dev/null sh -c "
+			load children=3 threads=2 forks=3 below=2 late=2 pages=50 switches=50 &
+			for i in 1 2 3; do echo 0 >\$0; true; load pages=20 switches=5; echo 1 >\$0; load switches=5; done
+			wait" $1 2>&1 && pmccontrol --doctor' $online
+	echo "$output"
+	status_is 0
+	grep -q '^ok      context switches: this kernel has reported every one$' <<<"$output"
+}
+
 @test "no descriptor is left behind by CPUs that go and come" {
 	local before script=("alloc a sc 1 CPU_CLOCK" "start a")
 
