@@ -13,9 +13,7 @@
 #ifndef PMCBPF_ABI_H
 #define PMCBPF_ABI_H
 
-#ifndef __bpf__
-#include <linux/types.h>
-#endif
+#include "trace_abi.h"
 
 #define ABI_MAX_SOURCES	 64	/* per CPU */
 #define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process */
@@ -256,7 +254,7 @@ struct abi_counts {
 /* Requests to the programs that the daemon runs itself; arguments of target_ctl. */
 enum abi_ctl {
 	ABI_CTL_ADD,			/* (tgid, set, 0) */
-	ABI_CTL_MOVE,			/* (tgid, set, the set before << 32 | SOFT rows that stay) */
+	ABI_CTL_MOVE,			/* (tgid, set, from << 32 | SOFT rows that stay) */
 	ABI_CTL_DELETE,			/* (tgid) */
 };
 

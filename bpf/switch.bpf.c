@@ -25,6 +25,8 @@ struct rings_map rings SEC(".maps");
 __u32 target_index[ABI_INDEX_SIZE] = {};
 __u32 open_set[ABI_MAX_CPUS * ABI_OPEN_STRIDE] = {};
 const volatile bool reads_msr = false;
+const volatile bool nested = false;
+struct abi_level level = {};
 struct abi_register registers[ABI_MSR_SOURCES] = {};
 __u64 lost_sources = 0;
 struct abi_account accounts[ABI_MAX_ACCOUNTS] = {};
@@ -45,7 +47,7 @@ __u64 lost_records = 0;
  */
 static __always_inline void final_switch(struct task_struct *prev)
 {
-	u32 tid = prev->pid, tgid = prev->tgid;
+	u32 tid = prev->pid, tgid = task_process(prev);
 	struct dying *d = bpf_map_lookup_elem(&dying, &tid);
 	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
 	u64 tail = d ? prev->se.sum_exec_runtime - d->ns : 0;
@@ -78,13 +80,12 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	     unsigned int prev_state)
 {
 	u32 cpu = prev->thread_info.cpu, open = open_set[ABI_OPEN_SET(cpu)];
-	u32 set = index_lookup(next->tgid);
+	u32 set = index_lookup(task_process(next));
 
 	if (open != set)
-		slice_change(cpu, set, next->tgid, next->pid,
-			     1 + switch_kind(preempt, prev_state));
+		slice_change(cpu, set, next, 1 + switch_kind(preempt, prev_state));
 	/* Whether or not its slice is open: a kernel may have left out the switch to it. */
-	if (prev_state & TASK_DEAD && index_lookup(prev->tgid))
+	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))
 		final_switch(prev);
 	return 0;
 }
@@ -97,8 +98,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 SEC("fentry/put_task_struct_rcu_user")
 int BPF_PROG(on_dead, struct task_struct *task)
 {
-	if (!task_on_cpu(task) &&
-	    index_lookup(task->tgid))
+	if (!task_on_cpu(task) && index_lookup(task_process(task)))
 		final_switch(task);
 	return 0;
 }
@@ -108,7 +108,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	if (prev_state & TASK_DEAD && index_lookup(prev->tgid))
+	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))
 		final_switch(prev);
 	return 0;
 }
@@ -118,7 +118,7 @@ int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struc
  * image; a flush that interrupts this is sent away.  Here, because libbpf cannot link two objects
  * that call the same function of a module.
  */
-__noinline int slice_end(u32 from, u32 to, u32 tgid, u32 tid)
+__noinline int slice_end(u32 from, u32 to)
 {
 	u32 cpu = bpf_get_smp_processor_id();
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
@@ -126,7 +126,7 @@ __noinline int slice_end(u32 from, u32 to, u32 tgid, u32 tid)
 	if (!c || (open_set[ABI_OPEN_SET(cpu)] & ~ABI_OPEN_LOGGED) != from)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
-	slice_change(cpu, to, tgid, tid, 0);
+	slice_change(cpu, to, bpf_get_current_task_btf(), 0);
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
 }
@@ -147,7 +147,7 @@ static __always_inline void flush_here(void)
 	if (c->busy)
 		return;
 	task = bpf_get_current_task_btf();
-	slice_change(cpu, index_lookup(task->tgid), task->tgid, task->pid, 0);
+	slice_change(cpu, index_lookup(task_process(task)), task, 0);
 }
 
 /* Run by the daemon on a CPU. */

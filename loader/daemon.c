@@ -169,6 +169,7 @@ int daemon_init(struct daemon *d, struct why *why)
 			.ncpu = d->rows.ncpu,
 			.nsamples = (unsigned int)d->config.value[TUN_NSAMPLES],
 			.depth = (unsigned int)d->config.value[TUN_CALLCHAINDEPTH],
+			.level = engine_level(d->engine),
 		};
 
 		err = lifelog_new(d->engine, &d->errands, &d->life, why);

@@ -380,6 +380,8 @@ void lifelog_start(struct lifelog *l, const struct pmc *p)
 	if (p->kernel != KERNEL_HIDDEN && !n->kernel_told)
 		tell_of_kernel(l, n, p->kernel);
 	if (pmc_is_system(p) && !n->all_told) {
+		if (engine_level(l->engine))
+			mappings_of_outside(n->owner->log);
 		mappings_of_all(l->errands, p->owner->user, p->owner->log);
 		n->all_told = true;
 	}

@@ -14,6 +14,7 @@
 #include "../lib/base/helper.h"
 #include "clock.h"
 #include "debug.h"
+#include "level.h"
 #include "programs.h"
 #include "pmcbpf.skel.h"
 
@@ -84,8 +85,9 @@ static bool may_preempt(const struct btf *btf)
 }
 
 /* Programs for tracepoints that not every kernel has are left out where they are missing. */
-void programs_choose(struct pmcbpf *skel)
+int programs_choose(struct pmcbpf *skel, struct why *why)
 {
+	int nested = level_nested(why);
 	struct btf *btf = btf__load_vmlinux_btf();
 	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
 	bool kprobe = access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
@@ -103,6 +105,23 @@ void programs_choose(struct pmcbpf *skel)
 	bpf_program__set_autoload(skel->progs.on_contention,
 				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
 	btf__free(btf);
+	skel->rodata->nested = nested > 0;
+	return nested < 0 ? nested : 0;
+}
+
+int programs_level(struct pmcbpf *skel, struct why *why)
+{
+	return level_learn(bpf_program__fd(skel->progs.level_learn), why);
+}
+
+int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred)
+{
+	uint64_t args[1] = { (uint64_t)fd };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(skel->progs.peer_read), &opts);
+
+	*cred = skel->bss->peer;
+	return err ?: (int)opts.retval;
 }
 
 struct programs *programs_new(const struct engine *e, struct pmcbpf *skel)

@@ -8,10 +8,12 @@
 struct pmcbpf;
 struct programs;
 
-/* Leaves out what this kernel has no place for. */
-void programs_choose(struct pmcbpf *skel);
+/* Leaves out what this kernel has no place for. -EINVAL: /proc is of another PID namespace. */
+int programs_choose(struct pmcbpf *skel, struct why *why);
+/* After they have been loaded: tells them the PID namespace. */
+int programs_level(struct pmcbpf *skel, struct why *why);
 
-/* After they have been loaded. */
+/* After that. */
 struct programs *programs_new(const struct engine *e, struct pmcbpf *skel);
 void programs_free(struct programs *p);
 /* They close what the kernel makes wait; without them detaching waits itself. */
@@ -22,6 +24,8 @@ int programs_need(struct programs *p, enum engine_need what, struct why *why);
 void programs_unneed(struct programs *p, enum engine_need what);
 /* Needed, or not yet detached. */
 bool programs_attached(const struct programs *p, enum engine_need what);
+/* As engine_peer() */
+int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred);
 /* As engine_settle() */
 int programs_settle(struct programs *p);
 

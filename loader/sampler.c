@@ -87,6 +87,10 @@ static void load(struct samplers *s, char *log)
 
 	s->skel = sample__open_opts(&opts);
 	err = s->skel ? bpf_map__reuse_fd(s->skel->maps.rings, s->config.map) : -errno;
+	if (!err && s->config.level) {
+		s->skel->rodata->nested = true;
+		s->skel->bss->level = *s->config.level;
+	}
 	err = err ?: sample__load(s->skel);
 	if (!err)
 		return;
