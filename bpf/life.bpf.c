@@ -11,6 +11,7 @@
  * connections, and what it owns.
  */
 #include "figures.bpf.h"
+#include "below.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -131,6 +132,8 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 
 static __always_inline int on_fork_body(struct task_struct *parent, struct task_struct *child)
 {
+	if (watch_numbers)
+		note_numbers(child);
 	if (child->pid != child->tgid)
 		return 0;
 	preempt_off();

@@ -239,6 +239,18 @@ struct abi_exec {
 	__u32 kind;		/* enum abi_exec_kind */
 };
 
+/*
+ * The numbers that a new thread has in the PID namespaces below the daemon's, by the number that it
+ * has there.  Only of those that have some, and only while a log wants them.
+ */
+#define ABI_LEVELS	8
+#define ABI_MAX_NUMBERS 16384
+struct abi_number {
+	__u64 start;		/* CLOCK_MONOTONIC, ns */
+	__u32 nr[ABI_LEVELS];	/* [0]: one level below; 0: it has none … */
+	__u32 inum[ABI_LEVELS];	/* … in this namespace */
+};
+
 /* A fork seen while the daemon walks a process tree. */
 #define ABI_MAX_BIRTHS	 32768	/* a power of two: the latest ones are kept */
 struct abi_birth {

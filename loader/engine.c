@@ -460,9 +460,9 @@ int engine_peer(struct engine *e, int fd, struct abi_cred *cred)
 	return programs_peer(e->skel, fd, cred);
 }
 
-const struct abi_level *engine_level(const struct engine *e)
+struct programs *engine_programs(const struct engine *e)
 {
-	return e->skel->rodata->nested ? &e->skel->bss->level : NULL;
+	return e->programs;
 }
 
 int engine_target_get(const struct engine *e, uint32_t tgid, struct abi_target *t)

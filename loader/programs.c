@@ -332,3 +332,26 @@ int programs_settle(struct programs *p)
 	p->lingering = 0;
 	return -1;
 }
+
+const struct abi_level *programs_nested(const struct programs *p)
+{
+	return p->skel->rodata->nested ? &p->skel->bss->level : NULL;
+}
+
+int programs_numbers(struct programs *p, bool on, struct why *why)
+{
+	int err = on ? programs_need(p, NEED_LIFE, why) : 0;
+
+	if (err)
+		return err;
+	p->skel->bss->watch_numbers += on ? 1 : ~0u;
+	if (!on)
+		programs_unneed(p, NEED_LIFE);
+	return 0;
+}
+
+int programs_number(const struct programs *p, uint32_t tid, struct abi_number *number)
+{
+	return bpf_map__lookup_elem(p->skel->maps.numbers, &tid, sizeof(tid), number,
+				    sizeof(*number), 0);
+}

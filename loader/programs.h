@@ -26,6 +26,15 @@ void programs_unneed(struct programs *p, enum engine_need what);
 bool programs_attached(const struct programs *p, enum engine_need what);
 /* As engine_peer() */
 int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred);
+/*
+ * The daemon's PID namespace, whose numbers the programs use; NULL: the initial one, which has all
+ * processes.
+ */
+const struct abi_level *programs_nested(const struct programs *p);
+/* From now on the numbers of all that is born are noted, or as far as this caller is concerned. */
+int programs_numbers(struct programs *p, bool on, struct why *why);
+/* Of a thread by the daemon's number of it; -ENOENT: it was not noted, or long ago. */
+int programs_number(const struct programs *p, uint32_t tid, struct abi_number *number);
 /* As engine_settle() */
 int programs_settle(struct programs *p);
 

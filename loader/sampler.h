@@ -19,7 +19,7 @@ struct samplers_config {
 	unsigned int nsamples;		/* entries of a CPU's ring: kern.hwpmc.nsamples */
 	unsigned int depth;		/* addresses of a side: kern.hwpmc.callchaindepth */
 	int map;			/* of the rings; the engine's */
-	const struct abi_level *level;	/* engine_level() */
+	const struct abi_level *level;	/* programs_nested() */
 };
 
 /* A kernel that refuses the program is no failure of this: samplers_program() is. */

@@ -205,7 +205,7 @@ struct task_struct {
 	int prio;
 	int exit_code;
 	char comm[16];
-	u64 start_boottime;
+	u64 start_time, start_boottime;
 	struct mm_struct *mm;
 	struct task_exec_state *exec_state;
 	u64 self_exec_id;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# A daemon in a PID namespace of its own: one numbering, that of its /proc, for targets, counts and logs.
+# PID namespaces, of the daemon and of its clients: one numbering in each log, that of its reader.
 
 load helpers
 
@@ -18,7 +18,10 @@ setup() {
 	chmod +x program
 }
 
-teardown() { [ -z "${OUTER:-}" ] || kill -KILL "$OUTER" 2>/dev/null || true; }
+teardown() {
+	[ -z "${OUTER:-}" ] || kill -KILL "$OUTER" 2>/dev/null || true
+	stop_daemon KILL || true
+}
 
 # within <SCRIPT: runs it in a PID namespace with a daemon there, which ends with it.
 within() {
@@ -119,4 +122,59 @@ within() {
 	run unshare --pid --fork --kill-child pmcbpfd -f -s "$BATS_TEST_TMPDIR/pmc.sock"
 	[ "$status" -ne 0 ]
 	[[ $output == *"/proc is of another PID namespace"*"unshare --mount-proc"* ]]
+}
+
+# below <SCRIPT: runs it in a PID namespace below the daemon's.
+below() {
+	cat >"$BATS_TEST_TMPDIR/script"
+	unshare --pid --fork --kill-child --mount-proc bash -euo pipefail "$BATS_TEST_TMPDIR/script" 3>&-
+}
+
+@test "a log of a client in a namespace below has that one's numbers, of processes that are gone at once as well" {
+	start_daemon
+	below <<-'END'
+		pmcstat -d -E -W -O log -p PAGE_FAULT.ALL ./program
+		pmcstat -d -O samples -n 1 -P PAGE_FAULT.ALL ./program
+		echo $$ >own
+	END
+	stop_daemon
+	[ "$(cat own)" -eq 1 ]
+	for log in log samples; do
+		pmcstat -R $log >text
+		awk '$1 == "attach" { known[$3] = 1 } $1 == "fork" { if (!known[$2] || $3 > 100) bad++; known[$3] = 1; forks++ }
+			$1 ~ /^(exec|cswval|exitval)$/ && !known[$3] { bad++ }
+			$1 == "callchain" { chains++; if (!known[$2]) bad++ }
+			$1 == "exitval" { exits++ }
+			END { exit bad || forks < 5 || !(chains || exits >= 6) }' text || { head -50 text >&2; false; }
+	done
+}
+
+@test "… of all CPUs: the host's processes are [outside], and what they do is not recorded" {
+	start_daemon
+	sh -c 'while :; do /bin/true; done' 3>&- &
+	OUTER=$!
+	below <<-'END'
+		pmc record --no-report -a -o log ./program
+	END
+	stop_daemon
+	pmcstat -R log >text
+	awk '$1 == "callchain" { n[$2]++ } $1 == "proccreate" { known[$2] = 1; if ($2 == -2) named++ }
+		$1 == "fork" { known[$3] = 1; if ($3 > 100 || $2 < 1) bad++ }
+		$1 ~ /^(map-in|map-out|exit)$/ && $2 != -1 && !known[$2] { bad++ }
+		END { for (pid in n) if (pid != 0 && !known[pid]) { print pid " is not known"; bad++ }
+			exit bad || named != 1 || !n[-2] }' text || { grep -vF ... text | head -50 >&2; false; }
+}
+
+@test "an unprivileged container's logs have no number of the host's" {
+	open_tmpdir
+	chmod 777 .
+	start_daemon
+	b=$(public_build)
+	below_user=("${nobody[@]}" unshare --user --map-root-user --pid --fork --mount-proc)
+	"${below_user[@]}" true || skip "no user namespaces here"
+	PATH="$b/bin:$PATH" LD_LIBRARY_PATH="$b/lib" "${below_user[@]}" pmcstat -d -E -O log -p PAGE_FAULT.ALL ./program 3>&-
+	stop_daemon
+	pmcstat -R log >text
+	awk '$1 == "attach" && $3 > 100 || $1 == "fork" && ($2 > 100 || $3 > 100) || $1 == "exitval" && $3 > 100 { bad++ }
+		$1 == "exitval" { exits++ } END { exit bad || exits < 6 }' text || { head -50 text >&2; false; }
 }
