@@ -11,6 +11,7 @@
  * connections, and what it owns.
  */
 #include "figures.bpf.h"
+#include "below.bpf.h"
 #include "secure.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -88,12 +89,15 @@ static __always_inline bool target_exit(struct abi_target *t, u32 tgid, u32 last
 
 static __always_inline void forked(struct task_struct *parent, struct task_struct *child)
 {
-	u32 tgid = child->tgid, set;
+	u32 tgid = task_process(child), from = task_process(parent), set;
 	struct abi_target *t;
 	struct abi_set *s;
 	int err;
 
-	set = index_lookup(parent->tgid);
+	/* Not in the daemon's PID namespace. */
+	if (!tgid)
+		return;
+	set = index_lookup(from);
 	s = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
 	set = s ? s->child : 0;
 	/*
@@ -108,7 +112,7 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 		}
 	}
 	if (walking)
-		note_birth(parent->tgid, tgid);
+		note_birth(from, tgid);
 	if (!set)
 		return;
 	s = bpf_map_lookup_elem(&sets, &set);
@@ -125,6 +129,8 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 
 static __always_inline int on_fork_body(struct task_struct *parent, struct task_struct *child)
 {
+	if (watch_numbers)
+		note_numbers(child);
 	if (child->pid != child->tgid)
 		return 0;
 	preempt_off();
@@ -166,9 +172,10 @@ __noinline int figures_give(u32 set, u32 rows, const struct figures *f, bool bac
 	return 0;
 }
 
-static __always_inline void process_exited(struct task_struct *task, struct abi_target *t)
+static __always_inline void process_exited(struct task_struct *task, u32 tgid,
+					   struct abi_target *t)
 {
-	u32 tid = task->pid, tgid = task->tgid, set = ABI_STATE_SET(t->state);
+	u32 tid = task->pid, set = ABI_STATE_SET(t->state);
 	struct figures f = {};
 
 	if (t->state & ABI_STATE_SOFT)
@@ -184,8 +191,8 @@ static __always_inline void process_exited(struct task_struct *task, struct abi_
 
 static __always_inline void exited(struct task_struct *task)
 {
-	u32 tid = task->pid, tgid = task->tgid;
-	struct dying d = { .ns = task->se.sum_exec_runtime };
+	u32 tid = task->pid, tgid = task_process(task);
+	struct dying d = { .ns = task->se.sum_exec_runtime, .tgid = tgid };
 	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
 
 	if (!t)
@@ -196,13 +203,13 @@ static __always_inline void exited(struct task_struct *task)
 		__sync_fetch_and_add(&t->dead_migrations, task->se.nr_migrations);
 	}
 	if (!task->signal->live.counter)
-		process_exited(task, t);
+		process_exited(task, tgid, t);
 	__sync_fetch_and_add(&exits_done, 1);
 }
 
 static __always_inline int on_exit_body(struct task_struct *task)
 {
-	if (!index_lookup(task->tgid))
+	if (!index_lookup(task_process(task)))
 		return 0;
 	preempt_off();
 	exited(task);
@@ -268,13 +275,13 @@ static __always_inline void index_change(u32 tgid, u32 from, u32 to)
 		target_remove(tgid, from);
 }
 
-extern int slice_end(u32 from, u32 to, u32 tgid, u32 tid);
+extern int slice_end(u32 from, u32 to);
 
 static __always_inline void target_secure(struct task_struct *task, struct abi_target *t, u32 from,
 					  u32 to)
 {
 	struct figures f = {};
-	u32 tgid = task->tgid;
+	u32 tgid = task_process(task);
 	u64 old, keep;
 
 	keep = to ? soft_common(from, to) : 0;
@@ -285,7 +292,7 @@ static __always_inline void target_secure(struct task_struct *task, struct abi_t
 		return;
 	figures_give(from, old & ~keep & ABI_STATE_SOFT, &f, false);
 	index_change(tgid, from, to);
-	slice_end(from, to, tgid, task->pid);
+	slice_end(from, to);
 	if (to)
 		ntargets_add(to, 1);
 	set_left(from, tgid);
@@ -328,7 +335,7 @@ __noinline u32 soft_beginning(u32 from, u32 to)
 static __always_inline void waits_over(struct task_struct *task, struct abi_target *t, u32 from,
 				       u32 to)
 {
-	u32 tgid = task->tgid, begin = soft_beginning(from, to), late;
+	u32 tgid = task_process(task), begin = soft_beginning(from, to), late;
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &to);
 	struct figures f = {};
 
@@ -345,7 +352,7 @@ static __always_inline void waits_over(struct task_struct *task, struct abi_targ
 		figures_give(to, late & (u32)__sync_fetch_and_and(&t->state, ~(u64)late), &f,
 			     false);
 	index_change(tgid, from, to);
-	slice_end(from, to, tgid, task->pid);
+	slice_end(from, to);
 	ntargets_add(to, 1);
 	set_left(from, tgid);
 }
@@ -353,7 +360,7 @@ static __always_inline void waits_over(struct task_struct *task, struct abi_targ
 static __always_inline void waits_end(struct task_struct *task, u32 from)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &from);
-	u32 tgid = task->tgid, to = s ? s->exec : 0;
+	u32 tgid = task_process(task), to = s ? s->exec : 0;
 	struct abi_target *t = to ? bpf_map_lookup_elem(&targets, &tgid) : NULL;
 
 	if (!t)
@@ -372,14 +379,15 @@ static __always_inline void waits_end(struct task_struct *task, u32 from)
 static __always_inline int on_rename_body(struct task_struct *task)
 {
 	struct mm_struct *mm = task->mm;
-	u32 set;
+	u32 tgid, set;
 
 	if (!mm || mm->start_code || task->pid != (int)(u32)bpf_get_current_pid_tgid())
 		return 0;
 	preempt_off();
-	set = index_lookup(task->tgid);
+	tgid = task_process(task);
+	set = index_lookup(tgid);
 	if (set) {
-		exec_note(ABI_EXEC_BEGIN, task->tgid);
+		exec_note(ABI_EXEC_BEGIN, tgid);
 		waits_end(task, set);
 	}
 	preempt_on();
@@ -400,7 +408,7 @@ int BPF_PROG(on_rename_again, struct task_struct *task, const char *comm)
 
 static __always_inline void target_exec(struct task_struct *task, struct linux_binprm *bprm)
 {
-	u32 tgid = task->tgid, dump, from, to;
+	u32 tgid = task_process(task), dump, from, to;
 	struct abi_target *t;
 	struct abi_set *s;
 
@@ -444,8 +452,10 @@ static __always_inline void owner_exec(u32 tgid)
 
 static __always_inline int on_exec_body(struct task_struct *task, struct linux_binprm *bprm)
 {
-	u32 tgid = task->tgid;
+	u32 tgid = task_process(task);
 
+	if (!tgid)
+		return 0;
 	preempt_off();
 	owner_exec(tgid);
 	if (index_lookup(tgid))

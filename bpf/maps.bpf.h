@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "number.bpf.h"
 #include "pmc_abi.h"
 #include "ring.bpf.h"
 
@@ -84,6 +85,8 @@ struct shares_map {
 /* What a thread had used when it began to exit; the rest is known at its last switch. */
 struct dying {
 	u64 ns;
+	u32 tgid;	/* as the daemon has it, where that cannot be found any more */
+	u32 reserved;
 };
 struct dying_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -199,6 +202,19 @@ static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
 	return map ? bpf_map_lookup_elem(map, &cpu) : NULL;
 }
 
+
+/* The number of the task's process; a target's also behind its end. */
+static __always_inline u32 task_process(struct task_struct *task)
+{
+	u32 tgid, tid = task->pid;
+	struct dying *d;
+
+	if (!nested)
+		return task->tgid;
+	tgid = task_process_nested(task);
+	d = tgid ? NULL : bpf_map_lookup_elem(&dying, &tid);
+	return d ? d->tgid : tgid;
+}
 
 /*
  * An int that became a byte in Linux 7: read in the size it has.  Where it is gone, anybody may

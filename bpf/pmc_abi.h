@@ -13,9 +13,7 @@
 #ifndef PMCBPF_ABI_H
 #define PMCBPF_ABI_H
 
-#ifndef __bpf__
-#include <linux/types.h>
-#endif
+#include "trace_abi.h"
 
 #define ABI_MAX_SOURCES	 64	/* per CPU */
 #define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process */
@@ -249,6 +247,18 @@ struct abi_exec {
 	__u32 tgid;
 	__u32 kind;		/* enum abi_exec_kind */
 	__u64 entry;		/* verdicts: the address of the new image's first instruction */
+};
+
+/*
+ * The numbers that a new thread has in the PID namespaces below the daemon's, by the number that it
+ * has there.  Only of those that have some, and only while a log wants them.
+ */
+#define ABI_LEVELS	8
+#define ABI_MAX_NUMBERS 16384
+struct abi_number {
+	__u64 start;		/* CLOCK_MONOTONIC, ns */
+	__u32 nr[ABI_LEVELS];	/* [0]: one level below; 0: it has none … */
+	__u32 inum[ABI_LEVELS];	/* … in this namespace */
 };
 
 /* A fork seen while the daemon walks a process tree. */

@@ -8,11 +8,15 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "number.bpf.h"
 #include "ring.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 struct abi_sampler samplers[ABI_SAMPLERS] = {};
+
+const volatile bool nested = false;
+struct abi_level level = {};
 
 struct rings_map rings SEC(".maps");
 
@@ -95,10 +99,26 @@ static __always_inline bool is_paused(struct perf_event *event)
 	return BPF_CORE_READ(event, hw.interrupts) == ~0ull;
 }
 
+/* Who is sampled; the idle task is 0 everywhere. */
+static __always_inline void put_numbers(struct abi_rec *rec)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	struct task_struct *task;
+
+	rec->pid = id >> 32;
+	rec->tid = (u32)id;
+	if (!nested || !rec->tid)
+		return;
+	task = (void *)bpf_get_current_task();
+	rec->pid = task_process_nested(task);
+	rec->tid = task_thread(task);
+	if (!rec->pid || !rec->tid)
+		rec->pid = rec->tid = ABI_PID_OUTSIDE;
+}
+
 SEC("perf_event")
 int on_overflow(struct bpf_perf_event_data *ctx)
 {
-	u64 id = bpf_get_current_pid_tgid();
 	u32 zero = 0, cpu = bpf_get_smp_processor_id(), n, bytes;
 	struct scratch *s = bpf_map_lookup_elem(&scratch, &zero);
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -119,8 +139,7 @@ int on_overflow(struct bpf_perf_event_data *ctx)
 	s->rec.cpu = cpu;
 	s->rec.flags = user ? ABI_REC_USER : 0;
 	s->rec.pmc = pmc & ~ABI_SAMPLER_ON;
-	s->rec.pid = id >> 32;
-	s->rec.tid = (u32)id;
+	put_numbers(&s->rec);
 	s->rec.reserved = 0;
 	n = fill(ctx, s, of, user);
 	s->rec.n = n;

@@ -113,8 +113,8 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 }
 
 /* Marks the members' counts as moving and notes where their sources stand. */
-static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u32 tgid, u32 tid,
-				       u64 fresh)
+static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
+				       struct task_struct *task, u64 fresh)
 {
 	struct abi_open *o = open_of(cpu);
 	struct abi_counts *k;
@@ -132,8 +132,8 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u32 
 	c->members = members = s->active;
 	if (s->logs) {
 		o->set = set | ABI_OPEN_LOGGED;
-		c->tgid = tgid;
-		c->tid = tid;
+		c->tgid = task_process(task);
+		c->tid = task_thread(task);
 	}
 	mixed = s->owner == ABI_OWNERS_MIXED;
 	if (!mixed && members) {
@@ -162,7 +162,7 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set, u32 
  * `due` is 1 + the hook that counts this very switch, 0 where there is none.  A switch belongs to
  * the slice that it ends, also where the program that counts switches runs behind the slices'.
  */
-static __always_inline void slice_change(u32 cpu, u32 set, u32 tgid, u32 tid, u32 due)
+static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *task, u32 due)
 {
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	u32 open = open_of(cpu)->set;
@@ -170,12 +170,12 @@ static __always_inline void slice_change(u32 cpu, u32 set, u32 tgid, u32 tid, u3
 
 	if (!c)
 		return;
-	c->due = c->kind_next == tid ? 0 : due;
+	c->due = c->kind_next == (u32)task->pid ? 0 : due;
 	if (c->members)
 		fresh = slice_close(c, cpu);
 	if (open & ABI_OPEN_LOGGED)
 		slice_log(open & ~ABI_OPEN_LOGGED, cpu);
-	slice_open(c, cpu, set, tgid, tid, fresh);
+	slice_open(c, cpu, set, task, fresh);
 	c->due = 0;
 }
 

@@ -28,6 +28,8 @@ __u32 switches_watched = 0;
 __u64 switches_hidden = 0;
 __u64 switch_sources = 0;
 const volatile bool reads_msr = false;
+const volatile bool nested = false;
+struct abi_level level = {};
 struct abi_register registers[ABI_MSR_SOURCES] = {};
 __u64 lost_sources = 0;
 struct abi_account accounts[ABI_MAX_ACCOUNTS] = {};
@@ -48,7 +50,7 @@ __u64 lost_records = 0;
  */
 static __always_inline void final_switch(struct task_struct *prev)
 {
-	u32 tid = prev->pid, tgid = prev->tgid;
+	u32 tid = prev->pid, tgid = task_process(prev);
 	struct dying *d = bpf_map_lookup_elem(&dying, &tid);
 	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
 	u64 tail = d ? prev->se.sum_exec_runtime - d->ns : 0;
@@ -142,17 +144,16 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	u32 cpu = prev->thread_info.cpu, set = index_lookup(next->tgid);
+	u32 cpu = prev->thread_info.cpu, set = index_lookup(task_process(next));
 	struct abi_open *o = open_of(cpu);
 	u32 hidden = seen_switch(o, prev, next);
 
 	if (hidden)
-		slice_missed(cpu, index_lookup(prev->tgid), hidden);
+		slice_missed(cpu, index_lookup(task_process(prev)), hidden);
 	if (o->set != set)
-		slice_change(cpu, set, next->tgid, next->pid,
-			     1 + switch_kind(preempt, prev_state));
+		slice_change(cpu, set, next, 1 + switch_kind(preempt, prev_state));
 	/* Whether or not its slice is open: a kernel may have left out the switch to it. */
-	if (prev_state & TASK_DEAD && index_lookup(prev->tgid))
+	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))
 		final_switch(prev);
 	return 0;
 }
@@ -165,8 +166,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 SEC("fentry/put_task_struct_rcu_user")
 int BPF_PROG(on_dead, struct task_struct *task)
 {
-	if (!task_on_cpu(task) &&
-	    index_lookup(task->tgid))
+	if (!task_on_cpu(task) && index_lookup(task_process(task)))
 		final_switch(task);
 	return 0;
 }
@@ -176,7 +176,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	if (prev_state & TASK_DEAD && index_lookup(prev->tgid))
+	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))
 		final_switch(prev);
 	return 0;
 }
@@ -186,8 +186,9 @@ int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struc
  * image; a flush that interrupts this is sent away.  Here, because libbpf cannot link two objects
  * that call the same function of a module.
  */
-__noinline int slice_end(u32 from, u32 to, u32 tgid, u32 tid)
+__noinline int slice_end(u32 from, u32 to)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	u32 cpu = bpf_get_smp_processor_id();
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	u32 hidden;
@@ -195,11 +196,11 @@ __noinline int slice_end(u32 from, u32 to, u32 tgid, u32 tid)
 	if (!c)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
-	hidden = seen_task(open_of(cpu), bpf_get_current_task_btf());
+	hidden = seen_task(open_of(cpu), task);
 	if (hidden)
 		slice_missed(cpu, from, hidden);
 	if (hidden || (open_of(cpu)->set & ~ABI_OPEN_LOGGED) == from)
-		slice_change(cpu, to, tgid, tid, 0);
+		slice_change(cpu, to, task, 0);
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
 }
@@ -211,7 +212,7 @@ __noinline int slice_end(u32 from, u32 to, u32 tgid, u32 tid)
 __noinline int slice_catch_up(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u32 cpu = bpf_get_smp_processor_id(), set = index_lookup(task->tgid);
+	u32 cpu = bpf_get_smp_processor_id(), set = index_lookup(task_process(task));
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	u32 hidden;
 
@@ -221,7 +222,7 @@ __noinline int slice_catch_up(void)
 	hidden = seen_task(open_of(cpu), task);
 	if (hidden) {
 		slice_missed(cpu, set, hidden);
-		slice_change(cpu, set, task->tgid, task->pid, 0);
+		slice_change(cpu, set, task, 0);
 	}
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
@@ -244,11 +245,11 @@ static __always_inline void flush_here(void)
 	if (c->busy)
 		return;
 	task = bpf_get_current_task_btf();
-	set = index_lookup(task->tgid);
+	set = index_lookup(task_process(task));
 	hidden = seen_task(open_of(cpu), task);
 	if (hidden)
 		slice_missed(cpu, set, hidden);
-	slice_change(cpu, set, task->tgid, task->pid, 0);
+	slice_change(cpu, set, task, 0);
 }
 
 /* Run by the daemon on a CPU. */

@@ -40,14 +40,32 @@ static __always_inline bool visit_mark(struct abi_target *t, u64 bit)
 SEC("iter/task")
 int list_processes(struct bpf_iter__task *ctx)
 {
-	struct task_struct *task = ctx->task;
+	struct task_struct *task = ctx->task, *parent;
 	struct abi_birth b;
 
 	if (!task || task->pid != task->tgid)
 		return 0;
-	b.child = task->tgid;
-	b.parent = BPF_CORE_READ(task, real_parent, tgid);
+	b.child = task_process(task);
+	parent = BPF_CORE_READ(task, real_parent);
+	b.parent = nested ? task_process_nested(parent) : (u32)BPF_CORE_READ(parent, tgid);
+	if (!b.child)
+		return 0;
 	bpf_seq_write(ctx->meta->seq, &b, sizeof(b));
+	return 0;
+}
+
+/* Run by the daemon: in which PID namespace it is. */
+SEC("raw_tp")
+int level_learn(void *ctx)
+{
+	struct task_struct *me = bpf_get_current_task_btf();
+	struct pid *pid = BPF_CORE_READ(me, thread_pid);
+	struct upid *at;
+
+	level.depth = BPF_CORE_READ(pid, level);
+	at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	     level.depth * bpf_core_type_size(struct upid);
+	level.inum = BPF_CORE_READ(at, ns, ns.inum);
 	return 0;
 }
 
@@ -63,7 +81,7 @@ int visit_tasks(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	tgid = task->tgid;
+	tgid = task_process(task);
 	set = index_lookup(tgid);
 	if (!set || (visit.tgid && visit.tgid != tgid))
 		return 0;

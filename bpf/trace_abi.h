@@ -27,6 +27,14 @@ enum abi_rec_kind {
 /* All that a PMC which hides the kernel's addresses records of them; PMCLOG_PC_KERNEL. */
 #define ABI_PC_KERNEL 0x8000000000000000ull
 
+/* The daemon's PID namespace, if that is not the initial one. */
+struct abi_level {
+	__u32 depth;			/* below the initial one */
+	__u32 inum;
+};
+/* A process that is not in it nor below: PMCLOG_PID_OUTSIDE. */
+#define ABI_PID_OUTSIDE 0xfffffffeu
+
 struct abi_rec {
 	__u64 time;			/* CLOCK_MONOTONIC, ns */
 	__u16 kind;			/* enum abi_rec_kind */

@@ -34,14 +34,14 @@ static long look_at(struct task_struct *task, struct vm_area_struct *vma, struct
 
 static __always_inline void tell(u64 start, u64 end)
 {
-	u64 id = bpf_get_current_pid_tgid();
+	struct task_struct *task = bpf_get_current_task_btf();
 	u32 cpu = bpf_get_smp_processor_id();
 	struct {
 		struct abi_rec rec;
 		u64 start, end;
 	} r = {
 		.rec = { .time = bpf_ktime_get_ns(), .kind = ABI_REC_UNMAP, .n = 2, .cpu = cpu,
-			 .pid = id >> 32, .tid = (u32)id },
+			 .pid = task_process(task), .tid = task_thread(task) },
 		.start = start, .end = end,
 	};
 
@@ -71,9 +71,12 @@ static __always_inline int unmaps(void *ctx, u64 start, u64 len)
 {
 	struct areas a = { .at = start, .end = start + ((len + PAGE_MASK) & ~(u64)PAGE_MASK) };
 
+	u32 tgid;
+
 	if (bpf_get_attach_cookie(ctx) != unmap_cookie)
 		return 0;
-	if (!unmap_all && !index_lookup(bpf_get_current_pid_tgid() >> 32))
+	tgid = task_process(bpf_get_current_task_btf());
+	if (!tgid || (!unmap_all && !index_lookup(tgid)))
 		return 0;
 	/* The call will fail. */
 	if (start & PAGE_MASK || a.end <= start)

@@ -10,6 +10,7 @@
 #include "daemon.h"
 #include "ktr.h"
 #include "lifelog.h"
+#include "programs.h"
 #include "raise.h"
 #include "target.h"
 #include "trace.h"
@@ -169,6 +170,7 @@ int daemon_init(struct daemon *d, struct why *why)
 			.ncpu = d->rows.ncpu,
 			.nsamples = (unsigned int)d->config.value[TUN_NSAMPLES],
 			.depth = &d->config.value[TUN_CALLCHAINDEPTH],
+			.level = programs_nested(engine_programs(d->engine)),
 		};
 
 		err = lifelog_new(d->engine, &d->errands, &d->life, why);

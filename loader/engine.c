@@ -113,8 +113,7 @@ static int skel_load(struct engine *e, struct why *why)
 	e->skel = pmcbpf__open_opts(&opts);
 	if (!e->skel)
 		return deny(why, -errno, "cannot open pmcbpf's programs: %m");
-	programs_choose(e->skel);
-	err = flush_new(e->skel, e->reads_msr, &e->flush, why);
+	err = programs_choose(e->skel, why) ?: flush_new(e->skel, e->reads_msr, &e->flush, why);
 	if (err)
 		return err;
 	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_MAX_SOURCES * e->ncpu);
@@ -134,7 +133,8 @@ static int skel_load(struct engine *e, struct why *why)
 	close(template);
 	if (err)
 		return deny_program(why, err, "pmcbpf's programs", e->log);
-	return map_pages(e, why) ?: flush_attach(e->flush, e->cpus, why);
+	err = programs_level(e->skel, why) ?: map_pages(e, why);
+	return err ?: flush_attach(e->flush, e->cpus, why);
 }
 
 static void skel_unload(struct engine *e)
@@ -465,12 +465,12 @@ int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t
 
 int engine_peer(struct engine *e, int fd, struct abi_cred *cred)
 {
-	uint64_t args[1] = { (uint64_t)fd };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
-	int err = bpf_prog_test_run_opts(bpf_program__fd(e->skel->progs.peer_read), &opts);
+	return programs_peer(e->skel, fd, cred);
+}
 
-	*cred = e->skel->bss->peer;
-	return err ?: (int)opts.retval;
+struct programs *engine_programs(const struct engine *e)
+{
+	return e->programs;
 }
 
 int engine_target_get(const struct engine *e, uint32_t tgid, struct abi_target *t)

@@ -189,6 +189,9 @@ uint64_t engine_share_take(struct engine *e, unsigned int slot, uint32_t log, ui
 /* What all have had of it is forgotten. */
 void engine_shares_forget(struct engine *e, unsigned int slot, uint32_t log);
 
+/* What concerns the PID namespaces of the daemon and of others: programs.h */
+struct programs;
+struct programs *engine_programs(const struct engine *e);
 /* With which credentials the other end of an accepted socket has connected. */
 int engine_peer(struct engine *e, int fd, struct abi_cred *cred);
 

@@ -10,13 +10,13 @@
 
 #include "clock.h"
 #include "debug.h"
-#include "engine.h"
 #include "follows.h"
 #include "lifelog.h"
 #include "liferec.h"
 #include "logfile.h"
 #include "mappings.h"
 #include "notes.h"
+#include "programs.h"
 #include "threads.h"
 
 #define KERNEL_PID (-1)			/* of what the kernel maps for itself */
@@ -380,6 +380,8 @@ void lifelog_start(struct lifelog *l, const struct pmc *p)
 	if (p->kernel != KERNEL_HIDDEN && !n->kernel_told)
 		tell_of_kernel(l, n, p->kernel);
 	if (pmc_is_system(p) && !n->all_told) {
+		if (programs_nested(engine_programs(l->engine)) || logfile_renumbers(n->owner->log))
+			mappings_of_outside(n->owner->log);
 		mappings_of_all(l->errands, p->owner->user, p->owner->log);
 		n->all_told = true;
 	}

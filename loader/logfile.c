@@ -2,6 +2,7 @@
 /* Records into buffers; the beginning and the end of logs. */
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,13 +84,11 @@ static int put(struct logfile *l, uint64_t ns, const uint8_t *record, size_t len
 	return -ENOMEM;
 }
 
-int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
+static int put_event(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
 {
 	uint8_t record[LOGREC_MAX];
 	size_t len;
 
-	if (l->closed || failed(l))
-		return -EPIPE;
 	ns = in_order(l, ns);
 	len = logrec_encode(record, &l->clock, ns, ev);
 	/* Old logs know no threads: nothing is missing there. */
@@ -101,13 +100,35 @@ unsigned int logfile_chain_room(const struct logfile *l)
 	return l->clock.format == LOGFMT_OLD ? LOGREC_OLD_CHAIN : PMC_CALLCHAIN_DEPTH_MAX;
 }
 
+/* Not in one with its caller, as put_drop(). */
+static __attribute__((noinline)) int put_renumbered(struct logfile *l, uint64_t ns,
+						    const struct pmclog_ev *ev)
+{
+	struct pmclog_ev mine = *ev;
+
+	return l->numbers->event(l->numbers, ns, &mine) ? put_event(l, ns, &mine) : 0;
+}
+
+int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
+{
+	if (l->closed || failed(l))
+		return -EPIPE;
+	return l->numbers ? put_renumbered(l, ns, ev) : put_event(l, ns, ev);
+}
+
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc)
 {
+	struct pmclog_ev_callchain mine;
 	uint8_t *p;
 
 	if (l->closed || failed(l))
 		return -EPIPE;
+	if (l->numbers) {
+		memcpy(&mine, c, offsetof(struct pmclog_ev_callchain, pl_pc));
+		l->numbers->sample(l->numbers, ns, &mine);
+		c = &mine;
+	}
 	ns = in_order(l, ns);
 	p = mark_gap(l, ns) ? room(l, logrec_callchain_size(&l->clock, (unsigned int)c->pl_npc)) :
 			      NULL;
@@ -117,6 +138,11 @@ int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_cal
 	}
 	logrec_callchain(p, &l->clock, ns, c, pc);
 	return 0;
+}
+
+bool logfile_renumbers(const struct logfile *l)
+{
+	return l->numbers;
 }
 
 void logfile_hide_names(struct logfile *l)
@@ -200,6 +226,7 @@ static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_
 	l->id = config->id;
 	l->user = config->user;
 	l->owner_stats = config->owner_stats;
+	l->numbers = config->numbers;
 	l->owned = true;
 	l->tail = &l->head;
 	l->clock.format = config->format;
@@ -285,6 +312,9 @@ void logfile_free(struct logfile *l)
 	if (!l)
 		return;
 	logfile_close(l);
+	if (l->numbers)
+		l->numbers->end(l->numbers);
+	l->numbers = NULL;
 	l->owner_stats = NULL;
 	l->owned = false;
 	log_leave(l);

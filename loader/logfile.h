@@ -46,20 +46,31 @@ void logpool_push(struct logpool *pool);
 /* How often a buffer was asked for, and there was none: pm_buffer_requests{,_failed}. */
 void logpool_stats(const struct logpool *pool, uint32_t *requests, uint32_t *failed);
 
+/*
+ * How processes and threads of records get the numbers that the log's owner knows them by.  event()
+ * is false of a record about a process that has none: it is left out.  end() frees it.
+ */
+struct log_numbers {
+	bool (*event)(struct log_numbers *n, uint64_t ns, struct pmclog_ev *ev);
+	void (*sample)(struct log_numbers *n, uint64_t ns, struct pmclog_ev_callchain *c);
+	void (*end)(struct log_numbers *n);
+};
+
 struct logfile_config {
 	int fd;				/* logdest_check() has found … */
 	struct logdest dest;		/* … this */
 	struct identity *id;		/* of the owner */
 	struct user *user;		/* whom the log and its buffers are charged to */
 	struct user_stats *owner_stats;	/* … and counted for, until logfile_free(); NULL: nobody */
+	struct log_numbers *numbers;	/* NULL: those of the daemon */
 	enum logfmt format;
 	uint32_t cputype;
 	const char *cpuid;
 };
 
 /*
- * Takes over `fd` and `id`, unless it fails.  -EAGAIN: no thread, or the user has as many logs as
- * it may; -ENOMEM: no buffer for INITIALIZE, which is the first record.
+ * Takes over `fd`, `id` and `numbers`, unless it fails.  -EAGAIN: no thread, or the user has as
+ * many logs as it may; -ENOMEM: no buffer for INITIALIZE, which is the first record.
  */
 int logfile_new(struct logpool *pool, const struct logfile_config *config, struct logfile **out,
 		struct why *why);
@@ -75,6 +86,8 @@ unsigned int logfile_chain_room(const struct logfile *l);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc);
 
+/* Has it numbers of its own? */
+bool logfile_renumbers(const struct logfile *l);
 /* From now on the kernel's functions are not named: the owner may know their addresses only. */
 void logfile_hide_names(struct logfile *l);
 

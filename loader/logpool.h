@@ -69,6 +69,7 @@ struct logfile {
 	struct logdest dest;
 	struct identity *id;
 	struct user *user;		/* kept by what is charged to it */
+	struct log_numbers *numbers;	/* the loop's alone; NULL: none, or the owner is gone */
 	struct lognames *names;		/* the thread's alone, but for lognames_hide() */
 	struct logbuf *current;		/* the loop's alone */
 	uint64_t last;			/* time of the latest record: it never goes back */

@@ -54,6 +54,16 @@ static void put_thread(struct logfile *l, const struct mapping *m)
 	(void)logfile_put(l, clock_ns(), &ev);
 }
 
+void mappings_of_outside(struct logfile *l)
+{
+	const struct mapping m = {
+		.pid = PMCLOG_PID_OUTSIDE, .tid = PMCLOG_PID_OUTSIDE, .name = "[outside]",
+	};
+
+	put_process(l, &m);
+	put_thread(l, &m);
+}
+
 static void put_mapping(struct logfile *l, const struct mapping *m)
 {
 	switch (m->what) {

@@ -29,6 +29,8 @@ void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, 
 			 mappings_show_fn *shows, mappings_name_fn *named, void *arg);
 /* Then the names of its threads.  Of all: every process with its threads, then its mappings. */
 void mappings_of_all(struct errands *es, struct user *u, struct logfile *l);
+/* A name for what stands for all processes that have no number in the daemon's PID namespace. */
+void mappings_of_outside(struct logfile *l);
 /* The kernel and its modules, pid -1.  False: it hides its addresses, and there is no record. */
 bool mappings_of_kernel(struct logfile *l);
 

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "logbook.h"
+#include "lognumbers.h"
 #include "ops.h"
 #include "trace.h"
 
@@ -55,12 +56,20 @@ static int begin_file(struct request *rq, const struct logdest *dest)
 
 	if (err)
 		return err;
+	if (o->cred.pid_ns != d->pid_ns)
+		err = lognumbers_new(d->engine, &o->cred, &config.numbers, &rq->r->why);
+	if (err) {
+		free(config.id);
+		return err;
+	}
 	config.fd = fcntl(rq->fd, F_DUPFD_CLOEXEC, 0);
 	err = config.fd < 0 ? deny(&rq->r->why, -errno, "no descriptor for the log: %m") :
 			      logfile_new(d->logs, &config, &o->log, &rq->r->why);
 	if (!err)
 		return 0;
 	free(config.id);
+	if (config.numbers)
+		config.numbers->end(config.numbers);
 	/* The client's descriptor is still open, so that this one is not the last. */
 	if (config.fd >= 0)
 		close(config.fd);

@@ -243,7 +243,7 @@ static void on_task(struct procs *p, uint32_t type, uint64_t time, const uint8_t
 		s = store(p, t.pid == t.tid ? PROC_FORK : PROC_THREAD, time, (pid_t)t.pid,
 			  (pid_t)t.tid);
 		if (s) {
-			s->e.other = (pid_t)t.ppid;
+			s->e.other = (pid_t)(t.ppid ?: ABI_PID_OUTSIDE);
 			s->e.creator = (pid_t)t.ptid;
 		}
 		return;
@@ -272,13 +272,16 @@ static void on_record(struct procs *p, const struct perf_event_header *h, const 
 	const uint8_t *body = record + sizeof(*h);
 	size_t len = h->size - sizeof(*h);
 	uint64_t time;
-	uint32_t ids[2];
+	uint32_t pid;
 
-	if (len < TRAILER)
+	if (len < TRAILER + sizeof(pid))
 		return;
 	len -= TRAILER;
-	memcpy(ids, body + len, sizeof(ids));
+	memcpy(&pid, body, sizeof(pid));
 	memcpy(&time, body + len + 8, sizeof(time));
+	/* Of a process outside of the daemon's PID namespace. */
+	if (h->type != PERF_RECORD_LOST && !pid)
+		return;
 	switch (h->type) {
 	case PERF_RECORD_COMM:
 		on_comm(p, h->misc & PERF_RECORD_MISC_COMM_EXEC, time, body, len);

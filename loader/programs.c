@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "debug.h"
 #include "file.h"
+#include "level.h"
 #include "programs.h"
 #include "pmcbpf.skel.h"
 
@@ -94,8 +95,9 @@ static bool has_labels(void)
 }
 
 /* Programs for tracepoints that not every kernel has are left out where they are missing. */
-void programs_choose(struct pmcbpf *skel)
+int programs_choose(struct pmcbpf *skel, struct why *why)
 {
+	int nested = level_nested(why);
 	struct btf *btf = btf__load_vmlinux_btf();
 	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
 	bool kprobe = access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
@@ -114,6 +116,23 @@ void programs_choose(struct pmcbpf *skel)
 				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
 	skel->rodata->labels = has_labels();
 	btf__free(btf);
+	skel->rodata->nested = nested > 0;
+	return nested < 0 ? nested : 0;
+}
+
+int programs_level(struct pmcbpf *skel, struct why *why)
+{
+	return level_learn(bpf_program__fd(skel->progs.level_learn), why);
+}
+
+int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred)
+{
+	uint64_t args[1] = { (uint64_t)fd };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(skel->progs.peer_read), &opts);
+
+	*cred = skel->bss->peer;
+	return err ?: (int)opts.retval;
 }
 
 struct programs *programs_new(const struct engine *e, struct pmcbpf *skel)
@@ -328,4 +347,27 @@ int programs_settle(struct programs *p)
 			detach(p, what);
 	p->lingering = 0;
 	return -1;
+}
+
+const struct abi_level *programs_nested(const struct programs *p)
+{
+	return p->skel->rodata->nested ? &p->skel->bss->level : NULL;
+}
+
+int programs_numbers(struct programs *p, bool on, struct why *why)
+{
+	int err = on ? programs_need(p, NEED_LIFE, why) : 0;
+
+	if (err)
+		return err;
+	p->skel->bss->watch_numbers += on ? 1 : ~0u;
+	if (!on)
+		programs_unneed(p, NEED_LIFE);
+	return 0;
+}
+
+int programs_number(const struct programs *p, uint32_t tid, struct abi_number *number)
+{
+	return bpf_map__lookup_elem(p->skel->maps.numbers, &tid, sizeof(tid), number,
+				    sizeof(*number), 0);
 }

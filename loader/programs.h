@@ -8,10 +8,12 @@
 struct pmcbpf;
 struct programs;
 
-/* Leaves out what this kernel has no place for. */
-void programs_choose(struct pmcbpf *skel);
+/* Leaves out what this kernel has no place for. -EINVAL: /proc is of another PID namespace. */
+int programs_choose(struct pmcbpf *skel, struct why *why);
+/* After they have been loaded: tells them the PID namespace. */
+int programs_level(struct pmcbpf *skel, struct why *why);
 
-/* After they have been loaded. */
+/* After that. */
 struct programs *programs_new(const struct engine *e, struct pmcbpf *skel);
 void programs_free(struct programs *p);
 /* They close what the kernel makes wait; without them detaching waits itself. */
@@ -24,6 +26,17 @@ void programs_unneed(struct programs *p, enum engine_need what);
 /* Attached, and not only for the moment after the last need. */
 bool programs_needed(const struct programs *p, enum engine_need what);
 bool programs_attached(const struct programs *p, enum engine_need what);
+/* As engine_peer() */
+int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred);
+/*
+ * The daemon's PID namespace, whose numbers the programs use; NULL: the initial one, which has all
+ * processes.
+ */
+const struct abi_level *programs_nested(const struct programs *p);
+/* From now on the numbers of all that is born are noted, or as far as this caller is concerned. */
+int programs_numbers(struct programs *p, bool on, struct why *why);
+/* Of a thread by the daemon's number of it; -ENOENT: it was not noted, or long ago. */
+int programs_number(const struct programs *p, uint32_t tid, struct abi_number *number);
 /* As engine_settle() */
 int programs_settle(struct programs *p);
 

@@ -92,6 +92,10 @@ static void load(struct samplers *s, char *log)
 	err = s->skel ? bpf_map__reuse_fd(s->skel->maps.rings, s->config.map) : -errno;
 	if (!err && file_line(MAX_STACK, most, sizeof(most)) == 0)
 		s->skel->rodata->max_stack = (uint32_t)strtoul(most, NULL, 10);
+	if (!err && s->config.level) {
+		s->skel->rodata->nested = true;
+		s->skel->bss->level = *s->config.level;
+	}
 	err = err ?: sample__load(s->skel);
 	if (!err)
 		return;

@@ -20,6 +20,7 @@ struct samplers_config {
 	const int *depth;		/* addresses of a side: kern.hwpmc.callchaindepth, which may
 					   change: PMCs have what it was when they came */
 	int map;			/* of the rings; the engine's */
+	const struct abi_level *level;	/* programs_nested() */
 };
 
 /* A kernel that refuses the program is no failure of this: samplers_program() is. */

@@ -117,7 +117,9 @@ struct sched_entity {
 	u64 nr_migrations;
 };
 
+struct pid;
 struct signal_struct {
+	struct pid *pids[4];
 	atomic_t live;
 	struct list_head thread_head;
 	seqlock_t stats_lock;
@@ -161,8 +163,20 @@ struct hlist_node {
 struct hlist_head {
 	struct hlist_node *first;
 };
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
 struct pid {
+	unsigned int level;
 	struct hlist_head tasks[4];
+	struct upid numbers[1];		/* level + 1 */
 };
 enum pid_type {
 	PIDTYPE_TGID = 1,
@@ -198,7 +212,7 @@ struct task_struct {
 	int prio;
 	int exit_code;
 	char comm[16];
-	u64 start_boottime;
+	u64 start_time, start_boottime;
 	struct mm_struct *mm;
 	struct task_exec_state *exec_state;
 	u64 self_exec_id;
@@ -318,9 +332,6 @@ struct napi_struct {
 struct sock_common {
 	__be16 skc_dport;
 	u16 skc_num;
-};
-struct ns_common {
-	unsigned int inum;
 };
 struct user_namespace {
 	struct ns_common ns;

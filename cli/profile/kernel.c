@@ -249,7 +249,8 @@ void kernel_open(struct object *o)
 {
 	const char *named = o->symbols->config.kernel;
 
-	if (strcmp(o->image.path, SYMBOLS_HIDDEN) == 0) {
+	if (strcmp(o->image.path, SYMBOLS_HIDDEN) == 0 ||
+	    strcmp(o->image.path, SYMBOLS_OUTSIDE) == 0) {
 		o->image.state = IMAGE_OPEN;
 		o->named = true;
 		return;

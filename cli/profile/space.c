@@ -209,6 +209,17 @@ bool space_place(const struct space *space, struct symbols *symbols, uint64_t ad
 	return false;
 }
 
+void space_stand_in(struct symbols *symbols, struct image **image, const char *name,
+		    uint64_t address, struct place *place)
+{
+	if (!*image) {
+		*image = symbols_image(symbols, name, NULL, 0, SYMBOLS_KERNEL);
+		if (*image)
+			(void)symbols_add(symbols, *image, 0, name);
+	}
+	*place = (struct place){ .image = *image, .offset = address };
+}
+
 uint64_t space_next(const struct space *space, uint64_t address)
 {
 	const struct maps *m = space->maps;

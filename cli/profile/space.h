@@ -35,6 +35,10 @@ void space_clear(struct space *space);
 bool space_place(const struct space *space, struct symbols *symbols, uint64_t address,
 		 struct place *place);
 
+/* One function, called `name` as its image is, stands for all: *image, once it has been made. */
+void space_stand_in(struct symbols *symbols, struct image **image, const char *name,
+		    uint64_t address, struct place *place);
+
 /* Where the next mapping above the address begins; UINT64_MAX: there is none. */
 uint64_t space_next(const struct space *space, uint64_t address);
 

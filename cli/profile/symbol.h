@@ -88,6 +88,8 @@ void symbols_free(struct symbols *s);
 
 /* The image and the function of PMCLOG_PC_KERNEL; no symbol table is searched for it. */
 #define SYMBOLS_HIDDEN "[kernel]"
+/* The same of PMCLOG_PID_OUTSIDE. */
+#define SYMBOLS_OUTSIDE "[outside]"
 
 /*
  * The image of a mapping; the same for the same path and build id.  `pid`: the process that had it,

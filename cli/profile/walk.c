@@ -20,6 +20,7 @@ struct walk {
 	struct who who;
 	struct space kernel;
 	struct image *hidden;		/* of PMCLOG_PC_KERNEL, once it was met */
+	struct image *outside;		/* of PMCLOG_PID_OUTSIDE */
 	uint32_t spaces;		/* numbers given to spaces so far */
 	struct process *zombies[ZOMBIES];
 	unsigned int zombie;
@@ -334,21 +335,11 @@ static int take_pc(struct walk *w, const struct pmclog_ev_pcsample *one)
 	return take(w, one->pl_pmcid, one->pl_pid);
 }
 
-/* The placeholder of logs without kernel addresses: one function stands for the whole kernel. */
-static void hidden_place(struct walk *w, struct place *place)
-{
-	if (!w->hidden) {
-		w->hidden = symbols_image(w->symbols, SYMBOLS_HIDDEN, NULL, 0, SYMBOLS_KERNEL);
-		if (w->hidden)
-			(void)symbols_add(w->symbols, w->hidden, PMCLOG_PC_KERNEL, SYMBOLS_HIDDEN);
-	}
-	*place = (struct place){ .image = w->hidden, .offset = PMCLOG_PC_KERNEL };
-}
-
 void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *place)
 {
+	/* The placeholder of logs without kernel addresses: the whole kernel. */
 	if (pc == PMCLOG_PC_KERNEL) {
-		hidden_place(w, place);
+		space_stand_in(w->symbols, &w->hidden, SYMBOLS_HIDDEN, pc, place);
 		return;
 	}
 	place->call = call;
@@ -368,6 +359,10 @@ void walk_place(struct walk *w, const struct walk_sample *s, size_t i, struct pl
 	place->call = walk_returns(s, i);
 	if (pc & WALK_KERNEL) {
 		walk_kernel_place(w, pc, place->call, place);
+		return;
+	}
+	if (p->shown.pid == PMCLOG_PID_OUTSIDE) {
+		space_stand_in(w->symbols, &w->outside, SYMBOLS_OUTSIDE, pc, place);
 		return;
 	}
 	if (space_place(&p->space, w->symbols, pc, place))

@@ -59,6 +59,8 @@ enum pmclog_type {
  * addresses.  No processor has code there.
  */
 #define PMCLOG_PC_KERNEL 0x8000000000000000ull
+/* As a process and a thread: one that has no number in the PID namespace of the log. */
+#define PMCLOG_PID_OUTSIDE (-2)
 
 #define PMCLOG_COMM 20		/* bytes of a command's or thread's name, NUL-padded */
 
