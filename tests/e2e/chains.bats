@@ -136,7 +136,7 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 	# The kernel's addresses, then 127 of user code's where the kernel's limit is not higher.
 	pmcstat -q -U -n 1 -P CONTEXT_SWITCHES -O log deep 600 0 0 80
 	text
-	awk '$1 == "callchain" { n[$5]++ } END { for (i in n) if (i > 128) exit 1; exit !(n[128] >= 50) }' text
+	awk '$1 == "callchain" { n[$5]++ } END { for (i in n) if (i + 0 > 128) exit 1; exit !(n[128] >= 50) }' text
 	pmc filter -j log - | python3 -c '
 import json, sys
 chains = [json.loads(line) for line in sys.stdin if "\"callchain\"" in line]
