@@ -112,6 +112,7 @@ struct measure {
 	struct top *top;	/* its state between LIVE_BEGIN and LIVE_END */
 	int log_fd, key_fd;	/* what the loop waits for on its behalf, or -1 */
 	bool progress;		/* its size is shown as it grows */
+	bool reported;		/* … and what it lacks by a report that follows */
 	struct pmc_driverstats before;
 	uint64_t cut_before;		/* pmc_get_cut_chains() */
 

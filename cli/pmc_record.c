@@ -323,6 +323,7 @@ static int parse(struct record *r, int argc, char *argv[], bool *ended)
 		r->m.command = argv + optind;
 	r->m.seen |= SEEN_SAMPLING | (r->system ? SEEN_SYSTEM_PMC : SEEN_PROCESS_PMC);
 	r->m.interval = FLUSH_SECONDS;
+	r->m.reported = r->report;
 	/* Beside a command's output there is no place for it. */
 	r->m.progress = isatty(STDERR_FILENO) && !(r->m.command && isatty(STDOUT_FILENO));
 	out_use(&r->m.out, STDERR_FILENO, "standard error");

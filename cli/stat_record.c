@@ -205,7 +205,7 @@ static void warn_of_losses(const struct measure *m)
 		     "Please consider tuning the \"kern.hwpmc.nbuffers\" tunable.", failed,
 		     failed == 1 ? "" : "s");
 	/* What reads the log here says so itself. */
-	if (m->log && !analyses(m))
+	if (m->log && !m->reported && !analyses(m))
 		log_note_cut(m->log, cut - m->cut_before,
 			     now.pm_intr_processed - m->before.pm_intr_processed);
 }

@@ -70,6 +70,12 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 	grep -qxF "pmcstat: WARNING: the call chains of $cut of the $total samples in \"log\" are cut: their outermost callers are missing. kern.hwpmc.callchaindepth limits them, and kernel.perf_event_max_stack as it was when pmcbpfd started" told
 	pmc report log 2>told >/dev/null
 	grep -q "the call chains of $cut of the $total samples in \"log\" are cut" told
+	# By pmc record once, whether a report follows or not.
+	for option in --report --no-report; do
+		pmc record $option -o other -e PAGE_FAULT.ALL -c 1 deep 100 0 200 0 >report 2>told
+		[ "$(grep -c 'samples in "other" are cut: their' told)" -eq 1 ]
+	done
+	cut=$(figure)
 	# Without a wish for chains there are none to be cut, at whatever depth.
 	pmcstat -N -n 1 -P PAGE_FAULT.ALL -O log deep 100 0 200 0 2>told
 	refute grep -q cut told

@@ -185,3 +185,11 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	run -64 pmcstat -T -f skiplink=2 -P CLOCK.HARD true
 	[ "$output" = "pmcstat: ERROR: unknown option <skiplink=2>." ]
 }
+
+@test "chains that are cut: the second line says of how many samples" {
+	pmccontrol --tunable kern.hwpmc.callchaindepth=2
+	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log deep 30 0 100 0
+	on_terminal 12x80 wait='Call chains that are cut: 1[0-9][0-9] of 1[0-9][0-9] samples' type=q end raw -- \
+		sh -c 'cat log | pmcstat -R - -T'
+	seen '^status 0$'
+}
