@@ -90,17 +90,20 @@ def mount(source, target, fstype=None, flags=0, data=None):
     check(libc.mount(*encoded[:3], ctypes.c_ulong(flags), encoded[3]), "mount %s" % target)
 
 
+def below(path, top):
+    return path == top or path.startswith(top.rstrip("/") + "/")
+
+
 def mounts():
-    """Mount points and their flags, as they are now."""
+    """Mount points and their flags, as they are now; not those that a later mount has covered."""
+    found = []
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
         for line in file:
             words = line.split()
             flags = sum(FLAGS.get(option, 0) for option in words[5].split(","))
-            yield re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[4]), flags
-
-
-def below(path, top):
-    return path == top or path.startswith(top.rstrip("/") + "/")
+            path = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), words[4])
+            found = [one for one in found if not below(one[0], path)] + [(path, flags)]
+    return found
 
 
 def bind_itself(path):
@@ -109,9 +112,15 @@ def bind_itself(path):
 
 def read_only(top, but=()):
     """All mounts below, as systemd does it: a file system of its own keeps its other flags."""
-    for path, flags in list(mounts()):
+    for path, flags in mounts():
         if below(path, top) and not any(below(path, x) for x in but):
             mount(None, path, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
+
+
+def without_suid():
+    """With NoNewPrivileges= systemd mounts everything so."""
+    for path, flags in mounts():
+        mount(None, path, flags=MS_REMOUNT | MS_BIND | MS_NOSUID | flags)
 
 
 def inaccessible(path, nodes):
@@ -205,6 +214,8 @@ def mount_namespace(unit, runtime):
     read_only("/", ["/dev", "/proc", "/sys"] + writable + temporary)
     for path in only_read:
         read_only(path)
+    if boolean(unit.get("NoNewPrivileges", "no")):
+        without_suid()
     libc.umount2(os.fsencode(nodes), 2)
 
 

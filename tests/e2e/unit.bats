@@ -60,6 +60,9 @@ record() {
 	wait_for grep -qx READY=1 "$UNIT_RUN/notified"
 	grep -qP '^NoNewPrivs:\t1$' "/proc/$DAEMON_PID/status"
 	grep -qP '^Seccomp:\t2$' "/proc/$DAEMON_PID/status"
+	python3 -c 'import os, sys
+for path in "/", "/usr", "/proc", "/sys", "/dev", "/tmp", sys.argv[2]:
+    assert os.statvfs(sys.argv[1] + path).f_flag & os.ST_NOSUID, path' "/proc/$DAEMON_PID/root" "$UNIT_RUN/pmcbpf"
 	grep -qP '^Umask:\t0077$' "/proc/$DAEMON_PID/status"
 	[ "$(<"/proc/$DAEMON_PID/comm")" = pmcbpfd ]
 	# CAP_SYS_MODULE, CAP_SYS_BOOT and CAP_SYS_TIME.
