@@ -2,12 +2,13 @@
 /* See lognumbers.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "programs.h"
 #include "lognumbers.h"
 
 #define KEPT_MIN 1024u			/* powers of two */
-#define KEPT_MAX (1u << 23)		/* there are fewer numbers on any machine */
+#define KEPT_MAX (1u << 17)
 
 struct number {
 	pid_t here, there;		/* the daemon's, and the owner's; 0: not used */
@@ -33,13 +34,18 @@ static struct number *slot_of(const struct lognumbers *n, pid_t here)
 	return &n->kept[at];
 }
 
-/* Without memory it is looked up again. */
+/* What is not kept is looked up again: without memory, or when there are too many. */
 static void grow(struct lognumbers *n)
 {
 	struct lognumbers bigger = { .room = n->room ? n->room * 2 : KEPT_MIN };
 
-	if (n->n < n->room / 2 || bigger.room > KEPT_MAX)
+	if (n->n < n->room / 2)
 		return;
+	if (bigger.room > KEPT_MAX) {
+		memset(n->kept, 0, n->room * sizeof(*n->kept));
+		n->n = 0;
+		return;
+	}
 	bigger.kept = calloc(bigger.room, sizeof(*bigger.kept));
 	if (!bigger.kept)
 		return;

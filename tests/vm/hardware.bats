@@ -64,6 +64,15 @@ hog_gone() {
 	[[ $output != *ARMV8-7* ]]
 }
 
+@test "a command's instructions are counted from its exec on, or with pmcstat's in its process" {
+	counts_of -p inst_retired,usr load spins=1000
+	from_exec=${counts[0]}
+	[ "$from_exec" -ge 2000 ]
+	counts_of --from-fork -p inst_retired,usr load spins=1000
+	[ "${counts[0]}" -gt $((from_exec + 100)) ]
+	all_free
+}
+
 @test "seven PMCs at once in a command, all count" {
 	# shellcheck disable=SC2086 # words
 	counts_of $all load spins=1000000
