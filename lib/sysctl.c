@@ -90,7 +90,7 @@ static int variable_set(const struct variable *v, const void *to, size_t len, st
 static int sysctl_by_name(const char *name, void *old, size_t *oldlen, const void *to, size_t len,
 			  struct reason *why)
 {
-	struct variable v;
+	struct variable v = { .text = false };
 	int err;
 
 	if (!name || (old && !oldlen) || (!to && len))
