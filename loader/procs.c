@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the perf buffers of all CPUs.  Events are copied out and sorted by time: they are few
- * beside samples.  An exec is told in pieces: a new name, then the mappings of the executable, of
- * its dynamic linker, and of the vdso, which is the last.  Whoever reads gets it once it is whole.
+ * beside samples.  An exec comes in pieces: a new name, then the mappings of the executable, of
+ * its dynamic linker, and of the vdso, which is the last.  It is returned once it is whole.
  *
  * The pieces of a target's exec wait for the programs' verdict (execs.h), which follows the last
- * of them.  All later events wait with them for a moment, as for an exec that is not whole.  After
- * that only the process's own events wait: it runs no user code meanwhile, so no sample needs
- * them.
+ * of them.  All later events wait with them for a moment, as for an exec that is not whole.  Then
+ * only the process's own events wait: it runs no user code meanwhile, so no sample needs them.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -385,9 +384,7 @@ static bool ask_path(struct procs *p, struct stored *s)
 	return true;
 }
 
-/*
- * Looks for the pieces of an exec behind it.  False: they are not all there, and may still come.
- */
+/* Looks for the pieces of an exec behind it.  False: some are missing, and may still come. */
 static bool exec_complete(struct procs *p, size_t at, uint64_t horizon)
 {
 	struct stored *s = &p->events[at];
