@@ -349,6 +349,37 @@ static void test_slow_buffer(void **state)
 	close(fds[0]);
 }
 
+/* A message is no larger than a socket takes, whatever the buffers' size; none is cut. */
+static void test_messages(void **state)
+{
+	const struct logpool_config config = { .buffers = 8, .size = 1 << 20 };
+	const uint32_t records = 12 * LOG_STEP / 24;
+	struct pmclog_ev u = userdata(1);
+	static char data[2 * LOG_STEP];
+	struct logfile *l;
+	size_t total = 0;
+	int fds[2];
+	ssize_t n;
+
+	tear_down(state);
+	assert_int_equal(logs_pool(&pool, config, &event, &why), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	l = open_log(fds[1], LOGDEST_UNIX);
+	for (uint32_t i = 0; i < records; i++)
+		assert_int_equal(logfile_put(l, i, &u), 0);
+	logfile_close(l);
+	while ((n = recv(fds[0], data, sizeof(data), 0)) > 0) {
+		assert_in_range(n, 1, LOG_STEP);
+		total += (size_t)n;
+	}
+	assert_int_equal(n, 0);
+	assert_int_equal(total, 112 + 24 * records + 16);
+	assert_int_equal(logfile_error(l, NULL), 0);
+	logfile_free(l);
+	until_reaped(pool, event);
+	close(fds[0]);
+}
+
 /* CLOSELOG, and the writer is in close(2), which lingers: nobody waits for it. */
 static void test_closing(void **state)
 {
@@ -460,7 +491,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LOG_TEST(test_share),	LOG_TEST(test_logs),	  LOG_TEST(test_abandoned),
 		LOG_TEST(test_slow),	LOG_TEST(test_closing),	  LOG_TEST(test_linger),
-		LOG_TEST(test_slow_buffer),
+		LOG_TEST(test_slow_buffer), LOG_TEST(test_messages),
 		LOG_TEST(test_no_linger), LOG_TEST(test_stuck), LOG_TEST(test_uninterruptible),
 	};
 
