@@ -142,7 +142,7 @@ unseen_does() {
 }
 
 @test "a reader that has the counts mapped learns of it: pmcstat's line names the PMC and says why" {
-	timeout $PATIENCE pmcstat -w 0.05 -t "$TARGET" -p PAGE_FAULT.ALL,usr -o rows 2>said 3>&- &
+	timeout "$PATIENCE" pmcstat -w 0.05 -t "$TARGET" -p PAGE_FAULT.ALL,usr -o rows 2>said 3>&- &
 	local reader=$! status=0
 
 	wait_for rows_came
