@@ -23,7 +23,7 @@ teardown() {
 
 # counts SCRIPT: Python with the library as `pmc`, new(SPEC, MODE[, CPU]), read(ID), SC and TC
 counts() {
-	python3 - <<<"import ctypes, os, time
+	run python3 - <<<"import ctypes, os, time
 pmc = ctypes.CDLL('$BUILD/lib/libpmc-compat.so', use_errno=True)
 SC, TC = 1, 3
 def check(status):
@@ -40,6 +40,8 @@ def read(id):
     return value.value
 check(pmc.pmc_init())
 $1"
+	[ "$status" -eq 0 ] || unless_hidden "$output"
+	status_is 0
 }
 
 @test "a CPU's MSR-TSC is the time stamp counter, between what that was before and after" {

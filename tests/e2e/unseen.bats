@@ -21,9 +21,11 @@ setup() {
 }
 
 teardown() {
-	part_all
+	rest_all
 	exec {ORDERS}>&- {ANSWERS}<&-
+	kill -KILL "$TARGET"
 	wait "$TARGET" || true
+	part_all
 	stop_daemon KILL || true
 }
 
@@ -118,8 +120,9 @@ unseen_does() {
 	before=$count
 	for order in away home; do
 		unseen_does "$order" sleep
-		count_of a
-		[ "$count" -eq "$before" ]
+		ask a read
+		echo "$order: $reply"
+		[ "$reply" = "read 0 $before" ]
 	done
 }
 
@@ -139,7 +142,7 @@ unseen_does() {
 }
 
 @test "a reader that has the counts mapped learns of it: pmcstat's line names the PMC and says why" {
-	pmcstat -w 0.05 -t "$TARGET" -p PAGE_FAULT.ALL,usr -o rows 2>said 3>&- &
+	timeout "$PATIENCE" pmcstat -w 0.05 -t "$TARGET" -p PAGE_FAULT.ALL,usr -o rows 2>said 3>&- &
 	local reader=$! status=0
 
 	wait_for rows_came

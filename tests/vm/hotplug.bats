@@ -291,7 +291,7 @@ descriptors() {
 
 @test "every context switch is seen here: none is taken for a hidden one, whatever CPUs and processes do" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
-	run vm_sh 'pmcstat -q -d -p PAGE_FAULT.ALL,usr -p PAGE_FAULT.WRITE -o /dev/null sh -c "
+	run vm_sh 'pmcstat -q -d -p LOCK.FAILED -p PAGE_FAULT.WRITE -o /dev/null sh -c "
 			load children=3 threads=2 forks=3 below=2 late=2 pages=50 switches=50 &
 			for i in 1 2 3; do echo 0 >\$0; true; load pages=20 switches=5; echo 1 >\$0; load switches=5; done
 			wait" $1 2>&1 && pmccontrol --doctor' $online
