@@ -16,7 +16,7 @@ VM_KMODS   := $(patsubst %,$(VM_OVERLAY)/kmod/%/pmcbpf_msr.ko,6.1-x86 6.12-x86 6
 
 CHECKS  += check-vm
 LINT_C  += tests/vm/agent.c tests/vm/pmu_probe.c tests/vm/libs.c $(addprefix tests/vm/progs/,load.c hog.c stand.c unmaps.c regs.c msrx.c kfunc.c)
-LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs kmod matrix init helpers.bash)
+LINT_SH += $(addprefix tests/vm/,fetch sysroot mkrootfs kmod matrix systemd init helpers.bash)
 
 # vm_cc ARCH - compiler and flags for programs of that guest architecture
 vm_native  := $(shell dpkg --print-architecture)
@@ -166,7 +166,7 @@ check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm
 		+ --arch arm64 $(VM_PMU) \
 		+ --kernel 6.1-x86 --kernel new-x86 $(VM_ENDS) \
 		+ --kernel 6.12-arm64 $(VM_ONE) tests/vm/doctor.bats tests/vm/msr.bats \
-		+ --kernel 6.12-x86 $(VM_ONE) \
+		+ --kernel 6.12-x86 $(VM_ONE) tests/vm/unit.bats \
 		+ --kernel 6.1-x86 --kernel 6.12-arm64 $(VM_MSR) \
 		+ --kernel 6.12-x86 $(VM_MSR) tests/vm/registers_cpu.bats \
 		+ --kernel 6.1-x86 --kernel new-arm64 tests/vm/pctr.bats \
