@@ -1,24 +1,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Addresses in a log that its owner may not know: "leaks.py LOG", or "leaks.py -p SELF... <TEXT-OF-LOG".
 
-Of the kernel it looks at the log's bytes, whatever their records are.  Of processes it takes what
+Of the kernel it looks at the bytes of all records, whatever they are.  Of processes it takes what
 pmcstat -R says of them, and from each file SELF what one of them has said of itself: its lines of
 /proc/self/stat and /proc/self/maps.  Prints what it finds, and fails if that is nothing."""
 import array
 import sys
 
 found = []
+HEADER = 16  # bytes, in today's format
+
+
+def records(log):
+    """The records' contents: without their headers, whose stamps of time are no addresses."""
+    at = 0
+    while at < len(log):
+        length = int.from_bytes(log[at:at + 2], "little")
+        if length < HEADER or at + length > len(log):
+            sys.exit(f"{at}: no record of a log")
+        yield array.array("I", log[at + HEADER:at + length // 4 * 4])
+        at += length
 
 
 def kernel(name):
     with open(name, "rb") as f:
         log = f.read()
-    words = array.array("I", log[:len(log) // 4 * 4])
-    for at in range(len(words) - 1):
-        # The lower half of a user's address may look like the upper one of the kernel's.
-        above = words[at + 2] if at + 2 < len(words) else 0
-        if words[at + 1] >> 16 == 0xffff and not 0x5000 <= above < 0x8000:
-            found.append(f"{words[at + 1] << 32 | words[at]:#x}")
+    for words in records(log):
+        for at in range(len(words) - 1):
+            # The lower half of a user's address may look like the upper one of the kernel's.
+            above = words[at + 2] if at + 2 < len(words) else 0
+            if words[at + 1] >> 16 == 0xffff and not 0x5000 <= above < 0x8000:
+                found.append(f"{words[at + 1] << 32 | words[at]:#x}")
 
 
 def selves(names):
