@@ -222,6 +222,8 @@ int request(struct driver *d, unsigned int p, unsigned int link, int target)
 		return -1;
 	call.error = d->rep.error;
 	call.reply_len = d->rep.len;
+	call.reason = (const char *)d->rep.data + d->rep.len;
+	call.reason_len = d->rep.reason_len;
 	more(d, " = %s", call.error == M_CLOSED ? "closed" :
 	     call.error ? strerrorname_np(call.error) : "0");
 	if (d->rep.reason_len)

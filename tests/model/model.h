@@ -49,6 +49,7 @@ struct m_pmc {
 	uint64_t reload;
 	uint64_t targets;	/* processes */
 	uint64_t floor;		/* the least that it may read */
+	bool missed;		/* it has lost a slice, and was not written since */
 	bool exact;		/* and the most: nothing has counted since it was known */
 	unsigned int serial;	/* in the order of allocation */
 };
@@ -91,6 +92,8 @@ struct m_call {
 	int error;		/* reply: errno, 0 for success, or M_CLOSED */
 	const void *reply;
 	size_t reply_len;
+	const char *reason;	/* of an error, without a NUL */
+	size_t reason_len;
 };
 #define M_CLOSED 100000		/* the connection ended instead of a reply */
 

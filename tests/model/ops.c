@@ -297,6 +297,19 @@ static void written(struct m_pmc *p, uint64_t value)
 		return;
 	p->floor = value;
 	p->exact = true;
+	p->missed = false;
+}
+
+/*
+ * A kernel may hide a switch, which nobody can foresee: the slices that it costs are the daemon's to
+ * find.  From then on the count is refused until it is written.
+ */
+static bool has_missed(const struct m_call *c, const struct m_pmc *p)
+{
+	static const char words[] = "lost a time slice";
+
+	return c->error == EBUSY && !model_is_system(p) && !is_tsc(p) &&
+	       memmem(c->reason, c->reason_len, words, sizeof(words) - 1);
 }
 
 static int check_rw(struct model *m, const struct m_call *c, struct m_pmc **p)
@@ -322,6 +335,10 @@ static int op_rw(struct model *m, const struct m_call *c)
 	struct m_pmc *p = NULL;
 	int err = check_rw(m, c, &p);
 
+	if (!err && a->flags & PMC_F_OLDVALUE) {
+		p->missed |= has_missed(c, p);
+		err = p->missed ? EBUSY : 0;
+	}
 	if (expect(m, c, err))
 		return -1;
 	if (err)
