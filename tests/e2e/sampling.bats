@@ -79,7 +79,8 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	# A slice ends with one switch.
 	lost_slices text
 	between $((490 - lost)) "$voluntary" 600
-	between $((voluntary - lost)) "$all" 1000000
+	# The last switch, of a process that has ended, is none of the kernel's event.
+	between $((voluntary - lost - 1)) "$all" 1000000
 	between $((all - 10)) "$(lines_of callchain)" $((all + lost + 10))
 }
 
