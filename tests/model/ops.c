@@ -301,8 +301,8 @@ static void written(struct m_pmc *p, uint64_t value)
 }
 
 /*
- * A kernel may hide a switch, which nobody can foresee: the slices that it costs are the daemon's to
- * find.  From then on the count is refused until it is written.
+ * A kernel may hide a switch, which nobody can foresee: the daemon finds the slices that it costs.
+ * From then on the count is refused until it is written.
  */
 static bool has_missed(const struct m_call *c, const struct m_pmc *p)
 {
