@@ -37,13 +37,23 @@ int BPF_PROG(on_fault, unsigned long address, struct pt_regs *regs, unsigned lon
 	return fault_bump(code & PF_WRITE_ACCESS ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ);
 }
 
+static __always_inline u32 fault_kind(unsigned int flags)
+{
+	return flags & FAULT_FLAG_WRITE ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ;
+}
+
 /* Where the architecture has no fault tracepoint: handle_mm_fault(vma, address, flags, regs). */
 SEC("kprobe/handle_mm_fault")
 int BPF_KPROBE(on_fault_probe, void *vma, unsigned long address, unsigned int flags)
 {
-	if (flags & FAULT_FLAG_TRIED)
-		return 0;
-	return fault_bump(flags & FAULT_FLAG_WRITE ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ);
+	return flags & FAULT_FLAG_TRIED ? 0 : fault_bump(fault_kind(flags));
+}
+
+/* Before Linux 7 such a program may not read registers, and so begins no slice that does. */
+SEC("kprobe/handle_mm_fault")
+int BPF_KPROBE(on_fault_probe_alone, void *vma, unsigned long address, unsigned int flags)
+{
+	return flags & FAULT_FLAG_TRIED ? 0 : hook_bump(fault_kind(flags));
 }
 
 SEC("tp_btf/contention_begin")

@@ -29,6 +29,7 @@ __u64 switches_hidden = 0;
 __u64 switch_sources = 0;
 const volatile bool reads_msr = false;
 const volatile bool nested = false;
+const volatile bool faults_look = true;	/* whose slice is open, before they count */
 struct abi_level level = {};
 struct abi_register registers[ABI_MSR_SOURCES] = {};
 __u64 lost_sources = 0;
@@ -88,7 +89,9 @@ static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 	switch (source) {
 	case ABI_SOURCE_HOOK + ABI_HOOK_FAULT_READ:
 	case ABI_SOURCE_HOOK + ABI_HOOK_FAULT_WRITE:
-		return true;
+		if (faults_look)
+			return true;
+		break;
 	case ABI_SOURCE_HOOK + ABI_HOOK_VOLUNTARY:
 	case ABI_SOURCE_HOOK + ABI_HOOK_INVOLUNTARY:
 		return false;

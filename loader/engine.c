@@ -113,7 +113,8 @@ static int skel_load(struct engine *e, struct why *why)
 	e->skel = pmcbpf__open_opts(&opts);
 	if (!e->skel)
 		return deny(why, -errno, "cannot open pmcbpf's programs: %m");
-	err = programs_choose(e->skel, why) ?: flush_new(e->skel, e->reads_msr, &e->flush, why);
+	err = programs_choose(e->skel, e->reads_msr, why) ?:
+	      flush_new(e->skel, e->reads_msr, &e->flush, why);
 	if (err)
 		return err;
 	err = bpf_map__set_max_entries(e->skel->maps.events, ABI_MAX_SOURCES * e->ncpu);
@@ -366,7 +367,8 @@ bool engine_has_soft(const struct engine *e, uint32_t code)
 	if (s->hook == ABI_HOOK_LOCK)
 		return bpf_program__autoload(e->skel->progs.on_contention);
 	return bpf_program__autoload(e->skel->progs.on_fault) ||
-	       bpf_program__autoload(e->skel->progs.on_fault_probe);
+	       bpf_program__autoload(e->skel->progs.on_fault_probe) ||
+	       bpf_program__autoload(e->skel->progs.on_fault_probe_alone);
 }
 
 /* --- sources --------------------------------------------------------------------------------- */

@@ -95,7 +95,7 @@ static bool has_labels(void)
 }
 
 /* Programs for tracepoints that not every kernel has are left out where they are missing. */
-int programs_choose(struct pmcbpf *skel, struct why *why)
+int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why)
 {
 	int nested = level_nested(why);
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -111,7 +111,9 @@ int programs_choose(struct pmcbpf *skel, struct why *why)
 				  struct_has(btf, "task_struct", "on_cpu") &&
 				  may_fentry(btf, "put_task_struct_rcu_user"));
 	bpf_program__set_autoload(skel->progs.on_fault, fault);
-	bpf_program__set_autoload(skel->progs.on_fault_probe, !fault && kprobe);
+	bpf_program__set_autoload(skel->progs.on_fault_probe, !fault && kprobe && !reads_msr);
+	bpf_program__set_autoload(skel->progs.on_fault_probe_alone, !fault && kprobe && reads_msr);
+	skel->rodata->faults_look = fault || !reads_msr;
 	bpf_program__set_autoload(skel->progs.on_contention,
 				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
 	skel->rodata->labels = has_labels();
@@ -190,9 +192,9 @@ static void need_programs(const struct programs *p, enum engine_need what,
 		prog[3] = if_loaded(p->skel->progs.on_rename_again);
 		break;
 	case NEED_FAULT:
-		prog[0] = p->skel->progs.on_fault;
-		if (!bpf_program__autoload(prog[0]))
-			prog[0] = p->skel->progs.on_fault_probe;
+		prog[0] = if_loaded(p->skel->progs.on_fault);
+		prog[0] = prog[0] ?: if_loaded(p->skel->progs.on_fault_probe);
+		prog[0] = prog[0] ?: p->skel->progs.on_fault_probe_alone;
 		break;
 	case NEED_LOCK:
 		prog[0] = p->skel->progs.on_contention;

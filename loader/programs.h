@@ -8,8 +8,11 @@
 struct pmcbpf;
 struct programs;
 
-/* Leaves out what this kernel has no place for. -EINVAL: /proc is of another PID namespace. */
-int programs_choose(struct pmcbpf *skel, struct why *why);
+/*
+ * Leaves out what this kernel has no place for; `reads_msr`: slices read registers.  -EINVAL: /proc
+ * is of another PID namespace.
+ */
+int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why);
 /* After they have been loaded: tells them the PID namespace. */
 int programs_level(struct pmcbpf *skel, struct why *why);
 
