@@ -14,6 +14,7 @@
 #include <err.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,11 +131,24 @@ static void spin(void)
 		exit(1);
 }
 
+/*
+ * A switch that is seen finds the ones that were not.  Before anything was counted it finds nothing
+ * lost, so none may come in between: no other process takes the CPU from this one.
+ */
+static void keep_cpu(bool keep)
+{
+	const struct sched_param priority = { .sched_priority = keep };
+
+	if (sched_setscheduler(0, keep ? SCHED_FIFO : SCHED_OTHER, &priority))
+		err(1, "sched_setscheduler");
+}
+
 static void obey(struct programs *p, char *line)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 
 	for (char *word = strtok(line, " \n"); word; word = strtok(NULL, " \n")) {
+		keep_cpu(strcmp(word, "sleep") && strcmp(word, "spin"));
 		if (!strcmp(word, "home")) {
 			p->cpu->members = 0;
 			p->open->set = 0;
@@ -152,6 +166,7 @@ static void obey(struct programs *p, char *line)
 			errx(1, "no order: %s", word);
 		}
 	}
+	keep_cpu(false);
 }
 
 int main(int argc, char *argv[])
