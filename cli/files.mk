@@ -3,7 +3,7 @@
 # build tree as well as below any PREFIX with bin/ and lib/.
 INC_cli := -Ilib/include -Icli
 
-CLI_SHARED   := cli/buf.c cli/cpulist.c cli/json.c cli/msg.c cli/opt.c lib/nearest.c
+CLI_SHARED   := cli/buf.c cli/cpulist.c cli/json.c cli/msg.c cli/opt.c lib/nearest.c lib/utf8.c
 # From a log to names and sums (profile/), and what can be made of them (report/).
 PROFILE_SRCS := $(wildcard cli/profile/*.c cli/report/*.c)
 PROFILE_LIBS := -ldw -lelf -lz -liberty
@@ -70,7 +70,7 @@ LINT_C  += $(CLI_SRCS)
 
 # Unit tests of the pure parts, and of whole tools over a library of known counts.
 CLI_OBJS := $(CLI_SHARED:%.c=$(O)/obj/%.o)
-UNIT_OBJS_cli_table := $(O)/obj/cli/stat_table.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o
+UNIT_OBJS_cli_table := $(O)/obj/cli/stat_table.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o $(O)/obj/lib/utf8.o
 UNIT_OBJS_cli_alq   := $(O)/obj/cli/alq.o $(O)/obj/cli/region.o
 UNIT_OBJS_cli_output := $(O)/obj/cli/output.o $(O)/obj/tests/unit/util/scratch.o
 UNIT_LIBS_cli_output := -Wl,--wrap=openat
@@ -99,7 +99,7 @@ UNIT_OBJS_ktr_format := $(O)/obj/cli/ktr_format.o
 UNIT_OBJS_ktr_merge  := $(O)/obj/cli/ktr_merge.o $(O)/obj/cli/ktr_rings.o $(O)/obj/cli/ktr_mem.o \
 	$(O)/obj/cli/region.o $(O)/obj/cli/msg.o $(O)/lib/libpmc-compat.a
 REPORT_OBJS := $(patsubst %,$(O)/obj/cli/report/%.o,callgrind flame fold folded frames gmon gmon_file pairs pprof put stats \
-	speedscope table weight) $(O)/obj/cli/profile/tree.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o $(O)/obj/cli/msg.o \
+	speedscope table weight) $(O)/obj/cli/profile/tree.o $(O)/obj/cli/buf.o $(O)/obj/cli/json.o $(O)/obj/lib/utf8.o $(O)/obj/cli/msg.o \
 	$(O)/obj/cli/guard.o $(O)/obj/cli/logread.o $(O)/obj/cli/output.o $(O)/lib/libpmc-compat.a
 UNIT_OBJS_report_formats := $(REPORT_OBJS)
 UNIT_OBJS_report_gmon    := $(REPORT_OBJS)

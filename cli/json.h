@@ -23,7 +23,4 @@ void json_seconds(struct json *json, const char *key, double seconds);
 void json_bool(struct json *json, const char *key, bool value);
 void json_null(struct json *json, const char *key);
 
-/* Bytes of the UTF-8 sequence at `s`, 0 if it is none (overlong forms and surrogates are none). */
-size_t utf8_length(const unsigned char *s);
-
 #endif

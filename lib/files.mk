@@ -3,7 +3,7 @@
 # lib/include only.
 LIBPMC_SRCS := lib/alias.c lib/call.c lib/client.c lib/event.c lib/evlist.c lib/gates.c lib/intern.c lib/kgmon.c lib/ktrkern.c lib/log.c lib/names.c lib/nearest.c lib/ownfd.c lib/pfm.c \
 	lib/pmc.c lib/pmclog.c lib/pmclogera.c lib/pmclogjson.c lib/pmu.c lib/pmufile.c lib/pmuindex.c lib/proof.c lib/query.c lib/read.c lib/readshare.c lib/readtab.c lib/reason.c \
-	lib/resolve.c lib/spawn.c lib/suggest.c lib/sysctl.c lib/trap.c lib/tunable.c
+	lib/resolve.c lib/spawn.c lib/suggest.c lib/sysctl.c lib/trap.c lib/tunable.c lib/utf8.c
 LIBPMC_OBJS := $(LIBPMC_SRCS:%.c=$(O)/obj/%.o)
 LIBPMC_SONAME := libpmc-compat.so.0
 LIBPMC      := $(O)/lib/libpmc-compat.so

@@ -10,6 +10,7 @@
 #include <pmcformat.h>
 
 #include "lib.h"
+#include "utf8.h"
 
 /* As snprintf(3) writes: `len` counts what has no room, too. */
 struct json {
@@ -27,35 +28,6 @@ static void json_add(struct json *j, const char *text, size_t len)
 	j->len += len;
 }
 
-/* Bytes of the UTF-8 sequence, 0: it is none; overlong forms and surrogates are none. */
-static size_t json_sequence(const unsigned char *s)
-{
-	static const struct {
-		unsigned char low, high;	/* of the first byte … */
-		unsigned char least, most;	/* … and of the second */
-		unsigned char len;
-	} forms[] = {
-		{ 0x01, 0x7f, 0, 0, 1 },
-		{ 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
-		if (s[0] < forms[f].low || s[0] > forms[f].high)
-			continue;
-		if (forms[f].len > 1 && (s[1] < forms[f].least || s[1] > forms[f].most))
-			return 0;
-		for (size_t i = 2; i < forms[f].len; i++)
-			if ((s[i] & 0xc0) != 0x80)
-				return 0;
-		return forms[f].len;
-	}
-	return 0;
-}
-
 static void json_quoted(struct json *j, const char *text)
 {
 	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
@@ -65,7 +37,7 @@ static void json_quoted(struct json *j, const char *text)
 	json_add(j, "\"", 1);
 	while (*s) {
 		const char *known = strchr(plain, *s);
-		size_t len = json_sequence(s);
+		size_t len = utf8_length(s);
 
 		if (known)
 			snprintf(escape, sizeof(escape), "\\%c", letter[known - plain]);

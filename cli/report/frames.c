@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/utf8.h"
 #include "json.h"
 #include "report/frames.h"
 #include "report/pairs.h"
