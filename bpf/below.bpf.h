@@ -31,8 +31,7 @@ static __always_inline void note_numbers(struct task_struct *child)
 	for (u32 i = 0; i < ABI_LEVELS; i++) {
 		if (level.depth + 1 + i > depth)
 			break;
-		at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-		     (level.depth + 1 + i) * bpf_core_type_size(struct upid);
+		at = pid_at(pid, level.depth + 1 + i);
 		n.nr[i] = BPF_CORE_READ(at, nr);
 		n.inum[i] = BPF_CORE_READ(at, ns, ns.inum);
 	}

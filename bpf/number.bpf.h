@@ -15,6 +15,13 @@
 extern const volatile bool nested;	/* it is in another one … */
 extern struct abi_level level;		/* … which is this */
 
+/* What a process is called so many PID namespaces below the initial one. */
+static __always_inline struct upid *pid_at(struct pid *pid, u32 depth)
+{
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       depth * bpf_core_type_size(struct upid);
+}
+
 /* 0: the daemon's namespace does not know it. */
 static __always_inline u32 pid_number(struct pid *pid)
 {
@@ -22,8 +29,7 @@ static __always_inline u32 pid_number(struct pid *pid)
 
 	if (!pid || BPF_CORE_READ(pid, level) < level.depth)
 		return 0;
-	at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-	     level.depth * bpf_core_type_size(struct upid);
+	at = pid_at(pid, level.depth);
 	return BPF_CORE_READ(at, ns, ns.inum) == level.inum ? BPF_CORE_READ(at, nr) : 0;
 }
 

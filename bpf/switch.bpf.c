@@ -143,6 +143,16 @@ __noinline int slice_missed(u32 cpu, u32 set, u32 hidden)
 	return 0;
 }
 
+/* The same at any moment but a switch, if there were any: while a process of `set` runs. */
+static __always_inline u32 slice_look(u32 cpu, u32 set, struct task_struct *task)
+{
+	u32 hidden = seen_task(open_of(cpu), task);
+
+	if (hidden)
+		slice_missed(cpu, set, hidden);
+	return hidden;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -199,9 +209,7 @@ __noinline int slice_end(u32 from, u32 to)
 	if (!c)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
-	hidden = seen_task(open_of(cpu), task);
-	if (hidden)
-		slice_missed(cpu, from, hidden);
+	hidden = slice_look(cpu, from, task);
 	if (hidden || (open_of(cpu)->set & ~ABI_OPEN_LOGGED) == from)
 		slice_change(cpu, to, task, 0);
 	__sync_lock_test_and_set(&c->busy, 0);
@@ -217,16 +225,12 @@ __noinline int slice_catch_up(void)
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 cpu = bpf_get_smp_processor_id(), set = index_lookup(task_process(task));
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
-	u32 hidden;
 
 	if (!c)
 		return 0;
 	__sync_lock_test_and_set(&c->busy, 1);
-	hidden = seen_task(open_of(cpu), task);
-	if (hidden) {
-		slice_missed(cpu, set, hidden);
+	if (slice_look(cpu, set, task))
 		slice_change(cpu, set, task, 0);
-	}
 	__sync_lock_test_and_set(&c->busy, 0);
 	return 0;
 }
@@ -240,7 +244,7 @@ static __always_inline void flush_here(void)
 	u32 cpu = bpf_get_smp_processor_id();
 	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
 	struct task_struct *task;
-	u32 set, hidden;
+	u32 set;
 
 	if (!c)
 		return;
@@ -249,9 +253,7 @@ static __always_inline void flush_here(void)
 		return;
 	task = bpf_get_current_task_btf();
 	set = index_lookup(task_process(task));
-	hidden = seen_task(open_of(cpu), task);
-	if (hidden)
-		slice_missed(cpu, set, hidden);
+	slice_look(cpu, set, task);
 	slice_change(cpu, set, task, 0);
 }
 

@@ -63,8 +63,7 @@ int level_learn(void *ctx)
 	struct upid *at;
 
 	level.depth = BPF_CORE_READ(pid, level);
-	at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-	     level.depth * bpf_core_type_size(struct upid);
+	at = pid_at(pid, level.depth);
 	level.inum = BPF_CORE_READ(at, ns, ns.inum);
 	return 0;
 }
