@@ -5,8 +5,8 @@
  * its count would be wrong without a word.
  *
  * The scheduler counts each CPU's switches, and increments that number right before it reports one.
- * So the number at a report is that of the last report plus 1, unless switches were hidden in
- * between; and whoever runs on the CPU at any other moment finds the number of the last report.
+ * It grows by 1 from one report to the next, unless switches were hidden in between.  A program
+ * that runs on the CPU at any other moment finds the number of the last report.
  * Where the number is not to be had, the task that came at the last report stands for it: that
  * finds all hidden switches but those that lead back to the same task.
  *

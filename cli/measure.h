@@ -193,10 +193,10 @@ int log_analyse(struct measure *m);
 int log_print(struct measure *m, int fd, const char *name);
 
 /*
- * stat_record.c: a log of what is measured, to -O, to `live` or to a process that prints it.
- * prepare starts that process, before anything of the library, in which it has no part.  begin
- * opens -O's file, and with that an old log is lost: when nothing else can be refused any more.
- * flush brings out what has been recorded so far; end waits until all is written and shown.
+ * stat_record.c: the log of a measurement goes to -O, to `live` or to a process that prints it.
+ * record_prepare() starts that process before the library is used, which it must not inherit.
+ * record_begin() opens -O's file, which costs an old log, when nothing else can be refused any
+ * more.  record_flush() writes out all records so far; record_end() waits for the last one.
  */
 bool recording(const struct measure *m);
 int record_prepare(struct measure *m);

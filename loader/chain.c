@@ -5,10 +5,9 @@
 #include "chain.h"
 
 /*
- * A frame pointer of user code may point anywhere in the program's memory: behind a user address, a
- * value with the form of a kernel address ends the chain, and everywhere for owners who may know
- * none.  A return address of 0 ends it, too: the outermost frame has it, and what lies behind it is
- * no frame.
+ * A frame pointer of user code may point anywhere in the program's memory.  So a value with the
+ * form of a kernel address ends the chain behind a user address, and anywhere if the owner may know
+ * no kernel address.  A return address of 0 ends it, too: the outermost frame has it.
  */
 static unsigned int frames(const struct abi_rec *rec, const uint64_t *data, bool hides_kernel)
 {

@@ -129,7 +129,7 @@ int count_start(struct count *c, struct why *why);
 int count_stop(struct count *c, struct why *why);
 int count_read(struct count *c, uint64_t *value, struct why *why);
 /*
- * The kernel has hidden a switch for the first time: from here on what is counted in slices is read
+ * The kernel has hidden a switch for the first time: from here on, owners read counts in slices
  * from the daemon only.
  */
 void count_hidden(struct count *c);

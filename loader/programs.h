@@ -13,7 +13,7 @@ struct programs;
  * is of another PID namespace.
  */
 int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why);
-/* After they have been loaded: tells them the PID namespace. */
+/* After they have been loaded: passes them the PID namespace. */
 int programs_level(struct pmcbpf *skel, struct why *why);
 
 /* After that. */

@@ -7,8 +7,8 @@
 
 /*
  * Sends it if the process has a handler, or has all its threads block the signal to wait for it.
- * Whoever does neither is left alone: what is ignored on FreeBSD ends a process here.  The
- * library's report, where there is one, is believed instead of the kernel.
+ * Other processes get none: a signal that FreeBSD ignores ends a process here.  Where the library
+ * has reported its signals, that report decides.
  */
 void raise_signal(const struct owner *o, int signo);
 

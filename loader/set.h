@@ -10,8 +10,8 @@
 
 #define SET_BUCKETS  1024	/* of sets, by their PMCs; a power of two */
 /*
- * A set, that of its children, and both after a set-id exec; and these four once more where PMCs
- * wait for an exec.
+ * One set needs up to three more: for its children, and for both after a set-id exec.  If PMCs wait
+ * for an exec, all four are needed twice.
  */
 #define SETS_AT_ONCE 8
 

@@ -79,8 +79,8 @@ void slices_update(const struct count *c)
 }
 
 /*
- * A switch that is hidden while the CPUs begin one after another may or may not concern what is
- * counted: then all begin once more.
+ * The CPUs begin one after another.  If a switch is hidden meanwhile, it is not known whether it
+ * concerns this PMC, and all begin once more.
  */
 void slices_start(struct count *c)
 {

@@ -43,7 +43,7 @@ struct dubious {
 	uint32_t *user, *kernel;
 };
 
-/* A caller's number is less than that of whom it called. */
+/* A caller has a smaller number than the functions that it calls. */
 static int count_dubious(const struct profile *p, struct dubious *d)
 {
 	d->user = calloc(p->nstacks, sizeof(*d->user));

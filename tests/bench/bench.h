@@ -149,7 +149,7 @@ void dump_compare(const struct bench *b, const char *log, const char *data, doub
 /* ktr_decode.c */
 void bench_ktr_decode(const struct bench *b);
 
-/* needs.c: a line for what is not measured, and why. */
+/* needs.c: prints a line for each group that is left out, with the reason. */
 void left_out(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A program on PATH, or with "./" or "../" beside this one. */
 bool has_program(const char *program);

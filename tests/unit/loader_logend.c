@@ -286,17 +286,22 @@ static void read_until_written(struct logfile *l, int fd)
 	assert_true(logfile_written(l) > before);
 }
 
+/* In a pool of its own, to a pipe that has no room. */
+static struct logfile *open_slow(void **state, const struct logpool_config config, int fds[2])
+{
+	tear_down(state);
+	assert_int_equal(logs_pool(&pool, config, &event, &why), 0);
+	stuffed_pipe(fds);
+	return open_log(fds[1], LOGDEST_PIPE);
+}
+
 /* One that is slow is not one that does not read: it has the same time for each batch. */
 static void test_slow(void **state)
 {
 	const struct logpool_config config = { .buffers = 64, .size = 4096 };
-	struct logfile *l;
 	int fds[2];
+	struct logfile *l = open_slow(state, config, fds);
 
-	tear_down(state);
-	assert_int_equal(logs_pool(&pool, config, &event, &why), 0);
-	stuffed_pipe(fds);
-	l = open_log(fds[1], LOGDEST_PIPE);
 	(void)fill(l);
 	logfile_free(l);
 	for (int i = 0; i < 2; i++) {
@@ -323,13 +328,9 @@ static void test_slow_buffer(void **state)
 	const struct logpool_config config = { .buffers = 8, .size = 1 << 20 };
 	struct pmclog_ev u = userdata(1);
 	static char data[4096];
-	struct logfile *l;
 	int fds[2];
+	struct logfile *l = open_slow(state, config, fds);
 
-	tear_down(state);
-	assert_int_equal(logs_pool(&pool, config, &event, &why), 0);
-	stuffed_pipe(fds);
-	l = open_log(fds[1], LOGDEST_PIPE);
 	for (uint32_t i = 0; i < 5 * LOG_STEP / 24; i++)
 		assert_int_equal(logfile_put(l, i, &u), 0);
 	logfile_free(l);
