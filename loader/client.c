@@ -139,8 +139,10 @@ static void on_exit_of_process(struct server *s, struct watch *w, uint32_t event
 {
 	struct client *c = (struct client *)((char *)w - offsetof(struct client, exit));
 
-	if (c->session.owner)
+	if (c->session.owner) {
 		DEBUG(&s->d->debug, PROCESS, EXIT, "owner %d", c->session.owner->cred.pid);
+		owner_end(&s->d->owners, c->session.owner);
+	}
 	client_close(s, c);
 }
 

@@ -29,7 +29,7 @@ static void orphaned(void *arg, const struct count_owner *owner, pid_t tgid)
  */
 static void end_owner(struct look *l, struct owner *o)
 {
-	o->ended = true;
+	owner_end(&l->d->owners, o);
 	l->execed(l->arg, o);
 }
 

@@ -14,6 +14,7 @@ struct op {
 	int (*handle)(struct request *rq);
 	int (*allowed)(struct request *rq); /* asked before the request is even looked at */
 	int (*resume)(struct request *rq);  /* asked again after OP_LATER */
+	bool contended;			/* it may be refused for something that others hold */
 };
 
 /* The copy that operations see: the socket's buffer knows neither alignment nor types. */
@@ -37,14 +38,21 @@ union argument {
 	struct wire_kgmon_req kgmon;
 };
 
-#define OP_FDS(NAME, handler, size, fds) \
-	[WIRE_OP_##NAME] = { #NAME, size, fds, handler, NULL, NULL }
-#define OP(NAME, handler, size) OP_FDS(NAME, handler, size, 0)
+#define OP(NAME, handler, size) \
+	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .handle = handler }
+#define OP_FDS(NAME, handler, size, n) \
+	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .fds = n, .handle = handler }
+#define OP_CONTENDED(NAME, handler, size, n, may) \
+	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .fds = n, .handle = handler, \
+			     .allowed = may, .contended = true }
+#define OP_WAITS(NAME, handler, size, n, later) \
+	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .fds = n, .handle = handler, \
+			     .resume = later }
 
 static const struct op ops[] = {
-	[WIRE_OP_CONFIGURELOG] = { "CONFIGURELOG", sizeof(struct wire_configurelog_req), 1,
-				   op_configurelog, NULL, op_configurelog_later },
-	[WIRE_OP_FLUSHLOG] = { "FLUSHLOG", 0, 0, op_flushlog, NULL, op_flushlog_later },
+	OP_WAITS(CONFIGURELOG, op_configurelog, sizeof(struct wire_configurelog_req), 1,
+		 op_configurelog_later),
+	OP_WAITS(FLUSHLOG, op_flushlog, 0, 0, op_flushlog_later),
 	OP(WRITELOG, op_writelog, sizeof(struct wire_writelog_req)),
 	OP(CLOSELOG, op_closelog, 0),
 	OP(GETCPUINFO, op_getcpuinfo, 0),
@@ -52,23 +60,21 @@ static const struct op ops[] = {
 	OP(GETLOSSES, op_getlosses, 0),
 	OP(GETMODULEVERSION, op_getmoduleversion, sizeof(struct wire_version)),
 	OP(GETPMCINFO, op_getpmcinfo, sizeof(struct wire_cpu_req)),
-	[WIRE_OP_PMCADMIN] = { "PMCADMIN", sizeof(struct wire_admin_req), 0, op_pmcadmin,
-			       op_pmcadmin_allowed, NULL },
-	OP(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req)),
-	OP_FDS(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req), 2),
-	OP_FDS(ATTACHEXEC, op_attachexec, sizeof(struct wire_attach_req), 2),
+	OP_CONTENDED(PMCADMIN, op_pmcadmin, sizeof(struct wire_admin_req), 0, op_pmcadmin_allowed),
+	OP_CONTENDED(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req), 0, NULL),
+	OP_CONTENDED(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req), 2, NULL),
+	OP_CONTENDED(ATTACHEXEC, op_attachexec, sizeof(struct wire_attach_req), 2, NULL),
 	OP_FDS(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req), 1),
 	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),
 	OP(PMCRW, op_pmcrw, sizeof(struct wire_rw_req)),
 	OP(PMCSETCOUNT, op_pmcsetcount, sizeof(struct wire_setcount_req)),
-	OP(PMCSTART, op_pmcstart, sizeof(struct wire_id_req)),
+	OP_CONTENDED(PMCSTART, op_pmcstart, sizeof(struct wire_id_req), 0, NULL),
 	OP(PMCSTOP, op_pmcstop, sizeof(struct wire_id_req)),
 	OP(GETDYNEVENTINFO, op_getdyneventinfo, sizeof(struct wire_class_req)),
 	OP(HELLO, op_hello, sizeof(struct wire_hello_req)),
-	[WIRE_OP_TUNABLE] = { "TUNABLE", sizeof(struct wire_tunable_req), 0, op_tunable, NULL,
-			      op_tunable_later },
-	[WIRE_OP_KTR] = { "KTR", sizeof(struct wire_ktr_req), 0, op_ktr, NULL, op_ktr_later },
+	OP_WAITS(TUNABLE, op_tunable, sizeof(struct wire_tunable_req), 0, op_tunable_later),
+	OP_WAITS(KTR, op_ktr, sizeof(struct wire_ktr_req), 0, op_ktr_later),
 	OP(GATES, op_gates, 0),
 	OP(KGMON, op_kgmon, sizeof(struct wire_kgmon_req)),
 	OP(SIGNALS, op_signals, sizeof(struct wire_signals_req)),
@@ -160,6 +166,28 @@ static int check_order(const struct session *s, const struct wire_hdr *h, struct
 	return 0;
 }
 
+static void reply_begin(struct reply *r)
+{
+	r->payload = 0;
+	r->nfds = 0;
+	r->own_fd = -1;
+	r->why.text[0] = '\0';
+	r->close = false;
+	r->later = false;
+}
+
+/* What a process that is gone still held is no reason to refuse anything. */
+static int handle(const struct op *op, struct request *rq)
+{
+	int err = op->handle(rq);
+
+	if (err >= 0 || !op->contended ||
+	    !owner_wait_ended(&rq->d->owners, rq->d->errands.fibers, rq->s->owner))
+		return err;
+	reply_begin(rq->r);
+	return op->handle(rq);
+}
+
 static int run(struct request *rq, const struct wire_hdr *h)
 {
 	static const char *const takes[] = {
@@ -183,7 +211,7 @@ static int run(struct request *rq, const struct wire_hdr *h)
 	count_cpus(rq->d->engine);
 	rq->fd = rq->m->nfds ? rq->m->fds[0] : -1;
 	rq->proof = rq->m->nfds > 1 ? rq->m->fds[1] : -1;
-	err = op->handle(rq);
+	err = handle(op, rq);
 	if (err < 0 && !why->text[0])
 		deny(why, err, "%s: %s", op->name, strerror(-err));
 	if (err == OP_LATER) {
@@ -192,16 +220,6 @@ static int run(struct request *rq, const struct wire_hdr *h)
 		rq->s->later.seq = h->seq;
 	}
 	return err;
-}
-
-static void reply_begin(struct reply *r)
-{
-	r->payload = 0;
-	r->nfds = 0;
-	r->own_fd = -1;
-	r->why.text[0] = '\0';
-	r->close = false;
-	r->later = false;
 }
 
 const char *op_name(unsigned int op)

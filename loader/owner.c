@@ -12,6 +12,9 @@ int owner_table_init(struct owner_table *t, unsigned int buckets, const struct d
 {
 	t->debug = debug;
 	t->owners = 0;
+	t->ends = 0;
+	TAILQ_INIT(&t->ended);
+	TAILQ_INIT(&t->waits);
 	t->buckets = buckets;
 	t->bucket = calloc(buckets, sizeof(struct owner *));
 	return t->bucket ? 0 : -ENOMEM;
@@ -87,6 +90,53 @@ bool owner_current(const struct owner_table *t, pid_t pid)
 	return o;
 }
 
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void owner_end(struct owner_table *t, struct owner *o)
+{
+	if (o->ended)
+		return;
+	o->ended = true;
+	o->end = ++t->ends;
+	TAILQ_INSERT_TAIL(&t->ended, o, in_ended);
+	/* Nothing is left to wait for, and others may wait for this one. */
+	if (o->waits)
+		fiber_wake(o->waits);
+}
+
+static bool any_ended_by(const struct owner_table *t, uint64_t end)
+{
+	const struct owner *first = TAILQ_FIRST(&t->ended);
+
+	return first && first->end <= end;
+}
+
+static void owner_released(struct owner_table *t, struct owner *o)
+{
+	struct owner *w;
+
+	TAILQ_REMOVE(&t->ended, o, in_ended);
+	TAILQ_FOREACH(w, &t->waits, in_waits)
+		if (!any_ended_by(t, w->waits_end))
+			fiber_wake(w->waits);
+}
+
+bool owner_wait_ended(struct owner_table *t, struct fibers *fs, struct owner *o)
+{
+	uint64_t end = t->ends;
+
+	if (o->ended || !any_ended_by(t, end) || !fiber_current(fs))
+		return false;
+	o->waits = fiber_current(fs);
+	o->waits_end = end;
+	TAILQ_INSERT_TAIL(&t->waits, o, in_waits);
+	while (!o->ended && !fibers_hurried(fs) && any_ended_by(t, end))
+		fiber_park(fs);
+	TAILQ_REMOVE(&t->waits, o, in_waits);
+	o->waits = NULL;
+	return !o->ended && !fibers_hurried(fs);
+}
+
 void owner_put(struct owner_table *t, struct owner *o)
 {
 	struct owner **p = bucket_of(t, o->cred.pid);
@@ -95,6 +145,8 @@ void owner_put(struct owner_table *t, struct owner *o)
 	      o->connections);
 	if (--o->connections)
 		return;
+	if (o->ended)
+		owner_released(t, o);
 	DEBUG(t->debug, OWNER, REMOVE, "pid %d (%s)", o->cred.pid, o->program);
 	while (*p != o)
 		p = &(*p)->next;

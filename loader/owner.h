@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "count.h"
+#include "fiber.h"
 #include "policy.h"
 #include "user.h"
 
@@ -22,7 +23,12 @@ struct owner {
 	int pidfd;
 	unsigned int connections;
 	bool busy;			/* a request of it is at work, or its end */
-	bool ended;			/* its connections close, and no other joins it */
+	bool ended;			/* its connections close, and no other joins it … */
+	uint64_t end;			/* … since this number of table.ends … */
+	TAILQ_ENTRY(owner) in_ended;	/* … until everything it held has been released */
+	struct fiber *waits;		/* for others to be released: owner_wait_ended() */
+	uint64_t waits_end;
+	TAILQ_ENTRY(owner) in_waits;
 	unsigned int blocked;		/* connections that wait for that */
 	unsigned int npmc;
 	TAILQ_HEAD(, pmc) pmcs;		/* in the order of their allocation */
@@ -40,6 +46,9 @@ struct owner {
 struct owner_table {
 	struct owner **bucket;
 	unsigned int buckets, owners;
+	uint64_t ends;			/* owners that have ended, ever */
+	TAILQ_HEAD(, owner) ended;	/* and still hold something, the longest first */
+	TAILQ_HEAD(, owner) waits;
 	const struct debug *debug;
 };
 
@@ -58,6 +67,16 @@ struct owner *owner_first(const struct owner_table *t, pid_t pid);
 struct owner *owner_next(const struct owner *o);
 /* One of them has not ended. */
 bool owner_current(const struct owner_table *t, pid_t pid);
+
+/* Its process has exited or become another program, or its last connection has closed. */
+void owner_end(struct owner_table *t, struct owner *o);
+
+/*
+ * hwpmc releases what a process holds before anybody can see that the process is gone.  Here that
+ * is done in slices, so a request of `o` that was refused waits until all owners that have ended by
+ * now are released, and is tried once more.  False: there is nothing to wait for, or `o` has ended.
+ */
+bool owner_wait_ended(struct owner_table *t, struct fibers *fs, struct owner *o);
 
 /* The last connection takes the record along; its PMCs must have been released. */
 void owner_put(struct owner_table *t, struct owner *o);

@@ -405,7 +405,7 @@ static unsigned int work_run(struct work *w)
 
 void work_end_owner(struct server *s, struct owner *o)
 {
-	o->ended = true;
+	owner_end(&s->d->owners, o);
 	/* Work without a connection is under way; it ends the owner then. */
 	if (!o->busy)
 		begin_end(s, o);

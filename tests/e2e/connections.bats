@@ -160,6 +160,34 @@ is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 	wait_for rows_free
 }
 
+@test "a row that a killed process held is not refused while its last request is still at work" {
+	start_daemon
+	client owner
+	client other
+	client third
+	expect owner 'alloc 0 *' alloc 2 15 0x20000 any 0
+	row=$((${reply#alloc 0 } & 0xff))
+	expect owner 'log 0' log "$BATS_TEST_TMPDIR/log"
+	mapfile -t readers < <(pgrep -P "$(pgrep -P "$DAEMON_PID")")
+	kill -STOP "${readers[@]}"
+	for reader in "${readers[@]}"; do wait_for is_stopped "$reader"; done
+	ask owner unheard attach 0
+	ask other cpuinfo cpuinfo
+	expect other 'admin EBUSY *' admin 0 $row 0
+	kill -KILL "${CLIENT[owner]}"
+	wait_for process_gone "${CLIENT_JOB[owner]}"
+	printf 'admin 0 %u 0\n' $row >&"${CLIENT_IN[other]}"
+	wait_for receives "${CLIENT[other]}"
+	# Whoever needs nothing of it is answered meanwhile.
+	ask third cpuinfo
+	receives "${CLIENT[other]}"
+	kill -CONT "${readers[@]}"
+	read -r -t $PATIENCE -u "${CLIENT_OUT[other]}" line
+	[ "$line" = 'admin 0' ]
+	read -r -t $PATIENCE -u "${CLIENT_OUT[other]}" line
+	[ "$line" = . ]
+}
+
 @test "who does not say HELLO is not waited for; who has said it may be silent" {
 	start_daemon -o user.greeting=1
 	client idle

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -102,6 +103,59 @@ int tell(struct driver *d, unsigned int p)
 	return hear(d, p);
 }
 
+static long log_size(const struct driver *d)
+{
+	struct stat st;
+
+	return stat(d->log, &st) ? 0 : (long)st.st_size;
+}
+
+static bool is_released(const struct driver *d, const struct ending *e)
+{
+	FILE *f = fopen(d->log, "re");
+	char line[512], done[40];
+	bool found = false;
+
+	snprintf(done, sizeof(done), " owner=remove: pid %d (", e->pid);
+	if (f && !fseek(f, e->at, SEEK_SET))
+		while (!found && fgets(line, sizeof(line), f))
+			found = strstr(line, done);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/*
+ * A process that has ended is in nobody's way from then on, but rows are shown as they are: the
+ * daemon takes what it held back in slices, and says so when it is done.
+ */
+static int wait_released(struct driver *d)
+{
+	for (unsigned int looks = 0; d->nending; looks++) {
+		if (is_released(d, &d->ending[d->nending - 1])) {
+			d->nending--;
+			continue;
+		}
+		if (looks >= LOOKS)
+			return differ(&d->m, "process %d still owns PMCs",
+				      d->ending[d->nending - 1].pid);
+		usleep(MOMENT);
+	}
+	return 0;
+}
+
+/* `at`: the size of the daemon's messages before it happened. */
+static int note_endings(struct driver *d, long at)
+{
+	int err = d->nending + M_PROCS > ENDINGS ? wait_released(d) : 0;
+
+	for (unsigned int p = 0; p < M_PROCS && !err; p++)
+		if (d->m.ended >> p & 1)
+			d->ending[d->nending++] = (struct ending){ d->m.proc[p].pid, at };
+	d->m.ended = 0;
+	return err;
+}
+
 static void live(struct driver *d, unsigned int p, bool root, bool dumpable, bool reap)
 {
 	static const int none[M_LINKS] = { -1, -1, -1 };
@@ -166,15 +220,29 @@ static int settle(struct driver *d, unsigned int p)
 	return 0;
 }
 
+int close_link(struct driver *d, unsigned int p, unsigned int link)
+{
+	long at = log_size(d);
+
+	note(d, "p%u closes %u", p, link);
+	d->cmd = (struct actor_cmd){ .what = DO_CLOSE, .link = link };
+	if (tell(d, p))
+		return -1;
+	model_closed(&d->m, p, link);
+	return note_endings(d, at);
+}
+
 int exec_actor(struct driver *d, unsigned int p, bool keep)
 {
+	long at = log_size(d);
+
 	d->cmd = (struct actor_cmd){ .what = DO_EXEC, .keep = keep };
 	if (tell(d, p))
 		return -1;
 	if (d->rep.error)
 		return differ(&d->m, "exec: %s", strerror(d->rep.error));
 	model_executed(&d->m, p, keep ? 7 : 0);
-	return settle(d, p);
+	return note_endings(d, at) ?: settle(d, p);
 }
 
 /*
@@ -184,6 +252,7 @@ int exec_actor(struct driver *d, unsigned int p, bool keep)
 int kill_actor(struct driver *d, unsigned int p)
 {
 	struct pollfd fd = { .fd = d->pidfd[p], .events = POLLIN };
+	long at = log_size(d);
 	siginfo_t info;
 
 	if (syscall(SYS_pidfd_send_signal, d->pidfd[p], SIGKILL, NULL, 0))
@@ -194,6 +263,8 @@ int kill_actor(struct driver *d, unsigned int p)
 	d->dead[d->ndead++ % 8] = d->m.proc[p].pid;
 	close(d->pidfd[p]);
 	model_died(&d->m, p);
+	if (note_endings(d, at))
+		return -1;
 	for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;)
 		if (pid == d->daemon)
 			return differ(&d->m, "the daemon has died");
@@ -216,6 +287,8 @@ int request(struct driver *d, unsigned int p, unsigned int link, int target)
 	struct m_call call = { .who = p, .link = link, .op = d->cmd.op, .target = target,
 			       .arg = d->cmd.arg, .len = d->cmd.len, .reply = d->rep.data };
 
+	if (call.op == WIRE_OP_GETPMCINFO && wait_released(d))
+		return -1;
 	d->cmd.what = DO_SEND;
 	d->cmd.link = link;
 	if (tell(d, p))
@@ -325,6 +398,7 @@ int start_daemon(struct driver *d, const char *program, bool syspmcs)
 		for (unsigned int i = 0; i < M_PROCS; i++)
 			close(ACTOR_FD + (int)i);
 		execlp(program, program, "-f", "-s", path, "-o",
+		       "kern.hwpmc.debugflags=owner=remove", "-o",
 		       syspmcs ? "security.bsd.unprivileged_syspmcs=1" :
 				 "security.bsd.unprivileged_syspmcs=0", (char *)NULL);
 		_exit(127);

@@ -5,7 +5,14 @@
 
 #include "actor.h"
 
-#define TRACE 40u
+#define TRACE	40u
+#define ENDINGS 256u
+
+/* An owner that has ended, and how long the daemon's messages were before. */
+struct ending {
+	pid_t pid;
+	long at;
+};
 
 struct driver {
 	uint64_t random;
@@ -14,6 +21,8 @@ struct driver {
 	int pidfd[M_PROCS];
 	pid_t dead[8];			/* latest ones */
 	unsigned int ndead;
+	struct ending ending[ENDINGS];	/* since GETPMCINFO was last asked */
+	unsigned int nending;
 	pid_t daemon;
 	char log[80];			/* what the daemon says */
 	unsigned int fds;		/* that the daemon has open at rest */
@@ -32,6 +41,7 @@ void more(struct driver *d, const char *fmt, ...) __attribute__((format(printf, 
 
 /* 0, or -1 and a difference.  d->cmd is what the actor shall do, d->rep its answer. */
 int tell(struct driver *d, unsigned int p);
+int close_link(struct driver *d, unsigned int p, unsigned int link);
 int spawn(struct driver *d, unsigned int p, bool root, bool dumpable, bool reap);
 int kill_actor(struct driver *d, unsigned int p);
 int fork_actor(struct driver *d, unsigned int parent, unsigned int child);

@@ -86,6 +86,8 @@ void model_release(struct model *m, struct m_pmc *pmc)
 
 static void release_all(struct model *m, unsigned int p)
 {
+	if (model_owned(m, p))
+		m->ended |= BIT(p);
 	for (unsigned int i = 0; i < M_PMCS; i++)
 		if (m->pmc[i].used && m->pmc[i].owner == p)
 			model_release(m, &m->pmc[i]);

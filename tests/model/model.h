@@ -78,6 +78,7 @@ struct model {
 	unsigned int serial;
 	uint32_t calls, errors;	/* GETDRIVERSTATS */
 	uint64_t tsc;		/* latest value seen */
+	uint64_t ended;		/* owners, by process, since the driver last looked */
 	char diff[400];		/* what is wrong */
 };
 

@@ -348,16 +348,6 @@ static int make_request(struct driver *d, unsigned int p)
 	return target;
 }
 
-static int close_link(struct driver *d, unsigned int p, unsigned int link)
-{
-	note(d, "p%u closes %u", p, link);
-	d->cmd = (struct actor_cmd){ .what = DO_CLOSE, .link = link };
-	if (tell(d, p))
-		return -1;
-	model_closed(&d->m, p, link);
-	return 0;
-}
-
 static int step_request(struct driver *d, unsigned int p)
 {
 	unsigned int link = model_open(&d->m, p, 1) && chance(d, 30) ? 1 : 0;

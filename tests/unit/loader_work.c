@@ -133,6 +133,11 @@ void owner_put(struct owner_table *t, struct owner *o)
 {
 }
 
+void owner_end(struct owner_table *t, struct owner *o)
+{
+	o->ended = true;
+}
+
 void reply_end(struct reply *r)
 {
 }
