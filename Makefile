@@ -79,6 +79,8 @@ CHECKS :=
 LINT_C :=
 LINT_SH :=
 LINT_NEEDS = $(BPF_SKEL)
+# Doubles and helpers of unit tests.
+UNIT_UTIL_A := $(O)/lib/unit.a
 include $(wildcard bpf/files.mk lib/files.mk loader/files.mk cli/files.mk pctr/files.mk kmod/files.mk man/files.mk \
 	packaging/files.mk \
 	tests/files.mk tests/ktr/files.mk tests/unit/files.mk tests/fuzz/files.mk tests/e2e/files.mk tests/model/files.mk \
@@ -97,6 +99,12 @@ $(O)/obj/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC $(INC_$(firstword $(subst /, ,$*))) -c -o $@ $<
 -include $(shell find $(O)/obj -name '*.d' 2>/dev/null)
+
+define archive
+$(call say,AR,$@)
+@mkdir -p $(@D)
+$(Q)rm -f $@ && $(CROSS_COMPILE)ar rcs $@ $^
+endef
 
 # With -jN given to make its jobs are shared; otherwise builds of `run` and `check` use every CPU.
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
@@ -128,27 +136,27 @@ check:  ## set up everything, then run every test (as root); SUITES="unit e2e" c
 LINT_DIR   = $(firstword $(subst /, ,$*))
 LINT_FLAGS = -std=gnu11 $(WARN) $(DEFS) $(subst -I$(O),-isystem $(O),$(INC_$(LINT_DIR))) \
 	$(if $(filter tests/vm/%,$*),-U_GNU_SOURCE)
-LINT_HEADERS := $(wildcard *.h */*.h lib/include/*.h lib/include/*/*.h tests/*/*.h tests/*/*/*.h)
+LINT_HEADERS := $(wildcard loader/*.h */*/*.h lib/include/*/*.h tests/*/*/*.h pctr/*.h kmod/*.h)
 # Where clang-tidy is wrong: generated code, a list it cannot follow, an errno that it takes for 0.
-TIDY_loader/engine := --checks=-clang-analyzer-unix.Malloc
-TIDY_loader/ktrload := --checks=-clang-analyzer-unix.Malloc
-TIDY_loader/pmc    := --checks=-clang-analyzer-unix.Malloc
-TIDY_loader/sampler := --checks=-clang-analyzer-unix.Malloc
-TIDY_loader/lifelog := --checks=-clang-analyzer-core.NullDereference
-TIDY_loader/perf   := --checks=-clang-analyzer-core.uninitialized.Branch
-TIDY_lib/readtab   := --checks=-clang-analyzer-core.uninitialized.Assign
+TIDY_loader/kernel/engine := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/kernel/ktrload := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/pmc/pmc := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/kernel/sampler := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/process/lifelog := --checks=-clang-analyzer-core.NullDereference
+TIDY_loader/kernel/perf := --checks=-clang-analyzer-core.uninitialized.Branch
+TIDY_lib/read/readtab := --checks=-clang-analyzer-core.uninitialized.Assign
 $(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
 	$(call say,TIDY,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(LINT_FLAGS) -Werror -fsyntax-only $<
-	$(Q)$(CLANG_TIDY) --quiet $(TIDY_$*) $< -- $(LINT_FLAGS) $(if $(filter-out %/why %/reason lib/pmc,$*),\
+	$(Q)$(CLANG_TIDY) --quiet $(TIDY_$*) $< -- $(LINT_FLAGS) $(if $(filter-out %/why %/reason lib/pmc/pmc,$*),\
 		-include tests/lint.h -DLINT_$(LINT_DIR)) 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 
 # Misread: initializers with names as assignments, objects that another file's function fills in.
-CPPCHECK_OFF := unknownEvaluationOrder:cli/opt.c ctuuninitvar ctunullpointer \
-	arrayIndexOutOfBounds:tests/vm/agent.c uninitvar:loader/op_attach.c uninitvar:tests/model/random.c \
-	arrayIndexOutOfBoundsCond:tests/unit/loader_target.c legacyUninitvar:loader/lifelog.c
+CPPCHECK_OFF := unknownEvaluationOrder:cli/common/opt.c ctuuninitvar ctunullpointer \
+	arrayIndexOutOfBounds:tests/vm/agent.c uninitvar:loader/op/op_attach.c uninitvar:tests/model/random.c \
+	arrayIndexOutOfBoundsCond:tests/unit/loader_target.c legacyUninitvar:loader/process/lifelog.c
 .PHONY: lint-c lint-cppcheck lint-style
 lint: lint-c lint-cppcheck lint-style  ## clang, clang-tidy, cppcheck, shellcheck, mandoc and the rules of the tree
 lint-c: $(LINT_C:%.c=$(O)/lint/%)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bpf/: programs are compiled one object per concern and linked into one, whose skeleton only
-# loader/engine.c includes; trace points are one of their own, loader/ktrload.c's.
-BPF_SRCS := bpf/switch.bpf.c bpf/life.bpf.c bpf/task.bpf.c bpf/hook.bpf.c \
-	bpf/cpu.bpf.c bpf/unmap.bpf.c bpf/proof.bpf.c bpf/peer.bpf.c
+# loader/kernel/engine.c includes; trace points are one of their own, loader/kernel/ktrload.c's.
+BPF_SRCS := bpf/count/switch.bpf.c bpf/count/life.bpf.c bpf/count/task.bpf.c bpf/count/hook.bpf.c \
+	bpf/count/cpu.bpf.c bpf/log/unmap.bpf.c bpf/policy/proof.bpf.c bpf/policy/peer.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
 BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/sample.skel.h $(O)/bpf/ktrace.skel.h
-BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Ivmlinux -Ibpf
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -I. -Ivmlinux
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) lib/include/sys/ktr_region.h \
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*/*.h) lib/include/sys/ktr_region.h \
 		lib/include/sys/ktr_class.h vmlinux/vmlinux.h
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
@@ -18,11 +18,15 @@ $(O)/bpf/pmcbpf.bpf.o: $(BPF_OBJS)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
 # Linking takes the debugging information out.
-$(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr.bpf.o
+$(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr/ktr.bpf.o
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $<
 
 # pmcbpf: all programs of which there is one; poke: what one of them hooks onto; sample: what overflows run; ktrace: trace points.
-$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+$(O)/bpf/pmcbpf.skel.h: $(O)/bpf/pmcbpf.bpf.o
+$(O)/bpf/poke.skel.h: $(O)/bpf/count/poke.bpf.o
+$(O)/bpf/sample.skel.h: $(O)/bpf/log/sample.bpf.o
+$(O)/bpf/ktrace.skel.h: $(O)/bpf/ktrace.bpf.o
+$(BPF_SKEL): $(O)/bpf/%.skel.h:
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* >$@.tmp && mv $@.tmp $@

@@ -8,12 +8,12 @@
 #include <sys/pmc.h>
 
 #include "daemon.h"
-#include "ktr.h"
-#include "lifelog.h"
-#include "programs.h"
-#include "raise.h"
-#include "target.h"
-#include "trace.h"
+#include "loader/ktr/ktr.h"
+#include "loader/process/lifelog.h"
+#include "loader/kernel/programs.h"
+#include "loader/server/raise.h"
+#include "loader/count/target.h"
+#include "loader/log/sample_log.h"
 
 #define CAPS_SOFT \
 	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)

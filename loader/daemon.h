@@ -3,19 +3,19 @@
 #ifndef PMCBPF_DAEMON_H
 #define PMCBPF_DAEMON_H
 
-#include "access.h"
-#include "alive.h"
-#include "config.h"
-#include "cpu.h"
-#include "errand.h"
-#include "kgmon.h"
-#include "log.h"
-#include "logfile.h"
-#include "msr.h"
-#include "owner.h"
-#include "row.h"
-#include "user.h"
-#include "watchdog.h"
+#include "loader/policy/access.h"
+#include "loader/server/heartbeat.h"
+#include "loader/config/config.h"
+#include "loader/row/cpu.h"
+#include "loader/helper/errand.h"
+#include "loader/log/kgmon.h"
+#include "loader/base/messages.h"
+#include "loader/log/logfile.h"
+#include "loader/row/msr.h"
+#include "loader/pmc/owner.h"
+#include "loader/row/row.h"
+#include "loader/policy/user.h"
+#include "loader/server/watchdog.h"
 
 struct daemon {
 	struct config config;

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# loader/: the daemon.  Only engine.c and its parts, and ktrload.c, see libbpf and the
-# skeletons of bpf/.
+# loader/: the daemon.  Only kernel/ sees libbpf and the skeletons of bpf/.
 PMCBPFD      := $(O)/sbin/pmcbpfd
-PMCBPFD_SRCS := $(sort $(wildcard loader/*.c))
-PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o $(O)/obj/lib/confine.o $(O)/obj/lib/lockfile.o $(BASE_OBJS)
+PMCBPFD_SRCS := $(sort $(wildcard loader/*.c loader/*/*.c))
+PMCBPFD_OBJS := $(PMCBPFD_SRCS:%.c=$(O)/obj/%.o)
+LOADER_A     := $(O)/lib/loader.a
 PMCBPFD_LIBS := -lbpf -lelf -lz
-INC_loader   := -Iloader -Ilib/include -I$(O)/bpf -Ibpf
+INC_loader   := -I. -Ilib/include -I$(O)/bpf
 
 ALL    += $(PMCBPFD)
 LINT_C += $(PMCBPFD_SRCS)
 
-$(patsubst %.c,$(O)/obj/%.o,$(shell grep -l 'skel\.h"' loader/*.c)): $(BPF_SKEL)
+$(patsubst %.c,$(O)/obj/%.o,$(shell grep -l 'skel\.h"' loader/*.c loader/*/*.c)): $(BPF_SKEL)
 
-$(PMCBPFD): $(PMCBPFD_OBJS)
+$(LOADER_A): $(filter-out $(O)/obj/loader/main.o,$(PMCBPFD_OBJS))
+	$(archive)
+
+$(PMCBPFD): $(O)/obj/loader/main.o $(LOADER_A) $(BASE_A)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(PMCBPFD_LIBS)
@@ -32,61 +35,22 @@ install-loader: $(PMCBPFD)
 	$(Q)install -m 644 packaging/systemd/pmcbpfd.socket \
 		$(DESTDIR)$(PREFIX)/lib/systemd/system/pmcbpfd.socket
 
-# Unit tests link what they test; the operations run over tests/unit/loader/fake_count.c.
+# Operations run over tests/unit/loader/fake_count.c, whose definitions come before the archive's.
 LOADER_FAKE_SRCS := $(wildcard tests/unit/loader/*.c)
-LOADER_OPS_SRCS := loader/access.c loader/alive.c loader/buildid.c loader/config.c loader/cpu.c loader/daemon.c loader/debug.c loader/errand.c loader/fiber.c loader/file.c \
-	loader/gates.c loader/identity.c loader/kgmon.c loader/ksyms.c loader/ktrconf.c loader/log.c loader/logbook.c loader/logdest.c loader/logfile.c loader/lognames.c loader/logpool.c loader/logrec.c loader/logwriter.c loader/mappings_read.c \
-	loader/msr.c loader/msrlist.c loader/op_alloc.c loader/op_admin.c loader/op_attach.c loader/op_gates.c loader/op_info.c loader/op_kgmon.c loader/op_ktr.c \
-	loader/op_log.c loader/op_pmc.c loader/op_tunable.c loader/ops.c loader/owner.c loader/permit.c loader/pmc.c loader/policy.c loader/proc.c loader/raise.c \
-	loader/receive.c loader/refusal.c loader/row.c loader/soft.c loader/user.c loader/watchdog.c loader/notify.c loader/why.c lib/ktrmask.c lib/nearest.c $(BASE_SRCS)
-LOADER_FAKE  := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_OPS_SRCS:%.c=$(O)/obj/%.o)
-LINT_C       += $(LOADER_FAKE_SRCS)
-UNIT_OBJS_loader_msrlist := $(addprefix $(O)/obj/loader/,msrlist.o file.o why.o)
-UNIT_OBJS_loader_msrdev := $(addprefix $(O)/obj/loader/,msrdev.o file.o why.o)
-UNIT_LIBS_loader_msrdev := -Wl,--wrap=open -Wl,--wrap=ioctl
-UNIT_OBJS_loader_registers := $(LOADER_FAKE)
-UNIT_OBJS_loader_row := $(O)/obj/loader/row.o $(O)/obj/loader/why.o
-UNIT_OBJS_loader_config := $(addprefix $(O)/obj/loader/,config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
-UNIT_OBJS_loader_user := $(addprefix $(O)/obj/loader/,user.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
-UNIT_OBJS_loader_policy := $(addprefix $(O)/obj/loader/,policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
-UNIT_OBJS_loader_access := $(addprefix $(O)/obj/loader/,access.o policy.o proc.o file.o config.o ktrconf.o debug.o log.o why.o) $(O)/obj/lib/ktrmask.o $(O)/obj/lib/nearest.o
-UNIT_OBJS_loader_why := $(O)/obj/loader/why.o
-UNIT_OBJS_loader_chain := $(O)/obj/loader/chain.o
-UNIT_OBJS_loader_execs := $(O)/obj/loader/execs.o
-UNIT_OBJS_loader_follows := $(O)/obj/loader/follows.o
-UNIT_OBJS_loader_threads := $(addprefix $(O)/obj/loader/,threads.o file.o)
-UNIT_OBJS_loader_raise := $(addprefix $(O)/obj/loader/,raise.o file.o)
-UNIT_OBJS_loader_alive := $(addprefix $(O)/obj/loader/,alive.o why.o)
-UNIT_OBJS_loader_logfile := $(UNIT_OBJS_loader_user) $(addprefix $(O)/obj/loader/,identity.o logdest.o logfile.o ksyms.o lognames.o logpool.o logrec.o \
-	logwriter.o) $(LIBPMC_A)
-UNIT_OBJS_loader_logend := $(UNIT_OBJS_loader_logfile)
-UNIT_LIBS_loader_logend := -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
-UNIT_OBJS_loader_logdest := $(addprefix $(O)/obj/loader/,logdest.o why.o)
-UNIT_OBJS_loader_identity := $(addprefix $(O)/obj/loader/,identity.o file.o)
-UNIT_OBJS_loader_logrec := $(O)/obj/loader/logrec.o $(LIBPMC_A)
-UNIT_OBJS_loader_ksyms := $(O)/obj/loader/ksyms.o
-UNIT_OBJS_loader_lognames := $(UNIT_OBJS_loader_logfile) $(O)/obj/tests/unit/util/scratch.o
-UNIT_OBJS_loader_buildid := $(addprefix $(O)/obj/loader/,buildid.o file.o)
-UNIT_OBJS_loader_target := $(addprefix $(O)/obj/loader/,account.o set.o target.o) $(UNIT_OBJS_loader_user)
-UNIT_OBJS_loader_sources := $(addprefix $(O)/obj/loader/,sources.o why.o)
-UNIT_LIBS_loader_sources := -lbpf
-UNIT_OBJS_loader_errand := $(addprefix $(O)/obj/loader/,errand.o fiber.o) $(BASE_OBJS) $(UNIT_OBJS_loader_user)
-UNIT_OBJS_loader_fiber := $(O)/obj/loader/fiber.o
-UNIT_OBJS_loader_receive := $(O)/obj/tests/unit/util/open_files.o $(O)/obj/loader/receive.o $(BASE_OBJS) $(UNIT_OBJS_loader_logfile)
-UNIT_OBJS_loader_work := $(addprefix $(O)/obj/loader/,work.o fiber.o receive.o why.o) $(BASE_OBJS)
-UNIT_OBJS_loader_ops := $(LOADER_FAKE)
-UNIT_OBJS_loader_alloc := $(LOADER_FAKE)
-UNIT_OBJS_loader_state := $(LOADER_FAKE)
-UNIT_OBJS_loader_gates := $(LOADER_FAKE)
-UNIT_OBJS_loader_kgmon := $(LOADER_FAKE)
-UNIT_OBJS_loader_profclock := $(addprefix $(O)/obj/loader/,profclock.o why.o)
-UNIT_OBJS_loader_tunable := $(LOADER_FAKE)
-UNIT_OBJS_loader_msr := $(LOADER_FAKE)
-UNIT_OBJS_loader_ktr := $(LOADER_FAKE)
-UNIT_OBJS_loader_ktrconf := $(UNIT_OBJS_loader_config)
-UNIT_OBJS_loader_ktrregion := $(addprefix $(O)/obj/loader/,ktrregion.o why.o)
-UNIT_OBJS_loader_debug := $(addprefix $(O)/obj/loader/,debug.o log.o why.o)
-UNIT_OBJS_loader_caps := $(addprefix $(O)/obj/loader/,caps.o why.o) $(O)/obj/lib/confine.o
+LINT_C           += $(LOADER_FAKE_SRCS)
+LOADER_TEST      := $(LOADER_A) $(UNIT_UTIL_A) $(LIBPMC_A) $(BASE_A)
+$(foreach name,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/loader_*.c)),\
+	$(eval UNIT_OBJS_$(name) := $(LOADER_TEST)) $(eval UNIT_LIBS_$(name) := $(PMCBPFD_LIBS)))
+$(foreach name,registers ops alloc state gates kgmon tunable msr ktr,\
+	$(eval UNIT_OBJS_loader_$(name) := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_TEST)))
+UNIT_LIBS_loader_msrdev += -Wl,--wrap=open -Wl,--wrap=ioctl
+UNIT_LIBS_loader_logend += -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
+UNIT_OBJS_base_helper := $(UNIT_UTIL_A) $(BASE_A)
+LOADER_OPS_SRCS := loader/policy/access.c loader/server/heartbeat.c loader/process/buildid.c loader/config/config.c loader/row/cpu.c loader/daemon.c loader/base/debug.c loader/helper/errand.c loader/base/fiber.c loader/base/file.c \
+	loader/op/gates.c loader/policy/identity.c loader/log/kgmon.c loader/log/ksyms.c loader/config/ktrconf.c loader/base/messages.c loader/log/logbook.c loader/log/logdest.c loader/log/logfile.c loader/log/lognames.c loader/log/logpool.c loader/log/logrec.c loader/log/logwriter.c loader/process/mappings_read.c \
+	loader/row/msr.c loader/row/msrlist.c loader/op/op_alloc.c loader/op/op_admin.c loader/op/op_attach.c loader/op/op_gates.c loader/op/op_info.c loader/op/op_kgmon.c loader/op/op_ktr.c \
+	loader/op/op_log.c loader/op/op_pmc.c loader/op/op_tunable.c loader/op/ops.c loader/pmc/owner.c loader/op/permit.c loader/pmc/pmc.c loader/policy/policy.c loader/policy/proc.c loader/server/raise.c \
+	loader/helper/receive.c loader/op/refusal.c loader/row/row.c loader/row/soft.c loader/policy/user.c loader/server/watchdog.c loader/server/notify.c loader/base/why.c $(BASE_SRCS)
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
-FUZZ_SRCS_msrlist := loader/msrlist.c loader/file.c loader/why.c
-FUZZ_SRCS_config := loader/config.c loader/ktrconf.c lib/ktrmask.c lib/nearest.c loader/debug.c loader/log.c loader/why.c
+FUZZ_SRCS_msrlist := loader/row/msrlist.c loader/base/file.c loader/base/why.c
+FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/why.c

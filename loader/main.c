@@ -11,11 +11,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "caps.h"
+#include "loader/base/caps.h"
 #include "daemon.h"
-#include "notify.h"
-#include "options.h"
-#include "server.h"
+#include "loader/server/notify.h"
+#include "loader/config/options.h"
+#include "loader/server/server.h"
 
 #define MIN_MAJOR   6
 #define MIN_MINOR   1

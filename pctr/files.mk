@@ -2,15 +2,15 @@
 # pctr/: pctrd, the daemon behind /dev/pctr.  It is a client of pmcbpfd's, and sees installed headers only.
 PCTRD       := $(O)/sbin/pctrd
 PCTRD_SRCS  := $(sort $(wildcard pctr/*.c))
-INC_pctr    := -Ilib/include -Ipctr -Icli
+INC_pctr    := -I. -Ilib/include
 
 ALL    += $(PCTRD)
 LINT_C += $(PCTRD_SRCS)
 
-$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/cli/running.o $(O)/obj/lib/confine.o $(O)/obj/lib/lockfile.o $(O)/obj/lib/nearest.o $(BASE_OBJS) $(LIBPMC)
+$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(CLI_A) $(BASE_A) $(LIBPMC)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -pie $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBPMC_LINK) -ldl
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LIBPMC_LINK) -ldl
 
 INSTALL += install-pctr
 .PHONY: install-pctr
@@ -25,7 +25,6 @@ install-pctr: $(PCTRD)
 check-unit: $(PCTRD)
 # The device over counters of the tests' own.
 UNIT_OBJS_pctr_core := $(patsubst %,$(O)/obj/pctr/%.o,core function log request)
-UNIT_OBJS_pctr_words := $(patsubst %,$(O)/obj/pctr/%.o,function log options request) $(O)/obj/lib/nearest.o
+UNIT_OBJS_pctr_words := $(patsubst %,$(O)/obj/pctr/%.o,function log options request) $(BASE_A)
 UNIT_OBJS_pctr_doors := $(patsubst %,$(O)/obj/pctr/%.o,core cuse function log machine request)
-UNIT_OBJS_pctr_sock := $(patsubst %,$(O)/obj/pctr/%.o,core function log receive request sock watch) $(BASE_OBJS) \
-	$(O)/obj/tests/unit/util/scratch.o
+UNIT_OBJS_pctr_sock := $(patsubst %,$(O)/obj/pctr/%.o,core function log receive request sock watch) $(UNIT_UTIL_A) $(BASE_A)

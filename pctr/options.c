@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../lib/nearest.h"
+#include "lib/base/nearest.h"
 #include "options.h"
 
 static const char usage[] =

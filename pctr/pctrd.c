@@ -20,8 +20,8 @@
 
 #include <pmc.h>
 
-#include "../lib/confine.h"
-#include "../lib/lockfile.h"
+#include "lib/base/confine.h"
+#include "lib/base/lockfile.h"
 #include "cuse.h"
 #include "machine.h"
 #include "node.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../lib/base/helper.h"
+#include "lib/base/helper.h"
 #include "pctr_wire.h"
 
 /* The stand-in: the argument of receive_job(). */

@@ -5,7 +5,7 @@
 #include <pmc.h>
 
 #include "machine.h"
-#include "running.h"
+#include "cli/common/running.h"
 #include "service.h"
 
 static bool has_hardware(const struct pmc_cpuinfo *info)

@@ -3,16 +3,16 @@
  * Included first by the analyzers, which see one file at a time: a refusal returns the error given.
  */
 #ifdef LINT_loader
-#include "../loader/why.h"
+#include "loader/base/why.h"
 #define deny(why, err, ...) ((void)(deny)(why, err, __VA_ARGS__), (err))
 #endif
 #ifdef LINT_cli
-#include "../cli/msg.h"
+#include "cli/common/msg.h"
 #define fail(code, ...) ((void)(fail)(code, __VA_ARGS__), (code))
 #endif
 #ifdef LINT_lib
 #include <errno.h>
-#include "../lib/lib.h"
+#include "lib/pmc/lib.h"
 #define refuse(why, err, ...) ((void)(refuse)(why, err, __VA_ARGS__), (err))
 #define lib_missing(why, argument) ((void)(lib_missing)(why, argument), -EINVAL)
 #endif

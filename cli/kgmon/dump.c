@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kgmon/kgmon.h"
-#include "msg.h"
-#include "output.h"
-#include "report/gmon.h"
+#include "kgmon.h"
+#include "cli/common/msg.h"
+#include "cli/common/output.h"
+#include "cli/report/gmon.h"
 
 #define PROFILE "gmon.out"
 #define KERNEL	"gmon.kernel"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kgmon/kgmon.h"
-#include "msg.h"
+#include "kgmon.h"
+#include "cli/common/msg.h"
 
 #define PAGE	4096u
 #define LONGEST (256u * 1024)		/* bytes of a function */

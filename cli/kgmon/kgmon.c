@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kgmon/kgmon.h"
-#include "msg.h"
-#include "opt.h"
-#include "running.h"
+#include "kgmon.h"
+#include "cli/common/msg.h"
+#include "cli/common/opt.h"
+#include "cli/common/running.h"
 
 static const struct opt options[] = {
 	{ 'b', NULL, NULL, "start profiling, or go on" },

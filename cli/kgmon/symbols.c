@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kgmon/kgmon.h"
+#include "kgmon.h"
 
 #define UNKNOWN "(no symbol)"
 

@@ -6,7 +6,7 @@
  * below these, and one for their tally.  The tables are larger than caches, so samples are taken
  * some at a time, and what the next search of each will read is asked for before any of them.
  */
-#include "msg.h"
+#include "cli/common/msg.h"
 #include "places.h"
 
 /* What is remembered may be forgotten, so that hostile logs do not fill the memory. */

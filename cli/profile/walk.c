@@ -4,10 +4,10 @@
 
 #include <pmc.h>
 
-#include "buf.h"
-#include "logread.h"
-#include "msg.h"
-#include "progress.h"
+#include "cli/common/buf.h"
+#include "cli/log/logread.h"
+#include "cli/common/msg.h"
+#include "cli/common/progress.h"
 #include "who.h"
 
 #define ZOMBIES	 64u		/* whose late samples still find their mappings */

@@ -9,7 +9,7 @@
 
 #include <pmclog.h>
 
-#include "cpulist.h"
+#include "cli/common/cpulist.h"
 #include "symbol.h"
 
 /* Which samples count.  All zero: every one. */

@@ -3,7 +3,7 @@
 #include <regex.h>
 #include <stdio.h>
 
-#include "msg.h"
+#include "cli/common/msg.h"
 #include "who.h"
 
 /* The filter's processes: a number, or a name's expression. */

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "report/frames.h"
-#include "report/pairs.h"
+#include "frames.h"
+#include "pairs.h"
 
 #define ROOT 0u		/* "root" calls the outermost functions; as callee: none, own cost */
 

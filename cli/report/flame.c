@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
-#include "report/fold.h"
-#include "report/put.h"
+#include "fold.h"
+#include "put.h"
 
 #define WIDTH  1200.0	/* of the picture, until a script fits it to the window */
 #define PAD    10

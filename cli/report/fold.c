@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/fold.h"
-#include "report/pairs.h"
+#include "fold.h"
+#include "pairs.h"
 
 struct builder {
 	struct folds *folds;

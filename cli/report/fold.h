@@ -6,7 +6,7 @@
 #ifndef PMCBPF_CLI_REPORT_FOLD_H
 #define PMCBPF_CLI_REPORT_FOLD_H
 
-#include "report/frames.h"
+#include "frames.h"
 
 #define FOLD_ROOT 0u	/* of all nodes; and of links: there is none */
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "report/fold.h"
+#include "fold.h"
 
 /* What tools take for a mark of the kind, and colour. */
 static const char *const marks[] = {

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/utf8.h"
-#include "json.h"
-#include "report/frames.h"
-#include "report/pairs.h"
+#include "lib/base/utf8.h"
+#include "cli/common/json.h"
+#include "frames.h"
+#include "pairs.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"	/* U+FFFD */
 

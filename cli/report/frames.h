@@ -3,7 +3,7 @@
 #ifndef PMCBPF_CLI_REPORT_FRAMES_H
 #define PMCBPF_CLI_REPORT_FRAMES_H
 
-#include "report/report.h"
+#include "report.h"
 
 /* PMCs of one event count as one, whose number is that of the first. */
 uint32_t event_first(const struct profile *p, uint32_t event);

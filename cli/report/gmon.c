@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guard.h"
-#include "msg.h"
-#include "output.h"
-#include "report/frames.h"
-#include "report/gmon.h"
-#include "report/pairs.h"
+#include "cli/common/guard.h"
+#include "cli/common/msg.h"
+#include "cli/common/output.h"
+#include "frames.h"
+#include "gmon.h"
+#include "pairs.h"
 
 #define SAME_NAME 1000	/* BASENAME, BASENAME~001 … BASENAME~999 */
 

@@ -3,8 +3,8 @@
 #ifndef PMCBPF_CLI_REPORT_GMON_H
 #define PMCBPF_CLI_REPORT_GMON_H
 
-#include "buf.h"
-#include "profile/symbol.h"
+#include "cli/common/buf.h"
+#include "cli/profile/symbol.h"
 
 #define GMON_BUCKET 4u	/* bytes of code that are counted together: FreeBSD's FUNCTION_ALIGNMENT */
 

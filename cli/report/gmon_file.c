@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/gmon.h"
+#include "gmon.h"
 
 #define BSD_VERSION 0x51879
 #define GNU_GAP	    4096u	/* pieces of code that are closer are one */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers for pairs: see pairs.h. */
-#include "report/pairs.h"
+#include "pairs.h"
 
 static bool equal(const void *arg, uint32_t position)
 {

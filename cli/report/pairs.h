@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/index.h"
+#include "cli/profile/index.h"
 
 struct pair {
 	uint64_t a, b;

@@ -6,8 +6,8 @@
 #ifndef PMCBPF_CLI_REPORT_PERF_FILE_H
 #define PMCBPF_CLI_REPORT_PERF_FILE_H
 
-#include "out.h"
-#include "profile/walk.h"
+#include "cli/measure/out.h"
+#include "cli/profile/walk.h"
 
 struct perf_file {
 	struct out out;

@@ -14,7 +14,7 @@
 #include <pmc.h>
 #include <pmclog.h>
 
-#include "msg.h"
+#include "cli/common/msg.h"
 #include "perf_file.h"
 #include "report.h"
 

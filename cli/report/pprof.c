@@ -8,8 +8,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "report/frames.h"
-#include "report/pairs.h"
+#include "frames.h"
+#include "pairs.h"
 
 /* Fields of the outermost message. */
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING_TABLE, TIME_NANOS = 9,

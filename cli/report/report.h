@@ -6,9 +6,9 @@
 #ifndef PMCBPF_CLI_REPORT_REPORT_H
 #define PMCBPF_CLI_REPORT_REPORT_H
 
-#include "buf.h"
-#include "profile/profile.h"
-#include "profile/tree.h"
+#include "cli/common/buf.h"
+#include "cli/profile/profile.h"
+#include "cli/profile/tree.h"
 
 struct report {
 	struct profile *profile;

@@ -5,9 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "json.h"
-#include "report/frames.h"
-#include "report/pairs.h"
+#include "cli/common/json.h"
+#include "frames.h"
+#include "pairs.h"
 
 struct speedscope {
 	const struct report *r;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "logread.h"
-#include "msg.h"
+#include "cli/log/logread.h"
+#include "cli/common/msg.h"
 #include "put.h"
 #include "report.h"
 

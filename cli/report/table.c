@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
-#include "report/frames.h"
-#include "report/pairs.h"
-#include "report/put.h"
+#include "cli/common/json.h"
+#include "frames.h"
+#include "pairs.h"
+#include "put.h"
 
 #define VERSION 1	/* of the JSON's shape; more members are no other version */
 

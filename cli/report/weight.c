@@ -2,7 +2,7 @@
 /* What samples stand for, by the period of their PMC: pmc.soft(3) has the clocks' rates. */
 #include <string.h>
 
-#include "report/frames.h"
+#include "frames.h"
 
 static const struct clock {
 	const char *event;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "top/keys.h"
+#include "keys.h"
 
 #define ESCAPE	  '\033'
 #define BACKSPACE '\b'

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_CLI_TOP_KEYS_H
 #define PMCBPF_CLI_TOP_KEYS_H
 
-#include "top/view.h"
+#include "view.h"
 
 struct keys {
 	struct look look;

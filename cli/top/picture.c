@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <wchar.h>
 
-#include "top/picture.h"
+#include "picture.h"
 
 #define TEXT_MAX 512u	/* bytes that a formatted piece may have */
 

@@ -15,8 +15,8 @@
 #include <curses.h>
 #include <term.h>
 
-#include "msg.h"
-#include "top/screen.h"
+#include "cli/common/msg.h"
+#include "screen.h"
 
 #define KEPT_MAX (64 << 10)	/* bytes of other output */
 

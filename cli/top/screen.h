@@ -7,7 +7,7 @@
 #ifndef PMCBPF_CLI_TOP_SCREEN_H
 #define PMCBPF_CLI_TOP_SCREEN_H
 
-#include "top/picture.h"
+#include "picture.h"
 
 struct screen;
 

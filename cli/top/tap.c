@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "top/tap.h"
+#include "tap.h"
 
 #define TAP_PIECE (256u << 10)	/* read at once */
 #define TAP_PIPE  (1u << 20)	/* what the kernel shall keep for us */

@@ -12,13 +12,13 @@
 
 #include <pmclog.h>
 
-#include "analysis.h"
-#include "logread.h"
-#include "msg.h"
-#include "top/keys.h"
-#include "top/screen.h"
-#include "top/tap.h"
-#include "top/top.h"
+#include "cli/log/analysis.h"
+#include "cli/log/logread.h"
+#include "cli/common/msg.h"
+#include "keys.h"
+#include "screen.h"
+#include "tap.h"
+#include "top.h"
 
 #define THRESHOLD 0.5	/* percent */
 

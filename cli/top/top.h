@@ -6,7 +6,7 @@
 #ifndef PMCBPF_CLI_TOP_TOP_H
 #define PMCBPF_CLI_TOP_TOP_H
 
-#include "measure.h"
+#include "cli/measure/measure.h"
 
 /* What a measurement with -T has as its `live`. */
 int top_live(struct measure *m, enum live_event event);

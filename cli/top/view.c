@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "top/view.h"
+#include "view.h"
 
 bool view_has(const struct profile *profile, const struct look *look, uint32_t event)
 {

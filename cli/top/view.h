@@ -6,9 +6,9 @@
 #ifndef PMCBPF_CLI_TOP_VIEW_H
 #define PMCBPF_CLI_TOP_VIEW_H
 
-#include "profile/profile.h"
-#include "report/put.h"
-#include "top/picture.h"
+#include "cli/profile/profile.h"
+#include "cli/report/put.h"
+#include "picture.h"
 
 enum view_kind { VIEW_CALLERS, VIEW_TREE, VIEW_PROCESSES, VIEW_THREADS, VIEW_KINDS };
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/index.h"
-#include "top/view.h"
+#include "cli/profile/index.h"
+#include "view.h"
 
 #define NAME_MAX_LEN 256u
 

@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 
-#include "profile/tree.h"
-#include "top/view.h"
+#include "cli/profile/tree.h"
+#include "view.h"
 
 /* What follows on the same line, NULL: nothing. */
 static const struct tree_node *link_of(const struct view *v, const struct tree_node *node)

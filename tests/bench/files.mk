@@ -49,8 +49,7 @@ $(O)/bench/lttng-loops: $(wildcard tests/bench/loops/lttng* tests/bench/loops/lo
 	$(Q)$(CC) $(filter-out -W%,$(ALL_CFLAGS)) -I. -Itests/bench/loops -o $@ tests/bench/loops/lttng.c -llttng-ust -ldl
 
 # Names for a list of addresses, to be compared with addr2line.
-INC_tests += -Icli
-$(O)/bench/resolve: $(O)/obj/tests/bench/loops/resolve.o $(SYMBOL_OBJS)
+$(O)/bench/resolve: $(O)/obj/tests/bench/loops/resolve.o $(CLI_A) $(LIBPMC_A) $(BASE_A)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PROFILE_LIBS)

@@ -16,7 +16,7 @@ start_ktr() {
 	ktr info >/dev/null
 }
 
-# How often the daemon hears of an exec for itself: twice where a program may be left out (bpf/maps.bpf.h).
+# How often the daemon hears of an exec for itself: twice where a program may be left out (bpf/count/maps.bpf.h).
 own_execs() {
 	if [ "$(printf '%s\n' 6.19 "$(uname -r)" | sort -V | head -n 1)" = 6.19 ]; then echo 2; else echo 1; fi
 }

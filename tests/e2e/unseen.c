@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../bpf/pmc_abi.h"
+#include "bpf/count/count_abi.h"
 
 struct programs {
 	volatile struct abi_open *open;	/* CPU 0's */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../lib/wire.h"
+#include "lib/base/wire.h"
 
 struct client {
 	int sock;

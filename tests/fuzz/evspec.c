@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event.h"
-#include "pmu.h"
+#include "lib/event/event.h"
+#include "lib/event/pmu.h"
 
 #include <sys/pmc.h>
 

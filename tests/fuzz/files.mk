@@ -8,19 +8,19 @@ FUZZ_FLAGS := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=u
 FUZZ_TIME ?= 60
 LINT_C += $(FUZZ_SRCS)
 
-FUZZ_SRCS_evspec := lib/event.c lib/alias.c lib/pmufile.c lib/reason.c
-FUZZ_SRCS_pmclog := lib/pmclog.c
+FUZZ_SRCS_evspec := lib/event/event.c lib/event/alias.c lib/event/pmufile.c lib/base/reason.c
+FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c
 FUZZ_LIBS_ktr := -lelf
-FUZZ_SRCS_ktr := cli/buf.c $(filter-out cli/ktr_kernel.c cli/ktr_remote.c cli/running.c,$(KTR_SRCS))
+FUZZ_SRCS_ktr := cli/common/buf.c $(filter-out cli/trace/ktr_kernel.c cli/trace/ktr_remote.c cli/trace/ktrproc.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)
-FUZZ_SRCS_symbols := $(SYMBOL_OBJS:$(O)/obj/%.o=%.c)
-FUZZ_INC_symbols  := -Icli
+FUZZ_SRCS_symbols := $(patsubst %,cli/profile/%.c,symbol object files debug_file elf_names kernel jit dwarf \
+	dies lines demangle span store) cli/common/buf.c
 
 define FUZZ_RULE
 $$(O)/fuzz/$(1): tests/fuzz/$(1).c $$(FUZZ_SRCS_$(1))
 	$$(call say,FUZZ,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CLANG) -std=gnu11 $$(WARN) $$(FUZZ_FLAGS) $$(DEFS) -Ilib -Ilib/include $$(FUZZ_INC_$(1)) \
+	$$(Q)$$(CLANG) -std=gnu11 $$(WARN) $$(FUZZ_FLAGS) $$(DEFS) -I. -Ilib/include \
 		-o $$@ $$^ $$(FUZZ_LIBS_$(1))
 endef
 $(foreach name,$(FUZZ_SRCS:tests/fuzz/%.c=%),$(eval $(call FUZZ_RULE,$(name))))
@@ -41,7 +41,7 @@ STRANGERS_FLAGS ?= --scale 10 --patience 300
 LINT_C += $(STRANGERS_SRCS)
 E2E_NEEDS += $(STRANGERS)
 
-$(STRANGERS): $(STRANGERS_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/proof.o
+$(STRANGERS): $(STRANGERS_SRCS:%.c=$(O)/obj/%.o) $(O)/obj/lib/pmc/proof.o
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../cli/ktr_points.h"
-#include "../../cli/ktr_scan.h"
-#include "../../cli/msg.h"
+#include "cli/trace/ktr_points.h"
+#include "cli/trace/ktr_scan.h"
+#include "cli/common/msg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

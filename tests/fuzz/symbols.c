@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../cli/profile/object.h"
+#include "cli/profile/object.h"
 
 #define PROBES 256u
 #define PID    7

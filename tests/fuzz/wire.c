@@ -12,7 +12,7 @@
 
 #include <sys/pmc.h>
 
-#include "../unit/loader/harness.h"
+#include "tests/unit/loader/harness.h"
 
 #define WHO	  0x03		/* actors 0 … 3; 3 is one that has not said HELLO */
 #define RAW	  0x04		/* the bytes are the whole message */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../../lib/wire.h"
+#include "lib/base/wire.h"
 
 #define M_PROCS	   32u		/* processes at a time; sets of them are 64-bit masks */
 #define M_CONNS	   128u

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../lib/base/helper.h"
+#include "lib/base/helper.h"
 #include "lingering.h"
 #include "open_files.h"
 #include "unit.h"

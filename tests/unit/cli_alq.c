@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../cli/alq.h"
-#include "../../cli/region.h"
+#include "cli/ktrctl/alq.h"
+#include "cli/trace/region.h"
 #include "unit.h"
 
 #define NCPU	2u

@@ -9,7 +9,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "../../cli/kgmon/kgmon.h"
+#include "cli/kgmon/kgmon.h"
 #include "unit.h"
 
 #define BASE 0xffffffff81000000

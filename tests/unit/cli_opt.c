@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "../../cli/cpulist.h"
-#include "../../cli/json.h"
-#include "../../cli/opt.h"
+#include "cli/common/cpulist.h"
+#include "cli/common/json.h"
+#include "cli/common/opt.h"
 
 static void cpus_are(const char *text, const int *cpus, size_t count)
 {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../cli/output.h"
+#include "cli/common/output.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../cli/pctr.h"
+#include "cli/pctr/pctr.h"
 #include "unit.h"
 
 #define P6     "GenuineIntel", 0x6b1

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../cli/table.h"
+#include "cli/measure/table.h"
 
 static struct column process(const char *spec, unsigned int bits, pmc_value_t value)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../cli/top/keys.h"
+#include "cli/top/keys.h"
 
 /* --- the profile ------------------------------------------------------------------------------ */
 

@@ -320,7 +320,7 @@ test_no_system_calls()
 # What the version map lists and the library exports are the same names.
 test_exports()
 {
-	result "exports" "$(sed -n 's/^\t\([a-z_0-9]*\);$/\1/p' lib/libktr.map | sort)" \
+	result "exports" "$(sed -n 's/^\t\([a-z_0-9]*\);$/\1/p' lib/ktr/libktr.map | sort)" \
 		"$(nm -D --defined-only "$out/lib/libktr.so" | sed -n 's/.* [TDBRVW] \(.*\)@@KTR_1.0$/\1/p' | sort)"
 	result "soname" libktr.so.0 "$(readelf -d "$out/lib/libktr.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')"
 }

@@ -37,7 +37,7 @@ test_options()
 		grep -vxE 'KTR_CLASSES|KTR_LAYOUT' >"$dir/source"
 	same "options in the table are those of the header"
 	column 2 >"$dir/page"
-	sed -n 's/.*asked("\(KTR_[A-Z_]*\)").*/\1/p' lib/ktrwish.c >"$dir/source"
+	sed -n 's/.*asked("\(KTR_[A-Z_]*\)").*/\1/p' lib/ktr/ktrwish.c >"$dir/source"
 	same "the environment in the table is what the library reads"
 	{ column 1 | sed 's/^Dv //'; column 2; } | sort -u >"$dir/source"
 	sed -n '/^\.Bl -tag -width Ds/,/^\.Sh DIAGNOSTICS/s/^\.It [DE]v //p' man/ktr.4 >"$dir/page"
@@ -64,7 +64,7 @@ test_macros()
 		grep -vE '^ktr_(mask|version|entries)$' >"$dir/page"
 	{ grep -hoE '^#define (C|I)?TR[06]|^#define KTR_[A-Z]*0\b|^#define (SEG_)?C?ATR[A-Z_]*' lib/include/sys/ktr.h \
 		lib/include/sys/ktr_event.h lib/include/sys/ktr_asm.h | sed 's/#define //'
-		grep -oE '\bktr_(freeze|thaw|resize)\b' lib/libktr.map; } >"$dir/source"
+		grep -oE '\bktr_(freeze|thaw|resize)\b' lib/ktr/libktr.map; } >"$dir/source"
 	same "macros and functions"
 }
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../cli/ktr_merge.h"
+#include "cli/trace/ktr_merge.h"
 
 struct built {
 	struct mem mem;

@@ -10,7 +10,7 @@
 #include <sys/ktr.h>
 #include <sys/syscall.h>
 
-#include "../ktr/rings.h"
+#include "tests/ktr/rings.h"
 #include "unit.h"
 
 static unsigned int home, away;	/* two CPUs, or twice the same */

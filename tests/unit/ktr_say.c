@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../../lib/ktrlib.h"
+#include "lib/ktr/ktrlib.h"
 #include "unit.h"
 
 static char line[KTR_LINE + 1];

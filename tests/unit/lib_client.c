@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "fake_daemon.h"
-#include "intern.h"
-#include "lib.h"
+#include "lib/event/intern.h"
+#include "lib/pmc/lib.h"
 #include "open_files.h"
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "event.h"
+#include "lib/event/event.h"
 #include "unit.h"
 
 #include <sys/pmc.h>

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../lib/lockfile.h"
+#include "lib/base/lockfile.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "read.h"
+#include "lib/read/read.h"
 #include "unit.h"
 
 #define ID 0xfff30f05u

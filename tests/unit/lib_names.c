@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "intern.h"
-#include "lib.h"
+#include "lib/event/intern.h"
+#include "lib/pmc/lib.h"
 #include "unit.h"
 
 #define expect_invalid(call)								\

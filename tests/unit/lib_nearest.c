@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "../../lib/nearest.h"
+#include "lib/base/nearest.h"
 
 static const char *const names[] = {
 	"PAGE_FAULT.ALL", "PAGE_FAULT.MAJOR", "TASK_CLOCK", "CPU_CLOCK", "CLOCK.HARD",

@@ -6,7 +6,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
-#include "read.h"
+#include "lib/read/read.h"
 #include "unit.h"
 
 #define ID 0xfff30f05u

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pfm.h"
+#include "lib/event/pfm.h"
 #include "unit.h"
 
 #include <sys/pmc.h>

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "intern.h"
-#include "pmu.h"
-#include "resolve.h"
+#include "lib/event/intern.h"
+#include "lib/event/pmu.h"
+#include "lib/event/resolve.h"
 #include "unit.h"
 
 /* A directory like /sys/bus/event_source/devices, with an Intel-like and an arm64-like PMU. */

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "counter.h"
+#include "lib/read/counter.h"
 #include "nexttable.h"
-#include "read.h"
+#include "lib/read/read.h"
 #include "unit.h"
 
 #define NCPU 3u

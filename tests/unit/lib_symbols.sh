@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 failed=0
 
 # The map: the names between "global:" and "local:" or "}".
-sed -n 's/^\t\(pmc[a-z0-9]*_[a-z0-9_]*\);$/\1/p' lib/libpmc-compat.map | sort >"$dir/map"
+sed -n 's/^\t\(pmc[a-z0-9]*_[a-z0-9_]*\);$/\1/p' lib/pmc/libpmc-compat.map | sort >"$dir/map"
 nm -D --defined-only "$library" | sed -n 's/.* [TDBRW] \(pmc[a-z0-9]*_[a-z0-9_]*\)@@\(.*\)/\1 \2/p' | sort >"$dir/versions"
 cut -d' ' -f1 "$dir/versions" >"$dir/library"
 # The headers: declarations as the preprocessor leaves them, of functions whose name begins with pmc_ or pmclog_.
@@ -58,7 +58,7 @@ fi
 
 # libpctr: without versions, or programs that mean the C library's ioctl would not find it there.
 pctr=${O:-build}/lib/libpctr.so
-sed -n 's/^\t\([a-z_]*\);$/\1/p' lib/libpctr.map | sort >"$dir/pctr-map"
+sed -n 's/^\t\([a-z_]*\);$/\1/p' lib/pctr/libpctr.map | sort >"$dir/pctr-map"
 nm -D --defined-only "$pctr" | sed 's/.* //' | grep -v '^_' | sort >"$dir/pctr-library"
 printf '#include <machine/pctr.h>\n#include <stdlib.h>\n#include <sys/ioctl.h>\n#include <sys/sysctl.h>\n' |
 	${CC:-gcc} -E -P -Ilib/include/openbsd -Ilib/include - | grep -oE '\bpctr_[a-z]+"? *\(|"pctr_[a-z]+"|\bioctl\b' |

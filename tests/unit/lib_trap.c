@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "counter.h"
-#include "read.h"
-#include "trap.h"
+#include "lib/read/counter.h"
+#include "lib/read/read.h"
+#include "lib/read/trap.h"
 #include "unit.h"
 
 #if defined(__aarch64__)

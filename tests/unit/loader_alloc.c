@@ -6,7 +6,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/fixture.h"
+#include "tests/unit/loader/fixture.h"
 #include "unit.h"
 
 #define ANY	 (uint32_t)PMC_CPU_ANY

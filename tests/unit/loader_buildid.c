@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../loader/buildid.h"
+#include "loader/process/buildid.h"
 #include "unit.h"
 
 struct notes {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../loader/caps.h"
+#include "loader/base/caps.h"
 #include "unit.h"
 
 #define UNIT "packaging/systemd/pmcbpfd.service"
@@ -38,7 +38,7 @@ static void test_unit(void **state)
 			for (size_t i = 0; i < caps_nkept && !known; i++)
 				known = strcmp(caps_kept[i].name, name) == 0;
 			if (*name && !known)
-				fail_msg("%s: %s is not in loader/caps.c", UNIT, name);
+				fail_msg("%s: %s is not in loader/base/caps.c", UNIT, name);
 			n += *name != '\0';
 		}
 	}

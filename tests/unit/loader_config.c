@@ -9,7 +9,7 @@
 
 #include <sys/pmc.h>
 
-#include "../../loader/config.h"
+#include "loader/config/config.h"
 #include "unit.h"
 
 static struct config config;

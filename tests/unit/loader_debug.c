@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../loader/debug.h"
+#include "loader/base/debug.h"
 #include "unit.h"
 
 static uint32_t on[DEBUG_GROUPS];

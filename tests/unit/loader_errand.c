@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../loader/errand.h"
-#include "../../loader/mappings.h"
-#include "../../loader/receive.h"
+#include "loader/helper/errand.h"
+#include "loader/process/mappings.h"
+#include "loader/helper/receive.h"
 #include "unit.h"
 
 #define CALLERS 3u

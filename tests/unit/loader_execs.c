@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Execs of targets from their beginning to the kernel's verdict. */
-#include "../../loader/execs.h"
+#include "loader/process/execs.h"
 #include "unit.h"
 
 static struct execs x;

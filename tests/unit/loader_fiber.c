@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../loader/clock.h"
-#include "../../loader/fiber.h"
+#include "loader/base/clock.h"
+#include "loader/base/fiber.h"
 #include "unit.h"
 
 #define MANY 500u

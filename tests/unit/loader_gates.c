@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../loader/gates.h"
-#include "loader/fixture.h"
-#include "loader/verbs.h"
+#include "loader/op/gates.h"
+#include "tests/unit/loader/fixture.h"
+#include "tests/unit/loader/verbs.h"
 
 /* The gate of that name in a new answer, or one without a name. */
 static const struct wire_gate *look(struct actor *who, const char *name)

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loader/fixture.h"
+#include "tests/unit/loader/fixture.h"
 
 static const struct kgmon_source faults = {
 	.class = PMC_CLASS_SOFT, .period = 10, .event = "PAGE_FAULT.ALL",

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../loader/ksyms.h"
+#include "loader/log/ksyms.h"
 #include "unit.h"
 
 static int read_text(struct ksyms **k, const char *text, size_t len)

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/fake_ktr.h"
-#include "loader/fixture.h"
+#include "tests/unit/loader/fake_ktr.h"
+#include "tests/unit/loader/fixture.h"
 
 static int ktr(struct actor *a, uint32_t what, const char *text)
 {

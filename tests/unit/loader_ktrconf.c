@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../loader/config.h"
+#include "loader/config/config.h"
 #include "unit.h"
 
 static struct config config;

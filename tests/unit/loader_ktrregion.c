@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../loader/ktrregion.h"
+#include "loader/kernel/ktrregion.h"
 #include "unit.h"
 
 #define CPUS 3u

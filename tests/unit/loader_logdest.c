@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../loader/logdest.h"
+#include "loader/log/logdest.h"
 #include "unit.h"
 
 static struct why why;

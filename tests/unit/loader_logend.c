@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../loader/logpool.h"
-#include "loader/logs.h"
-#include "loader/reaped.h"
+#include "loader/log/logpool.h"
+#include "tests/unit/loader/logs.h"
+#include "tests/unit/loader/reaped.h"
 
 static struct logpool *pool;
 static int event;

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "loader/logs.h"
-#include "loader/reaped.h"
+#include "tests/unit/loader/logs.h"
+#include "tests/unit/loader/reaped.h"
 #include "unit.h"
 
 #define LATER (1ull << 62)	/* ns: behind INITIALIZE, which has the time of day */

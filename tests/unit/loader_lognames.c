@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loader/logs.h"
-#include "loader/reaped.h"
+#include "tests/unit/loader/logs.h"
+#include "tests/unit/loader/reaped.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../loader/logrec.h"
+#include "loader/log/logrec.h"
 #include "unit.h"
 
 /* The record of one event, without its prefix's time, as the encoder makes it. */

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/fixture.h"
-#include "loader/verbs.h"
+#include "tests/unit/loader/fixture.h"
+#include "tests/unit/loader/verbs.h"
 
 static int getmsr(struct actor *a, uint32_t id, uint32_t missing)
 {

@@ -6,8 +6,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../../kmod/pmcbpf_msr.h"
-#include "../../loader/msrdev.h"
+#include "kmod/pmcbpf_msr.h"
+#include "loader/row/msrdev.h"
 #include "unit.h"
 
 /* The device, as open(2) and ioctl(2) have it. */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../loader/policy.h"
+#include "loader/policy/policy.h"
 #include "unit.h"
 
 #define INITIAL 4026531837ull

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../loader/engine.h"
-#include "../../loader/file.h"
-#include "../../loader/perf.h"
-#include "../../loader/profclock.h"
+#include "loader/kernel/engine.h"
+#include "loader/base/file.h"
+#include "loader/kernel/perf.h"
+#include "loader/kernel/profclock.h"
 #include "unit.h"
 
 #define CPUS 4

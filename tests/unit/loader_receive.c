@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../../lib/base/helper_impl.h"
-#include "../../loader/receive.h"
+#include "lib/base/helper_impl.h"
+#include "loader/helper/receive.h"
 #include "open_files.h"
 #include "unit.h"
 

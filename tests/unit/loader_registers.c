@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/fake_msrdev.h"
-#include "loader/fixture.h"
-#include "loader/verbs.h"
+#include "tests/unit/loader/fake_msrdev.h"
+#include "tests/unit/loader/fixture.h"
+#include "tests/unit/loader/verbs.h"
 
 #define ALL "0xffffffffffffffff"
 

@@ -6,7 +6,7 @@
 
 #include <sys/pmc.h>
 
-#include "../../loader/row.h"
+#include "loader/row/row.h"
 #include "unit.h"
 
 #define CPUS 4u

@@ -2,7 +2,7 @@
 /* Registers as sources: which the programs are told, how many there are, and what cannot be one. */
 #include <stdlib.h>
 
-#include "../../loader/sources.h"
+#include "loader/kernel/sources.h"
 #include "unit.h"
 
 #define NCPU 3u

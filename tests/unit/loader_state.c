@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/fixture.h"
-#include "loader/verbs.h"
+#include "tests/unit/loader/fixture.h"
+#include "tests/unit/loader/verbs.h"
 
 #define BAD_ID	 0x12345678u
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../loader/account.h"
-#include "../../loader/count_impl.h"
+#include "loader/policy/account.h"
+#include "loader/count/count_impl.h"
 #include "unit.h"
 
 #define PROCESSES 6000u

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../loader/threads.h"
+#include "loader/process/threads.h"
 #include "unit.h"
 
 static struct threads t;

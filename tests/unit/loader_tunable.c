@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/fixture.h"
-#include "loader/verbs.h"
+#include "tests/unit/loader/fixture.h"
+#include "tests/unit/loader/verbs.h"
 
 static int tunable(struct actor *a, uint32_t what, const char *name, const char *text)
 {

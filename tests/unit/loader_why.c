@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../loader/why.h"
+#include "loader/base/why.h"
 #include "unit.h"
 
 static void a_line_is_printable(void **state)

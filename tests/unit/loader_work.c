@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../loader/clock.h"
-#include "../../loader/logbook.h"
-#include "../../loader/work.h"
+#include "loader/base/clock.h"
+#include "loader/log/logbook.h"
+#include "loader/server/work.h"
 #include "unit.h"
 
 #define CROWD 100u

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../pctr/core.h"
-#include "../../pctr/request.h"
+#include "pctr/core.h"
+#include "pctr/request.h"
 #include "unit.h"
 
 #define CPUS  3u

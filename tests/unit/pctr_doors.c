@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../../pctr/cuse.h"
-#include "../../pctr/machine.h"
+#include "pctr/cuse.h"
+#include "pctr/machine.h"
 #include "pctr_core.h"
 #include "unit.h"
 

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../../pctr/sock.h"
+#include "pctr/sock.h"
 #include "lingering.h"
 #include "pctr_core.h"
 #include "scratch.h"

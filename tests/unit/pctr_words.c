@@ -5,9 +5,9 @@
 
 #include <machine/pctr.h>
 
-#include "../../pctr/function.h"
-#include "../../pctr/options.h"
-#include "../../pctr/request.h"
+#include "pctr/function.h"
+#include "pctr/options.h"
+#include "pctr/request.h"
 #include "unit.h"
 
 static const struct log quiet = { .background = true };

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile/span.h"
-#include "profile/store.h"
+#include "cli/profile/span.h"
+#include "cli/profile/store.h"
 #include "unit.h"
 
 #define ADDRESSES 300u

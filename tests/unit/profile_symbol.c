@@ -10,8 +10,8 @@
 
 #include <elfutils/libdwelf.h>
 
-#include "buf.h"
-#include "profile/object.h"
+#include "cli/common/buf.h"
+#include "cli/profile/object.h"
 #include "naming.h"
 
 static const char program[] =

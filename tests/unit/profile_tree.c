@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "report/report.h"
+#include "cli/report/report.h"
 #include "walked.h"
 
 /* Functions of a kernel that the log itself names, 16 bytes each. */

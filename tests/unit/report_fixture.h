@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "../../cli/report/report.h"
+#include "cli/report/report.h"
 
 #define HOSTILE "a;b\n<&\"]]>\x01\xff"
 #define BASE	0x1000u		/* an image's addresses, less its offsets */

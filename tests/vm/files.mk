@@ -23,7 +23,7 @@ vm_native  := $(shell dpkg --print-architecture)
 vm_triplet_amd64 := x86_64-linux-gnu
 vm_triplet_arm64 := aarch64-linux-gnu
 vm_sysroot = $(shell tests/vm/sysroot $(1))
-vm_cc = $(if $(filter $(1),$(vm_native)),gcc $(VM_CFLAGS),$(vm_triplet_$(1))-gcc $(VM_CFLAGS))
+vm_cc = $(if $(filter $(1),$(vm_native)),gcc $(VM_CFLAGS) -I.,$(vm_triplet_$(1))-gcc $(VM_CFLAGS) -I.)
 vm_dev = $(if $(filter $(1),$(vm_native)),,\
 	$(call vm_dev_flags,$(call vm_sysroot,$(1)),$(vm_triplet_$(1))))
 vm_dev_flags = -isystem $(1)/usr/include -isystem $(1)/usr/include/$(2) -L$(1)/usr/lib/$(2) \
@@ -66,12 +66,12 @@ $(VM_OVERLAY)/%/usr/bin/deep: tests/e2e/deep.c tests/vm/progs/spin.h
 	$(Q)$(call vm_cc,$*) -fno-omit-frame-pointer -fno-optimize-sibling-calls -no-pie -static -o $@ $<
 
 # The raw client of tests/e2e, for what depends on the kernel.
-$(VM_OVERLAY)/%/usr/bin/wireclient: $(WIRECLIENT_SRCS) tests/e2e/wireclient.h lib/wire.h
+$(VM_OVERLAY)/%/usr/bin/wireclient: $(WIRECLIENT_SRCS) tests/e2e/wireclient.h lib/base/wire.h
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -Wno-unused-parameter -D_GNU_SOURCE -Ilib/include -static -pthread -o $@ $(WIRECLIENT_SRCS)
 
-$(VM_OVERLAY)/%/usr/bin/model: $(MODEL_SRCS) $(wildcard tests/model/*.h) lib/wire.h
+$(VM_OVERLAY)/%/usr/bin/model: $(MODEL_SRCS) $(wildcard tests/model/*.h) lib/base/wire.h
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -Ilib/include -static -pthread -o $@ $(MODEL_SRCS)

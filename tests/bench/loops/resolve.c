@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "profile/object.h"
+#include "cli/profile/object.h"
 
 static double now(void)
 {

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../../../lib/proof.h"
+#include "lib/pmc/proof.h"
 #include "strangers.h"
 
 static union {

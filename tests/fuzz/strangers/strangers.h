@@ -22,7 +22,7 @@
 
 #include <sys/pmc.h>
 
-#include "../../../lib/wire.h"
+#include "lib/base/wire.h"
 
 #define NOBODY	   65534u
 #define OBSERVER   2003u		/* the ordinary user who observes */

@@ -7,7 +7,7 @@
 
 #include <sys/pmc.h>
 
-#include "../../../loader/hop.h"
+#include "loader/kernel/hop.h"
 #include "fake_count.h"
 
 #define MAX_TARGETS 16

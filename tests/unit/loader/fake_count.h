@@ -3,7 +3,7 @@
 #ifndef PMCBPF_FAKE_COUNT_H
 #define PMCBPF_FAKE_COUNT_H
 
-#include "../../../loader/count.h"
+#include "loader/count/count.h"
 
 #define FAKE_CPUS 4u
 #define FAKE_ROWS 256u

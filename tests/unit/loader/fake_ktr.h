@@ -3,7 +3,7 @@
 #ifndef PMCBPF_FAKE_KTR_H
 #define PMCBPF_FAKE_KTR_H
 
-#include "../../../loader/ktr.h"
+#include "loader/ktr/ktr.h"
 
 struct fake_ktr {
 	unsigned int ncpu;

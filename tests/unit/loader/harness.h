@@ -3,8 +3,8 @@
 #ifndef PMCBPF_LOADER_HARNESS_H
 #define PMCBPF_LOADER_HARNESS_H
 
-#include "../../../loader/ops.h"
-#include "../../../loader/receive.h"
+#include "loader/op/ops.h"
+#include "loader/helper/receive.h"
 #include "fake_count.h"
 
 extern struct daemon harness;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../loader/logfile.h"
+#include "loader/log/logfile.h"
 #include "unit.h"
 
 static struct config logs_config;

@@ -6,7 +6,7 @@
 #include <dirent.h>
 #include <poll.h>
 
-#include "../../../loader/logfile.h"
+#include "loader/log/logfile.h"
 #include "unit.h"
 
 static inline bool one_thread(void)

@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "../../../lib/lib.h"
+#include "lib/pmc/lib.h"
 #include "fake_daemon.h"
 #include "unit.h"
 

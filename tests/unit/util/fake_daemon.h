@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "wire.h"
+#include "lib/base/wire.h"
 
 #define FAKE_NCPU 2u
 #define FAKE_NPMC 3u

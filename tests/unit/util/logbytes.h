@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of logs made by hand, by offset, independently of lib/logfmt.h; and a parser for one of
+ * Records of logs made by hand, by offset, independently of lib/base/logfmt.h; and a parser for one of
  * them.
  */
 #ifndef LOGBYTES_H

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile/object.h"
+#include "cli/profile/object.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_NEXTTABLE_H
 #define PMCBPF_NEXTTABLE_H
 
-#include "read.h"
+#include "lib/read/read.h"
 #include "unit.h"
 
 static inline void next_events(struct read_table *t, uint32_t pmcid, uint32_t generation,

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "../../../pctr/core.h"
+#include "pctr/core.h"
 
 #define WORD (PCTR_EN | PCTR_U | 0x76)
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "profile/profile.h"
+#include "cli/profile/profile.h"
 #include "unit.h"
 
 #define KERNEL 0xffffffff81000000ull

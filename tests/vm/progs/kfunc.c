@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../kmod/pmcbpf_msr.h"
+#include "kmod/pmcbpf_msr.h"
 #include "kfunc.h"
 
 #define CPUS 64			/* a power of two */

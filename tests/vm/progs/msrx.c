@@ -24,7 +24,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../../../kmod/pmcbpf_msr.h"
+#include "kmod/pmcbpf_msr.h"
 #include "kfunc.h"
 
 #define NAMES 26

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The maps and globals that the programs share; defined in switch.bpf.c, extern elsewhere. */
+#ifndef PMCBPF_MAPS_BPF_H
+#define PMCBPF_MAPS_BPF_H
+
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/log/number.bpf.h"
+#include "count_abi.h"
+#include "bpf/log/ring.bpf.h"
+
+/* max_entries of per-CPU arrays are set to the machine's CPUs before load. */
+struct cpus_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct abi_cpu);
+};
+struct sets_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, ABI_MAX_SETS);
+	__type(key, u32);
+	__type(value, struct abi_set);
+};
+struct targets_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_MAX_TARGETS);
+	__type(key, u32);
+	__type(value, struct abi_target);
+};
+/* Sizes, not types: clang drops types that only an extern map's inner map names. */
+struct counts_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(struct abi_counts));
+};
+struct owners_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, ABI_MAX_OWNERS);
+	__type(key, u32);
+	__array(values, struct counts_map);
+};
+
+/* events[ABI_EVENT(cpu, source)]: reading through one flat array is the cheapest there is. */
+struct events_map {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+};
+
+/* From the programs to the daemon. */
+struct notes_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ABI_NOTES_SIZE);
+};
+/* Made as large as the machine's CPUs take. */
+struct execs_map {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ABI_EXECS_SIZE);
+};
+/* Processes that have connections, by tgid; not 0: another program since. */
+struct clients_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_MAX_CLIENTS);
+	__type(key, u32);
+	__type(value, u32);
+};
+
+struct shares_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ABI_MAX_SHARES);
+	__type(key, struct abi_share);
+	__type(value, u64);
+};
+
+/* What a thread had used when it began to exit; the rest is known at its last switch. */
+struct dying {
+	u64 ns;
+	u32 tgid;	/* as the daemon has it, where that cannot be found any more */
+	u32 reserved;
+};
+struct dying_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u32);
+	__type(value, struct dying);
+};
+
+extern struct cpus_map cpus SEC(".maps");
+extern struct sets_map sets SEC(".maps");
+extern struct targets_map targets SEC(".maps");
+extern struct owners_map owners SEC(".maps");
+extern struct dying_map dying SEC(".maps");
+extern struct events_map events SEC(".maps");
+extern struct notes_map notes SEC(".maps");
+extern struct execs_map execs SEC(".maps");
+extern struct clients_map clients SEC(".maps");
+extern struct shares_map shares SEC(".maps");
+extern struct rings_map rings SEC(".maps");
+
+/*
+ * Which set a process has, by the low bits of its tgid: one word, so that a non-target costs one
+ * load.
+ */
+extern __u32 target_index[ABI_INDEX_SIZE];
+
+extern struct abi_open open_slice[ABI_MAX_CPUS];
+extern __u32 switches_watched;	/* each switch must be seen: on_switch is attached */
+extern __u64 switches_hidden;	/* that were not */
+extern __u64 switch_sources;	/* bit s: source s counts switches themselves */
+extern const volatile bool reads_msr;	/* the companion module can be asked */
+extern struct abi_register registers[ABI_MSR_SOURCES];
+extern __u64 lost_sources;	/* bit s: source s could not be read, its counter is gone */
+extern struct abi_account accounts[ABI_MAX_ACCOUNTS];
+extern struct abi_owner owner_state[ABI_MAX_OWNERS];
+extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads again */
+extern __u64 notes_lost;
+extern __u32 watch_execs;	/* somebody reads `execs` */
+extern __u64 execs_put, execs_lost;	/* begun, and of these without room */
+extern __u64 lost_records;	/* of no PMC's, for all logs: the ring was full */
+extern __u32 finals;		/* a program sees last switches and removes exited targets there */
+
+/*
+ * From Linux 6.19 on a tracepoint's programs may be preempted, and the kernel leaves out a
+ * program that is already in progress on the CPU.  Where that can be, fork and exit programs
+ * forbid preemption, and each is attached twice: the second finds everything done, or does what
+ * the first was not allowed to.  Kernels before that have the two functions, too, but some of them
+ * refuse a program that calls a function of its own in between.
+ */
+extern void bpf_preempt_disable(void) __weak __ksym;
+extern void bpf_preempt_enable(void) __weak __ksym;
+extern int LINUX_KERNEL_VERSION __kconfig;
+#define PREEMPTED_SINCE 0x061300	/* KERNEL_VERSION(6, 19, 0) */
+
+static __always_inline void preempt_off(void)
+{
+	if (LINUX_KERNEL_VERSION >= PREEMPTED_SINCE && bpf_preempt_disable)
+		bpf_preempt_disable();
+}
+
+static __always_inline void preempt_on(void)
+{
+	if (LINUX_KERNEL_VERSION >= PREEMPTED_SINCE && bpf_preempt_enable)
+		bpf_preempt_enable();
+}
+
+static __always_inline u32 index_lookup(u32 tgid)
+{
+	u32 word = target_index[tgid & (ABI_INDEX_SIZE - 1)];
+	struct abi_target *t;
+
+	if (!word)
+		return 0;
+	if (word == ABI_INDEX_SHARED) {
+		t = bpf_map_lookup_elem(&targets, &tgid);
+		return t ? ABI_STATE_SET(t->state) : 0;
+	}
+	if (word >> 16 == (ABI_INDEX(tgid, 0) >> 16))
+		return word & 0xffff;
+	return 0;
+}
+
+static __always_inline void note(u32 kind, u32 tgid, u32 set, u32 dropped)
+{
+	struct abi_note n = { .kind = kind, .tgid = tgid, .set = set, .dropped = dropped };
+
+	if (bpf_ringbuf_output(&notes, &n, sizeof(n), 0))
+		__sync_fetch_and_add(&notes_lost, 1);
+}
+
+static __always_inline bool account_room(u32 account, u32 what)
+{
+	const struct abi_account *a = &accounts[account & (ABI_MAX_ACCOUNTS - 1)];
+
+	return a->used[what] < a->own[what] && accounts[0].used[what] < a->all[what];
+}
+
+static __always_inline void account_add(u32 account, u32 what, s32 n)
+{
+	__sync_fetch_and_add(&accounts[account & (ABI_MAX_ACCOUNTS - 1)].used[what], n);
+	__sync_fetch_and_add(&accounts[0].used[what], n);
+}
+
+static __always_inline struct abi_owner *owner_of(u32 owner)
+{
+	return &owner_state[owner & (ABI_MAX_OWNERS - 1)];
+}
+
+static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
+{
+	void *map = bpf_map_lookup_elem(&owners, &owner);
+
+	return map ? bpf_map_lookup_elem(map, &cpu) : NULL;
+}
+
+
+/* The number of the task's process; a target's also behind its end. */
+static __always_inline u32 task_process(struct task_struct *task)
+{
+	u32 tgid, tid = task->pid;
+	struct dying *d;
+
+	if (!nested)
+		return task->tgid;
+	tgid = task_process_nested(task);
+	d = tgid ? NULL : bpf_map_lookup_elem(&dying, &tid);
+	return d ? d->tgid : tgid;
+}
+
+/*
+ * An int that became a byte in Linux 7: read in the size it has.  Where it is gone, anybody may
+ * run.
+ */
+static __always_inline bool task_on_cpu(struct task_struct *task)
+{
+	return !bpf_core_field_exists(task->on_cpu) || BPF_CORE_READ_BITFIELD_PROBED(task, on_cpu);
+}
+
+static __always_inline void target_remove(u32 tgid, u32 set)
+{
+	u32 mine = ABI_INDEX(tgid, set);
+
+	__sync_val_compare_and_swap(&target_index[tgid & (ABI_INDEX_SIZE - 1)], mine, 0);
+	bpf_map_delete_elem(&targets, &tgid);
+}
+
+/* Adds to a PMC's count from outside the switch path, where the CPU may change under us. */
+static __always_inline void counts_add(u32 owner, u32 pos, u64 value)
+{
+	struct abi_counts *k = owner_counts(owner, bpf_get_smp_processor_id());
+
+	if (k && pos < ABI_COUNTS)
+		__sync_fetch_and_add(&k->count[pos], value);
+}
+
+/* Into this CPU's ring; false: there is no room. */
+static __always_inline bool ring_put(u32 cpu, void *rec, u64 size)
+{
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	return ring && ring_output(ring, rec, size);
+}
+
+/* The scheduler's own rule: it was voluntary if the task was not runnable any more. */
+static __always_inline u32 switch_kind(bool preempt, unsigned int prev_state)
+{
+	return !preempt && prev_state ? ABI_HOOK_VOLUNTARY : ABI_HOOK_INVOLUNTARY;
+}
+
+#endif

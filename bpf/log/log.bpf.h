@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a logged PMC leaves at the end of a slice, and at the end of a process. */
+#ifndef PMCBPF_LOG_BPF_H
+#define PMCBPF_LOG_BPF_H
+
+#include "bpf/count/maps.bpf.h"
+
+/* A record of one value, for a PMC of that owner. */
+static __always_inline void record(u32 cpu, u32 kind, const struct abi_member *m, u32 log,
+				   u32 tgid, u32 tid, u64 value)
+{
+	struct {
+		struct abi_rec rec;
+		u64 value;
+	} r = {
+		.rec = { .time = bpf_ktime_get_ns(), .kind = kind, .n = 1, .cpu = cpu,
+			 .pmc = ABI_LOG_ID(log), .pid = tgid, .tid = tid },
+		.value = value,
+	};
+
+	if (!ring_put(cpu, &r, sizeof(r)))
+		__sync_fetch_and_add(&owner_of(m->owner)->lost_records, 1);
+}
+
+/* Threads of a process run on several CPUs at once. */
+static __always_inline void share_add(u32 tgid, const struct abi_member *m, u32 log, u64 value)
+{
+	struct abi_owner *owner = owner_of(m->owner);
+	struct abi_share key = { .tgid = tgid, .log = ABI_LOG_ID(log) };
+	u64 *share = bpf_map_lookup_elem(&shares, &key);
+
+	if (!share && account_room(owner->account, ABI_CHARGE_SHARES)) {
+		if (!bpf_map_update_elem(&shares, &key, &value, BPF_NOEXIST)) {
+			account_add(owner->account, ABI_CHARGE_SHARES, 1);
+			return;
+		}
+		share = bpf_map_lookup_elem(&shares, &key);
+	}
+	if (share)
+		__sync_fetch_and_add(share, value);
+	else
+		__sync_fetch_and_add(&owner->lost_records, 1);
+}
+
+/*
+ * Not inlined and not static, so that the verifier looks at them once, by themselves; weak, because
+ * several objects have them.
+ *
+ * The slice that has just been closed, of a set that has logged members.
+ */
+__weak __noinline int slice_log(u32 set, u32 cpu)
+{
+	struct abi_cpu *c = bpf_map_lookup_elem(&cpus, &cpu);
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+
+	if (!c || !s)
+		return 0;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++) {
+		u32 log = s->log[i], source = s->member[i].source & 63;
+		u64 value;
+
+		if (!((s->logs & c->members) >> i & 1))
+			continue;
+		value = c->now[source] - c->start[source];
+		if (log & ABI_LOG_EXIT)
+			share_add(c->tgid, &s->member[i], log, value);
+		if (log & ABI_LOG_SWITCH)
+			record(cpu, ABI_REC_SWITCH, &s->member[i], log, c->tgid, c->tid, value);
+	}
+	return 0;
+}
+
+/* The last thread's last slice is closed: the process's shares are whole. */
+__weak __noinline int exit_log(u32 set, u32 tgid)
+{
+	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
+	u32 cpu = bpf_get_smp_processor_id();
+
+	if (!s)
+		return 0;
+	for (u32 i = 0; i < ABI_MAX_MEMBERS; i++) {
+		struct abi_share key = { .tgid = tgid, .log = ABI_LOG_ID(s->log[i]) };
+		u64 *share;
+
+		if (!(s->logs >> i & 1) || !(s->log[i] & ABI_LOG_EXIT))
+			continue;
+		share = bpf_map_lookup_elem(&shares, &key);
+		record(cpu, ABI_REC_EXIT, &s->member[i], s->log[i], tgid, tgid,
+		       share ? *share : 0);
+		if (share && !bpf_map_delete_elem(&shares, &key))
+			account_add(owner_of(s->member[i].owner)->account, ABI_CHARGE_SHARES, -1);
+	}
+	return 0;
+}
+
+#endif

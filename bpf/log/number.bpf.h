@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The numbers that processes and threads have for the daemon: in the PID namespace that it is in,
+ * as in its /proc and in perf's records.  In the initial one they are the task's own.
+ */
+#ifndef PMCBPF_NUMBER_BPF_H
+#define PMCBPF_NUMBER_BPF_H
+
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "log_abi.h"
+
+extern const volatile bool nested;	/* it is in another one … */
+extern struct abi_level level;		/* … which is this */
+
+/* What a process is called so many PID namespaces below the initial one. */
+static __always_inline struct upid *pid_at(struct pid *pid, u32 depth)
+{
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       depth * bpf_core_type_size(struct upid);
+}
+
+/* 0: the daemon's namespace does not know it. */
+static __always_inline u32 pid_number(struct pid *pid)
+{
+	struct upid *at;
+
+	if (!pid || BPF_CORE_READ(pid, level) < level.depth)
+		return 0;
+	at = pid_at(pid, level.depth);
+	return BPF_CORE_READ(at, ns, ns.inum) == level.inum ? BPF_CORE_READ(at, nr) : 0;
+}
+
+/* 0 as well of one that has been collected: its last switch may come behind that. */
+static __always_inline u32 task_process_nested(struct task_struct *task)
+{
+	u32 type = bpf_core_enum_value(enum pid_type, PIDTYPE_TGID);
+	struct signal_struct *sig = BPF_CORE_READ(task, signal);
+	struct pid *pid = NULL;
+
+	if (!sig)
+		return 0;
+	bpf_probe_read_kernel(&pid, sizeof(pid),
+			      (void *)sig + bpf_core_field_offset(struct signal_struct, pids) +
+			      type * sizeof(pid));
+	return pid_number(pid);
+}
+
+static __always_inline u32 task_thread(struct task_struct *task)
+{
+	return nested ? pid_number(BPF_CORE_READ(task, thread_pid)) : (u32)BPF_CORE_READ(task, pid);
+}
+
+#endif

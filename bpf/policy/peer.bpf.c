@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The credentials with which a process made its connection.  The kernel keeps all of them with the
+ * socket that accept() returns; SO_PEERCRED passes two ids on, and no capability.
+ */
+#include "bpf/count/maps.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define EBADF 9
+
+struct abi_cred peer = {};
+
+/* Run by the daemon, in its own context: (descriptor of an accepted socket); the answer: `peer`. */
+SEC("raw_tp")
+int peer_read(unsigned long long *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct file **files, *file = NULL;
+	const struct cred *c;
+	struct socket *sock;
+	u32 fd = ctx[0];
+
+	if (fd >= BPF_CORE_READ(task, files, fdt, max_fds))
+		return -EBADF;
+	files = BPF_CORE_READ(task, files, fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), files + fd);
+	sock = BPF_CORE_READ(file, private_data);
+	c = BPF_CORE_READ(sock, sk, sk_peer_cred);
+	if (!c)
+		return -EBADF;
+	peer.uid[ABI_ID_REAL] = BPF_CORE_READ(c, uid.val);
+	peer.uid[ABI_ID_EFFECTIVE] = BPF_CORE_READ(c, euid.val);
+	peer.uid[ABI_ID_SAVED] = BPF_CORE_READ(c, suid.val);
+	peer.gid[ABI_ID_REAL] = BPF_CORE_READ(c, gid.val);
+	peer.gid[ABI_ID_EFFECTIVE] = BPF_CORE_READ(c, egid.val);
+	peer.gid[ABI_ID_SAVED] = BPF_CORE_READ(c, sgid.val);
+	/* Two words before Linux 6.3, one after: 64 bits in the same order. */
+	bpf_core_read(&peer.permitted, sizeof(peer.permitted), &c->cap_permitted);
+	bpf_core_read(&peer.effective, sizeof(peer.effective), &c->cap_effective);
+	peer.user_ns = BPF_CORE_READ(c, user_ns, ns.inum);
+	return 0;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Option tables: see opt.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/nearest.h"
+#include "buf.h"
+#include "msg.h"
+#include "opt.h"
+
+/* FreeBSD timers count milliseconds; anything shorter would only spin. */
+#define SECONDS_MIN 1e-3
+#define SECONDS_MAX 1e9
+
+static int argument_of(const struct opt *opt)
+{
+	if (!opt->arg)
+		return no_argument;
+	return *opt->arg == '[' ? optional_argument : required_argument;
+}
+
+static const struct opt *opt_at(const void *table, size_t stride, size_t i)
+{
+	return (const void *)((const char *)table + i * stride);
+}
+
+void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t stride)
+{
+	char *letter = scan->letters;
+	struct option *name = scan->names;
+	bool help = false, own = false;
+
+	*letter++ = '+';
+	*letter++ = ':';	/* a missing argument is no unknown option */
+	for (size_t i = 0; i < count && i < OPT_MAX; i++) {
+		const struct opt *opt = opt_at(table, stride, i);
+
+		help |= opt->code == OPT_HELP;
+		own |= opt->code == 'h';
+		if (opt->code < 256) {
+			*letter++ = (char)opt->code;
+			if (opt->arg)
+				*letter++ = ':';
+		}
+		if (opt->name)
+			*name++ = (struct option){ opt->name, argument_of(opt), NULL, opt->code };
+	}
+	scan->quiet = false;
+	scan->help = help && !own;
+	if (scan->help)
+		*letter++ = 'h';
+	*letter = '\0';
+	*name = (struct option){ 0 };
+}
+
+static bool begins_with(const char *name, const char *word, size_t len)
+{
+	return strncmp(name, word, len) == 0;
+}
+
+/* One that no option has, or a beginning that several have. */
+static void reject_name(const struct opt_scan *scan, const char *word)
+{
+	size_t len = strcspn(word + 2, "=");
+	char *name = strndup(word + 2, len);
+	struct buf among = { 0 };
+	struct nearest near;
+
+	for (const struct option *o = scan->names; o->name && name; o++) {
+		if (begins_with(o->name, name, len))
+			buf_printf(&among, " '--%s'", o->name);
+	}
+	if (among.len && !among.failed)
+		note("option '--%s' is ambiguous; possibilities:%.*s", name, (int)among.len,
+		     among.data);
+	else
+		note("unrecognized option '--%s'%s", name ? name : word + 2,
+		     nearest_option(&near, word, scan->names));
+	buf_free(&among);
+	free(name);
+}
+
+static const char *name_of(const struct opt_scan *scan, int code)
+{
+	const struct option *o = scan->names;
+
+	while (o->name && o->val != code)
+		o++;
+	return o->name ? o->name : "?";
+}
+
+/* getopt(3)'s words, with the name that was meant. */
+static void reject(const struct opt_scan *scan, int letter, char *argv[])
+{
+	const char *word = argv[optind - 1];
+	bool named = strncmp(word, "--", 2) == 0;
+
+	if (!optopt)
+		reject_name(scan, word);
+	else if (letter == ':' && named)
+		note("option '--%s' requires an argument", name_of(scan, optopt));
+	else if (letter == ':')
+		note("option requires an argument -- '%c'", optopt);
+	else if (named && strchr(word, '='))
+		note("option '--%s' doesn't allow an argument", name_of(scan, optopt));
+	else
+		note("invalid option -- '%c'", optopt);
+}
+
+int opt_next(struct opt_scan *scan, int argc, char *argv[])
+{
+	int letter;
+
+	opterr = 0;
+	letter = getopt_long(argc, argv, scan->letters, scan->names, NULL);
+	if (letter == 'h' && scan->help)
+		return OPT_HELP;
+	if ((letter != '?' && letter != ':') || scan->quiet)
+		return letter;
+	reject(scan, letter, argv);
+	return '?';
+}
+
+char *opt_dash(int argc, char *argv[])
+{
+	if (!optarg && optind < argc && strcmp(argv[optind], "-") == 0)
+		return argv[optind++];
+	return optarg;
+}
+
+char *opt_optional(int argc, char *argv[])
+{
+	if (optarg || optind >= argc || *argv[optind] == '-')
+		return optarg;
+	return argv[optind++];
+}
+
+static const char *help_letter(const struct opt *opt, bool own)
+{
+	return opt->code == OPT_HELP && !own ? "-h, " : "    ";
+}
+
+void opt_help(FILE *file, const void *table, size_t count, size_t stride)
+{
+	bool own = false;
+
+	for (size_t i = 0; i < count; i++)
+		own |= opt_at(table, stride, i)->code == 'h';
+	for (size_t i = 0; i < count; i++) {
+		const struct opt *opt = opt_at(table, stride, i);
+		char left[64];
+		int len = 0;
+
+		if (!opt->help)
+			continue;
+		if (opt->code < 256)
+			len = snprintf(left, sizeof(left), "-%c%s", opt->code,
+				       opt->name ? ", " : "");
+		else
+			len = snprintf(left, sizeof(left), "%s", help_letter(opt, own));
+		if (opt->name)
+			len += snprintf(left + len, sizeof(left) - (size_t)len, "--%s", opt->name);
+		if (opt->arg)
+			snprintf(left + len, sizeof(left) - (size_t)len, " %s", opt->arg);
+		fprintf(file, "  %-26s %s\n", left, opt->help);
+	}
+}
+
+int opt_seconds(const char *text, double *seconds)
+{
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (end == text || *end || errno || !(value >= SECONDS_MIN) || value > SECONDS_MAX)
+		return -EINVAL;
+	*seconds = value;
+	return 0;
+}
+
+int opt_flush_stdout(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	return errno == EPIPE ? EX_READER_LEFT :
+				fail_errno(EX_OSERR, "ERROR: cannot write to standard output");
+}
+
+int opt_show_help(void (*usage)(FILE *file), const void *table, size_t count, size_t stride)
+{
+	usage(stdout);
+	opt_help(stdout, table, count, stride);
+	return opt_flush_stdout();
+}
+
+int opt_version(const char *name)
+{
+	printf("%s (pmcbpf) %s\n", name, PMCBPF_VERSION);
+	return opt_flush_stdout();
+}

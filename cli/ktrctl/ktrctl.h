@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ktrctl: control of trace rings, the kernel's and processes'.  Functions that return int return 0
+ * or the exit code, and have printed their line when it is not 0.
+ */
+#ifndef PMCBPF_CLI_KTRCTL_H
+#define PMCBPF_CLI_KTRCTL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <pmc.h>
+
+#include "lib/base/ktrmask.h"
+#include "cli/trace/ktrproc.h"
+
+struct ktrctl {
+	const char *command;
+	char **args;		/* of the command */
+	int nargs;
+	pid_t pid;		/* -p; 0: the kernel */
+	bool json;
+	double seconds;		/* -l; 0: no limit */
+	uint64_t max;		/* --max */
+};
+
+/* ktrctl.c */
+int put_buf(struct buf *out, int code);
+int parse_number(const char *text, uint64_t max, uint64_t *number);	/* 1 … max; 0 or -EINVAL */
+int parse_classes(const char *text, uint32_t *mask);
+int put_classes(uint32_t mask);
+
+/* ktrctl_list.c: needs no daemon. */
+int list_producers(const struct ktrctl *ctl);
+int list_classes(const struct ktrctl *ctl);
+
+/* ktrctl_kern.c: the kernel's rings, which are pmcbpfd's. */
+int kern_connect(void);
+int kern_info(struct pmc_ktr *info);
+int kern_get(const char *tunable, struct pmc_tunable *value);
+int kern_set(const char *tunable, const char *value);
+int kern_set_mask(uint32_t mask);
+int kern_set_entries(uint64_t entries);
+int kern_control(enum pmc_ktr_op op, const char *text);
+int kern_mask(const struct ktrctl *ctl);
+int kern_compile(const struct ktrctl *ctl);
+int kern_entries(const struct ktrctl *ctl);
+int kern_freeze(const struct ktrctl *ctl);
+int kern_thaw(const struct ktrctl *ctl);
+int kern_clear(const struct ktrctl *ctl);
+int kern_mark(const struct ktrctl *ctl);
+int kern_stop(const struct ktrctl *ctl);
+
+/* ktrctl_proc.c: a process's. */
+int proc_fail(pid_t pid, int err, const char *fault);
+int proc_open(struct ktrproc *proc, pid_t pid);
+int proc_get_mask(const struct ktrproc *proc, uint32_t *mask, uint32_t *saved);
+int proc_set_mask(struct ktrproc *proc, uint32_t mask);
+int proc_mask(const struct ktrctl *ctl);
+int proc_compile(const struct ktrctl *ctl);
+int proc_entries(const struct ktrctl *ctl);
+int proc_freeze(const struct ktrctl *ctl);
+int proc_thaw(const struct ktrctl *ctl);
+
+/* One line if tracing these classes shows less than it says. */
+void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel);
+
+/* ktrctl_sysctl.c: debug.ktr.NAME[=VALUE] as FreeBSD has them. */
+bool is_sysctl(const char *word);
+int sysctl_run(const struct ktrctl *ctl);
+
+/* ktrctl_alq.c, ktrctl_test.c */
+int alq(const struct ktrctl *ctl);
+int self_test(const struct ktrctl *ctl);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pmcstat's event loop: everything that may happen is a descriptor of one poll(2).  A measurement
+ * ends when its command or its last target is gone, when -l is over, or when a signal asks for it;
+ * then the last row is printed.  A command is told to end, with the same signal or SIGTERM, and
+ * gets GRACE.
+ *
+ * When rows cannot be written or read any more, the command still runs to its end.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "cli/common/msg.h"
+
+#define GRACE	      1.0	/* seconds for a command that was told to end */
+#define DRAIN_SECONDS 30.0	/* for a reader that has stopped, at the end */
+#define TERMINAL_ROWS 24	/* of a terminal that does not know */
+
+static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
+#define NENDING (sizeof(ending_signals) / sizeof(ending_signals[0]))
+
+static double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+/* A signal that the caller ignores stays so, but SIGINT: shells ignore it for background jobs. */
+static int take_signals(struct measure *m)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction normal = { .sa_handler = SIG_DFL };
+	struct sigaction old;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGWINCH);
+	sigaddset(&set, SIGIO);		/* a PMC has lost its last target */
+	sigaction(SIGTSTP, NULL, &old);
+	if (m->live && old.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGTSTP);
+	for (size_t i = 0; i < NENDING; i++) {
+		sigaction(ending_signals[i], NULL, &old);
+		if (ending_signals[i] == SIGINT || old.sa_handler != SIG_IGN)
+			sigaddset(&set, ending_signals[i]);
+	}
+	sigaction(SIGPIPE, &ignore, &m->old_pipe);
+	sigaction(SIGCHLD, &normal, &m->old_child);
+	sigaction(SIGIO, &normal, &m->old_io);	/* or it would not be sent */
+	sigprocmask(SIG_BLOCK, &set, &m->old_mask);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void measure_page(struct measure *m)
+{
+	struct winsize size;
+
+	m->table.page = TABLE_PAGE_FILE;
+	if (!isatty(m->out.fd))
+		return;
+	if (ioctl(m->out.fd, TIOCGWINSZ, &size) != 0 || size.ws_row < 2)
+		size.ws_row = TERMINAL_ROWS;
+	m->table.page = size.ws_row - 1u;
+}
+
+int run_prepare(struct measure *m)
+{
+	m->signal_fd = take_signals(m);
+	m->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	m->end_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (m->signal_fd < 0 || m->tick_fd < 0 || m->end_fd < 0)
+		return fail_errno(EX_OSERR, "ERROR: cannot create timers");
+	measure_page(m);
+	return 0;
+}
+
+static void arm(int fd, double seconds, bool repeat)
+{
+	struct itimerspec when = { 0 };
+
+	when.it_value.tv_sec = (time_t)seconds;
+	when.it_value.tv_nsec = (long)((seconds - (double)when.it_value.tv_sec) * 1e9);
+	if (repeat)
+		when.it_interval = when.it_value;
+	timerfd_settime(fd, 0, &when, NULL);
+}
+
+/* From here on the exit code is known; a command that has the terminal runs to its end. */
+static void give_up(struct measure *m, int code)
+{
+	if (!code)
+		return;
+	m->code = code;
+	if (!m->child.pid || m->child.output >= 0)
+		m->done = true;
+}
+
+static void print_row(struct measure *m)
+{
+	double seconds = seconds_since(&m->started);
+	int code = pmcs_read(m);
+
+	if (!code) {
+		m->format->row(&m->out.text, &m->table, seconds, m->columns, m->ncolumns);
+		for (size_t i = 0; i < m->ncolumns; i++)
+			m->columns[i].printed = m->columns[i].value;
+		code = out_push(&m->out);
+	}
+	give_up(m, code);
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+/* The processes of -t, with -d also all that came of them. */
+static void check_targets(struct measure *m)
+{
+	if (m->ntargets && !m->nliving && !m->command && !pmcs_have_descendants(m))
+		m->done = true;
+}
+
+/* Whoever looks at the log, if anybody does. */
+static void live(struct measure *m, enum live_event event)
+{
+	if (m->top && !m->code)
+		give_up(m, m->live(m, event));
+}
+
+static void on_resize(struct measure *m)
+{
+	measure_page(m);
+	live(m, LIVE_RESIZE);
+}
+
+/* As the signal would do, were it not blocked: nothing where there is no job control. */
+static void stop_self(struct measure *m)
+{
+	sigset_t set;
+
+	live(m, LIVE_STOP);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	on_resize(m);
+}
+
+static void on_signal(struct measure *m)
+{
+	struct signalfd_siginfo info;
+
+	while (read(m->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGWINCH)
+			on_resize(m);
+		else if (info.ssi_signo == SIGTSTP)
+			stop_self(m);
+		else if (info.ssi_signo == SIGIO)
+			check_targets(m);
+		else if (m->child.asked || !child_ask(m, (int)info.ssi_signo))
+			m->done = true;		/* nobody to wait for, or asked twice */
+		else
+			arm(m->end_fd, GRACE, false);
+	}
+}
+
+/* A tick that falls on the end leaves the row to it: another one would be of next to no time. */
+static bool ends_now(const struct measure *m)
+{
+	struct itimerspec left;
+
+	return m->duration > 0 && timerfd_gettime(m->end_fd, &left) == 0 &&
+	       (double)left.it_value.tv_sec + (double)left.it_value.tv_nsec / 1e9 <
+		       m->interval / 10;
+}
+
+/* A reader that does not keep up gets fewer rows, none wrong: counts go into the next one. */
+static void on_tick(struct measure *m)
+{
+	uint64_t ticks;
+
+	if (read(m->tick_fd, &ticks, sizeof(ticks)) != sizeof(ticks))
+		return;
+	if (m->code || m->done)
+		return;
+	if (recording(m)) {
+		give_up(m, record_flush(m));
+		live(m, LIVE_TICK);
+	} else if (m->out.text.len <= OUT_BACKLOG && !ends_now(m)) {
+		print_row(m);
+	}
+}
+
+static void on_end(struct measure *m)
+{
+	m->done = true;
+}
+
+static void on_output(struct measure *m)
+{
+	give_up(m, out_push(&m->out));
+}
+
+static void on_log(struct measure *m)
+{
+	live(m, LIVE_LOG);
+}
+
+static void on_key(struct measure *m)
+{
+	live(m, LIVE_KEY);
+}
+
+static void on_exec(struct measure *m)
+{
+	int err = 0;
+
+	if (read(m->child.sock, &err, sizeof(err)) == sizeof(err)) {
+		errno = err;
+		m->code = fail_errno(EX_OSERR, "ERROR: execvp \"%s\" failed", m->command[0]);
+		m->done = true;
+	}
+	close(m->child.sock);
+	m->child.sock = -1;
+}
+
+/* What poll(2) saw of its socket may be older than its end. */
+static void on_child(struct measure *m)
+{
+	if (m->child.sock >= 0)
+		on_exec(m);
+	m->done = true;
+}
+
+static void on_target(struct measure *m, struct target *target)
+{
+	close(target->pidfd);
+	target->pidfd = -1;
+	m->nliving--;
+	check_targets(m);
+}
+
+/* In the order in which they are served: an exec that failed comes before the exit that follows. */
+enum { AT_EXEC, AT_SIGNAL, AT_TICK, AT_END, AT_OUTPUT, AT_LOG, AT_KEY, AT_CHILD, NFIXED };
+
+static void (*const handlers[NFIXED])(struct measure *m) = {
+	[AT_EXEC] = on_exec, [AT_SIGNAL] = on_signal, [AT_TICK] = on_tick,
+	[AT_END] = on_end,   [AT_OUTPUT] = on_output, [AT_LOG] = on_log,
+	[AT_KEY] = on_key,   [AT_CHILD] = on_child,
+};
+
+/* poll(2) passes over negative descriptors. */
+static void fill(const struct measure *m, struct pollfd *fds)
+{
+	const int in[NFIXED] = {
+		[AT_EXEC] = m->child.sock, [AT_SIGNAL] = m->signal_fd, [AT_TICK] = m->tick_fd,
+		[AT_END] = m->end_fd,	   [AT_OUTPUT] = -1,	       [AT_LOG] = m->log_fd,
+		[AT_KEY] = m->key_fd,	   [AT_CHILD] = m->child.pidfd,
+	};
+
+	for (int i = 0; i < NFIXED; i++)
+		fds[i] = (struct pollfd){ .fd = in[i], .events = POLLIN };
+	if (out_waits(&m->out))
+		fds[AT_OUTPUT] = (struct pollfd){ .fd = m->out.fd, .events = POLLOUT };
+	for (size_t i = 0; i < m->ntargets; i++)
+		fds[NFIXED + i] = (struct pollfd){ .fd = m->targets[i].pidfd, .events = POLLIN };
+}
+
+static void serve(struct measure *m, const struct pollfd *fds)
+{
+	for (int i = 0; i < NFIXED; i++) {
+		if (fds[i].revents)
+			handlers[i](m);
+	}
+	for (size_t i = 0; i < m->ntargets; i++) {
+		if (fds[NFIXED + i].revents)
+			on_target(m, &m->targets[i]);
+	}
+}
+
+int run_loop(struct measure *m)
+{
+	struct pollfd *fds = calloc(NFIXED + m->ntargets, sizeof(*fds));
+
+	if (!fds)
+		return fail_errno(EX_OSERR, "ERROR");
+	/* In this order a tick that falls on the end cannot come a stall before it. */
+	if (m->duration > 0)
+		arm(m->end_fd, m->duration, false);
+	arm(m->tick_fd, m->interval, true);
+	live(m, LIVE_OPEN);
+	while (!m->done) {
+		fill(m, fds);
+		if (poll(fds, NFIXED + m->ntargets, -1) < 0 && errno != EINTR) {
+			give_up(m, fail_errno(EX_OSERR, "ERROR: poll"));
+			break;
+		}
+		serve(m, fds);
+	}
+	if (!m->code && !recording(m))
+		print_row(m);
+	free(fds);
+	return 0;
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+static bool child_gone(const struct measure *m, double seconds)
+{
+	struct pollfd fd = { .fd = m->child.pidfd, .events = POLLIN };
+
+	return poll(&fd, 1, (int)(seconds * 1000)) == 1;
+}
+
+/* After -l or a signal the command may still run. */
+static void part_with_child(struct measure *m)
+{
+	double grace = 0;
+
+	if (!m->child.pid)
+		return;
+	if (!child_gone(m, 0) && !m->child.asked && child_ask(m, SIGTERM))
+		grace = GRACE;
+	if (child_gone(m, grace)) {
+		child_collect(m);
+		return;
+	}
+	if (m->verbosity > 0)
+		note("WARNING: the command still runs as process %d", (int)m->child.pid);
+	m->child.pid = 0;
+}
+
+static bool asked_to_end(struct measure *m)
+{
+	struct signalfd_siginfo info;
+
+	while (read(m->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGIO &&
+		    info.ssi_signo != SIGTSTP)
+			return true;
+	}
+	return false;
+}
+
+/* PMCs are free and the command is collected by now: nobody but the reader is waited for. */
+static int drain(struct measure *m)
+{
+	struct timespec start;
+	double left = DRAIN_SECONDS;
+	int code = out_push(&m->out);
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	while (!code && out_waits(&m->out)) {
+		struct pollfd fds[2] = { { .fd = m->out.fd, .events = POLLOUT },
+					 { .fd = m->signal_fd, .events = POLLIN } };
+
+		poll(fds, 2, (int)(left * 1000) + 1);
+		left = DRAIN_SECONDS - seconds_since(&start);
+		if (left <= 0 || asked_to_end(m))
+			return fail(EX_OSERR, "ERROR: nobody reads \"%s\": %zu bytes were not "
+				    "written", m->out.name, m->out.text.len);
+		code = out_push(&m->out);
+	}
+	return code;
+}
+
+int run_finish(struct measure *m)
+{
+	/* A daemon that is gone would only say so again; and PMCs go with their process. */
+	if (!m->code)
+		m->code = pmcs_release(m);
+	part_with_child(m);
+	if (!m->code && recording(m))
+		m->code = record_end(m);
+	else if (!m->code)
+		m->format->end(&m->out.text, &m->table);
+	/* Of a log, what came before a damage. */
+	if (!m->code || m->live) {
+		int code = drain(m);
+
+		if (!m->code)
+			m->code = code;
+	}
+	return m->code;
+}
+
+/* --- what a measurement holds ---------------------------------------------------------------- */
+
+void measure_begin(struct measure *m, const struct format *format)
+{
+	*m = (struct measure){
+		.verbosity = 1,
+		.format = format,
+		.child = { .pidfd = -1, .sock = -1, .output = -1 },
+		.recorded = -1,
+		.record_fd = -1,
+		.log_fd = -1,
+		.key_fd = -1,
+		.signal_fd = -1,
+		.tick_fd = -1,
+		.end_fd = -1,
+	};
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+int measure_end(struct measure *m)
+{
+	int code;
+
+	child_abort(m);
+	code = record_end(m);
+	if (out_close(&m->out) && !code)
+		code = EX_OSERR;
+	targets_free(m);
+	for (size_t i = 0; i < m->ncolumns; i++)
+		free(m->columns[i].name);
+	free(m->columns);
+	close_fd(m->child.pidfd);
+	close_fd(m->recorded);
+	close_fd(m->signal_fd);
+	close_fd(m->tick_fd);
+	close_fd(m->end_fd);
+	return code;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The processes of -t: found by number or name, held by pidfd so that their end is seen. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "cli/common/msg.h"
+#include "cli/common/opt.h"
+
+/* A number is a process, anything else an extended regular expression for process names. */
+int targets_want(struct measure *m, const char *text)
+{
+	struct wanted *wanted = reallocarray(m->wanted, m->nwanted + 1, sizeof(*wanted));
+	char why[128], *end;
+	long pid;
+	int err;
+
+	if (!wanted)
+		return fail_errno(EX_OSERR, "ERROR");
+	m->wanted = wanted;
+	wanted += m->nwanted;
+	*wanted = (struct wanted){ .text = text };
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (end != text && !*end) {
+		if (errno || pid <= 0 || (pid_t)pid != pid)
+			return fail(EX_USAGE, "ERROR: Illegal process id \"%s\".", text);
+		wanted->pid = (pid_t)pid;
+		m->nwanted++;
+		return 0;
+	}
+	err = regcomp(&wanted->name, text, REG_EXTENDED | REG_NOSUB);
+	if (err) {
+		regerror(err, &wanted->name, why, sizeof(why));
+		return fail(EX_DATAERR, "ERROR: Failed to compile regex \"%s\": %s", text, why);
+	}
+	m->nwanted++;
+	return 0;
+}
+
+bool targets_from(struct measure *m, int code)
+{
+	if (code != OPT_FROM_EXEC && code != OPT_FROM_FORK)
+		return false;
+	m->from = code == OPT_FROM_EXEC ? FROM_EXEC : FROM_FORK;
+	return true;
+}
+
+int targets_check_from(const struct measure *m, bool processes)
+{
+	if (m->from == FROM_USUAL || processes)
+		return 0;
+	return fail(EX_USAGE, "ERROR: options --from-exec and --from-fork require a process mode "
+		    "PMC to be specified.");
+}
+
+static int add_target(struct measure *m, pid_t pid)
+{
+	struct target *targets;
+	int fd;
+
+	for (size_t i = 0; i < m->ntargets; i++) {
+		if (m->targets[i].pid == pid)
+			return 0;
+	}
+	targets = reallocarray(m->targets, m->ntargets + 1, sizeof(*targets));
+	if (!targets) {
+		errno = ENOMEM;
+		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
+	}
+	m->targets = targets;
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* Gone already: attaching will find nothing.  The other two mean a mere thread. */
+	if (fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
+		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)pid);
+	targets[m->ntargets++] = (struct target){ .pid = pid, .pidfd = fd };
+	m->nliving += fd >= 0;
+	return 0;
+}
+
+static bool read_name(int proc, const char *pid, char *name, size_t size)
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/comm", pid) >= (int)sizeof(path))
+		return false;
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, name, size - 1);
+	close(fd);
+	if (len <= 0)
+		return false;
+	name[len - (name[len - 1] == '\n')] = '\0';
+	return true;
+}
+
+/* Every process but this one and its waiting command, which bears our name until it execs. */
+static int add_matching(struct measure *m, const struct wanted *wanted)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	char name[64];
+	int code = 0;
+
+	if (!dir)
+		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
+	while (!code && (entry = readdir(dir))) {
+		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+
+		if (pid <= 0 || pid == getpid() || pid == m->child.pid)
+			continue;
+		if (read_name(dirfd(dir), entry->d_name, name, sizeof(name)) &&
+		    regexec(&wanted->name, name, 0, NULL, 0) == 0)
+			code = add_target(m, pid);
+	}
+	closedir(dir);
+	return code;
+}
+
+int targets_find(struct measure *m)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < m->nwanted && !code; i++) {
+		if (m->wanted[i].pid)
+			code = add_target(m, m->wanted[i].pid);
+		else
+			code = add_matching(m, &m->wanted[i]);
+	}
+	if (!code && m->nwanted && !m->ntargets && !m->child.pid)
+		code = fail(EX_DATAERR, "ERROR: No matching target processes. No process has a "
+			    "name (/proc/PID/comm, up to 15 characters) that matches \"%s\"",
+			    m->wanted[0].text);
+	return code;
+}
+
+/* The process that a thread belongs to; 0: there is no such thread. */
+static pid_t process_of_thread(pid_t tid)
+{
+	char path[64], line[256];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	file = fopen(path, "re");
+	while (file && !pid && fgets(line, sizeof(line), file))
+		if (strncmp(line, "Tgid:", 5) == 0)
+			pid = (int)strtol(line + 5, NULL, 10);
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+int targets_none_left(const struct measure *m)
+{
+	static const char none[] = "ERROR: No processes were attached to.";
+	pid_t first = m->ntargets ? m->targets[0].pid : 0;
+	pid_t process = first ? process_of_thread(first) : 0;
+
+	if (process && process != first)
+		return fail(EX_DATAERR, "%s %d is a thread of process %d: name the process", none,
+			    (int)first, (int)process);
+	if (first)
+		return fail(EX_DATAERR, "%s There is no process %d%s", none, (int)first,
+			    m->nwanted && m->wanted[0].pid ? "" : " any more");
+	return fail(EX_DATAERR, "%s", none);
+}
+
+void targets_free(struct measure *m)
+{
+	for (size_t i = 0; i < m->ntargets; i++) {
+		if (m->targets[i].pidfd >= 0)
+			close(m->targets[i].pidfd);
+	}
+	for (size_t i = 0; i < m->nwanted; i++) {
+		if (!m->wanted[i].pid)
+			regfree(&m->wanted[i].name);
+	}
+	free(m->targets);
+	free(m->wanted);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows of counts as text: the table of pmcstat(8), CSV, JSON.  Nothing here does I/O. */
+#ifndef PMCBPF_CLI_TABLE_H
+#define PMCBPF_CLI_TABLE_H
+
+#include <pmc.h>
+
+#include "cli/common/buf.h"
+
+/* One PMC: a -p, or one CPU of a -s. */
+struct column {
+	const char *spec;	/* as typed */
+	char *name;		/* spec up to the first comma, blank or tab */
+	enum pmc_mode mode;
+	uint32_t flags;
+	int cpu;		/* PMC_CPU_ANY in process scope */
+	bool cumulative;
+	bool allocated;
+	pmc_value_t rate;	/* of sampling modes: the period, 0: what suits the event */
+	bool away;		/* its CPU is offline: value is the last one read */
+	pmc_id_t id;
+	pmc_value_t base;	/* at the start, of a counter that nobody can set to 0 */
+	pmc_value_t value;	/* last read, without base */
+	pmc_value_t printed;	/* what the rows before have shown */
+	unsigned int field;	/* width, the blank after it not counted */
+	unsigned int skip;	/* blanks before the head */
+};
+
+struct table {
+	unsigned int page;	/* rows between two headers */
+	unsigned int rows;	/* since the last one */
+	bool begun;
+};
+
+#define TABLE_PAGE_FILE 256u
+
+struct format {
+	/* Adds a row for the values in `columns`, what precedes it included. */
+	void (*row)(struct buf *out, struct table *table, double seconds,
+		    const struct column *columns, size_t count);
+	void (*end)(struct buf *out, const struct table *table);
+};
+
+extern const struct format format_table, format_csv, format_json;
+
+/* The name of a specifier, for free(3); NULL without memory. */
+char *column_name(const char *spec);
+
+/* Sets field and skip from the counter's width in bits. */
+void column_measure(struct column *column, unsigned int bits);
+
+/* What a row shows: the count, or what it grew by since the last row. */
+static inline pmc_value_t column_shown(const struct column *column)
+{
+	return column->cumulative ? column->value : column->value - column->printed;
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pctr(1): CPUs and their events, function words as text and back, and what it does. */
+#ifndef PMCBPF_CLI_PCTR_H
+#define PMCBPF_CLI_PCTR_H
+
+#include <machine/pctr.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/common/buf.h"
+
+/* An event of a CPU, by vendors' manuals. */
+enum pctr_event_flags {
+	PCTR_MESI = 1 << 0,	/* its unit mask says which lines, by state */
+	PCTR_AGENTS = 1 << 1,	/* … or whether other agents of the bus count */
+	PCTR_CTR0 = 1 << 2,	/* in counter 0 only */
+	PCTR_CTR1 = 1 << 3,
+	PCTR_UNIT = 1 << 4,	/* needs a unit mask */
+	PCTR_ONE_UNIT = 1 << 5,	/* … and this entry is for that of `unit` only */
+};
+struct pctr_event {
+	uint8_t event, flags, unit;
+	const char *name, *text;
+};
+
+struct pctr_table {
+	const struct pctr_event *events;
+	size_t n;
+};
+/* Each in a file of its own, or with its like. */
+extern const struct pctr_table pctr_p6, pctr_core2, pctr_intel, pctr_k8, pctr_zen, pctr_arm;
+
+struct pctr_model {
+	const char *name;
+	const char *letters;	/* options that make up a function */
+	const char *usage;
+	unsigned int counters;
+	bool named;		/* a reading names the event */
+	bool complete;		/* what the table lacks does not exist */
+	const struct pctr_table *table;
+};
+
+/* The model of a CPU: its vendor and signature as CPUID tells them; "ARM". */
+const struct pctr_model *pctr_model(const char *vendor, uint32_t id);
+
+/* The event of a function word, NULL if there is no name for it. */
+const struct pctr_event *pctr_event_find(const struct pctr_model *model, uint32_t function);
+
+/* As `pctr -l` has it. */
+void pctr_event_put(struct buf *out, const struct pctr_event *event);
+
+/* What options say of a function: bits of PCTR_U … and PCTR_UM_…, whatever was given. */
+struct pctr_choice {
+	uint32_t event, unit, threshold;
+	uint32_t flags;		/* PCTR_U, _K, _E, _I */
+	uint32_t lines;		/* PCTR_UM_M, _E, _S, _I, or _A */
+	bool has_unit;		/* -m was given */
+};
+
+/* The word, 0 for event 0 alone.  -ENOENT: no such event; -EINVAL: it needs a unit mask. */
+int pctr_word(const struct pctr_model *model, const struct pctr_choice *choice, uint32_t *function);
+
+/* What a reading shows of a word, between its brackets. */
+void pctr_word_put(struct buf *out, const struct pctr_model *model, uint32_t function);
+
+/* A whole reading; so many counters of it. */
+void pctr_reading_put(struct buf *out, const struct pctr_model *model, const struct pctrst *state,
+		      unsigned int counters);
+
+/* Of what the model has, and those beyond that are set. */
+unsigned int pctr_counters(const struct pctr_model *model, const struct pctrst *state);
+
+/* Hexadecimal, 0 to ff.  0 or -EINVAL. */
+int pctr_byte(const char *text, uint32_t *value);
+
+/* --- what the command line asks for ---------------------------------------------------------- */
+
+#define FAILED 1	/* OpenBSD's program knows no other status */
+
+struct pctr {
+	const struct pctr_model *model;
+	struct pctr_choice choice;
+	bool function, list, test, all;	/* function: an option that makes one up */
+	int ctr, cpu;		/* -1: none */
+	double every;		/* seconds; 0: once */
+};
+
+/* 0, or an exit code with its line printed; *ended: that was all (--help). */
+int pctr_parse(struct pctr *pctr, int argc, char *argv[], bool *ended);
+
+/* Each returns an exit code, the line printed. */
+int pctr_list(const struct pctr_model *model);
+int pctr_set(const struct pctr *pctr);
+int pctr_show(const struct pctr *pctr);
+int pctr_test(void);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One pass over a log: see pmc_log.h. */
+#include "cli/common/msg.h"
+#include "pmc_log.h"
+#include "cli/profile/symbol.h"
+
+struct wanted {
+	const struct names *names;
+	uint32_t id;
+};
+
+static bool same_id(const void *arg, uint32_t position)
+{
+	const struct wanted *w = arg;
+
+	return w->names->list[position].id == w->id;
+}
+
+static struct name *find(const struct names *names, uint32_t id)
+{
+	const struct wanted wanted = { names, id };
+	uint32_t at = index_find(&names->index, index_fold(index_mix(0, id)), same_id, &wanted);
+
+	return at == INDEX_NONE ? NULL : &names->list[at];
+}
+
+const struct name *names_find(const struct names *names, uint32_t id)
+{
+	return find(names, id);
+}
+
+/* NULL: no memory. */
+static struct name *add(struct names *names, uint32_t id)
+{
+	struct name *list = grow(names->list, &names->room, names->n + 1, sizeof(*list));
+
+	if (!list)
+		return NULL;
+	names->list = list;
+	list[names->n] = (struct name){ .id = id };
+	if (index_add(&names->index, index_fold(index_mix(0, id)), (uint32_t)names->n) != 0)
+		return NULL;
+	return &list[names->n++];
+}
+
+static int names_set(struct names *names, uint32_t id, const char *text, uint64_t rate)
+{
+	char *copy = strdup(text);	/* it may be one of these names */
+	struct name *name = find(names, id);
+
+	if (copy && !name)
+		name = add(names, id);
+	if (!copy || !name) {
+		free(copy);
+		return fail(EX_OSERR, "ERROR: no memory for the names in the log");
+	}
+	free(name->text);
+	name->text = copy;
+	name->rate = rate;
+	return 0;
+}
+
+/* A child has its parent's name until it execs. */
+static int learn_fork(struct names *processes, const struct pmclog_ev_procfork *fork)
+{
+	const struct name *parent = names_find(processes, (uint32_t)fork->pl_oldpid);
+
+	return parent ? names_set(processes, (uint32_t)fork->pl_newpid, parent->text, 0) : 0;
+}
+
+/* The first thread has the program's name, whatever it was called before. */
+static int learn_exec(struct log_names *names, uint32_t pid, const char *program)
+{
+	int code = names_set(&names->processes, pid, program, 0);
+
+	if (!code && names_find(&names->threads, pid))
+		code = names_set(&names->threads, pid, program, 0);
+	return code;
+}
+
+int log_learn(struct log_names *names, const struct pmclog_ev *ev)
+{
+	switch (ev->pl_type) {
+	case PMCLOG_TYPE_PMCALLOCATE:
+		return names_set(&names->events, ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname,
+				 ev->pl_u.pl_a.pl_rate);
+	case PMCLOG_TYPE_PMCALLOCATEDYN:
+		return names_set(&names->events, ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname,
+				 ev->pl_u.pl_ad.pl_rate);
+	case PMCLOG_TYPE_PMCATTACH:
+		return names_set(&names->processes, (uint32_t)ev->pl_u.pl_t.pl_pid,
+				 path_name(ev->pl_u.pl_t.pl_pathname), 0);
+	case PMCLOG_TYPE_PROCEXEC:
+		return learn_exec(names, (uint32_t)ev->pl_u.pl_x.pl_pid,
+				  path_name(ev->pl_u.pl_x.pl_pathname));
+	case PMCLOG_TYPE_PROC_CREATE:
+		return names_set(&names->processes, (uint32_t)ev->pl_u.pl_pc.pl_pid,
+				 ev->pl_u.pl_pc.pl_pcomm, 0);
+	case PMCLOG_TYPE_THR_CREATE:
+		return names_set(&names->threads, (uint32_t)ev->pl_u.pl_tc.pl_tid,
+				 ev->pl_u.pl_tc.pl_tdname, 0);
+	case PMCLOG_TYPE_PROCFORK:
+		return learn_fork(&names->processes, &ev->pl_u.pl_f);
+	default:
+		return 0;
+	}
+}
+
+static void names_free(struct names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->list[i].text);
+	free(names->list);
+	index_free(&names->index);
+}
+
+void log_names_free(struct log_names *names)
+{
+	names_free(&names->processes);
+	names_free(&names->threads);
+	names_free(&names->events);
+}
+
+int log_each(int fd, const char *file, const struct log_user *user)
+{
+	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
+	void *parser = pmclog_open(fd);
+	int code;
+
+	if (!ev || !parser)
+		code = fail(EX_OSERR, "ERROR: Cannot allocate memory to read \"%s\"", file);
+	else
+		code = log_pass(parser, fd, ev, user);
+	if (!code && ev && ev->pl_state == PMCLOG_ERROR)
+		code = fail(EX_DATAERR, "ERROR: \"%s\", record %zu at offset 0x%jx: %s", file,
+			    ev->pl_count + 1, (intmax_t)ev->pl_offset, pmclog_errstr(parser));
+	pmclog_close(parser);
+	free(ev);
+	return code;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pmc record: samples of a command, of processes or of all CPUs in a log, and the report of it.
+ * The measurement is pmcstat's; what it takes to say there has defaults here.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/log/analysis.h"
+#include "cli/common/cpulist.h"
+#include "cli/common/guard.h"
+#include "cli/measure/measure.h"
+#include "cli/common/msg.h"
+#include "cli/common/opt.h"
+#include "pmc.h"
+#include "pmc_log.h"
+
+#define LOG_NAME      "pmc.log"
+#define HARDWARE      "unhalted-cycles"	/* what is sampled where it can be, … */
+#define SOFTWARE      "CPU_CLOCK"	/* … and elsewhere */
+#define USUAL_HZ      1000u		/* of clocks and cycles, by pmc_pmu_sample_rate_get() */
+#define FLUSH_SECONDS 1.0
+
+struct record {
+	struct measure m;
+	const char **events;
+	size_t nevents;
+	pmc_value_t count;	/* 0: what suits the event */
+	pmc_value_t hz;		/* 0: `count` is meant */
+	bool system, no_chain;
+	bool report;		/* show it */
+	struct stat log;	/* once it is written */
+};
+
+static const struct opt options[] = {
+	{ 'e', "event", "EVENT", "sample this; may be repeated; cycles, or " SOFTWARE },
+	{ 'c', "count", "COUNT", "a sample every COUNT events" },
+	{ 'F', "frequency", "HZ", "about so many samples a second, of clocks and cycles; 1000" },
+	{ 'a', "all-cpus", NULL, "all CPUs, whatever runs there" },
+	{ 'p', "process", "PROCESS", "a process by number, or those whose name matches a regex" },
+	{ 'l', "duration", "SECONDS", "end after this time" },
+	{ 'o', "output", "LOG", "the log; " LOG_NAME },
+	{ 'g', "callchain", NULL, "with call chains, which is the default" },
+	{ 'N', "no-callchain", NULL, "without call chains" },
+	{ OPT_REPORT, "report", NULL, "show the report, also when it goes to no terminal" },
+	{ OPT_NO_REPORT, "no-report", NULL, "show no report" },
+	{ OPT_FROM_EXEC, "from-exec", NULL, "sample -p processes from their next exec on as well" },
+	{ OPT_FROM_FORK, "from-fork", NULL, "sample the command from before its exec on" },
+	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
+	{ OPT_HELP, "help", NULL, "this text" },
+};
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
+
+static void show_usage(FILE *file)
+{
+	fputs("usage: pmc record [-e EVENT]... [-c COUNT | -F HZ] [-a] [-p PROCESS]... "
+	      "[-l SECONDS]\n                  [-o LOG] [-N] [--from-exec | --from-fork] "
+	      "[--report | --no-report]\n                  [--exit-status] [--] "
+	      "[COMMAND [ARGUMENT...]]\n", file);
+}
+
+/* --- what is sampled ------------------------------------------------------------------------ */
+
+static enum pmc_mode mode_of(const struct record *r)
+{
+	return r->system ? PMC_MODE_SS : PMC_MODE_TS;
+}
+
+/* Asked before the log is opened: a wrong event must not cost the last recording. */
+static bool can_sample(const struct record *r, const char *spec, int cpu)
+{
+	pmc_id_t id;
+
+	if (pmc_allocate(spec, mode_of(r), 0, cpu, &id, 0) != 0)
+		return false;
+	pmc_release(id);
+	return true;
+}
+
+/* What tables suggest for these is about USUAL_HZ. */
+static bool is_clock(const char *name)
+{
+	return strcasestr(name, "clock") || strcasestr(name, "cycles") || strcasestr(name, "clk");
+}
+
+/* 0: the kernel does not say. */
+static unsigned long most_samples(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned long most = 0;
+
+	if (f && fscanf(f, "%lu", &most) != 1)
+		most = 0;
+	if (f)
+		fclose(f);
+	return most;
+}
+
+static int find_rate(const struct record *r, const char *spec, pmc_value_t *rate)
+{
+	unsigned long most = r->hz ? most_samples() : 0;
+	char *name = column_name(spec);
+	pmc_value_t usual = name ? pmc_pmu_sample_rate_get(name) : 0;
+	bool clock = name && is_clock(name);
+
+	free(name);
+	*rate = r->count;
+	if (!r->hz)
+		return 0;
+	if (!clock)
+		return fail(EX_USAGE, "ERROR: how often \"%s\" happens in a second is not known: "
+			    "give -c instead of -F", spec);
+	if (most && r->hz > most)
+		return fail(EX_USAGE, "ERROR: -F %llu: the kernel takes at most %lu samples a "
+			    "second (kernel.perf_event_max_sample_rate)",
+			    (unsigned long long)r->hz, most);
+	*rate = usual * USUAL_HZ / r->hz;
+	if (!*rate)
+		return fail(EX_USAGE, "ERROR: \"%s\" is sampled at most %llu times a second",
+			    spec, (unsigned long long)(usual * USUAL_HZ));
+	return 0;
+}
+
+static int add_event(struct record *r, const char *spec, const struct cpulist *cpus)
+{
+	struct column column = { .spec = spec, .mode = mode_of(r), .cpu = PMC_CPU_ANY };
+	int code = find_rate(r, spec, &column.rate);
+
+	if (!r->no_chain)
+		column.flags |= PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN;
+	if (!r->system)
+		column.flags |= PMC_F_DESCENDANTS;
+	if (!r->system && !code)
+		return pmcs_add(&r->m, &column);
+	for (int cpu = cpulist_next(cpus, 0); cpu >= 0 && !code;
+	     cpu = cpulist_next(cpus, cpu + 1)) {
+		column.cpu = cpu;
+		code = pmcs_add(&r->m, &column);
+	}
+	return code;
+}
+
+static int choose(struct record *r)
+{
+	static const char *const defaults[] = { HARDWARE, SOFTWARE };
+	struct cpulist cpus;
+	int code = 0, cpu = PMC_CPU_ANY;
+
+	if (pmc_init() != 0)
+		return fail_pmc(EX_UNAVAILABLE,
+				"ERROR: Initialization of the pmc(3) library failed");
+	if (cpulist_online(&cpus) != 0)
+		return fail(EX_OSERR, "ERROR: Cannot determine which CPUs are online");
+	if (r->system)
+		cpu = cpulist_next(&cpus, 0);
+	if (!r->nevents)
+		return add_event(r, defaults[!can_sample(r, HARDWARE, cpu)], &cpus);
+	for (size_t i = 0; i < r->nevents && !code; i++) {
+		if (!can_sample(r, r->events[i], cpu))
+			return fail_pmc(EX_OSERR, "ERROR: Cannot sample \"%s\"", r->events[i]);
+		code = add_event(r, r->events[i], &cpus);
+	}
+	return code;
+}
+
+/* --- the log -------------------------------------------------------------------------------- */
+
+/* The log is opened, and what was in it gone, when nothing else can be refused any more. */
+static int measure(struct record *r)
+{
+	static int (*const phases[])(struct measure *m) = {
+		pmcs_allocate, run_prepare, child_spawn, targets_find, pmcs_attach,
+		record_begin,  pmcs_start,  child_go,	 run_loop,     run_finish,
+	};
+	int code = guard_output(r->m.log, GUARD_LOG) ?: child_check(&r->m) ?: choose(r);
+
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code; i++)
+		code = phases[i](&r->m);
+	return code;
+}
+
+static int count_sample(void *arg, const struct pmclog_ev *ev)
+{
+	uint64_t *samples = arg;
+
+	*samples += ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE;
+	return 0;
+}
+
+/* Instead of a report. */
+static int summarize(const struct record *r)
+{
+	const char *name = r->m.log, *said = strcmp(name, LOG_NAME) == 0 ? "" : name;
+	uint64_t samples = 0;
+	struct log_user user = { .record = count_sample, .arg = &samples };
+	int fd = -1, code = log_open_input(name, &fd);
+
+	if (code)
+		return code;
+	code = log_each(fd, name, &user);
+	close(fd);
+	if (!code)
+		note("%llu samples in \"%s\" (%.0f kB); pmc report%s%s shows them",
+		     (unsigned long long)samples, name, (double)r->log.st_size / 1e3,
+		     *said ? " " : "", said);
+	return code;
+}
+
+static int show(const struct record *r)
+{
+	char *argv[] = { "report", "--", (char *)r->m.log, NULL };
+
+	if (!S_ISREG(r->log.st_mode))
+		return 0;	/* who reads it has it by now */
+	if (!r->report)
+		return summarize(r);
+	/* Ctrl-C is the report's from here on; that targets are gone need not be told any more. */
+	signal(SIGIO, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &r->m.old_mask, NULL);
+	optind = 0;
+	return analysis_command(3, argv);
+}
+
+/* --- the command line ----------------------------------------------------------------------- */
+
+static int obey_number(pmc_value_t *number, const char *what)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(optarg, &end, 0);
+	if (end == optarg || *end || errno || !*number || strchr(optarg, '-'))
+		return fail(EX_USAGE, "ERROR: Illegal %s value \"%s\".", what, optarg);
+	return 0;
+}
+
+static int obey_event(struct record *r)
+{
+	const char **events = reallocarray(r->events, r->nevents + 1, sizeof(*events));
+
+	if (!events)
+		return fail_errno(EX_OSERR, "ERROR");
+	r->events = events;
+	events[r->nevents++] = optarg;
+	return 0;
+}
+
+static int obey(struct record *r, int letter)
+{
+	switch (letter) {
+	case 'e':
+		return obey_event(r);
+	case 'c':
+		return obey_number(&r->count, "count");
+	case 'F':
+		return obey_number(&r->hz, "frequency");
+	case 'a':
+		r->system = true;
+		return 0;
+	case 'p':
+		return targets_want(&r->m, optarg);
+	case 'l':
+		if (opt_seconds(optarg, &r->m.duration) != 0)
+			return fail(EX_USAGE, "ERROR: Illegal duration time value \"%s\".", optarg);
+		return 0;
+	case 'o':
+		r->m.log = optarg;
+		return 0;
+	case 'g':
+	case 'N':
+		r->no_chain = letter == 'N';
+		return 0;
+	case OPT_REPORT:
+	case OPT_NO_REPORT:
+		r->report = letter == OPT_REPORT;
+		return 0;
+	case OPT_FROM_EXEC:
+	case OPT_FROM_FORK:
+		targets_from(&r->m, letter);
+		return 0;
+	case OPT_EXIT_STATUS:
+		r->m.seen |= SEEN_EXIT_STATUS;
+		return 0;
+	default:
+		show_usage(stderr);
+		return EX_USAGE;
+	}
+}
+
+static int check(const struct record *r)
+{
+	if (r->count && r->hz)
+		return fail(EX_USAGE, "ERROR: options -c and -F are mutually exclusive.");
+	if (r->system && r->m.nwanted)
+		return fail(EX_USAGE, "ERROR: options -a and -p are mutually exclusive.");
+	if (!r->system && !r->m.nwanted && !r->m.command) {
+		show_usage(stderr);
+		return fail(EX_USAGE, "ERROR: a command, -p or -a is needed");
+	}
+	return targets_check_from(&r->m, !r->system);
+}
+
+static int parse(struct record *r, int argc, char *argv[], bool *ended)
+{
+	struct opt_scan scan;
+	int letter, code = 0;
+
+	r->report = isatty(STDOUT_FILENO);
+	r->m.log = LOG_NAME;
+	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
+	while (!code && (letter = opt_next(&scan, argc, argv)) != -1) {
+		*ended = letter == OPT_HELP;
+		if (*ended)
+			return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+		code = obey(r, letter);
+	}
+	if (optind < argc)
+		r->m.command = argv + optind;
+	r->m.seen |= SEEN_SAMPLING | (r->system ? SEEN_SYSTEM_PMC : SEEN_PROCESS_PMC);
+	r->m.interval = FLUSH_SECONDS;
+	r->m.reported = r->report;
+	/* Beside a command's output there is no place for it. */
+	r->m.progress = isatty(STDERR_FILENO) && !(r->m.command && isatty(STDOUT_FILENO));
+	out_use(&r->m.out, STDERR_FILENO, "standard error");
+	return code ? code : check(r);
+}
+
+int pmc_cmd_record(int argc, char *argv[])
+{
+	struct record r = { .nevents = 0 };
+	bool ended = false;
+	int code, closing;
+
+	measure_begin(&r.m, &format_table);
+	code = parse(&r, argc, argv, &ended);
+	if (!code && !ended)
+		code = measure(&r);
+	closing = measure_end(&r.m);
+	if (!code)
+		code = closing;
+	if (!code && !ended && stat(r.m.log, &r.log) == 0)
+		code = show(&r);
+	if (!code)
+		code = child_exit_code(&r.m.child, r.m.seen & SEEN_EXIT_STATUS);
+	free(r.events);
+	return code;
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pmc stat: a fixed set of counts of a command, each set in relation to another.  The measurement
+ * is pmcstat's; only what is counted and how it is printed differ.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli/common/cpulist.h"
+#include "cli/measure/measure.h"
+#include "cli/common/msg.h"
+#include "cli/common/opt.h"
+#include "pmc.h"
+
+#define NSLOTS	    6
+#define MAX_CHOSEN  4		/* of -j */
+#define DISPLAY_SECONDS 1.0	/* between the reports of -d */
+#define NO_ROWS	    1e9		/* seconds */
+
+enum { CYCLES, INSTRUCTIONS, BRANCHES, BRANCH_MISSES, REFERENCES, CACHE_MISSES };
+
+/* What is counted when nobody says otherwise; `of` is the slot that gives a ratio its meaning. */
+static const struct kind {
+	const char *label, *spec, *tabs;
+	int of;
+	double scale;
+	const char *unit;
+} kinds[NSLOTS] = {
+	{ "cycles", "unhalted-cycles", "", -1, 0, "" },
+	/* "instructions" would be clock ticks on a machine that cannot count them. */
+	{ "instructions", "instruction-retired", "\t\t", CYCLES, 1, " inst/cycle" },
+	{ "branches", "branches", "", -1, 0, "" },
+	{ "branch-misses", "branch-mispredicts", "\t\t", BRANCHES, 100, "%" },
+	{ "cache-references", "LLC-REFERENCE", "\t", INSTRUCTIONS, 1, " refs/inst" },
+	{ "cache-misses", "LLC-MISSES", "\t\t", REFERENCES, 100, "%" },
+};
+
+/* A count of the report: in system scope the sum of all CPUs. */
+struct slot {
+	const struct kind *kind;	/* NULL: chosen by -j */
+	const char *spec;
+	size_t first, ncolumns;		/* 0: not counted */
+};
+
+struct stat {
+	struct measure m;
+	struct slot slots[NSLOTS];
+	bool system, display;
+	double seconds;
+	struct rusage before;		/* of children that were no command */
+	struct buf missing;		/* what is not counted, all of it for one reason */
+	char why[512];
+	int why_errno;
+};
+
+static const struct opt options[] = {
+	{ 'd', "display", NULL, "print the counts every second too" },
+	{ 'j', "events", "LIST", "count these instead of the last of the set; up to 4" },
+	{ OPT_FROM_EXEC, "from-exec", NULL, "count the command from its exec on, the default" },
+	{ OPT_FROM_FORK, "from-fork", NULL, "count it from before its exec on" },
+	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
+	{ OPT_HELP, "help", NULL, "this text" },
+};
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
+
+/* --- the report ------------------------------------------------------------------------------ */
+
+static uint64_t slot_value(const struct stat *s, const struct slot *slot)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < slot->ncolumns; i++)
+		sum += s->m.columns[slot->first + i].value;
+	return sum;
+}
+
+static void put_counts(struct buf *out, const struct stat *s)
+{
+	for (int i = 0; i < NSLOTS; i++) {
+		const struct slot *slot = &s->slots[i];
+		const struct kind *kind = slot->kind;
+		const struct slot *of = kind && kind->of >= 0 ? &s->slots[kind->of] : NULL;
+		uint64_t value = slot_value(s, slot), base;
+
+		if (!slot->ncolumns)
+			continue;
+		buf_printf(out, "%16llu  %s", (unsigned long long)value,
+			   kind ? kind->label : slot->spec);
+		/* A slot that -j has taken is no longer what the ratio wants. */
+		base = of && of->kind ? slot_value(s, of) : 0;
+		if (base)
+			buf_printf(out, "%s#\t%.3f%s", kind->tabs,
+				   kind->scale * (double)value / (double)base, kind->unit);
+		buf_add(out, "\n", 1);
+	}
+}
+
+static struct timeval since(struct timeval now, struct timeval then)
+{
+	now.tv_sec -= then.tv_sec;
+	now.tv_usec -= then.tv_usec;
+	if (now.tv_usec < 0) {
+		now.tv_usec += 1000000;
+		now.tv_sec--;
+	}
+	return now;
+}
+
+static double seconds_of(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void put_rate(struct buf *out, long count, const char *what, double cpu)
+{
+	buf_printf(out, "%16ld  %s#\t%.3f M/sec\n", count, what,
+		   cpu > 0 ? (double)count / cpu / 1e6 : 0.0);
+}
+
+static void put_time(struct buf *out, double seconds, const char *what, double part, double real)
+{
+	long long hundredths = (long long)(seconds * 100 + 0.5);
+
+	buf_printf(out, "%13lld.%02lld  %s\t\t\t#\t%.2f%% cpu\n", hundredths / 100,
+		   hundredths % 100, what, real > 0 ? 100 * part / real : 0.0);
+}
+
+static struct stat *stat_of(const struct table *table)
+{
+	return (struct stat *)((uintptr_t)table - offsetof(struct stat, m.table));
+}
+
+/* A row of every second; the last one is part of the report. */
+static void report_row(struct buf *out, struct table *table, double seconds,
+		       const struct column *columns, size_t count)
+{
+	struct stat *s = stat_of(table);
+
+	(void)columns;
+	(void)count;
+	s->seconds = seconds;
+	if (!s->display || s->m.done)
+		return;
+	put_counts(out, s);
+	buf_add(out, "\n", 1);
+}
+
+static void report_end(struct buf *out, const struct table *table)
+{
+	const struct stat *s = stat_of(table);
+	struct rusage now;
+	double user, sys;
+
+	getrusage(RUSAGE_CHILDREN, &now);
+	user = seconds_of(since(now.ru_utime, s->before.ru_utime));
+	sys = seconds_of(since(now.ru_stime, s->before.ru_stime));
+	if (s->m.child.collected) {
+		put_rate(out, now.ru_minflt + now.ru_majflt - s->before.ru_minflt -
+			 s->before.ru_majflt, "page faults\t\t", user + sys);
+		put_rate(out, now.ru_nvcsw - s->before.ru_nvcsw, "voluntary csw\t\t", user + sys);
+		put_rate(out, now.ru_nivcsw - s->before.ru_nivcsw, "involuntary csw\t", user + sys);
+	}
+	put_counts(out, s);
+	if (!s->m.child.collected)
+		return;
+	put_time(out, s->seconds, "real", user + sys, s->seconds);
+	put_time(out, user, "user", user, s->seconds);
+	put_time(out, sys, "sys", sys, s->seconds);
+}
+
+static const struct format report = { .row = report_row, .end = report_end };
+
+/* --- what is counted ------------------------------------------------------------------------- */
+
+/* One line for all that is not counted, not six of the same. */
+static void tell_missing(struct stat *s)
+{
+	if (s->missing.len)
+		note("not counted: %.*s: %s", (int)s->missing.len, s->missing.data, s->why);
+	buf_free(&s->missing);
+}
+
+static void miss(struct stat *s, const char *label, int err)
+{
+	if (s->missing.len && err != s->why_errno)
+		tell_missing(s);
+	if (!s->missing.len)
+		snprintf(s->why, sizeof(s->why), "%s", pmc_errstr());
+	s->why_errno = err;
+	buf_printf(&s->missing, "%s%s", s->missing.len ? ", " : "", label);
+}
+
+/* One that the machine cannot count leaves a gap, unless it was asked for by name. */
+static int refused(struct stat *s, const struct slot *slot)
+{
+	int err = errno;
+
+	if (errno == ENOSYS)
+		return fail_pmc(EX_UNAVAILABLE, "ERROR: Cannot allocate \"%s\"", slot->spec);
+	if (errno == EPERM && s->system)
+		return fail_pmc(EX_USAGE,
+				"ERROR: system mode counters can only be used as root");
+	if (!slot->kind && errno == EINVAL)
+		return fail_pmc(EX_USAGE, "ERROR: %s not recognized on host", slot->spec);
+	if (!slot->kind)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate \"%s\"", slot->spec);
+	miss(s, slot->kind->label, err);
+	return 0;
+}
+
+static int allocate_on(struct stat *s, struct slot *slot, int cpu, bool *gone)
+{
+	const struct column one = {
+		.spec = slot->spec,
+		.mode = s->system ? PMC_MODE_SC : PMC_MODE_TC,
+		.flags = s->system ? 0 : PMC_F_DESCENDANTS,
+		.cpu = cpu,
+	};
+	int code = pmcs_add(&s->m, &one);
+	struct column *column;
+
+	if (code)
+		return code;
+	column = &s->m.columns[s->m.ncolumns - 1];
+	if (pmc_allocate(column->spec, column->mode, column->flags, cpu, &column->id, 0) != 0) {
+		*gone = true;
+		return refused(s, slot);	/* the column goes with the slot */
+	}
+	column->allocated = true;
+	slot->ncolumns++;
+	return 0;
+}
+
+/* A count that lacks a CPU would be wrong: what some have given is given back. */
+static void drop_slot(struct stat *s, struct slot *slot)
+{
+	while (s->m.ncolumns > slot->first) {
+		struct column *column = &s->m.columns[--s->m.ncolumns];
+
+		if (column->allocated)
+			pmc_release(column->id);
+		free(column->name);
+	}
+	slot->ncolumns = 0;
+}
+
+static int allocate_slot(struct stat *s, struct slot *slot, const struct cpulist *cpus)
+{
+	bool gone = false;
+	int code = 0;
+
+	slot->first = s->m.ncolumns;
+	if (!s->system)
+		code = allocate_on(s, slot, PMC_CPU_ANY, &gone);
+	for (int cpu = s->system ? cpulist_next(cpus, 0) : -1; cpu >= 0 && !code && !gone;
+	     cpu = cpulist_next(cpus, cpu + 1))
+		code = allocate_on(s, slot, cpu, &gone);
+	if (gone)
+		drop_slot(s, slot);
+	return code;
+}
+
+static int allocate_all(struct stat *s)
+{
+	struct cpulist cpus;
+	int code = 0;
+
+	if (pmc_init() != 0)
+		return fail_pmc(EX_UNAVAILABLE,
+				"ERROR: Initialization of the pmc(3) library failed");
+	if (cpulist_online(&cpus) != 0)
+		return fail(EX_OSERR, "ERROR: Cannot determine which CPUs are online");
+	for (int i = 0; i < NSLOTS && !code; i++)
+		code = allocate_slot(s, &s->slots[i], &cpus);
+	tell_missing(s);
+	if (s->m.ncolumns)
+		s->m.seen |= s->system ? SEEN_SYSTEM_PMC : SEEN_PROCESS_PMC;
+	getrusage(RUSAGE_CHILDREN, &s->before);
+	return code;
+}
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+static void use_all(struct stat *s)
+{
+	for (int i = 0; i < NSLOTS; i++)
+		s->slots[i] = (struct slot){ .kind = &kinds[i], .spec = kinds[i].spec };
+}
+
+/* The last slots are those of the list, in its order. */
+static int choose(struct stat *s, char *list)
+{
+	char *names[MAX_CHOSEN], *name, *rest = list;
+	int count = 0;
+
+	while ((name = strsep(&rest, ","))) {
+		if (!*name)
+			return fail(EX_USAGE, "ERROR: an event without a name in the list of -j");
+		if (count == MAX_CHOSEN)
+			return fail(EX_USAGE, "ERROR: -j takes at most %d events; pmcstat(8) "
+				    "counts more", MAX_CHOSEN);
+		names[count++] = name;
+	}
+	use_all(s);
+	for (int i = 0; i < count; i++)
+		s->slots[NSLOTS - count + i] = (struct slot){ .spec = names[i] };
+	return 0;
+}
+
+static void show_usage(FILE *file, const struct stat *s)
+{
+	fprintf(file, "usage: pmc %s [-d] [-j LIST] [--exit-status] COMMAND [ARGUMENT...]\n",
+		s->system ? "stat-system" : "stat");
+}
+
+static int parse(struct stat *s, int argc, char *argv[], bool *ended)
+{
+	struct opt_scan scan;
+	int letter, code = 0;
+
+	use_all(s);
+	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
+	while (!code && (letter = opt_next(&scan, argc, argv)) != -1) {
+		if (letter == OPT_HELP) {
+			*ended = true;
+			show_usage(stdout, s);
+			opt_help(stdout, options, NOPTIONS, sizeof(options[0]));
+			return opt_flush_stdout();
+		}
+		if (letter == 'd')
+			s->display = true;
+		else if (letter == 'j')
+			code = choose(s, optarg);
+		else if (targets_from(&s->m, letter))
+			continue;
+		else if (letter == OPT_EXIT_STATUS)
+			s->m.seen |= SEEN_EXIT_STATUS;
+		else
+			code = EX_USAGE;
+	}
+	if (!code && optind >= argc)
+		code = fail(EX_USAGE, "ERROR: a command is needed");
+	if (!code)
+		code = targets_check_from(&s->m, !s->system);
+	if (code) {
+		show_usage(stderr, s);
+		return code;
+	}
+	s->m.command = argv + optind;
+	s->m.interval = s->display ? DISPLAY_SECONDS : NO_ROWS;
+	out_use(&s->m.out, STDERR_FILENO, "standard error");
+	return 0;
+}
+
+static int count(struct stat *s)
+{
+	static int (*const phases[])(struct measure *m) = {
+		run_prepare, child_spawn, pmcs_attach, pmcs_start, child_go, run_loop, run_finish,
+	};
+	int code = allocate_all(s);
+
+	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code; i++)
+		code = phases[i](&s->m);
+	return code;
+}
+
+static int stat_main(bool system, int argc, char *argv[])
+{
+	struct stat s = { .system = system };
+	bool ended = false;
+	int code, closing;
+
+	measure_begin(&s.m, &report);
+	code = parse(&s, argc, argv, &ended);
+	if (!code && !ended)
+		code = count(&s);
+	closing = measure_end(&s.m);
+	if (!code)
+		code = closing;
+	if (!code)
+		code = child_exit_code(&s.m.child, s.m.seen & SEEN_EXIT_STATUS);
+	return code;
+}
+
+int pmc_cmd_stat(int argc, char *argv[])
+{
+	return stat_main(false, argc, argv);
+}
+
+int pmc_cmd_stat_system(int argc, char *argv[])
+{
+	return stat_main(true, argc, argv);
+}

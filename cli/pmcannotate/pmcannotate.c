@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pmcannotate(8): a log's samples beside a binary's source and instructions.  As in FreeBSD a wrong
+ * command line shows the usage and is no failure; every failure is exit status 1.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "annotate.h"
+#include "cli/common/guard.h"
+#include "cli/measure/measure.h"
+#include "cli/log/logread.h"
+#include "cli/common/msg.h"
+#include "cli/common/opt.h"
+
+#define LIMIT 0.5	/* percent */
+
+struct args {
+	const char *html, *kernel, *event, *binary;
+	bool force;
+	bool ended;		/* nothing is left to do */
+};
+
+static const struct opt options[] = {
+	{ 'a', "assembly", NULL, "instructions only" },
+	{ OPT_LINES, "lines", NULL, "source lines only, each with all of its samples" },
+	{ 'l', "limit", "PERCENT", "leave out functions with less of all samples; 0.5" },
+	{ OPT_FUNCTION, "function", "NAME", "this function only, whatever its share" },
+	{ OPT_EVENT, "event", "NAME", "samples of this event only" },
+	{ 'k', "kernel", "FILE", "the kernel's file, or the folder it lies in" },
+	{ OPT_SOURCE, "source", "DIR", "source files lie below DIR" },
+	{ OPT_HTML, "html", "FILE", "a page for a browser, - for standard output" },
+	{ OPT_FORCE, "force", NULL, "also when BINARY is not what was recorded" },
+	{ 'h', NULL, NULL, "the usage" },
+	{ OPT_HELP, "help", NULL, "this text" },
+	{ OPT_VERSION, "version", NULL, "the version" },
+};
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
+
+static void show_usage(FILE *file)
+{
+	fputs("usage: pmcannotate [-a | --lines] [-h] [-k KERNEL] [-l PERCENT] [OPTION...] LOG "
+	      "BINARY\n", file);
+}
+
+static int usage(struct args *args)
+{
+	args->ended = true;
+	show_usage(stderr);
+	return 0;
+}
+
+static int parse_limit(const char *text, double *limit)
+{
+	char *end;
+
+	errno = 0;
+	*limit = strtod(text, &end);
+	if (end == text || *end || errno || !(*limit >= 0 && *limit <= 100))
+		return fail(EXIT_FAILURE, "\"%s\" is no percentage", text);
+	return 0;
+}
+
+static int obey(struct annotate *a, struct args *args, int letter)
+{
+	switch (letter) {
+	case 'a':
+		a->view = VIEW_ASSEMBLY;
+		return 0;
+	case OPT_LINES:
+		a->view = VIEW_LINES;
+		return 0;
+	case 'l':
+		return parse_limit(optarg, &a->limit);
+	case OPT_FUNCTION:
+		a->function = optarg;
+		return 0;
+	case OPT_EVENT:
+		args->event = optarg;
+		return 0;
+	case 'k':
+		args->kernel = optarg;
+		return 0;
+	case OPT_SOURCE:
+		a->sources.dir = optarg;
+		return 0;
+	case OPT_HTML:
+		args->html = optarg;
+		return 0;
+	case OPT_FORCE:
+		args->force = true;
+		return 0;
+	case OPT_HELP:
+		args->ended = true;
+		return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+	case OPT_VERSION:
+		args->ended = true;
+		return opt_version("pmcannotate");
+	default:
+		return usage(args);
+	}
+}
+
+static int parse(struct annotate *a, struct args *args, int argc, char *argv[])
+{
+	struct opt_scan scan;
+	int letter, code = 0;
+
+	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
+	while (!code && !args->ended && (letter = opt_next(&scan, argc, argv)) != -1)
+		code = obey(a, args, letter);
+	if (code || args->ended)
+		return code;
+	if (optind + 2 != argc)
+		return usage(args);
+	a->log = argv[optind];
+	args->binary = argv[optind + 1];
+	return 0;
+}
+
+/* Without a disassembler, or without lines, what is left is shown, and why. */
+static void choose_view(struct annotate *a)
+{
+	const char *why;
+
+	a->disasm = disasm_open(&a->binary, listing_name, a, &why);
+	if (a->disasm)
+		return;
+	if (a->view != VIEW_LINES)
+		note("\"%s\": instructions cannot be shown, source lines are: %s", a->binary.name,
+		     why);
+	a->view = VIEW_LINES;
+}
+
+static int nothing(const struct annotate *a)
+{
+	for (size_t i = 0; i < a->hits.nfunctions; i++) {
+		if (annotate_wants(a, &a->hits.functions[i]))
+			return 0;
+	}
+	if (a->function)
+		return fail(EXIT_FAILURE, "no sample lies in a function \"%s\" of \"%s\"",
+			    a->function, a->binary.name);
+	note("no function of \"%s\" has %g%% of the samples: -l shows those with less",
+	     a->binary.name, a->limit);
+	return 0;
+}
+
+static int open_page(const struct annotate *a, const char *html, struct out *out)
+{
+	int code = guard_input_file(html, a->log, "log");
+
+	if (!code)
+		code = guard_output(html, GUARD_TEXT);
+	if (!code)
+		code = sources_guard(&a->sources, html);
+	return code ? code : out_open(out, html, OUTPUT_WHOLE);
+}
+
+static int print(struct annotate *a, const char *html)
+{
+	struct buf text = { 0 };
+	struct out out = { 0 };
+	int closing, code = (html ? annotate_html : annotate_text)(a, &text);
+
+	/* Now all is read that could be written over. */
+	if (!code && html && strcmp(html, "-") != 0)
+		code = open_page(a, html, &out);
+	else if (!code)
+		out_use(&out, STDOUT_FILENO, "standard output");
+	out.text = text;
+	if (!code)
+		code = out_push_all(&out);
+	if (!code)
+		out_complete(&out);
+	closing = out_close(&out);
+	return code ? code : closing;
+}
+
+static int annotate(struct annotate *a, const struct args *args, const struct profile *p)
+{
+	int code = hits_find(&a->hits, p, &a->binary, args->event, args->force);
+
+	if (!code)
+		code = nothing(a);
+	if (code)
+		return code;
+	if (a->hits.image->state == IMAGE_STRIPPED)
+		note("\"%s\" has no symbols: its functions are addresses", a->binary.name);
+	a->sources.compiled = a->binary.changed;
+	choose_view(a);
+	return print(a, args->html);
+}
+
+/* The log up to a damage is shown; the exit status tells of it, as the line printed. */
+static int read_log(const struct annotate *a, struct profile *p, int *damaged)
+{
+	const struct walk_stats *stats;
+	int fd = -1, code = log_open_input(a->log, &fd);
+
+	if (code)
+		return code;
+	code = profile_log(p, fd, a->log, STDERR_FILENO);
+	close(fd);
+	if (code && (code != EX_DATAERR || !p->samples))
+		return code;
+	*damaged = code;
+	if (code)
+		note("WARNING: what follows is of the log up to there");
+	stats = walk_stats(p->walk);
+	log_note_gaps(a->log, stats->drops, stats->lost);
+	log_note_cut(a->log, stats->chains_cut, stats->passed);
+	return 0;
+}
+
+static int run(struct annotate *a, const struct args *args)
+{
+	struct symbols_config config = { .kernel = args->kernel };
+	struct filter filter = { 0 };
+	struct profile *p = NULL;
+	int damaged = 0, code = binary_open(&a->binary, args->binary);
+
+	if (code)
+		return code;
+	if (a->binary.kernel && !config.kernel)
+		config.kernel = a->binary.path;
+	a->symbols = symbols_new(&config);
+	if (!a->symbols)
+		code = fail(EXIT_FAILURE, "Impossible to read the log: no memory");
+	else if (!(p = profile_new(a->symbols, &filter)))
+		code = EXIT_FAILURE;
+	if (!code)
+		code = read_log(a, p, &damaged);
+	if (!code)
+		code = annotate(a, args, p);
+	hits_free(&a->hits);
+	sources_free(&a->sources);
+	disasm_close(a->disasm);
+	profile_free(p);
+	symbols_free(a->symbols);
+	return code ? code : damaged;
+}
+
+int main(int argc, char *argv[])
+{
+	struct annotate a = { .limit = LIMIT, .binary = { .fd = -1 } };
+	struct args args = { 0 };
+	int code;
+
+	msg_open_standard();
+	signal(SIGPIPE, SIG_IGN);
+	code = parse(&a, &args, argc, argv);
+	if (!code && !args.ended)
+		code = run(&a, &args);
+	binary_close(&a.binary);
+	if (code == EX_READER_LEFT)
+		return code;
+	return code ? EXIT_FAILURE : EXIT_SUCCESS;
+}

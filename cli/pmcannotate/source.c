@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Source files, by the names that compilers wrote into debug information: read whole, once, and
+ * only if they are regular files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "annotate.h"
+#include "cli/common/msg.h"
+
+#define SOURCE_MAX (64u << 20)
+
+struct source {
+	char *name;
+	char *text;		/* NULL: cannot be read */
+	size_t *lines;		/* where each begins; one more: the end */
+	size_t nlines;
+	dev_t dev;		/* which file it is, if there is `text` */
+	ino_t ino;
+};
+
+static int open_regular(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd >= 0 && (fstat(fd, st) != 0 || !S_ISREG(st->st_mode) || st->st_size > SOURCE_MAX)) {
+		close(fd);
+		errno = EINVAL;
+		return -1;
+	}
+	return fd;
+}
+
+/* Below --source, the recorded name or as much of its end as leads to a file. */
+static int find(const struct sources *s, const char *name, struct stat *st)
+{
+	int fd = -1;
+
+	if (!s->dir)
+		return open_regular(name, st);
+	for (const char *tail = name; fd < 0 && tail; tail = strchr(tail, '/')) {
+		char *path = NULL;
+
+		tail += strspn(tail, "/");
+		if (asprintf(&path, "%s/%s", s->dir, tail) < 0) {
+			errno = ENOMEM;
+			return -1;
+		}
+		fd = open_regular(path, st);
+		free(path);
+	}
+	return fd;
+}
+
+static bool read_all(int fd, char *text, size_t size)
+{
+	size_t done = 0;
+	ssize_t n = 1;
+
+	while (done < size && n > 0) {
+		n = read(fd, text + done, size - done);
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return done == size;
+}
+
+static bool index_lines(struct source *file, size_t size)
+{
+	size_t n = 1, at = 0;
+
+	for (const char *c = file->text; (c = memchr(c, '\n', size - (size_t)(c - file->text)));
+	     c++)
+		n++;
+	file->lines = calloc(n + 1, sizeof(*file->lines));
+	if (!file->lines)
+		return false;
+	for (size_t i = 0; i < size; i++) {
+		if (file->text[i] == '\n')
+			file->lines[++at] = i + 1;
+	}
+	file->nlines = n;
+	file->lines[n] = size + 1;
+	return true;
+}
+
+static void load(const struct sources *s, struct source *file)
+{
+	struct stat st = { 0 };
+	int fd = find(s, file->name, &st);
+	bool good = false;
+
+	if (fd >= 0) {
+		file->text = malloc((size_t)st.st_size + 1);
+		good = file->text && read_all(fd, file->text, (size_t)st.st_size) &&
+		       index_lines(file, (size_t)st.st_size);
+		close(fd);
+		file->dev = st.st_dev;
+		file->ino = st.st_ino;
+	}
+	if (!good) {
+		free(file->text);
+		file->text = NULL;
+		note("the source file \"%s\" cannot be read%s%s%s: its lines are numbers only%s",
+		     file->name, s->dir ? " below \"" : "", s->dir ? s->dir : "",
+		     s->dir ? "\"" : "", s->dir ? "" : " (--source says where files are)");
+	} else if (s->compiled && st.st_mtime > s->compiled) {
+		note("WARNING: the source file \"%s\" is newer than the binary: lines may have "
+		     "moved", file->name);
+	}
+}
+
+static struct source *source_of(struct sources *s, const char *name)
+{
+	struct source *files;
+
+	for (size_t i = 0; i < s->nfiles; i++) {
+		if (strcmp(s->files[i].name, name) == 0)
+			return &s->files[i];
+	}
+	files = reallocarray(s->files, s->nfiles + 1, sizeof(*files));
+	if (!files)
+		return NULL;
+	s->files = files;
+	files[s->nfiles] = (struct source){ .name = strdup(name) };
+	if (!files[s->nfiles].name)
+		return NULL;
+	load(s, &files[s->nfiles]);
+	return &files[s->nfiles++];
+}
+
+const char *source_line(struct sources *s, const char *file, unsigned int line, size_t *len)
+{
+	const struct source *source = source_of(s, file);
+
+	if (!source || !source->text || !line || line > source->nlines)
+		return NULL;
+	*len = source->lines[line] - source->lines[line - 1] - 1;
+	return source->text + source->lines[line - 1];
+}
+
+int sources_guard(const struct sources *s, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return 0;
+	for (size_t i = 0; i < s->nfiles; i++) {
+		const struct source *file = &s->files[i];
+
+		if (file->text && file->dev == st.st_dev && file->ino == st.st_ino)
+			return fail(EX_USAGE, "ERROR: \"%s\" is a source file that is read; "
+				    "write to another file", path);
+	}
+	return 0;
+}
+
+void sources_free(struct sources *s)
+{
+	for (size_t i = 0; i < s->nfiles; i++) {
+		free(s->files[i].name);
+		free(s->files[i].text);
+		free(s->files[i].lines);
+	}
+	free(s->files);
+}

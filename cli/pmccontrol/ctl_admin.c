@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmccontrol -c -e -d.  Every id is checked before the first row changes. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <pmc.h>
+
+#include "ctl.h"
+#include "cli/common/msg.h"
+
+int admin_add(struct control *control, bool enable, int row)
+{
+	struct admin *admin = reallocarray(control->admin, control->nadmin + 1, sizeof(*admin));
+
+	if (!admin) {
+		errno = ENOMEM;
+		return fail_errno(EX_OSERR, "ERROR");
+	}
+	control->admin = admin;
+	admin[control->nadmin++] = (struct admin){ enable, control->cpu, row };
+	return 0;
+}
+
+static int check_ids(const struct control *control, int ncpu, int npmc)
+{
+	for (size_t i = 0; i < control->nadmin; i++) {
+		const struct admin *admin = &control->admin[i];
+
+		if (admin->cpu >= ncpu)
+			return fail(EX_DATAERR, "CPU id too large: \"%d\"", admin->cpu);
+		if (admin->row >= npmc)
+			return fail(EX_DATAERR, "PMC id too large: \"%d\"", admin->row);
+	}
+	return 0;
+}
+
+/* CPUs that are offline are passed over by "*", and refused by number. */
+static int change(const struct admin *admin, int cpu, int row)
+{
+	int err = admin->enable ? pmc_enable(cpu, row) : pmc_disable(cpu, row);
+
+	if (err == 0 || (errno == ENXIO && admin->cpu == CTL_ALL))
+		return 0;
+	return fail_pmc(EX_OSERR, "%s of PMC %d on CPU %d failed",
+			admin->enable ? "Enable" : "Disable", row, cpu);
+}
+
+static int change_rows(const struct admin *admin, int cpu, int npmc)
+{
+	int code = 0;
+
+	if (admin->row != CTL_ALL)
+		return change(admin, cpu, admin->row);
+	for (int row = 0; row < npmc && !code; row++)
+		code = change(admin, cpu, row);
+	return code;
+}
+
+int admin_run(const struct control *control)
+{
+	int ncpu = pmc_ncpu();
+	int npmc = pmc_npmc(0);
+	int code;
+
+	if (ncpu < 0)
+		return fail_pmc(EX_OSERR, "Unable to determine the number of CPUs");
+	if (npmc <= 0)
+		return fail(EX_CONFIG, "No PMCs found");
+	code = check_ids(control, ncpu, npmc);
+	for (size_t i = 0; i < control->nadmin && !code; i++) {
+		const struct admin *admin = &control->admin[i];
+
+		if (admin->cpu != CTL_ALL)
+			code = change_rows(admin, admin->cpu, npmc);
+		for (int cpu = 0; admin->cpu == CTL_ALL && cpu < ncpu && !code; cpu++)
+			code = change_rows(admin, cpu, npmc);
+	}
+	return code;
+}

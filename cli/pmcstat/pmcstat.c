@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmcstat(8): counts events of a command, of processes and of CPUs. */
+#include <string.h>
+
+#include "cli/log/analysis.h"
+#include "cli/measure/measure.h"
+#include "cli/common/msg.h"
+#include "cli/top/top.h"
+
+#define INTERVAL_SECONDS 5.0
+
+/* A measurement, in order; the first phase that fails is the last. */
+static int (*const phases[])(struct measure *m) = {
+	args_check,   child_check,  record_prepare, pmcs_allocate, run_prepare, child_spawn,
+	targets_find, pmcs_attach,  record_begin,   pmcs_start,	   child_go,	run_loop,
+	run_finish,
+};
+
+/* -R with -T: nothing is measured. */
+static int (*const looking[])(struct measure *m) = {
+	args_check, top_read, run_prepare, run_loop, run_finish,
+};
+
+static int read_log(struct measure *m)
+{
+	return m->analysis->seen & ANALYSIS_OUTPUT ? log_analyse(m) : log_dump(m);
+}
+
+/* -R alone. */
+static int (*const reading[])(struct measure *m) = { args_check, read_log };
+
+static int run(struct measure *m, int (*const phase[])(struct measure *m), size_t count)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < count && !code; i++)
+		code = phase[i](m);
+	return code;
+}
+#define RUN(m, phase) run(m, phase, sizeof(phase) / sizeof((phase)[0]))
+
+int main(int argc, char *argv[])
+{
+	struct analysis analysis;
+	struct measure m;
+	bool ended = false;
+	int code, closing;
+
+	msg_open_standard();
+	if (argc > 1 && strcmp(argv[1], "report") == 0)
+		return analysis_command(argc - 1, argv + 1);
+	analysis_begin(&analysis);
+	measure_begin(&m, &format_table);
+	m.analysis = &analysis;
+	m.interval = INTERVAL_SECONDS;
+	code = args_parse(&m, argc, argv, &ended);
+	if (!code && !ended)
+		code = !m.input ? RUN(&m, phases) : m.live ? RUN(&m, looking) : RUN(&m, reading);
+	if (!code && !m.input && m.recorded >= 0)
+		code = log_analyse(&m);
+	closing = measure_end(&m);
+	analysis_end(&analysis);
+	if (!code)
+		code = closing;
+	if (!code)
+		code = child_exit_code(&m.child, m.seen & SEEN_EXIT_STATUS);
+	return code;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* tdump(8): decodes trace rings, those of programs and of the kernel. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common/guard.h"
+#include "cli/common/msg.h"
+#include "tdump.h"
+
+#define FOLLOW_MS 100
+
+int form_begin(struct tdump *t)
+{
+	switch (t->opt.form) {
+	case FORM_JSON:
+		return 0;
+	case FORM_CHROME:
+		return chrome_begin(t);
+	default:
+		return text_begin(t);
+	}
+}
+
+int form_line(struct tdump *t, const struct tdump_line *line)
+{
+	char *from = t->out.data + t->out.len;
+
+	switch (t->opt.form) {
+	case FORM_JSON:
+		return json_line(t, line);
+	case FORM_CHROME:
+		return chrome_line(t, line);
+	default:
+		t->out.len += (size_t)(text_line(t, line, from) - from);
+		return out_room(&t->out);
+	}
+}
+
+int form_end(struct tdump *t)
+{
+	return t->opt.form == FORM_CHROME ? chrome_end(t) : 0;
+}
+
+static int memory_gone(void)
+{
+	return fail(EX_OSERR, "ERROR: out of memory");
+}
+
+/*
+ * CTR6's two entries are one line: whichever comes first looks for the other one beside it.  False:
+ * it is the second one, and in the line of the first.
+ */
+static bool join(struct item *item, struct points *points, bool sixth, bool newest)
+{
+	struct cursor *c = item->cursor;
+	const struct point *point;
+	struct ktr_entry other;
+
+	if (c->joined == item->number + 1) {
+		item->joined = !sixth;
+		item->sixth = c->sixth;
+		return !sixth;
+	}
+	if (sixth != newest || !item_beside(item, sixth ? -1 : 1, &other) ||
+	    other.ktr_tid != item->entry->ktr_tid)
+		return true;
+	point = points_get(points, other.ktr_desc);
+	if (!point || !(sixth ? point->six.nops != 0 : point->sixth))
+		return true;
+	c->sixth = sixth ? item->entry->ktr_parm1 : other.ktr_parm1;
+	c->joined = sixth ? item->number : item->number + 2;
+	item->joined = !sixth;
+	item->sixth = c->sixth;
+	return !sixth;
+}
+
+const struct point *entry_point(const struct tdump *t, struct item *item, struct points *points,
+				bool *own)
+{
+	const struct point *point = item->corrupt ? NULL :
+		points_get(points, item->entry->ktr_desc);
+
+	*own = true;
+	if (!point || !(point->sixth || point->six.nops))
+		return point;
+	*own = join(item, points, point->sixth, t->merge.order != MERGE_OLDEST);
+	return points_get(points, item->entry->ktr_desc);
+}
+
+/* What the entry is, or NULL: it is corrupt, or `*wanted` is false. */
+static const struct point *look_up(struct tdump *t, struct item *item, struct points *points,
+				   bool *wanted)
+{
+	const struct point *point = NULL;
+
+	*wanted = !t->opt.has_tid || item->entry->ktr_tid == t->opt.tid;
+	if (*wanted)
+		point = entry_point(t, item, points, wanted);
+	/* What nobody can tell the class of is shown. */
+	if (point && t->opt.has_classes && point->classes)
+		*wanted = *wanted && (point->classes & t->opt.classes);
+	return point && point->state == POINT_CORRUPT ? NULL : point;
+}
+
+static int print(struct tdump *t, const struct item *item, struct points *points,
+		 const struct point *point, uint64_t delta)
+{
+	const struct tdump_line line = { item, point, points, delta };
+
+	if (points->failed)
+		return memory_gone();
+	if (t->opt.ktrdump && point && point->format.excess && !item->joined)
+		return fail(1, "too many parameters");
+	return form_line(t, &line);
+}
+
+static struct points *points_of(const struct tdump *t, const struct item *item)
+{
+	return t->points[t->nrings > 1 && item->rings == t->rings[1]];
+}
+
+/* Newest first: the line above tells until when an entry lasted. */
+static int print_newest(struct tdump *t)
+{
+	struct item *item;
+	const struct rings *rings = NULL;
+	uint64_t newer = 0;
+	uint32_t cpu = 0;
+	bool first = true, wanted;
+	int code = 0;
+
+	while (!code && (item = merge_next(&t->merge))) {
+		struct points *points = points_of(t, item);
+		const struct point *point = look_up(t, item, points, &wanted);
+
+		if (!wanted)
+			continue;
+		first = first || (t->opt.apart && (item->cpu != cpu || item->rings != rings));
+		code = print(t, item, points, point, first || item->corrupt ? 0 :
+			     newer - item->time);
+		cpu = item->cpu;
+		rings = item->rings;
+		if (!item->corrupt) {
+			newer = item->time;
+			first = false;
+		}
+	}
+	return code;
+}
+
+/* Oldest first: an entry waits for the next one, or, followed, tells the time since the last. */
+static int print_oldest(struct tdump *t, uint64_t *last)
+{
+	struct item *item;
+	struct ktr_entry entry;
+	struct item held = { 0 };
+	bool wanted;
+	int code = 0;
+
+	while (!code && (item = merge_next(&t->merge))) {
+		const struct point *point = look_up(t, item, points_of(t, item), &wanted);
+
+		if (!wanted)
+			continue;
+		if (t->opt.follow) {
+			code = print(t, item, points_of(t, item), point,
+				     *last && !item->corrupt ? item->time - *last : 0);
+			*last = item->corrupt ? *last : item->time;
+			continue;
+		}
+		if (held.entry) {
+			point = held.corrupt ? NULL :
+				look_up(t, &held, points_of(t, &held), &wanted);
+			code = print(t, &held, points_of(t, &held), point,
+				     item->corrupt ? 0 : item->time - held.time);
+		}
+		held = *item;
+		entry = *item->entry;
+		held.entry = &entry;
+	}
+	if (!code && held.entry)
+		code = print(t, &held, points_of(t, &held), held.corrupt ? NULL :
+			     look_up(t, &held, points_of(t, &held), &wanted), 0);
+	return code;
+}
+
+static int read_failed(const struct tdump *t, int err)
+{
+	if (err == -ESRCH)
+		return fail(EX_UNAVAILABLE, "ERROR: %s has gone while it was read",
+			    t->rings[0]->name);
+	if (err == -EFAULT)
+		return fail(EX_DATAERR, "ERROR: %s: some of its rings are not there",
+			    t->rings[0]->name);
+	return fail(EX_IOERR, "ERROR: %s: cannot be read: %s", t->rings[0]->name, strerror(-err));
+}
+
+static void tell_lost(const struct tdump *t, uint64_t *told)
+{
+	uint64_t lost = merge_lost(&t->merge);
+
+	if (lost != *told)
+		note("%llu entries were overwritten before they were read",
+		     (unsigned long long)(lost - *told));
+	*told = lost;
+}
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signo)
+{
+	stopped = 1;
+}
+
+static int follow(struct tdump *t)
+{
+	struct sigaction action = { .sa_handler = stop };
+	uint64_t last = 0, told = 0;
+	int code = 0, err = 0;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	for (size_t i = 0; i < t->merge.ncursors; i++)
+		t->merge.cursors[i].patient = true;
+	while (!code && !err && !stopped) {
+		code = print_oldest(t, &last);
+		tell_lost(t, &told);
+		code = code ? code : out_flush(&t->out);
+		err = merge_error(&t->merge);
+		if (code || err)
+			break;
+		poll(NULL, 0, FOLLOW_MS);
+		err = merge_again(&t->merge);
+	}
+	return code || !err ? code : read_failed(t, err);
+}
+
+/* By how much the newest entry is newer than now: of another CPU's counter. */
+static uint64_t ahead_of_now(const struct tdump *t)
+{
+	struct rings *rings = t->rings[0];
+	const struct item *item;
+	struct ktr_stamp now;
+	struct merge merge;
+	uint64_t ahead = 0;
+
+	if (!rings->mem->live || merge_open(&merge, &rings, 1, MERGE_NEWEST, NULL, NULL) != 0)
+		return 0;
+	item = merge_next(&merge);
+	if (item && !item->corrupt && rings->header.clock != KTR_CLOCK_COARSE &&
+	    stamp_now(rings->header.clock, &now) && item->entry->ktr_time > now.clock)
+		ahead = item->entry->ktr_time - now.clock;
+	merge_close(&merge);
+	return ahead;
+}
+
+/* Counters that disagree show as entries that are newer than they can be. */
+static void tell_skew(const struct tdump *t)
+{
+	uint64_t skew = merge_skew(&t->merge), ahead = ahead_of_now(t);
+
+	if (ahead)
+		note("the newest entry is 0x%llx clocks newer than now: counters of CPUs are not "
+		     "synchronised, the order may be wrong; -s shows each CPU by itself",
+		     (unsigned long long)ahead);
+	else if (skew)
+		note("the clock went back by 0x%llx between entries of one CPU: counters are not "
+		     "synchronised, the order may be wrong; -s shows each CPU by itself",
+		     (unsigned long long)skew);
+}
+
+static bool wanted_cpu(void *arg, uint32_t cpu)
+{
+	const struct tdump *t = arg;
+
+	return !t->opt.has_cpus || cpulist_next(&t->opt.cpu_list, (int)cpu) == (int)cpu;
+}
+
+static void measure_columns(struct tdump *t)
+{
+	char digits[20];
+
+	t->cpu_width = 1;
+	t->index_width = 3;
+	for (size_t i = 0; i < t->nrings; i++) {
+		int cpu = (int)(format_hex(digits, t->rings[i]->header.ncpu - 1) - digits);
+		int index = (int)(format_hex(digits, t->rings[i]->header.entries - 1) - digits);
+
+		t->cpu_width = cpu > t->cpu_width ? cpu : t->cpu_width;
+		t->index_width = index > t->index_width ? index : t->index_width;
+	}
+}
+
+/* For ages, before anything is printed. */
+static uint64_t newest_time(const struct tdump *t)
+{
+	struct merge merge;
+	const struct item *item;
+	uint64_t newest = 0;
+
+	if (merge_open(&merge, t->rings, t->nrings, MERGE_NEWEST, NULL, NULL) != 0)
+		return 0;
+	do
+		item = merge_next(&merge);
+	while (item && item->corrupt);
+	if (item)
+		newest = item->time;
+	merge_close(&merge);
+	return newest;
+}
+
+static int print_all(struct tdump *t)
+{
+	uint64_t last = 0;
+	int code, err;
+
+	code = out_begin(&t->out, &t->opt);
+	if (!code)
+		code = form_begin(t);
+	if (code)
+		return code;
+	if (t->opt.follow)
+		code = follow(t);
+	else
+		code = t->opt.oldest ? print_oldest(t, &last) : print_newest(t);
+	if (!code)
+		code = form_end(t);
+	t->out.complete = !code;
+	err = merge_error(&t->merge);
+	if (!code && err && !t->opt.follow) {
+		code = out_flush(&t->out);
+		code = code ? code : read_failed(t, err);
+	}
+	if (!code)
+		tell_skew(t);
+	return code;
+}
+
+/* No output is an input; text replaces no recording, and rings replace rings. */
+static int check_output(const struct tdump_options *o)
+{
+	const char *path = o->saved ? o->saved : o->output;
+
+	if (!path)
+		return 0;
+	return guard_input_file(path, o->input, "file") ?:
+	       guard_input_file(path, o->core, "core dump") ?:
+	       guard_input_file(path, o->exec, "program") ?:
+	       guard_output(path, o->saved ? GUARD_TRACE : GUARD_TEXT);
+}
+
+static int run(struct tdump *t)
+{
+	enum merge_order order = t->opt.apart ? MERGE_APART :
+		t->opt.oldest || t->opt.follow ? MERGE_OLDEST : MERGE_NEWEST;
+	int code = check_output(&t->opt) ?: sources_open(t), err;
+
+	if (code)
+		return code;
+	measure_columns(t);
+	if (t->opt.verbose)
+		t->newest = newest_time(t);
+	err = merge_open(&t->merge, t->rings, t->nrings, order, wanted_cpu, t);
+	if (err)
+		return err == -ENOMEM ? memory_gone() : read_failed(t, err);
+	if (t->opt.saved)
+		code = save_rings(t);
+	else
+		code = out_end(&t->out, print_all(t));
+	return code;
+}
+
+int main(int argc, char *argv[])
+{
+	struct tdump t = { .opt.form = FORM_TEXT };
+	bool ended = false;
+	int code;
+
+	msg_open_standard();
+	signal(SIGPIPE, SIG_IGN);
+	code = args_parse(&t, argc, argv, &ended);
+	if (!code && !ended)
+		code = run(&t);
+	merge_close(&t.merge);
+	sources_close(&t);
+	buf_free(&t.text);
+	free(t.chrome);
+	/* FreeBSD's knows one failure only. */
+	return t.opt.ktrdump && code ? 1 : code;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * tdump(8): where the rings come from, which entries are wanted and in which form.  Functions that
+ * return int return 0 or the exit code, and have printed their line when it is not 0.
+ */
+#ifndef PMCBPF_CLI_TDUMP_H
+#define PMCBPF_CLI_TDUMP_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include "cli/common/cpulist.h"
+#include "cli/trace/ktr_merge.h"
+#include "cli/trace/ktr_points.h"
+#include "cli/trace/ktr_save.h"
+#include "cli/common/output.h"
+#include "cli/common/pager.h"
+
+#define TDUMP_RINGS 2u		/* a program's, and the kernel's */
+
+enum tdump_form { FORM_TEXT, FORM_DEBUGGER, FORM_KTRDUMP, FORM_JSON, FORM_CHROME };
+enum tdump_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* What the user wants. */
+struct tdump_options {
+	bool ktrdump;		/* called by that name */
+	pid_t pid;
+	const char *core, *exec, *input, *output, *saved, *remote;
+	bool kernel;		/* -k */
+	bool absolute, decimal, verbose, quiet, stamps, relative, files, cpus, threads;
+	bool oldest, apart, follow, freeze, no_cache;
+	double clocks;		/* in a microsecond; 0: not given */
+	enum tdump_form form;
+	enum tdump_color color;
+	bool has_classes, has_cpus, has_tid;
+	uint32_t classes, tid;
+	struct cpulist cpu_list;
+};
+
+/* Text on its way out; what is added is checked against the room once a line. */
+struct tdump_out {
+	int fd;
+	const char *file;	/* -o, or NULL */
+	struct output output;	/* its, from when it is open … */
+	bool complete;		/* … and all of it is written, but for what is in `data` */
+	pid_t pager;
+	struct held held;
+	bool color;
+	char *data;
+	size_t len;
+};
+
+struct tdump {
+	struct tdump_options opt;
+	struct tdump_out out;
+	/* Sources: each has memory, rings in it, and what explains them. */
+	struct source *sources;
+	struct rings *rings[TDUMP_RINGS];
+	struct points *points[TDUMP_RINGS];
+	size_t nrings;
+	struct merge merge;
+	/* The form's state. */
+	int cpu_width, index_width;
+	bool started;
+	uint64_t newest;	/* the newest entry's time; ktrdump: that of the line above */
+	struct chrome *chrome;
+	struct buf text;	/* of JSON */
+};
+
+/* An entry to print. */
+struct tdump_line {
+	const struct item *item;
+	const struct point *point;	/* NULL: corrupt */
+	struct points *points;
+	uint64_t delta;		/* to the next newer one */
+};
+
+int args_parse(struct tdump *t, int argc, char *argv[], bool *ended);
+
+/* Opens what the options name.  tdump_sources.c */
+int sources_open(struct tdump *t);
+void sources_close(struct tdump *t);
+
+/* The trace point, NULL if the entry is corrupt; *own: it has a line of its own, see CTR6. */
+const struct point *entry_point(const struct tdump *t, struct item *item, struct points *points,
+				bool *own);
+
+/* The kernel's rings, of the daemon or pinned.  ktr_kernel.c */
+int kernel_map(struct mem *mem, bool frozen);
+void kernel_unmap(struct mem *mem);
+
+/* A stamp of now on a region's clock: false if this machine cannot tell. */
+bool stamp_now(uint32_t clock, struct ktr_stamp *stamp);
+
+#define OUT_LINE (FORMAT_ROOM + 4096u)	/* a line of any form */
+int out_begin(struct tdump_out *out, const struct tdump_options *opt);
+
+/* Room for OUT_LINE bytes at out->data + out->len: the caller adds to len. */
+int out_room(struct tdump_out *out);
+int out_flush(struct tdump_out *out);
+
+/* All of a text, which is empty then. */
+int out_text(struct tdump_out *out, struct buf *text);
+
+/* The rest is written, the pager waited for; 0 or the exit code, `code` if that is not 0. */
+int out_end(struct tdump_out *out, int code);
+
+/* Forms: what comes first, an entry, what comes last.  tdump_text.c, …_json.c, …_chrome.c */
+int form_begin(struct tdump *t);
+int form_line(struct tdump *t, const struct tdump_line *line);
+int form_end(struct tdump *t);
+int text_begin(struct tdump *t);
+char *text_line(struct tdump *t, const struct tdump_line *line, char *to);
+int json_line(struct tdump *t, const struct tdump_line *line);
+int chrome_begin(struct tdump *t);
+int chrome_line(struct tdump *t, const struct tdump_line *line);
+int chrome_end(struct tdump *t);
+
+/* A file with all rings.  tdump_save.c */
+int save_rings(struct tdump *t);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events of a hardware PMU: from a name or from terms to the configuration words of
+ * perf_event_attr. `root` is where the kernel lists its PMUs; tests use a directory of their own.
+ */
+#ifndef PMCBPF_PMU_H
+#define PMCBPF_PMU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "lib/base/reason.h"
+
+#define PMU_ROOT "/sys/bus/event_source/devices"
+
+struct pmu_event {
+	uint64_t config[3];
+	bool usr, os;			/* qualifiers; neither: both rings */
+	uint32_t caps;			/* PMC_CAP_* of other qualifiers */
+	char name[WIRE_NAME_MAX];	/* as the table spells it */
+};
+
+/* A field of the configuration: value bits go to the mask's bits, lowest first. */
+struct pmu_field {
+	unsigned int word;		/* config, config1, config2 */
+	uint64_t mask;
+};
+
+/* "config:0-7,32-35".  -EINVAL malformed, -EOPNOTSUPP a word that cannot be passed on. */
+int pmu_field_parse(const char *text, struct pmu_field *field);
+/* -ERANGE when the value has more bits than the field. */
+int pmu_field_set(const struct pmu_field *field, uint64_t value, uint64_t config[3]);
+
+/* The field a PMU has under this name.  -ENOENT none. */
+int pmu_field_find(const char *root, const char *pmu, const char *name, struct pmu_field *field,
+		   struct reason *why);
+
+/* Applies one "term" or "term=value" of a raw specifier or of an event's file. */
+int pmu_term(const char *root, const char *pmu, const struct evspec_pair *term, uint64_t config[3],
+	     struct reason *why);
+
+/* Event of the kernel's own list, matched after folding.  -ENOENT none. */
+int pmu_sysfs_event(const char *root, const char *pmu, const char *name, struct pmu_event *event,
+		    struct reason *why);
+
+/*
+ * A whole parsed specifier on the PMU of a class: names of the kernel, then libpfm4's, or raw
+ * terms. -ENOENT: no such event.
+ */
+int pmu_event(const char *root, const struct wire_classinfo *class, const struct evspec *spec,
+	      struct pmu_event *event, struct reason *why);
+
+/*
+ * Calls fn for every event name of the kernel's list, with its terms; stops when fn returns not 0.
+ */
+typedef int pmu_each_fn(void *arg, const char *name, const char *text);
+int pmu_each(const char *root, const char *pmu, pmu_each_fn *fn, void *arg);
+
+#endif

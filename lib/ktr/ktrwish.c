@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Options of ktr(4): what the program was compiled with, then what the environment says.  A program
+ * with more rights than who started it does not listen to the environment.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "ktrlib.h"
+#include "lib/base/ktrmask.h"
+
+/* The program's, if it has any: <sys/ktr_options.h>. */
+extern const struct ktr_options ktr_options __attribute__((weak, visibility("default")));
+
+static bool has(unsigned int option)
+{
+	return &ktr_options && ktr_options.version == KTR_VERSION && ktr_options.given & option;
+}
+
+bool ktr_oldcpu(void)
+{
+	return has(__KTR_HAS_OLDCPU);
+}
+
+static const char *asked(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+/* A number and where it ends, false if there is none. */
+static bool number(const char *text, uint64_t *value, const char **end)
+{
+	char *rest;
+
+	errno = 0;
+	*value = strtoull(text, &rest, 0);
+	*end = rest;
+	return rest != text && !errno && *text != '-' && *text != '+' && *text != ' ';
+}
+
+/* Bytes of a ring, entries: if they will not do, the old value stays. */
+static void size(struct ktr_wishes *wishes, const char *name, const char *text, uint64_t unit)
+{
+	uint64_t value, bytes;
+	const char *end, *why = NULL;
+
+	if (!number(text, &value, &end) || *end)
+		why = "not a number";
+	else if (value & (value - 1))
+		why = "not a power of two";
+	else if (value > (uint64_t)KTR_REGION_ENTRIES * KTR_ENTRY_SIZE / unit)
+		why = "more than 1 GB for each CPU";
+	if (why) {
+		ktr_say("%s=%.60s: %s; using %llu", name, text, why,
+			(unsigned long long)wishes->entries * KTR_ENTRY_SIZE / unit);
+		return;
+	}
+	bytes = value * unit;
+	if (bytes && bytes < KTR_ENTRY_SIZE) {
+		ktr_say("%s=%.60s: an entry takes 64 bytes; using 64", name, text);
+		bytes = KTR_ENTRY_SIZE;
+	}
+	wishes->entries = (uint32_t)(bytes / KTR_ENTRY_SIZE);
+}
+
+static void mask(struct ktr_wishes *wishes, const char *text)
+{
+	char bad[64];
+
+	if (ktrmask_parse(text, &wishes->mask, bad, sizeof(bad)))
+		ktr_say("KTR_MASK=%.60s: %s is no class of ktr(4) and no number; using 0x%x", text,
+			*bad ? bad : "nothing", wishes->mask);
+	else
+		wishes->masked = true;
+}
+
+/* As FreeBSD's option: words of 64 CPUs, the lowest first, ',' between them. */
+static void cpumask(struct ktr_wishes *wishes, const char *text)
+{
+	uint64_t words[KTR_REGION_CPUS / 64] = { 0 };
+	const char *rest = text;
+
+	for (size_t i = 0; i < KTR_REGION_CPUS / 64; i++) {
+		if (!number(rest, &words[i], &rest))
+			break;
+		if (!*rest) {
+			memcpy(wishes->cpumask, words, sizeof(words));
+			wishes->cpumasked = true;
+			return;
+		}
+		if (*rest++ != ',')
+			break;
+	}
+	ktr_say("KTR_CPUMASK=%.60s: not numbers of 64 bits with ',' between them; "
+		"tracing on all CPUs", text);
+}
+
+static void freeze_on(struct ktr_wishes *wishes, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, ", ");
+		size_t prefix = n > 3 && !strncasecmp(text, "SIG", 3) ? 3 : 0;
+		int found = 0;
+
+		for (int sig = 1; sig < NSIG && sig <= 64; sig++) {
+			const char *name = sigabbrev_np(sig);
+
+			if (name && strlen(name) == n - prefix &&
+			    !strncasecmp(text + prefix, name, n - prefix))
+				found = sig;
+		}
+		if (!found || found == SIGKILL || found == SIGSTOP)
+			ktr_say("KTR_FREEZE_ON: %.*s: not a signal that can be caught "
+				"(SEGV,ABRT,...)", n > 60 ? 60 : (int)n, text);
+		else
+			wishes->freeze_on |= 1ull << (found - 1);
+		text += n;
+		text += strspn(text, ", ");
+	}
+}
+
+static void verbose(struct ktr_wishes *wishes, const char *text)
+{
+	const char *end;
+	uint64_t value;
+
+	if (!number(text, &value, &end) || *end || value > 2)
+		ktr_say("KTR_VERBOSE=%.60s: not 0, 1 or 2; using %u", text, wishes->verbose);
+	else
+		wishes->verbose = (uint32_t)value;
+}
+
+static void compiled(struct ktr_wishes *wishes)
+{
+	if (has(__KTR_HAS_SIZE)) {
+		wishes->entries = (uint32_t)(ktr_options.size / KTR_ENTRY_SIZE);
+		if (ktr_options.size && !wishes->entries)
+			wishes->entries = 1;
+	}
+	if (has(__KTR_HAS_COMPILE))
+		wishes->compile = ktr_options.compile;
+	if (has(__KTR_HAS_MASK)) {
+		wishes->mask = ktr_options.mask;
+		wishes->masked = true;
+	}
+	if (has(__KTR_HAS_VERBOSE))
+		wishes->verbose = ktr_options.verbose;
+	if (has(__KTR_HAS_CPUMASK)) {
+		memcpy(wishes->cpumask, ktr_options.cpumask, sizeof(wishes->cpumask));
+		wishes->cpumasked = true;
+	}
+	wishes->coarse = ktr_oldcpu();
+}
+
+void ktr_wishes_read(struct ktr_wishes *wishes)
+{
+	const char *text;
+
+	*wishes = (struct ktr_wishes){
+		.entries = KTR_DEFAULT_ENTRIES,
+		.compile = (uint32_t)~KTR_SPL,
+		.mask = (uint32_t)~(KTR_SPL | KTR_CLK),
+	};
+	compiled(wishes);
+	if ((text = asked("KTR_ENTRIES")))
+		size(wishes, "KTR_ENTRIES", text, KTR_ENTRY_SIZE);
+	if ((text = asked("KTR_SIZE")))
+		size(wishes, "KTR_SIZE", text, 1);
+	if ((text = asked("KTR_MASK")))
+		mask(wishes, text);
+	if ((text = asked("KTR_VERBOSE")))
+		verbose(wishes, text);
+	if ((text = asked("KTR_CPUMASK")))
+		cpumask(wishes, text);
+	if ((text = asked("KTR_FREEZE_ON")))
+		freeze_on(wishes, text);
+	if ((text = asked("KTR_CLOCK"))) {
+		if (!strcmp(text, "coarse"))
+			wishes->coarse = true;
+		else
+			ktr_say("KTR_CLOCK=%.60s: only \"coarse\" can be asked for", text);
+	}
+	if ((text = asked("KTR_FORK"))) {
+		if (!strcmp(text, "new"))
+			wishes->fork_new = true;
+		else
+			ktr_say("KTR_FORK=%.60s: only \"new\" can be asked for", text);
+	}
+	wishes->file = asked("KTR_FILE");
+}

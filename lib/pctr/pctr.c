@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libpctr: pctr(4) where the kernel takes no character devices from programs.  /dev/pctr is a plain
+ * file there, and this ioctl(2), linked or preloaded, takes the device's requests to pctrd, on the
+ * socket beside that file; all others go to the kernel as they came.  Nothing is kept between two
+ * calls: threads, forks and signal handlers have nothing to share.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "pctr/pctr_wire.h"
+
+#define EXPORT	  __attribute__((visibility("default")))
+#define STAND_IN  PMCBPF_RUNDIR "/pmcbpf/" PCTR_FILE
+
+static bool sets(uint32_t request)
+{
+	return pctr_is(request, PCIOCS0) || pctr_is(request, PCIOCS1) ||
+	       pctr_is(request, PCIOCS2) || pctr_is(request, PCIOCS3);
+}
+
+/* The socket beside an open file.  -ENOTTY: this is no stand-in. */
+static int socket_of(int device, struct sockaddr_un *at)
+{
+	static const char ending[] = ".sock";
+	const size_t room = sizeof(at->sun_path) - sizeof(ending);
+	struct stat st;
+	char link[64];
+	ssize_t len;
+
+	if (fstat(device, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOTTY;
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", device);
+	memset(at, 0, sizeof(*at));
+	at->sun_family = AF_UNIX;
+	len = readlink(link, at->sun_path, room);
+	if (len <= 0 || (size_t)len >= room)
+		return -ENOTTY;
+	memcpy(at->sun_path + len, ending, sizeof(ending));
+	return 0;
+}
+
+/* -ENXIO: there is a stand-in, but no pctrd. */
+static int reach(const struct sockaddr_un *at)
+{
+	int err, fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	while (connect(fd, (const struct sockaddr *)at, sizeof(*at)) < 0) {
+		if (errno == EINTR)
+			continue;
+		err = errno == ENOENT ? -ENOTTY : errno == ECONNREFUSED ? -ENXIO : -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+/* The kernel takes the function from where the caller has it, so that EFAULT is a device's. */
+static int send_request(int fd, int device, uint32_t request, void *arg)
+{
+	struct pctr_wire_request wire = { .magic = PCTR_WIRE_MAGIC, .request = request };
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct iovec parts[] = {
+		{ &wire, offsetof(struct pctr_wire_request, value) },
+		{ sets(request) ? arg : &wire.value, sizeof(wire.value) },
+		{ &wire.cpu, sizeof(wire.cpu) },
+	};
+	struct msghdr msg = {
+		.msg_iov = parts, .msg_iovlen = sizeof(parts) / sizeof(parts[0]),
+		.msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	int cpu = sched_getcpu();
+
+	wire.cpu = cpu < 0 ? 0 : (uint32_t)cpu;
+	memcpy(CMSG_DATA(&control.header), &device, sizeof(device));
+	while (sendmsg(fd, &msg, MSG_NOSIGNAL) < 0)
+		if (errno != EINTR)
+			return errno == EPIPE || errno == ECONNRESET ? -ENXIO : -errno;
+	return 0;
+}
+
+/* What the caller has is written to only when the request was fulfilled. */
+static int take_reply(int fd, uint32_t request, void *arg)
+{
+	struct pctr_wire_reply reply;
+	struct iovec parts[] = {
+		{ &reply, offsetof(struct pctr_wire_reply, state) },
+		{ arg, sizeof(reply.state) },
+	};
+	struct msghdr msg = { .msg_iov = parts, .msg_iovlen = 2 };
+	ssize_t n;
+
+	do
+		n = recv(fd, &reply, sizeof(reply), MSG_PEEK | MSG_TRUNC);
+	while (n < 0 && errno == EINTR);
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		return -ENXIO;
+	if (n < 0)
+		return -errno;
+	if (n != sizeof(reply) || reply.error > 0 || reply.error < -4095)
+		return -EPROTO;
+	if (reply.error || !pctr_is(request, PCIOCRD))
+		return reply.error;
+	return recvmsg(fd, &msg, 0) < 0 ? -errno : 0;
+}
+
+/* 0 or -errno; -ENOTTY: the request is not pctrd's. */
+static int ask(int device, uint32_t request, void *arg)
+{
+	struct sockaddr_un at;
+	int fd, err = socket_of(device, &at);
+
+	if (err)
+		return err;
+	fd = reach(&at);
+	if (fd < 0)
+		return fd;
+	err = send_request(fd, device, request, arg);
+	if (!err)
+		err = take_reply(fd, request, arg);
+	close(fd);
+	return err;
+}
+
+static int request_device(int device, unsigned long request, void *arg)
+{
+	if (_IOC_TYPE((uint32_t)request) == 'c') {
+		int err = ask(device, (uint32_t)request, arg);
+
+		if (!err)
+			return 0;
+		if (err != -ENOTTY) {
+			errno = -err;
+			return -1;
+		}
+	}
+	return (int)syscall(SYS_ioctl, device, request, arg);
+}
+
+EXPORT int ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *arg;
+
+	va_start(args, request);
+	arg = va_arg(args, void *);
+	va_end(args);
+	return request_device(fd, request, arg);
+}
+
+EXPORT int pctr_open(int flags)
+{
+	const char *chosen = secure_getenv("PCTR_DEVICE");
+	int fd = open(chosen ? chosen : _PATH_PCTR, flags | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT && !chosen)
+		fd = open(STAND_IN, flags | O_CLOEXEC);
+	return fd;
+}
+
+EXPORT pctrval pctr_rdpmc(unsigned int ctr)
+{
+	struct pctrst state;
+	int err, fd;
+
+	if (ctr >= PCTR_NUM) {
+		errno = EINVAL;
+		return (pctrval)-1;
+	}
+	fd = pctr_open(O_RDONLY);
+	if (fd < 0)
+		return (pctrval)-1;
+	err = request_device(fd, PCIOCRD, &state) < 0 ? errno : 0;
+	close(fd);
+	errno = err;
+	return err ? (pctrval)-1 : state.pctr_hwc[ctr];
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmc(3): the functions on PMCs.  Each is one request; pmc_read() mostly none. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/single_threaded.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "lib/event/pmu.h"
+#include "proof.h"
+#include "lib/event/resolve.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+struct lib pmc_lib = {
+	.io = PTHREAD_MUTEX_INITIALIZER,
+	.table = PTHREAD_MUTEX_INITIALIZER,
+	.init = PTHREAD_MUTEX_INITIALIZER,
+	.reads = READ_SHARED_INITIALIZER(pmc_lib.reads),
+	.socket = OWNFD_INITIALIZER,
+	.spare = OWNFD_INITIALIZER,
+	.log_fd = -1,
+};
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static int id_request(uint16_t op, pmc_id_t pmcid, struct reason *why)
+{
+	struct wire_id_req req = { .pmcid = pmcid };
+
+	return client_request(&pmc_lib, op, &req, sizeof(req), -1, why);
+}
+
+/* Takes the pages along that the reply may bring. */
+static void allocated(const struct wire_allocate_rep *rep, struct exchange *x)
+{
+	struct read_table *t = client_table_change(&pmc_lib);
+
+	/* What cannot be mapped costs round trips, not counts: reads then ask the daemon. */
+	if (t && x->nfds == 2)
+		read_table_pages(t, x->fds[0], x->fds[1], rep->ncpu);
+	if (t)
+		read_table_add(t, rep->pos, rep->pmcid);
+	client_table_publish(&pmc_lib, t);
+	exchange_close(x);
+}
+
+static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *pmcid,
+		    uint64_t count, struct reason *why)
+{
+	struct wire_allocate_req req = {
+		.cpu = cpu, .flags = flags, .mode = mode,
+		.count = count == UINT64_MAX ? 0 : count,
+	};
+	struct wire_allocate_rep rep = { .nfds = 0 };
+	struct exchange x = {
+		.op = WIRE_OP_PMCALLOCATE, .request = &req, .request_len = sizeof(req),
+		.send_fd = -1, .fds_optional = true, .payload = &rep, .payload_min = sizeof(rep),
+		.payload_max = sizeof(rep),
+	};
+	int err;
+
+	if ((unsigned int)mode > PMC_MODE_LAST)
+		return refuse(why, -EINVAL, "%u is not a mode", (unsigned int)mode);
+	if (!spec || !pmcid)
+		return lib_missing(why, spec ? "pmcid" : "the event specifier");
+	if (!pmc_lib.known)
+		return refuse(why, -ENOSYS, "pmc_init() has not been called, or has failed");
+	err = resolve_event(&pmc_lib, PMU_ROOT, spec, &req, why);
+	if (err)
+		return err;
+	/* System scope sees descendants anyway; FreeBSD's pmcstat passes both. */
+	if (PMC_IS_SYSTEM_MODE(mode))
+		req.flags &= ~(uint32_t)PMC_F_DESCENDANTS;
+	err = client_exchange(&pmc_lib, &x, why);
+	if (err)
+		return err;
+	allocated(&rep, &x);
+	*pmcid = rep.pmcid;
+	return 0;
+}
+
+PMC_API_PUBLIC int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
+				pmc_id_t *pmcid, uint64_t count)
+{
+	return lib_leave(allocate(spec, mode, flags, cpu, pmcid, count, lib_enter()));
+}
+
+PMC_API_PUBLIC int pmc_allocate5(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
+				 pmc_id_t *pmcid)
+{
+	return lib_leave(allocate(spec, mode, flags, cpu, pmcid, 0, lib_enter()));
+}
+
+static int release(pmc_id_t pmcid, struct reason *why)
+{
+	int err = id_request(WIRE_OP_PMCRELEASE, pmcid, why);
+	struct read_table *t;
+
+	if (err)
+		return err;
+	t = client_table_change(&pmc_lib);
+	if (t)
+		read_table_remove(t, pmcid);
+	client_table_publish(&pmc_lib, t);
+	return 0;
+}
+
+PMC_API_PUBLIC int pmc_release(pmc_id_t pmcid)
+{
+	return lib_leave(release(pmcid, lib_enter()));
+}
+
+/* --- targets --------------------------------------------------------------------------------- */
+
+/*
+ * The daemon knows a target by the descriptor that comes along, so that a reused pid is never hit.
+ * Without one it answers ESRCH, after its other checks: that is for pids that are gone, and for ids
+ * of threads that are not processes.
+ */
+static int target_open(pid_t pid, int *fd, struct reason *why)
+{
+	*fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	if (pid > 0 && *fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
+		return refuse(why, -errno, "process %d cannot be named to pmcbpfd: %s", (int)pid,
+			      strerror(errno));
+	return 0;
+}
+
+/* Without a proof the daemon knows why, unless it is something about this process and its /proc. */
+static int attach_refused(const char *path, int error, struct reason *why)
+{
+	struct reason daemon = *why;
+
+	if (error == -EACCES || error == -EPERM || error == -ESRCH)
+		return -EPERM;
+	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM)
+		return refuse(why, error, "no proof for pmcbpfd: %s: %s", path, strerror(-error));
+	return refuse(why, -EPERM, "%.300s (%s: %s)", daemon.text, path, strerror(-error));
+}
+
+static int attach(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason *why)
+{
+	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
+	struct exchange x = {
+		.op = op, .request = &req, .request_len = sizeof(req),
+	};
+	char path[64];
+	int proof = -1, err = target_open(pid, &x.send_fd, why);
+
+	if (err)
+		return err;
+	if (x.send_fd >= 0)
+		proof = proof_open(x.send_fd, path, sizeof(path));
+	x.proof = proof >= 0 ? &proof : NULL;
+	err = client_exchange(&pmc_lib, &x, why);
+	exchange_close(&x);
+	if (err == -EPERM && x.send_fd >= 0 && proof < 0)
+		err = attach_refused(path, proof, why);
+	if (x.send_fd >= 0)
+		close(x.send_fd);
+	if (proof >= 0)
+		close(proof);
+	return err;
+}
+
+static int detach(pmc_id_t pmcid, pid_t pid, struct reason *why)
+{
+	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
+	int fd, err = target_open(pid, &fd, why);
+
+	if (err)
+		return err;
+	err = client_request(&pmc_lib, WIRE_OP_PMCDETACH, &req, sizeof(req), fd, why);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+PMC_API_PUBLIC int pmc_attach(pmc_id_t pmcid, pid_t pid)
+{
+	return lib_leave(attach(WIRE_OP_PMCATTACH, pmcid, pid, lib_enter()));
+}
+
+PMC_API_PUBLIC int pmc_attach_exec(pmc_id_t pmcid, pid_t pid)
+{
+	return lib_leave(attach(WIRE_OP_ATTACHEXEC, pmcid, pid, lib_enter()));
+}
+
+PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)
+{
+	return lib_leave(detach(pmcid, pid, lib_enter()));
+}
+
+/* --- start, stop ----------------------------------------------------------------------------- */
+
+/* The directory has one entry, and so one link, per thread, besides its own two. */
+static bool single_threaded(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
+}
+
+static int start(pmc_id_t pmcid, struct reason *why)
+{
+	struct wire_id_req req = { .pmcid = pmcid };
+	struct wire_start_rep rep = { .nfds = 0 };
+	struct exchange x = {
+		.op = WIRE_OP_PMCSTART, .request = &req, .request_len = sizeof(req), .send_fd = -1,
+		.fds_optional = true, .payload = &rep, .payload_min = sizeof(rep),
+		.payload_max = sizeof(rep),
+	};
+	int err = client_exchange(&pmc_lib, &x, why);
+	struct read_table *t;
+	pid_t tid;
+
+	if (err)
+		return err;
+	/* The page of a CPU's event tells nothing to who runs elsewhere. */
+	tid = x.nfds && !PMC_IS_SYSTEM_MODE(PMC_ID_TO_MODE(pmcid)) && single_threaded() ?
+		read_thread() : 0;
+	t = client_table_change(&pmc_lib);
+	/* Without memory for the descriptors reads ask the daemon. */
+	if (t)
+		read_table_events(t, pmcid, rep.generation, x.fds, x.nfds, tid);
+	else
+		exchange_close(&x);
+	client_table_publish(&pmc_lib, t);
+	return 0;
+}
+
+PMC_API_PUBLIC int pmc_start(pmc_id_t pmcid)
+{
+	return lib_leave(start(pmcid, lib_enter()));
+}
+
+PMC_API_PUBLIC int pmc_stop(pmc_id_t pmcid)
+{
+	return lib_leave(id_request(WIRE_OP_PMCSTOP, pmcid, lib_enter()));
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static int rw(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *old,
+	      struct reason *why)
+{
+	struct wire_rw_req req = { .pmcid = pmcid, .flags = flags, .value = value };
+	struct wire_rw_rep rep = { .value = 0 };
+	struct exchange x = {
+		.op = WIRE_OP_PMCRW, .request = &req, .request_len = sizeof(req), .send_fd = -1,
+		.payload = &rep, .payload_min = sizeof(rep), .payload_max = sizeof(rep),
+	};
+	int err = client_exchange(&pmc_lib, &x, why);
+
+	if (err)
+		return err;
+	exchange_close(&x);
+	if (old)
+		*old = rep.value;
+	return 0;
+}
+
+/* Without a lock, and with no signal held back: a register's instruction may raise one. */
+static int read_table_value(struct lib *l, pmc_id_t pmcid, pmc_value_t *value, struct reason *why)
+{
+	bool alone = __libc_single_threaded, moved;
+	struct read_version *v = read_share_enter(&l->reads, alone, &moved);
+	int err = read_value(&v->table, pmcid, value, why);
+
+	if (read_share_leave(&l->reads, v, alone) || moved)
+		client_table_reclaim(l);
+	return err;
+}
+
+/* Apart, so that a quick read has nothing to save for it. */
+static __attribute__((noinline)) int read_slowly(pmc_id_t pmcid, pmc_value_t *value)
+{
+	struct lib *l = &pmc_lib;
+	struct reason why = { "" };
+	int err;
+
+	if (!value)
+		return lib_end(lib_missing(lib_begin(), "value"));
+	err = read_table_value(l, pmcid, value, &why);
+	if (err == READ_ASK) {
+		lib_block();
+		err = rw(pmcid, PMC_F_OLDVALUE, 0, value, &why);
+		lib_unblock();
+	}
+	/* A reading in a signal handler that succeeds leaves the program's reason alone. */
+	if (err)
+		*lib_begin() = why;
+	return lib_end(err);
+}
+
+PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
+{
+	struct read_shared *s = &pmc_lib.reads;
+	struct read_version *v;
+	bool done, moved;
+
+	if (!__libc_single_threaded || !value)
+		return read_slowly(pmcid, value);
+	v = read_share_enter(s, true, &moved);
+	done = read_quick(&v->table, pmcid, value);
+	if (__builtin_expect(read_share_leave(s, v, true) || moved, 0))
+		client_table_reclaim(&pmc_lib);
+	return done ? 0 : read_slowly(pmcid, value);
+}
+
+PMC_API_PUBLIC int pmc_write(pmc_id_t pmcid, pmc_value_t value)
+{
+	return lib_leave(rw(pmcid, PMC_F_NEWVALUE, value, NULL, lib_enter()));
+}
+
+PMC_API_PUBLIC int pmc_rw(pmc_id_t pmcid, pmc_value_t newvalue, pmc_value_t *oldvalue)
+{
+	if (!oldvalue)
+		return lib_end(lib_missing(lib_begin(), "oldvalue"));
+	return lib_leave(rw(pmcid, PMC_F_NEWVALUE | PMC_F_OLDVALUE, newvalue, oldvalue,
+			    lib_enter()));
+}
+
+PMC_API_PUBLIC int pmc_set(pmc_id_t pmcid, pmc_value_t value)
+{
+	struct wire_setcount_req req = { .pmcid = pmcid, .count = value };
+
+	return lib_leave(client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1,
+				      lib_enter()));
+}
+
+static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
+{
+	struct lib *l = &pmc_lib;
+	struct wire_getmsr_req req = { .pmcid = pmcid };
+	struct reason missing = { "" };
+	struct read_version *v;
+	uint32_t index = 0;
+	int err, found;
+	bool moved;
+
+	if (!msr)
+		return lib_missing(why, "msr");
+	v = read_share_enter(&l->reads, false, &moved);
+	found = read_register(&v->table, pmcid, &index, &missing);
+	if (read_share_leave(&l->reads, v, false) || moved)
+		client_table_reclaim(l);
+	req.missing = (uint32_t)-found;
+	err = client_request(&pmc_lib, WIRE_OP_PMCGETMSR, &req, sizeof(req), -1, why);
+	if (!err)
+		*msr = index;
+	else if (err == found)
+		*why = missing;
+	return err;
+}
+
+PMC_API_PUBLIC int pmc_get_msr(pmc_id_t pmcid, uint32_t *msr)
+{
+	return lib_leave(get_msr(pmcid, msr, lib_enter()));
+}
+
+/* --- administration -------------------------------------------------------------------------- */
+
+static int admin(int cpu, int row, enum pmc_state state)
+{
+	struct wire_admin_req req = { .cpu = cpu, .pmc = row, .state = state };
+
+	return lib_leave(client_request(&pmc_lib, WIRE_OP_PMCADMIN, &req, sizeof(req), -1,
+				      lib_enter()));
+}
+
+PMC_API_PUBLIC int pmc_enable(int cpu, int row)
+{
+	return admin(cpu, row, PMC_STATE_FREE);
+}
+
+PMC_API_PUBLIC int pmc_disable(int cpu, int row)
+{
+	return admin(cpu, row, PMC_STATE_DISABLED);
+}

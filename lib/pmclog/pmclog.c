@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * pmclog(3): one record after another out of a log.  Files are mapped, a window at a time, so that
+ * memory stays flat; other descriptors are read, and memory is taken as it is fed.  Whatever the
+ * source, pmclog_source gives contiguous bytes and the decoder never looks beyond them.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/pmc/lib.h"
+#include "lib/base/logfmt.h"
+#include "pmclogera.h"
+
+#define READ_ROOM   (512u * 1024)
+#define MAP_WINDOW  (16u * 1024 * 1024)	/* a multiple of every page size */
+#define NS	    1000000000ull
+
+struct pmclog_parse_state {
+	int fd;
+	bool mapped, poisoned, have_init;
+	bool cut;			/* at the end: bytes that are no whole record */
+	const uint8_t *at;		/* bytes not parsed yet … */
+	size_t left;			/* … and how many of them are at hand */
+	uint8_t *buffer;		/* of READ_ROOM bytes: what was read, or a cut fed record */
+	const uint8_t *fed;		/* what was fed behind `at`, if that is in the buffer */
+	size_t nfed;
+	void *window;
+	size_t window_size;
+	off_t window_end;		/* in the file */
+	off_t offset;
+	size_t count;
+	enum logfmt format;
+	uint32_t version;
+	uint64_t tsc0, freq;
+	struct timespec ts0;
+	char evname[PMC_NAME_MAX];
+	char error[160];
+};
+
+__attribute__((format(printf, 2, 3)))
+static enum pmclog_state damage(struct pmclog_parse_state *ps, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(ps->error, sizeof(ps->error), fmt, ap);
+	va_end(ap);
+	ps->poisoned = true;
+	return PMCLOG_ERROR;
+}
+
+/* --- sources --------------------------------------------------------------------------------- */
+
+/* Slides the window to the record that is wanted next; the file may have grown meanwhile. */
+static enum pmclog_state map_more(struct pmclog_parse_state *ps, size_t want)
+{
+	off_t from = ps->window_end - (off_t)ps->left, start;
+	struct stat st;
+	size_t size;
+	void *map;
+
+	if (fstat(ps->fd, &st))
+		return damage(ps, "cannot read the log: %s", strerror(errno));
+	if (st.st_size - from < (off_t)want) {
+		ps->cut = st.st_size > from;
+		return PMCLOG_EOF;
+	}
+	start = from - from % MAP_WINDOW;
+	size = st.st_size - start < 2 * (off_t)MAP_WINDOW ? (size_t)(st.st_size - start) :
+							    2 * (size_t)MAP_WINDOW;
+	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, ps->fd, start);
+	if (map == MAP_FAILED)
+		return damage(ps, "cannot map the log: %s", strerror(errno));
+	if (ps->window)
+		munmap(ps->window, ps->window_size);
+	(void)madvise(map, size, MADV_SEQUENTIAL);
+	ps->window = map;
+	ps->window_size = size;
+	ps->window_end = start + (off_t)size;
+	ps->at = (const uint8_t *)map + (from - start);
+	ps->left = (size_t)(ps->window_end - from);
+	return PMCLOG_OK;
+}
+
+static void to_front(struct pmclog_parse_state *ps)
+{
+	if (ps->left)
+		memmove(ps->buffer, ps->at, ps->left);
+	ps->at = ps->buffer;
+}
+
+static enum pmclog_state read_more(struct pmclog_parse_state *ps, size_t want)
+{
+	to_front(ps);
+	while (ps->left < want) {
+		ssize_t n = read(ps->fd, ps->buffer + ps->left, READ_ROOM - ps->left);
+
+		if (n > 0)
+			ps->left += (size_t)n;
+		else if (n == 0)
+			break;
+		else if (errno == EAGAIN)
+			return PMCLOG_REQUIRE_DATA;
+		else if (errno != EINTR)
+			return damage(ps, "cannot read the log: %s", strerror(errno));
+	}
+	ps->cut = ps->left && ps->left < want;
+	return ps->left < want ? PMCLOG_EOF : PMCLOG_OK;
+}
+
+/* A record that is cut by the end of what was fed is put together in the buffer. */
+static enum pmclog_state feed_more(struct pmclog_parse_state *ps, size_t want)
+{
+	size_t n = want - ps->left;
+
+	if (ps->at < ps->buffer || ps->at >= ps->buffer + READ_ROOM) {
+		to_front(ps);
+		ps->fed = NULL;
+		ps->nfed = 0;
+	}
+	if (n > ps->nfed)
+		n = ps->nfed;
+	if (n) {
+		memcpy(ps->buffer + ps->left, ps->fed, n);
+		ps->left += n;
+		ps->fed += n;
+		ps->nfed -= n;
+	}
+	return ps->left < want ? PMCLOG_REQUIRE_DATA : PMCLOG_OK;
+}
+
+static enum pmclog_state more(struct pmclog_parse_state *ps, size_t want)
+{
+	if (ps->left >= want)
+		return PMCLOG_OK;
+	if (ps->mapped)
+		return map_more(ps, want);
+	return ps->fd >= 0 ? read_more(ps, want) : feed_more(ps, want);
+}
+
+/* The record's bytes have been used. */
+static void consume(struct pmclog_parse_state *ps, size_t len)
+{
+	ps->at += len;
+	ps->left -= len;
+	ps->offset += (off_t)len;
+	if (!ps->left && ps->nfed) {
+		ps->at = ps->fed;
+		ps->left = ps->nfed;
+		ps->nfed = 0;
+	}
+}
+
+/* --- decoding -------------------------------------------------------------------------------- */
+
+static uint32_t get32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static uint64_t get64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static void put(void *ev, uint16_t at, uint16_t size, uint64_t value)
+{
+	uint32_t low = (uint32_t)value;
+
+	if (size == sizeof(value))
+		memcpy((char *)ev + at, &value, sizeof(value));
+	else
+		memcpy((char *)ev + at, &low, sizeof(low));
+}
+
+/* Text of at most n bytes that may lack its NUL. */
+static void put_text(char *to, size_t room, const uint8_t *from, size_t n)
+{
+	size_t len = strnlen((const char *)from, n);
+
+	if (len >= room)
+		len = room - 1;
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
+/* What a note behind a path says, NULL: there is none like it. */
+static const uint8_t *find_note(const uint8_t *p, size_t len, uint32_t name, uint32_t type,
+				uint32_t *size)
+{
+	size_t at = (strnlen((const char *)p, len) + 4) / 4 * 4;
+	uint32_t word[4];
+
+	if (len < at || len - at < sizeof(word))
+		return NULL;
+	memcpy(word, p + at, sizeof(word));
+	*size = word[1];
+	return word[0] == 4 && word[2] == type && word[3] == name &&
+	       word[1] <= len - at - sizeof(word) ? p + at + sizeof(word) : NULL;
+}
+
+/* The note behind a MAP_IN's path, if there is one. */
+static void get_buildid(struct pmclog_ev_map_in *mi, const uint8_t *p, size_t len)
+{
+	uint32_t size;
+	const uint8_t *id = find_note(p, len, LOGFMT_NOTE_NAME, LOGFMT_NOTE_TYPE, &size);
+
+	mi->pl_buildidlen = 0;
+	if (!id || !size || size > PMCLOG_BUILDID_MAX)
+		return;
+	mi->pl_buildidlen = size;
+	memcpy(mi->pl_buildid, id, size);
+}
+
+/* As logs of earlier releases, and FreeBSD's, have none, it is the linker's place then. */
+static void get_entry(struct pmclog_ev_procexec *x, const uint8_t *p, size_t len)
+{
+	uint32_t size;
+	const uint8_t *entry = find_note(p, len, LOGFMT_ENTRY_NAME, LOGFMT_ENTRY_TYPE, &size);
+
+	x->pl_entryaddr = entry && size == 8 ? get64(entry) : x->pl_baseaddr;
+}
+
+static const struct logfmt_record *layout(const struct pmclog_parse_state *ps, unsigned int type)
+{
+	if (type >= LOGFMT_TYPES)
+		return NULL;
+	if (ps->format == LOGFMT_OLD)
+		return logfmt_old[type].fixed ? &logfmt_old[type] : NULL;
+	if (type == PMCLOG_TYPE_PROCEXEC && ps->version >> 24 < 10)
+		return &logfmt_exec9;
+	return logfmt_new[type].fixed ? &logfmt_new[type] : NULL;
+}
+
+static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				     const struct logfmt_record *r, const uint8_t *p, size_t len)
+{
+	char *to = (char *)ev + r->tail_ev;
+
+	p += r->fixed;
+	len -= r->fixed;
+	if (r->tail == TAIL_PATH) {
+		/* A 32-bit kernel's addresses have 4 bytes: its path is where we see high bits. */
+		if (r->type == PMCLOG_TYPE_MAP_IN && ps->format == LOGFMT_OLD && p[-4] == '/' &&
+		    p[-1] >= ' ' && p[-1] <= '~')
+			return damage(ps, "this log was written by a 32-bit kernel; its addresses "
+				      "cannot be read");
+		if (len > PMCLOG_PATH_MAX)
+			return damage(ps, "a path of %zu bytes", len);
+		put_text(to, PMCLOG_PATH_MAX, p, len);
+		if (r->type == PMCLOG_TYPE_MAP_IN)
+			get_buildid(&ev->pl_u.pl_mi, p, len);
+		else if (r == &logfmt_new[PMCLOG_TYPE_PROCEXEC])
+			get_entry(&ev->pl_u.pl_x, p, len);
+	} else if (r->tail == TAIL_PCS) {
+		if (len % 8)
+			return damage(ps, "a call chain of %zu bytes; its addresses have 8 each",
+				      len);
+		if (len / 8 > PMC_CALLCHAIN_DEPTH_MAX)
+			return damage(ps, "a call chain of %zu addresses; at most %d are allowed",
+				      len / 8, PMC_CALLCHAIN_DEPTH_MAX);
+		ev->pl_u.pl_cc.pl_npc = (int)(len / 8);
+		memcpy(to, p, len);
+	} else if (r->tail == TAIL_NUMBER) {
+		put(ev, r->tail_ev, 8, len < 8 ? 0 : get64(p));
+	}
+	return PMCLOG_OK;
+}
+
+/* The time of day, from the clock and the one moment of which both are known. */
+static void set_time(const struct pmclog_parse_state *ps, struct pmclog_ev *ev)
+{
+	int64_t ticks = (int64_t)(ev->pl_tsc - ps->tsc0), sec, nsec;
+
+	if (ps->freq == NS) {
+		sec = ticks / (int64_t)NS;
+		nsec = ticks % (int64_t)NS;
+	} else {
+		sec = ticks / (int64_t)ps->freq;
+		nsec = (int64_t)((__int128)(ticks % (int64_t)ps->freq) * (int64_t)NS /
+				 (int64_t)ps->freq);
+	}
+	/* With a clock of few ticks a second a log may claim any time. */
+	if (__builtin_add_overflow(sec, ps->ts0.tv_sec, &sec))
+		sec = INT64_MAX - 1;
+	nsec += ps->ts0.tv_nsec;
+	if (nsec < 0)
+		sec--, nsec += (int64_t)NS;
+	else if (nsec >= (int64_t)NS)
+		sec++, nsec -= (int64_t)NS;
+	ev->pl_ts.tv_sec = sec;
+	ev->pl_ts.tv_nsec = nsec;
+}
+
+static void prefix(const struct pmclog_parse_state *ps, struct pmclog_ev *ev, const uint8_t *p)
+{
+	if (ps->format == LOGFMT_OLD) {
+		ev->pl_ts.tv_sec = get32(p + 4);
+		ev->pl_ts.tv_nsec = get32(p + 8) % NS;
+		ev->pl_tsc = (uint64_t)ev->pl_ts.tv_sec * NS + (uint64_t)ev->pl_ts.tv_nsec;
+	} else {
+		ev->pl_tsc = get64(p + 8);
+		set_time(ps, ev);
+	}
+}
+
+static enum pmclog_state initialized(struct pmclog_parse_state *ps, struct pmclog_ev *ev)
+{
+	struct pmclog_ev_initialize *i = &ev->pl_u.pl_i;
+
+	ps->version = i->pl_version;
+	ps->have_init = true;
+	if (ps->format == LOGFMT_OLD) {
+		i->pl_tsc_freq = NS;
+		i->pl_ts = ev->pl_ts;
+		i->pl_cpuid[0] = '\0';
+		return PMCLOG_OK;
+	}
+	if (!i->pl_tsc_freq || i->pl_tsc_freq > INT64_MAX || i->pl_ts.tv_sec < 0 ||
+	    i->pl_ts.tv_sec > (int64_t)1 << 40 || (uint64_t)i->pl_ts.tv_nsec >= NS)
+		return damage(ps, "the log's clock makes no sense: %llu ticks a second",
+			      (unsigned long long)i->pl_tsc_freq);
+	ps->freq = i->pl_tsc_freq;
+	ps->tsc0 = ev->pl_tsc;
+	ps->ts0 = i->pl_ts;
+	ev->pl_ts = i->pl_ts;
+	return PMCLOG_OK;
+}
+
+/* What a record says beyond its numbers. */
+static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				const uint8_t *p, size_t len)
+{
+	struct pmclog_ev_pmcallocatedyn *d = &ev->pl_u.pl_ad;
+
+	switch (ev->pl_type) {
+	case PMCLOG_TYPE_INITIALIZE:
+		return initialized(ps, ev);
+	case PMCLOG_TYPE_PMCALLOCATE:
+		/* Numbers are the writing machine's; pmcbpfd names its events in DYN records. */
+		snprintf(ps->evname, sizeof(ps->evname), "event-0x%x", ev->pl_u.pl_a.pl_event);
+		ev->pl_u.pl_a.pl_evname = ev->pl_u.pl_a.pl_event == PMC_EV_TSC_TSC ? "TSC" :
+										      ps->evname;
+		if (ps->format == LOGFMT_OLD)
+			ev->pl_u.pl_a.pl_rate = 0;
+		break;
+	case PMCLOG_TYPE_PMCALLOCATEDYN:
+		/* FreeBSD 12 to 15 put the period where the name belongs, the name behind it. */
+		if (ps->format == LOGFMT_NEW && (p[32] < ' ' || p[32] > '~')) {
+			put_text(d->pl_evname, sizeof(d->pl_evname), p + 40, len - 40);
+			d->pl_rate = get64(p + 32);
+		}
+		break;
+	case PMCLOG_TYPE_PROCEXEC:
+		if (ps->format == LOGFMT_OLD || ps->version >> 24 < 10) {
+			ev->pl_u.pl_x.pl_baseaddr = ev->pl_u.pl_x.pl_entryaddr;
+			ev->pl_u.pl_x.pl_dynaddr = 0;
+		}
+		break;
+	case PMCLOG_TYPE_PROCCSW:
+		if (ps->format == LOGFMT_OLD)
+			ev->pl_u.pl_c.pl_tid = 0;
+		break;
+	case PMCLOG_TYPE_CALLCHAIN:
+		ev->pl_u.pl_cc.pl_cpuflags2 = 0;
+		if (ps->format == LOGFMT_OLD)
+			ev->pl_u.pl_cc.pl_tid = 0;
+		break;
+	default:
+		break;
+	}
+	return PMCLOG_OK;
+}
+
+static enum pmclog_state decode(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				const uint8_t *p, size_t len)
+{
+	unsigned int type = PMCLOG_HEADER_TO_TYPE(get32(p));
+	const struct logfmt_record *r = layout(ps, type);
+	enum pmclog_state state;
+
+	if (!r)
+		return damage(ps, "a record of unknown type %u", type);
+	if (len < r->fixed)
+		return damage(ps, "a record of type %u has %zu bytes, not %u%s", type, len,
+			      r->fixed, ps->format == LOGFMT_OLD && type == 15 && len == 24 ?
+			      ": this log was written by a 32-bit kernel" : "");
+	if (!ps->have_init && r->type != PMCLOG_TYPE_INITIALIZE)
+		return damage(ps, "the log does not begin with its INITIALIZE record");
+	ev->pl_type = r->type;
+	prefix(ps, ev, p);
+	for (const struct logfmt_field *f = r->field; f < r->field + LOGFMT_FIELDS && f->size; f++)
+		if (f->size == 4)
+			put(ev, f->ev, f->ev_size, get32(p + f->at));
+		else if (f->size == 8)
+			put(ev, f->ev, f->ev_size, get64(p + f->at));
+		else
+			put_text((char *)ev + f->ev, f->ev_size, p + f->at, f->size);
+	state = decode_tail(ps, ev, r, p, len);
+	return state == PMCLOG_OK ? finish(ps, ev, p, len) : state;
+}
+
+/* The first word tells which format the log has. */
+static enum pmclog_state recognize(struct pmclog_parse_state *ps, uint32_t header)
+{
+	char text[5] = "";
+
+	if (header == PMCLOG_HEADER(3, 112)) {
+		ps->format = LOGFMT_NEW;
+		return PMCLOG_OK;
+	}
+	if (header == PMCLOG_HEADER(2, 20)) {
+		ps->format = LOGFMT_OLD;
+		return PMCLOG_OK;
+	}
+	if ((header & 0xff) == PMCLOG_HEADER_MAGIC && !PMCLOG_HEADER_CHECK_MAGIC(header))
+		return damage(ps, "this log was written by a machine of the other byte order");
+	if (PMCLOG_HEADER_CHECK_MAGIC(header) && (PMCLOG_HEADER_TO_TYPE(header) == 2 ||
+						  PMCLOG_HEADER_TO_TYPE(header) == 3))
+		return damage(ps, "the log's format is an interim one of 2018 and not supported");
+	memcpy(text, &header, 4);
+	if (!strcmp(text, "PERF"))
+		return damage(ps, "this is a perf.data file, not a log of pmcbpf: perf report "
+			      "reads it");
+	return damage(ps, "this is no log: it begins with 0x%08x", header);
+}
+
+/* --- the interface --------------------------------------------------------------------------- */
+
+static enum pmclog_state next(struct pmclog_parse_state *ps, struct pmclog_ev *ev)
+{
+	enum pmclog_state state;
+	const uint8_t *record;
+	uint32_t header;
+	size_t len;
+
+	if (ps->poisoned)
+		return PMCLOG_ERROR;
+	state = more(ps, sizeof(header));
+	if (state == PMCLOG_EOF && ps->cut)
+		return damage(ps, "the log ends in the middle of a record");
+	if (state == PMCLOG_EOF && !ps->have_init)
+		return damage(ps, "the log is empty");
+	if (state != PMCLOG_OK)
+		return state;
+	header = get32(ps->at);
+	if (!ps->have_init) {
+		state = recognize(ps, header);
+		if (state != PMCLOG_OK)
+			return state;
+	}
+	len = PMCLOG_HEADER_TO_LENGTH(header);
+	if (!PMCLOG_HEADER_CHECK_MAGIC(header))
+		return damage(ps, "0x%08x where a record should begin", header);
+	if (len % 4 || len < (ps->format == LOGFMT_OLD ? LOGFMT_OLD_PREFIX : LOGFMT_NEW_PREFIX))
+		return damage(ps, "a record of %zu bytes", len);
+	state = more(ps, len);
+	if (state == PMCLOG_EOF)
+		return damage(ps, "the log ends in the middle of a record");
+	if (state != PMCLOG_OK)
+		return state;
+	record = ps->at;
+	state = decode(ps, ev, record, len);
+	if (state != PMCLOG_OK)
+		return state;
+	ev->pl_data = (void *)record;
+	ev->pl_len = (int)len;
+	consume(ps, len);
+	if (ev->pl_type == PMCLOG_TYPE_CLOSELOG && ps->format == LOGFMT_NEW)
+		return PMCLOG_EOF;
+	ps->count++;
+	return PMCLOG_OK;
+}
+
+PMC_API_PUBLIC int pmclog_read(void *cookie, struct pmclog_ev *ev)
+{
+	struct pmclog_parse_state *ps = cookie;
+
+	ev->pl_state = next(ps, ev);
+	ev->pl_offset = ps->offset;
+	ev->pl_count = ps->count;
+	return ev->pl_state == PMCLOG_OK ? 0 : -1;
+}
+
+const char *pmclog_keep_name(void *cookie, const char *name)
+{
+	struct pmclog_parse_state *ps = cookie;
+
+	snprintf(ps->evname, sizeof(ps->evname), "%s", name);
+	return ps->evname;
+}
+
+PMC_API_PUBLIC int pmclog_feed(void *cookie, char *data, int len)
+{
+	struct pmclog_parse_state *ps = cookie;
+
+	if (len < 0 || !data || ps->fd >= 0 || ps->poisoned || ps->nfed)
+		return -1;
+	/* What is left then is the beginning of a record, which waits in the buffer. */
+	if (ps->left && (ps->at < ps->buffer || ps->at >= ps->buffer + READ_ROOM))
+		return -1;
+	if (ps->left) {
+		ps->fed = (const uint8_t *)data;
+		ps->nfed = (size_t)len;
+	} else {
+		ps->at = (const uint8_t *)data;
+		ps->left = (size_t)len;
+	}
+	return 0;
+}
+
+PMC_API_PUBLIC void *pmclog_open(int fd)
+{
+	struct pmclog_parse_state *ps = calloc(1, sizeof(*ps));
+	struct stat st;
+	off_t at;
+
+	if (!ps)
+		return NULL;
+	ps->fd = fd < 0 ? -1 : fd;
+	ps->freq = NS;
+	at = fd < 0 ? -1 : lseek(fd, 0, SEEK_CUR);
+	ps->mapped = at >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+	ps->window_end = ps->mapped ? at : 0;
+	if (!ps->mapped) {
+		ps->buffer = malloc(READ_ROOM);
+		if (!ps->buffer) {
+			free(ps);
+			errno = ENOMEM;
+			return NULL;
+		}
+		ps->at = ps->buffer;
+	}
+	return ps;
+}
+
+PMC_API_PUBLIC void pmclog_close(void *cookie)
+{
+	struct pmclog_parse_state *ps = cookie;
+
+	if (!ps)
+		return;
+	if (ps->window)
+		munmap(ps->window, ps->window_size);
+	free(ps->buffer);
+	free(ps);
+}
+
+PMC_API_PUBLIC const char *pmclog_errstr(void *cookie)
+{
+	const struct pmclog_parse_state *ps = cookie;
+
+	return ps->error;
+}

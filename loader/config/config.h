@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hwpmc's tunables and the file that sets them: `name="value"` lines and # comments, as in
+ * loader.conf(5).
+ */
+#ifndef PMCBPF_CONFIG_H
+#define PMCBPF_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "loader/base/debug.h"
+#include "ktrconf.h"
+
+enum tunable {
+	TUN_CALLCHAINDEPTH,
+	TUN_DEBUGFLAGS,
+	TUN_HASHSIZE,
+	TUN_LOGBUFFERSIZE,
+	TUN_LOGVERSION,
+	TUN_MTXPOOLSIZE,
+	TUN_NBUFFERS,
+	TUN_NBUFFERS_PCPU,
+	TUN_NSAMPLES,
+	TUN_SOFTEVENTS,
+	TUN_KTR_COMPILE,
+	TUN_KTR_CPUMASK,
+	TUN_KTR_MASK,
+	TUN_KTR_SIZE,
+	TUN_KTR_STOP,
+	TUN_KTR_UNPRIVILEGED,
+	TUN_MSR_LIST,
+	TUN_PROC_DEBUG,
+	TUN_SYSPMCS,
+	TUN_SOCKET_GROUP,
+	TUN_USER_GREETING,
+	TUN_USER_RESERVE,
+	TUN_USER_SHARE,
+	TUNABLES
+};
+
+struct config {
+	int value[TUNABLES];
+	bool nbuffers_given;			/* else nbuffers_pcpu for each CPU */
+	char debugflags[WIRE_TUNABLE_MAX];	/* as written … */
+	uint32_t debug[DEBUG_GROUPS];		/* … and what they mean */
+	char msr_list[WIRE_TUNABLE_MAX];
+	char socket_group[WIRE_TUNABLE_MAX];
+	struct ktr_conf ktr;
+};
+
+void config_init(struct config *c);
+
+const char *config_name(enum tunable t);
+/* Of the trace rings, ktr.… but for ktr.unprivileged: struct config's `ktr` has them all. */
+bool config_ktr(enum tunable t);
+/* May change while the daemon runs. */
+bool config_writable(enum tunable t);
+/* The tunable of that name, or -EINVAL. */
+int config_find(const char *name, struct why *why);
+/* The value as text, at most `size` bytes of it. */
+void config_value(const struct config *c, enum tunable t, char *buf, size_t size);
+
+/* -EINVAL: no such tunable, or not a value for it. */
+int config_set(struct config *c, const char *name, const char *value, struct why *why);
+
+/* The same while the daemon runs: a number that is out of range is refused as well. */
+int config_change(struct config *c, const char *name, const char *value, struct why *why);
+
+/* One "NAME=VALUE" of the command line. */
+int config_option(struct config *c, const char *text, struct why *why);
+
+/* The text of a file called `file`; the first bad line ends it, named in `why`. */
+int config_text(struct config *c, const char *file, const char *text, size_t len, struct why *why);
+
+/* An absent file is an error only if it must exist. */
+int config_read(struct config *c, const char *file, bool must_exist, struct why *why);
+
+/*
+ * Puts values that are out of range back, with hwpmc's own words (but for "hwpmc: ") for each, and
+ * computes those that follow from others.
+ */
+void config_check(struct config *c, void (*say)(void *arg, const char *line), void *arg);
+
+#endif

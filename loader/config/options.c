@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command line: parsed in two passes, because the file's tunables yield to those of -o. */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/nearest.h"
+#include "options.h"
+
+static const char usage[] =
+	"Usage: pmcbpfd [-ft] [-s SOCKET] [-c CONF] [-o NAME=VALUE]...\n"
+	"Serves hardware and software performance counters to programs linked with libpmc.\n"
+	"\n"
+	"  -f, --foreground         stay in the foreground, messages to standard error\n"
+	"  -s, --socket=SOCKET      listen there (" PMCBPF_RUNDIR "/pmcbpf/pmc.sock)\n"
+	"  -c, --config=CONF        read tunables from CONF (" PMCBPF_SYSCONFDIR
+	"/pmcbpf/pmcbpf.conf)\n"
+	"  -o, --option=NAME=VALUE  set a tunable, over the file's value; repeatable\n"
+	"  -t, --test               report what kernel and configuration lack; exit 0 if nothing\n"
+	"  -h, --help               this text\n"
+	"      --version            the version\n";
+
+enum { OPT_VERSION = 256, OPT_CLIENT_FD };
+
+static const char short_options[] = "fs:c:o:th";
+static const struct option long_options[] = {
+	{ "foreground", no_argument, NULL, 'f' },
+	{ "socket", required_argument, NULL, 's' },
+	{ "config", required_argument, NULL, 'c' },
+	{ "option", required_argument, NULL, 'o' },
+	{ "test", no_argument, NULL, 't' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	/* What libpmc-compat passes to a daemon of its own; not for people. */
+	{ "client-fd", required_argument, NULL, OPT_CLIENT_FD },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int parse_fd(const char *text, int *fd, struct why *why)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (end == text || *end || n < 0 || n > INT_MAX)
+		return deny(why, -EINVAL, "--client-fd takes a descriptor number, not \"%.40s\"",
+			    text);
+	*fd = (int)n;
+	return 0;
+}
+
+/* getopt_long() has printed what it did not like. */
+static int one_option(struct options *o, int opt, const char *arg, struct why *why)
+{
+	struct nearest near;
+
+	switch (opt) {
+	case 'f':
+		o->foreground = true;
+		return 0;
+	case 's':
+		o->socket = arg;
+		return 0;
+	case 'c':
+		o->config = arg;
+		o->config_given = true;
+		return 0;
+	case 'o':
+		return 0;		/* the second pass */
+	case 't':
+		o->test = true;
+		return 0;
+	case OPT_CLIENT_FD:
+		return parse_fd(arg, &o->client_fd, why);
+	case 'h':
+		fputs(usage, stdout);
+		return OPTIONS_DONE;
+	case OPT_VERSION:
+		puts("pmcbpfd " PMCBPF_VERSION);
+		return OPTIONS_DONE;
+	default:
+		return deny(why, -EINVAL, "pmcbpfd --help lists the options%s",
+			    nearest_option(&near, o->argv[optind - 1], long_options));
+	}
+}
+
+int options_tunables(const struct options *o, struct config *config, struct why *why)
+{
+	int err, opt;
+
+	config_init(config);
+	err = config_read(config, o->config, o->config_given, why);
+	optind = 1;
+	while (!err &&
+	       (opt = getopt_long(o->argc, o->argv, short_options, long_options, NULL)) != -1)
+		if (opt == 'o')
+			err = config_option(config, optarg, why);
+	return err;
+}
+
+int options_parse(struct options *o, int argc, char **argv, struct why *why)
+{
+	int opt, err = 0;
+
+	memset(o, 0, sizeof(*o));
+	o->socket = PMCBPF_RUNDIR "/pmcbpf/pmc.sock";
+	o->config = PMCBPF_SYSCONFDIR "/pmcbpf/pmcbpf.conf";
+	o->client_fd = -1;
+	o->argc = argc;
+	o->argv = argv;
+	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
+		err = one_option(o, opt, optarg, why);
+	if (!err && optind < argc)
+		err = deny(why, -EINVAL, "\"%.60s\": no arguments are taken besides options",
+			   argv[optind]);
+	if (!err)
+		err = options_tunables(o, &o->set, why);
+	/* The daemon leaves this directory, and tells administrators where to write. */
+	if (!err && o->config_given) {
+		o->config = realpath(o->config, NULL);
+		if (!o->config)
+			err = deny(why, -errno, "the configuration file cannot be found again: %m");
+	}
+	return err;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counting: what a PMC does once its row, owner and permissions are settled.  The operations own
+ * the state machine and check it first; a count only ever sees legal calls.
+ */
+#ifndef PMCBPF_COUNT_H
+#define PMCBPF_COUNT_H
+
+#include <sys/types.h>
+
+#include "loader/kernel/engine.h"
+#include "loader/kernel/perf.h"
+#include "loader/row/soft.h"
+
+struct count;
+struct count_owner;
+struct user;
+
+enum count_kind {
+	COUNT_TSC,		/* the row holds nothing; clients read the register */
+	COUNT_SOFT,
+	COUNT_HARDWARE,
+	COUNT_MSR,		/* a register, which any number of PMCs read */
+};
+
+struct count_spec {
+	enum count_kind kind;
+	bool system;			/* system scope, on `cpu` */
+	bool descendants;
+	bool follows_setid;		/* stays on a target that takes on a set-id program */
+	bool passes_fd;			/* system scope: to the owner, the counter's */
+	unsigned int cpu;
+	unsigned int row;		/* 0 … npmc-1 */
+	char row_name[24];		/* for messages */
+	uint32_t pmcid;			/* for the page */
+	const struct soft_event *soft;	/* COUNT_SOFT … */
+	bool user, kernel;		/* … of that side only; neither: both */
+	bool sampling;
+	int program;			/* sampling: what an overflow runs, the caller's … */
+	uint64_t tag;			/* … and what tells it whose event it is */
+	uint64_t period;		/* sampling: in events; count_set_period() */
+	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
+	struct perf_event_spec event;	/* COUNT_HARDWARE, COUNT_MSR */
+	unsigned int shift;		/* COUNT_MSR: the register's unit is 2^shift of ours */
+	bool select;			/* COUNT_MSR: while it runs, this register has these bits */
+	uint32_t select_reg;
+	uint64_t select_value;
+};
+
+/*
+ * What one owner's PMCs share: the pages its process maps, and the user whom all of it is charged
+ * to, who outlives it.  tgid in the daemon's pid namespace.
+ */
+int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
+		    struct why *why);
+void count_owner_free(struct count_owner *o);
+/* fds[0] the page, fds[1] the per-CPU counts: borrowed, read-only, to be passed to the client. */
+/* Its number among the programs' owners. */
+unsigned int count_owner_slot(const struct count_owner *o);
+void count_owner_fds(const struct count_owner *o, int fds[2]);
+
+/*
+ * How well a row fits: 0 when its counters are unused or already count this very event, 1 when
+ * per-task events would be needed because the row counts something else for other targets.
+ */
+int count_rank(const struct engine *e, const struct count_spec *spec);
+
+/*
+ * Reserves the counters. -EINVAL: the PMU has none left for this event; -ENXIO: the CPU is offline;
+ * -EAGAIN: the user has used up a quota.
+ */
+int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
+	      struct count **out, struct why *why);
+/*
+ * Stops, and detaches what can be detached in slices: the first part of count_free() where there
+ * are many targets.
+ */
+void count_let_go(struct count *c);
+/* Stops, detaches and frees; the row's counters are given back when nobody else uses them. */
+void count_free(struct count *c);
+
+/* Index on the owner's page, ~0u when the page does not serve it. */
+unsigned int count_pos(const struct count *c);
+
+/* Asked of every descendant once it has joined; who is not admitted leaves again. */
+struct count_guard {
+	bool (*admits)(const struct count_guard *g, pid_t tgid);
+};
+
+/*
+ * -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone). All or nothing over descendants that
+ * are admitted; guard NULL: all are.  `waits`: each of these processes counts from its next exec
+ * on, whether the PMC runs then or is started later; so do children that are born before it.
+ */
+int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
+		 const struct count_guard *guard, struct why *why);
+/* -ESRCH: not monitored at all; -EINVAL: not by this one. */
+int count_detach(struct count *c, pid_t tgid, struct why *why);
+unsigned int count_ntargets(const struct count *c);
+void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg);
+/* Is the process a target of this PMC? */
+bool count_measures(const struct count *c, pid_t tgid);
+/* Does it stay on a target that takes on a set-id program? */
+bool count_follows_setid(const struct count *c);
+/* Was there a child of its targets without room among them? */
+bool count_lost_children(const struct count *c);
+/* Bit r: some PMC on row r, anybody's, has the process as a target. */
+uint64_t count_target_rows(const struct engine *e, pid_t tgid);
+
+/*
+ * Does the daemon hold a counter of that CPU for the (hardware) row at this moment?  Per-task
+ * events hold one only while their task runs.
+ */
+bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu);
+
+/*
+ * A note that NEED_EXEC or NEED_LIFE brought: calls fn for each PMC that has lost its last target.
+ * False if it takes a look at every PMC, with count_orphaned(), to tell.
+ */
+typedef void count_orphan_fn(void *arg, const struct count_owner *owner, pid_t owner_tgid);
+bool count_note(struct engine *e, const struct abi_note *note, count_orphan_fn *fn, void *arg);
+/* All there were have been looked at. */
+void count_notes_seen(struct engine *e);
+/* True once, after the PMC has lost its last target in any other way than by a detach. */
+bool count_orphaned(struct count *c);
+
+/* Exact at return: no target counts before START or after STOP. -ENXIO: CPU offline. */
+int count_start(struct count *c, struct why *why);
+int count_stop(struct count *c, struct why *why);
+int count_read(struct count *c, uint64_t *value, struct why *why);
+/*
+ * The kernel has hidden a switch for the first time: from here on, owners read counts in slices
+ * from the daemon only.
+ */
+void count_hidden(struct count *c);
+/* How many switches it has hidden, as far as was seen; watches for a moment if there were none. */
+int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why);
+/* A counter was taken away from it, as far as is known: at the latest when it has stopped. */
+bool count_is_lost(const struct count *c);
+int count_write(struct count *c, uint64_t value, struct why *why);
+/* Of a sampling PMC that does not run. */
+int count_set_period(struct count *c, uint64_t period, struct why *why);
+
+/*
+ * Follows the CPUs that went and came since the last time.  Before every request, so that what it
+ * finds is so, and when engine_cpus_fd() is readable, so that counting goes on at once.
+ */
+void count_cpus(struct engine *e);
+/* Looks at registers that wrap, in time; in how many ms again, -1: no need. */
+int count_poll(struct engine *e);
+
+/*
+ * After START: descriptors by which the owner reads its own threads' events, or the counter of a
+ * CPU. Borrowed; returns their number (0: not read that way) and the page generation they belong
+ * to.
+ */
+unsigned int count_read_fds(const struct count *c, int *fds, unsigned int max,
+			    uint32_t *generation);
+
+#endif

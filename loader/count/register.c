@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * System-scope PMCs whose counter is a register of a CPU.  It runs freely: counts are differences,
+ * modulo the bits it has.  Nobody holds it, but for a control register that a PMC selects with.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "count_impl.h"
+#include "loader/row/msrdev.h"
+
+static int register_error(const struct count *c, uint32_t reg, int err, struct why *why)
+{
+	const char *what = strerror(-err);
+
+	switch (err) {
+	case -EIO:
+		what = "it faults there";
+		break;
+	case -ENXIO:
+		what = "the CPU is offline";
+		break;
+	case -EPERM:
+		what = "the module refuses it: the kernel is locked down, or the register is not "
+		       "on its list any more";
+		break;
+	}
+	return deny(why, err, "row %u (%s): register 0x%x of CPU %u: %s", c->spec.row,
+		    c->spec.row_name, reg, c->spec.cpu, what);
+}
+
+static uint32_t register_number(const struct count *c)
+{
+	return (uint32_t)c->spec.event.config;
+}
+
+bool register_narrow(const struct count *c)
+{
+	return c->spec.event.msr && (~c->spec.event.config1 || c->spec.shift);
+}
+
+int register_new(struct count *c, struct why *why)
+{
+	struct msrdev *dev = engine_msrdev(c->e);
+	uint64_t value;
+	int err = dev ? msrdev_read(dev, register_number(c), c->spec.cpu, &value) : -ENODEV;
+
+	c->backend = BACKEND_CPU_MSR;
+	return err ? register_error(c, register_number(c), err, why) : 0;
+}
+
+static int select_on(struct count *c, struct why *why)
+{
+	uint64_t old;
+	int err = c->spec.select ? msrdev_write(engine_msrdev(c->e), c->spec.select_reg,
+						c->spec.cpu, c->spec.select_value, &old) : 0;
+
+	if (err)
+		return register_error(c, c->spec.select_reg, err, why);
+	if (c->spec.select && !c->selected)
+		c->select_old = old;
+	c->selected = c->spec.select;
+	return 0;
+}
+
+int register_start(struct count *c, struct why *why)
+{
+	int err = select_on(c, why);
+
+	if (err)
+		return err;
+	c->fd = msrdev_row(engine_msrdev(c->e), register_number(c), c->spec.cpu);
+	c->generation++;
+	err = c->fd < 0 ? c->fd : perf_read(c->fd, &c->start);
+	hotplug_narrow(engine_hotplug(c->e), register_narrow(c));
+	if (err) {
+		register_stop(c);
+		register_error(c, register_number(c), err, why);
+	}
+	return err;
+}
+
+void register_stop(struct count *c)
+{
+	uint64_t ours;
+
+	hotplug_narrow(engine_hotplug(c->e), -register_narrow(c));
+	if (c->fd >= 0) {
+		msrdev_revoke(c->fd);
+		close(c->fd);
+	}
+	c->fd = -1;
+	if (c->selected)
+		(void)msrdev_write(engine_msrdev(c->e), c->spec.select_reg, c->spec.cpu,
+				   c->select_old, &ours);
+	c->selected = false;
+}
+
+int register_fold(struct count *c, struct why *why)
+{
+	uint64_t now;
+	int err = perf_read(c->fd, &now);
+
+	if (err)
+		return register_error(c, register_number(c), err, why);
+	c->raw += (now - c->start) & c->spec.event.config1;
+	c->start = now;
+	return 0;
+}
+
+/*
+ * A register that was kept while its CPU was away goes on; one that was reset says so by being less
+ * than it was, if it has not wrapped: for narrow ones nobody can tell.
+ */
+void register_moved(struct count *c, bool here)
+{
+	uint64_t now;
+
+	if (!here || !c->running || c->lost)
+		return;
+	c->lost = select_on(c, &(struct why){ "" }) || perf_read(c->fd, &now) || now < c->start ||
+		  register_narrow(c);
+}

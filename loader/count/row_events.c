@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows of hardware under process scope: PMCs that count the same event share one per-CPU event and
+ * slice it; as soon as two count different events, the kernel switches per-task events instead.
+ * PMCs of a register share that as their source, and nothing can be in their way.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "count_impl.h"
+#include "loader/kernel/hop.h"
+
+/*
+ * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
+ * opened: a new per-CPU event would push a running per-task event off its counter.
+ */
+int row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why)
+{
+	struct targets *ts = engine_targets(c->e);
+	struct perf_event_spec all[TARGET_ROWS];
+	unsigned int n = 0;
+
+	all[n++] = *spec;
+	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
+		const struct count *user = LIST_FIRST(&target_count_row(ts, r)->users);
+
+		if (user && r != c->spec.row && user->spec.event.type == spec->type)
+			all[n++] = user->spec.event;
+	}
+	if (perf_fits(all, n))
+		return 0;
+	return deny(why, -EINVAL,
+		    "the PMU cannot count this event on row %u (%s) beside the %u rows in use; "
+		    "release one, or use an event that another counter takes", c->spec.row,
+		    c->spec.row_name, n - 1);
+}
+
+void row_add(struct count *c)
+{
+	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+
+	LIST_INSERT_HEAD(&row->users, c, on_row);
+}
+
+bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
+{
+	const struct count_row *r = target_count_row(engine_targets(e), row);
+	const struct count *c;
+
+	LIST_FOREACH(c, &r->users, on_row)
+		if (c->backend == BACKEND_CPU_EVENT && c->spec.cpu == cpu && !c->lost)
+			return true;
+	return r->source >= 0 && !engine_source_lost(e, r->source);
+}
+
+void row_leave(struct count *c)
+{
+	struct count_row *row;
+
+	if (c->spec.kind == COUNT_MSR && c->spec.system)
+		return;
+	if (c->spec.kind != COUNT_HARDWARE && c->spec.kind != COUNT_MSR) {
+		if (c->backend == BACKEND_EVENTS)
+			LIST_REMOVE(c, on_row);
+		if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
+			engine_source_close(c->e, c->source);
+		return;
+	}
+	LIST_REMOVE(c, on_row);
+	row = target_count_row(engine_targets(c->e), c->spec.row);
+	row_pass_on(row);
+	if (!LIST_EMPTY(&row->users))
+		return;
+	if (row->source >= 0)
+		engine_source_close(c->e, row->source);
+	row->source = -1;
+	row->per_task = false;
+}
+
+struct convert_args {
+	struct count *c;
+	int err;
+	struct why *why;
+};
+
+static void convert_target(void *arg, pid_t tgid)
+{
+	struct convert_args *a = arg;
+
+	if (!a->err)
+		a->err = events_attach(a->c, tgid, a->why);
+	if (a->err == -ESRCH)
+		a->err = 0;
+}
+
+/* What the slices have counted moves into the base; the sets forget the source. */
+static void leave_slices(struct targets *ts, struct count *c)
+{
+	c->backend = BACKEND_EVENTS;
+	target_rewrite(ts, c);
+	c->source = -1;
+	c->base += count_slices(c);
+	c->zero += count_slices(c);
+	page_update(c);
+}
+
+/*
+ * One CPU's part of a hand-over that misses and doubles nothing.  The daemon runs on that CPU and
+ * nobody else does, so that no target has a slice open there; what targets do on other CPUs, their
+ * sources still count, and what they do here from now on, their events for this CPU.  Nobody runs
+ * on a CPU that is offline.
+ */
+static int hand_over_cpu(struct engine *e, struct count_row *row, unsigned int cpu)
+{
+	int err = perf_cpu_online(cpu) ? hop_to(cpu) : 0;
+	struct count *c;
+
+	if (err)
+		return err;
+	DEBUG(engine_debug(e), CPU, BIND, "CPU %u, to hand a row over to per-task events", cpu);
+	engine_source_close_cpu(e, row->source, cpu);
+	LIST_FOREACH(c, &row->users, on_row)
+		err = err ?: events_attach_cpu(c, cpu);
+	return err;
+}
+
+/* What all of them will need, taken before anything is opened and for as long as that lasts. */
+static int expect_all(struct count_row *row, struct why *why)
+{
+	struct count *c;
+	int err = 0;
+
+	LIST_FOREACH(c, &row->users, on_row) {
+		unsigned int n = events_expect(c);
+
+		err = err ?: user_take(c->owner->user->table, c->owner->user, POOL_EVENTS, n, why);
+		c->prepaid = err ? 0 : n;
+	}
+	return err;
+}
+
+static void expect_none(struct count_row *row)
+{
+	struct count *c;
+
+	LIST_FOREACH(c, &row->users, on_row) {
+		user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, c->prepaid);
+		c->prepaid = 0;
+	}
+}
+
+/* *begun: a CPU has been handed over, and there is no way back. */
+static int hand_over(struct engine *e, struct count_row *row, bool *begun, struct why *why)
+{
+	uint64_t changes = engine_cpu_changes(e);
+	struct count *c;
+	struct hop hop;
+	int err = expect_all(row, why);
+
+	err = err ?: hop_begin(&hop);
+	if (err) {
+		expect_none(row);
+		return err;
+	}
+	for (unsigned int cpu = 0; cpu < engine_ncpu(e) && cpu < CPU_SETSIZE && !err; cpu++) {
+		if (!perf_cpu_present(cpu))
+			continue;
+		*begun = true;
+		err = hand_over_cpu(e, row, cpu);
+	}
+	hop_end(&hop);
+	LIST_FOREACH(c, &row->users, on_row)
+		err = err ?: events_watch(c);
+	expect_none(row);
+	/* Without the CPU for itself, a part may have missed or doubled something. */
+	if (!err && engine_cpu_changes(e) != changes)
+		err = -EAGAIN;
+	return err;
+}
+
+/* Nobody runs: the events may be of any CPU. */
+static int attach_all(struct targets *ts, struct count_row *row, struct why *why)
+{
+	struct convert_args a = { .why = why };
+
+	LIST_FOREACH(a.c, &row->users, on_row)
+		target_each(ts, a.c, convert_target, &a);
+	return a.err;
+}
+
+int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
+{
+	struct targets *ts = engine_targets(e);
+	bool running = false, begun = false;
+	struct count *c;
+	int err;
+
+	LIST_FOREACH(c, &row->users, on_row) {
+		running |= c->running;
+		if (c->spec.log)
+			return deny(why, -EINVAL, "row %u (%s) logs time slices, so that it cannot "
+				    "count several events", c->spec.row, c->spec.row_name);
+	}
+	why->text[0] = '\0';
+	err = running ? hand_over(e, row, &begun, why) : attach_all(ts, row, why);
+	if (err && !begun) {
+		LIST_FOREACH(c, &row->users, on_row)
+			events_close(c);
+		if (err == -EAGAIN && why->text[0])	/* a quota */
+			return err;
+		return deny(why, err, "cannot share the row between events: %s", perf_error(err));
+	}
+	LIST_FOREACH(c, &row->users, on_row) {
+		leave_slices(ts, c);
+		/* A half of a hand-over cannot be undone: better no count than a wrong one. */
+		c->lost |= err != 0;
+	}
+	DEBUG(engine_debug(e), MD, CONFIG, "source %d gives way to per-task events", row->source);
+	engine_source_close(e, row->source);
+	row_repay(row);
+	row->source = -1;
+	row->per_task = true;
+	return err ? deny(why, err, "cannot share the row between events: %s", perf_error(err)) : 0;
+}
+
+/* The first on the row opens its source. */
+static int source_begin(struct count *c, const struct perf_event_spec *spec, struct why *why)
+{
+	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+
+	int err;
+
+	row->spec = *spec;
+	row->per_task = false;
+	err = row_pay(row, c, why);
+	if (err)
+		return err;
+	row->source = engine_source_open(c->e, spec, why);
+	if (row->source >= 0)
+		return 0;
+	row_repay(row);
+	return row->source;
+}
+
+/* All PMCs of the row have the same register, but it may be read in another way since. */
+static int register_join(struct count *c, const struct perf_event_spec *spec, struct why *why)
+{
+	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+	int err = LIST_EMPTY(&row->users) ? source_begin(c, spec, why) : 0;
+
+	if (err)
+		return err;
+	if (!perf_spec_same(&row->spec, spec))
+		return deny(why, -EINVAL, "row %u (%s) is read in another way for PMCs from "
+			    "before; release them", c->spec.row, c->spec.row_name);
+	c->source = row->source;
+	row_add(c);
+	return 0;
+}
+
+int row_join(struct count *c, struct why *why)
+{
+	struct targets *ts = engine_targets(c->e);
+	struct count_row *row = target_count_row(ts, c->spec.row);
+	struct perf_event_spec spec = count_event(c);
+	int err;
+
+	c->backend = BACKEND_SLICED;
+	/* Slices are what is logged: figures and per-task events have none. */
+	if (c->spec.kind == COUNT_SOFT && count_source(&c->spec) == SOFT_HOOK) {
+		c->source = ABI_SOURCE_HOOK + (int)c->spec.soft->hook;
+		return 0;
+	}
+	if (c->spec.kind == COUNT_SOFT) {	/* software events are not limited: each its own */
+		err = count_pay(c, engine_ncpu(c->e), 1, why);
+		if (err)
+			return err;
+		c->source = engine_source_open(c->e, &spec, why);
+		return c->source < 0 ? c->source : 0;
+	}
+	if (c->spec.kind == COUNT_MSR)
+		return register_join(c, &spec, why);
+	err = row_fits(c, &spec, why);
+	if (err)
+		return err;
+	/* Only an event of its own has a period of its own. */
+	if (c->spec.sampling) {
+		if (!LIST_EMPTY(&row->users) && !row->per_task)
+			err = row_to_tasks(c->e, row, why);
+		if (err)	/* a quota of other users is no quota of this one */
+			return err == -EAGAIN ? -EINVAL : err;
+		row->per_task = true;
+		c->backend = BACKEND_EVENTS;
+		row_add(c);
+		return 0;
+	}
+	if (LIST_EMPTY(&row->users)) {
+		err = source_begin(c, &spec, why);
+		if (err)
+			return err;
+	} else if (row->per_task || !perf_spec_same(&row->spec, &spec)) {
+		if (c->spec.log)
+			return deny(why, -EINVAL, "row %u (%s) counts several events, so that time "
+				    "slices cannot be logged there", c->spec.row,
+				    c->spec.row_name);
+		err = row->per_task ? 0 : row_to_tasks(c->e, row, why);
+		if (err)
+			return err == -EAGAIN ? -EINVAL : err;
+		c->backend = BACKEND_EVENTS;
+	}
+	c->source = row->source;
+	row_add(c);
+	return 0;
+}

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes and the sets of PMCs that they have. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/policy/account.h"
+#include "loader/policy/policy.h"
+#include "set.h"
+
+#define EACH_BATCH 1024		/* targets asked of the kernel at once */
+#define MOVED	   1		/* a process has another set meanwhile: once more */
+
+struct targets *targets_new(struct engine *e)
+{
+	struct targets *ts = calloc(1, sizeof(*ts));
+
+	if (!ts)
+		return NULL;
+	ts->e = e;
+	for (unsigned int row = 0; row < TARGET_ROWS; row++)
+		ts->rows[row].source = -1;
+	return ts;
+}
+
+void targets_free(struct targets *ts)
+{
+	for (unsigned int id = 1; ts && id < ABI_MAX_SETS; id++)
+		free(ts->sets[id]);
+	free(ts);
+}
+
+struct count_row *target_count_row(struct targets *ts, unsigned int row)
+{
+	return &ts->rows[row];
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+static struct set *set_of(struct targets *ts, pid_t tgid)
+{
+	struct abi_target t;
+
+	if (!ts->nsets || engine_target_get(ts->e, (uint32_t)tgid, &t) || t.state & ABI_STATE_EXIT)
+		return NULL;
+	return ts->sets[ABI_STATE_SET(t.state) % ABI_MAX_SETS];
+}
+
+struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row)
+{
+	struct set *set = set_of(ts, tgid);
+
+	return set && row < TARGET_ROWS ? set->row[row] : NULL;
+}
+
+uint64_t target_rows(struct targets *ts, pid_t tgid)
+{
+	const struct set *set = set_of(ts, tgid);
+	uint64_t rows = 0;
+
+	for (unsigned int row = 0; set && row < TARGET_ROWS; row++)
+		rows |= (uint64_t)(set->row[row] != NULL) << row;
+	return rows;
+}
+
+bool target_waits(struct targets *ts, const struct count *c, pid_t tgid)
+{
+	const struct set *set = set_of(ts, tgid);
+
+	return set && set->row[c->spec.row] == c && set->waits >> c->spec.row & 1;
+}
+
+/*
+ * Moves a process between sets; SOFT rows whose PMC stays keep counting. -EAGAIN: it is in another
+ * set by now, because it has executed a program.
+ */
+static int target_move(struct targets *ts, pid_t tgid, const struct set *from, int to)
+{
+	uint64_t keep = 0;
+
+	if (!to)
+		return engine_target_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
+	if (!from)
+		return engine_target_ctl(ts->e, ABI_CTL_ADD, (uint32_t)tgid, (uint32_t)to, 0);
+	for (unsigned int row = 0; row < ABI_SOFT_ROWS; row++)
+		if (from->row[row] && from->row[row] == ts->sets[to]->row[row])
+			keep |= 1ull << row;
+	return engine_target_ctl(ts->e, ABI_CTL_MOVE, (uint32_t)tgid, (uint32_t)to,
+				 (uint64_t)from->id << 32 | keep);
+}
+
+static unsigned int sliced_members(struct count *const row[TARGET_ROWS])
+{
+	unsigned int n = 0;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++)
+		n += row[r] && row[r]->backend == BACKEND_SLICED;
+	return n;
+}
+
+static int no_room(int err, struct why *why)
+{
+	if (err == -EAGAIN)	/* a quota, as `why` says */
+		return err;
+	return deny(why, err, "%u combinations of PMCs and processes are in use, or there is no "
+		    "memory; release some PMCs", TARGET_SETS);
+}
+
+static int join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits, struct why *why)
+{
+	const struct maker m = { .owner = c->owner, .why = why };
+	struct set_key k = { .waits = 0 };
+	struct user *payer;
+	struct set *from;
+	int to, err = 0;
+
+	/* First: sets go there, also the one that the process has just left. */
+	sets_make_room(ts, c->owner->user, SETS_AT_ONCE);
+	from = set_of(ts, tgid);
+	if (from)
+		k = set_key(from);
+	if (k.row[c->spec.row] == c)
+		return deny(why, -EEXIST, "process %d is a target of this PMC already", tgid);
+	if (k.row[c->spec.row])
+		return deny(why, -EBUSY, "row %u (%s) measures process %d for another PMC; "
+			    "allocate another PMC, which gets another row, or release that one",
+			    c->spec.row, c->spec.row_name, tgid);
+	k.row[c->spec.row] = c;
+	k.waits |= (uint64_t)waits << c->spec.row;
+	if (sliced_members(k.row) > ABI_MAX_MEMBERS)
+		return deny(why, -EBUSY,
+			    "process %d is measured by %d PMCs already, as many as fit",
+			    tgid, ABI_MAX_MEMBERS);
+	to = set_get(ts, &k, &m);
+	if (to < 0)
+		return no_room(to, why);
+	payer = ts->sets[to]->payer->user;
+	if (!from || from->payer->user != payer)
+		err = account_may_target(ts->e, payer, why);
+	if (err)
+		return err;
+	err = target_move(ts, tgid, from, to);
+	if (err && err != -EAGAIN)
+		return deny(why, err, "cannot make process %d a target: %s", tgid, strerror(-err));
+	return err ? MOVED : 0;
+}
+
+int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool waits,
+		struct why *why)
+{
+	int err;
+
+	do {
+		err = join_once(ts, c, tgid, waits, why);
+	} while (err == MOVED);
+	if (err)
+		return err;
+	if (!policy_pidfd_exited(pidfd))
+		return 0;
+	/* It went before the programs knew it, so nobody else will take it off the list. */
+	engine_target_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
+	return deny(why, -ESRCH, "process %d has exited", tgid);
+}
+
+/* The set that is there without the PMC; false: there is none yet. */
+static bool rest_exists(struct targets *ts, const struct set *set, const struct count *c)
+{
+	struct set_key rest = set_rest(set, c);
+	bool any = false;
+
+	for (unsigned int r = 0; r < TARGET_ROWS; r++)
+		any |= rest.row[r] != NULL;
+	return !any || set_find(ts, &rest);
+}
+
+static unsigned int rests_missing(struct targets *ts, const struct count *c)
+{
+	const struct set_link *link;
+	unsigned int n = 0;
+
+	LIST_FOREACH(link, &c->sets, of_count)
+		n += !rest_exists(ts, link->set, c);
+	return c->spec.descendants || n < SETS_AT_ONCE ? n : SETS_AT_ONCE;
+}
+
+/*
+ * Leaving itself takes sets whatever the quotas say: at most as many as there are with the PMC.
+ */
+int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
+{
+	const struct user *u = c->owner->user;
+	unsigned int n = rests_missing(ts, c);
+
+	if (!n)
+		return 0;
+	sets_make_room(ts, u, n);
+	return user_may(u->table, u, POOL_SETS, rests_missing(ts, c), why);
+}
+
+int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why)
+{
+	const struct maker m = { .must = true };
+
+	struct set *from;
+	struct set_key rest;
+	int to, err;
+
+	do {
+		/* First: sets go there, also the one that the process has just left. */
+		if (ts->nsets + SETS_AT_ONCE >= ABI_MAX_SETS)
+			sets_sweep(ts);
+		from = set_of(ts, tgid);
+		if (!from)
+			return deny(why, -ESRCH, "no PMC measures process %d", tgid);
+		if (from->row[c->spec.row] != c)
+			return deny(why, -EINVAL, "this PMC is not attached to process %d", tgid);
+		rest = set_rest(from, c);
+		to = set_get(ts, &rest, &m);
+		if (to < 0)
+			return no_room(to, why);
+		err = target_move(ts, tgid, from, to);
+	} while (err == -EAGAIN);
+	return err;
+}
+
+static bool set_has(const struct set *set, const struct count *c)
+{
+	return set && set->row[c->spec.row] == c;
+}
+
+/* The processes that the PMC measures at this moment; false: no memory. */
+static bool targets_list(struct targets *ts, const struct count *c, uint32_t **list, size_t *n)
+{
+	struct abi_target t[EACH_BATCH];
+	uint32_t tgid[EACH_BATCH];
+	struct engine_walk walk = { .more = true };
+	size_t room = 0;
+
+	while (walk.more) {
+		unsigned int got = engine_targets_next(ts->e, &walk, tgid, t, EACH_BATCH);
+
+		if (*n + got > room) {
+			uint32_t *more;
+
+			room = 2 * (room + got);
+			more = realloc(*list, room * sizeof(**list));
+			if (!more)
+				return false;
+			*list = more;
+		}
+		for (unsigned int i = 0; i < got; i++)
+			if (!(t[i].state & ABI_STATE_EXIT) &&
+			    set_has(ts->sets[ABI_STATE_SET(t[i].state) % ABI_MAX_SETS], c))
+				(*list)[(*n)++] = tgid[i];
+	}
+	return true;
+}
+
+void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
+		 void *arg)
+{
+	uint32_t *list = NULL;
+	size_t n = 0;
+
+	/*
+	 * A snapshot first: fn may change the map, and a walk over a changing hash may start anew.
+	 */
+	if (target_number(ts, c))
+		(void)targets_list(ts, c, &list, &n);
+	for (size_t i = 0; i < n; i++)
+		fn(arg, (pid_t)list[i]);
+	free(list);
+}
+
+struct leave_args {
+	struct targets *ts;
+	struct count *c;
+	bool any;
+};
+
+static void leave_one(void *arg, pid_t tgid)
+{
+	struct leave_args *a = arg;
+	struct why unused;
+
+	/* One that exits meanwhile has left as well. */
+	a->any |= target_leave(a->ts, a->c, tgid, &unused) == 0;
+}
+
+static unsigned int set_without(struct targets *ts, unsigned int id, const struct count *c)
+{
+	const struct maker m = { .must = true };
+	struct set_key k;
+	int rest;
+
+	if (!id || !set_has(ts->sets[id], c))
+		return id;
+	k = set_rest(ts->sets[id], c);
+	rest = set_get(ts, &k, &m);
+	return rest > 0 ? (unsigned int)rest : 0;
+}
+
+/* Nobody is born to the PMC any more: sets that lead to it now lead to the rest. */
+static void sets_end(struct targets *ts, struct count *c)
+{
+	struct set_link *link;
+
+	LIST_FOREACH(link, &c->sets, of_count) {
+		struct set *set = link->set;
+		volatile struct abi_set *abi = engine_set(ts->e, set->id);
+
+		set->child = set_without(ts, set->child, c);
+		set->secure = set_without(ts, set->secure, c);
+		set->exec = set_without(ts, set->exec, c);
+		abi->child = set->child;
+		abi->secure = set->secure;
+		abi->exec = set->exec;
+	}
+}
+
+static void leave_and_breathe(void *arg, pid_t tgid)
+{
+	struct leave_args *a = arg;
+
+	leave_one(arg, tgid);
+	engine_breathe(a->ts->e);
+}
+
+void target_leave_slowly(struct targets *ts, struct count *c)
+{
+	struct leave_args a = { .ts = ts, .c = c };
+
+	sets_end(ts, c);
+	if (!c->only)
+		target_each(ts, c, leave_and_breathe, &a);
+}
+
+void target_leave_all(struct targets *ts, struct count *c)
+{
+	struct leave_args a = { .ts = ts, .c = c };
+	struct set_link *link;
+
+	sets_end(ts, c);
+	if (c->only)
+		leave_one(&a, c->only);
+	while (target_number(ts, c)) {
+		a.any = false;
+		target_each(ts, c, leave_one, &a);
+		if (!a.any)	/* the rest have exited since they were counted */
+			break;
+	}
+	engine_flush_all(ts->e);
+	while ((link = LIST_FIRST(&c->sets))) {
+		unsigned int id = link->set->id;
+
+		if (c->backend == BACKEND_FIGURES)
+			engine_set(ts->e, id)->soft[c->spec.row].used = 0;
+		set_free(ts, id);
+	}
+}
+
+bool target_set(struct targets *ts, unsigned int id, struct count *row[TARGET_ROWS])
+{
+	const struct set *set = id < ABI_MAX_SETS ? ts->sets[id] : NULL;
+
+	if (!set || ts->swept)
+		return false;
+	memcpy(row, set->row, sizeof(set->row));
+	return true;
+}
+
+void target_seen_all(struct targets *ts)
+{
+	ts->swept = false;
+}
+
+uint64_t target_lost(struct targets *ts, const struct count *c)
+{
+	const struct set_link *link;
+	uint64_t n = c->sets_lost;
+
+	LIST_FOREACH(link, &c->sets, of_count)
+		n += __atomic_load_n(&engine_set(ts->e, link->set->id)->lost, __ATOMIC_ACQUIRE);
+	return n;
+}
+
+unsigned int target_number(struct targets *ts, const struct count *c)
+{
+	const struct set_link *link;
+	unsigned int n = 0;
+
+	LIST_FOREACH(link, &c->sets, of_count)
+		n += __atomic_load_n(&engine_set(ts->e, link->set->id)->ntargets, __ATOMIC_ACQUIRE);
+	return n;
+}
+
+void target_activate(struct targets *ts, const struct count *c, bool on)
+{
+	const struct set_link *link;
+
+	LIST_FOREACH(link, &c->sets, of_count) {
+		volatile struct abi_set *abi = engine_set(ts->e, link->set->id);
+		uint64_t bit;
+
+		if (link->set->waits >> c->spec.row & 1)
+			continue;
+		if (c->backend == BACKEND_FIGURES) {
+			uint32_t soft = 1u << c->spec.row;
+
+			__atomic_store_n(&abi->soft_active,
+					 on ? abi->soft_active | soft : abi->soft_active & ~soft,
+					 __ATOMIC_SEQ_CST);
+		} else if (c->backend == BACKEND_SLICED) {
+			bit = 1ull << c->pos;
+			abi->open = on ? abi->open | bit : abi->open & ~bit;
+			bit = 1ull << link->set->member[c->spec.row];
+			__atomic_store_n(&abi->active, on ? abi->active | bit : abi->active & ~bit,
+					 __ATOMIC_SEQ_CST);
+		}
+	}
+}
+
+void target_due(struct targets *ts, const struct count *c, bool on)
+{
+	const struct set_link *link;
+
+	LIST_FOREACH(link, &c->sets, of_count) {
+		volatile struct abi_set *abi = engine_set(ts->e, link->set->id);
+		uint64_t bit = 1ull << link->set->member[c->spec.row];
+
+		if (link->set->waits >> c->spec.row & 1)
+			continue;
+		__atomic_store_n(&abi->due, on ? abi->due | bit : abi->due & ~bit,
+				 __ATOMIC_SEQ_CST);
+	}
+}
+
+/*
+ * Member numbers shift when a PMC leaves the sliced ones, so open slices are closed first: every
+ * set that has it counts nothing for the moment of the rewrite.
+ */
+void target_rewrite(struct targets *ts, const struct count *c)
+{
+	const struct set_link *link;
+
+	LIST_FOREACH(link, &c->sets, of_count)
+		__atomic_store_n(&engine_set(ts->e, link->set->id)->active, 0, __ATOMIC_SEQ_CST);
+	engine_flush_all(ts->e);
+	LIST_FOREACH(link, &c->sets, of_count)
+		set_write(ts, link->set);
+	engine_flush_all(ts->e);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two programs can flush a CPU.  The one that reads registers hooks onto another program, which
+ * must be loaded before it.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kmod/pmcbpf_msr.h"
+#include "flush.h"
+#include "pmcbpf.skel.h"
+#include "poke.skel.h"
+
+#define MODULE_BTF "/sys/kernel/btf/" PMCBPF_MSR_NAME
+#define MODULE_DIR "/sys/module/" PMCBPF_MSR_NAME
+#define LOG_SIZE   4096
+
+struct flush {
+	struct pmcbpf *skel;
+	struct bpf_object *poke;	/* NULL: no registers */
+	struct bpf_link *link;
+	int program;			/* what is run */
+	const volatile struct abi_cpu *cpus;
+};
+
+static bool module_has_kfunc(void)
+{
+	struct btf *vmlinux = btf__load_vmlinux_btf();
+	struct btf *module = vmlinux ? btf__load_module_btf(PMCBPF_MSR_NAME, vmlinux) : NULL;
+	bool has = module && btf__find_by_name_kind(module, "pmcbpf_msr_read", BTF_KIND_FUNC) > 0;
+
+	btf__free(module);
+	btf__free(vmlinux);
+	return has;
+}
+
+bool flush_finds_msr(struct why *why)
+{
+	if (access(MODULE_DIR, F_OK))
+		deny(why, -ENOENT, "the module " PMCBPF_MSR_NAME ", which reads registers of "
+		     "processes, was not loaded when pmcbpfd started: modprobe " PMCBPF_MSR_NAME
+		     " and restart pmcbpfd");
+	else if (access(MODULE_BTF, F_OK) || !module_has_kfunc())
+		deny(why, -ENOENT, "the module " PMCBPF_MSR_NAME " was built without type "
+		     "information, so that programs cannot call it: it needs pahole and the "
+		     "kernel's vmlinux (make kmod); load that one and restart pmcbpfd");
+	else
+		return true;
+	return false;
+}
+
+static int poke_load(struct flush *f, struct why *why)
+{
+	char log[LOG_SIZE] = "";
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "poke", .kernel_log_buf = log,
+		    .kernel_log_size = LOG_SIZE);
+	const void *elf;
+	size_t size;
+	int err;
+
+	elf = poke__elf_bytes(&size);
+	f->poke = bpf_object__open_mem(elf, size, &opts);
+	if (!f->poke)
+		return deny(why, -errno, "cannot open the program that reads registers: %m");
+	err = bpf_object__load(f->poke);
+	if (err)
+		return deny_program(why, err, "the program that reads registers", log);
+	f->program = bpf_program__fd(bpf_object__find_program_by_name(f->poke, "poke"));
+	err = bpf_program__set_attach_target(f->skel->progs.flush_poked, f->program, "poke");
+	return err ? deny(why, err, "cannot prepare the program that reads registers: %s",
+			  strerror(-err)) : 0;
+}
+
+int flush_new(struct pmcbpf *skel, bool msr, struct flush **out, struct why *why)
+{
+	struct flush *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	*out = f;
+	f->skel = skel;
+	skel->rodata->reads_msr = msr;
+	bpf_program__set_autoload(skel->progs.flush, !msr);
+	bpf_program__set_autoload(skel->progs.flush_poked, msr);
+	return msr ? poke_load(f, why) : 0;
+}
+
+int flush_attach(struct flush *f, const volatile struct abi_cpu *cpus, struct why *why)
+{
+	int err;
+
+	f->cpus = cpus;
+	if (!f->poke) {
+		f->program = bpf_program__fd(f->skel->progs.flush);
+		return 0;
+	}
+	f->link = bpf_program__attach(f->skel->progs.flush_poked);
+	err = f->link ? 0 : -errno;
+	return err ? deny(why, err, "the kernel puts no program onto another, which reading "
+			  "registers takes: %s", strerror(-err)) : 0;
+}
+
+void flush_free(struct flush *f)
+{
+	if (!f)
+		return;
+	bpf_link__destroy(f->link);
+	bpf_object__close(f->poke);
+	free(f);
+}
+
+/*
+ * An offline CPU runs nobody: there is nothing to bring up to date.  Where the daemon is to come
+ * again, an exec is about to do it.
+ */
+void flush_cpu(const struct flush *f, unsigned int cpu)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (int)cpu);
+
+	while (!bpf_prog_test_run_opts(f->program, &opts) &&
+	       __atomic_load_n(&f->cpus[cpu].again, __ATOMIC_ACQUIRE))
+		;
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The maps that hold owners' counts.  The kernel waits for an RCU grace period, some 10 ms,
+ * whenever user space changes the map of maps, but once only for many changes at a time; the event
+ * loop cannot wait that long.  The daemon's only other thread puts maps in and takes them out, all
+ * that are due together, and keeps spares: the more owners there are, the more may come at once.
+ * It calls bpf(2) and nothing else.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "owner_maps.h"
+
+#define SPARES_MIN 16
+#define SPARES_MAX 256
+#define BATCH	   256		/* changes at once, at most */
+#define QUIET	   100		/* ms after which the spares are made as many as there should be */
+
+enum slot_state {
+	SLOT_FREE,
+	SLOT_USED,		/* by an owner, or a spare */
+	SLOT_TRASH,		/* to be taken out */
+};
+
+struct counts_pool {
+	int owners;
+	int nobody;		/* the map in a slot that no owner has any more */
+	unsigned int ncpu;
+	pthread_t thread;
+	bool started;
+	pthread_mutex_t lock;	/* of all below */
+	pthread_cond_t work, done;
+	bool stop, quiet;
+	int error;		/* why there are no more spares, until somebody asks again */
+	unsigned int nspare, nused, ntrash;
+	struct engine_counts spare[SPARES_MAX];
+	uint8_t slot[ABI_MAX_OWNERS];	/* enum slot_state */
+};
+
+int counts_map_create(unsigned int ncpu)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "pmc_counts", sizeof(uint32_t),
+			      sizeof(struct abi_counts), ncpu, &opts);
+}
+
+static void counts_close(const struct counts_pool *p, struct engine_counts *c)
+{
+	if (c->cpu)
+		munmap((void *)c->cpu, p->ncpu * sizeof(struct abi_counts));
+	c->cpu = NULL;
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+/* A map for a slot, mapped here. */
+static int counts_open(const struct counts_pool *p, unsigned int slot, struct engine_counts *c)
+{
+	size_t size = p->ncpu * sizeof(struct abi_counts);
+	void *at;
+	int err;
+
+	*c = (struct engine_counts){ .slot = slot, .fd = counts_map_create(p->ncpu) };
+	if (c->fd < 0)
+		return c->fd;
+	/*
+	 * Frozen, because the owner gets this very descriptor: the kernel maps no BPF map through a
+	 * read-only one.  From here on only the programs write to it, nobody in user space.
+	 */
+	err = bpf_map_freeze(c->fd) ? -errno : 0;
+	if (!err) {
+		at = mmap(NULL, size, PROT_READ, MAP_SHARED, c->fd, 0);
+		err = at == MAP_FAILED ? -errno : 0;
+		c->cpu = err ? NULL : at;
+	}
+	if (err)
+		counts_close(p, c);
+	return err;
+}
+
+/* The lowest slot in the state, marked anew; ABI_MAX_OWNERS: none. */
+static unsigned int slot_claim(struct counts_pool *p, enum slot_state from, enum slot_state to)
+{
+	const uint8_t *at = memchr(p->slot, from, ABI_MAX_OWNERS);
+
+	if (!at)
+		return ABI_MAX_OWNERS;
+	p->slot[at - p->slot] = (uint8_t)to;
+	return (unsigned int)(at - p->slot);
+}
+
+static unsigned int wanted(const struct counts_pool *p)
+{
+	unsigned int n = SPARES_MIN + p->nused / 4;
+
+	return n < SPARES_MAX ? n : SPARES_MAX;
+}
+
+/* How many spares to make; none before few are left, so that many come at once. */
+static unsigned int missing(const struct counts_pool *p)
+{
+	unsigned int want = wanted(p), enough = p->quiet ? want : want / 2 + 1;
+
+	return p->nspare >= enough ? 0 : want - p->nspare;
+}
+
+static void counts_trash(struct counts_pool *p, struct engine_counts *c)
+{
+	p->slot[c->slot] = SLOT_TRASH;
+	p->ntrash++;
+	counts_close(p, c);
+}
+
+/* What is to be changed together: trash first, then the spares. */
+struct batch {
+	unsigned int ntrash, n;
+	uint32_t slot[BATCH];
+	int fd[BATCH];
+	struct engine_counts made[BATCH];	/* of those after the trash */
+};
+
+/* With the lock held. */
+static void batch_plan(struct counts_pool *p, struct batch *b)
+{
+	unsigned int more = missing(p), slot;
+
+	b->n = 0;
+	for (; p->ntrash && b->n < BATCH - SPARES_MIN; p->ntrash--)
+		b->slot[b->n++] = slot_claim(p, SLOT_TRASH, SLOT_USED);
+	b->ntrash = b->n;
+	for (; more && b->n < BATCH; more--) {
+		slot = slot_claim(p, SLOT_FREE, SLOT_USED);
+		if (slot == ABI_MAX_OWNERS)
+			break;
+		b->slot[b->n++] = slot;
+	}
+	if (more && !b->n)
+		p->error = -ENOSPC;
+}
+
+/* Without the lock: the kernel waits here.  Returns how many changes were made, the first ones. */
+static unsigned int batch_run(const struct counts_pool *p, struct batch *b, int *err)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t n = 0, done;
+
+	for (; n < b->ntrash; n++)
+		b->fd[n] = p->nobody;
+	for (*err = 0; n < b->n && !*err; n += !*err) {
+		*err = counts_open(p, b->slot[n], &b->made[n]);
+		b->fd[n] = b->made[n].fd;
+	}
+	done = n;
+	if (!n || !bpf_map_update_batch(p->owners, b->slot, b->fd, &done, &opts))
+		return n;
+	*err = -errno;
+	return done < n ? done : 0;
+}
+
+/* With the lock held, of which it lets go for the change itself. */
+static void batch_make(struct counts_pool *p, struct batch *b)
+{
+	unsigned int done;
+	int err;
+
+	for (unsigned int i = 0; i < b->n; i++)
+		b->made[i] = (struct engine_counts){ .fd = -1 };
+	pthread_mutex_unlock(&p->lock);
+	done = batch_run(p, b, &err);
+	for (unsigned int i = done; i < b->n; i++)
+		counts_close(p, &b->made[i]);
+	pthread_mutex_lock(&p->lock);
+	p->error = err;
+	for (unsigned int i = 0; i < b->n; i++) {
+		bool trash = i < b->ntrash;
+
+		if (!trash && i < done)
+			p->spare[p->nspare++] = b->made[i];
+		else
+			p->slot[b->slot[i]] = trash && i >= done ? SLOT_TRASH : SLOT_FREE;
+		p->ntrash += trash && i >= done;
+	}
+}
+
+/* Until there may be something to do; with the lock held, but for the wait. */
+static void wait_for_work(struct counts_pool *p)
+{
+	struct timespec until;
+
+	if (p->error || p->nspare == wanted(p)) {
+		pthread_cond_wait(&p->work, &p->lock);
+		p->quiet = false;
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += QUIET * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	p->quiet = pthread_cond_timedwait(&p->work, &p->lock, &until) == ETIMEDOUT;
+	while (p->quiet && p->nspare > wanted(p))
+		counts_trash(p, &p->spare[--p->nspare]);
+}
+
+static void *work(void *arg)
+{
+	struct counts_pool *p = arg;
+	struct batch b;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->stop) {
+		b.n = 0;
+		if (!p->error && (p->ntrash || missing(p)))
+			batch_plan(p, &b);
+		if (b.n)
+			batch_make(p, &b);
+		pthread_cond_signal(&p->done);
+		if (!b.n)
+			wait_for_work(p);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+int counts_pool_new(int owners, unsigned int ncpu, struct counts_pool **out, struct why *why)
+{
+	struct counts_pool *p = calloc(1, sizeof(*p));
+	pthread_condattr_t monotonic;
+	sigset_t all, before;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	p->owners = owners;
+	p->ncpu = ncpu;
+	p->nobody = counts_map_create(ncpu);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->work, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_cond_init(&p->done, NULL);
+	*out = p;
+	if (p->nobody < 0)
+		return deny(why, p->nobody, "cannot make a map of counts: %s",
+			    strerror(-p->nobody));
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(&p->thread, NULL, work, p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	p->started = !err;
+	return err ? deny(why, err, "cannot start a thread: %s", strerror(-err)) : 0;
+}
+
+void counts_pool_free(struct counts_pool *p)
+{
+	if (!p)
+		return;
+	if (p->started) {
+		pthread_mutex_lock(&p->lock);
+		p->stop = true;
+		pthread_cond_signal(&p->work);
+		pthread_mutex_unlock(&p->lock);
+		pthread_join(p->thread, NULL);
+	}
+	for (unsigned int i = 0; i < p->nspare; i++)
+		counts_close(p, &p->spare[i]);
+	if (p->nobody >= 0)
+		close(p->nobody);
+	pthread_cond_destroy(&p->done);
+	pthread_cond_destroy(&p->work);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+int counts_pool_take(struct counts_pool *p, struct engine_counts *c, struct why *why)
+{
+	int err = 0;
+
+	c->fd = -1;
+	pthread_mutex_lock(&p->lock);
+	p->error = 0;
+	pthread_cond_signal(&p->work);
+	/* Where so many come that all spares are taken, this one waits for the next. */
+	while (!p->nspare && !p->error)
+		pthread_cond_wait(&p->done, &p->lock);
+	if (p->nspare) {
+		*c = p->spare[--p->nspare];
+		p->nused++;
+	} else {
+		err = p->error;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (err == -ENOSPC)
+		return deny(why, -ENOMEM, "%d processes own PMCs already; release some",
+			    ABI_MAX_OWNERS);
+	return err ? deny(why, err, "cannot make a map of counts: %s", strerror(-err)) : 0;
+}
+
+void counts_pool_give(struct counts_pool *p, struct engine_counts *c)
+{
+	if (c->fd < 0)
+		return;
+	pthread_mutex_lock(&p->lock);
+	counts_trash(p, c);
+	p->nused--;
+	pthread_cond_signal(&p->work);
+	pthread_mutex_unlock(&p->lock);
+}

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The only caller of perf_event_open(2): finds the hardware PMUs and opens pinned events on them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/pmc.h>
+
+#include "loader/base/file.h"
+#include "perf.h"
+
+#define SYSFS_PMUS "/sys/bus/event_source/devices"
+#define MAX_ROWS   48
+
+/* Is cpu in a list such as "0-3,8"? */
+static bool cpulist_has(const char *list, unsigned int cpu)
+{
+	while (*list) {
+		char *end;
+		unsigned long lo = strtoul(list, &end, 10), hi = lo;
+
+		if (end == list)
+			return false;
+		if (*end == '-')
+			hi = strtoul(end + 1, &end, 10);
+		if (cpu >= lo && cpu <= hi)
+			return true;
+		list = *end == ',' ? end + 1 : end;
+	}
+	return false;
+}
+
+static bool cpufile_has(const char *path, unsigned int cpu)
+{
+	char list[4096];
+
+	return !file_line(path, list, sizeof(list)) && cpulist_has(list, cpu);
+}
+
+bool perf_cpu_online(unsigned int cpu)
+{
+	return cpufile_has("/sys/devices/system/cpu/online", cpu);
+}
+
+bool perf_cpu_present(unsigned int cpu)
+{
+	return cpufile_has("/sys/devices/system/cpu/present", cpu);
+}
+
+unsigned int perf_ncpu(void)
+{
+	char list[4096], *last;
+
+	if (file_line("/sys/devices/system/cpu/possible", list, sizeof(list)))
+		return (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
+	last = list + strlen(list);
+	while (last > list && last[-1] >= '0' && last[-1] <= '9')
+		last--;
+	return (unsigned int)strtoul(last, NULL, 10) + 1;
+}
+
+bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spec *b)
+{
+	/* Neither ring named counts both, so it is the same event as both named. */
+	bool au = a->user || !a->kernel, ak = a->kernel || !a->user;
+	bool bu = b->user || !b->kernel, bk = b->kernel || !b->user;
+
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->msr == b->msr && au == bu && ak == bk;
+}
+
+static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec *spec)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = spec->type;
+	attr->config = spec->config;
+	attr->config1 = spec->config1;
+	attr->config2 = spec->config2;
+	attr->pinned = 1;
+	if (spec->user != spec->kernel) {
+		attr->exclude_user = !spec->user;
+		attr->exclude_kernel = !spec->kernel;
+		attr->exclude_hv = 1;
+	}
+	attr->sample_period = spec->period;
+	attr->sig_data = spec->tag;
+	attr->inherit = spec->inherit;
+	attr->inherit_thread = spec->inherit && !spec->inherit_children;
+}
+
+/* The directory of the PMU with this attr.type; false if there is none. */
+static bool pmu_directory(uint32_t type, char *path, size_t size)
+{
+	DIR *dir = opendir(SYSFS_PMUS);
+	struct dirent *d;
+	char file[512], text[64];
+	bool found = false;
+
+	while (dir && !found && (d = readdir(dir))) {
+		if (d->d_name[0] == '.')
+			continue;
+		snprintf(file, sizeof(file), SYSFS_PMUS "/%s/type", d->d_name);
+		if (file_line(file, text, sizeof(text)) || strtoul(text, NULL, 10) != type)
+			continue;
+		snprintf(path, size, SYSFS_PMUS "/%s", d->d_name);
+		found = true;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+void perf_ask_user_read(struct perf_event_spec *spec)
+{
+	char pmu[320], path[400], text[64];
+	unsigned int bit;
+
+	if (!pmu_directory(spec->type, pmu, sizeof(pmu)))
+		return;
+	snprintf(path, sizeof(path), "%s/rdpmc", pmu);
+	if (!file_line(path, text, sizeof(text))) {	/* x86: nothing to ask for */
+		spec->user_read = strcmp(text, "0") != 0;
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/format/rdpmc", pmu);
+	if (file_line(path, text, sizeof(text)) || sscanf(text, "config1:%u", &bit) != 1 ||
+	    bit > 63)
+		return;
+	if (file_line("/proc/sys/kernel/perf_user_access", text, sizeof(text)) ||
+	    strcmp(text, "1"))
+		return;
+	spec->config1 |= 1ull << bit;
+	spec->user_read = true;
+}
+
+static int event_open(struct perf_event_attr *attr, int pid, int cpu, int group)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int read_words(int fd, uint64_t *words, size_t size)
+{
+	ssize_t n = read(fd, words, size);
+
+	if (n == (ssize_t)size)
+		return 0;
+	return n < 0 ? -errno : -EBUSY;		/* end of file: a pinned event without a counter */
+}
+
+int perf_read(int fd, uint64_t *value)
+{
+	return read_words(fd, value, sizeof(*value));
+}
+
+int perf_read_timed(int fd, uint64_t *value, uint64_t *ns)
+{
+	uint64_t both[2];
+	int err = read_words(fd, both, sizeof(both));
+
+	if (err)
+		return err;
+	*value = both[0];
+	*ns = both[1];
+	return 0;
+}
+
+static int open_running(const struct perf_event_spec *spec, int tid, unsigned int cpu)
+{
+	struct perf_event_attr attr;
+	uint64_t value;
+	int fd, err;
+
+	attr_fill(&attr, spec);
+	fd = event_open(&attr, tid, (int)cpu, -1);
+	if (fd < 0)
+		return fd == -ENODEV ? -ENXIO : fd;
+	err = perf_read(fd, &value);
+	if (!err && spec->period)
+		err = perf_disable(fd);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+const char *perf_error(int err)
+{
+	switch (-err) {
+	case EBUSY:
+		return "other users of the PMU hold its counters; pmccontrol --doctor tells which";
+	case ENOENT:
+		return "the kernel's driver of this PMU has no such event";
+	case EINVAL:
+		return "the PMU takes no event of this number, or not for these rings (usr, os)";
+	case EOPNOTSUPP:
+		return "the PMU lacks what the event asks for";
+	case EACCES:
+	case EPERM:
+		return "the kernel refuses it to pmcbpfd, which must have CAP_PERFMON; an event of "
+		       "the whole machine cannot count for processes";
+	case EMFILE:
+	case ENFILE:
+		return "pmcbpfd has as many files open as it may; raise LimitNOFILE of its service";
+	case ENXIO:
+		return "the CPU is offline, or has no such PMU";
+	default:
+		return strerror(-err);
+	}
+}
+
+int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu)
+{
+	return open_running(spec, -1, cpu);
+}
+
+int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
+{
+	struct perf_event_attr attr;
+
+	attr_fill(&attr, spec);
+	attr.disabled = 1;
+	attr.enable_on_exec = spec->on_exec;
+	if (spec->timed)
+		attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return event_open(&attr, tid, cpu, -1);
+}
+
+/*
+ * Times of two events can be compared only where the kernel keeps them together, which it does for
+ * those of one PMU.  A group of software events moves there when one of the PMU's joins it, and
+ * stays when that has left.
+ */
+int perf_open_watch(const struct perf_event_spec *spec, int tid)
+{
+	struct perf_event_attr member, attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, .disabled = 1,
+		.enable_on_exec = spec->on_exec,
+	};
+	int watch, fd;
+
+	attr.inherit = spec->inherit;
+	attr.inherit_thread = spec->inherit && !spec->inherit_children;
+	watch = event_open(&attr, tid, -1, -1);
+	if (watch < 0)
+		return watch;
+	attr_fill(&member, spec);
+	member.pinned = 0;	/* the group's first alone may be */
+	fd = event_open(&member, tid, -1, watch);
+	close(fd < 0 ? watch : fd);
+	return fd < 0 ? fd : watch;
+}
+
+bool perf_fits(const struct perf_event_spec *specs, unsigned int n)
+{
+	int fds[MAX_ROWS + 1];
+	unsigned int i;
+
+	if (n > MAX_ROWS)
+		return false;
+	for (i = 0; i < n; i++) {
+		struct perf_event_attr attr;
+
+		attr_fill(&attr, &specs[i]);
+		attr.pinned = 0;
+		fds[i] = event_open(&attr, 0, -1, i ? fds[0] : -1);
+		if (fds[i] < 0)
+			break;
+	}
+	for (unsigned int j = 0; j < i; j++)
+		close(fds[j]);
+	return i == n;
+}
+
+int perf_open_life(unsigned int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1, .mmap2 = 1, .build_id = 1, .comm = 1, .comm_exec = 1, .task = 1,
+		.sample_id_all = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .watermark = 1,
+	};
+
+	attr.wakeup_watermark = PERF_LIFE_BYTES / 2;
+	return event_open(&attr, -1, (int)cpu, -1);
+}
+
+int perf_set_program(int fd, int program)
+{
+	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+}
+
+int perf_set_period(int fd, uint64_t period)
+{
+	return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period) ? -errno : 0;
+}
+
+int perf_enable(int fd)
+{
+	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+}
+
+int perf_disable(int fd)
+{
+	return ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
+}
+
+/* --- discovery ------------------------------------------------------------------------------ */
+
+/* PMUs that count for tasks, by the name of their directory; the rest are uncore or no counters. */
+static const struct {
+	const char *name;	/* a prefix */
+	uint32_t class;
+	const char *prefix;
+} known_pmus[] = {
+	{ "cpu", 0, NULL },	/* x86: the class follows the vendor */
+	{ "armv8_", PMC_CLASS_ARMV8, "ARMV8" },
+	{ "armv9_", PMC_CLASS_ARMV8, "ARMV8" },
+	{ "armv7_", PMC_CLASS_ARMV7, "ARMV7" },
+	{ "apple_", PMC_CLASS_ARMV8, "ARMV8" },
+};
+
+static bool vendor_is_intel(void)
+{
+	char line[256];
+	bool intel = false;
+	FILE *f = fopen("/proc/cpuinfo", "re");
+
+	while (f && !intel && fgets(line, sizeof(line), f))
+		intel = strstr(line, "GenuineIntel") != NULL;
+	if (f)
+		fclose(f);
+	return intel;
+}
+
+static bool pmu_classify(const char *name, struct perf_pmu *pmu)
+{
+	for (unsigned int i = 0; i < sizeof(known_pmus) / sizeof(known_pmus[0]); i++) {
+		const char *known = known_pmus[i].name;
+
+		if (known_pmus[i].class && !strncmp(name, known, strlen(known))) {
+			pmu->class = known_pmus[i].class;
+			snprintf(pmu->prefix, sizeof(pmu->prefix), "%s", known_pmus[i].prefix);
+			return true;
+		}
+		if (!known_pmus[i].class && (!strcmp(name, "cpu") || !strcmp(name, "cpu_core") ||
+					     !strcmp(name, "cpu_atom"))) {
+			bool intel = vendor_is_intel();
+
+			pmu->class = intel ? PMC_CLASS_IAP : PMC_CLASS_K8;
+			snprintf(pmu->prefix, sizeof(pmu->prefix), "%s", intel ? "IAP" : "K8");
+			return true;
+		}
+	}
+	return false;
+}
+
+/* CPUs that have this PMU: all of them unless its directory says otherwise (hybrid machines). */
+static bool pmu_on_cpu(const char *name, unsigned int cpu)
+{
+	char path[512], list[4096];
+
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/cpus", name);
+	if (file_line(path, list, sizeof(list)))
+		return true;
+	return cpulist_has(list, cpu);
+}
+
+#define PROBE_EVENTS 3
+
+/*
+ * Events that every PMU of a class has.  On ARM their numbers are architectural, and its PMUs do
+ * not take generic events by type before Linux 6.2.
+ */
+static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned int i)
+{
+	static const uint64_t generic[PROBE_EVENTS] = {
+		PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS, PERF_COUNT_HW_REF_CPU_CYCLES,
+	};
+	static const uint64_t arm[PROBE_EVENTS] = { 0x11, 0x08, 0x08 };
+
+	if (pmu->class == PMC_CLASS_ARMV8 || pmu->class == PMC_CLASS_ARMV7)
+		return (struct perf_event_spec){ .type = pmu->type, .config = arm[i] };
+	return (struct perf_event_spec){ .type = PERF_TYPE_HARDWARE,
+					 .config = (uint64_t)pmu->type << 32 | generic[i] };
+}
+
+/*
+ * How many pinned events fit on one CPU, those of a thread (0: the caller) or of the CPU (-1).
+ * Cycles come first and then events that other fixed counters serve, because a fixed counter takes
+ * nothing but its own event.
+ */
+static unsigned int pmu_count_free(const struct perf_pmu *pmu, int tid, unsigned int cpu)
+{
+	int fds[MAX_ROWS];
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < PROBE_EVENTS; i++) {
+		struct perf_event_spec spec = probe_event(pmu, i);
+		int fd;
+
+		while (n < MAX_ROWS && (fd = open_running(&spec, tid, cpu)) >= 0)
+			fds[n++] = fd;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		close(fds[i]);
+	return n;
+}
+
+bool perf_has_pmu(char *name, size_t size)
+{
+	DIR *dir = opendir(SYSFS_PMUS);
+	struct dirent *d;
+	bool found = false;
+
+	while (dir && !found && (d = readdir(dir))) {
+		struct perf_pmu pmu;
+
+		found = pmu_classify(d->d_name, &pmu);
+		if (found)
+			snprintf(name, size, "%s", d->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+int perf_free_here(const struct perf_pmu *pmu, unsigned int cpu)
+{
+	if (!perf_cpu_online(cpu) || !pmu_on_cpu(pmu->name, cpu))
+		return -ENXIO;
+	return (int)pmu_count_free(pmu, 0, cpu);
+}
+
+int perf_named_event(const char *pmu, const char *name, unsigned int cpu,
+		     struct perf_event_spec *spec)
+{
+	unsigned long long config;
+	char path[256], text[64];
+	int err, fd, end = 0;
+
+	*spec = (struct perf_event_spec){ .type = 0 };
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/type", pmu);
+	err = file_line(path, text, sizeof(text));
+	if (err)
+		return err;
+	spec->type = (uint32_t)strtoul(text, NULL, 10);
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/events/%s", pmu, name);
+	err = file_line(path, text, sizeof(text));
+	if (err)
+		return err;
+	if (sscanf(text, "event=%llx%n", &config, &end) != 1 || text[end])
+		return -EPROTO;
+	spec->config = config;
+	fd = perf_open_cpu(spec, cpu);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+bool perf_watchdog(void)
+{
+	char text[16];
+
+	return !file_line("/proc/sys/kernel/nmi_watchdog", text, sizeof(text)) && atoi(text) > 0;
+}
+
+/* The counter width that the mapped page of an event of this PMU tells; 64 if it tells none. */
+static uint32_t pmu_width(const struct perf_pmu *pmu)
+{
+	struct perf_event_spec spec = probe_event(pmu, 1);
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	struct perf_event_mmap_page *page;
+	uint32_t width = 64;
+	int fd = perf_open_task(&spec, 0, -1);
+
+	if (fd < 0)
+		return width;
+	page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (page != MAP_FAILED) {
+		if (page->pmc_width)
+			width = page->pmc_width;
+		munmap(page, size);
+	}
+	close(fd);
+	return width;
+}
+
+static int pmu_probe(const char *name, struct perf_pmu *pmu)
+{
+	char path[512], text[64];
+	unsigned int ncpu = perf_ncpu();
+
+	memset(pmu, 0, sizeof(*pmu));
+	if (!pmu_classify(name, pmu))
+		return 0;
+	snprintf(pmu->name, sizeof(pmu->name), "%s", name);
+	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/type", name);
+	if (file_line(path, text, sizeof(text)))
+		return 0;
+	pmu->type = (uint32_t)strtoul(text, NULL, 10);
+	pmu->rows = MAX_ROWS;
+	pmu->everywhere = true;
+	for (unsigned int cpu = 0; cpu < ncpu; cpu++) {
+		bool here = pmu_on_cpu(name, cpu);
+		unsigned int n;
+
+		pmu->everywhere &= here;
+		if (!here || !perf_cpu_online(cpu))
+			continue;
+		n = pmu_count_free(pmu, -1, cpu);
+		if (n < pmu->rows)
+			pmu->rows = n;
+	}
+	if (!pmu->rows)
+		return 0;
+	pmu->width = pmu_width(pmu);
+	return 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct perf_pmu *)a)->name, ((const struct perf_pmu *)b)->name);
+}
+
+int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
+{
+	DIR *dir = opendir(SYSFS_PMUS);
+	struct dirent *d;
+	unsigned int n = 0;
+
+	if (!dir)
+		return deny(why, -errno, SYSFS_PMUS ": %m (is sysfs mounted?)");
+	while (n < max && (d = readdir(dir)))
+		if (d->d_name[0] != '.')
+			n += (unsigned int)pmu_probe(d->d_name, &pmus[n]);
+	closedir(dir);
+	qsort(pmus, n, sizeof(*pmus), by_name);
+	return (int)n;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The profiling clock: one perf event on each CPU, whose overflows run the sampling program.  It
+ * ticks on CPUs that come while it runs as well.
+ */
+#ifndef PMCBPF_LOADER_PROFCLOCK_H
+#define PMCBPF_LOADER_PROFCLOCK_H
+
+#include <stdint.h>
+
+#include "loader/base/why.h"
+
+struct engine;
+struct profclock;
+
+struct profclock_config {
+	struct engine *engine;
+	unsigned int rate;		/* ticks a second */
+	int program;			/* borrowed */
+	uint64_t tag;			/* see sampler_set() */
+};
+
+int profclock_new(const struct profclock_config *config, struct profclock **out, struct why *why);
+void profclock_free(struct profclock *c);
+
+/* Starts it on CPUs that have come.  Returns how many of them do not take the event. */
+unsigned int profclock_cpus(struct profclock *c);
+
+#endif

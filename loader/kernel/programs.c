@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which programs this kernel gets, and when they are attached. */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "lib/base/helper.h"
+#include "loader/base/clock.h"
+#include "loader/base/debug.h"
+#include "loader/base/file.h"
+#include "level.h"
+#include "programs.h"
+#include "pmcbpf.skel.h"
+
+#define LINKS  4		/* programs behind one need, at most */
+#define LINGER 100		/* ms for which programs that nobody needs stay attached */
+#define PATIENCE 1000		/* ms that a helper may take to begin with what it closes */
+
+struct programs {
+	const struct engine *e;
+	struct pmcbpf *skel;
+	unsigned int needs[NEEDS];
+	struct bpf_link *links[NEEDS][LINKS];
+	unsigned int lingering;		/* bit per need: attached, though nobody needs it … */
+	int64_t lingers_since;		/* … since the latest of them was needed, in ms */
+	bool fallback_final;		/* no on_dead here: on_final */
+	struct helpers *helpers;	/* NULL: as long as the daemon starts */
+	uint64_t cookie;		/* of the latest attachment that has one */
+};
+
+static bool btf_has(const struct btf *btf, const char *name, uint32_t kind)
+{
+	return btf && btf__find_by_name_kind(btf, name, kind) > 0;
+}
+
+static bool struct_has(const struct btf *btf, const char *name, const char *field)
+{
+	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT) : -1;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	for (unsigned int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), field))
+			return true;
+	return false;
+}
+
+/*
+ * May programs be put onto this function here? Some kernels and sandboxes refuse that
+ * altogether.
+ */
+static bool may_fentry(const struct btf *btf, const char *function)
+{
+	const struct bpf_insn ret[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY);
+	int id = btf ? btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) : -1, fd;
+
+	if (id <= 0)
+		return false;
+	opts.attach_btf_id = (uint32_t)id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", ret, 2, &opts);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* See bpf/count/maps.bpf.h. */
+static bool may_preempt(const struct btf *btf)
+{
+	struct utsname u;
+	unsigned int major = 0, minor = 0;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
+		major = ~0u;
+	return (major > 6 || (major == 6 && minor >= 19)) &&
+	       btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
+}
+
+/* Without a module that labels processes there is no label to read. */
+static bool has_labels(void)
+{
+	char label[64];
+	int err = file_read(AT_FDCWD, "/proc/self/attr/current", label, sizeof(label));
+
+	return err != -EINVAL && err != -ENOENT;
+}
+
+/* Programs for tracepoints that not every kernel has are left out where they are missing. */
+int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why)
+{
+	int nested = level_nested(why);
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
+	bool kprobe = access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
+	bool preemptible = may_preempt(btf);
+
+	bpf_program__set_autoload(skel->progs.on_fork_again, preemptible);
+	bpf_program__set_autoload(skel->progs.on_exit_again, preemptible);
+	bpf_program__set_autoload(skel->progs.on_exec_again, preemptible);
+	bpf_program__set_autoload(skel->progs.on_rename_again, preemptible);
+	bpf_program__set_autoload(skel->progs.on_dead,
+				  struct_has(btf, "task_struct", "on_cpu") &&
+				  may_fentry(btf, "put_task_struct_rcu_user"));
+	bpf_program__set_autoload(skel->progs.on_fault, fault);
+	bpf_program__set_autoload(skel->progs.on_fault_probe, !fault && kprobe && !reads_msr);
+	bpf_program__set_autoload(skel->progs.on_fault_probe_alone, !fault && kprobe && reads_msr);
+	skel->rodata->faults_look = fault || !reads_msr;
+	bpf_program__set_autoload(skel->progs.on_contention,
+				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
+	skel->rodata->labels = has_labels();
+	btf__free(btf);
+	skel->rodata->nested = nested > 0;
+	return nested < 0 ? nested : 0;
+}
+
+int programs_level(struct pmcbpf *skel, struct why *why)
+{
+	return level_learn(bpf_program__fd(skel->progs.level_learn), why);
+}
+
+int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred)
+{
+	uint64_t args[1] = { (uint64_t)fd };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	int err = bpf_prog_test_run_opts(bpf_program__fd(skel->progs.peer_read), &opts);
+
+	*cred = skel->bss->peer;
+	return err ?: (int)opts.retval;
+}
+
+struct programs *programs_new(const struct engine *e, struct pmcbpf *skel)
+{
+	struct programs *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->e = e;
+	p->skel = skel;
+	p->fallback_final = !bpf_program__autoload(skel->progs.on_dead);
+	return p;
+}
+
+void programs_free(struct programs *p)
+{
+	for (unsigned int what = 0; p && what < NEEDS; what++)
+		for (unsigned int i = 0; i < LINKS; i++)
+			bpf_link__destroy(p->links[what][i]);
+	free(p);
+}
+
+void programs_helpers_from(struct programs *p, struct helpers *helpers)
+{
+	p->helpers = helpers;
+}
+
+static struct bpf_program *if_loaded(struct bpf_program *prog)
+{
+	return bpf_program__autoload(prog) ? prog : NULL;
+}
+
+/* The programs behind a need, in the order to attach them. */
+static void need_programs(const struct programs *p, enum engine_need what,
+			  struct bpf_program *prog[LINKS])
+{
+	memset(prog, 0, LINKS * sizeof(prog[0]));
+	switch (what) {
+	case NEED_SWITCH:
+		prog[0] = p->skel->progs.on_switch;
+		break;
+	case NEED_FINAL:
+		prog[0] = p->fallback_final ? p->skel->progs.on_final : p->skel->progs.on_dead;
+		break;
+	case NEED_LIFE:
+		prog[0] = p->skel->progs.on_fork;
+		prog[1] = p->skel->progs.on_exit;
+		prog[2] = if_loaded(p->skel->progs.on_fork_again);
+		prog[3] = if_loaded(p->skel->progs.on_exit_again);
+		break;
+	case NEED_EXEC:
+		prog[0] = p->skel->progs.on_exec;
+		prog[1] = p->skel->progs.on_rename;
+		prog[2] = if_loaded(p->skel->progs.on_exec_again);
+		prog[3] = if_loaded(p->skel->progs.on_rename_again);
+		break;
+	case NEED_FAULT:
+		prog[0] = if_loaded(p->skel->progs.on_fault);
+		prog[0] = prog[0] ?: if_loaded(p->skel->progs.on_fault_probe);
+		prog[0] = prog[0] ?: p->skel->progs.on_fault_probe_alone;
+		break;
+	case NEED_LOCK:
+		prog[0] = p->skel->progs.on_contention;
+		break;
+	case NEED_KIND:
+		prog[0] = p->skel->progs.on_switch_kind;
+		break;
+	case NEED_UNMAP:
+		prog[0] = p->skel->progs.on_munmap;
+		prog[1] = p->skel->progs.on_mmap;
+		break;
+	case NEEDS:
+		break;
+	}
+}
+
+bool programs_attached(const struct programs *p, enum engine_need what)
+{
+	return p->needs[what] || p->lingering >> what & 1;
+}
+
+bool programs_needed(const struct programs *p, enum engine_need what)
+{
+	return p->needs[what];
+}
+
+/* hwpmc's group csw is about context switches only. */
+static bool told(enum engine_need what)
+{
+	return what == NEED_SWITCH || what == NEED_KIND;
+}
+
+/*
+ * Programs on system calls: a tracepoint of perf's, which knows its attachment by a cookie.  It has
+ * a program once only, and a helper that is to end the last attachment may not have begun.
+ */
+static struct bpf_link *link_call(struct programs *p, struct bpf_program *prog)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = p->cookie);
+	const char *name = strrchr(bpf_program__section_name(prog), '/') + 1;
+	const uint64_t until = clock_ns() + PATIENCE * 1000000ull;
+	struct bpf_link *link;
+
+	for (;;) {
+		link = bpf_program__attach_tracepoint_opts(prog, "syscalls", name, &opts);
+		if (link || errno != EEXIST || !p->helpers || clock_ns() >= until)
+			return link;
+		helpers_settle(p->helpers);
+		usleep(100);
+	}
+}
+
+static struct bpf_link *link_new(struct programs *p, enum engine_need what,
+				 struct bpf_program *prog)
+{
+	return what == NEED_UNMAP ? link_call(p, prog) : bpf_program__attach(prog);
+}
+
+/*
+ * When such a tracepoint is closed, the kernel waits for an RCU grace period, up to 75 ms on a busy
+ * machine.  A helper closes it.  Until then the kernel runs the program, which does nothing: its
+ * cookie is not the current one.
+ */
+static void link_end(struct programs *p, enum engine_need what, struct bpf_link *link)
+{
+	int fd = -1;
+
+	if (link && what == NEED_UNMAP && p->helpers)
+		fd = fcntl(bpf_link__fd(link), F_DUPFD_CLOEXEC, 0);
+	bpf_link__destroy(link);
+	if (fd >= 0)
+		helper_dispose(p->helpers, &fd, 1);
+}
+
+static void detach(struct programs *p, enum engine_need what)
+{
+	if (told(what))
+		DEBUG(engine_debug(p->e), CSW, HOOK, "detach what %s needed",
+		      what == NEED_SWITCH ? "slices" : "kinds of switches");
+	if (what == NEED_UNMAP)
+		p->skel->bss->unmap_cookie = 0;
+	for (unsigned int i = 0; i < LINKS; i++) {
+		link_end(p, what, p->links[what][i]);
+		p->links[what][i] = NULL;
+	}
+}
+
+static int attach(struct programs *p, enum engine_need what, struct why *why)
+{
+	struct bpf_program *prog[LINKS];
+	int err;
+
+	need_programs(p, what, prog);
+	if (what == NEED_UNMAP)
+		p->skel->bss->unmap_cookie = ++p->cookie;
+	for (unsigned int i = 0; i < LINKS && prog[i]; i++) {
+		if (told(what))
+			DEBUG(engine_debug(p->e), CSW, HOOK, "attach %s",
+			      bpf_program__name(prog[i]));
+		p->links[what][i] = link_new(p, what, prog[i]);
+		if (!p->links[what][i] && prog[i] == p->skel->progs.on_dead) {
+			/* arm64 before Linux 6.4 loads such a program but cannot attach it. */
+			p->fallback_final = true;
+			p->links[what][i] = bpf_program__attach(p->skel->progs.on_final);
+		}
+		if (!p->links[what][i]) {
+			err = -errno;
+			detach(p, what);
+			return deny(why, err, "cannot attach %s: %s", bpf_program__name(prog[i]),
+				    strerror(-err));
+		}
+	}
+	return 0;
+}
+
+int programs_need(struct programs *p, enum engine_need what, struct why *why)
+{
+	int err = 0;
+
+	if (!programs_attached(p, what))
+		err = attach(p, what, why);
+	if (err)
+		return err;
+	p->needs[what]++;
+	p->lingering &= ~(1u << what);
+	return 0;
+}
+
+/*
+ * The kernel waits some 10 ms where a program is attached soon after one was detached: those who
+ * make and release one PMC after another shall not.
+ */
+void programs_unneed(struct programs *p, enum engine_need what)
+{
+	if (--p->needs[what])
+		return;
+	p->lingering |= 1u << what;
+	p->lingers_since = (int64_t)clock_ns() / 1000000;
+}
+
+int programs_settle(struct programs *p)
+{
+	int64_t left;
+
+	if (!p->lingering)
+		return -1;
+	left = p->lingers_since + LINGER - (int64_t)clock_ns() / 1000000;
+	if (left > 0)
+		return (int)left;
+	for (unsigned int what = 0; what < NEEDS; what++)
+		if (p->lingering >> what & 1)
+			detach(p, what);
+	p->lingering = 0;
+	return -1;
+}
+
+const struct abi_level *programs_nested(const struct programs *p)
+{
+	return p->skel->rodata->nested ? &p->skel->bss->level : NULL;
+}
+
+int programs_numbers(struct programs *p, bool on, struct why *why)
+{
+	int err = on ? programs_need(p, NEED_LIFE, why) : 0;
+
+	if (err)
+		return err;
+	p->skel->bss->watch_numbers += on ? 1 : ~0u;
+	if (!on)
+		programs_unneed(p, NEED_LIFE);
+	return 0;
+}
+
+int programs_number(const struct programs *p, uint32_t tid, struct abi_number *number)
+{
+	return bpf_map__lookup_elem(p->skel->maps.numbers, &tid, sizeof(tid), number,
+				    sizeof(*number), 0);
+}

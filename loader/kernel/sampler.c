@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Loads bpf/log/sample.bpf.c, and tells it of sampling PMCs. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "loader/base/file.h"
+#include "sampler.h"
+#include "sample.skel.h"	/* needs the types of the first */
+
+#define LOG_SIZE  (1 << 16)
+#define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
+#define RING_HEAD 8u			/* bytes of the kernel's before each record */
+/* At 20,000 samples a second the daemon may be late by a quarter of a second, as perf may. */
+#define RING_MIN  (512u * 1024)
+
+struct samplers {
+	struct samplers_config config;
+	struct sample *skel;		/* NULL: it does not load, and `no_program` says why */
+	int no_program_err;
+	struct why no_program;
+	size_t ring_size;		/* of the rings, once there are any */
+	int *ring_fds;			/* per CPU */
+	int epoll;
+	struct rings *rings;		/* NULL: nobody has sampled yet */
+};
+
+/* Room for nsamples records of the depth of now at least; rings have a power of two of pages. */
+static size_t ring_size(const struct samplers_config *c)
+{
+	size_t want = c->nsamples * (RING_HEAD + sizeof(struct abi_rec) + 8 * (size_t)*c->depth);
+	size_t size = RING_MIN;
+
+	while (size < want)
+		size *= 2;
+	return size;
+}
+
+/* Into the map all at once: the kernel waits for a grace period whenever it changes. */
+static int make_rings(struct samplers *s)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t *cpus = calloc(s->config.ncpu, sizeof(*cpus)), n = s->config.ncpu;
+	int err = cpus ? 0 : -ENOMEM;
+
+	for (uint32_t cpu = 0; cpu < s->config.ncpu && !err; cpu++) {
+		struct epoll_event e = { .events = EPOLLIN };
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "pmc_ring", 0, 0,
+					(uint32_t)s->ring_size, NULL);
+
+		cpus[cpu] = cpu;
+		s->ring_fds[cpu] = fd;
+		if (fd < 0)
+			err = fd;
+		else if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e))
+			err = -errno;
+	}
+	if (!err && bpf_map_update_batch(s->config.map, cpus, s->ring_fds, &n, &opts))
+		err = -errno;
+	free(cpus);
+	return err;
+}
+
+static void free_rings(struct samplers *s)
+{
+	rings_free(s->rings);
+	s->rings = NULL;
+	for (uint32_t cpu = 0; s->ring_fds && cpu < s->config.ncpu; cpu++)
+		if (s->ring_fds[cpu] >= 0) {
+			bpf_map_delete_elem(s->config.map, &cpu);
+			close(s->ring_fds[cpu]);
+		}
+	free(s->ring_fds);
+	s->ring_fds = NULL;
+	if (s->epoll >= 0)
+		close(s->epoll);
+	s->epoll = -1;
+}
+
+/* Where it cannot be, all but sampling works. */
+static void load(struct samplers *s, char *log)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
+	char most[16];
+	int err;
+
+	s->skel = sample__open_opts(&opts);
+	err = s->skel ? bpf_map__reuse_fd(s->skel->maps.rings, s->config.map) : -errno;
+	if (!err && file_line(MAX_STACK, most, sizeof(most)) == 0)
+		s->skel->rodata->max_stack = (uint32_t)strtoul(most, NULL, 10);
+	if (!err && s->config.level) {
+		s->skel->rodata->nested = true;
+		s->skel->bss->level = *s->config.level;
+	}
+	err = err ?: sample__load(s->skel);
+	if (!err)
+		return;
+	s->no_program_err = deny_program(&s->no_program, err, "the sampling program", log);
+	sample__destroy(s->skel);
+	s->skel = NULL;
+}
+
+int samplers_new(const struct samplers_config *config, struct samplers **out, struct why *why)
+{
+	struct samplers *s = calloc(1, sizeof(*s));
+	char *log = calloc(1, LOG_SIZE);
+
+	if (!s || !log) {
+		free(s);
+		free(log);
+		return deny(why, -ENOMEM, "no memory for sampling");
+	}
+	s->config = *config;
+	s->epoll = -1;
+	load(s, log);
+	free(log);
+	*out = s;
+	return 0;
+}
+
+int samplers_begin(struct samplers *s, struct why *why)
+{
+	int err = -ENOMEM;
+
+	if (s->rings)
+		return 0;
+	s->ring_size = ring_size(&s->config);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->ring_fds = malloc(s->config.ncpu * sizeof(int));
+	if (s->ring_fds) {
+		memset(s->ring_fds, -1, s->config.ncpu * sizeof(int));
+		err = s->epoll < 0 ? -errno : make_rings(s);
+	}
+	if (err)
+		deny(why, err, "cannot make rings of %zu bytes for %u CPUs: %s; a smaller "
+		     "kern.hwpmc.nsamples or kern.hwpmc.callchaindepth takes less memory",
+		     s->ring_size, s->config.ncpu, strerror(-err));
+	else
+		err = rings_new(s->ring_fds, s->config.ncpu, s->ring_size, &s->rings, why);
+	if (err)
+		free_rings(s);
+	return err;
+}
+
+void samplers_free(struct samplers *s)
+{
+	if (!s)
+		return;
+	free_rings(s);
+	sample__destroy(s->skel);
+	free(s);
+}
+
+int samplers_fd(const struct samplers *s)
+{
+	return s->epoll;
+}
+
+struct rings *samplers_rings(const struct samplers *s)
+{
+	return s->rings;
+}
+
+int samplers_program(const struct samplers *s, struct why *why)
+{
+	if (!s->skel)
+		return deny(why, s->no_program_err, "%s", s->no_program.text);
+	return bpf_program__fd(s->skel->progs.on_overflow);
+}
+
+static struct abi_sampler *sampler_at(const struct samplers *s, uint32_t id)
+{
+	return &s->skel->bss->samplers[id % ABI_SAMPLERS];
+}
+
+uint64_t sampler_set(struct samplers *s, const struct sampler_spec *spec)
+{
+	struct abi_sampler *at = sampler_at(s, spec->id);
+
+	at->depth = spec->chain ? (uint32_t)*s->config.depth : 0;
+	at->both_sides = spec->both_sides;
+	at->hides_kernel = spec->hides_kernel;
+	__atomic_store_n(&at->id, spec->id | ABI_SAMPLER_ON, __ATOMIC_RELEASE);
+	return spec->id | ABI_SAMPLER_ON;
+}
+
+void sampler_clear(struct samplers *s, uint32_t id)
+{
+	__atomic_store_n(&sampler_at(s, id)->id, 0, __ATOMIC_RELEASE);
+}
+
+struct abi_samples sampler_counts(const struct samplers *s, uint32_t id)
+{
+	const volatile struct abi_samples *c = &sampler_at(s, id)->count;
+
+	return (struct abi_samples){
+		.samples = c->samples, .dropped = c->dropped, .paused = c->paused,
+	};
+}

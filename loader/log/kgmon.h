@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel profile of kgmon(8): how often each address of the kernel was sampled.
+ *
+ * The profile is off or on.  While it is on, samples come from one source: the running PMCs with
+ * PMC_F_KGMON, or the profiling clock where no such PMC runs when it is turned on.  All samples of
+ * a profile are of one event at one period, so that they can be added: another source is refused
+ * until the profile is reset, and so is a PMC that differs from those that run.
+ *
+ * Everything here runs on the daemon's main thread.  trace.c feeds the profile; op_kgmon.c is what
+ * a client asks.  The memory is the daemon's own: only privileged processes can have it taken, and
+ * it ends with KGMON_HITS addresses.  Samples that find no room are counted as lost.
+ */
+#ifndef PMCBPF_LOADER_KGMON_H
+#define PMCBPF_LOADER_KGMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loader/base/why.h"
+
+#define KGMON_RATE 8128u	/* of the profiling clock, a second on each CPU: FreeBSD's profhz */
+#define KGMON_HITS (1u << 18)	/* different addresses of a profile */
+
+struct kgmon;
+
+/* What samples are of. */
+struct kgmon_source {
+	bool clock;			/* the profiling clock; the rest is 0 */
+	uint32_t class;			/* enum pmc_class */
+	uint32_t sides;			/* PMC_CAP_USER, PMC_CAP_SYSTEM */
+	uint64_t config[3];		/* of a hardware event */
+	uint64_t period;
+	char event[WIRE_NAME_MAX];
+};
+
+struct kgmon *kgmon_new(void);		/* NULL: no memory */
+void kgmon_free(struct kgmon *k);
+
+/* A PMC with PMC_F_KGMON begins to run, and has stopped.  -EBUSY: the profile is of others. */
+int kgmon_join(struct kgmon *k, const struct kgmon_source *pmc, struct why *why);
+void kgmon_leave(struct kgmon *k);
+
+/*
+ * Turns the profile on or off.  Once it is on, kgmon_takes_clock() says whether the profiling clock
+ * is to run.  -EBUSY: it holds samples of another source.
+ */
+int kgmon_start(struct kgmon *k, struct why *why);
+void kgmon_stop(struct kgmon *k);
+bool kgmon_takes_clock(const struct kgmon *k);
+
+/* Forgets all samples. */
+void kgmon_reset(struct kgmon *k);
+
+/* A sample of the source, and such as are missing; neither counts while the profile is off. */
+void kgmon_sample(struct kgmon *k, bool clock, bool user, uint64_t address);
+void kgmon_lost(struct kgmon *k, bool clock, uint64_t samples);
+
+bool kgmon_is_on(const struct kgmon *k);
+void kgmon_info(const struct kgmon *k, struct wire_kgmon *info);
+
+/* A sealed memory file of struct wire_kgmon_hit by address, or -errno. */
+int kgmon_dump(const struct kgmon *k, struct why *why);
+
+#endif

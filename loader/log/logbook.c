@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records of operations. */
+#include <signal.h>
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "loader/base/clock.h"
+#include "loader/base/file.h"
+#include "logbook.h"
+#include "loader/process/mappings.h"
+#include "sample_log.h"
+
+#define LISTINGS 8u			/* of targets, in one go */
+#define STATES	 (PMC_F_ATTACHED_TO_OWNER | PMC_F_NEEDS_LOGFILE | PMC_F_ATTACH_DONE)
+
+/* Always by name: numbers of hardware events mean something to one machine only. */
+void logbook_allocate(const struct pmc *p)
+{
+	struct pmclog_ev ev;
+
+	if (!p->owner->log)
+		return;
+	ev.pl_type = PMCLOG_TYPE_PMCALLOCATEDYN;
+	ev.pl_u.pl_ad.pl_pmcid = p->id;
+	ev.pl_u.pl_ad.pl_event = p->event;
+	/* The same, whether the log is configured before or later. */
+	ev.pl_u.pl_ad.pl_flags = p->flags & ~(uint32_t)STATES;
+	ev.pl_u.pl_ad.pl_rate = pmc_is_sampling(p) ? p->reload : 0;
+	memcpy(ev.pl_u.pl_ad.pl_evname, p->event_name, sizeof(ev.pl_u.pl_ad.pl_evname));
+	(void)logfile_put(p->owner->log, clock_ns(), &ev);
+	if (pmc_is_sampling(p) && p->kernel == KERNEL_ADDRESSES)
+		logfile_hide_names(p->owner->log);
+}
+
+/* Without the time; whether the log may have it is decided later. */
+static void make_attached(struct pmclog_ev *ev, const struct pmc *p, pid_t tgid)
+{
+	static const char unknown[] = "unknown";
+	char *path = ev->pl_u.pl_t.pl_pathname;
+
+	ev->pl_type = PMCLOG_TYPE_PMCATTACH;
+	ev->pl_u.pl_t.pl_pmcid = p->id;
+	ev->pl_u.pl_t.pl_pid = tgid;
+	if (!file_executable(tgid, path, sizeof(ev->pl_u.pl_t.pl_pathname)))
+		memcpy(path, unknown, sizeof(unknown));
+}
+
+static void detached(struct logfile *log, const struct pmc *p, pid_t tgid)
+{
+	struct pmclog_ev ev;
+
+	ev.pl_type = PMCLOG_TYPE_PMCDETACH;
+	ev.pl_u.pl_d.pl_pmcid = p->id;
+	ev.pl_u.pl_d.pl_pid = tgid;
+	(void)logfile_put(log, clock_ns(), &ev);
+}
+
+static void leave(struct pmc *p, pid_t tgid, bool exec)
+{
+	if (p->tracer)
+		tracer_left(p->tracer, tgid, exec);
+}
+
+struct each {
+	struct daemon *d;
+	struct pmc *p;
+	bool found;			/* somebody new, since the last listing */
+};
+
+/* One whose mappings are read. */
+struct shown {
+	const struct each *each;
+	uint64_t since;
+};
+
+/* Mappings of an image that has gone are of no use; those of the next one come with its exec. */
+static bool still_shown(void *arg, pid_t tgid)
+{
+	const struct shown *s = arg;
+	struct pmc *p = s->each->p;
+
+	if (!lifelog_awaits(s->each->d->life, p, tgid, s->since))
+		return false;
+	if (lifelog_shows(s->each->d->life, p, tgid))
+		return true;
+	logfile_gap(p->owner->log);
+	return false;
+}
+
+static void thread_named(void *arg, pid_t tid, const char *name)
+{
+	const struct shown *s = arg;
+
+	lifelog_name(s->each->d->life, s->each->p, tid, name);
+}
+
+/*
+ * /proc is read first, and what was read is written only if the log may have it.  A target in an
+ * exec is tried again later.  Reading mappings lets others go on, so the process is followed
+ * before: what it does meanwhile is in the log.
+ */
+static void tell_new(void *arg, pid_t tgid)
+{
+	struct each *e = arg;
+	struct shown s = { .each = e, .since = clock_ns() };
+	struct pmc *p = e->p;
+	struct pmclog_ev ev;
+
+	if (lifelog_follows(e->d->life, p, tgid))
+		return;
+	make_attached(&ev, p, tgid);
+	if (!lifelog_shows(e->d->life, p, tgid)) {
+		p->late = true;
+		return;
+	}
+	(void)logfile_put(p->owner->log, clock_ns(), &ev);
+	if (!lifelog_attach(e->d->life, p, tgid, s.since) || !pmc_is_sampling(p))
+		return;
+	e->found = true;
+	mappings_of_process(&e->d->errands, p->owner->user, p->owner->log, tgid, still_shown,
+			    thread_named, &s);
+}
+
+static void tell_gone(void *arg, pid_t tgid)
+{
+	struct each *e = arg;
+
+	/* One that has exited was not detached. */
+	if (kill(tgid, 0))
+		return;
+	leave(e->p, tgid, false);
+	detached(e->p->owner->log, e->p, tgid);
+}
+
+void logbook_targets(struct daemon *d, struct pmc *p)
+{
+	struct each e = { .d = d, .p = p, .found = true };
+
+	if (!p->owner->log || pmc_is_system(p))
+		return;
+	p->late = false;
+	/*
+	 * While mappings are read, processes that are in the listing and not followed yet may have
+	 * children, whose births no log has.
+	 */
+	for (unsigned int n = 0; e.found; n++) {
+		trace_drain(d->trace);
+		e.found = false;
+		if (n == LISTINGS) {
+			lifelog_retry(d->life, p);
+			break;
+		}
+		count_each_target(p->count, tell_new, &e);
+	}
+	lifelog_prune(d->life, p, tell_gone, &e);
+}
+
+bool logbook_is_late(const struct owner *o)
+{
+	const struct pmc *p;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->late)
+			return true;
+	return false;
+}
+
+void logbook_late(struct daemon *d, struct owner *o)
+{
+	struct pmc *p;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->late)
+			logbook_targets(d, p);
+}
+
+void logbook_doubt(struct daemon *d)
+{
+	struct owner_table *t = &d->owners;
+	struct pmc *p;
+
+	for (unsigned int b = 0; b < t->buckets; b++)
+		for (struct owner *o = t->bucket[b]; o; o = o->next)
+			TAILQ_FOREACH(p, &o->pmcs, owned)
+				if (o->log && !pmc_is_system(p))
+					lifelog_retry(d->life, p);
+}
+
+static void taken_away(void *arg, struct pmc *p, pid_t tgid)
+{
+	if (!p->owner->log)
+		return;
+	leave(p, tgid, true);
+	detached(p->owner->log, p, tgid);
+}
+
+void logbook_secure(struct daemon *d, pid_t tgid)
+{
+	if (!lifelog_followed(d->life, tgid))
+		return;
+	/* Threads that the exec has ended may not have been switched out for good. */
+	trace_flush(d->trace);
+	lifelog_secure(d->life, tgid, taken_away, NULL);
+}
+
+int logbook_begin(struct daemon *d, struct owner *o, struct why *why)
+{
+	int err = lifelog_listen(d->life, o, why);
+	struct pmc *p;
+
+	if (err)
+		return err;
+	trace_listen(d->trace, true);
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		logbook_allocate(p);
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		logbook_targets(d, p);
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->state == PMC_STATE_RUNNING)
+			lifelog_start(d->life, p);
+	return 0;
+}
+
+static bool needs_log(const struct pmc *p)
+{
+	return p->state == PMC_STATE_RUNNING && p->flags & PMC_F_NEEDS_LOGFILE;
+}
+
+void logbook_end(struct daemon *d, struct owner *o)
+{
+	struct pmc *p;
+
+	if (!o->log)
+		return;
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (needs_log(p))
+			(void)count_stop(p->count, &(struct why){ "" });
+	trace_drain(d->trace);
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (needs_log(p))
+			p->state = PMC_STATE_STOPPED;
+	if (!lifelog_leave(d->life, o))
+		return;
+	trace_listen(d->trace, false);
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		lifelog_forget(p);
+}

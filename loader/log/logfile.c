@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records into buffers; the beginning and the end of logs. */
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loader/base/clock.h"
+#include "logpool.h"
+
+/* --- records ------------------------------------------------------------------------------- */
+
+static void hand_over(struct logfile *l)
+{
+	if (l->current)
+		log_queue(l, l->current);
+	l->current = NULL;
+}
+
+/* Room for a record of `len` bytes; a record never spans buffers. */
+static uint8_t *room(struct logfile *l, size_t len)
+{
+	uint8_t *p;
+
+	if (l->current && l->current->size - l->current->used < len)
+		hand_over(l);
+	if (!l->current)
+		l->current = log_buffer(l, len);
+	if (!l->current)
+		return NULL;
+	p = l->current->data + l->current->used;
+	l->current->used += (uint32_t)len;
+	return p;
+}
+
+static bool append(struct logfile *l, const uint8_t *record, size_t len)
+{
+	uint8_t *p = room(l, len);
+
+	if (p)
+		memcpy(p, record, len);
+	return p != NULL;
+}
+
+/* Not in one with its caller, whom a record's room on the stack would cost time for each sample. */
+static __attribute__((noinline)) bool put_drop(struct logfile *l, uint64_t ns)
+{
+	struct pmclog_ev ev = {
+		.pl_type = PMCLOG_TYPE_DROPNOTIFY, .pl_u.pl_dn.pl_lost = l->lost,
+	};
+	uint8_t record[LOGREC_MAX];
+
+	if (!append(l, record, logrec_encode(record, &l->clock, ns, &ev)))
+		return false;
+	l->dropped = false;
+	l->lost = 0;
+	return true;
+}
+
+/* Marks a gap before the first record behind it. */
+static bool mark_gap(struct logfile *l, uint64_t ns)
+{
+	return !l->dropped || put_drop(l, ns);
+}
+
+static bool failed(struct logfile *l)
+{
+	return __atomic_load_n(&l->error, __ATOMIC_RELAXED) != 0;
+}
+
+static uint64_t in_order(struct logfile *l, uint64_t ns)
+{
+	if (ns > l->last)
+		l->last = ns;
+	return l->last;
+}
+
+static int put(struct logfile *l, uint64_t ns, const uint8_t *record, size_t len)
+{
+	if (mark_gap(l, ns) && append(l, record, len))
+		return 0;
+	logfile_lost(l, 1);
+	return -ENOMEM;
+}
+
+static int put_event(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
+{
+	uint8_t record[LOGREC_MAX];
+	size_t len;
+
+	ns = in_order(l, ns);
+	len = logrec_encode(record, &l->clock, ns, ev);
+	/* Old logs know no threads: nothing is missing there. */
+	return len ? put(l, ns, record, len) : 0;
+}
+
+unsigned int logfile_chain_room(const struct logfile *l)
+{
+	return l->clock.format == LOGFMT_OLD ? LOGREC_OLD_CHAIN : PMC_CALLCHAIN_DEPTH_MAX;
+}
+
+/* Not in one with its caller, as put_drop(). */
+static __attribute__((noinline)) int put_renumbered(struct logfile *l, uint64_t ns,
+						    const struct pmclog_ev *ev)
+{
+	struct pmclog_ev mine = *ev;
+
+	return l->numbers->event(l->numbers, ns, &mine) ? put_event(l, ns, &mine) : 0;
+}
+
+int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
+{
+	if (l->closed || failed(l))
+		return -EPIPE;
+	return l->numbers ? put_renumbered(l, ns, ev) : put_event(l, ns, ev);
+}
+
+int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
+		      const uint64_t *pc)
+{
+	struct pmclog_ev_callchain mine;
+	uint8_t *p;
+
+	if (l->closed || failed(l))
+		return -EPIPE;
+	if (l->numbers) {
+		memcpy(&mine, c, offsetof(struct pmclog_ev_callchain, pl_pc));
+		l->numbers->sample(l->numbers, ns, &mine);
+		c = &mine;
+	}
+	ns = in_order(l, ns);
+	p = mark_gap(l, ns) ? room(l, logrec_callchain_size(&l->clock, (unsigned int)c->pl_npc)) :
+			      NULL;
+	if (!p) {
+		logfile_lost(l, 1);
+		return -ENOMEM;
+	}
+	logrec_callchain(p, &l->clock, ns, c, pc);
+	return 0;
+}
+
+bool logfile_renumbers(const struct logfile *l)
+{
+	return l->numbers;
+}
+
+void logfile_hide_names(struct logfile *l)
+{
+	lognames_hide(l->names);
+}
+
+void logfile_gap(struct logfile *l)
+{
+	l->dropped = true;
+}
+
+void logfile_lost(struct logfile *l, uint64_t n)
+{
+	l->dropped |= n != 0;
+	l->lost += n;
+}
+
+uint64_t logfile_flush(struct logfile *l)
+{
+	hand_over(l);
+	pthread_mutex_lock(&l->lock);
+	l->awaited = l->queued;
+	pthread_mutex_unlock(&l->lock);
+	logpool_push(l->pool);
+	return l->queued;
+}
+
+uint64_t logfile_written(const struct logfile *l)
+{
+	struct logfile *mutable = (struct logfile *)l;
+	uint64_t written;
+
+	pthread_mutex_lock(&mutable->lock);
+	written = l->written;
+	pthread_mutex_unlock(&mutable->lock);
+	return written;
+}
+
+int logfile_error(struct logfile *l, bool *news)
+{
+	int err;
+
+	pthread_mutex_lock(&l->lock);
+	err = l->error;
+	pthread_mutex_unlock(&l->lock);
+	if (news) {
+		*news = err && !l->told;
+		l->told |= err != 0;
+	}
+	return err;
+}
+
+/* --- beginning and end ----------------------------------------------------------------------- */
+
+static void initialize(struct pmclog_ev *ev, struct logfile *l, uint32_t cputype, const char *cpuid,
+		       uint64_t mono)
+{
+	uint64_t wall = mono + (uint64_t)l->clock.to_wall;
+
+	memset(ev, 0, sizeof(*ev));
+	ev->pl_type = PMCLOG_TYPE_INITIALIZE;
+	ev->pl_u.pl_i.pl_version = l->clock.format == LOGFMT_OLD ? LOGFMT_OLD_VERSION :
+								   LOGFMT_NEW_VERSION;
+	ev->pl_u.pl_i.pl_arch = cputype;
+	ev->pl_u.pl_i.pl_tsc_freq = 1000000000;
+	ev->pl_u.pl_i.pl_ts.tv_sec = (time_t)(wall / 1000000000u);
+	ev->pl_u.pl_i.pl_ts.tv_nsec = (long)(wall % 1000000000u);
+	memcpy(ev->pl_u.pl_i.pl_cpuid, cpuid, strnlen(cpuid, PMC_CPUID_LEN - 1));
+}
+
+static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_config *config)
+{
+	struct logfile *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->pool = pool;
+	l->fd = config->fd;
+	l->dest = config->dest;
+	l->id = config->id;
+	l->user = config->user;
+	l->owner_stats = config->owner_stats;
+	l->numbers = config->numbers;
+	l->owned = true;
+	l->tail = &l->head;
+	l->clock.format = config->format;
+	l->clock.to_wall = (int64_t)(clock_read(CLOCK_REALTIME) - clock_ns());
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->work, NULL);
+	return l;
+}
+
+/* The loop takes signals; the thread none but the kick. */
+static int start_writer(struct logfile *l, struct why *why)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	sigdelset(&all, LOG_KICK);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(&l->thread, NULL, log_writer, l);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err ? deny(why, err, "cannot start a thread to write the log: %s", strerror(-err)) :
+		     0;
+}
+
+int logfile_new(struct logpool *pool, const struct logfile_config *config, struct logfile **out,
+		struct why *why)
+{
+	struct user_table *users = pool->config.users;
+	int err = user_take(users, config->user, POOL_LOGS, 1, why);
+	struct logfile *l;
+	struct pmclog_ev ev;
+
+	if (err)
+		return err;
+	l = logfile_alloc(pool, config);
+	if (l)
+		l->names = lognames_new(pool->names, &l->clock);
+	if (!l || !l->names) {
+		err = deny(why, -ENOMEM, "no memory for a log");
+		goto no_log;
+	}
+	err = -ENOMEM;
+	l->current = log_first_buffer(l, why);
+	if (!l->current)
+		goto no_log;
+	initialize(&ev, l, config->cputype, config->cpuid, clock_ns());
+	(void)logfile_put(l, clock_ns(), &ev);
+	err = start_writer(l, why);
+	if (err)
+		goto no_log;
+	l->next = pool->logs;
+	pool->logs = l;
+	*out = l;
+	return 0;
+no_log:
+	if (l && l->current)
+		log_drop_buffer(l, l->current);
+	if (l)
+		lognames_free(l->names);
+	free(l);
+	user_give(users, config->user, POOL_LOGS, 1);
+	return err;
+}
+
+void logfile_close(struct logfile *l)
+{
+	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_CLOSELOG };
+
+	if (l->closed)
+		return;
+	l->ending = true;
+	(void)logfile_put(l, clock_ns(), &ev);
+	l->closed = true;
+	hand_over(l);
+	pthread_mutex_lock(&l->lock);
+	l->end = true;
+	pthread_cond_signal(&l->work);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void logfile_free(struct logfile *l)
+{
+	if (!l)
+		return;
+	logfile_close(l);
+	if (l->numbers)
+		l->numbers->end(l->numbers);
+	l->numbers = NULL;
+	l->owner_stats = NULL;
+	l->owned = false;
+	log_leave(l);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the records' side of a log (logfile.c), its writer (logwriter.c) and the pool (logpool.c)
+ * have in common.
+ *
+ * The loop fills buffers and queues them; a thread per log writes them, with the ids of the owner.
+ * The client decides how long each of the thread's system calls on the descriptor takes: write,
+ * poll, shutdown and close alike.  The thread makes none of them with a lock held, so that the loop
+ * never waits for one.
+ *
+ * A log whose owner is gone has LOG_GRACE_NS to write LOG_STEP bytes of its buffers, and as long
+ * again for each step after it.  Then the loop abandons it: its buffers are given back to the pool,
+ * and its thread gets a signal, again and again because one that arrives just before a system call
+ * interrupts nothing, until it has closed the descriptor and ended.  Only then the log is not
+ * charged to its user any more.  Where the kernel does not let the thread be interrupted the log
+ * stays, as one of those that the user may have.
+ */
+#ifndef PMCBPF_LOADER_LOGPOOL_H
+#define PMCBPF_LOADER_LOGPOOL_H
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "logfile.h"
+#include "lognames.h"
+#include "loader/policy/user.h"
+
+#define LOG_KICK     SIGUSR2		/* interrupts what the thread waits in */
+#define LOG_GRACE_NS 1000000000ull
+#define LOG_STEP     65536u		/* bytes of one write, which fill a pipe */
+#define LOG_BATCH    16u		/* buffers of one write at most */
+
+/* The pool that a buffer was taken from. */
+enum logbuf_pool { LOGBUF_ALL, LOGBUF_FILES, LOGBUF_POOLS, LOGBUF_NONE = LOGBUF_POOLS };
+
+struct logbuf {
+	struct logbuf *next;
+	uint32_t used, size;
+	enum logbuf_pool pool;
+	uint8_t data[];
+};
+
+struct logpool {
+	struct logpool_config config;
+	int event;			/* epoll: of the two */
+	int bell, timer;
+	uint64_t alarm;			/* ns: when the timer rings; 0: it does not */
+	unsigned int held;		/* buffers for which no thread has been called yet … */
+	size_t held_bytes;		/* … with so much in them */
+	uint32_t requests, failed;
+	struct logfile *logs;
+	struct names *names;
+	unsigned int names_reads;	/* threads were called for so many tables of names */
+	/* Abandoned logs that the daemon's messages do not mention yet, and their buffers. */
+	unsigned int given_up;
+	uint64_t lost, said;
+	bool complained;		/* atomic: ids that cannot be taken on */
+
+	pthread_mutex_t lock;		/* of all below */
+	struct logfile *returning;	/* logs whose `returned` is not 0 */
+};
+
+struct logfile {
+	struct logfile *next;
+	struct logpool *pool;
+	struct logclock clock;
+	struct user_stats *owner_stats;	/* the loop's alone; NULL: the owner is gone */
+	pthread_t thread;
+	struct logdest dest;
+	struct identity *id;
+	struct user *user;		/* kept by what is charged to it */
+	struct log_numbers *numbers;	/* the loop's alone; NULL: none, or the owner is gone */
+	struct lognames *names;		/* the thread's alone, but for lognames_hide() */
+	struct logbuf *current;		/* the loop's alone */
+	uint64_t last;			/* time of the latest record: it never goes back */
+	uint64_t queued;		/* buffers handed over so far */
+	unsigned int charged[LOGBUF_POOLS];
+	bool dropped;			/* records are missing that no DROPNOTIFY has marked, … */
+	uint64_t lost;			/* … at least so many of them */
+	bool closed, owned, told;
+	bool ending;			/* its last records need no room in the pool */
+	bool held;			/* the thread has not been called yet */
+	/* Without an owner. */
+	uint64_t seen;			/* of `steps`, at the latest look */
+	uint64_t due, pause;		/* ns: the next look or kick, and the delay behind it */
+
+	struct logfile *next_returning;	/* the pool's lock is of this and the next one */
+	unsigned int returned[LOGBUF_POOLS];
+
+	pthread_mutex_t lock;		/* of all below */
+	pthread_cond_t work;
+	struct logbuf *head, **tail;
+	uint64_t written, awaited;	/* … of buffers; somebody waits for the latter */
+	int fd, error;
+	bool end, done;
+	bool abandoned;			/* atomic */
+	uint64_t steps;			/* atomic: writes that have ended, of LOG_STEP each */
+};
+
+/* --- logwriter.c ------------------------------------------------------------------------------ */
+
+/* The thread of a log. */
+void *log_writer(void *arg);
+
+/* --- logpool.c -------------------------------------------------------------------------------- */
+
+/* Makes the loop call logpool_reap(). */
+void log_tell_loop(const struct logpool *pool);
+/* Of any thread: buffers that are free again. */
+void log_give_back(struct logfile *l, const unsigned int n[LOGBUF_POOLS]);
+/* For a record of so many bytes.  NULL: there is none, or no memory. */
+struct logbuf *log_buffer(struct logfile *l, size_t needs);
+/* The first one, with the reason if there is none. */
+struct logbuf *log_first_buffer(struct logfile *l, struct why *why);
+/* The loop has filled one. */
+void log_queue(struct logfile *l, struct logbuf *b);
+/* Frees one that was not queued. */
+void log_drop_buffer(struct logfile *l, struct logbuf *b);
+/* Its owner is gone: the loop looks after it from now on. */
+void log_leave(struct logfile *l);
+
+#endif

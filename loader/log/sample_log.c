@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Drains the rings and writes what is in them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <sys/pmc.h>
+
+#include "chain.h"
+#include "loader/base/clock.h"
+#include "loader/base/debug.h"
+#include "loader/base/file.h"
+#include "kgmon.h"
+#include "loader/process/lifelog.h"
+#include "logfile.h"
+#include "loader/pmc/pmc.h"
+#include "loader/kernel/profclock.h"
+#include "sample_log.h"
+
+#define MAX_TRACERS ABI_SAMPLERS	/* an id is slot | generation * this */
+_Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
+
+#define TICK_NS	    50000000		/* between drains; a ring that is half full calls earlier */
+
+struct tracer {
+	struct trace *t;
+	struct pmc *pmc;
+	bool samples;			/* else it counts */
+	int program;			/* that samples; the samplers' */
+	uint64_t tag;			/* of its events */
+	bool unmaps;			/* holds NEED_UNMAP */
+	bool lost;			/* of count_is_lost(), told already */
+	bool paused;			/* by the kernel at least once, told already */
+	bool profiles;			/* feeds the kernel profile now */
+	uint32_t id;
+	uint64_t rest[2];		/* ns that made no whole tick yet, of SWITCH and EXIT */
+	struct abi_samples told;	/* of sampler_counts() */
+};
+
+struct trace {
+	struct engine *engine;
+	struct lifelog *life;
+	uint64_t lost;			/* of engine_lost_records(), told already */
+	struct samplers *samplers;
+	struct kgmon *kgmon;
+	struct profclock *clock;	/* NULL: it does not run */
+	uint32_t clock_id;
+	struct abi_samples clock_told;	/* of sampler_counts() */
+	bool rings;			/* somebody has sampled */
+	int epoll, timer;
+	unsigned int ntracers, nlogs;
+	unsigned int nsystem;		/* sampling PMCs of system scope */
+	bool no_unmaps;			/* cannot be seen here, and that has been said */
+	uint32_t generation;
+	struct wire_driverstats stats;
+	uint64_t chains_cut;
+	struct tracer *slot[MAX_TRACERS];
+};
+
+int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
+	      struct lifelog *life, struct kgmon *kgmon, struct why *why)
+{
+	struct samplers_config with_map = *config;
+	struct trace *t = calloc(1, sizeof(*t));
+	struct epoll_event e = { .events = EPOLLIN };
+	int err;
+
+	if (!t)
+		return deny(why, -ENOMEM, "no memory for tracing");
+	with_map.map = engine_rings(engine);
+	t->engine = engine;
+	t->life = life;
+	t->kgmon = kgmon;
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	t->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (t->epoll < 0 || t->timer < 0 || epoll_ctl(t->epoll, EPOLL_CTL_ADD, t->timer, &e))
+		err = deny(why, -errno, "cannot set up tracing: %m");
+	else
+		err = samplers_new(&with_map, &t->samplers, why);
+	if (err) {
+		trace_free(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+void trace_free(struct trace *t)
+{
+	if (!t)
+		return;
+	profclock_free(t->clock);
+	samplers_free(t->samplers);
+	if (t->timer >= 0)
+		close(t->timer);
+	if (t->epoll >= 0)
+		close(t->epoll);
+	free(t);
+}
+
+int trace_fd(const struct trace *t)
+{
+	return t->epoll;
+}
+
+/* Somebody has to come by regularly. */
+static void tick(const struct trace *t)
+{
+	bool on = t->ntracers || t->nlogs || t->clock;
+	struct itimerspec when = { .it_value.tv_nsec = on ? TICK_NS : 0,
+				   .it_interval.tv_nsec = on ? TICK_NS : 0 };
+
+	timerfd_settime(t->timer, 0, &when, NULL);
+}
+
+void trace_listen(struct trace *t, bool on)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	/* It takes itself off the list when it is closed. */
+	if (on && !t->nlogs++)
+		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, lifelog_fd(t->life), &e);
+	if (!on)
+		t->nlogs--;
+	tick(t);
+}
+
+/* --- records -------------------------------------------------------------------------------- */
+
+/* Chains in logs that lack callers. */
+static void count_cut(struct trace *t, struct owner *o)
+{
+	t->chains_cut++;
+	o->stats.chains_cut++;
+	o->user->stats.chains_cut++;
+}
+
+static void on_sample(struct trace *t, const struct tracer *tr, const struct abi_rec *rec,
+		      const uint64_t *data)
+{
+	enum hearing hears = lifelog_hears(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
+	struct pmclog_ev_callchain c;
+	bool cut;
+
+	if (hears == HEARS_LATE) {
+		t->stats.intr_bufferfull++;
+		logfile_gap(tr->pmc->owner->log);
+	}
+	if (hears != HEARS)
+		return;
+	c.pl_pid = rec->pid;
+	c.pl_tid = rec->tid;
+	c.pl_pmcid = tr->pmc->id;
+	cut = chain_take(&c, rec, data, logfile_chain_room(tr->pmc->owner->log),
+			 tr->pmc->kernel == KERNEL_HIDDEN);
+	if (!logfile_callchain(tr->pmc->owner->log, rec->time, &c, data) && cut)
+		count_cut(t, tr->pmc->owner);
+}
+
+/*
+ * Clocks are counted in nanoseconds and told in ticks; what is left over goes into the next record,
+ * so that all of them together are what the PMC says.
+ */
+static uint64_t whole_ticks(const struct tracer *tr, uint64_t *rest, uint64_t value)
+{
+	const struct soft_event *soft = soft_by_code(tr->pmc->event);
+	__uint128_t ticks;
+
+	if (PMC_ID_TO_CLASS(tr->pmc->id) != PMC_CLASS_SOFT || !soft || !soft->rate)
+		return value;
+	ticks = (__uint128_t)value * soft->rate + *rest;
+	*rest = (uint64_t)(ticks % 1000000000u);
+	return (uint64_t)(ticks / 1000000000u);
+}
+
+static void on_value(struct tracer *tr, const struct abi_rec *rec, uint64_t value)
+{
+	struct pmclog_ev ev;
+
+	if (rec->kind == ABI_REC_SWITCH) {
+		ev.pl_type = PMCLOG_TYPE_PROCCSW;
+		ev.pl_u.pl_c.pl_pmcid = tr->pmc->id;
+		ev.pl_u.pl_c.pl_pid = (pid_t)rec->pid;
+		ev.pl_u.pl_c.pl_tid = (pid_t)rec->tid;
+		ev.pl_u.pl_c.pl_value = whole_ticks(tr, &tr->rest[0], value);
+	} else if (rec->kind == ABI_REC_EXIT) {
+		ev.pl_type = PMCLOG_TYPE_PROCEXIT;
+		ev.pl_u.pl_e.pl_pmcid = tr->pmc->id;
+		ev.pl_u.pl_e.pl_pid = rec->pid;
+		ev.pl_u.pl_e.pl_value = whole_ticks(tr, &tr->rest[1], value);
+	} else {
+		return;
+	}
+	(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
+}
+
+static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data)
+{
+	struct trace *t = arg;
+	struct tracer *tr = t->slot[rec->pmc % MAX_TRACERS];
+
+	lifelog_tell(t->life, rec->time);
+	if (rec->kind == ABI_REC_UNMAP) {
+		if (rec->n == 2)
+			lifelog_unmap(t->life, rec->time, (pid_t)rec->pid, data[0], data[1]);
+		return;
+	}
+	if (t->clock && rec->pmc == t->clock_id && rec->n)
+		kgmon_sample(t->kgmon, true, rec->flags & ABI_REC_USER, data[0]);
+	/* Of a PMC that is gone, or has stopped: nobody waits for it. */
+	if (!tr || tr->id != rec->pmc || tr->pmc->state != PMC_STATE_RUNNING || !rec->n)
+		return;
+	if (tr->profiles)
+		kgmon_sample(t->kgmon, false, rec->flags & ABI_REC_USER, data[0]);
+	else if (tr->pmc->owner->log && rec->kind == ABI_REC_SAMPLE)
+		on_sample(t, tr, rec, data);
+	else if (tr->pmc->owner->log)
+		on_value(tr, rec, data[0]);
+}
+
+/* The kernel lowers its limit itself where overflows take long. */
+static void say_paused(const struct tracer *tr)
+{
+	char rate[16], percent[16];
+
+	(void)file_line("/proc/sys/kernel/perf_event_max_sample_rate", rate, sizeof(rate));
+	(void)file_line("/proc/sys/kernel/perf_cpu_time_max_percent", percent, sizeof(percent));
+	log_msg(engine_debug(tr->t->engine)->log, LOG_NOTICE,
+		"the kernel pauses PMC 0x%08x of process %d, which samples too often: "
+		"kernel.perf_event_max_sample_rate=%s allows so many samples a second, and is "
+		"lowered where they take more than kernel.perf_cpu_time_max_percent=%s; a longer "
+		"period helps", tr->pmc->id, tr->pmc->owner->cred.pid, rate, percent);
+}
+
+static void say_lost(const struct tracer *tr)
+{
+	log_msg(engine_debug(tr->t->engine)->log, LOG_NOTICE,
+		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
+		"took its counter (pmccontrol --doctor may name him), or a target became set-id",
+		tr->pmc->id, tr->pmc->owner->cred.pid);
+}
+
+/*
+ * Samples that are not in the log, or records; `gaps` times sampling has stopped, and nobody knows
+ * for how many samples.
+ */
+static void add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps)
+{
+	t->stats.intr_bufferfull += n + gaps;
+	o->stats.intr_bufferfull += n + gaps;
+	o->user->stats.intr_bufferfull += n + gaps;
+	if (o->log)
+		logfile_lost(o->log, n);
+	if (o->log && gaps)
+		logfile_gap(o->log);
+}
+
+static void account_records(struct trace *t, struct owner *o)
+{
+	uint32_t lost = o->counts ? engine_owner(t->engine, count_owner_slot(o->counts))
+					    ->lost_records : 0;
+
+	add_lost(t, o, lost - o->lost_records, 0);
+	o->lost_records = lost;
+}
+
+/* What found no room in a ring, or was not sampled, is missing in the log as well. */
+static void account(struct trace *t, struct tracer *tr)
+{
+	struct owner *o = tr->pmc->owner;
+	struct abi_samples now, *told = &tr->told;
+	uint32_t missing, gaps;
+	bool lost;
+
+	if (!tr->samples) {
+		account_records(t, o);
+		return;
+	}
+	/* A PMC that is about to be, or to go, has no count. */
+	lost = !tr->lost && tr->pmc->count && count_is_lost(tr->pmc->count);
+	now = sampler_counts(t->samplers, tr->id);
+	if (lost) {
+		tr->lost = true;
+		say_lost(tr);
+	}
+	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
+	o->stats.intr_processed += (uint32_t)(now.samples - told->samples);
+	o->user->stats.intr_processed += (uint32_t)(now.samples - told->samples);
+	missing = (uint32_t)(now.dropped - told->dropped);
+	gaps = (uint32_t)(lost + now.paused - told->paused);
+	if (tr->profiles) {
+		kgmon_lost(t->kgmon, false, missing + gaps);
+		t->stats.intr_bufferfull += missing + gaps;
+	} else {
+		add_lost(t, o, missing, gaps);
+	}
+	if (now.dropped != told->dropped)
+		DEBUG(engine_debug(t->engine), SAMPLING, INTR,
+		      "PMC 0x%08x: %llu samples found no room", tr->pmc->id,
+		      (unsigned long long)(now.dropped - told->dropped));
+	if (now.paused != told->paused && !tr->paused) {
+		tr->paused = true;
+		say_paused(tr);
+	}
+	*told = now;
+}
+
+/* The profiling clock's; CPUs that do not take it when they come are missing in the profile. */
+static void account_clock(struct trace *t)
+{
+	struct abi_samples now, *told = &t->clock_told;
+
+	if (!t->clock)
+		return;
+	now = sampler_counts(t->samplers, t->clock_id);
+	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
+	t->stats.intr_bufferfull += (uint32_t)(now.dropped - told->dropped);
+	kgmon_lost(t->kgmon, true, profclock_cpus(t->clock) + now.dropped - told->dropped +
+				   now.paused - told->paused);
+	*told = now;
+}
+
+/* Records of what is unmapped: each log lacks them, and each user has lost them once. */
+static void account_unmaps(struct trace *t)
+{
+	uint64_t lost = engine_lost_records(t->engine);
+	uint32_t n = (uint32_t)(lost - t->lost);
+	struct user_table *users = NULL;
+	struct user *u;
+
+	t->lost = lost;
+	t->stats.intr_bufferfull += n;
+	for (unsigned int i = 0; n && i < MAX_TRACERS; i++) {
+		struct owner *o = t->slot[i] ? t->slot[i]->pmc->owner : NULL;
+
+		if (!o || !o->log || o->lost_unmaps == lost)
+			continue;
+		o->lost_unmaps = lost;
+		o->stats.intr_bufferfull += n;
+		logfile_gap(o->log);
+		users = o->user->table;
+	}
+	if (users)
+		LIST_FOREACH(u, &users->users, next)
+			u->stats.intr_bufferfull += n;
+}
+
+void trace_drain(struct trace *t)
+{
+	unsigned int left = t->ntracers;
+	uint64_t ticks, horizon = lifelog_collect(t->life, clock_ns());
+
+	(void)!read(t->timer, &ticks, sizeof(ticks));
+	if (t->rings)
+		rings_drain(samplers_rings(t->samplers), horizon, on_record, t);
+	lifelog_tell(t->life, horizon);
+	if (t->rings)
+		t->stats.log_sweeps++;
+	account_unmaps(t);
+	account_clock(t);
+	for (unsigned int i = 0; left && i < MAX_TRACERS; i++)
+		if (t->slot[i]) {
+			account(t, t->slot[i]);
+			left--;
+		}
+}
+
+void trace_flush(struct trace *t)
+{
+	engine_flush_all(t->engine);
+	trace_drain(t);
+}
+
+void trace_stats(const struct trace *t, struct wire_driverstats *stats)
+{
+	stats->intr_processed += t->stats.intr_processed;
+	stats->intr_bufferfull += t->stats.intr_bufferfull;
+	stats->log_sweeps += t->stats.log_sweeps;
+}
+
+uint64_t trace_chains_cut(const struct trace *t)
+{
+	return t->chains_cut;
+}
+
+/* One that neither a PMC nor the profiling clock has; -EAGAIN: none is left. */
+static int free_slot(const struct trace *t, struct why *why)
+{
+	for (unsigned int i = 0; i < MAX_TRACERS; i++)
+		if (!t->slot[i] && !(t->clock && t->clock_id % MAX_TRACERS == i))
+			return (int)i;
+	return deny(why, -EAGAIN, "all %u places for what samples are taken, one of them perhaps "
+		    "by the profiling clock (kgmon -h ends it)", MAX_TRACERS);
+}
+
+/* --- the profiling clock -------------------------------------------------------------------- */
+
+static int make_rings(struct trace *t, struct why *why)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int err;
+
+	if (t->rings)
+		return 0;
+	err = samplers_begin(t->samplers, why);
+	if (!err && epoll_ctl(t->epoll, EPOLL_CTL_ADD, samplers_fd(t->samplers), &e) &&
+	    errno != EEXIST)
+		err = deny(why, -errno, "cannot watch the rings: %m");
+	t->rings = !err;
+	return err;
+}
+
+static int clock_begin(struct trace *t, struct why *why)
+{
+	struct profclock_config config = { .engine = t->engine, .rate = KGMON_RATE };
+	int err = make_rings(t, why), slot = err ?: free_slot(t, why);
+
+	if (slot < 0)
+		return slot;
+	config.program = samplers_program(t->samplers, why);
+	if (config.program < 0)
+		return config.program;
+	t->clock_id = ABI_LOG_ID(++t->generation * MAX_TRACERS + (uint32_t)slot);
+	t->clock_told = sampler_counts(t->samplers, t->clock_id);
+	config.tag = sampler_set(t->samplers, &(struct sampler_spec){ .id = t->clock_id });
+	err = profclock_new(&config, &t->clock, why);
+	if (err)
+		sampler_clear(t->samplers, t->clock_id);
+	return err;
+}
+
+int trace_clock(struct trace *t, bool on, struct why *why)
+{
+	int err = on && !t->clock ? clock_begin(t, why) : 0;
+
+	if (!on && t->clock) {
+		sampler_clear(t->samplers, t->clock_id);
+		trace_drain(t);		/* what it has left is still the profile's */
+		profclock_free(t->clock);
+		t->clock = NULL;
+	}
+	tick(t);
+	return err;
+}
+
+/* --- sources -------------------------------------------------------------------------------- */
+
+/* Without tracefs, all but this works. */
+static void watch_unmaps(struct tracer *tr)
+{
+	struct trace *t = tr->t;
+	struct why why = { "" };
+
+	tr->unmaps = !engine_need(t->engine, NEED_UNMAP, &why);
+	if (!tr->unmaps && !t->no_unmaps)
+		log_msg(engine_debug(t->engine)->log, LOG_NOTICE,
+			"logs do not tell what is unmapped: %s; mount tracefs on "
+			"/sys/kernel/tracing", why.text);
+	t->no_unmaps |= !tr->unmaps;
+	if (pmc_is_system(tr->pmc))
+		engine_unmap_all(t->engine, ++t->nsystem);
+}
+
+static void unwatch_unmaps(struct tracer *tr)
+{
+	if (tr->unmaps)
+		engine_unneed(tr->t->engine, NEED_UNMAP);
+	if (pmc_is_system(tr->pmc))
+		engine_unmap_all(tr->t->engine, --tr->t->nsystem);
+}
+
+int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why)
+{
+	bool profiles = p->flags & PMC_F_KGMON;	/* of addresses alone */
+	struct tracer *tr = NULL;
+	int slot, err = make_rings(t, why);
+
+	err = err ?: user_take(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1, why);
+	if (err)
+		return err;
+	slot = free_slot(t, why);
+	tr = slot < 0 ? NULL : calloc(1, sizeof(*tr));
+	if (!tr) {
+		user_give(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1);
+		return slot < 0 ? slot : deny(why, -ENOMEM, "no memory for a sampling PMC");
+	}
+	tr->t = t;
+	tr->pmc = p;
+	tr->id = ABI_LOG_ID(++t->generation * MAX_TRACERS + (uint32_t)slot);
+	tr->samples = pmc_is_sampling(p);
+	if (tr->samples) {
+		tr->program = samplers_program(t->samplers, why);
+		err = tr->program < 0 ? tr->program : 0;
+	}
+	if (err) {
+		user_give(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1);
+		free(tr);
+		return err;
+	}
+	if (tr->samples) {
+		tr->told = sampler_counts(t->samplers, tr->id);
+		tr->tag = sampler_set(t->samplers, &(struct sampler_spec){
+			.id = tr->id,
+			.chain = p->flags & (PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN) && !profiles,
+			.both_sides = p->flags & PMC_F_USERCALLCHAIN && !profiles,
+			.hides_kernel = p->kernel == KERNEL_HIDDEN,
+		});
+		if (!profiles)
+			watch_unmaps(tr);
+	}
+	t->slot[slot] = tr;
+	t->ntracers++;
+	tick(t);
+	DEBUG(engine_debug(t->engine), SAMPLING, ALLOCATE, "PMC of pid %d: number %u in records",
+	      p->owner->cred.pid, tr->id);
+	*out = tr;
+	return 0;
+}
+
+void tracer_free(struct tracer *tr)
+{
+	if (!tr)
+		return;
+	account(tr->t, tr);
+	tracer_stop(tr);
+	if (tr->samples) {
+		sampler_clear(tr->t->samplers, tr->id);
+		if (!(tr->pmc->flags & PMC_F_KGMON))
+			unwatch_unmaps(tr);
+	} else {
+		if (tr->pmc->owner->counts)
+			engine_shares_forget(tr->t->engine,
+					     count_owner_slot(tr->pmc->owner->counts), tr->id);
+	}
+	user_give(tr->pmc->owner->user->table, tr->pmc->owner->user, POOL_SAMPLERS, 1);
+	tr->t->slot[tr->id % MAX_TRACERS] = NULL;
+	tr->t->ntracers--;
+	tick(tr->t);
+	free(tr);
+}
+
+int tracer_start(struct tracer *tr, struct why *why)
+{
+	const struct pmc *p = tr->pmc;
+	struct kgmon_source source = p->profile;
+	int err;
+
+	if (!(p->flags & PMC_F_KGMON) || tr->profiles)
+		return 0;
+	source.period = p->reload;
+	err = kgmon_join(tr->t->kgmon, &source, why);
+	tr->profiles = !err;
+	return err;
+}
+
+void tracer_stop(struct tracer *tr)
+{
+	if (tr->profiles)
+		kgmon_leave(tr->t->kgmon);
+	tr->profiles = false;
+}
+
+void tracer_drain(struct tracer *tr)
+{
+	trace_drain(tr->t);
+}
+
+void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
+{
+	const struct pmc *p = tr->pmc;
+	struct abi_rec rec = { .kind = ABI_REC_EXIT, .pid = (uint32_t)tgid };
+	uint64_t share;
+
+	if (tr->samples)
+		return;
+	share = engine_share_take(tr->t->engine, count_owner_slot(p->owner->counts), tr->id,
+				  (uint32_t)tgid);
+	rec.time = clock_ns();
+	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)
+		on_value(tr, &rec, share);
+}
+
+uint32_t tracer_id(const struct tracer *tr)
+{
+	return tr->id;
+}
+
+int tracer_program(const struct tracer *tr)
+{
+	return tr->program;
+}
+
+uint64_t tracer_tag(const struct tracer *tr)
+{
+	return tr->tag;
+}

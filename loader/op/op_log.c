@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * CONFIGURELOG, FLUSHLOG, CLOSELOG, WRITELOG.  What has to wait for the log's writer is answered
+ * later: the owner waits, and nobody else.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sys/pmc.h>
+
+#include "loader/base/clock.h"
+#include "loader/log/logbook.h"
+#include "loader/log/lognumbers.h"
+#include "ops.h"
+#include "loader/log/sample_log.h"
+
+static int no_log(struct request *rq)
+{
+	return deny(&rq->r->why, -EINVAL,
+		    "this process has no log; pmc_configure_logfile() gives it one");
+}
+
+static int failed(struct request *rq, int err)
+{
+	return deny(&rq->r->why, err, "writing the log failed: %s; records since then are lost, "
+		    "pmc_configure_logfile(-1) ends this log", strerror(-err));
+}
+
+static int read_identity(const struct request *rq, struct identity **id)
+{
+	const struct owner *o = rq->s->owner;
+	int err = rq->d->read_identity(o->cred.pid, id);
+
+	/* While it has not exited its number is not another process's. */
+	if (!err && owner_gone(o)) {
+		free(*id);
+		err = -ESRCH;
+	}
+	return err ? deny(&rq->r->why, err, "cannot read the ids of the log's owner: %s",
+			  strerror(-err)) : 0;
+}
+
+static int begin_file(struct request *rq, const struct logdest *dest)
+{
+	const struct daemon *d = rq->d;
+	struct owner *o = rq->s->owner;
+	struct logfile_config config = {
+		.dest = *dest, .user = o->user, .owner_stats = &o->stats,
+		.format = d->config.value[TUN_LOGVERSION] < 10 ? LOGFMT_OLD : LOGFMT_NEW,
+		.cputype = daemon_cputype(d), .cpuid = d->cpu.id,
+	};
+	int err = read_identity(rq, &config.id);
+
+	if (err)
+		return err;
+	if (o->cred.pid_ns != d->pid_ns)
+		err = lognumbers_new(d->engine, &o->cred, &config.numbers, &rq->r->why);
+	if (err) {
+		free(config.id);
+		return err;
+	}
+	config.fd = fcntl(rq->fd, F_DUPFD_CLOEXEC, 0);
+	err = config.fd < 0 ? deny(&rq->r->why, -errno, "no descriptor for the log: %m") :
+			      logfile_new(d->logs, &config, &o->log, &rq->r->why);
+	if (!err)
+		return 0;
+	free(config.id);
+	if (config.numbers)
+		config.numbers->end(config.numbers);
+	/* The client's descriptor is still open, so that this one is not the last. */
+	if (config.fd >= 0)
+		close(config.fd);
+	return err;
+}
+
+static int configure(struct request *rq)
+{
+	struct owner *o = rq->s->owner;
+	const struct daemon *d = rq->d;
+	int err;
+
+	if (o->log)
+		return deny(&rq->r->why, -EBUSY, "this process has a log already; "
+			    "pmc_configure_logfile(-1) ends it");
+	err = request_fd_refused(rq);
+	if (err)
+		return err;
+	if (rq->fd < 0)
+		return deny(&rq->r->why, -EBADF, "the log's descriptor is not open");
+	/* What happened before is not in it. */
+	trace_drain(d->trace);
+	err = begin_file(rq, rq->m->dest);
+	o->logged |= !err;
+	if (!err)
+		err = logbook_begin(rq->d, o, &rq->r->why);
+	if (err && o->log) {
+		logfile_free(o->log);
+		o->log = NULL;
+	}
+	DEBUG(&d->debug, LOGGING, CONFIG, "pid %d: a log begins: %s", o->cred.pid, strerror(-err));
+	return err;
+}
+
+/* The log's last records are on their way; what needs a log does not run on without one. */
+static int end_begin(struct request *rq)
+{
+	struct owner *o = rq->s->owner;
+
+	if (!o->log)
+		return no_log(rq);
+	DEBUG(&rq->d->debug, LOGGING, CONFIG, "pid %d: its log ends", o->cred.pid);
+	logbook_end(rq->d, o);
+	logfile_close(o->log);
+	rq->s->later.ticket = logfile_flush(o->log);
+	return op_configurelog_later(rq);
+}
+
+int op_configurelog_later(struct request *rq)
+{
+	struct owner *o = rq->s->owner;
+
+	/* Another connection of the process has ended it meanwhile. */
+	if (!o->log)
+		return 0;
+	if (logfile_written(o->log) < rq->s->later.ticket)
+		return OP_LATER;
+	logfile_free(o->log);
+	o->log = NULL;
+	return 0;
+}
+
+int op_configurelog(struct request *rq)
+{
+	const struct wire_configurelog_req *a = rq->arg;
+
+	return a->logfd < 0 ? end_begin(rq) : configure(rq);
+}
+
+int op_flushlog(struct request *rq)
+{
+	struct owner *o = rq->s->owner;
+
+	if (!o->log)
+		return no_log(rq);
+	trace_drain(rq->d->trace);
+	rq->s->later.ticket = logfile_flush(o->log);
+	DEBUG(&rq->d->debug, LOGGING, FLUSH, "pid %d: up to buffer %llu", o->cred.pid,
+	      (unsigned long long)rq->s->later.ticket);
+	return op_flushlog_later(rq);
+}
+
+int op_flushlog_later(struct request *rq)
+{
+	struct owner *o = rq->s->owner;
+	int err;
+
+	if (!o->log)
+		return no_log(rq);
+	err = logfile_error(o->log, NULL);
+	if (err)
+		return failed(rq, err);
+	return logfile_written(o->log) < rq->s->later.ticket ? OP_LATER : 0;
+}
+
+int op_closelog(struct request *rq)
+{
+	struct owner *o = rq->s->owner;
+
+	if (!o->log)
+		return no_log(rq);
+	trace_drain(rq->d->trace);
+	logfile_close(o->log);
+	return 0;
+}
+
+int op_writelog(struct request *rq)
+{
+	const struct wire_writelog_req *a = rq->arg;
+	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_USERDATA };
+	struct owner *o = rq->s->owner;
+
+	if (!o->log)
+		return no_log(rq);
+	trace_drain(rq->d->trace);
+	ev.pl_u.pl_u.pl_userdata = a->userdata;
+	if (logfile_put(o->log, clock_ns(), &ev))
+		return deny(&rq->r->why, -ENOMEM, "the log takes no record: it is being closed, "
+			    "has failed, or all buffers that its user may have are in use "
+			    "(user.share=%d percent of kern.hwpmc.nbuffers=%d, all if privileged)",
+			    rq->d->config.value[TUN_USER_SHARE],
+			    rq->d->config.value[TUN_NBUFFERS]);
+	return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PMCs and the lists they are on. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <sys/pmc.h>
+
+#include "loader/base/debug.h"
+#include "loader/process/lifelog.h"
+#include "pmc.h"
+#include "loader/log/sample_log.h"
+
+bool pmc_is_system(const struct pmc *p)
+{
+	return PMC_IS_SYSTEM_MODE(p->mode);
+}
+
+bool pmc_is_sampling(const struct pmc *p)
+{
+	return PMC_IS_SAMPLING_MODE(p->mode);
+}
+
+void pmc_link(struct row_table *rows, struct pmc *p)
+{
+	struct row *r = &rows->rows[p->row];
+
+	TAILQ_INSERT_TAIL(&p->owner->pmcs, p, owned);
+	p->owner->npmc++;
+	LIST_INSERT_HEAD(&r->pmcs, p, on_row);
+	row_take(r, pmc_is_system(p), p->cpu, p);
+}
+
+void pmc_release(struct row_table *rows, struct pmc *p)
+{
+	struct row *r = &rows->rows[p->row];
+	struct pmc *latest = NULL;
+
+	DEBUG(rows->debug, PMC, RELEASE, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
+	      p->row);
+	if (p->tracer && p->state == PMC_STATE_RUNNING) {
+		(void)count_stop(p->count, &(struct why){ "" });
+		tracer_drain(p->tracer);
+	}
+	/* First: processes leave one by one, and execs after that have no verdict. */
+	lifelog_forget(p);
+	count_let_go(p->count);
+	TAILQ_REMOVE(&p->owner->pmcs, p, owned);
+	p->owner->npmc--;
+	LIST_REMOVE(p, on_row);
+	/* The list has the latest first; a row has PMCs of one scope only. */
+	if (pmc_is_system(p))
+		LIST_FOREACH(latest, &r->pmcs, on_row)
+			if (latest->cpu == p->cpu)
+				break;
+	row_give(r, pmc_is_system(p), p->cpu, latest);
+	count_free(p->count);
+	p->count = NULL;
+	tracer_free(p->tracer);
+	free(p);
+}
+
+void pmc_release_all(struct row_table *rows, struct owner *o)
+{
+	while (!TAILQ_EMPTY(&o->pmcs))
+		pmc_release(rows, TAILQ_FIRST(&o->pmcs));
+}
+
+int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why)
+{
+	struct pmc *p;
+
+	if (!o->npmc)
+		return deny(why, -ESRCH, "this process owns no PMC; allocate one first");
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->id == id) {
+			*out = p;
+			return 0;
+		}
+	return deny(why, -EINVAL, "this process owns no PMC with the handle 0x%08x", id);
+}
+
+struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system, unsigned int cpu)
+{
+	struct pmc *p;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->row == row && pmc_is_system(p) == system && (!system || p->cpu == cpu))
+			break;
+	return p;
+}
+
+bool pmc_alone_on_row(const struct row *r, const struct user *u)
+{
+	const struct pmc *p;
+
+	LIST_FOREACH(p, &r->pmcs, on_row)
+		if (p->owner->user != u)
+			return false;
+	return !LIST_EMPTY(&r->pmcs);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One allocated PMC: made by the allocation, gone with its release or its owner. */
+#ifndef PMCBPF_PMC_H
+#define PMCBPF_PMC_H
+
+#include "loader/log/kgmon.h"
+#include "owner.h"
+#include "loader/row/row.h"
+
+struct pmc {
+	TAILQ_ENTRY(pmc) owned;		/* by the same owner */
+	LIST_ENTRY(pmc) on_row;
+	struct owner *owner;
+	struct count *count;
+	uint32_t id;
+	unsigned int row;
+	unsigned int cpu;		/* system scope */
+	uint32_t mode;			/* enum pmc_mode */
+	uint32_t state;			/* enum pmc_state: ALLOCATED, STOPPED or RUNNING */
+	uint32_t event;
+	uint32_t flags;			/* PMC_F_… */
+	uint64_t select;		/* WIRE_MSR_SELECT | the register that it writes; 0: none */
+	bool msr;			/* its register has been told: no more targets */
+	uint64_t reload;		/* period of sampling modes */
+	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
+	struct tracer *tracer;		/* of sampling modes */
+	struct kgmon_source profile;	/* with PMC_F_KGMON: what its samples are, without period */
+	LIST_HEAD(, follow) follows;	/* processes that its log hears of: follows.c */
+	bool late;			/* its log lacks targets that were in an exec */
+	uint64_t leaving;		/* 0, or since when processes leave it, one by one */
+	char event_name[WIRE_NAME_MAX];
+};
+
+bool pmc_is_system(const struct pmc *p);
+bool pmc_is_sampling(const struct pmc *p);
+
+/* Puts a PMC whose count exists on its row and its owner's list. */
+void pmc_link(struct row_table *rows, struct pmc *p);
+
+/* Undoes that, ends the count, and frees. */
+void pmc_release(struct row_table *rows, struct pmc *p);
+void pmc_release_all(struct row_table *rows, struct owner *o);
+
+/* -ESRCH: the process owns no PMC at all; -EINVAL: none with this handle. */
+int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why);
+
+/* The caller's PMC of that scope (and CPU) on a row, or NULL. */
+struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system,
+			   unsigned int cpu);
+
+/* Does this user alone have PMCs on the row? */
+bool pmc_alone_on_row(const struct row *r, const struct user *u);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ids and limits from /proc, and the system calls that one thread makes to take them on. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "loader/base/file.h"
+#include "identity.h"
+
+#define STATUS_MAX (1024u * 1024)	/* bytes: 65536 groups of 11 characters are the most */
+#define LIMITS_MAX 4096
+
+/* setfsuid(2) and its like take 16-bit ids elsewhere. */
+_Static_assert(sizeof(long) == 8, "64-bit systems only");
+
+enum { STATUS_REAL, STATUS_EFFECTIVE, STATUS_SAVED, STATUS_FILESYSTEM, STATUS_IDS };
+
+/* --- from /proc ------------------------------------------------------------------------------- */
+
+/* Numbers of a line, up to `max`; how many there were. */
+static unsigned int read_numbers(const char *text, const char *name, unsigned int *to,
+				 unsigned int max)
+{
+	const char *p = strstr(text, name);
+	unsigned int n = 0;
+
+	for (p = p ? p + strlen(name) : ""; *p && *p != '\n'; n++) {
+		char *end;
+		unsigned long value = strtoul(p, &end, 10);
+
+		if (end == p)
+			break;
+		if (n < max)
+			to[n] = (unsigned int)value;
+		p = end + strspn(end, " \t");
+	}
+	return n;
+}
+
+/* "Max file size             4096                 unlimited            bytes" */
+static bool parse_limit(const char *limits, uint64_t *limit)
+{
+	static const char name[] = "\nMax file size";
+	const char *p = strstr(limits, name);
+	char *end;
+
+	if (!p)
+		return false;
+	p += sizeof(name) - 1;
+	p += strspn(p, " ");
+	*limit = strtoull(p, &end, 10);
+	if (end == p)
+		*limit = UINT64_MAX;
+	return true;
+}
+
+static int parse(const char *status, const char *limits, struct identity **out)
+{
+	unsigned int uid[STATUS_IDS], gid[STATUS_IDS], n;
+	struct identity *id;
+
+	if (read_numbers(status, "\nUid:\t", uid, STATUS_IDS) != STATUS_IDS ||
+	    read_numbers(status, "\nGid:\t", gid, STATUS_IDS) != STATUS_IDS)
+		return -ESRCH;
+	n = read_numbers(status, "\nGroups:\t", NULL, 0);
+	id = malloc(sizeof(*id) + n * sizeof(id->groups[0]));
+	if (!id)
+		return -ENOMEM;
+	id->uid = uid[STATUS_FILESYSTEM];
+	id->gid = gid[STATUS_FILESYSTEM];
+	id->sender = (struct ucred){ .pid = getpid(), .uid = uid[STATUS_REAL],
+				     .gid = gid[STATUS_REAL] };
+	id->ngroups = read_numbers(status, "\nGroups:\t", id->groups, n);
+	if (!parse_limit(limits, &id->file_limit)) {
+		free(id);
+		return -ESRCH;
+	}
+	*out = id;
+	return 0;
+}
+
+/* All of it, however long the line of groups is. */
+static int read_status(int dir, char *text)
+{
+	int fd = openat(dir, "status", O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return -ESRCH;
+	while (used < STATUS_MAX - 1 && (n = read(fd, text + used, STATUS_MAX - 1 - used)) > 0)
+		used += (size_t)n;
+	text[used] = '\0';
+	close(fd);
+	return n < 0 ? -ESRCH : 0;
+}
+
+int identity_read(pid_t pid, struct identity **out)
+{
+	char path[32], limits[LIMITS_MAX], *status = malloc(STATUS_MAX);
+	int dir, err = -ESRCH;
+
+	if (!status)
+		return -ENOMEM;
+	/* One directory descriptor names one process, whatever happens to the number meanwhile. */
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0 && !read_status(dir, status) &&
+	    file_read(dir, "limits", limits, sizeof(limits)) > 0)
+		err = parse(status, limits, out);
+	if (dir >= 0)
+		close(dir);
+	free(status);
+	return err;
+}
+
+/* --- in the thread: system calls only, because the C library changes all threads -------------- */
+
+/* It may be refused where nothing would change. */
+static bool has_groups(const struct identity *id)
+{
+	bool same = false;
+	gid_t *now;
+
+	if (syscall(SYS_getgroups, 0, NULL) != (long)id->ngroups)
+		return false;
+	now = malloc((id->ngroups + 1) * sizeof(*now));
+	if (now && syscall(SYS_getgroups, id->ngroups, now) == (long)id->ngroups)
+		same = !memcmp(now, id->groups, id->ngroups * sizeof(*now));
+	free(now);
+	return same;
+}
+
+/* These calls return the id before, and no error: the id that is none asks for it. */
+static bool set_filesystem_id(long call, unsigned int id)
+{
+	(void)syscall(call, id);
+	return (unsigned int)syscall(call, -1) == id;
+}
+
+static uint32_t bit(int cap)
+{
+	return 1u << cap;
+}
+
+static bool drop_capabilities(bool sender)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	uint32_t keep = sender ? bit(CAP_SETUID) | bit(CAP_SETGID) : 0;
+	struct __user_cap_data_struct d[2];
+
+	if (syscall(SYS_capget, &h, d))
+		return false;
+	keep &= d[0].permitted;
+	memset(d, 0, sizeof(d));
+	d[0].permitted = d[0].effective = keep;
+	return syscall(SYS_capset, &h, d) == 0;
+}
+
+int identity_take_on(const struct identity *id, bool sender, const char **call)
+{
+	*call = "setgroups";
+	if (!has_groups(id) && syscall(SYS_setgroups, id->ngroups, id->groups))
+		return -errno;
+	*call = "setfsgid";
+	if (!set_filesystem_id(SYS_setfsgid, id->gid))
+		return -EPERM;
+	*call = "setfsuid";
+	if (!set_filesystem_id(SYS_setfsuid, id->uid))
+		return -EPERM;
+	*call = "capset";
+	return drop_capabilities(sender) ? 0 : -errno;
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who is told what about processes. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include <sys/pmc.h>
+
+#include "loader/base/clock.h"
+#include "loader/base/debug.h"
+#include "follows.h"
+#include "lifelog.h"
+#include "liferec.h"
+#include "loader/log/logfile.h"
+#include "mappings.h"
+#include "loader/kernel/notes.h"
+#include "loader/kernel/programs.h"
+#include "threads.h"
+
+#define KERNEL_PID (-1)			/* of what the kernel maps for itself */
+
+struct listener {
+	LIST_ENTRY(listener) next;
+	struct owner *owner;
+	bool kernel_told, all_told;	/* mappings that a log gets once */
+};
+
+struct lifelog {
+	struct engine *engine;
+	struct errands *errands;
+	bool hidden;			/* the kernel's addresses, and that has been said */
+	struct procs *procs;		/* NULL: nobody listens */
+	LIST_HEAD(, listener) listeners;
+	struct follows follows;
+	bool late;			/* of lifelog_late() */
+};
+
+int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why)
+{
+	struct lifelog *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return deny(why, -ENOMEM, "no memory for logs");
+	l->engine = e;
+	l->errands = es;
+	LIST_INIT(&l->listeners);
+	follows_init(&l->follows);
+	*out = l;
+	return 0;
+}
+
+void lifelog_free(struct lifelog *l)
+{
+	if (!l)
+		return;
+	while (!LIST_EMPTY(&l->listeners))
+		lifelog_leave(l, LIST_FIRST(&l->listeners)->owner);
+	follows_free(&l->follows);
+	free(l);
+}
+
+int lifelog_fd(const struct lifelog *l)
+{
+	return l->procs ? procs_fd(l->procs) : -1;
+}
+
+/* Every CPU that is here is watched. */
+static int watch_cpus(struct lifelog *l)
+{
+	int err = 0;
+
+	for (unsigned int cpu = 0; cpu < engine_ncpu(l->engine) && !err; cpu++) {
+		struct engine_cpu now = engine_cpu(l->engine, cpu);
+
+		err = procs_cpu(l->procs, cpu, now.here, now.downs);
+	}
+	return err;
+}
+
+void lifelog_cpus(struct lifelog *l)
+{
+	const struct listener *n;
+
+	/* What a CPU's processes do that cannot be watched is missing everywhere. */
+	if (l->procs && watch_cpus(l))
+		LIST_FOREACH(n, &l->listeners, next)
+			logfile_gap(n->owner->log);
+}
+
+static void end_procs(struct lifelog *l)
+{
+	notes_watch_execs(engine_notes(l->engine), false);
+	procs_free(l->procs);
+	l->procs = NULL;
+}
+
+static int make_procs(struct lifelog *l, struct why *why)
+{
+	int err = procs_new(l->engine, &l->procs, why);
+
+	if (err)
+		return err;
+	/* First: the programs note each exec whose perf records are read. */
+	notes_watch_execs(engine_notes(l->engine), true);
+	err = watch_cpus(l);
+	if (!err)
+		return 0;
+	end_procs(l);
+	return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
+}
+
+int lifelog_listen(struct lifelog *l, struct owner *o, struct why *why)
+{
+	struct listener *n = calloc(1, sizeof(*n));
+	int err = 0;
+
+	if (!n)
+		return deny(why, -ENOMEM, "no memory for a log");
+	if (!l->procs)
+		err = make_procs(l, why);
+	if (err) {
+		free(n);
+		return err;
+	}
+	n->owner = o;
+	LIST_INSERT_HEAD(&l->listeners, n, next);
+	return 0;
+}
+
+static struct listener *listener_of(const struct lifelog *l, const struct owner *o)
+{
+	struct listener *n;
+
+	LIST_FOREACH(n, &l->listeners, next)
+		if (n->owner == o)
+			return n;
+	return NULL;
+}
+
+bool lifelog_leave(struct lifelog *l, struct owner *o)
+{
+	struct listener *n = listener_of(l, o);
+
+	if (!n)
+		return false;
+	LIST_REMOVE(n, next);
+	free(n);
+	if (LIST_EMPTY(&l->listeners))
+		end_procs(l);
+	return true;
+}
+
+/* --- who is followed ------------------------------------------------------------------------- */
+
+static struct follow *follow(struct lifelog *l, struct pmc *p, pid_t pid, uint64_t since)
+{
+	struct follow *f = follow_make(&l->follows, p, pid, since);
+
+	if (!f && p->owner->log)
+		logfile_gap(p->owner->log);
+	return f;
+}
+
+bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since)
+{
+	return follow(l, p, tgid, since) != NULL;
+}
+
+bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid)
+{
+	const struct follow *f = follow_find(&l->follows, p, tgid);
+
+	return f && !f->ended;
+}
+
+bool lifelog_awaits(struct lifelog *l, const struct pmc *p, pid_t tgid, uint64_t since)
+{
+	const struct follow *f = follow_find(&l->follows, p, tgid);
+
+	return f && !f->ended && f->since == since && !f->execed;
+}
+
+/*
+ * The order matters: /proc was read before.  If the process had begun an exec by then, it is still
+ * in the exec, or the programs' note of it is in the ring, or the process is no target any more.
+ */
+bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
+{
+	bool within;
+
+	if (count_follows_setid(p->count))
+		return true;
+	within = policy_in_exec(tgid);
+	if (l->procs && !procs_execs(l->procs, tgid, within))
+		return count_measures(p->count, tgid);
+	l->late = true;
+	return false;
+}
+
+void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm)
+{
+	if (l->procs)
+		threads_know(procs_threads(l->procs), tid, comm, count_follows_setid(p->count));
+}
+
+void lifelog_retry(struct lifelog *l, struct pmc *p)
+{
+	l->late = true;
+	if (p)
+		p->late = true;
+}
+
+bool lifelog_late(struct lifelog *l)
+{
+	bool late = l->late;
+
+	l->late = false;
+	return late;
+}
+
+struct prune {
+	struct lifelog *l;
+	struct pmc *p;
+};
+
+static void still_there(void *arg, pid_t tgid)
+{
+	struct prune *a = arg;
+	struct follow *f = follow_find(&a->l->follows, a->p, tgid);
+
+	if (f)
+		f->seen = true;
+}
+
+static void look_who_is_there(struct lifelog *l, struct pmc *p)
+{
+	struct prune a = { l, p };
+	struct follow *f;
+
+	LIST_FOREACH(f, &p->follows, of_pmc)
+		f->seen = false;
+	count_each_target(p->count, still_there, &a);
+}
+
+static void follow_until(struct follow *f, uint64_t time, bool gap)
+{
+	if (time < f->until)
+		f->until = time;
+	if (gap && f->pmc->owner->log)
+		logfile_gap(f->pmc->owner->log);
+}
+
+void lifelog_parting(struct pmc *p)
+{
+	p->leaving = clock_ns();
+}
+
+void lifelog_parted(struct lifelog *l, struct pmc *p)
+{
+	struct follow *f;
+
+	if (!LIST_EMPTY(&p->follows) && !count_follows_setid(p->count)) {
+		look_who_is_there(l, p);
+		LIST_FOREACH(f, &p->follows, of_pmc)
+			if (!f->seen)
+				follow_until(f, p->leaving, false);
+	}
+	p->leaving = 0;
+}
+
+void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid), void *arg)
+{
+	struct follow *f;
+
+	look_who_is_there(l, p);
+	LIST_FOREACH(f, &p->follows, of_pmc) {
+		if (f->seen || f->ended)
+			continue;
+		gone(arg, f->pid);
+		follow_end(&l->follows, f, clock_ns());
+	}
+}
+
+bool lifelog_followed(struct lifelog *l, pid_t tgid)
+{
+	const struct follow *f;
+
+	LIST_FOREACH(f, follows_of(&l->follows, tgid), in_bucket)
+		if (f->pid == tgid && !f->ended)
+			return true;
+	return false;
+}
+
+void lifelog_secure(struct lifelog *l, pid_t tgid,
+		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg)
+{
+	struct follow *f;
+
+	LIST_FOREACH(f, follows_of(&l->follows, tgid), in_bucket) {
+		if (f->pid != tgid || f->ended || count_follows_setid(f->pmc->count))
+			continue;
+		left(arg, f->pmc, tgid);
+		follow_end(&l->follows, f, clock_ns());
+	}
+}
+
+void lifelog_forget(struct pmc *p)
+{
+	while (!LIST_EMPTY(&p->follows))
+		follow_free(LIST_FIRST(&p->follows));
+}
+
+/*
+ * What the notes of execs do not say, at an event or a sample of the process at that time.
+ *
+ * A child for which the map of targets had no room is no target, so that its execs have no verdict.
+ * When something happens in the child itself, its fork is over and has been counted as lost.
+ *
+ * While processes leave the PMC one by one, those that have left may exec without a verdict.  One
+ * that has exited since then may have left before, or not.
+ */
+static void settle(struct follow *f, uint64_t time)
+{
+	const struct pmc *p = f->pmc;
+
+	if (f->born && count_lost_children(p->count) && !count_measures(p->count, f->pid))
+		follow_until(f, f->since, true);
+	f->born = false;
+	if (p->leaving && time > p->leaving && f->until > p->leaving &&
+	    !count_measures(p->count, f->pid))
+		follow_until(f, p->leaving, kill(f->pid, 0));
+}
+
+/*
+ * The fork of a process that is not followed was lost, or came before its parent was followed.  The
+ * kernel's map of targets says whether the PMC still measures it.
+ */
+enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t time)
+{
+	struct follow *f;
+
+	if (pmc_is_system(p) || count_follows_setid(p->count))
+		return HEARS;
+	f = follow_find(&l->follows, p, tgid);
+	if (f)
+		settle(f, time);
+	/* Without procs the log is at its end. */
+	if (!l->procs || (f && time > f->until))
+		return HEARS_NOT;
+	if (procs_pending(l->procs, tgid, time))
+		return HEARS_LATE;
+	if (f)
+		return HEARS;
+	if (!count_measures(p->count, tgid))
+		return HEARS_NOT;
+	lifelog_retry(l, p);
+	return HEARS;
+}
+
+/* Not for owners whose samples have PMCLOG_PC_KERNEL only, which shows them as much. */
+static void tell_of_kernel(struct lifelog *l, struct listener *n, enum kernel_view view)
+{
+	n->kernel_told = true;
+	if ((view == KERNEL_NAMES && mappings_of_kernel(n->owner->log)) || l->hidden)
+		return;
+	l->hidden = true;
+	log_msg(engine_debug(l->engine)->log, LOG_NOTICE,
+		"the kernel hides its addresses from pmcbpfd or the owner of a log, which has no "
+		"mapping of it and no names: pmccontrol --doctor says why");
+}
+
+void lifelog_start(struct lifelog *l, const struct pmc *p)
+{
+	struct listener *n = listener_of(l, p->owner);
+
+	if (!n || !pmc_is_sampling(p))
+		return;
+	if (p->kernel != KERNEL_HIDDEN && !n->kernel_told)
+		tell_of_kernel(l, n, p->kernel);
+	if (pmc_is_system(p) && !n->all_told) {
+		if (programs_nested(engine_programs(l->engine)) || logfile_renumbers(n->owner->log))
+			mappings_of_outside(n->owner->log);
+		mappings_of_all(l->errands, p->owner->user, p->owner->log);
+		n->all_told = true;
+	}
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+/* May the owner's log have the addresses of kernel modules? */
+static bool knows_kernel(const struct owner *o)
+{
+	const struct pmc *p;
+	bool knows = false;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned) {
+		if (pmc_is_sampling(p) && p->kernel == KERNEL_ADDRESSES)
+			return false;
+		knows |= pmc_is_sampling(p) && p->kernel == KERNEL_NAMES;
+	}
+	return knows;
+}
+
+/* Hears of everybody. */
+static bool samples_system(const struct owner *o)
+{
+	const struct pmc *p;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->mode == PMC_MODE_SS && p->state == PMC_STATE_RUNNING)
+			return true;
+	return false;
+}
+
+static void tell_everybody(struct lifelog *l, const struct proc_event *e,
+			   const struct pmclog_ev *ev)
+{
+	struct listener *n;
+
+	LIST_FOREACH(n, &l->listeners, next) {
+		if (e->what == PROC_LOST && !e->pid)
+			logfile_gap(n->owner->log);
+		else if (!samples_system(n->owner) ||
+			 (e->pid == KERNEL_PID && !knows_kernel(n->owner)))
+			continue;
+		else if (e->what == PROC_LOST)
+			logfile_gap(n->owner->log);
+		else
+			(void)logfile_put(n->owner->log, e->time, ev);
+	}
+}
+
+/* /proc was read after the event: the process may have executed another program by then. */
+static void tell_copy(struct lifelog *l, const struct pmc *p, const struct proc_event *e,
+		      const struct pmclog_ev *ev)
+{
+	struct pmclog_ev mine = *ev;
+
+	if (e->what == PROC_EXEC) {
+		mine.pl_u.pl_x.pl_pmcid = p->id;
+		if (e->asked && !count_follows_setid(p->count))
+			mine.pl_u.pl_x.pl_pathname[0] = '\0';
+	} else if (!lifelog_shows(l, p, e->pid)) {
+		mine.pl_u.pl_tc.pl_tdname[0] = '\0';
+	}
+	(void)logfile_put(p->owner->log, e->time, &mine);
+}
+
+/*
+ * One PMC on the process that the event is about; `heard`: its owner has had such a record.  True:
+ * now it has.
+ */
+static bool tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
+			  struct pmclog_ev *ev, bool heard)
+{
+	struct pmc *p = f->pmc;
+	bool sampling = pmc_is_sampling(p);
+
+	if (!p->owner->log || samples_system(p->owner))
+		return false;
+	if (e->what == PROC_LOST) {
+		logfile_gap(p->owner->log);
+		return true;
+	}
+	if (e->what == PROC_EXEC) {
+		f->execed = true;
+		tell_copy(l, p, e, ev);
+		return true;
+	}
+	if (heard || (e->what != PROC_FORK && (e->what == PROC_EXIT || !sampling)))
+		return false;
+	if (e->asked)
+		tell_copy(l, p, e, ev);
+	else
+		(void)logfile_put(p->owner->log, e->time, ev);
+	return true;
+}
+
+/* A child becomes a target with its fork, if there is room, and leaves with its parent. */
+static void follow_child(struct lifelog *l, const struct follow *parent, const struct proc_event *e)
+{
+	struct pmc *p = parent->pmc;
+	struct follow *f;
+
+	if (lifelog_follows(l, p, e->pid))
+		return;
+	f = follow(l, p, e->pid, e->time);
+	if (!f)
+		return;
+	f->until = parent->until;
+	f->born = !count_follows_setid(p->count);
+}
+
+/* The record is the same for a first thread and for its process; other threads may go on. */
+static void follow_exited(struct lifelog *l, struct follow *f)
+{
+	if (!count_measures(f->pmc->count, f->pid))
+		follow_end(&l->follows, f, clock_ns());
+}
+
+/*
+ * Execs before the attachment have no verdict.  Children born before it are targets only if the
+ * owner may debug them; their PMCATTACH records were written with the attachment.
+ */
+static bool is_about(struct follow *f, const struct proc_event *e)
+{
+	if (count_follows_setid(f->pmc->count))
+		return true;
+	settle(f, e->time);
+	return e->time >= f->since && e->time <= f->until;
+}
+
+static void tell_followers(struct lifelog *l, const struct proc_event *e, struct pmclog_ev *ev)
+{
+	/* A birth concerns who measures the parent. */
+	pid_t pid = e->what == PROC_FORK ? e->other : e->pid;
+	const struct owner *last = NULL;
+	struct follow *f;
+
+	if (e->what == PROC_FORK)
+		follows_born(&l->follows, e->pid, e->time);
+	LIST_FOREACH(f, follows_of(&l->follows, pid), in_bucket) {
+		if (f->pid != pid || !is_about(f, e) ||
+		    (e->what == PROC_FORK && !(f->pmc->flags & PMC_F_DESCENDANTS)))
+			continue;
+		/* One that counts tells of no mappings: that is left to one that samples. */
+		if (tell_follower(l, f, e, ev, last == f->pmc->owner))
+			last = f->pmc->owner;
+		if (e->what == PROC_FORK)
+			follow_child(l, f, e);
+		else if (e->what == PROC_EXIT)
+			follow_exited(l, f);
+	}
+}
+
+/*
+ * Ends the records of the process, or of all in the bucket, for PMCs that may not follow a set-id
+ * exec.  An attachment after the verdict is not concerned: see lifelog_shows().
+ */
+static void close_bucket(struct follow_bucket *bucket, const struct proc_event *e)
+{
+	struct follow *f;
+
+	LIST_FOREACH(f, bucket, in_bucket)
+		if ((!e->pid || f->pid == e->pid) && !count_follows_setid(f->pmc->count) &&
+		    (!e->time || f->since <= e->time))
+			follow_until(f, e->time, !e->pid);
+}
+
+static void close_process(struct lifelog *l, const struct proc_event *e)
+{
+	if (e->pid) {
+		close_bucket(follows_of(&l->follows, e->pid), e);
+		return;
+	}
+	for (unsigned int b = 0; b < FOLLOW_BUCKETS; b++)
+		close_bucket(&l->follows.bucket[b], e);
+	log_msg(engine_debug(l->engine)->log, LOG_WARNING,
+		"notes of execs found no room: logs of unprivileged users record nothing more of "
+		"the processes that they have followed so far");
+}
+
+uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon)
+{
+	return l->procs ? procs_collect(l->procs, horizon) : horizon;
+}
+
+static void tell(struct lifelog *l, const struct proc_event *e)
+{
+	struct pmclog_ev ev;
+
+	if (e->what == PROC_SECURE) {
+		close_process(l, e);
+	} else if (liferec_make(&ev, e) || e->what == PROC_LOST) {
+		tell_everybody(l, e, &ev);
+		if (e->pid)
+			tell_followers(l, e, &ev);
+	}
+}
+
+void lifelog_tell(struct lifelog *l, uint64_t until)
+{
+	const struct proc_event *e;
+
+	while (l->procs && (e = procs_next(l->procs, until)))
+		tell(l, e);
+	/* Not while the table is looked through. */
+	follows_sweep(&l->follows, until);
+}
+
+void lifelog_unmap(struct lifelog *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end)
+{
+	const struct proc_event e = {
+		.what = PROC_UNMAP, .time = time, .pid = tgid, .addr = start, .len = end - start,
+	};
+
+	tell(l, &e);
+}

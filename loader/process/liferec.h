@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The log's record of an event of a process. */
+#ifndef PMCBPF_LIFEREC_H
+#define PMCBPF_LIFEREC_H
+
+#include "loader/log/logrec.h"
+#include "process_events.h"
+
+/* All of it but the PMC of a PROCEXEC.  False: the event has no record. */
+bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads /proc for processes, threads and mappings.  Runs in a helper: all of this may hang. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "loader/base/file.h"
+#include "mappings.h"
+
+#define KNOWN	  256u
+#define DEVICES	  256u
+
+/* An entry of a part; the name and its NUL follow, then zeros up to a multiple of 8. */
+struct entry {
+	uint32_t size;			/* of all of it */
+	uint32_t what;			/* enum mapping_what */
+	int32_t pid, tid;
+	uint64_t start;
+	uint32_t name_len;
+	uint8_t id_len, id[PMCLOG_BUILDID_MAX];
+};
+
+bool mapping_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m)
+{
+	struct entry e;
+
+	if (len - *at < sizeof(e))
+		return false;
+	memcpy(&e, data + *at, sizeof(e));
+	if (e.size > len - *at || e.size < sizeof(e) || e.name_len >= e.size - sizeof(e))
+		return false;
+	*m = (struct mapping){
+		.what = e.what, .pid = e.pid, .tid = e.tid, .start = e.start,
+		.name = (const char *)data + *at + sizeof(e),
+	};
+	buildid_set(&m->id, e.id, e.id_len);
+	*at += e.size;
+	return true;
+}
+
+/* Files that have been looked at: most processes have the same ones. */
+struct known {
+	uint64_t ino;
+	unsigned int major, minor;
+	struct buildid id;
+};
+
+/* Devices without a disk, and whether their file systems may be read. */
+struct device {
+	unsigned int major, minor;
+	bool local;
+};
+
+struct reader {
+	const struct helper_call *call;
+	struct mappings_request q;
+	uint32_t entries;		/* so far */
+	int err;
+	struct known known[KNOWN];
+	uint64_t mounts_of;		/* mount namespace that `device` is of */
+	struct device device[DEVICES];
+	uint8_t part[HELPER_MAX_PART];
+	size_t len;
+};
+
+static void reader_flush(struct reader *r)
+{
+	if (r->len && !r->err)
+		r->err = helper_emit(r->call, r->part, r->len, NULL, 0);
+	r->len = 0;
+}
+
+static void reader_put(struct reader *r, const struct mapping *m)
+{
+	char name[LOGREC_PATH];
+	size_t name_len = logrec_path(name, m->name, sizeof(name));
+	struct entry e = {
+		.size = (uint32_t)((sizeof(e) + name_len + 1 + 7) / 8 * 8), .what = m->what,
+		.pid = m->pid, .tid = m->tid, .start = m->start, .name_len = (uint32_t)name_len,
+		.id_len = m->id.len,
+	};
+
+	if (r->entries++ < r->q.from)
+		return;
+	memcpy(e.id, m->id.id, m->id.len);
+	if (sizeof(r->part) - r->len < e.size)
+		reader_flush(r);
+	memset(r->part + r->len, 0, e.size);
+	memcpy(r->part + r->len, &e, sizeof(e));
+	memcpy(r->part + r->len + sizeof(e), name, name_len);
+	r->len += e.size;
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+/* A line of /proc/PID/maps, "start-end perms offset dev inode   path". */
+struct line {
+	uint64_t start, end, offset, ino;
+	unsigned int major, minor;
+	char perms[5];
+};
+
+static struct device *device_of(struct reader *r, unsigned int major, unsigned int minor)
+{
+	return &r->device[(major * 31 + minor) % DEVICES];
+}
+
+/*
+ * File systems without a device that another machine or a program answers for are not touched;
+ * these are the ones known to be local.
+ */
+static bool is_local_type(const char *mount)
+{
+	static const char *const types[] = { " - btrfs ", " - overlay ", " - tmpfs ", " - ramfs ",
+					     " - zfs ", " - bcachefs ", " - hugetlbfs " };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strstr(mount, types[i]))
+			return true;
+	return false;
+}
+
+/* The mounts that a process sees, once for all processes of a namespace. */
+static void read_mounts(struct reader *r, pid_t pid)
+{
+	char path[48], *text = NULL;
+	size_t size = 0;
+	struct stat st;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	if (stat(path, &st) || st.st_ino == r->mounts_of)
+		return;
+	r->mounts_of = st.st_ino;
+	memset(r->device, 0, sizeof(r->device));
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	f = fopen(path, "re");
+	while (f && getline(&text, &size, f) > 0) {
+		unsigned int major, minor;
+
+		if (sscanf(text, "%*d %*d %u:%u", &major, &minor) != 2 || major)
+			continue;
+		*device_of(r, major, minor) = (struct device){ major, minor, is_local_type(text) };
+	}
+	free(text);
+	if (f)
+		fclose(f);
+}
+
+static bool may_read(struct reader *r, pid_t pid, const struct line *m)
+{
+	const struct device *d;
+
+	if (!m->ino || r->q.without_ids)
+		return false;
+	if (m->major)
+		return true;
+	read_mounts(r, pid);
+	d = device_of(r, m->major, m->minor);
+	return d->local && d->major == m->major && d->minor == m->minor;
+}
+
+static const struct buildid *id_of(struct reader *r, pid_t pid, const struct line *m)
+{
+	struct known *k = &r->known[m->ino % KNOWN];
+	char path[80];
+
+	if (k->ino == m->ino && k->major == m->major && k->minor == m->minor)
+		return &k->id;
+	*k = (struct known){ .ino = m->ino, .major = m->major, .minor = m->minor };
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+		 m->end);
+	if (r->entries >= r->q.from && may_read(r, pid, m)) {
+		/* If this hangs, all before it has been delivered. */
+		reader_flush(r);
+		buildid_of_file(&k->id, path);
+	}
+	return &k->id;
+}
+
+/* The one character that the kernel writes in octal, because a line ends there. */
+static void unescape(char *path)
+{
+	for (char *p = path; (p = strstr(p, "\\012")); p++) {
+		*p = '\n';
+		memmove(p + 1, p + 4, strlen(p + 4) + 1);
+	}
+}
+
+static void map_line(struct reader *r, pid_t pid, char *text)
+{
+	struct mapping entry = { .what = MAPPING_FILE, .pid = pid };
+	struct line m;
+	int at = 0;
+
+	text[strcspn(text, "\n")] = '\0';
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m.start,
+		   &m.end, m.perms, &m.offset, &m.major, &m.minor, &m.ino, &at) < 7 ||
+	    !at || m.perms[2] != 'x')
+		return;
+	unescape(text + at);
+	entry.name = text + at;
+	entry.start = m.start;
+	if (text[at] == '/') {
+		entry.start -= m.offset;
+		entry.id = *id_of(r, pid, &m);
+	} else if (!strcmp(text + at, "[vdso]")) {
+		buildid_of_vdso(&entry.id, m.start);
+	} else {
+		return;
+	}
+	reader_put(r, &entry);
+}
+
+static void maps_of(struct reader *r, pid_t pid)
+{
+	char path[32], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return;			/* it has exited */
+	while (!r->err && getline(&line, &size, f) > 0)
+		map_line(r, pid, line);
+	free(line);
+	fclose(f);
+}
+
+/* --- everybody ------------------------------------------------------------------------------- */
+
+static void named_entry(struct reader *r, enum mapping_what what, pid_t pid, pid_t tid,
+			const char *file)
+{
+	char name[PMCLOG_COMM];
+
+	(void)file_line(file, name, sizeof(name));
+	reader_put(r, &(struct mapping){ .what = what, .pid = pid, .tid = tid, .name = name });
+}
+
+static void threads_of(struct reader *r, pid_t pid)
+{
+	char path[64];
+	struct dirent *d;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		if (!isdigit((unsigned char)d->d_name[0]))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.12s/comm", pid, d->d_name);
+		named_entry(r, MAPPING_THREAD, pid, atoi(d->d_name), path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void process(struct reader *r, pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	named_entry(r, MAPPING_PROCESS, pid, pid, path);
+	threads_of(r, pid);
+	maps_of(r, pid);
+}
+
+/* A process that is named by its attachment, with the names of its threads. */
+static void one_process(struct reader *r, pid_t pid)
+{
+	maps_of(r, pid);
+	threads_of(r, pid);
+}
+
+static void all_processes(struct reader *r)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *d;
+
+	while (dir && !r->err && (d = readdir(dir)))
+		if (isdigit((unsigned char)d->d_name[0]))
+			process(r, atoi(d->d_name));
+	if (dir)
+		closedir(dir);
+}
+
+int mappings_job(struct helper_call *call)
+{
+	struct reader *r;
+	int err;
+
+	if (call->len != sizeof(r->q))
+		return -EINVAL;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	memcpy(&r->q, call->arg, sizeof(r->q));
+	r->call = call;
+	if (r->q.pid == MAPPINGS_OF_ALL)
+		all_processes(r);
+	else
+		one_process(r, r->q.pid);
+	reader_flush(r);
+	err = r->err;
+	free(r);
+	return err;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The rows of class MSR: one for each register that somebody reads for us, by the list or as an
+ * event of perf's msr and power PMUs.
+ */
+#ifndef PMCBPF_MSR_H
+#define PMCBPF_MSR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpu.h"
+#include "msrlist.h"
+#include "loader/kernel/perf.h"
+
+struct debug;
+struct msrdev;
+
+#define MSR_FIXED    12u		/* events of perf's that may be rows */
+#define MSR_ROWS_MAX (MSRLIST_MAX + MSR_FIXED)
+
+struct msr_row {
+	char name[MSRLIST_NAME];	/* APERF, 0x611 */
+	bool listed;			/* reg, mask: as the list says */
+	uint32_t reg;
+	uint64_t mask;			/* the bits that count, from bit 0 on */
+	bool module;			/* reads it */
+	bool perf;			/* counts it, as `event` */
+	struct perf_event_spec event;
+	bool energy;			/* of the package: system scope only, in 2^-32 J … */
+	unsigned int shift;		/* … of which the register's unit is 2^shift */
+	bool admin;
+};
+
+struct msrs {
+	char file[WIRE_TUNABLE_MAX];	/* that the list was read from */
+	struct msrlist list;
+	struct msrdev *dev;		/* NULL: no module … */
+	int dev_err;
+	struct why no_dev;		/* … because */
+	bool kfunc;			/* programs read registers as well … */
+	const char *no_kfunc;		/* … or do not, because */
+	unsigned int n;
+	struct msr_row row[MSR_ROWS_MAX];
+	const char *name[MSR_ROWS_MAX];
+};
+
+enum msr_vendor msr_vendor(const struct cpu *cpu);
+
+/*
+ * Reads the list and hands it to the module, if that is there.  Where the list cannot be read,
+ * nothing has changed.
+ */
+int msr_load(struct msrs *m, const char *file, const struct cpu *cpu, struct why *why);
+void msr_free(struct msrs *m);
+
+/* Fills the rows by what there is now; `debug` is told what has none, and why. */
+void msr_discover(struct msrs *m, const struct cpu *cpu, const struct debug *debug);
+
+/* Row of the class, or -1: none. */
+int msr_find(const struct msrs *m, uint32_t reg);
+
+/*
+ * Who reads the row for a PMC: `raw` is the register itself and not joules. -EOPNOTSUPP: nobody, in
+ * that scope.
+ */
+int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, bool raw,
+		 struct perf_event_spec *event, struct why *why);
+
+/* WIRE_MSR_… of the row. */
+uint32_t msr_flags(const struct msrs *m, const struct msr_row *r);
+
+/* May PMCs change these bits?  -EPERM, naming the list. */
+int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct why *why);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows: one counter position on every CPU.  Pure bookkeeping: who may take a row, and which of the
+ * acceptable ones is taken.
+ */
+#ifndef PMCBPF_ROW_H
+#define PMCBPF_ROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "loader/count/count.h"
+
+#define ROW_MAX     255u /* a handle has eight bits for it, and all ones is kept free */
+#define ROW_CPU_MAX 0xffeu		/* and twelve for the CPU */
+
+struct debug;
+struct pmc;
+
+struct row_class {
+	enum count_kind kind;
+	char prefix[16];		/* of the rows' names */
+	bool numbered;			/* SOFT0, SOFT1, … but TSC */
+	bool everywhere;		/* COUNT_HARDWARE: on every CPU of the machine */
+	const char *const *name;	/* of each row, MSR-APERF; NULL: they have none */
+	struct wire_classinfo info;
+};
+
+struct row_slot {			/* one row on one CPU */
+	struct pmc *last;		/* the latest of the system-scope PMCs on it */
+	unsigned int users;
+	bool disabled;
+};
+
+struct row {
+	unsigned int class;		/* index in row_table.classes */
+	int balance; /* > 0 process-scope PMCs; < 0 system-scope PMCs and disabled slots */
+	LIST_HEAD(, pmc) pmcs;		/* all PMCs on the row, the latest first */
+	struct row_slot *cpu;		/* one per CPU */
+};
+
+struct row_table {
+	unsigned int ncpu, nclass, nrow;
+	struct row_class classes[WIRE_CLASS_MAX];
+	struct row rows[ROW_MAX];
+	const struct debug *debug;	/* where releases are told */
+};
+
+int row_table_init(struct row_table *t, unsigned int ncpu, struct why *why);
+void row_table_free(struct row_table *t);
+
+/* Adds a class and its rows behind those that exist. */
+int row_add_class(struct row_table *t, const struct row_class *class, struct why *why);
+/* Removes what was discovered, which is last: -EBUSY while a PMC is on such a row. */
+int row_drop_discovered(struct row_table *t);
+
+const struct row_class *row_class_find(const struct row_table *t, uint32_t class);
+/* "ARMV8-3" */
+void row_name(const struct row_table *t, unsigned int row, char *buf, size_t size);
+
+uint32_t row_disposition(const struct row *r);	/* enum pmc_disp */
+
+/*
+ * A row serves one scope at a time, and a process one PMC a row, so that who has PMCs on all rows
+ * keeps everybody else from the other scope, and from his processes.  The last rows of a class,
+ * `reserve` in number, are therefore for privileged users only.  What is shared needs no such rule.
+ */
+bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve);
+
+struct row_request {
+	bool system;
+	unsigned int cpu;		/* system scope */
+	bool shareable; /* the row holds nothing, so its slots have room for everybody */
+	bool own;       /* the caller has a PMC of that scope (and CPU) here already */
+	bool target;			/* the caller is somebody's target here (process scope) */
+	bool reserved;			/* the row is kept for others: row_is_reserved() */
+	bool no_more;			/* the caller's user may open no further row */
+};
+
+enum row_verdict {
+	ROW_FITS,
+	ROW_OWN,
+	ROW_TARGET,
+	ROW_IS_THREAD,
+	ROW_IS_STANDALONE,
+	ROW_SLOT_DISABLED,
+	ROW_SLOT_USED,
+	ROW_RESERVED,
+	ROW_NO_MORE,
+};
+enum row_verdict row_judge(const struct row *r, const struct row_request *rq);
+
+/*
+ * An acceptable row and what count_rank() says of it.  Rows that count this very event for others
+ * come first, free ones next, and last those where it would take per-task events.
+ */
+struct row_choice {
+	unsigned int row;
+	int rank;
+	bool shared;			/* the row is THREAD already */
+};
+void row_order(struct row_choice *choices, unsigned int n);
+
+void row_take(struct row *r, bool system, unsigned int cpu, struct pmc *pmc);
+/* `next`: the PMC that is then the latest in the slot, if any. */
+void row_give(struct row *r, bool system, unsigned int cpu, struct pmc *next);
+
+/* Administration: -EBUSY where the row or slot is in use. Repeating a request changes nothing. */
+int row_disable(struct row *r, unsigned int cpu);
+int row_enable(struct row *r, unsigned int cpu);
+
+#endif

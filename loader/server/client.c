@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connections: one message in, one reply out. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "loader/base/clock.h"
+#include "greeting.h"
+#include "work.h"
+
+static void close_all(int *fds, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		close(fds[i]);
+}
+
+/* --- replies ------------------------------------------------------------------------------- */
+
+/* 1: sent; 0: no room; -errno: it never will be. */
+static int send_reply(int fd, const void *data, size_t len, const int *fds, unsigned int nfds)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(WIRE_MAX_FDS * sizeof(int))];
+	} control;
+	struct iovec iov = { .iov_base = (void *)data, .iov_len = len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (nfds) {
+		struct cmsghdr *c;
+
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
+	}
+	if (sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+		return 1;
+	return errno == EAGAIN ? 0 : -errno;
+}
+
+static void pending_free(struct server *s, struct client *c)
+{
+	struct pending *p = &c->pending;
+
+	if (c->user)
+		user_give(&s->d->users, c->user, POOL_EVENTS, p->paid);
+	close_all(p->fds, p->nfds);
+	free(p->fds);
+	free(p->data);
+	memset(p, 0, sizeof(*p));
+}
+
+/* Keeps the reply for later, with descriptors that outlive the PMC they belong to. */
+static int keep(struct server *s, struct client *c, const struct reply *r)
+{
+	struct pending *p = &c->pending;
+	struct why unused;
+
+	if (r->nfds &&
+	    (!c->user || user_take(&s->d->users, c->user, POOL_EVENTS, r->nfds, &unused)))
+		return -EAGAIN;
+	p->paid = r->nfds;
+	p->data = malloc(r->len);
+	p->fds = calloc(r->nfds + 1, sizeof(int));
+	if (!p->data || !p->fds)
+		return -ENOMEM;
+	memcpy(p->data, r->data, r->len);
+	p->len = r->len;
+	p->close = r->close;
+	for (unsigned int i = 0; i < r->nfds; i++) {
+		p->fds[i] = fcntl(r->fds[i], F_DUPFD_CLOEXEC, 0);
+		if (p->fds[i] < 0)
+			return -errno;
+		p->nfds++;
+	}
+	return 0;
+}
+
+void client_answer(struct server *s, struct client *c, const struct reply *r)
+{
+	int sent = send_reply(c->socket.fd, r->data, r->len, r->fds, r->nfds);
+
+	if (sent < 0 || (sent && r->close) || (!sent && keep(s, c, r)))
+		client_close(s, c);
+	else if (!sent)
+		watch_change(s, &c->socket, EPOLLOUT);
+}
+
+static void retry(struct server *s, struct client *c)
+{
+	struct pending *p = &c->pending;
+	int sent = send_reply(c->socket.fd, p->data, p->len, p->fds, p->nfds);
+	bool end = sent < 0 || (sent && p->close);
+
+	if (sent) {
+		pending_free(s, c);
+		watch_change(s, &c->socket, EPOLLIN);
+	}
+	if (end)
+		client_close(s, c);
+}
+
+/* --- events -------------------------------------------------------------------------------- */
+
+void client_greeted(struct server *s, struct client *c)
+{
+	if (c->is_silent)
+		TAILQ_REMOVE(&s->silent, c, silent);
+	c->is_silent = false;
+}
+
+static void on_socket(struct server *s, struct watch *w, uint32_t events)
+{
+	struct client *c = (struct client *)w;
+
+	if (c->closing)
+		return;
+	/* Who hangs up has nothing left that could be answered. */
+	if (events & (EPOLLHUP | EPOLLERR))
+		client_close(s, c);
+	else if (c->pending.data)
+		retry(s, c);
+	else
+		work_offer(s, c);
+}
+
+static void on_exit_of_process(struct server *s, struct watch *w, uint32_t events)
+{
+	struct client *c = (struct client *)((char *)w - offsetof(struct client, exit));
+
+	if (c->session.owner) {
+		DEBUG(&s->d->debug, PROCESS, EXIT, "owner %d", c->session.owner->cred.pid);
+		owner_end(&s->d->owners, c->session.owner);
+	}
+	client_close(s, c);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+/*
+ * The peer sees the end at once.  What it has sent and nobody has received goes with the last
+ * reference of the socket, and that may be descriptors of its own: hence a helper's.
+ */
+static void socket_close(struct server *s, int fd)
+{
+	if (fd < 0)
+		return;
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, fd, NULL);
+	helper_hang_up(s->d->errands.helpers, fd);
+}
+
+/* Sends what HELLO would be answered with, unasked: the client finds it whenever it looks. */
+static void send_refusal(int fd, int err, const struct why *why)
+{
+	struct {
+		struct wire_hdr h;
+		char reason[WIRE_MAX_REASON];
+	} m = { .h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = WIRE_OP_HELLO,
+		       .seq = WIRE_SEQ_REFUSED, .error = err } };
+
+	m.h.reason_len = (uint32_t)strnlen(why->text, sizeof(m.reason));
+	memcpy(m.reason, why->text, m.h.reason_len);
+	(void)send_reply(fd, &m, sizeof(m.h) + m.h.reason_len, NULL, 0);
+}
+
+void client_refuse(struct server *s, int fd, int err, const struct why *why)
+{
+	send_refusal(fd, err, why);
+	socket_close(s, fd);
+	server_client_gone(s);
+}
+
+static struct client *client_new(struct server *s, int fd, struct user *user, int pidfd)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->socket = (struct watch){ .fd = fd, .ready = on_socket, .kind = WATCHDOG_CLOSE };
+	c->exit = (struct watch){ .fd = pidfd, .ready = on_exit_of_process, .end = true,
+				   .kind = WATCHDOG_CLOSE };
+	c->user = user;
+	c->next = s->clients;
+	c->link = &s->clients;
+	if (c->next)
+		c->next->link = &c->next;
+	s->clients = c;
+	s->nclients++;
+	return c;
+}
+
+static int client_join(struct server *s, struct client *c, const struct cred *cred)
+{
+	int copy = fcntl(c->exit.fd, F_DUPFD_CLOEXEC, 0);
+	int err = copy < 0 ? -errno : owner_get(&s->d->owners, c->user, cred, copy,
+						&c->session.owner);
+
+	c->session.cred = *cred;
+	err = err ?: watch_add(s, &c->socket, EPOLLIN);
+	return err ?: watch_add(s, &c->exit, EPOLLIN);
+}
+
+int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
+	       struct why *why)
+{
+	struct client *c = client_new(s, fd, user, pidfd);
+	int err = c ? client_join(s, c, cred) : -ENOMEM;
+
+	if (err)
+		deny(why, err, "cannot take the connection: %s", strerror(-err));
+	if (!c) {
+		user_give(&s->d->users, user, POOL_CONNECTIONS, 1);
+		greeting_forget(s->d, cred->pid);
+		close(pidfd);
+		client_refuse(s, fd, err, why);
+	} else if (err) {
+		send_refusal(fd, err, why);
+		client_close(s, c);
+	} else if (!s->single) {
+		c->since = clock_ns();
+		c->is_silent = true;
+		TAILQ_INSERT_TAIL(&s->silent, c, silent);
+	}
+	return err;
+}
+
+static void leave_owner(struct server *s, struct client *c)
+{
+	struct owner *o = c->session.owner;
+
+	c->session.owner = NULL;
+	if (!o)
+		return;
+	o->blocked -= c->blocked;
+	if (o->connections == 1 && (o->npmc || o->log))
+		work_end_owner(s, o);
+	else
+		owner_put(&s->d->owners, o);
+}
+
+void client_close(struct server *s, struct client *c)
+{
+	if (!work_withdraw(s, c)) {
+		c->closing = true;
+		watch_remove(s, &c->socket);
+		watch_remove(s, &c->exit);
+		return;
+	}
+	leave_owner(s, c);
+	greeting_forget(s->d, c->session.cred.pid);
+	client_greeted(s, c);
+	pending_free(s, c);
+	user_give(&s->d->users, c->user, POOL_CONNECTIONS, 1);
+	socket_close(s, c->socket.fd);
+	c->socket.fd = -1;
+	watch_close(s, &c->exit);
+	*c->link = c->next;
+	if (c->next)
+		c->next->link = c->link;
+	s->nclients--;
+	c->next = s->dead;
+	s->dead = c;
+	server_client_gone(s);
+}
+
+int clients_silent(struct server *s)
+{
+	uint64_t patience = (uint64_t)s->d->config.value[TUN_USER_GREETING] * 1000000000u;
+	struct client *c;
+	struct why why;
+
+	while ((c = TAILQ_FIRST(&s->silent))) {
+		uint64_t now = clock_ns();
+
+		if (now < c->since + patience)
+			return (int)((c->since + patience - now) / 1000000) + 1;
+		/* It may have spoken while the daemon was busy: then it is answered first. */
+		if (c->work || c->blocked || receive_peek(c->socket.fd) >= 0) {
+			TAILQ_REMOVE(&s->silent, c, silent);
+			TAILQ_INSERT_TAIL(&s->silent, c, silent);
+			c->since = now;
+			continue;
+		}
+		deny(&why, -ETIMEDOUT, "nothing was said for %d s (user.greeting); connect again, "
+		     "and say HELLO", s->d->config.value[TUN_USER_GREETING]);
+		send_refusal(c->socket.fd, -ETIMEDOUT, &why);
+		client_close(s, c);
+	}
+	return -1;
+}
+
+void clients_resume(struct server *s)
+{
+	struct client *c, *next;
+
+	for (c = s->clients; c; c = next) {
+		next = c->next;
+		if (!c->session.later.waits || c->session.owner->busy ||
+		    !message_resume(s->d, &c->session, &s->reply))
+			continue;
+		watch_change(s, &c->socket, EPOLLIN);
+		client_answer(s, c, &s->reply);
+		reply_end(&s->reply);
+	}
+}
+
+void clients_bury(struct server *s)
+{
+	while (s->dead) {
+		struct client *c = s->dead;
+
+		s->dead = c->next;
+		free(c);
+	}
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The event loop, and the connections' way through it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "greeting.h"
+#include "loader/ktr/ktr.h"
+#include "loader/pmc/owner_notes.h"
+#include "loader/log/logbook.h"
+#include "loader/kernel/notes.h"
+#include "server.h"
+#include "loader/log/sample_log.h"
+#include "work.h"
+
+#define EVENTS	       1024	/* all that are ready, so that each user has a turn */
+#define ACCEPTS        16 /* in a row, so that those who are connected get their turn */
+#define FDS_PER_CLIENT 6u
+#define FDS_RESERVED   512u
+#define FDS_PER_CPU    4u		/* rings and the like */
+#define MAX_FDS	       (1u << 20)	/* where there is no limit */
+
+int watch_add(struct server *s, struct watch *w, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.ptr = w };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, w->fd, &e) ? -errno : 0;
+}
+
+void watch_change(struct server *s, struct watch *w, uint32_t events)
+{
+	struct epoll_event e = { .events = events, .data.ptr = w };
+
+	epoll_ctl(s->epoll, EPOLL_CTL_MOD, w->fd, &e);
+}
+
+void watch_remove(struct server *s, struct watch *w)
+{
+	if (w->fd >= 0)
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+}
+
+void watch_close(struct server *s, struct watch *w)
+{
+	if (w->fd < 0)
+		return;
+	/* Not left to close(): the owner's copy of a pidfd would keep it in the set. */
+	watch_remove(s, w);
+	close(w->fd);
+	w->fd = -1;
+}
+
+/* --- accepting ----------------------------------------------------------------------------- */
+
+/* The user with one connection more; NULL: refused. */
+static struct user *charge(struct server *s, const struct cred *cred, struct why *why)
+{
+	struct user *user = user_get(&s->d->users, cred);
+	int err;
+
+	if (!user) {
+		deny(why, -ENOMEM, "no memory for a connection");
+		return NULL;
+	}
+	err = user_take(&s->d->users, user, POOL_CONNECTIONS, 1, why);
+	/* What it has taken keeps the user. */
+	user_put(user);
+	return err ? NULL : user;
+}
+
+static int add_connection(struct server *s, int fd, struct why *why)
+{
+	struct user *user = NULL;
+	struct cred cred;
+	int pidfd = -1, err;
+
+	/* A process that is another program now must not join what it owned before. */
+	server_catch_up(s);
+	err = greeting_take(s->d, fd, &cred, &pidfd, why);
+	if (!err)
+		user = charge(s, &cred, why);
+	if (user)
+		return client_add(s, fd, user, &cred, pidfd, why);
+	if (!err) {
+		err = -EAGAIN;
+		greeting_forget(s->d, cred.pid);
+		close(pidfd);
+	}
+	client_refuse(s, fd, err, why);
+	return err;
+}
+
+static void on_listener(struct server *s, struct watch *w, uint32_t events)
+{
+	for (unsigned int i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct why why;
+
+		if (fd >= 0) {
+			(void)add_connection(s, fd, &why);
+			continue;
+		}
+		if (errno == EINTR || errno == ECONNABORTED)
+			continue;
+		if (errno != EAGAIN) {
+			/* Out of something: do not spin on it, but wait until a connection ends. */
+			log_msg(&s->d->log, LOG_WARNING, "cannot accept a connection: %m");
+			s->paused = s->nclients > 0;
+			watch_change(s, w, s->paused ? 0 : EPOLLIN);
+		}
+		return;
+	}
+}
+
+void server_client_gone(struct server *s)
+{
+	if (s->paused) {
+		s->paused = false;
+		watch_change(s, &s->listener, EPOLLIN);
+	}
+	if (s->single)
+		s->stop = true;
+}
+
+/* --- logs ------------------------------------------------------------------------------------ */
+
+/* A log has written, failed or ended. */
+static void on_logs(struct server *s, struct watch *w, uint32_t events)
+{
+	bool news;
+
+	logpool_reap(s->d->logs);
+	for (struct client *c = s->clients; c; c = c->next) {
+		struct owner *o = c->session.owner;
+		int err = o && o->log ? logfile_error(o->log, &news) : 0;
+
+		if (!err || !news)
+			continue;
+		log_msg(&s->d->log, LOG_NOTICE, "the log of process %d (%s) has failed: %s",
+			o->cred.pid, o->program, strerror(-err));
+		s->d->raise(o, SIGIO);
+	}
+	clients_resume(s);
+}
+
+static void on_trace(struct server *s, struct watch *w, uint32_t events)
+{
+	trace_drain(s->d->trace);
+	works_late(s);
+	logpool_push(s->d->logs);
+}
+
+/* --- what the programs note ------------------------------------------------------------------ */
+
+/* Its connections may have been inherited by the new program: none is left, nor what they held. */
+static void owner_execed(void *arg, struct owner *o)
+{
+	struct server *s = arg;
+
+	DEBUG(&s->d->debug, PROCESS, EXEC, "owner %d", o->cred.pid);
+	for (struct client *c = s->clients, *next; c; c = next) {
+		next = c->next;
+		if (c->session.owner == o)
+			client_close(s, c);
+	}
+}
+
+void server_catch_up(struct server *s)
+{
+	life_look(s->d, owner_execed, s);
+}
+
+static void on_notes(struct server *s, struct watch *w, uint32_t events)
+{
+	server_catch_up(s);
+}
+
+/* --- helper processes ------------------------------------------------------------------------ */
+
+static void on_helpers(struct server *s, struct watch *w, uint32_t events)
+{
+	helpers_run(s->d->errands.helpers);
+}
+
+/* --- trace rings ----------------------------------------------------------------------------- */
+
+static void on_ktr(struct server *s, struct watch *w, uint32_t events)
+{
+	daemon_ktr_done(s->d);
+	clients_resume(s);
+}
+
+/* --- signals ------------------------------------------------------------------------------- */
+
+static void reload(struct server *s)
+{
+	char line[512];
+	struct why why;
+
+	if (daemon_reread(s->d, &why))
+		log_msg(&s->d->log, LOG_ERR, "%s; the tunables stay as they were", why.text);
+	if (daemon_rediscover(s->d, &why)) {
+		log_msg(&s->d->log, LOG_WARNING, "%s", why.text);
+		return;
+	}
+	daemon_announcement(s->d, line, sizeof(line));
+	log_hwpmc(&s->d->log, LOG_INFO, "%s", line);
+}
+
+static void on_signal(struct server *s, struct watch *w, uint32_t events)
+{
+	struct signalfd_siginfo info;
+
+	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP)
+		reload(s);
+	else
+		s->stop = true;
+}
+
+/* --- CPUs ---------------------------------------------------------------------------------- */
+
+static void on_cpus(struct server *s, struct watch *w, uint32_t events)
+{
+	engine_cpus_seen(s->d->engine);
+	count_cpus(s->d->engine);
+	lifelog_cpus(s->d->life);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+_Static_assert(SERVER_MAX_CLIENTS <= ABI_MAX_OWNERS, "each may be of another process");
+
+/* One half of the descriptors at most is for connections, all that they leave is for events. */
+static void share_descriptors(struct server *s, unsigned int ncpu)
+{
+	rlim_t n = MAX_FDS, reserved = FDS_RESERVED + FDS_PER_CPU * (rlim_t)ncpu;
+	struct rlimit r;
+
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < n)
+		n = r.rlim_cur;
+	n -= n > reserved ? reserved : n;
+	s->max_clients = SERVER_MAX_CLIENTS;
+	if (n / 2 / FDS_PER_CLIENT < s->max_clients)
+		s->max_clients = (unsigned int)(n / 2 / FDS_PER_CLIENT);
+	s->max_clients += !s->max_clients;
+	user_pool(&s->d->users, POOL_CONNECTIONS, s->max_clients);
+	user_pool(&s->d->users, POOL_EVENTS,
+		  (unsigned int)(n > s->max_clients * FDS_PER_CLIENT ?
+				 n - s->max_clients * FDS_PER_CLIENT : 0));
+}
+
+/* What tells the daemon to end, or to read its files again. */
+static sigset_t orders(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	return set;
+}
+
+void server_hold_signals(void)
+{
+	sigset_t set = orders();
+
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static struct watch watch_of(int fd, void (*ready)(struct server *, struct watch *, uint32_t),
+			     unsigned int kind)
+{
+	return (struct watch){ .fd = fd, .ready = ready, .kind = kind };
+}
+
+int server_new(struct server **out, struct daemon *d, struct why *why)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	sigset_t set = orders();
+	int err;
+
+	if (!s)
+		return deny(why, -ENOMEM, "no memory");
+	s->d = d;
+	TAILQ_INIT(&s->silent);
+	share_descriptors(s, d->rows.ncpu);
+	TAILQ_INIT(&s->turns);
+	TAILQ_INIT(&s->works);
+	TAILQ_INIT(&s->spare);
+	/* All processes with connections are watched from before the first one to the end. */
+	err = engine_need(d->engine, NEED_EXEC, why);
+	if (err) {
+		free(s);
+		return err;
+	}
+	s->reply.own_fd = -1;
+	s->reply.data = malloc(WIRE_MAX_REPLY);
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->notes = watch_of(notes_fd(engine_notes(d->engine)), on_notes, WATCHDOG_NOTES);
+	s->signals = watch_of(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal,
+			      WATCHDOG_OTHER);
+	s->cpus = watch_of(engine_cpus_fd(d->engine), on_cpus, WATCHDOG_OTHER);
+	s->logs = watch_of(d->log_event, on_logs, WATCHDOG_LOGS);
+	s->trace = watch_of(trace_fd(d->trace), on_trace, WATCHDOG_RINGS);
+	s->ktr = watch_of(ktr_event(d->ktr), on_ktr, WATCHDOG_OTHER);
+	s->helpers = watch_of(helpers_fd(d->errands.helpers), on_helpers, WATCHDOG_HELPERS);
+	if (!s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
+	    watch_add(s, &s->signals, EPOLLIN) || watch_add(s, &s->notes, EPOLLIN) ||
+	    watch_add(s, &s->cpus, EPOLLIN) || watch_add(s, &s->logs, EPOLLIN) ||
+	    watch_add(s, &s->trace, EPOLLIN) || watch_add(s, &s->ktr, EPOLLIN) ||
+	    watch_add(s, &s->helpers, EPOLLIN)) {
+		err = deny(why, -errno, "cannot set up the event loop: %m");
+		server_free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+/* Whoever holds PMCs is told that they are gone, once they are. */
+static void let_go(struct server *s)
+{
+	for (const struct client *c = s->clients; c; c = c->next) {
+		struct owner *o = c->session.owner;
+
+		if (!o || !o->npmc)
+			continue;
+		logbook_end(s->d, o);
+		pmc_release_all(&s->d->rows, o);
+		s->d->raise(o, SIGBUS);
+	}
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	works_finish(s);
+	let_go(s);
+	while (s->clients)
+		client_close(s, s->clients);
+	works_finish(s);
+	works_free(s);
+	clients_bury(s);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	if (s->signals.fd >= 0)
+		close(s->signals.fd);
+	engine_unneed(s->d->engine, NEED_EXEC);
+	free(s->reply.data);
+	free(s);
+}
+
+int server_listen(struct server *s, const struct listener *l, struct why *why)
+{
+	int err;
+
+	s->listener = watch_of(l->fd, on_listener, WATCHDOG_ACCEPT);
+	err = watch_add(s, &s->listener, EPOLLIN);
+	return err ? deny(why, err, "cannot watch the socket: %s", strerror(-err)) : 0;
+}
+
+int server_adopt(struct server *s, int fd, struct why *why)
+{
+	s->single = true;
+	return add_connection(s, fd, why);
+}
+
+static bool is_end(const struct watch *w, uint32_t events)
+{
+	return w->end || events & (EPOLLHUP | EPOLLERR);
+}
+
+/* One closed by an event before this one has no descriptor any more. */
+static void dispatch(struct server *s, const struct epoll_event *e, int n, bool ends)
+{
+	for (int i = 0; i < n; i++) {
+		struct watch *w = e[i].data.ptr;
+
+		if (w->fd < 0 || is_end(w, e[i].events) != ends)
+			continue;
+		watchdog_begin(&s->d->watchdog);
+		w->ready(s, w, e[i].events);
+		watchdog_end(&s->d->watchdog, w->kind);
+	}
+}
+
+/* Until something is due that no descriptor announces; ms, -1: nothing is. */
+static int time_left(struct server *s)
+{
+	int due[] = { engine_settle(s->d->engine), count_poll(s->d->engine),
+		      watchdog_beat(&s->d->watchdog), clients_silent(s),
+		      errands_due(&s->d->errands) };
+	int first = -1;
+
+	for (unsigned int i = 0; i < sizeof(due) / sizeof(due[0]); i++)
+		if (due[i] >= 0 && (first < 0 || due[i] < first))
+			first = due[i];
+	return first;
+}
+
+/*
+ * The kernel lists what is ready in no order that matters.  An owner that was gone before a
+ * request was made must be gone for that request, so ends come first.
+ */
+int server_run(struct server *s, struct why *why)
+{
+	while (!s->stop) {
+		struct epoll_event e[EVENTS];
+		int left = time_left(s), n;
+
+		/* What was disposed of until now, also by what was due, is not left waiting. */
+		helpers_settle(s->d->errands.helpers);
+		n = epoll_wait(s->epoll, e, EVENTS, works_ready(s) ? 0 : left);
+		if (n < 0 && errno != EINTR)
+			return deny(why, -errno, "epoll_wait: %m");
+		dispatch(s, e, n, true);
+		dispatch(s, e, n, false);
+		works_run(s);
+		clients_bury(s);
+		if (helpers_lost(s->d->errands.helpers))
+			return deny(why, -EIO, "the process that starts pmcbpfd's helpers has "
+				    "died; start pmcbpfd anew");
+	}
+	return 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Times of the event loop, and systemd's watchdog. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loader/base/clock.h"
+#include "notify.h"
+#include "loader/op/ops.h"
+#include "watchdog.h"
+
+#define SHOWN 3u			/* kinds of work that the text names */
+
+static const char *const kinds[WATCHDOG_KINDS - WATCHDOG_ACCEPT] = {
+	"a new connection", "a message", "the end of a process", "the end of a connection", "logs",
+	"rings", "notes of execs and exits", "helper processes", "CPUs, signals and trace rings",
+};
+
+void watchdog_init(struct watchdog *w)
+{
+	const char *pid = getenv("WATCHDOG_PID"), *usec = getenv("WATCHDOG_USEC");
+
+	/* Twice as often as it has to be. */
+	if (usec && (!pid || atol(pid) == (long)getpid()))
+		w->period = strtoull(usec, NULL, 10) * 1000u / 2;
+}
+
+void watchdog_begin(struct watchdog *w)
+{
+	w->began = clock_ns();
+}
+
+void watchdog_end(struct watchdog *w, unsigned int kind)
+{
+	uint64_t took = clock_ns() - w->began;
+
+	w->late += took >= WATCHDOG_LATE_NS;
+	if (kind < WATCHDOG_KINDS && took > w->longest[kind])
+		w->longest[kind] = took;
+}
+
+int watchdog_beat(struct watchdog *w)
+{
+	uint64_t now;
+
+	if (!w->period)
+		return -1;
+	now = clock_ns();
+	if (now >= w->due) {
+		notify("WATCHDOG=1");
+		w->due = now + w->period;
+	}
+	return (int)((w->due - now) / 1000000u + 1);
+}
+
+static const char *kind_name(unsigned int kind)
+{
+	return kind < WATCHDOG_ACCEPT ? op_name(kind) : kinds[kind - WATCHDOG_ACCEPT];
+}
+
+void watchdog_text(const struct watchdog *w, char *text, size_t size)
+{
+	bool shown[WATCHDOG_KINDS] = { false };
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (unsigned int i = 0; i < SHOWN; i++) {
+		unsigned int longest = WATCHDOG_KINDS;
+		int n;
+
+		for (unsigned int k = 0; k < WATCHDOG_KINDS; k++)
+			if (!shown[k] && w->longest[k] &&
+			    (longest == WATCHDOG_KINDS || w->longest[k] > w->longest[longest]))
+				longest = k;
+		if (longest == WATCHDOG_KINDS)
+			break;
+		shown[longest] = true;
+		n = snprintf(text + used, size - used, "%s%.1f ms (%s)",
+			     i ? ", " : "longest turns: ", (double)w->longest[longest] / 1e6,
+			     kind_name(longest));
+		used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+	}
+	(void)snprintf(text + used, size - used, "; %llu of 50 ms or more",
+		       (unsigned long long)w->late);
+}
