@@ -21,11 +21,12 @@ struct owner {
 	struct cred cred;		/* as it connected */
 	struct user *user;		/* whom all of it is charged to */
 	int pidfd;
-	unsigned int connections;
+	unsigned int connections, closing;	/* closing: of these, after their request */
 	bool busy;			/* a request of it is at work, or its end */
 	bool ended;			/* its connections close, and no other joins it … */
 	uint64_t end;			/* … since this number of table.ends … */
 	TAILQ_ENTRY(owner) in_ended;	/* … until everything it held has been released */
+	bool left;			/* by its last connection: its end is due */
 	struct fiber *waits;		/* for others to be released: owner_wait_ended() */
 	uint64_t waits_end;
 	TAILQ_ENTRY(owner) in_waits;

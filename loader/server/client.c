@@ -243,18 +243,31 @@ static void leave_owner(struct server *s, struct client *c)
 	if (!o)
 		return;
 	o->blocked -= c->blocked;
+	o->closing -= c->closing;
 	if (o->connections == 1 && (o->npmc || o->log))
 		work_end_owner(s, o);
 	else
 		owner_put(&s->d->owners, o);
 }
 
+/* Its request is at work.  The owner has ended all the same if this was its last connection. */
+static void close_later(struct server *s, struct client *c)
+{
+	struct owner *o = c->session.owner;
+
+	if (c->closing)
+		return;
+	c->closing = true;
+	watch_remove(s, &c->socket);
+	watch_remove(s, &c->exit);
+	if (++o->closing == o->connections)
+		owner_end(&s->d->owners, o);
+}
+
 void client_close(struct server *s, struct client *c)
 {
 	if (!work_withdraw(s, c)) {
-		c->closing = true;
-		watch_remove(s, &c->socket);
-		watch_remove(s, &c->exit);
+		close_later(s, c);
 		return;
 	}
 	leave_owner(s, c);

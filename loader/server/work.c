@@ -311,7 +311,7 @@ static void work_finish(struct work *w)
 			clients_resume(s);
 	} else if (w->late) {
 		/* Its last connection may have closed meanwhile. */
-		if (o->ended)
+		if (o->left)
 			begin_end(s, o);
 		clients_resume(s);
 	} else {
@@ -406,6 +406,7 @@ static unsigned int work_run(struct work *w)
 void work_end_owner(struct server *s, struct owner *o)
 {
 	owner_end(&s->d->owners, o);
+	o->left = true;
 	/* Work without a connection is under way; it ends the owner then. */
 	if (!o->busy)
 		begin_end(s, o);
