@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Part of the engine: from when to when the programs expect to see every switch.  bpf/count/seen.bpf.h
- * has the model.  Only engine.c includes this.
+ * Part of the engine: from when to when the programs expect to see every switch.
+ * bpf/count/seen.bpf.h has the model.  Only engine.c includes this.
  */
 #ifndef PMCBPF_SWITCHES_H
 #define PMCBPF_SWITCHES_H
