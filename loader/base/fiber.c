@@ -39,6 +39,7 @@ struct fibers {
 	struct fiber *current;		/* NULL: the loop */
 	uint64_t slice_end;		/* ns */
 	bool hurry;
+	int held;
 	struct fiber *spare;
 	unsigned int nspare;
 	size_t page_size;
@@ -185,8 +186,14 @@ struct fiber *fiber_current(const struct fibers *fs)
 
 void fiber_breathe(struct fibers *fs)
 {
-	if (fiber_current(fs) && !fs->hurry && clock_ns() >= fs->slice_end)
+	if (fiber_current(fs) && !fs->hurry && !fs->held && clock_ns() >= fs->slice_end)
 		fiber_leave(fs, FIBER_READY);
+}
+
+void fibers_hold(struct fibers *fs, bool hold)
+{
+	if (fs)
+		fs->held += hold ? 1 : -1;
 }
 
 void fiber_park(struct fibers *fs)

@@ -44,6 +44,11 @@ enum fiber_state fiber_resume(struct fiber *f);
 struct fiber *fiber_current(const struct fibers *fs);
 /* Lets others go on if the slice is over. */
 void fiber_breathe(struct fibers *fs);
+/*
+ * From `hold` true to `hold` false, which nest, fiber_breathe() returns at once: no other operation
+ * sees the work in between half done.  Nothing parks there.
+ */
+void fibers_hold(struct fibers *fs, bool hold);
 /* Waits for fiber_wake(). */
 void fiber_park(struct fibers *fs);
 void fiber_wake(struct fiber *f);

@@ -188,7 +188,7 @@ static int attach_all(struct targets *ts, struct count_row *row, struct why *why
 	return a.err;
 }
 
-int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
+static int to_tasks(struct engine *e, struct count_row *row, struct why *why)
 {
 	struct targets *ts = engine_targets(e);
 	bool running = false, begun = false;
@@ -221,6 +221,20 @@ int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 	row->source = -1;
 	row->per_task = true;
 	return err ? deny(why, err, "cannot share the row between events: %s", perf_error(err)) : 0;
+}
+
+/*
+ * The row, its PMCs and their targets must not change under it, and while it hops the CPU is the
+ * daemon's for this alone: nothing else goes on before it is done.
+ */
+int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
+{
+	int err;
+
+	engine_hold(e, true);
+	err = to_tasks(e, row, why);
+	engine_hold(e, false);
+	return err;
 }
 
 /* The first on the row opens its source. */

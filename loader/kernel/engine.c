@@ -251,6 +251,11 @@ void engine_waits_by(struct engine *e, struct fibers *fibers, struct helpers *he
 	programs_helpers_from(e->programs, helpers);
 }
 
+void engine_hold(const struct engine *e, bool hold)
+{
+	fibers_hold(e->fibers, hold);
+}
+
 void engine_breathe(const struct engine *e)
 {
 	fiber_breathe(e->fibers);

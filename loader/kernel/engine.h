@@ -52,6 +52,8 @@ struct fibers;
 struct helpers;
 void engine_waits_by(struct engine *e, struct fibers *fibers, struct helpers *helpers);
 void engine_breathe(const struct engine *e);
+/* While it is held, engine_breathe() lets no other operation go on. */
+void engine_hold(const struct engine *e, bool hold);
 
 /* False for a SOFT event whose tracepoint this kernel lacks; such an event is not registered. */
 bool engine_has_soft(const struct engine *e, uint32_t code);

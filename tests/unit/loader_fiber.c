@@ -107,6 +107,26 @@ static void test_breathe(void **state)
 	assert_int_equal(w.woken, 0);
 }
 
+/* Held, it goes on however long its slice has been over. */
+static void test_hold(void **state)
+{
+	struct walk w = { .steps = 3, .at_step = BREATHES };
+
+	fibers_hold(NULL, true);
+	set_out(&w);
+	fibers_hold(fs, true);
+	fibers_hold(fs, true);
+	fibers_hold(fs, false);
+	assert_int_equal(fiber_resume(w.fiber), FIBER_ENDED);
+	assert_int_equal(w.done, 3);
+	fibers_hold(fs, false);
+	w.done = 0;
+	set_out(&w);
+	assert_int_equal(fiber_resume(w.fiber), FIBER_READY);
+	while (fiber_resume(w.fiber) != FIBER_ENDED)
+		continue;
+}
+
 /* As long as it has time left it goes on. */
 static void breathe_early(void *arg)
 {
@@ -258,7 +278,8 @@ static void test_overflow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_run), TEST(test_breathe), TEST(test_slice), TEST(test_park),
+		TEST(test_run), TEST(test_breathe), TEST(test_hold), TEST(test_slice),
+		TEST(test_park),
 		TEST(test_hurry), TEST(test_stacks), TEST(test_many), TEST(test_overflow),
 	};
 
