@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "loader/base/caps.h"
-#include "daemon.h"
-#include "loader/server/notify.h"
+#include "loader/daemon/daemon.h"
+#include "loader/daemon/notify.h"
 #include "loader/config/options.h"
+#include "loader/process/mappings.h"
+#include "loader/server/receive.h"
 #include "loader/server/server.h"
 
 #define MIN_MAJOR   6
@@ -268,6 +270,11 @@ static int serve_all(struct daemon *d, const struct options *o, struct listener 
 	return err;
 }
 
+static helper_job *const errand_jobs[ERRAND_JOBS] = {
+	[ERRAND_RECEIVE] = receive_job,
+	[ERRAND_MAPPINGS] = mappings_job,
+};
+
 static int run(struct daemon *d, const struct options *o, struct why *why)
 {
 	int ready = -1, err = check_kernel(why);
@@ -284,7 +291,7 @@ static int run(struct daemon *d, const struct options *o, struct why *why)
 			return ready;
 	}
 	server_hold_signals();
-	err = errands_new(&d->errands, &d->users, why);
+	err = errands_new(&d->errands, &d->users, errand_jobs, why);
 	if (err)
 		return err;
 	if (o->client_fd < 0)

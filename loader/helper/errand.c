@@ -6,8 +6,6 @@
 
 #include "loader/base/clock.h"
 #include "errand.h"
-#include "loader/process/mappings.h"
-#include "receive.h"
 
 struct errand {
 	struct helper_task task;	/* first: a task is its errand */
@@ -27,12 +25,8 @@ struct errand_wait {
 	bool called;
 };
 
-static helper_job *const jobs[ERRAND_JOBS] = {
-	[ERRAND_RECEIVE] = receive_job,
-	[ERRAND_MAPPINGS] = mappings_job,
-};
-
-int errands_new(struct errands *es, struct user_table *users, struct why *why)
+int errands_new(struct errands *es, struct user_table *users, helper_job *const jobs[ERRAND_JOBS],
+		struct why *why)
 {
 	int err;
 

@@ -20,8 +20,8 @@
 #define ERRAND_MS   5000u		/* what helpers have time for, each unless said */
 
 enum errand_job {
-	ERRAND_RECEIVE,			/* receive.h */
-	ERRAND_MAPPINGS,		/* mappings.h */
+	ERRAND_RECEIVE,			/* receives a request with descriptors */
+	ERRAND_MAPPINGS,		/* reads a process's mappings */
 	ERRAND_JOBS
 };
 
@@ -33,8 +33,12 @@ struct errands {
 	struct errand_waits waits;	/* fibers that have no helper yet, the longest first */
 };
 
-/* Forks: before anything that a helper must not inherit. */
-int errands_new(struct errands *es, struct user_table *users, struct why *why);
+/*
+ * Forks, hence before anything that a helper must not inherit.  `jobs`: the functions that helpers
+ * run; main.c knows them all.
+ */
+int errands_new(struct errands *es, struct user_table *users, helper_job *const jobs[ERRAND_JOBS],
+		struct why *why);
 void errands_free(struct errands *es);
 
 /* Gives up waits that were too long; returns the ms until the next one is due, -1: nobody waits. */

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_REFUSAL_H
 #define PMCBPF_REFUSAL_H
 
-#include "ops.h"
+#include "op.h"
 
 /* Rows that were not acceptable.  Mostly another one is, and nobody asks for the words. */
 struct refusals {

@@ -5,8 +5,8 @@
 
 #include <sys/queue.h>
 
-#include "loader/op/ops.h"
-#include "loader/helper/receive.h"
+#include "loader/op/op.h"
+#include "receive.h"
 
 struct server;
 

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_GREETING_H
 #define PMCBPF_GREETING_H
 
-#include "loader/daemon.h"
+#include "loader/daemon/daemon.h"
 
 /*
  * Identifies the process behind an accepted socket: its credentials, which it had at connect() as

@@ -6,7 +6,7 @@
 #ifndef PMCBPF_SERVER_H
 #define PMCBPF_SERVER_H
 
-#include "loader/daemon.h"
+#include "loader/daemon/daemon.h"
 #include "peer.h"
 
 #define SERVER_MAX_CLIENTS 4096u	/* connections */

@@ -17,7 +17,7 @@
 #define PMCBPF_WORK_H
 
 #include "client.h"
-#include "loader/helper/receive.h"
+#include "receive.h"
 
 struct work {
 	TAILQ_ENTRY(work) in_queue;	/* its user's, while `queued` */

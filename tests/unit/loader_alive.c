@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/server/heartbeat.h"
+#include "loader/daemon/heartbeat.h"
 #include "unit.h"
 
 #define SIZE sizeof(struct wire_alive)

@@ -3,8 +3,8 @@
 #ifndef PMCBPF_LOADER_HARNESS_H
 #define PMCBPF_LOADER_HARNESS_H
 
-#include "loader/op/ops.h"
-#include "loader/helper/receive.h"
+#include "loader/op/op.h"
+#include "loader/server/receive.h"
 #include "fake_count.h"
 
 extern struct daemon harness;

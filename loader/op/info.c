@@ -6,7 +6,7 @@
 
 #include <sys/pmc.h>
 
-#include "ops.h"
+#include "op.h"
 #include "loader/log/sample_log.h"
 
 _Static_assert(sizeof(((struct owner *)0)->program) ==

@@ -8,7 +8,6 @@
 
 #include "loader/base/clock.h"
 #include "notify.h"
-#include "loader/op/ops.h"
 #include "watchdog.h"
 
 #define SHOWN 3u			/* kinds of work that the text names */
@@ -55,12 +54,8 @@ int watchdog_beat(struct watchdog *w)
 	return (int)((w->due - now) / 1000000u + 1);
 }
 
-static const char *kind_name(unsigned int kind)
-{
-	return kind < WATCHDOG_ACCEPT ? op_name(kind) : kinds[kind - WATCHDOG_ACCEPT];
-}
-
-void watchdog_text(const struct watchdog *w, char *text, size_t size)
+void watchdog_text(const struct watchdog *w, const char *(*op_name)(unsigned int op), char *text,
+		   size_t size)
 {
 	bool shown[WATCHDOG_KINDS] = { false };
 	size_t used = 0;
@@ -79,7 +74,8 @@ void watchdog_text(const struct watchdog *w, char *text, size_t size)
 		shown[longest] = true;
 		n = snprintf(text + used, size - used, "%s%.1f ms (%s)",
 			     i ? ", " : "longest turns: ", (double)w->longest[longest] / 1e6,
-			     kind_name(longest));
+			     longest < WATCHDOG_ACCEPT ? op_name(longest) :
+							 kinds[longest - WATCHDOG_ACCEPT]);
 		used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
 	}
 	(void)snprintf(text + used, size - used, "; %llu of 50 ms or more",

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "loader/daemon.h"
+#include "loader/daemon/daemon.h"
 #include "loader/log/logdest.h"
 #include "loader/pmc/pmc.h"
 

@@ -11,7 +11,7 @@
 #include "loader/ktr/ktr.h"
 #include "loader/process/lifelog.h"
 #include "loader/kernel/programs.h"
-#include "loader/server/raise.h"
+#include "raise.h"
 #include "loader/count/target.h"
 #include "loader/log/sample_log.h"
 

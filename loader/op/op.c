@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ops.h"
+#include "op.h"
 
 struct op {
 	const char *name;
