@@ -4,7 +4,7 @@
 
 #include <sys/pmc.h>
 
-#include "op.h"
+#include "refusal.h"
 
 /* hwpmc asks for the privilege before it looks at the request. */
 int op_pmcadmin_allowed(struct request *rq)

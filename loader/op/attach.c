@@ -7,6 +7,7 @@
 #include <sys/pmc.h>
 
 #include "loader/log/logbook.h"
+#include "attach.h"
 #include "permit.h"
 #include "refusal.h"
 

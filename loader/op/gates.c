@@ -13,7 +13,7 @@
 #include "doctor.h"
 #include "loader/kernel/hop.h"
 #include "loader/log/ksyms.h"
-#include "op.h"
+#include "request.h"
 
 #define MAX_USERS 8u
 
@@ -199,7 +199,7 @@ static void add_users(struct gates *g, struct line *l)
 		if (is_client(&g->rq->d->owners, users[i].pid) ||
 		    g->rq->d->read_cred(users[i].pid, &cred))
 			continue;
-		seen = pid_as_seen(g->rq, &cred);
+		seen = request_pid_seen(g->rq, &cred);
 		if (seen < 0 || !policy_may_know(&g->me, cred.uid[ID_EFFECTIVE])) {
 			hidden++;
 			continue;

@@ -6,7 +6,7 @@
 
 #include <sys/pmc.h>
 
-#include "op.h"
+#include "request.h"
 #include "loader/log/sample_log.h"
 
 _Static_assert(sizeof(((struct owner *)0)->program) ==
@@ -170,7 +170,7 @@ static void fill_row(const struct request *rq, unsigned int row, unsigned int cp
 	out->ownerpid = -1;
 	if (!p)
 		return;
-	out->ownerpid = pid_as_seen(rq, &p->owner->cred);
+	out->ownerpid = request_pid_seen(rq, &p->owner->cred);
 	out->mode = p->mode;
 	out->event = p->event;
 	out->flags = p->flags;

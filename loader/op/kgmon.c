@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "op.h"
+#include "request.h"
 #include "loader/log/sample_log.h"
 
 static int profile_start(struct request *rq)

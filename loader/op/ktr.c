@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "loader/ktr/ktr.h"
-#include "op.h"
+#include "request.h"
 
 static int may_open(struct request *rq, bool *whole)
 {

@@ -14,7 +14,7 @@
 #include "loader/base/clock.h"
 #include "loader/log/logbook.h"
 #include "loader/log/lognumbers.h"
-#include "op.h"
+#include "request.h"
 #include "loader/log/sample_log.h"
 
 static int no_log(struct request *rq)

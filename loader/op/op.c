@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of operations, and what is common to all: framing, order, sender, statistics. */
+/* The table of operations, and what all of them share: frame, sender, order, statistics. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "op.h"
+#include "request.h"
 
 struct op {
 	const char *name;
 	uint32_t arg_size;		/* of the request */
-	unsigned int fds;		/* that may come along */
+	unsigned int fds;		/* most descriptors of the packet */
 	int (*handle)(struct request *rq);
-	int (*allowed)(struct request *rq); /* asked before the request is even looked at */
-	int (*resume)(struct request *rq);  /* asked again after OP_LATER */
-	bool contended;			/* it may be refused for something that others hold */
+	int (*allowed)(struct request *rq);	/* called before the request is checked */
+	int (*resume)(struct request *rq);	/* called again after OP_LATER */
+	bool contended;			/* it may be refused because others hold something */
 };
 
-/* The copy that operations see: the socket's buffer knows neither alignment nor types. */
-union argument {
+/* The aligned copy of the payload that operations read. */
+union op_argument {
 	uint8_t bytes[WIRE_MAX_REQUEST];
 	struct wire_hello_req hello;
 	struct wire_version version;
@@ -80,46 +79,8 @@ static const struct op ops[] = {
 	OP(SIGNALS, op_signals, sizeof(struct wire_signals_req)),
 };
 
-void *reply_room(struct reply *r, size_t len)
-{
-	uint8_t *p = r->data + sizeof(struct wire_hdr) + r->payload;
-
-	if (len > WIRE_MAX_REPLY - WIRE_MAX_REASON - sizeof(struct wire_hdr) - r->payload)
-		return NULL;
-	r->payload += (uint32_t)len;
-	return memset(p, 0, len);
-}
-
-static void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err)
-{
-	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = op, .seq = seq,
-			      .error = err };
-
-	if (err) {
-		r->payload = 0;
-		r->nfds = 0;
-		h.reason_len = (uint32_t)strlen(r->why.text);
-	}
-	h.len = r->payload;
-	memcpy(r->data, &h, sizeof(h));
-	memcpy(r->data + sizeof(h) + h.len, r->why.text, h.reason_len);
-	r->len = sizeof(h) + h.len + h.reason_len;
-}
-
-void reply_end(struct reply *r)
-{
-	if (r->own_fd >= 0)
-		close(r->own_fd);
-	r->own_fd = -1;
-}
-
-void reply_refuse(struct reply *r, uint16_t op, uint32_t seq, int err)
-{
-	reply_finish(r, op, seq, err);
-}
-
-/* -EPROTO where the message is none of ours; the connection is then given up. */
-static int check_frame(const struct message *m, struct wire_hdr *h, struct why *why)
+/* -EPROTO: the packet is not one of the protocol; the connection is then given up. */
+static int packet_check(const struct packet *m, struct wire_hdr *h, struct why *why)
 {
 	memset(h, 0, sizeof(*h));
 	if (m->len >= sizeof(*h))
@@ -144,7 +105,7 @@ static int check_frame(const struct message *m, struct wire_hdr *h, struct why *
 }
 
 /* The sender must be the process that made the connection: a forked child owns nothing. */
-static int check_sender(const struct session *s, const struct message *m, struct why *why)
+static int packet_check_sender(const struct session *s, const struct packet *m, struct why *why)
 {
 	if (m->pid == 0)
 		return deny(why, -EPERM,
@@ -157,7 +118,7 @@ static int check_sender(const struct session *s, const struct message *m, struct
 	return 0;
 }
 
-static int check_order(const struct session *s, const struct wire_hdr *h, struct why *why)
+static int packet_check_order(const struct session *s, const struct wire_hdr *h, struct why *why)
 {
 	if (h->op != WIRE_OP_HELLO && !s->hello)
 		return deny(why, -EPROTO, "the first message of a connection is HELLO");
@@ -166,18 +127,8 @@ static int check_order(const struct session *s, const struct wire_hdr *h, struct
 	return 0;
 }
 
-static void reply_begin(struct reply *r)
-{
-	r->payload = 0;
-	r->nfds = 0;
-	r->own_fd = -1;
-	r->why.text[0] = '\0';
-	r->close = false;
-	r->later = false;
-}
-
-/* What a process that is gone still held is no reason to refuse anything. */
-static int handle(const struct op *op, struct request *rq)
+/* Tries again if processes that have exited still held something: it is free by then. */
+static int op_call(const struct op *op, struct request *rq)
 {
 	int err = op->handle(rq);
 
@@ -188,7 +139,7 @@ static int handle(const struct op *op, struct request *rq)
 	return op->handle(rq);
 }
 
-static int run(struct request *rq, const struct wire_hdr *h)
+static int op_run(struct request *rq, const struct wire_hdr *h)
 {
 	static const char *const takes[] = {
 		"no descriptor", "at most one descriptor", "at most two descriptors",
@@ -211,7 +162,7 @@ static int run(struct request *rq, const struct wire_hdr *h)
 	count_cpus(rq->d->engine);
 	rq->fd = rq->m->nfds ? rq->m->fds[0] : -1;
 	rq->proof = rq->m->nfds > 1 ? rq->m->fds[1] : -1;
-	err = handle(op, rq);
+	err = op_call(op, rq);
 	if (err < 0 && !why->text[0])
 		deny(why, err, "%s: %s", op->name, strerror(-err));
 	if (err == OP_LATER) {
@@ -227,24 +178,24 @@ const char *op_name(unsigned int op)
 	return op < sizeof(ops) / sizeof(ops[0]) && ops[op].name ? ops[op].name : "?";
 }
 
-void message_handle(struct daemon *d, struct session *s, const struct message *m, struct reply *r)
+void op_handle(struct daemon *d, struct session *s, const struct packet *m, struct reply *r)
 {
-	union argument arg;
+	union op_argument arg;
 	struct request rq = { .d = d, .s = s, .arg = &arg, .m = m, .r = r };
 	struct wire_hdr h;
 	int err;
 
 	reply_begin(r);
-	err = check_frame(m, &h, &r->why);
+	err = packet_check(m, &h, &r->why);
 	r->close = err != 0;
 	if (!err)
-		err = check_sender(s, m, &r->why);
+		err = packet_check_sender(s, m, &r->why);
 	if (!err)
-		err = check_order(s, &h, &r->why);
+		err = packet_check_order(s, &h, &r->why);
 	if (!err) {
 		memcpy(arg.bytes, m->data + sizeof(h), h.len);
 		d->stats.syscalls += h.op != WIRE_OP_HELLO;
-		err = run(&rq, &h);
+		err = op_run(&rq, &h);
 		DEBUG(&d->debug, MODULE, SYSCALL, "pid %d operation %u: %s%s%s",
 		      s->owner->cred.pid, h.op, strerror(err < 0 ? -err : 0), err < 0 ? ": " : "",
 		      err < 0 ? r->why.text : "");
@@ -255,7 +206,7 @@ void message_handle(struct daemon *d, struct session *s, const struct message *m
 		reply_finish(r, h.op, h.seq, err);
 }
 
-bool message_resume(struct daemon *d, struct session *s, struct reply *r)
+bool op_resume(struct daemon *d, struct session *s, struct reply *r)
 {
 	struct request rq = { .d = d, .s = s, .fd = -1, .proof = -1, .r = r };
 	int err;
@@ -268,52 +219,4 @@ bool message_resume(struct daemon *d, struct session *s, struct reply *r)
 	d->stats.syscall_errors += err < 0;
 	reply_finish(r, s->later.op, s->later.seq, err);
 	return true;
-}
-
-int request_fd_refused(const struct request *rq)
-{
-	const struct message *m = rq->m;
-
-	if (rq->fd >= 0 || !m->nfds || !m->refusal)
-		return 0;
-	return deny(&rq->r->why, m->passed[0], "%s", m->refusal->text);
-}
-
-int request_cred_now(const struct request *rq, struct cred *cred, struct why *why)
-{
-	const struct owner *o = rq->s->owner;
-
-	if (rq->d->read_cred(o->cred.pid, cred) || cred->start != o->cred.start)
-		return deny(why, -EPERM, "the process of this connection has exited");
-	/* What the kernel says of the sender must fit: its pid alone could be somebody else's. */
-	if (rq->m->uid != cred->uid[ID_REAL] && rq->m->uid != cred->uid[ID_EFFECTIVE] &&
-	    rq->m->uid != cred->uid[ID_SAVED])
-		return deny(why, -EPERM, "the sender has changed its user id meanwhile");
-	if (policy_grown(&rq->s->cred, cred))
-		return deny(why, -EPERM, "process %d has ids or capabilities that it did not have "
-			    "when it made this connection; connect again", o->cred.inner_pid);
-	return 0;
-}
-
-int request_cred(const struct request *rq, struct cred *cred)
-{
-	return request_cred_now(rq, cred, &rq->r->why);
-}
-
-int request_privileged(const struct request *rq, const char *what)
-{
-	struct cred me;
-	int err = request_cred(rq, &me);
-
-	if (err || policy_privileged(&me))
-		return err;
-	return deny(&rq->r->why, -EPERM, "%s takes CAP_PERFMON or CAP_SYS_ADMIN outside of a "
-		    "container", what);
-}
-
-pid_t pid_as_seen(const struct request *rq, const struct cred *cred)
-{
-	const struct cred *viewer = &rq->s->owner->cred;
-
-	return viewer->pid_ns == rq->d->pid_ns ? cred->pid : policy_pid_in(cred, viewer);
 }

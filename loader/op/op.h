@@ -1,15 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From one message to one reply, without a socket: framing, order, operations. */
-#ifndef PMCBPF_OPS_H
-#define PMCBPF_OPS_H
+/*
+ * The operations of hwpmc, from one packet to one reply; no socket is touched here.
+ *
+ * server/ calls op_handle() with each packet that it has received.  op.c checks the frame, the
+ * sender and the order, finds the operation in its table, and calls the operation's function:
+ *
+ *	alloc.c		PMCALLOCATE
+ *	attach.c	PMCATTACH, ATTACHEXEC, PMCDETACH
+ *	start.c		PMCSTART, PMCSTOP
+ *	rw.c		PMCRW, PMCSETCOUNT, PMCGETMSR
+ *	release.c	PMCRELEASE
+ *	log.c		CONFIGURELOG, FLUSHLOG, CLOSELOG, WRITELOG
+ *	info.c		HELLO, SIGNALS and the operations that only report
+ *	admin.c, gates.c, kgmon.c, ktr.c, tunable.c	one operation each
+ *
+ * Below them are request.c (the sender's rights and the descriptors of the packet), reply.c (room
+ * for the answer), permit.c (may the sender attach to a process?), refusal.c (reasons that concern
+ * rows) and doctor.c (the files behind GATES).
+ *
+ * Threads: the event loop's only.  Each request runs in a fiber, so an operation must look up
+ * again what it knows of other owners' things after each call that may give up the CPU: an errand,
+ * fiber_breathe(), owner_wait_ended().  What belongs to its own owner stays, because an owner has
+ * one request at work at a time.
+ *
+ * Results: 0; -errno with the reason in reply.why; or OP_LATER.  An operation that returns OP_LATER
+ * has stored in session.later what it waits for.  op_resume() calls it again after each event that
+ * may have brought that about, until it returns something else.  Example: FLUSHLOG stores the
+ * number of the last buffer and returns OP_LATER; when the log's writer has written buffers, the
+ * server calls op_resume(), and op_flushlog_later() compares that number with the last written.
+ */
+#ifndef PMCBPF_OP_H
+#define PMCBPF_OP_H
 
 #include <stddef.h>
 
 #include "loader/daemon/daemon.h"
 #include "loader/log/logdest.h"
 #include "loader/pmc/pmc.h"
+#include "reply.h"
 
-/* A request about trace rings that waits for their thread. */
+/* A KTR request that waits for the thread of the trace rings. */
 struct session_ktr {
 	uint32_t what;			/* enum wire_ktr_what */
 	bool whole, done;
@@ -19,102 +49,47 @@ struct session_ktr {
 /* What operations know of a connection. */
 struct session {
 	struct owner *owner;
-	struct cred cred;		/* the process's when it connected */
-	bool hello;			/* said */
-	bool pages;			/* sent */
-	/* The operation that is to be answered when something has happened; op.resume says what. */
+	struct cred cred;		/* of the process when it connected */
+	bool hello;			/* HELLO has been received */
+	bool pages;			/* the owner's pages have been sent */
+	/* The operation that is to be answered later. */
 	struct {
 		bool waits;
 		uint16_t op;
 		uint32_t seq;
-		uint64_t ticket;	/* the operation's own */
+		uint64_t ticket;	/* defined by the operation */
 		struct session_ktr ktr;
 		enum tunable tunable;
 	} later;
 };
 
-struct message {
+/* One message of a connection, as it was received. */
+struct packet {
 	const uint8_t *data;
 	size_t len;
-	const int *fds;			/* stay the caller's; -1: it was not passed on … */
+	const int *fds;			/* the caller's; -1: this one was not passed on … */
 	const int32_t *passed;		/* … but refused, with this -errno … */
 	const struct why *refusal;	/* … and reason; NULL: all were passed on */
-	const struct logdest *dest;	/* CONFIGURELOG: what the first one is */
+	const struct logdest *dest;	/* CONFIGURELOG: the kind of the first descriptor */
 	unsigned int nfds;
-	bool truncated; /* it was longer than WIRE_MAX_REQUEST, or had more descriptors */
-	pid_t pid;			/* of the sender, as the kernel says; 0: it does not */
+	bool truncated;			/* longer than WIRE_MAX_REQUEST, or too many descriptors */
+	pid_t pid;			/* of the sender, by the kernel; 0: unknown */
 	uid_t uid;
 };
 
-struct reply {
-	uint8_t *data;			/* WIRE_MAX_REPLY bytes: header, payload, reason */
-	size_t len;			/* of all of it */
-	uint32_t payload;		/* bytes so far */
-	int fds[WIRE_MAX_FDS];		/* borrowed */
-	unsigned int nfds;
-	int own_fd;			/* one of them that nobody else keeps; see reply_end() */
-	struct why why;
-	bool close;			/* the connection is of no use any more */
-	bool later;			/* there is none yet: see message_resume() */
-};
+#define OP_LATER 1			/* a result instead of 0 or -errno */
 
-#define OP_LATER 1			/* an operation's result instead of 0 or -errno */
-
-/* "PMCATTACH"; "?" of a number that is no operation. */
+/* "PMCATTACH"; "?" for a number without an operation. */
 const char *op_name(unsigned int op);
 
-void message_handle(struct daemon *d, struct session *s, const struct message *m, struct reply *r);
+void op_handle(struct daemon *d, struct session *s, const struct packet *m, struct reply *r);
 
-/* Tries again to finish what session.later says; false: it has to wait on. */
-bool message_resume(struct daemon *d, struct session *s, struct reply *r);
+/* Tries again to finish the operation in session.later; false: it still has to wait. */
+bool op_resume(struct daemon *d, struct session *s, struct reply *r);
 
-/* After a reply was sent, or cannot be. */
-void reply_end(struct reply *r);
+/* --- the operations, for the table in op.c ------------------------------------------------- */
 
-/* Makes a reply out of the error and r->why alone. */
-void reply_refuse(struct reply *r, uint16_t op, uint32_t seq, int err);
-
-/* --- between ops.c and the operations --------------------------------------------------- */
-
-struct request {
-	struct daemon *d;
-	struct session *s;
-	const void *arg;		/* the operation's request struct, complete */
-	int fd;				/* that came along; -1: none */
-	int proof;			/* the second one, that it may debug a process; -1: none */
-	const struct message *m;
-	struct reply *r;
-};
-
-/* Zeroed room at the end of the payload; NULL if the reply is full. */
-void *reply_room(struct reply *r, size_t len);
-
-/* A descriptor came along and was not passed on: -errno and why; 0: none came. */
-int request_fd_refused(const struct request *rq);
-
-/*
- * The sender's credentials now: -EPERM if it is not the owner any more, or has more rights than
- * when it connected, so that a right holds only if it was there then and is there now.
- */
-int request_cred(const struct request *rq, struct cred *cred);
-/* The same, with the refusal in `why`. */
-int request_cred_now(const struct request *rq, struct cred *cred, struct why *why);
-
-/* -EPERM, with what takes the privilege ("changing tunables"), unless the sender has it now. */
-int request_privileged(const struct request *rq, const char *what);
-
-/* "held by pid 17 (cc1)", as far as the caller may know. */
-void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size);
-
-/* A process's pid in the numbers of the asking one; -1 where it has none there. */
-pid_t pid_as_seen(const struct request *rq, const struct cred *cred);
-
-/*
- * If the client may; descendants are only attached as far as it may, too.  `waits`: counted from
- * their next exec on.
- */
-int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
-		   pid_t named, bool waits);
+struct request;
 
 int op_hello(struct request *rq);
 int op_signals(struct request *rq);

@@ -7,7 +7,7 @@
 #ifndef PMCBPF_PERMIT_H
 #define PMCBPF_PERMIT_H
 
-#include "op.h"
+#include "request.h"
 
 #define PERMIT_LABEL 1024		/* bytes of a security label; no known one is longer */
 

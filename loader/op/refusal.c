@@ -24,7 +24,7 @@ void describe_holder(const struct request *rq, const struct pmc *p, char *buf, s
 	const struct owner *o = p ? p->owner : NULL;
 	struct why unused;
 	struct cred me;
-	pid_t pid = o ? pid_as_seen(rq, &o->cred) : -1;
+	pid_t pid = o ? request_pid_seen(rq, &o->cred) : -1;
 
 	if (!o)
 		snprintf(buf, size, "held by nobody");
@@ -204,7 +204,7 @@ int refusals_tell(const struct refusals *rs, struct request *rq, const struct ro
 
 int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err)
 {
-	pid_t pid = pid_as_seen(rq, target);
+	pid_t pid = request_pid_seen(rq, target);
 	char name[WIRE_NAME_MAX], holder[80];
 	const struct pmc *other;
 

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_REFUSAL_H
 #define PMCBPF_REFUSAL_H
 
-#include "op.h"
+#include "request.h"
 
 /* Rows that were not acceptable.  Mostly another one is, and nobody asks for the words. */
 struct refusals {
@@ -22,6 +22,9 @@ void refusals_add(struct refusals *rs, unsigned int row, enum row_verdict v);
  */
 int refusals_tell(const struct refusals *rs, struct request *rq, const struct row_class *class,
 		  unsigned int cpu);
+
+/* "held by pid 17 (cc1)", as far as the caller may know; p is NULL: held by nobody. */
+void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size);
 
 /* What count_attach() refused, if so, in the caller's numbers and with the holder.  Returns err. */
 int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "loader/ktr/ktr.h"
-#include "op.h"
+#include "request.h"
 
 #define CPUID "kern.hwpmc.cpuid"	/* no setting, and so in no list of them */
 

@@ -307,7 +307,7 @@ void clients_resume(struct server *s)
 	for (c = s->clients; c; c = next) {
 		next = c->next;
 		if (!c->session.later.waits || c->session.owner->busy ||
-		    !message_resume(s->d, &c->session, &s->reply))
+		    !op_resume(s->d, &c->session, &s->reply))
 			continue;
 		watch_change(s, &c->socket, EPOLLIN);
 		client_answer(s, c, &s->reply);

@@ -173,7 +173,7 @@ static int receive_carried(struct work *w)
 static void serve(struct work *w)
 {
 	struct client *c = w->client;
-	struct message m = {
+	struct packet m = {
 		.data = w->in.data, .fds = w->fds, .passed = w->in.passed, .refusal = &w->in.why,
 		.dest = &w->in.dest,
 	};
@@ -185,7 +185,7 @@ static void serve(struct work *w)
 			deny(&w->reply.why, err, "pmcbpfd cannot receive the message: %s",
 			     strerror(-err));
 		w->reply.close = true;
-		reply_refuse(&w->reply, WIRE_OP_HELLO, WIRE_SEQ_REFUSED, err);
+		reply_finish(&w->reply, WIRE_OP_HELLO, WIRE_SEQ_REFUSED, err);
 		return;
 	}
 	/* While it was received its sender may have become another program. */
@@ -197,7 +197,7 @@ static void serve(struct work *w)
 	m.pid = w->in.has_sender ? w->in.sender.pid : 0;
 	m.uid = w->in.sender.uid;
 	if (!c->closing)
-		message_handle(w->s->d, &c->session, &m, &w->reply);
+		op_handle(w->s->d, &c->session, &m, &w->reply);
 }
 
 static void end_owner(struct daemon *d, struct owner *o)

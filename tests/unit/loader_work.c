@@ -43,7 +43,7 @@ static void use_slice_up(void)
 		continue;
 }
 
-void message_handle(struct daemon *unused, struct session *session, const struct message *m,
+void op_handle(struct daemon *unused, struct session *session, const struct packet *m,
 		    struct reply *r)
 {
 	struct peer *p = (struct peer *)((char *)session - offsetof(struct client, session));
@@ -142,7 +142,7 @@ void reply_end(struct reply *r)
 {
 }
 
-void reply_refuse(struct reply *r, uint16_t op, uint32_t seq, int err)
+void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err)
 {
 }
 
