@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "debug.h"
+#include "text.h"
 
 #define NAME(id, name) name,
 static const char *const groups[DEBUG_GROUPS] = { DEBUG_GROUP_NAMES(NAME) };
@@ -33,10 +34,10 @@ static int unknown(struct word w, const char *what, const char *const names[], u
 		   struct why *why)
 {
 	char list[320];
-	size_t used = 0;
+	struct text t = text_begin(list, sizeof(list));
 
-	for (unsigned int i = 0; i < n && used < sizeof(list); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, " %s", names[i]);
+	for (unsigned int i = 0; i < n; i++)
+		text_add(&t, " %s", names[i]);
 	return deny(why, -EINVAL, "\"%.*s\" is no %s of debug messages; %ss are *%s",
 		    (int)(w.len < 20 ? w.len : 20), w.at, what, what, list);
 }

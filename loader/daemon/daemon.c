@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sets up the tables: the classes and their rows, in hwpmc's order. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include <sys/pmc.h>
 
 #include "daemon.h"
+#include "loader/base/text.h"
 #include "loader/ktr/ktr.h"
 #include "loader/process/lifelog.h"
 #include "loader/kernel/programs.h"
@@ -306,34 +306,23 @@ const char *daemon_class_name(uint32_t class)
 	return "?";
 }
 
-static size_t append(char *buf, size_t size, size_t used, const char *text)
-{
-	int n = used < size ? snprintf(buf + used, size - used, "%s", text) : 0;
-
-	return used + (size_t)n;
-}
-
 void daemon_announcement(const struct daemon *d, char *buf, size_t size)
 {
 	static const char *const caps[] = { "INT", "USR", "SYS", "EDG", "THR", "REA",
 					    "WRI", "INV", "QUA", "PRC", "TAG", "CSC" };
-	size_t used = 0;
+	struct text t = text_begin(buf, size);
 
-	buf[0] = '\0';
 	for (unsigned int i = 0; i < d->rows.nclass; i++) {
 		const struct wire_classinfo *c = &d->rows.classes[i].info;
 		const char *sep = "<";
-		char text[64];
 
-		snprintf(text, sizeof(text), "%s%s/%u/%u/0x%x", i ? " " : "",
-			 daemon_class_name(c->class), c->num, c->width, c->caps);
-		used = append(buf, size, used, text);
+		text_add(&t, "%s%s/%u/%u/0x%x", i ? " " : "", daemon_class_name(c->class), c->num,
+			 c->width, c->caps);
 		for (unsigned int bit = 0; bit < sizeof(caps) / sizeof(caps[0]); bit++)
 			if (c->caps >> bit & 1) {
-				snprintf(text, sizeof(text), "%s%s", sep, caps[bit]);
-				used = append(buf, size, used, text);
+				text_add(&t, "%s%s", sep, caps[bit]);
 				sep = ",";
 			}
-		used = append(buf, size, used, ">");
+		text_add(&t, ">");
 	}
 }

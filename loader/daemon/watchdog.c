@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Times of the event loop, and systemd's watchdog. */
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "loader/base/clock.h"
+#include "loader/base/text.h"
 #include "notify.h"
 #include "watchdog.h"
 
@@ -54,16 +53,14 @@ int watchdog_beat(struct watchdog *w)
 	return (int)((w->due - now) / 1000000u + 1);
 }
 
-void watchdog_text(const struct watchdog *w, const char *(*op_name)(unsigned int op), char *text,
+void watchdog_text(const struct watchdog *w, const char *(*op_name)(unsigned int op), char *buf,
 		   size_t size)
 {
+	struct text t = text_begin(buf, size);
 	bool shown[WATCHDOG_KINDS] = { false };
-	size_t used = 0;
 
-	text[0] = '\0';
 	for (unsigned int i = 0; i < SHOWN; i++) {
 		unsigned int longest = WATCHDOG_KINDS;
-		int n;
 
 		for (unsigned int k = 0; k < WATCHDOG_KINDS; k++)
 			if (!shown[k] && w->longest[k] &&
@@ -72,12 +69,10 @@ void watchdog_text(const struct watchdog *w, const char *(*op_name)(unsigned int
 		if (longest == WATCHDOG_KINDS)
 			break;
 		shown[longest] = true;
-		n = snprintf(text + used, size - used, "%s%.1f ms (%s)",
-			     i ? ", " : "longest turns: ", (double)w->longest[longest] / 1e6,
-			     longest < WATCHDOG_ACCEPT ? op_name(longest) :
-							 kinds[longest - WATCHDOG_ACCEPT]);
-		used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+		text_add(&t, "%s%.1f ms (%s)", i ? ", " : "longest turns: ",
+			 (double)w->longest[longest] / 1e6,
+			 longest < WATCHDOG_ACCEPT ? op_name(longest) :
+						     kinds[longest - WATCHDOG_ACCEPT]);
 	}
-	(void)snprintf(text + used, size - used, "; %llu of 50 ms or more",
-		       (unsigned long long)w->late);
+	text_add(&t, "; %llu of 50 ms or more", (unsigned long long)w->late);
 }

@@ -43,7 +43,7 @@ void watchdog_end(struct watchdog *w, unsigned int kind);
 int watchdog_beat(struct watchdog *w);
 
 /* "longest 3.1 ms (PMCATTACH), then …; 0 of 50 ms or more" */
-void watchdog_text(const struct watchdog *w, const char *(*op_name)(unsigned int op), char *text,
+void watchdog_text(const struct watchdog *w, const char *(*op_name)(unsigned int op), char *buf,
 		   size_t size);
 
 #endif

@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "loader/base/file.h"
+#include "loader/base/text.h"
 #include "doctor.h"
 
 /* One request must not keep the others waiting: about 50 ms. */
 #define MAX_LINKS 32768u
 
 /* One printable line of a file; "" if there is none. */
-static void read_line(const char *path, char *buf, size_t size)
+static void file_printable(const char *path, char *buf, size_t size)
 {
 	(void)file_line(path, buf, size);
 	for (char *p = buf; *p; p++)
@@ -25,7 +26,7 @@ static void read_line(const char *path, char *buf, size_t size)
 }
 
 /* Does the process have a perf event open?  Counts the links it looks at. */
-static bool uses_perf(const char *proc, pid_t pid, unsigned int *links)
+static bool pid_uses_perf(const char *proc, pid_t pid, unsigned int *links)
 {
 	static const char perf[] = "anon_inode:[perf_event]";
 	char path[320], target[64];
@@ -46,7 +47,7 @@ static bool uses_perf(const char *proc, pid_t pid, unsigned int *links)
 	return found;
 }
 
-static pid_t process_number(const char *name)
+static pid_t pid_of_name(const char *name)
 {
 	char *end;
 	long n;
@@ -67,10 +68,10 @@ unsigned int doctor_perf_users(const char *proc, pid_t self, struct perf_user *u
 
 	*all = dir != NULL;
 	while (dir && *all && (d = readdir(dir))) {
-		pid_t pid = process_number(d->d_name);
+		pid_t pid = pid_of_name(d->d_name);
 		char path[320];
 
-		if (!pid || pid == self || !uses_perf(proc, pid, &links)) {
+		if (!pid || pid == self || !pid_uses_perf(proc, pid, &links)) {
 			*all = links < MAX_LINKS;
 			continue;
 		}
@@ -79,7 +80,7 @@ unsigned int doctor_perf_users(const char *proc, pid_t self, struct perf_user *u
 			break;
 		users[n].pid = pid;
 		snprintf(path, sizeof(path), "%s/%d/comm", proc, pid);
-		read_line(path, users[n].name, sizeof(users[n].name));
+		file_printable(path, users[n].name, sizeof(users[n].name));
 		n++;
 	}
 	if (dir)
@@ -88,7 +89,7 @@ unsigned int doctor_perf_users(const char *proc, pid_t self, struct perf_user *u
 }
 
 /* x86 says it in the flags of every CPU. */
-static bool flag_hypervisor(const char *root)
+static bool cpu_has_hypervisor(const char *root)
 {
 	char path[320], *line = NULL;
 	bool found = false;
@@ -120,13 +121,13 @@ bool doctor_virtual(const char *root, char *name, size_t size)
 		"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name",
 		"/sys/firmware/devicetree/base/compatible",
 	};
-	bool virtual = flag_hypervisor(root);
+	bool virtual = cpu_has_hypervisor(root);
 	char path[320], text[64];
 
 	*name = '\0';
 	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]) && !*name; i++) {
 		snprintf(path, sizeof(path), "%s%s", root, files[i]);
-		read_line(path, text, sizeof(text));
+		file_printable(path, text, sizeof(text));
 		for (unsigned int v = 0; v < sizeof(vendors) / sizeof(vendors[0]); v++)
 			if (strstr(text, vendors[v]))
 				snprintf(name, size, "%s", text);
@@ -139,24 +140,22 @@ bool doctor_virtual(const char *root, char *name, size_t size)
 
 void doctor_cpu_list(const int *of_cpu, unsigned int ncpu, int value, char *buf, size_t size)
 {
-	size_t used = 0;
+	struct text t = text_begin(buf, size);
 
-	buf[0] = '\0';
-	for (unsigned int cpu = 0, last; cpu < ncpu && used < size; cpu = last + 1) {
+	for (unsigned int cpu = 0, last; cpu < ncpu; cpu = last + 1) {
 		last = cpu;
 		if (of_cpu[cpu] != value)
 			continue;
 		while (last + 1 < ncpu && of_cpu[last + 1] == value)
 			last++;
-		used += (size_t)snprintf(buf + used, size - used, last > cpu ? "%s%u-%u" : "%s%u",
-					 used ? "," : "", cpu, last);
+		text_add(&t, last > cpu ? "%s%u-%u" : "%s%u", t.used ? "," : "", cpu, last);
 	}
 }
 
 /* --- the kernel's names ---------------------------------------------------------------------- */
 
 /* What hides them from the daemon itself. */
-static const char *daemon_lacks(const struct kernel_shown *k, char *finding, size_t size)
+static const char *names_remedy(const struct kernel_shown *k, char *finding, size_t size)
 {
 	if (k->err == -ENOENT) {
 		snprintf(finding, size, "none: pmcbpfd finds no /proc/kallsyms");
@@ -195,7 +194,7 @@ bool doctor_kernel_names(const struct kernel_shown *k, char *finding, size_t siz
 
 	*remedy = "";
 	if (k->err) {
-		*remedy = daemon_lacks(k, finding, size);
+		*remedy = names_remedy(k, finding, size);
 		return false;
 	}
 	switch (k->view) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Refusals about rows, told as far as the caller may know. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "loader/base/text.h"
 #include "refusal.h"
 
 #define ROOM_FOR_ROWS 250u	/* bytes: the remedies behind must fit as well */
@@ -111,7 +111,7 @@ void refusals_add(struct refusals *rs, unsigned int row, enum row_verdict v)
 	rs->row[rs->n++].verdict = v;
 }
 
-static void group_add(struct groups *g, const struct request *rq, unsigned int row,
+static void groups_add(struct groups *g, const struct request *rq, unsigned int row,
 		      enum row_verdict v, unsigned int cpu)
 {
 	char text[sizeof(g->group[0].text)];
@@ -134,24 +134,8 @@ static void group_add(struct groups *g, const struct request *rq, unsigned int r
 	g->group[i].rows++;
 }
 
-struct text {
-	char buf[WIRE_MAX_REASON + 1];
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	t->used += (size_t)vsnprintf(t->buf + t->used, sizeof(t->buf) - t->used, fmt, ap);
-	va_end(ap);
-	if (t->used >= sizeof(t->buf))
-		t->used = sizeof(t->buf) - 1;
-}
-
 /* "4 held by this process; ARMV8-6 disabled on CPU 1 (pmccontrol -e enables)" */
-static void add_rows(struct text *t, const struct groups *rs, const struct request *rq)
+static void groups_add_rows(struct text *t, const struct groups *rs, const struct request *rq)
 {
 	unsigned int others = rs->others;
 	char name[WIRE_NAME_MAX];
@@ -165,12 +149,12 @@ static void add_rows(struct text *t, const struct groups *rs, const struct reque
 		}
 		row_name(&rq->d->rows, rs->group[i].first, name, sizeof(name));
 		if (rs->group[i].rows == 1)
-			add(t, "%s%s %s", sep, name, rs->group[i].text);
+			text_add(t, "%s%s %s", sep, name, rs->group[i].text);
 		else
-			add(t, "%s%u %s", sep, rs->group[i].rows, rs->group[i].text);
+			text_add(t, "%s%u %s", sep, rs->group[i].rows, rs->group[i].text);
 	}
 	if (others)
-		add(t, "; %u for other reasons (pmccontrol -l)", others);
+		text_add(t, "; %u for other reasons (pmccontrol -l)", others);
 }
 
 int refusals_tell(const struct refusals *rs, struct request *rq, const struct row_class *class,
@@ -178,28 +162,29 @@ int refusals_tell(const struct refusals *rs, struct request *rq, const struct ro
 {
 	struct why *why = &rq->r->why;
 	struct groups g = { .n = 0 };
-	struct text t = { .used = 0 };
+	char buf[WIRE_MAX_REASON + 1];
+	struct text t = text_begin(buf, sizeof(buf));
 	bool tried = why->text[0];
 
 	if (tried && !rs->n)
 		return -EINVAL;
 	for (unsigned int i = 0; i < rs->n; i++)
-		group_add(&g, rq, rs->row[i].row, rs->row[i].verdict, cpu);
+		groups_add(&g, rq, rs->row[i].row, rs->row[i].verdict, cpu);
 	if (tried)
-		add(&t, "%.200s; the other rows: ", why->text);
+		text_add(&t, "%.200s; the other rows: ", why->text);
 	else if (class->kind == COUNT_MSR)
-		add(&t, "a register has one row, which takes one PMC of a process in a scope "
-		    "and CPU: ");
+		text_add(&t, "a register has one row, which takes one PMC of a process in a scope "
+			 "and CPU: ");
 	else
-		add(&t, "no row of class %s (%u) is left for this: ", class->prefix,
-		    class->info.num);
-	add_rows(&t, &g, rq);
+		text_add(&t, "no row of class %s (%u) is left for this: ", class->prefix,
+			 class->info.num);
+	groups_add_rows(&t, &g, rq);
 	if (g.own)
-		add(&t, "; release one of yours first");
+		text_add(&t, "; release one of yours first");
 	if (class->kind == COUNT_HARDWARE && perf_watchdog())
-		add(&t, "; the NMI watchdog may have one more (sysctl kernel.nmi_watchdog=0, "
-		    "then SIGHUP to pmcbpfd)");
-	return deny(why, -EINVAL, "%s", t.buf);
+		text_add(&t, "; the NMI watchdog may have one more (sysctl kernel.nmi_watchdog=0, "
+			 "then SIGHUP to pmcbpfd)");
+	return deny(why, -EINVAL, "%s", t.at);
 }
 
 int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err)
