@@ -11,10 +11,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "loader/base/caps.h"
+#include "loader/base/base.h"
 #include "loader/daemon/daemon.h"
 #include "loader/daemon/notify.h"
-#include "loader/config/options.h"
+#include "loader/config/config.h"
 #include "loader/process/mappings.h"
 #include "loader/server/receive.h"
 #include "loader/server/server.h"

@@ -13,9 +13,8 @@
 
 #include <sys/pmc.h>
 
-#include "lib/base/nearest.h"
 #include "config.h"
-#include "loader/row/msrlist.h"
+#include "lib/base/nearest.h"
 
 #define BLANK	   " \t\r"
 #define MAX_LINE   1024u
@@ -56,7 +55,7 @@ static int set_ktr_stop(struct config *c, const char *value, struct why *why)
 static int set_msr_list(struct config *c, const char *value, struct why *why)
 {
 	return *value == '/' ? 0 : deny(why, -EINVAL, "msr.list takes the path of a file from the "
-					"root, as " MSRLIST_FILE ", not \"%.100s\"", value);
+					"root, as " CONFIG_MSR_LIST ", not \"%.100s\"", value);
 }
 
 /* Whether there is such a group is seen at the start, when the socket is made. */
@@ -103,7 +102,7 @@ static const struct {
 	[TUN_KTR_SIZE] = TEXT("ktr.size", true, set_ktr_size, "65536"),
 	[TUN_KTR_STOP] = TEXT("ktr.stop", true, set_ktr_stop, "panic"),
 	[TUN_KTR_UNPRIVILEGED] = NUMBER("ktr.unprivileged", 0, INT_MIN, INT_MAX, 0, "", true),
-	[TUN_MSR_LIST] = TEXT("msr.list", false, set_msr_list, MSRLIST_FILE),
+	[TUN_MSR_LIST] = TEXT("msr.list", false, set_msr_list, CONFIG_MSR_LIST),
 	[TUN_PROC_DEBUG] = NUMBER("security.bsd.unprivileged_proc_debug", 1, INT_MIN, INT_MAX, 1,
 		"", true),
 	[TUN_SYSPMCS] = NUMBER("security.bsd.unprivileged_syspmcs", 0, INT_MIN, INT_MAX, 0, "",

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hwpmc's tunables and the file that sets them: `name="value"` lines and # comments, as in
- * loader.conf(5).
+ * Tunables, the file that sets them, and the command line.
+ *
+ * A tunable is hwpmc's (kern.hwpmc.*), FreeBSD's (security.bsd.*) or the daemon's own.  Its value
+ * is the preset, or over it the file's (`name="value"` lines and # comments, as in
+ * loader.conf(5)), or over that the command line's (-o).  config_check() then puts numbers back
+ * into their range.
+ *
+ * main.c reads all of it before there is any other thread.  From then on struct config belongs to
+ * the event loop's thread: config_change() sets a tunable that may change at run time, and SIGHUP
+ * reads file and command line again.  ktrconf.h has the texts of the trace rings' tunables.
  */
 #ifndef PMCBPF_CONFIG_H
 #define PMCBPF_CONFIG_H
@@ -9,8 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "loader/base/debug.h"
 #include "ktrconf.h"
+#include "loader/base/base.h"
+
+#define CONFIG_MSR_LIST PMCBPF_SYSCONFDIR "/pmcbpf/msr.list"
 
 enum tunable {
 	TUN_CALLCHAINDEPTH,
@@ -81,5 +91,25 @@ int config_read(struct config *c, const char *file, bool must_exist, struct why 
  * computes those that follow from others.
  */
 void config_check(struct config *c, void (*say)(void *arg, const char *line), void *arg);
+
+/* --- the command line: options.c ------------------------------------------------------------ */
+
+#define OPTIONS_DONE 1		/* --help, --version: printed, nothing is left to do */
+
+struct options {
+	bool foreground, test;
+	const char *socket, *config;
+	bool config_given;
+	int client_fd;			/* -1: none */
+	struct config set;		/* the file's tunables, and over them those of -o */
+	int argc;
+	char **argv;
+};
+
+/* 0, OPTIONS_DONE, or -EINVAL. */
+int options_parse(struct options *o, int argc, char **argv, struct why *why);
+
+/* The tunables anew: the file may have changed. */
+int options_tunables(const struct options *o, struct config *config, struct why *why);
 
 #endif

@@ -138,12 +138,12 @@ static int add_tracepoint(struct ktr_conf *c, const char *word, struct why *why)
 		if (!isalnum((unsigned char)*p) && *p != '_')
 			return deny(why, -EINVAL, "ktr.stop: \"%.40s\" is no tracepoint's name",
 				    word);
-	if (!*name || strlen(name) >= KTR_TP_NAME)
+	if (!*name || strlen(name) >= KTRCONF_TP_NAME)
 		return deny(why, -EINVAL, "ktr.stop: a tracepoint's name has 1 to %u characters: "
-			    "\"tp:%.40s\"", KTR_TP_NAME - 1, word);
-	if (c->ntp == KTR_STOP_TPS)
+			    "\"tp:%.40s\"", KTRCONF_TP_NAME - 1, word);
+	if (c->ntp == KTRCONF_STOP_TPS)
 		return deny(why, -EINVAL, "ktr.stop takes at most %u tracepoints; \"tp:%.40s\" is "
-			    "one more", KTR_STOP_TPS, word);
+			    "one more", KTRCONF_STOP_TPS, word);
 	strcpy(c->tp[c->ntp++], name);
 	return 0;
 }

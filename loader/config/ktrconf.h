@@ -6,10 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bpf/ktr/ktr_abi.h"
-#include "loader/base/why.h"
+#include <sys/ktr_class.h>
+#include <sys/ktr_region.h>
 
-enum { KTR_TEXTS = 5 };		/* tunables that struct config keeps here */
+#include "loader/base/base.h"
+
+enum {
+	KTR_TEXTS = 5,			/* tunables that struct config keeps here */
+	KTRCONF_STOP_TPS = 4,		/* tracepoints that may stop tracing … */
+	KTRCONF_TP_NAME = 32,		/* … and the size of their names */
+};
 
 struct ktr_conf {
 	char text[KTR_TEXTS][WIRE_TUNABLE_MAX];	/* as written; the rest is what they mean */
@@ -21,7 +27,7 @@ struct ktr_conf {
 	uint64_t signals;	/* bit n - 1: signal n */
 	bool oom, panic;
 	unsigned int ntp;
-	char tp[KTR_STOP_TPS][KTR_TP_NAME];
+	char tp[KTRCONF_STOP_TPS][KTRCONF_TP_NAME];
 };
 
 /* In what they mean. */

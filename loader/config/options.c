@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "lib/base/nearest.h"
-#include "options.h"
 
 static const char usage[] =
 	"Usage: pmcbpfd [-ft] [-s SOCKET] [-c CONF] [-o NAME=VALUE]...\n"

@@ -7,7 +7,7 @@
 #include <sys/pmc.h>
 
 #include "daemon.h"
-#include "loader/base/text.h"
+#include "loader/base/base.h"
 #include "loader/ktr/ktr.h"
 #include "loader/process/lifelog.h"
 #include "loader/kernel/programs.h"

@@ -3,18 +3,17 @@
 #ifndef PMCBPF_DAEMON_H
 #define PMCBPF_DAEMON_H
 
-#include "loader/policy/access.h"
+#include "loader/policy/policy.h"
 #include "heartbeat.h"
 #include "loader/config/config.h"
 #include "loader/row/cpu.h"
-#include "loader/helper/errand.h"
+#include "loader/errand/errand.h"
 #include "loader/log/kgmon.h"
-#include "loader/base/messages.h"
+#include "loader/base/base.h"
 #include "loader/log/logfile.h"
 #include "loader/row/msr.h"
 #include "loader/pmc/owner.h"
 #include "loader/row/row.h"
-#include "loader/policy/user.h"
 #include "watchdog.h"
 
 struct daemon {

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_ALIVE_H
 #define PMCBPF_ALIVE_H
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct alive;
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "raise.h"
 
 /*

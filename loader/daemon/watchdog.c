@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "loader/base/clock.h"
-#include "loader/base/text.h"
+#include "loader/base/base.h"
 #include "notify.h"
 #include "watchdog.h"
 

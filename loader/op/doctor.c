@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/base/file.h"
-#include "loader/base/text.h"
+#include "loader/base/base.h"
 #include "doctor.h"
 
 /* One request must not keep the others waiting: about 50 ms. */

@@ -8,8 +8,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/base/file.h"
-#include "loader/base/text.h"
+#include "loader/base/base.h"
 #include "doctor.h"
 #include "loader/kernel/hop.h"
 #include "loader/log/ksyms.h"

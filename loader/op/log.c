@@ -11,7 +11,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "loader/log/logbook.h"
 #include "loader/log/lognumbers.h"
 #include "request.h"

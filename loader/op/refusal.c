@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "loader/base/text.h"
+#include "loader/base/base.h"
 #include "refusal.h"
 
 #define ROOM_FOR_ROWS 250u	/* bytes: the remedies behind must fit as well */

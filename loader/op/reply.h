@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct reply {
 	uint8_t *data;			/* WIRE_MAX_REPLY bytes */

@@ -31,7 +31,8 @@
 #include <unistd.h>
 
 #include "access.h"
-#include "loader/base/file.h"
+#include "loader/base/base.h"
+#include "rules.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>

@@ -3,7 +3,8 @@
 #ifndef PMCBPF_ACCESS_H
 #define PMCBPF_ACCESS_H
 
-#include "policy.h"
+#include "cred.h"
+#include "loader/base/base.h"
 
 struct access {
 	const struct cred *client, *target;

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "loader/base/file.h"
 #include "identity.h"
+#include "loader/base/base.h"
 
 #define STATUS_MAX (1024u * 1024)	/* bytes: 65536 groups of 11 characters are the most */
 #define LIMITS_MAX 4096

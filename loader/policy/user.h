@@ -16,7 +16,7 @@
 
 #include <sys/queue.h>
 
-#include "policy.h"
+#include "rules.h"
 
 enum pool_kind {
 	POOL_CONNECTIONS,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "greeting.h"
 #include "work.h"
 

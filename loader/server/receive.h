@@ -13,7 +13,7 @@
 #include "lib/base/helper.h"
 #include "lib/base/wire.h"
 #include "loader/log/logdest.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 #define RECEIVE_FDS 2u			/* what an operation takes at most */
 

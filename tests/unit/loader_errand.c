@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "loader/helper/errand.h"
+#include "loader/errand/errand.h"
 #include "unit.h"
 
 #define CALLERS 3u

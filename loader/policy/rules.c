@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Permission rules, after hwpmc(4) and ptrace(2). */
+/* See rules.h. */
 #include <errno.h>
 #include <linux/capability.h>
 
-#include "policy.h"
+#include "rules.h"
 
 /* The inode number that the kernel gives the initial user namespace, on every machine. */
 #define INITIAL_USER_NS 4026531837ull

@@ -7,7 +7,7 @@
 #ifndef PMCBPF_ACCOUNT_H
 #define PMCBPF_ACCOUNT_H
 
-#include "user.h"
+#include "loader/policy/policy.h"
 
 struct engine;
 

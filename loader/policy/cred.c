@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What policy.h needs to know about processes, read from /proc. */
+/* See cred.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loader/base/file.h"
-#include "policy.h"
+#include "cred.h"
+#include "loader/base/base.h"
 
 #define MAX_PID_NS_DEPTH 32
 

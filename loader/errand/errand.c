@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "errand.h"
 
 struct errand {

@@ -13,8 +13,8 @@
 #define PMCBPF_ERRAND_H
 
 #include "lib/base/helper.h"
-#include "loader/base/fiber.h"
-#include "loader/policy/user.h"
+#include "loader/base/base.h"
+#include "loader/policy/policy.h"
 
 #define ERRANDS_MAX 64u			/* helper processes */
 #define ERRAND_MS   5000u		/* what helpers have time for, each unless said */
