@@ -25,17 +25,17 @@
 #define NICE	    (-10)
 #define BIG_ALLOC   (128 * 1024)
 
-static void say_tunable(void *arg, const char *line)
+static void tunable_report(void *arg, const char *line)
 {
 	log_hwpmc(arg, LOG_WARNING, "%s", line);
 }
 
-static void say_missing(void *arg, const char *line)
+static void missing_report(void *arg, const char *line)
 {
 	log_msg(arg, LOG_ERR, "%s", line);
 }
 
-static int reread(void *arg, struct config *config, struct why *why)
+static int tunables_reread(void *arg, struct config *config, struct why *why)
 {
 	return options_tunables(arg, config, why);
 }
@@ -77,7 +77,7 @@ static unsigned int check_registers(struct daemon *d)
 	cpu_identify(&d->cpu);
 	err = msr_load(&d->msr, d->config.msr_list, &d->cpu, &why);
 	if (err)
-		say_missing(&d->log, why.text);
+		missing_report(&d->log, why.text);
 	else if (d->msr.dev_err && d->msr.dev_err != -EBUSY)	/* that is a running daemon's */
 		log_msg(&d->log, LOG_NOTICE, "only perf's registers can be counted: %s",
 			d->msr.no_dev.text);
@@ -92,13 +92,13 @@ static unsigned int check_machine(struct daemon *d)
 	unsigned int missing = 0;
 
 	if (check_kernel(&why)) {
-		say_missing(&d->log, why.text);
+		missing_report(&d->log, why.text);
 		missing++;
 	}
-	return missing + engine_check(say_missing, &d->log) + check_registers(d);
+	return missing + engine_check(missing_report, &d->log) + check_registers(d);
 }
 
-static void raise_limit(int what, rlim_t wanted)
+static void limit_raise(int what, rlim_t wanted)
 {
 	struct rlimit r;
 
@@ -119,7 +119,7 @@ static void raise_limit(int what, rlim_t wanted)
  * Others' requests wait for the daemon, which uses a moment for each: it runs before processes that
  * compute.  Helper processes, which may take long, do not.
  */
-static void raise_priority(void)
+static void priority_raise(void)
 {
 	if (getpriority(PRIO_PROCESS, 0) > NICE)
 		(void)setpriority(PRIO_PROCESS, 0, NICE);
@@ -131,7 +131,7 @@ static void raise_priority(void)
  * The first process waits until the second one is ready, so that its exit status tells whether the
  * daemon runs.  Returns the descriptor by which the second says so, in the second only.
  */
-static int go_background(struct why *why)
+static int daemon_background(struct why *why)
 {
 	int fds[2], status = 1;
 	pid_t pid;
@@ -152,7 +152,7 @@ static int go_background(struct why *why)
 	return fds[1];
 }
 
-static void leave_terminal(struct daemon *d, int ready)
+static void daemon_leave_terminal(struct daemon *d, int ready)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -170,13 +170,13 @@ static void leave_terminal(struct daemon *d, int ready)
 
 /* --- service ------------------------------------------------------------------------------ */
 
-static int open_listener(struct listener *l, const struct options *o, struct why *why)
+static int endpoint_begin(struct endpoint *e, const struct options *o, struct why *why)
 {
 	const char *group = o->set.socket_group;
 	int fd = notify_listen_fd();
 
-	return fd >= 0 ? listener_adopt(l, fd, group, why) :
-			 listener_open(l, o->socket, group, why);
+	return fd >= 0 ? endpoint_adopt(e, fd, group, why) :
+			 endpoint_open(e, o->socket, group, why);
 }
 
 static int start_engine(struct daemon *d, struct why *why)
@@ -209,11 +209,11 @@ static void announce(struct daemon *d)
 }
 
 /* Counts are void from here on: clients must see that before their PMCs go. */
-static void say_dying(struct daemon *d)
+static void heartbeat_stop(struct daemon *d)
 {
 	DEBUG(&d->debug, MODULE, EXIT, "%u owners are let go", d->owners.owners);
-	alive_free(d->alive);
-	d->alive = NULL;
+	heartbeat_free(d->heartbeat);
+	d->heartbeat = NULL;
 }
 
 /* The private daemon of one program: no file, no announcement, ends with the connection. */
@@ -222,7 +222,7 @@ static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 	struct server *s = NULL;
 	int err = 0;
 
-	if (!peer_is_client(o->client_fd))
+	if (!peer_is_seqpacket(o->client_fd, 0))
 		return deny(why, -EINVAL, "--client-fd=%d is no connected SOCK_SEQPACKET socket",
 			    o->client_fd);
 	fcntl(o->client_fd, F_SETFD, FD_CLOEXEC);
@@ -235,16 +235,16 @@ static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 		err = server_adopt(s, o->client_fd, why);
 	if (!err)
 		err = server_run(s, why);
-	say_dying(d);
+	heartbeat_stop(d);
 	server_free(s);
 	return err;
 }
 
-static int serve_all(struct daemon *d, const struct options *o, struct listener *l, int ready,
+static int serve_all(struct daemon *d, const struct options *o, struct endpoint *e, int ready,
 		     struct why *why)
 {
 	struct server *s = NULL;
-	int err = open_listener(l, o, why);
+	int err = endpoint_begin(e, o, why);
 
 	/* What comes now makes threads, and deals with strangers. */
 	if (!err)
@@ -254,18 +254,18 @@ static int serve_all(struct daemon *d, const struct options *o, struct listener 
 	if (!err)
 		err = server_new(&s, d, why);
 	if (!err)
-		err = server_listen(s, l, why);
+		err = server_listen(s, e, why);
 	if (!err) {
 		announce(d);
 		if (ready >= 0)
-			leave_terminal(d, ready);
-		notify("READY=1");
+			daemon_leave_terminal(d, ready);
+		notify_send("READY=1");
 		err = server_run(s, why);
-		notify("STOPPING=1");
+		notify_send("STOPPING=1");
 	}
 	/* No new client may come once the others are being let go. */
-	listener_close(l);
-	say_dying(d);
+	endpoint_close(e);
+	heartbeat_stop(d);
 	server_free(s);
 	return err;
 }
@@ -275,18 +275,18 @@ static helper_job *const errand_jobs[ERRAND_JOBS] = {
 	[ERRAND_MAPPINGS] = mappings_job,
 };
 
-static int run(struct daemon *d, const struct options *o, struct why *why)
+static int daemon_run(struct daemon *d, const struct options *o, struct why *why)
 {
 	int ready = -1, err = check_kernel(why);
-	struct listener l = LISTENER_NONE;
+	struct endpoint e = ENDPOINT_NONE;
 
 	if (err)
 		return err;
 	signal(SIGPIPE, SIG_IGN);
-	raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);
-	raise_limit(RLIMIT_NOFILE, WANTED_FDS);
+	limit_raise(RLIMIT_MEMLOCK, RLIM_INFINITY);
+	limit_raise(RLIMIT_NOFILE, WANTED_FDS);
 	if (o->client_fd < 0 && !o->foreground) {
-		ready = go_background(why);
+		ready = daemon_background(why);
 		if (ready < 0)
 			return ready;
 	}
@@ -295,10 +295,10 @@ static int run(struct daemon *d, const struct options *o, struct why *why)
 	if (err)
 		return err;
 	if (o->client_fd < 0)
-		raise_priority();
-	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, &l, ready, why);
+		priority_raise();
+	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, &e, ready, why);
 	daemon_free(d);
-	listener_unlock(&l);
+	endpoint_unlock(&e);
 	return err;
 }
 
@@ -314,16 +314,16 @@ int main(int argc, char **argv)
 	if (!err) {
 		d.config = o.set;
 		d.config_file = o.config;
-		d.reread = reread;
+		d.reread = tunables_reread;
 		d.reread_arg = &o;
-		config_check(&d.config, say_tunable, &d.log);
+		config_check(&d.config, tunable_report, &d.log);
 		err = check_root(&why);
 	}
 	if (o.test) {
 		unsigned int missing = err != 0;
 
 		if (err)
-			say_missing(&d.log, why.text);
+			missing_report(&d.log, why.text);
 		if (geteuid() == 0)
 			missing += check_machine(&d);
 		if (!missing)
@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 		return missing || fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
 	if (!err)
-		err = run(&d, &o, &why);
+		err = daemon_run(&d, &o, &why);
 	if (err)
 		log_msg(&d.log, LOG_ERR, "%s", why.text[0] ? why.text : strerror(-err));
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -20,7 +20,7 @@ struct word {
 };
 
 /* Bits of the names that the word stands for; 0: of none. */
-static uint32_t match(struct word w, const char *const names[], unsigned int n)
+static uint32_t word_match(struct word w, const char *const names[], unsigned int n)
 {
 	if (w.len == 1 && *w.at == '*')
 		return n < 32 ? (1u << n) - 1 : ~0u;
@@ -30,8 +30,8 @@ static uint32_t match(struct word w, const char *const names[], unsigned int n)
 	return 0;
 }
 
-static int unknown(struct word w, const char *what, const char *const names[], unsigned int n,
-		   struct why *why)
+static int word_unknown(struct word w, const char *what, const char *const names[], unsigned int n,
+			struct why *why)
 {
 	char list[320];
 	struct text t = text_begin(list, sizeof(list));
@@ -43,7 +43,7 @@ static int unknown(struct word w, const char *what, const char *const names[], u
 }
 
 /* The characters up to one of `ends`, a blank, or the end. */
-static struct word take(const char **p, char end)
+static struct word word_take(const char **p, char end)
 {
 	struct word w = { .at = *p };
 
@@ -54,23 +54,23 @@ static struct word take(const char **p, char end)
 }
 
 /* "group=flag,flag" */
-static int parse_group(const char **p, uint32_t on[DEBUG_GROUPS], struct why *why)
+static int debug_parse_group(const char **p, uint32_t on[DEBUG_GROUPS], struct why *why)
 {
-	struct word group = take(p, '=');
-	uint32_t which = match(group, groups, DEBUG_GROUPS), all = 0;
+	struct word group = word_take(p, '=');
+	uint32_t which = word_match(group, groups, DEBUG_GROUPS), all = 0;
 
 	if (!which)
-		return unknown(group, "group", groups, DEBUG_GROUPS, why);
+		return word_unknown(group, "group", groups, DEBUG_GROUPS, why);
 	if (**p != '=')
 		return deny(why, -EINVAL, "\"%.*s\" is without flags; write %.*s=flag,flag or "
 			    "%.*s=*", (int)group.len, group.at, (int)group.len, group.at,
 			    (int)group.len, group.at);
 	do {
-		struct word flag = ((*p)++, take(p, ','));
-		uint32_t bit = match(flag, flags, DEBUG_FLAGS);
+		struct word flag = ((*p)++, word_take(p, ','));
+		uint32_t bit = word_match(flag, flags, DEBUG_FLAGS);
 
 		if (!bit)
-			return unknown(flag, "flag", flags, DEBUG_FLAGS, why);
+			return word_unknown(flag, "flag", flags, DEBUG_FLAGS, why);
 		all |= bit;
 	} while (**p == ',');
 	for (unsigned int i = 0; i < DEBUG_GROUPS; i++)
@@ -89,7 +89,7 @@ int debug_parse(const char *text, uint32_t on[DEBUG_GROUPS], struct why *why)
 			text++;
 		if (!*text)
 			break;
-		err = parse_group(&text, fresh, why);
+		err = debug_parse_group(&text, fresh, why);
 	}
 	if (!err)
 		memcpy(on, fresh, sizeof(fresh));

@@ -110,7 +110,7 @@ static void fiber_main(unsigned int high, unsigned int low)
 }
 
 /* Apart, because getcontext() is declared as one that returns twice. */
-static __attribute__((noinline)) bool fiber_context(struct fiber *f)
+__attribute__((noinline)) static bool fiber_context(struct fiber *f)
 {
 	return !getcontext(&f->context);
 }

@@ -43,6 +43,18 @@ bool file_executable(pid_t tgid, char *path, size_t size)
 	return n > 0;
 }
 
+bool file_is_pidfd(int fd)
+{
+	char link[32], name[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof(name) - 1);
+	name[n > 0 ? n : 0] = '\0';
+	/* From Linux 6.9 on pidfds are files of a file system of their own. */
+	return !strcmp(name, "anon_inode:[pidfd]") || !strncmp(name, "pidfd:[", 7);
+}
+
 bool file_is_image(const char *mapping)
 {
 	return (mapping[0] == '/' && mapping[1] != '/') || !strcmp(mapping, "[vdso]") ||

@@ -17,6 +17,9 @@ int file_line(const char *path, char *line, size_t size);
 /* The path of what a process runs, or "".  False: nothing, it is the kernel's; or it is gone. */
 bool file_executable(pid_t tgid, char *path, size_t size);
 
+/* Looks at the name of the open file only: to use the file might take long. */
+bool file_is_pidfd(int fd);
+
 /*
  * Is what the kernel calls a mapping somebody's image?  Memory without a file is not, and has no
  * beginning: "//anon", "[heap]", "[stack]".

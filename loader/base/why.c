@@ -24,7 +24,7 @@ int deny(struct why *why, int err, const char *fmt, ...)
 }
 
 /* For a privileged loader the verifier's log has kernel addresses, which clients must not get. */
-static void hide_addresses(char *log)
+static void text_hide_addresses(char *log)
 {
 	for (char *p = log; (p = strstr(p, "0x")); ) {
 		size_t digits = strspn(p + 2, "0123456789abcdef");
@@ -39,7 +39,7 @@ int deny_program(struct why *why, int err, const char *what, char *log)
 {
 	size_t len = strlen(log);
 
-	hide_addresses(log);
+	text_hide_addresses(log);
 	while (len && log[len - 1] == '\n')
 		log[--len] = '\0';
 	for (char *p = log; *p; p++)

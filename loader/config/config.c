@@ -160,7 +160,7 @@ int config_find(const char *name, struct why *why)
 }
 
 /* Where the text of one that is text is kept. */
-static size_t text_offset(enum tunable t)
+static size_t config_text_offset(enum tunable t)
 {
 	if (config_ktr(t))
 		return offsetof(struct config, ktr.text) +
@@ -174,14 +174,14 @@ static size_t text_offset(enum tunable t)
 void config_value(const struct config *c, enum tunable t, char *buf, size_t size)
 {
 	if (tunables[t].set)
-		snprintf(buf, size, "%s", (const char *)c + text_offset(t));
+		snprintf(buf, size, "%s", (const char *)c + config_text_offset(t));
 	else
 		snprintf(buf, size, "%d", c->value[t]);
 }
 
-static int set_text(struct config *c, enum tunable t, const char *value, struct why *why)
+static int config_set_text(struct config *c, enum tunable t, const char *value, struct why *why)
 {
-	char *text = (char *)c + text_offset(t);
+	char *text = (char *)c + config_text_offset(t);
 	int err;
 
 	if (strlen(value) >= WIRE_TUNABLE_MAX)
@@ -205,7 +205,7 @@ int config_set(struct config *c, const char *name, const char *value, struct why
 	if (t < 0)
 		return t;
 	if (tunables[t].set)
-		return set_text(c, t, value, why);
+		return config_set_text(c, t, value, why);
 	errno = 0;
 	n = strtol(value, &end, 0);
 	if (end == value || *end || errno || n < INT_MIN || n > INT_MAX)
@@ -237,7 +237,7 @@ int config_change(struct config *c, const char *name, const char *value, struct 
 }
 
 /* Splits a line in place. 1: a name and a value; 0: nothing on it. */
-static int parse_line(char *line, char **name, char **value, struct why *why)
+static int config_line(char *line, char **name, char **value, struct why *why)
 {
 	char *p = line + strspn(line, BLANK), *end;
 	const char *rest;
@@ -306,7 +306,7 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 				    file, number, MAX_LINE - 1);
 		memcpy(line, text, n);
 		line[n] = '\0';
-		err = parse_line(line, &name, &value, &what);
+		err = config_line(line, &name, &value, &what);
 		if (err > 0)
 			err = config_set(c, name, value, &what);
 		if (err)
@@ -349,7 +349,7 @@ out:
 }
 
 /* CPUs that are there now: a machine may have places for many more. */
-static void count_buffers(struct config *c)
+static void config_count_buffers(struct config *c)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int64_t n = c->value[TUN_NBUFFERS_PCPU] * (cpus > 0 ? (int64_t)cpus : 1);
@@ -374,5 +374,5 @@ void config_check(struct config *c, void (*say)(void *arg, const char *line), vo
 		say(arg, line);
 	}
 	if (!c->nbuffers_given)
-		count_buffers(c);
+		config_count_buffers(c);
 }

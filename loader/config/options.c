@@ -39,7 +39,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int parse_fd(const char *text, int *fd, struct why *why)
+static int options_fd(const char *text, int *fd, struct why *why)
 {
 	char *end;
 	long n = strtol(text, &end, 10);
@@ -52,7 +52,7 @@ static int parse_fd(const char *text, int *fd, struct why *why)
 }
 
 /* getopt_long() has printed what it did not like. */
-static int one_option(struct options *o, int opt, const char *arg, struct why *why)
+static int options_take(struct options *o, int opt, const char *arg, struct why *why)
 {
 	struct nearest near;
 
@@ -73,7 +73,7 @@ static int one_option(struct options *o, int opt, const char *arg, struct why *w
 		o->test = true;
 		return 0;
 	case OPT_CLIENT_FD:
-		return parse_fd(arg, &o->client_fd, why);
+		return options_fd(arg, &o->client_fd, why);
 	case 'h':
 		fputs(usage, stdout);
 		return OPTIONS_DONE;
@@ -111,7 +111,7 @@ int options_parse(struct options *o, int argc, char **argv, struct why *why)
 	o->argc = argc;
 	o->argv = argv;
 	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
-		err = one_option(o, opt, optarg, why);
+		err = options_take(o, opt, optarg, why);
 	if (!err && optind < argc)
 		err = deny(why, -EINVAL, "\"%.60s\": no arguments are taken besides options",
 			   argv[optind]);

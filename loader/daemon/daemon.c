@@ -37,7 +37,7 @@ static const struct row_class class_tsc = {
 		  .perf_type = ~0u },
 };
 
-static int add_hardware(struct daemon *d, struct why *why)
+static int daemon_add_hardware(struct daemon *d, struct why *why)
 {
 	struct perf_pmu pmus[WIRE_CLASS_MAX];
 	/* One is left for registers. */
@@ -62,7 +62,7 @@ static int add_hardware(struct daemon *d, struct why *why)
 }
 
 /* The module may be open now, or not any more. */
-static int load_msr(struct daemon *d, struct why *why)
+static int daemon_load_msr(struct daemon *d, struct why *why)
 {
 	int err = msr_load(&d->msr, d->config.msr_list, &d->cpu, why);
 
@@ -70,7 +70,7 @@ static int load_msr(struct daemon *d, struct why *why)
 	return err;
 }
 
-static int add_msr(struct daemon *d, struct why *why)
+static int daemon_add_msr(struct daemon *d, struct why *why)
 {
 	struct row_class class = {
 		.kind = COUNT_MSR, .prefix = "MSR", .name = d->msr.name,
@@ -93,7 +93,7 @@ static int add_msr(struct daemon *d, struct why *why)
  * What the programs have room for, and descriptors: server.c knows how many there are.  Rows of
  * hardware counters take sources, too, one each.
  */
-static void size_pools(struct daemon *d)
+static void daemon_size_pools(struct daemon *d)
 {
 	unsigned int hardware = 0;
 
@@ -111,7 +111,7 @@ static void size_pools(struct daemon *d)
 }
 
 /* What cannot be leaves the presets. */
-static int begin_ktr(struct daemon *d, struct why *why)
+static int daemon_begin_ktr(struct daemon *d, struct why *why)
 {
 	struct config preset;
 	int err = ktr_new(&d->ktr, d->rows.ncpu, why);
@@ -146,11 +146,11 @@ int daemon_init(struct daemon *d, struct why *why)
 	if (!err && d->cpu.tsc)
 		err = row_add_class(&d->rows, &class_tsc, why);
 	if (!err)
-		err = add_hardware(d, why);
+		err = daemon_add_hardware(d, why);
 	if (!err)
-		err = load_msr(d, why);
+		err = daemon_load_msr(d, why);
 	if (!err)
-		err = add_msr(d, why);
+		err = daemon_add_msr(d, why);
 	if (!err && owner_table_init(&d->owners, (unsigned int)d->config.value[TUN_HASHSIZE],
 				    &d->debug))
 		err = deny(why, -ENOMEM, "no memory for kern.hwpmc.hashsize=%d; set it lower",
@@ -181,15 +181,15 @@ int daemon_init(struct daemon *d, struct why *why)
 		if (!err)
 			err = trace_new(&d->trace, &rings, d->engine, d->life, d->kgmon, why);
 	}
-	size_pools(d);
+	daemon_size_pools(d);
 	if (!err)
-		err = begin_ktr(d, why);
-	return err ? err : alive_new(&d->alive, why);
+		err = daemon_begin_ktr(d, why);
+	return err ? err : heartbeat_new(&d->heartbeat, why);
 }
 
 void daemon_free(struct daemon *d)
 {
-	alive_free(d->alive);
+	heartbeat_free(d->heartbeat);
 	ktr_free(d->ktr);
 	owner_table_free(&d->owners);
 	trace_free(d->trace);
@@ -212,15 +212,15 @@ int daemon_rediscover(struct daemon *d, struct why *why)
 		return deny(why, -EBUSY,
 			    "hardware rows or registers are in use: their lists stay as they are; "
 			    "send SIGHUP again once they are free");
-	if (load_msr(d, &list))
+	if (daemon_load_msr(d, &list))
 		log_msg(&d->log, LOG_ERR, "%s; the list of registers stays as it was", list.text);
-	err = add_hardware(d, why) ?: add_msr(d, why);
-	size_pools(d);
+	err = daemon_add_hardware(d, why) ?: daemon_add_msr(d, why);
+	daemon_size_pools(d);
 	return err;
 }
 
 /* All of them at once.  Done by another thread: daemon_ktr_done(). */
-static int configure_ktr(struct daemon *d, const struct ktr_conf *conf, struct why *why)
+static int daemon_configure_ktr(struct daemon *d, const struct ktr_conf *conf, struct why *why)
 {
 	int err = ktr_configure(d->ktr, conf, why);
 
@@ -241,15 +241,15 @@ int daemon_reread(struct daemon *d, struct why *why)
 		config_value(&fresh, t, value, sizeof(value));
 		err = daemon_set(d, config_name(t), value, why);
 	}
-	return err || !d->reread ? err : configure_ktr(d, &fresh.ktr, why);
+	return err || !d->reread ? err : daemon_configure_ktr(d, &fresh.ktr, why);
 }
 
-static int set_ktr(struct daemon *d, const char *name, const char *value, struct why *why)
+static int daemon_set_ktr(struct daemon *d, const char *name, const char *value, struct why *why)
 {
 	struct config with = d->config;
 	int err = config_set(&with, name, value, why);
 
-	return err ?: configure_ktr(d, &with.ktr, why);
+	return err ?: daemon_configure_ktr(d, &with.ktr, why);
 }
 
 int daemon_set(struct daemon *d, const char *name, const char *value, struct why *why)
@@ -262,7 +262,7 @@ int daemon_set(struct daemon *d, const char *name, const char *value, struct why
 		return deny(why, -EPERM, "%s holds from start to end; write %s=\"%.40s\" to %s and "
 			    "start pmcbpfd anew", name, name, value, d->config_file);
 	if (config_ktr(t))
-		return set_ktr(d, name, value, why);
+		return daemon_set_ktr(d, name, value, why);
 	err = config_change(&d->config, name, value, why);
 	memcpy(d->debug.on, d->config.debug, sizeof(d->debug.on));
 	return err;

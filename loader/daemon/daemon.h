@@ -23,7 +23,7 @@ struct daemon {
 	struct debug debug;
 	struct cpu cpu;
 	struct msrs msr;
-	struct alive *alive;
+	struct heartbeat *heartbeat;
 	struct logpool *logs;
 	struct trace *trace;
 	struct lifelog *life;

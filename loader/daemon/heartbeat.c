@@ -18,7 +18,7 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-struct alive {
+struct heartbeat {
 	struct robust_list_head
 		head; /* in place of the C library's: no robust mutex is used here */
 	struct robust_list entry;
@@ -28,7 +28,7 @@ struct alive {
 };
 
 /* Writes through the one mapping that exists already, by nobody else ever after. */
-static int seal(struct alive *a, int fd)
+static int heartbeat_seal(struct heartbeat *a, int fd)
 {
 	char path[64];
 
@@ -39,7 +39,7 @@ static int seal(struct alive *a, int fd)
 	return a->fd < 0 ? -errno : 0;
 }
 
-static int watch(struct alive *a)
+static int heartbeat_watch(struct heartbeat *a)
 {
 	a->page->magic = WIRE_MAGIC;
 	a->page->futex = (uint32_t)syscall(SYS_gettid);
@@ -50,9 +50,9 @@ static int watch(struct alive *a)
 	return syscall(SYS_set_robust_list, &a->head, sizeof(a->head)) ? -errno : 0;
 }
 
-int alive_new(struct alive **out, struct why *why)
+int heartbeat_new(struct heartbeat **out, struct why *why)
 {
-	struct alive *a = calloc(1, sizeof(*a));
+	struct heartbeat *a = calloc(1, sizeof(*a));
 	int fd = -1, err = -ENOMEM;
 
 	if (!a)
@@ -70,23 +70,23 @@ int alive_new(struct alive **out, struct why *why)
 		a->page = NULL;
 		goto out;
 	}
-	err = seal(a, fd);
+	err = heartbeat_seal(a, fd);
 	if (!err)
-		err = watch(a);
+		err = heartbeat_watch(a);
 out:
 	if (fd >= 0)
 		close(fd);
 	if (err) {
 		errno = -err;
 		deny(why, err, "cannot make the page that tells clients the daemon lives: %m");
-		alive_free(a);
+		heartbeat_free(a);
 		return err;
 	}
 	*out = a;
 	return 0;
 }
 
-void alive_free(struct alive *a)
+void heartbeat_free(struct heartbeat *a)
 {
 	if (!a)
 		return;
@@ -100,7 +100,7 @@ void alive_free(struct alive *a)
 	free(a);
 }
 
-int alive_fd(const struct alive *a)
+int heartbeat_fd(const struct heartbeat *a)
 {
 	return a->fd;
 }

@@ -12,7 +12,7 @@
 
 #define FIRST_PASSED_FD 3
 
-void notify(const char *state)
+void notify_send(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };

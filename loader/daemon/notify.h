@@ -4,7 +4,7 @@
 #define PMCBPF_NOTIFY_H
 
 /* "READY=1", "STOPPING=1", … */
-void notify(const char *state);
+void notify_send(const char *state);
 
 /* The listening socket that the service manager opened for this process, or -1. */
 int notify_listen_fd(void);

@@ -23,26 +23,26 @@ struct masks {
 	uint64_t caught, ignored, blocked;
 };
 
-static uint64_t mask(const char *status, const char *name)
+static uint64_t masks_line(const char *status, const char *name)
 {
 	const char *p = strstr(status, name);
 
 	return p ? strtoull(p + strlen(name), NULL, 16) : 0;
 }
 
-static bool read_masks(const char *path, struct masks *m)
+static bool masks_read(const char *path, struct masks *m)
 {
 	char text[4096];
 
 	if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return false;
-	m->caught = mask(text, "\nSigCgt:\t");
-	m->ignored = mask(text, "\nSigIgn:\t");
-	m->blocked = mask(text, "\nSigBlk:\t");
+	m->caught = masks_line(text, "\nSigCgt:\t");
+	m->ignored = masks_line(text, "\nSigIgn:\t");
+	m->blocked = masks_line(text, "\nSigBlk:\t");
 	return true;
 }
 
-static bool all_block(pid_t pid, uint64_t bit)
+static bool threads_block(pid_t pid, uint64_t bit)
 {
 	char path[300];
 	struct dirent *d;
@@ -59,7 +59,7 @@ static bool all_block(pid_t pid, uint64_t bit)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, d->d_name);
 		/* A thread that has gone meanwhile can take no signal. */
-		if (read_masks(path, &m))
+		if (masks_read(path, &m))
 			all = m.blocked & bit && (m.blocked & LIBRARY_SIGNALS) != LIBRARY_SIGNALS;
 	}
 	closedir(dir);
@@ -73,9 +73,9 @@ bool raise_wanted(pid_t pid, int signo)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	if (!read_masks(path, &m) || m.ignored & bit)
+	if (!masks_read(path, &m) || m.ignored & bit)
 		return false;
-	return m.caught & bit || all_block(pid, bit);
+	return m.caught & bit || threads_block(pid, bit);
 }
 
 void raise_signal(const struct owner *o, int signo)

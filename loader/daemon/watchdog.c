@@ -46,7 +46,7 @@ int watchdog_beat(struct watchdog *w)
 		return -1;
 	now = clock_ns();
 	if (now >= w->due) {
-		notify("WATCHDOG=1");
+		notify_send("WATCHDOG=1");
 		w->due = now + w->period;
 	}
 	return (int)((w->due - now) / 1000000u + 1);

@@ -12,7 +12,7 @@ int op_pmcadmin_allowed(struct request *rq)
 	return request_privileged(rq, "enabling and disabling counters");
 }
 
-static int check(struct request *rq, const struct wire_admin_req *a)
+static int admin_check(struct request *rq, const struct wire_admin_req *a)
 {
 	const struct row_table *t = &rq->d->rows;
 	struct why *why = &rq->r->why;
@@ -35,7 +35,7 @@ int op_pmcadmin(struct request *rq)
 	const struct wire_admin_req *a = rq->arg;
 	char name[WIRE_NAME_MAX], holder[128];
 	struct row *row;
-	int err = check(rq, a);
+	int err = admin_check(rq, a);
 
 	if (err)
 		return err;

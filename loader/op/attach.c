@@ -16,14 +16,14 @@ struct target {
 	int pidfd;
 };
 
-static int no_process(struct request *rq)
+static int target_missing(struct request *rq)
 {
 	const struct wire_attach_req *a = rq->arg;
 
 	return deny(&rq->r->why, -ESRCH, "there is no process %d", a->pid);
 }
 
-static int find_target(struct request *rq, struct target *t)
+static int target_find(struct request *rq, struct target *t)
 {
 	const struct wire_attach_req *a = rq->arg;
 	const struct owner *o = rq->s->owner;
@@ -34,23 +34,23 @@ static int find_target(struct request *rq, struct target *t)
 		int err = request_fd_refused(rq);
 
 		if (err || rq->fd < 0)
-			return err ?: no_process(rq);
+			return err ?: target_missing(rq);
 		t->pidfd = rq->fd;
 		pid = policy_pidfd_pid(rq->fd);
 		if (pid == -EBADF)
 			return deny(&rq->r->why, -EFAULT,
 				    "the descriptor that came along is no pidfd");
 		if (pid < 0)
-			return no_process(rq);
+			return target_missing(rq);
 	}
 	if (rq->d->read_cred(pid, &t->cred) || policy_pidfd_exited(t->pidfd))
-		return no_process(rq);
+		return target_missing(rq);
 	if (!t->cred.leader)
 		return deny(&rq->r->why, -ESRCH, "%d is a thread; attach to its process", a->pid);
 	return 0;
 }
 
-static int find_pmc(struct request *rq, struct pmc **p)
+static int attach_find_pmc(struct request *rq, struct pmc **p)
 {
 	const struct wire_attach_req *a = rq->arg;
 	int err;
@@ -132,7 +132,7 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 }
 
 /* The owner may be somewhere in the tree below the process that was named. */
-static void note_owner(struct pmc *p)
+static void attach_note_owner(struct pmc *p)
 {
 	p->flags &= ~(uint32_t)PMC_F_ATTACHED_TO_OWNER;
 	if (count_measures(p->count, p->owner->cred.pid))
@@ -144,14 +144,14 @@ static int attach_named(struct request *rq, bool waits)
 	const struct wire_attach_req *a = rq->arg;
 	struct target t;
 	struct pmc *p;
-	int err = find_pmc(rq, &p);
+	int err = attach_find_pmc(rq, &p);
 
 	if (err)
 		return err;
 	if (p->state == PMC_STATE_RUNNING)
 		return deny(&rq->r->why, -EBUSY,
 			    "this PMC is running: stop it before attaching it");
-	err = find_target(rq, &t);
+	err = target_find(rq, &t);
 	if (!err)
 		err = attach_process(rq, p, t.pidfd, &t.cred, a->pid, waits);
 	if (err)
@@ -162,7 +162,7 @@ static int attach_named(struct request *rq, bool waits)
 	DEBUG(&rq->d->debug, PROCESS, ATTACH, "process %d, PMC 0x%08x of pid %d", t.cred.pid, p->id,
 	      p->owner->cred.pid);
 	p->flags |= PMC_F_ATTACH_DONE;
-	note_owner(p);
+	attach_note_owner(p);
 	if (pmc_is_sampling(p) && !(p->flags & PMC_F_ATTACHED_TO_OWNER))
 		p->flags |= PMC_F_NEEDS_LOGFILE;
 	return 0;
@@ -182,10 +182,10 @@ int op_pmcdetach(struct request *rq)
 {
 	struct target t;
 	struct pmc *p;
-	int err = find_pmc(rq, &p);
+	int err = attach_find_pmc(rq, &p);
 
 	if (!err)
-		err = find_target(rq, &t);
+		err = target_find(rq, &t);
 	if (!err)
 		err = detach_process(rq->d, p, t.cred.pid, &rq->r->why);
 	if (!err) {
@@ -193,7 +193,7 @@ int op_pmcdetach(struct request *rq)
 		      p->owner->cred.pid, p->id, t.cred.pid);
 	}
 	if (!err)
-		note_owner(p);
+		attach_note_owner(p);
 	if (!err && !count_ntargets(p->count))
 		rq->d->raise(p->owner, SIGIO);
 	return err;

@@ -13,7 +13,7 @@ _Static_assert(sizeof(((struct owner *)0)->program) ==
 	       sizeof(((struct wire_hello_req *)0)->program) + 1, "the name and its NUL");
 
 /* It goes into messages and to other users' terminals: what is not printable is a question mark. */
-static void take_name(char *out, const char *name)
+static void program_name(char *out, const char *name)
 {
 	size_t n = strnlen(name, sizeof(((struct wire_hello_req *)0)->program));
 
@@ -30,9 +30,9 @@ int op_hello(struct request *rq)
 
 	rep->wire_version = WIRE_VERSION;
 	snprintf(rep->daemon_version, sizeof(rep->daemon_version), "%s", PMCBPF_VERSION);
-	take_name(o->program, a->program);
+	program_name(o->program, a->program);
 	rq->s->hello = true;
-	rq->r->fds[rq->r->nfds++] = alive_fd(rq->d->alive);
+	rq->r->fds[rq->r->nfds++] = heartbeat_fd(rq->d->heartbeat);
 	return 0;
 }
 
@@ -112,8 +112,8 @@ int op_getlosses(struct request *rq)
 }
 
 /* False: there is no room left. */
-static bool tell_event(struct request *rq, struct wire_dynevent_rep *rep, uint32_t code,
-		       const char *class, const char *name, uint32_t flags)
+static bool dynevent_add(struct request *rq, struct wire_dynevent_rep *rep, uint32_t code,
+			 const char *class, const char *name, uint32_t flags)
 {
 	struct wire_dynevent *e = reply_room(rq->r, sizeof(*e));
 
@@ -139,15 +139,16 @@ int op_getdyneventinfo(struct request *rq)
 	rep = reply_room(rq->r, sizeof(*rep));
 	for (unsigned int i = 0; a->class == PMC_CLASS_SOFT && room && i < soft_nevents; i++)
 		if (engine_has_soft(rq->d->engine, soft_events[i].code))
-			room = tell_event(rq, rep, soft_events[i].code, "", soft_events[i].name, 0);
+			room = dynevent_add(rq, rep, soft_events[i].code, "", soft_events[i].name,
+					    0);
 	for (unsigned int i = 0; a->class == PMC_CLASS_MSR && room && i < m->n; i++)
-		room = tell_event(rq, rep, PMC_EV_MSR_FIRST + i, "MSR-", m->name[i],
-				  msr_flags(m, &m->row[i]));
+		room = dynevent_add(rq, rep, PMC_EV_MSR_FIRST + i, "MSR-", m->name[i],
+				    msr_flags(m, &m->row[i]));
 	return room ? 0 : deny(&rq->r->why, -ENOMEM, "too many events for one reply");
 }
 
 /* The one PMC that (row, cpu) stands for: a process-scope row has one if nobody shares it. */
-static const struct pmc *shown(const struct row *r, unsigned int cpu)
+static const struct pmc *row_shown_pmc(const struct row *r, unsigned int cpu)
 {
 	const struct pmc *first = LIST_FIRST(&r->pmcs);
 
@@ -156,12 +157,12 @@ static const struct pmc *shown(const struct row *r, unsigned int cpu)
 	return r->cpu[cpu].last;
 }
 
-static void fill_row(const struct request *rq, unsigned int row, unsigned int cpu,
+static void row_fill(const struct request *rq, unsigned int row, unsigned int cpu,
 		     struct wire_pmcinfo *out)
 {
 	const struct row_table *t = &rq->d->rows;
 	const struct row *r = &t->rows[row];
-	const struct pmc *p = shown(r, cpu);
+	const struct pmc *p = row_shown_pmc(r, cpu);
 
 	row_name(t, row, out->name, sizeof(out->name));
 	out->class = t->classes[r->class].info.class;
@@ -196,7 +197,7 @@ int op_getpmcinfo(struct request *rq)
 
 		if (!out)
 			return deny(&rq->r->why, -ENOMEM, "too many rows for one reply");
-		fill_row(rq, row, a->cpu, out);
+		row_fill(rq, row, a->cpu, out);
 	}
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "loader/ktr/ktr.h"
 #include "request.h"
 
-static int may_open(struct request *rq, bool *whole)
+static int ktr_may_open(struct request *rq, bool *whole)
 {
 	struct cred me;
 	int err = request_cred(rq, &me);
@@ -25,7 +25,7 @@ static int may_open(struct request *rq, bool *whole)
 		    "ktr.unprivileged=\"1\" in pmcbpf.conf");
 }
 
-static int run(struct request *rq, const struct session_ktr *c)
+static int ktr_command(struct request *rq, const struct session_ktr *c)
 {
 	const struct ktr_asker by = { .pid = (uint32_t)rq->s->owner->cred.pid,
 				      .program = rq->s->owner->program };
@@ -67,7 +67,7 @@ int op_ktr(struct request *rq)
 		return deny(&rq->r->why, -EINVAL, "a mark has at most %zu characters",
 			    sizeof(a->text) - 1);
 	if (a->what == WIRE_KTR_OPEN)
-		err = may_open(rq, &whole);
+		err = ktr_may_open(rq, &whole);
 	else if (a->what != WIRE_KTR_INFO)
 		err = request_privileged(rq, "controlling trace rings");
 	if (err)
@@ -93,7 +93,7 @@ int op_ktr_later(struct request *rq)
 	if (ktr_result(k, rq->s->later.ticket, &unused) == KTR_LATER)
 		return OP_LATER;
 	if (!c->done) {
-		err = run(rq, c);
+		err = ktr_command(rq, c);
 		if (err)
 			return err;
 		c->done = true;

@@ -17,19 +17,19 @@
 #include "request.h"
 #include "loader/log/sample_log.h"
 
-static int no_log(struct request *rq)
+static int log_missing(struct request *rq)
 {
 	return deny(&rq->r->why, -EINVAL,
 		    "this process has no log; pmc_configure_logfile() gives it one");
 }
 
-static int failed(struct request *rq, int err)
+static int log_failed(struct request *rq, int err)
 {
 	return deny(&rq->r->why, err, "writing the log failed: %s; records since then are lost, "
 		    "pmc_configure_logfile(-1) ends this log", strerror(-err));
 }
 
-static int read_identity(const struct request *rq, struct identity **id)
+static int log_identity(const struct request *rq, struct identity **id)
 {
 	const struct owner *o = rq->s->owner;
 	int err = rq->d->read_identity(o->cred.pid, id);
@@ -43,7 +43,7 @@ static int read_identity(const struct request *rq, struct identity **id)
 			  strerror(-err)) : 0;
 }
 
-static int begin_file(struct request *rq, const struct logdest *dest)
+static int log_begin(struct request *rq, const struct logdest *dest)
 {
 	const struct daemon *d = rq->d;
 	struct owner *o = rq->s->owner;
@@ -52,7 +52,7 @@ static int begin_file(struct request *rq, const struct logdest *dest)
 		.format = d->config.value[TUN_LOGVERSION] < 10 ? LOGFMT_OLD : LOGFMT_NEW,
 		.cputype = daemon_cputype(d), .cpuid = d->cpu.id,
 	};
-	int err = read_identity(rq, &config.id);
+	int err = log_identity(rq, &config.id);
 
 	if (err)
 		return err;
@@ -76,7 +76,7 @@ static int begin_file(struct request *rq, const struct logdest *dest)
 	return err;
 }
 
-static int configure(struct request *rq)
+static int log_configure(struct request *rq)
 {
 	struct owner *o = rq->s->owner;
 	const struct daemon *d = rq->d;
@@ -92,7 +92,7 @@ static int configure(struct request *rq)
 		return deny(&rq->r->why, -EBADF, "the log's descriptor is not open");
 	/* What happened before is not in it. */
 	trace_drain(d->trace);
-	err = begin_file(rq, rq->m->dest);
+	err = log_begin(rq, rq->m->dest);
 	o->logged |= !err;
 	if (!err)
 		err = logbook_begin(rq->d, o, &rq->r->why);
@@ -105,12 +105,12 @@ static int configure(struct request *rq)
 }
 
 /* The log's last records are on their way; what needs a log does not run on without one. */
-static int end_begin(struct request *rq)
+static int log_end(struct request *rq)
 {
 	struct owner *o = rq->s->owner;
 
 	if (!o->log)
-		return no_log(rq);
+		return log_missing(rq);
 	DEBUG(&rq->d->debug, LOGGING, CONFIG, "pid %d: its log ends", o->cred.pid);
 	logbook_end(rq->d, o);
 	logfile_close(o->log);
@@ -136,7 +136,7 @@ int op_configurelog(struct request *rq)
 {
 	const struct wire_configurelog_req *a = rq->arg;
 
-	return a->logfd < 0 ? end_begin(rq) : configure(rq);
+	return a->logfd < 0 ? log_end(rq) : log_configure(rq);
 }
 
 int op_flushlog(struct request *rq)
@@ -144,7 +144,7 @@ int op_flushlog(struct request *rq)
 	struct owner *o = rq->s->owner;
 
 	if (!o->log)
-		return no_log(rq);
+		return log_missing(rq);
 	trace_drain(rq->d->trace);
 	rq->s->later.ticket = logfile_flush(o->log);
 	DEBUG(&rq->d->debug, LOGGING, FLUSH, "pid %d: up to buffer %llu", o->cred.pid,
@@ -158,10 +158,10 @@ int op_flushlog_later(struct request *rq)
 	int err;
 
 	if (!o->log)
-		return no_log(rq);
+		return log_missing(rq);
 	err = logfile_error(o->log, NULL);
 	if (err)
-		return failed(rq, err);
+		return log_failed(rq, err);
 	return logfile_written(o->log) < rq->s->later.ticket ? OP_LATER : 0;
 }
 
@@ -170,7 +170,7 @@ int op_closelog(struct request *rq)
 	struct owner *o = rq->s->owner;
 
 	if (!o->log)
-		return no_log(rq);
+		return log_missing(rq);
 	trace_drain(rq->d->trace);
 	logfile_close(o->log);
 	return 0;
@@ -183,7 +183,7 @@ int op_writelog(struct request *rq)
 	struct owner *o = rq->s->owner;
 
 	if (!o->log)
-		return no_log(rq);
+		return log_missing(rq);
 	trace_drain(rq->d->trace);
 	ev.pl_u.pl_u.pl_userdata = a->userdata;
 	if (logfile_put(o->log, clock_ns(), &ev))

@@ -21,7 +21,7 @@
 #include "permit.h"
 
 /* What the kernel's answer depends on. */
-static bool same_standing(const struct cred *a, const struct cred *b)
+static bool cred_same(const struct cred *a, const struct cred *b)
 {
 	return !memcmp(a->uid, b->uid, sizeof(a->uid)) && !memcmp(a->gid, b->gid, sizeof(a->gid)) &&
 	       a->permitted == b->permitted && a->user_ns == b->user_ns &&
@@ -108,7 +108,7 @@ int permit_recheck(struct request *rq, const struct access *a)
 {
 	struct cred now;
 
-	if (!rq->d->read_cred(a->target->pid, &now) && !same_standing(&now, a->target))
+	if (!rq->d->read_cred(a->target->pid, &now) && !cred_same(&now, a->target))
 		return deny(&rq->r->why, -EBUSY,
 			    "process %d has just changed its credentials; try again", a->named);
 	if (engine_prove(rq->d->engine, a->target_pidfd, rq->proof) == ABI_PROOF_STALE)
@@ -144,7 +144,7 @@ static bool permit_admits(const struct count_guard *guard, pid_t tgid)
 	if (t->failed || t->rq->d->read_cred(tgid, &cred) ||
 	    t->rq->d->read_label(tgid, label, sizeof(label)) || strcmp(label, t->label))
 		return false;
-	if (!self && same_standing(&cred, t->root->target))
+	if (!self && cred_same(&cred, t->root->target))
 		return true;
 	pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
 	if (pidfd < 0)

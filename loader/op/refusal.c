@@ -54,7 +54,7 @@ static void describe_holders(const struct request *rq, const struct row *r, char
 }
 
 /* The PMC that has the process as a target on that row. */
-static const struct pmc *measuring(const struct row *r, pid_t tgid)
+static const struct pmc *row_measures(const struct row *r, pid_t tgid)
 {
 	const struct pmc *p;
 
@@ -64,8 +64,8 @@ static const struct pmc *measuring(const struct row *r, pid_t tgid)
 	return NULL;
 }
 
-static void row_reason(const struct request *rq, unsigned int row, enum row_verdict v,
-		       unsigned int cpu, char *buf, size_t size)
+static void row_describe(const struct request *rq, unsigned int row, enum row_verdict v,
+			 unsigned int cpu, char *buf, size_t size)
 {
 	const struct row *r = &rq->d->rows.rows[row];
 	char holder[80];
@@ -76,7 +76,8 @@ static void row_reason(const struct request *rq, unsigned int row, enum row_verd
 		snprintf(buf, size, "held by this process");
 		break;
 	case ROW_TARGET:
-		describe_holder(rq, measuring(r, rq->s->owner->cred.pid), holder, sizeof(holder));
+		describe_holder(rq, row_measures(r, rq->s->owner->cred.pid), holder,
+				sizeof(holder));
 		snprintf(buf, size, "measuring this process already, %s", holder);
 		break;
 	case ROW_IS_THREAD:
@@ -117,7 +118,7 @@ static void groups_add(struct groups *g, const struct request *rq, unsigned int 
 	char text[sizeof(g->group[0].text)];
 	unsigned int i = 0;
 
-	row_reason(rq, row, v, cpu, text, sizeof(text));
+	row_describe(rq, row, v, cpu, text, sizeof(text));
 	g->own |= strstr(text, "held by this process") != NULL;
 	while (i < g->n && strcmp(g->group[i].text, text))
 		i++;
@@ -195,7 +196,7 @@ int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *ta
 
 	if (err == -EEXIST)
 		return deny(&rq->r->why, err, "process %d is a target of this PMC already", pid);
-	other = err == -EBUSY ? measuring(&rq->d->rows.rows[p->row], target->pid) : NULL;
+	other = err == -EBUSY ? row_measures(&rq->d->rows.rows[p->row], target->pid) : NULL;
 	if (!other)
 		return err;
 	row_name(&rq->d->rows, p->row, name, sizeof(name));

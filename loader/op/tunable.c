@@ -9,7 +9,7 @@
 
 #define CPUID "kern.hwpmc.cpuid"	/* no setting, and so in no list of them */
 
-static int set(struct request *rq)
+static int tunable_set(struct request *rq)
 {
 	const struct wire_tunable_req *a = rq->arg;
 	char before[WIRE_TUNABLE_MAX] = "", after[WIRE_TUNABLE_MAX];
@@ -30,7 +30,7 @@ static int set(struct request *rq)
 	return 0;
 }
 
-static int answer_one(struct request *rq, struct wire_tunable_rep *rep, enum tunable t)
+static int tunable_answer(struct request *rq, struct wire_tunable_rep *rep, enum tunable t)
 {
 	struct wire_tunable *out = reply_room(rq->r, sizeof(*out));
 
@@ -43,7 +43,7 @@ static int answer_one(struct request *rq, struct wire_tunable_rep *rep, enum tun
 	return 0;
 }
 
-static int cpuid(struct request *rq, uint32_t what)
+static int tunable_cpuid(struct request *rq, uint32_t what)
 {
 	struct wire_tunable_rep *rep;
 	struct wire_tunable *out;
@@ -72,8 +72,8 @@ int op_tunable(struct request *rq)
 		return deny(&rq->r->why, -EINVAL, "a tunable's name has at most %zu characters and "
 			    "its value %zu", sizeof(a->name) - 1, sizeof(a->value) - 1);
 	if (a->what != WIRE_TUNABLE_LIST && !strcmp(a->name, CPUID))
-		return cpuid(rq, a->what);
-	err = a->what == WIRE_TUNABLE_SET ? set(rq) : 0;
+		return tunable_cpuid(rq, a->what);
+	err = a->what == WIRE_TUNABLE_SET ? tunable_set(rq) : 0;
 	if (err)
 		return err;
 	if (a->what == WIRE_TUNABLE_SET) {
@@ -85,10 +85,10 @@ int op_tunable(struct request *rq)
 	rep = reply_room(rq->r, sizeof(*rep));
 	if (a->what != WIRE_TUNABLE_LIST) {
 		t = config_find(a->name, &rq->r->why);
-		return t < 0 ? t : answer_one(rq, rep, t);
+		return t < 0 ? t : tunable_answer(rq, rep, t);
 	}
 	for (unsigned int i = 0; i < TUNABLES && !err; i++)
-		err = answer_one(rq, rep, i);
+		err = tunable_answer(rq, rep, i);
 	return err;
 }
 
@@ -102,6 +102,6 @@ int op_tunable_later(struct request *rq)
 	if (err && config_ktr(rq->s->later.tunable))
 		return err;
 	rq->r->why.text[0] = '\0';
-	return answer_one(rq, reply_room(rq->r, sizeof(struct wire_tunable_rep)),
-			  rq->s->later.tunable);
+	return tunable_answer(rq, reply_room(rq->r, sizeof(struct wire_tunable_rep)),
+			      rq->s->later.tunable);
 }

@@ -64,7 +64,7 @@ struct question {
 
 /* --- in the child: system calls only, and none that the C library makes for all threads ------- */
 
-static bool failed(struct question *q, const char *call, long result)
+static bool question_failed(struct question *q, const char *call, long result)
 {
 	if (result == 0)
 		return false;
@@ -73,16 +73,16 @@ static bool failed(struct question *q, const char *call, long result)
 	return true;
 }
 
-static bool take_id(struct question *q, const char *call, int (*set)(uid_t), uid_t id)
+static bool question_take_id(struct question *q, const char *call, int (*set)(uid_t), uid_t id)
 {
 	set(id);
 	errno = EPERM;
 	/* No id: it returns the one there is. */
-	return !failed(q, call, (uid_t)set((uid_t)-1) != id);
+	return !question_failed(q, call, (uid_t)set((uid_t)-1) != id);
 }
 
 /* All that the child has stay permitted; of these it makes use, as far as the daemon has them. */
-static long use_capabilities(uint64_t caps, uint64_t *lacked)
+static long child_use_capabilities(uint64_t caps, uint64_t *lacked)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct d[2];
@@ -96,16 +96,16 @@ static long use_capabilities(uint64_t caps, uint64_t *lacked)
 }
 
 /* The kernel knows the owner of a user namespace by its effective id. */
-static bool take_effective(struct question *q, uid_t id)
+static bool question_take_effective(struct question *q, uid_t id)
 {
-	if (failed(q, "setresuid", syscall(SYS_setresuid, -1L, id, -1L)))
+	if (question_failed(q, "setresuid", syscall(SYS_setresuid, -1L, id, -1L)))
 		return false;
 	/* Which has taken the capabilities that the steps after it need. */
-	return !failed(q, "capset", use_capabilities(UINT64_MAX, &q->lacked));
+	return !question_failed(q, "capset", child_use_capabilities(UINT64_MAX, &q->lacked));
 }
 
 /* Both are forgotten whenever credentials change. */
-static void close_up(void)
+static void child_close_up(void)
 {
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -115,24 +115,25 @@ static void close_up(void)
  * What ptrace(2) looks at: the client's real ids, and of its capabilities the permitted ones, but
  * CAP_SYS_PTRACE only where it is effective.
  */
-static bool become(struct question *q)
+static bool question_become(struct question *q)
 {
 	const struct cred *c = q->a->client;
 	uint64_t ptrace = 1ull << CAP_SYS_PTRACE;
 	uint64_t caps = (c->permitted & ~ptrace) | (c->effective & ptrace);
 
 	/* The ids are those of the daemon's namespace. */
-	if ((c->user_ns != q->a->target->user_ns && !take_effective(q, c->uid[ID_EFFECTIVE])) ||
-	    !take_id(q, "setfsgid", setfsgid, c->gid[ID_REAL]) ||
-	    !take_id(q, "setfsuid", setfsuid, c->uid[ID_REAL]))
+	if ((c->user_ns != q->a->target->user_ns &&
+	     !question_take_effective(q, c->uid[ID_EFFECTIVE])) ||
+	    !question_take_id(q, "setfsgid", setfsgid, c->gid[ID_REAL]) ||
+	    !question_take_id(q, "setfsuid", setfsuid, c->uid[ID_REAL]))
 		return false;
-	close_up();
+	child_close_up();
 	if (!policy_on_host(c)) {
-		if (failed(q, "setns", setns(q->a->client_pidfd, CLONE_NEWUSER)))
+		if (question_failed(q, "setns", setns(q->a->client_pidfd, CLONE_NEWUSER)))
 			return false;
-		close_up();
+		child_close_up();
 	}
-	return !failed(q, "capset", use_capabilities(caps, &q->lacked));
+	return !question_failed(q, "capset", child_use_capabilities(caps, &q->lacked));
 }
 
 static int may_attach(int file)
@@ -149,11 +150,11 @@ static int may_look(int dir)
 	return readlinkat(dir, "ns/user", link, sizeof(link)) < 0 ? errno : 0;
 }
 
-static int ask(void *arg)
+static int question_ask(void *arg)
 {
 	struct question *q = arg;
 
-	if (!become(q))
+	if (!question_become(q))
 		return 1;
 	q->attach = may_attach(q->file);
 	q->look = may_look(q->dir);
@@ -162,7 +163,7 @@ static int ask(void *arg)
 
 /* --- in the daemon ---------------------------------------------------------------------------- */
 
-static bool was_stopped(int pidfd)
+static bool child_was_stopped(int pidfd)
 {
 	siginfo_t info = { .si_pid = 0 };
 
@@ -171,7 +172,7 @@ static bool was_stopped(int pidfd)
 }
 
 /* It runs, or would if it had a CPU. */
-static bool is_runnable(pid_t pid)
+static bool child_is_runnable(pid_t pid)
 {
 	char path[32], text[512];
 	const char *end;
@@ -184,7 +185,7 @@ static bool is_runnable(pid_t pid)
 }
 
 /* Waits for the child's end, and brings it about; true: it came by itself. */
-static bool ended_well(const struct question *q)
+static bool child_ended_well(const struct question *q)
 {
 	struct pollfd p = { .fd = q->self, .events = POLLIN };
 	siginfo_t info = { .si_code = 0 };
@@ -192,8 +193,8 @@ static bool ended_well(const struct question *q)
 
 	for (int waited = 0; waited < PATIENCE && !in_time; waited++) {
 		in_time = poll(&p, 1, 1) > 0;
-		if (!in_time && (was_stopped(q->self) ||
-				 (waited >= BLOCKED && !is_runnable(q->pid))))
+		if (!in_time && (child_was_stopped(q->self) ||
+				 (waited >= BLOCKED && !child_is_runnable(q->pid))))
 			break;
 	}
 	if (!in_time)
@@ -203,7 +204,7 @@ static bool ended_well(const struct question *q)
 	return info.si_code == CLD_EXITED;
 }
 
-static int cannot_ask(const char *call, int error, struct why *why)
+static int question_refuse(const char *call, int error, struct why *why)
 {
 	return deny(why, -EPERM, "pmcbpfd cannot ask the kernel for permission: %s: %s; let it run "
 		    "without a seccomp filter and with CAP_SETUID, CAP_SETGID, CAP_SYS_ADMIN, "
@@ -211,7 +212,7 @@ static int cannot_ask(const char *call, int error, struct why *why)
 }
 
 /* The folder is the target's if that lives on once it is open. */
-static int open_target(struct question *q, struct why *why)
+static int question_open(struct question *q, struct why *why)
 {
 	char path[32];
 
@@ -225,18 +226,18 @@ static int open_target(struct question *q, struct why *why)
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 		return deny(why, -EAGAIN, "no descriptor to ask the kernel for permission with: "
 			    "%m; try again");
-	return cannot_ask("open", errno, why);
+	return question_refuse("open", errno, why);
 }
 
 /* A child that is killed leaves AddressSanitizer's marks of its frames in the daemon's memory. */
-static void clean_stack(char *stack)
+static void stack_clean(char *stack)
 {
 #ifdef __SANITIZE_ADDRESS__
 	__asan_unpoison_memory_region(stack, STACK);
 #endif
 }
 
-static int ask_child(struct question *q, struct why *why)
+static int question_run(struct question *q, struct why *why)
 {
 	char stack[STACK] __attribute__((aligned(16)));
 	int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
@@ -247,13 +248,13 @@ static int ask_child(struct question *q, struct why *why)
 	/* No handler may run in the child, whose memory is ours. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	q->pid = clone(ask, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_PIDFD, q,
+	q->pid = clone(question_ask, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_PIDFD, q,
 		       &q->self);
 	error = errno;
 	if (q->pid > 0) {
-		well = ended_well(q);
+		well = child_ended_well(q);
 		close(q->self);
-		clean_stack(stack);
+		stack_clean(stack);
 	}
 	/* The child's change of credentials has made the shared memory not dumpable. */
 	if (dumpable == 1)
@@ -263,7 +264,7 @@ static int ask_child(struct question *q, struct why *why)
 		return deny(why, -EAGAIN, "no process to ask the kernel for permission with: %s; "
 			    "try again", strerror(error));
 	if (q->failed)
-		return cannot_ask(q->failed, q->error, why);
+		return question_refuse(q->failed, q->error, why);
 	if (!well)
 		return deny(why, -EAGAIN, "the question for permission was held up: it was "
 			    "stopped, or process %d is executing a program; try again",
@@ -280,7 +281,7 @@ static int yama_scope(void)
 }
 
 /* What Yama has against it; with the right to look there was nothing else in the way. */
-static int explain_yama(const struct access *a, int scope, struct why *why)
+static int yama_explain(const struct access *a, int scope, struct why *why)
 {
 	switch (scope) {
 	case YAMA_OFF:
@@ -318,7 +319,7 @@ int access_explain(const struct access *a, struct why *why)
 		return policy_explain(a->client, a->target, a->named, why);
 	if (scope != YAMA_OFF && !is_relative(a, scope) &&
 	    (scope == YAMA_NOBODY || !policy_ptracer(a->client, a->target)))
-		return explain_yama(a, scope, why);
+		return yama_explain(a, scope, why);
 	return deny(why, -EPERM, "nothing has proven that you may debug process %d: a security "
 		    "module (Landlock, AppArmor, SELinux) or a missing /proc keeps its "
 		    "/proc/%d/mem from you, or libpmc-compat is older than pmcbpfd: update it; "
@@ -328,9 +329,9 @@ int access_explain(const struct access *a, struct why *why)
 int access_debug(const struct access *a, struct why *why)
 {
 	struct question q = { .a = a, .self = -1, .dir = -1, .file = -1 };
-	int scope, err = open_target(&q, why);
+	int scope, err = question_open(&q, why);
 
-	err = err ?: ask_child(&q, why);
+	err = err ?: question_run(&q, why);
 	if (q.file >= 0)
 		close(q.file);
 	if (q.dir >= 0)
@@ -350,5 +351,5 @@ int access_debug(const struct access *a, struct why *why)
 	if (q.look)
 		return policy_explain(a->client, a->target, a->named, why);
 	scope = yama_scope();
-	return is_relative(a, scope) ? 0 : explain_yama(a, scope, why);
+	return is_relative(a, scope) ? 0 : yama_explain(a, scope, why);
 }

@@ -17,14 +17,14 @@
 #define MAX_PID_NS_DEPTH 32
 
 /* The text after "\nName:\t", or "". */
-static const char *field(const char *status, const char *name)
+static const char *status_field(const char *status, const char *name)
 {
 	const char *p = strstr(status, name);
 
 	return p ? p + strlen(name) : "";
 }
 
-static void read_ids(const char *p, unsigned int ids[IDS])
+static void status_ids(const char *p, unsigned int ids[IDS])
 {
 	for (unsigned int i = 0; i < IDS; i++) {
 		char *end;
@@ -35,7 +35,7 @@ static void read_ids(const char *p, unsigned int ids[IDS])
 }
 
 /* The pid at a level of the line NSpid, the last one if there are fewer; *last is its level. */
-static pid_t pid_at(const char *p, unsigned int level, unsigned int *last)
+static pid_t status_pid(const char *p, unsigned int level, unsigned int *last)
 {
 	long n = 0;
 
@@ -71,22 +71,22 @@ static uint64_t stat_field(const char *stat, unsigned int n)
 	return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-static void parse_status(const char *status, struct cred *c)
+static void status_parse(const char *status, struct cred *c)
 {
 	unsigned int ids[IDS];
 
-	read_ids(field(status, "\nUid:\t"), ids);
+	status_ids(status_field(status, "\nUid:\t"), ids);
 	memcpy(c->uid, ids, sizeof(c->uid));
-	read_ids(field(status, "\nGid:\t"), ids);
+	status_ids(status_field(status, "\nGid:\t"), ids);
 	memcpy(c->gid, ids, sizeof(c->gid));
-	c->permitted = strtoull(field(status, "\nCapPrm:\t"), NULL, 16);
-	c->effective = strtoull(field(status, "\nCapEff:\t"), NULL, 16);
-	c->inner_pid = pid_at(field(status, "\nNSpid:\t"), MAX_PID_NS_DEPTH, &c->depth);
-	c->leader = strtol(field(status, "\nTgid:\t"), NULL, 10) == c->pid;
+	c->permitted = strtoull(status_field(status, "\nCapPrm:\t"), NULL, 16);
+	c->effective = strtoull(status_field(status, "\nCapEff:\t"), NULL, 16);
+	c->inner_pid = status_pid(status_field(status, "\nNSpid:\t"), MAX_PID_NS_DEPTH, &c->depth);
+	c->leader = strtol(status_field(status, "\nTgid:\t"), NULL, 10) == c->pid;
 }
 
 /* One directory descriptor names one process, whatever happens to the number meanwhile. */
-static int open_process(pid_t pid)
+static int process_open(pid_t pid)
 {
 	char path[32];
 
@@ -102,12 +102,12 @@ int policy_read_cred(pid_t pid, struct cred *c)
 
 	memset(c, 0, sizeof(*c));
 	c->pid = pid;
-	dir = open_process(pid);
+	dir = process_open(pid);
 	if (dir < 0)
 		return -ESRCH;
 	if (file_read(dir, "status", text, sizeof(text)) <= 0 || fstatat(dir, "status", &st, 0))
 		goto out;
-	parse_status(text, c);
+	status_parse(text, c);
 	/* The files of a process that may not be inspected belong to root, not to its user. */
 	c->dumpable = st.st_uid == c->uid[ID_EFFECTIVE] && st.st_gid == c->gid[ID_EFFECTIVE];
 	if (file_read(dir, "stat", text, sizeof(text)) <= 0)
@@ -119,21 +119,6 @@ int policy_read_cred(pid_t pid, struct cred *c)
 out:
 	close(dir);
 	return err;
-}
-
-/*
- * The name of the open file, which costs the same whatever it is.  fdinfo of an epoll descriptor
- * lists all that it watches.
- */
-static bool is_pidfd(int fd)
-{
-	char path[64], name[32];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = readlink(path, name, sizeof(name) - 1);
-	name[n > 0 ? n : 0] = '\0';
-	return !strcmp(name, "anon_inode:[pidfd]") || !strncmp(name, "pidfd:[", 7);
 }
 
 /* The new memory has no code until all is mapped. */
@@ -171,7 +156,7 @@ pid_t policy_pidfd_pid(int pidfd)
 	const char *p;
 	long pid;
 
-	if (!is_pidfd(pidfd))
+	if (!file_is_pidfd(pidfd))
 		return -EBADF;
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
 	if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0)
@@ -193,7 +178,7 @@ bool policy_pidfd_exited(int pidfd)
 
 int policy_read_label(pid_t pid, char *label, size_t size)
 {
-	int dir = open_process(pid), n;
+	int dir = process_open(pid), n;
 
 	label[0] = '\0';
 	if (dir < 0)
@@ -234,7 +219,7 @@ bool policy_visible(const struct cred *target, uint64_t pid_ns)
  * The parent's directory, opened while the process was its child: a parent that exits meanwhile
  * loses its children, so that a number used again cannot be mistaken for it.  -1: none.
  */
-static int open_parent(int dir, pid_t *parent)
+static int process_open_parent(int dir, pid_t *parent)
 {
 	char text[1024];
 	int up;
@@ -244,7 +229,7 @@ static int open_parent(int dir, pid_t *parent)
 	*parent = (pid_t)stat_field(text, STAT_PARENT);
 	if (*parent <= 0)
 		return -1;
-	up = open_process(*parent);
+	up = process_open(*parent);
 	if (up >= 0 && file_read(dir, "stat", text, sizeof(text)) > 0 &&
 	    (pid_t)stat_field(text, STAT_PARENT) == *parent)
 		return up;
@@ -257,11 +242,11 @@ bool policy_descends(pid_t pid, const struct cred *ancestor)
 {
 	char text[1024];
 	bool found = false;
-	int dir = open_process(pid);
+	int dir = process_open(pid);
 
 	while (dir >= 0 && !found) {
 		pid_t parent;
-		int up = open_parent(dir, &parent);
+		int up = process_open_parent(dir, &parent);
 
 		found = up >= 0 && parent == ancestor->pid &&
 			file_read(up, "stat", text, sizeof(text)) > 0 &&
@@ -285,11 +270,11 @@ pid_t policy_pid_in(const struct cred *c, const struct cred *viewer)
 		return c->inner_pid;
 	if (!policy_visible(c, viewer->pid_ns))
 		return -1;
-	dir = open_process(c->pid);
+	dir = process_open(c->pid);
 	if (dir < 0)
 		return -1;
 	if (file_read(dir, "status", text, sizeof(text)) > 0)
-		pid = pid_at(field(text, "\nNSpid:\t"), viewer->depth, &level);
+		pid = status_pid(status_field(text, "\nNSpid:\t"), viewer->depth, &level);
 	close(dir);
 	return level == viewer->depth ? pid : -1;
 }

@@ -12,7 +12,7 @@
 #define CAP_PERFMON 38
 #endif
 
-static bool has_cap(const struct cred *c, int cap)
+static bool cred_has(const struct cred *c, int cap)
 {
 	return c->effective >> cap & 1;
 }
@@ -29,7 +29,7 @@ bool policy_on_host(const struct cred *c)
 
 bool policy_privileged(const struct cred *c)
 {
-	return policy_on_host(c) && (has_cap(c, CAP_PERFMON) || has_cap(c, CAP_SYS_ADMIN));
+	return policy_on_host(c) && (cred_has(c, CAP_PERFMON) || cred_has(c, CAP_SYS_ADMIN));
 }
 
 static bool ids_grown(const unsigned int *then, const unsigned int *now)
@@ -59,12 +59,12 @@ bool policy_grown(const struct cred *then, const struct cred *now)
 
 bool policy_follows_setid(const struct cred *c)
 {
-	return policy_privileged(c) || (policy_on_host(c) && has_cap(c, CAP_SYS_PTRACE));
+	return policy_privileged(c) || (policy_on_host(c) && cred_has(c, CAP_SYS_PTRACE));
 }
 
 bool policy_has_syslog(const struct cred *c)
 {
-	return policy_on_host(c) && has_cap(c, CAP_SYSLOG);
+	return policy_on_host(c) && cred_has(c, CAP_SYSLOG);
 }
 
 /* perf_allow_kernel() and kallsyms_show_value() of the kernel. */
@@ -122,7 +122,7 @@ int policy_attach(const struct config *cfg, const struct cred *client, const str
 }
 
 /* The kernel compares the ids that the client has for real with all that the target has. */
-static bool same_ids(const struct cred *client, const struct cred *target)
+static bool cred_same_ids(const struct cred *client, const struct cred *target)
 {
 	for (unsigned int i = 0; i < IDS; i++)
 		if (target->uid[i] != client->uid[ID_REAL] ||
@@ -133,7 +133,7 @@ static bool same_ids(const struct cred *client, const struct cred *target)
 
 bool policy_ptracer(const struct cred *client, const struct cred *target)
 {
-	return has_cap(client, CAP_SYS_PTRACE) &&
+	return cred_has(client, CAP_SYS_PTRACE) &&
 	       (policy_on_host(client) || client->user_ns == target->user_ns);
 }
 
@@ -141,7 +141,7 @@ bool policy_plain(const struct cred *client, const struct cred *target)
 {
 	if (client->user_ns != target->user_ns || policy_ptracer(client, target))
 		return true;
-	return same_ids(client, target) && target->dumpable &&
+	return cred_same_ids(client, target) && target->dumpable &&
 	       !(target->permitted & ~client->permitted);
 }
 
@@ -150,7 +150,7 @@ int policy_explain(const struct cred *client, const struct cred *target, pid_t n
 {
 	const char *what = "is closed to you";
 
-	if (!same_ids(client, target))
+	if (!cred_same_ids(client, target))
 		what = "belongs to another user or group";
 	else if (!target->dumpable)
 		what = "may not be inspected (set-id, or PR_SET_DUMPABLE 0)";

@@ -43,7 +43,7 @@ void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size)
 }
 
 /* The outermost user namespace below the initial one: its owner and its number. */
-static bool outermost(pid_t pid, uid_t *owner, uint64_t *number)
+static bool user_ns_outermost(pid_t pid, uid_t *owner, uint64_t *number)
 {
 	char path[64];
 	bool found = false;
@@ -76,7 +76,7 @@ struct user *user_get(struct user_table *t, const struct cred *cred)
 
 	if (!policy_on_host(cred)) {
 		user_ns = cred->user_ns;
-		if (outermost(cred->pid, &owner, &user_ns) && owner != 0) {
+		if (user_ns_outermost(cred->pid, &owner, &user_ns) && owner != 0) {
 			uid = owner;
 			user_ns = 0;
 		}

@@ -26,7 +26,7 @@
 _Static_assert((int)ABI_ID_REAL == ID_REAL && (int)ABI_ID_EFFECTIVE == ID_EFFECTIVE &&
 	       (int)ABI_ID_SAVED == ID_SAVED, "ids");
 
-static int check_connected(struct daemon *d, int fd, const struct cred *now, struct why *why)
+static int greeting_check(struct daemon *d, int fd, const struct cred *now, struct why *why)
 {
 	struct cred then = *now;
 	struct abi_cred c;
@@ -46,15 +46,15 @@ static int check_connected(struct daemon *d, int fd, const struct cred *now, str
 		    "made this connection; connect again", now->inner_pid);
 }
 
-static int identify(struct daemon *d, int fd, pid_t pid, int pidfd, struct cred *cred,
-		    struct why *why)
+static int greeting_identify(struct daemon *d, int fd, pid_t pid, int pidfd, struct cred *cred,
+			     struct why *why)
 {
 	int err;
 
 	/* Read, then see that the process still is there: what was read is its own. */
 	if (d->read_cred(pid, cred) || policy_pidfd_exited(pidfd))
 		return deny(why, -ESRCH, "the connecting process has exited");
-	err = check_connected(d, fd, cred, why);
+	err = greeting_check(d, fd, cred, why);
 	if (!err && notes_owner_execed(engine_notes(d->engine), pid))
 		err = deny(why, -EPERM, "process %d has become another program while it connected; "
 			   "connect again", cred->inner_pid);
@@ -75,7 +75,7 @@ int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struc
 		err = deny(why, -ENOMEM, "no room for one more process with connections: %s",
 			   strerror(-err));
 	else
-		err = identify(d, fd, pid, *pidfd, cred, why);
+		err = greeting_identify(d, fd, pid, *pidfd, cred, why);
 	if (!err)
 		return 0;
 	greeting_forget(d, pid);

@@ -7,10 +7,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "loader/base/base.h"
 #include "receive.h"
 
 /* Is there room for this control message's payload in what was received? */
-static size_t payload(const struct cmsghdr *c)
+static size_t control_payload(const struct cmsghdr *c)
 {
 	return c->cmsg_level == SOL_SOCKET ? c->cmsg_len - CMSG_LEN(0) : 0;
 }
@@ -21,7 +22,7 @@ int receive_peek(int fd)
 }
 
 /* Takes a message's head, and its descriptors if there is room for them. */
-static int receive_message(int fd, struct received *in, void *control, size_t control_len, int *fds)
+static int receive_packet(int fd, struct received *in, void *control, size_t control_len, int *fds)
 {
 	struct iovec iov = { .iov_base = in->data, .iov_len = sizeof(in->data) };
 	struct msghdr msg = {
@@ -34,12 +35,12 @@ static int receive_message(int fd, struct received *in, void *control, size_t co
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
-		if (c->cmsg_type == SCM_CREDENTIALS && payload(c) == sizeof(in->sender)) {
+		if (c->cmsg_type == SCM_CREDENTIALS && control_payload(c) == sizeof(in->sender)) {
 			memcpy(&in->sender, CMSG_DATA(c), sizeof(in->sender));
 			in->has_sender = true;
 		}
 		if (c->cmsg_type == SCM_RIGHTS && fds) {
-			in->nfds = (uint32_t)(payload(c) / sizeof(int));
+			in->nfds = (uint32_t)(control_payload(c) / sizeof(int));
 			memcpy(fds, CMSG_DATA(c), in->nfds * sizeof(int));
 		}
 	}
@@ -58,38 +59,25 @@ int receive_plain(int fd, struct received *in)
 		char room[CMSG_SPACE(sizeof(struct ucred))];
 	} control;
 
-	return receive_message(fd, in, &control, sizeof(control), NULL);
+	return receive_packet(fd, in, &control, sizeof(control), NULL);
 }
 
 /* --- in a helper ---------------------------------------------------------------------------- */
 
-/* The kernel's name of what is open, which takes no look at the file itself. */
-static bool is_pidfd(int fd)
-{
-	char link[64], name[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, name, sizeof(name) - 1);
-	name[n > 0 ? n : 0] = '\0';
-	/* From Linux 6.9 on they are files of a file system of their own. */
-	return !strcmp(name, "anon_inode:[pidfd]") || !strncmp(name, "pidfd:", 6);
-}
-
-static bool is_process_file(int fd)
+static bool fd_is_process_file(int fd)
 {
 	struct statfs fs;
 
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-static int check_fd(uint16_t op, int fd, struct logdest *dest, struct why *why)
+static int fd_check(uint16_t op, int fd, struct logdest *dest, struct why *why)
 {
 	switch (op) {
 	case WIRE_OP_PMCATTACH:
 	case WIRE_OP_ATTACHEXEC:
 	case WIRE_OP_PMCDETACH:
-		if (is_pidfd(fd) || is_process_file(fd))
+		if (file_is_pidfd(fd) || fd_is_process_file(fd))
 			return 0;
 		return deny(why, -EFAULT, "the descriptor that came along is no pidfd");
 	case WIRE_OP_CONFIGURELOG:
@@ -112,7 +100,7 @@ int receive_job(struct helper_call *call)
 	unsigned int npass = 0;
 	struct received in;
 	struct why why;
-	int err = receive_message(connection, &in, &control, sizeof(control), fds);
+	int err = receive_packet(connection, &in, &control, sizeof(control), fds);
 
 	if (err <= 0)
 		return err ? err : -EAGAIN;
@@ -121,7 +109,7 @@ int receive_job(struct helper_call *call)
 	in.slow_close = h.op == WIRE_OP_CONFIGURELOG;
 	for (unsigned int i = 0; i < in.nfds && i < RECEIVE_FDS; i++) {
 		in.passed[i] = in.nfds > RECEIVE_FDS ? -EPROTO :
-						       check_fd(h.op, fds[i], &in.dest, &why);
+						       fd_check(h.op, fds[i], &in.dest, &why);
 		if (!in.passed[i])
 			pass[npass++] = fds[i];
 		else if (!in.why.text[0] && in.nfds <= RECEIVE_FDS)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "loader/log/logbook.h"
+#include "server.h"
 #include "work.h"
 
 #define SPARE_MAX 16u			/* pieces of work that are kept, with room for a reply */
@@ -91,7 +92,7 @@ static void work_block(struct server *s, struct client *c)
 {
 	c->session.owner->blocked += !c->blocked;
 	c->blocked = true;
-	watch_change(s, &c->socket, 0);
+	watch_change(s->epoll, &c->socket, 0);
 }
 
 void work_offer(struct server *s, struct client *c)
@@ -128,7 +129,7 @@ bool work_withdraw(struct server *s, struct client *c)
 /* --- inside of a fiber ------------------------------------------------------------------------ */
 
 /* The message that a helper has received; its descriptors are harmless. */
-static int take_received(struct work *w, const struct helper_part *part)
+static int work_take_part(struct work *w, const struct helper_part *part)
 {
 	unsigned int next = 0;
 
@@ -147,7 +148,7 @@ static int take_received(struct work *w, const struct helper_part *part)
 }
 
 /* Has the message received by a helper, where its descriptors cannot hold up anybody but that. */
-static int receive_carried(struct work *w)
+static int work_receive_carried(struct work *w)
 {
 	struct errands *es = &w->s->d->errands;
 	struct why *why = &w->reply.why;
@@ -160,7 +161,7 @@ static int receive_carried(struct work *w)
 		return err;
 	err = errand_next(e, &part);
 	if (err == 1)
-		err = take_received(w, &part);
+		err = work_take_part(w, &part);
 	else if (err == -ETIMEDOUT)
 		deny(why, err, "the descriptor that came along does not answer; pass one of a "
 		     "local file, a pipe, a socket or a terminal");
@@ -170,14 +171,14 @@ static int receive_carried(struct work *w)
 	return err;
 }
 
-static void serve(struct work *w)
+static void work_serve(struct work *w)
 {
 	struct client *c = w->client;
 	struct packet m = {
 		.data = w->in.data, .fds = w->fds, .passed = w->in.passed, .refusal = &w->in.why,
 		.dest = &w->in.dest,
 	};
-	int err = w->carries ? receive_carried(w) : 0;
+	int err = w->carries ? work_receive_carried(w) : 0;
 
 	if (err) {
 		/* The message is still there, or half-way: nothing more can be asked here. */
@@ -200,18 +201,18 @@ static void serve(struct work *w)
 		op_handle(w->s->d, &c->session, &m, &w->reply);
 }
 
-static void end_owner(struct daemon *d, struct owner *o)
+static void work_release_owner(struct daemon *d, struct owner *o)
 {
 	logbook_end(d, o);
 	pmc_release_all(&d->rows, o);
 }
 
-static void without_client(struct work *w)
+static void work_own(struct work *w)
 {
 	if (w->late)
 		logbook_late(w->s->d, w->owner);
 	else
-		end_owner(w->s->d, w->owner);
+		work_release_owner(w->s->d, w->owner);
 }
 
 static void work_main(void *arg)
@@ -219,9 +220,9 @@ static void work_main(void *arg)
 	struct work *w = arg;
 
 	if (w->client)
-		serve(w);
+		work_serve(w);
 	else
-		without_client(w);
+		work_own(w);
 }
 
 static void work_woken(void *arg)
@@ -232,17 +233,17 @@ static void work_woken(void *arg)
 /* --- the loop's side ------------------------------------------------------------------------ */
 
 /* The owner's other connections may go on. */
-static void unblock(struct server *s, struct owner *o)
+static void work_unblock(struct server *s, struct owner *o)
 {
 	for (struct client *c = s->clients; c && o->blocked; c = c->next)
 		if (c->blocked && c->session.owner == o) {
 			o->blocked--;
 			c->blocked = false;
-			watch_change(s, &c->socket, EPOLLIN);
+			watch_change(s->epoll, &c->socket, EPOLLIN);
 		}
 }
 
-static void finish_request(struct work *w)
+static void work_finish_request(struct work *w)
 {
 	struct server *s = w->s;
 	struct client *c = w->client;
@@ -259,16 +260,16 @@ static void finish_request(struct work *w)
 		return;
 	}
 	if (w->reply.later) {
-		watch_change(s, &c->socket, 0);	/* one request at a time */
+		watch_change(s->epoll, &c->socket, 0);	/* one request at a time */
 		return;
 	}
 	if (w->suspended)
-		watch_change(s, &c->socket, EPOLLIN);
+		watch_change(s->epoll, &c->socket, EPOLLIN);
 	client_answer(s, c, &w->reply);
 }
 
 /* To close what a log was to be written to may take its time. */
-static void give_back_fds(struct work *w)
+static void work_close_fds(struct work *w)
 {
 	for (unsigned int i = 0; i < RECEIVE_FDS; i++) {
 		if (w->fds[i] < 0)
@@ -280,7 +281,7 @@ static void give_back_fds(struct work *w)
 	}
 }
 
-static void begin_end(struct server *s, struct owner *o)
+static void work_begin_end(struct server *s, struct owner *o)
 {
 	struct work *w = work_new(s, NULL, o);
 
@@ -289,7 +290,7 @@ static void begin_end(struct server *s, struct owner *o)
 		work_enqueue(w);
 		return;
 	}
-	end_owner(s->d, o);
+	work_release_owner(s->d, o);
 	owner_put(&s->d->owners, o);
 }
 
@@ -301,18 +302,18 @@ static void work_finish(struct work *w)
 	TAILQ_REMOVE(&s->works, w, in_all);
 	o->busy = false;
 	/* It may have waited while its log was written or its tracing was made. */
-	unblock(s, o);
+	work_unblock(s, o);
 	if (w->client) {
 		/* The last connection may end in this; the owner is looked at no more. */
-		finish_request(w);
+		work_finish_request(w);
 		reply_end(&w->reply);
-		give_back_fds(w);
+		work_close_fds(w);
 		if (w->suspended)
 			clients_resume(s);
 	} else if (w->late) {
 		/* Its last connection may have closed meanwhile. */
 		if (o->ended)
-			begin_end(s, o);
+			work_begin_end(s, o);
 		clients_resume(s);
 	} else {
 		owner_put(&s->d->owners, o);
@@ -321,7 +322,7 @@ static void work_finish(struct work *w)
 }
 
 /* 1: there is a message; 0: none yet; -errno: the connection is over. */
-static int receive(struct work *w)
+static int work_receive(struct work *w)
 {
 	int fd = w->client->socket.fd, carries = receive_peek(fd);
 
@@ -331,7 +332,7 @@ static int receive(struct work *w)
 	return carries ? carries : receive_plain(fd, &w->in);
 }
 
-static bool begin(struct work *w)
+static bool work_begin(struct work *w)
 {
 	struct server *s = w->s;
 	struct client *c = w->client;
@@ -343,7 +344,7 @@ static bool begin(struct work *w)
 		work_block(s, c);
 		return false;
 	}
-	got = c ? receive(w) : 1;
+	got = c ? work_receive(w) : 1;
 	for (unsigned int i = 0; i < RECEIVE_FDS; i++)
 		w->fds[i] = -1;
 	if (got <= 0) {
@@ -359,7 +360,7 @@ static bool begin(struct work *w)
 			client_close(s, c);
 			return false;
 		}
-		without_client(w);
+		work_own(w);
 	}
 	TAILQ_INSERT_TAIL(&s->works, w, in_all);
 	w->owner->busy = true;
@@ -368,7 +369,7 @@ static bool begin(struct work *w)
 }
 
 /* What the watchdog calls it. */
-static unsigned int kind_of(const struct work *w)
+static unsigned int work_kind(const struct work *w)
 {
 	struct wire_hdr h;
 
@@ -387,16 +388,16 @@ static unsigned int work_run(struct work *w)
 	enum fiber_state state;
 	unsigned int kind;
 
-	if (first && !begin(w))
+	if (first && !work_begin(w))
 		return WATCHDOG_RECEIVE;
 	state = w->fiber ? fiber_resume(w->fiber) : FIBER_ENDED;
-	kind = kind_of(w);
+	kind = work_kind(w);
 	if (state == FIBER_ENDED) {
 		work_finish(w);
 		return kind;
 	}
 	if (first && w->client && !w->client->closing)
-		watch_change(w->s, &w->client->socket, 0);
+		watch_change(w->s->epoll, &w->client->socket, 0);
 	w->suspended = true;
 	if (state == FIBER_READY)
 		work_enqueue(w);
@@ -408,10 +409,10 @@ void work_end_owner(struct server *s, struct owner *o)
 	owner_end(&s->d->owners, o);
 	/* Work without a connection is under way; it ends the owner then. */
 	if (!o->busy)
-		begin_end(s, o);
+		work_begin_end(s, o);
 }
 
-static bool begin_late(struct server *s, struct owner *o)
+static bool work_begin_late(struct server *s, struct owner *o)
 {
 	struct work *w = o->busy ? NULL : work_new(s, NULL, o);
 
@@ -433,7 +434,7 @@ void works_late(struct server *s)
 	for (unsigned int b = 0; b < t->buckets; b++)
 		for (struct owner *o = t->bucket[b]; o; o = o->next)
 			if (!o->ended && logbook_is_late(o))
-				all &= begin_late(s, o);
+				all &= work_begin_late(s, o);
 	if (!all)
 		lifelog_retry(s->d->life, NULL);
 }

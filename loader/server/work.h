@@ -16,7 +16,7 @@
 #ifndef PMCBPF_WORK_H
 #define PMCBPF_WORK_H
 
-#include "client.h"
+#include "loop.h"
 #include "receive.h"
 
 struct work {

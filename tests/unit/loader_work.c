@@ -113,7 +113,7 @@ void logbook_late(struct daemon *unused, struct owner *o)
 	fiber_park(d.errands.fibers);
 }
 
-void watch_change(struct server *server, struct watch *w, uint32_t events)
+void watch_change(int epoll, struct watch *w, uint32_t events)
 {
 }
 
