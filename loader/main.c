@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmcbpfd: start order, background, end. */
+/* pmcbpfd: checks of the machine, the order of the start, background, end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -40,7 +40,7 @@ static int tunables_reread(void *arg, struct config *config, struct why *why)
 	return options_tunables(arg, config, why);
 }
 
-/* --- what the machine must have --------------------------------------------------------- */
+/* --- requirements on the machine --------------------------------------------------------- */
 
 static int check_root(struct why *why)
 {
@@ -66,26 +66,26 @@ static int check_kernel(struct why *why)
 		    u.release, MIN_MAJOR, MIN_MINOR);
 }
 
-/* The list must be good; the module is missed only by who wants its registers. */
+/* The list must be valid.  A missing module is no failure: only its registers are out of reach. */
 static unsigned int check_registers(struct daemon *d)
 {
 	struct why why;
 	int err;
 
-	if (!*d->config.msr_list)	/* no path, as has been told */
+	if (!*d->config.msr_list)	/* not a path, and reported already */
 		return 0;
 	cpu_identify(&d->cpu);
 	err = msr_load(&d->msr, d->config.msr_list, &d->cpu, &why);
 	if (err)
 		missing_report(&d->log, why.text);
-	else if (d->msr.dev_err && d->msr.dev_err != -EBUSY)	/* that is a running daemon's */
+	else if (d->msr.dev_err && d->msr.dev_err != -EBUSY)	/* busy: another daemon runs */
 		log_msg(&d->log, LOG_NOTICE, "only perf's registers can be counted: %s",
 			d->msr.no_dev.text);
 	msr_free(&d->msr);
 	return err != 0;
 }
 
-/* -t, and what a failed start is explained with. */
+/* For -t: reports all that is missing, and returns how much. */
 static unsigned int check_machine(struct daemon *d)
 {
 	struct why why;
@@ -108,7 +108,7 @@ static void limit_raise(int what, rlim_t wanted)
 	r.rlim_cur = wanted;
 	if (r.rlim_max != RLIM_INFINITY && (wanted == RLIM_INFINITY || r.rlim_max < wanted))
 		r.rlim_max = wanted;
-	/* Without the right to raise the hard limit the most that it allows must do. */
+	/* Without the right to raise the hard limit, up to that. */
 	if (setrlimit(what, &r) && !getrlimit(what, &r)) {
 		r.rlim_cur = r.rlim_max;
 		setrlimit(what, &r);
@@ -116,8 +116,8 @@ static void limit_raise(int what, rlim_t wanted)
 }
 
 /*
- * Others' requests wait for the daemon, which uses a moment for each: it runs before processes that
- * compute.  Helper processes, which may take long, do not.
+ * Requests wait for the event loop, which takes a moment for each: it runs before processes that
+ * compute.  Helper processes may take long and keep their priority.
  */
 static void priority_raise(void)
 {
@@ -128,8 +128,8 @@ static void priority_raise(void)
 /* --- background --------------------------------------------------------------------------- */
 
 /*
- * The first process waits until the second one is ready, so that its exit status tells whether the
- * daemon runs.  Returns the descriptor by which the second says so, in the second only.
+ * The first process waits until the second one is ready, so that its exit status shows whether the
+ * daemon runs.  Returns in the second only: the descriptor to report readiness with.
  */
 static int daemon_background(struct why *why)
 {
@@ -195,7 +195,7 @@ static int start_engine(struct daemon *d, struct why *why)
 		DEBUG(&d->debug, MODULE, INIT, "pmcbpfd " PMCBPF_VERSION ": %u CPUs, %u classes, "
 		      "%u rows", d->rows.ncpu, d->rows.nclass, d->rows.nrow);
 	}
-	/* Loading took megabytes for the kernel's type information that are not needed any more. */
+	/* The kernel's type information took megabytes while programs were loaded. */
 	malloc_trim(0);
 	return err;
 }
@@ -208,7 +208,7 @@ static void announce(struct daemon *d)
 	log_hwpmc(&d->log, LOG_INFO, "%s", line);
 }
 
-/* Counts are void from here on: clients must see that before their PMCs go. */
+/* Clients must see that counts are void before their PMCs go. */
 static void heartbeat_stop(struct daemon *d)
 {
 	DEBUG(&d->debug, MODULE, EXIT, "%u owners are let go", d->owners.owners);
@@ -246,7 +246,7 @@ static int serve_all(struct daemon *d, const struct options *o, struct endpoint 
 	struct server *s = NULL;
 	int err = endpoint_begin(e, o, why);
 
-	/* What comes now makes threads, and deals with strangers. */
+	/* From here on there are threads, and clients. */
 	if (!err)
 		err = caps_confine(why);
 	if (!err)
@@ -263,7 +263,7 @@ static int serve_all(struct daemon *d, const struct options *o, struct endpoint 
 		err = server_run(s, why);
 		notify_send("STOPPING=1");
 	}
-	/* No new client may come once the others are being let go. */
+	/* No new client may connect while the others are disconnected. */
 	endpoint_close(e);
 	heartbeat_stop(d);
 	server_free(s);

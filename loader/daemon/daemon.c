@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets up the tables: the classes and their rows, in hwpmc's order. */
+/* See daemon.h; classes and their rows are in hwpmc's order. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ static const struct row_class class_tsc = {
 static int daemon_add_hardware(struct daemon *d, struct why *why)
 {
 	struct perf_pmu pmus[WIRE_CLASS_MAX];
-	/* One is left for registers. */
+	/* One place is left for class MSR. */
 	int n = perf_discover(pmus, WIRE_CLASS_MAX - 1 - d->rows.nclass, why), err = 0;
 
 	for (int i = 0; i < n && !err; i++) {
@@ -61,7 +61,7 @@ static int daemon_add_hardware(struct daemon *d, struct why *why)
 	return n < 0 ? n : err;
 }
 
-/* The module may be open now, or not any more. */
+/* Opens the module, which may have been loaded or removed since the last time. */
 static int daemon_load_msr(struct daemon *d, struct why *why)
 {
 	int err = msr_load(&d->msr, d->config.msr_list, &d->cpu, why);
@@ -90,8 +90,8 @@ static int daemon_add_msr(struct daemon *d, struct why *why)
 }
 
 /*
- * What the programs have room for, and descriptors: server.c knows how many there are.  Rows of
- * hardware counters take sources, too, one each.
+ * Pools limited by the programs' maps; server.c sizes those limited by descriptors.  Each row of
+ * hardware counters takes a source, too.
  */
 static void daemon_size_pools(struct daemon *d)
 {
@@ -110,7 +110,7 @@ static void daemon_size_pools(struct daemon *d)
 	user_pool(&d->users, POOL_SAMPLERS, ABI_SAMPLERS);
 }
 
-/* What cannot be leaves the presets. */
+/* Begins with the presets, which stay if the configuration fails. */
 static int daemon_begin_ktr(struct daemon *d, struct why *why)
 {
 	struct config preset;
@@ -219,7 +219,7 @@ int daemon_rediscover(struct daemon *d, struct why *why)
 	return err;
 }
 
-/* All of them at once.  Done by another thread: daemon_ktr_done(). */
+/* Another thread makes the change: daemon_ktr_done() sees the result. */
 static int daemon_configure_ktr(struct daemon *d, const struct ktr_conf *conf, struct why *why)
 {
 	int err = ktr_configure(d->ktr, conf, why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The page is a memory file; its futex word holds this thread's id and stands on the thread's
- * robust list, so that the kernel itself sets FUTEX_OWNER_DIED in it whatever ends the daemon.
+ * The page is a memory file.  Its futex word holds this thread's id and is on the thread's robust
+ * list: whatever ends the daemon, the kernel sets FUTEX_OWNER_DIED in it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,15 +19,14 @@
 #endif
 
 struct heartbeat {
-	struct robust_list_head
-		head; /* in place of the C library's: no robust mutex is used here */
+	struct robust_list_head head;	/* replaces the C library's: there are no robust mutexes */
 	struct robust_list entry;
 	struct wire_alive *page;
 	size_t size;
 	int fd;				/* read-only */
 };
 
-/* Writes through the one mapping that exists already, by nobody else ever after. */
+/* From now on only the mapping that exists already can write. */
 static int heartbeat_seal(struct heartbeat *a, int fd)
 {
 	char path[64];

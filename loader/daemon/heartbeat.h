@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The page by which clients see that the daemon still runs (struct wire_alive). */
+/* The page by which clients see that the daemon runs (struct wire_alive). */
 #ifndef PMCBPF_HEARTBEAT_H
 #define PMCBPF_HEARTBEAT_H
 
@@ -7,11 +7,11 @@
 
 struct heartbeat;
 
-/* To be called by the thread that lives as long as the daemon. */
+/* Called by the event loop's thread, whose end the page shows. */
 int heartbeat_new(struct heartbeat **out, struct why *why);
-/* Marks the page as a death would, and frees. */
+/* Marks the page as the daemon's death would. */
 void heartbeat_free(struct heartbeat *a);
-/* A read-only descriptor of the page, to be passed to clients. */
+/* A read-only descriptor of the page, for clients. */
 int heartbeat_fd(const struct heartbeat *a);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two environment protocols of systemd, spoken directly: a datagram and an inherited socket. */
+/* The two protocols of systemd, without its library: a datagram, and an inherited socket. */
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void notify_send(const char *state)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	/* A manager that does not listen is its own problem: the daemon works without. */
+	/* The daemon works also if the service manager does not listen. */
 	(void)sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&sun,
 		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
 	close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Readiness for the service manager that started the daemon; nothing where there is none. */
+/* Notifications to the service manager that started the daemon, if one did. */
 #ifndef PMCBPF_NOTIFY_H
 #define PMCBPF_NOTIFY_H
 

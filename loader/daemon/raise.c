@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who may get a signal, by what /proc says of its handlers and masks. */
+/* See raise.h; handlers and masks are read from /proc. */
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include "raise.h"
 
 /*
- * The C library's own signals, which no program can block: a thread that blocks them as well is in
- * the middle of a fork or the like, and waits for nothing.
+ * The C library's own signals, which no program can block: a thread that blocks them, too, is in
+ * the middle of a fork or the like, and does not wait for a signal.
  */
 #define LIBRARY_SIGNALS (1ull << (32 - 1) | 1ull << (33 - 1))
 
@@ -58,7 +58,7 @@ static bool threads_block(pid_t pid, uint64_t bit)
 		if (!isdigit((unsigned char)d->d_name[0]))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, d->d_name);
-		/* A thread that has gone meanwhile can take no signal. */
+		/* A thread that has exited meanwhile takes no signal. */
 		if (masks_read(path, &m))
 			all = m.blocked & bit && (m.blocked & LIBRARY_SIGNALS) != LIBRARY_SIGNALS;
 	}

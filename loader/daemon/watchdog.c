@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Times of the event loop, and systemd's watchdog. */
+/* See watchdog.h. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ void watchdog_init(struct watchdog *w)
 {
 	const char *pid = getenv("WATCHDOG_PID"), *usec = getenv("WATCHDOG_USEC");
 
-	/* Twice as often as it has to be. */
+	/* Twice as often as required. */
 	if (usec && (!pid || atol(pid) == (long)getpid()))
 		w->period = strtoull(usec, NULL, 10) * 1000u / 2;
 }

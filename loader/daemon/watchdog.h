@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long the event loop was held up, and by which kind of work.  Every piece of work is measured
- * between two looks at what else there is to do: a slice of a request, an accepted connection, a
- * look at the rings.  `pmccontrol --doctor` shows the longest ones; systemd hears that the loop
- * lives (WatchdogSec= in the unit).
+ * How long each kind of work has held up the event loop.  The loop measures every piece of work
+ * that it does without a look at what else is ready: a slice of a request, an accepted connection,
+ * a drain of the rings.  `pmccontrol --doctor` shows the longest ones.  The service manager is
+ * notified that the loop runs (WatchdogSec= in the unit).
  */
 #ifndef PMCBPF_WATCHDOG_H
 #define PMCBPF_WATCHDOG_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Operations have their numbers in lib/base/wire.h; these are behind them. */
+/* Operations have the numbers of lib/base/wire.h; these follow them. */
 enum watchdog_kind {
 	WATCHDOG_ACCEPT = 96,
 	WATCHDOG_RECEIVE,		/* a request whose operation is not known yet */
@@ -29,17 +29,17 @@ struct watchdog {
 	uint64_t began;			/* ns */
 	uint64_t longest[WATCHDOG_KINDS];	/* ns */
 	uint64_t late;			/* pieces of work that took WATCHDOG_LATE_NS or more */
-	uint64_t period, due;		/* ns; of systemd's watchdog; 0: it has none */
+	uint64_t period, due;		/* ns; for the service manager; 0: it has no watchdog */
 };
 
 #define WATCHDOG_LATE_NS 50000000u
 
-/* What the service manager asks for, by WATCHDOG_USEC. */
+/* Takes the service manager's period from WATCHDOG_USEC. */
 void watchdog_init(struct watchdog *w);
 void watchdog_begin(struct watchdog *w);
 /* `kind`: enum wire_op or enum watchdog_kind. */
 void watchdog_end(struct watchdog *w, unsigned int kind);
-/* Reports to the service manager if that is due; returns in how many ms it is again, -1: never. */
+/* Notifies the service manager if that is due; returns the ms until it is due again, -1: never. */
 int watchdog_beat(struct watchdog *w);
 
 /* "longest 3.1 ms (PMCATTACH), then …; 0 of 50 ms or more" */

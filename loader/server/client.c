@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections: one message in, one reply out. */
+/* See client.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void pending_free(struct server *s, struct client *c)
 	memset(p, 0, sizeof(*p));
 }
 
-/* Keeps the reply for later, with descriptors that outlive the PMC they belong to. */
+/* Keeps the reply for later, with copies of its descriptors, which outlive their PMC. */
 static int pending_keep(struct server *s, struct client *c, const struct reply *r)
 {
 	struct pending *p = &c->pending;
@@ -127,7 +127,7 @@ static void on_socket(struct server *s, struct watch *w, uint32_t events)
 
 	if (c->closing)
 		return;
-	/* Who hangs up has nothing left that could be answered. */
+	/* A client that has hung up reads no reply. */
 	if (events & (EPOLLHUP | EPOLLERR))
 		client_close(s, c);
 	else if (c->pending.data)
@@ -150,8 +150,9 @@ static void on_process_exit(struct server *s, struct watch *w, uint32_t events)
 /* --- life ------------------------------------------------------------------------------------ */
 
 /*
- * The peer sees the end at once.  What it has sent and nobody has received goes with the last
- * reference of the socket, and that may be descriptors of its own: hence a helper's.
+ * The peer sees the end at once.  Packets that were not received are freed with the last reference
+ * of the socket, and with them the peer's descriptors: a helper drops that reference, because
+ * closing those may hang.
  */
 static void socket_close(struct server *s, int fd)
 {
@@ -161,7 +162,7 @@ static void socket_close(struct server *s, int fd)
 	helper_hang_up(s->d->errands.helpers, fd);
 }
 
-/* Sends what HELLO would be answered with, unasked: the client finds it whenever it looks. */
+/* Sends the reply to HELLO before there is one: the client finds it with its first read. */
 static void socket_refuse(int fd, int err, const struct why *why)
 {
 	struct {
@@ -286,7 +287,7 @@ int clients_silent(struct server *s)
 
 		if (now < c->since + patience)
 			return (int)((c->since + patience - now) / 1000000) + 1;
-		/* It may have spoken while the daemon was busy: then it is answered first. */
+		/* A packet may have arrived while the daemon was busy: that is served first. */
 		if (c->work || c->blocked || receive_peek(c->socket.fd) >= 0) {
 			TAILQ_REMOVE(&s->silent, c, silent);
 			TAILQ_INSERT_TAIL(&s->silent, c, silent);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A connection is a descriptor, and descriptors outlive an exec.  What a set-id program writes to
- * one that it has inherited would be judged by the rights of that program, with words of its
- * caller's choice.  So a connection belongs to one image of one process, and what it may do is what
- * the process had the right to at connect() and still has:
+ * A connection is a descriptor, and descriptors outlive an exec.  If a set-id program inherits a
+ * connection and writes its caller's words to it, that program's rights would decide.  So a
+ * connection belongs to one image of one process, and it may do what the process had the right to
+ * do at connect() and still has:
  *
- *	connect()   the kernel keeps the caller's credentials with the socket
- *	accept()    the process is registered: from here on each exec makes a note …
- *	            its credentials are read, and must not be more than those of connect()
- *	            it has not exec'd since it was registered
- *	a request   the notes come first, and an exec ends all connections of its process
- *	            credentials are read again, and must not be more than those of the greeting
+ *	connect()   The kernel stores the caller's credentials in the socket.
+ *	accept()    The process is registered: from here on each exec makes a note.
+ *	            Its credentials are read; they must not exceed those of connect().
+ *	            No note has been made since it was registered.
+ *	a request   Notes are taken in first; an exec ends all connections of its process.
+ *	            Credentials are read again; they must not exceed those of the greeting.
  *
- * The last line holds without the notes: a message that was sent before an exec may be read while
- * the new image has its credentials already, and its note is not there yet.
+ * The last check is needed beside the notes: a packet that was sent before an exec may be read when
+ * the new image has its credentials, but its note has not arrived.
  */
 #include <errno.h>
 #include <string.h>
@@ -68,7 +68,7 @@ int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struc
 
 	if (err)
 		return err;
-	/* An exec that ended earlier owners of that number is not one of this connection's. */
+	/* A note of an earlier process of that number does not count for this connection. */
 	greeting_forget(d, pid);
 	err = notes_owner_begin(engine_notes(d->engine), pid);
 	if (err)

@@ -30,8 +30,8 @@ int peer_pass_credentials(int fd)
 }
 
 /*
- * Before Linux 6.5 the pidfd is found by number.  The number is the peer's as long as the
- * connection stands; a message's credentials are compared with the process's later as well.
+ * Before Linux 6.5 the pidfd is opened by number.  The number is the peer's while the connection
+ * stands; later each packet's credentials are compared with those of the process.
  */
 static int peer_pidfd(int fd, pid_t pid)
 {

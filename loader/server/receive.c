@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One message of a connection, and what came along with it. */
+/* See receive.h. */
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "loader/base/base.h"
 #include "receive.h"
 
-/* Is there room for this control message's payload in what was received? */
+/* The size of a control message's payload; 0 for other levels than SOL_SOCKET. */
 static size_t control_payload(const struct cmsghdr *c)
 {
 	return c->cmsg_level == SOL_SOCKET ? c->cmsg_len - CMSG_LEN(0) : 0;
@@ -21,7 +21,7 @@ int receive_peek(int fd)
 	return message_carries(fd, true);
 }
 
-/* Takes a message's head, and its descriptors if there is room for them. */
+/* Receives a packet, and its descriptors if `fds` has room for them. */
 static int receive_packet(int fd, struct received *in, void *control, size_t control_len, int *fds)
 {
 	struct iovec iov = { .iov_base = in->data, .iov_len = sizeof(in->data) };
@@ -44,7 +44,7 @@ static int receive_packet(int fd, struct received *in, void *control, size_t con
 			memcpy(fds, CMSG_DATA(c), in->nfds * sizeof(int));
 		}
 	}
-	/* An empty message has a sender, an end has none. */
+	/* An empty packet has a sender, the end has none. */
 	if (n == 0 && !in->has_sender)
 		return -ECONNRESET;
 	in->len = (uint32_t)n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The event loop, and the connections' way through it. */
+/* See server.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #include "loader/log/sample_log.h"
 #include "work.h"
 
-#define EVENTS	       1024	/* all that are ready, so that each user has a turn */
-#define ACCEPTS        16 /* in a row, so that those who are connected get their turn */
+#define EVENTS	       1024	/* in one turn: all that are ready, so that each user is served */
+#define ACCEPTS	       16	/* in one turn, so that connected clients get theirs */
 #define FDS_PER_CLIENT 6u
 #define FDS_RESERVED   512u
 #define FDS_PER_CPU    4u		/* rings and the like */
@@ -29,7 +29,7 @@
 
 /* --- accepting ----------------------------------------------------------------------------- */
 
-/* The user with one connection more; NULL: refused. */
+/* Charges the user for a connection; NULL: refused. */
 static struct user *connection_charge(struct server *s, const struct cred *cred, struct why *why)
 {
 	struct user *user = user_get(&s->d->users, cred);
@@ -40,7 +40,7 @@ static struct user *connection_charge(struct server *s, const struct cred *cred,
 		return NULL;
 	}
 	err = user_take(&s->d->users, user, POOL_CONNECTIONS, 1, why);
-	/* What it has taken keeps the user. */
+	/* The charge keeps the user. */
 	user_put(user);
 	return err ? NULL : user;
 }
@@ -51,7 +51,7 @@ static int connection_add(struct server *s, int fd, struct why *why)
 	struct cred cred;
 	int pidfd = -1, err;
 
-	/* A process that is another program now must not join what it owned before. */
+	/* A process that has executed another program must not join the owner that it was. */
 	server_catch_up(s);
 	err = greeting_take(s->d, fd, &cred, &pidfd, why);
 	if (!err)
@@ -80,7 +80,7 @@ static void on_listener(struct server *s, struct watch *w, uint32_t events)
 		if (errno == EINTR || errno == ECONNABORTED)
 			continue;
 		if (errno != EAGAIN) {
-			/* Out of something: do not spin on it, but wait until a connection ends. */
+			/* Descriptors or memory are used up: wait until a connection ends. */
 			log_msg(&s->d->log, LOG_WARNING, "cannot accept a connection: %m");
 			s->paused = s->nclients > 0;
 			watch_change(s->epoll, w, s->paused ? 0 : EPOLLIN);
@@ -127,9 +127,9 @@ static void on_trace(struct server *s, struct watch *w, uint32_t events)
 	logpool_push(s->d->logs);
 }
 
-/* --- what the programs note ------------------------------------------------------------------ */
+/* --- notes of the programs -------------------------------------------------------------------- */
 
-/* Its connections may have been inherited by the new program: none is left, nor what they held. */
+/* The new program may have inherited the connections: they end, with all that they held. */
 static void connection_owner_execed(void *arg, struct owner *o)
 {
 	struct server *s = arg;
@@ -209,7 +209,7 @@ static void on_cpus(struct server *s, struct watch *w, uint32_t events)
 
 _Static_assert(SERVER_MAX_CLIENTS <= ABI_MAX_OWNERS, "each may be of another process");
 
-/* One half of the descriptors at most is for connections, all that they leave is for events. */
+/* Descriptors: at most one half for connections, the rest for events. */
 static void server_share_descriptors(struct server *s, unsigned int ncpu)
 {
 	rlim_t n = MAX_FDS, reserved = FDS_RESERVED + FDS_PER_CPU * (rlim_t)ncpu;
@@ -228,7 +228,7 @@ static void server_share_descriptors(struct server *s, unsigned int ncpu)
 				 n - s->max_clients * FDS_PER_CLIENT : 0));
 }
 
-/* What tells the daemon to end, or to read its files again. */
+/* Signals that end the daemon, or have it read its files again. */
 static sigset_t server_signals(void)
 {
 	sigset_t set;
@@ -267,7 +267,7 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	TAILQ_INIT(&s->turns);
 	TAILQ_INIT(&s->works);
 	TAILQ_INIT(&s->spare);
-	/* All processes with connections are watched from before the first one to the end. */
+	/* Execs of processes with connections are noted from before the first one to the end. */
 	err = engine_need(d->engine, NEED_EXEC, why);
 	if (err) {
 		free(s);
@@ -297,7 +297,7 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	return 0;
 }
 
-/* Whoever holds PMCs is told that they are gone, once they are. */
+/* Owners of PMCs get SIGBUS, after their PMCs have been released. */
 static void server_release_owners(struct server *s)
 {
 	for (const struct client *c = s->clients; c; c = c->next) {
@@ -351,7 +351,7 @@ static bool watch_is_end(const struct watch *w, uint32_t events)
 	return w->end || events & (EPOLLHUP | EPOLLERR);
 }
 
-/* One closed by an event before this one has no descriptor any more. */
+/* An earlier event of the same turn may have closed a watch: it has no descriptor then. */
 static void server_dispatch(struct server *s, const struct epoll_event *e, int n, bool ends)
 {
 	for (int i = 0; i < n; i++) {
@@ -365,7 +365,7 @@ static void server_dispatch(struct server *s, const struct epoll_event *e, int n
 	}
 }
 
-/* Until something is due that no descriptor announces; ms, -1: nothing is. */
+/* The ms until something is due that no descriptor reports; -1: nothing is. */
 static int server_time_left(struct server *s)
 {
 	int due[] = { engine_settle(s->d->engine), count_poll(s->d->engine),
@@ -380,8 +380,8 @@ static int server_time_left(struct server *s)
 }
 
 /*
- * The kernel lists what is ready in no order that matters.  An owner that was gone before a
- * request was made must be gone for that request, so ends come first.
+ * The kernel lists ready descriptors in no useful order.  An owner that exited before a request was
+ * made must be gone for that request: ends come first.
  */
 int server_run(struct server *s, struct why *why)
 {
@@ -389,7 +389,7 @@ int server_run(struct server *s, struct why *why)
 		struct epoll_event e[EVENTS];
 		int left = server_time_left(s), n;
 
-		/* What was disposed of until now, also by what was due, is not left waiting. */
+		/* Helpers close what was disposed of until now, also by server_time_left(). */
 		helpers_settle(s->d->errands.helpers);
 		n = epoll_wait(s->epoll, e, EVENTS, works_ready(s) ? 0 : left);
 		if (n < 0 && errno != EINTR)

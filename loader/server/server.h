@@ -52,8 +52,7 @@ int server_run(struct server *s, struct why *why);
 
 /* --- for client.c and work.c ---------------------------------------------------------------- */
 
-/* Takes in all notes of the programs; what they report comes before what follows.  May close
- * clients. */
+/* Takes in all notes of the programs, before anything that follows.  May close clients. */
 void server_catch_up(struct server *s);
 /* A connection has ended: there is room for another. */
 void server_client_gone(struct server *s);

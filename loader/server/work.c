@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests from their arrival to their answer. */
+/* See work.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "server.h"
 #include "work.h"
 
-#define SPARE_MAX 16u			/* pieces of work that are kept, with room for a reply */
+#define SPARE_MAX 16u			/* unused pieces of work that are kept, with their reply */
 
 static void work_enqueue(struct work *w)
 {
@@ -87,7 +87,7 @@ static void spares_trim(struct server *s, unsigned int most)
 	}
 }
 
-/* One request of an owner at a time: the connection is not read until that one is over. */
+/* Another request of the owner is at work: this connection is not read until that has finished. */
 static void work_block(struct server *s, struct client *c)
 {
 	c->session.owner->blocked += !c->blocked;
@@ -128,7 +128,7 @@ bool work_withdraw(struct server *s, struct client *c)
 
 /* --- inside of a fiber ------------------------------------------------------------------------ */
 
-/* The message that a helper has received; its descriptors are harmless. */
+/* Takes the packet that a helper has received; its descriptors are harmless. */
 static int work_take_part(struct work *w, const struct helper_part *part)
 {
 	unsigned int next = 0;
@@ -139,7 +139,7 @@ static int work_take_part(struct work *w, const struct helper_part *part)
 	for (unsigned int i = 0; i < RECEIVE_FDS; i++) {
 		if (i >= w->in.nfds || w->in.passed[i])
 			continue;
-		/* There was no room for it in our own table. */
+		/* Our table of descriptors was full. */
 		if (next == part->nfds)
 			return -EMFILE;
 		w->fds[i] = part->fds[next++];
@@ -147,7 +147,7 @@ static int work_take_part(struct work *w, const struct helper_part *part)
 	return w->in.len <= sizeof(w->in.data) && next == part->nfds ? 0 : -EIO;
 }
 
-/* Has the message received by a helper, where its descriptors cannot hold up anybody but that. */
+/* Has a helper receive the packet, which its descriptors may hold up. */
 static int work_receive_carried(struct work *w)
 {
 	struct errands *es = &w->s->d->errands;
@@ -181,7 +181,7 @@ static void work_serve(struct work *w)
 	int err = w->carries ? work_receive_carried(w) : 0;
 
 	if (err) {
-		/* The message is still there, or half-way: nothing more can be asked here. */
+		/* The packet is still in the socket, or was lost: the connection is of no use. */
 		if (!w->reply.why.text[0])
 			deny(&w->reply.why, err, "pmcbpfd cannot receive the message: %s",
 			     strerror(-err));
@@ -189,7 +189,7 @@ static void work_serve(struct work *w)
 		reply_finish(&w->reply, WIRE_OP_HELLO, WIRE_SEQ_REFUSED, err);
 		return;
 	}
-	/* While it was received its sender may have become another program. */
+	/* The sender may have executed another program meanwhile. */
 	if (w->carries)
 		server_catch_up(w->s);
 	m.len = w->in.len;
@@ -232,7 +232,7 @@ static void work_woken(void *arg)
 
 /* --- the loop's side ------------------------------------------------------------------------ */
 
-/* The owner's other connections may go on. */
+/* Reads the owner's other connections again. */
 static void work_unblock(struct server *s, struct owner *o)
 {
 	for (struct client *c = s->clients; c && o->blocked; c = c->next)
@@ -251,7 +251,7 @@ static void work_finish_request(struct work *w)
 	c->work = NULL;
 	if (c->session.hello)
 		client_greeted(s, c);
-	/* So that a signal which the request has caused comes before its answer. */
+	/* A signal that the request has caused comes before its reply. */
 	server_catch_up(s);
 	if (c->socket.fd < 0)
 		return;
@@ -268,7 +268,7 @@ static void work_finish_request(struct work *w)
 	client_answer(s, c, &w->reply);
 }
 
-/* To close what a log was to be written to may take its time. */
+/* Closing the destination of a log may take long. */
 static void work_close_fds(struct work *w)
 {
 	for (unsigned int i = 0; i < RECEIVE_FDS; i++) {
@@ -301,10 +301,10 @@ static void work_finish(struct work *w)
 
 	TAILQ_REMOVE(&s->works, w, in_all);
 	o->busy = false;
-	/* It may have waited while its log was written or its tracing was made. */
+	/* Its connections may have waited. */
 	work_unblock(s, o);
 	if (w->client) {
-		/* The last connection may end in this; the owner is looked at no more. */
+		/* This may end the owner with its last connection: do not use it again. */
 		work_finish_request(w);
 		reply_end(&w->reply);
 		work_close_fds(w);
@@ -321,7 +321,7 @@ static void work_finish(struct work *w)
 	work_free(w);
 }
 
-/* 1: there is a message; 0: none yet; -errno: the connection is over. */
+/* 1: there is a packet; 0: none yet; -errno: the connection has ended. */
 static int work_receive(struct work *w)
 {
 	int fd = w->client->socket.fd, carries = receive_peek(fd);
@@ -338,7 +338,7 @@ static bool work_begin(struct work *w)
 	struct client *c = w->client;
 	int got;
 
-	/* Another connection's has begun since this one was offered. */
+	/* A request of another connection has begun since this one was offered. */
 	if (c && w->owner->busy) {
 		work_withdraw(s, c);
 		work_block(s, c);
@@ -368,7 +368,7 @@ static bool work_begin(struct work *w)
 	return true;
 }
 
-/* What the watchdog calls it. */
+/* The watchdog's kind of this work. */
 static unsigned int work_kind(const struct work *w)
 {
 	struct wire_hdr h;
@@ -381,7 +381,7 @@ static unsigned int work_kind(const struct work *w)
 	return op_name(h.op)[0] == '?' ? WATCHDOG_RECEIVE : h.op;
 }
 
-/* One slice; returns the kind of work it was. */
+/* Runs one slice; returns its kind of work. */
 static unsigned int work_run(struct work *w)
 {
 	bool first = !w->fiber;
@@ -407,7 +407,7 @@ static unsigned int work_run(struct work *w)
 void work_end_owner(struct server *s, struct owner *o)
 {
 	owner_end(&s->d->owners, o);
-	/* Work without a connection is under way; it ends the owner then. */
+	/* If work without a connection is under way, its end ends the owner. */
 	if (!o->busy)
 		work_begin_end(s, o);
 }
@@ -452,7 +452,7 @@ void works_run(struct server *s)
 		struct work *w = TAILQ_FIRST(&u->works);
 		unsigned int kind;
 
-		/* Behind the others: what it has left comes in the next turn. */
+		/* To the end of the line, for the next turn. */
 		TAILQ_REMOVE(&s->turns, u, turn);
 		TAILQ_INSERT_TAIL(&s->turns, u, turn);
 		work_dequeue(w);

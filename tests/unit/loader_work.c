@@ -7,6 +7,7 @@
 
 #include "loader/base/clock.h"
 #include "loader/log/logbook.h"
+#include "loader/server/server.h"
 #include "loader/server/work.h"
 #include "unit.h"
 
@@ -44,7 +45,7 @@ static void use_slice_up(void)
 }
 
 void op_handle(struct daemon *unused, struct session *session, const struct packet *m,
-		    struct reply *r)
+	       struct reply *r)
 {
 	struct peer *p = (struct peer *)((char *)session - offsetof(struct client, session));
 
