@@ -19,7 +19,7 @@ struct word {
 	size_t len;
 };
 
-/* Bits of the names that the word stands for; 0: of none. */
+/* The bits of the names that the word matches. */
 static uint32_t word_match(struct word w, const char *const names[], unsigned int n)
 {
 	if (w.len == 1 && *w.at == '*')
@@ -42,7 +42,7 @@ static int word_unknown(struct word w, const char *what, const char *const names
 		    (int)(w.len < 20 ? w.len : 20), w.at, what, what, list);
 }
 
-/* The characters up to one of `ends`, a blank, or the end. */
+/* The characters up to `end`, a blank, or the end of the text. */
 static struct word word_take(const char **p, char end)
 {
 	struct word w = { .at = *p };

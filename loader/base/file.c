@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel gives such a file in one read(2). */
+/* See file.h; one read(2) returns such a file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon's messages. */
+/* See messages.h. */
 #include <stdarg.h>
 #include <stdio.h>
 

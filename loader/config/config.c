@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tunables and their file.  An own parser because libinih reads another language: it keeps the
- * quotes, takes ':' for '=', joins indented lines to the one before and cuts long ones.
+ * Tunables and their file.  libinih cannot read it: it keeps quotes, takes ':' for '=', joins
+ * indented lines to the previous one and cuts long ones.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -51,14 +51,14 @@ static int set_ktr_stop(struct config *c, const char *value, struct why *why)
 	return ktrconf_stop(&c->ktr, value, why);
 }
 
-/* The daemon leaves the folder that it was started in. */
+/* The daemon leaves the folder in which it was started. */
 static int set_msr_list(struct config *c, const char *value, struct why *why)
 {
 	return *value == '/' ? 0 : deny(why, -EINVAL, "msr.list takes the path of a file from the "
 					"root, as " CONFIG_MSR_LIST ", not \"%.100s\"", value);
 }
 
-/* Whether there is such a group is seen at the start, when the socket is made. */
+/* The group is looked up when the socket is made. */
 static int set_socket_group(struct config *c, const char *value, struct why *why)
 {
 	return 0;
@@ -71,7 +71,7 @@ static const struct {
 	int preset, min, max, fallback;
 	const char *complaint;		/* takes the value, then the fallback */
 	bool writable;			/* at run time */
-	/* Those that are text: what it means, and the preset. */
+	/* Of texts: the parser and the preset. */
 	int (*set)(struct config *c, const char *value, struct why *why);
 	const char *text;
 } tunables[TUNABLES] = {
@@ -83,11 +83,11 @@ static const struct {
 		"tunable hashsize=%d must be greater than zero.", false),
 	[TUN_LOGBUFFERSIZE] = NUMBER("kern.hwpmc.logbuffersize", 256, 1, MAX_LOGBUFFERSIZE, 256,
 		"tunable logbuffersize=%d must be greater than zero.", false),
-	/* 3 for readers on FreeBSD 6 to 11, else today's. */
+	/* 3: for readers on FreeBSD 6 to 11. */
 	[TUN_LOGVERSION] = NUMBER("kern.hwpmc.logversion", 10, 3, 10, 10,
 		"tunable logversion=%d out of range.", true),
 	[TUN_MTXPOOLSIZE] = NUMBER("kern.hwpmc.mtxpoolsize", 32, INT_MIN, INT_MAX, 32, "", false),
-	/* The message has always called this one by another name. */
+	/* hwpmc's message has another name for it. */
 	[TUN_NBUFFERS] = NUMBER("kern.hwpmc.nbuffers", 0, 1, INT_MAX, 0,
 		"tunable nlogbuffers=%d must be greater than zero.", false),
 	[TUN_NBUFFERS_PCPU] = NUMBER("kern.hwpmc.nbuffers_pcpu", 32, 1, INT_MAX, 32,
@@ -159,7 +159,7 @@ int config_find(const char *name, struct why *why)
 		    name, nearest_hint(&near, ""));
 }
 
-/* Where the text of one that is text is kept. */
+/* The offset of a text tunable in struct config. */
 static size_t config_text_offset(enum tunable t)
 {
 	if (config_ktr(t))
@@ -190,7 +190,7 @@ static int config_set_text(struct config *c, enum tunable t, const char *value, 
 	err = tunables[t].set(c, value, why);
 	if (err)
 		return err;
-	/* It is printed in one line. */
+	/* Printed in one line. */
 	for (size_t i = 0; i <= strlen(value); i++)
 		text[i] = isspace((unsigned char)value[i]) ? ' ' : value[i];
 	return 0;
@@ -236,7 +236,7 @@ int config_change(struct config *c, const char *name, const char *value, struct 
 	return 0;
 }
 
-/* Splits a line in place. 1: a name and a value; 0: nothing on it. */
+/* Splits a line in place.  1: a name and a value; 0: an empty line. */
 static int config_line(char *line, char **name, char **value, struct why *why)
 {
 	char *p = line + strspn(line, BLANK), *end;
@@ -348,7 +348,7 @@ out:
 	return err;
 }
 
-/* CPUs that are there now: a machine may have places for many more. */
+/* For online CPUs: many more may be possible. */
 static void config_count_buffers(struct config *c)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tunables ktr.*: words become bits. */
+/* See ktrconf.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -129,7 +129,7 @@ static int word_signal(const char *name)
 	return 0;
 }
 
-/* NAME or SUBSYSTEM:NAME, as tracefs lists them; what attaches needs the name alone. */
+/* NAME or SUBSYSTEM:NAME, as tracefs lists them; attaching needs the name only. */
 static int stop_add_tracepoint(struct ktr_conf *c, const char *word, struct why *why)
 {
 	const char *colon = strrchr(word, ':'), *name = colon ? colon + 1 : word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line: parsed in two passes, because the file's tunables yield to those of -o. */
+/* The command line, in two passes: -o overrides the file, whose name is another option. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -34,7 +34,7 @@ static const struct option long_options[] = {
 	{ "test", no_argument, NULL, 't' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
-	/* What libpmc-compat passes to a daemon of its own; not for people. */
+	/* For libpmc-compat only, which starts a daemon of its own. */
 	{ "client-fd", required_argument, NULL, OPT_CLIENT_FD },
 	{ NULL, 0, NULL, 0 },
 };
@@ -51,7 +51,7 @@ static int options_fd(const char *text, int *fd, struct why *why)
 	return 0;
 }
 
-/* getopt_long() has printed what it did not like. */
+/* getopt_long() has printed its own errors. */
 static int options_take(struct options *o, int opt, const char *arg, struct why *why)
 {
 	struct nearest near;
@@ -117,7 +117,7 @@ int options_parse(struct options *o, int argc, char **argv, struct why *why)
 			   argv[optind]);
 	if (!err)
 		err = options_tunables(o, &o->set, why);
-	/* The daemon leaves this directory, and tells administrators where to write. */
+	/* The daemon leaves this directory, and its messages name the file. */
 	if (!err && o->config_given) {
 		o->config = realpath(o->config, NULL);
 		if (!o->config)

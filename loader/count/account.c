@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Users' accounts with the programs. */
+/* See account.h. */
 #include <errno.h>
 
 #include "account.h"
@@ -20,7 +20,7 @@ static void limits_write(struct abi_account *at, const struct user *u)
 	}
 }
 
-/* Every account in use has a limit of one at least. */
+/* An account in use has limits of at least one. */
 static unsigned int account_free(const struct abi_account *accounts)
 {
 	for (unsigned int i = 1; i < ABI_MAX_ACCOUNTS; i++)
@@ -52,7 +52,7 @@ void account_close(struct engine *e, struct user *u, unsigned int slot)
 	engine_owner(e, slot)->account = 0;
 	if (--u->counting)
 		return;
-	/* Nothing is left of it; if something is, no other user shall have it. */
+	/* The account is empty; a remainder must not be charged to the next user. */
 	for (unsigned int i = 0; i < ABI_CHARGES; i++) {
 		uint32_t rest = __atomic_exchange_n(&at->used[i], 0, __ATOMIC_RELAXED);
 

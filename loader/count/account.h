@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Users as the programs know them.  Children of targets join in the fork itself, and logged
- * processes get their counts at a switch, so the programs charge users and keep to their limits by
- * themselves; here they learn which account is whose.
+ * Users' accounts in the programs.  Children of targets join in the fork itself, and logged
+ * processes get their counts at a context switch: there the programs charge the users themselves.
+ * So each user that counts has an account with its limits in the programs' maps.
  */
 #ifndef PMCBPF_ACCOUNT_H
 #define PMCBPF_ACCOUNT_H
@@ -11,11 +11,11 @@
 
 struct engine;
 
-/* The owner in that slot is one of the user's from now on.  -EAGAIN: there are too many users. */
+/* Charges the owner in that slot to the user.  -EAGAIN: all accounts are in use. */
 int account_open(struct engine *e, struct user *u, unsigned int slot, struct why *why);
 void account_close(struct engine *e, struct user *u, unsigned int slot);
 
-/* The limits as they are now; and may the user have one target more? */
+/* Writes the limits of now; -EAGAIN: the user may not have another target. */
 int account_may_target(struct engine *e, struct user *u, struct why *why);
 
 #endif

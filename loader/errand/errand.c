@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fibers that wait for helper processes. */
+/* See errand.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@ struct errand {
 	struct helper_task task;	/* first: a task is its errand */
 	struct errands *all;
 	struct user *user;
-	struct fiber *waits;		/* NULL: nobody */
-	bool left;			/* its fiber has what it wants … */
-	bool over;			/* … and its helper is free or gone */
+	struct fiber *waits;		/* NULL: no fiber does */
+	bool left;			/* errand_end() has been called … */
+	bool over;			/* … and its helper is free or has exited */
 };
 
 /* A fiber that has no helper yet; on its stack. */
@@ -57,7 +57,7 @@ static void wait_call(struct errand_wait *w)
 	fiber_wake(w->fiber);
 }
 
-/* A helper is free: the first that may have it tries. */
+/* A helper is free: wakes the first fiber that may have it. */
 static void waits_look(struct errands *es)
 {
 	struct errand_wait *w;
@@ -76,7 +76,7 @@ int errands_due(struct errands *es)
 	uint64_t now = TAILQ_EMPTY(&es->waits) ? 0 : clock_ns();
 	struct errand_wait *w;
 
-	/* All may wait as long, so that the first is the first to be due. */
+	/* All wait equally long: the first in the list is due first. */
 	TAILQ_FOREACH(w, &es->waits, next) {
 		if (w->called)
 			continue;
@@ -87,7 +87,7 @@ int errands_due(struct errands *es)
 	return -1;
 }
 
-/* Charges the user for a helper, once there is one. */
+/* Charges the user for a helper; waits until there is one. */
 static int errand_claim(struct errands *es, struct user *u, struct why *why)
 {
 	struct errand_wait w = {

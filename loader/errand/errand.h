@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Errands: what the daemon has helper processes do (lib/base/helper.h), because it may hang: to
- * receive the descriptors of clients, to read the files and mappings of other users' processes, to
- * ask the kernel with a client's credentials.
+ * Errands: jobs that may hang and are done by helper processes (lib/base/helper.h): receiving the
+ * descriptors of clients, reading the files and mappings of other users' processes.
  *
- * Meanwhile the fiber waits that sent the helper, and nobody else; outside of a fiber everybody
- * does, which is for tests and tools only.  An errand is charged to the user for whom it is until
- * its helper is free again or gone, so that one user's hanging files use up that user's share.  A
- * fiber whose user has no helper left waits for one, as long as one may take for its errand.
+ * Only the fiber that has begun an errand waits for it.  (Outside of a fiber the whole thread
+ * waits, which is for tests and tools.)  An errand is charged to its user until its helper is free
+ * again or has exited, so that one user's hanging files use up that user's share of helpers.  If
+ * the share is used up, the fiber waits for a helper, at most ERRAND_MS.
+ *
+ * The functions are the event loop's; the jobs run in a helper, which shares nothing with the
+ * daemon.  server/ and process/ begin errands; main.c knows their jobs.
  */
 #ifndef PMCBPF_ERRAND_H
 #define PMCBPF_ERRAND_H
@@ -17,7 +19,7 @@
 #include "loader/policy/policy.h"
 
 #define ERRANDS_MAX 64u			/* helper processes */
-#define ERRAND_MS   5000u		/* what helpers have time for, each unless said */
+#define ERRAND_MS   5000u		/* the usual time limit of an errand */
 
 enum errand_job {
 	ERRAND_RECEIVE,			/* receives a request with descriptors */
@@ -27,10 +29,10 @@ enum errand_job {
 
 TAILQ_HEAD(errand_waits, errand_wait);
 struct errands {
-	struct helpers *helpers;	/* NULL: there are none, as in tests */
+	struct helpers *helpers;	/* NULL: none, in tests */
 	struct fibers *fibers;
 	struct user_table *users;
-	struct errand_waits waits;	/* fibers that have no helper yet, the longest first */
+	struct errand_waits waits;	/* fibers without a helper, the oldest first */
 };
 
 /*
@@ -41,20 +43,20 @@ int errands_new(struct errands *es, struct user_table *users, helper_job *const 
 		struct why *why);
 void errands_free(struct errands *es);
 
-/* Gives up waits that were too long; returns the ms until the next one is due, -1: nobody waits. */
+/* Ends waits for a helper that were too long; returns the ms until the next one is due, or -1. */
 int errands_due(struct errands *es);
 
 struct errand;
-/* -EAGAIN: helpers of the user, or of all, hang; else -EIO, and `why` says so. */
+/* -EAGAIN: all helpers of the user, or all that there may be, are at work; else -EIO. */
 int errand_begin(struct errands *es, struct user *u, enum errand_job job, const void *arg,
 		 size_t len, const int *fds, unsigned int nfds, unsigned int ms,
 		 struct errand **out, struct why *why);
 /*
- * Waits for the next part of the answer: 1, or 0 at the end of a job that returned 0, or -errno;
- * -ETIMEDOUT: its time was over.
+ * Waits for the next part of the answer: 1; at the end the job's result, 0 or -errno, or -ETIMEDOUT
+ * after its time limit.
  */
 int errand_next(struct errand *e, struct helper_part *part);
-/* Nothing more of it is wanted; it may finish what it does. */
+/* The caller needs no more of it; the helper may finish its job. */
 void errand_end(struct errand *e);
 
 #endif

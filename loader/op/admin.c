@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PMCADMIN: taking counters out of service on a CPU, and back. */
+/* PMCADMIN: disables and enables a row on a CPU. */
 #include <errno.h>
 
 #include <sys/pmc.h>
 
 #include "refusal.h"
 
-/* hwpmc asks for the privilege before it looks at the request. */
+/* As in hwpmc, the privilege is checked before the request. */
 int op_pmcadmin_allowed(struct request *rq)
 {
 	return request_privileged(rq, "enabling and disabling counters");

@@ -17,15 +17,15 @@
 #define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define FLAGS_LOG     (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 
-/* What an allocation works with once the request has passed the checks. */
+/* The allocation that a request describes. */
 struct plan {
 	const struct wire_allocate_req *a;
 	const struct row_class *class;
-	unsigned int first, rows;	/* those that it may have */
+	unsigned int first, rows;	/* the rows that it may have */
 	bool system;
 	unsigned int cpu;
 	struct count_spec spec;
-	enum kernel_view kernel;	/* sampling: what the client may know of it now */
+	enum kernel_view kernel;	/* sampling: what the client may see of the kernel */
 	char name[WIRE_NAME_MAX];
 };
 
@@ -115,7 +115,7 @@ static int plan_tsc(struct request *rq, struct plan *p)
 	return 0;
 }
 
-/* Capabilities of one side only: what happens there is counted, or nothing. */
+/* Capabilities of one side only: the event must be countable on that side. */
 static int plan_side(struct plan *p, struct why *why)
 {
 	const struct soft_event *s = p->spec.soft;
@@ -386,8 +386,8 @@ static uint32_t make_id(const struct plan *p, unsigned int row)
 }
 
 /*
- * hwpmc knows one answer to a row that does not work out; these four are about something else, as
- * is whatever a register says.
+ * hwpmc has one error for a row that cannot be used, after which the next row is tried.  These
+ * errors, and all of registers, do not depend on the row.
  */
 static bool is_final(const struct plan *p, int err)
 {
@@ -424,7 +424,7 @@ static int take_row(struct request *rq, struct plan *p, struct pmc *pmc)
 	return refusals_tell(&rs, rq, p->class, p->cpu);
 }
 
-/* The source of records, of sampling PMCs and of those with PMC_F_LOG_…. */
+/* Sampling PMCs and those with PMC_F_LOG_… write records: they take a tracer. */
 static int take_tracer(struct request *rq, struct plan *p, struct pmc *pmc)
 {
 	uint32_t log = 0;
@@ -446,7 +446,7 @@ static int take_tracer(struct request *rq, struct plan *p, struct pmc *pmc)
 	return err;
 }
 
-/* PMCs of one kernel profile have the same of these. */
+/* All PMCs of one kernel profile must agree in this. */
 static struct kgmon_source profile_source(const struct plan *p)
 {
 	struct kgmon_source s = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PMCATTACH and PMCDETACH: which process is meant, and may the caller measure it? */
+/* PMCATTACH, ATTACHEXEC, PMCDETACH. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static int attach_find_pmc(struct request *rq, struct pmc **p)
 	return 0;
 }
 
-/* Processes leave in slices, and what they do from then on is not for the log. */
+/* Records of the processes from before the detachment belong into the log, later ones do not. */
 static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct why *why)
 {
 	int err;
@@ -78,7 +78,7 @@ static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct why
 	return err;
 }
 
-/* Takes back an attachment that turns out not to be permitted. */
+/* Detaches again after a failure; returns err. */
 static int attach_undo(struct request *rq, struct pmc *p, const struct cred *target, int err)
 {
 	struct why unused;
@@ -131,7 +131,7 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 	return err ? attach_undo(rq, p, target, err) : 0;
 }
 
-/* The owner may be somewhere in the tree below the process that was named. */
+/* The owner may be a descendant of the process that was named. */
 static void attach_note_owner(struct pmc *p)
 {
 	p->flags &= ~(uint32_t)PMC_F_ATTACHED_TO_OWNER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The doctor's files.  All of them can hold what other programs chose. */
+/* See doctor.h.  Other programs may have chosen the contents of these files. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "loader/base/base.h"
 #include "doctor.h"
 
-/* One request must not keep the others waiting: about 50 ms. */
+/* About 50 ms: other requests wait meanwhile. */
 #define MAX_LINKS 32768u
 
 /* One printable line of a file; "" if there is none. */
@@ -87,7 +87,7 @@ unsigned int doctor_perf_users(const char *proc, pid_t self, struct perf_user *u
 	return n;
 }
 
-/* x86 says it in the flags of every CPU. */
+/* x86 has a flag for it. */
 static bool cpu_has_hypervisor(const char *root)
 {
 	char path[320], *line = NULL;
@@ -153,7 +153,7 @@ void doctor_cpu_list(const int *of_cpu, unsigned int ncpu, int value, char *buf,
 
 /* --- the kernel's names ---------------------------------------------------------------------- */
 
-/* What hides them from the daemon itself. */
+/* The finding and remedy if they are hidden from the daemon itself. */
 static const char *names_remedy(const struct kernel_shown *k, char *finding, size_t size)
 {
 	if (k->err == -ENOENT) {

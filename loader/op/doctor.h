@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the doctor reads in files: who else uses perf, and whether this is a virtual machine. */
+/* Files behind GATES: other users of perf, virtual machines, names of the kernel. */
 #ifndef PMCBPF_GATES_H
 #define PMCBPF_GATES_H
 
@@ -15,16 +15,16 @@ struct perf_user {
 };
 
 /*
- * Processes below `proc` (/proc) other than `self` that have a perf event open.  Fills at most max;
- * *all is false when there were more, or more descriptors than a request should look at.
+ * Processes in `proc` (/proc) other than `self` that have a perf event open, at most max.  *all is
+ * false if there are more, or more descriptors than a request has time for.
  */
 unsigned int doctor_perf_users(const char *proc, pid_t self, struct perf_user *users,
 			      unsigned int max, bool *all);
 
-/* True in a virtual machine, whose name goes to `name` ("" if it tells none).  `root` is "". */
+/* True in a virtual machine; `name`: its name, or "".  `root` is "", but for tests. */
 bool doctor_virtual(const char *root, char *name, size_t size);
 
-/* What decides whether the caller's logs have the kernel's names. */
+/* The conditions of the kernel's names in the caller's logs. */
 struct kernel_shown {
 	int err;			/* of ksyms_start() in the daemon */
 	bool syslog;			/* the daemon has CAP_SYSLOG */
@@ -32,13 +32,13 @@ struct kernel_shown {
 	enum kernel_view view;		/* of the caller */
 };
 /*
- * The finding, cut to size, and a constant string that names what would change it, "" where nothing
- * need be.  True: the logs have addresses and names.
+ * The finding, cut to size, and a constant string with a remedy, "" if none is needed.  True: the
+ * logs have addresses and names.
  */
 bool doctor_kernel_names(const struct kernel_shown *k, char *finding, size_t size,
 			const char **remedy);
 
-/* "0-3,8" of the CPUs whose element is `value`, cut to size. */
+/* "0-3,8": the CPUs with this value, cut to size. */
 void doctor_cpu_list(const int *of_cpu, unsigned int ncpu, int value, char *buf, size_t size);
 
 #endif

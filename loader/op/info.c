@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operations that only tell: greeting, versions, classes, rows, events, statistics. */
+/* HELLO, SIGNALS, and operations that only report: versions, classes, rows, events, statistics. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 _Static_assert(sizeof(((struct owner *)0)->program) ==
 	       sizeof(((struct wire_hello_req *)0)->program) + 1, "the name and its NUL");
 
-/* It goes into messages and to other users' terminals: what is not printable is a question mark. */
+/* Messages and other users' terminals show the name: unprintable characters become "?". */
 static void program_name(char *out, const char *name)
 {
 	size_t n = strnlen(name, sizeof(((struct wire_hello_req *)0)->program));
@@ -77,7 +77,7 @@ int op_getcpuinfo(struct request *rq)
 	return 0;
 }
 
-/* An owner with a log gets what that log lacks, without others' losses.  NULL: everybody's. */
+/* An owner with a log gets the losses of that log alone.  NULL: the totals. */
 static const struct user_stats *stats_of(const struct owner *o)
 {
 	if (o->logged)
@@ -147,7 +147,7 @@ int op_getdyneventinfo(struct request *rq)
 	return room ? 0 : deny(&rq->r->why, -ENOMEM, "too many events for one reply");
 }
 
-/* The one PMC that (row, cpu) stands for: a process-scope row has one if nobody shares it. */
+/* The PMC to report for a row and CPU; a process-scope row with several PMCs has none. */
 static const struct pmc *row_shown_pmc(const struct row *r, unsigned int cpu)
 {
 	const struct pmc *first = LIST_FIRST(&r->pmcs);

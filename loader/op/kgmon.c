@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * KGMON: starts, stops, resets and dumps the kernel profile.  It shows addresses of the kernel and
- * what all users' processes do there: it takes the privilege of system-scope sampling, with which
- * samples show the same.
+ * KGMON: starts, stops, resets and dumps the kernel profile.  The profile shows addresses of the
+ * kernel and the activity of all users in it, as system-scope samples do, and requires the same
+ * privilege.
  */
 #include <errno.h>
 
@@ -61,7 +61,7 @@ int op_kgmon(struct request *rq)
 		err = request_privileged(rq, "the kernel profile");
 	if (err)
 		return err;
-	/* What has been sampled so far belongs to the time before. */
+	/* Samples of before are counted before the change. */
 	if (a->what != WIRE_KGMON_STATE)
 		trace_drain(rq->d->trace);
 	if (a->what == WIRE_KGMON_START)

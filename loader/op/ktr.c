@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* KTR: the kernel's trace rings, for everybody to ask about and the super-user to use. */
+/* KTR: information on the kernel's trace rings, and their control by the super-user. */
 #include <errno.h>
 #include <string.h>
 
@@ -79,8 +79,8 @@ int op_ktr(struct request *rq)
 }
 
 /*
- * What was asked of the rings before is done first; programs are attached again before a thaw
- * ends.
+ * Waits for earlier changes of the rings, then carries out the command; after a thaw also waits
+ * until the programs are attached again.
  */
 int op_ktr_later(struct request *rq)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CONFIGURELOG, FLUSHLOG, CLOSELOG, WRITELOG.  What has to wait for the log's writer is answered
- * later: the owner waits, and nobody else.
+ * CONFIGURELOG, FLUSHLOG, CLOSELOG, WRITELOG.  Operations that wait for the log's writer are
+ * answered later: only the owner waits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static int log_identity(const struct request *rq, struct identity **id)
 	const struct owner *o = rq->s->owner;
 	int err = rq->d->read_identity(o->cred.pid, id);
 
-	/* While it has not exited its number is not another process's. */
+	/* The number was not another process's if the owner has not exited. */
 	if (!err && owner_gone(o)) {
 		free(*id);
 		err = -ESRCH;
@@ -70,7 +70,7 @@ static int log_begin(struct request *rq, const struct logdest *dest)
 	free(config.id);
 	if (config.numbers)
 		config.numbers->end(config.numbers);
-	/* The client's descriptor is still open, so that this one is not the last. */
+	/* Does not hang: the client's descriptor is still open. */
 	if (config.fd >= 0)
 		close(config.fd);
 	return err;
@@ -90,7 +90,7 @@ static int log_configure(struct request *rq)
 		return err;
 	if (rq->fd < 0)
 		return deny(&rq->r->why, -EBADF, "the log's descriptor is not open");
-	/* What happened before is not in it. */
+	/* Earlier records are not for this log. */
 	trace_drain(d->trace);
 	err = log_begin(rq, rq->m->dest);
 	o->logged |= !err;
@@ -104,7 +104,7 @@ static int log_configure(struct request *rq)
 	return err;
 }
 
-/* The log's last records are on their way; what needs a log does not run on without one. */
+/* Stops the PMCs that need the log, and answers when its last records are written. */
 static int log_end(struct request *rq)
 {
 	struct owner *o = rq->s->owner;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Refusals about rows, told as far as the caller may know. */
+/* See refusal.h; other users' processes are not named. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "loader/base/base.h"
 #include "refusal.h"
 
-#define ROOM_FOR_ROWS 250u	/* bytes: the remedies behind must fit as well */
+#define ROOM_FOR_ROWS 250u	/* bytes, so that the remedies after them fit */
 #define GROUPS	      6
 
 struct groups {
@@ -15,7 +15,7 @@ struct groups {
 		char text[112];
 		unsigned int rows, first;
 	} group[GROUPS];
-	unsigned int n, others;		/* others: rows whose reasons found no room */
+	unsigned int n, others;		/* others: rows without room for their reason */
 	bool own;			/* the caller could release one */
 };
 
@@ -37,7 +37,7 @@ void describe_holder(const struct request *rq, const struct pmc *p, char *buf, s
 		snprintf(buf, size, "held by another user's process");
 }
 
-/* The latest holder, and whether there are others. */
+/* The latest holder, and " and others" if there are. */
 static void describe_holders(const struct request *rq, const struct row *r, char *buf, size_t size)
 {
 	const struct pmc *p, *latest = LIST_FIRST(&r->pmcs);
@@ -53,7 +53,7 @@ static void describe_holders(const struct request *rq, const struct row *r, char
 	}
 }
 
-/* The PMC that has the process as a target on that row. */
+/* The PMC on that row that measures the process. */
 static const struct pmc *row_measures(const struct row *r, pid_t tgid)
 {
 	const struct pmc *p;

@@ -13,7 +13,7 @@ int op_pmcrelease(struct request *rq)
 
 	if (err)
 		return err;
-	/* The second: its last target has gone so lately that nobody was told. */
+	/* The second condition: its last target has exited, and the signal is still to come. */
 	alone = !count_ntargets(p->count) && !count_orphaned(p->count);
 	pmc_release(&rq->d->rows, p);
 	if (!alone)

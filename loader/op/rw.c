@@ -65,8 +65,8 @@ int op_pmcrw(struct request *rq)
 }
 
 /*
- * hwpmc's conditions, in its order; what the register is the client has found out.  From then on
- * the PMC stays its owner's.
+ * hwpmc's conditions, in its order.  The client has found the register itself, or reports by
+ * `missing` that there is none.  From then on the PMC can measure its owner only.
  */
 int op_pmcgetmsr(struct request *rq)
 {
@@ -114,7 +114,7 @@ int op_pmcsetcount(struct request *rq)
 	if (p->reload == a->count)
 		return 0;
 	p->reload = a->count;
-	/* Samples from here on stand for so many events. */
+	/* The log must have the period of samples from here on. */
 	logbook_allocate(p);
 	return 0;
 }

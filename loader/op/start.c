@@ -8,7 +8,7 @@
 #include "loader/log/logbook.h"
 #include "loader/log/sample_log.h"
 
-/* A process-scope PMC that nobody attached measures its owner, who needs no permission. */
+/* A process-scope PMC without an attachment measures its owner, which needs no permission. */
 static int start_attach_owner(struct request *rq, struct pmc *p)
 {
 	const struct owner *o = p->owner;
@@ -48,7 +48,7 @@ static int start_pmc(struct request *rq, struct pmc *p)
 	err = start_attach_owner(rq, p);
 	if (!err && p->owner->log)
 		trace_drain(rq->d->trace);
-	if (!err && !(p->flags & PMC_F_KGMON))	/* whose samples are in no log */
+	if (!err && !(p->flags & PMC_F_KGMON))	/* a kernel profile is in no log */
 		lifelog_start(rq->d->life, p);
 	if (!err)
 		err = request_cpu_online(rq, p);
@@ -92,13 +92,13 @@ int op_pmcstop(struct request *rq)
 		return deny(&rq->r->why, -EINVAL, "this PMC was never started");
 	DEBUG(&rq->d->debug, PMC, STOP, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
 	      p->row);
-	/* It has stopped even where that failed: on an offline CPU nothing counts. */
+	/* On an offline CPU it has stopped although that failed. */
 	err = request_cpu_online(rq, p);
 	if (!err)
 		err = count_stop(p->count, &rq->r->why);
 	else
 		(void)count_stop(p->count, &(struct why){ "" });
-	/* What it has left on its way here is still its own. */
+	/* Its samples that are still in the rings count. */
 	if (p->tracer) {
 		tracer_drain(p->tracer);
 		tracer_stop(p->tracer);

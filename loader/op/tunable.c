@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* TUNABLE: hwpmc's sysctl variables, for everybody to read and the super-user to change. */
+/* TUNABLE: lists and reads tunables, and changes them for the super-user. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "loader/ktr/ktr.h"
 #include "request.h"
 
-#define CPUID "kern.hwpmc.cpuid"	/* no setting, and so in no list of them */
+#define CPUID "kern.hwpmc.cpuid"	/* constant, and not listed */
 
 static int tunable_set(struct request *rq)
 {
@@ -92,7 +92,7 @@ int op_tunable(struct request *rq)
 	return err;
 }
 
-/* Trace rings are made, and their programs loaded, by another thread. */
+/* Another thread makes trace rings and loads their programs. */
 int op_tunable_later(struct request *rq)
 {
 	int err = ktr_result(rq->d->ktr, rq->s->later.ticket, &rq->r->why);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The right to debug depends on ids, capabilities, user namespaces, dumpability and whatever
- * security module is loaded, and the kernel answers for the calling process only.  A client shows
- * the kernel's answer about the process that it names by a descriptor (permit.c).  About a
- * descendant of that process, which has no such descriptor, a child with the client's file system
- * ids and capabilities asks.  A read of /proc/PID/personality checks the right to attach whenever
- * it is done, whoever opened the file; readlink(2) of /proc/PID/ns/user checks the right to look,
- * which is the same without Yama.
+ * The right to debug depends on ids, capabilities, user namespaces, dumpability and the security
+ * modules, and the kernel answers for the calling process only.  For the process that it names, a
+ * client sends the kernel's answer as a descriptor (op/permit.c).  For descendants of that process
+ * it has no descriptor: a child takes on the client's file system ids and capabilities and asks.
+ * read(2) of /proc/PID/personality checks the reader's right to attach, also if another process
+ * opened the file; readlink(2) of /proc/PID/ns/user checks the right to look, which is the same
+ * without Yama.
  *
  * The child shares memory and descriptors with the daemon, which makes it cheap.  Its real and
- * saved ids stay root's, so that the client may not send it signals; and it is not dumpable, so
- * that nobody but root can look into it.  Only in the client's own user namespace can a client with
- * CAP_KILL stop it: a child that was stopped is killed at once.  A target that executes a program
- * holds the lock that the question takes for as long as it closes its files, so that the daemon
- * does not wait blindly.
+ * saved ids stay root's, so that the client cannot send it signals, and it is not dumpable, so that
+ * only root can look into it.  In the client's own user namespace a client with CAP_KILL can stop
+ * it: a stopped child is killed at once.  While a target executes a program it holds the lock that
+ * the question takes, until it has closed its files; so the daemon limits its wait.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,8 +41,8 @@
 #define P_PIDFD 3
 #endif
 #define STACK	 16384
-#define BLOCKED	 10			/* ms, for a child that waits inside the kernel */
-#define PATIENCE 200			/* ms, for one that waits for a CPU */
+#define BLOCKED	 10			/* ms, for a child that sleeps in the kernel */
+#define PATIENCE 200			/* ms, for a child that waits for a CPU */
 #define YAMA	 "/proc/sys/kernel/yama/ptrace_scope"
 
 /* setfsuid(2) and its like take 16-bit ids elsewhere. */
@@ -56,13 +55,13 @@ struct question {
 	pid_t pid;			/* the child's */
 	int self;			/* its pidfd */
 	int dir, file;			/* the target's folder in /proc, and the file to read */
-	const char *failed;		/* the call that did, with `error` */
+	const char *failed;		/* the call that failed with `error` */
 	int error;
 	int attach, look;		/* 0 or an errno */
-	uint64_t lacked;		/* capabilities of the client, but not of the child */
+	uint64_t lacked;		/* capabilities of the client that the child has not */
 };
 
-/* --- in the child: system calls only, and none that the C library makes for all threads ------- */
+/* --- in the child: only system calls that the C library does not make for all threads --------- */
 
 static bool question_failed(struct question *q, const char *call, long result)
 {
@@ -77,11 +76,11 @@ static bool question_take_id(struct question *q, const char *call, int (*set)(ui
 {
 	set(id);
 	errno = EPERM;
-	/* No id: it returns the one there is. */
+	/* -1 changes nothing and returns the id. */
 	return !question_failed(q, call, (uid_t)set((uid_t)-1) != id);
 }
 
-/* All that the child has stay permitted; of these it makes use, as far as the daemon has them. */
+/* Makes these effective, as far as the daemon has them; permitted ones stay. */
 static long child_use_capabilities(uint64_t caps, uint64_t *lacked)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -100,11 +99,11 @@ static bool question_take_effective(struct question *q, uid_t id)
 {
 	if (question_failed(q, "setresuid", syscall(SYS_setresuid, -1L, id, -1L)))
 		return false;
-	/* Which has taken the capabilities that the steps after it need. */
+	/* That has cleared the effective capabilities, which later steps need. */
 	return !question_failed(q, "capset", child_use_capabilities(UINT64_MAX, &q->lacked));
 }
 
-/* Both are forgotten whenever credentials change. */
+/* Each change of credentials resets both. */
 static void child_close_up(void)
 {
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -112,8 +111,8 @@ static void child_close_up(void)
 }
 
 /*
- * What ptrace(2) looks at: the client's real ids, and of its capabilities the permitted ones, but
- * CAP_SYS_PTRACE only where it is effective.
+ * Takes on what ptrace(2) checks: the client's real ids and its permitted capabilities, but
+ * CAP_SYS_PTRACE only if it is effective.
  */
 static bool question_become(struct question *q)
 {
@@ -121,7 +120,7 @@ static bool question_become(struct question *q)
 	uint64_t ptrace = 1ull << CAP_SYS_PTRACE;
 	uint64_t caps = (c->permitted & ~ptrace) | (c->effective & ptrace);
 
-	/* The ids are those of the daemon's namespace. */
+	/* Ids are in the daemon's user namespace, hence before setns(). */
 	if ((c->user_ns != q->a->target->user_ns &&
 	     !question_take_effective(q, c->uid[ID_EFFECTIVE])) ||
 	    !question_take_id(q, "setfsgid", setfsgid, c->gid[ID_REAL]) ||
@@ -171,7 +170,7 @@ static bool child_was_stopped(int pidfd)
 	       info.si_pid != 0;
 }
 
-/* It runs, or would if it had a CPU. */
+/* Running, or waiting for a CPU. */
 static bool child_is_runnable(pid_t pid)
 {
 	char path[32], text[512];
@@ -184,7 +183,7 @@ static bool child_is_runnable(pid_t pid)
 	return end && end[1] == ' ' && end[2] == 'R';
 }
 
-/* Waits for the child's end, and brings it about; true: it came by itself. */
+/* Waits for the child, and kills it if that takes too long; true: it exited by itself. */
 static bool child_ended_well(const struct question *q)
 {
 	struct pollfd p = { .fd = q->self, .events = POLLIN };
@@ -211,7 +210,7 @@ static int question_refuse(const char *call, int error, struct why *why)
 		    "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH", call, strerror(error));
 }
 
-/* The folder is the target's if that lives on once it is open. */
+/* The open folder is the target's if the target has not exited by then. */
 static int question_open(struct question *q, struct why *why)
 {
 	char path[32];
@@ -229,7 +228,7 @@ static int question_open(struct question *q, struct why *why)
 	return question_refuse("open", errno, why);
 }
 
-/* A child that is killed leaves AddressSanitizer's marks of its frames in the daemon's memory. */
+/* Clears the marks of AddressSanitizer that a killed child leaves in the daemon's memory. */
 static void stack_clean(char *stack)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -245,7 +244,7 @@ static int question_run(struct question *q, struct why *why)
 	sigset_t all, old;
 	int error;
 
-	/* No handler may run in the child, whose memory is ours. */
+	/* No signal handler may run in the child, which shares our memory. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
 	q->pid = clone(question_ask, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_PIDFD, q,
@@ -256,7 +255,7 @@ static int question_run(struct question *q, struct why *why)
 		close(q->self);
 		stack_clean(stack);
 	}
-	/* The child's change of credentials has made the shared memory not dumpable. */
+	/* The child's change of credentials has made the shared memory undumpable. */
 	if (dumpable == 1)
 		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	sigprocmask(SIG_SETMASK, &old, NULL);
@@ -280,7 +279,7 @@ static int yama_scope(void)
 	return err ? (err == -ENOENT ? YAMA_OFF : err) : atoi(text);
 }
 
-/* What Yama has against it; with the right to look there was nothing else in the way. */
+/* With the right to look, only Yama or another module forbids to attach. */
 static int yama_explain(const struct access *a, int scope, struct why *why)
 {
 	switch (scope) {
@@ -303,7 +302,7 @@ static int yama_explain(const struct access *a, int scope, struct why *why)
 	}
 }
 
-/* Yama's relation is the client's own: no other process can have it in its place. */
+/* Yama permits descendants of the client; the child cannot ask that for it. */
 static bool is_relative(const struct access *a, int scope)
 {
 	return scope == YAMA_RELATIVES && policy_descends(a->target->pid, a->client);

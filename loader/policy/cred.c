@@ -34,7 +34,7 @@ static void status_ids(const char *p, unsigned int ids[IDS])
 	}
 }
 
-/* The pid at a level of the line NSpid, the last one if there are fewer; *last is its level. */
+/* The pid at a level of the line NSpid, or the last one; *last is its level. */
 static pid_t status_pid(const char *p, unsigned int level, unsigned int *last)
 {
 	long n = 0;
@@ -85,7 +85,7 @@ static void status_parse(const char *status, struct cred *c)
 	c->leader = strtol(status_field(status, "\nTgid:\t"), NULL, 10) == c->pid;
 }
 
-/* One directory descriptor names one process, whatever happens to the number meanwhile. */
+/* The descriptor stays that of one process, also if its number is used again. */
 static int process_open(pid_t pid)
 {
 	char path[32];
@@ -108,7 +108,7 @@ int policy_read_cred(pid_t pid, struct cred *c)
 	if (file_read(dir, "status", text, sizeof(text)) <= 0 || fstatat(dir, "status", &st, 0))
 		goto out;
 	status_parse(text, c);
-	/* The files of a process that may not be inspected belong to root, not to its user. */
+	/* The files of an undumpable process belong to root instead of its user. */
 	c->dumpable = st.st_uid == c->uid[ID_EFFECTIVE] && st.st_gid == c->gid[ID_EFFECTIVE];
 	if (file_read(dir, "stat", text, sizeof(text)) <= 0)
 		goto out;
@@ -121,7 +121,7 @@ out:
 	return err;
 }
 
-/* The new memory has no code until all is mapped. */
+/* The new memory has no code until all segments are mapped. */
 bool policy_in_exec(pid_t pid)
 {
 	char text[1024], path[32];
@@ -130,7 +130,7 @@ bool policy_in_exec(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (file_read(AT_FDCWD, path, text, sizeof(text)) <= 0 || stat_field(text, STAT_CODE))
 		return false;
-	/* A first thread that has ended has no memory. */
+	/* A main thread that has exited has no memory. */
 	state = strrchr(text, ')');
 	return state && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
 }
@@ -216,8 +216,8 @@ bool policy_visible(const struct cred *target, uint64_t pid_ns)
 }
 
 /*
- * The parent's directory, opened while the process was its child: a parent that exits meanwhile
- * loses its children, so that a number used again cannot be mistaken for it.  -1: none.
+ * The parent's directory, or -1.  The process is still its child after it was opened; a parent that
+ * exits loses its children, so that another process of that number is not taken for it.
  */
 static int process_open_parent(int dir, pid_t *parent)
 {

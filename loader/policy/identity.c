@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ids and limits from /proc, and the system calls that one thread makes to take them on. */
+/* See identity.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -22,7 +22,7 @@ enum { STATUS_REAL, STATUS_EFFECTIVE, STATUS_SAVED, STATUS_FILESYSTEM, STATUS_ID
 
 /* --- from /proc ------------------------------------------------------------------------------- */
 
-/* Numbers of a line, up to `max`; how many there were. */
+/* The numbers of a line, at most `max`; returns how many the line has. */
 static unsigned int status_numbers(const char *text, const char *name, unsigned int *to,
 				   unsigned int max)
 {
@@ -84,7 +84,7 @@ static int identity_parse(const char *status, const char *limits, struct identit
 	return 0;
 }
 
-/* All of it, however long the line of groups is. */
+/* The whole file: the line of groups may be long. */
 static int status_read(int dir, char *text)
 {
 	int fd = openat(dir, "status", O_RDONLY | O_CLOEXEC);
@@ -107,7 +107,7 @@ int identity_read(pid_t pid, struct identity **out)
 
 	if (!status)
 		return -ENOMEM;
-	/* One directory descriptor names one process, whatever happens to the number meanwhile. */
+	/* The descriptor stays that of one process, also if its number is used again. */
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir >= 0 && !status_read(dir, status) &&
@@ -121,7 +121,7 @@ int identity_read(pid_t pid, struct identity **out)
 
 /* --- in the thread: system calls only, because the C library changes all threads -------------- */
 
-/* It may be refused where nothing would change. */
+/* Then setgroups(2) is not needed, which may be forbidden. */
 static bool identity_has_groups(const struct identity *id)
 {
 	bool same = false;
@@ -136,7 +136,7 @@ static bool identity_has_groups(const struct identity *id)
 	return same;
 }
 
-/* These calls return the id before, and no error: the id that is none asks for it. */
+/* These calls return the previous id and no error; -1 changes nothing. */
 static bool identity_set_id(long call, unsigned int id)
 {
 	(void)syscall(call, id);

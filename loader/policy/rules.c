@@ -42,9 +42,9 @@ static bool ids_grown(const unsigned int *then, const unsigned int *now)
 }
 
 /*
- * A process exchanges its three ids as it likes, and with CAP_SETUID or CAP_SETGID it takes on any.
- * It gets no permitted capability but by an exec.  An effective one it switches on and off by
- * itself; those that the rules ask for must have been on when it connected.
+ * A process may exchange its three ids, and with CAP_SETUID or CAP_SETGID take on any.  It gets
+ * permitted capabilities only by an exec.  It switches effective ones on and off itself; those that
+ * the rules ask for must have been on when it connected.
  */
 bool policy_grown(const struct cred *then, const struct cred *now)
 {
@@ -121,7 +121,7 @@ int policy_attach(const struct config *cfg, const struct cred *client, const str
 	return POLICY_ASK;
 }
 
-/* The kernel compares the ids that the client has for real with all that the target has. */
+/* The kernel compares the client's real ids with all ids of the target. */
 static bool cred_same_ids(const struct cred *client, const struct cred *target)
 {
 	for (unsigned int i = 0; i < IDS; i++)
