@@ -155,7 +155,7 @@ $(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
 
 # Misread: initializers with names as assignments, objects that another file's function fills in.
 CPPCHECK_OFF := unknownEvaluationOrder:cli/common/opt.c ctuuninitvar ctunullpointer \
-	arrayIndexOutOfBounds:tests/vm/agent.c uninitvar:loader/op/op_attach.c uninitvar:tests/model/random.c \
+	arrayIndexOutOfBounds:tests/vm/agent.c uninitvar:loader/op/attach.c uninitvar:tests/model/random.c \
 	arrayIndexOutOfBoundsCond:tests/unit/loader_target.c legacyUninitvar:loader/process/lifelog.c
 .PHONY: lint-c lint-cppcheck lint-style
 lint: lint-c lint-cppcheck lint-style  ## clang, clang-tidy, cppcheck, shellcheck, mandoc and the rules of the tree

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmcbpfd: start order, background, end. */
+/* pmcbpfd: checks of the machine, the order of the start, background, end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -11,10 +11,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "loader/base/caps.h"
-#include "daemon.h"
-#include "loader/server/notify.h"
-#include "loader/config/options.h"
+#include "loader/base/base.h"
+#include "loader/daemon/daemon.h"
+#include "loader/daemon/notify.h"
+#include "loader/config/config.h"
+#include "loader/process/mappings.h"
+#include "loader/server/receive.h"
 #include "loader/server/server.h"
 
 #define MIN_MAJOR   6
@@ -23,22 +25,22 @@
 #define NICE	    (-10)
 #define BIG_ALLOC   (128 * 1024)
 
-static void say_tunable(void *arg, const char *line)
+static void tunable_report(void *arg, const char *line)
 {
 	log_hwpmc(arg, LOG_WARNING, "%s", line);
 }
 
-static void say_missing(void *arg, const char *line)
+static void missing_report(void *arg, const char *line)
 {
 	log_msg(arg, LOG_ERR, "%s", line);
 }
 
-static int reread(void *arg, struct config *config, struct why *why)
+static int tunables_reread(void *arg, struct config *config, struct why *why)
 {
 	return options_tunables(arg, config, why);
 }
 
-/* --- what the machine must have --------------------------------------------------------- */
+/* --- requirements on the machine --------------------------------------------------------- */
 
 static int check_root(struct why *why)
 {
@@ -64,39 +66,39 @@ static int check_kernel(struct why *why)
 		    u.release, MIN_MAJOR, MIN_MINOR);
 }
 
-/* The list must be good; the module is missed only by who wants its registers. */
+/* The list must be valid.  A missing module is no failure: only its registers are out of reach. */
 static unsigned int check_registers(struct daemon *d)
 {
 	struct why why;
 	int err;
 
-	if (!*d->config.msr_list)	/* no path, as has been told */
+	if (!*d->config.msr_list)	/* not a path, and reported already */
 		return 0;
 	cpu_identify(&d->cpu);
 	err = msr_load(&d->msr, d->config.msr_list, &d->cpu, &why);
 	if (err)
-		say_missing(&d->log, why.text);
-	else if (d->msr.dev_err && d->msr.dev_err != -EBUSY)	/* that is a running daemon's */
+		missing_report(&d->log, why.text);
+	else if (d->msr.dev_err && d->msr.dev_err != -EBUSY)	/* busy: another daemon runs */
 		log_msg(&d->log, LOG_NOTICE, "only perf's registers can be counted: %s",
 			d->msr.no_dev.text);
 	msr_free(&d->msr);
 	return err != 0;
 }
 
-/* -t, and what a failed start is explained with. */
+/* For -t: reports all that is missing, and returns how much. */
 static unsigned int check_machine(struct daemon *d)
 {
 	struct why why;
 	unsigned int missing = 0;
 
 	if (check_kernel(&why)) {
-		say_missing(&d->log, why.text);
+		missing_report(&d->log, why.text);
 		missing++;
 	}
-	return missing + engine_check(say_missing, &d->log) + check_registers(d);
+	return missing + engine_check(missing_report, &d->log) + check_registers(d);
 }
 
-static void raise_limit(int what, rlim_t wanted)
+static void limit_raise(int what, rlim_t wanted)
 {
 	struct rlimit r;
 
@@ -106,7 +108,7 @@ static void raise_limit(int what, rlim_t wanted)
 	r.rlim_cur = wanted;
 	if (r.rlim_max != RLIM_INFINITY && (wanted == RLIM_INFINITY || r.rlim_max < wanted))
 		r.rlim_max = wanted;
-	/* Without the right to raise the hard limit the most that it allows must do. */
+	/* Without the right to raise the hard limit, up to that. */
 	if (setrlimit(what, &r) && !getrlimit(what, &r)) {
 		r.rlim_cur = r.rlim_max;
 		setrlimit(what, &r);
@@ -114,10 +116,10 @@ static void raise_limit(int what, rlim_t wanted)
 }
 
 /*
- * Others' requests wait for the daemon, which uses a moment for each: it runs before processes that
- * compute.  Helper processes, which may take long, do not.
+ * Requests wait for the event loop, which takes a moment for each: it runs before processes that
+ * compute.  Helper processes may take long and keep their priority.
  */
-static void raise_priority(void)
+static void priority_raise(void)
 {
 	if (getpriority(PRIO_PROCESS, 0) > NICE)
 		(void)setpriority(PRIO_PROCESS, 0, NICE);
@@ -126,10 +128,10 @@ static void raise_priority(void)
 /* --- background --------------------------------------------------------------------------- */
 
 /*
- * The first process waits until the second one is ready, so that its exit status tells whether the
- * daemon runs.  Returns the descriptor by which the second says so, in the second only.
+ * The first process waits until the second one is ready, so that its exit status shows whether the
+ * daemon runs.  Returns in the second only: the descriptor to report readiness with.
  */
-static int go_background(struct why *why)
+static int daemon_background(struct why *why)
 {
 	int fds[2], status = 1;
 	pid_t pid;
@@ -150,7 +152,7 @@ static int go_background(struct why *why)
 	return fds[1];
 }
 
-static void leave_terminal(struct daemon *d, int ready)
+static void daemon_leave_terminal(struct daemon *d, int ready)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -168,13 +170,13 @@ static void leave_terminal(struct daemon *d, int ready)
 
 /* --- service ------------------------------------------------------------------------------ */
 
-static int open_listener(struct listener *l, const struct options *o, struct why *why)
+static int endpoint_begin(struct endpoint *e, const struct options *o, struct why *why)
 {
 	const char *group = o->set.socket_group;
 	int fd = notify_listen_fd();
 
-	return fd >= 0 ? listener_adopt(l, fd, group, why) :
-			 listener_open(l, o->socket, group, why);
+	return fd >= 0 ? endpoint_adopt(e, fd, group, why) :
+			 endpoint_open(e, o->socket, group, why);
 }
 
 static int start_engine(struct daemon *d, struct why *why)
@@ -193,7 +195,7 @@ static int start_engine(struct daemon *d, struct why *why)
 		DEBUG(&d->debug, MODULE, INIT, "pmcbpfd " PMCBPF_VERSION ": %u CPUs, %u classes, "
 		      "%u rows", d->rows.ncpu, d->rows.nclass, d->rows.nrow);
 	}
-	/* Loading took megabytes for the kernel's type information that are not needed any more. */
+	/* The kernel's type information took megabytes while programs were loaded. */
 	malloc_trim(0);
 	return err;
 }
@@ -206,12 +208,12 @@ static void announce(struct daemon *d)
 	log_hwpmc(&d->log, LOG_INFO, "%s", line);
 }
 
-/* Counts are void from here on: clients must see that before their PMCs go. */
-static void say_dying(struct daemon *d)
+/* Clients must see that counts are void before their PMCs go. */
+static void heartbeat_stop(struct daemon *d)
 {
 	DEBUG(&d->debug, MODULE, EXIT, "%u owners are let go", d->owners.owners);
-	alive_free(d->alive);
-	d->alive = NULL;
+	heartbeat_free(d->heartbeat);
+	d->heartbeat = NULL;
 }
 
 /* The private daemon of one program: no file, no announcement, ends with the connection. */
@@ -220,7 +222,7 @@ static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 	struct server *s = NULL;
 	int err = 0;
 
-	if (!peer_is_client(o->client_fd))
+	if (!peer_is_seqpacket(o->client_fd, 0))
 		return deny(why, -EINVAL, "--client-fd=%d is no connected SOCK_SEQPACKET socket",
 			    o->client_fd);
 	fcntl(o->client_fd, F_SETFD, FD_CLOEXEC);
@@ -233,18 +235,18 @@ static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 		err = server_adopt(s, o->client_fd, why);
 	if (!err)
 		err = server_run(s, why);
-	say_dying(d);
+	heartbeat_stop(d);
 	server_free(s);
 	return err;
 }
 
-static int serve_all(struct daemon *d, const struct options *o, struct listener *l, int ready,
+static int serve_all(struct daemon *d, const struct options *o, struct endpoint *e, int ready,
 		     struct why *why)
 {
 	struct server *s = NULL;
-	int err = open_listener(l, o, why);
+	int err = endpoint_begin(e, o, why);
 
-	/* What comes now makes threads, and deals with strangers. */
+	/* From here on there are threads, and clients. */
 	if (!err)
 		err = caps_confine(why);
 	if (!err)
@@ -252,46 +254,51 @@ static int serve_all(struct daemon *d, const struct options *o, struct listener 
 	if (!err)
 		err = server_new(&s, d, why);
 	if (!err)
-		err = server_listen(s, l, why);
+		err = server_listen(s, e, why);
 	if (!err) {
 		announce(d);
 		if (ready >= 0)
-			leave_terminal(d, ready);
-		notify("READY=1");
+			daemon_leave_terminal(d, ready);
+		notify_send("READY=1");
 		err = server_run(s, why);
-		notify("STOPPING=1");
+		notify_send("STOPPING=1");
 	}
-	/* No new client may come once the others are being let go. */
-	listener_close(l);
-	say_dying(d);
+	/* No new client may connect while the others are disconnected. */
+	endpoint_close(e);
+	heartbeat_stop(d);
 	server_free(s);
 	return err;
 }
 
-static int run(struct daemon *d, const struct options *o, struct why *why)
+static helper_job *const errand_jobs[ERRAND_JOBS] = {
+	[ERRAND_RECEIVE] = receive_job,
+	[ERRAND_MAPPINGS] = mappings_job,
+};
+
+static int daemon_run(struct daemon *d, const struct options *o, struct why *why)
 {
 	int ready = -1, err = check_kernel(why);
-	struct listener l = LISTENER_NONE;
+	struct endpoint e = ENDPOINT_NONE;
 
 	if (err)
 		return err;
 	signal(SIGPIPE, SIG_IGN);
-	raise_limit(RLIMIT_MEMLOCK, RLIM_INFINITY);
-	raise_limit(RLIMIT_NOFILE, WANTED_FDS);
+	limit_raise(RLIMIT_MEMLOCK, RLIM_INFINITY);
+	limit_raise(RLIMIT_NOFILE, WANTED_FDS);
 	if (o->client_fd < 0 && !o->foreground) {
-		ready = go_background(why);
+		ready = daemon_background(why);
 		if (ready < 0)
 			return ready;
 	}
 	server_hold_signals();
-	err = errands_new(&d->errands, &d->users, why);
+	err = errands_new(&d->errands, &d->users, errand_jobs, why);
 	if (err)
 		return err;
 	if (o->client_fd < 0)
-		raise_priority();
-	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, &l, ready, why);
+		priority_raise();
+	err = o->client_fd >= 0 ? serve_one(d, o, why) : serve_all(d, o, &e, ready, why);
 	daemon_free(d);
-	listener_unlock(&l);
+	endpoint_unlock(&e);
 	return err;
 }
 
@@ -307,16 +314,16 @@ int main(int argc, char **argv)
 	if (!err) {
 		d.config = o.set;
 		d.config_file = o.config;
-		d.reread = reread;
+		d.reread = tunables_reread;
 		d.reread_arg = &o;
-		config_check(&d.config, say_tunable, &d.log);
+		config_check(&d.config, tunable_report, &d.log);
 		err = check_root(&why);
 	}
 	if (o.test) {
 		unsigned int missing = err != 0;
 
 		if (err)
-			say_missing(&d.log, why.text);
+			missing_report(&d.log, why.text);
 		if (geteuid() == 0)
 			missing += check_machine(&d);
 		if (!missing)
@@ -324,7 +331,7 @@ int main(int argc, char **argv)
 		return missing || fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
 	if (!err)
-		err = run(&d, &o, &why);
+		err = daemon_run(&d, &o, &why);
 	if (err)
 		log_msg(&d.log, LOG_ERR, "%s", why.text[0] ? why.text : strerror(-err));
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -16,8 +16,8 @@ struct cap {
 	const char *name;		/* as in capabilities(7) */
 	int number;
 	/*
-	 * Not for the daemon itself, which has it permitted but not effective: the child that asks
-	 * the kernel for permission as a client (access.c) has what the client has.
+	 * Permitted, but not effective: only for the child that asks the kernel for permission
+	 * (policy/access.c), which takes on the client's capabilities.
 	 */
 	bool client;
 	const char *reason;
@@ -27,8 +27,9 @@ extern const struct cap caps_kept[];
 extern const size_t caps_nkept;
 
 /*
- * Gives up all others, in this thread and those that it makes: before the first one is made, and
- * after what takes more at the start.  Also core files, and files for others by default.
+ * Gives up all others, in this thread and those that it makes later; also core files, and access of
+ * other users to new files.  Called before the first thread exists, and after the steps of the
+ * start that need more.
  */
 int caps_confine(struct why *why);
 

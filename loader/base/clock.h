@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The clock of everything that is told or waited for. */
+/* The clock of all times in the daemon. */
 #ifndef PMCBPF_CLOCK_H
 #define PMCBPF_CLOCK_H
 
@@ -14,7 +14,7 @@ static inline uint64_t clock_read(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* In ns; the clock of the programs and of perf's records, too. */
+/* In ns; the programs and perf's records have the same clock. */
 static inline uint64_t clock_ns(void)
 {
 	return clock_read(CLOCK_MONOTONIC);

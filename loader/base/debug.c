@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "debug.h"
+#include "text.h"
 
 #define NAME(id, name) name,
 static const char *const groups[DEBUG_GROUPS] = { DEBUG_GROUP_NAMES(NAME) };
@@ -18,8 +19,8 @@ struct word {
 	size_t len;
 };
 
-/* Bits of the names that the word stands for; 0: of none. */
-static uint32_t match(struct word w, const char *const names[], unsigned int n)
+/* The bits of the names that the word matches. */
+static uint32_t word_match(struct word w, const char *const names[], unsigned int n)
 {
 	if (w.len == 1 && *w.at == '*')
 		return n < 32 ? (1u << n) - 1 : ~0u;
@@ -29,20 +30,20 @@ static uint32_t match(struct word w, const char *const names[], unsigned int n)
 	return 0;
 }
 
-static int unknown(struct word w, const char *what, const char *const names[], unsigned int n,
-		   struct why *why)
+static int word_unknown(struct word w, const char *what, const char *const names[], unsigned int n,
+			struct why *why)
 {
 	char list[320];
-	size_t used = 0;
+	struct text t = text_begin(list, sizeof(list));
 
-	for (unsigned int i = 0; i < n && used < sizeof(list); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, " %s", names[i]);
+	for (unsigned int i = 0; i < n; i++)
+		text_add(&t, " %s", names[i]);
 	return deny(why, -EINVAL, "\"%.*s\" is no %s of debug messages; %ss are *%s",
 		    (int)(w.len < 20 ? w.len : 20), w.at, what, what, list);
 }
 
-/* The characters up to one of `ends`, a blank, or the end. */
-static struct word take(const char **p, char end)
+/* The characters up to `end`, a blank, or the end of the text. */
+static struct word word_take(const char **p, char end)
 {
 	struct word w = { .at = *p };
 
@@ -53,23 +54,23 @@ static struct word take(const char **p, char end)
 }
 
 /* "group=flag,flag" */
-static int parse_group(const char **p, uint32_t on[DEBUG_GROUPS], struct why *why)
+static int debug_parse_group(const char **p, uint32_t on[DEBUG_GROUPS], struct why *why)
 {
-	struct word group = take(p, '=');
-	uint32_t which = match(group, groups, DEBUG_GROUPS), all = 0;
+	struct word group = word_take(p, '=');
+	uint32_t which = word_match(group, groups, DEBUG_GROUPS), all = 0;
 
 	if (!which)
-		return unknown(group, "group", groups, DEBUG_GROUPS, why);
+		return word_unknown(group, "group", groups, DEBUG_GROUPS, why);
 	if (**p != '=')
 		return deny(why, -EINVAL, "\"%.*s\" is without flags; write %.*s=flag,flag or "
 			    "%.*s=*", (int)group.len, group.at, (int)group.len, group.at,
 			    (int)group.len, group.at);
 	do {
-		struct word flag = ((*p)++, take(p, ','));
-		uint32_t bit = match(flag, flags, DEBUG_FLAGS);
+		struct word flag = ((*p)++, word_take(p, ','));
+		uint32_t bit = word_match(flag, flags, DEBUG_FLAGS);
 
 		if (!bit)
-			return unknown(flag, "flag", flags, DEBUG_FLAGS, why);
+			return word_unknown(flag, "flag", flags, DEBUG_FLAGS, why);
 		all |= bit;
 	} while (**p == ',');
 	for (unsigned int i = 0; i < DEBUG_GROUPS; i++)
@@ -88,7 +89,7 @@ int debug_parse(const char *text, uint32_t on[DEBUG_GROUPS], struct why *why)
 			text++;
 		if (!*text)
 			break;
-		err = parse_group(&text, fresh, why);
+		err = debug_parse_group(&text, fresh, why);
 	}
 	if (!err)
 		memcpy(on, fresh, sizeof(fresh));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the daemon tells of its doings when kern.hwpmc.debugflags asks for it: groups and flags are
- * hwpmc's, output goes to the daemon's messages at the level of debugging.
+ * Debug output, which kern.hwpmc.debugflags turns on.  Groups and flags are hwpmc's; the lines are
+ * messages of level LOG_DEBUG.
  */
 #ifndef PMCBPF_DEBUG_H
 #define PMCBPF_DEBUG_H
@@ -43,16 +43,16 @@ struct debug {
 };
 
 /*
- * "group=flag[,flag...] ..." with * for all: the flags of each group.  -EINVAL names the word that
- * is wrong, and `on` stays as it was.
+ * Parses "group=flag[,flag...] ...", * for all.  -EINVAL with the invalid word; `on` then stays as
+ * it was.
  */
 int debug_parse(const char *text, uint32_t on[DEBUG_GROUPS], struct why *why);
 
-/* "group=flag: text"; what strangers have named is made printable. */
+/* "group=flag: text", made printable. */
 void debug_say(const struct debug *d, enum debug_group group, enum debug_flag flag,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5), cold));
 
-/* One load and one test where nobody asked; the arguments are evaluated only if somebody did. */
+/* One load and one test if it is off; the arguments are then not evaluated. */
 #define DEBUG(d, group, flag, ...)							\
 	do {										\
 		const struct debug *debug__ = (d);					\

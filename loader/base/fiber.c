@@ -20,7 +20,7 @@
 #endif
 
 #define STACK_SIZE (1u << 20)		/* address space; memory only as far as it is used */
-#define SPARE_MAX  16u			/* stacks that are kept */
+#define SPARE_MAX  16u			/* unused stacks that are kept */
 #define SLICE_NS   1000000u
 
 struct fiber {
@@ -107,11 +107,11 @@ static void fiber_main(unsigned int high, unsigned int low)
 	f->state = FIBER_ENDED;
 	SWITCH_BEGIN(NULL, fs->loop_stack, fs->loop_size);
 	swapcontext(&f->context, &fs->loop);
-	abort();			/* one that has ended is not resumed */
+	abort();			/* nothing resumes a fiber that has ended */
 }
 
-/* Apart, because getcontext() is declared as one that returns twice. */
-static __attribute__((noinline)) bool fiber_context(struct fiber *f)
+/* A function of its own, because getcontext() is declared to return twice. */
+__attribute__((noinline)) static bool fiber_context(struct fiber *f)
 {
 	return !getcontext(&f->context);
 }

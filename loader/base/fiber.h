@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fibers: operations that take long run in slices, so that the one thread of the event loop is
- * never one client's for more than a moment.
+ * Fibers: operations that take long run in slices, so that the event loop's one thread serves each
+ * client for a moment only.
  *
- * A fiber is a function on a stack of its own.  It runs until it returns, has used up its slice
- * (fiber_breathe()), or waits for something (fiber_park()); then whoever resumed it goes on.  There
- * is no other thread, so code between two of these calls needs no lock, and whatever it knows of
- * the daemon's state it must look up again behind them.  What is certain across them is the
- * client's own: its owner has one request at work at a time, and neither PMCs nor log of an owner
- * end before that request has (server.c).
+ * A fiber is a function on a stack of its own.  It runs until it returns, gives up the CPU because
+ * its slice is over (fiber_breathe()), or waits (fiber_park()); then fiber_resume() returns.  All
+ * fibers are in one thread, so code between two of these calls needs no lock.  After such a call it
+ * must look up again what it knew of the daemon's state, except its own owner's: an owner has one
+ * request at work at a time, and its PMCs and its log live until that has finished (server/work.h).
  *
- * Outside of a fiber, and once fibers_hurry() has been called, fiber_breathe() returns at once.
+ * Outside of a fiber, and after fibers_hurry(), fiber_breathe() returns at once.
+ *
+ * Example: an allocation that waits for the kernel's grace period parks its fiber.  The event loop
+ * serves other clients; when the wait is over, fiber_wake() calls `woken`, which queues the request
+ * again, and in its user's next turn fiber_resume() continues behind fiber_park().
  */
 #ifndef PMCBPF_FIBER_H
 #define PMCBPF_FIBER_H
@@ -25,24 +28,24 @@ struct fibers *fibers_new(void);
 void fibers_free(struct fibers *fs);
 
 /*
- * A fiber that has not begun yet; NULL: no memory.  It is gone when fiber_resume() returns ENDED.
- * `woken` is called when a parked one may be resumed, and does not resume it itself.
+ * A fiber that has not begun; NULL: no memory.  fiber_resume() frees it when it returns ENDED.
+ * `woken` is called when a parked fiber may be resumed; it must not resume it itself.
  */
 struct fiber *fiber_new(struct fibers *fs, void (*fn)(void *arg), void (*woken)(void *arg),
 			void *arg);
 
 enum fiber_state {
 	FIBER_ENDED,
-	FIBER_READY,			/* its slice was over: resume it when others had theirs */
-	FIBER_PARKED,			/* it waits: resume it when that has happened */
+	FIBER_READY,			/* its slice is over: resume it after the others */
+	FIBER_PARKED,			/* it waits: resume it after `woken` */
 };
 enum fiber_state fiber_resume(struct fiber *f);
 
 /* --- inside of a fiber ------------------------------------------------------------------------ */
 
-/* The one that runs; NULL: none does. */
+/* The fiber that runs; NULL: none. */
 struct fiber *fiber_current(const struct fibers *fs);
-/* Lets others go on if the slice is over. */
+/* Gives up the CPU if the slice is over. */
 void fiber_breathe(struct fibers *fs);
 /*
  * From `hold` true to `hold` false, which nest, fiber_breathe() returns at once: no other operation
@@ -53,7 +56,7 @@ void fibers_hold(struct fibers *fs, bool hold);
 void fiber_park(struct fibers *fs);
 void fiber_wake(struct fiber *f);
 
-/* From now on nobody is waited for: the daemon ends. */
+/* The daemon ends: from now on fibers do not wait. */
 void fibers_hurry(struct fibers *fs);
 bool fibers_hurried(const struct fibers *fs);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel gives such a file in one read(2). */
+/* See file.h; one read(2) returns such a file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,6 +41,18 @@ bool file_executable(pid_t tgid, char *path, size_t size)
 	n = readlink(link, path, size - 1);
 	path[n > 0 ? n : 0] = '\0';
 	return n > 0;
+}
+
+bool file_is_pidfd(int fd)
+{
+	char link[32], name[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof(name) - 1);
+	name[n > 0 ? n : 0] = '\0';
+	/* From Linux 6.9 on pidfds are files of a file system of their own. */
+	return !strcmp(name, "anon_inode:[pidfd]") || !strncmp(name, "pidfd:[", 7);
 }
 
 bool file_is_image(const char *mapping)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon's messages. */
+/* See messages.h. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "messages.h"
 
-static void put(const struct log *log, int priority, const char *prefix, const char *fmt,
-		va_list ap)
+static void messages_emit(const struct log *log, int priority, const char *prefix, const char *fmt,
+			  va_list ap)
 {
 	char text[1024];
 
@@ -30,7 +30,7 @@ void log_msg(const struct log *log, int priority, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put(log, priority, "", fmt, ap);
+	messages_emit(log, priority, "", fmt, ap);
 	va_end(ap);
 }
 
@@ -39,6 +39,6 @@ void log_hwpmc(const struct log *log, int priority, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	put(log, priority, "hwpmc: ", fmt, ap);
+	messages_emit(log, priority, "hwpmc: ", fmt, ap);
 	va_end(ap);
 }

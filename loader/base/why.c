@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The text of a refusal: cut to size, one line, printable. */
+/* See why.h; the text is one printable line, cut to size. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "why.h"
 
 #define LOG_TAIL       200
-#define ADDRESS_DIGITS 12u		/* numbers that are longer may be addresses */
+#define ADDRESS_DIGITS 12u		/* a number that long may be an address */
 
 int deny(struct why *why, int err, const char *fmt, ...)
 {
@@ -16,15 +16,15 @@ int deny(struct why *why, int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
-	/* Event and file names come from strangers; the line ends up on terminals and in logs. */
+	/* Clients choose names of events and files; terminals and log files show the line. */
 	for (char *p = why->text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	return err;
 }
 
-/* For a privileged loader the verifier's log has kernel addresses, which clients must not get. */
-static void hide_addresses(char *log)
+/* The verifier's log has addresses of the kernel, which clients must not see. */
+static void text_hide_addresses(char *log)
 {
 	for (char *p = log; (p = strstr(p, "0x")); ) {
 		size_t digits = strspn(p + 2, "0123456789abcdef");
@@ -39,7 +39,7 @@ int deny_program(struct why *why, int err, const char *what, char *log)
 {
 	size_t len = strlen(log);
 
-	hide_addresses(log);
+	text_hide_addresses(log);
 	while (len && log[len - 1] == '\n')
 		log[--len] = '\0';
 	for (char *p = log; *p; p++)

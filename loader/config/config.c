@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tunables and their file.  An own parser because libinih reads another language: it keeps the
- * quotes, takes ':' for '=', joins indented lines to the one before and cuts long ones.
+ * Tunables and their file.  libinih cannot read it: it keeps quotes, takes ':' for '=', joins
+ * indented lines to the previous one and cuts long ones.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -13,9 +13,8 @@
 
 #include <sys/pmc.h>
 
-#include "lib/base/nearest.h"
 #include "config.h"
-#include "loader/row/msrlist.h"
+#include "lib/base/nearest.h"
 
 #define BLANK	   " \t\r"
 #define MAX_LINE   1024u
@@ -52,14 +51,14 @@ static int set_ktr_stop(struct config *c, const char *value, struct why *why)
 	return ktrconf_stop(&c->ktr, value, why);
 }
 
-/* The daemon leaves the folder that it was started in. */
+/* The daemon leaves the folder in which it was started. */
 static int set_msr_list(struct config *c, const char *value, struct why *why)
 {
 	return *value == '/' ? 0 : deny(why, -EINVAL, "msr.list takes the path of a file from the "
-					"root, as " MSRLIST_FILE ", not \"%.100s\"", value);
+					"root, as " CONFIG_MSR_LIST ", not \"%.100s\"", value);
 }
 
-/* Whether there is such a group is seen at the start, when the socket is made. */
+/* The group is looked up when the socket is made. */
 static int set_socket_group(struct config *c, const char *value, struct why *why)
 {
 	return 0;
@@ -72,7 +71,7 @@ static const struct {
 	int preset, min, max, fallback;
 	const char *complaint;		/* takes the value, then the fallback */
 	bool writable;			/* at run time */
-	/* Those that are text: what it means, and the preset. */
+	/* Of texts: the parser and the preset. */
 	int (*set)(struct config *c, const char *value, struct why *why);
 	const char *text;
 } tunables[TUNABLES] = {
@@ -84,11 +83,11 @@ static const struct {
 		"tunable hashsize=%d must be greater than zero.", false),
 	[TUN_LOGBUFFERSIZE] = NUMBER("kern.hwpmc.logbuffersize", 256, 1, MAX_LOGBUFFERSIZE, 256,
 		"tunable logbuffersize=%d must be greater than zero.", false),
-	/* 3 for readers on FreeBSD 6 to 11, else today's. */
+	/* 3: for readers on FreeBSD 6 to 11. */
 	[TUN_LOGVERSION] = NUMBER("kern.hwpmc.logversion", 10, 3, 10, 10,
 		"tunable logversion=%d out of range.", true),
 	[TUN_MTXPOOLSIZE] = NUMBER("kern.hwpmc.mtxpoolsize", 32, INT_MIN, INT_MAX, 32, "", false),
-	/* The message has always called this one by another name. */
+	/* hwpmc's message has another name for it. */
 	[TUN_NBUFFERS] = NUMBER("kern.hwpmc.nbuffers", 0, 1, INT_MAX, 0,
 		"tunable nlogbuffers=%d must be greater than zero.", false),
 	[TUN_NBUFFERS_PCPU] = NUMBER("kern.hwpmc.nbuffers_pcpu", 32, 1, INT_MAX, 32,
@@ -103,7 +102,7 @@ static const struct {
 	[TUN_KTR_SIZE] = TEXT("ktr.size", true, set_ktr_size, "65536"),
 	[TUN_KTR_STOP] = TEXT("ktr.stop", true, set_ktr_stop, "panic"),
 	[TUN_KTR_UNPRIVILEGED] = NUMBER("ktr.unprivileged", 0, INT_MIN, INT_MAX, 0, "", true),
-	[TUN_MSR_LIST] = TEXT("msr.list", false, set_msr_list, MSRLIST_FILE),
+	[TUN_MSR_LIST] = TEXT("msr.list", false, set_msr_list, CONFIG_MSR_LIST),
 	[TUN_PROC_DEBUG] = NUMBER("security.bsd.unprivileged_proc_debug", 1, INT_MIN, INT_MAX, 1,
 		"", true),
 	[TUN_SYSPMCS] = NUMBER("security.bsd.unprivileged_syspmcs", 0, INT_MIN, INT_MAX, 0, "",
@@ -160,8 +159,8 @@ int config_find(const char *name, struct why *why)
 		    name, nearest_hint(&near, ""));
 }
 
-/* Where the text of one that is text is kept. */
-static size_t text_offset(enum tunable t)
+/* The offset of a text tunable in struct config. */
+static size_t config_text_offset(enum tunable t)
 {
 	if (config_ktr(t))
 		return offsetof(struct config, ktr.text) +
@@ -175,14 +174,14 @@ static size_t text_offset(enum tunable t)
 void config_value(const struct config *c, enum tunable t, char *buf, size_t size)
 {
 	if (tunables[t].set)
-		snprintf(buf, size, "%s", (const char *)c + text_offset(t));
+		snprintf(buf, size, "%s", (const char *)c + config_text_offset(t));
 	else
 		snprintf(buf, size, "%d", c->value[t]);
 }
 
-static int set_text(struct config *c, enum tunable t, const char *value, struct why *why)
+static int config_set_text(struct config *c, enum tunable t, const char *value, struct why *why)
 {
-	char *text = (char *)c + text_offset(t);
+	char *text = (char *)c + config_text_offset(t);
 	int err;
 
 	if (strlen(value) >= WIRE_TUNABLE_MAX)
@@ -191,7 +190,7 @@ static int set_text(struct config *c, enum tunable t, const char *value, struct 
 	err = tunables[t].set(c, value, why);
 	if (err)
 		return err;
-	/* It is printed in one line. */
+	/* Printed in one line. */
 	for (size_t i = 0; i <= strlen(value); i++)
 		text[i] = isspace((unsigned char)value[i]) ? ' ' : value[i];
 	return 0;
@@ -206,7 +205,7 @@ int config_set(struct config *c, const char *name, const char *value, struct why
 	if (t < 0)
 		return t;
 	if (tunables[t].set)
-		return set_text(c, t, value, why);
+		return config_set_text(c, t, value, why);
 	errno = 0;
 	n = strtol(value, &end, 0);
 	if (end == value || *end || errno || n < INT_MIN || n > INT_MAX)
@@ -237,8 +236,8 @@ int config_change(struct config *c, const char *name, const char *value, struct 
 	return 0;
 }
 
-/* Splits a line in place. 1: a name and a value; 0: nothing on it. */
-static int parse_line(char *line, char **name, char **value, struct why *why)
+/* Splits a line in place.  1: a name and a value; 0: an empty line. */
+static int config_line(char *line, char **name, char **value, struct why *why)
 {
 	char *p = line + strspn(line, BLANK), *end;
 	const char *rest;
@@ -307,7 +306,7 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 				    file, number, MAX_LINE - 1);
 		memcpy(line, text, n);
 		line[n] = '\0';
-		err = parse_line(line, &name, &value, &what);
+		err = config_line(line, &name, &value, &what);
 		if (err > 0)
 			err = config_set(c, name, value, &what);
 		if (err)
@@ -349,8 +348,8 @@ out:
 	return err;
 }
 
-/* CPUs that are there now: a machine may have places for many more. */
-static void count_buffers(struct config *c)
+/* For online CPUs: many more may be possible. */
+static void config_count_buffers(struct config *c)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	int64_t n = c->value[TUN_NBUFFERS_PCPU] * (cpus > 0 ? (int64_t)cpus : 1);
@@ -375,5 +374,5 @@ void config_check(struct config *c, void (*say)(void *arg, const char *line), vo
 		say(arg, line);
 	}
 	if (!c->nbuffers_given)
-		count_buffers(c);
+		config_count_buffers(c);
 }

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hwpmc's tunables and the file that sets them: `name="value"` lines and # comments, as in
- * loader.conf(5).
+ * Tunables, the file that sets them, and the command line.
+ *
+ * A tunable is hwpmc's (kern.hwpmc.*), FreeBSD's (security.bsd.*) or the daemon's own.  Its value
+ * is the preset, or over it the file's (`name="value"` lines and # comments, as in
+ * loader.conf(5)), or over that the command line's (-o).  config_check() then puts numbers back
+ * into their range.
+ *
+ * main.c reads all of it before there is any other thread.  From then on struct config belongs to
+ * the event loop's thread: config_change() sets a tunable that may change at run time, and SIGHUP
+ * reads file and command line again.  ktrconf.h has the texts of the trace rings' tunables.
  */
 #ifndef PMCBPF_CONFIG_H
 #define PMCBPF_CONFIG_H
@@ -9,8 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "loader/base/debug.h"
 #include "ktrconf.h"
+#include "loader/base/base.h"
+
+#define CONFIG_MSR_LIST PMCBPF_SYSCONFDIR "/pmcbpf/msr.list"
 
 enum tunable {
 	TUN_CALLCHAINDEPTH,
@@ -43,7 +53,7 @@ struct config {
 	int value[TUNABLES];
 	bool nbuffers_given;			/* else nbuffers_pcpu for each CPU */
 	char debugflags[WIRE_TUNABLE_MAX];	/* as written … */
-	uint32_t debug[DEBUG_GROUPS];		/* … and what they mean */
+	uint32_t debug[DEBUG_GROUPS];		/* … and parsed */
 	char msr_list[WIRE_TUNABLE_MAX];
 	char socket_group[WIRE_TUNABLE_MAX];
 	struct ktr_conf ktr;
@@ -52,34 +62,54 @@ struct config {
 void config_init(struct config *c);
 
 const char *config_name(enum tunable t);
-/* Of the trace rings, ktr.… but for ktr.unprivileged: struct config's `ktr` has them all. */
+/* Does struct ktr_conf have it?  All of ktr.* but ktr.unprivileged. */
 bool config_ktr(enum tunable t);
-/* May change while the daemon runs. */
+/* May it change at run time? */
 bool config_writable(enum tunable t);
 /* The tunable of that name, or -EINVAL. */
 int config_find(const char *name, struct why *why);
 /* The value as text, at most `size` bytes of it. */
 void config_value(const struct config *c, enum tunable t, char *buf, size_t size);
 
-/* -EINVAL: no such tunable, or not a value for it. */
+/* -EINVAL: there is no such tunable, or it has no such value. */
 int config_set(struct config *c, const char *name, const char *value, struct why *why);
 
-/* The same while the daemon runs: a number that is out of range is refused as well. */
+/* The same at run time: also refuses a number that is out of range. */
 int config_change(struct config *c, const char *name, const char *value, struct why *why);
 
 /* One "NAME=VALUE" of the command line. */
 int config_option(struct config *c, const char *text, struct why *why);
 
-/* The text of a file called `file`; the first bad line ends it, named in `why`. */
+/* Parses the text of `file` up to the first invalid line, which `why` names. */
 int config_text(struct config *c, const char *file, const char *text, size_t len, struct why *why);
 
 /* An absent file is an error only if it must exist. */
 int config_read(struct config *c, const char *file, bool must_exist, struct why *why);
 
 /*
- * Puts values that are out of range back, with hwpmc's own words (but for "hwpmc: ") for each, and
- * computes those that follow from others.
+ * Replaces numbers that are out of range, with hwpmc's message for each (without "hwpmc: "), and
+ * computes dependent ones.
  */
 void config_check(struct config *c, void (*say)(void *arg, const char *line), void *arg);
+
+/* --- the command line: options.c ------------------------------------------------------------ */
+
+#define OPTIONS_DONE 1		/* after --help, --version: exit */
+
+struct options {
+	bool foreground, test;
+	const char *socket, *config;
+	bool config_given;
+	int client_fd;			/* -1: none */
+	struct config set;		/* the file's tunables, overridden by -o */
+	int argc;
+	char **argv;
+};
+
+/* 0, OPTIONS_DONE, or -EINVAL. */
+int options_parse(struct options *o, int argc, char **argv, struct why *why);
+
+/* Reads the tunables again: the file may have changed. */
+int options_tunables(const struct options *o, struct config *config, struct why *why);
 
 #endif

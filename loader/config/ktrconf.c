@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tunables ktr.*: words become bits. */
+/* See ktrconf.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ bool ktrconf_same(const struct ktr_conf *a, const struct ktr_conf *b)
 	       !memcmp(a->tp, b->tp, sizeof(a->tp));
 }
 
-static int classes(uint32_t *mask, const char *name, const char *text, struct why *why)
+static int ktrconf_classes(uint32_t *mask, const char *name, const char *text, struct why *why)
 {
 	char bad[32];
 
@@ -34,12 +34,12 @@ static int classes(uint32_t *mask, const char *name, const char *text, struct wh
 
 int ktrconf_compile(struct ktr_conf *c, const char *text, struct why *why)
 {
-	return classes(&c->compile, "ktr.compile", text, why);
+	return ktrconf_classes(&c->compile, "ktr.compile", text, why);
 }
 
 int ktrconf_mask(struct ktr_conf *c, const char *text, struct why *why)
 {
-	return classes(&c->mask, "ktr.mask", text, why);
+	return ktrconf_classes(&c->mask, "ktr.mask", text, why);
 }
 
 int ktrconf_size(struct ktr_conf *c, const char *text, struct why *why)
@@ -62,7 +62,7 @@ int ktrconf_size(struct ktr_conf *c, const char *text, struct why *why)
 /* --- lists of words ------------------------------------------------------------------------ */
 
 /* The next word of a list; false at its end. */
-static bool next_word(const char **list, char word[MAX_WORD])
+static bool list_next_word(const char **list, char word[MAX_WORD])
 {
 	size_t n;
 
@@ -74,7 +74,7 @@ static bool next_word(const char **list, char word[MAX_WORD])
 }
 
 /* "3" or "3-5" */
-static bool cpu_range(const char *word, unsigned long *first, unsigned long *last)
+static bool word_cpu_range(const char *word, unsigned long *first, unsigned long *last)
 {
 	char *end;
 
@@ -93,11 +93,11 @@ int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct why *why)
 	char word[MAX_WORD];
 	bool any = false;
 
-	while (next_word(&text, word)) {
+	while (list_next_word(&text, word)) {
 		any = true;
 		if (!strcmp(word, "all"))
 			first = 0, last = KTR_REGION_CPUS - 1;
-		else if (!cpu_range(word, &first, &last))
+		else if (!word_cpu_range(word, &first, &last))
 			return deny(why, -EINVAL, "ktr.cpumask takes CPUs, for example \"0-3,6\" "
 				    "or \"all\", not \"%.40s\"", word);
 		for (unsigned long cpu = first; cpu <= last; cpu++)
@@ -111,7 +111,7 @@ int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct why *why)
 }
 
 /* "SEGV", "SIGSEGV", "11"; 0: there is none. */
-static int signal_number(const char *name)
+static int word_signal(const char *name)
 {
 	char *end;
 	long n = strtol(name, &end, 10);
@@ -129,8 +129,8 @@ static int signal_number(const char *name)
 	return 0;
 }
 
-/* NAME or SUBSYSTEM:NAME, as tracefs lists them; what attaches needs the name alone. */
-static int add_tracepoint(struct ktr_conf *c, const char *word, struct why *why)
+/* NAME or SUBSYSTEM:NAME, as tracefs lists them; attaching needs the name only. */
+static int stop_add_tracepoint(struct ktr_conf *c, const char *word, struct why *why)
 {
 	const char *colon = strrchr(word, ':'), *name = colon ? colon + 1 : word;
 
@@ -138,17 +138,17 @@ static int add_tracepoint(struct ktr_conf *c, const char *word, struct why *why)
 		if (!isalnum((unsigned char)*p) && *p != '_')
 			return deny(why, -EINVAL, "ktr.stop: \"%.40s\" is no tracepoint's name",
 				    word);
-	if (!*name || strlen(name) >= KTR_TP_NAME)
+	if (!*name || strlen(name) >= KTRCONF_TP_NAME)
 		return deny(why, -EINVAL, "ktr.stop: a tracepoint's name has 1 to %u characters: "
-			    "\"tp:%.40s\"", KTR_TP_NAME - 1, word);
-	if (c->ntp == KTR_STOP_TPS)
+			    "\"tp:%.40s\"", KTRCONF_TP_NAME - 1, word);
+	if (c->ntp == KTRCONF_STOP_TPS)
 		return deny(why, -EINVAL, "ktr.stop takes at most %u tracepoints; \"tp:%.40s\" is "
-			    "one more", KTR_STOP_TPS, word);
+			    "one more", KTRCONF_STOP_TPS, word);
 	strcpy(c->tp[c->ntp++], name);
 	return 0;
 }
 
-static int add_trigger(struct ktr_conf *c, const char *word, struct why *why)
+static int stop_add(struct ktr_conf *c, const char *word, struct why *why)
 {
 	int sig;
 
@@ -159,9 +159,9 @@ static int add_trigger(struct ktr_conf *c, const char *word, struct why *why)
 	else if (!strcmp(word, "panic"))
 		c->panic = true;
 	else if (!strncmp(word, "tp:", 3))
-		return add_tracepoint(c, word + 3, why);
+		return stop_add_tracepoint(c, word + 3, why);
 	else if (!strncmp(word, "signal:", 7)) {
-		sig = signal_number(word + 7);
+		sig = word_signal(word + 7);
 		if (!sig)
 			return deny(why, -EINVAL, "ktr.stop: there is no signal \"%.40s\"; kill -l "
 				    "lists them", word + 7);
@@ -183,8 +183,8 @@ int ktrconf_stop(struct ktr_conf *c, const char *text, struct why *why)
 	with.oom = with.panic = false;
 	with.ntp = 0;
 	memset(with.tp, 0, sizeof(with.tp));
-	while (!err && next_word(&text, word))
-		err = add_trigger(&with, word, why);
+	while (!err && list_next_word(&text, word))
+		err = stop_add(&with, word, why);
 	if (!err)
 		*c = with;
 	return err;

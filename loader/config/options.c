@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line: parsed in two passes, because the file's tunables yield to those of -o. */
+/* The command line, in two passes: -o overrides the file, whose name is another option. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "lib/base/nearest.h"
-#include "options.h"
 
 static const char usage[] =
 	"Usage: pmcbpfd [-ft] [-s SOCKET] [-c CONF] [-o NAME=VALUE]...\n"
@@ -34,12 +34,12 @@ static const struct option long_options[] = {
 	{ "test", no_argument, NULL, 't' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, OPT_VERSION },
-	/* What libpmc-compat passes to a daemon of its own; not for people. */
+	/* For libpmc-compat only, which starts a daemon of its own. */
 	{ "client-fd", required_argument, NULL, OPT_CLIENT_FD },
 	{ NULL, 0, NULL, 0 },
 };
 
-static int parse_fd(const char *text, int *fd, struct why *why)
+static int options_fd(const char *text, int *fd, struct why *why)
 {
 	char *end;
 	long n = strtol(text, &end, 10);
@@ -51,8 +51,8 @@ static int parse_fd(const char *text, int *fd, struct why *why)
 	return 0;
 }
 
-/* getopt_long() has printed what it did not like. */
-static int one_option(struct options *o, int opt, const char *arg, struct why *why)
+/* getopt_long() has printed its own errors. */
+static int options_take(struct options *o, int opt, const char *arg, struct why *why)
 {
 	struct nearest near;
 
@@ -73,7 +73,7 @@ static int one_option(struct options *o, int opt, const char *arg, struct why *w
 		o->test = true;
 		return 0;
 	case OPT_CLIENT_FD:
-		return parse_fd(arg, &o->client_fd, why);
+		return options_fd(arg, &o->client_fd, why);
 	case 'h':
 		fputs(usage, stdout);
 		return OPTIONS_DONE;
@@ -111,13 +111,13 @@ int options_parse(struct options *o, int argc, char **argv, struct why *why)
 	o->argc = argc;
 	o->argv = argv;
 	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
-		err = one_option(o, opt, optarg, why);
+		err = options_take(o, opt, optarg, why);
 	if (!err && optind < argc)
 		err = deny(why, -EINVAL, "\"%.60s\": no arguments are taken besides options",
 			   argv[optind]);
 	if (!err)
 		err = options_tunables(o, &o->set, why);
-	/* The daemon leaves this directory, and tells administrators where to write. */
+	/* The daemon leaves this directory, and its messages name the file. */
 	if (!err && o->config_given) {
 		o->config = realpath(o->config, NULL);
 		if (!o->config)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "loader/policy/account.h"
+#include "account.h"
 #include "count_impl.h"
 #include "loader/kernel/notes.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/policy/account.h"
+#include "account.h"
 #include "loader/policy/policy.h"
 #include "set.h"
 

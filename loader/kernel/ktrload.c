@@ -24,6 +24,9 @@
 #define MAX_POINTS KTR_EVENTS
 #define MAX_STOPS  (3 + KTR_STOP_TPS)
 
+_Static_assert(KTRCONF_STOP_TPS == KTR_STOP_TPS && (int)KTRCONF_TP_NAME == KTR_TP_NAME,
+	       "struct ktr_conf's tracepoints");
+
 /* A tracepoint with its program, on_NAME. */
 struct point {
 	const char *tp;

@@ -8,6 +8,7 @@
 #define PMCBPF_KTRLOAD_H
 
 #include "ktrregion.h"
+#include "loader/config/config.h"
 
 struct ktrload;
 

@@ -6,9 +6,11 @@
 #ifndef PMCBPF_KTRREGION_H
 #define PMCBPF_KTRREGION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "loader/config/ktrconf.h"
+#include "bpf/ktr/ktr_abi.h"
+#include "loader/base/why.h"
 
 struct ktr_layout {
 	unsigned int ncpu;

@@ -1,218 +1,422 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The doctor's files.  All of them can hold what other programs chose. */
-#include <ctype.h>
-#include <dirent.h>
+/* GATES: for `pmccontrol --doctor`, each condition that a count depends on, and its state. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/base/file.h"
-#include "gates.h"
+#include <sys/pmc.h>
 
-/* One request must not keep the others waiting: about 50 ms. */
-#define MAX_LINKS 32768u
+#include "loader/base/base.h"
+#include "doctor.h"
+#include "loader/kernel/hop.h"
+#include "loader/log/ksyms.h"
+#include "request.h"
 
-/* One printable line of a file; "" if there is none. */
-static void read_line(const char *path, char *buf, size_t size)
+#define MAX_USERS 8u
+
+struct gates {
+	struct request *rq;
+	struct wire_gates_rep *rep;
+	struct cred me;
+	struct text finding;		/* of the gate that is being written, in `buf` */
+	char buf[WIRE_GATE_TEXT];
+};
+
+static struct text *gate_begin(struct gates *g)
 {
-	(void)file_line(path, buf, size);
-	for (char *p = buf; *p; p++)
-		if (!isprint((unsigned char)*p))
-			*p = '?';
+	g->finding = text_begin(g->buf, sizeof(g->buf));
+	return &g->finding;
 }
 
-/* Does the process have a perf event open?  Counts the links it looks at. */
-static bool uses_perf(const char *proc, pid_t pid, unsigned int *links)
+/* A full list drops the rest: the most important gates come first. */
+static void gate_add(struct gates *g, enum wire_gate_state state, const char *name,
+		     const char *finding, const char *remedy)
 {
-	static const char perf[] = "anon_inode:[perf_event]";
-	char path[320], target[64];
-	struct dirent *d;
-	bool found = false;
-	DIR *dir;
+	struct wire_gate *out = NULL;
 
-	snprintf(path, sizeof(path), "%s/%d/fd", proc, pid);
-	dir = opendir(path);
-	while (dir && !found && *links < MAX_LINKS && (d = readdir(dir))) {
-		ssize_t n = readlinkat(dirfd(dir), d->d_name, target, sizeof(target));
+	if (g->rep->count < WIRE_GATES_MAX)
+		out = reply_room(g->rq->r, sizeof(*out));
+	if (!out)
+		return;
+	out->state = state;
+	snprintf(out->name, sizeof(out->name), "%s", name);
+	snprintf(out->finding, sizeof(out->finding), "%s", finding);
+	snprintf(out->remedy, sizeof(out->remedy), "%s", remedy);
+	g->rep->count++;
+}
 
-		*links += 1;
-		found = n == (ssize_t)sizeof(perf) - 1 && !memcmp(target, perf, (size_t)n);
+/* --- features of the kernel --------------------------------------------------------------- */
+
+static void gate_add_feature(void *arg, const char *what, const char *finding,
+			     const char *remedy)
+{
+	if (finding)
+		gate_add(arg, WIRE_GATE_CLOSED, what, finding, remedy);
+	else
+		gate_add(arg, WIRE_GATE_OPEN, what, "works", "");
+}
+
+static void gate_no_hardware(struct gates *g)
+{
+	static const char *const what = "hardware counters";
+	char pmu[32], machine[64];
+	struct text *l = gate_begin(g);
+
+	if (perf_has_pmu(pmu, sizeof(pmu))) {
+		text_add(l, "PMU %s is there, but every counter of some CPU was held by others",
+			 pmu);
+		gate_add(g, WIRE_GATE_LIMITS, what, l->at,
+			 "end them (perf, the NMI watchdog: kernel.nmi_watchdog=0), then send "
+			 "SIGHUP to pmcbpfd");
+	} else if (doctor_virtual("", machine, sizeof(machine))) {
+		text_add(l, "none: this virtual machine%s%s%s has no PMU; SOFT and TSC events work",
+			 *machine ? " (" : "", machine, *machine ? ")" : "");
+		gate_add(g, WIRE_GATE_LIMITS, what, l->at,
+			 "QEMU: -cpu host,pmu=on; libvirt: <pmu state=\"on\"/>; VMware: "
+			 "vpmc.enable; Hyper-V: Set-VMProcessor -Perfmon; clouds: a metal or "
+			 "whole-socket instance");
+	} else {
+		gate_add(g, WIRE_GATE_LIMITS, what,
+			 "none: the kernel has no driver for this CPU's; SOFT and TSC events work",
+			 "boot a kernel with the PMU driver; firmware must not have disabled the "
+			 "PMU");
 	}
-	if (dir)
-		closedir(dir);
-	return found;
 }
 
-static pid_t process_number(const char *name)
+/* --- hardware rows ----------------------------------------------------------------------- */
+
+/* The rows of a class and the counters behind them, on every CPU, now. */
+struct census {
+	unsigned int free, thread, standalone;
+	int *spare;		/* by CPU: free counters minus free rows */
+	unsigned int had_min, had_max;	/* of free counters, over the CPUs */
+	int least;		/* of spare */
+};
+
+#define NOT_HERE 1000000	/* in `spare`: the CPU is offline or has no such PMU */
+
+static void census_rows(const struct row_table *t, const struct row_class *class, struct census *c)
 {
-	char *end;
-	long n;
-
-	if (!isdigit((unsigned char)*name))
-		return 0;
-	errno = 0;
-	n = strtol(name, &end, 10);
-	return *end || errno || n <= 0 || n != (pid_t)n ? 0 : (pid_t)n;
-}
-
-unsigned int gates_perf_users(const char *proc, pid_t self, struct perf_user *users,
-			      unsigned int max, bool *all)
-{
-	DIR *dir = opendir(proc);
-	unsigned int n = 0, links = 0;
-	struct dirent *d;
-
-	*all = dir != NULL;
-	while (dir && *all && (d = readdir(dir))) {
-		pid_t pid = process_number(d->d_name);
-		char path[320];
-
-		if (!pid || pid == self || !uses_perf(proc, pid, &links)) {
-			*all = links < MAX_LINKS;
-			continue;
-		}
-		*all = n < max;
-		if (n == max)
+	for (unsigned int i = 0; i < class->info.num; i++)
+		switch (row_disposition(&t->rows[class->info.first_row + i])) {
+		case PMC_DISP_FREE:
+			c->free++;
 			break;
-		users[n].pid = pid;
-		snprintf(path, sizeof(path), "%s/%d/comm", proc, pid);
-		read_line(path, users[n].name, sizeof(users[n].name));
-		n++;
-	}
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
-/* x86 says it in the flags of every CPU. */
-static bool flag_hypervisor(const char *root)
-{
-	char path[320], *line = NULL;
-	bool found = false;
-	size_t size = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/proc/cpuinfo", root);
-	f = fopen(path, "re");
-	while (f && !found && getline(&line, &size, f) > 0)
-		if (!strncmp(line, "flags", 5)) {
-			const char *p = strstr(line, " hypervisor");
-
-			found = p && isspace((unsigned char)p[11]);
+		case PMC_DISP_THREAD:
+			c->thread++;
 			break;
+		default:
+			c->standalone++;
 		}
-	free(line);
-	if (f)
-		fclose(f);
-	return found;
 }
 
-bool gates_virtual(const char *root, char *name, size_t size)
+static void census_cpu(struct gates *g, const struct row_class *class, struct census *c,
+		    unsigned int cpu)
 {
-	static const char *const vendors[] = {
-		"QEMU", "KVM", "VMware", "VirtualBox", "innotek", "Xen", "Microsoft", "Amazon EC2",
-		"Google Compute", "OpenStack", "Bochs", "Parallels", "linux,dummy-virt",
-	};
-	static const char *const files[] = {
-		"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name",
-		"/sys/firmware/devicetree/base/compatible",
-	};
-	bool virtual = flag_hypervisor(root);
-	char path[320], text[64];
+	struct perf_pmu pmu = { .type = class->info.perf_type, .class = class->info.class };
+	int had, own = 0, kept = 0;
 
-	*name = '\0';
-	for (unsigned int i = 0; i < sizeof(files) / sizeof(files[0]) && !*name; i++) {
-		snprintf(path, sizeof(path), "%s%s", root, files[i]);
-		read_line(path, text, sizeof(text));
-		for (unsigned int v = 0; v < sizeof(vendors) / sizeof(vendors[0]); v++)
-			if (strstr(text, vendors[v]))
-				snprintf(name, size, "%s", text);
+	memcpy(pmu.name, class->info.pmu, sizeof(pmu.name));
+	had = perf_free_here(&pmu, cpu);
+	if (had < 0)
+		return;
+	for (unsigned int i = 0; i < class->info.num; i++) {
+		unsigned int n = class->info.first_row + i;
+		const struct row *r = &g->rq->d->rows.rows[n];
+
+		/* A free counter may be reserved: by targets that do not run now. */
+		if (count_holds(g->rq->d->engine, n, cpu))
+			own++;
+		else if (r->balance > 0 || r->cpu[cpu].disabled)
+			kept++;
 	}
-	/* These make hardware as well. */
-	if (!virtual && (strstr(name, "Microsoft") || strstr(name, "Amazon")))
-		*name = '\0';
-	return virtual || *name;
+	c->spare[cpu] = had + own - (int)class->info.num;
+	had = had > kept ? had - kept : 0;
+	if ((unsigned int)had < c->had_min)
+		c->had_min = (unsigned int)had;
+	if ((unsigned int)had > c->had_max)
+		c->had_max = (unsigned int)had;
+	if (c->spare[cpu] < c->least)
+		c->least = c->spare[cpu];
 }
 
-void gates_cpu_list(const int *of_cpu, unsigned int ncpu, int value, char *buf, size_t size)
+static int census_cpus(struct gates *g, const struct row_class *class, struct census *c)
 {
-	size_t used = 0;
+	unsigned int ncpu = g->rq->d->rows.ncpu;
+	struct hop hop;
+	int err;
 
-	buf[0] = '\0';
-	for (unsigned int cpu = 0, last; cpu < ncpu && used < size; cpu = last + 1) {
-		last = cpu;
-		if (of_cpu[cpu] != value)
-			continue;
-		while (last + 1 < ncpu && of_cpu[last + 1] == value)
-			last++;
-		used += (size_t)snprintf(buf + used, size - used, last > cpu ? "%s%u-%u" : "%s%u",
-					 used ? "," : "", cpu, last);
-	}
+	c->had_min = ~0u;
+	c->least = NOT_HERE;
+	for (unsigned int cpu = 0; cpu < ncpu; cpu++)
+		c->spare[cpu] = NOT_HERE;
+	err = hop_begin(&hop);
+	if (err)
+		return err;
+	for (unsigned int cpu = 0; cpu < ncpu; cpu++)
+		if (perf_cpu_online(cpu) && !hop_to(cpu))
+			census_cpu(g, class, c, cpu);
+	hop_end(&hop);
+	return c->had_min == ~0u ? -ENXIO : 0;
 }
 
-/* --- the kernel's names ---------------------------------------------------------------------- */
-
-/* What hides them from the daemon itself. */
-static const char *daemon_lacks(const struct kernel_shown *k, char *finding, size_t size)
+static bool pid_is_client(const struct owner_table *t, pid_t pid)
 {
-	if (k->err == -ENOENT) {
-		snprintf(finding, size, "none: pmcbpfd finds no /proc/kallsyms");
-		return "a kernel without CONFIG_KALLSYMS has none; a unit of pmcbpfd must not "
-		       "have ProcSubset=pid";
-	}
-	if (k->err != -EPERM) {
-		snprintf(finding, size, "none: pmcbpfd cannot read /proc/kallsyms (%s): a "
-			 "sandbox hides it",
-			 k->err == -ENODATA ? "it is empty" : strerror(-k->err));
-		return "the unit of pmcbpfd must not have ProtectKernelTunables=, nor "
-		       "/proc/kallsyms in InaccessiblePaths=";
-	}
-	if (k->settings.kptr_restrict >= 2) {
-		snprintf(finding, size, "none: the kernel hides its addresses from everybody "
-			 "(kernel.kptr_restrict=%d)", k->settings.kptr_restrict);
-		return "sysctl kernel.kptr_restrict=1";
-	}
-	if (!k->syslog) {
-		snprintf(finding, size, "none: the kernel hides its addresses from pmcbpfd, "
-			 "which has no CAP_SYSLOG (kernel.kptr_restrict=%d, "
-			 "kernel.perf_event_paranoid=%d)", k->settings.kptr_restrict,
-			 k->settings.paranoid);
-		return "start pmcbpfd with CAP_SYSLOG: in a unit, CapabilityBoundingSet= with it "
-		       "and no ProtectKernelLogs=; in a container, --cap-add SYSLOG";
-	}
-	snprintf(finding, size, "none: /proc/kallsyms shows pmcbpfd no addresses, although it "
-		 "has CAP_SYSLOG");
-	return "a security module, or the kernel's configuration, must let pmcbpfd read them";
-}
-
-bool gates_kernel_names(const struct kernel_shown *k, char *finding, size_t size,
-			const char **remedy)
-{
-	int kptr = k->settings.kptr_restrict, paranoid = k->settings.paranoid;
-
-	*remedy = "";
-	if (k->err) {
-		*remedy = daemon_lacks(k, finding, size);
-		return false;
-	}
-	switch (k->view) {
-	case KERNEL_NAMES:
-		snprintf(finding, size, "your logs have addresses and names of the kernel");
-		return true;
-	case KERNEL_ADDRESSES:
-		snprintf(finding, size, "your logs have addresses of the kernel, but no names "
-			 "(kernel.kptr_restrict=%d, kernel.perf_event_paranoid=%d)", kptr,
-			 paranoid);
-		break;
-	default:
-		snprintf(finding, size, "your logs show all of the kernel as one address "
-			 "(kernel.kptr_restrict=%d, kernel.perf_event_paranoid=%d)", kptr,
-			 paranoid);
-	}
-	*remedy = "record as root of the host (CAP_PERFMON, CAP_SYSLOG, and kernel.kptr_restrict "
-		  "at most 1), or sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1";
+	for (unsigned int i = 0; i < t->buckets; i++)
+		for (const struct owner *o = t->bucket[i]; o; o = o->next)
+			if (o->cred.pid == pid)
+				return true;
 	return false;
+}
+
+/* "; perf events are open in: pid 812 (perf), 2 processes that you may not see" */
+static void users_add(struct gates *g, struct text *l)
+{
+	struct perf_user users[MAX_USERS];
+	const char *sep = "; perf events are open in: ";
+	unsigned int n, hidden = 0;
+	bool all;
+
+	n = doctor_perf_users("/proc", getpid(), users, MAX_USERS, &all);
+	for (unsigned int i = 0; i < n; i++) {
+		struct cred cred;
+		pid_t seen;
+
+		if (pid_is_client(&g->rq->d->owners, users[i].pid) ||
+		    g->rq->d->read_cred(users[i].pid, &cred))
+			continue;
+		seen = request_pid_seen(g->rq, &cred);
+		if (seen < 0 || !policy_may_know(&g->me, cred.uid[ID_EFFECTIVE])) {
+			hidden++;
+			continue;
+		}
+		text_add(l, "%spid %d (%s)", sep, seen, users[i].name);
+		sep = ", ";
+	}
+	if (hidden)
+		text_add(l, "%s%u process%s that you may not see", sep, hidden,
+			 hidden > 1 ? "es" : "");
+	if (!all)
+		text_add(l, " and more");
+}
+
+/* "; others hold 2 on CPU 0-1, 1 on CPU 3" */
+static void census_add_missing(const struct gates *g, const struct census *c, struct text *l)
+{
+	const char *sep = "; others hold ";
+
+	for (int lack = -c->least; lack > 0; lack--) {
+		char cpus[64];
+
+		doctor_cpu_list(c->spare, g->rq->d->rows.ncpu, -lack, cpus, sizeof(cpus));
+		if (!*cpus)
+			continue;
+		text_add(l, "%s%d on CPU %s", sep, lack, cpus);
+		sep = ", ";
+	}
+}
+
+static void gate_class(struct gates *g, const struct row_class *class)
+{
+	const struct row_table *t = &g->rq->d->rows;
+	struct census c = { .spare = calloc(t->ncpu, sizeof(int)) };
+	const char *remedy = "";
+	char name[WIRE_GATE_NAME];
+	struct text *l = gate_begin(g);
+	int err;
+
+	snprintf(name, sizeof(name), "%s rows", class->prefix);
+	census_rows(t, class, &c);
+	text_add(l, "%u of every CPU with PMU %.31s: %u FREE, %u THREAD, %u STANDALONE",
+		 class->info.num, class->info.pmu, c.free, c.thread, c.standalone);
+	err = c.spare ? census_cpus(g, class, &c) : -ENOMEM;
+	if (err) {
+		text_add(l, "; not tried: %s", strerror(-err));
+		gate_add(g, WIRE_GATE_LIMITS, name, l->at, "");
+		goto out;
+	}
+	if (c.had_min == c.had_max)
+		text_add(l, "; %u counters can be had now", c.had_min);
+	else
+		text_add(l, "; %u to %u counters can be had now, by CPU", c.had_min, c.had_max);
+	if (c.least < 0) {
+		census_add_missing(g, &c, l);
+		users_add(g, l);
+		remedy = "end those programs; PMCs that need these counters are refused until then";
+	} else if (c.least > 0) {
+		text_add(l, "; others have given %d back since the rows were counted", c.least);
+		remedy = "send SIGHUP to pmcbpfd (systemctl reload pmcbpfd): it counts them again";
+	} else if (perf_watchdog()) {
+		text_add(l, "; the NMI watchdog may have one more");
+		remedy = "to see, and get that one: sysctl kernel.nmi_watchdog=0, then SIGHUP to "
+			 "pmcbpfd";
+	}
+	gate_add(g, *remedy ? WIRE_GATE_LIMITS : WIRE_GATE_OPEN, name, l->at, remedy);
+out:
+	free(c.spare);
+}
+
+static void gates_hardware(struct gates *g)
+{
+	const struct row_table *t = &g->rq->d->rows;
+	bool any = false;
+
+	for (unsigned int i = 0; i < t->nclass; i++) {
+		if (t->classes[i].kind != COUNT_HARDWARE)
+			continue;
+		gate_class(g, &t->classes[i]);
+		any = true;
+	}
+	if (!any)
+		gate_no_hardware(g);
+}
+
+/* --- registers --------------------------------------------------------------------------- */
+
+/* Because it was built out of the kernel's tree, or loaded by force. */
+static bool module_taints(char *flags, size_t size)
+{
+	return !file_line("/sys/module/pmcbpf_msr/taint", flags, size) && *flags;
+}
+
+static void gates_registers(struct gates *g)
+{
+	const struct msrs *m = &g->rq->d->msr;
+	unsigned int module = 0, perf = 0, unread = 0;
+	struct text *l = gate_begin(g);
+	char taint[16];
+
+	for (unsigned int i = 0; i < m->n; i++) {
+		module += m->row[i].module;
+		perf += m->row[i].perf;
+	}
+	for (unsigned int i = 0; m->dev && i < m->list.n; i++)
+		unread += m->list.entry[i].read && msr_find(m, m->list.entry[i].reg) < 0;
+	if (!m->dev) {
+		gate_add(g, WIRE_GATE_LIMITS, "module pmcbpf_msr", m->no_dev.text, "");
+	} else {
+		text_add(l, "reads the %u registers of %.100s%s", m->list.n, m->file,
+			 m->kfunc ? ", for processes too" : "");
+		if (unread)
+			text_add(l, "; this CPU lacks %u of them", unread);
+		if (module_taints(taint, sizeof(taint)))
+			text_add(l, "; it taints the kernel (%s), which harms nothing here", taint);
+		gate_add(g, m->kfunc ? WIRE_GATE_OPEN : WIRE_GATE_LIMITS, "module pmcbpf_msr",
+			 l->at, m->kfunc ? "" : m->no_kfunc);
+	}
+	l = gate_begin(g);
+	text_add(l, "%u rows of class MSR: %u that the module reads, %u events of perf's", m->n,
+		 module, perf);
+	gate_add(g, m->n ? WIRE_GATE_OPEN : WIRE_GATE_LIMITS, "registers", l->at,
+		 m->n ? "" : "the module, or a kernel with perf's msr PMU, gives some");
+}
+
+/* --- context switches --------------------------------------------------------------------- */
+
+static void gate_switches(struct gates *g)
+{
+	static const char *const what = "context switches";
+	struct text *l = gate_begin(g);
+	uint64_t hidden;
+	struct why why;
+
+	if (count_hidden_switches(g->rq->d->engine, &hidden, &why)) {
+		gate_add(g, WIRE_GATE_LIMITS, what, why.text, "");
+		return;
+	}
+	if (!hidden) {
+		gate_add(g, WIRE_GATE_OPEN, what, "this kernel has reported every one", "");
+		return;
+	}
+	text_add(l, "this kernel does not report those of certain tasks: it has hidden %llu since "
+		 "pmcbpfd started; a count in time slices that lacks one is refused (EBUSY)",
+		 (unsigned long long)hidden);
+	gate_add(g, WIRE_GATE_LIMITS, what, l->at,
+		 "without a log, SOFT events but LOCK.FAILED and those with a side lose nothing; "
+		 "a kernel of another maker reports every switch");
+}
+
+/* --- the administrator's rules ----------------------------------------------------------- */
+
+static void gates_rules(struct gates *g)
+{
+	const struct daemon *d = g->rq->d;
+	const struct config *cfg = &d->config;
+	struct text *l = gate_begin(g);
+	struct why why;
+
+	if (policy_system(cfg, &g->me, d->pid_ns, false, &why)) {
+		text_add(l, "no: %.240s", why.text);
+		gate_add(g, WIRE_GATE_LIMITS, "system-scope counting", l->at, "");
+	} else {
+		text_add(l, "allowed (security.bsd.unprivileged_syspmcs=%d%s)",
+			 cfg->value[TUN_SYSPMCS], policy_privileged(&g->me) ? "; privileged" : "");
+		gate_add(g, WIRE_GATE_OPEN, "system-scope counting", l->at, "");
+	}
+	l = gate_begin(g);
+	if (policy_privileged(&g->me))
+		gate_add(g, WIRE_GATE_OPEN, "processes of others", "allowed (privileged)", "");
+	else if (!cfg->value[TUN_PROC_DEBUG])
+		gate_add(g, WIRE_GATE_LIMITS, "processes of others",
+			 "no, not even your own other ones "
+			 "(security.bsd.unprivileged_proc_debug=\"0\"): only this process itself",
+			 "security.bsd.unprivileged_proc_debug=\"1\" in pmcbpf.conf, or "
+			 "CAP_PERFMON");
+	else
+		gate_add(g, WIRE_GATE_OPEN, "processes of others",
+			 "those that you may debug (security.bsd.unprivileged_proc_debug=\"1\")",
+			 "");
+}
+
+/* --- names ------------------------------------------------------------------------------- */
+
+static void gate_kernel_names(struct gates *g)
+{
+	struct kernel_shown k = { .settings = policy_kernel_settings() };
+	struct cred own;
+	char finding[WIRE_GATE_TEXT];
+	const char *remedy;
+	uint64_t start;
+	bool open;
+
+	k.err = ksyms_start("/proc/kallsyms", &start);
+	k.syslog = !policy_read_cred(getpid(), &own) && policy_has_syslog(&own);
+	k.view = policy_kernel_view(&g->me, &k.settings);
+	open = doctor_kernel_names(&k, finding, sizeof(finding), &remedy);
+	gate_add(g, open ? WIRE_GATE_OPEN : WIRE_GATE_LIMITS, "names of the kernel", finding,
+		 remedy);
+}
+
+/* How long requests may have waited for those of other users. */
+static void gate_event_loop(struct gates *g)
+{
+	const struct watchdog *w = &g->rq->d->watchdog;
+	char text[WIRE_GATE_TEXT];
+
+	watchdog_text(w, op_name, text, sizeof(text));
+	gate_add(g, w->late ? WIRE_GATE_LIMITS : WIRE_GATE_OPEN, "event loop of pmcbpfd", text,
+		 w->late ? "a busy machine may be why; if not, please report it" : "");
+}
+
+int op_gates(struct request *rq)
+{
+	struct gates g = { .rq = rq, .rep = reply_room(rq->r, sizeof(*g.rep)) };
+	struct text *l = gate_begin(&g);
+	int err = request_cred(rq, &g.me);
+
+	if (err)
+		return err;
+	text_add(l, "pmcbpfd " PMCBPF_VERSION " answers; its BPF programs are loaded; %u rows",
+		 rq->d->rows.nrow);
+	gate_add(&g, WIRE_GATE_OPEN, "daemon", l->at, "");
+	gate_event_loop(&g);
+	engine_probe(gate_add_feature, &g);
+	gates_hardware(&g);
+	gates_registers(&g);
+	gate_switches(&g);
+	gates_rules(&g);
+	gate_kernel_names(&g);
+	return 0;
 }

@@ -1,18 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A process that may open /proc/PID/mem may attach to it: the kernel has asked every security
- * module for the process itself, about its own Landlock domain, label and Yama relation, which no
- * other process can have in its place.  A process that got such a descriptor from elsewhere can
- * read all of the target's memory by it, which is more than counts show.
- *
- * CAP_SYS_PTRACE alone does not open that file, which belongs to the target's user, but
- * /proc/PID/maps.  That shows that no module forbids to look; ids, capabilities and Yama are then
- * asked by a child (access.h), and a client under a label is refused, since labels tell looking and
- * attaching apart.
- *
- * Landlock needs no question about descendants: a process is in its parent's domain or in one below
- * it, and a client that may attach to the parent may attach to those.
- */
+/* See permit.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,18 +7,18 @@
 
 #include "permit.h"
 
-/* What the kernel's answer depends on. */
-static bool same_standing(const struct cred *a, const struct cred *b)
+/* Are the credentials the same as far as the kernel's answer depends on them? */
+static bool cred_same(const struct cred *a, const struct cred *b)
 {
 	return !memcmp(a->uid, b->uid, sizeof(a->uid)) && !memcmp(a->gid, b->gid, sizeof(a->gid)) &&
 	       a->permitted == b->permitted && a->user_ns == b->user_ns &&
 	       a->pid_ns == b->pid_ns && a->dumpable == b->dumpable;
 }
 
-/* 0, POLICY_ASK or -errno: what the daemon's own rules say. */
+/* The daemon's own rules: 0, POLICY_ASK or -errno. */
 static int permit_rules(const struct request *rq, const struct access *a, struct why *why)
 {
-	/* A process that sees the daemon's namespace sees all that the daemon does. */
+	/* A client in the daemon's pid namespace sees all processes that the daemon sees. */
 	bool visible = a->client->pid_ns == rq->d->pid_ns ||
 		       policy_visible(a->target, a->client->pid_ns);
 
@@ -92,7 +79,7 @@ int permit_target(struct request *rq, const struct access *a)
 
 	if (err != POLICY_ASK)
 		return err;
-	/* One that was not even passed on is no file of /proc. */
+	/* A second descriptor that was not passed on is no file of /proc. */
 	if (rq->proof < 0 && rq->m->nfds > 1)
 		return permit_proven(rq, a, ABI_PROOF_NONE);
 	if (rq->proof < 0)
@@ -101,14 +88,14 @@ int permit_target(struct request *rq, const struct access *a)
 }
 
 /*
- * It may have executed a program after the question and before the hooks knew it: a set-id one, or
- * one that has another label.
+ * The target may have executed a program (set-id, or with another label) after the question, and
+ * before the programs knew it as a target.
  */
 int permit_recheck(struct request *rq, const struct access *a)
 {
 	struct cred now;
 
-	if (!rq->d->read_cred(a->target->pid, &now) && !same_standing(&now, a->target))
+	if (!rq->d->read_cred(a->target->pid, &now) && !cred_same(&now, a->target))
 		return deny(&rq->r->why, -EBUSY,
 			    "process %d has just changed its credentials; try again", a->named);
 	if (engine_prove(rq->d->engine, a->target_pidfd, rq->proof) == ABI_PROOF_STALE)
@@ -144,7 +131,7 @@ static bool permit_admits(const struct count_guard *guard, pid_t tgid)
 	if (t->failed || t->rq->d->read_cred(tgid, &cred) ||
 	    t->rq->d->read_label(tgid, label, sizeof(label)) || strcmp(label, t->label))
 		return false;
-	if (!self && same_standing(&cred, t->root->target))
+	if (!self && cred_same(&cred, t->root->target))
 		return true;
 	pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
 	if (pidfd < 0)

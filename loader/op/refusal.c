@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Refusals about rows, told as far as the caller may know. */
+/* See refusal.h; other users' processes are not named. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "loader/base/base.h"
 #include "refusal.h"
 
-#define ROOM_FOR_ROWS 250u	/* bytes: the remedies behind must fit as well */
+#define ROOM_FOR_ROWS 250u	/* bytes, so that the remedies after them fit */
 #define GROUPS	      6
 
 struct groups {
@@ -15,7 +15,7 @@ struct groups {
 		char text[112];
 		unsigned int rows, first;
 	} group[GROUPS];
-	unsigned int n, others;		/* others: rows whose reasons found no room */
+	unsigned int n, others;		/* others: rows without room for their reason */
 	bool own;			/* the caller could release one */
 };
 
@@ -24,7 +24,7 @@ void describe_holder(const struct request *rq, const struct pmc *p, char *buf, s
 	const struct owner *o = p ? p->owner : NULL;
 	struct why unused;
 	struct cred me;
-	pid_t pid = o ? pid_as_seen(rq, &o->cred) : -1;
+	pid_t pid = o ? request_pid_seen(rq, &o->cred) : -1;
 
 	if (!o)
 		snprintf(buf, size, "held by nobody");
@@ -37,7 +37,7 @@ void describe_holder(const struct request *rq, const struct pmc *p, char *buf, s
 		snprintf(buf, size, "held by another user's process");
 }
 
-/* The latest holder, and whether there are others. */
+/* The latest holder, and " and others" if there are. */
 static void describe_holders(const struct request *rq, const struct row *r, char *buf, size_t size)
 {
 	const struct pmc *p, *latest = LIST_FIRST(&r->pmcs);
@@ -53,8 +53,8 @@ static void describe_holders(const struct request *rq, const struct row *r, char
 	}
 }
 
-/* The PMC that has the process as a target on that row. */
-static const struct pmc *measuring(const struct row *r, pid_t tgid)
+/* The PMC on that row that measures the process. */
+static const struct pmc *row_measures(const struct row *r, pid_t tgid)
 {
 	const struct pmc *p;
 
@@ -64,8 +64,8 @@ static const struct pmc *measuring(const struct row *r, pid_t tgid)
 	return NULL;
 }
 
-static void row_reason(const struct request *rq, unsigned int row, enum row_verdict v,
-		       unsigned int cpu, char *buf, size_t size)
+static void row_describe(const struct request *rq, unsigned int row, enum row_verdict v,
+			 unsigned int cpu, char *buf, size_t size)
 {
 	const struct row *r = &rq->d->rows.rows[row];
 	char holder[80];
@@ -76,7 +76,8 @@ static void row_reason(const struct request *rq, unsigned int row, enum row_verd
 		snprintf(buf, size, "held by this process");
 		break;
 	case ROW_TARGET:
-		describe_holder(rq, measuring(r, rq->s->owner->cred.pid), holder, sizeof(holder));
+		describe_holder(rq, row_measures(r, rq->s->owner->cred.pid), holder,
+				sizeof(holder));
 		snprintf(buf, size, "measuring this process already, %s", holder);
 		break;
 	case ROW_IS_THREAD:
@@ -111,13 +112,13 @@ void refusals_add(struct refusals *rs, unsigned int row, enum row_verdict v)
 	rs->row[rs->n++].verdict = v;
 }
 
-static void group_add(struct groups *g, const struct request *rq, unsigned int row,
+static void groups_add(struct groups *g, const struct request *rq, unsigned int row,
 		      enum row_verdict v, unsigned int cpu)
 {
 	char text[sizeof(g->group[0].text)];
 	unsigned int i = 0;
 
-	row_reason(rq, row, v, cpu, text, sizeof(text));
+	row_describe(rq, row, v, cpu, text, sizeof(text));
 	g->own |= strstr(text, "held by this process") != NULL;
 	while (i < g->n && strcmp(g->group[i].text, text))
 		i++;
@@ -134,24 +135,8 @@ static void group_add(struct groups *g, const struct request *rq, unsigned int r
 	g->group[i].rows++;
 }
 
-struct text {
-	char buf[WIRE_MAX_REASON + 1];
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	t->used += (size_t)vsnprintf(t->buf + t->used, sizeof(t->buf) - t->used, fmt, ap);
-	va_end(ap);
-	if (t->used >= sizeof(t->buf))
-		t->used = sizeof(t->buf) - 1;
-}
-
 /* "4 held by this process; ARMV8-6 disabled on CPU 1 (pmccontrol -e enables)" */
-static void add_rows(struct text *t, const struct groups *rs, const struct request *rq)
+static void groups_add_rows(struct text *t, const struct groups *rs, const struct request *rq)
 {
 	unsigned int others = rs->others;
 	char name[WIRE_NAME_MAX];
@@ -165,12 +150,12 @@ static void add_rows(struct text *t, const struct groups *rs, const struct reque
 		}
 		row_name(&rq->d->rows, rs->group[i].first, name, sizeof(name));
 		if (rs->group[i].rows == 1)
-			add(t, "%s%s %s", sep, name, rs->group[i].text);
+			text_add(t, "%s%s %s", sep, name, rs->group[i].text);
 		else
-			add(t, "%s%u %s", sep, rs->group[i].rows, rs->group[i].text);
+			text_add(t, "%s%u %s", sep, rs->group[i].rows, rs->group[i].text);
 	}
 	if (others)
-		add(t, "; %u for other reasons (pmccontrol -l)", others);
+		text_add(t, "; %u for other reasons (pmccontrol -l)", others);
 }
 
 int refusals_tell(const struct refusals *rs, struct request *rq, const struct row_class *class,
@@ -178,39 +163,40 @@ int refusals_tell(const struct refusals *rs, struct request *rq, const struct ro
 {
 	struct why *why = &rq->r->why;
 	struct groups g = { .n = 0 };
-	struct text t = { .used = 0 };
+	char buf[WIRE_MAX_REASON + 1];
+	struct text t = text_begin(buf, sizeof(buf));
 	bool tried = why->text[0];
 
 	if (tried && !rs->n)
 		return -EINVAL;
 	for (unsigned int i = 0; i < rs->n; i++)
-		group_add(&g, rq, rs->row[i].row, rs->row[i].verdict, cpu);
+		groups_add(&g, rq, rs->row[i].row, rs->row[i].verdict, cpu);
 	if (tried)
-		add(&t, "%.200s; the other rows: ", why->text);
+		text_add(&t, "%.200s; the other rows: ", why->text);
 	else if (class->kind == COUNT_MSR)
-		add(&t, "a register has one row, which takes one PMC of a process in a scope "
-		    "and CPU: ");
+		text_add(&t, "a register has one row, which takes one PMC of a process in a scope "
+			 "and CPU: ");
 	else
-		add(&t, "no row of class %s (%u) is left for this: ", class->prefix,
-		    class->info.num);
-	add_rows(&t, &g, rq);
+		text_add(&t, "no row of class %s (%u) is left for this: ", class->prefix,
+			 class->info.num);
+	groups_add_rows(&t, &g, rq);
 	if (g.own)
-		add(&t, "; release one of yours first");
+		text_add(&t, "; release one of yours first");
 	if (class->kind == COUNT_HARDWARE && perf_watchdog())
-		add(&t, "; the NMI watchdog may have one more (sysctl kernel.nmi_watchdog=0, "
-		    "then SIGHUP to pmcbpfd)");
-	return deny(why, -EINVAL, "%s", t.buf);
+		text_add(&t, "; the NMI watchdog may have one more (sysctl kernel.nmi_watchdog=0, "
+			 "then SIGHUP to pmcbpfd)");
+	return deny(why, -EINVAL, "%s", t.at);
 }
 
 int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err)
 {
-	pid_t pid = pid_as_seen(rq, target);
+	pid_t pid = request_pid_seen(rq, target);
 	char name[WIRE_NAME_MAX], holder[80];
 	const struct pmc *other;
 
 	if (err == -EEXIST)
 		return deny(&rq->r->why, err, "process %d is a target of this PMC already", pid);
-	other = err == -EBUSY ? measuring(&rq->d->rows.rows[p->row], target->pid) : NULL;
+	other = err == -EBUSY ? row_measures(&rq->d->rows.rows[p->row], target->pid) : NULL;
 	if (!other)
 		return err;
 	row_name(&rq->d->rows, p->row, name, sizeof(name));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The words of refusals that are about rows: which, who has them, what would work. */
+/* Reasons of refusals that concern rows: which rows, their holders, and a remedy. */
 #ifndef PMCBPF_REFUSAL_H
 #define PMCBPF_REFUSAL_H
 
-#include "ops.h"
+#include "request.h"
 
-/* Rows that were not acceptable.  Mostly another one is, and nobody asks for the words. */
+/* Rows that were refused.  Text is made only if no row was found. */
 struct refusals {
 	unsigned int n;
 	struct {
@@ -17,13 +17,16 @@ struct refusals {
 void refusals_add(struct refusals *rs, unsigned int row, enum row_verdict v);
 
 /*
- * Puts them into the reply's reason, those with the same reason together: alone, or behind what it
- * says of the rows that were tried.  Returns -EINVAL.
+ * Appends them to the reply's reason, which describes the rows that were tried, if any were; groups
+ * rows with the same reason.  Returns -EINVAL.
  */
 int refusals_tell(const struct refusals *rs, struct request *rq, const struct row_class *class,
 		  unsigned int cpu);
 
-/* What count_attach() refused, if so, in the caller's numbers and with the holder.  Returns err. */
+/* "held by pid 17 (cc1)", as far as the caller may know; p is NULL: held by nobody. */
+void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size);
+
+/* Makes the reason of count_attach()'s error, with the holder of the row.  Returns err. */
 int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err);
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The right to debug depends on ids, capabilities, user namespaces, dumpability and whatever
- * security module is loaded, and the kernel answers for the calling process only.  A client shows
- * the kernel's answer about the process that it names by a descriptor (permit.c).  About a
- * descendant of that process, which has no such descriptor, a child with the client's file system
- * ids and capabilities asks.  A read of /proc/PID/personality checks the right to attach whenever
- * it is done, whoever opened the file; readlink(2) of /proc/PID/ns/user checks the right to look,
- * which is the same without Yama.
+ * The right to debug depends on ids, capabilities, user namespaces, dumpability and the security
+ * modules, and the kernel answers for the calling process only.  For the process that it names, a
+ * client sends the kernel's answer as a descriptor (op/permit.c).  For descendants of that process
+ * it has no descriptor: a child takes on the client's file system ids and capabilities and asks.
+ * read(2) of /proc/PID/personality checks the reader's right to attach, also if another process
+ * opened the file; readlink(2) of /proc/PID/ns/user checks the right to look, which is the same
+ * without Yama.
  *
  * The child shares memory and descriptors with the daemon, which makes it cheap.  Its real and
- * saved ids stay root's, so that the client may not send it signals; and it is not dumpable, so
- * that nobody but root can look into it.  Only in the client's own user namespace can a client with
- * CAP_KILL stop it: a child that was stopped is killed at once.  A target that executes a program
- * holds the lock that the question takes for as long as it closes its files, so that the daemon
- * does not wait blindly.
+ * saved ids stay root's, so that the client cannot send it signals, and it is not dumpable, so that
+ * only root can look into it.  In the client's own user namespace a client with CAP_KILL can stop
+ * it: a stopped child is killed at once.  While a target executes a program it holds the lock that
+ * the question takes, until it has closed its files; so the daemon limits its wait.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +30,8 @@
 #include <unistd.h>
 
 #include "access.h"
-#include "loader/base/file.h"
+#include "loader/base/base.h"
+#include "rules.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
@@ -41,8 +41,8 @@
 #define P_PIDFD 3
 #endif
 #define STACK	 16384
-#define BLOCKED	 10			/* ms, for a child that waits inside the kernel */
-#define PATIENCE 200			/* ms, for one that waits for a CPU */
+#define BLOCKED	 10			/* ms, for a child that sleeps in the kernel */
+#define PATIENCE 200			/* ms, for a child that waits for a CPU */
 #define YAMA	 "/proc/sys/kernel/yama/ptrace_scope"
 
 /* setfsuid(2) and its like take 16-bit ids elsewhere. */
@@ -55,15 +55,15 @@ struct question {
 	pid_t pid;			/* the child's */
 	int self;			/* its pidfd */
 	int dir, file;			/* the target's folder in /proc, and the file to read */
-	const char *failed;		/* the call that did, with `error` */
+	const char *failed;		/* the call that failed with `error` */
 	int error;
 	int attach, look;		/* 0 or an errno */
-	uint64_t lacked;		/* capabilities of the client, but not of the child */
+	uint64_t lacked;		/* capabilities of the client that the child has not */
 };
 
-/* --- in the child: system calls only, and none that the C library makes for all threads ------- */
+/* --- in the child: only system calls that the C library does not make for all threads --------- */
 
-static bool failed(struct question *q, const char *call, long result)
+static bool question_failed(struct question *q, const char *call, long result)
 {
 	if (result == 0)
 		return false;
@@ -72,16 +72,16 @@ static bool failed(struct question *q, const char *call, long result)
 	return true;
 }
 
-static bool take_id(struct question *q, const char *call, int (*set)(uid_t), uid_t id)
+static bool question_take_id(struct question *q, const char *call, int (*set)(uid_t), uid_t id)
 {
 	set(id);
 	errno = EPERM;
-	/* No id: it returns the one there is. */
-	return !failed(q, call, (uid_t)set((uid_t)-1) != id);
+	/* -1 changes nothing and returns the id. */
+	return !question_failed(q, call, (uid_t)set((uid_t)-1) != id);
 }
 
-/* All that the child has stay permitted; of these it makes use, as far as the daemon has them. */
-static long use_capabilities(uint64_t caps, uint64_t *lacked)
+/* Makes these effective, as far as the daemon has them; permitted ones stay. */
+static long child_use_capabilities(uint64_t caps, uint64_t *lacked)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct d[2];
@@ -95,43 +95,44 @@ static long use_capabilities(uint64_t caps, uint64_t *lacked)
 }
 
 /* The kernel knows the owner of a user namespace by its effective id. */
-static bool take_effective(struct question *q, uid_t id)
+static bool question_take_effective(struct question *q, uid_t id)
 {
-	if (failed(q, "setresuid", syscall(SYS_setresuid, -1L, id, -1L)))
+	if (question_failed(q, "setresuid", syscall(SYS_setresuid, -1L, id, -1L)))
 		return false;
-	/* Which has taken the capabilities that the steps after it need. */
-	return !failed(q, "capset", use_capabilities(UINT64_MAX, &q->lacked));
+	/* That has cleared the effective capabilities, which later steps need. */
+	return !question_failed(q, "capset", child_use_capabilities(UINT64_MAX, &q->lacked));
 }
 
-/* Both are forgotten whenever credentials change. */
-static void close_up(void)
+/* Each change of credentials resets both. */
+static void child_close_up(void)
 {
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
 /*
- * What ptrace(2) looks at: the client's real ids, and of its capabilities the permitted ones, but
- * CAP_SYS_PTRACE only where it is effective.
+ * Takes on what ptrace(2) checks: the client's real ids and its permitted capabilities, but
+ * CAP_SYS_PTRACE only if it is effective.
  */
-static bool become(struct question *q)
+static bool question_become(struct question *q)
 {
 	const struct cred *c = q->a->client;
 	uint64_t ptrace = 1ull << CAP_SYS_PTRACE;
 	uint64_t caps = (c->permitted & ~ptrace) | (c->effective & ptrace);
 
-	/* The ids are those of the daemon's namespace. */
-	if ((c->user_ns != q->a->target->user_ns && !take_effective(q, c->uid[ID_EFFECTIVE])) ||
-	    !take_id(q, "setfsgid", setfsgid, c->gid[ID_REAL]) ||
-	    !take_id(q, "setfsuid", setfsuid, c->uid[ID_REAL]))
+	/* Ids are in the daemon's user namespace, hence before setns(). */
+	if ((c->user_ns != q->a->target->user_ns &&
+	     !question_take_effective(q, c->uid[ID_EFFECTIVE])) ||
+	    !question_take_id(q, "setfsgid", setfsgid, c->gid[ID_REAL]) ||
+	    !question_take_id(q, "setfsuid", setfsuid, c->uid[ID_REAL]))
 		return false;
-	close_up();
+	child_close_up();
 	if (!policy_on_host(c)) {
-		if (failed(q, "setns", setns(q->a->client_pidfd, CLONE_NEWUSER)))
+		if (question_failed(q, "setns", setns(q->a->client_pidfd, CLONE_NEWUSER)))
 			return false;
-		close_up();
+		child_close_up();
 	}
-	return !failed(q, "capset", use_capabilities(caps, &q->lacked));
+	return !question_failed(q, "capset", child_use_capabilities(caps, &q->lacked));
 }
 
 static int may_attach(int file)
@@ -148,11 +149,11 @@ static int may_look(int dir)
 	return readlinkat(dir, "ns/user", link, sizeof(link)) < 0 ? errno : 0;
 }
 
-static int ask(void *arg)
+static int question_ask(void *arg)
 {
 	struct question *q = arg;
 
-	if (!become(q))
+	if (!question_become(q))
 		return 1;
 	q->attach = may_attach(q->file);
 	q->look = may_look(q->dir);
@@ -161,7 +162,7 @@ static int ask(void *arg)
 
 /* --- in the daemon ---------------------------------------------------------------------------- */
 
-static bool was_stopped(int pidfd)
+static bool child_was_stopped(int pidfd)
 {
 	siginfo_t info = { .si_pid = 0 };
 
@@ -169,8 +170,8 @@ static bool was_stopped(int pidfd)
 	       info.si_pid != 0;
 }
 
-/* It runs, or would if it had a CPU. */
-static bool is_runnable(pid_t pid)
+/* Running, or waiting for a CPU. */
+static bool child_is_runnable(pid_t pid)
 {
 	char path[32], text[512];
 	const char *end;
@@ -182,8 +183,8 @@ static bool is_runnable(pid_t pid)
 	return end && end[1] == ' ' && end[2] == 'R';
 }
 
-/* Waits for the child's end, and brings it about; true: it came by itself. */
-static bool ended_well(const struct question *q)
+/* Waits for the child, and kills it if that takes too long; true: it exited by itself. */
+static bool child_ended_well(const struct question *q)
 {
 	struct pollfd p = { .fd = q->self, .events = POLLIN };
 	siginfo_t info = { .si_code = 0 };
@@ -191,8 +192,8 @@ static bool ended_well(const struct question *q)
 
 	for (int waited = 0; waited < PATIENCE && !in_time; waited++) {
 		in_time = poll(&p, 1, 1) > 0;
-		if (!in_time && (was_stopped(q->self) ||
-				 (waited >= BLOCKED && !is_runnable(q->pid))))
+		if (!in_time && (child_was_stopped(q->self) ||
+				 (waited >= BLOCKED && !child_is_runnable(q->pid))))
 			break;
 	}
 	if (!in_time)
@@ -202,15 +203,15 @@ static bool ended_well(const struct question *q)
 	return info.si_code == CLD_EXITED;
 }
 
-static int cannot_ask(const char *call, int error, struct why *why)
+static int question_refuse(const char *call, int error, struct why *why)
 {
 	return deny(why, -EPERM, "pmcbpfd cannot ask the kernel for permission: %s: %s; let it run "
 		    "without a seccomp filter and with CAP_SETUID, CAP_SETGID, CAP_SYS_ADMIN, "
 		    "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH", call, strerror(error));
 }
 
-/* The folder is the target's if that lives on once it is open. */
-static int open_target(struct question *q, struct why *why)
+/* The open folder is the target's if the target has not exited by then. */
+static int question_open(struct question *q, struct why *why)
 {
 	char path[32];
 
@@ -224,18 +225,18 @@ static int open_target(struct question *q, struct why *why)
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 		return deny(why, -EAGAIN, "no descriptor to ask the kernel for permission with: "
 			    "%m; try again");
-	return cannot_ask("open", errno, why);
+	return question_refuse("open", errno, why);
 }
 
-/* A child that is killed leaves AddressSanitizer's marks of its frames in the daemon's memory. */
-static void clean_stack(char *stack)
+/* Clears the marks of AddressSanitizer that a killed child leaves in the daemon's memory. */
+static void stack_clean(char *stack)
 {
 #ifdef __SANITIZE_ADDRESS__
 	__asan_unpoison_memory_region(stack, STACK);
 #endif
 }
 
-static int ask_child(struct question *q, struct why *why)
+static int question_run(struct question *q, struct why *why)
 {
 	char stack[STACK] __attribute__((aligned(16)));
 	int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
@@ -243,18 +244,18 @@ static int ask_child(struct question *q, struct why *why)
 	sigset_t all, old;
 	int error;
 
-	/* No handler may run in the child, whose memory is ours. */
+	/* No signal handler may run in the child, which shares our memory. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	q->pid = clone(ask, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_PIDFD, q,
+	q->pid = clone(question_ask, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_PIDFD, q,
 		       &q->self);
 	error = errno;
 	if (q->pid > 0) {
-		well = ended_well(q);
+		well = child_ended_well(q);
 		close(q->self);
-		clean_stack(stack);
+		stack_clean(stack);
 	}
-	/* The child's change of credentials has made the shared memory not dumpable. */
+	/* The child's change of credentials has made the shared memory undumpable. */
 	if (dumpable == 1)
 		prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	sigprocmask(SIG_SETMASK, &old, NULL);
@@ -262,7 +263,7 @@ static int ask_child(struct question *q, struct why *why)
 		return deny(why, -EAGAIN, "no process to ask the kernel for permission with: %s; "
 			    "try again", strerror(error));
 	if (q->failed)
-		return cannot_ask(q->failed, q->error, why);
+		return question_refuse(q->failed, q->error, why);
 	if (!well)
 		return deny(why, -EAGAIN, "the question for permission was held up: it was "
 			    "stopped, or process %d is executing a program; try again",
@@ -278,8 +279,8 @@ static int yama_scope(void)
 	return err ? (err == -ENOENT ? YAMA_OFF : err) : atoi(text);
 }
 
-/* What Yama has against it; with the right to look there was nothing else in the way. */
-static int explain_yama(const struct access *a, int scope, struct why *why)
+/* With the right to look, only Yama or another module forbids to attach. */
+static int yama_explain(const struct access *a, int scope, struct why *why)
 {
 	switch (scope) {
 	case YAMA_OFF:
@@ -301,7 +302,7 @@ static int explain_yama(const struct access *a, int scope, struct why *why)
 	}
 }
 
-/* Yama's relation is the client's own: no other process can have it in its place. */
+/* Yama permits descendants of the client; the child cannot ask that for it. */
 static bool is_relative(const struct access *a, int scope)
 {
 	return scope == YAMA_RELATIVES && policy_descends(a->target->pid, a->client);
@@ -317,7 +318,7 @@ int access_explain(const struct access *a, struct why *why)
 		return policy_explain(a->client, a->target, a->named, why);
 	if (scope != YAMA_OFF && !is_relative(a, scope) &&
 	    (scope == YAMA_NOBODY || !policy_ptracer(a->client, a->target)))
-		return explain_yama(a, scope, why);
+		return yama_explain(a, scope, why);
 	return deny(why, -EPERM, "nothing has proven that you may debug process %d: a security "
 		    "module (Landlock, AppArmor, SELinux) or a missing /proc keeps its "
 		    "/proc/%d/mem from you, or libpmc-compat is older than pmcbpfd: update it; "
@@ -327,9 +328,9 @@ int access_explain(const struct access *a, struct why *why)
 int access_debug(const struct access *a, struct why *why)
 {
 	struct question q = { .a = a, .self = -1, .dir = -1, .file = -1 };
-	int scope, err = open_target(&q, why);
+	int scope, err = question_open(&q, why);
 
-	err = err ?: ask_child(&q, why);
+	err = err ?: question_run(&q, why);
 	if (q.file >= 0)
 		close(q.file);
 	if (q.dir >= 0)
@@ -349,5 +350,5 @@ int access_debug(const struct access *a, struct why *why)
 	if (q.look)
 		return policy_explain(a->client, a->target, a->named, why);
 	scope = yama_scope();
-	return is_relative(a, scope) ? 0 : explain_yama(a, scope, why);
+	return is_relative(a, scope) ? 0 : yama_explain(a, scope, why);
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* May one process debug another?  Asked of the kernel, with the one's credentials. */
+/* May one process debug another?  The kernel's answer, to a child with its credentials. */
 #ifndef PMCBPF_ACCESS_H
 #define PMCBPF_ACCESS_H
 
-#include "policy.h"
+#include "cred.h"
+#include "loader/base/base.h"
 
 struct access {
 	const struct cred *client, *target;
 	int client_pidfd, target_pidfd;
-	pid_t named;			/* the target, in the client's numbers, for messages */
+	pid_t named;			/* the target's number for the client, for refusals */
 };
 
 /*
- * 0, or -EPERM: no.  -ESRCH: the target is gone.  Anything else means that the kernel could not be
- * asked, which is no permission either.
+ * 0; -EPERM: no; -ESRCH: the target has exited.  Other errors: the kernel could not be asked, which
+ * is no permission either.
  */
 int access_debug(const struct access *a, struct why *why);
 
-/* The client could not prove it; -EPERM with what is in the way. */
+/* After a missing proof: -EPERM with the obstacle. */
 int access_explain(const struct access *a, struct why *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ids and limits from /proc, and the system calls that one thread makes to take them on. */
+/* See identity.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "loader/base/file.h"
 #include "identity.h"
+#include "loader/base/base.h"
 
 #define STATUS_MAX (1024u * 1024)	/* bytes: 65536 groups of 11 characters are the most */
 #define LIMITS_MAX 4096
@@ -22,9 +22,9 @@ enum { STATUS_REAL, STATUS_EFFECTIVE, STATUS_SAVED, STATUS_FILESYSTEM, STATUS_ID
 
 /* --- from /proc ------------------------------------------------------------------------------- */
 
-/* Numbers of a line, up to `max`; how many there were. */
-static unsigned int read_numbers(const char *text, const char *name, unsigned int *to,
-				 unsigned int max)
+/* The numbers of a line, at most `max`; returns how many the line has. */
+static unsigned int status_numbers(const char *text, const char *name, unsigned int *to,
+				   unsigned int max)
 {
 	const char *p = strstr(text, name);
 	unsigned int n = 0;
@@ -43,7 +43,7 @@ static unsigned int read_numbers(const char *text, const char *name, unsigned in
 }
 
 /* "Max file size             4096                 unlimited            bytes" */
-static bool parse_limit(const char *limits, uint64_t *limit)
+static bool limits_parse(const char *limits, uint64_t *limit)
 {
 	static const char name[] = "\nMax file size";
 	const char *p = strstr(limits, name);
@@ -59,15 +59,15 @@ static bool parse_limit(const char *limits, uint64_t *limit)
 	return true;
 }
 
-static int parse(const char *status, const char *limits, struct identity **out)
+static int identity_parse(const char *status, const char *limits, struct identity **out)
 {
 	unsigned int uid[STATUS_IDS], gid[STATUS_IDS], n;
 	struct identity *id;
 
-	if (read_numbers(status, "\nUid:\t", uid, STATUS_IDS) != STATUS_IDS ||
-	    read_numbers(status, "\nGid:\t", gid, STATUS_IDS) != STATUS_IDS)
+	if (status_numbers(status, "\nUid:\t", uid, STATUS_IDS) != STATUS_IDS ||
+	    status_numbers(status, "\nGid:\t", gid, STATUS_IDS) != STATUS_IDS)
 		return -ESRCH;
-	n = read_numbers(status, "\nGroups:\t", NULL, 0);
+	n = status_numbers(status, "\nGroups:\t", NULL, 0);
 	id = malloc(sizeof(*id) + n * sizeof(id->groups[0]));
 	if (!id)
 		return -ENOMEM;
@@ -75,8 +75,8 @@ static int parse(const char *status, const char *limits, struct identity **out)
 	id->gid = gid[STATUS_FILESYSTEM];
 	id->sender = (struct ucred){ .pid = getpid(), .uid = uid[STATUS_REAL],
 				     .gid = gid[STATUS_REAL] };
-	id->ngroups = read_numbers(status, "\nGroups:\t", id->groups, n);
-	if (!parse_limit(limits, &id->file_limit)) {
+	id->ngroups = status_numbers(status, "\nGroups:\t", id->groups, n);
+	if (!limits_parse(limits, &id->file_limit)) {
 		free(id);
 		return -ESRCH;
 	}
@@ -84,8 +84,8 @@ static int parse(const char *status, const char *limits, struct identity **out)
 	return 0;
 }
 
-/* All of it, however long the line of groups is. */
-static int read_status(int dir, char *text)
+/* The whole file: the line of groups may be long. */
+static int status_read(int dir, char *text)
 {
 	int fd = openat(dir, "status", O_RDONLY | O_CLOEXEC);
 	size_t used = 0;
@@ -107,12 +107,12 @@ int identity_read(pid_t pid, struct identity **out)
 
 	if (!status)
 		return -ENOMEM;
-	/* One directory descriptor names one process, whatever happens to the number meanwhile. */
+	/* The descriptor stays that of one process, also if its number is used again. */
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir >= 0 && !read_status(dir, status) &&
+	if (dir >= 0 && !status_read(dir, status) &&
 	    file_read(dir, "limits", limits, sizeof(limits)) > 0)
-		err = parse(status, limits, out);
+		err = identity_parse(status, limits, out);
 	if (dir >= 0)
 		close(dir);
 	free(status);
@@ -121,8 +121,8 @@ int identity_read(pid_t pid, struct identity **out)
 
 /* --- in the thread: system calls only, because the C library changes all threads -------------- */
 
-/* It may be refused where nothing would change. */
-static bool has_groups(const struct identity *id)
+/* Then setgroups(2) is not needed, which may be forbidden. */
+static bool identity_has_groups(const struct identity *id)
 {
 	bool same = false;
 	gid_t *now;
@@ -136,22 +136,22 @@ static bool has_groups(const struct identity *id)
 	return same;
 }
 
-/* These calls return the id before, and no error: the id that is none asks for it. */
-static bool set_filesystem_id(long call, unsigned int id)
+/* These calls return the previous id and no error; -1 changes nothing. */
+static bool identity_set_id(long call, unsigned int id)
 {
 	(void)syscall(call, id);
 	return (unsigned int)syscall(call, -1) == id;
 }
 
-static uint32_t bit(int cap)
+static uint32_t cap_bit(int cap)
 {
 	return 1u << cap;
 }
 
-static bool drop_capabilities(bool sender)
+static bool identity_drop_capabilities(bool sender)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	uint32_t keep = sender ? bit(CAP_SETUID) | bit(CAP_SETGID) : 0;
+	uint32_t keep = sender ? cap_bit(CAP_SETUID) | cap_bit(CAP_SETGID) : 0;
 	struct __user_cap_data_struct d[2];
 
 	if (syscall(SYS_capget, &h, d))
@@ -165,14 +165,14 @@ static bool drop_capabilities(bool sender)
 int identity_take_on(const struct identity *id, bool sender, const char **call)
 {
 	*call = "setgroups";
-	if (!has_groups(id) && syscall(SYS_setgroups, id->ngroups, id->groups))
+	if (!identity_has_groups(id) && syscall(SYS_setgroups, id->ngroups, id->groups))
 		return -errno;
 	*call = "setfsgid";
-	if (!set_filesystem_id(SYS_setfsgid, id->gid))
+	if (!identity_set_id(SYS_setfsgid, id->gid))
 		return -EPERM;
 	*call = "setfsuid";
-	if (!set_filesystem_id(SYS_setfsuid, id->uid))
+	if (!identity_set_id(SYS_setfsuid, id->uid))
 		return -EPERM;
 	*call = "capset";
-	return drop_capabilities(sender) ? 0 : -errno;
+	return identity_drop_capabilities(sender) ? 0 : -errno;
 }

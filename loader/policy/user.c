@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Users, and what each of them has of every pool. */
+/* See user.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -14,8 +14,8 @@
 #define MAX_USER_NS_DEPTH 33		/* the kernel allows 32 */
 
 static const struct {
-	const char *what;		/* in "… of pmcbpfd's 64 log buffers" */
-	const char *size;		/* what sets the size of the pool; NULL: nothing */
+	const char *what;		/* "… of pmcbpfd's 64 log buffers" */
+	const char *size;		/* the tunable of the pool's size, or NULL */
 } pools[POOLS] = {
 	[POOL_CONNECTIONS] = { "connections", NULL },
 	[POOL_LOG_BUFFERS] = { "log buffers", "kern.hwpmc.nbuffers" },
@@ -43,7 +43,7 @@ void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size)
 }
 
 /* The outermost user namespace below the initial one: its owner and its number. */
-static bool outermost(pid_t pid, uid_t *owner, uint64_t *number)
+static bool user_ns_outermost(pid_t pid, uid_t *owner, uint64_t *number)
 {
 	char path[64];
 	bool found = false;
@@ -76,7 +76,7 @@ struct user *user_get(struct user_table *t, const struct cred *cred)
 
 	if (!policy_on_host(cred)) {
 		user_ns = cred->user_ns;
-		if (outermost(cred->pid, &owner, &user_ns) && owner != 0) {
+		if (user_ns_outermost(cred->pid, &owner, &user_ns) && owner != 0) {
 			uid = owner;
 			user_ns = 0;
 		}
@@ -142,7 +142,7 @@ int user_may(const struct user_table *t, const struct user *u, enum pool_kind po
 	const char *sets = pools[pool].size;
 	unsigned int own, all;
 
-	if (!n)		/* also where a limit was lowered since */
+	if (!n)		/* succeeds even if the user has more than a lowered limit */
 		return 0;
 	user_limits(t, u, pool, &own, &all);
 	if (!u->privileged && (n > own || u->used[pool] > own - n))

@@ -1,44 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Users and their quotas.  Whatever the daemon has only so many of (connections, log buffers, sets,
- * descriptors …) is a pool; everything taken from a pool is charged to the user whose process asked
- * for it.  An unprivileged user may have user.share percent of a pool, and all of them together
- * leave user.reserve percent of it to privileged ones, so that an administrator can always connect,
- * count and list.  The event loop's alone.
+ * Users and their quotas.
  *
- * A user is a uid of the host.  In a user namespace uids cost nothing, so the processes there are
- * charged to the user who made the outermost namespace; where that is root, as a container engine
- * is, to their uid in that namespace.  A privileged process is another user than the unprivileged
- * ones of the same uid.
+ * Each limited resource (connections, log buffers, sets, descriptors …) is a pool, and what is
+ * taken from a pool is charged to the user of the process that requested it.  One unprivileged user
+ * may have user.share percent of a pool.  All of them together leave user.reserve percent to
+ * privileged ones, so that an administrator can always connect, count and list.
+ *
+ * A user is a uid of the host.  In a user namespace a process can take on many uids, so its
+ * processes are charged to the user that made the outermost namespace; if that is root, as with
+ * container engines, to their uid in that namespace.  Privileged and unprivileged processes of one
+ * uid are two users.
+ *
+ * A user's record lives while it is referenced: each unit taken from a pool is a reference.
+ * Example: user_take(t, u, POOL_LOGS, 1, &why) refuses with -EAGAIN if u has its share of logs, or
+ * if all users have all but the reserve; the reason names both limits and the tunable.  After
+ * user_give(t, u, POOL_LOGS, 1) that unit is free again, and with the last unit goes the record.
+ *
+ * Only the event loop's thread uses users.
  */
 #ifndef PMCBPF_USER_H
 #define PMCBPF_USER_H
 
 #include <sys/queue.h>
 
-#include "policy.h"
+#include "rules.h"
 
 enum pool_kind {
 	POOL_CONNECTIONS,
 	POOL_LOG_BUFFERS,		/* kern.hwpmc.nbuffers */
 	POOL_FILE_BUFFERS,		/* for bursts of records to files, beyond those */
-	POOL_LOGS,			/* until the writer's thread has ended */
-	POOL_SAMPLERS,			/* PMCs with records of their own in the rings */
+	POOL_LOGS,			/* given back when the writer's thread has ended */
+	POOL_SAMPLERS,			/* PMCs that write records to the rings */
 	POOL_SETS,			/* combinations of PMCs that measure a process */
-	POOL_TARGETS,			/* processes that are measured */
+	POOL_TARGETS,			/* measured processes */
 	POOL_EVENTS,			/* descriptors of perf events and registers */
-	POOL_SOURCES,			/* software events that slices are cut from */
-	POOL_REGISTERS,			/* the same of registers */
+	POOL_SOURCES,			/* software events, counted in slices */
+	POOL_REGISTERS,			/* registers, counted in slices */
 	POOL_SHARES,			/* counts of single processes for PMC_F_LOG_PROCEXIT */
-	POOL_HELPERS,			/* work on files and processes that is not done yet */
+	POOL_HELPERS,			/* helper processes at work */
 	POOLS
 };
 
-/* What hwpmc's statistics have about one user, or one process. */
+/* hwpmc's statistics, for one user or one process. */
 struct user_stats {
 	uint32_t intr_processed, intr_bufferfull;
 	uint32_t buffer_requests, buffer_requests_failed;
-	uint64_t chains_cut;		/* in the log, and callers are missing */
+	uint64_t chains_cut;		/* logged call chains that lack callers */
 };
 
 struct user {
@@ -49,11 +57,11 @@ struct user {
 	bool privileged;
 	unsigned int references;
 	unsigned int used[POOLS];
-	TAILQ_HEAD(, work) works;	/* of work.c: what is ready … */
-	TAILQ_ENTRY(user) turn;		/* … and the place among the users that have some */
+	TAILQ_HEAD(, work) works;	/* server/work.h: ready work … */
+	TAILQ_ENTRY(user) turn;		/* … and the place among the users that have any */
 	bool in_turn;
-	unsigned int account;		/* number that the programs have for it, 0: none … */
-	unsigned int counting;		/* … until none of its processes counts: account.c */
+	unsigned int account;		/* count/account.h: its number in the programs; 0: none */
+	unsigned int counting;		/* owners with that account */
 	struct user_stats stats;
 };
 
@@ -66,33 +74,33 @@ struct user_table {
 };
 
 void user_table_init(struct user_table *t, const struct config *config);
-/* How much there is of a pool. */
+/* Sets the size of a pool. */
 void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size);
 
-/* The user whom a process is charged to, one reference richer; NULL: no memory. */
+/* A new reference to the user that a process is charged to; NULL: no memory. */
 struct user *user_get(struct user_table *t, const struct cred *cred);
-/* What the user still has keeps the record until it is given back. */
+/* Drops a reference. */
 void user_put(struct user *u);
 
-/* -EAGAIN: the user's share or the pool is used up, and `why` names both and the tunable. */
+/* -EAGAIN: the user's share or the pool is used up. */
 int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
 	      struct why *why);
 void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
-/* Would user_take() do? */
+/* Would user_take() succeed? */
 int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,
 	     struct why *why);
-/* Takes whatever the limits say: for what must not fail, and what has been taken before bounds. */
+/* Takes regardless of the limits: for what must not fail, or was taken already. */
 void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
 
 /*
- * The limits as numbers, for a pool of which the programs take by themselves: the user's own, and
- * the one on all users' use together beyond which this one gets nothing.
+ * The limits as numbers, for pools that the programs take from themselves: `own` for what this user
+ * has, `all` for what all users have when this one takes more.
  */
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
 		 unsigned int *own, unsigned int *all);
-/* Of n things, those kept for privileged users: one at least, unless n is 1 or the tunable 0. */
+/* The number of n that is kept for privileged users: at least 1, unless n is 1 or the tunable 0. */
 unsigned int user_reserve(const struct user_table *t, unsigned int n);
-/* … and those that one unprivileged user may have: one at least. */
+/* The number of n that one unprivileged user may have: at least 1. */
 unsigned int user_share(const struct user_table *t, unsigned int n);
 /* How much more of the pool the user may take now. */
 unsigned int user_room(const struct user_table *t, const struct user *u, enum pool_kind pool);

@@ -10,7 +10,7 @@
 
 #include "buildid.h"
 #include "loader/base/clock.h"
-#include "loader/helper/errand.h"
+#include "loader/errand/errand.h"
 #include "loader/base/file.h"
 #include "loader/log/ksyms.h"
 #include "mappings.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections: one message in, one reply out. */
+/* See client.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -9,12 +9,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "client.h"
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "greeting.h"
+#include "loop.h"
+#include "server.h"
 #include "work.h"
 
-static void close_all(int *fds, unsigned int n)
+static void pending_close_fds(int *fds, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
 		close(fds[i]);
@@ -23,7 +24,7 @@ static void close_all(int *fds, unsigned int n)
 /* --- replies ------------------------------------------------------------------------------- */
 
 /* 1: sent; 0: no room; -errno: it never will be. */
-static int send_reply(int fd, const void *data, size_t len, const int *fds, unsigned int nfds)
+static int socket_send(int fd, const void *data, size_t len, const int *fds, unsigned int nfds)
 {
 	union {
 		struct cmsghdr align;
@@ -55,14 +56,14 @@ static void pending_free(struct server *s, struct client *c)
 
 	if (c->user)
 		user_give(&s->d->users, c->user, POOL_EVENTS, p->paid);
-	close_all(p->fds, p->nfds);
+	pending_close_fds(p->fds, p->nfds);
 	free(p->fds);
 	free(p->data);
 	memset(p, 0, sizeof(*p));
 }
 
-/* Keeps the reply for later, with descriptors that outlive the PMC they belong to. */
-static int keep(struct server *s, struct client *c, const struct reply *r)
+/* Keeps the reply for later, with copies of its descriptors, which outlive their PMC. */
+static int pending_keep(struct server *s, struct client *c, const struct reply *r)
 {
 	struct pending *p = &c->pending;
 	struct why unused;
@@ -89,23 +90,23 @@ static int keep(struct server *s, struct client *c, const struct reply *r)
 
 void client_answer(struct server *s, struct client *c, const struct reply *r)
 {
-	int sent = send_reply(c->socket.fd, r->data, r->len, r->fds, r->nfds);
+	int sent = socket_send(c->socket.fd, r->data, r->len, r->fds, r->nfds);
 
-	if (sent < 0 || (sent && r->close) || (!sent && keep(s, c, r)))
+	if (sent < 0 || (sent && r->close) || (!sent && pending_keep(s, c, r)))
 		client_close(s, c);
 	else if (!sent)
-		watch_change(s, &c->socket, EPOLLOUT);
+		watch_change(s->epoll, &c->socket, EPOLLOUT);
 }
 
-static void retry(struct server *s, struct client *c)
+static void pending_retry(struct server *s, struct client *c)
 {
 	struct pending *p = &c->pending;
-	int sent = send_reply(c->socket.fd, p->data, p->len, p->fds, p->nfds);
+	int sent = socket_send(c->socket.fd, p->data, p->len, p->fds, p->nfds);
 	bool end = sent < 0 || (sent && p->close);
 
 	if (sent) {
 		pending_free(s, c);
-		watch_change(s, &c->socket, EPOLLIN);
+		watch_change(s->epoll, &c->socket, EPOLLIN);
 	}
 	if (end)
 		client_close(s, c);
@@ -126,16 +127,16 @@ static void on_socket(struct server *s, struct watch *w, uint32_t events)
 
 	if (c->closing)
 		return;
-	/* Who hangs up has nothing left that could be answered. */
+	/* A client that has hung up reads no reply. */
 	if (events & (EPOLLHUP | EPOLLERR))
 		client_close(s, c);
 	else if (c->pending.data)
-		retry(s, c);
+		pending_retry(s, c);
 	else
 		work_offer(s, c);
 }
 
-static void on_exit_of_process(struct server *s, struct watch *w, uint32_t events)
+static void on_process_exit(struct server *s, struct watch *w, uint32_t events)
 {
 	struct client *c = (struct client *)((char *)w - offsetof(struct client, exit));
 
@@ -149,8 +150,9 @@ static void on_exit_of_process(struct server *s, struct watch *w, uint32_t event
 /* --- life ------------------------------------------------------------------------------------ */
 
 /*
- * The peer sees the end at once.  What it has sent and nobody has received goes with the last
- * reference of the socket, and that may be descriptors of its own: hence a helper's.
+ * The peer sees the end at once.  Packets that were not received are freed with the last reference
+ * of the socket, and with them the peer's descriptors: a helper drops that reference, because
+ * closing those may hang.
  */
 static void socket_close(struct server *s, int fd)
 {
@@ -160,8 +162,8 @@ static void socket_close(struct server *s, int fd)
 	helper_hang_up(s->d->errands.helpers, fd);
 }
 
-/* Sends what HELLO would be answered with, unasked: the client finds it whenever it looks. */
-static void send_refusal(int fd, int err, const struct why *why)
+/* Sends the reply to HELLO before there is one: the client finds it with its first read. */
+static void socket_refuse(int fd, int err, const struct why *why)
 {
 	struct {
 		struct wire_hdr h;
@@ -171,12 +173,12 @@ static void send_refusal(int fd, int err, const struct why *why)
 
 	m.h.reason_len = (uint32_t)strnlen(why->text, sizeof(m.reason));
 	memcpy(m.reason, why->text, m.h.reason_len);
-	(void)send_reply(fd, &m, sizeof(m.h) + m.h.reason_len, NULL, 0);
+	(void)socket_send(fd, &m, sizeof(m.h) + m.h.reason_len, NULL, 0);
 }
 
 void client_refuse(struct server *s, int fd, int err, const struct why *why)
 {
-	send_refusal(fd, err, why);
+	socket_refuse(fd, err, why);
 	socket_close(s, fd);
 	server_client_gone(s);
 }
@@ -188,7 +190,7 @@ static struct client *client_new(struct server *s, int fd, struct user *user, in
 	if (!c)
 		return NULL;
 	c->socket = (struct watch){ .fd = fd, .ready = on_socket, .kind = WATCHDOG_CLOSE };
-	c->exit = (struct watch){ .fd = pidfd, .ready = on_exit_of_process, .end = true,
+	c->exit = (struct watch){ .fd = pidfd, .ready = on_process_exit, .end = true,
 				   .kind = WATCHDOG_CLOSE };
 	c->user = user;
 	c->next = s->clients;
@@ -207,8 +209,8 @@ static int client_join(struct server *s, struct client *c, const struct cred *cr
 						&c->session.owner);
 
 	c->session.cred = *cred;
-	err = err ?: watch_add(s, &c->socket, EPOLLIN);
-	return err ?: watch_add(s, &c->exit, EPOLLIN);
+	err = err ?: watch_add(s->epoll, &c->socket, EPOLLIN);
+	return err ?: watch_add(s->epoll, &c->exit, EPOLLIN);
 }
 
 int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
@@ -225,7 +227,7 @@ int client_add(struct server *s, int fd, struct user *user, const struct cred *c
 		close(pidfd);
 		client_refuse(s, fd, err, why);
 	} else if (err) {
-		send_refusal(fd, err, why);
+		socket_refuse(fd, err, why);
 		client_close(s, c);
 	} else if (!s->single) {
 		c->since = clock_ns();
@@ -235,7 +237,7 @@ int client_add(struct server *s, int fd, struct user *user, const struct cred *c
 	return err;
 }
 
-static void leave_owner(struct server *s, struct client *c)
+static void client_leave_owner(struct server *s, struct client *c)
 {
 	struct owner *o = c->session.owner;
 
@@ -258,8 +260,8 @@ static void close_later(struct server *s, struct client *c)
 	if (c->closing)
 		return;
 	c->closing = true;
-	watch_remove(s, &c->socket);
-	watch_remove(s, &c->exit);
+	watch_remove(s->epoll, &c->socket);
+	watch_remove(s->epoll, &c->exit);
 	if (++o->closing == o->connections)
 		owner_end(&s->d->owners, o);
 }
@@ -270,14 +272,14 @@ void client_close(struct server *s, struct client *c)
 		close_later(s, c);
 		return;
 	}
-	leave_owner(s, c);
+	client_leave_owner(s, c);
 	greeting_forget(s->d, c->session.cred.pid);
 	client_greeted(s, c);
 	pending_free(s, c);
 	user_give(&s->d->users, c->user, POOL_CONNECTIONS, 1);
 	socket_close(s, c->socket.fd);
 	c->socket.fd = -1;
-	watch_close(s, &c->exit);
+	watch_drop(s->epoll, &c->exit);
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
@@ -298,7 +300,7 @@ int clients_silent(struct server *s)
 
 		if (now < c->since + patience)
 			return (int)((c->since + patience - now) / 1000000) + 1;
-		/* It may have spoken while the daemon was busy: then it is answered first. */
+		/* A packet may have arrived while the daemon was busy: that is served first. */
 		if (c->work || c->blocked || receive_peek(c->socket.fd) >= 0) {
 			TAILQ_REMOVE(&s->silent, c, silent);
 			TAILQ_INSERT_TAIL(&s->silent, c, silent);
@@ -307,7 +309,7 @@ int clients_silent(struct server *s)
 		}
 		deny(&why, -ETIMEDOUT, "nothing was said for %d s (user.greeting); connect again, "
 		     "and say HELLO", s->d->config.value[TUN_USER_GREETING]);
-		send_refusal(c->socket.fd, -ETIMEDOUT, &why);
+		socket_refuse(c->socket.fd, -ETIMEDOUT, &why);
 		client_close(s, c);
 	}
 	return -1;
@@ -320,9 +322,9 @@ void clients_resume(struct server *s)
 	for (c = s->clients; c; c = next) {
 		next = c->next;
 		if (!c->session.later.waits || c->session.owner->busy ||
-		    !message_resume(s->d, &c->session, &s->reply))
+		    !op_resume(s->d, &c->session, &s->reply))
 			continue;
-		watch_change(s, &c->socket, EPOLLIN);
+		watch_change(s->epoll, &c->socket, EPOLLIN);
 		client_answer(s, c, &s->reply);
 		reply_end(&s->reply);
 	}

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A connection is a descriptor, and descriptors outlive an exec.  What a set-id program writes to
- * one that it has inherited would be judged by the rights of that program, with words of its
- * caller's choice.  So a connection belongs to one image of one process, and what it may do is what
- * the process had the right to at connect() and still has:
+ * A connection is a descriptor, and descriptors outlive an exec.  If a set-id program inherits a
+ * connection and writes its caller's words to it, that program's rights would decide.  So a
+ * connection belongs to one image of one process, and it may do what the process had the right to
+ * do at connect() and still has:
  *
- *	connect()   the kernel keeps the caller's credentials with the socket
- *	accept()    the process is registered: from here on each exec makes a note …
- *	            its credentials are read, and must not be more than those of connect()
- *	            it has not exec'd since it was registered
- *	a request   the notes come first, and an exec ends all connections of its process
- *	            credentials are read again, and must not be more than those of the greeting
+ *	connect()   The kernel stores the caller's credentials in the socket.
+ *	accept()    The process is registered: from here on each exec makes a note.
+ *	            Its credentials are read; they must not exceed those of connect().
+ *	            No note has been made since it was registered.
+ *	a request   Notes are taken in first; an exec ends all connections of its process.
+ *	            Credentials are read again; they must not exceed those of the greeting.
  *
- * The last line holds without the notes: a message that was sent before an exec may be read while
- * the new image has its credentials already, and its note is not there yet.
+ * The last check is needed beside the notes: a packet that was sent before an exec may be read when
+ * the new image has its credentials, but its note has not arrived.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 _Static_assert((int)ABI_ID_REAL == ID_REAL && (int)ABI_ID_EFFECTIVE == ID_EFFECTIVE &&
 	       (int)ABI_ID_SAVED == ID_SAVED, "ids");
 
-static int check_connected(struct daemon *d, int fd, const struct cred *now, struct why *why)
+static int greeting_check(struct daemon *d, int fd, const struct cred *now, struct why *why)
 {
 	struct cred then = *now;
 	struct abi_cred c;
@@ -46,15 +46,15 @@ static int check_connected(struct daemon *d, int fd, const struct cred *now, str
 		    "made this connection; connect again", now->inner_pid);
 }
 
-static int identify(struct daemon *d, int fd, pid_t pid, int pidfd, struct cred *cred,
-		    struct why *why)
+static int greeting_identify(struct daemon *d, int fd, pid_t pid, int pidfd, struct cred *cred,
+			     struct why *why)
 {
 	int err;
 
 	/* Read, then see that the process still is there: what was read is its own. */
 	if (d->read_cred(pid, cred) || policy_pidfd_exited(pidfd))
 		return deny(why, -ESRCH, "the connecting process has exited");
-	err = check_connected(d, fd, cred, why);
+	err = greeting_check(d, fd, cred, why);
 	if (!err && notes_owner_execed(engine_notes(d->engine), pid))
 		err = deny(why, -EPERM, "process %d has become another program while it connected; "
 			   "connect again", cred->inner_pid);
@@ -68,14 +68,14 @@ int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struc
 
 	if (err)
 		return err;
-	/* An exec that ended earlier owners of that number is not one of this connection's. */
+	/* A note of an earlier process of that number does not count for this connection. */
 	greeting_forget(d, pid);
 	err = notes_owner_begin(engine_notes(d->engine), pid);
 	if (err)
 		err = deny(why, -ENOMEM, "no room for one more process with connections: %s",
 			   strerror(-err));
 	else
-		err = identify(d, fd, pid, *pidfd, cred, why);
+		err = greeting_identify(d, fd, pid, *pidfd, cred, why);
 	if (!err)
 		return 0;
 	greeting_forget(d, pid);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who connects: taken down between accept() and the first message. */
+/* Identifies the process of a new connection. */
 #ifndef PMCBPF_GREETING_H
 #define PMCBPF_GREETING_H
 
-#include "loader/daemon.h"
+#include "loader/daemon/daemon.h"
 
 /*
- * Identifies the process behind an accepted socket: its credentials, which it had at connect() as
- * well, and a pidfd of the caller's to close.  From here on an exec of it makes a note, until
- * greeting_forget().  The notes until now have been taken in.
+ * After accept(): the credentials of the process, which it had at connect() as well, and a pidfd
+ * that the caller closes.  From here on an exec of the process makes a note, until
+ * greeting_forget().  The caller has taken in the notes until now.
  */
 int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struct why *why);
 
-/* A connection of the process has ended, or was refused; the last one ends the notes. */
+/* A connection of the process has ended or was refused; with the last one its notes end. */
 void greeting_forget(struct daemon *d, pid_t pid);
 
 #endif

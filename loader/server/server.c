@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The event loop, and the connections' way through it. */
+/* See server.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,57 +10,27 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "client.h"
 #include "greeting.h"
 #include "loader/ktr/ktr.h"
 #include "loader/pmc/owner_notes.h"
 #include "loader/log/logbook.h"
 #include "loader/kernel/notes.h"
+#include "loop.h"
 #include "server.h"
 #include "loader/log/sample_log.h"
 #include "work.h"
 
-#define EVENTS	       1024	/* all that are ready, so that each user has a turn */
-#define ACCEPTS        16 /* in a row, so that those who are connected get their turn */
+#define EVENTS	       1024	/* in one turn: all that are ready, so that each user is served */
+#define ACCEPTS	       16	/* in one turn, so that connected clients get theirs */
 #define FDS_PER_CLIENT 6u
 #define FDS_RESERVED   512u
 #define FDS_PER_CPU    4u		/* rings and the like */
 #define MAX_FDS	       (1u << 20)	/* where there is no limit */
 
-int watch_add(struct server *s, struct watch *w, uint32_t events)
-{
-	struct epoll_event e = { .events = events, .data.ptr = w };
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, w->fd, &e) ? -errno : 0;
-}
-
-void watch_change(struct server *s, struct watch *w, uint32_t events)
-{
-	struct epoll_event e = { .events = events, .data.ptr = w };
-
-	epoll_ctl(s->epoll, EPOLL_CTL_MOD, w->fd, &e);
-}
-
-void watch_remove(struct server *s, struct watch *w)
-{
-	if (w->fd >= 0)
-		epoll_ctl(s->epoll, EPOLL_CTL_DEL, w->fd, NULL);
-}
-
-void watch_close(struct server *s, struct watch *w)
-{
-	if (w->fd < 0)
-		return;
-	/* Not left to close(): the owner's copy of a pidfd would keep it in the set. */
-	watch_remove(s, w);
-	close(w->fd);
-	w->fd = -1;
-}
-
 /* --- accepting ----------------------------------------------------------------------------- */
 
-/* The user with one connection more; NULL: refused. */
-static struct user *charge(struct server *s, const struct cred *cred, struct why *why)
+/* Charges the user for a connection; NULL: refused. */
+static struct user *connection_charge(struct server *s, const struct cred *cred, struct why *why)
 {
 	struct user *user = user_get(&s->d->users, cred);
 	int err;
@@ -70,22 +40,22 @@ static struct user *charge(struct server *s, const struct cred *cred, struct why
 		return NULL;
 	}
 	err = user_take(&s->d->users, user, POOL_CONNECTIONS, 1, why);
-	/* What it has taken keeps the user. */
+	/* The charge keeps the user. */
 	user_put(user);
 	return err ? NULL : user;
 }
 
-static int add_connection(struct server *s, int fd, struct why *why)
+static int connection_add(struct server *s, int fd, struct why *why)
 {
 	struct user *user = NULL;
 	struct cred cred;
 	int pidfd = -1, err;
 
-	/* A process that is another program now must not join what it owned before. */
+	/* A process that has executed another program must not join the owner that it was. */
 	server_catch_up(s);
 	err = greeting_take(s->d, fd, &cred, &pidfd, why);
 	if (!err)
-		user = charge(s, &cred, why);
+		user = connection_charge(s, &cred, why);
 	if (user)
 		return client_add(s, fd, user, &cred, pidfd, why);
 	if (!err) {
@@ -104,16 +74,16 @@ static void on_listener(struct server *s, struct watch *w, uint32_t events)
 		struct why why;
 
 		if (fd >= 0) {
-			(void)add_connection(s, fd, &why);
+			(void)connection_add(s, fd, &why);
 			continue;
 		}
 		if (errno == EINTR || errno == ECONNABORTED)
 			continue;
 		if (errno != EAGAIN) {
-			/* Out of something: do not spin on it, but wait until a connection ends. */
+			/* Descriptors or memory are used up: wait until a connection ends. */
 			log_msg(&s->d->log, LOG_WARNING, "cannot accept a connection: %m");
 			s->paused = s->nclients > 0;
-			watch_change(s, w, s->paused ? 0 : EPOLLIN);
+			watch_change(s->epoll, w, s->paused ? 0 : EPOLLIN);
 		}
 		return;
 	}
@@ -123,7 +93,7 @@ void server_client_gone(struct server *s)
 {
 	if (s->paused) {
 		s->paused = false;
-		watch_change(s, &s->listener, EPOLLIN);
+		watch_change(s->epoll, &s->listener, EPOLLIN);
 	}
 	if (s->single)
 		s->stop = true;
@@ -157,10 +127,10 @@ static void on_trace(struct server *s, struct watch *w, uint32_t events)
 	logpool_push(s->d->logs);
 }
 
-/* --- what the programs note ------------------------------------------------------------------ */
+/* --- notes of the programs -------------------------------------------------------------------- */
 
-/* Its connections may have been inherited by the new program: none is left, nor what they held. */
-static void owner_execed(void *arg, struct owner *o)
+/* The new program may have inherited the connections: they end, with all that they held. */
+static void connection_owner_execed(void *arg, struct owner *o)
 {
 	struct server *s = arg;
 
@@ -174,7 +144,7 @@ static void owner_execed(void *arg, struct owner *o)
 
 void server_catch_up(struct server *s)
 {
-	life_look(s->d, owner_execed, s);
+	life_look(s->d, connection_owner_execed, s);
 }
 
 static void on_notes(struct server *s, struct watch *w, uint32_t events)
@@ -199,7 +169,7 @@ static void on_ktr(struct server *s, struct watch *w, uint32_t events)
 
 /* --- signals ------------------------------------------------------------------------------- */
 
-static void reload(struct server *s)
+static void server_reload(struct server *s)
 {
 	char line[512];
 	struct why why;
@@ -221,7 +191,7 @@ static void on_signal(struct server *s, struct watch *w, uint32_t events)
 	if (read(w->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGHUP)
-		reload(s);
+		server_reload(s);
 	else
 		s->stop = true;
 }
@@ -239,8 +209,8 @@ static void on_cpus(struct server *s, struct watch *w, uint32_t events)
 
 _Static_assert(SERVER_MAX_CLIENTS <= ABI_MAX_OWNERS, "each may be of another process");
 
-/* One half of the descriptors at most is for connections, all that they leave is for events. */
-static void share_descriptors(struct server *s, unsigned int ncpu)
+/* Descriptors: at most one half for connections, the rest for events. */
+static void server_share_descriptors(struct server *s, unsigned int ncpu)
 {
 	rlim_t n = MAX_FDS, reserved = FDS_RESERVED + FDS_PER_CPU * (rlim_t)ncpu;
 	struct rlimit r;
@@ -258,8 +228,8 @@ static void share_descriptors(struct server *s, unsigned int ncpu)
 				 n - s->max_clients * FDS_PER_CLIENT : 0));
 }
 
-/* What tells the daemon to end, or to read its files again. */
-static sigset_t orders(void)
+/* Signals that end the daemon, or have it read its files again. */
+static sigset_t server_signals(void)
 {
 	sigset_t set;
 
@@ -272,7 +242,7 @@ static sigset_t orders(void)
 
 void server_hold_signals(void)
 {
-	sigset_t set = orders();
+	sigset_t set = server_signals();
 
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
@@ -286,18 +256,18 @@ static struct watch watch_of(int fd, void (*ready)(struct server *, struct watch
 int server_new(struct server **out, struct daemon *d, struct why *why)
 {
 	struct server *s = calloc(1, sizeof(*s));
-	sigset_t set = orders();
+	sigset_t set = server_signals();
 	int err;
 
 	if (!s)
 		return deny(why, -ENOMEM, "no memory");
 	s->d = d;
 	TAILQ_INIT(&s->silent);
-	share_descriptors(s, d->rows.ncpu);
+	server_share_descriptors(s, d->rows.ncpu);
 	TAILQ_INIT(&s->turns);
 	TAILQ_INIT(&s->works);
 	TAILQ_INIT(&s->spare);
-	/* All processes with connections are watched from before the first one to the end. */
+	/* Execs of processes with connections are noted from before the first one to the end. */
 	err = engine_need(d->engine, NEED_EXEC, why);
 	if (err) {
 		free(s);
@@ -315,10 +285,10 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	s->ktr = watch_of(ktr_event(d->ktr), on_ktr, WATCHDOG_OTHER);
 	s->helpers = watch_of(helpers_fd(d->errands.helpers), on_helpers, WATCHDOG_HELPERS);
 	if (!s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||
-	    watch_add(s, &s->signals, EPOLLIN) || watch_add(s, &s->notes, EPOLLIN) ||
-	    watch_add(s, &s->cpus, EPOLLIN) || watch_add(s, &s->logs, EPOLLIN) ||
-	    watch_add(s, &s->trace, EPOLLIN) || watch_add(s, &s->ktr, EPOLLIN) ||
-	    watch_add(s, &s->helpers, EPOLLIN)) {
+	    watch_add(s->epoll, &s->signals, EPOLLIN) || watch_add(s->epoll, &s->notes, EPOLLIN) ||
+	    watch_add(s->epoll, &s->cpus, EPOLLIN) || watch_add(s->epoll, &s->logs, EPOLLIN) ||
+	    watch_add(s->epoll, &s->trace, EPOLLIN) || watch_add(s->epoll, &s->ktr, EPOLLIN) ||
+	    watch_add(s->epoll, &s->helpers, EPOLLIN)) {
 		err = deny(why, -errno, "cannot set up the event loop: %m");
 		server_free(s);
 		return err;
@@ -327,8 +297,8 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	return 0;
 }
 
-/* Whoever holds PMCs is told that they are gone, once they are. */
-static void let_go(struct server *s)
+/* Owners of PMCs get SIGBUS, after their PMCs have been released. */
+static void server_release_owners(struct server *s)
 {
 	for (const struct client *c = s->clients; c; c = c->next) {
 		struct owner *o = c->session.owner;
@@ -346,7 +316,7 @@ void server_free(struct server *s)
 	if (!s)
 		return;
 	works_finish(s);
-	let_go(s);
+	server_release_owners(s);
 	while (s->clients)
 		client_close(s, s->clients);
 	works_finish(s);
@@ -361,33 +331,33 @@ void server_free(struct server *s)
 	free(s);
 }
 
-int server_listen(struct server *s, const struct listener *l, struct why *why)
+int server_listen(struct server *s, const struct endpoint *e, struct why *why)
 {
 	int err;
 
-	s->listener = watch_of(l->fd, on_listener, WATCHDOG_ACCEPT);
-	err = watch_add(s, &s->listener, EPOLLIN);
+	s->listener = watch_of(e->fd, on_listener, WATCHDOG_ACCEPT);
+	err = watch_add(s->epoll, &s->listener, EPOLLIN);
 	return err ? deny(why, err, "cannot watch the socket: %s", strerror(-err)) : 0;
 }
 
 int server_adopt(struct server *s, int fd, struct why *why)
 {
 	s->single = true;
-	return add_connection(s, fd, why);
+	return connection_add(s, fd, why);
 }
 
-static bool is_end(const struct watch *w, uint32_t events)
+static bool watch_is_end(const struct watch *w, uint32_t events)
 {
 	return w->end || events & (EPOLLHUP | EPOLLERR);
 }
 
-/* One closed by an event before this one has no descriptor any more. */
-static void dispatch(struct server *s, const struct epoll_event *e, int n, bool ends)
+/* An earlier event of the same turn may have closed a watch: it has no descriptor then. */
+static void server_dispatch(struct server *s, const struct epoll_event *e, int n, bool ends)
 {
 	for (int i = 0; i < n; i++) {
 		struct watch *w = e[i].data.ptr;
 
-		if (w->fd < 0 || is_end(w, e[i].events) != ends)
+		if (w->fd < 0 || watch_is_end(w, e[i].events) != ends)
 			continue;
 		watchdog_begin(&s->d->watchdog);
 		w->ready(s, w, e[i].events);
@@ -395,8 +365,8 @@ static void dispatch(struct server *s, const struct epoll_event *e, int n, bool 
 	}
 }
 
-/* Until something is due that no descriptor announces; ms, -1: nothing is. */
-static int time_left(struct server *s)
+/* The ms until something is due that no descriptor reports; -1: nothing is. */
+static int server_time_left(struct server *s)
 {
 	int due[] = { engine_settle(s->d->engine), count_poll(s->d->engine),
 		      watchdog_beat(&s->d->watchdog), clients_silent(s),
@@ -410,22 +380,22 @@ static int time_left(struct server *s)
 }
 
 /*
- * The kernel lists what is ready in no order that matters.  An owner that was gone before a
- * request was made must be gone for that request, so ends come first.
+ * The kernel lists ready descriptors in no useful order.  An owner that exited before a request was
+ * made must be gone for that request: ends come first.
  */
 int server_run(struct server *s, struct why *why)
 {
 	while (!s->stop) {
 		struct epoll_event e[EVENTS];
-		int left = time_left(s), n;
+		int left = server_time_left(s), n;
 
-		/* What was disposed of until now, also by what was due, is not left waiting. */
+		/* Helpers close what was disposed of until now, also by server_time_left(). */
 		helpers_settle(s->d->errands.helpers);
 		n = epoll_wait(s->epoll, e, EVENTS, works_ready(s) ? 0 : left);
 		if (n < 0 && errno != EINTR)
 			return deny(why, -errno, "epoll_wait: %m");
-		dispatch(s, e, n, true);
-		dispatch(s, e, n, false);
+		server_dispatch(s, e, n, true);
+		server_dispatch(s, e, n, false);
 		works_run(s);
 		clients_bury(s);
 		if (helpers_lost(s->d->errands.helpers))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests from their arrival to their answer. */
+/* See work.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "loader/log/logbook.h"
+#include "server.h"
 #include "work.h"
 
-#define SPARE_MAX 16u			/* pieces of work that are kept, with room for a reply */
+#define SPARE_MAX 16u			/* unused pieces of work that are kept, with their reply */
 
 static void work_enqueue(struct work *w)
 {
@@ -86,12 +87,12 @@ static void spares_trim(struct server *s, unsigned int most)
 	}
 }
 
-/* One request of an owner at a time: the connection is not read until that one is over. */
+/* Another request of the owner is at work: this connection is not read until that has finished. */
 static void work_block(struct server *s, struct client *c)
 {
 	c->session.owner->blocked += !c->blocked;
 	c->blocked = true;
-	watch_change(s, &c->socket, 0);
+	watch_change(s->epoll, &c->socket, 0);
 }
 
 void work_offer(struct server *s, struct client *c)
@@ -127,8 +128,8 @@ bool work_withdraw(struct server *s, struct client *c)
 
 /* --- inside of a fiber ------------------------------------------------------------------------ */
 
-/* The message that a helper has received; its descriptors are harmless. */
-static int take_received(struct work *w, const struct helper_part *part)
+/* Takes the packet that a helper has received; its descriptors are harmless. */
+static int work_take_part(struct work *w, const struct helper_part *part)
 {
 	unsigned int next = 0;
 
@@ -138,7 +139,7 @@ static int take_received(struct work *w, const struct helper_part *part)
 	for (unsigned int i = 0; i < RECEIVE_FDS; i++) {
 		if (i >= w->in.nfds || w->in.passed[i])
 			continue;
-		/* There was no room for it in our own table. */
+		/* Our table of descriptors was full. */
 		if (next == part->nfds)
 			return -EMFILE;
 		w->fds[i] = part->fds[next++];
@@ -146,8 +147,8 @@ static int take_received(struct work *w, const struct helper_part *part)
 	return w->in.len <= sizeof(w->in.data) && next == part->nfds ? 0 : -EIO;
 }
 
-/* Has the message received by a helper, where its descriptors cannot hold up anybody but that. */
-static int receive_carried(struct work *w)
+/* Has a helper receive the packet, which its descriptors may hold up. */
+static int work_receive_carried(struct work *w)
 {
 	struct errands *es = &w->s->d->errands;
 	struct why *why = &w->reply.why;
@@ -160,7 +161,7 @@ static int receive_carried(struct work *w)
 		return err;
 	err = errand_next(e, &part);
 	if (err == 1)
-		err = take_received(w, &part);
+		err = work_take_part(w, &part);
 	else if (err == -ETIMEDOUT)
 		deny(why, err, "the descriptor that came along does not answer; pass one of a "
 		     "local file, a pipe, a socket or a terminal");
@@ -170,25 +171,25 @@ static int receive_carried(struct work *w)
 	return err;
 }
 
-static void serve(struct work *w)
+static void work_serve(struct work *w)
 {
 	struct client *c = w->client;
-	struct message m = {
+	struct packet m = {
 		.data = w->in.data, .fds = w->fds, .passed = w->in.passed, .refusal = &w->in.why,
 		.dest = &w->in.dest,
 	};
-	int err = w->carries ? receive_carried(w) : 0;
+	int err = w->carries ? work_receive_carried(w) : 0;
 
 	if (err) {
-		/* The message is still there, or half-way: nothing more can be asked here. */
+		/* The packet is still in the socket, or was lost: the connection is of no use. */
 		if (!w->reply.why.text[0])
 			deny(&w->reply.why, err, "pmcbpfd cannot receive the message: %s",
 			     strerror(-err));
 		w->reply.close = true;
-		reply_refuse(&w->reply, WIRE_OP_HELLO, WIRE_SEQ_REFUSED, err);
+		reply_finish(&w->reply, WIRE_OP_HELLO, WIRE_SEQ_REFUSED, err);
 		return;
 	}
-	/* While it was received its sender may have become another program. */
+	/* The sender may have executed another program meanwhile. */
 	if (w->carries)
 		server_catch_up(w->s);
 	m.len = w->in.len;
@@ -197,21 +198,21 @@ static void serve(struct work *w)
 	m.pid = w->in.has_sender ? w->in.sender.pid : 0;
 	m.uid = w->in.sender.uid;
 	if (!c->closing)
-		message_handle(w->s->d, &c->session, &m, &w->reply);
+		op_handle(w->s->d, &c->session, &m, &w->reply);
 }
 
-static void end_owner(struct daemon *d, struct owner *o)
+static void work_release_owner(struct daemon *d, struct owner *o)
 {
 	logbook_end(d, o);
 	pmc_release_all(&d->rows, o);
 }
 
-static void without_client(struct work *w)
+static void work_own(struct work *w)
 {
 	if (w->late)
 		logbook_late(w->s->d, w->owner);
 	else
-		end_owner(w->s->d, w->owner);
+		work_release_owner(w->s->d, w->owner);
 }
 
 static void work_main(void *arg)
@@ -219,9 +220,9 @@ static void work_main(void *arg)
 	struct work *w = arg;
 
 	if (w->client)
-		serve(w);
+		work_serve(w);
 	else
-		without_client(w);
+		work_own(w);
 }
 
 static void work_woken(void *arg)
@@ -231,18 +232,18 @@ static void work_woken(void *arg)
 
 /* --- the loop's side ------------------------------------------------------------------------ */
 
-/* The owner's other connections may go on. */
-static void unblock(struct server *s, struct owner *o)
+/* Reads the owner's other connections again. */
+static void work_unblock(struct server *s, struct owner *o)
 {
 	for (struct client *c = s->clients; c && o->blocked; c = c->next)
 		if (c->blocked && c->session.owner == o) {
 			o->blocked--;
 			c->blocked = false;
-			watch_change(s, &c->socket, EPOLLIN);
+			watch_change(s->epoll, &c->socket, EPOLLIN);
 		}
 }
 
-static void finish_request(struct work *w)
+static void work_finish_request(struct work *w)
 {
 	struct server *s = w->s;
 	struct client *c = w->client;
@@ -250,7 +251,7 @@ static void finish_request(struct work *w)
 	c->work = NULL;
 	if (c->session.hello)
 		client_greeted(s, c);
-	/* So that a signal which the request has caused comes before its answer. */
+	/* A signal that the request has caused comes before its reply. */
 	server_catch_up(s);
 	if (c->socket.fd < 0)
 		return;
@@ -259,16 +260,16 @@ static void finish_request(struct work *w)
 		return;
 	}
 	if (w->reply.later) {
-		watch_change(s, &c->socket, 0);	/* one request at a time */
+		watch_change(s->epoll, &c->socket, 0);	/* one request at a time */
 		return;
 	}
 	if (w->suspended)
-		watch_change(s, &c->socket, EPOLLIN);
+		watch_change(s->epoll, &c->socket, EPOLLIN);
 	client_answer(s, c, &w->reply);
 }
 
-/* To close what a log was to be written to may take its time. */
-static void give_back_fds(struct work *w)
+/* Closing the destination of a log may take long. */
+static void work_close_fds(struct work *w)
 {
 	for (unsigned int i = 0; i < RECEIVE_FDS; i++) {
 		if (w->fds[i] < 0)
@@ -280,7 +281,7 @@ static void give_back_fds(struct work *w)
 	}
 }
 
-static void begin_end(struct server *s, struct owner *o)
+static void work_begin_end(struct server *s, struct owner *o)
 {
 	struct work *w = work_new(s, NULL, o);
 
@@ -289,7 +290,7 @@ static void begin_end(struct server *s, struct owner *o)
 		work_enqueue(w);
 		return;
 	}
-	end_owner(s->d, o);
+	work_release_owner(s->d, o);
 	owner_put(&s->d->owners, o);
 }
 
@@ -300,19 +301,19 @@ static void work_finish(struct work *w)
 
 	TAILQ_REMOVE(&s->works, w, in_all);
 	o->busy = false;
-	/* It may have waited while its log was written or its tracing was made. */
-	unblock(s, o);
+	/* Its connections may have waited. */
+	work_unblock(s, o);
 	if (w->client) {
-		/* The last connection may end in this; the owner is looked at no more. */
-		finish_request(w);
+		/* This may end the owner with its last connection: do not use it again. */
+		work_finish_request(w);
 		reply_end(&w->reply);
-		give_back_fds(w);
+		work_close_fds(w);
 		if (w->suspended)
 			clients_resume(s);
 	} else if (w->late) {
 		/* Its last connection may have closed meanwhile. */
 		if (o->left)
-			begin_end(s, o);
+			work_begin_end(s, o);
 		clients_resume(s);
 	} else {
 		owner_put(&s->d->owners, o);
@@ -320,8 +321,8 @@ static void work_finish(struct work *w)
 	work_free(w);
 }
 
-/* 1: there is a message; 0: none yet; -errno: the connection is over. */
-static int receive(struct work *w)
+/* 1: there is a packet; 0: none yet; -errno: the connection has ended. */
+static int work_receive(struct work *w)
 {
 	int fd = w->client->socket.fd, carries = receive_peek(fd);
 
@@ -331,19 +332,19 @@ static int receive(struct work *w)
 	return carries ? carries : receive_plain(fd, &w->in);
 }
 
-static bool begin(struct work *w)
+static bool work_begin(struct work *w)
 {
 	struct server *s = w->s;
 	struct client *c = w->client;
 	int got;
 
-	/* Another connection's has begun since this one was offered. */
+	/* A request of another connection has begun since this one was offered. */
 	if (c && w->owner->busy) {
 		work_withdraw(s, c);
 		work_block(s, c);
 		return false;
 	}
-	got = c ? receive(w) : 1;
+	got = c ? work_receive(w) : 1;
 	for (unsigned int i = 0; i < RECEIVE_FDS; i++)
 		w->fds[i] = -1;
 	if (got <= 0) {
@@ -359,7 +360,7 @@ static bool begin(struct work *w)
 			client_close(s, c);
 			return false;
 		}
-		without_client(w);
+		work_own(w);
 	}
 	TAILQ_INSERT_TAIL(&s->works, w, in_all);
 	w->owner->busy = true;
@@ -367,8 +368,8 @@ static bool begin(struct work *w)
 	return true;
 }
 
-/* What the watchdog calls it. */
-static unsigned int kind_of(const struct work *w)
+/* The watchdog's kind of this work. */
+static unsigned int work_kind(const struct work *w)
 {
 	struct wire_hdr h;
 
@@ -380,23 +381,23 @@ static unsigned int kind_of(const struct work *w)
 	return op_name(h.op)[0] == '?' ? WATCHDOG_RECEIVE : h.op;
 }
 
-/* One slice; returns the kind of work it was. */
+/* Runs one slice; returns its kind of work. */
 static unsigned int work_run(struct work *w)
 {
 	bool first = !w->fiber;
 	enum fiber_state state;
 	unsigned int kind;
 
-	if (first && !begin(w))
+	if (first && !work_begin(w))
 		return WATCHDOG_RECEIVE;
 	state = w->fiber ? fiber_resume(w->fiber) : FIBER_ENDED;
-	kind = kind_of(w);
+	kind = work_kind(w);
 	if (state == FIBER_ENDED) {
 		work_finish(w);
 		return kind;
 	}
 	if (first && w->client && !w->client->closing)
-		watch_change(w->s, &w->client->socket, 0);
+		watch_change(w->s->epoll, &w->client->socket, 0);
 	w->suspended = true;
 	if (state == FIBER_READY)
 		work_enqueue(w);
@@ -407,12 +408,12 @@ void work_end_owner(struct server *s, struct owner *o)
 {
 	owner_end(&s->d->owners, o);
 	o->left = true;
-	/* Work without a connection is under way; it ends the owner then. */
+	/* If work without a connection is under way, its end ends the owner. */
 	if (!o->busy)
-		begin_end(s, o);
+		work_begin_end(s, o);
 }
 
-static bool begin_late(struct server *s, struct owner *o)
+static bool work_begin_late(struct server *s, struct owner *o)
 {
 	struct work *w = o->busy ? NULL : work_new(s, NULL, o);
 
@@ -434,7 +435,7 @@ void works_late(struct server *s)
 	for (unsigned int b = 0; b < t->buckets; b++)
 		for (struct owner *o = t->bucket[b]; o; o = o->next)
 			if (!o->ended && logbook_is_late(o))
-				all &= begin_late(s, o);
+				all &= work_begin_late(s, o);
 	if (!all)
 		lifelog_retry(s->d->life, NULL);
 }
@@ -452,7 +453,7 @@ void works_run(struct server *s)
 		struct work *w = TAILQ_FIRST(&u->works);
 		unsigned int kind;
 
-		/* Behind the others: what it has left comes in the next turn. */
+		/* To the end of the line, for the next turn. */
 		TAILQ_REMOVE(&s->turns, u, turn);
 		TAILQ_INSERT_TAIL(&s->turns, u, turn);
 		work_dequeue(w);

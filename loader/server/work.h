@@ -1,56 +1,64 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whose turn it is: requests at work, each in a fiber.
+ * Work: requests, each in a fiber, and the turns of users.
  *
- * A connection that can be read has one piece of work, the request to be received there.  Work that
- * is ready stands in its user's queue, and users take turns: in each turn of the event loop every
- * user has one slice of at most a millisecond.  So a request waits for one slice of each other
- * user, however many connections those have and whatever they ask for.
+ * A readable connection has one piece of work: the request that is to be received there.  Work that
+ * is ready waits in its user's queue.  In each turn of the event loop every user gets one slice of
+ * at most a millisecond.  So a request waits for at most one slice of each other user, however many
+ * connections those have and whatever they request.
  *
- * An owner has one piece of work under way at a time (owner->busy): requests of its other
- * connections wait, and the owner ends (its log, then its PMCs) in a piece of work of its own,
- * after the one under way.  This is what operations rely on across fiber_breathe() and errands.
+ * States: queued; running its slice; suspended (its slice is over, so that it is queued again, or
+ * it waits for an errand or an event, until fiber_wake() queues it); finished.  Until its first
+ * slice a piece of work has no fiber, has received nothing, and can be withdrawn.
  *
- * What the log could not have of a target that was in an exec is looked up in a piece of work, too.
+ * An owner has one piece of work under way at a time (owner->busy).  Requests of its other
+ * connections wait, and the owner's end (its log, then its PMCs) is a piece of work of its own,
+ * after the one under way.  Operations rely on this across fiber_breathe() and errands: their
+ * owner, its PMCs and its log stay.
+ *
+ * Logs that lack a target, because that was in an exec when it was attached, get it in a piece of
+ * work, too (`late`).
+ *
+ * Example: user A has 100 connections with a request each, user B one.  A turn of the loop runs
+ * one slice of A's first request and one of B's.  B's is answered; A's, if suspended, goes to the
+ * end of A's queue.
  */
 #ifndef PMCBPF_WORK_H
 #define PMCBPF_WORK_H
 
-#include "client.h"
-#include "loader/helper/receive.h"
+#include "loop.h"
+#include "receive.h"
 
 struct work {
 	TAILQ_ENTRY(work) in_queue;	/* its user's, while `queued` */
-	TAILQ_ENTRY(work) in_all;	/* that have begun */
+	TAILQ_ENTRY(work) in_all;	/* of begun or spare work */
 	struct server *s;
 	struct client *client;		/* NULL: its owner ends, or … */
-	bool late;			/* … its logs lack targets */
+	bool late;			/* … the owner's log lacks targets */
 	struct owner *owner;
 	struct user *user;
 	struct fiber *fiber;		/* NULL: it has not begun */
 	bool queued;
-	bool suspended;			/* it has waited, and its connection is not read */
-	bool carries;			/* the message has descriptors: a helper receives it */
+	bool suspended;			/* once: its connection is not read meanwhile */
+	bool carries;			/* the packet has descriptors: a helper receives it */
 	struct received in;
 	int fds[RECEIVE_FDS];
 	struct reply reply;
 };
 
-/* A connection can be read. */
+/* The connection is readable. */
 void work_offer(struct server *s, struct client *c);
-/*
- * The connection's work, if there is any, is over; false if it has begun, and ends the connection.
- */
+/* Withdraws the connection's work.  False: it has begun, and will end the connection. */
 bool work_withdraw(struct server *s, struct client *c);
-/* The last connection of an owner has closed: everything it holds is given back. */
+/* The last connection of an owner has closed: releases all that it holds. */
 void work_end_owner(struct server *s, struct owner *o);
-/* After each trace_drain(): owners whose logs lack targets get a piece of work for that. */
+/* After each trace_drain(): begins work for owners with logs that lack targets. */
 void works_late(struct server *s);
 
 bool works_ready(const struct server *s);
-/* One slice for each user. */
+/* Runs one slice of each user. */
 void works_run(struct server *s);
-/* All that has begun is brought to its end, at once. */
+/* Finishes all work, without waiting for errands. */
 void works_finish(struct server *s);
 void works_free(struct server *s);
 

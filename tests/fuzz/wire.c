@@ -79,7 +79,7 @@ static void send_one(uint8_t how, uint8_t op, const uint8_t *bytes, size_t len, 
 	/* A length is one byte, and this request longer: zeroes make up for it. */
 	size_t padded = op == WIRE_OP_TUNABLE ? sizeof(struct wire_tunable_req) : len;
 	int fds[2] = { how & WITH_FD ? pidfd : 0, 0 };
-	struct message m = {
+	struct packet m = {
 		.data = bytes, .len = len, .fds = fds,
 		.nfds = !!(how & WITH_FD) + !!(how & BAD_FD),
 		.truncated = how & TRUNCATED,

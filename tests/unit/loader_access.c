@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/policy/access.h"
+#include "loader/policy/policy.h"
 #include "unit.h"
 
 #define ALICE	  1000u

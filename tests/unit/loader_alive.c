@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/server/heartbeat.h"
+#include "loader/daemon/heartbeat.h"
 #include "unit.h"
 
 #define SIZE sizeof(struct wire_alive)
@@ -58,12 +58,12 @@ static void test_sigkill_marks_the_page(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	child = fork();
 	if (child == 0) {
-		struct alive *a;
+		struct heartbeat *a;
 		struct why why;
 
-		if (alive_new(&a, &why))
+		if (heartbeat_new(&a, &why))
 			_exit(1);
-		send_fd(pair[1], alive_fd(a));
+		send_fd(pair[1], heartbeat_fd(a));
 		for (;;)
 			pause();
 	}
@@ -83,18 +83,18 @@ static void test_sigkill_marks_the_page(void **state)
 
 static void test_nobody_else_can_write(void **state)
 {
-	struct alive *a;
+	struct heartbeat *a;
 	struct why why;
 	char path[64];
 	int fd;
 
-	assert_int_equal(alive_new(&a, &why), 0);
-	assert_int_equal(write(alive_fd(a), "x", 1), -1);
-	assert_ptr_equal(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, alive_fd(a), 0),
+	assert_int_equal(heartbeat_new(&a, &why), 0);
+	assert_int_equal(write(heartbeat_fd(a), "x", 1), -1);
+	assert_ptr_equal(mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, heartbeat_fd(a), 0),
 			 MAP_FAILED);
-	assert_int_equal(ftruncate(alive_fd(a), 0), -1);
+	assert_int_equal(ftruncate(heartbeat_fd(a), 0), -1);
 	/* A descriptor opened anew is stopped by the seal. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", alive_fd(a));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", heartbeat_fd(a));
 	fd = open(path, O_RDWR);
 	if (fd >= 0) {
 		assert_int_equal(write(fd, "x", 1), -1);
@@ -103,20 +103,20 @@ static void test_nobody_else_can_write(void **state)
 		assert_int_equal(ftruncate(fd, 0), -1);
 		close(fd);
 	}
-	alive_free(a);
+	heartbeat_free(a);
 }
 
 static void test_orderly_end_marks_the_page(void **state)
 {
 	const volatile struct wire_alive *page;
-	struct alive *a;
+	struct heartbeat *a;
 	struct why why;
 
-	assert_int_equal(alive_new(&a, &why), 0);
-	page = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, alive_fd(a), 0);
+	assert_int_equal(heartbeat_new(&a, &why), 0);
+	page = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, heartbeat_fd(a), 0);
 	assert_ptr_not_equal(page, MAP_FAILED);
 	assert_int_equal(page->futex & FUTEX_OWNER_DIED, 0);
-	alive_free(a);
+	heartbeat_free(a);
 	assert_int_equal(page->futex & FUTEX_OWNER_DIED, FUTEX_OWNER_DIED);
 	munmap((void *)page, SIZE);
 }

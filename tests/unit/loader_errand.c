@@ -6,9 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "loader/helper/errand.h"
-#include "loader/process/mappings.h"
-#include "loader/helper/receive.h"
+#include "loader/errand/errand.h"
 #include "unit.h"
 
 #define CALLERS 3u
@@ -30,17 +28,14 @@ static struct caller callers[CALLERS];
 
 /* --- the jobs --------------------------------------------------------------------------------- */
 
-int receive_job(struct helper_call *call)
+static int receive_job(struct helper_call *call)
 {
 	char byte;
 
 	return (int)read(call->fds[0], &byte, 1);
 }
 
-int mappings_job(struct helper_call *call)
-{
-	return -ENOSYS;
-}
+static helper_job *const jobs[ERRAND_JOBS] = { [ERRAND_RECEIVE] = receive_job };
 
 /* --- callers ---------------------------------------------------------------------------------- */
 
@@ -108,7 +103,7 @@ static int begin(void **state)
 	config.value[TUN_USER_SHARE] = 1;	/* of 64: one helper */
 	memset(callers, 0, sizeof(callers));
 	user = user_get(&users, &c);
-	return errands_new(&es, &users, &why);
+	return errands_new(&es, &users, jobs, &why);
 }
 
 static int end(void **state)

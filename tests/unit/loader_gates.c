@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loader/op/gates.h"
+#include "loader/op/doctor.h"
 #include "tests/unit/loader/fixture.h"
 #include "tests/unit/loader/verbs.h"
 
@@ -224,16 +224,16 @@ static void test_perf_users(void **state)
 	assert_int_equal(symlink("anon_inode:[perf_event]", path("99999999999/fd/0")), 0);
 	assert_int_equal(symlink("anon_inode:[perf_event]", path("self/fd/0")), 0);
 	put("15", "a file");
-	assert_int_equal(gates_perf_users(tree, 7, users, 2, &all), 1);
+	assert_int_equal(doctor_perf_users(tree, 7, users, 2, &all), 1);
 	assert_true(all);
 	assert_int_equal(users[0].pid, 12);
 	assert_string_equal(users[0].name, "pe");
 	put("12/comm", "\x1b[2J\x07 a name that is far too long");
-	assert_int_equal(gates_perf_users(tree, 7, users, 2, &all), 1);
+	assert_int_equal(doctor_perf_users(tree, 7, users, 2, &all), 1);
 	assert_string_equal(users[0].name, "?[2J? a name tha");
-	assert_int_equal(gates_perf_users(tree, 0, users, 1, &all), 1);
+	assert_int_equal(doctor_perf_users(tree, 0, users, 1, &all), 1);
 	assert_false(all);
-	assert_int_equal(gates_perf_users("/nonexistent", 0, users, 1, &all), 0);
+	assert_int_equal(doctor_perf_users("/nonexistent", 0, users, 1, &all), 0);
 	assert_false(all);
 }
 
@@ -241,18 +241,18 @@ static void test_virtual(void **state)
 {
 	char name[64];
 
-	assert_false(gates_virtual(tree, name, sizeof(name)));
+	assert_false(doctor_virtual(tree, name, sizeof(name)));
 	put("proc/cpuinfo", "flags\t\t: fpu hypervisor_not vme\n");
-	assert_false(gates_virtual(tree, name, sizeof(name)));
+	assert_false(doctor_virtual(tree, name, sizeof(name)));
 	put("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n");
-	assert_true(gates_virtual(tree, name, sizeof(name)));
+	assert_true(doctor_virtual(tree, name, sizeof(name)));
 	assert_string_equal(name, "");
 	put("sys/class/dmi/id/sys_vendor", "QEMU\x1b\n");
-	assert_true(gates_virtual(tree, name, sizeof(name)));
+	assert_true(doctor_virtual(tree, name, sizeof(name)));
 	assert_string_equal(name, "QEMU?");
 	put("proc/cpuinfo", "");
 	put("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n");
-	assert_false(gates_virtual(tree, name, sizeof(name)));
+	assert_false(doctor_virtual(tree, name, sizeof(name)));
 }
 
 static void test_cpu_list(void **state)
@@ -260,11 +260,11 @@ static void test_cpu_list(void **state)
 	static const int of_cpu[] = { 1, 1, 1, 0, 1, 0, 1, 1 };
 	char text[64];
 
-	gates_cpu_list(of_cpu, 8, 1, text, sizeof(text));
+	doctor_cpu_list(of_cpu, 8, 1, text, sizeof(text));
 	assert_string_equal(text, "0-2,4,6-7");
-	gates_cpu_list(of_cpu, 8, 2, text, sizeof(text));
+	doctor_cpu_list(of_cpu, 8, 2, text, sizeof(text));
 	assert_string_equal(text, "");
-	gates_cpu_list(of_cpu, 8, 1, text, 5);
+	doctor_cpu_list(of_cpu, 8, 1, text, 5);
 	assert_string_equal(text, "0-2,");
 }
 
@@ -276,7 +276,7 @@ static void names(int err, bool syslog, int paranoid, int kptr, enum kernel_view
 	char finding[WIRE_GATE_TEXT];
 	const char *remedy;
 
-	assert_int_equal(gates_kernel_names(&k, finding, sizeof(finding), &remedy), !*helps);
+	assert_int_equal(doctor_kernel_names(&k, finding, sizeof(finding), &remedy), !*helps);
 	if (!strstr(finding, found) || !strstr(remedy, helps) || (!*helps && *remedy))
 		fail_msg("%s; %s: wanted %s; %s", finding, remedy, found, helps);
 	assert_true(strlen(finding) < sizeof(finding) - 1 && strlen(remedy) < WIRE_GATE_TEXT);

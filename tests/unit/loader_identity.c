@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/policy/identity.h"
+#include "loader/policy/policy.h"
 #include "unit.h"
 
 enum { ALICE = 54321, STAFF = 54322 };

@@ -50,7 +50,7 @@ static const char *value(const char *name)
 static bool resume(struct actor *a, struct reply *r, uint8_t *data)
 {
 	*r = (struct reply){ .data = data, .own_fd = -1 };
-	return message_resume(&harness, &a->session, r);
+	return op_resume(&harness, &a->session, r);
 }
 
 static void test_privilege(void **state)
@@ -124,14 +124,14 @@ static void test_waits(void **state)
 	struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .op = WIRE_OP_TUNABLE,
 			      .seq = 7, .len = sizeof(r) };
 	uint8_t bytes[sizeof(h) + sizeof(r)];
-	struct message m = { .data = bytes, .len = sizeof(bytes), .pid = ROOT_PID };
+	struct packet m = { .data = bytes, .len = sizeof(bytes), .pid = ROOT_PID };
 	struct reply reply = { .data = data, .own_fd = -1 };
 	const struct wire_tunable *tunable;
 
 	fake_ktr.busy = true;
 	memcpy(bytes, &h, sizeof(h));
 	memcpy(bytes + sizeof(h), &r, sizeof(r));
-	message_handle(&harness, &root.session, &m, &reply);
+	op_handle(&harness, &root.session, &m, &reply);
 	assert_true(reply.later);
 	h.op = WIRE_OP_KTR;
 	h.len = sizeof(k);
@@ -140,7 +140,7 @@ static void test_waits(void **state)
 	m.len = sizeof(h) + sizeof(k);
 	m.pid = USER_PID;
 	m.uid = USER_UID;
-	message_handle(&harness, &user.session, &m, &reply);
+	op_handle(&harness, &user.session, &m, &reply);
 	assert_true(reply.later);
 	assert_false(resume(&user, &reply, data));
 	fake_ktr.busy = false;

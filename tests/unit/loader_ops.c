@@ -19,7 +19,7 @@ static struct wire_hdr header(uint16_t op, uint32_t len)
 
 static int raw(struct actor *a, const void *data, size_t len, bool *closes)
 {
-	struct message m = { .data = data, .len = len, .pid = a->cred.pid };
+	struct packet m = { .data = data, .len = len, .pid = a->cred.pid };
 	int err = ask_message(a, &m);
 
 	*closes = last_reply()->close;
@@ -94,7 +94,7 @@ static void test_unexpected_descriptors(void **state)
 	struct wire_hdr h = header(WIRE_OP_PMCATTACH, sizeof(struct wire_attach_req));
 	uint8_t data[sizeof(h) + sizeof(struct wire_attach_req)] = { 0 };
 	int fds[3] = { 0, 1, 2 };
-	struct message m = {
+	struct packet m = {
 		.data = data, .len = sizeof(data), .fds = fds, .nfds = 3, .pid = ROOT_PID
 	};
 
@@ -117,7 +117,7 @@ static void test_unexpected_descriptors(void **state)
 static void test_sender(void **state)
 {
 	struct wire_hdr h = header(WIRE_OP_GETCPUINFO, 0);
-	struct message m = { .data = (uint8_t *)&h, .len = sizeof(h), .pid = ROOT_PID + 9 };
+	struct packet m = { .data = (uint8_t *)&h, .len = sizeof(h), .pid = ROOT_PID + 9 };
 
 	assert_int_equal(ask_message(&root, &m), -EPERM);
 	assert_contains(reason(), "belongs to process 1000001");

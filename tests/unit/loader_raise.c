@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "loader/server/raise.h"
+#include "loader/daemon/raise.h"
 #include "unit.h"
 
 static void handler(int signo)

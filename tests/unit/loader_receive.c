@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "lib/base/helper_impl.h"
-#include "loader/helper/receive.h"
+#include "loader/server/receive.h"
 #include "open_files.h"
 #include "unit.h"
 

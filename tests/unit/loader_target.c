@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/policy/account.h"
+#include "loader/count/account.h"
 #include "loader/count/count_impl.h"
 #include "unit.h"
 

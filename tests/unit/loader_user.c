@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "loader/policy/user.h"
+#include "loader/policy/policy.h"
 #include "unit.h"
 
 #define INITIAL 4026531837ull

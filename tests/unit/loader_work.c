@@ -7,6 +7,7 @@
 
 #include "loader/base/clock.h"
 #include "loader/log/logbook.h"
+#include "loader/server/server.h"
 #include "loader/server/work.h"
 #include "unit.h"
 
@@ -43,8 +44,8 @@ static void use_slice_up(void)
 		continue;
 }
 
-void message_handle(struct daemon *unused, struct session *session, const struct message *m,
-		    struct reply *r)
+void op_handle(struct daemon *unused, struct session *session, const struct packet *m,
+	       struct reply *r)
 {
 	struct peer *p = (struct peer *)((char *)session - offsetof(struct client, session));
 
@@ -113,7 +114,7 @@ void logbook_late(struct daemon *unused, struct owner *o)
 	fiber_park(d.errands.fibers);
 }
 
-void watch_change(struct server *server, struct watch *w, uint32_t events)
+void watch_change(int epoll, struct watch *w, uint32_t events)
 {
 }
 
@@ -142,7 +143,7 @@ void reply_end(struct reply *r)
 {
 }
 
-void reply_refuse(struct reply *r, uint16_t op, uint32_t seq, int err)
+void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err)
 {
 }
 

@@ -132,11 +132,11 @@ void actor_leave(struct actor *a)
 			actors[i] = NULL;
 }
 
-int ask_message(struct actor *a, const struct message *m)
+int ask_message(struct actor *a, const struct packet *m)
 {
 	struct wire_hdr h;
 
-	message_handle(&harness, &a->session, m, &answer);
+	op_handle(&harness, &a->session, m, &answer);
 	memcpy(&h, answer.data, sizeof(h));
 	if (answer.len != sizeof(h) + h.len + h.reason_len || h.magic != WIRE_MAGIC ||
 	    h.version != WIRE_VERSION || (h.error && (h.len || !h.reason_len || answer.nfds)) ||
@@ -155,7 +155,7 @@ int ask_fds(struct actor *a, uint16_t op, const void *arg, size_t len, const int
 	int32_t passed[RECEIVE_FDS] = { 0 };
 	int taken = n ? fds[0] : -1;
 	struct why refusal = { "" };
-	struct message m = { .data = data, .len = sizeof(h) + len, .fds = fds, .nfds = n,
+	struct packet m = { .data = data, .len = sizeof(h) + len, .fds = fds, .nfds = n,
 			     .passed = passed, .refusal = &refusal, .dest = &dest,
 			     .pid = a->cred.pid, .uid = a->cred.uid[ID_REAL] };
 

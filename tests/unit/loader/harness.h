@@ -3,8 +3,8 @@
 #ifndef PMCBPF_LOADER_HARNESS_H
 #define PMCBPF_LOADER_HARNESS_H
 
-#include "loader/op/ops.h"
-#include "loader/helper/receive.h"
+#include "loader/op/op.h"
+#include "loader/server/receive.h"
 #include "fake_count.h"
 
 extern struct daemon harness;
@@ -43,7 +43,7 @@ int ask(struct actor *a, uint16_t op, const void *arg, size_t len);
 int ask_fd(struct actor *a, uint16_t op, const void *arg, size_t len, int fd);
 int ask_fds(struct actor *a, uint16_t op, const void *arg, size_t len, const int *fds,
 	    unsigned int n);
-int ask_message(struct actor *a, const struct message *m);
+int ask_message(struct actor *a, const struct packet *m);
 const void *payload(void);
 size_t payload_len(void);
 const char *reason(void);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What every room of the daemon uses; these files use no other room.
+ *
+ *	why.h		the reason that goes with a refusal
+ *	messages.h	lines to standard error or syslog
+ *	debug.h		the lines that kern.hwpmc.debugflags turns on
+ *	clock.h		the clock of all times in the daemon
+ *	file.h		small files of /proc and /sys
+ *	text.h		texts put together piece by piece
+ *	fiber.h		operations that give up the CPU: only the event loop's thread
+ *	caps.h		the capabilities that the daemon keeps: only main.c
+ *
+ * All but fibers may be called by any thread.
+ */
+#ifndef PMCBPF_LOADER_BASE_H
+#define PMCBPF_LOADER_BASE_H
+
+#include "caps.h"
+#include "clock.h"
+#include "debug.h"
+#include "fiber.h"
+#include "file.h"
+#include "messages.h"
+#include "text.h"
+#include "why.h"
+
+#endif

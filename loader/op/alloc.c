@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PMCALLOCATE: the checks in hwpmc's order, then the search for a row. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "loader/log/logbook.h"
+#include "refusal.h"
+#include "loader/log/sample_log.h"
+
+#define FLAGS_PROCESS (PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
+#define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON)
+#define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
+#define FLAGS_LOG     (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
+
+/* The allocation that a request describes. */
+struct plan {
+	const struct wire_allocate_req *a;
+	const struct row_class *class;
+	unsigned int first, rows;	/* the rows that it may have */
+	bool system;
+	unsigned int cpu;
+	struct count_spec spec;
+	enum kernel_view kernel;	/* sampling: what the client may see of the kernel */
+	char name[WIRE_NAME_MAX];
+};
+
+/* --- checks: mode and CPU, privilege, flags, class, event ------------------------------- */
+
+static int check_scope(struct request *rq, const struct plan *p)
+{
+	const struct wire_allocate_req *a = p->a;
+	unsigned int ncpu = rq->d->rows.ncpu;
+	struct why *why = &rq->r->why;
+	struct cred cred;
+	int err;
+
+	if (a->mode > PMC_MODE_LAST)
+		return deny(why, -EINVAL, "no mode %u; modes are SS, SC, TS and TC, 0 to %u",
+			    a->mode, PMC_MODE_LAST);
+	if (a->cpu != (uint32_t)PMC_CPU_ANY && a->cpu >= ncpu)
+		return deny(why, -EINVAL, "no CPU %u; the CPUs are 0 to %u", a->cpu, ncpu - 1);
+	if (!p->system && a->cpu != (uint32_t)PMC_CPU_ANY)
+		return deny(why, -EINVAL, "process-scope PMCs take no CPU but PMC_CPU_ANY");
+	if (p->system && a->cpu == (uint32_t)PMC_CPU_ANY)
+		return deny(why, -EINVAL, "a system-scope PMC counts on one CPU: name it; "
+			    "the CPUs are 0 to %u", ncpu - 1);
+	if (!p->system)
+		return 0;
+	if (!perf_cpu_online(a->cpu))
+		return deny(why, -ENXIO, "CPU %u is offline; bring it up, or count on "
+			    "others", a->cpu);
+	err = request_cred(rq, &cred);
+	return err ? err : policy_system(&rq->d->config, &cred, rq->d->pid_ns,
+					 PMC_IS_SAMPLING_MODE(a->mode), why);
+}
+
+static int check_flags(struct request *rq, const struct plan *p)
+{
+	const struct wire_allocate_req *a = p->a;
+	struct why *why = &rq->r->why;
+
+	if (a->flags & ~(uint32_t)FLAGS_ALLOWED)
+		return deny(why, -EINVAL, "unknown flags 0x%x; pmcbpfd " PMCBPF_VERSION
+			    " knows 0x%x", a->flags & ~(uint32_t)FLAGS_ALLOWED, FLAGS_ALLOWED);
+	if (a->flags & PMC_F_KGMON && a->mode != PMC_MODE_SS)
+		return deny(why, -EINVAL, "PMC_F_KGMON is for system-scope sampling only");
+	if (a->flags & PMC_F_KGMON && (a->caps & CAPS_SIDES) == PMC_CAP_USER)
+		return deny(why, -EINVAL, "PMC_F_KGMON: this PMC samples user code only, of which "
+			    "a kernel profile has nothing; count both sides, or the system's");
+	if (p->system && a->flags & FLAGS_LOG)
+		return deny(why, -EINVAL,
+			    "PMC_F_LOG_PROCCSW and PMC_F_LOG_PROCEXIT are for process-scope "
+			    "PMCs only");
+	if (p->system && a->flags & PMC_F_DESCENDANTS)
+		return deny(why, -EINVAL, "PMC_F_DESCENDANTS is for process-scope PMCs only");
+	return 0;
+}
+
+static int check_class(struct request *rq, struct plan *p)
+{
+	const struct wire_allocate_req *a = p->a;
+	struct why *why = &rq->r->why;
+	uint32_t caps = a->caps, missing;
+
+	p->class = row_class_find(&rq->d->rows, a->class);
+	if (!p->class)
+		return deny(why, -EINVAL, "this machine has no counters of class %s (%u); "
+			    "pmccontrol -L lists what it has, pmccontrol --doctor says why",
+			    daemon_class_name(a->class), a->class);
+	if (PMC_IS_SAMPLING_MODE(a->mode))
+		caps |= PMC_CAP_INTERRUPT;
+	missing = caps & ~p->class->info.caps;
+	if (missing & PMC_CAP_INTERRUPT)
+		return deny(why, -EOPNOTSUPP, "class %s cannot sample: nothing interrupts when it "
+			    "overflows; use a counting mode", p->class->prefix);
+	if (missing)
+		return deny(why, -EOPNOTSUPP, "class %s lacks the capabilities 0x%x; it has 0x%x",
+			    p->class->prefix, missing, p->class->info.caps);
+	return 0;
+}
+
+static int plan_tsc(struct request *rq, struct plan *p)
+{
+	if (p->a->mode != PMC_MODE_SC || p->a->event != PMC_EV_TSC_TSC ||
+	    p->a->caps != PMC_CAP_READ)
+		return deny(&rq->r->why, -EINVAL,
+			    "the TSC counts its one event, of a CPU, and is read "
+			    "only: mode SC, capability READ");
+	snprintf(p->name, sizeof(p->name), "TSC");
+	return 0;
+}
+
+/* Capabilities of one side only: the event must be countable on that side. */
+static int plan_side(struct plan *p, struct why *why)
+{
+	const struct soft_event *s = p->spec.soft;
+	bool user = p->a->caps & PMC_CAP_USER, kernel = p->a->caps & PMC_CAP_SYSTEM;
+
+	if (user == kernel)
+		return 0;
+	switch (s->sides) {
+	case SIDE_KERNEL:
+		return user ? deny(why, -EINVAL, "%s happens in the kernel: usr would count "
+				   "nothing", s->name) : 0;
+	case SIDES_SAMPLED:
+		if (!p->spec.sampling)
+			return deny(why, -EOPNOTSUPP, "the kernel keeps the time of %s without "
+				    "usr and os: leave them out, or sample it", s->name);
+		break;
+	case SIDES_COUNTED:
+		break;
+	case SIDES_UNKNOWN:
+		return deny(why, -EOPNOTSUPP, "%s is counted without usr and os: leave them out",
+			    s->name);
+	}
+	p->spec.user = user;
+	p->spec.kernel = kernel;
+	return 0;
+}
+
+static int plan_soft(struct request *rq, struct plan *p)
+{
+	p->spec.soft = soft_by_code(p->a->event);
+	if (!p->spec.soft || !engine_has_soft(rq->d->engine, p->a->event))
+		return deny(&rq->r->why, -EINVAL, "this kernel has no software event 0x%x; "
+			    "pmccontrol -L (GETDYNEVENTINFO) lists what it has", p->a->event);
+	/* A counter that a program bumps has no overflow. */
+	if (p->spec.sampling && p->spec.soft->system != SOFT_PERF)
+		return deny(&rq->r->why, -EOPNOTSUPP, "%s can be counted, not sampled",
+			    p->spec.soft->name);
+	/* The kernel counts it on the CPU of whoever wakes the process. */
+	if (p->a->flags & FLAGS_LOG && p->spec.soft->quantity == WIRE_Q_MIGRATIONS &&
+	    p->spec.soft->process == SOFT_TASK)
+		return deny(&rq->r->why, -EOPNOTSUPP, "%s has no time slices that could be logged",
+			    p->spec.soft->name);
+	if (!p->a->caps)
+		return deny(&rq->r->why, -EINVAL,
+			    "a software event needs a capability, such as READ");
+	snprintf(p->name, sizeof(p->name), "%s", p->spec.soft->name);
+	return plan_side(p, &rq->r->why);
+}
+
+/* The row of the class that is meant, or -errno; *raw: the register itself. */
+static int find_msr(struct request *rq, const struct wire_allocate_req *a, bool *raw)
+{
+	const struct msrs *m = &rq->d->msr;
+	struct why *why = &rq->r->why;
+	uint32_t n = a->event - PMC_EV_MSR_FIRST, reg = (uint32_t)a->config;
+	int row;
+
+	*raw = a->event == PMC_EV_MSR_RAW;
+	if (!*raw) {
+		/* The list may have changed since the client read it. */
+		if (n < m->n && !memcmp(a->event_name, "MSR-", 4) &&
+		    !strncmp(a->event_name + 4, m->name[n], sizeof(a->event_name) - 4))
+			return (int)n;
+		return deny(why, -EINVAL, "no register has event 0x%x and this name now; "
+			    "pmccontrol -L lists those that have one", a->event);
+	}
+	row = a->config > UINT32_MAX ? -1 : msr_find(m, reg);
+	if (row >= 0)
+		return row;
+	if (a->config > UINT32_MAX || !msrlist_find(&m->list, reg))
+		return deny(why, -EPERM, "register 0x%llx is not on the list %s; its administrator "
+			    "may add it and send SIGHUP to pmcbpfd",
+			    (unsigned long long)a->config, m->file);
+	if (!m->dev)
+		return deny(why, -EOPNOTSUPP, "nobody reads register 0x%x: %.300s", reg,
+			    m->no_dev.text);
+	return deny(why, -EOPNOTSUPP, "register 0x%x is on the list %s, and this CPU lacks it, or "
+		    "nothing may be read of it", reg, m->file);
+}
+
+/* A control register that no other PMC writes on that CPU. */
+static int plan_select(struct request *rq, struct plan *p)
+{
+	const struct wire_allocate_req *a = p->a;
+	struct why *why = &rq->r->why;
+	char holder[80];
+	int err;
+
+	if (!a->config1 && !a->config2)
+		return 0;
+	/* One number for one register: it is how others are found that write it. */
+	if (a->config1 >> 32 != WIRE_MSR_SELECT >> 32)
+		return deny(why, -EINVAL, "select: 0x%llx names no register; it is bit 32 and a "
+			    "number of 32 bits", (unsigned long long)a->config1);
+	p->spec.select = true;
+	p->spec.select_reg = (uint32_t)a->config1;
+	p->spec.select_value = a->config2;
+	if (!p->system)
+		return deny(why, -EINVAL, "select: a control register is a CPU's; use a mode of "
+			    "system scope");
+	err = msr_may_select(&rq->d->msr, p->spec.select_reg, a->config2, why);
+	if (!err && !p->spec.event.msr)
+		err = deny(why, -EOPNOTSUPP, "select: %s is counted by perf, which needs nothing "
+			   "selected", p->name);
+	for (unsigned int i = 0; !err && i < p->class->info.num; i++) {
+		const struct row *r = &rq->d->rows.rows[p->class->info.first_row + i];
+		const struct pmc *o;
+
+		LIST_FOREACH(o, &r->pmcs, on_row)
+			if (o->cpu == p->cpu && o->select == a->config1)
+				break;
+		if (!o)
+			continue;
+		describe_holder(rq, o, holder, sizeof(holder));
+		err = deny(why, -EBUSY, "select: register 0x%x of CPU %u is written by a PMC %s",
+			   p->spec.select_reg, p->cpu, holder);
+	}
+	return err;
+}
+
+static int plan_msr(struct request *rq, struct plan *p)
+{
+	struct msrs *m = &rq->d->msr;
+	struct why *why = &rq->r->why;
+	const struct msr_row *r;
+	struct cred cred;
+	bool raw = false;
+	int n = find_msr(rq, p->a, &raw), err;
+
+	if (n < 0)
+		return n;
+	r = &m->row[n];
+	p->first += (unsigned int)n;
+	p->rows = 1;
+	if (raw)
+		snprintf(p->name, sizeof(p->name), "MSR-0x%x", r->reg);
+	else
+		snprintf(p->name, sizeof(p->name), "MSR-%s", r->name);
+	err = request_cred(rq, &cred);
+	if (!err && (r->admin || p->a->config1 & WIRE_MSR_SELECT) && !policy_privileged(&cred))
+		err = deny(why, -EPERM, "%s%s needs CAP_PERFMON or CAP_SYS_ADMIN, whatever the "
+			   "tunables say", p->name, r->admin ? " tells what others do, and" :
+			   " with select=");
+	if (!err)
+		err = msr_provider(m, r, p->system, raw, &p->spec.event, why);
+	if (!err && p->spec.event.msr && r->energy && !raw)
+		p->spec.shift = r->shift;
+	return err ?: plan_select(rq, p);
+}
+
+static int plan_hardware(struct request *rq, struct plan *p)
+{
+	const struct wire_allocate_req *a = p->a;
+	const char *end = memchr(a->event_name, '\0', sizeof(a->event_name));
+
+	for (const char *c = a->event_name; end && c < end; c++)
+		if (!isprint((unsigned char)*c))
+			end = NULL;
+	if (!end)
+		return deny(&rq->r->why, -EINVAL,
+			    "an event's name is printable and at most %u bytes "
+			    "long",
+			    WIRE_NAME_MAX - 1);
+	memcpy(p->name, a->event_name, sizeof(p->name));
+	p->spec.event = (struct perf_event_spec){
+		.type = p->class->info.perf_type,
+		.config = a->config, .config1 = a->config1, .config2 = a->config2,
+		.user = a->caps & PMC_CAP_USER, .kernel = a->caps & PMC_CAP_SYSTEM,
+		.timed = p->class->everywhere,
+	};
+	return 0;
+}
+
+static int make_plan(struct request *rq, struct plan *p)
+{
+	static int (*const plans[])(struct request *rq, struct plan *p) = {
+		[COUNT_TSC] = plan_tsc, [COUNT_SOFT] = plan_soft, [COUNT_HARDWARE] = plan_hardware,
+		[COUNT_MSR] = plan_msr,
+	};
+	struct kernel_settings settings;
+	struct cred cred;
+	int err = check_scope(rq, p);
+
+	if (!err)
+		err = request_cred(rq, &cred);
+	if (!err)
+		err = check_flags(rq, p);
+	if (!err)
+		err = check_class(rq, p);
+	if (err)
+		return err;
+	p->first = p->class->info.first_row;
+	p->rows = p->class->info.num;
+	p->cpu = p->system ? p->a->cpu : 0;
+	p->spec.kind = p->class->kind;
+	p->spec.system = p->system;
+	p->spec.follows_setid = policy_follows_setid(&cred);
+	p->spec.passes_fd = policy_privileged(&cred);
+	p->spec.descendants = p->a->flags & PMC_F_DESCENDANTS;
+	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
+	if (p->spec.sampling) {
+		settings = policy_kernel_settings();
+		p->kernel = policy_kernel_view(&cred, &settings);
+	}
+	p->spec.period = p->a->count;
+	p->spec.cpu = p->cpu;
+	return plans[p->class->kind](rq, p);
+}
+
+/* --- the row ----------------------------------------------------------------------------- */
+
+/*
+ * Rows of process scope are shared by all users, so one user's are in the way of system scope only.
+ * Where ordinary users count in both scopes, each may close user.share percent of the rows to the
+ * other scope.
+ */
+static bool may_open_none(const struct request *rq, const struct plan *p)
+{
+	const struct user *u = rq->s->owner->user;
+	unsigned int alone = 0;
+
+	if (u->privileged || (!p->system && !rq->d->config.value[TUN_SYSPMCS]))
+		return false;
+	for (unsigned int i = 0; i < p->rows; i++)
+		alone += pmc_alone_on_row(&rq->d->rows.rows[p->first + i], u);
+	return alone >= user_share(&rq->d->users, p->rows);
+}
+
+/* The rows that may be taken, best first. */
+static unsigned int choose_rows(struct request *rq, struct plan *p, struct row_choice *choices,
+				struct refusals *rs)
+{
+	const struct owner *o = rq->s->owner;
+	bool shareable = p->spec.kind == COUNT_TSC || p->spec.kind == COUNT_MSR;
+	bool no_more = !shareable && may_open_none(rq, p);
+	unsigned int n = 0, reserve = user_reserve(&rq->d->users, p->rows);
+	uint64_t targets = p->system ? 0 : count_target_rows(rq->d->engine, o->cred.pid);
+
+	for (unsigned int row = p->first; row < p->first + p->rows; row++) {
+		const struct row *r = &rq->d->rows.rows[row];
+		struct row_request q = {
+			.system = p->system, .cpu = p->cpu, .shareable = shareable,
+			.own = pmc_own_on_row(o, row, p->system, p->cpu),
+			.target = row < 64 && targets >> row & 1,
+			.reserved = !o->user->privileged && row_is_reserved(p->class, row, reserve),
+			.no_more = no_more,
+		};
+		enum row_verdict v = row_judge(r, &q);
+
+		if (v != ROW_FITS) {
+			refusals_add(rs, row, v);
+			continue;
+		}
+		p->spec.row = row;
+		choices[n++] = (struct row_choice){
+			.row = row, .rank = count_rank(rq->d->engine, &p->spec),
+			.shared = r->balance > 0,
+		};
+	}
+	row_order(choices, n);
+	return n;
+}
+
+static uint32_t make_id(const struct plan *p, unsigned int row)
+{
+	return PMC_ID_MAKE_ID(p->system ? p->cpu : (uint32_t)PMC_CPU_ANY, p->a->mode,
+			      p->class->info.class, row);
+}
+
+/*
+ * hwpmc has one error for a row that cannot be used, after which the next row is tried.  These
+ * errors, and all of registers, do not depend on the row.
+ */
+static bool is_final(const struct plan *p, int err)
+{
+	return p->spec.kind == COUNT_MSR || err == -ENOMEM || err == -ENXIO ||
+	       err == -EOPNOTSUPP || err == -EAGAIN;
+}
+
+static int take_row(struct request *rq, struct plan *p, struct pmc *pmc)
+{
+	struct row_choice choices[ROW_MAX];
+	struct refusals rs = { .n = 0 };
+	unsigned int n = choose_rows(rq, p, choices, &rs);
+	struct owner *o = rq->s->owner;
+	struct why *why = &rq->r->why;
+	int err = -EINVAL;
+
+	if (n && !o->counts) {
+		int e = count_owner_new(rq->d->engine, o->cred.pid, o->user,
+					&o->counts, why);
+
+		if (e)
+			return e;
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		p->spec.row = choices[i].row;
+		p->spec.pmcid = make_id(p, choices[i].row);
+		row_name(&rq->d->rows, choices[i].row, p->spec.row_name, sizeof(p->spec.row_name));
+		err = count_new(rq->d->engine, o->counts, &p->spec, &pmc->count, why);
+		DEBUG(&rq->d->debug, PMC, ALLOCATEROW, "pid %d row %u rank %d: %s", o->cred.pid,
+		      p->spec.row, choices[i].rank, strerror(-err));
+		if (!err || is_final(p, err))
+			return err;
+	}
+	return refusals_tell(&rs, rq, p->class, p->cpu);
+}
+
+/* Sampling PMCs and those with PMC_F_LOG_… write records: they take a tracer. */
+static int take_tracer(struct request *rq, struct plan *p, struct pmc *pmc)
+{
+	uint32_t log = 0;
+	int err;
+
+	if (!p->spec.sampling && pmc->flags & PMC_F_LOG_PROCCSW)
+		log |= ABI_LOG_SWITCH;
+	if (!p->spec.sampling && pmc->flags & PMC_F_LOG_PROCEXIT)
+		log |= ABI_LOG_EXIT;
+	if (!p->spec.sampling && !log)
+		return 0;
+	err = tracer_new(rq->d->trace, pmc, &pmc->tracer, &rq->r->why);
+	if (!err && p->spec.sampling) {
+		p->spec.program = tracer_program(pmc->tracer);
+		p->spec.tag = tracer_tag(pmc->tracer);
+	} else if (!err) {
+		p->spec.log = log | tracer_id(pmc->tracer);
+	}
+	return err;
+}
+
+/* All PMCs of one kernel profile must agree in this. */
+static struct kgmon_source profile_source(const struct plan *p)
+{
+	struct kgmon_source s = {
+		.class = p->class->info.class,
+		.sides = p->a->caps & CAPS_SIDES ? p->a->caps & CAPS_SIDES : CAPS_SIDES,
+		.config = { p->a->config, p->a->config1, p->a->config2 },
+	};
+
+	memcpy(s.event, p->name, sizeof(s.event));
+	return s;
+}
+
+/* --- the reply --------------------------------------------------------------------------- */
+
+static void answer(struct request *rq, const struct pmc *pmc)
+{
+	struct wire_allocate_rep *rep = reply_room(rq->r, sizeof(*rep));
+
+	rep->pmcid = pmc->id;
+	rep->pos = count_pos(pmc->count);
+	rep->ncpu = rq->d->rows.ncpu;
+	if (rep->pos != ~0u && !rq->s->pages) {
+		count_owner_fds(rq->s->owner->counts, rq->r->fds);
+		rq->r->nfds = rep->nfds = 2;
+		rq->s->pages = true;
+	}
+}
+
+int op_pmcallocate(struct request *rq)
+{
+	struct plan p = { .a = rq->arg };
+	struct pmc *pmc = NULL;
+	int err;
+
+	p.system = PMC_IS_SYSTEM_MODE(p.a->mode);
+	err = make_plan(rq, &p);
+	if (err)
+		return err;
+	pmc = calloc(1, sizeof(*pmc));
+	if (!pmc)
+		return -ENOMEM;
+	pmc->owner = rq->s->owner;
+	pmc->mode = p.a->mode;
+	pmc->flags = p.a->flags;
+	pmc->kernel = p.kernel;
+	err = take_tracer(rq, &p, pmc);
+	if (!err)
+		err = take_row(rq, &p, pmc);
+	if (err) {
+		tracer_free(pmc->tracer);
+		free(pmc);
+		return err;
+	}
+	pmc->id = p.spec.pmcid;
+	pmc->row = p.spec.row;
+	pmc->cpu = p.cpu;
+	pmc->mode = p.a->mode;
+	pmc->state = PMC_STATE_ALLOCATED;
+	pmc->event = p.a->event;
+	pmc->select = p.spec.select ? p.a->config1 : 0;
+	pmc->reload = p.a->count;
+	if (pmc->flags & FLAGS_LOG ||
+	    (pmc->mode == PMC_MODE_SS && !(pmc->flags & PMC_F_KGMON)))
+		pmc->flags |= PMC_F_NEEDS_LOGFILE;
+	memcpy(pmc->event_name, p.name, sizeof(pmc->event_name));
+	pmc->profile = profile_source(&p);
+	pmc_link(&rq->d->rows, pmc);
+	if (pmc->owner->log)
+		trace_drain(rq->d->trace);
+	logbook_allocate(pmc);
+	DEBUG(&rq->d->debug, PMC, ALLOCATE, "pid %d PMC 0x%08x row %u mode %u event %s",
+	      pmc->owner->cred.pid, pmc->id, pmc->row, pmc->mode, pmc->event_name);
+	answer(rq, pmc);
+	return 0;
+}

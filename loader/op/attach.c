@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PMCATTACH, ATTACHEXEC, PMCDETACH. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "loader/log/logbook.h"
+#include "attach.h"
+#include "permit.h"
+#include "refusal.h"
+
+struct target {
+	struct cred cred;
+	int pidfd;
+};
+
+static int target_missing(struct request *rq)
+{
+	const struct wire_attach_req *a = rq->arg;
+
+	return deny(&rq->r->why, -ESRCH, "there is no process %d", a->pid);
+}
+
+static int target_find(struct request *rq, struct target *t)
+{
+	const struct wire_attach_req *a = rq->arg;
+	const struct owner *o = rq->s->owner;
+	pid_t pid = o->cred.pid;
+
+	t->pidfd = o->pidfd;
+	if (a->pid != 0) {
+		int err = request_fd_refused(rq);
+
+		if (err || rq->fd < 0)
+			return err ?: target_missing(rq);
+		t->pidfd = rq->fd;
+		pid = policy_pidfd_pid(rq->fd);
+		if (pid == -EBADF)
+			return deny(&rq->r->why, -EFAULT,
+				    "the descriptor that came along is no pidfd");
+		if (pid < 0)
+			return target_missing(rq);
+	}
+	if (rq->d->read_cred(pid, &t->cred) || policy_pidfd_exited(t->pidfd))
+		return target_missing(rq);
+	if (!t->cred.leader)
+		return deny(&rq->r->why, -ESRCH, "%d is a thread; attach to its process", a->pid);
+	return 0;
+}
+
+static int attach_find_pmc(struct request *rq, struct pmc **p)
+{
+	const struct wire_attach_req *a = rq->arg;
+	int err;
+
+	if (a->pid < 0)
+		return deny(&rq->r->why, -EINVAL, "%d is no process id", a->pid);
+	err = pmc_find(rq->s->owner, a->pmcid, p, &rq->r->why);
+	if (err)
+		return err;
+	if (pmc_is_system(*p))
+		return deny(&rq->r->why, -EINVAL, "a system-scope PMC measures a CPU, no process");
+	return 0;
+}
+
+/* Records of the processes from before the detachment belong into the log, later ones do not. */
+static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct why *why)
+{
+	int err;
+
+	lifelog_parting(p);
+	err = count_detach(p->count, pid, why);
+	lifelog_parted(d->life, p);
+	if (!err)
+		logbook_targets(d, p);
+	return err;
+}
+
+/* Detaches again after a failure; returns err. */
+static int attach_undo(struct request *rq, struct pmc *p, const struct cred *target, int err)
+{
+	struct why unused;
+
+	(void)detach_process(rq->d, p, target->pid, &unused);
+	return err;
+}
+
+int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
+		   pid_t named, bool waits)
+{
+	const struct owner *o = rq->s->owner;
+	bool self = target->pid == o->cred.pid;
+	struct cred client;
+	const struct access a = { .client = &client, .target = target, .client_pidfd = o->pidfd,
+				  .target_pidfd = pidfd, .named = named };
+	struct permit_tree tree;
+	struct why *why = &rq->r->why;
+	bool alone = !(p->flags & PMC_F_DESCENDANTS), privileged, guarded;
+	int err;
+
+	if (self && alone && waits)
+		return deny(why, -EINVAL, "an exec takes all PMCs from their owner, so that this "
+			    "one would count nothing: allocate it with PMC_F_DESCENDANTS, or "
+			    "attach it to another process");
+	if (self && alone && !p->msr)
+		return refuse_attach(rq, p, target, count_attach(p->count, pidfd, target->pid,
+								 false, NULL, why));
+	err = request_cred(rq, &client);
+	if (!err && !self)
+		err = permit_target(rq, &a);
+	if (err)
+		return err;
+	if (p->msr)
+		return deny(why, -EPERM, "the register of this PMC has been told by pmc_get_msr(), "
+			    "and is its owner's alone; allocate another PMC");
+	privileged = policy_privileged(&client);
+	guarded = !privileged && !alone;
+	err = guarded ? permit_tree_init(&tree, rq, &a) : 0;
+	if (err)
+		return err;
+	err = count_attach(p->count, pidfd, target->pid, waits, guarded ? &tree.guard : NULL, why);
+	if (err || privileged)
+		return refuse_attach(rq, p, target, err);
+	if (guarded && tree.failed) {
+		*why = tree.why;
+		return attach_undo(rq, p, target, tree.failed);
+	}
+	err = self ? 0 : permit_recheck(rq, &a);
+	return err ? attach_undo(rq, p, target, err) : 0;
+}
+
+/* The owner may be a descendant of the process that was named. */
+static void attach_note_owner(struct pmc *p)
+{
+	p->flags &= ~(uint32_t)PMC_F_ATTACHED_TO_OWNER;
+	if (count_measures(p->count, p->owner->cred.pid))
+		p->flags |= PMC_F_ATTACHED_TO_OWNER;
+}
+
+static int attach_named(struct request *rq, bool waits)
+{
+	const struct wire_attach_req *a = rq->arg;
+	struct target t;
+	struct pmc *p;
+	int err = attach_find_pmc(rq, &p);
+
+	if (err)
+		return err;
+	if (p->state == PMC_STATE_RUNNING)
+		return deny(&rq->r->why, -EBUSY,
+			    "this PMC is running: stop it before attaching it");
+	err = target_find(rq, &t);
+	if (!err)
+		err = attach_process(rq, p, t.pidfd, &t.cred, a->pid, waits);
+	if (err)
+		return err;
+	logbook_targets(rq->d, p);
+	DEBUG(&rq->d->debug, PMC, ATTACH, "pid %d PMC 0x%08x to process %d", p->owner->cred.pid,
+	      p->id, t.cred.pid);
+	DEBUG(&rq->d->debug, PROCESS, ATTACH, "process %d, PMC 0x%08x of pid %d", t.cred.pid, p->id,
+	      p->owner->cred.pid);
+	p->flags |= PMC_F_ATTACH_DONE;
+	attach_note_owner(p);
+	if (pmc_is_sampling(p) && !(p->flags & PMC_F_ATTACHED_TO_OWNER))
+		p->flags |= PMC_F_NEEDS_LOGFILE;
+	return 0;
+}
+
+int op_pmcattach(struct request *rq)
+{
+	return attach_named(rq, false);
+}
+
+int op_attachexec(struct request *rq)
+{
+	return attach_named(rq, true);
+}
+
+int op_pmcdetach(struct request *rq)
+{
+	struct target t;
+	struct pmc *p;
+	int err = attach_find_pmc(rq, &p);
+
+	if (!err)
+		err = target_find(rq, &t);
+	if (!err)
+		err = detach_process(rq->d, p, t.cred.pid, &rq->r->why);
+	if (!err) {
+		DEBUG(&rq->d->debug, PMC, ATTACH, "pid %d PMC 0x%08x from process %d",
+		      p->owner->cred.pid, p->id, t.cred.pid);
+	}
+	if (!err)
+		attach_note_owner(p);
+	if (!err && !count_ntargets(p->count))
+		rq->d->raise(p->owner, SIGIO);
+	return err;
+}

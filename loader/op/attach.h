@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The attachment of a process to a PMC, for attach.c and start.c. */
+#ifndef PMCBPF_ATTACH_H
+#define PMCBPF_ATTACH_H
+
+#include "request.h"
+
+/*
+ * Attaches the target, which the client calls `named`, if the client may attach to it; of its
+ * descendants, those that the client may attach to.  `waits`: each counts from its next exec on.
+ */
+int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
+		   pid_t named, bool waits);
+
+#endif

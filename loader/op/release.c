@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PMCRELEASE. */
+#include <signal.h>
+
+#include "request.h"
+
+int op_pmcrelease(struct request *rq)
+{
+	const struct wire_id_req *a = rq->arg;
+	bool alone;
+	struct pmc *p;
+	int err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
+
+	if (err)
+		return err;
+	/* The second condition: its last target has exited, and the signal is still to come. */
+	alone = !count_ntargets(p->count) && !count_orphaned(p->count);
+	pmc_release(&rq->d->rows, p);
+	if (!alone)
+		rq->d->raise(rq->s->owner, SIGIO);
+	return 0;
+}

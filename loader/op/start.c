@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* PMCSTART, PMCSTOP. */
+#include <errno.h>
+
+#include <sys/pmc.h>
+
+#include "attach.h"
+#include "loader/log/logbook.h"
+#include "loader/log/sample_log.h"
+
+/* A process-scope PMC without an attachment measures its owner, which needs no permission. */
+static int start_attach_owner(struct request *rq, struct pmc *p)
+{
+	const struct owner *o = p->owner;
+	int err;
+
+	if (pmc_is_system(p) || count_ntargets(p->count))
+		return 0;
+	if (p->flags & PMC_F_ATTACH_DONE)
+		return deny(&rq->r->why, -ESRCH, "all processes this PMC was attached to are gone; "
+			    "attach it again");
+	err = attach_process(rq, p, o->pidfd, &o->cred, o->cred.inner_pid, false);
+	if (err)
+		return err;
+	p->flags |= PMC_F_ATTACH_DONE | PMC_F_ATTACHED_TO_OWNER;
+	logbook_targets(rq->d, p);
+	return 0;
+}
+
+static int start_pmc(struct request *rq, struct pmc *p)
+{
+	int err;
+
+	if (p->state == PMC_STATE_RUNNING)
+		return 0;
+	if (p->flags & PMC_F_NEEDS_LOGFILE && !p->owner->log)
+		return deny(&rq->r->why, -EDOOFUS, "this PMC writes to a log (PMC_F_LOG_PROCCSW, "
+			    "PMC_F_LOG_PROCEXIT, sampling), and none is configured");
+	if (pmc_is_sampling(p) && !p->reload)
+		return deny(&rq->r->why, -EINVAL,
+			    "a sampling PMC needs a period: pmc_set() it first");
+	if (pmc_is_sampling(p)) {
+		err = count_set_period(p->count, p->reload, &rq->r->why);
+		err = err ?: tracer_start(p->tracer, &rq->r->why);
+		if (err)
+			return err;
+	}
+	err = start_attach_owner(rq, p);
+	if (!err && p->owner->log)
+		trace_drain(rq->d->trace);
+	if (!err && !(p->flags & PMC_F_KGMON))	/* a kernel profile is in no log */
+		lifelog_start(rq->d->life, p);
+	if (!err)
+		err = request_cpu_online(rq, p);
+	if (!err)
+		err = count_start(p->count, &rq->r->why);
+	if (!err)
+		p->state = PMC_STATE_RUNNING;
+	else if (p->tracer)
+		tracer_stop(p->tracer);
+	return err;
+}
+
+int op_pmcstart(struct request *rq)
+{
+	const struct wire_id_req *a = rq->arg;
+	struct wire_start_rep *rep;
+	struct pmc *p;
+	int err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
+
+	if (!err)
+		err = start_pmc(rq, p);
+	if (err)
+		return err;
+	DEBUG(&rq->d->debug, PMC, START, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
+	      p->row);
+	rep = reply_room(rq->r, sizeof(*rep));
+	rep->nfds = count_read_fds(p->count, rq->r->fds, WIRE_MAX_FDS, &rep->generation);
+	rq->r->nfds = rep->nfds;
+	return 0;
+}
+
+int op_pmcstop(struct request *rq)
+{
+	const struct wire_id_req *a = rq->arg;
+	struct pmc *p;
+	int err = pmc_find(rq->s->owner, a->pmcid, &p, &rq->r->why);
+
+	if (err || p->state == PMC_STATE_STOPPED)
+		return err;
+	if (p->state != PMC_STATE_RUNNING)
+		return deny(&rq->r->why, -EINVAL, "this PMC was never started");
+	DEBUG(&rq->d->debug, PMC, STOP, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
+	      p->row);
+	/* On an offline CPU it has stopped although that failed. */
+	err = request_cpu_online(rq, p);
+	if (!err)
+		err = count_stop(p->count, &rq->r->why);
+	else
+		(void)count_stop(p->count, &(struct why){ "" });
+	/* Its samples that are still in the rings count. */
+	if (p->tracer) {
+		tracer_drain(p->tracer);
+		tracer_stop(p->tracer);
+	}
+	p->state = PMC_STATE_STOPPED;
+	return err;
+}
