@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "count_impl.h"
+#include "page.h"
 
 struct process {
 	pid_t pid, parent;
@@ -172,9 +172,9 @@ static int join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *
 
 	DEBUG(engine_debug(c->e), PROCESS, LINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
 	      c->spec.pmcid, strerror(-err));
-	if (err || c->backend != BACKEND_EVENTS)
+	if (err || !c->backend->attach)
 		return err;
-	err = events_attach(c, tgid, why);
+	err = c->backend->attach(c, tgid, why);
 	if (err) {
 		struct why unused;
 
@@ -189,8 +189,8 @@ static int leave(struct count *c, pid_t tgid, struct why *why)
 
 	DEBUG(engine_debug(c->e), PROCESS, UNLINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
 	      c->spec.pmcid, strerror(-err));
-	if (!err && c->backend == BACKEND_EVENTS)
-		events_detach(c, tgid);
+	if (!err && c->backend->detach)
+		c->backend->detach(c, tgid);
 	return err;
 }
 
@@ -271,13 +271,11 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 	unsigned int restarts = 0;
 	int err;
 
-	err = count_hold(c, NEED_LIFE, why);
+	err = count_state_hold(c, NEED_LIFE, why);
 	if (c->spec.descendants)
 		births = engine_walk_begin(c->e);
-	if (!err && c->backend == BACKEND_FIGURES &&
-	    (c->spec.soft->quantity == WIRE_Q_CPU_NS ||
-	     c->spec.soft->quantity == WIRE_Q_MIGRATIONS))
-		err = count_hold(c, NEED_FINAL, why);
+	if (!err && c->backend->hold_attach)
+		err = c->backend->hold_attach(c, why);
 	err = err ?: join(c, pidfd, tgid, waits, why);
 	if (err) {
 		if (c->spec.descendants)
@@ -321,36 +319,32 @@ static int tree_leave(void *arg, pid_t pid)
 	struct count *c = arg;
 	struct why unused;
 
-	if (c->running && c->backend == BACKEND_FIGURES)
-		(void)figures_detach(c, pid);
+	if (c->running && c->backend->collect)
+		(void)c->backend->collect(c, pid);
 	(void)leave(c, pid, &unused);
 	return 0;
 }
 
 int count_detach(struct count *c, pid_t tgid, struct why *why)
 {
-	bool sliced = c->running && c->backend == BACKEND_SLICED;
+	const struct backend *b = c->backend;
 	struct processes ps = { .n = 0 };
-	uint64_t hidden;
+	uint64_t begun = 0;
 	int err = 0;
 
-	/* What was not seen until here is lost for the PMC; later nobody knows whose it was. */
-	if (sliced)
-		engine_flush_all(c->e);
-	hidden = engine_hidden(c->e);
+	if (c->running && b->leave_begin)
+		begun = b->leave_begin(c);
 	if (target_row(engine_targets(c->e), tgid, c->spec.row) == c) {
 		err = target_may_leave(engine_targets(c->e), c, why);
-		if (!err && c->running && c->backend == BACKEND_FIGURES)
-			err = figures_detach(c, tgid);
+		if (!err && c->running && b->collect)
+			err = b->collect(c, tgid);
 	}
 	err = err ?: leave(c, tgid, why);
 	if (!err && c->spec.descendants && !processes_list(&ps, c->e, engine_births(c->e)))
 		(void)processes_below(&ps, c->e, tgid, tree_leave, c);
 	processes_free(&ps);
-	if (!err && sliced)
-		engine_flush_all(c->e);
-	if (sliced && engine_hidden(c->e) != hidden)
-		slices_lose(c);
+	if (c->running && b->leave_end)
+		b->leave_end(c, begun, !err);
 	if (!err)
 		c->has_targets = count_ntargets(c) != 0;
 	page_update(c);

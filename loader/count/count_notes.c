@@ -5,7 +5,8 @@
  */
 #include <errno.h>
 
-#include "count_impl.h"
+#include "count_row.h"
+#include "page.h"
 
 bool count_follows_setid(const struct count *c)
 {
@@ -26,31 +27,6 @@ bool count_orphaned(struct count *c)
 	return true;
 }
 
-bool count_is_lost(const struct count *c)
-{
-	return c->lost;
-}
-
-/*
- * The kernel has taken its events off a process that is set-id now, for whomever they were; what
- * they had counted can still be read.  For an owner who may follow they are opened anew.
- */
-static void events_follow(struct count *c, pid_t tgid, bool dropped)
-{
-	bool stays = target_row(engine_targets(c->e), tgid, c->spec.row) == c;
-	struct why unused;
-	int err = 0;
-
-	if (stays && !dropped)
-		return;
-	events_detach(c, tgid);
-	if (stays)
-		err = events_attach(c, tgid, &unused);
-	/* Better no count than a wrong one. */
-	c->lost |= err && err != -ESRCH;
-	page_update(c);
-}
-
 /* Every PMC with per-task events: hardware's, and those that sample a software event. */
 static void each_events(struct engine *e, void (*fn)(struct count *c, const struct abi_note *n),
 			const struct abi_note *note)
@@ -60,7 +36,7 @@ static void each_events(struct engine *e, void (*fn)(struct count *c, const stru
 
 	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
 		LIST_FOREACH(c, &target_count_row(ts, row)->users, on_row)
-			if (c->backend == BACKEND_EVENTS)
+			if (c->backend->follow)
 				fn(c, note);
 		LIST_FOREACH(c, &target_count_row(ts, row)->soft, on_row)
 			fn(c, note);
@@ -69,7 +45,7 @@ static void each_events(struct engine *e, void (*fn)(struct count *c, const stru
 
 static void exec_secure(struct count *c, const struct abi_note *note)
 {
-	events_follow(c, (pid_t)note->tgid, note->dropped);
+	c->backend->follow(c, (pid_t)note->tgid, note->dropped);
 }
 
 /* Whether one of its targets took on a set-id program, nobody can tell any more. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "loader/policy/account.h"
-#include "count_impl.h"
+#include "page.h"
 #include "loader/kernel/notes.h"
 
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,

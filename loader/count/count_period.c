@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "count_impl.h"
+#include "count_period.h"
+#include "task_events.h"
 
 #define PERIOD_MAX	 (1ull << 62)
 #define CLOCK_PERIOD_MIN 10000u		/* ns: of perf's software clocks */
@@ -49,7 +50,7 @@ int count_set_period(struct count *c, uint64_t period, struct why *why)
 	if (c->spec.system)	/* one that is away gets it when it is back */
 		err = c->fd >= 0 ? perf_set_period(c->fd, count_period(c)) : 0;
 	else
-		err = events_renew(c, why);
+		err = task_events_renew(c, why);
 	if (err)		/* the next start takes none for one that is in force */
 		c->spec.period = 0;
 	return err ? deny(why, err, "the kernel does not take a period of %llu events: %s",

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "count_impl.h"
+#include "slices.h"
 
 #define READ_TRIES 32	/* exits that may disturb one read before it takes what it has */
 
@@ -67,10 +67,10 @@ static void self_figure(struct count *c, uint64_t raw_before, uint64_t visited)
 		c->self_start = raw_before - visited;
 }
 
-int figures_start(struct count *c, struct why *why)
+static int figures_start(struct count *c, struct why *why)
 {
 	struct abi_visit_args args;
-	uint64_t sum = 0, before = c->raw + count_slices(c);
+	uint64_t sum = 0, before = c->raw + slices_sum(c);
 	int err = refresh(c, 0);
 
 	target_activate(engine_targets(c->e), c, true);
@@ -90,7 +90,7 @@ int figures_start(struct count *c, struct why *why)
 	return 0;
 }
 
-int figures_stop(struct count *c, struct why *why)
+static int figures_stop(struct count *c, struct why *why)
 {
 	struct abi_visit_args args;
 	int err = refresh(c, 0);
@@ -104,7 +104,7 @@ int figures_stop(struct count *c, struct why *why)
 	return 0;
 }
 
-int figures_detach(struct count *c, pid_t tgid)
+static int figures_collect(struct count *c, pid_t tgid)
 {
 	struct abi_visit_args args;
 	int err = refresh(c, tgid);
@@ -116,13 +116,13 @@ int figures_detach(struct count *c, pid_t tgid)
 	return err;
 }
 
-int figures_read(struct count *c, uint64_t *raw, struct why *why)
+static int figures_read(struct count *c, uint64_t *raw, struct why *why)
 {
 	struct abi_visit_args args;
 	int err;
 
 	if (!c->running) {
-		*raw = c->raw + count_slices(c);
+		*raw = c->raw + slices_sum(c);
 		return 0;
 	}
 	err = refresh(c, 0);
@@ -132,7 +132,7 @@ int figures_read(struct count *c, uint64_t *raw, struct why *why)
 
 		visit_args(c, &args, ABI_VISIT_READ, 0);
 		err = engine_visit(c->e, &args);
-		*raw = c->raw + args.sum + count_slices(c);
+		*raw = c->raw + args.sum + slices_sum(c);
 		if (!(exits & 1) && exits == engine_exits(c->e))
 			return 0;
 	}
@@ -141,3 +141,34 @@ int figures_read(struct count *c, uint64_t *raw, struct why *why)
 	return deny(why, -EAGAIN,
 		    "targets exit faster than they can be summed; stop the PMC and read it");
 }
+
+/* CPU time and migrations of a thread are complete only after its last switch. */
+static int figures_hold_attach(struct count *c, struct why *why)
+{
+	if (c->spec.soft->quantity != WIRE_Q_CPU_NS && c->spec.soft->quantity != WIRE_Q_MIGRATIONS)
+		return 0;
+	return count_state_hold(c, NEED_FINAL, why);
+}
+
+/* The client has no figure of its own for migrations. */
+static enum wire_how figures_how(const struct count *c)
+{
+	return count_state_self_only(c) && c->spec.soft->quantity != WIRE_Q_MIGRATIONS ?
+		WIRE_HOW_RUSAGE : WIRE_HOW_ASK;
+}
+
+static void figures_fill(struct count *c, struct wire_page_pmc *p)
+{
+	p->quantity = c->spec.soft->quantity;
+	p->rate = c->spec.soft->rate;
+	p->raw = c->self_start;
+	if (p->how == WIRE_HOW_VALUE)
+		p->base += count_state_scale(c, c->raw + slices_sum(c));
+}
+
+const struct backend backend_figures = {
+	.name = "figures", .figures = true, .hold_attach = figures_hold_attach,
+	.start = figures_start, .stop = figures_stop, .read = figures_read,
+	.collect = figures_collect, .how_stopped = WIRE_HOW_VALUE, .how = figures_how,
+	.fill = figures_fill,
+};

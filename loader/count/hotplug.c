@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "loader/base/clock.h"
-#include "count_impl.h"
+#include "page.h"
+#include "register.h"
 
 /* A package that takes 1 kW wraps its register of energy in a minute at the least. */
 #define POLL_MS 30000u
@@ -56,60 +57,18 @@ void hotplug_drop(struct count *c)
 	LIST_REMOVE(c, in_all);
 }
 
-/* A dead event can still be read: what it had counted when its CPU went. */
-static void keep_dead_event(struct count *c)
-{
-	uint64_t last;
-
-	if (c->running && !perf_read(c->fd, &last))
-		c->raw += last - c->start;
-	else if (c->running)
-		c->lost = true;
-	cpu_event_close(c);
-	c->start = 0;
-}
-
-static void event_moved(struct count *c, const struct engine_cpu *now)
-{
-	if (c->fd >= 0 && c->downs != now->downs)
-		keep_dead_event(c);
-	if (c->fd >= 0 || !now->here)
-		return;
-	c->downs = now->downs;
-	c->fd = cpu_event_open(c);
-	if (c->fd == -ENXIO)		/* it went again, and that will be told */
-		c->away = true;
-	else if (c->fd < 0 || (c->running && c->spec.sampling && perf_enable(c->fd)))
-		c->lost = true;
-}
-
-static void system_moved(struct count *c, const struct engine_cpu *now)
-{
-	c->away = !now->here;
-	if (c->backend == BACKEND_CPU_EVENT)
-		event_moved(c, now);
-	else if (c->backend == BACKEND_CPU_MSR)
-		register_moved(c, now->here);
-	page_update(c);
-}
-
-/* A process-scope PMC that may have missed something on the CPU. */
-static bool has_missed(const struct count *c, unsigned int cpu, const struct engine_cpu *now,
-		       uint64_t missed)
-{
-	if (c->backend == BACKEND_EVENTS)
-		return now->here && events_lack_cpu(c, cpu);
-	return c->backend == BACKEND_SLICED && c->running && c->source < ABI_SOURCE_HOOK &&
-	       missed >> c->source & 1;
-}
-
 static void count_moved(struct count *c, unsigned int cpu, const struct engine_cpu *now,
 			uint64_t missed)
 {
 	if (c->spec.system) {
-		if (c->spec.cpu == cpu)
-			system_moved(c, now);
-	} else if (!c->lost && has_missed(c, cpu, now, missed)) {
+		if (c->spec.cpu != cpu)
+			return;
+		c->away = !now->here;
+		if (c->backend->cpu_moved)
+			c->backend->cpu_moved(c, now);
+		page_update(c);
+	} else if (!c->lost && c->backend->cpu_missed &&
+		   c->backend->cpu_missed(c, cpu, now, missed)) {
 		c->lost = true;
 		c->lost_cpu = (int)cpu;
 		page_update(c);
@@ -150,8 +109,7 @@ int count_poll(struct engine *e)
 {
 	struct hotplug *h = engine_hotplug(e);
 	uint64_t now = h->narrow ? clock_ns() : 0;
-	bool sliced = false;
-	struct why unused;
+	bool flush = false;
 	struct count *c;
 
 	if (!h->narrow)
@@ -161,12 +119,9 @@ int count_poll(struct engine *e)
 	LIST_FOREACH(c, &h->all, in_all) {
 		if (!c->running || !register_narrow(c))
 			continue;
-		if (c->backend == BACKEND_CPU_MSR && !c->away)
-			(void)register_fold(c, &unused);	/* who reads is told */
-		sliced |= c->backend == BACKEND_SLICED;
+		flush |= c->backend->fold && c->backend->fold(c);
 	}
-	/* A process may have had a CPU for all the time. */
-	if (sliced)
+	if (flush)
 		engine_flush_all(e);
 	h->due = now + POLL_MS * 1000000ull;
 	return POLL_MS;

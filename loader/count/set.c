@@ -85,7 +85,7 @@ void set_write(struct targets *ts, struct set *set)
 	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
 		const struct count *c = set->waits >> row & 1 ? NULL : set->row[row];
 
-		if (c && c->backend == BACKEND_SLICED && n < ABI_MAX_MEMBERS) {
+		if (c && c->backend->sliced && n < ABI_MAX_MEMBERS) {
 			abi->member[n].source = (uint16_t)c->source;
 			abi->member[n].owner = c->owner->counts.slot;
 			abi->member[n].pos = (uint16_t)c->pos;
@@ -101,7 +101,7 @@ void set_write(struct targets *ts, struct set *set)
 		}
 		if (row >= ABI_SOFT_ROWS)
 			continue;
-		abi->soft[row].used = c && c->backend == BACKEND_FIGURES;
+		abi->soft[row].used = c && c->backend->figures;
 		if (abi->soft[row].used) {
 			abi->soft[row].quantity = c->spec.soft->quantity;
 			abi->soft[row].owner = c->owner->counts.slot;

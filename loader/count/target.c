@@ -94,7 +94,7 @@ static unsigned int sliced_members(struct count *const row[TARGET_ROWS])
 	unsigned int n = 0;
 
 	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		n += row[r] && row[r]->backend == BACKEND_SLICED;
+		n += row[r] && row[r]->backend->sliced;
 	return n;
 }
 
@@ -353,7 +353,7 @@ void target_leave_all(struct targets *ts, struct count *c)
 	while ((link = LIST_FIRST(&c->sets))) {
 		unsigned int id = link->set->id;
 
-		if (c->backend == BACKEND_FIGURES)
+		if (c->backend->figures)
 			engine_set(ts->e, id)->soft[c->spec.row].used = 0;
 		set_free(ts, id);
 	}
@@ -404,13 +404,13 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 
 		if (link->set->waits >> c->spec.row & 1)
 			continue;
-		if (c->backend == BACKEND_FIGURES) {
+		if (c->backend->figures) {
 			uint32_t soft = 1u << c->spec.row;
 
 			__atomic_store_n(&abi->soft_active,
 					 on ? abi->soft_active | soft : abi->soft_active & ~soft,
 					 __ATOMIC_SEQ_CST);
-		} else if (c->backend == BACKEND_SLICED) {
+		} else if (c->backend->sliced) {
 			bit = 1ull << c->pos;
 			abi->open = on ? abi->open | bit : abi->open & ~bit;
 			bit = 1ull << link->set->member[c->spec.row];

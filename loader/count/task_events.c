@@ -12,9 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "count_impl.h"
+#include "count_period.h"
+#include "page.h"
+#include "task_events.h"
 
 #define ANY_CPU (-1)
+
+static void task_events_detach(struct count *c, pid_t tgid);
 
 static bool has_event(const struct task_events *l, pid_t tid, int cpu)
 {
@@ -35,7 +39,7 @@ static int event_pay(const struct count *c, struct why *why)
 	return 0;
 }
 
-static void events_repay(const struct count *c, unsigned int n)
+static void task_events_repay(const struct count *c, unsigned int n)
 {
 	user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, n);
 }
@@ -59,7 +63,7 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
 		return err;
 	fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
 	if (fd < 0) {
-		events_repay(c, 1);
+		task_events_repay(c, 1);
 		return fd == -ESRCH ? 0 : fd;
 	}
 	if (c->spec.sampling && !watches)
@@ -69,7 +73,7 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
 	    !(spec->on_exec && target_waits(engine_targets(c->e), c, tgid)))
 		err = perf_enable(fd);
 	if (err) {
-		events_repay(c, 1);
+		task_events_repay(c, 1);
 		close(fd);
 		return err;
 	}
@@ -115,7 +119,7 @@ static int process_add(struct count *c, const struct perf_event_spec *spec, pid_
 /* What an owner may read by himself has one value only, and no time. */
 static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
 {
-	struct perf_event_spec spec = count_event(c);
+	struct perf_event_spec spec = count_state_event(c);
 
 	spec.period = count_period(c);
 	spec.inherit = true;
@@ -145,7 +149,7 @@ static int watch(struct count *c, pid_t tgid, struct why *why)
 	return err;
 }
 
-int events_attach(struct count *c, pid_t tgid, struct why *why)
+int task_events_attach(struct count *c, pid_t tgid, struct why *why)
 {
 	struct perf_event_spec spec = task_spec(c, tgid);
 	int err = 0;
@@ -164,7 +168,7 @@ int events_attach(struct count *c, pid_t tgid, struct why *why)
 	err = err ?: watch(c, tgid, why);
 	if (!err)
 		return 0;
-	events_detach(c, tgid);
+	task_events_detach(c, tgid);
 	if (err == -EAGAIN)	/* a quota, as `why` says */
 		return err;
 	return deny(why, err,
@@ -188,7 +192,7 @@ static void cpu_target(void *arg, pid_t tgid)
 		a->err = err;
 }
 
-int events_attach_cpu(struct count *c, unsigned int cpu)
+int task_events_attach_cpu(struct count *c, unsigned int cpu)
 {
 	struct cpu_args a = { .c = c, .cpu = (int)cpu };
 	unsigned int before;
@@ -211,7 +215,7 @@ static void watch_target(void *arg, pid_t tgid)
 		a->err = err;
 }
 
-int events_watch(struct count *c)
+int task_events_watch(struct count *c)
 {
 	struct cpu_args a = { .c = c };
 
@@ -230,7 +234,7 @@ static void expect_target(void *arg, pid_t tgid)
 		*threads += (unsigned int)st.st_nlink - 2;
 }
 
-unsigned int events_expect(const struct count *c)
+unsigned int task_events_expect(const struct count *c)
 {
 	unsigned int threads = 0, each = 1;	/* a watch */
 
@@ -240,7 +244,7 @@ unsigned int events_expect(const struct count *c)
 	return threads * each;
 }
 
-bool events_lack_cpu(const struct count *c, unsigned int cpu)
+static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
 {
 	bool bound = false;
 
@@ -310,7 +314,7 @@ static void close_all(const struct count *c, struct task_events *l, pid_t tgid)
 			close(l->list[i].fd);
 	}
 	l->n = kept;
-	events_repay(c, before - kept);
+	task_events_repay(c, before - kept);
 	if (!kept) {
 		free(l->list);
 		l->list = NULL;
@@ -318,7 +322,7 @@ static void close_all(const struct count *c, struct task_events *l, pid_t tgid)
 }
 
 /* What they counted stays in the PMC. */
-void events_detach(struct count *c, pid_t tgid)
+static void task_events_detach(struct count *c, pid_t tgid)
 {
 	uint64_t value;
 	pid_t unused;
@@ -337,14 +341,14 @@ static void close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
 		close(l->list[--l->n].fd);
-		events_repay(c, 1);
+		task_events_repay(c, 1);
 		engine_breathe(c->e);
 	}
 	free(l->list);
 	l->list = NULL;
 }
 
-void events_close(struct count *c)
+void task_events_close(struct count *c)
 {
 	close_slowly(c, &c->watches);
 	close_slowly(c, &c->events);
@@ -360,17 +364,17 @@ struct renew_args {
 static void renew_target(void *arg, pid_t tgid)
 {
 	struct renew_args *a = arg;
-	int err = a->err ? 0 : events_attach(a->c, tgid, a->why);
+	int err = a->err ? 0 : task_events_attach(a->c, tgid, a->why);
 
 	if (err && err != -ESRCH)
 		a->err = err;
 }
 
-int events_renew(struct count *c, struct why *why)
+int task_events_renew(struct count *c, struct why *why)
 {
 	struct renew_args a = { .c = c, .why = why };
 
-	events_close(c);
+	task_events_close(c);
 	target_each(engine_targets(c->e), c, renew_target, &a);
 	return a.err;
 }
@@ -381,16 +385,16 @@ int events_renew(struct count *c, struct why *why)
  */
 static int switch_waiting(struct count *c, bool on, struct why *why)
 {
-	int err = on ? events_renew(c, why) : 0;
+	int err = on ? task_events_renew(c, why) : 0;
 
 	if (!on)
-		events_detach(c, 0);
+		task_events_detach(c, 0);
 	else if (err)
-		events_close(c);
+		task_events_close(c);
 	return err;
 }
 
-int events_switch(struct count *c, bool on, struct why *why)
+static int task_events_switch(struct count *c, bool on, struct why *why)
 {
 	pid_t tid = 0;
 	int err;
@@ -404,9 +408,90 @@ int events_switch(struct count *c, bool on, struct why *why)
 		    strerror(-err));
 }
 
-int events_sum(struct count *c, uint64_t *sum, struct why *why)
+static int task_events_sum(struct count *c, uint64_t *sum, struct why *why)
 {
 	int err = read_all(c, 0, sum);
 
-	return err ? count_lost(c, err, why) : 0;
+	return err ? count_state_lost(c, err, why) : 0;
 }
+
+static int task_events_start(struct count *c, struct why *why)
+{
+	return task_events_switch(c, true, why);
+}
+
+static int task_events_stop(struct count *c, struct why *why)
+{
+	int err = task_events_switch(c, false, why);
+	uint64_t unused;
+
+	if (!err && c->spec.sampling)	/* nobody reads it: here it shows that it was lost */
+		(void)task_events_sum(c, &unused, why);
+	return err;
+}
+
+static int task_events_read(struct count *c, uint64_t *raw, struct why *why)
+{
+	return c->lost ? count_state_lost(c, -EBUSY, why) : task_events_sum(c, raw, why);
+}
+
+/*
+ * The kernel has taken its events off a process that is set-id now, for whomever they were; what
+ * they had counted can still be read.  For an owner who may follow they are opened anew.
+ */
+static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
+{
+	bool stays = target_row(engine_targets(c->e), tgid, c->spec.row) == c;
+	struct why unused;
+	int err = 0;
+
+	if (stays && !dropped)
+		return;
+	task_events_detach(c, tgid);
+	if (stays)
+		err = task_events_attach(c, tgid, &unused);
+	/* Better no count than a wrong one. */
+	c->lost |= err && err != -ESRCH;
+	page_update(c);
+}
+
+
+static bool task_events_cpu_missed(const struct count *c, unsigned int cpu,
+				   const struct engine_cpu *now, uint64_t missed)
+{
+	return now->here && task_events_lack_cpu(c, cpu);
+}
+
+static enum wire_how task_events_how(const struct count *c)
+{
+	return count_state_self_only(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
+}
+
+static void task_events_fill(struct count *c, struct wire_page_pmc *p)
+{
+	struct why unused;
+	uint64_t sum = 0;
+
+	if (p->how != WIRE_HOW_VALUE)
+		return;
+	if (task_events_sum(c, &sum, &unused))
+		p->how = WIRE_HOW_ASK;
+	p->base += sum;
+}
+
+static unsigned int task_events_fds(const struct count *c, int *fds, unsigned int max)
+{
+	if (!count_state_self_only(c) || c->events.n > max)
+		return 0;
+	for (unsigned int i = 0; i < c->events.n; i++)
+		fds[i] = c->events.list[i].fd;
+	return c->events.n;
+}
+
+const struct backend backend_task_events = {
+	.name = "per-task events", .start = task_events_start, .stop = task_events_stop,
+	.read = task_events_read, .attach = task_events_attach, .detach = task_events_detach,
+	.follow = task_events_follow, .cpu_missed = task_events_cpu_missed,
+	.how_stopped = WIRE_HOW_VALUE, .how = task_events_how, .fill = task_events_fill,
+	.fds = task_events_fds,
+};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "loader/policy/account.h"
-#include "loader/count/count_impl.h"
+#include "loader/count/count_state.h"
 #include "unit.h"
 
 #define PROCESSES 6000u
@@ -33,6 +33,7 @@ static struct user_table users;
 /* root's, and an ordinary user's */
 static struct count_owner owner = { .counts = { .slot = 3 } };
 static struct count_owner ordinary = { .counts = { .slot = 4 } };
+static const struct backend figures = { .figures = true };
 static const struct soft_event event;
 static struct count counts[COUNTS];
 
@@ -157,7 +158,7 @@ static int setup(void **state)
 	begin_owner(&ordinary, 1000);
 	memset(counts, 0, sizeof(counts));
 	for (unsigned int i = 0; i < COUNTS; i++) {
-		counts[i].backend = BACKEND_FIGURES;
+		counts[i].backend = &figures;
 		counts[i].owner = &owner;
 		counts[i].spec = (struct count_spec){ .kind = COUNT_SOFT, .soft = &event };
 	}

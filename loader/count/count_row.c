@@ -7,14 +7,22 @@
 #include <errno.h>
 #include <string.h>
 
-#include "count_impl.h"
+#include "count_pay.h"
+#include "count_row.h"
 #include "loader/kernel/hop.h"
+#include "page.h"
+#include "slices.h"
+#include "task_events.h"
 
-/*
- * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
- * opened: a new per-CPU event would push a running per-task event off its counter.
- */
-int row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why)
+enum soft_source count_row_source(const struct count_spec *spec)
+{
+	if (spec->log || spec->system)
+		return spec->soft->system;
+	/* The kernel's figures of a task know no sides. */
+	return spec->user || spec->kernel ? SOFT_PERF : spec->soft->process;
+}
+
+int count_row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why)
 {
 	struct targets *ts = engine_targets(c->e);
 	struct perf_event_spec all[TARGET_ROWS];
@@ -35,7 +43,7 @@ int row_fits(const struct count *c, const struct perf_event_spec *spec, struct w
 		    c->spec.row_name, n - 1);
 }
 
-void row_add(struct count *c)
+void count_row_add(struct count *c)
 {
 	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
 
@@ -48,19 +56,19 @@ bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
 	const struct count *c;
 
 	LIST_FOREACH(c, &r->users, on_row)
-		if (c->backend == BACKEND_CPU_EVENT && c->spec.cpu == cpu && !c->lost)
+		if (c->spec.system && c->spec.cpu == cpu && !c->lost)
 			return true;
 	return r->source >= 0 && !engine_source_lost(e, r->source);
 }
 
-void row_leave(struct count *c)
+void count_row_leave(struct count *c)
 {
 	struct count_row *row;
 
 	if (c->spec.kind == COUNT_MSR && c->spec.system)
 		return;
 	if (c->spec.kind != COUNT_HARDWARE && c->spec.kind != COUNT_MSR) {
-		if (c->backend == BACKEND_EVENTS)
+		if (c->spec.sampling && !c->spec.system)
 			LIST_REMOVE(c, on_row);
 		if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
 			engine_source_close(c->e, c->source);
@@ -68,7 +76,7 @@ void row_leave(struct count *c)
 	}
 	LIST_REMOVE(c, on_row);
 	row = target_count_row(engine_targets(c->e), c->spec.row);
-	row_pass_on(row);
+	count_pay_row_on(row);
 	if (!LIST_EMPTY(&row->users))
 		return;
 	if (row->source >= 0)
@@ -88,7 +96,7 @@ static void convert_target(void *arg, pid_t tgid)
 	struct convert_args *a = arg;
 
 	if (!a->err)
-		a->err = events_attach(a->c, tgid, a->why);
+		a->err = task_events_attach(a->c, tgid, a->why);
 	if (a->err == -ESRCH)
 		a->err = 0;
 }
@@ -96,11 +104,11 @@ static void convert_target(void *arg, pid_t tgid)
 /* What the slices have counted moves into the base; the sets forget the source. */
 static void leave_slices(struct targets *ts, struct count *c)
 {
-	c->backend = BACKEND_EVENTS;
+	c->backend = &backend_task_events;
 	target_rewrite(ts, c);
 	c->source = -1;
-	c->base += count_slices(c);
-	c->zero += count_slices(c);
+	c->base += slices_sum(c);
+	c->zero += slices_sum(c);
 	page_update(c);
 }
 
@@ -120,7 +128,7 @@ static int hand_over_cpu(struct engine *e, struct count_row *row, unsigned int c
 	DEBUG(engine_debug(e), CPU, BIND, "CPU %u, to hand a row over to per-task events", cpu);
 	engine_source_close_cpu(e, row->source, cpu);
 	LIST_FOREACH(c, &row->users, on_row)
-		err = err ?: events_attach_cpu(c, cpu);
+		err = err ?: task_events_attach_cpu(c, cpu);
 	return err;
 }
 
@@ -131,7 +139,7 @@ static int expect_all(struct count_row *row, struct why *why)
 	int err = 0;
 
 	LIST_FOREACH(c, &row->users, on_row) {
-		unsigned int n = events_expect(c);
+		unsigned int n = task_events_expect(c);
 
 		err = err ?: user_take(c->owner->user->table, c->owner->user, POOL_EVENTS, n, why);
 		c->prepaid = err ? 0 : n;
@@ -170,7 +178,7 @@ static int hand_over(struct engine *e, struct count_row *row, bool *begun, struc
 	}
 	hop_end(&hop);
 	LIST_FOREACH(c, &row->users, on_row)
-		err = err ?: events_watch(c);
+		err = err ?: task_events_watch(c);
 	expect_none(row);
 	/* Without the CPU for itself, a part may have missed or doubled something. */
 	if (!err && engine_cpu_changes(e) != changes)
@@ -188,7 +196,7 @@ static int attach_all(struct targets *ts, struct count_row *row, struct why *why
 	return a.err;
 }
 
-int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
+int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 {
 	struct targets *ts = engine_targets(e);
 	bool running = false, begun = false;
@@ -205,7 +213,7 @@ int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 	err = running ? hand_over(e, row, &begun, why) : attach_all(ts, row, why);
 	if (err && !begun) {
 		LIST_FOREACH(c, &row->users, on_row)
-			events_close(c);
+			task_events_close(c);
 		if (err == -EAGAIN && why->text[0])	/* a quota */
 			return err;
 		return deny(why, err, "cannot share the row between events: %s", perf_error(err));
@@ -217,7 +225,7 @@ int row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 	}
 	DEBUG(engine_debug(e), MD, CONFIG, "source %d gives way to per-task events", row->source);
 	engine_source_close(e, row->source);
-	row_repay(row);
+	count_pay_row_back(row);
 	row->source = -1;
 	row->per_task = true;
 	return err ? deny(why, err, "cannot share the row between events: %s", perf_error(err)) : 0;
@@ -232,13 +240,13 @@ static int source_begin(struct count *c, const struct perf_event_spec *spec, str
 
 	row->spec = *spec;
 	row->per_task = false;
-	err = row_pay(row, c, why);
+	err = count_pay_row(row, c, why);
 	if (err)
 		return err;
 	row->source = engine_source_open(c->e, spec, why);
 	if (row->source >= 0)
 		return 0;
-	row_repay(row);
+	count_pay_row_back(row);
 	return row->source;
 }
 
@@ -254,20 +262,20 @@ static int register_join(struct count *c, const struct perf_event_spec *spec, st
 		return deny(why, -EINVAL, "row %u (%s) is read in another way for PMCs from "
 			    "before; release them", c->spec.row, c->spec.row_name);
 	c->source = row->source;
-	row_add(c);
+	count_row_add(c);
 	return 0;
 }
 
-int row_join(struct count *c, struct why *why)
+int count_row_join(struct count *c, struct why *why)
 {
 	struct targets *ts = engine_targets(c->e);
 	struct count_row *row = target_count_row(ts, c->spec.row);
-	struct perf_event_spec spec = count_event(c);
+	struct perf_event_spec spec = count_state_event(c);
 	int err;
 
-	c->backend = BACKEND_SLICED;
+	c->backend = &backend_slices;
 	/* Slices are what is logged: figures and per-task events have none. */
-	if (c->spec.kind == COUNT_SOFT && count_source(&c->spec) == SOFT_HOOK) {
+	if (c->spec.kind == COUNT_SOFT && count_row_source(&c->spec) == SOFT_HOOK) {
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.soft->hook;
 		return 0;
 	}
@@ -280,18 +288,18 @@ int row_join(struct count *c, struct why *why)
 	}
 	if (c->spec.kind == COUNT_MSR)
 		return register_join(c, &spec, why);
-	err = row_fits(c, &spec, why);
+	err = count_row_fits(c, &spec, why);
 	if (err)
 		return err;
 	/* Only an event of its own has a period of its own. */
 	if (c->spec.sampling) {
 		if (!LIST_EMPTY(&row->users) && !row->per_task)
-			err = row_to_tasks(c->e, row, why);
+			err = count_row_to_tasks(c->e, row, why);
 		if (err)	/* a quota of other users is no quota of this one */
 			return err == -EAGAIN ? -EINVAL : err;
 		row->per_task = true;
-		c->backend = BACKEND_EVENTS;
-		row_add(c);
+		c->backend = &backend_task_events;
+		count_row_add(c);
 		return 0;
 	}
 	if (LIST_EMPTY(&row->users)) {
@@ -303,12 +311,12 @@ int row_join(struct count *c, struct why *why)
 			return deny(why, -EINVAL, "row %u (%s) counts several events, so that time "
 				    "slices cannot be logged there", c->spec.row,
 				    c->spec.row_name);
-		err = row->per_task ? 0 : row_to_tasks(c->e, row, why);
+		err = row->per_task ? 0 : count_row_to_tasks(c->e, row, why);
 		if (err)
 			return err == -EAGAIN ? -EINVAL : err;
-		c->backend = BACKEND_EVENTS;
+		c->backend = &backend_task_events;
 	}
 	c->source = row->source;
-	row_add(c);
+	count_row_add(c);
 	return 0;
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One row of a hardware class under process scope: all its PMCs share a counter, in one of two
+ * ways.  Those that count the same event slice one per-CPU event.  As soon as two count different
+ * events, the kernel switches per-task events instead, for all of them.
+ */
+#ifndef PMCBPF_COUNT_ROW_H
+#define PMCBPF_COUNT_ROW_H
+
+#include "count_state.h"
+
+struct count_row {
+	LIST_HEAD(, count) users;
+	LIST_HEAD(, count) soft;	/* those with per-task events, where the row is SOFT */
+	int source;			/* sliced: the per-CPU event, -1: none */
+	struct perf_event_spec spec;	/* sliced: what it counts */
+	bool per_task;			/* the kernel switches per-task events instead */
+	struct user *payer;		/* for the source, one of `users`'; NULL: nobody … */
+	unsigned int paid;		/* … and how much */
+};
+
+/* Where the count of a software event comes from. */
+enum soft_source count_row_source(const struct count_spec *spec);
+int count_row_join(struct count *c, struct why *why);
+/*
+ * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
+ * opened: a new per-CPU event would push a running per-task event off its counter.
+ */
+int count_row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why);
+void count_row_add(struct count *c);
+void count_row_leave(struct count *c);
+/* All PMCs of the row go on with per-task events. */
+int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why);
+
+#endif
