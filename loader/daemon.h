@@ -54,6 +54,9 @@ struct daemon {
 int daemon_init(struct daemon *d, struct why *why);
 void daemon_free(struct daemon *d);
 
+/* What classes see of it. */
+struct class_machine daemon_machine(struct daemon *d);
+
 /* Looks for hardware counters and registers again; -EBUSY while PMCs are on such rows. */
 int daemon_rediscover(struct daemon *d, struct why *why);
 

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "count_pay.h"
-#include "count_row.h"
 #include "cpu_event.h"
+#include "holder.h"
 #include "page.h"
-#include "register.h"
 #include "slices.h"
 #include "task_events.h"
 
@@ -56,41 +55,12 @@ int count_write(struct count *c, uint64_t value, struct why *why)
 
 int count_rank(const struct engine *e, const struct count_spec *spec)
 {
-	const struct count_row *row;
-
-	if (spec->kind != COUNT_HARDWARE || spec->system)
-		return 0;
-	row = target_count_row(engine_targets(e), spec->row);
-	if (LIST_EMPTY(&row->users))
-		return 0;
-	return row->per_task || spec->sampling || !perf_spec_same(&row->spec, &spec->event);
+	return spec->system || !spec->holder->rank ? 0 : spec->holder->rank(e, spec);
 }
 
 /* --- making and freeing ---------------------------------------------------------------------- */
 
-static int system_new(struct count *c, struct why *why)
-{
-	const struct perf_event_spec spec = count_state_event(c);
-	int err;
-
-	if (c->spec.kind == COUNT_SOFT && c->spec.soft->system == SOFT_HOOK) {
-		c->backend = &backend_cpu_hook;
-		return 0;
-	}
-	err = count_pay(c, 1, 0, why);
-	if (err)
-		return err;
-	if (spec.msr)
-		return register_new(c, why);
-	if (c->spec.kind == COUNT_HARDWARE && count_row_fits(c, &spec, why))
-		return -EINVAL;
-	err = cpu_event_new(c, why);
-	if (!err && c->spec.kind == COUNT_HARDWARE)
-		count_row_add(c);
-	return err;
-}
-
-static int process_new(struct count *c, struct why *why)
+static int count_begin_process(struct count *c, struct why *why)
 {
 	int err;
 
@@ -100,15 +70,7 @@ static int process_new(struct count *c, struct why *why)
 	if (c->spec.row >= TARGET_ROWS)
 		return deny(why, -EINVAL, "processes are measured on the rows 0 to %d: row %u (%s) "
 			    "is for system scope", TARGET_ROWS - 1, c->spec.row, c->spec.row_name);
-	if (c->spec.kind == COUNT_SOFT && !c->spec.log &&
-	    (c->spec.sampling || count_row_source(&c->spec) == SOFT_TASK)) {
-		c->backend = c->spec.sampling ? &backend_task_events : &backend_figures;
-		if (c->spec.sampling)
-			LIST_INSERT_HEAD(&target_count_row(engine_targets(c->e), c->spec.row)->soft,
-					 c, on_row);
-		return 0;
-	}
-	err = count_row_join(c, why);
+	err = c->spec.holder->begin_process(c, why);
 	return err && err != -ENOMEM && err != -ENXIO && err != -EAGAIN ? -EINVAL : err;
 }
 
@@ -116,7 +78,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	      struct count **out, struct why *why)
 {
 	struct count *c = calloc(1, sizeof(*c));
-	int err = 0;
+	int err;
 
 	if (!c)
 		return -ENOMEM;
@@ -128,10 +90,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	if (c->pos >= ABI_COUNTS)
 		c->pos = ~0u;
 	c->away = spec->system && !engine_cpu(e, spec->cpu).here;
-	if (spec->kind == COUNT_TSC)
-		c->backend = &backend_tsc;
-	else
-		err = spec->system ? system_new(c, why) : process_new(c, why);
+	err = spec->system ? spec->holder->begin_system(c, why) : count_begin_process(c, why);
 	if (err) {
 		count_pay_back(c);
 		count_state_unhold(c);
@@ -177,7 +136,8 @@ void count_free(struct count *c)
 	if (!c->spec.system)
 		target_leave_all(engine_targets(c->e), c);
 	task_events_close(c);
-	count_row_leave(c);
+	if (c->spec.holder->end)
+		c->spec.holder->end(c);
 	cpu_event_close(c);
 	count_pay_back(c);
 	count_state_unhold(c);
@@ -195,29 +155,13 @@ unsigned int count_pos(const struct count *c)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-/*
- * An owner that measures only itself reads through its own threads' events, without asking; that
- * needs the row for itself.
- */
-static int prefer_events(struct count *c, struct why *why)
-{
-	struct count_row *row;
-
-	if (!c->backend->sliced || c->spec.log || c->spec.kind != COUNT_HARDWARE)
-		return 0;
-	row = target_count_row(engine_targets(c->e), c->spec.row);
-	if (LIST_FIRST(&row->users) != c || LIST_NEXT(c, on_row) || !count_state_self_only(c))
-		return 0;
-	return count_row_to_tasks(c->e, row, why);
-}
-
 int count_start(struct count *c, struct why *why)
 {
 	int err;
 
 	if (c->running)
 		return 0;
-	err = prefer_events(c, why);
+	err = c->spec.holder->prepare ? c->spec.holder->prepare(c, why) : 0;
 	if (!err && c->backend->hold)
 		err = c->backend->hold(c, why);
 	if (err)

@@ -14,35 +14,6 @@
 #include "slices.h"
 #include "task_events.h"
 
-enum soft_source count_row_source(const struct count_spec *spec)
-{
-	if (spec->log || spec->system)
-		return spec->soft->system;
-	/* The kernel's figures of a task know no sides. */
-	return spec->user || spec->kernel ? SOFT_PERF : spec->soft->process;
-}
-
-int count_row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why)
-{
-	struct targets *ts = engine_targets(c->e);
-	struct perf_event_spec all[TARGET_ROWS];
-	unsigned int n = 0;
-
-	all[n++] = *spec;
-	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
-		const struct count *user = LIST_FIRST(&target_count_row(ts, r)->users);
-
-		if (user && r != c->spec.row && user->spec.event.type == spec->type)
-			all[n++] = user->spec.event;
-	}
-	if (perf_fits(all, n))
-		return 0;
-	return deny(why, -EINVAL,
-		    "the PMU cannot count this event on row %u (%s) beside the %u rows in use; "
-		    "release one, or use an event that another counter takes", c->spec.row,
-		    c->spec.row_name, n - 1);
-}
-
 void count_row_add(struct count *c)
 {
 	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
@@ -63,19 +34,9 @@ bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
 
 void count_row_leave(struct count *c)
 {
-	struct count_row *row;
+	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
 
-	if (c->spec.kind == COUNT_MSR && c->spec.system)
-		return;
-	if (c->spec.kind != COUNT_HARDWARE && c->spec.kind != COUNT_MSR) {
-		if (c->spec.sampling && !c->spec.system)
-			LIST_REMOVE(c, on_row);
-		if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
-			engine_source_close(c->e, c->source);
-		return;
-	}
 	LIST_REMOVE(c, on_row);
-	row = target_count_row(engine_targets(c->e), c->spec.row);
 	count_pay_row_on(row);
 	if (!LIST_EMPTY(&row->users))
 		return;
@@ -231,11 +192,9 @@ int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 	return err ? deny(why, err, "cannot share the row between events: %s", perf_error(err)) : 0;
 }
 
-/* The first on the row opens its source. */
-static int source_begin(struct count *c, const struct perf_event_spec *spec, struct why *why)
+int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct why *why)
 {
 	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
-
 	int err;
 
 	row->spec = *spec;
@@ -248,75 +207,4 @@ static int source_begin(struct count *c, const struct perf_event_spec *spec, str
 		return 0;
 	count_pay_row_back(row);
 	return row->source;
-}
-
-/* All PMCs of the row have the same register, but it may be read in another way since. */
-static int register_join(struct count *c, const struct perf_event_spec *spec, struct why *why)
-{
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
-	int err = LIST_EMPTY(&row->users) ? source_begin(c, spec, why) : 0;
-
-	if (err)
-		return err;
-	if (!perf_spec_same(&row->spec, spec))
-		return deny(why, -EINVAL, "row %u (%s) is read in another way for PMCs from "
-			    "before; release them", c->spec.row, c->spec.row_name);
-	c->source = row->source;
-	count_row_add(c);
-	return 0;
-}
-
-int count_row_join(struct count *c, struct why *why)
-{
-	struct targets *ts = engine_targets(c->e);
-	struct count_row *row = target_count_row(ts, c->spec.row);
-	struct perf_event_spec spec = count_state_event(c);
-	int err;
-
-	c->backend = &backend_slices;
-	/* Slices are what is logged: figures and per-task events have none. */
-	if (c->spec.kind == COUNT_SOFT && count_row_source(&c->spec) == SOFT_HOOK) {
-		c->source = ABI_SOURCE_HOOK + (int)c->spec.soft->hook;
-		return 0;
-	}
-	if (c->spec.kind == COUNT_SOFT) {	/* software events are not limited: each its own */
-		err = count_pay(c, engine_ncpu(c->e), 1, why);
-		if (err)
-			return err;
-		c->source = engine_source_open(c->e, &spec, why);
-		return c->source < 0 ? c->source : 0;
-	}
-	if (c->spec.kind == COUNT_MSR)
-		return register_join(c, &spec, why);
-	err = count_row_fits(c, &spec, why);
-	if (err)
-		return err;
-	/* Only an event of its own has a period of its own. */
-	if (c->spec.sampling) {
-		if (!LIST_EMPTY(&row->users) && !row->per_task)
-			err = count_row_to_tasks(c->e, row, why);
-		if (err)	/* a quota of other users is no quota of this one */
-			return err == -EAGAIN ? -EINVAL : err;
-		row->per_task = true;
-		c->backend = &backend_task_events;
-		count_row_add(c);
-		return 0;
-	}
-	if (LIST_EMPTY(&row->users)) {
-		err = source_begin(c, &spec, why);
-		if (err)
-			return err;
-	} else if (row->per_task || !perf_spec_same(&row->spec, &spec)) {
-		if (c->spec.log)
-			return deny(why, -EINVAL, "row %u (%s) counts several events, so that time "
-				    "slices cannot be logged there", c->spec.row,
-				    c->spec.row_name);
-		err = row->per_task ? 0 : count_row_to_tasks(c->e, row, why);
-		if (err)
-			return err == -EAGAIN ? -EINVAL : err;
-		c->backend = &backend_task_events;
-	}
-	c->source = row->source;
-	count_row_add(c);
-	return 0;
 }

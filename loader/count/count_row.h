@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One row of a hardware class under process scope: all its PMCs share a counter, in one of two
- * ways.  Those that count the same event slice one per-CPU event.  As soon as two count different
+ * One row under process scope: all its PMCs share a counter, in one of two ways.  Those that count the same event slice one per-CPU event.  As soon as two count different
  * events, the kernel switches per-task events instead, for all of them.
  */
 #ifndef PMCBPF_COUNT_ROW_H
@@ -19,15 +18,10 @@ struct count_row {
 	unsigned int paid;		/* … and how much */
 };
 
-/* Where the count of a software event comes from. */
-enum soft_source count_row_source(const struct count_spec *spec);
-int count_row_join(struct count *c, struct why *why);
-/*
- * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
- * opened: a new per-CPU event would push a running per-task event off its counter.
- */
-int count_row_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why);
+/* The first PMC on the row opens the source that all will share. */
+int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct why *why);
 void count_row_add(struct count *c);
+/* The last one closes it. */
 void count_row_leave(struct count *c);
 /* All PMCs of the row go on with per-task events. */
 int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why);

@@ -2,17 +2,12 @@
 /* What every backend needs of a PMC. */
 #include <errno.h>
 
-#include "count_state.h"
+#include "holder.h"
 
-/* The event that a PMC counts, or the software event that stands for it. */
 struct perf_event_spec count_state_event(const struct count *c)
 {
 	struct perf_event_spec spec = c->spec.event;
 
-	if (c->spec.kind == COUNT_SOFT)
-		spec = (struct perf_event_spec){ .type = 1 /* PERF_TYPE_SOFTWARE */,
-						 .config = c->spec.soft->perf_config,
-						 .user = c->spec.user, .kernel = c->spec.kernel };
 	spec.tag = c->spec.tag;
 	return spec;
 }
@@ -23,11 +18,9 @@ struct perf_event_spec count_state_event(const struct count *c)
  */
 uint64_t count_state_scale(const struct count *c, uint64_t raw)
 {
-	if (c->spec.kind == COUNT_MSR)
+	if (!c->spec.rate)
 		return raw << c->spec.shift;
-	if (c->spec.kind != COUNT_SOFT || !c->spec.soft->rate)
-		return raw;
-	return (uint64_t)((__uint128_t)raw * c->spec.soft->rate / 1000000000u);
+	return (uint64_t)((__uint128_t)raw * c->spec.rate / 1000000000u);
 }
 
 bool count_state_scales(const struct count *c)
@@ -49,13 +42,8 @@ int count_state_lost(struct count *c, int err, struct why *why)
 		return deny(why, err, "CPU %d came online and ran processes of this PMC before row "
 			    "%u (%s) had its counter there; stop, release and allocate again",
 			    c->lost_cpu, c->spec.row, c->spec.row_name);
-	if (c->spec.kind == COUNT_MSR)
-		return deny(why, err, "row %u (%s): the register could not be read on some CPU: it "
-			    "is not there, or not on the list any more; release the PMC",
-			    c->spec.row, c->spec.row_name);
-	return deny(why, err, "row %u (%s) lost its counter to another user of the PMU, whom "
-		    "pmccontrol --doctor may name; release the PMC and allocate again",
-		    c->spec.row, c->spec.row_name);
+	return deny(why, err, "row %u (%s)%s", c->spec.row, c->spec.row_name,
+		    c->spec.holder->lost);
 }
 
 int count_state_hold(struct count *c, enum engine_need what, struct why *why)

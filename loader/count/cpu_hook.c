@@ -5,7 +5,7 @@
 
 int cpu_hook_hold(struct count *c, struct why *why)
 {
-	switch (c->spec.soft->hook) {
+	switch (c->spec.hook) {
 	case ABI_HOOK_LOCK:
 		return count_state_hold(c, NEED_LOCK, why);
 	case ABI_HOOK_FAULT_READ:
@@ -18,7 +18,7 @@ int cpu_hook_hold(struct count *c, struct why *why)
 
 static uint64_t cpu_hook_now(const struct count *c)
 {
-	return engine_hook_read(c->e, c->spec.soft->hook, c->spec.cpu);
+	return engine_hook_read(c->e, c->spec.hook, c->spec.cpu);
 }
 
 static int cpu_hook_start(struct count *c, struct why *why)

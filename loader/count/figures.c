@@ -42,7 +42,7 @@ static int refresh(struct count *c, pid_t tgid)
 	uint64_t unused;
 	int err;
 
-	if (c->spec.soft->quantity != WIRE_Q_CPU_NS)
+	if (c->spec.quantity != WIRE_Q_CPU_NS)
 		return 0;
 	tgid = tgid ? tgid : c->only;
 	if (tgid) {
@@ -61,7 +61,7 @@ static void self_figure(struct count *c, uint64_t raw_before, uint64_t visited)
 {
 	uint64_t ns = 0;
 
-	if (c->spec.soft->quantity == WIRE_Q_CPU_NS && !process_clock(c->owner->tgid, &ns))
+	if (c->spec.quantity == WIRE_Q_CPU_NS && !process_clock(c->owner->tgid, &ns))
 		c->self_start = raw_before - ns;
 	else
 		c->self_start = raw_before - visited;
@@ -145,7 +145,7 @@ static int figures_read(struct count *c, uint64_t *raw, struct why *why)
 /* CPU time and migrations of a thread are complete only after its last switch. */
 static int figures_hold_attach(struct count *c, struct why *why)
 {
-	if (c->spec.soft->quantity != WIRE_Q_CPU_NS && c->spec.soft->quantity != WIRE_Q_MIGRATIONS)
+	if (c->spec.quantity != WIRE_Q_CPU_NS && c->spec.quantity != WIRE_Q_MIGRATIONS)
 		return 0;
 	return count_state_hold(c, NEED_FINAL, why);
 }
@@ -153,14 +153,14 @@ static int figures_hold_attach(struct count *c, struct why *why)
 /* The client has no figure of its own for migrations. */
 static enum wire_how figures_how(const struct count *c)
 {
-	return count_state_self_only(c) && c->spec.soft->quantity != WIRE_Q_MIGRATIONS ?
+	return count_state_self_only(c) && c->spec.quantity != WIRE_Q_MIGRATIONS ?
 		WIRE_HOW_RUSAGE : WIRE_HOW_ASK;
 }
 
 static void figures_fill(struct count *c, struct wire_page_pmc *p)
 {
-	p->quantity = c->spec.soft->quantity;
-	p->rate = c->spec.soft->rate;
+	p->quantity = c->spec.quantity;
+	p->rate = c->spec.rate;
 	p->raw = c->self_start;
 	if (p->how == WIRE_HOW_VALUE)
 		p->base += count_state_scale(c, c->raw + slices_sum(c));

@@ -103,7 +103,7 @@ void set_write(struct targets *ts, struct set *set)
 			continue;
 		abi->soft[row].used = c && c->backend->figures;
 		if (abi->soft[row].used) {
-			abi->soft[row].quantity = c->spec.soft->quantity;
+			abi->soft[row].quantity = c->spec.quantity;
 			abi->soft[row].owner = c->owner->counts.slot;
 			abi->soft[row].pos = c->pos;
 			soft_active |= (uint32_t)c->running << row;

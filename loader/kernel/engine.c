@@ -25,7 +25,6 @@
 #include "programs.h"
 #include "proof.h"
 #include "shares.h"
-#include "loader/row/soft.h"
 #include "sources.h"
 #include "switches.h"
 #include "loader/count/target.h"
@@ -356,19 +355,6 @@ int engine_settle(struct engine *e)
 		switches_end(e->skel, e->cpus, e->ncpu);
 	update_finals(e);
 	return ms;
-}
-
-bool engine_has_soft(const struct engine *e, uint32_t code)
-{
-	const struct soft_event *s = soft_by_code(code);
-
-	if (!s || s->process != SOFT_HOOK)
-		return s != NULL;
-	if (s->hook == ABI_HOOK_LOCK)
-		return bpf_program__autoload(e->skel->progs.on_contention);
-	return bpf_program__autoload(e->skel->progs.on_fault) ||
-	       bpf_program__autoload(e->skel->progs.on_fault_probe) ||
-	       bpf_program__autoload(e->skel->progs.on_fault_probe_alone);
 }
 
 /* --- sources --------------------------------------------------------------------------------- */

@@ -53,9 +53,6 @@ struct helpers;
 void engine_waits_by(struct engine *e, struct fibers *fibers, struct helpers *helpers);
 void engine_breathe(const struct engine *e);
 
-/* False for a SOFT event whose tracepoint this kernel lacks; such an event is not registered. */
-bool engine_has_soft(const struct engine *e, uint32_t code);
-
 /* The user side of sets and targets, which lives as long as the maps. */
 struct targets;
 struct targets *engine_targets(const struct engine *e);

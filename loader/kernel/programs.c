@@ -221,6 +221,21 @@ bool programs_needed(const struct programs *p, enum engine_need what)
 	return p->needs[what];
 }
 
+bool programs_have_hook(const struct programs *p, uint32_t hook)
+{
+	switch (hook) {
+	case ABI_HOOK_LOCK:
+		return bpf_program__autoload(p->skel->progs.on_contention);
+	case ABI_HOOK_FAULT_READ:
+	case ABI_HOOK_FAULT_WRITE:
+		return bpf_program__autoload(p->skel->progs.on_fault) ||
+		       bpf_program__autoload(p->skel->progs.on_fault_probe) ||
+		       bpf_program__autoload(p->skel->progs.on_fault_probe_alone);
+	default:
+		return true;
+	}
+}
+
 /* hwpmc's group csw is about context switches only. */
 static bool told(enum engine_need what)
 {

@@ -29,6 +29,8 @@ void programs_unneed(struct programs *p, enum engine_need what);
 /* Attached, and not only for the moment after the last need. */
 bool programs_needed(const struct programs *p, enum engine_need what);
 bool programs_attached(const struct programs *p, enum engine_need what);
+/* Does this kernel have the tracepoint of an enum abi_hook? */
+bool programs_have_hook(const struct programs *p, uint32_t hook);
 /* As engine_peer() */
 int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred);
 /*

@@ -275,7 +275,7 @@ static void hardware(struct gates *g)
 	bool any = false;
 
 	for (unsigned int i = 0; i < t->nclass; i++) {
-		if (t->classes[i].kind != COUNT_HARDWARE)
+		if (!t->classes[i].ops->counters)
 			continue;
 		hardware_class(g, &t->classes[i]);
 		any = true;

@@ -57,16 +57,11 @@ int row_add_class(struct row_table *t, const struct row_class *class, struct why
 	return 0;
 }
 
-static bool is_discovered(const struct row_class *class)
-{
-	return class->kind == COUNT_HARDWARE || class->kind == COUNT_MSR;
-}
-
 int row_drop_discovered(struct row_table *t)
 {
 	unsigned int nclass = t->nclass;
 
-	while (nclass && is_discovered(&t->classes[nclass - 1]))
+	while (nclass && t->classes[nclass - 1].ops->rediscovered)
 		nclass--;
 	if (nclass == t->nclass)
 		return 0;
@@ -96,7 +91,7 @@ void row_name(const struct row_table *t, unsigned int row, char *buf, size_t siz
 	else if (!c->numbered)
 		snprintf(buf, size, "%s", c->prefix);
 	else
-		snprintf(buf, size, c->kind == COUNT_HARDWARE ? "%s-%u" : "%s%u", c->prefix, n);
+		snprintf(buf, size, "%s%s%u", c->prefix, c->ops->separator, n);
 }
 
 uint32_t row_disposition(const struct row *r)
@@ -108,8 +103,7 @@ uint32_t row_disposition(const struct row *r)
 
 bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve)
 {
-	return c->kind != COUNT_TSC && c->kind != COUNT_MSR &&
-	       row - c->info.first_row + reserve >= c->info.num;
+	return !c->ops->shared && row - c->info.first_row + reserve >= c->info.num;
 }
 
 enum row_verdict row_judge(const struct row *r, const struct row_request *rq)

@@ -34,7 +34,6 @@ static struct user_table users;
 static struct count_owner owner = { .counts = { .slot = 3 } };
 static struct count_owner ordinary = { .counts = { .slot = 4 } };
 static const struct backend figures = { .figures = true };
-static const struct soft_event event;
 static struct count counts[COUNTS];
 
 volatile struct abi_set *engine_set(struct engine *e, unsigned int id)
@@ -160,7 +159,7 @@ static int setup(void **state)
 	for (unsigned int i = 0; i < COUNTS; i++) {
 		counts[i].backend = &figures;
 		counts[i].owner = &owner;
-		counts[i].spec = (struct count_spec){ .kind = COUNT_SOFT, .soft = &event };
+		counts[i].spec = (struct count_spec){ .quantity = WIRE_Q_CPU_NS };
 	}
 	ts = targets_new(&kernel);
 	assert_non_null(ts);

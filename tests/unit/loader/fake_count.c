@@ -8,6 +8,7 @@
 #include <sys/pmc.h>
 
 #include "loader/kernel/hop.h"
+#include "loader/kernel/programs.h"
 #include "fake_count.h"
 
 #define MAX_TARGETS 16
@@ -20,6 +21,10 @@ struct count_owner {
 	pid_t tgid;
 };
 
+struct count_holder {
+	int unused;
+};
+
 struct count {
 	struct count *next;
 	struct count_spec spec;
@@ -28,6 +33,8 @@ struct count {
 	bool running;
 	uint64_t value;
 };
+
+const struct count_holder holder_nothing, holder_own, holder_counter, holder_register;
 
 struct fake fake;
 
@@ -77,9 +84,9 @@ void engine_free(struct engine *e)
 	free(e);
 }
 
-bool engine_has_soft(const struct engine *e, uint32_t code)
+bool programs_have_hook(const struct programs *p, uint32_t hook)
 {
-	return soft_by_code(code) && code != fake.lacks_soft;
+	return !(fake.lacks_hooks >> hook & 1);
 }
 
 int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
@@ -336,7 +343,7 @@ uint64_t count_target_rows(const struct engine *e, pid_t tgid)
 bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
 {
 	for (struct count *c = fake.list; c; c = c->next)
-		if (c->spec.kind == COUNT_HARDWARE && c->spec.row == row &&
+		if (c->spec.holder == &holder_counter && c->spec.row == row &&
 		    (c->spec.system ? c->spec.cpu == cpu : !fake.moved))
 			return true;
 	return false;
