@@ -20,7 +20,7 @@ static int load_msr(struct daemon *d, struct why *why)
 {
 	int err = msr_load(&d->msr, d->config.msr_list, &d->cpu, why);
 
-	engine_msr_from(d->engine, d->msr.dev);
+	d->engine->msrdev = d->msr.dev;
 	return err;
 }
 
@@ -97,6 +97,8 @@ int daemon_init(struct daemon *d, struct why *why)
 	err = row_table_init(&d->rows, perf_ncpu(), why);
 	d->rows.debug = &d->debug;
 	if (!err)
+		err = count_init(d->engine);
+	if (!err)
 		err = load_msr(d, why);
 	if (!err)
 		err = daemon_add_rows(d, false, why);
@@ -119,7 +121,7 @@ int daemon_init(struct daemon *d, struct why *why)
 			.ncpu = d->rows.ncpu,
 			.nsamples = (unsigned int)d->config.value[TUN_NSAMPLES],
 			.depth = &d->config.value[TUN_CALLCHAINDEPTH],
-			.level = programs_nested(engine_programs(d->engine)),
+			.level = programs_nested(d->engine->programs),
 		};
 
 		err = lifelog_new(d->engine, &d->errands, &d->life, why);
@@ -146,6 +148,7 @@ void daemon_free(struct daemon *d)
 	lifelog_free(d->life);
 	logpool_free(d->logs);
 	row_table_free(&d->rows);
+	count_fini(d->engine);
 	engine_free(d->engine);
 	msr_free(&d->msr);
 	errands_free(&d->errands);

@@ -84,7 +84,7 @@ static void processes_free(struct processes *ps)
 static int processes_read(struct processes *ps, const struct engine *e)
 {
 	struct abi_birth part[512];
-	int fd = engine_processes(e), err = 0;
+	int fd = visit_processes(e), err = 0;
 	ssize_t n = 1;
 
 	if (fd < 0)
@@ -104,17 +104,17 @@ static int processes_read(struct processes *ps, const struct engine *e)
 /* The forks from number `from` on. -EAGAIN: there were more than are kept. */
 static int processes_born(struct processes *ps, const struct engine *e, uint32_t from)
 {
-	uint32_t to = engine_births(e);
+	uint32_t to = target_map_births(e);
 	int err = 0;
 
 	for (uint32_t n = from; n != to && to - from <= ABI_MAX_BIRTHS && !err; n++) {
-		struct abi_birth b = engine_birth(e, n);
+		struct abi_birth b = target_map_birth(e, n);
 
-		DEBUG(engine_debug(e), PROCESS, FORK, "process %u of process %u", b.child,
+		DEBUG(e->debug, PROCESS, FORK, "process %u of process %u", b.child,
 		      b.parent);
 		err = processes_push(ps, (pid_t)b.child, (pid_t)b.parent);
 	}
-	if (!err && engine_births(e) - from > ABI_MAX_BIRTHS)
+	if (!err && target_map_births(e) - from > ABI_MAX_BIRTHS)
 		err = -EAGAIN;
 	return err;
 }
@@ -167,10 +167,10 @@ static int processes_below(struct processes *ps, const struct engine *e, pid_t r
 
 static int join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 	int err = target_join(ts, c, pidfd, tgid, waits, why);
 
-	DEBUG(engine_debug(c->e), PROCESS, LINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
+	DEBUG(c->e->debug, PROCESS, LINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
 	      c->spec.pmcid, strerror(-err));
 	if (err || !c->backend->attach)
 		return err;
@@ -185,9 +185,9 @@ static int join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *
 
 static int leave(struct count *c, pid_t tgid, struct why *why)
 {
-	int err = target_leave(engine_targets(c->e), c, tgid, why);
+	int err = target_leave(c->e->targets, c, tgid, why);
 
-	DEBUG(engine_debug(c->e), PROCESS, UNLINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
+	DEBUG(c->e->debug, PROCESS, UNLINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
 	      c->spec.pmcid, strerror(-err));
 	if (!err && c->backend->detach)
 		c->backend->detach(c, tgid);
@@ -273,13 +273,13 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 
 	err = count_state_hold(c, NEED_LIFE, why);
 	if (c->spec.descendants)
-		births = engine_walk_begin(c->e);
+		births = target_map_births_begin(c->e);
 	if (!err && c->backend->hold_attach)
 		err = c->backend->hold_attach(c, why);
 	err = err ?: join(c, pidfd, tgid, waits, why);
 	if (err) {
 		if (c->spec.descendants)
-			engine_walk_end(c->e);
+			target_map_births_end(c->e);
 		return err;
 	}
 	err = added_push(&added, tgid);
@@ -288,7 +288,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		err = processes_list(&ps, c->e, births);
 		/* A storm of forks, whoever's: as if the walk began now. */
 		if (err == -EAGAIN && restarts++ < RESTARTS) {
-			births = engine_births(c->e);
+			births = target_map_births(c->e);
 			tree.found = true;
 			err = 0;
 			continue;
@@ -299,7 +299,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		err = err ?: processes_below(&ps, c->e, tgid, tree_join, &tree);
 	}
 	if (c->spec.descendants)
-		engine_walk_end(c->e);
+		target_map_births_end(c->e);
 	c->only = !c->spec.descendants && count_ntargets(c) == 1 ? tgid : 0;
 	for (size_t i = 0; err && i < added.n; i++) {
 		struct why unused;
@@ -334,13 +334,13 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 
 	if (c->running && b->leave_begin)
 		begun = b->leave_begin(c);
-	if (target_row(engine_targets(c->e), tgid, c->spec.row) == c) {
-		err = target_may_leave(engine_targets(c->e), c, why);
+	if (target_row(c->e->targets, tgid, c->spec.row) == c) {
+		err = target_may_leave(c->e->targets, c, why);
 		if (!err && c->running && b->collect)
 			err = b->collect(c, tgid);
 	}
 	err = err ?: leave(c, tgid, why);
-	if (!err && c->spec.descendants && !processes_list(&ps, c->e, engine_births(c->e)))
+	if (!err && c->spec.descendants && !processes_list(&ps, c->e, target_map_births(c->e)))
 		(void)processes_below(&ps, c->e, tgid, tree_leave, c);
 	processes_free(&ps);
 	if (c->running && b->leave_end)
@@ -353,20 +353,20 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 
 unsigned int count_ntargets(const struct count *c)
 {
-	return target_number(engine_targets(c->e), c);
+	return target_number(c->e->targets, c);
 }
 
 void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
 {
-	target_each(engine_targets(c->e), c, fn, arg);
+	target_each(c->e->targets, c, fn, arg);
 }
 
 bool count_measures(const struct count *c, pid_t tgid)
 {
-	return target_row(engine_targets(c->e), tgid, c->spec.row) == c;
+	return target_row(c->e->targets, tgid, c->spec.row) == c;
 }
 
 uint64_t count_target_rows(const struct engine *e, pid_t tgid)
 {
-	return target_rows(engine_targets(e), tgid);
+	return target_rows(e->targets, tgid);
 }

@@ -26,7 +26,7 @@
 #include "loader/base/why.h"
 
 struct count;
-struct engine_cpu;
+struct cpu_state;
 
 struct backend {
 	const char *name;
@@ -54,12 +54,12 @@ struct backend {
 	void (*follow)(struct count *c, pid_t tgid, bool dropped);
 
 	/* System scope: its CPU has gone or is back. */
-	void (*cpu_moved)(struct count *c, const struct engine_cpu *now);
+	void (*cpu_moved)(struct count *c, const struct cpu_state *now);
 	/*
 	 * Process scope: did it miss something on a CPU that is back?  Bit s of `missed`: a target
 	 * ran there without per-CPU event s.
 	 */
-	bool (*cpu_missed)(const struct count *c, unsigned int cpu, const struct engine_cpu *now,
+	bool (*cpu_missed)(const struct count *c, unsigned int cpu, const struct cpu_state *now,
 			   uint64_t missed);
 	/* A slice was not seen: the count is lost until it is forgotten. */
 	bool (*missed)(const struct count *c);

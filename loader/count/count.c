@@ -11,6 +11,21 @@
 #include "slices.h"
 #include "task_events.h"
 
+int count_init(struct engine *e)
+{
+	e->targets = targets_new(e);
+	e->hotplug = hotplug_new(e);
+	return e->targets && e->hotplug ? 0 : -ENOMEM;
+}
+
+void count_fini(struct engine *e)
+{
+	if (!e)
+		return;
+	targets_free(e->targets);
+	hotplug_free(e->hotplug);
+}
+
 /* --- values --------------------------------------------------------------------------------- */
 
 int count_read(struct count *c, uint64_t *value, struct why *why)
@@ -19,7 +34,7 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 	int err;
 
 	if (c->spec.descendants && c->running &&
-	    target_lost(engine_targets(c->e), c) != c->lost_targets)
+	    target_lost(c->e->targets, c) != c->lost_targets)
 		return deny(why, -ENOMEM, "descendants were lost: uid %u%s measures as many "
 			    "processes as one user may (user.share=%d percent of %d), or there are "
 			    "no more", c->owner->user->uid,
@@ -29,7 +44,7 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 	err = c->backend->read(c, &raw, why);
 	if (!err)
 		*value = c->base + count_state_scale(c, raw);
-	DEBUG(engine_debug(c->e), MD, READ, "row %u PMC 0x%08x: base %llu raw %llu: %s",
+	DEBUG(c->e->debug, MD, READ, "row %u PMC 0x%08x: base %llu raw %llu: %s",
 	      c->spec.row, c->spec.pmcid, (unsigned long long)c->base, (unsigned long long)raw,
 	      strerror(-err));
 	return err;
@@ -47,7 +62,7 @@ int count_write(struct count *c, uint64_t value, struct why *why)
 	if (err)
 		return err;
 	c->base += value - now;
-	DEBUG(engine_debug(c->e), MD, WRITE, "row %u PMC 0x%08x: %llu for %llu", c->spec.row,
+	DEBUG(c->e->debug, MD, WRITE, "row %u PMC 0x%08x: %llu for %llu", c->spec.row,
 	      c->spec.pmcid, (unsigned long long)value, (unsigned long long)now);
 	page_update(c);
 	return 0;
@@ -89,7 +104,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 	c->pos = ~o->pos_used ? (unsigned int)__builtin_ctzll(~o->pos_used) : ~0u;
 	if (c->pos >= ABI_COUNTS)
 		c->pos = ~0u;
-	c->away = spec->system && !engine_cpu(e, spec->cpu).here;
+	c->away = spec->system && !cpu_bell_cpu(e->cpu_bell, spec->cpu).here;
 	err = spec->system ? spec->holder->begin_system(c, why) : count_begin_process(c, why);
 	if (err) {
 		count_pay_back(c);
@@ -102,8 +117,8 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 		c->zero = slices_sum(c);
 		slices_forget(c);
 	}
-	hotplug_add(engine_hotplug(e), c);
-	DEBUG(engine_debug(e), MD, ALLOCATE, "row %u PMC 0x%08x: %s", spec->row, spec->pmcid,
+	hotplug_add(e->hotplug, c);
+	DEBUG(e->debug, MD, ALLOCATE, "row %u PMC 0x%08x: %s", spec->row, spec->pmcid,
 	      c->backend->name);
 	page_update(c);
 	*out = c;
@@ -119,7 +134,7 @@ void count_let_go(struct count *c)
 	if (c->running)
 		(void)count_stop(c, &unused);
 	if (!c->spec.system)
-		target_leave_slowly(engine_targets(c->e), c);
+		target_leave_slowly(c->e->targets, c);
 	task_events_close(c);
 }
 
@@ -129,12 +144,12 @@ void count_free(struct count *c)
 
 	if (!c)
 		return;
-	DEBUG(engine_debug(c->e), MD, RELEASE, "row %u PMC 0x%08x", c->spec.row, c->spec.pmcid);
+	DEBUG(c->e->debug, MD, RELEASE, "row %u PMC 0x%08x", c->spec.row, c->spec.pmcid);
 	if (c->running)
 		(void)count_stop(c, &unused);
 	hotplug_drop(c);
 	if (!c->spec.system)
-		target_leave_all(engine_targets(c->e), c);
+		target_leave_all(c->e->targets, c);
 	task_events_close(c);
 	if (c->spec.holder->end)
 		c->spec.holder->end(c);
@@ -166,11 +181,11 @@ int count_start(struct count *c, struct why *why)
 		err = c->backend->hold(c, why);
 	if (err)
 		return err;
-	c->lost_targets = target_lost(engine_targets(c->e), c);
+	c->lost_targets = target_lost(c->e->targets, c);
 	c->running = true;
 	err = c->backend->start(c, why);
 	c->running = !err;
-	DEBUG(engine_debug(c->e), MD, START, "row %u PMC 0x%08x %s: %s", c->spec.row,
+	DEBUG(c->e->debug, MD, START, "row %u PMC 0x%08x %s: %s", c->spec.row,
 	      c->spec.pmcid, c->backend->name, strerror(-err));
 	page_update(c);
 	return err;
@@ -184,7 +199,7 @@ int count_stop(struct count *c, struct why *why)
 		return 0;
 	err = c->backend->stop ? c->backend->stop(c, why) : 0;
 	c->running = false;
-	DEBUG(engine_debug(c->e), MD, STOP, "row %u PMC 0x%08x: %s", c->spec.row, c->spec.pmcid,
+	DEBUG(c->e->debug, MD, STOP, "row %u PMC 0x%08x: %s", c->spec.row, c->spec.pmcid,
 	      strerror(-err));
 	page_update(c);
 	return err;

@@ -57,6 +57,10 @@ struct count_spec {
 	uint64_t select_value;
 };
 
+/* What counting keeps of targets and CPUs, from the engine's start to its end. */
+int count_init(struct engine *e);
+void count_fini(struct engine *e);
+
 /*
  * What one owner's PMCs share: the pages its process maps, and the user whom all of it is charged
  * to, who outlives it.  tgid in the daemon's pid namespace.
@@ -153,7 +157,7 @@ int count_set_period(struct count *c, uint64_t period, struct why *why);
 
 /*
  * Follows the CPUs that went and came since the last time.  Before every request, so that what it
- * finds is so, and when engine_cpus_fd() is readable, so that counting goes on at once.
+ * finds is so, and when cpu_bell_fd() is readable, so that counting goes on at once.
  */
 void count_cpus(struct engine *e);
 /* Looks at registers that wrap, in time; in how many ms again, -1: no need. */

@@ -15,7 +15,7 @@ bool count_follows_setid(const struct count *c)
 
 bool count_lost_children(const struct count *c)
 {
-	return target_lost(engine_targets(c->e), c) != 0;
+	return target_lost(c->e->targets, c) != 0;
 }
 
 bool count_orphaned(struct count *c)
@@ -31,7 +31,7 @@ bool count_orphaned(struct count *c)
 static void each_events(struct engine *e, void (*fn)(struct count *c, const struct abi_note *n),
 			const struct abi_note *note)
 {
-	struct targets *ts = engine_targets(e);
+	struct targets *ts = e->targets;
 	struct count *c;
 
 	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
@@ -61,7 +61,7 @@ bool count_note(struct engine *e, const struct abi_note *note, count_orphan_fn *
 
 	switch (note->kind) {
 	case ABI_NOTE_EMPTY:
-		if (!target_set(engine_targets(e), note->set, row))
+		if (!target_set(e->targets, note->set, row))
 			return false;
 		for (unsigned int r = 0; r < TARGET_ROWS; r++)
 			if (row[r] && count_orphaned(row[r]))
@@ -80,5 +80,5 @@ bool count_note(struct engine *e, const struct abi_note *note, count_orphan_fn *
 
 void count_notes_seen(struct engine *e)
 {
-	target_seen_all(engine_targets(e));
+	target_seen_all(e->targets);
 }

@@ -36,7 +36,7 @@ static enum pool_kind row_pool(const struct count_row *row)
 
 static unsigned int row_price(const struct count_row *row, const struct count *c)
 {
-	return row->spec.msr ? 1 : engine_ncpu(c->e);
+	return row->spec.msr ? 1 : c->e->ncpu;
 }
 
 int count_pay_row(struct count_row *row, const struct count *c, struct why *why)

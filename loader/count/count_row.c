@@ -16,32 +16,32 @@
 
 void count_row_add(struct count *c)
 {
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 
 	LIST_INSERT_HEAD(&row->users, c, on_row);
 }
 
 bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
 {
-	const struct count_row *r = target_count_row(engine_targets(e), row);
+	const struct count_row *r = target_count_row(e->targets, row);
 	const struct count *c;
 
 	LIST_FOREACH(c, &r->users, on_row)
 		if (c->spec.system && c->spec.cpu == cpu && !c->lost)
 			return true;
-	return r->source >= 0 && !engine_source_lost(e, r->source);
+	return r->source >= 0 && !sources_lost(e->sources, r->source);
 }
 
 void count_row_leave(struct count *c)
 {
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 
 	LIST_REMOVE(c, on_row);
 	count_pay_row_on(row);
 	if (!LIST_EMPTY(&row->users))
 		return;
 	if (row->source >= 0)
-		engine_source_close(c->e, row->source);
+		sources_close(c->e->sources, row->source);
 	row->source = -1;
 	row->per_task = false;
 }
@@ -86,8 +86,8 @@ static int hand_over_cpu(struct engine *e, struct count_row *row, unsigned int c
 
 	if (err)
 		return err;
-	DEBUG(engine_debug(e), CPU, BIND, "CPU %u, to hand a row over to per-task events", cpu);
-	engine_source_close_cpu(e, row->source, cpu);
+	DEBUG(e->debug, CPU, BIND, "CPU %u, to hand a row over to per-task events", cpu);
+	sources_close_cpu(e->sources, row->source, cpu);
 	LIST_FOREACH(c, &row->users, on_row)
 		err = err ?: task_events_attach_cpu(c, cpu);
 	return err;
@@ -121,7 +121,7 @@ static void expect_none(struct count_row *row)
 /* *begun: a CPU has been handed over, and there is no way back. */
 static int hand_over(struct engine *e, struct count_row *row, bool *begun, struct why *why)
 {
-	uint64_t changes = engine_cpu_changes(e);
+	uint64_t changes = cpu_bell_changes(e->cpu_bell);
 	struct count *c;
 	struct hop hop;
 	int err = expect_all(row, why);
@@ -131,7 +131,7 @@ static int hand_over(struct engine *e, struct count_row *row, bool *begun, struc
 		expect_none(row);
 		return err;
 	}
-	for (unsigned int cpu = 0; cpu < engine_ncpu(e) && cpu < CPU_SETSIZE && !err; cpu++) {
+	for (unsigned int cpu = 0; cpu < e->ncpu && cpu < CPU_SETSIZE && !err; cpu++) {
 		if (!perf_cpu_present(cpu))
 			continue;
 		*begun = true;
@@ -142,7 +142,7 @@ static int hand_over(struct engine *e, struct count_row *row, bool *begun, struc
 		err = err ?: task_events_watch(c);
 	expect_none(row);
 	/* Without the CPU for itself, a part may have missed or doubled something. */
-	if (!err && engine_cpu_changes(e) != changes)
+	if (!err && cpu_bell_changes(e->cpu_bell) != changes)
 		err = -EAGAIN;
 	return err;
 }
@@ -159,7 +159,7 @@ static int attach_all(struct targets *ts, struct count_row *row, struct why *why
 
 int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 {
-	struct targets *ts = engine_targets(e);
+	struct targets *ts = e->targets;
 	bool running = false, begun = false;
 	struct count *c;
 	int err;
@@ -184,8 +184,8 @@ int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 		/* A half of a hand-over cannot be undone: better no count than a wrong one. */
 		c->lost |= err != 0;
 	}
-	DEBUG(engine_debug(e), MD, CONFIG, "source %d gives way to per-task events", row->source);
-	engine_source_close(e, row->source);
+	DEBUG(e->debug, MD, CONFIG, "source %d gives way to per-task events", row->source);
+	sources_close(e->sources, row->source);
 	count_pay_row_back(row);
 	row->source = -1;
 	row->per_task = true;
@@ -194,7 +194,7 @@ int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 
 int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct why *why)
 {
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 	int err;
 
 	row->spec = *spec;
@@ -202,7 +202,7 @@ int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct 
 	err = count_pay_row(row, c, why);
 	if (err)
 		return err;
-	row->source = engine_source_open(c->e, spec, why);
+	row->source = sources_open(c->e->sources, spec, why);
 	if (row->source >= 0)
 		return 0;
 	count_pay_row_back(row);

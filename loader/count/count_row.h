@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One row under process scope: all its PMCs share a counter, in one of two ways.  Those that count the same event slice one per-CPU event.  As soon as two count different
- * events, the kernel switches per-task events instead, for all of them.
+ * One row under process scope.  All its PMCs share a counter, in one of two ways: those that count
+ * the same event slice one per-CPU event; as soon as two count different events, the kernel
+ * switches per-task events instead, for all of them.
  */
 #ifndef PMCBPF_COUNT_ROW_H
 #define PMCBPF_COUNT_ROW_H

@@ -68,7 +68,7 @@ void count_state_unhold(struct count *c)
 
 bool count_state_self_only(const struct count *c)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 
 	return !c->spec.descendants && target_number(ts, c) == 1 &&
 	       target_row(ts, c->owner->tgid, c->spec.row) == c;

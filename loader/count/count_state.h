@@ -70,7 +70,7 @@ struct count_owner {
 	struct engine *e;
 	struct user *user;
 	pid_t tgid;
-	struct engine_counts counts;
+	struct owner_counts counts;
 	int page_fd;			/* read-only */
 	struct wire_page *page;
 	uint64_t pos_used;

@@ -30,7 +30,7 @@ static int cpu_event_open(const struct count *c)
 int cpu_event_new(struct count *c, struct why *why)
 {
 	c->backend = &backend_cpu_event;
-	c->downs = engine_cpu(c->e, c->spec.cpu).downs;
+	c->downs = cpu_bell_cpu(c->e->cpu_bell, c->spec.cpu).downs;
 	c->fd = cpu_event_open(c);
 	if (c->fd >= 0)
 		return 0;
@@ -114,7 +114,7 @@ static void cpu_event_keep_dead(struct count *c)
 	c->start = 0;
 }
 
-static void cpu_event_moved(struct count *c, const struct engine_cpu *now)
+static void cpu_event_moved(struct count *c, const struct cpu_state *now)
 {
 	if (c->fd >= 0 && c->downs != now->downs)
 		cpu_event_keep_dead(c);

@@ -18,7 +18,7 @@ int cpu_hook_hold(struct count *c, struct why *why)
 
 static uint64_t cpu_hook_now(const struct count *c)
 {
-	return engine_hook_read(c->e, c->spec.hook, c->spec.cpu);
+	return target_map_hook(c->e, c->spec.hook, c->spec.cpu);
 }
 
 static int cpu_hook_start(struct count *c, struct why *why)

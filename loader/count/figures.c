@@ -50,7 +50,7 @@ static int refresh(struct count *c, pid_t tgid)
 		return 0;
 	}
 	visit_args(c, &args, ABI_VISIT_RUNNING, 0);
-	err = engine_visit(c->e, &args);
+	err = visit_run(c->e, &args);
 	for (uint32_t i = 0; !err && i < args.nrunning; i++)
 		(void)process_clock((pid_t)args.running[i], &unused);	/* gone is fine */
 	return err;
@@ -73,16 +73,16 @@ static int figures_start(struct count *c, struct why *why)
 	uint64_t sum = 0, before = c->raw + slices_sum(c);
 	int err = refresh(c, 0);
 
-	target_activate(engine_targets(c->e), c, true);
+	target_activate(c->e->targets, c, true);
 	/* Until a walk finds nobody new: a child may have been born behind the first one's back. */
 	do {
 		visit_args(c, &args, ABI_VISIT_START, 0);
-		err = err ?: engine_visit(c->e, &args);
+		err = err ?: visit_run(c->e, &args);
 		sum += args.sum;
 		engine_breathe(c->e);
 	} while (!err && args.visited);
 	if (err) {
-		target_activate(engine_targets(c->e), c, false);
+		target_activate(c->e->targets, c, false);
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));
 	}
 	c->raw -= sum;
@@ -95,9 +95,9 @@ static int figures_stop(struct count *c, struct why *why)
 	struct abi_visit_args args;
 	int err = refresh(c, 0);
 
-	target_activate(engine_targets(c->e), c, false);
+	target_activate(c->e->targets, c, false);
 	visit_args(c, &args, ABI_VISIT_STOP, 0);
-	err = err ?: engine_visit(c->e, &args);
+	err = err ?: visit_run(c->e, &args);
 	if (err)
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));
 	c->raw += args.sum;
@@ -110,7 +110,7 @@ static int figures_collect(struct count *c, pid_t tgid)
 	int err = refresh(c, tgid);
 
 	visit_args(c, &args, ABI_VISIT_STOP, tgid);
-	err = err ?: engine_visit(c->e, &args);
+	err = err ?: visit_run(c->e, &args);
 	if (!err)
 		c->raw += args.sum;
 	return err;
@@ -128,12 +128,12 @@ static int figures_read(struct count *c, uint64_t *raw, struct why *why)
 	err = refresh(c, 0);
 	/* A target that exits during the walk is in both sums or in neither: walk again. */
 	for (unsigned int i = 0; !err && i < READ_TRIES; i++) {
-		uint64_t exits = engine_exits(c->e);
+		uint64_t exits = visit_exits(c->e);
 
 		visit_args(c, &args, ABI_VISIT_READ, 0);
-		err = engine_visit(c->e, &args);
+		err = visit_run(c->e, &args);
 		*raw = c->raw + args.sum + slices_sum(c);
-		if (!(exits & 1) && exits == engine_exits(c->e))
+		if (!(exits & 1) && exits == visit_exits(c->e))
 			return 0;
 	}
 	if (err)

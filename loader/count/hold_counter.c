@@ -14,9 +14,10 @@
  * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
  * opened: a new per-CPU event would push a running per-task event off its counter.
  */
-static int hold_counter_fits(const struct count *c, const struct perf_event_spec *spec, struct why *why)
+static int hold_counter_fits(const struct count *c, const struct perf_event_spec *spec,
+			     struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 	struct perf_event_spec all[TARGET_ROWS];
 	unsigned int n = 0;
 
@@ -37,7 +38,7 @@ static int hold_counter_fits(const struct count *c, const struct perf_event_spec
 
 static int hold_counter_rank(const struct engine *e, const struct count_spec *spec)
 {
-	const struct count_row *row = target_count_row(engine_targets(e), spec->row);
+	const struct count_row *row = target_count_row(e->targets, spec->row);
 
 	if (LIST_EMPTY(&row->users))
 		return 0;
@@ -76,7 +77,7 @@ static int hold_counter_sampling(struct count *c, struct count_row *row, struct 
 
 static int hold_counter_process(struct count *c, struct why *why)
 {
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 	struct perf_event_spec spec = count_state_event(c);
 	int err = hold_counter_fits(c, &spec, why);
 
@@ -114,7 +115,7 @@ static int hold_counter_prepare(struct count *c, struct why *why)
 
 	if (!c->backend->sliced || c->spec.log)
 		return 0;
-	row = target_count_row(engine_targets(c->e), c->spec.row);
+	row = target_count_row(c->e->targets, c->spec.row);
 	if (LIST_FIRST(&row->users) != c || LIST_NEXT(c, on_row) || !count_state_self_only(c))
 		return 0;
 	return count_row_to_tasks(c->e, row, why);

@@ -22,7 +22,7 @@ static int hold_own_system(struct count *c, struct why *why)
 
 static int hold_own_process(struct count *c, struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 	const struct perf_event_spec spec = count_state_event(c);
 	int err;
 
@@ -40,10 +40,10 @@ static int hold_own_process(struct count *c, struct why *why)
 		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;
 		return 0;
 	}
-	err = count_pay(c, engine_ncpu(c->e), 1, why);
+	err = count_pay(c, c->e->ncpu, 1, why);
 	if (err)
 		return err;
-	c->source = engine_source_open(c->e, &spec, why);
+	c->source = sources_open(c->e->sources, &spec, why);
 	return c->source < 0 ? c->source : 0;
 }
 
@@ -52,7 +52,7 @@ static void hold_own_end(struct count *c)
 	if (c->spec.sampling && !c->spec.system)
 		LIST_REMOVE(c, on_row);
 	if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
-		engine_source_close(c->e, c->source);
+		sources_close(c->e->sources, c->source);
 }
 
 const struct count_holder holder_own = {

@@ -23,7 +23,7 @@ static int hold_register_system(struct count *c, struct why *why)
 /* All PMCs of the row have the same register, but it may be read in another way since. */
 static int hold_register_process(struct count *c, struct why *why)
 {
-	struct count_row *row = target_count_row(engine_targets(c->e), c->spec.row);
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 	const struct perf_event_spec spec = count_state_event(c);
 	int err = LIST_EMPTY(&row->users) ? count_row_begin(c, &spec, why) : 0;
 

@@ -19,7 +19,7 @@
 struct hotplug {
 	struct engine *e;
 	LIST_HEAD(, count) all;
-	uint64_t seen;			/* engine_cpu_changes() that have been dealt with */
+	uint64_t seen;			/* cpu_bell_changes() that have been dealt with */
 	uint32_t *changes;		/* the same of each CPU */
 	int narrow;			/* registers that run and have to be looked at … */
 	uint64_t due;			/* … then, ns */
@@ -57,7 +57,7 @@ void hotplug_drop(struct count *c)
 	LIST_REMOVE(c, in_all);
 }
 
-static void count_moved(struct count *c, unsigned int cpu, const struct engine_cpu *now,
+static void count_moved(struct count *c, unsigned int cpu, const struct cpu_state *now,
 			uint64_t missed)
 {
 	if (c->spec.system) {
@@ -75,24 +75,36 @@ static void count_moved(struct count *c, unsigned int cpu, const struct engine_c
 	}
 }
 
+/* Bit s: targets ran there without source s, until it was opened anew here. */
+static uint64_t hotplug_renew(struct engine *e, unsigned int cpu)
+{
+	uint64_t renewed = sources_renew(e->sources, cpu);
+
+	if (!renewed)
+		return 0;
+	/* Ends a slice that began with a dead event; a failed read of one is known after that. */
+	flush_cpu(e->flush, cpu);
+	return sources_missed(e->sources, cpu, renewed);
+}
+
 void count_cpus(struct engine *e)
 {
-	struct hotplug *h = engine_hotplug(e);
+	struct hotplug *h = e->hotplug;
 	struct count *c;
-	uint64_t changes = engine_cpu_changes(e);
+	uint64_t changes = cpu_bell_changes(e->cpu_bell);
 
 	if (changes == h->seen)
 		return;
 	h->seen = changes;
-	for (unsigned int cpu = 0; cpu < engine_ncpu(e); cpu++) {
-		struct engine_cpu now = engine_cpu(e, cpu);
+	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++) {
+		struct cpu_state now = cpu_bell_cpu(e->cpu_bell, cpu);
 		uint64_t missed = 0;
 
 		if (now.changes == h->changes[cpu])
 			continue;
 		h->changes[cpu] = now.changes;
 		if (now.here)
-			missed = engine_sources_renew(e, cpu);
+			missed = hotplug_renew(e, cpu);
 		LIST_FOREACH(c, &h->all, in_all)
 			count_moved(c, cpu, &now, missed);
 	}
@@ -107,7 +119,7 @@ void hotplug_narrow(struct hotplug *h, int more)
 
 int count_poll(struct engine *e)
 {
-	struct hotplug *h = engine_hotplug(e);
+	struct hotplug *h = e->hotplug;
 	uint64_t now = h->narrow ? clock_ns() : 0;
 	bool flush = false;
 	struct count *c;
@@ -122,7 +134,7 @@ int count_poll(struct engine *e)
 		flush |= c->backend->fold && c->backend->fold(c);
 	}
 	if (flush)
-		engine_flush_all(e);
+		flush_all(e->flush);
 	h->due = now + POLL_MS * 1000000ull;
 	return POLL_MS;
 }

@@ -43,7 +43,7 @@ bool register_narrow(const struct count *c)
 
 int register_new(struct count *c, struct why *why)
 {
-	struct msrdev *dev = engine_msrdev(c->e);
+	struct msrdev *dev = c->e->msrdev;
 	uint64_t value;
 	int err = dev ? msrdev_read(dev, register_number(c), c->spec.cpu, &value) : -ENODEV;
 
@@ -54,7 +54,7 @@ int register_new(struct count *c, struct why *why)
 static int select_on(struct count *c, struct why *why)
 {
 	uint64_t old;
-	int err = c->spec.select ? msrdev_write(engine_msrdev(c->e), c->spec.select_reg,
+	int err = c->spec.select ? msrdev_write(c->e->msrdev, c->spec.select_reg,
 						c->spec.cpu, c->spec.select_value, &old) : 0;
 
 	if (err)
@@ -69,14 +69,14 @@ static void register_close(struct count *c)
 {
 	uint64_t ours;
 
-	hotplug_narrow(engine_hotplug(c->e), -register_narrow(c));
+	hotplug_narrow(c->e->hotplug, -register_narrow(c));
 	if (c->fd >= 0) {
 		msrdev_revoke(c->fd);
 		close(c->fd);
 	}
 	c->fd = -1;
 	if (c->selected)
-		(void)msrdev_write(engine_msrdev(c->e), c->spec.select_reg, c->spec.cpu,
+		(void)msrdev_write(c->e->msrdev, c->spec.select_reg, c->spec.cpu,
 				   c->select_old, &ours);
 	c->selected = false;
 }
@@ -87,10 +87,10 @@ static int register_start(struct count *c, struct why *why)
 
 	if (err)
 		return err;
-	c->fd = msrdev_row(engine_msrdev(c->e), register_number(c), c->spec.cpu);
+	c->fd = msrdev_row(c->e->msrdev, register_number(c), c->spec.cpu);
 	c->generation++;
 	err = c->fd < 0 ? c->fd : perf_read(c->fd, &c->start);
-	hotplug_narrow(engine_hotplug(c->e), register_narrow(c));
+	hotplug_narrow(c->e->hotplug, register_narrow(c));
 	if (err) {
 		register_close(c);
 		register_error(c, register_number(c), err, why);
@@ -153,7 +153,7 @@ static bool register_fold(struct count *c)
  * A register that was kept while its CPU was away goes on; one that was reset says so by being less
  * than it was, if it has not wrapped: for narrow ones nobody can tell.
  */
-static void register_moved(struct count *c, const struct engine_cpu *cpu)
+static void register_moved(struct count *c, const struct cpu_state *cpu)
 {
 	uint64_t now;
 

@@ -77,7 +77,7 @@ static struct set *set_new(struct targets *ts, unsigned int id, const struct set
  */
 void set_write(struct targets *ts, struct set *set)
 {
-	volatile struct abi_set *abi = engine_set(ts->e, set->id);
+	volatile struct abi_set *abi = &ts->e->sets[set->id];
 	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0;
 	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
@@ -127,7 +127,7 @@ void set_write(struct targets *ts, struct set *set)
  */
 void set_free(struct targets *ts, unsigned int id)
 {
-	uint64_t lost = engine_set(ts->e, id)->lost;
+	uint64_t lost = ts->e->sets[id].lost;
 	struct set *set = ts->sets[id];
 	struct user *u = set->payer->user;
 	unsigned int n = 0;
@@ -166,7 +166,7 @@ void sets_sweep(struct targets *ts)
 		if (ts->sets[id])
 			ts->sets[id]->reachable = false;
 	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
-		if (ts->sets[id] && engine_set(ts->e, id)->ntargets)
+		if (ts->sets[id] && ts->e->sets[id].ntargets)
 			set_reach(ts, id);
 	for (unsigned int id = 1; id < ABI_MAX_SETS; id++) {
 		if (!ts->sets[id] || ts->sets[id]->reachable)
@@ -176,7 +176,7 @@ void sets_sweep(struct targets *ts)
 	}
 	ts->swept |= freed;
 	if (freed)	/* no slice of a swept set stays open when its id is given out again */
-		engine_flush_all(ts->e);
+		flush_all(ts->e->flush);
 }
 
 /* In turn, so that an id comes back long after the last switch of any target that had it. */
@@ -249,7 +249,7 @@ static struct set *set_begin(struct targets *ts, const struct set_key *k,
 	if (!id)
 		return NULL;
 	/* The kernel's copy, from here on: set_free() looks at it. */
-	memset((void *)engine_set(ts->e, id), 0, sizeof(struct abi_set));
+	memset((void *)&ts->e->sets[id], 0, sizeof(struct abi_set));
 	set = set_new(ts, id, k, payer);
 	if (set)
 		user_charge(payer->user->table, payer->user, POOL_SETS, 1);

@@ -17,7 +17,7 @@
 
 static __u64 *missed_word(const struct count *c)
 {
-	return &engine_owner(c->e, c->owner->counts.slot)->missed;
+	return &owner_maps_owner(c->e, c->owner->counts.slot)->missed;
 }
 
 /* The programs alone write these counts, so a start or a write is a subtraction. */
@@ -25,7 +25,7 @@ uint64_t slices_sum(const struct count *c)
 {
 	uint64_t sum = -c->zero;
 
-	for (unsigned int cpu = 0; c->pos < ABI_COUNTS && cpu < engine_ncpu(c->e); cpu++)
+	for (unsigned int cpu = 0; c->pos < ABI_COUNTS && cpu < c->e->ncpu; cpu++)
 		sum += __atomic_load_n(&c->owner->counts.cpu[cpu].count[c->pos], __ATOMIC_RELAXED);
 	return sum;
 }
@@ -67,12 +67,12 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
 
 	if (err)
 		return err;
-	for (unsigned int ms = 0; ms < WATCH_MS && !engine_hidden(e); ms++) {
+	for (unsigned int ms = 0; ms < WATCH_MS && !switches_hidden(e); ms++) {
 		nanosleep(&step, NULL);
 		engine_breathe(e);
 	}
 	engine_unneed(e, NEED_SWITCH);
-	*hidden = engine_hidden(e);
+	*hidden = switches_hidden(e);
 	return 0;
 }
 
@@ -83,11 +83,11 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
 static void slices_update(const struct count *c)
 {
 	const volatile struct abi_counts *k = c->owner->counts.cpu;
-	bool all = engine_hidden(c->e);
+	bool all = switches_hidden(c->e);
 
-	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
+	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
 		if (all || __atomic_load_n(&k[cpu].open, __ATOMIC_RELAXED) >> c->pos & 1)
-			engine_flush(c->e, cpu);
+			flush_cpu(c->e->flush, cpu);
 }
 
 /*
@@ -96,16 +96,16 @@ static void slices_update(const struct count *c)
  */
 static int slices_start(struct count *c, struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 
-	hotplug_narrow(engine_hotplug(c->e), register_narrow(c));
+	hotplug_narrow(c->e->hotplug, register_narrow(c));
 	for (unsigned int i = 0;; i++) {
-		uint64_t hidden = engine_hidden(c->e), before = slices_sum(c);
+		uint64_t hidden = switches_hidden(c->e), before = slices_sum(c);
 
 		target_activate(ts, c, true);
-		engine_flush_all(c->e);
+		flush_all(c->e->flush);
 		target_due(ts, c, true);
-		if (engine_hidden(c->e) == hidden)
+		if (switches_hidden(c->e) == hidden)
 			return 0;
 		if (i == START_TRIES) {
 			slices_lose(c);
@@ -113,7 +113,7 @@ static int slices_start(struct count *c, struct why *why)
 		}
 		target_due(ts, c, false);
 		target_activate(ts, c, false);
-		engine_flush_all(c->e);
+		flush_all(c->e->flush);
 		c->zero += slices_sum(c) - before;
 	}
 }
@@ -121,13 +121,13 @@ static int slices_start(struct count *c, struct why *why)
 /* Slices that the last flush ends, or finds missing, are still due. */
 static int slices_stop(struct count *c, struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 
-	hotplug_narrow(engine_hotplug(c->e), -register_narrow(c));
+	hotplug_narrow(c->e->hotplug, -register_narrow(c));
 	target_activate(ts, c, false);
-	engine_flush_all(c->e);
+	flush_all(c->e->flush);
 	target_due(ts, c, false);
-	c->lost |= engine_source_lost(c->e, c->source);
+	c->lost |= sources_lost(c->e->sources, c->source);
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static int slices_read(struct count *c, uint64_t *raw, struct why *why)
 	if (c->running)
 		slices_update(c);
 	*raw = slices_sum(c);
-	if (c->lost || engine_source_lost(c->e, c->source))
+	if (c->lost || sources_lost(c->e->sources, c->source))
 		return count_state_lost(c, -EBUSY, why);
 	return slices_missed(c) ? slices_deny(c, why) : 0;
 }
@@ -151,19 +151,19 @@ static int slices_hold(struct count *c, struct why *why)
 /* A switch that was hidden until now is lost for the PMC; later nobody knows whose it was. */
 static uint64_t slices_leave_begin(struct count *c)
 {
-	engine_flush_all(c->e);
-	return engine_hidden(c->e);
+	flush_all(c->e->flush);
+	return switches_hidden(c->e);
 }
 
 static void slices_leave_end(struct count *c, uint64_t hidden, bool left)
 {
 	if (left)
-		engine_flush_all(c->e);
-	if (engine_hidden(c->e) != hidden)
+		flush_all(c->e->flush);
+	if (switches_hidden(c->e) != hidden)
 		slices_lose(c);
 }
 
-static bool slices_cpu_missed(const struct count *c, unsigned int cpu, const struct engine_cpu *now,
+static bool slices_cpu_missed(const struct count *c, unsigned int cpu, const struct cpu_state *now,
 			      uint64_t missed)
 {
 	return c->running && c->source < ABI_SOURCE_HOOK && missed >> c->source & 1;
@@ -178,8 +178,8 @@ static bool slices_fold(struct count *c)
 static enum wire_how slices_how(const struct count *c)
 {
 	/* A slice may be under way that nobody has seen begin: the owner's own, or any. */
-	if (engine_hidden(c->e) ||
-	    target_row(engine_targets(c->e), c->owner->tgid, c->spec.row) == c)
+	if (switches_hidden(c->e) ||
+	    target_row(c->e->targets, c->owner->tgid, c->spec.row) == c)
 		return WIRE_HOW_ASK;
 	/* The client adds up what is counted, which a clock's ticks are not. */
 	return count_state_scales(c) ? WIRE_HOW_ASK : WIRE_HOW_COUNTS;

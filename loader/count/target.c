@@ -41,7 +41,7 @@ static struct set *set_of(struct targets *ts, pid_t tgid)
 {
 	struct abi_target t;
 
-	if (!ts->nsets || engine_target_get(ts->e, (uint32_t)tgid, &t) || t.state & ABI_STATE_EXIT)
+	if (!ts->nsets || target_map_get(ts->e, (uint32_t)tgid, &t) || t.state & ABI_STATE_EXIT)
 		return NULL;
 	return ts->sets[ABI_STATE_SET(t.state) % ABI_MAX_SETS];
 }
@@ -79,13 +79,13 @@ static int target_move(struct targets *ts, pid_t tgid, const struct set *from, i
 	uint64_t keep = 0;
 
 	if (!to)
-		return engine_target_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
+		return target_map_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
 	if (!from)
-		return engine_target_ctl(ts->e, ABI_CTL_ADD, (uint32_t)tgid, (uint32_t)to, 0);
+		return target_map_ctl(ts->e, ABI_CTL_ADD, (uint32_t)tgid, (uint32_t)to, 0);
 	for (unsigned int row = 0; row < ABI_SOFT_ROWS; row++)
 		if (from->row[row] && from->row[row] == ts->sets[to]->row[row])
 			keep |= 1ull << row;
-	return engine_target_ctl(ts->e, ABI_CTL_MOVE, (uint32_t)tgid, (uint32_t)to,
+	return target_map_ctl(ts->e, ABI_CTL_MOVE, (uint32_t)tgid, (uint32_t)to,
 				 (uint64_t)from->id << 32 | keep);
 }
 
@@ -158,7 +158,7 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool
 	if (!policy_pidfd_exited(pidfd))
 		return 0;
 	/* It went before the programs knew it, so nobody else will take it off the list. */
-	engine_target_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
+	target_map_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
 	return deny(why, -ESRCH, "process %d has exited", tgid);
 }
 
@@ -233,11 +233,11 @@ static bool targets_list(struct targets *ts, const struct count *c, uint32_t **l
 {
 	struct abi_target t[EACH_BATCH];
 	uint32_t tgid[EACH_BATCH];
-	struct engine_walk walk = { .more = true };
+	struct target_walk walk = { .more = true };
 	size_t room = 0;
 
 	while (walk.more) {
-		unsigned int got = engine_targets_next(ts->e, &walk, tgid, t, EACH_BATCH);
+		unsigned int got = target_map_next(ts->e, &walk, tgid, t, EACH_BATCH);
 
 		if (*n + got > room) {
 			uint32_t *more;
@@ -307,7 +307,7 @@ static void sets_end(struct targets *ts, struct count *c)
 
 	LIST_FOREACH(link, &c->sets, of_count) {
 		struct set *set = link->set;
-		volatile struct abi_set *abi = engine_set(ts->e, set->id);
+		volatile struct abi_set *abi = &ts->e->sets[set->id];
 
 		set->child = set_without(ts, set->child, c);
 		set->secure = set_without(ts, set->secure, c);
@@ -349,12 +349,12 @@ void target_leave_all(struct targets *ts, struct count *c)
 		if (!a.any)	/* the rest have exited since they were counted */
 			break;
 	}
-	engine_flush_all(ts->e);
+	flush_all(ts->e->flush);
 	while ((link = LIST_FIRST(&c->sets))) {
 		unsigned int id = link->set->id;
 
 		if (c->backend->figures)
-			engine_set(ts->e, id)->soft[c->spec.row].used = 0;
+			ts->e->sets[id].soft[c->spec.row].used = 0;
 		set_free(ts, id);
 	}
 }
@@ -380,7 +380,7 @@ uint64_t target_lost(struct targets *ts, const struct count *c)
 	uint64_t n = c->sets_lost;
 
 	LIST_FOREACH(link, &c->sets, of_count)
-		n += __atomic_load_n(&engine_set(ts->e, link->set->id)->lost, __ATOMIC_ACQUIRE);
+		n += __atomic_load_n(&ts->e->sets[link->set->id].lost, __ATOMIC_ACQUIRE);
 	return n;
 }
 
@@ -390,7 +390,7 @@ unsigned int target_number(struct targets *ts, const struct count *c)
 	unsigned int n = 0;
 
 	LIST_FOREACH(link, &c->sets, of_count)
-		n += __atomic_load_n(&engine_set(ts->e, link->set->id)->ntargets, __ATOMIC_ACQUIRE);
+		n += __atomic_load_n(&ts->e->sets[link->set->id].ntargets, __ATOMIC_ACQUIRE);
 	return n;
 }
 
@@ -399,7 +399,7 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 	const struct set_link *link;
 
 	LIST_FOREACH(link, &c->sets, of_count) {
-		volatile struct abi_set *abi = engine_set(ts->e, link->set->id);
+		volatile struct abi_set *abi = &ts->e->sets[link->set->id];
 		uint64_t bit;
 
 		if (link->set->waits >> c->spec.row & 1)
@@ -425,7 +425,7 @@ void target_due(struct targets *ts, const struct count *c, bool on)
 	const struct set_link *link;
 
 	LIST_FOREACH(link, &c->sets, of_count) {
-		volatile struct abi_set *abi = engine_set(ts->e, link->set->id);
+		volatile struct abi_set *abi = &ts->e->sets[link->set->id];
 		uint64_t bit = 1ull << link->set->member[c->spec.row];
 
 		if (link->set->waits >> c->spec.row & 1)
@@ -444,9 +444,9 @@ void target_rewrite(struct targets *ts, const struct count *c)
 	const struct set_link *link;
 
 	LIST_FOREACH(link, &c->sets, of_count)
-		__atomic_store_n(&engine_set(ts->e, link->set->id)->active, 0, __ATOMIC_SEQ_CST);
-	engine_flush_all(ts->e);
+		__atomic_store_n(&ts->e->sets[link->set->id].active, 0, __ATOMIC_SEQ_CST);
+	flush_all(ts->e->flush);
 	LIST_FOREACH(link, &c->sets, of_count)
 		set_write(ts, link->set);
-	engine_flush_all(ts->e);
+	flush_all(ts->e->flush);
 }

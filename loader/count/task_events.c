@@ -70,7 +70,7 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
 		err = perf_set_program(fd, c->spec.program);
 	/* The kernel opens no event in the middle of an exec: it waits, or has execed by now. */
 	if (!err && c->running &&
-	    !(spec->on_exec && target_waits(engine_targets(c->e), c, tgid)))
+	    !(spec->on_exec && target_waits(c->e->targets, c, tgid)))
 		err = perf_enable(fd);
 	if (err) {
 		task_events_repay(c, 1);
@@ -125,7 +125,7 @@ static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
 	spec.inherit = true;
 	spec.inherit_children = c->spec.descendants;
 	spec.timed &= tgid != c->owner->tgid || c->spec.descendants;
-	spec.on_exec = c->running && target_waits(engine_targets(c->e), c, tgid);
+	spec.on_exec = c->running && target_waits(c->e->targets, c, tgid);
 	return spec;
 }
 
@@ -162,7 +162,7 @@ int task_events_attach(struct count *c, pid_t tgid, struct why *why)
 	 * User space can only read an inherited event that is bound to a CPU.  One of a CPU that
 	 * is offline counts as soon as the thread runs there.
 	 */
-	for (unsigned int cpu = 0; spec.user_read && !err && cpu < engine_ncpu(c->e); cpu++)
+	for (unsigned int cpu = 0; spec.user_read && !err && cpu < c->e->ncpu; cpu++)
 		if (perf_cpu_present(cpu))
 			err = process_add(c, &spec, tgid, (int)cpu, why);
 	err = err ?: watch(c, tgid, why);
@@ -200,7 +200,7 @@ int task_events_attach_cpu(struct count *c, unsigned int cpu)
 	/* A child of a target may be born meanwhile of a thread that had no event yet. */
 	do {
 		before = c->events.n;
-		target_each(engine_targets(c->e), c, cpu_target, &a);
+		target_each(c->e->targets, c, cpu_target, &a);
 	} while (!a.err && c->events.n != before);
 	return a.err;
 }
@@ -219,7 +219,7 @@ int task_events_watch(struct count *c)
 {
 	struct cpu_args a = { .c = c };
 
-	target_each(engine_targets(c->e), c, watch_target, &a);
+	target_each(c->e->targets, c, watch_target, &a);
 	return a.err;
 }
 
@@ -238,8 +238,8 @@ unsigned int task_events_expect(const struct count *c)
 {
 	unsigned int threads = 0, each = 1;	/* a watch */
 
-	target_each(engine_targets(c->e), c, expect_target, &threads);
-	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
+	target_each(c->e->targets, c, expect_target, &threads);
+	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
 		each += perf_cpu_present(cpu);
 	return threads * each;
 }
@@ -375,7 +375,7 @@ int task_events_renew(struct count *c, struct why *why)
 	struct renew_args a = { .c = c, .why = why };
 
 	task_events_close(c);
-	target_each(engine_targets(c->e), c, renew_target, &a);
+	target_each(c->e->targets, c, renew_target, &a);
 	return a.err;
 }
 
@@ -441,7 +441,7 @@ static int task_events_read(struct count *c, uint64_t *raw, struct why *why)
  */
 static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
 {
-	bool stays = target_row(engine_targets(c->e), tgid, c->spec.row) == c;
+	bool stays = target_row(c->e->targets, tgid, c->spec.row) == c;
 	struct why unused;
 	int err = 0;
 
@@ -457,7 +457,7 @@ static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
 
 
 static bool task_events_cpu_missed(const struct count *c, unsigned int cpu,
-				   const struct engine_cpu *now, uint64_t missed)
+				   const struct cpu_state *now, uint64_t missed)
 {
 	return now->here && task_events_lack_cpu(c, cpu);
 }

@@ -15,8 +15,8 @@
 #include "loader/base/clock.h"
 #include "loader/base/debug.h"
 #include "loader/base/file.h"
+#include "engine.h"
 #include "level.h"
-#include "programs.h"
 #include "pmcbpf.skel.h"
 
 #define LINKS  4		/* programs behind one need, at most */
@@ -127,25 +127,25 @@ int programs_level(struct pmcbpf *skel, struct why *why)
 	return level_learn(bpf_program__fd(skel->progs.level_learn), why);
 }
 
-int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred)
+int programs_peer(const struct programs *p, int fd, struct abi_cred *cred)
 {
 	uint64_t args[1] = { (uint64_t)fd };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
-	int err = bpf_prog_test_run_opts(bpf_program__fd(skel->progs.peer_read), &opts);
+	int err = bpf_prog_test_run_opts(bpf_program__fd(p->skel->progs.peer_read), &opts);
 
-	*cred = skel->bss->peer;
+	*cred = p->skel->bss->peer;
 	return err ?: (int)opts.retval;
 }
 
-struct programs *programs_new(const struct engine *e, struct pmcbpf *skel)
+struct programs *programs_new(const struct engine *e)
 {
 	struct programs *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->e = e;
-	p->skel = skel;
-	p->fallback_final = !bpf_program__autoload(skel->progs.on_dead);
+	p->skel = e->skel;
+	p->fallback_final = !bpf_program__autoload(e->skel->progs.on_dead);
 	return p;
 }
 
@@ -287,7 +287,7 @@ static void link_end(struct programs *p, enum engine_need what, struct bpf_link 
 static void detach(struct programs *p, enum engine_need what)
 {
 	if (told(what))
-		DEBUG(engine_debug(p->e), CSW, HOOK, "detach what %s needed",
+		DEBUG(p->e->debug, CSW, HOOK, "detach what %s needed",
 		      what == NEED_SWITCH ? "slices" : "kinds of switches");
 	if (what == NEED_UNMAP)
 		p->skel->bss->unmap_cookie = 0;
@@ -307,7 +307,7 @@ static int attach(struct programs *p, enum engine_need what, struct why *why)
 		p->skel->bss->unmap_cookie = ++p->cookie;
 	for (unsigned int i = 0; i < LINKS && prog[i]; i++) {
 		if (told(what))
-			DEBUG(engine_debug(p->e), CSW, HOOK, "attach %s",
+			DEBUG(p->e->debug, CSW, HOOK, "attach %s",
 			      bpf_program__name(prog[i]));
 		p->links[what][i] = link_new(p, what, prog[i]);
 		if (!p->links[what][i] && prog[i] == p->skel->progs.on_dead) {
@@ -387,4 +387,19 @@ int programs_number(const struct programs *p, uint32_t tid, struct abi_number *n
 {
 	return bpf_map__lookup_elem(p->skel->maps.numbers, &tid, sizeof(tid), number,
 				    sizeof(*number), 0);
+}
+
+int programs_rings(const struct programs *p)
+{
+	return bpf_map__fd(p->skel->maps.rings);
+}
+
+uint64_t programs_lost_records(const struct programs *p)
+{
+	return __atomic_load_n(&p->skel->bss->lost_records, __ATOMIC_RELAXED);
+}
+
+void programs_unmap_all(struct programs *p, bool all)
+{
+	p->skel->bss->unmap_all = all;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loader/base/debug.h"
 #include "sources.h"
 
 struct cpu_event {
@@ -23,6 +24,8 @@ struct source {
 	struct perf_event_spec spec;
 	struct cpu_event *at;		/* per CPU; NULL: not used */
 };
+
+static void source_close(struct sources *s, int source);
 
 struct sources {
 	struct sources_place place;
@@ -41,8 +44,13 @@ struct sources *sources_new(const struct sources_place *place)
 void sources_free(struct sources *s)
 {
 	for (int i = 0; s && i < ABI_SOURCE_MSR; i++)
-		sources_close(s, i);
+		source_close(s, i);
 	free(s);
+}
+
+void sources_debug_to(struct sources *s, const struct debug *debug)
+{
+	s->place.debug = debug;
 }
 
 static uint32_t cpu_downs(const struct sources *s, unsigned int cpu)
@@ -118,13 +126,11 @@ static int register_open(struct sources *s, const struct perf_event_spec *spec, 
 	return ABI_SOURCE_MSR + i;
 }
 
-int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+static int event_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
 {
 	struct source *new;
 	int err = 0, source = 0;
 
-	if (spec->msr)
-		return register_open(s, spec, why);
 	while (source < ABI_SOURCE_MSR && s->source[source].at)
 		source++;
 	if (source == ABI_SOURCE_MSR)
@@ -146,9 +152,22 @@ int sources_open(struct sources *s, const struct perf_event_spec *spec, struct w
 			deny(why, err, "CPU %u cannot count this event: %s", cpu, perf_error(err));
 	}
 	if (err) {
-		sources_close(s, source);
+		source_close(s, source);
 		return err;
 	}
+	return source;
+}
+
+int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+{
+	int source;
+
+	if (spec->msr && s->place.no_msr)
+		return deny(why, -EOPNOTSUPP, "%s", s->place.no_msr);
+	source = spec->msr ? register_open(s, spec, why) : event_open(s, spec, why);
+	DEBUG(s->place.debug, MD, CONFIG, "source %d: type %u config 0x%llx on every CPU: %s",
+	      source, spec->type, (unsigned long long)spec->config,
+	      strerror(source < 0 ? -source : 0));
 	return source;
 }
 
@@ -172,7 +191,7 @@ void sources_close_cpu(struct sources *s, int source, unsigned int cpu)
 	close_on(s, source, cpu);
 }
 
-void sources_close(struct sources *s, int source)
+static void source_close(struct sources *s, int source)
 {
 	if (source >= ABI_SOURCE_MSR) {
 		s->place.registers[source - ABI_SOURCE_MSR].mask = 0;
@@ -186,6 +205,12 @@ void sources_close(struct sources *s, int source)
 	begin_anew(s, source);
 	free(s->source[source].at);
 	memset(&s->source[source], 0, sizeof(s->source[source]));
+}
+
+void sources_close(struct sources *s, int source)
+{
+	DEBUG(s->place.debug, MD, CONFIG, "source %d: none", source);
+	source_close(s, source);
 }
 
 bool sources_lost(const struct sources *s, int source)

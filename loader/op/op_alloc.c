@@ -166,8 +166,8 @@ static bool may_open_none(const struct request *rq, const struct allocation *p)
 }
 
 /* The rows that may be taken, best first. */
-static unsigned int choose_rows(struct request *rq, struct allocation *p, struct row_choice *choices,
-				struct refusals *rs)
+static unsigned int choose_rows(struct request *rq, struct allocation *p,
+				struct row_choice *choices, struct refusals *rs)
 {
 	const struct owner *o = rq->s->owner;
 	bool shareable = p->class->ops->shared;

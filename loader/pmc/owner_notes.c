@@ -52,7 +52,7 @@ static void look_at_owners(struct look *l)
 		for (struct owner *o = t->bucket[b], *next; o; o = next) {
 			next = o->next;
 			if (!o->ended &&
-			    notes_owner_execed(engine_notes(l->d->engine), o->cred.pid))
+			    notes_owner_execed(l->d->engine->notes, o->cred.pid))
 				end_owner(l, o);
 		}
 }
@@ -103,7 +103,7 @@ void life_look(struct daemon *d, void (*execed)(void *arg, struct owner *o), voi
 {
 	struct look l = { .d = d, .execed = execed, .arg = arg };
 
-	notes_each(engine_notes(d->engine), on_note, &l);
+	notes_each(d->engine->notes, on_note, &l);
 	if (l.everything)
 		look_at_pmcs(&l);
 	count_notes_seen(d->engine);

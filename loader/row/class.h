@@ -5,7 +5,7 @@
  * PMC is of.
  *
  * A new class has a file class_NAME.c with its table, a line in class.c, a page of the manual and
- * tests.  What its PMCs hold in the kernel is one of the holders in loader/count, mostly holder_own.
+ * tests.  What its PMCs hold in the kernel is a holder of loader/count, mostly holder_own.
  *
  * Example, `pmc_allocate()` of the event CLOCK.PROF: op_alloc.c checks mode, CPU, flags and
  * capabilities and finds the class by its number; class_soft.c's plan() finds the event, checks

@@ -24,8 +24,8 @@ static int class_msr_add_rows(struct row_table *t, const struct class_machine *m
 
 	if (msr->dev_err && msr->dev_err != -ENOENT)
 		log_msg(m->log, LOG_WARNING, "%s", msr->no_dev.text);
-	msr->kfunc = engine_reads_msr(m->engine);
-	msr->no_kfunc = engine_no_msr(m->engine);
+	msr->no_kfunc = flush_no_msr(m->engine->flush);
+	msr->kfunc = !msr->no_kfunc;
 	if (msr->dev && !msr->kfunc)
 		log_msg(m->log, LOG_WARNING, "registers are counted for CPUs only: %s",
 			msr->no_kfunc);

@@ -30,7 +30,7 @@ static int class_soft_add_rows(struct row_table *t, const struct class_machine *
 static bool class_soft_has(const struct class_machine *m, const struct soft_event *s)
 {
 	return s->process != SOFT_HOOK ||
-	       programs_have_hook(engine_programs(m->engine), s->hook);
+	       programs_have_hook(m->engine->programs, s->hook);
 }
 
 /* Capabilities of one side only: what happens there is counted, or nothing. */

@@ -13,10 +13,6 @@
 
 #define MAX_TARGETS 16
 
-struct engine {
-	int unused;
-};
-
 struct count_owner {
 	pid_t tgid;
 };
@@ -135,24 +131,15 @@ int perf_named_event(const char *pmu, const char *name, unsigned int cpu,
 	return -ENOENT;
 }
 
-enum abi_proof engine_prove(const struct engine *e, int pidfd, int proof)
+enum abi_proof proof_check(const struct engine *e, int pidfd, int proof)
 {
 	fake.proofs++;
 	return fake.proof;
 }
 
-bool engine_reads_msr(const struct engine *e)
+const char *flush_no_msr(const struct flush *f)
 {
-	return fake.kfunc;
-}
-
-const char *engine_no_msr(const struct engine *e)
-{
-	return "the module pmcbpf_msr was not loaded when pmcbpfd started";
-}
-
-void engine_msr_from(struct engine *e, struct msrdev *dev)
-{
+	return fake.kfunc ? NULL : "the module pmcbpf_msr was not loaded when pmcbpfd started";
 }
 
 bool perf_watchdog(void)
@@ -192,6 +179,15 @@ unsigned int perf_ncpu(void)
 }
 
 /* --- count.h ------------------------------------------------------------------------------- */
+
+int count_init(struct engine *e)
+{
+	return 0;
+}
+
+void count_fini(struct engine *e)
+{
+}
 
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
 		    struct why *why)
