@@ -15,7 +15,7 @@
 
 #include "lib/base/nearest.h"
 #include "config.h"
-#include "loader/row/msrlist.h"
+#include "msrlist.h"
 
 #define BLANK	   " \t\r"
 #define MAX_LINE   1024u

@@ -9,7 +9,7 @@
 
 #include "cpu_event.h"
 #include "register.h"
-#include "loader/row/msrdev.h"
+#include "loader/machine/msrdev.h"
 
 static int register_error(const struct count *c, uint32_t reg, int err, struct why *why)
 {

@@ -545,7 +545,7 @@ void tracer_free(struct tracer *tr)
 int tracer_start(struct tracer *tr, struct why *why)
 {
 	const struct pmc *p = tr->pmc;
-	struct kgmon_source source = p->profile;
+	struct profile_source source = p->profile;
 	int err;
 
 	if (!(p->flags & PMC_F_KGMON) || tr->profiles)

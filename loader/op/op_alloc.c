@@ -268,9 +268,9 @@ static int take_tracer(struct request *rq, struct allocation *p, struct pmc *pmc
 }
 
 /* PMCs of one kernel profile have the same of these. */
-static struct kgmon_source profile_source(const struct allocation *p)
+static struct profile_source profile_source(const struct allocation *p)
 {
-	struct kgmon_source s = {
+	struct profile_source s = {
 		.class = p->class->info.class,
 		.sides = p->a->caps & CAPS_SIDES ? p->a->caps & CAPS_SIDES : CAPS_SIDES,
 		.config = { p->a->config, p->a->config1, p->a->config2 },

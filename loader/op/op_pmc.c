@@ -6,6 +6,7 @@
 #include <sys/pmc.h>
 
 #include "loader/log/logbook.h"
+#include "pmc_release.h"
 #include "refusal.h"
 #include "loader/log/sample_log.h"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "loader/base/debug.h"
-#include "loader/log/logfile.h"
 #include "owner.h"
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug)
@@ -153,7 +152,8 @@ void owner_put(struct owner_table *t, struct owner *o)
 	*p = o->next;
 	t->owners--;
 	count_owner_free(o->counts);
-	logfile_free(o->log);
+	if (t->free_log)
+		t->free_log(o->log);
 	user_put(o->user);
 	close(o->pidfd);
 	free(o);

@@ -50,6 +50,7 @@ struct owner_table {
 	TAILQ_HEAD(, owner) ended;	/* and still hold something, the longest first */
 	TAILQ_HEAD(, owner) waits;
 	const struct debug *debug;
+	void (*free_log)(struct logfile *log);	/* with an owner's end */
 };
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "loader/log/logbook.h"
+#include "loader/op/pmc_release.h"
 #include "work.h"
 
 #define SPARE_MAX 16u			/* pieces of work that are kept, with room for a reply */

@@ -5,7 +5,7 @@
 #include "owner_notes.h"
 #include "loader/log/logbook.h"
 #include "loader/kernel/notes.h"
-#include "pmc.h"
+#include "loader/pmc/pmc.h"
 
 struct look {
 	struct daemon *d;
