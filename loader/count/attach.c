@@ -47,7 +47,7 @@ static int processes_push(struct processes *ps, pid_t pid, pid_t parent)
 	return 0;
 }
 
-static size_t bucket_of(const struct processes *ps, pid_t parent)
+static size_t processes_bucket(const struct processes *ps, pid_t parent)
 {
 	return (uint32_t)parent * 2654435769u & (ps->buckets - 1);
 }
@@ -66,7 +66,7 @@ static int processes_index(struct processes *ps)
 	ps->child = child;
 	memset(child, 0xff, ps->buckets * sizeof(*child));
 	for (size_t i = 0; i < ps->n; i++) {
-		uint32_t *first = &child[bucket_of(ps, ps->at[i].parent)];
+		uint32_t *first = &child[processes_bucket(ps, ps->at[i].parent)];
 
 		ps->at[i].sibling = *first;
 		*first = (uint32_t)i;
@@ -147,7 +147,7 @@ static int processes_below(struct processes *ps, const struct engine *e, pid_t r
 	todo[n++] = root;
 	while (n && !err) {
 		pid_t parent = todo[--n];
-		uint32_t next = ps->child[bucket_of(ps, parent)];
+		uint32_t next = ps->child[processes_bucket(ps, parent)];
 
 		while (next < ps->n && !err) {
 			struct process *p = &ps->at[next];
@@ -165,7 +165,7 @@ static int processes_below(struct processes *ps, const struct engine *e, pid_t r
 	return err;
 }
 
-static int join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *why)
+static int count_join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *why)
 {
 	struct targets *ts = c->e->targets;
 	int err = target_join(ts, c, pidfd, tgid, waits, why);
@@ -183,7 +183,7 @@ static int join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *
 	return err;
 }
 
-static int leave(struct count *c, pid_t tgid, struct why *why)
+static int count_leave(struct count *c, pid_t tgid, struct why *why)
 {
 	int err = target_leave(c->e->targets, c, tgid, why);
 
@@ -221,19 +221,19 @@ static int added_push(struct added *a, pid_t pid)
  * user's by now.  That is judged after it has joined: the hooks see what it becomes later, and
  * nothing is counted before START.
  */
-static int join_descendant(struct count *c, pid_t pid, bool waits, const struct count_guard *guard,
-			   struct why *why)
+static int count_join_descendant(struct count *c, pid_t pid, bool waits,
+				 const struct count_guard *guard, struct why *why)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	int err;
 
 	if (pidfd < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -ENOMEM : -ESRCH;
-	err = join(c, pidfd, pid, waits, why);
+	err = count_join(c, pidfd, pid, waits, why);
 	close(pidfd);
 	if (err || !guard || guard->admits(guard, pid))
 		return err;
-	(void)leave(c, pid, why);
+	(void)count_leave(c, pid, why);
 	why->text[0] = '\0';
 	return -EPERM;
 }
@@ -251,7 +251,7 @@ struct tree {
 static int tree_join(void *arg, pid_t pid)
 {
 	struct tree *t = arg;
-	int err = join_descendant(t->c, pid, t->waits, t->guard, t->why);
+	int err = count_join_descendant(t->c, pid, t->waits, t->guard, t->why);
 
 	if (!err) {
 		t->found = true;
@@ -276,7 +276,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		births = target_map_births_begin(c->e);
 	if (!err && c->backend->hold_attach)
 		err = c->backend->hold_attach(c, why);
-	err = err ?: join(c, pidfd, tgid, waits, why);
+	err = err ?: count_join(c, pidfd, tgid, waits, why);
 	if (err) {
 		if (c->spec.descendants)
 			target_map_births_end(c->e);
@@ -304,7 +304,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 	for (size_t i = 0; err && i < added.n; i++) {
 		struct why unused;
 
-		(void)leave(c, added.pid[i], &unused);
+		(void)count_leave(c, added.pid[i], &unused);
 	}
 	free(added.pid);
 	processes_free(&ps);
@@ -321,7 +321,7 @@ static int tree_leave(void *arg, pid_t pid)
 
 	if (c->running && c->backend->collect)
 		(void)c->backend->collect(c, pid);
-	(void)leave(c, pid, &unused);
+	(void)count_leave(c, pid, &unused);
 	return 0;
 }
 
@@ -339,7 +339,7 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 		if (!err && c->running && b->collect)
 			err = b->collect(c, tgid);
 	}
-	err = err ?: leave(c, tgid, why);
+	err = err ?: count_leave(c, tgid, why);
 	if (!err && c->spec.descendants && !processes_list(&ps, c->e, target_map_births(c->e)))
 		(void)processes_below(&ps, c->e, tgid, tree_leave, c);
 	processes_free(&ps);

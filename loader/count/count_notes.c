@@ -28,8 +28,8 @@ bool count_orphaned(struct count *c)
 }
 
 /* Every PMC with per-task events: hardware's, and those that sample a software event. */
-static void each_events(struct engine *e, void (*fn)(struct count *c, const struct abi_note *n),
-			const struct abi_note *note)
+static void count_each_followed(struct engine *e, const struct abi_note *note,
+				void (*fn)(struct count *c, const struct abi_note *note))
 {
 	struct targets *ts = e->targets;
 	struct count *c;
@@ -43,13 +43,13 @@ static void each_events(struct engine *e, void (*fn)(struct count *c, const stru
 	}
 }
 
-static void exec_secure(struct count *c, const struct abi_note *note)
+static void count_exec_secure(struct count *c, const struct abi_note *note)
 {
 	c->backend->follow(c, (pid_t)note->tgid, note->dropped);
 }
 
 /* Whether one of its targets took on a set-id program, nobody can tell any more. */
-static void exec_unknown(struct count *c, const struct abi_note *note)
+static void count_exec_unknown(struct count *c, const struct abi_note *note)
 {
 	c->lost |= c->spec.follows_setid && c->has_targets;
 	page_update(c);
@@ -68,10 +68,10 @@ bool count_note(struct engine *e, const struct abi_note *note, count_orphan_fn *
 				fn(arg, row[r]->owner, row[r]->owner->tgid);
 		return true;
 	case ABI_NOTE_SECURE:
-		each_events(e, exec_secure, note);
+		count_each_followed(e, note, count_exec_secure);
 		return true;
 	case ABI_NOTE_LOST:
-		each_events(e, exec_unknown, note);
+		count_each_followed(e, note, count_exec_unknown);
 		return false;
 	default:
 		return true;

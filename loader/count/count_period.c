@@ -29,7 +29,7 @@ uint64_t count_period(const struct count *c)
 }
 
 /* Less than that the kernel's timers take for as much, without a word. */
-static int check_clock_period(const struct count *c, uint64_t period, struct why *why)
+static int count_period_check(const struct count *c, uint64_t period, struct why *why)
 {
 	if (!c->spec.timer || period >= CLOCK_PERIOD_MIN)
 		return 0;
@@ -39,7 +39,7 @@ static int check_clock_period(const struct count *c, uint64_t period, struct why
 
 int count_set_period(struct count *c, uint64_t period, struct why *why)
 {
-	int err = check_clock_period(c, period, why);
+	int err = count_period_check(c, period, why);
 
 	if (err || period == c->spec.period)
 		return err;

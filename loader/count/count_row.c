@@ -52,7 +52,7 @@ struct convert_args {
 	struct why *why;
 };
 
-static void convert_target(void *arg, pid_t tgid)
+static void count_row_convert_target(void *arg, pid_t tgid)
 {
 	struct convert_args *a = arg;
 
@@ -63,7 +63,7 @@ static void convert_target(void *arg, pid_t tgid)
 }
 
 /* What the slices have counted moves into the base; the sets forget the source. */
-static void leave_slices(struct targets *ts, struct count *c)
+static void count_row_leave_slices(struct targets *ts, struct count *c)
 {
 	c->backend = &backend_task_events;
 	target_rewrite(ts, c);
@@ -79,7 +79,7 @@ static void leave_slices(struct targets *ts, struct count *c)
  * sources still count, and what they do here from now on, their events for this CPU.  Nobody runs
  * on a CPU that is offline.
  */
-static int hand_over_cpu(struct engine *e, struct count_row *row, unsigned int cpu)
+static int count_row_hand_over_cpu(struct engine *e, struct count_row *row, unsigned int cpu)
 {
 	int err = perf_cpu_online(cpu) ? hop_to(cpu) : 0;
 	struct count *c;
@@ -94,7 +94,7 @@ static int hand_over_cpu(struct engine *e, struct count_row *row, unsigned int c
 }
 
 /* What all of them will need, taken before anything is opened and for as long as that lasts. */
-static int expect_all(struct count_row *row, struct why *why)
+static int count_row_expect(struct count_row *row, struct why *why)
 {
 	struct count *c;
 	int err = 0;
@@ -108,7 +108,7 @@ static int expect_all(struct count_row *row, struct why *why)
 	return err;
 }
 
-static void expect_none(struct count_row *row)
+static void count_row_expect_none(struct count_row *row)
 {
 	struct count *c;
 
@@ -119,28 +119,29 @@ static void expect_none(struct count_row *row)
 }
 
 /* *begun: a CPU has been handed over, and there is no way back. */
-static int hand_over(struct engine *e, struct count_row *row, bool *begun, struct why *why)
+static int count_row_hand_over(struct engine *e, struct count_row *row, bool *begun,
+			       struct why *why)
 {
 	uint64_t changes = cpu_bell_changes(e->cpu_bell);
 	struct count *c;
 	struct hop hop;
-	int err = expect_all(row, why);
+	int err = count_row_expect(row, why);
 
 	err = err ?: hop_begin(&hop);
 	if (err) {
-		expect_none(row);
+		count_row_expect_none(row);
 		return err;
 	}
 	for (unsigned int cpu = 0; cpu < e->ncpu && cpu < CPU_SETSIZE && !err; cpu++) {
 		if (!perf_cpu_present(cpu))
 			continue;
 		*begun = true;
-		err = hand_over_cpu(e, row, cpu);
+		err = count_row_hand_over_cpu(e, row, cpu);
 	}
 	hop_end(&hop);
 	LIST_FOREACH(c, &row->users, on_row)
 		err = err ?: task_events_watch(c);
-	expect_none(row);
+	count_row_expect_none(row);
 	/* Without the CPU for itself, a part may have missed or doubled something. */
 	if (!err && cpu_bell_changes(e->cpu_bell) != changes)
 		err = -EAGAIN;
@@ -148,12 +149,12 @@ static int hand_over(struct engine *e, struct count_row *row, bool *begun, struc
 }
 
 /* Nobody runs: the events may be of any CPU. */
-static int attach_all(struct targets *ts, struct count_row *row, struct why *why)
+static int count_row_attach_all(struct targets *ts, struct count_row *row, struct why *why)
 {
 	struct convert_args a = { .why = why };
 
 	LIST_FOREACH(a.c, &row->users, on_row)
-		target_each(ts, a.c, convert_target, &a);
+		target_each(ts, a.c, count_row_convert_target, &a);
 	return a.err;
 }
 
@@ -171,7 +172,8 @@ int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 				    "count several events", c->spec.row, c->spec.row_name);
 	}
 	why->text[0] = '\0';
-	err = running ? hand_over(e, row, &begun, why) : attach_all(ts, row, why);
+	err = running ? count_row_hand_over(e, row, &begun, why) :
+			count_row_attach_all(ts, row, why);
 	if (err && !begun) {
 		LIST_FOREACH(c, &row->users, on_row)
 			task_events_close(c);
@@ -180,7 +182,7 @@ int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 		return deny(why, err, "cannot share the row between events: %s", perf_error(err));
 	}
 	LIST_FOREACH(c, &row->users, on_row) {
-		leave_slices(ts, c);
+		count_row_leave_slices(ts, c);
 		/* A half of a hand-over cannot be undone: better no count than a wrong one. */
 		c->lost |= err != 0;
 	}

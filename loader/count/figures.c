@@ -12,8 +12,8 @@
 
 #define READ_TRIES 32	/* exits that may disturb one read before it takes what it has */
 
-static void visit_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
-		       pid_t tgid)
+static void figures_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
+			 pid_t tgid)
 {
 	memset(args, 0, sizeof(*args));
 	args->op = op;
@@ -36,7 +36,7 @@ static int process_clock(pid_t tgid, uint64_t *ns)
 }
 
 /* A running thread's CPU time is as of its last tick; asking for its process's clock updates it. */
-static int refresh(struct count *c, pid_t tgid)
+static int figures_refresh(struct count *c, pid_t tgid)
 {
 	struct abi_visit_args args;
 	uint64_t unused;
@@ -49,7 +49,7 @@ static int refresh(struct count *c, pid_t tgid)
 		(void)process_clock(tgid, &unused);
 		return 0;
 	}
-	visit_args(c, &args, ABI_VISIT_RUNNING, 0);
+	figures_args(c, &args, ABI_VISIT_RUNNING, 0);
 	err = visit_run(c->e, &args);
 	for (uint32_t i = 0; !err && i < args.nrunning; i++)
 		(void)process_clock((pid_t)args.running[i], &unused);	/* gone is fine */
@@ -57,7 +57,7 @@ static int refresh(struct count *c, pid_t tgid)
 }
 
 /* The owner's own figure at START, negated: the page lets the client add what it is then. */
-static void self_figure(struct count *c, uint64_t raw_before, uint64_t visited)
+static void figures_note_self(struct count *c, uint64_t raw_before, uint64_t visited)
 {
 	uint64_t ns = 0;
 
@@ -71,12 +71,12 @@ static int figures_start(struct count *c, struct why *why)
 {
 	struct abi_visit_args args;
 	uint64_t sum = 0, before = c->raw + slices_sum(c);
-	int err = refresh(c, 0);
+	int err = figures_refresh(c, 0);
 
 	target_activate(c->e->targets, c, true);
 	/* Until a walk finds nobody new: a child may have been born behind the first one's back. */
 	do {
-		visit_args(c, &args, ABI_VISIT_START, 0);
+		figures_args(c, &args, ABI_VISIT_START, 0);
 		err = err ?: visit_run(c->e, &args);
 		sum += args.sum;
 		engine_breathe(c->e);
@@ -86,17 +86,17 @@ static int figures_start(struct count *c, struct why *why)
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));
 	}
 	c->raw -= sum;
-	self_figure(c, before, sum);
+	figures_note_self(c, before, sum);
 	return 0;
 }
 
 static int figures_stop(struct count *c, struct why *why)
 {
 	struct abi_visit_args args;
-	int err = refresh(c, 0);
+	int err = figures_refresh(c, 0);
 
 	target_activate(c->e->targets, c, false);
-	visit_args(c, &args, ABI_VISIT_STOP, 0);
+	figures_args(c, &args, ABI_VISIT_STOP, 0);
 	err = err ?: visit_run(c->e, &args);
 	if (err)
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));
@@ -107,9 +107,9 @@ static int figures_stop(struct count *c, struct why *why)
 static int figures_collect(struct count *c, pid_t tgid)
 {
 	struct abi_visit_args args;
-	int err = refresh(c, tgid);
+	int err = figures_refresh(c, tgid);
 
-	visit_args(c, &args, ABI_VISIT_STOP, tgid);
+	figures_args(c, &args, ABI_VISIT_STOP, tgid);
 	err = err ?: visit_run(c->e, &args);
 	if (!err)
 		c->raw += args.sum;
@@ -125,12 +125,12 @@ static int figures_read(struct count *c, uint64_t *raw, struct why *why)
 		*raw = c->raw + slices_sum(c);
 		return 0;
 	}
-	err = refresh(c, 0);
+	err = figures_refresh(c, 0);
 	/* A target that exits during the walk is in both sums or in neither: walk again. */
 	for (unsigned int i = 0; !err && i < READ_TRIES; i++) {
 		uint64_t exits = visit_exits(c->e);
 
-		visit_args(c, &args, ABI_VISIT_READ, 0);
+		figures_args(c, &args, ABI_VISIT_READ, 0);
 		err = visit_run(c->e, &args);
 		*raw = c->raw + args.sum + slices_sum(c);
 		if (!(exits & 1) && exits == visit_exits(c->e))

@@ -57,8 +57,8 @@ void hotplug_drop(struct count *c)
 	LIST_REMOVE(c, in_all);
 }
 
-static void count_moved(struct count *c, unsigned int cpu, const struct cpu_state *now,
-			uint64_t missed)
+static void hotplug_moved(struct count *c, unsigned int cpu, const struct cpu_state *now,
+			  uint64_t missed)
 {
 	if (c->spec.system) {
 		if (c->spec.cpu != cpu)
@@ -106,7 +106,7 @@ void count_cpus(struct engine *e)
 		if (now.here)
 			missed = hotplug_renew(e, cpu);
 		LIST_FOREACH(c, &h->all, in_all)
-			count_moved(c, cpu, &now, missed);
+			hotplug_moved(c, cpu, &now, missed);
 	}
 }
 

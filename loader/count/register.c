@@ -51,7 +51,7 @@ int register_new(struct count *c, struct why *why)
 	return err ? register_error(c, register_number(c), err, why) : 0;
 }
 
-static int select_on(struct count *c, struct why *why)
+static int register_select(struct count *c, struct why *why)
 {
 	uint64_t old;
 	int err = c->spec.select ? msrdev_write(c->e->msrdev, c->spec.select_reg,
@@ -83,7 +83,7 @@ static void register_close(struct count *c)
 
 static int register_start(struct count *c, struct why *why)
 {
-	int err = count_state_away(c, why) ?: select_on(c, why);
+	int err = count_state_away(c, why) ?: register_select(c, why);
 
 	if (err)
 		return err;
@@ -159,8 +159,8 @@ static void register_moved(struct count *c, const struct cpu_state *cpu)
 
 	if (!cpu->here || !c->running || c->lost)
 		return;
-	c->lost = select_on(c, &(struct why){ "" }) || perf_read(c->fd, &now) || now < c->start ||
-		  register_narrow(c);
+	c->lost = register_select(c, &(struct why){ "" }) || perf_read(c->fd, &now) ||
+		  now < c->start || register_narrow(c);
 }
 
 static bool register_passes(const struct count *c)

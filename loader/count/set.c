@@ -23,7 +23,7 @@ struct set_key set_rest(const struct set *set, const struct count *c)
 	return k;
 }
 
-static struct sets *bucket_of(struct targets *ts, const struct set_key *k)
+static struct sets *set_bucket(struct targets *ts, const struct set_key *k)
 {
 	uint64_t hash = k->waits;
 
@@ -37,7 +37,7 @@ struct set *set_find(struct targets *ts, const struct set_key *k)
 {
 	struct set *set;
 
-	LIST_FOREACH(set, bucket_of(ts, k), same_hash)
+	LIST_FOREACH(set, set_bucket(ts, k), same_hash)
 		if (set->waits == k->waits && !memcmp(set->row, k->row, sizeof(set->row)))
 			return set;
 	return NULL;
@@ -66,7 +66,7 @@ static struct set *set_new(struct targets *ts, unsigned int id, const struct set
 		set->link[--n].set = set;
 		LIST_INSERT_HEAD(&row[r]->sets, &set->link[n], of_count);
 	}
-	LIST_INSERT_HEAD(bucket_of(ts, k), set, same_hash);
+	LIST_INSERT_HEAD(set_bucket(ts, k), set, same_hash);
 	ts->sets[id] = set;
 	ts->nsets++;
 	return set;
@@ -200,12 +200,12 @@ void sets_make_room(struct targets *ts, const struct user *u, unsigned int n)
 		sets_sweep(ts);
 }
 
-static bool inherits(const struct count *c)
+static bool set_keeps_child(const struct count *c)
 {
 	return c->spec.descendants;
 }
 
-static bool follows_setid(const struct count *c)
+static bool set_keeps_setid(const struct count *c)
 {
 	return c->spec.follows_setid;
 }
@@ -256,7 +256,7 @@ static struct set *set_begin(struct targets *ts, const struct set_key *k,
 	return set;
 }
 
-static struct count_owner *payer_of(struct count *const row[TARGET_ROWS], const struct maker *m)
+static struct count_owner *set_payer(struct count *const row[TARGET_ROWS], const struct maker *m)
 {
 	struct count_owner *first = NULL;
 
@@ -271,7 +271,7 @@ static struct count_owner *payer_of(struct count *const row[TARGET_ROWS], const 
 
 static int set_make(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
-	struct count_owner *payer = payer_of(k->row, m);
+	struct count_owner *payer = set_payer(k->row, m);
 	int err = m->must ? 0 : user_may(payer->user->table, payer->user, POOL_SETS, 1, m->why);
 	struct set *set = err ? NULL : set_begin(ts, k, payer);
 	int child, secure, exec;
@@ -280,8 +280,8 @@ static int set_make(struct targets *ts, const struct set_key *k, const struct ma
 	if (!set)
 		return err ?: -ENOMEM;
 	id = set->id;
-	child = set_part(ts, k, id, inherits, m);
-	secure = child < 0 ? child : set_part(ts, k, id, follows_setid, m);
+	child = set_part(ts, k, id, set_keeps_child, m);
+	secure = child < 0 ? child : set_part(ts, k, id, set_keeps_setid, m);
 	exec = secure < 0 ? secure : set_after_exec(ts, k, m);
 	if (exec < 0) {
 		set_free(ts, id);

@@ -15,7 +15,7 @@
 #define START_TRIES 32
 #define WATCH_MS    250u
 
-static __u64 *missed_word(const struct count *c)
+static __u64 *slices_missed_word(const struct count *c)
 {
 	return &owner_maps_owner(c->e, c->owner->counts.slot)->missed;
 }
@@ -32,19 +32,19 @@ uint64_t slices_sum(const struct count *c)
 
 static bool slices_missed(const struct count *c)
 {
-	return __atomic_load_n(missed_word(c), __ATOMIC_ACQUIRE) >> c->pos & 1;
+	return __atomic_load_n(slices_missed_word(c), __ATOMIC_ACQUIRE) >> c->pos & 1;
 }
 
 void slices_forget(struct count *c)
 {
 	if (c->pos < ABI_COUNTS)
-		__atomic_fetch_and(missed_word(c), ~(1ull << c->pos), __ATOMIC_SEQ_CST);
+		__atomic_fetch_and(slices_missed_word(c), ~(1ull << c->pos), __ATOMIC_SEQ_CST);
 }
 
 static void slices_lose(struct count *c)
 {
 	if (c->pos < ABI_COUNTS)
-		__atomic_fetch_or(missed_word(c), 1ull << c->pos, __ATOMIC_SEQ_CST);
+		__atomic_fetch_or(slices_missed_word(c), 1ull << c->pos, __ATOMIC_SEQ_CST);
 }
 
 static int slices_deny(const struct count *c, struct why *why)

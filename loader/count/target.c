@@ -89,7 +89,7 @@ static int target_move(struct targets *ts, pid_t tgid, const struct set *from, i
 				 (uint64_t)from->id << 32 | keep);
 }
 
-static unsigned int sliced_members(struct count *const row[TARGET_ROWS])
+static unsigned int set_sliced_members(struct count *const row[TARGET_ROWS])
 {
 	unsigned int n = 0;
 
@@ -98,7 +98,7 @@ static unsigned int sliced_members(struct count *const row[TARGET_ROWS])
 	return n;
 }
 
-static int no_room(int err, struct why *why)
+static int target_no_room(int err, struct why *why)
 {
 	if (err == -EAGAIN)	/* a quota, as `why` says */
 		return err;
@@ -106,7 +106,8 @@ static int no_room(int err, struct why *why)
 		    "memory; release some PMCs", TARGET_SETS);
 }
 
-static int join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits, struct why *why)
+static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits,
+			    struct why *why)
 {
 	const struct maker m = { .owner = c->owner, .why = why };
 	struct set_key k = { .waits = 0 };
@@ -127,13 +128,13 @@ static int join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits
 			    c->spec.row, c->spec.row_name, tgid);
 	k.row[c->spec.row] = c;
 	k.waits |= (uint64_t)waits << c->spec.row;
-	if (sliced_members(k.row) > ABI_MAX_MEMBERS)
+	if (set_sliced_members(k.row) > ABI_MAX_MEMBERS)
 		return deny(why, -EBUSY,
 			    "process %d is measured by %d PMCs already, as many as fit",
 			    tgid, ABI_MAX_MEMBERS);
 	to = set_get(ts, &k, &m);
 	if (to < 0)
-		return no_room(to, why);
+		return target_no_room(to, why);
 	payer = ts->sets[to]->payer->user;
 	if (!from || from->payer->user != payer)
 		err = account_may_target(ts->e, payer, why);
@@ -151,7 +152,7 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool
 	int err;
 
 	do {
-		err = join_once(ts, c, tgid, waits, why);
+		err = target_join_once(ts, c, tgid, waits, why);
 	} while (err == MOVED);
 	if (err)
 		return err;
@@ -163,7 +164,7 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool
 }
 
 /* The set that is there without the PMC; false: there is none yet. */
-static bool rest_exists(struct targets *ts, const struct set *set, const struct count *c)
+static bool set_rest_exists(struct targets *ts, const struct set *set, const struct count *c)
 {
 	struct set_key rest = set_rest(set, c);
 	bool any = false;
@@ -173,13 +174,13 @@ static bool rest_exists(struct targets *ts, const struct set *set, const struct 
 	return !any || set_find(ts, &rest);
 }
 
-static unsigned int rests_missing(struct targets *ts, const struct count *c)
+static unsigned int set_rests_missing(struct targets *ts, const struct count *c)
 {
 	const struct set_link *link;
 	unsigned int n = 0;
 
 	LIST_FOREACH(link, &c->sets, of_count)
-		n += !rest_exists(ts, link->set, c);
+		n += !set_rest_exists(ts, link->set, c);
 	return c->spec.descendants || n < SETS_AT_ONCE ? n : SETS_AT_ONCE;
 }
 
@@ -189,12 +190,12 @@ static unsigned int rests_missing(struct targets *ts, const struct count *c)
 int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
 {
 	const struct user *u = c->owner->user;
-	unsigned int n = rests_missing(ts, c);
+	unsigned int n = set_rests_missing(ts, c);
 
 	if (!n)
 		return 0;
 	sets_make_room(ts, u, n);
-	return user_may(u->table, u, POOL_SETS, rests_missing(ts, c), why);
+	return user_may(u->table, u, POOL_SETS, set_rests_missing(ts, c), why);
 }
 
 int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why)
@@ -217,7 +218,7 @@ int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *wh
 		rest = set_rest(from, c);
 		to = set_get(ts, &rest, &m);
 		if (to < 0)
-			return no_room(to, why);
+			return target_no_room(to, why);
 		err = target_move(ts, tgid, from, to);
 	} while (err == -EAGAIN);
 	return err;
@@ -278,7 +279,7 @@ struct leave_args {
 	bool any;
 };
 
-static void leave_one(void *arg, pid_t tgid)
+static void target_leave_one(void *arg, pid_t tgid)
 {
 	struct leave_args *a = arg;
 	struct why unused;
@@ -318,11 +319,11 @@ static void sets_end(struct targets *ts, struct count *c)
 	}
 }
 
-static void leave_and_breathe(void *arg, pid_t tgid)
+static void target_leave_and_breathe(void *arg, pid_t tgid)
 {
 	struct leave_args *a = arg;
 
-	leave_one(arg, tgid);
+	target_leave_one(arg, tgid);
 	engine_breathe(a->ts->e);
 }
 
@@ -332,7 +333,7 @@ void target_leave_slowly(struct targets *ts, struct count *c)
 
 	sets_end(ts, c);
 	if (!c->only)
-		target_each(ts, c, leave_and_breathe, &a);
+		target_each(ts, c, target_leave_and_breathe, &a);
 }
 
 void target_leave_all(struct targets *ts, struct count *c)
@@ -342,10 +343,10 @@ void target_leave_all(struct targets *ts, struct count *c)
 
 	sets_end(ts, c);
 	if (c->only)
-		leave_one(&a, c->only);
+		target_leave_one(&a, c->only);
 	while (target_number(ts, c)) {
 		a.any = false;
-		target_each(ts, c, leave_one, &a);
+		target_each(ts, c, target_leave_one, &a);
 		if (!a.any)	/* the rest have exited since they were counted */
 			break;
 	}

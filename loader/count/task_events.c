@@ -20,7 +20,7 @@
 
 static void task_events_detach(struct count *c, pid_t tgid);
 
-static bool has_event(const struct task_events *l, pid_t tid, int cpu)
+static bool task_events_have(const struct task_events *l, pid_t tid, int cpu)
 {
 	for (unsigned int i = 0; i < l->n; i++)
 		if (l->list[i].tid == tid && l->list[i].cpu == cpu)
@@ -29,7 +29,7 @@ static bool has_event(const struct task_events *l, pid_t tid, int cpu)
 }
 
 /* A descriptor more; one of those that a hand-over has taken room for must be had. */
-static int event_pay(const struct count *c, struct why *why)
+static int task_event_pay(const struct count *c, struct why *why)
 {
 	struct user *u = c->owner->user;
 
@@ -48,8 +48,9 @@ static void task_events_repay(const struct count *c, unsigned int n)
  * Opens the event of one thread, on one CPU or on any, or its watch; a thread that has just exited
  * is no failure.
  */
-static int event_add(struct count *c, struct task_events *l, const struct perf_event_spec *spec,
-		     pid_t tgid, pid_t tid, int cpu, struct why *why)
+static int task_event_add(struct count *c, struct task_events *l,
+			  const struct perf_event_spec *spec, pid_t tgid, pid_t tid, int cpu,
+			  struct why *why)
 {
 	struct task_event *more = realloc(l->list, (l->n + 1) * sizeof(*more));
 	const bool watches = l == &c->watches;
@@ -58,7 +59,7 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
 	if (!more)
 		return -ENOMEM;
 	l->list = more;
-	err = event_pay(c, why);
+	err = task_event_pay(c, why);
 	if (err)
 		return err;
 	fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
@@ -87,8 +88,8 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
  * Every thread of a process.  A thread born of one that has no event yet inherits none, so the list
  * is read until it names nobody new.
  */
-static int process_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, int cpu,
-		       struct why *why)
+static int task_events_add_process(struct count *c, const struct perf_event_spec *spec,
+				   pid_t tgid, int cpu, struct why *why)
 {
 	struct task_events *l = &c->events;
 	char path[64];
@@ -107,8 +108,8 @@ static int process_add(struct count *c, const struct perf_event_spec *spec, pid_
 			pid_t tid = (pid_t)atoi(d->d_name);
 
 			engine_breathe(c->e);
-			if (tid > 0 && !has_event(l, tid, cpu))
-				err = event_add(c, l, spec, tgid, tid, cpu, why);
+			if (tid > 0 && !task_events_have(l, tid, cpu))
+				err = task_event_add(c, l, spec, tgid, tid, cpu, why);
 		}
 		closedir(dir);
 		found = l->n != before;
@@ -117,7 +118,7 @@ static int process_add(struct count *c, const struct perf_event_spec *spec, pid_
 }
 
 /* What an owner may read by himself has one value only, and no time. */
-static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
+static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
 {
 	struct perf_event_spec spec = count_state_event(c);
 
@@ -135,37 +136,37 @@ static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
  * too short for what a watch says.  Watches come once every CPU has its events, so that none runs
  * longer than they; threads born since then may inherit an event and no watch, never the reverse.
  */
-static int watch(struct count *c, pid_t tgid, struct why *why)
+static int task_events_add_watches(struct count *c, pid_t tgid, struct why *why)
 {
-	struct perf_event_spec spec = task_spec(c, tgid);
+	struct perf_event_spec spec = task_event_spec(c, tgid);
 	int err = 0;
 
 	for (unsigned int i = 0; spec.timed && !err && i < c->events.n; i++) {
 		const struct task_event *event = &c->events.list[i];
 
-		if (event->tgid == tgid && !has_event(&c->watches, event->tid, ANY_CPU))
-			err = event_add(c, &c->watches, &spec, tgid, event->tid, ANY_CPU, why);
+		if (event->tgid == tgid && !task_events_have(&c->watches, event->tid, ANY_CPU))
+			err = task_event_add(c, &c->watches, &spec, tgid, event->tid, ANY_CPU, why);
 	}
 	return err;
 }
 
 int task_events_attach(struct count *c, pid_t tgid, struct why *why)
 {
-	struct perf_event_spec spec = task_spec(c, tgid);
+	struct perf_event_spec spec = task_event_spec(c, tgid);
 	int err = 0;
 
 	if (tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling)
 		perf_ask_user_read(&spec);
 	if (!spec.user_read)
-		err = process_add(c, &spec, tgid, ANY_CPU, why);
+		err = task_events_add_process(c, &spec, tgid, ANY_CPU, why);
 	/*
 	 * User space can only read an inherited event that is bound to a CPU.  One of a CPU that
 	 * is offline counts as soon as the thread runs there.
 	 */
 	for (unsigned int cpu = 0; spec.user_read && !err && cpu < c->e->ncpu; cpu++)
 		if (perf_cpu_present(cpu))
-			err = process_add(c, &spec, tgid, (int)cpu, why);
-	err = err ?: watch(c, tgid, why);
+			err = task_events_add_process(c, &spec, tgid, (int)cpu, why);
+	err = err ?: task_events_add_watches(c, tgid, why);
 	if (!err)
 		return 0;
 	task_events_detach(c, tgid);
@@ -181,12 +182,12 @@ struct cpu_args {
 	int cpu, err;
 };
 
-static void cpu_target(void *arg, pid_t tgid)
+static void task_events_cpu_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
-	struct perf_event_spec spec = task_spec(a->c, tgid);
+	struct perf_event_spec spec = task_event_spec(a->c, tgid);
 	struct why unused;
-	int err = a->err ? 0 : process_add(a->c, &spec, tgid, a->cpu, &unused);
+	int err = a->err ? 0 : task_events_add_process(a->c, &spec, tgid, a->cpu, &unused);
 
 	if (err && err != -ESRCH)
 		a->err = err;
@@ -200,16 +201,16 @@ int task_events_attach_cpu(struct count *c, unsigned int cpu)
 	/* A child of a target may be born meanwhile of a thread that had no event yet. */
 	do {
 		before = c->events.n;
-		target_each(c->e->targets, c, cpu_target, &a);
+		target_each(c->e->targets, c, task_events_cpu_target, &a);
 	} while (!a.err && c->events.n != before);
 	return a.err;
 }
 
-static void watch_target(void *arg, pid_t tgid)
+static void task_events_watch_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
 	struct why unused;
-	int err = a->err ? 0 : watch(a->c, tgid, &unused);
+	int err = a->err ? 0 : task_events_add_watches(a->c, tgid, &unused);
 
 	if (err && err != -ESRCH)
 		a->err = err;
@@ -219,11 +220,11 @@ int task_events_watch(struct count *c)
 {
 	struct cpu_args a = { .c = c };
 
-	target_each(c->e->targets, c, watch_target, &a);
+	target_each(c->e->targets, c, task_events_watch_target, &a);
 	return a.err;
 }
 
-static void expect_target(void *arg, pid_t tgid)
+static void task_events_expect_target(void *arg, pid_t tgid)
 {
 	unsigned int *threads = arg;
 	char path[64];
@@ -238,7 +239,7 @@ unsigned int task_events_expect(const struct count *c)
 {
 	unsigned int threads = 0, each = 1;	/* a watch */
 
-	target_each(c->e->targets, c, expect_target, &threads);
+	target_each(c->e->targets, c, task_events_expect_target, &threads);
 	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
 		each += perf_cpu_present(cpu);
 	return threads * each;
@@ -257,7 +258,7 @@ static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
 }
 
 /* What is watched runs from before its watch does until after it. */
-static int switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
+static int task_events_switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
 {
 	const struct task_events *first = on ? &c->events : &c->watches;
 	const struct task_events *then = on ? &c->watches : &c->events;
@@ -276,7 +277,7 @@ static int switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
 }
 
 /* The sum of a process's events, or of all; -EBUSY when one has been without a counter. */
-static int read_all(const struct count *c, pid_t tgid, uint64_t *sum)
+static int task_events_read_all(const struct count *c, pid_t tgid, uint64_t *sum)
 {
 	uint64_t value, ns, should = 0, did = 0;
 	int err = 0;
@@ -303,7 +304,7 @@ static int read_all(const struct count *c, pid_t tgid, uint64_t *sum)
 }
 
 /* A process's, or all. */
-static void close_all(const struct count *c, struct task_events *l, pid_t tgid)
+static void task_events_close_process(const struct count *c, struct task_events *l, pid_t tgid)
 {
 	unsigned int kept = 0, before = l->n;
 
@@ -327,17 +328,17 @@ static void task_events_detach(struct count *c, pid_t tgid)
 	uint64_t value;
 	pid_t unused;
 
-	(void)switch_all(c, tgid, false, &unused);
-	if (read_all(c, tgid, &value))
+	(void)task_events_switch_all(c, tgid, false, &unused);
+	if (task_events_read_all(c, tgid, &value))
 		c->lost = true;
 	c->base += value;
-	close_all(c, &c->watches, tgid);
-	close_all(c, &c->events, tgid);
+	task_events_close_process(c, &c->watches, tgid);
+	task_events_close_process(c, &c->events, tgid);
 	c->generation++;
 }
 
 /* Of a process with thousands of threads this takes long. */
-static void close_slowly(struct count *c, struct task_events *l)
+static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
 		close(l->list[--l->n].fd);
@@ -350,8 +351,8 @@ static void close_slowly(struct count *c, struct task_events *l)
 
 void task_events_close(struct count *c)
 {
-	close_slowly(c, &c->watches);
-	close_slowly(c, &c->events);
+	task_events_close_slowly(c, &c->watches);
+	task_events_close_slowly(c, &c->events);
 	c->generation++;
 }
 
@@ -361,7 +362,7 @@ struct renew_args {
 	struct why *why;
 };
 
-static void renew_target(void *arg, pid_t tgid)
+static void task_events_renew_target(void *arg, pid_t tgid)
 {
 	struct renew_args *a = arg;
 	int err = a->err ? 0 : task_events_attach(a->c, tgid, a->why);
@@ -375,7 +376,7 @@ int task_events_renew(struct count *c, struct why *why)
 	struct renew_args a = { .c = c, .why = why };
 
 	task_events_close(c);
-	target_each(c->e->targets, c, renew_target, &a);
+	target_each(c->e->targets, c, task_events_renew_target, &a);
 	return a.err;
 }
 
@@ -383,7 +384,7 @@ int task_events_renew(struct count *c, struct why *why)
  * The kernel itself enables an event that waits for an exec, and nothing but the event's end takes
  * that back: where targets may wait there are events only while the PMC runs.
  */
-static int switch_waiting(struct count *c, bool on, struct why *why)
+static int task_events_switch_waiting(struct count *c, bool on, struct why *why)
 {
 	int err = on ? task_events_renew(c, why) : 0;
 
@@ -400,8 +401,8 @@ static int task_events_switch(struct count *c, bool on, struct why *why)
 	int err;
 
 	if (c->had_waiting)
-		return switch_waiting(c, on, why);
-	err = switch_all(c, 0, on, &tid);
+		return task_events_switch_waiting(c, on, why);
+	err = task_events_switch_all(c, 0, on, &tid);
 	if (!err)
 		return 0;
 	return deny(why, err, "cannot %s the event of thread %d: %s", on ? "start" : "stop", tid,
@@ -410,7 +411,7 @@ static int task_events_switch(struct count *c, bool on, struct why *why)
 
 static int task_events_sum(struct count *c, uint64_t *sum, struct why *why)
 {
-	int err = read_all(c, 0, sum);
+	int err = task_events_read_all(c, 0, sum);
 
 	return err ? count_state_lost(c, err, why) : 0;
 }

@@ -14,7 +14,7 @@ struct cpu_bell {
 	bool *here_first;		/* per CPU: online when the programs came */
 };
 
-static int on_ring(void *arg, void *data, size_t size)
+static int cpu_bell_on_ring(void *arg, void *data, size_t size)
 {
 	return 0;
 }
@@ -39,7 +39,7 @@ int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, stru
 	}
 	for (unsigned int cpu = 0; cpu < place->ncpu; cpu++)
 		b->here_first[cpu] = perf_cpu_online(cpu);
-	b->ring = ring_buffer__new(place->ring, on_ring, NULL, NULL);
+	b->ring = ring_buffer__new(place->ring, cpu_bell_on_ring, NULL, NULL);
 	return b->ring ? 0 : deny(why, -errno, "cannot watch the CPUs: %m");
 }
 

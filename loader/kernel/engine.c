@@ -27,7 +27,7 @@ static size_t cpus_size(const struct engine *e)
 	return e->ncpu * sizeof(struct abi_cpu);
 }
 
-static int map_pages(struct engine *e, struct why *why)
+static int engine_map_pages(struct engine *e, struct why *why)
 {
 	e->cpus = mmap(NULL, cpus_size(e), PROT_READ | PROT_WRITE, MAP_SHARED,
 		       bpf_map__fd(e->skel->maps.cpus), 0);
@@ -99,7 +99,7 @@ static int skel_load(struct engine *e, const struct why *no_msr, struct why *why
 	close(template);
 	if (err)
 		return deny_program(why, err, "pmcbpf's programs", e->log);
-	err = programs_level(e->skel, why) ?: map_pages(e, why);
+	err = programs_level(e->skel, why) ?: engine_map_pages(e, why);
 	return err ?: flush_attach(e->flush, e, why);
 }
 
@@ -223,7 +223,7 @@ void engine_breathe(const struct engine *e)
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-static void update_finals(struct engine *e)
+static void engine_update_finals(struct engine *e)
 {
 	bool now = programs_attached(e->programs, NEED_SWITCH) ||
 		   programs_attached(e->programs, NEED_FINAL);
@@ -251,7 +251,7 @@ int engine_need(struct engine *e, enum engine_need what, struct why *why)
 	int err = programs_need(e->programs, what, why);
 
 	if (!err)
-		update_finals(e);
+		engine_update_finals(e);
 	if (err || !first)
 		return err;
 	switches_begin(e);
@@ -274,6 +274,6 @@ int engine_settle(struct engine *e)
 
 	if (switches && !programs_attached(e->programs, NEED_SWITCH))
 		switches_end(e);
-	update_finals(e);
+	engine_update_finals(e);
 	return ms;
 }

@@ -99,7 +99,7 @@ static unsigned int slot_claim(struct owner_maps *p, enum slot_state from, enum 
 	return (unsigned int)(at - p->slot);
 }
 
-static unsigned int wanted(const struct owner_maps *p)
+static unsigned int spares_wanted(const struct owner_maps *p)
 {
 	unsigned int n = SPARES_MIN + p->nused / 4;
 
@@ -107,9 +107,9 @@ static unsigned int wanted(const struct owner_maps *p)
 }
 
 /* How many spares to make; none before few are left, so that many come at once. */
-static unsigned int missing(const struct owner_maps *p)
+static unsigned int spares_missing(const struct owner_maps *p)
 {
-	unsigned int want = wanted(p), enough = p->quiet ? want : want / 2 + 1;
+	unsigned int want = spares_wanted(p), enough = p->quiet ? want : want / 2 + 1;
 
 	return p->nspare >= enough ? 0 : want - p->nspare;
 }
@@ -122,7 +122,7 @@ static void counts_trash(struct owner_maps *p, struct owner_counts *c)
 }
 
 /* What is to be changed together: trash first, then the spares. */
-struct batch {
+struct map_batch {
 	unsigned int ntrash, n;
 	uint32_t slot[BATCH];
 	int fd[BATCH];
@@ -130,9 +130,9 @@ struct batch {
 };
 
 /* With the lock held. */
-static void batch_plan(struct owner_maps *p, struct batch *b)
+static void batch_plan(struct owner_maps *p, struct map_batch *b)
 {
-	unsigned int more = missing(p), slot;
+	unsigned int more = spares_missing(p), slot;
 
 	b->n = 0;
 	for (; p->ntrash && b->n < BATCH - SPARES_MIN; p->ntrash--)
@@ -149,7 +149,7 @@ static void batch_plan(struct owner_maps *p, struct batch *b)
 }
 
 /* Without the lock: the kernel waits here.  Returns how many changes were made, the first ones. */
-static unsigned int batch_run(const struct owner_maps *p, struct batch *b, int *err)
+static unsigned int batch_run(const struct owner_maps *p, struct map_batch *b, int *err)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
 	uint32_t n = 0, done;
@@ -168,7 +168,7 @@ static unsigned int batch_run(const struct owner_maps *p, struct batch *b, int *
 }
 
 /* With the lock held, of which it lets go for the change itself. */
-static void batch_make(struct owner_maps *p, struct batch *b)
+static void batch_make(struct owner_maps *p, struct map_batch *b)
 {
 	unsigned int done;
 	int err;
@@ -193,11 +193,11 @@ static void batch_make(struct owner_maps *p, struct batch *b)
 }
 
 /* Until there may be something to do; with the lock held, but for the wait. */
-static void wait_for_work(struct owner_maps *p)
+static void owner_maps_wait(struct owner_maps *p)
 {
 	struct timespec until;
 
-	if (p->error || p->nspare == wanted(p)) {
+	if (p->error || p->nspare == spares_wanted(p)) {
 		pthread_cond_wait(&p->work, &p->lock);
 		p->quiet = false;
 		return;
@@ -207,25 +207,25 @@ static void wait_for_work(struct owner_maps *p)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	p->quiet = pthread_cond_timedwait(&p->work, &p->lock, &until) == ETIMEDOUT;
-	while (p->quiet && p->nspare > wanted(p))
+	while (p->quiet && p->nspare > spares_wanted(p))
 		counts_trash(p, &p->spare[--p->nspare]);
 }
 
-static void *work(void *arg)
+static void *owner_maps_work(void *arg)
 {
 	struct owner_maps *p = arg;
-	struct batch b;
+	struct map_batch b;
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
 		b.n = 0;
-		if (!p->error && (p->ntrash || missing(p)))
+		if (!p->error && (p->ntrash || spares_missing(p)))
 			batch_plan(p, &b);
 		if (b.n)
 			batch_make(p, &b);
 		pthread_cond_signal(&p->done);
 		if (!b.n)
-			wait_for_work(p);
+			owner_maps_wait(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
@@ -255,7 +255,7 @@ int owner_maps_new(const struct engine *e, struct owner_maps **out, struct why *
 			    strerror(-p->nobody));
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&p->thread, NULL, work, p);
+	err = -pthread_create(&p->thread, NULL, owner_maps_work, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	p->started = !err;
 	return err ? deny(why, err, "cannot start a thread: %s", strerror(-err)) : 0;

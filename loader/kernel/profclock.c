@@ -61,7 +61,7 @@ static int tick_source_renew(struct profclock *c, unsigned int cpu)
 }
 
 /* The kernel pauses an event that samples more often; then most samples would be missing. */
-static int check_limit(unsigned int rate, struct why *why)
+static int profclock_check_limit(unsigned int rate, struct why *why)
 {
 	char limit[16];
 
@@ -81,7 +81,7 @@ int profclock_new(const struct profclock_config *config, struct profclock **out,
 
 	if (!c)
 		return deny(why, -ENOMEM, "no memory for the profiling clock");
-	err = check_limit(config->rate, why);
+	err = profclock_check_limit(config->rate, why);
 	c->config = *config;
 	c->ncpu = ncpu;
 	for (unsigned int cpu = 0; cpu < ncpu; cpu++)

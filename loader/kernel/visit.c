@@ -9,7 +9,7 @@
 #include "engine.h"
 #include "pmcbpf.skel.h"
 
-static int open_iterator(struct bpf_program *p, const struct bpf_iter_attach_opts *opts)
+static int visit_open(struct bpf_program *p, const struct bpf_iter_attach_opts *opts)
 {
 	struct bpf_link *link = bpf_program__attach_iter(p, opts);
 	int fd;
@@ -36,7 +36,7 @@ int visit_run(const struct engine *e, struct abi_visit_args *args)
 	if (args->op == ABI_VISIT_RUNNING)
 		info.task.tid = 0, info.task.pid = args->tgid;
 	memcpy(shared, args, sizeof(*args));
-	fd = open_iterator(e->skel->progs.visit_tasks, args->tgid ? &opts : NULL);
+	fd = visit_open(e->skel->progs.visit_tasks, args->tgid ? &opts : NULL);
 	if (fd < 0)
 		return fd;
 	while ((n = read(fd, buf, sizeof(buf))) > 0)
@@ -50,7 +50,7 @@ int visit_run(const struct engine *e, struct abi_visit_args *args)
 
 int visit_processes(const struct engine *e)
 {
-	return open_iterator(e->skel->progs.list_processes, NULL);
+	return visit_open(e->skel->progs.list_processes, NULL);
 }
 
 uint64_t visit_exits(const struct engine *e)
