@@ -2,7 +2,7 @@
 # bpf/: programs are compiled one object per concern and linked into one, whose skeleton only
 # loader/kernel/engine.c includes; trace points are one of their own, loader/kernel/ktrload.c's.
 BPF_SRCS := bpf/count/switch.bpf.c bpf/count/life.bpf.c bpf/count/task.bpf.c bpf/count/hook.bpf.c \
-	bpf/count/cpu.bpf.c bpf/log/unmap.bpf.c bpf/policy/proof.bpf.c bpf/policy/peer.bpf.c
+	bpf/count/cpu.bpf.c bpf/count/unmap.bpf.c bpf/policy/proof.bpf.c bpf/policy/peer.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
 BPF_SKEL := $(O)/bpf/pmcbpf.skel.h $(O)/bpf/poke.skel.h $(O)/bpf/sample.skel.h $(O)/bpf/ktrace.skel.h
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -I. -Ivmlinux

@@ -11,7 +11,7 @@
  * connections, and what it owns.
  */
 #include "figures.bpf.h"
-#include "bpf/log/below.bpf.h"
+#include "below.bpf.h"
 #include "secure.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";

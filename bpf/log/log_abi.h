@@ -3,8 +3,8 @@
  * The contract for what goes into logs: records that the programs put into the ring of the CPU they
  * run on, in the order in which they happen there.  The daemon merges the rings by time.
  */
-#ifndef PMCBPF_TRACE_ABI_H
-#define PMCBPF_TRACE_ABI_H
+#ifndef PMCBPF_LOG_ABI_H
+#define PMCBPF_LOG_ABI_H
 
 #ifndef __bpf__
 #include <linux/types.h>

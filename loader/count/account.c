@@ -31,7 +31,7 @@ static unsigned int account_free(const struct abi_account *accounts)
 
 int account_open(struct engine *e, struct user *u, unsigned int slot, struct why *why)
 {
-	struct abi_account *accounts = engine_accounts(e);
+	struct abi_account *accounts = owner_maps_accounts(e);
 
 	if (!u->counting) {
 		u->account = account_free(accounts);
@@ -41,15 +41,15 @@ int account_open(struct engine *e, struct user *u, unsigned int slot, struct why
 		limits_write(&accounts[u->account], u);
 	}
 	u->counting++;
-	*engine_owner(e, slot) = (struct abi_owner){ .account = u->account };
+	*owner_maps_owner(e, slot) = (struct abi_owner){ .account = u->account };
 	return 0;
 }
 
 void account_close(struct engine *e, struct user *u, unsigned int slot)
 {
-	struct abi_account *accounts = engine_accounts(e), *at = &accounts[u->account];
+	struct abi_account *accounts = owner_maps_accounts(e), *at = &accounts[u->account];
 
-	engine_owner(e, slot)->account = 0;
+	owner_maps_owner(e, slot)->account = 0;
 	if (--u->counting)
 		return;
 	/* The account is empty; a remainder must not be charged to the next user. */
@@ -64,7 +64,7 @@ void account_close(struct engine *e, struct user *u, unsigned int slot)
 
 int account_may_target(struct engine *e, struct user *u, struct why *why)
 {
-	struct abi_account *accounts = engine_accounts(e), *at = &accounts[u->account];
+	struct abi_account *accounts = owner_maps_accounts(e), *at = &accounts[u->account];
 
 	limits_write(at, u);
 	u->used[POOL_TARGETS] = __atomic_load_n(&at->used[ABI_CHARGE_TARGETS], __ATOMIC_RELAXED);

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "count_impl.h"
+#include "page.h"
 
 struct process {
 	pid_t pid, parent;
@@ -47,7 +47,7 @@ static int processes_push(struct processes *ps, pid_t pid, pid_t parent)
 	return 0;
 }
 
-static size_t bucket_of(const struct processes *ps, pid_t parent)
+static size_t processes_bucket(const struct processes *ps, pid_t parent)
 {
 	return (uint32_t)parent * 2654435769u & (ps->buckets - 1);
 }
@@ -66,7 +66,7 @@ static int processes_index(struct processes *ps)
 	ps->child = child;
 	memset(child, 0xff, ps->buckets * sizeof(*child));
 	for (size_t i = 0; i < ps->n; i++) {
-		uint32_t *first = &child[bucket_of(ps, ps->at[i].parent)];
+		uint32_t *first = &child[processes_bucket(ps, ps->at[i].parent)];
 
 		ps->at[i].sibling = *first;
 		*first = (uint32_t)i;
@@ -84,7 +84,7 @@ static void processes_free(struct processes *ps)
 static int processes_read(struct processes *ps, const struct engine *e)
 {
 	struct abi_birth part[512];
-	int fd = engine_processes(e), err = 0;
+	int fd = visit_processes(e), err = 0;
 	ssize_t n = 1;
 
 	if (fd < 0)
@@ -104,17 +104,17 @@ static int processes_read(struct processes *ps, const struct engine *e)
 /* The forks from number `from` on. -EAGAIN: there were more than are kept. */
 static int processes_born(struct processes *ps, const struct engine *e, uint32_t from)
 {
-	uint32_t to = engine_births(e);
+	uint32_t to = target_map_births(e);
 	int err = 0;
 
 	for (uint32_t n = from; n != to && to - from <= ABI_MAX_BIRTHS && !err; n++) {
-		struct abi_birth b = engine_birth(e, n);
+		struct abi_birth b = target_map_birth(e, n);
 
-		DEBUG(engine_debug(e), PROCESS, FORK, "process %u of process %u", b.child,
+		DEBUG(e->debug, PROCESS, FORK, "process %u of process %u", b.child,
 		      b.parent);
 		err = processes_push(ps, (pid_t)b.child, (pid_t)b.parent);
 	}
-	if (!err && engine_births(e) - from > ABI_MAX_BIRTHS)
+	if (!err && target_map_births(e) - from > ABI_MAX_BIRTHS)
 		err = -EAGAIN;
 	return err;
 }
@@ -147,7 +147,7 @@ static int processes_below(struct processes *ps, const struct engine *e, pid_t r
 	todo[n++] = root;
 	while (n && !err) {
 		pid_t parent = todo[--n];
-		uint32_t next = ps->child[bucket_of(ps, parent)];
+		uint32_t next = ps->child[processes_bucket(ps, parent)];
 
 		while (next < ps->n && !err) {
 			struct process *p = &ps->at[next];
@@ -165,16 +165,16 @@ static int processes_below(struct processes *ps, const struct engine *e, pid_t r
 	return err;
 }
 
-static int join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *why)
+static int count_join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 	int err = target_join(ts, c, pidfd, tgid, waits, why);
 
-	DEBUG(engine_debug(c->e), PROCESS, LINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
+	DEBUG(c->e->debug, PROCESS, LINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
 	      c->spec.pmcid, strerror(-err));
-	if (err || c->backend != BACKEND_EVENTS)
+	if (err || !c->backend->attach)
 		return err;
-	err = events_attach(c, tgid, why);
+	err = c->backend->attach(c, tgid, why);
 	if (err) {
 		struct why unused;
 
@@ -183,14 +183,14 @@ static int join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *
 	return err;
 }
 
-static int leave(struct count *c, pid_t tgid, struct why *why)
+static int count_leave(struct count *c, pid_t tgid, struct why *why)
 {
-	int err = target_leave(engine_targets(c->e), c, tgid, why);
+	int err = target_leave(c->e->targets, c, tgid, why);
 
-	DEBUG(engine_debug(c->e), PROCESS, UNLINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
+	DEBUG(c->e->debug, PROCESS, UNLINKTARGET, "process %d, PMC 0x%08x: %s", tgid,
 	      c->spec.pmcid, strerror(-err));
-	if (!err && c->backend == BACKEND_EVENTS)
-		events_detach(c, tgid);
+	if (!err && c->backend->detach)
+		c->backend->detach(c, tgid);
 	return err;
 }
 
@@ -221,19 +221,19 @@ static int added_push(struct added *a, pid_t pid)
  * user's by now.  That is judged after it has joined: the hooks see what it becomes later, and
  * nothing is counted before START.
  */
-static int join_descendant(struct count *c, pid_t pid, bool waits, const struct count_guard *guard,
-			   struct why *why)
+static int count_join_descendant(struct count *c, pid_t pid, bool waits,
+				 const struct count_guard *guard, struct why *why)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	int err;
 
 	if (pidfd < 0)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -ENOMEM : -ESRCH;
-	err = join(c, pidfd, pid, waits, why);
+	err = count_join(c, pidfd, pid, waits, why);
 	close(pidfd);
 	if (err || !guard || guard->admits(guard, pid))
 		return err;
-	(void)leave(c, pid, why);
+	(void)count_leave(c, pid, why);
 	why->text[0] = '\0';
 	return -EPERM;
 }
@@ -251,7 +251,7 @@ struct tree {
 static int tree_join(void *arg, pid_t pid)
 {
 	struct tree *t = arg;
-	int err = join_descendant(t->c, pid, t->waits, t->guard, t->why);
+	int err = count_join_descendant(t->c, pid, t->waits, t->guard, t->why);
 
 	if (!err) {
 		t->found = true;
@@ -271,17 +271,15 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 	unsigned int restarts = 0;
 	int err;
 
-	err = count_hold(c, NEED_LIFE, why);
+	err = count_state_hold(c, NEED_LIFE, why);
 	if (c->spec.descendants)
-		births = engine_walk_begin(c->e);
-	if (!err && c->backend == BACKEND_FIGURES &&
-	    (c->spec.soft->quantity == WIRE_Q_CPU_NS ||
-	     c->spec.soft->quantity == WIRE_Q_MIGRATIONS))
-		err = count_hold(c, NEED_FINAL, why);
-	err = err ?: join(c, pidfd, tgid, waits, why);
+		births = target_map_births_begin(c->e);
+	if (!err && c->backend->hold_attach)
+		err = c->backend->hold_attach(c, why);
+	err = err ?: count_join(c, pidfd, tgid, waits, why);
 	if (err) {
 		if (c->spec.descendants)
-			engine_walk_end(c->e);
+			target_map_births_end(c->e);
 		return err;
 	}
 	err = added_push(&added, tgid);
@@ -290,7 +288,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		err = processes_list(&ps, c->e, births);
 		/* A storm of forks, whoever's: as if the walk began now. */
 		if (err == -EAGAIN && restarts++ < RESTARTS) {
-			births = engine_births(c->e);
+			births = target_map_births(c->e);
 			tree.found = true;
 			err = 0;
 			continue;
@@ -301,12 +299,12 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		err = err ?: processes_below(&ps, c->e, tgid, tree_join, &tree);
 	}
 	if (c->spec.descendants)
-		engine_walk_end(c->e);
+		target_map_births_end(c->e);
 	c->only = !c->spec.descendants && count_ntargets(c) == 1 ? tgid : 0;
 	for (size_t i = 0; err && i < added.n; i++) {
 		struct why unused;
 
-		(void)leave(c, added.pid[i], &unused);
+		(void)count_leave(c, added.pid[i], &unused);
 	}
 	free(added.pid);
 	processes_free(&ps);
@@ -321,36 +319,32 @@ static int tree_leave(void *arg, pid_t pid)
 	struct count *c = arg;
 	struct why unused;
 
-	if (c->running && c->backend == BACKEND_FIGURES)
-		(void)figures_detach(c, pid);
-	(void)leave(c, pid, &unused);
+	if (c->running && c->backend->collect)
+		(void)c->backend->collect(c, pid);
+	(void)count_leave(c, pid, &unused);
 	return 0;
 }
 
 int count_detach(struct count *c, pid_t tgid, struct why *why)
 {
-	bool sliced = c->running && c->backend == BACKEND_SLICED;
+	const struct backend *b = c->backend;
 	struct processes ps = { .n = 0 };
-	uint64_t hidden;
+	uint64_t begun = 0;
 	int err = 0;
 
-	/* What was not seen until here is lost for the PMC; later nobody knows whose it was. */
-	if (sliced)
-		engine_flush_all(c->e);
-	hidden = engine_hidden(c->e);
-	if (target_row(engine_targets(c->e), tgid, c->spec.row) == c) {
-		err = target_may_leave(engine_targets(c->e), c, why);
-		if (!err && c->running && c->backend == BACKEND_FIGURES)
-			err = figures_detach(c, tgid);
+	if (c->running && b->leave_begin)
+		begun = b->leave_begin(c);
+	if (target_row(c->e->targets, tgid, c->spec.row) == c) {
+		err = target_may_leave(c->e->targets, c, why);
+		if (!err && c->running && b->collect)
+			err = b->collect(c, tgid);
 	}
-	err = err ?: leave(c, tgid, why);
-	if (!err && c->spec.descendants && !processes_list(&ps, c->e, engine_births(c->e)))
+	err = err ?: count_leave(c, tgid, why);
+	if (!err && c->spec.descendants && !processes_list(&ps, c->e, target_map_births(c->e)))
 		(void)processes_below(&ps, c->e, tgid, tree_leave, c);
 	processes_free(&ps);
-	if (!err && sliced)
-		engine_flush_all(c->e);
-	if (sliced && engine_hidden(c->e) != hidden)
-		slices_lose(c);
+	if (c->running && b->leave_end)
+		b->leave_end(c, begun, !err);
 	if (!err)
 		c->has_targets = count_ntargets(c) != 0;
 	page_update(c);
@@ -359,20 +353,20 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 
 unsigned int count_ntargets(const struct count *c)
 {
-	return target_number(engine_targets(c->e), c);
+	return target_number(c->e->targets, c);
 }
 
 void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
 {
-	target_each(engine_targets(c->e), c, fn, arg);
+	target_each(c->e->targets, c, fn, arg);
 }
 
 bool count_measures(const struct count *c, pid_t tgid)
 {
-	return target_row(engine_targets(c->e), tgid, c->spec.row) == c;
+	return target_row(c->e->targets, tgid, c->spec.row) == c;
 }
 
 uint64_t count_target_rows(const struct engine *e, pid_t tgid)
 {
-	return target_rows(engine_targets(e), tgid);
+	return target_rows(e->targets, tgid);
 }

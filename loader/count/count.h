@@ -10,21 +10,28 @@
 
 #include "loader/kernel/engine.h"
 #include "loader/kernel/perf.h"
-#include "loader/row/soft.h"
 
 struct count;
+struct count_holder;
 struct count_owner;
 struct user;
 
-enum count_kind {
-	COUNT_TSC,		/* the row holds nothing; clients read the register */
-	COUNT_SOFT,
-	COUNT_HARDWARE,
-	COUNT_MSR,		/* a register, which any number of PMCs read */
+/*
+ * What PMCs of a class hold, see holder.h.  Nothing: any number may be there.  Own: each has an
+ * event of its own, or what the kernel or a program counts anyway.  Counter: a counter of the CPUs,
+ * which all PMCs of the row share.  Register: a register that anybody may read.
+ */
+extern const struct count_holder holder_nothing, holder_own, holder_counter, holder_register;
+
+/* Where a PMC with holder_own has its count from. */
+enum count_from {
+	COUNT_FROM_EVENT,		/* `event` */
+	COUNT_FROM_FIGURES,		/* process scope: what the kernel keeps per task */
+	COUNT_FROM_HOOK,		/* a counter that a program on a tracepoint keeps */
 };
 
 struct count_spec {
-	enum count_kind kind;
+	const struct count_holder *holder;
 	bool system;			/* system scope, on `cpu` */
 	bool descendants;
 	bool follows_setid;		/* stays on a target that takes on a set-id program */
@@ -33,19 +40,26 @@ struct count_spec {
 	unsigned int row;		/* 0 … npmc-1 */
 	char row_name[24];		/* for messages */
 	uint32_t pmcid;			/* for the page */
-	const struct soft_event *soft;	/* COUNT_SOFT … */
-	bool user, kernel;		/* … of that side only; neither: both */
+	struct perf_event_spec event;	/* what perf or the module counts */
+	enum count_from from;		/* holder_own … */
+	uint32_t quantity;		/* … FIGURES: enum wire_quantity */
+	uint32_t hook;			/* … HOOK: enum abi_hook */
+	uint32_t rate;			/* ns become so many ticks a second; 0: no clock */
+	unsigned int shift;		/* the register's unit is 2^shift of the owner's */
 	bool sampling;
 	int program;			/* sampling: what an overflow runs, the caller's … */
 	uint64_t tag;			/* … and what tells it whose event it is */
 	uint64_t period;		/* sampling: in events; count_set_period() */
 	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
-	struct perf_event_spec event;	/* COUNT_HARDWARE, COUNT_MSR */
-	unsigned int shift;		/* COUNT_MSR: the register's unit is 2^shift of ours */
-	bool select;			/* COUNT_MSR: while it runs, this register has these bits */
+	const char *timer;		/* sampling: the software clock that it is, NULL: none */
+	bool select;			/* while it runs, this register has these bits */
 	uint32_t select_reg;
 	uint64_t select_value;
 };
+
+/* What counting keeps of targets and CPUs, from the engine's start to its end. */
+int count_init(struct engine *e);
+void count_fini(struct engine *e);
 
 /*
  * What one owner's PMCs share: the pages its process maps, and the user whom all of it is charged
@@ -143,7 +157,7 @@ int count_set_period(struct count *c, uint64_t period, struct why *why);
 
 /*
  * Follows the CPUs that went and came since the last time.  Before every request, so that what it
- * finds is so, and when engine_cpus_fd() is readable, so that counting goes on at once.
+ * finds is so, and when cpu_bell_fd() is readable, so that counting goes on at once.
  */
 void count_cpus(struct engine *e);
 /* Looks at registers that wrap, in time; in how many ms again, -1: no need. */

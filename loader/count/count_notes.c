@@ -5,7 +5,8 @@
  */
 #include <errno.h>
 
-#include "count_impl.h"
+#include "count_row.h"
+#include "page.h"
 
 bool count_follows_setid(const struct count *c)
 {
@@ -14,7 +15,7 @@ bool count_follows_setid(const struct count *c)
 
 bool count_lost_children(const struct count *c)
 {
-	return target_lost(engine_targets(c->e), c) != 0;
+	return target_lost(c->e->targets, c) != 0;
 }
 
 bool count_orphaned(struct count *c)
@@ -26,54 +27,29 @@ bool count_orphaned(struct count *c)
 	return true;
 }
 
-bool count_is_lost(const struct count *c)
-{
-	return c->lost;
-}
-
-/*
- * The kernel has taken its events off a process that is set-id now, for whomever they were; what
- * they had counted can still be read.  For an owner who may follow they are opened anew.
- */
-static void events_follow(struct count *c, pid_t tgid, bool dropped)
-{
-	bool stays = target_row(engine_targets(c->e), tgid, c->spec.row) == c;
-	struct why unused;
-	int err = 0;
-
-	if (stays && !dropped)
-		return;
-	events_detach(c, tgid);
-	if (stays)
-		err = events_attach(c, tgid, &unused);
-	/* Better no count than a wrong one. */
-	c->lost |= err && err != -ESRCH;
-	page_update(c);
-}
-
 /* Every PMC with per-task events: hardware's, and those that sample a software event. */
-static void each_events(struct engine *e, void (*fn)(struct count *c, const struct abi_note *n),
-			const struct abi_note *note)
+static void count_each_followed(struct engine *e, const struct abi_note *note,
+				void (*fn)(struct count *c, const struct abi_note *note))
 {
-	struct targets *ts = engine_targets(e);
+	struct targets *ts = e->targets;
 	struct count *c;
 
 	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
 		LIST_FOREACH(c, &target_count_row(ts, row)->users, on_row)
-			if (c->backend == BACKEND_EVENTS)
+			if (c->backend->follow)
 				fn(c, note);
 		LIST_FOREACH(c, &target_count_row(ts, row)->soft, on_row)
 			fn(c, note);
 	}
 }
 
-static void exec_secure(struct count *c, const struct abi_note *note)
+static void count_exec_secure(struct count *c, const struct abi_note *note)
 {
-	events_follow(c, (pid_t)note->tgid, note->dropped);
+	c->backend->follow(c, (pid_t)note->tgid, note->dropped);
 }
 
 /* Whether one of its targets took on a set-id program, nobody can tell any more. */
-static void exec_unknown(struct count *c, const struct abi_note *note)
+static void count_exec_unknown(struct count *c, const struct abi_note *note)
 {
 	c->lost |= c->spec.follows_setid && c->has_targets;
 	page_update(c);
@@ -85,17 +61,17 @@ bool count_note(struct engine *e, const struct abi_note *note, count_orphan_fn *
 
 	switch (note->kind) {
 	case ABI_NOTE_EMPTY:
-		if (!target_set(engine_targets(e), note->set, row))
+		if (!target_set(e->targets, note->set, row))
 			return false;
 		for (unsigned int r = 0; r < TARGET_ROWS; r++)
 			if (row[r] && count_orphaned(row[r]))
 				fn(arg, row[r]->owner, row[r]->owner->tgid);
 		return true;
 	case ABI_NOTE_SECURE:
-		each_events(e, exec_secure, note);
+		count_each_followed(e, note, count_exec_secure);
 		return true;
 	case ABI_NOTE_LOST:
-		each_events(e, exec_unknown, note);
+		count_each_followed(e, note, count_exec_unknown);
 		return false;
 	default:
 		return true;
@@ -104,5 +80,5 @@ bool count_note(struct engine *e, const struct abi_note *note, count_orphan_fn *
 
 void count_notes_seen(struct engine *e)
 {
-	target_seen_all(engine_targets(e));
+	target_seen_all(e->targets);
 }

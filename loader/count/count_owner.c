@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "account.h"
-#include "count_impl.h"
+#include "page.h"
 #include "loader/kernel/notes.h"
 
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
@@ -19,14 +19,14 @@ int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct coun
 	o->user = user;
 	o->tgid = tgid;
 	o->page_fd = -1;
-	err = engine_counts_new(e, &o->counts, why);
+	err = owner_maps_take(e->owner_maps, &o->counts, why);
 	if (err) {
 		free(o);
 		return err;
 	}
 	err = account_open(e, user, o->counts.slot, why);
 	if (err) {
-		engine_counts_free(e, &o->counts);
+		owner_maps_give(e->owner_maps, &o->counts);
 		free(o);
 		return err;
 	}
@@ -34,7 +34,7 @@ int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct coun
 	if (err) {
 		page_free(o);
 		account_close(e, user, o->counts.slot);
-		engine_counts_free(e, &o->counts);
+		owner_maps_give(e->owner_maps, &o->counts);
 		free(o);
 		return err;
 	}
@@ -48,7 +48,7 @@ void count_owner_free(struct count_owner *o)
 		return;
 	page_free(o);
 	account_close(o->e, o->user, o->counts.slot);
-	engine_counts_free(o->e, &o->counts);
+	owner_maps_give(o->e->owner_maps, &o->counts);
 	free(o);
 }
 

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "count_impl.h"
+#include "count_period.h"
+#include "task_events.h"
 
 #define PERIOD_MAX	 (1ull << 62)
 #define CLOCK_PERIOD_MIN 10000u		/* ns: of perf's software clocks */
@@ -14,34 +15,31 @@
  */
 uint64_t count_period(const struct count *c)
 {
-	const struct soft_event *soft = c->spec.kind == COUNT_SOFT ? c->spec.soft : NULL;
 	uint64_t period = c->spec.period;
 
 	if (!c->spec.sampling)
 		return 0;
 	if (!period)		/* not set yet; it does not run before it is */
 		period = 1ull << 31;
-	if (!soft || !soft->rate)
+	if (!c->spec.rate)
 		return period < PERIOD_MAX ? period : PERIOD_MAX;
-	if (period > PERIOD_MAX / 1000000000u * soft->rate)
+	if (period > PERIOD_MAX / 1000000000u * c->spec.rate)
 		return PERIOD_MAX;
-	return (uint64_t)((__uint128_t)period * 1000000000u / soft->rate);
+	return (uint64_t)((__uint128_t)period * 1000000000u / c->spec.rate);
 }
 
 /* Less than that the kernel's timers take for as much, without a word. */
-static int check_clock_period(const struct count *c, uint64_t period, struct why *why)
+static int count_period_check(const struct count *c, uint64_t period, struct why *why)
 {
-	const struct soft_event *soft = c->spec.kind == COUNT_SOFT ? c->spec.soft : NULL;
-
-	if (!soft || soft->sides != SIDES_SAMPLED || soft->rate || period >= CLOCK_PERIOD_MIN)
+	if (!c->spec.timer || period >= CLOCK_PERIOD_MIN)
 		return 0;
 	return deny(why, -EINVAL, "%s is sampled every %u ns at most: %llu is too short a period",
-		    soft->name, CLOCK_PERIOD_MIN, (unsigned long long)period);
+		    c->spec.timer, CLOCK_PERIOD_MIN, (unsigned long long)period);
 }
 
 int count_set_period(struct count *c, uint64_t period, struct why *why)
 {
-	int err = check_clock_period(c, period, why);
+	int err = count_period_check(c, period, why);
 
 	if (err || period == c->spec.period)
 		return err;
@@ -49,7 +47,7 @@ int count_set_period(struct count *c, uint64_t period, struct why *why)
 	if (c->spec.system)	/* one that is away gets it when it is back */
 		err = c->fd >= 0 ? perf_set_period(c->fd, count_period(c)) : 0;
 	else
-		err = events_renew(c, why);
+		err = task_events_renew(c, why);
 	if (err)		/* the next start takes none for one that is in force */
 		c->spec.period = 0;
 	return err ? deny(why, err, "the kernel does not take a period of %llu events: %s",

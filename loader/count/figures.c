@@ -8,12 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "count_impl.h"
+#include "slices.h"
 
 #define READ_TRIES 32	/* exits that may disturb one read before it takes what it has */
 
-static void visit_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
-		       pid_t tgid)
+static void figures_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
+			 pid_t tgid)
 {
 	memset(args, 0, sizeof(*args));
 	args->op = op;
@@ -36,104 +36,104 @@ static int process_clock(pid_t tgid, uint64_t *ns)
 }
 
 /* A running thread's CPU time is as of its last tick; asking for its process's clock updates it. */
-static int refresh(struct count *c, pid_t tgid)
+static int figures_refresh(struct count *c, pid_t tgid)
 {
 	struct abi_visit_args args;
 	uint64_t unused;
 	int err;
 
-	if (c->spec.soft->quantity != WIRE_Q_CPU_NS)
+	if (c->spec.quantity != WIRE_Q_CPU_NS)
 		return 0;
 	tgid = tgid ? tgid : c->only;
 	if (tgid) {
 		(void)process_clock(tgid, &unused);
 		return 0;
 	}
-	visit_args(c, &args, ABI_VISIT_RUNNING, 0);
-	err = engine_visit(c->e, &args);
+	figures_args(c, &args, ABI_VISIT_RUNNING, 0);
+	err = visit_run(c->e, &args);
 	for (uint32_t i = 0; !err && i < args.nrunning; i++)
 		(void)process_clock((pid_t)args.running[i], &unused);	/* gone is fine */
 	return err;
 }
 
 /* The owner's own figure at START, negated: the page lets the client add what it is then. */
-static void self_figure(struct count *c, uint64_t raw_before, uint64_t visited)
+static void figures_note_self(struct count *c, uint64_t raw_before, uint64_t visited)
 {
 	uint64_t ns = 0;
 
-	if (c->spec.soft->quantity == WIRE_Q_CPU_NS && !process_clock(c->owner->tgid, &ns))
+	if (c->spec.quantity == WIRE_Q_CPU_NS && !process_clock(c->owner->tgid, &ns))
 		c->self_start = raw_before - ns;
 	else
 		c->self_start = raw_before - visited;
 }
 
-int figures_start(struct count *c, struct why *why)
+static int figures_start(struct count *c, struct why *why)
 {
 	struct abi_visit_args args;
-	uint64_t sum = 0, before = c->raw + count_slices(c);
-	int err = refresh(c, 0);
+	uint64_t sum = 0, before = c->raw + slices_sum(c);
+	int err = figures_refresh(c, 0);
 
-	target_activate(engine_targets(c->e), c, true);
+	target_activate(c->e->targets, c, true);
 	/* Until a walk finds nobody new: a child may have been born behind the first one's back. */
 	do {
-		visit_args(c, &args, ABI_VISIT_START, 0);
-		err = err ?: engine_visit(c->e, &args);
+		figures_args(c, &args, ABI_VISIT_START, 0);
+		err = err ?: visit_run(c->e, &args);
 		sum += args.sum;
 		engine_breathe(c->e);
 	} while (!err && args.visited);
 	if (err) {
-		target_activate(engine_targets(c->e), c, false);
+		target_activate(c->e->targets, c, false);
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));
 	}
 	c->raw -= sum;
-	self_figure(c, before, sum);
+	figures_note_self(c, before, sum);
 	return 0;
 }
 
-int figures_stop(struct count *c, struct why *why)
+static int figures_stop(struct count *c, struct why *why)
 {
 	struct abi_visit_args args;
-	int err = refresh(c, 0);
+	int err = figures_refresh(c, 0);
 
-	target_activate(engine_targets(c->e), c, false);
-	visit_args(c, &args, ABI_VISIT_STOP, 0);
-	err = err ?: engine_visit(c->e, &args);
+	target_activate(c->e->targets, c, false);
+	figures_args(c, &args, ABI_VISIT_STOP, 0);
+	err = err ?: visit_run(c->e, &args);
 	if (err)
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));
 	c->raw += args.sum;
 	return 0;
 }
 
-int figures_detach(struct count *c, pid_t tgid)
+static int figures_collect(struct count *c, pid_t tgid)
 {
 	struct abi_visit_args args;
-	int err = refresh(c, tgid);
+	int err = figures_refresh(c, tgid);
 
-	visit_args(c, &args, ABI_VISIT_STOP, tgid);
-	err = err ?: engine_visit(c->e, &args);
+	figures_args(c, &args, ABI_VISIT_STOP, tgid);
+	err = err ?: visit_run(c->e, &args);
 	if (!err)
 		c->raw += args.sum;
 	return err;
 }
 
-int figures_read(struct count *c, uint64_t *raw, struct why *why)
+static int figures_read(struct count *c, uint64_t *raw, struct why *why)
 {
 	struct abi_visit_args args;
 	int err;
 
 	if (!c->running) {
-		*raw = c->raw + count_slices(c);
+		*raw = c->raw + slices_sum(c);
 		return 0;
 	}
-	err = refresh(c, 0);
+	err = figures_refresh(c, 0);
 	/* A target that exits during the walk is in both sums or in neither: walk again. */
 	for (unsigned int i = 0; !err && i < READ_TRIES; i++) {
-		uint64_t exits = engine_exits(c->e);
+		uint64_t exits = visit_exits(c->e);
 
-		visit_args(c, &args, ABI_VISIT_READ, 0);
-		err = engine_visit(c->e, &args);
-		*raw = c->raw + args.sum + count_slices(c);
-		if (!(exits & 1) && exits == engine_exits(c->e))
+		figures_args(c, &args, ABI_VISIT_READ, 0);
+		err = visit_run(c->e, &args);
+		*raw = c->raw + args.sum + slices_sum(c);
+		if (!(exits & 1) && exits == visit_exits(c->e))
 			return 0;
 	}
 	if (err)
@@ -141,3 +141,34 @@ int figures_read(struct count *c, uint64_t *raw, struct why *why)
 	return deny(why, -EAGAIN,
 		    "targets exit faster than they can be summed; stop the PMC and read it");
 }
+
+/* CPU time and migrations of a thread are complete only after its last switch. */
+static int figures_hold_attach(struct count *c, struct why *why)
+{
+	if (c->spec.quantity != WIRE_Q_CPU_NS && c->spec.quantity != WIRE_Q_MIGRATIONS)
+		return 0;
+	return count_state_hold(c, NEED_FINAL, why);
+}
+
+/* The client has no figure of its own for migrations. */
+static enum wire_how figures_how(const struct count *c)
+{
+	return count_state_self_only(c) && c->spec.quantity != WIRE_Q_MIGRATIONS ?
+		WIRE_HOW_RUSAGE : WIRE_HOW_ASK;
+}
+
+static void figures_fill(struct count *c, struct wire_page_pmc *p)
+{
+	p->quantity = c->spec.quantity;
+	p->rate = c->spec.rate;
+	p->raw = c->self_start;
+	if (p->how == WIRE_HOW_VALUE)
+		p->base += count_state_scale(c, c->raw + slices_sum(c));
+}
+
+const struct backend backend_figures = {
+	.name = "figures", .figures = true, .hold_attach = figures_hold_attach,
+	.start = figures_start, .stop = figures_stop, .read = figures_read,
+	.collect = figures_collect, .how_stopped = WIRE_HOW_VALUE, .how = figures_how,
+	.fill = figures_fill,
+};

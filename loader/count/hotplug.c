@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "loader/base/clock.h"
-#include "count_impl.h"
+#include "page.h"
+#include "register.h"
 
 /* A package that takes 1 kW wraps its register of energy in a minute at the least. */
 #define POLL_MS 30000u
@@ -18,7 +19,7 @@
 struct hotplug {
 	struct engine *e;
 	LIST_HEAD(, count) all;
-	uint64_t seen;			/* engine_cpu_changes() that have been dealt with */
+	uint64_t seen;			/* cpu_bell_changes() that have been dealt with */
 	uint32_t *changes;		/* the same of each CPU */
 	int narrow;			/* registers that run and have to be looked at … */
 	uint64_t due;			/* … then, ns */
@@ -56,86 +57,56 @@ void hotplug_drop(struct count *c)
 	LIST_REMOVE(c, in_all);
 }
 
-/* A dead event can still be read: what it had counted when its CPU went. */
-static void keep_dead_event(struct count *c)
-{
-	uint64_t last;
-
-	if (c->running && !perf_read(c->fd, &last))
-		c->raw += last - c->start;
-	else if (c->running)
-		c->lost = true;
-	cpu_event_close(c);
-	c->start = 0;
-}
-
-static void event_moved(struct count *c, const struct engine_cpu *now)
-{
-	if (c->fd >= 0 && c->downs != now->downs)
-		keep_dead_event(c);
-	if (c->fd >= 0 || !now->here)
-		return;
-	c->downs = now->downs;
-	c->fd = cpu_event_open(c);
-	if (c->fd == -ENXIO)		/* it went again, and that will be told */
-		c->away = true;
-	else if (c->fd < 0 || (c->running && c->spec.sampling && perf_enable(c->fd)))
-		c->lost = true;
-}
-
-static void system_moved(struct count *c, const struct engine_cpu *now)
-{
-	c->away = !now->here;
-	if (c->backend == BACKEND_CPU_EVENT)
-		event_moved(c, now);
-	else if (c->backend == BACKEND_CPU_MSR)
-		register_moved(c, now->here);
-	page_update(c);
-}
-
-/* A process-scope PMC that may have missed something on the CPU. */
-static bool has_missed(const struct count *c, unsigned int cpu, const struct engine_cpu *now,
-		       uint64_t missed)
-{
-	if (c->backend == BACKEND_EVENTS)
-		return now->here && events_lack_cpu(c, cpu);
-	return c->backend == BACKEND_SLICED && c->running && c->source < ABI_SOURCE_HOOK &&
-	       missed >> c->source & 1;
-}
-
-static void count_moved(struct count *c, unsigned int cpu, const struct engine_cpu *now,
-			uint64_t missed)
+static void hotplug_moved(struct count *c, unsigned int cpu, const struct cpu_state *now,
+			  uint64_t missed)
 {
 	if (c->spec.system) {
-		if (c->spec.cpu == cpu)
-			system_moved(c, now);
-	} else if (!c->lost && has_missed(c, cpu, now, missed)) {
+		if (c->spec.cpu != cpu)
+			return;
+		c->away = !now->here;
+		if (c->backend->cpu_moved)
+			c->backend->cpu_moved(c, now);
+		page_update(c);
+	} else if (!c->lost && c->backend->cpu_missed &&
+		   c->backend->cpu_missed(c, cpu, now, missed)) {
 		c->lost = true;
 		c->lost_cpu = (int)cpu;
 		page_update(c);
 	}
 }
 
+/* Bit s: targets ran there without source s, until it was opened anew here. */
+static uint64_t hotplug_renew(struct engine *e, unsigned int cpu)
+{
+	uint64_t renewed = sources_renew(e->sources, cpu);
+
+	if (!renewed)
+		return 0;
+	/* Ends a slice that began with a dead event; a failed read of one is known after that. */
+	flush_cpu(e->flush, cpu);
+	return sources_missed(e->sources, cpu, renewed);
+}
+
 void count_cpus(struct engine *e)
 {
-	struct hotplug *h = engine_hotplug(e);
+	struct hotplug *h = e->hotplug;
 	struct count *c;
-	uint64_t changes = engine_cpu_changes(e);
+	uint64_t changes = cpu_bell_changes(e->cpu_bell);
 
 	if (changes == h->seen)
 		return;
 	h->seen = changes;
-	for (unsigned int cpu = 0; cpu < engine_ncpu(e); cpu++) {
-		struct engine_cpu now = engine_cpu(e, cpu);
+	for (unsigned int cpu = 0; cpu < e->ncpu; cpu++) {
+		struct cpu_state now = cpu_bell_cpu(e->cpu_bell, cpu);
 		uint64_t missed = 0;
 
 		if (now.changes == h->changes[cpu])
 			continue;
 		h->changes[cpu] = now.changes;
 		if (now.here)
-			missed = engine_sources_renew(e, cpu);
+			missed = hotplug_renew(e, cpu);
 		LIST_FOREACH(c, &h->all, in_all)
-			count_moved(c, cpu, &now, missed);
+			hotplug_moved(c, cpu, &now, missed);
 	}
 }
 
@@ -148,10 +119,9 @@ void hotplug_narrow(struct hotplug *h, int more)
 
 int count_poll(struct engine *e)
 {
-	struct hotplug *h = engine_hotplug(e);
+	struct hotplug *h = e->hotplug;
 	uint64_t now = h->narrow ? clock_ns() : 0;
-	bool sliced = false;
-	struct why unused;
+	bool flush = false;
 	struct count *c;
 
 	if (!h->narrow)
@@ -161,13 +131,10 @@ int count_poll(struct engine *e)
 	LIST_FOREACH(c, &h->all, in_all) {
 		if (!c->running || !register_narrow(c))
 			continue;
-		if (c->backend == BACKEND_CPU_MSR && !c->away)
-			(void)register_fold(c, &unused);	/* who reads is told */
-		sliced |= c->backend == BACKEND_SLICED;
+		flush |= c->backend->fold && c->backend->fold(c);
 	}
-	/* A process may have had a CPU for all the time. */
-	if (sliced)
-		engine_flush_all(e);
+	if (flush)
+		flush_all(e->flush);
 	h->due = now + POLL_MS * 1000000ull;
 	return POLL_MS;
 }

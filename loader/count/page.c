@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "count_impl.h"
+#include "page.h"
 
 #define PAGE_MAGIC WIRE_MAGIC
 
@@ -52,35 +52,16 @@ void page_free(struct count_owner *o)
 
 static enum wire_how page_how(const struct count *c)
 {
-	if (c->lost || c->away || slices_missed(c))
+	const struct backend *b = c->backend;
+
+	if (c->lost || c->away || (b->missed && b->missed(c)))
 		return WIRE_HOW_ASK;
-	if (c->backend == BACKEND_TSC)
-		return WIRE_HOW_TSC;
-	/* A read is a reason for a signal then. */
+	/* Without targets a read raises a signal. */
 	if (!c->spec.system && !c->has_targets)
 		return WIRE_HOW_ASK;
 	if (!c->running)
-		return WIRE_HOW_VALUE;
-	switch (c->backend) {
-	case BACKEND_SLICED:
-		/* A slice may be under way that nobody has seen begin: the owner's own, or any. */
-		if (engine_hidden(c->e) ||
-		    target_row(engine_targets(c->e), c->owner->tgid, c->spec.row) == c)
-			return WIRE_HOW_ASK;
-		/* Sums of what is counted, and a clock's ticks are none. */
-		return count_scale(c, 1000000000u) == 1000000000u ? WIRE_HOW_COUNTS : WIRE_HOW_ASK;
-	case BACKEND_CPU_EVENT:
-	case BACKEND_CPU_MSR:
-		return count_cpu_fd(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
-	case BACKEND_EVENTS:
-		return count_self_only(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
-	case BACKEND_FIGURES:
-		/* The client has no figure of its own for migrations. */
-		return count_self_only(c) && c->spec.soft->quantity != WIRE_Q_MIGRATIONS ?
-			WIRE_HOW_RUSAGE : WIRE_HOW_ASK;
-	default:
-		return WIRE_HOW_ASK;
-	}
+		return b->how_stopped;
+	return b->how ? b->how(c) : WIRE_HOW_ASK;
 }
 
 void page_update(struct count *c)
@@ -102,27 +83,7 @@ void page_update(struct count *c)
 	p->raw = 0;
 	p->quantity = 0;
 	p->rate = 0;
-	if (c->backend == BACKEND_FIGURES) {
-		p->quantity = c->spec.soft->quantity;
-		p->rate = c->spec.soft->rate;
-		p->raw = c->self_start;
-		if (how == WIRE_HOW_VALUE)
-			p->base += count_scale(c, c->raw + count_slices(c));
-	} else if (how == WIRE_HOW_EVENTS && c->spec.system) {
-		p->base += c->raw - c->start;
-	} else if (how == WIRE_HOW_COUNTS) {
-		p->base -= c->zero;	/* the client adds up all that is there */
-	} else if (how == WIRE_HOW_VALUE && c->spec.system) {
-		p->base += count_scale(c, c->raw);
-	} else if (how == WIRE_HOW_VALUE && c->backend == BACKEND_SLICED) {
-		p->base += count_scale(c, count_slices(c));
-	} else if (how == WIRE_HOW_VALUE && c->backend == BACKEND_EVENTS) {
-		struct why unused;
-		uint64_t sum = 0;
-
-		if (events_sum(c, &sum, &unused))
-			p->how = WIRE_HOW_ASK;
-		p->base += sum;
-	}
+	if (c->backend->fill)
+		c->backend->fill(c, p);
 	__atomic_store_n(&p->seq, seq + 2, __ATOMIC_RELEASE);
 }

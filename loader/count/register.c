@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "count_impl.h"
-#include "loader/row/msrdev.h"
+#include "cpu_event.h"
+#include "register.h"
+#include "loader/machine/msrdev.h"
 
 static int register_error(const struct count *c, uint32_t reg, int err, struct why *why)
 {
@@ -42,18 +43,18 @@ bool register_narrow(const struct count *c)
 
 int register_new(struct count *c, struct why *why)
 {
-	struct msrdev *dev = engine_msrdev(c->e);
+	struct msrdev *dev = c->e->msrdev;
 	uint64_t value;
 	int err = dev ? msrdev_read(dev, register_number(c), c->spec.cpu, &value) : -ENODEV;
 
-	c->backend = BACKEND_CPU_MSR;
+	c->backend = &backend_register;
 	return err ? register_error(c, register_number(c), err, why) : 0;
 }
 
-static int select_on(struct count *c, struct why *why)
+static int register_select(struct count *c, struct why *why)
 {
 	uint64_t old;
-	int err = c->spec.select ? msrdev_write(engine_msrdev(c->e), c->spec.select_reg,
+	int err = c->spec.select ? msrdev_write(c->e->msrdev, c->spec.select_reg,
 						c->spec.cpu, c->spec.select_value, &old) : 0;
 
 	if (err)
@@ -64,40 +65,41 @@ static int select_on(struct count *c, struct why *why)
 	return 0;
 }
 
-int register_start(struct count *c, struct why *why)
-{
-	int err = select_on(c, why);
-
-	if (err)
-		return err;
-	c->fd = msrdev_row(engine_msrdev(c->e), register_number(c), c->spec.cpu);
-	c->generation++;
-	err = c->fd < 0 ? c->fd : perf_read(c->fd, &c->start);
-	hotplug_narrow(engine_hotplug(c->e), register_narrow(c));
-	if (err) {
-		register_stop(c);
-		register_error(c, register_number(c), err, why);
-	}
-	return err;
-}
-
-void register_stop(struct count *c)
+static void register_close(struct count *c)
 {
 	uint64_t ours;
 
-	hotplug_narrow(engine_hotplug(c->e), -register_narrow(c));
+	hotplug_narrow(c->e->hotplug, -register_narrow(c));
 	if (c->fd >= 0) {
 		msrdev_revoke(c->fd);
 		close(c->fd);
 	}
 	c->fd = -1;
 	if (c->selected)
-		(void)msrdev_write(engine_msrdev(c->e), c->spec.select_reg, c->spec.cpu,
+		(void)msrdev_write(c->e->msrdev, c->spec.select_reg, c->spec.cpu,
 				   c->select_old, &ours);
 	c->selected = false;
 }
 
-int register_fold(struct count *c, struct why *why)
+static int register_start(struct count *c, struct why *why)
+{
+	int err = count_state_away(c, why) ?: register_select(c, why);
+
+	if (err)
+		return err;
+	c->fd = msrdev_row(c->e->msrdev, register_number(c), c->spec.cpu);
+	c->generation++;
+	err = c->fd < 0 ? c->fd : perf_read(c->fd, &c->start);
+	hotplug_narrow(c->e->hotplug, register_narrow(c));
+	if (err) {
+		register_close(c);
+		register_error(c, register_number(c), err, why);
+	}
+	return err;
+}
+
+/* Adds up what has been counted. */
+static int register_add(struct count *c, struct why *why)
 {
 	uint64_t now;
 	int err = perf_read(c->fd, &now);
@@ -109,16 +111,79 @@ int register_fold(struct count *c, struct why *why)
 	return 0;
 }
 
+static int register_stop(struct count *c, struct why *why)
+{
+	int err = count_state_away(c, why) ?: register_add(c, why);
+
+	c->lost |= err != 0;	/* what it has counted cannot be known any more */
+	register_close(c);
+	return err;
+}
+
+static int register_read(struct count *c, uint64_t *raw, struct why *why)
+{
+	int err = count_state_away(c, why);
+
+	if (!err && c->lost)
+		err = count_state_lost(c, -EBUSY, why);
+	if (!err && c->running)
+		err = register_add(c, why);
+	*raw = c->raw;
+	return err;
+}
+
+static int register_deny_lost(const struct count *c, int err, struct why *why)
+{
+	return deny(why, err, "CPU %u was offline meanwhile, or let nobody read its "
+		    "register, and what that counted for row %u (%s) is lost; release the "
+		    "PMC and allocate again", c->spec.cpu, c->spec.row, c->spec.row_name);
+}
+
+/* An error shows in the next read. */
+static bool register_fold(struct count *c)
+{
+	struct why unused;
+
+	if (!c->away)
+		(void)register_add(c, &unused);
+	return false;
+}
+
 /*
  * A register that was kept while its CPU was away goes on; one that was reset says so by being less
  * than it was, if it has not wrapped: for narrow ones nobody can tell.
  */
-void register_moved(struct count *c, bool here)
+static void register_moved(struct count *c, const struct cpu_state *cpu)
 {
 	uint64_t now;
 
-	if (!here || !c->running || c->lost)
+	if (!cpu->here || !c->running || c->lost)
 		return;
-	c->lost = select_on(c, &(struct why){ "" }) || perf_read(c->fd, &now) || now < c->start ||
-		  register_narrow(c);
+	c->lost = register_select(c, &(struct why){ "" }) || perf_read(c->fd, &now) ||
+		  now < c->start || register_narrow(c);
 }
+
+static bool register_passes(const struct count *c)
+{
+	return c->fd >= 0 && !register_narrow(c);
+}
+
+static enum wire_how register_how(const struct count *c)
+{
+	return register_passes(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
+}
+
+static unsigned int register_fds(const struct count *c, int *fds, unsigned int max)
+{
+	if (!max || !register_passes(c))
+		return 0;
+	fds[0] = c->fd;
+	return 1;
+}
+
+const struct backend backend_register = {
+	.name = "register", .start = register_start, .stop = register_stop, .read = register_read,
+	.cpu_moved = register_moved, .fold = register_fold, .deny_lost = register_deny_lost,
+	.how_stopped = WIRE_HOW_VALUE, .how = register_how, .fill = cpu_event_fill,
+	.fds = register_fds,
+};

@@ -23,7 +23,7 @@ struct set_key set_rest(const struct set *set, const struct count *c)
 	return k;
 }
 
-static struct sets *bucket_of(struct targets *ts, const struct set_key *k)
+static struct sets *set_bucket(struct targets *ts, const struct set_key *k)
 {
 	uint64_t hash = k->waits;
 
@@ -37,7 +37,7 @@ struct set *set_find(struct targets *ts, const struct set_key *k)
 {
 	struct set *set;
 
-	LIST_FOREACH(set, bucket_of(ts, k), same_hash)
+	LIST_FOREACH(set, set_bucket(ts, k), same_hash)
 		if (set->waits == k->waits && !memcmp(set->row, k->row, sizeof(set->row)))
 			return set;
 	return NULL;
@@ -66,7 +66,7 @@ static struct set *set_new(struct targets *ts, unsigned int id, const struct set
 		set->link[--n].set = set;
 		LIST_INSERT_HEAD(&row[r]->sets, &set->link[n], of_count);
 	}
-	LIST_INSERT_HEAD(bucket_of(ts, k), set, same_hash);
+	LIST_INSERT_HEAD(set_bucket(ts, k), set, same_hash);
 	ts->sets[id] = set;
 	ts->nsets++;
 	return set;
@@ -77,7 +77,7 @@ static struct set *set_new(struct targets *ts, unsigned int id, const struct set
  */
 void set_write(struct targets *ts, struct set *set)
 {
-	volatile struct abi_set *abi = engine_set(ts->e, set->id);
+	volatile struct abi_set *abi = &ts->e->sets[set->id];
 	uint32_t soft_active = 0, owner = ABI_OWNERS_MIXED, logs = 0;
 	uint64_t active = 0, open = 0;
 	unsigned int n = 0;
@@ -85,7 +85,7 @@ void set_write(struct targets *ts, struct set *set)
 	for (unsigned int row = 0; row < TARGET_ROWS; row++) {
 		const struct count *c = set->waits >> row & 1 ? NULL : set->row[row];
 
-		if (c && c->backend == BACKEND_SLICED && n < ABI_MAX_MEMBERS) {
+		if (c && c->backend->sliced && n < ABI_MAX_MEMBERS) {
 			abi->member[n].source = (uint16_t)c->source;
 			abi->member[n].owner = c->owner->counts.slot;
 			abi->member[n].pos = (uint16_t)c->pos;
@@ -101,9 +101,9 @@ void set_write(struct targets *ts, struct set *set)
 		}
 		if (row >= ABI_SOFT_ROWS)
 			continue;
-		abi->soft[row].used = c && c->backend == BACKEND_FIGURES;
+		abi->soft[row].used = c && c->backend->figures;
 		if (abi->soft[row].used) {
-			abi->soft[row].quantity = c->spec.soft->quantity;
+			abi->soft[row].quantity = c->spec.quantity;
 			abi->soft[row].owner = c->owner->counts.slot;
 			abi->soft[row].pos = c->pos;
 			soft_active |= (uint32_t)c->running << row;
@@ -127,7 +127,7 @@ void set_write(struct targets *ts, struct set *set)
  */
 void set_free(struct targets *ts, unsigned int id)
 {
-	uint64_t lost = engine_set(ts->e, id)->lost;
+	uint64_t lost = ts->e->sets[id].lost;
 	struct set *set = ts->sets[id];
 	struct user *u = set->payer->user;
 	unsigned int n = 0;
@@ -166,7 +166,7 @@ void sets_sweep(struct targets *ts)
 		if (ts->sets[id])
 			ts->sets[id]->reachable = false;
 	for (unsigned int id = 1; id < ABI_MAX_SETS; id++)
-		if (ts->sets[id] && engine_set(ts->e, id)->ntargets)
+		if (ts->sets[id] && ts->e->sets[id].ntargets)
 			set_reach(ts, id);
 	for (unsigned int id = 1; id < ABI_MAX_SETS; id++) {
 		if (!ts->sets[id] || ts->sets[id]->reachable)
@@ -176,7 +176,7 @@ void sets_sweep(struct targets *ts)
 	}
 	ts->swept |= freed;
 	if (freed)	/* no slice of a swept set stays open when its id is given out again */
-		engine_flush_all(ts->e);
+		flush_all(ts->e->flush);
 }
 
 /* In turn, so that an id comes back long after the last switch of any target that had it. */
@@ -200,12 +200,12 @@ void sets_make_room(struct targets *ts, const struct user *u, unsigned int n)
 		sets_sweep(ts);
 }
 
-static bool inherits(const struct count *c)
+static bool set_keeps_child(const struct count *c)
 {
 	return c->spec.descendants;
 }
 
-static bool follows_setid(const struct count *c)
+static bool set_keeps_setid(const struct count *c)
 {
 	return c->spec.follows_setid;
 }
@@ -249,14 +249,14 @@ static struct set *set_begin(struct targets *ts, const struct set_key *k,
 	if (!id)
 		return NULL;
 	/* The kernel's copy, from here on: set_free() looks at it. */
-	memset((void *)engine_set(ts->e, id), 0, sizeof(struct abi_set));
+	memset((void *)&ts->e->sets[id], 0, sizeof(struct abi_set));
 	set = set_new(ts, id, k, payer);
 	if (set)
 		user_charge(payer->user->table, payer->user, POOL_SETS, 1);
 	return set;
 }
 
-static struct count_owner *payer_of(struct count *const row[TARGET_ROWS], const struct maker *m)
+static struct count_owner *set_payer(struct count *const row[TARGET_ROWS], const struct maker *m)
 {
 	struct count_owner *first = NULL;
 
@@ -271,7 +271,7 @@ static struct count_owner *payer_of(struct count *const row[TARGET_ROWS], const 
 
 static int set_make(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
-	struct count_owner *payer = payer_of(k->row, m);
+	struct count_owner *payer = set_payer(k->row, m);
 	int err = m->must ? 0 : user_may(payer->user->table, payer->user, POOL_SETS, 1, m->why);
 	struct set *set = err ? NULL : set_begin(ts, k, payer);
 	int child, secure, exec;
@@ -280,8 +280,8 @@ static int set_make(struct targets *ts, const struct set_key *k, const struct ma
 	if (!set)
 		return err ?: -ENOMEM;
 	id = set->id;
-	child = set_part(ts, k, id, inherits, m);
-	secure = child < 0 ? child : set_part(ts, k, id, follows_setid, m);
+	child = set_part(ts, k, id, set_keeps_child, m);
+	secure = child < 0 ? child : set_part(ts, k, id, set_keeps_setid, m);
 	exec = secure < 0 ? secure : set_after_exec(ts, k, m);
 	if (exec < 0) {
 		set_free(ts, id);

@@ -6,7 +6,7 @@
 #ifndef PMCBPF_SET_H
 #define PMCBPF_SET_H
 
-#include "count_impl.h"
+#include "count_row.h"
 
 #define SET_BUCKETS  1024	/* of sets, by their PMCs; a power of two */
 /*

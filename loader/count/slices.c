@@ -7,35 +7,47 @@
 #include <errno.h>
 #include <time.h>
 
-#include "count_impl.h"
+#include "cpu_hook.h"
+#include "page.h"
+#include "register.h"
+#include "slices.h"
 
 #define START_TRIES 32
 #define WATCH_MS    250u
 
-static __u64 *missed_word(const struct count *c)
+static __u64 *slices_missed_word(const struct count *c)
 {
-	return &engine_owner(c->e, c->owner->counts.slot)->missed;
+	return &owner_maps_owner(c->e, c->owner->counts.slot)->missed;
 }
 
-bool slices_missed(const struct count *c)
+/* The programs alone write these counts, so a start or a write is a subtraction. */
+uint64_t slices_sum(const struct count *c)
 {
-	return c->backend == BACKEND_SLICED &&
-	       __atomic_load_n(missed_word(c), __ATOMIC_ACQUIRE) >> c->pos & 1;
+	uint64_t sum = -c->zero;
+
+	for (unsigned int cpu = 0; c->pos < ABI_COUNTS && cpu < c->e->ncpu; cpu++)
+		sum += __atomic_load_n(&c->owner->counts.cpu[cpu].count[c->pos], __ATOMIC_RELAXED);
+	return sum;
+}
+
+static bool slices_missed(const struct count *c)
+{
+	return __atomic_load_n(slices_missed_word(c), __ATOMIC_ACQUIRE) >> c->pos & 1;
 }
 
 void slices_forget(struct count *c)
 {
 	if (c->pos < ABI_COUNTS)
-		__atomic_fetch_and(missed_word(c), ~(1ull << c->pos), __ATOMIC_SEQ_CST);
+		__atomic_fetch_and(slices_missed_word(c), ~(1ull << c->pos), __ATOMIC_SEQ_CST);
 }
 
-void slices_lose(struct count *c)
+static void slices_lose(struct count *c)
 {
 	if (c->pos < ABI_COUNTS)
-		__atomic_fetch_or(missed_word(c), 1ull << c->pos, __ATOMIC_SEQ_CST);
+		__atomic_fetch_or(slices_missed_word(c), 1ull << c->pos, __ATOMIC_SEQ_CST);
 }
 
-int slices_deny(const struct count *c, struct why *why)
+static int slices_deny(const struct count *c, struct why *why)
 {
 	return deny(why, -EBUSY, "row %u (%s) lost a time slice: this kernel has not reported a "
 		    "context switch of one of the processes (pmccontrol --doctor); write the PMC "
@@ -44,7 +56,7 @@ int slices_deny(const struct count *c, struct why *why)
 
 void count_hidden(struct count *c)
 {
-	if (c->backend == BACKEND_SLICED && c->running)
+	if (c->backend->missed && c->running)
 		page_update(c);
 }
 
@@ -55,12 +67,12 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
 
 	if (err)
 		return err;
-	for (unsigned int ms = 0; ms < WATCH_MS && !engine_hidden(e); ms++) {
+	for (unsigned int ms = 0; ms < WATCH_MS && !switches_hidden(e); ms++) {
 		nanosleep(&step, NULL);
 		engine_breathe(e);
 	}
 	engine_unneed(e, NEED_SWITCH);
-	*hidden = engine_hidden(e);
+	*hidden = switches_hidden(e);
 	return 0;
 }
 
@@ -68,49 +80,123 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
  * Ends the slices that are open now and opens them anew.  Where a kernel hides switches, one may be
  * missing among them.
  */
-void slices_update(const struct count *c)
+static void slices_update(const struct count *c)
 {
 	const volatile struct abi_counts *k = c->owner->counts.cpu;
-	bool all = engine_hidden(c->e);
+	bool all = switches_hidden(c->e);
 
-	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
+	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
 		if (all || __atomic_load_n(&k[cpu].open, __ATOMIC_RELAXED) >> c->pos & 1)
-			engine_flush(c->e, cpu);
+			flush_cpu(c->e->flush, cpu);
 }
 
 /*
  * The CPUs begin one after another.  If a switch is hidden meanwhile, it is not known whether it
  * concerns this PMC, and all begin once more.
  */
-void slices_start(struct count *c)
+static int slices_start(struct count *c, struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 
+	hotplug_narrow(c->e->hotplug, register_narrow(c));
 	for (unsigned int i = 0;; i++) {
-		uint64_t hidden = engine_hidden(c->e), before = count_slices(c);
+		uint64_t hidden = switches_hidden(c->e), before = slices_sum(c);
 
 		target_activate(ts, c, true);
-		engine_flush_all(c->e);
+		flush_all(c->e->flush);
 		target_due(ts, c, true);
-		if (engine_hidden(c->e) == hidden)
-			return;
+		if (switches_hidden(c->e) == hidden)
+			return 0;
 		if (i == START_TRIES) {
 			slices_lose(c);
-			return;
+			return 0;
 		}
 		target_due(ts, c, false);
 		target_activate(ts, c, false);
-		engine_flush_all(c->e);
-		c->zero += count_slices(c) - before;
+		flush_all(c->e->flush);
+		c->zero += slices_sum(c) - before;
 	}
 }
 
 /* Slices that the last flush ends, or finds missing, are still due. */
-void slices_stop(struct count *c)
+static int slices_stop(struct count *c, struct why *why)
 {
-	struct targets *ts = engine_targets(c->e);
+	struct targets *ts = c->e->targets;
 
+	hotplug_narrow(c->e->hotplug, -register_narrow(c));
 	target_activate(ts, c, false);
-	engine_flush_all(c->e);
+	flush_all(c->e->flush);
 	target_due(ts, c, false);
+	c->lost |= sources_lost(c->e->sources, c->source);
+	return 0;
 }
+
+static int slices_read(struct count *c, uint64_t *raw, struct why *why)
+{
+	if (c->running)
+		slices_update(c);
+	*raw = slices_sum(c);
+	if (c->lost || sources_lost(c->e->sources, c->source))
+		return count_state_lost(c, -EBUSY, why);
+	return slices_missed(c) ? slices_deny(c, why) : 0;
+}
+
+static int slices_hold(struct count *c, struct why *why)
+{
+	int err = count_state_hold(c, NEED_SWITCH, why);
+
+	return err || c->source < ABI_SOURCE_HOOK ? err : cpu_hook_hold(c, why);
+}
+
+/* A switch that was hidden until now is lost for the PMC; later nobody knows whose it was. */
+static uint64_t slices_leave_begin(struct count *c)
+{
+	flush_all(c->e->flush);
+	return switches_hidden(c->e);
+}
+
+static void slices_leave_end(struct count *c, uint64_t hidden, bool left)
+{
+	if (left)
+		flush_all(c->e->flush);
+	if (switches_hidden(c->e) != hidden)
+		slices_lose(c);
+}
+
+static bool slices_cpu_missed(const struct count *c, unsigned int cpu, const struct cpu_state *now,
+			      uint64_t missed)
+{
+	return c->running && c->source < ABI_SOURCE_HOOK && missed >> c->source & 1;
+}
+
+/* A process may have had a CPU for all the time. */
+static bool slices_fold(struct count *c)
+{
+	return true;
+}
+
+static enum wire_how slices_how(const struct count *c)
+{
+	/* A slice may be under way that nobody has seen begin: the owner's own, or any. */
+	if (switches_hidden(c->e) ||
+	    target_row(c->e->targets, c->owner->tgid, c->spec.row) == c)
+		return WIRE_HOW_ASK;
+	/* The client adds up what is counted, which a clock's ticks are not. */
+	return count_state_scales(c) ? WIRE_HOW_ASK : WIRE_HOW_COUNTS;
+}
+
+static void slices_fill(struct count *c, struct wire_page_pmc *p)
+{
+	if (p->how == WIRE_HOW_COUNTS)
+		p->base -= c->zero;	/* the client adds up all that is there */
+	else if (p->how == WIRE_HOW_VALUE)
+		p->base += count_state_scale(c, slices_sum(c));
+}
+
+const struct backend backend_slices = {
+	.name = "slices", .sliced = true, .hold = slices_hold, .start = slices_start,
+	.stop = slices_stop, .read = slices_read, .leave_begin = slices_leave_begin,
+	.leave_end = slices_leave_end, .cpu_missed = slices_cpu_missed, .missed = slices_missed,
+	.fold = slices_fold, .how_stopped = WIRE_HOW_VALUE, .how = slices_how,
+	.fill = slices_fill,
+};

@@ -41,7 +41,7 @@ static struct set *set_of(struct targets *ts, pid_t tgid)
 {
 	struct abi_target t;
 
-	if (!ts->nsets || engine_target_get(ts->e, (uint32_t)tgid, &t) || t.state & ABI_STATE_EXIT)
+	if (!ts->nsets || target_map_get(ts->e, (uint32_t)tgid, &t) || t.state & ABI_STATE_EXIT)
 		return NULL;
 	return ts->sets[ABI_STATE_SET(t.state) % ABI_MAX_SETS];
 }
@@ -79,26 +79,26 @@ static int target_move(struct targets *ts, pid_t tgid, const struct set *from, i
 	uint64_t keep = 0;
 
 	if (!to)
-		return engine_target_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
+		return target_map_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
 	if (!from)
-		return engine_target_ctl(ts->e, ABI_CTL_ADD, (uint32_t)tgid, (uint32_t)to, 0);
+		return target_map_ctl(ts->e, ABI_CTL_ADD, (uint32_t)tgid, (uint32_t)to, 0);
 	for (unsigned int row = 0; row < ABI_SOFT_ROWS; row++)
 		if (from->row[row] && from->row[row] == ts->sets[to]->row[row])
 			keep |= 1ull << row;
-	return engine_target_ctl(ts->e, ABI_CTL_MOVE, (uint32_t)tgid, (uint32_t)to,
+	return target_map_ctl(ts->e, ABI_CTL_MOVE, (uint32_t)tgid, (uint32_t)to,
 				 (uint64_t)from->id << 32 | keep);
 }
 
-static unsigned int sliced_members(struct count *const row[TARGET_ROWS])
+static unsigned int set_sliced_members(struct count *const row[TARGET_ROWS])
 {
 	unsigned int n = 0;
 
 	for (unsigned int r = 0; r < TARGET_ROWS; r++)
-		n += row[r] && row[r]->backend == BACKEND_SLICED;
+		n += row[r] && row[r]->backend->sliced;
 	return n;
 }
 
-static int no_room(int err, struct why *why)
+static int target_no_room(int err, struct why *why)
 {
 	if (err == -EAGAIN)	/* a quota, as `why` says */
 		return err;
@@ -106,7 +106,8 @@ static int no_room(int err, struct why *why)
 		    "memory; release some PMCs", TARGET_SETS);
 }
 
-static int join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits, struct why *why)
+static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits,
+			    struct why *why)
 {
 	const struct maker m = { .owner = c->owner, .why = why };
 	struct set_key k = { .waits = 0 };
@@ -127,13 +128,13 @@ static int join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits
 			    c->spec.row, c->spec.row_name, tgid);
 	k.row[c->spec.row] = c;
 	k.waits |= (uint64_t)waits << c->spec.row;
-	if (sliced_members(k.row) > ABI_MAX_MEMBERS)
+	if (set_sliced_members(k.row) > ABI_MAX_MEMBERS)
 		return deny(why, -EBUSY,
 			    "process %d is measured by %d PMCs already, as many as fit",
 			    tgid, ABI_MAX_MEMBERS);
 	to = set_get(ts, &k, &m);
 	if (to < 0)
-		return no_room(to, why);
+		return target_no_room(to, why);
 	payer = ts->sets[to]->payer->user;
 	if (!from || from->payer->user != payer)
 		err = account_may_target(ts->e, payer, why);
@@ -151,19 +152,19 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool
 	int err;
 
 	do {
-		err = join_once(ts, c, tgid, waits, why);
+		err = target_join_once(ts, c, tgid, waits, why);
 	} while (err == MOVED);
 	if (err)
 		return err;
 	if (!policy_pidfd_exited(pidfd))
 		return 0;
 	/* It went before the programs knew it, so nobody else will take it off the list. */
-	engine_target_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
+	target_map_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
 	return deny(why, -ESRCH, "process %d has exited", tgid);
 }
 
 /* The set that is there without the PMC; false: there is none yet. */
-static bool rest_exists(struct targets *ts, const struct set *set, const struct count *c)
+static bool set_rest_exists(struct targets *ts, const struct set *set, const struct count *c)
 {
 	struct set_key rest = set_rest(set, c);
 	bool any = false;
@@ -173,13 +174,13 @@ static bool rest_exists(struct targets *ts, const struct set *set, const struct 
 	return !any || set_find(ts, &rest);
 }
 
-static unsigned int rests_missing(struct targets *ts, const struct count *c)
+static unsigned int set_rests_missing(struct targets *ts, const struct count *c)
 {
 	const struct set_link *link;
 	unsigned int n = 0;
 
 	LIST_FOREACH(link, &c->sets, of_count)
-		n += !rest_exists(ts, link->set, c);
+		n += !set_rest_exists(ts, link->set, c);
 	return c->spec.descendants || n < SETS_AT_ONCE ? n : SETS_AT_ONCE;
 }
 
@@ -189,12 +190,12 @@ static unsigned int rests_missing(struct targets *ts, const struct count *c)
 int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
 {
 	const struct user *u = c->owner->user;
-	unsigned int n = rests_missing(ts, c);
+	unsigned int n = set_rests_missing(ts, c);
 
 	if (!n)
 		return 0;
 	sets_make_room(ts, u, n);
-	return user_may(u->table, u, POOL_SETS, rests_missing(ts, c), why);
+	return user_may(u->table, u, POOL_SETS, set_rests_missing(ts, c), why);
 }
 
 int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why)
@@ -217,7 +218,7 @@ int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *wh
 		rest = set_rest(from, c);
 		to = set_get(ts, &rest, &m);
 		if (to < 0)
-			return no_room(to, why);
+			return target_no_room(to, why);
 		err = target_move(ts, tgid, from, to);
 	} while (err == -EAGAIN);
 	return err;
@@ -233,11 +234,11 @@ static bool targets_list(struct targets *ts, const struct count *c, uint32_t **l
 {
 	struct abi_target t[EACH_BATCH];
 	uint32_t tgid[EACH_BATCH];
-	struct engine_walk walk = { .more = true };
+	struct target_walk walk = { .more = true };
 	size_t room = 0;
 
 	while (walk.more) {
-		unsigned int got = engine_targets_next(ts->e, &walk, tgid, t, EACH_BATCH);
+		unsigned int got = target_map_next(ts->e, &walk, tgid, t, EACH_BATCH);
 
 		if (*n + got > room) {
 			uint32_t *more;
@@ -278,7 +279,7 @@ struct leave_args {
 	bool any;
 };
 
-static void leave_one(void *arg, pid_t tgid)
+static void target_leave_one(void *arg, pid_t tgid)
 {
 	struct leave_args *a = arg;
 	struct why unused;
@@ -307,7 +308,7 @@ static void sets_end(struct targets *ts, struct count *c)
 
 	LIST_FOREACH(link, &c->sets, of_count) {
 		struct set *set = link->set;
-		volatile struct abi_set *abi = engine_set(ts->e, set->id);
+		volatile struct abi_set *abi = &ts->e->sets[set->id];
 
 		set->child = set_without(ts, set->child, c);
 		set->secure = set_without(ts, set->secure, c);
@@ -318,11 +319,11 @@ static void sets_end(struct targets *ts, struct count *c)
 	}
 }
 
-static void leave_and_breathe(void *arg, pid_t tgid)
+static void target_leave_and_breathe(void *arg, pid_t tgid)
 {
 	struct leave_args *a = arg;
 
-	leave_one(arg, tgid);
+	target_leave_one(arg, tgid);
 	engine_breathe(a->ts->e);
 }
 
@@ -332,7 +333,7 @@ void target_leave_slowly(struct targets *ts, struct count *c)
 
 	sets_end(ts, c);
 	if (!c->only)
-		target_each(ts, c, leave_and_breathe, &a);
+		target_each(ts, c, target_leave_and_breathe, &a);
 }
 
 void target_leave_all(struct targets *ts, struct count *c)
@@ -342,19 +343,19 @@ void target_leave_all(struct targets *ts, struct count *c)
 
 	sets_end(ts, c);
 	if (c->only)
-		leave_one(&a, c->only);
+		target_leave_one(&a, c->only);
 	while (target_number(ts, c)) {
 		a.any = false;
-		target_each(ts, c, leave_one, &a);
+		target_each(ts, c, target_leave_one, &a);
 		if (!a.any)	/* the rest have exited since they were counted */
 			break;
 	}
-	engine_flush_all(ts->e);
+	flush_all(ts->e->flush);
 	while ((link = LIST_FIRST(&c->sets))) {
 		unsigned int id = link->set->id;
 
-		if (c->backend == BACKEND_FIGURES)
-			engine_set(ts->e, id)->soft[c->spec.row].used = 0;
+		if (c->backend->figures)
+			ts->e->sets[id].soft[c->spec.row].used = 0;
 		set_free(ts, id);
 	}
 }
@@ -380,7 +381,7 @@ uint64_t target_lost(struct targets *ts, const struct count *c)
 	uint64_t n = c->sets_lost;
 
 	LIST_FOREACH(link, &c->sets, of_count)
-		n += __atomic_load_n(&engine_set(ts->e, link->set->id)->lost, __ATOMIC_ACQUIRE);
+		n += __atomic_load_n(&ts->e->sets[link->set->id].lost, __ATOMIC_ACQUIRE);
 	return n;
 }
 
@@ -390,7 +391,7 @@ unsigned int target_number(struct targets *ts, const struct count *c)
 	unsigned int n = 0;
 
 	LIST_FOREACH(link, &c->sets, of_count)
-		n += __atomic_load_n(&engine_set(ts->e, link->set->id)->ntargets, __ATOMIC_ACQUIRE);
+		n += __atomic_load_n(&ts->e->sets[link->set->id].ntargets, __ATOMIC_ACQUIRE);
 	return n;
 }
 
@@ -399,18 +400,18 @@ void target_activate(struct targets *ts, const struct count *c, bool on)
 	const struct set_link *link;
 
 	LIST_FOREACH(link, &c->sets, of_count) {
-		volatile struct abi_set *abi = engine_set(ts->e, link->set->id);
+		volatile struct abi_set *abi = &ts->e->sets[link->set->id];
 		uint64_t bit;
 
 		if (link->set->waits >> c->spec.row & 1)
 			continue;
-		if (c->backend == BACKEND_FIGURES) {
+		if (c->backend->figures) {
 			uint32_t soft = 1u << c->spec.row;
 
 			__atomic_store_n(&abi->soft_active,
 					 on ? abi->soft_active | soft : abi->soft_active & ~soft,
 					 __ATOMIC_SEQ_CST);
-		} else if (c->backend == BACKEND_SLICED) {
+		} else if (c->backend->sliced) {
 			bit = 1ull << c->pos;
 			abi->open = on ? abi->open | bit : abi->open & ~bit;
 			bit = 1ull << link->set->member[c->spec.row];
@@ -425,7 +426,7 @@ void target_due(struct targets *ts, const struct count *c, bool on)
 	const struct set_link *link;
 
 	LIST_FOREACH(link, &c->sets, of_count) {
-		volatile struct abi_set *abi = engine_set(ts->e, link->set->id);
+		volatile struct abi_set *abi = &ts->e->sets[link->set->id];
 		uint64_t bit = 1ull << link->set->member[c->spec.row];
 
 		if (link->set->waits >> c->spec.row & 1)
@@ -444,9 +445,9 @@ void target_rewrite(struct targets *ts, const struct count *c)
 	const struct set_link *link;
 
 	LIST_FOREACH(link, &c->sets, of_count)
-		__atomic_store_n(&engine_set(ts->e, link->set->id)->active, 0, __ATOMIC_SEQ_CST);
-	engine_flush_all(ts->e);
+		__atomic_store_n(&ts->e->sets[link->set->id].active, 0, __ATOMIC_SEQ_CST);
+	flush_all(ts->e->flush);
 	LIST_FOREACH(link, &c->sets, of_count)
 		set_write(ts, link->set);
-	engine_flush_all(ts->e);
+	flush_all(ts->e->flush);
 }

@@ -13,6 +13,7 @@
 #include "loader/base/why.h"
 
 struct count;
+struct count_row;
 struct engine;
 struct targets;
 
@@ -21,6 +22,9 @@ struct targets;
 
 struct targets *targets_new(struct engine *e);
 void targets_free(struct targets *ts);
+
+/* What the PMCs of a row share. */
+struct count_row *target_count_row(struct targets *ts, unsigned int row);
 
 /* The PMC that measures the process on the row, NULL if none. */
 struct count *target_row(struct targets *ts, pid_t tgid, unsigned int row);

@@ -12,11 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "count_impl.h"
+#include "count_period.h"
+#include "page.h"
+#include "task_events.h"
 
 #define ANY_CPU (-1)
 
-static bool has_event(const struct task_events *l, pid_t tid, int cpu)
+static void task_events_detach(struct count *c, pid_t tgid);
+
+static bool task_events_have(const struct task_events *l, pid_t tid, int cpu)
 {
 	for (unsigned int i = 0; i < l->n; i++)
 		if (l->list[i].tid == tid && l->list[i].cpu == cpu)
@@ -25,7 +29,7 @@ static bool has_event(const struct task_events *l, pid_t tid, int cpu)
 }
 
 /* A descriptor more; one of those that a hand-over has taken room for must be had. */
-static int event_pay(const struct count *c, struct why *why)
+static int task_event_pay(const struct count *c, struct why *why)
 {
 	struct user *u = c->owner->user;
 
@@ -35,7 +39,7 @@ static int event_pay(const struct count *c, struct why *why)
 	return 0;
 }
 
-static void events_repay(const struct count *c, unsigned int n)
+static void task_events_repay(const struct count *c, unsigned int n)
 {
 	user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, n);
 }
@@ -44,8 +48,9 @@ static void events_repay(const struct count *c, unsigned int n)
  * Opens the event of one thread, on one CPU or on any, or its watch; a thread that has just exited
  * is no failure.
  */
-static int event_add(struct count *c, struct task_events *l, const struct perf_event_spec *spec,
-		     pid_t tgid, pid_t tid, int cpu, struct why *why)
+static int task_event_add(struct count *c, struct task_events *l,
+			  const struct perf_event_spec *spec, pid_t tgid, pid_t tid, int cpu,
+			  struct why *why)
 {
 	struct task_event *more = realloc(l->list, (l->n + 1) * sizeof(*more));
 	const bool watches = l == &c->watches;
@@ -54,22 +59,22 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
 	if (!more)
 		return -ENOMEM;
 	l->list = more;
-	err = event_pay(c, why);
+	err = task_event_pay(c, why);
 	if (err)
 		return err;
 	fd = watches ? perf_open_watch(spec, tid) : perf_open_task(spec, tid, cpu);
 	if (fd < 0) {
-		events_repay(c, 1);
+		task_events_repay(c, 1);
 		return fd == -ESRCH ? 0 : fd;
 	}
 	if (c->spec.sampling && !watches)
 		err = perf_set_program(fd, c->spec.program);
 	/* The kernel opens no event in the middle of an exec: it waits, or has execed by now. */
 	if (!err && c->running &&
-	    !(spec->on_exec && target_waits(engine_targets(c->e), c, tgid)))
+	    !(spec->on_exec && target_waits(c->e->targets, c, tgid)))
 		err = perf_enable(fd);
 	if (err) {
-		events_repay(c, 1);
+		task_events_repay(c, 1);
 		close(fd);
 		return err;
 	}
@@ -83,8 +88,8 @@ static int event_add(struct count *c, struct task_events *l, const struct perf_e
  * Every thread of a process.  A thread born of one that has no event yet inherits none, so the list
  * is read until it names nobody new.
  */
-static int process_add(struct count *c, const struct perf_event_spec *spec, pid_t tgid, int cpu,
-		       struct why *why)
+static int task_events_add_process(struct count *c, const struct perf_event_spec *spec,
+				   pid_t tgid, int cpu, struct why *why)
 {
 	struct task_events *l = &c->events;
 	char path[64];
@@ -103,8 +108,8 @@ static int process_add(struct count *c, const struct perf_event_spec *spec, pid_
 			pid_t tid = (pid_t)atoi(d->d_name);
 
 			engine_breathe(c->e);
-			if (tid > 0 && !has_event(l, tid, cpu))
-				err = event_add(c, l, spec, tgid, tid, cpu, why);
+			if (tid > 0 && !task_events_have(l, tid, cpu))
+				err = task_event_add(c, l, spec, tgid, tid, cpu, why);
 		}
 		closedir(dir);
 		found = l->n != before;
@@ -113,15 +118,15 @@ static int process_add(struct count *c, const struct perf_event_spec *spec, pid_
 }
 
 /* What an owner may read by himself has one value only, and no time. */
-static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
+static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
 {
-	struct perf_event_spec spec = count_event(c);
+	struct perf_event_spec spec = count_state_event(c);
 
 	spec.period = count_period(c);
 	spec.inherit = true;
 	spec.inherit_children = c->spec.descendants;
 	spec.timed &= tgid != c->owner->tgid || c->spec.descendants;
-	spec.on_exec = c->running && target_waits(engine_targets(c->e), c, tgid);
+	spec.on_exec = c->running && target_waits(c->e->targets, c, tgid);
 	return spec;
 }
 
@@ -131,40 +136,40 @@ static struct perf_event_spec task_spec(const struct count *c, pid_t tgid)
  * too short for what a watch says.  Watches come once every CPU has its events, so that none runs
  * longer than they; threads born since then may inherit an event and no watch, never the reverse.
  */
-static int watch(struct count *c, pid_t tgid, struct why *why)
+static int task_events_add_watches(struct count *c, pid_t tgid, struct why *why)
 {
-	struct perf_event_spec spec = task_spec(c, tgid);
+	struct perf_event_spec spec = task_event_spec(c, tgid);
 	int err = 0;
 
 	for (unsigned int i = 0; spec.timed && !err && i < c->events.n; i++) {
 		const struct task_event *event = &c->events.list[i];
 
-		if (event->tgid == tgid && !has_event(&c->watches, event->tid, ANY_CPU))
-			err = event_add(c, &c->watches, &spec, tgid, event->tid, ANY_CPU, why);
+		if (event->tgid == tgid && !task_events_have(&c->watches, event->tid, ANY_CPU))
+			err = task_event_add(c, &c->watches, &spec, tgid, event->tid, ANY_CPU, why);
 	}
 	return err;
 }
 
-int events_attach(struct count *c, pid_t tgid, struct why *why)
+int task_events_attach(struct count *c, pid_t tgid, struct why *why)
 {
-	struct perf_event_spec spec = task_spec(c, tgid);
+	struct perf_event_spec spec = task_event_spec(c, tgid);
 	int err = 0;
 
 	if (tgid == c->owner->tgid && !c->spec.descendants && !c->spec.sampling)
 		perf_ask_user_read(&spec);
 	if (!spec.user_read)
-		err = process_add(c, &spec, tgid, ANY_CPU, why);
+		err = task_events_add_process(c, &spec, tgid, ANY_CPU, why);
 	/*
 	 * User space can only read an inherited event that is bound to a CPU.  One of a CPU that
 	 * is offline counts as soon as the thread runs there.
 	 */
-	for (unsigned int cpu = 0; spec.user_read && !err && cpu < engine_ncpu(c->e); cpu++)
+	for (unsigned int cpu = 0; spec.user_read && !err && cpu < c->e->ncpu; cpu++)
 		if (perf_cpu_present(cpu))
-			err = process_add(c, &spec, tgid, (int)cpu, why);
-	err = err ?: watch(c, tgid, why);
+			err = task_events_add_process(c, &spec, tgid, (int)cpu, why);
+	err = err ?: task_events_add_watches(c, tgid, why);
 	if (!err)
 		return 0;
-	events_detach(c, tgid);
+	task_events_detach(c, tgid);
 	if (err == -EAGAIN)	/* a quota, as `why` says */
 		return err;
 	return deny(why, err,
@@ -177,18 +182,18 @@ struct cpu_args {
 	int cpu, err;
 };
 
-static void cpu_target(void *arg, pid_t tgid)
+static void task_events_cpu_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
-	struct perf_event_spec spec = task_spec(a->c, tgid);
+	struct perf_event_spec spec = task_event_spec(a->c, tgid);
 	struct why unused;
-	int err = a->err ? 0 : process_add(a->c, &spec, tgid, a->cpu, &unused);
+	int err = a->err ? 0 : task_events_add_process(a->c, &spec, tgid, a->cpu, &unused);
 
 	if (err && err != -ESRCH)
 		a->err = err;
 }
 
-int events_attach_cpu(struct count *c, unsigned int cpu)
+int task_events_attach_cpu(struct count *c, unsigned int cpu)
 {
 	struct cpu_args a = { .c = c, .cpu = (int)cpu };
 	unsigned int before;
@@ -196,30 +201,30 @@ int events_attach_cpu(struct count *c, unsigned int cpu)
 	/* A child of a target may be born meanwhile of a thread that had no event yet. */
 	do {
 		before = c->events.n;
-		target_each(engine_targets(c->e), c, cpu_target, &a);
+		target_each(c->e->targets, c, task_events_cpu_target, &a);
 	} while (!a.err && c->events.n != before);
 	return a.err;
 }
 
-static void watch_target(void *arg, pid_t tgid)
+static void task_events_watch_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
 	struct why unused;
-	int err = a->err ? 0 : watch(a->c, tgid, &unused);
+	int err = a->err ? 0 : task_events_add_watches(a->c, tgid, &unused);
 
 	if (err && err != -ESRCH)
 		a->err = err;
 }
 
-int events_watch(struct count *c)
+int task_events_watch(struct count *c)
 {
 	struct cpu_args a = { .c = c };
 
-	target_each(engine_targets(c->e), c, watch_target, &a);
+	target_each(c->e->targets, c, task_events_watch_target, &a);
 	return a.err;
 }
 
-static void expect_target(void *arg, pid_t tgid)
+static void task_events_expect_target(void *arg, pid_t tgid)
 {
 	unsigned int *threads = arg;
 	char path[64];
@@ -230,17 +235,17 @@ static void expect_target(void *arg, pid_t tgid)
 		*threads += (unsigned int)st.st_nlink - 2;
 }
 
-unsigned int events_expect(const struct count *c)
+unsigned int task_events_expect(const struct count *c)
 {
 	unsigned int threads = 0, each = 1;	/* a watch */
 
-	target_each(engine_targets(c->e), c, expect_target, &threads);
-	for (unsigned int cpu = 0; cpu < engine_ncpu(c->e); cpu++)
+	target_each(c->e->targets, c, task_events_expect_target, &threads);
+	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
 		each += perf_cpu_present(cpu);
 	return threads * each;
 }
 
-bool events_lack_cpu(const struct count *c, unsigned int cpu)
+static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
 {
 	bool bound = false;
 
@@ -253,7 +258,7 @@ bool events_lack_cpu(const struct count *c, unsigned int cpu)
 }
 
 /* What is watched runs from before its watch does until after it. */
-static int switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
+static int task_events_switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
 {
 	const struct task_events *first = on ? &c->events : &c->watches;
 	const struct task_events *then = on ? &c->watches : &c->events;
@@ -272,7 +277,7 @@ static int switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
 }
 
 /* The sum of a process's events, or of all; -EBUSY when one has been without a counter. */
-static int read_all(const struct count *c, pid_t tgid, uint64_t *sum)
+static int task_events_read_all(const struct count *c, pid_t tgid, uint64_t *sum)
 {
 	uint64_t value, ns, should = 0, did = 0;
 	int err = 0;
@@ -299,7 +304,7 @@ static int read_all(const struct count *c, pid_t tgid, uint64_t *sum)
 }
 
 /* A process's, or all. */
-static void close_all(const struct count *c, struct task_events *l, pid_t tgid)
+static void task_events_close_process(const struct count *c, struct task_events *l, pid_t tgid)
 {
 	unsigned int kept = 0, before = l->n;
 
@@ -310,7 +315,7 @@ static void close_all(const struct count *c, struct task_events *l, pid_t tgid)
 			close(l->list[i].fd);
 	}
 	l->n = kept;
-	events_repay(c, before - kept);
+	task_events_repay(c, before - kept);
 	if (!kept) {
 		free(l->list);
 		l->list = NULL;
@@ -318,36 +323,36 @@ static void close_all(const struct count *c, struct task_events *l, pid_t tgid)
 }
 
 /* What they counted stays in the PMC. */
-void events_detach(struct count *c, pid_t tgid)
+static void task_events_detach(struct count *c, pid_t tgid)
 {
 	uint64_t value;
 	pid_t unused;
 
-	(void)switch_all(c, tgid, false, &unused);
-	if (read_all(c, tgid, &value))
+	(void)task_events_switch_all(c, tgid, false, &unused);
+	if (task_events_read_all(c, tgid, &value))
 		c->lost = true;
 	c->base += value;
-	close_all(c, &c->watches, tgid);
-	close_all(c, &c->events, tgid);
+	task_events_close_process(c, &c->watches, tgid);
+	task_events_close_process(c, &c->events, tgid);
 	c->generation++;
 }
 
 /* Of a process with thousands of threads this takes long. */
-static void close_slowly(struct count *c, struct task_events *l)
+static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
 		close(l->list[--l->n].fd);
-		events_repay(c, 1);
+		task_events_repay(c, 1);
 		engine_breathe(c->e);
 	}
 	free(l->list);
 	l->list = NULL;
 }
 
-void events_close(struct count *c)
+void task_events_close(struct count *c)
 {
-	close_slowly(c, &c->watches);
-	close_slowly(c, &c->events);
+	task_events_close_slowly(c, &c->watches);
+	task_events_close_slowly(c, &c->events);
 	c->generation++;
 }
 
@@ -357,21 +362,21 @@ struct renew_args {
 	struct why *why;
 };
 
-static void renew_target(void *arg, pid_t tgid)
+static void task_events_renew_target(void *arg, pid_t tgid)
 {
 	struct renew_args *a = arg;
-	int err = a->err ? 0 : events_attach(a->c, tgid, a->why);
+	int err = a->err ? 0 : task_events_attach(a->c, tgid, a->why);
 
 	if (err && err != -ESRCH)
 		a->err = err;
 }
 
-int events_renew(struct count *c, struct why *why)
+int task_events_renew(struct count *c, struct why *why)
 {
 	struct renew_args a = { .c = c, .why = why };
 
-	events_close(c);
-	target_each(engine_targets(c->e), c, renew_target, &a);
+	task_events_close(c);
+	target_each(c->e->targets, c, task_events_renew_target, &a);
 	return a.err;
 }
 
@@ -379,34 +384,115 @@ int events_renew(struct count *c, struct why *why)
  * The kernel itself enables an event that waits for an exec, and nothing but the event's end takes
  * that back: where targets may wait there are events only while the PMC runs.
  */
-static int switch_waiting(struct count *c, bool on, struct why *why)
+static int task_events_switch_waiting(struct count *c, bool on, struct why *why)
 {
-	int err = on ? events_renew(c, why) : 0;
+	int err = on ? task_events_renew(c, why) : 0;
 
 	if (!on)
-		events_detach(c, 0);
+		task_events_detach(c, 0);
 	else if (err)
-		events_close(c);
+		task_events_close(c);
 	return err;
 }
 
-int events_switch(struct count *c, bool on, struct why *why)
+static int task_events_switch(struct count *c, bool on, struct why *why)
 {
 	pid_t tid = 0;
 	int err;
 
 	if (c->had_waiting)
-		return switch_waiting(c, on, why);
-	err = switch_all(c, 0, on, &tid);
+		return task_events_switch_waiting(c, on, why);
+	err = task_events_switch_all(c, 0, on, &tid);
 	if (!err)
 		return 0;
 	return deny(why, err, "cannot %s the event of thread %d: %s", on ? "start" : "stop", tid,
 		    strerror(-err));
 }
 
-int events_sum(struct count *c, uint64_t *sum, struct why *why)
+static int task_events_sum(struct count *c, uint64_t *sum, struct why *why)
 {
-	int err = read_all(c, 0, sum);
+	int err = task_events_read_all(c, 0, sum);
 
-	return err ? count_lost(c, err, why) : 0;
+	return err ? count_state_lost(c, err, why) : 0;
 }
+
+static int task_events_start(struct count *c, struct why *why)
+{
+	return task_events_switch(c, true, why);
+}
+
+static int task_events_stop(struct count *c, struct why *why)
+{
+	int err = task_events_switch(c, false, why);
+	uint64_t unused;
+
+	if (!err && c->spec.sampling)	/* nobody reads it: here it shows that it was lost */
+		(void)task_events_sum(c, &unused, why);
+	return err;
+}
+
+static int task_events_read(struct count *c, uint64_t *raw, struct why *why)
+{
+	return c->lost ? count_state_lost(c, -EBUSY, why) : task_events_sum(c, raw, why);
+}
+
+/*
+ * The kernel has taken its events off a process that is set-id now, for whomever they were; what
+ * they had counted can still be read.  For an owner who may follow they are opened anew.
+ */
+static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
+{
+	bool stays = target_row(c->e->targets, tgid, c->spec.row) == c;
+	struct why unused;
+	int err = 0;
+
+	if (stays && !dropped)
+		return;
+	task_events_detach(c, tgid);
+	if (stays)
+		err = task_events_attach(c, tgid, &unused);
+	/* Better no count than a wrong one. */
+	c->lost |= err && err != -ESRCH;
+	page_update(c);
+}
+
+
+static bool task_events_cpu_missed(const struct count *c, unsigned int cpu,
+				   const struct cpu_state *now, uint64_t missed)
+{
+	return now->here && task_events_lack_cpu(c, cpu);
+}
+
+static enum wire_how task_events_how(const struct count *c)
+{
+	return count_state_self_only(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
+}
+
+static void task_events_fill(struct count *c, struct wire_page_pmc *p)
+{
+	struct why unused;
+	uint64_t sum = 0;
+
+	if (p->how != WIRE_HOW_VALUE)
+		return;
+	if (task_events_sum(c, &sum, &unused))
+		p->how = WIRE_HOW_ASK;
+	p->base += sum;
+}
+
+static unsigned int task_events_fds(const struct count *c, int *fds, unsigned int max)
+{
+	if (!count_state_self_only(c) || c->events.n > max)
+		return 0;
+	for (unsigned int i = 0; i < c->events.n; i++)
+		fds[i] = c->events.list[i].fd;
+	return c->events.n;
+}
+
+const struct backend backend_task_events = {
+	.name = "per-task events", .start = task_events_start, .stop = task_events_stop,
+	.read = task_events_read, .attach = task_events_attach, .detach = task_events_detach,
+	.follow = task_events_follow, .cpu_missed = task_events_cpu_missed,
+	.how_stopped = WIRE_HOW_VALUE, .how = task_events_how, .fill = task_events_fill,
+	.fds = task_events_fds,
+};

@@ -15,78 +15,33 @@
 #include "loader/count/target.h"
 #include "loader/log/sample_log.h"
 
-#define CAPS_SOFT \
-	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
-#define CAPS_TSC      PMC_CAP_READ
-#define CAPS_MSR      (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_QUALIFIER)
-#define CAPS_HARDWARE \
-	(CAPS_SOFT | PMC_CAP_EDGE | PMC_CAP_THRESHOLD | PMC_CAP_INVERT | PMC_CAP_QUALIFIER)
-
-static const struct row_class class_soft = {
-	.kind = COUNT_SOFT, .prefix = "SOFT", .numbered = true,
-	.info = { .class = PMC_CLASS_SOFT, .caps = CAPS_SOFT, .width = 64, .num = SOFT_ROWS,
-		  .perf_type = ~0u },
-};
-static const struct row_class class_tsc = {
-	.kind = COUNT_TSC,
-	.prefix = "TSC",
-	.info = { .class = PMC_CLASS_TSC,
-		  .caps = CAPS_TSC,
-		  .width = 64,
-		  .num = 1,
-		  .perf_type = ~0u },
-};
-
-static int daemon_add_hardware(struct daemon *d, struct why *why)
-{
-	struct perf_pmu pmus[WIRE_CLASS_MAX];
-	/* One place is left for class MSR. */
-	int n = perf_discover(pmus, WIRE_CLASS_MAX - 1 - d->rows.nclass, why), err = 0;
-
-	for (int i = 0; i < n && !err; i++) {
-		struct row_class class = {
-			.kind = COUNT_HARDWARE, .numbered = true,
-			.everywhere = pmus[i].everywhere,
-			.info = { .class = pmus[i].class, .caps = CAPS_HARDWARE,
-				  .width = pmus[i].width, .num = pmus[i].rows,
-				  .perf_type = pmus[i].type },
-		};
-
-		DEBUG(&d->debug, MD, INIT, "%s: PMU %s has %u counters of %u bits", pmus[i].prefix,
-		      pmus[i].name, pmus[i].rows, pmus[i].width);
-		memcpy(class.prefix, pmus[i].prefix, sizeof(class.prefix));
-		memcpy(class.info.pmu, pmus[i].name, sizeof(class.info.pmu));
-		err = row_add_class(&d->rows, &class, why);
-	}
-	return n < 0 ? n : err;
-}
-
-/* Opens the module, which may have been loaded or removed since the last time. */
+/* The module may be open now, or not any more. */
 static int daemon_load_msr(struct daemon *d, struct why *why)
 {
 	int err = msr_load(&d->msr, d->config.msr_list, &d->cpu, why);
 
-	engine_msr_from(d->engine, d->msr.dev);
+	d->engine->msrdev = d->msr.dev;
 	return err;
 }
 
-static int daemon_add_msr(struct daemon *d, struct why *why)
+struct class_machine daemon_machine(struct daemon *d)
 {
-	struct row_class class = {
-		.kind = COUNT_MSR, .prefix = "MSR", .name = d->msr.name,
-		.info = { .class = PMC_CLASS_MSR, .caps = CAPS_MSR, .width = 64, .perf_type = ~0u },
+	return (struct class_machine){
+		.engine = d->engine, .cpu = &d->cpu, .msr = &d->msr, .debug = &d->debug,
+		.log = &d->log,
 	};
+}
 
-	if (d->msr.dev_err && d->msr.dev_err != -ENOENT)
-		log_msg(&d->log, LOG_WARNING, "%s", d->msr.no_dev.text);
-	d->msr.kfunc = engine_reads_msr(d->engine);
-	d->msr.no_kfunc = engine_no_msr(d->engine);
-	if (d->msr.dev && !d->msr.kfunc)
-		log_msg(&d->log, LOG_WARNING, "registers are counted for CPUs only: %s",
-			d->msr.no_kfunc);
-	msr_discover(&d->msr, &d->cpu, &d->debug);
-	class.info.num = d->msr.n;
-	return class.info.num ? row_add_class(&d->rows, &class, why) : 0;
+/* The rows of all classes, or of those that are looked for again. */
+static int daemon_add_rows(struct daemon *d, bool again, struct why *why)
+{
+	const struct class_machine m = daemon_machine(d);
+	int err = 0;
+
+	for (unsigned int i = 0; !err && classes[i]; i++)
+		if (!again || classes[i]->rediscovered)
+			err = classes[i]->add_rows(&d->rows, &m, why);
+	return err;
 }
 
 /*
@@ -98,7 +53,7 @@ static void daemon_size_pools(struct daemon *d)
 	unsigned int hardware = 0;
 
 	for (unsigned int i = 0; i < d->rows.nclass; i++)
-		if (d->rows.classes[i].kind == COUNT_HARDWARE)
+		if (d->rows.classes[i].ops->counters)
 			hardware += d->rows.classes[i].info.num;
 	if (hardware > ABI_SOURCE_MSR / 2)
 		hardware = ABI_SOURCE_MSR / 2;
@@ -142,15 +97,12 @@ int daemon_init(struct daemon *d, struct why *why)
 	err = row_table_init(&d->rows, perf_ncpu(), why);
 	d->rows.debug = &d->debug;
 	if (!err)
-		err = row_add_class(&d->rows, &class_soft, why);
-	if (!err && d->cpu.tsc)
-		err = row_add_class(&d->rows, &class_tsc, why);
-	if (!err)
-		err = daemon_add_hardware(d, why);
+		err = count_init(d->engine);
 	if (!err)
 		err = daemon_load_msr(d, why);
 	if (!err)
-		err = daemon_add_msr(d, why);
+		err = daemon_add_rows(d, false, why);
+	d->owners.free_log = logfile_free;
 	if (!err && owner_table_init(&d->owners, (unsigned int)d->config.value[TUN_HASHSIZE],
 				    &d->debug))
 		err = deny(why, -ENOMEM, "no memory for kern.hwpmc.hashsize=%d; set it lower",
@@ -170,7 +122,7 @@ int daemon_init(struct daemon *d, struct why *why)
 			.ncpu = d->rows.ncpu,
 			.nsamples = (unsigned int)d->config.value[TUN_NSAMPLES],
 			.depth = &d->config.value[TUN_CALLCHAINDEPTH],
-			.level = programs_nested(engine_programs(d->engine)),
+			.level = programs_nested(d->engine->programs),
 		};
 
 		err = lifelog_new(d->engine, &d->errands, &d->life, why);
@@ -197,6 +149,7 @@ void daemon_free(struct daemon *d)
 	lifelog_free(d->life);
 	logpool_free(d->logs);
 	row_table_free(&d->rows);
+	count_fini(d->engine);
 	engine_free(d->engine);
 	msr_free(&d->msr);
 	errands_free(&d->errands);
@@ -214,7 +167,7 @@ int daemon_rediscover(struct daemon *d, struct why *why)
 			    "send SIGHUP again once they are free");
 	if (daemon_load_msr(d, &list))
 		log_msg(&d->log, LOG_ERR, "%s; the list of registers stays as it was", list.text);
-	err = daemon_add_hardware(d, why) ?: daemon_add_msr(d, why);
+	err = daemon_add_rows(d, true, why);
 	daemon_size_pools(d);
 	return err;
 }
@@ -286,7 +239,7 @@ void daemon_ktr_done(struct daemon *d)
 uint32_t daemon_cputype(const struct daemon *d)
 {
 	for (unsigned int i = 0; i < d->rows.nclass; i++)
-		if (d->rows.classes[i].kind == COUNT_HARDWARE)
+		if (d->rows.classes[i].ops->counters)
 			return d->cpu.type;
 	return PMC_CPU_GENERIC;
 }

@@ -24,12 +24,12 @@
 #include "loader/policy/policy.h"
 #include "heartbeat.h"
 #include "loader/config/config.h"
-#include "loader/row/cpu.h"
+#include "loader/machine/cpu.h"
 #include "loader/errand/errand.h"
 #include "loader/log/kgmon.h"
 #include "loader/base/base.h"
 #include "loader/log/logfile.h"
-#include "loader/row/msr.h"
+#include "loader/machine/msr.h"
 #include "loader/pmc/owner.h"
 #include "loader/row/row.h"
 #include "watchdog.h"
@@ -70,6 +70,9 @@ struct daemon {
 /* All but errands and the engine, which exist already. */
 int daemon_init(struct daemon *d, struct why *why);
 void daemon_free(struct daemon *d);
+
+/* The machine as classes see it. */
+struct class_machine daemon_machine(struct daemon *d);
 
 /* Looks for hardware counters and registers again; -EBUSY while PMCs are on such rows. */
 int daemon_rediscover(struct daemon *d, struct why *why);

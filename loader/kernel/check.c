@@ -16,12 +16,12 @@ struct check {
 	unsigned int missing;
 };
 
-static void works(struct check *c, const char *what)
+static void check_works(struct check *c, const char *what)
 {
 	c->tell(c->arg, what, NULL, NULL);
 }
 
-static void miss(struct check *c, const char *what, const char *finding, const char *remedy)
+static void check_miss(struct check *c, const char *what, const char *finding, const char *remedy)
 {
 	c->tell(c->arg, what, finding, remedy);
 	c->missing++;
@@ -36,15 +36,15 @@ static void check_btf(struct check *c)
 	struct btf *btf = btf__load_vmlinux_btf();
 
 	if (!btf) {
-		miss(c, "kernel types (/sys/kernel/btf/vmlinux)",
-		     "missing", "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
+		check_miss(c, "kernel types (/sys/kernel/btf/vmlinux)",
+			   "missing", "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y");
 		return;
 	}
 	for (unsigned int i = 0; i < sizeof(tracepoints) / sizeof(tracepoints[0]); i++)
 		if (btf__find_by_name_kind(btf, tracepoints[i], BTF_KIND_TYPEDEF) < 0)
-			miss(c, tracepoints[i] + strlen("btf_trace_"),
-			     "this kernel has no such tracepoint",
-			     "boot one built with CONFIG_TRACEPOINTS=y");
+			check_miss(c, tracepoints[i] + strlen("btf_trace_"),
+				   "this kernel has no such tracepoint",
+				   "boot one built with CONFIG_TRACEPOINTS=y");
 	btf__free(btf);
 }
 
@@ -60,14 +60,16 @@ static void check_perf(struct check *c)
 	fd = perf_open_cpu(&clock, cpu);
 	if (fd >= 0) {
 		close(fd);
-		works(c, what);
+		check_works(c, what);
 	} else if (fd == -ENOSYS) {
-		miss(c, what, "missing", "boot a kernel built with CONFIG_PERF_EVENTS=y");
+		check_miss(c, what, "missing", "boot a kernel built with CONFIG_PERF_EVENTS=y");
 	} else if (fd == -EACCES || fd == -EPERM) {
-		miss(c, what, "refused", "run pmcbpfd as root with CAP_PERFMON or CAP_SYS_ADMIN, "
-		     "outside of a container's seccomp filter");
+		check_miss(c, what, "refused",
+			   "run pmcbpfd as root with CAP_PERFMON or CAP_SYS_ADMIN, outside of a "
+			   "container's seccomp filter");
 	} else {
-		miss(c, what, strerror(-fd), fd == -EMFILE ? "raise pmcbpfd's RLIMIT_NOFILE" : "");
+		check_miss(c, what, strerror(-fd),
+			   fd == -EMFILE ? "raise pmcbpfd's RLIMIT_NOFILE" : "");
 	}
 }
 
@@ -85,16 +87,16 @@ static void check_bpf(struct check *c)
 	};
 
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL) <= 0) {
-		miss(c, "bpf(2)", "refused or missing",
-		     "run pmcbpfd as root with CAP_BPF and CAP_PERFMON on a kernel built with "
-		     "CONFIG_BPF_SYSCALL=y");
+		check_miss(c, "bpf(2)", "refused or missing",
+			   "run pmcbpfd as root with CAP_BPF and CAP_PERFMON on a kernel built "
+			   "with CONFIG_BPF_SYSCALL=y");
 		return;
 	}
-	works(c, "bpf(2)");
+	check_works(c, "bpf(2)");
 	for (unsigned int i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++)
 		if (libbpf_probe_bpf_helper(helpers[i].type, helpers[i].helper, NULL) != 1)
-			miss(c, helpers[i].name, "this kernel's BPF lacks it",
-			     "boot Linux 6.1 or newer");
+			check_miss(c, helpers[i].name, "this kernel's BPF lacks it",
+				   "boot Linux 6.1 or newer");
 }
 
 unsigned int engine_probe(engine_tell *tell, void *arg)
@@ -106,14 +108,14 @@ unsigned int engine_probe(engine_tell *tell, void *arg)
 	return c.missing;
 }
 
-struct lines {
+struct check_lines {
 	void (*say)(void *arg, const char *line);
 	void *arg;
 };
 
-static void say_line(void *arg, const char *what, const char *finding, const char *remedy)
+static void check_say_line(void *arg, const char *what, const char *finding, const char *remedy)
 {
-	const struct lines *l = arg;
+	const struct check_lines *l = arg;
 	char line[512];
 
 	if (!finding)
@@ -124,18 +126,18 @@ static void say_line(void *arg, const char *what, const char *finding, const cha
 
 unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg)
 {
-	struct lines lines = { say, arg };
-	struct check c = { .tell = say_line, .arg = &lines };
+	struct check_lines lines = { say, arg };
+	struct check c = { .tell = check_say_line, .arg = &lines };
 	struct engine *e;
 	struct why why = { "" };
 
 	check_btf(&c);
-	c.missing += engine_probe(say_line, &lines);
+	c.missing += engine_probe(check_say_line, &lines);
 	if (c.missing)
 		return c.missing;
 	/* Everything it needs is there: the proof is that the verifier takes the programs. */
 	if (engine_new(&e, &why))
-		miss(&c, "BPF programs", why.text, "");
+		check_miss(&c, "BPF programs", why.text, "");
 	else
 		engine_free(e);
 	return c.missing;

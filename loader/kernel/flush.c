@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "kmod/pmcbpf_msr.h"
-#include "flush.h"
+#include "engine.h"
+#include "loader/base/debug.h"
 #include "pmcbpf.skel.h"
 #include "poke.skel.h"
 
@@ -25,7 +26,8 @@ struct flush {
 	struct bpf_object *poke;	/* NULL: no registers */
 	struct bpf_link *link;
 	int program;			/* what is run */
-	const volatile struct abi_cpu *cpus;
+	const struct engine *e;
+	struct why no_msr;
 };
 
 static bool module_has_kfunc(void)
@@ -76,25 +78,27 @@ static int poke_load(struct flush *f, struct why *why)
 			  strerror(-err)) : 0;
 }
 
-int flush_new(struct pmcbpf *skel, bool msr, struct flush **out, struct why *why)
+int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out, struct why *why)
 {
+	const bool msr = !*no_msr->text;
 	struct flush *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
 	*out = f;
 	f->skel = skel;
+	f->no_msr = *no_msr;
 	skel->rodata->reads_msr = msr;
 	bpf_program__set_autoload(skel->progs.flush, !msr);
 	bpf_program__set_autoload(skel->progs.flush_poked, msr);
 	return msr ? poke_load(f, why) : 0;
 }
 
-int flush_attach(struct flush *f, const volatile struct abi_cpu *cpus, struct why *why)
+int flush_attach(struct flush *f, const struct engine *e, struct why *why)
 {
 	int err;
 
-	f->cpus = cpus;
+	f->e = e;
 	if (!f->poke) {
 		f->program = bpf_program__fd(f->skel->progs.flush);
 		return 0;
@@ -122,7 +126,19 @@ void flush_cpu(const struct flush *f, unsigned int cpu)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (int)cpu);
 
+	DEBUG(f->e->debug, CSW, SWO, "CPU %u: the open slice ends, and goes on", cpu);
 	while (!bpf_prog_test_run_opts(f->program, &opts) &&
-	       __atomic_load_n(&f->cpus[cpu].again, __ATOMIC_ACQUIRE))
+	       __atomic_load_n(&f->e->cpus[cpu].again, __ATOMIC_ACQUIRE))
 		;
+}
+
+void flush_all(const struct flush *f)
+{
+	for (unsigned int cpu = 0; cpu < f->e->ncpu; cpu++)
+		flush_cpu(f, cpu);
+}
+
+const char *flush_no_msr(const struct flush *f)
+{
+	return *f->no_msr.text ? f->no_msr.text : NULL;
 }

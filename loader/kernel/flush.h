@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Part of the engine: the program that the daemon runs on a CPU, and whether that and the switch's
- * read registers.  Only engine.c includes this.
+ * The program that the daemon runs on a CPU to bring its open slice up to date; and whether it and
+ * the program at context switches read registers.
  */
 #ifndef PMCBPF_FLUSH_H
 #define PMCBPF_FLUSH_H
 
 #include <stdbool.h>
 
-#include "bpf/count/count_abi.h"
 #include "loader/base/why.h"
 
+struct engine;
 struct flush;
 struct pmcbpf;
 
 /* The companion module is there, and programs may call it; if not, why. */
 bool flush_finds_msr(struct why *why);
 
-/* Before the programs are loaded, which then read registers if `msr` says so. */
-int flush_new(struct pmcbpf *skel, bool msr, struct flush **out, struct why *why);
+/* Before the programs are loaded, which then read registers unless `no_msr` has a reason. */
+int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out, struct why *why);
 /* After that. */
-int flush_attach(struct flush *f, const volatile struct abi_cpu *cpus, struct why *why);
+int flush_attach(struct flush *f, const struct engine *e, struct why *why);
 void flush_free(struct flush *f);
 
 /* The open slice of the CPU ends, and goes on. */
 void flush_cpu(const struct flush *f, unsigned int cpu);
+/* Of all online CPUs; also a barrier for changes of sets. */
+void flush_all(const struct flush *f);
+
+/* Why sources cannot be registers; NULL: the programs read them. */
+const char *flush_no_msr(const struct flush *f);
 
 #endif

@@ -32,14 +32,14 @@ struct point {
 	const char *tp;
 	uint32_t classes;		/* of all its events */
 	bool here;			/* the kernel has it */
-	struct batch *batch;		/* NULL: not loaded */
+	struct ktr_batch *batch;		/* NULL: not loaded */
 	struct bpf_program *prog;
 	struct bpf_link *link;		/* NULL: not attached */
 };
 
 /* Programs that were loaded together. */
-struct batch {
-	struct batch *next;
+struct ktr_batch {
+	struct ktr_batch *next;
 	struct ktrace *skel;
 	unsigned int loaded;		/* of them are still there */
 };
@@ -49,7 +49,7 @@ struct ktrload {
 	struct ktrace *skel;
 	const struct ktr_region *region;
 	struct ktrpin pin;
-	struct batch *batches;
+	struct ktr_batch *batches;
 	struct bpf_link *stops[MAX_STOPS];
 	uint32_t refused, lacking;	/* classes that the kernel does not take, or have */
 	unsigned int npoint;
@@ -158,7 +158,7 @@ static int load_base(struct ktrload *l, struct why *why)
 /* Loads the programs of `classes` that are not there yet. */
 static int load_batch(struct ktrload *l, uint32_t classes)
 {
-	struct batch *b = calloc(1, sizeof(*b));
+	struct ktr_batch *b = calloc(1, sizeof(*b));
 	char name[KTR_TP_NAME + 4];
 	int err = -ENOMEM;
 
@@ -203,7 +203,7 @@ fail:
 
 static void sweep_batches(struct ktrload *l, bool all)
 {
-	for (struct batch **at = &l->batches, *b; (b = *at);) {
+	for (struct ktr_batch **at = &l->batches, *b; (b = *at);) {
 		if (b->loaded && !all) {
 			at = &b->next;
 			continue;
@@ -214,22 +214,22 @@ static void sweep_batches(struct ktrload *l, bool all)
 	}
 }
 
-static void attach(struct point *p, struct why *note)
+static void program_attach(struct point *p, struct why *note)
 {
 	p->link = bpf_program__attach(p->prog);
 	if (!p->link && !note->text[0])
 		deny(note, -errno, "cannot attach to the trace point %s: %m", p->tp);
 }
 
-static void detach(struct point *p)
+static void program_detach(struct point *p)
 {
 	bpf_link__destroy(p->link);
 	p->link = NULL;
 }
 
-static void unload(struct point *p)
+static void batch_unload(struct point *p)
 {
-	detach(p);
+	program_detach(p);
 	bpf_program__unload(p->prog);
 	p->batch->loaded--;
 	p->batch = NULL;
@@ -254,7 +254,7 @@ uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
 	note->text[0] = '\0';
 	for (unsigned int i = 0; i < l->npoint; i++)
 		if (l->point[i].batch && !(l->point[i].classes & classes))
-			unload(&l->point[i]);
+			batch_unload(&l->point[i]);
 	sweep_batches(l, false);
 	if (load_batch(l, classes & ~l->refused))
 		for (uint32_t bit = 1; bit; bit <<= 1) {
@@ -284,9 +284,9 @@ void ktrload_attach(struct ktrload *l, uint32_t classes, struct why *note)
 		bool wanted = p->batch && p->classes & classes;
 
 		if (wanted && !p->link)
-			attach(p, note);
+			program_attach(p, note);
 		else if (!wanted && p->link)
-			detach(p);
+			program_detach(p);
 	}
 }
 
@@ -439,7 +439,7 @@ volatile struct ktr_control *ktrload_control(const struct ktrload *l)
 	return &l->skel->data_ktr->ktr;
 }
 
-static int order(struct ktrload *l, struct ktr_order *o)
+static int batches_order(struct ktrload *l, struct ktr_order *o)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = o, .ctx_size_in = sizeof(*o));
 	int err = bpf_prog_test_run_opts(bpf_program__fd(l->skel->progs.ktr_order), &opts);
@@ -452,7 +452,7 @@ int ktrload_entry(struct ktrload *l, enum ktr_event id, uint32_t tid, const uint
 	struct ktr_order o = { .id = id, .at = tid };
 
 	memcpy(o.words, words, 5 * sizeof(words[0]));
-	return order(l, &o);
+	return batches_order(l, &o);
 }
 
 int ktrload_put(struct ktrload *l, const void *field, const void *data, size_t n)
@@ -467,7 +467,7 @@ int ktrload_put(struct ktrload *l, const void *field, const void *data, size_t n
 
 		memcpy(o.words, (const char *)l->region + at - from, KTR_ENTRY_SIZE);
 		memcpy((char *)o.words + from, data, part);
-		err = order(l, &o);
+		err = batches_order(l, &o);
 		at += part;
 		data = (const char *)data + part;
 		n -= part;
@@ -485,7 +485,7 @@ int ktrload_clear(struct ktrload *l)
 		const struct ktr_ring ring = { .cpu = cpu };
 
 		memcpy(o.words, &ring, sizeof(ring));
-		err = order(l, &o);
+		err = batches_order(l, &o);
 	}
 	return err;
 }

@@ -135,19 +135,19 @@ void ktrregion_header(struct ktr_region *r, const struct ktr_layout *l)
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-static struct ktr_ring *ring(const struct ktr_region *r, unsigned int cpu)
+static struct ktr_ring *ring_at(const struct ktr_region *r, unsigned int cpu)
 {
 	return (struct ktr_ring *)((char *)r + r->hdrsize + cpu * r->stride);
 }
 
-static uint64_t head(const struct ktr_region *r, unsigned int cpu)
+static uint64_t ring_head(const struct ktr_region *r, unsigned int cpu)
 {
-	return __atomic_load_n(&ring(r, cpu)->head, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&ring_at(r, cpu)->head, __ATOMIC_ACQUIRE);
 }
 
-static struct ktr_entry *entry(const struct ktr_region *r, unsigned int cpu, uint64_t n)
+static struct ktr_entry *entry_copy(const struct ktr_region *r, unsigned int cpu, uint64_t n)
 {
-	return (struct ktr_entry *)(ring(r, cpu) + 1) + (n & (r->entries - 1));
+	return (struct ktr_entry *)(ring_at(r, cpu) + 1) + (n & (r->entries - 1));
 }
 
 uint64_t ktrregion_written(const struct ktr_region *r)
@@ -155,7 +155,7 @@ uint64_t ktrregion_written(const struct ktr_region *r)
 	uint64_t sum = 0;
 
 	for (unsigned int cpu = 0; cpu < r->ncpu; cpu++)
-		sum += head(r, cpu);
+		sum += ring_head(r, cpu);
 	return sum;
 }
 
@@ -170,7 +170,7 @@ static void scrub_text(char *text)
 }
 
 /* Leaves of an entry what everybody may see; false: nothing. */
-static bool scrub(struct ktr_entry *e, uint32_t generation)
+static bool entry_scrub(struct ktr_entry *e, uint32_t generation)
 {
 	uint64_t words[PARMS];
 	struct ktr_event_info info;
@@ -199,20 +199,21 @@ static bool scrub(struct ktr_entry *e, uint32_t generation)
 /* An entry that was being written, or is older than it should be, stays out: its slot says 0. */
 static void copy_ring(struct ktr_region *to, const struct ktr_region *from, unsigned int cpu)
 {
-	uint64_t end = head(from, cpu), n = end > to->entries ? end - to->entries : 0;
+	uint64_t end = ring_head(from, cpu), n = end > to->entries ? end - to->entries : 0;
 
-	ring(to, cpu)->cpu = cpu;
-	ring(to, cpu)->head = end;
+	ring_at(to, cpu)->cpu = cpu;
+	ring_at(to, cpu)->head = end;
 	for (; n < end; n++) {
-		const struct ktr_entry *e = entry(from, cpu, n);
-		struct ktr_entry *copy = entry(to, cpu, n);
+		const struct ktr_entry *e = entry_copy(from, cpu, n);
+		struct ktr_entry *copy = entry_copy(to, cpu, n);
 
 		if (__atomic_load_n(&e->ktr_seq, __ATOMIC_ACQUIRE) != (uint32_t)(n + 1))
 			continue;
 		memcpy(copy, e, sizeof(*copy));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&e->ktr_seq, __ATOMIC_RELAXED) != (uint32_t)(n + 1) ||
-		    head(from, cpu) - n > from->entries || !scrub(copy, from->generation & 0xffff))
+		    ring_head(from, cpu) - n > from->entries ||
+		    !entry_scrub(copy, from->generation & 0xffff))
 			memset(copy, 0, sizeof(*copy));
 	}
 }

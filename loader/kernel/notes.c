@@ -24,7 +24,7 @@ struct notes {
 	void *arg, *exec_arg;
 };
 
-static int on_note(void *ctx, void *data, size_t size)
+static int notes_on_note(void *ctx, void *data, size_t size)
 {
 	struct notes *n = ctx;
 	struct abi_note note;
@@ -36,7 +36,7 @@ static int on_note(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static int on_exec(void *ctx, void *data, size_t size)
+static int notes_on_exec(void *ctx, void *data, size_t size)
 {
 	struct notes *n = ctx;
 	struct abi_exec exec;
@@ -65,8 +65,8 @@ int notes_new(const struct notes_place *place, struct notes **out, struct why *w
 	if (!n)
 		return -ENOMEM;
 	n->place = *place;
-	n->ring = ring_buffer__new(place->ring, on_note, n, NULL);
-	n->execs = n->ring ? ring_buffer__new(place->execs, on_exec, n, NULL) : NULL;
+	n->ring = ring_buffer__new(place->ring, notes_on_note, n, NULL);
+	n->execs = n->ring ? ring_buffer__new(place->execs, notes_on_exec, n, NULL) : NULL;
 	if (!n->execs) {
 		int err = deny(why, -errno, "cannot map the programs' notes: %m");
 
@@ -104,7 +104,7 @@ void notes_each(struct notes *n, void (*fn)(void *arg, const struct abi_note *no
 	fn(arg, &(struct abi_note){ .kind = ABI_NOTE_LOST });
 }
 
-static void exec_passes(void *arg, const struct abi_exec *exec)
+static void notes_exec_passes(void *arg, const struct abi_exec *exec)
 {
 }
 
@@ -112,7 +112,7 @@ void notes_watch_execs(struct notes *n, bool on)
 {
 	/* Notes left from the last time have no sequel. */
 	if (on)
-		(void)notes_execs(n, exec_passes, NULL);
+		(void)notes_execs(n, notes_exec_passes, NULL);
 	__atomic_store_n(n->place.watch_execs, on, __ATOMIC_SEQ_CST);
 }
 

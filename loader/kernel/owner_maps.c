@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "owner_maps.h"
+#include "engine.h"
+#include "pmcbpf.skel.h"
 
 #define SPARES_MIN 16
 #define SPARES_MAX 256
@@ -29,7 +30,7 @@ enum slot_state {
 	SLOT_TRASH,		/* to be taken out */
 };
 
-struct counts_pool {
+struct owner_maps {
 	int owners;
 	int nobody;		/* the map in a slot that no owner has any more */
 	unsigned int ncpu;
@@ -40,11 +41,11 @@ struct counts_pool {
 	bool stop, quiet;
 	int error;		/* why there are no more spares, until somebody asks again */
 	unsigned int nspare, nused, ntrash;
-	struct engine_counts spare[SPARES_MAX];
+	struct owner_counts spare[SPARES_MAX];
 	uint8_t slot[ABI_MAX_OWNERS];	/* enum slot_state */
 };
 
-int counts_map_create(unsigned int ncpu)
+int owner_maps_create(unsigned int ncpu)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 
@@ -52,7 +53,7 @@ int counts_map_create(unsigned int ncpu)
 			      sizeof(struct abi_counts), ncpu, &opts);
 }
 
-static void counts_close(const struct counts_pool *p, struct engine_counts *c)
+static void counts_close(const struct owner_maps *p, struct owner_counts *c)
 {
 	if (c->cpu)
 		munmap((void *)c->cpu, p->ncpu * sizeof(struct abi_counts));
@@ -63,13 +64,13 @@ static void counts_close(const struct counts_pool *p, struct engine_counts *c)
 }
 
 /* A map for a slot, mapped here. */
-static int counts_open(const struct counts_pool *p, unsigned int slot, struct engine_counts *c)
+static int counts_open(const struct owner_maps *p, unsigned int slot, struct owner_counts *c)
 {
 	size_t size = p->ncpu * sizeof(struct abi_counts);
 	void *at;
 	int err;
 
-	*c = (struct engine_counts){ .slot = slot, .fd = counts_map_create(p->ncpu) };
+	*c = (struct owner_counts){ .slot = slot, .fd = owner_maps_create(p->ncpu) };
 	if (c->fd < 0)
 		return c->fd;
 	/*
@@ -88,7 +89,7 @@ static int counts_open(const struct counts_pool *p, unsigned int slot, struct en
 }
 
 /* The lowest slot in the state, marked anew; ABI_MAX_OWNERS: none. */
-static unsigned int slot_claim(struct counts_pool *p, enum slot_state from, enum slot_state to)
+static unsigned int slot_claim(struct owner_maps *p, enum slot_state from, enum slot_state to)
 {
 	const uint8_t *at = memchr(p->slot, from, ABI_MAX_OWNERS);
 
@@ -98,7 +99,7 @@ static unsigned int slot_claim(struct counts_pool *p, enum slot_state from, enum
 	return (unsigned int)(at - p->slot);
 }
 
-static unsigned int wanted(const struct counts_pool *p)
+static unsigned int spares_wanted(const struct owner_maps *p)
 {
 	unsigned int n = SPARES_MIN + p->nused / 4;
 
@@ -106,14 +107,14 @@ static unsigned int wanted(const struct counts_pool *p)
 }
 
 /* How many spares to make; none before few are left, so that many come at once. */
-static unsigned int missing(const struct counts_pool *p)
+static unsigned int spares_missing(const struct owner_maps *p)
 {
-	unsigned int want = wanted(p), enough = p->quiet ? want : want / 2 + 1;
+	unsigned int want = spares_wanted(p), enough = p->quiet ? want : want / 2 + 1;
 
 	return p->nspare >= enough ? 0 : want - p->nspare;
 }
 
-static void counts_trash(struct counts_pool *p, struct engine_counts *c)
+static void counts_trash(struct owner_maps *p, struct owner_counts *c)
 {
 	p->slot[c->slot] = SLOT_TRASH;
 	p->ntrash++;
@@ -121,17 +122,17 @@ static void counts_trash(struct counts_pool *p, struct engine_counts *c)
 }
 
 /* What is to be changed together: trash first, then the spares. */
-struct batch {
+struct map_batch {
 	unsigned int ntrash, n;
 	uint32_t slot[BATCH];
 	int fd[BATCH];
-	struct engine_counts made[BATCH];	/* of those after the trash */
+	struct owner_counts made[BATCH];	/* of those after the trash */
 };
 
 /* With the lock held. */
-static void batch_plan(struct counts_pool *p, struct batch *b)
+static void batch_plan(struct owner_maps *p, struct map_batch *b)
 {
-	unsigned int more = missing(p), slot;
+	unsigned int more = spares_missing(p), slot;
 
 	b->n = 0;
 	for (; p->ntrash && b->n < BATCH - SPARES_MIN; p->ntrash--)
@@ -148,7 +149,7 @@ static void batch_plan(struct counts_pool *p, struct batch *b)
 }
 
 /* Without the lock: the kernel waits here.  Returns how many changes were made, the first ones. */
-static unsigned int batch_run(const struct counts_pool *p, struct batch *b, int *err)
+static unsigned int batch_run(const struct owner_maps *p, struct map_batch *b, int *err)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
 	uint32_t n = 0, done;
@@ -167,13 +168,13 @@ static unsigned int batch_run(const struct counts_pool *p, struct batch *b, int 
 }
 
 /* With the lock held, of which it lets go for the change itself. */
-static void batch_make(struct counts_pool *p, struct batch *b)
+static void batch_make(struct owner_maps *p, struct map_batch *b)
 {
 	unsigned int done;
 	int err;
 
 	for (unsigned int i = 0; i < b->n; i++)
-		b->made[i] = (struct engine_counts){ .fd = -1 };
+		b->made[i] = (struct owner_counts){ .fd = -1 };
 	pthread_mutex_unlock(&p->lock);
 	done = batch_run(p, b, &err);
 	for (unsigned int i = done; i < b->n; i++)
@@ -192,11 +193,11 @@ static void batch_make(struct counts_pool *p, struct batch *b)
 }
 
 /* Until there may be something to do; with the lock held, but for the wait. */
-static void wait_for_work(struct counts_pool *p)
+static void owner_maps_wait(struct owner_maps *p)
 {
 	struct timespec until;
 
-	if (p->error || p->nspare == wanted(p)) {
+	if (p->error || p->nspare == spares_wanted(p)) {
 		pthread_cond_wait(&p->work, &p->lock);
 		p->quiet = false;
 		return;
@@ -206,42 +207,42 @@ static void wait_for_work(struct counts_pool *p)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	p->quiet = pthread_cond_timedwait(&p->work, &p->lock, &until) == ETIMEDOUT;
-	while (p->quiet && p->nspare > wanted(p))
+	while (p->quiet && p->nspare > spares_wanted(p))
 		counts_trash(p, &p->spare[--p->nspare]);
 }
 
-static void *work(void *arg)
+static void *owner_maps_work(void *arg)
 {
-	struct counts_pool *p = arg;
-	struct batch b;
+	struct owner_maps *p = arg;
+	struct map_batch b;
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->stop) {
 		b.n = 0;
-		if (!p->error && (p->ntrash || missing(p)))
+		if (!p->error && (p->ntrash || spares_missing(p)))
 			batch_plan(p, &b);
 		if (b.n)
 			batch_make(p, &b);
 		pthread_cond_signal(&p->done);
 		if (!b.n)
-			wait_for_work(p);
+			owner_maps_wait(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
 }
 
-int counts_pool_new(int owners, unsigned int ncpu, struct counts_pool **out, struct why *why)
+int owner_maps_new(const struct engine *e, struct owner_maps **out, struct why *why)
 {
-	struct counts_pool *p = calloc(1, sizeof(*p));
+	struct owner_maps *p = calloc(1, sizeof(*p));
 	pthread_condattr_t monotonic;
 	sigset_t all, before;
 	int err;
 
 	if (!p)
 		return -ENOMEM;
-	p->owners = owners;
-	p->ncpu = ncpu;
-	p->nobody = counts_map_create(ncpu);
+	p->owners = bpf_map__fd(e->skel->maps.owners);
+	p->ncpu = e->ncpu;
+	p->nobody = owner_maps_create(e->ncpu);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -254,13 +255,13 @@ int counts_pool_new(int owners, unsigned int ncpu, struct counts_pool **out, str
 			    strerror(-p->nobody));
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&p->thread, NULL, work, p);
+	err = -pthread_create(&p->thread, NULL, owner_maps_work, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	p->started = !err;
 	return err ? deny(why, err, "cannot start a thread: %s", strerror(-err)) : 0;
 }
 
-void counts_pool_free(struct counts_pool *p)
+void owner_maps_free(struct owner_maps *p)
 {
 	if (!p)
 		return;
@@ -281,7 +282,7 @@ void counts_pool_free(struct counts_pool *p)
 	free(p);
 }
 
-int counts_pool_take(struct counts_pool *p, struct engine_counts *c, struct why *why)
+int owner_maps_take(struct owner_maps *p, struct owner_counts *c, struct why *why)
 {
 	int err = 0;
 
@@ -305,7 +306,7 @@ int counts_pool_take(struct counts_pool *p, struct engine_counts *c, struct why 
 	return err ? deny(why, err, "cannot make a map of counts: %s", strerror(-err)) : 0;
 }
 
-void counts_pool_give(struct counts_pool *p, struct engine_counts *c)
+void owner_maps_give(struct owner_maps *p, struct owner_counts *c)
 {
 	if (c->fd < 0)
 		return;
@@ -314,4 +315,14 @@ void counts_pool_give(struct counts_pool *p, struct engine_counts *c)
 	p->nused--;
 	pthread_cond_signal(&p->work);
 	pthread_mutex_unlock(&p->lock);
+}
+
+struct abi_account *owner_maps_accounts(const struct engine *e)
+{
+	return e->skel->bss->accounts;
+}
+
+struct abi_owner *owner_maps_owner(const struct engine *e, unsigned int slot)
+{
+	return &e->skel->bss->owner_state[slot];
 }

@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The maps that hold owners' counts, made before they are wanted and taken down after. */
-#ifndef PMCBPF_COUNTS_H
-#define PMCBPF_COUNTS_H
+/* What the programs keep for each owner: maps of counts, made before they are wanted; accounts. */
+#ifndef PMCBPF_OWNER_MAPS_H
+#define PMCBPF_OWNER_MAPS_H
 
-#include "engine.h"
+#include "bpf/count/count_abi.h"
+#include "loader/base/why.h"
 
-struct counts_pool;
+struct engine;
+struct owner_maps;
 
-/* `owners`: the map of maps. */
-int counts_pool_new(int owners, unsigned int ncpu, struct counts_pool **out, struct why *why);
-void counts_pool_free(struct counts_pool *p);
+struct owner_counts {
+	unsigned int slot;		/* index of the `owners` map */
+	int fd;				/* frozen, may be passed to the owner */
+	const volatile struct abi_counts *cpu; /* one element per CPU */
+};
 
-int counts_pool_take(struct counts_pool *p, struct engine_counts *c, struct why *why);
-void counts_pool_give(struct counts_pool *p, struct engine_counts *c);
+int owner_maps_new(const struct engine *e, struct owner_maps **out, struct why *why);
+void owner_maps_free(struct owner_maps *p);
+
+int owner_maps_take(struct owner_maps *p, struct owner_counts *c, struct why *why);
+void owner_maps_give(struct owner_maps *p, struct owner_counts *c);
 
 /* One map of the right shape; a descriptor or -errno. */
-int counts_map_create(unsigned int ncpu);
+int owner_maps_create(unsigned int ncpu);
+
+/* The accounts that the programs charge for what they take by themselves, see account.c. */
+struct abi_account *owner_maps_accounts(const struct engine *e);
+/* The programs' state of the owner in a slot. */
+struct abi_owner *owner_maps_owner(const struct engine *e, unsigned int slot);
 
 #endif

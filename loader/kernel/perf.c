@@ -152,7 +152,7 @@ static int event_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 	return fd < 0 ? -errno : fd;
 }
 
-static int read_words(int fd, uint64_t *words, size_t size)
+static int event_read_words(int fd, uint64_t *words, size_t size)
 {
 	ssize_t n = read(fd, words, size);
 
@@ -163,13 +163,13 @@ static int read_words(int fd, uint64_t *words, size_t size)
 
 int perf_read(int fd, uint64_t *value)
 {
-	return read_words(fd, value, sizeof(*value));
+	return event_read_words(fd, value, sizeof(*value));
 }
 
 int perf_read_timed(int fd, uint64_t *value, uint64_t *ns)
 {
 	uint64_t both[2];
-	int err = read_words(fd, both, sizeof(both));
+	int err = event_read_words(fd, both, sizeof(both));
 
 	if (err)
 		return err;
@@ -178,7 +178,7 @@ int perf_read_timed(int fd, uint64_t *value, uint64_t *ns)
 	return 0;
 }
 
-static int open_running(const struct perf_event_spec *spec, int tid, unsigned int cpu)
+static int event_open_running(const struct perf_event_spec *spec, int tid, unsigned int cpu)
 {
 	struct perf_event_attr attr;
 	uint64_t value;
@@ -225,7 +225,7 @@ const char *perf_error(int err)
 
 int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu)
 {
-	return open_running(spec, -1, cpu);
+	return event_open_running(spec, -1, cpu);
 }
 
 int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
@@ -336,7 +336,7 @@ static const struct {
 	{ "apple_", PMC_CLASS_ARMV8, "ARMV8" },
 };
 
-static bool vendor_is_intel(void)
+static bool cpu_is_intel(void)
 {
 	char line[256];
 	bool intel = false;
@@ -361,7 +361,7 @@ static bool pmu_classify(const char *name, struct perf_pmu *pmu)
 		}
 		if (!known_pmus[i].class && (!strcmp(name, "cpu") || !strcmp(name, "cpu_core") ||
 					     !strcmp(name, "cpu_atom"))) {
-			bool intel = vendor_is_intel();
+			bool intel = cpu_is_intel();
 
 			pmu->class = intel ? PMC_CLASS_IAP : PMC_CLASS_K8;
 			snprintf(pmu->prefix, sizeof(pmu->prefix), "%s", intel ? "IAP" : "K8");
@@ -415,7 +415,7 @@ static unsigned int pmu_count_free(const struct perf_pmu *pmu, int tid, unsigned
 		struct perf_event_spec spec = probe_event(pmu, i);
 		int fd;
 
-		while (n < MAX_ROWS && (fd = open_running(&spec, tid, cpu)) >= 0)
+		while (n < MAX_ROWS && (fd = event_open_running(&spec, tid, cpu)) >= 0)
 			fds[n++] = fd;
 	}
 	for (unsigned int i = 0; i < n; i++)
@@ -534,7 +534,7 @@ static int pmu_probe(const char *name, struct perf_pmu *pmu)
 	return 1;
 }
 
-static int by_name(const void *a, const void *b)
+static int pmu_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct perf_pmu *)a)->name, ((const struct perf_pmu *)b)->name);
 }
@@ -551,6 +551,6 @@ int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
 		if (d->d_name[0] != '.')
 			n += (unsigned int)pmu_probe(d->d_name, &pmus[n]);
 	closedir(dir);
-	qsort(pmus, n, sizeof(*pmus), by_name);
+	qsort(pmus, n, sizeof(*pmus), pmu_by_name);
 	return (int)n;
 }

@@ -18,7 +18,7 @@ struct tick_source {
 
 struct profclock {
 	struct profclock_config config;
-	uint64_t seen;			/* engine_cpu_changes() that have been dealt with */
+	uint64_t seen;			/* cpu_bell_changes() that have been dealt with */
 	unsigned int ncpu;
 	struct tick_source cpu[];
 };
@@ -47,7 +47,7 @@ static int tick_source_open(struct profclock *c, unsigned int cpu)
 /* Where it does not run and can.  -ENXIO: the CPU has gone, and that will be reported. */
 static int tick_source_renew(struct profclock *c, unsigned int cpu)
 {
-	const struct engine_cpu now = engine_cpu(c->config.engine, cpu);
+	const struct cpu_state now = cpu_bell_cpu(c->config.engine->cpu_bell, cpu);
 	struct tick_source *s = &c->cpu[cpu];
 
 	if (s->fd >= 0 && s->downs != now.downs) {
@@ -61,7 +61,7 @@ static int tick_source_renew(struct profclock *c, unsigned int cpu)
 }
 
 /* The kernel pauses an event that samples more often; then most samples would be missing. */
-static int check_limit(unsigned int rate, struct why *why)
+static int profclock_check_limit(unsigned int rate, struct why *why)
 {
 	char limit[16];
 
@@ -75,18 +75,18 @@ static int check_limit(unsigned int rate, struct why *why)
 
 int profclock_new(const struct profclock_config *config, struct profclock **out, struct why *why)
 {
-	unsigned int ncpu = engine_ncpu(config->engine);
+	unsigned int ncpu = config->engine->ncpu;
 	struct profclock *c = calloc(1, sizeof(*c) + ncpu * sizeof(c->cpu[0]));
 	int err;
 
 	if (!c)
 		return deny(why, -ENOMEM, "no memory for the profiling clock");
-	err = check_limit(config->rate, why);
+	err = profclock_check_limit(config->rate, why);
 	c->config = *config;
 	c->ncpu = ncpu;
 	for (unsigned int cpu = 0; cpu < ncpu; cpu++)
 		c->cpu[cpu].fd = -1;
-	c->seen = engine_cpu_changes(config->engine);
+	c->seen = cpu_bell_changes(config->engine->cpu_bell);
 	for (unsigned int cpu = 0; !err && cpu < ncpu; cpu++) {
 		err = tick_source_renew(c, cpu);
 		if (err == -ENXIO)
@@ -117,7 +117,7 @@ void profclock_free(struct profclock *c)
 
 unsigned int profclock_cpus(struct profclock *c)
 {
-	uint64_t changes = engine_cpu_changes(c->config.engine);
+	uint64_t changes = cpu_bell_changes(c->config.engine->cpu_bell);
 	unsigned int failed = 0;
 
 	if (changes == c->seen)

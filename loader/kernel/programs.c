@@ -15,8 +15,8 @@
 #include "loader/base/clock.h"
 #include "loader/base/debug.h"
 #include "loader/base/file.h"
+#include "engine.h"
 #include "level.h"
-#include "programs.h"
 #include "pmcbpf.skel.h"
 
 #define LINKS  4		/* programs behind one need, at most */
@@ -55,7 +55,7 @@ static bool struct_has(const struct btf *btf, const char *name, const char *fiel
  * May programs be put onto this function here? Some kernels and sandboxes refuse that
  * altogether.
  */
-static bool may_fentry(const struct btf *btf, const char *function)
+static bool kernel_may_fentry(const struct btf *btf, const char *function)
 {
 	const struct bpf_insn ret[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
@@ -74,7 +74,7 @@ static bool may_fentry(const struct btf *btf, const char *function)
 }
 
 /* See bpf/count/maps.bpf.h. */
-static bool may_preempt(const struct btf *btf)
+static bool kernel_may_preempt(const struct btf *btf)
 {
 	struct utsname u;
 	unsigned int major = 0, minor = 0;
@@ -86,7 +86,7 @@ static bool may_preempt(const struct btf *btf)
 }
 
 /* Without a module that labels processes there is no label to read. */
-static bool has_labels(void)
+static bool kernel_has_labels(void)
 {
 	char label[64];
 	int err = file_read(AT_FDCWD, "/proc/self/attr/current", label, sizeof(label));
@@ -101,7 +101,7 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why)
 	struct btf *btf = btf__load_vmlinux_btf();
 	bool fault = btf_has(btf, "btf_trace_page_fault_user", BTF_KIND_TYPEDEF);
 	bool kprobe = access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0;
-	bool preemptible = may_preempt(btf);
+	bool preemptible = kernel_may_preempt(btf);
 
 	bpf_program__set_autoload(skel->progs.on_fork_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_exit_again, preemptible);
@@ -109,14 +109,14 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why)
 	bpf_program__set_autoload(skel->progs.on_rename_again, preemptible);
 	bpf_program__set_autoload(skel->progs.on_dead,
 				  struct_has(btf, "task_struct", "on_cpu") &&
-				  may_fentry(btf, "put_task_struct_rcu_user"));
+				  kernel_may_fentry(btf, "put_task_struct_rcu_user"));
 	bpf_program__set_autoload(skel->progs.on_fault, fault);
 	bpf_program__set_autoload(skel->progs.on_fault_probe, !fault && kprobe && !reads_msr);
 	bpf_program__set_autoload(skel->progs.on_fault_probe_alone, !fault && kprobe && reads_msr);
 	skel->rodata->faults_look = fault || !reads_msr;
 	bpf_program__set_autoload(skel->progs.on_contention,
 				  btf_has(btf, "btf_trace_contention_begin", BTF_KIND_TYPEDEF));
-	skel->rodata->labels = has_labels();
+	skel->rodata->labels = kernel_has_labels();
 	btf__free(btf);
 	skel->rodata->nested = nested > 0;
 	return nested < 0 ? nested : 0;
@@ -127,25 +127,25 @@ int programs_level(struct pmcbpf *skel, struct why *why)
 	return level_learn(bpf_program__fd(skel->progs.level_learn), why);
 }
 
-int programs_peer(struct pmcbpf *skel, int fd, struct abi_cred *cred)
+int programs_peer(const struct programs *p, int fd, struct abi_cred *cred)
 {
 	uint64_t args[1] = { (uint64_t)fd };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
-	int err = bpf_prog_test_run_opts(bpf_program__fd(skel->progs.peer_read), &opts);
+	int err = bpf_prog_test_run_opts(bpf_program__fd(p->skel->progs.peer_read), &opts);
 
-	*cred = skel->bss->peer;
+	*cred = p->skel->bss->peer;
 	return err ?: (int)opts.retval;
 }
 
-struct programs *programs_new(const struct engine *e, struct pmcbpf *skel)
+struct programs *programs_new(const struct engine *e)
 {
 	struct programs *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
 	p->e = e;
-	p->skel = skel;
-	p->fallback_final = !bpf_program__autoload(skel->progs.on_dead);
+	p->skel = e->skel;
+	p->fallback_final = !bpf_program__autoload(e->skel->progs.on_dead);
 	return p;
 }
 
@@ -162,7 +162,7 @@ void programs_helpers_from(struct programs *p, struct helpers *helpers)
 	p->helpers = helpers;
 }
 
-static struct bpf_program *if_loaded(struct bpf_program *prog)
+static struct bpf_program *program_if_loaded(struct bpf_program *prog)
 {
 	return bpf_program__autoload(prog) ? prog : NULL;
 }
@@ -182,18 +182,18 @@ static void need_programs(const struct programs *p, enum engine_need what,
 	case NEED_LIFE:
 		prog[0] = p->skel->progs.on_fork;
 		prog[1] = p->skel->progs.on_exit;
-		prog[2] = if_loaded(p->skel->progs.on_fork_again);
-		prog[3] = if_loaded(p->skel->progs.on_exit_again);
+		prog[2] = program_if_loaded(p->skel->progs.on_fork_again);
+		prog[3] = program_if_loaded(p->skel->progs.on_exit_again);
 		break;
 	case NEED_EXEC:
 		prog[0] = p->skel->progs.on_exec;
 		prog[1] = p->skel->progs.on_rename;
-		prog[2] = if_loaded(p->skel->progs.on_exec_again);
-		prog[3] = if_loaded(p->skel->progs.on_rename_again);
+		prog[2] = program_if_loaded(p->skel->progs.on_exec_again);
+		prog[3] = program_if_loaded(p->skel->progs.on_rename_again);
 		break;
 	case NEED_FAULT:
-		prog[0] = if_loaded(p->skel->progs.on_fault);
-		prog[0] = prog[0] ?: if_loaded(p->skel->progs.on_fault_probe);
+		prog[0] = program_if_loaded(p->skel->progs.on_fault);
+		prog[0] = prog[0] ?: program_if_loaded(p->skel->progs.on_fault_probe);
 		prog[0] = prog[0] ?: p->skel->progs.on_fault_probe_alone;
 		break;
 	case NEED_LOCK:
@@ -221,8 +221,23 @@ bool programs_needed(const struct programs *p, enum engine_need what)
 	return p->needs[what];
 }
 
+bool programs_have_hook(const struct programs *p, uint32_t hook)
+{
+	switch (hook) {
+	case ABI_HOOK_LOCK:
+		return bpf_program__autoload(p->skel->progs.on_contention);
+	case ABI_HOOK_FAULT_READ:
+	case ABI_HOOK_FAULT_WRITE:
+		return bpf_program__autoload(p->skel->progs.on_fault) ||
+		       bpf_program__autoload(p->skel->progs.on_fault_probe) ||
+		       bpf_program__autoload(p->skel->progs.on_fault_probe_alone);
+	default:
+		return true;
+	}
+}
+
 /* hwpmc's group csw is about context switches only. */
-static bool told(enum engine_need what)
+static bool need_is_reported(enum engine_need what)
 {
 	return what == NEED_SWITCH || what == NEED_KIND;
 }
@@ -269,10 +284,10 @@ static void link_end(struct programs *p, enum engine_need what, struct bpf_link 
 		helper_dispose(p->helpers, &fd, 1);
 }
 
-static void detach(struct programs *p, enum engine_need what)
+static void need_detach(struct programs *p, enum engine_need what)
 {
-	if (told(what))
-		DEBUG(engine_debug(p->e), CSW, HOOK, "detach what %s needed",
+	if (need_is_reported(what))
+		DEBUG(p->e->debug, CSW, HOOK, "detach what %s needed",
 		      what == NEED_SWITCH ? "slices" : "kinds of switches");
 	if (what == NEED_UNMAP)
 		p->skel->bss->unmap_cookie = 0;
@@ -282,7 +297,7 @@ static void detach(struct programs *p, enum engine_need what)
 	}
 }
 
-static int attach(struct programs *p, enum engine_need what, struct why *why)
+static int need_attach(struct programs *p, enum engine_need what, struct why *why)
 {
 	struct bpf_program *prog[LINKS];
 	int err;
@@ -291,8 +306,8 @@ static int attach(struct programs *p, enum engine_need what, struct why *why)
 	if (what == NEED_UNMAP)
 		p->skel->bss->unmap_cookie = ++p->cookie;
 	for (unsigned int i = 0; i < LINKS && prog[i]; i++) {
-		if (told(what))
-			DEBUG(engine_debug(p->e), CSW, HOOK, "attach %s",
+		if (need_is_reported(what))
+			DEBUG(p->e->debug, CSW, HOOK, "attach %s",
 			      bpf_program__name(prog[i]));
 		p->links[what][i] = link_new(p, what, prog[i]);
 		if (!p->links[what][i] && prog[i] == p->skel->progs.on_dead) {
@@ -302,7 +317,7 @@ static int attach(struct programs *p, enum engine_need what, struct why *why)
 		}
 		if (!p->links[what][i]) {
 			err = -errno;
-			detach(p, what);
+			need_detach(p, what);
 			return deny(why, err, "cannot attach %s: %s", bpf_program__name(prog[i]),
 				    strerror(-err));
 		}
@@ -315,7 +330,7 @@ int programs_need(struct programs *p, enum engine_need what, struct why *why)
 	int err = 0;
 
 	if (!programs_attached(p, what))
-		err = attach(p, what, why);
+		err = need_attach(p, what, why);
 	if (err)
 		return err;
 	p->needs[what]++;
@@ -346,7 +361,7 @@ int programs_settle(struct programs *p)
 		return (int)left;
 	for (unsigned int what = 0; what < NEEDS; what++)
 		if (p->lingering >> what & 1)
-			detach(p, what);
+			need_detach(p, what);
 	p->lingering = 0;
 	return -1;
 }
@@ -372,4 +387,19 @@ int programs_number(const struct programs *p, uint32_t tid, struct abi_number *n
 {
 	return bpf_map__lookup_elem(p->skel->maps.numbers, &tid, sizeof(tid), number,
 				    sizeof(*number), 0);
+}
+
+int programs_rings(const struct programs *p)
+{
+	return bpf_map__fd(p->skel->maps.rings);
+}
+
+uint64_t programs_lost_records(const struct programs *p)
+{
+	return __atomic_load_n(&p->skel->bss->lost_records, __ATOMIC_RELAXED);
+}
+
+void programs_unmap_all(struct programs *p, bool all)
+{
+	p->skel->bss->unmap_all = all;
 }

@@ -6,7 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proof.h"
+#include "engine.h"
+#include "pmcbpf.skel.h"
 
 static enum abi_proof proof_run(int prog, uint64_t op, int a, int b, int c)
 {
@@ -17,8 +18,9 @@ static enum abi_proof proof_run(int prog, uint64_t op, int a, int b, int c)
 						     (enum abi_proof)opts.retval;
 }
 
-void proof_learn(int prog)
+void proof_learn(const struct engine *e)
 {
+	const int prog = bpf_program__fd(e->skel->progs.proof_ctl);
 	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -32,7 +34,9 @@ void proof_learn(int prog)
 		close(maps);
 }
 
-enum abi_proof proof_check(int prog, int pidfd, int proof)
+enum abi_proof proof_check(const struct engine *e, int pidfd, int proof)
 {
+	const int prog = bpf_program__fd(e->skel->progs.proof_ctl);
+
 	return proof_run(prog, ABI_PROOF_CHECK, pidfd, proof, -1);
 }

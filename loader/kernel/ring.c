@@ -114,7 +114,7 @@ static void ring_pass(const struct rings *rs, struct ring *r)
 }
 
 /* The ring with the oldest record up to `horizon`; few CPUs have any at a time. */
-static struct ring *oldest(struct rings *rs, uint64_t horizon)
+static struct ring *rings_oldest(struct rings *rs, uint64_t horizon)
 {
 	struct ring *best = NULL;
 
@@ -144,7 +144,7 @@ unsigned int rings_drain(struct rings *rs, uint64_t horizon,
 		if (!r->next && r->at < r->end)
 			horizon = horizon < rs->last ? horizon : rs->last;
 	}
-	while ((r = oldest(rs, horizon))) {
+	while ((r = rings_oldest(rs, horizon))) {
 		struct abi_rec rec = *r->next;
 
 		if (rec.time < rs->last)

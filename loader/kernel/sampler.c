@@ -30,7 +30,7 @@ struct samplers {
 };
 
 /* Room for nsamples records of the depth of now at least; rings have a power of two of pages. */
-static size_t ring_size(const struct samplers_config *c)
+static size_t samplers_ring_size(const struct samplers_config *c)
 {
 	size_t want = c->nsamples * (RING_HEAD + sizeof(struct abi_rec) + 8 * (size_t)*c->depth);
 	size_t size = RING_MIN;
@@ -41,7 +41,7 @@ static size_t ring_size(const struct samplers_config *c)
 }
 
 /* Into the map all at once: the kernel waits for a grace period whenever it changes. */
-static int make_rings(struct samplers *s)
+static int samplers_make_rings(struct samplers *s)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
 	uint32_t *cpus = calloc(s->config.ncpu, sizeof(*cpus)), n = s->config.ncpu;
@@ -65,7 +65,7 @@ static int make_rings(struct samplers *s)
 	return err;
 }
 
-static void free_rings(struct samplers *s)
+static void samplers_free_rings(struct samplers *s)
 {
 	rings_free(s->rings);
 	s->rings = NULL;
@@ -82,7 +82,7 @@ static void free_rings(struct samplers *s)
 }
 
 /* Where it cannot be, all but sampling works. */
-static void load(struct samplers *s, char *log)
+static void samplers_load(struct samplers *s, char *log)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);
 	char most[16];
@@ -116,7 +116,7 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 	}
 	s->config = *config;
 	s->epoll = -1;
-	load(s, log);
+	samplers_load(s, log);
 	free(log);
 	*out = s;
 	return 0;
@@ -128,12 +128,12 @@ int samplers_begin(struct samplers *s, struct why *why)
 
 	if (s->rings)
 		return 0;
-	s->ring_size = ring_size(&s->config);
+	s->ring_size = samplers_ring_size(&s->config);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->ring_fds = malloc(s->config.ncpu * sizeof(int));
 	if (s->ring_fds) {
 		memset(s->ring_fds, -1, s->config.ncpu * sizeof(int));
-		err = s->epoll < 0 ? -errno : make_rings(s);
+		err = s->epoll < 0 ? -errno : samplers_make_rings(s);
 	}
 	if (err)
 		deny(why, err, "cannot make rings of %zu bytes for %u CPUs: %s; a smaller "
@@ -142,7 +142,7 @@ int samplers_begin(struct samplers *s, struct why *why)
 	else
 		err = rings_new(s->ring_fds, s->config.ncpu, s->ring_size, &s->rings, why);
 	if (err)
-		free_rings(s);
+		samplers_free_rings(s);
 	return err;
 }
 
@@ -150,7 +150,7 @@ void samplers_free(struct samplers *s)
 {
 	if (!s)
 		return;
-	free_rings(s);
+	samplers_free_rings(s);
 	sample__destroy(s->skel);
 	free(s);
 }

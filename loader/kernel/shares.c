@@ -3,9 +3,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/count/count_abi.h"
+#include "engine.h"
 #include "pmcbpf.skel.h"
-#include "shares.h"
 
 static void shares_give(struct pmcbpf *skel, unsigned int slot, uint32_t n)
 {
@@ -16,8 +15,9 @@ static void shares_give(struct pmcbpf *skel, unsigned int slot, uint32_t n)
 	__atomic_fetch_sub(&accounts[0].used[ABI_CHARGE_SHARES], n, __ATOMIC_RELAXED);
 }
 
-uint64_t shares_take(struct pmcbpf *skel, unsigned int slot, uint32_t log, uint32_t tgid)
+uint64_t shares_take(const struct engine *e, unsigned int slot, uint32_t log, uint32_t tgid)
 {
+	struct pmcbpf *skel = e->skel;
 	struct abi_share key = { .tgid = tgid, .log = log };
 	uint64_t share = 0;
 
@@ -28,8 +28,9 @@ uint64_t shares_take(struct pmcbpf *skel, unsigned int slot, uint32_t log, uint3
 	return share;
 }
 
-void shares_forget(struct pmcbpf *skel, unsigned int slot, uint32_t log)
+void shares_forget(const struct engine *e, unsigned int slot, uint32_t log)
 {
+	struct pmcbpf *skel = e->skel;
 	const struct abi_account *account =
 		&skel->bss->accounts[skel->bss->owner_state[slot].account];
 	uint64_t args[1] = { log };

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "loader/base/debug.h"
 #include "sources.h"
 
 struct cpu_event {
@@ -23,6 +24,8 @@ struct source {
 	struct perf_event_spec spec;
 	struct cpu_event *at;		/* per CPU; NULL: not used */
 };
+
+static void source_close(struct sources *s, int source);
 
 struct sources {
 	struct sources_place place;
@@ -41,8 +44,13 @@ struct sources *sources_new(const struct sources_place *place)
 void sources_free(struct sources *s)
 {
 	for (int i = 0; s && i < ABI_SOURCE_MSR; i++)
-		sources_close(s, i);
+		source_close(s, i);
 	free(s);
+}
+
+void sources_debug_to(struct sources *s, const struct debug *debug)
+{
+	s->place.debug = debug;
 }
 
 static uint32_t cpu_downs(const struct sources *s, unsigned int cpu)
@@ -51,13 +59,13 @@ static uint32_t cpu_downs(const struct sources *s, unsigned int cpu)
 }
 
 /* Nobody has read it: where it stands says nothing of what it has counted. */
-static void unread(const struct sources *s, int source, unsigned int cpu)
+static void source_unread(const struct sources *s, int source, unsigned int cpu)
 {
 	__atomic_store_n(&s->place.cpus[cpu].now[source], ~0ull, __ATOMIC_RELAXED);
 }
 
 /* The source has neither lost nothing nor been taken out anywhere yet. */
-static void begin_anew(struct sources *s, int source)
+static void source_begin_anew(struct sources *s, int source)
 {
 	uint64_t others = ~(1ull << source);
 
@@ -68,7 +76,7 @@ static void begin_anew(struct sources *s, int source)
 	}
 }
 
-static bool counts_switches(const struct perf_event_spec *spec)
+static bool source_counts_switches(const struct perf_event_spec *spec)
 {
 	return spec->type == PERF_TYPE_SOFTWARE &&
 	       (spec->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
@@ -76,7 +84,7 @@ static bool counts_switches(const struct perf_event_spec *spec)
 }
 
 /* The event replaces an older one, which cannot be read by a program in between. */
-static int open_on(struct sources *s, int source, unsigned int cpu)
+static int source_open_on(struct sources *s, int source, unsigned int cpu)
 {
 	struct cpu_event *at = &s->source[source].at[cpu];
 	uint32_t key = ABI_EVENT(cpu, (uint32_t)source);
@@ -86,7 +94,7 @@ static int open_on(struct sources *s, int source, unsigned int cpu)
 	new.fd = perf_open_cpu(&s->source[source].spec, cpu);
 	if (new.fd < 0)
 		return new.fd;
-	unread(s, source, cpu);
+	source_unread(s, source, cpu);
 	err = bpf_map_update_elem(s->place.events, &key, &new.fd, BPF_ANY);
 	if (err) {
 		close(new.fd);
@@ -98,7 +106,8 @@ static int open_on(struct sources *s, int source, unsigned int cpu)
 	return 0;
 }
 
-static int register_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+static int source_open_register(struct sources *s, const struct perf_event_spec *spec,
+				struct why *why)
 {
 	struct abi_register *r = s->place.registers;
 	int i = 0;
@@ -111,20 +120,18 @@ static int register_open(struct sources *s, const struct perf_event_spec *spec, 
 	if (i == ABI_MSR_SOURCES)
 		return deny(why, -EINVAL, "processes are measured with %d registers already, and "
 			    "no more can be; release one", ABI_MSR_SOURCES);
-	begin_anew(s, ABI_SOURCE_MSR + i);
+	source_begin_anew(s, ABI_SOURCE_MSR + i);
 	for (unsigned int cpu = 0; cpu < s->place.ncpu; cpu++)
-		unread(s, ABI_SOURCE_MSR + i, cpu);
+		source_unread(s, ABI_SOURCE_MSR + i, cpu);
 	r[i] = (struct abi_register){ .reg = (uint32_t)spec->config, .mask = spec->config1 };
 	return ABI_SOURCE_MSR + i;
 }
 
-int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+static int source_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
 {
 	struct source *new;
 	int err = 0, source = 0;
 
-	if (spec->msr)
-		return register_open(s, spec, why);
 	while (source < ABI_SOURCE_MSR && s->source[source].at)
 		source++;
 	if (source == ABI_SOURCE_MSR)
@@ -135,24 +142,37 @@ int sources_open(struct sources *s, const struct perf_event_spec *spec, struct w
 		return -ENOMEM;
 	memset(new->at, -1, s->place.ncpu * sizeof(*new->at));
 	new->spec = *spec;
-	begin_anew(s, source);
+	source_begin_anew(s, source);
 	*s->place.switches &= ~(1ull << source);
-	*s->place.switches |= (__u64)counts_switches(spec) << source;
+	*s->place.switches |= (__u64)source_counts_switches(spec) << source;
 	for (unsigned int cpu = 0; cpu < s->place.ncpu && !err; cpu++) {
-		err = perf_cpu_online(cpu) ? open_on(s, source, cpu) : 0;
+		err = perf_cpu_online(cpu) ? source_open_on(s, source, cpu) : 0;
 		if (err == -ENXIO)	/* it has just gone */
 			err = 0;
 		if (err)
 			deny(why, err, "CPU %u cannot count this event: %s", cpu, perf_error(err));
 	}
 	if (err) {
-		sources_close(s, source);
+		source_close(s, source);
 		return err;
 	}
 	return source;
 }
 
-static void close_on(struct sources *s, int source, unsigned int cpu)
+int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+{
+	int source;
+
+	if (spec->msr && s->place.no_msr)
+		return deny(why, -EOPNOTSUPP, "%s", s->place.no_msr);
+	source = spec->msr ? source_open_register(s, spec, why) : source_open(s, spec, why);
+	DEBUG(s->place.debug, MD, CONFIG, "source %d: type %u config 0x%llx on every CPU: %s",
+	      source, spec->type, (unsigned long long)spec->config,
+	      strerror(source < 0 ? -source : 0));
+	return source;
+}
+
+static void source_close_on(struct sources *s, int source, unsigned int cpu)
 {
 	struct cpu_event *at = &s->source[source].at[cpu];
 	uint32_t key = ABI_EVENT(cpu, (uint32_t)source);
@@ -169,23 +189,29 @@ static void close_on(struct sources *s, int source, unsigned int cpu)
 void sources_close_cpu(struct sources *s, int source, unsigned int cpu)
 {
 	s->place.cpus[cpu].out |= 1ull << source;
-	close_on(s, source, cpu);
+	source_close_on(s, source, cpu);
 }
 
-void sources_close(struct sources *s, int source)
+static void source_close(struct sources *s, int source)
 {
 	if (source >= ABI_SOURCE_MSR) {
 		s->place.registers[source - ABI_SOURCE_MSR].mask = 0;
-		begin_anew(s, source);
+		source_begin_anew(s, source);
 		return;
 	}
 	if (!s->source[source].at)
 		return;
 	for (unsigned int cpu = 0; cpu < s->place.ncpu; cpu++)
-		close_on(s, source, cpu);
-	begin_anew(s, source);
+		source_close_on(s, source, cpu);
+	source_begin_anew(s, source);
 	free(s->source[source].at);
 	memset(&s->source[source], 0, sizeof(s->source[source]));
+}
+
+void sources_close(struct sources *s, int source)
+{
+	DEBUG(s->place.debug, MD, CONFIG, "source %d: none", source);
+	source_close(s, source);
 }
 
 bool sources_lost(const struct sources *s, int source)
@@ -205,7 +231,7 @@ uint64_t sources_renew(struct sources *s, unsigned int cpu)
 		    (at->fd >= 0 && at->downs == cpu_downs(s, cpu)))
 			continue;
 		/* Where that fails, the programs tell if anybody runs there. */
-		if (!open_on(s, i, cpu))
+		if (!source_open_on(s, i, cpu))
 			renewed |= 1ull << i;
 	}
 	return renewed;

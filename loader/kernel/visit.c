@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "visit.h"
+#include "engine.h"
+#include "pmcbpf.skel.h"
 
-static int open_iterator(struct bpf_program *p, const struct bpf_iter_attach_opts *opts)
+static int visit_open(struct bpf_program *p, const struct bpf_iter_attach_opts *opts)
 {
 	struct bpf_link *link = bpf_program__attach_iter(p, opts);
 	int fd;
@@ -23,8 +24,9 @@ static int open_iterator(struct bpf_program *p, const struct bpf_iter_attach_opt
 	return fd;
 }
 
-int visit_run(struct bpf_program *p, struct abi_visit_args *shared, struct abi_visit_args *args)
+int visit_run(const struct engine *e, struct abi_visit_args *args)
 {
+	struct abi_visit_args *shared = &e->skel->bss->visit;
 	union bpf_iter_link_info info = { .task.tid = args->tgid };
 	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
 	char buf[64];
@@ -34,7 +36,7 @@ int visit_run(struct bpf_program *p, struct abi_visit_args *shared, struct abi_v
 	if (args->op == ABI_VISIT_RUNNING)
 		info.task.tid = 0, info.task.pid = args->tgid;
 	memcpy(shared, args, sizeof(*args));
-	fd = open_iterator(p, args->tgid ? &opts : NULL);
+	fd = visit_open(e->skel->progs.visit_tasks, args->tgid ? &opts : NULL);
 	if (fd < 0)
 		return fd;
 	while ((n = read(fd, buf, sizeof(buf))) > 0)
@@ -46,7 +48,15 @@ int visit_run(struct bpf_program *p, struct abi_visit_args *shared, struct abi_v
 	return err;
 }
 
-int visit_processes(struct bpf_program *p)
+int visit_processes(const struct engine *e)
 {
-	return open_iterator(p, NULL);
+	return visit_open(e->skel->progs.list_processes, NULL);
+}
+
+uint64_t visit_exits(const struct engine *e)
+{
+	uint64_t done = __atomic_load_n(&e->skel->bss->exits_done, __ATOMIC_ACQUIRE);
+	uint64_t begun = __atomic_load_n(&e->skel->bss->exits_begun, __ATOMIC_ACQUIRE);
+
+	return begun * 2 + (begun != done);
 }

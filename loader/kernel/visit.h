@@ -5,12 +5,18 @@
 
 #include "bpf/count/count_abi.h"
 
-struct bpf_program;
+struct engine;
 
-/* Runs the program over all tasks, or args->tgid's; `shared` is where it reads its arguments. */
-int visit_run(struct bpf_program *p, struct abi_visit_args *shared, struct abi_visit_args *args);
+/* Runs the program over all tasks, or args->tgid's; the answer is in args as well. */
+int visit_run(const struct engine *e, struct abi_visit_args *args);
 
-/* A descriptor to read an array of struct abi_birth from: every process and its parent. */
-int visit_processes(struct bpf_program *p);
+/*
+ * A descriptor to read an array of struct abi_birth from, every process and its parent at the
+ * moment it is read; the caller's to close.
+ */
+int visit_processes(const struct engine *e);
+
+/* Changes whenever a target thread exits; odd while an exit is being accounted. */
+uint64_t visit_exits(const struct engine *e);
 
 #endif

@@ -16,8 +16,8 @@
 
 struct kgmon {
 	bool on;
-	struct kgmon_source source;	/* while it is on, or holds samples */
-	struct kgmon_source pmc;	/* of all that run */
+	struct profile_source source;	/* while it is on, or holds samples */
+	struct profile_source pmc;	/* of all that run */
 	unsigned int npmc;		/* so many */
 	uint64_t samples, user, lost;
 	struct wire_kgmon_hit *slots;	/* `samples` 0: free */
@@ -39,14 +39,14 @@ void kgmon_free(struct kgmon *k)
 
 /* --- sources --------------------------------------------------------------------------------- */
 
-static bool source_same(const struct kgmon_source *a, const struct kgmon_source *b)
+static bool source_same(const struct profile_source *a, const struct profile_source *b)
 {
 	return a->clock == b->clock && a->class == b->class && a->sides == b->sides &&
 	       a->period == b->period && !memcmp(a->config, b->config, sizeof(a->config)) &&
 	       !strncmp(a->event, b->event, sizeof(a->event));
 }
 
-static const char *source_text(const struct kgmon_source *s, char *room, size_t size)
+static const char *source_text(const struct profile_source *s, char *room, size_t size)
 {
 	if (s->clock)
 		snprintf(room, size, "the profiling clock");
@@ -60,7 +60,7 @@ static bool holds_samples(const struct kgmon *k)
 	return k->samples || k->user || k->lost;
 }
 
-int kgmon_join(struct kgmon *k, const struct kgmon_source *pmc, struct why *why)
+int kgmon_join(struct kgmon *k, const struct profile_source *pmc, struct why *why)
 {
 	char room[128];
 
@@ -84,7 +84,7 @@ void kgmon_leave(struct kgmon *k)
 
 int kgmon_start(struct kgmon *k, struct why *why)
 {
-	struct kgmon_source wanted = { .clock = true };
+	struct profile_source wanted = { .clock = true };
 	char room[128];
 
 	if (k->npmc)
@@ -192,7 +192,7 @@ void kgmon_reset(struct kgmon *k)
 
 void kgmon_info(const struct kgmon *k, struct wire_kgmon *info)
 {
-	const struct kgmon_source *s = &k->source;
+	const struct profile_source *s = &k->source;
 
 	memset(info, 0, sizeof(*info));
 	info->on = k->on;

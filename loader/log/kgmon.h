@@ -18,27 +18,18 @@
 #include <stdint.h>
 
 #include "loader/base/why.h"
+#include "loader/pmc/profile_source.h"
 
 #define KGMON_RATE 8128u	/* of the profiling clock, a second on each CPU: FreeBSD's profhz */
 #define KGMON_HITS (1u << 18)	/* different addresses of a profile */
 
 struct kgmon;
 
-/* What samples are of. */
-struct kgmon_source {
-	bool clock;			/* the profiling clock; the rest is 0 */
-	uint32_t class;			/* enum pmc_class */
-	uint32_t sides;			/* PMC_CAP_USER, PMC_CAP_SYSTEM */
-	uint64_t config[3];		/* of a hardware event */
-	uint64_t period;
-	char event[WIRE_NAME_MAX];
-};
-
 struct kgmon *kgmon_new(void);		/* NULL: no memory */
 void kgmon_free(struct kgmon *k);
 
 /* A PMC with PMC_F_KGMON begins to run, and has stopped.  -EBUSY: the profile is of others. */
-int kgmon_join(struct kgmon *k, const struct kgmon_source *pmc, struct why *why);
+int kgmon_join(struct kgmon *k, const struct profile_source *pmc, struct why *why);
 void kgmon_leave(struct kgmon *k);
 
 /*

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/kernel/programs.h"
+#include "loader/kernel/engine.h"
 #include "lognumbers.h"
 
 #define KEPT_MIN 1024u			/* powers of two */
@@ -76,7 +76,7 @@ static pid_t noted(const struct lognumbers *n, pid_t here, uint64_t ns)
 	unsigned int below = n->viewer.depth - 1;
 	struct abi_number number;
 
-	if (programs_number(engine_programs(n->e), (uint32_t)here, &number) || number.start > ns)
+	if (programs_number(n->e->programs, (uint32_t)here, &number) || number.start > ns)
 		return 0;
 	if (below >= ABI_LEVELS || number.inum[below] != (uint32_t)n->viewer.pid_ns)
 		return PMCLOG_PID_OUTSIDE;
@@ -180,7 +180,7 @@ static void numbers_end(struct log_numbers *api)
 {
 	struct lognumbers *n = (struct lognumbers *)api;
 
-	programs_numbers(engine_programs(n->e), false, &(struct why){ "" });
+	programs_numbers(n->e->programs, false, &(struct why){ "" });
 	free(n->kept);
 	free(n);
 }
@@ -196,7 +196,7 @@ int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbe
 	n->api = (struct log_numbers){ number_event, number_sample, numbers_end };
 	n->e = e;
 	n->viewer = *viewer;
-	err = programs_numbers(engine_programs(e), true, why);
+	err = programs_numbers(e->programs, true, why);
 	if (err)
 		free(n);
 	else

@@ -43,7 +43,7 @@ struct tracer {
 struct trace {
 	struct engine *engine;
 	struct lifelog *life;
-	uint64_t lost;			/* of engine_lost_records(), told already */
+	uint64_t lost;			/* of programs_lost_records(), told already */
 	struct samplers *samplers;
 	struct kgmon *kgmon;
 	struct profclock *clock;	/* NULL: it does not run */
@@ -70,7 +70,7 @@ int trace_new(struct trace **out, const struct samplers_config *config, struct e
 
 	if (!t)
 		return deny(why, -ENOMEM, "no memory for tracing");
-	with_map.map = engine_rings(engine);
+	with_map.map = programs_rings(engine->programs);
 	t->engine = engine;
 	t->life = life;
 	t->kgmon = kgmon;
@@ -228,7 +228,7 @@ static void say_paused(const struct tracer *tr)
 
 	(void)file_line("/proc/sys/kernel/perf_event_max_sample_rate", rate, sizeof(rate));
 	(void)file_line("/proc/sys/kernel/perf_cpu_time_max_percent", percent, sizeof(percent));
-	log_msg(engine_debug(tr->t->engine)->log, LOG_NOTICE,
+	log_msg(tr->t->engine->debug->log, LOG_NOTICE,
 		"the kernel pauses PMC 0x%08x of process %d, which samples too often: "
 		"kernel.perf_event_max_sample_rate=%s allows so many samples a second, and is "
 		"lowered where they take more than kernel.perf_cpu_time_max_percent=%s; a longer "
@@ -237,7 +237,7 @@ static void say_paused(const struct tracer *tr)
 
 static void say_lost(const struct tracer *tr)
 {
-	log_msg(engine_debug(tr->t->engine)->log, LOG_NOTICE,
+	log_msg(tr->t->engine->debug->log, LOG_NOTICE,
 		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
 		"took its counter (pmccontrol --doctor may name him), or a target became set-id",
 		tr->pmc->id, tr->pmc->owner->cred.pid);
@@ -260,7 +260,7 @@ static void add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps
 
 static void account_records(struct trace *t, struct owner *o)
 {
-	uint32_t lost = o->counts ? engine_owner(t->engine, count_owner_slot(o->counts))
+	uint32_t lost = o->counts ? owner_maps_owner(t->engine, count_owner_slot(o->counts))
 					    ->lost_records : 0;
 
 	add_lost(t, o, lost - o->lost_records, 0);
@@ -298,7 +298,7 @@ static void account(struct trace *t, struct tracer *tr)
 		add_lost(t, o, missing, gaps);
 	}
 	if (now.dropped != told->dropped)
-		DEBUG(engine_debug(t->engine), SAMPLING, INTR,
+		DEBUG(t->engine->debug, SAMPLING, INTR,
 		      "PMC 0x%08x: %llu samples found no room", tr->pmc->id,
 		      (unsigned long long)(now.dropped - told->dropped));
 	if (now.paused != told->paused && !tr->paused) {
@@ -326,7 +326,7 @@ static void account_clock(struct trace *t)
 /* Records of what is unmapped: each log lacks them, and each user has lost them once. */
 static void account_unmaps(struct trace *t)
 {
-	uint64_t lost = engine_lost_records(t->engine);
+	uint64_t lost = programs_lost_records(t->engine->programs);
 	uint32_t n = (uint32_t)(lost - t->lost);
 	struct user_table *users = NULL;
 	struct user *u;
@@ -370,7 +370,7 @@ void trace_drain(struct trace *t)
 
 void trace_flush(struct trace *t)
 {
-	engine_flush_all(t->engine);
+	flush_all(t->engine->flush);
 	trace_drain(t);
 }
 
@@ -456,12 +456,12 @@ static void watch_unmaps(struct tracer *tr)
 
 	tr->unmaps = !engine_need(t->engine, NEED_UNMAP, &why);
 	if (!tr->unmaps && !t->no_unmaps)
-		log_msg(engine_debug(t->engine)->log, LOG_NOTICE,
+		log_msg(t->engine->debug->log, LOG_NOTICE,
 			"logs do not tell what is unmapped: %s; mount tracefs on "
 			"/sys/kernel/tracing", why.text);
 	t->no_unmaps |= !tr->unmaps;
 	if (pmc_is_system(tr->pmc))
-		engine_unmap_all(t->engine, ++t->nsystem);
+		programs_unmap_all(t->engine->programs, ++t->nsystem);
 }
 
 static void unwatch_unmaps(struct tracer *tr)
@@ -469,7 +469,7 @@ static void unwatch_unmaps(struct tracer *tr)
 	if (tr->unmaps)
 		engine_unneed(tr->t->engine, NEED_UNMAP);
 	if (pmc_is_system(tr->pmc))
-		engine_unmap_all(tr->t->engine, --tr->t->nsystem);
+		programs_unmap_all(tr->t->engine->programs, --tr->t->nsystem);
 }
 
 int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why)
@@ -514,7 +514,7 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 	t->slot[slot] = tr;
 	t->ntracers++;
 	tick(t);
-	DEBUG(engine_debug(t->engine), SAMPLING, ALLOCATE, "PMC of pid %d: number %u in records",
+	DEBUG(t->engine->debug, SAMPLING, ALLOCATE, "PMC of pid %d: number %u in records",
 	      p->owner->cred.pid, tr->id);
 	*out = tr;
 	return 0;
@@ -532,7 +532,7 @@ void tracer_free(struct tracer *tr)
 			unwatch_unmaps(tr);
 	} else {
 		if (tr->pmc->owner->counts)
-			engine_shares_forget(tr->t->engine,
+			shares_forget(tr->t->engine,
 					     count_owner_slot(tr->pmc->owner->counts), tr->id);
 	}
 	user_give(tr->pmc->owner->user->table, tr->pmc->owner->user, POOL_SAMPLERS, 1);
@@ -545,7 +545,7 @@ void tracer_free(struct tracer *tr)
 int tracer_start(struct tracer *tr, struct why *why)
 {
 	const struct pmc *p = tr->pmc;
-	struct kgmon_source source = p->profile;
+	struct profile_source source = p->profile;
 	int err;
 
 	if (!(p->flags & PMC_F_KGMON) || tr->profiles)
@@ -576,7 +576,7 @@ void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
 
 	if (tr->samples)
 		return;
-	share = engine_share_take(tr->t->engine, count_owner_slot(p->owner->counts), tr->id,
+	share = shares_take(tr->t->engine, count_owner_slot(p->owner->counts), tr->id,
 				  (uint32_t)tgid);
 	rec.time = clock_ns();
 	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* PMCALLOCATE: the checks in hwpmc's order, then the search for a row. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,21 +16,9 @@
 #define CAPS_SIDES    (PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define FLAGS_LOG     (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 
-/* The allocation that a request describes. */
-struct plan {
-	const struct wire_allocate_req *a;
-	const struct row_class *class;
-	unsigned int first, rows;	/* the rows that it may have */
-	bool system;
-	unsigned int cpu;
-	struct count_spec spec;
-	enum kernel_view kernel;	/* sampling: what the client may see of the kernel */
-	char name[WIRE_NAME_MAX];
-};
-
 /* --- checks: mode and CPU, privilege, flags, class, event ------------------------------- */
 
-static int check_scope(struct request *rq, const struct plan *p)
+static int check_scope(struct request *rq, const struct allocation *p)
 {
 	const struct wire_allocate_req *a = p->a;
 	unsigned int ncpu = rq->d->rows.ncpu;
@@ -59,7 +46,7 @@ static int check_scope(struct request *rq, const struct plan *p)
 					 PMC_IS_SAMPLING_MODE(a->mode), why);
 }
 
-static int check_flags(struct request *rq, const struct plan *p)
+static int check_flags(struct request *rq, const struct allocation *p)
 {
 	const struct wire_allocate_req *a = p->a;
 	struct why *why = &rq->r->why;
@@ -81,7 +68,7 @@ static int check_flags(struct request *rq, const struct plan *p)
 	return 0;
 }
 
-static int check_class(struct request *rq, struct plan *p)
+static int check_class(struct request *rq, struct allocation *p)
 {
 	const struct wire_allocate_req *a = p->a;
 	struct why *why = &rq->r->why;
@@ -104,203 +91,30 @@ static int check_class(struct request *rq, struct plan *p)
 	return 0;
 }
 
-static int plan_tsc(struct request *rq, struct plan *p)
+/* The class's part of the checks may ask for the PMC that writes a control register. */
+static bool select_holder(const struct allocation *p, uint64_t select, char *holder, size_t size)
 {
-	if (p->a->mode != PMC_MODE_SC || p->a->event != PMC_EV_TSC_TSC ||
-	    p->a->caps != PMC_CAP_READ)
-		return deny(&rq->r->why, -EINVAL,
-			    "the TSC counts its one event, of a CPU, and is read "
-			    "only: mode SC, capability READ");
-	snprintf(p->name, sizeof(p->name), "TSC");
-	return 0;
-}
+	const struct request *rq = p->arg;
 
-/* Capabilities of one side only: the event must be countable on that side. */
-static int plan_side(struct plan *p, struct why *why)
-{
-	const struct soft_event *s = p->spec.soft;
-	bool user = p->a->caps & PMC_CAP_USER, kernel = p->a->caps & PMC_CAP_SYSTEM;
-
-	if (user == kernel)
-		return 0;
-	switch (s->sides) {
-	case SIDE_KERNEL:
-		return user ? deny(why, -EINVAL, "%s happens in the kernel: usr would count "
-				   "nothing", s->name) : 0;
-	case SIDES_SAMPLED:
-		if (!p->spec.sampling)
-			return deny(why, -EOPNOTSUPP, "the kernel keeps the time of %s without "
-				    "usr and os: leave them out, or sample it", s->name);
-		break;
-	case SIDES_COUNTED:
-		break;
-	case SIDES_UNKNOWN:
-		return deny(why, -EOPNOTSUPP, "%s is counted without usr and os: leave them out",
-			    s->name);
-	}
-	p->spec.user = user;
-	p->spec.kernel = kernel;
-	return 0;
-}
-
-static int plan_soft(struct request *rq, struct plan *p)
-{
-	p->spec.soft = soft_by_code(p->a->event);
-	if (!p->spec.soft || !engine_has_soft(rq->d->engine, p->a->event))
-		return deny(&rq->r->why, -EINVAL, "this kernel has no software event 0x%x; "
-			    "pmccontrol -L (GETDYNEVENTINFO) lists what it has", p->a->event);
-	/* A counter that a program bumps has no overflow. */
-	if (p->spec.sampling && p->spec.soft->system != SOFT_PERF)
-		return deny(&rq->r->why, -EOPNOTSUPP, "%s can be counted, not sampled",
-			    p->spec.soft->name);
-	/* The kernel counts it on the CPU of whoever wakes the process. */
-	if (p->a->flags & FLAGS_LOG && p->spec.soft->quantity == WIRE_Q_MIGRATIONS &&
-	    p->spec.soft->process == SOFT_TASK)
-		return deny(&rq->r->why, -EOPNOTSUPP, "%s has no time slices that could be logged",
-			    p->spec.soft->name);
-	if (!p->a->caps)
-		return deny(&rq->r->why, -EINVAL,
-			    "a software event needs a capability, such as READ");
-	snprintf(p->name, sizeof(p->name), "%s", p->spec.soft->name);
-	return plan_side(p, &rq->r->why);
-}
-
-/* The row of the class that is meant, or -errno; *raw: the register itself. */
-static int find_msr(struct request *rq, const struct wire_allocate_req *a, bool *raw)
-{
-	const struct msrs *m = &rq->d->msr;
-	struct why *why = &rq->r->why;
-	uint32_t n = a->event - PMC_EV_MSR_FIRST, reg = (uint32_t)a->config;
-	int row;
-
-	*raw = a->event == PMC_EV_MSR_RAW;
-	if (!*raw) {
-		/* The list may have changed since the client read it. */
-		if (n < m->n && !memcmp(a->event_name, "MSR-", 4) &&
-		    !strncmp(a->event_name + 4, m->name[n], sizeof(a->event_name) - 4))
-			return (int)n;
-		return deny(why, -EINVAL, "no register has event 0x%x and this name now; "
-			    "pmccontrol -L lists those that have one", a->event);
-	}
-	row = a->config > UINT32_MAX ? -1 : msr_find(m, reg);
-	if (row >= 0)
-		return row;
-	if (a->config > UINT32_MAX || !msrlist_find(&m->list, reg))
-		return deny(why, -EPERM, "register 0x%llx is not on the list %s; its administrator "
-			    "may add it and send SIGHUP to pmcbpfd",
-			    (unsigned long long)a->config, m->file);
-	if (!m->dev)
-		return deny(why, -EOPNOTSUPP, "nobody reads register 0x%x: %.300s", reg,
-			    m->no_dev.text);
-	return deny(why, -EOPNOTSUPP, "register 0x%x is on the list %s, and this CPU lacks it, or "
-		    "nothing may be read of it", reg, m->file);
-}
-
-/* A control register that no other PMC writes on that CPU. */
-static int plan_select(struct request *rq, struct plan *p)
-{
-	const struct wire_allocate_req *a = p->a;
-	struct why *why = &rq->r->why;
-	char holder[80];
-	int err;
-
-	if (!a->config1 && !a->config2)
-		return 0;
-	/* One number for one register: it is how others are found that write it. */
-	if (a->config1 >> 32 != WIRE_MSR_SELECT >> 32)
-		return deny(why, -EINVAL, "select: 0x%llx names no register; it is bit 32 and a "
-			    "number of 32 bits", (unsigned long long)a->config1);
-	p->spec.select = true;
-	p->spec.select_reg = (uint32_t)a->config1;
-	p->spec.select_value = a->config2;
-	if (!p->system)
-		return deny(why, -EINVAL, "select: a control register is a CPU's; use a mode of "
-			    "system scope");
-	err = msr_may_select(&rq->d->msr, p->spec.select_reg, a->config2, why);
-	if (!err && !p->spec.event.msr)
-		err = deny(why, -EOPNOTSUPP, "select: %s is counted by perf, which needs nothing "
-			   "selected", p->name);
-	for (unsigned int i = 0; !err && i < p->class->info.num; i++) {
+	for (unsigned int i = 0; i < p->class->info.num; i++) {
 		const struct row *r = &rq->d->rows.rows[p->class->info.first_row + i];
 		const struct pmc *o;
 
 		LIST_FOREACH(o, &r->pmcs, on_row)
-			if (o->cpu == p->cpu && o->select == a->config1)
-				break;
-		if (!o)
-			continue;
-		describe_holder(rq, o, holder, sizeof(holder));
-		err = deny(why, -EBUSY, "select: register 0x%x of CPU %u is written by a PMC %s",
-			   p->spec.select_reg, p->cpu, holder);
+			if (o->cpu == p->cpu && o->select == select) {
+				describe_holder(rq, o, holder, size);
+				return true;
+			}
 	}
-	return err;
+	return false;
 }
 
-static int plan_msr(struct request *rq, struct plan *p)
+static int make_plan(struct request *rq, struct allocation *p, struct cred *cred)
 {
-	struct msrs *m = &rq->d->msr;
-	struct why *why = &rq->r->why;
-	const struct msr_row *r;
-	struct cred cred;
-	bool raw = false;
-	int n = find_msr(rq, p->a, &raw), err;
-
-	if (n < 0)
-		return n;
-	r = &m->row[n];
-	p->first += (unsigned int)n;
-	p->rows = 1;
-	if (raw)
-		snprintf(p->name, sizeof(p->name), "MSR-0x%x", r->reg);
-	else
-		snprintf(p->name, sizeof(p->name), "MSR-%s", r->name);
-	err = request_cred(rq, &cred);
-	if (!err && (r->admin || p->a->config1 & WIRE_MSR_SELECT) && !policy_privileged(&cred))
-		err = deny(why, -EPERM, "%s%s needs CAP_PERFMON or CAP_SYS_ADMIN, whatever the "
-			   "tunables say", p->name, r->admin ? " tells what others do, and" :
-			   " with select=");
-	if (!err)
-		err = msr_provider(m, r, p->system, raw, &p->spec.event, why);
-	if (!err && p->spec.event.msr && r->energy && !raw)
-		p->spec.shift = r->shift;
-	return err ?: plan_select(rq, p);
-}
-
-static int plan_hardware(struct request *rq, struct plan *p)
-{
-	const struct wire_allocate_req *a = p->a;
-	const char *end = memchr(a->event_name, '\0', sizeof(a->event_name));
-
-	for (const char *c = a->event_name; end && c < end; c++)
-		if (!isprint((unsigned char)*c))
-			end = NULL;
-	if (!end)
-		return deny(&rq->r->why, -EINVAL,
-			    "an event's name is printable and at most %u bytes "
-			    "long",
-			    WIRE_NAME_MAX - 1);
-	memcpy(p->name, a->event_name, sizeof(p->name));
-	p->spec.event = (struct perf_event_spec){
-		.type = p->class->info.perf_type,
-		.config = a->config, .config1 = a->config1, .config2 = a->config2,
-		.user = a->caps & PMC_CAP_USER, .kernel = a->caps & PMC_CAP_SYSTEM,
-		.timed = p->class->everywhere,
-	};
-	return 0;
-}
-
-static int make_plan(struct request *rq, struct plan *p)
-{
-	static int (*const plans[])(struct request *rq, struct plan *p) = {
-		[COUNT_TSC] = plan_tsc, [COUNT_SOFT] = plan_soft, [COUNT_HARDWARE] = plan_hardware,
-		[COUNT_MSR] = plan_msr,
-	};
-	struct kernel_settings settings;
-	struct cred cred;
 	int err = check_scope(rq, p);
 
 	if (!err)
-		err = request_cred(rq, &cred);
+		err = request_cred(rq, cred);
 	if (!err)
 		err = check_flags(rq, p);
 	if (!err)
@@ -310,19 +124,26 @@ static int make_plan(struct request *rq, struct plan *p)
 	p->first = p->class->info.first_row;
 	p->rows = p->class->info.num;
 	p->cpu = p->system ? p->a->cpu : 0;
-	p->spec.kind = p->class->kind;
+	p->spec.holder = p->class->ops->holder;
 	p->spec.system = p->system;
-	p->spec.follows_setid = policy_follows_setid(&cred);
-	p->spec.passes_fd = policy_privileged(&cred);
+	p->spec.follows_setid = policy_follows_setid(cred);
+	p->spec.passes_fd = policy_privileged(cred);
 	p->spec.descendants = p->a->flags & PMC_F_DESCENDANTS;
 	p->spec.sampling = PMC_IS_SAMPLING_MODE(p->a->mode);
-	if (p->spec.sampling) {
-		settings = policy_kernel_settings();
-		p->kernel = policy_kernel_view(&cred, &settings);
-	}
 	p->spec.period = p->a->count;
 	p->spec.cpu = p->cpu;
-	return plans[p->class->kind](rq, p);
+	return p->class->ops->plan(p, &rq->r->why);
+}
+
+/* Sampling: what the client may know of the kernel now. */
+static enum kernel_view kernel_view(const struct allocation *p)
+{
+	struct kernel_settings settings;
+
+	if (!p->spec.sampling)
+		return KERNEL_HIDDEN;
+	settings = policy_kernel_settings();
+	return policy_kernel_view(p->cred, &settings);
 }
 
 /* --- the row ----------------------------------------------------------------------------- */
@@ -332,7 +153,7 @@ static int make_plan(struct request *rq, struct plan *p)
  * Where ordinary users count in both scopes, each may close user.share percent of the rows to the
  * other scope.
  */
-static bool may_open_none(const struct request *rq, const struct plan *p)
+static bool may_open_none(const struct request *rq, const struct allocation *p)
 {
 	const struct user *u = rq->s->owner->user;
 	unsigned int alone = 0;
@@ -345,11 +166,11 @@ static bool may_open_none(const struct request *rq, const struct plan *p)
 }
 
 /* The rows that may be taken, best first. */
-static unsigned int choose_rows(struct request *rq, struct plan *p, struct row_choice *choices,
-				struct refusals *rs)
+static unsigned int choose_rows(struct request *rq, struct allocation *p,
+				struct row_choice *choices, struct refusals *rs)
 {
 	const struct owner *o = rq->s->owner;
-	bool shareable = p->spec.kind == COUNT_TSC || p->spec.kind == COUNT_MSR;
+	bool shareable = p->class->ops->shared;
 	bool no_more = !shareable && may_open_none(rq, p);
 	unsigned int n = 0, reserve = user_reserve(&rq->d->users, p->rows);
 	uint64_t targets = p->system ? 0 : count_target_rows(rq->d->engine, o->cred.pid);
@@ -379,7 +200,7 @@ static unsigned int choose_rows(struct request *rq, struct plan *p, struct row_c
 	return n;
 }
 
-static uint32_t make_id(const struct plan *p, unsigned int row)
+static uint32_t make_id(const struct allocation *p, unsigned int row)
 {
 	return PMC_ID_MAKE_ID(p->system ? p->cpu : (uint32_t)PMC_CPU_ANY, p->a->mode,
 			      p->class->info.class, row);
@@ -389,13 +210,13 @@ static uint32_t make_id(const struct plan *p, unsigned int row)
  * hwpmc has one error for a row that cannot be used, after which the next row is tried.  These
  * errors, and all of registers, do not depend on the row.
  */
-static bool is_final(const struct plan *p, int err)
+static bool is_final(const struct allocation *p, int err)
 {
-	return p->spec.kind == COUNT_MSR || err == -ENOMEM || err == -ENXIO ||
+	return p->class->ops->one_row || err == -ENOMEM || err == -ENXIO ||
 	       err == -EOPNOTSUPP || err == -EAGAIN;
 }
 
-static int take_row(struct request *rq, struct plan *p, struct pmc *pmc)
+static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 {
 	struct row_choice choices[ROW_MAX];
 	struct refusals rs = { .n = 0 };
@@ -424,8 +245,8 @@ static int take_row(struct request *rq, struct plan *p, struct pmc *pmc)
 	return refusals_tell(&rs, rq, p->class, p->cpu);
 }
 
-/* Sampling PMCs and those with PMC_F_LOG_… write records: they take a tracer. */
-static int take_tracer(struct request *rq, struct plan *p, struct pmc *pmc)
+/* The source of records, of sampling PMCs and of those with PMC_F_LOG_…. */
+static int take_tracer(struct request *rq, struct allocation *p, struct pmc *pmc)
 {
 	uint32_t log = 0;
 	int err;
@@ -446,10 +267,10 @@ static int take_tracer(struct request *rq, struct plan *p, struct pmc *pmc)
 	return err;
 }
 
-/* All PMCs of one kernel profile must agree in this. */
-static struct kgmon_source profile_source(const struct plan *p)
+/* PMCs of one kernel profile have the same of these. */
+static struct profile_source profile_source(const struct allocation *p)
 {
-	struct kgmon_source s = {
+	struct profile_source s = {
 		.class = p->class->info.class,
 		.sides = p->a->caps & CAPS_SIDES ? p->a->caps & CAPS_SIDES : CAPS_SIDES,
 		.config = { p->a->config, p->a->config1, p->a->config2 },
@@ -477,12 +298,17 @@ static void answer(struct request *rq, const struct pmc *pmc)
 
 int op_pmcallocate(struct request *rq)
 {
-	struct plan p = { .a = rq->arg };
+	const struct class_machine machine = daemon_machine(rq->d);
+	struct cred cred;
+	struct allocation p = {
+		.machine = &machine, .a = rq->arg, .cred = &cred, .selects = select_holder,
+		.arg = rq,
+	};
 	struct pmc *pmc = NULL;
 	int err;
 
 	p.system = PMC_IS_SYSTEM_MODE(p.a->mode);
-	err = make_plan(rq, &p);
+	err = make_plan(rq, &p, &cred);
 	if (err)
 		return err;
 	pmc = calloc(1, sizeof(*pmc));
@@ -491,7 +317,7 @@ int op_pmcallocate(struct request *rq)
 	pmc->owner = rq->s->owner;
 	pmc->mode = p.a->mode;
 	pmc->flags = p.a->flags;
-	pmc->kernel = p.kernel;
+	pmc->kernel = kernel_view(&p);
 	err = take_tracer(rq, &p, pmc);
 	if (!err)
 		err = take_row(rq, &p, pmc);

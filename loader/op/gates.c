@@ -264,7 +264,7 @@ static void gates_hardware(struct gates *g)
 	bool any = false;
 
 	for (unsigned int i = 0; i < t->nclass; i++) {
-		if (t->classes[i].kind != COUNT_HARDWARE)
+		if (!t->classes[i].ops->counters)
 			continue;
 		gate_class(g, &t->classes[i]);
 		any = true;

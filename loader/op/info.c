@@ -112,16 +112,16 @@ int op_getlosses(struct request *rq)
 }
 
 /* False: there is no room left. */
-static bool dynevent_add(struct request *rq, struct wire_dynevent_rep *rep, uint32_t code,
-			 const char *class, const char *name, uint32_t flags)
+static bool dynevent_add(struct request *rq, struct wire_dynevent_rep *rep,
+			 const struct class_event *ev)
 {
 	struct wire_dynevent *e = reply_room(rq->r, sizeof(*e));
 
 	if (!e)
 		return false;
-	snprintf(e->name, sizeof(e->name), "%s%s", class, name);
-	e->code = code;
-	e->flags = flags;
+	snprintf(e->name, sizeof(e->name), "%s%s", ev->prefix, ev->name);
+	e->code = ev->code;
+	e->flags = ev->flags;
 	rep->count++;
 	return true;
 }
@@ -129,21 +129,19 @@ static bool dynevent_add(struct request *rq, struct wire_dynevent_rep *rep, uint
 int op_getdyneventinfo(struct request *rq)
 {
 	const struct wire_class_req *a = rq->arg;
-	const struct msrs *m = &rq->d->msr;
+	const struct class_ops *ops = class_with_events(a->class);
+	const struct class_machine m = daemon_machine(rq->d);
 	struct wire_dynevent_rep *rep;
+	struct class_event ev;
 	bool room = true;
 
-	if (a->class != PMC_CLASS_SOFT && a->class != PMC_CLASS_MSR)
+	if (!ops)
 		return deny(&rq->r->why, -EINVAL, "only classes SOFT and MSR have a list of "
 			    "events, not class %u", a->class);
 	rep = reply_room(rq->r, sizeof(*rep));
-	for (unsigned int i = 0; a->class == PMC_CLASS_SOFT && room && i < soft_nevents; i++)
-		if (engine_has_soft(rq->d->engine, soft_events[i].code))
-			room = dynevent_add(rq, rep, soft_events[i].code, "", soft_events[i].name,
-					    0);
-	for (unsigned int i = 0; a->class == PMC_CLASS_MSR && room && i < m->n; i++)
-		room = dynevent_add(rq, rep, PMC_EV_MSR_FIRST + i, "MSR-", m->name[i],
-				    msr_flags(m, &m->row[i]));
+	for (unsigned int i = 0; room && ops->event_at(&m, i, &ev); i++)
+		if (*ev.name)
+			room = dynevent_add(rq, rep, &ev);
 	return room ? 0 : deny(&rq->r->why, -ENOMEM, "too many events for one reply");
 }
 

@@ -84,7 +84,7 @@ int permit_target(struct request *rq, const struct access *a)
 		return permit_proven(rq, a, ABI_PROOF_NONE);
 	if (rq->proof < 0)
 		return access_explain(a, &rq->r->why);
-	return permit_proven(rq, a, engine_prove(rq->d->engine, a->target_pidfd, rq->proof));
+	return permit_proven(rq, a, proof_check(rq->d->engine, a->target_pidfd, rq->proof));
 }
 
 /*
@@ -98,7 +98,7 @@ int permit_recheck(struct request *rq, const struct access *a)
 	if (!rq->d->read_cred(a->target->pid, &now) && !cred_same(&now, a->target))
 		return deny(&rq->r->why, -EBUSY,
 			    "process %d has just changed its credentials; try again", a->named);
-	if (engine_prove(rq->d->engine, a->target_pidfd, rq->proof) == ABI_PROOF_STALE)
+	if (proof_check(rq->d->engine, a->target_pidfd, rq->proof) == ABI_PROOF_STALE)
 		return permit_proven(rq, a, ABI_PROOF_STALE);
 	return 0;
 }

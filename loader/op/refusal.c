@@ -173,18 +173,17 @@ int refusals_tell(const struct refusals *rs, struct request *rq, const struct ro
 		groups_add(&g, rq, rs->row[i].row, rs->row[i].verdict, cpu);
 	if (tried)
 		text_add(&t, "%.200s; the other rows: ", why->text);
-	else if (class->kind == COUNT_MSR)
-		text_add(&t, "a register has one row, which takes one PMC of a process in a scope "
-			 "and CPU: ");
+	else if (class->ops->refusal)
+		text_add(&t, "%s", class->ops->refusal);
 	else
 		text_add(&t, "no row of class %s (%u) is left for this: ", class->prefix,
 			 class->info.num);
 	groups_add_rows(&t, &g, rq);
 	if (g.own)
 		text_add(&t, "; release one of yours first");
-	if (class->kind == COUNT_HARDWARE && perf_watchdog())
+	if (class->ops->counters && perf_watchdog())
 		text_add(&t, "; the NMI watchdog may have one more (sysctl kernel.nmi_watchdog=0, "
-			 "then SIGHUP to pmcbpfd)");
+		    "then SIGHUP to pmcbpfd)");
 	return deny(why, -EINVAL, "%s", t.at);
 }
 

@@ -83,7 +83,7 @@ int op_pmcgetmsr(struct request *rq)
 	if (count_ntargets(p->count) != 1 || !(p->flags & PMC_F_ATTACHED_TO_OWNER))
 		return deny(why, -EINVAL, "this PMC is not attached to its owner alone; start it, "
 			    "or attach it to process 0");
-	if (row_class_find(&rq->d->rows, PMC_ID_TO_CLASS(p->id))->kind != COUNT_HARDWARE)
+	if (!row_class_find(&rq->d->rows, PMC_ID_TO_CLASS(p->id))->ops->counters)
 		return deny(why, -ENOSYS, "counters of class %s have no register that programs "
 			    "read; use pmc_read()",
 			    row_class_find(&rq->d->rows, PMC_ID_TO_CLASS(p->id))->prefix);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "loader/base/debug.h"
-#include "loader/log/logfile.h"
 #include "owner.h"
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug)
@@ -26,7 +25,7 @@ void owner_table_free(struct owner_table *t)
 	t->bucket = NULL;
 }
 
-static struct owner **bucket_of(const struct owner_table *t, pid_t pid)
+static struct owner **owner_bucket(const struct owner_table *t, pid_t pid)
 {
 	return &t->bucket[(unsigned int)pid % t->buckets];
 }
@@ -34,7 +33,7 @@ static struct owner **bucket_of(const struct owner_table *t, pid_t pid)
 int owner_get(struct owner_table *t, struct user *user, const struct cred *cred, int pidfd,
 	      struct owner **out)
 {
-	struct owner **bucket = bucket_of(t, cred->pid), *o;
+	struct owner **bucket = owner_bucket(t, cred->pid), *o;
 
 	for (o = *bucket; o; o = o->next)
 		if (o->cred.pid == cred->pid && o->cred.start == cred->start && !o->ended)
@@ -64,7 +63,7 @@ int owner_get(struct owner_table *t, struct user *user, const struct cred *cred,
 	return 0;
 }
 
-static struct owner *from_here(struct owner *o, pid_t pid)
+static struct owner *owner_from(struct owner *o, pid_t pid)
 {
 	while (o && o->cred.pid != pid)
 		o = o->next;
@@ -73,12 +72,12 @@ static struct owner *from_here(struct owner *o, pid_t pid)
 
 struct owner *owner_first(const struct owner_table *t, pid_t pid)
 {
-	return from_here(*bucket_of(t, pid), pid);
+	return owner_from(*owner_bucket(t, pid), pid);
 }
 
 struct owner *owner_next(const struct owner *o)
 {
-	return from_here(o->next, o->cred.pid);
+	return owner_from(o->next, o->cred.pid);
 }
 
 bool owner_current(const struct owner_table *t, pid_t pid)
@@ -104,7 +103,7 @@ void owner_end(struct owner_table *t, struct owner *o)
 		fiber_wake(o->waits);
 }
 
-static bool any_ended_by(const struct owner_table *t, uint64_t end)
+static bool owners_any_ended(const struct owner_table *t, uint64_t end)
 {
 	const struct owner *first = TAILQ_FIRST(&t->ended);
 
@@ -117,7 +116,7 @@ static void owner_released(struct owner_table *t, struct owner *o)
 
 	TAILQ_REMOVE(&t->ended, o, in_ended);
 	TAILQ_FOREACH(w, &t->waits, in_waits)
-		if (!any_ended_by(t, w->waits_end))
+		if (!owners_any_ended(t, w->waits_end))
 			fiber_wake(w->waits);
 }
 
@@ -125,12 +124,12 @@ bool owner_wait_ended(struct owner_table *t, struct fibers *fs, struct owner *o)
 {
 	uint64_t end = t->ends;
 
-	if (o->ended || !any_ended_by(t, end) || !fiber_current(fs))
+	if (o->ended || !owners_any_ended(t, end) || !fiber_current(fs))
 		return false;
 	o->waits = fiber_current(fs);
 	o->waits_end = end;
 	TAILQ_INSERT_TAIL(&t->waits, o, in_waits);
-	while (!o->ended && !fibers_hurried(fs) && any_ended_by(t, end))
+	while (!o->ended && !fibers_hurried(fs) && owners_any_ended(t, end))
 		fiber_park(fs);
 	TAILQ_REMOVE(&t->waits, o, in_waits);
 	o->waits = NULL;
@@ -139,7 +138,7 @@ bool owner_wait_ended(struct owner_table *t, struct fibers *fs, struct owner *o)
 
 void owner_put(struct owner_table *t, struct owner *o)
 {
-	struct owner **p = bucket_of(t, o->cred.pid);
+	struct owner **p = owner_bucket(t, o->cred.pid);
 
 	DEBUG(t->debug, OWNER, MAYBEREMOVE, "pid %d (%s), connections %u", o->cred.pid, o->program,
 	      o->connections);
@@ -153,7 +152,8 @@ void owner_put(struct owner_table *t, struct owner *o)
 	*p = o->next;
 	t->owners--;
 	count_owner_free(o->counts);
-	logfile_free(o->log);
+	if (t->free_log)
+		t->free_log(o->log);
 	user_put(o->user);
 	close(o->pidfd);
 	free(o);

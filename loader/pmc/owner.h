@@ -34,8 +34,8 @@ struct owner {
 	unsigned int npmc;
 	TAILQ_HEAD(, pmc) pmcs;		/* in the order of their allocation */
 	struct count_owner *counts;	/* from the first allocation on */
-	uint32_t lost_records;		/* of engine_owner(), told already: trace.c's */
-	uint64_t lost_unmaps;		/* the same of engine_lost_records() */
+	uint32_t lost_records;		/* of owner_maps_owner(), told already: trace.c's */
+	uint64_t lost_unmaps;		/* the same of programs_lost_records() */
 	struct user_stats stats;	/* its own part of the user's … */
 	bool logged;			/* … which is what it is shown: it has, or had, a log */
 	struct logfile *log;		/* NULL: none */
@@ -51,6 +51,7 @@ struct owner_table {
 	TAILQ_HEAD(, owner) ended;	/* and still hold something, the longest first */
 	TAILQ_HEAD(, owner) waits;
 	const struct debug *debug;
+	void (*free_log)(struct logfile *log);	/* with an owner's end */
 };
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug);

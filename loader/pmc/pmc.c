@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* PMCs and the lists they are on. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include <sys/pmc.h>
 
-#include "loader/base/debug.h"
-#include "loader/process/lifelog.h"
 #include "pmc.h"
-#include "loader/log/sample_log.h"
 
 bool pmc_is_system(const struct pmc *p)
 {
@@ -30,20 +26,11 @@ void pmc_link(struct row_table *rows, struct pmc *p)
 	row_take(r, pmc_is_system(p), p->cpu, p);
 }
 
-void pmc_release(struct row_table *rows, struct pmc *p)
+void pmc_unlink(struct row_table *rows, struct pmc *p)
 {
 	struct row *r = &rows->rows[p->row];
 	struct pmc *latest = NULL;
 
-	DEBUG(rows->debug, PMC, RELEASE, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
-	      p->row);
-	if (p->tracer && p->state == PMC_STATE_RUNNING) {
-		(void)count_stop(p->count, &(struct why){ "" });
-		tracer_drain(p->tracer);
-	}
-	/* First: processes leave one by one, and execs after that have no verdict. */
-	lifelog_forget(p);
-	count_let_go(p->count);
 	TAILQ_REMOVE(&p->owner->pmcs, p, owned);
 	p->owner->npmc--;
 	LIST_REMOVE(p, on_row);
@@ -53,16 +40,6 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 			if (latest->cpu == p->cpu)
 				break;
 	row_give(r, pmc_is_system(p), p->cpu, latest);
-	count_free(p->count);
-	p->count = NULL;
-	tracer_free(p->tracer);
-	free(p);
-}
-
-void pmc_release_all(struct row_table *rows, struct owner *o)
-{
-	while (!TAILQ_EMPTY(&o->pmcs))
-		pmc_release(rows, TAILQ_FIRST(&o->pmcs));
 }
 
 int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why)

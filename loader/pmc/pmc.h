@@ -3,8 +3,8 @@
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H
 
-#include "loader/log/kgmon.h"
 #include "owner.h"
+#include "profile_source.h"
 #include "loader/row/row.h"
 
 struct pmc {
@@ -24,7 +24,7 @@ struct pmc {
 	uint64_t reload;		/* period of sampling modes */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct tracer *tracer;		/* of sampling modes */
-	struct kgmon_source profile;	/* with PMC_F_KGMON: what its samples are, without period */
+	struct profile_source profile;	/* with PMC_F_KGMON: what its samples are, without period */
 	LIST_HEAD(, follow) follows;	/* processes that its log hears of: follows.c */
 	bool late;			/* its log lacks targets that were in an exec */
 	uint64_t leaving;		/* 0, or since when processes leave it, one by one */
@@ -37,9 +37,8 @@ bool pmc_is_sampling(const struct pmc *p);
 /* Puts a PMC whose count exists on its row and its owner's list. */
 void pmc_link(struct row_table *rows, struct pmc *p);
 
-/* Undoes that, ends the count, and frees. */
-void pmc_release(struct row_table *rows, struct pmc *p);
-void pmc_release_all(struct row_table *rows, struct owner *o);
+/* Undoes that: loader/op/pmc_release.h ends the rest. */
+void pmc_unlink(struct row_table *rows, struct pmc *p);
 
 /* -ESRCH: the process owns no PMC at all; -EINVAL: none with this handle. */
 int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why);

@@ -71,8 +71,8 @@ static int watch_cpus(struct lifelog *l)
 {
 	int err = 0;
 
-	for (unsigned int cpu = 0; cpu < engine_ncpu(l->engine) && !err; cpu++) {
-		struct engine_cpu now = engine_cpu(l->engine, cpu);
+	for (unsigned int cpu = 0; cpu < l->engine->ncpu && !err; cpu++) {
+		struct cpu_state now = cpu_bell_cpu(l->engine->cpu_bell, cpu);
 
 		err = procs_cpu(l->procs, cpu, now.here, now.downs);
 	}
@@ -91,7 +91,7 @@ void lifelog_cpus(struct lifelog *l)
 
 static void end_procs(struct lifelog *l)
 {
-	notes_watch_execs(engine_notes(l->engine), false);
+	notes_watch_execs(l->engine->notes, false);
 	procs_free(l->procs);
 	l->procs = NULL;
 }
@@ -103,7 +103,7 @@ static int make_procs(struct lifelog *l, struct why *why)
 	if (err)
 		return err;
 	/* First: the programs note each exec whose perf records are read. */
-	notes_watch_execs(engine_notes(l->engine), true);
+	notes_watch_execs(l->engine->notes, true);
 	err = watch_cpus(l);
 	if (!err)
 		return 0;
@@ -366,7 +366,7 @@ static void tell_of_kernel(struct lifelog *l, struct listener *n, enum kernel_vi
 	if ((view == KERNEL_NAMES && mappings_of_kernel(n->owner->log)) || l->hidden)
 		return;
 	l->hidden = true;
-	log_msg(engine_debug(l->engine)->log, LOG_NOTICE,
+	log_msg(l->engine->debug->log, LOG_NOTICE,
 		"the kernel hides its addresses from pmcbpfd or the owner of a log, which has no "
 		"mapping of it and no names: pmccontrol --doctor says why");
 }
@@ -380,7 +380,7 @@ void lifelog_start(struct lifelog *l, const struct pmc *p)
 	if (p->kernel != KERNEL_HIDDEN && !n->kernel_told)
 		tell_of_kernel(l, n, p->kernel);
 	if (pmc_is_system(p) && !n->all_told) {
-		if (programs_nested(engine_programs(l->engine)) || logfile_renumbers(n->owner->log))
+		if (programs_nested(l->engine->programs) || logfile_renumbers(n->owner->log))
 			mappings_of_outside(n->owner->log);
 		mappings_of_all(l->errands, p->owner->user, p->owner->log);
 		n->all_told = true;
@@ -557,7 +557,7 @@ static void close_process(struct lifelog *l, const struct proc_event *e)
 	}
 	for (unsigned int b = 0; b < FOLLOW_BUCKETS; b++)
 		close_bucket(&l->follows.bucket[b], e);
-	log_msg(engine_debug(l->engine)->log, LOG_WARNING,
+	log_msg(l->engine->debug->log, LOG_WARNING,
 		"notes of execs found no room: logs of unprivileged users record nothing more of "
 		"the processes that they have followed so far");
 }

@@ -91,7 +91,7 @@ static void close_cpu(struct procs *p, struct cpu_buffer *b)
 
 int procs_new(struct engine *e, struct procs **out, struct why *why)
 {
-	unsigned int ncpu = engine_ncpu(e);
+	unsigned int ncpu = e->ncpu;
 	struct procs *p = calloc(1, sizeof(*p) + ncpu * sizeof(p->cpu[0]));
 	struct epoll_event execs = { .events = EPOLLIN };
 	int err = 0;
@@ -107,7 +107,7 @@ int procs_new(struct engine *e, struct procs **out, struct why *why)
 		p->cpu[cpu].fd = -1;
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0 ||
-	    epoll_ctl(p->epoll, EPOLL_CTL_ADD, notes_execs_fd(engine_notes(e)), &execs))
+	    epoll_ctl(p->epoll, EPOLL_CTL_ADD, notes_execs_fd(e->notes), &execs))
 		err = -errno;
 	if (err) {
 		procs_free(p);
@@ -471,7 +471,7 @@ static void on_exec(void *arg, const struct abi_exec *exec)
 
 static void read_execs(struct procs *p)
 {
-	int err = notes_execs(engine_notes(p->engine), on_exec, p);
+	int err = notes_execs(p->engine->notes, on_exec, p);
 
 	p->execs.blind |= err == -ENOSPC;
 	p->unread = err == -EAGAIN;
@@ -481,7 +481,7 @@ static bool is_target(const struct procs *p, pid_t pid)
 {
 	struct abi_target t;
 
-	return !engine_target_get(p->engine, (uint32_t)pid, &t) && !(t.state & ABI_STATE_EXIT);
+	return !target_map_get(p->engine, (uint32_t)pid, &t) && !(t.state & ABI_STATE_EXIT);
 }
 
 static bool takes_long(const struct exec *e, uint64_t horizon)

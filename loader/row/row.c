@@ -18,7 +18,7 @@ int row_table_init(struct row_table *t, unsigned int ncpu, struct why *why)
 	return 0;
 }
 
-static void truncate_rows(struct row_table *t, unsigned int nrow)
+static void row_table_truncate(struct row_table *t, unsigned int nrow)
 {
 	while (t->nrow > nrow) {
 		free(t->rows[--t->nrow].cpu);
@@ -28,7 +28,7 @@ static void truncate_rows(struct row_table *t, unsigned int nrow)
 
 void row_table_free(struct row_table *t)
 {
-	truncate_rows(t, 0);
+	row_table_truncate(t, 0);
 	t->nclass = 0;
 }
 
@@ -47,7 +47,7 @@ int row_add_class(struct row_table *t, const struct row_class *class, struct why
 		r->class = t->nclass;
 		r->cpu = calloc(t->ncpu, sizeof(*r->cpu));
 		if (!r->cpu) {
-			truncate_rows(t, first);
+			row_table_truncate(t, first);
 			return deny(why, -ENOMEM, "no memory for rows");
 		}
 		t->nrow++;
@@ -57,23 +57,18 @@ int row_add_class(struct row_table *t, const struct row_class *class, struct why
 	return 0;
 }
 
-static bool is_discovered(const struct row_class *class)
-{
-	return class->kind == COUNT_HARDWARE || class->kind == COUNT_MSR;
-}
-
 int row_drop_discovered(struct row_table *t)
 {
 	unsigned int nclass = t->nclass;
 
-	while (nclass && is_discovered(&t->classes[nclass - 1]))
+	while (nclass && t->classes[nclass - 1].ops->rediscovered)
 		nclass--;
 	if (nclass == t->nclass)
 		return 0;
 	for (unsigned int i = t->classes[nclass].info.first_row; i < t->nrow; i++)
 		if (!LIST_EMPTY(&t->rows[i].pmcs))
 			return -EBUSY;
-	truncate_rows(t, t->classes[nclass].info.first_row);
+	row_table_truncate(t, t->classes[nclass].info.first_row);
 	t->nclass = nclass;
 	return 0;
 }
@@ -96,7 +91,7 @@ void row_name(const struct row_table *t, unsigned int row, char *buf, size_t siz
 	else if (!c->numbered)
 		snprintf(buf, size, "%s", c->prefix);
 	else
-		snprintf(buf, size, c->kind == COUNT_HARDWARE ? "%s-%u" : "%s%u", c->prefix, n);
+		snprintf(buf, size, "%s%s%u", c->prefix, c->ops->separator, n);
 }
 
 uint32_t row_disposition(const struct row *r)
@@ -108,8 +103,7 @@ uint32_t row_disposition(const struct row *r)
 
 bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve)
 {
-	return c->kind != COUNT_TSC && c->kind != COUNT_MSR &&
-	       row - c->info.first_row + reserve >= c->info.num;
+	return !c->ops->shared && row - c->info.first_row + reserve >= c->info.num;
 }
 
 enum row_verdict row_judge(const struct row *r, const struct row_request *rq)
@@ -132,7 +126,7 @@ enum row_verdict row_judge(const struct row *r, const struct row_request *rq)
 	return r->cpu[rq->cpu].users && !rq->shareable ? ROW_SLOT_USED : ROW_FITS;
 }
 
-static int by_preference(const void *pa, const void *pb)
+static int row_by_preference(const void *pa, const void *pb)
 {
 	const struct row_choice *a = pa, *b = pb;
 	int ka = a->rank ? 2 : !a->shared, kb = b->rank ? 2 : !b->shared;
@@ -142,7 +136,7 @@ static int by_preference(const void *pa, const void *pb)
 
 void row_order(struct row_choice *choices, unsigned int n)
 {
-	qsort(choices, n, sizeof(*choices), by_preference);
+	qsort(choices, n, sizeof(*choices), row_by_preference);
 }
 
 void row_take(struct row *r, bool system, unsigned int cpu, struct pmc *pmc)

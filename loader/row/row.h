@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "loader/count/count.h"
+#include "class.h"
+#include "soft.h"
 
 #define ROW_MAX     255u /* a handle has eight bits for it, and all ones is kept free */
 #define ROW_CPU_MAX 0xffeu		/* and twelve for the CPU */
@@ -19,10 +20,10 @@ struct debug;
 struct pmc;
 
 struct row_class {
-	enum count_kind kind;
+	const struct class_ops *ops;
 	char prefix[16];		/* of the rows' names */
 	bool numbered;			/* SOFT0, SOFT1, … but TSC */
-	bool everywhere;		/* COUNT_HARDWARE: on every CPU of the machine */
+	bool everywhere;		/* a PMU's: it is on every CPU of the machine */
 	const char *const *name;	/* of each row, MSR-APERF; NULL: they have none */
 	struct wire_classinfo info;
 };

@@ -30,7 +30,7 @@ static int greeting_check(struct daemon *d, int fd, const struct cred *now, stru
 {
 	struct cred then = *now;
 	struct abi_cred c;
-	int err = engine_peer(d->engine, fd, &c);
+	int err = programs_peer(d->engine->programs, fd, &c);
 
 	if (err)
 		return deny(why, -EPERM, "the kernel does not say with which credentials process "
@@ -55,7 +55,7 @@ static int greeting_identify(struct daemon *d, int fd, pid_t pid, int pidfd, str
 	if (d->read_cred(pid, cred) || policy_pidfd_exited(pidfd))
 		return deny(why, -ESRCH, "the connecting process has exited");
 	err = greeting_check(d, fd, cred, why);
-	if (!err && notes_owner_execed(engine_notes(d->engine), pid))
+	if (!err && notes_owner_execed(d->engine->notes, pid))
 		err = deny(why, -EPERM, "process %d has become another program while it connected; "
 			   "connect again", cred->inner_pid);
 	return err;
@@ -70,7 +70,7 @@ int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struc
 		return err;
 	/* A note of an earlier process of that number does not count for this connection. */
 	greeting_forget(d, pid);
-	err = notes_owner_begin(engine_notes(d->engine), pid);
+	err = notes_owner_begin(d->engine->notes, pid);
 	if (err)
 		err = deny(why, -ENOMEM, "no room for one more process with connections: %s",
 			   strerror(-err));
@@ -87,5 +87,5 @@ int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struc
 void greeting_forget(struct daemon *d, pid_t pid)
 {
 	if (!owner_current(&d->owners, pid))
-		notes_owner_end(engine_notes(d->engine), pid);
+		notes_owner_end(d->engine->notes, pid);
 }

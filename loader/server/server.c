@@ -12,7 +12,8 @@
 
 #include "greeting.h"
 #include "loader/ktr/ktr.h"
-#include "loader/pmc/owner_notes.h"
+#include "owner_notes.h"
+#include "loader/op/pmc_release.h"
 #include "loader/log/logbook.h"
 #include "loader/kernel/notes.h"
 #include "loop.h"
@@ -200,7 +201,7 @@ static void on_signal(struct server *s, struct watch *w, uint32_t events)
 
 static void on_cpus(struct server *s, struct watch *w, uint32_t events)
 {
-	engine_cpus_seen(s->d->engine);
+	cpu_bell_quiet(s->d->engine->cpu_bell);
 	count_cpus(s->d->engine);
 	lifelog_cpus(s->d->life);
 }
@@ -276,10 +277,10 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 	s->reply.own_fd = -1;
 	s->reply.data = malloc(WIRE_MAX_REPLY);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->notes = watch_of(notes_fd(engine_notes(d->engine)), on_notes, WATCHDOG_NOTES);
+	s->notes = watch_of(notes_fd(d->engine->notes), on_notes, WATCHDOG_NOTES);
 	s->signals = watch_of(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal,
 			      WATCHDOG_OTHER);
-	s->cpus = watch_of(engine_cpus_fd(d->engine), on_cpus, WATCHDOG_OTHER);
+	s->cpus = watch_of(cpu_bell_fd(d->engine->cpu_bell), on_cpus, WATCHDOG_OTHER);
 	s->logs = watch_of(d->log_event, on_logs, WATCHDOG_LOGS);
 	s->trace = watch_of(trace_fd(d->trace), on_trace, WATCHDOG_RINGS);
 	s->ktr = watch_of(ktr_event(d->ktr), on_ktr, WATCHDOG_OTHER);

@@ -8,6 +8,7 @@
 
 #include "loader/log/logbook.h"
 #include "server.h"
+#include "loader/op/pmc_release.h"
 #include "work.h"
 
 #define SPARE_MAX 16u			/* unused pieces of work that are kept, with their reply */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/row/msrlist.h"
+#include "loader/config/msrlist.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -198,8 +198,8 @@ static void test_sides(void **state)
 		assert_int_equal(allocate(&root, a), cases[i].err);
 		if (cases[i].err)
 			continue;
-		assert_int_equal(fake.last.user, cases[i].user);
-		assert_int_equal(fake.last.kernel, cases[i].kernel);
+		assert_int_equal(fake.last.event.user, cases[i].user);
+		assert_int_equal(fake.last.event.kernel, cases[i].kernel);
 		release(&root, id());
 	}
 }
@@ -469,7 +469,7 @@ static void test_what_counting_is_told(void **state)
 	a.config2 = 2;
 	a.flags = PMC_F_DESCENDANTS;
 	assert_int_equal(allocate(&root, a), 0);
-	assert_int_equal(fake.last.kind, COUNT_HARDWARE);
+	assert_ptr_equal(fake.last.holder, &holder_counter);
 	assert_int_equal(fake.last.event.type, 4);
 	assert_int_equal(fake.last.event.config, 0xc0);
 	assert_int_equal(fake.last.event.config1, 1);
@@ -478,8 +478,8 @@ static void test_what_counting_is_told(void **state)
 	assert_true(fake.last.descendants && !fake.last.system);
 	assert_int_equal(fake.last.pmcid, id());
 	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_SOFT, 2)), 0);
-	assert_int_equal(fake.last.kind, COUNT_SOFT);
-	assert_ptr_equal(fake.last.soft, soft_by_code(0x20004));
+	assert_ptr_equal(fake.last.holder, &holder_own);
+	assert_int_equal(fake.last.event.config, soft_by_code(0x20004)->perf_config);
 	assert_true(fake.last.system && fake.last.cpu == 2);
 }
 
@@ -496,8 +496,13 @@ static void test_event_names(void **state)
 
 static void test_unregistered_event(void **state)
 {
-	fake.lacks_soft = 0x20004;
-	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), -EINVAL);
+	struct wire_allocate_req a = process(PMC_CLASS_SOFT);
+
+	a.event = 0x20003;
+	assert_int_equal(allocate(&root, a), 0);
+	release(&root, id());
+	fake.lacks_hooks = 1u << ABI_HOOK_LOCK;
+	assert_int_equal(allocate(&root, a), -EINVAL);
 }
 
 /* The pages go out once a connection, with the first PMC that they serve. */

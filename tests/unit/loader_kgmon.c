@@ -8,7 +8,7 @@
 
 #include "tests/unit/loader/fixture.h"
 
-static const struct kgmon_source faults = {
+static const struct profile_source faults = {
 	.class = PMC_CLASS_SOFT, .period = 10, .event = "PAGE_FAULT.ALL",
 };
 
@@ -77,7 +77,7 @@ static void sources(void **state)
 /* One event at one period, of those that run and of a profile that is on. */
 static void differing(void **state)
 {
-	struct kgmon_source other[5] = { faults, faults, faults, faults, faults };
+	struct profile_source other[5] = { faults, faults, faults, faults, faults };
 
 	other[0].period = 11;
 	other[1].class = PMC_CLASS_IAP;

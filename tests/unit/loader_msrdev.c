@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "kmod/pmcbpf_msr.h"
-#include "loader/row/msrdev.h"
+#include "loader/machine/msrdev.h"
 #include "unit.h"
 
 /* The device, as open(2) and ioctl(2) have it. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/row/msrlist.h"
+#include "loader/config/msrlist.h"
 #include "unit.h"
 
 #define ALL "0xffffffffffffffff"

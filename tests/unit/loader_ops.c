@@ -214,7 +214,7 @@ static void test_dynevents(void **state)
 	const struct wire_dynevent_rep *rep;
 	const struct wire_dynevent *e;
 
-	fake.lacks_soft = 0x20003;
+	fake.lacks_hooks = 1u << ABI_HOOK_LOCK;
 	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), 0);
 	rep = payload();
 	e = (const struct wire_dynevent *)(rep + 1);

@@ -15,7 +15,7 @@
 #define CPUS 4
 
 static struct {
-	struct engine_cpu cpu[CPUS];
+	struct cpu_state cpu[CPUS];
 	uint64_t changes;
 	int fd[CPUS];			/* of the open event, 0: none */
 	unsigned int opened[CPUS], running;
@@ -23,18 +23,14 @@ static struct {
 	struct perf_event_spec spec;
 	const char *limit;		/* samples a second; NULL: it is not known */
 } kernel;
+static struct engine engine = { .ncpu = CPUS };
 
-unsigned int engine_ncpu(const struct engine *e)
-{
-	return CPUS;
-}
-
-uint64_t engine_cpu_changes(const struct engine *e)
+uint64_t cpu_bell_changes(const struct cpu_bell *b)
 {
 	return kernel.changes;
 }
 
-struct engine_cpu engine_cpu(const struct engine *e, unsigned int cpu)
+struct cpu_state cpu_bell_cpu(const struct cpu_bell *b, unsigned int cpu)
 {
 	return kernel.cpu[cpu];
 }
@@ -86,7 +82,9 @@ static int first_fd;
 
 static int clock_start(void)
 {
-	const struct profclock_config config = { .rate = 8128, .program = 17, .tag = 99 };
+	const struct profclock_config config = {
+		.engine = &engine, .rate = 8128, .program = 17, .tag = 99,
+	};
 
 	return profclock_new(&config, &clock_now, &why);
 }

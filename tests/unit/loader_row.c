@@ -12,14 +12,14 @@
 #define CPUS 4u
 
 static const struct row_class soft = {
-	.kind = COUNT_SOFT, .prefix = "SOFT", .numbered = true,
+	.ops = &class_soft, .prefix = "SOFT", .numbered = true,
 	.info = { .class = PMC_CLASS_SOFT, .num = 16 },
 };
 static const struct row_class tsc = {
-	.kind = COUNT_TSC, .prefix = "TSC", .info = { .class = PMC_CLASS_TSC, .num = 1 },
+	.ops = &class_tsc, .prefix = "TSC", .info = { .class = PMC_CLASS_TSC, .num = 1 },
 };
 static const struct row_class iap = {
-	.kind = COUNT_HARDWARE, .prefix = "IAP", .numbered = true,
+	.ops = &class_hardware, .prefix = "IAP", .numbered = true,
 	.info = { .class = PMC_CLASS_IAP, .num = 4 },
 };
 

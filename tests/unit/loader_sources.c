@@ -2,6 +2,7 @@
 /* Registers as sources: which the programs are told, how many there are, and what cannot be one. */
 #include <stdlib.h>
 
+#include "loader/base/debug.h"
 #include "loader/kernel/sources.h"
 #include "unit.h"
 
@@ -39,7 +40,9 @@ const char *perf_error(int err)
 
 static int setup(void **state)
 {
-	const struct sources_place place = { .events = -1, .ncpu = NCPU, .cpus = cpus,
+	static const struct debug silent;
+	const struct sources_place place = { .debug = &silent, .events = -1,
+					     .ncpu = NCPU, .cpus = cpus,
 					     .lost = &lost, .registers = registers,
 					     .switches = &switches };
 

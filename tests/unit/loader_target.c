@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "loader/count/account.h"
-#include "loader/count/count_impl.h"
+#include "loader/count/count_state.h"
 #include "unit.h"
 
 #define PROCESSES 6000u
@@ -17,55 +17,52 @@
 
 /* --- the kernel's side ----------------------------------------------------------------------- */
 
-struct engine {
+static struct kernel {
 	struct abi_set sets[ABI_MAX_SETS];
 	struct abi_target target[PROCESSES];	/* by tgid; state 0: none */
 	struct abi_account account[ABI_MAX_ACCOUNTS];
 	struct abi_owner owner[ABI_MAX_OWNERS];
 	unsigned int flushes;
 	uint32_t execs;				/* the process that does when it is about to move */
-};
+} kernel;
 
-static struct engine kernel;
+static struct engine engine = { .sets = kernel.sets };
 static struct targets *ts;
 static struct config config;
 static struct user_table users;
 /* root's, and an ordinary user's */
 static struct count_owner owner = { .counts = { .slot = 3 } };
 static struct count_owner ordinary = { .counts = { .slot = 4 } };
-static const struct soft_event event;
+static const struct backend figures = { .figures = true };
 static struct count counts[COUNTS];
-
-volatile struct abi_set *engine_set(struct engine *e, unsigned int id)
-{
-	return &e->sets[id];
-}
 
 void engine_breathe(const struct engine *e)
 {
 }
 
-struct abi_account *engine_accounts(const struct engine *e)
+struct abi_account *owner_maps_accounts(const struct engine *e)
 {
 	return kernel.account;
 }
 
-struct abi_owner *engine_owner(const struct engine *e, unsigned int slot)
+struct abi_owner *owner_maps_owner(const struct engine *e, unsigned int slot)
 {
 	return &kernel.owner[slot];
 }
 
 /* As the programs do with every process that comes or goes. */
-static void ntargets_add(struct engine *e, uint32_t set, uint32_t n)
+static void ntargets_add(uint32_t set, uint32_t n)
 {
+	struct kernel *e = &kernel;
+
 	e->sets[set].ntargets += n;
 	e->account[e->sets[set].account].used[ABI_CHARGE_TARGETS] += n;
 	e->account[0].used[ABI_CHARGE_TARGETS] += n;
 }
 
-void engine_flush_all(struct engine *e)
+void flush_all(const struct flush *f)
 {
-	e->flushes++;
+	kernel.flushes++;
 }
 
 /* As the programs do: the process has another set, and the daemon hears nothing of it. */
@@ -76,19 +73,19 @@ static void executes(pid_t tgid)
 
 	if (!to)
 		return;
-	ntargets_add(&kernel, from, ~0u);
-	ntargets_add(&kernel, to, 1);
+	ntargets_add(from, ~0u);
+	ntargets_add(to, 1);
 	t->state = (uint64_t)to << 32;
 }
 
-int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t set,
+int target_map_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t set,
 		      uint64_t keep)
 {
-	struct abi_target *t = &e->target[tgid];
+	struct abi_target *t = &kernel.target[tgid];
 	uint32_t from = ABI_STATE_SET(t->state);
 
-	if (e->execs == tgid) {
-		e->execs = 0;
+	if (kernel.execs == tgid) {
+		kernel.execs = 0;
 		executes((pid_t)tgid);
 		from = ABI_STATE_SET(t->state);
 	}
@@ -97,30 +94,30 @@ int engine_target_ctl(struct engine *e, enum abi_ctl op, uint32_t tgid, uint32_t
 	if ((op == ABI_CTL_ADD) == (t->state != 0))
 		return op == ABI_CTL_ADD ? -EEXIST : -ESRCH;
 	if (op != ABI_CTL_ADD)
-		ntargets_add(e, from, ~0u);
+		ntargets_add(from, ~0u);
 	t->state = 0;
 	if (op == ABI_CTL_DELETE)
 		return 0;
-	ntargets_add(e, set, 1);
+	ntargets_add(set, 1);
 	t->state = (uint64_t)set << 32;
 	return 0;
 }
 
-int engine_target_get(const struct engine *e, uint32_t tgid, struct abi_target *t)
+int target_map_get(const struct engine *e, uint32_t tgid, struct abi_target *t)
 {
-	*t = e->target[tgid];
+	*t = kernel.target[tgid];
 	return t->state ? 0 : -ENOENT;
 }
 
-unsigned int engine_targets_next(const struct engine *e, struct engine_walk *w, uint32_t *tgid,
+unsigned int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
 				 struct abi_target *t, unsigned int max)
 {
 	unsigned int n = 0;
 
 	for (; w->at < PROCESSES && n < max; w->at++)
-		if (e->target[w->at].state) {
+		if (kernel.target[w->at].state) {
 			tgid[n] = w->at;
-			t[n++] = e->target[w->at];
+			t[n++] = kernel.target[w->at];
 		}
 	w->more = w->at < PROCESSES;
 	return n;
@@ -136,12 +133,12 @@ static void begin_owner(struct count_owner *o, uid_t uid)
 
 	o->user = user_get(&users, &c);
 	assert_non_null(o->user);
-	assert_int_equal(account_open(&kernel, o->user, o->counts.slot, &why), 0);
+	assert_int_equal(account_open(&engine, o->user, o->counts.slot, &why), 0);
 }
 
 static void end_owner(struct count_owner *o)
 {
-	account_close(&kernel, o->user, o->counts.slot);
+	account_close(&engine, o->user, o->counts.slot);
 	user_put(o->user);
 }
 
@@ -157,11 +154,11 @@ static int setup(void **state)
 	begin_owner(&ordinary, 1000);
 	memset(counts, 0, sizeof(counts));
 	for (unsigned int i = 0; i < COUNTS; i++) {
-		counts[i].backend = BACKEND_FIGURES;
+		counts[i].backend = &figures;
 		counts[i].owner = &owner;
-		counts[i].spec = (struct count_spec){ .kind = COUNT_SOFT, .soft = &event };
+		counts[i].spec = (struct count_spec){ .quantity = WIRE_Q_CPU_NS };
 	}
-	ts = targets_new(&kernel);
+	ts = targets_new(&engine);
 	assert_non_null(ts);
 	return 0;
 }

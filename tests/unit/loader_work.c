@@ -8,6 +8,7 @@
 #include "loader/base/clock.h"
 #include "loader/log/logbook.h"
 #include "loader/server/server.h"
+#include "loader/op/pmc_release.h"
 #include "loader/server/work.h"
 #include "unit.h"
 

@@ -8,16 +8,17 @@
 #include <sys/pmc.h>
 
 #include "loader/kernel/hop.h"
+#include "loader/kernel/programs.h"
 #include "fake_count.h"
 
 #define MAX_TARGETS 16
 
-struct engine {
-	int unused;
-};
-
 struct count_owner {
 	pid_t tgid;
+};
+
+struct count_holder {
+	int unused;
 };
 
 struct count {
@@ -28,6 +29,8 @@ struct count {
 	bool running;
 	uint64_t value;
 };
+
+const struct count_holder holder_nothing, holder_own, holder_counter, holder_register;
 
 struct fake fake;
 
@@ -77,9 +80,9 @@ void engine_free(struct engine *e)
 	free(e);
 }
 
-bool engine_has_soft(const struct engine *e, uint32_t code)
+bool programs_have_hook(const struct programs *p, uint32_t hook)
 {
-	return soft_by_code(code) && code != fake.lacks_soft;
+	return !(fake.lacks_hooks >> hook & 1);
 }
 
 int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
@@ -128,24 +131,15 @@ int perf_named_event(const char *pmu, const char *name, unsigned int cpu,
 	return -ENOENT;
 }
 
-enum abi_proof engine_prove(const struct engine *e, int pidfd, int proof)
+enum abi_proof proof_check(const struct engine *e, int pidfd, int proof)
 {
 	fake.proofs++;
 	return fake.proof;
 }
 
-bool engine_reads_msr(const struct engine *e)
+const char *flush_no_msr(const struct flush *f)
 {
-	return fake.kfunc;
-}
-
-const char *engine_no_msr(const struct engine *e)
-{
-	return "the module pmcbpf_msr was not loaded when pmcbpfd started";
-}
-
-void engine_msr_from(struct engine *e, struct msrdev *dev)
-{
+	return fake.kfunc ? NULL : "the module pmcbpf_msr was not loaded when pmcbpfd started";
 }
 
 bool perf_watchdog(void)
@@ -185,6 +179,15 @@ unsigned int perf_ncpu(void)
 }
 
 /* --- count.h ------------------------------------------------------------------------------- */
+
+int count_init(struct engine *e)
+{
+	return 0;
+}
+
+void count_fini(struct engine *e)
+{
+}
 
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
 		    struct why *why)
@@ -336,7 +339,7 @@ uint64_t count_target_rows(const struct engine *e, pid_t tgid)
 bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
 {
 	for (struct count *c = fake.list; c; c = c->next)
-		if (c->spec.kind == COUNT_HARDWARE && c->spec.row == row &&
+		if (c->spec.holder == &holder_counter && c->spec.row == row &&
 		    (c->spec.system ? c->spec.cpu == cpu : !fake.moved))
 			return true;
 	return false;

@@ -20,7 +20,7 @@ struct fake {
 	int refuse_owner, refuse_attach, refuse_start, refuse_stop;
 	unsigned int no_page;		/* count_pos() is ~0 */
 	unsigned int self_fds;		/* after START */
-	uint32_t lacks_soft;		/* a code that this "kernel" does not have */
+	unsigned int lacks_hooks;	/* bit per enum abi_hook that this "kernel" lacks */
 	unsigned int foreign[FAKE_CPUS]; /* counters that others hold */
 	bool watchdog, pmu_taken;
 	bool moved;			/* process-scope PMCs hold no counter: per-task events */

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_FAKE_MSRDEV_H
 #define PMCBPF_FAKE_MSRDEV_H
 
-#include "loader/row/msrdev.h"
+#include "loader/machine/msrdev.h"
 
 struct fake_msr {
 	uint32_t reg;

@@ -216,11 +216,6 @@ int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbe
 	return 0;
 }
 
-struct programs *engine_programs(const struct engine *e)
-{
-	return NULL;
-}
-
 const struct abi_level *programs_nested(const struct programs *p)
 {
 	return NULL;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "loader/op/pmc_release.h"
 
 #define MAX_ACTORS 32
 

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_BELOW_BPF_H
 #define PMCBPF_BELOW_BPF_H
 
-#include "bpf/count/maps.bpf.h"
+#include "maps.bpf.h"
 
 /* Logs want numbers of namespaces below the daemon's. */
 __u32 watch_numbers = 0;

@@ -5,7 +5,7 @@
  * all calls costs three times as much.  It is told before it happens, so that it comes before the
  * next mapping at the place.
  */
-#include "bpf/count/maps.bpf.h"
+#include "maps.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -45,7 +45,7 @@ enum msr_vendor msr_vendor(const struct cpu *cpu)
 #endif
 }
 
-static const struct fixed *fixed_find(const char *name)
+static const struct fixed *msr_fixed_find(const char *name)
 {
 	for (unsigned int i = 0; i < MSR_FIXED; i++)
 		if (!strcasecmp(fixed[i].name, name))
@@ -53,7 +53,7 @@ static const struct fixed *fixed_find(const char *name)
 	return NULL;
 }
 
-static unsigned int any_cpu(void)
+static unsigned int msr_any_cpu(void)
 {
 	unsigned int cpu = 0;
 
@@ -93,8 +93,8 @@ void msr_free(struct msrs *m)
  * -ENOTSUP: the unit of energy is unknown.  The one that Intel's CPUs tell is the package's;
  * several servers count what the memory and the platform take in another, by their manuals.
  */
-static int energy_shift(const struct msrs *m, const char *name, const struct cpu *cpu,
-			unsigned int *shift)
+static int msr_energy_shift(const struct msrs *m, const char *name, const struct cpu *cpu,
+			    unsigned int *shift)
 {
 	uint32_t reg = msr_vendor(cpu) == MSR_INTEL ? UNIT_INTEL : UNIT_AMD;
 	uint64_t unit;
@@ -103,15 +103,15 @@ static int energy_shift(const struct msrs *m, const char *name, const struct cpu
 		return -ENOTSUP;
 	/* Those Atoms count in another way than the manual says of all others. */
 	if (cpu->type == PMC_CPU_INTEL_ATOM_SILVERMONT || !msrlist_find(&m->list, reg) ||
-	    msrdev_read(m->dev, reg, any_cpu(), &unit) || !unit)
+	    msrdev_read(m->dev, reg, msr_any_cpu(), &unit) || !unit)
 		return -ENOTSUP;
 	*shift = 32 - (unit >> 8 & 31);
 	return 0;
 }
 
 /* Why the module does not read it; NULL: it does. */
-static const char *probe(const struct msrs *m, const struct msr_row *r, const struct fixed *f,
-			 const struct cpu *cpu)
+static const char *msr_probe(const struct msrs *m, const struct msr_row *r, const struct fixed *f,
+			     const struct cpu *cpu)
 {
 	uint64_t value;
 	int err;
@@ -120,22 +120,22 @@ static const char *probe(const struct msrs *m, const struct msr_row *r, const st
 		return "no module";
 	if (!cpu->aperf && (!strcasecmp(r->name, "APERF") || !strcasecmp(r->name, "MPERF")))
 		return "the CPU has none, by CPUID";
-	err = msrdev_read(m->dev, r->reg, any_cpu(), &value);
+	err = msrdev_read(m->dev, r->reg, msr_any_cpu(), &value);
 	if (err)
 		return err == -EIO ? "it faults" : strerror(-err);
 	return f && f->moves && !value ? "it reads 0: the hypervisor has none" : NULL;
 }
 
-static void name_raw(struct msr_row *r)
+static void msr_name_raw(struct msr_row *r)
 {
 	snprintf(r->name, sizeof(r->name), "0x%x", r->reg);
 }
 
-static void add_listed(struct msrs *m, const struct msrlist_entry *e, const struct cpu *cpu,
-		       const struct debug *debug)
+static void msr_add_listed(struct msrs *m, const struct msrlist_entry *e, const struct cpu *cpu,
+			   const struct debug *debug)
 {
 	struct msr_row *r = &m->row[m->n];
-	const struct fixed *f = fixed_find(e->name);
+	const struct fixed *f = msr_fixed_find(e->name);
 	const char *missing;
 
 	*r = (struct msr_row){
@@ -146,27 +146,27 @@ static void add_listed(struct msrs *m, const struct msrlist_entry *e, const stru
 	if (*e->name)
 		memcpy(r->name, e->name, sizeof(r->name));
 	else
-		name_raw(r);
+		msr_name_raw(r);
 	r->admin |= r->energy;
-	missing = probe(m, r, f, cpu);
+	missing = msr_probe(m, r, f, cpu);
 	r->module = !missing;
 	if (missing) {
 		DEBUG(debug, MD, INIT, "MSR-%s (0x%x): the module does not read it: %s", r->name,
 		      r->reg, missing);
-	} else if (r->energy && energy_shift(m, r->name, cpu, &r->shift)) {
+	} else if (r->energy && msr_energy_shift(m, r->name, cpu, &r->shift)) {
 		DEBUG(debug, MD, INIT, "MSR-%s (0x%x): its unit is not known", r->name, r->reg);
-		name_raw(r);
+		msr_name_raw(r);
 	}
 	m->n++;
 }
 
 /* --- what perf counts ------------------------------------------------------------------------ */
 
-static void add_fixed(struct msrs *m, const struct fixed *f, const struct debug *debug)
+static void msr_add_fixed(struct msrs *m, const struct fixed *f, const struct debug *debug)
 {
 	struct perf_event_spec event;
 	unsigned int i = 0;
-	int err = perf_named_event(f->pmu, f->event, any_cpu(), &event);
+	int err = perf_named_event(f->pmu, f->event, msr_any_cpu(), &event);
 
 	if (err) {
 		DEBUG(debug, MD, INIT, "MSR-%s: perf has no event %s/%s/: %s", f->name, f->pmu,
@@ -192,9 +192,9 @@ void msr_discover(struct msrs *m, const struct cpu *cpu, const struct debug *deb
 	m->n = 0;
 	for (unsigned int i = 0; i < m->list.n; i++)
 		if (m->list.entry[i].read)	/* others are there to be selected with */
-			add_listed(m, &m->list.entry[i], cpu, debug);
+			msr_add_listed(m, &m->list.entry[i], cpu, debug);
 	for (unsigned int i = 0; i < MSR_FIXED; i++)
-		add_fixed(m, &fixed[i], debug);
+		msr_add_fixed(m, &fixed[i], debug);
 	for (unsigned int i = 0; i < m->n; i++)
 		if (m->row[i].module || m->row[i].perf)
 			m->row[n++] = m->row[i];
@@ -216,7 +216,8 @@ int msr_find(const struct msrs *m, uint32_t reg)
 enum provider { NOBODY, MODULE, PERF };
 
 /* The power PMU knows what this model's counters are like. */
-static enum provider choose(const struct msrs *m, const struct msr_row *r, bool system, bool raw)
+static enum provider msr_choose(const struct msrs *m, const struct msr_row *r, bool system,
+				bool raw)
 {
 	bool perf = r->perf && !(raw && r->energy);
 
@@ -230,7 +231,7 @@ static enum provider choose(const struct msrs *m, const struct msr_row *r, bool 
 int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, bool raw,
 		 struct perf_event_spec *event, struct why *why)
 {
-	switch (choose(m, r, system, raw)) {
+	switch (msr_choose(m, r, system, raw)) {
 	case MODULE:
 		*event = (struct perf_event_spec){ .msr = true, .config = r->reg,
 						   .config1 = r->mask };
@@ -259,7 +260,7 @@ uint32_t msr_flags(const struct msrs *m, const struct msr_row *r)
 	static const uint32_t system[] = { 0, WIRE_MSR_SYSTEM_MODULE, WIRE_MSR_SYSTEM_PERF };
 	static const uint32_t process[] = { 0, WIRE_MSR_PROCESS_MODULE, WIRE_MSR_PROCESS_PERF };
 
-	return system[choose(m, r, true, false)] | process[choose(m, r, false, false)] |
+	return system[msr_choose(m, r, true, false)] | process[msr_choose(m, r, false, false)] |
 	       (r->admin ? WIRE_MSR_ADMIN : 0);
 }
 

@@ -38,8 +38,8 @@ struct lines {
 	struct line line[MAX_ALL];
 };
 
-static int number(const char *text, uint64_t max, const char *what, uint64_t *value,
-		  struct why *why)
+static int msrlist_number(const char *text, uint64_t max, const char *what, uint64_t *value,
+			  struct why *why)
 {
 	char *end;
 
@@ -51,7 +51,7 @@ static int number(const char *text, uint64_t max, const char *what, uint64_t *va
 	return 0;
 }
 
-static int parse_vendor(const char *text, struct line *l, struct why *why)
+static int msrlist_parse_vendor(const char *text, struct line *l, struct why *why)
 {
 	for (unsigned int i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
 		if (!strcmp(text, vendors[i].word)) {
@@ -61,7 +61,7 @@ static int parse_vendor(const char *text, struct line *l, struct why *why)
 	return deny(why, -EINVAL, "\"%.40s\" is no vendor: x86, intel, amd or arm64", text);
 }
 
-static int parse_who(const char *text, struct msrlist_entry *e, struct why *why)
+static int msrlist_parse_users(const char *text, struct msrlist_entry *e, struct why *why)
 {
 	e->admin = !strcmp(text, "admin");
 	if (e->admin || !strcmp(text, "any"))
@@ -70,7 +70,7 @@ static int parse_who(const char *text, struct msrlist_entry *e, struct why *why)
 }
 
 /* What an event specifier can hold, and what is no number. */
-static int parse_name(const char *text, struct msrlist_entry *e, struct why *why)
+static int msrlist_parse_name(const char *text, struct msrlist_entry *e, struct why *why)
 {
 	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._");
 
@@ -84,7 +84,7 @@ static int parse_name(const char *text, struct msrlist_entry *e, struct why *why
 	return 0;
 }
 
-static int check_masks(const struct msrlist_entry *e, struct why *why)
+static int msrlist_check_masks(const struct msrlist_entry *e, struct why *why)
 {
 	if (e->read & (e->read + 1))
 		return deny(why, -EINVAL, "read mask 0x%llx: the bits that are read begin with bit "
@@ -96,27 +96,27 @@ static int check_masks(const struct msrlist_entry *e, struct why *why)
 	return 0;
 }
 
-static int parse_columns(char *column[COLUMNS], struct line *l, struct why *why)
+static int msrlist_parse_columns(char *column[COLUMNS], struct line *l, struct why *why)
 {
 	struct msrlist_entry *e = &l->entry;
-	uint64_t reg;
-	int err = parse_vendor(column[VENDOR], l, why);
+	uint64_t reg, max;
+	int err = msrlist_parse_vendor(column[VENDOR], l, why);
 
 	/* The number of an MRS encoding has 16 bits. */
-	err = err ?: number(column[REGISTER], l->vendors == 1u << MSR_ARM64 ? 0xffff : 0xffffffff,
-			    "register", &reg, why);
+	max = l->vendors == 1u << MSR_ARM64 ? 0xffff : 0xffffffff;
+	err = err ?: msrlist_number(column[REGISTER], max, "register", &reg, why);
 	if (err)
 		return err;
 	e->reg = (uint32_t)reg;
-	err = number(column[READ], UINT64_MAX, "read mask", &e->read, why);
-	err = err ?: number(column[WRITE], UINT64_MAX, "write mask", &e->write, why);
-	err = err ?: parse_who(column[WHO], e, why);
-	err = err ?: parse_name(column[NAME], e, why);
-	return err ?: check_masks(e, why);
+	err = msrlist_number(column[READ], UINT64_MAX, "read mask", &e->read, why);
+	err = err ?: msrlist_number(column[WRITE], UINT64_MAX, "write mask", &e->write, why);
+	err = err ?: msrlist_parse_users(column[WHO], e, why);
+	err = err ?: msrlist_parse_name(column[NAME], e, why);
+	return err ?: msrlist_check_masks(e, why);
 }
 
 /* 1: an entry; 0: nothing on the line; or -EINVAL. */
-static int parse_line(char *text, struct line *l, struct why *why)
+static int msrlist_parse_line(char *text, struct line *l, struct why *why)
 {
 	char *column[COLUMNS], *p = text;
 	unsigned int n = 0;
@@ -136,11 +136,11 @@ static int parse_line(char *text, struct line *l, struct why *why)
 	if (n < COLUMNS)
 		return deny(why, -EINVAL, "%u of 7 columns: " FORM ", the source being where the "
 			    "register is described", n);
-	err = parse_columns(column, l, why);
+	err = msrlist_parse_columns(column, l, why);
 	return err ? err : 1;
 }
 
-static int check_twice(const struct lines *all, const struct line *l, struct why *why)
+static int msrlist_check_twice(const struct lines *all, const struct line *l, struct why *why)
 {
 	for (unsigned int i = 0; i < all->n; i++) {
 		const struct line *o = &all->line[i];
@@ -157,9 +157,9 @@ static int check_twice(const struct lines *all, const struct line *l, struct why
 	return 0;
 }
 
-static int add_line(struct lines *all, const struct line *l, struct why *why)
+static int msrlist_add_line(struct lines *all, const struct line *l, struct why *why)
 {
-	int err = check_twice(all, l, why);
+	int err = msrlist_check_twice(all, l, why);
 
 	if (!err && all->n == MAX_ALL)
 		err = deny(why, -EINVAL, "more than %u registers", MAX_ALL);
@@ -168,7 +168,7 @@ static int add_line(struct lines *all, const struct line *l, struct why *why)
 	return err;
 }
 
-static int by_register(const void *a, const void *b)
+static int msrlist_by_register(const void *a, const void *b)
 {
 	uint32_t x = ((const struct msrlist_entry *)a)->reg;
 	uint32_t y = ((const struct msrlist_entry *)b)->reg;
@@ -176,8 +176,8 @@ static int by_register(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int choose(const struct lines *all, enum msr_vendor vendor, struct msrlist *list,
-		  struct why *why)
+static int msrlist_choose(const struct lines *all, enum msr_vendor vendor, struct msrlist *list,
+			  struct why *why)
 {
 	list->n = 0;
 	for (unsigned int i = 0; i < all->n; i++) {
@@ -188,7 +188,7 @@ static int choose(const struct lines *all, enum msr_vendor vendor, struct msrlis
 				    "leave some out", all->line[i].number, MSRLIST_MAX);
 		list->entry[list->n++] = all->line[i].entry;
 	}
-	qsort(list->entry, list->n, sizeof(list->entry[0]), by_register);
+	qsort(list->entry, list->n, sizeof(list->entry[0]), msrlist_by_register);
 	return 0;
 }
 
@@ -213,15 +213,15 @@ int msrlist_text(const char *file, const char *text, size_t len, enum msr_vendor
 		}
 		memcpy(line, text, size);
 		line[size] = '\0';
-		err = parse_line(line, &l, &what);
-		err = err > 0 ? add_line(all, &l, &what) : err;
+		err = msrlist_parse_line(line, &l, &what);
+		err = err > 0 ? msrlist_add_line(all, &l, &what) : err;
 		if (err)
 			deny(why, err, "%s:%u: %s", file, n, what.text);
 		size += nl != NULL;
 		text += size;
 		len -= size;
 	}
-	if (!err && choose(all, vendor, list, &what))
+	if (!err && msrlist_choose(all, vendor, list, &what))
 		err = deny(why, -EINVAL, "%s:%s", file, what.text);
 	free(all);
 	return err;
@@ -250,5 +250,5 @@ const struct msrlist_entry *msrlist_find(const struct msrlist *list, uint32_t re
 {
 	const struct msrlist_entry key = { .reg = reg };
 
-	return bsearch(&key, list->entry, list->n, sizeof(key), by_register);
+	return bsearch(&key, list->entry, list->n, sizeof(key), msrlist_by_register);
 }

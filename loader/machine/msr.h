@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "cpu.h"
-#include "msrlist.h"
+#include "loader/config/msrlist.h"
 #include "loader/kernel/perf.h"
 
 struct debug;

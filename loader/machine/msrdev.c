@@ -21,14 +21,14 @@ struct msrdev {
 };
 
 /* "[none] integrity confidentiality" */
-static bool locked_down(void)
+static bool kernel_locked_down(void)
 {
 	char text[80];
 
 	return !file_line(LOCKDOWN, text, sizeof(text)) && !strstr(text, "[none]");
 }
 
-static int no_device(int err, struct why *why)
+static int msrdev_missing(int err, struct why *why)
 {
 	switch (err) {
 	case -ENOENT:
@@ -42,7 +42,7 @@ static int no_device(int err, struct why *why)
 			    "one, then SIGHUP");
 	case -EPERM:
 	case -EACCES:
-		if (locked_down())
+		if (kernel_locked_down())
 			return deny(why, -EPERM, "the kernel is locked down and lets nobody read "
 				    "registers (" LOCKDOWN "); boot without lockdown, which Secure "
 				    "Boot may turn on");
@@ -63,7 +63,7 @@ int msrdev_open(struct msrdev **out, struct why *why)
 		return deny(why, -ENOMEM, "no memory");
 	dev->fd = open(DEVICE, O_RDWR | O_CLOEXEC);
 	if (dev->fd < 0) {
-		err = no_device(-errno, why);
+		err = msrdev_missing(-errno, why);
 		free(dev);
 		return err;
 	}
@@ -105,13 +105,13 @@ int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct why *why
 	if (!ioctl(dev->fd, PMCBPF_MSR_IOC_LIST, &to))
 		return 0;
 	if (errno == EPERM)
-		return no_device(-EPERM, why);
+		return msrdev_missing(-EPERM, why);
 	return deny(why, -errno, "the module " PMCBPF_MSR_NAME " does not take the list of "
 		    "registers: %m%s",
 		    errno == EINVAL ? "; it lists one that the module cannot read" : "");
 }
 
-static int request(struct msrdev *dev, unsigned long what, struct pmcbpf_msr_io *io)
+static int msrdev_request(struct msrdev *dev, unsigned long what, struct pmcbpf_msr_io *io)
 {
 	int n = ioctl(dev->fd, what, io);
 
@@ -121,7 +121,7 @@ static int request(struct msrdev *dev, unsigned long what, struct pmcbpf_msr_io 
 int msrdev_read(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t *value)
 {
 	struct pmcbpf_msr_io io = { .reg = reg, .cpu = cpu };
-	int err = request(dev, PMCBPF_MSR_IOC_READ, &io);
+	int err = msrdev_request(dev, PMCBPF_MSR_IOC_READ, &io);
 
 	if (!err)
 		*value = io.value;
@@ -131,7 +131,7 @@ int msrdev_read(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t *va
 int msrdev_write(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t value, uint64_t *old)
 {
 	struct pmcbpf_msr_io io = { .reg = reg, .cpu = cpu, .value = value };
-	int err = request(dev, PMCBPF_MSR_IOC_WRITE, &io);
+	int err = msrdev_request(dev, PMCBPF_MSR_IOC_WRITE, &io);
 
 	if (!err)
 		*old = io.value;
@@ -142,7 +142,7 @@ int msrdev_row(struct msrdev *dev, uint32_t reg, unsigned int cpu)
 {
 	struct pmcbpf_msr_io io = { .reg = reg, .cpu = cpu };
 
-	return request(dev, PMCBPF_MSR_IOC_ROW, &io);
+	return msrdev_request(dev, PMCBPF_MSR_IOC_ROW, &io);
 }
 
 void msrdev_revoke(int row)

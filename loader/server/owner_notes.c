@@ -5,7 +5,7 @@
 #include "owner_notes.h"
 #include "loader/log/logbook.h"
 #include "loader/kernel/notes.h"
-#include "pmc.h"
+#include "loader/pmc/pmc.h"
 
 struct look {
 	struct daemon *d;
@@ -14,7 +14,7 @@ struct look {
 	bool everything;		/* a note has said too little, or is missing */
 };
 
-static void orphaned(void *arg, const struct count_owner *owner, pid_t tgid)
+static void owner_notes_orphaned(void *arg, const struct count_owner *owner, pid_t tgid)
 {
 	struct look *l = arg;
 
@@ -27,24 +27,24 @@ static void orphaned(void *arg, const struct count_owner *owner, pid_t tgid)
  * What its connections hold may take longer to end: meanwhile the new program can connect, and has
  * nothing of it.
  */
-static void end_owner(struct look *l, struct owner *o)
+static void owner_notes_end(struct look *l, struct owner *o)
 {
 	owner_end(&l->d->owners, o);
 	l->execed(l->arg, o);
 }
 
-static void owner_execed(struct look *l, pid_t tgid)
+static void owner_notes_execed(struct look *l, pid_t tgid)
 {
 	struct owner *o = owner_first(&l->d->owners, tgid), *next;
 
 	for (; o; o = next) {
 		next = owner_next(o);
-		end_owner(l, o);
+		owner_notes_end(l, o);
 	}
 }
 
 /* Each owner may end in the middle of it. */
-static void look_at_owners(struct look *l)
+static void owner_notes_look_owners(struct look *l)
 {
 	struct owner_table *t = &l->d->owners;
 
@@ -52,12 +52,12 @@ static void look_at_owners(struct look *l)
 		for (struct owner *o = t->bucket[b], *next; o; o = next) {
 			next = o->next;
 			if (!o->ended &&
-			    notes_owner_execed(engine_notes(l->d->engine), o->cred.pid))
-				end_owner(l, o);
+			    notes_owner_execed(l->d->engine->notes, o->cred.pid))
+				owner_notes_end(l, o);
 		}
 }
 
-static void look_at_pmcs(struct look *l)
+static void owner_notes_look_pmcs(struct look *l)
 {
 	struct owner_table *t = &l->d->owners;
 	struct pmc *p;
@@ -69,7 +69,7 @@ static void look_at_pmcs(struct look *l)
 					l->d->raise(o, SIGIO);
 }
 
-static void look_at_slices(const struct daemon *d)
+static void owner_notes_look_slices(const struct daemon *d)
 {
 	const struct owner_table *t = &d->owners;
 	struct pmc *p;
@@ -80,21 +80,21 @@ static void look_at_slices(const struct daemon *d)
 				count_hidden(p->count);
 }
 
-static void on_note(void *arg, const struct abi_note *note)
+static void owner_notes_on_note(void *arg, const struct abi_note *note)
 {
 	struct look *l = arg;
 
 	if (note->kind == ABI_NOTE_SECURE)
 		logbook_secure(l->d, (pid_t)note->tgid);
 	if (note->kind == ABI_NOTE_HIDDEN)
-		look_at_slices(l->d);
+		owner_notes_look_slices(l->d);
 	if (note->kind == ABI_NOTE_OWNER)
-		owner_execed(l, (pid_t)note->tgid);
-	else if (!count_note(l->d->engine, note, orphaned, l))
+		owner_notes_execed(l, (pid_t)note->tgid);
+	else if (!count_note(l->d->engine, note, owner_notes_orphaned, l))
 		l->everything = true;
 	if (note->kind == ABI_NOTE_LOST) {
-		look_at_slices(l->d);
-		look_at_owners(l);
+		owner_notes_look_slices(l->d);
+		owner_notes_look_owners(l);
 		logbook_doubt(l->d);
 	}
 }
@@ -103,8 +103,8 @@ void life_look(struct daemon *d, void (*execed)(void *arg, struct owner *o), voi
 {
 	struct look l = { .d = d, .execed = execed, .arg = arg };
 
-	notes_each(engine_notes(d->engine), on_note, &l);
+	notes_each(d->engine->notes, owner_notes_on_note, &l);
 	if (l.everything)
-		look_at_pmcs(&l);
+		owner_notes_look_pmcs(&l);
 	count_notes_seen(d->engine);
 }

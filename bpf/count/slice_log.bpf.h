@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* What a logged PMC leaves at the end of a slice, and at the end of a process. */
-#ifndef PMCBPF_LOG_BPF_H
-#define PMCBPF_LOG_BPF_H
+#ifndef PMCBPF_SLICE_LOG_BPF_H
+#define PMCBPF_SLICE_LOG_BPF_H
 
-#include "bpf/count/maps.bpf.h"
+#include "maps.bpf.h"
 
 /* A record of one value, for a PMC of that owner. */
 static __always_inline void record(u32 cpu, u32 kind, const struct abi_member *m, u32 log,

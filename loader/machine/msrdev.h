@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "msrlist.h"
+#include "loader/config/msrlist.h"
 #include "loader/base/why.h"
 
 struct msrdev;

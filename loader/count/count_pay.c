@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Descriptors and sources that PMCs hold, charged to their users. */
-#include "count_impl.h"
+#include "count_pay.h"
 
 int count_pay(struct count *c, unsigned int events, unsigned int sources, struct why *why)
 {
@@ -19,7 +19,7 @@ int count_pay(struct count *c, unsigned int events, unsigned int sources, struct
 	return 0;
 }
 
-void count_repay(struct count *c)
+void count_pay_back(struct count *c)
 {
 	struct user *u = c->owner->user;
 
@@ -29,36 +29,36 @@ void count_repay(struct count *c)
 }
 
 /* A register's source is one of few; an event's has a descriptor for each CPU. */
-static enum pool_kind row_pool(const struct count_row *row)
+static enum pool_kind count_pay_pool(const struct count_row *row)
 {
 	return row->spec.msr ? POOL_REGISTERS : POOL_EVENTS;
 }
 
-static unsigned int row_price(const struct count_row *row, const struct count *c)
+static unsigned int count_pay_price(const struct count_row *row, const struct count *c)
 {
-	return row->spec.msr ? 1 : engine_ncpu(c->e);
+	return row->spec.msr ? 1 : c->e->ncpu;
 }
 
-int row_pay(struct count_row *row, const struct count *c, struct why *why)
+int count_pay_row(struct count_row *row, const struct count *c, struct why *why)
 {
 	struct user *u = c->owner->user;
-	int err = user_take(u->table, u, row_pool(row), row_price(row, c), why);
+	int err = user_take(u->table, u, count_pay_pool(row), count_pay_price(row, c), why);
 
 	if (!err) {
 		row->payer = u;
-		row->paid = row_price(row, c);
+		row->paid = count_pay_price(row, c);
 	}
 	return err;
 }
 
-void row_repay(struct count_row *row)
+void count_pay_row_back(struct count_row *row)
 {
 	if (row->payer)
-		user_give(row->payer->table, row->payer, row_pool(row), row->paid);
+		user_give(row->payer->table, row->payer, count_pay_pool(row), row->paid);
 	row->payer = NULL;
 }
 
-void row_pass_on(struct count_row *row)
+void count_pay_row_on(struct count_row *row)
 {
 	struct count *c, *heir = LIST_FIRST(&row->users);
 
@@ -68,7 +68,8 @@ void row_pass_on(struct count_row *row)
 		if (c->owner->user == row->payer)
 			return;
 	if (heir)
-		user_charge(heir->owner->user->table, heir->owner->user, row_pool(row), row->paid);
-	row_repay(row);
+		user_charge(heir->owner->user->table, heir->owner->user, count_pay_pool(row),
+			    row->paid);
+	count_pay_row_back(row);
 	row->payer = heir ? heir->owner->user : NULL;
 }

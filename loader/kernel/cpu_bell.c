@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The programs at perf's step of CPU hot-plug wake the daemon, and say what has become of a CPU. */
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bell.h"
+#include "cpu_bell.h"
+#include "perf.h"
 
-struct bell {
-	struct bell_place place;
+struct cpu_bell {
+	struct cpu_bell_place place;
 	struct bpf_link *links[2];
 	struct ring_buffer *ring;
 	bool *here_first;		/* per CPU: online when the programs came */
 };
 
-static int on_ring(void *arg, void *data, size_t size)
+static int cpu_bell_on_ring(void *arg, void *data, size_t size)
 {
 	return 0;
 }
 
 /* The programs first, so that no change falls between them and what is online now. */
-int bell_new(const struct bell_place *place, struct bell **out, struct why *why)
+int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct why *why)
 {
-	struct bell *b = calloc(1, sizeof(*b));
+	struct cpu_bell *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
@@ -37,11 +39,11 @@ int bell_new(const struct bell_place *place, struct bell **out, struct why *why)
 	}
 	for (unsigned int cpu = 0; cpu < place->ncpu; cpu++)
 		b->here_first[cpu] = perf_cpu_online(cpu);
-	b->ring = ring_buffer__new(place->ring, on_ring, NULL, NULL);
+	b->ring = ring_buffer__new(place->ring, cpu_bell_on_ring, NULL, NULL);
 	return b->ring ? 0 : deny(why, -errno, "cannot watch the CPUs: %m");
 }
 
-void bell_free(struct bell *b)
+void cpu_bell_free(struct cpu_bell *b)
 {
 	if (!b)
 		return;
@@ -52,27 +54,27 @@ void bell_free(struct bell *b)
 	free(b);
 }
 
-int bell_fd(const struct bell *b)
+int cpu_bell_fd(const struct cpu_bell *b)
 {
 	return ring_buffer__epoll_fd(b->ring);
 }
 
-void bell_quiet(struct bell *b)
+void cpu_bell_quiet(struct cpu_bell *b)
 {
 	(void)ring_buffer__consume(b->ring);
 }
 
-uint64_t bell_changes(const struct bell *b)
+uint64_t cpu_bell_changes(const struct cpu_bell *b)
 {
 	return __atomic_load_n(b->place.changes, __ATOMIC_ACQUIRE);
 }
 
-struct engine_cpu bell_cpu(const struct bell *b, unsigned int cpu)
+struct cpu_state cpu_bell_cpu(const struct cpu_bell *b, unsigned int cpu)
 {
 	const volatile struct abi_cpu *c = &b->place.cpus[cpu];
 	uint32_t away = __atomic_load_n(&c->away, __ATOMIC_ACQUIRE);
 
-	return (struct engine_cpu){
+	return (struct cpu_state){
 		.here = away == ABI_CPU_UNSEEN ? b->here_first[cpu] : away == ABI_CPU_HERE,
 		.changes = c->changes,
 		.downs = c->downs,

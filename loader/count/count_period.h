@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The period of a sampling PMC. */
+#ifndef PMCBPF_COUNT_PERIOD_H
+#define PMCBPF_COUNT_PERIOD_H
+
+#include "count_state.h"
+
+/* In the unit of the perf event; 0: it does not sample. */
+uint64_t count_period(const struct count *c);
+
+#endif

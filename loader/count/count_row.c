@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rows of hardware under process scope: PMCs that count the same event share one per-CPU event and
+ * slice it; as soon as two count different events, the kernel switches per-task events instead.
+ * PMCs of a register share that as their source, and nothing can be in their way.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "count_pay.h"
+#include "count_row.h"
+#include "loader/kernel/hop.h"
+#include "page.h"
+#include "slices.h"
+#include "task_events.h"
+
+void count_row_add(struct count *c)
+{
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
+
+	LIST_INSERT_HEAD(&row->users, c, on_row);
+}
+
+bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
+{
+	const struct count_row *r = target_count_row(e->targets, row);
+	const struct count *c;
+
+	LIST_FOREACH(c, &r->users, on_row)
+		if (c->spec.system && c->spec.cpu == cpu && !c->lost)
+			return true;
+	return r->source >= 0 && !sources_lost(e->sources, r->source);
+}
+
+void count_row_leave(struct count *c)
+{
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
+
+	LIST_REMOVE(c, on_row);
+	count_pay_row_on(row);
+	if (!LIST_EMPTY(&row->users))
+		return;
+	if (row->source >= 0)
+		sources_close(c->e->sources, row->source);
+	row->source = -1;
+	row->per_task = false;
+}
+
+struct convert_args {
+	struct count *c;
+	int err;
+	struct why *why;
+};
+
+static void count_row_convert_target(void *arg, pid_t tgid)
+{
+	struct convert_args *a = arg;
+
+	if (!a->err)
+		a->err = task_events_attach(a->c, tgid, a->why);
+	if (a->err == -ESRCH)
+		a->err = 0;
+}
+
+/* What the slices have counted moves into the base; the sets forget the source. */
+static void count_row_leave_slices(struct targets *ts, struct count *c)
+{
+	c->backend = &backend_task_events;
+	target_rewrite(ts, c);
+	c->source = -1;
+	c->base += slices_sum(c);
+	c->zero += slices_sum(c);
+	page_update(c);
+}
+
+/*
+ * One CPU's part of a hand-over that misses and doubles nothing.  The daemon runs on that CPU and
+ * nobody else does, so that no target has a slice open there; what targets do on other CPUs, their
+ * sources still count, and what they do here from now on, their events for this CPU.  Nobody runs
+ * on a CPU that is offline.
+ */
+static int count_row_hand_over_cpu(struct engine *e, struct count_row *row, unsigned int cpu)
+{
+	int err = perf_cpu_online(cpu) ? hop_to(cpu) : 0;
+	struct count *c;
+
+	if (err)
+		return err;
+	DEBUG(e->debug, CPU, BIND, "CPU %u, to hand a row over to per-task events", cpu);
+	sources_close_cpu(e->sources, row->source, cpu);
+	LIST_FOREACH(c, &row->users, on_row)
+		err = err ?: task_events_attach_cpu(c, cpu);
+	return err;
+}
+
+/* What all of them will need, taken before anything is opened and for as long as that lasts. */
+static int count_row_expect(struct count_row *row, struct why *why)
+{
+	struct count *c;
+	int err = 0;
+
+	LIST_FOREACH(c, &row->users, on_row) {
+		unsigned int n = task_events_expect(c);
+
+		err = err ?: user_take(c->owner->user->table, c->owner->user, POOL_EVENTS, n, why);
+		c->prepaid = err ? 0 : n;
+	}
+	return err;
+}
+
+static void count_row_expect_none(struct count_row *row)
+{
+	struct count *c;
+
+	LIST_FOREACH(c, &row->users, on_row) {
+		user_give(c->owner->user->table, c->owner->user, POOL_EVENTS, c->prepaid);
+		c->prepaid = 0;
+	}
+}
+
+/* *begun: a CPU has been handed over, and there is no way back. */
+static int count_row_hand_over(struct engine *e, struct count_row *row, bool *begun,
+			       struct why *why)
+{
+	uint64_t changes = cpu_bell_changes(e->cpu_bell);
+	struct count *c;
+	struct hop hop;
+	int err = count_row_expect(row, why);
+
+	err = err ?: hop_begin(&hop);
+	if (err) {
+		count_row_expect_none(row);
+		return err;
+	}
+	for (unsigned int cpu = 0; cpu < e->ncpu && cpu < CPU_SETSIZE && !err; cpu++) {
+		if (!perf_cpu_present(cpu))
+			continue;
+		*begun = true;
+		err = count_row_hand_over_cpu(e, row, cpu);
+	}
+	hop_end(&hop);
+	LIST_FOREACH(c, &row->users, on_row)
+		err = err ?: task_events_watch(c);
+	count_row_expect_none(row);
+	/* Without the CPU for itself, a part may have missed or doubled something. */
+	if (!err && cpu_bell_changes(e->cpu_bell) != changes)
+		err = -EAGAIN;
+	return err;
+}
+
+/* Nobody runs: the events may be of any CPU. */
+static int count_row_attach_all(struct targets *ts, struct count_row *row, struct why *why)
+{
+	struct convert_args a = { .why = why };
+
+	LIST_FOREACH(a.c, &row->users, on_row)
+		target_each(ts, a.c, count_row_convert_target, &a);
+	return a.err;
+}
+
+static int count_row_convert(struct engine *e, struct count_row *row, struct why *why)
+{
+	struct targets *ts = e->targets;
+	bool running = false, begun = false;
+	struct count *c;
+	int err;
+
+	LIST_FOREACH(c, &row->users, on_row) {
+		running |= c->running;
+		if (c->spec.log)
+			return deny(why, -EINVAL, "row %u (%s) logs time slices, so that it cannot "
+				    "count several events", c->spec.row, c->spec.row_name);
+	}
+	why->text[0] = '\0';
+	err = running ? count_row_hand_over(e, row, &begun, why) :
+			count_row_attach_all(ts, row, why);
+	if (err && !begun) {
+		LIST_FOREACH(c, &row->users, on_row)
+			task_events_close(c);
+		if (err == -EAGAIN && why->text[0])	/* a quota */
+			return err;
+		return deny(why, err, "cannot share the row between events: %s", perf_error(err));
+	}
+	LIST_FOREACH(c, &row->users, on_row) {
+		count_row_leave_slices(ts, c);
+		/* A half of a hand-over cannot be undone: better no count than a wrong one. */
+		c->lost |= err != 0;
+	}
+	DEBUG(e->debug, MD, CONFIG, "source %d gives way to per-task events", row->source);
+	sources_close(e->sources, row->source);
+	count_pay_row_back(row);
+	row->source = -1;
+	row->per_task = true;
+	return err ? deny(why, err, "cannot share the row between events: %s", perf_error(err)) : 0;
+}
+
+/*
+ * The row, its PMCs and their targets must not change during the conversion, and a CPU that the
+ * daemon hops to is its own for this alone: no other operation goes on before it is done.
+ */
+int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
+{
+	int err;
+
+	engine_hold(e, true);
+	err = count_row_convert(e, row, why);
+	engine_hold(e, false);
+	return err;
+}
+
+int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct why *why)
+{
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
+	int err;
+
+	row->spec = *spec;
+	row->per_task = false;
+	err = count_pay_row(row, c, why);
+	if (err)
+		return err;
+	row->source = sources_open(c->e->sources, spec, why);
+	if (row->source >= 0)
+		return 0;
+	count_pay_row_back(row);
+	return row->source;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * System-scope PMCs that a perf event counts.  An event whose CPU goes offline never counts again
+ * but can still be read: what it had counted is added, and a new one is opened when the CPU is
+ * back.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "count_period.h"
+#include "count_state.h"
+#include "cpu_event.h"
+
+static int cpu_event_open(const struct count *c)
+{
+	struct perf_event_spec spec = count_state_event(c);
+	int fd, err = 0;
+
+	spec.period = count_period(c);
+	fd = perf_open_cpu(&spec, c->spec.cpu);
+	if (fd >= 0 && c->spec.sampling)
+		err = perf_set_program(fd, c->spec.program);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int cpu_event_new(struct count *c, struct why *why)
+{
+	c->backend = &backend_cpu_event;
+	c->downs = cpu_bell_cpu(c->e->cpu_bell, c->spec.cpu).downs;
+	c->fd = cpu_event_open(c);
+	if (c->fd >= 0)
+		return 0;
+	if (c->fd == -ENXIO)
+		return deny(why, -ENXIO, "CPU %u is offline", c->spec.cpu);
+	return deny(why, -EINVAL, "CPU %u cannot count this event on row %s: %s", c->spec.cpu,
+		    c->spec.row_name, perf_error(c->fd));
+}
+
+/* An owner that was passed the descriptor may keep it, but the counter is given back. */
+void cpu_event_close(struct count *c)
+{
+	if (c->fd < 0)
+		return;
+	(void)perf_disable(c->fd);
+	close(c->fd);
+	c->fd = -1;
+	c->generation++;
+}
+
+static int cpu_event_now(struct count *c, uint64_t *value, struct why *why)
+{
+	int err;
+
+	if (c->lost)
+		return count_state_lost(c, -EBUSY, why);
+	err = perf_read(c->fd, value);
+	if (!err)
+		return 0;
+	if (err == -EBUSY)
+		return count_state_lost(c, err, why);
+	return deny(why, err, "CPU %u: the counter of row %u (%s) cannot be read: %s", c->spec.cpu,
+		    c->spec.row, c->spec.row_name, strerror(-err));
+}
+
+static int cpu_event_start(struct count *c, struct why *why)
+{
+	int err = count_state_away(c, why) ?: cpu_event_now(c, &c->start, why);
+
+	return !err && c->spec.sampling ? perf_enable(c->fd) : err;
+}
+
+static int cpu_event_stop(struct count *c, struct why *why)
+{
+	uint64_t now;
+	int err;
+
+	if (c->spec.sampling)
+		(void)perf_disable(c->fd);	/* fails where the CPU has gone */
+	err = count_state_away(c, why);
+	/* What an event had counted when its CPU went has been added. */
+	if (!err && !cpu_event_now(c, &now, why))
+		c->raw += now - c->start;
+	return err;
+}
+
+static int cpu_event_read(struct count *c, uint64_t *raw, struct why *why)
+{
+	uint64_t now = c->start;
+	int err = count_state_away(c, why);
+
+	if (!err && c->lost)
+		err = count_state_lost(c, -EBUSY, why);
+	if (!err && c->running)
+		err = cpu_event_now(c, &now, why);
+	*raw = c->raw + (c->running ? now - c->start : 0);
+	return err;
+}
+
+/* --- CPUs that go and come ------------------------------------------------------------------- */
+
+static void cpu_event_keep_dead(struct count *c)
+{
+	uint64_t last;
+
+	if (c->running && !perf_read(c->fd, &last))
+		c->raw += last - c->start;
+	else if (c->running)
+		c->lost = true;
+	cpu_event_close(c);
+	c->start = 0;
+}
+
+static void cpu_event_moved(struct count *c, const struct cpu_state *now)
+{
+	if (c->fd >= 0 && c->downs != now->downs)
+		cpu_event_keep_dead(c);
+	if (c->fd >= 0 || !now->here)
+		return;
+	c->downs = now->downs;
+	c->fd = cpu_event_open(c);
+	if (c->fd == -ENXIO)		/* it went again, which will be reported */
+		c->away = true;
+	else if (c->fd < 0 || (c->running && c->spec.sampling && perf_enable(c->fd)))
+		c->lost = true;
+}
+
+/* --- the page -------------------------------------------------------------------------------- */
+
+/*
+ * Does the owner read the counter by itself?  Not a clock's: its ticks are scaled.  An event's
+ * descriptor can do more than read a count: hence spec.passes_fd.
+ */
+static bool cpu_event_passes(const struct count *c)
+{
+	return c->spec.passes_fd && !c->spec.sampling && c->fd >= 0 && !count_state_scales(c);
+}
+
+static enum wire_how cpu_event_how(const struct count *c)
+{
+	return cpu_event_passes(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
+}
+
+void cpu_event_fill(struct count *c, struct wire_page_pmc *p)
+{
+	if (p->how == WIRE_HOW_EVENTS)
+		p->base += c->raw - c->start;
+	else if (p->how == WIRE_HOW_VALUE)
+		p->base += count_state_scale(c, c->raw);
+}
+
+static unsigned int cpu_event_fds(const struct count *c, int *fds, unsigned int max)
+{
+	if (!max || !cpu_event_passes(c))
+		return 0;
+	fds[0] = c->fd;
+	return 1;
+}
+
+const struct backend backend_cpu_event = {
+	.name = "CPU event", .start = cpu_event_start, .stop = cpu_event_stop,
+	.read = cpu_event_read, .cpu_moved = cpu_event_moved, .how_stopped = WIRE_HOW_VALUE,
+	.how = cpu_event_how, .fill = cpu_event_fill, .fds = cpu_event_fds,
+};

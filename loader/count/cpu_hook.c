@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* System-scope PMCs that a program on a tracepoint counts.  A CPU that goes keeps its counters. */
+#include "cpu_event.h"
+#include "cpu_hook.h"
+
+int cpu_hook_hold(struct count *c, struct why *why)
+{
+	switch (c->spec.hook) {
+	case ABI_HOOK_LOCK:
+		return count_state_hold(c, NEED_LOCK, why);
+	case ABI_HOOK_FAULT_READ:
+	case ABI_HOOK_FAULT_WRITE:
+		return count_state_hold(c, NEED_FAULT, why);
+	default:
+		return count_state_hold(c, NEED_KIND, why);
+	}
+}
+
+static uint64_t cpu_hook_now(const struct count *c)
+{
+	return target_map_hook(c->e, c->spec.hook, c->spec.cpu);
+}
+
+static int cpu_hook_start(struct count *c, struct why *why)
+{
+	c->start = cpu_hook_now(c);
+	return count_state_away(c, why);
+}
+
+static int cpu_hook_stop(struct count *c, struct why *why)
+{
+	c->raw += cpu_hook_now(c) - c->start;
+	return count_state_away(c, why);
+}
+
+static int cpu_hook_read(struct count *c, uint64_t *raw, struct why *why)
+{
+	*raw = c->raw + (c->running ? cpu_hook_now(c) - c->start : 0);
+	return count_state_away(c, why);
+}
+
+const struct backend backend_cpu_hook = {
+	.name = "CPU hook", .hold = cpu_hook_hold, .start = cpu_hook_start, .stop = cpu_hook_stop,
+	.read = cpu_hook_read, .how_stopped = WIRE_HOW_VALUE, .fill = cpu_event_fill,
+};

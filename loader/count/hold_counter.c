@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * PMCs that hold a counter of the CPUs.  Of system scope one has a pinned event on its CPU; those
+ * of process scope share the row's counter, see count_row.h.
+ */
+#include <errno.h>
+
+#include "count_pay.h"
+#include "count_row.h"
+#include "cpu_event.h"
+#include "holder.h"
+
+/*
+ * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
+ * opened: a new per-CPU event would push a running per-task event off its counter.
+ */
+static int hold_counter_fits(const struct count *c, const struct perf_event_spec *spec,
+			     struct why *why)
+{
+	struct targets *ts = c->e->targets;
+	struct perf_event_spec all[TARGET_ROWS];
+	unsigned int n = 0;
+
+	all[n++] = *spec;
+	for (unsigned int r = 0; r < TARGET_ROWS; r++) {
+		const struct count *user = LIST_FIRST(&target_count_row(ts, r)->users);
+
+		if (user && r != c->spec.row && user->spec.event.type == spec->type)
+			all[n++] = user->spec.event;
+	}
+	if (perf_fits(all, n))
+		return 0;
+	return deny(why, -EINVAL,
+		    "the PMU cannot count this event on row %u (%s) beside the %u rows in use; "
+		    "release one, or use an event that another counter takes", c->spec.row,
+		    c->spec.row_name, n - 1);
+}
+
+static int hold_counter_rank(const struct engine *e, const struct count_spec *spec)
+{
+	const struct count_row *row = target_count_row(e->targets, spec->row);
+
+	if (LIST_EMPTY(&row->users))
+		return 0;
+	return row->per_task || spec->sampling || !perf_spec_same(&row->spec, &spec->event);
+}
+
+static int hold_counter_system(struct count *c, struct why *why)
+{
+	const struct perf_event_spec spec = count_state_event(c);
+	int err = count_pay(c, 1, 0, why);
+
+	if (err)
+		return err;
+	if (hold_counter_fits(c, &spec, why))
+		return -EINVAL;
+	err = cpu_event_new(c, why);
+	if (!err)
+		count_row_add(c);
+	return err;
+}
+
+/* A PMC that samples has a period of its own, and so an event of its own. */
+static int hold_counter_sampling(struct count *c, struct count_row *row, struct why *why)
+{
+	int err = 0;
+
+	if (!LIST_EMPTY(&row->users) && !row->per_task)
+		err = count_row_to_tasks(c->e, row, why);
+	if (err)	/* a quota of other users is no quota of this one */
+		return err == -EAGAIN ? -EINVAL : err;
+	row->per_task = true;
+	c->backend = &backend_task_events;
+	count_row_add(c);
+	return 0;
+}
+
+static int hold_counter_process(struct count *c, struct why *why)
+{
+	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
+	struct perf_event_spec spec = count_state_event(c);
+	int err = hold_counter_fits(c, &spec, why);
+
+	if (err)
+		return err;
+	if (c->spec.sampling)
+		return hold_counter_sampling(c, row, why);
+	c->backend = &backend_slices;
+	if (LIST_EMPTY(&row->users)) {
+		err = count_row_begin(c, &spec, why);
+		if (err)
+			return err;
+	} else if (row->per_task || !perf_spec_same(&row->spec, &spec)) {
+		if (c->spec.log)
+			return deny(why, -EINVAL, "row %u (%s) counts several events, so that time "
+				    "slices cannot be logged there", c->spec.row,
+				    c->spec.row_name);
+		err = row->per_task ? 0 : count_row_to_tasks(c->e, row, why);
+		if (err)
+			return err == -EAGAIN ? -EINVAL : err;
+		c->backend = &backend_task_events;
+	}
+	c->source = row->source;
+	count_row_add(c);
+	return 0;
+}
+
+/*
+ * An owner that measures only itself reads through its own threads' events, without asking; that
+ * needs the row for itself.
+ */
+static int hold_counter_prepare(struct count *c, struct why *why)
+{
+	struct count_row *row;
+
+	if (!c->backend->sliced || c->spec.log)
+		return 0;
+	row = target_count_row(c->e->targets, c->spec.row);
+	if (LIST_FIRST(&row->users) != c || LIST_NEXT(c, on_row) || !count_state_self_only(c))
+		return 0;
+	return count_row_to_tasks(c->e, row, why);
+}
+
+const struct count_holder holder_counter = {
+	.lost = " lost its counter to another user of the PMU, whom pmccontrol --doctor may name; "
+		"release the PMC and allocate again",
+	.rank = hold_counter_rank, .begin_system = hold_counter_system,
+	.begin_process = hold_counter_process, .end = count_row_leave,
+	.prepare = hold_counter_prepare,
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * PMCs that are not limited in number: each has an event of its own, or counts what the kernel or a
+ * program counts anyway.
+ */
+#include "count_pay.h"
+#include "count_row.h"
+#include "cpu_event.h"
+#include "holder.h"
+
+static int hold_own_system(struct count *c, struct why *why)
+{
+	int err;
+
+	if (c->spec.from == COUNT_FROM_HOOK) {
+		c->backend = &backend_cpu_hook;
+		return 0;
+	}
+	err = count_pay(c, 1, 0, why);
+	return err ?: cpu_event_new(c, why);
+}
+
+static int hold_own_process(struct count *c, struct why *why)
+{
+	struct targets *ts = c->e->targets;
+	const struct perf_event_spec spec = count_state_event(c);
+	int err;
+
+	if (c->spec.sampling) {
+		c->backend = &backend_task_events;
+		LIST_INSERT_HEAD(&target_count_row(ts, c->spec.row)->soft, c, on_row);
+		return 0;
+	}
+	if (c->spec.from == COUNT_FROM_FIGURES) {
+		c->backend = &backend_figures;
+		return 0;
+	}
+	c->backend = &backend_slices;
+	if (c->spec.from == COUNT_FROM_HOOK) {
+		c->source = ABI_SOURCE_HOOK + (int)c->spec.hook;
+		return 0;
+	}
+	err = count_pay(c, c->e->ncpu, 1, why);
+	if (err)
+		return err;
+	c->source = sources_open(c->e->sources, &spec, why);
+	return c->source < 0 ? c->source : 0;
+}
+
+static void hold_own_end(struct count *c)
+{
+	if (c->spec.sampling && !c->spec.system)
+		LIST_REMOVE(c, on_row);
+	if (c->source >= 0 && c->source < ABI_SOURCE_HOOK)
+		sources_close(c->e->sources, c->source);
+}
+
+const struct count_holder holder_own = {
+	.lost = " lost its counter to another user of the PMU, whom pmccontrol --doctor may name; "
+		"release the PMC and allocate again",
+	.begin_system = hold_own_system, .begin_process = hold_own_process, .end = hold_own_end,
+};

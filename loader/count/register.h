@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Registers of a CPU, through the module. */
+#ifndef PMCBPF_REGISTER_H
+#define PMCBPF_REGISTER_H
+
+#include "count_state.h"
+
+int register_new(struct count *c, struct why *why);
+/*
+ * Of a PMC of any backend: only some bits of a register count.  Its owner cannot read it by itself,
+ * and the daemon has to read it before it wraps.
+ */
+bool register_narrow(const struct count *c);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Per-task events, which the kernel switches with their task. */
+#ifndef PMCBPF_TASK_EVENTS_H
+#define PMCBPF_TASK_EVENTS_H
+
+#include "count_state.h"
+
+int task_events_attach(struct count *c, pid_t tgid, struct why *why);
+/* For every target, events that count on one CPU only; at once if the PMC runs. */
+int task_events_attach_cpu(struct count *c, unsigned int cpu);
+/* Of every target, once each CPU has its events. */
+int task_events_watch(struct count *c);
+/* How many descriptors these two would take at most. */
+unsigned int task_events_expect(const struct count *c);
+void task_events_close(struct count *c);
+/* All are opened anew, with what spec says now; the PMC does not run. */
+int task_events_renew(struct count *c, struct why *why);
+
+#endif

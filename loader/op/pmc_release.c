@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See pmc_release.h. */
+#include <stdlib.h>
+
+#include <sys/pmc.h>
+
+#include "loader/base/debug.h"
+#include "loader/log/sample_log.h"
+#include "loader/process/lifelog.h"
+#include "pmc_release.h"
+
+void pmc_release(struct row_table *rows, struct pmc *p)
+{
+	DEBUG(rows->debug, PMC, RELEASE, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
+	      p->row);
+	if (p->tracer && p->state == PMC_STATE_RUNNING) {
+		(void)count_stop(p->count, &(struct why){ "" });
+		tracer_drain(p->tracer);
+	}
+	/* First: processes leave one by one, and a PMC that some have left judges no exec. */
+	lifelog_forget(p);
+	count_let_go(p->count);
+	pmc_unlink(rows, p);
+	count_free(p->count);
+	tracer_free(p->tracer);
+	free(p);
+}
+
+void pmc_release_all(struct row_table *rows, struct owner *o)
+{
+	while (!TAILQ_EMPTY(&o->pmcs))
+		pmc_release(rows, TAILQ_FIRST(&o->pmcs));
+}

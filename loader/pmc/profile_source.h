@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the samples of a kernel profile (kgmon(8)) are of: all of one profile are of the same. */
+#ifndef PMCBPF_PROFILE_SOURCE_H
+#define PMCBPF_PROFILE_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/wire.h"
+
+struct profile_source {
+	bool clock;			/* the profiling clock; the rest is 0 */
+	uint32_t class;			/* enum pmc_class */
+	uint32_t sides;			/* PMC_CAP_USER, PMC_CAP_SYSTEM */
+	uint64_t config[3];		/* of a hardware event */
+	uint64_t period;
+	char event[WIRE_NAME_MAX];
+};
+
+#endif

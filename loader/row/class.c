@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of classes. */
+#include <stddef.h>
+
+#include "class.h"
+
+/* Registers come last: they take what numbers of classes hardware has left. */
+const struct class_ops *const classes[] = {
+	&class_soft, &class_tsc, &class_hardware, &class_msr, NULL
+};
+
+const struct class_ops *class_with_events(uint32_t class)
+{
+	for (unsigned int i = 0; classes[i]; i++)
+		if (classes[i]->event_at && classes[i]->events == class)
+			return classes[i];
+	return NULL;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Classes of PMCs: SOFT, TSC, the hardware classes (one table serves them all) and MSR.  Everything
+ * in which classes differ is an entry of their table; nothing else in the daemon asks which class a
+ * PMC is of.
+ *
+ * A new class has a file class_NAME.c with its table, a line in class.c, a page of the manual and
+ * tests.  What its PMCs hold in the kernel is a holder of loader/count, mostly holder_own.
+ *
+ * Example, `pmc_allocate()` of the event CLOCK.PROF: op_alloc.c checks mode, CPU, flags and
+ * capabilities and finds the class by its number; class_soft.c's plan() finds the event, checks
+ * `usr` and `os`, and fills in the count_spec; op_alloc.c then chooses a row by the rules of the
+ * table, and count_new() takes it with the class's holder.
+ */
+#ifndef PMCBPF_CLASS_H
+#define PMCBPF_CLASS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/wire.h"
+#include "loader/base/why.h"
+#include "loader/count/count.h"
+
+struct cpu;
+struct cred;
+struct debug;
+struct log;
+struct msrs;
+struct row_class;
+struct row_table;
+
+/* The machine, as far as classes depend on it. */
+struct class_machine {
+	struct engine *engine;
+	const struct cpu *cpu;
+	struct msrs *msr;
+	const struct debug *debug;
+	struct log *log;
+};
+
+/* One allocation: what is asked for, and the plan that the checks make of it. */
+struct allocation {
+	const struct class_machine *machine;
+	const struct wire_allocate_req *a;
+	const struct cred *cred;	/* the client's, now */
+	const struct row_class *class;
+	bool system;
+	unsigned int cpu;
+	unsigned int first, rows;	/* those that it may have */
+	struct count_spec spec;
+	char name[WIRE_NAME_MAX];	/* of the event */
+	/*
+	 * "held by …": the PMC of the class on that CPU that writes control register `select`
+	 * (WIRE_MSR_SELECT | number).  False: there is none.
+	 */
+	bool (*selects)(const struct allocation *p, uint64_t select, char *holder, size_t size);
+	void *arg;			/* … the caller's */
+};
+
+/* An event of a class that has a list of them. */
+struct class_event {
+	uint32_t code, flags;
+	const char *prefix, *name;
+};
+
+struct class_ops {
+	uint32_t events;		/* enum pmc_class, if event_at() lists its events */
+	const char *separator;		/* IAP-3, but SOFT3 */
+	bool shared;		/* its rows have room for any number of PMCs */
+	bool rediscovered;	/* SIGHUP looks for its rows anew */
+	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
+				   may read its register */
+	bool one_row;		/* each event has its own row: no other one is tried */
+	const char *refusal;	/* how a refusal of all rows begins; NULL: in the usual words */
+	const struct count_holder *holder;
+
+	/* Adds the class and its rows to the table, if the machine has any. */
+	int (*add_rows)(struct row_table *t, const struct class_machine *m, struct why *why);
+	/* Resolves the event, checks it, and fills in what `spec`, `name` and rows it takes. */
+	int (*plan)(struct allocation *p, struct why *why);
+	/* The i-th event, from 0 on; false: there are no more.  A name of "" is passed over. */
+	bool (*event_at)(const struct class_machine *m, unsigned int i, struct class_event *ev);
+};
+
+extern const struct class_ops class_soft, class_tsc, class_hardware, class_msr;
+
+/* All classes, in the order of their rows; NULL at the end. */
+extern const struct class_ops *const classes[];
+
+/* The class whose list of events that is, or NULL. */
+const struct class_ops *class_with_events(uint32_t class);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Class SOFT: what the kernel counts without hardware.  Its rows hold nothing but their number. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+
+#include <sys/pmc.h>
+
+#include "class.h"
+#include "loader/kernel/programs.h"
+#include "row.h"
+#include "soft.h"
+
+#define CAPS_SOFT \
+	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
+#define FLAGS_LOG (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
+
+static int class_soft_add_rows(struct row_table *t, const struct class_machine *m, struct why *why)
+{
+	const struct row_class class = {
+		.ops = &class_soft, .prefix = "SOFT", .numbered = true,
+		.info = { .class = PMC_CLASS_SOFT, .caps = CAPS_SOFT, .width = 64,
+			  .num = SOFT_ROWS, .perf_type = ~0u },
+	};
+
+	return row_add_class(t, &class, why);
+}
+
+/* An event whose tracepoint this kernel lacks is not registered. */
+static bool class_soft_has(const struct class_machine *m, const struct soft_event *s)
+{
+	return s->process != SOFT_HOOK ||
+	       programs_have_hook(m->engine->programs, s->hook);
+}
+
+/* Capabilities of one side only: what happens there is counted, or nothing. */
+static int class_soft_plan_side(struct allocation *p, const struct soft_event *s, struct why *why)
+{
+	bool user = p->a->caps & PMC_CAP_USER, kernel = p->a->caps & PMC_CAP_SYSTEM;
+
+	if (user == kernel)
+		return 0;
+	switch (s->sides) {
+	case SIDE_KERNEL:
+		return user ? deny(why, -EINVAL, "%s happens in the kernel: usr would count "
+				   "nothing", s->name) : 0;
+	case SIDES_SAMPLED:
+		if (!p->spec.sampling)
+			return deny(why, -EOPNOTSUPP, "the kernel keeps the time of %s without "
+				    "usr and os: leave them out, or sample it", s->name);
+		break;
+	case SIDES_COUNTED:
+		break;
+	case SIDES_UNKNOWN:
+		return deny(why, -EOPNOTSUPP, "%s is counted without usr and os: leave them out",
+			    s->name);
+	}
+	p->spec.event.user = user;
+	p->spec.event.kernel = kernel;
+	return 0;
+}
+
+/* The kernel's figures of a task know no sides, and have no slices that could be logged. */
+static enum soft_source class_soft_source(const struct allocation *p, const struct soft_event *s)
+{
+	if (p->system || (p->a->flags & FLAGS_LOG && !p->spec.sampling))
+		return s->system;
+	return p->spec.event.user || p->spec.event.kernel ? SOFT_PERF : s->process;
+}
+
+static void class_soft_fill(struct allocation *p, const struct soft_event *s)
+{
+	static const enum count_from from[] = {
+		[SOFT_TASK] = COUNT_FROM_FIGURES, [SOFT_PERF] = COUNT_FROM_EVENT,
+		[SOFT_HOOK] = COUNT_FROM_HOOK,
+	};
+
+	p->spec.from = from[class_soft_source(p, s)];
+	p->spec.quantity = s->quantity;
+	p->spec.hook = s->hook;
+	p->spec.rate = s->rate;
+	p->spec.timer = s->sides == SIDES_SAMPLED && !s->rate ? s->name : NULL;
+}
+
+static int class_soft_plan(struct allocation *p, struct why *why)
+{
+	const struct soft_event *s = soft_by_code(p->a->event);
+	int err;
+
+	if (!s || !class_soft_has(p->machine, s))
+		return deny(why, -EINVAL, "this kernel has no software event 0x%x; "
+			    "pmccontrol -L (GETDYNEVENTINFO) lists what it has", p->a->event);
+	/* A counter that a program bumps has no overflow. */
+	if (p->spec.sampling && s->system != SOFT_PERF)
+		return deny(why, -EOPNOTSUPP, "%s can be counted, not sampled", s->name);
+	/* The kernel counts a migration on the CPU of the process that wakes this one. */
+	if (p->a->flags & FLAGS_LOG && s->quantity == WIRE_Q_MIGRATIONS && s->process == SOFT_TASK)
+		return deny(why, -EOPNOTSUPP, "%s has no time slices that could be logged",
+			    s->name);
+	if (!p->a->caps)
+		return deny(why, -EINVAL, "a software event needs a capability, such as READ");
+	snprintf(p->name, sizeof(p->name), "%s", s->name);
+	p->spec.event = (struct perf_event_spec){
+		.type = PERF_TYPE_SOFTWARE, .config = s->perf_config,
+	};
+	err = class_soft_plan_side(p, s, why);
+	if (!err)
+		class_soft_fill(p, s);
+	return err;
+}
+
+static bool class_soft_event_at(const struct class_machine *m, unsigned int i,
+				struct class_event *ev)
+{
+	if (i >= soft_nevents)
+		return false;
+	*ev = (struct class_event){
+		.code = soft_events[i].code, .prefix = "",
+		.name = class_soft_has(m, &soft_events[i]) ? soft_events[i].name : "",
+	};
+	return true;
+}
+
+const struct class_ops class_soft = {
+	.events = PMC_CLASS_SOFT, .separator = "", .holder = &holder_own,
+	.add_rows = class_soft_add_rows, .plan = class_soft_plan, .event_at = class_soft_event_at,
+};
