@@ -8,6 +8,7 @@
 
 #include <pmc.h>
 
+#include "lib/base/logfmt.h"
 #include "logtext.h"
 
 #define TAG_WIDTH 10u			/* a tag of up to nine letters, and a blank */
@@ -65,25 +66,6 @@ static void add_number(struct line *l, int64_t value)
 	add_digits(l, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-/* Fields, each with the blank before it unless it is the first. */
-static void hex(struct line *l, uint64_t value)
-{
-	add_char(l, ' ');
-	add_hex(l, value);
-}
-
-static void num(struct line *l, int64_t value)
-{
-	add_char(l, ' ');
-	add_number(l, value);
-}
-
-static void count(struct line *l, uint64_t value)
-{
-	add_char(l, ' ');
-	add_digits(l, value);
-}
-
 static void line_end(struct buf *out, struct line *l)
 {
 	add_char(l, '\n');
@@ -92,9 +74,8 @@ static void line_end(struct buf *out, struct line *l)
 }
 
 /* What a name or a path may not do to a terminal. */
-static void quoted(struct buf *out, struct line *l, const char *text)
+static void add_quoted(struct buf *out, struct line *l, const char *text)
 {
-	add_char(l, ' ');
 	add_char(l, '"');
 	for (; *text; text++) {
 		if (l->len >= sizeof(l->text) - 8) {
@@ -109,13 +90,16 @@ static void quoted(struct buf *out, struct line *l, const char *text)
 	add_char(l, '"');
 }
 
-static void callchain(struct buf *out, struct line *l, const struct pmclog_ev_callchain *c)
+static void line_chain(struct buf *out, struct line *l, const struct pmclog_ev_callchain *c)
 {
 	add_tag(l, "callchain");
 	add_number(l, (int32_t)c->pl_pid);
-	hex(l, c->pl_pmcid);
-	num(l, PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags));
-	num(l, c->pl_npc);
+	add_char(l, ' ');
+	add_hex(l, c->pl_pmcid);
+	add_char(l, ' ');
+	add_number(l, PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags));
+	add_char(l, ' ');
+	add_number(l, c->pl_npc);
 	add_char(l, ' ');
 	add_char(l, PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(c->pl_cpuflags) ? 'u' : 's');
 	add_char(l, '\n');
@@ -132,147 +116,67 @@ static void callchain(struct buf *out, struct line *l, const struct pmclog_ev_ca
 	l->len = 0;
 }
 
-static void allocation(struct buf *out, struct line *l, const char *tag, pmc_id_t id,
-		       const char *event, uint32_t flags)
+static void add_field(struct buf *out, struct line *l, const struct logfmt_field *f,
+		      const struct pmclog_ev *ev)
 {
-	add_tag(l, tag);
-	add_hex(l, id);
-	quoted(out, l, event);
-	hex(l, flags);
-}
+	const char *from = (const char *)ev + f->ev;
+	uint64_t value = logfmt_value(f, ev);
 
-static void initialize(struct buf *out, struct line *l, const struct pmclog_ev_initialize *i)
-{
-	const char *cpu = pmc_name_of_cputype((enum pmc_cputype)i->pl_arch);
-
-	add_tag(l, "initlog");
-	add_hex(l, i->pl_version);
-	quoted(out, l, cpu ? cpu : "(unknown)");
-}
-
-static void process_record(struct buf *out, struct line *l, const struct pmclog_ev *ev)
-{
-	switch (ev->pl_type) {
-	case PMCLOG_TYPE_PROCCSW:
-		add_tag(l, "cswval");
-		add_hex(l, ev->pl_u.pl_c.pl_pmcid);
-		num(l, ev->pl_u.pl_c.pl_pid);
-		count(l, ev->pl_u.pl_c.pl_value);
+	switch (f->kind) {
+	case LOGFMT_PID:
+	case LOGFMT_TID:
+	case LOGFMT_BORN:
+		add_number(l, (int32_t)value);
 		break;
-	case PMCLOG_TYPE_PROCEXEC:
-		add_tag(l, "exec");
-		add_hex(l, ev->pl_u.pl_x.pl_pmcid);
-		num(l, ev->pl_u.pl_x.pl_pid);
-		hex(l, ev->pl_u.pl_x.pl_baseaddr);
-		quoted(out, l, ev->pl_u.pl_x.pl_pathname);
+	case LOGFMT_MODE:
+		add_char(l, value ? 'u' : 's');
 		break;
-	case PMCLOG_TYPE_PROCEXIT:
-		add_tag(l, "exitval");
-		add_hex(l, ev->pl_u.pl_e.pl_pmcid);
-		num(l, (int32_t)ev->pl_u.pl_e.pl_pid);
-		count(l, ev->pl_u.pl_e.pl_value);
+	case LOGFMT_CPUTYPE:
+		from = pmc_name_of_cputype((enum pmc_cputype)value);
+		add_quoted(out, l, from ? from : "(unknown)");
 		break;
-	case PMCLOG_TYPE_PROCFORK:
-		add_tag(l, "fork");
-		add_number(l, ev->pl_u.pl_f.pl_oldpid);
-		num(l, ev->pl_u.pl_f.pl_newpid);
+	case LOGFMT_HEX:
+	case LOGFMT_ADDRESS:
+		add_hex(l, value);
 		break;
-	case PMCLOG_TYPE_SYSEXIT:
-		add_tag(l, "exit");
-		add_number(l, ev->pl_u.pl_se.pl_pid);
+	case LOGFMT_COUNT:
+		add_digits(l, value);
 		break;
-	case PMCLOG_TYPE_PROC_CREATE:
-		add_tag(l, "proccreate");
-		add_number(l, ev->pl_u.pl_pc.pl_pid);
-		hex(l, ev->pl_u.pl_pc.pl_flags);
-		quoted(out, l, ev->pl_u.pl_pc.pl_pcomm);
+	case LOGFMT_MORE:
+		if (value)
+			add_digits(l, value);
 		break;
-	case PMCLOG_TYPE_THR_CREATE:
-		add_tag(l, "thr-create");
-		add_number(l, ev->pl_u.pl_tc.pl_tid);
-		num(l, ev->pl_u.pl_tc.pl_pid);
-		hex(l, ev->pl_u.pl_tc.pl_flags);
-		quoted(out, l, ev->pl_u.pl_tc.pl_tdname);
+	case LOGFMT_TEXT:
+	case LOGFMT_PATH:
+		add_quoted(out, l, from);
 		break;
-	case PMCLOG_TYPE_THR_EXIT:
-		add_tag(l, "thr-exit");
-		add_number(l, ev->pl_u.pl_te.pl_tid);
+	case LOGFMT_STRING:
+		add_quoted(out, l, *(const char *const *)from);
 		break;
 	default:
-		buf_printf(out, "unknown event (type %d).", (int)ev->pl_type);
+		break;
 	}
-}
-
-static void mapping(struct buf *out, struct line *l, const struct pmclog_ev *ev)
-{
-	bool in = ev->pl_type == PMCLOG_TYPE_MAP_IN;
-
-	add_tag(l, in ? "map-in" : "map-out");
-	add_number(l, in ? ev->pl_u.pl_mi.pl_pid : ev->pl_u.pl_mo.pl_pid);
-	hex(l, in ? ev->pl_u.pl_mi.pl_start : ev->pl_u.pl_mo.pl_start);
-	if (in)
-		quoted(out, l, ev->pl_u.pl_mi.pl_pathname);
-	else
-		hex(l, ev->pl_u.pl_mo.pl_end);
 }
 
 void logtext(struct buf *out, const struct pmclog_ev *ev)
 {
+	const struct logfmt_record *r = logfmt_find(ev->pl_type);
 	struct line l;	/* its text is not worth clearing */
 
 	l.len = 0;
-	switch (ev->pl_type) {
-	case PMCLOG_TYPE_CALLCHAIN:
-		callchain(out, &l, &ev->pl_u.pl_cc);
+	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {
+		line_chain(out, &l, &ev->pl_u.pl_cc);
 		return;
-	case PMCLOG_TYPE_INITIALIZE:
-		initialize(out, &l, &ev->pl_u.pl_i);
-		break;
-	case PMCLOG_TYPE_CLOSELOG:
-		add_tag(&l, "closelog");
-		break;
-	case PMCLOG_TYPE_DROPNOTIFY:
-		add_tag(&l, "drop");
-		if (ev->pl_u.pl_dn.pl_lost)
-			add_digits(&l, ev->pl_u.pl_dn.pl_lost);
-		break;
-	case PMCLOG_TYPE_MAP_IN:
-	case PMCLOG_TYPE_MAP_OUT:
-		mapping(out, &l, ev);
-		break;
-	case PMCLOG_TYPE_PCSAMPLE:
-		add_tag(&l, "sample");
-		add_hex(&l, ev->pl_u.pl_s.pl_pmcid);
-		num(&l, ev->pl_u.pl_s.pl_pid);
-		hex(&l, ev->pl_u.pl_s.pl_pc);
-		add_char(&l, ' ');
-		add_char(&l, ev->pl_u.pl_s.pl_usermode ? 'u' : 's');
-		break;
-	case PMCLOG_TYPE_PMCALLOCATE:
-		allocation(out, &l, "allocate", ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname,
-			   ev->pl_u.pl_a.pl_flags);
-		break;
-	case PMCLOG_TYPE_PMCALLOCATEDYN:
-		allocation(out, &l, "allocatedyn", ev->pl_u.pl_ad.pl_pmcid,
-			   ev->pl_u.pl_ad.pl_evname, ev->pl_u.pl_ad.pl_flags);
-		break;
-	case PMCLOG_TYPE_PMCATTACH:
-		add_tag(&l, "attach");
-		add_hex(&l, ev->pl_u.pl_t.pl_pmcid);
-		num(&l, ev->pl_u.pl_t.pl_pid);
-		quoted(out, &l, ev->pl_u.pl_t.pl_pathname);
-		break;
-	case PMCLOG_TYPE_PMCDETACH:
-		add_tag(&l, "detach");
-		add_hex(&l, ev->pl_u.pl_d.pl_pmcid);
-		num(&l, ev->pl_u.pl_d.pl_pid);
-		break;
-	case PMCLOG_TYPE_USERDATA:
-		add_tag(&l, "userdata");
-		add_hex(&l, ev->pl_u.pl_u.pl_userdata);
-		break;
-	default:
-		process_record(out, &l, ev);
+	}
+	if (r) {
+		add_tag(&l, r->tag);
+		for (const char *column = r->columns; *column; column++) {
+			if (column > r->columns)
+				add_char(&l, ' ');
+			add_field(out, &l, &r->field[*column - '0'], ev);
+		}
+	} else {
+		buf_printf(out, "unknown event (type %d).", (int)ev->pl_type);
 	}
 	line_end(out, &l);
 }

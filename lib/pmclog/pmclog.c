@@ -175,18 +175,8 @@ static uint64_t get64(const uint8_t *p)
 	return v;
 }
 
-static void put(void *ev, uint16_t at, uint16_t size, uint64_t value)
-{
-	uint32_t low = (uint32_t)value;
-
-	if (size == sizeof(value))
-		memcpy((char *)ev + at, &value, sizeof(value));
-	else
-		memcpy((char *)ev + at, &low, sizeof(low));
-}
-
 /* Text of at most n bytes that may lack its NUL. */
-static void put_text(char *to, size_t room, const uint8_t *from, size_t n)
+static void text_copy(char *to, size_t room, const uint8_t *from, size_t n)
 {
 	size_t len = strnlen((const char *)from, n);
 
@@ -233,38 +223,48 @@ static void get_entry(struct pmclog_ev_procexec *x, const uint8_t *p, size_t len
 	x->pl_entryaddr = entry && size == 8 ? get64(entry) : x->pl_baseaddr;
 }
 
-static const struct logfmt_record *layout(const struct pmclog_parse_state *ps, unsigned int type)
+static const struct logfmt_record *record_layout(const struct pmclog_parse_state *ps,
+						 unsigned int number)
 {
-	if (type >= LOGFMT_TYPES)
+	unsigned int position = logfmt_position(ps->format, number);
+
+	if (position >= LOGFMT_TYPES)
 		return NULL;
-	if (ps->format == LOGFMT_OLD)
-		return logfmt_old[type].fixed ? &logfmt_old[type] : NULL;
-	if (type == PMCLOG_TYPE_PROCEXEC && ps->version >> 24 < 10)
-		return &logfmt_exec9;
-	return logfmt_new[type].fixed ? &logfmt_new[type] : NULL;
+	if (position == PMCLOG_TYPE_PROCEXEC && ps->format == LOGFMT_NEW && ps->version >> 24 < 10)
+		position = LOGFMT_EXEC9;
+	return logfmt_records[position].fixed[ps->format] ? &logfmt_records[position] : NULL;
 }
 
-static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
-				     const struct logfmt_record *r, const uint8_t *p, size_t len)
+static enum pmclog_state decode_path(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				     const struct logfmt_record *r, char *to, const uint8_t *p,
+				     size_t len)
 {
-	char *to = (char *)ev + r->tail_ev;
+	/* A 32-bit kernel's addresses have 4 bytes: its path is where we see high bits. */
+	if (r->type == PMCLOG_TYPE_MAP_IN && ps->format == LOGFMT_OLD && p[-4] == '/' &&
+	    p[-1] >= ' ' && p[-1] <= '~')
+		return damage(ps, "this log was written by a 32-bit kernel; its addresses "
+			      "cannot be read");
+	if (len > PMCLOG_PATH_MAX)
+		return damage(ps, "a path of %zu bytes", len);
+	text_copy(to, PMCLOG_PATH_MAX, p, len);
+	if (r->type == PMCLOG_TYPE_MAP_IN)
+		get_buildid(&ev->pl_u.pl_mi, p, len);
+	else if (r == &logfmt_records[PMCLOG_TYPE_PROCEXEC] && ps->format == LOGFMT_NEW)
+		get_entry(&ev->pl_u.pl_x, p, len);
+	return PMCLOG_OK;
+}
 
-	p += r->fixed;
-	len -= r->fixed;
-	if (r->tail == TAIL_PATH) {
-		/* A 32-bit kernel's addresses have 4 bytes: its path is where we see high bits. */
-		if (r->type == PMCLOG_TYPE_MAP_IN && ps->format == LOGFMT_OLD && p[-4] == '/' &&
-		    p[-1] >= ' ' && p[-1] <= '~')
-			return damage(ps, "this log was written by a 32-bit kernel; its addresses "
-				      "cannot be read");
-		if (len > PMCLOG_PATH_MAX)
-			return damage(ps, "a path of %zu bytes", len);
-		put_text(to, PMCLOG_PATH_MAX, p, len);
-		if (r->type == PMCLOG_TYPE_MAP_IN)
-			get_buildid(&ev->pl_u.pl_mi, p, len);
-		else if (r == &logfmt_new[PMCLOG_TYPE_PROCEXEC])
-			get_entry(&ev->pl_u.pl_x, p, len);
-	} else if (r->tail == TAIL_PCS) {
+/* A field that is not in the fixed part, from the `len` bytes behind that part. */
+static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				     const struct logfmt_record *r, const struct logfmt_field *f,
+				     const uint8_t *p, size_t len)
+{
+	char *to = (char *)ev + f->ev;
+
+	switch (f->kind) {
+	case LOGFMT_PATH:
+		return decode_path(ps, ev, r, to, p, len);
+	case LOGFMT_CHAIN:
 		if (len % 8)
 			return damage(ps, "a call chain of %zu bytes; its addresses have 8 each",
 				      len);
@@ -273,10 +273,41 @@ static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclo
 				      len / 8, PMC_CALLCHAIN_DEPTH_MAX);
 		ev->pl_u.pl_cc.pl_npc = (int)(len / 8);
 		memcpy(to, p, len);
-	} else if (r->tail == TAIL_NUMBER) {
-		put(ev, r->tail_ev, 8, len < 8 ? 0 : get64(p));
+		break;
+	case LOGFMT_MORE:
+		memset(to, 0, 8);
+		if (len >= 8)
+			memcpy(to, p, 8);
+		break;
+	default:
+		break;
 	}
 	return PMCLOG_OK;
+}
+
+/* Numbers are copied; one that the format lacks is 0. */
+static enum pmclog_state decode_fields(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				       const struct logfmt_record *r, const uint8_t *p, size_t len)
+{
+	enum pmclog_state state = PMCLOG_OK;
+	size_t fixed = r->fixed[ps->format];
+
+	for (const struct logfmt_field *f = r->field; f->kind && state == PMCLOG_OK; f++) {
+		char *to = (char *)ev + f->ev;
+		unsigned int at = f->at[ps->format];
+
+		if (!f->size)
+			state = decode_tail(ps, ev, r, f, p + fixed, len - fixed);
+		else if (f->kind == LOGFMT_TEXT)
+			text_copy(to, f->room, p + at, at ? f->size : 0);
+		else if (!at)
+			memset(to, 0, f->size);
+		else if (f->size == 4)
+			memcpy(to, p + at, 4);
+		else
+			memcpy(to, p + at, 8);
+	}
+	return state;
 }
 
 /* The time of day, from the clock and the one moment of which both are known. */
@@ -304,7 +335,7 @@ static void set_time(const struct pmclog_parse_state *ps, struct pmclog_ev *ev)
 	ev->pl_ts.tv_nsec = nsec;
 }
 
-static void prefix(const struct pmclog_parse_state *ps, struct pmclog_ev *ev, const uint8_t *p)
+static void decode_prefix(const struct pmclog_parse_state *ps, struct pmclog_ev *ev, const uint8_t *p)
 {
 	if (ps->format == LOGFMT_OLD) {
 		ev->pl_ts.tv_sec = get32(p + 4);
@@ -325,7 +356,6 @@ static enum pmclog_state initialized(struct pmclog_parse_state *ps, struct pmclo
 	if (ps->format == LOGFMT_OLD) {
 		i->pl_tsc_freq = NS;
 		i->pl_ts = ev->pl_ts;
-		i->pl_cpuid[0] = '\0';
 		return PMCLOG_OK;
 	}
 	if (!i->pl_tsc_freq || i->pl_tsc_freq > INT64_MAX || i->pl_ts.tv_sec < 0 ||
@@ -340,8 +370,8 @@ static enum pmclog_state initialized(struct pmclog_parse_state *ps, struct pmclo
 }
 
 /* What a record says beyond its numbers. */
-static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
-				const uint8_t *p, size_t len)
+static enum pmclog_state decode_rest(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				     const uint8_t *p, size_t len)
 {
 	struct pmclog_ev_pmcallocatedyn *d = &ev->pl_u.pl_ad;
 
@@ -353,13 +383,11 @@ static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev 
 		snprintf(ps->evname, sizeof(ps->evname), "event-0x%x", ev->pl_u.pl_a.pl_event);
 		ev->pl_u.pl_a.pl_evname = ev->pl_u.pl_a.pl_event == PMC_EV_TSC_TSC ? "TSC" :
 										      ps->evname;
-		if (ps->format == LOGFMT_OLD)
-			ev->pl_u.pl_a.pl_rate = 0;
 		break;
 	case PMCLOG_TYPE_PMCALLOCATEDYN:
 		/* FreeBSD 12 to 15 put the period where the name belongs, the name behind it. */
 		if (ps->format == LOGFMT_NEW && (p[32] < ' ' || p[32] > '~')) {
-			put_text(d->pl_evname, sizeof(d->pl_evname), p + 40, len - 40);
+			text_copy(d->pl_evname, sizeof(d->pl_evname), p + 40, len - 40);
 			d->pl_rate = get64(p + 32);
 		}
 		break;
@@ -369,14 +397,8 @@ static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev 
 			ev->pl_u.pl_x.pl_dynaddr = 0;
 		}
 		break;
-	case PMCLOG_TYPE_PROCCSW:
-		if (ps->format == LOGFMT_OLD)
-			ev->pl_u.pl_c.pl_tid = 0;
-		break;
 	case PMCLOG_TYPE_CALLCHAIN:
 		ev->pl_u.pl_cc.pl_cpuflags2 = 0;
-		if (ps->format == LOGFMT_OLD)
-			ev->pl_u.pl_cc.pl_tid = 0;
 		break;
 	default:
 		break;
@@ -388,28 +410,22 @@ static enum pmclog_state decode(struct pmclog_parse_state *ps, struct pmclog_ev 
 				const uint8_t *p, size_t len)
 {
 	unsigned int type = PMCLOG_HEADER_TO_TYPE(get32(p));
-	const struct logfmt_record *r = layout(ps, type);
+	const struct logfmt_record *r = record_layout(ps, type);
 	enum pmclog_state state;
 
 	if (!r)
 		return damage(ps, "a record of unknown type %u", type);
-	if (len < r->fixed)
+	if (len < r->fixed[ps->format])
 		return damage(ps, "a record of type %u has %zu bytes, not %u%s", type, len,
-			      r->fixed, ps->format == LOGFMT_OLD && type == 15 && len == 24 ?
+			      r->fixed[ps->format],
+			      ps->format == LOGFMT_OLD && type == 15 && len == 24 ?
 			      ": this log was written by a 32-bit kernel" : "");
 	if (!ps->have_init && r->type != PMCLOG_TYPE_INITIALIZE)
 		return damage(ps, "the log does not begin with its INITIALIZE record");
 	ev->pl_type = r->type;
-	prefix(ps, ev, p);
-	for (const struct logfmt_field *f = r->field; f < r->field + LOGFMT_FIELDS && f->size; f++)
-		if (f->size == 4)
-			put(ev, f->ev, f->ev_size, get32(p + f->at));
-		else if (f->size == 8)
-			put(ev, f->ev, f->ev_size, get64(p + f->at));
-		else
-			put_text((char *)ev + f->ev, f->ev_size, p + f->at, f->size);
-	state = decode_tail(ps, ev, r, p, len);
-	return state == PMCLOG_OK ? finish(ps, ev, p, len) : state;
+	decode_prefix(ps, ev, p);
+	state = decode_fields(ps, ev, r, p, len);
+	return state == PMCLOG_OK ? decode_rest(ps, ev, p, len) : state;
 }
 
 /* The first word tells which format the log has. */
@@ -464,7 +480,7 @@ static enum pmclog_state next(struct pmclog_parse_state *ps, struct pmclog_ev *e
 	len = PMCLOG_HEADER_TO_LENGTH(header);
 	if (!PMCLOG_HEADER_CHECK_MAGIC(header))
 		return damage(ps, "0x%08x where a record should begin", header);
-	if (len % 4 || len < (ps->format == LOGFMT_OLD ? LOGFMT_OLD_PREFIX : LOGFMT_NEW_PREFIX))
+	if (len % 4 || len < logfmt_prefix(ps->format))
 		return damage(ps, "a record of %zu bytes", len);
 	state = more(ps, len);
 	if (state == PMCLOG_EOF)

@@ -304,10 +304,8 @@ static void scan_chain(struct lognames *l, const uint8_t *pcs, size_t n)
 
 size_t lognames_scan(struct lognames *l, const uint8_t *data, size_t len)
 {
-	bool old = l->clock->format == LOGFMT_OLD;
-	unsigned int end = old ? (unsigned int)logfmt_old_number(PMCLOG_TYPE_CLOSELOG) :
-				 PMCLOG_TYPE_CLOSELOG;
-	size_t prefix = old ? LOGFMT_OLD_PREFIX : LOGFMT_NEW_PREFIX, at = 0;
+	unsigned int end = logfmt_number(l->clock->format, PMCLOG_TYPE_CLOSELOG);
+	size_t prefix = logfmt_prefix(l->clock->format), at = 0;
 	size_t pcs = logrec_callchain_size(l->clock, 0);
 
 	while (len - at >= prefix) {
@@ -335,7 +333,7 @@ static void put_record(struct lognames *l, const struct ksym *sym)
 {
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_MAP_IN };
 	struct pmclog_ev_map_in *mi = &ev.pl_u.pl_mi;
-	size_t prefix = l->clock->format == LOGFMT_OLD ? LOGFMT_OLD_PREFIX : LOGFMT_NEW_PREFIX;
+	size_t prefix = logfmt_prefix(l->clock->format);
 	uint8_t *record;
 
 	if (l->records_room - l->len < LOGREC_MAX) {

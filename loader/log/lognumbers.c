@@ -109,61 +109,33 @@ static pid_t number_of(struct lognumbers *n, pid_t here, uint64_t ns, bool born)
 	return there;
 }
 
-/* Where a record has its process and its thread, if it has one. */
-struct fields {
-	pid_t *pid, *tid;
-	bool born;			/* the first record of it */
-	bool of_pmc;			/* a PMC's own: it is not left out */
-};
-
-static struct fields fields_of(struct pmclog_ev *ev)
+/* A PMC's own record stays in the log even if its process has no number there. */
+static bool is_of_pmc(enum pmclog_type type)
 {
-	switch (ev->pl_type) {
-	case PMCLOG_TYPE_PMCATTACH:
-		return (struct fields){ .pid = &ev->pl_u.pl_t.pl_pid, .of_pmc = true };
-	case PMCLOG_TYPE_PMCDETACH:
-		return (struct fields){ .pid = &ev->pl_u.pl_d.pl_pid, .of_pmc = true };
-	case PMCLOG_TYPE_PROCCSW:
-		return (struct fields){ &ev->pl_u.pl_c.pl_pid, &ev->pl_u.pl_c.pl_tid, false, true };
-	case PMCLOG_TYPE_PROCEXIT:
-		return (struct fields){ .pid = (pid_t *)&ev->pl_u.pl_e.pl_pid, .of_pmc = true };
-	case PMCLOG_TYPE_PROCEXEC:
-		return (struct fields){ .pid = &ev->pl_u.pl_x.pl_pid };
-	case PMCLOG_TYPE_PROCFORK:
-		return (struct fields){ .pid = &ev->pl_u.pl_f.pl_newpid, .born = true };
-	case PMCLOG_TYPE_SYSEXIT:
-		return (struct fields){ .pid = &ev->pl_u.pl_se.pl_pid };
-	case PMCLOG_TYPE_MAP_IN:
-		return (struct fields){ .pid = &ev->pl_u.pl_mi.pl_pid };
-	case PMCLOG_TYPE_MAP_OUT:
-		return (struct fields){ .pid = &ev->pl_u.pl_mo.pl_pid };
-	case PMCLOG_TYPE_THR_CREATE:
-		return (struct fields){ &ev->pl_u.pl_tc.pl_pid, &ev->pl_u.pl_tc.pl_tid, true,
-					false };
-	case PMCLOG_TYPE_THR_EXIT:
-		return (struct fields){ .pid = &ev->pl_u.pl_te.pl_tid };
-	case PMCLOG_TYPE_PROC_CREATE:
-		return (struct fields){ .pid = &ev->pl_u.pl_pc.pl_pid };
-	default:
-		return (struct fields){ NULL, NULL, false, true };
-	}
+	return type == PMCLOG_TYPE_PMCATTACH || type == PMCLOG_TYPE_PMCDETACH ||
+	       type == PMCLOG_TYPE_PROCCSW || type == PMCLOG_TYPE_PROCEXIT;
 }
 
+/* The last number of a record decides: of a birth the child's, of a thread its process's. */
 static bool number_event(struct log_numbers *api, uint64_t ns, struct pmclog_ev *ev)
 {
 	struct lognumbers *n = (struct lognumbers *)api;
-	struct fields f = fields_of(ev);
-	/* What is no process stays as it is. */
-	bool outside = f.pid && *f.pid > 0;
+	const struct logfmt_record *r = logfmt_find(ev->pl_type);
+	bool outside = false;
 
-	if (ev->pl_type == PMCLOG_TYPE_PROCFORK)
-		ev->pl_u.pl_f.pl_oldpid = number_of(n, ev->pl_u.pl_f.pl_oldpid, ns, false);
-	if (f.tid)
-		*f.tid = number_of(n, *f.tid, ns, f.born);
-	if (f.pid)
-		*f.pid = number_of(n, *f.pid, ns, f.born && !f.tid);
-	outside &= f.pid && *f.pid < 0;
-	return f.of_pmc || !outside;
+	for (const struct logfmt_field *f = r->field; f->kind; f++) {
+		char *at = (char *)ev + f->ev;
+		pid_t here, there;
+
+		if (f->kind != LOGFMT_PID && f->kind != LOGFMT_TID && f->kind != LOGFMT_BORN)
+			continue;
+		memcpy(&here, at, sizeof(here));
+		there = number_of(n, here, ns, f->kind == LOGFMT_BORN);
+		memcpy(at, &there, sizeof(there));
+		/* What is no process stays as it is. */
+		outside = here > 0 && there < 0;
+	}
+	return is_of_pmc(ev->pl_type) || !outside;
 }
 
 static void number_sample(struct log_numbers *api, uint64_t ns, struct pmclog_ev_callchain *c)
