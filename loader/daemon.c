@@ -9,11 +9,11 @@
 
 #include "daemon.h"
 #include "loader/ktr/ktr.h"
-#include "loader/process/lifelog.h"
+#include "loader/pmc/lifetime.h"
 #include "loader/kernel/programs.h"
 #include "loader/server/raise.h"
 #include "loader/count/target.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 #define CAPS_SOFT \
 	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)

@@ -8,7 +8,7 @@
 #include "loader/config/config.h"
 #include "loader/row/cpu.h"
 #include "loader/helper/errand.h"
-#include "loader/log/kgmon.h"
+#include "loader/pmc/kgmon.h"
 #include "loader/base/messages.h"
 #include "loader/log/logfile.h"
 #include "loader/row/msr.h"

@@ -47,7 +47,7 @@ UNIT_LIBS_loader_msrdev += -Wl,--wrap=open -Wl,--wrap=ioctl
 UNIT_LIBS_loader_logend += -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime
 UNIT_OBJS_base_helper := $(UNIT_UTIL_A) $(BASE_A)
 LOADER_OPS_SRCS := loader/policy/access.c loader/server/heartbeat.c loader/process/buildid.c loader/config/config.c loader/row/cpu.c loader/daemon.c loader/base/debug.c loader/helper/errand.c loader/base/fiber.c loader/base/file.c \
-	loader/op/gates.c loader/policy/identity.c loader/log/kgmon.c loader/log/ksyms.c loader/config/ktrconf.c loader/base/messages.c loader/log/logbook.c loader/log/logdest.c loader/log/logfile.c loader/log/lognames.c loader/log/logpool.c loader/log/logrec.c loader/log/logwriter.c loader/process/mappings_read.c \
+	loader/op/gates.c loader/policy/identity.c loader/pmc/kgmon.c loader/log/ksyms.c loader/config/ktrconf.c loader/base/messages.c loader/op/logbook.c loader/log/logdest.c loader/log/logfile.c loader/log/kernel_names.c loader/log/logpool.c loader/log/logrec.c loader/log/logwriter.c loader/process/mappings_read.c \
 	loader/row/msr.c loader/row/msrlist.c loader/op/op_alloc.c loader/op/op_admin.c loader/op/op_attach.c loader/op/op_gates.c loader/op/op_info.c loader/op/op_kgmon.c loader/op/op_ktr.c \
 	loader/op/op_log.c loader/op/op_pmc.c loader/op/op_tunable.c loader/op/ops.c loader/pmc/owner.c loader/op/permit.c loader/pmc/pmc.c loader/policy/policy.c loader/policy/proc.c loader/server/raise.c \
 	loader/helper/receive.c loader/op/refusal.c loader/row/row.c loader/row/soft.c loader/policy/user.c loader/server/watchdog.c loader/server/notify.c loader/base/why.c $(BASE_SRCS)

@@ -13,17 +13,17 @@
 
 #define TAG_WIDTH 10u			/* a tag of up to nine letters, and a blank */
 
-struct line {
+struct text_line {
 	char text[512];
 	size_t len;
 };
 
-static void add_char(struct line *l, char c)
+static void line_add_char(struct text_line *l, char c)
 {
 	l->text[l->len++] = c;
 }
 
-static inline void add_tag(struct line *l, const char *tag)
+static inline void line_add_tag(struct text_line *l, const char *tag)
 {
 	size_t n = strlen(tag), width = n < TAG_WIDTH ? TAG_WIDTH : n + 1;
 
@@ -33,7 +33,7 @@ static inline void add_tag(struct line *l, const char *tag)
 }
 
 /* Digits go where they belong at once: copying a few bytes costs more than making them. */
-static void add_digits(struct line *l, uint64_t value)
+static void line_add_digits(struct text_line *l, uint64_t value)
 {
 	unsigned int n = 1;
 	char *p;
@@ -47,7 +47,7 @@ static void add_digits(struct line *l, uint64_t value)
 	while (value /= 10);
 }
 
-static void add_hex(struct line *l, uint64_t value)
+static void line_add_hex(struct text_line *l, uint64_t value)
 {
 	unsigned int n = (67u - (unsigned int)__builtin_clzll(value | 1)) / 4;
 	char *p = l->text + l->len;
@@ -59,65 +59,65 @@ static void add_hex(struct line *l, uint64_t value)
 		*p-- = "0123456789abcdef"[value & 15];
 }
 
-static void add_number(struct line *l, int64_t value)
+static void line_add_number(struct text_line *l, int64_t value)
 {
 	if (value < 0)
-		add_char(l, '-');
-	add_digits(l, value < 0 ? -(uint64_t)value : (uint64_t)value);
+		line_add_char(l, '-');
+	line_add_digits(l, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-static void line_end(struct buf *out, struct line *l)
+static void line_end(struct buf *out, struct text_line *l)
 {
-	add_char(l, '\n');
+	line_add_char(l, '\n');
 	buf_add(out, l->text, l->len);
 	l->len = 0;
 }
 
 /* What a name or a path may not do to a terminal. */
-static void add_quoted(struct buf *out, struct line *l, const char *text)
+static void line_add_quoted(struct buf *out, struct text_line *l, const char *text)
 {
-	add_char(l, '"');
+	line_add_char(l, '"');
 	for (; *text; text++) {
 		if (l->len >= sizeof(l->text) - 8) {
 			buf_add(out, l->text, l->len);
 			l->len = 0;
 		}
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			add_char(l, '?');
+			line_add_char(l, '?');
 		else
-			add_char(l, *text);
+			line_add_char(l, *text);
 	}
-	add_char(l, '"');
+	line_add_char(l, '"');
 }
 
-static void line_chain(struct buf *out, struct line *l, const struct pmclog_ev_callchain *c)
+static void line_chain(struct buf *out, struct text_line *l, const struct pmclog_ev_callchain *c)
 {
-	add_tag(l, "callchain");
-	add_number(l, (int32_t)c->pl_pid);
-	add_char(l, ' ');
-	add_hex(l, c->pl_pmcid);
-	add_char(l, ' ');
-	add_number(l, PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags));
-	add_char(l, ' ');
-	add_number(l, c->pl_npc);
-	add_char(l, ' ');
-	add_char(l, PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(c->pl_cpuflags) ? 'u' : 's');
-	add_char(l, '\n');
+	line_add_tag(l, "callchain");
+	line_add_number(l, (int32_t)c->pl_pid);
+	line_add_char(l, ' ');
+	line_add_hex(l, c->pl_pmcid);
+	line_add_char(l, ' ');
+	line_add_number(l, PMC_CALLCHAIN_CPUFLAGS_TO_CPU(c->pl_cpuflags));
+	line_add_char(l, ' ');
+	line_add_number(l, c->pl_npc);
+	line_add_char(l, ' ');
+	line_add_char(l, PMC_CALLCHAIN_CPUFLAGS_TO_USERMODE(c->pl_cpuflags) ? 'u' : 's');
+	line_add_char(l, '\n');
 	for (int i = 0; i < c->pl_npc; i++) {
 		if (l->len >= sizeof(l->text) - 32) {
 			buf_add(out, l->text, l->len);
 			l->len = 0;
 		}
-		add_tag(l, "...");
-		add_hex(l, c->pl_pc[i]);
-		add_char(l, '\n');
+		line_add_tag(l, "...");
+		line_add_hex(l, c->pl_pc[i]);
+		line_add_char(l, '\n');
 	}
 	buf_add(out, l->text, l->len);
 	l->len = 0;
 }
 
-static void add_field(struct buf *out, struct line *l, const struct logfmt_field *f,
-		      const struct pmclog_ev *ev)
+static void line_add_field(struct buf *out, struct text_line *l, const struct logfmt_field *f,
+			   const struct pmclog_ev *ev)
 {
 	const char *from = (const char *)ev + f->ev;
 	uint64_t value = logfmt_value(f, ev);
@@ -126,32 +126,32 @@ static void add_field(struct buf *out, struct line *l, const struct logfmt_field
 	case LOGFMT_PID:
 	case LOGFMT_TID:
 	case LOGFMT_BORN:
-		add_number(l, (int32_t)value);
+		line_add_number(l, (int32_t)value);
 		break;
 	case LOGFMT_MODE:
-		add_char(l, value ? 'u' : 's');
+		line_add_char(l, value ? 'u' : 's');
 		break;
 	case LOGFMT_CPUTYPE:
 		from = pmc_name_of_cputype((enum pmc_cputype)value);
-		add_quoted(out, l, from ? from : "(unknown)");
+		line_add_quoted(out, l, from ? from : "(unknown)");
 		break;
 	case LOGFMT_HEX:
 	case LOGFMT_ADDRESS:
-		add_hex(l, value);
+		line_add_hex(l, value);
 		break;
 	case LOGFMT_COUNT:
-		add_digits(l, value);
+		line_add_digits(l, value);
 		break;
 	case LOGFMT_MORE:
 		if (value)
-			add_digits(l, value);
+			line_add_digits(l, value);
 		break;
 	case LOGFMT_TEXT:
 	case LOGFMT_PATH:
-		add_quoted(out, l, from);
+		line_add_quoted(out, l, from);
 		break;
 	case LOGFMT_STRING:
-		add_quoted(out, l, *(const char *const *)from);
+		line_add_quoted(out, l, *(const char *const *)from);
 		break;
 	default:
 		break;
@@ -161,7 +161,7 @@ static void add_field(struct buf *out, struct line *l, const struct logfmt_field
 void logtext(struct buf *out, const struct pmclog_ev *ev)
 {
 	const struct logfmt_record *r = logfmt_find(ev->pl_type);
-	struct line l;	/* its text is not worth clearing */
+	struct text_line l;	/* its text is not worth clearing */
 
 	l.len = 0;
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {
@@ -169,11 +169,11 @@ void logtext(struct buf *out, const struct pmclog_ev *ev)
 		return;
 	}
 	if (r) {
-		add_tag(&l, r->tag);
+		line_add_tag(&l, r->tag);
 		for (const char *column = r->columns; *column; column++) {
 			if (column > r->columns)
-				add_char(&l, ' ');
-			add_field(out, &l, &r->field[*column - '0'], ev);
+				line_add_char(&l, ' ');
+			line_add_field(out, &l, &r->field[*column - '0'], ev);
 		}
 	} else {
 		buf_printf(out, "unknown event (type %d).", (int)ev->pl_type);

@@ -6,7 +6,7 @@
 
 #include "loader/base/clock.h"
 #include "errand.h"
-#include "loader/process/mappings.h"
+#include "loader/process/mappings_read.h"
 #include "receive.h"
 
 struct errand {

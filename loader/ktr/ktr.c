@@ -46,18 +46,18 @@ struct ktr {
 
 /* --- the mask: lock is held ---------------------------------------------------------------- */
 
-static bool frozen(const struct ktr *k)
+static bool rings_frozen(const struct ktr *k)
 {
 	return k->freezes || ktrload_control(k->load)->stopped;
 }
 
 /* A trigger may be pulled meanwhile: it says so before it empties the mask. */
-static void put_mask(struct ktr *k)
+static void mask_put(struct ktr *k)
 {
 	volatile struct ktr_control *c = ktrload_control(k->load);
 
 	/* A program may have events of other classes as well, which are not there. */
-	c->mask = frozen(k) ? 0 : k->now.mask & ktrload_region(k->load)->compile;
+	c->mask = rings_frozen(k) ? 0 : k->now.mask & ktrload_region(k->load)->compile;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (c->stopped)
 		c->mask = 0;
@@ -65,7 +65,7 @@ static void put_mask(struct ktr *k)
 
 /* --- the thread ---------------------------------------------------------------------------- */
 
-static void set_cpus(struct ktrload *l, const struct ktr_conf *conf)
+static void cpus_set(struct ktrload *l, const struct ktr_conf *conf)
 {
 	const struct ktr_region *r = ktrload_region(l);
 	volatile struct ktr_control *c = ktrload_control(l);
@@ -79,7 +79,7 @@ static void set_cpus(struct ktrload *l, const struct ktr_conf *conf)
 }
 
 /* Rings of the size that there should be, with their triggers: those that are there or new ones. */
-static int make_rings(const struct ktr *k, const struct ktr_conf *conf, struct ktrload **l,
+static int ktr_rings_make(const struct ktr *k, const struct ktr_conf *conf, struct ktrload **l,
 		      struct why *why)
 {
 	struct ktr_layout layout;
@@ -102,19 +102,19 @@ static int make_rings(const struct ktr *k, const struct ktr_conf *conf, struct k
 }
 
 /* Makes it so.  What can fail comes first, so that nothing is half done. */
-static int apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, struct why *note)
+static int conf_apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, struct why *note)
 {
 	struct ktrload *old = k->load, *l = NULL;
 	uint32_t loaded, missing = 0, attached = 0;
 	struct why unpinned;
-	int err = conf->compile && conf->entries ? make_rings(k, conf, &l, why) : 0;
+	int err = conf->compile && conf->entries ? ktr_rings_make(k, conf, &l, why) : 0;
 
 	if (err)
 		return err;
 	if (l) {
 		loaded = ktrload_classes(l, conf->compile, &missing, note);
 		ktrload_put(l, &ktrload_region(l)->compile, &loaded, sizeof(loaded));
-		set_cpus(l, conf);
+		cpus_set(l, conf);
 		attached = conf->mask | (l == old ? k->attached : 0);
 		ktrload_attach(l, attached, note);
 	}
@@ -125,7 +125,7 @@ static int apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, st
 	k->attached = attached;
 	k->masked_since = clock_ns();
 	if (l)
-		put_mask(k);
+		mask_put(k);
 	else
 		k->freezes = 0;
 	pthread_mutex_unlock(&k->lock);
@@ -139,7 +139,7 @@ static int apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, st
 }
 
 /* When programs are to be detached that nobody needs; 0: all are needed.  Lock is held. */
-static uint64_t detach_at(const struct ktr *k)
+static uint64_t programs_detach_at(const struct ktr *k)
 {
 	if (k->load && k->freezes && k->attached)
 		return k->frozen_since + FREEZE_LINGER;
@@ -149,7 +149,7 @@ static uint64_t detach_at(const struct ktr *k)
 }
 
 /* Lock is held, but while the kernel works. */
-static void detach(struct ktr *k)
+static void programs_detach(struct ktr *k)
 {
 	struct ktrload *l = k->load;
 	struct why none = { "" };
@@ -162,7 +162,7 @@ static void detach(struct ktr *k)
 }
 
 /* Lock is held, but while the kernel works. */
-static void obey(struct ktr *k)
+static void conf_obey(struct ktr *k)
 {
 	const uint64_t one = 1;
 	struct ktr_conf conf = k->want;
@@ -171,7 +171,7 @@ static void obey(struct ktr *k)
 	int err;
 
 	pthread_mutex_unlock(&k->lock);
-	err = apply(k, &conf, &why, &note);
+	err = conf_apply(k, &conf, &why, &note);
 	/* As after the engine's start: the kernel's type information takes megabytes. */
 	malloc_trim(0);
 	pthread_mutex_lock(&k->lock);
@@ -190,21 +190,21 @@ static void obey(struct ktr *k)
 	(void)!write(k->event, &one, sizeof(one));
 }
 
-static void *run(void *arg)
+static void *thread_run(void *arg)
 {
 	struct ktr *k = arg;
 
 	pthread_mutex_lock(&k->lock);
 	while (!k->stop) {
-		uint64_t at = detach_at(k);
+		uint64_t at = programs_detach_at(k);
 		const struct timespec ts = { (time_t)(at / SECOND), (long)(at % SECOND) };
 
 		if (k->done != k->asked)
-			obey(k);
+			conf_obey(k);
 		else if (!at)
 			pthread_cond_wait(&k->work, &k->lock);
 		else if (clock_ns() >= at)
-			detach(k);
+			programs_detach(k);
 		else
 			pthread_cond_timedwait(&k->work, &k->lock, &ts);
 	}
@@ -212,14 +212,14 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct ktr *k, struct why *why)
+static int thread_start(struct ktr *k, struct why *why)
 {
 	sigset_t all, before;
 	int err;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&k->thread, NULL, run, k);
+	err = pthread_create(&k->thread, NULL, thread_run, k);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	k->started = !err;
 	return err ? deny(why, -err, "cannot start the thread of the trace rings: %s",
@@ -272,7 +272,7 @@ void ktr_free(struct ktr *k)
 /* --- what is asked for --------------------------------------------------------------------- */
 
 /* "all" is all there can ever be. */
-static int check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct why *why)
+static int conf_check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct why *why)
 {
 	bool all = true;
 
@@ -287,7 +287,7 @@ static int check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct w
 
 int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct why *why)
 {
-	int err = check_cpus(k, conf, why);
+	int err = conf_check_cpus(k, conf, why);
 
 	if (err)
 		return err;
@@ -296,7 +296,7 @@ int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct why *why)
 	if (!k->started && !(conf->compile && conf->entries)) {
 		k->want = k->now = *conf;
 	} else if (!ktrconf_same(&k->want, conf)) {
-		err = k->started ? 0 : start_thread(k, why);
+		err = k->started ? 0 : thread_start(k, why);
 		if (!err) {
 			k->want = *conf;
 			k->asked++;
@@ -358,7 +358,7 @@ void ktr_seen(struct ktr *k, struct why *note)
 
 /* --- rings that are there ------------------------------------------------------------------ */
 
-static int no_rings(const struct ktr *k, struct why *why)
+static int rings_missing(const struct ktr *k, struct why *why)
 {
 	if (k->load)
 		return 0;
@@ -367,7 +367,7 @@ static int no_rings(const struct ktr *k, struct why *why)
 		    "ktrctl compile SCHED,SYSC makes some");
 }
 
-static void tell_stopped(const struct ktr *k, char *buf, size_t size)
+static void stopped_text(const struct ktr *k, char *buf, size_t size)
 {
 	const struct ktr_control *c = (const struct ktr_control *)ktrload_control(k->load);
 
@@ -402,16 +402,16 @@ void ktr_info(struct ktr *k, struct wire_ktr *info)
 
 		info->compile = r->compile;
 		info->missing = k->missing;
-		info->mask = frozen(k) ? 0 : k->now.mask;
+		info->mask = rings_frozen(k) ? 0 : k->now.mask;
 		info->frozen = k->freezes + (c->stopped != KTR_RUNNING);
 		info->entries = r->entries;
 		info->written = ktrregion_written(r);
-		tell_stopped(k, info->stopped, sizeof(info->stopped));
+		stopped_text(k, info->stopped, sizeof(info->stopped));
 	}
 	pthread_mutex_unlock(&k->lock);
 }
 
-static int put_entry(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
+static int entry_put(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
 		     const uint64_t words[5], struct why *why)
 {
 	int err = ktrload_entry(k->load, id, by->pid, words);
@@ -420,13 +420,14 @@ static int put_entry(struct ktr *k, enum ktr_event id, const struct ktr_asker *b
 }
 
 /* The entry that says who did it: "tracing frozen by %s pid=%d". */
-static int tell(struct ktr *k, enum ktr_event id, const struct ktr_asker *by, struct why *why)
+static int entry_put_asker(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
+			   struct why *why)
 {
 	uint64_t words[5] = { 0 };
 
 	memcpy(words, by->program, strnlen(by->program, 15));
 	words[2] = by->pid;
-	return put_entry(k, id, by, words, why);
+	return entry_put(k, id, by, words, why);
 }
 
 int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why)
@@ -434,15 +435,15 @@ int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why)
 	int err;
 
 	pthread_mutex_lock(&k->lock);
-	err = no_rings(k, why);
+	err = rings_missing(k, why);
 	if (err)
 		goto out;
 	/* Whose program empties the mask. */
-	if (!frozen(k))
-		err = tell(k, KTR_EV_FREEZE, by, why);
+	if (!rings_frozen(k))
+		err = entry_put_asker(k, KTR_EV_FREEZE, by, why);
 	if (!err && !k->freezes++)
 		k->frozen_since = clock_ns();
-	put_mask(k);
+	mask_put(k);
 	pthread_cond_signal(&k->work);
 out:
 	pthread_mutex_unlock(&k->lock);
@@ -456,8 +457,8 @@ int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 	int err;
 
 	pthread_mutex_lock(&k->lock);
-	err = no_rings(k, why);
-	if (!err && !frozen(k))
+	err = rings_missing(k, why);
+	if (!err && !rings_frozen(k))
 		err = deny(why, -EINVAL, "tracing is not frozen");
 	if (err)
 		goto out;
@@ -466,9 +467,9 @@ int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 		k->freezes--;
 	else
 		__atomic_store_n(&c->stopped, KTR_RUNNING, __ATOMIC_SEQ_CST);
-	if (!frozen(k)) {
-		err = tell(k, KTR_EV_THAW, by, why);
-		put_mask(k);
+	if (!rings_frozen(k)) {
+		err = entry_put_asker(k, KTR_EV_THAW, by, why);
+		mask_put(k);
 		/* Programs were detached meanwhile. */
 		k->asked += (k->now.mask & ~k->attached) != 0;
 	}
@@ -483,7 +484,7 @@ int ktr_clear(struct ktr *k, struct why *why)
 	int err;
 
 	pthread_mutex_lock(&k->lock);
-	err = no_rings(k, why);
+	err = rings_missing(k, why);
 	if (!err && (err = ktrload_clear(k->load)))
 		deny(why, err, "cannot clear the trace rings: %s", strerror(-err));
 	pthread_mutex_unlock(&k->lock);
@@ -497,10 +498,10 @@ int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct
 
 	memcpy(words, text, strnlen(text, MARK_MAX));
 	pthread_mutex_lock(&k->lock);
-	err = no_rings(k, why);
-	if (!err && frozen(k))
+	err = rings_missing(k, why);
+	if (!err && rings_frozen(k))
 		err = deny(why, -EAGAIN, "tracing is frozen; ktrctl thaw ends that");
-	err = err ?: put_entry(k, KTR_EV_MARK, by, words, why);
+	err = err ?: entry_put(k, KTR_EV_MARK, by, words, why);
 	pthread_mutex_unlock(&k->lock);
 	return err;
 }
@@ -510,7 +511,7 @@ int ktr_open(struct ktr *k, bool whole, struct why *why)
 	int fd;
 
 	pthread_mutex_lock(&k->lock);
-	fd = no_rings(k, why);
+	fd = rings_missing(k, why);
 	if (!fd && whole) {
 		fd = fcntl(ktrload_fd(k->load), F_DUPFD_CLOEXEC, 0);
 		if (fd < 0)

@@ -23,7 +23,7 @@ struct lognumbers {
 };
 
 /* Where it is, or belongs; NULL: there is no table. */
-static struct number *slot_of(const struct lognumbers *n, pid_t here)
+static struct number *number_slot(const struct lognumbers *n, pid_t here)
 {
 	unsigned int at = (unsigned int)here * 2654435769u & (n->room - 1);
 
@@ -35,7 +35,7 @@ static struct number *slot_of(const struct lognumbers *n, pid_t here)
 }
 
 /* What is not kept is looked up again: without memory, or when there are too many. */
-static void grow(struct lognumbers *n)
+static void numbers_grow(struct lognumbers *n)
 {
 	struct lognumbers bigger = { .room = n->room ? n->room * 2 : KEPT_MIN };
 
@@ -51,18 +51,18 @@ static void grow(struct lognumbers *n)
 		return;
 	for (unsigned int i = 0; i < n->room; i++)
 		if (n->kept[i].here)
-			*slot_of(&bigger, n->kept[i].here) = n->kept[i];
+			*number_slot(&bigger, n->kept[i].here) = n->kept[i];
 	free(n->kept);
 	n->kept = bigger.kept;
 	n->room = bigger.room;
 }
 
-static void keep(struct lognumbers *n, pid_t here, pid_t there)
+static void number_keep(struct lognumbers *n, pid_t here, pid_t there)
 {
 	struct number *slot;
 
-	grow(n);
-	slot = slot_of(n, here);
+	numbers_grow(n);
+	slot = number_slot(n, here);
 	/* One place stays free, where a search ends. */
 	if (!slot || (!slot->here && n->n + 1 >= n->room))
 		return;
@@ -71,7 +71,7 @@ static void keep(struct lognumbers *n, pid_t here, pid_t there)
 }
 
 /* As it was noted at its birth; 0: it was not. */
-static pid_t noted(const struct lognumbers *n, pid_t here, uint64_t ns)
+static pid_t number_noted(const struct lognumbers *n, pid_t here, uint64_t ns)
 {
 	unsigned int below = n->viewer.depth - 1;
 	struct abi_number number;
@@ -83,7 +83,7 @@ static pid_t noted(const struct lognumbers *n, pid_t here, uint64_t ns)
 	return (pid_t)number.nr[below];
 }
 
-static pid_t ask_proc(const struct lognumbers *n, pid_t here)
+static pid_t number_ask(const struct lognumbers *n, pid_t here)
 {
 	struct cred c;
 	pid_t there = policy_read_cred(here, &c) ? -1 : policy_pid_in(&c, &n->viewer);
@@ -100,24 +100,24 @@ static pid_t number_of(struct lognumbers *n, pid_t here, uint64_t ns, bool born)
 	/* The idle task, the kernel's mappings, and what the daemon has no number for. */
 	if (here <= 0)
 		return here;
-	known = born ? NULL : slot_of(n, here);
+	known = born ? NULL : number_slot(n, here);
 	if (known && known->here)
 		return known->there;
-	there = noted(n, here, ns);
-	there = there ?: ask_proc(n, here);
-	keep(n, here, there);
+	there = number_noted(n, here, ns);
+	there = there ?: number_ask(n, here);
+	number_keep(n, here, there);
 	return there;
 }
 
 /* A PMC's own record stays in the log even if its process has no number there. */
-static bool is_of_pmc(enum pmclog_type type)
+static bool record_is_of_pmc(enum pmclog_type type)
 {
 	return type == PMCLOG_TYPE_PMCATTACH || type == PMCLOG_TYPE_PMCDETACH ||
 	       type == PMCLOG_TYPE_PROCCSW || type == PMCLOG_TYPE_PROCEXIT;
 }
 
 /* The last number of a record decides: of a birth the child's, of a thread its process's. */
-static bool number_event(struct log_numbers *api, uint64_t ns, struct pmclog_ev *ev)
+static bool numbers_event(struct log_numbers *api, uint64_t ns, struct pmclog_ev *ev)
 {
 	struct lognumbers *n = (struct lognumbers *)api;
 	const struct logfmt_record *r = logfmt_find(ev->pl_type);
@@ -135,10 +135,10 @@ static bool number_event(struct log_numbers *api, uint64_t ns, struct pmclog_ev 
 		/* What is no process stays as it is. */
 		outside = here > 0 && there < 0;
 	}
-	return is_of_pmc(ev->pl_type) || !outside;
+	return record_is_of_pmc(ev->pl_type) || !outside;
 }
 
-static void number_sample(struct log_numbers *api, uint64_t ns, struct pmclog_ev_callchain *c)
+static void numbers_sample(struct log_numbers *api, uint64_t ns, struct pmclog_ev_callchain *c)
 {
 	struct lognumbers *n = (struct lognumbers *)api;
 	pid_t pid = number_of(n, (pid_t)c->pl_pid, ns, false);
@@ -165,7 +165,7 @@ int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbe
 
 	if (!n)
 		return deny(why, -ENOMEM, "no memory for the numbers of processes in a log");
-	n->api = (struct log_numbers){ number_event, number_sample, numbers_end };
+	n->api = (struct log_numbers){ numbers_event, numbers_sample, numbers_end };
 	n->e = e;
 	n->viewer = *viewer;
 	err = programs_numbers(engine_programs(e), true, why);

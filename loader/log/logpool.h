@@ -22,7 +22,7 @@
 #include <signal.h>
 
 #include "logfile.h"
-#include "lognames.h"
+#include "kernel_names.h"
 #include "loader/policy/user.h"
 
 #define LOG_KICK     SIGUSR2		/* interrupts what the thread waits in */
@@ -49,7 +49,7 @@ struct logpool {
 	size_t held_bytes;		/* … with so much in them */
 	uint32_t requests, failed;
 	struct logfile *logs;
-	struct names *names;
+	struct kernel_names *names;
 	unsigned int names_reads;	/* threads were called for so many tables of names */
 	/* Abandoned logs that the daemon's messages do not mention yet, and their buffers. */
 	unsigned int given_up;
@@ -70,7 +70,7 @@ struct logfile {
 	struct identity *id;
 	struct user *user;		/* kept by what is charged to it */
 	struct log_numbers *numbers;	/* the loop's alone; NULL: none, or the owner is gone */
-	struct lognames *names;		/* the thread's alone, but for lognames_hide() */
+	struct name_search *names;		/* the thread's alone, but for name_search_hide() */
 	struct logbuf *current;		/* the loop's alone */
 	uint64_t last;			/* time of the latest record: it never goes back */
 	uint64_t queued;		/* buffers handed over so far */

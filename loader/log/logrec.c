@@ -6,29 +6,29 @@
 
 #define NS 1000000000ull
 
-static void put32(uint8_t *p, uint32_t v)
+static void bytes_put32(uint8_t *p, uint32_t v)
 {
 	memcpy(p, &v, sizeof(v));
 }
 
-static void put64(uint8_t *p, uint64_t v)
+static void bytes_put64(uint8_t *p, uint64_t v)
 {
 	memcpy(p, &v, sizeof(v));
 }
 
-static void put_prefix(uint8_t *to, const struct logclock *clock, uint64_t ns, unsigned int type,
+static void prefix_put(uint8_t *to, const struct logclock *clock, uint64_t ns, unsigned int type,
 		       size_t len)
 {
 	uint64_t wall = ns + (uint64_t)clock->to_wall;
 
-	put32(to, PMCLOG_HEADER(type, len));
+	bytes_put32(to, PMCLOG_HEADER(type, len));
 	if (clock->format == LOGFMT_OLD) {
-		put32(to + 4, (uint32_t)(wall / NS));
-		put32(to + 8, (uint32_t)(wall % NS));
+		bytes_put32(to + 4, (uint32_t)(wall / NS));
+		bytes_put32(to + 8, (uint32_t)(wall % NS));
 		return;
 	}
-	put32(to + 4, 0);
-	put64(to + 8, ns);
+	bytes_put32(to + 4, 0);
+	bytes_put64(to + 8, ns);
 }
 
 size_t logrec_path(char *to, const char *path, size_t room)
@@ -84,7 +84,7 @@ static size_t tail_size(const struct logfmt_field *f, const struct pmclog_ev *ev
 	}
 }
 
-static void put_path(uint8_t *to, const char *path, const struct pmclog_ev *ev, enum logfmt format)
+static void path_put(uint8_t *to, const char *path, const struct pmclog_ev *ev, enum logfmt format)
 {
 	size_t len = (logrec_path((char *)to, path, path_room(format)) + 4) / 4 * 4;
 	const struct pmclog_ev_map_in *mi = &ev->pl_u.pl_mi;
@@ -92,22 +92,22 @@ static void put_path(uint8_t *to, const char *path, const struct pmclog_ev *ev, 
 	if (!note_size(ev, format, len))
 		return;
 	to += len;
-	put32(to, 4);
+	bytes_put32(to, 4);
 	if (ev->pl_type == PMCLOG_TYPE_PROCEXEC) {
-		put32(to + 4, 8);
-		put32(to + 8, LOGFMT_ENTRY_TYPE);
-		put32(to + 12, LOGFMT_ENTRY_NAME);
-		put64(to + LOGFMT_NOTE, ev->pl_u.pl_x.pl_entryaddr);
+		bytes_put32(to + 4, 8);
+		bytes_put32(to + 8, LOGFMT_ENTRY_TYPE);
+		bytes_put32(to + 12, LOGFMT_ENTRY_NAME);
+		bytes_put64(to + LOGFMT_NOTE, ev->pl_u.pl_x.pl_entryaddr);
 		return;
 	}
-	put32(to + 4, mi->pl_buildidlen);
-	put32(to + 8, LOGFMT_NOTE_TYPE);
-	put32(to + 12, LOGFMT_NOTE_NAME);
+	bytes_put32(to + 4, mi->pl_buildidlen);
+	bytes_put32(to + 8, LOGFMT_NOTE_TYPE);
+	bytes_put32(to + 12, LOGFMT_NOTE_NAME);
 	memcpy(to + LOGFMT_NOTE, mi->pl_buildid, mi->pl_buildidlen);
 }
 
 /* Into zeros.  `tail`: what the fields behind the fixed part take up. */
-static void put_fields(uint8_t *to, const struct logfmt_record *r, enum logfmt format,
+static void fields_put(uint8_t *to, const struct logfmt_record *r, enum logfmt format,
 		       const struct pmclog_ev *ev, size_t tail)
 {
 	for (const struct logfmt_field *f = r->field; f->kind; f++) {
@@ -115,7 +115,7 @@ static void put_fields(uint8_t *to, const struct logfmt_record *r, enum logfmt f
 		unsigned int at = f->at[format];
 
 		if (f->kind == LOGFMT_PATH)
-			put_path(to + r->fixed[format], from, ev, format);
+			path_put(to + r->fixed[format], from, ev, format);
 		else if (!f->size && tail_size(f, ev, format))
 			memcpy(to + r->fixed[format], from, tail);
 		else if (f->kind == LOGFMT_TEXT && at)
@@ -140,8 +140,8 @@ size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 	len = r->fixed[format] + tail;
 	/* Padding, and what follows a text's NUL, must not show earlier contents of the buffer. */
 	memset(to, 0, len);
-	put_prefix(to, clock, ns, logfmt_number(format, position), len);
-	put_fields(to, r, format, ev, tail);
+	prefix_put(to, clock, ns, logfmt_number(format, position), len);
+	fields_put(to, r, format, ev, tail);
 	return len;
 }
 
@@ -157,7 +157,7 @@ void logrec_callchain(uint8_t *to, const struct logclock *clock, uint64_t ns,
 	size_t len = logrec_callchain_size(clock, (unsigned int)c->pl_npc);
 	const struct logfmt_field *f = r->field;
 
-	put_prefix(to, clock, ns, PMCLOG_TYPE_CALLCHAIN, len);
+	prefix_put(to, clock, ns, PMCLOG_TYPE_CALLCHAIN, len);
 	/* All that come before the addresses have 4 bytes. */
 	for (; f->size; f++)
 		if (f->at[clock->format])

@@ -6,7 +6,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/log/logbook.h"
+#include "logbook.h"
 #include "permit.h"
 #include "refusal.h"
 

@@ -12,10 +12,10 @@
 #include <sys/pmc.h>
 
 #include "loader/base/clock.h"
-#include "loader/log/logbook.h"
+#include "logbook.h"
 #include "loader/log/lognumbers.h"
 #include "ops.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 static int no_log(struct request *rq)
 {

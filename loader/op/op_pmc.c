@@ -5,9 +5,9 @@
 
 #include <sys/pmc.h>
 
-#include "loader/log/logbook.h"
+#include "logbook.h"
 #include "refusal.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 int op_pmcrelease(struct request *rq)
 {

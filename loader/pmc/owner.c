@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "loader/base/debug.h"
-#include "loader/log/logfile.h"
+#include "loader/log/log.h"
 #include "owner.h"
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug)

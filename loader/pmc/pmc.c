@@ -6,9 +6,9 @@
 #include <sys/pmc.h>
 
 #include "loader/base/debug.h"
-#include "loader/process/lifelog.h"
+#include "lifetime.h"
 #include "pmc.h"
-#include "loader/log/sample_log.h"
+#include "sample_log.h"
 
 bool pmc_is_system(const struct pmc *p)
 {

@@ -3,7 +3,7 @@
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H
 
-#include "loader/log/kgmon.h"
+#include "kgmon.h"
 #include "owner.h"
 #include "loader/row/row.h"
 

@@ -3,8 +3,8 @@
  * What processes do, as the kernel tells it to every profiler: births, ends, execs, executable
  * mappings, of all processes, in the order of time.  Open only while a log wants it.
  */
-#ifndef PMCBPF_PROCS_H
-#define PMCBPF_PROCS_H
+#ifndef PMCBPF_PROCESS_EVENTS_H
+#define PMCBPF_PROCESS_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,32 +48,32 @@ struct proc_event {
 };
 
 struct engine;
-struct procs;
+struct process_events;
 struct threads;
 
-int procs_new(struct engine *e, struct procs **out, struct why *why);
-void procs_free(struct procs *p);
+int process_events_new(struct engine *e, struct process_events **out, struct why *why);
+void process_events_free(struct process_events *p);
 /* What is known of a CPU now; `downs` grows whenever it goes. */
-int procs_cpu(struct procs *p, unsigned int cpu, bool here, uint32_t downs);
-struct threads *procs_threads(struct procs *p);
+int process_events_cpu(struct process_events *p, unsigned int cpu, bool here, uint32_t downs);
+struct threads *process_events_threads(struct process_events *p);
 /* Readable when a buffer is half full. */
-int procs_fd(const struct procs *p);
+int process_events_fd(const struct process_events *p);
 
 /*
- * Reads what has happened up to `horizon`, for procs_next().  Returns up to when all is known: an
- * earlier time while an exec is in progress.  If an exec of a target takes long, its events are
- * held back until the kernel's verdict, and are delivered late.
+ * Reads the events up to `horizon`, for process_events_next().  Returns the time up to which all
+ * events are known: an earlier one while an exec is in progress.  If an exec of a target takes
+ * long, its events are held back until the kernel's verdict, and are delivered late.
  */
-uint64_t procs_collect(struct procs *p, uint64_t horizon);
+uint64_t process_events_collect(struct process_events *p, uint64_t horizon);
 /* The next event up to `until`, NULL: none.  It is valid until the next call. */
-const struct proc_event *procs_next(struct procs *p, uint64_t until);
+const struct proc_event *process_events_next(struct process_events *p, uint64_t until);
 
 /* An exec of the target was in progress at that time, and is not judged yet. */
-bool procs_pending(const struct procs *p, pid_t pid, uint64_t time);
+bool process_events_pending(const struct process_events *p, pid_t pid, uint64_t time);
 /*
  * Reads the notes.  True if an exec of the target has no verdict, or was secure and PROC_SECURE has
  * not been collected.  `within`: the target is in an exec whose beginning may not have been noted.
  */
-bool procs_execs(struct procs *p, pid_t pid, bool within);
+bool process_events_execs(struct process_events *p, pid_t pid, bool within);
 
 #endif

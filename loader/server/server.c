@@ -13,11 +13,11 @@
 #include "client.h"
 #include "greeting.h"
 #include "loader/ktr/ktr.h"
-#include "loader/pmc/owner_notes.h"
-#include "loader/log/logbook.h"
+#include "owner_notes.h"
+#include "loader/op/logbook.h"
 #include "loader/kernel/notes.h"
 #include "server.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 #include "work.h"
 
 #define EVENTS	       1024	/* all that are ready, so that each user has a turn */

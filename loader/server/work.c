@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "loader/log/logbook.h"
+#include "loader/op/logbook.h"
 #include "work.h"
 
 #define SPARE_MAX 16u			/* pieces of work that are kept, with room for a reply */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "loader/helper/errand.h"
-#include "loader/process/mappings.h"
+#include "loader/process/mappings_read.h"
 #include "loader/helper/receive.h"
 #include "unit.h"
 

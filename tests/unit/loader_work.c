@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "loader/base/clock.h"
-#include "loader/log/logbook.h"
+#include "loader/op/logbook.h"
 #include "loader/server/work.h"
 #include "unit.h"
 

@@ -2,11 +2,11 @@
 /* Tracing without a kernel: sampling PMCs get a source that never says anything. */
 #include <stdlib.h>
 
-#include "loader/process/lifelog.h"
+#include "loader/pmc/lifetime.h"
 #include "loader/log/lognumbers.h"
-#include "loader/process/mappings.h"
+#include "loader/pmc/mappings.h"
 #include "loader/kernel/programs.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 struct trace {
 	int unused;

@@ -12,7 +12,7 @@
 
 #include "loader/base/clock.h"
 #include "ksyms.h"
-#include "lognames.h"
+#include "kernel_names.h"
 
 #define SEEN_BITS   12
 #define PENDING_MAX 65536u		/* what finds no room comes again */
@@ -21,7 +21,7 @@
 #define AGAIN_MAX   (64 * AGAIN_NS)	/* … that have brought nothing new */
 #define KERNEL	    (1ull << 63)
 
-struct names {
+struct kernel_names {
 	const char *file;
 	const struct log *log;
 	void (*ready)(void *arg);
@@ -41,8 +41,8 @@ struct names {
 	bool complained;
 };
 
-struct lognames {
-	struct names *names;
+struct name_search {
+	struct kernel_names *names;
 	const struct logclock *clock;
 	uint64_t seen[1u << SEEN_BITS];
 	uint64_t *pending;
@@ -60,10 +60,10 @@ struct lognames {
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-struct names *names_new(const char *file, const struct log *log, void (*ready)(void *arg),
-			void *arg)
+struct kernel_names *kernel_names_new(const char *file, const struct log *log,
+				      void (*ready)(void *arg), void *arg)
 {
-	struct names *n = calloc(1, sizeof(*n));
+	struct kernel_names *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
@@ -77,7 +77,7 @@ struct names *names_new(const char *file, const struct log *log, void (*ready)(v
 	return n;
 }
 
-void names_free(struct names *n)
+void kernel_names_free(struct kernel_names *n)
 {
 	if (!n)
 		return;
@@ -89,13 +89,13 @@ void names_free(struct names *n)
 	free(n);
 }
 
-unsigned int names_reads(const struct names *n)
+unsigned int kernel_names_reads(const struct kernel_names *n)
 {
 	return __atomic_load_n(&n->reads, __ATOMIC_ACQUIRE);
 }
 
 /* With the lock held, as all that begins or names. */
-static void forget_table(struct names *n)
+static void table_forget(struct kernel_names *n)
 {
 	ksyms_free(n->table);
 	n->table = NULL;
@@ -104,27 +104,27 @@ static void forget_table(struct names *n)
 }
 
 /* Once: what is short now will be for long.  Of every thread, with or without the lock. */
-static void complain(struct names *n, int err)
+static void names_complain(struct kernel_names *n, int err)
 {
 	if (!__atomic_exchange_n(&n->complained, true, __ATOMIC_RELAXED))
 		log_msg(n->log, LOG_WARNING, "logs lack names of kernel functions (%s): %s",
 			n->file, strerror(-err));
 }
 
-static void *read_table(void *arg)
+static void *table_read(void *arg)
 {
-	struct names *n = arg;
+	struct kernel_names *n = arg;
 	struct ksyms *old, *fresh = NULL;
 	int err = ksyms_read(&fresh, n->file);
 
 	if (err && err != -EPERM)
-		complain(n, err);
+		names_complain(n, err);
 	pthread_mutex_lock(&n->lock);
 	old = n->table;
 	n->table = fresh;
 	n->hidden = err != 0;
 	if (!n->users)
-		forget_table(n);
+		table_forget(n);
 	n->reading = false;
 	n->read_at = clock_ns();
 	__atomic_store_n(&n->reads, n->reads + 1, __ATOMIC_RELEASE);
@@ -136,7 +136,7 @@ static void *read_table(void *arg)
 }
 
 /* Leaves it to the loop: the reader is to have the daemon's ids, not those of a log's owner. */
-static void begin_reading(struct names *n)
+static void table_request(struct kernel_names *n)
 {
 	if (n->reading)
 		return;
@@ -145,7 +145,7 @@ static void begin_reading(struct names *n)
 	n->ready(n->arg);
 }
 
-void names_serve(struct names *n)
+void kernel_names_serve(struct kernel_names *n)
 {
 	int err;
 
@@ -154,11 +154,11 @@ void names_serve(struct names *n)
 	/* It is over, but for its last lines, which take no lock. */
 	if (n->started)
 		pthread_join(n->thread, NULL);
-	err = pthread_create(&n->thread, NULL, read_table, n);
+	err = pthread_create(&n->thread, NULL, table_read, n);
 	n->started = !err;
 	if (!err)
 		return;
-	complain(n, -err);
+	names_complain(n, -err);
 	pthread_mutex_lock(&n->lock);
 	n->reading = false;
 	n->hidden = true;
@@ -168,22 +168,22 @@ void names_serve(struct names *n)
 
 /* --- sets ------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t v)
+static uint64_t hash_mix(uint64_t v)
 {
 	return v * 0x9e3779b97f4a7c15ull;
 }
 
-static bool grow_told(struct lognames *l)
+static bool told_grow(struct name_search *l)
 {
 	size_t room = l->told_room ? l->told_room * 2 : 1024;
 	uint64_t *told = calloc(room, sizeof(*told));
 
 	if (!told) {
-		complain(l->names, -ENOMEM);
+		names_complain(l->names, -ENOMEM);
 		return false;
 	}
 	for (size_t i = 0; i < l->told_room; i++) {
-		size_t at = mix(l->told[i]) >> 32 & (room - 1);
+		size_t at = hash_mix(l->told[i]) >> 32 & (room - 1);
 
 		while (told[at])
 			at = (at + 1) & (room - 1);
@@ -195,9 +195,9 @@ static bool grow_told(struct lognames *l)
 	return true;
 }
 
-static size_t told_at(const struct lognames *l, uint64_t key)
+static size_t told_at(const struct name_search *l, uint64_t key)
 {
-	size_t at = mix(key) >> 32 & (l->told_room - 1);
+	size_t at = hash_mix(key) >> 32 & (l->told_room - 1);
 
 	while (l->told[at] && l->told[at] != key)
 		at = (at + 1) & (l->told_room - 1);
@@ -205,11 +205,11 @@ static size_t told_at(const struct lognames *l, uint64_t key)
 }
 
 /* False: it has been told, or there is no room. */
-static bool tell_once(struct lognames *l, uint64_t key)
+static bool told_add(struct name_search *l, uint64_t key)
 {
 	size_t at;
 
-	if (l->ntold * 2 >= l->told_room && (l->ntold >= TOLD_MAX || !grow_told(l)))
+	if (l->ntold * 2 >= l->told_room && (l->ntold >= TOLD_MAX || !told_grow(l)))
 		return false;
 	at = told_at(l, key);
 	if (l->told[at])
@@ -220,16 +220,16 @@ static bool tell_once(struct lognames *l, uint64_t key)
 }
 
 /* An address may be another function's later. */
-static uint64_t key_of(const struct ksym *sym)
+static uint64_t told_key(const struct ksym *sym)
 {
 	uint64_t key = sym->start;
 
 	for (const char *p = sym->name; *p; p++)
-		key = mix(key ^ (uint8_t)*p);
+		key = hash_mix(key ^ (uint8_t)*p);
 	return key | 1;
 }
 
-static void add_pending(struct lognames *l, uint64_t address)
+static void pending_add(struct name_search *l, uint64_t address)
 {
 	if (l->npending == l->room) {
 		size_t room = l->room ? l->room * 2 : 1024;
@@ -239,21 +239,21 @@ static void add_pending(struct lognames *l, uint64_t address)
 			return;
 		more = realloc(l->pending, room * sizeof(*more));
 		if (!more) {
-			complain(l->names, -ENOMEM);
+			names_complain(l->names, -ENOMEM);
 			return;
 		}
 		l->pending = more;
 		l->room = room;
 	}
 	l->pending[l->npending++] = address;
-	l->seen[mix(address) >> (64 - SEEN_BITS)] = address;
+	l->seen[hash_mix(address) >> (64 - SEEN_BITS)] = address;
 }
 
 /* --- what is written -------------------------------------------------------------------------- */
 
-struct lognames *lognames_new(struct names *n, const struct logclock *clock)
+struct name_search *name_search_new(struct kernel_names *n, const struct logclock *clock)
 {
-	struct lognames *l = calloc(1, sizeof(*l));
+	struct name_search *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
@@ -262,16 +262,16 @@ struct lognames *lognames_new(struct names *n, const struct logclock *clock)
 	return l;
 }
 
-void lognames_free(struct lognames *l)
+void name_search_free(struct name_search *l)
 {
-	struct names *n;
+	struct kernel_names *n;
 
 	if (!l)
 		return;
 	n = l->names;
 	pthread_mutex_lock(&n->lock);
 	if (l->user && !--n->users)
-		forget_table(n);
+		table_forget(n);
 	pthread_mutex_unlock(&n->lock);
 	free(l->pending);
 	free(l->told);
@@ -279,7 +279,7 @@ void lognames_free(struct lognames *l)
 	free(l);
 }
 
-void lognames_hide(struct lognames *l)
+void name_search_hide(struct name_search *l)
 {
 	__atomic_store_n(&l->hides, true, __ATOMIC_RELAXED);
 }
@@ -288,7 +288,7 @@ void lognames_hide(struct lognames *l)
  * Kernel addresses come first, if there are any.  All but the sampled one are behind a call.  What
  * stands for all of them has no name.
  */
-static void scan_chain(struct lognames *l, const uint8_t *pcs, size_t n)
+static void pending_scan(struct name_search *l, const uint8_t *pcs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t pc;
@@ -297,12 +297,12 @@ static void scan_chain(struct lognames *l, const uint8_t *pcs, size_t n)
 		if (!(pc & KERNEL) || pc == PMCLOG_PC_KERNEL)
 			break;
 		pc -= i > 0;
-		if (l->seen[mix(pc) >> (64 - SEEN_BITS)] != pc)
-			add_pending(l, pc);
+		if (l->seen[hash_mix(pc) >> (64 - SEEN_BITS)] != pc)
+			pending_add(l, pc);
 	}
 }
 
-size_t lognames_scan(struct lognames *l, const uint8_t *data, size_t len)
+size_t name_search_scan(struct name_search *l, const uint8_t *data, size_t len)
 {
 	unsigned int end = logfmt_number(l->clock->format, PMCLOG_TYPE_CLOSELOG);
 	size_t prefix = logfmt_prefix(l->clock->format), at = 0;
@@ -322,14 +322,14 @@ size_t lognames_scan(struct lognames *l, const uint8_t *data, size_t len)
 		memcpy(l->stamp, data + at, prefix);
 		if (type == PMCLOG_TYPE_CALLCHAIN && size >= pcs &&
 		    !__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
-			scan_chain(l, data + at + pcs, (size - pcs) / sizeof(uint64_t));
+			pending_scan(l, data + at + pcs, (size - pcs) / sizeof(uint64_t));
 		at += size;
 	}
 	return at;
 }
 
 /* They have the time of the record before them. */
-static void put_record(struct lognames *l, const struct ksym *sym)
+static void record_put(struct name_search *l, const struct ksym *sym)
 {
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_MAP_IN };
 	struct pmclog_ev_map_in *mi = &ev.pl_u.pl_mi;
@@ -341,7 +341,7 @@ static void put_record(struct lognames *l, const struct ksym *sym)
 		uint8_t *more = realloc(l->records, room);
 
 		if (!more) {
-			complain(l->names, -ENOMEM);
+			names_complain(l->names, -ENOMEM);
 			return;
 		}
 		l->records = more;
@@ -350,14 +350,14 @@ static void put_record(struct lognames *l, const struct ksym *sym)
 	mi->pl_pid = -1;
 	mi->pl_start = sym->start;
 	snprintf(mi->pl_pathname, LOGREC_PATH, "%s%s", sym->image, sym->name);
-	if (!tell_once(l, key_of(sym)))
+	if (!told_add(l, told_key(sym)))
 		return;
 	record = l->records + l->len;
 	l->len += logrec_encode(record, l->clock, 0, &ev);
 	memcpy(record + 4, l->stamp + 4, prefix - 4);
 }
 
-static bool given_up(const struct lognames *l, uint64_t address)
+static bool pending_given_up(const struct name_search *l, uint64_t address)
 {
 	return l->told_room && l->told[told_at(l, address)];
 }
@@ -366,9 +366,9 @@ static bool given_up(const struct lognames *l, uint64_t address)
  * Names what can be named.  With a fresh table, what was neither in the one before nor is in this
  * one is given up.
  */
-static void name_pending(struct lognames *l)
+static void pending_name(struct name_search *l)
 {
-	struct names *n = l->names;
+	struct kernel_names *n = l->names;
 	bool fresh = l->reads != n->reads, of_use = false;
 	size_t again = fresh ? l->tried : 0, left = fresh ? 0 : l->tried;
 	struct ksym sym;
@@ -377,11 +377,11 @@ static void name_pending(struct lognames *l)
 		uint64_t address = l->pending[i];
 
 		if (ksyms_find(n->table, address, &sym)) {
-			put_record(l, &sym);
+			record_put(l, &sym);
 			of_use |= i < again;
 		} else if (i < again) {
-			(void)tell_once(l, address);
-		} else if (!given_up(l, address)) {
+			(void)told_add(l, address);
+		} else if (!pending_given_up(l, address)) {
 			l->pending[left++] = address;
 		}
 	}
@@ -394,17 +394,17 @@ static void name_pending(struct lognames *l)
 	l->reads = n->reads;
 }
 
-static bool wants_table(const struct lognames *l)
+static bool table_wanted(const struct name_search *l)
 {
-	const struct names *n = l->names;
+	const struct kernel_names *n = l->names;
 
 	return l->npending && !n->hidden &&
 	       (!n->table || clock_ns() - n->read_at >= n->again);
 }
 
-size_t lognames_records(struct lognames *l, const uint8_t **records)
+size_t name_search_records(struct name_search *l, const uint8_t **records)
 {
-	struct names *n = l->names;
+	struct kernel_names *n = l->names;
 
 	l->len = 0;
 	if (__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
@@ -416,11 +416,11 @@ size_t lognames_records(struct lognames *l, const uint8_t **records)
 	l->user = true;
 	for (;;) {
 		if (n->table)
-			name_pending(l);
+			pending_name(l);
 		else if (n->hidden)
 			l->npending = l->tried = 0;
-		if (wants_table(l))
-			begin_reading(n);
+		if (table_wanted(l))
+			table_request(n);
 		if (!l->last || !l->npending || !n->reading)
 			break;
 		pthread_cond_wait(&n->idle, &n->lock);
@@ -430,7 +430,7 @@ size_t lognames_records(struct lognames *l, const uint8_t **records)
 	return l->len;
 }
 
-bool lognames_due(const struct lognames *l)
+bool name_search_due(const struct name_search *l)
 {
-	return l->npending && l->reads != names_reads(l->names);
+	return l->npending && l->reads != kernel_names_reads(l->names);
 }

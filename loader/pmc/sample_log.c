@@ -14,9 +14,9 @@
 #include "loader/base/debug.h"
 #include "loader/base/file.h"
 #include "kgmon.h"
-#include "loader/process/lifelog.h"
-#include "logfile.h"
-#include "loader/pmc/pmc.h"
+#include "lifetime.h"
+#include "loader/log/log.h"
+#include "pmc.h"
 #include "loader/kernel/profclock.h"
 #include "sample_log.h"
 
@@ -107,7 +107,7 @@ int trace_fd(const struct trace *t)
 }
 
 /* Somebody has to come by regularly. */
-static void tick(const struct trace *t)
+static void timer_set(const struct trace *t)
 {
 	bool on = t->ntracers || t->nlogs || t->clock;
 	struct itimerspec when = { .it_value.tv_nsec = on ? TICK_NS : 0,
@@ -125,21 +125,21 @@ void trace_listen(struct trace *t, bool on)
 		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, lifelog_fd(t->life), &e);
 	if (!on)
 		t->nlogs--;
-	tick(t);
+	timer_set(t);
 }
 
 /* --- records -------------------------------------------------------------------------------- */
 
 /* Chains in logs that lack callers. */
-static void count_cut(struct trace *t, struct owner *o)
+static void chain_count_cut(struct trace *t, struct owner *o)
 {
 	t->chains_cut++;
 	o->stats.chains_cut++;
 	o->user->stats.chains_cut++;
 }
 
-static void on_sample(struct trace *t, const struct tracer *tr, const struct abi_rec *rec,
-		      const uint64_t *data)
+static void sample_put(struct trace *t, const struct tracer *tr, const struct abi_rec *rec,
+		       const uint64_t *data)
 {
 	enum hearing hears = lifelog_hears(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
 	struct pmclog_ev_callchain c;
@@ -157,14 +157,14 @@ static void on_sample(struct trace *t, const struct tracer *tr, const struct abi
 	cut = chain_take(&c, rec, data, logfile_chain_room(tr->pmc->owner->log),
 			 tr->pmc->kernel == KERNEL_HIDDEN);
 	if (!logfile_callchain(tr->pmc->owner->log, rec->time, &c, data) && cut)
-		count_cut(t, tr->pmc->owner);
+		chain_count_cut(t, tr->pmc->owner);
 }
 
 /*
  * Clocks are counted in nanoseconds and told in ticks; what is left over goes into the next record,
  * so that all of them together are what the PMC says.
  */
-static uint64_t whole_ticks(const struct tracer *tr, uint64_t *rest, uint64_t value)
+static uint64_t value_ticks(const struct tracer *tr, uint64_t *rest, uint64_t value)
 {
 	const struct soft_event *soft = soft_by_code(tr->pmc->event);
 	__uint128_t ticks;
@@ -176,7 +176,7 @@ static uint64_t whole_ticks(const struct tracer *tr, uint64_t *rest, uint64_t va
 	return (uint64_t)(ticks / 1000000000u);
 }
 
-static void on_value(struct tracer *tr, const struct abi_rec *rec, uint64_t value)
+static void value_put(struct tracer *tr, const struct abi_rec *rec, uint64_t value)
 {
 	struct pmclog_ev ev;
 
@@ -185,19 +185,19 @@ static void on_value(struct tracer *tr, const struct abi_rec *rec, uint64_t valu
 		ev.pl_u.pl_c.pl_pmcid = tr->pmc->id;
 		ev.pl_u.pl_c.pl_pid = (pid_t)rec->pid;
 		ev.pl_u.pl_c.pl_tid = (pid_t)rec->tid;
-		ev.pl_u.pl_c.pl_value = whole_ticks(tr, &tr->rest[0], value);
+		ev.pl_u.pl_c.pl_value = value_ticks(tr, &tr->rest[0], value);
 	} else if (rec->kind == ABI_REC_EXIT) {
 		ev.pl_type = PMCLOG_TYPE_PROCEXIT;
 		ev.pl_u.pl_e.pl_pmcid = tr->pmc->id;
 		ev.pl_u.pl_e.pl_pid = rec->pid;
-		ev.pl_u.pl_e.pl_value = whole_ticks(tr, &tr->rest[1], value);
+		ev.pl_u.pl_e.pl_value = value_ticks(tr, &tr->rest[1], value);
 	} else {
 		return;
 	}
 	(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
 }
 
-static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data)
+static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *data)
 {
 	struct trace *t = arg;
 	struct tracer *tr = t->slot[rec->pmc % MAX_TRACERS];
@@ -216,13 +216,13 @@ static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data
 	if (tr->profiles)
 		kgmon_sample(t->kgmon, false, rec->flags & ABI_REC_USER, data[0]);
 	else if (tr->pmc->owner->log && rec->kind == ABI_REC_SAMPLE)
-		on_sample(t, tr, rec, data);
+		sample_put(t, tr, rec, data);
 	else if (tr->pmc->owner->log)
-		on_value(tr, rec, data[0]);
+		value_put(tr, rec, data[0]);
 }
 
 /* The kernel lowers its limit itself where overflows take long. */
-static void say_paused(const struct tracer *tr)
+static void tracer_say_paused(const struct tracer *tr)
 {
 	char rate[16], percent[16];
 
@@ -235,7 +235,7 @@ static void say_paused(const struct tracer *tr)
 		"period helps", tr->pmc->id, tr->pmc->owner->cred.pid, rate, percent);
 }
 
-static void say_lost(const struct tracer *tr)
+static void tracer_say_lost(const struct tracer *tr)
 {
 	log_msg(engine_debug(tr->t->engine)->log, LOG_NOTICE,
 		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
@@ -247,7 +247,7 @@ static void say_lost(const struct tracer *tr)
  * Samples that are not in the log, or records; `gaps` times sampling has stopped, and nobody knows
  * for how many samples.
  */
-static void add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps)
+static void owner_add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps)
 {
 	t->stats.intr_bufferfull += n + gaps;
 	o->stats.intr_bufferfull += n + gaps;
@@ -258,17 +258,17 @@ static void add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps
 		logfile_gap(o->log);
 }
 
-static void account_records(struct trace *t, struct owner *o)
+static void owner_account_records(struct trace *t, struct owner *o)
 {
 	uint32_t lost = o->counts ? engine_owner(t->engine, count_owner_slot(o->counts))
 					    ->lost_records : 0;
 
-	add_lost(t, o, lost - o->lost_records, 0);
+	owner_add_lost(t, o, lost - o->lost_records, 0);
 	o->lost_records = lost;
 }
 
 /* What found no room in a ring, or was not sampled, is missing in the log as well. */
-static void account(struct trace *t, struct tracer *tr)
+static void tracer_account(struct trace *t, struct tracer *tr)
 {
 	struct owner *o = tr->pmc->owner;
 	struct abi_samples now, *told = &tr->told;
@@ -276,7 +276,7 @@ static void account(struct trace *t, struct tracer *tr)
 	bool lost;
 
 	if (!tr->samples) {
-		account_records(t, o);
+		owner_account_records(t, o);
 		return;
 	}
 	/* A PMC that is about to be, or to go, has no count. */
@@ -284,7 +284,7 @@ static void account(struct trace *t, struct tracer *tr)
 	now = sampler_counts(t->samplers, tr->id);
 	if (lost) {
 		tr->lost = true;
-		say_lost(tr);
+		tracer_say_lost(tr);
 	}
 	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	o->stats.intr_processed += (uint32_t)(now.samples - told->samples);
@@ -295,7 +295,7 @@ static void account(struct trace *t, struct tracer *tr)
 		kgmon_lost(t->kgmon, false, missing + gaps);
 		t->stats.intr_bufferfull += missing + gaps;
 	} else {
-		add_lost(t, o, missing, gaps);
+		owner_add_lost(t, o, missing, gaps);
 	}
 	if (now.dropped != told->dropped)
 		DEBUG(engine_debug(t->engine), SAMPLING, INTR,
@@ -303,13 +303,13 @@ static void account(struct trace *t, struct tracer *tr)
 		      (unsigned long long)(now.dropped - told->dropped));
 	if (now.paused != told->paused && !tr->paused) {
 		tr->paused = true;
-		say_paused(tr);
+		tracer_say_paused(tr);
 	}
 	*told = now;
 }
 
 /* The profiling clock's; CPUs that do not take it when they come are missing in the profile. */
-static void account_clock(struct trace *t)
+static void clock_account(struct trace *t)
 {
 	struct abi_samples now, *told = &t->clock_told;
 
@@ -324,7 +324,7 @@ static void account_clock(struct trace *t)
 }
 
 /* Records of what is unmapped: each log lacks them, and each user has lost them once. */
-static void account_unmaps(struct trace *t)
+static void unmaps_account(struct trace *t)
 {
 	uint64_t lost = engine_lost_records(t->engine);
 	uint32_t n = (uint32_t)(lost - t->lost);
@@ -355,15 +355,15 @@ void trace_drain(struct trace *t)
 
 	(void)!read(t->timer, &ticks, sizeof(ticks));
 	if (t->rings)
-		rings_drain(samplers_rings(t->samplers), horizon, on_record, t);
+		rings_drain(samplers_rings(t->samplers), horizon, record_take, t);
 	lifelog_tell(t->life, horizon);
 	if (t->rings)
 		t->stats.log_sweeps++;
-	account_unmaps(t);
-	account_clock(t);
+	unmaps_account(t);
+	clock_account(t);
 	for (unsigned int i = 0; left && i < MAX_TRACERS; i++)
 		if (t->slot[i]) {
-			account(t, t->slot[i]);
+			tracer_account(t, t->slot[i]);
 			left--;
 		}
 }
@@ -387,7 +387,7 @@ uint64_t trace_chains_cut(const struct trace *t)
 }
 
 /* One that neither a PMC nor the profiling clock has; -EAGAIN: none is left. */
-static int free_slot(const struct trace *t, struct why *why)
+static int slot_find_free(const struct trace *t, struct why *why)
 {
 	for (unsigned int i = 0; i < MAX_TRACERS; i++)
 		if (!t->slot[i] && !(t->clock && t->clock_id % MAX_TRACERS == i))
@@ -398,7 +398,7 @@ static int free_slot(const struct trace *t, struct why *why)
 
 /* --- the profiling clock -------------------------------------------------------------------- */
 
-static int make_rings(struct trace *t, struct why *why)
+static int rings_make(struct trace *t, struct why *why)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 	int err;
@@ -416,7 +416,7 @@ static int make_rings(struct trace *t, struct why *why)
 static int clock_begin(struct trace *t, struct why *why)
 {
 	struct profclock_config config = { .engine = t->engine, .rate = KGMON_RATE };
-	int err = make_rings(t, why), slot = err ?: free_slot(t, why);
+	int err = rings_make(t, why), slot = err ?: slot_find_free(t, why);
 
 	if (slot < 0)
 		return slot;
@@ -442,14 +442,14 @@ int trace_clock(struct trace *t, bool on, struct why *why)
 		profclock_free(t->clock);
 		t->clock = NULL;
 	}
-	tick(t);
+	timer_set(t);
 	return err;
 }
 
 /* --- sources -------------------------------------------------------------------------------- */
 
 /* Without tracefs, all but this works. */
-static void watch_unmaps(struct tracer *tr)
+static void unmaps_watch(struct tracer *tr)
 {
 	struct trace *t = tr->t;
 	struct why why = { "" };
@@ -464,7 +464,7 @@ static void watch_unmaps(struct tracer *tr)
 		engine_unmap_all(t->engine, ++t->nsystem);
 }
 
-static void unwatch_unmaps(struct tracer *tr)
+static void unmaps_unwatch(struct tracer *tr)
 {
 	if (tr->unmaps)
 		engine_unneed(tr->t->engine, NEED_UNMAP);
@@ -476,12 +476,12 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 {
 	bool profiles = p->flags & PMC_F_KGMON;	/* of addresses alone */
 	struct tracer *tr = NULL;
-	int slot, err = make_rings(t, why);
+	int slot, err = rings_make(t, why);
 
 	err = err ?: user_take(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1, why);
 	if (err)
 		return err;
-	slot = free_slot(t, why);
+	slot = slot_find_free(t, why);
 	tr = slot < 0 ? NULL : calloc(1, sizeof(*tr));
 	if (!tr) {
 		user_give(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1);
@@ -509,11 +509,11 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 			.hides_kernel = p->kernel == KERNEL_HIDDEN,
 		});
 		if (!profiles)
-			watch_unmaps(tr);
+			unmaps_watch(tr);
 	}
 	t->slot[slot] = tr;
 	t->ntracers++;
-	tick(t);
+	timer_set(t);
 	DEBUG(engine_debug(t->engine), SAMPLING, ALLOCATE, "PMC of pid %d: number %u in records",
 	      p->owner->cred.pid, tr->id);
 	*out = tr;
@@ -524,12 +524,12 @@ void tracer_free(struct tracer *tr)
 {
 	if (!tr)
 		return;
-	account(tr->t, tr);
+	tracer_account(tr->t, tr);
 	tracer_stop(tr);
 	if (tr->samples) {
 		sampler_clear(tr->t->samplers, tr->id);
 		if (!(tr->pmc->flags & PMC_F_KGMON))
-			unwatch_unmaps(tr);
+			unmaps_unwatch(tr);
 	} else {
 		if (tr->pmc->owner->counts)
 			engine_shares_forget(tr->t->engine,
@@ -538,7 +538,7 @@ void tracer_free(struct tracer *tr)
 	user_give(tr->pmc->owner->user->table, tr->pmc->owner->user, POOL_SAMPLERS, 1);
 	tr->t->slot[tr->id % MAX_TRACERS] = NULL;
 	tr->t->ntracers--;
-	tick(tr->t);
+	timer_set(tr->t);
 	free(tr);
 }
 
@@ -580,7 +580,7 @@ void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
 				  (uint32_t)tgid);
 	rec.time = clock_ns();
 	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)
-		on_value(tr, &rec, share);
+		value_put(tr, &rec, share);
 }
 
 uint32_t tracer_id(const struct tracer *tr)

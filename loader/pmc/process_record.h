@@ -3,8 +3,8 @@
 #ifndef PMCBPF_LIFEREC_H
 #define PMCBPF_LIFEREC_H
 
-#include "loader/log/logrec.h"
-#include "process_events.h"
+#include "loader/log/log.h"
+#include "loader/process/process.h"
 
 /* All of it but the PMC of a PROCEXEC.  False: the event has no record. */
 bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e);

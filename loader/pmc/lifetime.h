@@ -8,8 +8,8 @@
 #ifndef PMCBPF_LIFELOG_H
 #define PMCBPF_LIFELOG_H
 
-#include "loader/pmc/pmc.h"
-#include "process_events.h"
+#include "pmc.h"
+#include "loader/process/process.h"
 
 struct lifelog;
 

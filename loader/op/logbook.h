@@ -4,8 +4,8 @@
 #define PMCBPF_LOGBOOK_H
 
 #include "loader/daemon.h"
-#include "loader/process/lifelog.h"
-#include "logfile.h"
+#include "loader/pmc/lifetime.h"
+#include "loader/log/log.h"
 #include "loader/pmc/pmc.h"
 
 void logbook_allocate(const struct pmc *p);

@@ -3,9 +3,9 @@
 #include <signal.h>
 
 #include "owner_notes.h"
-#include "loader/log/logbook.h"
+#include "loader/op/logbook.h"
 #include "loader/kernel/notes.h"
-#include "pmc.h"
+#include "loader/pmc/pmc.h"
 
 struct look {
 	struct daemon *d;

@@ -8,7 +8,7 @@
 
 #include <sys/queue.h>
 
-#include "loader/pmc/pmc.h"
+#include "pmc.h"
 
 #define FOLLOW_BUCKETS 1024u
 
