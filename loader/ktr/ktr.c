@@ -19,8 +19,8 @@
 #include "loader/kernel/ktrload.h"
 
 #define SECOND	      1000000000ull
-#define MASK_LINGER   (1 * SECOND)	/* for which programs stay attached whose class is off */
-#define FREEZE_LINGER (10 * SECOND)	/* … while everything is frozen */
+#define MASK_LINGER   (1 * SECOND)	/* until programs of a class that is off are detached … */
+#define FREEZE_LINGER (10 * SECOND)	/* … and all programs of frozen rings */
 #define MARK_MAX      31		/* bytes of a mark's text */
 
 struct ktr {
@@ -32,16 +32,16 @@ struct ktr {
 	pthread_cond_t work;
 	bool stop;
 	struct ktr_conf want, now;	/* asked for last; in effect */
-	uint64_t asked, done;		/* their numbers; a failed one counts as done, … */
-	uint64_t good;			/* … the last one that has not failed */
-	int error;			/* of the one that has */
+	uint64_t asked, done;		/* numbers of requests; a failed one is done, too */
+	uint64_t good;			/* the last one that succeeded */
+	int error;			/* of the last one that failed */
 	struct why why, note;
 	struct ktrload *load;		/* changed by the thread alone; NULL: no rings */
 	uint32_t missing;
 	uint32_t freezes;
 	uint64_t frozen_since;
-	uint32_t attached;		/* classes whose programs are */
-	uint64_t masked_since;		/* the mask is as it is */
+	uint32_t attached;		/* classes whose programs are attached */
+	uint64_t masked_since;		/* ns: the last change of the mask */
 };
 
 /* --- the mask: lock is held ---------------------------------------------------------------- */
@@ -51,12 +51,12 @@ static bool rings_frozen(const struct ktr *k)
 	return k->freezes || ktrload_control(k->load)->stopped;
 }
 
-/* A trigger may be pulled meanwhile: it says so before it empties the mask. */
+/* A trigger may fire meanwhile: it sets `stopped` before it empties the mask. */
 static void mask_put(struct ktr *k)
 {
 	volatile struct ktr_control *c = ktrload_control(k->load);
 
-	/* A program may have events of other classes as well, which are not there. */
+	/* A program may serve more classes than were compiled. */
 	c->mask = rings_frozen(k) ? 0 : k->now.mask & ktrload_region(k->load)->compile;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (c->stopped)
@@ -78,7 +78,7 @@ static void cpus_set(struct ktrload *l, const struct ktr_conf *conf)
 	ktrload_put(l, r->cpumask, mask, sizeof(mask));
 }
 
-/* Rings of the size that there should be, with their triggers: those that are there or new ones. */
+/* Rings of the configured size, with their triggers: the existing ones or new ones. */
 static int ktr_rings_make(const struct ktr *k, const struct ktr_conf *conf, struct ktrload **l,
 		      struct why *why)
 {
@@ -101,7 +101,7 @@ static int ktr_rings_make(const struct ktr *k, const struct ktr_conf *conf, stru
 	return err;
 }
 
-/* Makes it so.  What can fail comes first, so that nothing is half done. */
+/* Applies a configuration.  Steps that can fail come first, so that nothing is half done. */
 static int conf_apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, struct why *note)
 {
 	struct ktrload *old = k->load, *l = NULL;
@@ -131,14 +131,14 @@ static int conf_apply(struct ktr *k, const struct ktr_conf *conf, struct why *wh
 	pthread_mutex_unlock(&k->lock);
 	if (l == old)
 		return 0;
-	/* The old ones have the name. */
+	/* The old rings still hold the pinned name. */
 	ktrload_free(old);
 	if (l && ktrload_pin(l, &unpinned) && !note->text[0])
 		*note = unpinned;
 	return 0;
 }
 
-/* When programs are to be detached that nobody needs; 0: all are needed.  Lock is held. */
+/* When programs without a use are to be detached; 0: there are none.  Lock is held. */
 static uint64_t programs_detach_at(const struct ktr *k)
 {
 	if (k->load && k->freezes && k->attached)
@@ -148,20 +148,20 @@ static uint64_t programs_detach_at(const struct ktr *k)
 	return 0;
 }
 
-/* Lock is held, but while the kernel works. */
+/* The lock is held, except while the kernel works. */
 static void programs_detach(struct ktr *k)
 {
 	struct ktrload *l = k->load;
 	struct why none = { "" };
 
-	/* Whoever thaws meanwhile sees that there is something to attach. */
+	/* A thaw meanwhile sees that programs have to be attached again. */
 	k->attached = k->freezes ? 0 : k->now.mask;
 	pthread_mutex_unlock(&k->lock);
 	ktrload_attach(l, k->attached, &none);
 	pthread_mutex_lock(&k->lock);
 }
 
-/* Lock is held, but while the kernel works. */
+/* The lock is held, except while the kernel works. */
 static void conf_obey(struct ktr *k)
 {
 	const uint64_t one = 1;
@@ -172,7 +172,7 @@ static void conf_obey(struct ktr *k)
 
 	pthread_mutex_unlock(&k->lock);
 	err = conf_apply(k, &conf, &why, &note);
-	/* As after the engine's start: the kernel's type information takes megabytes. */
+	/* As after the engine's start: the kernel's type information took megabytes. */
 	malloc_trim(0);
 	pthread_mutex_lock(&k->lock);
 	k->done = number;
@@ -186,7 +186,7 @@ static void conf_obey(struct ktr *k)
 		k->note = note;
 	if (err && k->asked == number)
 		k->want = k->now;
-	/* Adding 1 fails only where the event is on anyway. */
+	/* The write fails only if the event is readable already. */
 	(void)!write(k->event, &one, sizeof(one));
 }
 
@@ -271,7 +271,7 @@ void ktr_free(struct ktr *k)
 
 /* --- what is asked for --------------------------------------------------------------------- */
 
-/* "all" is all there can ever be. */
+/* "all" stands for every CPU that can ever exist. */
 static int conf_check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct why *why)
 {
 	bool all = true;
@@ -292,7 +292,7 @@ int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct why *why)
 	if (err)
 		return err;
 	pthread_mutex_lock(&k->lock);
-	/* Until rings are asked for, nothing runs. */
+	/* There is no thread until rings are asked for. */
 	if (!k->started && !(conf->compile && conf->entries)) {
 		k->want = k->now = *conf;
 	} else if (!ktrconf_same(&k->want, conf)) {
@@ -348,7 +348,7 @@ void ktr_seen(struct ktr *k, struct why *note)
 {
 	uint64_t n;
 
-	/* Nothing to read: it was seen before. */
+	/* The read fails if the event was seen before. */
 	(void)!read(k->event, &n, sizeof(n));
 	pthread_mutex_lock(&k->lock);
 	*note = k->note;
@@ -419,7 +419,7 @@ static int entry_put(struct ktr *k, enum ktr_event id, const struct ktr_asker *b
 	return err ? deny(why, err, "cannot write to the trace rings: %s", strerror(-err)) : 0;
 }
 
-/* The entry that says who did it: "tracing frozen by %s pid=%d". */
+/* An entry that names the client: "tracing frozen by %s pid=%d". */
 static int entry_put_asker(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
 			   struct why *why)
 {
@@ -450,7 +450,7 @@ out:
 	return err;
 }
 
-/* A trigger's is the outermost freeze: who copies the rings meanwhile does not end it. */
+/* A trigger's freeze is the outermost one: a client that copies the rings does not end it. */
 int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 {
 	volatile struct ktr_control *c;
@@ -470,7 +470,7 @@ int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 	if (!rings_frozen(k)) {
 		err = entry_put_asker(k, KTR_EV_THAW, by, why);
 		mask_put(k);
-		/* Programs were detached meanwhile. */
+		/* Programs that were detached meanwhile are attached again. */
 		k->asked += (k->now.mask & ~k->attached) != 0;
 	}
 	pthread_cond_signal(&k->work);

@@ -65,16 +65,16 @@ static void target_leave(struct pmc *p, pid_t tgid, bool exec)
 struct each {
 	struct daemon *d;
 	struct pmc *p;
-	bool found;			/* somebody new, since the last listing */
+	bool found;			/* a new target, since the last listing */
 };
 
-/* One whose mappings are read. */
+/* A target whose mappings are being read. */
 struct shown {
 	const struct each *each;
 	uint64_t since;
 };
 
-/* Mappings of an image that has gone are of no use; those of the next one come with its exec. */
+/* Mappings of an earlier image are useless; those of the new one come with its exec. */
 static bool target_still_shown(void *arg, pid_t tgid)
 {
 	const struct shown *s = arg;
@@ -96,9 +96,9 @@ static void target_thread_named(void *arg, pid_t tid, const char *name)
 }
 
 /*
- * /proc is read first, and what was read is written only if the log may have it.  A target in an
- * exec is tried again later.  Reading mappings lets others go on, so the process is followed
- * before: what it does meanwhile is in the log.
+ * /proc is read first; the result is written only if the log may have it.  A target in an exec is
+ * tried again later.  Other fibers run while mappings are read, so the process is followed before:
+ * events in between are logged.
  */
 static void target_tell_new(void *arg, pid_t tgid)
 {
@@ -126,7 +126,7 @@ static void target_tell_gone(void *arg, pid_t tgid)
 {
 	struct each *e = arg;
 
-	/* One that has exited was not detached. */
+	/* A process that has exited was not detached. */
 	if (kill(tgid, 0))
 		return;
 	target_leave(e->p, tgid, false);
@@ -141,8 +141,8 @@ void logbook_targets(struct daemon *d, struct pmc *p)
 		return;
 	p->late = false;
 	/*
-	 * While mappings are read, processes that are in the listing and not followed yet may have
-	 * children, whose births no log has.
+	 * While mappings are read, processes that are listed and not followed yet may have
+	 * children, whose births are not logged: list again until there is nothing new.
 	 */
 	for (unsigned int n = 0; e.found; n++) {
 		trace_drain(d->trace);

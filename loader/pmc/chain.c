@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a log gets of a sample's addresses, and whether callers are missing. */
+/* Where a call chain ends, and whether callers are missing. */
 #include <sys/pmc.h>
 
 #include "chain.h"
@@ -23,7 +23,7 @@ bool chain_take(struct pmclog_ev_callchain *c, const struct abi_rec *rec, const 
 		unsigned int room, bool hides_kernel)
 {
 	unsigned int n = chain_frames(rec, data, hides_kernel);
-	/* A chain that ends before its last address has come to the outermost frame. */
+	/* A chain that ends before its last address has reached the outermost frame. */
 	bool cut = rec->flags & ABI_REC_CUT_INSIDE || (rec->flags & ABI_REC_CUT && n == rec->n);
 
 	if (n > room) {

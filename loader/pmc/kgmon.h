@@ -7,9 +7,9 @@
  * a profile are of one event at one period, so that they can be added: another source is refused
  * until the profile is reset, and so is a PMC that differs from those that run.
  *
- * Everything here runs on the daemon's main thread.  trace.c feeds the profile; op_kgmon.c is what
- * a client asks.  The memory is the daemon's own: only privileged processes can have it taken, and
- * it ends with KGMON_HITS addresses.  Samples that find no room are counted as lost.
+ * Everything here runs in the event loop.  sample_log.c adds the samples; op/ serves the requests.
+ * The memory is charged to no user: only privileged processes can start a profile, and it has at
+ * most KGMON_HITS addresses.  Samples that find no room are counted as lost.
  */
 #ifndef PMCBPF_LOADER_KGMON_H
 #define PMCBPF_LOADER_KGMON_H
@@ -24,9 +24,9 @@
 
 struct kgmon;
 
-/* What samples are of. */
+/* The event that samples are taken of. */
 struct kgmon_source {
-	bool clock;			/* the profiling clock; the rest is 0 */
+	bool clock;			/* the profiling clock; all other members are 0 */
 	uint32_t class;			/* enum pmc_class */
 	uint32_t sides;			/* PMC_CAP_USER, PMC_CAP_SYSTEM */
 	uint64_t config[3];		/* of a hardware event */
@@ -37,7 +37,7 @@ struct kgmon_source {
 struct kgmon *kgmon_new(void);		/* NULL: no memory */
 void kgmon_free(struct kgmon *k);
 
-/* A PMC with PMC_F_KGMON begins to run, and has stopped.  -EBUSY: the profile is of others. */
+/* A PMC with PMC_F_KGMON starts, or has stopped.  -EBUSY: the profile has another source. */
 int kgmon_join(struct kgmon *k, const struct kgmon_source *pmc, struct why *why);
 void kgmon_leave(struct kgmon *k);
 
@@ -52,7 +52,7 @@ bool kgmon_takes_clock(const struct kgmon *k);
 /* Forgets all samples. */
 void kgmon_reset(struct kgmon *k);
 
-/* A sample of the source, and such as are missing; neither counts while the profile is off. */
+/* A sample of the source, or lost ones; ignored while the profile is off. */
 void kgmon_sample(struct kgmon *k, bool clock, bool user, uint64_t address);
 void kgmon_lost(struct kgmon *k, bool clock, uint64_t samples);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who is told what about processes. */
+/* Events of processes to the logs of their followers. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,14 +24,14 @@
 struct log_listener {
 	LIST_ENTRY(log_listener) next;
 	struct owner *owner;
-	bool kernel_told, all_told;	/* mappings that a log gets once */
+	bool kernel_told, all_told;	/* the log has these mappings */
 };
 
 struct lifelog {
 	struct engine *engine;
 	struct errands *errands;
-	bool hidden;			/* the kernel's addresses, and that has been said */
-	struct process_events *procs;	/* NULL: nobody listens */
+	bool hidden;			/* the kernel hides its addresses, and that has been logged */
+	struct process_events *procs;	/* NULL: there is no log */
 	LIST_HEAD(, log_listener) listeners;
 	struct follows follows;
 	bool late;			/* of lifelog_late() */
@@ -83,7 +83,7 @@ void lifelog_cpus(struct lifelog *l)
 {
 	const struct log_listener *n;
 
-	/* What a CPU's processes do that cannot be watched is missing everywhere. */
+	/* Events of a CPU that cannot be watched are missing in every log. */
 	if (l->procs && events_watch_cpus(l))
 		LIST_FOREACH(n, &l->listeners, next)
 			logfile_gap(n->owner->log);
@@ -152,7 +152,7 @@ bool lifelog_leave(struct lifelog *l, struct owner *o)
 	return true;
 }
 
-/* --- who is followed ------------------------------------------------------------------------- */
+/* --- follows --------------------------------------------------------------------------------- */
 
 static struct follow *follow_begin(struct lifelog *l, struct pmc *p, pid_t pid, uint64_t since)
 {
@@ -360,7 +360,7 @@ enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_
 	return HEARS;
 }
 
-/* Not for owners whose samples have PMCLOG_PC_KERNEL only, which shows them as much. */
+/* Owners whose samples have PMCLOG_PC_KERNEL only know that the kernel is hidden. */
 static void kernel_tell(struct lifelog *l, struct log_listener *n, enum kernel_view view)
 {
 	n->kernel_told = true;
@@ -404,7 +404,7 @@ static bool owner_knows_kernel(const struct owner *o)
 	return knows;
 }
 
-/* Hears of everybody. */
+/* Its log gets the events of all processes. */
 static bool owner_samples_system(const struct owner *o)
 {
 	const struct pmc *p;
@@ -450,8 +450,8 @@ static void event_tell_copy(struct lifelog *l, const struct pmc *p, const struct
 }
 
 /*
- * One PMC on the process that the event is about; `heard`: its owner has had such a record.  True:
- * now it has.
+ * The event to the log of one PMC that follows the process.  `heard`: the owner's log has it already.
+ * True: now it has.
  */
 static bool event_tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
 				struct pmclog_ev *ev, bool heard)
@@ -479,7 +479,7 @@ static bool event_tell_follower(struct lifelog *l, struct follow *f, const struc
 	return true;
 }
 
-/* A child becomes a target with its fork, if there is room, and leaves with its parent. */
+/* A child becomes a target with its fork, if the map has room; its limit is its parent's. */
 static void follow_child(struct lifelog *l, const struct follow *parent, const struct proc_event *e)
 {
 	struct pmc *p = parent->pmc;
@@ -509,7 +509,7 @@ static bool follow_concerns(struct follow *f, const struct proc_event *e)
 static void event_tell_followers(struct lifelog *l, const struct proc_event *e,
 				 struct pmclog_ev *ev)
 {
-	/* A birth concerns who measures the parent. */
+	/* A birth goes to the PMCs on the parent. */
 	pid_t pid = e->what == PROC_FORK ? e->other : e->pid;
 	const struct owner *last = NULL;
 	struct follow *f;
@@ -520,7 +520,7 @@ static void event_tell_followers(struct lifelog *l, const struct proc_event *e,
 		if (f->pid != pid || !follow_concerns(f, e) ||
 		    (e->what == PROC_FORK && !(f->pmc->flags & PMC_F_DESCENDANTS)))
 			continue;
-		/* One that counts tells of no mappings: that is left to one that samples. */
+		/* A counting PMC logs no mappings: a sampling one of the same owner does. */
 		if (event_tell_follower(l, f, e, ev, last == f->pmc->owner))
 			last = f->pmc->owner;
 		if (e->what == PROC_FORK)

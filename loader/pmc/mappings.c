@@ -97,7 +97,7 @@ static uint32_t part_put(const struct reading *r, const struct helper_part *part
 	size_t at = 0, len = part->len;
 	uint32_t n = 0;
 
-	/* The part is the helpers' until somebody else reads one. */
+	/* The part is valid only until another fiber reads one. */
 	memcpy(copy, part->data, len);
 	while (mapping_next(copy, len, &at, &m)) {
 		mapping_put(r->log, &m);
@@ -110,8 +110,8 @@ static uint32_t part_put(const struct reading *r, const struct helper_part *part
 }
 
 /*
- * The file of a mapping may hang when its build id is read.  Then the mappings behind it are read
- * once more, without build ids; what still hangs is missing in the log, which says so.
+ * Reading the build id of a mapping's file may hang.  Then the remaining mappings are read once
+ * more, without build ids; if that hangs as well, the log gets a gap.
  */
 static void mappings_fetch(const struct reading *r, pid_t pid)
 {
@@ -121,7 +121,7 @@ static void mappings_fetch(const struct reading *r, pid_t pid)
 	struct why why;
 	int err;
 
-	/* Outside of an operation there is nobody who could wait. */
+	/* Outside of an operation no fiber can wait. */
 	if (!fiber_current(r->es->fibers)) {
 		logfile_gap(r->log);
 		return;
@@ -207,7 +207,7 @@ bool mappings_of_kernel(struct logfile *l)
 	struct buildid id;
 	uint64_t start;
 
-	/* Nothing is better than a wrong address. */
+	/* No mapping is better than a wrong one. */
 	if (ksyms_start("/proc/kallsyms", &start))
 		return false;
 	kernel_path(path, sizeof(path));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The log's record of an event of a process. */
+/* From an event of a process to its record. */
 #ifndef PMCBPF_LIFEREC_H
 #define PMCBPF_LIFEREC_H
 
 #include "loader/log/log.h"
 #include "loader/process/process.h"
 
-/* All of it but the PMC of a PROCEXEC.  False: the event has no record. */
+/* The whole record except for the PMC of a PROCEXEC.  False: the event has no record. */
 bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e);
 
 #endif

@@ -28,32 +28,32 @@ _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring'
 struct tracer {
 	struct trace *t;
 	struct pmc *pmc;
-	bool samples;			/* else it counts */
-	int program;			/* that samples; the samplers' */
+	bool samples;			/* it is of a sampling PMC, not of a counting one */
+	int program;			/* the samplers' */
 	uint64_t tag;			/* of its events */
 	bool unmaps;			/* holds NEED_UNMAP */
-	bool lost;			/* of count_is_lost(), told already */
-	bool paused;			/* by the kernel at least once, told already */
+	bool lost;			/* count_is_lost() was true, and has been logged */
+	bool paused;			/* the kernel has paused it, and that has been logged */
 	bool profiles;			/* feeds the kernel profile now */
 	uint32_t id;
 	uint64_t rest[2];		/* ns that made no whole tick yet, of SWITCH and EXIT */
-	struct abi_samples told;	/* of sampler_counts() */
+	struct abi_samples told;	/* the part of sampler_counts() that is accounted for */
 };
 
 struct trace {
 	struct engine *engine;
 	struct lifelog *life;
-	uint64_t lost;			/* of engine_lost_records(), told already */
+	uint64_t lost;			/* the part of engine_lost_records() accounted for */
 	struct samplers *samplers;
 	struct kgmon *kgmon;
 	struct profclock *clock;	/* NULL: it does not run */
 	uint32_t clock_id;
 	struct abi_samples clock_told;	/* of sampler_counts() */
-	bool rings;			/* somebody has sampled */
+	bool rings;			/* they exist */
 	int epoll, timer;
 	unsigned int ntracers, nlogs;
 	unsigned int nsystem;		/* sampling PMCs of system scope */
-	bool no_unmaps;			/* cannot be seen here, and that has been said */
+	bool no_unmaps;			/* cannot be seen here, and that has been logged */
 	uint32_t generation;
 	struct wire_driverstats stats;
 	uint64_t chains_cut;
@@ -106,7 +106,7 @@ int trace_fd(const struct trace *t)
 	return t->epoll;
 }
 
-/* Somebody has to come by regularly. */
+/* Rings and buffers that fill slowly are drained by the timer. */
 static void timer_set(const struct trace *t)
 {
 	bool on = t->ntracers || t->nlogs || t->clock;
@@ -130,7 +130,7 @@ void trace_listen(struct trace *t, bool on)
 
 /* --- records -------------------------------------------------------------------------------- */
 
-/* Chains in logs that lack callers. */
+/* A call chain in a log lacks callers. */
 static void chain_count_cut(struct trace *t, struct owner *o)
 {
 	t->chains_cut++;
@@ -161,8 +161,8 @@ static void sample_put(struct trace *t, const struct tracer *tr, const struct ab
 }
 
 /*
- * Clocks are counted in nanoseconds and told in ticks; what is left over goes into the next record,
- * so that all of them together are what the PMC says.
+ * Clocks count nanoseconds, and records have ticks; the rest of a tick is carried to the next
+ * record, so that the records add up to the PMC's value.
  */
 static uint64_t value_ticks(const struct tracer *tr, uint64_t *rest, uint64_t value)
 {
@@ -210,7 +210,7 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 	}
 	if (t->clock && rec->pmc == t->clock_id && rec->n)
 		kgmon_sample(t->kgmon, true, rec->flags & ABI_REC_USER, data[0]);
-	/* Of a PMC that is gone, or has stopped: nobody waits for it. */
+	/* Records of a PMC that is gone or has stopped are dropped. */
 	if (!tr || tr->id != rec->pmc || tr->pmc->state != PMC_STATE_RUNNING || !rec->n)
 		return;
 	if (tr->profiles)
@@ -243,10 +243,7 @@ static void tracer_say_lost(const struct tracer *tr)
 		tr->pmc->id, tr->pmc->owner->cred.pid);
 }
 
-/*
- * Samples that are not in the log, or records; `gaps` times sampling has stopped, and nobody knows
- * for how many samples.
- */
+/* `n` samples or records are missing; `gaps` times sampling stopped for an unknown number. */
 static void owner_add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps)
 {
 	t->stats.intr_bufferfull += n + gaps;
@@ -267,7 +264,7 @@ static void owner_account_records(struct trace *t, struct owner *o)
 	o->lost_records = lost;
 }
 
-/* What found no room in a ring, or was not sampled, is missing in the log as well. */
+/* Marks in the log what found no room in a ring, or was not sampled. */
 static void tracer_account(struct trace *t, struct tracer *tr)
 {
 	struct owner *o = tr->pmc->owner;
@@ -279,7 +276,7 @@ static void tracer_account(struct trace *t, struct tracer *tr)
 		owner_account_records(t, o);
 		return;
 	}
-	/* A PMC that is about to be, or to go, has no count. */
+	/* A PMC has no count at the beginning of its allocation and at the end of its release. */
 	lost = !tr->lost && tr->pmc->count && count_is_lost(tr->pmc->count);
 	now = sampler_counts(t->samplers, tr->id);
 	if (lost) {
@@ -308,7 +305,7 @@ static void tracer_account(struct trace *t, struct tracer *tr)
 	*told = now;
 }
 
-/* The profiling clock's; CPUs that do not take it when they come are missing in the profile. */
+/* The profiling clock's samples; CPUs that came online without it are missing in the profile. */
 static void clock_account(struct trace *t)
 {
 	struct abi_samples now, *told = &t->clock_told;
@@ -323,7 +320,7 @@ static void clock_account(struct trace *t)
 	*told = now;
 }
 
-/* Records of what is unmapped: each log lacks them, and each user has lost them once. */
+/* Lost records of unmapped memory: every log lacks them, and each user is charged once. */
 static void unmaps_account(struct trace *t)
 {
 	uint64_t lost = engine_lost_records(t->engine);
@@ -386,7 +383,7 @@ uint64_t trace_chains_cut(const struct trace *t)
 	return t->chains_cut;
 }
 
-/* One that neither a PMC nor the profiling clock has; -EAGAIN: none is left. */
+/* A slot without a PMC or the profiling clock; -EAGAIN: none is left. */
 static int slot_find_free(const struct trace *t, struct why *why)
 {
 	for (unsigned int i = 0; i < MAX_TRACERS; i++)
@@ -438,7 +435,7 @@ int trace_clock(struct trace *t, bool on, struct why *why)
 
 	if (!on && t->clock) {
 		sampler_clear(t->samplers, t->clock_id);
-		trace_drain(t);		/* what it has left is still the profile's */
+		trace_drain(t);		/* its last samples belong to the profile */
 		profclock_free(t->clock);
 		t->clock = NULL;
 	}
