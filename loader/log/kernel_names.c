@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An address goes from `seen`, which forgets, to `pending`, until the table tells its function, and
- * that into `told`, which does not.  Those that the table does not know wait for the next one, and
- * are given up then: modules and BPF programs come and go.
+ * An address that is not in `seen`, a cache, is added to `pending`.  The table finds its function,
+ * which is written once: `told` is the set of functions in the log.  Addresses that the table does
+ * not know wait for the next table and are given up then: modules and BPF programs come and go.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,10 +15,10 @@
 #include "kernel_names.h"
 
 #define SEEN_BITS   12
-#define PENDING_MAX 65536u		/* what finds no room comes again */
+#define PENDING_MAX 65536u		/* addresses without room are seen again later */
 #define TOLD_MAX    65536u		/* functions of a log */
 #define AGAIN_NS    1000000000ull	/* between two readings of the table */
-#define AGAIN_MAX   (64 * AGAIN_NS)	/* … that have brought nothing new */
+#define AGAIN_MAX   (64 * AGAIN_NS)	/* … if they bring nothing new */
 #define KERNEL	    (1ull << 63)
 
 struct kernel_names {
@@ -33,11 +33,11 @@ struct kernel_names {
 	pthread_mutex_t lock;		/* of all below */
 	pthread_cond_t idle;
 	struct ksyms *table;
-	unsigned int users;		/* logs that have asked; without any there is no table */
+	unsigned int users;		/* logs that use the table; without any it is freed */
 	unsigned int reads;
-	uint64_t read_at, again;	/* ns, and how long it holds */
-	bool reading;			/* or about to */
-	bool hidden;			/* there is nothing to read */
+	uint64_t read_at, again;	/* ns; the delay to the next reading */
+	bool reading;			/* or about to be read */
+	bool hidden;			/* the file has no names */
 	bool complained;
 };
 
@@ -47,7 +47,7 @@ struct name_search {
 	uint64_t seen[1u << SEEN_BITS];
 	uint64_t *pending;
 	size_t npending, room;
-	size_t tried;			/* of these: not in the table that was read as `reads` */
+	size_t tried;			/* the first ones, which table number `reads` lacks */
 	unsigned int reads;
 	uint64_t *told;			/* a hash, 0: free */
 	size_t ntold, told_room;
@@ -55,7 +55,7 @@ struct name_search {
 	size_t len, records_room;
 	uint8_t stamp[LOGFMT_NEW_PREFIX];	/* of the record before the names */
 	bool user, last;
-	bool hides;			/* names nothing any more */
+	bool hides;			/* atomic: no more names */
 };
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ unsigned int kernel_names_reads(const struct kernel_names *n)
 	return __atomic_load_n(&n->reads, __ATOMIC_ACQUIRE);
 }
 
-/* With the lock held, as all that begins or names. */
+/* The lock is held, as in table_request() and pending_name(). */
 static void table_forget(struct kernel_names *n)
 {
 	ksyms_free(n->table);
@@ -103,7 +103,7 @@ static void table_forget(struct kernel_names *n)
 	n->again = AGAIN_NS;
 }
 
-/* Once: what is short now will be for long.  Of every thread, with or without the lock. */
+/* One message for all failures.  Any thread, with or without the lock. */
 static void names_complain(struct kernel_names *n, int err)
 {
 	if (!__atomic_exchange_n(&n->complained, true, __ATOMIC_RELAXED))
@@ -135,7 +135,7 @@ static void *table_read(void *arg)
 	return NULL;
 }
 
-/* Leaves it to the loop: the reader is to have the daemon's ids, not those of a log's owner. */
+/* Has the loop start the reader, which then has the daemon's ids and not a log owner's. */
 static void table_request(struct kernel_names *n)
 {
 	if (n->reading)
@@ -151,7 +151,7 @@ void kernel_names_serve(struct kernel_names *n)
 
 	if (!__atomic_exchange_n(&n->wanted, false, __ATOMIC_ACQ_REL))
 		return;
-	/* It is over, but for its last lines, which take no lock. */
+	/* It has given up the lock and is about to end. */
 	if (n->started)
 		pthread_join(n->thread, NULL);
 	err = pthread_create(&n->thread, NULL, table_read, n);
@@ -204,7 +204,7 @@ static size_t told_at(const struct name_search *l, uint64_t key)
 	return at;
 }
 
-/* False: it has been told, or there is no room. */
+/* False: it is in the set already, or there is no room. */
 static bool told_add(struct name_search *l, uint64_t key)
 {
 	size_t at;
@@ -219,7 +219,7 @@ static bool told_add(struct name_search *l, uint64_t key)
 	return true;
 }
 
-/* An address may be another function's later. */
+/* Later another function may have the address: the name is part of the key. */
 static uint64_t told_key(const struct ksym *sym)
 {
 	uint64_t key = sym->start;
@@ -285,8 +285,8 @@ void name_search_hide(struct name_search *l)
 }
 
 /*
- * Kernel addresses come first, if there are any.  All but the sampled one are behind a call.  What
- * stands for all of them has no name.
+ * Kernel addresses come first, if there are any.  All but the sampled one are return addresses.
+ * PMCLOG_PC_KERNEL, which stands for all of them, has no name.
  */
 static void pending_scan(struct name_search *l, const uint8_t *pcs, size_t n)
 {
@@ -328,7 +328,7 @@ size_t name_search_scan(struct name_search *l, const uint8_t *data, size_t len)
 	return at;
 }
 
-/* They have the time of the record before them. */
+/* A name has the time of the record before it. */
 static void record_put(struct name_search *l, const struct ksym *sym)
 {
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_MAP_IN };
@@ -363,8 +363,8 @@ static bool pending_given_up(const struct name_search *l, uint64_t address)
 }
 
 /*
- * Names what can be named.  With a fresh table, what was neither in the one before nor is in this
- * one is given up.
+ * Writes the names that the table has.  If the table is fresh, addresses that neither it nor the one
+ * before has are given up.
  */
 static void pending_name(struct name_search *l)
 {
@@ -387,7 +387,7 @@ static void pending_name(struct name_search *l)
 	}
 	if (again)
 		n->again = of_use ? AGAIN_NS : n->again < AGAIN_MAX ? n->again * 2 : AGAIN_MAX;
-	/* Where one function was there may be another now. */
+	/* Addresses may belong to other functions now. */
 	if (fresh)
 		memset(l->seen, 0, sizeof(l->seen));
 	l->npending = l->tried = left;

@@ -9,8 +9,8 @@
 #include "ksyms.h"
 
 #define PAGE	  4096u
-#define LONGEST	  (256u * 1024)		/* bytes of a function: gaps are nobody's */
-#define HIDDEN_LINES 64u		/* per-CPU data may begin at 0, but not so much of it */
+#define LONGEST	  (256u * 1024)		/* bytes of a function; larger gaps are no code */
+#define HIDDEN_LINES 64u		/* more zeros than per-CPU data at the beginning has */
 #define BLOCK	  (1u << 20)
 #define BLOCK_MAX (1u << 30)
 
@@ -74,7 +74,7 @@ static char *line_word(char **text)
 	return at;
 }
 
-/* "address type name [module]"; what is not code, and addresses that are hidden, pass. */
+/* "address type name [module]"; skips what is not code, and hidden addresses. */
 static int ksym_add_line(struct ksyms *k, char *line)
 {
 	char *end, *at = line;
@@ -84,7 +84,7 @@ static int ksym_add_line(struct ksyms *k, char *line)
 
 	if (*end || !start || !*type || !strchr("tTwW", *type) || type[1] || !*name)
 		return 0;
-	/* Arm's marks of code and data. */
+	/* Arm's mapping symbols, between code and data. */
 	if (*name == '$')
 		return 0;
 	return ksym_add(k, start, *module == '[' ? module : "", name);
@@ -113,8 +113,8 @@ static bool name_same_image(const char *a, const char *b)
 }
 
 /*
- * The last function of a module ends with its page, behind which another module may come to lie
- * unseen.  BPF programs are packed: there it is not so.
+ * The last function of a module is assumed to end with its page: the next page may belong to code
+ * that is not in the table.  BPF programs are packed, so this does not apply to them.
  */
 static uint32_t ksym_size(const struct ksyms *k, size_t i)
 {
@@ -134,7 +134,7 @@ static uint32_t ksym_size(const struct ksyms *k, size_t i)
 	return (uint32_t)size;
 }
 
-/* What was taken for growing is given back; where that fails it stays. */
+/* Gives back the room for growth; where that fails the array stays as it is. */
 static void *array_trim(void *array, size_t size)
 {
 	void *less = size ? realloc(array, size) : NULL;
@@ -142,7 +142,7 @@ static void *array_trim(void *array, size_t size)
 	return less ? less : array;
 }
 
-/* Sorted, one name for each address: the first that the kernel has for it. */
+/* Sorts, with one name for each address: the kernel's first. */
 static void ksyms_sort(struct ksyms *k)
 {
 	size_t n = 0;

@@ -39,7 +39,7 @@ static bool fs_is_local(long type)
 	return false;
 }
 
-/* The kernel's own files, where a write is an order. */
+/* The kernel's own files, where a write is a command. */
 static bool fs_is_pseudo(long type)
 {
 	static const long pseudo[] = {
@@ -86,7 +86,7 @@ static int socket_option(int fd, int name)
 	return getsockopt(fd, SOL_SOCKET, name, &value, &len) ? -1 : value;
 }
 
-/* A log is one stream: a datagram may get lost or be too long, and no record of that remains. */
+/* A log is one stream: a datagram may be lost or too long, and the log would not show it. */
 static int dest_check_socket(int fd, struct logdest *dest, struct why *why)
 {
 	int domain = socket_option(fd, SO_DOMAIN), type = socket_option(fd, SO_TYPE);

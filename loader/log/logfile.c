@@ -43,7 +43,7 @@ static bool log_append(struct logfile *l, const uint8_t *record, size_t len)
 	return p != NULL;
 }
 
-/* Not in one with its caller, whom a record's room on the stack would cost time for each sample. */
+/* Not inlined: the record on the stack would cost its caller time for each sample. */
 static __attribute__((noinline)) bool log_put_drop(struct logfile *l, uint64_t ns)
 {
 	struct pmclog_ev ev = {
@@ -91,7 +91,7 @@ static int log_put_event(struct logfile *l, uint64_t ns, const struct pmclog_ev 
 
 	ns = log_time(l, ns);
 	len = logrec_encode(record, &l->clock, ns, ev);
-	/* Old logs know no threads: nothing is missing there. */
+	/* The old format has no records of threads: nothing is missing. */
 	return len ? log_put(l, ns, record, len) : 0;
 }
 
@@ -100,7 +100,7 @@ unsigned int logfile_chain_room(const struct logfile *l)
 	return l->clock.format == LOGFMT_OLD ? LOGREC_OLD_CHAIN : PMC_CALLCHAIN_DEPTH_MAX;
 }
 
-/* Not in one with its caller, as log_put_drop(). */
+/* Not inlined, as log_put_drop(). */
 static __attribute__((noinline)) int log_put_renumbered(struct logfile *l, uint64_t ns,
 							const struct pmclog_ev *ev)
 {
@@ -237,7 +237,7 @@ static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_
 	return l;
 }
 
-/* The loop takes signals; the thread none but the kick. */
+/* Signals go to the loop; the thread takes the kick only. */
 static int log_start_writer(struct logfile *l, struct why *why)
 {
 	sigset_t all, before;

@@ -11,18 +11,18 @@
 #define KEPT_MAX (1u << 17)
 
 struct number {
-	pid_t here, there;		/* the daemon's, and the owner's; 0: not used */
+	pid_t here, there;		/* the daemon's and the owner's; 0: a free slot */
 };
 
 struct lognumbers {
 	struct log_numbers api;
 	struct engine *e;
 	struct cred viewer;
-	struct number *kept;		/* those that have been looked up: a hash table */
+	struct number *kept;		/* a hash table of numbers that have been looked up */
 	unsigned int n, room;
 };
 
-/* Where it is, or belongs; NULL: there is no table. */
+/* The number's slot, or the free one where it belongs; NULL: there is no table. */
 static struct number *number_slot(const struct lognumbers *n, pid_t here)
 {
 	unsigned int at = (unsigned int)here * 2654435769u & (n->room - 1);
@@ -34,7 +34,7 @@ static struct number *number_slot(const struct lognumbers *n, pid_t here)
 	return &n->kept[at];
 }
 
-/* What is not kept is looked up again: without memory, or when there are too many. */
+/* Numbers are dropped if there are too many, or no memory: they are looked up again. */
 static void numbers_grow(struct lognumbers *n)
 {
 	struct lognumbers bigger = { .room = n->room ? n->room * 2 : KEPT_MIN };
@@ -63,14 +63,14 @@ static void number_keep(struct lognumbers *n, pid_t here, pid_t there)
 
 	numbers_grow(n);
 	slot = number_slot(n, here);
-	/* One place stays free, where a search ends. */
+	/* One slot stays free, so that a search ends. */
 	if (!slot || (!slot->here && n->n + 1 >= n->room))
 		return;
 	n->n += !slot->here;
 	*slot = (struct number){ here, there };
 }
 
-/* As it was noted at its birth; 0: it was not. */
+/* The number noted at the birth; 0: there is no note. */
 static pid_t number_noted(const struct lognumbers *n, pid_t here, uint64_t ns)
 {
 	unsigned int below = n->viewer.depth - 1;
@@ -91,13 +91,13 @@ static pid_t number_ask(const struct lognumbers *n, pid_t here)
 	return there > 0 ? there : PMCLOG_PID_OUTSIDE;
 }
 
-/* `born`: an earlier one may have had the number. */
+/* `born`: a number that is kept is of an earlier process. */
 static pid_t number_of(struct lognumbers *n, pid_t here, uint64_t ns, bool born)
 {
 	const struct number *known;
 	pid_t there;
 
-	/* The idle task, the kernel's mappings, and what the daemon has no number for. */
+	/* The idle task, the kernel's mappings, and processes outside of the daemon's namespace. */
 	if (here <= 0)
 		return here;
 	known = born ? NULL : number_slot(n, here);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pool of log buffers, whom they are charged to, and the ends of logs. */
+/* The pool of log buffers, their charges to users, and the ends of logs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "logpool.h"
 
 #define LOGS_MAX    4096u		/* of all users: a thread and a descriptor each */
-#define FILE_BYTES  (16u * 1024 * 1024)	/* of bursts that files have not taken yet */
+#define FILE_BYTES  (16u * 1024 * 1024)	/* for bursts that are not yet written to files */
 #define END_SIZE    64u			/* bytes: DROPNOTIFY and CLOSELOG */
 #define PAUSE_MIN   1000000ull		/* ns between two kicks, which doubles … */
 #define PAUSE_MAX   1000000000ull	/* … up to this */
@@ -29,7 +29,7 @@ void log_tell_loop(const struct logpool *pool)
 {
 	uint64_t one = 1;
 
-	/* It fails only when the counter is full, and then the loop has been told. */
+	/* It fails only if the counter is full, and then the event is readable. */
 	(void)!write(pool->bell, &one, sizeof(one));
 }
 
@@ -137,7 +137,7 @@ static void buffers_uncharge(struct logfile *l, enum logbuf_pool pool, unsigned 
 	user_give(l->pool->config.users, l->user, pools[pool], n);
 }
 
-/* What a log was charged for until it was abandoned is not charged any more. */
+/* An abandoned log's buffers have been uncharged already. */
 static void buffers_count_returned(struct logpool *pool)
 {
 	pthread_mutex_lock(&pool->lock);
@@ -157,9 +157,9 @@ static unsigned int pool_room(const struct logfile *l, enum logbuf_pool pool)
 }
 
 /*
- * More may come at once than a file's share of the pool has room for.  A file takes it soon,
- * whoever reads: bursts to files have buffers of their own, so that nothing is missing and nobody
- * waits.  The end of a log needs no room in the pool: it is small, and there are only so many logs.
+ * A burst may exceed the log's share of the pool.  A file takes it soon, without a reader: bursts
+ * to files have buffers of their own, so that no record is lost.  The end of a log needs no room in
+ * the pool: it is small, and the number of logs is limited.
  */
 static enum logbuf_pool pool_choose(const struct logfile *l)
 {
@@ -170,7 +170,7 @@ static enum logbuf_pool pool_choose(const struct logfile *l)
 	return LOGBUF_NONE;
 }
 
-/* Of the usual size, or for a record that needs more. */
+/* A buffer of the usual size, or larger if the record needs more. */
 static struct logbuf *buffer_alloc(struct logfile *l, enum logbuf_pool pool, size_t needs,
 				   struct why *why)
 {
@@ -248,7 +248,7 @@ void logpool_push(struct logpool *pool)
 	pool->held_bytes = 0;
 }
 
-/* Threads are called for many buffers at a time: at a drain's end, or when room runs low. */
+/* Threads are woken for many buffers at a time: at a drain's end, or when room runs low. */
 void log_queue(struct logfile *l, struct logbuf *b)
 {
 	struct logpool *pool = l->pool;
@@ -291,7 +291,7 @@ void log_leave(struct logfile *l)
 	l->seen = log_steps(l);
 	l->due = clock_ns() + LOG_GRACE_NS;
 	pool_set_alarm(l->pool, l->due);
-	/* The thread may have ended before: the loop has to look at it once more. */
+	/* The thread may have ended before: the loop has to check it once more. */
 	log_tell_loop(l->pool);
 }
 
@@ -322,7 +322,7 @@ static void logfile_destroy(struct logfile *l)
 	free(l);
 }
 
-/* What is queued is freed at once; what is being written, by the thread. */
+/* Queued buffers are freed at once; those being written, by the thread. */
 static void log_abandon(struct logfile *l)
 {
 	struct logbuf *b, *next;
@@ -367,7 +367,7 @@ static void log_look_after(struct logfile *l, uint64_t now)
 	log_kick(l, now);
 }
 
-/* Seldom: how often it happens is for users to decide. */
+/* Rate-limited: users decide how often it happens. */
 static void pool_say_given_up(struct logpool *pool, uint64_t now)
 {
 	if (!pool->given_up)
@@ -385,7 +385,7 @@ static void pool_say_given_up(struct logpool *pool, uint64_t now)
 	pool->said = now;
 }
 
-/* Threads whose logs have no more to write wait for the table of names. */
+/* Wakes the threads after a new table of names: idle ones may wait for it. */
 static void pool_call_for_names(struct logpool *pool)
 {
 	unsigned int reads = kernel_names_reads(pool->names);
@@ -469,6 +469,6 @@ void logpool_free(struct logpool *pool)
 		pool_destroy(pool);
 		return;
 	}
-	/* A thread that the kernel does not let go keeps what it uses. */
+	/* The thread still uses the pool: it is not freed. */
 	log_msg(pool->config.log, LOG_WARNING, "the kernel does not let a log's writer end");
 }

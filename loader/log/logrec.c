@@ -50,7 +50,7 @@ static size_t path_room(enum logfmt format)
 	return format == LOGFMT_OLD ? LOGREC_OLD_PATH : LOGREC_PATH;
 }
 
-/* Bytes of the note behind a path of `path` bytes; readers take as many together as of a path. */
+/* Bytes of the note behind a path of `path` bytes; both together are at most a path's maximum. */
 static size_t note_size(const struct pmclog_ev *ev, enum logfmt format, size_t path)
 {
 	size_t size = 0, note;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread of a log: writes what has been queued, with the ids and the limits of the owner. */
+/* The thread of a log: writes queued buffers with the ids and the limits of the owner. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 #include "logpool.h"
 
-#define PARTS (LOG_BATCH + 2)		/* the buffers, the names, and what is behind them */
+#define PARTS (LOG_BATCH + 2)		/* the buffers, the names, and the rest of the last buffer */
 
 static bool log_is_abandoned(const struct logfile *l)
 {
@@ -22,8 +22,8 @@ static bool log_is_abandoned(const struct logfile *l)
 /* --- one write -------------------------------------------------------------------------------- */
 
 /*
- * The kernel puts the ids of the sender into each message of AF_UNIX: the real ones, which are
- * root's here.  The reader is to see the owner's.
+ * The kernel puts the sender's real ids into each message of AF_UNIX: here those are root's.  The
+ * reader has to see the owner's.
  */
 static ssize_t writer_send(const struct logfile *l, struct iovec *v, unsigned int n)
 {
@@ -46,7 +46,7 @@ static ssize_t writer_send(const struct logfile *l, struct iovec *v, unsigned in
 	return sendmsg(l->fd, &msg, MSG_NOSIGNAL);
 }
 
-/* Copies as much of the parts as `room` bytes hold; how many parts that are. */
+/* Copies parts up to a total of `room` bytes; returns their number. */
 static unsigned int parts_cut(struct iovec *to, const struct iovec *v, unsigned int n,
 			      uint64_t room)
 {
@@ -62,9 +62,9 @@ static unsigned int parts_cut(struct iovec *to, const struct iovec *v, unsigned 
 }
 
 /*
- * RLIMIT_FSIZE is a process's, so that the kernel compares with the daemon's.  As it does with the
- * owner's: up to the limit a write is cut, from there on it fails.  The owner may move the offset
- * at any moment: the offset that was compared is the one that is written at.
+ * RLIMIT_FSIZE is per process: the kernel applies the daemon's, and this function the owner's, in
+ * the same way: up to the limit a write is cut, from there on it fails.  The owner may move the
+ * offset at any moment, so the offset that was compared is passed to the write.
  */
 static ssize_t writer_write_limited(const struct logfile *l, const struct iovec *v, unsigned int n)
 {
@@ -113,7 +113,7 @@ static ssize_t writer_write_once(const struct logfile *l, struct iovec *v, unsig
 
 /* --- buffers ---------------------------------------------------------------------------------- */
 
-/* Waits, for a descriptor that would not, until it takes more. */
+/* For non-blocking descriptors: waits until the descriptor takes more. */
 static int fd_wait_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -121,7 +121,7 @@ static int fd_wait_writable(int fd)
 	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
 }
 
-/* Passes over what has been written. */
+/* Skips `done` bytes that have been written; returns the number of whole parts. */
 static unsigned int parts_pass(struct iovec *v, unsigned int n, size_t done)
 {
 	unsigned int whole = 0;
@@ -222,7 +222,7 @@ static void buffers_free(struct logfile *l, struct logbuf *const *b, unsigned in
 	log_give_back(l, returned);
 }
 
-/* The loop is told only what it waits for: each time costs two switches. */
+/* The loop is notified only if it waits: each time costs two context switches. */
 static void buffers_write(struct logfile *l, struct logbuf *const *b, unsigned int n)
 {
 	struct iovec v[PARTS];
@@ -241,7 +241,7 @@ static void buffers_write(struct logfile *l, struct logbuf *const *b, unsigned i
 		log_tell_loop(l->pool);
 }
 
-/* With the lock held. */
+/* The lock is held. */
 static unsigned int buffers_take(struct logfile *l, struct logbuf **b)
 {
 	unsigned int n = 0;
@@ -259,7 +259,7 @@ static unsigned int buffers_take(struct logfile *l, struct logbuf **b)
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-/* What it cannot write as the owner it does not write at all. */
+/* If it cannot take on the owner's ids, it writes nothing. */
 static void writer_become_owner(struct logfile *l)
 {
 	const char *call;
@@ -278,9 +278,9 @@ static void writer_become_owner(struct logfile *l)
 }
 
 /*
- * A reader that holds the other end sees the end even if the owner still has its descriptor.
- * close(2) of a socket with SO_LINGER waits for the peer; the owner may set it again at any moment,
- * and then a kick ends that wait.
+ * With shutdown(2) the reader sees the end even if the owner still has its descriptor.  close(2) of
+ * a socket with SO_LINGER waits for the peer; the owner may set the option again at any moment, and
+ * then a kick ends that wait.
  */
 static void writer_close(const struct logfile *l)
 {
