@@ -32,7 +32,7 @@ static inline void line_add_tag(struct text_line *l, const char *tag)
 	l->len += width;
 }
 
-/* Digits go where they belong at once: copying a few bytes costs more than making them. */
+/* Digits are written in place: copying a few bytes costs more than making them. */
 static void line_add_digits(struct text_line *l, uint64_t value)
 {
 	unsigned int n = 1;
@@ -73,7 +73,7 @@ static void line_end(struct buf *out, struct text_line *l)
 	l->len = 0;
 }
 
-/* What a name or a path may not do to a terminal. */
+/* Control characters become '?', because the text may go to a terminal. */
 static void line_add_quoted(struct buf *out, struct text_line *l, const char *text)
 {
 	line_add_char(l, '"');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmc filter: a log without some of its samples.  All other records are copied as they are, so
- * that whatever reads the log can still tell processes, objects and events.  One pass, of a pipe
- * as well: a sample belongs to whom the log has named so far.
+ * pmc filter: a log without some of its samples.  All other records are copied as they are, so that
+ * readers of the new log still find processes, objects and events.  There is one pass, which works
+ * on a pipe: a sample is judged by the names that precede it in the log.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static const char letters[NLISTS] = { [EVENTS] = 'e', [PIDS] = 'p',    [PROCESSE
 
 struct sample {
 	uint32_t number[NLISTS];
-	bool has_thread;	/* old logs tell no threads, samples of their first years no CPUs */
+	bool has_thread;	/* old logs have no threads, the first ones no CPUs */
 	bool has_cpu;
 };
 
@@ -78,7 +78,7 @@ static bool list_has_number(const struct list *list, uint32_t number)
 	return false;
 }
 
-/* Events are named in full, processes and threads by a part. */
+/* Events are matched in full, processes and threads by a part of the name. */
 static bool list_has_name(const struct list *list, const struct name *name, bool part)
 {
 	for (int i = 0; name && i < list->count; i++) {
@@ -112,7 +112,7 @@ static bool sample_is_named(const struct filter *f, int kind, const struct sampl
 	}
 }
 
-/* FreeBSD's lists of numbers and events name what goes, its lists of names what stays. */
+/* By default lists of numbers and events are dropped, and lists of names kept, as on FreeBSD. */
 static bool list_keeps(const struct filter *f, int kind)
 {
 	if (f->verdict == OPT_KEEP || f->verdict == OPT_DROP)
@@ -174,7 +174,7 @@ static int filter_learn(struct filter *f, const struct pmclog_ev *ev)
 	return log_learn(&f->names, ev);
 }
 
-/* What the log does not have was misspelled, and chooses nothing. */
+/* An event that the log does not have is taken for a misspelled one. */
 static int filter_check_events(const struct filter *f, const char *log)
 {
 	const struct list *list = &f->lists[EVENTS];
@@ -240,7 +240,7 @@ static int filter_run(struct filter *f, const char *in, const char *out)
 	code = filter_open_output(f, fd, out);
 	if (!code) {
 		code = log_each(fd, in, &user);
-		pushed = out_push_all(&f->out);	/* of a cut log what there is */
+		pushed = out_push_all(&f->out);	/* of a damaged log as well */
 		code = code ? code : pushed;
 		if (!code)
 			code = filter_check_events(f, in);

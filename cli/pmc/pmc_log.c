@@ -69,7 +69,7 @@ static int log_learn_fork(struct names *processes, const struct pmclog_ev_procfo
 	return parent ? names_set(processes, (uint32_t)fork->pl_newpid, parent->text, 0) : 0;
 }
 
-/* The first thread has the program's name, whatever it was called before. */
+/* After an exec the first thread has the program's name. */
 static int log_learn_exec(struct log_names *names, uint32_t pid, const char *program)
 {
 	int code = names_set(&names->processes, pid, program, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmclog(3): one record after another out of a log.  Files are mapped, a window at a time, so that
- * memory stays flat; other descriptors are read, and memory is taken as it is fed.  Whatever the
- * source, pmclog_source gives contiguous bytes and the decoder never looks beyond them.
+ * pmclog(3): reads the records of a log one by one.  Files are mapped, a window at a time, so that
+ * memory stays flat; other descriptors are read into a buffer; fed bytes are used in place.  Always
+ * source_more() provides contiguous bytes, and the decoder never reads beyond them.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include "lib/pmc/lib.h"
 #include "lib/base/logfmt.h"
-#include "pmclogera.h"
+#include "pmclog.h"
 
 #define READ_ROOM   (512u * 1024)
 #define MAP_WINDOW  (16u * 1024 * 1024)	/* a multiple of every page size */
@@ -24,11 +24,11 @@
 struct pmclog_parse_state {
 	int fd;
 	bool mapped, poisoned, have_init;
-	bool cut;			/* at the end: bytes that are no whole record */
+	bool cut;			/* the source ends inside a record */
 	const uint8_t *at;		/* bytes not parsed yet … */
-	size_t left;			/* … and how many of them are at hand */
-	uint8_t *buffer;		/* of READ_ROOM bytes: what was read, or a cut fed record */
-	const uint8_t *fed;		/* what was fed behind `at`, if that is in the buffer */
+	size_t left;			/* … and their number */
+	uint8_t *buffer;		/* READ_ROOM bytes: read ones, or a record fed in parts */
+	const uint8_t *fed;		/* the rest of the fed bytes, if `at` is in the buffer */
 	size_t nfed;
 	void *window;
 	size_t window_size;
@@ -57,7 +57,7 @@ static enum pmclog_state parse_fail(struct pmclog_parse_state *ps, const char *f
 
 /* --- sources --------------------------------------------------------------------------------- */
 
-/* Slides the window to the record that is wanted next; the file may have grown meanwhile. */
+/* Moves the window to the next record; the file may have grown meanwhile. */
 static enum pmclog_state source_map(struct pmclog_parse_state *ps, size_t want)
 {
 	off_t from = ps->window_end - (off_t)ps->left, start;
@@ -114,7 +114,7 @@ static enum pmclog_state source_read(struct pmclog_parse_state *ps, size_t want)
 	return ps->left < want ? PMCLOG_EOF : PMCLOG_OK;
 }
 
-/* A record that is cut by the end of what was fed is put together in the buffer. */
+/* A record that is fed in parts is put together in the buffer. */
 static enum pmclog_state source_feed(struct pmclog_parse_state *ps, size_t want)
 {
 	size_t n = want - ps->left;
@@ -186,7 +186,7 @@ static void text_copy(char *to, size_t room, const uint8_t *from, size_t n)
 	to[len] = '\0';
 }
 
-/* What a note behind a path says, NULL: there is none like it. */
+/* The contents of a note behind a path; NULL: there is no such note. */
 static const uint8_t *note_find(const uint8_t *p, size_t len, uint32_t name, uint32_t type,
 				uint32_t *size)
 {
@@ -214,7 +214,7 @@ static void note_buildid(struct pmclog_ev_map_in *mi, const uint8_t *p, size_t l
 	memcpy(mi->pl_buildid, id, size);
 }
 
-/* As logs of earlier releases, and FreeBSD's, have none, it is the linker's place then. */
+/* Logs of earlier releases, and FreeBSD's, have no such note: pl_baseaddr stands for it. */
 static void note_entry(struct pmclog_ev_procexec *x, const uint8_t *p, size_t len)
 {
 	uint32_t size;
@@ -239,7 +239,7 @@ static enum pmclog_state decode_path(struct pmclog_parse_state *ps, struct pmclo
 				     const struct logfmt_record *r, char *to, const uint8_t *p,
 				     size_t len)
 {
-	/* A 32-bit kernel's addresses have 4 bytes: its path is where we see high bits. */
+	/* A 32-bit kernel's addresses have 4 bytes: its path begins in our address. */
 	if (r->type == PMCLOG_TYPE_MAP_IN && ps->format == LOGFMT_OLD && p[-4] == '/' &&
 	    p[-1] >= ' ' && p[-1] <= '~')
 		return parse_fail(ps, "this log was written by a 32-bit kernel; its addresses "
@@ -311,7 +311,7 @@ static enum pmclog_state decode_fields(struct pmclog_parse_state *ps, struct pmc
 	return state;
 }
 
-/* The time of day, from the clock and the one moment of which both are known. */
+/* The time of day, from the log's clock and INITIALIZE, which has both. */
 static void decode_time(const struct pmclog_parse_state *ps, struct pmclog_ev *ev)
 {
 	int64_t ticks = (int64_t)(ev->pl_tsc - ps->tsc0), sec, nsec;
@@ -324,7 +324,7 @@ static void decode_time(const struct pmclog_parse_state *ps, struct pmclog_ev *e
 		nsec = (int64_t)((__int128)(ticks % (int64_t)ps->freq) * (int64_t)NS /
 				 (int64_t)ps->freq);
 	}
-	/* With a clock of few ticks a second a log may claim any time. */
+	/* With a slow clock a hostile log may claim any time. */
 	if (__builtin_add_overflow(sec, ps->ts0.tv_sec, &sec))
 		sec = INT64_MAX - 1;
 	nsec += ps->ts0.tv_nsec;
@@ -371,7 +371,7 @@ static enum pmclog_state decode_initialize(struct pmclog_parse_state *ps, struct
 	return PMCLOG_OK;
 }
 
-/* What a record says beyond its numbers. */
+/* Members that do not follow from the layout alone. */
 static enum pmclog_state decode_rest(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
 				     const uint8_t *p, size_t len)
 {
@@ -381,7 +381,7 @@ static enum pmclog_state decode_rest(struct pmclog_parse_state *ps, struct pmclo
 	case PMCLOG_TYPE_INITIALIZE:
 		return decode_initialize(ps, ev);
 	case PMCLOG_TYPE_PMCALLOCATE:
-		/* Numbers are the writing machine's; pmcbpfd names its events in DYN records. */
+		/* Numbers depend on the writing machine; pmcbpfd writes names, in DYN records. */
 		snprintf(ps->evname, sizeof(ps->evname), "event-0x%x", ev->pl_u.pl_a.pl_event);
 		ev->pl_u.pl_a.pl_evname = ev->pl_u.pl_a.pl_event == PMC_EV_TSC_TSC ? "TSC" :
 										      ps->evname;
@@ -430,7 +430,7 @@ static enum pmclog_state decode_record(struct pmclog_parse_state *ps, struct pmc
 	return state == PMCLOG_OK ? decode_rest(ps, ev, p, len) : state;
 }
 
-/* The first word tells which format the log has. */
+/* The log's format, from its first word. */
 static enum pmclog_state format_recognize(struct pmclog_parse_state *ps, uint32_t header)
 {
 	char text[5] = "";
@@ -527,7 +527,7 @@ PMC_API_PUBLIC int pmclog_feed(void *cookie, char *data, int len)
 
 	if (len < 0 || !data || ps->fd >= 0 || ps->poisoned || ps->nfed)
 		return -1;
-	/* What is left then is the beginning of a record, which waits in the buffer. */
+	/* The rest must be the beginning of a record, in the buffer. */
 	if (ps->left && (ps->at < ps->buffer || ps->at >= ps->buffer + READ_ROOM))
 		return -1;
 	if (ps->left) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records as JSON (RFC 8259).  Keys are the names of struct pmclog_ev without their "pl_"; the text
- * is UTF-8 whatever bytes a path holds.
+ * Records as JSON (RFC 8259).  Keys are the members of struct pmclog_ev without "pl_"; the text is
+ * UTF-8, whatever bytes a path has.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 #include "lib/base/utf8.h"
 #include "lib/pmc/lib.h"
 
-/* As snprintf(3) writes: `len` counts what has no room, too. */
+/* As with snprintf(3), `len` includes what has no room. */
 struct json {
 	char *to;
 	size_t size, len;
-	bool comma;			/* a value precedes the next one at this level */
+	bool comma;			/* the next value at this level is not the first */
 };
 
 static void json_add(struct json *j, const char *text, size_t len)

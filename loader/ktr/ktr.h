@@ -41,7 +41,7 @@ void ktr_now(struct ktr *k, struct ktr_conf *conf);
 /* KTR_LATER, 0, or why it failed: the configuration is then as ktr_now() returns it. */
 int ktr_result(struct ktr *k, uint64_t ticket, struct why *why);
 
-/* Readable after the thread has finished something, until ktr_seen(), which returns a note to log. */
+/* Readable after the thread has finished a request, until ktr_seen(), which returns a message. */
 int ktr_event(const struct ktr *k);
 void ktr_seen(struct ktr *k, struct why *note);
 

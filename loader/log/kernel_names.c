@@ -363,8 +363,8 @@ static bool pending_given_up(const struct name_search *l, uint64_t address)
 }
 
 /*
- * Writes the names that the table has.  If the table is fresh, addresses that neither it nor the one
- * before has are given up.
+ * Writes the names that the table has.  If the table is fresh, addresses that neither it nor the
+ * one before has are given up.
  */
 static void pending_name(struct name_search *l)
 {

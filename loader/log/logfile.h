@@ -98,7 +98,7 @@ void logfile_lost(struct logfile *l, uint64_t n);
 /* Hands over what is buffered; written when logfile_written() reaches the number returned. */
 uint64_t logfile_flush(struct logfile *l);
 uint64_t logfile_written(const struct logfile *l);
-/* 0, or the error of the first failed write, for good; *news: this call is the first to return it. */
+/* 0, or the error of the first failed write, for good; *news: no earlier call returned it. */
 int logfile_error(struct logfile *l, bool *news);
 
 /*

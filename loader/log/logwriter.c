@@ -12,7 +12,7 @@
 
 #include "logpool.h"
 
-#define PARTS (LOG_BATCH + 2)		/* the buffers, the names, and the rest of the last buffer */
+#define PARTS (LOG_BATCH + 2)		/* the buffers, names, and the rest of the last buffer */
 
 static bool log_is_abandoned(const struct logfile *l)
 {

@@ -30,7 +30,7 @@ struct log_listener {
 struct lifelog {
 	struct engine *engine;
 	struct errands *errands;
-	bool hidden;			/* the kernel hides its addresses, and that has been logged */
+	bool hidden;			/* the kernel hides its addresses: has been logged */
 	struct process_events *procs;	/* NULL: there is no log */
 	LIST_HEAD(, log_listener) listeners;
 	struct follows follows;
@@ -450,7 +450,7 @@ static void event_tell_copy(struct lifelog *l, const struct pmc *p, const struct
 }
 
 /*
- * The event to the log of one PMC that follows the process.  `heard`: the owner's log has it already.
+ * The event to the log of one PMC that follows the process.  `heard`: the owner's log has it.
  * True: now it has.
  */
 static bool event_tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,

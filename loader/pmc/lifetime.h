@@ -77,8 +77,8 @@ bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid);
 /* The name of a target's thread in /proc; lifelog_shows() was true after it was read. */
 void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm);
 /*
- * The PMC's log may lack targets: logbook_targets() is to be called again.  NULL: only for PMCs that
- * are marked already.
+ * The PMC's log may lack targets: logbook_targets() is to be called again.  NULL: only for PMCs
+ * that are marked already.
  */
 void lifelog_retry(struct lifelog *l, struct pmc *p);
 /* True if lifelog_retry() was called, or lifelog_shows() was false, since the last call. */

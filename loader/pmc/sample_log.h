@@ -13,8 +13,8 @@
  *   4. The record's number leads to its tracer, and by it to the PMC and its owner.  A sample goes
  *	to the owner's log if lifelog_hears() lets it; chain.c cuts its addresses to those that the
  *	owner may have.  Samples of PMCs with PMC_F_KGMON go to the kernel profile instead.
- *   5. Each tracer compares the programs' counts of samples, drops and pauses with those of the last
- *	drain, and marks a gap in its log for what is missing.
+ *   5. Each tracer compares the programs' counts of samples, drops and pauses with those of the
+ *	last drain, and marks a gap in its log for what is missing.
  *
  * A *tracer* is a PMC's place here: its number in records (slot | generation), and for a sampling
  * PMC the program and tag that its perf events carry.  Example: a PMC is released while samples of

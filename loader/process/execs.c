@@ -5,7 +5,7 @@
 
 #include "execs.h"
 
-#define UNKNOWN 1u			/* earlier than all that has a time */
+#define UNKNOWN 1u			/* earlier than any event */
 
 void execs_init(struct execs *x)
 {

@@ -45,7 +45,7 @@ bool mapping_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m
 	return true;
 }
 
-/* Files that have been looked at: most processes have the same ones. */
+/* Files with known build ids: most processes map the same ones. */
 struct known {
 	uint64_t ino;
 	unsigned int major, minor;
@@ -113,8 +113,8 @@ static struct device *device_find(struct reader *r, unsigned int major, unsigned
 }
 
 /*
- * File systems without a device that another machine or a program answers for are not touched;
- * these are the ones known to be local.
+ * A file system without a device may depend on another machine or a program; these types are known
+ * to be local, and files on all others are not opened.
  */
 static bool mount_is_local(const char *mount)
 {
@@ -127,7 +127,7 @@ static bool mount_is_local(const char *mount)
 	return false;
 }
 
-/* The mounts that a process sees, once for all processes of a namespace. */
+/* The mounts of a process's namespace, read once for consecutive processes in it. */
 static void mounts_read(struct reader *r, pid_t pid)
 {
 	char path[48], *text = NULL;
@@ -179,14 +179,14 @@ static const struct buildid *line_buildid(struct reader *r, pid_t pid, const str
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
 		 m->end);
 	if (r->entries >= r->q.from && line_may_read(r, pid, m)) {
-		/* If this hangs, all before it has been delivered. */
+		/* The file may hang: deliver earlier entries first. */
 		reader_flush(r);
 		buildid_of_file(&k->id, path);
 	}
 	return &k->id;
 }
 
-/* The one character that the kernel writes in octal, because a line ends there. */
+/* The kernel writes a newline, and no other character, in octal. */
 static void path_unescape(char *path)
 {
 	for (char *p = path; (p = strstr(p, "\\012")); p++) {
@@ -236,7 +236,7 @@ static void maps_read(struct reader *r, pid_t pid)
 	fclose(f);
 }
 
-/* --- everybody ------------------------------------------------------------------------------- */
+/* --- processes ------------------------------------------------------------------------------- */
 
 static void name_read(struct reader *r, enum mapping_what what, pid_t pid, pid_t tid,
 		      const char *file)

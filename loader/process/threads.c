@@ -60,7 +60,7 @@ void threads_clear(struct threads *t)
 	}
 }
 
-/* Without memory it is asked for again. */
+/* Without memory the name is read again later. */
 static struct thread *thread_keep(struct threads *t, pid_t tid, const char *comm, bool asked)
 {
 	struct thread *one = thread_find(t, tid);
