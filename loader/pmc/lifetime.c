@@ -271,7 +271,8 @@ void lifelog_parted(struct lifelog *l, struct pmc *p)
 	p->leaving = 0;
 }
 
-void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid), void *arg)
+void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
+		   void *arg)
 {
 	struct follow *f;
 
@@ -480,7 +481,8 @@ static bool event_tell_follower(struct lifelog *l, struct follow *f, const struc
 }
 
 /* A child becomes a target with its fork, if the map has room; its limit is its parent's. */
-static void follow_child(struct lifelog *l, const struct follow *parent, const struct proc_event *e)
+static void follow_child(struct lifelog *l, const struct follow *parent,
+			 const struct proc_event *e)
 {
 	struct pmc *p = parent->pmc;
 	struct follow *f;

@@ -60,8 +60,8 @@ struct trace {
 	struct tracer *slot[MAX_TRACERS];
 };
 
-int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
-	      struct lifelog *life, struct kgmon *kgmon, struct why *why)
+int trace_new(struct trace **out, const struct samplers_config *config,
+	      struct engine *engine, struct lifelog *life, struct kgmon *kgmon, struct why *why)
 {
 	struct samplers_config with_map = *config;
 	struct trace *t = calloc(1, sizeof(*t));

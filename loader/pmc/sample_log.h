@@ -5,13 +5,13 @@
  *
  * One drain, in the loop, ten times a second or when a ring is half full:
  *
- *   1. lifelog_collect() (lifetime.h) reads what processes did and returns the horizon: the time up
- *	to which that is known.
+ *   1. lifelog_collect() (lifetime.h) reads the events of processes and returns the horizon: the
+ *	time up to which they are known.
  *   2. rings_drain() (kernel/ring.h) merges the rings of all CPUs by time, up to the horizon.
  *   3. Before each record, lifelog_tell() writes the events of processes up to the record's time,
  *	so that a log names a process before it has a sample of it.
- *   4. The record's number leads to its tracer, and by it to the PMC and its owner.  A sample goes
- *	to the owner's log if lifelog_hears() lets it; chain.c cuts its addresses to those that the
+ *   4. The record's number leads to its tracer, and so to the PMC and its owner.  A sample goes to
+ *	the owner's log if lifelog_hears() allows it; chain.c cuts its addresses to those that the
  *	owner may have.  Samples of PMCs with PMC_F_KGMON go to the kernel profile instead.
  *   5. Each tracer compares the programs' counts of samples, drops and pauses with those of the
  *	last drain, and marks a gap in its log for what is missing.
@@ -35,8 +35,8 @@ struct trace;
 struct tracer;
 
 /* The rings themselves are made when the first PMC samples. */
-int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
-	      struct lifelog *life, struct kgmon *kgmon, struct why *why);
+int trace_new(struct trace **out, const struct samplers_config *config,
+	      struct engine *engine, struct lifelog *life, struct kgmon *kgmon, struct why *why);
 void trace_free(struct trace *t);
 
 /* A log begins or ends: while there is one, events of processes are read for it. */

@@ -18,8 +18,8 @@ struct lifelog {
 	int unused;
 };
 
-int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
-	      struct lifelog *life, struct kgmon *kgmon, struct why *why)
+int trace_new(struct trace **out, const struct samplers_config *config,
+	      struct engine *engine, struct lifelog *life, struct kgmon *kgmon, struct why *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
