@@ -24,8 +24,8 @@
  * All of it runs in the event loop.  lifelog_collect() comes first, then lifelog_tell() up to the
  * time of each sample that is written.
  */
-#ifndef PMCBPF_LIFELOG_H
-#define PMCBPF_LIFELOG_H
+#ifndef PMCBPF_LIFETIME_H
+#define PMCBPF_LIFETIME_H
 
 #include "pmc.h"
 #include "loader/process/process.h"

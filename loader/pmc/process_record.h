@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From an event of a process to its record. */
-#ifndef PMCBPF_LIFEREC_H
-#define PMCBPF_LIFEREC_H
+#ifndef PMCBPF_PROCESS_RECORD_H
+#define PMCBPF_PROCESS_RECORD_H
 
 #include "loader/log/log.h"
 #include "loader/process/process.h"

@@ -10,8 +10,8 @@
  *   2. rings_drain() (kernel/ring.h) merges the rings of all CPUs by time, up to the horizon.
  *   3. Before each record, lifelog_tell() writes the events of processes up to the record's time,
  *	so that a log names a process before it has a sample of it.
- *   4. The record's number leads to its tracer, and so to the PMC and its owner.  A sample goes to
- *	the owner's log if lifelog_hears() allows it; chain.c cuts its addresses to those that the
+ *   4. The record's number leads to its tracer, and so to the PMC and its owner.  A sample goes
+ *	to the owner's log if lifelog_hears() allows it; chain.c cuts its addresses to those the
  *	owner may have.  Samples of PMCs with PMC_F_KGMON go to the kernel profile instead.
  *   5. Each tracer compares the programs' counts of samples, drops and pauses with those of the
  *	last drain, and marks a gap in its log for what is missing.
@@ -21,8 +21,8 @@
  * it are in the rings; its slot is free, the generation of the next tracer differs, and the late
  * samples match no tracer.
  */
-#ifndef PMCBPF_TRACE_H
-#define PMCBPF_TRACE_H
+#ifndef PMCBPF_SAMPLE_LOG_H
+#define PMCBPF_SAMPLE_LOG_H
 
 #include "lib/base/wire.h"
 #include "loader/kernel/sampler.h"

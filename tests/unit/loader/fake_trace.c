@@ -140,7 +140,8 @@ bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since
 	return true;
 }
 
-void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid), void *arg)
+void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
+		   void *arg)
 {
 }
 
