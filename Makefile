@@ -142,7 +142,7 @@ TIDY_loader/kernel/engine := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/ktrload := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/pmc/pmc := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/sampler := --checks=-clang-analyzer-unix.Malloc
-TIDY_loader/process/lifelog := --checks=-clang-analyzer-core.NullDereference
+TIDY_loader/pmc/lifetime := --checks=-clang-analyzer-core.NullDereference
 TIDY_loader/kernel/perf := --checks=-clang-analyzer-core.uninitialized.Branch
 TIDY_lib/read/readtab := --checks=-clang-analyzer-core.uninitialized.Assign
 $(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
@@ -156,7 +156,7 @@ $(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
 # Misread: initializers with names as assignments, objects that another file's function fills in.
 CPPCHECK_OFF := unknownEvaluationOrder:cli/common/opt.c ctuuninitvar ctunullpointer \
 	arrayIndexOutOfBounds:tests/vm/agent.c uninitvar:loader/op/attach.c uninitvar:tests/model/random.c \
-	arrayIndexOutOfBoundsCond:tests/unit/loader_target.c legacyUninitvar:loader/process/lifelog.c
+	arrayIndexOutOfBoundsCond:tests/unit/loader_target.c legacyUninitvar:loader/pmc/lifetime.c
 .PHONY: lint-c lint-cppcheck lint-style
 lint: lint-c lint-cppcheck lint-style  ## clang, clang-tidy, cppcheck, shellcheck, mandoc and the rules of the tree
 lint-c: $(LINT_C:%.c=$(O)/lint/%)

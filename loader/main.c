@@ -15,7 +15,7 @@
 #include "loader/daemon/daemon.h"
 #include "loader/daemon/notify.h"
 #include "loader/config/config.h"
-#include "loader/process/mappings.h"
+#include "loader/process/mappings_read.h"
 #include "loader/server/receive.h"
 #include "loader/server/server.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmc filter: a log without some of its samples.  All other records are copied as they are, so
- * that whatever reads the log can still tell processes, objects and events.  One pass, of a pipe
- * as well: a sample belongs to whom the log has named so far.
+ * pmc filter: a log without some of its samples.  All other records are copied as they are, so that
+ * readers of the new log still find processes, objects and events.  There is one pass, which works
+ * on a pipe: a sample is judged by the names that precede it in the log.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,11 +65,11 @@ static const char letters[NLISTS] = { [EVENTS] = 'e', [PIDS] = 'p',    [PROCESSE
 
 struct sample {
 	uint32_t number[NLISTS];
-	bool has_thread;	/* old logs tell no threads, samples of their first years no CPUs */
+	bool has_thread;	/* old logs have no threads, the first ones no CPUs */
 	bool has_cpu;
 };
 
-static bool has_number(const struct list *list, uint32_t number)
+static bool list_has_number(const struct list *list, uint32_t number)
 {
 	for (int i = 0; i < list->count; i++) {
 		if (list->number[i] == number)
@@ -78,8 +78,8 @@ static bool has_number(const struct list *list, uint32_t number)
 	return false;
 }
 
-/* Events are named in full, processes and threads by a part. */
-static bool has_name(const struct list *list, const struct name *name, bool part)
+/* Events are matched in full, processes and threads by a part of the name. */
+static bool list_has_name(const struct list *list, const struct name *name, bool part)
 {
 	for (int i = 0; name && i < list->count; i++) {
 		if (part ? !!strstr(name->text, list->text[i]) :
@@ -89,40 +89,41 @@ static bool has_name(const struct list *list, const struct name *name, bool part
 	return false;
 }
 
-static bool named(const struct filter *f, int kind, const struct sample *s)
+static bool sample_is_named(const struct filter *f, int kind, const struct sample *s)
 {
 	const struct list *list = &f->lists[kind];
 	uint32_t number = s->number[kind];
 
 	switch (kind) {
 	case EVENTS:
-		return has_name(list, names_find(&f->names.events, number), false) ||
-		       has_number(list, number);
+		return list_has_name(list, names_find(&f->names.events, number), false) ||
+		       list_has_number(list, number);
 	case PROCESSES:
-		return has_name(list, names_find(&f->names.processes, number), true);
+		return list_has_name(list, names_find(&f->names.processes, number), true);
 	case THREADS:
-		return s->has_thread && has_name(list, names_find(&f->names.threads, number), true);
+		return s->has_thread &&
+		       list_has_name(list, names_find(&f->names.threads, number), true);
 	case LWPS:
-		return s->has_thread && has_number(list, number);
+		return s->has_thread && list_has_number(list, number);
 	case CPUS:
-		return s->has_cpu && has_number(list, number);
+		return s->has_cpu && list_has_number(list, number);
 	default:
-		return has_number(list, number);
+		return list_has_number(list, number);
 	}
 }
 
-/* FreeBSD's lists of numbers and events name what goes, its lists of names what stays. */
-static bool stays_if_named(const struct filter *f, int kind)
+/* By default lists of numbers and events are dropped, and lists of names kept, as on FreeBSD. */
+static bool list_keeps(const struct filter *f, int kind)
 {
 	if (f->verdict == OPT_KEEP || f->verdict == OPT_DROP)
 		return f->verdict == OPT_KEEP;
 	return (kind == PROCESSES || kind == THREADS) == (f->verdict != 'x');
 }
 
-static bool stays(const struct filter *f, const struct sample *s)
+static bool sample_stays(const struct filter *f, const struct sample *s)
 {
 	for (int kind = 0; kind < NLISTS; kind++) {
-		if (f->lists[kind].count && named(f, kind, s) != stays_if_named(f, kind))
+		if (f->lists[kind].count && sample_is_named(f, kind, s) != list_keeps(f, kind))
 			return false;
 	}
 	return true;
@@ -150,30 +151,31 @@ static struct sample sample_of(const struct pmclog_ev *ev)
 
 /* --- the copy -------------------------------------------------------------------------------- */
 
-static int idle(void *arg)
+static int filter_idle(void *arg)
 {
 	struct filter *f = arg;
 
 	return out_push_all(&f->out);
 }
 
-static void know_event(struct list *list, uint32_t id, const char *name)
+static void list_know_event(struct list *list, uint32_t id, const char *name)
 {
 	for (int i = 0; i < list->count; i++)
 		list->known[i] |= list->number[i] == id || !strcasecmp(list->text[i], name);
 }
 
-static int learn(struct filter *f, const struct pmclog_ev *ev)
+static int filter_learn(struct filter *f, const struct pmclog_ev *ev)
 {
 	if (ev->pl_type == PMCLOG_TYPE_PMCALLOCATE)
-		know_event(&f->lists[EVENTS], ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname);
+		list_know_event(&f->lists[EVENTS], ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname);
 	else if (ev->pl_type == PMCLOG_TYPE_PMCALLOCATEDYN)
-		know_event(&f->lists[EVENTS], ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname);
+		list_know_event(&f->lists[EVENTS], ev->pl_u.pl_ad.pl_pmcid,
+				ev->pl_u.pl_ad.pl_evname);
 	return log_learn(&f->names, ev);
 }
 
-/* What the log does not have was misspelled, and chooses nothing. */
-static int check_events(const struct filter *f, const char *log)
+/* An event that the log does not have is taken for a misspelled one. */
+static int filter_check_events(const struct filter *f, const char *log)
 {
 	const struct list *list = &f->lists[EVENTS];
 
@@ -184,7 +186,7 @@ static int check_events(const struct filter *f, const char *log)
 	return 0;
 }
 
-static void json_record(struct buf *out, const struct pmclog_ev *ev)
+static void filter_put_json(struct buf *out, const struct pmclog_ev *ev)
 {
 	char text[PMCLOG_JSON_MAX];
 
@@ -192,27 +194,27 @@ static void json_record(struct buf *out, const struct pmclog_ev *ev)
 	buf_add(out, "\n", 1);
 }
 
-static int copy(void *arg, const struct pmclog_ev *ev)
+static int filter_record(void *arg, const struct pmclog_ev *ev)
 {
 	struct filter *f = arg;
-	int code = learn(f, ev);
+	int code = filter_learn(f, ev);
 
 	if (code)
 		return code;
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE) {
 		struct sample s = sample_of(ev);
 
-		if (!stays(f, &s))
+		if (!sample_stays(f, &s))
 			return 0;
 	}
 	if (f->json)
-		json_record(&f->out.text, ev);
+		filter_put_json(&f->out.text, ev);
 	else
 		buf_add(&f->out.text, ev->pl_data, (size_t)ev->pl_len);
 	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;
 }
 
-static int open_output(struct filter *f, int input, const char *path)
+static int filter_open_output(struct filter *f, int input, const char *path)
 {
 	int code;
 
@@ -228,20 +230,20 @@ static int open_output(struct filter *f, int input, const char *path)
 	return 0;
 }
 
-static int run(struct filter *f, const char *in, const char *out)
+static int filter_run(struct filter *f, const char *in, const char *out)
 {
-	struct log_user user = { .record = copy, .idle = idle, .arg = f };
+	struct log_user user = { .record = filter_record, .idle = filter_idle, .arg = f };
 	int fd = -1, pushed, code = log_open_input(in, &fd);
 
 	if (code)
 		return code;
-	code = open_output(f, fd, out);
+	code = filter_open_output(f, fd, out);
 	if (!code) {
 		code = log_each(fd, in, &user);
-		pushed = out_push_all(&f->out);	/* of a cut log what there is */
+		pushed = out_push_all(&f->out);	/* of a damaged log as well */
 		code = code ? code : pushed;
 		if (!code)
-			code = check_events(f, in);
+			code = filter_check_events(f, in);
 		if (!pushed && code != EX_USAGE)
 			out_complete(&f->out);
 	}
@@ -252,7 +254,7 @@ static int run(struct filter *f, const char *in, const char *out)
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-static int parse_number(const char *text, bool must, uint32_t *number)
+static int item_number(const char *text, bool must, uint32_t *number)
 {
 	unsigned long value;
 	char *end;
@@ -267,7 +269,7 @@ static int parse_number(const char *text, bool must, uint32_t *number)
 	return 0;
 }
 
-static int add_list(struct list *list, int kind, char *text)
+static int list_add(struct list *list, int kind, char *text)
 {
 	bool names = kind == EVENTS || kind == PROCESSES || kind == THREADS;
 	char *item;
@@ -278,17 +280,17 @@ static int add_list(struct list *list, int kind, char *text)
 			return fail(EX_USAGE, !*item ? "ERROR: -%c: an empty word in the list" :
 				    "ERROR: -%c takes at most 64 items", letters[kind]);
 		list->text[list->count] = item;
-		code = parse_number(item, !names, &list->number[list->count++]);
+		code = item_number(item, !names, &list->number[list->count++]);
 	}
 	return code;
 }
 
-static void show_usage(FILE *file)
+static void filter_show_usage(FILE *file)
 {
 	fputs("usage: pmc filter [OPTION...] LOG OUTPUT\n", file);
 }
 
-static int parse(struct filter *f, int argc, char *argv[], bool *ended)
+static int filter_parse(struct filter *f, int argc, char *argv[], bool *ended)
 {
 	struct opt_scan scan;
 	int letter, code = 0;
@@ -299,10 +301,11 @@ static int parse(struct filter *f, int argc, char *argv[], bool *ended)
 
 		if (letter == OPT_HELP) {
 			*ended = true;
-			return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+			return opt_show_help(filter_show_usage, options, NOPTIONS,
+					     sizeof(options[0]));
 		}
 		if (list)
-			code = add_list(&f->lists[list - letters], (int)(list - letters), optarg);
+			code = list_add(&f->lists[list - letters], (int)(list - letters), optarg);
 		else if (letter == 'j')
 			f->json = true;
 		else if (letter == '?')
@@ -316,7 +319,7 @@ static int parse(struct filter *f, int argc, char *argv[], bool *ended)
 	if (code)
 		return code;
 	if (optind + 2 != argc) {
-		show_usage(stderr);
+		filter_show_usage(stderr);
 		return EX_USAGE;
 	}
 	return 0;
@@ -326,11 +329,11 @@ int pmc_cmd_filter(int argc, char *argv[])
 {
 	struct filter f = { .verdict = 0 };
 	bool ended = false;
-	int code = parse(&f, argc, argv, &ended);
+	int code = filter_parse(&f, argc, argv, &ended);
 
 	if (!code && !ended) {
 		signal(SIGPIPE, SIG_IGN);
-		code = run(&f, argv[optind], argv[optind + 1]);
+		code = filter_run(&f, argv[optind], argv[optind + 1]);
 	}
 	log_names_free(&f.names);
 	return code;

@@ -9,28 +9,29 @@ struct wanted {
 	uint32_t id;
 };
 
-static bool same_id(const void *arg, uint32_t position)
+static bool name_same_id(const void *arg, uint32_t position)
 {
 	const struct wanted *w = arg;
 
 	return w->names->list[position].id == w->id;
 }
 
-static struct name *find(const struct names *names, uint32_t id)
+static struct name *name_find(const struct names *names, uint32_t id)
 {
 	const struct wanted wanted = { names, id };
-	uint32_t at = index_find(&names->index, index_fold(index_mix(0, id)), same_id, &wanted);
+	uint32_t hash = index_fold(index_mix(0, id));
+	uint32_t at = index_find(&names->index, hash, name_same_id, &wanted);
 
 	return at == INDEX_NONE ? NULL : &names->list[at];
 }
 
 const struct name *names_find(const struct names *names, uint32_t id)
 {
-	return find(names, id);
+	return name_find(names, id);
 }
 
 /* NULL: no memory. */
-static struct name *add(struct names *names, uint32_t id)
+static struct name *name_add(struct names *names, uint32_t id)
 {
 	struct name *list = grow(names->list, &names->room, names->n + 1, sizeof(*list));
 
@@ -46,10 +47,10 @@ static struct name *add(struct names *names, uint32_t id)
 static int names_set(struct names *names, uint32_t id, const char *text, uint64_t rate)
 {
 	char *copy = strdup(text);	/* it may be one of these names */
-	struct name *name = find(names, id);
+	struct name *name = name_find(names, id);
 
 	if (copy && !name)
-		name = add(names, id);
+		name = name_add(names, id);
 	if (!copy || !name) {
 		free(copy);
 		return fail(EX_OSERR, "ERROR: no memory for the names in the log");
@@ -61,15 +62,15 @@ static int names_set(struct names *names, uint32_t id, const char *text, uint64_
 }
 
 /* A child has its parent's name until it execs. */
-static int learn_fork(struct names *processes, const struct pmclog_ev_procfork *fork)
+static int log_learn_fork(struct names *processes, const struct pmclog_ev_procfork *fork)
 {
 	const struct name *parent = names_find(processes, (uint32_t)fork->pl_oldpid);
 
 	return parent ? names_set(processes, (uint32_t)fork->pl_newpid, parent->text, 0) : 0;
 }
 
-/* The first thread has the program's name, whatever it was called before. */
-static int learn_exec(struct log_names *names, uint32_t pid, const char *program)
+/* After an exec the first thread has the program's name. */
+static int log_learn_exec(struct log_names *names, uint32_t pid, const char *program)
 {
 	int code = names_set(&names->processes, pid, program, 0);
 
@@ -91,8 +92,8 @@ int log_learn(struct log_names *names, const struct pmclog_ev *ev)
 		return names_set(&names->processes, (uint32_t)ev->pl_u.pl_t.pl_pid,
 				 path_name(ev->pl_u.pl_t.pl_pathname), 0);
 	case PMCLOG_TYPE_PROCEXEC:
-		return learn_exec(names, (uint32_t)ev->pl_u.pl_x.pl_pid,
-				  path_name(ev->pl_u.pl_x.pl_pathname));
+		return log_learn_exec(names, (uint32_t)ev->pl_u.pl_x.pl_pid,
+				      path_name(ev->pl_u.pl_x.pl_pathname));
 	case PMCLOG_TYPE_PROC_CREATE:
 		return names_set(&names->processes, (uint32_t)ev->pl_u.pl_pc.pl_pid,
 				 ev->pl_u.pl_pc.pl_pcomm, 0);
@@ -100,7 +101,7 @@ int log_learn(struct log_names *names, const struct pmclog_ev *ev)
 		return names_set(&names->threads, (uint32_t)ev->pl_u.pl_tc.pl_tid,
 				 ev->pl_u.pl_tc.pl_tdname, 0);
 	case PMCLOG_TYPE_PROCFORK:
-		return learn_fork(&names->processes, &ev->pl_u.pl_f);
+		return log_learn_fork(&names->processes, &ev->pl_u.pl_f);
 	default:
 		return 0;
 	}

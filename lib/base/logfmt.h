@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the members of a record stand in a log, in both formats: the one table that pmclog(3)
- * decodes by and the daemon's writer encodes by.  Numbers are little-endian or big-endian as the
- * machine is; nothing in a record is aligned to more than 4 bytes.
+ * The records of a log, written down once.  Each record is a row of logfmt_records[]: its name, its
+ * length in both formats, and its fields.  A field has a kind, a place in either format, a member
+ * of struct pmclog_ev and a key.  All that knows a record's layout follows the table:
+ *
+ *   the reader	   lib/pmclog/pmclog.c		bytes to struct pmclog_ev
+ *   the writer	   loader/log/logrec.c		struct pmclog_ev to bytes
+ *   JSON	   lib/pmclog/pmclogjson.c	an object: every field with a key, in this order
+ *   text	   cli/log/logtext.c		FreeBSD's line: a tag, and the fields in `columns`
+ *   PID namespaces  loader/log/lognumbers.c	the fields that hold a process or a thread
+ *
+ * pmc filter copies records whole.  A number has as many bytes in a record as in struct pmclog_ev,
+ * little-endian or big-endian as the machine is; nothing in a record is aligned to more than 4
+ * bytes.  Example: MAP_IN in today's format has 32 bytes, among them pl_pid at byte 16 and pl_start
+ * at byte 24; its path follows, and behind the path perhaps the build id as an ELF note.
+ *
+ * A new field needs an entry here and nothing else, unless its kind is new.
  */
 #ifndef PMCBPF_LOGFMT_H
 #define PMCBPF_LOGFMT_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <pmclog.h>
 
@@ -23,15 +37,9 @@ enum logfmt {
 #define LOGFMT_NEW_VERSION 0x0A000000u
 
 #define LOGFMT_TYPES	  21u		/* type numbers are below */
-#define LOGFMT_FIELDS	  6u
+#define LOGFMT_EXEC9	  LOGFMT_TYPES	/* PROCEXEC of major 9: one address instead of two */
+#define LOGFMT_FIELDS	  7u
 #define LOGFMT_MAX_RECORD 65532u	/* a 16-bit length, rounded down to words */
-
-enum logfmt_tail {			/* what follows the fixed part */
-	TAIL_NONE,
-	TAIL_PATH,			/* text with its NUL, padded to a multiple of 4 */
-	TAIL_PCS,			/* addresses of 8 bytes */
-	TAIL_NUMBER			/* 8 bytes, or nothing for 0; FreeBSD ends before them */
-};
 
 /*
  * Behind the path of a MAP_IN, and its padding: a note as ELF files have it (words: bytes of the
@@ -45,137 +53,88 @@ enum logfmt_tail {			/* what follows the fixed part */
 #define LOGFMT_ENTRY_NAME 0x00434d50u	/* "PMC" */
 #define LOGFMT_ENTRY_TYPE 1u
 
-struct logfmt_field {
-	uint16_t at;			/* byte in the record */
-	uint16_t size;			/* there: 4, 8, or a text's length; 0 ends the list */
-	uint16_t ev;			/* byte in struct pmclog_ev */
-	uint16_t ev_size;		/* there: 4 or 8; of a text its room */
+enum logfmt_kind {
+	LOGFMT_END,			/* of the fields */
+	/* Numbers: 4 or 8 bytes. */
+	LOGFMT_HEX,			/* a PMC, flags, … */
+	LOGFMT_PID,			/* a process */
+	LOGFMT_TID,			/* a thread */
+	LOGFMT_BORN,			/* a process or thread whose first record this is */
+	LOGFMT_MODE,			/* 0: the kernel's code, else the program's */
+	LOGFMT_CPUTYPE,			/* enum pmc_cputype */
+	LOGFMT_COUNT,
+	LOGFMT_ADDRESS,
+	/* Text of a fixed length, which may lack its NUL. */
+	LOGFMT_TEXT,
+	/* Behind the fixed part; a record has one of these at most. */
+	LOGFMT_PATH,			/* text with its NUL, padded to a multiple of 4 */
+	LOGFMT_CHAIN,			/* addresses of 8 bytes */
+	LOGFMT_MORE,			/* 8 bytes, or nothing for 0; FreeBSD ends before them */
+	/* Not a field of the record: the reader finds it elsewhere. */
+	LOGFMT_STRING,			/* const char * */
+	LOGFMT_BUILDID,			/* of struct pmclog_ev_map_in */
 };
+
+struct logfmt_field {
+	const char *key;		/* in JSON; NULL: not there */
+	uint8_t kind;			/* enum logfmt_kind */
+	uint8_t size;			/* bytes in the record's fixed part; 0: not in it */
+	uint8_t at[LOGFMTS];		/* place in the record; 0: the format has no such field */
+	uint16_t ev;			/* place in struct pmclog_ev … */
+	uint16_t room;			/* … and bytes there */
+};
+
 struct logfmt_record {
-	uint16_t fixed;			/* bytes before the tail; 0: no such record */
+	const char *name;		/* in JSON; NULL: an object without a type */
+	const char *tag;		/* in text */
+	const char *columns;		/* digits: the positions in `field` of a line's fields */
 	uint8_t type;			/* enum pmclog_type */
-	uint8_t tail;
-	uint16_t tail_ev;		/* its byte in struct pmclog_ev */
+	uint8_t fixed[LOGFMTS];		/* bytes before the tail; 0: not in this format */
 	struct logfmt_field field[LOGFMT_FIELDS];
 };
 
-#define FMT_EV(member)		offsetof(struct pmclog_ev, pl_u.member)
-#define FMT_SIZE(member)	sizeof(((struct pmclog_ev *)0)->pl_u.member)
-#define FMT_U32(at, member)	{ at, 4, FMT_EV(member), FMT_SIZE(member) }
-#define FMT_U64(at, member)	{ at, 8, FMT_EV(member), FMT_SIZE(member) }
-#define FMT_TEXT(at, n, member)	{ at, n, FMT_EV(member), FMT_SIZE(member) }
+/* By enum pmclog_type; MAPPINGCHANGE, whose number is far off, is the first. */
+extern const struct logfmt_record logfmt_records[LOGFMT_TYPES + 1];
 
-static const struct logfmt_record logfmt_old[LOGFMT_TYPES] = {
-	[0] = { 12, PMCLOG_TYPE_CLOSELOG, TAIL_NONE, 0, { { 0 } } },
-	[1] = { 12, PMCLOG_TYPE_DROPNOTIFY, TAIL_NUMBER, FMT_EV(pl_dn.pl_lost), { { 0 } } },
-	[2] = { 20, PMCLOG_TYPE_INITIALIZE, TAIL_NONE, 0,
-		{ FMT_U32(12, pl_i.pl_version), FMT_U32(16, pl_i.pl_arch) } },
-	[3] = { 36, PMCLOG_TYPE_MAPPINGCHANGE, TAIL_PATH, FMT_EV(pl_m.pl_pathname),
-		{ FMT_U32(12, pl_m.pl_type), FMT_U64(16, pl_m.pl_start),
-		  FMT_U64(24, pl_m.pl_end), FMT_U32(32, pl_m.pl_pid) } },
-	[4] = { 32, PMCLOG_TYPE_PCSAMPLE, TAIL_NONE, 0,
-		{ FMT_U32(12, pl_s.pl_pid), FMT_U64(16, pl_s.pl_pc),
-		  FMT_U32(24, pl_s.pl_pmcid), FMT_U32(28, pl_s.pl_usermode) } },
-	[5] = { 24, PMCLOG_TYPE_PMCALLOCATE, TAIL_NONE, 0,
-		{ FMT_U32(12, pl_a.pl_pmcid), FMT_U32(16, pl_a.pl_event),
-		  FMT_U32(20, pl_a.pl_flags) } },
-	[6] = { 20, PMCLOG_TYPE_PMCATTACH, TAIL_PATH, FMT_EV(pl_t.pl_pathname),
-		{ FMT_U32(12, pl_t.pl_pmcid), FMT_U32(16, pl_t.pl_pid) } },
-	[7] = { 20, PMCLOG_TYPE_PMCDETACH, TAIL_NONE, 0,
-		{ FMT_U32(12, pl_d.pl_pmcid), FMT_U32(16, pl_d.pl_pid) } },
-	[8] = { 28, PMCLOG_TYPE_PROCCSW, TAIL_NONE, 0,
-		{ FMT_U32(12, pl_c.pl_pmcid), FMT_U64(16, pl_c.pl_value),
-		  FMT_U32(24, pl_c.pl_pid) } },
-	[9] = { 28, PMCLOG_TYPE_PROCEXEC, TAIL_PATH, FMT_EV(pl_x.pl_pathname),
-		{ FMT_U32(12, pl_x.pl_pid), FMT_U64(16, pl_x.pl_entryaddr),
-		  FMT_U32(24, pl_x.pl_pmcid) } },
-	[10] = { 28, PMCLOG_TYPE_PROCEXIT, TAIL_NONE, 0,
-		 { FMT_U32(12, pl_e.pl_pmcid), FMT_U64(16, pl_e.pl_value),
-		   FMT_U32(24, pl_e.pl_pid) } },
-	[11] = { 20, PMCLOG_TYPE_PROCFORK, TAIL_NONE, 0,
-		 { FMT_U32(12, pl_f.pl_oldpid), FMT_U32(16, pl_f.pl_newpid) } },
-	[12] = { 16, PMCLOG_TYPE_SYSEXIT, TAIL_NONE, 0, { FMT_U32(12, pl_se.pl_pid) } },
-	[13] = { 16, PMCLOG_TYPE_USERDATA, TAIL_NONE, 0, { FMT_U32(12, pl_u.pl_userdata) } },
-	[14] = { 24, PMCLOG_TYPE_MAP_IN, TAIL_PATH, FMT_EV(pl_mi.pl_pathname),
-		 { FMT_U32(12, pl_mi.pl_pid), FMT_U64(16, pl_mi.pl_start) } },
-	[15] = { 32, PMCLOG_TYPE_MAP_OUT, TAIL_NONE, 0,
-		 { FMT_U32(12, pl_mo.pl_pid), FMT_U64(16, pl_mo.pl_start),
-		   FMT_U64(24, pl_mo.pl_end) } },
-	[16] = { 24, PMCLOG_TYPE_CALLCHAIN, TAIL_PCS, FMT_EV(pl_cc.pl_pc),
-		 { FMT_U32(12, pl_cc.pl_pid), FMT_U32(16, pl_cc.pl_pmcid),
-		   FMT_U32(20, pl_cc.pl_cpuflags) } },
-	[17] = { 88, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_NUMBER, FMT_EV(pl_ad.pl_rate),
-		 { FMT_U32(12, pl_ad.pl_pmcid), FMT_U32(16, pl_ad.pl_event),
-		   FMT_U32(20, pl_ad.pl_flags), FMT_TEXT(24, 64, pl_ad.pl_evname) } },
-};
-
-static const struct logfmt_record logfmt_new[LOGFMT_TYPES] = {
-	[1] = { 16, PMCLOG_TYPE_CLOSELOG, TAIL_NONE, 0, { { 0 } } },
-	[2] = { 16, PMCLOG_TYPE_DROPNOTIFY, TAIL_NUMBER, FMT_EV(pl_dn.pl_lost), { { 0 } } },
-	[3] = { 112, PMCLOG_TYPE_INITIALIZE, TAIL_NONE, 0,
-		{ FMT_U32(16, pl_i.pl_version), FMT_U32(20, pl_i.pl_arch),
-		  FMT_U64(24, pl_i.pl_tsc_freq), FMT_U64(32, pl_i.pl_ts.tv_sec),
-		  FMT_U64(40, pl_i.pl_ts.tv_nsec), FMT_TEXT(48, 64, pl_i.pl_cpuid) } },
-	[5] = { 40, PMCLOG_TYPE_PMCALLOCATE, TAIL_NONE, 0,
-		{ FMT_U32(16, pl_a.pl_pmcid), FMT_U32(20, pl_a.pl_event),
-		  FMT_U32(24, pl_a.pl_flags), FMT_U64(32, pl_a.pl_rate) } },
-	[6] = { 24, PMCLOG_TYPE_PMCATTACH, TAIL_PATH, FMT_EV(pl_t.pl_pathname),
-		{ FMT_U32(16, pl_t.pl_pmcid), FMT_U32(20, pl_t.pl_pid) } },
-	[7] = { 24, PMCLOG_TYPE_PMCDETACH, TAIL_NONE, 0,
-		{ FMT_U32(16, pl_d.pl_pmcid), FMT_U32(20, pl_d.pl_pid) } },
-	[8] = { 40, PMCLOG_TYPE_PROCCSW, TAIL_NONE, 0,
-		{ FMT_U64(16, pl_c.pl_value), FMT_U32(24, pl_c.pl_pmcid),
-		  FMT_U32(28, pl_c.pl_pid), FMT_U32(32, pl_c.pl_tid) } },
-	[9] = { 40, PMCLOG_TYPE_PROCEXEC, TAIL_PATH, FMT_EV(pl_x.pl_pathname),
-		{ FMT_U32(16, pl_x.pl_pid), FMT_U32(20, pl_x.pl_pmcid),
-		  FMT_U64(24, pl_x.pl_baseaddr), FMT_U64(32, pl_x.pl_dynaddr) } },
-	[10] = { 32, PMCLOG_TYPE_PROCEXIT, TAIL_NONE, 0,
-		 { FMT_U32(16, pl_e.pl_pmcid), FMT_U32(20, pl_e.pl_pid),
-		   FMT_U64(24, pl_e.pl_value) } },
-	[11] = { 24, PMCLOG_TYPE_PROCFORK, TAIL_NONE, 0,
-		 { FMT_U32(16, pl_f.pl_oldpid), FMT_U32(20, pl_f.pl_newpid) } },
-	[12] = { 24, PMCLOG_TYPE_SYSEXIT, TAIL_NONE, 0, { FMT_U32(16, pl_se.pl_pid) } },
-	[13] = { 24, PMCLOG_TYPE_USERDATA, TAIL_NONE, 0, { FMT_U32(16, pl_u.pl_userdata) } },
-	[14] = { 32, PMCLOG_TYPE_MAP_IN, TAIL_PATH, FMT_EV(pl_mi.pl_pathname),
-		 { FMT_U32(16, pl_mi.pl_pid), FMT_U64(24, pl_mi.pl_start) } },
-	[15] = { 40, PMCLOG_TYPE_MAP_OUT, TAIL_NONE, 0,
-		 { FMT_U32(16, pl_mo.pl_pid), FMT_U64(24, pl_mo.pl_start),
-		   FMT_U64(32, pl_mo.pl_end) } },
-	[16] = { 32, PMCLOG_TYPE_CALLCHAIN, TAIL_PCS, FMT_EV(pl_cc.pl_pc),
-		 { FMT_U32(16, pl_cc.pl_pid), FMT_U32(20, pl_cc.pl_tid),
-		   FMT_U32(24, pl_cc.pl_pmcid), FMT_U32(28, pl_cc.pl_cpuflags) } },
-	[17] = { 96, PMCLOG_TYPE_PMCALLOCATEDYN, TAIL_NUMBER, FMT_EV(pl_ad.pl_rate),
-		 { FMT_U32(16, pl_ad.pl_pmcid), FMT_U32(20, pl_ad.pl_event),
-		   FMT_U32(24, pl_ad.pl_flags), FMT_TEXT(32, 64, pl_ad.pl_evname) } },
-	[18] = { 52, PMCLOG_TYPE_THR_CREATE, TAIL_NONE, 0,
-		 { FMT_U32(16, pl_tc.pl_tid), FMT_U32(20, pl_tc.pl_pid),
-		   FMT_U32(24, pl_tc.pl_flags), FMT_TEXT(32, 20, pl_tc.pl_tdname) } },
-	[19] = { 24, PMCLOG_TYPE_THR_EXIT, TAIL_NONE, 0, { FMT_U32(16, pl_te.pl_tid) } },
-	[20] = { 44, PMCLOG_TYPE_PROC_CREATE, TAIL_NONE, 0,
-		 { FMT_U32(16, pl_pc.pl_pid), FMT_U32(20, pl_pc.pl_flags),
-		   FMT_TEXT(24, 20, pl_pc.pl_pcomm) } },
-};
-
-/* PROCEXEC of major 9: one address instead of two. */
-static const struct logfmt_record logfmt_exec9 = {
-	32, PMCLOG_TYPE_PROCEXEC, TAIL_PATH, FMT_EV(pl_x.pl_pathname),
-	{ FMT_U32(16, pl_x.pl_pid), FMT_U32(20, pl_x.pl_pmcid), FMT_U64(24, pl_x.pl_entryaddr) }
-};
-
-#undef FMT_U32
-#undef FMT_U64
-#undef FMT_TEXT
-#undef FMT_SIZE
-#undef FMT_EV
-
-/* enum pmclog_type to the number in an old log, -1: there is none. */
-static inline int logfmt_old_number(enum pmclog_type type)
+/* The record of a type that has a name; NULL: there is none. */
+static inline const struct logfmt_record *logfmt_find(enum pmclog_type type)
 {
-	if (type == PMCLOG_TYPE_MAPPINGCHANGE)
-		return 3;
-	if (type >= PMCLOG_TYPE_CLOSELOG && type <= PMCLOG_TYPE_INITIALIZE)
-		return (int)type - 1;
-	return type >= PMCLOG_TYPE_PCSAMPLE && type <= PMCLOG_TYPE_PMCALLOCATEDYN ? (int)type : -1;
+	return type > 0 && (unsigned int)type < LOGFMT_TYPES ? &logfmt_records[type] : NULL;
+}
+
+/* The first types have other numbers in an old log: from a number in a log to a position. */
+static inline unsigned int logfmt_position(enum logfmt format, unsigned int number)
+{
+	if (format == LOGFMT_NEW || number > 3)
+		return number;
+	return number == 3 ? 0 : number + 1;
+}
+
+/* The reverse. */
+static inline unsigned int logfmt_number(enum logfmt format, unsigned int position)
+{
+	if (format == LOGFMT_NEW || position > 3)
+		return position;
+	return position ? position - 1 : 3;
+}
+
+/* A field that is a number, without its sign; 0 of any other. */
+static inline uint64_t logfmt_value(const struct logfmt_field *f, const struct pmclog_ev *ev)
+{
+	const char *from = (const char *)ev + f->ev;
+	uint32_t word = 0;
+	uint64_t value = 0;
+
+	if (f->size == sizeof(value) || f->kind == LOGFMT_MORE)
+		memcpy(&value, from, sizeof(value));
+	else if (f->size == sizeof(word))
+		memcpy(&word, from, sizeof(word));
+	return value | word;
+}
+
+static inline size_t logfmt_prefix(enum logfmt format)
+{
+	return format == LOGFMT_OLD ? LOGFMT_OLD_PREFIX : LOGFMT_NEW_PREFIX;
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmclog(3): one record after another out of a log.  Files are mapped, a window at a time, so that
- * memory stays flat; other descriptors are read, and memory is taken as it is fed.  Whatever the
- * source, pmclog_source gives contiguous bytes and the decoder never looks beyond them.
+ * pmclog(3): reads the records of a log one by one.  Files are mapped, a window at a time, so that
+ * memory stays flat; other descriptors are read into a buffer; fed bytes are used in place.  Always
+ * source_more() provides contiguous bytes, and the decoder never reads beyond them.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include "lib/pmc/lib.h"
 #include "lib/base/logfmt.h"
-#include "pmclogera.h"
+#include "pmclog.h"
 
 #define READ_ROOM   (512u * 1024)
 #define MAP_WINDOW  (16u * 1024 * 1024)	/* a multiple of every page size */
@@ -24,11 +24,11 @@
 struct pmclog_parse_state {
 	int fd;
 	bool mapped, poisoned, have_init;
-	bool cut;			/* at the end: bytes that are no whole record */
+	bool cut;			/* the source ends inside a record */
 	const uint8_t *at;		/* bytes not parsed yet … */
-	size_t left;			/* … and how many of them are at hand */
-	uint8_t *buffer;		/* of READ_ROOM bytes: what was read, or a cut fed record */
-	const uint8_t *fed;		/* what was fed behind `at`, if that is in the buffer */
+	size_t left;			/* … and their number */
+	uint8_t *buffer;		/* READ_ROOM bytes: read ones, or a record fed in parts */
+	const uint8_t *fed;		/* the rest of the fed bytes, if `at` is in the buffer */
 	size_t nfed;
 	void *window;
 	size_t window_size;
@@ -44,7 +44,7 @@ struct pmclog_parse_state {
 };
 
 __attribute__((format(printf, 2, 3)))
-static enum pmclog_state damage(struct pmclog_parse_state *ps, const char *fmt, ...)
+static enum pmclog_state parse_fail(struct pmclog_parse_state *ps, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -57,8 +57,8 @@ static enum pmclog_state damage(struct pmclog_parse_state *ps, const char *fmt, 
 
 /* --- sources --------------------------------------------------------------------------------- */
 
-/* Slides the window to the record that is wanted next; the file may have grown meanwhile. */
-static enum pmclog_state map_more(struct pmclog_parse_state *ps, size_t want)
+/* Moves the window to the next record; the file may have grown meanwhile. */
+static enum pmclog_state source_map(struct pmclog_parse_state *ps, size_t want)
 {
 	off_t from = ps->window_end - (off_t)ps->left, start;
 	struct stat st;
@@ -66,7 +66,7 @@ static enum pmclog_state map_more(struct pmclog_parse_state *ps, size_t want)
 	void *map;
 
 	if (fstat(ps->fd, &st))
-		return damage(ps, "cannot read the log: %s", strerror(errno));
+		return parse_fail(ps, "cannot read the log: %s", strerror(errno));
 	if (st.st_size - from < (off_t)want) {
 		ps->cut = st.st_size > from;
 		return PMCLOG_EOF;
@@ -76,7 +76,7 @@ static enum pmclog_state map_more(struct pmclog_parse_state *ps, size_t want)
 							    2 * (size_t)MAP_WINDOW;
 	map = mmap(NULL, size, PROT_READ, MAP_PRIVATE, ps->fd, start);
 	if (map == MAP_FAILED)
-		return damage(ps, "cannot map the log: %s", strerror(errno));
+		return parse_fail(ps, "cannot map the log: %s", strerror(errno));
 	if (ps->window)
 		munmap(ps->window, ps->window_size);
 	(void)madvise(map, size, MADV_SEQUENTIAL);
@@ -88,16 +88,16 @@ static enum pmclog_state map_more(struct pmclog_parse_state *ps, size_t want)
 	return PMCLOG_OK;
 }
 
-static void to_front(struct pmclog_parse_state *ps)
+static void source_to_front(struct pmclog_parse_state *ps)
 {
 	if (ps->left)
 		memmove(ps->buffer, ps->at, ps->left);
 	ps->at = ps->buffer;
 }
 
-static enum pmclog_state read_more(struct pmclog_parse_state *ps, size_t want)
+static enum pmclog_state source_read(struct pmclog_parse_state *ps, size_t want)
 {
-	to_front(ps);
+	source_to_front(ps);
 	while (ps->left < want) {
 		ssize_t n = read(ps->fd, ps->buffer + ps->left, READ_ROOM - ps->left);
 
@@ -108,19 +108,19 @@ static enum pmclog_state read_more(struct pmclog_parse_state *ps, size_t want)
 		else if (errno == EAGAIN)
 			return PMCLOG_REQUIRE_DATA;
 		else if (errno != EINTR)
-			return damage(ps, "cannot read the log: %s", strerror(errno));
+			return parse_fail(ps, "cannot read the log: %s", strerror(errno));
 	}
 	ps->cut = ps->left && ps->left < want;
 	return ps->left < want ? PMCLOG_EOF : PMCLOG_OK;
 }
 
-/* A record that is cut by the end of what was fed is put together in the buffer. */
-static enum pmclog_state feed_more(struct pmclog_parse_state *ps, size_t want)
+/* A record that is fed in parts is put together in the buffer. */
+static enum pmclog_state source_feed(struct pmclog_parse_state *ps, size_t want)
 {
 	size_t n = want - ps->left;
 
 	if (ps->at < ps->buffer || ps->at >= ps->buffer + READ_ROOM) {
-		to_front(ps);
+		source_to_front(ps);
 		ps->fed = NULL;
 		ps->nfed = 0;
 	}
@@ -135,17 +135,17 @@ static enum pmclog_state feed_more(struct pmclog_parse_state *ps, size_t want)
 	return ps->left < want ? PMCLOG_REQUIRE_DATA : PMCLOG_OK;
 }
 
-static enum pmclog_state more(struct pmclog_parse_state *ps, size_t want)
+static enum pmclog_state source_more(struct pmclog_parse_state *ps, size_t want)
 {
 	if (ps->left >= want)
 		return PMCLOG_OK;
 	if (ps->mapped)
-		return map_more(ps, want);
-	return ps->fd >= 0 ? read_more(ps, want) : feed_more(ps, want);
+		return source_map(ps, want);
+	return ps->fd >= 0 ? source_read(ps, want) : source_feed(ps, want);
 }
 
 /* The record's bytes have been used. */
-static void consume(struct pmclog_parse_state *ps, size_t len)
+static void source_consume(struct pmclog_parse_state *ps, size_t len)
 {
 	ps->at += len;
 	ps->left -= len;
@@ -175,18 +175,8 @@ static uint64_t get64(const uint8_t *p)
 	return v;
 }
 
-static void put(void *ev, uint16_t at, uint16_t size, uint64_t value)
-{
-	uint32_t low = (uint32_t)value;
-
-	if (size == sizeof(value))
-		memcpy((char *)ev + at, &value, sizeof(value));
-	else
-		memcpy((char *)ev + at, &low, sizeof(low));
-}
-
 /* Text of at most n bytes that may lack its NUL. */
-static void put_text(char *to, size_t room, const uint8_t *from, size_t n)
+static void text_copy(char *to, size_t room, const uint8_t *from, size_t n)
 {
 	size_t len = strnlen((const char *)from, n);
 
@@ -196,8 +186,8 @@ static void put_text(char *to, size_t room, const uint8_t *from, size_t n)
 	to[len] = '\0';
 }
 
-/* What a note behind a path says, NULL: there is none like it. */
-static const uint8_t *find_note(const uint8_t *p, size_t len, uint32_t name, uint32_t type,
+/* The contents of a note behind a path; NULL: there is no such note. */
+static const uint8_t *note_find(const uint8_t *p, size_t len, uint32_t name, uint32_t type,
 				uint32_t *size)
 {
 	size_t at = (strnlen((const char *)p, len) + 4) / 4 * 4;
@@ -212,10 +202,10 @@ static const uint8_t *find_note(const uint8_t *p, size_t len, uint32_t name, uin
 }
 
 /* The note behind a MAP_IN's path, if there is one. */
-static void get_buildid(struct pmclog_ev_map_in *mi, const uint8_t *p, size_t len)
+static void note_buildid(struct pmclog_ev_map_in *mi, const uint8_t *p, size_t len)
 {
 	uint32_t size;
-	const uint8_t *id = find_note(p, len, LOGFMT_NOTE_NAME, LOGFMT_NOTE_TYPE, &size);
+	const uint8_t *id = note_find(p, len, LOGFMT_NOTE_NAME, LOGFMT_NOTE_TYPE, &size);
 
 	mi->pl_buildidlen = 0;
 	if (!id || !size || size > PMCLOG_BUILDID_MAX)
@@ -224,63 +214,105 @@ static void get_buildid(struct pmclog_ev_map_in *mi, const uint8_t *p, size_t le
 	memcpy(mi->pl_buildid, id, size);
 }
 
-/* As logs of earlier releases, and FreeBSD's, have none, it is the linker's place then. */
-static void get_entry(struct pmclog_ev_procexec *x, const uint8_t *p, size_t len)
+/* Logs of earlier releases, and FreeBSD's, have no such note: pl_baseaddr stands for it. */
+static void note_entry(struct pmclog_ev_procexec *x, const uint8_t *p, size_t len)
 {
 	uint32_t size;
-	const uint8_t *entry = find_note(p, len, LOGFMT_ENTRY_NAME, LOGFMT_ENTRY_TYPE, &size);
+	const uint8_t *entry = note_find(p, len, LOGFMT_ENTRY_NAME, LOGFMT_ENTRY_TYPE, &size);
 
 	x->pl_entryaddr = entry && size == 8 ? get64(entry) : x->pl_baseaddr;
 }
 
-static const struct logfmt_record *layout(const struct pmclog_parse_state *ps, unsigned int type)
+static const struct logfmt_record *record_layout(const struct pmclog_parse_state *ps,
+						 unsigned int number)
 {
-	if (type >= LOGFMT_TYPES)
+	unsigned int position = logfmt_position(ps->format, number);
+
+	if (position >= LOGFMT_TYPES)
 		return NULL;
-	if (ps->format == LOGFMT_OLD)
-		return logfmt_old[type].fixed ? &logfmt_old[type] : NULL;
-	if (type == PMCLOG_TYPE_PROCEXEC && ps->version >> 24 < 10)
-		return &logfmt_exec9;
-	return logfmt_new[type].fixed ? &logfmt_new[type] : NULL;
+	if (position == PMCLOG_TYPE_PROCEXEC && ps->format == LOGFMT_NEW && ps->version >> 24 < 10)
+		position = LOGFMT_EXEC9;
+	return logfmt_records[position].fixed[ps->format] ? &logfmt_records[position] : NULL;
 }
 
-static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
-				     const struct logfmt_record *r, const uint8_t *p, size_t len)
+static enum pmclog_state decode_path(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				     const struct logfmt_record *r, char *to, const uint8_t *p,
+				     size_t len)
 {
-	char *to = (char *)ev + r->tail_ev;
-
-	p += r->fixed;
-	len -= r->fixed;
-	if (r->tail == TAIL_PATH) {
-		/* A 32-bit kernel's addresses have 4 bytes: its path is where we see high bits. */
-		if (r->type == PMCLOG_TYPE_MAP_IN && ps->format == LOGFMT_OLD && p[-4] == '/' &&
-		    p[-1] >= ' ' && p[-1] <= '~')
-			return damage(ps, "this log was written by a 32-bit kernel; its addresses "
+	/* A 32-bit kernel's addresses have 4 bytes: its path begins in our address. */
+	if (r->type == PMCLOG_TYPE_MAP_IN && ps->format == LOGFMT_OLD && p[-4] == '/' &&
+	    p[-1] >= ' ' && p[-1] <= '~')
+		return parse_fail(ps, "this log was written by a 32-bit kernel; its addresses "
 				      "cannot be read");
-		if (len > PMCLOG_PATH_MAX)
-			return damage(ps, "a path of %zu bytes", len);
-		put_text(to, PMCLOG_PATH_MAX, p, len);
-		if (r->type == PMCLOG_TYPE_MAP_IN)
-			get_buildid(&ev->pl_u.pl_mi, p, len);
-		else if (r == &logfmt_new[PMCLOG_TYPE_PROCEXEC])
-			get_entry(&ev->pl_u.pl_x, p, len);
-	} else if (r->tail == TAIL_PCS) {
+	if (len > PMCLOG_PATH_MAX)
+		return parse_fail(ps, "a path of %zu bytes", len);
+	text_copy(to, PMCLOG_PATH_MAX, p, len);
+	if (r->type == PMCLOG_TYPE_MAP_IN)
+		note_buildid(&ev->pl_u.pl_mi, p, len);
+	else if (r == &logfmt_records[PMCLOG_TYPE_PROCEXEC] && ps->format == LOGFMT_NEW)
+		note_entry(&ev->pl_u.pl_x, p, len);
+	return PMCLOG_OK;
+}
+
+/* A field that is not in the fixed part, from the `len` bytes behind that part. */
+static enum pmclog_state decode_tail(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				     const struct logfmt_record *r, const struct logfmt_field *f,
+				     const uint8_t *p, size_t len)
+{
+	char *to = (char *)ev + f->ev;
+
+	switch (f->kind) {
+	case LOGFMT_PATH:
+		return decode_path(ps, ev, r, to, p, len);
+	case LOGFMT_CHAIN:
 		if (len % 8)
-			return damage(ps, "a call chain of %zu bytes; its addresses have 8 each",
-				      len);
+			return parse_fail(ps, "a call chain of %zu bytes; its addresses have 8 "
+					  "each", len);
 		if (len / 8 > PMC_CALLCHAIN_DEPTH_MAX)
-			return damage(ps, "a call chain of %zu addresses; at most %d are allowed",
-				      len / 8, PMC_CALLCHAIN_DEPTH_MAX);
+			return parse_fail(ps,
+					  "a call chain of %zu addresses; at most %d are allowed",
+					  len / 8, PMC_CALLCHAIN_DEPTH_MAX);
 		ev->pl_u.pl_cc.pl_npc = (int)(len / 8);
 		memcpy(to, p, len);
-	} else if (r->tail == TAIL_NUMBER) {
-		put(ev, r->tail_ev, 8, len < 8 ? 0 : get64(p));
+		break;
+	case LOGFMT_MORE:
+		memset(to, 0, 8);
+		if (len >= 8)
+			memcpy(to, p, 8);
+		break;
+	default:
+		break;
 	}
 	return PMCLOG_OK;
 }
 
-/* The time of day, from the clock and the one moment of which both are known. */
-static void set_time(const struct pmclog_parse_state *ps, struct pmclog_ev *ev)
+/* Numbers are copied; one that the format lacks is 0. */
+static enum pmclog_state decode_fields(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				       const struct logfmt_record *r, const uint8_t *p, size_t len)
+{
+	enum pmclog_state state = PMCLOG_OK;
+	size_t fixed = r->fixed[ps->format];
+
+	for (const struct logfmt_field *f = r->field; f->kind && state == PMCLOG_OK; f++) {
+		char *to = (char *)ev + f->ev;
+		unsigned int at = f->at[ps->format];
+
+		if (!f->size)
+			state = decode_tail(ps, ev, r, f, p + fixed, len - fixed);
+		else if (f->kind == LOGFMT_TEXT)
+			text_copy(to, f->room, p + at, at ? f->size : 0);
+		else if (!at)
+			memset(to, 0, f->size);
+		else if (f->size == 4)
+			memcpy(to, p + at, 4);
+		else
+			memcpy(to, p + at, 8);
+	}
+	return state;
+}
+
+/* The time of day, from the log's clock and INITIALIZE, which has both. */
+static void decode_time(const struct pmclog_parse_state *ps, struct pmclog_ev *ev)
 {
 	int64_t ticks = (int64_t)(ev->pl_tsc - ps->tsc0), sec, nsec;
 
@@ -292,7 +324,7 @@ static void set_time(const struct pmclog_parse_state *ps, struct pmclog_ev *ev)
 		nsec = (int64_t)((__int128)(ticks % (int64_t)ps->freq) * (int64_t)NS /
 				 (int64_t)ps->freq);
 	}
-	/* With a clock of few ticks a second a log may claim any time. */
+	/* With a slow clock a hostile log may claim any time. */
 	if (__builtin_add_overflow(sec, ps->ts0.tv_sec, &sec))
 		sec = INT64_MAX - 1;
 	nsec += ps->ts0.tv_nsec;
@@ -304,7 +336,8 @@ static void set_time(const struct pmclog_parse_state *ps, struct pmclog_ev *ev)
 	ev->pl_ts.tv_nsec = nsec;
 }
 
-static void prefix(const struct pmclog_parse_state *ps, struct pmclog_ev *ev, const uint8_t *p)
+static void decode_prefix(const struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+			  const uint8_t *p)
 {
 	if (ps->format == LOGFMT_OLD) {
 		ev->pl_ts.tv_sec = get32(p + 4);
@@ -312,11 +345,11 @@ static void prefix(const struct pmclog_parse_state *ps, struct pmclog_ev *ev, co
 		ev->pl_tsc = (uint64_t)ev->pl_ts.tv_sec * NS + (uint64_t)ev->pl_ts.tv_nsec;
 	} else {
 		ev->pl_tsc = get64(p + 8);
-		set_time(ps, ev);
+		decode_time(ps, ev);
 	}
 }
 
-static enum pmclog_state initialized(struct pmclog_parse_state *ps, struct pmclog_ev *ev)
+static enum pmclog_state decode_initialize(struct pmclog_parse_state *ps, struct pmclog_ev *ev)
 {
 	struct pmclog_ev_initialize *i = &ev->pl_u.pl_i;
 
@@ -325,13 +358,12 @@ static enum pmclog_state initialized(struct pmclog_parse_state *ps, struct pmclo
 	if (ps->format == LOGFMT_OLD) {
 		i->pl_tsc_freq = NS;
 		i->pl_ts = ev->pl_ts;
-		i->pl_cpuid[0] = '\0';
 		return PMCLOG_OK;
 	}
 	if (!i->pl_tsc_freq || i->pl_tsc_freq > INT64_MAX || i->pl_ts.tv_sec < 0 ||
 	    i->pl_ts.tv_sec > (int64_t)1 << 40 || (uint64_t)i->pl_ts.tv_nsec >= NS)
-		return damage(ps, "the log's clock makes no sense: %llu ticks a second",
-			      (unsigned long long)i->pl_tsc_freq);
+		return parse_fail(ps, "the log's clock makes no sense: %llu ticks a second",
+				  (unsigned long long)i->pl_tsc_freq);
 	ps->freq = i->pl_tsc_freq;
 	ps->tsc0 = ev->pl_tsc;
 	ps->ts0 = i->pl_ts;
@@ -339,27 +371,25 @@ static enum pmclog_state initialized(struct pmclog_parse_state *ps, struct pmclo
 	return PMCLOG_OK;
 }
 
-/* What a record says beyond its numbers. */
-static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
-				const uint8_t *p, size_t len)
+/* Members that do not follow from the layout alone. */
+static enum pmclog_state decode_rest(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				     const uint8_t *p, size_t len)
 {
 	struct pmclog_ev_pmcallocatedyn *d = &ev->pl_u.pl_ad;
 
 	switch (ev->pl_type) {
 	case PMCLOG_TYPE_INITIALIZE:
-		return initialized(ps, ev);
+		return decode_initialize(ps, ev);
 	case PMCLOG_TYPE_PMCALLOCATE:
-		/* Numbers are the writing machine's; pmcbpfd names its events in DYN records. */
+		/* Numbers depend on the writing machine; pmcbpfd writes names, in DYN records. */
 		snprintf(ps->evname, sizeof(ps->evname), "event-0x%x", ev->pl_u.pl_a.pl_event);
 		ev->pl_u.pl_a.pl_evname = ev->pl_u.pl_a.pl_event == PMC_EV_TSC_TSC ? "TSC" :
 										      ps->evname;
-		if (ps->format == LOGFMT_OLD)
-			ev->pl_u.pl_a.pl_rate = 0;
 		break;
 	case PMCLOG_TYPE_PMCALLOCATEDYN:
 		/* FreeBSD 12 to 15 put the period where the name belongs, the name behind it. */
 		if (ps->format == LOGFMT_NEW && (p[32] < ' ' || p[32] > '~')) {
-			put_text(d->pl_evname, sizeof(d->pl_evname), p + 40, len - 40);
+			text_copy(d->pl_evname, sizeof(d->pl_evname), p + 40, len - 40);
 			d->pl_rate = get64(p + 32);
 		}
 		break;
@@ -369,14 +399,8 @@ static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev 
 			ev->pl_u.pl_x.pl_dynaddr = 0;
 		}
 		break;
-	case PMCLOG_TYPE_PROCCSW:
-		if (ps->format == LOGFMT_OLD)
-			ev->pl_u.pl_c.pl_tid = 0;
-		break;
 	case PMCLOG_TYPE_CALLCHAIN:
 		ev->pl_u.pl_cc.pl_cpuflags2 = 0;
-		if (ps->format == LOGFMT_OLD)
-			ev->pl_u.pl_cc.pl_tid = 0;
 		break;
 	default:
 		break;
@@ -384,36 +408,30 @@ static enum pmclog_state finish(struct pmclog_parse_state *ps, struct pmclog_ev 
 	return PMCLOG_OK;
 }
 
-static enum pmclog_state decode(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
-				const uint8_t *p, size_t len)
+static enum pmclog_state decode_record(struct pmclog_parse_state *ps, struct pmclog_ev *ev,
+				       const uint8_t *p, size_t len)
 {
 	unsigned int type = PMCLOG_HEADER_TO_TYPE(get32(p));
-	const struct logfmt_record *r = layout(ps, type);
+	const struct logfmt_record *r = record_layout(ps, type);
 	enum pmclog_state state;
 
 	if (!r)
-		return damage(ps, "a record of unknown type %u", type);
-	if (len < r->fixed)
-		return damage(ps, "a record of type %u has %zu bytes, not %u%s", type, len,
-			      r->fixed, ps->format == LOGFMT_OLD && type == 15 && len == 24 ?
-			      ": this log was written by a 32-bit kernel" : "");
+		return parse_fail(ps, "a record of unknown type %u", type);
+	if (len < r->fixed[ps->format])
+		return parse_fail(ps, "a record of type %u has %zu bytes, not %u%s", type, len,
+				  r->fixed[ps->format],
+				  ps->format == LOGFMT_OLD && type == 15 && len == 24 ?
+				  ": this log was written by a 32-bit kernel" : "");
 	if (!ps->have_init && r->type != PMCLOG_TYPE_INITIALIZE)
-		return damage(ps, "the log does not begin with its INITIALIZE record");
+		return parse_fail(ps, "the log does not begin with its INITIALIZE record");
 	ev->pl_type = r->type;
-	prefix(ps, ev, p);
-	for (const struct logfmt_field *f = r->field; f < r->field + LOGFMT_FIELDS && f->size; f++)
-		if (f->size == 4)
-			put(ev, f->ev, f->ev_size, get32(p + f->at));
-		else if (f->size == 8)
-			put(ev, f->ev, f->ev_size, get64(p + f->at));
-		else
-			put_text((char *)ev + f->ev, f->ev_size, p + f->at, f->size);
-	state = decode_tail(ps, ev, r, p, len);
-	return state == PMCLOG_OK ? finish(ps, ev, p, len) : state;
+	decode_prefix(ps, ev, p);
+	state = decode_fields(ps, ev, r, p, len);
+	return state == PMCLOG_OK ? decode_rest(ps, ev, p, len) : state;
 }
 
-/* The first word tells which format the log has. */
-static enum pmclog_state recognize(struct pmclog_parse_state *ps, uint32_t header)
+/* The log's format, from its first word. */
+static enum pmclog_state format_recognize(struct pmclog_parse_state *ps, uint32_t header)
 {
 	char text[5] = "";
 
@@ -426,20 +444,21 @@ static enum pmclog_state recognize(struct pmclog_parse_state *ps, uint32_t heade
 		return PMCLOG_OK;
 	}
 	if ((header & 0xff) == PMCLOG_HEADER_MAGIC && !PMCLOG_HEADER_CHECK_MAGIC(header))
-		return damage(ps, "this log was written by a machine of the other byte order");
+		return parse_fail(ps, "this log was written by a machine of the other byte order");
 	if (PMCLOG_HEADER_CHECK_MAGIC(header) && (PMCLOG_HEADER_TO_TYPE(header) == 2 ||
 						  PMCLOG_HEADER_TO_TYPE(header) == 3))
-		return damage(ps, "the log's format is an interim one of 2018 and not supported");
+		return parse_fail(ps,
+				  "the log's format is an interim one of 2018 and not supported");
 	memcpy(text, &header, 4);
 	if (!strcmp(text, "PERF"))
-		return damage(ps, "this is a perf.data file, not a log of pmcbpf: perf report "
-			      "reads it");
-	return damage(ps, "this is no log: it begins with 0x%08x", header);
+		return parse_fail(ps, "this is a perf.data file, not a log of pmcbpf: perf report "
+				      "reads it");
+	return parse_fail(ps, "this is no log: it begins with 0x%08x", header);
 }
 
 /* --- the interface --------------------------------------------------------------------------- */
 
-static enum pmclog_state next(struct pmclog_parse_state *ps, struct pmclog_ev *ev)
+static enum pmclog_state record_next(struct pmclog_parse_state *ps, struct pmclog_ev *ev)
 {
 	enum pmclog_state state;
 	const uint8_t *record;
@@ -448,36 +467,36 @@ static enum pmclog_state next(struct pmclog_parse_state *ps, struct pmclog_ev *e
 
 	if (ps->poisoned)
 		return PMCLOG_ERROR;
-	state = more(ps, sizeof(header));
+	state = source_more(ps, sizeof(header));
 	if (state == PMCLOG_EOF && ps->cut)
-		return damage(ps, "the log ends in the middle of a record");
+		return parse_fail(ps, "the log ends in the middle of a record");
 	if (state == PMCLOG_EOF && !ps->have_init)
-		return damage(ps, "the log is empty");
+		return parse_fail(ps, "the log is empty");
 	if (state != PMCLOG_OK)
 		return state;
 	header = get32(ps->at);
 	if (!ps->have_init) {
-		state = recognize(ps, header);
+		state = format_recognize(ps, header);
 		if (state != PMCLOG_OK)
 			return state;
 	}
 	len = PMCLOG_HEADER_TO_LENGTH(header);
 	if (!PMCLOG_HEADER_CHECK_MAGIC(header))
-		return damage(ps, "0x%08x where a record should begin", header);
-	if (len % 4 || len < (ps->format == LOGFMT_OLD ? LOGFMT_OLD_PREFIX : LOGFMT_NEW_PREFIX))
-		return damage(ps, "a record of %zu bytes", len);
-	state = more(ps, len);
+		return parse_fail(ps, "0x%08x where a record should begin", header);
+	if (len % 4 || len < logfmt_prefix(ps->format))
+		return parse_fail(ps, "a record of %zu bytes", len);
+	state = source_more(ps, len);
 	if (state == PMCLOG_EOF)
-		return damage(ps, "the log ends in the middle of a record");
+		return parse_fail(ps, "the log ends in the middle of a record");
 	if (state != PMCLOG_OK)
 		return state;
 	record = ps->at;
-	state = decode(ps, ev, record, len);
+	state = decode_record(ps, ev, record, len);
 	if (state != PMCLOG_OK)
 		return state;
 	ev->pl_data = (void *)record;
 	ev->pl_len = (int)len;
-	consume(ps, len);
+	source_consume(ps, len);
 	if (ev->pl_type == PMCLOG_TYPE_CLOSELOG && ps->format == LOGFMT_NEW)
 		return PMCLOG_EOF;
 	ps->count++;
@@ -488,7 +507,7 @@ PMC_API_PUBLIC int pmclog_read(void *cookie, struct pmclog_ev *ev)
 {
 	struct pmclog_parse_state *ps = cookie;
 
-	ev->pl_state = next(ps, ev);
+	ev->pl_state = record_next(ps, ev);
 	ev->pl_offset = ps->offset;
 	ev->pl_count = ps->count;
 	return ev->pl_state == PMCLOG_OK ? 0 : -1;
@@ -508,7 +527,7 @@ PMC_API_PUBLIC int pmclog_feed(void *cookie, char *data, int len)
 
 	if (len < 0 || !data || ps->fd >= 0 || ps->poisoned || ps->nfed)
 		return -1;
-	/* What is left then is the beginning of a record, which waits in the buffer. */
+	/* The rest must be the beginning of a record, in the buffer. */
 	if (ps->left && (ps->at < ps->buffer || ps->at >= ps->buffer + READ_ROOM))
 		return -1;
 	if (ps->left) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmclog_read() as programs of earlier releases know it: <pmclog.h> chooses by PMC_API.
+ * pmclog_read() for programs written for earlier releases: <pmclog.h> chooses by PMC_API.
  *
- * Those of FreeBSD 6 and 7 have samples without callers, and names of events in PMCALLOCATE.  They
- * find mappings by themselves: no kernel of that time recorded any.
+ * Programs for FreeBSD 6 and 7 expect samples without callers, and names of events in PMCALLOCATE.
+ * They find mappings by themselves: kernels of that time recorded none.
  *
- * Those of FreeBSD 12 and 13 find the log's clock where time of day was before and is again.
+ * Programs for FreeBSD 12 and 13 expect the log's clock in pl_ts, which otherwise is time of day.
  */
 #include <string.h>
 
 #include "lib/pmc/lib.h"
-#include "pmclogera.h"
+#include "pmclog.h"
 
 static void sample_of_chain(struct pmclog_ev *ev)
 {

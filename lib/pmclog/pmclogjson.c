@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records as JSON (RFC 8259).  Keys are the names of struct pmclog_ev without their "pl_"; the text
- * is UTF-8 whatever bytes a path holds.
+ * Records as JSON (RFC 8259).  Keys are the members of struct pmclog_ev without "pl_"; the text is
+ * UTF-8, whatever bytes a path has.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,14 +9,15 @@
 
 #include <pmcformat.h>
 
-#include "lib/pmc/lib.h"
+#include "lib/base/logfmt.h"
 #include "lib/base/utf8.h"
+#include "lib/pmc/lib.h"
 
-/* As snprintf(3) writes: `len` counts what has no room, too. */
+/* As with snprintf(3), `len` includes what has no room. */
 struct json {
 	char *to;
 	size_t size, len;
-	bool comma;			/* a value precedes the next one at this level */
+	bool comma;			/* the next value at this level is not the first */
 };
 
 static void json_add(struct json *j, const char *text, size_t len)
@@ -85,52 +86,18 @@ static void json_string(struct json *j, const char *key, const char *text)
 		json_add(j, "null", 4);
 }
 
-static const char *const types[] = {
-	[PMCLOG_TYPE_CLOSELOG] = "closelog",	   [PMCLOG_TYPE_DROPNOTIFY] = "dropnotify",
-	[PMCLOG_TYPE_INITIALIZE] = "initialize",   [PMCLOG_TYPE_PCSAMPLE] = "pcsample",
-	[PMCLOG_TYPE_PMCALLOCATE] = "pmcallocate", [PMCLOG_TYPE_PMCATTACH] = "pmcattach",
-	[PMCLOG_TYPE_PMCDETACH] = "pmcdetach",	   [PMCLOG_TYPE_PROCCSW] = "proccsw",
-	[PMCLOG_TYPE_PROCEXEC] = "procexec",	   [PMCLOG_TYPE_PROCEXIT] = "procexit",
-	[PMCLOG_TYPE_PROCFORK] = "procfork",	   [PMCLOG_TYPE_SYSEXIT] = "sysexit",
-	[PMCLOG_TYPE_USERDATA] = "userdata",	   [PMCLOG_TYPE_MAP_IN] = "map_in",
-	[PMCLOG_TYPE_MAP_OUT] = "map_out",	   [PMCLOG_TYPE_CALLCHAIN] = "callchain",
-	[PMCLOG_TYPE_THR_CREATE] = "thr_create",   [PMCLOG_TYPE_THR_EXIT] = "thr_exit",
-	[PMCLOG_TYPE_PROC_CREATE] = "proc_create", [PMCLOG_TYPE_PMCALLOCATEDYN] = "pmcallocatedyn",
-};
-
-static void number(struct json *j, const char *key, int64_t value)
+static void json_value(struct json *j, const char *key, const char *format, uint64_t value)
 {
 	char text[24];
 
-	snprintf(text, sizeof(text), "%" PRId64, value);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(text, sizeof(text), format, value);
+#pragma GCC diagnostic pop
 	json_string(j, key, text);
 }
 
-static void count(struct json *j, const char *key, uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	json_string(j, key, text);
-}
-
-static void hex(struct json *j, const char *key, uint32_t value)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "0x%08" PRIx32, value);
-	json_string(j, key, text);
-}
-
-static void address(struct json *j, const char *key, uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%016" PRIx64, value);
-	json_string(j, key, text);
-}
-
-static void buildid(struct json *j, const struct pmclog_ev_map_in *mi)
+static void json_buildid(struct json *j, const struct pmclog_ev_map_in *mi)
 {
 	char text[2 * PMCLOG_BUILDID_MAX + 1];
 
@@ -140,135 +107,66 @@ static void buildid(struct json *j, const struct pmclog_ev_map_in *mi)
 		json_string(j, "buildid", text);
 }
 
-static void put_chain(struct json *j, const struct pmclog_ev_callchain *c)
+static void json_chain(struct json *j, const char *key, const struct pmclog_ev_callchain *c)
 {
-	hex(j, "pmcid", c->pl_pmcid);
-	number(j, "pid", (int32_t)c->pl_pid);
-	number(j, "tid", (int32_t)c->pl_tid);
-	hex(j, "cpuflags", c->pl_cpuflags);
-	json_open(j, "pc", '[');
+	json_open(j, key, '[');
 	for (int i = 0; i < c->pl_npc; i++)
-		address(j, NULL, c->pl_pc[i]);
+		json_value(j, NULL, "0x%016" PRIx64, c->pl_pc[i]);
 	json_close(j, ']');
 }
 
-static void put_pmc(struct json *j, const struct pmclog_ev *ev)
+static void json_field(struct json *j, const struct pmclog_ev *ev, const struct logfmt_field *f)
 {
-	switch (ev->pl_type) {
-	case PMCLOG_TYPE_PMCALLOCATE:
-		hex(j, "pmcid", ev->pl_u.pl_a.pl_pmcid);
-		hex(j, "event", ev->pl_u.pl_a.pl_event);
-		hex(j, "flags", ev->pl_u.pl_a.pl_flags);
-		count(j, "rate", ev->pl_u.pl_a.pl_rate);
-		json_string(j, "evname", ev->pl_u.pl_a.pl_evname);
-		break;
-	case PMCLOG_TYPE_PMCALLOCATEDYN:
-		hex(j, "pmcid", ev->pl_u.pl_ad.pl_pmcid);
-		hex(j, "event", ev->pl_u.pl_ad.pl_event);
-		hex(j, "flags", ev->pl_u.pl_ad.pl_flags);
-		count(j, "rate", ev->pl_u.pl_ad.pl_rate);
-		json_string(j, "evname", ev->pl_u.pl_ad.pl_evname);
-		break;
-	case PMCLOG_TYPE_PMCATTACH:
-		hex(j, "pmcid", ev->pl_u.pl_t.pl_pmcid);
-		number(j, "pid", ev->pl_u.pl_t.pl_pid);
-		json_string(j, "pathname", ev->pl_u.pl_t.pl_pathname);
-		break;
-	case PMCLOG_TYPE_PMCDETACH:
-		hex(j, "pmcid", ev->pl_u.pl_d.pl_pmcid);
-		number(j, "pid", ev->pl_u.pl_d.pl_pid);
-		break;
-	case PMCLOG_TYPE_PROCCSW:
-		hex(j, "pmcid", ev->pl_u.pl_c.pl_pmcid);
-		number(j, "pid", ev->pl_u.pl_c.pl_pid);
-		number(j, "tid", ev->pl_u.pl_c.pl_tid);
-		count(j, "value", ev->pl_u.pl_c.pl_value);
-		break;
-	case PMCLOG_TYPE_PROCEXIT:
-		hex(j, "pmcid", ev->pl_u.pl_e.pl_pmcid);
-		number(j, "pid", (int32_t)ev->pl_u.pl_e.pl_pid);
-		count(j, "value", ev->pl_u.pl_e.pl_value);
-		break;
-	default:
-		break;
-	}
-}
+	const void *from = (const char *)ev + f->ev;
+	uint64_t value = logfmt_value(f, ev);
 
-static void put_process(struct json *j, const struct pmclog_ev *ev)
-{
-	switch (ev->pl_type) {
-	case PMCLOG_TYPE_PROCEXEC:
-		hex(j, "pmcid", ev->pl_u.pl_x.pl_pmcid);
-		number(j, "pid", ev->pl_u.pl_x.pl_pid);
-		address(j, "base", ev->pl_u.pl_x.pl_baseaddr);
-		address(j, "dyn", ev->pl_u.pl_x.pl_dynaddr);
-		json_string(j, "pathname", ev->pl_u.pl_x.pl_pathname);
+	switch (f->kind) {
+	case LOGFMT_HEX:
+	case LOGFMT_CPUTYPE:
+		json_value(j, f->key, "0x%08" PRIx64, value);
 		break;
-	case PMCLOG_TYPE_PROCFORK:
-		number(j, "oldpid", ev->pl_u.pl_f.pl_oldpid);
-		number(j, "newpid", ev->pl_u.pl_f.pl_newpid);
+	case LOGFMT_PID:
+	case LOGFMT_TID:
+	case LOGFMT_BORN:
+	case LOGFMT_MODE:
+		json_value(j, f->key, "%" PRId64, (uint64_t)(int32_t)value);
 		break;
-	case PMCLOG_TYPE_SYSEXIT:
-		number(j, "pid", ev->pl_u.pl_se.pl_pid);
+	case LOGFMT_COUNT:
+	case LOGFMT_MORE:
+		json_value(j, f->key, "%" PRIu64, value);
 		break;
-	case PMCLOG_TYPE_MAP_IN:
-		number(j, "pid", ev->pl_u.pl_mi.pl_pid);
-		address(j, "start", ev->pl_u.pl_mi.pl_start);
-		json_string(j, "pathname", ev->pl_u.pl_mi.pl_pathname);
-		buildid(j, &ev->pl_u.pl_mi);
+	case LOGFMT_ADDRESS:
+		json_value(j, f->key, "0x%016" PRIx64, value);
 		break;
-	case PMCLOG_TYPE_MAP_OUT:
-		number(j, "pid", ev->pl_u.pl_mo.pl_pid);
-		address(j, "start", ev->pl_u.pl_mo.pl_start);
-		address(j, "end", ev->pl_u.pl_mo.pl_end);
+	case LOGFMT_TEXT:
+	case LOGFMT_PATH:
+		json_string(j, f->key, from);
 		break;
-	case PMCLOG_TYPE_DROPNOTIFY:
-		count(j, "lost", ev->pl_u.pl_dn.pl_lost);
+	case LOGFMT_STRING:
+		json_string(j, f->key, *(const char *const *)from);
 		break;
-	case PMCLOG_TYPE_THR_CREATE:
-		number(j, "tid", ev->pl_u.pl_tc.pl_tid);
-		number(j, "pid", ev->pl_u.pl_tc.pl_pid);
-		hex(j, "flags", ev->pl_u.pl_tc.pl_flags);
-		json_string(j, "tdname", ev->pl_u.pl_tc.pl_tdname);
+	case LOGFMT_CHAIN:
+		json_chain(j, f->key, &ev->pl_u.pl_cc);
 		break;
-	case PMCLOG_TYPE_THR_EXIT:
-		number(j, "tid", ev->pl_u.pl_te.pl_tid);
-		break;
-	case PMCLOG_TYPE_PROC_CREATE:
-		number(j, "pid", ev->pl_u.pl_pc.pl_pid);
-		hex(j, "flags", ev->pl_u.pl_pc.pl_flags);
-		json_string(j, "pcomm", ev->pl_u.pl_pc.pl_pcomm);
+	case LOGFMT_BUILDID:
+		json_buildid(j, &ev->pl_u.pl_mi);
 		break;
 	default:
-		put_pmc(j, ev);
+		break;
 	}
 }
 
 PMC_API_PUBLIC size_t pmclog_json(const struct pmclog_ev *ev, char *to, size_t size)
 {
+	const struct logfmt_record *r = logfmt_find(ev->pl_type);
 	struct json j = { .to = to, .size = size };
-	size_t type = (size_t)ev->pl_type;
 
 	json_open(&j, NULL, '{');
-	json_string(&j, "type", type < sizeof(types) / sizeof(types[0]) ? types[type] : NULL);
-	count(&j, "tsc", ev->pl_tsc);
-	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE) {
-		hex(&j, "version", ev->pl_u.pl_i.pl_version);
-		hex(&j, "arch", ev->pl_u.pl_i.pl_arch);
-		count(&j, "tsc_freq", ev->pl_u.pl_i.pl_tsc_freq);
-		json_string(&j, "cpuid", ev->pl_u.pl_i.pl_cpuid);
-	} else if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {
-		put_chain(&j, &ev->pl_u.pl_cc);
-	} else if (ev->pl_type == PMCLOG_TYPE_PCSAMPLE) {
-		hex(&j, "pmcid", ev->pl_u.pl_s.pl_pmcid);
-		number(&j, "pid", ev->pl_u.pl_s.pl_pid);
-		address(&j, "pc", ev->pl_u.pl_s.pl_pc);
-		number(&j, "usermode", ev->pl_u.pl_s.pl_usermode);
-	} else if (ev->pl_type == PMCLOG_TYPE_USERDATA) {
-		hex(&j, "userdata", ev->pl_u.pl_u.pl_userdata);
-	} else {
-		put_process(&j, ev);
-	}
+	json_string(&j, "type", r ? r->name : NULL);
+	json_value(&j, "tsc", "%" PRIu64, ev->pl_tsc);
+	for (const struct logfmt_field *f = r ? r->field : NULL; f && f->kind; f++)
+		if (f->key)
+			json_field(&j, ev, f);
 	json_close(&j, '}');
 	if (size)
 		to[j.len < size ? j.len : size - 1] = '\0';

@@ -9,11 +9,11 @@
 #include "daemon.h"
 #include "loader/base/base.h"
 #include "loader/ktr/ktr.h"
-#include "loader/process/lifelog.h"
+#include "loader/pmc/lifetime.h"
 #include "loader/kernel/programs.h"
 #include "raise.h"
 #include "loader/count/target.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 /* The module may be open now, or not any more. */
 static int daemon_load_msr(struct daemon *d, struct why *why)

@@ -26,7 +26,7 @@
 #include "loader/config/config.h"
 #include "loader/machine/cpu.h"
 #include "loader/errand/errand.h"
-#include "loader/log/kgmon.h"
+#include "loader/pmc/kgmon.h"
 #include "loader/base/base.h"
 #include "loader/log/logfile.h"
 #include "loader/machine/msr.h"

@@ -19,8 +19,8 @@
 #include "loader/kernel/ktrload.h"
 
 #define SECOND	      1000000000ull
-#define MASK_LINGER   (1 * SECOND)	/* for which programs stay attached whose class is off */
-#define FREEZE_LINGER (10 * SECOND)	/* … while everything is frozen */
+#define MASK_LINGER   (1 * SECOND)	/* until programs of a class that is off are detached … */
+#define FREEZE_LINGER (10 * SECOND)	/* … and all programs of frozen rings */
 #define MARK_MAX      31		/* bytes of a mark's text */
 
 struct ktr {
@@ -32,32 +32,32 @@ struct ktr {
 	pthread_cond_t work;
 	bool stop;
 	struct ktr_conf want, now;	/* asked for last; in effect */
-	uint64_t asked, done;		/* their numbers; a failed one counts as done, … */
-	uint64_t good;			/* … the last one that has not failed */
-	int error;			/* of the one that has */
+	uint64_t asked, done;		/* numbers of requests; a failed one is done, too */
+	uint64_t good;			/* the last one that succeeded */
+	int error;			/* of the last one that failed */
 	struct why why, note;
 	struct ktrload *load;		/* changed by the thread alone; NULL: no rings */
 	uint32_t missing;
 	uint32_t freezes;
 	uint64_t frozen_since;
-	uint32_t attached;		/* classes whose programs are */
-	uint64_t masked_since;		/* the mask is as it is */
+	uint32_t attached;		/* classes whose programs are attached */
+	uint64_t masked_since;		/* ns: the last change of the mask */
 };
 
 /* --- the mask: lock is held ---------------------------------------------------------------- */
 
-static bool frozen(const struct ktr *k)
+static bool rings_frozen(const struct ktr *k)
 {
 	return k->freezes || ktrload_control(k->load)->stopped;
 }
 
-/* A trigger may be pulled meanwhile: it says so before it empties the mask. */
-static void put_mask(struct ktr *k)
+/* A trigger may fire meanwhile: it sets `stopped` before it empties the mask. */
+static void mask_put(struct ktr *k)
 {
 	volatile struct ktr_control *c = ktrload_control(k->load);
 
-	/* A program may have events of other classes as well, which are not there. */
-	c->mask = frozen(k) ? 0 : k->now.mask & ktrload_region(k->load)->compile;
+	/* A program may serve more classes than were compiled. */
+	c->mask = rings_frozen(k) ? 0 : k->now.mask & ktrload_region(k->load)->compile;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (c->stopped)
 		c->mask = 0;
@@ -65,7 +65,7 @@ static void put_mask(struct ktr *k)
 
 /* --- the thread ---------------------------------------------------------------------------- */
 
-static void set_cpus(struct ktrload *l, const struct ktr_conf *conf)
+static void cpus_set(struct ktrload *l, const struct ktr_conf *conf)
 {
 	const struct ktr_region *r = ktrload_region(l);
 	volatile struct ktr_control *c = ktrload_control(l);
@@ -78,8 +78,8 @@ static void set_cpus(struct ktrload *l, const struct ktr_conf *conf)
 	ktrload_put(l, r->cpumask, mask, sizeof(mask));
 }
 
-/* Rings of the size that there should be, with their triggers: those that are there or new ones. */
-static int make_rings(const struct ktr *k, const struct ktr_conf *conf, struct ktrload **l,
+/* Rings of the configured size, with their triggers: the existing ones or new ones. */
+static int ktr_rings_make(const struct ktr *k, const struct ktr_conf *conf, struct ktrload **l,
 		      struct why *why)
 {
 	struct ktr_layout layout;
@@ -101,20 +101,20 @@ static int make_rings(const struct ktr *k, const struct ktr_conf *conf, struct k
 	return err;
 }
 
-/* Makes it so.  What can fail comes first, so that nothing is half done. */
-static int apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, struct why *note)
+/* Applies a configuration.  Steps that can fail come first, so that nothing is half done. */
+static int conf_apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, struct why *note)
 {
 	struct ktrload *old = k->load, *l = NULL;
 	uint32_t loaded, missing = 0, attached = 0;
 	struct why unpinned;
-	int err = conf->compile && conf->entries ? make_rings(k, conf, &l, why) : 0;
+	int err = conf->compile && conf->entries ? ktr_rings_make(k, conf, &l, why) : 0;
 
 	if (err)
 		return err;
 	if (l) {
 		loaded = ktrload_classes(l, conf->compile, &missing, note);
 		ktrload_put(l, &ktrload_region(l)->compile, &loaded, sizeof(loaded));
-		set_cpus(l, conf);
+		cpus_set(l, conf);
 		attached = conf->mask | (l == old ? k->attached : 0);
 		ktrload_attach(l, attached, note);
 	}
@@ -125,21 +125,21 @@ static int apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, st
 	k->attached = attached;
 	k->masked_since = clock_ns();
 	if (l)
-		put_mask(k);
+		mask_put(k);
 	else
 		k->freezes = 0;
 	pthread_mutex_unlock(&k->lock);
 	if (l == old)
 		return 0;
-	/* The old ones have the name. */
+	/* The old rings still hold the pinned name. */
 	ktrload_free(old);
 	if (l && ktrload_pin(l, &unpinned) && !note->text[0])
 		*note = unpinned;
 	return 0;
 }
 
-/* When programs are to be detached that nobody needs; 0: all are needed.  Lock is held. */
-static uint64_t detach_at(const struct ktr *k)
+/* When programs without a use are to be detached; 0: there are none.  Lock is held. */
+static uint64_t programs_detach_at(const struct ktr *k)
 {
 	if (k->load && k->freezes && k->attached)
 		return k->frozen_since + FREEZE_LINGER;
@@ -148,21 +148,21 @@ static uint64_t detach_at(const struct ktr *k)
 	return 0;
 }
 
-/* Lock is held, but while the kernel works. */
-static void detach(struct ktr *k)
+/* The lock is held, except while the kernel works. */
+static void programs_detach(struct ktr *k)
 {
 	struct ktrload *l = k->load;
 	struct why none = { "" };
 
-	/* Whoever thaws meanwhile sees that there is something to attach. */
+	/* A thaw meanwhile sees that programs have to be attached again. */
 	k->attached = k->freezes ? 0 : k->now.mask;
 	pthread_mutex_unlock(&k->lock);
 	ktrload_attach(l, k->attached, &none);
 	pthread_mutex_lock(&k->lock);
 }
 
-/* Lock is held, but while the kernel works. */
-static void obey(struct ktr *k)
+/* The lock is held, except while the kernel works. */
+static void conf_obey(struct ktr *k)
 {
 	const uint64_t one = 1;
 	struct ktr_conf conf = k->want;
@@ -171,8 +171,8 @@ static void obey(struct ktr *k)
 	int err;
 
 	pthread_mutex_unlock(&k->lock);
-	err = apply(k, &conf, &why, &note);
-	/* As after the engine's start: the kernel's type information takes megabytes. */
+	err = conf_apply(k, &conf, &why, &note);
+	/* As after the engine's start: the kernel's type information took megabytes. */
 	malloc_trim(0);
 	pthread_mutex_lock(&k->lock);
 	k->done = number;
@@ -186,25 +186,25 @@ static void obey(struct ktr *k)
 		k->note = note;
 	if (err && k->asked == number)
 		k->want = k->now;
-	/* Adding 1 fails only where the event is on anyway. */
+	/* The write fails only if the event is readable already. */
 	(void)!write(k->event, &one, sizeof(one));
 }
 
-static void *run(void *arg)
+static void *thread_run(void *arg)
 {
 	struct ktr *k = arg;
 
 	pthread_mutex_lock(&k->lock);
 	while (!k->stop) {
-		uint64_t at = detach_at(k);
+		uint64_t at = programs_detach_at(k);
 		const struct timespec ts = { (time_t)(at / SECOND), (long)(at % SECOND) };
 
 		if (k->done != k->asked)
-			obey(k);
+			conf_obey(k);
 		else if (!at)
 			pthread_cond_wait(&k->work, &k->lock);
 		else if (clock_ns() >= at)
-			detach(k);
+			programs_detach(k);
 		else
 			pthread_cond_timedwait(&k->work, &k->lock, &ts);
 	}
@@ -212,14 +212,14 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct ktr *k, struct why *why)
+static int thread_start(struct ktr *k, struct why *why)
 {
 	sigset_t all, before;
 	int err;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&k->thread, NULL, run, k);
+	err = pthread_create(&k->thread, NULL, thread_run, k);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	k->started = !err;
 	return err ? deny(why, -err, "cannot start the thread of the trace rings: %s",
@@ -271,8 +271,8 @@ void ktr_free(struct ktr *k)
 
 /* --- what is asked for --------------------------------------------------------------------- */
 
-/* "all" is all there can ever be. */
-static int check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct why *why)
+/* "all" stands for every CPU that can ever exist. */
+static int conf_check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct why *why)
 {
 	bool all = true;
 
@@ -287,16 +287,16 @@ static int check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct w
 
 int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct why *why)
 {
-	int err = check_cpus(k, conf, why);
+	int err = conf_check_cpus(k, conf, why);
 
 	if (err)
 		return err;
 	pthread_mutex_lock(&k->lock);
-	/* Until rings are asked for, nothing runs. */
+	/* There is no thread until rings are asked for. */
 	if (!k->started && !(conf->compile && conf->entries)) {
 		k->want = k->now = *conf;
 	} else if (!ktrconf_same(&k->want, conf)) {
-		err = k->started ? 0 : start_thread(k, why);
+		err = k->started ? 0 : thread_start(k, why);
 		if (!err) {
 			k->want = *conf;
 			k->asked++;
@@ -348,7 +348,7 @@ void ktr_seen(struct ktr *k, struct why *note)
 {
 	uint64_t n;
 
-	/* Nothing to read: it was seen before. */
+	/* The read fails if the event was seen before. */
 	(void)!read(k->event, &n, sizeof(n));
 	pthread_mutex_lock(&k->lock);
 	*note = k->note;
@@ -358,7 +358,7 @@ void ktr_seen(struct ktr *k, struct why *note)
 
 /* --- rings that are there ------------------------------------------------------------------ */
 
-static int no_rings(const struct ktr *k, struct why *why)
+static int rings_missing(const struct ktr *k, struct why *why)
 {
 	if (k->load)
 		return 0;
@@ -367,7 +367,7 @@ static int no_rings(const struct ktr *k, struct why *why)
 		    "ktrctl compile SCHED,SYSC makes some");
 }
 
-static void tell_stopped(const struct ktr *k, char *buf, size_t size)
+static void stopped_text(const struct ktr *k, char *buf, size_t size)
 {
 	const struct ktr_control *c = (const struct ktr_control *)ktrload_control(k->load);
 
@@ -402,16 +402,16 @@ void ktr_info(struct ktr *k, struct wire_ktr *info)
 
 		info->compile = r->compile;
 		info->missing = k->missing;
-		info->mask = frozen(k) ? 0 : k->now.mask;
+		info->mask = rings_frozen(k) ? 0 : k->now.mask;
 		info->frozen = k->freezes + (c->stopped != KTR_RUNNING);
 		info->entries = r->entries;
 		info->written = ktrregion_written(r);
-		tell_stopped(k, info->stopped, sizeof(info->stopped));
+		stopped_text(k, info->stopped, sizeof(info->stopped));
 	}
 	pthread_mutex_unlock(&k->lock);
 }
 
-static int put_entry(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
+static int entry_put(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
 		     const uint64_t words[5], struct why *why)
 {
 	int err = ktrload_entry(k->load, id, by->pid, words);
@@ -419,14 +419,15 @@ static int put_entry(struct ktr *k, enum ktr_event id, const struct ktr_asker *b
 	return err ? deny(why, err, "cannot write to the trace rings: %s", strerror(-err)) : 0;
 }
 
-/* The entry that says who did it: "tracing frozen by %s pid=%d". */
-static int tell(struct ktr *k, enum ktr_event id, const struct ktr_asker *by, struct why *why)
+/* An entry that names the client: "tracing frozen by %s pid=%d". */
+static int entry_put_asker(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
+			   struct why *why)
 {
 	uint64_t words[5] = { 0 };
 
 	memcpy(words, by->program, strnlen(by->program, 15));
 	words[2] = by->pid;
-	return put_entry(k, id, by, words, why);
+	return entry_put(k, id, by, words, why);
 }
 
 int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why)
@@ -434,30 +435,30 @@ int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why)
 	int err;
 
 	pthread_mutex_lock(&k->lock);
-	err = no_rings(k, why);
+	err = rings_missing(k, why);
 	if (err)
 		goto out;
 	/* Whose program empties the mask. */
-	if (!frozen(k))
-		err = tell(k, KTR_EV_FREEZE, by, why);
+	if (!rings_frozen(k))
+		err = entry_put_asker(k, KTR_EV_FREEZE, by, why);
 	if (!err && !k->freezes++)
 		k->frozen_since = clock_ns();
-	put_mask(k);
+	mask_put(k);
 	pthread_cond_signal(&k->work);
 out:
 	pthread_mutex_unlock(&k->lock);
 	return err;
 }
 
-/* A trigger's is the outermost freeze: who copies the rings meanwhile does not end it. */
+/* A trigger's freeze is the outermost one: a client that copies the rings does not end it. */
 int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 {
 	volatile struct ktr_control *c;
 	int err;
 
 	pthread_mutex_lock(&k->lock);
-	err = no_rings(k, why);
-	if (!err && !frozen(k))
+	err = rings_missing(k, why);
+	if (!err && !rings_frozen(k))
 		err = deny(why, -EINVAL, "tracing is not frozen");
 	if (err)
 		goto out;
@@ -466,10 +467,10 @@ int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 		k->freezes--;
 	else
 		__atomic_store_n(&c->stopped, KTR_RUNNING, __ATOMIC_SEQ_CST);
-	if (!frozen(k)) {
-		err = tell(k, KTR_EV_THAW, by, why);
-		put_mask(k);
-		/* Programs were detached meanwhile. */
+	if (!rings_frozen(k)) {
+		err = entry_put_asker(k, KTR_EV_THAW, by, why);
+		mask_put(k);
+		/* Programs that were detached meanwhile are attached again. */
 		k->asked += (k->now.mask & ~k->attached) != 0;
 	}
 	pthread_cond_signal(&k->work);
@@ -483,7 +484,7 @@ int ktr_clear(struct ktr *k, struct why *why)
 	int err;
 
 	pthread_mutex_lock(&k->lock);
-	err = no_rings(k, why);
+	err = rings_missing(k, why);
 	if (!err && (err = ktrload_clear(k->load)))
 		deny(why, err, "cannot clear the trace rings: %s", strerror(-err));
 	pthread_mutex_unlock(&k->lock);
@@ -497,10 +498,10 @@ int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct
 
 	memcpy(words, text, strnlen(text, MARK_MAX));
 	pthread_mutex_lock(&k->lock);
-	err = no_rings(k, why);
-	if (!err && frozen(k))
+	err = rings_missing(k, why);
+	if (!err && rings_frozen(k))
 		err = deny(why, -EAGAIN, "tracing is frozen; ktrctl thaw ends that");
-	err = err ?: put_entry(k, KTR_EV_MARK, by, words, why);
+	err = err ?: entry_put(k, KTR_EV_MARK, by, words, why);
 	pthread_mutex_unlock(&k->lock);
 	return err;
 }
@@ -510,7 +511,7 @@ int ktr_open(struct ktr *k, bool whole, struct why *why)
 	int fd;
 
 	pthread_mutex_lock(&k->lock);
-	fd = no_rings(k, why);
+	fd = rings_missing(k, why);
 	if (!fd && whole) {
 		fd = fcntl(ktrload_fd(k->load), F_DUPFD_CLOEXEC, 0);
 		if (fd < 0)

@@ -9,19 +9,19 @@
 #include "ksyms.h"
 
 #define PAGE	  4096u
-#define LONGEST	  (256u * 1024)		/* bytes of a function: gaps are nobody's */
-#define HIDDEN_LINES 64u		/* per-CPU data may begin at 0, but not so much of it */
+#define LONGEST	  (256u * 1024)		/* bytes of a function; larger gaps are no code */
+#define HIDDEN_LINES 64u		/* more zeros than per-CPU data at the beginning has */
 #define BLOCK	  (1u << 20)
 #define BLOCK_MAX (1u << 30)
 
-struct entry {
+struct ksym_entry {
 	uint64_t start;
 	uint32_t size;			/* the most it can have */
 	uint32_t name;			/* in names */
 };
 
 struct ksyms {
-	struct entry *entry;
+	struct ksym_entry *entry;
 	size_t n, room;
 	char *names;
 	size_t len, names_room;
@@ -36,13 +36,13 @@ void ksyms_free(struct ksyms *k)
 	free(k);
 }
 
-static int add(struct ksyms *k, uint64_t start, const char *module, const char *name)
+static int ksym_add(struct ksyms *k, uint64_t start, const char *module, const char *name)
 {
 	size_t len = strlen(module) + strlen(name) + 1;
 
 	if (k->n == k->room) {
 		size_t room = k->room ? k->room * 2 : 65536;
-		struct entry *more = realloc(k->entry, room * sizeof(*more));
+		struct ksym_entry *more = realloc(k->entry, room * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
@@ -58,13 +58,13 @@ static int add(struct ksyms *k, uint64_t start, const char *module, const char *
 		k->names = more;
 		k->names_room = room;
 	}
-	k->entry[k->n++] = (struct entry){ .start = start, .name = (uint32_t)k->len };
+	k->entry[k->n++] = (struct ksym_entry){ .start = start, .name = (uint32_t)k->len };
 	k->len += (size_t)sprintf(k->names + k->len, "%s%s", module, name) + 1;
 	return 0;
 }
 
 /* The next word of a line, "" at its end. */
-static char *word(char **text)
+static char *line_word(char **text)
 {
 	char *at = *text + strspn(*text, " \t\n");
 	size_t len = strcspn(at, " \t\n");
@@ -74,24 +74,25 @@ static char *word(char **text)
 	return at;
 }
 
-/* "address type name [module]"; what is not code, and addresses that are hidden, pass. */
-static int add_line(struct ksyms *k, char *line)
+/* "address type name [module]"; skips what is not code, and hidden addresses. */
+static int ksym_add_line(struct ksyms *k, char *line)
 {
 	char *end, *at = line;
-	const char *address = word(&at), *type = word(&at), *name = word(&at), *module = word(&at);
+	const char *address = line_word(&at), *type = line_word(&at);
+	const char *name = line_word(&at), *module = line_word(&at);
 	uint64_t start = strtoull(address, &end, 16);
 
 	if (*end || !start || !*type || !strchr("tTwW", *type) || type[1] || !*name)
 		return 0;
-	/* Arm's marks of code and data. */
+	/* Arm's mapping symbols, between code and data. */
 	if (*name == '$')
 		return 0;
-	return add(k, start, *module == '[' ? module : "", name);
+	return ksym_add(k, start, *module == '[' ? module : "", name);
 }
 
-static int by_start(const void *a, const void *b)
+static int ksym_compare(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct ksym_entry *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -99,25 +100,25 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Bytes of "[module]" that a name begins with. */
-static size_t module_len(const char *name)
+static size_t name_module_len(const char *name)
 {
 	return *name == '[' ? strcspn(name, "]") + 1 : 0;
 }
 
-static bool same_image(const char *a, const char *b)
+static bool name_same_image(const char *a, const char *b)
 {
-	size_t len = module_len(a);
+	size_t len = name_module_len(a);
 
-	return len == module_len(b) && !strncmp(a, b, len);
+	return len == name_module_len(b) && !strncmp(a, b, len);
 }
 
 /*
- * The last function of a module ends with its page, behind which another module may come to lie
- * unseen.  BPF programs are packed: there it is not so.
+ * The last function of a module is assumed to end with its page: the next page may belong to code
+ * that is not in the table.  BPF programs are packed, so this does not apply to them.
  */
-static uint32_t most(const struct ksyms *k, size_t i)
+static uint32_t ksym_size(const struct ksyms *k, size_t i)
 {
-	const struct entry *e = &k->entry[i];
+	const struct ksym_entry *e = &k->entry[i];
 	const char *name = k->names + e->name;
 	uint64_t size = LONGEST;
 	bool last = true;
@@ -126,35 +127,35 @@ static uint32_t most(const struct ksyms *k, size_t i)
 		uint64_t gap = e[1].start - e->start;
 
 		size = gap < size ? gap : size;
-		last = !same_image(name, k->names + e[1].name);
+		last = !name_same_image(name, k->names + e[1].name);
 	}
 	if (last && strncmp(name, "[bpf]", 5) && size > PAGE - e->start % PAGE)
 		size = PAGE - e->start % PAGE;
 	return (uint32_t)size;
 }
 
-/* What was taken for growing is given back; where that fails it stays. */
-static void *trim(void *array, size_t size)
+/* Gives back the room for growth; where that fails the array stays as it is. */
+static void *array_trim(void *array, size_t size)
 {
 	void *less = size ? realloc(array, size) : NULL;
 
 	return less ? less : array;
 }
 
-/* Sorted, one name for each address: the first that the kernel has for it. */
-static void finish(struct ksyms *k)
+/* Sorts, with one name for each address: the kernel's first. */
+static void ksyms_sort(struct ksyms *k)
 {
 	size_t n = 0;
 
-	qsort(k->entry, k->n, sizeof(k->entry[0]), by_start);
+	qsort(k->entry, k->n, sizeof(k->entry[0]), ksym_compare);
 	for (size_t i = 0; i < k->n; i++)
 		if (!n || k->entry[n - 1].start != k->entry[i].start)
 			k->entry[n++] = k->entry[i];
 	k->n = n;
 	for (size_t i = 0; i < n; i++)
-		k->entry[i].size = most(k, i);
-	k->entry = trim(k->entry, n * sizeof(k->entry[0]));
-	k->names = trim(k->names, k->len);
+		k->entry[i].size = ksym_size(k, i);
+	k->entry = array_trim(k->entry, n * sizeof(k->entry[0]));
+	k->names = array_trim(k->names, k->len);
 }
 
 int ksyms_read(struct ksyms **out, const char *path)
@@ -168,7 +169,7 @@ int ksyms_read(struct ksyms **out, const char *path)
 	if (!k || !f)
 		err = k ? -errno : -ENOMEM;
 	while (!err && getline(&line, &size, f) > 0)
-		err = add_line(k, line);
+		err = ksym_add_line(k, line);
 	if (!err && ferror(f))
 		err = -EIO;
 	if (!err && !k->names)
@@ -180,7 +181,7 @@ int ksyms_read(struct ksyms **out, const char *path)
 		ksyms_free(k);
 		return err;
 	}
-	finish(k);
+	ksyms_sort(k);
 	*out = k;
 	return 0;
 }
@@ -209,7 +210,7 @@ int ksyms_start(const char *path, uint64_t *start)
 
 bool ksyms_find(const struct ksyms *k, uint64_t address, struct ksym *sym)
 {
-	const struct entry *e = k->entry;
+	const struct ksym_entry *e = k->entry;
 	size_t low = 0, high = k->n;
 
 	/* Those below `low` begin at the address or before it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's functions by address: what /proc/kallsyms says at a moment, with modules and BPF
- * programs.  It does not say where a function ends.
+ * The kernel's functions by address: a snapshot of /proc/kallsyms, with modules and BPF programs.
+ * The file does not have the ends of functions.
  */
 #ifndef PMCBPF_KSYMS_H
 #define PMCBPF_KSYMS_H
@@ -25,9 +25,8 @@ int ksyms_read(struct ksyms **out, const char *path);
 void ksyms_free(struct ksyms *k);
 
 /*
- * Where the kernel begins, from the first lines of the file.  -EPERM: the kernel hides its
- * addresses; -ENODATA: the file is empty, as where a sandbox has put another one in its place; or
- * why the file cannot be read.
+ * The kernel's first address, from the first lines of the file.  -EPERM: the kernel hides its
+ * addresses; -ENODATA: the file is empty, as a sandbox may present it; or why it cannot be read.
  */
 int ksyms_start(const char *path, uint64_t *start);
 

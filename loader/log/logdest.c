@@ -24,7 +24,7 @@
  * FUSE, 9p, NFS and the like a program or another machine may keep the writer for ever; overlay
  * may lie on any of them.
  */
-static bool is_local(long type)
+static bool fs_is_local(long type)
 {
 	static const long local[] = {
 		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
@@ -39,8 +39,8 @@ static bool is_local(long type)
 	return false;
 }
 
-/* The kernel's own files, where a write is an order. */
-static bool is_pseudo(long type)
+/* The kernel's own files, where a write is a command. */
+static bool fs_is_pseudo(long type)
 {
 	static const long pseudo[] = {
 		PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC,
@@ -54,21 +54,21 @@ static bool is_pseudo(long type)
 	return false;
 }
 
-static int refuse(struct why *why)
+static int dest_refuse(struct why *why)
 {
 	return deny(why, -EBADF, "a log is written to a file, a pipe, a socket or a terminal, not "
 		    "to a device or a file of the kernel");
 }
 
-static int check_file(int fd, struct logdest *dest, struct why *why)
+static int dest_check_file(int fd, struct logdest *dest, struct why *why)
 {
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs))
 		return deny(why, -EBADF, "the log's descriptor is of no use: %m");
-	if (is_pseudo(fs.f_type))
-		return refuse(why);
-	if (!is_local(fs.f_type))
+	if (fs_is_pseudo(fs.f_type))
+		return dest_refuse(why);
+	if (!fs_is_local(fs.f_type))
 		return deny(why, -EXDEV, "the log is on a file system of type 0x%lx, where a write "
 			    "may wait for a program or another machine (overlay, FUSE, NFS …); "
 			    "choose a local one, or write the file yourself: "
@@ -86,8 +86,8 @@ static int socket_option(int fd, int name)
 	return getsockopt(fd, SOL_SOCKET, name, &value, &len) ? -1 : value;
 }
 
-/* A log is one stream: a datagram may get lost or be too long, and no record of that remains. */
-static int check_socket(int fd, struct logdest *dest, struct why *why)
+/* A log is one stream: a datagram may be lost or too long, and the log would not show it. */
+static int dest_check_socket(int fd, struct logdest *dest, struct why *why)
 {
 	int domain = socket_option(fd, SO_DOMAIN), type = socket_option(fd, SO_TYPE);
 	int protocol = socket_option(fd, SO_PROTOCOL);
@@ -105,14 +105,14 @@ static int check_socket(int fd, struct logdest *dest, struct why *why)
 		    "one of family %d and type %d", domain, type);
 }
 
-static int check_device(int fd, dev_t device, struct logdest *dest, struct why *why)
+static int dest_check_device(int fd, dev_t device, struct logdest *dest, struct why *why)
 {
 	if (device == makedev(1, 3) || device == makedev(1, 7))
 		dest->kind = LOGDEST_NULL;
 	else if (isatty(fd))
 		dest->kind = LOGDEST_TERMINAL;
 	else
-		return refuse(why);
+		return dest_refuse(why);
 	return 0;
 }
 
@@ -127,15 +127,15 @@ int logdest_check(int fd, struct logdest *dest, struct why *why)
 		return deny(why, -EBADF, "the log's descriptor is of no use: %m");
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:
-		return check_file(fd, dest, why);
+		return dest_check_file(fd, dest, why);
 	case S_IFSOCK:
-		return check_socket(fd, dest, why);
+		return dest_check_socket(fd, dest, why);
 	case S_IFCHR:
-		return check_device(fd, st.st_rdev, dest, why);
+		return dest_check_device(fd, st.st_rdev, dest, why);
 	case S_IFIFO:
 		dest->kind = LOGDEST_PIPE;
 		return 0;
 	default:
-		return refuse(why);
+		return dest_refuse(why);
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a log may be written to.  The descriptor is a client's, and a system call on it may wait
- * for as long as the client likes: a FUSE server answers fstat(2) and fstatfs(2).  The check uses
- * nothing but the descriptor, so that it can run where waiting harms nobody, and finds out all that
- * the log's writer has to know; nothing else is asked of the descriptor later.
+ * Where a log may be written to.  The descriptor is a client's, and a system call on it may take as
+ * long as the client likes: a FUSE server answers fstat(2) and fstatfs(2).  The check needs the
+ * descriptor only, so it runs in a helper, where waiting harms nobody.  Its result is all that the
+ * log's writer needs to know of the descriptor.
  */
 #ifndef PMCBPF_LOGDEST_H
 #define PMCBPF_LOGDEST_H
@@ -24,8 +24,8 @@ struct logdest {
 };
 
 /*
- * -EBADF: nothing that a log is written to; -EXDEV: a file on a file system that is not known to
- * complete a write without the help of a program or another machine.
+ * -EBADF: a kind of file that logs are not written to; -EXDEV: a file system where a write may need
+ * the help of a program or another machine.
  */
 int logdest_check(int fd, struct logdest *dest, struct why *why);
 

@@ -11,7 +11,7 @@
 
 /* --- records ------------------------------------------------------------------------------- */
 
-static void hand_over(struct logfile *l)
+static void log_hand_over(struct logfile *l)
 {
 	if (l->current)
 		log_queue(l, l->current);
@@ -19,12 +19,12 @@ static void hand_over(struct logfile *l)
 }
 
 /* Room for a record of `len` bytes; a record never spans buffers. */
-static uint8_t *room(struct logfile *l, size_t len)
+static uint8_t *log_room(struct logfile *l, size_t len)
 {
 	uint8_t *p;
 
 	if (l->current && l->current->size - l->current->used < len)
-		hand_over(l);
+		log_hand_over(l);
 	if (!l->current)
 		l->current = log_buffer(l, len);
 	if (!l->current)
@@ -34,24 +34,24 @@ static uint8_t *room(struct logfile *l, size_t len)
 	return p;
 }
 
-static bool append(struct logfile *l, const uint8_t *record, size_t len)
+static bool log_append(struct logfile *l, const uint8_t *record, size_t len)
 {
-	uint8_t *p = room(l, len);
+	uint8_t *p = log_room(l, len);
 
 	if (p)
 		memcpy(p, record, len);
 	return p != NULL;
 }
 
-/* Not in one with its caller, whom a record's room on the stack would cost time for each sample. */
-static __attribute__((noinline)) bool put_drop(struct logfile *l, uint64_t ns)
+/* Not inlined: the record on the stack would cost its caller time for each sample. */
+static __attribute__((noinline)) bool log_put_drop(struct logfile *l, uint64_t ns)
 {
 	struct pmclog_ev ev = {
 		.pl_type = PMCLOG_TYPE_DROPNOTIFY, .pl_u.pl_dn.pl_lost = l->lost,
 	};
 	uint8_t record[LOGREC_MAX];
 
-	if (!append(l, record, logrec_encode(record, &l->clock, ns, &ev)))
+	if (!log_append(l, record, logrec_encode(record, &l->clock, ns, &ev)))
 		return false;
 	l->dropped = false;
 	l->lost = 0;
@@ -59,40 +59,40 @@ static __attribute__((noinline)) bool put_drop(struct logfile *l, uint64_t ns)
 }
 
 /* Marks a gap before the first record behind it. */
-static bool mark_gap(struct logfile *l, uint64_t ns)
+static bool log_mark_gap(struct logfile *l, uint64_t ns)
 {
-	return !l->dropped || put_drop(l, ns);
+	return !l->dropped || log_put_drop(l, ns);
 }
 
-static bool failed(struct logfile *l)
+static bool log_failed(struct logfile *l)
 {
 	return __atomic_load_n(&l->error, __ATOMIC_RELAXED) != 0;
 }
 
-static uint64_t in_order(struct logfile *l, uint64_t ns)
+static uint64_t log_time(struct logfile *l, uint64_t ns)
 {
 	if (ns > l->last)
 		l->last = ns;
 	return l->last;
 }
 
-static int put(struct logfile *l, uint64_t ns, const uint8_t *record, size_t len)
+static int log_put(struct logfile *l, uint64_t ns, const uint8_t *record, size_t len)
 {
-	if (mark_gap(l, ns) && append(l, record, len))
+	if (log_mark_gap(l, ns) && log_append(l, record, len))
 		return 0;
 	logfile_lost(l, 1);
 	return -ENOMEM;
 }
 
-static int put_event(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
+static int log_put_event(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
 {
 	uint8_t record[LOGREC_MAX];
 	size_t len;
 
-	ns = in_order(l, ns);
+	ns = log_time(l, ns);
 	len = logrec_encode(record, &l->clock, ns, ev);
-	/* Old logs know no threads: nothing is missing there. */
-	return len ? put(l, ns, record, len) : 0;
+	/* The old format has no records of threads: nothing is missing. */
+	return len ? log_put(l, ns, record, len) : 0;
 }
 
 unsigned int logfile_chain_room(const struct logfile *l)
@@ -100,20 +100,20 @@ unsigned int logfile_chain_room(const struct logfile *l)
 	return l->clock.format == LOGFMT_OLD ? LOGREC_OLD_CHAIN : PMC_CALLCHAIN_DEPTH_MAX;
 }
 
-/* Not in one with its caller, as put_drop(). */
-static __attribute__((noinline)) int put_renumbered(struct logfile *l, uint64_t ns,
-						    const struct pmclog_ev *ev)
+/* Not inlined, as log_put_drop(). */
+static __attribute__((noinline)) int log_put_renumbered(struct logfile *l, uint64_t ns,
+							const struct pmclog_ev *ev)
 {
 	struct pmclog_ev mine = *ev;
 
-	return l->numbers->event(l->numbers, ns, &mine) ? put_event(l, ns, &mine) : 0;
+	return l->numbers->event(l->numbers, ns, &mine) ? log_put_event(l, ns, &mine) : 0;
 }
 
 int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev)
 {
-	if (l->closed || failed(l))
+	if (l->closed || log_failed(l))
 		return -EPIPE;
-	return l->numbers ? put_renumbered(l, ns, ev) : put_event(l, ns, ev);
+	return l->numbers ? log_put_renumbered(l, ns, ev) : log_put_event(l, ns, ev);
 }
 
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
@@ -121,17 +121,18 @@ int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_cal
 {
 	struct pmclog_ev_callchain mine;
 	uint8_t *p;
+	size_t len;
 
-	if (l->closed || failed(l))
+	if (l->closed || log_failed(l))
 		return -EPIPE;
 	if (l->numbers) {
 		memcpy(&mine, c, offsetof(struct pmclog_ev_callchain, pl_pc));
 		l->numbers->sample(l->numbers, ns, &mine);
 		c = &mine;
 	}
-	ns = in_order(l, ns);
-	p = mark_gap(l, ns) ? room(l, logrec_callchain_size(&l->clock, (unsigned int)c->pl_npc)) :
-			      NULL;
+	ns = log_time(l, ns);
+	len = logrec_callchain_size(&l->clock, (unsigned int)c->pl_npc);
+	p = log_mark_gap(l, ns) ? log_room(l, len) : NULL;
 	if (!p) {
 		logfile_lost(l, 1);
 		return -ENOMEM;
@@ -147,7 +148,7 @@ bool logfile_renumbers(const struct logfile *l)
 
 void logfile_hide_names(struct logfile *l)
 {
-	lognames_hide(l->names);
+	name_search_hide(l->names);
 }
 
 void logfile_gap(struct logfile *l)
@@ -163,7 +164,7 @@ void logfile_lost(struct logfile *l, uint64_t n)
 
 uint64_t logfile_flush(struct logfile *l)
 {
-	hand_over(l);
+	log_hand_over(l);
 	pthread_mutex_lock(&l->lock);
 	l->awaited = l->queued;
 	pthread_mutex_unlock(&l->lock);
@@ -198,8 +199,8 @@ int logfile_error(struct logfile *l, bool *news)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-static void initialize(struct pmclog_ev *ev, struct logfile *l, uint32_t cputype, const char *cpuid,
-		       uint64_t mono)
+static void log_initialize(struct pmclog_ev *ev, struct logfile *l, uint32_t cputype,
+			   const char *cpuid, uint64_t mono)
 {
 	uint64_t wall = mono + (uint64_t)l->clock.to_wall;
 
@@ -236,8 +237,8 @@ static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_
 	return l;
 }
 
-/* The loop takes signals; the thread none but the kick. */
-static int start_writer(struct logfile *l, struct why *why)
+/* Signals go to the loop; the thread takes the kick only. */
+static int log_start_writer(struct logfile *l, struct why *why)
 {
 	sigset_t all, before;
 	int err;
@@ -263,7 +264,7 @@ int logfile_new(struct logpool *pool, const struct logfile_config *config, struc
 		return err;
 	l = logfile_alloc(pool, config);
 	if (l)
-		l->names = lognames_new(pool->names, &l->clock);
+		l->names = name_search_new(pool->names, &l->clock);
 	if (!l || !l->names) {
 		err = deny(why, -ENOMEM, "no memory for a log");
 		goto no_log;
@@ -272,9 +273,9 @@ int logfile_new(struct logpool *pool, const struct logfile_config *config, struc
 	l->current = log_first_buffer(l, why);
 	if (!l->current)
 		goto no_log;
-	initialize(&ev, l, config->cputype, config->cpuid, clock_ns());
+	log_initialize(&ev, l, config->cputype, config->cpuid, clock_ns());
 	(void)logfile_put(l, clock_ns(), &ev);
-	err = start_writer(l, why);
+	err = log_start_writer(l, why);
 	if (err)
 		goto no_log;
 	l->next = pool->logs;
@@ -285,7 +286,7 @@ no_log:
 	if (l && l->current)
 		log_drop_buffer(l, l->current);
 	if (l)
-		lognames_free(l->names);
+		name_search_free(l->names);
 	free(l);
 	user_give(users, config->user, POOL_LOGS, 1);
 	return err;
@@ -300,7 +301,7 @@ void logfile_close(struct logfile *l)
 	l->ending = true;
 	(void)logfile_put(l, clock_ns(), &ev);
 	l->closed = true;
-	hand_over(l);
+	log_hand_over(l);
 	pthread_mutex_lock(&l->lock);
 	l->end = true;
 	pthread_cond_signal(&l->work);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An owner's log: records go into buffers of a common pool, of which each user has a share, and one
- * thread per log writes full buffers to the file that the owner has handed over, with the owner's
- * ids.  A reader that does not read, a full disk or a closed pipe holds up that thread and nothing
- * else.  All functions are the event loop's, and none of them waits.
+ * An owner's log.  Records go into buffers of a common pool, of which each user has a share; one
+ * thread per log writes full buffers to the owner's file, with the owner's ids.  A reader that does
+ * not read, a full disk or a closed pipe holds up that thread and nothing else.
  */
 #ifndef PMCBPF_LOADER_LOGFILE_H
 #define PMCBPF_LOADER_LOGFILE_H
@@ -21,34 +20,34 @@ struct logfile;
 struct logpool;
 
 struct logpool_config {
-	struct user_table *users;	/* whose pools the buffers and the logs are */
+	struct user_table *users;	/* the pools that buffers and logs are charged to */
 	unsigned int buffers;		/* kern.hwpmc.nbuffers */
 	unsigned int size;		/* bytes each: kern.hwpmc.logbuffersize */
-	const char *kallsyms;		/* NULL: /proc/kallsyms, as but for tests */
-	const struct log *log;		/* for what logs lack */
+	const char *kallsyms;		/* of tests; NULL: /proc/kallsyms */
+	const struct log *log;		/* for messages about what logs lack */
 };
 
 /*
- * *event becomes readable when a log has failed or ended, or written what was flushed, or the names
- * of the kernel's functions are known: call logpool_reap() then.
+ * *event becomes readable when a log has failed, has ended, or has written what was flushed, and
+ * when the names of the kernel's functions are known: call logpool_reap() then.
  */
 int logpool_new(struct logpool **out, const struct logpool_config *config, int *event,
 		struct why *why);
-/* Waits up to a second for logs to be written, then gives the rest up, within another second. */
+/* Waits up to a second for logs to be written, and up to another one for abandoned logs to end. */
 void logpool_free(struct logpool *pool);
 /* Frees logs that have ended, and empties the event. */
 void logpool_reap(struct logpool *pool);
 /*
- * Starts writing what the last records filled. Until then, or a flush, buffers wait for company; to
- * be called soon after records have been put.
+ * Wakes the threads whose logs have full buffers.  Call it after a batch of records: until then, or
+ * a flush, full buffers are collected, so that a thread is woken for many of them.
  */
 void logpool_push(struct logpool *pool);
-/* How often a buffer was asked for, and there was none: pm_buffer_requests{,_failed}. */
+/* Requests for buffers, and those that failed: pm_buffer_requests{,_failed}. */
 void logpool_stats(const struct logpool *pool, uint32_t *requests, uint32_t *failed);
 
 /*
- * How processes and threads of records get the numbers that the log's owner knows them by.  event()
- * is false of a record about a process that has none: it is left out.  end() frees it.
+ * Replaces the numbers of processes and threads in records by those in the owner's PID namespace.
+ * event() returns false if the record's process has none there: the record is left out.
  */
 struct log_numbers {
 	bool (*event)(struct log_numbers *n, uint64_t ns, struct pmclog_ev *ev);
@@ -57,12 +56,12 @@ struct log_numbers {
 };
 
 struct logfile_config {
-	int fd;				/* logdest_check() has found … */
-	struct logdest dest;		/* … this */
+	int fd;
+	struct logdest dest;		/* logdest_check() of `fd` */
 	struct identity *id;		/* of the owner */
-	struct user *user;		/* whom the log and its buffers are charged to */
-	struct user_stats *owner_stats;	/* … and counted for, until logfile_free(); NULL: nobody */
-	struct log_numbers *numbers;	/* NULL: those of the daemon */
+	struct user *user;		/* the log and its buffers are charged to it */
+	struct user_stats *owner_stats;	/* counts them as well, until logfile_free(); or NULL */
+	struct log_numbers *numbers;	/* NULL: the owner is in the daemon's PID namespace */
 	enum logfmt format;
 	uint32_t cputype;
 	const char *cpuid;
@@ -76,22 +75,22 @@ int logfile_new(struct logpool *pool, const struct logfile_config *config, struc
 		struct why *why);
 
 /*
- * Appends a record, of `ns` on CLOCK_MONOTONIC or of the time of the one before, if that is later.
- * -ENOMEM: no buffer; the record is counted, and a DROPNOTIFY marks the gap as soon as there is
- * one.  -EPIPE: the log has been closed, or has failed.
+ * Appends a record with the time `ns` of CLOCK_MONOTONIC, or with that of the record before it, if
+ * that is later.  -ENOMEM: no buffer; the record is counted, and a DROPNOTIFY marks the gap as soon
+ * as there is a buffer.  -EPIPE: the log has been closed, or has failed.
  */
 int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev);
-/* Addresses of a call chain for which the format's readers have room. */
+/* The most addresses of a call chain that readers of the log's format accept. */
 unsigned int logfile_chain_room(const struct logfile *l);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc);
 
-/* Has it numbers of its own? */
+/* Does it have struct log_numbers? */
 bool logfile_renumbers(const struct logfile *l);
-/* From now on the kernel's functions are not named: the owner may know their addresses only. */
+/* No more names of kernel functions: the owner may know their addresses only. */
 void logfile_hide_names(struct logfile *l);
 
-/* Records are missing here that never came as far as this; nobody knows how many are the log's. */
+/* Marks a gap: an unknown number of records was lost before they got here. */
 void logfile_gap(struct logfile *l);
 /* `n` records of this log are missing here. */
 void logfile_lost(struct logfile *l, uint64_t n);
@@ -99,18 +98,15 @@ void logfile_lost(struct logfile *l, uint64_t n);
 /* Hands over what is buffered; written when logfile_written() reaches the number returned. */
 uint64_t logfile_flush(struct logfile *l);
 uint64_t logfile_written(const struct logfile *l);
-/* 0, or what the first failed write said, for good; *news: nobody who asked has been told yet. */
+/* 0, or the error of the first failed write, for good; *news: no earlier call returned it. */
 int logfile_error(struct logfile *l, bool *news);
 
 /*
- * CLOSELOG: the last record, then the file is closed once all is written.  Further records are
+ * Writes CLOSELOG, the last record; the file is closed once all is written.  Further records are
  * dropped without a mark.
  */
 void logfile_close(struct logfile *l);
-/*
- * The same, and the log is no longer the caller's: what its file does not take within a second is
- * given up.
- */
+/* The same, and gives the log up: its thread has a second for each 64 KB (logpool.h). */
 void logfile_free(struct logfile *l);
 
 #endif

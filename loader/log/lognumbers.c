@@ -11,19 +11,19 @@
 #define KEPT_MAX (1u << 17)
 
 struct number {
-	pid_t here, there;		/* the daemon's, and the owner's; 0: not used */
+	pid_t here, there;		/* the daemon's and the owner's; 0: a free slot */
 };
 
 struct lognumbers {
 	struct log_numbers api;
 	struct engine *e;
 	struct cred viewer;
-	struct number *kept;		/* those that have been looked up: a hash table */
+	struct number *kept;		/* a hash table of numbers that have been looked up */
 	unsigned int n, room;
 };
 
-/* Where it is, or belongs; NULL: there is no table. */
-static struct number *slot_of(const struct lognumbers *n, pid_t here)
+/* The number's slot, or the free one where it belongs; NULL: there is no table. */
+static struct number *number_slot(const struct lognumbers *n, pid_t here)
 {
 	unsigned int at = (unsigned int)here * 2654435769u & (n->room - 1);
 
@@ -34,8 +34,8 @@ static struct number *slot_of(const struct lognumbers *n, pid_t here)
 	return &n->kept[at];
 }
 
-/* What is not kept is looked up again: without memory, or when there are too many. */
-static void grow(struct lognumbers *n)
+/* Numbers are dropped if there are too many, or no memory: they are looked up again. */
+static void numbers_grow(struct lognumbers *n)
 {
 	struct lognumbers bigger = { .room = n->room ? n->room * 2 : KEPT_MIN };
 
@@ -51,27 +51,27 @@ static void grow(struct lognumbers *n)
 		return;
 	for (unsigned int i = 0; i < n->room; i++)
 		if (n->kept[i].here)
-			*slot_of(&bigger, n->kept[i].here) = n->kept[i];
+			*number_slot(&bigger, n->kept[i].here) = n->kept[i];
 	free(n->kept);
 	n->kept = bigger.kept;
 	n->room = bigger.room;
 }
 
-static void keep(struct lognumbers *n, pid_t here, pid_t there)
+static void number_keep(struct lognumbers *n, pid_t here, pid_t there)
 {
 	struct number *slot;
 
-	grow(n);
-	slot = slot_of(n, here);
-	/* One place stays free, where a search ends. */
+	numbers_grow(n);
+	slot = number_slot(n, here);
+	/* One slot stays free, so that a search ends. */
 	if (!slot || (!slot->here && n->n + 1 >= n->room))
 		return;
 	n->n += !slot->here;
 	*slot = (struct number){ here, there };
 }
 
-/* As it was noted at its birth; 0: it was not. */
-static pid_t noted(const struct lognumbers *n, pid_t here, uint64_t ns)
+/* The number noted at the birth; 0: there is no note. */
+static pid_t number_noted(const struct lognumbers *n, pid_t here, uint64_t ns)
 {
 	unsigned int below = n->viewer.depth - 1;
 	struct abi_number number;
@@ -83,7 +83,7 @@ static pid_t noted(const struct lognumbers *n, pid_t here, uint64_t ns)
 	return (pid_t)number.nr[below];
 }
 
-static pid_t ask_proc(const struct lognumbers *n, pid_t here)
+static pid_t number_ask(const struct lognumbers *n, pid_t here)
 {
 	struct cred c;
 	pid_t there = policy_read_cred(here, &c) ? -1 : policy_pid_in(&c, &n->viewer);
@@ -91,82 +91,54 @@ static pid_t ask_proc(const struct lognumbers *n, pid_t here)
 	return there > 0 ? there : PMCLOG_PID_OUTSIDE;
 }
 
-/* `born`: an earlier one may have had the number. */
+/* `born`: a number that is kept is of an earlier process. */
 static pid_t number_of(struct lognumbers *n, pid_t here, uint64_t ns, bool born)
 {
 	const struct number *known;
 	pid_t there;
 
-	/* The idle task, the kernel's mappings, and what the daemon has no number for. */
+	/* The idle task, the kernel's mappings, and processes outside of the daemon's namespace. */
 	if (here <= 0)
 		return here;
-	known = born ? NULL : slot_of(n, here);
+	known = born ? NULL : number_slot(n, here);
 	if (known && known->here)
 		return known->there;
-	there = noted(n, here, ns);
-	there = there ?: ask_proc(n, here);
-	keep(n, here, there);
+	there = number_noted(n, here, ns);
+	there = there ?: number_ask(n, here);
+	number_keep(n, here, there);
 	return there;
 }
 
-/* Where a record has its process and its thread, if it has one. */
-struct fields {
-	pid_t *pid, *tid;
-	bool born;			/* the first record of it */
-	bool of_pmc;			/* a PMC's own: it is not left out */
-};
-
-static struct fields fields_of(struct pmclog_ev *ev)
+/* A PMC's own record stays in the log even if its process has no number there. */
+static bool record_is_of_pmc(enum pmclog_type type)
 {
-	switch (ev->pl_type) {
-	case PMCLOG_TYPE_PMCATTACH:
-		return (struct fields){ .pid = &ev->pl_u.pl_t.pl_pid, .of_pmc = true };
-	case PMCLOG_TYPE_PMCDETACH:
-		return (struct fields){ .pid = &ev->pl_u.pl_d.pl_pid, .of_pmc = true };
-	case PMCLOG_TYPE_PROCCSW:
-		return (struct fields){ &ev->pl_u.pl_c.pl_pid, &ev->pl_u.pl_c.pl_tid, false, true };
-	case PMCLOG_TYPE_PROCEXIT:
-		return (struct fields){ .pid = (pid_t *)&ev->pl_u.pl_e.pl_pid, .of_pmc = true };
-	case PMCLOG_TYPE_PROCEXEC:
-		return (struct fields){ .pid = &ev->pl_u.pl_x.pl_pid };
-	case PMCLOG_TYPE_PROCFORK:
-		return (struct fields){ .pid = &ev->pl_u.pl_f.pl_newpid, .born = true };
-	case PMCLOG_TYPE_SYSEXIT:
-		return (struct fields){ .pid = &ev->pl_u.pl_se.pl_pid };
-	case PMCLOG_TYPE_MAP_IN:
-		return (struct fields){ .pid = &ev->pl_u.pl_mi.pl_pid };
-	case PMCLOG_TYPE_MAP_OUT:
-		return (struct fields){ .pid = &ev->pl_u.pl_mo.pl_pid };
-	case PMCLOG_TYPE_THR_CREATE:
-		return (struct fields){ &ev->pl_u.pl_tc.pl_pid, &ev->pl_u.pl_tc.pl_tid, true,
-					false };
-	case PMCLOG_TYPE_THR_EXIT:
-		return (struct fields){ .pid = &ev->pl_u.pl_te.pl_tid };
-	case PMCLOG_TYPE_PROC_CREATE:
-		return (struct fields){ .pid = &ev->pl_u.pl_pc.pl_pid };
-	default:
-		return (struct fields){ NULL, NULL, false, true };
-	}
+	return type == PMCLOG_TYPE_PMCATTACH || type == PMCLOG_TYPE_PMCDETACH ||
+	       type == PMCLOG_TYPE_PROCCSW || type == PMCLOG_TYPE_PROCEXIT;
 }
 
-static bool number_event(struct log_numbers *api, uint64_t ns, struct pmclog_ev *ev)
+/* The last number of a record decides: of a birth the child's, of a thread its process's. */
+static bool numbers_event(struct log_numbers *api, uint64_t ns, struct pmclog_ev *ev)
 {
 	struct lognumbers *n = (struct lognumbers *)api;
-	struct fields f = fields_of(ev);
-	/* What is no process stays as it is. */
-	bool outside = f.pid && *f.pid > 0;
+	const struct logfmt_record *r = logfmt_find(ev->pl_type);
+	bool outside = false;
 
-	if (ev->pl_type == PMCLOG_TYPE_PROCFORK)
-		ev->pl_u.pl_f.pl_oldpid = number_of(n, ev->pl_u.pl_f.pl_oldpid, ns, false);
-	if (f.tid)
-		*f.tid = number_of(n, *f.tid, ns, f.born);
-	if (f.pid)
-		*f.pid = number_of(n, *f.pid, ns, f.born && !f.tid);
-	outside &= f.pid && *f.pid < 0;
-	return f.of_pmc || !outside;
+	for (const struct logfmt_field *f = r->field; f->kind; f++) {
+		char *at = (char *)ev + f->ev;
+		pid_t here, there;
+
+		if (f->kind != LOGFMT_PID && f->kind != LOGFMT_TID && f->kind != LOGFMT_BORN)
+			continue;
+		memcpy(&here, at, sizeof(here));
+		there = number_of(n, here, ns, f->kind == LOGFMT_BORN);
+		memcpy(at, &there, sizeof(there));
+		/* What is no process stays as it is. */
+		outside = here > 0 && there < 0;
+	}
+	return record_is_of_pmc(ev->pl_type) || !outside;
 }
 
-static void number_sample(struct log_numbers *api, uint64_t ns, struct pmclog_ev_callchain *c)
+static void numbers_sample(struct log_numbers *api, uint64_t ns, struct pmclog_ev_callchain *c)
 {
 	struct lognumbers *n = (struct lognumbers *)api;
 	pid_t pid = number_of(n, (pid_t)c->pl_pid, ns, false);
@@ -193,7 +165,7 @@ int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbe
 
 	if (!n)
 		return deny(why, -ENOMEM, "no memory for the numbers of processes in a log");
-	n->api = (struct log_numbers){ number_event, number_sample, numbers_end };
+	n->api = (struct log_numbers){ numbers_event, numbers_sample, numbers_end };
 	n->e = e;
 	n->viewer = *viewer;
 	err = programs_numbers(e->programs, true, why);

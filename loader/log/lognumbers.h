@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Logs of owners in a PID namespace below the daemon's: each process and thread gets the number
- * that it has there.  Of those that are born while such a log is written the programs note all
- * numbers, because a process may be gone before its records are read; /proc has the others'.
+ * that it has there.  While such a log is written, the BPF programs note all numbers of each new
+ * process, because it may be gone before its records are read; /proc has those of the others.
  */
 #ifndef PMCBPF_LOGNUMBERS_H
 #define PMCBPF_LOGNUMBERS_H
@@ -12,7 +12,7 @@
 
 struct engine;
 
-/* For the log of an owner with these credentials, which has it from then on. */
+/* The numbers as an owner with these credentials sees them; the log frees them. */
 int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbers **out,
 		   struct why *why);
 

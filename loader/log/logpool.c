@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pool of log buffers, whom they are charged to, and the ends of logs. */
+/* The pool of log buffers, their charges to users, and the ends of logs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "logpool.h"
 
 #define LOGS_MAX    4096u		/* of all users: a thread and a descriptor each */
-#define FILE_BYTES  (16u * 1024 * 1024)	/* of bursts that files have not taken yet */
+#define FILE_BYTES  (16u * 1024 * 1024)	/* for bursts that are not yet written to files */
 #define END_SIZE    64u			/* bytes: DROPNOTIFY and CLOSELOG */
 #define PAUSE_MIN   1000000ull		/* ns between two kicks, which doubles … */
 #define PAUSE_MAX   1000000000ull	/* … up to this */
@@ -29,7 +29,7 @@ void log_tell_loop(const struct logpool *pool)
 {
 	uint64_t one = 1;
 
-	/* It fails only when the counter is full, and then the loop has been told. */
+	/* It fails only if the counter is full, and then the event is readable. */
 	(void)!write(pool->bell, &one, sizeof(one));
 }
 
@@ -42,7 +42,7 @@ static void names_ready(void *arg)
 	log_tell_loop(arg);
 }
 
-static int open_events(struct logpool *pool)
+static int pool_open_events(struct logpool *pool)
 {
 	struct sigaction kick = { .sa_handler = on_kick };	/* no SA_RESTART: write() ends */
 	struct epoll_event e = { .events = EPOLLIN };
@@ -58,7 +58,7 @@ static int open_events(struct logpool *pool)
 	return 0;
 }
 
-static void close_fd(int fd)
+static void fd_close(int fd)
 {
 	if (fd >= 0)
 		close(fd);
@@ -66,10 +66,10 @@ static void close_fd(int fd)
 
 static void pool_destroy(struct logpool *pool)
 {
-	names_free(pool->names);
-	close_fd(pool->event);
-	close_fd(pool->timer);
-	close_fd(pool->bell);
+	kernel_names_free(pool->names);
+	fd_close(pool->event);
+	fd_close(pool->timer);
+	fd_close(pool->bell);
 	pthread_mutex_destroy(&pool->lock);
 	free(pool);
 }
@@ -86,10 +86,10 @@ int logpool_new(struct logpool **out, const struct logpool_config *config, int *
 	pool->config = *config;
 	pool->bell = pool->timer = pool->event = -1;
 	pthread_mutex_init(&pool->lock, NULL);
-	err = open_events(pool);
+	err = pool_open_events(pool);
 	if (!err)
-		pool->names = names_new(config->kallsyms ?: "/proc/kallsyms", config->log,
-					names_ready, pool);
+		pool->names = kernel_names_new(config->kallsyms ?: "/proc/kallsyms", config->log,
+					       names_ready, pool);
 	if (!err && !pool->names)
 		err = -ENOMEM;
 	if (err) {
@@ -131,44 +131,46 @@ void log_give_back(struct logfile *l, const unsigned int n[LOGBUF_POOLS])
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static void charge(struct logfile *l, enum logbuf_pool pool, unsigned int n)
+static void buffers_uncharge(struct logfile *l, enum logbuf_pool pool, unsigned int n)
 {
 	l->charged[pool] -= n;
 	user_give(l->pool->config.users, l->user, pools[pool], n);
 }
 
-/* What a log was charged for until it was abandoned is not charged any more. */
-static void count_returned(struct logpool *pool)
+/* An abandoned log's buffers have been uncharged already. */
+static void buffers_count_returned(struct logpool *pool)
 {
 	pthread_mutex_lock(&pool->lock);
 	for (struct logfile *l = pool->returning; l; l = l->next_returning)
 		for (unsigned int i = 0; i < LOGBUF_POOLS; i++) {
 			if (!l->abandoned)
-				charge(l, i, l->returned[i]);
+				buffers_uncharge(l, i, l->returned[i]);
 			l->returned[i] = 0;
 		}
 	pool->returning = NULL;
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static unsigned int room(const struct logfile *l, enum logbuf_pool pool)
+static unsigned int pool_room(const struct logfile *l, enum logbuf_pool pool)
 {
 	return user_room(l->pool->config.users, l->user, pools[pool]);
 }
 
 /*
- * More may come at once than a file's share of the pool has room for.  A file takes it soon,
- * whoever reads: bursts to files have buffers of their own, so that nothing is missing and nobody
- * waits.  The end of a log needs no room in the pool: it is small, and there are only so many logs.
+ * A burst may exceed the log's share of the pool.  A file takes it soon, without a reader: bursts
+ * to files have buffers of their own, so that no record is lost.  The end of a log needs no room in
+ * the pool: it is small, and the number of logs is limited.
  */
-static enum logbuf_pool choose(const struct logfile *l)
+static enum logbuf_pool pool_choose(const struct logfile *l)
 {
-	if (room(l, LOGBUF_ALL))
+	if (pool_room(l, LOGBUF_ALL))
 		return LOGBUF_ALL;
-	return l->dest.kind == LOGDEST_FILE && room(l, LOGBUF_FILES) ? LOGBUF_FILES : LOGBUF_NONE;
+	if (l->dest.kind == LOGDEST_FILE && pool_room(l, LOGBUF_FILES))
+		return LOGBUF_FILES;
+	return LOGBUF_NONE;
 }
 
-/* Of the usual size, or for a record that needs more. */
+/* A buffer of the usual size, or larger if the record needs more. */
 static struct logbuf *buffer_alloc(struct logfile *l, enum logbuf_pool pool, size_t needs,
 				   struct why *why)
 {
@@ -190,7 +192,7 @@ static struct logbuf *buffer_alloc(struct logfile *l, enum logbuf_pool pool, siz
 	return b;
 }
 
-static struct logbuf *count_request(struct logfile *l, struct logbuf *b)
+static struct logbuf *buffer_count_request(struct logfile *l, struct logbuf *b)
 {
 	l->pool->requests++;
 	l->pool->failed += !b;
@@ -205,8 +207,8 @@ static struct logbuf *count_request(struct logfile *l, struct logbuf *b)
 
 struct logbuf *log_first_buffer(struct logfile *l, struct why *why)
 {
-	count_returned(l->pool);
-	return count_request(l, buffer_alloc(l, LOGBUF_ALL, 0, why));
+	buffers_count_returned(l->pool);
+	return buffer_count_request(l, buffer_alloc(l, LOGBUF_ALL, 0, why));
 }
 
 struct logbuf *log_buffer(struct logfile *l, size_t needs)
@@ -215,21 +217,21 @@ struct logbuf *log_buffer(struct logfile *l, size_t needs)
 	struct logbuf *b = NULL;
 	struct why unused;
 
-	count_returned(l->pool);
-	pool = choose(l);
+	buffers_count_returned(l->pool);
+	pool = pool_choose(l);
 	if (pool != LOGBUF_NONE || l->ending)
 		b = buffer_alloc(l, pool, needs, &unused);
-	return count_request(l, b);
+	return buffer_count_request(l, b);
 }
 
 void log_drop_buffer(struct logfile *l, struct logbuf *b)
 {
 	if (b->pool != LOGBUF_NONE)
-		charge(l, b->pool, 1);
+		buffers_uncharge(l, b->pool, 1);
 	free(b);
 }
 
-static void call_thread(struct logfile *l)
+static void log_call_thread(struct logfile *l)
 {
 	l->held = false;
 	pthread_mutex_lock(&l->lock);
@@ -241,12 +243,12 @@ void logpool_push(struct logpool *pool)
 {
 	for (struct logfile *l = pool->logs; l && pool->held; l = l->next)
 		if (l->held)
-			call_thread(l);
+			log_call_thread(l);
 	pool->held = 0;
 	pool->held_bytes = 0;
 }
 
-/* Threads are called for many buffers at a time: at a drain's end, or when room runs low. */
+/* Threads are woken for many buffers at a time: at a drain's end, or when room runs low. */
 void log_queue(struct logfile *l, struct logbuf *b)
 {
 	struct logpool *pool = l->pool;
@@ -260,13 +262,13 @@ void log_queue(struct logfile *l, struct logbuf *b)
 	pthread_mutex_unlock(&l->lock);
 	l->held = true;
 	if (pool->held_bytes >= LOG_STEP || pool->held >= LOG_BATCH ||
-	    pool->held >= room(l, LOGBUF_ALL))
+	    pool->held >= pool_room(l, LOGBUF_ALL))
 		logpool_push(pool);
 }
 
 /* --- logs without an owner -------------------------------------------------------------------- */
 
-static void set_alarm(struct logpool *pool, uint64_t at)
+static void pool_set_alarm(struct logpool *pool, uint64_t at)
 {
 	struct itimerspec t = {
 		.it_value = { .tv_sec = (time_t)(at / 1000000000u),
@@ -279,21 +281,21 @@ static void set_alarm(struct logpool *pool, uint64_t at)
 	timerfd_settime(pool->timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-static uint64_t steps_of(const struct logfile *l)
+static uint64_t log_steps(const struct logfile *l)
 {
 	return __atomic_load_n(&l->steps, __ATOMIC_RELAXED);
 }
 
 void log_leave(struct logfile *l)
 {
-	l->seen = steps_of(l);
+	l->seen = log_steps(l);
 	l->due = clock_ns() + LOG_GRACE_NS;
-	set_alarm(l->pool, l->due);
-	/* The thread may have ended before: the loop has to look at it once more. */
+	pool_set_alarm(l->pool, l->due);
+	/* The thread may have ended before: the loop has to check it once more. */
 	log_tell_loop(l->pool);
 }
 
-static bool is_done(struct logfile *l)
+static bool log_is_done(struct logfile *l)
 {
 	bool done;
 
@@ -309,7 +311,7 @@ static void logfile_destroy(struct logfile *l)
 	struct logfile **p = &pool->logs;
 
 	pthread_join(l->thread, NULL);
-	count_returned(pool);
+	buffers_count_returned(pool);
 	while (*p != l)
 		p = &(*p)->next;
 	*p = l->next;
@@ -320,12 +322,12 @@ static void logfile_destroy(struct logfile *l)
 	free(l);
 }
 
-/* What is queued is freed at once; what is being written, by the thread. */
-static void abandon(struct logfile *l)
+/* Queued buffers are freed at once; those being written, by the thread. */
+static void log_abandon(struct logfile *l)
 {
 	struct logbuf *b, *next;
 
-	count_returned(l->pool);
+	buffers_count_returned(l->pool);
 	pthread_mutex_lock(&l->lock);
 	b = l->head;
 	l->head = NULL;
@@ -339,21 +341,21 @@ static void abandon(struct logfile *l)
 		free(b);
 	}
 	for (unsigned int i = 0; i < LOGBUF_POOLS; i++)
-		charge(l, i, l->charged[i]);
+		buffers_uncharge(l, i, l->charged[i]);
 	l->pool->given_up++;
 	l->pause = PAUSE_MIN;
 }
 
-static void kick(struct logfile *l, uint64_t now)
+static void log_kick(struct logfile *l, uint64_t now)
 {
 	pthread_kill(l->thread, LOG_KICK);
 	l->due = now + l->pause;
 	l->pause = l->pause * 2 < PAUSE_MAX ? l->pause * 2 : PAUSE_MAX;
 }
 
-static void look_after(struct logfile *l, uint64_t now)
+static void log_look_after(struct logfile *l, uint64_t now)
 {
-	uint64_t steps = steps_of(l);
+	uint64_t steps = log_steps(l);
 
 	if (!l->abandoned && steps != l->seen) {
 		l->seen = steps;
@@ -361,17 +363,17 @@ static void look_after(struct logfile *l, uint64_t now)
 		return;
 	}
 	if (!l->abandoned)
-		abandon(l);
-	kick(l, now);
+		log_abandon(l);
+	log_kick(l, now);
 }
 
-/* Seldom: how often it happens is for users to decide. */
-static void say_given_up(struct logpool *pool, uint64_t now)
+/* Rate-limited: users decide how often it happens. */
+static void pool_say_given_up(struct logpool *pool, uint64_t now)
 {
 	if (!pool->given_up)
 		return;
 	if (pool->said && now < pool->said + SAY_NS) {
-		set_alarm(pool, pool->said + SAY_NS);
+		pool_set_alarm(pool, pool->said + SAY_NS);
 		return;
 	}
 	log_msg(pool->config.log, LOG_NOTICE, "%u log%s without an owner abandoned: the file or "
@@ -383,13 +385,13 @@ static void say_given_up(struct logpool *pool, uint64_t now)
 	pool->said = now;
 }
 
-/* Threads whose logs have no more to write wait for the table of names. */
-static void call_for_names(struct logpool *pool)
+/* Wakes the threads after a new table of names: idle ones may wait for it. */
+static void pool_call_for_names(struct logpool *pool)
 {
-	unsigned int reads = names_reads(pool->names);
+	unsigned int reads = kernel_names_reads(pool->names);
 
 	for (struct logfile *l = pool->logs; l && reads != pool->names_reads; l = l->next)
-		call_thread(l);
+		log_call_thread(l);
 	pool->names_reads = reads;
 }
 
@@ -401,42 +403,42 @@ void logpool_reap(struct logpool *pool)
 	(void)!read(pool->bell, &unused, sizeof(unused));
 	if (read(pool->timer, &unused, sizeof(unused)) > 0)
 		pool->alarm = 0;
-	names_serve(pool->names);
-	call_for_names(pool);
+	kernel_names_serve(pool->names);
+	pool_call_for_names(pool);
 	for (l = pool->logs; l; l = next) {
 		next = l->next;
 		if (l->owned)
 			continue;
-		if (is_done(l)) {
+		if (log_is_done(l)) {
 			logfile_destroy(l);
 			continue;
 		}
 		if (l->due <= now)
-			look_after(l, now);
-		set_alarm(pool, l->due);
+			log_look_after(l, now);
+		pool_set_alarm(pool, l->due);
 	}
-	say_given_up(pool, now);
+	pool_say_given_up(pool, now);
 }
 
 /* --- end -------------------------------------------------------------------------------------- */
 
 /* True: all logs have ended. */
-static bool all_done(struct logpool *pool)
+static bool pool_all_done(struct logpool *pool)
 {
 	for (struct logfile *l = pool->logs; l; l = l->next)
-		if (!is_done(l))
+		if (!log_is_done(l))
 			return false;
 	return true;
 }
 
-static void wait_for_all(struct logpool *pool, bool kicks)
+static void pool_wait(struct logpool *pool, bool kicks)
 {
 	uint64_t until = clock_ns() + LOG_GRACE_NS;
 
-	while (!all_done(pool) && clock_ns() < until) {
-		names_serve(pool->names);
+	while (!pool_all_done(pool) && clock_ns() < until) {
+		kernel_names_serve(pool->names);
 		for (struct logfile *l = pool->logs; l && kicks; l = l->next)
-			if (!is_done(l))
+			if (!log_is_done(l))
 				pthread_kill(l->thread, LOG_KICK);
 		usleep(1000);
 	}
@@ -451,22 +453,22 @@ void logpool_free(struct logpool *pool)
 	for (l = pool->logs; l; l = l->next)
 		if (l->owned)
 			logfile_free(l);
-	wait_for_all(pool, false);
+	pool_wait(pool, false);
 	for (l = pool->logs; l; l = l->next)
-		if (!is_done(l) && !l->abandoned)
-			abandon(l);
-	wait_for_all(pool, true);
+		if (!log_is_done(l) && !l->abandoned)
+			log_abandon(l);
+	pool_wait(pool, true);
 	pool->said = 0;
-	say_given_up(pool, clock_ns());
+	pool_say_given_up(pool, clock_ns());
 	for (l = pool->logs; l; l = next) {
 		next = l->next;
-		if (is_done(l))
+		if (log_is_done(l))
 			logfile_destroy(l);
 	}
 	if (!pool->logs) {
 		pool_destroy(pool);
 		return;
 	}
-	/* A thread that the kernel does not let go keeps what it uses. */
+	/* The thread still uses the pool: it is not freed. */
 	log_msg(pool->config.log, LOG_WARNING, "the kernel does not let a log's writer end");
 }

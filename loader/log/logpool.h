@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the records' side of a log (logfile.c), its writer (logwriter.c) and the pool (logpool.c)
- * have in common.
+ * Private to this room: the structures that the loop's side of a log (logfile.c), its thread
+ * (logwriter.c) and the pool (logpool.c) share.
  *
  * The loop fills buffers and queues them; a thread per log writes them, with the ids of the owner.
- * The client decides how long each of the thread's system calls on the descriptor takes: write,
- * poll, shutdown and close alike.  The thread makes none of them with a lock held, so that the loop
- * never waits for one.
+ * The client decides how long each system call on its descriptor takes: write, poll, shutdown and
+ * close alike.  The thread makes none of them with a lock held, so the loop never waits for one.
  *
  * A log whose owner is gone has LOG_GRACE_NS to write LOG_STEP bytes of its buffers, and as long
- * again for each step after it.  Then the loop abandons it: its buffers are given back to the pool,
- * and its thread gets a signal, again and again because one that arrives just before a system call
- * interrupts nothing, until it has closed the descriptor and ended.  Only then the log is not
- * charged to its user any more.  Where the kernel does not let the thread be interrupted the log
- * stays, as one of those that the user may have.
+ * again for each further step.  Then the loop abandons it: its buffers go back to the pool, and its
+ * thread gets a signal, repeatedly because a signal just before a system call interrupts nothing,
+ * until it has closed the descriptor and ended.  Only then is the log no longer charged to its
+ * user.  If the kernel does not let the thread be interrupted, the log stays, and counts against
+ * its user's limit.
  */
 #ifndef PMCBPF_LOADER_LOGPOOL_H
 #define PMCBPF_LOADER_LOGPOOL_H
@@ -22,10 +21,10 @@
 #include <signal.h>
 
 #include "logfile.h"
-#include "lognames.h"
+#include "kernel_names.h"
 #include "loader/policy/user.h"
 
-#define LOG_KICK     SIGUSR2		/* interrupts what the thread waits in */
+#define LOG_KICK     SIGUSR2		/* interrupts the thread's system call */
 #define LOG_GRACE_NS 1000000000ull
 #define LOG_STEP     65536u		/* bytes of one write, which fill a pipe */
 #define LOG_BATCH    16u		/* buffers of one write at most */
@@ -42,19 +41,19 @@ struct logbuf {
 
 struct logpool {
 	struct logpool_config config;
-	int event;			/* epoll: of the two */
+	int event;			/* epoll: of the bell and the timer */
 	int bell, timer;
 	uint64_t alarm;			/* ns: when the timer rings; 0: it does not */
-	unsigned int held;		/* buffers for which no thread has been called yet … */
-	size_t held_bytes;		/* … with so much in them */
+	unsigned int held;		/* queued buffers whose threads have not been woken … */
+	size_t held_bytes;		/* … and the bytes in them */
 	uint32_t requests, failed;
 	struct logfile *logs;
-	struct names *names;
-	unsigned int names_reads;	/* threads were called for so many tables of names */
-	/* Abandoned logs that the daemon's messages do not mention yet, and their buffers. */
+	struct kernel_names *names;
+	unsigned int names_reads;	/* kernel_names_reads() when threads were last woken */
+	/* Abandoned logs that no message has reported yet, and their buffers. */
 	unsigned int given_up;
 	uint64_t lost, said;
-	bool complained;		/* atomic: ids that cannot be taken on */
+	bool complained;		/* atomic: about ids that cannot be taken on */
 
 	pthread_mutex_t lock;		/* of all below */
 	struct logfile *returning;	/* logs whose `returned` is not 0 */
@@ -64,13 +63,13 @@ struct logfile {
 	struct logfile *next;
 	struct logpool *pool;
 	struct logclock clock;
-	struct user_stats *owner_stats;	/* the loop's alone; NULL: the owner is gone */
+	struct user_stats *owner_stats;	/* the loop's; NULL: the owner is gone */
 	pthread_t thread;
 	struct logdest dest;
 	struct identity *id;
-	struct user *user;		/* kept by what is charged to it */
-	struct log_numbers *numbers;	/* the loop's alone; NULL: none, or the owner is gone */
-	struct lognames *names;		/* the thread's alone, but for lognames_hide() */
+	struct user *user;		/* exists while anything is charged to it */
+	struct log_numbers *numbers;	/* the loop's; NULL: none, or the owner is gone */
+	struct name_search *names;		/* the thread's alone, but for name_search_hide() */
 	struct logbuf *current;		/* the loop's alone */
 	uint64_t last;			/* time of the latest record: it never goes back */
 	uint64_t queued;		/* buffers handed over so far */
@@ -79,7 +78,7 @@ struct logfile {
 	uint64_t lost;			/* … at least so many of them */
 	bool closed, owned, told;
 	bool ending;			/* its last records need no room in the pool */
-	bool held;			/* the thread has not been called yet */
+	bool held;			/* the thread has not been woken yet */
 	/* Without an owner. */
 	uint64_t seen;			/* of `steps`, at the latest look */
 	uint64_t due, pause;		/* ns: the next look or kick, and the delay behind it */
@@ -90,7 +89,7 @@ struct logfile {
 	pthread_mutex_t lock;		/* of all below */
 	pthread_cond_t work;
 	struct logbuf *head, **tail;
-	uint64_t written, awaited;	/* … of buffers; somebody waits for the latter */
+	uint64_t written, awaited;	/* buffers; a flush waits for the latter */
 	int fd, error;
 	bool end, done;
 	bool abandoned;			/* atomic */
@@ -104,19 +103,19 @@ void *log_writer(void *arg);
 
 /* --- logpool.c -------------------------------------------------------------------------------- */
 
-/* Makes the loop call logpool_reap(). */
+/* Any thread: makes the loop call logpool_reap(). */
 void log_tell_loop(const struct logpool *pool);
-/* Of any thread: buffers that are free again. */
+/* Any thread: so many buffers of each pool have been freed. */
 void log_give_back(struct logfile *l, const unsigned int n[LOGBUF_POOLS]);
-/* For a record of so many bytes.  NULL: there is none, or no memory. */
+/* A buffer with room for `needs` bytes.  NULL: the pool is empty, or there is no memory. */
 struct logbuf *log_buffer(struct logfile *l, size_t needs);
-/* The first one, with the reason if there is none. */
+/* A log's first buffer; NULL and the reason if there is none. */
 struct logbuf *log_first_buffer(struct logfile *l, struct why *why);
-/* The loop has filled one. */
+/* Queues a full buffer. */
 void log_queue(struct logfile *l, struct logbuf *b);
-/* Frees one that was not queued. */
+/* Frees a buffer that was not queued. */
 void log_drop_buffer(struct logfile *l, struct logbuf *b);
-/* Its owner is gone: the loop looks after it from now on. */
+/* The log has no owner any more: logpool_reap() sees to its end. */
 void log_leave(struct logfile *l);
 
 #endif

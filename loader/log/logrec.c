@@ -6,44 +6,29 @@
 
 #define NS 1000000000ull
 
-static void put32(uint8_t *p, uint32_t v)
+static void bytes_put32(uint8_t *p, uint32_t v)
 {
 	memcpy(p, &v, sizeof(v));
 }
 
-static void put64(uint8_t *p, uint64_t v)
+static void bytes_put64(uint8_t *p, uint64_t v)
 {
 	memcpy(p, &v, sizeof(v));
 }
 
-static size_t put_prefix(uint8_t *to, const struct logclock *clock, uint64_t ns, unsigned int type,
-			 size_t len)
+static void prefix_put(uint8_t *to, const struct logclock *clock, uint64_t ns, unsigned int type,
+		       size_t len)
 {
 	uint64_t wall = ns + (uint64_t)clock->to_wall;
 
-	put32(to, PMCLOG_HEADER(type, len));
+	bytes_put32(to, PMCLOG_HEADER(type, len));
 	if (clock->format == LOGFMT_OLD) {
-		put32(to + 4, (uint32_t)(wall / NS));
-		put32(to + 8, (uint32_t)(wall % NS));
-		return LOGFMT_OLD_PREFIX;
+		bytes_put32(to + 4, (uint32_t)(wall / NS));
+		bytes_put32(to + 8, (uint32_t)(wall % NS));
+		return;
 	}
-	put32(to + 4, 0);
-	put64(to + 8, ns);
-	return LOGFMT_NEW_PREFIX;
-}
-
-static uint64_t number(const struct pmclog_ev *ev, const struct logfmt_field *f)
-{
-	const char *p = (const char *)ev + f->ev;
-	uint64_t v64;
-	uint32_t v32;
-
-	if (f->ev_size == sizeof(v64)) {
-		memcpy(&v64, p, sizeof(v64));
-		return v64;
-	}
-	memcpy(&v32, p, sizeof(v32));
-	return v32;
+	bytes_put32(to + 4, 0);
+	bytes_put64(to + 8, ns);
 }
 
 size_t logrec_path(char *to, const char *path, size_t room)
@@ -65,7 +50,7 @@ static size_t path_room(enum logfmt format)
 	return format == LOGFMT_OLD ? LOGREC_OLD_PATH : LOGREC_PATH;
 }
 
-/* Bytes of the note behind a path of `path` bytes; readers take as many together as of a path. */
+/* Bytes of the note behind a path of `path` bytes; both together are at most a path's maximum. */
 static size_t note_size(const struct pmclog_ev *ev, enum logfmt format, size_t path)
 {
 	size_t size = 0, note;
@@ -78,30 +63,28 @@ static size_t note_size(const struct pmclog_ev *ev, enum logfmt format, size_t p
 	return size && path + note <= path_room(format) ? note : 0;
 }
 
-static uint64_t tail_number(const struct logfmt_record *r, const struct pmclog_ev *ev)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)ev + r->tail_ev, sizeof(value));
-	return value;
-}
-
-static size_t tail_size(const struct logfmt_record *r, const struct pmclog_ev *ev,
+/* Bytes of a field behind the fixed part. */
+static size_t tail_size(const struct logfmt_field *f, const struct pmclog_ev *ev,
 			enum logfmt format)
 {
-	const char *tail = (const char *)ev + r->tail_ev;
+	static const uint64_t zero;
+	const char *from = (const char *)ev + f->ev;
 	size_t path;
 
-	if (r->tail == TAIL_PATH) {
-		path = (strnlen(tail, path_room(format) - 1) + 4) / 4 * 4;
+	switch (f->kind) {
+	case LOGFMT_PATH:
+		path = (strnlen(from, path_room(format) - 1) + 4) / 4 * 4;
 		return path + note_size(ev, format, path);
+	case LOGFMT_CHAIN:
+		return (size_t)ev->pl_u.pl_cc.pl_npc * 8;
+	case LOGFMT_MORE:
+		return memcmp(from, &zero, 8) ? 8 : 0;
+	default:
+		return 0;
 	}
-	if (r->tail == TAIL_NUMBER)
-		return tail_number(r, ev) ? 8 : 0;
-	return r->tail == TAIL_PCS ? (size_t)ev->pl_u.pl_cc.pl_npc * 8 : 0;
 }
 
-static void put_path(uint8_t *to, const char *path, const struct pmclog_ev *ev, enum logfmt format)
+static void path_put(uint8_t *to, const char *path, const struct pmclog_ev *ev, enum logfmt format)
 {
 	size_t len = (logrec_path((char *)to, path, path_room(format)) + 4) / 4 * 4;
 	const struct pmclog_ev_map_in *mi = &ev->pl_u.pl_mi;
@@ -109,75 +92,76 @@ static void put_path(uint8_t *to, const char *path, const struct pmclog_ev *ev, 
 	if (!note_size(ev, format, len))
 		return;
 	to += len;
-	put32(to, 4);
+	bytes_put32(to, 4);
 	if (ev->pl_type == PMCLOG_TYPE_PROCEXEC) {
-		put32(to + 4, 8);
-		put32(to + 8, LOGFMT_ENTRY_TYPE);
-		put32(to + 12, LOGFMT_ENTRY_NAME);
-		put64(to + LOGFMT_NOTE, ev->pl_u.pl_x.pl_entryaddr);
+		bytes_put32(to + 4, 8);
+		bytes_put32(to + 8, LOGFMT_ENTRY_TYPE);
+		bytes_put32(to + 12, LOGFMT_ENTRY_NAME);
+		bytes_put64(to + LOGFMT_NOTE, ev->pl_u.pl_x.pl_entryaddr);
 		return;
 	}
-	put32(to + 4, mi->pl_buildidlen);
-	put32(to + 8, LOGFMT_NOTE_TYPE);
-	put32(to + 12, LOGFMT_NOTE_NAME);
+	bytes_put32(to + 4, mi->pl_buildidlen);
+	bytes_put32(to + 8, LOGFMT_NOTE_TYPE);
+	bytes_put32(to + 12, LOGFMT_NOTE_NAME);
 	memcpy(to + LOGFMT_NOTE, mi->pl_buildid, mi->pl_buildidlen);
+}
+
+/* Into zeros.  `tail`: what the fields behind the fixed part take up. */
+static void fields_put(uint8_t *to, const struct logfmt_record *r, enum logfmt format,
+		       const struct pmclog_ev *ev, size_t tail)
+{
+	for (const struct logfmt_field *f = r->field; f->kind; f++) {
+		const char *from = (const char *)ev + f->ev;
+		unsigned int at = f->at[format];
+
+		if (f->kind == LOGFMT_PATH)
+			path_put(to + r->fixed[format], from, ev, format);
+		else if (!f->size && tail_size(f, ev, format))
+			memcpy(to + r->fixed[format], from, tail);
+		else if (f->kind == LOGFMT_TEXT && at)
+			memcpy(to + at, from, strnlen(from, f->size - 1u));
+		else if (at)
+			memcpy(to + at, from, f->size);
+	}
 }
 
 size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 		     const struct pmclog_ev *ev)
 {
-	int type = clock->format == LOGFMT_OLD ? logfmt_old_number(ev->pl_type) : (int)ev->pl_type;
-	const struct logfmt_record *r;
-	size_t len, tail;
+	enum logfmt format = clock->format;
+	unsigned int position = ev->pl_type == PMCLOG_TYPE_MAPPINGCHANGE ? 0 : ev->pl_type;
+	const struct logfmt_record *r = &logfmt_records[position];
+	size_t len, tail = 0;
 
-	if (type < 0 || (unsigned int)type >= LOGFMT_TYPES)
+	if (position >= LOGFMT_TYPES || !r->fixed[format])
 		return 0;
-	r = clock->format == LOGFMT_OLD ? &logfmt_old[type] : &logfmt_new[type];
-	if (!r->fixed)
-		return 0;
-	tail = tail_size(r, ev, clock->format);
-	len = r->fixed + tail;
-	/* Padding and what lies behind a text's NUL tell nobody what was there before. */
+	for (const struct logfmt_field *f = r->field; f->kind; f++)
+		tail += tail_size(f, ev, format);
+	len = r->fixed[format] + tail;
+	/* Padding, and what follows a text's NUL, must not show earlier contents of the buffer. */
 	memset(to, 0, len);
-	put_prefix(to, clock, ns, (unsigned int)type, len);
-	for (const struct logfmt_field *f = r->field; f < r->field + LOGFMT_FIELDS && f->size;
-	     f++) {
-		const char *text = (const char *)ev + f->ev;
-
-		if (f->size == 4)
-			put32(to + f->at, (uint32_t)number(ev, f));
-		else if (f->size == 8)
-			put64(to + f->at, number(ev, f));
-		else
-			memcpy(to + f->at, text, strnlen(text, f->size - 1u));
-	}
-	if (r->tail == TAIL_PATH)
-		put_path(to + r->fixed, (const char *)ev + r->tail_ev, ev, clock->format);
-	else if (r->tail == TAIL_PCS)
-		memcpy(to + r->fixed, ev->pl_u.pl_cc.pl_pc, tail);
-	else if (r->tail == TAIL_NUMBER && tail)
-		put64(to + r->fixed, tail_number(r, ev));
+	prefix_put(to, clock, ns, logfmt_number(format, position), len);
+	fields_put(to, r, format, ev, tail);
 	return len;
 }
 
 size_t logrec_callchain_size(const struct logclock *clock, unsigned int npc)
 {
-	return (clock->format == LOGFMT_OLD ? 24 : 32) + 8 * (size_t)npc;
+	return logfmt_records[PMCLOG_TYPE_CALLCHAIN].fixed[clock->format] + 8 * (size_t)npc;
 }
 
 void logrec_callchain(uint8_t *to, const struct logclock *clock, uint64_t ns,
 		      const struct pmclog_ev_callchain *c, const uint64_t *pc)
 {
+	const struct logfmt_record *r = &logfmt_records[PMCLOG_TYPE_CALLCHAIN];
 	size_t len = logrec_callchain_size(clock, (unsigned int)c->pl_npc);
-	uint8_t *p = to + put_prefix(to, clock, ns, PMCLOG_TYPE_CALLCHAIN, len);
+	const struct logfmt_field *f = r->field;
 
-	put32(p, c->pl_pid);
-	p += 4;
-	if (clock->format == LOGFMT_NEW) {
-		put32(p, c->pl_tid);
-		p += 4;
-	}
-	put32(p, c->pl_pmcid);
-	put32(p + 4, c->pl_cpuflags);
-	memcpy(p + 8, pc, 8 * (size_t)c->pl_npc);
+	prefix_put(to, clock, ns, PMCLOG_TYPE_CALLCHAIN, len);
+	/* All that come before the addresses have 4 bytes. */
+	for (; f->size; f++)
+		if (f->at[clock->format])
+			memcpy(to + f->at[clock->format],
+			       (const char *)c + (f->ev - offsetof(struct pmclog_ev, pl_u)), 4);
+	memcpy(to + r->fixed[clock->format], pc, 8 * (size_t)c->pl_npc);
 }

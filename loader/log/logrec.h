@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records to bytes: the other direction of pmclog(3), by the same table. */
+/* Records to bytes: the reverse of pmclog(3), by the same table (lib/base/logfmt.h). */
 #ifndef PMCBPF_LOADER_LOGREC_H
 #define PMCBPF_LOADER_LOGREC_H
 
@@ -13,7 +13,7 @@
 #define LOGREC_OLD_CHAIN 128u		/* addresses that readers on FreeBSD 6 to 11 take */
 #define LOGREC_MAX  (40u + 8u * PMC_CALLCHAIN_DEPTH_MAX)	/* bytes of any record */
 
-/* How a log tells time. */
+/* A log's format and clock. */
 struct logclock {
 	enum logfmt format;
 	int64_t to_wall;		/* ns from CLOCK_MONOTONIC to CLOCK_REALTIME */
@@ -27,12 +27,12 @@ size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 		     const struct pmclog_ev *ev);
 
 /*
- * The path, if it takes up less than `room`.  Of a longer one the end follows "...": no file is
- * called so, and its name can still be read.  Returns the length.
+ * Copies the path if it is shorter than `room`; of a longer one "..." and the end, so that no file
+ * is mistaken for it and its name can still be read.  Returns the length.
  */
 size_t logrec_path(char *to, const char *path, size_t room);
 
-/* A call chain alone, whose length is also known before: of samples there are many. */
+/* A call chain, written without a struct pmclog_ev: samples are the most frequent records. */
 size_t logrec_callchain_size(const struct logclock *clock, unsigned int npc);
 void logrec_callchain(uint8_t *to, const struct logclock *clock, uint64_t ns,
 		      const struct pmclog_ev_callchain *c, const uint64_t *pc);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The thread of a log: writes what has been queued, with the ids and the limits of the owner. */
+/* The thread of a log: writes queued buffers with the ids and the limits of the owner. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,9 +12,9 @@
 
 #include "logpool.h"
 
-#define PARTS (LOG_BATCH + 2)		/* the buffers, the names, and what is behind them */
+#define PARTS (LOG_BATCH + 2)		/* the buffers, names, and the rest of the last buffer */
 
-static bool is_abandoned(const struct logfile *l)
+static bool log_is_abandoned(const struct logfile *l)
 {
 	return __atomic_load_n(&l->abandoned, __ATOMIC_ACQUIRE);
 }
@@ -22,10 +22,10 @@ static bool is_abandoned(const struct logfile *l)
 /* --- one write -------------------------------------------------------------------------------- */
 
 /*
- * The kernel puts the ids of the sender into each message of AF_UNIX: the real ones, which are
- * root's here.  The reader is to see the owner's.
+ * The kernel puts the sender's real ids into each message of AF_UNIX: here those are root's.  The
+ * reader has to see the owner's.
  */
-static ssize_t send_as_owner(const struct logfile *l, struct iovec *v, unsigned int n)
+static ssize_t writer_send(const struct logfile *l, struct iovec *v, unsigned int n)
 {
 	union {
 		struct cmsghdr align;
@@ -46,8 +46,9 @@ static ssize_t send_as_owner(const struct logfile *l, struct iovec *v, unsigned 
 	return sendmsg(l->fd, &msg, MSG_NOSIGNAL);
 }
 
-/* Copies as much of the parts as `room` bytes hold; how many parts that are. */
-static unsigned int cut(struct iovec *to, const struct iovec *v, unsigned int n, uint64_t room)
+/* Copies parts up to a total of `room` bytes; returns their number. */
+static unsigned int parts_cut(struct iovec *to, const struct iovec *v, unsigned int n,
+			      uint64_t room)
 {
 	unsigned int parts = 0;
 
@@ -61,11 +62,11 @@ static unsigned int cut(struct iovec *to, const struct iovec *v, unsigned int n,
 }
 
 /*
- * RLIMIT_FSIZE is a process's, so that the kernel compares with the daemon's.  As it does with the
- * owner's: up to the limit a write is cut, from there on it fails.  The owner may move the offset
- * at any moment: the offset that was compared is the one that is written at.
+ * RLIMIT_FSIZE is per process: the kernel applies the daemon's, and this function the owner's, in
+ * the same way: up to the limit a write is cut, from there on it fails.  The owner may move the
+ * offset at any moment, so the offset that was compared is passed to the write.
  */
-static ssize_t write_limited(const struct logfile *l, const struct iovec *v, unsigned int n)
+static ssize_t writer_write_limited(const struct logfile *l, const struct iovec *v, unsigned int n)
 {
 	bool append = fcntl(l->fd, F_GETFL) & O_APPEND;
 	struct stat st = { .st_size = 0 };
@@ -82,7 +83,7 @@ static ssize_t write_limited(const struct logfile *l, const struct iovec *v, uns
 		errno = EFBIG;
 		return -1;
 	}
-	n = cut(part, v, n, l->id->file_limit - (uint64_t)at);
+	n = parts_cut(part, v, n, l->id->file_limit - (uint64_t)at);
 	if (append)
 		return writev(l->fd, part, (int)n);
 	done = pwritev(l->fd, part, (int)n, at);
@@ -91,18 +92,18 @@ static ssize_t write_limited(const struct logfile *l, const struct iovec *v, uns
 	return done;
 }
 
-static ssize_t write_once(const struct logfile *l, struct iovec *v, unsigned int n)
+static ssize_t writer_write_once(const struct logfile *l, struct iovec *v, unsigned int n)
 {
 	struct msghdr msg = { .msg_iov = v, .msg_iovlen = n };
 
 	switch (l->dest.kind) {
 	case LOGDEST_UNIX:
-		return send_as_owner(l, v, n);
+		return writer_send(l, v, n);
 	case LOGDEST_TCP:
 		return sendmsg(l->fd, &msg, MSG_NOSIGNAL);
 	case LOGDEST_FILE:
 		if (l->id->file_limit != UINT64_MAX)
-			return write_limited(l, v, n);
+			return writer_write_limited(l, v, n);
 		break;
 	default:
 		break;
@@ -112,16 +113,16 @@ static ssize_t write_once(const struct logfile *l, struct iovec *v, unsigned int
 
 /* --- buffers ---------------------------------------------------------------------------------- */
 
-/* Waits, for a descriptor that would not, until it takes more. */
-static int wait_writable(int fd)
+/* For non-blocking descriptors: waits until the descriptor takes more. */
+static int fd_wait_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
 	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
 }
 
-/* Passes over what has been written. */
-static unsigned int pass(struct iovec *v, unsigned int n, size_t done)
+/* Skips `done` bytes that have been written; returns the number of whole parts. */
+static unsigned int parts_pass(struct iovec *v, unsigned int n, size_t done)
 {
 	unsigned int whole = 0;
 
@@ -135,23 +136,23 @@ static unsigned int pass(struct iovec *v, unsigned int n, size_t done)
 }
 
 /* Returns when the last of the parts has been written. */
-static int write_step(const struct logfile *l, struct iovec *v, unsigned int n)
+static int parts_write_step(const struct logfile *l, struct iovec *v, unsigned int n)
 {
 	while (n) {
 		ssize_t done;
 		int err;
 
-		if (is_abandoned(l))
+		if (log_is_abandoned(l))
 			return -EINTR;
-		done = write_once(l, v, n);
+		done = writer_write_once(l, v, n);
 		err = done < 0 ? -errno : 0;
 		if (done > 0) {
-			unsigned int whole = pass(v, n, (size_t)done);
+			unsigned int whole = parts_pass(v, n, (size_t)done);
 
 			v += whole;
 			n -= whole;
 		} else if (err == -EAGAIN) {
-			err = wait_writable(l->fd);
+			err = fd_wait_writable(l->fd);
 		} else if (err == -EINTR) {
 			err = 0;
 		} else if (done == 0) {
@@ -164,52 +165,52 @@ static int write_step(const struct logfile *l, struct iovec *v, unsigned int n)
 }
 
 /* A slow reader takes a buffer in many steps, each of which shows that it still reads. */
-static int write_all(struct logfile *l, struct iovec *v, unsigned int n)
+static int parts_write(struct logfile *l, struct iovec *v, unsigned int n)
 {
 	while (n) {
 		struct iovec part[PARTS];
-		unsigned int parts = cut(part, v, n, LOG_STEP), whole;
+		unsigned int parts = parts_cut(part, v, n, LOG_STEP), whole;
 		size_t len = 0;
 		int err;
 
 		for (unsigned int i = 0; i < parts; i++)
 			len += part[i].iov_len;
-		err = write_step(l, part, parts);
+		err = parts_write_step(l, part, parts);
 		if (err)
 			return err;
 		__atomic_add_fetch(&l->steps, 1, __ATOMIC_RELAXED);
-		whole = pass(v, n, len);
+		whole = parts_pass(v, n, len);
 		v += whole;
 		n -= whole;
 	}
 	return 0;
 }
 
-static unsigned int add_part(struct iovec *v, unsigned int parts, const void *data, size_t len)
+static unsigned int parts_add(struct iovec *v, unsigned int parts, const void *data, size_t len)
 {
 	v[parts] = (struct iovec){ .iov_base = (void *)data, .iov_len = len };
 	return parts + (len > 0);
 }
 
 /* Buffers, and at their end, but before CLOSELOG, the names of kernel functions in them. */
-static unsigned int gather(struct logfile *l, struct iovec *v, struct logbuf *const *b,
-			   unsigned int n)
+static unsigned int parts_gather(struct logfile *l, struct iovec *v, struct logbuf *const *b,
+				 unsigned int n)
 {
 	unsigned int parts = 0;
 	const uint8_t *names;
 	size_t at = 0, len;
 
 	for (unsigned int i = 0; i < n; i++) {
-		at = lognames_scan(l->names, b[i]->data, b[i]->used);
-		parts = add_part(v, parts, b[i]->data, at);
+		at = name_search_scan(l->names, b[i]->data, b[i]->used);
+		parts = parts_add(v, parts, b[i]->data, at);
 	}
-	len = lognames_records(l->names, &names);
+	len = name_search_records(l->names, &names);
 	if (len)
-		parts = add_part(v, parts, names, len);
-	return n ? add_part(v, parts, b[n - 1]->data + at, b[n - 1]->used - at) : parts;
+		parts = parts_add(v, parts, names, len);
+	return n ? parts_add(v, parts, b[n - 1]->data + at, b[n - 1]->used - at) : parts;
 }
 
-static void free_buffers(struct logfile *l, struct logbuf *const *b, unsigned int n)
+static void buffers_free(struct logfile *l, struct logbuf *const *b, unsigned int n)
 {
 	unsigned int returned[LOGBUF_POOLS] = { 0 };
 
@@ -221,16 +222,16 @@ static void free_buffers(struct logfile *l, struct logbuf *const *b, unsigned in
 	log_give_back(l, returned);
 }
 
-/* The loop is told only what it waits for: each time costs two switches. */
-static void write_some(struct logfile *l, struct logbuf *const *b, unsigned int n)
+/* The loop is notified only if it waits: each time costs two context switches. */
+static void buffers_write(struct logfile *l, struct logbuf *const *b, unsigned int n)
 {
 	struct iovec v[PARTS];
 	int err = l->error;
 	bool news;
 
 	if (!err)
-		err = write_all(l, v, gather(l, v, b, n));
-	free_buffers(l, b, n);
+		err = parts_write(l, v, parts_gather(l, v, b, n));
+	buffers_free(l, b, n);
 	pthread_mutex_lock(&l->lock);
 	news = l->awaited > l->written || err != l->error;
 	l->written += n;
@@ -240,8 +241,8 @@ static void write_some(struct logfile *l, struct logbuf *const *b, unsigned int 
 		log_tell_loop(l->pool);
 }
 
-/* With the lock held. */
-static unsigned int take(struct logfile *l, struct logbuf **b)
+/* The lock is held. */
+static unsigned int buffers_take(struct logfile *l, struct logbuf **b)
 {
 	unsigned int n = 0;
 	size_t bytes = 0;
@@ -258,8 +259,8 @@ static unsigned int take(struct logfile *l, struct logbuf **b)
 
 /* --- begin and end ---------------------------------------------------------------------------- */
 
-/* What it cannot write as the owner it does not write at all. */
-static void become_owner(struct logfile *l)
+/* If it cannot take on the owner's ids, it writes nothing. */
+static void writer_become_owner(struct logfile *l)
 {
 	const char *call;
 	int err = identity_take_on(l->id, l->dest.kind == LOGDEST_UNIX, &call);
@@ -277,11 +278,11 @@ static void become_owner(struct logfile *l)
 }
 
 /*
- * A reader that holds the other end sees the end even if the owner still has its descriptor.
- * close(2) of a socket with SO_LINGER waits for the peer; the owner may set it again at any moment,
- * and then a kick ends that wait.
+ * With shutdown(2) the reader sees the end even if the owner still has its descriptor.  close(2) of
+ * a socket with SO_LINGER waits for the peer; the owner may set the option again at any moment, and
+ * then a kick ends that wait.
  */
-static void close_file(const struct logfile *l)
+static void writer_close(const struct logfile *l)
 {
 	const struct linger none = { .l_onoff = 0 };
 
@@ -296,15 +297,15 @@ void *log_writer(void *arg)
 {
 	struct logfile *l = arg;
 
-	become_owner(l);
+	writer_become_owner(l);
 	pthread_mutex_lock(&l->lock);
-	while (!is_abandoned(l)) {
+	while (!log_is_abandoned(l)) {
 		struct logbuf *b[LOG_BATCH];
-		unsigned int n = take(l, b);
+		unsigned int n = buffers_take(l, b);
 
-		if (n || (!l->end && !l->error && lognames_due(l->names))) {
+		if (n || (!l->end && !l->error && name_search_due(l->names))) {
 			pthread_mutex_unlock(&l->lock);
-			write_some(l, b, n);
+			buffers_write(l, b, n);
 			pthread_mutex_lock(&l->lock);
 		} else if (l->end) {
 			break;
@@ -313,8 +314,8 @@ void *log_writer(void *arg)
 		}
 	}
 	pthread_mutex_unlock(&l->lock);
-	close_file(l);
-	lognames_free(l->names);
+	writer_close(l);
+	name_search_free(l->names);
 	pthread_mutex_lock(&l->lock);
 	l->done = true;
 	pthread_mutex_unlock(&l->lock);

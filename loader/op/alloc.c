@@ -7,9 +7,9 @@
 
 #include <sys/pmc.h>
 
-#include "loader/log/logbook.h"
+#include "logbook.h"
 #include "refusal.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 #define FLAGS_PROCESS (PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 #define FLAGS_ALLOWED (FLAGS_PROCESS | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON)

@@ -6,8 +6,8 @@
 
 #include <sys/pmc.h>
 
-#include "loader/log/logbook.h"
 #include "attach.h"
+#include "logbook.h"
 #include "permit.h"
 #include "refusal.h"
 

@@ -7,7 +7,7 @@
 #include <sys/pmc.h>
 
 #include "request.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 _Static_assert(sizeof(((struct owner *)0)->program) ==
 	       sizeof(((struct wire_hello_req *)0)->program) + 1, "the name and its NUL");

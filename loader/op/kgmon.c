@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "request.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 static int profile_start(struct request *rq)
 {

@@ -12,10 +12,11 @@
 #include <sys/pmc.h>
 
 #include "loader/base/base.h"
-#include "loader/log/logbook.h"
 #include "loader/log/lognumbers.h"
 #include "request.h"
-#include "loader/log/sample_log.h"
+#include "loader/base/clock.h"
+#include "logbook.h"
+#include "loader/pmc/sample_log.h"
 
 static int log_missing(struct request *rq)
 {

@@ -2,7 +2,7 @@
 /* PMCRELEASE. */
 #include <signal.h>
 
-#include "pmc_release.h"
+#include "loader/pmc/pmc_release.h"
 #include "request.h"
 
 int op_pmcrelease(struct request *rq)

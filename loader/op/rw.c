@@ -5,7 +5,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/log/logbook.h"
+#include "logbook.h"
 #include "request.h"
 
 /* Writing the TSC succeeds and does nothing. */

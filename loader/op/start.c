@@ -5,8 +5,8 @@
 #include <sys/pmc.h>
 
 #include "attach.h"
-#include "loader/log/logbook.h"
-#include "loader/log/sample_log.h"
+#include "logbook.h"
+#include "loader/pmc/sample_log.h"
 
 /* A process-scope PMC without an attachment measures its owner, which needs no permission. */
 static int start_attach_owner(struct request *rq, struct pmc *p)

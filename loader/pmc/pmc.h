@@ -37,7 +37,7 @@ bool pmc_is_sampling(const struct pmc *p);
 /* Puts a PMC whose count exists on its row and its owner's list. */
 void pmc_link(struct row_table *rows, struct pmc *p);
 
-/* Undoes that: loader/op/pmc_release.h ends the rest. */
+/* Undoes that: loader/pmc/pmc_release.h ends the rest. */
 void pmc_unlink(struct row_table *rows, struct pmc *p);
 
 /* -ESRCH: the process owns no PMC at all; -EINVAL: none with this handle. */

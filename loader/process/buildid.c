@@ -50,7 +50,7 @@ void buildid_of_notes_file(struct buildid *b, const char *path)
 	buildid_of_notes(b, notes, n > 0 ? (size_t)n : 0);
 }
 
-static void elf_notes(struct buildid *b, int fd, const Elf64_Phdr *ph)
+static void buildid_of_elf_notes(struct buildid *b, int fd, const Elf64_Phdr *ph)
 {
 	uint8_t notes[NOTES_MAX];
 	size_t size = ph->p_filesz < sizeof(notes) ? ph->p_filesz : sizeof(notes);
@@ -60,7 +60,7 @@ static void elf_notes(struct buildid *b, int fd, const Elf64_Phdr *ph)
 		buildid_of_notes(b, notes, (size_t)n);
 }
 
-static void elf_file(struct buildid *b, int fd)
+static void buildid_of_elf(struct buildid *b, int fd)
 {
 	Elf64_Phdr ph[PHDRS_MAX];
 	Elf64_Ehdr h;
@@ -72,7 +72,7 @@ static void elf_file(struct buildid *b, int fd)
 	n = pread(fd, ph, sizeof(ph), (off_t)h.e_phoff);
 	for (unsigned int i = 0; !b->len && i < h.e_phnum && n >= (ssize_t)sizeof(ph[0]); i++) {
 		if (ph[i].p_type == PT_NOTE)
-			elf_notes(b, fd, &ph[i]);
+			buildid_of_elf_notes(b, fd, &ph[i]);
 		n -= (ssize_t)sizeof(ph[0]);
 	}
 }
@@ -89,7 +89,7 @@ void buildid_of_file(struct buildid *b, const char *path)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return;
-	elf_file(b, fd);
+	buildid_of_elf(b, fd);
 	close(fd);
 }
 

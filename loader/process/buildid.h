@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GNU build ids: which of all builds of a file it is. */
+/* GNU build ids, which identify one build of a file. */
 #ifndef PMCBPF_BUILDID_H
 #define PMCBPF_BUILDID_H
 
@@ -13,7 +13,7 @@ struct buildid {
 	uint8_t id[PMCLOG_BUILDID_MAX];
 };
 
-/* None, if it is longer than that. */
+/* An id that is too long is dropped. */
 void buildid_set(struct buildid *b, const void *id, size_t len);
 /* From ELF notes; none, if there is none or they are damaged. */
 void buildid_of_notes(struct buildid *b, const void *notes, size_t size);

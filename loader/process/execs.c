@@ -5,7 +5,7 @@
 
 #include "execs.h"
 
-#define UNKNOWN 1u			/* earlier than all that has a time */
+#define UNKNOWN 1u			/* earlier than any event */
 
 void execs_init(struct execs *x)
 {
@@ -31,7 +31,7 @@ void execs_clear(struct execs *x)
 	x->blind = false;
 }
 
-static struct exec_bucket *bucket_of(const struct execs *x, pid_t pid)
+static struct exec_bucket *exec_bucket_of(const struct execs *x, pid_t pid)
 {
 	return (struct exec_bucket *)&x->bucket[(unsigned int)pid % EXECS_BUCKETS];
 }
@@ -40,7 +40,7 @@ struct exec *execs_pending(const struct execs *x, pid_t pid)
 {
 	struct exec *e;
 
-	LIST_FOREACH(e, bucket_of(x, pid), in_bucket)
+	LIST_FOREACH(e, exec_bucket_of(x, pid), in_bucket)
 		if (e->pid == pid && !e->secure)
 			return e;
 	return NULL;
@@ -50,13 +50,13 @@ bool execs_knows(const struct execs *x, pid_t pid)
 {
 	const struct exec *e;
 
-	LIST_FOREACH(e, bucket_of(x, pid), in_bucket)
+	LIST_FOREACH(e, exec_bucket_of(x, pid), in_bucket)
 		if (e->pid == pid)
 			return true;
 	return false;
 }
 
-static struct exec *begin(struct execs *x, pid_t pid, uint64_t time)
+static struct exec *exec_begin(struct execs *x, pid_t pid, uint64_t time)
 {
 	struct exec *e = execs_pending(x, pid);
 
@@ -76,14 +76,14 @@ static struct exec *begin(struct execs *x, pid_t pid, uint64_t time)
 	}
 	e->pid = pid;
 	e->time = time;
-	LIST_INSERT_HEAD(bucket_of(x, pid), e, in_bucket);
+	LIST_INSERT_HEAD(exec_bucket_of(x, pid), e, in_bucket);
 	LIST_INSERT_HEAD(&x->all, e, in_all);
 	return e;
 }
 
 void execs_suspect(struct execs *x, pid_t pid)
 {
-	(void)begin(x, pid, UNKNOWN);
+	(void)exec_begin(x, pid, UNKNOWN);
 }
 
 static void entry_note(struct execs *x, const struct abi_exec *note)
@@ -118,7 +118,7 @@ void execs_note(struct execs *x, const struct abi_exec *note)
 		entry_note(x, note);
 	switch (note->kind) {
 	case ABI_EXEC_BEGIN:
-		(void)begin(x, pid, note->time);
+		(void)exec_begin(x, pid, note->time);
 		break;
 	case ABI_EXEC_PLAIN:
 		e = execs_pending(x, pid);
@@ -126,7 +126,7 @@ void execs_note(struct execs *x, const struct abi_exec *note)
 			execs_drop(e);
 		break;
 	case ABI_EXEC_SECURE:
-		e = begin(x, pid, UNKNOWN);
+		e = exec_begin(x, pid, UNKNOWN);
 		if (e)
 			e->secure = true;
 		break;

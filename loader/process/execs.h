@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Execs of targets that are in progress.  The kernel writes perf's records of an exec (the name,
- * then the mappings) before it is known whether every owner may see the new image.  An exec is
- * *pending* from the programs' note of its beginning, which precedes the first of those records,
- * to their verdict, which precedes the image's first instruction; until then the records wait.  A
- * secure exec stays in the table until the caller has recorded it elsewhere.
+ * Execs of targets in progress.  The kernel writes perf's records of an exec (the name, then the
+ * mappings) before it is known whether every owner may see the new image.  An exec is *pending*
+ * from the BPF programs' note of its beginning, which precedes those records, to their verdict,
+ * which precedes the image's first instruction; meanwhile the records wait.  A secure exec (of
+ * a set-id program) stays in the table until the caller has stored an event for it.
  */
 #ifndef PMCBPF_EXECS_H
 #define PMCBPF_EXECS_H
@@ -21,8 +21,8 @@ struct exec {
 	LIST_ENTRY(exec) in_all;
 	pid_t pid;
 	uint64_t time;			/* of the beginning; 1: not known */
-	bool secure;			/* it is not pending any more */
-	bool left;			/* the process was no target when somebody looked */
+	bool secure;			/* the verdict has come; not pending */
+	bool left;			/* the process was no target at the last check */
 };
 
 #define EXECS_BUCKETS 256u
@@ -47,7 +47,7 @@ void execs_clear(struct execs *x);
 
 /* A note of the programs. */
 void execs_note(struct execs *x, const struct abi_exec *note);
-/* The process is in an exec whose beginning may not have been noted. */
+/* The process is in an exec; the note of its beginning may be missing. */
 void execs_suspect(struct execs *x, pid_t pid);
 
 /* The pending exec of a process, NULL: none. */
@@ -57,8 +57,8 @@ bool execs_knows(const struct execs *x, pid_t pid);
 void execs_drop(struct exec *e);
 
 /*
- * The address of the first instruction of the image that the process has begun to execute since
- * `time`.  False: its verdict has not been noted, or many have since.
+ * The entry address of the image of the process's first exec since `time`.  False: there is no
+ * verdict yet, or it was overwritten by later ones.
  */
 bool execs_entry(const struct execs *x, pid_t pid, uint64_t time, uint64_t *entry);
 

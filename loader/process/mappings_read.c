@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 #include "loader/base/file.h"
-#include "mappings.h"
+#include "loader/log/log.h"
+#include "mappings_read.h"
 
 #define KNOWN	  256u
 #define DEVICES	  256u
 
 /* An entry of a part; the name and its NUL follow, then zeros up to a multiple of 8. */
-struct entry {
+struct part_entry {
 	uint32_t size;			/* of all of it */
 	uint32_t what;			/* enum mapping_what */
 	int32_t pid, tid;
@@ -28,7 +29,7 @@ struct entry {
 
 bool mapping_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m)
 {
-	struct entry e;
+	struct part_entry e;
 
 	if (len - *at < sizeof(e))
 		return false;
@@ -44,7 +45,7 @@ bool mapping_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m
 	return true;
 }
 
-/* Files that have been looked at: most processes have the same ones. */
+/* Files with known build ids: most processes map the same ones. */
 struct known {
 	uint64_t ino;
 	unsigned int major, minor;
@@ -80,7 +81,7 @@ static void reader_put(struct reader *r, const struct mapping *m)
 {
 	char name[LOGREC_PATH];
 	size_t name_len = logrec_path(name, m->name, sizeof(name));
-	struct entry e = {
+	struct part_entry e = {
 		.size = (uint32_t)((sizeof(e) + name_len + 1 + 7) / 8 * 8), .what = m->what,
 		.pid = m->pid, .tid = m->tid, .start = m->start, .name_len = (uint32_t)name_len,
 		.id_len = m->id.len,
@@ -100,22 +101,22 @@ static void reader_put(struct reader *r, const struct mapping *m)
 /* --- files ---------------------------------------------------------------------------------- */
 
 /* A line of /proc/PID/maps, "start-end perms offset dev inode   path". */
-struct line {
+struct maps_line {
 	uint64_t start, end, offset, ino;
 	unsigned int major, minor;
 	char perms[5];
 };
 
-static struct device *device_of(struct reader *r, unsigned int major, unsigned int minor)
+static struct device *device_find(struct reader *r, unsigned int major, unsigned int minor)
 {
 	return &r->device[(major * 31 + minor) % DEVICES];
 }
 
 /*
- * File systems without a device that another machine or a program answers for are not touched;
- * these are the ones known to be local.
+ * A file system without a device may depend on another machine or a program; these types are known
+ * to be local, and files on all others are not opened.
  */
-static bool is_local_type(const char *mount)
+static bool mount_is_local(const char *mount)
 {
 	static const char *const types[] = { " - btrfs ", " - overlay ", " - tmpfs ", " - ramfs ",
 					     " - zfs ", " - bcachefs ", " - hugetlbfs " };
@@ -126,8 +127,8 @@ static bool is_local_type(const char *mount)
 	return false;
 }
 
-/* The mounts that a process sees, once for all processes of a namespace. */
-static void read_mounts(struct reader *r, pid_t pid)
+/* The mounts of a process's namespace, read once for consecutive processes in it. */
+static void mounts_read(struct reader *r, pid_t pid)
 {
 	char path[48], *text = NULL;
 	size_t size = 0;
@@ -146,14 +147,15 @@ static void read_mounts(struct reader *r, pid_t pid)
 
 		if (sscanf(text, "%*d %*d %u:%u", &major, &minor) != 2 || major)
 			continue;
-		*device_of(r, major, minor) = (struct device){ major, minor, is_local_type(text) };
+		*device_find(r, major, minor) =
+			(struct device){ major, minor, mount_is_local(text) };
 	}
 	free(text);
 	if (f)
 		fclose(f);
 }
 
-static bool may_read(struct reader *r, pid_t pid, const struct line *m)
+static bool line_may_read(struct reader *r, pid_t pid, const struct maps_line *m)
 {
 	const struct device *d;
 
@@ -161,12 +163,12 @@ static bool may_read(struct reader *r, pid_t pid, const struct line *m)
 		return false;
 	if (m->major)
 		return true;
-	read_mounts(r, pid);
-	d = device_of(r, m->major, m->minor);
+	mounts_read(r, pid);
+	d = device_find(r, m->major, m->minor);
 	return d->local && d->major == m->major && d->minor == m->minor;
 }
 
-static const struct buildid *id_of(struct reader *r, pid_t pid, const struct line *m)
+static const struct buildid *line_buildid(struct reader *r, pid_t pid, const struct maps_line *m)
 {
 	struct known *k = &r->known[m->ino % KNOWN];
 	char path[80];
@@ -176,16 +178,16 @@ static const struct buildid *id_of(struct reader *r, pid_t pid, const struct lin
 	*k = (struct known){ .ino = m->ino, .major = m->major, .minor = m->minor };
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
 		 m->end);
-	if (r->entries >= r->q.from && may_read(r, pid, m)) {
-		/* If this hangs, all before it has been delivered. */
+	if (r->entries >= r->q.from && line_may_read(r, pid, m)) {
+		/* The file may hang: deliver earlier entries first. */
 		reader_flush(r);
 		buildid_of_file(&k->id, path);
 	}
 	return &k->id;
 }
 
-/* The one character that the kernel writes in octal, because a line ends there. */
-static void unescape(char *path)
+/* The kernel writes a newline, and no other character, in octal. */
+static void path_unescape(char *path)
 {
 	for (char *p = path; (p = strstr(p, "\\012")); p++) {
 		*p = '\n';
@@ -193,10 +195,10 @@ static void unescape(char *path)
 	}
 }
 
-static void map_line(struct reader *r, pid_t pid, char *text)
+static void line_parse(struct reader *r, pid_t pid, char *text)
 {
 	struct mapping entry = { .what = MAPPING_FILE, .pid = pid };
-	struct line m;
+	struct maps_line m;
 	int at = 0;
 
 	text[strcspn(text, "\n")] = '\0';
@@ -204,12 +206,12 @@ static void map_line(struct reader *r, pid_t pid, char *text)
 		   &m.end, m.perms, &m.offset, &m.major, &m.minor, &m.ino, &at) < 7 ||
 	    !at || m.perms[2] != 'x')
 		return;
-	unescape(text + at);
+	path_unescape(text + at);
 	entry.name = text + at;
 	entry.start = m.start;
 	if (text[at] == '/') {
 		entry.start -= m.offset;
-		entry.id = *id_of(r, pid, &m);
+		entry.id = *line_buildid(r, pid, &m);
 	} else if (!strcmp(text + at, "[vdso]")) {
 		buildid_of_vdso(&entry.id, m.start);
 	} else {
@@ -218,7 +220,7 @@ static void map_line(struct reader *r, pid_t pid, char *text)
 	reader_put(r, &entry);
 }
 
-static void maps_of(struct reader *r, pid_t pid)
+static void maps_read(struct reader *r, pid_t pid)
 {
 	char path[32], *line = NULL;
 	size_t size = 0;
@@ -229,15 +231,15 @@ static void maps_of(struct reader *r, pid_t pid)
 	if (!f)
 		return;			/* it has exited */
 	while (!r->err && getline(&line, &size, f) > 0)
-		map_line(r, pid, line);
+		line_parse(r, pid, line);
 	free(line);
 	fclose(f);
 }
 
-/* --- everybody ------------------------------------------------------------------------------- */
+/* --- processes ------------------------------------------------------------------------------- */
 
-static void named_entry(struct reader *r, enum mapping_what what, pid_t pid, pid_t tid,
-			const char *file)
+static void name_read(struct reader *r, enum mapping_what what, pid_t pid, pid_t tid,
+		      const char *file)
 {
 	char name[PMCLOG_COMM];
 
@@ -245,7 +247,7 @@ static void named_entry(struct reader *r, enum mapping_what what, pid_t pid, pid
 	reader_put(r, &(struct mapping){ .what = what, .pid = pid, .tid = tid, .name = name });
 }
 
-static void threads_of(struct reader *r, pid_t pid)
+static void threads_read(struct reader *r, pid_t pid)
 {
 	char path[64];
 	struct dirent *d;
@@ -257,37 +259,37 @@ static void threads_of(struct reader *r, pid_t pid)
 		if (!isdigit((unsigned char)d->d_name[0]))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%.12s/comm", pid, d->d_name);
-		named_entry(r, MAPPING_THREAD, pid, atoi(d->d_name), path);
+		name_read(r, MAPPING_THREAD, pid, atoi(d->d_name), path);
 	}
 	if (dir)
 		closedir(dir);
 }
 
-static void process(struct reader *r, pid_t pid)
+static void process_read(struct reader *r, pid_t pid)
 {
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-	named_entry(r, MAPPING_PROCESS, pid, pid, path);
-	threads_of(r, pid);
-	maps_of(r, pid);
+	name_read(r, MAPPING_PROCESS, pid, pid, path);
+	threads_read(r, pid);
+	maps_read(r, pid);
 }
 
 /* A process that is named by its attachment, with the names of its threads. */
-static void one_process(struct reader *r, pid_t pid)
+static void mappings_read_target(struct reader *r, pid_t pid)
 {
-	maps_of(r, pid);
-	threads_of(r, pid);
+	maps_read(r, pid);
+	threads_read(r, pid);
 }
 
-static void all_processes(struct reader *r)
+static void mappings_read_all(struct reader *r)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *d;
 
 	while (dir && !r->err && (d = readdir(dir)))
 		if (isdigit((unsigned char)d->d_name[0]))
-			process(r, atoi(d->d_name));
+			process_read(r, atoi(d->d_name));
 	if (dir)
 		closedir(dir);
 }
@@ -305,9 +307,9 @@ int mappings_job(struct helper_call *call)
 	memcpy(&r->q, call->arg, sizeof(r->q));
 	r->call = call;
 	if (r->q.pid == MAPPINGS_OF_ALL)
-		all_processes(r);
+		mappings_read_all(r);
 	else
-		one_process(r, r->q.pid);
+		mappings_read_target(r, r->q.pid);
 	reader_flush(r);
 	err = r->err;
 	free(r);

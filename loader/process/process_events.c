@@ -2,11 +2,11 @@
 /*
  * Reads the perf buffers of all CPUs.  Events are copied out and sorted by time: they are few
  * beside samples.  An exec comes in pieces: a new name, then the mappings of the executable, of
- * its dynamic linker, and of the vdso, which is the last.  It is returned once it is whole.
+ * its dynamic linker and, last, of the vdso.  It is delivered once it is whole.
  *
  * The pieces of a target's exec wait for the programs' verdict (execs.h), which follows the last
- * of them.  All later events wait with them for a moment, as for an exec that is not whole.  Then
- * only the process's own events wait: it runs no user code meanwhile, so no sample needs them.
+ * piece.  All later events wait with them for a moment, then only those of the process: it runs no
+ * user code meanwhile, so no sample needs them.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -28,7 +28,7 @@
 #define EXEC_NS	  20000000u	/* an exec that is not whole by then is not waited for */
 #define JUDGE_NS  40000000u	/* for the verdict the process alone waits longer */
 #define HELD_MAX  4096u		/* events that wait with their process */
-#define TEXTS_MAX 65536u	/* bytes of texts that may be of nobody any more */
+#define TEXTS_MAX 65536u	/* bytes of texts; more are packed */
 
 struct cpu_buffer {
 	int fd;
@@ -39,12 +39,12 @@ struct cpu_buffer {
 struct stored {
 	struct proc_event e;
 	uint32_t order;			/* as read: equal times stay in order */
-	uint32_t text;			/* in texts */
+	uint32_t text;			/* offset in `texts` */
 	bool whole;			/* an exec whose pieces have been found */
 	bool held;			/* its process waits for a verdict */
 };
 
-struct procs {
+struct process_events {
 	struct engine *engine;
 	struct execs execs;
 	struct threads threads;
@@ -56,13 +56,13 @@ struct procs {
 	uint32_t order;
 	char *texts;
 	size_t texts_len, texts_room;
-	bool started;			/* somebody reads */
+	bool started;			/* it has been read */
 	bool failed;			/* no memory: an event was lost */
 	bool unread;			/* not all notes of execs were there to be read */
 	struct cpu_buffer cpu[];
 };
 
-static int open_cpu(struct procs *p, unsigned int cpu)
+static int cpu_open(struct process_events *p, unsigned int cpu)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 	struct cpu_buffer *b = &p->cpu[cpu];
@@ -79,7 +79,7 @@ static int open_cpu(struct procs *p, unsigned int cpu)
 	return epoll_ctl(p->epoll, EPOLL_CTL_ADD, b->fd, &e) ? -errno : 0;
 }
 
-static void close_cpu(struct procs *p, struct cpu_buffer *b)
+static void cpu_close(struct process_events *p, struct cpu_buffer *b)
 {
 	if (b->page)
 		munmap(b->page, p->page_size + PERF_LIFE_BYTES);
@@ -89,12 +89,12 @@ static void close_cpu(struct procs *p, struct cpu_buffer *b)
 	b->fd = -1;
 }
 
-int procs_new(struct engine *e, struct procs **out, struct why *why)
+int process_events_new(struct engine *e, struct process_events **out, struct why *why)
 {
 	unsigned int ncpu = e->ncpu;
-	struct procs *p = calloc(1, sizeof(*p) + ncpu * sizeof(p->cpu[0]));
+	struct process_events *p = calloc(1, sizeof(*p) + ncpu * sizeof(p->cpu[0]));
 	struct epoll_event execs = { .events = EPOLLIN };
-	int err = 0;
+	int err;
 
 	if (!p)
 		return deny(why, -ENOMEM, "no memory to watch processes");
@@ -107,22 +107,21 @@ int procs_new(struct engine *e, struct procs **out, struct why *why)
 		p->cpu[cpu].fd = -1;
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0 ||
-	    epoll_ctl(p->epoll, EPOLL_CTL_ADD, notes_execs_fd(e->notes), &execs))
-		err = -errno;
-	if (err) {
-		procs_free(p);
-		return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
+	    epoll_ctl(p->epoll, EPOLL_CTL_ADD, notes_execs_fd(e->notes), &execs)) {
+		err = deny(why, -errno, "cannot watch what processes do: %m");
+		process_events_free(p);
+		return err;
 	}
 	*out = p;
 	return 0;
 }
 
-void procs_free(struct procs *p)
+void process_events_free(struct process_events *p)
 {
 	if (!p)
 		return;
 	for (unsigned int cpu = 0; cpu < p->ncpu; cpu++)
-		close_cpu(p, &p->cpu[cpu]);
+		cpu_close(p, &p->cpu[cpu]);
 	if (p->epoll >= 0)
 		close(p->epoll);
 	execs_clear(&p->execs);
@@ -132,19 +131,19 @@ void procs_free(struct procs *p)
 	free(p);
 }
 
-struct threads *procs_threads(struct procs *p)
+struct threads *process_events_threads(struct process_events *p)
 {
 	return &p->threads;
 }
 
-int procs_fd(const struct procs *p)
+int process_events_fd(const struct process_events *p)
 {
 	return p->epoll;
 }
 
 /* --- storing ---------------------------------------------------------------------------------- */
 
-static uint32_t store_text(struct procs *p, const char *text, size_t max)
+static uint32_t text_store(struct process_events *p, const char *text, size_t max)
 {
 	size_t len = strnlen(text, max < PROC_TEXT - 1 ? max : PROC_TEXT - 1);
 	uint32_t at = (uint32_t)p->texts_len;
@@ -166,8 +165,8 @@ static uint32_t store_text(struct procs *p, const char *text, size_t max)
 	return at;
 }
 
-static struct stored *store(struct procs *p, enum proc_what what, uint64_t time, pid_t pid,
-			    pid_t tid)
+static struct stored *event_store(struct process_events *p, enum proc_what what, uint64_t time,
+				  pid_t pid, pid_t tid)
 {
 	struct stored *s;
 
@@ -182,12 +181,11 @@ static struct stored *store(struct procs *p, enum proc_what what, uint64_t time,
 		p->events = more;
 		p->room = room;
 	}
-	s = &p->events[p->n];
-	memset(s, 0, sizeof(*s));
-	p->n++;
-	s->order = p->order++;
-	s->text = store_text(p, "", 0);
-	s->e = (struct proc_event){ .what = what, .time = time, .pid = pid, .tid = tid };
+	s = &p->events[p->n++];
+	*s = (struct stored){
+		.e = { .what = what, .time = time, .pid = pid, .tid = tid },
+		.order = p->order++, .text = text_store(p, "", 0),
+	};
 	return s;
 }
 
@@ -201,7 +199,8 @@ struct mmap2_head {
 	uint32_t prot, flags;
 };
 
-static void on_mmap(struct procs *p, uint64_t time, const uint8_t *body, size_t len, bool has_id)
+static void record_mmap(struct process_events *p, uint64_t time, const uint8_t *body, size_t len,
+			bool has_id)
 {
 	struct mmap2_head h;
 	const char *file = (const char *)body + sizeof(h);
@@ -211,14 +210,14 @@ static void on_mmap(struct procs *p, uint64_t time, const uint8_t *body, size_t 
 		return;
 	memcpy(&h, body, sizeof(h));
 	/* What the kernel maps for itself (modules) has pid -1. */
-	s = store(p, PROC_MAP, time, (pid_t)h.pid, (pid_t)h.tid);
+	s = event_store(p, PROC_MAP, time, (pid_t)h.pid, (pid_t)h.tid);
 	if (!s)
 		return;
 	s->e.addr = h.addr - ((int32_t)h.pid >= 0 ? h.pgoff : 0);
 	s->e.len = h.len + (h.addr - s->e.addr);
 	if (has_id)
 		buildid_set(&s->e.id, h.id, h.id_len);
-	s->text = store_text(p, file, len - sizeof(h));
+	s->text = text_store(p, file, len - sizeof(h));
 	if (!file_is_image(p->texts + s->text))
 		s->e.what = PROC_NOTHING;
 	else if (!strcmp(p->texts + s->text, "[vdso]"))
@@ -230,29 +229,29 @@ struct task_body {
 	uint64_t time;
 };
 
-static void on_task(struct procs *p, uint32_t type, uint64_t time, const uint8_t *body, size_t len)
+static void record_task(struct process_events *p, uint32_t type, uint64_t time, const uint8_t *body,
+			size_t len)
 {
+	bool fork = type == PERF_RECORD_FORK, process;
 	struct task_body t;
 	struct stored *s;
 
 	if (len < sizeof(t))
 		return;
 	memcpy(&t, body, sizeof(t));
-	if (type == PERF_RECORD_FORK) {
-		s = store(p, t.pid == t.tid ? PROC_FORK : PROC_THREAD, time, (pid_t)t.pid,
-			  (pid_t)t.tid);
-		if (s) {
-			s->e.other = (pid_t)(t.ppid ?: ABI_PID_OUTSIDE);
-			s->e.creator = (pid_t)t.ptid;
-		}
-		return;
+	process = t.pid == t.tid;
+	s = event_store(p, fork ? process ? PROC_FORK : PROC_THREAD :
+			process ? PROC_EXIT : PROC_THREAD_EXIT,
+			time, (pid_t)t.pid, (pid_t)t.tid);
+	if (s && fork) {
+		s->e.other = (pid_t)(t.ppid ?: ABI_PID_OUTSIDE);
+		s->e.creator = (pid_t)t.ptid;
 	}
-	(void)store(p, t.pid == t.tid ? PROC_EXIT : PROC_THREAD_EXIT, time, (pid_t)t.pid,
-		    (pid_t)t.tid);
 }
 
-/* Its pid, its tid and its new name: another thread of the process may have given it. */
-static void on_comm(struct procs *p, bool exec, uint64_t time, const uint8_t *body, size_t len)
+/* A pid, a tid and the new name, which another thread of the process may have set. */
+static void record_comm(struct process_events *p, bool exec, uint64_t time, const uint8_t *body,
+			size_t len)
 {
 	uint32_t ids[2];
 	struct stored *s;
@@ -261,12 +260,13 @@ static void on_comm(struct procs *p, bool exec, uint64_t time, const uint8_t *bo
 		return;
 	memcpy(ids, body, sizeof(ids));
 	len -= sizeof(ids);
-	s = store(p, exec ? PROC_EXEC : PROC_NAME, time, (pid_t)ids[0], (pid_t)ids[1]);
+	s = event_store(p, exec ? PROC_EXEC : PROC_NAME, time, (pid_t)ids[0], (pid_t)ids[1]);
 	if (s)
 		memcpy(s->e.comm, body + sizeof(ids), len < PROC_COMM ? len : PROC_COMM - 1);
 }
 
-static void on_record(struct procs *p, const struct perf_event_header *h, const uint8_t *record)
+static void record_read(struct process_events *p, const struct perf_event_header *h,
+			const uint8_t *record)
 {
 	const uint8_t *body = record + sizeof(*h);
 	size_t len = h->size - sizeof(*h);
@@ -278,30 +278,30 @@ static void on_record(struct procs *p, const struct perf_event_header *h, const 
 	len -= TRAILER;
 	memcpy(&pid, body, sizeof(pid));
 	memcpy(&time, body + len + 8, sizeof(time));
-	/* Of a process outside of the daemon's PID namespace. */
+	/* The process is outside of the daemon's PID namespace. */
 	if (h->type != PERF_RECORD_LOST && !pid)
 		return;
 	switch (h->type) {
 	case PERF_RECORD_COMM:
-		on_comm(p, h->misc & PERF_RECORD_MISC_COMM_EXEC, time, body, len);
+		record_comm(p, h->misc & PERF_RECORD_MISC_COMM_EXEC, time, body, len);
 		break;
 	case PERF_RECORD_MMAP2:
-		on_mmap(p, time, body, len, h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
+		record_mmap(p, time, body, len, h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		on_task(p, h->type, time, body, len);
+		record_task(p, h->type, time, body, len);
 		break;
 	case PERF_RECORD_LOST:
-		(void)store(p, PROC_LOST, time, 0, 0);
+		(void)event_store(p, PROC_LOST, time, 0, 0);
 		break;
 	default:
 		break;
 	}
 }
 
-/* A record that goes over the end of the buffer is put together. */
-static const uint8_t *whole(const uint8_t *data, uint64_t at, size_t size, uint8_t *copy)
+/* A record that wraps around the end of the buffer is copied. */
+static const uint8_t *record_whole(const uint8_t *data, uint64_t at, size_t size, uint8_t *copy)
 {
 	size_t offset = at % PERF_LIFE_BYTES, first = PERF_LIFE_BYTES - offset;
 
@@ -312,7 +312,7 @@ static const uint8_t *whole(const uint8_t *data, uint64_t at, size_t size, uint8
 	return copy;
 }
 
-static void drain_cpu(struct procs *p, struct cpu_buffer *b)
+static void cpu_drain(struct process_events *p, struct cpu_buffer *b)
 {
 	const uint8_t *data = (const uint8_t *)b->page + p->page_size;
 	uint64_t tail = b->page->data_tail;
@@ -326,34 +326,34 @@ static void drain_cpu(struct procs *p, struct cpu_buffer *b)
 		memcpy(&h, data + tail % PERF_LIFE_BYTES, sizeof(h));
 		if (h.size < sizeof(h) || tail + h.size > head)
 			break;
-		on_record(p, &h, whole(data, tail, h.size, copy));
+		record_read(p, &h, record_whole(data, tail, h.size, copy));
 		tail += h.size;
 	}
 	__atomic_store_n(&b->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-int procs_cpu(struct procs *p, unsigned int cpu, bool here, uint32_t downs)
+int process_events_cpu(struct process_events *p, unsigned int cpu, bool here, uint32_t downs)
 {
 	struct cpu_buffer *b = &p->cpu[cpu];
 	int err;
 
 	if (b->page && b->downs != downs) {
-		drain_cpu(p, b);
-		close_cpu(p, b);
+		cpu_drain(p, b);
+		cpu_close(p, b);
 	}
 	if (b->page || !here)
 		return 0;
-	err = open_cpu(p, cpu);
+	err = cpu_open(p, cpu);
 	b->downs = downs;
-	/* Who knows what has happened on it before. */
+	/* What happened on it before is not known. */
 	if (p->started)
 		p->failed = true;
 	if (err)
-		close_cpu(p, b);
+		cpu_close(p, b);
 	return err == -ENODEV || err == -ENXIO ? 0 : err;
 }
 
-static int by_time(const void *a, const void *b)
+static int event_compare(const void *a, const void *b)
 {
 	const struct stored *x = a, *y = b;
 
@@ -364,28 +364,28 @@ static int by_time(const void *a, const void *b)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* A set-id exec takes the kernel's events off the process, which tells this like an exit. */
-static void take_back_exits(struct procs *p, size_t from, size_t to, pid_t pid)
+/* A set-id exec removes the kernel's events from the process, which perf reports as an exit. */
+static void exits_take_back(struct process_events *p, size_t from, size_t to, pid_t pid)
 {
 	for (size_t i = from; i < to; i++)
 		if (p->events[i].e.pid == pid && p->events[i].e.what == PROC_EXIT)
 			p->events[i].e.what = PROC_NOTHING;
 }
 
-/* Of an exec that lost its CPU before it mapped anything: its file is known by then. */
-static bool ask_path(struct procs *p, struct stored *s)
+/* For an exec that lost its CPU before it mapped anything: its file is known by now. */
+static bool exec_ask_path(struct process_events *p, struct stored *s)
 {
 	char path[PROC_TEXT];
 
 	if (!file_executable(s->e.pid, path, sizeof(path)))
 		return false;
-	s->text = store_text(p, path, sizeof(path));
+	s->text = text_store(p, path, sizeof(path));
 	s->e.asked = true;
 	return true;
 }
 
 /* Looks for the pieces of an exec behind it.  False: some are missing, and may still come. */
-static bool exec_complete(struct procs *p, size_t at, uint64_t horizon)
+static bool exec_complete(struct process_events *p, size_t at, uint64_t horizon)
 {
 	struct stored *s = &p->events[at];
 	bool path = false, linker = false;
@@ -398,8 +398,8 @@ static bool exec_complete(struct procs *p, size_t at, uint64_t horizon)
 		    (!path && m->e.what == PROC_EXIT))
 			continue;
 		if (!path && m->e.what == PROC_MAP)
-			take_back_exits(p, at + 1, i, s->e.pid);
-		/* It runs by now, or the verdict is all that it waits for. */
+			exits_take_back(p, at + 1, i, s->e.pid);
+		/* It runs by now, or only the verdict is missing. */
 		if (m->e.what != PROC_MAP || !strcmp(file, "[vdso]"))
 			return s->whole =
 				execs_entry(&p->execs, s->e.pid, s->e.time, &s->e.entry) ||
@@ -415,13 +415,13 @@ static bool exec_complete(struct procs *p, size_t at, uint64_t horizon)
 	}
 	if (horizon - s->e.time <= EXEC_NS)
 		return false;
-	/* Of one that has gone this very moment there is more at the next look. */
-	s->whole = path || ask_path(p, s) || horizon - s->e.time > 2 * EXEC_NS;
+	/* If the process has just exited, the next pass has more of it. */
+	s->whole = path || exec_ask_path(p, s) || horizon - s->e.time > 2 * EXEC_NS;
 	return s->whole;
 }
 
 /* Gives back the texts of delivered events; an exec shares the text of a mapping. */
-static void pack_texts(struct procs *p)
+static void texts_pack(struct process_events *p)
 {
 	size_t len = 0, size;
 	char *texts;
@@ -445,7 +445,7 @@ static void pack_texts(struct procs *p)
 }
 
 /* Drops what has been delivered. */
-static void forget(struct procs *p)
+static void events_forget(struct process_events *p)
 {
 	size_t kept = 0;
 
@@ -457,41 +457,41 @@ static void forget(struct procs *p)
 	if (!p->n)
 		p->texts_len = 0;
 	else if (p->texts_len > TEXTS_MAX)
-		pack_texts(p);
+		texts_pack(p);
 }
 
 /* --- execs of targets ------------------------------------------------------------------------ */
 
-static void on_exec(void *arg, const struct abi_exec *exec)
+static void exec_note_read(void *arg, const struct abi_exec *exec)
 {
-	struct procs *p = arg;
+	struct process_events *p = arg;
 
 	execs_note(&p->execs, exec);
 }
 
-static void read_execs(struct procs *p)
+static void exec_notes_read(struct process_events *p)
 {
-	int err = notes_execs(p->engine->notes, on_exec, p);
+	int err = notes_execs(p->engine->notes, exec_note_read, p);
 
 	p->execs.blind |= err == -ENOSPC;
 	p->unread = err == -EAGAIN;
 }
 
-static bool is_target(const struct procs *p, pid_t pid)
+static bool pid_is_target(const struct process_events *p, pid_t pid)
 {
 	struct abi_target t;
 
 	return !target_map_get(p->engine, (uint32_t)pid, &t) && !(t.state & ABI_STATE_EXIT);
 }
 
-static bool takes_long(const struct exec *e, uint64_t horizon)
+static bool exec_takes_long(const struct exec *e, uint64_t horizon)
 {
 	return horizon > e->time && horizon - e->time > JUDGE_NS;
 }
 
-static bool store_secure(struct procs *p, pid_t pid, uint64_t time)
+static bool exec_store_secure(struct process_events *p, pid_t pid, uint64_t time)
 {
-	return store(p, PROC_SECURE, time - 1, pid, pid) != NULL;
+	return event_store(p, PROC_SECURE, time - 1, pid, pid);
 }
 
 /*
@@ -499,44 +499,45 @@ static bool store_secure(struct procs *p, pid_t pid, uint64_t time)
  * process that was no target before the notes were read and has no verdict after it gets none: it
  * was killed in the exec, or detached.
  */
-static void judge(struct procs *p, uint64_t horizon)
+static void execs_judge(struct process_events *p, uint64_t horizon)
 {
 	struct exec *e, *next = NULL;
 
 	LIST_FOREACH(e, &p->execs.all, in_all)
-		e->left = !e->secure && takes_long(e, horizon) && !is_target(p, e->pid);
-	read_execs(p);
-	if (p->execs.blind && store_secure(p, 0, 1))
+		e->left = !e->secure && exec_takes_long(e, horizon) && !pid_is_target(p, e->pid);
+	exec_notes_read(p);
+	if (p->execs.blind && exec_store_secure(p, 0, 1))
 		execs_clear(&p->execs);
 	for (e = LIST_FIRST(&p->execs.all); e; e = next) {
 		next = LIST_NEXT(e, in_all);
 		e->secure |= e->left && !p->unread;
-		if (e->secure && store_secure(p, e->pid, e->time))
+		if (e->secure && exec_store_secure(p, e->pid, e->time))
 			execs_drop(e);
 	}
 }
 
 /* Nothing is delivered while a note is missing or there is no memory for its event. */
-static uint64_t judged_until(const struct procs *p, uint64_t horizon)
+static uint64_t execs_judged_until(const struct process_events *p, uint64_t horizon)
 {
 	uint64_t until = p->execs.blind || p->unread ? 0 : horizon;
 	const struct exec *e;
 
 	LIST_FOREACH(e, &p->execs.all, in_all)
-		if ((e->secure || !takes_long(e, horizon)) && e->time - 1 < until)
+		if ((e->secure || !exec_takes_long(e, horizon)) && e->time - 1 < until)
 			until = e->time - 1;
 	return until;
 }
 
 /* An exec has few events; what exceeds the limit becomes a gap in the process's logs. */
-static void hold_back(struct procs *p)
+static void events_hold_back(struct process_events *p)
 {
 	unsigned int held = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
 		struct stored *s = &p->events[i];
 
-		s->held = s->e.what != PROC_SECURE && procs_pending(p, s->e.pid, s->e.time);
+		s->held = s->e.what != PROC_SECURE &&
+			  process_events_pending(p, s->e.pid, s->e.time);
 		if (!s->held || ++held <= HELD_MAX)
 			continue;
 		s->held = false;
@@ -544,39 +545,39 @@ static void hold_back(struct procs *p)
 	}
 }
 
-bool procs_pending(const struct procs *p, pid_t pid, uint64_t time)
+bool process_events_pending(const struct process_events *p, pid_t pid, uint64_t time)
 {
 	const struct exec *e = LIST_EMPTY(&p->execs.all) ? NULL : execs_pending(&p->execs, pid);
 
 	return e && e->time <= time;
 }
 
-bool procs_execs(struct procs *p, pid_t pid, bool within)
+bool process_events_execs(struct process_events *p, pid_t pid, bool within)
 {
 	/* First: its verdict comes later, or is read below. */
 	if (within)
 		execs_suspect(&p->execs, pid);
-	read_execs(p);
+	exec_notes_read(p);
 	return within || p->execs.blind || p->unread || execs_knows(&p->execs, pid);
 }
 
-uint64_t procs_collect(struct procs *p, uint64_t horizon)
+uint64_t process_events_collect(struct process_events *p, uint64_t horizon)
 {
 	p->started = true;
 	if (p->next)
-		forget(p);
+		events_forget(p);
 	for (unsigned int cpu = 0; cpu < p->ncpu; cpu++)
 		if (p->cpu[cpu].page)
-			drain_cpu(p, &p->cpu[cpu]);
-	judge(p, horizon);
-	horizon = judged_until(p, horizon);
-	hold_back(p);
+			cpu_drain(p, &p->cpu[cpu]);
+	execs_judge(p, horizon);
+	horizon = execs_judged_until(p, horizon);
+	events_hold_back(p);
 	if (p->failed) {
 		p->failed = false;
-		(void)store(p, PROC_LOST, horizon, 0, 0);
+		(void)event_store(p, PROC_LOST, horizon, 0, 0);
 	}
 	if (p->n > 1)
-		qsort(p->events, p->n, sizeof(p->events[0]), by_time);
+		qsort(p->events, p->n, sizeof(p->events[0]), event_compare);
 	for (size_t i = 0; i < p->n && p->events[i].e.time <= horizon; i++)
 		if (p->events[i].e.what == PROC_EXEC && !p->events[i].whole &&
 		    !p->events[i].held && !exec_complete(p, i, horizon))
@@ -584,7 +585,7 @@ uint64_t procs_collect(struct procs *p, uint64_t horizon)
 	return horizon;
 }
 
-const struct proc_event *procs_next(struct procs *p, uint64_t until)
+const struct proc_event *process_events_next(struct process_events *p, uint64_t until)
 {
 	struct stored *s;
 

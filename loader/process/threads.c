@@ -14,7 +14,7 @@ struct thread {
 	char comm[PROC_COMM];
 };
 
-static bool ask_proc(pid_t pid, pid_t tid, char comm[PROC_COMM])
+static bool thread_ask(pid_t pid, pid_t tid, char comm[PROC_COMM])
 {
 	char path[64];
 
@@ -26,10 +26,10 @@ void threads_init(struct threads *t)
 {
 	for (unsigned int i = 0; i < THREAD_BUCKETS; i++)
 		LIST_INIT(&t->bucket[i]);
-	t->ask = ask_proc;
+	t->ask = thread_ask;
 }
 
-static struct thread *find(struct threads *t, pid_t tid)
+static struct thread *thread_find(struct threads *t, pid_t tid)
 {
 	struct thread *one;
 
@@ -39,7 +39,7 @@ static struct thread *find(struct threads *t, pid_t tid)
 	return NULL;
 }
 
-static void drop(struct thread *one)
+static void thread_drop(struct thread *one)
 {
 	if (!one)
 		return;
@@ -60,10 +60,10 @@ void threads_clear(struct threads *t)
 	}
 }
 
-/* Without memory it is asked for again. */
-static struct thread *keep(struct threads *t, pid_t tid, const char *comm, bool asked)
+/* Without memory the name is read again later. */
+static struct thread *thread_keep(struct threads *t, pid_t tid, const char *comm, bool asked)
 {
-	struct thread *one = find(t, tid);
+	struct thread *one = thread_find(t, tid);
 
 	if (!one) {
 		one = malloc(sizeof(*one));
@@ -82,32 +82,32 @@ void threads_know(struct threads *t, pid_t tid, const char *comm, bool asked)
 	char whole[PROC_COMM] = "";
 
 	snprintf(whole, sizeof(whole), "%s", comm);
-	if (!find(t, tid))
-		(void)keep(t, tid, whole, asked);
+	if (!thread_find(t, tid))
+		(void)thread_keep(t, tid, whole, asked);
 }
 
 static void thread_born(struct threads *t, struct proc_event *e)
 {
-	const struct thread *creator = find(t, e->creator);
+	const struct thread *creator = thread_find(t, e->creator);
 	char comm[PROC_COMM] = "";
 
 	if (!creator && t->ask(e->pid, e->creator, comm))
-		creator = keep(t, e->creator, comm, true);
+		creator = thread_keep(t, e->creator, comm, true);
 	if (creator)
 		memcpy(e->comm, creator->comm, sizeof(e->comm));
 	else if (!t->ask(e->pid, e->tid, e->comm))
 		e->comm[0] = '\0';
 	e->asked = !creator || creator->asked;
 	if (e->comm[0])
-		(void)keep(t, e->tid, e->comm, e->asked);
+		(void)thread_keep(t, e->tid, e->comm, e->asked);
 }
 
 static void process_born(struct threads *t, const struct proc_event *e)
 {
-	const struct thread *creator = find(t, e->creator);
+	const struct thread *creator = thread_find(t, e->creator);
 
 	if (creator)
-		(void)keep(t, e->tid, creator->comm, creator->asked);
+		(void)thread_keep(t, e->tid, creator->comm, creator->asked);
 }
 
 void threads_event(struct threads *t, struct proc_event *e)
@@ -115,7 +115,7 @@ void threads_event(struct threads *t, struct proc_event *e)
 	switch (e->what) {
 	case PROC_EXEC:
 	case PROC_NAME:
-		(void)keep(t, e->tid, e->comm, false);
+		(void)thread_keep(t, e->tid, e->comm, false);
 		break;
 	case PROC_FORK:
 		process_born(t, e);
@@ -125,7 +125,7 @@ void threads_event(struct threads *t, struct proc_event *e)
 		break;
 	case PROC_EXIT:
 	case PROC_THREAD_EXIT:
-		drop(find(t, e->tid));
+		thread_drop(thread_find(t, e->tid));
 		break;
 	case PROC_LOST:
 		if (!e->pid)

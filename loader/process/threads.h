@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What threads are called.  The kernel reports each change of a name; a new thread has its
- * creator's.  Of a creator that has had its name since before /proc is asked.
+ * Names of threads.  The kernel reports each change of a name; a new thread has its creator's name.
+ * If the creator's has not been reported, /proc is read.
  */
 #ifndef PMCBPF_THREADS_H
 #define PMCBPF_THREADS_H
@@ -23,12 +23,12 @@ void threads_init(struct threads *t);
 void threads_clear(struct threads *t);
 
 /*
- * The name of one that is there already, if the kernel has reported none since.  `asked`: maybe
- * that of another program.
+ * The name of an existing thread, unless the kernel has reported one since.  `asked`: it was read
+ * later, and may be of another program.
  */
 void threads_know(struct threads *t, pid_t tid, const char *comm, bool asked);
 
-/* The next event, in the order of time.  One of a new thread gets its name, if that is known. */
+/* The next event, in the order of time.  The birth of a thread gets its name, if it is known. */
 void threads_event(struct threads *t, struct proc_event *e);
 
 #endif

@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "owner_notes.h"
-#include "loader/log/logbook.h"
+#include "loader/op/logbook.h"
 #include "loader/kernel/notes.h"
 #include "loader/pmc/pmc.h"
 

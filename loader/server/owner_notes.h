@@ -3,7 +3,7 @@
 #ifndef PMCBPF_LIFE_H
 #define PMCBPF_LIFE_H
 
-#include "loader/daemon.h"
+#include "loader/daemon/daemon.h"
 
 /*
  * Takes in all that the programs have noted: owners of PMCs that lost their last target get their

@@ -13,12 +13,12 @@
 #include "greeting.h"
 #include "loader/ktr/ktr.h"
 #include "owner_notes.h"
-#include "loader/op/pmc_release.h"
-#include "loader/log/logbook.h"
+#include "loader/pmc/pmc_release.h"
+#include "loader/op/logbook.h"
 #include "loader/kernel/notes.h"
 #include "loop.h"
 #include "server.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 #include "work.h"
 
 #define EVENTS	       1024	/* in one turn: all that are ready, so that each user is served */

@@ -6,9 +6,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "loader/log/logbook.h"
 #include "server.h"
-#include "loader/op/pmc_release.h"
+#include "loader/pmc/pmc_release.h"
+#include "loader/op/logbook.h"
 #include "work.h"
 
 #define SPARE_MAX 16u			/* unused pieces of work that are kept, with their reply */

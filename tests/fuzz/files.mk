@@ -9,7 +9,7 @@ FUZZ_TIME ?= 60
 LINT_C += $(FUZZ_SRCS)
 
 FUZZ_SRCS_evspec := lib/event/event.c lib/event/alias.c lib/event/pmufile.c lib/base/reason.c
-FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c
+FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c lib/base/logfmt.c
 FUZZ_LIBS_ktr := -lelf
 FUZZ_SRCS_ktr := cli/common/buf.c $(filter-out cli/trace/ktr_kernel.c cli/trace/ktr_remote.c cli/trace/ktrproc.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)

@@ -2,7 +2,7 @@
 /* pmclog(3): every record of both formats, byte by byte. */
 #include <pmcformat.h>
 
-#include "lib/pmclog/pmclogera.h"
+#include "lib/pmclog/pmclog.h"
 #include "logbytes.h"
 
 static void test_new_records(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a log gets of a sample's addresses, and when callers are missing (REQ-047). */
-#include "loader/log/chain.h"
+#include "loader/pmc/chain.h"
 #include "unit.h"
 
 #define KERNEL 0xffffffff81000000ull

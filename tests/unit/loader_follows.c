@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which PMC's log hears of which process, and until when. */
-#include "loader/process/follows.h"
+#include "loader/pmc/follows.h"
 #include "unit.h"
 
 static struct follows fs;

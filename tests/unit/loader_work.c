@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "loader/base/clock.h"
-#include "loader/log/logbook.h"
 #include "loader/server/server.h"
-#include "loader/op/pmc_release.h"
+#include "loader/pmc/pmc_release.h"
+#include "loader/op/logbook.h"
 #include "loader/server/work.h"
 #include "unit.h"
 

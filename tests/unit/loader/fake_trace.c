@@ -2,11 +2,11 @@
 /* Tracing without a kernel: sampling PMCs get a source that never says anything. */
 #include <stdlib.h>
 
-#include "loader/process/lifelog.h"
+#include "loader/pmc/lifetime.h"
 #include "loader/log/lognumbers.h"
-#include "loader/process/mappings.h"
+#include "loader/pmc/mappings.h"
 #include "loader/kernel/programs.h"
-#include "loader/log/sample_log.h"
+#include "loader/pmc/sample_log.h"
 
 struct trace {
 	int unused;
@@ -18,8 +18,8 @@ struct lifelog {
 	int unused;
 };
 
-int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
-	      struct lifelog *life, struct kgmon *kgmon, struct why *why)
+int trace_new(struct trace **out, const struct samplers_config *config,
+	      struct engine *engine, struct lifelog *life, struct kgmon *kgmon, struct why *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
@@ -140,7 +140,8 @@ bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since
 	return true;
 }
 
-void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid), void *arg)
+void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
+		   void *arg)
 {
 }
 

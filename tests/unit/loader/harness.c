@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "loader/op/pmc_release.h"
+#include "loader/pmc/pmc_release.h"
 
 #define MAX_ACTORS 32
 

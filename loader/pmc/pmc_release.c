@@ -5,8 +5,8 @@
 #include <sys/pmc.h>
 
 #include "loader/base/debug.h"
-#include "loader/log/sample_log.h"
-#include "loader/process/lifelog.h"
+#include "sample_log.h"
+#include "lifetime.h"
 #include "pmc_release.h"
 
 void pmc_release(struct row_table *rows, struct pmc *p)

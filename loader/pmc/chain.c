@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a log gets of a sample's addresses, and whether callers are missing. */
+/* Where a call chain ends, and whether callers are missing. */
 #include <sys/pmc.h>
 
 #include "chain.h"
@@ -9,7 +9,7 @@
  * form of a kernel address ends the chain behind a user address, and anywhere if the owner may know
  * no kernel address.  A return address of 0 ends it, too: the outermost frame has it.
  */
-static unsigned int frames(const struct abi_rec *rec, const uint64_t *data, bool hides_kernel)
+static unsigned int chain_frames(const struct abi_rec *rec, const uint64_t *data, bool hides_kernel)
 {
 	unsigned int n = 1;
 
@@ -22,8 +22,8 @@ static unsigned int frames(const struct abi_rec *rec, const uint64_t *data, bool
 bool chain_take(struct pmclog_ev_callchain *c, const struct abi_rec *rec, const uint64_t *data,
 		unsigned int room, bool hides_kernel)
 {
-	unsigned int n = frames(rec, data, hides_kernel);
-	/* A chain that ends before its last address has come to the outermost frame. */
+	unsigned int n = chain_frames(rec, data, hides_kernel);
+	/* A chain that ends before its last address has reached the outermost frame. */
 	bool cut = rec->flags & ABI_REC_CUT_INSIDE || (rec->flags & ABI_REC_CUT && n == rec->n);
 
 	if (n > room) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An address goes from `seen`, which forgets, to `pending`, until the table tells its function, and
- * that into `told`, which does not.  Those that the table does not know wait for the next one, and
- * are given up then: modules and BPF programs come and go.
+ * An address that is not in `seen`, a cache, is added to `pending`.  The table finds its function,
+ * which is written once: `told` is the set of functions in the log.  Addresses that the table does
+ * not know wait for the next table and are given up then: modules and BPF programs come and go.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,16 +12,16 @@
 
 #include "loader/base/clock.h"
 #include "ksyms.h"
-#include "lognames.h"
+#include "kernel_names.h"
 
 #define SEEN_BITS   12
-#define PENDING_MAX 65536u		/* what finds no room comes again */
+#define PENDING_MAX 65536u		/* addresses without room are seen again later */
 #define TOLD_MAX    65536u		/* functions of a log */
 #define AGAIN_NS    1000000000ull	/* between two readings of the table */
-#define AGAIN_MAX   (64 * AGAIN_NS)	/* … that have brought nothing new */
+#define AGAIN_MAX   (64 * AGAIN_NS)	/* … if they bring nothing new */
 #define KERNEL	    (1ull << 63)
 
-struct names {
+struct kernel_names {
 	const char *file;
 	const struct log *log;
 	void (*ready)(void *arg);
@@ -33,21 +33,21 @@ struct names {
 	pthread_mutex_t lock;		/* of all below */
 	pthread_cond_t idle;
 	struct ksyms *table;
-	unsigned int users;		/* logs that have asked; without any there is no table */
+	unsigned int users;		/* logs that use the table; without any it is freed */
 	unsigned int reads;
-	uint64_t read_at, again;	/* ns, and how long it holds */
-	bool reading;			/* or about to */
-	bool hidden;			/* there is nothing to read */
+	uint64_t read_at, again;	/* ns; the delay to the next reading */
+	bool reading;			/* or about to be read */
+	bool hidden;			/* the file has no names */
 	bool complained;
 };
 
-struct lognames {
-	struct names *names;
+struct name_search {
+	struct kernel_names *names;
 	const struct logclock *clock;
 	uint64_t seen[1u << SEEN_BITS];
 	uint64_t *pending;
 	size_t npending, room;
-	size_t tried;			/* of these: not in the table that was read as `reads` */
+	size_t tried;			/* the first ones, which table number `reads` lacks */
 	unsigned int reads;
 	uint64_t *told;			/* a hash, 0: free */
 	size_t ntold, told_room;
@@ -55,15 +55,15 @@ struct lognames {
 	size_t len, records_room;
 	uint8_t stamp[LOGFMT_NEW_PREFIX];	/* of the record before the names */
 	bool user, last;
-	bool hides;			/* names nothing any more */
+	bool hides;			/* atomic: no more names */
 };
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-struct names *names_new(const char *file, const struct log *log, void (*ready)(void *arg),
-			void *arg)
+struct kernel_names *kernel_names_new(const char *file, const struct log *log,
+				      void (*ready)(void *arg), void *arg)
 {
-	struct names *n = calloc(1, sizeof(*n));
+	struct kernel_names *n = calloc(1, sizeof(*n));
 
 	if (!n)
 		return NULL;
@@ -77,7 +77,7 @@ struct names *names_new(const char *file, const struct log *log, void (*ready)(v
 	return n;
 }
 
-void names_free(struct names *n)
+void kernel_names_free(struct kernel_names *n)
 {
 	if (!n)
 		return;
@@ -89,13 +89,13 @@ void names_free(struct names *n)
 	free(n);
 }
 
-unsigned int names_reads(const struct names *n)
+unsigned int kernel_names_reads(const struct kernel_names *n)
 {
 	return __atomic_load_n(&n->reads, __ATOMIC_ACQUIRE);
 }
 
-/* With the lock held, as all that begins or names. */
-static void forget_table(struct names *n)
+/* The lock is held, as in table_request() and pending_name(). */
+static void table_forget(struct kernel_names *n)
 {
 	ksyms_free(n->table);
 	n->table = NULL;
@@ -103,28 +103,28 @@ static void forget_table(struct names *n)
 	n->again = AGAIN_NS;
 }
 
-/* Once: what is short now will be for long.  Of every thread, with or without the lock. */
-static void complain(struct names *n, int err)
+/* One message for all failures.  Any thread, with or without the lock. */
+static void names_complain(struct kernel_names *n, int err)
 {
 	if (!__atomic_exchange_n(&n->complained, true, __ATOMIC_RELAXED))
 		log_msg(n->log, LOG_WARNING, "logs lack names of kernel functions (%s): %s",
 			n->file, strerror(-err));
 }
 
-static void *read_table(void *arg)
+static void *table_read(void *arg)
 {
-	struct names *n = arg;
+	struct kernel_names *n = arg;
 	struct ksyms *old, *fresh = NULL;
 	int err = ksyms_read(&fresh, n->file);
 
 	if (err && err != -EPERM)
-		complain(n, err);
+		names_complain(n, err);
 	pthread_mutex_lock(&n->lock);
 	old = n->table;
 	n->table = fresh;
 	n->hidden = err != 0;
 	if (!n->users)
-		forget_table(n);
+		table_forget(n);
 	n->reading = false;
 	n->read_at = clock_ns();
 	__atomic_store_n(&n->reads, n->reads + 1, __ATOMIC_RELEASE);
@@ -135,8 +135,8 @@ static void *read_table(void *arg)
 	return NULL;
 }
 
-/* Leaves it to the loop: the reader is to have the daemon's ids, not those of a log's owner. */
-static void begin_reading(struct names *n)
+/* Has the loop start the reader, which then has the daemon's ids and not a log owner's. */
+static void table_request(struct kernel_names *n)
 {
 	if (n->reading)
 		return;
@@ -145,20 +145,20 @@ static void begin_reading(struct names *n)
 	n->ready(n->arg);
 }
 
-void names_serve(struct names *n)
+void kernel_names_serve(struct kernel_names *n)
 {
 	int err;
 
 	if (!__atomic_exchange_n(&n->wanted, false, __ATOMIC_ACQ_REL))
 		return;
-	/* It is over, but for its last lines, which take no lock. */
+	/* It has given up the lock and is about to end. */
 	if (n->started)
 		pthread_join(n->thread, NULL);
-	err = pthread_create(&n->thread, NULL, read_table, n);
+	err = pthread_create(&n->thread, NULL, table_read, n);
 	n->started = !err;
 	if (!err)
 		return;
-	complain(n, -err);
+	names_complain(n, -err);
 	pthread_mutex_lock(&n->lock);
 	n->reading = false;
 	n->hidden = true;
@@ -168,22 +168,22 @@ void names_serve(struct names *n)
 
 /* --- sets ------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t v)
+static uint64_t hash_mix(uint64_t v)
 {
 	return v * 0x9e3779b97f4a7c15ull;
 }
 
-static bool grow_told(struct lognames *l)
+static bool told_grow(struct name_search *l)
 {
 	size_t room = l->told_room ? l->told_room * 2 : 1024;
 	uint64_t *told = calloc(room, sizeof(*told));
 
 	if (!told) {
-		complain(l->names, -ENOMEM);
+		names_complain(l->names, -ENOMEM);
 		return false;
 	}
 	for (size_t i = 0; i < l->told_room; i++) {
-		size_t at = mix(l->told[i]) >> 32 & (room - 1);
+		size_t at = hash_mix(l->told[i]) >> 32 & (room - 1);
 
 		while (told[at])
 			at = (at + 1) & (room - 1);
@@ -195,21 +195,21 @@ static bool grow_told(struct lognames *l)
 	return true;
 }
 
-static size_t told_at(const struct lognames *l, uint64_t key)
+static size_t told_at(const struct name_search *l, uint64_t key)
 {
-	size_t at = mix(key) >> 32 & (l->told_room - 1);
+	size_t at = hash_mix(key) >> 32 & (l->told_room - 1);
 
 	while (l->told[at] && l->told[at] != key)
 		at = (at + 1) & (l->told_room - 1);
 	return at;
 }
 
-/* False: it has been told, or there is no room. */
-static bool tell_once(struct lognames *l, uint64_t key)
+/* False: it is in the set already, or there is no room. */
+static bool told_add(struct name_search *l, uint64_t key)
 {
 	size_t at;
 
-	if (l->ntold * 2 >= l->told_room && (l->ntold >= TOLD_MAX || !grow_told(l)))
+	if (l->ntold * 2 >= l->told_room && (l->ntold >= TOLD_MAX || !told_grow(l)))
 		return false;
 	at = told_at(l, key);
 	if (l->told[at])
@@ -219,17 +219,17 @@ static bool tell_once(struct lognames *l, uint64_t key)
 	return true;
 }
 
-/* An address may be another function's later. */
-static uint64_t key_of(const struct ksym *sym)
+/* Later another function may have the address: the name is part of the key. */
+static uint64_t told_key(const struct ksym *sym)
 {
 	uint64_t key = sym->start;
 
 	for (const char *p = sym->name; *p; p++)
-		key = mix(key ^ (uint8_t)*p);
+		key = hash_mix(key ^ (uint8_t)*p);
 	return key | 1;
 }
 
-static void add_pending(struct lognames *l, uint64_t address)
+static void pending_add(struct name_search *l, uint64_t address)
 {
 	if (l->npending == l->room) {
 		size_t room = l->room ? l->room * 2 : 1024;
@@ -239,21 +239,21 @@ static void add_pending(struct lognames *l, uint64_t address)
 			return;
 		more = realloc(l->pending, room * sizeof(*more));
 		if (!more) {
-			complain(l->names, -ENOMEM);
+			names_complain(l->names, -ENOMEM);
 			return;
 		}
 		l->pending = more;
 		l->room = room;
 	}
 	l->pending[l->npending++] = address;
-	l->seen[mix(address) >> (64 - SEEN_BITS)] = address;
+	l->seen[hash_mix(address) >> (64 - SEEN_BITS)] = address;
 }
 
 /* --- what is written -------------------------------------------------------------------------- */
 
-struct lognames *lognames_new(struct names *n, const struct logclock *clock)
+struct name_search *name_search_new(struct kernel_names *n, const struct logclock *clock)
 {
-	struct lognames *l = calloc(1, sizeof(*l));
+	struct name_search *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return NULL;
@@ -262,16 +262,16 @@ struct lognames *lognames_new(struct names *n, const struct logclock *clock)
 	return l;
 }
 
-void lognames_free(struct lognames *l)
+void name_search_free(struct name_search *l)
 {
-	struct names *n;
+	struct kernel_names *n;
 
 	if (!l)
 		return;
 	n = l->names;
 	pthread_mutex_lock(&n->lock);
 	if (l->user && !--n->users)
-		forget_table(n);
+		table_forget(n);
 	pthread_mutex_unlock(&n->lock);
 	free(l->pending);
 	free(l->told);
@@ -279,16 +279,16 @@ void lognames_free(struct lognames *l)
 	free(l);
 }
 
-void lognames_hide(struct lognames *l)
+void name_search_hide(struct name_search *l)
 {
 	__atomic_store_n(&l->hides, true, __ATOMIC_RELAXED);
 }
 
 /*
- * Kernel addresses come first, if there are any.  All but the sampled one are behind a call.  What
- * stands for all of them has no name.
+ * Kernel addresses come first, if there are any.  All but the sampled one are return addresses.
+ * PMCLOG_PC_KERNEL, which stands for all of them, has no name.
  */
-static void scan_chain(struct lognames *l, const uint8_t *pcs, size_t n)
+static void pending_scan(struct name_search *l, const uint8_t *pcs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t pc;
@@ -297,17 +297,15 @@ static void scan_chain(struct lognames *l, const uint8_t *pcs, size_t n)
 		if (!(pc & KERNEL) || pc == PMCLOG_PC_KERNEL)
 			break;
 		pc -= i > 0;
-		if (l->seen[mix(pc) >> (64 - SEEN_BITS)] != pc)
-			add_pending(l, pc);
+		if (l->seen[hash_mix(pc) >> (64 - SEEN_BITS)] != pc)
+			pending_add(l, pc);
 	}
 }
 
-size_t lognames_scan(struct lognames *l, const uint8_t *data, size_t len)
+size_t name_search_scan(struct name_search *l, const uint8_t *data, size_t len)
 {
-	bool old = l->clock->format == LOGFMT_OLD;
-	unsigned int end = old ? (unsigned int)logfmt_old_number(PMCLOG_TYPE_CLOSELOG) :
-				 PMCLOG_TYPE_CLOSELOG;
-	size_t prefix = old ? LOGFMT_OLD_PREFIX : LOGFMT_NEW_PREFIX, at = 0;
+	unsigned int end = logfmt_number(l->clock->format, PMCLOG_TYPE_CLOSELOG);
+	size_t prefix = logfmt_prefix(l->clock->format), at = 0;
 	size_t pcs = logrec_callchain_size(l->clock, 0);
 
 	while (len - at >= prefix) {
@@ -324,18 +322,18 @@ size_t lognames_scan(struct lognames *l, const uint8_t *data, size_t len)
 		memcpy(l->stamp, data + at, prefix);
 		if (type == PMCLOG_TYPE_CALLCHAIN && size >= pcs &&
 		    !__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
-			scan_chain(l, data + at + pcs, (size - pcs) / sizeof(uint64_t));
+			pending_scan(l, data + at + pcs, (size - pcs) / sizeof(uint64_t));
 		at += size;
 	}
 	return at;
 }
 
-/* They have the time of the record before them. */
-static void put_record(struct lognames *l, const struct ksym *sym)
+/* A name has the time of the record before it. */
+static void record_put(struct name_search *l, const struct ksym *sym)
 {
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_MAP_IN };
 	struct pmclog_ev_map_in *mi = &ev.pl_u.pl_mi;
-	size_t prefix = l->clock->format == LOGFMT_OLD ? LOGFMT_OLD_PREFIX : LOGFMT_NEW_PREFIX;
+	size_t prefix = logfmt_prefix(l->clock->format);
 	uint8_t *record;
 
 	if (l->records_room - l->len < LOGREC_MAX) {
@@ -343,7 +341,7 @@ static void put_record(struct lognames *l, const struct ksym *sym)
 		uint8_t *more = realloc(l->records, room);
 
 		if (!more) {
-			complain(l->names, -ENOMEM);
+			names_complain(l->names, -ENOMEM);
 			return;
 		}
 		l->records = more;
@@ -352,25 +350,25 @@ static void put_record(struct lognames *l, const struct ksym *sym)
 	mi->pl_pid = -1;
 	mi->pl_start = sym->start;
 	snprintf(mi->pl_pathname, LOGREC_PATH, "%s%s", sym->image, sym->name);
-	if (!tell_once(l, key_of(sym)))
+	if (!told_add(l, told_key(sym)))
 		return;
 	record = l->records + l->len;
 	l->len += logrec_encode(record, l->clock, 0, &ev);
 	memcpy(record + 4, l->stamp + 4, prefix - 4);
 }
 
-static bool given_up(const struct lognames *l, uint64_t address)
+static bool pending_given_up(const struct name_search *l, uint64_t address)
 {
 	return l->told_room && l->told[told_at(l, address)];
 }
 
 /*
- * Names what can be named.  With a fresh table, what was neither in the one before nor is in this
- * one is given up.
+ * Writes the names that the table has.  If the table is fresh, addresses that neither it nor the
+ * one before has are given up.
  */
-static void name_pending(struct lognames *l)
+static void pending_name(struct name_search *l)
 {
-	struct names *n = l->names;
+	struct kernel_names *n = l->names;
 	bool fresh = l->reads != n->reads, of_use = false;
 	size_t again = fresh ? l->tried : 0, left = fresh ? 0 : l->tried;
 	struct ksym sym;
@@ -379,34 +377,34 @@ static void name_pending(struct lognames *l)
 		uint64_t address = l->pending[i];
 
 		if (ksyms_find(n->table, address, &sym)) {
-			put_record(l, &sym);
+			record_put(l, &sym);
 			of_use |= i < again;
 		} else if (i < again) {
-			(void)tell_once(l, address);
-		} else if (!given_up(l, address)) {
+			(void)told_add(l, address);
+		} else if (!pending_given_up(l, address)) {
 			l->pending[left++] = address;
 		}
 	}
 	if (again)
 		n->again = of_use ? AGAIN_NS : n->again < AGAIN_MAX ? n->again * 2 : AGAIN_MAX;
-	/* Where one function was there may be another now. */
+	/* Addresses may belong to other functions now. */
 	if (fresh)
 		memset(l->seen, 0, sizeof(l->seen));
 	l->npending = l->tried = left;
 	l->reads = n->reads;
 }
 
-static bool wants_table(const struct lognames *l)
+static bool table_wanted(const struct name_search *l)
 {
-	const struct names *n = l->names;
+	const struct kernel_names *n = l->names;
 
 	return l->npending && !n->hidden &&
 	       (!n->table || clock_ns() - n->read_at >= n->again);
 }
 
-size_t lognames_records(struct lognames *l, const uint8_t **records)
+size_t name_search_records(struct name_search *l, const uint8_t **records)
 {
-	struct names *n = l->names;
+	struct kernel_names *n = l->names;
 
 	l->len = 0;
 	if (__atomic_load_n(&l->hides, __ATOMIC_RELAXED))
@@ -418,11 +416,11 @@ size_t lognames_records(struct lognames *l, const uint8_t **records)
 	l->user = true;
 	for (;;) {
 		if (n->table)
-			name_pending(l);
+			pending_name(l);
 		else if (n->hidden)
 			l->npending = l->tried = 0;
-		if (wants_table(l))
-			begin_reading(n);
+		if (table_wanted(l))
+			table_request(n);
 		if (!l->last || !l->npending || !n->reading)
 			break;
 		pthread_cond_wait(&n->idle, &n->lock);
@@ -432,7 +430,7 @@ size_t lognames_records(struct lognames *l, const uint8_t **records)
 	return l->len;
 }
 
-bool lognames_due(const struct lognames *l)
+bool name_search_due(const struct name_search *l)
 {
-	return l->npending && l->reads != names_reads(l->names);
+	return l->npending && l->reads != kernel_names_reads(l->names);
 }

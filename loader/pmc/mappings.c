@@ -8,19 +8,19 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "buildid.h"
+#include "loader/process/process.h"
 #include "loader/base/clock.h"
 #include "loader/errand/errand.h"
 #include "loader/base/file.h"
-#include "loader/log/ksyms.h"
+#include "loader/log/log.h"
 #include "mappings.h"
 #include "loader/kernel/ring.h"
 
 #define KERNEL_PID (-1)
 #define ALL_MS	   30000u		/* for the mappings of all processes */
 
-static void map_in(struct logfile *l, pid_t pid, uint64_t start, const char *path,
-		   const struct buildid *id)
+static void mapping_put_file(struct logfile *l, pid_t pid, uint64_t start, const char *path,
+			     const struct buildid *id)
 {
 	struct pmclog_ev ev;
 
@@ -35,7 +35,7 @@ static void map_in(struct logfile *l, pid_t pid, uint64_t start, const char *pat
 
 /* --- processes ------------------------------------------------------------------------------ */
 
-static void put_process(struct logfile *l, const struct mapping *m)
+static void mapping_put_process(struct logfile *l, const struct mapping *m)
 {
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_PROC_CREATE };
 
@@ -44,7 +44,7 @@ static void put_process(struct logfile *l, const struct mapping *m)
 	(void)logfile_put(l, clock_ns(), &ev);
 }
 
-static void put_thread(struct logfile *l, const struct mapping *m)
+static void mapping_put_thread(struct logfile *l, const struct mapping *m)
 {
 	struct pmclog_ev ev = { .pl_type = PMCLOG_TYPE_THR_CREATE };
 
@@ -60,21 +60,21 @@ void mappings_of_outside(struct logfile *l)
 		.pid = PMCLOG_PID_OUTSIDE, .tid = PMCLOG_PID_OUTSIDE, .name = "[outside]",
 	};
 
-	put_process(l, &m);
-	put_thread(l, &m);
+	mapping_put_process(l, &m);
+	mapping_put_thread(l, &m);
 }
 
-static void put_mapping(struct logfile *l, const struct mapping *m)
+static void mapping_put(struct logfile *l, const struct mapping *m)
 {
 	switch (m->what) {
 	case MAPPING_PROCESS:
-		put_process(l, m);
+		mapping_put_process(l, m);
 		break;
 	case MAPPING_THREAD:
-		put_thread(l, m);
+		mapping_put_thread(l, m);
 		break;
 	default:
-		map_in(l, m->pid, m->start, m->name, &m->id);
+		mapping_put_file(l, m->pid, m->start, m->name, &m->id);
 	}
 }
 
@@ -90,17 +90,17 @@ struct reading {
 };
 
 /* Returns how many entries there were. */
-static uint32_t put_part(const struct reading *r, const struct helper_part *part)
+static uint32_t part_put(const struct reading *r, const struct helper_part *part)
 {
 	uint8_t copy[HELPER_MAX_PART];
 	struct mapping m;
 	size_t at = 0, len = part->len;
 	uint32_t n = 0;
 
-	/* The part is the helpers' until somebody else reads one. */
+	/* The part is valid only until another fiber reads one. */
 	memcpy(copy, part->data, len);
 	while (mapping_next(copy, len, &at, &m)) {
-		put_mapping(r->log, &m);
+		mapping_put(r->log, &m);
 		if (m.what == MAPPING_THREAD && r->named)
 			r->named(r->arg, m.tid, m.name);
 		n++;
@@ -110,10 +110,10 @@ static uint32_t put_part(const struct reading *r, const struct helper_part *part
 }
 
 /*
- * The file of a mapping may hang when its build id is read.  Then the mappings behind it are read
- * once more, without build ids; what still hangs is missing in the log, which says so.
+ * Reading the build id of a mapping's file may hang.  Then the remaining mappings are read once
+ * more, without build ids; if that hangs as well, the log gets a gap.
  */
-static void read_mappings(const struct reading *r, pid_t pid)
+static void mappings_fetch(const struct reading *r, pid_t pid)
 {
 	struct mappings_request q = { .pid = pid };
 	struct helper_part part;
@@ -121,7 +121,7 @@ static void read_mappings(const struct reading *r, pid_t pid)
 	struct why why;
 	int err;
 
-	/* Outside of an operation there is nobody who could wait. */
+	/* Outside of an operation no fiber can wait. */
 	if (!fiber_current(r->es->fibers)) {
 		logfile_gap(r->log);
 		return;
@@ -136,7 +136,7 @@ static void read_mappings(const struct reading *r, pid_t pid)
 				err = 0;
 				break;
 			}
-			q.from += put_part(r, &part);
+			q.from += part_put(r, &part);
 		}
 		errand_end(e);
 	} while (err == -ETIMEDOUT && !q.without_ids++);
@@ -147,7 +147,7 @@ static void read_mappings(const struct reading *r, pid_t pid)
 void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
 			 mappings_show_fn *shows, mappings_name_fn *named, void *arg)
 {
-	read_mappings(&(struct reading){
+	mappings_fetch(&(struct reading){
 		.es = es, .user = u, .log = l, .shows = shows, .named = named, .arg = arg,
 		.ms = ERRAND_MS,
 	}, pid);
@@ -155,8 +155,8 @@ void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, 
 
 void mappings_of_all(struct errands *es, struct user *u, struct logfile *l)
 {
-	read_mappings(&(struct reading){ .es = es, .user = u, .log = l, .ms = ALL_MS },
-		      MAPPINGS_OF_ALL);
+	mappings_fetch(&(struct reading){ .es = es, .user = u, .log = l, .ms = ALL_MS },
+		       MAPPINGS_OF_ALL);
 }
 
 /* --- the kernel ------------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static void kernel_path(char *path, size_t size)
 }
 
 /* "name size refs users state address"; 0 where addresses are hidden. */
-static void modules(struct logfile *l)
+static void modules_put(struct logfile *l)
 {
 	FILE *f = fopen("/proc/modules", "re");
 	char line[4096], name[64], path[128];
@@ -195,7 +195,7 @@ static void modules(struct logfile *l)
 				 name);
 			buildid_of_notes_file(&id, path);
 			snprintf(path, sizeof(path), "[%s]", name);
-			map_in(l, KERNEL_PID, address, path, &id);
+			mapping_put_file(l, KERNEL_PID, address, path, &id);
 		}
 	if (f)
 		fclose(f);
@@ -207,12 +207,12 @@ bool mappings_of_kernel(struct logfile *l)
 	struct buildid id;
 	uint64_t start;
 
-	/* Nothing is better than a wrong address. */
+	/* No mapping is better than a wrong one. */
 	if (ksyms_start("/proc/kallsyms", &start))
 		return false;
 	kernel_path(path, sizeof(path));
 	buildid_of_notes_file(&id, "/sys/kernel/notes");
-	map_in(l, KERNEL_PID, start, path, &id);
-	modules(l);
+	mapping_put_file(l, KERNEL_PID, start, path, &id);
+	modules_put(l);
 	return true;
 }

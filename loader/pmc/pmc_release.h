@@ -3,7 +3,7 @@
 #ifndef PMCBPF_PMC_RELEASE_H
 #define PMCBPF_PMC_RELEASE_H
 
-#include "loader/pmc/pmc.h"
+#include "pmc.h"
 
 /* Undoes pmc_link(), ends what the PMC has, and frees it. */
 void pmc_release(struct row_table *rows, struct pmc *p);

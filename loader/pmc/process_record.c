@@ -5,9 +5,9 @@
 
 #include <sys/pmc.h>
 
-#include "liferec.h"
+#include "process_record.h"
 
-static void put_path(char *to, const char *path)
+static void path_copy(char *to, const char *path)
 {
 	if (!strcmp(path, PROC_LONG_PATH))
 		path = "[path too long]";
@@ -33,13 +33,13 @@ bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e)
 		ev->pl_u.pl_x.pl_baseaddr = e->addr;
 		ev->pl_u.pl_x.pl_entryaddr = e->entry;
 		ev->pl_u.pl_x.pl_dynaddr = e->len;
-		put_path(ev->pl_u.pl_x.pl_pathname, e->text);
+		path_copy(ev->pl_u.pl_x.pl_pathname, e->text);
 		return true;
 	case PROC_MAP:
 		ev->pl_type = PMCLOG_TYPE_MAP_IN;
 		ev->pl_u.pl_mi.pl_pid = e->pid;
 		ev->pl_u.pl_mi.pl_start = e->addr;
-		put_path(ev->pl_u.pl_mi.pl_pathname, e->text);
+		path_copy(ev->pl_u.pl_mi.pl_pathname, e->text);
 		ev->pl_u.pl_mi.pl_buildidlen = e->id.len;
 		memcpy(ev->pl_u.pl_mi.pl_buildid, e->id.id, e->id.len);
 		return true;

@@ -8,8 +8,8 @@
 #include "loader/base/clock.h"
 #include "loader/base/file.h"
 #include "logbook.h"
-#include "loader/process/mappings.h"
-#include "sample_log.h"
+#include "loader/pmc/mappings.h"
+#include "loader/pmc/sample_log.h"
 
 #define LISTINGS 8u			/* of targets, in one go */
 #define STATES	 (PMC_F_ATTACHED_TO_OWNER | PMC_F_NEEDS_LOGFILE | PMC_F_ATTACH_DONE)
@@ -34,7 +34,7 @@ void logbook_allocate(const struct pmc *p)
 }
 
 /* Without the time; whether the log may have it is decided later. */
-static void make_attached(struct pmclog_ev *ev, const struct pmc *p, pid_t tgid)
+static void attach_make(struct pmclog_ev *ev, const struct pmc *p, pid_t tgid)
 {
 	static const char unknown[] = "unknown";
 	char *path = ev->pl_u.pl_t.pl_pathname;
@@ -46,7 +46,7 @@ static void make_attached(struct pmclog_ev *ev, const struct pmc *p, pid_t tgid)
 		memcpy(path, unknown, sizeof(unknown));
 }
 
-static void detached(struct logfile *log, const struct pmc *p, pid_t tgid)
+static void detach_put(struct logfile *log, const struct pmc *p, pid_t tgid)
 {
 	struct pmclog_ev ev;
 
@@ -56,7 +56,7 @@ static void detached(struct logfile *log, const struct pmc *p, pid_t tgid)
 	(void)logfile_put(log, clock_ns(), &ev);
 }
 
-static void leave(struct pmc *p, pid_t tgid, bool exec)
+static void target_leave(struct pmc *p, pid_t tgid, bool exec)
 {
 	if (p->tracer)
 		tracer_left(p->tracer, tgid, exec);
@@ -65,17 +65,17 @@ static void leave(struct pmc *p, pid_t tgid, bool exec)
 struct each {
 	struct daemon *d;
 	struct pmc *p;
-	bool found;			/* somebody new, since the last listing */
+	bool found;			/* a new target, since the last listing */
 };
 
-/* One whose mappings are read. */
+/* A target whose mappings are being read. */
 struct shown {
 	const struct each *each;
 	uint64_t since;
 };
 
-/* Mappings of an image that has gone are of no use; those of the next one come with its exec. */
-static bool still_shown(void *arg, pid_t tgid)
+/* Mappings of an earlier image are useless; those of the new one come with its exec. */
+static bool target_still_shown(void *arg, pid_t tgid)
 {
 	const struct shown *s = arg;
 	struct pmc *p = s->each->p;
@@ -88,7 +88,7 @@ static bool still_shown(void *arg, pid_t tgid)
 	return false;
 }
 
-static void thread_named(void *arg, pid_t tid, const char *name)
+static void target_thread_named(void *arg, pid_t tid, const char *name)
 {
 	const struct shown *s = arg;
 
@@ -96,11 +96,11 @@ static void thread_named(void *arg, pid_t tid, const char *name)
 }
 
 /*
- * /proc is read first, and what was read is written only if the log may have it.  A target in an
- * exec is tried again later.  Reading mappings lets others go on, so the process is followed
- * before: what it does meanwhile is in the log.
+ * /proc is read first; the result is written only if the log may have it.  A target in an exec is
+ * tried again later.  Other fibers run while mappings are read, so the process is followed before:
+ * events in between are logged.
  */
-static void tell_new(void *arg, pid_t tgid)
+static void target_tell_new(void *arg, pid_t tgid)
 {
 	struct each *e = arg;
 	struct shown s = { .each = e, .since = clock_ns() };
@@ -109,7 +109,7 @@ static void tell_new(void *arg, pid_t tgid)
 
 	if (lifelog_follows(e->d->life, p, tgid))
 		return;
-	make_attached(&ev, p, tgid);
+	attach_make(&ev, p, tgid);
 	if (!lifelog_shows(e->d->life, p, tgid)) {
 		p->late = true;
 		return;
@@ -118,19 +118,19 @@ static void tell_new(void *arg, pid_t tgid)
 	if (!lifelog_attach(e->d->life, p, tgid, s.since) || !pmc_is_sampling(p))
 		return;
 	e->found = true;
-	mappings_of_process(&e->d->errands, p->owner->user, p->owner->log, tgid, still_shown,
-			    thread_named, &s);
+	mappings_of_process(&e->d->errands, p->owner->user, p->owner->log, tgid, target_still_shown,
+			    target_thread_named, &s);
 }
 
-static void tell_gone(void *arg, pid_t tgid)
+static void target_tell_gone(void *arg, pid_t tgid)
 {
 	struct each *e = arg;
 
-	/* One that has exited was not detached. */
+	/* A process that has exited was not detached. */
 	if (kill(tgid, 0))
 		return;
-	leave(e->p, tgid, false);
-	detached(e->p->owner->log, e->p, tgid);
+	target_leave(e->p, tgid, false);
+	detach_put(e->p->owner->log, e->p, tgid);
 }
 
 void logbook_targets(struct daemon *d, struct pmc *p)
@@ -141,8 +141,8 @@ void logbook_targets(struct daemon *d, struct pmc *p)
 		return;
 	p->late = false;
 	/*
-	 * While mappings are read, processes that are in the listing and not followed yet may have
-	 * children, whose births no log has.
+	 * While mappings are read, processes that are listed and not followed yet may have
+	 * children, whose births are not logged: list again until there is nothing new.
 	 */
 	for (unsigned int n = 0; e.found; n++) {
 		trace_drain(d->trace);
@@ -151,9 +151,9 @@ void logbook_targets(struct daemon *d, struct pmc *p)
 			lifelog_retry(d->life, p);
 			break;
 		}
-		count_each_target(p->count, tell_new, &e);
+		count_each_target(p->count, target_tell_new, &e);
 	}
-	lifelog_prune(d->life, p, tell_gone, &e);
+	lifelog_prune(d->life, p, target_tell_gone, &e);
 }
 
 bool logbook_is_late(const struct owner *o)
@@ -187,12 +187,12 @@ void logbook_doubt(struct daemon *d)
 					lifelog_retry(d->life, p);
 }
 
-static void taken_away(void *arg, struct pmc *p, pid_t tgid)
+static void target_taken_away(void *arg, struct pmc *p, pid_t tgid)
 {
 	if (!p->owner->log)
 		return;
-	leave(p, tgid, true);
-	detached(p->owner->log, p, tgid);
+	target_leave(p, tgid, true);
+	detach_put(p->owner->log, p, tgid);
 }
 
 void logbook_secure(struct daemon *d, pid_t tgid)
@@ -201,7 +201,7 @@ void logbook_secure(struct daemon *d, pid_t tgid)
 		return;
 	/* Threads that the exec has ended may not have been switched out for good. */
 	trace_flush(d->trace);
-	lifelog_secure(d->life, tgid, taken_away, NULL);
+	lifelog_secure(d->life, tgid, target_taken_away, NULL);
 }
 
 int logbook_begin(struct daemon *d, struct owner *o, struct why *why)
@@ -222,7 +222,7 @@ int logbook_begin(struct daemon *d, struct owner *o, struct why *why)
 	return 0;
 }
 
-static bool needs_log(const struct pmc *p)
+static bool pmc_needs_log(const struct pmc *p)
 {
 	return p->state == PMC_STATE_RUNNING && p->flags & PMC_F_NEEDS_LOGFILE;
 }
@@ -234,11 +234,11 @@ void logbook_end(struct daemon *d, struct owner *o)
 	if (!o->log)
 		return;
 	TAILQ_FOREACH(p, &o->pmcs, owned)
-		if (needs_log(p))
+		if (pmc_needs_log(p))
 			(void)count_stop(p->count, &(struct why){ "" });
 	trace_drain(d->trace);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
-		if (needs_log(p))
+		if (pmc_needs_log(p))
 			p->state = PMC_STATE_STOPPED;
 	if (!lifelog_leave(d->life, o))
 		return;

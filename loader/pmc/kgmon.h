@@ -7,9 +7,9 @@
  * a profile are of one event at one period, so that they can be added: another source is refused
  * until the profile is reset, and so is a PMC that differs from those that run.
  *
- * Everything here runs on the daemon's main thread.  trace.c feeds the profile; op_kgmon.c is what
- * a client asks.  The memory is the daemon's own: only privileged processes can have it taken, and
- * it ends with KGMON_HITS addresses.  Samples that find no room are counted as lost.
+ * Everything here runs in the event loop.  sample_log.c adds the samples; op/ serves the requests.
+ * The memory is charged to no user: only privileged processes can start a profile, and it has at
+ * most KGMON_HITS addresses.  Samples that find no room are counted as lost.
  */
 #ifndef PMCBPF_LOADER_KGMON_H
 #define PMCBPF_LOADER_KGMON_H
@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "loader/base/why.h"
-#include "loader/pmc/profile_source.h"
+#include "profile_source.h"
 
 #define KGMON_RATE 8128u	/* of the profiling clock, a second on each CPU: FreeBSD's profhz */
 #define KGMON_HITS (1u << 18)	/* different addresses of a profile */
@@ -43,7 +43,7 @@ bool kgmon_takes_clock(const struct kgmon *k);
 /* Forgets all samples. */
 void kgmon_reset(struct kgmon *k);
 
-/* A sample of the source, and such as are missing; neither counts while the profile is off. */
+/* A sample of the source, or lost ones; ignored while the profile is off. */
 void kgmon_sample(struct kgmon *k, bool clock, bool user, uint64_t address);
 void kgmon_lost(struct kgmon *k, bool clock, uint64_t samples);
 

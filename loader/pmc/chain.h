@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a sample's record in a ring to the addresses that the log gets of it. */
+/* The part of a sample's addresses that the owner's log gets. */
 #ifndef PMCBPF_LOADER_CHAIN_H
 #define PMCBPF_LOADER_CHAIN_H
 

@@ -14,9 +14,9 @@
 #include "loader/base/debug.h"
 #include "loader/base/file.h"
 #include "kgmon.h"
-#include "loader/process/lifelog.h"
-#include "logfile.h"
-#include "loader/pmc/pmc.h"
+#include "lifetime.h"
+#include "loader/log/log.h"
+#include "pmc.h"
 #include "loader/kernel/profclock.h"
 #include "sample_log.h"
 
@@ -28,40 +28,40 @@ _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring'
 struct tracer {
 	struct trace *t;
 	struct pmc *pmc;
-	bool samples;			/* else it counts */
-	int program;			/* that samples; the samplers' */
+	bool samples;			/* it is of a sampling PMC, not of a counting one */
+	int program;			/* the samplers' */
 	uint64_t tag;			/* of its events */
 	bool unmaps;			/* holds NEED_UNMAP */
-	bool lost;			/* of count_is_lost(), told already */
-	bool paused;			/* by the kernel at least once, told already */
+	bool lost;			/* count_is_lost() was true, and has been logged */
+	bool paused;			/* the kernel has paused it, and that has been logged */
 	bool profiles;			/* feeds the kernel profile now */
 	uint32_t id;
 	uint64_t rest[2];		/* ns that made no whole tick yet, of SWITCH and EXIT */
-	struct abi_samples told;	/* of sampler_counts() */
+	struct abi_samples told;	/* the part of sampler_counts() that is accounted for */
 };
 
 struct trace {
 	struct engine *engine;
 	struct lifelog *life;
-	uint64_t lost;			/* of programs_lost_records(), told already */
+	uint64_t lost;			/* the part of programs_lost_records() accounted for */
 	struct samplers *samplers;
 	struct kgmon *kgmon;
 	struct profclock *clock;	/* NULL: it does not run */
 	uint32_t clock_id;
 	struct abi_samples clock_told;	/* of sampler_counts() */
-	bool rings;			/* somebody has sampled */
+	bool rings;			/* they exist */
 	int epoll, timer;
 	unsigned int ntracers, nlogs;
 	unsigned int nsystem;		/* sampling PMCs of system scope */
-	bool no_unmaps;			/* cannot be seen here, and that has been said */
+	bool no_unmaps;			/* cannot be seen here, and that has been logged */
 	uint32_t generation;
 	struct wire_driverstats stats;
 	uint64_t chains_cut;
 	struct tracer *slot[MAX_TRACERS];
 };
 
-int trace_new(struct trace **out, const struct samplers_config *config, struct engine *engine,
-	      struct lifelog *life, struct kgmon *kgmon, struct why *why)
+int trace_new(struct trace **out, const struct samplers_config *config,
+	      struct engine *engine, struct lifelog *life, struct kgmon *kgmon, struct why *why)
 {
 	struct samplers_config with_map = *config;
 	struct trace *t = calloc(1, sizeof(*t));
@@ -106,8 +106,8 @@ int trace_fd(const struct trace *t)
 	return t->epoll;
 }
 
-/* Somebody has to come by regularly. */
-static void tick(const struct trace *t)
+/* Rings and buffers that fill slowly are drained by the timer. */
+static void timer_set(const struct trace *t)
 {
 	bool on = t->ntracers || t->nlogs || t->clock;
 	struct itimerspec when = { .it_value.tv_nsec = on ? TICK_NS : 0,
@@ -125,21 +125,21 @@ void trace_listen(struct trace *t, bool on)
 		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, lifelog_fd(t->life), &e);
 	if (!on)
 		t->nlogs--;
-	tick(t);
+	timer_set(t);
 }
 
 /* --- records -------------------------------------------------------------------------------- */
 
-/* Chains in logs that lack callers. */
-static void count_cut(struct trace *t, struct owner *o)
+/* A call chain in a log lacks callers. */
+static void chain_count_cut(struct trace *t, struct owner *o)
 {
 	t->chains_cut++;
 	o->stats.chains_cut++;
 	o->user->stats.chains_cut++;
 }
 
-static void on_sample(struct trace *t, const struct tracer *tr, const struct abi_rec *rec,
-		      const uint64_t *data)
+static void sample_put(struct trace *t, const struct tracer *tr, const struct abi_rec *rec,
+		       const uint64_t *data)
 {
 	enum hearing hears = lifelog_hears(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
 	struct pmclog_ev_callchain c;
@@ -157,14 +157,14 @@ static void on_sample(struct trace *t, const struct tracer *tr, const struct abi
 	cut = chain_take(&c, rec, data, logfile_chain_room(tr->pmc->owner->log),
 			 tr->pmc->kernel == KERNEL_HIDDEN);
 	if (!logfile_callchain(tr->pmc->owner->log, rec->time, &c, data) && cut)
-		count_cut(t, tr->pmc->owner);
+		chain_count_cut(t, tr->pmc->owner);
 }
 
 /*
- * Clocks are counted in nanoseconds and told in ticks; what is left over goes into the next record,
- * so that all of them together are what the PMC says.
+ * Clocks count nanoseconds, and records have ticks; the rest of a tick is carried to the next
+ * record, so that the records add up to the PMC's value.
  */
-static uint64_t whole_ticks(const struct tracer *tr, uint64_t *rest, uint64_t value)
+static uint64_t value_ticks(const struct tracer *tr, uint64_t *rest, uint64_t value)
 {
 	const struct soft_event *soft = soft_by_code(tr->pmc->event);
 	__uint128_t ticks;
@@ -176,7 +176,7 @@ static uint64_t whole_ticks(const struct tracer *tr, uint64_t *rest, uint64_t va
 	return (uint64_t)(ticks / 1000000000u);
 }
 
-static void on_value(struct tracer *tr, const struct abi_rec *rec, uint64_t value)
+static void value_put(struct tracer *tr, const struct abi_rec *rec, uint64_t value)
 {
 	struct pmclog_ev ev;
 
@@ -185,19 +185,19 @@ static void on_value(struct tracer *tr, const struct abi_rec *rec, uint64_t valu
 		ev.pl_u.pl_c.pl_pmcid = tr->pmc->id;
 		ev.pl_u.pl_c.pl_pid = (pid_t)rec->pid;
 		ev.pl_u.pl_c.pl_tid = (pid_t)rec->tid;
-		ev.pl_u.pl_c.pl_value = whole_ticks(tr, &tr->rest[0], value);
+		ev.pl_u.pl_c.pl_value = value_ticks(tr, &tr->rest[0], value);
 	} else if (rec->kind == ABI_REC_EXIT) {
 		ev.pl_type = PMCLOG_TYPE_PROCEXIT;
 		ev.pl_u.pl_e.pl_pmcid = tr->pmc->id;
 		ev.pl_u.pl_e.pl_pid = rec->pid;
-		ev.pl_u.pl_e.pl_value = whole_ticks(tr, &tr->rest[1], value);
+		ev.pl_u.pl_e.pl_value = value_ticks(tr, &tr->rest[1], value);
 	} else {
 		return;
 	}
 	(void)logfile_put(tr->pmc->owner->log, rec->time, &ev);
 }
 
-static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data)
+static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *data)
 {
 	struct trace *t = arg;
 	struct tracer *tr = t->slot[rec->pmc % MAX_TRACERS];
@@ -210,19 +210,19 @@ static void on_record(void *arg, const struct abi_rec *rec, const uint64_t *data
 	}
 	if (t->clock && rec->pmc == t->clock_id && rec->n)
 		kgmon_sample(t->kgmon, true, rec->flags & ABI_REC_USER, data[0]);
-	/* Of a PMC that is gone, or has stopped: nobody waits for it. */
+	/* Records of a PMC that is gone or has stopped are dropped. */
 	if (!tr || tr->id != rec->pmc || tr->pmc->state != PMC_STATE_RUNNING || !rec->n)
 		return;
 	if (tr->profiles)
 		kgmon_sample(t->kgmon, false, rec->flags & ABI_REC_USER, data[0]);
 	else if (tr->pmc->owner->log && rec->kind == ABI_REC_SAMPLE)
-		on_sample(t, tr, rec, data);
+		sample_put(t, tr, rec, data);
 	else if (tr->pmc->owner->log)
-		on_value(tr, rec, data[0]);
+		value_put(tr, rec, data[0]);
 }
 
 /* The kernel lowers its limit itself where overflows take long. */
-static void say_paused(const struct tracer *tr)
+static void tracer_say_paused(const struct tracer *tr)
 {
 	char rate[16], percent[16];
 
@@ -235,7 +235,7 @@ static void say_paused(const struct tracer *tr)
 		"period helps", tr->pmc->id, tr->pmc->owner->cred.pid, rate, percent);
 }
 
-static void say_lost(const struct tracer *tr)
+static void tracer_say_lost(const struct tracer *tr)
 {
 	log_msg(tr->t->engine->debug->log, LOG_NOTICE,
 		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
@@ -243,11 +243,8 @@ static void say_lost(const struct tracer *tr)
 		tr->pmc->id, tr->pmc->owner->cred.pid);
 }
 
-/*
- * Samples that are not in the log, or records; `gaps` times sampling has stopped, and nobody knows
- * for how many samples.
- */
-static void add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps)
+/* `n` samples or records are missing; `gaps` times sampling stopped for an unknown number. */
+static void owner_add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps)
 {
 	t->stats.intr_bufferfull += n + gaps;
 	o->stats.intr_bufferfull += n + gaps;
@@ -258,17 +255,17 @@ static void add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps
 		logfile_gap(o->log);
 }
 
-static void account_records(struct trace *t, struct owner *o)
+static void owner_account_records(struct trace *t, struct owner *o)
 {
 	uint32_t lost = o->counts ? owner_maps_owner(t->engine, count_owner_slot(o->counts))
 					    ->lost_records : 0;
 
-	add_lost(t, o, lost - o->lost_records, 0);
+	owner_add_lost(t, o, lost - o->lost_records, 0);
 	o->lost_records = lost;
 }
 
-/* What found no room in a ring, or was not sampled, is missing in the log as well. */
-static void account(struct trace *t, struct tracer *tr)
+/* Marks in the log what found no room in a ring, or was not sampled. */
+static void tracer_account(struct trace *t, struct tracer *tr)
 {
 	struct owner *o = tr->pmc->owner;
 	struct abi_samples now, *told = &tr->told;
@@ -276,15 +273,15 @@ static void account(struct trace *t, struct tracer *tr)
 	bool lost;
 
 	if (!tr->samples) {
-		account_records(t, o);
+		owner_account_records(t, o);
 		return;
 	}
-	/* A PMC that is about to be, or to go, has no count. */
+	/* A PMC has no count at the beginning of its allocation and at the end of its release. */
 	lost = !tr->lost && tr->pmc->count && count_is_lost(tr->pmc->count);
 	now = sampler_counts(t->samplers, tr->id);
 	if (lost) {
 		tr->lost = true;
-		say_lost(tr);
+		tracer_say_lost(tr);
 	}
 	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	o->stats.intr_processed += (uint32_t)(now.samples - told->samples);
@@ -295,7 +292,7 @@ static void account(struct trace *t, struct tracer *tr)
 		kgmon_lost(t->kgmon, false, missing + gaps);
 		t->stats.intr_bufferfull += missing + gaps;
 	} else {
-		add_lost(t, o, missing, gaps);
+		owner_add_lost(t, o, missing, gaps);
 	}
 	if (now.dropped != told->dropped)
 		DEBUG(t->engine->debug, SAMPLING, INTR,
@@ -303,13 +300,13 @@ static void account(struct trace *t, struct tracer *tr)
 		      (unsigned long long)(now.dropped - told->dropped));
 	if (now.paused != told->paused && !tr->paused) {
 		tr->paused = true;
-		say_paused(tr);
+		tracer_say_paused(tr);
 	}
 	*told = now;
 }
 
-/* The profiling clock's; CPUs that do not take it when they come are missing in the profile. */
-static void account_clock(struct trace *t)
+/* The profiling clock's samples; CPUs that came online without it are missing in the profile. */
+static void clock_account(struct trace *t)
 {
 	struct abi_samples now, *told = &t->clock_told;
 
@@ -323,8 +320,8 @@ static void account_clock(struct trace *t)
 	*told = now;
 }
 
-/* Records of what is unmapped: each log lacks them, and each user has lost them once. */
-static void account_unmaps(struct trace *t)
+/* Lost records of unmapped memory: every log lacks them, and each user is charged once. */
+static void unmaps_account(struct trace *t)
 {
 	uint64_t lost = programs_lost_records(t->engine->programs);
 	uint32_t n = (uint32_t)(lost - t->lost);
@@ -355,15 +352,15 @@ void trace_drain(struct trace *t)
 
 	(void)!read(t->timer, &ticks, sizeof(ticks));
 	if (t->rings)
-		rings_drain(samplers_rings(t->samplers), horizon, on_record, t);
+		rings_drain(samplers_rings(t->samplers), horizon, record_take, t);
 	lifelog_tell(t->life, horizon);
 	if (t->rings)
 		t->stats.log_sweeps++;
-	account_unmaps(t);
-	account_clock(t);
+	unmaps_account(t);
+	clock_account(t);
 	for (unsigned int i = 0; left && i < MAX_TRACERS; i++)
 		if (t->slot[i]) {
-			account(t, t->slot[i]);
+			tracer_account(t, t->slot[i]);
 			left--;
 		}
 }
@@ -386,8 +383,8 @@ uint64_t trace_chains_cut(const struct trace *t)
 	return t->chains_cut;
 }
 
-/* One that neither a PMC nor the profiling clock has; -EAGAIN: none is left. */
-static int free_slot(const struct trace *t, struct why *why)
+/* A slot without a PMC or the profiling clock; -EAGAIN: none is left. */
+static int slot_find_free(const struct trace *t, struct why *why)
 {
 	for (unsigned int i = 0; i < MAX_TRACERS; i++)
 		if (!t->slot[i] && !(t->clock && t->clock_id % MAX_TRACERS == i))
@@ -398,7 +395,7 @@ static int free_slot(const struct trace *t, struct why *why)
 
 /* --- the profiling clock -------------------------------------------------------------------- */
 
-static int make_rings(struct trace *t, struct why *why)
+static int rings_make(struct trace *t, struct why *why)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 	int err;
@@ -416,7 +413,7 @@ static int make_rings(struct trace *t, struct why *why)
 static int clock_begin(struct trace *t, struct why *why)
 {
 	struct profclock_config config = { .engine = t->engine, .rate = KGMON_RATE };
-	int err = make_rings(t, why), slot = err ?: free_slot(t, why);
+	int err = rings_make(t, why), slot = err ?: slot_find_free(t, why);
 
 	if (slot < 0)
 		return slot;
@@ -438,18 +435,18 @@ int trace_clock(struct trace *t, bool on, struct why *why)
 
 	if (!on && t->clock) {
 		sampler_clear(t->samplers, t->clock_id);
-		trace_drain(t);		/* what it has left is still the profile's */
+		trace_drain(t);		/* its last samples belong to the profile */
 		profclock_free(t->clock);
 		t->clock = NULL;
 	}
-	tick(t);
+	timer_set(t);
 	return err;
 }
 
 /* --- sources -------------------------------------------------------------------------------- */
 
 /* Without tracefs, all but this works. */
-static void watch_unmaps(struct tracer *tr)
+static void unmaps_watch(struct tracer *tr)
 {
 	struct trace *t = tr->t;
 	struct why why = { "" };
@@ -464,7 +461,7 @@ static void watch_unmaps(struct tracer *tr)
 		programs_unmap_all(t->engine->programs, ++t->nsystem);
 }
 
-static void unwatch_unmaps(struct tracer *tr)
+static void unmaps_unwatch(struct tracer *tr)
 {
 	if (tr->unmaps)
 		engine_unneed(tr->t->engine, NEED_UNMAP);
@@ -476,12 +473,12 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 {
 	bool profiles = p->flags & PMC_F_KGMON;	/* of addresses alone */
 	struct tracer *tr = NULL;
-	int slot, err = make_rings(t, why);
+	int slot, err = rings_make(t, why);
 
 	err = err ?: user_take(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1, why);
 	if (err)
 		return err;
-	slot = free_slot(t, why);
+	slot = slot_find_free(t, why);
 	tr = slot < 0 ? NULL : calloc(1, sizeof(*tr));
 	if (!tr) {
 		user_give(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1);
@@ -509,11 +506,11 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 			.hides_kernel = p->kernel == KERNEL_HIDDEN,
 		});
 		if (!profiles)
-			watch_unmaps(tr);
+			unmaps_watch(tr);
 	}
 	t->slot[slot] = tr;
 	t->ntracers++;
-	tick(t);
+	timer_set(t);
 	DEBUG(t->engine->debug, SAMPLING, ALLOCATE, "PMC of pid %d: number %u in records",
 	      p->owner->cred.pid, tr->id);
 	*out = tr;
@@ -524,12 +521,12 @@ void tracer_free(struct tracer *tr)
 {
 	if (!tr)
 		return;
-	account(tr->t, tr);
+	tracer_account(tr->t, tr);
 	tracer_stop(tr);
 	if (tr->samples) {
 		sampler_clear(tr->t->samplers, tr->id);
 		if (!(tr->pmc->flags & PMC_F_KGMON))
-			unwatch_unmaps(tr);
+			unmaps_unwatch(tr);
 	} else {
 		if (tr->pmc->owner->counts)
 			shares_forget(tr->t->engine,
@@ -538,7 +535,7 @@ void tracer_free(struct tracer *tr)
 	user_give(tr->pmc->owner->user->table, tr->pmc->owner->user, POOL_SAMPLERS, 1);
 	tr->t->slot[tr->id % MAX_TRACERS] = NULL;
 	tr->t->ntracers--;
-	tick(tr->t);
+	timer_set(tr->t);
 	free(tr);
 }
 
@@ -580,7 +577,7 @@ void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
 				  (uint32_t)tgid);
 	rec.time = clock_ns();
 	if (exec && p->owner->log && p->flags & PMC_F_LOG_PROCEXIT)
-		on_value(tr, &rec, share);
+		value_put(tr, &rec, share);
 }
 
 uint32_t tracer_id(const struct tracer *tr)

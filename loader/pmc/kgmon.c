@@ -208,7 +208,7 @@ void kgmon_info(const struct kgmon *k, struct wire_kgmon *info)
 	memcpy(info->event, s->event, sizeof(info->event));
 }
 
-static int by_address(const void *a, const void *b)
+static int hit_compare(const void *a, const void *b)
 {
 	const struct wire_kgmon_hit *x = a, *y = b;
 
@@ -233,7 +233,7 @@ int kgmon_dump(const struct kgmon *k, struct why *why)
 		for (uint32_t i = 0; i < k->nslots; i++)
 			if (k->slots[i].samples)
 				to[n++] = k->slots[i];
-		qsort(to, n, sizeof(*to), by_address);
+		qsort(to, n, sizeof(*to), hit_compare);
 		munmap(to, size);
 	}
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))

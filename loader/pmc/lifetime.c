@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who is told what about processes. */
+/* Events of processes to the logs of their followers. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,28 +11,28 @@
 #include "loader/base/clock.h"
 #include "loader/base/debug.h"
 #include "follows.h"
-#include "lifelog.h"
-#include "liferec.h"
-#include "loader/log/logfile.h"
+#include "lifetime.h"
+#include "process_record.h"
+#include "loader/log/log.h"
 #include "mappings.h"
 #include "loader/kernel/notes.h"
 #include "loader/kernel/programs.h"
-#include "threads.h"
+#include "loader/process/process.h"
 
 #define KERNEL_PID (-1)			/* of what the kernel maps for itself */
 
-struct listener {
-	LIST_ENTRY(listener) next;
+struct log_listener {
+	LIST_ENTRY(log_listener) next;
 	struct owner *owner;
-	bool kernel_told, all_told;	/* mappings that a log gets once */
+	bool kernel_told, all_told;	/* the log has these mappings */
 };
 
 struct lifelog {
 	struct engine *engine;
 	struct errands *errands;
-	bool hidden;			/* the kernel's addresses, and that has been said */
-	struct procs *procs;		/* NULL: nobody listens */
-	LIST_HEAD(, listener) listeners;
+	bool hidden;			/* the kernel hides its addresses: has been logged */
+	struct process_events *procs;	/* NULL: there is no log */
+	LIST_HEAD(, log_listener) listeners;
 	struct follows follows;
 	bool late;			/* of lifelog_late() */
 };
@@ -63,63 +63,63 @@ void lifelog_free(struct lifelog *l)
 
 int lifelog_fd(const struct lifelog *l)
 {
-	return l->procs ? procs_fd(l->procs) : -1;
+	return l->procs ? process_events_fd(l->procs) : -1;
 }
 
 /* Every CPU that is here is watched. */
-static int watch_cpus(struct lifelog *l)
+static int events_watch_cpus(struct lifelog *l)
 {
 	int err = 0;
 
 	for (unsigned int cpu = 0; cpu < l->engine->ncpu && !err; cpu++) {
 		struct cpu_state now = cpu_bell_cpu(l->engine->cpu_bell, cpu);
 
-		err = procs_cpu(l->procs, cpu, now.here, now.downs);
+		err = process_events_cpu(l->procs, cpu, now.here, now.downs);
 	}
 	return err;
 }
 
 void lifelog_cpus(struct lifelog *l)
 {
-	const struct listener *n;
+	const struct log_listener *n;
 
-	/* What a CPU's processes do that cannot be watched is missing everywhere. */
-	if (l->procs && watch_cpus(l))
+	/* Events of a CPU that cannot be watched are missing in every log. */
+	if (l->procs && events_watch_cpus(l))
 		LIST_FOREACH(n, &l->listeners, next)
 			logfile_gap(n->owner->log);
 }
 
-static void end_procs(struct lifelog *l)
+static void events_end(struct lifelog *l)
 {
 	notes_watch_execs(l->engine->notes, false);
-	procs_free(l->procs);
+	process_events_free(l->procs);
 	l->procs = NULL;
 }
 
-static int make_procs(struct lifelog *l, struct why *why)
+static int events_begin(struct lifelog *l, struct why *why)
 {
-	int err = procs_new(l->engine, &l->procs, why);
+	int err = process_events_new(l->engine, &l->procs, why);
 
 	if (err)
 		return err;
 	/* First: the programs note each exec whose perf records are read. */
 	notes_watch_execs(l->engine->notes, true);
-	err = watch_cpus(l);
+	err = events_watch_cpus(l);
 	if (!err)
 		return 0;
-	end_procs(l);
+	events_end(l);
 	return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
 }
 
 int lifelog_listen(struct lifelog *l, struct owner *o, struct why *why)
 {
-	struct listener *n = calloc(1, sizeof(*n));
+	struct log_listener *n = calloc(1, sizeof(*n));
 	int err = 0;
 
 	if (!n)
 		return deny(why, -ENOMEM, "no memory for a log");
 	if (!l->procs)
-		err = make_procs(l, why);
+		err = events_begin(l, why);
 	if (err) {
 		free(n);
 		return err;
@@ -129,9 +129,9 @@ int lifelog_listen(struct lifelog *l, struct owner *o, struct why *why)
 	return 0;
 }
 
-static struct listener *listener_of(const struct lifelog *l, const struct owner *o)
+static struct log_listener *listener_of(const struct lifelog *l, const struct owner *o)
 {
-	struct listener *n;
+	struct log_listener *n;
 
 	LIST_FOREACH(n, &l->listeners, next)
 		if (n->owner == o)
@@ -141,20 +141,20 @@ static struct listener *listener_of(const struct lifelog *l, const struct owner 
 
 bool lifelog_leave(struct lifelog *l, struct owner *o)
 {
-	struct listener *n = listener_of(l, o);
+	struct log_listener *n = listener_of(l, o);
 
 	if (!n)
 		return false;
 	LIST_REMOVE(n, next);
 	free(n);
 	if (LIST_EMPTY(&l->listeners))
-		end_procs(l);
+		events_end(l);
 	return true;
 }
 
-/* --- who is followed ------------------------------------------------------------------------- */
+/* --- follows --------------------------------------------------------------------------------- */
 
-static struct follow *follow(struct lifelog *l, struct pmc *p, pid_t pid, uint64_t since)
+static struct follow *follow_begin(struct lifelog *l, struct pmc *p, pid_t pid, uint64_t since)
 {
 	struct follow *f = follow_make(&l->follows, p, pid, since);
 
@@ -165,7 +165,7 @@ static struct follow *follow(struct lifelog *l, struct pmc *p, pid_t pid, uint64
 
 bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since)
 {
-	return follow(l, p, tgid, since) != NULL;
+	return follow_begin(l, p, tgid, since) != NULL;
 }
 
 bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid)
@@ -193,7 +193,7 @@ bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
 	if (count_follows_setid(p->count))
 		return true;
 	within = policy_in_exec(tgid);
-	if (l->procs && !procs_execs(l->procs, tgid, within))
+	if (l->procs && !process_events_execs(l->procs, tgid, within))
 		return count_measures(p->count, tgid);
 	l->late = true;
 	return false;
@@ -202,7 +202,8 @@ bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
 void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm)
 {
 	if (l->procs)
-		threads_know(procs_threads(l->procs), tid, comm, count_follows_setid(p->count));
+		threads_know(process_events_threads(l->procs), tid, comm,
+			     count_follows_setid(p->count));
 }
 
 void lifelog_retry(struct lifelog *l, struct pmc *p)
@@ -225,7 +226,7 @@ struct prune {
 	struct pmc *p;
 };
 
-static void still_there(void *arg, pid_t tgid)
+static void follow_see(void *arg, pid_t tgid)
 {
 	struct prune *a = arg;
 	struct follow *f = follow_find(&a->l->follows, a->p, tgid);
@@ -234,14 +235,14 @@ static void still_there(void *arg, pid_t tgid)
 		f->seen = true;
 }
 
-static void look_who_is_there(struct lifelog *l, struct pmc *p)
+static void follow_see_all(struct lifelog *l, struct pmc *p)
 {
 	struct prune a = { l, p };
 	struct follow *f;
 
 	LIST_FOREACH(f, &p->follows, of_pmc)
 		f->seen = false;
-	count_each_target(p->count, still_there, &a);
+	count_each_target(p->count, follow_see, &a);
 }
 
 static void follow_until(struct follow *f, uint64_t time, bool gap)
@@ -262,7 +263,7 @@ void lifelog_parted(struct lifelog *l, struct pmc *p)
 	struct follow *f;
 
 	if (!LIST_EMPTY(&p->follows) && !count_follows_setid(p->count)) {
-		look_who_is_there(l, p);
+		follow_see_all(l, p);
 		LIST_FOREACH(f, &p->follows, of_pmc)
 			if (!f->seen)
 				follow_until(f, p->leaving, false);
@@ -270,11 +271,12 @@ void lifelog_parted(struct lifelog *l, struct pmc *p)
 	p->leaving = 0;
 }
 
-void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid), void *arg)
+void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
+		   void *arg)
 {
 	struct follow *f;
 
-	look_who_is_there(l, p);
+	follow_see_all(l, p);
 	LIST_FOREACH(f, &p->follows, of_pmc) {
 		if (f->seen || f->ended)
 			continue;
@@ -321,7 +323,7 @@ void lifelog_forget(struct pmc *p)
  * While processes leave the PMC one by one, those that have left may exec without a verdict.  One
  * that has exited since then may have left before, or not.
  */
-static void settle(struct follow *f, uint64_t time)
+static void follow_settle(struct follow *f, uint64_t time)
 {
 	const struct pmc *p = f->pmc;
 
@@ -345,11 +347,11 @@ enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_
 		return HEARS;
 	f = follow_find(&l->follows, p, tgid);
 	if (f)
-		settle(f, time);
+		follow_settle(f, time);
 	/* Without procs the log is at its end. */
 	if (!l->procs || (f && time > f->until))
 		return HEARS_NOT;
-	if (procs_pending(l->procs, tgid, time))
+	if (process_events_pending(l->procs, tgid, time))
 		return HEARS_LATE;
 	if (f)
 		return HEARS;
@@ -359,8 +361,8 @@ enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_
 	return HEARS;
 }
 
-/* Not for owners whose samples have PMCLOG_PC_KERNEL only, which shows them as much. */
-static void tell_of_kernel(struct lifelog *l, struct listener *n, enum kernel_view view)
+/* Owners whose samples have PMCLOG_PC_KERNEL only know that the kernel is hidden. */
+static void kernel_tell(struct lifelog *l, struct log_listener *n, enum kernel_view view)
 {
 	n->kernel_told = true;
 	if ((view == KERNEL_NAMES && mappings_of_kernel(n->owner->log)) || l->hidden)
@@ -373,12 +375,12 @@ static void tell_of_kernel(struct lifelog *l, struct listener *n, enum kernel_vi
 
 void lifelog_start(struct lifelog *l, const struct pmc *p)
 {
-	struct listener *n = listener_of(l, p->owner);
+	struct log_listener *n = listener_of(l, p->owner);
 
 	if (!n || !pmc_is_sampling(p))
 		return;
 	if (p->kernel != KERNEL_HIDDEN && !n->kernel_told)
-		tell_of_kernel(l, n, p->kernel);
+		kernel_tell(l, n, p->kernel);
 	if (pmc_is_system(p) && !n->all_told) {
 		if (programs_nested(l->engine->programs) || logfile_renumbers(n->owner->log))
 			mappings_of_outside(n->owner->log);
@@ -390,7 +392,7 @@ void lifelog_start(struct lifelog *l, const struct pmc *p)
 /* --- records --------------------------------------------------------------------------------- */
 
 /* May the owner's log have the addresses of kernel modules? */
-static bool knows_kernel(const struct owner *o)
+static bool owner_knows_kernel(const struct owner *o)
 {
 	const struct pmc *p;
 	bool knows = false;
@@ -403,8 +405,8 @@ static bool knows_kernel(const struct owner *o)
 	return knows;
 }
 
-/* Hears of everybody. */
-static bool samples_system(const struct owner *o)
+/* Its log gets the events of all processes. */
+static bool owner_samples_system(const struct owner *o)
 {
 	const struct pmc *p;
 
@@ -414,16 +416,16 @@ static bool samples_system(const struct owner *o)
 	return false;
 }
 
-static void tell_everybody(struct lifelog *l, const struct proc_event *e,
-			   const struct pmclog_ev *ev)
+static void event_tell_listeners(struct lifelog *l, const struct proc_event *e,
+				 const struct pmclog_ev *ev)
 {
-	struct listener *n;
+	struct log_listener *n;
 
 	LIST_FOREACH(n, &l->listeners, next) {
 		if (e->what == PROC_LOST && !e->pid)
 			logfile_gap(n->owner->log);
-		else if (!samples_system(n->owner) ||
-			 (e->pid == KERNEL_PID && !knows_kernel(n->owner)))
+		else if (!owner_samples_system(n->owner) ||
+			 (e->pid == KERNEL_PID && !owner_knows_kernel(n->owner)))
 			continue;
 		else if (e->what == PROC_LOST)
 			logfile_gap(n->owner->log);
@@ -433,8 +435,8 @@ static void tell_everybody(struct lifelog *l, const struct proc_event *e,
 }
 
 /* /proc was read after the event: the process may have executed another program by then. */
-static void tell_copy(struct lifelog *l, const struct pmc *p, const struct proc_event *e,
-		      const struct pmclog_ev *ev)
+static void event_tell_copy(struct lifelog *l, const struct pmc *p, const struct proc_event *e,
+			    const struct pmclog_ev *ev)
 {
 	struct pmclog_ev mine = *ev;
 
@@ -449,16 +451,16 @@ static void tell_copy(struct lifelog *l, const struct pmc *p, const struct proc_
 }
 
 /*
- * One PMC on the process that the event is about; `heard`: its owner has had such a record.  True:
- * now it has.
+ * The event to the log of one PMC that follows the process.  `heard`: the owner's log has it.
+ * True: now it has.
  */
-static bool tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
-			  struct pmclog_ev *ev, bool heard)
+static bool event_tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
+				struct pmclog_ev *ev, bool heard)
 {
 	struct pmc *p = f->pmc;
 	bool sampling = pmc_is_sampling(p);
 
-	if (!p->owner->log || samples_system(p->owner))
+	if (!p->owner->log || owner_samples_system(p->owner))
 		return false;
 	if (e->what == PROC_LOST) {
 		logfile_gap(p->owner->log);
@@ -466,55 +468,50 @@ static bool tell_follower(struct lifelog *l, struct follow *f, const struct proc
 	}
 	if (e->what == PROC_EXEC) {
 		f->execed = true;
-		tell_copy(l, p, e, ev);
+		event_tell_copy(l, p, e, ev);
 		return true;
 	}
 	if (heard || (e->what != PROC_FORK && (e->what == PROC_EXIT || !sampling)))
 		return false;
 	if (e->asked)
-		tell_copy(l, p, e, ev);
+		event_tell_copy(l, p, e, ev);
 	else
 		(void)logfile_put(p->owner->log, e->time, ev);
 	return true;
 }
 
-/* A child becomes a target with its fork, if there is room, and leaves with its parent. */
-static void follow_child(struct lifelog *l, const struct follow *parent, const struct proc_event *e)
+/* A child becomes a target with its fork, if the map has room; its limit is its parent's. */
+static void follow_child(struct lifelog *l, const struct follow *parent,
+			 const struct proc_event *e)
 {
 	struct pmc *p = parent->pmc;
 	struct follow *f;
 
 	if (lifelog_follows(l, p, e->pid))
 		return;
-	f = follow(l, p, e->pid, e->time);
+	f = follow_begin(l, p, e->pid, e->time);
 	if (!f)
 		return;
 	f->until = parent->until;
 	f->born = !count_follows_setid(p->count);
 }
 
-/* The record is the same for a first thread and for its process; other threads may go on. */
-static void follow_exited(struct lifelog *l, struct follow *f)
-{
-	if (!count_measures(f->pmc->count, f->pid))
-		follow_end(&l->follows, f, clock_ns());
-}
-
 /*
  * Execs before the attachment have no verdict.  Children born before it are targets only if the
  * owner may debug them; their PMCATTACH records were written with the attachment.
  */
-static bool is_about(struct follow *f, const struct proc_event *e)
+static bool follow_concerns(struct follow *f, const struct proc_event *e)
 {
 	if (count_follows_setid(f->pmc->count))
 		return true;
-	settle(f, e->time);
+	follow_settle(f, e->time);
 	return e->time >= f->since && e->time <= f->until;
 }
 
-static void tell_followers(struct lifelog *l, const struct proc_event *e, struct pmclog_ev *ev)
+static void event_tell_followers(struct lifelog *l, const struct proc_event *e,
+				 struct pmclog_ev *ev)
 {
-	/* A birth concerns who measures the parent. */
+	/* A birth goes to the PMCs on the parent. */
 	pid_t pid = e->what == PROC_FORK ? e->other : e->pid;
 	const struct owner *last = NULL;
 	struct follow *f;
@@ -522,16 +519,17 @@ static void tell_followers(struct lifelog *l, const struct proc_event *e, struct
 	if (e->what == PROC_FORK)
 		follows_born(&l->follows, e->pid, e->time);
 	LIST_FOREACH(f, follows_of(&l->follows, pid), in_bucket) {
-		if (f->pid != pid || !is_about(f, e) ||
+		if (f->pid != pid || !follow_concerns(f, e) ||
 		    (e->what == PROC_FORK && !(f->pmc->flags & PMC_F_DESCENDANTS)))
 			continue;
-		/* One that counts tells of no mappings: that is left to one that samples. */
-		if (tell_follower(l, f, e, ev, last == f->pmc->owner))
+		/* A counting PMC logs no mappings: a sampling one of the same owner does. */
+		if (event_tell_follower(l, f, e, ev, last == f->pmc->owner))
 			last = f->pmc->owner;
 		if (e->what == PROC_FORK)
 			follow_child(l, f, e);
-		else if (e->what == PROC_EXIT)
-			follow_exited(l, f);
+		/* The exit of a first thread has the same record; other threads may go on. */
+		else if (e->what == PROC_EXIT && !count_measures(f->pmc->count, f->pid))
+			follow_end(&l->follows, f, clock_ns());
 	}
 }
 
@@ -539,7 +537,7 @@ static void tell_followers(struct lifelog *l, const struct proc_event *e, struct
  * Ends the records of the process, or of all in the bucket, for PMCs that may not follow a set-id
  * exec.  An attachment after the verdict is not concerned: see lifelog_shows().
  */
-static void close_bucket(struct follow_bucket *bucket, const struct proc_event *e)
+static void bucket_close(struct follow_bucket *bucket, const struct proc_event *e)
 {
 	struct follow *f;
 
@@ -549,14 +547,14 @@ static void close_bucket(struct follow_bucket *bucket, const struct proc_event *
 			follow_until(f, e->time, !e->pid);
 }
 
-static void close_process(struct lifelog *l, const struct proc_event *e)
+static void process_close(struct lifelog *l, const struct proc_event *e)
 {
 	if (e->pid) {
-		close_bucket(follows_of(&l->follows, e->pid), e);
+		bucket_close(follows_of(&l->follows, e->pid), e);
 		return;
 	}
 	for (unsigned int b = 0; b < FOLLOW_BUCKETS; b++)
-		close_bucket(&l->follows.bucket[b], e);
+		bucket_close(&l->follows.bucket[b], e);
 	log_msg(l->engine->debug->log, LOG_WARNING,
 		"notes of execs found no room: logs of unprivileged users record nothing more of "
 		"the processes that they have followed so far");
@@ -564,19 +562,19 @@ static void close_process(struct lifelog *l, const struct proc_event *e)
 
 uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon)
 {
-	return l->procs ? procs_collect(l->procs, horizon) : horizon;
+	return l->procs ? process_events_collect(l->procs, horizon) : horizon;
 }
 
-static void tell(struct lifelog *l, const struct proc_event *e)
+static void event_tell(struct lifelog *l, const struct proc_event *e)
 {
 	struct pmclog_ev ev;
 
 	if (e->what == PROC_SECURE) {
-		close_process(l, e);
+		process_close(l, e);
 	} else if (liferec_make(&ev, e) || e->what == PROC_LOST) {
-		tell_everybody(l, e, &ev);
+		event_tell_listeners(l, e, &ev);
 		if (e->pid)
-			tell_followers(l, e, &ev);
+			event_tell_followers(l, e, &ev);
 	}
 }
 
@@ -584,8 +582,8 @@ void lifelog_tell(struct lifelog *l, uint64_t until)
 {
 	const struct proc_event *e;
 
-	while (l->procs && (e = procs_next(l->procs, until)))
-		tell(l, e);
+	while (l->procs && (e = process_events_next(l->procs, until)))
+		event_tell(l, e);
 	/* Not while the table is looked through. */
 	follows_sweep(&l->follows, until);
 }
@@ -596,5 +594,5 @@ void lifelog_unmap(struct lifelog *l, uint64_t time, pid_t tgid, uint64_t start,
 		.what = PROC_UNMAP, .time = time, .pid = tgid, .addr = start, .len = end - start,
 	};
 
-	tell(l, &e);
+	event_tell(l, &e);
 }
