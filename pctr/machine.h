@@ -26,7 +26,4 @@ int machine_pmu(unsigned int cpu, char *name, size_t size);
 /* The CPU that a thread ran on last: of one that sleeps in a request, where it made it.  -ESRCH. */
 int machine_cpu_of(pid_t tid);
 
-/* Is `cpu` in a list such as "0-3,7"? */
-int machine_list_has(const char *list, unsigned int cpu);
-
 #endif

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/helper.h"
-#include "pctr_wire.h"
+#include "lib/base/pctr_wire.h"
 
 /* The stand-in: the argument of receive_job(). */
 struct receive_file {

@@ -4,8 +4,8 @@
 
 #include <pmc.h>
 
+#include "lib/base/sockname.h"
 #include "machine.h"
-#include "cli/common/running.h"
 #include "service.h"
 
 static bool has_hardware(const struct pmc_cpuinfo *info)
@@ -28,7 +28,7 @@ static int service_connect(void *arg)
 {
 	const struct pmc_cpuinfo *info;
 
-	if (running_connect() || pmc_cpuinfo(&info))
+	if (sockname_require() || pmc_init() || pmc_cpuinfo(&info))
 		return -errno;
 	return has_hardware(info);
 }

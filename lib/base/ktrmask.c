@@ -10,6 +10,7 @@
 #include <sys/ktr_class.h>
 
 #include "ktrmask.h"
+#include "number.h"
 
 #define BETWEEN " \t\n,|"
 
@@ -29,14 +30,13 @@ static const struct {
 
 static int word_bits(const char *word, uint32_t *bits)
 {
-	unsigned long number;
-	char *end;
+	uint64_t number = 0;
 
 	if (word[0] >= '0' && word[0] <= '9') {
-		errno = 0;
-		number = strtoul(word, &end, 0);
+		int err = number_parse(word, 0, UINT32_MAX, &number);
+
 		*bits = (uint32_t)number;
-		return *end || errno || number > UINT32_MAX ? -EINVAL : 0;
+		return err ? -EINVAL : 0;
 	}
 	if (!strncasecmp(word, "KTR_", 4))
 		word += 4;

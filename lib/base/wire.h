@@ -13,6 +13,9 @@
 
 #include <stdint.h>
 
+/* Where pmcbpfd listens by default. */
+#define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
+
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
 #define WIRE_VERSION	 1
 #define WIRE_SEQ_REFUSED 0		/* see HELLO */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event.h"
+#include "alias.h"
 
 #include <sys/pmc.h>
 
@@ -78,12 +78,12 @@ static const char *second(const struct second_name *table, size_t n, const char 
 	return NULL;
 }
 
-const char *evspec_iaf_event(const char *name)
+const char *alias_iaf_event(const char *name)
 {
 	return second(iaf_events, sizeof(iaf_events) / sizeof(iaf_events[0]), name);
 }
 
-const char *evspec_soft_event(const char *name)
+const char *alias_soft_event(const char *name)
 {
 	return second(soft_events, sizeof(soft_events) / sizeof(soft_events[0]), name);
 }
@@ -93,15 +93,15 @@ static const char *meaning(const struct alias *a, const struct evspec_machine *m
 	return m->family == EVSPEC_NO_PMU ? "" : a->to[m->family - 1];
 }
 
-const char *evspec_alias_name(unsigned int i, const struct evspec_machine *m)
+const char *alias_name(unsigned int i, const struct evspec_machine *m)
 {
 	if (i >= sizeof(aliases) / sizeof(aliases[0]))
 		return NULL;
 	return *meaning(&aliases[i], m) ? aliases[i].name : "";
 }
 
-unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
-			  char out[EVSPEC_MAX_SPELLINGS][EVSPEC_MAX + 1])
+unsigned int alias_spell(const char *text, const struct evspec_machine *m,
+			 char out[ALIAS_MAX_SPELLINGS][EVSPEC_MAX + 1])
 {
 	size_t n = strcspn(text, ","), i;
 	const char *to = NULL;
@@ -110,7 +110,7 @@ unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
 	for (i = 0; i < sizeof(aliases) / sizeof(aliases[0]) && !to; i++)
 		if (evspec_same_n(text, n, aliases[i].name))
 			to = meaning(&aliases[i], m);
-	while (to && *to && count < EVSPEC_MAX_SPELLINGS) {
+	while (to && *to && count < ALIAS_MAX_SPELLINGS) {
 		size_t len = strcspn(to, "|");
 		int used = snprintf(out[count], EVSPEC_MAX + 1, "%.*s%s", (int)len, to, text + n);
 

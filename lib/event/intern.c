@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "intern.h"
-#include "lib/pmc/lib.h"
+#include "lib/base/sigdefer.h"
+
+#include <sys/pmc.h>
 
 #define CHUNK	256u
 #define CHUNKS	((PMC_EV_PMU_LAST - PMC_EV_PMU_FIRST + 1u) / CHUNK)
@@ -62,7 +64,7 @@ uint32_t intern_event(const char *name, const char **text)
 	uint32_t bucket = hash(name), i;
 	int64_t index = -1;
 
-	lib_block();
+	sigdefer_begin();
 	pthread_mutex_lock(&table.lock);
 	for (i = table.bucket[bucket]; i && index < 0; i = entry_at(i - 1)->next)
 		if (strcmp(entry_at(i - 1)->name, name) == 0)
@@ -72,7 +74,7 @@ uint32_t intern_event(const char *name, const char **text)
 	if (index >= 0 && text)
 		*text = entry_at(index)->name;
 	pthread_mutex_unlock(&table.lock);
-	lib_unblock();
+	sigdefer_end();
 	return index < 0 ? 0 : PMC_EV_PMU_FIRST + (uint32_t)index;
 }
 
@@ -80,11 +82,11 @@ const char *intern_name(uint32_t event)
 {
 	const char *name = NULL;
 
-	lib_block();
+	sigdefer_begin();
 	pthread_mutex_lock(&table.lock);
 	if (event >= PMC_EV_PMU_FIRST && event - PMC_EV_PMU_FIRST < table.count)
 		name = entry_at(event - PMC_EV_PMU_FIRST)->name;
 	pthread_mutex_unlock(&table.lock);
-	lib_unblock();
+	sigdefer_end();
 	return name;
 }

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include <sys/pmc.h>
+
+#include "alias.h"
 #include "pfm.h"
 #include "pmu.h"
-#include "resolve.h"
 #include "suggest.h"
 
 static int offer_kernel(void *arg, const char *name, const char *text)
@@ -20,24 +22,26 @@ static int offer_pfm(void *arg, const struct pfm_event *event)
 	return 0;
 }
 
-static void offer_aliases(const struct lib *l, struct nearest *near)
+static void offer_aliases(const struct machine *m, struct nearest *near)
 {
-	struct evspec_machine m;
+	struct evspec_machine grammar;
 	const char *name;
 
-	resolve_machine(l, &m);
-	for (unsigned int i = 0; (name = evspec_alias_name(i, &m)); i++)
+	machine_evspec(m, &grammar);
+	for (unsigned int i = 0; (name = alias_name(i, &grammar)); i++)
 		nearest_offer(near, name);
 }
 
-static void offer_hardware(const struct lib *l, const char *root, int class, struct nearest *near)
+static void offer_hardware(const struct machine *m, const char *root, int class,
+			   struct nearest *near)
 {
 	bool any = false;
 
-	for (unsigned int i = 0; i < l->cpu.nclass; i++) {
-		const struct wire_classinfo *info = &l->cpu.classes[i];
+	for (unsigned int i = 0; i < m->cpu.nclass; i++) {
+		const struct wire_classinfo *info = &m->cpu.classes[i];
 
-		if (!resolve_is_hardware(info) || (class >= 0 && info->class != (uint32_t)class))
+		if (!machine_class_is_hardware(info) ||
+		    (class >= 0 && info->class != (uint32_t)class))
 			continue;
 		any = true;
 		pmu_each(root, info->pmu, offer_kernel, near);
@@ -46,18 +50,18 @@ static void offer_hardware(const struct lib *l, const char *root, int class, str
 		pfm_each(offer_pfm, near);
 }
 
-const char *suggest_event(const struct lib *l, const char *root, const char *name, int class,
+const char *suggest_event(const struct machine *m, const char *root, const char *name, int class,
 			  struct nearest *near)
 {
 	nearest_begin(near, name);
 	if (class < 0 || class == PMC_CLASS_SOFT)
-		for (unsigned int i = 0; i < l->soft.n; i++)
-			nearest_offer(near, l->soft.event[i].name);
+		for (unsigned int i = 0; i < m->soft.n; i++)
+			nearest_offer(near, m->soft.event[i].name);
 	if (class < 0 || class == PMC_CLASS_TSC)
 		nearest_offer(near, "TSC");
 	if (class < 0)
-		offer_aliases(l, near);
-	offer_hardware(l, root, class, near);
+		offer_aliases(m, near);
+	offer_hardware(m, root, class, near);
 	return nearest_hint(near, "");
 }
 

@@ -3,12 +3,11 @@
 #ifndef PMCBPF_SUGGEST_H
 #define PMCBPF_SUGGEST_H
 
-#include "lib/pmc/client.h"
-#include "event.h"
 #include "lib/base/nearest.h"
+#include "machine.h"
 
 /* Offers the names of a class, or all that this machine has with a class of -1. */
-const char *suggest_event(const struct lib *l, const char *root, const char *name, int class,
+const char *suggest_event(const struct machine *m, const char *root, const char *name, int class,
 			  struct nearest *near);
 
 /*

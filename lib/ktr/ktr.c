@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 
 KTR_PUBLIC volatile unsigned int ktr_mask = (unsigned int)~(KTR_SPL | KTR_CLK);
 KTR_PUBLIC int ktr_version = KTR_VERSION;

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "ktrlib.h"
+#include "ktr.h"
 #ifdef KTR_X86
 #include <cpuid.h>
 #endif

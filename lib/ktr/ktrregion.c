@@ -16,14 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
+#include "lib/base/cpulist.h"
 
 /* Rings are for numbers: "0-3,8" has 9, although 4 CPUs at most are missing. */
 static uint32_t possible_cpus(void)
 {
 	char text[1024];
 	long configured = sysconf(_SC_NPROCESSORS_CONF);
-	unsigned long most = configured > 0 ? (unsigned long)configured : 1, last;
+	unsigned long most = configured > 0 ? (unsigned long)configured : 1, end;
 	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 
@@ -31,13 +32,9 @@ static uint32_t possible_cpus(void)
 		close(fd);
 	if (n > 0) {
 		text[n] = '\0';
-		for (char *at = text; *at >= '0' && *at <= '9'; ) {
-			last = strtoul(at, &at, 10);
-			if (last + 1 > most)
-				most = last + 1;
-			if (*at == '-' || *at == ',')
-				at++;
-		}
+		end = cpulist_end(text);
+		if (end > most)
+			most = end;
 	}
 	return most > KTR_REGION_CPUS ? KTR_REGION_CPUS : (uint32_t)most;
 }

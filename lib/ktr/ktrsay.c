@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 
 /* A reader that has gone must not kill the program. */
 static void line(const char *text, size_t length)

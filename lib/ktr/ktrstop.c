@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 
 KTR_PUBLIC void ktr_freeze(void)
 {

@@ -9,8 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 #include "lib/base/ktrmask.h"
+#include "lib/base/number.h"
 
 /* The program's, if it has any: <sys/ktr_options.h>. */
 extern const struct ktr_options ktr_options __attribute__((weak, visibility("default")));
@@ -32,24 +33,13 @@ static const char *asked(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* A number and where it ends, false if there is none. */
-static bool number(const char *text, uint64_t *value, const char **end)
-{
-	char *rest;
-
-	errno = 0;
-	*value = strtoull(text, &rest, 0);
-	*end = rest;
-	return rest != text && !errno && *text != '-' && *text != '+' && *text != ' ';
-}
-
 /* Bytes of a ring, entries: if they will not do, the old value stays. */
 static void size(struct ktr_wishes *wishes, const char *name, const char *text, uint64_t unit)
 {
 	uint64_t value, bytes;
-	const char *end, *why = NULL;
+	const char *why = NULL;
 
-	if (!number(text, &value, &end) || *end)
+	if (number_parse(text, 0, UINT64_MAX, &value))
 		why = "not a number";
 	else if (value & (value - 1))
 		why = "not a power of two";
@@ -86,7 +76,7 @@ static void cpumask(struct ktr_wishes *wishes, const char *text)
 	const char *rest = text;
 
 	for (size_t i = 0; i < KTR_REGION_CPUS / 64; i++) {
-		if (!number(rest, &words[i], &rest))
+		if (number_read(&rest, 0, UINT64_MAX, &words[i]))
 			break;
 		if (!*rest) {
 			memcpy(wishes->cpumask, words, sizeof(words));
@@ -126,10 +116,9 @@ static void freeze_on(struct ktr_wishes *wishes, const char *text)
 
 static void verbose(struct ktr_wishes *wishes, const char *text)
 {
-	const char *end;
 	uint64_t value;
 
-	if (!number(text, &value, &end) || *end || value > 2)
+	if (number_parse(text, 0, 2, &value))
 		ktr_say("KTR_VERBOSE=%.60s: not 0, 1 or 2; using %u", text, wishes->verbose);
 	else
 		wishes->verbose = (uint32_t)value;

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 
 /* ktr_seq and ktr_tid: 0 of a slot that was never written, a thread without a number of one that is
  * being written. */

@@ -20,7 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "pctr/pctr_wire.h"
+#include "lib/base/pctr_wire.h"
 
 #define EXPORT	  __attribute__((visibility("default")))
 #define STAND_IN  PMCBPF_RUNDIR "/pmcbpf/" PCTR_FILE

@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "client.h"
-
-#define CLIENT_SOCKET PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
+#include "spawn.h"
 
 /* While it waits this often, a call looks whether the program should end: in microseconds. */
 #define CLIENT_PATIENCE 100000
@@ -38,11 +37,11 @@ void client_table_publish(struct lib *l, struct read_table *t)
 
 void client_table_reclaim(struct lib *l)
 {
-	lib_block();
+	sigdefer_begin();
 	pthread_mutex_lock(&l->table);
 	read_share_reclaim(&l->reads);
 	pthread_mutex_unlock(&l->table);
-	lib_unblock();
+	sigdefer_end();
 }
 
 /* Caller holds io. */
@@ -88,7 +87,7 @@ static int broken(struct lib *l, struct reason *why, const char *what)
 static bool client_again(void)
 {
 	if (errno == EAGAIN)
-		lib_wait_on();
+		sigdefer_wait();
 	return errno == EAGAIN || errno == EINTR;
 }
 
@@ -273,7 +272,7 @@ static int no_descriptor(int err, struct reason *why)
 static int client_connect(struct lib *l, int *log, struct reason *why)
 {
 	const char *chosen = secure_getenv("PMCBPF_SOCKET");
-	const char *path = chosen && *chosen ? chosen : CLIENT_SOCKET;
+	const char *path = chosen && *chosen ? chosen : WIRE_SOCKET;
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	struct stat st;
 	int fd, err;
@@ -409,7 +408,7 @@ static int client_up(struct lib *l, struct reason *why)
 		l->state = LIB_UP;
 	if (!err)
 		client_spare(l);
-	l->emulated = lib_emulated();
+	l->emulated = sigdefer_emulated();
 	l->signals = ~0u;
 	return err;
 }
@@ -451,9 +450,9 @@ static int client_report_signals(struct lib *l, struct reason *why)
 	};
 	int err;
 
-	if (lib_takes_signal(SIGIO))
+	if (sigdefer_takes(SIGIO))
 		req.taken |= 1u << (SIGIO - 1);
-	if (lib_takes_signal(SIGBUS))
+	if (sigdefer_takes(SIGBUS))
 		req.taken |= 1u << (SIGBUS - 1);
 	if (req.taken == l->signals)
 		return 0;
@@ -496,7 +495,7 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 /* No handler may run with these locks held, so none runs during the fork. */
 static void fork_prepare(void)
 {
-	lib_block();
+	sigdefer_begin();
 	pthread_mutex_lock(&pmc_lib.init);
 	pthread_mutex_lock(&pmc_lib.io);
 	pthread_mutex_lock(&pmc_lib.table);
@@ -507,7 +506,7 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&pmc_lib.table);
 	pthread_mutex_unlock(&pmc_lib.io);
 	pthread_mutex_unlock(&pmc_lib.init);
-	lib_unblock();
+	sigdefer_end();
 }
 
 /*
@@ -524,7 +523,7 @@ static void fork_child(void)
 		read_share_reset(&pmc_lib.reads);
 		client_drop(&pmc_lib, LIB_FORKED);
 	}
-	lib_unblock();
+	sigdefer_end();
 }
 
 __attribute__((constructor)) static void client_register(void)

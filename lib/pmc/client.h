@@ -46,10 +46,4 @@ void client_table_reclaim(struct lib *l);
 /* Closes the descriptors that a reply brought. */
 void exchange_close(struct exchange *x);
 
-/* Starts `pmcbpfd -f --client-fd=N` for this process alone; *fd is our end, *log its messages. */
-int spawn_daemon(int *fd, int *log, struct reason *why);
-
-/* The last line a daemon wrote to `log`, "" if none. */
-void spawn_last_line(int log, char *line, size_t size);
-
 #endif

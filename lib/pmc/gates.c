@@ -65,9 +65,9 @@ out:
 
 PMC_API_PUBLIC int pmc_gates(struct pmc_gate **gates, int *ngates)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 
 	if (!gates || !ngates)
-		return lib_leave(lib_missing(why, gates ? "ngates" : "gates"));
-	return lib_leave(get_gates(gates, ngates, why));
+		return call_leave(call_missing(why, gates ? "ngates" : "gates"));
+	return call_leave(get_gates(gates, ngates, why));
 }

@@ -41,13 +41,13 @@ PMC_API_PUBLIC int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info)
 		[PMC_KGMON_START] = WIRE_KGMON_START, [PMC_KGMON_STOP] = WIRE_KGMON_STOP,
 		[PMC_KGMON_RESET] = WIRE_KGMON_RESET, [PMC_KGMON_DUMP] = WIRE_KGMON_DUMP,
 	};
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 	struct wire_kgmon rep;
 	int fd = -1, err;
 
 	if ((unsigned int)op >= sizeof(what) / sizeof(what[0]))
-		return lib_leave(refuse(why, -EINVAL, "the kernel profile has no operation %d",
-					(int)op));
+		return call_leave(
+			refuse(why, -EINVAL, "the kernel profile has no operation %d", (int)op));
 	err = ask(what[op], &rep, &fd, why);
 	if (!err && info) {
 		*info = (struct pmc_kgmon){
@@ -57,5 +57,5 @@ PMC_API_PUBLIC int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info)
 		};
 		memcpy(info->pk_event, rep.event, sizeof(info->pk_event) - 1);
 	}
-	return lib_leave(err) ? -1 : fd >= 0 ? fd : 0;
+	return call_leave(err) ? -1 : fd >= 0 ? fd : 0;
 }

@@ -53,30 +53,30 @@ static int configure(int fd, struct reason *why)
 
 PMC_API_PUBLIC int pmc_configure_logfile(int fd)
 {
-	return lib_leave(configure(fd, lib_enter()));
+	return call_leave(configure(fd, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_flush_logfile(void)
 {
-	return lib_leave(client_request(&pmc_lib, WIRE_OP_FLUSHLOG, NULL, 0, -1, lib_enter()));
+	return call_leave(client_request(&pmc_lib, WIRE_OP_FLUSHLOG, NULL, 0, -1, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_close_logfile(void)
 {
-	int err = client_request(&pmc_lib, WIRE_OP_CLOSELOG, NULL, 0, -1, lib_enter());
+	int err = client_request(&pmc_lib, WIRE_OP_CLOSELOG, NULL, 0, -1, call_enter());
 
 	if (!err) {
 		pthread_mutex_lock(&pmc_lib.io);
 		leave_pipe(&pmc_lib);
 		pthread_mutex_unlock(&pmc_lib.io);
 	}
-	return lib_leave(err);
+	return call_leave(err);
 }
 
 PMC_API_PUBLIC int pmc_writelog(uint32_t userdata)
 {
 	struct wire_writelog_req req = { .userdata = userdata };
 
-	return lib_leave(client_request(&pmc_lib, WIRE_OP_WRITELOG, &req, sizeof(req), -1,
-				      lib_enter()));
+	return call_leave(
+		client_request(&pmc_lib, WIRE_OP_WRITELOG, &req, sizeof(req), -1, call_enter()));
 }

@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "lib/event/pmu.h"
 #include "proof.h"
-#include "lib/event/resolve.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -68,10 +66,10 @@ static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cp
 	if ((unsigned int)mode > PMC_MODE_LAST)
 		return refuse(why, -EINVAL, "%u is not a mode", (unsigned int)mode);
 	if (!spec || !pmcid)
-		return lib_missing(why, spec ? "pmcid" : "the event specifier");
+		return call_missing(why, spec ? "pmcid" : "the event specifier");
 	if (!pmc_lib.known)
 		return refuse(why, -ENOSYS, "pmc_init() has not been called, or has failed");
-	err = resolve_event(&pmc_lib, PMU_ROOT, spec, &req, why);
+	err = resolve_event(&pmc_lib.machine, PMU_ROOT, spec, &req, why);
 	if (err)
 		return err;
 	/* System scope sees descendants anyway; FreeBSD's pmcstat passes both. */
@@ -88,13 +86,13 @@ static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cp
 PMC_API_PUBLIC int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
 				pmc_id_t *pmcid, uint64_t count)
 {
-	return lib_leave(allocate(spec, mode, flags, cpu, pmcid, count, lib_enter()));
+	return call_leave(allocate(spec, mode, flags, cpu, pmcid, count, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_allocate5(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
 				 pmc_id_t *pmcid)
 {
-	return lib_leave(allocate(spec, mode, flags, cpu, pmcid, 0, lib_enter()));
+	return call_leave(allocate(spec, mode, flags, cpu, pmcid, 0, call_enter()));
 }
 
 static int release(pmc_id_t pmcid, struct reason *why)
@@ -113,7 +111,7 @@ static int release(pmc_id_t pmcid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_release(pmc_id_t pmcid)
 {
-	return lib_leave(release(pmcid, lib_enter()));
+	return call_leave(release(pmcid, call_enter()));
 }
 
 /* --- targets --------------------------------------------------------------------------------- */
@@ -184,17 +182,17 @@ static int detach(pmc_id_t pmcid, pid_t pid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_attach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_leave(attach(WIRE_OP_PMCATTACH, pmcid, pid, lib_enter()));
+	return call_leave(attach(WIRE_OP_PMCATTACH, pmcid, pid, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_attach_exec(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_leave(attach(WIRE_OP_ATTACHEXEC, pmcid, pid, lib_enter()));
+	return call_leave(attach(WIRE_OP_ATTACHEXEC, pmcid, pid, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_leave(detach(pmcid, pid, lib_enter()));
+	return call_leave(detach(pmcid, pid, call_enter()));
 }
 
 /* --- start, stop ----------------------------------------------------------------------------- */
@@ -237,12 +235,12 @@ static int start(pmc_id_t pmcid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_start(pmc_id_t pmcid)
 {
-	return lib_leave(start(pmcid, lib_enter()));
+	return call_leave(start(pmcid, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_stop(pmc_id_t pmcid)
 {
-	return lib_leave(id_request(WIRE_OP_PMCSTOP, pmcid, lib_enter()));
+	return call_leave(id_request(WIRE_OP_PMCSTOP, pmcid, call_enter()));
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
@@ -286,17 +284,17 @@ static __attribute__((noinline)) int read_slowly(pmc_id_t pmcid, pmc_value_t *va
 	int err;
 
 	if (!value)
-		return lib_end(lib_missing(lib_begin(), "value"));
+		return call_end(call_missing(call_begin(), "value"));
 	err = read_table_value(l, pmcid, value, &why);
 	if (err == READ_ASK) {
-		lib_block();
+		sigdefer_begin();
 		err = rw(pmcid, PMC_F_OLDVALUE, 0, value, &why);
-		lib_unblock();
+		sigdefer_end();
 	}
 	/* A reading in a signal handler that succeeds leaves the program's reason alone. */
 	if (err)
-		*lib_begin() = why;
-	return lib_end(err);
+		*call_begin() = why;
+	return call_end(err);
 }
 
 PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
@@ -316,23 +314,23 @@ PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 
 PMC_API_PUBLIC int pmc_write(pmc_id_t pmcid, pmc_value_t value)
 {
-	return lib_leave(rw(pmcid, PMC_F_NEWVALUE, value, NULL, lib_enter()));
+	return call_leave(rw(pmcid, PMC_F_NEWVALUE, value, NULL, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_rw(pmc_id_t pmcid, pmc_value_t newvalue, pmc_value_t *oldvalue)
 {
 	if (!oldvalue)
-		return lib_end(lib_missing(lib_begin(), "oldvalue"));
-	return lib_leave(rw(pmcid, PMC_F_NEWVALUE | PMC_F_OLDVALUE, newvalue, oldvalue,
-			    lib_enter()));
+		return call_end(call_missing(call_begin(), "oldvalue"));
+	return call_leave(
+		rw(pmcid, PMC_F_NEWVALUE | PMC_F_OLDVALUE, newvalue, oldvalue, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_set(pmc_id_t pmcid, pmc_value_t value)
 {
 	struct wire_setcount_req req = { .pmcid = pmcid, .count = value };
 
-	return lib_leave(client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1,
-				      lib_enter()));
+	return call_leave(
+		client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1, call_enter()));
 }
 
 static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
@@ -346,7 +344,7 @@ static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 	bool moved;
 
 	if (!msr)
-		return lib_missing(why, "msr");
+		return call_missing(why, "msr");
 	v = read_share_enter(&l->reads, false, &moved);
 	found = read_register(&v->table, pmcid, &index, &missing);
 	if (read_share_leave(&l->reads, v, false) || moved)
@@ -362,7 +360,7 @@ static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 
 PMC_API_PUBLIC int pmc_get_msr(pmc_id_t pmcid, uint32_t *msr)
 {
-	return lib_leave(get_msr(pmcid, msr, lib_enter()));
+	return call_leave(get_msr(pmcid, msr, call_enter()));
 }
 
 /* --- administration -------------------------------------------------------------------------- */
@@ -371,8 +369,8 @@ static int admin(int cpu, int row, enum pmc_state state)
 {
 	struct wire_admin_req req = { .cpu = cpu, .pmc = row, .state = state };
 
-	return lib_leave(client_request(&pmc_lib, WIRE_OP_PMCADMIN, &req, sizeof(req), -1,
-				      lib_enter()));
+	return call_leave(
+		client_request(&pmc_lib, WIRE_OP_PMCADMIN, &req, sizeof(req), -1, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_enable(int cpu, int row)

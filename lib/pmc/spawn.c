@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The private daemon: where no pmcbpfd runs, a program of root gets one of its own that lives as
- * long as the connection.  It must not show up among the program's children: no SIGCHLD, no zombie.
- */
+/* The private daemon must not show up among the program's children: no SIGCHLD, no zombie. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "lib/base/wire.h"
+#include "lib/read/read.h"
+#include "spawn.h"
 
 /* fork() without a death signal, so that the program's own wait() never sees this child. */
 static pid_t quiet_fork(void)
@@ -106,9 +105,9 @@ int spawn_daemon(int *fd, int *log, struct reason *why)
 
 	if (access(path, X_OK) < 0)
 		return refuse(why, -ENOENT,
-			      "no pmcbpfd answers at %s/pmcbpf/pmc.sock, and none can be "
-			      "started: %s: %s",
-			      PMCBPF_RUNDIR, path, strerror(errno));
+			      "no pmcbpfd answers at " WIRE_SOCKET ", and none can be started: "
+			      "%s: %s",
+			      path, strerror(errno));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	/* The daemon's own 0, 1 and 2 must not replace what it is given. */

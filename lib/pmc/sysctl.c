@@ -94,7 +94,7 @@ static int sysctl_by_name(const char *name, void *old, size_t *oldlen, const voi
 	int err;
 
 	if (!name || (old && !oldlen) || (!to && len))
-		return lib_missing(why, !name ? "name" : old && !oldlen ? "oldlenp" : "newp");
+		return call_missing(why, !name ? "name" : old && !oldlen ? "oldlenp" : "newp");
 	err = variable_get(name, &v, why);
 	if (!err && oldlen)
 		err = variable_copy(&v, old, oldlen, why);
@@ -106,5 +106,5 @@ static int sysctl_by_name(const char *name, void *old, size_t *oldlen, const voi
 PMC_API_PUBLIC int pmc_sysctlbyname(const char *name, void *oldp, size_t *oldlenp, const void *newp,
 				    size_t newlen)
 {
-	return lib_leave(sysctl_by_name(name, oldp, oldlenp, newp, newlen, lib_enter()));
+	return call_leave(sysctl_by_name(name, oldp, oldlenp, newp, newlen, call_enter()));
 }

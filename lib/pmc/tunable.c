@@ -71,7 +71,7 @@ static int one(enum wire_tunable_what what, const char *name, const char *value,
 	int err;
 
 	if (!name || !value)
-		return lib_missing(why, name ? "value" : "name");
+		return call_missing(why, name ? "value" : "name");
 	err = put(req.name, sizeof(req.name), name, "name", why);
 	if (!err)
 		err = put(req.value, sizeof(req.value), value, "value", why);
@@ -88,23 +88,23 @@ static int one(enum wire_tunable_what what, const char *name, const char *value,
 PMC_API_PUBLIC int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count)
 {
 	const struct wire_tunable_req req = { .what = WIRE_TUNABLE_LIST };
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 
 	if (!list || !count)
-		return lib_leave(lib_missing(why, list ? "count" : "list"));
-	return lib_leave(ask(&req, list, count, why));
+		return call_leave(call_missing(why, list ? "count" : "list"));
+	return call_leave(ask(&req, list, count, why));
 }
 
 PMC_API_PUBLIC int pmc_tunable_get(const char *name, struct pmc_tunable *tunable)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 
 	if (!tunable)
-		return lib_leave(lib_missing(why, "tunable"));
-	return lib_leave(one(WIRE_TUNABLE_GET, name, "", tunable, why));
+		return call_leave(call_missing(why, "tunable"));
+	return call_leave(one(WIRE_TUNABLE_GET, name, "", tunable, why));
 }
 
 PMC_API_PUBLIC int pmc_tunable_set(const char *name, const char *value)
 {
-	return lib_leave(one(WIRE_TUNABLE_SET, name, value, NULL, lib_enter()));
+	return call_leave(one(WIRE_TUNABLE_SET, name, value, NULL, call_enter()));
 }

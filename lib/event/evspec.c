@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "event.h"
+#include "evspec.h"
 
 #include <sys/pmc.h>
 
@@ -39,20 +39,6 @@ bool evspec_same_n(const char *a, size_t n, const char *b)
 bool evspec_same(const char *a, const char *b)
 {
 	return evspec_same_n(a, strlen(a), b);
-}
-
-int evspec_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	/* strtoull takes blanks and signs, which are typing errors here. */
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	if (*end)
-		return -EINVAL;
-	return errno ? -ERANGE : 0;
 }
 
 bool evspec_machine_has(const struct evspec_machine *m, uint32_t class)

@@ -2,7 +2,7 @@
 /* Versions of the table of pages and events: made, published, retired, used again. */
 #include <sys/mman.h>
 
-#include "readshare.h"
+#include "read_share.h"
 
 /* From a signal handler as well, so not by malloc(3). */
 static struct read_version *version_new(struct read_shared *s)

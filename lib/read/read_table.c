@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "read.h"
+#include "read_table.h"
 
 #define READ_MAX_CPUS 65536u
 

@@ -15,7 +15,7 @@
 #ifndef PMCBPF_READSHARE_H
 #define PMCBPF_READSHARE_H
 
-#include "read.h"
+#include "read_table.h"
 
 struct read_version {
 	struct read_table table;

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
-#include "pfm.h"
-#include "pmu.h"
-#include "resolve.h"
+#include "lib.h"
 
 #define EVENT_LIST_MAX 20000u	/* no CPU has as many; a bound on what files can make us allocate */
 
@@ -67,19 +64,19 @@ static int list_hardware(struct list *l, const struct wire_classinfo *class)
 
 static int list_class(struct list *l, enum pmc_class class_)
 {
-	const struct wire_classinfo *class = lib_class(&pmc_lib, class_);
+	const struct wire_classinfo *class = machine_class(&pmc_lib.machine, class_);
 	unsigned int i;
 	int err = 0;
 
 	if (class_ == PMC_CLASS_TSC)
 		return list_add(l, "TSC");
 	if (class_ == PMC_CLASS_SOFT)
-		for (i = 0; i < pmc_lib.soft.n && !err; i++)
-			err = list_add(l, pmc_lib.soft.event[i].name);
+		for (i = 0; i < pmc_lib.machine.soft.n && !err; i++)
+			err = list_add(l, pmc_lib.machine.soft.event[i].name);
 	else if (class_ == PMC_CLASS_MSR)
-		for (i = 0; i < pmc_lib.msr.n && !err; i++)
-			err = list_add(l, pmc_lib.msr.event[i].name);
-	else if (class && resolve_is_hardware(class))
+		for (i = 0; i < pmc_lib.machine.msr.n && !err; i++)
+			err = list_add(l, pmc_lib.machine.msr.event[i].name);
+	else if (class && machine_class_is_hardware(class))
 		err = list_hardware(l, class);
 	return err;
 }
@@ -107,10 +104,10 @@ PMC_API_PUBLIC int pmc_event_names_of_class(enum pmc_class class_, const char **
 					    int *nevents)
 {
 	if (!names || !nevents)
-		return lib_end(lib_missing(lib_begin(), names ? "nevents" : "names"));
+		return call_end(call_missing(call_begin(), names ? "nevents" : "names"));
 	if (!pmc_name_of_class(class_))
 		return -1;
-	return lib_leave(names_of_class(class_, names, nevents, lib_enter()));
+	return call_leave(names_of_class(class_, names, nevents, call_enter()));
 }
 
 /* --- pmc_pmu_*() ----------------------------------------------------------------------------- */
@@ -168,7 +165,7 @@ static int print_pfm(void *arg, const struct pfm_event *event)
 }
 
 /* "for CPUs: perf; for processes: perf; CAP_PERFMON" */
-static void describe_msr(const struct lib_event *e, char *buf, size_t size)
+static void describe_msr(const struct machine_event *e, char *buf, size_t size)
 {
 	snprintf(buf, size, "for CPUs: %s; for processes: %s%s",
 		 e->flags & WIRE_MSR_SYSTEM_MODULE ? "module" :
@@ -182,8 +179,8 @@ static void print_msr(struct printer *p)
 {
 	char text[96];
 
-	for (unsigned int i = 0; i < pmc_lib.msr.n; i++) {
-		const struct lib_event *e = &pmc_lib.msr.event[i];
+	for (unsigned int i = 0; i < pmc_lib.machine.msr.n; i++) {
+		const struct machine_event *e = &pmc_lib.machine.msr.event[i];
 
 		describe_msr(e, text, sizeof(text));
 		print_one(p, e->name, text, NULL, NULL);
@@ -195,11 +192,11 @@ static void print_events(enum style style, const char *substr)
 	struct printer registers = { .style = style, .substr = substr, .pmu = "msr" };
 	unsigned int i;
 
-	for (i = 0; i < pmc_lib.cpu.nclass; i++) {
-		const struct wire_classinfo *class = &pmc_lib.cpu.classes[i];
+	for (i = 0; i < pmc_lib.machine.cpu.nclass; i++) {
+		const struct wire_classinfo *class = &pmc_lib.machine.cpu.classes[i];
 		struct printer p = { .style = style, .substr = substr, .pmu = class->pmu };
 
-		if (!resolve_is_hardware(class))
+		if (!machine_class_is_hardware(class))
 			continue;
 		pmu_each(PMU_ROOT, class->pmu, print_kernel, &p);
 		pfm_each(print_pfm, &p);
@@ -243,10 +240,10 @@ PMC_API_PUBLIC int pmc_pmu_enabled(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < pmc_lib.cpu.nclass; i++) {
-		const struct wire_classinfo *class = &pmc_lib.cpu.classes[i];
+	for (i = 0; i < pmc_lib.machine.cpu.nclass; i++) {
+		const struct wire_classinfo *class = &pmc_lib.machine.cpu.classes[i];
 
-		if (resolve_is_hardware(class) &&
+		if (machine_class_is_hardware(class) &&
 		    (pmu_each(PMU_ROOT, class->pmu, found_one, NULL) > 0 ||
 		     pfm_each(found_pfm, NULL) > 0))
 			return 1;
@@ -280,7 +277,7 @@ PMC_API_PUBLIC uint64_t pmc_pmu_sample_rate_get(const char *event)
 	size_t i;
 
 	if (!event || !pmc_lib.known ||
-	    lib_leave(resolve_event(&pmc_lib, PMU_ROOT, event, &req, lib_enter())) < 0)
+	    call_leave(resolve_event(&pmc_lib.machine, PMU_ROOT, event, &req, call_enter())) < 0)
 		return RATE_UNKNOWN;
 	if (req.class == PMC_CLASS_SOFT) {
 		for (i = 0; i < sizeof(soft_rates) / sizeof(soft_rates[0]); i++)
