@@ -10,7 +10,7 @@
 
 #include <machine/cpufunc.h>
 
-#include "lib/base/cpulist.h"
+#include "lib/base/cpuranges.h"
 #include "machine.h"
 
 #define CPUS	    "/sys/devices/system/cpu"
@@ -86,7 +86,7 @@ static int on_cpu(const char *pmu, unsigned int cpu)
 	char path[512], list[LIST_MAX];
 
 	snprintf(path, sizeof(path), PMUS "/%s/cpus", pmu);
-	return file_read(path, list, sizeof(list)) < 0 || cpulist_has(list, cpu);
+	return file_read(path, list, sizeof(list)) < 0 || cpuranges_has(list, cpu);
 }
 
 uint64_t machine_tsc(void)
@@ -101,7 +101,7 @@ int machine_ncpu(void)
 
 	if (n <= 0)
 		return n < 0 ? n : -EIO;
-	return (int)cpulist_end(list);
+	return (int)cpuranges_end(list);
 }
 
 int machine_pmu(unsigned int cpu, char *name, size_t size)
@@ -111,7 +111,7 @@ int machine_pmu(unsigned int cpu, char *name, size_t size)
 	int err = -ENXIO;
 	DIR *dir;
 
-	if (file_read(CPUS "/online", list, sizeof(list)) < 0 || !cpulist_has(list, cpu))
+	if (file_read(CPUS "/online", list, sizeof(list)) < 0 || !cpuranges_has(list, cpu))
 		return -ENXIO;
 	dir = opendir(PMUS);
 	while (dir && err && (d = readdir(dir)))

@@ -10,7 +10,7 @@
  *	logfmt.h	the records of a pmclog
  * text
  *	reason.h	the line of text that goes with an error
- *	number.h	numbers; cpulist.h lists of CPUs; ktrmask.h sets of trace classes
+ *	number.h	numbers; cpuranges.h lists of CPUs; ktrmask.h trace classes
  *	nearest.h	"did you mean"
  *	buf.h, json.h	text that is appended to, and JSON in it; utf8.h which bytes are text
  * processes
@@ -27,7 +27,7 @@
 
 #include "buf.h"
 #include "confine.h"
-#include "cpulist.h"
+#include "cpuranges.h"
 #include "export.h"
 #include "helper.h"
 #include "json.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "ktr.h"
-#include "lib/base/cpulist.h"
+#include "lib/base/cpuranges.h"
 
 /* Rings are for numbers: "0-3,8" has 9, although 4 CPUs at most are missing. */
 static uint32_t possible_cpus(void)
@@ -32,7 +32,7 @@ static uint32_t possible_cpus(void)
 		close(fd);
 	if (n > 0) {
 		text[n] = '\0';
-		end = cpulist_end(text);
+		end = cpuranges_end(text);
 		if (end > most)
 			most = end;
 	}

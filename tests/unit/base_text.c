@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "lib/base/cpulist.h"
+#include "lib/base/cpuranges.h"
 #include "lib/base/json.h"
 #include "lib/base/number.h"
 
@@ -49,17 +49,17 @@ static void test_number(void **state)
 	assert_int_equal(errno, 77);
 }
 
-static void test_cpulist(void **state)
+static void test_cpuranges(void **state)
 {
-	assert_true(cpulist_has("0-3,7", 3));
-	assert_true(cpulist_has("0-3,7\n", 7));
-	assert_false(cpulist_has("0-3,7", 5));
-	assert_false(cpulist_has("", 0));
-	assert_false(cpulist_has("x,0", 0));
-	assert_int_equal(cpulist_end("0-3,7\n"), 8);
-	assert_int_equal(cpulist_end("8,0-3"), 9);
-	assert_int_equal(cpulist_end("0"), 1);
-	assert_int_equal(cpulist_end("\n"), 0);
+	assert_true(cpuranges_has("0-3,7", 3));
+	assert_true(cpuranges_has("0-3,7\n", 7));
+	assert_false(cpuranges_has("0-3,7", 5));
+	assert_false(cpuranges_has("", 0));
+	assert_false(cpuranges_has("x,0", 0));
+	assert_int_equal(cpuranges_end("0-3,7\n"), 8);
+	assert_int_equal(cpuranges_end("8,0-3"), 9);
+	assert_int_equal(cpuranges_end("0"), 1);
+	assert_int_equal(cpuranges_end("\n"), 0);
 }
 
 static void put_object(struct buf *out)
@@ -110,7 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_number),
-		cmocka_unit_test(test_cpulist),
+		cmocka_unit_test(test_cpuranges),
 		cmocka_unit_test(test_json),
 	};
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The kernel's lists of CPUs: "0-3,8".  Inline for the reason that number.h gives. */
-#ifndef PMCBPF_BASE_CPULIST_H
-#define PMCBPF_BASE_CPULIST_H
+#ifndef PMCBPF_BASE_CPURANGES_H
+#define PMCBPF_BASE_CPURANGES_H
 
 #include <stdbool.h>
 
 #include "number.h"
 
 /* Takes one range from the list.  False at its end, or where it is malformed. */
-static inline bool cpulist_next(const char **list, unsigned int *first, unsigned int *last)
+static inline bool cpuranges_next(const char **list, unsigned int *first, unsigned int *last)
 {
 	uint64_t from, to;
 
@@ -26,22 +26,22 @@ static inline bool cpulist_next(const char **list, unsigned int *first, unsigned
 	return true;
 }
 
-static inline bool cpulist_has(const char *list, unsigned int cpu)
+static inline bool cpuranges_has(const char *list, unsigned int cpu)
 {
 	unsigned int first, last;
 
-	while (cpulist_next(&list, &first, &last))
+	while (cpuranges_next(&list, &first, &last))
 		if (first <= cpu && cpu <= last)
 			return true;
 	return false;
 }
 
 /* The highest CPU number + 1; 0 for an empty list. */
-static inline unsigned int cpulist_end(const char *list)
+static inline unsigned int cpuranges_end(const char *list)
 {
 	unsigned int first, last, end = 0;
 
-	while (cpulist_next(&list, &first, &last))
+	while (cpuranges_next(&list, &first, &last))
 		if (last >= end)
 			end = last + 1;
 	return end;
