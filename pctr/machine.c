@@ -68,7 +68,7 @@ static int file_read(const char *path, char *text, size_t size)
 }
 
 /* Those that count for everybody; the rest of the folder is of buses, caches and the kernel. */
-static int counts(const char *pmu)
+static int pmu_counts(const char *pmu)
 {
 	static const char *const arm[] = { "armv8_", "armv9_", "apple_" };
 
@@ -81,7 +81,7 @@ static int counts(const char *pmu)
 }
 
 /* All CPUs have it, unless it says otherwise: there are machines with two kinds of cores. */
-static int on_cpu(const char *pmu, unsigned int cpu)
+static int pmu_on_cpu(const char *pmu, unsigned int cpu)
 {
 	char path[512], list[LIST_MAX];
 
@@ -115,7 +115,8 @@ int machine_pmu(unsigned int cpu, char *name, size_t size)
 		return -ENXIO;
 	dir = opendir(PMUS);
 	while (dir && err && (d = readdir(dir)))
-		if (counts(d->d_name) && on_cpu(d->d_name, cpu) && strlen(d->d_name) < size) {
+		if (pmu_counts(d->d_name) && pmu_on_cpu(d->d_name, cpu) &&
+		    strlen(d->d_name) < size) {
 			strcpy(name, d->d_name);
 			err = 0;
 		}

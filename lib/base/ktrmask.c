@@ -28,7 +28,7 @@ static const struct {
 };
 #define NAMED 32	/* the first ones, one for each bit */
 
-static int word_bits(const char *word, uint32_t *bits)
+static int ktrmask_word(const char *word, uint32_t *bits)
 {
 	uint64_t number = 0;
 
@@ -60,7 +60,7 @@ int ktrmask_parse(const char *text, uint32_t *mask, char *bad, size_t size)
 
 		n = strcspn(text, BETWEEN);
 		snprintf(word, sizeof(word), "%.*s", (int)n, text);
-		if (n >= sizeof(word) || word_bits(word + without, &bits)) {
+		if (n >= sizeof(word) || ktrmask_word(word + without, &bits)) {
 			snprintf(bad, size, "%s", word);
 			return -EINVAL;
 		}

@@ -21,7 +21,7 @@
 #define EVSPEC_MAX	 512u	/* bytes of a specifier */
 #define EVSPEC_MAX_PAIRS 32u
 
-/* Whose alias table applies. */
+/* Which column of the alias table applies. */
 enum evspec_family {
 	EVSPEC_NO_PMU,		/* no hardware counters: GENERIC */
 	EVSPEC_INTEL,
@@ -30,7 +30,7 @@ enum evspec_family {
 	EVSPEC_FAMILIES
 };
 
-/* What the grammar must know of the machine. */
+/* The machine, as far as the grammar depends on it. */
 struct evspec_machine {
 	enum evspec_family family;
 	unsigned int nclass;
@@ -49,7 +49,7 @@ struct evspec {
 	unsigned int nterms, nquals;
 	struct evspec_pair terms[EVSPEC_MAX_PAIRS];
 	struct evspec_pair quals[EVSPEC_MAX_PAIRS];
-	char text[EVSPEC_MAX + 1];	/* what the pointers above point into */
+	char text[EVSPEC_MAX + 1];	/* the pointers above point into it */
 };
 
 /* Splits a specifier.  -EINVAL with the reason.  `spec` must not be moved afterwards. */

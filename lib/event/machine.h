@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the daemon has reported of the machine: its classes, and the events of two of them. */
+/* The machine as the daemon has reported it: classes, and the events of SOFT and MSR. */
 #ifndef PMCBPF_EVENT_MACHINE_H
 #define PMCBPF_EVENT_MACHINE_H
 
@@ -29,7 +29,7 @@ const struct wire_classinfo *machine_class(const struct machine *m, uint32_t cla
 /* The rows of the class are counters of a PMU. */
 bool machine_class_is_hardware(const struct wire_classinfo *class);
 
-/* What the grammar of event specifiers depends on. */
+/* The part that the grammar of event specifiers depends on. */
 void machine_evspec(const struct machine *m, struct evspec_machine *out);
 
 #endif

@@ -14,8 +14,8 @@
 
 #define PMU_TEXT 512		/* longest content of a file that makes sense */
 
-static int read_file(const char *root, const char *pmu, const char *dir, const char *name,
-		     char text[PMU_TEXT])
+static int pmu_file_read(const char *root, const char *pmu, const char *dir, const char *name,
+			 char text[PMU_TEXT])
 {
 	char path[600];
 	ssize_t n;
@@ -42,13 +42,13 @@ static int read_file(const char *root, const char *pmu, const char *dir, const c
 
 static const char *const words[] = { "config", "config1", "config2" };
 
-static uint64_t bits(uint64_t from, uint64_t to)
+static uint64_t pmu_bits(uint64_t from, uint64_t to)
 {
 	return (~0ull >> (63 - to)) & (~0ull << from);
 }
 
 /* At most two digits. */
-static int bit_read(const char **p, uint64_t *bit)
+static int pmu_bit_read(const char **p, uint64_t *bit)
 {
 	const char *start = *p;
 
@@ -72,17 +72,17 @@ int pmu_field_parse(const char *text, struct pmu_field *field)
 		uint64_t from, to;
 
 		p++;
-		if (bit_read(&p, &from) < 0)
+		if (pmu_bit_read(&p, &from) < 0)
 			return -EINVAL;
 		to = from;
 		if (*p == '-') {
 			p++;
-			if (bit_read(&p, &to) < 0 || to < from)
+			if (pmu_bit_read(&p, &to) < 0 || to < from)
 				return -EINVAL;
 		}
-		if (field->mask & bits(from, to))
+		if (field->mask & pmu_bits(from, to))
 			return -EINVAL;
-		field->mask |= bits(from, to);
+		field->mask |= pmu_bits(from, to);
 	} while (*p == ',');
 	return *p ? -EINVAL : 0;
 }
@@ -114,7 +114,7 @@ int pmu_field_find(const char *root, const char *pmu, const char *name, struct p
 			*field = (struct pmu_field){ .word = i, .mask = ~0ull };
 			return 0;
 		}
-	err = read_file(root, pmu, "format", name, text);
+	err = pmu_file_read(root, pmu, "format", name, text);
 	if (err)
 		return refuse(why, -ENOENT, "PMU %s has no field \"%s\"; %s/%s/format lists them",
 			      pmu, name, root, pmu);
@@ -148,8 +148,8 @@ int pmu_term(const char *root, const char *pmu, const struct evspec_pair *term, 
 /* --- events ---------------------------------------------------------------------------------- */
 
 /* "event=0x3c,umask=1,inv": the content of an event's file. */
-static int apply_terms(const char *root, const char *pmu, char *text, uint64_t config[3],
-		       struct reason *why)
+static int pmu_terms_apply(const char *root, const char *pmu, char *text, uint64_t config[3],
+			   struct reason *why)
 {
 	char *next, *value;
 	int err = 0;
@@ -170,7 +170,7 @@ static int apply_terms(const char *root, const char *pmu, char *text, uint64_t c
 }
 
 /* NAME.unit, NAME.scale and the like describe NAME; they are no events. */
-static bool is_event_file(const char *name)
+static bool pmu_file_is_event(const char *name)
 {
 	static const char *const endings[] = { ".unit", ".scale", ".snapshot", ".per-pkg" };
 	size_t i, n = strlen(name);
@@ -197,8 +197,8 @@ int pmu_each(const char *root, const char *pmu, pmu_each_fn *fn, void *arg)
 	if (n < 0)
 		return errno == ENOENT ? 0 : -errno;
 	for (i = 0; i < n; i++) {
-		if (!err && is_event_file(list[i]->d_name) &&
-		    read_file(root, pmu, "events", list[i]->d_name, text) == 0)
+		if (!err && pmu_file_is_event(list[i]->d_name) &&
+		    pmu_file_read(root, pmu, "events", list[i]->d_name, text) == 0)
 			err = fn(arg, list[i]->d_name, text);
 		free(list[i]);
 	}
@@ -212,7 +212,7 @@ struct search {
 	char text[PMU_TEXT];
 };
 
-static int search_one(void *arg, const char *name, const char *text)
+static int pmu_search_one(void *arg, const char *name, const char *text)
 {
 	struct search *s = arg;
 
@@ -227,10 +227,10 @@ int pmu_sysfs_event(const char *root, const char *pmu, const char *name, struct 
 		    struct reason *why)
 {
 	struct search s = { .wanted = name };
-	int found = pmu_each(root, pmu, search_one, &s);
+	int found = pmu_each(root, pmu, pmu_search_one, &s);
 
 	if (found <= 0)
 		return found ? found : -ENOENT;
 	memcpy(event->name, s.name, sizeof(event->name));
-	return apply_terms(root, pmu, s.text, event->config, why);
+	return pmu_terms_apply(root, pmu, s.text, event->config, why);
 }

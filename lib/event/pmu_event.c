@@ -29,15 +29,15 @@ static const struct qualifier qualifiers[] = {
 	{ "anythread", "any", false, 0 },
 };
 
-static int no_value(const struct evspec_pair *q, struct reason *why)
+static int qualifier_no_value(const struct evspec_pair *q, struct reason *why)
 {
 	if (q->value)
 		return refuse(why, -EINVAL, "qualifier \"%s\" takes no value", q->key);
 	return 0;
 }
 
-static int qualify(const char *root, const char *pmu, const struct evspec_pair *q,
-		   struct pmu_event *event, struct reason *why)
+static int qualifier_apply(const char *root, const char *pmu, const struct evspec_pair *q,
+			   struct pmu_event *event, struct reason *why)
 {
 	const struct qualifier *known = NULL;
 	struct evspec_pair term = { .value = q->value };
@@ -47,11 +47,11 @@ static int qualify(const char *root, const char *pmu, const struct evspec_pair *
 
 	if (strcasecmp(q->key, "usr") == 0) {
 		event->usr = true;
-		return no_value(q, why);
+		return qualifier_no_value(q, why);
 	}
 	if (strcasecmp(q->key, "os") == 0) {
 		event->os = true;
-		return no_value(q, why);
+		return qualifier_no_value(q, why);
 	}
 	for (i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]) && !known; i++)
 		if (strcasecmp(q->key, qualifiers[i].key) == 0)
@@ -61,7 +61,7 @@ static int qualify(const char *root, const char *pmu, const struct evspec_pair *
 			      "unknown qualifier \"%s\"; known are usr, os, and where the "
 			      "hardware has them cmask, edge, inv, umask, anythread",
 			      q->key);
-	if (!known->number && no_value(q, why) < 0)
+	if (!known->number && qualifier_no_value(q, why) < 0)
 		return -EINVAL;
 	if (known->number && !q->value)
 		return refuse(why, -EINVAL, "qualifier \"%s\" needs a value: %s=N", q->key, q->key);
@@ -76,8 +76,8 @@ static int qualify(const char *root, const char *pmu, const struct evspec_pair *
 }
 
 /* PMU/a=1,b/ : a term is a field, or the name of an event that sets several. */
-static int raw_event(const char *root, const char *pmu, const struct evspec *spec,
-		     struct pmu_event *event, struct reason *why)
+static int pmu_event_raw(const char *root, const char *pmu, const struct evspec *spec,
+			 struct pmu_event *event, struct reason *why)
 {
 	size_t used = snprintf(event->name, sizeof(event->name), "%s/", pmu);
 	unsigned int i;
@@ -109,8 +109,8 @@ static int raw_event(const char *root, const char *pmu, const struct evspec *spe
 	return 0;
 }
 
-static int named_event(const char *root, const struct wire_classinfo *class,
-		       const struct evspec *spec, struct pmu_event *event, struct reason *why)
+static int pmu_event_named(const char *root, const struct wire_classinfo *class,
+			   const struct evspec *spec, struct pmu_event *event, struct reason *why)
 {
 	const char *name = spec->event;
 	int err;
@@ -145,10 +145,10 @@ int pmu_event_find(const char *root, const struct wire_classinfo *class, const s
 
 	memset(event, 0, sizeof(*event));
 	if (spec->raw)
-		err = raw_event(root, class->pmu, spec, event, why);
+		err = pmu_event_raw(root, class->pmu, spec, event, why);
 	else
-		err = named_event(root, class, spec, event, why);
+		err = pmu_event_named(root, class, spec, event, why);
 	for (i = 0; i < spec->nquals && !err; i++)
-		err = qualify(root, class->pmu, &spec->quals[i], event, why);
+		err = qualifier_apply(root, class->pmu, &spec->quals[i], event, why);
 	return err;
 }

@@ -24,7 +24,7 @@
 typedef int class_fn(const struct machine *m, const char *root, const struct wire_classinfo *class,
 		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why);
 
-/* usr and os; whether an event has sides the daemon knows. */
+/* usr and os; the daemon decides whether the event can tell them apart. */
 static int soft_qualifier(const struct evspec_pair *qual, struct wire_allocate_req *req,
 			  struct reason *why)
 {
@@ -78,7 +78,7 @@ static int tsc_class(const struct machine *m, const char *root, const struct wir
 	return 0;
 }
 
-/* select=REGISTER:VALUE; what may be written the daemon knows. */
+/* select=REGISTER:VALUE; the daemon decides which registers may be written. */
 static int msr_select(const struct evspec_pair *qual, struct wire_allocate_req *req,
 		      struct reason *why)
 {
@@ -150,7 +150,7 @@ static int hardware_class(const struct machine *m, const char *root,
 	if (!req->event)
 		return -ENOMEM;
 	/*
-	 * The configuration words say it all; a capability that the class lacks would only refuse.
+	 * The configuration words are complete; a capability that the class lacks would be refused.
 	 */
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE | (event.caps & class->caps) |
 		    (event.usr ? PMC_CAP_USER : 0) | (event.os ? PMC_CAP_SYSTEM : 0);
@@ -161,8 +161,9 @@ static int hardware_class(const struct machine *m, const char *root,
 	return 0;
 }
 
-static int in_class(const struct machine *m, const char *root, const struct wire_classinfo *class,
-		    const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
+static int resolve_in_class(const struct machine *m, const char *root,
+			    const struct wire_classinfo *class, const struct evspec *spec,
+			    struct wire_allocate_req *req, struct reason *why)
 {
 	class_fn *fn = class->class == PMC_CLASS_SOFT ? soft_class :
 		       class->class == PMC_CLASS_TSC ? tsc_class :
@@ -178,23 +179,23 @@ static int in_class(const struct machine *m, const char *root, const struct wire
 }
 
 /* PMU/.../ names its class by the PMU. */
-static int raw_spec(const struct machine *m, const char *root, const struct evspec *spec,
-		    struct wire_allocate_req *req, struct reason *why)
+static int resolve_raw(const struct machine *m, const char *root, const struct evspec *spec,
+		       struct wire_allocate_req *req, struct reason *why)
 {
 	unsigned int i;
 
 	for (i = 0; i < m->cpu.nclass; i++)
 		if (strcmp(m->cpu.classes[i].pmu, spec->event) == 0 &&
 		    machine_class_is_hardware(&m->cpu.classes[i]))
-			return in_class(m, root, &m->cpu.classes[i], spec, req, why);
+			return resolve_in_class(m, root, &m->cpu.classes[i], spec, req, why);
 	return refuse(why, -EINVAL,
 		      "no PMU \"%s\" whose counters pmcbpfd manages; \"pmccontrol -L\" "
 		      "lists the classes",
 		      spec->event);
 }
 
-static int prefixed_spec(const struct machine *m, const char *root, const struct evspec *spec,
-			 struct wire_allocate_req *req, struct reason *why)
+static int resolve_prefixed(const struct machine *m, const char *root, const struct evspec *spec,
+			    struct wire_allocate_req *req, struct reason *why)
 {
 	const struct wire_classinfo *class = machine_class(m, spec->class);
 
@@ -205,12 +206,12 @@ static int prefixed_spec(const struct machine *m, const char *root, const struct
 		return refuse(why, -EINVAL, "this machine has no counters of class %s; "
 			      "\"pmccontrol -L\" lists those it has, \"pmccontrol --doctor\" "
 			      "says why", pmc_name_of_class(spec->class));
-	return in_class(m, root, class, spec, req, why);
+	return resolve_in_class(m, root, class, spec, req, why);
 }
 
 /* SOFT, TSC, then the rest in the daemon's order; the first class that knows the name decides. */
-static int bare_spec(const struct machine *m, const char *root, const struct evspec *spec,
-		     struct wire_allocate_req *req, struct reason *why)
+static int resolve_bare(const struct machine *m, const char *root, const struct evspec *spec,
+			struct wire_allocate_req *req, struct reason *why)
 {
 	static const uint32_t first[] = { PMC_CLASS_SOFT, PMC_CLASS_TSC };
 	struct reason hardware = { "" };
@@ -223,7 +224,7 @@ static int bare_spec(const struct machine *m, const char *root, const struct evs
 	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
 		const struct wire_classinfo *class = machine_class(m, first[i]);
 
-		err = class ? in_class(m, root, class, spec, req, why) : -ENOENT;
+		err = class ? resolve_in_class(m, root, class, spec, req, why) : -ENOENT;
 		if (err != -ENOENT)
 			return err;
 	}
@@ -233,7 +234,7 @@ static int bare_spec(const struct machine *m, const char *root, const struct evs
 		if (!machine_class_is_hardware(class))
 			continue;
 		any = true;
-		err = in_class(m, root, class, spec, req, &hardware);
+		err = resolve_in_class(m, root, class, spec, req, &hardware);
 		if (err != -ENOENT) {
 			*why = err ? hardware : *why;
 			return err;
@@ -253,8 +254,9 @@ static int bare_spec(const struct machine *m, const char *root, const struct evs
 		      spec->event, hint);
 }
 
-static int one_spec(const struct machine *m, const char *root, const struct evspec_machine *grammar,
-		    const char *text, struct wire_allocate_req *req, struct reason *why)
+static int resolve_one(const struct machine *m, const char *root,
+		       const struct evspec_machine *grammar, const char *text,
+		       struct wire_allocate_req *req, struct reason *why)
 {
 	struct evspec spec;
 	int err = evspec_parse(text, grammar, &spec, why);
@@ -262,10 +264,10 @@ static int one_spec(const struct machine *m, const char *root, const struct evsp
 	if (err)
 		return err;
 	if (spec.raw)
-		return raw_spec(m, root, &spec, req, why);
+		return resolve_raw(m, root, &spec, req, why);
 	if (spec.class >= 0)
-		return prefixed_spec(m, root, &spec, req, why);
-	return bare_spec(m, root, &spec, req, why);
+		return resolve_prefixed(m, root, &spec, req, why);
+	return resolve_bare(m, root, &spec, req, why);
 }
 
 int resolve_event(const struct machine *m, const char *root, const char *spec,
@@ -281,9 +283,9 @@ int resolve_event(const struct machine *m, const char *root, const char *spec,
 	machine_evspec(m, &grammar);
 	n = alias_spell(spec, &grammar, spelling);
 	for (i = 0; i < n && err == -ENOENT; i++)
-		err = one_spec(m, root, &grammar, spelling[i], req, why);
+		err = resolve_one(m, root, &grammar, spelling[i], req, why);
 	if (n == 0)
-		err = one_spec(m, root, &grammar, spec, req, why);
+		err = resolve_one(m, root, &grammar, spec, req, why);
 	else if (err == -ENOENT)
 		refuse(why, err, "this machine has no event for \"%.*s\" (looked for \"%.*s\")",
 		       (int)strcspn(spec, ","), spec, (int)strcspn(spelling[0], ","), spelling[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a name may have meant that no event has. */
+/* Suggestions for a name that no event has. */
 #ifndef PMCBPF_SUGGEST_H
 #define PMCBPF_SUGGEST_H
 

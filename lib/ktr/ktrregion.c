@@ -60,7 +60,7 @@ static size_t region_size(const struct ktr_region *region, bool file)
 }
 
 /* An old trace gives way, but keeps its bytes for who still maps it; nothing else does. */
-static int remove_old(const char *path)
+static int region_remove_old(const char *path)
 {
 	char magic[sizeof(KTR_REGION_MAGIC)];
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -77,9 +77,9 @@ static int remove_old(const char *path)
 }
 
 /* With its blocks, whatever the file system can do: a full disk must not be a SIGBUS later. */
-static int open_file(const char *path, size_t size)
+static int region_open_file(const char *path, size_t size)
 {
-	int error = remove_old(path), fd;
+	int error = region_remove_old(path), fd;
 
 	if (error)
 		return error;
@@ -95,7 +95,7 @@ static int open_file(const char *path, size_t size)
 	return fd;
 }
 
-static int open_memory(size_t size)
+static int region_open_memory(size_t size)
 {
 	int fd = memfd_create("ktr", MFD_CLOEXEC), error;
 
@@ -109,7 +109,7 @@ static int open_memory(size_t size)
 	return fd;
 }
 
-static int build_id_note(struct dl_phdr_info *object, size_t size, void *data)
+static int object_build_id(struct dl_phdr_info *object, size_t size, void *data)
 {
 	struct ktr_region *region = data;
 
@@ -143,16 +143,16 @@ static int build_id_note(struct dl_phdr_info *object, size_t size, void *data)
 	return 1;	/* the executable is the first; others are of no interest */
 }
 
-static void describe_program(struct ktr_region *region)
+static void region_describe_program(struct ktr_region *region)
 {
 	region->pid = (uint32_t)getpid();
 	prctl(PR_GET_NAME, region->comm, 0, 0, 0);
 	if (readlink("/proc/self/exe", region->exe, sizeof(region->exe) - 1) < 0)
 		region->exe[0] = '\0';
-	dl_iterate_phdr(build_id_note, region);
+	dl_iterate_phdr(object_build_id, region);
 }
 
-static void fill(struct ktr_region *region, const struct ktr_wishes *wishes)
+static void region_fill(struct ktr_region *region, const struct ktr_wishes *wishes)
 {
 	region->mask_address = (uint64_t)(uintptr_t)&ktr_mask;
 	region->compile = wishes->compile;
@@ -161,14 +161,14 @@ static void fill(struct ktr_region *region, const struct ktr_wishes *wishes)
 	for (uint32_t cpu = 0; cpu < region->ncpu; cpu++)
 		if (!wishes->cpumasked || wishes->cpumask[cpu / 64] >> cpu % 64 & 1)
 			region->cpumask[cpu / 64] |= 1ull << cpu % 64;
-	describe_program(region);
+	region_describe_program(region);
 	ktr_stamp_take(region->clock, &region->first);
 	for (uint32_t cpu = 0; cpu < region->ncpu; cpu++)
 		ktr_region_ring(region, cpu)->cpu = cpu;
 }
 
 /* SIGXFSZ is what a file that is too large means to others. */
-static int fits(size_t size)
+static int region_fits(size_t size)
 {
 	struct rlimit limit;
 
@@ -195,10 +195,10 @@ int ktr_region_make(const struct ktr_wishes *wishes, uint32_t entries, uint32_t 
 	uint8_t *map = MAP_FAILED;
 	int fd, error;
 
-	error = fits(size);
+	error = region_fits(size);
 	if (error)
 		return error;
-	fd = wishes->file ? open_file(wishes->file, size) : open_memory(size);
+	fd = wishes->file ? region_open_file(wishes->file, size) : region_open_memory(size);
 	if (fd < 0)
 		return fd;
 	map = mmap(NULL, front + size, PROT_READ | PROT_WRITE,
@@ -211,7 +211,7 @@ int ktr_region_make(const struct ktr_wishes *wishes, uint32_t entries, uint32_t 
 	}
 	region = (struct ktr_region *)(map + front);
 	*region = layout;
-	fill(region, wishes);
+	region_fill(region, wishes);
 	memcpy(region->magic, KTR_REGION_MAGIC, sizeof(region->magic));
 	*made = region;
 	*place = (struct ktr_place *)map;
@@ -248,7 +248,7 @@ void ktr_region_retire(struct ktr_region *region)
 }
 
 /* The lines of /proc/self/maps that name a file: those with a '/'. */
-static void keep_objects(char *table, size_t size)
+static void region_keep_objects(char *table, size_t size)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	size_t have = 0, kept = 0;
@@ -275,5 +275,5 @@ void ktr_region_refresh(struct ktr_region *region)
 {
 	ktr_stamp_take(region->clock, &region->last);
 	if (ktr_lib.wishes.file)
-		keep_objects((char *)region + rings_size(region), KTR_OBJECTS);
+		region_keep_objects((char *)region + rings_size(region), KTR_OBJECTS);
 }

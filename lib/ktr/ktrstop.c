@@ -65,7 +65,7 @@ KTR_PUBLIC int ktr_resize(unsigned int entries)
 }
 
 /* What the signal does by default happens when the handler returns, or once more. */
-static void frozen_by(int sig, siginfo_t *info, void *context)
+static void ktr_frozen_by(int sig, siginfo_t *info, void *context)
 {
 	ktr_freeze();
 	if (info->si_code <= 0 || info->si_code == SI_KERNEL)
@@ -74,7 +74,7 @@ static void frozen_by(int sig, siginfo_t *info, void *context)
 
 void ktr_freeze_on(uint64_t signals)
 {
-	struct sigaction action = { .sa_sigaction = frozen_by }, old;
+	struct sigaction action = { .sa_sigaction = ktr_frozen_by }, old;
 
 	action.sa_flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK;
 	sigemptyset(&action.sa_mask);

@@ -24,9 +24,9 @@ static const struct name iaf_events[] = {
 	{ PMC_EV_IAF_CPU_CLK_UNHALTED_REF, "CPU_CLK_UNHALTED_REF" },
 };
 
-#define LOOKUP(table, value, what) lookup(table, sizeof(table) / sizeof(table[0]), value, what)
+#define LOOKUP(table, value, what) name_lookup(table, sizeof(table) / sizeof(table[0]), value, what)
 
-static const char *find(const struct name *table, size_t n, uint32_t value)
+static const char *name_find(const struct name *table, size_t n, uint32_t value)
 {
 	size_t i;
 
@@ -36,9 +36,9 @@ static const char *find(const struct name *table, size_t n, uint32_t value)
 	return NULL;
 }
 
-static const char *lookup(const struct name *table, size_t n, uint32_t value, const char *what)
+static const char *name_lookup(const struct name *table, size_t n, uint32_t value, const char *what)
 {
-	const char *text = find(table, n, value);
+	const char *text = name_find(table, n, value);
 
 	if (!text)
 		call_end(refuse(call_begin(), -EINVAL, "0x%x is not a %s", value, what));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What FreeBSD's library asks its table of events: numbers, names, what selects an event. */
+/* pmc_pmu_*(3): numbers and names of hardware events, and the operation that allocates one. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* --- "pmc stat" ------------------------------------------------------------------------------ */
 
-/* FreeBSD has Intel's names here; these are aliases of what each processor has. */
+/* FreeBSD has Intel's names here; these are aliases, which every processor has. */
 static const char *const stat_events[] = {
 	"unhalted-cycles", "instructions", "branches", "branch-mispredicts", "LLC-REFERENCE",
 	"LLC-MISSES",
@@ -27,7 +27,7 @@ PMC_API_PUBLIC int pmc_pmu_stat_mode(const char ***names)
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static int need_this_machine(const char *cpuid, struct reason *why)
+static int machine_check(const char *cpuid, struct reason *why)
 {
 	const char *ours = pmc_lib.machine.cpu.cpuid;
 
@@ -40,14 +40,14 @@ static int need_this_machine(const char *cpuid, struct reason *why)
 	return 0;
 }
 
-static int index_of(const char *cpuid, const char *event, int *idx, struct reason *why)
+static int index_find(const char *cpuid, const char *event, int *idx, struct reason *why)
 {
 	struct wire_allocate_req req = { .caps = 0 };
 	int err;
 
 	if (!event)
 		return call_missing(why, "event");
-	err = need_this_machine(cpuid, why);
+	err = machine_check(cpuid, why);
 	if (!err)
 		err = resolve_event(&pmc_lib.machine, PMU_ROOT, event, &req, why);
 	if (err == -EINVAL)
@@ -65,13 +65,13 @@ PMC_API_PUBLIC int pmc_pmu_idx_get_by_event(const char *cpuid, const char *event
 {
 	int idx = -1;
 
-	return call_leave(index_of(cpuid, event, &idx, call_enter())) ? -1 : idx;
+	return call_leave(index_find(cpuid, event, &idx, call_enter())) ? -1 : idx;
 }
 
 PMC_API_PUBLIC const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx)
 {
 	struct reason *why = call_begin();
-	int err = need_this_machine(cpuid, why);
+	int err = machine_check(cpuid, why);
 	const char *name = err ? NULL : intern_name((uint32_t)idx);
 
 	if (!err && !name)
@@ -81,21 +81,21 @@ PMC_API_PUBLIC const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx)
 	return name;
 }
 
-/* --- what an allocation says of an event ----------------------------------------------------- */
+/* --- the operation that allocates an event -------------------------------------------------- */
 
-static int fill_operation(const char *event, struct pmc_op_pmcallocate *op, struct reason *why)
+static int operation_fill(const char *event, struct pmc_op_pmcallocate *op, struct reason *why)
 {
 	int err;
 
 	if (!event || !op)
 		return call_missing(why, event ? "op" : "event");
-	err = need_this_machine(NULL, why);
+	err = machine_check(NULL, why);
 	return err ? err : resolve_operation(&pmc_lib.machine, PMU_ROOT, event, op, why);
 }
 
 PMC_API_PUBLIC int pmc_pmu_pmcallocate(const char *event, struct pmc_op_pmcallocate *op)
 {
-	int saved = errno, err = fill_operation(event, op, call_enter());
+	int saved = errno, err = operation_fill(event, op, call_enter());
 
 	if (call_leave(err))
 		errno = saved;

@@ -2,10 +2,10 @@
 /*
  * The room of reading: the value of a PMC without asking the daemon.
  *
- * The daemon says in a shared page how each PMC is read (enum wire_how): the value itself, per-CPU
- * counts of the BPF programs, the kernel's usage figures, perf events, the time stamp counter.
- * read_value() has a function for each.  Perf events are read through their mapped pages and the
- * counter instruction where the kernel allows that, else by read(2).
+ * A shared page of the daemon has for each PMC the way to read it (enum wire_how): the value
+ * itself, per-CPU counts of the BPF programs, the kernel's usage figures, perf events, the time
+ * stamp counter. read_value() has a function for each.  Perf events are read through their mapped
+ * pages and the counter instruction where the kernel allows that, else by read(2).
  *
  * Any thread may read, also in a signal handler, and no reader waits: the table of pages and events
  * is versioned (read_share.h), a page's entry is guarded by a sequence number, and a reader that
@@ -26,7 +26,7 @@
 /* False when the daemon is gone, or was never there. */
 bool read_alive(const struct read_table *t);
 
-/* How long a lost counter of a CPU that the thread has left may go unnoticed. */
+/* How long the loss of a counter may go unnoticed on a CPU that the thread has left. */
 #define READ_CHECK_NS 10000000u
 
 enum { READ_DONE = 0, READ_ASK = 1 };
@@ -40,8 +40,8 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, struct reason *why);
 
 /*
- * What needs no second look, without any set-up, for the only thread of a process; false:
- * read_value() knows.
+ * The quick path of read_value(), for the only thread of a process: one attempt, without set-up.
+ * false: call read_value().
  */
 bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value);
 

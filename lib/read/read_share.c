@@ -45,8 +45,8 @@ void read_share_publish(struct read_shared *s, struct read_table *table)
 }
 
 /*
- * A version shares with its neighbours all that no change between them has replaced; what neither
- * of them has is nobody's any more, for nothing comes back that was once replaced.
+ * A version shares mappings and descriptors with its neighbours unless a change replaced them, and
+ * nothing comes back once it was replaced: those that neither neighbour has are unused.
  */
 void read_share_reclaim(struct read_shared *s)
 {

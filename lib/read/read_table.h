@@ -27,7 +27,7 @@ struct read_event {
  */
 typedef bool read_counter_fn(uint32_t index, uint64_t *value);
 
-/* What the client keeps for the PMC at this position of the page. */
+/* The client's state of the PMC at this position of the page. */
 struct read_slot {
 	bool used;
 	uint32_t pmcid;
@@ -79,7 +79,7 @@ bool read_table_has(const struct read_table *t, uint32_t pmcid);
  */
 int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
 		      unsigned int n, pid_t tid);
-/* Unmaps and closes what `t` has and neither of two others, which may be NULL. */
+/* Unmaps and closes all that `t` has and neither of two others (may be NULL) has. */
 void read_table_drop(struct read_table *t, const struct read_table *one,
 		     const struct read_table *two);
 
