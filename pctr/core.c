@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What PCIOCRD and PCIOCS0 … 3 do: see core.h. */
+/* PCIOCRD and PCIOCS0 … 3: see core.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static bool core_gate_open(const struct core *c)
 	return !c->config.en0 || c->counter[0].fn & PCTR_EN;
 }
 
-/* Said once a setting; a CPU that is away, or pmcbpfd, is no news of the function's. */
+/* Logged once for each setting, unless a CPU is offline or pmcbpfd has gone. */
 static int pmc_failed(const struct core *c, struct core_counter *k, const char *spec,
 		      unsigned int cpu, int err)
 {
@@ -212,7 +212,7 @@ static int counter_read_sum(struct core *c, const struct core_counter *k, uint64
 	return err;
 }
 
-/* What does not count, or waits for pmcbpfd, is 0. */
+/* A counter that is off, or waits for pmcbpfd, reads as 0. */
 static int counter_read(struct core *c, struct core_counter *k, unsigned int cpu, pctrval *value)
 {
 	uint64_t sum = 0;
@@ -284,7 +284,7 @@ bool core_active(const struct core *c)
 	return false;
 }
 
-/* The first PMC there is tells whether pmcbpfd is. */
+/* Reading any PMC shows whether pmcbpfd still runs. */
 static bool core_alive(const struct core *c)
 {
 	uint64_t value;

@@ -51,7 +51,7 @@ static int cuse_answer_init(struct cuse *c, const void *in, size_t len, struct a
 	return (int)sizeof(out) + n + 1;
 }
 
-/* What an open file may do is its handle. */
+/* The handle of an open file is its access mode. */
 static int cuse_answer_open(struct cuse *c, const void *in, size_t len, struct answer *a)
 {
 	const struct fuse_open_in *open = in;

@@ -27,7 +27,7 @@ bool function_counts(uint32_t fn)
 	return fn & PCTR_EN && fn & (PCTR_U | PCTR_K);
 }
 
-/* What a machine without counters has of the kind: the whole way can be tried there. */
+/* Software events for machines without counters: the whole path can be tested there. */
 static const char *function_stand_in(uint32_t fn)
 {
 	switch (fn & 0xff) {

@@ -80,7 +80,7 @@ static int pmu_counts(const char *pmu)
 	return 0;
 }
 
-/* All CPUs have it, unless it says otherwise: there are machines with two kinds of cores. */
+/* Without a list of CPUs it is on all; machines with two kinds of cores have lists. */
 static int pmu_on_cpu(const char *pmu, unsigned int cpu)
 {
 	char path[512], list[LIST_MAX];

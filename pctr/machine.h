@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the machine is, and what it says about its CPUs and those who run there. */
+/* The machine: vendor, CPUs, PMUs, and the CPU of a thread. */
 #ifndef PMCBPF_PCTR_MACHINE_H
 #define PMCBPF_PCTR_MACHINE_H
 

@@ -15,7 +15,7 @@
 
 /* --- the stand-in ------------------------------------------------------------------------- */
 
-/* Who may write in the folder may say who sets counters. */
+/* A user who can write to the folder could replace the file, and so set counters. */
 static int folder_open(const char *dir, const struct log *log)
 {
 	bool made = !mkdir(dir, 0755);

@@ -75,7 +75,7 @@ static void knob_soft(struct options *o, unsigned int value)
 
 #define VALUES 3
 
-/* The setter is told which of the values it is. */
+/* The setter gets the index of the value. */
 static const struct knob {
 	const char *name;
 	const char *value[VALUES];
@@ -124,7 +124,7 @@ int options_knob(struct options *o, const char *text, const struct log *log)
 
 /* --- options -------------------------------------------------------------------------------- */
 
-/* getopt_long() has printed what it did not like. */
+/* getopt_long() has printed the message. */
 static int options_take(struct options *o, int opt, char *arg, char *word, const struct log *log)
 {
 	struct nearest near;

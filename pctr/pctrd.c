@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * pctrd: OpenBSD's /dev/pctr, as a client of pmcbpfd.  One thread waits for the kernel's frames
- * (CUSE), libpctr's messages, helper processes, signals, and once a second while counters are set.
- */
+/* Start, event loop and end of pctrd: see pctr.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,19 +19,14 @@
 
 #include "lib/base/confine.h"
 #include "lib/base/lockfile.h"
-#include "cuse.h"
-#include "machine.h"
-#include "node.h"
-#include "options.h"
-#include "service.h"
-#include "sock.h"
+#include "pctr.h"
 
 #define EVENTS	    16
-/* Than those of clients and counters: two for each helper, those that are to be closed, our own. */
+/* Besides clients and counters: two for each helper, those that wait to be closed, our own. */
 #define MORE_FDS    (2 * SOCK_HELPERS + 2 * SOCK_WAITING + 64u)
-/* pmcbpfd counts on CPUs for those that have it. */
+/* pmcbpfd requires it for counting on CPUs. */
 #define COUNTS	    (1ull << CAP_PERFMON)
-/* Where /proc is mounted with hidepid, the callers' CPU. */
+/* Reads the callers' CPU where /proc is mounted with hidepid. */
 #define LOOKS	    (1ull << CAP_SYS_PTRACE)
 
 struct pctrd {
@@ -115,7 +107,7 @@ static void pctrd_begin_node(struct pctrd *p)
 
 static void pctrd_signal(struct watch *w)
 {
-	/* Nothing to do but to be seen: the loop ends when this descriptor is closed. */
+	/* The loop ends when this descriptor is closed. */
 	close(w->fd);
 	w->fd = -1;
 }
@@ -200,11 +192,11 @@ static void pctrd_raise_limit(unsigned int ncpu)
 	r.rlim_cur = wanted;
 	if (r.rlim_max < wanted)
 		r.rlim_max = wanted;
-	/* Where it may not be raised, programs are turned away sooner. */
+	/* If it cannot be raised, fewer programs can connect. */
 	(void)setrlimit(RLIMIT_NOFILE, &r);
 }
 
-/* What was needed for the limits, and all that never is.  The unit has the same list. */
+/* All capabilities but those listed above.  The systemd unit has the same list. */
 static int pctrd_confine(const struct pctrd *p)
 {
 	int err = confine_capabilities(COUNTS | LOOKS, COUNTS | LOOKS);
@@ -247,7 +239,7 @@ static int pctrd_take_lock(struct pctrd *p)
 	return err;
 }
 
-/* Before there is anything that a helper must not have. */
+/* First of all: helpers inherit every descriptor that is open. */
 static int pctrd_begin_helpers(struct pctrd *p)
 {
 	int err = helpers_new(&p->helpers, "pctrd-helper", sock_jobs, SOCK_JOBS, SOCK_HELPERS);
@@ -300,14 +292,14 @@ static void pctrd_end(struct pctrd *p)
 	sock_close(&p->sock);
 	helpers_free(p->helpers);
 	sock_bury(&p->sock);
-	/* That of another pctrd stays. */
+	/* The file of another pctrd stays. */
 	if (served)
 		unlink(p->file);
 	core_free(&p->core);
 	lockfile_release(&p->lock);
 }
 
-/* Returns in the second process, with the descriptor by which it says that it serves. */
+/* Returns in the child, with the descriptor on which it reports that it serves. */
 static int pctrd_go_background(const struct pctrd *p)
 {
 	pid_t pid = -1;

@@ -34,8 +34,8 @@ static int service_connect(void *arg)
 }
 
 /*
- * The specifier is right, and so are mode and CPU: what is invalid then is to want a counter where
- * none is left.  EPERM has another meaning to the device's users.
+ * Specifier, mode and CPU are valid, so EINVAL means that no counter is left.  EPERM has another
+ * meaning for the device's users.
  */
 static int service_error(int error)
 {
@@ -69,7 +69,7 @@ static int service_read(void *arg, uint32_t id, uint64_t *value)
 	return pmc_read(id, value) ? -errno : 0;
 }
 
-/* It is gone afterwards in any case. */
+/* Also after an error the PMC is gone. */
 static void service_release(void *arg, uint32_t id)
 {
 	(void)pmc_release(id);

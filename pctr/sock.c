@@ -24,7 +24,7 @@ struct sock_client {
 	struct sock *sock;
 	uid_t uid;
 	bool busy;			/* a helper has its message */
-	bool answered;			/* ... and may still be closing what came along */
+	bool answered;			/* ... and may still be closing its descriptor */
 	bool waits;			/* for a helper */
 	LIST_ENTRY(sock_client) others;
 };
@@ -104,7 +104,7 @@ static struct sock_client *client_of_task(struct helper_task *t)
 	return (struct sock_client *)((char *)t - offsetof(struct sock_client, task));
 }
 
-/* The helper has said something, or its time is over. */
+/* The helper has sent a part of its answer, or its deadline has passed. */
 static void client_helper_ready(struct helper_task *t)
 {
 	struct sock_client *c = client_of_task(t);
@@ -130,7 +130,7 @@ static void client_helper_ready(struct helper_task *t)
 		client_drop(c);
 }
 
-/* What came along is closed, or the kernel has let go of the helper. */
+/* The message's descriptor is closed, or the helper has exited. */
 static void client_helper_over(struct helper_task *t)
 {
 	struct sock_client *c = client_of_task(t);
@@ -164,7 +164,7 @@ static bool client_may_have_helper(const struct sock_client *c)
 	return all < SOCK_HELPERS - SOCK_HELPERS_KEPT && same < SOCK_HELPERS_PER_USER;
 }
 
-/* It is not listened to until it has had a helper. */
+/* The client's socket is not polled until a helper has received the message. */
 static int client_help(struct sock_client *c)
 {
 	struct sock *s = c->sock;
@@ -220,7 +220,7 @@ static void client_ready(struct watch *w)
 {
 	struct sock_client *c = (struct sock_client *)w;
 
-	/* Of one that is not listened to there is nothing to see but its end. */
+	/* A client that is not polled for reading only has its end reported. */
 	if (c->busy || c->waits || client_serve(c))
 		client_drop(c);
 }
@@ -266,7 +266,7 @@ static int client_add(struct sock *s, int fd)
 	return 0;
 }
 
-/* Those that wait to be let in would be seen again and again. */
+/* Clients in the backlog would make the socket ready all the time. */
 static void sock_pause(struct sock *s)
 {
 	s->paused = !epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->watch.fd, NULL);
@@ -278,7 +278,7 @@ static void sock_ready(struct watch *w)
 	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	int err = fd < 0 ? -errno : client_add(s, fd);
 
-	/* Whoever it was has gone again. */
+	/* The client has disconnected already. */
 	if (err == -EINTR || err == -ECONNABORTED || (fd < 0 && err == -EAGAIN))
 		return;
 	if (err && fd >= 0)
@@ -310,7 +310,7 @@ void sock_settle(struct sock *s)
 
 /* --- the socket --------------------------------------------------------------------------- */
 
-/* Takes away a socket that a killed pctrd has left. */
+/* Removes a socket that a killed pctrd has left. */
 static int sock_clear_stale(const struct sockaddr_un *address, const struct log *log)
 {
 	struct stat st;

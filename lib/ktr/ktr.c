@@ -89,7 +89,7 @@ void ktr_end(void)
 	__atomic_store_n(&ktr_lib.maker, 0, __ATOMIC_RELEASE);
 }
 
-/* The page was wiped: this is a child, which goes on in its parent's rings or makes its own. */
+/* The page was wiped: this is a child, which uses its parent's rings or makes its own. */
 static bool ktr_forked(void)
 {
 	struct ktr_region *parents = ktr_lib.region;
@@ -111,7 +111,7 @@ static bool ktr_forked(void)
 	return true;
 }
 
-/* Whether the fast path is there now: it may have lacked the thread's number, or its ring. */
+/* Prepares the thread's id and ring; true if the fast path can be used now. */
 bool ktr_ready(void)
 {
 	if (ktr_lib.mode == KTR_OFF)
@@ -195,7 +195,7 @@ __attribute__((constructor(101))) static void start(void)
 	errno = saved;
 }
 
-/* After the program's own; what they trace is kept nevertheless. */
+/* Runs after the program's own destructors; their entries are in the trace as well. */
 __attribute__((destructor(101))) static void finish(void)
 {
 	int saved = errno;

@@ -59,7 +59,7 @@ static size_t region_size(const struct ktr_region *region, bool file)
 	return round_up(rings_size(region) + (file ? KTR_OBJECTS : 0), page_size());
 }
 
-/* An old trace gives way, but keeps its bytes for who still maps it; nothing else does. */
+/* Removes an old trace, and no other file; processes that map it keep its contents. */
 static int region_remove_old(const char *path)
 {
 	char magic[sizeof(KTR_REGION_MAGIC)];
@@ -167,7 +167,7 @@ static void region_fill(struct ktr_region *region, const struct ktr_wishes *wish
 		ktr_region_ring(region, cpu)->cpu = cpu;
 }
 
-/* SIGXFSZ is what a file that is too large means to others. */
+/* For a file that is too large the kernel would raise SIGXFSZ. */
 static int region_fits(size_t size)
 {
 	struct rlimit limit;

@@ -23,7 +23,7 @@ KTR_PUBLIC void ktr_freeze(void)
 	errno = saved;
 }
 
-/* The mask is restored before it is said, so that who freezes meanwhile undoes that. */
+/* The mask is restored before `frozen` changes, so that a concurrent freeze clears it again. */
 KTR_PUBLIC void ktr_thaw(void)
 {
 	struct ktr_frozen old, new;
@@ -64,7 +64,7 @@ KTR_PUBLIC int ktr_resize(unsigned int entries)
 	return error ? -1 : 0;
 }
 
-/* What the signal does by default happens when the handler returns, or once more. */
+/* The signal's default action follows when the handler returns, or the signal is raised again. */
 static void ktr_frozen_by(int sig, siginfo_t *info, void *context)
 {
 	ktr_freeze();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of ktr(4): what the program was compiled with, then what the environment says.  A program
- * with more rights than who started it does not listen to the environment.
+ * Options of ktr(4): those that the program was compiled with, then those of the environment.  A
+ * set-id program ignores the environment.
  */
 #include <errno.h>
 #include <signal.h>

@@ -3,15 +3,18 @@
  * The slow path of the writers: before the constructor, without rseq, and where an entry takes more
  * than being written.  Here any number of writers are in a ring and interrupt each other: an
  * entry's number is taken by adding to the head, its slot by exchanging the slot's second word.
- * Who finds somebody in it whom the ring has overtaken loses his entry, and that is counted.
+ * If the slot is still being written, because the ring has gone round meanwhile, the new entry is
+ * lost and counted.
  */
 #include <sched.h>
 #include <string.h>
 
 #include "ktr.h"
 
-/* ktr_seq and ktr_tid: 0 of a slot that was never written, a thread without a number of one that is
- * being written. */
+/*
+ * ktr_seq and ktr_tid, one word: both 0 in a slot that was never written, ktr_seq 0 with the
+ * writer's ktr_tid while it is written.
+ */
 struct second {
 	uint32_t seq, tid;
 };
@@ -117,7 +120,7 @@ struct ktr_entry *ktr_write(uint64_t desc, const uint64_t *parms, unsigned int n
 	return entry;
 }
 
-/* Whether what the environment says now would have let it be written. */
+/* Would the entry have been written with the options that are known now? */
 static bool entry_wanted(const struct ktr_entry *early, uint32_t cpu)
 {
 	const struct ktr_region *region = ktr_lib.region;
@@ -153,7 +156,7 @@ void ktr_early_move(uint32_t clock)
 	ktr_lib.early_ring.head = 0;
 }
 
-/* What the writers of assembly jump to; where there are none, the writers. */
+/* The slow paths of the writers in assembly; without assembly, the writers themselves. */
 #ifdef KTR_ASSEMBLY
 #define SLOW(n)		ktr_slow##n
 #define AGAIN(n, ...) do { \

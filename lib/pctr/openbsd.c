@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs for OpenBSD's pctr(4) call besides: sysctl(2) on CPUs, and strtonum(3). */
+/* Other functions that programs for OpenBSD's pctr(4) call: sysctl(2) on CPUs, strtonum(3). */
 #include <errno.h>
 #include <openbsd/machine/cpu.h>
 #include <openbsd/machine/specialreg.h>

@@ -2,8 +2,8 @@
 /*
  * libpctr: pctr(4) where the kernel takes no character devices from programs.  /dev/pctr is a plain
  * file there, and this ioctl(2), linked or preloaded, takes the device's requests to pctrd, on the
- * socket beside that file; all others go to the kernel as they came.  Nothing is kept between two
- * calls: threads, forks and signal handlers have nothing to share.
+ * socket beside that file; all others go to the kernel unchanged.  There is no state between calls:
+ * threads, children and signal handlers share nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,9 @@ static int pctr_connect(const struct sockaddr_un *at)
 	return fd;
 }
 
-/* The kernel takes the function from where the caller has it, so that EFAULT is a device's. */
+/*
+ * sendmsg(2) reads the function from the caller's memory: a bad pointer is EFAULT, as for a device.
+ */
 static int pctr_send(int fd, int device, uint32_t request, void *arg)
 {
 	struct pctr_wire_request wire = { .magic = PCTR_WIRE_MAGIC, .request = request };
@@ -98,7 +100,7 @@ static int pctr_send(int fd, int device, uint32_t request, void *arg)
 	return 0;
 }
 
-/* What the caller has is written to only when the request was fulfilled. */
+/* The caller's memory is written only if the request succeeded. */
 static int pctr_receive(int fd, uint32_t request, void *arg)
 {
 	struct pctr_wire_reply reply;
