@@ -144,7 +144,7 @@ TIDY_loader/pmc/pmc := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/sampler := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/pmc/lifetime := --checks=-clang-analyzer-core.NullDereference
 TIDY_loader/kernel/perf := --checks=-clang-analyzer-core.uninitialized.Branch
-TIDY_lib/read/readtab := --checks=-clang-analyzer-core.uninitialized.Assign
+TIDY_lib/read/read_table := --checks=-clang-analyzer-core.uninitialized.Assign
 $(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
 	$(call say,TIDY,$<)
 	@mkdir -p $(@D)

@@ -65,7 +65,7 @@ static inline int reg_read(u32 reg, u64 *value)
 		*value = read_sysreg(cntfrq_el0);
 		break;
 	case REG_CNTVCT:
-		isb();		/* else it may be read before what came earlier is done */
+		isb();		/* else it may be read before earlier instructions are done */
 		*value = read_sysreg(cntvct_el0);
 		break;
 	default:

@@ -53,7 +53,7 @@ struct msr_row {
 	bool revoked;
 };
 
-static struct allow_list __rcu *allowed;	/* what the daemon has loaded, or NULL */
+static struct allow_list __rcu *allowed;	/* the daemon's list, or NULL */
 static unsigned long msr_opened;
 static atomic_t msr_epoch;		/* of the opener: rows of earlier ones are dead */
 
@@ -159,7 +159,7 @@ static int msr_locked_down(void)
 
 /* --- writes ------------------------------------------------------------------------------ */
 
-/* As the parameter of the kernel's msr driver: what writes of user space are to do. */
+/* As the parameter of the kernel's msr driver: the treatment of user space's writes. */
 enum { WRITES_ON, WRITES_OFF, WRITES_DEFAULT };
 static const char *const writes_text[] = { "on", "off", "default", NULL };
 static int writes = WRITES_DEFAULT;
@@ -283,7 +283,7 @@ static ssize_t row_read(struct file *file, char __user *to, size_t size, loff_t 
 	return put_user(value, (u64 __user *)to) ?: (ssize_t)sizeof(value);
 }
 
-/* The reader must not take it from others who have the same descriptor. */
+/* A reader without privilege must not revoke the row for others with the same descriptor. */
 static long row_ioctl(struct file *file, unsigned int request, unsigned long arg)
 {
 	struct msr_row *row = file->private_data;
@@ -310,7 +310,7 @@ static const struct file_operations row_fops = {
 	.release	= row_release,
 };
 
-/* It has been read once, so what cannot be read gets no row. */
+/* It is read once, so that an unreadable register gets no row. */
 static int row_new(const struct pmcbpf_msr_io *io)
 {
 	struct msr_row *row;
@@ -471,7 +471,7 @@ static int __init msr_init(void)
 	return err;
 }
 
-/* Nobody has the device, a row or a program: each holds the module.  So there is no list either. */
+/* The device, rows and programs hold the module, so none is left, and no list either. */
 static void __exit msr_exit(void)
 {
 	misc_deregister(&msr_device);

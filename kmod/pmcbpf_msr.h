@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The contract between the module pmcbpf_msr and pmcbpfd, and nobody else: /dev/pmcbpf_msr.
+ * The contract between the module pmcbpf_msr and pmcbpfd only: /dev/pmcbpf_msr.
  *
  * One process has the device open at a time, with CAP_SYS_RAWIO; a kernel that is locked down
  * refuses it (EPERM), whatever was allowed before.  Nothing can be read before PMCBPF_MSR_LIST.
@@ -26,7 +26,7 @@
 struct pmcbpf_msr_entry {
 	__u32 reg;
 	__u32 reserved;			/* 0 */
-	__u64 read;			/* the bits that are told; 0: write only */
+	__u64 read;			/* the bits that are returned; 0: write only */
 	__u64 write;			/* the bits that may be changed */
 };
 

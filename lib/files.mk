@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # lib/: libpmc-compat, libktr and libpctr, which programs link; tools link $(LIBPMC) with $(LIBPMC_LINK) and see
 # lib/include only.
-LIBPMC_SRCS := $(wildcard lib/pmc/*.c lib/event/*.c lib/pmclog/*.c lib/read/*.c) lib/base/logfmt.c lib/base/nearest.c lib/base/reason.c lib/base/utf8.c
+LIBPMC_SRCS := $(wildcard lib/pmc/*.c lib/event/*.c lib/pmclog/*.c lib/read/*.c) $(patsubst %,lib/base/%.c,logfmt nearest reason sigdefer utf8)
 LIBPMC_OBJS := $(LIBPMC_SRCS:%.c=$(O)/obj/%.o)
 LIBPMC_SONAME := libpmc-compat.so.0
 LIBPMC      := $(O)/lib/libpmc-compat.so
@@ -30,6 +30,7 @@ $(LIBPMC_A): $(LIBPMC_OBJS)
 BASE_SRCS := $(wildcard lib/base/*.c)
 BASE_A    := $(O)/lib/base.a
 LINT_C    += $(BASE_SRCS)
+UNIT_OBJS_base_text := $(BASE_A)
 $(BASE_A): $(BASE_SRCS:%.c=$(O)/obj/%.o)
 	$(archive)
 

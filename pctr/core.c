@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What PCIOCRD and PCIOCS0 … 3 do: see core.h. */
+/* PCIOCRD and PCIOCS0 … 3: see core.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 /* --- PMCs of one counter ------------------------------------------------------------------ */
 
 /* The P6 has one enable bit for both counters. */
-static bool gate_open(const struct core *c)
+static bool core_gate_open(const struct core *c)
 {
 	return !c->config.en0 || c->counter[0].fn & PCTR_EN;
 }
 
-/* Said once a setting; a CPU that is away, or pmcbpfd, is no news of the function's. */
+/* Logged once for each setting, unless a CPU is offline or pmcbpfd has gone. */
 static int pmc_failed(const struct core *c, struct core_counter *k, const char *spec,
 		      unsigned int cpu, int err)
 {
@@ -41,7 +41,7 @@ static int pmc_new(struct core *c, struct core_counter *k, unsigned int cpu)
 	err = s->allocate(s->arg, spec, cpu, &id);
 	if (err)
 		return pmc_failed(c, k, spec, cpu, err);
-	if (gate_open(c))
+	if (core_gate_open(c))
 		err = s->start(s->arg, id);
 	if (err) {
 		pmc_failed(c, k, spec, cpu, err);
@@ -77,7 +77,7 @@ static int counter_cover(struct core *c, struct core_counter *k)
 
 /* --- the connection ----------------------------------------------------------------------- */
 
-static void lost(struct core *c)
+static void core_lost(struct core *c)
 {
 	if (!c->up)
 		return;
@@ -90,24 +90,24 @@ static void lost(struct core *c)
 			"begin at 0 when it is back");
 }
 
-static void cover_all(struct core *c)
+static void core_cover(struct core *c)
 {
 	for (unsigned int n = 0; n < PCTR_NUM && c->up; n++)
 		if (counter_cover(c, &c->counter[n]) == -ENOSYS)
-			lost(c);
+			core_lost(c);
 }
 
-static void restore(struct core *c)
+static void core_restore(struct core *c)
 {
 	if (!core_active(c))
 		return;
-	cover_all(c);
+	core_cover(c);
 	if (c->up)
 		log_msg(c->log, LOG_INFO, "pmcbpfd is back: counters count again, from 0");
 }
 
 /* 0, or -ENXIO. */
-static int connect_up(struct core *c)
+static int core_connect(struct core *c)
 {
 	const struct source *s = c->source;
 	int n;
@@ -124,13 +124,13 @@ static int connect_up(struct core *c)
 	c->up = true;
 	c->told = false;
 	c->hardware = n > 0;
-	restore(c);
+	core_restore(c);
 	return c->up ? 0 : -ENXIO;
 }
 
 /* --- setting ------------------------------------------------------------------------------ */
 
-static int check_set(const struct core *c, unsigned int n, bool writes, uint32_t fn)
+static int core_check(const struct core *c, unsigned int n, bool writes, uint32_t fn)
 {
 	if (!c->config.counters || (!c->hardware && !c->config.soft))
 		return -ENODEV;
@@ -142,10 +142,10 @@ static int check_set(const struct core *c, unsigned int n, bool writes, uint32_t
 }
 
 /* Counter 0 has been switched: the others run if it is on. */
-static int gate_others(struct core *c)
+static int core_gate_others(struct core *c)
 {
 	const struct source *s = c->source;
-	int (*turn)(void *arg, uint32_t id) = gate_open(c) ? s->start : s->stop;
+	int (*turn)(void *arg, uint32_t id) = core_gate_open(c) ? s->start : s->stop;
 	int err = 0;
 
 	for (unsigned int n = 1; n < PCTR_NUM; n++)
@@ -156,7 +156,7 @@ static int gate_others(struct core *c)
 }
 
 /* The old function's counter may be the one that the new function needs: it goes first. */
-static int set_once(struct core *c, struct core_counter *k, uint32_t fn)
+static int counter_set(struct core *c, struct core_counter *k, uint32_t fn)
 {
 	counter_release(c, k);
 	k->fn = fn;
@@ -164,29 +164,29 @@ static int set_once(struct core *c, struct core_counter *k, uint32_t fn)
 	return counter_cover(c, k);
 }
 
-static int set(struct core *c, unsigned int n, const struct core_caller *who, uint32_t fn)
+static int core_set(struct core *c, unsigned int n, const struct core_caller *who, uint32_t fn)
 {
 	struct core_counter *k = &c->counter[n];
-	bool open = gate_open(c);
-	int err = connect_up(c);
+	bool open = core_gate_open(c);
+	int err = core_connect(c);
 
 	if (!err)
-		err = check_set(c, n, who->writes, fn);
+		err = core_check(c, n, who->writes, fn);
 	if (err || (c->config.keep_same && k->fn == fn))
 		return err;
-	err = set_once(c, k, fn);
+	err = counter_set(c, k, fn);
 	if (err == -ENOSYS) {
-		lost(c);
-		err = connect_up(c);
+		core_lost(c);
+		err = core_connect(c);
 		if (!err)
-			err = set_once(c, k, fn);
+			err = counter_set(c, k, fn);
 	}
 	if (err) {
 		counter_release(c, k);
 		k->fn = 0;
 	}
-	if (gate_open(c) != open) {
-		int failed = gate_others(c);
+	if (core_gate_open(c) != open) {
+		int failed = core_gate_others(c);
 
 		err = err ? err : failed;
 	}
@@ -195,7 +195,7 @@ static int set(struct core *c, unsigned int n, const struct core_caller *who, ui
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-static int read_sum(struct core *c, const struct core_counter *k, uint64_t *sum)
+static int counter_read_sum(struct core *c, const struct core_counter *k, uint64_t *sum)
 {
 	int err = 0;
 
@@ -212,8 +212,8 @@ static int read_sum(struct core *c, const struct core_counter *k, uint64_t *sum)
 	return err;
 }
 
-/* What does not count, or waits for pmcbpfd, is 0. */
-static int read_counter(struct core *c, struct core_counter *k, unsigned int cpu, pctrval *value)
+/* A counter that is off, or waits for pmcbpfd, reads as 0. */
+static int counter_read(struct core *c, struct core_counter *k, unsigned int cpu, pctrval *value)
 {
 	uint64_t sum = 0;
 	int err = 0;
@@ -223,7 +223,7 @@ static int read_counter(struct core *c, struct core_counter *k, unsigned int cpu
 	if (k->id[cpu] == CORE_NO_PMC)
 		err = counter_cover(c, k);
 	if (!err && c->config.all)
-		err = read_sum(c, k, &sum);
+		err = counter_read_sum(c, k, &sum);
 	else if (!err && k->id[cpu] == CORE_NO_PMC)
 		err = -ENXIO;
 	else if (!err)
@@ -233,35 +233,35 @@ static int read_counter(struct core *c, struct core_counter *k, unsigned int cpu
 }
 
 /* The time is that halfway through the counters. */
-static int read_once(struct core *c, unsigned int cpu, struct pctrst *state)
+static int core_read_once(struct core *c, unsigned int cpu, struct pctrst *state)
 {
 	uint64_t begin = c->source->tsc(c->source->arg);
 	int err = 0;
 
 	for (unsigned int n = 0; n < PCTR_NUM && !err; n++) {
 		state->pctr_fn[n] = c->counter[n].fn;
-		err = read_counter(c, &c->counter[n], cpu, &state->pctr_hwc[n]);
+		err = counter_read(c, &c->counter[n], cpu, &state->pctr_hwc[n]);
 	}
 	state->pctr_tsc = begin + (c->source->tsc(c->source->arg) - begin) / 2;
 	return err;
 }
 
-static int read_all(struct core *c, unsigned int cpu, struct pctrst *state)
+static int core_read_all(struct core *c, unsigned int cpu, struct pctrst *state)
 {
 	int err;
 
 	if (cpu >= c->config.ncpu)
 		return -EINVAL;
 	if (core_active(c))
-		connect_up(c);
-	err = read_once(c, cpu, state);
+		core_connect(c);
+	err = core_read_once(c, cpu, state);
 	/* One pmcbpfd may have gone and another come; if that one goes, too, there is none. */
 	for (int tries = 0; err == -ENOSYS; tries++) {
-		lost(c);
+		core_lost(c);
 		if (tries == 0)
-			connect_up(c);
+			core_connect(c);
 		memset(state, 0, sizeof(*state));
-		err = read_once(c, cpu, state);
+		err = core_read_once(c, cpu, state);
 	}
 	return err;
 }
@@ -270,8 +270,8 @@ int core_request(struct core *c, int what, const struct core_caller *who, uint32
 		 struct pctrst *state)
 {
 	memset(state, 0, sizeof(*state));
-	return what == REQUEST_READ ? read_all(c, who->cpu, state) :
-				      set(c, (unsigned int)what, who, fn);
+	return what == REQUEST_READ ? core_read_all(c, who->cpu, state) :
+				      core_set(c, (unsigned int)what, who, fn);
 }
 
 /* --- time, begin and end ------------------------------------------------------------------ */
@@ -284,8 +284,8 @@ bool core_active(const struct core *c)
 	return false;
 }
 
-/* The first PMC there is tells whether pmcbpfd is. */
-static bool alive(const struct core *c)
+/* Reading any PMC shows whether pmcbpfd still runs. */
+static bool core_alive(const struct core *c)
 {
 	uint64_t value;
 
@@ -299,10 +299,10 @@ static bool alive(const struct core *c)
 
 void core_tick(struct core *c)
 {
-	if (c->up && !alive(c))
-		lost(c);
-	if (core_active(c) && !connect_up(c))
-		cover_all(c);
+	if (c->up && !core_alive(c))
+		core_lost(c);
+	if (core_active(c) && !core_connect(c))
+		core_cover(c);
 }
 
 int core_init(struct core *c, const struct core_config *config, const struct source *source,

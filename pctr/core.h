@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The device's state: four functions, and a PMC on every CPU for each that counts.  Settings belong
- * to the system: they outlive who made them, CPUs that go and come, and pmcbpfd.
+ * to the system: they outlive the program that made them, CPU hotplug, and pmcbpfd.
  */
 #ifndef PMCBPF_PCTR_CORE_H
 #define PMCBPF_PCTR_CORE_H
@@ -44,7 +44,7 @@ struct core_config {
 
 struct core_counter {
 	uint32_t fn;
-	bool told;			/* why it does not count on some CPU */
+	bool told;			/* a failure has been logged for this setting */
 	uint32_t *id;			/* of each CPU, CORE_NO_PMC where there is none */
 };
 
@@ -52,7 +52,7 @@ struct core {
 	struct core_config config;
 	const struct source *source;
 	const struct log *log;
-	bool up, told;			/* connected; it has been said that this is not so */
+	bool up, told;			/* connected; the lack of a connection was logged */
 	bool hardware;
 	struct core_counter counter[PCTR_NUM];
 };
@@ -73,7 +73,7 @@ void core_free(struct core *c);
 /*
  * A request that request_decode() knows: REQUEST_READ fills *state, 0 to 3 set that counter.  In
  * this order: -ENXIO pmcbpfd does not run, -ENODEV no counters, -EINVAL not that many, -EPERM,
- * -EINVAL function, -EBUSY somebody else has the hardware: then the counter is off.  Reading fails
+ * -EINVAL function, -EBUSY another user has the hardware: then the counter is off.  Reading fails
  * with -EINVAL (no such CPU), -ENXIO (it is offline and counters run) and -EBUSY (one was lost).
  */
 int core_request(struct core *c, int what, const struct core_caller *who, uint32_t fn,

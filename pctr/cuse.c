@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct answer) == CUSE_REPLY_MAX, "no padding");
 
 /* --- answers: each returns the length of the body, or -errno -------------------------------- */
 
-static int answer_init(struct cuse *c, const void *in, size_t len, struct answer *a)
+static int cuse_answer_init(struct cuse *c, const void *in, size_t len, struct answer *a)
 {
 	const struct cuse_init_in *init = in;
 	struct cuse_init_out out = {
@@ -51,8 +51,8 @@ static int answer_init(struct cuse *c, const void *in, size_t len, struct answer
 	return (int)sizeof(out) + n + 1;
 }
 
-/* What an open file may do is its handle. */
-static int answer_open(struct cuse *c, const void *in, size_t len, struct answer *a)
+/* The handle of an open file is its access mode. */
+static int cuse_answer_open(struct cuse *c, const void *in, size_t len, struct answer *a)
 {
 	const struct fuse_open_in *open = in;
 	struct fuse_open_out out = { .fh = 0 };
@@ -65,7 +65,7 @@ static int answer_open(struct cuse *c, const void *in, size_t len, struct answer
 }
 
 /* The caller's memory, to be read (size in) or written (out). */
-static int want_memory(const struct fuse_ioctl_in *io, size_t in, size_t out, struct answer *a)
+static int cuse_want_memory(const struct fuse_ioctl_in *io, size_t in, size_t out, struct answer *a)
 {
 	struct fuse_ioctl_out again = {
 		.flags = FUSE_IOCTL_RETRY, .in_iovs = in != 0, .out_iovs = out != 0,
@@ -77,8 +77,8 @@ static int want_memory(const struct fuse_ioctl_in *io, size_t in, size_t out, st
 	return sizeof(again) + sizeof(memory);
 }
 
-static int answer_ioctl(struct cuse *c, const struct fuse_in_header *header, const void *in,
-			size_t len, struct answer *a)
+static int cuse_answer_ioctl(struct cuse *c, const struct fuse_in_header *header, const void *in,
+			     size_t len, struct answer *a)
 {
 	const struct fuse_ioctl_in *io = in;
 	struct core_caller who = { .cpu = 0 };
@@ -93,9 +93,9 @@ static int answer_ioctl(struct cuse *c, const struct fuse_in_header *header, con
 	if (err)
 		return err;
 	if (what == REQUEST_READ && !io->out_size)
-		return want_memory(io, 0, sizeof(state), a);
+		return cuse_want_memory(io, 0, sizeof(state), a);
 	if (what != REQUEST_READ && !io->in_size)
-		return want_memory(io, sizeof(fn), 0, a);
+		return cuse_want_memory(io, sizeof(fn), 0, a);
 	if (io->in_size != (what == REQUEST_READ ? 0 : sizeof(fn)) ||
 	    io->out_size != (what == REQUEST_READ ? sizeof(state) : 0))
 		return -EPROTO;
@@ -116,18 +116,18 @@ static int answer_ioctl(struct cuse *c, const struct fuse_in_header *header, con
 
 /* --- frames --------------------------------------------------------------------------------- */
 
-static int dispatch(struct cuse *c, const struct fuse_in_header *header, struct answer *a)
+static int cuse_dispatch(struct cuse *c, const struct fuse_in_header *header, struct answer *a)
 {
 	const void *in = header + 1;
 	size_t len = header->len - sizeof(*header);
 
 	switch (header->opcode) {
 	case CUSE_INIT:
-		return answer_init(c, in, len, a);
+		return cuse_answer_init(c, in, len, a);
 	case FUSE_OPEN:
-		return answer_open(c, in, len, a);
+		return cuse_answer_open(c, in, len, a);
 	case FUSE_IOCTL:
-		return answer_ioctl(c, header, in, len, a);
+		return cuse_answer_ioctl(c, header, in, len, a);
 	case FUSE_RELEASE:
 		return 0;
 	case FUSE_READ:
@@ -148,7 +148,7 @@ int cuse_answer(struct cuse *c, const void *frame, size_t len, void *reply)
 		return -EPROTO;
 	if (header->opcode == FUSE_INTERRUPT || header->opcode == FUSE_FORGET)
 		return 0;
-	n = dispatch(c, header, a);
+	n = cuse_dispatch(c, header, a);
 	if (n == -EPROTO)
 		return n;
 	a->header = (struct fuse_out_header){
@@ -161,7 +161,7 @@ int cuse_answer(struct cuse *c, const void *frame, size_t len, void *reply)
 /* --- the device ----------------------------------------------------------------------------- */
 
 /* One frame.  -EAGAIN: there is none. */
-static int serve_one(struct cuse *c)
+static int cuse_serve(struct cuse *c)
 {
 	_Alignas(8) unsigned char frame[CUSE_FRAME_MAX];
 	_Alignas(8) unsigned char reply[CUSE_REPLY_MAX];
@@ -182,7 +182,7 @@ static int serve_one(struct cuse *c)
 static void cuse_ready(struct watch *w)
 {
 	struct cuse *c = (struct cuse *)w;
-	int err = serve_one(c);
+	int err = cuse_serve(c);
 
 	if (!err || err == -EAGAIN)
 		return;
@@ -192,9 +192,9 @@ static void cuse_ready(struct watch *w)
 }
 
 /* The kernel speaks first, as soon as it is open; then it makes the node, or closes the line. */
-static int say_hello(struct cuse *c)
+static int cuse_hello(struct cuse *c)
 {
-	int err = serve_one(c);
+	int err = cuse_serve(c);
 
 	if (!err && !c->ready)
 		err = -EPROTO;
@@ -211,7 +211,7 @@ int cuse_open(struct cuse *c, const char *name, struct core *core, const struct 
 	c->watch.fd = open("/dev/cuse", O_RDWR | O_CLOEXEC);
 	if (c->watch.fd < 0)
 		return -errno;
-	err = say_hello(c);
+	err = cuse_hello(c);
 	if (!err && fcntl(c->watch.fd, F_SETFL, O_NONBLOCK))
 		err = -errno;
 	if (err)

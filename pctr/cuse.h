@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * /dev/pctr as a character device whose driver is this program: the kernel's CUSE, spoken on
- * /dev/cuse directly.  Of its requests a driver that has ioctls only needs four, and there is no
- * library whose threads, signals and options would have to be kept away.
+ * /dev/cuse directly.  A driver that only has ioctls needs four of its requests; libfuse would
+ * bring threads, signal handlers and options that pctrd cannot use.
  */
 #ifndef PMCBPF_PCTR_CUSE_H
 #define PMCBPF_PCTR_CUSE_H
@@ -26,7 +26,7 @@ struct cuse {
 };
 
 /*
- * Opens /dev/cuse and says hello, after which the node is there, for root only.  -errno: -ENOENT
+ * Opens /dev/cuse and registers the device; the node then exists, for root only.  -errno: -ENOENT
  * and -ENODEV where the kernel has no CUSE.
  */
 int cuse_open(struct cuse *c, const char *name, struct core *core, const struct log *log);

@@ -7,7 +7,7 @@ INC_pctr    := -I. -Ilib/include
 ALL    += $(PCTRD)
 LINT_C += $(PCTRD_SRCS)
 
-$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(CLI_A) $(BASE_A) $(LIBPMC)
+$(PCTRD): $(PCTRD_SRCS:%.c=$(O)/obj/%.o) $(BASE_A) $(LIBPMC)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -pie $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LIBPMC_LINK) -ldl

@@ -27,8 +27,8 @@ bool function_counts(uint32_t fn)
 	return fn & PCTR_EN && fn & (PCTR_U | PCTR_K);
 }
 
-/* What a machine without counters has of the kind: the whole way can be tried there. */
-static const char *stand_in(uint32_t fn)
+/* Software events for machines without counters: the whole path can be tested there. */
+static const char *function_stand_in(uint32_t fn)
 {
 	switch (fn & 0xff) {
 	case 0x76:
@@ -40,7 +40,7 @@ static const char *stand_in(uint32_t fn)
 	}
 }
 
-static const char *modes(uint32_t fn)
+static const char *function_modes(uint32_t fn)
 {
 	switch (fn & (PCTR_U | PCTR_K)) {
 	case PCTR_U:
@@ -57,7 +57,7 @@ void function_spec(enum vendor vendor, uint32_t fn, const char *pmu, char *spec,
 	uint32_t config = fn & (vendor == VENDOR_ARM ? EVENT_MASK : CONFIG_MASK);
 
 	if (pmu)
-		snprintf(spec, size, "%s/config=0x%x/%s", pmu, config, modes(fn));
+		snprintf(spec, size, "%s/config=0x%x/%s", pmu, config, function_modes(fn));
 	else
-		snprintf(spec, size, "%s", stand_in(fn));
+		snprintf(spec, size, "%s", function_stand_in(fn));
 }

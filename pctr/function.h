@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Function words: what the CPU's selector register would be told, as an event of pmc(3). */
+/* Function words: the value of the CPU's event selector, translated to an event of pmc(3). */
 #ifndef PMCBPF_PCTR_FUNCTION_H
 #define PMCBPF_PCTR_FUNCTION_H
 

@@ -19,7 +19,7 @@ void log_msg(const struct log *log, int priority, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	/* Reasons may quote what strangers have sent. */
+	/* Reasons may quote clients' input. */
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';

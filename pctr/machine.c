@@ -10,6 +10,7 @@
 
 #include <machine/cpufunc.h>
 
+#include "lib/base/cpuranges.h"
 #include "machine.h"
 
 #define CPUS	    "/sys/devices/system/cpu"
@@ -66,25 +67,8 @@ static int file_read(const char *path, char *text, size_t size)
 	return (int)n;
 }
 
-int machine_list_has(const char *list, unsigned int cpu)
-{
-	while (*list >= '0' && *list <= '9') {
-		char *end;
-		unsigned long first = strtoul(list, &end, 10), last = first;
-
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
-		if (first <= cpu && cpu <= last)
-			return 1;
-		if (*end != ',')
-			break;
-		list = end + 1;
-	}
-	return 0;
-}
-
 /* Those that count for everybody; the rest of the folder is of buses, caches and the kernel. */
-static int counts(const char *pmu)
+static int pmu_counts(const char *pmu)
 {
 	static const char *const arm[] = { "armv8_", "armv9_", "apple_" };
 
@@ -96,13 +80,13 @@ static int counts(const char *pmu)
 	return 0;
 }
 
-/* All CPUs have it, unless it says otherwise: there are machines with two kinds of cores. */
-static int on_cpu(const char *pmu, unsigned int cpu)
+/* Without a list of CPUs it is on all; machines with two kinds of cores have lists. */
+static int pmu_on_cpu(const char *pmu, unsigned int cpu)
 {
 	char path[512], list[LIST_MAX];
 
 	snprintf(path, sizeof(path), PMUS "/%s/cpus", pmu);
-	return file_read(path, list, sizeof(list)) < 0 || machine_list_has(list, cpu);
+	return file_read(path, list, sizeof(list)) < 0 || cpuranges_has(list, cpu);
 }
 
 uint64_t machine_tsc(void)
@@ -112,16 +96,12 @@ uint64_t machine_tsc(void)
 
 int machine_ncpu(void)
 {
-	char list[LIST_MAX], *last;
+	char list[LIST_MAX];
 	int n = file_read(CPUS "/possible", list, sizeof(list));
 
 	if (n <= 0)
 		return n < 0 ? n : -EIO;
-	last = list + strcspn(list, "\n");
-	*last = '\0';
-	while (last > list && last[-1] >= '0' && last[-1] <= '9')
-		last--;
-	return atoi(last) + 1;
+	return (int)cpuranges_end(list);
 }
 
 int machine_pmu(unsigned int cpu, char *name, size_t size)
@@ -131,11 +111,12 @@ int machine_pmu(unsigned int cpu, char *name, size_t size)
 	int err = -ENXIO;
 	DIR *dir;
 
-	if (file_read(CPUS "/online", list, sizeof(list)) < 0 || !machine_list_has(list, cpu))
+	if (file_read(CPUS "/online", list, sizeof(list)) < 0 || !cpuranges_has(list, cpu))
 		return -ENXIO;
 	dir = opendir(PMUS);
 	while (dir && err && (d = readdir(dir)))
-		if (counts(d->d_name) && on_cpu(d->d_name, cpu) && strlen(d->d_name) < size) {
+		if (pmu_counts(d->d_name) && pmu_on_cpu(d->d_name, cpu) &&
+		    strlen(d->d_name) < size) {
 			strcpy(name, d->d_name);
 			err = 0;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the machine is, and what it says about its CPUs and those who run there. */
+/* The machine: vendor, CPUs, PMUs, and the CPU of a thread. */
 #ifndef PMCBPF_PCTR_MACHINE_H
 #define PMCBPF_PCTR_MACHINE_H
 
@@ -25,8 +25,5 @@ int machine_pmu(unsigned int cpu, char *name, size_t size);
 
 /* The CPU that a thread ran on last: of one that sleeps in a request, where it made it.  -ESRCH. */
 int machine_cpu_of(pid_t tid);
-
-/* Is `cpu` in a list such as "0-3,7"? */
-int machine_list_has(const char *list, unsigned int cpu);
 
 #endif

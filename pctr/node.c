@@ -15,8 +15,8 @@
 
 /* --- the stand-in ------------------------------------------------------------------------- */
 
-/* Who may write in the folder may say who sets counters. */
-static int open_folder(const char *dir, const struct log *log)
+/* A user who can write to the folder could replace the file, and so set counters. */
+static int folder_open(const char *dir, const struct log *log)
 {
 	bool made = !mkdir(dir, 0755);
 	struct stat st;
@@ -44,7 +44,7 @@ static int open_folder(const char *dir, const struct log *log)
 
 int node_folder(const char *dir, const struct log *log)
 {
-	int fd = open_folder(dir, log);
+	int fd = folder_open(dir, log);
 
 	if (fd < 0)
 		return fd;
@@ -54,7 +54,7 @@ int node_folder(const char *dir, const struct log *log)
 
 int node_stand_in(const char *dir, const char *file, const struct log *log)
 {
-	int folder = open_folder(dir, log), fd, err = 0;
+	int folder = folder_open(dir, log), fd, err = 0;
 	struct stat st;
 
 	if (folder < 0)

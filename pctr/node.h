@@ -18,15 +18,15 @@ int node_folder(const char *dir, const struct log *log);
 int node_stand_in(const char *dir, const char *file, const struct log *log);
 
 /*
- * Takes away a link `node` to `target`, one that a killed pctrd has left as well; whatever else is
- * there stays, with -EEXIST.  0: there is nothing (any more).
+ * Removes a link `node` to `target`, also if a killed pctrd has left it; any other file stays, with
+ * -EEXIST.  0: the name is free.
  */
 int node_clear(const char *node, const char *target);
 
 /* A link to the stand-in where there is no device.  As node_clear(). */
 int node_link(const char *node, const char *target);
 
-/* What CUSE has made, /dev/`name`: for everybody to read, unless udev was quicker. */
+/* Makes the device /dev/`name` of CUSE readable for all, unless udev has set its mode. */
 int node_open_up(const char *name);
 
 #endif

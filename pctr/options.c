@@ -41,52 +41,52 @@ static const struct option long_options[] = {
 
 /* --- knobs ---------------------------------------------------------------------------------- */
 
-static void set_width(struct options *o, unsigned int value)
+static void knob_width(struct options *o, unsigned int value)
 {
 	static const unsigned int widths[] = { 40, 48, 64 };
 
 	o->set.width = widths[value];
 }
 
-static void set_intel(struct options *o, unsigned int value)
+static void knob_intel(struct options *o, unsigned int value)
 {
 	o->intel_counters = 2 + value;
 }
 
-static void set_en0(struct options *o, unsigned int value)
+static void knob_en0(struct options *o, unsigned int value)
 {
 	o->set.en0 = value;
 }
 
-static void set_scope(struct options *o, unsigned int value)
+static void knob_scope(struct options *o, unsigned int value)
 {
 	o->set.all = value;
 }
 
-static void set_keep(struct options *o, unsigned int value)
+static void knob_keep(struct options *o, unsigned int value)
 {
 	o->set.keep_same = value;
 }
 
-static void set_soft(struct options *o, unsigned int value)
+static void knob_soft(struct options *o, unsigned int value)
 {
 	o->set.soft = value;
 }
 
 #define VALUES 3
 
-/* The setter is told which of the values it is. */
+/* The setter gets the index of the value. */
 static const struct knob {
 	const char *name;
 	const char *value[VALUES];
 	void (*set)(struct options *o, unsigned int value);
 } knobs[] = {
-	{ "pctr.width", { "40", "48", "64" }, set_width },
-	{ "pctr.intel_counters", { "2", "3", "4" }, set_intel },
-	{ "pctr.en0", { "0", "1" }, set_en0 },
-	{ "pctr.scope", { "cpu", "all" }, set_scope },
-	{ "pctr.keep_same", { "0", "1" }, set_keep },
-	{ "pctr.soft", { "0", "1" }, set_soft },
+	{ "pctr.width", { "40", "48", "64" }, knob_width },
+	{ "pctr.intel_counters", { "2", "3", "4" }, knob_intel },
+	{ "pctr.en0", { "0", "1" }, knob_en0 },
+	{ "pctr.scope", { "cpu", "all" }, knob_scope },
+	{ "pctr.keep_same", { "0", "1" }, knob_keep },
+	{ "pctr.soft", { "0", "1" }, knob_soft },
 };
 
 static int knob_value(const struct knob *k, struct options *o, const char *text,
@@ -124,8 +124,8 @@ int options_knob(struct options *o, const char *text, const struct log *log)
 
 /* --- options -------------------------------------------------------------------------------- */
 
-/* getopt_long() has printed what it did not like. */
-static int one_option(struct options *o, int opt, char *arg, char *word, const struct log *log)
+/* getopt_long() has printed the message. */
+static int options_take(struct options *o, int opt, char *arg, char *word, const struct log *log)
 {
 	struct nearest near;
 
@@ -161,7 +161,7 @@ static int one_option(struct options *o, int opt, char *arg, char *word, const s
 }
 
 /* Both are the names of files that outlive the folder pctrd was started in. */
-static int check_paths(const struct options *o, const struct log *log)
+static int options_check_paths(const struct options *o, const struct log *log)
 {
 	if (*o->dir != '/' || (*o->node && *o->node != '/')) {
 		log_msg(log, LOG_ERR, "\"%s\": folder and node are absolute paths",
@@ -178,11 +178,11 @@ int options_parse(struct options *o, int argc, char **argv, const struct log *lo
 	*o = (struct options){ .dir = PMCBPF_RUNDIR "/pmcbpf", .node = _PATH_PCTR,
 			       .intel_counters = 2, .set.width = 40 };
 	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
-		err = one_option(o, opt, optarg, argv[optind - 1], log);
+		err = options_take(o, opt, optarg, argv[optind - 1], log);
 	if (!err && optind < argc) {
 		log_msg(log, LOG_ERR, "\"%.60s\": no arguments are taken besides options",
 			argv[optind]);
 		err = -EINVAL;
 	}
-	return err ? err : check_paths(o, log);
+	return err ? err : options_check_paths(o, log);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * pctrd: OpenBSD's /dev/pctr, as a client of pmcbpfd.  One thread waits for the kernel's frames
- * (CUSE), libpctr's messages, helper processes, signals, and once a second while counters are set.
- */
+/* Start, event loop and end of pctrd: see pctr.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,19 +19,14 @@
 
 #include "lib/base/confine.h"
 #include "lib/base/lockfile.h"
-#include "cuse.h"
-#include "machine.h"
-#include "node.h"
-#include "options.h"
-#include "service.h"
-#include "sock.h"
+#include "pctr.h"
 
 #define EVENTS	    16
-/* Than those of clients and counters: two for each helper, those that are to be closed, our own. */
+/* Besides clients and counters: two for each helper, those that wait to be closed, our own. */
 #define MORE_FDS    (2 * SOCK_HELPERS + 2 * SOCK_WAITING + 64u)
-/* pmcbpfd counts on CPUs for those that have it. */
+/* pmcbpfd requires it for counting on CPUs. */
 #define COUNTS	    (1ull << CAP_PERFMON)
-/* Where /proc is mounted with hidepid, the callers' CPU. */
+/* Reads the callers' CPU where /proc is mounted with hidepid. */
 #define LOOKS	    (1ull << CAP_SYS_PTRACE)
 
 struct pctrd {
@@ -55,7 +47,7 @@ struct pctrd {
 /* --- the device ----------------------------------------------------------------------------- */
 
 /* The name of a node that CUSE can make: one directly below /dev. */
-static const char *device_name(const char *node)
+static const char *node_device_name(const char *node)
 {
 	if (strncmp(node, "/dev/", 5) || !node[5] || strchr(node + 5, '/') ||
 	    strlen(node + 5) >= sizeof(((struct cuse *)0)->name))
@@ -63,7 +55,7 @@ static const char *device_name(const char *node)
 	return node + 5;
 }
 
-static int begin_cuse(struct pctrd *p, const char *name)
+static int pctrd_begin_cuse(struct pctrd *p, const char *name)
 {
 	int err = cuse_open(&p->cuse, name, &p->core, &p->log);
 
@@ -80,7 +72,7 @@ static int begin_cuse(struct pctrd *p, const char *name)
 }
 
 /* Where there is no CUSE, the node leads to the stand-in, and libpctr does the rest. */
-static void begin_link(struct pctrd *p)
+static void pctrd_begin_link(struct pctrd *p)
 {
 	int err = node_link(p->options.node, p->file);
 
@@ -93,9 +85,9 @@ static void begin_link(struct pctrd *p)
 			p->options.node, p->file);
 }
 
-static void begin_node(struct pctrd *p)
+static void pctrd_begin_node(struct pctrd *p)
 {
-	const char *name = device_name(p->options.node);
+	const char *name = node_device_name(p->options.node);
 	int err;
 
 	if (!*p->options.node)
@@ -107,20 +99,20 @@ static void begin_node(struct pctrd *p)
 			"another name with -n", p->options.node);
 		return;
 	}
-	if (!name || begin_cuse(p, name))
-		begin_link(p);
+	if (!name || pctrd_begin_cuse(p, name))
+		pctrd_begin_link(p);
 }
 
 /* --- signals and time ----------------------------------------------------------------------- */
 
-static void on_signal(struct watch *w)
+static void pctrd_signal(struct watch *w)
 {
-	/* Nothing to do but to be seen: the loop ends when this descriptor is closed. */
+	/* The loop ends when this descriptor is closed. */
 	close(w->fd);
 	w->fd = -1;
 }
 
-static void on_timer(struct watch *w)
+static void pctrd_timer(struct watch *w)
 {
 	struct pctrd *p = (struct pctrd *)((char *)w - offsetof(struct pctrd, timer));
 	uint64_t times;
@@ -129,7 +121,7 @@ static void on_timer(struct watch *w)
 		core_tick(&p->core);
 }
 
-static void tick_while_active(struct pctrd *p)
+static void pctrd_arm_timer(struct pctrd *p)
 {
 	struct itimerspec every = { .it_interval.tv_sec = core_active(&p->core),
 				    .it_value.tv_sec = core_active(&p->core) };
@@ -139,7 +131,7 @@ static void tick_while_active(struct pctrd *p)
 		p->ticking = !p->ticking;
 }
 
-static int begin_waiting(struct pctrd *p)
+static int pctrd_begin_waiting(struct pctrd *p)
 {
 	sigset_t set;
 	int err;
@@ -151,16 +143,16 @@ static int begin_waiting(struct pctrd *p)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
-	p->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC), .ready = on_signal };
+	p->signals = (struct watch){ .fd = signalfd(-1, &set, SFD_CLOEXEC), .ready = pctrd_signal };
 	p->timer = (struct watch){ .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC),
-				   .ready = on_timer };
+				   .ready = pctrd_timer };
 	if (p->epoll < 0 || p->signals.fd < 0 || p->timer.fd < 0)
 		return -errno;
 	err = watch_add(p->epoll, &p->signals);
 	return err ? err : watch_add(p->epoll, &p->timer);
 }
 
-static int wait_for_all(struct pctrd *p)
+static int pctrd_loop(struct pctrd *p)
 {
 	struct epoll_event events[EVENTS];
 
@@ -183,14 +175,14 @@ static int wait_for_all(struct pctrd *p)
 		}
 		if (p->cuse.ended)
 			return -EIO;
-		tick_while_active(p);
+		pctrd_arm_timer(p);
 	}
 	return 0;
 }
 
 /* --- begin and end ------------------------------------------------------------------------ */
 
-static void raise_limit(unsigned int ncpu)
+static void pctrd_raise_limit(unsigned int ncpu)
 {
 	rlim_t wanted = SOCK_CLIENTS + MORE_FDS + PCTR_NUM * (rlim_t)ncpu;
 	struct rlimit r;
@@ -200,12 +192,12 @@ static void raise_limit(unsigned int ncpu)
 	r.rlim_cur = wanted;
 	if (r.rlim_max < wanted)
 		r.rlim_max = wanted;
-	/* Where it may not be raised, programs are turned away sooner. */
+	/* If it cannot be raised, fewer programs can connect. */
 	(void)setrlimit(RLIMIT_NOFILE, &r);
 }
 
-/* What was needed for the limits, and all that never is.  The unit has the same list. */
-static int give_up(const struct pctrd *p)
+/* All capabilities but those listed above.  The systemd unit has the same list. */
+static int pctrd_confine(const struct pctrd *p)
 {
 	int err = confine_capabilities(COUNTS | LOOKS, COUNTS | LOOKS);
 
@@ -216,7 +208,7 @@ static int give_up(const struct pctrd *p)
 	return err;
 }
 
-static int begin_core(struct pctrd *p)
+static int pctrd_begin_core(struct pctrd *p)
 {
 	struct core_config *config = &p->options.set;
 
@@ -230,13 +222,13 @@ static int begin_core(struct pctrd *p)
 		config->counters = p->options.intel_counters;
 	else if (config->vendor != VENDOR_NONE || config->soft)
 		config->counters = PCTR_NUM;
-	raise_limit(config->ncpu);
-	if (give_up(p))
+	pctrd_raise_limit(config->ncpu);
+	if (pctrd_confine(p))
 		return -EPERM;
 	return core_init(&p->core, config, &service_source, &p->log);
 }
 
-static int take_lock(struct pctrd *p)
+static int pctrd_take_lock(struct pctrd *p)
 {
 	char why[512];
 	int err = lockfile_take(&p->lock, p->socket, why, sizeof(why));
@@ -247,8 +239,8 @@ static int take_lock(struct pctrd *p)
 	return err;
 }
 
-/* Before there is anything that a helper must not have. */
-static int begin_helpers(struct pctrd *p)
+/* First of all: helpers inherit every descriptor that is open. */
+static int pctrd_begin_helpers(struct pctrd *p)
 {
 	int err = helpers_new(&p->helpers, "pctrd-helper", sock_jobs, SOCK_JOBS, SOCK_HELPERS);
 
@@ -257,10 +249,10 @@ static int begin_helpers(struct pctrd *p)
 	return err;
 }
 
-static int begin(struct pctrd *p)
+static int pctrd_begin(struct pctrd *p)
 {
 	const char *dir = p->options.dir;
-	int err = begin_helpers(p);
+	int err = pctrd_begin_helpers(p);
 
 	if (err)
 		return err;
@@ -269,16 +261,16 @@ static int begin(struct pctrd *p)
 		    sizeof(p->socket))
 		err = -ENAMETOOLONG;
 	if (!err)
-		err = begin_waiting(p);
+		err = pctrd_begin_waiting(p);
 	if (!err)
-		err = begin_core(p);
+		err = pctrd_begin_core(p);
 	if (err) {
 		log_msg(&p->log, LOG_ERR, "cannot start: %s", strerror(-err));
 		return err;
 	}
 	err = node_folder(dir, &p->log);
 	if (!err)
-		err = take_lock(p);
+		err = pctrd_take_lock(p);
 	if (err)
 		return err;
 	p->stand_in = node_stand_in(dir, PCTR_FILE, &p->log);
@@ -286,11 +278,11 @@ static int begin(struct pctrd *p)
 		return p->stand_in;
 	err = sock_open(&p->sock, p->socket, p->stand_in, p->epoll, p->helpers, &p->core, &p->log);
 	if (!err)
-		begin_node(p);
+		pctrd_begin_node(p);
 	return err;
 }
 
-static void end(struct pctrd *p)
+static void pctrd_end(struct pctrd *p)
 {
 	bool served = p->sock.watch.fd >= 0;
 
@@ -300,15 +292,15 @@ static void end(struct pctrd *p)
 	sock_close(&p->sock);
 	helpers_free(p->helpers);
 	sock_bury(&p->sock);
-	/* That of another pctrd stays. */
+	/* The file of another pctrd stays. */
 	if (served)
 		unlink(p->file);
 	core_free(&p->core);
 	lockfile_release(&p->lock);
 }
 
-/* Returns in the second process, with the descriptor by which it says that it serves. */
-static int go_background(const struct pctrd *p)
+/* Returns in the child, with the descriptor on which it reports that it serves. */
+static int pctrd_go_background(const struct pctrd *p)
 {
 	pid_t pid = -1;
 	int fds[2];
@@ -329,7 +321,7 @@ static int go_background(const struct pctrd *p)
 	return fds[1];
 }
 
-static void leave_terminal(struct pctrd *p, int ready)
+static void pctrd_leave_terminal(struct pctrd *p, int ready)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -343,23 +335,23 @@ static void leave_terminal(struct pctrd *p, int ready)
 	close(ready);
 }
 
-static int serve(struct pctrd *p)
+static int pctrd_serve(struct pctrd *p)
 {
-	int ready = p->options.foreground ? -1 : go_background(p);
-	int err = ready < 0 && !p->options.foreground ? ready : begin(p);
+	int ready = p->options.foreground ? -1 : pctrd_go_background(p);
+	int err = ready < 0 && !p->options.foreground ? ready : pctrd_begin(p);
 
 	if (!err) {
 		log_msg(&p->log, LOG_INFO, "serving %s", p->socket);
 		if (ready >= 0)
-			leave_terminal(p, ready);
-		err = wait_for_all(p);
+			pctrd_leave_terminal(p, ready);
+		err = pctrd_loop(p);
 	}
-	end(p);
+	pctrd_end(p);
 	return err;
 }
 
 /* -t: 0 if nothing is missing. */
-static int check(struct pctrd *p)
+static int pctrd_check(struct pctrd *p)
 {
 	int n = service_source.connect(NULL), missing = 0;
 
@@ -396,6 +388,6 @@ int main(int argc, char **argv)
 		err = -EPERM;
 	}
 	if (!err)
-		err = p.options.test ? check(&p) : serve(&p);
+		err = p.options.test ? pctrd_check(&p) : pctrd_serve(&p);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of libpctr's.  The descriptor that comes along is a stranger's, and to look at it or to
- * close it may take as long as that likes: a helper process receives it (lib/base/helper.h).
+ * Messages of libpctr.  The descriptor that comes along is a client's, and fstat(2) or close(2) of
+ * it may block for as long as the client wants: a helper process receives it (lib/base/helper.h).
  */
 #ifndef PMCBPF_PCTR_RECEIVE_H
 #define PMCBPF_PCTR_RECEIVE_H
@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 #include "lib/base/helper.h"
-#include "pctr_wire.h"
+#include "lib/base/pctr_wire.h"
 
 /* The stand-in: the argument of receive_job(). */
 struct receive_file {
 	uint64_t dev, ino;
 };
 
-/* A message, and what is known of its descriptor; the answer of receive_job(). */
+/* A message and the state of its descriptor; the answer of receive_job(). */
 struct received {
 	int32_t error;			/* of the descriptor: 0 or -errno */
 	uint32_t writes;		/* it is open for writing */

@@ -2,7 +2,7 @@
 /* Which request a number means. */
 #include <errno.h>
 
-#include "pctr_wire.h"
+#include "lib/base/pctr_wire.h"
 #include "request.h"
 
 int request_decode(uint32_t number, int *what)

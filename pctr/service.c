@@ -4,11 +4,11 @@
 
 #include <pmc.h>
 
+#include "lib/base/sockname.h"
 #include "machine.h"
-#include "cli/common/running.h"
 #include "service.h"
 
-static bool has_hardware(const struct pmc_cpuinfo *info)
+static bool service_has_hardware(const struct pmc_cpuinfo *info)
 {
 	for (uint32_t i = 0; i < info->pm_nclass; i++)
 		switch (info->pm_classes[i].pm_class) {
@@ -28,16 +28,16 @@ static int service_connect(void *arg)
 {
 	const struct pmc_cpuinfo *info;
 
-	if (running_connect() || pmc_cpuinfo(&info))
+	if (sockname_require() || pmc_init() || pmc_cpuinfo(&info))
 		return -errno;
-	return has_hardware(info);
+	return service_has_hardware(info);
 }
 
 /*
- * The specifier is right, and so are mode and CPU: what is invalid then is to want a counter where
- * none is left.  EPERM has another meaning to the device's users.
+ * Specifier, mode and CPU are valid, so EINVAL means that no counter is left.  EPERM has another
+ * meaning for the device's users.
  */
-static int allocate_error(int error)
+static int service_error(int error)
 {
 	switch (error) {
 	case EINVAL:
@@ -51,7 +51,7 @@ static int allocate_error(int error)
 
 static int service_allocate(void *arg, const char *spec, unsigned int cpu, uint32_t *id)
 {
-	return pmc_allocate(spec, PMC_MODE_SC, 0, (int)cpu, id, 0) ? allocate_error(errno) : 0;
+	return pmc_allocate(spec, PMC_MODE_SC, 0, (int)cpu, id, 0) ? service_error(errno) : 0;
 }
 
 static int service_start(void *arg, uint32_t id)
@@ -69,7 +69,7 @@ static int service_read(void *arg, uint32_t id, uint64_t *value)
 	return pmc_read(id, value) ? -errno : 0;
 }
 
-/* It is gone afterwards in any case. */
+/* Also after an error the PMC is gone. */
 static void service_release(void *arg, uint32_t id)
 {
 	(void)pmc_release(id);

@@ -24,7 +24,7 @@ struct sock_client {
 	struct sock *sock;
 	uid_t uid;
 	bool busy;			/* a helper has its message */
-	bool answered;			/* ... and may still be closing what came along */
+	bool answered;			/* ... and may still be closing its descriptor */
 	bool waits;			/* for a helper */
 	LIST_ENTRY(sock_client) others;
 };
@@ -63,7 +63,7 @@ static void client_bury(struct sock_client *c)
 	LIST_INSERT_HEAD(&c->sock->dead, c, others);
 }
 
-static void listen_again(struct sock *s)
+static void sock_listen_again(struct sock *s)
 {
 	if (s->paused && helpers_waiting(s->helpers) < SOCK_WAITING)
 		s->paused = watch_add(s->epoll, &s->watch) != 0;
@@ -84,7 +84,7 @@ static void client_drop(struct sock_client *c)
 		helper_cancel(s->helpers, &c->task);
 	else
 		client_bury(c);
-	listen_again(s);
+	sock_listen_again(s);
 }
 
 static int client_answer(struct sock_client *c, const struct received *in)
@@ -99,15 +99,15 @@ static int client_answer(struct sock_client *c, const struct received *in)
 
 /* --- messages with descriptors ------------------------------------------------------------ */
 
-static struct sock_client *client_of(struct helper_task *t)
+static struct sock_client *client_of_task(struct helper_task *t)
 {
 	return (struct sock_client *)((char *)t - offsetof(struct sock_client, task));
 }
 
-/* The helper has said something, or its time is over. */
-static void on_helper(struct helper_task *t)
+/* The helper has sent a part of its answer, or its deadline has passed. */
+static void client_helper_ready(struct helper_task *t)
 {
-	struct sock_client *c = client_of(t);
+	struct sock_client *c = client_of_task(t);
 	struct helper_part part;
 	struct received in;
 	int err = 0;
@@ -130,10 +130,10 @@ static void on_helper(struct helper_task *t)
 		client_drop(c);
 }
 
-/* What came along is closed, or the kernel has let go of the helper. */
-static void on_helper_over(struct helper_task *t)
+/* The message's descriptor is closed, or the helper has exited. */
+static void client_helper_over(struct helper_task *t)
 {
-	struct sock_client *c = client_of(t);
+	struct sock_client *c = client_of_task(t);
 
 	c->busy = false;
 	if (c->watch.fd < 0)
@@ -142,8 +142,8 @@ static void on_helper_over(struct helper_task *t)
 		watch_reading(c->sock->epoll, &c->watch, true);
 }
 
-static void count_busy(const struct sock_clients *list, uid_t uid, unsigned int *all,
-		       unsigned int *same)
+static void clients_busy(const struct sock_clients *list, uid_t uid, unsigned int *all,
+			 unsigned int *same)
 {
 	const struct sock_client *c;
 
@@ -153,24 +153,24 @@ static void count_busy(const struct sock_clients *list, uid_t uid, unsigned int 
 	}
 }
 
-static bool may_have_helper(const struct sock_client *c)
+static bool client_may_have_helper(const struct sock_client *c)
 {
 	unsigned int all = 0, same = 0;
 
 	if (c->uid == 0)
 		return true;
-	count_busy(&c->sock->clients, c->uid, &all, &same);
-	count_busy(&c->sock->leaving, c->uid, &all, &same);
+	clients_busy(&c->sock->clients, c->uid, &all, &same);
+	clients_busy(&c->sock->leaving, c->uid, &all, &same);
 	return all < SOCK_HELPERS - SOCK_HELPERS_KEPT && same < SOCK_HELPERS_PER_USER;
 }
 
-/* It is not listened to until it has had a helper. */
+/* The client's socket is not polled until a helper has received the message. */
 static int client_help(struct sock_client *c)
 {
 	struct sock *s = c->sock;
 	int err = -EAGAIN;
 
-	if (may_have_helper(c))
+	if (client_may_have_helper(c))
 		err = helper_start(s->helpers, &c->task, 0, &s->file, sizeof(s->file),
 				   &c->watch.fd, 1, HELPER_MS);
 	if (err && err != -EAGAIN)
@@ -183,13 +183,13 @@ static int client_help(struct sock_client *c)
 	return 0;
 }
 
-static void on_helpers(struct watch *w)
+static void sock_helpers_ready(struct watch *w)
 {
 	struct sock *s = (struct sock *)((char *)w - offsetof(struct sock, helped));
 	struct sock_client *c;
 
 	helpers_run(s->helpers);
-	listen_again(s);
+	sock_listen_again(s);
 	if (!s->waits)
 		return;
 	s->waits = false;
@@ -220,14 +220,14 @@ static void client_ready(struct watch *w)
 {
 	struct sock_client *c = (struct sock_client *)w;
 
-	/* Of one that is not listened to there is nothing to see but its end. */
+	/* A client that is not polled for reading only has its end reported. */
 	if (c->busy || c->waits || client_serve(c))
 		client_drop(c);
 }
 
 /* --- accepting ---------------------------------------------------------------------------- */
 
-static bool may_join(const struct sock *s, uid_t uid)
+static bool sock_may_join(const struct sock *s, uid_t uid)
 {
 	unsigned int same = 0;
 	const struct sock_client *c;
@@ -246,14 +246,16 @@ static int client_add(struct sock *s, int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
 		return -errno;
-	if (!may_join(s, cred.uid))
+	if (!sock_may_join(s, cred.uid))
 		return -EAGAIN;
 	c = malloc(sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	*c = (struct sock_client){ .watch = { .fd = fd, .ready = client_ready },
-				   .task = { .ready = on_helper, .over = on_helper_over },
-				   .sock = s, .uid = cred.uid };
+				   .task = { .ready = client_helper_ready,
+					     .over = client_helper_over },
+				   .sock = s,
+				   .uid = cred.uid };
 	err = watch_add(s->epoll, &c->watch);
 	if (err) {
 		free(c);
@@ -264,8 +266,8 @@ static int client_add(struct sock *s, int fd)
 	return 0;
 }
 
-/* Those that wait to be let in would be seen again and again. */
-static void pause_listening(struct sock *s)
+/* Clients in the backlog would make the socket ready all the time. */
+static void sock_pause(struct sock *s)
 {
 	s->paused = !epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->watch.fd, NULL);
 }
@@ -276,14 +278,14 @@ static void sock_ready(struct watch *w)
 	int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	int err = fd < 0 ? -errno : client_add(s, fd);
 
-	/* Whoever it was has gone again. */
+	/* The client has disconnected already. */
 	if (err == -EINTR || err == -ECONNABORTED || (fd < 0 && err == -EAGAIN))
 		return;
 	if (err && fd >= 0)
 		helper_hang_up(s->helpers, fd);
 	if (helpers_waiting(s->helpers) >= SOCK_WAITING ||
 	    (fd < 0 && (s->nclients || helpers_waiting(s->helpers))))
-		pause_listening(s);
+		sock_pause(s);
 	if (err && !s->full)
 		log_msg(s->log, LOG_WARNING, "a program was turned away (%u are connected): %s",
 			s->nclients, strerror(-err));
@@ -308,8 +310,8 @@ void sock_settle(struct sock *s)
 
 /* --- the socket --------------------------------------------------------------------------- */
 
-/* Takes away a socket that a killed pctrd has left. */
-static int clear_stale(const struct sockaddr_un *address, const struct log *log)
+/* Removes a socket that a killed pctrd has left. */
+static int sock_clear_stale(const struct sockaddr_un *address, const struct log *log)
 {
 	struct stat st;
 	int fd, err = 0;
@@ -336,7 +338,7 @@ static int clear_stale(const struct sockaddr_un *address, const struct log *log)
 	return err;
 }
 
-static int bind_and_listen(struct sock *s)
+static int sock_listen(struct sock *s)
 {
 	mode_t mask;
 	struct stat st;
@@ -367,7 +369,7 @@ int sock_open(struct sock *s, const char *path, int file, int epoll, struct help
 
 	*s = (struct sock){ .watch = { .fd = -1, .ready = sock_ready }, .epoll = epoll,
 			    .helpers = helpers, .core = core, .log = log,
-			    .helped = { .fd = helpers_fd(helpers), .ready = on_helpers },
+			    .helped = { .fd = helpers_fd(helpers), .ready = sock_helpers_ready },
 			    .address.sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(s->address.sun_path)) {
 		log_msg(log, LOG_ERR, "%s: a socket's path has %zu bytes at most; choose a shorter "
@@ -378,10 +380,10 @@ int sock_open(struct sock *s, const char *path, int file, int epoll, struct help
 	if (fstat(file, &st))
 		return -errno;
 	s->file = (struct receive_file){ .dev = st.st_dev, .ino = st.st_ino };
-	err = clear_stale(&s->address, log);
+	err = sock_clear_stale(&s->address, log);
 	if (err)
 		return err;
-	err = bind_and_listen(s);
+	err = sock_listen(s);
 	if (err)
 		log_msg(log, LOG_ERR, "cannot listen on %s: %s", path, strerror(-err));
 	return err;

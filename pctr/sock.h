@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The socket of libpctr: pctr_wire.h.  What the file stands for, its mode and owner, decides. */
+/* The socket of libpctr (pctr_wire.h).  The mode of the stand-in decides who may set counters. */
 #ifndef PMCBPF_PCTR_SOCK_H
 #define PMCBPF_PCTR_SOCK_H
 
@@ -16,7 +16,7 @@
 #define SOCK_HELPERS	      64u	/* processes that receive messages and close descriptors */
 #define SOCK_HELPERS_KEPT     16u	/* of these, for root's messages, and for closing */
 #define SOCK_HELPERS_PER_USER 4u	/* messages at a time; root's are not counted */
-#define SOCK_WAITING	      256u	/* descriptors to be closed: until then nobody is let in */
+#define SOCK_WAITING	      256u	/* waiting descriptors: with more no client is accepted */
 #define SOCK_JOBS	      1u
 
 struct sock_client;
@@ -33,23 +33,23 @@ struct sock {
 	struct sock_clients dead;	/* freed after the events of a turn */
 	unsigned int nclients;
 	bool waits;			/* a message waits for a helper */
-	bool full;			/* it has been said */
+	bool full;			/* a refused client has been logged */
 	bool paused;			/* out of descriptors: until one is closed */
 	struct sockaddr_un address;
 	dev_t dev;
 	ino_t ino;
 };
 
-/* What the helpers do. */
+/* The helpers' jobs. */
 extern helper_job *const sock_jobs[SOCK_JOBS];
 
 /*
- * Listens at `path`, in place of a socket that nobody answers on.  `file` is a descriptor of the
+ * Listens at `path`, and replaces a socket without a server.  `file` is a descriptor of the
  * stand-in; the helpers stay the caller's.  -errno, with a line in the log.
  */
 int sock_open(struct sock *s, const char *path, int file, int epoll, struct helpers *helpers,
 	      struct core *core, const struct log *log);
-/* Messages at work are given up.  What is left of their clients is freed after the helpers. */
+/* Pending messages are given up.  Call sock_bury() after helpers_free() for their clients. */
 void sock_close(struct sock *s);
 void sock_bury(struct sock *s);
 /* To be called after the events of each turn; those that came with a descriptor -1 are over. */

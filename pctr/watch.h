@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the event loop waits for. */
+/* Descriptors in the event loop. */
 #ifndef PMCBPF_PCTR_WATCH_H
 #define PMCBPF_PCTR_WATCH_H
 
@@ -13,7 +13,7 @@ struct watch {
 
 /* Calls w->ready() whenever there is something to read.  0 or -errno. */
 int watch_add(int epoll, struct watch *w);
-/* Whether there is something to read, or whether nothing but the end of a connection counts. */
+/* Polls for reading, or for the end of the connection only. */
 void watch_reading(int epoll, struct watch *w, bool reading);
 
 #endif

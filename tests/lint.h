@@ -12,7 +12,7 @@
 #endif
 #ifdef LINT_lib
 #include <errno.h>
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #define refuse(why, err, ...) ((void)(refuse)(why, err, __VA_ARGS__), (err))
-#define lib_missing(why, argument) ((void)(lib_missing)(why, argument), -EINVAL)
+#define call_missing(why, argument) ((void)(call_missing)(why, argument), -EINVAL)
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/nearest.h"
-#include "buf.h"
+#include "lib/base/buf.h"
 #include "msg.h"
 #include "opt.h"
 

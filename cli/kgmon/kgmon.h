@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 
 #define KERNEL_LIST   "/proc/kallsyms"
 #define KERNEL_ITSELF UINT32_MAX

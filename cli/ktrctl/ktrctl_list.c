@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "ktrctl.h"
 #include "cli/common/msg.h"
 #include "cli/common/running.h"

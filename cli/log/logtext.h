@@ -5,7 +5,7 @@
 
 #include <pmclog.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 
 /* Appends the line or lines of one record. */
 void logtext(struct buf *out, const struct pmclog_ev *ev);

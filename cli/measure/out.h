@@ -7,7 +7,7 @@
 #ifndef PMCBPF_CLI_OUT_H
 #define PMCBPF_CLI_OUT_H
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "cli/common/output.h"
 
 struct out {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "table.h"
 
 #define BITS_PER_DIGIT 3.32193

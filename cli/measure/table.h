@@ -5,7 +5,7 @@
 
 #include <pmc.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 
 /* One PMC: a -p, or one CPU of a -s. */
 struct column {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 
 /* An event of a CPU, by vendors' manuals. */
 enum pctr_event_flags {

@@ -7,7 +7,7 @@
 #ifndef PMCBPF_CLI_ANNOTATE_H
 #define PMCBPF_CLI_ANNOTATE_H
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "cli/profile/profile.h"
 #include "cli/report/put.h"
 

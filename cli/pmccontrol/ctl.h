@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 
 #define CTL_ALL (-1)
 

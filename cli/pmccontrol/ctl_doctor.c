@@ -6,7 +6,7 @@
 
 #include "ctl.h"
 #include "ctl_gates.h"
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "cli/common/msg.h"
 #include "cli/common/opt.h"
 

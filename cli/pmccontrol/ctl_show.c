@@ -8,7 +8,7 @@
 #include <pmc.h>
 
 #include "ctl.h"
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "cli/common/msg.h"
 #include "cli/common/opt.h"
 

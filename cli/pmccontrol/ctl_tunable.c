@@ -7,7 +7,7 @@
 #include <pmc.h>
 
 #include "ctl.h"
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "cli/common/msg.h"
 
 static void put_json(struct json *json, const struct pmc_tunable *tunable)

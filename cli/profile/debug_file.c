@@ -16,7 +16,7 @@
 
 #include <elfutils/libdwelf.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "object.h"
 
 #define DEBUG_FOLDER "/usr/lib/debug"

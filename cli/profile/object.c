@@ -17,7 +17,7 @@
 
 #include <elfutils/libdwelf.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "object.h"
 
 #define SEGMENTS_MAX 65536u

@@ -4,7 +4,7 @@
 
 #include <pmc.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "cli/log/logread.h"
 #include "cli/common/msg.h"
 #include "cli/common/progress.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/utf8.h"
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "frames.h"
 #include "pairs.h"
 

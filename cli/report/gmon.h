@@ -3,7 +3,7 @@
 #ifndef PMCBPF_CLI_REPORT_GMON_H
 #define PMCBPF_CLI_REPORT_GMON_H
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "cli/profile/symbol.h"
 
 #define GMON_BUCKET 4u	/* bytes of code that are counted together: FreeBSD's FUNCTION_ALIGNMENT */

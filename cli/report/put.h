@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 
 /* Appends the text without control characters; returns its columns, a character each. */
 unsigned int put_text(struct buf *out, const char *text);

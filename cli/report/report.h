@@ -6,7 +6,7 @@
 #ifndef PMCBPF_CLI_REPORT_REPORT_H
 #define PMCBPF_CLI_REPORT_REPORT_H
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "cli/profile/profile.h"
 #include "cli/profile/tree.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "frames.h"
 #include "pairs.h"
 #include "put.h"

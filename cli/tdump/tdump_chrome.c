@@ -9,7 +9,7 @@
 
 #include <sys/ktr_class.h>
 
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "cli/common/msg.h"
 #include "tdump.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Entries as objects of JSON, one a line. */
 #include "lib/base/ktrmask.h"
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "tdump.h"
 
 static void point_members(struct json *json, const struct point *point)

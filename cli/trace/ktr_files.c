@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "ktr_files.h"
 #include "maps.h"
 #include "cli/common/msg.h"

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "ktr_scan.h"
 #include "cli/common/msg.h"
 

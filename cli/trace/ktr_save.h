@@ -6,7 +6,7 @@
 #ifndef PMCBPF_CLI_KTR_SAVE_H
 #define PMCBPF_CLI_KTR_SAVE_H
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "ktr_merge.h"
 
 struct saved_point {

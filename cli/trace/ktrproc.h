@@ -13,7 +13,7 @@
 
 #include <sys/ktr_region.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 
 struct ktrproc {
 	pid_t pid;

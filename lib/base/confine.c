@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See confine.h.  Both daemons are linked with it; it needs the C library only. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
@@ -12,10 +11,10 @@
 #define SETS 64
 
 /*
- * Without CAP_SETPCAP, as in a unit whose bounding set lacks it, the bounding set stays as it is.
- * It matters to an exec only, and no_new_privs takes that away.
+ * Without CAP_SETPCAP (a systemd unit's bounding set may lack it) the bounding set stays as it is.
+ * It only matters for exec(2), and no_new_privs makes exec harmless.
  */
-static int reduce_bounding_set(uint64_t permitted)
+static int confine_bounding_set(uint64_t permitted)
 {
 	for (int cap = 0; cap < SETS; cap++) {
 		if (permitted >> cap & 1 || prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 1)
@@ -30,7 +29,7 @@ int confine_capabilities(uint64_t permitted, uint64_t effective)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct d[2];
-	int err = reduce_bounding_set(permitted);
+	int err = confine_bounding_set(permitted);
 
 	if (err)
 		return err;

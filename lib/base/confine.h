@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a daemon gives up: capabilities, ways to gain some, and core files. */
+/* A daemon gives up capabilities, the ways to gain new ones, and core files. */
 #ifndef PMCBPF_CONFINE_H
 #define PMCBPF_CONFINE_H
 
@@ -12,7 +12,7 @@
  */
 int confine_capabilities(uint64_t permitted, uint64_t effective);
 
-/* No core file by itself: it would have what belongs to all users.  prlimit(1) allows it again. */
+/* Sets the soft limit of core files to 0: a core has data of all users.  prlimit(1) raises it. */
 void confine_core(void);
 
 #endif

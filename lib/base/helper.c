@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon's side of its helper processes: who is idle, who works, whose time is up. */
+/* The daemon's side of its helper processes: idle, working, past their deadline, killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,11 +18,11 @@
 
 #define IDLE	   2u			/* helpers that wait for work when there is none */
 #define EVENTS	   32
-/* An event's data is its helper, or 0 for what is the daemon's; this bit: a process has ended. */
+/* An event's data is its helper, or 0 for the daemon's own; this bit: a process has ended. */
 #define EXIT	   1ull
 /*
- * For closing what strangers have sent.  The exit of a process waits for no peer, so that a helper
- * that is killed has closed the rest of its descriptors as well: the time may be short.
+ * The deadline for closing received descriptors.  It may be short: exit(2) waits for no peer, so a
+ * killed helper closes the rest of its descriptors as well.
  */
 #define DISPOSE_MS 10u
 
@@ -33,7 +33,7 @@ struct helper {
 	bool exited;
 	struct helper_task *task;	/* NULL: it is idle, closes descriptors, or was given up */
 	uint64_t deadline;		/* ns; 0: it is not at work */
-	bool closing;			/* its call is helper_dispose()'s */
+	bool closing;			/* it closes descriptors for helper_dispose() */
 	void (*over)(struct helper_task *t);
 	struct helper_task *charged;	/* for over(), once it is free or gone */
 };
@@ -45,15 +45,15 @@ struct helpers {
 	int epoll, timer;
 	unsigned int max, n, idle_n;
 	struct helper_list idle, busy;
-	struct helper_list ending;	/* killed: the kernel has not let go of them yet */
+	struct helper_list ending;	/* killed, but not yet exited */
 	struct helper_list dead;	/* freed after the events of a turn */
-	unsigned int closing_n;		/* at work on descriptors to be closed */
-	int *waiting;			/* descriptors that no helper was free to close */
+	unsigned int closing_n;		/* helpers with `closing` */
+	int *waiting;			/* descriptors that wait for a helper to close them */
 	unsigned int waiting_n, waiting_room;
 	uint8_t data[HELPER_MAX_PART];	/* the part that was read last */
 };
 
-static uint64_t now_ns(void)
+static uint64_t helper_now(void)
 {
 	struct timespec ts;
 
@@ -95,7 +95,7 @@ int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
 	err = pid < 0 ? -errno : 0;
 	close(pair[1]);
 	h->spawner = pair[0];
-	/* Its answers are waited for where they are asked for; here it is its end alone. */
+	/* Only the spawner's end is an event; helper_spawn() waits for its answers. */
 	e = (struct epoll_event){ .data.u64 = EXIT };
 	if (!err && epoll_ctl(h->epoll, EPOLL_CTL_ADD, h->spawner, &e))
 		err = -errno;
@@ -118,8 +118,8 @@ static int helper_watch(struct helpers *h, struct helper *p)
 	       epoll_ctl(h->epoll, EPOLL_CTL_ADD, p->pidfd, &end);
 }
 
-/* Not left to close(): a copy that a child of the daemon has would keep it in the set. */
-static void watch_close(struct helpers *h, int *fd)
+/* Removed explicitly: a copy in a child of the daemon would keep it in the epoll set. */
+static void helper_fd_close(struct helpers *h, int *fd)
 {
 	if (*fd < 0)
 		return;
@@ -161,8 +161,8 @@ static struct helper *helper_new(struct helpers *h)
 		h->n++;
 		return p;
 	}
-	watch_close(h, &p->socket);
-	watch_close(h, &p->pidfd);
+	helper_fd_close(h, &p->socket);
+	helper_fd_close(h, &p->pidfd);
 	free(p);
 	return NULL;
 }
@@ -176,11 +176,11 @@ static void helper_charge_over(struct helper *p)
 		p->over(t);
 }
 
-/* It is in no list any more. */
+/* The caller has removed it from its list. */
 static void helper_free(struct helpers *h, struct helper *p)
 {
-	watch_close(h, &p->socket);
-	watch_close(h, &p->pidfd);
+	helper_fd_close(h, &p->socket);
+	helper_fd_close(h, &p->pidfd);
 	h->n--;
 	h->closing_n -= p->closing;
 	LIST_INSERT_HEAD(&h->dead, p, next);
@@ -188,13 +188,13 @@ static void helper_free(struct helpers *h, struct helper *p)
 }
 
 /*
- * Nothing more is wanted of it.  The end of its socket is no sign that it is gone: that is closed
- * before a file that hangs its exit.
+ * Kills a helper.  The end of its socket does not mean that the process is gone: exit(2) closes the
+ * socket before a file that may hang.
  */
 static void helper_end(struct helpers *h, struct helper *p)
 {
 	(void)syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
-	watch_close(h, &p->socket);
+	helper_fd_close(h, &p->socket);
 	LIST_REMOVE(p, next);
 	p->task = NULL;
 	p->deadline = 0;
@@ -214,7 +214,7 @@ static void helpers_bury(struct helpers *h)
 	}
 }
 
-/* Done with its call: it waits for the next, or there are enough that do. */
+/* Its call is done: it waits for the next one, or ends if enough helpers wait already. */
 static void helper_idle(struct helpers *h, struct helper *p)
 {
 	if (h->idle_n >= IDLE) {
@@ -259,7 +259,7 @@ void helpers_free(struct helpers *h)
 		helper_free(h, p);
 	}
 	helpers_bury(h);
-	/* What is left is closed by the exit of this process, which waits for no peer. */
+	/* The exit of this process closes the remaining descriptors without waiting for peers. */
 	free(h->waiting);
 	if (h->spawner >= 0)
 		close(h->spawner);
@@ -272,7 +272,7 @@ void helpers_free(struct helpers *h)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* One that is free, in the list of those at work from now on. */
+/* An idle or a new helper, moved to the busy list. */
 static struct helper *helper_take(struct helpers *h)
 {
 	struct helper *p = LIST_FIRST(&h->idle);
@@ -299,7 +299,7 @@ static int helper_order(struct helpers *h, struct helper *p, uint32_t job, const
 		helper_end(h, p);
 		return err;
 	}
-	p->deadline = now_ns() + ms * 1000000ull;
+	p->deadline = helper_now() + ms * 1000000ull;
 	helpers_arm(h);
 	return 0;
 }
@@ -314,7 +314,7 @@ int helper_start(struct helpers *h, struct helper_task *t, unsigned int job, con
 	t->result = 0;
 	if (len > HELPER_MAX_ARG || nfds > HELPER_MAX_FDS)
 		return -EMSGSIZE;
-	/* One that was idle may have been killed. */
+	/* An idle helper may have been killed from outside: then try another. */
 	do {
 		p = helper_take(h);
 		if (!p)
@@ -373,7 +373,7 @@ enum helper_state helper_read(struct helpers *h, struct helper_task *t, struct h
 		return HELPER_PART;
 	}
 	if (n < (long)sizeof(answer)) {
-		/* It has died in the middle of the call. */
+		/* The helper has died during the call. */
 		helper_give_up(h, p, -EIO);
 	} else {
 		t->helper = NULL;
@@ -386,7 +386,7 @@ enum helper_state helper_read(struct helpers *h, struct helper_task *t, struct h
 
 void helper_wait(struct helpers *h, const struct helper_task *t)
 {
-	uint64_t now = now_ns();
+	uint64_t now = helper_now();
 	struct helper *p = t->helper;
 	struct pollfd fd = { .fd = p ? p->socket : -1, .events = POLLIN };
 
@@ -394,7 +394,7 @@ void helper_wait(struct helpers *h, const struct helper_task *t)
 		return;
 	if (p->deadline > now)
 		(void)poll(&fd, 1, (int)((p->deadline - now) / 1000000u + 1));
-	if (!fd.revents && now_ns() >= p->deadline)
+	if (!fd.revents && helper_now() >= p->deadline)
 		helper_give_up(h, p, -ETIMEDOUT);
 	helpers_arm(h);
 }
@@ -438,7 +438,7 @@ void helper_dispose(struct helpers *h, const int *fds, unsigned int nfds)
 			unsigned int room = h->waiting_room ? h->waiting_room * 2 : 64;
 			int *more = realloc(h->waiting, room * sizeof(*more));
 
-			/* Better open for good than closed here. */
+			/* Leaking a descriptor is better than hanging in its close(2). */
 			if (!more)
 				return;
 			h->waiting = more;
@@ -464,7 +464,7 @@ int helpers_fd(const struct helpers *h)
 	return h->epoll;
 }
 
-/* Of one that nobody listens to: its answer is no news, its end is. */
+/* The task of this helper has been left or given up: the answer is dropped, the end counts. */
 static void helper_drain(struct helpers *h, struct helper *p)
 {
 	struct helper_answer answer;
@@ -485,7 +485,7 @@ static void helper_drain(struct helpers *h, struct helper *p)
 	}
 }
 
-static struct helper *first_expired(const struct helpers *h, uint64_t now)
+static struct helper *helpers_expired(const struct helpers *h, uint64_t now)
 {
 	struct helper *p;
 
@@ -498,11 +498,11 @@ static struct helper *first_expired(const struct helpers *h, uint64_t now)
 /* From the start each time: ready() may have changed the list. */
 static void helpers_expire(struct helpers *h)
 {
-	uint64_t unused, now = now_ns();
+	uint64_t unused, now = helper_now();
 	struct helper *p;
 
 	(void)!read(h->timer, &unused, sizeof(unused));
-	while ((p = first_expired(h, now))) {
+	while ((p = helpers_expired(h, now))) {
 		struct helper_task *t = p->task;
 
 		helper_give_up(h, p, -ETIMEDOUT);
@@ -511,11 +511,11 @@ static void helpers_expire(struct helpers *h)
 	}
 }
 
-/* Its process is gone; one that was not killed here has an end of its socket to be read first. */
+/* The process is gone.  Unless it was killed here, the end of its socket is read first. */
 static void helper_exited(struct helpers *h, struct helper *p)
 {
 	p->exited = true;
-	watch_close(h, &p->pidfd);
+	helper_fd_close(h, &p->pidfd);
 	if (p->socket >= 0)
 		return;
 	LIST_REMOVE(p, next);
@@ -576,7 +576,7 @@ unsigned int helpers_waiting(const struct helpers *h)
 	return h->waiting_n;
 }
 
-/* So that there is one also when the daemon has run out of descriptors. */
+/* Keeps helpers ready, also for a time when the daemon has run out of descriptors. */
 static void helpers_refill(struct helpers *h)
 {
 	while (h->n < IDLE && h->n < h->max && !h->lost) {

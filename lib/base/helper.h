@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Helper processes of a daemon: they do whatever may hang.
+ * Helper processes of a daemon do the work that may hang.
  *
- * A descriptor that a stranger has sent, or a file that he has chosen, can hold up every process
+ * A descriptor received from a client, or a file that a client has chosen, can block every process
  * that touches it: close(2) waits for SO_LINGER and for a FUSE server's answer to FLUSH, fstat(2)
- * and read(2) wait for a file system that another program or machine answers for.  Some of these
- * waits end with no signal, not even SIGKILL, and a thread in such a wait keeps its whole process
- * from exiting.  So this work is done by processes that share nothing with the daemon but one
- * socket.
+ * and read(2) wait for a remote or user-space file system.  Some of these waits cannot be
+ * interrupted, not even by SIGKILL, and a thread in such a wait keeps its whole process from
+ * exiting.  So this work is done by processes that share nothing with the daemon but one socket.
  *
- * The spawner is forked from the daemon before that has anything to inherit; it forks the helpers.
+ * The daemon forks the spawner before it has anything to inherit; the spawner forks the helpers.
  * A helper does one call at a time: the daemon sends a job's number, its argument and descriptors,
- * the helper answers with any number of parts and a result.  A call that is not done by its
- * deadline is given up: the helper is killed and counts against the limit until the kernel lets go
- * of it.
+ * the helper answers with any number of parts and a result.  A call that misses its deadline is
+ * given up: the helper is killed, and counts against the limit until it has exited.
  *
- * All functions but helper_emit() are the daemon's, and its one thread's.  No call waits, but for a
- * new helper, which the spawner makes in some 0.3 ms.
+ * All functions but helper_emit() belong to the daemon, to one thread of it.  None blocks, except
+ * for some 0.3 ms while the spawner makes a new helper.
  */
 #ifndef PMCBPF_BASE_HELPER_H
 #define PMCBPF_BASE_HELPER_H
@@ -30,7 +28,7 @@
 #define HELPER_MAX_ARG	4096u		/* bytes of an argument */
 #define HELPER_MAX_PART 61440u		/* bytes of a part of the answer */
 #define HELPER_MAX_FDS	MESSAGE_MAX_FDS	/* descriptors of either */
-#define HELPER_CLOSERS	8u		/* at most, that close what was disposed of */
+#define HELPER_CLOSERS	8u		/* at most so many close descriptors */
 
 struct helpers;
 
@@ -65,19 +63,19 @@ void helpers_free(struct helpers *h);
 /* Readable when helpers_run() has something to do. */
 int helpers_fd(const struct helpers *h);
 void helpers_run(struct helpers *h);
-/* To be called once in each turn of the loop: helpers close what was disposed of, and two exist. */
+/* Once in each turn of the loop: passes disposed descriptors to helpers, and keeps two ready. */
 void helpers_settle(struct helpers *h);
-/* Helpers, also those that the kernel has not let go of. */
+/* Helpers, including killed ones that have not exited. */
 unsigned int helpers_alive(const struct helpers *h);
-/* Descriptors that have been disposed of, and wait for a helper to close them. */
+/* Disposed descriptors that wait for a helper to close them. */
 unsigned int helpers_waiting(const struct helpers *h);
-/* The spawner has died, and all helpers with it: there are none until the daemon starts anew. */
+/* The spawner has died, and all helpers with it; only a new daemon can have helpers again. */
 bool helpers_lost(const struct helpers *h);
 
 struct helper_task {
 	/* There is something for helper_read(), or the deadline has passed. */
 	void (*ready)(struct helper_task *t);
-	/* The helper is another's from now on, or gone: what the call was charged to is free. */
+	/* The helper is free or gone: the call no longer counts against its user's limit. */
 	void (*over)(struct helper_task *t);
 	struct helper *helper;		/* NULL: the call is over */
 	int result;			/* of a call that is over before it was read */
@@ -104,23 +102,23 @@ struct helper_part {
 	unsigned int nfds;
 };
 enum helper_state helper_read(struct helpers *h, struct helper_task *t, struct helper_part *part);
-/* Waits for what helper_read() would return instead of HELPER_LATER; for who has no event loop. */
+/* Blocks until helper_read() would not return HELPER_LATER; for callers without an event loop. */
 void helper_wait(struct helpers *h, const struct helper_task *t);
 
-/* The caller has all that it wants: the helper may take the rest of its time to finish. */
+/* The caller needs no more of the answer; the helper may use its time to finish. */
 void helper_leave(struct helper_task *t);
 /* Gives the call up. */
 void helper_cancel(struct helpers *h, struct helper_task *t);
 
 /*
- * Closes descriptors that may be a stranger's: they are passed to a helper and closed there, so
- * that the caller's own close(2) is never the last one.  For what has no flush of its own: sockets,
- * pipes, and files that have been found to be harmless.
+ * Closes descriptors that may come from a client.  A helper receives and closes them, so that the
+ * caller's own close(2) is never the last one.  Only for descriptors without a flush operation:
+ * sockets, pipes, and files that are known to be harmless.
  */
 void helper_dispose(struct helpers *h, const int *fds, unsigned int nfds);
 /*
- * Ends a connection: its peer sees that at once.  Where something is unread in it, that may be
- * descriptors of the peer's, which go with the last reference of the socket: it is disposed of.
+ * Ends a connection; the peer is notified at once.  If messages are unread they may carry
+ * descriptors, which the last close(2) of the socket would close: then the socket is disposed of.
  */
 void helper_hang_up(struct helpers *h, int socket);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the daemon's side (helper.c) and the helpers' side (helper_process.c) share. */
+/* The protocol between the daemon's side (helper.c) and the helpers' side (helper_process.c). */
 #ifndef PMCBPF_BASE_HELPER_IMPL_H
 #define PMCBPF_BASE_HELPER_IMPL_H
 

@@ -20,8 +20,8 @@ int helper_emit(const struct helper_call *call, const void *data, size_t len, co
 	return message_send(call->socket, &head, sizeof(head), data, len, fds, nfds, 0);
 }
 
-/* The daemon's own copies of what is to be closed here go first: none of them may be the last. */
-static void await_owner(int socket)
+/* Waits until the daemon has closed its own copies of the descriptors, so that ours are last. */
+static void helper_await_owner(int socket)
 {
 	int fds[HELPER_MAX_FDS];
 	unsigned int nfds;
@@ -30,7 +30,7 @@ static void await_owner(int socket)
 	(void)message_receive(socket, &byte, 1, NULL, 0, fds, &nfds, 0);
 }
 
-/* Everything of a call is given back before its end is reported. */
+/* All descriptors of a call are closed before its end is reported. */
 static void helper_serve(int socket, helper_job *const *jobs, unsigned int njobs)
 {
 	uint8_t arg[HELPER_MAX_ARG] __attribute__((aligned(8)));
@@ -47,7 +47,7 @@ static void helper_serve(int socket, helper_job *const *jobs, unsigned int njobs
 	if (order.job < njobs)
 		end.result = jobs[order.job](&call);
 	else
-		await_owner(socket);
+		helper_await_owner(socket);
 	for (unsigned int i = 0; i < call.nfds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -56,10 +56,10 @@ static void helper_serve(int socket, helper_job *const *jobs, unsigned int njobs
 }
 
 /*
- * The daemon's signals are not a helper's: it ends when the daemon's end of its socket closes, also
- * where a service manager signals the whole group.
+ * A service manager signals the whole process group.  A helper ignores that, and ends when the
+ * daemon's end of its socket closes.
  */
-static void take_no_signals(void)
+static void helper_ignore_signals(void)
 {
 	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE };
 	sigset_t none;
@@ -71,10 +71,10 @@ static void take_no_signals(void)
 }
 
 /*
- * A terminal's signals and the terminal itself, or whoever waits for the end of the daemon's
- * output, are none of its business.  Sanitizers report to standard error.
+ * Helpers must not get a terminal's signals, nor keep the daemon's standard output open for its
+ * readers.  Sanitizers report to standard error.
  */
-static void leave_terminal(void)
+static void helper_leave_terminal(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -91,7 +91,7 @@ static void leave_terminal(void)
 }
 
 /* A fork that returns a descriptor of the child; there are no threads that it could surprise. */
-static long fork_pidfd(int *pidfd)
+static long helper_fork(int *pidfd)
 {
 	return syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, pidfd, 0, 0);
 }
@@ -105,13 +105,13 @@ _Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs
 
 	const pid_t spawner = getpid();
 
-	take_no_signals();
-	leave_terminal();
-	signal(SIGCHLD, SIG_IGN);	/* nobody collects helpers */
+	helper_ignore_signals();
+	helper_leave_terminal();
+	signal(SIGCHLD, SIG_IGN);	/* helpers need not be collected */
 	prctl(PR_SET_NAME, name, 0, 0, 0);
 	while (message_receive(socket, &byte, 1, NULL, 0, fds, &nfds, 0) > 0) {
 		int32_t err = nfds == 1 ? 0 : -EPROTO;
-		long pid = err ? -1 : fork_pidfd(&pidfd);
+		long pid = err ? -1 : helper_fork(&pidfd);
 
 		if (pid == 0) {
 			close(socket);

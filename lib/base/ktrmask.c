@@ -10,6 +10,7 @@
 #include <sys/ktr_class.h>
 
 #include "ktrmask.h"
+#include "number.h"
 
 #define BETWEEN " \t\n,|"
 
@@ -27,16 +28,15 @@ static const struct {
 };
 #define NAMED 32	/* the first ones, one for each bit */
 
-static int word_bits(const char *word, uint32_t *bits)
+static int ktrmask_word(const char *word, uint32_t *bits)
 {
-	unsigned long number;
-	char *end;
+	uint64_t number = 0;
 
 	if (word[0] >= '0' && word[0] <= '9') {
-		errno = 0;
-		number = strtoul(word, &end, 0);
+		int err = number_parse(word, 0, UINT32_MAX, &number);
+
 		*bits = (uint32_t)number;
-		return *end || errno || number > UINT32_MAX ? -EINVAL : 0;
+		return err ? -EINVAL : 0;
 	}
 	if (!strncasecmp(word, "KTR_", 4))
 		word += 4;
@@ -60,7 +60,7 @@ int ktrmask_parse(const char *text, uint32_t *mask, char *bad, size_t size)
 
 		n = strcspn(text, BETWEEN);
 		snprintf(word, sizeof(word), "%.*s", (int)n, text);
-		if (n >= sizeof(word) || word_bits(word + without, &bits)) {
+		if (n >= sizeof(word) || ktrmask_word(word + without, &bits)) {
 			snprintf(bad, size, "%s", word);
 			return -EINVAL;
 		}

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See lockfile.h.  Both daemons are linked with it; it needs the C library only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,10 +23,10 @@ struct lock_reason {
 	size_t size;
 };
 
-static int reject(const struct lock_reason *r, int err, const char *fmt, ...)
+static int lock_reject(const struct lock_reason *r, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int reject(const struct lock_reason *r, int err, const char *fmt, ...)
+static int lock_reject(const struct lock_reason *r, int err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -39,7 +38,7 @@ static int reject(const struct lock_reason *r, int err, const char *fmt, ...)
 
 /* --- the holder ------------------------------------------------------------------------------ */
 
-static long now_ms(void)
+static long lockfile_now(void)
 {
 	struct timespec t;
 
@@ -51,7 +50,7 @@ static long now_ms(void)
  * Has SIGKILL been sent to it, or has it ended?  The kernel leaves that signal among those of the
  * process until nothing is left of it.
  */
-static bool is_ending(pid_t pid)
+static bool holder_is_ending(pid_t pid)
 {
 	unsigned long long pending = 0;
 	char path[32], line[128], state = 'X';
@@ -71,58 +70,61 @@ static bool is_ending(pid_t pid)
 }
 
 /* Waits for the end of a holder that was killed.  false: it runs on, or does not end in time. */
-static bool ends_in_time(pid_t pid, long deadline)
+static bool holder_ends_in_time(pid_t pid, long deadline)
 {
 	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-	bool gone = p.fd < 0 && errno == ESRCH, ending = gone || is_ending(pid);
-	long left = deadline - now_ms();
+	bool gone = p.fd < 0 && errno == ESRCH, ending = gone || holder_is_ending(pid);
+	long left = deadline - lockfile_now();
 
 	if (p.fd >= 0 && ending && left > 0)
 		poll(&p, 1, (int)left);
 	if (p.fd >= 0)
 		close(p.fd);
 	/* A child that shares its descriptors may end a moment later: the lock is tried again. */
-	return ending && now_ms() < deadline;
+	return ending && lockfile_now() < deadline;
 }
 
 long lockfile_deadline(void)
 {
-	return now_ms() + PATIENCE;
+	return lockfile_now() + PATIENCE;
 }
 
 bool lockfile_outlasts(pid_t pid, long deadline)
 {
-	if (!ends_in_time(pid, deadline))
+	if (!holder_ends_in_time(pid, deadline))
 		return false;
 	poll(NULL, 0, GLANCE);
 	return true;
 }
 
 /* 0: try again. */
-static int ask_holder(const struct lockfile *l, long deadline, const struct lock_reason *r)
+static int holder_ask(const struct lockfile *l, long deadline, const struct lock_reason *r)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
 	if (fcntl(l->fd, F_GETLK, &lock))
-		return reject(r, -errno, "cannot lock %s: %s", l->path, strerror(errno));
+		return lock_reject(r, -errno, "cannot lock %s: %s", l->path, strerror(errno));
 	if (lock.l_type == F_UNLCK)
 		return 0;
 	if (lock.l_pid <= 0)
-		return reject(r, -EADDRINUSE, "already running: a process of another pid namespace "
-			      "holds %s", l->path);
-	if (ends_in_time(lock.l_pid, deadline))
+		return lock_reject(r, -EADDRINUSE,
+				   "already running: a process of another pid namespace "
+				   "holds %s",
+				   l->path);
+	if (holder_ends_in_time(lock.l_pid, deadline))
 		return 0;
-	return reject(r, -EADDRINUSE, "already running: process %d holds %s%s", (int)lock.l_pid,
-		      l->path, is_ending(lock.l_pid) ? "; it was killed, but has not ended" : "");
+	return lock_reject(
+		r, -EADDRINUSE, "already running: process %d holds %s%s", (int)lock.l_pid, l->path,
+		holder_is_ending(lock.l_pid) ? "; it was killed, but has not ended" : "");
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
 
 /*
- * 1: it is open; 0: it was removed meanwhile.  Neither is a link followed, nor something created
- * where the kernel has rules about strangers' files.
+ * 1: it is open; 0: it was removed meanwhile.  Links are not followed, and O_CREAT comes with
+ * O_EXCL only: fs.protected_regular refuses it for existing files of other users.
  */
-static int open_file(struct lockfile *l, const struct lock_reason *r)
+static int lockfile_open(struct lockfile *l, const struct lock_reason *r)
 {
 	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
@@ -135,37 +137,43 @@ static int open_file(struct lockfile *l, const struct lock_reason *r)
 	if (l->fd >= 0)
 		return 1;
 	if (errno == ELOOP || errno == EISDIR || errno == ENXIO)
-		return reject(r, -EEXIST, "%s is in the way: it is no plain file; remove it",
-			      l->path);
-	return reject(r, -errno, "cannot open %s: %s", l->path, strerror(errno));
+		return lock_reject(r, -EEXIST, "%s is in the way: it is no plain file; remove it",
+				   l->path);
+	return lock_reject(r, -errno, "cannot open %s: %s", l->path, strerror(errno));
 }
 
 /* Only the daemon's user must be able to open it, and writing to it must change nothing else. */
-static int check_file(const struct lockfile *l, const struct stat *st, const struct lock_reason *r)
+static int lockfile_check(const struct lockfile *l, const struct stat *st,
+			  const struct lock_reason *r)
 {
 	if (!S_ISREG(st->st_mode))
-		return reject(r, -EEXIST, "%s is in the way: it is no plain file; remove it",
-			      l->path);
+		return lock_reject(r, -EEXIST, "%s is in the way: it is no plain file; remove it",
+				   l->path);
 	if (st->st_uid != geteuid())
-		return reject(r, -EPERM, "%s is in the way: it belongs to user %u; remove it, or "
-			      "use a folder where others cannot write", l->path, st->st_uid);
+		return lock_reject(r, -EPERM,
+				   "%s is in the way: it belongs to user %u; remove it, or "
+				   "use a folder where others cannot write",
+				   l->path, st->st_uid);
 	if (st->st_mode & 077)
-		return reject(r, -EPERM, "%s is in the way: with mode %03o others can lock it; "
-			      "remove it", l->path, st->st_mode & 0777);
+		return lock_reject(r, -EPERM,
+				   "%s is in the way: with mode %03o others can lock it; "
+				   "remove it",
+				   l->path, st->st_mode & 0777);
 	if (st->st_nlink > 1)
-		return reject(r, -EPERM, "%s is in the way: the file has another name; remove it",
-			      l->path);
+		return lock_reject(r, -EPERM,
+				   "%s is in the way: the file has another name; remove it",
+				   l->path);
 	return 0;
 }
 
-static bool is_named(const char *path, const struct stat *st)
+static bool lockfile_is_named(const char *path, const struct stat *st)
 {
 	struct stat now;
 
 	return !lstat(path, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
 }
 
-static void give_up(struct lockfile *l)
+static void lockfile_close(struct lockfile *l)
 {
 	if (l->fd >= 0)
 		close(l->fd);
@@ -173,25 +181,25 @@ static void give_up(struct lockfile *l)
 }
 
 /* 1: taken; 0: the file or its holder changed meanwhile. */
-static int try_take(struct lockfile *l, long deadline, const struct lock_reason *r)
+static int lockfile_try(struct lockfile *l, long deadline, const struct lock_reason *r)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st;
 	int err;
 
-	err = open_file(l, r);
+	err = lockfile_open(l, r);
 	if (err <= 0)
 		return err;
 	if (fstat(l->fd, &st))
-		return reject(r, -errno, "cannot look at %s: %s", l->path, strerror(errno));
-	err = st.st_nlink ? check_file(l, &st, r) : 0;
+		return lock_reject(r, -errno, "cannot look at %s: %s", l->path, strerror(errno));
+	err = st.st_nlink ? lockfile_check(l, &st, r) : 0;
 	if (err || !st.st_nlink)
 		return err;
 	if (!fcntl(l->fd, F_SETLK, &lock))
-		return is_named(l->path, &st);
+		return lockfile_is_named(l->path, &st);
 	if (errno != EAGAIN && errno != EACCES)
-		return reject(r, -errno, "cannot lock %s: %s", l->path, strerror(errno));
-	return ask_holder(l, deadline, r);
+		return lock_reject(r, -errno, "cannot lock %s: %s", l->path, strerror(errno));
+	return holder_ask(l, deadline, r);
 }
 
 /* While the lock is held, so that no other daemon's file is removed. */
@@ -199,9 +207,9 @@ void lockfile_release(struct lockfile *l)
 {
 	struct stat st;
 
-	if (l->fd >= 0 && !fstat(l->fd, &st) && is_named(l->path, &st))
+	if (l->fd >= 0 && !fstat(l->fd, &st) && lockfile_is_named(l->path, &st))
 		unlink(l->path);
-	give_up(l);
+	lockfile_close(l);
 }
 
 int lockfile_take(struct lockfile *l, const char *socket, char *why, size_t size)
@@ -213,20 +221,20 @@ int lockfile_take(struct lockfile *l, const char *socket, char *why, size_t size
 	*l = LOCKFILE_NONE;
 	if ((size_t)snprintf(l->path, sizeof(l->path), "%s" LOCKFILE_SUFFIX, socket) >=
 	    sizeof(l->path))
-		return reject(&r, -ENAMETOOLONG, "%s: the path is too long", socket);
-	while (!(taken = try_take(l, deadline, &r)) && now_ms() < deadline) {
-		give_up(l);
+		return lock_reject(&r, -ENAMETOOLONG, "%s: the path is too long", socket);
+	while (!(taken = lockfile_try(l, deadline, &r)) && lockfile_now() < deadline) {
+		lockfile_close(l);
 		poll(NULL, 0, GLANCE);
 	}
 	if (taken == 0)
-		taken = reject(&r, -EAGAIN, "%s is replaced again and again", l->path);
+		taken = lock_reject(&r, -EAGAIN, "%s is replaced again and again", l->path);
 	if (taken < 0) {
-		give_up(l);
+		lockfile_close(l);
 		return taken;
 	}
 	if (!ftruncate(l->fd, 0) && dprintf(l->fd, "%d\n", getpid()) > 0)
 		return 0;
-	taken = reject(&r, -errno, "cannot write to %s: %s", l->path, strerror(errno));
+	taken = lock_reject(&r, -errno, "cannot write to %s: %s", l->path, strerror(errno));
 	lockfile_release(l);
 	return taken;
 }

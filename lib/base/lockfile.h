@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lock of a daemon: of several daemons that are started for one socket, one runs.
+ * The lock of a daemon: only one daemon runs for each socket.
  *
  * The lock is a file of its own, beside the socket, which only the daemon's user can open; a lock
  * on a folder or on a file that others can open is theirs to take as well.  It is a lock of
@@ -25,16 +25,16 @@ struct lockfile {
 #define LOCKFILE_NONE ((struct lockfile){ .fd = -1 })
 
 /*
- * Takes the lock of `socket`, SOCKET.lock, and writes the caller's process id to it.  Nothing is
- * waited for but the end of a holder that has been killed.  -EADDRINUSE: a process holds it; other
- * errors: the file cannot be trusted, or not be made.  The reason is then in `why`, one line.
+ * Takes the lock of `socket`, SOCKET.lock, and writes the caller's process id to it.  Waits only
+ * for the end of a holder that has been killed.  -EADDRINUSE: a process holds it; other errors: the
+ * file cannot be trusted or created.  On failure `why` has the reason, one line.
  */
 int lockfile_take(struct lockfile *l, const char *socket, char *why, size_t size);
 
 /*
- * When waiting for a process that was killed ends, from now on; and one such wait.  A process loses
- * its lock before its sockets: the new holder of the lock may still find somebody listening.
- * false: that process runs on, or the time is over.
+ * Waiting for the end of a killed process: the deadline, counted from now, and one such wait.  A
+ * process loses its lock before its sockets, so the new holder of the lock may still find it
+ * listening.  false: that process runs on, or the deadline has passed.
  */
 long lockfile_deadline(void);
 bool lockfile_outlasts(pid_t pid, long deadline);

@@ -19,11 +19,11 @@ long message_receive(int socket, void *head, size_t head_len, void *data, size_t
 		     unsigned int *nfds, int flags);
 
 /*
- * Does the message that is next carry descriptors?  1, 0 (also at the end), or -errno: there is
- * none.  They do not enter the caller's table.  `creds`: the socket has SO_PASSCRED.
+ * Does the next message carry descriptors?  1, 0 (also at the end), or -errno: there is none.  The
+ * message stays unread.  `creds`: the socket has SO_PASSCRED.
  */
 int message_carries(int socket, bool creds);
-/* Has a socket that was shut down messages that nobody has received? */
+/* Does a socket that was shut down hold unread messages? */
 bool message_unread(int socket);
 
 #endif

@@ -7,24 +7,24 @@
 
 #include "nearest.h"
 
-static int fold(char c)
+static int nearest_fold(char c)
 {
 	return strchr(" _-.", c) ? '-' : tolower((unsigned char)c);
 }
 
 /* How far a name may be: a letter in three, at most three. */
-static size_t limit_of(size_t len)
+static size_t nearest_limit(size_t len)
 {
 	return len < 3 ? 1 : len < 9 ? (len + 1) / 3 : 3;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t nearer(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
 /* The rows of the usual table: the last two, and the one that is made. */
-static size_t distance(const char *a, size_t alen, const char *b, size_t blen)
+static size_t nearest_distance(const char *a, size_t alen, const char *b, size_t blen)
 {
 	size_t rows[3][NEAREST_MAX + 1], *before = rows[0], *last = rows[1], *now = rows[2];
 	size_t *spare;
@@ -34,11 +34,13 @@ static size_t distance(const char *a, size_t alen, const char *b, size_t blen)
 	for (size_t i = 1; i <= alen; i++) {
 		now[0] = i;
 		for (size_t j = 1; j <= blen; j++) {
-			int x = fold(a[i - 1]), y = fold(b[j - 1]);
+			int x = nearest_fold(a[i - 1]), y = nearest_fold(b[j - 1]);
 
-			now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + (x != y));
-			if (i > 1 && j > 1 && x == fold(b[j - 2]) && y == fold(a[i - 2]))
-				now[j] = least(now[j], before[j - 2] + 1);
+			now[j] =
+				nearer(nearer(last[j], now[j - 1]) + 1, last[j - 1] + (x != y));
+			if (i > 1 && j > 1 && x == nearest_fold(b[j - 2]) &&
+			    y == nearest_fold(a[i - 2]))
+				now[j] = nearer(now[j], before[j - 2] + 1);
 		}
 		spare = before;
 		before = last;
@@ -48,18 +50,18 @@ static size_t distance(const char *a, size_t alen, const char *b, size_t blen)
 	return last[blen];
 }
 
-static int is_beginning(const char *word, size_t len, const char *name)
+static int nearest_is_beginning(const char *word, size_t len, const char *name)
 {
 	size_t i = 0;
 
-	while (i < len && name[i] && fold(word[i]) == fold(name[i]))
+	while (i < len && name[i] && nearest_fold(word[i]) == nearest_fold(name[i]))
 		i++;
 	return i == len;
 }
 
 void nearest_begin(struct nearest *n, const char *word)
 {
-	*n = (struct nearest){ .word = word, .distance = limit_of(strlen(word)) + 1 };
+	*n = (struct nearest){ .word = word, .distance = nearest_limit(strlen(word)) + 1 };
 }
 
 /* The first of several at the same distance stays; a name that begins with the word is near. */
@@ -69,9 +71,9 @@ void nearest_offer(struct nearest *n, const char *name)
 
 	if (wlen < 2 || wlen >= NEAREST_MAX || !len || len >= NEAREST_MAX)
 		return;
-	d = distance(n->word, wlen, name, len);
-	if (wlen >= 4 && is_beginning(n->word, wlen, name))
-		d = least(d, 1);
+	d = nearest_distance(n->word, wlen, name, len);
+	if (wlen >= 4 && nearest_is_beginning(n->word, wlen, name))
+		d = nearer(d, 1);
 	if (d >= n->distance || d >= len)
 		return;
 	n->distance = d;

@@ -13,7 +13,7 @@ int refuse(struct reason *why, int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
-	/* The text quotes what users typed: it must stay one line on their terminal. */
+	/* The text quotes users' input: it must stay one line on a terminal. */
 	for (p = why->text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';

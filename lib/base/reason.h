@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The one line that goes with a failure: what was asked, what is in the way, what would work. */
+/* The line of text that goes with a failure: the request, the obstacle, and a remedy. */
 #ifndef PMCBPF_REASON_H
 #define PMCBPF_REASON_H
 

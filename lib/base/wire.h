@@ -13,6 +13,9 @@
 
 #include <stdint.h>
 
+/* Where pmcbpfd listens by default. */
+#define WIRE_SOCKET	 PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
+
 #define WIRE_MAGIC	 0x57434d50u	/* "PMCW" */
 #define WIRE_VERSION	 1
 #define WIRE_SEQ_REFUSED 0		/* see HELLO */
@@ -67,9 +70,9 @@ struct wire_hdr {
 
 /*
  * HELLO: reply carries one descriptor, the page of struct wire_alive.  A connection that is refused
- * gets an error to HELLO with the number WIRE_SEQ_REFUSED, whether HELLO has been sent or not, and
- * is closed.  The client may see EPIPE or ECONNRESET first; the refusal is there to be read still.
- * The same ends a connection later on, when the daemon cannot receive a request.
+ * gets an error reply to HELLO with the number WIRE_SEQ_REFUSED, whether HELLO has been sent or
+ * not, and is closed.  The client may see EPIPE or ECONNRESET first, and can still read the
+ * refusal.  The same reply ends a connection later, when the daemon cannot receive a request.
  */
 struct wire_hello_req {
 	uint32_t pid;		/* the client's getpid(), for messages; not trusted */
@@ -115,7 +118,7 @@ struct wire_driverstats {
 	uint32_t log_sweeps;
 };
 
-struct wire_losses {		/* what hwpmc's statistics have no place for */
+struct wire_losses {		/* statistics that hwpmc does not have */
 	uint64_t chains_cut;
 };
 
@@ -150,7 +153,7 @@ struct wire_dynevent {
 	uint32_t code;
 	uint32_t flags;		/* MSR: enum wire_msr; else 0 */
 };
-/* Who reads a register in a scope; neither: it is not counted there. */
+/* Which driver reads a register in each scope; neither: it cannot be counted there. */
 enum wire_msr {
 	WIRE_MSR_SYSTEM_MODULE = 1,
 	WIRE_MSR_SYSTEM_PERF = 2,
@@ -163,7 +166,7 @@ struct wire_dynevent_rep {	/* followed by count struct wire_dynevent */
 	uint32_t reserved;
 };
 
-/* GATES: what stands between the caller and its counts, as far as the daemon can tell. */
+/* GATES: obstacles between the caller and its counts, as far as the daemon can see. */
 enum wire_gate_state {
 	WIRE_GATE_OPEN = 0,
 	WIRE_GATE_LIMITS = 1,	/* counting works, but not all of it */
@@ -201,7 +204,7 @@ struct wire_allocate_req {
 	uint32_t mode;
 	uint64_t config;	/* perf_event_attr.config… of a hardware event; MSR: the register */
 	uint64_t config1;	/* MSR: WIRE_MSR_SELECT | a register to be written at START … */
-	uint64_t config2;	/* … and what */
+	uint64_t config2;	/* … and its value */
 	uint64_t count;		/* initial reload count of sampling modes */
 	char event_name[WIRE_NAME_MAX];
 };
@@ -230,8 +233,8 @@ struct wire_start_rep {
 };
 
 /*
- * PMCGETMSR: the kernel tells the number of a register only to who runs on it, so the client looks
- * first, and then asks whether it may know.
+ * PMCGETMSR: only the process that an event counts can find the number of its register, so the
+ * client looks it up first, and then asks whether it may return it.
  */
 struct wire_getmsr_req {
 	uint32_t pmcid;
@@ -313,7 +316,7 @@ struct wire_ktr_req {
 	uint32_t reserved;
 	char text[32];		/* MARK's, NUL-padded; "" otherwise */
 };
-struct wire_ktr {		/* as it is then: struct pmc_ktr tells what they are */
+struct wire_ktr {		/* after the operation; struct pmc_ktr explains the fields */
 	uint32_t compile;
 	uint32_t missing;
 	uint32_t mask;
@@ -347,7 +350,7 @@ enum wire_kgmon_source {
 	WIRE_KGMON_CLOCK = 1,
 	WIRE_KGMON_PMCS = 2,
 };
-struct wire_kgmon {		/* as it is then: struct pmc_kgmon explains the fields */
+struct wire_kgmon {		/* after the operation; struct pmc_kgmon explains the fields */
 	uint32_t on;
 	uint32_t source;	/* enum wire_kgmon_source */
 	uint32_t rate;
@@ -365,8 +368,8 @@ struct wire_kgmon_hit {
 
 /*
  * SIGNALS: the signals that the client's program handles or waits for, bit N - 1 for signal N.
- * From then on the daemon goes by this, and not by what the kernel shows of the process, where
- * valgrind and other emulators have handlers of their own.
+ * From then on the daemon uses this instead of the handlers that the kernel reports, which under
+ * valgrind and other emulators are the emulator's.
  */
 struct wire_signals_req {
 	uint32_t taken;
@@ -377,7 +380,7 @@ struct wire_signals_req {
 
 /*
  * `futex` is on the daemon's robust list: the kernel sets FUTEX_OWNER_DIED (0x40000000) in it when
- * the daemon is gone, however it went, so that a client never takes a dead page for a count.
+ * the daemon ends for any reason, so that a client never reads a count from a dead page.
  */
 struct wire_alive {
 	uint32_t magic;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * FreeBSD's machine-independent event names, and what they are called here.  Two of them are exact
- * here, or refused: FreeBSD takes the time stamp counter for "cycles" on x86, and clock ticks for
- * "instructions" where there are no counters.  A cell lists spellings of one and the same event,
- * separated by "|": first the kernel's name for it, then libpfm4's.  An empty cell means that the
- * CPUs of that column have no event of that meaning.
+ * FreeBSD's machine-independent event names, and the names of the same events here.  Two of them
+ * are exact here, or refused: FreeBSD takes the time stamp counter for "cycles" on x86, and clock
+ * ticks for "instructions" where there are no counters.  A cell lists spellings of one and the same
+ * event, separated by "|": first the kernel's name for it, then libpfm4's.  An empty cell means
+ * that the CPUs of that column have no event of that meaning.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "event.h"
+#include "alias.h"
 
 #include <sys/pmc.h>
 
@@ -68,7 +68,7 @@ static const struct second_name soft_events[] = {
 	{ "migrations", "CPU_MIGRATIONS" },
 };
 
-static const char *second(const struct second_name *table, size_t n, const char *name)
+static const char *alias_second(const struct second_name *table, size_t n, const char *name)
 {
 	size_t i;
 
@@ -78,30 +78,30 @@ static const char *second(const struct second_name *table, size_t n, const char 
 	return NULL;
 }
 
-const char *evspec_iaf_event(const char *name)
+const char *alias_iaf_event(const char *name)
 {
-	return second(iaf_events, sizeof(iaf_events) / sizeof(iaf_events[0]), name);
+	return alias_second(iaf_events, sizeof(iaf_events) / sizeof(iaf_events[0]), name);
 }
 
-const char *evspec_soft_event(const char *name)
+const char *alias_soft_event(const char *name)
 {
-	return second(soft_events, sizeof(soft_events) / sizeof(soft_events[0]), name);
+	return alias_second(soft_events, sizeof(soft_events) / sizeof(soft_events[0]), name);
 }
 
-static const char *meaning(const struct alias *a, const struct evspec_machine *m)
+static const char *alias_meaning(const struct alias *a, const struct evspec_machine *m)
 {
 	return m->family == EVSPEC_NO_PMU ? "" : a->to[m->family - 1];
 }
 
-const char *evspec_alias_name(unsigned int i, const struct evspec_machine *m)
+const char *alias_name(unsigned int i, const struct evspec_machine *m)
 {
 	if (i >= sizeof(aliases) / sizeof(aliases[0]))
 		return NULL;
-	return *meaning(&aliases[i], m) ? aliases[i].name : "";
+	return *alias_meaning(&aliases[i], m) ? aliases[i].name : "";
 }
 
-unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
-			  char out[EVSPEC_MAX_SPELLINGS][EVSPEC_MAX + 1])
+unsigned int alias_spell(const char *text, const struct evspec_machine *m,
+			 char out[ALIAS_MAX_SPELLINGS][EVSPEC_MAX + 1])
 {
 	size_t n = strcspn(text, ","), i;
 	const char *to = NULL;
@@ -109,12 +109,12 @@ unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
 
 	for (i = 0; i < sizeof(aliases) / sizeof(aliases[0]) && !to; i++)
 		if (evspec_same_n(text, n, aliases[i].name))
-			to = meaning(&aliases[i], m);
-	while (to && *to && count < EVSPEC_MAX_SPELLINGS) {
+			to = alias_meaning(&aliases[i], m);
+	while (to && *to && count < ALIAS_MAX_SPELLINGS) {
 		size_t len = strcspn(to, "|");
 		int used = snprintf(out[count], EVSPEC_MAX + 1, "%.*s%s", (int)len, to, text + n);
 
-		/* Too long: keep the text as it was, and let evspec_parse() say so. */
+		/* Too long: evspec_parse() refuses the text as it was. */
 		if (used > (int)EVSPEC_MAX)
 			return 0;
 		count++;

@@ -1,85 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The grammar of event specifiers.  Nothing here reads a file or asks a daemon:
+ * The room of event names: from the text of a specifier to the fields of an allocation.
  *
- *	spec      := event [ "," qualifier ]...
- *	event     := alias | [ CLASS "-" ] NAME | PMU "/" [ term [ "," term ]... ] "/"
- *	qualifier := KEY [ "=" VALUE ]		term := KEY [ "=" VALUE ]
+ * resolve_event() does it all for pmc_allocate().  It goes through these files from top to bottom,
+ * and nothing here calls back:
  *
- * Names and keys match without regard to case, and space, "_", "-" and "." are one character.
+ *	suggest.c	rejects names of probes and tracepoints, which are not PMCs
+ *	alias.c		FreeBSD's machine-independent names: spellings on this machine
+ *	evspec.c	the grammar: class prefix or PMU, event, terms, qualifiers
+ *	resolve.c	tries the classes in order; each has a function of its own
+ *	pmu_event.c	hardware classes: names and qualifiers to configuration words
+ *	pmu.c, pfm.c	the two sources of names: the kernel's sysfs, and libpfm4
+ *	intern.c	gives a hardware event's name the number that struct pmc_info needs
+ *
+ * The caller describes the machine with struct machine, and is asked for nothing else.  Any thread
+ * may call; only intern.c and pfm.c have state, each behind its own lock.
+ *
+ * "ic-misses,usr" on an Intel machine becomes "frontend_retired.l1i_miss,usr" (alias), an event and
+ * one qualifier (grammar), neither SOFT nor TSC (resolve), not in sysfs (pmu), but an event with a
+ * unit mask in libpfm4 (pfm): config 0x1c6, config1 0x12, PMC_CAP_USER.
  */
 #ifndef PMCBPF_EVENT_H
 #define PMCBPF_EVENT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "lib/base/reason.h"
-
-#define EVSPEC_MAX	 512u	/* bytes of a specifier */
-#define EVSPEC_MAX_PAIRS 32u
-
-/* Whose alias table applies. */
-enum evspec_family {
-	EVSPEC_NO_PMU,		/* no hardware counters: GENERIC */
-	EVSPEC_INTEL,
-	EVSPEC_AMD,
-	EVSPEC_ARM64,
-	EVSPEC_FAMILIES
-};
-
-/* What the grammar must know of the machine. */
-struct evspec_machine {
-	enum evspec_family family;
-	unsigned int nclass;
-	uint32_t class[WIRE_CLASS_MAX];		/* enum pmc_class */
-};
-
-struct evspec_pair {
-	const char *key;
-	const char *value;	/* NULL: no "=" */
-};
-
-struct evspec {
-	bool raw;			/* PMU/term,.../ */
-	int class;			/* of the prefix, -1 without one */
-	const char *event;		/* the name without prefix; raw: the PMU */
-	unsigned int nterms, nquals;
-	struct evspec_pair terms[EVSPEC_MAX_PAIRS];
-	struct evspec_pair quals[EVSPEC_MAX_PAIRS];
-	char text[EVSPEC_MAX + 1];	/* what the pointers above point into */
-};
-
-/* Splits a specifier.  -EINVAL with the reason.  `spec` must not be moved afterwards. */
-int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec *spec,
-		 struct reason *why);
-
-/*
- * If the text before the first comma is an alias, stores its spellings on this machine: specifiers
- * to be tried one after the other, each with the qualifiers of `text` appended.  Returns their
- * number, 0 when it is no alias (or has no meaning here: then the classes may still know the name).
- */
-#define EVSPEC_MAX_SPELLINGS 4u
-unsigned int evspec_alias(const char *text, const struct evspec_machine *m,
-			  char out[EVSPEC_MAX_SPELLINGS][EVSPEC_MAX + 1]);
-
-/* The i-th alias, in the machine's column; NULL behind the last, "" if it has no meaning here. */
-const char *evspec_alias_name(unsigned int i, const struct evspec_machine *m);
-
-bool evspec_machine_has(const struct evspec_machine *m, uint32_t class);
-
-/* Equal after folding?  The second form compares n characters of a with all of b. */
-bool evspec_same(const char *a, const char *b);
-bool evspec_same_n(const char *a, size_t n, const char *b);
-
-/* A number in C's notation that takes up the whole text.  -EINVAL, -ERANGE. */
-int evspec_number(const char *text, uint64_t *value);
-
-/*
- * FreeBSD's second names: of the fixed Intel events, and perf's names of SOFT ones; NULL if none.
- */
-const char *evspec_iaf_event(const char *name);
-const char *evspec_soft_event(const char *name);
+#include "alias.h"
+#include "evspec.h"
+#include "intern.h"
+#include "machine.h"
+#include "pfm.h"
+#include "pmu.h"
+#include "pmu_event.h"
+#include "resolve.h"
+#include "suggest.h"
 
 #endif

@@ -5,30 +5,32 @@
 #include <string.h>
 
 #include "intern.h"
-#include "lib/pmc/lib.h"
+#include "lib/base/sigdefer.h"
+
+#include <sys/pmc.h>
 
 #define CHUNK	256u
 #define CHUNKS	((PMC_EV_PMU_LAST - PMC_EV_PMU_FIRST + 1u) / CHUNK)
 #define BUCKETS 1024u
 
-struct entry {
+struct intern_entry {
 	const char *name;
 	uint32_t next;		/* index + 1 in the same bucket; 0: none */
 };
 
 static struct {
 	pthread_mutex_t lock;
-	struct entry *chunk[CHUNKS];
+	struct intern_entry *chunk[CHUNKS];
 	uint32_t bucket[BUCKETS];	/* index + 1 */
 	uint32_t count;
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static struct entry *entry_at(uint32_t index)
+static struct intern_entry *intern_at(uint32_t index)
 {
 	return &table.chunk[index / CHUNK][index % CHUNK];
 }
 
-static uint32_t hash(const char *name)
+static uint32_t intern_hash(const char *name)
 {
 	uint32_t h = 2166136261u;
 
@@ -38,10 +40,10 @@ static uint32_t hash(const char *name)
 }
 
 /* Caller holds the lock.  Index of a new entry, or -1. */
-static int64_t append(const char *name, uint32_t bucket)
+static int64_t intern_append(const char *name, uint32_t bucket)
 {
 	uint32_t index = table.count;
-	struct entry **chunk = &table.chunk[index / CHUNK];
+	struct intern_entry **chunk = &table.chunk[index / CHUNK];
 	char *copy;
 
 	if (index >= CHUNKS * CHUNK)
@@ -51,7 +53,7 @@ static int64_t append(const char *name, uint32_t bucket)
 	copy = *chunk ? strdup(name) : NULL;
 	if (!copy)
 		return -1;
-	*entry_at(index) = (struct entry){ .name = copy, .next = table.bucket[bucket] };
+	*intern_at(index) = (struct intern_entry){ .name = copy, .next = table.bucket[bucket] };
 	table.bucket[bucket] = index + 1;
 	table.count++;
 	return index;
@@ -59,20 +61,20 @@ static int64_t append(const char *name, uint32_t bucket)
 
 uint32_t intern_event(const char *name, const char **text)
 {
-	uint32_t bucket = hash(name), i;
+	uint32_t bucket = intern_hash(name), i;
 	int64_t index = -1;
 
-	lib_block();
+	sigdefer_begin();
 	pthread_mutex_lock(&table.lock);
-	for (i = table.bucket[bucket]; i && index < 0; i = entry_at(i - 1)->next)
-		if (strcmp(entry_at(i - 1)->name, name) == 0)
+	for (i = table.bucket[bucket]; i && index < 0; i = intern_at(i - 1)->next)
+		if (strcmp(intern_at(i - 1)->name, name) == 0)
 			index = i - 1;
 	if (index < 0)
-		index = append(name, bucket);
+		index = intern_append(name, bucket);
 	if (index >= 0 && text)
-		*text = entry_at(index)->name;
+		*text = intern_at(index)->name;
 	pthread_mutex_unlock(&table.lock);
-	lib_unblock();
+	sigdefer_end();
 	return index < 0 ? 0 : PMC_EV_PMU_FIRST + (uint32_t)index;
 }
 
@@ -80,11 +82,11 @@ const char *intern_name(uint32_t event)
 {
 	const char *name = NULL;
 
-	lib_block();
+	sigdefer_begin();
 	pthread_mutex_lock(&table.lock);
 	if (event >= PMC_EV_PMU_FIRST && event - PMC_EV_PMU_FIRST < table.count)
-		name = entry_at(event - PMC_EV_PMU_FIRST)->name;
+		name = intern_at(event - PMC_EV_PMU_FIRST)->name;
 	pthread_mutex_unlock(&table.lock);
-	lib_unblock();
+	sigdefer_end();
 	return name;
 }

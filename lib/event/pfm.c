@@ -29,7 +29,7 @@ static struct {
 #undef MEMBER
 } pfm = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static int load_functions(void)
+static int pfm_load_functions(void)
 {
 	void *handle = dlopen(PFM_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	int ret;
@@ -59,10 +59,10 @@ static int load_functions(void)
 }
 
 /* Caller holds the lock. */
-static int load(void)
+static int pfm_load(void)
 {
 	if (!pfm.tried) {
-		pfm.err = load_functions();
+		pfm.err = pfm_load_functions();
 		pfm.tried = true;
 	}
 	return pfm.err;
@@ -80,14 +80,14 @@ struct walk {
 	void *arg;
 };
 
-static bool is_umask(int event, int index, pfm_event_attr_info_t *attr)
+static bool pfm_is_umask(int event, int index, pfm_event_attr_info_t *attr)
 {
 	*attr = (pfm_event_attr_info_t){ .size = sizeof(*attr) };
 	return pfm.pfm_get_event_attr_info(event, index, PFM_OS_NONE, attr) == PFM_SUCCESS &&
 	       attr->type == PFM_ATTR_UMASK;
 }
 
-static int walk_event(struct walk *w, const char *pmu, int index)
+static int pfm_walk_event(struct walk *w, const char *pmu, int index)
 {
 	pfm_event_info_t event = { .size = sizeof(event) };
 	pfm_event_attr_info_t attr;
@@ -97,16 +97,16 @@ static int walk_event(struct walk *w, const char *pmu, int index)
 		return 0;
 	w->umasks = false;
 	for (i = 0; i < event.nattrs && !w->umasks; i++)
-		w->umasks = is_umask(index, i, &attr);
+		w->umasks = pfm_is_umask(index, i, &attr);
 	stop = w->fn(w, pmu, event.name, NULL, event.desc, NULL);
 	for (i = 0; i < event.nattrs && !stop; i++)
-		if (is_umask(index, i, &attr))
+		if (pfm_is_umask(index, i, &attr))
 			stop = w->fn(w, pmu, event.name, attr.name, event.desc, attr.desc);
 	return stop;
 }
 
 /* Every event of the core PMUs that are present; perf's generic ones are not among them. */
-static int walk(struct walk *w)
+static int pfm_walk(struct walk *w)
 {
 	int p, i, stop = 0;
 
@@ -117,13 +117,13 @@ static int walk(struct walk *w)
 		    pmu.type != PFM_PMU_TYPE_CORE)
 			continue;
 		for (i = pmu.first_event; i != -1 && !stop; i = pfm.pfm_get_event_next(i))
-			stop = walk_event(w, pmu.name, i);
+			stop = pfm_walk_event(w, pmu.name, i);
 	}
 	return stop;
 }
 
 /* "inst_retired.any_p" is INST_RETIRED with the unit mask ANY_P. */
-static bool name_matches(const char *wanted, const char *event, const char *umask)
+static bool pfm_name_matches(const char *wanted, const char *event, const char *umask)
 {
 	size_t n = strlen(event);
 
@@ -133,10 +133,10 @@ static bool name_matches(const char *wanted, const char *event, const char *umas
 	       evspec_same(wanted + n + 1, umask);
 }
 
-static int find_one(struct walk *w, const char *pmu, const char *event, const char *umask,
-		    const char *desc, const char *umask_desc)
+static int pfm_find_one(struct walk *w, const char *pmu, const char *event, const char *umask,
+			const char *desc, const char *umask_desc)
 {
-	if (!name_matches(w->wanted, event, umask))
+	if (!pfm_name_matches(w->wanted, event, umask))
 		return 0;
 	snprintf(w->found, sizeof(w->found), "%s::%s%s%s", pmu, event, umask ? ":" : "",
 		 umask ? umask : "");
@@ -144,8 +144,8 @@ static int find_one(struct walk *w, const char *pmu, const char *event, const ch
 	return 1;
 }
 
-static int encode(const char *name, const char *text, uint32_t type, struct pmu_event *event,
-		  struct reason *why)
+static int pfm_encode(const char *name, const char *text, uint32_t type, struct pmu_event *event,
+		      struct reason *why)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr) };
 	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg) };
@@ -165,29 +165,29 @@ static int encode(const char *name, const char *text, uint32_t type, struct pmu_
 
 int pfm_event(const char *name, uint32_t type, struct pmu_event *event, struct reason *why)
 {
-	struct walk w = { .fn = find_one, .wanted = name };
+	struct walk w = { .fn = pfm_find_one, .wanted = name };
 	int err;
 
 	pthread_mutex_lock(&pfm.lock);
-	err = load();
+	err = pfm_load();
 	if (err)
 		refuse(why, err, "%s", pfm.error);
-	else if (walk(&w) == 0)
+	else if (pfm_walk(&w) == 0)
 		err = -ENOENT;
 	else
-		err = encode(name, w.found, type, event, why);
+		err = pfm_encode(name, w.found, type, event, why);
 	pthread_mutex_unlock(&pfm.lock);
 	if (!err)
 		memcpy(event->name, w.name, sizeof(event->name));
 	return err;
 }
 
-static int tell_one(struct walk *w, const char *pmu, const char *event, const char *umask,
-		    const char *desc, const char *umask_desc)
+static int pfm_offer_one(struct walk *w, const char *pmu, const char *event, const char *umask,
+			 const char *desc, const char *umask_desc)
 {
 	struct pfm_event e = { .name = w->name, .desc = desc, .umask_desc = umask_desc };
 
-	/* What counts is a unit mask; the bare name of such an event would be an abbreviation. */
+	/* An event with unit masks is listed by its masks; its bare name is an abbreviation. */
 	if (w->umasks && !umask)
 		return 0;
 	snprintf(w->name, sizeof(w->name), "%s%s%s", event, umask ? "." : "", umask ? umask : "");
@@ -196,14 +196,14 @@ static int tell_one(struct walk *w, const char *pmu, const char *event, const ch
 
 int pfm_each(pfm_each_fn *fn, void *arg)
 {
-	struct walk w = { .fn = tell_one, .each = fn, .arg = arg };
+	struct walk w = { .fn = pfm_offer_one, .each = fn, .arg = arg };
 	int stop = 0, cancel;
 
-	/* What is called may print: signals stay as they are, for a pager that is slow. */
+	/* The callback may print to a slow pager: signals are not deferred. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&pfm.lock);
-	if (load() == 0)
-		stop = walk(&w);
+	if (pfm_load() == 0)
+		stop = pfm_walk(&w);
 	pthread_mutex_unlock(&pfm.lock);
 	pthread_setcancelstate(cancel, NULL);
 	return stop;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libpfm4's event tables of the CPU this runs on.  The library is opened at first use: without it
- * only libpfm4's names are missing, and the reason says so.
+ * libpfm4's event tables of this CPU.  The library is opened at first use; without it only its
+ * event names are missing, and the reason mentions that.
  */
 #ifndef PMCBPF_PFM_H
 #define PMCBPF_PFM_H
 
 #include "pmu.h"
 
-/* What libpfm4 knows of an event; texts are libpfm4's own. */
+/* An event of libpfm4; the texts are libpfm4's own. */
 struct pfm_event {
 	const char *name;	/* EVENT or EVENT.UMASK */
 	const char *desc;

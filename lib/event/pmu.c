@@ -1,153 +1,236 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a parsed specifier to an event of one hardware PMU, qualifiers included. */
+/* The kernel's description of a PMU in sysfs: format/ names bit fields, events/ names settings. */
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <unistd.h>
 
-#include "pfm.h"
+#include "lib/base/number.h"
 #include "pmu.h"
 
-#include <sys/pmc.h>
+#define PMU_TEXT 512		/* longest content of a file that makes sense */
 
-/* FreeBSD's qualifiers, whatever the class, and the field of the PMU that stands behind each. */
-struct qualifier {
-	const char *key, *field;
-	bool number;		/* needs a value; the others take none */
-	uint32_t cap;
-};
-
-static const struct qualifier qualifiers[] = {
-	{ "cmask", "cmask", true, PMC_CAP_THRESHOLD },
-	{ "count", "cmask", true, PMC_CAP_THRESHOLD },
-	{ "edge", "edge", false, PMC_CAP_EDGE },
-	{ "inv", "inv", false, PMC_CAP_INVERT },
-	{ "umask", "umask", true, PMC_CAP_QUALIFIER },
-	{ "mask", "umask", true, PMC_CAP_QUALIFIER },
-	{ "unitmask", "umask", true, PMC_CAP_QUALIFIER },
-	{ "anythread", "any", false, 0 },
-};
-
-static int no_value(const struct evspec_pair *q, struct reason *why)
+static int pmu_file_read(const char *root, const char *pmu, const char *dir, const char *name,
+			 char text[PMU_TEXT])
 {
-	if (q->value)
-		return refuse(why, -EINVAL, "qualifier \"%s\" takes no value", q->key);
+	char path[600];
+	ssize_t n;
+	int fd;
+
+	if (strchr(pmu, '/') || strchr(name, '/') || *name == '.' || *pmu == '.')
+		return -ENOENT;
+	if (snprintf(path, sizeof(path), "%s/%s/%s/%s", root, pmu, dir, name) >= (int)sizeof(path))
+		return -ENOENT;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, PMU_TEXT);
+	close(fd);
+	if (n < 0 || n == PMU_TEXT)
+		return -EINVAL;
+	while (n > 0 && isspace((unsigned char)text[n - 1]))
+		n--;
+	text[n] = '\0';
 	return 0;
 }
 
-static int qualify(const char *root, const char *pmu, const struct evspec_pair *q,
-		   struct pmu_event *event, struct reason *why)
+/* --- fields ---------------------------------------------------------------------------------- */
+
+static const char *const words[] = { "config", "config1", "config2" };
+
+static uint64_t pmu_bits(uint64_t from, uint64_t to)
 {
-	const struct qualifier *known = NULL;
-	struct evspec_pair term = { .value = q->value };
-	struct pmu_field field;
+	return (~0ull >> (63 - to)) & (~0ull << from);
+}
+
+/* At most two digits. */
+static int pmu_bit_read(const char **p, uint64_t *bit)
+{
+	const char *start = *p;
+
+	return number_read(p, 10, 63, bit) || *p - start > 2 ? -EINVAL : 0;
+}
+
+int pmu_field_parse(const char *text, struct pmu_field *field)
+{
+	const char *p = strchr(text, ':');
+	size_t i;
+
+	if (!p)
+		return -EINVAL;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strncmp(text, words[i], p - text) == 0 && !words[i][p - text])
+			break;
+	if (i == sizeof(words) / sizeof(words[0]))
+		return strncmp(text, "config", 6) == 0 ? -EOPNOTSUPP : -EINVAL;
+	*field = (struct pmu_field){ .word = i };
+	do {
+		uint64_t from, to;
+
+		p++;
+		if (pmu_bit_read(&p, &from) < 0)
+			return -EINVAL;
+		to = from;
+		if (*p == '-') {
+			p++;
+			if (pmu_bit_read(&p, &to) < 0 || to < from)
+				return -EINVAL;
+		}
+		if (field->mask & pmu_bits(from, to))
+			return -EINVAL;
+		field->mask |= pmu_bits(from, to);
+	} while (*p == ',');
+	return *p ? -EINVAL : 0;
+}
+
+int pmu_field_set(const struct pmu_field *field, uint64_t value, uint64_t config[3])
+{
+	uint64_t mask, out = 0;
+
+	for (mask = field->mask; mask; mask &= mask - 1) {
+		if (value & 1)
+			out |= mask & -mask;
+		value >>= 1;
+	}
+	if (value)
+		return -ERANGE;
+	config[field->word] = (config[field->word] & ~field->mask) | out;
+	return 0;
+}
+
+int pmu_field_find(const char *root, const char *pmu, const char *name, struct pmu_field *field,
+		   struct reason *why)
+{
+	char text[PMU_TEXT];
 	size_t i;
 	int err;
 
-	if (strcasecmp(q->key, "usr") == 0) {
-		event->usr = true;
-		return no_value(q, why);
-	}
-	if (strcasecmp(q->key, "os") == 0) {
-		event->os = true;
-		return no_value(q, why);
-	}
-	for (i = 0; i < sizeof(qualifiers) / sizeof(qualifiers[0]) && !known; i++)
-		if (strcasecmp(q->key, qualifiers[i].key) == 0)
-			known = &qualifiers[i];
-	if (!known)
-		return refuse(why, -EINVAL,
-			      "unknown qualifier \"%s\"; known are usr, os, and where the "
-			      "hardware has them cmask, edge, inv, umask, anythread",
-			      q->key);
-	if (!known->number && no_value(q, why) < 0)
-		return -EINVAL;
-	if (known->number && !q->value)
-		return refuse(why, -EINVAL, "qualifier \"%s\" needs a value: %s=N", q->key, q->key);
-	if (pmu_field_find(root, pmu, known->field, &field, why) < 0)
-		return refuse(why, -EINVAL,
-			      "qualifier \"%s\": the hardware of PMU %s has no such field", q->key,
-			      pmu);
-	term.key = known->field;
-	err = pmu_term(root, pmu, &term, event->config, why);
-	event->caps |= known->cap;
-	return err;
-}
-
-/* PMU/a=1,b/ : a term is a field, or the name of an event that sets several. */
-static int raw_event(const char *root, const char *pmu, const struct evspec *spec,
-		     struct pmu_event *event, struct reason *why)
-{
-	size_t used = snprintf(event->name, sizeof(event->name), "%s/", pmu);
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < spec->nterms; i++) {
-		const struct evspec_pair *term = &spec->terms[i];
-		struct pmu_event named = { .usr = false };
-
-		err = -ENOENT;
-		if (!term->value)
-			err = pmu_sysfs_event(root, pmu, term->key, &named, why);
-		if (err == 0) {
-			event->config[0] |= named.config[0];
-			event->config[1] |= named.config[1];
-			event->config[2] |= named.config[2];
-		} else if (err == -ENOENT) {
-			err = pmu_term(root, pmu, term, event->config, why);
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(name, words[i]) == 0) {
+			*field = (struct pmu_field){ .word = i, .mask = ~0ull };
+			return 0;
 		}
-		if (err)
-			return err;
-		if (used < sizeof(event->name))
-			used += snprintf(event->name + used, sizeof(event->name) - used, "%s%s%s%s",
-					 i ? "," : "", term->key, term->value ? "=" : "",
-					 term->value ? term->value : "");
-	}
-	if (used < sizeof(event->name))
-		snprintf(event->name + used, sizeof(event->name) - used, "/");
+	err = pmu_file_read(root, pmu, "format", name, text);
+	if (err)
+		return refuse(why, -ENOENT, "PMU %s has no field \"%s\"; %s/%s/format lists them",
+			      pmu, name, root, pmu);
+	err = pmu_field_parse(text, field);
+	if (err)
+		return refuse(why, err, "PMU %s describes its field \"%s\" as \"%s\", which is not "
+			      "understood", pmu, name, text);
 	return 0;
 }
 
-static int named_event(const char *root, const struct wire_classinfo *class,
-		       const struct evspec *spec, struct pmu_event *event, struct reason *why)
+int pmu_term(const char *root, const char *pmu, const struct evspec_pair *term, uint64_t config[3],
+	     struct reason *why)
 {
-	const char *name = spec->event;
-	int err;
+	struct pmu_field field;
+	uint64_t value = 1;
 
-	if (spec->class == PMC_CLASS_IAF && class->class != PMC_CLASS_IAF)
-		name = evspec_iaf_event(spec->event);
-	if (!name)
-		return refuse(why, -ENOENT, "\"%s\" is not an event of the fixed counters",
-			      spec->event);
-	err = pmu_sysfs_event(root, class->pmu, name, event, why);
-	if (err != -ENOENT)
-		return err;
-	err = pfm_event(name, class->perf_type, event, why);
-	if (err == -ENOSYS) {
-		char missing[160];
+	if (term->value && strcmp(term->value, "?") == 0)
+		return refuse(why, -EINVAL, "the event needs a value for \"%s\": write %s/%s=.../",
+			      term->key, pmu, term->key);
+	if (term->value && number_parse(term->value, 0, UINT64_MAX, &value))
+		return refuse(why, -EINVAL, "\"%s=%s\": not a number", term->key, term->value);
+	if (pmu_field_find(root, pmu, term->key, &field, why) < 0)
+		return -EINVAL;
+	if (pmu_field_set(&field, value, config) < 0)
+		return refuse(why, -EINVAL, "\"%s=0x%llx\": the field of PMU %s has %d bits",
+			      term->key, (unsigned long long)value, pmu,
+			      __builtin_popcountll(field.mask));
+	return 0;
+}
 
-		snprintf(missing, sizeof(missing), "%.150s", why->text);
-		return refuse(why, -ENOENT, "PMU %s has no event \"%s\", and %s", class->pmu, name,
-			      missing);
+/* --- events ---------------------------------------------------------------------------------- */
+
+/* "event=0x3c,umask=1,inv": the content of an event's file. */
+static int pmu_terms_apply(const char *root, const char *pmu, char *text, uint64_t config[3],
+			   struct reason *why)
+{
+	char *next, *value;
+	int err = 0;
+
+	for (; text && !err; text = next) {
+		struct evspec_pair term;
+
+		next = strchr(text, ',');
+		if (next)
+			*next++ = '\0';
+		value = strchr(text, '=');
+		if (value)
+			*value++ = '\0';
+		term = (struct evspec_pair){ .key = text, .value = value };
+		err = pmu_term(root, pmu, &term, config, why);
 	}
-	if (err == -ENOENT)
-		refuse(why, err, "neither PMU %s nor libpfm4 knows an event \"%s\"; "
-		       "\"pmccontrol -L\" lists those that exist", class->pmu, name);
 	return err;
 }
 
-int pmu_event(const char *root, const struct wire_classinfo *class, const struct evspec *spec,
-	      struct pmu_event *event, struct reason *why)
+/* NAME.unit, NAME.scale and the like describe NAME; they are no events. */
+static bool pmu_file_is_event(const char *name)
 {
-	unsigned int i;
-	int err;
+	static const char *const endings[] = { ".unit", ".scale", ".snapshot", ".per-pkg" };
+	size_t i, n = strlen(name);
 
-	memset(event, 0, sizeof(*event));
-	if (spec->raw)
-		err = raw_event(root, class->pmu, spec, event, why);
-	else
-		err = named_event(root, class, spec, event, why);
-	for (i = 0; i < spec->nquals && !err; i++)
-		err = qualify(root, class->pmu, &spec->quals[i], event, why);
+	if (*name == '.' || n >= WIRE_NAME_MAX)
+		return false;
+	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++)
+		if (n > strlen(endings[i]) &&
+		    strcmp(name + n - strlen(endings[i]), endings[i]) == 0)
+			return false;
+	return true;
+}
+
+int pmu_each(const char *root, const char *pmu, pmu_each_fn *fn, void *arg)
+{
+	char path[600], text[PMU_TEXT];
+	struct dirent **list;
+	int i, n, err = 0;
+
+	if (strchr(pmu, '/') ||
+	    snprintf(path, sizeof(path), "%s/%s/events", root, pmu) >= (int)sizeof(path))
+		return -ENOENT;
+	n = scandir(path, &list, NULL, alphasort);
+	if (n < 0)
+		return errno == ENOENT ? 0 : -errno;
+	for (i = 0; i < n; i++) {
+		if (!err && pmu_file_is_event(list[i]->d_name) &&
+		    pmu_file_read(root, pmu, "events", list[i]->d_name, text) == 0)
+			err = fn(arg, list[i]->d_name, text);
+		free(list[i]);
+	}
+	free(list);
 	return err;
+}
+
+struct search {
+	const char *wanted;
+	char name[WIRE_NAME_MAX];
+	char text[PMU_TEXT];
+};
+
+static int pmu_search_one(void *arg, const char *name, const char *text)
+{
+	struct search *s = arg;
+
+	if (!evspec_same(s->wanted, name))
+		return 0;
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	snprintf(s->text, sizeof(s->text), "%s", text);
+	return 1;
+}
+
+int pmu_sysfs_event(const char *root, const char *pmu, const char *name, struct pmu_event *event,
+		    struct reason *why)
+{
+	struct search s = { .wanted = name };
+	int found = pmu_each(root, pmu, pmu_search_one, &s);
+
+	if (found <= 0)
+		return found ? found : -ENOENT;
+	memcpy(event->name, s.name, sizeof(event->name));
+	return pmu_terms_apply(root, pmu, s.text, event->config, why);
 }

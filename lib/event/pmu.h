@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event.h"
+#include "evspec.h"
 #include "lib/base/reason.h"
 
 #define PMU_ROOT "/sys/bus/event_source/devices"
@@ -43,13 +43,6 @@ int pmu_term(const char *root, const char *pmu, const struct evspec_pair *term, 
 /* Event of the kernel's own list, matched after folding.  -ENOENT none. */
 int pmu_sysfs_event(const char *root, const char *pmu, const char *name, struct pmu_event *event,
 		    struct reason *why);
-
-/*
- * A whole parsed specifier on the PMU of a class: names of the kernel, then libpfm4's, or raw
- * terms. -ENOENT: no such event.
- */
-int pmu_event(const char *root, const struct wire_classinfo *class, const struct evspec *spec,
-	      struct pmu_event *event, struct reason *why);
 
 /*
  * Calls fn for every event name of the kernel's list, with its terms; stops when fn returns not 0.

@@ -8,41 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PMC_NO_ARITY_MACRO
+#include <pmc.h>
+
+#include "alias.h"
 #include "intern.h"
-#include "pmu.h"
+#include "lib/base/number.h"
+#include "pmu_event.h"
 #include "resolve.h"
 #include "suggest.h"
 
 /*
  * How the classes of a kind understand an event's name.  -ENOENT: unknown here, try the next class.
  */
-typedef int class_fn(const struct lib *l, const char *root, const struct wire_classinfo *class,
+typedef int class_fn(const struct machine *m, const char *root, const struct wire_classinfo *class,
 		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why);
 
-bool resolve_is_hardware(const struct wire_classinfo *class)
-{
-	return class->class != PMC_CLASS_SOFT && class->class != PMC_CLASS_TSC && class->pmu[0];
-}
-
-void resolve_machine(const struct lib *l, struct evspec_machine *m)
-{
-	unsigned int i;
-
-	memset(m, 0, sizeof(*m));
-	m->nclass = l->cpu.nclass;
-	for (i = 0; i < m->nclass; i++)
-		m->class[i] = l->cpu.classes[i].class;
-	if (evspec_machine_has(m, PMC_CLASS_IAP))
-		m->family = EVSPEC_INTEL;
-	else if (evspec_machine_has(m, PMC_CLASS_K8))
-		m->family = EVSPEC_AMD;
-	else if (evspec_machine_has(m, PMC_CLASS_ARMV8))
-		m->family = EVSPEC_ARM64;
-	else
-		m->family = EVSPEC_NO_PMU;
-}
-
-/* usr and os; whether an event has sides the daemon knows. */
+/* usr and os; the daemon decides whether the event can tell them apart. */
 static int soft_qualifier(const struct evspec_pair *qual, struct wire_allocate_req *req,
 			  struct reason *why)
 {
@@ -57,31 +39,31 @@ static int soft_qualifier(const struct evspec_pair *qual, struct wire_allocate_r
 	return 0;
 }
 
-static int soft_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
+static int soft_class(const struct machine *m, const char *root, const struct wire_classinfo *class,
 		      const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
 {
-	const char *other = evspec_soft_event(spec->event);
+	const char *other = alias_soft_event(spec->event);
 	struct nearest near;
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; i < l->soft.n; i++)
-		if (evspec_same(spec->event, l->soft.event[i].name) ||
-		    (other && evspec_same(other, l->soft.event[i].name)))
+	for (i = 0; i < m->soft.n; i++)
+		if (evspec_same(spec->event, m->soft.event[i].name) ||
+		    (other && evspec_same(other, m->soft.event[i].name)))
 			break;
-	if (i == l->soft.n)
+	if (i == m->soft.n)
 		return refuse(why, -ENOENT, "no SOFT event \"%s\"%s; \"pmccontrol -L\" "
 			      "lists them", spec->event,
-			      suggest_event(l, root, spec->event, PMC_CLASS_SOFT, &near));
-	req->event = l->soft.event[i].code;
+			      suggest_event(m, root, spec->event, PMC_CLASS_SOFT, &near));
+	req->event = m->soft.event[i].code;
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
-	memcpy(req->event_name, l->soft.event[i].name, sizeof(req->event_name));
+	memcpy(req->event_name, m->soft.event[i].name, sizeof(req->event_name));
 	for (i = 0; i < spec->nquals && !err; i++)
 		err = soft_qualifier(&spec->quals[i], req, why);
 	return err;
 }
 
-static int tsc_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
+static int tsc_class(const struct machine *m, const char *root, const struct wire_classinfo *class,
 		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
 {
 	if (!evspec_same(spec->event, "TSC"))
@@ -96,7 +78,7 @@ static int tsc_class(const struct lib *l, const char *root, const struct wire_cl
 	return 0;
 }
 
-/* select=REGISTER:VALUE; what may be written the daemon knows. */
+/* select=REGISTER:VALUE; the daemon decides which registers may be written. */
 static int msr_select(const struct evspec_pair *qual, struct wire_allocate_req *req,
 		      struct reason *why)
 {
@@ -112,30 +94,30 @@ static int msr_select(const struct evspec_pair *qual, struct wire_allocate_req *
 			      "\"%s\"", qual->value ? qual->value : "");
 	memcpy(reg, qual->value, colon - qual->value);
 	reg[colon - qual->value] = '\0';
-	if (evspec_number(reg, &number) || number > UINT32_MAX)
+	if (number_parse(reg, 0, UINT32_MAX, &number))
 		return refuse(why, -EINVAL, "select: \"%s\" is not the number of a register", reg);
-	if (evspec_number(colon + 1, &req->config2))
+	if (number_parse(colon + 1, 0, UINT64_MAX, &req->config2))
 		return refuse(why, -EINVAL, "select: \"%s\" is not a value of 64 bits", colon + 1);
 	req->config1 = WIRE_MSR_SELECT | number;
 	return 0;
 }
 
 /* MSR-NAME of the daemon's list, MSR-0xNNN. */
-static int msr_event(const struct lib *l, const struct evspec *spec, struct wire_allocate_req *req,
-		     struct reason *why)
+static int msr_event(const struct machine *m, const struct evspec *spec,
+		     struct wire_allocate_req *req, struct reason *why)
 {
 	const char *name = spec->event;
 	unsigned int i;
 
-	for (i = 0; i < l->msr.n; i++)
-		if (evspec_same(name, l->msr.event[i].name + strlen("MSR-")))
+	for (i = 0; i < m->msr.n; i++)
+		if (evspec_same(name, m->msr.event[i].name + strlen("MSR-")))
 			break;
-	if (i < l->msr.n) {
-		req->event = l->msr.event[i].code;
-		memcpy(req->event_name, l->msr.event[i].name, sizeof(req->event_name));
+	if (i < m->msr.n) {
+		req->event = m->msr.event[i].code;
+		memcpy(req->event_name, m->msr.event[i].name, sizeof(req->event_name));
 		return 0;
 	}
-	if (evspec_number(name, &req->config) || req->config > UINT32_MAX)
+	if (number_parse(name, 0, UINT32_MAX, &req->config))
 		return refuse(why, -ENOENT, "no register \"%s\": MSR-NUMBER, as MSR-0x10, or one "
 			      "that \"pmccontrol -L\" lists", name);
 	req->event = PMC_EV_MSR_RAW;
@@ -143,11 +125,11 @@ static int msr_event(const struct lib *l, const struct evspec *spec, struct wire
 	return 0;
 }
 
-static int msr_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
+static int msr_class(const struct machine *m, const char *root, const struct wire_classinfo *class,
 		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
 {
 	unsigned int i;
-	int err = msr_event(l, spec, req, why);
+	int err = msr_event(m, spec, req, why);
 
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
 	for (i = 0; i < spec->nquals && !err; i++)
@@ -155,12 +137,12 @@ static int msr_class(const struct lib *l, const char *root, const struct wire_cl
 	return err;
 }
 
-static int hardware_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
-			  const struct evspec *spec, struct wire_allocate_req *req,
-			  struct reason *why)
+static int hardware_class(const struct machine *m, const char *root,
+			  const struct wire_classinfo *class, const struct evspec *spec,
+			  struct wire_allocate_req *req, struct reason *why)
 {
 	struct pmu_event event;
-	int err = pmu_event(root, class, spec, &event, why);
+	int err = pmu_event_find(root, class, spec, &event, why);
 
 	if (err)
 		return err;
@@ -168,7 +150,7 @@ static int hardware_class(const struct lib *l, const char *root, const struct wi
 	if (!req->event)
 		return -ENOMEM;
 	/*
-	 * The configuration words say it all; a capability that the class lacks would only refuse.
+	 * The configuration words are complete; a capability that the class lacks would be refused.
 	 */
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE | (event.caps & class->caps) |
 		    (event.usr ? PMC_CAP_USER : 0) | (event.os ? PMC_CAP_SYSTEM : 0);
@@ -179,56 +161,57 @@ static int hardware_class(const struct lib *l, const char *root, const struct wi
 	return 0;
 }
 
-static int in_class(const struct lib *l, const char *root, const struct wire_classinfo *class,
-		    const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
+static int resolve_in_class(const struct machine *m, const char *root,
+			    const struct wire_classinfo *class, const struct evspec *spec,
+			    struct wire_allocate_req *req, struct reason *why)
 {
 	class_fn *fn = class->class == PMC_CLASS_SOFT ? soft_class :
 		       class->class == PMC_CLASS_TSC ? tsc_class :
 		       class->class == PMC_CLASS_MSR ? msr_class : hardware_class;
 	int err;
 
-	if (fn == hardware_class && !resolve_is_hardware(class))
+	if (fn == hardware_class && !machine_class_is_hardware(class))
 		return -ENOENT;
-	err = fn(l, root, class, spec, req, why);
+	err = fn(m, root, class, spec, req, why);
 	if (!err)
 		req->class = class->class;
 	return err;
 }
 
 /* PMU/.../ names its class by the PMU. */
-static int raw_spec(const struct lib *l, const char *root, const struct evspec *spec,
-		    struct wire_allocate_req *req, struct reason *why)
+static int resolve_raw(const struct machine *m, const char *root, const struct evspec *spec,
+		       struct wire_allocate_req *req, struct reason *why)
 {
 	unsigned int i;
 
-	for (i = 0; i < l->cpu.nclass; i++)
-		if (strcmp(l->cpu.classes[i].pmu, spec->event) == 0 &&
-		    resolve_is_hardware(&l->cpu.classes[i]))
-			return in_class(l, root, &l->cpu.classes[i], spec, req, why);
+	for (i = 0; i < m->cpu.nclass; i++)
+		if (strcmp(m->cpu.classes[i].pmu, spec->event) == 0 &&
+		    machine_class_is_hardware(&m->cpu.classes[i]))
+			return resolve_in_class(m, root, &m->cpu.classes[i], spec, req, why);
 	return refuse(why, -EINVAL,
 		      "no PMU \"%s\" whose counters pmcbpfd manages; \"pmccontrol -L\" "
 		      "lists the classes",
 		      spec->event);
 }
 
-static int prefixed_spec(const struct lib *l, const char *root, const struct evspec *spec,
-			 struct wire_allocate_req *req, struct reason *why)
+static int resolve_prefixed(const struct machine *m, const char *root, const struct evspec *spec,
+			    struct wire_allocate_req *req, struct reason *why)
 {
-	const struct wire_classinfo *class = lib_class(l, spec->class);
+	const struct wire_classinfo *class = machine_class(m, spec->class);
 
 	/* The fixed counters without a class of their own belong to the general ones. */
 	if (!class && spec->class == PMC_CLASS_IAF)
-		class = lib_class(l, PMC_CLASS_IAP);
+		class = machine_class(m, PMC_CLASS_IAP);
 	if (!class)
 		return refuse(why, -EINVAL, "this machine has no counters of class %s; "
 			      "\"pmccontrol -L\" lists those it has, \"pmccontrol --doctor\" "
 			      "says why", pmc_name_of_class(spec->class));
-	return in_class(l, root, class, spec, req, why);
+	return resolve_in_class(m, root, class, spec, req, why);
 }
 
 /* SOFT, TSC, then the rest in the daemon's order; the first class that knows the name decides. */
-static int bare_spec(const struct lib *l, const char *root, const struct evspec *spec,
-		     struct wire_allocate_req *req, struct reason *why)
+static int resolve_bare(const struct machine *m, const char *root, const struct evspec *spec,
+			struct wire_allocate_req *req, struct reason *why)
 {
 	static const uint32_t first[] = { PMC_CLASS_SOFT, PMC_CLASS_TSC };
 	struct reason hardware = { "" };
@@ -239,19 +222,19 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 	int err;
 
 	for (i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
-		const struct wire_classinfo *class = lib_class(l, first[i]);
+		const struct wire_classinfo *class = machine_class(m, first[i]);
 
-		err = class ? in_class(l, root, class, spec, req, why) : -ENOENT;
+		err = class ? resolve_in_class(m, root, class, spec, req, why) : -ENOENT;
 		if (err != -ENOENT)
 			return err;
 	}
-	for (i = 0; i < l->cpu.nclass; i++) {
-		const struct wire_classinfo *class = &l->cpu.classes[i];
+	for (i = 0; i < m->cpu.nclass; i++) {
+		const struct wire_classinfo *class = &m->cpu.classes[i];
 
-		if (!resolve_is_hardware(class))
+		if (!machine_class_is_hardware(class))
 			continue;
 		any = true;
-		err = in_class(l, root, class, spec, req, &hardware);
+		err = resolve_in_class(m, root, class, spec, req, &hardware);
 		if (err != -ENOENT) {
 			*why = err ? hardware : *why;
 			return err;
@@ -261,7 +244,7 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 		return -ENOENT;
 	if (hardware.text[0])
 		return refuse(why, -ENOENT, "%s", hardware.text);
-	hint = suggest_event(l, root, spec->event, -1, &near);
+	hint = suggest_event(m, root, spec->event, -1, &near);
 	if (!any && !*hint)
 		return refuse(why, -ENOENT, "unknown event \"%s\", and here are no hardware "
 			      "counters (\"pmccontrol --doctor\" says why); \"pmccontrol -L\" "
@@ -271,54 +254,55 @@ static int bare_spec(const struct lib *l, const char *root, const struct evspec 
 		      spec->event, hint);
 }
 
-static int one_spec(const struct lib *l, const char *root, const struct evspec_machine *m,
-		    const char *text, struct wire_allocate_req *req, struct reason *why)
+static int resolve_one(const struct machine *m, const char *root,
+		       const struct evspec_machine *grammar, const char *text,
+		       struct wire_allocate_req *req, struct reason *why)
 {
 	struct evspec spec;
-	int err = evspec_parse(text, m, &spec, why);
+	int err = evspec_parse(text, grammar, &spec, why);
 
 	if (err)
 		return err;
 	if (spec.raw)
-		return raw_spec(l, root, &spec, req, why);
+		return resolve_raw(m, root, &spec, req, why);
 	if (spec.class >= 0)
-		return prefixed_spec(l, root, &spec, req, why);
-	return bare_spec(l, root, &spec, req, why);
+		return resolve_prefixed(m, root, &spec, req, why);
+	return resolve_bare(m, root, &spec, req, why);
 }
 
-int resolve_event(const struct lib *l, const char *root, const char *spec,
+int resolve_event(const struct machine *m, const char *root, const char *spec,
 		  struct wire_allocate_req *req, struct reason *why)
 {
-	char spelling[EVSPEC_MAX_SPELLINGS][EVSPEC_MAX + 1];
-	struct evspec_machine m;
+	char spelling[ALIAS_MAX_SPELLINGS][EVSPEC_MAX + 1];
+	struct evspec_machine grammar;
 	unsigned int i, n;
 	int err = -ENOENT;
 
 	if (suggest_probe(spec, why))
 		return -EINVAL;
-	resolve_machine(l, &m);
-	n = evspec_alias(spec, &m, spelling);
+	machine_evspec(m, &grammar);
+	n = alias_spell(spec, &grammar, spelling);
 	for (i = 0; i < n && err == -ENOENT; i++)
-		err = one_spec(l, root, &m, spelling[i], req, why);
+		err = resolve_one(m, root, &grammar, spelling[i], req, why);
 	if (n == 0)
-		err = one_spec(l, root, &m, spec, req, why);
+		err = resolve_one(m, root, &grammar, spec, req, why);
 	else if (err == -ENOENT)
 		refuse(why, err, "this machine has no event for \"%.*s\" (looked for \"%.*s\")",
 		       (int)strcspn(spec, ","), spec, (int)strcspn(spelling[0], ","), spelling[0]);
 	return err == -ENOENT ? -EINVAL : err;
 }
 
-int resolve_operation(const struct lib *l, const char *root, const char *spec,
+int resolve_operation(const struct machine *m, const char *root, const char *spec,
 		      struct pmc_op_pmcallocate *op, struct reason *why)
 {
 	struct wire_allocate_req req = { .caps = 0 };
 	const struct wire_classinfo *class;
-	int err = resolve_event(l, root, spec, &req, why);
+	int err = resolve_event(m, root, spec, &req, why);
 
 	if (err)
 		return err == -EINVAL ? -ENOENT : err;
-	class = lib_class(l, req.class);
-	if (!class || !resolve_is_hardware(class))
+	class = machine_class(m, req.class);
+	if (!class || !machine_class_is_hardware(class))
 		return refuse(why, -ENOENT, "%.100s is not an event of the hardware counters",
 			      spec);
 	op->pm_caps |= req.caps;

@@ -3,25 +3,21 @@
 #ifndef PMCBPF_RESOLVE_H
 #define PMCBPF_RESOLVE_H
 
-#include "event.h"
-#include "lib/pmc/lib.h"
+#include "machine.h"
 
-void resolve_machine(const struct lib *l, struct evspec_machine *m);
-
-/* A class whose rows are counters of a PMU. */
-bool resolve_is_hardware(const struct wire_classinfo *class);
+#include <sys/pmc.h>
 
 /*
  * A hardware event as pmc_pmu_pmcallocate() gives it.  -ENOENT with the reason.
  */
-int resolve_operation(const struct lib *l, const char *root, const char *spec,
+int resolve_operation(const struct machine *m, const char *root, const char *spec,
 		      struct pmc_op_pmcallocate *op, struct reason *why);
 
 /*
  * Fills caps, class, event, config… and event_name of the request.  `root` lists the PMUs
  * (PMU_ROOT). -EINVAL with the reason.
  */
-int resolve_event(const struct lib *l, const char *root, const char *spec,
+int resolve_event(const struct machine *m, const char *root, const char *spec,
 		  struct wire_allocate_req *req, struct reason *why);
 
 #endif

@@ -3,66 +3,70 @@
 #include <errno.h>
 #include <string.h>
 
+#include <sys/pmc.h>
+
+#include "alias.h"
 #include "pfm.h"
 #include "pmu.h"
-#include "resolve.h"
 #include "suggest.h"
 
-static int offer_kernel(void *arg, const char *name, const char *text)
+static int suggest_kernel(void *arg, const char *name, const char *text)
 {
 	nearest_offer(arg, name);
 	return 0;
 }
 
-static int offer_pfm(void *arg, const struct pfm_event *event)
+static int suggest_pfm(void *arg, const struct pfm_event *event)
 {
 	nearest_offer(arg, event->name);
 	return 0;
 }
 
-static void offer_aliases(const struct lib *l, struct nearest *near)
+static void suggest_aliases(const struct machine *m, struct nearest *near)
 {
-	struct evspec_machine m;
+	struct evspec_machine grammar;
 	const char *name;
 
-	resolve_machine(l, &m);
-	for (unsigned int i = 0; (name = evspec_alias_name(i, &m)); i++)
+	machine_evspec(m, &grammar);
+	for (unsigned int i = 0; (name = alias_name(i, &grammar)); i++)
 		nearest_offer(near, name);
 }
 
-static void offer_hardware(const struct lib *l, const char *root, int class, struct nearest *near)
+static void suggest_hardware(const struct machine *m, const char *root, int class,
+			     struct nearest *near)
 {
 	bool any = false;
 
-	for (unsigned int i = 0; i < l->cpu.nclass; i++) {
-		const struct wire_classinfo *info = &l->cpu.classes[i];
+	for (unsigned int i = 0; i < m->cpu.nclass; i++) {
+		const struct wire_classinfo *info = &m->cpu.classes[i];
 
-		if (!resolve_is_hardware(info) || (class >= 0 && info->class != (uint32_t)class))
+		if (!machine_class_is_hardware(info) ||
+		    (class >= 0 && info->class != (uint32_t)class))
 			continue;
 		any = true;
-		pmu_each(root, info->pmu, offer_kernel, near);
+		pmu_each(root, info->pmu, suggest_kernel, near);
 	}
 	if (any)
-		pfm_each(offer_pfm, near);
+		pfm_each(suggest_pfm, near);
 }
 
-const char *suggest_event(const struct lib *l, const char *root, const char *name, int class,
+const char *suggest_event(const struct machine *m, const char *root, const char *name, int class,
 			  struct nearest *near)
 {
 	nearest_begin(near, name);
 	if (class < 0 || class == PMC_CLASS_SOFT)
-		for (unsigned int i = 0; i < l->soft.n; i++)
-			nearest_offer(near, l->soft.event[i].name);
+		for (unsigned int i = 0; i < m->soft.n; i++)
+			nearest_offer(near, m->soft.event[i].name);
 	if (class < 0 || class == PMC_CLASS_TSC)
 		nearest_offer(near, "TSC");
 	if (class < 0)
-		offer_aliases(l, near);
-	offer_hardware(l, root, class, near);
+		suggest_aliases(m, near);
+	suggest_hardware(m, root, class, near);
 	return nearest_hint(near, "");
 }
 
 /* The words before the first colon that name a kind of probe, not the system of a tracepoint. */
-static bool is_probe(const char *name, size_t len)
+static bool name_is_probe(const char *name, size_t len)
 {
 	static const char *const kinds[] = {
 		"uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit", "usdt",
@@ -76,7 +80,7 @@ static bool is_probe(const char *name, size_t len)
 }
 
 /* SYSTEM:NAME in small letters, as the kernel writes them. */
-static bool is_tracepoint(const char *name)
+static bool name_is_tracepoint(const char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
 	size_t len = strspn(name, letters);
@@ -89,7 +93,7 @@ int suggest_probe(const char *spec, struct reason *why)
 {
 	size_t len = strcspn(spec, ":");
 
-	if (!spec[len] || !is_probe(spec, len))
+	if (!spec[len] || !name_is_probe(spec, len))
 		return 0;
 	return refuse(why, -ENOENT, "\"%s\" is a probe's name: tracepoints and probes are not "
 		      "PMCs here; perf(1) and bpftrace(8) count them, \"pmccontrol -L\" lists the "
@@ -106,7 +110,7 @@ int suggest_foreign(const char *name, struct reason *why)
 		return refuse(why, -ENOENT, "\"%s\": perf's modifiers are qualifiers here: write "
 			      "\"%.*s,usr\" for :u, \"%.*s,os\" for :k", name, (int)(colon - name),
 			      name, (int)(colon - name), name);
-	if (is_tracepoint(name))
+	if (name_is_tracepoint(name))
 		return refuse(why, -ENOENT, "\"%s\" is a tracepoint's name: tracepoints and probes "
 			      "are not PMCs here; perf(1) and bpftrace(8) count them, "
 			      "\"pmccontrol -L\" lists the events that exist", name);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a name may have meant that no event has. */
+/* Suggestions for a name that no event has. */
 #ifndef PMCBPF_SUGGEST_H
 #define PMCBPF_SUGGEST_H
 
-#include "lib/pmc/client.h"
-#include "event.h"
 #include "lib/base/nearest.h"
+#include "machine.h"
 
 /* Offers the names of a class, or all that this machine has with a class of -1. */
-const char *suggest_event(const struct lib *l, const char *root, const char *name, int class,
+const char *suggest_event(const struct machine *m, const char *root, const char *name, int class,
 			  struct nearest *near);
 
 /*

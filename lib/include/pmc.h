@@ -2,12 +2,12 @@
 /*
  * pmc(3): performance counters for programs.  The functions are FreeBSD's; pmc_errstr() is ours.
  *
- * Unless said otherwise a function returns 0, or -1 with errno set, and pmc_errstr() then tells the
- * reason in one line.  Every function may be called from any thread, none is a cancellation point,
- * and those that are system calls on FreeBSD may be called in a signal's handler.  PMCs belong to
- * the process: they are gone after exit and exec, and a forked child does not own its parent's.
- * Every function that asks the daemon fails with ENOSYS before pmc_init() and once the daemon is
- * gone, and with EBADF once the program has closed the library's descriptor.
+ * Unless said otherwise a function returns 0, or -1 with errno set, and pmc_errstr() then returns
+ * the reason in one line.  Every function may be called from any thread, none is a cancellation
+ * point, and those that are system calls on FreeBSD may be called in a signal's handler.  PMCs
+ * belong to the process: they are gone after exit and exec, and a forked child does not own its
+ * parent's.  Every function that asks the daemon fails with ENOSYS before pmc_init() and once the
+ * daemon is gone, and with EBADF once the program has closed the library's descriptor.
  */
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H
@@ -60,7 +60,7 @@ struct pmc_ktr {
 	uint32_t pk_compile;		/* classes that are loaded */
 	uint32_t pk_missing;		/* … that this kernel has no events of */
 	uint32_t pk_mask;		/* classes that are traced; 0 while frozen */
-	uint32_t pk_saved;		/* what the mask will be after the last thaw */
+	uint32_t pk_saved;		/* the mask after the last thaw */
 	uint32_t pk_frozen;		/* freezes without a thaw; a trigger's is one */
 	uint32_t pk_entries;		/* of each ring; 0: there are none */
 	uint32_t pk_ncpu;
@@ -78,7 +78,7 @@ enum pmc_ktr_op {
 /* The kernel profile of kgmon(8): pmc_kgmon(). */
 struct pmc_kgmon {
 	uint32_t pk_on;			/* it takes samples now */
-	uint32_t pk_source;		/* enum pmc_kgmon_source: of what */
+	uint32_t pk_source;		/* enum pmc_kgmon_source */
 	uint32_t pk_rate;		/* the clock's ticks a second, on each CPU; 0: no clock */
 	uint32_t pk_hits;		/* elements of a dump */
 	uint64_t pk_period;		/* events between two samples of a PMC; 0: no PMC */
@@ -100,7 +100,7 @@ enum pmc_kgmon_op {
 	PMC_KGMON_RESET,		/* forgets all samples */
 	PMC_KGMON_DUMP			/* returns a descriptor */
 };
-struct pmc_kgmon_hit {			/* what a dump consists of, by address */
+struct pmc_kgmon_hit {			/* an element of a dump, ordered by address */
 	uint64_t pk_address;
 	uint64_t pk_samples;
 };

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 
 KTR_PUBLIC volatile unsigned int ktr_mask = (unsigned int)~(KTR_SPL | KTR_CLK);
 KTR_PUBLIC int ktr_version = KTR_VERSION;
@@ -20,7 +20,7 @@ const struct ktr_ring ktr_none = { .cpu = KTR_NO_CPU };
 __thread struct ktr_thread ktr_thread
 	__attribute__((tls_model("initial-exec"))) = { .ring = &ktr_none };
 
-static bool can_rseq(const struct ktr_wishes *wishes)
+static bool ktr_can_rseq(const struct ktr_wishes *wishes)
 {
 #ifdef KTR_ASSEMBLY
 	return &__rseq_size && __rseq_size && !wishes->coarse && !wishes->verbose &&
@@ -30,7 +30,7 @@ static bool can_rseq(const struct ktr_wishes *wishes)
 #endif
 }
 
-static void open_fast(void)
+static void ktr_open_fast(void)
 {
 	__atomic_store_n(&ktr_fast.valid, 1, __ATOMIC_RELEASE);
 	if (ktr_lib.mode == KTR_FAST)
@@ -38,7 +38,7 @@ static void open_fast(void)
 }
 
 /* A child's own file: the parent's name and the child's number. */
-static void name_file(void)
+static void ktr_name_file(void)
 {
 	struct ktr_wishes *wishes = &ktr_lib.wishes;
 	size_t length;
@@ -54,13 +54,13 @@ static void name_file(void)
 
 int ktr_renew(uint32_t entries, uint32_t clock)
 {
-	bool rseq = can_rseq(&ktr_lib.wishes);
+	bool rseq = ktr_can_rseq(&ktr_lib.wishes);
 	struct ktr_region *region;
 	struct ktr_place *place;
 	int error;
 
 	if (ktr_lib.region && ktr_lib.region->pid != (uint32_t)getpid())
-		name_file();
+		ktr_name_file();
 	error = ktr_region_make(&ktr_lib.wishes, entries, clock, rseq, &region, &place);
 	if (error)
 		return error;
@@ -70,7 +70,7 @@ int ktr_renew(uint32_t entries, uint32_t clock)
 	ktr_lib.clock = clock;
 	__atomic_store_n(&ktr_lib.place, place, __ATOMIC_RELEASE);
 	__atomic_store_n(&ktr_lib.mode, rseq ? KTR_FAST : KTR_ATOMIC, __ATOMIC_RELEASE);
-	open_fast();
+	ktr_open_fast();
 	return 0;
 }
 
@@ -89,8 +89,8 @@ void ktr_end(void)
 	__atomic_store_n(&ktr_lib.maker, 0, __ATOMIC_RELEASE);
 }
 
-/* The page was wiped: this is a child, which goes on in its parent's rings or makes its own. */
-static bool forked(void)
+/* The page was wiped: this is a child, which uses its parent's rings or makes its own. */
+static bool ktr_forked(void)
 {
 	struct ktr_region *parents = ktr_lib.region;
 	int saved = errno, error;
@@ -105,19 +105,19 @@ static bool forked(void)
 		else
 			ktr_region_retire(parents);
 	}
-	open_fast();
+	ktr_open_fast();
 	ktr_end();
 	errno = saved;
 	return true;
 }
 
-/* Whether the fast path is there now: it may have lacked the thread's number, or its ring. */
+/* Prepares the thread's id and ring; true if the fast path can be used now. */
 bool ktr_ready(void)
 {
 	if (ktr_lib.mode == KTR_OFF)
 		return false;
 	if (ktr_lib.mode != KTR_BEFORE && !__atomic_load_n(&ktr_fast.valid, __ATOMIC_ACQUIRE)) {
-		if (!forked())
+		if (!ktr_forked())
 			return false;
 		ktr_thread.tid = 0;
 	}
@@ -131,20 +131,20 @@ bool ktr_ready(void)
 }
 
 /* The kernel may not have wiped the page. */
-static void in_child(void)
+static void ktr_in_child(void)
 {
 	ktr_fast = (struct ktr_fast){ 0 };
 	ktr_ready();
 }
 
-static void off(void)
+static void ktr_turn_off(void)
 {
 	ktr_mask = 0;
 	ktr_entries = 0;
 	ktr_lib.mode = KTR_OFF;
 }
 
-static void say_why(int error)
+static void ktr_say_why(int error)
 {
 	const struct ktr_wishes *wishes = &ktr_lib.wishes;
 	unsigned long long bytes = (unsigned long long)wishes->entries * KTR_ENTRY_SIZE;
@@ -177,25 +177,25 @@ __attribute__((constructor(101))) static void start(void)
 		ktr_mask = wishes->mask;
 	clock = ktr_clock_choose(wishes->coarse);
 	if (!wishes->entries) {
-		off();
+		ktr_turn_off();
 	} else if (!clock) {
 		ktr_say("the cycle counter is forbidden (PR_SET_TSC); not tracing: "
 			"KTR_CLOCK=coarse does without");
-		off();
+		ktr_turn_off();
 	} else if ((error = ktr_renew(wishes->entries, clock))) {
-		say_why(error);
-		off();
+		ktr_say_why(error);
+		ktr_turn_off();
 	} else {
 		ktr_ready();
 		ktr_region_refresh(ktr_lib.region);
 		madvise(&ktr_fast, sizeof(ktr_fast), MADV_WIPEONFORK);
-		pthread_atfork(NULL, NULL, in_child);
+		pthread_atfork(NULL, NULL, ktr_in_child);
 		ktr_freeze_on(wishes->freeze_on);
 	}
 	errno = saved;
 }
 
-/* After the program's own; what they trace is kept nevertheless. */
+/* Runs after the program's own destructors; their entries are in the trace as well. */
 __attribute__((destructor(101))) static void finish(void)
 {
 	int saved = errno;

@@ -4,7 +4,7 @@
  * number first, so that readers do not take for whole what the other words overwrite, then these,
  * then the ring's head.
  */
-#include "ktrlib.h"
+#include "ktr.h"
 
 	.text
 

@@ -8,7 +8,7 @@
  * loads depend on each other.  They are three here, the last being the ring's head: a thread
  * remembers its ring, which is still right if the ring is that of the CPU.  The stores come after.
  */
-#include "ktrlib.h"
+#include "ktr.h"
 
 	.text
 

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "ktrlib.h"
+#include "ktr.h"
 #ifdef KTR_X86
 #include <cpuid.h>
 #endif
@@ -45,7 +45,7 @@ uint64_t ktr_clock_read(uint32_t clock)
 	return (uint64_t)now.tv_sec << 32 | (uint64_t)now.tv_nsec / 1000;
 }
 
-/* Only what the processor knows exactly: its crystal's frequency, times a ratio. */
+/* The exact frequency: the crystal's, times a ratio; 0 if the processor does not report it. */
 uint64_t ktr_clock_frequency(uint32_t clock)
 {
 #if defined(KTR_X86)

@@ -16,14 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
+#include "lib/base/cpuranges.h"
 
 /* Rings are for numbers: "0-3,8" has 9, although 4 CPUs at most are missing. */
 static uint32_t possible_cpus(void)
 {
 	char text[1024];
 	long configured = sysconf(_SC_NPROCESSORS_CONF);
-	unsigned long most = configured > 0 ? (unsigned long)configured : 1, last;
+	unsigned long most = configured > 0 ? (unsigned long)configured : 1, end;
 	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
 
@@ -31,13 +32,9 @@ static uint32_t possible_cpus(void)
 		close(fd);
 	if (n > 0) {
 		text[n] = '\0';
-		for (char *at = text; *at >= '0' && *at <= '9'; ) {
-			last = strtoul(at, &at, 10);
-			if (last + 1 > most)
-				most = last + 1;
-			if (*at == '-' || *at == ',')
-				at++;
-		}
+		end = cpuranges_end(text);
+		if (end > most)
+			most = end;
 	}
 	return most > KTR_REGION_CPUS ? KTR_REGION_CPUS : (uint32_t)most;
 }
@@ -62,8 +59,8 @@ static size_t region_size(const struct ktr_region *region, bool file)
 	return round_up(rings_size(region) + (file ? KTR_OBJECTS : 0), page_size());
 }
 
-/* An old trace gives way, but keeps its bytes for who still maps it; nothing else does. */
-static int remove_old(const char *path)
+/* Removes an old trace, and no other file; processes that map it keep its contents. */
+static int region_remove_old(const char *path)
 {
 	char magic[sizeof(KTR_REGION_MAGIC)];
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -80,9 +77,9 @@ static int remove_old(const char *path)
 }
 
 /* With its blocks, whatever the file system can do: a full disk must not be a SIGBUS later. */
-static int open_file(const char *path, size_t size)
+static int region_open_file(const char *path, size_t size)
 {
-	int error = remove_old(path), fd;
+	int error = region_remove_old(path), fd;
 
 	if (error)
 		return error;
@@ -98,7 +95,7 @@ static int open_file(const char *path, size_t size)
 	return fd;
 }
 
-static int open_memory(size_t size)
+static int region_open_memory(size_t size)
 {
 	int fd = memfd_create("ktr", MFD_CLOEXEC), error;
 
@@ -112,7 +109,7 @@ static int open_memory(size_t size)
 	return fd;
 }
 
-static int build_id_note(struct dl_phdr_info *object, size_t size, void *data)
+static int object_build_id(struct dl_phdr_info *object, size_t size, void *data)
 {
 	struct ktr_region *region = data;
 
@@ -146,16 +143,16 @@ static int build_id_note(struct dl_phdr_info *object, size_t size, void *data)
 	return 1;	/* the executable is the first; others are of no interest */
 }
 
-static void describe_program(struct ktr_region *region)
+static void region_describe_program(struct ktr_region *region)
 {
 	region->pid = (uint32_t)getpid();
 	prctl(PR_GET_NAME, region->comm, 0, 0, 0);
 	if (readlink("/proc/self/exe", region->exe, sizeof(region->exe) - 1) < 0)
 		region->exe[0] = '\0';
-	dl_iterate_phdr(build_id_note, region);
+	dl_iterate_phdr(object_build_id, region);
 }
 
-static void fill(struct ktr_region *region, const struct ktr_wishes *wishes)
+static void region_fill(struct ktr_region *region, const struct ktr_wishes *wishes)
 {
 	region->mask_address = (uint64_t)(uintptr_t)&ktr_mask;
 	region->compile = wishes->compile;
@@ -164,14 +161,14 @@ static void fill(struct ktr_region *region, const struct ktr_wishes *wishes)
 	for (uint32_t cpu = 0; cpu < region->ncpu; cpu++)
 		if (!wishes->cpumasked || wishes->cpumask[cpu / 64] >> cpu % 64 & 1)
 			region->cpumask[cpu / 64] |= 1ull << cpu % 64;
-	describe_program(region);
+	region_describe_program(region);
 	ktr_stamp_take(region->clock, &region->first);
 	for (uint32_t cpu = 0; cpu < region->ncpu; cpu++)
 		ktr_region_ring(region, cpu)->cpu = cpu;
 }
 
-/* SIGXFSZ is what a file that is too large means to others. */
-static int fits(size_t size)
+/* For a file that is too large the kernel would raise SIGXFSZ. */
+static int region_fits(size_t size)
 {
 	struct rlimit limit;
 
@@ -198,10 +195,10 @@ int ktr_region_make(const struct ktr_wishes *wishes, uint32_t entries, uint32_t 
 	uint8_t *map = MAP_FAILED;
 	int fd, error;
 
-	error = fits(size);
+	error = region_fits(size);
 	if (error)
 		return error;
-	fd = wishes->file ? open_file(wishes->file, size) : open_memory(size);
+	fd = wishes->file ? region_open_file(wishes->file, size) : region_open_memory(size);
 	if (fd < 0)
 		return fd;
 	map = mmap(NULL, front + size, PROT_READ | PROT_WRITE,
@@ -214,7 +211,7 @@ int ktr_region_make(const struct ktr_wishes *wishes, uint32_t entries, uint32_t 
 	}
 	region = (struct ktr_region *)(map + front);
 	*region = layout;
-	fill(region, wishes);
+	region_fill(region, wishes);
 	memcpy(region->magic, KTR_REGION_MAGIC, sizeof(region->magic));
 	*made = region;
 	*place = (struct ktr_place *)map;
@@ -251,7 +248,7 @@ void ktr_region_retire(struct ktr_region *region)
 }
 
 /* The lines of /proc/self/maps that name a file: those with a '/'. */
-static void keep_objects(char *table, size_t size)
+static void region_keep_objects(char *table, size_t size)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	size_t have = 0, kept = 0;
@@ -278,5 +275,5 @@ void ktr_region_refresh(struct ktr_region *region)
 {
 	ktr_stamp_take(region->clock, &region->last);
 	if (ktr_lib.wishes.file)
-		keep_objects((char *)region + rings_size(region), KTR_OBJECTS);
+		region_keep_objects((char *)region + rings_size(region), KTR_OBJECTS);
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 
 /* A reader that has gone must not kill the program. */
 static void line(const char *text, size_t length)
@@ -50,7 +50,7 @@ struct output {
 	char *at, *end;
 };
 
-static void put(struct output *out, const char *text, size_t length)
+static void line_put(struct output *out, const char *text, size_t length)
 {
 	size_t room = (size_t)(out->end - out->at);
 
@@ -60,8 +60,8 @@ static void put(struct output *out, const char *text, size_t length)
 	out->at += length;
 }
 
-static void put_number(struct output *out, const char *flags, char conversion, uint64_t word,
-		       unsigned int type)
+static void line_put_number(struct output *out, const char *flags, char conversion, uint64_t word,
+			    unsigned int type)
 {
 	bool negative = conversion == 'd' || conversion == 'i';
 	char format[32], text[128];
@@ -79,12 +79,12 @@ static void put_number(struct output *out, const char *flags, char conversion, u
 		snprintf(text, sizeof(text), format, (int)word);
 	else
 		snprintf(text, sizeof(text), format, (long long)word);
-	put(out, text, strlen(text));
+	line_put(out, text, strlen(text));
 }
 
 /* A conversion behind its '%': where the format goes on, NULL if it takes no argument. */
-static const char *convert(struct output *out, const char *format, const uint64_t *word,
-			   unsigned int type)
+static const char *line_convert(struct output *out, const char *format, const uint64_t *word,
+				unsigned int type)
 {
 	char flags[16] = "";
 	size_t n = strspn(format, "0123456789-# +");
@@ -99,17 +99,17 @@ static const char *convert(struct output *out, const char *format, const uint64_
 	if (!*format || !strchr("diuxXocpsaAeEfFgG", *format))
 		return NULL;
 	if (*format == 's' && *word)
-		put(out, (const char *)(uintptr_t)*word,
-		    strnlen((const char *)(uintptr_t)*word, 79));
+		line_put(out, (const char *)(uintptr_t)*word,
+			 strnlen((const char *)(uintptr_t)*word, 79));
 	else if (*format == 's')
-		put(out, "(null)", 6);
+		line_put(out, "(null)", 6);
 	else if (*format == 'p')
-		put(out, number, (size_t)snprintf(number, sizeof(number), "0x%llx",
-						  (unsigned long long)*word));
+		line_put(out, number, (size_t)snprintf(number, sizeof(number), "0x%llx",
+						       (unsigned long long)*word));
 	else if (strchr("diuxXoc", *format))
-		put_number(out, flags, *format, *word, type);
+		line_put_number(out, flags, *format, *word, type);
 	else
-		put(out, "<fp?>", 5);
+		line_put(out, "<fp?>", 5);
 	return format + 1;
 }
 
@@ -132,16 +132,17 @@ void ktr_say_entry(uint32_t cpu, uint64_t desc, const uint64_t *parms, unsigned 
 		size_t plain = strcspn(format, "%");
 		const char *rest = NULL;
 
-		put(&out, format, plain);
+		line_put(&out, format, plain);
 		format += plain;
 		if (!*format)
 			break;
 		if (i < n)
-			rest = convert(&out, format + 1, &parms[i],
-				       site ? KTR_ARGTYPE(site->ktr_argtypes, i) : KTR_ARG_WORD);
+			rest = line_convert(&out, format + 1, &parms[i],
+					    site ? KTR_ARGTYPE(site->ktr_argtypes, i)
+						 : KTR_ARG_WORD);
 		i += rest != NULL;
 		if (!rest) {
-			put(&out, "%", 1);
+			line_put(&out, "%", 1);
 			rest = format + 1 + (format[1] == '%');
 		}
 		format = rest;

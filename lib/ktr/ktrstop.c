@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 
 KTR_PUBLIC void ktr_freeze(void)
 {
@@ -23,7 +23,7 @@ KTR_PUBLIC void ktr_freeze(void)
 	errno = saved;
 }
 
-/* The mask is restored before it is said, so that who freezes meanwhile undoes that. */
+/* The mask is restored before `frozen` changes, so that a concurrent freeze clears it again. */
 KTR_PUBLIC void ktr_thaw(void)
 {
 	struct ktr_frozen old, new;
@@ -64,8 +64,8 @@ KTR_PUBLIC int ktr_resize(unsigned int entries)
 	return error ? -1 : 0;
 }
 
-/* What the signal does by default happens when the handler returns, or once more. */
-static void frozen_by(int sig, siginfo_t *info, void *context)
+/* The signal's default action follows when the handler returns, or the signal is raised again. */
+static void ktr_frozen_by(int sig, siginfo_t *info, void *context)
 {
 	ktr_freeze();
 	if (info->si_code <= 0 || info->si_code == SI_KERNEL)
@@ -74,7 +74,7 @@ static void frozen_by(int sig, siginfo_t *info, void *context)
 
 void ktr_freeze_on(uint64_t signals)
 {
-	struct sigaction action = { .sa_sigaction = frozen_by }, old;
+	struct sigaction action = { .sa_sigaction = ktr_frozen_by }, old;
 
 	action.sa_flags = SA_SIGINFO | SA_RESETHAND | SA_ONSTACK;
 	sigemptyset(&action.sa_mask);

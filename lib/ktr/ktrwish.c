@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of ktr(4): what the program was compiled with, then what the environment says.  A program
- * with more rights than who started it does not listen to the environment.
+ * Options of ktr(4): those that the program was compiled with, then those of the environment.  A
+ * set-id program ignores the environment.
  */
 #include <errno.h>
 #include <signal.h>
@@ -9,47 +9,37 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 #include "lib/base/ktrmask.h"
+#include "lib/base/number.h"
 
 /* The program's, if it has any: <sys/ktr_options.h>. */
 extern const struct ktr_options ktr_options __attribute__((weak, visibility("default")));
 
-static bool has(unsigned int option)
+static bool wish_compiled(unsigned int option)
 {
 	return &ktr_options && ktr_options.version == KTR_VERSION && ktr_options.given & option;
 }
 
 bool ktr_oldcpu(void)
 {
-	return has(__KTR_HAS_OLDCPU);
+	return wish_compiled(__KTR_HAS_OLDCPU);
 }
 
-static const char *asked(const char *name)
+static const char *wish_asked(const char *name)
 {
 	const char *value = secure_getenv(name);
 
 	return value && *value ? value : NULL;
 }
 
-/* A number and where it ends, false if there is none. */
-static bool number(const char *text, uint64_t *value, const char **end)
-{
-	char *rest;
-
-	errno = 0;
-	*value = strtoull(text, &rest, 0);
-	*end = rest;
-	return rest != text && !errno && *text != '-' && *text != '+' && *text != ' ';
-}
-
 /* Bytes of a ring, entries: if they will not do, the old value stays. */
-static void size(struct ktr_wishes *wishes, const char *name, const char *text, uint64_t unit)
+static void wish_size(struct ktr_wishes *wishes, const char *name, const char *text, uint64_t unit)
 {
 	uint64_t value, bytes;
-	const char *end, *why = NULL;
+	const char *why = NULL;
 
-	if (!number(text, &value, &end) || *end)
+	if (number_parse(text, 0, UINT64_MAX, &value))
 		why = "not a number";
 	else if (value & (value - 1))
 		why = "not a power of two";
@@ -68,7 +58,7 @@ static void size(struct ktr_wishes *wishes, const char *name, const char *text, 
 	wishes->entries = (uint32_t)(bytes / KTR_ENTRY_SIZE);
 }
 
-static void mask(struct ktr_wishes *wishes, const char *text)
+static void wish_mask(struct ktr_wishes *wishes, const char *text)
 {
 	char bad[64];
 
@@ -80,13 +70,13 @@ static void mask(struct ktr_wishes *wishes, const char *text)
 }
 
 /* As FreeBSD's option: words of 64 CPUs, the lowest first, ',' between them. */
-static void cpumask(struct ktr_wishes *wishes, const char *text)
+static void wish_cpumask(struct ktr_wishes *wishes, const char *text)
 {
 	uint64_t words[KTR_REGION_CPUS / 64] = { 0 };
 	const char *rest = text;
 
 	for (size_t i = 0; i < KTR_REGION_CPUS / 64; i++) {
-		if (!number(rest, &words[i], &rest))
+		if (number_read(&rest, 0, UINT64_MAX, &words[i]))
 			break;
 		if (!*rest) {
 			memcpy(wishes->cpumask, words, sizeof(words));
@@ -100,7 +90,7 @@ static void cpumask(struct ktr_wishes *wishes, const char *text)
 		"tracing on all CPUs", text);
 }
 
-static void freeze_on(struct ktr_wishes *wishes, const char *text)
+static void wish_freeze_on(struct ktr_wishes *wishes, const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, ", ");
@@ -124,33 +114,32 @@ static void freeze_on(struct ktr_wishes *wishes, const char *text)
 	}
 }
 
-static void verbose(struct ktr_wishes *wishes, const char *text)
+static void wish_verbose(struct ktr_wishes *wishes, const char *text)
 {
-	const char *end;
 	uint64_t value;
 
-	if (!number(text, &value, &end) || *end || value > 2)
+	if (number_parse(text, 0, 2, &value))
 		ktr_say("KTR_VERBOSE=%.60s: not 0, 1 or 2; using %u", text, wishes->verbose);
 	else
 		wishes->verbose = (uint32_t)value;
 }
 
-static void compiled(struct ktr_wishes *wishes)
+static void wishes_compiled(struct ktr_wishes *wishes)
 {
-	if (has(__KTR_HAS_SIZE)) {
+	if (wish_compiled(__KTR_HAS_SIZE)) {
 		wishes->entries = (uint32_t)(ktr_options.size / KTR_ENTRY_SIZE);
 		if (ktr_options.size && !wishes->entries)
 			wishes->entries = 1;
 	}
-	if (has(__KTR_HAS_COMPILE))
+	if (wish_compiled(__KTR_HAS_COMPILE))
 		wishes->compile = ktr_options.compile;
-	if (has(__KTR_HAS_MASK)) {
+	if (wish_compiled(__KTR_HAS_MASK)) {
 		wishes->mask = ktr_options.mask;
 		wishes->masked = true;
 	}
-	if (has(__KTR_HAS_VERBOSE))
+	if (wish_compiled(__KTR_HAS_VERBOSE))
 		wishes->verbose = ktr_options.verbose;
-	if (has(__KTR_HAS_CPUMASK)) {
+	if (wish_compiled(__KTR_HAS_CPUMASK)) {
 		memcpy(wishes->cpumask, ktr_options.cpumask, sizeof(wishes->cpumask));
 		wishes->cpumasked = true;
 	}
@@ -166,30 +155,30 @@ void ktr_wishes_read(struct ktr_wishes *wishes)
 		.compile = (uint32_t)~KTR_SPL,
 		.mask = (uint32_t)~(KTR_SPL | KTR_CLK),
 	};
-	compiled(wishes);
-	if ((text = asked("KTR_ENTRIES")))
-		size(wishes, "KTR_ENTRIES", text, KTR_ENTRY_SIZE);
-	if ((text = asked("KTR_SIZE")))
-		size(wishes, "KTR_SIZE", text, 1);
-	if ((text = asked("KTR_MASK")))
-		mask(wishes, text);
-	if ((text = asked("KTR_VERBOSE")))
-		verbose(wishes, text);
-	if ((text = asked("KTR_CPUMASK")))
-		cpumask(wishes, text);
-	if ((text = asked("KTR_FREEZE_ON")))
-		freeze_on(wishes, text);
-	if ((text = asked("KTR_CLOCK"))) {
+	wishes_compiled(wishes);
+	if ((text = wish_asked("KTR_ENTRIES")))
+		wish_size(wishes, "KTR_ENTRIES", text, KTR_ENTRY_SIZE);
+	if ((text = wish_asked("KTR_SIZE")))
+		wish_size(wishes, "KTR_SIZE", text, 1);
+	if ((text = wish_asked("KTR_MASK")))
+		wish_mask(wishes, text);
+	if ((text = wish_asked("KTR_VERBOSE")))
+		wish_verbose(wishes, text);
+	if ((text = wish_asked("KTR_CPUMASK")))
+		wish_cpumask(wishes, text);
+	if ((text = wish_asked("KTR_FREEZE_ON")))
+		wish_freeze_on(wishes, text);
+	if ((text = wish_asked("KTR_CLOCK"))) {
 		if (!strcmp(text, "coarse"))
 			wishes->coarse = true;
 		else
 			ktr_say("KTR_CLOCK=%.60s: only \"coarse\" can be asked for", text);
 	}
-	if ((text = asked("KTR_FORK"))) {
+	if ((text = wish_asked("KTR_FORK"))) {
 		if (!strcmp(text, "new"))
 			wishes->fork_new = true;
 		else
 			ktr_say("KTR_FORK=%.60s: only \"new\" can be asked for", text);
 	}
-	wishes->file = asked("KTR_FILE");
+	wishes->file = wish_asked("KTR_FILE");
 }

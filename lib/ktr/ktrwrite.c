@@ -3,47 +3,50 @@
  * The slow path of the writers: before the constructor, without rseq, and where an entry takes more
  * than being written.  Here any number of writers are in a ring and interrupt each other: an
  * entry's number is taken by adding to the head, its slot by exchanging the slot's second word.
- * Who finds somebody in it whom the ring has overtaken loses his entry, and that is counted.
+ * If the slot is still being written, because the ring has gone round meanwhile, the new entry is
+ * lost and counted.
  */
 #include <sched.h>
 #include <string.h>
 
-#include "ktrlib.h"
+#include "ktr.h"
 
-/* ktr_seq and ktr_tid: 0 of a slot that was never written, a thread without a number of one that is
- * being written. */
+/*
+ * ktr_seq and ktr_tid, one word: both 0 in a slot that was never written, ktr_seq 0 with the
+ * writer's ktr_tid while it is written.
+ */
 struct second {
 	uint32_t seq, tid;
 };
 _Static_assert(sizeof(struct second) == sizeof(uint64_t), "changes at once");
 
-static struct second *second_word(struct ktr_entry *entry)
+static struct second *ring_second_word(struct ktr_entry *entry)
 {
 	return (struct second *)(void *)&entry->ktr_seq;
 }
 
-static struct ktr_entry *take(struct ktr_ring *ring, struct ktr_entry *slots, uint32_t count,
-			      uint64_t *number)
+static struct ktr_entry *entry_take(struct ktr_ring *ring, struct ktr_entry *slots, uint32_t count,
+				    uint64_t *number)
 {
 	struct ktr_entry *entry;
 	struct second old, mine = { 0, ktr_thread.tid };
 
 	*number = __atomic_fetch_add(&ring->head, 1, __ATOMIC_ACQ_REL);
 	entry = &slots[*number & (count - 1)];
-	__atomic_load(second_word(entry), &old, __ATOMIC_ACQUIRE);
+	__atomic_load(ring_second_word(entry), &old, __ATOMIC_ACQUIRE);
 	do {
 		if (!old.seq && old.tid) {
 			__atomic_fetch_add(&ring->lost, 1, __ATOMIC_RELAXED);
 			return NULL;
 		}
-	} while (!__atomic_compare_exchange(second_word(entry), &old, &mine, false,
+	} while (!__atomic_compare_exchange(ring_second_word(entry), &old, &mine, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return entry;
 }
 
-static void fill(struct ktr_entry *entry, uint64_t number, uint64_t desc, const uint64_t *parms,
-		 unsigned int n)
+static void entry_fill(struct ktr_entry *entry, uint64_t number, uint64_t desc,
+		       const uint64_t *parms, unsigned int n)
 {
 	struct second done = { (uint32_t)(number + 1), ktr_thread.tid };
 
@@ -53,11 +56,11 @@ static void fill(struct ktr_entry *entry, uint64_t number, uint64_t desc, const 
 		(&entry->ktr_parm1)[i] = parms[i];
 	if (!done.seq)
 		done.tid = 0;	/* number 2^32 - 1 of a ring looks like none */
-	__atomic_store(second_word(entry), &done, __ATOMIC_RELEASE);
+	__atomic_store(ring_second_word(entry), &done, __ATOMIC_RELEASE);
 }
 
-static struct ktr_entry *write_early(uint32_t cpu, uint64_t desc, const uint64_t *parms,
-				     unsigned int n)
+static struct ktr_entry *entry_write_early(uint32_t cpu, uint64_t desc, const uint64_t *parms,
+					   unsigned int n)
 {
 	struct ktr_entry *entry;
 	uint64_t number;
@@ -65,16 +68,16 @@ static struct ktr_entry *write_early(uint32_t cpu, uint64_t desc, const uint64_t
 	/* The environment cannot be read yet. */
 	if (!ktr_lib.clock)
 		ktr_lib.clock = ktr_clock_choose(ktr_oldcpu()) ?: KTR_CLOCK_COARSE;
-	entry = take(&ktr_lib.early_ring, ktr_lib.early, KTR_EARLY, &number);
+	entry = entry_take(&ktr_lib.early_ring, ktr_lib.early, KTR_EARLY, &number);
 	if (!entry)
 		return NULL;
 	ktr_lib.early_cpu[number & (KTR_EARLY - 1)] = (uint16_t)cpu;
-	fill(entry, number, desc, parms, n);
+	entry_fill(entry, number, desc, parms, n);
 	return entry;
 }
 
-static struct ktr_entry *write_ring(uint32_t cpu, uint64_t desc, const uint64_t *parms,
-				    unsigned int n)
+static struct ktr_entry *entry_write_ring(uint32_t cpu, uint64_t desc, const uint64_t *parms,
+					  unsigned int n)
 {
 	struct ktr_region *region = ktr_lib.region;
 	/* Processors that came later than the region share the last ring. */
@@ -83,14 +86,14 @@ static struct ktr_entry *write_ring(uint32_t cpu, uint64_t desc, const uint64_t 
 	struct ktr_entry *entry;
 	uint64_t number;
 
-	entry = take(ring, (struct ktr_entry *)(ring + 1), region->entries, &number);
+	entry = entry_take(ring, (struct ktr_entry *)(ring + 1), region->entries, &number);
 	if (entry)
-		fill(entry, number, desc, parms, n);
+		entry_fill(entry, number, desc, parms, n);
 	return entry;
 }
 
 /* The region's word counts: it may be changed from outside.  All is 0 in one that was retired. */
-static bool cpu_off(const struct ktr_region *region, uint32_t cpu)
+static bool cpu_is_off(const struct ktr_region *region, uint32_t cpu)
 {
 	return cpu < region->ncpu && !(region->cpumask[cpu / 64] >> cpu % 64 & 1);
 }
@@ -105,11 +108,11 @@ struct ktr_entry *ktr_write(uint64_t desc, const uint64_t *parms, unsigned int n
 	if (ktr_lib.mode == KTR_OFF)
 		return NULL;
 	if (ktr_lib.mode == KTR_BEFORE)
-		return write_early(cpu, desc, parms, n);
-	if (cpu_off(region, cpu))
+		return entry_write_early(cpu, desc, parms, n);
+	if (cpu_is_off(region, cpu))
 		return NULL;
 	if (ktr_lib.mode == KTR_ATOMIC)
-		entry = write_ring(cpu, desc, parms, n);
+		entry = entry_write_ring(cpu, desc, parms, n);
 	else	/* a thread that rseq does not know: nothing else may write to these rings */
 		__atomic_fetch_add(&ktr_region_ring(ktr_lib.region, 0)->lost, 1, __ATOMIC_RELAXED);
 	if (region->verbose)
@@ -117,8 +120,8 @@ struct ktr_entry *ktr_write(uint64_t desc, const uint64_t *parms, unsigned int n
 	return entry;
 }
 
-/* Whether what the environment says now would have let it be written. */
-static bool wanted(const struct ktr_entry *early, uint32_t cpu)
+/* Would the entry have been written with the options that are known now? */
+static bool entry_wanted(const struct ktr_entry *early, uint32_t cpu)
 {
 	const struct ktr_region *region = ktr_lib.region;
 	const struct ktr_site *site = (const void *)(uintptr_t)early->ktr_desc;
@@ -139,7 +142,7 @@ void ktr_early_move(uint32_t clock)
 		struct ktr_ring *ring;
 		struct ktr_entry *entry;
 
-		if (early->ktr_seq != (uint32_t)(i + 1) || !wanted(early, cpu))
+		if (early->ktr_seq != (uint32_t)(i + 1) || !entry_wanted(early, cpu))
 			continue;
 		ring = ktr_region_ring(region, cpu);
 		entry = (struct ktr_entry *)(ring + 1) + (ring->head & (region->entries - 1));
@@ -153,7 +156,7 @@ void ktr_early_move(uint32_t clock)
 	ktr_lib.early_ring.head = 0;
 }
 
-/* What the writers of assembly jump to; where there are none, the writers. */
+/* The slow paths of the writers in assembly; without assembly, the writers themselves. */
 #ifdef KTR_ASSEMBLY
 #define SLOW(n)		ktr_slow##n
 #define AGAIN(n, ...) do { \

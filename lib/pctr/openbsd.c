@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What programs for OpenBSD's pctr(4) call besides: sysctl(2) on CPUs, and strtonum(3). */
+/* Other functions that programs for OpenBSD's pctr(4) call: sysctl(2) on CPUs, strtonum(3). */
 #include <errno.h>
 #include <openbsd/machine/cpu.h>
 #include <openbsd/machine/specialreg.h>
@@ -19,7 +19,7 @@ struct cpu_facts {
 };
 
 #ifdef __x86_64__
-static void find_facts(struct cpu_facts *facts, char vendor[13])
+static void cpu_facts_find(struct cpu_facts *facts, char vendor[13])
 {
 	uint32_t highest, ebx, ecx, edx;
 
@@ -34,7 +34,7 @@ static void find_facts(struct cpu_facts *facts, char vendor[13])
 }
 #else
 /* The virtual counter is what rdtsc() reads. */
-static void find_facts(struct cpu_facts *facts, char vendor[13])
+static void cpu_facts_find(struct cpu_facts *facts, char vendor[13])
 {
 	facts->machine = "arm64";
 	facts->vendor = strcpy(vendor, "ARM");
@@ -44,7 +44,7 @@ static void find_facts(struct cpu_facts *facts, char vendor[13])
 #endif
 
 /* As the system call: a name or a number to `old`, its length to *len; ENOMEM: cut to *len. */
-static int put(const void *value, size_t size, void *old, size_t *len)
+static int sysctl_put(const void *value, size_t size, void *old, size_t *len)
 {
 	size_t room = old && len ? *len : 0;
 
@@ -55,25 +55,25 @@ static int put(const void *value, size_t size, void *old, size_t *len)
 	return old && size > room ? -ENOMEM : 0;
 }
 
-static int find(const int *name, u_int namelen, void *old, size_t *len)
+static int sysctl_find(const int *name, u_int namelen, void *old, size_t *len)
 {
 	struct cpu_facts facts;
 	char vendor[13];
 
 	if (namelen != 2)
 		return -EOPNOTSUPP;
-	find_facts(&facts, vendor);
+	cpu_facts_find(&facts, vendor);
 	if (name[0] == CTL_HW && name[1] == HW_MACHINE)
-		return put(facts.machine, strlen(facts.machine) + 1, old, len);
+		return sysctl_put(facts.machine, strlen(facts.machine) + 1, old, len);
 	if (name[0] != CTL_MACHDEP)
 		return -EOPNOTSUPP;
 	switch (name[1]) {
 	case CPU_CPUVENDOR:
-		return put(facts.vendor, strlen(facts.vendor) + 1, old, len);
+		return sysctl_put(facts.vendor, strlen(facts.vendor) + 1, old, len);
 	case CPU_CPUID:
-		return put(&facts.id, sizeof(facts.id), old, len);
+		return sysctl_put(&facts.id, sizeof(facts.id), old, len);
 	case CPU_CPUFEATURE:
-		return put(&facts.features, sizeof(facts.features), old, len);
+		return sysctl_put(&facts.features, sizeof(facts.features), old, len);
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -82,7 +82,7 @@ static int find(const int *name, u_int namelen, void *old, size_t *len)
 EXPORT int sysctl(const int *name, u_int namelen, void *old, size_t *oldlen, void *new,
 		  size_t newlen)
 {
-	int err = new ? -EPERM : find(name, namelen, old, oldlen);
+	int err = new ? -EPERM : sysctl_find(name, namelen, old, oldlen);
 
 	if (err)
 		errno = -err;

@@ -2,8 +2,8 @@
 /*
  * libpctr: pctr(4) where the kernel takes no character devices from programs.  /dev/pctr is a plain
  * file there, and this ioctl(2), linked or preloaded, takes the device's requests to pctrd, on the
- * socket beside that file; all others go to the kernel as they came.  Nothing is kept between two
- * calls: threads, forks and signal handlers have nothing to share.
+ * socket beside that file; all others go to the kernel unchanged.  There is no state between calls:
+ * threads, children and signal handlers share nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,19 +20,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "pctr/pctr_wire.h"
+#include "lib/base/pctr_wire.h"
 
 #define EXPORT	  __attribute__((visibility("default")))
 #define STAND_IN  PMCBPF_RUNDIR "/pmcbpf/" PCTR_FILE
 
-static bool sets(uint32_t request)
+static bool request_sets(uint32_t request)
 {
 	return pctr_is(request, PCIOCS0) || pctr_is(request, PCIOCS1) ||
 	       pctr_is(request, PCIOCS2) || pctr_is(request, PCIOCS3);
 }
 
 /* The socket beside an open file.  -ENOTTY: this is no stand-in. */
-static int socket_of(int device, struct sockaddr_un *at)
+static int pctr_socket(int device, struct sockaddr_un *at)
 {
 	static const char ending[] = ".sock";
 	const size_t room = sizeof(at->sun_path) - sizeof(ending);
@@ -55,7 +55,7 @@ static int socket_of(int device, struct sockaddr_un *at)
 }
 
 /* -ENXIO: there is a stand-in, but no pctrd. */
-static int reach(const struct sockaddr_un *at)
+static int pctr_connect(const struct sockaddr_un *at)
 {
 	int err, fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
@@ -71,8 +71,10 @@ static int reach(const struct sockaddr_un *at)
 	return fd;
 }
 
-/* The kernel takes the function from where the caller has it, so that EFAULT is a device's. */
-static int send_request(int fd, int device, uint32_t request, void *arg)
+/*
+ * sendmsg(2) reads the function from the caller's memory: a bad pointer is EFAULT, as for a device.
+ */
+static int pctr_send(int fd, int device, uint32_t request, void *arg)
 {
 	struct pctr_wire_request wire = { .magic = PCTR_WIRE_MAGIC, .request = request };
 	union {
@@ -81,7 +83,7 @@ static int send_request(int fd, int device, uint32_t request, void *arg)
 	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
 	struct iovec parts[] = {
 		{ &wire, offsetof(struct pctr_wire_request, value) },
-		{ sets(request) ? arg : &wire.value, sizeof(wire.value) },
+		{ request_sets(request) ? arg : &wire.value, sizeof(wire.value) },
 		{ &wire.cpu, sizeof(wire.cpu) },
 	};
 	struct msghdr msg = {
@@ -98,8 +100,8 @@ static int send_request(int fd, int device, uint32_t request, void *arg)
 	return 0;
 }
 
-/* What the caller has is written to only when the request was fulfilled. */
-static int take_reply(int fd, uint32_t request, void *arg)
+/* The caller's memory is written only if the request succeeded. */
+static int pctr_receive(int fd, uint32_t request, void *arg)
 {
 	struct pctr_wire_reply reply;
 	struct iovec parts[] = {
@@ -124,27 +126,27 @@ static int take_reply(int fd, uint32_t request, void *arg)
 }
 
 /* 0 or -errno; -ENOTTY: the request is not pctrd's. */
-static int ask(int device, uint32_t request, void *arg)
+static int pctr_request(int device, uint32_t request, void *arg)
 {
 	struct sockaddr_un at;
-	int fd, err = socket_of(device, &at);
+	int fd, err = pctr_socket(device, &at);
 
 	if (err)
 		return err;
-	fd = reach(&at);
+	fd = pctr_connect(&at);
 	if (fd < 0)
 		return fd;
-	err = send_request(fd, device, request, arg);
+	err = pctr_send(fd, device, request, arg);
 	if (!err)
-		err = take_reply(fd, request, arg);
+		err = pctr_receive(fd, request, arg);
 	close(fd);
 	return err;
 }
 
-static int request_device(int device, unsigned long request, void *arg)
+static int pctr_ioctl(int device, unsigned long request, void *arg)
 {
 	if (_IOC_TYPE((uint32_t)request) == 'c') {
-		int err = ask(device, (uint32_t)request, arg);
+		int err = pctr_request(device, (uint32_t)request, arg);
 
 		if (!err)
 			return 0;
@@ -164,7 +166,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	arg = va_arg(args, void *);
 	va_end(args);
-	return request_device(fd, request, arg);
+	return pctr_ioctl(fd, request, arg);
 }
 
 EXPORT int pctr_open(int flags)
@@ -189,7 +191,7 @@ EXPORT pctrval pctr_rdpmc(unsigned int ctr)
 	fd = pctr_open(O_RDONLY);
 	if (fd < 0)
 		return (pctrval)-1;
-	err = request_device(fd, PCIOCRD, &state) < 0 ? errno : 0;
+	err = pctr_ioctl(fd, PCIOCRD, &state) < 0 ? errno : 0;
 	close(fd);
 	errno = err;
 	return err ? (pctrval)-1 : state.pctr_hwc[ctr];

@@ -11,10 +11,9 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "spawn.h"
 
-#define CLIENT_SOCKET PMCBPF_RUNDIR "/pmcbpf/pmc.sock"
-
-/* While it waits this often, a call looks whether the program should end: in microseconds. */
+/* After so many microseconds a waiting call lets signals end the program. */
 #define CLIENT_PATIENCE 100000
 
 void exchange_close(struct exchange *x)
@@ -38,11 +37,11 @@ void client_table_publish(struct lib *l, struct read_table *t)
 
 void client_table_reclaim(struct lib *l)
 {
-	lib_block();
+	sigdefer_begin();
 	pthread_mutex_lock(&l->table);
 	read_share_reclaim(&l->reads);
 	pthread_mutex_unlock(&l->table);
-	lib_unblock();
+	sigdefer_end();
 }
 
 /* Caller holds io. */
@@ -59,15 +58,15 @@ static void client_drop(struct lib *l, enum lib_state state)
 	client_table_publish(l, t);
 }
 
-static int gone(struct lib *l, struct reason *why)
+static int client_gone(struct lib *l, struct reason *why)
 {
 	client_drop(l, LIB_GONE);
 	return refuse(why, -ENOSYS, "pmcbpfd has gone away, and every PMC with it; "
 		      "call pmc_init() again when it runs");
 }
 
-/* The daemon has noticed, or will: the connection ended with the descriptor. */
-static int closed(struct lib *l, struct reason *why)
+/* The connection ended with the descriptor; the daemon notices that by itself. */
+static int client_closed(struct lib *l, struct reason *why)
 {
 	client_drop(l, LIB_CLOSED);
 	return refuse(why, -EBADF, "this program has closed the library's connection to pmcbpfd "
@@ -75,7 +74,7 @@ static int closed(struct lib *l, struct reason *why)
 		      "pmc_init() again");
 }
 
-static int broken(struct lib *l, struct reason *why, const char *what)
+static int client_broken(struct lib *l, struct reason *why, const char *what)
 {
 	client_drop(l, LIB_GONE);
 	return refuse(why, -EPROTO, "pmcbpfd sent %s; library and daemon do not fit together",
@@ -84,11 +83,11 @@ static int broken(struct lib *l, struct reason *why, const char *what)
 
 /* --- one message each way ----------------------------------------------------------------- */
 
-/* After a system call on the socket failed: should it be made again? */
+/* After a failed system call on the socket: should it be repeated? */
 static bool client_again(void)
 {
 	if (errno == EAGAIN)
-		lib_wait_on();
+		sigdefer_wait();
 	return errno == EAGAIN || errno == EINTR;
 }
 
@@ -140,7 +139,7 @@ static int client_send(struct lib *l, const struct exchange *x, struct reason *w
 	/* The daemon may have refused the connection by now: client_receive() finds its reason. */
 	if (n < 0 && x->op == WIRE_OP_HELLO && (errno == EPIPE || errno == ECONNRESET))
 		return 0;
-	return n < 0 ? gone(l, why) : 0;
+	return n < 0 ? client_gone(l, why) : 0;
 }
 
 /* Takes every descriptor out of the control data, so that none is lost whatever follows. */
@@ -179,18 +178,18 @@ static int client_check(struct lib *l, struct exchange *x, size_t n, struct reas
 	size_t reason;
 
 	if (n < sizeof(hdr))
-		return broken(l, why, "a short reply");
+		return client_broken(l, why, "a short reply");
 	memcpy(&hdr, l->buffer, sizeof(hdr));
 	if (hdr.magic != WIRE_MAGIC)
-		return broken(l, why, "a reply of another kind");
+		return client_broken(l, why, "a reply of another kind");
 	if (hdr.version != WIRE_VERSION)
-		return broken(l, why, "a reply of another wire version");
+		return client_broken(l, why, "a reply of another wire version");
 	if ((hdr.op != x->op || hdr.seq != l->seq) && !client_refused(&hdr))
-		return broken(l, why, "a reply to another request");
+		return client_broken(l, why, "a reply to another request");
 	n -= sizeof(hdr);
 	if (hdr.len > n || hdr.reason_len != n - hdr.len || hdr.reason_len > WIRE_MAX_REASON ||
 	    hdr.error > 0 || hdr.error < -4095)
-		return broken(l, why, "a reply of a wrong length");
+		return client_broken(l, why, "a reply of a wrong length");
 	if (hdr.error) {
 		reason = hdr.reason_len;
 		if (reason == 0)
@@ -199,7 +198,7 @@ static int client_check(struct lib *l, struct exchange *x, size_t n, struct reas
 			      (const char *)l->buffer + sizeof(hdr) + hdr.len);
 	}
 	if (hdr.len < x->payload_min || hdr.len > x->payload_max)
-		return broken(l, why, "a reply of a wrong length");
+		return client_broken(l, why, "a reply of a wrong length");
 	if (hdr.len)
 		memcpy(x->payload, l->buffer + sizeof(hdr), hdr.len);
 	x->payload_len = hdr.len;
@@ -220,15 +219,15 @@ static int client_receive(struct lib *l, struct exchange *x, struct reason *why)
 	ssize_t n;
 	int err;
 
-	/* A HELLO that nobody read resets the connection; what the daemon has sent comes next. */
+	/* An unread HELLO resets the connection; the daemon's refusal is read next. */
 	do
 		n = recvmsg(l->socket.fd, &msg, MSG_CMSG_CLOEXEC);
 	while (n < 0 && (client_again() || (errno == ECONNRESET && x->op == WIRE_OP_HELLO)));
 	if (n <= 0)
-		return gone(l, why);
+		return client_gone(l, why);
 	client_take_fds(&msg, x);
 	if (msg.msg_flags & MSG_TRUNC)
-		err = broken(l, why, "a reply that is too long");
+		err = client_broken(l, why, "a reply that is too long");
 	else if (msg.msg_flags & MSG_CTRUNC && !x->fds_optional)
 		err = refuse(why, -EMFILE, "this process has too many open files to take a reply's "
 			     "descriptors");
@@ -247,14 +246,14 @@ static int client_talk(struct lib *l, struct exchange *x, struct reason *why)
 	x->nfds = 0;
 	x->payload_len = 0;
 	if (!ownfd_valid(&l->socket))
-		return closed(l, why);
+		return client_closed(l, why);
 	err = client_send(l, x, why);
 	return err ? err : client_receive(l, x, why);
 }
 
 /* --- making a connection -------------------------------------------------------------------- */
 
-static int no_daemon(const char *path, struct reason *why)
+static int client_no_daemon(const char *path, struct reason *why)
 {
 	return refuse(why, -ENOENT,
 		      "no pmcbpfd answers at %s: start it as root, with \"pmcbpfd\" or "
@@ -262,7 +261,7 @@ static int no_daemon(const char *path, struct reason *why)
 		      path);
 }
 
-static int no_descriptor(int err, struct reason *why)
+static int client_no_descriptor(int err, struct reason *why)
 {
 	if (err != -EMFILE && err != -ENFILE && err != -EINVAL)
 		return err;
@@ -273,7 +272,7 @@ static int no_descriptor(int err, struct reason *why)
 static int client_connect(struct lib *l, int *log, struct reason *why)
 {
 	const char *chosen = secure_getenv("PMCBPF_SOCKET");
-	const char *path = chosen && *chosen ? chosen : CLIENT_SOCKET;
+	const char *path = chosen && *chosen ? chosen : WIRE_SOCKET;
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	struct stat st;
 	int fd, err;
@@ -287,7 +286,7 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 	else
 		fd = -errno;
 	if (fd < 0)
-		return no_descriptor(fd, why);
+		return client_no_descriptor(fd, why);
 	client_set_patience(fd);
 	do
 		err = connect(fd, (struct sockaddr *)&sun, sizeof(sun));
@@ -311,7 +310,7 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 		return refuse(why, err, "no connection to %s: %s", path, strerror(-err));
 	/* A socket that was named has to be there; only the usual place has a substitute. */
 	if (path == chosen || geteuid() != 0)
-		return no_daemon(path, why);
+		return client_no_daemon(path, why);
 	err = spawn_daemon(&fd, log, why);
 	if (err)
 		return err;
@@ -339,7 +338,7 @@ static int client_hello(struct lib *l, struct reason *why)
 		err = refuse(why, -EPROTO, "pmcbpfd %.31s speaks wire version %u, this library %u",
 			     rep.daemon_version, rep.wire_version, WIRE_VERSION);
 	else if (x.nfds != 1)
-		err = broken(l, why, "no page that tells whether it lives");
+		err = client_broken(l, why, "no page that tells whether it lives");
 	if (!err) {
 		struct read_table *t = client_table_change(l);
 
@@ -369,7 +368,7 @@ static int client_version(struct lib *l, struct reason *why)
 	return err;
 }
 
-/* A descriptor for the connection that a child will make: it takes two for a moment. */
+/* Reserves a descriptor for the connection of a child: making one briefly takes two. */
 static void client_spare(struct lib *l)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -409,12 +408,12 @@ static int client_up(struct lib *l, struct reason *why)
 		l->state = LIB_UP;
 	if (!err)
 		client_spare(l);
-	l->emulated = lib_emulated();
+	l->emulated = sigdefer_emulated();
 	l->signals = ~0u;
 	return err;
 }
 
-/* A fork that went past the C library left us with the parent's connection: caller holds io. */
+/* After a raw clone(2) the child still has the parent's connection.  The caller holds io. */
 static void client_notice_fork(struct lib *l)
 {
 	if (l->socket.kind != OWNFD_NONE && l->pid != getpid())
@@ -427,7 +426,7 @@ int client_open(struct lib *l, struct reason *why)
 
 	pthread_mutex_lock(&l->io);
 	client_notice_fork(l);
-	/* Nobody else changes the table's `alive`. */
+	/* Only client_hello() changes the table's `alive`, under the same lock. */
 	if (l->state == LIB_UP &&
 	    (!ownfd_valid(&l->socket) || !read_alive(&l->reads.current->table)))
 		client_drop(l, LIB_GONE);
@@ -440,8 +439,8 @@ int client_open(struct lib *l, struct reason *why)
 }
 
 /*
- * The daemon sends SIGIO and SIGBUS to programs that take them, and sees an emulator's handlers.
- * One of an earlier release does not know the request: no reason to fail.
+ * The daemon sends SIGIO and SIGBUS to programs that take them; under an emulator it has to be sent
+ * which these are.  A daemon of an earlier release does not know the request: that is no failure.
  */
 static int client_report_signals(struct lib *l, struct reason *why)
 {
@@ -451,9 +450,9 @@ static int client_report_signals(struct lib *l, struct reason *why)
 	};
 	int err;
 
-	if (lib_takes_signal(SIGIO))
+	if (sigdefer_takes(SIGIO))
 		req.taken |= 1u << (SIGIO - 1);
-	if (lib_takes_signal(SIGBUS))
+	if (sigdefer_takes(SIGBUS))
 		req.taken |= 1u << (SIGBUS - 1);
 	if (req.taken == l->signals)
 		return 0;
@@ -471,16 +470,16 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 	int err = 0;
 
 	x->nfds = 0;
-	/* What was tried before the request is not why the daemon refuses it. */
+	/* A reason left by earlier attempts is not the daemon's. */
 	why->text[0] = '\0';
 	pthread_mutex_lock(&l->io);
 	client_notice_fork(l);
 	if (l->state == LIB_NEW)
 		err = refuse(why, -ENOSYS, "pmc_init() has not been called, or has failed");
 	else if (l->state == LIB_GONE)
-		err = gone(l, why);
+		err = client_gone(l, why);
 	else if (l->state == LIB_CLOSED)
-		err = closed(l, why);
+		err = client_closed(l, why);
 	else if (l->state == LIB_FORKED)
 		err = client_up(l, why);
 	if (!err && l->emulated)
@@ -493,28 +492,28 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 
 /* --- fork() ---------------------------------------------------------------------------------- */
 
-/* No handler may run with these locks held, so none runs during the fork. */
-static void fork_prepare(void)
+/* No handler may run while these locks are held, so signals are deferred during the fork. */
+static void client_fork_prepare(void)
 {
-	lib_block();
+	sigdefer_begin();
 	pthread_mutex_lock(&pmc_lib.init);
 	pthread_mutex_lock(&pmc_lib.io);
 	pthread_mutex_lock(&pmc_lib.table);
 }
 
-static void fork_parent(void)
+static void client_fork_parent(void)
 {
 	pthread_mutex_unlock(&pmc_lib.table);
 	pthread_mutex_unlock(&pmc_lib.io);
 	pthread_mutex_unlock(&pmc_lib.init);
-	lib_unblock();
+	sigdefer_end();
 }
 
 /*
  * The child owns no PMCs: it forgets the parent's and will be a client of its own.  It has none of
  * the threads that were reading.
  */
-static void fork_child(void)
+static void client_fork_child(void)
 {
 	pthread_mutex_init(&pmc_lib.init, NULL);
 	pthread_mutex_init(&pmc_lib.io, NULL);
@@ -524,12 +523,12 @@ static void fork_child(void)
 		read_share_reset(&pmc_lib.reads);
 		client_drop(&pmc_lib, LIB_FORKED);
 	}
-	lib_unblock();
+	sigdefer_end();
 }
 
 __attribute__((constructor)) static void client_register(void)
 {
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	pthread_atfork(client_fork_prepare, client_fork_parent, client_fork_child);
 }
 
 int client_request(struct lib *l, uint16_t op, const void *request, size_t len, int fd,

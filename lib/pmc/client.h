@@ -17,7 +17,7 @@ struct exchange {
 	void *payload;			/* the reply's payload is copied here … */
 	size_t payload_min;		/* … and must have this many bytes at least … */
 	size_t payload_max;		/* … and at most */
-	size_t payload_len;		/* what came */
+	size_t payload_len;		/* of the reply */
 	int fds[WIRE_MAX_FDS];
 	unsigned int nfds;
 };
@@ -28,7 +28,7 @@ struct exchange {
  */
 int client_open(struct lib *l, struct reason *why);
 
-/* -ENOSYS: no daemon any more; -EPROTO: its reply was not one; else the daemon's own answer. */
+/* -ENOSYS: the daemon has gone; -EPROTO: a malformed reply; else the daemon's own answer. */
 int client_exchange(struct lib *l, struct exchange *x, struct reason *why);
 /* A request whose reply carries nothing; fd goes along, -1: none. */
 int client_request(struct lib *l, uint16_t op, const void *request, size_t len, int fd,
@@ -45,11 +45,5 @@ void client_table_reclaim(struct lib *l);
 
 /* Closes the descriptors that a reply brought. */
 void exchange_close(struct exchange *x);
-
-/* Starts `pmcbpfd -f --client-fd=N` for this process alone; *fd is our end, *log its messages. */
-int spawn_daemon(int *fd, int *log, struct reason *why);
-
-/* The last line a daemon wrote to `log`, "" if none. */
-void spawn_last_line(int log, char *line, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc_gates(): the daemon's answer to "what stands between me and my counts?" */
+/* pmc_gates(3): the obstacles between the caller and its counts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 _Static_assert(sizeof(((struct pmc_gate *)0)->pg_name) == WIRE_GATE_NAME, "gate");
 _Static_assert(sizeof(((struct pmc_gate *)0)->pg_finding) == WIRE_GATE_TEXT, "gate");
 
-/* What came from the wire ends inside its field and stays on its line. */
-static void copy_text(char *to, const char *from, size_t size)
+/* Text from the daemon is terminated and kept on one line. */
+static void gate_text_copy(char *to, const char *from, size_t size)
 {
 	memcpy(to, from, size);
 	to[size - 1] = '\0';
@@ -20,7 +20,7 @@ static void copy_text(char *to, const char *from, size_t size)
 			*p = '?';
 }
 
-static int get_gates(struct pmc_gate **gates, int *ngates, struct reason *why)
+static int gates_request(struct pmc_gate **gates, int *ngates, struct reason *why)
 {
 	struct wire_gates_rep *rep = malloc(WIRE_MAX_REPLY);
 	struct exchange x = {
@@ -50,9 +50,9 @@ static int get_gates(struct pmc_gate **gates, int *ngates, struct reason *why)
 		goto out;
 	}
 	for (uint32_t i = 0; i < rep->count; i++) {
-		copy_text(out[i].pg_name, gate[i].name, sizeof(out[i].pg_name));
-		copy_text(out[i].pg_finding, gate[i].finding, sizeof(out[i].pg_finding));
-		copy_text(out[i].pg_remedy, gate[i].remedy, sizeof(out[i].pg_remedy));
+		gate_text_copy(out[i].pg_name, gate[i].name, sizeof(out[i].pg_name));
+		gate_text_copy(out[i].pg_finding, gate[i].finding, sizeof(out[i].pg_finding));
+		gate_text_copy(out[i].pg_remedy, gate[i].remedy, sizeof(out[i].pg_remedy));
 		out[i].pg_state = gate[i].state <= WIRE_GATE_CLOSED ?
 			(enum pmc_gate_state)gate[i].state : PMC_GATE_LIMITS;
 	}
@@ -65,9 +65,9 @@ out:
 
 PMC_API_PUBLIC int pmc_gates(struct pmc_gate **gates, int *ngates)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 
 	if (!gates || !ngates)
-		return lib_leave(lib_missing(why, gates ? "ngates" : "gates"));
-	return lib_leave(get_gates(gates, ngates, why));
+		return call_leave(call_missing(why, gates ? "ngates" : "gates"));
+	return call_leave(gates_request(gates, ngates, why));
 }

@@ -12,7 +12,7 @@ _Static_assert((int)PMC_KGMON_CLOCK == (int)WIRE_KGMON_CLOCK &&
 	       (int)PMC_KGMON_PMCS == (int)WIRE_KGMON_PMCS, "sources");
 
 /* The reply's descriptor, if a dump is asked for, is *fd. */
-static int ask(uint32_t what, struct wire_kgmon *rep, int *fd, struct reason *why)
+static int kgmon_request(uint32_t what, struct wire_kgmon *rep, int *fd, struct reason *why)
 {
 	const struct wire_kgmon_req req = { .what = what };
 	struct exchange x = {
@@ -41,14 +41,14 @@ PMC_API_PUBLIC int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info)
 		[PMC_KGMON_START] = WIRE_KGMON_START, [PMC_KGMON_STOP] = WIRE_KGMON_STOP,
 		[PMC_KGMON_RESET] = WIRE_KGMON_RESET, [PMC_KGMON_DUMP] = WIRE_KGMON_DUMP,
 	};
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 	struct wire_kgmon rep;
 	int fd = -1, err;
 
 	if ((unsigned int)op >= sizeof(what) / sizeof(what[0]))
-		return lib_leave(refuse(why, -EINVAL, "the kernel profile has no operation %d",
-					(int)op));
-	err = ask(what[op], &rep, &fd, why);
+		return call_leave(
+			refuse(why, -EINVAL, "the kernel profile has no operation %d", (int)op));
+	err = kgmon_request(what[op], &rep, &fd, why);
 	if (!err && info) {
 		*info = (struct pmc_kgmon){
 			.pk_on = rep.on, .pk_source = rep.source, .pk_rate = rep.rate,
@@ -57,5 +57,5 @@ PMC_API_PUBLIC int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info)
 		};
 		memcpy(info->pk_event, rep.event, sizeof(info->pk_event) - 1);
 	}
-	return lib_leave(err) ? -1 : fd >= 0 ? fd : 0;
+	return call_leave(err) ? -1 : fd >= 0 ? fd : 0;
 }

@@ -9,7 +9,8 @@ _Static_assert(sizeof(((struct pmc_ktr *)NULL)->pk_stopped) ==
 	       sizeof(((struct wire_ktr *)NULL)->stopped), "who stopped them");
 
 /* The reply's descriptor, if it carries one, is *fd. */
-static int ask(uint32_t what, const char *text, struct wire_ktr *rep, int *fd, struct reason *why)
+static int ktr_request(uint32_t what, const char *text, struct wire_ktr *rep, int *fd,
+		       struct reason *why)
 {
 	struct wire_ktr_req req = { .what = what };
 	struct exchange x = {
@@ -19,7 +20,7 @@ static int ask(uint32_t what, const char *text, struct wire_ktr *rep, int *fd, s
 	unsigned int wanted = fd != NULL;
 	int err;
 
-	/* What is too long is cut, as the kernel's entry cuts it. */
+	/* Text that is too long is cut, as in the kernel's entry. */
 	if (text)
 		memcpy(req.text, text, strnlen(text, sizeof(req.text) - 1));
 	err = client_exchange(&pmc_lib, &x, why);
@@ -37,22 +38,22 @@ static int ask(uint32_t what, const char *text, struct wire_ktr *rep, int *fd, s
 
 PMC_API_PUBLIC int pmc_ktr_info(struct pmc_ktr *info)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 	struct wire_ktr rep;
 	int err;
 
 	if (!info)
-		return lib_leave(lib_missing(why, "info"));
-	err = ask(WIRE_KTR_INFO, NULL, &rep, NULL, why);
+		return call_leave(call_missing(why, "info"));
+	err = ktr_request(WIRE_KTR_INFO, NULL, &rep, NULL, why);
 	if (err)
-		return lib_leave(err);
+		return call_leave(err);
 	*info = (struct pmc_ktr){
 		.pk_compile = rep.compile, .pk_missing = rep.missing, .pk_mask = rep.mask,
 		.pk_saved = rep.saved, .pk_frozen = rep.frozen, .pk_entries = rep.entries,
 		.pk_ncpu = rep.ncpu, .pk_written = rep.written,
 	};
 	memcpy(info->pk_stopped, rep.stopped, sizeof(info->pk_stopped) - 1);
-	return lib_leave(0);
+	return call_leave(0);
 }
 
 PMC_API_PUBLIC int pmc_ktr_control(enum pmc_ktr_op op, const char *text)
@@ -61,23 +62,24 @@ PMC_API_PUBLIC int pmc_ktr_control(enum pmc_ktr_op op, const char *text)
 		[PMC_KTR_FREEZE] = WIRE_KTR_FREEZE, [PMC_KTR_THAW] = WIRE_KTR_THAW,
 		[PMC_KTR_CLEAR] = WIRE_KTR_CLEAR, [PMC_KTR_MARK] = WIRE_KTR_MARK,
 	};
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 	struct wire_ktr rep;
 
 	if ((unsigned int)op >= sizeof(what) / sizeof(what[0]))
-		return lib_leave(refuse(why, -EINVAL, "trace rings have no operation %d", (int)op));
+		return call_leave(
+			refuse(why, -EINVAL, "trace rings have no operation %d", (int)op));
 	if (op == PMC_KTR_MARK && !text)
-		return lib_leave(lib_missing(why, "text"));
+		return call_leave(call_missing(why, "text"));
 	if (op != PMC_KTR_MARK && text)
-		return lib_leave(refuse(why, -EINVAL, "only a mark has a text"));
-	return lib_leave(ask(what[op], text, &rep, NULL, why));
+		return call_leave(refuse(why, -EINVAL, "only a mark has a text"));
+	return call_leave(ktr_request(what[op], text, &rep, NULL, why));
 }
 
 PMC_API_PUBLIC int pmc_ktr_open(void)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 	struct wire_ktr rep;
-	int fd = -1, err = ask(WIRE_KTR_OPEN, NULL, &rep, &fd, why);
+	int fd = -1, err = ktr_request(WIRE_KTR_OPEN, NULL, &rep, &fd, why);
 
-	return lib_leave(err) ? -1 : fd;
+	return call_leave(err) ? -1 : fd;
 }

@@ -8,11 +8,11 @@
 #include "client.h"
 
 /*
- * On FreeBSD the end of a log closes the file for all who have it open, and a program that reads
- * its own log from a pipe waits for that.  Here the program's own end of the pipe would keep it
- * open: it is turned into one of /dev/null, if it still is the log's.
+ * On FreeBSD the end of a log closes the file for every process, and a program that reads its own
+ * log from a pipe waits for that.  Here the program's own writing end would keep the pipe open: if
+ * it is still the log's, it is replaced by /dev/null.
  */
-static void leave_pipe(struct lib *l)
+static void log_leave_pipe(struct lib *l)
 {
 	struct stat st;
 	int fd = l->log_fd, null;
@@ -27,7 +27,7 @@ static void leave_pipe(struct lib *l)
 	close(null);
 }
 
-static int configure(int fd, struct reason *why)
+static int log_configure(int fd, struct reason *why)
 {
 	struct wire_configurelog_req req = { .logfd = fd };
 	struct lib *l = &pmc_lib;
@@ -35,14 +35,14 @@ static int configure(int fd, struct reason *why)
 	bool open = fd >= 0 && fcntl(fd, F_GETFD) >= 0;
 	int err;
 
-	/* Whether it is open is the daemon's second question, after a log that is there already. */
+	/* The daemon checks for an existing log first, and for the descriptor second. */
 	err = client_request(&pmc_lib, WIRE_OP_CONFIGURELOG, &req, sizeof(req), open ? fd : -1,
 			     why);
 	if (err)
 		return err;
 	pthread_mutex_lock(&l->io);
 	if (fd < 0) {
-		leave_pipe(l);
+		log_leave_pipe(l);
 	} else if (!fstat(fd, &st)) {
 		l->log_fd = fd;
 		l->log_ino = st.st_ino;
@@ -53,30 +53,30 @@ static int configure(int fd, struct reason *why)
 
 PMC_API_PUBLIC int pmc_configure_logfile(int fd)
 {
-	return lib_leave(configure(fd, lib_enter()));
+	return call_leave(log_configure(fd, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_flush_logfile(void)
 {
-	return lib_leave(client_request(&pmc_lib, WIRE_OP_FLUSHLOG, NULL, 0, -1, lib_enter()));
+	return call_leave(client_request(&pmc_lib, WIRE_OP_FLUSHLOG, NULL, 0, -1, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_close_logfile(void)
 {
-	int err = client_request(&pmc_lib, WIRE_OP_CLOSELOG, NULL, 0, -1, lib_enter());
+	int err = client_request(&pmc_lib, WIRE_OP_CLOSELOG, NULL, 0, -1, call_enter());
 
 	if (!err) {
 		pthread_mutex_lock(&pmc_lib.io);
-		leave_pipe(&pmc_lib);
+		log_leave_pipe(&pmc_lib);
 		pthread_mutex_unlock(&pmc_lib.io);
 	}
-	return lib_leave(err);
+	return call_leave(err);
 }
 
 PMC_API_PUBLIC int pmc_writelog(uint32_t userdata)
 {
 	struct wire_writelog_req req = { .userdata = userdata };
 
-	return lib_leave(client_request(&pmc_lib, WIRE_OP_WRITELOG, &req, sizeof(req), -1,
-				      lib_enter()));
+	return call_leave(
+		client_request(&pmc_lib, WIRE_OP_WRITELOG, &req, sizeof(req), -1, call_enter()));
 }

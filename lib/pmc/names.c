@@ -2,7 +2,6 @@
 /* pmc_name_of_*: the lists of <sys/pmc.h> turned into text. */
 #include <errno.h>
 
-#include "lib/event/intern.h"
 #include "lib.h"
 
 struct name {
@@ -25,9 +24,9 @@ static const struct name iaf_events[] = {
 	{ PMC_EV_IAF_CPU_CLK_UNHALTED_REF, "CPU_CLK_UNHALTED_REF" },
 };
 
-#define LOOKUP(table, value, what) lookup(table, sizeof(table) / sizeof(table[0]), value, what)
+#define LOOKUP(table, value, what) name_lookup(table, sizeof(table) / sizeof(table[0]), value, what)
 
-static const char *find(const struct name *table, size_t n, uint32_t value)
+static const char *name_find(const struct name *table, size_t n, uint32_t value)
 {
 	size_t i;
 
@@ -37,12 +36,12 @@ static const char *find(const struct name *table, size_t n, uint32_t value)
 	return NULL;
 }
 
-static const char *lookup(const struct name *table, size_t n, uint32_t value, const char *what)
+static const char *name_lookup(const struct name *table, size_t n, uint32_t value, const char *what)
 {
-	const char *text = find(table, n, value);
+	const char *text = name_find(table, n, value);
 
 	if (!text)
-		lib_end(refuse(lib_begin(), -EINVAL, "0x%x is not a %s", value, what));
+		call_end(refuse(call_begin(), -EINVAL, "0x%x is not a %s", value, what));
 	return text;
 }
 
@@ -85,12 +84,12 @@ PMC_API_PUBLIC const char *pmc_name_of_event(enum pmc_event event)
 		return "TSC";
 	if (event >= PMC_EV_IAF_FIRST && event <= PMC_EV_IAF_LAST)
 		return LOOKUP(iaf_events, event, "event");
-	for (i = 0; i < pmc_lib.soft.n && !text; i++)
-		if (pmc_lib.soft.event[i].code == (uint32_t)event)
-			text = pmc_lib.soft.event[i].name;
+	for (i = 0; i < pmc_lib.machine.soft.n && !text; i++)
+		if (pmc_lib.machine.soft.event[i].code == (uint32_t)event)
+			text = pmc_lib.machine.soft.event[i].name;
 	if (!text)
 		text = intern_name(event);
 	if (!text)
-		lib_end(refuse(lib_begin(), -EINVAL, "0x%x is not an event", event));
+		call_end(refuse(call_begin(), -EINVAL, "0x%x is not an event", event));
 	return text;
 }

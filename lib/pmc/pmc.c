@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "lib/event/pmu.h"
 #include "proof.h"
-#include "lib/event/resolve.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -36,12 +34,12 @@ static int id_request(uint16_t op, pmc_id_t pmcid, struct reason *why)
 	return client_request(&pmc_lib, op, &req, sizeof(req), -1, why);
 }
 
-/* Takes the pages along that the reply may bring. */
-static void allocated(const struct wire_allocate_rep *rep, struct exchange *x)
+/* Maps the pages that the reply may carry. */
+static void pages_take(const struct wire_allocate_rep *rep, struct exchange *x)
 {
 	struct read_table *t = client_table_change(&pmc_lib);
 
-	/* What cannot be mapped costs round trips, not counts: reads then ask the daemon. */
+	/* Without a mapping reads ask the daemon: slower, but no count is lost. */
 	if (t && x->nfds == 2)
 		read_table_pages(t, x->fds[0], x->fds[1], rep->ncpu);
 	if (t)
@@ -50,8 +48,8 @@ static void allocated(const struct wire_allocate_rep *rep, struct exchange *x)
 	exchange_close(x);
 }
 
-static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *pmcid,
-		    uint64_t count, struct reason *why)
+static int allocate_request(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
+			    pmc_id_t *pmcid, uint64_t count, struct reason *why)
 {
 	struct wire_allocate_req req = {
 		.cpu = cpu, .flags = flags, .mode = mode,
@@ -68,10 +66,10 @@ static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cp
 	if ((unsigned int)mode > PMC_MODE_LAST)
 		return refuse(why, -EINVAL, "%u is not a mode", (unsigned int)mode);
 	if (!spec || !pmcid)
-		return lib_missing(why, spec ? "pmcid" : "the event specifier");
+		return call_missing(why, spec ? "pmcid" : "the event specifier");
 	if (!pmc_lib.known)
 		return refuse(why, -ENOSYS, "pmc_init() has not been called, or has failed");
-	err = resolve_event(&pmc_lib, PMU_ROOT, spec, &req, why);
+	err = resolve_event(&pmc_lib.machine, PMU_ROOT, spec, &req, why);
 	if (err)
 		return err;
 	/* System scope sees descendants anyway; FreeBSD's pmcstat passes both. */
@@ -80,7 +78,7 @@ static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cp
 	err = client_exchange(&pmc_lib, &x, why);
 	if (err)
 		return err;
-	allocated(&rep, &x);
+	pages_take(&rep, &x);
 	*pmcid = rep.pmcid;
 	return 0;
 }
@@ -88,16 +86,16 @@ static int allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cp
 PMC_API_PUBLIC int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
 				pmc_id_t *pmcid, uint64_t count)
 {
-	return lib_leave(allocate(spec, mode, flags, cpu, pmcid, count, lib_enter()));
+	return call_leave(allocate_request(spec, mode, flags, cpu, pmcid, count, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_allocate5(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
 				 pmc_id_t *pmcid)
 {
-	return lib_leave(allocate(spec, mode, flags, cpu, pmcid, 0, lib_enter()));
+	return call_leave(allocate_request(spec, mode, flags, cpu, pmcid, 0, call_enter()));
 }
 
-static int release(pmc_id_t pmcid, struct reason *why)
+static int release_request(pmc_id_t pmcid, struct reason *why)
 {
 	int err = id_request(WIRE_OP_PMCRELEASE, pmcid, why);
 	struct read_table *t;
@@ -113,15 +111,15 @@ static int release(pmc_id_t pmcid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_release(pmc_id_t pmcid)
 {
-	return lib_leave(release(pmcid, lib_enter()));
+	return call_leave(release_request(pmcid, call_enter()));
 }
 
 /* --- targets --------------------------------------------------------------------------------- */
 
 /*
- * The daemon knows a target by the descriptor that comes along, so that a reused pid is never hit.
- * Without one it answers ESRCH, after its other checks: that is for pids that are gone, and for ids
- * of threads that are not processes.
+ * The daemon identifies a target by its pidfd, so that a reused pid is never attached to.  For a
+ * pid that is gone, or a thread that is not a process, there is no pidfd; the daemon answers ESRCH
+ * after its other checks.
  */
 static int target_open(pid_t pid, int *fd, struct reason *why)
 {
@@ -132,7 +130,7 @@ static int target_open(pid_t pid, int *fd, struct reason *why)
 	return 0;
 }
 
-/* Without a proof the daemon knows why, unless it is something about this process and its /proc. */
+/* The daemon knows why a proof is missing, unless the cause is this process or its /proc. */
 static int attach_refused(const char *path, int error, struct reason *why)
 {
 	struct reason daemon = *why;
@@ -144,7 +142,7 @@ static int attach_refused(const char *path, int error, struct reason *why)
 	return refuse(why, -EPERM, "%.300s (%s: %s)", daemon.text, path, strerror(-error));
 }
 
-static int attach(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason *why)
+static int attach_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason *why)
 {
 	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
 	struct exchange x = {
@@ -169,7 +167,7 @@ static int attach(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason *why)
 	return err;
 }
 
-static int detach(pmc_id_t pmcid, pid_t pid, struct reason *why)
+static int detach_request(pmc_id_t pmcid, pid_t pid, struct reason *why)
 {
 	struct wire_attach_req req = { .pmcid = pmcid, .pid = pid };
 	int fd, err = target_open(pid, &fd, why);
@@ -184,30 +182,30 @@ static int detach(pmc_id_t pmcid, pid_t pid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_attach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_leave(attach(WIRE_OP_PMCATTACH, pmcid, pid, lib_enter()));
+	return call_leave(attach_request(WIRE_OP_PMCATTACH, pmcid, pid, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_attach_exec(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_leave(attach(WIRE_OP_ATTACHEXEC, pmcid, pid, lib_enter()));
+	return call_leave(attach_request(WIRE_OP_ATTACHEXEC, pmcid, pid, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_detach(pmc_id_t pmcid, pid_t pid)
 {
-	return lib_leave(detach(pmcid, pid, lib_enter()));
+	return call_leave(detach_request(pmcid, pid, call_enter()));
 }
 
 /* --- start, stop ----------------------------------------------------------------------------- */
 
 /* The directory has one entry, and so one link, per thread, besides its own two. */
-static bool single_threaded(void)
+static bool process_single_threaded(void)
 {
 	struct stat st;
 
 	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
 }
 
-static int start(pmc_id_t pmcid, struct reason *why)
+static int start_request(pmc_id_t pmcid, struct reason *why)
 {
 	struct wire_id_req req = { .pmcid = pmcid };
 	struct wire_start_rep rep = { .nfds = 0 };
@@ -222,8 +220,8 @@ static int start(pmc_id_t pmcid, struct reason *why)
 
 	if (err)
 		return err;
-	/* The page of a CPU's event tells nothing to who runs elsewhere. */
-	tid = x.nfds && !PMC_IS_SYSTEM_MODE(PMC_ID_TO_MODE(pmcid)) && single_threaded() ?
+	/* The page of a CPU's event is of no use to a thread on another CPU. */
+	tid = x.nfds && !PMC_IS_SYSTEM_MODE(PMC_ID_TO_MODE(pmcid)) && process_single_threaded() ?
 		read_thread() : 0;
 	t = client_table_change(&pmc_lib);
 	/* Without memory for the descriptors reads ask the daemon. */
@@ -237,18 +235,18 @@ static int start(pmc_id_t pmcid, struct reason *why)
 
 PMC_API_PUBLIC int pmc_start(pmc_id_t pmcid)
 {
-	return lib_leave(start(pmcid, lib_enter()));
+	return call_leave(start_request(pmcid, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_stop(pmc_id_t pmcid)
 {
-	return lib_leave(id_request(WIRE_OP_PMCSTOP, pmcid, lib_enter()));
+	return call_leave(id_request(WIRE_OP_PMCSTOP, pmcid, call_enter()));
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-static int rw(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *old,
-	      struct reason *why)
+static int rw_request(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_value_t *old,
+		      struct reason *why)
 {
 	struct wire_rw_req req = { .pmcid = pmcid, .flags = flags, .value = value };
 	struct wire_rw_rep rep = { .value = 0 };
@@ -278,25 +276,25 @@ static int read_table_value(struct lib *l, pmc_id_t pmcid, pmc_value_t *value, s
 	return err;
 }
 
-/* Apart, so that a quick read has nothing to save for it. */
-static __attribute__((noinline)) int read_slowly(pmc_id_t pmcid, pmc_value_t *value)
+/* A function of its own, so that the quick path saves no registers for it. */
+static __attribute__((noinline)) int read_slow(pmc_id_t pmcid, pmc_value_t *value)
 {
 	struct lib *l = &pmc_lib;
 	struct reason why = { "" };
 	int err;
 
 	if (!value)
-		return lib_end(lib_missing(lib_begin(), "value"));
+		return call_end(call_missing(call_begin(), "value"));
 	err = read_table_value(l, pmcid, value, &why);
 	if (err == READ_ASK) {
-		lib_block();
-		err = rw(pmcid, PMC_F_OLDVALUE, 0, value, &why);
-		lib_unblock();
+		sigdefer_begin();
+		err = rw_request(pmcid, PMC_F_OLDVALUE, 0, value, &why);
+		sigdefer_end();
 	}
 	/* A reading in a signal handler that succeeds leaves the program's reason alone. */
 	if (err)
-		*lib_begin() = why;
-	return lib_end(err);
+		*call_begin() = why;
+	return call_end(err);
 }
 
 PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
@@ -306,36 +304,36 @@ PMC_API_PUBLIC int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 	bool done, moved;
 
 	if (!__libc_single_threaded || !value)
-		return read_slowly(pmcid, value);
+		return read_slow(pmcid, value);
 	v = read_share_enter(s, true, &moved);
 	done = read_quick(&v->table, pmcid, value);
 	if (__builtin_expect(read_share_leave(s, v, true) || moved, 0))
 		client_table_reclaim(&pmc_lib);
-	return done ? 0 : read_slowly(pmcid, value);
+	return done ? 0 : read_slow(pmcid, value);
 }
 
 PMC_API_PUBLIC int pmc_write(pmc_id_t pmcid, pmc_value_t value)
 {
-	return lib_leave(rw(pmcid, PMC_F_NEWVALUE, value, NULL, lib_enter()));
+	return call_leave(rw_request(pmcid, PMC_F_NEWVALUE, value, NULL, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_rw(pmc_id_t pmcid, pmc_value_t newvalue, pmc_value_t *oldvalue)
 {
 	if (!oldvalue)
-		return lib_end(lib_missing(lib_begin(), "oldvalue"));
-	return lib_leave(rw(pmcid, PMC_F_NEWVALUE | PMC_F_OLDVALUE, newvalue, oldvalue,
-			    lib_enter()));
+		return call_end(call_missing(call_begin(), "oldvalue"));
+	return call_leave(rw_request(pmcid, PMC_F_NEWVALUE | PMC_F_OLDVALUE, newvalue, oldvalue,
+				     call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_set(pmc_id_t pmcid, pmc_value_t value)
 {
 	struct wire_setcount_req req = { .pmcid = pmcid, .count = value };
 
-	return lib_leave(client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1,
-				      lib_enter()));
+	return call_leave(
+		client_request(&pmc_lib, WIRE_OP_PMCSETCOUNT, &req, sizeof(req), -1, call_enter()));
 }
 
-static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
+static int msr_request(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 {
 	struct lib *l = &pmc_lib;
 	struct wire_getmsr_req req = { .pmcid = pmcid };
@@ -346,7 +344,7 @@ static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 	bool moved;
 
 	if (!msr)
-		return lib_missing(why, "msr");
+		return call_missing(why, "msr");
 	v = read_share_enter(&l->reads, false, &moved);
 	found = read_register(&v->table, pmcid, &index, &missing);
 	if (read_share_leave(&l->reads, v, false) || moved)
@@ -362,25 +360,25 @@ static int get_msr(pmc_id_t pmcid, uint32_t *msr, struct reason *why)
 
 PMC_API_PUBLIC int pmc_get_msr(pmc_id_t pmcid, uint32_t *msr)
 {
-	return lib_leave(get_msr(pmcid, msr, lib_enter()));
+	return call_leave(msr_request(pmcid, msr, call_enter()));
 }
 
 /* --- administration -------------------------------------------------------------------------- */
 
-static int admin(int cpu, int row, enum pmc_state state)
+static int admin_request(int cpu, int row, enum pmc_state state)
 {
 	struct wire_admin_req req = { .cpu = cpu, .pmc = row, .state = state };
 
-	return lib_leave(client_request(&pmc_lib, WIRE_OP_PMCADMIN, &req, sizeof(req), -1,
-				      lib_enter()));
+	return call_leave(
+		client_request(&pmc_lib, WIRE_OP_PMCADMIN, &req, sizeof(req), -1, call_enter()));
 }
 
 PMC_API_PUBLIC int pmc_enable(int cpu, int row)
 {
-	return admin(cpu, row, PMC_STATE_FREE);
+	return admin_request(cpu, row, PMC_STATE_FREE);
 }
 
 PMC_API_PUBLIC int pmc_disable(int cpu, int row)
 {
-	return admin(cpu, row, PMC_STATE_DISABLED);
+	return admin_request(cpu, row, PMC_STATE_DISABLED);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What shows the daemon that this process may debug another. */
+/* A proof for the daemon that this process may debug another. */
 #ifndef PMCBPF_LIB_PROOF_H
 #define PMCBPF_LIB_PROOF_H
 

@@ -5,27 +5,16 @@
 #include <string.h>
 
 #include "client.h"
-#include "lib/event/intern.h"
-
-const struct wire_classinfo *lib_class(const struct lib *l, uint32_t class)
-{
-	unsigned int i;
-
-	for (i = 0; i < l->cpu.nclass; i++)
-		if (l->cpu.classes[i].class == class)
-			return &l->cpu.classes[i];
-	return NULL;
-}
 
 /* A name from the wire ends inside its field. */
-static void terminate(char *name, size_t size)
+static void name_terminate(char *name, size_t size)
 {
 	name[size - 1] = '\0';
 }
 
 /* --- pmc_init() ------------------------------------------------------------------------------ */
 
-static int get_cpuinfo(struct lib *l, struct wire_cpuinfo *cpu, struct reason *why)
+static int cpuinfo_request(struct lib *l, struct wire_cpuinfo *cpu, struct reason *why)
 {
 	struct exchange x = {
 		.op = WIRE_OP_GETCPUINFO, .send_fd = -1, .payload = cpu,
@@ -45,11 +34,12 @@ static int get_cpuinfo(struct lib *l, struct wire_cpuinfo *cpu, struct reason *w
 		return refuse(why, -ENXIO, "pmcbpfd reports CPU type 0x%x, unknown to this library",
 			      cpu->cputype);
 	for (i = 0; i < cpu->nclass; i++)
-		terminate(cpu->classes[i].pmu, sizeof(cpu->classes[i].pmu));
+		name_terminate(cpu->classes[i].pmu, sizeof(cpu->classes[i].pmu));
 	return 0;
 }
 
-static int get_events(struct lib *l, uint32_t class, struct lib_events *out, struct reason *why)
+static int events_request(struct lib *l, uint32_t class, struct machine_events *out,
+			  struct reason *why)
 {
 	struct wire_class_req req = { .class = class };
 	struct wire_dynevent_rep *rep = malloc(WIRE_MAX_REPLY);
@@ -81,12 +71,12 @@ static int get_events(struct lib *l, uint32_t class, struct lib_events *out, str
 		goto out;
 	}
 	for (i = 0; i < rep->count; i++) {
-		struct lib_event *e = &out->event[i];
+		struct machine_event *e = &out->event[i];
 
 		e->code = event[i].code;
 		e->flags = event[i].flags;
 		memcpy(e->name, event[i].name, sizeof(e->name));
-		terminate(e->name, sizeof(e->name));
+		name_terminate(e->name, sizeof(e->name));
 	}
 	out->n = rep->count;
 out:
@@ -95,10 +85,11 @@ out:
 }
 
 /*
- * A later daemon mostly tells the same: then nothing moves.  An earlier list of names is not freed,
- * for callers may hold its strings.
+ * A later daemon mostly reports the same list: then it stays.  An earlier list is not freed,
+ * because callers may hold its strings.
  */
-static void publish_events(struct lib *l, struct lib_events *events, struct lib_events fresh)
+static void events_publish(struct lib *l, struct machine_events *events,
+			   struct machine_events fresh)
 {
 	if (l->known && events->n == fresh.n &&
 	    (!fresh.n || memcmp(events->event, fresh.event, fresh.n * sizeof(*fresh.event)) == 0))
@@ -107,17 +98,17 @@ static void publish_events(struct lib *l, struct lib_events *events, struct lib_
 		*events = fresh;
 }
 
-static void publish(struct lib *l, const struct wire_cpuinfo *cpu, const struct lib_events *soft,
-		    const struct lib_events *msr)
+static void machine_publish(struct lib *l, const struct wire_cpuinfo *cpu,
+			    const struct machine_events *soft, const struct machine_events *msr)
 {
 	unsigned int i;
 
 	l->described = l->connections;
-	publish_events(l, &l->soft, *soft);
-	publish_events(l, &l->msr, *msr);
-	if (l->known && memcmp(&l->cpu, cpu, sizeof(*cpu)) == 0)
+	events_publish(l, &l->machine.soft, *soft);
+	events_publish(l, &l->machine.msr, *msr);
+	if (l->known && memcmp(&l->machine.cpu, cpu, sizeof(*cpu)) == 0)
 		return;
-	l->cpu = *cpu;
+	l->machine.cpu = *cpu;
 	l->info = (struct pmc_cpuinfo){
 		.pm_cputype = cpu->cputype, .pm_ncpu = cpu->ncpu, .pm_npmc = cpu->npmc,
 		.pm_nclass = cpu->nclass,
@@ -130,83 +121,83 @@ static void publish(struct lib *l, const struct wire_cpuinfo *cpu, const struct 
 	l->known = true;
 }
 
-static int init(struct lib *l, struct reason *why)
+static int lib_describe(struct lib *l, struct reason *why)
 {
 	struct wire_cpuinfo cpu;
-	struct lib_events soft = { .n = 0 }, msr = { .n = 0 };
+	struct machine_events soft = { .n = 0 }, msr = { .n = 0 };
 	int err = client_open(l, why);
 
 	if (err || (l->known && l->described == l->connections))
 		return err;
-	err = get_cpuinfo(l, &cpu, why);
+	err = cpuinfo_request(l, &cpu, why);
 	if (!err)
-		err = get_events(l, PMC_CLASS_SOFT, &soft, why);
+		err = events_request(l, PMC_CLASS_SOFT, &soft, why);
 	for (unsigned int i = 0; !err && i < cpu.nclass; i++)
 		if (cpu.classes[i].class == PMC_CLASS_MSR)
-			err = get_events(l, PMC_CLASS_MSR, &msr, why);
+			err = events_request(l, PMC_CLASS_MSR, &msr, why);
 	if (err) {
 		free(soft.event);
 		return err;
 	}
-	publish(l, &cpu, &soft, &msr);
+	machine_publish(l, &cpu, &soft, &msr);
 	return 0;
 }
 
 PMC_API_PUBLIC int pmc_init(void)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 	int err;
 
 	pthread_mutex_lock(&pmc_lib.init);
-	err = init(&pmc_lib, why);
+	err = lib_describe(&pmc_lib, why);
 	pthread_mutex_unlock(&pmc_lib.init);
-	return lib_leave(err);
+	return call_leave(err);
 }
 
 /* --- the machine ----------------------------------------------------------------------------- */
 
-static int need_init(struct reason *why)
+static int lib_need_init(struct reason *why)
 {
 	if (pmc_lib.known)
 		return 0;
 	return refuse(why, -ENXIO, "pmc_init() has not been called, or has failed");
 }
 
-static int need_cpu(int cpu, struct reason *why)
+static int lib_need_cpu(int cpu, struct reason *why)
 {
-	int err = need_init(why);
+	int err = lib_need_init(why);
 
-	if (!err && (cpu < 0 || (uint32_t)cpu >= pmc_lib.cpu.ncpu))
+	if (!err && (cpu < 0 || (uint32_t)cpu >= pmc_lib.machine.cpu.ncpu))
 		err = refuse(why, -EINVAL, "CPU %d: this machine has CPUs 0 to %u", cpu,
-			     pmc_lib.cpu.ncpu - 1);
+			     pmc_lib.machine.cpu.ncpu - 1);
 	return err;
 }
 
 PMC_API_PUBLIC int pmc_ncpu(void)
 {
-	int err = need_init(lib_begin());
+	int err = lib_need_init(call_begin());
 
-	return err ? lib_end(err) : (int)pmc_lib.cpu.ncpu;
+	return err ? call_end(err) : (int)pmc_lib.machine.cpu.ncpu;
 }
 
 PMC_API_PUBLIC int pmc_npmc(int cpu)
 {
-	int err = need_cpu(cpu, lib_begin());
+	int err = lib_need_cpu(cpu, call_begin());
 
-	return err ? lib_end(err) : (int)pmc_lib.cpu.npmc;
+	return err ? call_end(err) : (int)pmc_lib.machine.cpu.npmc;
 }
 
 PMC_API_PUBLIC int pmc_cpuinfo(const struct pmc_cpuinfo **info)
 {
-	struct reason *why = lib_begin();
-	int err = info ? need_init(why) : lib_missing(why, "info");
+	struct reason *why = call_begin();
+	int err = info ? lib_need_init(why) : call_missing(why, "info");
 
 	if (!err)
 		*info = &pmc_lib.info;
-	return lib_end(err);
+	return call_end(err);
 }
 
-static bool is_allocated(struct lib *l, pmc_id_t pmcid)
+static bool pmc_is_allocated(struct lib *l, pmc_id_t pmcid)
 {
 	bool moved, found;
 	struct read_version *v = read_share_enter(&l->reads, false, &moved);
@@ -218,12 +209,12 @@ static bool is_allocated(struct lib *l, pmc_id_t pmcid)
 }
 
 /* Handles carry their class; all PMCs of a class can do the same. */
-static int class_of(pmc_id_t pmcid, const struct wire_classinfo **class, struct reason *why)
+static int pmc_class(pmc_id_t pmcid, const struct wire_classinfo **class, struct reason *why)
 {
-	if (!is_allocated(&pmc_lib, pmcid))
+	if (!pmc_is_allocated(&pmc_lib, pmcid))
 		return refuse(why, -EINVAL, "0x%x is not a PMC that this process has allocated",
 			      pmcid);
-	*class = lib_class(&pmc_lib, PMC_ID_TO_CLASS(pmcid));
+	*class = machine_class(&pmc_lib.machine, PMC_ID_TO_CLASS(pmcid));
 	if (!*class)
 		return refuse(why, -EINVAL, "0x%x is not a handle of a class of this machine",
 			      pmcid);
@@ -232,32 +223,32 @@ static int class_of(pmc_id_t pmcid, const struct wire_classinfo **class, struct 
 
 PMC_API_PUBLIC int pmc_capabilities(pmc_id_t pmcid, uint32_t *caps)
 {
-	struct reason *why = lib_begin();
+	struct reason *why = call_begin();
 	const struct wire_classinfo *class;
-	int err = caps ? class_of(pmcid, &class, why) : lib_missing(why, "caps");
+	int err = caps ? pmc_class(pmcid, &class, why) : call_missing(why, "caps");
 
 	if (!err)
 		*caps = class->caps;
-	return lib_end(err);
+	return call_end(err);
 }
 
 PMC_API_PUBLIC int pmc_width(pmc_id_t pmcid, uint32_t *width)
 {
-	struct reason *why = lib_begin();
+	struct reason *why = call_begin();
 	const struct wire_classinfo *class;
-	int err = width ? class_of(pmcid, &class, why) : lib_missing(why, "width");
+	int err = width ? pmc_class(pmcid, &class, why) : call_missing(why, "width");
 
 	if (!err)
 		*width = class->width;
-	return lib_end(err);
+	return call_end(err);
 }
 
 /* --- rows and statistics --------------------------------------------------------------------- */
 
-static void row_info(const struct wire_pmcinfo *from, struct pmc_info *to)
+static void row_convert(const struct wire_pmcinfo *from, struct pmc_info *to)
 {
 	memcpy(to->pm_name, from->name, sizeof(to->pm_name));
-	terminate(to->pm_name, sizeof(to->pm_name));
+	name_terminate(to->pm_name, sizeof(to->pm_name));
 	to->pm_class = from->class;
 	to->pm_enabled = from->enabled != 0;
 	to->pm_rowdisp = from->rowdisp;
@@ -267,22 +258,22 @@ static void row_info(const struct wire_pmcinfo *from, struct pmc_info *to)
 	to->pm_flags = from->flags;
 	to->pm_reloadcount = from->reloadcount;
 	/*
-	 * The number that another process gave to a hardware event says nothing here; the name
-	 * does.
+	 * The number of a hardware event is private to the process that allocated it: intern the
+	 * name here.
 	 */
 	if (from->class != PMC_CLASS_SOFT && from->class != PMC_CLASS_TSC) {
 		char name[WIRE_NAME_MAX];
 
 		memcpy(name, from->event_name, sizeof(name));
-		terminate(name, sizeof(name));
+		name_terminate(name, sizeof(name));
 		to->pm_event = *name ? intern_event(name, NULL) : 0;
 	}
 }
 
-static int pmcinfo(int cpu, struct pmc_pmcinfo **info, struct reason *why)
+static int pmcinfo_request(int cpu, struct pmc_pmcinfo **info, struct reason *why)
 {
 	struct wire_cpu_req req = { .cpu = cpu };
-	const uint32_t npmc = pmc_lib.cpu.npmc;
+	const uint32_t npmc = pmc_lib.machine.cpu.npmc;
 	size_t size = sizeof(struct wire_pmcinfo_rep) + (size_t)npmc * sizeof(struct wire_pmcinfo);
 	struct wire_pmcinfo_rep *rep = malloc(size);
 	const struct wire_pmcinfo *rows;
@@ -308,7 +299,7 @@ static int pmcinfo(int cpu, struct pmc_pmcinfo **info, struct reason *why)
 	exchange_close(&x);
 	out->pm_cpu = cpu;
 	for (i = 0; i < npmc; i++)
-		row_info(&rows[i], &out->pm_pmcs[i]);
+		row_convert(&rows[i], &out->pm_pmcs[i]);
 	*info = out;
 	out = NULL;
 out:
@@ -319,41 +310,41 @@ out:
 
 PMC_API_PUBLIC int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info)
 {
-	struct reason *why = lib_enter();
-	int err = info ? need_cpu(cpu, why) : lib_missing(why, "info");
+	struct reason *why = call_enter();
+	int err = info ? lib_need_cpu(cpu, why) : call_missing(why, "info");
 
-	return lib_leave(err ? err : pmcinfo(cpu, info, why));
+	return call_leave(err ? err : pmcinfo_request(cpu, info, why));
 }
 
 PMC_API_PUBLIC int pmc_get_cut_chains(uint64_t *chains)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 	struct wire_losses rep = { .chains_cut = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_GETLOSSES, .send_fd = -1, .payload = &rep,
 		.payload_min = sizeof(rep), .payload_max = sizeof(rep),
 	};
-	int err = chains ? client_exchange(&pmc_lib, &x, why) : lib_missing(why, "chains");
+	int err = chains ? client_exchange(&pmc_lib, &x, why) : call_missing(why, "chains");
 
 	if (err)
-		return lib_leave(err);
+		return call_leave(err);
 	exchange_close(&x);
 	*chains = rep.chains_cut;
-	return lib_leave(0);
+	return call_leave(0);
 }
 
 PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 	struct wire_driverstats rep = { .syscalls = 0 };
 	struct exchange x = {
 		.op = WIRE_OP_GETDRIVERSTATS, .send_fd = -1, .payload = &rep,
 		.payload_min = sizeof(rep), .payload_max = sizeof(rep),
 	};
-	int err = stats ? client_exchange(&pmc_lib, &x, why) : lib_missing(why, "stats");
+	int err = stats ? client_exchange(&pmc_lib, &x, why) : call_missing(why, "stats");
 
 	if (err)
-		return lib_leave(err);
+		return call_leave(err);
 	exchange_close(&x);
 	*stats = (struct pmc_driverstats){
 		.pm_intr_ignored = rep.intr_ignored, .pm_intr_processed = rep.intr_processed,
@@ -363,5 +354,5 @@ PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 		.pm_buffer_requests_failed = rep.buffer_requests_failed,
 		.pm_log_sweeps = rep.log_sweeps,
 	};
-	return lib_leave(0);
+	return call_leave(0);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The private daemon: where no pmcbpfd runs, a program of root gets one of its own that lives as
- * long as the connection.  It must not show up among the program's children: no SIGCHLD, no zombie.
- */
+/* The private daemon must not show up among the program's children: no SIGCHLD, no zombie. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client.h"
+#include "lib/base/wire.h"
+#include "lib/read/read.h"
+#include "spawn.h"
 
 /* fork() without a death signal, so that the program's own wait() never sees this child. */
-static pid_t quiet_fork(void)
+static pid_t spawn_fork(void)
 {
 #ifdef __s390x__
 	return syscall(SYS_clone, NULL, 0UL);
@@ -31,7 +30,7 @@ static pid_t quiet_fork(void)
 }
 
 /* In the grandchild: system calls only, nothing that could want a lock of another thread. */
-__attribute__((noreturn)) static void run_daemon(const char *path, char *const argv[], int fd,
+__attribute__((noreturn)) static void spawn_exec(const char *path, char *const argv[], int fd,
 						 int log)
 {
 	sigset_t none;
@@ -50,18 +49,18 @@ __attribute__((noreturn)) static void run_daemon(const char *path, char *const a
 }
 
 /* Two forks: the daemon belongs to init, and the one in between is collected at once. */
-static int launch(const char *path, char *const argv[], int fd, int log, struct reason *why)
+static int spawn_launch(const char *path, char *const argv[], int fd, int log, struct reason *why)
 {
-	pid_t pid = quiet_fork();
+	pid_t pid = spawn_fork();
 	int status;
 
 	if (pid < 0)
 		return refuse(why, -errno, "no process for a pmcbpfd of its own: %s",
 			      strerror(errno));
 	if (pid == 0) {
-		pid = quiet_fork();
+		pid = spawn_fork();
 		if (pid == 0)
-			run_daemon(path, argv, fd, log);
+			spawn_exec(path, argv, fd, log);
 		_exit(pid < 0);
 	}
 	while (waitpid(pid, &status, __WALL) < 0)
@@ -76,7 +75,7 @@ static int launch(const char *path, char *const argv[], int fd, int log, struct 
  * The daemon that belongs to this library: of the same build or installation tree where there is
  * one beside it, else where it was configured to be installed.
  */
-static const char *daemon_path(char *buf, size_t size)
+static const char *spawn_path(char *buf, size_t size)
 {
 	const char *chosen = secure_getenv("PMCBPF_DAEMON");
 	Dl_info self;
@@ -99,26 +98,26 @@ static const char *daemon_path(char *buf, size_t size)
 int spawn_daemon(int *fd, int *log, struct reason *why)
 {
 	char beside[4096];
-	const char *path = daemon_path(beside, sizeof(beside));
+	const char *path = spawn_path(beside, sizeof(beside));
 	char option[32];
 	char *argv[] = { (char *)"pmcbpfd", (char *)"-f", option, NULL };
 	int pair[2], err = 0, messages = -1, on = 1;
 
 	if (access(path, X_OK) < 0)
 		return refuse(why, -ENOENT,
-			      "no pmcbpfd answers at %s/pmcbpf/pmc.sock, and none can be "
-			      "started: %s: %s",
-			      PMCBPF_RUNDIR, path, strerror(errno));
+			      "no pmcbpfd answers at " WIRE_SOCKET ", and none can be started: "
+			      "%s: %s",
+			      path, strerror(errno));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	/* The daemon's own 0, 1 and 2 must not replace what it is given. */
+	/* The daemon opens its own 0, 1 and 2: these descriptors must be higher. */
 	pair[0] = ownfd_raise(pair[0]);
 	pair[1] = ownfd_raise(pair[1]);
 	if (pair[0] < 0 || pair[1] < 0) {
 		err = pair[0] < 0 ? pair[0] : pair[1];
 		goto out;
 	}
-	/* Before anything is sent, so that the daemon sees of every message who sent it. */
+	/* Set first, so that every message carries its sender's credentials. */
 	if (!setsockopt(pair[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
 		messages = memfd_create("pmcbpfd", MFD_CLOEXEC);
 	if (messages >= 0)
@@ -130,7 +129,7 @@ int spawn_daemon(int *fd, int *log, struct reason *why)
 		goto out;
 	}
 	snprintf(option, sizeof(option), "--client-fd=%d", pair[1]);
-	err = launch(path, argv, pair[1], messages, why);
+	err = spawn_launch(path, argv, pair[1], messages, why);
 	if (err)
 		goto out;
 	*fd = pair[0];

@@ -15,8 +15,8 @@ struct variable {
 	struct pmc_tunable tunable;
 };
 
-/* Whatever they hold, these are text. */
-static bool is_text(const char *name)
+/* Text even if the value looks like a number. */
+static bool variable_is_text(const char *name)
 {
 	static const char *const texts[] = {
 		"kern.hwpmc.cpuid", "kern.hwpmc.debugflags", "ktr.compile", "ktr.cpumask",
@@ -43,12 +43,13 @@ static int variable_get(const char *name, struct variable *v, struct reason *why
 	if (pmc_tunable_get(name, &v->tunable))
 		return errno == EINVAL ? -ENOENT : -errno;
 	n = strtol(v->tunable.pm_value, &end, 10);
-	v->text = is_text(name) || end == v->tunable.pm_value || *end || n < INT_MIN || n > INT_MAX;
+	v->text = variable_is_text(name) || end == v->tunable.pm_value || *end || n < INT_MIN ||
+		  n > INT_MAX;
 	v->number = v->text ? 0 : (int)n;
 	return 0;
 }
 
-/* Of what does not fit as much as there is room for, and -ENOMEM. */
+/* A value that does not fit is cut, and -ENOMEM returned. */
 static int variable_copy(const struct variable *v, void *old, size_t *len, struct reason *why)
 {
 	const char *text = v->tunable.pm_value;
@@ -87,14 +88,14 @@ static int variable_set(const struct variable *v, const void *to, size_t len, st
 	return pmc_tunable_set(name, text) ? -errno : 0;
 }
 
-static int sysctl_by_name(const char *name, void *old, size_t *oldlen, const void *to, size_t len,
-			  struct reason *why)
+static int variable_call(const char *name, void *old, size_t *oldlen, const void *to, size_t len,
+			 struct reason *why)
 {
 	struct variable v = { .text = false };
 	int err;
 
 	if (!name || (old && !oldlen) || (!to && len))
-		return lib_missing(why, !name ? "name" : old && !oldlen ? "oldlenp" : "newp");
+		return call_missing(why, !name ? "name" : old && !oldlen ? "oldlenp" : "newp");
 	err = variable_get(name, &v, why);
 	if (!err && oldlen)
 		err = variable_copy(&v, old, oldlen, why);
@@ -106,5 +107,5 @@ static int sysctl_by_name(const char *name, void *old, size_t *oldlen, const voi
 PMC_API_PUBLIC int pmc_sysctlbyname(const char *name, void *oldp, size_t *oldlenp, const void *newp,
 				    size_t newlen)
 {
-	return lib_leave(sysctl_by_name(name, oldp, oldlenp, newp, newlen, lib_enter()));
+	return call_leave(variable_call(name, oldp, oldlenp, newp, newlen, call_enter()));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc_tunable(3): what sysctl(8) does for hwpmc's variables on FreeBSD. */
+/* pmc_tunable(3): the daemon's tunables, as sysctl(8) has hwpmc's on FreeBSD. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 _Static_assert(PMC_NAME_MAX == WIRE_NAME_MAX, "a tunable's name");
 _Static_assert(sizeof(((struct pmc_tunable *)NULL)->pm_value) == WIRE_TUNABLE_MAX, "its value");
 
-/* Asks, and converts what comes; *list is for free(3). */
-static int ask(const struct wire_tunable_req *req, struct pmc_tunable **list, unsigned int *count,
-	       struct reason *why)
+/* Makes the request and converts the reply; the caller frees *list. */
+static int tunable_request(const struct wire_tunable_req *req, struct pmc_tunable **list,
+			   unsigned int *count, struct reason *why)
 {
 	struct wire_tunable_rep *rep = malloc(WIRE_MAX_REPLY);
 	const struct wire_tunable *from;
@@ -51,7 +51,8 @@ out:
 	return err;
 }
 
-static int put(char *field, size_t size, const char *text, const char *what, struct reason *why)
+static int tunable_put(char *field, size_t size, const char *text, const char *what,
+		       struct reason *why)
 {
 	size_t len = strlen(text);
 
@@ -62,8 +63,8 @@ static int put(char *field, size_t size, const char *text, const char *what, str
 	return 0;
 }
 
-static int one(enum wire_tunable_what what, const char *name, const char *value,
-	       struct pmc_tunable *tunable, struct reason *why)
+static int tunable_request_one(enum wire_tunable_what what, const char *name, const char *value,
+			       struct pmc_tunable *tunable, struct reason *why)
 {
 	struct wire_tunable_req req = { .what = what };
 	struct pmc_tunable *list;
@@ -71,12 +72,12 @@ static int one(enum wire_tunable_what what, const char *name, const char *value,
 	int err;
 
 	if (!name || !value)
-		return lib_missing(why, name ? "value" : "name");
-	err = put(req.name, sizeof(req.name), name, "name", why);
+		return call_missing(why, name ? "value" : "name");
+	err = tunable_put(req.name, sizeof(req.name), name, "name", why);
 	if (!err)
-		err = put(req.value, sizeof(req.value), value, "value", why);
+		err = tunable_put(req.value, sizeof(req.value), value, "value", why);
 	if (!err)
-		err = ask(&req, &list, &count, why);
+		err = tunable_request(&req, &list, &count, why);
 	if (err)
 		return err;
 	if (tunable)
@@ -88,23 +89,23 @@ static int one(enum wire_tunable_what what, const char *name, const char *value,
 PMC_API_PUBLIC int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count)
 {
 	const struct wire_tunable_req req = { .what = WIRE_TUNABLE_LIST };
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 
 	if (!list || !count)
-		return lib_leave(lib_missing(why, list ? "count" : "list"));
-	return lib_leave(ask(&req, list, count, why));
+		return call_leave(call_missing(why, list ? "count" : "list"));
+	return call_leave(tunable_request(&req, list, count, why));
 }
 
 PMC_API_PUBLIC int pmc_tunable_get(const char *name, struct pmc_tunable *tunable)
 {
-	struct reason *why = lib_enter();
+	struct reason *why = call_enter();
 
 	if (!tunable)
-		return lib_leave(lib_missing(why, "tunable"));
-	return lib_leave(one(WIRE_TUNABLE_GET, name, "", tunable, why));
+		return call_leave(call_missing(why, "tunable"));
+	return call_leave(tunable_request_one(WIRE_TUNABLE_GET, name, "", tunable, why));
 }
 
 PMC_API_PUBLIC int pmc_tunable_set(const char *name, const char *value)
 {
-	return lib_leave(one(WIRE_TUNABLE_SET, name, value, NULL, lib_enter()));
+	return call_leave(tunable_request_one(WIRE_TUNABLE_SET, name, value, NULL, call_enter()));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the library asks of the instructions that read counters, on every architecture. */
+/* The instructions that read counters, for each architecture. */
 #ifndef PMCBPF_COUNTER_H
 #define PMCBPF_COUNTER_H
 
@@ -13,7 +13,7 @@
 
 #if !defined(__aarch64__)
 
-/* A cheap clock of some origin, exact to a few milliseconds, and what a time is in its ticks. */
+/* A cheap clock, exact to a few milliseconds, and the conversion of a time to its ticks. */
 static inline uint64_t counter_clock(void)
 {
 	struct timespec ts = { .tv_sec = 0 };
@@ -31,7 +31,7 @@ static inline uint64_t counter_ticks(uint64_t ns)
 
 #if defined(__x86_64__)
 
-#define COUNTER_SIGNAL SIGSEGV		/* what the instruction raises where it is not allowed */
+#define COUNTER_SIGNAL SIGSEGV		/* a forbidden instruction raises it */
 
 static inline bool counter_tsc(uint64_t *value)
 {
@@ -85,7 +85,7 @@ static inline bool counter_pmc(uint32_t index, uint64_t *value)
 	return true;
 }
 
-/* What the kernel keeps of the time is dearer: a function of the C library, and one of its own. */
+/* The counter itself: CLOCK_MONOTONIC_COARSE would cost a call into the vDSO. */
 static inline uint64_t counter_clock(void)
 {
 	uint64_t ticks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How a count is put together without the daemon; each way is one function of a table. */
+/* Computes a count without the daemon: one function for each enum wire_how. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/perf_event.h>
@@ -19,7 +19,7 @@
 #define load(p)		(*(const volatile __typeof__(*(p)) *)(p))
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
-/* What a usual pmc_read() takes is compiled into it: it is all a matter of instructions. */
+/* The usual path of pmc_read() is inlined: every instruction counts. */
 #define QUICK static inline __attribute__((always_inline))
 
 /* Four bytes of every thread's static area: other models of access cost a call each time. */
@@ -49,11 +49,11 @@ uint64_t read_scale(uint64_t figure, uint32_t rate)
 
 /* --- perf events ------------------------------------------------------------------------------ */
 
-/* What an event's page tells its own thread. */
+/* State of an event according to its page, as its own thread sees it. */
 enum page_state {
 	PAGE_SILENT,		/* nothing: ask the kernel */
 	PAGE_MOVED,		/* it was changed meanwhile */
-	PAGE_SAVED,		/* not counting now; the value is what it had counted */
+	PAGE_SAVED,		/* not counting now; the page has the whole count */
 	PAGE_COUNTING,		/* the register, put right by the page */
 };
 
@@ -84,23 +84,23 @@ QUICK enum page_state event_page(const struct perf_event_mmap_page *page, read_c
 	return index ? PAGE_COUNTING : PAGE_SAVED;
 }
 
-/* Pages tell a thread's own count: those of threads born later are in what the kernel sums. */
+/* A page has its thread's own count only; the kernel adds those of threads created later. */
 static bool is_own(const struct read_slot *slot)
 {
 	return slot->tid && __libc_single_threaded && slot->tid == read_thread();
 }
 
 /*
- * Nor do they tell that the event of a CPU which the thread has left was lost there, or that a
- * register must not be read any more: a slower read has to find out now and then.  That was on this
- * thread, so it knows its number.
+ * Pages do not show that an event was lost on a CPU which the thread has left, nor that registers
+ * have become forbidden: a slower read checks that from time to time (`until`).  That read was made
+ * by this thread, so thread_id is set.
  */
 QUICK bool pages_suffice(const struct read_slot *slot)
 {
 	return slot->tid == thread_id && counter_clock() < load(slot->until);
 }
 
-/* read(2) has just told what the pages do not: may the next reads look at the registers? */
+/* After read(2) has found no event lost: may the next reads use the registers? */
 static bool registers_ready(const struct read_table *t, const struct read_slot *slot)
 {
 	bool any = false;
@@ -170,7 +170,7 @@ static int event_value(const struct read_event *e, uint64_t *value, struct reaso
 /* --- one function for each way --------------------------------------------------------------- */
 
 /* A consistent copy of a page's entry, and where it came from. */
-struct entry {
+struct read_entry {
 	const struct read_table *t;
 	const struct read_slot *slot;
 	unsigned int pos;
@@ -178,14 +178,14 @@ struct entry {
 	uint64_t base, raw;
 };
 
-typedef int how_fn(const struct entry *e, uint64_t *value, struct reason *why);
+typedef int how_fn(const struct read_entry *e, uint64_t *value, struct reason *why);
 
-static int how_ask(const struct entry *e, uint64_t *value, struct reason *why)
+static int how_ask(const struct read_entry *e, uint64_t *value, struct reason *why)
 {
 	return READ_ASK;
 }
 
-static int how_value(const struct entry *e, uint64_t *value, struct reason *why)
+static int how_value(const struct read_entry *e, uint64_t *value, struct reason *why)
 {
 	*value = e->base;
 	return READ_DONE;
@@ -206,7 +206,7 @@ QUICK bool counts_sum(const struct read_table *t, unsigned int pos, uint64_t *su
 	return true;
 }
 
-static int how_counts(const struct entry *e, uint64_t *value, struct reason *why)
+static int how_counts(const struct read_entry *e, uint64_t *value, struct reason *why)
 {
 	*value = e->base;
 	return counts_sum(e->t, e->pos, value) ? READ_DONE : READ_ASK;
@@ -225,7 +225,7 @@ static uint64_t quantity_figure(const struct rusage *ru, uint32_t quantity)
 	}
 }
 
-/* The caller's own figure, by the cheapest call that tells it; false: only the daemon knows. */
+/* The caller's own figure, by the cheapest system call; false: only the daemon has it. */
 static bool self_figure(uint32_t quantity, uint64_t *figure)
 {
 	struct timespec ts;
@@ -243,7 +243,7 @@ static bool self_figure(uint32_t quantity, uint64_t *figure)
 	return true;
 }
 
-static int how_rusage(const struct entry *e, uint64_t *value, struct reason *why)
+static int how_rusage(const struct read_entry *e, uint64_t *value, struct reason *why)
 {
 	uint64_t figure;
 
@@ -253,7 +253,7 @@ static int how_rusage(const struct entry *e, uint64_t *value, struct reason *why
 	return READ_DONE;
 }
 
-static int how_events(const struct entry *e, uint64_t *value, struct reason *why)
+static int how_events(const struct read_entry *e, uint64_t *value, struct reason *why)
 {
 	const struct read_slot *slot = e->slot;
 	uint64_t sum = e->base, one = 0;
@@ -274,7 +274,7 @@ static int how_events(const struct entry *e, uint64_t *value, struct reason *why
 	return READ_DONE;
 }
 
-static int how_tsc(const struct entry *e, uint64_t *value, struct reason *why)
+static int how_tsc(const struct read_entry *e, uint64_t *value, struct reason *why)
 {
 	return counter_tsc(value) ? READ_DONE : READ_ASK;
 }
@@ -289,7 +289,7 @@ static how_fn *const hows[] = {
 };
 
 /* NULL where the daemon has to be asked. */
-QUICK const struct read_slot *find_slot(const struct read_table *t, uint32_t pmcid)
+QUICK const struct read_slot *read_slot_find(const struct read_table *t, uint32_t pmcid)
 {
 	const struct read_slot *slot = t->slots, *end = slot + t->top;
 
@@ -300,8 +300,8 @@ QUICK const struct read_slot *find_slot(const struct read_table *t, uint32_t pmc
 }
 
 /*
- * The ways of read_quick() end each for itself, so that none pays for what others keep on the
- * stack.  What was computed belongs to one state of the PMC only if nothing moved meanwhile.
+ * Each path of read_quick() ends separately, so that none pays for the stack frame of another.  The
+ * result belongs to one state of the PMC only if the entry has not changed meanwhile.
  */
 QUICK bool quick_end(const struct wire_page_pmc *p, uint32_t seq, uint64_t result, uint64_t *value)
 {
@@ -364,7 +364,7 @@ static __attribute__((noinline)) bool quick_other(const struct read_table *t,
 
 bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value)
 {
-	const struct read_slot *slot = find_slot(t, pmcid);
+	const struct read_slot *slot = read_slot_find(t, pmcid);
 	uint32_t seq;
 
 	if (!slot)
@@ -379,7 +379,7 @@ bool read_quick(const struct read_table *t, uint32_t pmcid, uint64_t *value)
 
 int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, struct reason *why)
 {
-	const struct read_slot *slot = find_slot(t, pmcid);
+	const struct read_slot *slot = read_slot_find(t, pmcid);
 	const struct wire_page_pmc *p;
 	unsigned int tries;
 
@@ -388,7 +388,7 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 	p = slot->entry;
 	for (tries = 0; tries < READ_TRIES; tries++) {
 		uint32_t seq = load_acquire(&p->seq);
-		struct entry e = {
+		struct read_entry e = {
 			.t = t, .slot = slot, .pos = slot - t->slots,
 			.how = load(&p->how), .generation = load(&p->generation),
 			.quantity = load(&p->quantity), .rate = load(&p->rate),
@@ -405,8 +405,7 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 			return READ_ASK;
 		err = hows[e.how](&e, &result, why);
 		/*
-		 * What was computed belongs to one state of the PMC only if nothing moved
-		 * meanwhile.
+		 * The result belongs to one state of the PMC only if the entry has not changed.
 		 */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (load(&p->seq) != seq)
@@ -420,12 +419,12 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 
 /* --- the register itself --------------------------------------------------------------------- */
 
-static int no_register(struct reason *why)
+static int register_none(struct reason *why)
 {
 	return refuse(why, -ENOSYS, "this PMC is not read from a register; use pmc_read()");
 }
 
-static bool no_counter(uint32_t index, uint64_t *value)
+static bool register_untried(uint32_t index, uint64_t *value)
 {
 	*value = 0;
 	return true;
@@ -442,7 +441,7 @@ static int event_register(const struct read_table *t, const struct perf_event_mm
 
 	/* Where it cannot be tried, the page is believed. */
 	if (!counter)
-		counter = trap_ready() ? trap_counter : no_counter;
+		counter = trap_ready() ? trap_counter : register_untried;
 	/* It must be the same before and after it was read. */
 	for (unsigned int tries = 0; page && tries < READ_TRIES; tries++) {
 		now = load(&page->index);
@@ -463,20 +462,20 @@ static int event_register(const struct read_table *t, const struct perf_event_mm
 
 int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, struct reason *why)
 {
-	const struct read_slot *slot = find_slot(t, pmcid);
+	const struct read_slot *slot = read_slot_find(t, pmcid);
 	const struct wire_page_pmc *p;
 	uint64_t value;
 	int found = 0;
 
 	if (!slot)
-		return no_register(why);
+		return register_none(why);
 	p = slot->entry;
 	if (load(&p->how) == WIRE_HOW_VALUE)
 		return refuse(why, -EAGAIN, "Linux gives a PMC its register when it runs: "
 			      "pmc_start() it first");
 	if (load(&p->how) != WIRE_HOW_EVENTS || !slot->nevents ||
 	    slot->generation != load(&p->generation))
-		return no_register(why);
+		return register_none(why);
 	if (!slot->tid || slot->tid != read_thread() || !__libc_single_threaded)
 		return refuse(why, -ENOSYS, "a register counts for one thread, and this process "
 			      "has had several; use pmc_read()");

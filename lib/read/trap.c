@@ -14,14 +14,14 @@ extern const char __stop_pmc_counter[] __attribute__((visibility("hidden")));
 
 /* The process's, as its signals' dispositions are. */
 static struct {
-	struct sigaction program;	/* what the program had in place */
+	struct sigaction program;	/* the program's disposition */
 	bool installed;
 	uint64_t rest;			/* until then no other is tried */
 	uint64_t unsafe;		/* until then the signal might not reach the handler */
 } trap;
 volatile unsigned int trap_count;
 
-static bool is_ours(const siginfo_t *info, ucontext_t *uc)
+static bool trap_is_ours(const siginfo_t *info, ucontext_t *uc)
 {
 	uintptr_t pc = counter_pc(uc);
 
@@ -30,7 +30,7 @@ static bool is_ours(const siginfo_t *info, ucontext_t *uc)
 }
 
 /* As if the program's disposition were still in place. */
-static void pass_on(int sig, siginfo_t *info, void *context)
+static void trap_pass_on(int sig, siginfo_t *info, void *context)
 {
 	static const struct sigaction by_default = { .sa_handler = SIG_DFL };
 	const struct sigaction *p = &trap.program;
@@ -39,7 +39,7 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 	if (p->sa_handler == SIG_IGN && sent)
 		return;
 	if (p->sa_handler == SIG_DFL || p->sa_handler == SIG_IGN) {
-		/* The instruction raises it again; what was sent has to be sent again. */
+		/* The instruction raises it again; a sent signal has to be raised again. */
 		sigaction(sig, &by_default, NULL);
 		if (sent)
 			raise(sig);
@@ -53,35 +53,35 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		p->sa_handler(sig);
 }
 
-static void on_trap(int sig, siginfo_t *info, void *context)
+static void trap_handle(int sig, siginfo_t *info, void *context)
 {
-	if (is_ours(info, context))
+	if (trap_is_ours(info, context))
 		trap_count++;
 	else
-		pass_on(sig, info, context);
+		trap_pass_on(sig, info, context);
 }
 
 /* Runs on the stack and with the signals blocked that the program's handler expects. */
-static bool install(void)
+static bool trap_install(void)
 {
 	struct sigaction ours;
 
 	if (sigaction(COUNTER_SIGNAL, NULL, &trap.program))
 		return false;
 	ours = trap.program;
-	ours.sa_sigaction = on_trap;
+	ours.sa_sigaction = trap_handle;
 	ours.sa_flags = (ours.sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
 	trap.installed = !sigaction(COUNTER_SIGNAL, &ours, NULL);
 	return trap.installed;
 }
 
-static bool reaches_us(void)
+static bool trap_reaches_us(void)
 {
 	struct sigaction now;
 	sigset_t blocked;
 
 	return !sigaction(COUNTER_SIGNAL, NULL, &now) && now.sa_flags & SA_SIGINFO &&
-	       now.sa_sigaction == on_trap && !pthread_sigmask(SIG_BLOCK, NULL, &blocked) &&
+	       now.sa_sigaction == trap_handle && !pthread_sigmask(SIG_BLOCK, NULL, &blocked) &&
 	       !sigismember(&blocked, COUNTER_SIGNAL);
 }
 
@@ -94,7 +94,7 @@ bool trap_ready(void)
 {
 	if (trap_lately() || counter_clock() < trap.unsafe)
 		return false;
-	if ((trap.installed || install()) && reaches_us())
+	if ((trap.installed || trap_install()) && trap_reaches_us())
 		return true;
 	trap.unsafe = counter_clock() + counter_ticks(READ_CHECK_NS);
 	return false;

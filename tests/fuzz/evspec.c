@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "lib/event/event.h"
-#include "lib/event/pmu.h"
 
 #include <sys/pmc.h>
 
@@ -57,7 +56,7 @@ static void parse(const char *text, const struct evspec_machine *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char spelling[EVSPEC_MAX_SPELLINGS][EVSPEC_MAX + 1];
+	char spelling[ALIAS_MAX_SPELLINGS][EVSPEC_MAX + 1];
 	char *text = malloc(size + 1);
 	struct pmu_field field;
 	uint64_t config[3] = { 0 };
@@ -69,8 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
 		parse(text, &machines[i]);
-		n = evspec_alias(text, &machines[i], spelling);
-		check(n <= EVSPEC_MAX_SPELLINGS);
+		n = alias_spell(text, &machines[i], spelling);
+		check(n <= ALIAS_MAX_SPELLINGS);
 		for (j = 0; j < n; j++)
 			parse(spelling[j], &machines[i]);
 	}

@@ -8,13 +8,13 @@ FUZZ_FLAGS := -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=u
 FUZZ_TIME ?= 60
 LINT_C += $(FUZZ_SRCS)
 
-FUZZ_SRCS_evspec := lib/event/event.c lib/event/alias.c lib/event/pmufile.c lib/base/reason.c
+FUZZ_SRCS_evspec := lib/event/evspec.c lib/event/alias.c lib/event/pmu.c lib/base/reason.c
 FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c lib/base/logfmt.c
 FUZZ_LIBS_ktr := -lelf
-FUZZ_SRCS_ktr := cli/common/buf.c $(filter-out cli/trace/ktr_kernel.c cli/trace/ktr_remote.c cli/trace/ktrproc.c,$(wildcard cli/trace/*.c))
+FUZZ_SRCS_ktr := lib/base/buf.c $(filter-out cli/trace/ktr_kernel.c cli/trace/ktr_remote.c cli/trace/ktrproc.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)
 FUZZ_SRCS_symbols := $(patsubst %,cli/profile/%.c,symbol object files debug_file elf_names kernel jit dwarf \
-	dies lines demangle span store) cli/common/buf.c
+	dies lines demangle span store) lib/base/buf.c
 
 define FUZZ_RULE
 $$(O)/fuzz/$(1): tests/fuzz/$(1).c $$(FUZZ_SRCS_$(1))

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "cli/common/cpulist.h"
-#include "cli/common/json.h"
+#include "lib/base/json.h"
 #include "cli/common/opt.h"
 
 static void cpus_are(const char *text, const int *cpus, size_t count)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "lib/ktr/ktrlib.h"
+#include "lib/ktr/ktr.h"
 #include "unit.h"
 
 static char line[KTR_LINE + 1];

@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "fake_daemon.h"
-#include "lib/event/intern.h"
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #include "open_files.h"
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #include "fake_daemon.h"
 #include "unit.h"
 

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/event/intern.h"
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #include "unit.h"
 
 #define expect_invalid(call)								\

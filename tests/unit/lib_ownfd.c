@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "fake_daemon.h"
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #include "unit.h"
 
 static void allocate(void)

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pctr/pctr_wire.h"
+#include "lib/base/pctr_wire.h"
 #include "unit.h"
 
 #define OPENBSD(request) ((request) ^ 0xc0000000ul)

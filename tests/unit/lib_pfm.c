@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/event/pfm.h"
+#include "lib/event/event.h"
 #include "unit.h"
 
 #include <sys/pmc.h>
@@ -68,13 +68,13 @@ static void test_fixed_qualifiers(void **state)
 
 	/* No such PMU in the kernel: the name is libpfm4's, and no field can back a qualifier. */
 	assert_int_equal(evspec_parse("iap-inst_retired.any_p,usr", &m, &spec, &why), 0);
-	assert_int_equal(pmu_event(PMU_ROOT, &class, &spec, &event, &why), 0);
+	assert_int_equal(pmu_event_find(PMU_ROOT, &class, &spec, &event, &why), 0);
 	assert_true(event.usr && !event.os);
 	assert_int_equal(evspec_parse("iap-inst_retired.any_p,edge", &m, &spec, &why), 0);
-	assert_int_equal(pmu_event(PMU_ROOT, &class, &spec, &event, &why), -EINVAL);
+	assert_int_equal(pmu_event_find(PMU_ROOT, &class, &spec, &event, &why), -EINVAL);
 	assert_contains(why.text, "edge");
 	assert_int_equal(evspec_parse("iap-inst_retired.any_q", &m, &spec, &why), 0);
-	assert_int_equal(pmu_event(PMU_ROOT, &class, &spec, &event, &why), -ENOENT);
+	assert_int_equal(pmu_event_find(PMU_ROOT, &class, &spec, &event, &why), -ENOENT);
 	assert_contains(why.text, "any_q");
 }
 

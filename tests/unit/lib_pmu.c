@@ -10,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/event/intern.h"
-#include "lib/event/pmu.h"
-#include "lib/event/resolve.h"
+#include "lib/event/event.h"
 #include "unit.h"
 
 /* A directory like /sys/bus/event_source/devices, with an Intel-like and an arm64-like PMU. */
@@ -78,12 +76,12 @@ static int remove_tree(void **state)
 }
 
 /* A machine of the library's view; tests fill in the hardware class. */
-static struct lib machine(uint32_t class, const char *pmu)
+static struct machine machine(uint32_t class, const char *pmu)
 {
-	static struct lib_event soft[] = {
+	static struct machine_event soft[] = {
 		{ "CLOCK.HARD", 0x20000, 0 }, { "PAGE_FAULT.ALL", 0x20003, 0 },
 	};
-	struct lib l = {
+	struct machine l = {
 		.cpu = { .nclass = 2, .ncpu = 1,
 			 .classes = { { .class = PMC_CLASS_SOFT }, { .class = PMC_CLASS_TSC } } },
 		.soft = { soft, 2 },
@@ -100,7 +98,7 @@ static struct lib machine(uint32_t class, const char *pmu)
 	return l;
 }
 
-static struct wire_allocate_req resolved(const struct lib *l, const char *spec)
+static struct wire_allocate_req resolved(const struct machine *l, const char *spec)
 {
 	struct wire_allocate_req req = { .caps = 0 };
 	struct reason why = { "" };
@@ -110,7 +108,7 @@ static struct wire_allocate_req resolved(const struct lib *l, const char *spec)
 	return req;
 }
 
-static void refused(const struct lib *l, const char *spec, const char *part)
+static void refused(const struct machine *l, const char *spec, const char *part)
 {
 	struct wire_allocate_req req = { .caps = 0 };
 	struct reason why = { "" };
@@ -161,7 +159,7 @@ static void test_field_set(void **state)
 
 static void test_names(void **state)
 {
-	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	const struct machine l = machine(PMC_CLASS_IAP, "cpu");
 	struct wire_allocate_req r = resolved(&l, "CPU_CYCLES");
 
 	assert_int_equal(r.class, PMC_CLASS_IAP);
@@ -187,7 +185,7 @@ static void test_names(void **state)
 
 static void test_qualifiers(void **state)
 {
-	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	const struct machine l = machine(PMC_CLASS_IAP, "cpu");
 	struct wire_allocate_req r = resolved(&l, "cpu-cycles,cmask=3,edge,INV,umask=0x12,usr");
 
 	assert_true(r.config == (0x3c | 0x1200 | 1 << 18 | 1 << 23 | 3 << 24));
@@ -211,7 +209,7 @@ static void test_qualifiers(void **state)
 
 static void test_arm(void **state)
 {
-	const struct lib l = machine(PMC_CLASS_ARMV8, "armv8_pmuv3_0");
+	const struct machine l = machine(PMC_CLASS_ARMV8, "armv8_pmuv3_0");
 
 	assert_true(resolved(&l, "cycles").config == 0x11);
 	assert_true(resolved(&l, "instructions,usr").config == 8);
@@ -223,7 +221,7 @@ static void test_arm(void **state)
 /* What pmc_pmu_pmcallocate() fills; the rest stays the caller's. */
 static void test_operation(void **state)
 {
-	struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	struct machine l = machine(PMC_CLASS_IAP, "cpu");
 	struct pmc_op_pmcallocate op = { .pm_caps = PMC_CAP_INTERRUPT, .pm_mode = PMC_MODE_TS,
 					 .pm_flags = PMC_F_CALLCHAIN, .pm_count = 7 };
 	struct reason why = { "" };
@@ -247,7 +245,7 @@ static void test_operation(void **state)
 
 static void test_raw(void **state)
 {
-	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	const struct machine l = machine(PMC_CLASS_IAP, "cpu");
 	struct wire_allocate_req r = resolved(&l, "cpu/event=0x13c,umask=1,inv,ldlat=9/,usr");
 
 	assert_true(r.config == (1ull << 32 | 0x13c | 1 << 23));
@@ -271,7 +269,7 @@ static void test_raw(void **state)
 
 static void test_raw_long_name(void **state)
 {
-	const struct lib l = machine(PMC_CLASS_IAP, "cpu");
+	const struct machine l = machine(PMC_CLASS_IAP, "cpu");
 	struct wire_allocate_req r = resolved(&l, "cpu/event=0x000000000000000000000003c,"
 						  "umask=0x0000000000000000000001/");
 
@@ -281,7 +279,7 @@ static void test_raw_long_name(void **state)
 
 static void test_soft_and_tsc(void **state)
 {
-	const struct lib l = machine(0, NULL);
+	const struct machine l = machine(0, NULL);
 	struct wire_allocate_req r = resolved(&l, "page-fault all");
 
 	assert_int_equal(r.class, PMC_CLASS_SOFT);
@@ -313,14 +311,14 @@ static void test_soft_and_tsc(void **state)
 
 static void test_registers(void **state)
 {
-	static struct lib_event events[] = {
+	static struct machine_event events[] = {
 		{ "MSR-TSC", PMC_EV_MSR_FIRST, 0 }, { "MSR-ENERGY.PKG", PMC_EV_MSR_FIRST + 1, 0 },
 		{ "MSR-0x20", PMC_EV_MSR_FIRST + 2, 0 },
 	};
-	struct lib l = machine(PMC_CLASS_MSR, "");
+	struct machine l = machine(PMC_CLASS_MSR, "");
 	struct wire_allocate_req r;
 
-	l.msr = (struct lib_events){ events, 3 };
+	l.msr = (struct machine_events){ events, 3 };
 	r = resolved(&l, "MSR-energy_pkg");
 	assert_int_equal(r.class, PMC_CLASS_MSR);
 	assert_int_equal(r.event, PMC_EV_MSR_FIRST + 1);

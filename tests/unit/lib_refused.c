@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "fake_daemon.h"
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #include "open_files.h"
 #include "unit.h"
 

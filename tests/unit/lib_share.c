@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/read/readshare.h"
+#include "lib/read/read.h"
 #include "unit.h"
 
 #define ID  0xfff30f00u

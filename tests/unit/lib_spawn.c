@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/pmc/client.h"
+#include "lib/pmc/pmc.h"
 #include "unit.h"
 
 /* What this program does when it is started as the daemon. */

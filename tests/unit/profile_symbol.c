@@ -10,7 +10,7 @@
 
 #include <elfutils/libdwelf.h>
 
-#include "cli/common/buf.h"
+#include "lib/base/buf.h"
 #include "cli/profile/object.h"
 #include "naming.h"
 

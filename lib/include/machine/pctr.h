@@ -46,7 +46,7 @@ struct pctrst {
 /*
  * Set counter 0 to 3 on every CPU, to count from 0; 0 switches it off.  EPERM: not open for
  * writing; ENODEV: no such counters; EINVAL: bits 19 to 21, or a counter that the CPU lacks; EBUSY
- * (Linux): somebody else has the counter.
+ * (Linux): another user has the counter.
  */
 #define PCIOCS0	 _IOW('c', 8, unsigned int)
 #define PCIOCS1	 _IOW('c', 9, unsigned int)
@@ -61,7 +61,7 @@ struct pctrst {
  */
 int pctr_open(int flags);
 /*
- * A counter's 40-bit value on the caller's CPU, as PCIOCRD tells it; (pctrval)-1 with errno where
+ * A counter's 40-bit value on the caller's CPU, as PCIOCRD returns it; (pctrval)-1 with errno where
  * it cannot be read.
  */
 pctrval pctr_rdpmc(unsigned int ctr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Part of <sys/ktr.h>: what a trace point of a C or C++ program is made of. */
+/* Part of <sys/ktr.h>: the parts of a trace point of a C or C++ program. */
 #ifndef _SYS_KTR_POINT_H_
 #define _SYS_KTR_POINT_H_
 
@@ -108,7 +108,7 @@ template <typename T> inline __ktr_word_t __ktr_word(T *p)
 #define __KTR_SYMBOL	"S"
 #endif
 #ifdef __KTR_ADDRESS
-/* Told early: what the optimizer finds constant later must not count. */
+/* Evaluated early: an expression that the optimizer later finds constant must not count. */
 #ifdef __cplusplus
 #define __KTR_CHOOSE(format, text, yes, no) ((text)[0] == '"' ? (yes) : (no))
 #else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * What trace rings look like in memory, be they a program's (libktr) or the kernel's (pmcbpfd): the
- * contract between who writes them and who reads them.  A region is slots of 64 bytes: a header, a
+ * contract between their writers and readers.  A region is slots of 64 bytes: a header, a
  * table of formats (the kernel's only), and for each possible CPU a ring's head and its entries.
  * ktr(4) describes the facility; eight machine words an entry are that page's.
  *
@@ -34,7 +34,7 @@
 struct ktr_entry {
 	uint64_t ktr_time;	/* the region's clock */
 	uint32_t ktr_seq;
-	uint32_t ktr_tid;	/* who wrote it, in the initial pid namespace for the kernel's */
+	uint32_t ktr_tid;	/* writer; for the kernel's in the initial pid namespace */
 	/*
 	 * A program's: the address of its struct ktr_site; with KTR_DESC_TEXT, that of a format
 	 * string (class not known, all words 64 bits wide).  The kernel's: KTR_DESC().
@@ -45,7 +45,7 @@ struct ktr_entry {
 
 #define KTR_DESC_TEXT		(1ull << 63)	/* no address of a program has this bit */
 
-/* The kernel's entries can be told in an image of memory by themselves. */
+/* The kernel's entries can be recognised in an image of memory. */
 #define KTR_DESC_TAG		0x4b54ull	/* "KT" */
 #define KTR_DESC(cpu, generation, id) \
 	(KTR_DESC_TAG << 48 | (uint64_t)(cpu) << 32 | (uint64_t)(generation) << 16 | (id))

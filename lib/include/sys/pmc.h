@@ -94,7 +94,7 @@ enum pmc_state {
 };
 #undef PMC__X
 
-/* --- disposition of a row: who uses it on the machine ------------------------------------- */
+/* --- disposition of a row: its users on the machine --------------------------------------- */
 
 #define PMC__DISPS(X) X(STANDALONE, 0) X(FREE, 1) X(THREAD, 2)
 
@@ -257,7 +257,7 @@ enum pmc_event {
 	(((pmc_id_t)(cpu) & 0xFFF) << 20 | ((pmc_id_t)(mode) & 0xF) << 16 |		\
 	 ((pmc_id_t)(class) & 0xFF) << 8 | ((pmc_id_t)(row) & 0xFF))
 
-/* --- what pmc_pmu_pmcallocate() fills ------------------------------------------------------- */
+/* --- the operation of pmc_pmu_pmcallocate() ------------------------------------------------- */
 
 union pmc_md_op_pmcallocate {
 	/* The fields of struct perf_event_attr that select the event. */
@@ -281,7 +281,7 @@ struct pmc_op_pmcallocate {
 	union pmc_md_op_pmcallocate pm_md;
 };
 
-/* --- what the queries of <pmc.h> return ------------------------------------------------------ */
+/* --- results of the queries of <pmc.h> ------------------------------------------------------- */
 
 struct pmc_classinfo {
 	enum pmc_class pm_class;

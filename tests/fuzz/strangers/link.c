@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "lib/pmc/proof.h"
+#include "lib/pmc/pmc.h"
 #include "strangers.h"
 
 static union {

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/pmc/proof.h"
+#include "lib/pmc/pmc.h"
 #include "stranger.h"
 
 #define FLOOD 60u			/* requests of which no reply is read for now */

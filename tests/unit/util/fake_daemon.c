@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #include "fake_daemon.h"
 #include "unit.h"
 
@@ -487,9 +487,9 @@ void fake_forget(void)
 	ownfd_close(&pmc_lib.socket);
 	ownfd_close(&pmc_lib.spare);
 	read_share_reset(&pmc_lib.reads);
-	free(pmc_lib.soft.event);
-	free(pmc_lib.msr.event);
-	pmc_lib.soft = pmc_lib.msr = (struct lib_events){ .n = 0 };
+	free(pmc_lib.machine.soft.event);
+	free(pmc_lib.machine.msr.event);
+	pmc_lib.machine.soft = pmc_lib.machine.msr = (struct machine_events){ .n = 0 };
 	pmc_lib.known = false;
 	pmc_lib.state = LIB_NEW;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* sysctl(2) of OpenBSD for what names a CPU; in libpctr. */
+/* sysctl(2) of OpenBSD for the names that identify a CPU; in libpctr. */
 #ifndef PMCBPF_OPENBSD_SYSCTL_H
 #define PMCBPF_OPENBSD_SYSCTL_H
 

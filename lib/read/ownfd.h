@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Descriptors that the library keeps in a process that is not its own.  They take high numbers, out
- * of the way of programs that expect the next open(2) to return 0, 1 or 2.  A program may close
- * every number above 2, as daemons do, and open files of its own there: what the library keeps is
- * recognised before each use, so that it never reads, writes or closes the file of somebody else.
+ * Descriptors that the library keeps in the program's process.  They have high numbers, because
+ * programs expect the next open(2) to return 0, 1 or 2.  A program may close every number above 2,
+ * as daemons do, and open its own files there: the library checks the identity of a descriptor
+ * before each use, so that it never reads, writes or closes a file of the program.
  */
 #ifndef PMCBPF_OWNFD_H
 #define PMCBPF_OWNFD_H
@@ -29,7 +29,7 @@ struct ownfd {
 /* Moves a descriptor to a high number, never below 3; the old number is closed.  -errno. */
 int ownfd_raise(int fd);
 
-/* Remembers what the descriptor is, at the number it has; a bad one is OWNFD_NONE. */
+/* Records the identity of a descriptor; a bad one is OWNFD_NONE. */
 struct ownfd ownfd_identify(int fd);
 
 /* False: the program has closed this descriptor; its number may be another file by now. */

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "read.h"
+#include "read_table.h"
 
 #define READ_MAX_CPUS 65536u
 
 /* Maps `size` bytes of a descriptor, after making sure that a file is that long (no SIGBUS). */
-static int map(int fd, size_t size, const void **out)
+static int page_map(int fd, size_t size, const void **out)
 {
 	struct stat st;
 	void *p;
@@ -28,7 +28,7 @@ static int map(int fd, size_t size, const void **out)
 	return 0;
 }
 
-static void unmap(const void *p, size_t size)
+static void page_unmap(const void *p, size_t size)
 {
 	if (p)
 		munmap((void *)p, size);
@@ -61,15 +61,15 @@ static void slot_forget_events(struct read_slot *slot)
 static void slot_close_events(struct read_slot *slot)
 {
 	for (unsigned int i = 0; i < slot->nevents; i++) {
-		unmap(slot->events[i].page, page_size());
+		page_unmap(slot->events[i].page, page_size());
 		ownfd_close(&slot->events[i].own);
 	}
-	unmap(slot->until, block_size(slot->nevents));
+	page_unmap(slot->until, block_size(slot->nevents));
 	slot_forget_events(slot);
 }
 
-static bool has_events(const struct read_table *t, unsigned int pos,
-		       const struct read_event *events)
+static bool slot_has_events(const struct read_table *t, unsigned int pos,
+			    const struct read_event *events)
 {
 	return t && t->slots[pos].events == events;
 }
@@ -80,28 +80,28 @@ void read_table_drop(struct read_table *t, const struct read_table *one,
 	for (unsigned int i = 0; i < t->top; i++) {
 		const struct read_event *events = t->slots[i].events;
 
-		if (!has_events(one, i, events) && !has_events(two, i, events))
+		if (!slot_has_events(one, i, events) && !slot_has_events(two, i, events))
 			slot_close_events(&t->slots[i]);
 	}
 	if ((!one || one->page != t->page) && (!two || two->page != t->page))
-		unmap(t->page, sizeof(*t->page));
+		page_unmap(t->page, sizeof(*t->page));
 	if ((!one || one->counts != t->counts) && (!two || two->counts != t->counts))
-		unmap(t->counts, t->ncpu * sizeof(*t->counts));
+		page_unmap(t->counts, t->ncpu * sizeof(*t->counts));
 	if ((!one || one->alive != t->alive) && (!two || two->alive != t->alive))
-		unmap(t->alive, sizeof(*t->alive));
+		page_unmap(t->alive, sizeof(*t->alive));
 }
 
 int read_table_alive(struct read_table *t, int fd)
 {
 	const struct wire_alive *alive;
 	const void *p;
-	int err = map(fd, sizeof(*alive), &p);
+	int err = page_map(fd, sizeof(*alive), &p);
 
 	if (err)
 		return err;
 	alive = p;
 	if (alive->magic != WIRE_MAGIC) {
-		unmap(p, sizeof(*alive));
+		page_unmap(p, sizeof(*alive));
 		return -EPROTO;
 	}
 	t->alive = alive;
@@ -114,12 +114,12 @@ int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t 
 	const void *p;
 	int err;
 
-	err = map(page_fd, sizeof(*page), &p);
+	err = page_map(page_fd, sizeof(*page), &p);
 	if (err)
 		return err;
 	page = p;
 	if (page->magic != WIRE_MAGIC || page->version != WIRE_VERSION) {
-		unmap(page, sizeof(*page));
+		page_unmap(page, sizeof(*page));
 		return -EPROTO;
 	}
 	memset(t->slots, 0, sizeof(t->slots));
@@ -130,7 +130,7 @@ int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t 
 	/* Only one way of reading needs the counts: without them it asks, the others go on. */
 	if (ncpu == 0 || ncpu > READ_MAX_CPUS)
 		return -EPROTO;
-	err = map(counts_fd, ncpu * sizeof(*t->counts), &p);
+	err = page_map(counts_fd, ncpu * sizeof(*t->counts), &p);
 	if (err)
 		return err;
 	t->counts = p;
@@ -165,7 +165,7 @@ bool read_table_has(const struct read_table *t, uint32_t pmcid)
 	return found;
 }
 
-static struct read_slot *find(struct read_table *t, uint32_t pmcid)
+static struct read_slot *slot_find(struct read_table *t, uint32_t pmcid)
 {
 	unsigned int i;
 
@@ -184,7 +184,7 @@ void read_table_remove(struct read_table *t, uint32_t pmcid)
 		t->top--;
 }
 
-static void close_all(const int *fds, unsigned int n)
+static void fds_close(const int *fds, unsigned int n)
 {
 	while (n > 0)
 		close(fds[--n]);
@@ -193,12 +193,12 @@ static void close_all(const int *fds, unsigned int n)
 int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
 		      unsigned int n, pid_t tid)
 {
-	struct read_slot *slot = find(t, pmcid);
+	struct read_slot *slot = slot_find(t, pmcid);
 	struct event_block *block;
 	unsigned int i;
 
 	if (!slot) {
-		close_all(fds, n);
+		fds_close(fds, n);
 		return 0;
 	}
 	/* START of a PMC that runs already may bring nothing new. */
@@ -210,7 +210,7 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
 	block = mmap(NULL, block_size(n), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
 	if (block == MAP_FAILED) {
-		close_all(fds, n);
+		fds_close(fds, n);
 		return -ENOMEM;
 	}
 	for (i = 0; i < n; i++) {
@@ -220,7 +220,7 @@ int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation,
 		/* A reading that finds none asks the daemon. */
 		block->events[i].own = ownfd_identify(fd);
 		/* Without a page there is still read(2). */
-		if (tid && fd >= 0 && map(fd, page_size(), &page) == 0)
+		if (tid && fd >= 0 && page_map(fd, page_size(), &page) == 0)
 			block->events[i].page = page;
 	}
 	slot->events = block->events;

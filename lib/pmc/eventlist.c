@@ -5,12 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intern.h"
-#include "pfm.h"
-#include "pmu.h"
-#include "resolve.h"
+#include "lib.h"
 
-#define EVENT_LIST_MAX 20000u	/* no CPU has as many; a bound on what files can make us allocate */
+#define EVENT_LIST_MAX 20000u	/* no CPU has as many; bounds the memory that sysfs can cause */
 
 /* --- pmc_event_names_of_class() -------------------------------------------------------------- */
 
@@ -67,25 +64,25 @@ static int list_hardware(struct list *l, const struct wire_classinfo *class)
 
 static int list_class(struct list *l, enum pmc_class class_)
 {
-	const struct wire_classinfo *class = lib_class(&pmc_lib, class_);
+	const struct wire_classinfo *class = machine_class(&pmc_lib.machine, class_);
 	unsigned int i;
 	int err = 0;
 
 	if (class_ == PMC_CLASS_TSC)
 		return list_add(l, "TSC");
 	if (class_ == PMC_CLASS_SOFT)
-		for (i = 0; i < pmc_lib.soft.n && !err; i++)
-			err = list_add(l, pmc_lib.soft.event[i].name);
+		for (i = 0; i < pmc_lib.machine.soft.n && !err; i++)
+			err = list_add(l, pmc_lib.machine.soft.event[i].name);
 	else if (class_ == PMC_CLASS_MSR)
-		for (i = 0; i < pmc_lib.msr.n && !err; i++)
-			err = list_add(l, pmc_lib.msr.event[i].name);
-	else if (class && resolve_is_hardware(class))
+		for (i = 0; i < pmc_lib.machine.msr.n && !err; i++)
+			err = list_add(l, pmc_lib.machine.msr.event[i].name);
+	else if (class && machine_class_is_hardware(class))
 		err = list_hardware(l, class);
 	return err;
 }
 
-static int names_of_class(enum pmc_class class_, const char ***names, int *nevents,
-			  struct reason *why)
+static int list_names(enum pmc_class class_, const char ***names, int *nevents,
+		      struct reason *why)
 {
 	struct list l = { .names = malloc(sizeof(*l.names)), .room = 1 };
 	int err;
@@ -107,17 +104,17 @@ PMC_API_PUBLIC int pmc_event_names_of_class(enum pmc_class class_, const char **
 					    int *nevents)
 {
 	if (!names || !nevents)
-		return lib_end(lib_missing(lib_begin(), names ? "nevents" : "names"));
+		return call_end(call_missing(call_begin(), names ? "nevents" : "names"));
 	if (!pmc_name_of_class(class_))
 		return -1;
-	return lib_leave(names_of_class(class_, names, nevents, lib_enter()));
+	return call_leave(list_names(class_, names, nevents, call_enter()));
 }
 
 /* --- pmc_pmu_*() ----------------------------------------------------------------------------- */
 
 enum style { STYLE_NAME, STYLE_DESC, STYLE_LONG, STYLE_FULL };
 
-/* What is printed of one event; `terms` is NULL when libpfm4 described it. */
+/* How one event is printed; `terms` is NULL if libpfm4 describes it. */
 struct printer {
 	enum style style;
 	const char *substr;	/* NULL: all */
@@ -125,8 +122,8 @@ struct printer {
 	unsigned int count;
 };
 
-static void print_one(struct printer *p, const char *name, const char *desc, const char *more,
-		      const char *terms)
+static void printer_event(struct printer *p, const char *name, const char *desc, const char *more,
+			  const char *terms)
 {
 	if (p->substr && !strcasestr(name, p->substr))
 		return;
@@ -151,24 +148,24 @@ static void print_one(struct printer *p, const char *name, const char *desc, con
 	}
 }
 
-static int print_kernel(void *arg, const char *name, const char *text)
+static int printer_kernel(void *arg, const char *name, const char *text)
 {
 	struct printer *p = arg;
 
-	print_one(p, name, text, NULL, text);
+	printer_event(p, name, text, NULL, text);
 	return 0;
 }
 
-static int print_pfm(void *arg, const struct pfm_event *event)
+static int printer_pfm(void *arg, const struct pfm_event *event)
 {
 	struct printer *p = arg;
 
-	print_one(p, event->name, event->desc, event->umask_desc, NULL);
+	printer_event(p, event->name, event->desc, event->umask_desc, NULL);
 	return 0;
 }
 
 /* "for CPUs: perf; for processes: perf; CAP_PERFMON" */
-static void describe_msr(const struct lib_event *e, char *buf, size_t size)
+static void msr_describe(const struct machine_event *e, char *buf, size_t size)
 {
 	snprintf(buf, size, "for CPUs: %s; for processes: %s%s",
 		 e->flags & WIRE_MSR_SYSTEM_MODULE ? "module" :
@@ -178,63 +175,63 @@ static void describe_msr(const struct lib_event *e, char *buf, size_t size)
 		 e->flags & WIRE_MSR_ADMIN ? "; needs CAP_PERFMON" : "");
 }
 
-static void print_msr(struct printer *p)
+static void printer_msr(struct printer *p)
 {
 	char text[96];
 
-	for (unsigned int i = 0; i < pmc_lib.msr.n; i++) {
-		const struct lib_event *e = &pmc_lib.msr.event[i];
+	for (unsigned int i = 0; i < pmc_lib.machine.msr.n; i++) {
+		const struct machine_event *e = &pmc_lib.machine.msr.event[i];
 
-		describe_msr(e, text, sizeof(text));
-		print_one(p, e->name, text, NULL, NULL);
+		msr_describe(e, text, sizeof(text));
+		printer_event(p, e->name, text, NULL, NULL);
 	}
 }
 
-static void print_events(enum style style, const char *substr)
+static void printer_events(enum style style, const char *substr)
 {
 	struct printer registers = { .style = style, .substr = substr, .pmu = "msr" };
 	unsigned int i;
 
-	for (i = 0; i < pmc_lib.cpu.nclass; i++) {
-		const struct wire_classinfo *class = &pmc_lib.cpu.classes[i];
+	for (i = 0; i < pmc_lib.machine.cpu.nclass; i++) {
+		const struct wire_classinfo *class = &pmc_lib.machine.cpu.classes[i];
 		struct printer p = { .style = style, .substr = substr, .pmu = class->pmu };
 
-		if (!resolve_is_hardware(class))
+		if (!machine_class_is_hardware(class))
 			continue;
-		pmu_each(PMU_ROOT, class->pmu, print_kernel, &p);
-		pfm_each(print_pfm, &p);
+		pmu_each(PMU_ROOT, class->pmu, printer_kernel, &p);
+		pfm_each(printer_pfm, &p);
 	}
 	/* Bare names of classes without tables come from pmc_event_names_of_class(). */
 	if (style != STYLE_NAME)
-		print_msr(&registers);
+		printer_msr(&registers);
 }
 
 PMC_API_PUBLIC void pmc_pmu_print_counters(const char *substr)
 {
-	print_events(STYLE_NAME, substr);
+	printer_events(STYLE_NAME, substr);
 }
 
 PMC_API_PUBLIC void pmc_pmu_print_counter_desc(const char *substr)
 {
-	print_events(STYLE_DESC, substr);
+	printer_events(STYLE_DESC, substr);
 }
 
 PMC_API_PUBLIC void pmc_pmu_print_counter_desc_long(const char *substr)
 {
-	print_events(STYLE_LONG, substr);
+	printer_events(STYLE_LONG, substr);
 }
 
 PMC_API_PUBLIC void pmc_pmu_print_counter_full(const char *substr)
 {
-	print_events(STYLE_FULL, substr);
+	printer_events(STYLE_FULL, substr);
 }
 
-static int found_one(void *arg, const char *name, const char *text)
+static int event_found(void *arg, const char *name, const char *text)
 {
 	return 1;
 }
 
-static int found_pfm(void *arg, const struct pfm_event *event)
+static int event_found_pfm(void *arg, const struct pfm_event *event)
 {
 	return 1;
 }
@@ -243,12 +240,12 @@ PMC_API_PUBLIC int pmc_pmu_enabled(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < pmc_lib.cpu.nclass; i++) {
-		const struct wire_classinfo *class = &pmc_lib.cpu.classes[i];
+	for (i = 0; i < pmc_lib.machine.cpu.nclass; i++) {
+		const struct wire_classinfo *class = &pmc_lib.machine.cpu.classes[i];
 
-		if (resolve_is_hardware(class) &&
-		    (pmu_each(PMU_ROOT, class->pmu, found_one, NULL) > 0 ||
-		     pfm_each(found_pfm, NULL) > 0))
+		if (machine_class_is_hardware(class) &&
+		    (pmu_each(PMU_ROOT, class->pmu, event_found, NULL) > 0 ||
+		     pfm_each(event_found_pfm, NULL) > 0))
 			return 1;
 	}
 	return 0;
@@ -280,7 +277,7 @@ PMC_API_PUBLIC uint64_t pmc_pmu_sample_rate_get(const char *event)
 	size_t i;
 
 	if (!event || !pmc_lib.known ||
-	    lib_leave(resolve_event(&pmc_lib, PMU_ROOT, event, &req, lib_enter())) < 0)
+	    call_leave(resolve_event(&pmc_lib.machine, PMU_ROOT, event, &req, call_enter())) < 0)
 		return RATE_UNKNOWN;
 	if (req.class == PMC_CLASS_SOFT) {
 		for (i = 0; i < sizeof(soft_rates) / sizeof(soft_rates[0]); i++)

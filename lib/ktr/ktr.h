@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the modules of libktr share, assembly included.
+ * The room of libktr: what its files share, assembly included.
  *
  * A program traces before the library is initialized, in signal handlers, in children of fork(2)
  * and while it exits.  So nothing here takes locks, allocates memory or uses streams, and errno
@@ -67,8 +67,8 @@ struct ktr_place {
 	uint64_t slots;		/* (entries - 1) * KTR_ENTRY_SIZE */
 };
 
-/* What a thread has for a ring before it looks: of no CPU, so that writers need not ask. */
-#define KTR_NO_CPU 0x80000000u		/* nor any that struct rseq says */
+/* A thread's ring before its first entry: it belongs to no CPU, so writers need no check. */
+#define KTR_NO_CPU 0x80000000u		/* struct rseq has no such CPU */
 extern const struct ktr_ring ktr_none;
 
 struct ktr_thread {
@@ -78,7 +78,7 @@ struct ktr_thread {
 };
 extern __thread struct ktr_thread ktr_thread __attribute__((tls_model("initial-exec")));
 
-/* What the program and its environment ask for. */
+/* Options of the program and of its environment. */
 struct ktr_wishes {
 	uint32_t entries;	/* 0: no tracing */
 	uint32_t compile;
@@ -117,21 +117,21 @@ struct ktr_lib {
 	struct ktr_ring early_ring;
 	struct ktr_entry early[KTR_EARLY];
 	uint16_t early_cpu[KTR_EARLY];
-	struct ktr_entry nowhere;	/* where assembly stores what is not traced */
+	struct ktr_entry nowhere;	/* assembly stores untraced parameters here */
 };
 extern struct ktr_lib ktr_lib;
 /* glibc's, where it registers threads for rseq(2). */
 extern const unsigned int __rseq_size __attribute__((weak));
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 
-/* ktr.c: what the slow path lacks; true if the fast path is to be tried again. */
+/* ktr.c: prepares the thread for the fast path; true if that is to be tried again. */
 bool ktr_ready(void);
 /* Between these two: a new region; 0 or -errno. */
 bool ktr_begin(void);
 int ktr_renew(uint32_t entries, uint32_t clock);
 void ktr_end(void);
 
-/* ktrwish.c: says what it does not accept, and goes on with the default. */
+/* ktrwish.c: warns about values that it does not accept, and uses the default. */
 void ktr_wishes_read(struct ktr_wishes *wishes);
 bool ktr_oldcpu(void);		/* was compiled with KTR_OLDCPU */
 
@@ -144,9 +144,9 @@ void ktr_stamp_take(uint32_t clock, struct ktr_stamp *stamp);
 /* ktrregion.c: a region, and in front of it its place.  0 or -errno. */
 int ktr_region_make(const struct ktr_wishes *wishes, uint32_t entries, uint32_t clock, bool rseq,
 		    struct ktr_region **region, struct ktr_place **place);
-/* Nobody finds it any more; who still writes there may. */
+/* The region cannot be found any more; writers that still use it may finish. */
 void ktr_region_retire(struct ktr_region *region);
-/* What readers after the program's end need: a stamp, in a file which objects were mapped. */
+/* Data for readers after the program's end: a stamp, and in a file the mapped objects. */
 void ktr_region_refresh(struct ktr_region *region);
 static inline struct ktr_ring *ktr_region_ring(struct ktr_region *region, uint32_t cpu)
 {

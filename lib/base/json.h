@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A JSON writer.  The caller nests objects and arrays properly; commas, quotes and escapes are made
- * here.  `key` is NULL for elements of an array and for the outermost value.
+ * A JSON writer (RFC 8259).  The caller nests objects and arrays properly; the writer adds commas,
+ * quotes and escapes.  `key` is NULL for elements of an array and for the outermost value.  The
+ * output is UTF-8 whatever bytes a text has.
  */
-#ifndef PMCBPF_CLI_JSON_H
-#define PMCBPF_CLI_JSON_H
+#ifndef PMCBPF_BASE_JSON_H
+#define PMCBPF_BASE_JSON_H
 
 #include <stdint.h>
 

@@ -2,20 +2,20 @@
 /*
  * The table of pages and events as the threads and signal handlers of a program share it.
  *
- * A reader waits for nobody: not for a thread that changes the table, nor for the thread that its
- * own signal handler interrupts.  So a table never changes.  A writer copies it to a new version,
- * changes that, and publishes it; readers of earlier versions go on with what they have.  A version
- * is counted by its readers, and what only it refers to (mappings, descriptors) is let go of when
- * it is retired and has none: by the writer, or by its last reader.
+ * A reader never waits: neither for a thread that changes the table, nor for the thread that its
+ * signal handler interrupts.  So a published table never changes.  A writer copies it to a new
+ * version, changes the copy and publishes it; readers continue with the version that they have.
+ * Each version counts its readers.  The mappings and descriptors that only a retired version has
+ * are released when it has no reader left, by the writer or by the last reader.
  *
- * Versions themselves are never freed, only used again, so that a reader who was interrupted
- * between finding a version and counting itself counts in memory that is still a version; it then
- * sees that another one is current, and starts again.
+ * Versions themselves are never freed, only reused.  A reader may be interrupted between finding a
+ * version and incrementing its count: the count is then still a version's, and the reader sees that
+ * another version is current, and starts again.
  */
 #ifndef PMCBPF_READSHARE_H
 #define PMCBPF_READSHARE_H
 
-#include "read.h"
+#include "read_table.h"
 
 struct read_version {
 	struct read_table table;
@@ -73,7 +73,7 @@ static inline bool read_share_leave(struct read_shared *s, struct read_version *
 struct read_table *read_share_change(struct read_shared *s);
 void read_share_publish(struct read_shared *s, struct read_table *table);
 
-/* Lets go of what retired versions without readers refer to. */
+/* Releases the mappings and descriptors of retired versions without readers. */
 void read_share_reclaim(struct read_shared *s);
 
 /* Everything at once, with no reader left: in the child after a fork. */

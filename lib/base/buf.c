@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text that grows: see buf.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,12 @@
 
 #define BUF_MIN 512u
 
-static bool make_room(struct buf *buf, size_t more)
+static size_t buf_room(const struct buf *buf)
+{
+	return buf->len < buf->size ? buf->size - buf->len : 0;
+}
+
+static bool buf_make_room(struct buf *buf, size_t more)
 {
 	size_t size = buf->size ? buf->size : BUF_MIN;
 	char *data;
@@ -32,9 +36,14 @@ static bool make_room(struct buf *buf, size_t more)
 
 void buf_add(struct buf *buf, const char *data, size_t len)
 {
-	if (!make_room(buf, len))
+	size_t room = buf_room(buf);
+
+	if (!buf->fixed && !buf_make_room(buf, len))
 		return;
-	memcpy(buf->data + buf->len, data, len);
+	if (!buf->fixed || len < room)
+		room = len;
+	if (room)
+		memcpy(buf->data + buf->len, data, room);
 	buf->len += len;
 }
 
@@ -46,14 +55,23 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	va_start(args, format);
 	len = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	if (len < 0 || !make_room(buf, (size_t)len + 1)) {
+	if (len < 0 || (!buf->fixed && !buf_make_room(buf, (size_t)len + 1))) {
 		buf->failed = true;
 		return;
 	}
-	va_start(args, format);
-	vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
-	va_end(args);
+	if (buf_room(buf)) {
+		va_start(args, format);
+		vsnprintf(buf->data + buf->len, buf_room(buf), format, args);
+		va_end(args);
+	}
 	buf->len += (size_t)len;
+}
+
+size_t buf_end(struct buf *buf)
+{
+	if (buf->size)
+		buf->data[buf->len < buf->size ? buf->len : buf->size - 1] = '\0';
+	return buf->len;
 }
 
 void buf_skip(struct buf *buf, size_t len)

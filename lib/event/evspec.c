@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "event.h"
+#include "evspec.h"
 
 #include <sys/pmc.h>
 
@@ -19,7 +19,7 @@ struct class_name {
 static const struct class_name class_names[] = { PMC__CLASSES(CLASS_NAME) };
 
 /* One character of the folded alphabet. */
-static int fold(char c)
+static int evspec_fold(char c)
 {
 	if (c == ' ' || c == '_' || c == '-' || c == '.')
 		return '_';
@@ -31,7 +31,7 @@ bool evspec_same_n(const char *a, size_t n, const char *b)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (!a[i] || !b[i] || fold(a[i]) != fold(b[i]))
+		if (!a[i] || !b[i] || evspec_fold(a[i]) != evspec_fold(b[i]))
 			return false;
 	return b[n] == '\0';
 }
@@ -39,20 +39,6 @@ bool evspec_same_n(const char *a, size_t n, const char *b)
 bool evspec_same(const char *a, const char *b)
 {
 	return evspec_same_n(a, strlen(a), b);
-}
-
-int evspec_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	/* strtoull takes blanks and signs, which are typing errors here. */
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	if (*end)
-		return -EINVAL;
-	return errno ? -ERANGE : 0;
 }
 
 bool evspec_machine_has(const struct evspec_machine *m, uint32_t class)
@@ -66,22 +52,22 @@ bool evspec_machine_has(const struct evspec_machine *m, uint32_t class)
 }
 
 /* The fixed counters' class stays a valid prefix where their PMU is one with the general ones. */
-static bool prefix_valid(const struct evspec_machine *m, uint32_t class)
+static bool class_prefix_valid(const struct evspec_machine *m, uint32_t class)
 {
 	return evspec_machine_has(m, class) ||
 	       (class == PMC_CLASS_IAF && evspec_machine_has(m, PMC_CLASS_IAP));
 }
 
 /* Finds "CLASS-"; the longest name wins, so that ARMV8 never hides a longer one. */
-static size_t class_prefix(const char *event, const struct evspec_machine *m, int *class)
+static size_t class_prefix_find(const char *event, const struct evspec_machine *m, int *class)
 {
 	size_t i, best = 0;
 
 	for (i = 0; i < sizeof(class_names) / sizeof(class_names[0]); i++) {
 		size_t n = strlen(class_names[i].name);
 
-		if (n < best || !prefix_valid(m, class_names[i].class) ||
-		    !evspec_same_n(event, n, class_names[i].name) || fold(event[n]) != '_')
+		if (n < best || !class_prefix_valid(m, class_names[i].class) ||
+		    !evspec_same_n(event, n, class_names[i].name) || evspec_fold(event[n]) != '_')
 			continue;
 		best = n + 1;
 		*class = class_names[i].class;
@@ -90,7 +76,7 @@ static size_t class_prefix(const char *event, const struct evspec_machine *m, in
 }
 
 /* Cuts "a=1,b,c=x" at commas up to `end`, which becomes the string's NUL. */
-static int split_pairs(char *text, struct evspec_pair *pairs, unsigned int *count,
+static int pairs_split(char *text, struct evspec_pair *pairs, unsigned int *count,
 		       struct reason *why)
 {
 	char *next;
@@ -116,7 +102,7 @@ static int split_pairs(char *text, struct evspec_pair *pairs, unsigned int *coun
 }
 
 /* PMU/terms/ : returns what follows the second slash. */
-static int split_raw(struct evspec *spec, char *slash, char **rest, struct reason *why)
+static int raw_split(struct evspec *spec, char *slash, char **rest, struct reason *why)
 {
 	char *end = strchr(slash + 1, '/');
 
@@ -137,7 +123,7 @@ static int split_raw(struct evspec *spec, char *slash, char **rest, struct reaso
 	*slash = *end = '\0';
 	spec->raw = true;
 	spec->event = spec->text;
-	return split_pairs(slash + 1, spec->terms, &spec->nterms, why);
+	return pairs_split(slash + 1, spec->terms, &spec->nterms, why);
 }
 
 int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec *spec,
@@ -157,7 +143,7 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 	comma = strchr(spec->text, ',');
 	slash = strchr(spec->text, '/');
 	if (slash && (!comma || slash < comma)) {
-		err = split_raw(spec, slash, &rest, why);
+		err = raw_split(spec, slash, &rest, why);
 		if (err)
 			return err;
 	} else {
@@ -165,10 +151,10 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 			*comma = '\0';
 			rest = comma + 1;
 		}
-		spec->event = spec->text + class_prefix(spec->text, m, &spec->class);
+		spec->event = spec->text + class_prefix_find(spec->text, m, &spec->class);
 		if (*spec->event == '\0')
 			return refuse(why, -EINVAL, "\"%s\": the name of an event is missing",
 				      text);
 	}
-	return rest ? split_pairs(rest, spec->quals, &spec->nquals, why) : 0;
+	return rest ? pairs_split(rest, spec->quals, &spec->nquals, why) : 0;
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What FreeBSD's library asks its table of events: numbers, names, what selects an event. */
+/* pmc_pmu_*(3): numbers and names of hardware events, and the operation that allocates one. */
 #include <errno.h>
 #include <string.h>
 
-#include "intern.h"
-#include "lib/pmc/lib.h"
-#include "pmu.h"
-#include "resolve.h"
+#include "lib.h"
 
 /* --- "pmc stat" ------------------------------------------------------------------------------ */
 
-/* FreeBSD has Intel's names here; these are aliases of what each processor has. */
+/* FreeBSD has Intel's names here; these are aliases, which every processor has. */
 static const char *const stat_events[] = {
 	"unhalted-cycles", "instructions", "branches", "branch-mispredicts", "LLC-REFERENCE",
 	"LLC-MISSES",
@@ -19,7 +16,7 @@ static const char *const stat_events[] = {
 PMC_API_PUBLIC int pmc_pmu_stat_mode(const char ***names)
 {
 	if (!names) {
-		lib_end(lib_missing(lib_begin(), "names"));
+		call_end(call_missing(call_begin(), "names"));
 		return EFAULT;
 	}
 	if (!pmc_pmu_enabled())
@@ -30,29 +27,29 @@ PMC_API_PUBLIC int pmc_pmu_stat_mode(const char ***names)
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static int need_this_machine(const char *cpuid, struct reason *why)
+static int machine_check(const char *cpuid, struct reason *why)
 {
-	const char *ours = pmc_lib.cpu.cpuid;
+	const char *ours = pmc_lib.machine.cpu.cpuid;
 
 	if (!pmc_lib.known)
 		return refuse(why, -ENXIO, "pmc_init() has not been called, or has failed");
-	if (cpuid && strncmp(cpuid, ours, sizeof(pmc_lib.cpu.cpuid)) != 0)
+	if (cpuid && strncmp(cpuid, ours, sizeof(pmc_lib.machine.cpu.cpuid)) != 0)
 		return refuse(why, -EOPNOTSUPP, "the events of the processor %.60s are not known "
 			      "here, on a %.60s; the records of a log have their names", cpuid,
 			      ours);
 	return 0;
 }
 
-static int index_of(const char *cpuid, const char *event, int *idx, struct reason *why)
+static int index_find(const char *cpuid, const char *event, int *idx, struct reason *why)
 {
 	struct wire_allocate_req req = { .caps = 0 };
 	int err;
 
 	if (!event)
-		return lib_missing(why, "event");
-	err = need_this_machine(cpuid, why);
+		return call_missing(why, "event");
+	err = machine_check(cpuid, why);
 	if (!err)
-		err = resolve_event(&pmc_lib, PMU_ROOT, event, &req, why);
+		err = resolve_event(&pmc_lib.machine, PMU_ROOT, event, &req, why);
 	if (err == -EINVAL)
 		return -ENOENT;
 	if (err)
@@ -68,39 +65,39 @@ PMC_API_PUBLIC int pmc_pmu_idx_get_by_event(const char *cpuid, const char *event
 {
 	int idx = -1;
 
-	return lib_leave(index_of(cpuid, event, &idx, lib_enter())) ? -1 : idx;
+	return call_leave(index_find(cpuid, event, &idx, call_enter())) ? -1 : idx;
 }
 
 PMC_API_PUBLIC const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx)
 {
-	struct reason *why = lib_begin();
-	int err = need_this_machine(cpuid, why);
+	struct reason *why = call_begin();
+	int err = machine_check(cpuid, why);
 	const char *name = err ? NULL : intern_name((uint32_t)idx);
 
 	if (!err && !name)
 		err = refuse(why, -ENOENT, "%d is not the number of a hardware event that this "
 			     "process has met", idx);
-	lib_end(err);
+	call_end(err);
 	return name;
 }
 
-/* --- what an allocation says of an event ----------------------------------------------------- */
+/* --- the operation that allocates an event -------------------------------------------------- */
 
-static int fill_operation(const char *event, struct pmc_op_pmcallocate *op, struct reason *why)
+static int operation_fill(const char *event, struct pmc_op_pmcallocate *op, struct reason *why)
 {
 	int err;
 
 	if (!event || !op)
-		return lib_missing(why, event ? "op" : "event");
-	err = need_this_machine(NULL, why);
-	return err ? err : resolve_operation(&pmc_lib, PMU_ROOT, event, op, why);
+		return call_missing(why, event ? "op" : "event");
+	err = machine_check(NULL, why);
+	return err ? err : resolve_operation(&pmc_lib.machine, PMU_ROOT, event, op, why);
 }
 
 PMC_API_PUBLIC int pmc_pmu_pmcallocate(const char *event, struct pmc_op_pmcallocate *op)
 {
-	int saved = errno, err = fill_operation(event, op, lib_enter());
+	int saved = errno, err = operation_fill(event, op, call_enter());
 
-	if (lib_leave(err))
+	if (call_leave(err))
 		errno = saved;
 	return -err;
 }

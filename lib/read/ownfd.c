@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a descriptor is, whatever number it has: one system call each time, that changes nothing. */
+/* The identity of a descriptor, by one system call without side effects. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -2,8 +2,9 @@
 /*
  * The contract between libpctr and pctrd: one SOCK_SEQPACKET message for a request and one for its
  * reply, on the socket beside the stand-in for /dev/pctr ("/run/pmcbpf/pctr" and ".sock").  A
- * request carries the descriptor that the program has opened: who could open the file for writing
- * may set.  Requests are the ioctls', in Linux's encoding or OpenBSD's.
+ * request carries the descriptor that the program has opened: a program that could open the file
+ * for writing may set counters.  Requests have the ioctls' numbers, in Linux's encoding or
+ * OpenBSD's.
  */
 #ifndef PMCBPF_PCTR_WIRE_H
 #define PMCBPF_PCTR_WIRE_H

@@ -2,7 +2,7 @@
 /* Versions of the table of pages and events: made, published, retired, used again. */
 #include <sys/mman.h>
 
-#include "readshare.h"
+#include "read_share.h"
 
 /* From a signal handler as well, so not by malloc(3). */
 static struct read_version *version_new(struct read_shared *s)
@@ -45,8 +45,8 @@ void read_share_publish(struct read_shared *s, struct read_table *table)
 }
 
 /*
- * A version shares with its neighbours all that no change between them has replaced; what neither
- * of them has is nobody's any more, for nothing comes back that was once replaced.
+ * A version shares mappings and descriptors with its neighbours unless a change replaced them, and
+ * nothing comes back once it was replaced: those that neither neighbour has are unused.
  */
 void read_share_reclaim(struct read_shared *s)
 {

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text that grows.  Running out of memory sticks: `failed` is looked at when the text is used. */
-#ifndef PMCBPF_CLI_BUF_H
-#define PMCBPF_CLI_BUF_H
+/*
+ * Text that is appended to, in memory that grows or in memory of the caller's.
+ *
+ * A growing buffer begins as zeroes.  Running out of memory sticks: `failed` is checked when the
+ * text is used.  A fixed buffer works as snprintf(3): `len` also counts what has no room.
+ */
+#ifndef PMCBPF_BASE_BUF_H
+#define PMCBPF_BASE_BUF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,13 +17,20 @@ struct buf {
 	size_t len;
 	size_t size;
 	bool failed;
+	bool fixed;
 };
+
+#define BUF_FIXED(memory, bytes) { .data = (memory), .size = (bytes), .fixed = true }
 
 void buf_add(struct buf *buf, const char *data, size_t len);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Ends the text of a fixed buffer with a NUL; returns its length, as snprintf(3) does. */
+size_t buf_end(struct buf *buf);
+
 /* Drops the first `len` bytes. */
 void buf_skip(struct buf *buf, size_t len);
+/* Not for a fixed buffer. */
 void buf_free(struct buf *buf);
 
 /* Bytes as hexadecimal digits: `room` has two for each, and a NUL. */

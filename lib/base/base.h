@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The common room: what libraries, daemons and tools share.  It includes nothing of other rooms
+ * but installed headers, and every function may be called by any thread unless its header says
+ * otherwise.  Each header stands for itself:
+ *
+ * contracts between processes
+ *	wire.h		libpmc-compat and pmcbpfd: requests, replies, shared pages
+ *	pctr_wire.h	libpctr and pctrd
+ *	logfmt.h	the records of a pmclog
+ * text
+ *	reason.h	the line of text that goes with an error
+ *	number.h	numbers; cpuranges.h lists of CPUs; ktrmask.h trace classes
+ *	nearest.h	"did you mean"
+ *	buf.h, json.h	text that is appended to, and JSON in it; utf8.h which bytes are text
+ * processes
+ *	message.h	messages with descriptors
+ *	helper.h	a daemon's helper processes, for one thread
+ *	lockfile.h	one daemon for each socket
+ *	confine.h	what a daemon gives up
+ *	sigdefer.h	signals and cancellation during a library call
+ *	sockname.h	which socket a client of pmcbpfd uses
+ *	export.h	what a library exports
+ */
+#ifndef PMCBPF_BASE_H
+#define PMCBPF_BASE_H
+
+#include "buf.h"
+#include "confine.h"
+#include "cpuranges.h"
+#include "export.h"
+#include "helper.h"
+#include "json.h"
+#include "ktrmask.h"
+#include "lockfile.h"
+#include "logfmt.h"
+#include "message.h"
+#include "nearest.h"
+#include "number.h"
+#include "pctr_wire.h"
+#include "reason.h"
+#include "sigdefer.h"
+#include "sockname.h"
+#include "utf8.h"
+#include "wire.h"
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include <sys/pmc.h>
+
+#include "machine.h"
+
+const struct wire_classinfo *machine_class(const struct machine *m, uint32_t class)
+{
+	for (unsigned int i = 0; i < m->cpu.nclass; i++)
+		if (m->cpu.classes[i].class == class)
+			return &m->cpu.classes[i];
+	return NULL;
+}
+
+bool machine_class_is_hardware(const struct wire_classinfo *class)
+{
+	return class->class != PMC_CLASS_SOFT && class->class != PMC_CLASS_TSC && class->pmu[0];
+}
+
+void machine_evspec(const struct machine *m, struct evspec_machine *out)
+{
+	static const struct {
+		uint32_t class;
+		enum evspec_family family;
+	} families[] = {
+		{ PMC_CLASS_IAP, EVSPEC_INTEL },
+		{ PMC_CLASS_K8, EVSPEC_AMD },
+		{ PMC_CLASS_ARMV8, EVSPEC_ARM64 },
+	};
+
+	memset(out, 0, sizeof(*out));
+	out->nclass = m->cpu.nclass;
+	for (unsigned int i = 0; i < out->nclass; i++)
+		out->class[i] = m->cpu.classes[i].class;
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && !out->family; i++)
+		if (machine_class(m, families[i].class))
+			out->family = families[i].family;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The machine as the daemon has reported it: classes, and the events of SOFT and MSR. */
+#ifndef PMCBPF_EVENT_MACHINE_H
+#define PMCBPF_EVENT_MACHINE_H
+
+#include <stdbool.h>
+
+#include "evspec.h"
+#include "lib/base/wire.h"
+
+struct machine_event {
+	char name[WIRE_NAME_MAX];
+	uint32_t code;
+	uint32_t flags;			/* enum wire_msr */
+};
+struct machine_events {
+	struct machine_event *event;
+	unsigned int n;
+};
+
+struct machine {
+	struct wire_cpuinfo cpu;
+	struct machine_events soft, msr;
+};
+
+/* NULL if the machine has no such class. */
+const struct wire_classinfo *machine_class(const struct machine *m, uint32_t class);
+
+/* The rows of the class are counters of a PMU. */
+bool machine_class_is_hardware(const struct wire_classinfo *class);
+
+/* The part that the grammar of event specifiers depends on. */
+void machine_evspec(const struct machine *m, struct evspec_machine *out);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table behind fast reading: the daemon's pages, and each PMC's perf events. */
+#ifndef PMCBPF_READ_TABLE_H
+#define PMCBPF_READ_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/wire.h"
+#include "ownfd.h"
+
+struct perf_event_mmap_page;
+
+/*
+ * A perf event of one of the caller's threads, on one CPU or on all; `page` is NULL when only
+ * read(2) may be used.
+ */
+struct read_event {
+	struct ownfd own;
+	const struct perf_event_mmap_page *page;
+};
+
+/*
+ * Reads a counter register: its number as in the mapped page, minus 1.  False: there is none such.
+ */
+typedef bool read_counter_fn(uint32_t index, uint64_t *value);
+
+/* The client's state of the PMC at this position of the page. */
+struct read_slot {
+	bool used;
+	uint32_t pmcid;
+	const struct wire_page_pmc *entry;
+	uint32_t generation;		/* of `events` */
+	unsigned int nevents;
+	struct read_event *events;
+	/*
+	 * The only thread of the process at START, which may read registers and pages while no
+	 * other exists; 0: there were more, so only read(2) sums up all.
+	 */
+	pid_t tid;
+	/*
+	 * For so long, on counter_clock(), pages and registers may be read: read(2) has proved that
+	 * no event was lost.
+	 */
+	uint64_t *until;
+};
+
+/*
+ * The pages of a connection.  Zero-filled is a valid, empty table.  Changes (read_table_*) let go
+ * of nothing that they replace: read_table_drop() does, once no reader has the table as it was
+ * (readshare.h).
+ */
+struct read_table {
+	const struct wire_alive *alive;
+	const struct wire_page *page;
+	const struct wire_counts *counts;
+	uint32_t ncpu;			/* elements of counts */
+	unsigned int top;		/* slots from here on are unused */
+	read_counter_fn *counter;	/* NULL: the instruction; tests have their own */
+	struct read_slot slots[WIRE_PAGE_PMCS];
+};
+
+/* Maps the page of struct wire_alive; the descriptor stays the caller's. */
+int read_table_alive(struct read_table *t, int fd);
+/*
+ * Replaces the owner's page and counts; slots of an earlier page are forgotten.  With a page but no
+ * counts the error is returned and the page used all the same.
+ */
+int read_table_pages(struct read_table *t, int page_fd, int counts_fd, uint32_t ncpu);
+void read_table_add(struct read_table *t, uint32_t pos, uint32_t pmcid);
+void read_table_remove(struct read_table *t, uint32_t pmcid);
+/* Was it added, and not removed since? */
+bool read_table_has(const struct read_table *t, uint32_t pmcid);
+/*
+ * Takes over n descriptors that START returned.  `tid` is the caller's when it is the only thread
+ * of its process, else 0: a counter register is a thread's own.
+ */
+int read_table_events(struct read_table *t, uint32_t pmcid, uint32_t generation, const int *fds,
+		      unsigned int n, pid_t tid);
+/* Unmaps and closes all that `t` has and neither of two others (may be NULL) has. */
+void read_table_drop(struct read_table *t, const struct read_table *one,
+		     const struct read_table *two);
+
+#endif
