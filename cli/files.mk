@@ -5,7 +5,7 @@ INC_cli := -I. -Ilib/include
 
 # A folder for each tool; what several use is in the others and in one archive.
 CLI_TOOLS   := pmcstat pmccontrol pmc pmcannotate kgmon ktrctl tdump pctr
-CLI_ROOMS   := common log measure profile report top trace
+CLI_ROOMS   := common log analysis measure profile report top trace
 CLI_A       := $(O)/lib/cli.a
 CLI_A_SRCS  := $(foreach room,$(CLI_ROOMS),$(wildcard cli/$(room)/*.c))
 CLI_SRCS    := $(CLI_A_SRCS) $(foreach tool,$(CLI_TOOLS),$(wildcard cli/$(tool)/*.c))
@@ -53,7 +53,7 @@ UNIT_OBJS_cli_alq   := $(O)/obj/cli/ktrctl/alq.o $(CLI_TEST)
 UNIT_OBJS_cli_output := $(SCRATCH) $(CLI_TEST)
 UNIT_LIBS_cli_output := -Wl,--wrap=openat
 UNIT_OBJS_cli_kgmon := $(patsubst %,$(O)/obj/cli/kgmon/%.o,dump kernel symbols) $(CLI_TEST)
-UNIT_OBJS_cli_gates := $(O)/obj/cli/pmccontrol/ctl_gates.o $(CLI_TEST)
+UNIT_OBJS_cli_gates := $(O)/obj/cli/pmccontrol/gates.o $(CLI_TEST)
 UNIT_OBJS_cli_top   := $(CLI_TEST)
 UNIT_OBJS_cli_opt   := $(CLI_TEST)
 UNIT_OBJS_cli_pctr  := $(patsubst %,$(O)/obj/cli/pctr/pctr_%.o,amd arch args core2 model p6 word) \

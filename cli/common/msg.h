@@ -10,8 +10,11 @@
 
 #define MSG_FORMAT(first, rest) __attribute__((format(printf, first, rest)))
 
-/* Each prints its line and returns `code`: a caller writes `return fail(EX_USAGE, …)`. */
-int fail(int code, const char *format, ...) MSG_FORMAT(2, 3);
+/*
+ * Each prints its line and returns `code`: a caller writes `return fail(EX_USAGE, …)`.  The name is
+ * in parentheses because cmocka has a macro called fail.
+ */
+int (fail)(int code, const char *format, ...) MSG_FORMAT(2, 3);
 
 /* … with ": " and the text of errno. */
 int fail_errno(int code, const char *format, ...) MSG_FORMAT(2, 3);

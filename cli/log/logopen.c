@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/measure/measure.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
+#include "logopen.h"
 
 /* "host:port", unless it looks like a path; the port is behind the last colon. */
 const char *log_port(const char *name)

@@ -3,8 +3,8 @@
 #include <poll.h>
 #include <stdint.h>
 
+#include "cli/common/common.h"
 #include "logread.h"
-#include "cli/common/msg.h"
 
 int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *user)
 {

@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmcstat and `pmc stat`: one measurement, from the command line to the last row.  struct measure
- * is all its state; its owner hands it through the phases of pmcstat.c or pmc_stat.c.  Functions
- * that return int return 0 or the exit code, and have printed their line when it is not 0.
+ * One measurement, from its PMCs to the last row or the end of its log.  pmcstat(8), `pmc stat` and
+ * `pmc record` call in; each fills a struct measure from its command line and hands it through the
+ * phases that it needs.  Everything runs in the calling program's main thread.
+ *
+ * struct measure is the whole state.  The phases of pmcstat(8), in order, show what depends on what:
+ *
+ *   child_check    the command exists; nothing has been done for it yet
+ *   record_prepare a process that prints the log is forked before libpmc-compat has a connection,
+ *                  which it must not inherit
+ *   pmcs_allocate  a refused PMC costs nothing
+ *   run_prepare    signals become readable from a descriptor, so none is lost from here on
+ *   child_spawn    the command is forked and waits; its pid can be attached to
+ *   targets_find   the processes of -t, each held by a pidfd; the waiting command is not one of them
+ *   pmcs_attach    to all of these
+ *   record_begin   opens the log of -O, which destroys an old one: nothing can be refused any more
+ *   pmcs_start     then child_go, which lets the command exec: no event of it is missed
+ *   run_loop       rows, or flushes of the log, until the command, the targets, -l or a signal end it
+ *   run_finish     the last row, PMCs released, the command collected, the log complete
+ *
+ * Each phase returns 0 or an exit code, and has printed its line if that is not 0; the first phase
+ * that fails is the last.  measure_end() releases whatever the phases before have left.  Inside the
+ * loop a failure is kept in `code` instead, because a command that has the terminal runs to its end
+ * even when rows can no longer be written.
  */
 #ifndef PMCBPF_CLI_MEASURE_H
 #define PMCBPF_CLI_MEASURE_H
@@ -13,10 +33,11 @@
 
 #include <pmc.h>
 
-#include "out.h"
+#include "cli/common/common.h"
+#include "cli/log/log.h"
 #include "table.h"
 
-/* What the command line has shown; the checks of stat_check.c look at these. */
+/* What the command line has shown; the checks of check.c look at these. */
 enum seen {
 	SEEN_SYSTEM_PMC = 1 << 0,
 	SEEN_PROCESS_PMC = 1 << 1,
@@ -53,7 +74,7 @@ enum from {
 };
 
 /* A -t: a process by number, or every process whose name matches. */
-struct wanted {
+struct target_wanted {
 	const char *text;
 	pid_t pid;		/* 0: `name` counts */
 	regex_t name;
@@ -118,7 +139,7 @@ struct measure {
 
 	struct column *columns;
 	size_t ncolumns;
-	struct wanted *wanted;
+	struct target_wanted *wanted;
 	size_t nwanted;
 	struct target *targets;
 	size_t ntargets;
@@ -126,8 +147,8 @@ struct measure {
 	struct child child;
 
 	struct out out;
-	const struct format *format;
-	struct table table;
+	const struct count_format *format;
+	struct count_table table;
 	struct timespec started;
 
 	sigset_t old_mask;
@@ -137,14 +158,7 @@ struct measure {
 	bool done;
 };
 
-/* stat_args.c: the command line.  *ended: --help or --version has said all. */
-int args_parse(struct measure *m, int argc, char *argv[], bool *ended);
-int args_usage(void);
-
-/* stat_check.c: do the options go together?  Then -o is opened. */
-int args_check(struct measure *m);
-
-/* stat_pmc.c: the PMCs themselves.  pmcs_add() adds a copy of a column, to be allocated later. */
+/* pmcs.c: the PMCs themselves.  pmcs_add() adds a copy of a column, to be allocated later. */
 int pmcs_add(struct measure *m, const struct column *column);
 int pmcs_allocate(struct measure *m);
 int pmcs_attach(struct measure *m);
@@ -154,7 +168,7 @@ int pmcs_release(struct measure *m);
 /* Does a PMC that counts descendants still have a process to count?  Needs SIGIO blocked. */
 bool pmcs_have_descendants(const struct measure *m);
 
-/* stat_target.c: the processes of -t.  targets_want() notes a number or a regular expression. */
+/* targets.c: the processes of -t.  targets_want() notes a number or a regular expression. */
 int targets_want(struct measure *m, const char *text);
 int targets_find(struct measure *m);
 /* Obeys --from-exec and --from-fork; false: the option is another one. */
@@ -166,7 +180,7 @@ int targets_none_left(const struct measure *m);
 void targets_free(struct measure *m);
 
 /*
- * stat_child.c: the command.  child_check() finds one that does not exist before anything is done
+ * child.c: the command.  child_check() finds one that does not exist before anything is done
  * for it, child_spawn() leaves it waiting, child_go() lets it exec,
  * child_abort() ends one that still waits, child_collect() takes the status of one that is gone,
  * child_ask() sends a signal and returns false if there is nobody to ask.
@@ -179,36 +193,30 @@ void child_collect(struct measure *m);
 int child_exit_code(const struct child *child, bool asked);
 bool child_ask(struct measure *m, int signo);
 
-/*
- * logopen.c: an input is a file, "-" or "host:port", where one writer is awaited; of that a pointer
- * to the port, NULL if it is a path.
- */
-int log_open_input(const char *name, int *fd);
-const char *log_port(const char *name);
-
-/* stat_log.c: -R. */
-int log_dump(struct measure *m);
-int log_analyse(struct measure *m);
-/* The same of the log behind a descriptor, called `name` in messages. */
-int log_print(struct measure *m, int fd, const char *name);
+/* log.c: a log as text or analysed.  measure_dump_log() prints -R's. */
+int measure_dump_log(struct measure *m);
+/* Analyses the log of -R, or the one that has just been recorded. */
+int measure_analyse_log(struct measure *m);
+/* Prints the log behind a descriptor, called `name` in messages. */
+int measure_print_log(struct measure *m, int fd, const char *name);
 
 /*
- * stat_record.c: the log of a measurement goes to -O, to `live` or to a process that prints it.
+ * record.c: the log of a measurement goes to -O, to `live` or to a process that prints it.
  * record_prepare() starts that process before the library is used, which it must not inherit.
  * record_begin() opens -O's file, which costs an old log, when nothing else can be refused any
  * more.  record_flush() writes out all records so far; record_end() waits for the last one.
  */
-bool recording(const struct measure *m);
+bool record_wanted(const struct measure *m);
 int record_prepare(struct measure *m);
 int record_begin(struct measure *m);
 int record_flush(struct measure *m);
 int record_end(struct measure *m);
 
 /*
- * stat_run.c: signals, timers, rows.  begin makes a measurement of nothing yet; end gives back all
+ * run.c: signals, timers, rows.  begin makes a measurement of nothing yet; end gives back all
  * that it holds and waits for a log that is still being written.
  */
-void measure_begin(struct measure *m, const struct format *format);
+void measure_begin(struct measure *m, const struct count_format *format);
 int measure_end(struct measure *m);
 int run_prepare(struct measure *m);
 int run_loop(struct measure *m);

@@ -5,7 +5,7 @@
 
 #include <pmc.h>
 
-#include "cli/common/buf.h"
+#include "cli/common/common.h"
 
 /* One PMC: a -p, or one CPU of a -s. */
 struct column {
@@ -26,7 +26,7 @@ struct column {
 	unsigned int skip;	/* blanks before the head */
 };
 
-struct table {
+struct count_table {
 	unsigned int page;	/* rows between two headers */
 	unsigned int rows;	/* since the last one */
 	bool begun;
@@ -34,14 +34,14 @@ struct table {
 
 #define TABLE_PAGE_FILE 256u
 
-struct format {
+struct count_format {
 	/* Adds a row for the values in `columns`, what precedes it included. */
-	void (*row)(struct buf *out, struct table *table, double seconds,
+	void (*row)(struct buf *out, struct count_table *table, double seconds,
 		    const struct column *columns, size_t count);
-	void (*end)(struct buf *out, const struct table *table);
+	void (*end)(struct buf *out, const struct count_table *table);
 };
 
-extern const struct format format_table, format_csv, format_json;
+extern const struct count_format format_table, format_csv, format_json;
 
 /* The name of a specifier, for free(3); NULL without memory. */
 char *column_name(const char *spec);

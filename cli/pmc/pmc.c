@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "lib/base/nearest.h"
-#include "cli/log/analysis.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
 #include "pmc.h"
 
 static const struct subcommand {

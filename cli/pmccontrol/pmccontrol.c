@@ -8,9 +8,8 @@
 #include <pmc.h>
 
 #include "lib/base/nearest.h"
-#include "ctl.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
+#include "pmccontrol.h"
 
 static const struct opt options[] = {
 	{ 'L', "list-events", NULL, "list the events of every class" },

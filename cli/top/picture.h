@@ -7,7 +7,7 @@
 #ifndef PMCBPF_CLI_TOP_PICTURE_H
 #define PMCBPF_CLI_TOP_PICTURE_H
 
-#include "cli/common/buf.h"
+#include "cli/common/common.h"
 
 enum heat { HEAT_NONE = 1, HEAT_LOW, HEAT_MIDDLE, HEAT_HIGH, HEAT_LAST = HEAT_HIGH };
 

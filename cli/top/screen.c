@@ -15,7 +15,7 @@
 #include <curses.h>
 #include <term.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "screen.h"
 
 #define KEPT_MAX (64 << 10)	/* bytes of other output */

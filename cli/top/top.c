@@ -12,9 +12,9 @@
 
 #include <pmclog.h>
 
-#include "cli/log/analysis.h"
-#include "cli/log/logread.h"
-#include "cli/common/msg.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
+#include "cli/log/log.h"
 #include "keys.h"
 #include "screen.h"
 #include "tap.h"

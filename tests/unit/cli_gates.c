@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/pmccontrol/ctl_gates.h"
+#include "cli/pmccontrol/gates.h"
 #include "unit.h"
 
 static char root[] = "/tmp/gatesXXXXXX";

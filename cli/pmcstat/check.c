@@ -4,10 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/log/analysis.h"
-#include "cli/common/guard.h"
-#include "cli/measure/measure.h"
-#include "cli/common/msg.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
+#include "pmcstat.h"
 
 #define ANY_PMC	   (SEEN_SYSTEM_PMC | SEEN_PROCESS_PMC)
 #define ANY_TARGET (SEEN_TARGET | SEEN_COMMAND)
@@ -110,7 +109,7 @@ static int open_output(struct measure *m)
 	return out_open(&m->out, m->output, output_grows(m) ? OUTPUT_GROWING : OUTPUT_WHOLE);
 }
 
-int args_check(struct measure *m)
+int check_options(struct measure *m)
 {
 	int code;
 

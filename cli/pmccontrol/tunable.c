@@ -6,9 +6,8 @@
 
 #include <pmc.h>
 
-#include "ctl.h"
-#include "cli/common/json.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
+#include "pmccontrol.h"
 
 static void put_json(struct json *json, const struct pmc_tunable *tunable)
 {

@@ -12,10 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/common/cpulist.h"
+#include "cli/common/common.h"
 #include "cli/measure/measure.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
 #include "pmc.h"
 
 #define NSLOTS	    6
@@ -131,13 +129,13 @@ static void put_time(struct buf *out, double seconds, const char *what, double p
 		   hundredths % 100, what, real > 0 ? 100 * part / real : 0.0);
 }
 
-static struct stat *stat_of(const struct table *table)
+static struct stat *stat_of(const struct count_table *table)
 {
 	return (struct stat *)((uintptr_t)table - offsetof(struct stat, m.table));
 }
 
 /* A row of every second; the last one is part of the report. */
-static void report_row(struct buf *out, struct table *table, double seconds,
+static void report_row(struct buf *out, struct count_table *table, double seconds,
 		       const struct column *columns, size_t count)
 {
 	struct stat *s = stat_of(table);
@@ -151,7 +149,7 @@ static void report_row(struct buf *out, struct table *table, double seconds,
 	buf_add(out, "\n", 1);
 }
 
-static void report_end(struct buf *out, const struct table *table)
+static void report_end(struct buf *out, const struct count_table *table)
 {
 	const struct stat *s = stat_of(table);
 	struct rusage now;
@@ -174,7 +172,7 @@ static void report_end(struct buf *out, const struct table *table)
 	put_time(out, sys, "sys", sys, s->seconds);
 }
 
-static const struct format report = { .row = report_row, .end = report_end };
+static const struct count_format report = { .row = report_row, .end = report_end };
 
 /* --- what is counted ------------------------------------------------------------------------- */
 

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmcstat's command line.  -c, -C and -d act on the PMCs that follow them, so options are obeyed in
- * the order given; whether they go together is stat_check.c's question, after the last one.
+ * the order given; whether they go together is check.c's question, after the last one.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/log/analysis.h"
-#include "cli/common/cpulist.h"
-#include "cli/common/events.h"
-#include "cli/measure/measure.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
+#include "pmcstat.h"
 #include "cli/top/top.h"
 
 /* What the options so far mean for the next PMC. */

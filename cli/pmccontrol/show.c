@@ -7,10 +7,8 @@
 
 #include <pmc.h>
 
-#include "ctl.h"
-#include "cli/common/json.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
+#include "pmccontrol.h"
 
 int print_out(struct buf *out, int code)
 {

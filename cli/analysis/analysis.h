@@ -6,8 +6,7 @@
 #ifndef PMCBPF_CLI_ANALYSIS_H
 #define PMCBPF_CLI_ANALYSIS_H
 
-#include "cli/common/opt.h"
-#include "cli/measure/out.h"
+#include "cli/common/common.h"
 #include "cli/report/report.h"
 
 /* Kinds of options, for the checks of those who have others as well. */

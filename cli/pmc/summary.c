@@ -7,9 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/common/common.h"
 #include "cli/measure/measure.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
 #include "pmc.h"
 #include "pmc_log.h"
 

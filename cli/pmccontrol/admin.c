@@ -5,8 +5,8 @@
 
 #include <pmc.h>
 
-#include "ctl.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
+#include "pmccontrol.h"
 
 int admin_add(struct control *control, bool enable, int row)
 {

@@ -6,9 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/common/common.h"
 #include "analysis.h"
-#include "cli/common/guard.h"
-#include "cli/common/msg.h"
 
 #define DEPTH	  16
 #define THRESHOLD 0.5	/* percent */

@@ -9,12 +9,9 @@
 
 #include <pmclog.h>
 
-#include "analysis.h"
-#include "logread.h"
-#include "logtext.h"
-#include "cli/measure/measure.h"
-#include "cli/common/msg.h"
-#include "cli/common/progress.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
+#include "measure.h"
 
 #define CHUNK (256u * 1024)	/* of text, written at once */
 
@@ -58,7 +55,7 @@ static int dump_idle(void *arg)
 	return out_push_all(&d->m->out);
 }
 
-int log_print(struct measure *m, int fd, const char *name)
+int measure_print_log(struct measure *m, int fd, const char *name)
 {
 	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
 	void *parser = pmclog_open(fd);
@@ -88,19 +85,19 @@ int log_print(struct measure *m, int fd, const char *name)
 	return code;
 }
 
-int log_dump(struct measure *m)
+int measure_dump_log(struct measure *m)
 {
 	int fd = -1, code = log_open_input(m->input, &fd);
 
 	if (code)
 		return code;
-	code = log_print(m, fd, m->input);
+	code = measure_print_log(m, fd, m->input);
 	close(fd);
 	return code;
 }
 
 /* The log of -R, or the one that has just been recorded. */
-int log_analyse(struct measure *m)
+int measure_analyse_log(struct measure *m)
 {
 	const char *name = m->input ? m->input : m->log ? m->log : "the log";
 	int code = m->input ? log_open_input(m->input, &m->recorded) : 0;

@@ -11,10 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/common/common.h"
 #include "analysis.h"
-#include "cli/common/guard.h"
-#include "cli/common/msg.h"
-#include "cli/common/pager.h"
 
 /* The lines of -m and -a: a pass of their own, when all names are known. */
 struct lines {

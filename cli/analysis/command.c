@@ -4,11 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "cli/common/common.h"
+#include "cli/log/log.h"
 #include "analysis.h"
-#include "cli/common/guard.h"
-#include "cli/measure/measure.h"
-#include "cli/common/msg.h"
-#include "cli/common/pager.h"
 
 static const char default_log[] = "pmc.log";
 

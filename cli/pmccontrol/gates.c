@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ctl_gates.h"
+#include "gates.h"
 
 #define MIN_MAJOR 6
 #define MIN_MINOR 1

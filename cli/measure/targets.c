@@ -10,14 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cli/common/common.h"
 #include "measure.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
 
 /* A number is a process, anything else an extended regular expression for process names. */
 int targets_want(struct measure *m, const char *text)
 {
-	struct wanted *wanted = reallocarray(m->wanted, m->nwanted + 1, sizeof(*wanted));
+	struct target_wanted *wanted = reallocarray(m->wanted, m->nwanted + 1, sizeof(*wanted));
 	char why[128], *end;
 	long pid;
 	int err;
@@ -26,7 +25,7 @@ int targets_want(struct measure *m, const char *text)
 		return fail_errno(EX_OSERR, "ERROR");
 	m->wanted = wanted;
 	wanted += m->nwanted;
-	*wanted = (struct wanted){ .text = text };
+	*wanted = (struct target_wanted){ .text = text };
 
 	errno = 0;
 	pid = strtol(text, &end, 10);
@@ -106,7 +105,7 @@ static bool read_name(int proc, const char *pid, char *name, size_t size)
 }
 
 /* Every process but this one and its waiting command, which bears our name until it execs. */
-static int add_matching(struct measure *m, const struct wanted *wanted)
+static int add_matching(struct measure *m, const struct target_wanted *wanted)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;

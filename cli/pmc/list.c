@@ -4,9 +4,7 @@
 
 #include <pmc.h>
 
-#include "cli/common/events.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
 #include "pmc.h"
 
 static const struct opt options[] = {

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli/common/common.h"
 #include "measure.h"
-#include "cli/common/msg.h"
 
 #define WIDTH_UNKNOWN 64u
 

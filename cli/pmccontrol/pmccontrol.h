@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/common/buf.h"
+#include "cli/common/common.h"
 
 #define CTL_ALL (-1)
 

@@ -15,8 +15,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "cli/common/common.h"
 #include "measure.h"
-#include "cli/common/msg.h"
 
 #define GRACE	      1.0	/* seconds for a command that was told to end */
 #define DRAIN_SECONDS 30.0	/* for a reader that has stopped, at the end */
@@ -190,7 +190,7 @@ static void on_tick(struct measure *m)
 		return;
 	if (m->code || m->done)
 		return;
-	if (recording(m)) {
+	if (record_wanted(m)) {
 		give_up(m, record_flush(m));
 		live(m, LIVE_TICK);
 	} else if (m->out.text.len <= OUT_BACKLOG && !ends_now(m)) {
@@ -304,7 +304,7 @@ int run_loop(struct measure *m)
 		}
 		serve(m, fds);
 	}
-	if (!m->code && !recording(m))
+	if (!m->code && !record_wanted(m))
 		print_row(m);
 	free(fds);
 	return 0;
@@ -377,7 +377,7 @@ int run_finish(struct measure *m)
 	if (!m->code)
 		m->code = pmcs_release(m);
 	part_with_child(m);
-	if (!m->code && recording(m))
+	if (!m->code && record_wanted(m))
 		m->code = record_end(m);
 	else if (!m->code)
 		m->format->end(&m->out.text, &m->table);
@@ -393,7 +393,7 @@ int run_finish(struct measure *m)
 
 /* --- what a measurement holds ---------------------------------------------------------------- */
 
-void measure_begin(struct measure *m, const struct format *format)
+void measure_begin(struct measure *m, const struct count_format *format)
 {
 	*m = (struct measure){
 		.verbosity = 1,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/json.h"
+#include "cli/common/common.h"
 #include "table.h"
 
 #define BITS_PER_DIGIT 3.32193
@@ -60,7 +60,7 @@ static void table_header(struct buf *out, const struct column *columns, size_t c
 }
 
 /* A line's newline comes with the next line: a terminal shows the latest row without one. */
-static void table_row(struct buf *out, struct table *table, double seconds,
+static void table_row(struct buf *out, struct count_table *table, double seconds,
 		      const struct column *columns, size_t count)
 {
 	int indent = 2;		/* below the header's "# " */
@@ -82,7 +82,7 @@ static void table_row(struct buf *out, struct table *table, double seconds,
 	}
 }
 
-static void table_end(struct buf *out, const struct table *table)
+static void table_end(struct buf *out, const struct count_table *table)
 {
 	if (table->begun)
 		buf_add(out, "\n", 1);
@@ -110,7 +110,7 @@ static void csv_head(struct buf *out, const struct column *column)
 	buf_free(&head);
 }
 
-static void csv_row(struct buf *out, struct table *table, double seconds,
+static void csv_row(struct buf *out, struct count_table *table, double seconds,
 		    const struct column *columns, size_t count)
 {
 	if (!table->begun) {
@@ -128,7 +128,7 @@ static void csv_row(struct buf *out, struct table *table, double seconds,
 	buf_add(out, "\n", 1);
 }
 
-static void no_end(struct buf *out, const struct table *table)
+static void no_end(struct buf *out, const struct count_table *table)
 {
 	(void)out;
 	(void)table;
@@ -136,7 +136,7 @@ static void no_end(struct buf *out, const struct table *table)
 
 /* --- JSON, one object a line ------------------------------------------------------------------ */
 
-static void json_row(struct buf *out, struct table *table, double seconds,
+static void json_row(struct buf *out, struct count_table *table, double seconds,
 		     const struct column *columns, size_t count)
 {
 	struct json json = { .out = out };
@@ -165,6 +165,6 @@ static void json_row(struct buf *out, struct table *table, double seconds,
 	buf_add(out, "\n", 1);
 }
 
-const struct format format_table = { .row = table_row, .end = table_end };
-const struct format format_csv = { .row = csv_row, .end = no_end };
-const struct format format_json = { .row = json_row, .end = no_end };
+const struct count_format format_table = { .row = table_row, .end = table_end };
+const struct count_format format_csv = { .row = csv_row, .end = no_end };
+const struct count_format format_json = { .row = json_row, .end = no_end };

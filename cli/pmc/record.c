@@ -11,12 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/log/analysis.h"
-#include "cli/common/cpulist.h"
-#include "cli/common/guard.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
 #include "cli/measure/measure.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
 #include "pmc.h"
 #include "pmc_log.h"
 

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/common/common.h"
 #include "measure.h"
-#include "cli/common/msg.h"
 
 #define READY '+'
 #define GO    '!'

@@ -4,11 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ctl.h"
-#include "ctl_gates.h"
-#include "cli/common/json.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
+#include "gates.h"
+#include "pmccontrol.h"
 
 static const char *const states[] = {
 	[PMC_GATE_OPEN] = "ok", [PMC_GATE_LIMITS] = "limits", [PMC_GATE_CLOSED] = "closed",

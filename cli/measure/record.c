@@ -14,12 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/log/analysis.h"
-#include "cli/log/logread.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
 #include "measure.h"
-#include "cli/common/msg.h"
 
-bool recording(const struct measure *m)
+bool record_wanted(const struct measure *m)
 {
 	return m->live || m->seen & (SEEN_SAMPLING | SEEN_EXIT_LOG | SEEN_SWITCH_LOG);
 }
@@ -103,7 +102,7 @@ static int start_printer(struct measure *m, int *fd)
 		close(ends[1]);
 		signal(SIGINT, SIG_IGN);	/* the end of the log is what ends it */
 		fcntl(ends[0], F_SETFL, O_NONBLOCK);
-		_exit(log_print(m, ends[0], "the log"));
+		_exit(measure_print_log(m, ends[0], "the log"));
 	}
 	close(ends[0]);
 	*fd = ends[1];
@@ -135,7 +134,7 @@ static bool analyses(const struct measure *m)
 
 int record_prepare(struct measure *m)
 {
-	if (!recording(m))
+	if (!record_wanted(m))
 		return 0;
 	if (m->live)
 		return start_live(m, &m->record_fd);
@@ -146,7 +145,7 @@ int record_begin(struct measure *m)
 {
 	int fd = m->record_fd, code = 0;
 
-	if (!recording(m))
+	if (!record_wanted(m))
 		return 0;
 	m->record_fd = -1;
 	if (fd < 0)
