@@ -11,11 +11,11 @@ complete_line() {
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
 	COMPREPLY=()
-	"_$1"
+	_pmcbpf "$1"
 }
 
 setup_file() {
-	COMPLETION=$(realpath "$BATS_TEST_DIRNAME/../../../packaging/completions/pmcstat.bash")
+	COMPLETION=$BUILD/completions/pmcbpf.bash
 	export COMPLETION
 }
 
