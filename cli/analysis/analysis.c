@@ -15,7 +15,7 @@
 #include "analysis.h"
 
 /* The lines of -m and -a: a pass of their own, when all names are known. */
-struct lines {
+struct line_pass {
 	struct analysis *a;
 	struct report_lines to[2];
 	int (*line[2])(struct report_lines *l, struct walk *w, const struct walk_sample *s);
@@ -25,9 +25,9 @@ struct lines {
 
 #define PASS_ENDED (-1)
 
-static int line_sample(void *arg, struct walk *w, const struct walk_sample *s)
+static int pass_sample(void *arg, struct walk *w, const struct walk_sample *s)
 {
-	struct lines *l = arg;
+	struct line_pass *l = arg;
 	int code = 0;
 
 	for (size_t i = 0; i < l->n && !code; i++)
@@ -37,31 +37,32 @@ static int line_sample(void *arg, struct walk *w, const struct walk_sample *s)
 	return code;
 }
 
-static int push(void *arg)
+static int pass_push(void *arg)
 {
 	return out_push_all(arg);
 }
 
-static struct out *destination(struct analysis_output *o, struct out *common)
+static struct out *output_destination(struct analysis_output *o, struct out *common)
 {
 	return o->path && !o->writer->opens ? &o->file : common;
 }
 
-static int write_lines(struct analysis *a, struct symbols *symbols, const struct walk_stats *first,
-		       const char *log, struct out *out)
+static int analysis_write_lines(struct analysis *a, struct symbols *symbols,
+				const struct walk_stats *first,
+				const char *log, struct out *out)
 {
-	struct lines l = { .a = a, .left = first->passed };
-	const struct walk_user user = { .sample = line_sample, .arg = &l };
+	struct line_pass l = { .a = a, .left = first->passed };
+	const struct walk_user user = { .sample = pass_sample, .arg = &l };
 	struct walk *w;
 	int code;
 
 	for (size_t i = 0; i < a->noutputs && l.n < 2; i++) {
-		struct out *to = destination(&a->outputs[i], out);
+		struct out *to = output_destination(&a->outputs[i], out);
 
 		if (!a->outputs[i].writer->line)
 			continue;
 		l.line[l.n] = a->outputs[i].writer->line;
-		l.to[l.n++] = (struct report_lines){ symbols, &to->text, push, to };
+		l.to[l.n++] = (struct report_lines){ symbols, &to->text, pass_push, to };
 	}
 	if (!l.n || !l.left)
 		return 0;
@@ -75,13 +76,13 @@ static int write_lines(struct analysis *a, struct symbols *symbols, const struct
 	return code;
 }
 
-static int write_reports(struct analysis *a, struct report *r, struct out *out)
+static int analysis_write_reports(struct analysis *a, struct report *r, struct out *out)
 {
 	int code = 0;
 
 	for (size_t i = 0; i < a->noutputs && !code; i++) {
 		const struct writer *writer = a->outputs[i].writer;
-		struct out *to = destination(&a->outputs[i], out);
+		struct out *to = output_destination(&a->outputs[i], out);
 
 		r->threshold = a->threshold < 0 ? writer->threshold : a->threshold;
 		if (writer->write)
@@ -103,7 +104,8 @@ bool analysis_is_text(const struct analysis *a)
 }
 
 /* They would spoil what a program reads: then they go where messages go. */
-static int write_statistics(const struct analysis *a, const struct report *r, struct out *out)
+static int analysis_write_statistics(const struct analysis *a, const struct report *r,
+				     struct out *out)
 {
 	struct out messages = { 0 }, *to = analysis_is_text(a) ? out : &messages;
 	int code;
@@ -133,7 +135,7 @@ int analysis_temporary(int *fd)
 }
 
 /* A log that comes once and is read twice. */
-static int keep(int *fd, const char *log)
+static int analysis_copy_log(int *fd, const char *log)
 {
 	static const size_t size = 256u * 1024;
 	char *piece = malloc(size);
@@ -161,7 +163,7 @@ static int keep(int *fd, const char *log)
 	return code;
 }
 
-static int open_outputs(struct analysis *a, int input)
+static int analysis_open_outputs(struct analysis *a, int input)
 {
 	int code = 0;
 
@@ -179,14 +181,14 @@ static int open_outputs(struct analysis *a, int input)
 	return code;
 }
 
-static void complete_outputs(struct analysis *a, struct out *out)
+static void analysis_complete_outputs(struct analysis *a, struct out *out)
 {
 	for (size_t i = 0; i < a->noutputs; i++)
 		out_complete(&a->outputs[i].file);
 	out_complete(out);
 }
 
-static int close_outputs(struct analysis *a)
+static int analysis_close_outputs(struct analysis *a)
 {
 	int code = 0;
 
@@ -221,7 +223,7 @@ void analysis_terminal(struct analysis *a, int fd)
 }
 
 /* Only now: while the log was read the terminal had its progress, and Ctrl-C ended it. */
-static int begin_page(struct analysis *a, struct out *out)
+static int analysis_begin_page(struct analysis *a, struct out *out)
 {
 	int fd = out->fd, code = a->page ? pager_start(&a->pager, &fd) : 0;
 
@@ -235,31 +237,32 @@ static int begin_page(struct analysis *a, struct out *out)
 }
 
 /* Who leaves the pager has seen enough. */
-static bool page_left(const struct analysis *a, const struct out *out)
+static bool analysis_page_left(const struct analysis *a, const struct out *out)
 {
 	struct pollfd end = { .fd = out->fd };
 
 	return a->pager && poll(&end, 1, 0) == 1 && end.revents & POLLERR;
 }
 
-static int write_all(struct analysis *a, struct profile *p, const char *log, struct out *out)
+static int analysis_write_all(struct analysis *a, struct profile *p, const char *log,
+			      struct out *out)
 {
 	struct report r = { .profile = p, .log = log, .depth = a->depth,
 			    .offsets = a->offsets, .width = a->width, .colour = a->colour };
-	int code = begin_page(a, out);
+	int code = analysis_begin_page(a, out);
 
 	out->paced = false;
 	if (!code)
-		code = write_reports(a, &r, out);
+		code = analysis_write_reports(a, &r, out);
 	if (!code)
-		code = write_lines(a, p->symbols, walk_stats(p->walk), log, out);
+		code = analysis_write_lines(a, p->symbols, walk_stats(p->walk), log, out);
 	if (!code)
-		code = write_statistics(a, &r, out);
-	return page_left(a, out) ? 0 : code;
+		code = analysis_write_statistics(a, &r, out);
+	return analysis_page_left(a, out) ? 0 : code;
 }
 
 /* The log is read again for each single sample of it. */
-static bool reads_again(const struct analysis *a)
+static bool analysis_reads_again(const struct analysis *a)
 {
 	for (size_t i = 0; i < a->noutputs; i++)
 		if (a->outputs[i].writer->line || a->outputs[i].writer->opens)
@@ -276,9 +279,9 @@ int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out)
 
 	code = analysis_check_kernel(a);
 	if (!code)
-		code = open_outputs(a, *fd);
-	if (!code && reads_again(a) && lseek(*fd, 0, SEEK_CUR) < 0)
-		code = keep(fd, log);
+		code = analysis_open_outputs(a, *fd);
+	if (!code && analysis_reads_again(a) && lseek(*fd, 0, SEEK_CUR) < 0)
+		code = analysis_copy_log(fd, log);
 	if (!code) {
 		symbols = symbols_new(&a->symbols);
 		p = symbols ? profile_new(symbols, &a->filter) : NULL;
@@ -293,12 +296,12 @@ int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out)
 	if (p && damage == EX_DATAERR && *walk_stats(p->walk)->cpu)
 		code = 0;
 	if (!code)
-		code = write_all(a, p, log, out);
+		code = analysis_write_all(a, p, log, out);
 	if (!code)
-		complete_outputs(a, out);
+		analysis_complete_outputs(a, out);
 	profile_free(p);
 	symbols_free(symbols);
-	if (close_outputs(a) && !code)
+	if (analysis_close_outputs(a) && !code)
 		code = EX_OSERR;
 	return code ? code : damage;
 }

@@ -10,7 +10,7 @@
 
 static const char default_log[] = "pmc.log";
 
-struct command {
+struct report_command {
 	struct analysis analysis;
 	struct out out;
 	const char *output;	/* -o */
@@ -32,12 +32,12 @@ static const struct opt options[] = {
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
-static void show_usage(FILE *file)
+static void command_usage(FILE *file)
 {
 	fprintf(file, "usage: %s report [OPTION...] [LOG]\n", program_invocation_short_name);
 }
 
-static int obey(struct command *c, int letter)
+static int command_obey(struct report_command *c, int letter)
 {
 	struct analysis *a = &c->analysis;
 
@@ -60,7 +60,7 @@ static int obey(struct command *c, int letter)
 		a->verbosity++;
 		return 0;
 	case '?':
-		show_usage(stderr);
+		command_usage(stderr);
 		return EX_USAGE;
 	default:
 		return analysis_option(a, letter, optarg);
@@ -68,7 +68,7 @@ static int obey(struct command *c, int letter)
 }
 
 /* Text on a terminal is for reading; what programs read is not. */
-static int open_output(struct command *c, int input)
+static int command_open_output(struct report_command *c, int input)
 {
 	struct analysis *a = &c->analysis;
 	int code;
@@ -87,7 +87,7 @@ static int open_output(struct command *c, int input)
 	return 0;
 }
 
-static int run(struct command *c, const char *log)
+static int command_run(struct report_command *c, const char *log)
 {
 	struct analysis *a = &c->analysis;
 	int fd = -1, code = 0;
@@ -97,7 +97,7 @@ static int run(struct command *c, const char *log)
 	if (!code)
 		code = log_open_input(log, &fd);
 	if (!code)
-		code = open_output(c, fd);
+		code = command_open_output(c, fd);
 	if (!code)
 		code = analysis_run(a, &fd, log, &c->out);
 	if (out_close(&c->out) && !code)
@@ -111,7 +111,7 @@ static int run(struct command *c, const char *log)
 
 int analysis_command(int argc, char *argv[])
 {
-	struct command c = { .argc = argc, .argv = argv, .held = HELD_NONE };
+	struct report_command c = { .argc = argc, .argv = argv, .held = HELD_NONE };
 	const char *log;
 	struct opt_scan scan;
 	int letter, code = 0;
@@ -122,12 +122,12 @@ int analysis_command(int argc, char *argv[])
 	while (!code && (letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == OPT_HELP) {
 			analysis_end(&c.analysis);
-			return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+			return opt_show_help(command_usage, options, NOPTIONS, sizeof(options[0]));
 		}
-		code = obey(&c, letter);
+		code = command_obey(&c, letter);
 	}
 	if (!code && argc - optind > 1) {
-		show_usage(stderr);
+		command_usage(stderr);
 		code = fail(EX_USAGE, "ERROR: one log at a time: \"%s\" or \"%s\"",
 			    argv[optind], argv[optind + 1]);
 	}
@@ -140,7 +140,7 @@ int analysis_command(int argc, char *argv[])
 		code = fail(EX_OSERR, "ERROR: there is no \"%s\" here: name a log, or make one "
 			    "with \"pmc record\"", log);
 	if (!code)
-		code = run(&c, log);
+		code = command_run(&c, log);
 	analysis_end(&c.analysis);
 	return code;
 }

@@ -12,16 +12,16 @@
 #define DEPTH	  16
 #define THRESHOLD 0.5	/* percent */
 
-static int write_gprof(const struct analysis *a, const struct analysis_output *o,
-		       const struct report *r, struct buf *out)
+static int writer_gprof(const struct analysis *a, const struct analysis_output *o,
+			const struct report *r, struct buf *out)
 {
 	bool map = a->seen & ANALYSIS_MAP || a->verbosity > 1;
 
 	return report_gmon(r, a->folder, a->wide, a->gnu, map ? out : NULL);
 }
 
-static int write_perf_data(const struct analysis *a, const struct analysis_output *o,
-			   const struct report *r, struct buf *out)
+static int writer_perf_data(const struct analysis *a, const struct analysis_output *o,
+			    const struct report *r, struct buf *out)
 {
 	return report_perf_data(a->fd, r->log, r->profile->symbols, &a->filter, o->path);
 }
@@ -33,30 +33,30 @@ static const struct writer functions = {
 static const struct writer writers[] = {
 	{ .code = 'G', .write = report_graph },
 	{ .code = 'F', .machine = true, .write = report_callgrind },
-	{ .code = 'g', .files = write_gprof },
+	{ .code = 'g', .files = writer_gprof },
 	{ .code = 'm', .machine = true, .line = report_pc_lines },
 	{ .code = 'a', .machine = true, .line = report_chain_lines },
 	{ .code = OPT_FOLDED, .machine = true, .write = report_folded },
 	{ .code = OPT_FLAMEGRAPH, .machine = true, .write = report_flamegraph },
 	{ .code = OPT_PPROF, .machine = true, .write = report_pprof },
 	{ .code = OPT_SPEEDSCOPE, .machine = true, .write = report_speedscope },
-	{ .code = OPT_PERF_DATA, .opens = true, .files = write_perf_data },
+	{ .code = OPT_PERF_DATA, .opens = true, .files = writer_perf_data },
 	{ .code = OPT_JSON, .machine = true, .write = report_json },
 	{ .code = OPT_CSV, .machine = true, .write = report_csv },
 };
 #define NWRITERS (sizeof(writers) / sizeof(writers[0]))
 
-static int no_memory(void)
+static int option_no_memory(void)
 {
 	return fail(EX_OSERR, "ERROR: no memory for the options");
 }
 
-static int add_output(struct analysis *a, const struct writer *writer, const char *path)
+static int analysis_add_output(struct analysis *a, const struct writer *writer, const char *path)
 {
 	struct analysis_output *list = reallocarray(a->outputs, a->noutputs + 1, sizeof(*list));
 
 	if (!list)
-		return no_memory();
+		return option_no_memory();
 	a->outputs = list;
 	a->outputs[a->noutputs++] = (struct analysis_output){
 		.writer = writer, .path = path && strcmp(path, "-") != 0 ? path : NULL,
@@ -67,11 +67,11 @@ static int add_output(struct analysis *a, const struct writer *writer, const cha
 
 int analysis_default(struct analysis *a)
 {
-	return add_output(a, &functions, NULL);
+	return analysis_add_output(a, &functions, NULL);
 }
 
 /* One of each kind: the last that was asked for. */
-static int output(struct analysis *a, int code, const char *path)
+static int analysis_choose_output(struct analysis *a, int code, const char *path)
 {
 	const struct writer *writer = writers;
 
@@ -85,12 +85,12 @@ static int output(struct analysis *a, int code, const char *path)
 				a->outputs[i].path = strcmp(path, "-") != 0 ? path : NULL;
 			return 0;
 		}
-	return add_output(a, writer, path);
+	return analysis_add_output(a, writer, path);
 }
 
 /* --- values ---------------------------------------------------------------------------------- */
 
-static int plugin_option(struct analysis *a, const char *text)
+static int option_plugin(struct analysis *a, const char *text)
 {
 	static const char threshold[] = "threshold=";
 	const char *value = text + sizeof(threshold) - 1;
@@ -113,7 +113,7 @@ static int plugin_option(struct analysis *a, const char *text)
 	return 0;
 }
 
-static int folder(const char *path, const char **to)
+static int option_folder(const char *path, const char **to)
 {
 	struct stat st;
 
@@ -125,7 +125,7 @@ static int folder(const char *path, const char **to)
 	return 0;
 }
 
-static bool number(const char *text, long least, long most, long *value)
+static bool option_number(const char *text, long least, long most, long *value)
 {
 	char *end;
 
@@ -134,43 +134,43 @@ static bool number(const char *text, long least, long most, long *value)
 	return end != text && !*end && !errno && *value >= least && *value <= most;
 }
 
-static int depth(struct analysis *a, const char *text)
+static int option_depth(struct analysis *a, const char *text)
 {
 	long value;
 
-	if (!number(text, 1, PMC_CALLCHAIN_DEPTH_MAX, &value))
+	if (!option_number(text, 1, PMC_CALLCHAIN_DEPTH_MAX, &value))
 		return fail(EX_USAGE, "ERROR: Illegal callchain depth \"%s\".", text);
 	a->depth = (unsigned int)value;
 	return 0;
 }
 
-static int add_name(const char ***list, size_t *n, const char *text)
+static int option_add_name(const char ***list, size_t *n, const char *text)
 {
 	const char **longer = reallocarray(*list, *n + 1, sizeof(*longer));
 
 	if (!longer)
-		return no_memory();
+		return option_no_memory();
 	longer[(*n)++] = text;
 	*list = longer;
 	return 0;
 }
 
-static int add_thread(struct filter *f, const char *text)
+static int option_add_thread(struct filter *f, const char *text)
 {
 	pid_t *longer = reallocarray(f->threads, f->nthreads + 1, sizeof(*longer));
 	long tid;
 
 	if (!longer)
-		return no_memory();
+		return option_no_memory();
 	f->threads = longer;
-	if (!number(text, 0, INT32_MAX, &tid))
+	if (!option_number(text, 0, INT32_MAX, &tid))
 		return fail(EX_USAGE, "ERROR: Illegal thread id \"%s\".", text);
 	longer[f->nthreads++] = (pid_t)tid;
 	return 0;
 }
 
 /* "FROM:TO", and each may be missing. */
-static int time_window(struct filter *f, const char *text)
+static int option_time(struct filter *f, const char *text)
 {
 	const char *colon = strchr(text, ':');
 	char *end = NULL;
@@ -193,7 +193,7 @@ static int time_window(struct filter *f, const char *text)
 
 /* --- options --------------------------------------------------------------------------------- */
 
-static unsigned int kind_of(int code)
+static unsigned int option_kind(int code)
 {
 	switch (code) {
 	case 'g': return ANALYSIS_GPROF;
@@ -216,24 +216,24 @@ int analysis_option(struct analysis *a, int code, const char *arg)
 {
 	struct filter *f = &a->filter;
 
-	a->seen |= kind_of(code);
+	a->seen |= option_kind(code);
 	switch (code) {
-	case 'f': return plugin_option(a, arg);
-	case 'D': return folder(arg, &a->folder);
-	case 'r': return folder(arg, &a->symbols.root);
-	case 'z': return depth(a, arg);
-	case 'i': return add_thread(f, arg);
-	case OPT_TIME: return time_window(f, arg);
-	case OPT_EVENT: return add_name(&f->events, &f->nevents, arg);
-	case OPT_PROCESS: return add_name(&f->processes, &f->nprocesses, arg);
-	case 'M': return output(a, 'g', arg);
+	case 'f': return option_plugin(a, arg);
+	case 'D': return option_folder(arg, &a->folder);
+	case 'r': return option_folder(arg, &a->symbols.root);
+	case 'z': return option_depth(a, arg);
+	case 'i': return option_add_thread(f, arg);
+	case OPT_TIME: return option_time(f, arg);
+	case OPT_EVENT: return option_add_name(&f->events, &f->nevents, arg);
+	case OPT_PROCESS: return option_add_name(&f->processes, &f->nprocesses, arg);
+	case 'M': return analysis_choose_output(a, 'g', arg);
 	case 'e': a->wide = true; return 0;
 	case 'k': a->symbols.kernel = arg; return 0;
 	case 'I': a->offsets = true; return 0;
 	case 'A': a->symbols.no_names = true; return 0;
 	case OPT_NO_INLINES: a->symbols.no_inlines = true; return 0;
-	case OPT_GNU: a->gnu = true; return output(a, 'g', NULL);
-	default: return output(a, code, arg);
+	case OPT_GNU: a->gnu = true; return analysis_choose_output(a, 'g', NULL);
+	default: return analysis_choose_output(a, code, arg);
 	}
 }
 
@@ -246,7 +246,7 @@ int analysis_check(const struct analysis *a)
 	return 0;
 }
 
-static int check_output(const struct analysis *a, const char *path, const char *log)
+static int analysis_check_output(const struct analysis *a, const char *path, const char *log)
 {
 	int code = guard_input_file(path, log, "log");
 
@@ -257,7 +257,7 @@ static int check_output(const struct analysis *a, const char *path, const char *
 
 int analysis_check_outputs(const struct analysis *a, const char *text, const char *log)
 {
-	int code = text ? check_output(a, text, log) : 0;
+	int code = text ? analysis_check_output(a, text, log) : 0;
 
 	for (size_t i = 0; i < a->noutputs && !code; i++) {
 		const char *path = a->outputs[i].path;
@@ -268,7 +268,7 @@ int analysis_check_outputs(const struct analysis *a, const char *text, const cha
 		for (size_t other = 0; other < i && !code; other++)
 			code = guard_second(path, a->outputs[other].path);
 		if (!code)
-			code = check_output(a, path, log);
+			code = analysis_check_output(a, path, log);
 	}
 	return code;
 }

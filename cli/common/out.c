@@ -34,7 +34,7 @@ int out_open(struct out *out, const char *path, enum output_kind kind)
 	return 0;
 }
 
-static int write_error(struct out *out)
+static int out_fail(struct out *out)
 {
 	int code = EX_READER_LEFT;
 
@@ -48,7 +48,7 @@ int out_push(struct out *out)
 {
 	if (out->text.failed) {
 		errno = ENOMEM;
-		return write_error(out);
+		return out_fail(out);
 	}
 	while (out_waits(out)) {
 		struct pollfd ready = { .fd = out->fd, .events = POLLOUT };
@@ -66,7 +66,7 @@ int out_push(struct out *out)
 		if (done < 0 && (errno == EINTR || errno == EAGAIN))
 			return 0;
 		if (done < 0)
-			return write_error(out);
+			return out_fail(out);
 		buf_skip(&out->text, (size_t)done);
 	}
 	return 0;

@@ -14,7 +14,7 @@
 #include "msg.h"
 #include "pager.h"
 
-static bool has_less(void)
+static bool less_exists(void)
 {
 	const char *path = getenv("PATH");
 
@@ -40,7 +40,7 @@ int pager_start(pid_t *pid, int *fd)
 	int ends[2];
 
 	if (!pager)
-		pager = has_less() ? "less -FRSX" : "";
+		pager = less_exists() ? "less -FRSX" : "";
 	if (!*pager || strcmp(pager, "cat") == 0)
 		return 0;
 	if (pipe2(ends, O_CLOEXEC) != 0)

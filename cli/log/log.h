@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Logs as the tools read them: opening one, a pass over its records, and a record as a line of text.
- * Decoding is pmclog(3)'s, in libpmc-compat.
+ * Logs as the tools read them: opening one, a pass over its records, a record as a line of text.
+ * libpmc-compat decodes the records (pmclog(3)).
  *
- * Callers are measure/ (pmcstat -R), pmc/, pmcannotate/, profile/ (which walks a log's samples) and
- * top/.  A pass runs in the caller's thread and calls the caller's functions from there, in the order
- * of the records.  A log may still be growing: opening makes a pipe or a connection non-blocking, and
- * a pass waits in poll(2) after `idle` has let its caller show what it has.
+ * Callers are measure/ (pmcstat -R), analysis/, pmc/, pmcannotate/, profile/ (which walks a log's
+ * samples) and top/.  A pass runs in the caller's thread and calls the caller's functions in the
+ * order of the records.  A log may still be growing: opening makes a pipe or a connection
+ * non-blocking, and a pass that has read all there is calls `idle`, so that its caller can show
+ * what it has, and then waits in poll(2).
  */
 #ifndef PMCBPF_CLI_LOG_H
 #define PMCBPF_CLI_LOG_H

@@ -23,7 +23,7 @@
 #define GO    '!'
 
 /* A command must find signals as pmcstat found them. */
-static void restore_signals(const struct measure *m)
+static void child_restore_signals(const struct measure *m)
 {
 	sigaction(SIGPIPE, &m->old_pipe, NULL);
 	sigaction(SIGCHLD, &m->old_child, NULL);
@@ -32,7 +32,7 @@ static void restore_signals(const struct measure *m)
 }
 
 /* A terminal that shows something else is not the command's. */
-static void leave_terminal(int output)
+static void child_leave_terminal(int output)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -44,16 +44,16 @@ static void leave_terminal(int output)
 	}
 }
 
-__attribute__((noreturn)) static void wait_and_exec(const struct measure *m, int sock)
+__attribute__((noreturn)) static void child_wait_and_exec(const struct measure *m, int sock)
 {
 	char word = READY;
 	int err;
 
 	if (write(sock, &word, 1) != 1 || read(sock, &word, 1) != 1 || word != GO)
 		_exit(EX_OSERR);	/* pmcstat gave up, and has said why */
-	restore_signals(m);
+	child_restore_signals(m);
 	if (m->child.output >= 0)
-		leave_terminal(m->child.output);
+		child_leave_terminal(m->child.output);
 	execvp(m->command[0], m->command);
 	err = errno;
 	if (write(sock, &err, sizeof(err)) != sizeof(err))
@@ -62,7 +62,7 @@ __attribute__((noreturn)) static void wait_and_exec(const struct measure *m, int
 }
 
 /* The state letter in /proc/PID/stat: it follows the name, which may hold anything. */
-static char process_state(pid_t pid)
+static char process_read_state(pid_t pid)
 {
 	char path[64], line[512];
 	ssize_t n = -1;
@@ -91,12 +91,12 @@ static void child_settle(const struct child *child)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
 
-	for (int i = 0; i < 1000 && process_state(child->pid) == 'R'; i++)
+	for (int i = 0; i < 1000 && process_read_state(child->pid) == 'R'; i++)
 		nanosleep(&pause, NULL);
 }
 
 /* Where execvp(3) looks. */
-static bool in_path(const char *name)
+static bool path_has(const char *name)
 {
 	const char *path = getenv("PATH");
 	char file[PATH_MAX];
@@ -116,7 +116,7 @@ int child_check(struct measure *m)
 {
 	const char *name = m->command ? *m->command : NULL;
 
-	if (!name || (strchr(name, '/') ? access(name, X_OK) == 0 : in_path(name)))
+	if (!name || (strchr(name, '/') ? access(name, X_OK) == 0 : path_has(name)))
 		return 0;
 	return fail_errno(EX_OSERR, "ERROR: execvp \"%s\" failed", name);
 }
@@ -134,7 +134,7 @@ int child_spawn(struct measure *m)
 	child->pid = fork();
 	if (child->pid == 0) {
 		close(pair[0]);
-		wait_and_exec(m, pair[1]);
+		child_wait_and_exec(m, pair[1]);
 	}
 	close(pair[1]);
 	child->sock = pair[0];

@@ -15,7 +15,7 @@
 
 #define CHUNK (256u * 1024)	/* of text, written at once */
 
-static void check_version(const struct measure *m, const struct pmclog_ev *ev)
+static void dump_check_version(const struct measure *m, const struct pmclog_ev *ev)
 {
 	unsigned int major = ev->pl_u.pl_i.pl_version >> 24;
 
@@ -35,7 +35,7 @@ static int dump_record(void *arg, const struct pmclog_ev *ev)
 	struct dump *d = arg;
 
 	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE)
-		check_version(d->m, ev);
+		dump_check_version(d->m, ev);
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {
 		d->samples++;
 		d->cut += (ev->pl_u.pl_cc.pl_cpuflags & PMC_CC_F_CUT) != 0;

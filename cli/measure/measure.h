@@ -4,19 +4,20 @@
  * `pmc record` call in; each fills a struct measure from its command line and hands it through the
  * phases that it needs.  Everything runs in the calling program's main thread.
  *
- * struct measure is the whole state.  The phases of pmcstat(8), in order, show what depends on what:
+ * struct measure is the whole state.  pmcstat(8) has these phases, in this order:
  *
  *   child_check    the command exists; nothing has been done for it yet
  *   record_prepare a process that prints the log is forked before libpmc-compat has a connection,
  *                  which it must not inherit
- *   pmcs_allocate  a refused PMC costs nothing
+ *   pmcs_allocate  a PMC that is refused has cost nothing so far
  *   run_prepare    signals become readable from a descriptor, so none is lost from here on
  *   child_spawn    the command is forked and waits; its pid can be attached to
- *   targets_find   the processes of -t, each held by a pidfd; the waiting command is not one of them
- *   pmcs_attach    to all of these
+ *   targets_find   the processes of -t, each held by a pidfd; never the waiting command
+ *   pmcs_attach    attaches the PMCs to all of these
  *   record_begin   opens the log of -O, which destroys an old one: nothing can be refused any more
  *   pmcs_start     then child_go, which lets the command exec: no event of it is missed
- *   run_loop       rows, or flushes of the log, until the command, the targets, -l or a signal end it
+ *   run_loop       rows, or flushes of the log, until the command, the targets, -l or a signal
+ *                  end it
  *   run_finish     the last row, PMCs released, the command collected, the log complete
  *
  * Each phase returns 0 or an exit code, and has printed its line if that is not 0; the first phase

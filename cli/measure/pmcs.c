@@ -8,7 +8,7 @@
 
 #define WIDTH_UNKNOWN 64u
 
-static const char *scope_of(const struct column *column)
+static const char *column_scope(const struct column *column)
 {
 	return PMC_IS_SYSTEM_MODE(column->mode) ? "system" : "process";
 }
@@ -36,14 +36,14 @@ int pmcs_add(struct measure *m, const struct column *column)
 	return 0;
 }
 
-static int allocate_one(struct measure *m, struct column *column)
+static int column_allocate(struct measure *m, struct column *column)
 {
 	uint32_t bits;
 
 	if (pmc_allocate(column->spec, column->mode, column->flags, column->cpu, &column->id,
 			 PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
-				"\"%s\"", scope_of(column), column->spec);
+				"\"%s\"", column_scope(column), column->spec);
 	column->allocated = true;
 	if (pmc_width(column->id, &bits) != 0)
 		bits = WIDTH_UNKNOWN;
@@ -70,12 +70,13 @@ int pmcs_allocate(struct measure *m)
 	if (pmc_npmc(0) < 0)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot determine the number of PMCs on CPU 0");
 	for (size_t i = 0; i < m->ncolumns && !code; i++)
-		code = allocate_one(m, &m->columns[i]);
+		code = column_allocate(m, &m->columns[i]);
 	return code;
 }
 
 /* A process that is gone by now is no error, unless none is left. */
-static int attach_one(struct measure *m, const struct column *column, pid_t pid, size_t *attached)
+static int column_attach(struct measure *m, const struct column *column, pid_t pid,
+			 size_t *attached)
 {
 	bool waits = pid == m->child.pid ? m->from != FROM_FORK : m->from == FROM_EXEC;
 
@@ -91,14 +92,14 @@ static int attach_one(struct measure *m, const struct column *column, pid_t pid,
 			(int)pid);
 }
 
-static int attach_process(struct measure *m, pid_t pid, size_t *attached)
+static int process_attach(struct measure *m, pid_t pid, size_t *attached)
 {
 	size_t before = *attached;
 	int code = 0;
 
 	for (size_t i = 0; i < m->ncolumns && !code; i++) {
 		if (PMC_IS_VIRTUAL_MODE(m->columns[i].mode))
-			code = attach_one(m, &m->columns[i], pid, attached);
+			code = column_attach(m, &m->columns[i], pid, attached);
 	}
 	if (!code && *attached > before && m->verbosity >= 2)
 		note("attached to process %d", (int)pid);
@@ -113,16 +114,16 @@ int pmcs_attach(struct measure *m)
 	if (!(m->seen & SEEN_PROCESS_PMC))
 		return 0;
 	if (m->child.pid)
-		code = attach_process(m, m->child.pid, &attached);
+		code = process_attach(m, m->child.pid, &attached);
 	for (size_t i = 0; i < m->ntargets && !code; i++)
-		code = attach_process(m, m->targets[i].pid, &attached);
+		code = process_attach(m, m->targets[i].pid, &attached);
 	if (!code && attached == 0)
 		code = targets_none_left(m);
 	return code;
 }
 
 /* The time stamp counter is everybody's: it runs since boot. */
-static int take_base(struct column *column)
+static int column_take_base(struct column *column)
 {
 	if (PMC_ID_TO_CLASS(column->id) != PMC_CLASS_TSC || column->mode != PMC_MODE_SC)
 		return 0;
@@ -137,7 +138,7 @@ int pmcs_start(struct measure *m)
 		if (pmc_start(column->id) != 0)
 			return fail_pmc(EX_OSERR, "ERROR: Cannot start pmc 0x%x \"%s\"", column->id,
 					column->name);
-		if (take_base(column) != 0)
+		if (column_take_base(column) != 0)
 			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &m->started);
@@ -145,7 +146,7 @@ int pmcs_start(struct measure *m)
 }
 
 /* The others go on; this one does as well when its CPU is back. */
-static bool went_offline(const struct measure *m, struct column *column)
+static bool column_went_offline(const struct measure *m, struct column *column)
 {
 	if (errno != ENXIO || !PMC_IS_SYSTEM_MODE(column->mode))
 		return false;
@@ -164,14 +165,14 @@ int pmcs_read(struct measure *m)
 		if (pmc_read(column->id, &value) == 0) {
 			column->value = value - column->base;
 			column->away = false;
-		} else if (!went_offline(m, column)) {
+		} else if (!column_went_offline(m, column)) {
 			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
 		}
 	}
 	return 0;
 }
 
-static bool take_sigio(void)
+static bool sigio_take(void)
 {
 	const struct timespec now = { 0 };
 	sigset_t set;
@@ -185,14 +186,14 @@ static bool take_sigio(void)
  * Reading a PMC that has no targets raises SIGIO; the first read brings those that were due
  * before.
  */
-static bool has_targets(const struct column *column)
+static bool column_has_targets(const struct column *column)
 {
 	pmc_value_t value;
 
 	if (pmc_read(column->id, &value) != 0)
 		return false;
-	take_sigio();
-	return pmc_read(column->id, &value) == 0 && !take_sigio();
+	sigio_take();
+	return pmc_read(column->id, &value) == 0 && !sigio_take();
 }
 
 bool pmcs_have_descendants(const struct measure *m)
@@ -201,7 +202,7 @@ bool pmcs_have_descendants(const struct measure *m)
 		const struct column *column = &m->columns[i];
 
 		if (PMC_IS_VIRTUAL_MODE(column->mode) && column->flags & PMC_F_DESCENDANTS &&
-		    has_targets(column))
+		    column_has_targets(column))
 			return true;
 	}
 	return false;
@@ -218,7 +219,7 @@ int pmcs_release(struct measure *m)
 		if (!column->allocated)
 			continue;
 		column->allocated = false;
-		if (pmc_stop(column->id) != 0 && !went_offline(m, column) && !code)
+		if (pmc_stop(column->id) != 0 && !column_went_offline(m, column) && !code)
 			code = fail_pmc(EX_OSERR, "ERROR: cannot stop pmc 0x%x \"%s\"", column->id,
 					column->name);
 		if (pmc_release(column->id) != 0 && !code)

@@ -25,7 +25,7 @@ bool record_wanted(const struct measure *m)
 
 /* --- where it goes -------------------------------------------------------------------------- */
 
-static int connect_to(const char *name, const char *colon, int *fd)
+static int log_connect(const char *name, const char *colon, int *fd)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
 	char *host = strndup(name, (size_t)(colon - name));
@@ -53,7 +53,7 @@ static int connect_to(const char *name, const char *colon, int *fd)
 	return 0;
 }
 
-static int open_log(const char *name, int *fd)
+static int log_open_output(const char *name, int *fd)
 {
 	const char *colon = log_port(name);
 	struct output file;
@@ -61,7 +61,7 @@ static int open_log(const char *name, int *fd)
 	if (strcmp(name, "-") == 0)
 		*fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	else if (colon)
-		return connect_to(name, colon, fd);
+		return log_connect(name, colon, fd);
 	else if (output_create(&file, name, OUTPUT_GROWING, 0666) < 0)
 		return fail(EX_OSERR, "ERROR: Cannot open \"%s\" for writing: %s.", name, file.why);
 	else
@@ -73,11 +73,11 @@ static int open_log(const char *name, int *fd)
 }
 
 /* A log that is analysed at the end is a file, here or where -O says. */
-static int open_to_analyse(struct measure *m, int *fd)
+static int log_open_both(struct measure *m, int *fd)
 {
 	char path[32];
 	struct stat st;
-	int code = m->log ? open_log(m->log, fd) : analysis_temporary(fd);
+	int code = m->log ? log_open_output(m->log, fd) : analysis_temporary(fd);
 
 	if (code)
 		return code;
@@ -91,7 +91,7 @@ static int open_to_analyse(struct measure *m, int *fd)
 }
 
 /* *fd is the pipe's end that the daemon writes to. */
-static int start_printer(struct measure *m, int *fd)
+static int record_start_printer(struct measure *m, int *fd)
 {
 	int ends[2];
 
@@ -113,7 +113,7 @@ static int start_printer(struct measure *m, int *fd)
 	return 0;
 }
 
-static int start_live(struct measure *m, int *fd)
+static int record_start_live(struct measure *m, int *fd)
 {
 	int ends[2];
 
@@ -125,7 +125,7 @@ static int start_live(struct measure *m, int *fd)
 }
 
 /* It is read here as well, when it has been recorded. */
-static bool analyses(const struct measure *m)
+static bool record_is_analysed(const struct measure *m)
 {
 	return m->analysis && m->analysis->seen & ANALYSIS_OUTPUT;
 }
@@ -137,8 +137,8 @@ int record_prepare(struct measure *m)
 	if (!record_wanted(m))
 		return 0;
 	if (m->live)
-		return start_live(m, &m->record_fd);
-	return m->log || analyses(m) ? 0 : start_printer(m, &m->record_fd);
+		return record_start_live(m, &m->record_fd);
+	return m->log || record_is_analysed(m) ? 0 : record_start_printer(m, &m->record_fd);
 }
 
 int record_begin(struct measure *m)
@@ -149,7 +149,7 @@ int record_begin(struct measure *m)
 		return 0;
 	m->record_fd = -1;
 	if (fd < 0)
-		code = analyses(m) ? open_to_analyse(m, &fd) : open_log(m->log, &fd);
+		code = record_is_analysed(m) ? log_open_both(m, &fd) : log_open_output(m->log, &fd);
 	if (!code && pmc_configure_logfile(fd) != 0)
 		code = fail_pmc(EX_OSERR, "ERROR: Cannot configure log file");
 	m->logging = !code;
@@ -162,7 +162,7 @@ int record_begin(struct measure *m)
 	return code;
 }
 
-static void show_progress(const struct measure *m)
+static void record_show_progress(const struct measure *m)
 {
 	struct timespec now;
 	struct stat st;
@@ -179,11 +179,11 @@ int record_flush(struct measure *m)
 		m->live(m, LIVE_WAIT);
 	if (m->logging && pmc_flush_logfile() != 0)
 		return fail_pmc(EX_OSERR, "ERROR: logging failed");
-	show_progress(m);
+	record_show_progress(m);
 	return 0;
 }
 
-static void warn_of_losses(const struct measure *m)
+static void record_warn_losses(const struct measure *m)
 {
 	struct pmc_driverstats now;
 	unsigned int full, failed;
@@ -204,7 +204,7 @@ static void warn_of_losses(const struct measure *m)
 		     "Please consider tuning the \"kern.hwpmc.nbuffers\" tunable.", failed,
 		     failed == 1 ? "" : "s");
 	/* What reads the log here says so itself. */
-	if (m->log && !m->reported && !analyses(m))
+	if (m->log && !m->reported && !record_is_analysed(m))
 		log_note_cut(m->log, cut - m->cut_before,
 			     now.pm_intr_processed - m->before.pm_intr_processed);
 }
@@ -222,7 +222,7 @@ int record_end(struct measure *m)
 		if (m->progress)
 			fputs("\r\033[K", stderr);
 		if (!code)
-			warn_of_losses(m);
+			record_warn_losses(m);
 		if (!code && m->live)
 			code = m->live(m, LIVE_DRAIN);
 	}

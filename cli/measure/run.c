@@ -25,7 +25,7 @@
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define NENDING (sizeof(ending_signals) / sizeof(ending_signals[0]))
 
-static double seconds_since(const struct timespec *start)
+static double time_since(const struct timespec *start)
 {
 	struct timespec now;
 
@@ -34,7 +34,7 @@ static double seconds_since(const struct timespec *start)
 }
 
 /* A signal that the caller ignores stays so, but SIGINT: shells ignore it for background jobs. */
-static int take_signals(struct measure *m)
+static int signals_take(struct measure *m)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction normal = { .sa_handler = SIG_DFL };
@@ -73,7 +73,7 @@ static void measure_page(struct measure *m)
 
 int run_prepare(struct measure *m)
 {
-	m->signal_fd = take_signals(m);
+	m->signal_fd = signals_take(m);
 	m->tick_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	m->end_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (m->signal_fd < 0 || m->tick_fd < 0 || m->end_fd < 0)
@@ -82,7 +82,7 @@ int run_prepare(struct measure *m)
 	return 0;
 }
 
-static void arm(int fd, double seconds, bool repeat)
+static void timer_arm(int fd, double seconds, bool repeat)
 {
 	struct itimerspec when = { 0 };
 
@@ -94,7 +94,7 @@ static void arm(int fd, double seconds, bool repeat)
 }
 
 /* From here on the exit code is known; a command that has the terminal runs to its end. */
-static void give_up(struct measure *m, int code)
+static void run_give_up(struct measure *m, int code)
 {
 	if (!code)
 		return;
@@ -103,9 +103,9 @@ static void give_up(struct measure *m, int code)
 		m->done = true;
 }
 
-static void print_row(struct measure *m)
+static void run_print_row(struct measure *m)
 {
-	double seconds = seconds_since(&m->started);
+	double seconds = time_since(&m->started);
 	int code = pmcs_read(m);
 
 	if (!code) {
@@ -114,65 +114,65 @@ static void print_row(struct measure *m)
 			m->columns[i].printed = m->columns[i].value;
 		code = out_push(&m->out);
 	}
-	give_up(m, code);
+	run_give_up(m, code);
 }
 
 /* --- events --------------------------------------------------------------------------------- */
 
 /* The processes of -t, with -d also all that came of them. */
-static void check_targets(struct measure *m)
+static void run_check_targets(struct measure *m)
 {
 	if (m->ntargets && !m->nliving && !m->command && !pmcs_have_descendants(m))
 		m->done = true;
 }
 
 /* Whoever looks at the log, if anybody does. */
-static void live(struct measure *m, enum live_event event)
+static void run_notify_live(struct measure *m, enum live_event event)
 {
 	if (m->top && !m->code)
-		give_up(m, m->live(m, event));
+		run_give_up(m, m->live(m, event));
 }
 
-static void on_resize(struct measure *m)
+static void run_on_resize(struct measure *m)
 {
 	measure_page(m);
-	live(m, LIVE_RESIZE);
+	run_notify_live(m, LIVE_RESIZE);
 }
 
 /* As the signal would do, were it not blocked: nothing where there is no job control. */
-static void stop_self(struct measure *m)
+static void run_stop_self(struct measure *m)
 {
 	sigset_t set;
 
-	live(m, LIVE_STOP);
+	run_notify_live(m, LIVE_STOP);
 	sigemptyset(&set);
 	sigaddset(&set, SIGTSTP);
 	raise(SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	on_resize(m);
+	run_on_resize(m);
 }
 
-static void on_signal(struct measure *m)
+static void run_on_signal(struct measure *m)
 {
 	struct signalfd_siginfo info;
 
 	while (read(m->signal_fd, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGWINCH)
-			on_resize(m);
+			run_on_resize(m);
 		else if (info.ssi_signo == SIGTSTP)
-			stop_self(m);
+			run_stop_self(m);
 		else if (info.ssi_signo == SIGIO)
-			check_targets(m);
+			run_check_targets(m);
 		else if (m->child.asked || !child_ask(m, (int)info.ssi_signo))
 			m->done = true;		/* nobody to wait for, or asked twice */
 		else
-			arm(m->end_fd, GRACE, false);
+			timer_arm(m->end_fd, GRACE, false);
 	}
 }
 
 /* A tick that falls on the end leaves the row to it: another one would be of next to no time. */
-static bool ends_now(const struct measure *m)
+static bool run_ends_now(const struct measure *m)
 {
 	struct itimerspec left;
 
@@ -182,7 +182,7 @@ static bool ends_now(const struct measure *m)
 }
 
 /* A reader that does not keep up gets fewer rows, none wrong: counts go into the next one. */
-static void on_tick(struct measure *m)
+static void run_on_tick(struct measure *m)
 {
 	uint64_t ticks;
 
@@ -191,34 +191,34 @@ static void on_tick(struct measure *m)
 	if (m->code || m->done)
 		return;
 	if (record_wanted(m)) {
-		give_up(m, record_flush(m));
-		live(m, LIVE_TICK);
-	} else if (m->out.text.len <= OUT_BACKLOG && !ends_now(m)) {
-		print_row(m);
+		run_give_up(m, record_flush(m));
+		run_notify_live(m, LIVE_TICK);
+	} else if (m->out.text.len <= OUT_BACKLOG && !run_ends_now(m)) {
+		run_print_row(m);
 	}
 }
 
-static void on_end(struct measure *m)
+static void run_on_end(struct measure *m)
 {
 	m->done = true;
 }
 
-static void on_output(struct measure *m)
+static void run_on_output(struct measure *m)
 {
-	give_up(m, out_push(&m->out));
+	run_give_up(m, out_push(&m->out));
 }
 
-static void on_log(struct measure *m)
+static void run_on_log(struct measure *m)
 {
-	live(m, LIVE_LOG);
+	run_notify_live(m, LIVE_LOG);
 }
 
-static void on_key(struct measure *m)
+static void run_on_key(struct measure *m)
 {
-	live(m, LIVE_KEY);
+	run_notify_live(m, LIVE_KEY);
 }
 
-static void on_exec(struct measure *m)
+static void run_on_exec(struct measure *m)
 {
 	int err = 0;
 
@@ -232,32 +232,32 @@ static void on_exec(struct measure *m)
 }
 
 /* What poll(2) saw of its socket may be older than its end. */
-static void on_child(struct measure *m)
+static void run_on_child(struct measure *m)
 {
 	if (m->child.sock >= 0)
-		on_exec(m);
+		run_on_exec(m);
 	m->done = true;
 }
 
-static void on_target(struct measure *m, struct target *target)
+static void run_on_target(struct measure *m, struct target *target)
 {
 	close(target->pidfd);
 	target->pidfd = -1;
 	m->nliving--;
-	check_targets(m);
+	run_check_targets(m);
 }
 
 /* In the order in which they are served: an exec that failed comes before the exit that follows. */
 enum { AT_EXEC, AT_SIGNAL, AT_TICK, AT_END, AT_OUTPUT, AT_LOG, AT_KEY, AT_CHILD, NFIXED };
 
 static void (*const handlers[NFIXED])(struct measure *m) = {
-	[AT_EXEC] = on_exec, [AT_SIGNAL] = on_signal, [AT_TICK] = on_tick,
-	[AT_END] = on_end,   [AT_OUTPUT] = on_output, [AT_LOG] = on_log,
-	[AT_KEY] = on_key,   [AT_CHILD] = on_child,
+	[AT_EXEC] = run_on_exec, [AT_SIGNAL] = run_on_signal, [AT_TICK] = run_on_tick,
+	[AT_END] = run_on_end,   [AT_OUTPUT] = run_on_output, [AT_LOG] = run_on_log,
+	[AT_KEY] = run_on_key,   [AT_CHILD] = run_on_child,
 };
 
 /* poll(2) passes over negative descriptors. */
-static void fill(const struct measure *m, struct pollfd *fds)
+static void run_fill_fds(const struct measure *m, struct pollfd *fds)
 {
 	const int in[NFIXED] = {
 		[AT_EXEC] = m->child.sock, [AT_SIGNAL] = m->signal_fd, [AT_TICK] = m->tick_fd,
@@ -273,7 +273,7 @@ static void fill(const struct measure *m, struct pollfd *fds)
 		fds[NFIXED + i] = (struct pollfd){ .fd = m->targets[i].pidfd, .events = POLLIN };
 }
 
-static void serve(struct measure *m, const struct pollfd *fds)
+static void run_serve(struct measure *m, const struct pollfd *fds)
 {
 	for (int i = 0; i < NFIXED; i++) {
 		if (fds[i].revents)
@@ -281,7 +281,7 @@ static void serve(struct measure *m, const struct pollfd *fds)
 	}
 	for (size_t i = 0; i < m->ntargets; i++) {
 		if (fds[NFIXED + i].revents)
-			on_target(m, &m->targets[i]);
+			run_on_target(m, &m->targets[i]);
 	}
 }
 
@@ -293,26 +293,26 @@ int run_loop(struct measure *m)
 		return fail_errno(EX_OSERR, "ERROR");
 	/* In this order a tick that falls on the end cannot come a stall before it. */
 	if (m->duration > 0)
-		arm(m->end_fd, m->duration, false);
-	arm(m->tick_fd, m->interval, true);
-	live(m, LIVE_OPEN);
+		timer_arm(m->end_fd, m->duration, false);
+	timer_arm(m->tick_fd, m->interval, true);
+	run_notify_live(m, LIVE_OPEN);
 	while (!m->done) {
-		fill(m, fds);
+		run_fill_fds(m, fds);
 		if (poll(fds, NFIXED + m->ntargets, -1) < 0 && errno != EINTR) {
-			give_up(m, fail_errno(EX_OSERR, "ERROR: poll"));
+			run_give_up(m, fail_errno(EX_OSERR, "ERROR: poll"));
 			break;
 		}
-		serve(m, fds);
+		run_serve(m, fds);
 	}
 	if (!m->code && !record_wanted(m))
-		print_row(m);
+		run_print_row(m);
 	free(fds);
 	return 0;
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-static bool child_gone(const struct measure *m, double seconds)
+static bool run_wait_child(const struct measure *m, double seconds)
 {
 	struct pollfd fd = { .fd = m->child.pidfd, .events = POLLIN };
 
@@ -320,15 +320,15 @@ static bool child_gone(const struct measure *m, double seconds)
 }
 
 /* After -l or a signal the command may still run. */
-static void part_with_child(struct measure *m)
+static void run_leave_child(struct measure *m)
 {
 	double grace = 0;
 
 	if (!m->child.pid)
 		return;
-	if (!child_gone(m, 0) && !m->child.asked && child_ask(m, SIGTERM))
+	if (!run_wait_child(m, 0) && !m->child.asked && child_ask(m, SIGTERM))
 		grace = GRACE;
-	if (child_gone(m, grace)) {
+	if (run_wait_child(m, grace)) {
 		child_collect(m);
 		return;
 	}
@@ -337,7 +337,7 @@ static void part_with_child(struct measure *m)
 	m->child.pid = 0;
 }
 
-static bool asked_to_end(struct measure *m)
+static bool signals_ask_end(struct measure *m)
 {
 	struct signalfd_siginfo info;
 
@@ -350,7 +350,7 @@ static bool asked_to_end(struct measure *m)
 }
 
 /* PMCs are free and the command is collected by now: nobody but the reader is waited for. */
-static int drain(struct measure *m)
+static int run_drain(struct measure *m)
 {
 	struct timespec start;
 	double left = DRAIN_SECONDS;
@@ -362,8 +362,8 @@ static int drain(struct measure *m)
 					 { .fd = m->signal_fd, .events = POLLIN } };
 
 		poll(fds, 2, (int)(left * 1000) + 1);
-		left = DRAIN_SECONDS - seconds_since(&start);
-		if (left <= 0 || asked_to_end(m))
+		left = DRAIN_SECONDS - time_since(&start);
+		if (left <= 0 || signals_ask_end(m))
 			return fail(EX_OSERR, "ERROR: nobody reads \"%s\": %zu bytes were not "
 				    "written", m->out.name, m->out.text.len);
 		code = out_push(&m->out);
@@ -376,14 +376,14 @@ int run_finish(struct measure *m)
 	/* A daemon that is gone would only say so again; and PMCs go with their process. */
 	if (!m->code)
 		m->code = pmcs_release(m);
-	part_with_child(m);
+	run_leave_child(m);
 	if (!m->code && record_wanted(m))
 		m->code = record_end(m);
 	else if (!m->code)
 		m->format->end(&m->out.text, &m->table);
 	/* Of a log, what came before a damage. */
 	if (!m->code || m->live) {
-		int code = drain(m);
+		int code = run_drain(m);
 
 		if (!m->code)
 			m->code = code;
@@ -409,7 +409,7 @@ void measure_begin(struct measure *m, const struct count_format *format)
 	};
 }
 
-static void close_fd(int fd)
+static void fd_close(int fd)
 {
 	if (fd >= 0)
 		close(fd);
@@ -427,10 +427,10 @@ int measure_end(struct measure *m)
 	for (size_t i = 0; i < m->ncolumns; i++)
 		free(m->columns[i].name);
 	free(m->columns);
-	close_fd(m->child.pidfd);
-	close_fd(m->recorded);
-	close_fd(m->signal_fd);
-	close_fd(m->tick_fd);
-	close_fd(m->end_fd);
+	fd_close(m->child.pidfd);
+	fd_close(m->recorded);
+	fd_close(m->signal_fd);
+	fd_close(m->tick_fd);
+	fd_close(m->end_fd);
 	return code;
 }

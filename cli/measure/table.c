@@ -8,7 +8,7 @@
 
 #define BITS_PER_DIGIT 3.32193
 
-static bool is_system(const struct column *column)
+static bool column_is_system(const struct column *column)
 {
 	return PMC_IS_SYSTEM_MODE(column->mode);
 }
@@ -19,11 +19,11 @@ char *column_name(const char *spec)
 }
 
 /* Bytes before the name: "p/", or "s/", at least two digits and "/". */
-static unsigned int prefix_length(const struct column *column)
+static unsigned int column_prefix(const struct column *column)
 {
 	unsigned int len = 5;
 
-	if (!is_system(column))
+	if (!column_is_system(column))
 		return 2;
 	for (int rest = column->cpu / 100; rest; rest /= 10)
 		len++;
@@ -33,15 +33,15 @@ static unsigned int prefix_length(const struct column *column)
 void column_measure(struct column *column, unsigned int bits)
 {
 	unsigned int digits = (unsigned int)(bits / BITS_PER_DIGIT) + 1;
-	unsigned int head = prefix_length(column) + (unsigned int)strlen(column->name);
+	unsigned int head = column_prefix(column) + (unsigned int)strlen(column->name);
 
 	column->field = digits > head ? digits : head;
 	column->skip = column->field - head;
 }
 
-static void put_head(struct buf *out, const struct column *column)
+static void column_put_head(struct buf *out, const struct column *column)
 {
-	if (is_system(column))
+	if (column_is_system(column))
 		buf_printf(out, "s/%02d/%s", column->cpu, column->name);
 	else
 		buf_printf(out, "p/%s", column->name);
@@ -49,19 +49,19 @@ static void put_head(struct buf *out, const struct column *column)
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-static void table_header(struct buf *out, const struct column *columns, size_t count)
+static void rows_put_header(struct buf *out, const struct column *columns, size_t count)
 {
 	buf_add(out, "# ", 2);
 	for (size_t i = 0; i < count; i++) {
 		buf_printf(out, "%*s", (int)columns[i].skip, "");
-		put_head(out, &columns[i]);
+		column_put_head(out, &columns[i]);
 		buf_add(out, " ", 1);
 	}
 }
 
 /* A line's newline comes with the next line: a terminal shows the latest row without one. */
-static void table_row(struct buf *out, struct count_table *table, double seconds,
-		      const struct column *columns, size_t count)
+static void rows_put_table(struct buf *out, struct count_table *table, double seconds,
+			   const struct column *columns, size_t count)
 {
 	int indent = 2;		/* below the header's "# " */
 
@@ -69,7 +69,7 @@ static void table_row(struct buf *out, struct count_table *table, double seconds
 	if (!table->begun || table->rows >= table->page) {
 		if (table->begun)
 			buf_add(out, "\n", 1);
-		table_header(out, columns, count);
+		rows_put_header(out, columns, count);
 		table->begun = true;
 		table->rows = 0;
 	}
@@ -82,7 +82,7 @@ static void table_row(struct buf *out, struct count_table *table, double seconds
 	}
 }
 
-static void table_end(struct buf *out, const struct count_table *table)
+static void rows_end_table(struct buf *out, const struct count_table *table)
 {
 	if (table->begun)
 		buf_add(out, "\n", 1);
@@ -90,11 +90,11 @@ static void table_end(struct buf *out, const struct count_table *table)
 
 /* --- CSV (RFC 4180, lines end with LF) -------------------------------------------------------- */
 
-static void csv_head(struct buf *out, const struct column *column)
+static void column_put_csv(struct buf *out, const struct column *column)
 {
 	struct buf head = { 0 };
 
-	put_head(&head, column);
+	column_put_head(&head, column);
 	if (head.failed) {
 		out->failed = true;
 	} else if (!memchr(head.data, '"', head.len) && !memchr(head.data, '\n', head.len) &&
@@ -110,14 +110,14 @@ static void csv_head(struct buf *out, const struct column *column)
 	buf_free(&head);
 }
 
-static void csv_row(struct buf *out, struct count_table *table, double seconds,
-		    const struct column *columns, size_t count)
+static void rows_put_csv(struct buf *out, struct count_table *table, double seconds,
+			 const struct column *columns, size_t count)
 {
 	if (!table->begun) {
 		buf_printf(out, "time");
 		for (size_t i = 0; i < count; i++) {
 			buf_add(out, ",", 1);
-			csv_head(out, &columns[i]);
+			column_put_csv(out, &columns[i]);
 		}
 		buf_add(out, "\n", 1);
 		table->begun = true;
@@ -128,7 +128,7 @@ static void csv_row(struct buf *out, struct count_table *table, double seconds,
 	buf_add(out, "\n", 1);
 }
 
-static void no_end(struct buf *out, const struct count_table *table)
+static void rows_end_none(struct buf *out, const struct count_table *table)
 {
 	(void)out;
 	(void)table;
@@ -136,8 +136,8 @@ static void no_end(struct buf *out, const struct count_table *table)
 
 /* --- JSON, one object a line ------------------------------------------------------------------ */
 
-static void json_row(struct buf *out, struct count_table *table, double seconds,
-		     const struct column *columns, size_t count)
+static void rows_put_json(struct buf *out, struct count_table *table, double seconds,
+			  const struct column *columns, size_t count)
 {
 	struct json json = { .out = out };
 
@@ -151,8 +151,8 @@ static void json_row(struct buf *out, struct count_table *table, double seconds,
 		json_open(&json, NULL, '{');
 		json_string(&json, "name", column->name);
 		json_string(&json, "spec", column->spec);
-		json_string(&json, "scope", is_system(column) ? "system" : "process");
-		if (is_system(column))
+		json_string(&json, "scope", column_is_system(column) ? "system" : "process");
+		if (column_is_system(column))
 			json_number(&json, "cpu", (uint64_t)column->cpu);
 		else
 			json_null(&json, "cpu");
@@ -165,6 +165,6 @@ static void json_row(struct buf *out, struct count_table *table, double seconds,
 	buf_add(out, "\n", 1);
 }
 
-const struct count_format format_table = { .row = table_row, .end = table_end };
-const struct count_format format_csv = { .row = csv_row, .end = no_end };
-const struct count_format format_json = { .row = json_row, .end = no_end };
+const struct count_format format_table = { .row = rows_put_table, .end = rows_end_table };
+const struct count_format format_csv = { .row = rows_put_csv, .end = rows_end_none };
+const struct count_format format_json = { .row = rows_put_json, .end = rows_end_none };

@@ -61,7 +61,7 @@ int targets_check_from(const struct measure *m, bool processes)
 		    "PMC to be specified.");
 }
 
-static int add_target(struct measure *m, pid_t pid)
+static int targets_add(struct measure *m, pid_t pid)
 {
 	struct target *targets;
 	int fd;
@@ -85,7 +85,7 @@ static int add_target(struct measure *m, pid_t pid)
 	return 0;
 }
 
-static bool read_name(int proc, const char *pid, char *name, size_t size)
+static bool process_read_name(int proc, const char *pid, char *name, size_t size)
 {
 	char path[64];
 	ssize_t len;
@@ -105,7 +105,7 @@ static bool read_name(int proc, const char *pid, char *name, size_t size)
 }
 
 /* Every process but this one and its waiting command, which bears our name until it execs. */
-static int add_matching(struct measure *m, const struct target_wanted *wanted)
+static int targets_add_matching(struct measure *m, const struct target_wanted *wanted)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
@@ -119,9 +119,9 @@ static int add_matching(struct measure *m, const struct target_wanted *wanted)
 
 		if (pid <= 0 || pid == getpid() || pid == m->child.pid)
 			continue;
-		if (read_name(dirfd(dir), entry->d_name, name, sizeof(name)) &&
+		if (process_read_name(dirfd(dir), entry->d_name, name, sizeof(name)) &&
 		    regexec(&wanted->name, name, 0, NULL, 0) == 0)
-			code = add_target(m, pid);
+			code = targets_add(m, pid);
 	}
 	closedir(dir);
 	return code;
@@ -133,9 +133,9 @@ int targets_find(struct measure *m)
 
 	for (size_t i = 0; i < m->nwanted && !code; i++) {
 		if (m->wanted[i].pid)
-			code = add_target(m, m->wanted[i].pid);
+			code = targets_add(m, m->wanted[i].pid);
 		else
-			code = add_matching(m, &m->wanted[i]);
+			code = targets_add_matching(m, &m->wanted[i]);
 	}
 	if (!code && m->nwanted && !m->ntargets && !m->child.pid)
 		code = fail(EX_DATAERR, "ERROR: No matching target processes. No process has a "
@@ -145,7 +145,7 @@ int targets_find(struct measure *m)
 }
 
 /* The process that a thread belongs to; 0: there is no such thread. */
-static pid_t process_of_thread(pid_t tid)
+static pid_t thread_find_process(pid_t tid)
 {
 	char path[64], line[256];
 	int pid = 0;
@@ -165,7 +165,7 @@ int targets_none_left(const struct measure *m)
 {
 	static const char none[] = "ERROR: No processes were attached to.";
 	pid_t first = m->ntargets ? m->targets[0].pid : 0;
-	pid_t process = first ? process_of_thread(first) : 0;
+	pid_t process = first ? thread_find_process(first) : 0;
 
 	if (process && process != first)
 		return fail(EX_DATAERR, "%s %d is a thread of process %d: name the process", none,

@@ -15,7 +15,7 @@ static const struct opt options[] = {
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
-static void show_usage(FILE *file)
+static void list_usage(FILE *file)
 {
 	fputs("usage: pmc list-events [SUBSTRING]\n"
 	      "       pmc list-events -u | -U | -f SUBSTRING\n", file);
@@ -30,9 +30,9 @@ int pmc_cmd_list_events(int argc, char *argv[])
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
 	while ((letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == OPT_HELP)
-			return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+			return opt_show_help(list_usage, options, NOPTIONS, sizeof(options[0]));
 		if (letter == '?') {
-			show_usage(stderr);
+			list_usage(stderr);
 			return EX_USAGE;
 		}
 		wanted = letter;
@@ -42,7 +42,7 @@ int pmc_cmd_list_events(int argc, char *argv[])
 		return fail(EX_USAGE, "ERROR: event or event substring required when option "
 			    "provided");
 	if (substr && argv[optind + 1]) {
-		show_usage(stderr);
+		list_usage(stderr);
 		return EX_USAGE;
 	}
 	if (pmc_init() != 0)

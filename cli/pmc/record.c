@@ -23,7 +23,7 @@
 #define USUAL_HZ      1000u		/* of clocks and cycles, by pmc_pmu_sample_rate_get() */
 #define FLUSH_SECONDS 1.0
 
-struct record {
+struct pmc_record {
 	struct measure m;
 	const char **events;
 	size_t nevents;
@@ -53,7 +53,7 @@ static const struct opt options[] = {
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
-static void show_usage(FILE *file)
+static void pmc_record_usage(FILE *file)
 {
 	fputs("usage: pmc record [-e EVENT]... [-c COUNT | -F HZ] [-a] [-p PROCESS]... "
 	      "[-l SECONDS]\n                  [-o LOG] [-N] [--from-exec | --from-fork] "
@@ -63,30 +63,30 @@ static void show_usage(FILE *file)
 
 /* --- what is sampled ------------------------------------------------------------------------ */
 
-static enum pmc_mode mode_of(const struct record *r)
+static enum pmc_mode pmc_record_mode(const struct pmc_record *r)
 {
 	return r->system ? PMC_MODE_SS : PMC_MODE_TS;
 }
 
 /* Asked before the log is opened: a wrong event must not cost the last recording. */
-static bool can_sample(const struct record *r, const char *spec, int cpu)
+static bool pmc_record_can_sample(const struct pmc_record *r, const char *spec, int cpu)
 {
 	pmc_id_t id;
 
-	if (pmc_allocate(spec, mode_of(r), 0, cpu, &id, 0) != 0)
+	if (pmc_allocate(spec, pmc_record_mode(r), 0, cpu, &id, 0) != 0)
 		return false;
 	pmc_release(id);
 	return true;
 }
 
 /* What tables suggest for these is about USUAL_HZ. */
-static bool is_clock(const char *name)
+static bool name_is_clock(const char *name)
 {
 	return strcasestr(name, "clock") || strcasestr(name, "cycles") || strcasestr(name, "clk");
 }
 
 /* 0: the kernel does not say. */
-static unsigned long most_samples(void)
+static unsigned long kernel_max_rate(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
 	unsigned long most = 0;
@@ -98,12 +98,12 @@ static unsigned long most_samples(void)
 	return most;
 }
 
-static int find_rate(const struct record *r, const char *spec, pmc_value_t *rate)
+static int pmc_record_find_rate(const struct pmc_record *r, const char *spec, pmc_value_t *rate)
 {
-	unsigned long most = r->hz ? most_samples() : 0;
+	unsigned long most = r->hz ? kernel_max_rate() : 0;
 	char *name = column_name(spec);
 	pmc_value_t usual = name ? pmc_pmu_sample_rate_get(name) : 0;
-	bool clock = name && is_clock(name);
+	bool clock = name && name_is_clock(name);
 
 	free(name);
 	*rate = r->count;
@@ -123,10 +123,10 @@ static int find_rate(const struct record *r, const char *spec, pmc_value_t *rate
 	return 0;
 }
 
-static int add_event(struct record *r, const char *spec, const struct cpulist *cpus)
+static int pmc_record_add_event(struct pmc_record *r, const char *spec, const struct cpulist *cpus)
 {
-	struct column column = { .spec = spec, .mode = mode_of(r), .cpu = PMC_CPU_ANY };
-	int code = find_rate(r, spec, &column.rate);
+	struct column column = { .spec = spec, .mode = pmc_record_mode(r), .cpu = PMC_CPU_ANY };
+	int code = pmc_record_find_rate(r, spec, &column.rate);
 
 	if (!r->no_chain)
 		column.flags |= PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN;
@@ -142,7 +142,7 @@ static int add_event(struct record *r, const char *spec, const struct cpulist *c
 	return code;
 }
 
-static int choose(struct record *r)
+static int pmc_record_choose_events(struct pmc_record *r)
 {
 	static const char *const defaults[] = { HARDWARE, SOFTWARE };
 	struct cpulist cpus;
@@ -156,11 +156,12 @@ static int choose(struct record *r)
 	if (r->system)
 		cpu = cpulist_next(&cpus, 0);
 	if (!r->nevents)
-		return add_event(r, defaults[!can_sample(r, HARDWARE, cpu)], &cpus);
+		return pmc_record_add_event(r, defaults[!pmc_record_can_sample(r, HARDWARE, cpu)],
+					    &cpus);
 	for (size_t i = 0; i < r->nevents && !code; i++) {
-		if (!can_sample(r, r->events[i], cpu))
+		if (!pmc_record_can_sample(r, r->events[i], cpu))
 			return fail_pmc(EX_OSERR, "ERROR: Cannot sample \"%s\"", r->events[i]);
-		code = add_event(r, r->events[i], &cpus);
+		code = pmc_record_add_event(r, r->events[i], &cpus);
 	}
 	return code;
 }
@@ -168,20 +169,21 @@ static int choose(struct record *r)
 /* --- the log -------------------------------------------------------------------------------- */
 
 /* The log is opened, and what was in it gone, when nothing else can be refused any more. */
-static int measure(struct record *r)
+static int pmc_record_measure(struct pmc_record *r)
 {
 	static int (*const phases[])(struct measure *m) = {
 		pmcs_allocate, run_prepare, child_spawn, targets_find, pmcs_attach,
 		record_begin,  pmcs_start,  child_go,	 run_loop,     run_finish,
 	};
-	int code = guard_output(r->m.log, GUARD_LOG) ?: child_check(&r->m) ?: choose(r);
+	int code = guard_output(r->m.log, GUARD_LOG) ?: child_check(&r->m) ?:
+		   pmc_record_choose_events(r);
 
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code; i++)
 		code = phases[i](&r->m);
 	return code;
 }
 
-static int count_sample(void *arg, const struct pmclog_ev *ev)
+static int pmc_record_count_sample(void *arg, const struct pmclog_ev *ev)
 {
 	uint64_t *samples = arg;
 
@@ -190,11 +192,11 @@ static int count_sample(void *arg, const struct pmclog_ev *ev)
 }
 
 /* Instead of a report. */
-static int summarize(const struct record *r)
+static int pmc_record_summarize(const struct pmc_record *r)
 {
 	const char *name = r->m.log, *said = strcmp(name, LOG_NAME) == 0 ? "" : name;
 	uint64_t samples = 0;
-	struct log_user user = { .record = count_sample, .arg = &samples };
+	struct log_user user = { .record = pmc_record_count_sample, .arg = &samples };
 	int fd = -1, code = log_open_input(name, &fd);
 
 	if (code)
@@ -208,14 +210,14 @@ static int summarize(const struct record *r)
 	return code;
 }
 
-static int show(const struct record *r)
+static int pmc_record_show(const struct pmc_record *r)
 {
 	char *argv[] = { "report", "--", (char *)r->m.log, NULL };
 
 	if (!S_ISREG(r->log.st_mode))
 		return 0;	/* who reads it has it by now */
 	if (!r->report)
-		return summarize(r);
+		return pmc_record_summarize(r);
 	/* Ctrl-C is the report's from here on; that targets are gone need not be told any more. */
 	signal(SIGIO, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &r->m.old_mask, NULL);
@@ -225,7 +227,7 @@ static int show(const struct record *r)
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static int obey_number(pmc_value_t *number, const char *what)
+static int pmc_record_parse_number(pmc_value_t *number, const char *what)
 {
 	char *end;
 
@@ -236,7 +238,7 @@ static int obey_number(pmc_value_t *number, const char *what)
 	return 0;
 }
 
-static int obey_event(struct record *r)
+static int pmc_record_note_event(struct pmc_record *r)
 {
 	const char **events = reallocarray(r->events, r->nevents + 1, sizeof(*events));
 
@@ -247,15 +249,15 @@ static int obey_event(struct record *r)
 	return 0;
 }
 
-static int obey(struct record *r, int letter)
+static int pmc_record_option(struct pmc_record *r, int letter)
 {
 	switch (letter) {
 	case 'e':
-		return obey_event(r);
+		return pmc_record_note_event(r);
 	case 'c':
-		return obey_number(&r->count, "count");
+		return pmc_record_parse_number(&r->count, "count");
 	case 'F':
-		return obey_number(&r->hz, "frequency");
+		return pmc_record_parse_number(&r->hz, "frequency");
 	case 'a':
 		r->system = true;
 		return 0;
@@ -284,25 +286,25 @@ static int obey(struct record *r, int letter)
 		r->m.seen |= SEEN_EXIT_STATUS;
 		return 0;
 	default:
-		show_usage(stderr);
+		pmc_record_usage(stderr);
 		return EX_USAGE;
 	}
 }
 
-static int check(const struct record *r)
+static int pmc_record_check(const struct pmc_record *r)
 {
 	if (r->count && r->hz)
 		return fail(EX_USAGE, "ERROR: options -c and -F are mutually exclusive.");
 	if (r->system && r->m.nwanted)
 		return fail(EX_USAGE, "ERROR: options -a and -p are mutually exclusive.");
 	if (!r->system && !r->m.nwanted && !r->m.command) {
-		show_usage(stderr);
+		pmc_record_usage(stderr);
 		return fail(EX_USAGE, "ERROR: a command, -p or -a is needed");
 	}
 	return targets_check_from(&r->m, !r->system);
 }
 
-static int parse(struct record *r, int argc, char *argv[], bool *ended)
+static int pmc_record_parse(struct pmc_record *r, int argc, char *argv[], bool *ended)
 {
 	struct opt_scan scan;
 	int letter, code = 0;
@@ -313,8 +315,9 @@ static int parse(struct record *r, int argc, char *argv[], bool *ended)
 	while (!code && (letter = opt_next(&scan, argc, argv)) != -1) {
 		*ended = letter == OPT_HELP;
 		if (*ended)
-			return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
-		code = obey(r, letter);
+			return opt_show_help(pmc_record_usage, options, NOPTIONS,
+					     sizeof(options[0]));
+		code = pmc_record_option(r, letter);
 	}
 	if (optind < argc)
 		r->m.command = argv + optind;
@@ -324,24 +327,24 @@ static int parse(struct record *r, int argc, char *argv[], bool *ended)
 	/* Beside a command's output there is no place for it. */
 	r->m.progress = isatty(STDERR_FILENO) && !(r->m.command && isatty(STDOUT_FILENO));
 	out_use(&r->m.out, STDERR_FILENO, "standard error");
-	return code ? code : check(r);
+	return code ? code : pmc_record_check(r);
 }
 
 int pmc_cmd_record(int argc, char *argv[])
 {
-	struct record r = { .nevents = 0 };
+	struct pmc_record r = { .nevents = 0 };
 	bool ended = false;
 	int code, closing;
 
 	measure_begin(&r.m, &format_table);
-	code = parse(&r, argc, argv, &ended);
+	code = pmc_record_parse(&r, argc, argv, &ended);
 	if (!code && !ended)
-		code = measure(&r);
+		code = pmc_record_measure(&r);
 	closing = measure_end(&r.m);
 	if (!code)
 		code = closing;
 	if (!code && !ended && stat(r.m.log, &r.log) == 0)
-		code = show(&r);
+		code = pmc_record_show(&r);
 	if (!code)
 		code = child_exit_code(&r.m.child, r.m.seen & SEEN_EXIT_STATUS);
 	free(r.events);

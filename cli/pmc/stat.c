@@ -24,7 +24,7 @@
 enum { CYCLES, INSTRUCTIONS, BRANCHES, BRANCH_MISSES, REFERENCES, CACHE_MISSES };
 
 /* What is counted when nobody says otherwise; `of` is the slot that gives a ratio its meaning. */
-static const struct kind {
+static const struct stat_kind {
 	const char *label, *spec, *tabs;
 	int of;
 	double scale;
@@ -40,15 +40,15 @@ static const struct kind {
 };
 
 /* A count of the report: in system scope the sum of all CPUs. */
-struct slot {
-	const struct kind *kind;	/* NULL: chosen by -j */
+struct stat_slot {
+	const struct stat_kind *kind;	/* NULL: chosen by -j */
 	const char *spec;
 	size_t first, ncolumns;		/* 0: not counted */
 };
 
-struct stat {
+struct stat_run {
 	struct measure m;
-	struct slot slots[NSLOTS];
+	struct stat_slot slots[NSLOTS];
 	bool system, display;
 	double seconds;
 	struct rusage before;		/* of children that were no command */
@@ -69,7 +69,7 @@ static const struct opt options[] = {
 
 /* --- the report ------------------------------------------------------------------------------ */
 
-static uint64_t slot_value(const struct stat *s, const struct slot *slot)
+static uint64_t slot_value(const struct stat_run *s, const struct stat_slot *slot)
 {
 	uint64_t sum = 0;
 
@@ -78,12 +78,12 @@ static uint64_t slot_value(const struct stat *s, const struct slot *slot)
 	return sum;
 }
 
-static void put_counts(struct buf *out, const struct stat *s)
+static void stat_put_counts(struct buf *out, const struct stat_run *s)
 {
 	for (int i = 0; i < NSLOTS; i++) {
-		const struct slot *slot = &s->slots[i];
-		const struct kind *kind = slot->kind;
-		const struct slot *of = kind && kind->of >= 0 ? &s->slots[kind->of] : NULL;
+		const struct stat_slot *slot = &s->slots[i];
+		const struct stat_kind *kind = slot->kind;
+		const struct stat_slot *of = kind && kind->of >= 0 ? &s->slots[kind->of] : NULL;
 		uint64_t value = slot_value(s, slot), base;
 
 		if (!slot->ncolumns)
@@ -99,7 +99,7 @@ static void put_counts(struct buf *out, const struct stat *s)
 	}
 }
 
-static struct timeval since(struct timeval now, struct timeval then)
+static struct timeval time_subtract(struct timeval now, struct timeval then)
 {
 	now.tv_sec -= then.tv_sec;
 	now.tv_usec -= then.tv_usec;
@@ -110,18 +110,19 @@ static struct timeval since(struct timeval now, struct timeval then)
 	return now;
 }
 
-static double seconds_of(struct timeval t)
+static double time_seconds(struct timeval t)
 {
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-static void put_rate(struct buf *out, long count, const char *what, double cpu)
+static void stat_put_rate(struct buf *out, long count, const char *what, double cpu)
 {
 	buf_printf(out, "%16ld  %s#\t%.3f M/sec\n", count, what,
 		   cpu > 0 ? (double)count / cpu / 1e6 : 0.0);
 }
 
-static void put_time(struct buf *out, double seconds, const char *what, double part, double real)
+static void stat_put_time(struct buf *out, double seconds, const char *what, double part,
+			  double real)
 {
 	long long hundredths = (long long)(seconds * 100 + 0.5);
 
@@ -129,65 +130,67 @@ static void put_time(struct buf *out, double seconds, const char *what, double p
 		   hundredths % 100, what, real > 0 ? 100 * part / real : 0.0);
 }
 
-static struct stat *stat_of(const struct count_table *table)
+static struct stat_run *table_owner(const struct count_table *table)
 {
-	return (struct stat *)((uintptr_t)table - offsetof(struct stat, m.table));
+	return (struct stat_run *)((uintptr_t)table - offsetof(struct stat_run, m.table));
 }
 
 /* A row of every second; the last one is part of the report. */
-static void report_row(struct buf *out, struct count_table *table, double seconds,
-		       const struct column *columns, size_t count)
+static void stat_put_row(struct buf *out, struct count_table *table, double seconds,
+			 const struct column *columns, size_t count)
 {
-	struct stat *s = stat_of(table);
+	struct stat_run *s = table_owner(table);
 
 	(void)columns;
 	(void)count;
 	s->seconds = seconds;
 	if (!s->display || s->m.done)
 		return;
-	put_counts(out, s);
+	stat_put_counts(out, s);
 	buf_add(out, "\n", 1);
 }
 
-static void report_end(struct buf *out, const struct count_table *table)
+static void stat_put_end(struct buf *out, const struct count_table *table)
 {
-	const struct stat *s = stat_of(table);
+	const struct stat_run *s = table_owner(table);
 	struct rusage now;
 	double user, sys;
 
 	getrusage(RUSAGE_CHILDREN, &now);
-	user = seconds_of(since(now.ru_utime, s->before.ru_utime));
-	sys = seconds_of(since(now.ru_stime, s->before.ru_stime));
+	user = time_seconds(time_subtract(now.ru_utime, s->before.ru_utime));
+	sys = time_seconds(time_subtract(now.ru_stime, s->before.ru_stime));
 	if (s->m.child.collected) {
-		put_rate(out, now.ru_minflt + now.ru_majflt - s->before.ru_minflt -
-			 s->before.ru_majflt, "page faults\t\t", user + sys);
-		put_rate(out, now.ru_nvcsw - s->before.ru_nvcsw, "voluntary csw\t\t", user + sys);
-		put_rate(out, now.ru_nivcsw - s->before.ru_nivcsw, "involuntary csw\t", user + sys);
+		stat_put_rate(out, now.ru_minflt + now.ru_majflt - s->before.ru_minflt -
+			      s->before.ru_majflt, "page faults\t\t", user + sys);
+		stat_put_rate(out, now.ru_nvcsw - s->before.ru_nvcsw, "voluntary csw\t\t",
+			      user + sys);
+		stat_put_rate(out, now.ru_nivcsw - s->before.ru_nivcsw, "involuntary csw\t",
+			      user + sys);
 	}
-	put_counts(out, s);
+	stat_put_counts(out, s);
 	if (!s->m.child.collected)
 		return;
-	put_time(out, s->seconds, "real", user + sys, s->seconds);
-	put_time(out, user, "user", user, s->seconds);
-	put_time(out, sys, "sys", sys, s->seconds);
+	stat_put_time(out, s->seconds, "real", user + sys, s->seconds);
+	stat_put_time(out, user, "user", user, s->seconds);
+	stat_put_time(out, sys, "sys", sys, s->seconds);
 }
 
-static const struct count_format report = { .row = report_row, .end = report_end };
+static const struct count_format report = { .row = stat_put_row, .end = stat_put_end };
 
 /* --- what is counted ------------------------------------------------------------------------- */
 
 /* One line for all that is not counted, not six of the same. */
-static void tell_missing(struct stat *s)
+static void stat_note_missing(struct stat_run *s)
 {
 	if (s->missing.len)
 		note("not counted: %.*s: %s", (int)s->missing.len, s->missing.data, s->why);
 	buf_free(&s->missing);
 }
 
-static void miss(struct stat *s, const char *label, int err)
+static void stat_miss(struct stat_run *s, const char *label, int err)
 {
 	if (s->missing.len && err != s->why_errno)
-		tell_missing(s);
+		stat_note_missing(s);
 	if (!s->missing.len)
 		snprintf(s->why, sizeof(s->why), "%s", pmc_errstr());
 	s->why_errno = err;
@@ -195,7 +198,7 @@ static void miss(struct stat *s, const char *label, int err)
 }
 
 /* One that the machine cannot count leaves a gap, unless it was asked for by name. */
-static int refused(struct stat *s, const struct slot *slot)
+static int stat_refuse_slot(struct stat_run *s, const struct stat_slot *slot)
 {
 	int err = errno;
 
@@ -208,11 +211,11 @@ static int refused(struct stat *s, const struct slot *slot)
 		return fail_pmc(EX_USAGE, "ERROR: %s not recognized on host", slot->spec);
 	if (!slot->kind)
 		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate \"%s\"", slot->spec);
-	miss(s, slot->kind->label, err);
+	stat_miss(s, slot->kind->label, err);
 	return 0;
 }
 
-static int allocate_on(struct stat *s, struct slot *slot, int cpu, bool *gone)
+static int slot_allocate_on(struct stat_run *s, struct stat_slot *slot, int cpu, bool *gone)
 {
 	const struct column one = {
 		.spec = slot->spec,
@@ -228,7 +231,7 @@ static int allocate_on(struct stat *s, struct slot *slot, int cpu, bool *gone)
 	column = &s->m.columns[s->m.ncolumns - 1];
 	if (pmc_allocate(column->spec, column->mode, column->flags, cpu, &column->id, 0) != 0) {
 		*gone = true;
-		return refused(s, slot);	/* the column goes with the slot */
+		return stat_refuse_slot(s, slot);	/* the column goes with the slot */
 	}
 	column->allocated = true;
 	slot->ncolumns++;
@@ -236,7 +239,7 @@ static int allocate_on(struct stat *s, struct slot *slot, int cpu, bool *gone)
 }
 
 /* A count that lacks a CPU would be wrong: what some have given is given back. */
-static void drop_slot(struct stat *s, struct slot *slot)
+static void slot_drop(struct stat_run *s, struct stat_slot *slot)
 {
 	while (s->m.ncolumns > slot->first) {
 		struct column *column = &s->m.columns[--s->m.ncolumns];
@@ -248,23 +251,23 @@ static void drop_slot(struct stat *s, struct slot *slot)
 	slot->ncolumns = 0;
 }
 
-static int allocate_slot(struct stat *s, struct slot *slot, const struct cpulist *cpus)
+static int slot_allocate(struct stat_run *s, struct stat_slot *slot, const struct cpulist *cpus)
 {
 	bool gone = false;
 	int code = 0;
 
 	slot->first = s->m.ncolumns;
 	if (!s->system)
-		code = allocate_on(s, slot, PMC_CPU_ANY, &gone);
+		code = slot_allocate_on(s, slot, PMC_CPU_ANY, &gone);
 	for (int cpu = s->system ? cpulist_next(cpus, 0) : -1; cpu >= 0 && !code && !gone;
 	     cpu = cpulist_next(cpus, cpu + 1))
-		code = allocate_on(s, slot, cpu, &gone);
+		code = slot_allocate_on(s, slot, cpu, &gone);
 	if (gone)
-		drop_slot(s, slot);
+		slot_drop(s, slot);
 	return code;
 }
 
-static int allocate_all(struct stat *s)
+static int stat_allocate(struct stat_run *s)
 {
 	struct cpulist cpus;
 	int code = 0;
@@ -275,8 +278,8 @@ static int allocate_all(struct stat *s)
 	if (cpulist_online(&cpus) != 0)
 		return fail(EX_OSERR, "ERROR: Cannot determine which CPUs are online");
 	for (int i = 0; i < NSLOTS && !code; i++)
-		code = allocate_slot(s, &s->slots[i], &cpus);
-	tell_missing(s);
+		code = slot_allocate(s, &s->slots[i], &cpus);
+	stat_note_missing(s);
 	if (s->m.ncolumns)
 		s->m.seen |= s->system ? SEEN_SYSTEM_PMC : SEEN_PROCESS_PMC;
 	getrusage(RUSAGE_CHILDREN, &s->before);
@@ -285,14 +288,14 @@ static int allocate_all(struct stat *s)
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-static void use_all(struct stat *s)
+static void stat_use_all(struct stat_run *s)
 {
 	for (int i = 0; i < NSLOTS; i++)
-		s->slots[i] = (struct slot){ .kind = &kinds[i], .spec = kinds[i].spec };
+		s->slots[i] = (struct stat_slot){ .kind = &kinds[i], .spec = kinds[i].spec };
 }
 
 /* The last slots are those of the list, in its order. */
-static int choose(struct stat *s, char *list)
+static int stat_choose_events(struct stat_run *s, char *list)
 {
 	char *names[MAX_CHOSEN], *name, *rest = list;
 	int count = 0;
@@ -305,36 +308,36 @@ static int choose(struct stat *s, char *list)
 				    "counts more", MAX_CHOSEN);
 		names[count++] = name;
 	}
-	use_all(s);
+	stat_use_all(s);
 	for (int i = 0; i < count; i++)
-		s->slots[NSLOTS - count + i] = (struct slot){ .spec = names[i] };
+		s->slots[NSLOTS - count + i] = (struct stat_slot){ .spec = names[i] };
 	return 0;
 }
 
-static void show_usage(FILE *file, const struct stat *s)
+static void stat_usage(FILE *file, const struct stat_run *s)
 {
 	fprintf(file, "usage: pmc %s [-d] [-j LIST] [--exit-status] COMMAND [ARGUMENT...]\n",
 		s->system ? "stat-system" : "stat");
 }
 
-static int parse(struct stat *s, int argc, char *argv[], bool *ended)
+static int stat_parse(struct stat_run *s, int argc, char *argv[], bool *ended)
 {
 	struct opt_scan scan;
 	int letter, code = 0;
 
-	use_all(s);
+	stat_use_all(s);
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
 	while (!code && (letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == OPT_HELP) {
 			*ended = true;
-			show_usage(stdout, s);
+			stat_usage(stdout, s);
 			opt_help(stdout, options, NOPTIONS, sizeof(options[0]));
 			return opt_flush_stdout();
 		}
 		if (letter == 'd')
 			s->display = true;
 		else if (letter == 'j')
-			code = choose(s, optarg);
+			code = stat_choose_events(s, optarg);
 		else if (targets_from(&s->m, letter))
 			continue;
 		else if (letter == OPT_EXIT_STATUS)
@@ -347,7 +350,7 @@ static int parse(struct stat *s, int argc, char *argv[], bool *ended)
 	if (!code)
 		code = targets_check_from(&s->m, !s->system);
 	if (code) {
-		show_usage(stderr, s);
+		stat_usage(stderr, s);
 		return code;
 	}
 	s->m.command = argv + optind;
@@ -356,12 +359,12 @@ static int parse(struct stat *s, int argc, char *argv[], bool *ended)
 	return 0;
 }
 
-static int count(struct stat *s)
+static int stat_count(struct stat_run *s)
 {
 	static int (*const phases[])(struct measure *m) = {
 		run_prepare, child_spawn, pmcs_attach, pmcs_start, child_go, run_loop, run_finish,
 	};
-	int code = allocate_all(s);
+	int code = stat_allocate(s);
 
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code; i++)
 		code = phases[i](&s->m);
@@ -370,14 +373,14 @@ static int count(struct stat *s)
 
 static int stat_main(bool system, int argc, char *argv[])
 {
-	struct stat s = { .system = system };
+	struct stat_run s = { .system = system };
 	bool ended = false;
 	int code, closing;
 
 	measure_begin(&s.m, &report);
-	code = parse(&s, argc, argv, &ended);
+	code = stat_parse(&s, argc, argv, &ended);
 	if (!code && !ended)
-		code = count(&s);
+		code = stat_count(&s);
 	closing = measure_end(&s.m);
 	if (!code)
 		code = closing;

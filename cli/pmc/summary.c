@@ -14,19 +14,19 @@
 
 #define TOP 5
 
-struct share {
+struct summary_share {
 	char *process;
 	uint64_t samples;
 };
-struct event {
+struct summary_event {
 	char *name;
 	uint64_t rate;
-	struct share *shares;
+	struct summary_share *shares;
 	size_t nshares;
 };
 struct summary {
 	struct log_names names;
-	struct event *events;	/* those that have a name and a period of their own */
+	struct summary_event *events;	/* those that have a name and a period of their own */
 	size_t nevents;
 	uint64_t drops, lost;
 };
@@ -38,15 +38,15 @@ static const struct opt options[] = {
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
-static int no_memory(void)
+static int summary_no_memory(void)
 {
 	return fail(EX_OSERR, "ERROR: no memory for the summary");
 }
 
 /* PMCs of one event on several CPUs are one event. */
-static struct event *event_of(struct summary *s, const char *name, uint64_t rate)
+static struct summary_event *summary_find_event(struct summary *s, const char *name, uint64_t rate)
 {
-	struct event *events;
+	struct summary_event *events;
 
 	for (size_t i = 0; i < s->nevents; i++) {
 		if (s->events[i].rate == rate && strcmp(s->events[i].name, name) == 0)
@@ -56,13 +56,13 @@ static struct event *event_of(struct summary *s, const char *name, uint64_t rate
 	if (!events)
 		return NULL;
 	s->events = events;
-	events[s->nevents] = (struct event){ .name = strdup(name), .rate = rate };
+	events[s->nevents] = (struct summary_event){ .name = strdup(name), .rate = rate };
 	return events[s->nevents].name ? &events[s->nevents++] : NULL;
 }
 
-static struct share *share_of(struct event *event, const char *process)
+static struct summary_share *event_find_share(struct summary_event *event, const char *process)
 {
-	struct share *shares;
+	struct summary_share *shares;
 
 	for (size_t i = 0; i < event->nshares; i++) {
 		if (strcmp(event->shares[i].process, process) == 0)
@@ -72,37 +72,38 @@ static struct share *share_of(struct event *event, const char *process)
 	if (!shares)
 		return NULL;
 	event->shares = shares;
-	shares[event->nshares] = (struct share){ .process = strdup(process) };
+	shares[event->nshares] = (struct summary_share){ .process = strdup(process) };
 	return shares[event->nshares].process ? &shares[event->nshares++] : NULL;
 }
 
-static int count_sample(struct summary *s, pmc_id_t id, uint32_t pid)
+static int summary_count_sample(struct summary *s, pmc_id_t id, uint32_t pid)
 {
 	const struct name *event_name = names_find(&s->names.events, id);
 	const struct name *process = names_find(&s->names.processes, pid);
 	char unnamed[2][32];
-	struct event *event;
-	struct share *share;
+	struct summary_event *event;
+	struct summary_share *share;
 
 	snprintf(unnamed[0], sizeof(unnamed[0]), "pmc-0x%x", id);
 	snprintf(unnamed[1], sizeof(unnamed[1]), "pid %d", (int)pid);
-	event = event_of(s, event_name ? event_name->text : unnamed[0],
-			 event_name ? event_name->rate : 0);
-	share = event ? share_of(event, process ? process->text : unnamed[1]) : NULL;
+	event = summary_find_event(s, event_name ? event_name->text : unnamed[0],
+				   event_name ? event_name->rate : 0);
+	share = event ? event_find_share(event, process ? process->text : unnamed[1]) : NULL;
 	if (!share)
-		return no_memory();
+		return summary_no_memory();
 	share->samples++;
 	return 0;
 }
 
-static int take(void *arg, const struct pmclog_ev *ev)
+static int summary_take(void *arg, const struct pmclog_ev *ev)
 {
 	struct summary *s = arg;
 
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN)
-		return count_sample(s, ev->pl_u.pl_cc.pl_pmcid, ev->pl_u.pl_cc.pl_pid);
+		return summary_count_sample(s, ev->pl_u.pl_cc.pl_pmcid, ev->pl_u.pl_cc.pl_pid);
 	if (ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
-		return count_sample(s, ev->pl_u.pl_s.pl_pmcid, (uint32_t)ev->pl_u.pl_s.pl_pid);
+		return summary_count_sample(s, ev->pl_u.pl_s.pl_pmcid,
+					    (uint32_t)ev->pl_u.pl_s.pl_pid);
 	if (ev->pl_type == PMCLOG_TYPE_DROPNOTIFY) {
 		s->drops++;
 		s->lost += ev->pl_u.pl_dn.pl_lost;
@@ -110,37 +111,37 @@ static int take(void *arg, const struct pmclog_ev *ev)
 	return log_learn(&s->names, ev);
 }
 
-static int by_samples(const void *a, const void *b)
+static int share_compare(const void *a, const void *b)
 {
-	const struct share *x = a, *y = b;
+	const struct summary_share *x = a, *y = b;
 
 	if (x->samples != y->samples)
 		return x->samples < y->samples ? 1 : -1;
 	return strcmp(x->process, y->process);
 }
 
-static void safe(const char *text)
+static void summary_put_text(const char *text)
 {
 	for (; *text; text++)
 		putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
 }
 
 /* Without a period in the log samples are all that can be told. */
-static void print_event(const struct event *event, size_t index, size_t top, bool full)
+static void event_print(const struct summary_event *event, size_t index, size_t top, bool full)
 {
 	if (full)
 		printf("idx: %zu name: ", index);
-	safe(event->name);
+	summary_put_text(event->name);
 	if (full)
 		printf(" rate: %llu", (unsigned long long)event->rate);
 	puts(full ? "" : ":");
 	for (size_t i = 0; i < event->nshares && (full || i < top); i++) {
-		const struct share *share = &event->shares[i];
+		const struct summary_share *share = &event->shares[i];
 		uint64_t times = full || !event->rate ? 1 : event->rate;
 
 		if (!full)
 			putchar('\t');
-		safe(share->process);
+		summary_put_text(share->process);
 		times *= share->samples;
 		printf(": %llu\n", (unsigned long long)times);
 	}
@@ -158,10 +159,10 @@ static void summary_free(struct summary *s)
 	log_names_free(&s->names);
 }
 
-static int summarize(const char *file, size_t top, bool full)
+static int summary_run(const char *file, size_t top, bool full)
 {
 	struct summary s = { .nevents = 0 };
-	struct log_user user = { .record = take, .arg = &s };
+	struct log_user user = { .record = summary_take, .arg = &s };
 	int fd = -1, written, code = log_open_input(file, &fd);
 
 	if (code)
@@ -170,9 +171,9 @@ static int summarize(const char *file, size_t top, bool full)
 	close(fd);
 	for (size_t i = 0; i < s.nevents; i++) {
 		if (s.events[i].nshares)
-			qsort(s.events[i].shares, s.events[i].nshares, sizeof(struct share),
-			      by_samples);
-		print_event(&s.events[i], i + 1, top, full);
+			qsort(s.events[i].shares, s.events[i].nshares, sizeof(struct summary_share),
+			      share_compare);
+		event_print(&s.events[i], i + 1, top, full);
 	}
 	log_note_gaps(file, s.drops, s.lost);
 	summary_free(&s);
@@ -180,7 +181,7 @@ static int summarize(const char *file, size_t top, bool full)
 	return code ? code : written;
 }
 
-static void show_usage(FILE *file)
+static void summary_usage(FILE *file)
 {
 	fputs("usage: pmc summary [-k NUMBER | -f] LOG\n", file);
 }
@@ -196,9 +197,9 @@ int pmc_cmd_summary(int argc, char *argv[])
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
 	while ((letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == OPT_HELP)
-			return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+			return opt_show_help(summary_usage, options, NOPTIONS, sizeof(options[0]));
 		if (letter == '?') {
-			show_usage(stderr);
+			summary_usage(stderr);
 			return EX_USAGE;
 		}
 		full |= letter == 'f';
@@ -210,11 +211,11 @@ int pmc_cmd_summary(int argc, char *argv[])
 			return fail(EX_USAGE, "ERROR: %s not usable value", optarg);
 	}
 	if (optind + 1 != argc) {
-		show_usage(stderr);
+		summary_usage(stderr);
 		return optind == argc ? fail(EX_USAGE, "ERROR: a log is needed") :
 		       fail(EX_USAGE, "ERROR: one log at a time: \"%s\" or \"%s\"",
 			    argv[optind], argv[optind + 1]);
 	}
 	signal(SIGPIPE, SIG_IGN);
-	return summarize(argv[optind], top, full);
+	return summary_run(argv[optind], top, full);
 }

@@ -21,7 +21,7 @@ int admin_add(struct control *control, bool enable, int row)
 	return 0;
 }
 
-static int check_ids(const struct control *control, int ncpu, int npmc)
+static int admin_check_ids(const struct control *control, int ncpu, int npmc)
 {
 	for (size_t i = 0; i < control->nadmin; i++) {
 		const struct admin *admin = &control->admin[i];
@@ -35,7 +35,7 @@ static int check_ids(const struct control *control, int ncpu, int npmc)
 }
 
 /* CPUs that are offline are passed over by "*", and refused by number. */
-static int change(const struct admin *admin, int cpu, int row)
+static int admin_change(const struct admin *admin, int cpu, int row)
 {
 	int err = admin->enable ? pmc_enable(cpu, row) : pmc_disable(cpu, row);
 
@@ -45,14 +45,14 @@ static int change(const struct admin *admin, int cpu, int row)
 			admin->enable ? "Enable" : "Disable", row, cpu);
 }
 
-static int change_rows(const struct admin *admin, int cpu, int npmc)
+static int admin_change_rows(const struct admin *admin, int cpu, int npmc)
 {
 	int code = 0;
 
 	if (admin->row != CTL_ALL)
-		return change(admin, cpu, admin->row);
+		return admin_change(admin, cpu, admin->row);
 	for (int row = 0; row < npmc && !code; row++)
-		code = change(admin, cpu, row);
+		code = admin_change(admin, cpu, row);
 	return code;
 }
 
@@ -66,14 +66,14 @@ int admin_run(const struct control *control)
 		return fail_pmc(EX_OSERR, "Unable to determine the number of CPUs");
 	if (npmc <= 0)
 		return fail(EX_CONFIG, "No PMCs found");
-	code = check_ids(control, ncpu, npmc);
+	code = admin_check_ids(control, ncpu, npmc);
 	for (size_t i = 0; i < control->nadmin && !code; i++) {
 		const struct admin *admin = &control->admin[i];
 
 		if (admin->cpu != CTL_ALL)
-			code = change_rows(admin, admin->cpu, npmc);
+			code = admin_change_rows(admin, admin->cpu, npmc);
 		for (int cpu = 0; admin->cpu == CTL_ALL && cpu < ncpu && !code; cpu++)
-			code = change_rows(admin, cpu, npmc);
+			code = admin_change_rows(admin, cpu, npmc);
 	}
 	return code;
 }

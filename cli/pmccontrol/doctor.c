@@ -13,7 +13,7 @@ static const char *const states[] = {
 };
 
 /* Asks the daemon, or the one that pmc_init() starts for root alone. */
-static void ask_daemon(struct gates *gates, bool listens)
+static void doctor_ask_daemon(struct gates *gates, bool listens)
 {
 	struct pmc_gate *told;
 	int count;
@@ -36,7 +36,7 @@ static void ask_daemon(struct gates *gates, bool listens)
 	free(told);
 }
 
-static void put_text(struct buf *out, const struct gates *gates)
+static void doctor_put_text(struct buf *out, const struct gates *gates)
 {
 	for (size_t i = 0; i < gates->count; i++) {
 		const struct pmc_gate *gate = &gates->gate[i];
@@ -46,7 +46,7 @@ static void put_text(struct buf *out, const struct gates *gates)
 	}
 }
 
-static void put_json(struct buf *out, const struct gates *gates, bool open)
+static void doctor_put_json(struct buf *out, const struct gates *gates, bool open)
 {
 	struct json json = { .out = out };
 
@@ -68,7 +68,7 @@ static void put_json(struct buf *out, const struct gates *gates, bool open)
 	buf_add(out, "\n", 1);
 }
 
-int doctor(const struct control *control)
+int doctor_run(const struct control *control)
 {
 	struct gates *gates = calloc(1, sizeof(*gates));
 	struct buf out = { 0 };
@@ -79,14 +79,14 @@ int doctor(const struct control *control)
 		return fail_errno(EX_OSERR, "ERROR");
 	gates_of_kernel(gates, "");
 	gates_of_caller(gates, "");
-	ask_daemon(gates, gate_of_socket(gates));
+	doctor_ask_daemon(gates, gate_of_socket(gates));
 	for (size_t i = 0; i < gates->count; i++)
 		open &= gates->gate[i].pg_state != PMC_GATE_CLOSED;
 	if (control->json)
-		put_json(&out, gates, open);
+		doctor_put_json(&out, gates, open);
 	else
-		put_text(&out, gates);
+		doctor_put_text(&out, gates);
 	free(gates);
-	code = print_out(&out, 0);
+	code = control_print(&out, 0);
 	return code || open ? code : EX_UNAVAILABLE;
 }

@@ -26,7 +26,7 @@
 #define CAP_SYS_ADMIN_	21
 #define CAP_PERFMON_	38
 
-static void printable(char *text)
+static void text_make_printable(char *text)
 {
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
@@ -48,13 +48,13 @@ void gate_add(struct gates *gates, enum pmc_gate_state state, const char *name, 
 	va_start(args, format);
 	vsnprintf(gate->pg_finding, sizeof(gate->pg_finding), format, args);
 	va_end(args);
-	printable(gate->pg_finding);
+	text_make_printable(gate->pg_finding);
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
 
 /* The file's first bytes.  0, or -errno with an empty text. */
-static int read_file(const char *root, const char *name, char *text, size_t size)
+static int gate_read_file(const char *root, const char *name, char *text, size_t size)
 {
 	char path[512];
 	ssize_t n;
@@ -74,19 +74,19 @@ static int read_file(const char *root, const char *name, char *text, size_t size
 	return 0;
 }
 
-static int read_line(const char *root, const char *name, char *text, size_t size)
+static int gate_read_line(const char *root, const char *name, char *text, size_t size)
 {
-	int err = read_file(root, name, text, size);
+	int err = gate_read_file(root, name, text, size);
 
 	text[strcspn(text, "\n")] = '\0';
 	return err;
 }
 
 /* A file that holds one number.  0 or -errno; -EINVAL: it holds something else. */
-static int read_number(const char *root, const char *name, long *number)
+static int gate_read_number(const char *root, const char *name, long *number)
 {
 	char text[64], *end;
-	int err = read_line(root, name, text, sizeof(text));
+	int err = gate_read_line(root, name, text, sizeof(text));
 
 	if (err)
 		return err;
@@ -97,7 +97,7 @@ static int read_number(const char *root, const char *name, long *number)
 	return end == text || *end || errno ? -EINVAL : 0;
 }
 
-static unsigned long long inode(const char *root, const char *name)
+static unsigned long long file_inode(const char *root, const char *name)
 {
 	char path[512];
 	struct stat st;
@@ -113,7 +113,7 @@ static void gate_kernel(struct gates *gates, const char *root)
 	unsigned int major, minor;
 	char release[80];
 
-	if (read_line(root, "/proc/sys/kernel/osrelease", release, sizeof(release)) != 0 ||
+	if (gate_read_line(root, "/proc/sys/kernel/osrelease", release, sizeof(release)) != 0 ||
 	    sscanf(release, "%u.%u", &major, &minor) != 2)
 		gate_add(gates, PMC_GATE_CLOSED, "kernel", "is /proc mounted?",
 			 "cannot tell which kernel this is");
@@ -130,7 +130,7 @@ static void gate_btf(struct gates *gates, const char *root)
 {
 	static const char *const name = "kernel types (/sys/kernel/btf/vmlinux)";
 
-	if (inode(root, "/sys/kernel/btf/vmlinux") != 0)
+	if (file_inode(root, "/sys/kernel/btf/vmlinux") != 0)
 		gate_add(gates, PMC_GATE_OPEN, name, "", "there");
 	else
 		gate_add(gates, PMC_GATE_CLOSED, name,
@@ -142,7 +142,7 @@ static void gate_lockdown(struct gates *gates, const char *root)
 {
 	static const char *const name = "kernel lockdown";
 	char text[128], *level;
-	int err = read_line(root, "/sys/kernel/security/lockdown", text, sizeof(text));
+	int err = gate_read_line(root, "/sys/kernel/security/lockdown", text, sizeof(text));
 
 	if (err == -EACCES || err == -EPERM) {
 		gate_add(gates, PMC_GATE_OPEN, name, "", "may not be looked at");
@@ -171,7 +171,7 @@ static void gate_paranoid(struct gates *gates, const char *root)
 {
 	static const char *const name = "kernel.perf_event_paranoid";
 	long level;
-	int err = read_number(root, "/proc/sys/kernel/perf_event_paranoid", &level);
+	int err = gate_read_number(root, "/proc/sys/kernel/perf_event_paranoid", &level);
 
 	if (err == -ENOENT)
 		gate_add(gates, PMC_GATE_CLOSED, name,
@@ -190,7 +190,7 @@ static void gate_watchdog(struct gates *gates, const char *root)
 	static const char *const name = "kernel.nmi_watchdog";
 	long on;
 
-	if (read_number(root, "/proc/sys/kernel/nmi_watchdog", &on) != 0)
+	if (gate_read_number(root, "/proc/sys/kernel/nmi_watchdog", &on) != 0)
 		gate_add(gates, PMC_GATE_OPEN, name, "", "not in this kernel");
 	else if (on == 0)
 		gate_add(gates, PMC_GATE_OPEN, name, "", "0: takes no counter");
@@ -212,17 +212,17 @@ void gates_of_kernel(struct gates *gates, const char *root)
 
 /* --- the caller ------------------------------------------------------------------------------ */
 
-static bool has(unsigned long long set, int cap)
+static bool capability_has(unsigned long long set, int cap)
 {
 	return set >> cap & 1;
 }
 
 /* The effective ones; false if they are not told. */
-static bool capabilities(const char *root, unsigned long long *effective)
+static bool capability_read(const char *root, unsigned long long *effective)
 {
 	char text[4096], *line;
 
-	if (read_file(root, "/proc/self/status", text, sizeof(text)) != 0)
+	if (gate_read_file(root, "/proc/self/status", text, sizeof(text)) != 0)
 		return false;
 	line = strstr(text, "\nCapEff:");
 	if (!line)
@@ -231,9 +231,9 @@ static bool capabilities(const char *root, unsigned long long *effective)
 	return true;
 }
 
-static bool privileged(unsigned long long effective)
+static bool capability_is_privileged(unsigned long long effective)
 {
-	return has(effective, CAP_PERFMON_) || has(effective, CAP_SYS_ADMIN_);
+	return capability_has(effective, CAP_PERFMON_) || capability_has(effective, CAP_SYS_ADMIN_);
 }
 
 static void gate_capabilities(struct gates *gates, unsigned long long effective, bool initial)
@@ -241,11 +241,11 @@ static void gate_capabilities(struct gates *gates, unsigned long long effective,
 	static const char *const name = "capabilities";
 	const char *where = initial ? "" : " in this user namespace";
 
-	if (initial && privileged(effective))
+	if (initial && capability_is_privileged(effective))
 		gate_add(gates, PMC_GATE_OPEN, name, "",
 			 "%s: whole CPUs, all processes, administration",
-			 has(effective, CAP_PERFMON_) ? "CAP_PERFMON" : "CAP_SYS_ADMIN");
-	else if (has(effective, CAP_SYS_PTRACE_))
+			 capability_has(effective, CAP_PERFMON_) ? "CAP_PERFMON" : "CAP_SYS_ADMIN");
+	else if (capability_has(effective, CAP_SYS_PTRACE_))
 		gate_add(gates, PMC_GATE_LIMITS, name,
 			 "CAP_PERFMON or CAP_SYS_ADMIN outside of a container allows whole CPUs "
 			 "and administration", "CAP_SYS_PTRACE: processes of other users%s", where);
@@ -261,9 +261,10 @@ static void gate_yama(struct gates *gates, const char *root, unsigned long long 
 		      bool initial)
 {
 	static const char *const name = "kernel.yama.ptrace_scope";
-	bool all = initial && privileged(effective), most = has(effective, CAP_SYS_PTRACE_);
+	bool all = initial && capability_is_privileged(effective);
+	bool most = capability_has(effective, CAP_SYS_PTRACE_);
 	long scope;
-	int err = read_number(root, "/proc/sys/kernel/yama/ptrace_scope", &scope);
+	int err = gate_read_number(root, "/proc/sys/kernel/yama/ptrace_scope", &scope);
 
 	if (err == -ENOENT)
 		gate_add(gates, PMC_GATE_OPEN, name, "", "not in this kernel");
@@ -286,11 +287,11 @@ static void gate_yama(struct gates *gates, const char *root, unsigned long long 
 
 void gates_of_caller(struct gates *gates, const char *root)
 {
-	unsigned long long user = inode(root, "/proc/self/ns/user"), effective = 0;
-	unsigned long long pid = inode(root, "/proc/self/ns/pid");
+	unsigned long long user = file_inode(root, "/proc/self/ns/user"), effective = 0;
+	unsigned long long pid = file_inode(root, "/proc/self/ns/pid");
 	bool initial = user == INITIAL_USER_NS;
 
-	if (capabilities(root, &effective))
+	if (capability_read(root, &effective))
 		gate_capabilities(gates, effective, initial);
 	else
 		gate_add(gates, PMC_GATE_LIMITS, "capabilities", "is /proc mounted?",

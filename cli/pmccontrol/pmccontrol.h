@@ -37,10 +37,10 @@ int show_events(const struct control *control);
 int show_statistics(const struct control *control);
 
 /* Prints what was put together; nothing of it when a query failed on the way. */
-int print_out(struct buf *out, int code);
+int control_print(struct buf *out, int code);
 
 /* ctl_doctor.c: needs no daemon. */
-int doctor(const struct control *control);
+int doctor_run(const struct control *control);
 
 /* ctl_tunable.c */
 int tunable_run(const struct control *control);

@@ -10,7 +10,7 @@
 #include "cli/common/common.h"
 #include "pmccontrol.h"
 
-int print_out(struct buf *out, int code)
+int control_print(struct buf *out, int code)
 {
 	if (!code && out->failed) {
 		errno = ENOMEM;
@@ -24,14 +24,14 @@ int print_out(struct buf *out, int code)
 	return code;
 }
 
-static int get_cpuinfo(const struct pmc_cpuinfo **info)
+static int machine_find(const struct pmc_cpuinfo **info)
 {
 	if (pmc_cpuinfo(info) != 0)
 		return fail_pmc(EX_OSERR, "Unable to determine CPU information");
 	return 0;
 }
 
-static const char *known(const char *name)
+static const char *name_or_unknown(const char *name)
 {
 	return name ? name : "UNKNOWN";
 }
@@ -39,7 +39,7 @@ static const char *known(const char *name)
 /* --- -l ------------------------------------------------------------------------------------- */
 
 /* Of an event without a name here (another owner's hardware event) the number is all there is. */
-static const char *event_name(const struct pmc_info *row, char *room, size_t size)
+static const char *row_event_name(const struct pmc_info *row, char *room, size_t size)
 {
 	const char *name = pmc_name_of_event(row->pm_event);
 
@@ -49,31 +49,31 @@ static const char *event_name(const struct pmc_info *row, char *room, size_t siz
 	return room;
 }
 
-static void put_row(struct buf *out, uint32_t number, const struct pmc_info *row)
+static void row_put_text(struct buf *out, uint32_t number, const struct pmc_info *row)
 {
 	char room[16];
 
 	buf_printf(out, " %-2u %-16s %-6s %-8s %-10s", number, row->pm_name,
-		   known(pmc_name_of_class(row->pm_class)),
+		   name_or_unknown(pmc_name_of_class(row->pm_class)),
 		   row->pm_enabled ? "ENABLED" : "DISABLED",
-		   known(pmc_name_of_disposition(row->pm_rowdisp)));
+		   name_or_unknown(pmc_name_of_disposition(row->pm_rowdisp)));
 	if (row->pm_ownerpid != -1) {
 		buf_printf(out, " (pid %d)", (int)row->pm_ownerpid);
-		buf_printf(out, " %-32s", event_name(row, room, sizeof(room)));
+		buf_printf(out, " %-32s", row_event_name(row, room, sizeof(room)));
 		if (PMC_IS_SAMPLING_MODE(row->pm_mode))
 			buf_printf(out, " (reload count %jd)", (intmax_t)row->pm_reloadcount);
 	}
 	buf_add(out, "\n", 1);
 }
 
-static void put_cpu(struct buf *out, int index, const struct pmc_pmcinfo *info, uint32_t npmc)
+static void cpu_put_text(struct buf *out, int index, const struct pmc_pmcinfo *info, uint32_t npmc)
 {
 	buf_printf(out, "#CPU %d:\n#N  NAME             CLASS  STATE    ROW-DISP\n", index);
 	for (uint32_t i = 0; i < npmc; i++)
-		put_row(out, i, &info->pm_pmcs[i]);
+		row_put_text(out, i, &info->pm_pmcs[i]);
 }
 
-static void json_row(struct json *json, uint32_t number, const struct pmc_info *row)
+static void row_put_json(struct json *json, uint32_t number, const struct pmc_info *row)
 {
 	char room[16];
 
@@ -88,7 +88,7 @@ static void json_row(struct json *json, uint32_t number, const struct pmc_info *
 	} else {
 		json_open(json, "owner", '{');
 		json_number(json, "pid", (uint64_t)row->pm_ownerpid);
-		json_string(json, "event", event_name(row, room, sizeof(room)));
+		json_string(json, "event", row_event_name(row, room, sizeof(room)));
 		json_string(json, "mode", pmc_name_of_mode(row->pm_mode));
 		if (PMC_IS_SAMPLING_MODE(row->pm_mode))
 			json_number(json, "reload_count", row->pm_reloadcount);
@@ -97,19 +97,19 @@ static void json_row(struct json *json, uint32_t number, const struct pmc_info *
 	json_close(json, '}');
 }
 
-static void json_cpu(struct json *json, int cpu, const struct pmc_pmcinfo *info, uint32_t npmc)
+static void cpu_put_json(struct json *json, int cpu, const struct pmc_pmcinfo *info, uint32_t npmc)
 {
 	json_open(json, NULL, '{');
 	json_number(json, "cpu", (uint64_t)cpu);
 	json_open(json, "rows", '[');
 	for (uint32_t i = 0; i < npmc; i++)
-		json_row(json, i, &info->pm_pmcs[i]);
+		row_put_json(json, i, &info->pm_pmcs[i]);
 	json_close(json, ']');
 	json_close(json, '}');
 }
 
 /* Every CPU that is online. */
-static int each_cpu(const struct control *control, const struct pmc_cpuinfo *info,
+static int cpus_put(const struct control *control, const struct pmc_cpuinfo *info,
 		    struct json *json)
 {
 	int index = 0;
@@ -123,9 +123,9 @@ static int each_cpu(const struct control *control, const struct pmc_cpuinfo *inf
 			return fail_pmc(EX_OSERR, "Unable to get PMC status for CPU %d", cpu);
 		}
 		if (control->json)
-			json_cpu(json, cpu, rows, info->pm_npmc);
+			cpu_put_json(json, cpu, rows, info->pm_npmc);
 		else
-			put_cpu(json->out, index, rows, info->pm_npmc);
+			cpu_put_text(json->out, index, rows, info->pm_npmc);
 		index++;
 		free(rows);
 	}
@@ -138,7 +138,7 @@ int show_rows(const struct control *control)
 	struct buf out = { 0 };
 	struct json json = { .out = &out };
 	const char *type;
-	int code = get_cpuinfo(&info);
+	int code = machine_find(&info);
 
 	if (code)
 		return code;
@@ -147,24 +147,24 @@ int show_rows(const struct control *control)
 	type = pmc_name_of_cputype(info->pm_cputype);
 	if (!control->json) {
 		buf_printf(&out, "%u %s CPUs present, with %u PMCs per CPU\n", info->pm_ncpu,
-			   known(type), info->pm_npmc);
-		return print_out(&out, each_cpu(control, info, &json));
+			   name_or_unknown(type), info->pm_npmc);
+		return control_print(&out, cpus_put(control, info, &json));
 	}
 	json_open(&json, NULL, '{');
 	json_string(&json, "cputype", type);
 	json_number(&json, "ncpu", info->pm_ncpu);
 	json_number(&json, "npmc", info->pm_npmc);
 	json_open(&json, "cpus", '[');
-	code = each_cpu(control, info, &json);
+	code = cpus_put(control, info, &json);
 	json_close(&json, ']');
 	json_close(&json, '}');
 	buf_add(&out, "\n", 1);
-	return print_out(&out, code);
+	return control_print(&out, code);
 }
 
 /* --- -L ------------------------------------------------------------------------------------- */
 
-static void put_class(const struct control *control, struct json *json, const char *class_,
+static void class_put(const struct control *control, struct json *json, const char *class_,
 		      const char **names, int count)
 {
 	if (!control->json) {
@@ -187,7 +187,7 @@ int show_events(const struct control *control)
 	const struct pmc_cpuinfo *info;
 	struct buf out = { 0 };
 	struct json json = { .out = &out };
-	int code = get_cpuinfo(&info);
+	int code = machine_find(&info);
 
 	if (code)
 		return code;
@@ -196,16 +196,17 @@ int show_events(const struct control *control)
 		json_open(&json, "classes", '[');
 	}
 	for (uint32_t i = 0; i < info->pm_nclass && !code; i++) {
-		const char *class_ = known(pmc_name_of_class(info->pm_classes[i].pm_class));
+		enum pmc_class class = info->pm_classes[i].pm_class;
+		const char *class_ = name_or_unknown(pmc_name_of_class(class));
 		const char **names;
 		int count;
 
-		if (pmc_event_names_of_class(info->pm_classes[i].pm_class, &names, &count) != 0) {
+		if (pmc_event_names_of_class(class, &names, &count) != 0) {
 			code = fail_pmc(EX_OSERR, "ERROR: Cannot find information for event class "
 					"\"%s\"", class_);
 			break;
 		}
-		put_class(control, &json, class_, names, count);
+		class_put(control, &json, class_, names, count);
 		free(names);
 	}
 	if (control->json) {
@@ -213,7 +214,7 @@ int show_events(const struct control *control)
 		json_close(&json, '}');
 		buf_add(&out, "\n", 1);
 	}
-	return print_out(&out, code);
+	return control_print(&out, code);
 }
 
 /* --- -s ------------------------------------------------------------------------------------- */
@@ -263,5 +264,5 @@ int show_statistics(const struct control *control)
 		buf_printf(&out, FIGURE_LINE "%llu\n", "call chains that lack callers:",
 			   (unsigned long long)cut);
 	}
-	return print_out(&out, 0);
+	return control_print(&out, 0);
 }

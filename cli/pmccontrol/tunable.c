@@ -9,7 +9,7 @@
 #include "cli/common/common.h"
 #include "pmccontrol.h"
 
-static void put_json(struct json *json, const struct pmc_tunable *tunable)
+static void tunable_put_json(struct json *json, const struct pmc_tunable *tunable)
 {
 	json_open(json, NULL, '{');
 	json_string(json, "name", tunable->pm_name);
@@ -18,7 +18,7 @@ static void put_json(struct json *json, const struct pmc_tunable *tunable)
 	json_close(json, '}');
 }
 
-static int show_all(const struct control *control)
+static int tunable_show_all(const struct control *control)
 {
 	struct pmc_tunable *list;
 	struct buf out = { 0 };
@@ -33,7 +33,7 @@ static int show_all(const struct control *control)
 	}
 	for (unsigned int i = 0; i < count; i++)
 		if (control->json)
-			put_json(&json, &list[i]);
+			tunable_put_json(&json, &list[i]);
 		else
 			buf_printf(&out, "%s=\"%s\"%s\n", list[i].pm_name, list[i].pm_value,
 				   list[i].pm_writable ? "" : "  # read-only");
@@ -43,32 +43,32 @@ static int show_all(const struct control *control)
 		buf_add(&out, "\n", 1);
 	}
 	free(list);
-	return print_out(&out, 0);
+	return control_print(&out, 0);
 }
 
 /* A name or value that is none is the caller's mistake. */
-static int exit_code(void)
+static int tunable_exit_code(void)
 {
 	return errno == EINVAL ? EX_DATAERR : EX_OSERR;
 }
 
-static int show_one(const struct control *control)
+static int tunable_show_one(const struct control *control)
 {
 	struct pmc_tunable tunable;
 	struct buf out = { 0 };
 	struct json json = { .out = &out };
 
 	if (pmc_tunable_get(control->tunable, &tunable) != 0)
-		return fail_pmc(exit_code(), "Cannot read %s", control->tunable);
+		return fail_pmc(tunable_exit_code(), "Cannot read %s", control->tunable);
 	if (control->json)
-		put_json(&json, &tunable);
+		tunable_put_json(&json, &tunable);
 	else
 		buf_add(&out, tunable.pm_value, strlen(tunable.pm_value));
 	buf_add(&out, "\n", 1);
-	return print_out(&out, 0);
+	return control_print(&out, 0);
 }
 
-static int set_one(const struct control *control, const char *equals)
+static int tunable_set_one(const struct control *control, const char *equals)
 {
 	char *name = strndup(control->tunable, (size_t)(equals - control->tunable));
 	int code = 0;
@@ -78,7 +78,7 @@ static int set_one(const struct control *control, const char *equals)
 		return fail_errno(EX_OSERR, "ERROR");
 	}
 	if (pmc_tunable_set(name, equals + 1) != 0)
-		code = fail_pmc(exit_code(), "Cannot set %s", name);
+		code = fail_pmc(tunable_exit_code(), "Cannot set %s", name);
 	free(name);
 	return code;
 }
@@ -88,6 +88,6 @@ int tunable_run(const struct control *control)
 	const char *equals = control->tunable ? strchr(control->tunable, '=') : NULL;
 
 	if (!control->tunable)
-		return show_all(control);
-	return equals ? set_one(control, equals) : show_one(control);
+		return tunable_show_all(control);
+	return equals ? tunable_set_one(control, equals) : tunable_show_one(control);
 }

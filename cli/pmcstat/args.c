@@ -30,7 +30,7 @@ struct stat_opt {
 	int (*obey)(struct parse *p, const struct opt *opt, const char *arg);
 };
 
-static int add_column(struct parse *p, const char *spec, enum pmc_mode mode, int cpu)
+static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mode, int cpu)
 {
 	struct column column = { .spec = spec, .mode = mode, .cpu = cpu,
 				 .cumulative = p->cumulative };
@@ -55,16 +55,16 @@ static int add_column(struct parse *p, const char *spec, enum pmc_mode mode, int
 static int obey_process_pmc(struct parse *p, const struct opt *opt, const char *arg)
 {
 	p->m->seen |= SEEN_PROCESS_PMC | SEEN_COUNTING;
-	return add_column(p, arg, PMC_MODE_TC, PMC_CPU_ANY);
+	return parse_add_column(p, arg, PMC_MODE_TC, PMC_CPU_ANY);
 }
 
 static int obey_process_sampling(struct parse *p, const struct opt *opt, const char *arg)
 {
 	p->m->seen |= SEEN_PROCESS_PMC | SEEN_SAMPLING;
-	return add_column(p, arg, PMC_MODE_TS, PMC_CPU_ANY);
+	return parse_add_column(p, arg, PMC_MODE_TS, PMC_CPU_ANY);
 }
 
-static int add_on_cpus(struct parse *p, const char *arg, enum pmc_mode mode)
+static int parse_add_on_cpus(struct parse *p, const char *arg, enum pmc_mode mode)
 {
 	int code = 0;
 
@@ -72,20 +72,20 @@ static int add_on_cpus(struct parse *p, const char *arg, enum pmc_mode mode)
 	p->idle_cpus = NULL;
 	for (int cpu = cpulist_next(&p->cpus, 0); cpu >= 0 && !code;
 	     cpu = cpulist_next(&p->cpus, cpu + 1))
-		code = add_column(p, arg, mode, cpu);
+		code = parse_add_column(p, arg, mode, cpu);
 	return code;
 }
 
 static int obey_system_pmc(struct parse *p, const struct opt *opt, const char *arg)
 {
 	p->m->seen |= SEEN_COUNTING;
-	return add_on_cpus(p, arg, PMC_MODE_SC);
+	return parse_add_on_cpus(p, arg, PMC_MODE_SC);
 }
 
 static int obey_system_sampling(struct parse *p, const struct opt *opt, const char *arg)
 {
 	p->m->seen |= SEEN_SAMPLING;
-	return add_on_cpus(p, arg, PMC_MODE_SS);
+	return parse_add_on_cpus(p, arg, PMC_MODE_SS);
 }
 
 static int obey_rate(struct parse *p, const struct opt *opt, const char *arg)
@@ -328,7 +328,7 @@ static const struct stat_opt options[] = {
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
-static void show_usage(FILE *file)
+static void args_show_usage(FILE *file)
 {
 	fprintf(file, "usage: pmcstat [options] {-p EVENT | -s EVENT}... [command [argument...]]\n"
 		"       pmcstat [options] -R LOG\n"
@@ -341,17 +341,17 @@ static void show_usage(FILE *file)
 static int obey_help(struct parse *p, const struct opt *opt, const char *arg)
 {
 	p->ended = true;
-	show_usage(stdout);
+	args_show_usage(stdout);
 	return opt_flush_stdout();
 }
 
 int args_usage(void)
 {
-	show_usage(stderr);
+	args_show_usage(stderr);
 	return EX_USAGE;
 }
 
-static int obey(struct parse *p, int code)
+static int parse_option(struct parse *p, int code)
 {
 	for (size_t i = 0; i < NOPTIONS; i++) {
 		if (options[i].opt.code == code)
@@ -361,7 +361,7 @@ static int obey(struct parse *p, int code)
 }
 
 /* What -c, --json and --csv mean depends on where samples come from. */
-static int finish_analysis(struct parse *p)
+static int parse_finish_analysis(struct parse *p)
 {
 	struct analysis *a = p->m->analysis;
 	bool log = p->m->seen & SEEN_INPUT;
@@ -397,14 +397,14 @@ int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 	while (!code && !p.ended && (letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == OPT_JSON || letter == OPT_CSV)
 			optarg = opt_dash(argc, argv);
-		code = obey(&p, letter);
+		code = parse_option(&p, letter);
 	}
 	*ended = p.ended;
 	if (!code && p.idle_cpus && m->seen & SEEN_SYSTEM_PMC && m->verbosity > 0)
 		note("WARNING: -c %s changes nothing: it is for the -s and -S that follow it",
 		     p.idle_cpus);
 	if (!code)
-		code = finish_analysis(&p);
+		code = parse_finish_analysis(&p);
 	/* What is printed of a log is the result, not a remark beside a command's output. */
 	if (m->seen & (SEEN_INPUT | SEEN_OF(ANALYSIS_OUTPUT | ANALYSIS_TOP)) &&
 	    !(m->seen & SEEN_OUTPUT))

@@ -74,7 +74,7 @@ static const struct check {
 };
 
 /* No output is an input, and only a log replaces a log. */
-static int check_files(const struct measure *m)
+static int check_outputs(const struct measure *m)
 {
 	bool file = m->log && strcmp(m->log, "-") != 0 && !log_port(m->log);
 	int code = analysis_check_outputs(m->analysis, m->output, m->input);
@@ -87,7 +87,7 @@ static int check_files(const struct measure *m)
 }
 
 /* What never ends is there from the beginning, for its readers. */
-static bool output_grows(const struct measure *m)
+static bool output_is_growing(const struct measure *m)
 {
 	struct stat st;
 
@@ -100,13 +100,13 @@ static bool output_grows(const struct measure *m)
 	return log_port(m->input) != NULL;
 }
 
-static int open_output(struct measure *m)
+static int check_open_output(struct measure *m)
 {
-	int code = check_files(m);
+	int code = check_outputs(m);
 
 	if (code || !m->output)
 		return code;
-	return out_open(&m->out, m->output, output_grows(m) ? OUTPUT_GROWING : OUTPUT_WHOLE);
+	return out_open(&m->out, m->output, output_is_growing(m) ? OUTPUT_GROWING : OUTPUT_WHOLE);
 }
 
 int check_options(struct measure *m)
@@ -122,5 +122,5 @@ int check_options(struct measure *m)
 		return check->text ? fail(EX_USAGE, "ERROR: %s", check->text) : args_usage();
 	}
 	code = targets_check_from(m, m->seen & SEEN_PROCESS_PMC);
-	return code ? code : open_output(m);
+	return code ? code : check_open_output(m);
 }

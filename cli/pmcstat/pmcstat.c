@@ -21,15 +21,15 @@ static int (*const looking[])(struct measure *m) = {
 	check_options, top_read, run_prepare, run_loop, run_finish,
 };
 
-static int read_log(struct measure *m)
+static int pmcstat_read_log(struct measure *m)
 {
 	return m->analysis->seen & ANALYSIS_OUTPUT ? measure_analyse_log(m) : measure_dump_log(m);
 }
 
 /* -R alone. */
-static int (*const reading[])(struct measure *m) = { check_options, read_log };
+static int (*const reading[])(struct measure *m) = { check_options, pmcstat_read_log };
 
-static int run(struct measure *m, int (*const phase[])(struct measure *m), size_t count)
+static int pmcstat_run(struct measure *m, int (*const phase[])(struct measure *m), size_t count)
 {
 	int code = 0;
 
@@ -37,7 +37,7 @@ static int run(struct measure *m, int (*const phase[])(struct measure *m), size_
 		code = phase[i](m);
 	return code;
 }
-#define RUN(m, phase) run(m, phase, sizeof(phase) / sizeof((phase)[0]))
+#define RUN(m, phase) pmcstat_run(m, phase, sizeof(phase) / sizeof((phase)[0]))
 
 int main(int argc, char *argv[])
 {

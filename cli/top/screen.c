@@ -30,7 +30,7 @@ struct screen {
 	bool colours;
 };
 
-static bool has(const char *capability)
+static bool terminal_has(const char *capability)
 {
 	const char *text = tigetstr(capability);
 
@@ -38,10 +38,11 @@ static bool has(const char *capability)
 }
 
 /* Is the type known, and can the least of what is needed? */
-static bool can_draw(int fd)
+static bool terminal_can_draw(int fd)
 {
 	int found;
-	bool can = setupterm(NULL, fd, &found) == OK && has("cup") && has("clear");
+	bool can = setupterm(NULL, fd, &found) == OK && terminal_has("cup") &&
+		   terminal_has("clear");
 
 	if (cur_term)
 		del_curterm(cur_term);
@@ -58,7 +59,7 @@ int screen_new(struct screen **made, int fd)
 		return fail_errno(EX_OSERR, "ERROR");
 	*s = (struct screen){ .fd = fd, .keys = -1, .kept = -1, .stderr_was = -1 };
 	setlocale(LC_CTYPE, "");
-	if (!can_draw(fd))
+	if (!terminal_can_draw(fd))
 		return fail(EX_UNAVAILABLE, "ERROR: -T cannot draw on a terminal of type \"%s\": "
 			    "set TERM, or add \"| cat\" for plain text", type ? type : "");
 	s->kept = memfd_create("pmcstat", MFD_CLOEXEC);
@@ -73,7 +74,7 @@ int screen_output(const struct screen *s)
 }
 
 /* The log may be on standard input. */
-static int open_keys(struct screen *s)
+static int screen_open_keys(struct screen *s)
 {
 	if (isatty(STDIN_FILENO))
 		s->keys = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -82,7 +83,7 @@ static int open_keys(struct screen *s)
 	return s->keys;
 }
 
-static void keep_messages(struct screen *s)
+static void screen_keep_messages(struct screen *s)
 {
 	if (!isatty(STDERR_FILENO))
 		return;
@@ -92,7 +93,7 @@ static void keep_messages(struct screen *s)
 }
 
 /* As curses would begin; but ^S is a key, or a stopped terminal would hold up everything. */
-static void take_terminal(struct screen *s)
+static void screen_take_terminal(struct screen *s)
 {
 	struct termios mode;
 
@@ -107,7 +108,7 @@ static void take_terminal(struct screen *s)
 	}
 }
 
-static void choose_colours(struct screen *s)
+static void screen_choose_colours(struct screen *s)
 {
 	const char *none = getenv("NO_COLOR");
 
@@ -120,7 +121,7 @@ static void choose_colours(struct screen *s)
 	init_pair(HEAT_HIGH, COLOR_RED, -1);
 }
 
-static void nothing(int signo)
+static void signal_pass(int signo)
 {
 	(void)signo;
 }
@@ -128,10 +129,10 @@ static void nothing(int signo)
 int screen_open(struct screen *s, int *keys)
 {
 	int out = fcntl(s->fd, F_DUPFD_CLOEXEC, 3);
-	struct sigaction handled = { .sa_handler = nothing }, stop;
+	struct sigaction handled = { .sa_handler = signal_pass }, stop;
 
 	s->out = out < 0 ? NULL : fdopen(out, "w");
-	s->in = open_keys(s) < 0 ? fopen("/dev/null", "re") :
+	s->in = screen_open_keys(s) < 0 ? fopen("/dev/null", "re") :
 				   fdopen(fcntl(s->keys, F_DUPFD_CLOEXEC, 3), "r");
 	/*
 	 * Curses keeps off a signal that is handled.  Its own handler would write at any moment;
@@ -143,9 +144,9 @@ int screen_open(struct screen *s, int *keys)
 	sigaction(SIGTSTP, &stop, NULL);
 	if (!s->curses)
 		return fail(EX_OSERR, "ERROR: cannot take the terminal");
-	take_terminal(s);
-	choose_colours(s);
-	keep_messages(s);
+	screen_take_terminal(s);
+	screen_choose_colours(s);
+	screen_keep_messages(s);
 	screen_renew(s);
 	*keys = s->keys;
 	return 0;
@@ -157,7 +158,7 @@ void screen_size(const struct screen *s, unsigned int *rows, unsigned int *cols)
 	*cols = (unsigned int)getmaxx(stdscr);
 }
 
-static void show_line(const struct screen *s, int row, const char *text, const char *end)
+static void screen_show_line(const struct screen *s, int row, const char *text, const char *end)
 {
 	enum heat heat = HEAT_NONE;
 	size_t len;
@@ -183,7 +184,7 @@ void screen_show(struct screen *s, const struct picture *picture)
 
 		if (!line)
 			line = end;
-		show_line(s, row, text, line);
+		screen_show_line(s, row, text, line);
 		text = line < end ? line + 1 : end;
 	}
 	refresh();
@@ -205,7 +206,7 @@ void screen_suspend(struct screen *s)
 	endwin();
 }
 
-static void put_all(int fd, const char *data, size_t len)
+static void screen_put_all(int fd, const char *data, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, data, len);
@@ -229,7 +230,7 @@ void screen_trim(const struct screen *s)
 }
 
 /* What came last of what others have printed; it begins with a line. */
-static void show_kept(const struct screen *s)
+static void screen_show_kept(const struct screen *s)
 {
 	char *data = malloc(KEPT_MAX);
 	off_t size = lseek(s->kept, 0, SEEK_END), from = size > KEPT_MAX ? size - KEPT_MAX : 0;
@@ -244,11 +245,11 @@ static void show_kept(const struct screen *s)
 		     (intmax_t)(from + (text - data)));
 	}
 	if (n > 0)
-		put_all(s->fd, text, (size_t)(data + n - text));
+		screen_put_all(s->fd, text, (size_t)(data + n - text));
 	free(data);
 }
 
-static void leave(struct screen *s, const struct picture *last)
+static void screen_leave(struct screen *s, const struct picture *last)
 {
 	struct buf text = { 0 };
 
@@ -258,7 +259,7 @@ static void leave(struct screen *s, const struct picture *last)
 		close(s->stderr_was);
 	}
 	picture_plain(last, &text);
-	put_all(s->fd, text.data, text.len);
+	screen_put_all(s->fd, text.data, text.len);
 	buf_free(&text);
 	delscreen(s->curses);
 }
@@ -268,9 +269,9 @@ void screen_close(struct screen *s, const struct picture *last)
 	if (!s)
 		return;
 	if (s->curses)
-		leave(s, last);
+		screen_leave(s, last);
 	if (s->kept >= 0) {
-		show_kept(s);
+		screen_show_kept(s);
 		close(s->kept);
 	}
 	if (s->in)

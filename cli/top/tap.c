@@ -32,13 +32,13 @@ struct tap {
 	bool running;
 };
 
-static void tell(int event)
+static void tap_signal(int event)
 {
 	eventfd_write(event, 1);
 }
 
 /* Room for a piece; false: no memory, or nobody wants more.  The lock is held. */
-static bool make_room(struct tap *tap)
+static bool tap_make_room(struct tap *tap)
 {
 	size_t size = tap->size ? 2 * tap->size : 4 * TAP_PIECE;
 	char *data;
@@ -57,14 +57,14 @@ static bool make_room(struct tap *tap)
 	return true;
 }
 
-static void add(struct tap *tap, const char *piece, size_t n)
+static void tap_add(struct tap *tap, const char *piece, size_t n)
 {
 	memcpy(tap->data + tap->len, piece, n);
 	tap->len += n;
 }
 
 /* The descriptor may be one of those that do not wait; a stop ends a rest. */
-static ssize_t next_piece(struct tap *tap, char *piece)
+static ssize_t tap_read_piece(struct tap *tap, char *piece)
 {
 	struct pollfd fds[2] = { { .fd = tap->fd, .events = POLLIN },
 				 { .fd = tap->stop, .events = POLLIN } };
@@ -82,7 +82,7 @@ static ssize_t next_piece(struct tap *tap, char *piece)
 	return n;
 }
 
-static void *run(void *arg)
+static void *tap_run(void *arg)
 {
 	struct tap *tap = arg;
 	char *piece = malloc(TAP_PIECE);
@@ -90,32 +90,32 @@ static void *run(void *arg)
 	bool worth;
 
 	while (n > 0) {
-		n = piece ? next_piece(tap, piece) : -1;
+		n = piece ? tap_read_piece(tap, piece) : -1;
 		pthread_mutex_lock(&tap->lock);
 		if (n <= 0)
 			tap->err = n < 0 ? errno : 0;
-		else if (make_room(tap))
-			add(tap, piece, (size_t)n);
+		else if (tap_make_room(tap))
+			tap_add(tap, piece, (size_t)n);
 		else
 			n = 0;
 		worth = n <= 0 || !tap->rest || tap->len >= TAP_TELL;
 		pthread_mutex_unlock(&tap->lock);
 		if (worth)
-			tell(tap->ready);
+			tap_signal(tap->ready);
 	}
 	free(piece);
 	return NULL;
 }
 
 /* Signals are the main thread's. */
-static int start(struct tap *tap)
+static int tap_start(struct tap *tap)
 {
 	sigset_t all, old;
 	int err;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&tap->thread, NULL, run, tap);
+	err = pthread_create(&tap->thread, NULL, tap_run, tap);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	tap->running = !err;
 	return -err;
@@ -140,7 +140,7 @@ int tap_open(struct tap **made, int fd, int *ready)
 	if (tap->ready < 0 || tap->stop < 0)
 		err = -errno;
 	if (!err)
-		err = start(tap);
+		err = tap_start(tap);
 	if (err) {
 		tap_close(tap);
 		return err;
@@ -194,7 +194,7 @@ void tap_close(struct tap *tap)
 		tap->stopped = true;
 		pthread_cond_signal(&tap->taken);
 		pthread_mutex_unlock(&tap->lock);
-		tell(tap->stop);
+		tap_signal(tap->stop);
 		pthread_join(tap->thread, NULL);
 	}
 	if (tap->ready >= 0)

@@ -43,7 +43,7 @@ struct top {
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-static int read_records(struct top *t)
+static int top_read_records(struct top *t)
 {
 	struct pmclog_ev *ev = t->ev;
 	int code = 0;
@@ -52,7 +52,7 @@ static int read_records(struct top *t)
 		ev->pl_type = PMCLOG_TYPE_MAPPINGCHANGE;
 		/* As log_pass(), of bytes that are given. */
 		if (pmclog_read(t->parser, ev) != 0 && (ev->pl_state != PMCLOG_EOF ||
-						        ev->pl_type != PMCLOG_TYPE_CLOSELOG))
+							ev->pl_type != PMCLOG_TYPE_CLOSELOG))
 			break;
 		code = profile_record(t->profile, ev);
 	}
@@ -60,7 +60,7 @@ static int read_records(struct top *t)
 }
 
 /* In pieces that are fed no record is cut; what is left over at the end was. */
-static int check_end(const struct top *t)
+static int top_check_end(const struct top *t)
 {
 	if (t->fed && t->fed == (uint64_t)t->ev->pl_offset)
 		return 0;
@@ -70,7 +70,7 @@ static int check_end(const struct top *t)
 }
 
 /* Takes what the tap has; when it comes faster than this, the writer is held up, and says so. */
-static int take(struct top *t)
+static int top_take(struct top *t)
 {
 	char *data;
 	int err, code = 0;
@@ -81,19 +81,19 @@ static int take(struct top *t)
 	if (len && pmclog_feed(t->parser, data, (int)len) != 0)
 		code = fail(EX_SOFTWARE, "ERROR: the log's reader takes no more bytes");
 	if (len && !code)
-		code = read_records(t);
+		code = top_read_records(t);
 	if (!code && err > 0) {
 		errno = err;
 		code = fail_errno(EX_OSERR, "ERROR: cannot read the log");
 	}
 	t->ended = code || err >= 0;
-	return t->ended && !code ? check_end(t) : code;
+	return t->ended && !code ? top_check_end(t) : code;
 }
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
 /* The counts so far become those that are looked at; unless samples add up, new ones begin. */
-static int end_period(struct top *t)
+static int top_end_period(struct top *t)
 {
 	const struct profile *now = t->profile;
 	size_t tallies, events;
@@ -126,7 +126,7 @@ static int end_period(struct top *t)
 }
 
 /* The last period's counts, with what the log has told up to now. */
-static struct profile looked_at(struct top *t)
+static struct profile top_looked_at(struct top *t)
 {
 	struct profile p;
 
@@ -143,7 +143,7 @@ static struct profile looked_at(struct top *t)
 /* --- pictures --------------------------------------------------------------------------------- */
 
 /* Line 2. */
-static const char *remark(const struct top *t, char room[static 64])
+static const char *top_remark(const struct top *t, char room[static 64])
 {
 	const struct walk_stats *stats = walk_stats(t->profile->walk);
 	uint64_t gaps = stats->drops;
@@ -165,9 +165,9 @@ static const char *remark(const struct top *t, char room[static 64])
 	return room;
 }
 
-static int show(struct top *t)
+static int top_show(struct top *t)
 {
-	const struct profile p = looked_at(t);
+	const struct profile p = top_looked_at(t);
 	unsigned int rows, cols;
 	char room[64];
 	int err = 0;
@@ -177,7 +177,7 @@ static int show(struct top *t)
 	if (t->keys.help)
 		keys_help(&t->picture);
 	else
-		err = view_draw(&p, &t->keys.look, remark(t, room), &t->picture);
+		err = view_draw(&p, &t->keys.look, top_remark(t, room), &t->picture);
 	if (err) {
 		errno = -err;
 		return fail_errno(EX_OSERR, "ERROR");
@@ -187,9 +187,9 @@ static int show(struct top *t)
 }
 
 /* No key chooses a PMC here: all of them, one below the other. */
-static int print(struct top *t, struct out *out)
+static int top_print(struct top *t, struct out *out)
 {
-	const struct profile p = looked_at(t);
+	const struct profile p = top_looked_at(t);
 	struct look look = t->keys.look;
 	char room[64];
 	int err = 0;
@@ -204,7 +204,7 @@ static int print(struct top *t, struct out *out)
 		if (look.event)
 			buf_printf(&out->text, "\n");
 		picture_begin(&t->picture, PICTURE_ROWS, PICTURE_COLS);
-		err = view_draw(&p, &look, remark(t, room), &t->picture);
+		err = view_draw(&p, &look, top_remark(t, room), &t->picture);
 		picture_plain(&t->picture, &out->text);
 	}
 	if (err) {
@@ -214,15 +214,15 @@ static int print(struct top *t, struct out *out)
 	return out_push(out);
 }
 
-static int draw(struct measure *m)
+static int top_draw(struct measure *m)
 {
-	return m->top->screen ? show(m->top) : print(m->top, &m->out);
+	return m->top->screen ? top_show(m->top) : top_print(m->top, &m->out);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
 /* Before anything of the measurement exists: a terminal that cannot be drawn on is told now. */
-static int begin(struct measure *m)
+static int top_begin(struct measure *m)
 {
 	const struct analysis *a = m->analysis;
 	struct symbols_config names = a->symbols;
@@ -268,18 +268,18 @@ static int begin(struct measure *m)
 	return 0;
 }
 
-static int open_screen(struct measure *m)
+static int top_open_screen(struct measure *m)
 {
 	int code = m->top->screen ? screen_open(m->top->screen, &m->key_fd) : 0;
 
-	return code || !m->top->screen ? code : show(m->top);
+	return code || !m->top->screen ? code : top_show(m->top);
 }
 
 /*
  * The end of the log.  A screen goes on showing the last whole period, since what came after it may
  * be next to nothing.
  */
-static int last_period(struct measure *m)
+static int top_last_period(struct measure *m)
 {
 	struct top *t = m->top;
 	bool adds_up = t->keys.sums || t->whole, more;
@@ -288,20 +288,20 @@ static int last_period(struct measure *m)
 	profile_settle(t->profile);
 	more = t->profile->samples > (adds_up ? t->counts.samples : 0);
 	if (!t->drawn || (more && (!t->screen || adds_up)))
-		code = end_period(t);
+		code = top_end_period(t);
 	else if (!t->screen)
 		return 0;
-	return code ? code : draw(m);
+	return code ? code : top_draw(m);
 }
 
-static int on_log(struct measure *m)
+static int top_on_log(struct measure *m)
 {
 	struct top *t = m->top;
 	int code, drawing = 0;
 
 	if (t->ended)
 		return 0;
-	code = take(t);
+	code = top_take(t);
 	if (!t->ended)
 		return code;
 	m->log_fd = -1;
@@ -309,11 +309,11 @@ static int on_log(struct measure *m)
 	m->done |= !t->kept && (!m->child.pid || t->screen);
 	/* What came before a damage is shown. */
 	if (!code || walk_event(t->profile->walk, 0))
-		drawing = last_period(m);
+		drawing = top_last_period(m);
 	return code ? code : drawing;
 }
 
-static int on_key(struct measure *m)
+static int top_on_key(struct measure *m)
 {
 	struct top *t = m->top;
 	char keys[64];
@@ -328,13 +328,13 @@ static int on_key(struct measure *m)
 	}
 	keys_type(&t->keys, t->profile, keys, (size_t)n);
 	m->done |= t->keys.quit;
-	return draw(m);
+	return top_draw(m);
 }
 
-static int on_tick(struct measure *m)
+static int top_on_tick(struct measure *m)
 {
 	struct top *t = m->top;
-	int code = on_log(m);
+	int code = top_on_log(m);
 
 	if (code || t->ended || (t->whole && !t->screen) || m->out.text.len > OUT_BACKLOG)
 		return code;
@@ -347,44 +347,44 @@ static int on_tick(struct measure *m)
 		t->keys.echo[0] = '\0';
 	if (t->screen)
 		screen_trim(t->screen);
-	code = end_period(t);
-	return code ? code : draw(m);
+	code = top_end_period(t);
+	return code ? code : top_draw(m);
 }
 
-static int on_resize(struct measure *m)
+static int top_on_resize(struct measure *m)
 {
 	if (!m->top->screen)
 		return 0;
 	screen_renew(m->top->screen);
-	return draw(m);
+	return top_draw(m);
 }
 
-static int on_stop(struct measure *m)
+static int top_on_stop(struct measure *m)
 {
 	if (m->top->screen)
 		screen_suspend(m->top->screen);
 	return 0;
 }
 
-static int on_wait(struct measure *m)
+static int top_on_wait(struct measure *m)
 {
 	tap_hold(m->top->tap, false);
 	return 0;
 }
 
 /* Nobody writes any more: its end comes soon. */
-static int drain(struct measure *m)
+static int top_drain(struct measure *m)
 {
 	int code = 0;
 
 	while (!code && !m->top->ended) {
 		tap_wait(m->top->tap);
-		code = on_log(m);
+		code = top_on_log(m);
 	}
 	return code;
 }
 
-static int end(struct measure *m)
+static int top_end(struct measure *m)
 {
 	struct top *t = m->top;
 
@@ -407,10 +407,10 @@ static int end(struct measure *m)
 int top_live(struct measure *m, enum live_event event)
 {
 	static int (*const handlers[])(struct measure *m) = {
-		[LIVE_BEGIN] = begin, [LIVE_OPEN] = open_screen, [LIVE_LOG] = on_log,
-		[LIVE_KEY] = on_key, [LIVE_TICK] = on_tick, [LIVE_RESIZE] = on_resize,
-		[LIVE_STOP] = on_stop, [LIVE_WAIT] = on_wait, [LIVE_DRAIN] = drain,
-		[LIVE_END] = end,
+		[LIVE_BEGIN] = top_begin, [LIVE_OPEN] = top_open_screen, [LIVE_LOG] = top_on_log,
+		[LIVE_KEY] = top_on_key, [LIVE_TICK] = top_on_tick, [LIVE_RESIZE] = top_on_resize,
+		[LIVE_STOP] = top_on_stop, [LIVE_WAIT] = top_on_wait, [LIVE_DRAIN] = top_drain,
+		[LIVE_END] = top_end,
 	};
 
 	return handlers[event](m);
@@ -420,5 +420,5 @@ int top_read(struct measure *m)
 {
 	int code = log_open_input(m->input, &m->log_fd);
 
-	return code ? code : begin(m);
+	return code ? code : top_begin(m);
 }
