@@ -53,11 +53,8 @@ static int option_no_memory(void)
 
 static int analysis_add_output(struct analysis *a, const struct writer *writer, const char *path)
 {
-	struct analysis_output *list = reallocarray(a->outputs, a->noutputs + 1, sizeof(*list));
-
-	if (!list)
+	if (!array_room(a->outputs, a->noutputs))
 		return option_no_memory();
-	a->outputs = list;
 	a->outputs[a->noutputs++] = (struct analysis_output){
 		.writer = writer, .path = path && strcmp(path, "-") != 0 ? path : NULL,
 	};
@@ -146,26 +143,21 @@ static int option_depth(struct analysis *a, const char *text)
 
 static int option_add_name(const char ***list, size_t *n, const char *text)
 {
-	const char **longer = reallocarray(*list, *n + 1, sizeof(*longer));
-
-	if (!longer)
+	if (!array_room(*list, *n))
 		return option_no_memory();
-	longer[(*n)++] = text;
-	*list = longer;
+	(*list)[(*n)++] = text;
 	return 0;
 }
 
 static int option_add_thread(struct filter *f, const char *text)
 {
-	pid_t *longer = reallocarray(f->threads, f->nthreads + 1, sizeof(*longer));
 	long tid;
 
-	if (!longer)
+	if (!array_room(f->threads, f->nthreads))
 		return option_no_memory();
-	f->threads = longer;
 	if (!option_number(text, 0, INT32_MAX, &tid))
 		return fail(EX_USAGE, "ERROR: Illegal thread id \"%s\".", text);
-	longer[f->nthreads++] = (pid_t)tid;
+	f->threads[f->nthreads++] = (pid_t)tid;
 	return 0;
 }
 

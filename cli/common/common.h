@@ -21,6 +21,7 @@
 #include "cli/common/buf.h"
 #include "cli/common/json.h"
 #include "cli/common/running.h"
+#include "array.h"
 #include "cpulist.h"
 #include "events.h"
 #include "guard.h"

@@ -21,18 +21,15 @@ static pmc_value_t column_rate(const struct column *column)
 
 int pmcs_add(struct measure *m, const struct column *column)
 {
-	struct column *columns = reallocarray(m->columns, m->ncolumns + 1, sizeof(*columns));
-	char *name = columns ? column_name(column->spec) : NULL;
+	char *name = array_room(m->columns, m->ncolumns) ? column_name(column->spec) : NULL;
+	struct column *added = &m->columns[m->ncolumns];
 
-	if (columns)
-		m->columns = columns;
-	if (!name) {
-		errno = ENOMEM;
+	if (!name)
 		return fail_errno(EX_OSERR, "ERROR");
-	}
-	columns[m->ncolumns] = *column;
-	columns[m->ncolumns].name = name;
-	columns[m->ncolumns++].id = PMC_ID_INVALID;
+	*added = *column;
+	added->name = name;
+	added->id = PMC_ID_INVALID;
+	m->ncolumns++;
 	return 0;
 }
 

@@ -16,15 +16,14 @@
 /* A number is a process, anything else an extended regular expression for process names. */
 int targets_want(struct measure *m, const char *text)
 {
-	struct target_wanted *wanted = reallocarray(m->wanted, m->nwanted + 1, sizeof(*wanted));
+	struct target_wanted *wanted;
 	char why[128], *end;
 	long pid;
 	int err;
 
-	if (!wanted)
+	if (!array_room(m->wanted, m->nwanted))
 		return fail_errno(EX_OSERR, "ERROR");
-	m->wanted = wanted;
-	wanted += m->nwanted;
+	wanted = &m->wanted[m->nwanted];
 	*wanted = (struct target_wanted){ .text = text };
 
 	errno = 0;
@@ -63,24 +62,19 @@ int targets_check_from(const struct measure *m, bool processes)
 
 static int targets_add(struct measure *m, pid_t pid)
 {
-	struct target *targets;
 	int fd;
 
 	for (size_t i = 0; i < m->ntargets; i++) {
 		if (m->targets[i].pid == pid)
 			return 0;
 	}
-	targets = reallocarray(m->targets, m->ntargets + 1, sizeof(*targets));
-	if (!targets) {
-		errno = ENOMEM;
+	if (!array_room(m->targets, m->ntargets))
 		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
-	}
-	m->targets = targets;
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	/* Gone already: attaching will find nothing.  The other two mean a mere thread. */
 	if (fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
 		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)pid);
-	targets[m->ntargets++] = (struct target){ .pid = pid, .pidfd = fd };
+	m->targets[m->ntargets++] = (struct target){ .pid = pid, .pidfd = fd };
 	m->nliving += fd >= 0;
 	return 0;
 }

@@ -240,12 +240,9 @@ static int pmc_record_parse_number(pmc_value_t *number, const char *what)
 
 static int pmc_record_note_event(struct pmc_record *r)
 {
-	const char **events = reallocarray(r->events, r->nevents + 1, sizeof(*events));
-
-	if (!events)
+	if (!array_room(r->events, r->nevents))
 		return fail_errno(EX_OSERR, "ERROR");
-	r->events = events;
-	events[r->nevents++] = optarg;
+	r->events[r->nevents++] = optarg;
 	return 0;
 }
 

@@ -46,34 +46,34 @@ static int summary_no_memory(void)
 /* PMCs of one event on several CPUs are one event. */
 static struct summary_event *summary_find_event(struct summary *s, const char *name, uint64_t rate)
 {
-	struct summary_event *events;
+	struct summary_event *event;
 
 	for (size_t i = 0; i < s->nevents; i++) {
 		if (s->events[i].rate == rate && strcmp(s->events[i].name, name) == 0)
 			return &s->events[i];
 	}
-	events = reallocarray(s->events, s->nevents + 1, sizeof(*events));
-	if (!events)
+	if (!array_room(s->events, s->nevents))
 		return NULL;
-	s->events = events;
-	events[s->nevents] = (struct summary_event){ .name = strdup(name), .rate = rate };
-	return events[s->nevents].name ? &events[s->nevents++] : NULL;
+	event = &s->events[s->nevents];
+	*event = (struct summary_event){ .name = strdup(name), .rate = rate };
+	s->nevents += event->name != NULL;
+	return event->name ? event : NULL;
 }
 
 static struct summary_share *event_find_share(struct summary_event *event, const char *process)
 {
-	struct summary_share *shares;
+	struct summary_share *share;
 
 	for (size_t i = 0; i < event->nshares; i++) {
 		if (strcmp(event->shares[i].process, process) == 0)
 			return &event->shares[i];
 	}
-	shares = reallocarray(event->shares, event->nshares + 1, sizeof(*shares));
-	if (!shares)
+	if (!array_room(event->shares, event->nshares))
 		return NULL;
-	event->shares = shares;
-	shares[event->nshares] = (struct summary_share){ .process = strdup(process) };
-	return shares[event->nshares].process ? &shares[event->nshares++] : NULL;
+	share = &event->shares[event->nshares];
+	*share = (struct summary_share){ .process = strdup(process) };
+	event->nshares += share->process != NULL;
+	return share->process ? share : NULL;
 }
 
 static int summary_count_sample(struct summary *s, pmc_id_t id, uint32_t pid)

@@ -10,14 +10,9 @@
 
 int admin_add(struct control *control, bool enable, int row)
 {
-	struct admin *admin = reallocarray(control->admin, control->nadmin + 1, sizeof(*admin));
-
-	if (!admin) {
-		errno = ENOMEM;
+	if (!array_room(control->admin, control->nadmin))
 		return fail_errno(EX_OSERR, "ERROR");
-	}
-	control->admin = admin;
-	admin[control->nadmin++] = (struct admin){ enable, control->cpu, row };
+	control->admin[control->nadmin++] = (struct admin){ enable, control->cpu, row };
 	return 0;
 }
 
