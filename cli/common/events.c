@@ -13,7 +13,7 @@
 #include "msg.h"
 #include "opt.h"
 
-/* The classes of this machine, as far as they can be asked for; none at worst. */
+/* The classes of this machine; none if the library cannot say. */
 static const struct pmc_cpuinfo *machine_info(void)
 {
 	static const struct pmc_cpuinfo none;
@@ -22,7 +22,7 @@ static const struct pmc_cpuinfo *machine_info(void)
 	return pmc_cpuinfo(&info) == 0 ? info : &none;
 }
 
-/* What has a description: the hardware's events and registers. */
+/* Only the hardware's events and registers have descriptions. */
 static bool class_is_described(enum pmc_class class)
 {
 	return class != PMC_CLASS_SOFT && class != PMC_CLASS_TSC;
@@ -33,7 +33,7 @@ static char char_fold(char c)
 	return c == ' ' || c == '-' || c == '.' ? '_' : (char)tolower((unsigned char)c);
 }
 
-/* Of names that are the same but for these signs only one is in the list of a class. */
+/* Event names differ in more than case and these signs, so those are not compared. */
 static bool name_contains(const char *name, const char *substr)
 {
 	do {
@@ -47,7 +47,7 @@ static bool name_contains(const char *name, const char *substr)
 	return false;
 }
 
-/* Has an event, with a description or of any kind, `substr` in its name? */
+/* Does an event, with `described` one that has a description, have `substr` in its name? */
 static bool events_any(const char *substr, bool described)
 {
 	const struct pmc_cpuinfo *info = machine_info();
@@ -81,7 +81,7 @@ static bool class_is_known(const char *word)
 	return false;
 }
 
-/* Says why nothing was listed. */
+/* Nothing was listed: says why. */
 static int events_explain_none(const char *substr)
 {
 	if (events_any(substr, false))
@@ -95,7 +95,7 @@ static int events_explain_none(const char *substr)
 		    "list-events\" lists the events, \"pmccontrol -L\" by class", substr);
 }
 
-/* Classes without a PMU's tables have names; of registers is described who reads them. */
+/* The names of a class for which there are no PMU tables. */
 static int class_print_names(enum pmc_class class, const char *substr)
 {
 	const char **names;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See guard.h. */
+/* Refusing to replace files: see guard.h. */
 #include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "guard.h"
 #include "msg.h"
 
-/* Does it begin as a log does? */
+/* Does the file begin with a log's first record? */
 static bool fd_is_log(int fd)
 {
 	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
@@ -35,7 +35,7 @@ static bool fd_is_trace(int fd)
 	       memcmp(magic, KTR_REGION_MAGIC, sizeof(magic)) == 0;
 }
 
-/* What cannot be made again, or NULL. */
+/* What the file is, if it cannot be made again; else NULL. */
 static const char *fd_find_kind(int fd)
 {
 	Elf64_Ehdr elf;		/* the type is where Elf32_Ehdr has it */
@@ -50,7 +50,7 @@ static const char *fd_find_kind(int fd)
 	return elf.e_type == ET_CORE ? "a core dump" : "a program";
 }
 
-/* A stranger's link: output_create() refuses it, and no look is taken at what it leads to. */
+/* A link of another user: output_create() refuses it, so its target is not opened here. */
 static bool link_is_strange(const char *path)
 {
 	struct stat st;
@@ -65,7 +65,7 @@ int guard_output(const char *path, enum guard guard)
 	struct stat st;
 	int fd, code = 0;
 
-	/* A device is not opened for a look at it. */
+	/* Opening a device could have an effect. */
 	if (link_is_strange(path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return 0;
 	fd = st.st_size ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;

@@ -15,7 +15,7 @@
 #define MSG_MAX	    2048	/* more than twice the longest tail */
 #define MSG_WAIT_MS 2000
 
-/* Bytes that snprintf() has written, of those it wanted to. */
+/* The bytes that snprintf() has written, from what it returned. */
 static size_t msg_cut(int wanted, size_t room)
 {
 	if (wanted < 0)
@@ -24,9 +24,9 @@ static size_t msg_cut(int wanted, size_t room)
 }
 
 /*
- * Names come from users and may hold anything: a newline in one must not look like a second
- * message.  A full pipe that nobody reads gets MSG_WAIT_MS, then the line is given up; the exit
- * code tells too.
+ * Names come from users and may hold any byte: a newline in one must not look like a second
+ * message.  If standard error is a full pipe, the line is dropped after MSG_WAIT_MS; the exit code
+ * still reports the failure.
  */
 static void msg_put(const char *tail, const char *format, va_list args)
 {

@@ -9,7 +9,7 @@
 #include "msg.h"
 #include "opt.h"
 
-/* FreeBSD timers count milliseconds; anything shorter would only spin. */
+/* FreeBSD's timers count milliseconds; a shorter interval would only spin. */
 #define SECONDS_MIN 1e-3
 #define SECONDS_MAX 1e9
 
@@ -32,7 +32,7 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 	bool help = false, own = false;
 
 	*letter++ = '+';
-	*letter++ = ':';	/* a missing argument is no unknown option */
+	*letter++ = ':';	/* getopt() returns it for a missing argument */
 	for (size_t i = 0; i < count && i < OPT_MAX; i++) {
 		const struct opt *opt = opt_at(table, stride, i);
 
@@ -59,7 +59,7 @@ static bool name_begins(const char *name, const char *word, size_t len)
 	return strncmp(name, word, len) == 0;
 }
 
-/* One that no option has, or a beginning that several have. */
+/* A name of no option, or the beginning of several. */
 static void opt_reject_name(const struct opt_scan *scan, const char *word)
 {
 	size_t len = strcspn(word + 2, "=");
@@ -90,7 +90,7 @@ static const char *opt_find_name(const struct opt_scan *scan, int code)
 	return o->name ? o->name : "?";
 }
 
-/* getopt(3)'s words, with the name that was meant. */
+/* Prints getopt(3)'s messages, with the name that was probably meant. */
 static void opt_reject(const struct opt_scan *scan, int letter, char *argv[])
 {
 	const char *word = argv[optind - 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writing rows without ever blocking the measurement: see out.h. */
+/* Writing without blocking: see out.h. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

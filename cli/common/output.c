@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See output.h. */
+/* Making output files safely: see output.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -42,7 +42,7 @@ static bool uid_is_ours(uid_t uid)
 	return uid == 0 || uid == geteuid();
 }
 
-/* Others may have made a second name for a link that is not theirs. */
+/* A link count above 1: another user may have placed the link here by link(2). */
 static bool link_may_follow(const struct stat *folder, const struct stat *link)
 {
 	return (uid_is_ours(link->st_uid) && link->st_nlink == 1) ||
@@ -72,8 +72,8 @@ static int way_go(struct way *w, int fd)
 }
 
 /*
- * Puts what the link says before the rest of the way: 0.  A link of procfs is more than its text
- * and is followed by the kernel: 1.
+ * Follows a link: 0 with its text put before the rest of the way.  A link in procfs leads where its
+ * text cannot say, so the kernel follows it: 1.
  */
 static int way_follow(struct output *o, struct way *w, int link, const char *name, const char *rest)
 {
@@ -104,7 +104,7 @@ static int way_follow(struct output *o, struct way *w, int link, const char *nam
 	return 0;
 }
 
-/* One name further.  1: it was the last, which is in o->name; 0: w->rest is left. */
+/* Goes one name further, which is left in o->name.  1: it was the last; 0: w->rest remains. */
 static int way_step(struct output *o, struct way *w)
 {
 	char *name = w->rest + strspn(w->rest, "/"), *rest;
@@ -143,7 +143,7 @@ static int way_step(struct output *o, struct way *w)
 	return code;
 }
 
-/* Opens the folder of `path`, as o->folder, and finds the name in it. */
+/* Opens the folder of `path` as o->folder; o->name is the name in it. */
 static int output_find_folder(struct output *o, const char *path)
 {
 	struct way w = { .folder = -1 };
@@ -166,7 +166,7 @@ static int output_find_folder(struct output *o, const char *path)
 	return code > 0 ? 0 : code;
 }
 
-/* --- what is written to ---------------------------------------------------------------------- */
+/* --- the file itself ---------------------------------------------------------------------- */
 
 static void output_leave_folder(struct output *o)
 {
@@ -175,7 +175,7 @@ static void output_leave_folder(struct output *o)
 	o->folder = -1;
 }
 
-/* A FIFO of somebody else's in a folder for all, as the kernel's fs.protected_fifos judges. */
+/* Another user's FIFO in a sticky folder that all may write to; as fs.protected_fifos decides. */
 static bool output_is_trap(const struct output *o, const struct stat *st)
 {
 	struct stat folder;
@@ -185,14 +185,14 @@ static bool output_is_trap(const struct output *o, const struct stat *st)
 		(folder.st_mode & S_IWOTH) && folder.st_uid != st->st_uid));
 }
 
-/* What is there already, and stays: no file, or one's own where no other can be made. */
+/* Opens what exists: not a regular file, or the caller's own where none can be made beside it. */
 static int output_open_existing(struct output *o, int flags)
 {
 	struct stat st;
 	int err = 0;
 
 	if (fd_in_proc(o->folder))
-		flags = O_TRUNC;	/* /proc/self/fd/N is a link that leads to one place only */
+		flags = O_TRUNC;	/* /proc/self/fd/N cannot be redirected */
 	o->fd = openat(o->folder, o->name, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
 	if (o->fd < 0 || fstat(o->fd, &st))
 		err = output_reject_errno(o);
@@ -222,7 +222,7 @@ static int temporary_choose(struct output *o)
 	return 0;
 }
 
-/* A file without a name, which leaves nothing behind, or where there are none, one with a name. */
+/* Makes a file without a name, which leaves nothing behind; if O_TMPFILE fails, one with a name. */
 static int temporary_make(struct output *o, mode_t mode)
 {
 	int flags = O_RDWR | O_CLOEXEC | O_NOCTTY, err;
@@ -268,7 +268,7 @@ static int output_appear(struct output *o)
 	return 0;
 }
 
-/* Gives up what has not appeared, and the folder. */
+/* Removes a file that has not appeared, and closes the folder. */
 static void output_disappear(struct output *o)
 {
 	if (*o->temporary)
@@ -277,7 +277,10 @@ static void output_disappear(struct output *o)
 	output_leave_folder(o);
 }
 
-/* A sticky folder lets its owner, a file's owner and root replace a file; the kernel, not now. */
+/*
+ * In a sticky folder only its owner, the file's owner and root may replace a file.  rename(2) would
+ * report it too late.
+ */
 static bool output_may_replace(const struct output *o, const struct stat *old)
 {
 	struct stat folder;
@@ -345,7 +348,7 @@ int output_finish(struct output *o, bool complete)
 {
 	int err = complete && o->folder >= 0 ? temporary_name(o) : 0;
 
-	/* A disk may report its errors only now. */
+	/* Some file systems report errors only now. */
 	if (o->fd >= 0 && close(o->fd) && !err)
 		err = -errno;
 	o->fd = -1;
