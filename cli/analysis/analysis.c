@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One pass over a log for all that is to be made of it: see analysis.h. */
+/* Making the outputs of a log: see analysis.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,13 +14,13 @@
 #include "cli/common/common.h"
 #include "analysis.h"
 
-/* The lines of -m and -a: a pass of their own, when all names are known. */
+/* The second pass, for -m and -a. */
 struct line_pass {
 	struct analysis *a;
 	struct report_lines to[2];
 	int (*line[2])(struct report_lines *l, struct walk *w, const struct walk_sample *s);
 	size_t n;
-	uint64_t left;		/* samples that the first pass has had */
+	uint64_t left;		/* samples of the first pass that are still to come */
 };
 
 #define PASS_ENDED (-1)
@@ -103,7 +103,7 @@ bool analysis_is_text(const struct analysis *a)
 	return true;
 }
 
-/* They would spoil what a program reads: then they go where messages go. */
+/* The statistics go to standard error if the common output is for programs. */
 static int analysis_write_statistics(const struct analysis *a, const struct report *r,
 				     struct out *out)
 {
@@ -134,7 +134,7 @@ int analysis_temporary(int *fd)
 	return 0;
 }
 
-/* A log that comes once and is read twice. */
+/* Replaces *fd, which can be read only once, by a temporary file with its contents. */
 static int analysis_copy_log(int *fd, const char *log)
 {
 	static const size_t size = 256u * 1024;
@@ -222,7 +222,7 @@ void analysis_terminal(struct analysis *a, int fd)
 	a->width = isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* Only now: while the log was read the terminal had its progress, and Ctrl-C ended it. */
+/* Not earlier: during the read the terminal shows progress, and Ctrl-C ends the program. */
 static int analysis_begin_page(struct analysis *a, struct out *out)
 {
 	int fd = out->fd, code = a->page ? pager_start(&a->pager, &fd) : 0;
@@ -236,7 +236,7 @@ static int analysis_begin_page(struct analysis *a, struct out *out)
 	return code;
 }
 
-/* Who leaves the pager has seen enough. */
+/* Leaving the pager early is no error. */
 static bool analysis_page_left(const struct analysis *a, const struct out *out)
 {
 	struct pollfd end = { .fd = out->fd };
@@ -261,7 +261,7 @@ static int analysis_write_all(struct analysis *a, struct profile *p, const char 
 	return analysis_page_left(a, out) ? 0 : code;
 }
 
-/* The log is read again for each single sample of it. */
+/* Does an output read the log a second time? */
 static bool analysis_reads_again(const struct analysis *a)
 {
 	for (size_t i = 0; i < a->noutputs; i++)
@@ -270,7 +270,6 @@ static bool analysis_reads_again(const struct analysis *a)
 	return false;
 }
 
-/* What comes before a damage is reported, and the exit code tells of the damage. */
 int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out)
 {
 	struct symbols *symbols = NULL;

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What shall be made of a log, as options say it, and making it: pmcstat -R, pmcstat report and
- * pmc report alike.  Functions that return int return 0 or the exit code, with their line printed.
+ * What options ask to be made of a log, and making it.  Callers are pmcstat -R, a measurement that
+ * ends with a report, and `pmcstat report` and `pmc report`, which are one function here.
+ * Everything runs in the calling program's main thread.
+ *
+ * A struct analysis is filled by options (options.c), checked, and run once (analysis.c):
+ *
+ *   1. outputs that are files are opened, so that a wrong path fails before a long read;
+ *   2. a log that can be read only once is copied, if an output reads it a second time;
+ *   3. one pass over the log (profile/) makes a profile of all samples that pass the filter;
+ *   4. each writer (report/) turns the profile into text; -m and -a need each single sample with
+ *      all names known, so they share a second pass;
+ *   5. files appear under their names when everything is written, and not at all after an error.
+ *
+ * A damaged log is an error, but the outputs show the records before the damage.  Functions that
+ * return int return 0 or an exit code, and have printed its line.
  */
 #ifndef PMCBPF_CLI_ANALYSIS_H
 #define PMCBPF_CLI_ANALYSIS_H
@@ -9,9 +22,9 @@
 #include "cli/common/common.h"
 #include "cli/report/report.h"
 
-/* Kinds of options, for the checks of those who have others as well. */
+/* Kinds of options, for a caller that checks them together with its own. */
 enum analysis_seen {
-	ANALYSIS_OUTPUT = 1 << 0,	/* anything to be made */
+	ANALYSIS_OUTPUT = 1 << 0,	/* any output */
 	ANALYSIS_GPROF = 1 << 1,	/* -g */
 	ANALYSIS_GRAPH = 1 << 2,	/* -G */
 	ANALYSIS_PC_LINES = 1 << 3,	/* -m */
@@ -29,7 +42,7 @@ struct analysis;
 
 struct analysis_output {
 	const struct writer *writer;
-	const char *path;		/* NULL: where all text goes */
+	const char *path;		/* NULL: to the common output */
 	struct out file;
 };
 
@@ -39,18 +52,18 @@ struct analysis {
 	struct filter filter;
 	struct analysis_output *outputs;
 	size_t noutputs;
-	double threshold;		/* negative: each writer's own */
+	double threshold;		/* negative: each writer has its own */
 	unsigned int depth;
 	bool offsets, wide, gnu;
-	bool skip_links;		/* -f skiplink=1: of -T */
-	unsigned int width;		/* of the terminal that text goes to; 0: it is none */
+	bool skip_links;		/* -f skiplink=1, for -T */
+	unsigned int width;		/* of the terminal that shows the text; 0: none */
 	bool colour;
 	const char *folder;		/* of -g */
 	int verbosity;
 	int fd;				/* the log, while it is read */
-	bool page;			/* what goes where text goes is for the pager */
-	pid_t pager;			/* once there is something to show; 0: none */
-	int terminal;			/* for progress: standard error, or what it was */
+	bool page;			/* the common output goes to a pager */
+	pid_t pager;			/* once there is text to show; 0: none */
+	int terminal;			/* for progress: standard error, or a copy of it */
 };
 
 void analysis_begin(struct analysis *a);
@@ -59,12 +72,12 @@ void analysis_end(struct analysis *a);
 /* One of ANALYSIS_OPTIONS, or an output of OPT_JSON or OPT_CSV. */
 int analysis_option(struct analysis *a, int code, const char *arg);
 
-/* What makes an output of a log: one of these functions. */
+/* A kind of output; one of the three functions makes it. */
 struct writer {
 	int code;		/* the option's */
-	bool opens;		/* its file itself */
-	bool machine;		/* its reader wants nothing else in the file */
-	double threshold;	/* percent, unless -f says another */
+	bool opens;		/* opens its file itself */
+	bool machine;		/* for programs: no other text may go to the same file */
+	double threshold;	/* percent, unless -f threshold= overrides it */
 	void (*write)(const struct report *r, struct buf *out);
 	int (*line)(struct report_lines *l, struct walk *w, const struct walk_sample *s);
 	int (*files)(const struct analysis *a, const struct analysis_output *o,
@@ -72,36 +85,36 @@ struct writer {
 };
 
 /*
- * Everything that was asked for, of the log in *fd; what has no file of its own goes to `out`.  A
- * log that can be read once only is replaced by a copy.
+ * Makes all outputs of the log in *fd; those without a file go to `out`.  If the log has to be
+ * copied, *fd becomes the copy.
  */
 int analysis_run(struct analysis *a, int *fd, const char *log, struct out *out);
 
-/* Is the kernel of -k one? */
+/* Is the path of -k a file or a folder? */
 int analysis_check_kernel(const struct analysis *a);
 
-/* Do they go together? */
+/* Do the options go together? */
 int analysis_check(const struct analysis *a);
 
 /*
- * No output, nor `text` (where all text goes), takes the place of the log that is read, of another
- * log, a program or another output.  `text` and `log` may be NULL.
+ * Refuses outputs, `text` (the path of the common one) included, that would replace the log that
+ * is read, another log, a program or another output.  `text` and `log` may be NULL.
  */
 int analysis_check_outputs(const struct analysis *a, const char *text, const char *log);
 
-/* The functions with the most samples, where text goes. */
+/* Adds the default output: the functions with the most samples. */
 int analysis_default(struct analysis *a);
 
-/* Text will be seen on the terminal behind this descriptor, if it is one. */
+/* Sets width and colours from `fd`, where text will be shown, if that is a terminal. */
 void analysis_terminal(struct analysis *a, int fd);
 
-/* Is what goes where text goes for people? */
+/* Is the common output text for people? */
 bool analysis_is_text(const struct analysis *a);
 
-/* A file without a name. */
+/* Opens a temporary file without a name. */
 int analysis_temporary(int *fd);
 
-/* `pmc report` and `pmcstat report`. */
+/* command.c: `pmc report` and `pmcstat report`. */
 int analysis_command(int argc, char *argv[]);
 
 #define ANALYSIS_OPTIONS(ROW) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc report, and pmcstat report: what a log says, for who wants to see it at once. */
+/* `pmc report` and `pmcstat report`: a log on the terminal, or any output of it. */
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ static int command_obey(struct report_command *c, int letter)
 	}
 }
 
-/* Text on a terminal is for reading; what programs read is not. */
+/* Text for people goes through a pager if standard output is a terminal. */
 static int command_open_output(struct report_command *c, int input)
 {
 	struct analysis *a = &c->analysis;

@@ -67,7 +67,7 @@ int analysis_default(struct analysis *a)
 	return analysis_add_output(a, &functions, NULL);
 }
 
-/* One of each kind: the last that was asked for. */
+/* There is one output of each kind: a second option changes its path. */
 static int analysis_choose_output(struct analysis *a, int code, const char *path)
 {
 	const struct writer *writer = writers;
@@ -78,7 +78,7 @@ static int analysis_choose_output(struct analysis *a, int code, const char *path
 		return fail(EX_USAGE, "ERROR: --perf-data needs the name of a file.");
 	for (size_t i = 0; i < a->noutputs; i++)
 		if (a->outputs[i].writer == writer) {
-			if (path)	/* -g has none: its file is -M's, before or behind it */
+			if (path)	/* -g has none; -M gives it one, before or after */
 				a->outputs[i].path = strcmp(path, "-") != 0 ? path : NULL;
 			return 0;
 		}
@@ -161,7 +161,7 @@ static int option_add_thread(struct filter *f, const char *text)
 	return 0;
 }
 
-/* "FROM:TO", and each may be missing. */
+/* "FROM:TO"; each may be missing. */
 static int option_time(struct filter *f, const char *text)
 {
 	const char *colon = strchr(text, ':');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The measured command.  It is forked first and waits on a socket while PMCs are attached and
- * started, so that nothing it does is missed; then '!' lets it exec.  The socket closes on exec:
- * end of file means the command runs, an errno that it could not be started.
+ * started, so that no event of it is missed; then '!' lets it exec.  The socket closes on exec: end
+ * of file means that the command runs, an errno that exec failed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #define READY '+'
 #define GO    '!'
 
-/* A command must find signals as pmcstat found them. */
+/* The command inherits signals as they were when this program started. */
 static void child_restore_signals(const struct measure *m)
 {
 	sigaction(SIGPIPE, &m->old_pipe, NULL);
@@ -31,7 +31,7 @@ static void child_restore_signals(const struct measure *m)
 	sigprocmask(SIG_SETMASK, &m->old_mask, NULL);
 }
 
-/* A terminal that shows something else is not the command's. */
+/* A terminal with a live view on it is replaced by `output`, for reading by /dev/null. */
 static void child_leave_terminal(int output)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -50,7 +50,7 @@ __attribute__((noreturn)) static void child_wait_and_exec(const struct measure *
 	int err;
 
 	if (write(sock, &word, 1) != 1 || read(sock, &word, 1) != 1 || word != GO)
-		_exit(EX_OSERR);	/* pmcstat gave up, and has said why */
+		_exit(EX_OSERR);	/* the parent gave up and has printed why */
 	child_restore_signals(m);
 	if (m->child.output >= 0)
 		child_leave_terminal(m->child.output);
@@ -61,7 +61,7 @@ __attribute__((noreturn)) static void child_wait_and_exec(const struct measure *
 	_exit(EX_OSERR);
 }
 
-/* The state letter in /proc/PID/stat: it follows the name, which may hold anything. */
+/* The state letter in /proc/PID/stat.  It follows the name, which may hold any character. */
 static char process_read_state(pid_t pid)
 {
 	char path[64], line[512];
@@ -83,9 +83,8 @@ static char process_read_state(pid_t pid)
 }
 
 /*
- * Lets the child come to rest in its read(): what it still ran on the way there would be counted
- * in one run and not in the next.  A machine too busy for that costs a few instructions, no
- * more.
+ * Waits until the child sleeps in its read(): the instructions on its way there would be counted in
+ * one run and not in the next.  On a very busy machine the wait ends early, at that price.
  */
 static void child_settle(const struct child *child)
 {
@@ -95,7 +94,7 @@ static void child_settle(const struct child *child)
 		nanosleep(&pause, NULL);
 }
 
-/* Where execvp(3) looks. */
+/* Does execvp(3) find the name in $PATH? */
 static bool path_has(const char *name)
 {
 	const char *path = getenv("PATH");
@@ -111,7 +110,7 @@ static bool path_has(const char *name)
 	return false;
 }
 
-/* A mistyped command must not cost the last recording. */
+/* Checked before an old log is overwritten: a mistyped command must not destroy it. */
 int child_check(struct measure *m)
 {
 	const char *name = m->command ? *m->command : NULL;
@@ -161,7 +160,7 @@ int child_go(struct measure *m)
 	return 0;
 }
 
-/* Closing the socket tells one that waits; one that runs already is waited for. */
+/* Closing the socket ends a child that waits; a command that runs is waited for. */
 void child_abort(struct measure *m)
 {
 	if (m->child.sock >= 0) {
@@ -194,9 +193,9 @@ bool child_ask(struct measure *m, int signo)
 }
 
 /*
- * As perf(1) passes it on.  A command that was asked to end, by -l or by a signal to us, has ended
- * as it should: that counts for --exit-status only, by which one that outlives the measurement has
- * ended by what we sent it.
+ * As perf(1) passes the status on.  A command that was asked to end, by -l or by a signal, has
+ * ended as it should, so its status counts only with --exit-status (`asked`).  Then a command that
+ * outlives the measurement counts as killed by the signal that it was sent.
  */
 int child_exit_code(const struct child *child, bool asked)
 {

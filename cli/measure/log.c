@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmcstat -R: a log, from a file, standard input or a connection, as text. */
+/* pmcstat -R: a log as text, or analysed. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static int dump_record(void *arg, const struct pmclog_ev *ev)
 	return out_push_all(&d->m->out);
 }
 
-/* The log goes on later: what there is can be seen now. */
+/* Shows what has been read before the wait for more. */
 static int dump_idle(void *arg)
 {
 	struct dump *d = arg;
@@ -96,7 +96,6 @@ int measure_dump_log(struct measure *m)
 	return code;
 }
 
-/* The log of -R, or the one that has just been recorded. */
 int measure_analyse_log(struct measure *m)
 {
 	const char *name = m->input ? m->input : m->log ? m->log : "the log";
@@ -104,7 +103,7 @@ int measure_analyse_log(struct measure *m)
 
 	if (code)
 		return code;
-	/* What was recorded was written through a descriptor that shares its position. */
+	/* The daemon has written through a descriptor that shares the position. */
 	if (!m->input && lseek(m->recorded, 0, SEEK_SET) != 0)
 		return fail_errno(EX_OSERR, "ERROR: Cannot read the log");
 	signal(SIGPIPE, SIG_IGN);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmcstat's PMCs: allocate, attach, start, read, release. */
+/* The PMCs of a measurement: allocate, attach, start, read, release. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static const char *column_scope(const struct column *column)
 	return PMC_IS_SYSTEM_MODE(column->mode) ? "system" : "process";
 }
 
-/* Clocks sample a thousand times a second, other events as the PMU's tables suggest. */
+/* The default: a clock a thousand times a second, other events as the PMU's tables suggest. */
 static pmc_value_t column_rate(const struct column *column)
 {
 	return column->rate ? column->rate : pmc_pmu_sample_rate_get(column->name);
@@ -71,13 +71,13 @@ int pmcs_allocate(struct measure *m)
 	return code;
 }
 
-/* A process that is gone by now is no error, unless none is left. */
+/* A process that has ended meanwhile is an error only if no other is left. */
 static int column_attach(struct measure *m, const struct column *column, pid_t pid,
 			 size_t *attached)
 {
 	bool waits = pid == m->child.pid ? m->from != FROM_FORK : m->from == FROM_EXEC;
 
-	/* It may have come along with an ancestor of it. */
+	/* With -d it may be attached already, as the descendant of another target. */
 	if ((waits ? pmc_attach_exec : pmc_attach)(column->id, pid) == 0 ||
 	    (errno == EEXIST && column->flags & PMC_F_DESCENDANTS)) {
 		++*attached;
@@ -119,7 +119,7 @@ int pmcs_attach(struct measure *m)
 	return code;
 }
 
-/* The time stamp counter is everybody's: it runs since boot. */
+/* The time stamp counter counts from boot and cannot be set. */
 static int column_take_base(struct column *column)
 {
 	if (PMC_ID_TO_CLASS(column->id) != PMC_CLASS_TSC || column->mode != PMC_MODE_SC)
@@ -142,7 +142,7 @@ int pmcs_start(struct measure *m)
 	return 0;
 }
 
-/* The others go on; this one does as well when its CPU is back. */
+/* Has the PMC's CPU gone offline?  It counts again when the CPU is back. */
 static bool column_went_offline(const struct measure *m, struct column *column)
 {
 	if (errno != ENXIO || !PMC_IS_SYSTEM_MODE(column->mode))
@@ -180,8 +180,8 @@ static bool sigio_take(void)
 }
 
 /*
- * Reading a PMC that has no targets raises SIGIO; the first read brings those that were due
- * before.
+ * Reading a PMC that has no targets raises SIGIO.  The first read flushes out signals that were
+ * already due, the second one decides.
  */
 static bool column_has_targets(const struct column *column)
 {
@@ -205,7 +205,7 @@ bool pmcs_have_descendants(const struct measure *m)
 	return false;
 }
 
-/* All are stopped and released whatever happens; the first failure is told. */
+/* Stops and releases all PMCs, whatever fails; returns the first failure. */
 int pmcs_release(struct measure *m)
 {
 	int code = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Measurements that leave a log.  With -O the daemon writes it there.  Otherwise it goes through a
- * pipe to a process of our own that prints it: so the log is read whatever this one waits for.
+ * Measurements that leave a log.  With -O the daemon writes to that file.  Otherwise it writes to a
+ * pipe that a process of our own reads and prints, so the log is read even while this one waits.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ bool record_wanted(const struct measure *m)
 	return m->live || m->seen & (SEEN_SAMPLING | SEEN_EXIT_LOG | SEEN_SWITCH_LOG);
 }
 
-/* --- where it goes -------------------------------------------------------------------------- */
+/* --- the log's destination ------------------------------------------------------------------ */
 
 static int log_connect(const char *name, const char *colon, int *fd)
 {
@@ -72,7 +72,7 @@ static int log_open_output(const char *name, int *fd)
 	return 0;
 }
 
-/* A log that is analysed at the end is a file, here or where -O says. */
+/* A log that is analysed at the end has to be a file: that of -O or a temporary one. */
 static int log_open_both(struct measure *m, int *fd)
 {
 	char path[32];
@@ -84,13 +84,13 @@ static int log_open_both(struct measure *m, int *fd)
 	if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return fail(EX_USAGE, "ERROR: \"%s\" is not a file: it cannot be analysed as well; "
 			    "use -R where the log goes.", m->log);
-	/* The same file, whatever its name leads to by then. */
+	/* Opened through procfs: the path may lead to another file by the end. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
 	m->recorded = m->log ? open(path, O_RDONLY | O_CLOEXEC) : fcntl(*fd, F_DUPFD_CLOEXEC, 0);
 	return m->recorded < 0 ? fail_errno(EX_OSERR, "ERROR: Cannot read the log") : 0;
 }
 
-/* *fd is the pipe's end that the daemon writes to. */
+/* Starts a process that prints the log; *fd is the end of its pipe that the daemon writes to. */
 static int record_start_printer(struct measure *m, int *fd)
 {
 	int ends[2];
@@ -100,7 +100,7 @@ static int record_start_printer(struct measure *m, int *fd)
 	m->printer = fork();
 	if (m->printer == 0) {
 		close(ends[1]);
-		signal(SIGINT, SIG_IGN);	/* the end of the log is what ends it */
+		signal(SIGINT, SIG_IGN);	/* the end of the log ends this process */
 		fcntl(ends[0], F_SETFL, O_NONBLOCK);
 		_exit(measure_print_log(m, ends[0], "the log"));
 	}
@@ -124,7 +124,7 @@ static int record_start_live(struct measure *m, int *fd)
 	return m->live(m, LIVE_BEGIN);
 }
 
-/* It is read here as well, when it has been recorded. */
+/* Is the log analysed when it has been recorded? */
 static bool record_is_analysed(const struct measure *m)
 {
 	return m->analysis && m->analysis->seen & ANALYSIS_OUTPUT;
@@ -156,7 +156,7 @@ int record_begin(struct measure *m)
 	if (!code && (pmc_get_driver_stats(&m->before) != 0 ||
 		      pmc_get_cut_chains(&m->cut_before) != 0))
 		code = fail_pmc(EX_OSERR, "ERROR: Unable to retrieve driver statistics");
-	/* Only the daemon writes, so that its end of the log is the reader's. */
+	/* Only the daemon may hold the log open, or a reader would see no end of file. */
 	if (fd >= 0)
 		close(fd);
 	return code;
@@ -203,7 +203,7 @@ static void record_warn_losses(const struct measure *m)
 		note("WARNING: at least %u event%s were discarded while running. "
 		     "Please consider tuning the \"kern.hwpmc.nbuffers\" tunable.", failed,
 		     failed == 1 ? "" : "s");
-	/* What reads the log here says so itself. */
+	/* An analysis prints this warning itself. */
 	if (m->log && !m->reported && !record_is_analysed(m))
 		log_note_cut(m->log, cut - m->cut_before,
 			     now.pm_intr_processed - m->before.pm_intr_processed);
@@ -214,7 +214,7 @@ int record_end(struct measure *m)
 	int code = 0, status = 0;
 
 	if (m->logging) {
-		/* What has failed before has been said. */
+		/* After an earlier failure no second message. */
 		code = m->code ? 0 : record_flush(m);
 		m->logging = false;
 		if (pmc_configure_logfile(-1) != 0 && !code && !m->code)
@@ -228,7 +228,7 @@ int record_end(struct measure *m)
 	}
 	if (m->live && m->top)
 		m->live(m, LIVE_END);
-	if (m->record_fd >= 0) {	/* the log has not begun: there is nothing to print */
+	if (m->record_fd >= 0) {	/* the measurement failed before the log began */
 		if (m->printer > 0)
 			kill(m->printer, SIGTERM);
 		close(m->record_fd);

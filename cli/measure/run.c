@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmcstat's event loop: everything that may happen is a descriptor of one poll(2).  A measurement
- * ends when its command or its last target is gone, when -l is over, or when a signal asks for it;
- * then the last row is printed.  A command is told to end, with the same signal or SIGTERM, and
- * gets GRACE.
+ * The event loop of a measurement: one poll(2) over descriptors for signals, timers, output, the
+ * log, keys, the command and the targets.  A measurement ends when its command or its last target
+ * has ended, when -l is over, or on a signal; then the last row is printed.  A command that still
+ * runs is sent the same signal, or SIGTERM, and has GRACE seconds to end.
  *
- * When rows cannot be written or read any more, the command still runs to its end.
+ * If rows can no longer be written or read, the command still runs to its end.
  */
 #include <errno.h>
 #include <poll.h>
@@ -18,9 +18,9 @@
 #include "cli/common/common.h"
 #include "measure.h"
 
-#define GRACE	      1.0	/* seconds for a command that was told to end */
-#define DRAIN_SECONDS 30.0	/* for a reader that has stopped, at the end */
-#define TERMINAL_ROWS 24	/* of a terminal that does not know */
+#define GRACE	      1.0	/* seconds that a command has to end after a signal */
+#define DRAIN_SECONDS 30.0	/* that the last output waits for a stopped reader */
+#define TERMINAL_ROWS 24	/* of a terminal that does not report its size */
 
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define NENDING (sizeof(ending_signals) / sizeof(ending_signals[0]))
@@ -33,7 +33,7 @@ static double time_since(const struct timespec *start)
 	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-/* A signal that the caller ignores stays so, but SIGINT: shells ignore it for background jobs. */
+/* Ignored signals stay ignored, except SIGINT, which shells ignore for background jobs. */
 static int signals_take(struct measure *m)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -54,7 +54,7 @@ static int signals_take(struct measure *m)
 	}
 	sigaction(SIGPIPE, &ignore, &m->old_pipe);
 	sigaction(SIGCHLD, &normal, &m->old_child);
-	sigaction(SIGIO, &normal, &m->old_io);	/* or it would not be sent */
+	sigaction(SIGIO, &normal, &m->old_io);	/* an ignored signal is never pending */
 	sigprocmask(SIG_BLOCK, &set, &m->old_mask);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -93,7 +93,7 @@ static void timer_arm(int fd, double seconds, bool repeat)
 	timerfd_settime(fd, 0, &when, NULL);
 }
 
-/* From here on the exit code is known; a command that has the terminal runs to its end. */
+/* Sets the exit code.  Rows stop, but a command that has the terminal runs to its end. */
 static void run_give_up(struct measure *m, int code)
 {
 	if (!code)
@@ -119,14 +119,14 @@ static void run_print_row(struct measure *m)
 
 /* --- events --------------------------------------------------------------------------------- */
 
-/* The processes of -t, with -d also all that came of them. */
+/* Ends the measurement if all processes of -t have ended, and with -d their descendants. */
 static void run_check_targets(struct measure *m)
 {
 	if (m->ntargets && !m->nliving && !m->command && !pmcs_have_descendants(m))
 		m->done = true;
 }
 
-/* Whoever looks at the log, if anybody does. */
+/* Passes an event to the live view, if there is one. */
 static void run_notify_live(struct measure *m, enum live_event event)
 {
 	if (m->top && !m->code)
@@ -139,7 +139,7 @@ static void run_on_resize(struct measure *m)
 	run_notify_live(m, LIVE_RESIZE);
 }
 
-/* As the signal would do, were it not blocked: nothing where there is no job control. */
+/* Stops this process as SIGTSTP would if it were not blocked. */
 static void run_stop_self(struct measure *m)
 {
 	sigset_t set;
@@ -165,13 +165,13 @@ static void run_on_signal(struct measure *m)
 		else if (info.ssi_signo == SIGIO)
 			run_check_targets(m);
 		else if (m->child.asked || !child_ask(m, (int)info.ssi_signo))
-			m->done = true;		/* nobody to wait for, or asked twice */
+			m->done = true;		/* no command, or the second signal */
 		else
 			timer_arm(m->end_fd, GRACE, false);
 	}
 }
 
-/* A tick that falls on the end leaves the row to it: another one would be of next to no time. */
+/* If the end follows within a tenth of an interval, the last row covers this one too. */
 static bool run_ends_now(const struct measure *m)
 {
 	struct itimerspec left;
@@ -181,7 +181,7 @@ static bool run_ends_now(const struct measure *m)
 		       m->interval / 10;
 }
 
-/* A reader that does not keep up gets fewer rows, none wrong: counts go into the next one. */
+/* A slow reader gets fewer rows; counts of a skipped row are part of the next. */
 static void run_on_tick(struct measure *m)
 {
 	uint64_t ticks;
@@ -231,7 +231,7 @@ static void run_on_exec(struct measure *m)
 	m->child.sock = -1;
 }
 
-/* What poll(2) saw of its socket may be older than its end. */
+/* The socket may have become readable after poll(2) returned, and it comes first. */
 static void run_on_child(struct measure *m)
 {
 	if (m->child.sock >= 0)
@@ -247,7 +247,7 @@ static void run_on_target(struct measure *m, struct target *target)
 	run_check_targets(m);
 }
 
-/* In the order in which they are served: an exec that failed comes before the exit that follows. */
+/* In the order of service: a failed exec comes before the exit that follows. */
 enum { AT_EXEC, AT_SIGNAL, AT_TICK, AT_END, AT_OUTPUT, AT_LOG, AT_KEY, AT_CHILD, NFIXED };
 
 static void (*const handlers[NFIXED])(struct measure *m) = {
@@ -256,7 +256,7 @@ static void (*const handlers[NFIXED])(struct measure *m) = {
 	[AT_KEY] = run_on_key,   [AT_CHILD] = run_on_child,
 };
 
-/* poll(2) passes over negative descriptors. */
+/* poll(2) ignores negative descriptors. */
 static void run_fill_fds(const struct measure *m, struct pollfd *fds)
 {
 	const int in[NFIXED] = {
@@ -291,7 +291,7 @@ int run_loop(struct measure *m)
 
 	if (!fds)
 		return fail_errno(EX_OSERR, "ERROR");
-	/* In this order a tick that falls on the end cannot come a stall before it. */
+	/* In this order a delay between the two calls cannot put a tick just before the end. */
 	if (m->duration > 0)
 		timer_arm(m->end_fd, m->duration, false);
 	timer_arm(m->tick_fd, m->interval, true);
@@ -349,7 +349,7 @@ static bool signals_ask_end(struct measure *m)
 	return false;
 }
 
-/* PMCs are free and the command is collected by now: nobody but the reader is waited for. */
+/* Waits for the reader of the rows.  PMCs are released and the command is collected by now. */
 static int run_drain(struct measure *m)
 {
 	struct timespec start;
@@ -373,7 +373,7 @@ static int run_drain(struct measure *m)
 
 int run_finish(struct measure *m)
 {
-	/* A daemon that is gone would only say so again; and PMCs go with their process. */
+	/* After a failure PMCs are left to the end of the process. */
 	if (!m->code)
 		m->code = pmcs_release(m);
 	run_leave_child(m);
@@ -381,7 +381,7 @@ int run_finish(struct measure *m)
 		m->code = record_end(m);
 	else if (!m->code)
 		m->format->end(&m->out.text, &m->table);
-	/* Of a log, what came before a damage. */
+	/* A live view shows the records before a damage. */
 	if (!m->code || m->live) {
 		int code = run_drain(m);
 
@@ -391,7 +391,7 @@ int run_finish(struct measure *m)
 	return m->code;
 }
 
-/* --- what a measurement holds ---------------------------------------------------------------- */
+/* --- beginning and end ---------------------------------------------------------------- */
 
 void measure_begin(struct measure *m, const struct count_format *format)
 {

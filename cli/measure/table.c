@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The three forms in which pmcstat prints counts: see table.h. */
+/* Rows as a table, CSV and JSON: see table.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,11 +59,11 @@ static void rows_put_header(struct buf *out, const struct column *columns, size_
 	}
 }
 
-/* A line's newline comes with the next line: a terminal shows the latest row without one. */
+/* A newline is written with the next row: a terminal has no empty line below the latest one. */
 static void rows_put_table(struct buf *out, struct count_table *table, double seconds,
 			   const struct column *columns, size_t count)
 {
-	int indent = 2;		/* below the header's "# " */
+	int indent = 2;		/* of the header's "# " */
 
 	(void)seconds;
 	if (!table->begun || table->rows >= table->page) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The processes of -t: found by number or name, held by pidfd so that their end is seen. */
+/* The processes of -t: found by number or name, held by pidfd, which reports their end. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -71,7 +71,7 @@ static int targets_add(struct measure *m, pid_t pid)
 	if (!array_room(m->targets, m->ntargets))
 		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
 	fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	/* Gone already: attaching will find nothing.  The other two mean a mere thread. */
+	/* ESRCH: it has ended, and attaching will fail.  EINVAL and ENOENT: it is a thread. */
 	if (fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
 		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)pid);
 	m->targets[m->ntargets++] = (struct target){ .pid = pid, .pidfd = fd };
@@ -98,7 +98,7 @@ static bool process_read_name(int proc, const char *pid, char *name, size_t size
 	return true;
 }
 
-/* Every process but this one and its waiting command, which bears our name until it execs. */
+/* All but this process and its waiting command, which has the same name until it execs. */
 static int targets_add_matching(struct measure *m, const struct target_wanted *wanted)
 {
 	DIR *dir = opendir("/proc");
@@ -138,7 +138,7 @@ int targets_find(struct measure *m)
 	return code;
 }
 
-/* The process that a thread belongs to; 0: there is no such thread. */
+/* The process of a thread; 0: there is no such thread. */
 static pid_t thread_find_process(pid_t tid)
 {
 	char path[64], line[256];
