@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc list-events: the names of all events, or descriptions of the hardware's. */
+/* pmc list-events: the names of all events, or descriptions of the hardware's events. */
 #include <stdio.h>
 
 #include <pmc.h>

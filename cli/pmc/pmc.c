@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc(8): one tool, a word for each of its tasks. */
+/* pmc(8): the choice of a subcommand. */
 #include <stdio.h>
 #include <string.h>
 

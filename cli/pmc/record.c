@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmc record: samples of a command, of processes or of all CPUs in a log, and the report of it.
- * The measurement is pmcstat's; what it takes to say there has defaults here.
+ * pmc record: a log with samples of a command, of processes or of all CPUs, and its report.  The
+ * measurement is pmcstat's, with defaults for what pmcstat asks its user to choose.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,17 +18,17 @@
 #include "pmc_log.h"
 
 #define LOG_NAME      "pmc.log"
-#define HARDWARE      "unhalted-cycles"	/* what is sampled where it can be, … */
-#define SOFTWARE      "CPU_CLOCK"	/* … and elsewhere */
-#define USUAL_HZ      1000u		/* of clocks and cycles, by pmc_pmu_sample_rate_get() */
+#define HARDWARE      "unhalted-cycles"	/* the default event */
+#define SOFTWARE      "CPU_CLOCK"	/* the default without that one */
+#define USUAL_HZ      1000u		/* of pmc_pmu_sample_rate_get() for clocks and cycles */
 #define FLUSH_SECONDS 1.0
 
 struct pmc_record {
 	struct measure m;
 	const char **events;
 	size_t nevents;
-	pmc_value_t count;	/* 0: what suits the event */
-	pmc_value_t hz;		/* 0: `count` is meant */
+	pmc_value_t count;	/* 0: the event's default */
+	pmc_value_t hz;		/* 0: `count` holds */
 	bool system, no_chain;
 	bool report;		/* show it */
 	struct stat log;	/* once it is written */
@@ -68,7 +68,7 @@ static enum pmc_mode pmc_record_mode(const struct pmc_record *r)
 	return r->system ? PMC_MODE_SS : PMC_MODE_TS;
 }
 
-/* Asked before the log is opened: a wrong event must not cost the last recording. */
+/* Called before an old log is overwritten: a wrong event must not destroy it. */
 static bool pmc_record_can_sample(const struct pmc_record *r, const char *spec, int cpu)
 {
 	pmc_id_t id;
@@ -79,13 +79,13 @@ static bool pmc_record_can_sample(const struct pmc_record *r, const char *spec, 
 	return true;
 }
 
-/* What tables suggest for these is about USUAL_HZ. */
+/* For these events the default period is about USUAL_HZ. */
 static bool name_is_clock(const char *name)
 {
 	return strcasestr(name, "clock") || strcasestr(name, "cycles") || strcasestr(name, "clk");
 }
 
-/* 0: the kernel does not say. */
+/* The kernel's limit of samples a second; 0: unknown. */
 static unsigned long kernel_max_rate(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
@@ -168,7 +168,7 @@ static int pmc_record_choose_events(struct pmc_record *r)
 
 /* --- the log -------------------------------------------------------------------------------- */
 
-/* The log is opened, and what was in it gone, when nothing else can be refused any more. */
+/* record_begin() overwrites an old log, so everything that may be refused comes before it. */
 static int pmc_record_measure(struct pmc_record *r)
 {
 	static int (*const phases[])(struct measure *m) = {
@@ -215,10 +215,10 @@ static int pmc_record_show(const struct pmc_record *r)
 	char *argv[] = { "report", "--", (char *)r->m.log, NULL };
 
 	if (!S_ISREG(r->log.st_mode))
-		return 0;	/* who reads it has it by now */
+		return 0;	/* a pipe: its reader has the log */
 	if (!r->report)
 		return pmc_record_summarize(r);
-	/* Ctrl-C is the report's from here on; that targets are gone need not be told any more. */
+	/* From here on Ctrl-C ends the report, and SIGIO from PMCs without targets has no use. */
 	signal(SIGIO, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &r->m.old_mask, NULL);
 	optind = 0;
@@ -321,7 +321,7 @@ static int pmc_record_parse(struct pmc_record *r, int argc, char *argv[], bool *
 	r->m.seen |= SEEN_SAMPLING | (r->system ? SEEN_SYSTEM_PMC : SEEN_PROCESS_PMC);
 	r->m.interval = FLUSH_SECONDS;
 	r->m.reported = r->report;
-	/* Beside a command's output there is no place for it. */
+	/* On one terminal, progress would be mixed with the command's output. */
 	r->m.progress = isatty(STDERR_FILENO) && !(r->m.command && isatty(STDOUT_FILENO));
 	out_use(&r->m.out, STDERR_FILENO, "standard error");
 	return code ? code : pmc_record_check(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmc stat: a fixed set of counts of a command, each set in relation to another.  The measurement
- * is pmcstat's; only what is counted and how it is printed differ.
+ * pmc stat: a fixed set of counts of a command, with ratios of one to another.  The measurement is
+ * pmcstat's; the set of PMCs and the form of the report are its own.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 
 enum { CYCLES, INSTRUCTIONS, BRANCHES, BRANCH_MISSES, REFERENCES, CACHE_MISSES };
 
-/* What is counted when nobody says otherwise; `of` is the slot that gives a ratio its meaning. */
+/* The counts by default.  `of`: the slot that this one is divided by, or -1. */
 static const struct stat_kind {
 	const char *label, *spec, *tabs;
 	int of;
@@ -31,7 +31,7 @@ static const struct stat_kind {
 	const char *unit;
 } kinds[NSLOTS] = {
 	{ "cycles", "unhalted-cycles", "", -1, 0, "" },
-	/* "instructions" would be clock ticks on a machine that cannot count them. */
+	/* Not "instructions", which counts clock ticks on a machine without an event for them. */
 	{ "instructions", "instruction-retired", "\t\t", CYCLES, 1, " inst/cycle" },
 	{ "branches", "branches", "", -1, 0, "" },
 	{ "branch-misses", "branch-mispredicts", "\t\t", BRANCHES, 100, "%" },
@@ -51,8 +51,8 @@ struct stat_run {
 	struct stat_slot slots[NSLOTS];
 	bool system, display;
 	double seconds;
-	struct rusage before;		/* of children that were no command */
-	struct buf missing;		/* what is not counted, all of it for one reason */
+	struct rusage before;		/* of children other than the command */
+	struct buf missing;		/* labels not counted, all for the same reason */
 	char why[512];
 	int why_errno;
 };
@@ -90,7 +90,7 @@ static void stat_put_counts(struct buf *out, const struct stat_run *s)
 			continue;
 		buf_printf(out, "%16llu  %s", (unsigned long long)value,
 			   kind ? kind->label : slot->spec);
-		/* A slot that -j has taken is no longer what the ratio wants. */
+		/* -j may have put another event into that slot. */
 		base = of && of->kind ? slot_value(s, of) : 0;
 		if (base)
 			buf_printf(out, "%s#\t%.3f%s", kind->tabs,
@@ -135,7 +135,7 @@ static struct stat_run *table_owner(const struct count_table *table)
 	return (struct stat_run *)((uintptr_t)table - offsetof(struct stat_run, m.table));
 }
 
-/* A row of every second; the last one is part of the report. */
+/* A row each second with -d; the last row is part of the report. */
 static void stat_put_row(struct buf *out, struct count_table *table, double seconds,
 			 const struct column *columns, size_t count)
 {
@@ -179,7 +179,7 @@ static const struct count_format report = { .row = stat_put_row, .end = stat_put
 
 /* --- what is counted ------------------------------------------------------------------------- */
 
-/* One line for all that is not counted, not six of the same. */
+/* One line for all counts that are missing for the same reason. */
 static void stat_note_missing(struct stat_run *s)
 {
 	if (s->missing.len)
@@ -197,7 +197,7 @@ static void stat_miss(struct stat_run *s, const char *label, int err)
 	buf_printf(&s->missing, "%s%s", s->missing.len ? ", " : "", label);
 }
 
-/* One that the machine cannot count leaves a gap, unless it was asked for by name. */
+/* An event of the default set that cannot be counted is left out; one of -j is an error. */
 static int stat_refuse_slot(struct stat_run *s, const struct stat_slot *slot)
 {
 	int err = errno;
@@ -231,14 +231,14 @@ static int slot_allocate_on(struct stat_run *s, struct stat_slot *slot, int cpu,
 	column = &s->m.columns[s->m.ncolumns - 1];
 	if (pmc_allocate(column->spec, column->mode, column->flags, cpu, &column->id, 0) != 0) {
 		*gone = true;
-		return stat_refuse_slot(s, slot);	/* the column goes with the slot */
+		return stat_refuse_slot(s, slot);	/* slot_drop() drops the column */
 	}
 	column->allocated = true;
 	slot->ncolumns++;
 	return 0;
 }
 
-/* A count that lacks a CPU would be wrong: what some have given is given back. */
+/* Releases all PMCs of a slot: a sum without some CPU would be wrong. */
 static void slot_drop(struct stat_run *s, struct stat_slot *slot)
 {
 	while (s->m.ncolumns > slot->first) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc summary: how many samples of each event, and of whom. */
+/* pmc summary: the number of samples of each event and process. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct summary_event {
 };
 struct summary {
 	struct log_names names;
-	struct summary_event *events;	/* those that have a name and a period of their own */
+	struct summary_event *events;	/* each name and period once */
 	size_t nevents;
 	uint64_t drops, lost;
 };
@@ -126,7 +126,7 @@ static void summary_put_text(const char *text)
 		putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
 }
 
-/* Without a period in the log samples are all that can be told. */
+/* Samples times the period estimate the events; without a period samples are printed. */
 static void event_print(const struct summary_event *event, size_t index, size_t top, bool full)
 {
 	if (full)

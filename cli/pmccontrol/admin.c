@@ -29,7 +29,7 @@ static int admin_check_ids(const struct control *control, int ncpu, int npmc)
 	return 0;
 }
 
-/* CPUs that are offline are passed over by "*", and refused by number. */
+/* "*" skips CPUs that are offline; a number of one is an error. */
 static int admin_change(const struct admin *admin, int cpu, int row)
 {
 	int err = admin->enable ? pmc_enable(cpu, row) : pmc_disable(cpu, row);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmccontrol --doctor: everything that can stand between a user and a count, a line for each. */
+/* pmccontrol --doctor: each condition that can prevent or limit counting, on a line. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,17 +12,17 @@ static const char *const states[] = {
 	[PMC_GATE_OPEN] = "ok", [PMC_GATE_LIMITS] = "limits", [PMC_GATE_CLOSED] = "closed",
 };
 
-/* Asks the daemon, or the one that pmc_init() starts for root alone. */
+/* Asks the daemon, which pmc_init() starts for root if none listens. */
 static void doctor_ask_daemon(struct gates *gates, bool listens)
 {
-	struct pmc_gate *told;
+	struct pmc_gate *answer;
 	int count;
 
 	if (pmc_init() != 0) {
 		gate_add(gates, PMC_GATE_CLOSED, "daemon", "", "%s", pmc_errstr());
 		return;
 	}
-	if (pmc_gates(&told, &count) != 0) {
+	if (pmc_gates(&answer, &count) != 0) {
 		gate_add(gates, PMC_GATE_CLOSED, "daemon",
 			 "install library and daemon of one release", "%s", pmc_errstr());
 		return;
@@ -31,9 +31,9 @@ static void doctor_ask_daemon(struct gates *gates, bool listens)
 		gate_add(gates, PMC_GATE_OPEN, "private daemon", "",
 			 "one was started for this program alone, and answers");
 	for (int i = 0; i < count; i++)
-		gate_add(gates, told[i].pg_state, told[i].pg_name, told[i].pg_remedy, "%s",
-			 told[i].pg_finding);
-	free(told);
+		gate_add(gates, answer[i].pg_state, answer[i].pg_name, answer[i].pg_remedy, "%s",
+			 answer[i].pg_finding);
+	free(answer);
 }
 
 static void doctor_put_text(struct buf *out, const struct gates *gates)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The doctor's local gates.  Where pmcbpfd -t looks at the same thing its words are the same. */
+/* The doctor's local gates.  pmcbpfd -t has the same words for the conditions that it checks. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define MIN_MAJOR 6
 #define MIN_MINOR 1
 
-/* Inode numbers that the kernel gives the first namespaces, on every machine. */
+/* The inode numbers of the initial namespaces, the same on every machine. */
 #define INITIAL_USER_NS 4026531837ull
 #define INITIAL_PID_NS	4026531836ull
 
@@ -53,7 +53,7 @@ void gate_add(struct gates *gates, enum pmc_gate_state state, const char *name, 
 
 /* --- files ---------------------------------------------------------------------------------- */
 
-/* The file's first bytes.  0, or -errno with an empty text. */
+/* Reads the beginning of a file.  0, or -errno and an empty text. */
 static int gate_read_file(const char *root, const char *name, char *text, size_t size)
 {
 	char path[512];
@@ -82,7 +82,7 @@ static int gate_read_line(const char *root, const char *name, char *text, size_t
 	return err;
 }
 
-/* A file that holds one number.  0 or -errno; -EINVAL: it holds something else. */
+/* Reads a file that holds a number.  0 or -errno; -EINVAL: it holds something else. */
 static int gate_read_number(const char *root, const char *name, long *number)
 {
 	char text[64], *end;
@@ -217,7 +217,7 @@ static bool capability_has(unsigned long long set, int cap)
 	return set >> cap & 1;
 }
 
-/* The effective ones; false if they are not told. */
+/* The effective capabilities; false if they cannot be read. */
 static bool capability_read(const char *root, unsigned long long *effective)
 {
 	char text[4096], *line;
@@ -256,7 +256,7 @@ static void gate_capabilities(struct gates *gates, unsigned long long effective,
 			 "none that matters%s: your own processes", where);
 }
 
-/* Attaching to a process asks for the right to debug it. */
+/* Attaching to a process requires the right to debug it. */
 static void gate_yama(struct gates *gates, const char *root, unsigned long long effective,
 		      bool initial)
 {
@@ -316,7 +316,7 @@ bool gate_of_socket(struct gates *gates)
 	const char *chosen = secure_getenv("PMCBPF_SOCKET");
 	const char *path = chosen && *chosen ? chosen : PMCBPF_RUNDIR "/pmcbpf/pmc.sock";
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	/* Root gets a private daemon at the usual place. */
+	/* At the usual place pmc_init() starts a private daemon for root. */
 	bool own = geteuid() == 0 && path != chosen;
 	int fd, err = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the doctor sees without a daemon: files of the kernel, and who the caller is. */
+/* The gates that the doctor checks without a daemon: kernel, caller, socket. */
 #ifndef PMCBPF_CLI_CTL_GATES_H
 #define PMCBPF_CLI_CTL_GATES_H
 
@@ -15,15 +15,15 @@ struct gates {
 	size_t count;
 };
 
-/* Texts are cut to size and made printable; what does not fit any more is left out. */
+/* Texts are cut to size and made printable; after GATES_MAX gates no more are added. */
 void gate_add(struct gates *gates, enum pmc_gate_state state, const char *name, const char *remedy,
 	      const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* The files are looked for below `root`: "", but for tests. */
+/* Files are read below `root`: "" except in tests. */
 void gates_of_kernel(struct gates *gates, const char *root);
 void gates_of_caller(struct gates *gates, const char *root);
 
-/* Is there a pmcbpfd to talk to?  True when somebody listens. */
+/* The daemon's socket.  True if a daemon accepts connections. */
 bool gate_of_socket(struct gates *gates);
 
 #endif

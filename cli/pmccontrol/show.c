@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmccontrol -L -l -s: what scripts read, so the forms never change; --json has the same facts. */
+/* pmccontrol -L -l -s.  Scripts read the text: its form never changes.  JSON has the same facts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static const char *name_or_unknown(const char *name)
 
 /* --- -l ------------------------------------------------------------------------------------- */
 
-/* Of an event without a name here (another owner's hardware event) the number is all there is. */
+/* The library has no name for another owner's hardware event: then its number. */
 static const char *row_event_name(const struct pmc_info *row, char *room, size_t size)
 {
 	const char *name = pmc_name_of_event(row->pm_event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmccontrol --tunable: what sysctl(8) is for hwpmc's variables. The list is a pmcbpf.conf(5). */
+/* pmccontrol --tunable: hwpmc's sysctl(8) variables.  The list has the form of pmcbpf.conf(5). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int tunable_show_all(const struct control *control)
 	return control_print(&out, 0);
 }
 
-/* A name or value that is none is the caller's mistake. */
+/* EINVAL: the caller's name or value is wrong. */
 static int tunable_exit_code(void)
 {
 	return errno == EINVAL ? EX_DATAERR : EX_OSERR;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmcstat's command line.  -c, -C and -d act on the PMCs that follow them, so options are obeyed in
- * the order given; whether they go together is check.c's question, after the last one.
+ * the order given; after the last one check.c decides whether they go together.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,15 +13,15 @@
 #include "pmcstat.h"
 #include "cli/top/top.h"
 
-/* What the options so far mean for the next PMC. */
+/* The settings for the next PMC, from the options so far. */
 struct parse {
 	struct measure *m;
 	struct cpulist online, cpus;
-	bool chosen;			/* … by -c */
-	const char *idle_cpus;		/* the value of a -c that nothing has followed yet */
+	bool chosen;			/* -c has named CPUs */
+	const char *idle_cpus;		/* the value of a -c that no -s or -S has followed yet */
 	bool cumulative, descendants, exits, switches, no_chain, both_sides;
 	pmc_value_t rate;
-	const char *json, *csv;		/* their files, if they have some */
+	const char *json, *csv;		/* the files of --json and --csv, or NULL */
 	bool ended;
 };
 
@@ -35,7 +35,7 @@ static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mod
 	struct column column = { .spec = spec, .mode = mode, .cpu = cpu,
 				 .cumulative = p->cumulative };
 
-	/* FreeBSD's pmcstat asks for call chains on counting PMCs too; log readers know the bit. */
+	/* As FreeBSD's pmcstat, also on counting PMCs, where only the log shows the bit. */
 	if (!p->no_chain)
 		column.flags = PMC_F_CALLCHAIN;
 	if (PMC_IS_SAMPLING_MODE(mode)) {
@@ -223,7 +223,7 @@ static int obey_verbose(struct parse *p, const struct opt *opt, const char *arg)
 	return 0;
 }
 
-/* Of rows, or a report: with a file, or of a log. */
+/* Rows in that form; with a file, or of a log, a report. */
 static int obey_json(struct parse *p, const struct opt *opt, const char *arg)
 {
 	p->m->seen |= SEEN_JSON;
@@ -357,10 +357,10 @@ static int parse_option(struct parse *p, int code)
 		if (options[i].opt.code == code)
 			return options[i].obey(p, &options[i].opt, optarg);
 	}
-	return args_usage();	/* getopt has named the wrong option */
+	return args_usage();	/* opt_next() has printed the wrong option */
 }
 
-/* What -c, --json and --csv mean depends on where samples come from. */
+/* -c, --json and --csv have another meaning if samples come from a log. */
 static int parse_finish_analysis(struct parse *p)
 {
 	struct analysis *a = p->m->analysis;
@@ -405,7 +405,7 @@ int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 		     p.idle_cpus);
 	if (!code)
 		code = parse_finish_analysis(&p);
-	/* What is printed of a log is the result, not a remark beside a command's output. */
+	/* No command writes to standard output here: text of a log is the program's result. */
 	if (m->seen & (SEEN_INPUT | SEEN_OF(ANALYSIS_OUTPUT | ANALYSIS_TOP)) &&
 	    !(m->seen & SEEN_OUTPUT))
 		out_use(&m->out, STDOUT_FILENO, "standard output");

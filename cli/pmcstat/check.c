@@ -23,7 +23,7 @@
 #define FILTER	    SEEN_OF(ANALYSIS_FILTER)
 #define TOP	    SEEN_OF(ANALYSIS_TOP)
 
-/* Wrong when all of `with`, none of `without`, and one of `one` (if there are any) was seen. */
+/* Wrong if all of `with`, none of `without` and, unless it is 0, one of `one` were seen. */
 static const struct check {
 	unsigned int with, one, without;
 	const char *text;	/* NULL: the usage screen */
@@ -73,7 +73,7 @@ static const struct check {
 	{ SEEN_EXIT_STATUS, 0, SEEN_COMMAND, "option --exit-status requires a command line." },
 };
 
-/* No output is an input, and only a log replaces a log. */
+/* No output replaces an input, and only a log replaces a log. */
 static int check_outputs(const struct measure *m)
 {
 	bool file = m->log && strcmp(m->log, "-") != 0 && !log_port(m->log);
@@ -86,7 +86,7 @@ static int check_outputs(const struct measure *m)
 	return code;
 }
 
-/* What never ends is there from the beginning, for its readers. */
+/* Does the output end with the program only?  Then its file exists from the beginning. */
 static bool output_is_growing(const struct measure *m)
 {
 	struct stat st;

@@ -9,7 +9,7 @@
 
 #define INTERVAL_SECONDS 5.0
 
-/* A measurement, in order; the first phase that fails is the last. */
+/* The phases of a measurement: see measure.h. */
 static int (*const phases[])(struct measure *m) = {
 	check_options,   child_check,  record_prepare, pmcs_allocate, run_prepare, child_spawn,
 	targets_find, pmcs_attach,  record_begin,   pmcs_start,	   child_go,	run_loop,

@@ -180,7 +180,7 @@ void keys_press(struct keys *k, const struct profile *profile, char key)
 	keys_answer(k, name, "nothing; ? shows the keys");
 }
 
-/* How long is what begins here, if it is a key like an arrow? */
+/* The length of an escape sequence at the beginning of the text; 0: there is none. */
 static size_t keys_skip_sequence(const char *text, size_t len)
 {
 	size_t n = 2;

@@ -7,7 +7,7 @@
 
 #include "picture.h"
 
-#define TEXT_MAX 512u	/* bytes that a formatted piece may have */
+#define TEXT_MAX 512u	/* bytes of a formatted text */
 
 void picture_begin(struct picture *p, unsigned int rows, unsigned int cols)
 {
@@ -23,8 +23,8 @@ void picture_free(struct picture *p)
 }
 
 /*
- * One character of the text: its bytes and its columns.  Names are anybody's choice: what would
- * move the cursor, or is no character of the terminal, is not `*shown`.
+ * One character of the text: its bytes and its columns.  Any user may choose a name, so characters
+ * that move the cursor or are not of the terminal's encoding are not `*shown`.
  */
 static size_t picture_character(const char *text, unsigned int *cols, bool *shown)
 {
@@ -38,7 +38,7 @@ static size_t picture_character(const char *text, unsigned int *cols, bool *show
 	return width > 0 ? len : 1;
 }
 
-/* At most `width` columns of it; returns how many. */
+/* Appends at most `width` columns; returns how many. */
 static unsigned int picture_put(struct picture *p, const char *text, unsigned int width)
 {
 	unsigned int done = 0;
@@ -120,7 +120,7 @@ unsigned int picture_width(const char *text)
 	return width;
 }
 
-/* Blanks at a line's end say nothing, and would be noise in a file. */
+/* Removes blanks at the end of the line. */
 bool picture_line(struct picture *p)
 {
 	while (p->text.len && p->text.data[p->text.len - 1] == ' ')

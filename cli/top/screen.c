@@ -22,9 +22,9 @@
 
 struct screen {
 	int fd;			/* of the terminal */
-	int keys;		/* where it is read */
-	int kept;		/* what others print, a file in memory */
-	int stderr_was;		/* -1: messages go where they went */
+	int keys;		/* of the terminal, for reading */
+	int kept;		/* messages and the command's output, a file in memory */
+	int stderr_was;		/* standard error; -1: it is no terminal */
 	FILE *in, *out;
 	SCREEN *curses;
 	bool colours;
@@ -37,7 +37,7 @@ static bool terminal_has(const char *capability)
 	return text && text != (const char *)-1;
 }
 
-/* Is the type known, and can the least of what is needed? */
+/* Is the type known, and has the terminal the capabilities that views need? */
 static bool terminal_can_draw(int fd)
 {
 	int found;
@@ -73,7 +73,7 @@ int screen_output(const struct screen *s)
 	return s->kept;
 }
 
-/* The log may be on standard input. */
+/* Standard input may be the log. */
 static int screen_open_keys(struct screen *s)
 {
 	if (isatty(STDIN_FILENO))
@@ -92,7 +92,7 @@ static void screen_keep_messages(struct screen *s)
 		dup2(s->kept, STDERR_FILENO);
 }
 
-/* As curses would begin; but ^S is a key, or a stopped terminal would hold up everything. */
+/* The usual modes of curses, but ^S is a key: a stopped terminal would stop the measurement. */
 static void screen_take_terminal(struct screen *s)
 {
 	struct termios mode;
@@ -135,8 +135,8 @@ int screen_open(struct screen *s, int *keys)
 	s->in = screen_open_keys(s) < 0 ? fopen("/dev/null", "re") :
 				   fdopen(fcntl(s->keys, F_DUPFD_CLOEXEC, 3), "r");
 	/*
-	 * Curses keeps off a signal that is handled.  Its own handler would write at any moment;
-	 * where it ignores the signal, whenever it draws, a ^Z that waits to be read is forgotten.
+	 * Curses leaves a signal alone that has a handler.  Its own handler would write at any
+	 * moment; and while it draws it ignores the signal, which discards a pending ^Z.
 	 */
 	sigaction(SIGTSTP, &handled, &stop);
 	if (s->out && s->in)
@@ -173,7 +173,7 @@ static void screen_show_line(const struct screen *s, int row, const char *text, 
 	attrset(A_NORMAL);
 }
 
-/* Curses sends what differs from the picture before. */
+/* Curses sends only the difference to the last picture. */
 void screen_show(struct screen *s, const struct picture *picture)
 {
 	const char *text = picture->text.data, *end = text + picture->text.len;
@@ -212,7 +212,7 @@ static void screen_put_all(int fd, const char *data, size_t len)
 		ssize_t n = write(fd, data, len);
 
 		if (n < 0 && errno != EINTR)
-			return;		/* the terminal is gone: there is nobody to tell */
+			return;		/* the terminal is gone */
 		if (n > 0) {
 			data += n;
 			len -= (size_t)n;
@@ -229,7 +229,7 @@ void screen_trim(const struct screen *s)
 			  st.st_size - KEPT_MAX);
 }
 
-/* What came last of what others have printed; it begins with a line. */
+/* Prints the end of the kept output, from the beginning of a line. */
 static void screen_show_kept(const struct screen *s)
 {
 	char *data = malloc(KEPT_MAX);

@@ -13,19 +13,19 @@
 
 #include "tap.h"
 
-#define TAP_PIECE (256u << 10)	/* read at once */
-#define TAP_PIPE  (1u << 20)	/* what the kernel shall keep for us */
-#define TAP_TELL  (2u << 20)	/* worth taking before somebody asks */
-#define TAP_LIMIT (8u << 20)	/* may wait to be taken */
-#define TAP_REST  10		/* ms in which more comes, which is cheaper to read at once */
+#define TAP_PIECE  (256u << 10)	/* bytes of one read */
+#define TAP_PIPE   (1u << 20)	/* size of the pipe */
+#define TAP_NOTIFY (2u << 20)	/* bytes at which the main thread is notified */
+#define TAP_LIMIT  (8u << 20)	/* bytes at which reading stops, if it may */
+#define TAP_REST   10		/* ms between two reads: larger ones are cheaper */
 
 struct tap {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t taken;
 	int fd, ready, stop;
-	int rest;		/* ms between two reads: the pipe takes more meanwhile */
-	char *data, *given;	/* what has come; what the last take gave */
+	int rest;		/* ms between two reads */
+	char *data, *given;	/* the data so far; what tap_take() has returned */
 	size_t len, size, given_size;
 	int err;		/* -1: not at the end */
 	bool hold, stopped;
@@ -37,7 +37,7 @@ static void tap_signal(int event)
 	eventfd_write(event, 1);
 }
 
-/* Room for a piece; false: no memory, or nobody wants more.  The lock is held. */
+/* Makes room for a piece.  False: no memory, or the tap was stopped.  The lock is held. */
 static bool tap_make_room(struct tap *tap)
 {
 	size_t size = tap->size ? 2 * tap->size : 4 * TAP_PIECE;
@@ -63,7 +63,7 @@ static void tap_add(struct tap *tap, const char *piece, size_t n)
 	tap->len += n;
 }
 
-/* The descriptor may be one of those that do not wait; a stop ends a rest. */
+/* Reads a piece; `fd` may be non-blocking.  A stop also ends the rest before it. */
 static ssize_t tap_read_piece(struct tap *tap, char *piece)
 {
 	struct pollfd fds[2] = { { .fd = tap->fd, .events = POLLIN },
@@ -98,7 +98,7 @@ static void *tap_run(void *arg)
 			tap_add(tap, piece, (size_t)n);
 		else
 			n = 0;
-		worth = n <= 0 || !tap->rest || tap->len >= TAP_TELL;
+		worth = n <= 0 || !tap->rest || tap->len >= TAP_NOTIFY;
 		pthread_mutex_unlock(&tap->lock);
 		if (worth)
 			tap_signal(tap->ready);
@@ -107,7 +107,7 @@ static void *tap_run(void *arg)
 	return NULL;
 }
 
-/* Signals are the main thread's. */
+/* The main thread receives all signals. */
 static int tap_start(struct tap *tap)
 {
 	sigset_t all, old;
@@ -130,7 +130,7 @@ int tap_open(struct tap **made, int fd, int *ready)
 		return -ENOMEM;
 	tap->fd = fd;
 	tap->err = -1;
-	/* A file is no pipe, and a small pipe is to be emptied at once. */
+	/* A file needs no rest, and a pipe that stays small must be emptied at once. */
 	if (fcntl(fd, F_SETPIPE_SZ, TAP_PIPE) >= (int)TAP_PIPE)
 		tap->rest = TAP_REST;
 	pthread_mutex_init(&tap->lock, NULL);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The live view of a log: see top.h.  At a tick the period's counts are copied, so that keys look
- * at the whole last period while the next one is being counted.
- */
+/* The live view of a log: see top.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,8 +21,8 @@
 
 struct top {
 	struct symbols *symbols;
-	struct profile *profile;	/* counts the present period, or all */
-	struct profile counts;		/* of the last one; of this profile nothing else is used */
+	struct profile *profile;	/* counts the current period, or all since the start */
+	struct profile counts;		/* the last period; only its counts are used */
 	struct tap *tap;
 	void *parser;
 	struct pmclog_ev *ev;
@@ -37,8 +34,8 @@ struct top {
 	bool whole;			/* the log is a file: one period */
 	bool drawn;			/* a period has been looked at */
 	bool printed;			/* as plain text */
-	bool ended;			/* the log has */
-	bool kept;			/* … and is looked at until a key says otherwise */
+	bool ended;			/* the log has ended */
+	bool kept;			/* the view stays after the end, until a key ends it */
 };
 
 /* --- the log ---------------------------------------------------------------------------------- */
@@ -50,7 +47,7 @@ static int top_read_records(struct top *t)
 
 	while (!code) {
 		ev->pl_type = PMCLOG_TYPE_MAPPINGCHANGE;
-		/* As log_pass(), of bytes that are given. */
+		/* As log_pass() does, but from bytes that are fed. */
 		if (pmclog_read(t->parser, ev) != 0 && (ev->pl_state != PMCLOG_EOF ||
 							ev->pl_type != PMCLOG_TYPE_CLOSELOG))
 			break;
@@ -59,7 +56,7 @@ static int top_read_records(struct top *t)
 	return code ? code : log_damage(t->parser, ev);
 }
 
-/* In pieces that are fed no record is cut; what is left over at the end was. */
+/* Every fed byte must belong to a whole record by now. */
 static int top_check_end(const struct top *t)
 {
 	if (t->fed && t->fed == (uint64_t)t->ev->pl_offset)
@@ -69,7 +66,7 @@ static int top_check_end(const struct top *t)
 		    t->fed ? "the log ends in the middle of a record" : "the log is empty");
 }
 
-/* Takes what the tap has; when it comes faster than this, the writer is held up, and says so. */
+/* Reads what the tap has.  From here on a full tap holds the daemon up, which then logs a gap. */
 static int top_take(struct top *t)
 {
 	char *data;
@@ -92,7 +89,7 @@ static int top_take(struct top *t)
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-/* The counts so far become those that are looked at; unless samples add up, new ones begin. */
+/* Copies the counts for the view; unless samples add up, counting starts anew. */
 static int top_end_period(struct top *t)
 {
 	const struct profile *now = t->profile;
@@ -125,7 +122,7 @@ static int top_end_period(struct top *t)
 	return 0;
 }
 
-/* The last period's counts, with what the log has told up to now. */
+/* The last period's counts, with all names that the log has given so far. */
 static struct profile top_looked_at(struct top *t)
 {
 	struct profile p;
@@ -186,7 +183,7 @@ static int top_show(struct top *t)
 	return 0;
 }
 
-/* No key chooses a PMC here: all of them, one below the other. */
+/* Without a screen no key can choose a PMC: prints all, one below the other. */
 static int top_print(struct top *t, struct out *out)
 {
 	const struct profile p = top_looked_at(t);
@@ -221,7 +218,7 @@ static int top_draw(struct measure *m)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Before anything of the measurement exists: a terminal that cannot be drawn on is told now. */
+/* Comes before the measurement, so that an unsuitable terminal is refused first. */
 static int top_begin(struct measure *m)
 {
 	const struct analysis *a = m->analysis;
@@ -240,7 +237,7 @@ static int top_begin(struct measure *m)
 	t->keys.look.offsets = a->offsets;
 	t->keys.look.addresses = a->symbols.no_names;
 	t->keys.look.skip_links = a->skip_links;
-	names.no_names = false;		/* a key may ask for them */
+	names.no_names = false;		/* a key may switch names on */
 	names.no_inlines = true;
 	t->whole = lseek(t->fd, 0, SEEK_CUR) >= 0;
 	t->parser = pmclog_open(PMCLOG_FD_NONE);
@@ -276,8 +273,8 @@ static int top_open_screen(struct measure *m)
 }
 
 /*
- * The end of the log.  A screen goes on showing the last whole period, since what came after it may
- * be next to nothing.
+ * The end of the log.  A screen keeps the last whole period, because the rest after it may have
+ * hardly any samples.
  */
 static int top_last_period(struct measure *m)
 {
@@ -307,7 +304,7 @@ static int top_on_log(struct measure *m)
 	m->log_fd = -1;
 	t->kept = m->input && m->key_fd >= 0;
 	m->done |= !t->kept && (!m->child.pid || t->screen);
-	/* What came before a damage is shown. */
+	/* Show the records before a damage. */
 	if (!code || walk_event(t->profile->walk, 0))
 		drawing = top_last_period(m);
 	return code ? code : drawing;
@@ -372,7 +369,7 @@ static int top_on_wait(struct measure *m)
 	return 0;
 }
 
-/* Nobody writes any more: its end comes soon. */
+/* The log was closed: read to its end. */
 static int top_drain(struct measure *m)
 {
 	int code = 0;

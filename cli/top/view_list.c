@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Views that are lists: what has the samples on the left, and to the right of it what they come
- * from: a function's callers, the functions of a process or thread.  Each sample is a pair of both;
- * sorted pairs are rows.
+ * Views that are lists.  A row has a function, a process or a thread on its left, and on its right
+ * where its samples come from: the function's callers, or the functions of the process or thread.
+ * Samples are collected as pairs of a left and a right key; sorted pairs make the rows.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,8 +16,9 @@
 #define NAME_MAX_LEN 256u
 
 /*
- * A key of functions is the address of the symbol, or the number of the place where addresses or
- * offsets are to be seen; of processes and threads the process's number and the thread's.
+ * The key of a function is the address of its struct symbol, or if addresses or offsets are shown,
+ * the number of the place plus 1.  The key of a process or thread has the process's number in its
+ * upper half and the thread's id in its lower half.
  */
 struct list_pair {
 	uint64_t left, right;
@@ -101,7 +102,7 @@ static const char *list_thread_name(const struct view_list *l, uint64_t key)
 	return thread && thread->name ? thread->name : "";
 }
 
-/* What rows are sorted by where their samples are equal. */
+/* Rows with as many samples are sorted by this name. */
 static const char *list_left_name(struct view_list *l, uint64_t key, char room[static NAME_MAX_LEN])
 {
 	if (l->look->kind == VIEW_CALLERS)
@@ -110,7 +111,7 @@ static const char *list_left_name(struct view_list *l, uint64_t key, char room[s
 					       list_key_process(l, key)->name;
 }
 
-/* Has it the text that is looked for? */
+/* Does the row have the text that is searched for? */
 static bool list_has_text(struct view_list *l, uint64_t key)
 {
 	char room[NAME_MAX_LEN];
@@ -135,7 +136,7 @@ static int list_add_pair(struct view_list *l, uint64_t left, uint64_t right, uin
 	return 0;
 }
 
-/* Is the function of this frame also further in?  Then the sample has been counted for it. */
+/* Is the function also in an inner frame?  Then the sample has been counted for it. */
 static bool list_is_recursive(struct view_list *l, uint32_t innermost, uint32_t stack, uint64_t key)
 {
 	for (uint32_t s = innermost; s != stack; s = l->profile->stacks[s].caller) {
@@ -216,7 +217,7 @@ static int row_order(const void *a, const void *b, void *arg)
 	return order ? order : x->left < y->left ? -1 : 1;
 }
 
-/* Equal pairs become one, pairs with the same left side a row. */
+/* Merges equal pairs, and makes a row of all pairs with the same left key. */
 static int list_make_rows(struct view_list *l)
 {
 	struct list_row *row = NULL;
@@ -246,7 +247,7 @@ static int list_make_rows(struct view_list *l)
 	return 0;
 }
 
-/* Only what is shown is put in order: most of a list is below the threshold. */
+/* Drops rows that are not shown, usually most of them, and sorts the rest. */
 static void list_drop_rows(struct view_list *l)
 {
 	size_t n = 0;
@@ -321,7 +322,7 @@ static void list_draw_left(struct view_list *l, uint64_t key, struct picture *p)
 	picture_field(p, process->name, 15);
 }
 
-/* As many as fit; half a name would be another name. */
+/* Draws whole names only: half a name would be another name. */
 static void list_draw_right(struct view_list *l, struct list_row *row, struct picture *p)
 {
 	list_drop_pairs(l, row);

@@ -8,7 +8,7 @@
 #include "cli/profile/tree.h"
 #include "view.h"
 
-/* What follows on the same line, NULL: nothing. */
+/* The next function on the same line, or NULL. */
 static const struct tree_node *tree_find_link(const struct view *v, const struct tree_node *node)
 {
 	uint64_t rest;
@@ -21,7 +21,7 @@ static const struct tree_node *tree_find_link(const struct view *v, const struct
 	return node->child[0];
 }
 
-/* Returns where the line ends. */
+/* Draws a line; returns its last function. */
 static const struct tree_node *tree_draw_links(const struct view *v, const struct tree_node *node,
 						struct picture *p)
 {
@@ -37,7 +37,7 @@ static const struct tree_node *tree_draw_links(const struct view *v, const struc
 	}
 }
 
-/* False: the screen is full. */
+/* Draws the callees.  False: the picture is full. */
 static bool tree_draw_below(const struct view *v, const struct tree_node *parent,
 			    unsigned int level, struct picture *p)
 {
