@@ -122,20 +122,11 @@ static int option_folder(const char *path, const char **to)
 	return 0;
 }
 
-static bool option_number(const char *text, long least, long most, long *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtol(text, &end, 10);
-	return end != text && !*end && !errno && *value >= least && *value <= most;
-}
-
 static int option_depth(struct analysis *a, const char *text)
 {
-	long value;
+	uint64_t value;
 
-	if (!option_number(text, 1, PMC_CALLCHAIN_DEPTH_MAX, &value))
+	if (opt_number(text, 10, 1, PMC_CALLCHAIN_DEPTH_MAX, &value) != 0)
 		return fail(EX_USAGE, "ERROR: Illegal callchain depth \"%s\".", text);
 	a->depth = (unsigned int)value;
 	return 0;
@@ -151,11 +142,11 @@ static int option_add_name(const char ***list, size_t *n, const char *text)
 
 static int option_add_thread(struct filter *f, const char *text)
 {
-	long tid;
+	uint64_t tid;
 
 	if (!array_room(f->threads, f->nthreads))
 		return option_no_memory();
-	if (!option_number(text, 0, INT32_MAX, &tid))
+	if (opt_number(text, 10, 0, INT32_MAX, &tid) != 0)
 		return fail(EX_USAGE, "ERROR: Illegal thread id \"%s\".", text);
 	f->threads[f->nthreads++] = (pid_t)tid;
 	return 0;

@@ -180,6 +180,22 @@ int opt_seconds(const char *text, double *seconds)
 	return 0;
 }
 
+int opt_number(const char *text, int base, uint64_t least, uint64_t most, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, base);
+	return end == text || *end || errno || strchr(text, '-') || *number < least ||
+	       *number > most ? -EINVAL : 0;
+}
+
+int opt_count(const char *text, const char *what, uint64_t *count)
+{
+	return opt_number(text, 0, 1, UINT64_MAX, count) == 0 ? 0 :
+	       fail(EX_USAGE, "ERROR: Illegal %s value \"%s\".", what, text);
+}
+
 int opt_flush_stdout(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))

@@ -11,6 +11,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define OPT_MAX 64
@@ -79,6 +80,12 @@ int opt_show_help(void (*usage)(FILE *file), const void *table, size_t count, si
 
 /* Parses a time in seconds, at least a millisecond.  0 or -EINVAL. */
 int opt_seconds(const char *text, double *seconds);
+
+/* Parses a number that begins without a sign, by strtoull(3)'s `base`.  0 or -EINVAL. */
+int opt_number(const char *text, int base, uint64_t least, uint64_t most, uint64_t *number);
+
+/* Parses a number of 1 or more, a `what` in the message.  0, or EX_USAGE and its line. */
+int opt_count(const char *text, const char *what, uint64_t *count);
 
 /* Flushes stdout.  0, EX_READER_LEFT, or EX_OSERR and its line. */
 int opt_flush_stdout(void);

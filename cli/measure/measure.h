@@ -211,9 +211,13 @@ int record_flush(struct measure *m);
 int record_end(struct measure *m);
 
 /*
- * run.c: signals, timers, rows.  measure_begin() initializes an empty measurement, measure_end()
- * releases all that it holds and waits for a log that is still being written.
+ * run.c: signals, timers, rows.  measure_begin() initializes an empty measurement, MEASURE_RUN()
+ * runs phases until one fails, measure_end() releases all that is held and waits for a log that is
+ * still being written.
  */
+typedef int measure_phase(struct measure *m);
+int measure_run(struct measure *m, measure_phase *const phases[], size_t count);
+#define MEASURE_RUN(m, phases) measure_run(m, phases, sizeof(phases) / sizeof((phases)[0]))
 void measure_begin(struct measure *m, const struct count_format *format);
 int measure_end(struct measure *m);
 int run_prepare(struct measure *m);

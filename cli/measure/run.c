@@ -415,6 +415,15 @@ static void fd_close(int fd)
 		close(fd);
 }
 
+int measure_run(struct measure *m, measure_phase *const phases[], size_t count)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < count && !code; i++)
+		code = phases[i](m);
+	return code;
+}
+
 int measure_end(struct measure *m)
 {
 	int code;

@@ -171,16 +171,14 @@ static int pmc_record_choose_events(struct pmc_record *r)
 /* record_begin() overwrites an old log, so everything that may be refused comes before it. */
 static int pmc_record_measure(struct pmc_record *r)
 {
-	static int (*const phases[])(struct measure *m) = {
+	static measure_phase *const phases[] = {
 		pmcs_allocate, run_prepare, child_spawn, targets_find, pmcs_attach,
 		record_begin,  pmcs_start,  child_go,	 run_loop,     run_finish,
 	};
 	int code = guard_output(r->m.log, GUARD_LOG) ?: child_check(&r->m) ?:
 		   pmc_record_choose_events(r);
 
-	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code; i++)
-		code = phases[i](&r->m);
-	return code;
+	return code ? code : MEASURE_RUN(&r->m, phases);
 }
 
 static int pmc_record_count_sample(void *arg, const struct pmclog_ev *ev)
@@ -227,17 +225,6 @@ static int pmc_record_show(const struct pmc_record *r)
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static int pmc_record_parse_number(pmc_value_t *number, const char *what)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoull(optarg, &end, 0);
-	if (end == optarg || *end || errno || !*number || strchr(optarg, '-'))
-		return fail(EX_USAGE, "ERROR: Illegal %s value \"%s\".", what, optarg);
-	return 0;
-}
-
 static int pmc_record_note_event(struct pmc_record *r)
 {
 	if (!array_room(r->events, r->nevents))
@@ -252,9 +239,9 @@ static int pmc_record_option(struct pmc_record *r, int letter)
 	case 'e':
 		return pmc_record_note_event(r);
 	case 'c':
-		return pmc_record_parse_number(&r->count, "count");
+		return opt_count(optarg, "count", &r->count);
 	case 'F':
-		return pmc_record_parse_number(&r->hz, "frequency");
+		return opt_count(optarg, "frequency", &r->hz);
 	case 'a':
 		r->system = true;
 		return 0;

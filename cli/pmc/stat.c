@@ -361,14 +361,12 @@ static int stat_parse(struct stat_run *s, int argc, char *argv[], bool *ended)
 
 static int stat_count(struct stat_run *s)
 {
-	static int (*const phases[])(struct measure *m) = {
+	static measure_phase *const phases[] = {
 		run_prepare, child_spawn, pmcs_attach, pmcs_start, child_go, run_loop, run_finish,
 	};
 	int code = stat_allocate(s);
 
-	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && !code; i++)
-		code = phases[i](&s->m);
-	return code;
+	return code ? code : MEASURE_RUN(&s->m, phases);
 }
 
 static int stat_main(bool system, int argc, char *argv[])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pmc summary: the number of samples of each event and process. */
-#include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,9 +189,8 @@ static void summary_usage(FILE *file)
 int pmc_cmd_summary(int argc, char *argv[])
 {
 	struct opt_scan scan;
-	unsigned long top = TOP;
+	uint64_t top = TOP;
 	bool full = false;
-	char *end;
 	int letter;
 
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
@@ -205,9 +204,7 @@ int pmc_cmd_summary(int argc, char *argv[])
 		full |= letter == 'f';
 		if (letter != 'k')
 			continue;
-		errno = 0;
-		top = strtoul(optarg, &end, 10);
-		if (end == optarg || *end || errno || !top || strchr(optarg, '-'))
+		if (opt_number(optarg, 10, 1, ULONG_MAX, &top) != 0)
 			return fail(EX_USAGE, "ERROR: %s not usable value", optarg);
 	}
 	if (optind + 1 != argc) {

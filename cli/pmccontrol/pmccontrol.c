@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pmccontrol(8): lists rows, events and statistics; enables and disables rows; sets tunables. */
-#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,15 +73,12 @@ static int control_choose(struct control *control, char command, const char *opt
 /* A number or "*".  `what` is "CPU" or "PMC". */
 static int control_parse_id(const char *text, const char *what, int *id)
 {
-	char *end;
-	long number;
+	uint64_t number;
 
 	*id = CTL_ALL;
 	if (strcmp(text, "*") == 0)
 		return 0;
-	errno = 0;
-	number = strtol(text, &end, 0);
-	if (end == text || *end || errno || number < 0 || (int)number != number)
+	if (opt_number(text, 0, 0, INT_MAX, &number) != 0)
 		return fail(EX_DATAERR, "\"%s\" is not a valid %s id", text, what);
 	*id = (int)number;
 	return 0;

@@ -4,14 +4,13 @@
  * the order given; after the last one check.c decides whether they go together.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/analysis/analysis.h"
 #include "cli/common/common.h"
-#include "pmcstat.h"
 #include "cli/top/top.h"
+#include "pmcstat.h"
 
 /* The settings for the next PMC, from the options so far. */
 struct parse {
@@ -23,11 +22,6 @@ struct parse {
 	pmc_value_t rate;
 	const char *json, *csv;		/* the files of --json and --csv, or NULL */
 	bool ended;
-};
-
-struct stat_opt {
-	struct opt opt;
-	int (*obey)(struct parse *p, const struct opt *opt, const char *arg);
 };
 
 static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mode, int cpu)
@@ -52,23 +46,10 @@ static int parse_add_column(struct parse *p, const char *spec, enum pmc_mode mod
 	return pmcs_add(p->m, &column);
 }
 
-static int obey_process_pmc(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_PROCESS_PMC | SEEN_COUNTING;
-	return parse_add_column(p, arg, PMC_MODE_TC, PMC_CPU_ANY);
-}
-
-static int obey_process_sampling(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_PROCESS_PMC | SEEN_SAMPLING;
-	return parse_add_column(p, arg, PMC_MODE_TS, PMC_CPU_ANY);
-}
-
 static int parse_add_on_cpus(struct parse *p, const char *arg, enum pmc_mode mode)
 {
 	int code = 0;
 
-	p->m->seen |= SEEN_SYSTEM_PMC;
 	p->idle_cpus = NULL;
 	for (int cpu = cpulist_next(&p->cpus, 0); cpu >= 0 && !code;
 	     cpu = cpulist_next(&p->cpus, cpu + 1))
@@ -76,255 +57,74 @@ static int parse_add_on_cpus(struct parse *p, const char *arg, enum pmc_mode mod
 	return code;
 }
 
-static int obey_system_pmc(struct parse *p, const struct opt *opt, const char *arg)
+static int parse_cpus(struct parse *p, const char *arg)
 {
-	p->m->seen |= SEEN_COUNTING;
-	return parse_add_on_cpus(p, arg, PMC_MODE_SC);
-}
-
-static int obey_system_sampling(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_SAMPLING;
-	return parse_add_on_cpus(p, arg, PMC_MODE_SS);
-}
-
-static int obey_rate(struct parse *p, const struct opt *opt, const char *arg)
-{
-	unsigned long long rate;
-	char *end;
-
-	errno = 0;
-	rate = strtoull(arg, &end, 0);
-	if (end == arg || *end || errno || !rate || strchr(arg, '-'))
-		return fail(EX_USAGE, "ERROR: Illegal count value \"%s\".", arg);
-	p->m->seen |= SEEN_RATE;
-	p->rate = rate;
-	return 0;
-}
-
-static int obey_chains(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_CHAIN;
-	p->no_chain = !p->no_chain;
-	return 0;
-}
-
-static int obey_both_sides(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_BOTH_SIDES;
-	p->both_sides = !p->both_sides;
-	return 0;
-}
-
-static int obey_exits(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_EXIT_LOG;
-	p->exits = !p->exits;
-	return 0;
-}
-
-static int obey_switches(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_SWITCH_LOG;
-	p->switches = !p->switches;
-	return 0;
-}
-
-static int obey_log(struct parse *p, const struct opt *opt, const char *arg)
-{
-	if (p->m->seen & SEEN_LOG)
-		return fail(EX_USAGE, "ERROR: option -O may only be specified once.");
-	p->m->seen |= SEEN_LOG;
-	p->m->log = arg;
-	return 0;
-}
-
-static int obey_cpus(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_CPUS;
 	p->idle_cpus = arg;
 	p->chosen = strcmp(arg, "*") != 0;
-	if (!p->chosen) {
+	if (!p->chosen)
 		p->cpus = p->online;
-		return 0;
-	}
-	if (cpulist_parse(arg, &p->cpus) != 0)
+	else if (cpulist_parse(arg, &p->cpus) != 0)
 		return fail(EX_USAGE, "ERROR: Illegal CPU specification \"%s\".", arg);
 	return 0;
 }
 
-static int obey_cumulative(struct parse *p, const struct opt *opt, const char *arg)
+static int parse_seconds(const char *arg, const char *what, double *seconds)
 {
-	p->m->seen |= SEEN_CUMULATIVE;
-	p->cumulative = !p->cumulative;
+	return opt_seconds(arg, seconds) == 0 ? 0 :
+	       fail(EX_USAGE, "ERROR: Illegal %s value \"%s\".", what, arg);
+}
+
+static int parse_once(char letter, const char *arg, const char **path)
+{
+	if (*path)
+		return fail(EX_USAGE, "ERROR: option -%c may only be specified once.", letter);
+	*path = arg;
 	return 0;
 }
 
-static int obey_descendants(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_DESCENDANTS;
-	p->descendants = !p->descendants;
-	return 0;
-}
-
-static int obey_target(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_TARGET;
-	return targets_want(p->m, arg);
-}
-
-static int obey_duration(struct parse *p, const struct opt *opt, const char *arg)
-{
-	if (opt_seconds(arg, &p->m->duration) != 0)
-		return fail(EX_USAGE, "ERROR: Illegal duration time value \"%s\".", arg);
-	p->m->seen |= SEEN_DURATION;
-	return 0;
-}
-
-static int obey_interval(struct parse *p, const struct opt *opt, const char *arg)
-{
-	if (opt_seconds(arg, &p->m->interval) != 0)
-		return fail(EX_USAGE, "ERROR: Illegal wait interval value \"%s\".", arg);
-	return 0;
-}
-
-static int obey_output(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_OUTPUT;
-	p->m->output = arg;
-	return 0;
-}
-
-static int obey_input(struct parse *p, const struct opt *opt, const char *arg)
-{
-	if (p->m->seen & SEEN_INPUT)
-		return fail(EX_USAGE, "ERROR: option -R may only be specified once.");
-	p->m->seen |= SEEN_INPUT;
-	p->m->input = arg;
-	return 0;
-}
-
-static int obey_top(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->analysis->seen |= ANALYSIS_TOP;
-	p->m->live = top_live;
-	return 0;
-}
-
-static int obey_quiet(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->verbosity = 0;
-	return 0;
-}
-
-static int obey_verbose(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->verbosity++;
-	return 0;
-}
-
-/* Rows in that form; with a file, or of a log, a report. */
-static int obey_json(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_JSON;
-	p->m->format = &format_json;
-	p->json = arg;
-	return 0;
-}
-
-static int obey_csv(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_CSV;
-	p->m->format = &format_csv;
-	p->csv = arg;
-	return 0;
-}
-
-static int obey_analysis(struct parse *p, const struct opt *opt, const char *arg)
-{
-	return analysis_option(p->m->analysis, opt->code, arg);
-}
-
-static int obey_exit_status(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->m->seen |= SEEN_EXIT_STATUS;
-	return 0;
-}
-
-static int obey_from(struct parse *p, const struct opt *opt, const char *arg)
-{
-	targets_from(p->m, opt->code);
-	return 0;
-}
-
-static int obey_events(struct parse *p, const struct opt *opt, const char *arg)
+/* -L and -u: the program ends behind them. */
+static int parse_show_events(struct parse *p, int letter, const char *arg)
 {
 	p->ended = true;
 	if (pmc_init() != 0)
 		return fail_pmc(EX_UNAVAILABLE,
 				"ERROR: Initialization of the pmc(3) library failed");
-	return opt->code == 'L' ? events_print(NULL) : events_describe(opt->code, arg);
+	return letter == 'L' ? events_print(NULL) : events_describe(letter, arg);
 }
 
-static int obey_version(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->ended = true;
-	return opt_version("pmcstat");
-}
-
-static int obey_help(struct parse *p, const struct opt *opt, const char *arg);
-
-#define ANALYSIS_ROW(code, name, arg, help) { { code, name, arg, help }, obey_analysis },
-static const struct stat_opt options[] = {
-	{ { 'p', "process-pmc", "EVENT", "count EVENT in the command or the -t processes" },
-	  obey_process_pmc },
-	{ { 's', "system-pmc", "EVENT", "count EVENT on whole CPUs" }, obey_system_pmc },
-	{ { 'P', "process-sampling", "EVENT", "sample EVENT in the command or the -t processes" },
-	  obey_process_sampling },
-	{ { 'S', "system-sampling", "EVENT", "sample EVENT on whole CPUs" }, obey_system_sampling },
-	{ { 'n', "rate", "COUNT", "events between two samples, for the -P and -S that follow" },
-	  obey_rate },
-	{ { 'N', "no-callchain", NULL, "toggle call chains of the -P and -S that follow" },
-	  obey_chains },
-	{ { 'U', "user-callchain", NULL, "toggle chains of the kernel that go on into its caller" },
-	  obey_both_sides },
-	{ { 'E', "log-exits", NULL, "toggle logging each process's count for the -p that follow" },
-	  obey_exits },
-	{ { 'W', "log-switches", NULL, "toggle logging each time slice for the -p that follow" },
-	  obey_switches },
-	{ { 'O', "log", "FILE", "the log goes to FILE, - or host:port, not out as text" },
-	  obey_log },
-	{ { 'c', "cpus", "LIST", "CPUs of the -s that follow: 0,2,4-7 or * (all, the default)" },
-	  obey_cpus },
-	{ { 'C', "cumulative", NULL, "toggle running totals for the PMCs that follow" },
-	  obey_cumulative },
-	{ { 'd', "descendants", NULL, "toggle counting descendants for the -p that follow" },
-	  obey_descendants },
-	{ { 't', "target", "PROCESS", "a process by number, or those whose name matches a regex" },
-	  obey_target },
-	{ { OPT_FROM_EXEC, "from-exec", NULL, "count -t processes from their next exec on, too" },
-	  obey_from },
-	{ { OPT_FROM_FORK, "from-fork", NULL, "count the command from before its exec on" },
-	  obey_from },
-	{ { 'w', "interval", "SECONDS", "time between rows, 5" }, obey_interval },
-	{ { 'l', "duration", "SECONDS", "end after this time" }, obey_duration },
-	{ { 'o', "output", "FILE", "rows go to FILE, not to standard error" }, obey_output },
-	{ { 'R', "read-log", "FILE", "read a log from FILE, - or host:port" },
-	  obey_input },
-	{ { 'T', "top", NULL, "show where samples are, while they are taken or from a log" },
-	  obey_top },
-	{ { OPT_JSON, "json", "[FILE]", "rows as JSON, one a line; with -R or =FILE a report" },
-	  obey_json },
-	{ { OPT_CSV, "csv", "[FILE]", "… as comma-separated values" }, obey_csv },
+#define ANALYSIS_ROW(code, name, arg, help) { code, name, arg, help },
+static const struct opt options[] = {
+	{ 'p', "process-pmc", "EVENT", "count EVENT in the command or the -t processes" },
+	{ 's', "system-pmc", "EVENT", "count EVENT on whole CPUs" },
+	{ 'P', "process-sampling", "EVENT", "sample EVENT in the command or the -t processes" },
+	{ 'S', "system-sampling", "EVENT", "sample EVENT on whole CPUs" },
+	{ 'n', "rate", "COUNT", "events between two samples, for the -P and -S that follow" },
+	{ 'N', "no-callchain", NULL, "toggle call chains of the -P and -S that follow" },
+	{ 'U', "user-callchain", NULL, "toggle chains of the kernel that go on into its caller" },
+	{ 'E', "log-exits", NULL, "toggle logging each process's count for the -p that follow" },
+	{ 'W', "log-switches", NULL, "toggle logging each time slice for the -p that follow" },
+	{ 'O', "log", "FILE", "the log goes to FILE, - or host:port, not out as text" },
+	{ 'c', "cpus", "LIST", "CPUs of the -s that follow: 0,2,4-7 or * (all, the default)" },
+	{ 'C', "cumulative", NULL, "toggle running totals for the PMCs that follow" },
+	{ 'd', "descendants", NULL, "toggle counting descendants for the -p that follow" },
+	{ 't', "target", "PROCESS", "a process by number, or those whose name matches a regex" },
+	{ OPT_FROM_EXEC, "from-exec", NULL, "count -t processes from their next exec on, too" },
+	{ OPT_FROM_FORK, "from-fork", NULL, "count the command from before its exec on" },
+	{ 'w', "interval", "SECONDS", "time between rows, 5" },
+	{ 'l', "duration", "SECONDS", "end after this time" },
+	{ 'o', "output", "FILE", "rows go to FILE, not to standard error" },
+	{ 'R', "read-log", "FILE", "read a log from FILE, - or host:port" },
+	{ 'T', "top", NULL, "show where samples are, while they are taken or from a log" },
+	{ OPT_JSON, "json", "[FILE]", "rows as JSON, one a line; with -R or =FILE a report" },
+	{ OPT_CSV, "csv", "[FILE]", "… as comma-separated values" },
 	ANALYSIS_OPTIONS(ANALYSIS_ROW)
-	{ { OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
-	  obey_exit_status },
-	{ { 'q', "quiet", NULL, "no warnings" }, obey_quiet },
-	{ { 'v', "verbose", NULL, "say which PMCs were allocated and attached" }, obey_verbose },
-	{ { 'L', "list-events", NULL, "the names of all events" }, obey_events },
-	{ { 'u', "describe", "EVENT", "what events are whose names contain this" }, obey_events },
-	{ { OPT_HELP, "help", NULL, "this text" }, obey_help },
-	{ { OPT_VERSION, "version", NULL, "the version" }, obey_version },
+	{ OPT_EXIT_STATUS, "exit-status", NULL, "exit as the command did also if asked to end" },
+	{ 'q', "quiet", NULL, "no warnings" },
+	{ 'v', "verbose", NULL, "say which PMCs were allocated and attached" },
+	{ 'L', "list-events", NULL, "the names of all events" },
+	{ 'u', "describe", "EVENT", "what events are whose names contain this" },
+	{ OPT_HELP, "help", NULL, "this text" },
+	{ OPT_VERSION, "version", NULL, "the version" },
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
@@ -338,26 +138,79 @@ static void args_show_usage(FILE *file)
 	fprintf(file, "EVENT: see \"pmcstat -L\" for the names.\n");
 }
 
-static int obey_help(struct parse *p, const struct opt *opt, const char *arg)
-{
-	p->ended = true;
-	args_show_usage(stdout);
-	return opt_flush_stdout();
-}
-
 int args_usage(void)
 {
 	args_show_usage(stderr);
 	return EX_USAGE;
 }
 
-static int parse_option(struct parse *p, int code)
+static unsigned int seen_of(int code)
 {
-	for (size_t i = 0; i < NOPTIONS; i++) {
-		if (options[i].opt.code == code)
-			return options[i].obey(p, &options[i].opt, optarg);
+	switch (code) {
+	case 'p': return SEEN_PROCESS_PMC | SEEN_COUNTING;
+	case 's': return SEEN_SYSTEM_PMC | SEEN_COUNTING;
+	case 'P': return SEEN_PROCESS_PMC | SEEN_SAMPLING;
+	case 'S': return SEEN_SYSTEM_PMC | SEEN_SAMPLING;
+	case 'n': return SEEN_RATE;
+	case 'N': return SEEN_CHAIN;
+	case 'U': return SEEN_BOTH_SIDES;
+	case 'E': return SEEN_EXIT_LOG;
+	case 'W': return SEEN_SWITCH_LOG;
+	case 'O': return SEEN_LOG;
+	case 'c': return SEEN_CPUS;
+	case 'C': return SEEN_CUMULATIVE;
+	case 'd': return SEEN_DESCENDANTS;
+	case 't': return SEEN_TARGET;
+	case 'l': return SEEN_DURATION;
+	case 'o': return SEEN_OUTPUT;
+	case 'R': return SEEN_INPUT;
+	case OPT_JSON: return SEEN_JSON;
+	case OPT_CSV: return SEEN_CSV;
+	case OPT_EXIT_STATUS: return SEEN_EXIT_STATUS;
+	default: return 0;
 	}
-	return args_usage();	/* opt_next() has printed the wrong option */
+}
+
+static int parse_option(struct parse *p, int code, const char *arg)
+{
+	struct measure *m = p->m;
+
+	m->seen |= seen_of(code);
+	switch (code) {
+	case 'p': return parse_add_column(p, arg, PMC_MODE_TC, PMC_CPU_ANY);
+	case 's': return parse_add_on_cpus(p, arg, PMC_MODE_SC);
+	case 'P': return parse_add_column(p, arg, PMC_MODE_TS, PMC_CPU_ANY);
+	case 'S': return parse_add_on_cpus(p, arg, PMC_MODE_SS);
+	case 'n': return opt_count(arg, "count", &p->rate);
+	case 'N': p->no_chain = !p->no_chain; return 0;
+	case 'U': p->both_sides = !p->both_sides; return 0;
+	case 'E': p->exits = !p->exits; return 0;
+	case 'W': p->switches = !p->switches; return 0;
+	case 'C': p->cumulative = !p->cumulative; return 0;
+	case 'd': p->descendants = !p->descendants; return 0;
+	case 'O': return parse_once('O', arg, &m->log);
+	case 'R': return parse_once('R', arg, &m->input);
+	case 'c': return parse_cpus(p, arg);
+	case 't': return targets_want(m, arg);
+	case 'w': return parse_seconds(arg, "wait interval", &m->interval);
+	case 'l': return parse_seconds(arg, "duration time", &m->duration);
+	case 'o': m->output = arg; return 0;
+	case 'q': m->verbosity = 0; return 0;
+	case 'v': m->verbosity++; return 0;
+	case 'T': m->analysis->seen |= ANALYSIS_TOP; m->live = top_live; return 0;
+	case 'L':
+	case 'u': return parse_show_events(p, code, arg);
+	case OPT_FROM_EXEC:
+	case OPT_FROM_FORK: targets_from(m, code); return 0;
+	case OPT_EXIT_STATUS: return 0;
+	/* Rows in that form; with a file, or of a log, a report. */
+	case OPT_JSON: m->format = &format_json; p->json = arg; return 0;
+	case OPT_CSV: m->format = &format_csv; p->csv = arg; return 0;
+	case OPT_HELP: p->ended = true; args_show_usage(stdout); return opt_flush_stdout();
+	case OPT_VERSION: p->ended = true; return opt_version("pmcstat");
+	case '?': return args_usage();	/* opt_next() has printed the wrong option */
+	default: return analysis_option(m->analysis, code, arg);
+	}
 }
 
 /* -c, --json and --csv have another meaning if samples come from a log. */
@@ -397,7 +250,7 @@ int args_parse(struct measure *m, int argc, char *argv[], bool *ended)
 	while (!code && !p.ended && (letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == OPT_JSON || letter == OPT_CSV)
 			optarg = opt_dash(argc, argv);
-		code = parse_option(&p, letter);
+		code = parse_option(&p, letter, optarg);
 	}
 	*ended = p.ended;
 	if (!code && p.idle_cpus && m->seen & SEEN_SYSTEM_PMC && m->verbosity > 0)

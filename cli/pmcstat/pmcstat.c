@@ -4,20 +4,20 @@
 
 #include "cli/analysis/analysis.h"
 #include "cli/common/common.h"
-#include "pmcstat.h"
 #include "cli/top/top.h"
+#include "pmcstat.h"
 
 #define INTERVAL_SECONDS 5.0
 
 /* The phases of a measurement: see measure.h. */
-static int (*const phases[])(struct measure *m) = {
+static measure_phase *const phases[] = {
 	check_options,   child_check,  record_prepare, pmcs_allocate, run_prepare, child_spawn,
 	targets_find, pmcs_attach,  record_begin,   pmcs_start,	   child_go,	run_loop,
 	run_finish,
 };
 
 /* -R with -T: nothing is measured. */
-static int (*const looking[])(struct measure *m) = {
+static measure_phase *const looking[] = {
 	check_options, top_read, run_prepare, run_loop, run_finish,
 };
 
@@ -27,17 +27,7 @@ static int pmcstat_read_log(struct measure *m)
 }
 
 /* -R alone. */
-static int (*const reading[])(struct measure *m) = { check_options, pmcstat_read_log };
-
-static int pmcstat_run(struct measure *m, int (*const phase[])(struct measure *m), size_t count)
-{
-	int code = 0;
-
-	for (size_t i = 0; i < count && !code; i++)
-		code = phase[i](m);
-	return code;
-}
-#define RUN(m, phase) pmcstat_run(m, phase, sizeof(phase) / sizeof((phase)[0]))
+static measure_phase *const reading[] = { check_options, pmcstat_read_log };
 
 int main(int argc, char *argv[])
 {
@@ -55,7 +45,8 @@ int main(int argc, char *argv[])
 	m.interval = INTERVAL_SECONDS;
 	code = args_parse(&m, argc, argv, &ended);
 	if (!code && !ended)
-		code = !m.input ? RUN(&m, phases) : m.live ? RUN(&m, looking) : RUN(&m, reading);
+		code = !m.input ? MEASURE_RUN(&m, phases) :
+		       m.live ? MEASURE_RUN(&m, looking) : MEASURE_RUN(&m, reading);
 	if (!code && !m.input && m.recorded >= 0)
 		code = measure_analyse_log(&m);
 	closing = measure_end(&m);
