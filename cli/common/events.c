@@ -85,8 +85,8 @@ static bool class_is_known(const char *word)
 static int events_explain_none(const char *substr)
 {
 	if (events_any(substr, false))
-		return fail(EX_USAGE, "ERROR: no event that matches \"%s\" has a description: it "
-			    "is the hardware's that have; \"pmc list-events %s\" lists the names",
+		return fail(EX_USAGE, "ERROR: no event that matches \"%s\" has a description: only "
+			    "the hardware's have one; \"pmc list-events %s\" lists the names",
 			    substr, substr);
 	if (class_is_known(substr))
 		return fail(EX_USAGE, "ERROR: no event matches \"%s\", which is a class; "

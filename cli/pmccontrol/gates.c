@@ -295,7 +295,7 @@ void gates_of_caller(struct gates *gates, const char *root)
 		gate_capabilities(gates, effective, initial);
 	else
 		gate_add(gates, PMC_GATE_LIMITS, "capabilities", "is /proc mounted?",
-			 "/proc/self/status does not tell them");
+			 "/proc/self/status does not show them");
 	gate_yama(gates, root, effective, initial);
 	if (!initial)
 		gate_add(gates, PMC_GATE_LIMITS, "container", "run on the host for whole CPUs",

@@ -15,7 +15,7 @@ static const struct opt options[] = {
 	{ 'L', "list-events", NULL, "list the events of every class" },
 	{ 'l', "list", NULL, "list the rows of every CPU" },
 	{ 's', "statistics", NULL, "show the driver's statistics" },
-	{ OPT_DOCTOR, "doctor", NULL, "what stands between you and your counts, and what to do" },
+	{ OPT_DOCTOR, "doctor", NULL, "what prevents or limits counting, and what to do" },
 	{ 'c', "cpu", "CPU", "the -e and -d that follow are for this CPU, * for all" },
 	{ 'e', "enable", "ROW", "enable a row, * for all" },
 	{ 'd', "disable", "ROW", "disable a row, * for all" },

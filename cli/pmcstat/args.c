@@ -122,7 +122,7 @@ static const struct opt options[] = {
 	{ 'q', "quiet", NULL, "no warnings" },
 	{ 'v', "verbose", NULL, "say which PMCs were allocated and attached" },
 	{ 'L', "list-events", NULL, "the names of all events" },
-	{ 'u', "describe", "EVENT", "what events are whose names contain this" },
+	{ 'u', "describe", "EVENT", "describe the events whose names contain this" },
 	{ OPT_HELP, "help", NULL, "this text" },
 	{ OPT_VERSION, "version", NULL, "the version" },
 };

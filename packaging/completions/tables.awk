@@ -72,7 +72,7 @@ function put_command(    name, help)
 	print keys[1] "\tcommand\t" name "\t-\t" unquote(help)
 }
 
-# Whose options a file has.  In cli/pmc/ it is named after its subcommands, or with what their names begin with.
+# The keys of a file's options.  A file of cli/pmc/ bears the name of a subcommand, or the beginning of several.
 function find_keys(    path, tool, base, all, i)
 {
 	split(file, path, "/")
