@@ -5,7 +5,7 @@ INC_cli := -I. -Ilib/include
 
 # A folder for each tool; what several use is in the others and in one archive.
 CLI_TOOLS   := pmcstat pmccontrol pmc pmcannotate kgmon ktrctl tdump pctr
-CLI_ROOMS   := common log measure profile report top trace
+CLI_ROOMS   := common log analysis measure profile report top trace
 CLI_A       := $(O)/lib/cli.a
 CLI_A_SRCS  := $(foreach room,$(CLI_ROOMS),$(wildcard cli/$(room)/*.c))
 CLI_SRCS    := $(CLI_A_SRCS) $(foreach tool,$(CLI_TOOLS),$(wildcard cli/$(tool)/*.c))
@@ -53,7 +53,7 @@ UNIT_OBJS_cli_alq   := $(O)/obj/cli/ktrctl/alq.o $(CLI_TEST)
 UNIT_OBJS_cli_output := $(SCRATCH) $(CLI_TEST)
 UNIT_LIBS_cli_output := -Wl,--wrap=openat
 UNIT_OBJS_cli_kgmon := $(patsubst %,$(O)/obj/cli/kgmon/%.o,dump kernel symbols) $(CLI_TEST)
-UNIT_OBJS_cli_gates := $(O)/obj/cli/pmccontrol/ctl_gates.o $(CLI_TEST)
+UNIT_OBJS_cli_gates := $(O)/obj/cli/pmccontrol/gates.o $(CLI_TEST)
 UNIT_OBJS_cli_top   := $(CLI_TEST)
 UNIT_OBJS_cli_opt   := $(CLI_TEST)
 UNIT_OBJS_cli_pctr  := $(patsubst %,$(O)/obj/cli/pctr/pctr_%.o,amd arch args core2 model p6 word) \
@@ -73,36 +73,36 @@ $(FAKEPMC): tests/unit/cli/fakepmc.c lib/include/pmc.h lib/include/sys/pmc.h
 	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -fPIC -shared -Ilib/include -o $@ $<
 check-unit: $(CLI_BINS) $(O)/bin/ktrdump $(FAKEPMC)
 LINT_C  += tests/unit/cli/fakepmc.c
-LINT_SH += tests/unit/cli/helpers.bash tests/unit/cli/tdump.bash packaging/completions/pmcstat.bash \
-	packaging/completions/kgmon.bash packaging/completions/ktrctl.bash packaging/completions/pctr.bash \
-	packaging/completions/tdump.bash
+LINT_SH += tests/unit/cli/helpers.bash tests/unit/cli/tdump.bash packaging/completions/pmcbpf.bash
+
+# Completions come from the option tables, as the preprocessor leaves them.
+COMPLETION_SRCS := $(shell grep -lE '^(static const struct [a-z_]*opt [a-z_]*options|} (sub)?commands)\[\]' $(CLI_SRCS))
+COMPLETIONS     := $(patsubst %,$(O)/completions/pmcbpf.%,bash zsh fish)
+$(O)/completions/tables: packaging/completions/tables.awk $(COMPLETION_SRCS:%.c=$(O)/obj/%.o)
+	@mkdir -p $(@D)
+	$(Q)for file in $(COMPLETION_SRCS); do \
+		$(CC) -E -P $(DEFS) $(TARGET_INC) $(INC_cli) $$file | awk -v file=$$file -f $< || exit; done >$@
+$(COMPLETIONS): $(O)/completions/pmcbpf.%: packaging/completions/generate.awk $(O)/completions/tables packaging/completions/pmcbpf.%
+	$(call say,GEN,$@)
+	$(Q)awk -v shell=$* -f $^ >$@
+ALL += $(COMPLETIONS)
+check-unit: $(COMPLETIONS)
 
 INSTALL += install-cli
-COMPLETIONS := $(DESTDIR)$(PREFIX)/share
+SHAREDIR := $(DESTDIR)$(PREFIX)/share
+BASH_COMPLETIONS := $(SHAREDIR)/bash-completion/completions
+FISH_COMPLETIONS := $(SHAREDIR)/fish/vendor_completions.d
 .PHONY: install-cli
-install-cli: $(CLI_BINS)
+install-cli: $(CLI_BINS) $(COMPLETIONS)
 	$(call say,INSTALL,$(DESTDIR)$(BINDIR))
-	$(Q)install -d $(DESTDIR)$(BINDIR) $(COMPLETIONS)/bash-completion/completions \
-		$(COMPLETIONS)/zsh/site-functions $(COMPLETIONS)/fish/vendor_completions.d
+	$(Q)install -d $(DESTDIR)$(BINDIR) $(BASH_COMPLETIONS) $(SHAREDIR)/zsh/site-functions $(FISH_COMPLETIONS)
 	$(Q)install -m 755 $(CLI_BINS) $(DESTDIR)$(BINDIR)
 	$(Q)ln -sf tdump $(DESTDIR)$(BINDIR)/ktrdump
-	$(Q)install -m 644 packaging/completions/pmcstat.bash \
-		$(COMPLETIONS)/bash-completion/completions/pmcstat
-	$(Q)for tool in pmc pmcannotate pmccontrol; do \
-		ln -sf pmcstat $(COMPLETIONS)/bash-completion/completions/$$tool; done
-	$(Q)install -m 644 packaging/completions/_pmcstat $(COMPLETIONS)/zsh/site-functions
-	$(Q)install -m 644 packaging/completions/pmc.fish \
-		packaging/completions/pmcstat.fish packaging/completions/pmccontrol.fish \
-		packaging/completions/pmcannotate.fish \
-		packaging/completions/kgmon.fish packaging/completions/ktrctl.fish packaging/completions/pctr.fish packaging/completions/tdump.fish \
-		$(COMPLETIONS)/fish/vendor_completions.d
-	$(Q)install -m 644 packaging/completions/ktrctl.bash \
-		$(COMPLETIONS)/bash-completion/completions/ktrctl
-	$(Q)install -m 644 packaging/completions/kgmon.bash $(COMPLETIONS)/bash-completion/completions/kgmon
-	$(Q)install -m 644 packaging/completions/pctr.bash $(COMPLETIONS)/bash-completion/completions/pctr
-	$(Q)install -m 644 packaging/completions/tdump.bash $(COMPLETIONS)/bash-completion/completions/tdump
-	$(Q)ln -sf tdump $(COMPLETIONS)/bash-completion/completions/ktrdump
-	$(Q)install -m 644 packaging/completions/_kgmon packaging/completions/_ktrctl packaging/completions/_pctr packaging/completions/_tdump \
-		$(COMPLETIONS)/zsh/site-functions
-	$(Q)install -d $(DESTDIR)$(PREFIX)/share/pmcbpf
-	$(Q)install -m 644 share/pmcbpf/ktr-gdb.py $(DESTDIR)$(PREFIX)/share/pmcbpf
+	$(Q)install -m 644 $(O)/completions/pmcbpf.bash $(BASH_COMPLETIONS)/pmcstat
+	$(Q)install -m 644 $(O)/completions/pmcbpf.zsh $(SHAREDIR)/zsh/site-functions/_pmcbpf
+	$(Q)install -m 644 $(O)/completions/pmcbpf.fish $(FISH_COMPLETIONS)/pmcstat.fish
+	$(Q)for tool in $(filter-out pmcstat,$(CLI_TOOLS)) ktrdump; do \
+		ln -sf pmcstat $(BASH_COMPLETIONS)/$$tool; \
+		ln -sf pmcstat.fish $(FISH_COMPLETIONS)/$$tool.fish; done
+	$(Q)install -d $(SHAREDIR)/pmcbpf
+	$(Q)install -m 644 share/pmcbpf/ktr-gdb.py $(SHAREDIR)/pmcbpf

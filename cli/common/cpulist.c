@@ -9,7 +9,7 @@
 
 #define ONLINE_FILE "/sys/devices/system/cpu/online"
 
-static const char *parse_number(const char *s, int *number)
+static const char *cpulist_parse_number(const char *s, int *number)
 {
 	int n = 0;
 
@@ -34,12 +34,12 @@ int cpulist_parse(const char *text, struct cpulist *list)
 	while (*s) {
 		int first, last;
 
-		s = parse_number(s, &first);
+		s = cpulist_parse_number(s, &first);
 		if (!s)
 			return -EINVAL;
 		last = first;
 		if (*s == '-')
-			s = parse_number(s + 1, &last);
+			s = cpulist_parse_number(s + 1, &last);
 		if (!s || last < first || (*s && !strchr(separators, *s)))
 			return -EINVAL;
 		for (int cpu = first; cpu <= last; cpu++)

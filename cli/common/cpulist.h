@@ -15,10 +15,10 @@ struct cpulist {
 /* Numbers and ranges separated by commas, blanks or tabs.  0, or -EINVAL and *list is undefined. */
 int cpulist_parse(const char *text, struct cpulist *list);
 
-/* The CPUs that are online now.  0 or -errno. */
+/* The CPUs that are online.  0 or -errno. */
 int cpulist_online(struct cpulist *list);
 
-/* The least member that is `from` or more, -1 if there is none. */
+/* The smallest member that is not below `from`; -1 if there is none. */
 int cpulist_next(const struct cpulist *list, int from);
 
 #endif

@@ -13,8 +13,8 @@
 #include "msg.h"
 #include "opt.h"
 
-/* The classes of this machine, as far as they can be asked for; none at worst. */
-static const struct pmc_cpuinfo *machine(void)
+/* The classes of this machine; none if the library cannot say. */
+static const struct pmc_cpuinfo *machine_info(void)
 {
 	static const struct pmc_cpuinfo none;
 	const struct pmc_cpuinfo *info;
@@ -22,24 +22,24 @@ static const struct pmc_cpuinfo *machine(void)
 	return pmc_cpuinfo(&info) == 0 ? info : &none;
 }
 
-/* What has a description: the hardware's events and registers. */
-static bool is_described(enum pmc_class class)
+/* Only the hardware's events and registers have descriptions. */
+static bool class_is_described(enum pmc_class class)
 {
 	return class != PMC_CLASS_SOFT && class != PMC_CLASS_TSC;
 }
 
-static char folded(char c)
+static char char_fold(char c)
 {
 	return c == ' ' || c == '-' || c == '.' ? '_' : (char)tolower((unsigned char)c);
 }
 
-/* Of names that are the same but for these signs only one is in the list of a class. */
-static bool contains(const char *name, const char *substr)
+/* Event names differ in more than case and these signs, so those are not compared. */
+static bool name_contains(const char *name, const char *substr)
 {
 	do {
 		size_t i = 0;
 
-		while (substr[i] && folded(name[i]) == folded(substr[i]))
+		while (substr[i] && char_fold(name[i]) == char_fold(substr[i]))
 			i++;
 		if (!substr[i])
 			return true;
@@ -47,10 +47,10 @@ static bool contains(const char *name, const char *substr)
 	return false;
 }
 
-/* Has an event, with a description or of any kind, `substr` in its name? */
-static bool any_event(const char *substr, bool described)
+/* Does an event, with `described` one that has a description, have `substr` in its name? */
+static bool events_any(const char *substr, bool described)
 {
-	const struct pmc_cpuinfo *info = machine();
+	const struct pmc_cpuinfo *info = machine_info();
 	bool found = false;
 
 	for (uint32_t i = 0; i < info->pm_nclass && !found; i++) {
@@ -58,19 +58,19 @@ static bool any_event(const char *substr, bool described)
 		const char **names;
 		int count;
 
-		if ((described && !is_described(class)) ||
+		if ((described && !class_is_described(class)) ||
 		    pmc_event_names_of_class(class, &names, &count) != 0)
 			continue;
 		for (int n = 0; n < count && !found; n++)
-			found = contains(names[n], substr);
+			found = name_contains(names[n], substr);
 		free(names);
 	}
 	return found;
 }
 
-static bool is_class(const char *word)
+static bool class_is_known(const char *word)
 {
-	const struct pmc_cpuinfo *info = machine();
+	const struct pmc_cpuinfo *info = machine_info();
 
 	for (uint32_t i = 0; i < info->pm_nclass; i++) {
 		const char *name = pmc_name_of_class(info->pm_classes[i].pm_class);
@@ -81,22 +81,22 @@ static bool is_class(const char *word)
 	return false;
 }
 
-/* Says why nothing was listed. */
-static int nothing(const char *substr)
+/* Nothing was listed: says why. */
+static int events_explain_none(const char *substr)
 {
-	if (any_event(substr, false))
-		return fail(EX_USAGE, "ERROR: no event that matches \"%s\" has a description: it "
-			    "is the hardware's that have; \"pmc list-events %s\" lists the names",
+	if (events_any(substr, false))
+		return fail(EX_USAGE, "ERROR: no event that matches \"%s\" has a description: only "
+			    "the hardware's have one; \"pmc list-events %s\" lists the names",
 			    substr, substr);
-	if (is_class(substr))
+	if (class_is_known(substr))
 		return fail(EX_USAGE, "ERROR: no event matches \"%s\", which is a class; "
 			    "\"pmccontrol -L\" lists the events of each", substr);
 	return fail(EX_USAGE, "ERROR: no event or class of this machine matches \"%s\"; \"pmc "
 		    "list-events\" lists the events, \"pmccontrol -L\" by class", substr);
 }
 
-/* Classes without a PMU's tables have names; of registers is described who reads them. */
-static int print_names_of(enum pmc_class class, const char *substr)
+/* The names of a class for which there are no PMU tables. */
+static int class_print_names(enum pmc_class class, const char *substr)
 {
 	const char **names;
 	int count;
@@ -116,18 +116,18 @@ int events_print(const char *substr)
 {
 	int code;
 
-	if (substr && !any_event(substr, false))
-		return nothing(substr);
+	if (substr && !events_any(substr, false))
+		return events_explain_none(substr);
 	pmc_pmu_print_counters(substr);
-	code = print_names_of(PMC_CLASS_SOFT, substr);
+	code = class_print_names(PMC_CLASS_SOFT, substr);
 	if (!code)
-		code = print_names_of(PMC_CLASS_TSC, substr);
+		code = class_print_names(PMC_CLASS_TSC, substr);
 	if (!code)
-		code = print_names_of(PMC_CLASS_MSR, substr);
+		code = class_print_names(PMC_CLASS_MSR, substr);
 	return code ? code : opt_flush_stdout();
 }
 
-static bool has_registers(void)
+static bool registers_exist(void)
 {
 	const char **names;
 	int count = 0;
@@ -139,12 +139,12 @@ static bool has_registers(void)
 
 int events_describe(int letter, const char *substr)
 {
-	if (!pmc_pmu_enabled() && !has_registers())
+	if (!pmc_pmu_enabled() && !registers_exist())
 		return fail(EX_UNAVAILABLE, "ERROR: no event of this machine has a description: it "
 			    "has no hardware counters; \"pmc list-events\" without options lists "
 			    "the events of its software");
-	if (!any_event(substr, true))
-		return nothing(substr);
+	if (!events_any(substr, true))
+		return events_explain_none(substr);
 	if (letter == 'u')
 		pmc_pmu_print_counter_desc(substr);
 	else if (letter == 'U')

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What events this machine has.  After pmc_init(); 0 or an exit code: 64 if nothing matches. */
+/* Prints the events of this machine; call pmc_init() first.  0 or an exit code. */
 #ifndef PMCBPF_CLI_EVENTS_H
 #define PMCBPF_CLI_EVENTS_H
 
-/* The names that contain `substr`, NULL: all. */
+/* Prints the names that contain `substr`; NULL: all.  EX_USAGE if there is none. */
 int events_print(const char *substr);
 
-/* What is known of those: 'u' a line each, 'U' a long text, 'f' everything. */
+/* Describes them: 'u' in a line each, 'U' in a long text, 'f' with everything that is known. */
 int events_describe(int letter, const char *substr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See guard.h. */
+/* Refusing to replace files: see guard.h. */
 #include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -14,8 +14,8 @@
 #include "guard.h"
 #include "msg.h"
 
-/* Does it begin as a log does? */
-static bool is_log(int fd)
+/* Does the file begin with a log's first record? */
+static bool fd_is_log(int fd)
 {
 	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
 	void *parser = pmclog_open(fd);
@@ -27,7 +27,7 @@ static bool is_log(int fd)
 	return log;
 }
 
-static bool is_trace(int fd)
+static bool fd_is_trace(int fd)
 {
 	char magic[sizeof(KTR_REGION_MAGIC)];
 
@@ -35,14 +35,14 @@ static bool is_trace(int fd)
 	       memcmp(magic, KTR_REGION_MAGIC, sizeof(magic)) == 0;
 }
 
-/* What cannot be made again, or NULL. */
-static const char *precious(int fd)
+/* What the file is, if it cannot be made again; else NULL. */
+static const char *fd_find_kind(int fd)
 {
 	Elf64_Ehdr elf;		/* the type is where Elf32_Ehdr has it */
 
-	if (is_log(fd))
+	if (fd_is_log(fd))
 		return "a log";
-	if (is_trace(fd))
+	if (fd_is_trace(fd))
 		return "a trace";
 	if (pread(fd, &elf, sizeof(Elf32_Ehdr), 0) < (ssize_t)sizeof(Elf32_Ehdr) ||
 	    memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0)
@@ -50,8 +50,8 @@ static const char *precious(int fd)
 	return elf.e_type == ET_CORE ? "a core dump" : "a program";
 }
 
-/* A stranger's link: output_create() refuses it, and no look is taken at what it leads to. */
-static bool is_strange_link(const char *path)
+/* A link of another user: output_create() refuses it, so its target is not opened here. */
+static bool link_is_strange(const char *path)
 {
 	struct stat st;
 
@@ -65,26 +65,26 @@ int guard_output(const char *path, enum guard guard)
 	struct stat st;
 	int fd, code = 0;
 
-	/* A device is not opened for a look at it. */
-	if (is_strange_link(path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+	/* Opening a device could have an effect. */
+	if (link_is_strange(path) || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return 0;
 	fd = st.st_size ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	if (fd < 0)
 		return 0;	/* empty, or output_create() reports why it cannot be opened */
-	if (guard == GUARD_LOG && !is_log(fd))
+	if (guard == GUARD_LOG && !fd_is_log(fd))
 		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is no log and is not overwritten: name "
 			    "another file, or remove it", path);
-	else if (guard == GUARD_TRACE && !is_trace(fd))
+	else if (guard == GUARD_TRACE && !fd_is_trace(fd))
 		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is no trace and is not overwritten: name "
 			    "another file, or remove it", path);
-	else if (guard == GUARD_TEXT && (kind = precious(fd)))
+	else if (guard == GUARD_TEXT && (kind = fd_find_kind(fd)))
 		code = fail(EX_CANTCREAT, "ERROR: \"%s\" is %s and is not overwritten: name "
 			    "another file to write to, or remove it", path, kind);
 	close(fd);
 	return code;
 }
 
-static bool is_same_file(const char *path, const struct stat *in)
+static bool file_is_same(const char *path, const struct stat *in)
 {
 	struct stat out;
 
@@ -92,7 +92,7 @@ static bool is_same_file(const char *path, const struct stat *in)
 	       in->st_ino == out.st_ino;
 }
 
-static int refuse_input(const char *path, const char *what)
+static int guard_refuse_input(const char *path, const char *what)
 {
 	return fail(EX_USAGE, "ERROR: \"%s\" is the %s that is read; write to another file", path,
 		    what);
@@ -105,7 +105,7 @@ int guard_second(const char *path, const char *first)
 
 	if (!first)
 		return 0;
-	same = stat(path, &st) == 0 ? is_same_file(first, &st) : strcmp(path, first) == 0;
+	same = stat(path, &st) == 0 ? file_is_same(first, &st) : strcmp(path, first) == 0;
 	if (!same)
 		return 0;
 	return fail(EX_USAGE, "ERROR: two outputs go to \"%s\": name a file for each", path);
@@ -115,7 +115,8 @@ int guard_input(const char *path, int input, const char *what)
 {
 	struct stat in;
 
-	return fstat(input, &in) == 0 && is_same_file(path, &in) ? refuse_input(path, what) : 0;
+	return fstat(input, &in) == 0 && file_is_same(path, &in) ?
+		       guard_refuse_input(path, what) : 0;
 }
 
 int guard_input_file(const char *path, const char *input, const char *what)
@@ -124,6 +125,6 @@ int guard_input_file(const char *path, const char *input, const char *what)
 
 	if (input && strcmp(input, "-") == 0)
 		return guard_input(path, STDIN_FILENO, what);
-	return input && stat(input, &in) == 0 && is_same_file(path, &in) ?
-		       refuse_input(path, what) : 0;
+	return input && stat(input, &in) == 0 && file_is_same(path, &in) ?
+		       guard_refuse_input(path, what) : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an output must not replace.  An option that lacks its argument takes the next word, so
- * `pmc report --flamegraph build.log` names the log as the picture: a recording, a trace, a program
- * or an input that is lost cannot be made again.  Each function returns 0, or an exit code with its
- * line printed.  What is no regular file is written to as it is, and nothing is lost.
+ * Files that an output must not replace: recordings, traces, programs and inputs, which cannot be
+ * made again.  An option that lacks its argument takes the next word, so `pmc report --flamegraph
+ * build.log` would write the picture over the log.  Each function returns 0, or an exit code and
+ * has printed its line.  Only regular files are guarded: writing to others loses nothing.
  */
 #ifndef PMCBPF_CLI_GUARD_H
 #define PMCBPF_CLI_GUARD_H
@@ -13,17 +13,17 @@
 enum guard {
 	GUARD_TEXT,	/* a report or an export: replaces no log, trace, program or core dump */
 	GUARD_LOG,	/* a log: replaces an old log or an empty file, nothing else */
-	GUARD_TRACE,	/* saved rings: the same of traces */
+	GUARD_TRACE,	/* saved rings: replace an old trace or an empty file, nothing else */
 };
 
 int guard_output(const char *path, enum guard guard);
 
-/* `path` is not the file that is open as `input`, by this or another name; `what` is read there. */
+/* `path` must not lead to the file that is open as `input`, a `what` in the message. */
 int guard_input(const char *path, int input, const char *what);
-/* The same of a file that is read by name, "-": standard input; NULL or a missing file is none. */
+/* The same for an input by name; "-" is standard input, NULL and a missing file are none. */
 int guard_input_file(const char *path, const char *input, const char *what);
 
-/* Two outputs go to two files; a terminal, a pipe and NULL take any number. */
+/* Two outputs need two files; a terminal or a pipe takes any number.  `first` may be NULL. */
 int guard_second(const char *path, const char *first);
 
 #endif

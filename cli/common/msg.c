@@ -15,8 +15,8 @@
 #define MSG_MAX	    2048	/* more than twice the longest tail */
 #define MSG_WAIT_MS 2000
 
-/* Bytes that snprintf() has written, of those it wanted to. */
-static size_t cut(int wanted, size_t room)
+/* The bytes that snprintf() has written, from what it returned. */
+static size_t msg_cut(int wanted, size_t room)
 {
 	if (wanted < 0)
 		return 0;
@@ -24,11 +24,11 @@ static size_t cut(int wanted, size_t room)
 }
 
 /*
- * Names come from users and may hold anything: a newline in one must not look like a second
- * message.  A full pipe that nobody reads gets MSG_WAIT_MS, then the line is given up; the exit
- * code tells too.
+ * Names come from users and may hold any byte: a newline in one must not look like a second
+ * message.  If standard error is a full pipe, the line is dropped after MSG_WAIT_MS; the exit code
+ * still reports the failure.
  */
-static void put_line(const char *tail, const char *format, va_list args)
+static void msg_put(const char *tail, const char *format, va_list args)
 {
 	char line[MSG_MAX + 1];
 	struct pollfd ready = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -36,8 +36,8 @@ static void put_line(const char *tail, const char *format, va_list args)
 	size_t room = MSG_MAX - tail_len;	/* for the rest, its NUL included */
 	size_t len = 0;
 
-	len = cut(snprintf(line, room, "%s: ", program_invocation_short_name), room);
-	len += cut(vsnprintf(line + len, room - len, format, args), room - len);
+	len = msg_cut(snprintf(line, room, "%s: ", program_invocation_short_name), room);
+	len += msg_cut(vsnprintf(line + len, room - len, format, args), room - len);
 	memcpy(line + len, tail, tail_len);
 	len += tail_len;
 	for (size_t i = 0; i < len; i++) {
@@ -54,7 +54,7 @@ int (fail)(int code, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	put_line("", format, args);
+	msg_put("", format, args);
 	va_end(args);
 	return code;
 }
@@ -66,7 +66,7 @@ int fail_errno(int code, const char *format, ...)
 
 	snprintf(tail, sizeof(tail), ": %s", strerror(errno));
 	va_start(args, format);
-	put_line(tail, format, args);
+	msg_put(tail, format, args);
 	va_end(args);
 	return code;
 }
@@ -83,7 +83,7 @@ int fail_pmc(int code, const char *format, ...)
 	else
 		snprintf(tail, sizeof(tail), ": %s [%s]", reason, text);
 	va_start(args, format);
-	put_line(tail, format, args);
+	msg_put(tail, format, args);
 	va_end(args);
 	return code;
 }
@@ -93,7 +93,7 @@ void note(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	put_line("", format, args);
+	msg_put("", format, args);
 	va_end(args);
 }
 

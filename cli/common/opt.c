@@ -9,11 +9,11 @@
 #include "msg.h"
 #include "opt.h"
 
-/* FreeBSD timers count milliseconds; anything shorter would only spin. */
+/* FreeBSD's timers count milliseconds; a shorter interval would only spin. */
 #define SECONDS_MIN 1e-3
 #define SECONDS_MAX 1e9
 
-static int argument_of(const struct opt *opt)
+static int opt_argument(const struct opt *opt)
 {
 	if (!opt->arg)
 		return no_argument;
@@ -32,7 +32,7 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 	bool help = false, own = false;
 
 	*letter++ = '+';
-	*letter++ = ':';	/* a missing argument is no unknown option */
+	*letter++ = ':';	/* getopt() returns it for a missing argument */
 	for (size_t i = 0; i < count && i < OPT_MAX; i++) {
 		const struct opt *opt = opt_at(table, stride, i);
 
@@ -44,7 +44,7 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 				*letter++ = ':';
 		}
 		if (opt->name)
-			*name++ = (struct option){ opt->name, argument_of(opt), NULL, opt->code };
+			*name++ = (struct option){ opt->name, opt_argument(opt), NULL, opt->code };
 	}
 	scan->quiet = false;
 	scan->help = help && !own;
@@ -54,13 +54,13 @@ void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t 
 	*name = (struct option){ 0 };
 }
 
-static bool begins_with(const char *name, const char *word, size_t len)
+static bool name_begins(const char *name, const char *word, size_t len)
 {
 	return strncmp(name, word, len) == 0;
 }
 
-/* One that no option has, or a beginning that several have. */
-static void reject_name(const struct opt_scan *scan, const char *word)
+/* A name of no option, or the beginning of several. */
+static void opt_reject_name(const struct opt_scan *scan, const char *word)
 {
 	size_t len = strcspn(word + 2, "=");
 	char *name = strndup(word + 2, len);
@@ -68,7 +68,7 @@ static void reject_name(const struct opt_scan *scan, const char *word)
 	struct nearest near;
 
 	for (const struct option *o = scan->names; o->name && name; o++) {
-		if (begins_with(o->name, name, len))
+		if (name_begins(o->name, name, len))
 			buf_printf(&among, " '--%s'", o->name);
 	}
 	if (among.len && !among.failed)
@@ -81,7 +81,7 @@ static void reject_name(const struct opt_scan *scan, const char *word)
 	free(name);
 }
 
-static const char *name_of(const struct opt_scan *scan, int code)
+static const char *opt_find_name(const struct opt_scan *scan, int code)
 {
 	const struct option *o = scan->names;
 
@@ -90,20 +90,20 @@ static const char *name_of(const struct opt_scan *scan, int code)
 	return o->name ? o->name : "?";
 }
 
-/* getopt(3)'s words, with the name that was meant. */
-static void reject(const struct opt_scan *scan, int letter, char *argv[])
+/* Prints getopt(3)'s messages, with the name that was probably meant. */
+static void opt_reject(const struct opt_scan *scan, int letter, char *argv[])
 {
 	const char *word = argv[optind - 1];
 	bool named = strncmp(word, "--", 2) == 0;
 
 	if (!optopt)
-		reject_name(scan, word);
+		opt_reject_name(scan, word);
 	else if (letter == ':' && named)
-		note("option '--%s' requires an argument", name_of(scan, optopt));
+		note("option '--%s' requires an argument", opt_find_name(scan, optopt));
 	else if (letter == ':')
 		note("option requires an argument -- '%c'", optopt);
 	else if (named && strchr(word, '='))
-		note("option '--%s' doesn't allow an argument", name_of(scan, optopt));
+		note("option '--%s' doesn't allow an argument", opt_find_name(scan, optopt));
 	else
 		note("invalid option -- '%c'", optopt);
 }
@@ -118,7 +118,7 @@ int opt_next(struct opt_scan *scan, int argc, char *argv[])
 		return OPT_HELP;
 	if ((letter != '?' && letter != ':') || scan->quiet)
 		return letter;
-	reject(scan, letter, argv);
+	opt_reject(scan, letter, argv);
 	return '?';
 }
 
@@ -136,7 +136,7 @@ char *opt_optional(int argc, char *argv[])
 	return argv[optind++];
 }
 
-static const char *help_letter(const struct opt *opt, bool own)
+static const char *opt_help_letter(const struct opt *opt, bool own)
 {
 	return opt->code == OPT_HELP && !own ? "-h, " : "    ";
 }
@@ -158,7 +158,7 @@ void opt_help(FILE *file, const void *table, size_t count, size_t stride)
 			len = snprintf(left, sizeof(left), "-%c%s", opt->code,
 				       opt->name ? ", " : "");
 		else
-			len = snprintf(left, sizeof(left), "%s", help_letter(opt, own));
+			len = snprintf(left, sizeof(left), "%s", opt_help_letter(opt, own));
 		if (opt->name)
 			len += snprintf(left + len, sizeof(left) - (size_t)len, "--%s", opt->name);
 		if (opt->arg)
@@ -178,6 +178,22 @@ int opt_seconds(const char *text, double *seconds)
 		return -EINVAL;
 	*seconds = value;
 	return 0;
+}
+
+int opt_number(const char *text, int base, uint64_t least, uint64_t most, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, base);
+	return end == text || *end || errno || strchr(text, '-') || *number < least ||
+	       *number > most ? -EINVAL : 0;
+}
+
+int opt_count(const char *text, const char *what, uint64_t *count)
+{
+	return opt_number(text, 0, 1, UINT64_MAX, count) == 0 ? 0 :
+	       fail(EX_USAGE, "ERROR: Illegal %s value \"%s\".", what, text);
 }
 
 int opt_flush_stdout(void)

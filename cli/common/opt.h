@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options as tables.  Order matters to these tools and a command's own options are not theirs, so
- * scanning stops at the first word that is no option, as BSD's getopt(3) does.
+ * Options as tables.  Each tool has a static const array named `options`; its help text and the
+ * shells' completions (packaging/completions/tables.awk) come from it.  The order of options
+ * matters, and a measured command has options of its own, so scanning stops at the first word that
+ * is not an option, as BSD's getopt(3) does.
  */
 #ifndef PMCBPF_CLI_OPT_H
 #define PMCBPF_CLI_OPT_H
@@ -9,6 +11,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define OPT_MAX 64
@@ -46,42 +49,48 @@ enum opt_code {
 struct opt {
 	int code;		/* the letter, or one of enum opt_code */
 	const char *name;	/* long name or NULL */
-	/* What --help calls the argument; NULL if there is none, "[…" if it may be missing. */
+	/* The argument's name in --help; NULL: takes none; "[…": it may be missing */
 	const char *arg;
-	const char *help;	/* NULL: not shown by --help */
+	const char *help;	/* NULL: --help does not show the option */
 };
 
 struct opt_scan {
 	char letters[2 * OPT_MAX + 5];
-	bool help;		/* -h is --help, as no option of the table has the letter */
-	bool quiet;		/* the caller reports wrong options; ':': no argument */
+	bool help;		/* -h means --help: no option of the table has that letter */
+	bool quiet;		/* the caller reports wrong options ('?', ':' no argument) */
 	struct option names[OPT_MAX + 1];
 };
 
 /* `table` has `count` elements of `stride` bytes, each beginning with a struct opt. */
 void opt_compile(struct opt_scan *scan, const void *table, size_t count, size_t stride);
 
-/* The next option's code, '?' after a wrong one (its line is printed), -1: no more. */
+/* The next option's code; '?' after a wrong one, whose line is printed; -1 at the end. */
 int opt_next(struct opt_scan *scan, int argc, char *argv[]);
 
-/* The argument of an option that may lack it: behind "=", or the next word if it is no option. */
+/* An argument that may be missing: after "=", or the next word unless it is an option. */
 char *opt_optional(int argc, char *argv[]);
 
-/* The same of one whose file may only be a word if that is "-": other words are operands. */
+/* The same for a file: the next word is taken only if it is "-", others are operands. */
 char *opt_dash(int argc, char *argv[]);
 
 void opt_help(FILE *file, const void *table, size_t count, size_t stride);
 
-/* What --help prints: the usage, and the options.  As opt_flush_stdout(). */
+/* Prints the usage and the options.  Returns as opt_flush_stdout(). */
 int opt_show_help(void (*usage)(FILE *file), const void *table, size_t count, size_t stride);
 
-/* A time in seconds, a millisecond or more.  0 or -EINVAL. */
+/* Parses a time in seconds, at least a millisecond.  0 or -EINVAL. */
 int opt_seconds(const char *text, double *seconds);
 
-/* Writes what stdout still holds.  0, or EX_OSERR and an error line: a full disk, a closed pipe. */
+/* Parses a number that begins without a sign, by strtoull(3)'s `base`.  0 or -EINVAL. */
+int opt_number(const char *text, int base, uint64_t least, uint64_t most, uint64_t *number);
+
+/* Parses a number of 1 or more, a `what` in the message.  0, or EX_USAGE and its line. */
+int opt_count(const char *text, const char *what, uint64_t *count);
+
+/* Flushes stdout.  0, EX_READER_LEFT, or EX_OSERR and its line. */
 int opt_flush_stdout(void);
 
-/* "NAME VERSION" on stdout; returns what the process should exit with. */
+/* Prints "NAME VERSION".  Returns as opt_flush_stdout(). */
 int opt_version(const char *name);
 
 #endif

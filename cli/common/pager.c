@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text that is longer than a terminal: see pager.h. */
+/* Starting a pager, and holding messages meanwhile: see pager.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include "msg.h"
 #include "pager.h"
 
-static bool has_less(void)
+static bool less_exists(void)
 {
 	const char *path = getenv("PATH");
 
@@ -40,12 +40,12 @@ int pager_start(pid_t *pid, int *fd)
 	int ends[2];
 
 	if (!pager)
-		pager = has_less() ? "less -FRSX" : "";
+		pager = less_exists() ? "less -FRSX" : "";
 	if (!*pager || strcmp(pager, "cat") == 0)
 		return 0;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return fail_errno(EX_OSERR, "ERROR: no pipe to a pager");
-	/* From its first moment on Ctrl-C means the pager, and not us. */
+	/* Blocked, so that a Ctrl-C between fork() and signal() cannot end this process. */
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, &before);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See progress.h. */
+/* Progress of a read: see progress.h. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "progress.h"
 
 #define INTERVAL 0.5
-#define RECORDS	 1024u		/* that take less time than anybody sees */
+#define RECORDS	 1024u		/* between two looks at the clock */
 
 void progress_begin(struct progress *p, int fd, int terminal)
 {

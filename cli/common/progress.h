@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How far a long read has come, on a line of a terminal that is overwritten. */
+/* The progress of reading a log, on one line of a terminal. */
 #ifndef PMCBPF_CLI_PROGRESS_H
 #define PMCBPF_CLI_PROGRESS_H
 
@@ -11,12 +11,12 @@
 struct progress {
 	int terminal;		/* -1: nothing is shown */
 	bool shown;
-	unsigned int skipped;	/* records since the clock was asked */
+	unsigned int skipped;	/* records since the clock was last read */
 	off_t size;
 	struct timespec last;
 };
 
-/* Of the file `fd`; nothing is shown where `terminal` is none, or -1, or the size is not known. */
+/* The file is `fd`.  Nothing is shown if `terminal` is none or -1, or the file has no size. */
 void progress_begin(struct progress *p, int fd, int terminal);
 void progress_show(struct progress *p, const struct pmclog_ev *ev);
 void progress_end(struct progress *p);

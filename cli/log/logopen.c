@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a log is read from: a file, standard input, or a connection of its writer's. */
+/* Opening a log for reading: see logopen.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/measure/measure.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
+#include "logopen.h"
 
 /* "host:port", unless it looks like a path; the port is behind the last colon. */
 const char *log_port(const char *name)
@@ -19,8 +19,9 @@ const char *log_port(const char *name)
 }
 
 /*
- * What comes while the log is being written is shown as it comes: no read of ours waits with text
- * in hand.  Standard input is others' as well, so a pipe there is opened once more.
+ * Makes reads return at once when there is nothing yet, so that records of a growing log are shown
+ * without delay.  O_NONBLOCK on standard input would affect other processes that share it, so its
+ * pipe is opened once more.
  */
 static void never_wait(const char *name, int *fd)
 {
@@ -37,7 +38,7 @@ static void never_wait(const char *name, int *fd)
 	*fd = own;
 }
 
-/* One connection of the writer's. */
+/* Waits for one writer to connect. */
 static int accept_one(const struct addrinfo *a)
 {
 	int one = 1, conn = -1, fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See logread.h. */
+/* A pass over a log: see logread.h. */
 #include <poll.h>
 #include <stdint.h>
 
+#include "cli/common/common.h"
 #include "logread.h"
-#include "cli/common/msg.h"
 
 int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *user)
 {
@@ -13,7 +13,7 @@ int log_pass(void *parser, int fd, struct pmclog_ev *ev, const struct log_user *
 
 	while (!code) {
 		ev->pl_type = PMCLOG_TYPE_MAPPINGCHANGE;
-		/* What follows a CLOSELOG is another log, appended. */
+		/* Another log may be appended after a CLOSELOG. */
 		if (pmclog_read(parser, ev) == 0 || (ev->pl_state == PMCLOG_EOF &&
 						     ev->pl_type == PMCLOG_TYPE_CLOSELOG)) {
 			code = user->record(user->arg, ev);

@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmcstat and `pmc stat`: one measurement, from the command line to the last row.  struct measure
- * is all its state; its owner hands it through the phases of pmcstat.c or pmc_stat.c.  Functions
- * that return int return 0 or the exit code, and have printed their line when it is not 0.
+ * One measurement, from its PMCs to the last row or the end of its log.  pmcstat(8), `pmc stat` and
+ * `pmc record` call in; each fills a struct measure from its command line and hands it through the
+ * phases that it needs.  Everything runs in the calling program's main thread.
+ *
+ * struct measure is the whole state.  pmcstat(8) has these phases, in this order:
+ *
+ *   child_check    the command exists; nothing has been done for it yet
+ *   record_prepare a process that prints the log is forked before libpmc-compat has a connection,
+ *                  which it must not inherit
+ *   pmcs_allocate  a PMC that is refused has cost nothing so far
+ *   run_prepare    signals become readable from a descriptor, so none is lost from here on
+ *   child_spawn    the command is forked and waits; its pid can be attached to
+ *   targets_find   the processes of -t, each held by a pidfd; never the waiting command
+ *   pmcs_attach    attaches the PMCs to all of these
+ *   record_begin   opens the log of -O, which destroys an old one: nothing can be refused any more
+ *   pmcs_start     then child_go, which lets the command exec: no event of it is missed
+ *   run_loop       rows, or flushes of the log, until the command, the targets, -l or a signal
+ *                  end it
+ *   run_finish     the last row, PMCs released, the command collected, the log complete
+ *
+ * Each phase returns 0 or an exit code, and has printed its line if that is not 0; the first phase
+ * that fails is the last.  measure_end() releases whatever the phases before have left.  Inside the
+ * loop a failure is kept in `code` instead, because a command that has the terminal runs to its end
+ * even when rows can no longer be written.
  */
 #ifndef PMCBPF_CLI_MEASURE_H
 #define PMCBPF_CLI_MEASURE_H
@@ -13,10 +34,11 @@
 
 #include <pmc.h>
 
-#include "out.h"
+#include "cli/common/common.h"
+#include "cli/log/log.h"
 #include "table.h"
 
-/* What the command line has shown; the checks of stat_check.c look at these. */
+/* Kinds of options on the command line; pmcstat/check.c has the rules for them. */
 enum seen {
 	SEEN_SYSTEM_PMC = 1 << 0,
 	SEEN_PROCESS_PMC = 1 << 1,
@@ -45,15 +67,15 @@ enum seen {
 
 struct analysis;
 
-/* From when on processes are counted. */
+/* When counting of a process begins. */
 enum from {
-	FROM_USUAL,		/* the command from its exec on, those of -t at once */
-	FROM_EXEC,		/* --from-exec: all of them from their next exec on */
+	FROM_USUAL,		/* the command at its exec, those of -t at once */
+	FROM_EXEC,		/* --from-exec: all at their next exec */
 	FROM_FORK,		/* --from-fork: all at once */
 };
 
 /* A -t: a process by number, or every process whose name matches. */
-struct wanted {
+struct target_wanted {
 	const char *text;
 	pid_t pid;		/* 0: `name` counts */
 	regex_t name;
@@ -61,7 +83,7 @@ struct wanted {
 
 struct top;
 
-/* A process under measurement that is not ours.  pidfd is -1 once it is gone. */
+/* A process of -t.  pidfd is -1 once it has ended. */
 struct target {
 	pid_t pid;
 	int pidfd;
@@ -71,24 +93,24 @@ struct target {
 struct child {
 	pid_t pid;		/* 0: none, or collected */
 	int pidfd;
-	int sock;		/* '!' goes out, an errno comes back if exec fails, else EOF */
-	int output;		/* where it prints instead of the terminal, -1: there */
-	int asked;		/* the signal that we sent it */
+	int sock;		/* '!' lets it exec; then an errno, or end of file: it runs */
+	int output;		/* replaces the terminal for it; -1: nothing does */
+	int asked;		/* the signal that it was sent */
 	int status;		/* wait status, once `collected` */
 	bool collected;
 };
 
-/* What happens to a measurement whose log is looked at while it is written. */
+/* Events of a measurement with a live view (top/). */
 enum live_event {
-	LIVE_BEGIN,		/* `log_fd` is where the log comes from; its owner changes */
+	LIVE_BEGIN,		/* the view takes over `log_fd`, where the log comes from */
 	LIVE_OPEN,		/* the measurement runs */
 	LIVE_LOG,		/* `log_fd` is readable */
 	LIVE_KEY,		/* `key_fd` is */
 	LIVE_TICK,		/* the end of an interval; the log was flushed */
-	LIVE_RESIZE,		/* the terminal has changed, or the process goes on */
-	LIVE_STOP,		/* it is about to be stopped */
-	LIVE_WAIT,		/* for what the daemon has to write, until the next event */
-	LIVE_DRAIN,		/* the log was closed: all of it is wanted */
+	LIVE_RESIZE,		/* the terminal has changed, or the process continues */
+	LIVE_STOP,		/* the process is about to stop (^Z) */
+	LIVE_WAIT,		/* the loop waits for the daemon to write all it has */
+	LIVE_DRAIN,		/* the log was closed: read it to its end */
 	LIVE_END,
 };
 
@@ -99,26 +121,26 @@ struct measure {
 	double duration;	/* 0: no limit */
 	char **command;
 	const char *output;	/* where rows and text go, NULL: to standard error or output */
-	const char *input;	/* a log to be read instead of a measurement */
-	const char *log;	/* where the log goes, NULL: to `printer` as text */
-	struct analysis *analysis;	/* what to make of the log, or NULL */
-	int recorded;		/* the log, to be analysed at the end; -1: there is none */
-	int record_fd;		/* where the daemon will write, between record_prepare and _begin */
+	const char *input;	/* a log to read instead of measuring */
+	const char *log;	/* where the log goes; NULL: to `printer`, as text */
+	struct analysis *analysis;	/* outputs to make of the log, or NULL */
+	int recorded;		/* the log, for the analysis at the end; -1: none */
+	int record_fd;		/* for the daemon, from record_prepare() to record_begin() */
 	pid_t printer;		/* 0: none */
 	enum from from;
 	bool logging;		/* the log is configured */
-	/* Who looks at the log (top/), or NULL.  0 or an exit code, as all functions here. */
+	/* The live view (top/), or NULL.  0 or an exit code. */
 	int (*live)(struct measure *m, enum live_event event);
-	struct top *top;	/* its state between LIVE_BEGIN and LIVE_END */
-	int log_fd, key_fd;	/* what the loop waits for on its behalf, or -1 */
-	bool progress;		/* its size is shown as it grows */
-	bool reported;		/* … and what it lacks by a report that follows */
+	struct top *top;	/* the view's state between LIVE_BEGIN and LIVE_END */
+	int log_fd, key_fd;	/* the view's descriptors for the loop, or -1 */
+	bool progress;		/* show the log's size as it grows */
+	bool reported;		/* a report follows, which warns of missing records */
 	struct pmc_driverstats before;
 	uint64_t cut_before;		/* pmc_get_cut_chains() */
 
 	struct column *columns;
 	size_t ncolumns;
-	struct wanted *wanted;
+	struct target_wanted *wanted;
 	size_t nwanted;
 	struct target *targets;
 	size_t ntargets;
@@ -126,25 +148,18 @@ struct measure {
 	struct child child;
 
 	struct out out;
-	const struct format *format;
-	struct table table;
+	const struct count_format *format;
+	struct count_table table;
 	struct timespec started;
 
 	sigset_t old_mask;
 	struct sigaction old_pipe, old_child, old_io;
 	int signal_fd, tick_fd, end_fd;
-	int code;		/* what to exit with; not 0: no more rows */
+	int code;		/* the exit code; not 0: no more rows */
 	bool done;
 };
 
-/* stat_args.c: the command line.  *ended: --help or --version has said all. */
-int args_parse(struct measure *m, int argc, char *argv[], bool *ended);
-int args_usage(void);
-
-/* stat_check.c: do the options go together?  Then -o is opened. */
-int args_check(struct measure *m);
-
-/* stat_pmc.c: the PMCs themselves.  pmcs_add() adds a copy of a column, to be allocated later. */
+/* pmcs.c.  pmcs_add() adds a copy of a column, which pmcs_allocate() allocates later. */
 int pmcs_add(struct measure *m, const struct column *column);
 int pmcs_allocate(struct measure *m);
 int pmcs_attach(struct measure *m);
@@ -154,22 +169,21 @@ int pmcs_release(struct measure *m);
 /* Does a PMC that counts descendants still have a process to count?  Needs SIGIO blocked. */
 bool pmcs_have_descendants(const struct measure *m);
 
-/* stat_target.c: the processes of -t.  targets_want() notes a number or a regular expression. */
+/* targets.c.  targets_want() notes a -t, a number or a regular expression. */
 int targets_want(struct measure *m, const char *text);
 int targets_find(struct measure *m);
-/* Obeys --from-exec and --from-fork; false: the option is another one. */
+/* Obeys --from-exec and --from-fork; false if the option is another one. */
 bool targets_from(struct measure *m, int code);
-/* They are about processes: there have to be PMCs of some. */
+/* Refuses these two options unless PMCs count `processes`. */
 int targets_check_from(const struct measure *m, bool processes);
-/* Says why no process of -t could be attached to; the exit code. */
+/* Prints why no process of -t could be attached to.  The exit code. */
 int targets_none_left(const struct measure *m);
 void targets_free(struct measure *m);
 
 /*
- * stat_child.c: the command.  child_check() finds one that does not exist before anything is done
- * for it, child_spawn() leaves it waiting, child_go() lets it exec,
- * child_abort() ends one that still waits, child_collect() takes the status of one that is gone,
- * child_ask() sends a signal and returns false if there is nobody to ask.
+ * child.c.  child_check() refuses a command that does not exist, child_spawn() forks it and leaves
+ * it waiting, child_go() lets it exec, child_abort() ends one that still waits, child_collect()
+ * takes the exit status, child_ask() sends a signal: false if no command runs.
  */
 int child_check(struct measure *m);
 int child_spawn(struct measure *m);
@@ -179,36 +193,32 @@ void child_collect(struct measure *m);
 int child_exit_code(const struct child *child, bool asked);
 bool child_ask(struct measure *m, int signo);
 
-/*
- * logopen.c: an input is a file, "-" or "host:port", where one writer is awaited; of that a pointer
- * to the port, NULL if it is a path.
- */
-int log_open_input(const char *name, int *fd);
-const char *log_port(const char *name);
-
-/* stat_log.c: -R. */
-int log_dump(struct measure *m);
-int log_analyse(struct measure *m);
-/* The same of the log behind a descriptor, called `name` in messages. */
-int log_print(struct measure *m, int fd, const char *name);
+/* log.c: a log as text or analysed.  measure_dump_log() prints -R's. */
+int measure_dump_log(struct measure *m);
+/* Analyses the log of -R, or the one that has just been recorded. */
+int measure_analyse_log(struct measure *m);
+/* Prints the log behind a descriptor, called `name` in messages. */
+int measure_print_log(struct measure *m, int fd, const char *name);
 
 /*
- * stat_record.c: the log of a measurement goes to -O, to `live` or to a process that prints it.
- * record_prepare() starts that process before the library is used, which it must not inherit.
- * record_begin() opens -O's file, which costs an old log, when nothing else can be refused any
- * more.  record_flush() writes out all records so far; record_end() waits for the last one.
+ * record.c: a measurement's log, to -O, to the live view or to a process that prints it.
+ * record_flush() has the daemon write all records so far; record_end() waits for the last one.
  */
-bool recording(const struct measure *m);
+bool record_wanted(const struct measure *m);
 int record_prepare(struct measure *m);
 int record_begin(struct measure *m);
 int record_flush(struct measure *m);
 int record_end(struct measure *m);
 
 /*
- * stat_run.c: signals, timers, rows.  begin makes a measurement of nothing yet; end gives back all
- * that it holds and waits for a log that is still being written.
+ * run.c: signals, timers, rows.  measure_begin() initializes an empty measurement, MEASURE_RUN()
+ * runs phases until one fails, measure_end() releases all that is held and waits for a log that is
+ * still being written.
  */
-void measure_begin(struct measure *m, const struct format *format);
+typedef int measure_phase(struct measure *m);
+int measure_run(struct measure *m, measure_phase *const phases[], size_t count);
+#define MEASURE_RUN(m, phases) measure_run(m, phases, sizeof(phases) / sizeof((phases)[0]))
+void measure_begin(struct measure *m, const struct count_format *format);
 int measure_end(struct measure *m);
 int run_prepare(struct measure *m);
 int run_loop(struct measure *m);

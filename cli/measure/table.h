@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of counts as text: the table of pmcstat(8), CSV, JSON.  Nothing here does I/O. */
+/* Rows of counts as text: the table of pmcstat(8), CSV, JSON.  Pure functions: no I/O. */
 #ifndef PMCBPF_CLI_TABLE_H
 #define PMCBPF_CLI_TABLE_H
 
 #include <pmc.h>
 
-#include "lib/base/buf.h"
+#include "cli/common/common.h"
 
 /* One PMC: a -p, or one CPU of a -s. */
 struct column {
@@ -16,17 +16,17 @@ struct column {
 	int cpu;		/* PMC_CPU_ANY in process scope */
 	bool cumulative;
 	bool allocated;
-	pmc_value_t rate;	/* of sampling modes: the period, 0: what suits the event */
-	bool away;		/* its CPU is offline: value is the last one read */
+	pmc_value_t rate;	/* of sampling modes: the period; 0: the event's default */
+	bool away;		/* its CPU is offline: `value` stands still */
 	pmc_id_t id;
-	pmc_value_t base;	/* at the start, of a counter that nobody can set to 0 */
-	pmc_value_t value;	/* last read, without base */
-	pmc_value_t printed;	/* what the rows before have shown */
-	unsigned int field;	/* width, the blank after it not counted */
+	pmc_value_t base;	/* at the start, of a counter that cannot be set to 0 */
+	pmc_value_t value;	/* last read, minus base */
+	pmc_value_t printed;	/* the value of the last row */
+	unsigned int field;	/* width, without the blank behind it */
 	unsigned int skip;	/* blanks before the head */
 };
 
-struct table {
+struct count_table {
 	unsigned int page;	/* rows between two headers */
 	unsigned int rows;	/* since the last one */
 	bool begun;
@@ -34,14 +34,14 @@ struct table {
 
 #define TABLE_PAGE_FILE 256u
 
-struct format {
-	/* Adds a row for the values in `columns`, what precedes it included. */
-	void (*row)(struct buf *out, struct table *table, double seconds,
+struct count_format {
+	/* Appends a row of the values in `columns`, and a header before it if one is due. */
+	void (*row)(struct buf *out, struct count_table *table, double seconds,
 		    const struct column *columns, size_t count);
-	void (*end)(struct buf *out, const struct table *table);
+	void (*end)(struct buf *out, const struct count_table *table);
 };
 
-extern const struct format format_table, format_csv, format_json;
+extern const struct count_format format_table, format_csv, format_json;
 
 /* The name of a specifier, for free(3); NULL without memory. */
 char *column_name(const char *spec);
@@ -49,7 +49,7 @@ char *column_name(const char *spec);
 /* Sets field and skip from the counter's width in bits. */
 void column_measure(struct column *column, unsigned int bits);
 
-/* What a row shows: the count, or what it grew by since the last row. */
+/* What a row shows: the total, or the growth since the last row. */
 static inline pmc_value_t column_shown(const struct column *column)
 {
 	return column->cumulative ? column->value : column->value - column->printed;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc(8): one tool, a word for each of its tasks. */
+/* pmc(8): the choice of a subcommand. */
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/base/nearest.h"
-#include "cli/log/analysis.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
 #include "pmc.h"
 
 static const struct subcommand {
@@ -24,7 +23,7 @@ static const struct subcommand {
 };
 #define NSUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
 
-static void show_usage(FILE *file)
+static void pmc_usage(FILE *file)
 {
 	fputs("usage: pmc SUBCOMMAND [OPTION...] [ARGUMENT...]\n"
 	      "       pmc SUBCOMMAND --help\n"
@@ -33,7 +32,7 @@ static void show_usage(FILE *file)
 		fprintf(file, "  %-26s %s\n", subcommands[i].name, subcommands[i].help);
 }
 
-static void reject_word(const char *word)
+static void pmc_reject_word(const char *word)
 {
 	struct nearest near;
 
@@ -53,13 +52,13 @@ int main(int argc, char *argv[])
 			return subcommands[i].run(argc - 1, argv + 1);
 	}
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-		show_usage(stdout);
+		pmc_usage(stdout);
 		return opt_flush_stdout();
 	}
 	if (strcmp(word, "--version") == 0)
 		return opt_version("pmc");
 	if (*word)
-		reject_word(word);
-	show_usage(stderr);
+		pmc_reject_word(word);
+	pmc_usage(stderr);
 	return EX_USAGE;
 }

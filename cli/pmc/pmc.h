@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmc(8): subcommands.  Each gets its own words, its name first, and returns what the process
- * exits with, having printed its line when that is not 0.
+ * pmc(8).  pmc.c chooses the subcommand; each has a file: record.c and stat.c prepare a measurement
+ * (measure/), pmc_filter.c and summary.c pass over a log with the names that pmc_log.c keeps,
+ * list.c lists events.  `pmc report` is in analysis/.  Everything runs in the main thread.
+ *
+ * A subcommand gets its own words, its name first.  It returns the exit code, and has printed its
+ * line if that is not 0.
  */
 #ifndef PMCBPF_CLI_PMC_H
 #define PMCBPF_CLI_PMC_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* pmccontrol(8): lists rows, events and statistics; enables and disables rows; sets tunables. */
-#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +8,14 @@
 #include <pmc.h>
 
 #include "lib/base/nearest.h"
-#include "ctl.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
+#include "pmccontrol.h"
 
 static const struct opt options[] = {
 	{ 'L', "list-events", NULL, "list the events of every class" },
 	{ 'l', "list", NULL, "list the rows of every CPU" },
 	{ 's', "statistics", NULL, "show the driver's statistics" },
-	{ OPT_DOCTOR, "doctor", NULL, "what stands between you and your counts, and what to do" },
+	{ OPT_DOCTOR, "doctor", NULL, "what prevents or limits counting, and what to do" },
 	{ 'c', "cpu", "CPU", "the -e and -d that follow are for this CPU, * for all" },
 	{ 'e', "enable", "ROW", "enable a row, * for all" },
 	{ 'd', "disable", "ROW", "disable a row, * for all" },
@@ -28,7 +27,7 @@ static const struct opt options[] = {
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
-static void show_usage(FILE *file)
+static void control_usage(FILE *file)
 {
 	fputs("Usage:\n"
 	      "       pmccontrol -L [--json]\n"
@@ -39,14 +38,14 @@ static void show_usage(FILE *file)
 	      "       pmccontrol --tunable [NAME[=VALUE]] [--json]\n", file);
 }
 
-static int usage(void)
+static int control_reject_usage(void)
 {
-	show_usage(stderr);
+	control_usage(stderr);
 	return EX_USAGE;
 }
 
 /* getopt's own words are replaced by FreeBSD's. */
-static int wrong_option(const struct opt_scan *scan, int letter, char *argv[])
+static int control_wrong_option(const struct opt_scan *scan, int letter, char *argv[])
 {
 	const char *word = argv[optind - 1];
 	struct nearest near;
@@ -58,10 +57,10 @@ static int wrong_option(const struct opt_scan *scan, int letter, char *argv[])
 		     nearest_option(&near, word, scan->names));
 	else
 		fail(EX_USAGE, "Unrecognized option \"-%c\"", optopt);
-	return usage();
+	return control_reject_usage();
 }
 
-static int choose(struct control *control, char command, const char *option)
+static int control_choose(struct control *control, char command, const char *option)
 {
 	if (control->command && control->command != command)
 		return fail(EX_USAGE, "options %s and %s may not be used together",
@@ -72,29 +71,26 @@ static int choose(struct control *control, char command, const char *option)
 }
 
 /* A number or "*".  `what` is "CPU" or "PMC". */
-static int parse_id(const char *text, const char *what, int *id)
+static int control_parse_id(const char *text, const char *what, int *id)
 {
-	char *end;
-	long number;
+	uint64_t number;
 
 	*id = CTL_ALL;
 	if (strcmp(text, "*") == 0)
 		return 0;
-	errno = 0;
-	number = strtol(text, &end, 0);
-	if (end == text || *end || errno || number < 0 || (int)number != number)
+	if (opt_number(text, 0, 0, INT_MAX, &number) != 0)
 		return fail(EX_DATAERR, "\"%s\" is not a valid %s id", text, what);
 	*id = (int)number;
 	return 0;
 }
 
-static int obey_admin(struct control *control, char letter, const char *arg)
+static int control_admin(struct control *control, char letter, const char *arg)
 {
 	static const char *const names[] = { ['c'] = "-c", ['d'] = "-d", ['e'] = "-e" };
-	int id, code = choose(control, 'e', names[(unsigned char)letter]);
+	int id, code = control_choose(control, 'e', names[(unsigned char)letter]);
 
 	if (!code)
-		code = parse_id(arg, letter == 'c' ? "CPU" : "PMC", &id);
+		code = control_parse_id(arg, letter == 'c' ? "CPU" : "PMC", &id);
 	if (code)
 		return code;
 	if (letter == 'c') {
@@ -104,47 +100,47 @@ static int obey_admin(struct control *control, char letter, const char *arg)
 	return admin_add(control, letter == 'e', id);
 }
 
-static int obey_tunable(struct control *control, const char *arg)
+static int control_tunable(struct control *control, const char *arg)
 {
 	if (control->command == 'T')
 		return fail(EX_USAGE, "option --tunable is used only once");
 	control->tunable = arg;
-	return choose(control, 'T', "--tunable");
+	return control_choose(control, 'T', "--tunable");
 }
 
-static int obey_help(void)
+static int control_help(void)
 {
-	return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+	return opt_show_help(control_usage, options, NOPTIONS, sizeof(options[0]));
 }
 
-static int obey(struct control *control, int letter, const char *arg, bool *ended)
+static int control_option(struct control *control, int letter, const char *arg, bool *ended)
 {
 	switch (letter) {
 	case 'L':
-		return choose(control, 'L', "-L");
+		return control_choose(control, 'L', "-L");
 	case 'l':
-		return choose(control, 'l', "-l");
+		return control_choose(control, 'l', "-l");
 	case 's':
-		return choose(control, 's', "-s");
+		return control_choose(control, 's', "-s");
 	case OPT_DOCTOR:
-		return choose(control, 'D', "--doctor");
+		return control_choose(control, 'D', "--doctor");
 	case OPT_TUNABLE:
-		return obey_tunable(control, arg);
+		return control_tunable(control, arg);
 	case OPT_JSON:
 		control->json = true;
 		return 0;
 	case OPT_HELP:
 		*ended = true;
-		return obey_help();
+		return control_help();
 	case OPT_VERSION:
 		*ended = true;
 		return opt_version("pmccontrol");
 	default:
-		return obey_admin(control, (char)letter, arg);
+		return control_admin(control, (char)letter, arg);
 	}
 }
 
-static int parse(struct control *control, int argc, char *argv[], bool *ended)
+static int control_parse(struct control *control, int argc, char *argv[], bool *ended)
 {
 	struct opt_scan scan;
 	int letter, code = 0;
@@ -153,15 +149,15 @@ static int parse(struct control *control, int argc, char *argv[], bool *ended)
 	scan.quiet = true;
 	while (!code && !*ended && (letter = opt_next(&scan, argc, argv)) != -1) {
 		if (letter == '?' || letter == ':')
-			return wrong_option(&scan, letter, argv);
+			return control_wrong_option(&scan, letter, argv);
 		if (letter == OPT_TUNABLE)
 			optarg = opt_optional(argc, argv);
-		code = obey(control, letter, optarg, ended);
+		code = control_option(control, letter, optarg, ended);
 	}
 	if (code || *ended)
 		return code;
 	if (!control->command || optind < argc)
-		return usage();
+		return control_reject_usage();
 	if (control->command == 'e' && control->json)
 		return fail(EX_USAGE, "option --json is used only with -L, -l, -s, --doctor and "
 			    "--tunable");
@@ -170,10 +166,10 @@ static int parse(struct control *control, int argc, char *argv[], bool *ended)
 	return 0;
 }
 
-static int run(const struct control *control)
+static int control_run(const struct control *control)
 {
 	if (control->command == 'D')
-		return doctor(control);
+		return doctor_run(control);
 	if (pmc_init() != 0)
 		return fail_pmc(EX_UNAVAILABLE, "Initialization of the pmc(3) library failed");
 	switch (control->command) {
@@ -197,9 +193,9 @@ int main(int argc, char *argv[])
 	int code;
 
 	msg_open_standard();
-	code = parse(&control, argc, argv, &ended);
+	code = control_parse(&control, argc, argv, &ended);
 	if (!code && !ended)
-		code = run(&control);
+		code = control_run(&control);
 	free(control.admin);
 	return code;
 }

@@ -2,42 +2,32 @@
 /* pmcstat(8): counts events of a command, of processes and of CPUs. */
 #include <string.h>
 
-#include "cli/log/analysis.h"
-#include "cli/measure/measure.h"
-#include "cli/common/msg.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
 #include "cli/top/top.h"
+#include "pmcstat.h"
 
 #define INTERVAL_SECONDS 5.0
 
-/* A measurement, in order; the first phase that fails is the last. */
-static int (*const phases[])(struct measure *m) = {
-	args_check,   child_check,  record_prepare, pmcs_allocate, run_prepare, child_spawn,
+/* The phases of a measurement: see measure.h. */
+static measure_phase *const phases[] = {
+	check_options,   child_check,  record_prepare, pmcs_allocate, run_prepare, child_spawn,
 	targets_find, pmcs_attach,  record_begin,   pmcs_start,	   child_go,	run_loop,
 	run_finish,
 };
 
 /* -R with -T: nothing is measured. */
-static int (*const looking[])(struct measure *m) = {
-	args_check, top_read, run_prepare, run_loop, run_finish,
+static measure_phase *const looking[] = {
+	check_options, top_read, run_prepare, run_loop, run_finish,
 };
 
-static int read_log(struct measure *m)
+static int pmcstat_read_log(struct measure *m)
 {
-	return m->analysis->seen & ANALYSIS_OUTPUT ? log_analyse(m) : log_dump(m);
+	return m->analysis->seen & ANALYSIS_OUTPUT ? measure_analyse_log(m) : measure_dump_log(m);
 }
 
 /* -R alone. */
-static int (*const reading[])(struct measure *m) = { args_check, read_log };
-
-static int run(struct measure *m, int (*const phase[])(struct measure *m), size_t count)
-{
-	int code = 0;
-
-	for (size_t i = 0; i < count && !code; i++)
-		code = phase[i](m);
-	return code;
-}
-#define RUN(m, phase) run(m, phase, sizeof(phase) / sizeof((phase)[0]))
+static measure_phase *const reading[] = { check_options, pmcstat_read_log };
 
 int main(int argc, char *argv[])
 {
@@ -55,9 +45,10 @@ int main(int argc, char *argv[])
 	m.interval = INTERVAL_SECONDS;
 	code = args_parse(&m, argc, argv, &ended);
 	if (!code && !ended)
-		code = !m.input ? RUN(&m, phases) : m.live ? RUN(&m, looking) : RUN(&m, reading);
+		code = !m.input ? MEASURE_RUN(&m, phases) :
+		       m.live ? MEASURE_RUN(&m, looking) : MEASURE_RUN(&m, reading);
 	if (!code && !m.input && m.recorded >= 0)
-		code = log_analyse(&m);
+		code = measure_analyse_log(&m);
 	closing = measure_end(&m);
 	analysis_end(&analysis);
 	if (!code)

@@ -6,7 +6,7 @@
 #ifndef PMCBPF_CLI_REPORT_PERF_FILE_H
 #define PMCBPF_CLI_REPORT_PERF_FILE_H
 
-#include "cli/measure/out.h"
+#include "cli/common/out.h"
 #include "cli/profile/walk.h"
 
 struct perf_file {

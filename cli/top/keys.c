@@ -12,7 +12,7 @@
 
 static const char *const kinds[VIEW_KINDS] = { "callers", "call tree", "processes", "threads" };
 
-static void answer(struct keys *k, const char *key, const char *text)
+static void keys_answer(struct keys *k, const char *key, const char *text)
 {
 	snprintf(k->echo, sizeof(k->echo), "Key: %s => %s", key, text);
 }
@@ -20,7 +20,7 @@ static void answer(struct keys *k, const char *key, const char *text)
 static void press_sum(struct keys *k, const struct profile *profile)
 {
 	k->first = 'c';
-	answer(k, "c", "a: add up, d: each period for itself");
+	keys_answer(k, "c", "a: add up, d: each period for itself");
 }
 
 static void press_merge(struct keys *k, const struct profile *profile)
@@ -30,13 +30,13 @@ static void press_merge(struct keys *k, const struct profile *profile)
 	k->look.apart = !k->look.apart;
 	if (e && !k->look.apart)
 		k->look.event = e->first;
-	answer(k, "m", k->look.apart ? "each PMC for itself" : "PMCs of one event together");
+	keys_answer(k, "m", k->look.apart ? "each PMC for itself" : "PMCs of one event together");
 }
 
 static void press_view(struct keys *k, const struct profile *profile)
 {
 	k->look.kind = (k->look.kind + 1) % VIEW_KINDS;
-	answer(k, "n", kinds[k->look.kind]);
+	keys_answer(k, "n", kinds[k->look.kind]);
 }
 
 static void press_pmc(struct keys *k, const struct profile *profile)
@@ -49,44 +49,45 @@ static void press_pmc(struct keys *k, const struct profile *profile)
 			k->look.event = 0;
 	} while (k->look.event && !view_has(profile, &k->look, k->look.event));
 	e = walk_event(profile->walk, k->look.event);
-	answer(k, "p", !e ? "no PMC yet" : k->look.apart ? e->unique : e->name);
+	keys_answer(k, "p", !e ? "no PMC yet" : k->look.apart ? e->unique : e->name);
 }
 
 static void press_pause(struct keys *k, const struct profile *profile)
 {
 	k->paused = !k->paused;
-	answer(k, "space", k->paused ? "paused" : "goes on");
+	keys_answer(k, "space", k->paused ? "paused" : "goes on");
 }
 
 static void press_links(struct keys *k, const struct profile *profile)
 {
 	k->look.skip_links = !k->look.skip_links;
-	answer(k, "f", k->look.skip_links ? "small links are dots" : "all links have names");
+	keys_answer(k, "f", k->look.skip_links ? "small links are dots" : "all links have names");
 }
 
 static void press_total(struct keys *k, const struct profile *profile)
 {
 	k->look.total = !k->look.total;
-	answer(k, "s", k->look.total ? "functions with all they call" : "functions by themselves");
+	keys_answer(k, "s", k->look.total ? "functions with all they call" :
+					    "functions by themselves");
 }
 
 static void press_addresses(struct keys *k, const struct profile *profile)
 {
 	k->look.addresses = !k->look.addresses;
-	answer(k, "A", k->look.addresses ? "addresses" : "names");
+	keys_answer(k, "A", k->look.addresses ? "addresses" : "names");
 }
 
 static void press_offsets(struct keys *k, const struct profile *profile)
 {
 	k->look.offsets = !k->look.offsets;
-	answer(k, "I", k->look.offsets ? "offsets in functions" : "whole functions");
+	keys_answer(k, "I", k->look.offsets ? "offsets in functions" : "whole functions");
 }
 
 static void press_only(struct keys *k, const struct profile *profile)
 {
 	k->first = '/';
 	k->only[0] = '\0';
-	answer(k, "/", "_");
+	keys_answer(k, "/", "_");
 }
 
 static void press_help(struct keys *k, const struct profile *profile)
@@ -121,18 +122,18 @@ static const struct binding {
 };
 #define NBINDINGS (sizeof(bindings) / sizeof(bindings[0]))
 
-static void second_key(struct keys *k, char key)
+static void keys_second(struct keys *k, char key)
 {
 	k->first = 0;
 	if (key != 'a' && key != 'd') {
-		answer(k, "c", "nothing: a or d must follow");
+		keys_answer(k, "c", "nothing: a or d must follow");
 		return;
 	}
 	k->sums = key == 'a';
-	answer(k, "c", k->sums ? "samples add up" : "each period for itself");
+	keys_answer(k, "c", k->sums ? "samples add up" : "each period for itself");
 }
 
-static void filter_key(struct keys *k, char key)
+static void keys_filter(struct keys *k, char key)
 {
 	size_t len = strlen(k->only);
 
@@ -165,9 +166,9 @@ void keys_press(struct keys *k, const struct profile *profile, char key)
 	}
 	if (k->first) {
 		if (k->first == 'c')
-			second_key(k, key);
+			keys_second(k, key);
 		else
-			filter_key(k, key);
+			keys_filter(k, key);
 		return;
 	}
 	for (size_t i = 0; i < NBINDINGS; i++) {
@@ -176,11 +177,11 @@ void keys_press(struct keys *k, const struct profile *profile, char key)
 			return;
 		}
 	}
-	answer(k, name, "nothing; ? shows the keys");
+	keys_answer(k, name, "nothing; ? shows the keys");
 }
 
-/* How long is what begins here, if it is a key like an arrow? */
-static size_t sequence(const char *text, size_t len)
+/* The length of an escape sequence at the beginning of the text; 0: there is none. */
+static size_t keys_skip_sequence(const char *text, size_t len)
 {
 	size_t n = 2;
 
@@ -194,7 +195,7 @@ static size_t sequence(const char *text, size_t len)
 void keys_type(struct keys *k, const struct profile *profile, const char *text, size_t len)
 {
 	while (len > 0) {
-		size_t n = sequence(text, len);
+		size_t n = keys_skip_sequence(text, len);
 
 		if (!n) {
 			keys_press(k, profile, *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What keys do: they change how a profile is looked at, and answer on the screen's second line. */
+/* Keys change the look at a profile, and answer on the screen's second line. */
 #ifndef PMCBPF_CLI_TOP_KEYS_H
 #define PMCBPF_CLI_TOP_KEYS_H
 
@@ -9,18 +9,18 @@ struct keys {
 	struct look look;
 	bool sums;		/* samples add up from period to period */
 	bool paused, help, quit;
-	char first;		/* of a key that takes another one, or text: 'c', '/'; else 0 */
+	char first;		/* a key that waits for another one, or text: 'c', '/'; else 0 */
 	char only[32];		/* look.only */
-	char echo[64];		/* the answer; "" of a period that nobody has touched */
+	char echo[64];		/* the answer; "" if no key came in this period */
 };
 
 void keys_begin(struct keys *k);
 void keys_press(struct keys *k, const struct profile *profile, char key);
 
-/* … of all keys in the text, but those that a terminal sends as ESC and more: they mean nothing. */
+/* Presses all keys in the text; escape sequences (arrows and others) are ignored. */
 void keys_type(struct keys *k, const struct profile *profile, const char *text, size_t len);
 
-/* The picture of `help`. */
+/* Draws the help page. */
 void keys_help(struct picture *p);
 
 #endif

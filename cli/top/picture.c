@@ -7,7 +7,7 @@
 
 #include "picture.h"
 
-#define TEXT_MAX 512u	/* bytes that a formatted piece may have */
+#define TEXT_MAX 512u	/* bytes of a formatted text */
 
 void picture_begin(struct picture *p, unsigned int rows, unsigned int cols)
 {
@@ -23,10 +23,10 @@ void picture_free(struct picture *p)
 }
 
 /*
- * One character of the text: its bytes and its columns.  Names are anybody's choice: what would
- * move the cursor, or is no character of the terminal, is not `*shown`.
+ * One character of the text: its bytes and its columns.  Any user may choose a name, so characters
+ * that move the cursor or are not of the terminal's encoding are not `*shown`.
  */
-static size_t character(const char *text, unsigned int *cols, bool *shown)
+static size_t picture_character(const char *text, unsigned int *cols, bool *shown)
 {
 	mbstate_t state = { 0 };
 	wchar_t wide;
@@ -38,8 +38,8 @@ static size_t character(const char *text, unsigned int *cols, bool *shown)
 	return width > 0 ? len : 1;
 }
 
-/* At most `width` columns of it; returns how many. */
-static unsigned int put(struct picture *p, const char *text, unsigned int width)
+/* Appends at most `width` columns; returns how many. */
+static unsigned int picture_put(struct picture *p, const char *text, unsigned int width)
 {
 	unsigned int done = 0;
 
@@ -48,7 +48,7 @@ static unsigned int put(struct picture *p, const char *text, unsigned int width)
 	while (*text) {
 		unsigned int cols;
 		bool shown;
-		size_t len = character(text, &cols, &shown);
+		size_t len = picture_character(text, &cols, &shown);
 
 		if (done + cols > width)
 			break;
@@ -62,7 +62,7 @@ static unsigned int put(struct picture *p, const char *text, unsigned int width)
 
 void picture_text(struct picture *p, const char *text)
 {
-	put(p, text, p->cols);
+	picture_put(p, text, p->cols);
 }
 
 void picture_printf(struct picture *p, const char *format, ...)
@@ -73,7 +73,7 @@ void picture_printf(struct picture *p, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	put(p, text, p->cols);
+	picture_put(p, text, p->cols);
 }
 
 void picture_skip(struct picture *p, unsigned int cols)
@@ -86,10 +86,10 @@ void picture_skip(struct picture *p, unsigned int cols)
 
 void picture_field(struct picture *p, const char *text, unsigned int width)
 {
-	picture_skip(p, width - put(p, text, width));
+	picture_skip(p, width - picture_put(p, text, width));
 }
 
-static void heat(struct picture *p, enum heat heat)
+static void picture_heat(struct picture *p, enum heat heat)
 {
 	const char byte = (char)heat;
 
@@ -102,12 +102,12 @@ void picture_share(struct picture *p, double percent, const char *format)
 
 	snprintf(text, sizeof(text), format, percent);
 	if (percent <= 2.5) {
-		put(p, text, p->cols);
+		picture_put(p, text, p->cols);
 		return;
 	}
-	heat(p, percent > 10 ? HEAT_HIGH : percent > 5 ? HEAT_MIDDLE : HEAT_LOW);
-	put(p, text, p->cols);
-	heat(p, HEAT_NONE);
+	picture_heat(p, percent > 10 ? HEAT_HIGH : percent > 5 ? HEAT_MIDDLE : HEAT_LOW);
+	picture_put(p, text, p->cols);
+	picture_heat(p, HEAT_NONE);
 }
 
 unsigned int picture_width(const char *text)
@@ -116,11 +116,11 @@ unsigned int picture_width(const char *text)
 	bool shown;
 
 	for (; *text; width += cols)
-		text += character(text, &cols, &shown);
+		text += picture_character(text, &cols, &shown);
 	return width;
 }
 
-/* Blanks at a line's end say nothing, and would be noise in a file. */
+/* Removes blanks at the end of the line. */
 bool picture_line(struct picture *p)
 {
 	while (p->text.len && p->text.data[p->text.len - 1] == ' ')
@@ -131,7 +131,7 @@ bool picture_line(struct picture *p)
 	return p->row < p->rows;
 }
 
-static bool is_heat(char c)
+static bool char_is_heat(char c)
 {
 	return c >= HEAT_NONE && c <= HEAT_LAST;
 }
@@ -140,9 +140,9 @@ size_t picture_run(const char **text, const char *end, enum heat *heat)
 {
 	const char *from;
 
-	while (*text < end && is_heat(**text))
+	while (*text < end && char_is_heat(**text))
 		*heat = (enum heat)*(*text)++;
-	for (from = *text; *text < end && !is_heat(**text); ++*text)
+	for (from = *text; *text < end && !char_is_heat(**text); ++*text)
 		continue;
 	return (size_t)(*text - from);
 }

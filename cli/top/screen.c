@@ -15,33 +15,34 @@
 #include <curses.h>
 #include <term.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "screen.h"
 
 #define KEPT_MAX (64 << 10)	/* bytes of other output */
 
 struct screen {
 	int fd;			/* of the terminal */
-	int keys;		/* where it is read */
-	int kept;		/* what others print, a file in memory */
-	int stderr_was;		/* -1: messages go where they went */
+	int keys;		/* of the terminal, for reading */
+	int kept;		/* messages and the command's output, a file in memory */
+	int stderr_was;		/* standard error; -1: it is no terminal */
 	FILE *in, *out;
 	SCREEN *curses;
 	bool colours;
 };
 
-static bool has(const char *capability)
+static bool terminal_has(const char *capability)
 {
 	const char *text = tigetstr(capability);
 
 	return text && text != (const char *)-1;
 }
 
-/* Is the type known, and can the least of what is needed? */
-static bool can_draw(int fd)
+/* Is the type known, and has the terminal the capabilities that views need? */
+static bool terminal_can_draw(int fd)
 {
 	int found;
-	bool can = setupterm(NULL, fd, &found) == OK && has("cup") && has("clear");
+	bool can = setupterm(NULL, fd, &found) == OK && terminal_has("cup") &&
+		   terminal_has("clear");
 
 	if (cur_term)
 		del_curterm(cur_term);
@@ -58,7 +59,7 @@ int screen_new(struct screen **made, int fd)
 		return fail_errno(EX_OSERR, "ERROR");
 	*s = (struct screen){ .fd = fd, .keys = -1, .kept = -1, .stderr_was = -1 };
 	setlocale(LC_CTYPE, "");
-	if (!can_draw(fd))
+	if (!terminal_can_draw(fd))
 		return fail(EX_UNAVAILABLE, "ERROR: -T cannot draw on a terminal of type \"%s\": "
 			    "set TERM, or add \"| cat\" for plain text", type ? type : "");
 	s->kept = memfd_create("pmcstat", MFD_CLOEXEC);
@@ -72,8 +73,8 @@ int screen_output(const struct screen *s)
 	return s->kept;
 }
 
-/* The log may be on standard input. */
-static int open_keys(struct screen *s)
+/* Standard input may be the log. */
+static int screen_open_keys(struct screen *s)
 {
 	if (isatty(STDIN_FILENO))
 		s->keys = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -82,7 +83,7 @@ static int open_keys(struct screen *s)
 	return s->keys;
 }
 
-static void keep_messages(struct screen *s)
+static void screen_keep_messages(struct screen *s)
 {
 	if (!isatty(STDERR_FILENO))
 		return;
@@ -91,8 +92,8 @@ static void keep_messages(struct screen *s)
 		dup2(s->kept, STDERR_FILENO);
 }
 
-/* As curses would begin; but ^S is a key, or a stopped terminal would hold up everything. */
-static void take_terminal(struct screen *s)
+/* The usual modes of curses, but ^S is a key: a stopped terminal would stop the measurement. */
+static void screen_take_terminal(struct screen *s)
 {
 	struct termios mode;
 
@@ -107,7 +108,7 @@ static void take_terminal(struct screen *s)
 	}
 }
 
-static void choose_colours(struct screen *s)
+static void screen_choose_colours(struct screen *s)
 {
 	const char *none = getenv("NO_COLOR");
 
@@ -120,7 +121,7 @@ static void choose_colours(struct screen *s)
 	init_pair(HEAT_HIGH, COLOR_RED, -1);
 }
 
-static void nothing(int signo)
+static void signal_pass(int signo)
 {
 	(void)signo;
 }
@@ -128,14 +129,14 @@ static void nothing(int signo)
 int screen_open(struct screen *s, int *keys)
 {
 	int out = fcntl(s->fd, F_DUPFD_CLOEXEC, 3);
-	struct sigaction handled = { .sa_handler = nothing }, stop;
+	struct sigaction handled = { .sa_handler = signal_pass }, stop;
 
 	s->out = out < 0 ? NULL : fdopen(out, "w");
-	s->in = open_keys(s) < 0 ? fopen("/dev/null", "re") :
+	s->in = screen_open_keys(s) < 0 ? fopen("/dev/null", "re") :
 				   fdopen(fcntl(s->keys, F_DUPFD_CLOEXEC, 3), "r");
 	/*
-	 * Curses keeps off a signal that is handled.  Its own handler would write at any moment;
-	 * where it ignores the signal, whenever it draws, a ^Z that waits to be read is forgotten.
+	 * Curses leaves a signal alone that has a handler.  Its own handler would write at any
+	 * moment; and while it draws it ignores the signal, which discards a pending ^Z.
 	 */
 	sigaction(SIGTSTP, &handled, &stop);
 	if (s->out && s->in)
@@ -143,9 +144,9 @@ int screen_open(struct screen *s, int *keys)
 	sigaction(SIGTSTP, &stop, NULL);
 	if (!s->curses)
 		return fail(EX_OSERR, "ERROR: cannot take the terminal");
-	take_terminal(s);
-	choose_colours(s);
-	keep_messages(s);
+	screen_take_terminal(s);
+	screen_choose_colours(s);
+	screen_keep_messages(s);
 	screen_renew(s);
 	*keys = s->keys;
 	return 0;
@@ -157,7 +158,7 @@ void screen_size(const struct screen *s, unsigned int *rows, unsigned int *cols)
 	*cols = (unsigned int)getmaxx(stdscr);
 }
 
-static void show_line(const struct screen *s, int row, const char *text, const char *end)
+static void screen_show_line(const struct screen *s, int row, const char *text, const char *end)
 {
 	enum heat heat = HEAT_NONE;
 	size_t len;
@@ -172,7 +173,7 @@ static void show_line(const struct screen *s, int row, const char *text, const c
 	attrset(A_NORMAL);
 }
 
-/* Curses sends what differs from the picture before. */
+/* Curses sends only the difference to the last picture. */
 void screen_show(struct screen *s, const struct picture *picture)
 {
 	const char *text = picture->text.data, *end = text + picture->text.len;
@@ -183,7 +184,7 @@ void screen_show(struct screen *s, const struct picture *picture)
 
 		if (!line)
 			line = end;
-		show_line(s, row, text, line);
+		screen_show_line(s, row, text, line);
 		text = line < end ? line + 1 : end;
 	}
 	refresh();
@@ -205,13 +206,13 @@ void screen_suspend(struct screen *s)
 	endwin();
 }
 
-static void put_all(int fd, const char *data, size_t len)
+static void screen_put_all(int fd, const char *data, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(fd, data, len);
 
 		if (n < 0 && errno != EINTR)
-			return;		/* the terminal is gone: there is nobody to tell */
+			return;		/* the terminal is gone */
 		if (n > 0) {
 			data += n;
 			len -= (size_t)n;
@@ -228,8 +229,8 @@ void screen_trim(const struct screen *s)
 			  st.st_size - KEPT_MAX);
 }
 
-/* What came last of what others have printed; it begins with a line. */
-static void show_kept(const struct screen *s)
+/* Prints the end of the kept output, from the beginning of a line. */
+static void screen_show_kept(const struct screen *s)
 {
 	char *data = malloc(KEPT_MAX);
 	off_t size = lseek(s->kept, 0, SEEK_END), from = size > KEPT_MAX ? size - KEPT_MAX : 0;
@@ -244,11 +245,11 @@ static void show_kept(const struct screen *s)
 		     (intmax_t)(from + (text - data)));
 	}
 	if (n > 0)
-		put_all(s->fd, text, (size_t)(data + n - text));
+		screen_put_all(s->fd, text, (size_t)(data + n - text));
 	free(data);
 }
 
-static void leave(struct screen *s, const struct picture *last)
+static void screen_leave(struct screen *s, const struct picture *last)
 {
 	struct buf text = { 0 };
 
@@ -258,7 +259,7 @@ static void leave(struct screen *s, const struct picture *last)
 		close(s->stderr_was);
 	}
 	picture_plain(last, &text);
-	put_all(s->fd, text.data, text.len);
+	screen_put_all(s->fd, text.data, text.len);
 	buf_free(&text);
 	delscreen(s->curses);
 }
@@ -268,9 +269,9 @@ void screen_close(struct screen *s, const struct picture *last)
 	if (!s)
 		return;
 	if (s->curses)
-		leave(s, last);
+		screen_leave(s, last);
 	if (s->kept >= 0) {
-		show_kept(s);
+		screen_show_kept(s);
 		close(s->kept);
 	}
 	if (s->in)

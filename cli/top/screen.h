@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The terminal that a picture is shown on.  Nothing else knows of curses; a picture for a file
- * needs no screen.  While it is open, what would go to the terminal beside it, messages and what
- * the command prints, is kept, and follows when it is closed.
+ * The terminal that shows pictures, by curses.  While it is open, messages and the command's output
+ * that would go to the same terminal are kept; screen_close() prints them.
  */
 #ifndef PMCBPF_CLI_TOP_SCREEN_H
 #define PMCBPF_CLI_TOP_SCREEN_H
@@ -11,28 +10,28 @@
 
 struct screen;
 
-/* Can the terminal of `fd` do it?  Nothing changes yet.  0 or an exit code, the line printed. */
+/* Checks that the terminal of `fd` can be drawn on; it is not changed yet.  0 or an exit code. */
 int screen_new(struct screen **screen, int fd);
 
-/* Where the command's output to the terminal goes. */
+/* The descriptor for the command's output to the terminal. */
 int screen_output(const struct screen *screen);
 
-/* From here to screen_close() the terminal is the screen's.  *keys is where keys come, or -1. */
+/* Takes the terminal, until screen_close().  *keys is the descriptor of keys, or -1. */
 int screen_open(struct screen *screen, int *keys);
 
 void screen_size(const struct screen *screen, unsigned int *rows, unsigned int *cols);
 void screen_show(struct screen *screen, const struct picture *picture);
 
-/* The terminal has another size, or somebody else has written to it. */
+/* Redraws: the terminal has another size, or another program has written to it. */
 void screen_renew(struct screen *screen);
 
-/* ^Z: the terminal is as it was until screen_renew(). */
+/* ^Z: restores the terminal, until screen_renew(). */
 void screen_suspend(struct screen *screen);
 
-/* Of the command's output, what came last is enough; the rest gives its memory back. */
+/* Frees the memory of all but the end of the kept output. */
 void screen_trim(const struct screen *screen);
 
-/* The terminal is as it was, with the last picture below, and what else was printed meanwhile. */
+/* Restores the terminal, and prints the last picture and the output that was kept. */
 void screen_close(struct screen *screen, const struct picture *last);
 
 #endif

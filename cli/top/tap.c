@@ -13,32 +13,32 @@
 
 #include "tap.h"
 
-#define TAP_PIECE (256u << 10)	/* read at once */
-#define TAP_PIPE  (1u << 20)	/* what the kernel shall keep for us */
-#define TAP_TELL  (2u << 20)	/* worth taking before somebody asks */
-#define TAP_LIMIT (8u << 20)	/* may wait to be taken */
-#define TAP_REST  10		/* ms in which more comes, which is cheaper to read at once */
+#define TAP_PIECE  (256u << 10)	/* bytes of one read */
+#define TAP_PIPE   (1u << 20)	/* size of the pipe */
+#define TAP_NOTIFY (2u << 20)	/* bytes at which the main thread is notified */
+#define TAP_LIMIT  (8u << 20)	/* bytes at which reading stops, if it may */
+#define TAP_REST   10		/* ms between two reads: larger ones are cheaper */
 
 struct tap {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t taken;
 	int fd, ready, stop;
-	int rest;		/* ms between two reads: the pipe takes more meanwhile */
-	char *data, *given;	/* what has come; what the last take gave */
+	int rest;		/* ms between two reads */
+	char *data, *given;	/* the data so far; what tap_take() has returned */
 	size_t len, size, given_size;
 	int err;		/* -1: not at the end */
 	bool hold, stopped;
 	bool running;
 };
 
-static void tell(int event)
+static void tap_signal(int event)
 {
 	eventfd_write(event, 1);
 }
 
-/* Room for a piece; false: no memory, or nobody wants more.  The lock is held. */
-static bool make_room(struct tap *tap)
+/* Makes room for a piece.  False: no memory, or the tap was stopped.  The lock is held. */
+static bool tap_make_room(struct tap *tap)
 {
 	size_t size = tap->size ? 2 * tap->size : 4 * TAP_PIECE;
 	char *data;
@@ -57,14 +57,14 @@ static bool make_room(struct tap *tap)
 	return true;
 }
 
-static void add(struct tap *tap, const char *piece, size_t n)
+static void tap_add(struct tap *tap, const char *piece, size_t n)
 {
 	memcpy(tap->data + tap->len, piece, n);
 	tap->len += n;
 }
 
-/* The descriptor may be one of those that do not wait; a stop ends a rest. */
-static ssize_t next_piece(struct tap *tap, char *piece)
+/* Reads a piece; `fd` may be non-blocking.  A stop also ends the rest before it. */
+static ssize_t tap_read_piece(struct tap *tap, char *piece)
 {
 	struct pollfd fds[2] = { { .fd = tap->fd, .events = POLLIN },
 				 { .fd = tap->stop, .events = POLLIN } };
@@ -82,7 +82,7 @@ static ssize_t next_piece(struct tap *tap, char *piece)
 	return n;
 }
 
-static void *run(void *arg)
+static void *tap_run(void *arg)
 {
 	struct tap *tap = arg;
 	char *piece = malloc(TAP_PIECE);
@@ -90,32 +90,32 @@ static void *run(void *arg)
 	bool worth;
 
 	while (n > 0) {
-		n = piece ? next_piece(tap, piece) : -1;
+		n = piece ? tap_read_piece(tap, piece) : -1;
 		pthread_mutex_lock(&tap->lock);
 		if (n <= 0)
 			tap->err = n < 0 ? errno : 0;
-		else if (make_room(tap))
-			add(tap, piece, (size_t)n);
+		else if (tap_make_room(tap))
+			tap_add(tap, piece, (size_t)n);
 		else
 			n = 0;
-		worth = n <= 0 || !tap->rest || tap->len >= TAP_TELL;
+		worth = n <= 0 || !tap->rest || tap->len >= TAP_NOTIFY;
 		pthread_mutex_unlock(&tap->lock);
 		if (worth)
-			tell(tap->ready);
+			tap_signal(tap->ready);
 	}
 	free(piece);
 	return NULL;
 }
 
-/* Signals are the main thread's. */
-static int start(struct tap *tap)
+/* The main thread receives all signals. */
+static int tap_start(struct tap *tap)
 {
 	sigset_t all, old;
 	int err;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&tap->thread, NULL, run, tap);
+	err = pthread_create(&tap->thread, NULL, tap_run, tap);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	tap->running = !err;
 	return -err;
@@ -130,7 +130,7 @@ int tap_open(struct tap **made, int fd, int *ready)
 		return -ENOMEM;
 	tap->fd = fd;
 	tap->err = -1;
-	/* A file is no pipe, and a small pipe is to be emptied at once. */
+	/* A file needs no rest, and a pipe that stays small must be emptied at once. */
 	if (fcntl(fd, F_SETPIPE_SZ, TAP_PIPE) >= (int)TAP_PIPE)
 		tap->rest = TAP_REST;
 	pthread_mutex_init(&tap->lock, NULL);
@@ -140,7 +140,7 @@ int tap_open(struct tap **made, int fd, int *ready)
 	if (tap->ready < 0 || tap->stop < 0)
 		err = -errno;
 	if (!err)
-		err = start(tap);
+		err = tap_start(tap);
 	if (err) {
 		tap_close(tap);
 		return err;
@@ -194,7 +194,7 @@ void tap_close(struct tap *tap)
 		tap->stopped = true;
 		pthread_cond_signal(&tap->taken);
 		pthread_mutex_unlock(&tap->lock);
-		tell(tap->stop);
+		tap_signal(tap->stop);
 		pthread_join(tap->thread, NULL);
 	}
 	if (tap->ready >= 0)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The end of a log's pipe, emptied by a thread.  The daemon answers a flush when it has written,
- * and writes when there is room: who asks for the flush cannot be the one who makes room.
- */
+/* The reading end of a log's pipe, emptied by a thread: see top.h. */
 #ifndef PMCBPF_CLI_TOP_TAP_H
 #define PMCBPF_CLI_TOP_TAP_H
 
@@ -11,19 +8,19 @@
 
 struct tap;
 
-/* Reads `fd`, which stays the caller's, to its end.  *ready is readable when there is something. */
+/* Starts to read `fd`, which stays the caller's.  *ready is readable when tap_take() has data. */
 int tap_open(struct tap **tap, int fd, int *ready);
 
 /*
- * What has come, valid until the next call.  *err: -1 the log goes on, 0 that was the end, or the
- * errno that ended it.
+ * Takes the data so far, valid until the next call.  *err: -1 if more may come, 0 at the end of
+ * the log, or the errno that ended it.
  */
 size_t tap_take(struct tap *tap, char **data, int *err);
 
-/* May the writer be held up when much waits to be taken?  Not while who takes waits for it. */
+/* May a full tap stop reading?  Not while the caller waits for the daemon to write. */
 void tap_hold(struct tap *tap, bool on);
 
-/* Waits for more, or for the end. */
+/* Waits for data or the end. */
 void tap_wait(struct tap *tap);
 
 void tap_close(struct tap *tap);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The live view of a log: see top.h.  At a tick the period's counts are copied, so that keys look
- * at the whole last period while the next one is being counted.
- */
+/* The live view of a log: see top.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,9 +9,9 @@
 
 #include <pmclog.h>
 
-#include "cli/log/analysis.h"
-#include "cli/log/logread.h"
-#include "cli/common/msg.h"
+#include "cli/analysis/analysis.h"
+#include "cli/common/common.h"
+#include "cli/log/log.h"
 #include "keys.h"
 #include "screen.h"
 #include "tap.h"
@@ -24,8 +21,8 @@
 
 struct top {
 	struct symbols *symbols;
-	struct profile *profile;	/* counts the present period, or all */
-	struct profile counts;		/* of the last one; of this profile nothing else is used */
+	struct profile *profile;	/* counts the current period, or all since the start */
+	struct profile counts;		/* the last period; only its counts are used */
 	struct tap *tap;
 	void *parser;
 	struct pmclog_ev *ev;
@@ -37,30 +34,30 @@ struct top {
 	bool whole;			/* the log is a file: one period */
 	bool drawn;			/* a period has been looked at */
 	bool printed;			/* as plain text */
-	bool ended;			/* the log has */
-	bool kept;			/* … and is looked at until a key says otherwise */
+	bool ended;			/* the log has ended */
+	bool kept;			/* the view stays after the end, until a key ends it */
 };
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-static int read_records(struct top *t)
+static int top_read_records(struct top *t)
 {
 	struct pmclog_ev *ev = t->ev;
 	int code = 0;
 
 	while (!code) {
 		ev->pl_type = PMCLOG_TYPE_MAPPINGCHANGE;
-		/* As log_pass(), of bytes that are given. */
+		/* As log_pass() does, but from bytes that are fed. */
 		if (pmclog_read(t->parser, ev) != 0 && (ev->pl_state != PMCLOG_EOF ||
-						        ev->pl_type != PMCLOG_TYPE_CLOSELOG))
+							ev->pl_type != PMCLOG_TYPE_CLOSELOG))
 			break;
 		code = profile_record(t->profile, ev);
 	}
 	return code ? code : log_damage(t->parser, ev);
 }
 
-/* In pieces that are fed no record is cut; what is left over at the end was. */
-static int check_end(const struct top *t)
+/* Every fed byte must belong to a whole record by now. */
+static int top_check_end(const struct top *t)
 {
 	if (t->fed && t->fed == (uint64_t)t->ev->pl_offset)
 		return 0;
@@ -69,8 +66,8 @@ static int check_end(const struct top *t)
 		    t->fed ? "the log ends in the middle of a record" : "the log is empty");
 }
 
-/* Takes what the tap has; when it comes faster than this, the writer is held up, and says so. */
-static int take(struct top *t)
+/* Reads what the tap has.  From here on a full tap holds the daemon up, which then logs a gap. */
+static int top_take(struct top *t)
 {
 	char *data;
 	int err, code = 0;
@@ -81,19 +78,19 @@ static int take(struct top *t)
 	if (len && pmclog_feed(t->parser, data, (int)len) != 0)
 		code = fail(EX_SOFTWARE, "ERROR: the log's reader takes no more bytes");
 	if (len && !code)
-		code = read_records(t);
+		code = top_read_records(t);
 	if (!code && err > 0) {
 		errno = err;
 		code = fail_errno(EX_OSERR, "ERROR: cannot read the log");
 	}
 	t->ended = code || err >= 0;
-	return t->ended && !code ? check_end(t) : code;
+	return t->ended && !code ? top_check_end(t) : code;
 }
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-/* The counts so far become those that are looked at; unless samples add up, new ones begin. */
-static int end_period(struct top *t)
+/* Copies the counts for the view; unless samples add up, counting starts anew. */
+static int top_end_period(struct top *t)
 {
 	const struct profile *now = t->profile;
 	size_t tallies, events;
@@ -125,8 +122,8 @@ static int end_period(struct top *t)
 	return 0;
 }
 
-/* The last period's counts, with what the log has told up to now. */
-static struct profile looked_at(struct top *t)
+/* The last period's counts, with all names that the log has given so far. */
+static struct profile top_looked_at(struct top *t)
 {
 	struct profile p;
 
@@ -143,7 +140,7 @@ static struct profile looked_at(struct top *t)
 /* --- pictures --------------------------------------------------------------------------------- */
 
 /* Line 2. */
-static const char *remark(const struct top *t, char room[static 64])
+static const char *top_remark(const struct top *t, char room[static 64])
 {
 	const struct walk_stats *stats = walk_stats(t->profile->walk);
 	uint64_t gaps = stats->drops;
@@ -165,9 +162,9 @@ static const char *remark(const struct top *t, char room[static 64])
 	return room;
 }
 
-static int show(struct top *t)
+static int top_show(struct top *t)
 {
-	const struct profile p = looked_at(t);
+	const struct profile p = top_looked_at(t);
 	unsigned int rows, cols;
 	char room[64];
 	int err = 0;
@@ -177,7 +174,7 @@ static int show(struct top *t)
 	if (t->keys.help)
 		keys_help(&t->picture);
 	else
-		err = view_draw(&p, &t->keys.look, remark(t, room), &t->picture);
+		err = view_draw(&p, &t->keys.look, top_remark(t, room), &t->picture);
 	if (err) {
 		errno = -err;
 		return fail_errno(EX_OSERR, "ERROR");
@@ -186,10 +183,10 @@ static int show(struct top *t)
 	return 0;
 }
 
-/* No key chooses a PMC here: all of them, one below the other. */
-static int print(struct top *t, struct out *out)
+/* Without a screen no key can choose a PMC: prints all, one below the other. */
+static int top_print(struct top *t, struct out *out)
 {
-	const struct profile p = looked_at(t);
+	const struct profile p = top_looked_at(t);
 	struct look look = t->keys.look;
 	char room[64];
 	int err = 0;
@@ -204,7 +201,7 @@ static int print(struct top *t, struct out *out)
 		if (look.event)
 			buf_printf(&out->text, "\n");
 		picture_begin(&t->picture, PICTURE_ROWS, PICTURE_COLS);
-		err = view_draw(&p, &look, remark(t, room), &t->picture);
+		err = view_draw(&p, &look, top_remark(t, room), &t->picture);
 		picture_plain(&t->picture, &out->text);
 	}
 	if (err) {
@@ -214,15 +211,15 @@ static int print(struct top *t, struct out *out)
 	return out_push(out);
 }
 
-static int draw(struct measure *m)
+static int top_draw(struct measure *m)
 {
-	return m->top->screen ? show(m->top) : print(m->top, &m->out);
+	return m->top->screen ? top_show(m->top) : top_print(m->top, &m->out);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Before anything of the measurement exists: a terminal that cannot be drawn on is told now. */
-static int begin(struct measure *m)
+/* Comes before the measurement, so that an unsuitable terminal is refused first. */
+static int top_begin(struct measure *m)
 {
 	const struct analysis *a = m->analysis;
 	struct symbols_config names = a->symbols;
@@ -240,7 +237,7 @@ static int begin(struct measure *m)
 	t->keys.look.offsets = a->offsets;
 	t->keys.look.addresses = a->symbols.no_names;
 	t->keys.look.skip_links = a->skip_links;
-	names.no_names = false;		/* a key may ask for them */
+	names.no_names = false;		/* a key may switch names on */
 	names.no_inlines = true;
 	t->whole = lseek(t->fd, 0, SEEK_CUR) >= 0;
 	t->parser = pmclog_open(PMCLOG_FD_NONE);
@@ -268,18 +265,18 @@ static int begin(struct measure *m)
 	return 0;
 }
 
-static int open_screen(struct measure *m)
+static int top_open_screen(struct measure *m)
 {
 	int code = m->top->screen ? screen_open(m->top->screen, &m->key_fd) : 0;
 
-	return code || !m->top->screen ? code : show(m->top);
+	return code || !m->top->screen ? code : top_show(m->top);
 }
 
 /*
- * The end of the log.  A screen goes on showing the last whole period, since what came after it may
- * be next to nothing.
+ * The end of the log.  A screen keeps the last whole period, because the rest after it may have
+ * hardly any samples.
  */
-static int last_period(struct measure *m)
+static int top_last_period(struct measure *m)
 {
 	struct top *t = m->top;
 	bool adds_up = t->keys.sums || t->whole, more;
@@ -288,32 +285,32 @@ static int last_period(struct measure *m)
 	profile_settle(t->profile);
 	more = t->profile->samples > (adds_up ? t->counts.samples : 0);
 	if (!t->drawn || (more && (!t->screen || adds_up)))
-		code = end_period(t);
+		code = top_end_period(t);
 	else if (!t->screen)
 		return 0;
-	return code ? code : draw(m);
+	return code ? code : top_draw(m);
 }
 
-static int on_log(struct measure *m)
+static int top_on_log(struct measure *m)
 {
 	struct top *t = m->top;
 	int code, drawing = 0;
 
 	if (t->ended)
 		return 0;
-	code = take(t);
+	code = top_take(t);
 	if (!t->ended)
 		return code;
 	m->log_fd = -1;
 	t->kept = m->input && m->key_fd >= 0;
 	m->done |= !t->kept && (!m->child.pid || t->screen);
-	/* What came before a damage is shown. */
+	/* Show the records before a damage. */
 	if (!code || walk_event(t->profile->walk, 0))
-		drawing = last_period(m);
+		drawing = top_last_period(m);
 	return code ? code : drawing;
 }
 
-static int on_key(struct measure *m)
+static int top_on_key(struct measure *m)
 {
 	struct top *t = m->top;
 	char keys[64];
@@ -328,13 +325,13 @@ static int on_key(struct measure *m)
 	}
 	keys_type(&t->keys, t->profile, keys, (size_t)n);
 	m->done |= t->keys.quit;
-	return draw(m);
+	return top_draw(m);
 }
 
-static int on_tick(struct measure *m)
+static int top_on_tick(struct measure *m)
 {
 	struct top *t = m->top;
-	int code = on_log(m);
+	int code = top_on_log(m);
 
 	if (code || t->ended || (t->whole && !t->screen) || m->out.text.len > OUT_BACKLOG)
 		return code;
@@ -347,44 +344,44 @@ static int on_tick(struct measure *m)
 		t->keys.echo[0] = '\0';
 	if (t->screen)
 		screen_trim(t->screen);
-	code = end_period(t);
-	return code ? code : draw(m);
+	code = top_end_period(t);
+	return code ? code : top_draw(m);
 }
 
-static int on_resize(struct measure *m)
+static int top_on_resize(struct measure *m)
 {
 	if (!m->top->screen)
 		return 0;
 	screen_renew(m->top->screen);
-	return draw(m);
+	return top_draw(m);
 }
 
-static int on_stop(struct measure *m)
+static int top_on_stop(struct measure *m)
 {
 	if (m->top->screen)
 		screen_suspend(m->top->screen);
 	return 0;
 }
 
-static int on_wait(struct measure *m)
+static int top_on_wait(struct measure *m)
 {
 	tap_hold(m->top->tap, false);
 	return 0;
 }
 
-/* Nobody writes any more: its end comes soon. */
-static int drain(struct measure *m)
+/* The log was closed: read to its end. */
+static int top_drain(struct measure *m)
 {
 	int code = 0;
 
 	while (!code && !m->top->ended) {
 		tap_wait(m->top->tap);
-		code = on_log(m);
+		code = top_on_log(m);
 	}
 	return code;
 }
 
-static int end(struct measure *m)
+static int top_end(struct measure *m)
 {
 	struct top *t = m->top;
 
@@ -407,10 +404,10 @@ static int end(struct measure *m)
 int top_live(struct measure *m, enum live_event event)
 {
 	static int (*const handlers[])(struct measure *m) = {
-		[LIVE_BEGIN] = begin, [LIVE_OPEN] = open_screen, [LIVE_LOG] = on_log,
-		[LIVE_KEY] = on_key, [LIVE_TICK] = on_tick, [LIVE_RESIZE] = on_resize,
-		[LIVE_STOP] = on_stop, [LIVE_WAIT] = on_wait, [LIVE_DRAIN] = drain,
-		[LIVE_END] = end,
+		[LIVE_BEGIN] = top_begin, [LIVE_OPEN] = top_open_screen, [LIVE_LOG] = top_on_log,
+		[LIVE_KEY] = top_on_key, [LIVE_TICK] = top_on_tick, [LIVE_RESIZE] = top_on_resize,
+		[LIVE_STOP] = top_on_stop, [LIVE_WAIT] = top_on_wait, [LIVE_DRAIN] = top_drain,
+		[LIVE_END] = top_end,
 	};
 
 	return handlers[event](m);
@@ -420,5 +417,5 @@ int top_read(struct measure *m)
 {
 	int code = log_open_input(m->input, &m->log_fd);
 
-	return code ? code : begin(m);
+	return code ? code : top_begin(m);
 }

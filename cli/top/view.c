@@ -13,7 +13,7 @@ bool view_has(const struct profile *profile, const struct look *look, uint32_t e
 	return e && (look->apart || e->first == event);
 }
 
-static bool event_counts(const struct view *v, uint32_t event)
+static bool view_counts_event(const struct view *v, uint32_t event)
 {
 	const struct walk_event *e;
 
@@ -25,7 +25,7 @@ static bool event_counts(const struct view *v, uint32_t event)
 
 bool view_counts(const struct view *v, const struct tally *tally)
 {
-	return tally->samples && event_counts(v, tally->event);
+	return tally->samples && view_counts_event(v, tally->event);
 }
 
 const struct symbol *view_symbol(struct view *v, uint32_t place)
@@ -49,7 +49,7 @@ const char *view_name(const struct look *look, const struct symbol *symbol, char
 	return symbol_text(&nameless, room);
 }
 
-static uint64_t unresolved(struct view *v)
+static uint64_t view_count_unresolved(struct view *v)
 {
 	uint64_t samples = 0;
 
@@ -62,7 +62,7 @@ static uint64_t unresolved(struct view *v)
 	return samples;
 }
 
-static void draw_head(struct view *v, struct picture *p)
+static void view_draw_head(struct view *v, struct picture *p)
 {
 	const struct profile *profile = v->profile;
 	const struct walk_event *e = walk_event(profile->walk, v->look->event);
@@ -72,10 +72,10 @@ static void draw_head(struct view *v, struct picture *p)
 		return;
 	}
 	for (uint32_t i = 0; i < profile->nevents; i++)
-		v->samples += event_counts(v, i) ? profile->event_samples[i] : 0;
+		v->samples += view_counts_event(v, i) ? profile->event_samples[i] : 0;
 	picture_printf(p, "PMC: [%s] Samples: %" PRIu64 " (%.1f%%) , %" PRIu64 " unresolved",
 		       v->look->apart ? e->unique : e->name, v->samples,
-		       percent(v->samples, profile->samples), unresolved(v));
+		       percent(v->samples, profile->samples), view_count_unresolved(v));
 }
 
 int view_draw(const struct profile *profile, const struct look *look, const char *remark,
@@ -87,7 +87,7 @@ int view_draw(const struct profile *profile, const struct look *look, const char
 	v.symbols = calloc(profile->nplaces + 1, sizeof(*v.symbols));
 	if (!v.symbols)
 		return -ENOMEM;
-	draw_head(&v, p);
+	view_draw_head(&v, p);
 	if (picture_line(p)) {
 		picture_text(p, remark);
 		if (picture_line(p))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Views that are lists: what has the samples on the left, and to the right of it what they come
- * from: a function's callers, the functions of a process or thread.  Each sample is a pair of both;
- * sorted pairs are rows.
+ * Views that are lists.  A row has a function, a process or a thread on its left, and on its right
+ * where its samples come from: the function's callers, or the functions of the process or thread.
+ * Samples are collected as pairs of a left and a right key; sorted pairs make the rows.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,56 +16,58 @@
 #define NAME_MAX_LEN 256u
 
 /*
- * A key of functions is the address of the symbol, or the number of the place where addresses or
- * offsets are to be seen; of processes and threads the process's number and the thread's.
+ * The key of a function is the address of its struct symbol, or if addresses or offsets are shown,
+ * the number of the place plus 1.  The key of a process or thread has the process's number in its
+ * upper half and the thread's id in its lower half.
  */
-struct pair {
+struct list_pair {
 	uint64_t left, right;
 	uint64_t samples;
 };
 #define KEY_NONE 0u
 
-struct row {
+struct list_row {
 	uint64_t left, samples;
-	struct pair *pairs;
+	struct list_pair *pairs;
 	size_t npairs;
 };
 
-struct list {
+struct view_list {
 	struct view *view;
 	const struct profile *profile;	/* the view's */
 	const struct look *look;
-	struct pair *pairs;
-	struct row *rows;
+	struct list_pair *pairs;
+	struct list_row *rows;
 	size_t npairs, size, nrows;
 };
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static bool by_place(const struct list *l)
+static bool list_by_place(const struct view_list *l)
 {
 	return l->look->addresses || l->look->offsets;
 }
 
-static uint64_t function_key(struct list *l, uint32_t stack)
+static uint64_t list_function_key(struct view_list *l, uint32_t stack)
 {
 	uint32_t place = l->profile->stacks[stack].place;
 
-	return by_place(l) ? place + 1ull : (uintptr_t)view_symbol(l->view, place);
+	return list_by_place(l) ? place + 1ull : (uintptr_t)view_symbol(l->view, place);
 }
 
-static const struct symbol *key_symbol(struct list *l, uint64_t key)
+static const struct symbol *list_key_symbol(struct view_list *l, uint64_t key)
 {
-	return by_place(l) ? view_symbol(l->view, (uint32_t)(key - 1)) :
+	return list_by_place(l) ? view_symbol(l->view, (uint32_t)(key - 1)) :
 			     (const struct symbol *)(uintptr_t)key;
 }
 
-static const char *function_name(struct list *l, uint64_t key, char room[static NAME_MAX_LEN])
+static const char *list_function_name(struct view_list *l, uint64_t key,
+				      char room[static NAME_MAX_LEN])
 {
-	const struct symbol *symbol = key_symbol(l, key);
+	const struct symbol *symbol = list_key_symbol(l, key);
 	const struct place *place;
 
-	if (!by_place(l))
+	if (!list_by_place(l))
 		return symbol_text(symbol, room);
 	place = &l->profile->places[key - 1];
 	if (symbol->name && !l->look->addresses)
@@ -78,7 +80,7 @@ static const char *function_name(struct list *l, uint64_t key, char room[static 
 	return room;
 }
 
-static const char *image_name(const struct symbol *symbol)
+static const char *symbol_image_name(const struct symbol *symbol)
 {
 	if (!symbol->image)
 		return "[unknown]";
@@ -88,78 +90,80 @@ static const char *image_name(const struct symbol *symbol)
 	return symbol->image->name;
 }
 
-static const struct walk_process *key_process(const struct list *l, uint64_t key)
+static const struct walk_process *list_key_process(const struct view_list *l, uint64_t key)
 {
 	return walk_process(l->profile->walk, (uint32_t)(key >> 32));
 }
 
-static const char *thread_name(const struct list *l, uint64_t key)
+static const char *list_thread_name(const struct view_list *l, uint64_t key)
 {
 	const struct walk_thread *thread = walk_thread(l->profile->walk, (pid_t)(uint32_t)key);
 
 	return thread && thread->name ? thread->name : "";
 }
 
-/* What rows are sorted by where their samples are equal. */
-static const char *left_name(struct list *l, uint64_t key, char room[static NAME_MAX_LEN])
+/* Rows with as many samples are sorted by this name. */
+static const char *list_left_name(struct view_list *l, uint64_t key, char room[static NAME_MAX_LEN])
 {
 	if (l->look->kind == VIEW_CALLERS)
-		return function_name(l, key, room);
-	return l->look->kind == VIEW_THREADS ? thread_name(l, key) : key_process(l, key)->name;
+		return list_function_name(l, key, room);
+	return l->look->kind == VIEW_THREADS ? list_thread_name(l, key) :
+					       list_key_process(l, key)->name;
 }
 
-/* Has it the text that is looked for? */
-static bool wanted(struct list *l, uint64_t key)
+/* Does the row have the text that is searched for? */
+static bool list_has_text(struct view_list *l, uint64_t key)
 {
 	char room[NAME_MAX_LEN];
 
-	if (strcasestr(left_name(l, key, room), l->look->only))
+	if (strcasestr(list_left_name(l, key, room), l->look->only))
 		return true;
-	return strcasestr(l->look->kind == VIEW_CALLERS ? image_name(key_symbol(l, key)) :
-			  key_process(l, key)->name, l->look->only);
+	return strcasestr(l->look->kind == VIEW_CALLERS ?
+			  symbol_image_name(list_key_symbol(l, key)) :
+			  list_key_process(l, key)->name, l->look->only);
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-static int add_pair(struct list *l, uint64_t left, uint64_t right, uint64_t samples)
+static int list_add_pair(struct view_list *l, uint64_t left, uint64_t right, uint64_t samples)
 {
-	struct pair *pairs = grow(l->pairs, &l->size, l->npairs + 1, sizeof(*pairs));
+	struct list_pair *pairs = grow(l->pairs, &l->size, l->npairs + 1, sizeof(*pairs));
 
 	if (!pairs)
 		return -ENOMEM;
 	l->pairs = pairs;
-	pairs[l->npairs++] = (struct pair){ left, right, samples };
+	pairs[l->npairs++] = (struct list_pair){ left, right, samples };
 	return 0;
 }
 
-/* Is the function of this frame also further in?  Then the sample has been counted for it. */
-static bool recursive(struct list *l, uint32_t innermost, uint32_t stack, uint64_t key)
+/* Is the function also in an inner frame?  Then the sample has been counted for it. */
+static bool list_is_recursive(struct view_list *l, uint32_t innermost, uint32_t stack, uint64_t key)
 {
 	for (uint32_t s = innermost; s != stack; s = l->profile->stacks[s].caller) {
-		if (function_key(l, s) == key)
+		if (list_function_key(l, s) == key)
 			return true;
 	}
 	return false;
 }
 
-static int add_function(struct list *l, const struct tally *t)
+static int list_add_function(struct view_list *l, const struct tally *t)
 {
 	int err = 0;
 
 	for (uint32_t s = t->stack, caller; s != STACK_NONE && !err; s = caller) {
-		uint64_t key = function_key(l, s);
+		uint64_t key = list_function_key(l, s);
 
 		caller = l->profile->stacks[s].caller;
-		if (!recursive(l, t->stack, s, key))
-			err = add_pair(l, key, caller == STACK_NONE ? KEY_NONE :
-				       function_key(l, caller), t->samples);
+		if (!list_is_recursive(l, t->stack, s, key))
+			err = list_add_pair(l, key, caller == STACK_NONE ? KEY_NONE :
+					    list_function_key(l, caller), t->samples);
 		if (!l->look->total)
 			break;
 	}
 	return err;
 }
 
-static int collect(struct list *l)
+static int list_collect(struct view_list *l)
 {
 	int err = 0;
 
@@ -170,64 +174,66 @@ static int collect(struct list *l)
 		if (!view_counts(l->view, t))
 			continue;
 		if (l->look->kind == VIEW_CALLERS)
-			err = add_function(l, t);
+			err = list_add_function(l, t);
 		else if (l->look->kind == VIEW_PROCESSES)
-			err = add_pair(l, owner, function_key(l, t->stack), t->samples);
+			err = list_add_pair(l, owner, list_function_key(l, t->stack), t->samples);
 		else
-			err = add_pair(l, owner | (uint32_t)t->tid, function_key(l, t->stack),
-				       t->samples);
+			err = list_add_pair(l, owner | (uint32_t)t->tid,
+					    list_function_key(l, t->stack),
+					    t->samples);
 	}
 	return err;
 }
 
-static int order_keys(const void *a, const void *b)
+static int pair_order_keys(const void *a, const void *b)
 {
-	const struct pair *x = a, *y = b;
+	const struct list_pair *x = a, *y = b;
 
 	if (x->left != y->left)
 		return x->left < y->left ? -1 : 1;
 	return x->right < y->right ? -1 : x->right > y->right;
 }
 
-static int order_pairs(const void *a, const void *b, void *arg)
+static int pair_order_samples(const void *a, const void *b, void *arg)
 {
-	const struct pair *x = a, *y = b;
+	const struct list_pair *x = a, *y = b;
 	char xroom[NAME_MAX_LEN], yroom[NAME_MAX_LEN];
 
 	if (x->samples != y->samples)
 		return x->samples > y->samples ? -1 : 1;
-	return strcmp(function_name(arg, x->right, xroom), function_name(arg, y->right, yroom));
+	return strcmp(list_function_name(arg, x->right, xroom),
+		      list_function_name(arg, y->right, yroom));
 }
 
-static int order_rows(const void *a, const void *b, void *arg)
+static int row_order(const void *a, const void *b, void *arg)
 {
-	const struct row *x = a, *y = b;
+	const struct list_row *x = a, *y = b;
 	char xroom[NAME_MAX_LEN], yroom[NAME_MAX_LEN];
 	int order;
 
 	if (x->samples != y->samples)
 		return x->samples > y->samples ? -1 : 1;
-	order = strcmp(left_name(arg, x->left, xroom), left_name(arg, y->left, yroom));
+	order = strcmp(list_left_name(arg, x->left, xroom), list_left_name(arg, y->left, yroom));
 	return order ? order : x->left < y->left ? -1 : 1;
 }
 
-/* Equal pairs become one, pairs with the same left side a row. */
-static int make_rows(struct list *l)
+/* Merges equal pairs, and makes a row of all pairs with the same left key. */
+static int list_make_rows(struct view_list *l)
 {
-	struct row *row = NULL;
-	struct pair *last = NULL;
+	struct list_row *row = NULL;
+	struct list_pair *last = NULL;
 
 	l->rows = calloc(l->npairs + 1, sizeof(*l->rows));
 	if (!l->rows)
 		return -ENOMEM;
 	if (l->npairs)
-		qsort(l->pairs, l->npairs, sizeof(*l->pairs), order_keys);
+		qsort(l->pairs, l->npairs, sizeof(*l->pairs), pair_order_keys);
 	for (size_t i = 0; i < l->npairs; i++) {
-		const struct pair pair = l->pairs[i];
+		const struct list_pair pair = l->pairs[i];
 
 		if (!row || row->left != pair.left) {
 			row = &l->rows[l->nrows++];
-			*row = (struct row){ .left = pair.left, .pairs = &l->pairs[i] };
+			*row = (struct list_row){ .left = pair.left, .pairs = &l->pairs[i] };
 			last = NULL;
 		}
 		row->samples += pair.samples;
@@ -241,40 +247,40 @@ static int make_rows(struct list *l)
 	return 0;
 }
 
-/* Only what is shown is put in order: most of a list is below the threshold. */
-static void drop_rows(struct list *l)
+/* Drops rows that are not shown, usually most of them, and sorts the rest. */
+static void list_drop_rows(struct view_list *l)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->nrows; i++) {
-		const struct row row = l->rows[i];
+		const struct list_row row = l->rows[i];
 
 		if (percent(row.samples, l->view->samples) >= l->look->threshold &&
-		    wanted(l, row.left))
+		    list_has_text(l, row.left))
 			l->rows[n++] = row;
 	}
 	l->nrows = n;
-	qsort_r(l->rows, n, sizeof(*l->rows), order_rows, l);
+	qsort_r(l->rows, n, sizeof(*l->rows), row_order, l);
 }
 
-static void drop_pairs(struct list *l, struct row *row)
+static void list_drop_pairs(struct view_list *l, struct list_row *row)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < row->npairs; i++) {
-		const struct pair pair = row->pairs[i];
+		const struct list_pair pair = row->pairs[i];
 
 		if (pair.right != KEY_NONE &&
 		    percent(pair.samples, row->samples) >= l->look->threshold)
 			row->pairs[n++] = pair;
 	}
 	row->npairs = n;
-	qsort_r(row->pairs, n, sizeof(*row->pairs), order_pairs, l);
+	qsort_r(row->pairs, n, sizeof(*row->pairs), pair_order_samples, l);
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-static void draw_header(const struct list *l, struct picture *p)
+static void list_draw_header(const struct view_list *l, struct picture *p)
 {
 	picture_text(p, "%SAMP ");
 	if (l->look->kind == VIEW_CALLERS) {
@@ -293,22 +299,22 @@ static void draw_header(const struct list *l, struct picture *p)
 	picture_text(p, " FUNCTIONS");
 }
 
-static void draw_left(struct list *l, uint64_t key, struct picture *p)
+static void list_draw_left(struct view_list *l, uint64_t key, struct picture *p)
 {
 	const struct walk_process *process;
 	char room[NAME_MAX_LEN];
 
 	picture_skip(p, 1);
 	if (l->look->kind == VIEW_CALLERS) {
-		picture_field(p, image_name(key_symbol(l, key)), 10);
+		picture_field(p, symbol_image_name(list_key_symbol(l, key)), 10);
 		picture_skip(p, 1);
-		picture_field(p, function_name(l, key, room), 20);
+		picture_field(p, list_function_name(l, key, room), 20);
 		return;
 	}
-	process = key_process(l, key);
+	process = list_key_process(l, key);
 	if (l->look->kind == VIEW_THREADS) {
 		picture_printf(p, "%7" PRIu32 " ", (uint32_t)key);
-		picture_field(p, thread_name(l, key), 15);
+		picture_field(p, list_thread_name(l, key), 15);
 		picture_skip(p, 1);
 	} else {
 		picture_printf(p, "%7d ", (int)process->pid);
@@ -316,14 +322,14 @@ static void draw_left(struct list *l, uint64_t key, struct picture *p)
 	picture_field(p, process->name, 15);
 }
 
-/* As many as fit; half a name would be another name. */
-static void draw_right(struct list *l, struct row *row, struct picture *p)
+/* Draws whole names only: half a name would be another name. */
+static void list_draw_right(struct view_list *l, struct list_row *row, struct picture *p)
 {
-	drop_pairs(l, row);
+	list_drop_pairs(l, row);
 	for (size_t i = 0; i < row->npairs; i++) {
-		const struct pair *pair = &row->pairs[i];
+		const struct list_pair *pair = &row->pairs[i];
 		char room[NAME_MAX_LEN];
-		const char *name = function_name(l, pair->right, room);
+		const char *name = list_function_name(l, pair->right, room);
 
 		if (p->col + picture_width(name) + sizeof(" :100.0") - 1 > p->cols)
 			break;
@@ -333,31 +339,31 @@ static void draw_right(struct list *l, struct row *row, struct picture *p)
 	}
 }
 
-static void draw(struct list *l, struct picture *p)
+static void list_draw(struct view_list *l, struct picture *p)
 {
-	draw_header(l, p);
+	list_draw_header(l, p);
 	for (size_t i = 0; i < l->nrows; i++) {
-		struct row *row = &l->rows[i];
+		struct list_row *row = &l->rows[i];
 
 		if (!picture_line(p))
 			return;
 		picture_share(p, percent(row->samples, l->view->samples), "%5.1f");
-		draw_left(l, row->left, p);
-		draw_right(l, row, p);
+		list_draw_left(l, row->left, p);
+		list_draw_right(l, row, p);
 	}
 	picture_line(p);
 }
 
 int view_list(struct view *v, struct picture *p)
 {
-	struct list l = { .view = v, .profile = v->profile, .look = v->look };
-	int err = collect(&l);
+	struct view_list l = { .view = v, .profile = v->profile, .look = v->look };
+	int err = list_collect(&l);
 
 	if (!err)
-		err = make_rows(&l);
+		err = list_make_rows(&l);
 	if (!err) {
-		drop_rows(&l);
-		draw(&l, p);
+		list_drop_rows(&l);
+		list_draw(&l, p);
 	}
 	free(l.rows);
 	free(l.pairs);

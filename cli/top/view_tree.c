@@ -8,8 +8,8 @@
 #include "cli/profile/tree.h"
 #include "view.h"
 
-/* What follows on the same line, NULL: nothing. */
-static const struct tree_node *link_of(const struct view *v, const struct tree_node *node)
+/* The next function on the same line, or NULL. */
+static const struct tree_node *tree_find_link(const struct view *v, const struct tree_node *node)
 {
 	uint64_t rest;
 
@@ -21,14 +21,14 @@ static const struct tree_node *link_of(const struct view *v, const struct tree_n
 	return node->child[0];
 }
 
-/* Returns where the line ends. */
-static const struct tree_node *draw_links(const struct view *v, const struct tree_node *node,
-					   struct picture *p)
+/* Draws a line; returns its last function. */
+static const struct tree_node *tree_draw_links(const struct view *v, const struct tree_node *node,
+						struct picture *p)
 {
 	for (const struct tree_node *next; ; node = next) {
 		char room[24];
 
-		next = link_of(v, node);
+		next = tree_find_link(v, node);
 		picture_skip(p, 1);
 		picture_text(p, next && v->look->skip_links ? "." :
 			     view_name(v->look, node->symbol, room));
@@ -37,9 +37,9 @@ static const struct tree_node *draw_links(const struct view *v, const struct tre
 	}
 }
 
-/* False: the screen is full. */
-static bool draw_below(const struct view *v, const struct tree_node *parent,
-		       unsigned int level, struct picture *p)
+/* Draws the callees.  False: the picture is full. */
+static bool tree_draw_below(const struct view *v, const struct tree_node *parent,
+			    unsigned int level, struct picture *p)
 {
 	for (size_t i = 0; i < parent->nchild; i++) {
 		const struct tree_node *node = parent->child[i];
@@ -50,7 +50,7 @@ static bool draw_below(const struct view *v, const struct tree_node *parent,
 			return false;
 		picture_share(p, percent(node->total, v->samples), "%5.1f");
 		picture_skip(p, level);
-		if (!draw_below(v, draw_links(v, node, p), level + 1, p))
+		if (!tree_draw_below(v, tree_draw_links(v, node, p), level + 1, p))
 			return false;
 	}
 	return true;
@@ -65,7 +65,7 @@ int view_tree(struct view *v, struct picture *p)
 	if (!root)
 		return -ENOMEM;
 	picture_text(p, "%SAMP CALLTREE");
-	if (draw_below(v, root, 0, p))
+	if (tree_draw_below(v, root, 0, p))
 		picture_line(p);
 	tree_free(root);
 	return 0;

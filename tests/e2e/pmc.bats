@@ -57,7 +57,7 @@ says() {
 		run --separate-stderr pmc list-events $option NOPE
 		says 64 'pmc: ERROR: no event or class of this machine matches "NOPE"; "pmc list-events" lists the events, "pmccontrol -L" by class'
 		run --separate-stderr pmc list-events $option page_fault.all
-		says 64 'pmc: ERROR: no event that matches "page_fault.all" has a description: it is the hardware'"'s that have; "'"pmc list-events page_fault.all" lists the names'
+		says 64 'pmc: ERROR: no event that matches "page_fault.all" has a description: only the hardware'"'s have one; "'"pmc list-events page_fault.all" lists the names'
 	done
 	run -64 --separate-stderr pmcstat -u NOPE
 	[[ $stderr == 'pmcstat: ERROR: no event or class of this machine matches "NOPE"; '* ]]

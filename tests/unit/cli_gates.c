@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/pmccontrol/ctl_gates.h"
+#include "cli/pmccontrol/gates.h"
 #include "unit.h"
 
 static char root[] = "/tmp/gatesXXXXXX";
@@ -87,7 +87,7 @@ static void test_nothing_there(void **state)
 	is("kernel.perf_event_paranoid", PMC_GATE_CLOSED, "no perf events");
 	is("kernel lockdown", PMC_GATE_OPEN, "not in this kernel");
 	is("kernel.nmi_watchdog", PMC_GATE_OPEN, "not in this kernel");
-	is("capabilities", PMC_GATE_LIMITS, "does not tell");
+	is("capabilities", PMC_GATE_LIMITS, "does not show them");
 }
 
 static void test_kernel(void **state)
@@ -197,12 +197,12 @@ static void test_caller(void **state)
 	put(status, "Name:\tx\nCapEff:\t0000000000000000\n");
 	is("capabilities", PMC_GATE_LIMITS, "none that matters in this user namespace");
 	put(status, "Name:\tCapEff:\tffffffffffffffff\nCapPrm:\t0\n");
-	is("capabilities", PMC_GATE_LIMITS, "does not tell");
+	is("capabilities", PMC_GATE_LIMITS, "does not show them");
 	put(status, "Name:\tx\nCapEff:\tnothing\n");
 	is("capabilities", PMC_GATE_LIMITS, "none that matters");
 	memset(long_name, 'a', sizeof(long_name));
 	put_bytes(status, long_name, sizeof(long_name));
-	is("capabilities", PMC_GATE_LIMITS, "does not tell");
+	is("capabilities", PMC_GATE_LIMITS, "does not show them");
 }
 
 /* This process, whoever it is: the real files are read. */

@@ -29,10 +29,10 @@ static struct column on_cpu(const char *spec, int cpu, unsigned int bits, pmc_va
 }
 
 /* One row, then `more` further ones, then the end. */
-static void expect(const struct format *format, struct column *columns, size_t count,
+static void expect(const struct count_format *format, struct column *columns, size_t count,
 		   unsigned int page, unsigned int more, const char *text)
 {
-	struct table table = { .page = page };
+	struct count_table table = { .page = page };
 	struct buf out = { 0 };
 
 	for (unsigned int i = 0; i <= more; i++) {
@@ -162,7 +162,7 @@ static void json_objects(void **state)
 
 static void nothing_printed_nothing_ended(void **state)
 {
-	struct table table = { .page = 256 };
+	struct count_table table = { .page = 256 };
 	struct buf out = { 0 };
 
 	format_table.end(&out, &table);

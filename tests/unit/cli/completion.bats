@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# bash completion over the library of known counts.
+# Completions, of bash over the library of known counts.
 
 load helpers
 
@@ -11,11 +11,11 @@ complete_line() {
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
 	COMPREPLY=()
-	"_$1"
+	_pmcbpf "$1"
 }
 
 setup_file() {
-	COMPLETION=$(realpath "$BATS_TEST_DIRNAME/../../../packaging/completions/pmcstat.bash")
+	COMPLETION=$BUILD/completions/pmcbpf.bash
 	export COMPLETION
 }
 
@@ -70,4 +70,16 @@ setup_file() {
 	kill $pid
 	[ "${COMPREPLY[*]}" = '\$\(touch\ evil\)' ]
 	[ ! -e evil ]
+}
+
+@test "zsh and fish: every option, and no wrong syntax" {
+	awk -F'\t' '$3 != "" && $5 != "" && $2 != "command" { print $3 }' "$BUILD/completions/tables" >names
+	[ "$(wc -l <names)" -gt 100 ]
+	while read -r name; do
+		grep -qE -- "$name(}|')" "$BUILD/completions/pmcbpf.zsh" || { echo "zsh: $name" >&2; false; }
+		grep -q -- " -l ${name#--} " "$BUILD/completions/pmcbpf.fish" || { echo "fish: $name" >&2; false; }
+	done <names
+	for shell in zsh fish; do
+		! command -v $shell || $shell -n "$BUILD/completions/pmcbpf.$shell"
+	done
 }

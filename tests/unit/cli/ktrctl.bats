@@ -546,12 +546,12 @@ out: 4 entries, 0 failed (overwritten unseen)' ]
 }
 
 @test "bash completion: commands, every option, classes behind a comma, processes" {
-	source "$BATS_TEST_DIRNAME/../../../packaging/completions/ktrctl.bash"
+	source "$BUILD/completions/pmcbpf.bash"
 	# complete_line WORD...: what bash would offer for the last word.
 	complete_line() {
 		COMP_WORDS=("$@")
 		COMP_CWORD=$(($# - 1))
-		_ktrctl
+		_pmcbpf "$1"
 	}
 	complete_line ktrctl fr
 	[ "${COMPREPLY[*]}" = freeze ]

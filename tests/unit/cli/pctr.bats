@@ -127,9 +127,9 @@ teardown() {
 		COMP_WORDS=("$@")
 		COMP_CWORD=$(($# - 1))
 		COMPREPLY=()
-		_pctr
+		_pmcbpf "$1"
 	}
-	source "$BATS_TEST_DIRNAME/../../../packaging/completions/pctr.bash"
+	source "$BUILD/completions/pmcbpf.bash"
 	complete_line pctr --v
 	[ "${COMPREPLY[*]}" = --version ]
 	complete_line pctr -s ''

@@ -320,12 +320,12 @@ assert len(rows) == 4 and rows[2] == {"cpu": 1, "index": 0, "time": 1000500, "de
 }
 
 @test "bash completion: every option of --help, names, and what follows an option" {
-	source "$BATS_TEST_DIRNAME/../../../packaging/completions/tdump.bash"
+	source "$BUILD/completions/pmcbpf.bash"
 	complete_line() {
 		COMP_WORDS=("$@")
 		COMP_CWORD=$(($# - 1))
 		COMPREPLY=()
-		_tdump "$1"
+		_pmcbpf "$1"
 	}
 	for tool in tdump ktrdump; do
 		complete_line $tool --

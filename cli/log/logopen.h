@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where a log is read from. */
+#ifndef PMCBPF_CLI_LOGOPEN_H
+#define PMCBPF_CLI_LOGOPEN_H
+
+/*
+ * Opens a file, standard input for "-", or a port for "host:port", where one writer is awaited.
+ * 0, or an exit code and its line.
+ */
+int log_open_input(const char *name, int *fd);
+
+/* The port in "host:port", from its colon on; NULL if the name is a path. */
+const char *log_port(const char *name);
+
+#endif

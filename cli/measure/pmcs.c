@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The PMCs of a measurement: allocate, attach, start, read, release. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/common/common.h"
+#include "measure.h"
+
+#define WIDTH_UNKNOWN 64u
+
+static const char *column_scope(const struct column *column)
+{
+	return PMC_IS_SYSTEM_MODE(column->mode) ? "system" : "process";
+}
+
+/* The default: a clock a thousand times a second, other events as the PMU's tables suggest. */
+static pmc_value_t column_rate(const struct column *column)
+{
+	return column->rate ? column->rate : pmc_pmu_sample_rate_get(column->name);
+}
+
+int pmcs_add(struct measure *m, const struct column *column)
+{
+	char *name = array_room(m->columns, m->ncolumns) ? column_name(column->spec) : NULL;
+	struct column *added = &m->columns[m->ncolumns];
+
+	if (!name)
+		return fail_errno(EX_OSERR, "ERROR");
+	*added = *column;
+	added->name = name;
+	added->id = PMC_ID_INVALID;
+	m->ncolumns++;
+	return 0;
+}
+
+static int column_allocate(struct measure *m, struct column *column)
+{
+	uint32_t bits;
+
+	if (pmc_allocate(column->spec, column->mode, column->flags, column->cpu, &column->id,
+			 PMC_IS_SAMPLING_MODE(column->mode) ? column_rate(column) : 0) != 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot allocate %s-mode pmc with specification "
+				"\"%s\"", column_scope(column), column->spec);
+	column->allocated = true;
+	if (pmc_width(column->id, &bits) != 0)
+		bits = WIDTH_UNKNOWN;
+	column_measure(column, bits);
+	if (m->verbosity < 2)
+		return 0;
+	if (PMC_IS_SYSTEM_MODE(column->mode))
+		note("pmc 0x%x \"%s\": row %u of CPU %d", column->id, column->spec,
+		     PMC_ID_TO_ROWINDEX(column->id), column->cpu);
+	else
+		note("pmc 0x%x \"%s\": row %u, processes%s", column->id, column->spec,
+		     PMC_ID_TO_ROWINDEX(column->id),
+		     column->flags & PMC_F_DESCENDANTS ? " and their descendants" : "");
+	return 0;
+}
+
+int pmcs_allocate(struct measure *m)
+{
+	int code = 0;
+
+	if (pmc_init() != 0)
+		return fail_pmc(EX_UNAVAILABLE,
+				"ERROR: Initialization of the pmc(3) library failed");
+	if (pmc_npmc(0) < 0)
+		return fail_pmc(EX_OSERR, "ERROR: Cannot determine the number of PMCs on CPU 0");
+	for (size_t i = 0; i < m->ncolumns && !code; i++)
+		code = column_allocate(m, &m->columns[i]);
+	return code;
+}
+
+/* A process that has ended meanwhile is an error only if no other is left. */
+static int column_attach(struct measure *m, const struct column *column, pid_t pid,
+			 size_t *attached)
+{
+	bool waits = pid == m->child.pid ? m->from != FROM_FORK : m->from == FROM_EXEC;
+
+	/* With -d it may be attached already, as the descendant of another target. */
+	if ((waits ? pmc_attach_exec : pmc_attach)(column->id, pid) == 0 ||
+	    (errno == EEXIST && column->flags & PMC_F_DESCENDANTS)) {
+		++*attached;
+		return 0;
+	}
+	if (errno == ESRCH)
+		return 0;
+	return fail_pmc(EX_OSERR, "ERROR: cannot attach pmc \"%s\" to process %d", column->name,
+			(int)pid);
+}
+
+static int process_attach(struct measure *m, pid_t pid, size_t *attached)
+{
+	size_t before = *attached;
+	int code = 0;
+
+	for (size_t i = 0; i < m->ncolumns && !code; i++) {
+		if (PMC_IS_VIRTUAL_MODE(m->columns[i].mode))
+			code = column_attach(m, &m->columns[i], pid, attached);
+	}
+	if (!code && *attached > before && m->verbosity >= 2)
+		note("attached to process %d", (int)pid);
+	return code;
+}
+
+int pmcs_attach(struct measure *m)
+{
+	size_t attached = 0;
+	int code = 0;
+
+	if (!(m->seen & SEEN_PROCESS_PMC))
+		return 0;
+	if (m->child.pid)
+		code = process_attach(m, m->child.pid, &attached);
+	for (size_t i = 0; i < m->ntargets && !code; i++)
+		code = process_attach(m, m->targets[i].pid, &attached);
+	if (!code && attached == 0)
+		code = targets_none_left(m);
+	return code;
+}
+
+/* The time stamp counter counts from boot and cannot be set. */
+static int column_take_base(struct column *column)
+{
+	if (PMC_ID_TO_CLASS(column->id) != PMC_CLASS_TSC || column->mode != PMC_MODE_SC)
+		return 0;
+	return pmc_read(column->id, &column->base);
+}
+
+int pmcs_start(struct measure *m)
+{
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		struct column *column = &m->columns[i];
+
+		if (pmc_start(column->id) != 0)
+			return fail_pmc(EX_OSERR, "ERROR: Cannot start pmc 0x%x \"%s\"", column->id,
+					column->name);
+		if (column_take_base(column) != 0)
+			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &m->started);
+	return 0;
+}
+
+/* Has the PMC's CPU gone offline?  It counts again when the CPU is back. */
+static bool column_went_offline(const struct measure *m, struct column *column)
+{
+	if (errno != ENXIO || !PMC_IS_SYSTEM_MODE(column->mode))
+		return false;
+	if (!column->away && m->verbosity > 0)
+		note("WARNING: CPU %d is offline: \"%s\" stands still", column->cpu, column->name);
+	column->away = true;
+	return true;
+}
+
+int pmcs_read(struct measure *m)
+{
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		struct column *column = &m->columns[i];
+		pmc_value_t value;
+
+		if (pmc_read(column->id, &value) == 0) {
+			column->value = value - column->base;
+			column->away = false;
+		} else if (!column_went_offline(m, column)) {
+			return fail_pmc(EX_OSERR, "ERROR: Cannot read pmc \"%s\"", column->name);
+		}
+	}
+	return 0;
+}
+
+static bool sigio_take(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGIO);
+	return sigtimedwait(&set, NULL, &now) == SIGIO;
+}
+
+/*
+ * Reading a PMC that has no targets raises SIGIO.  The first read flushes out signals that were
+ * already due, the second one decides.
+ */
+static bool column_has_targets(const struct column *column)
+{
+	pmc_value_t value;
+
+	if (pmc_read(column->id, &value) != 0)
+		return false;
+	sigio_take();
+	return pmc_read(column->id, &value) == 0 && !sigio_take();
+}
+
+bool pmcs_have_descendants(const struct measure *m)
+{
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		const struct column *column = &m->columns[i];
+
+		if (PMC_IS_VIRTUAL_MODE(column->mode) && column->flags & PMC_F_DESCENDANTS &&
+		    column_has_targets(column))
+			return true;
+	}
+	return false;
+}
+
+/* Stops and releases all PMCs, whatever fails; returns the first failure. */
+int pmcs_release(struct measure *m)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < m->ncolumns; i++) {
+		struct column *column = &m->columns[i];
+
+		if (!column->allocated)
+			continue;
+		column->allocated = false;
+		if (pmc_stop(column->id) != 0 && !column_went_offline(m, column) && !code)
+			code = fail_pmc(EX_OSERR, "ERROR: cannot stop pmc 0x%x \"%s\"", column->id,
+					column->name);
+		if (pmc_release(column->id) != 0 && !code)
+			code = fail_pmc(EX_OSERR, "ERROR: cannot release pmc 0x%x \"%s\"",
+					column->id, column->name);
+	}
+	return code;
+}

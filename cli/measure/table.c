@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rows as a table, CSV and JSON: see table.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common/common.h"
+#include "table.h"
+
+#define BITS_PER_DIGIT 3.32193
+
+static bool column_is_system(const struct column *column)
+{
+	return PMC_IS_SYSTEM_MODE(column->mode);
+}
+
+char *column_name(const char *spec)
+{
+	return strndup(spec, strcspn(spec, ", \t"));
+}
+
+/* Bytes before the name: "p/", or "s/", at least two digits and "/". */
+static unsigned int column_prefix(const struct column *column)
+{
+	unsigned int len = 5;
+
+	if (!column_is_system(column))
+		return 2;
+	for (int rest = column->cpu / 100; rest; rest /= 10)
+		len++;
+	return len;
+}
+
+void column_measure(struct column *column, unsigned int bits)
+{
+	unsigned int digits = (unsigned int)(bits / BITS_PER_DIGIT) + 1;
+	unsigned int head = column_prefix(column) + (unsigned int)strlen(column->name);
+
+	column->field = digits > head ? digits : head;
+	column->skip = column->field - head;
+}
+
+static void column_put_head(struct buf *out, const struct column *column)
+{
+	if (column_is_system(column))
+		buf_printf(out, "s/%02d/%s", column->cpu, column->name);
+	else
+		buf_printf(out, "p/%s", column->name);
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+static void rows_put_header(struct buf *out, const struct column *columns, size_t count)
+{
+	buf_add(out, "# ", 2);
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(out, "%*s", (int)columns[i].skip, "");
+		column_put_head(out, &columns[i]);
+		buf_add(out, " ", 1);
+	}
+}
+
+/* A newline is written with the next row: a terminal has no empty line below the latest one. */
+static void rows_put_table(struct buf *out, struct count_table *table, double seconds,
+			   const struct column *columns, size_t count)
+{
+	int indent = 2;		/* of the header's "# " */
+
+	(void)seconds;
+	if (!table->begun || table->rows >= table->page) {
+		if (table->begun)
+			buf_add(out, "\n", 1);
+		rows_put_header(out, columns, count);
+		table->begun = true;
+		table->rows = 0;
+	}
+	table->rows++;
+	buf_add(out, "\n", 1);
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(out, "%*llu ", (int)columns[i].field + indent,
+			   (unsigned long long)column_shown(&columns[i]));
+		indent = 0;
+	}
+}
+
+static void rows_end_table(struct buf *out, const struct count_table *table)
+{
+	if (table->begun)
+		buf_add(out, "\n", 1);
+}
+
+/* --- CSV (RFC 4180, lines end with LF) -------------------------------------------------------- */
+
+static void column_put_csv(struct buf *out, const struct column *column)
+{
+	struct buf head = { 0 };
+
+	column_put_head(&head, column);
+	if (head.failed) {
+		out->failed = true;
+	} else if (!memchr(head.data, '"', head.len) && !memchr(head.data, '\n', head.len) &&
+		   !memchr(head.data, '\r', head.len)) {
+		buf_add(out, head.data, head.len);	/* a name holds no comma */
+	} else {
+		buf_add(out, "\"", 1);
+		for (size_t i = 0; i < head.len; i++)
+			buf_add(out, head.data[i] == '"' ? "\"\"" : &head.data[i],
+				head.data[i] == '"' ? 2 : 1);
+		buf_add(out, "\"", 1);
+	}
+	buf_free(&head);
+}
+
+static void rows_put_csv(struct buf *out, struct count_table *table, double seconds,
+			 const struct column *columns, size_t count)
+{
+	if (!table->begun) {
+		buf_printf(out, "time");
+		for (size_t i = 0; i < count; i++) {
+			buf_add(out, ",", 1);
+			column_put_csv(out, &columns[i]);
+		}
+		buf_add(out, "\n", 1);
+		table->begun = true;
+	}
+	buf_printf(out, "%.6f", seconds);
+	for (size_t i = 0; i < count; i++)
+		buf_printf(out, ",%llu", (unsigned long long)column_shown(&columns[i]));
+	buf_add(out, "\n", 1);
+}
+
+static void rows_end_none(struct buf *out, const struct count_table *table)
+{
+	(void)out;
+	(void)table;
+}
+
+/* --- JSON, one object a line ------------------------------------------------------------------ */
+
+static void rows_put_json(struct buf *out, struct count_table *table, double seconds,
+			  const struct column *columns, size_t count)
+{
+	struct json json = { .out = out };
+
+	table->begun = true;
+	json_open(&json, NULL, '{');
+	json_seconds(&json, "time", seconds);
+	json_open(&json, "counters", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct column *column = &columns[i];
+
+		json_open(&json, NULL, '{');
+		json_string(&json, "name", column->name);
+		json_string(&json, "spec", column->spec);
+		json_string(&json, "scope", column_is_system(column) ? "system" : "process");
+		if (column_is_system(column))
+			json_number(&json, "cpu", (uint64_t)column->cpu);
+		else
+			json_null(&json, "cpu");
+		json_bool(&json, "cumulative", column->cumulative);
+		json_number(&json, "value", column_shown(column));
+		json_close(&json, '}');
+	}
+	json_close(&json, ']');
+	json_close(&json, '}');
+	buf_add(out, "\n", 1);
+}
+
+const struct count_format format_table = { .row = rows_put_table, .end = rows_end_table };
+const struct count_format format_csv = { .row = rows_put_csv, .end = rows_end_none };
+const struct count_format format_json = { .row = rows_put_json, .end = rows_end_none };

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The processes of -t: found by number or name, held by pidfd, which reports their end. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/common/common.h"
+#include "measure.h"
+
+/* A number is a process, anything else an extended regular expression for process names. */
+int targets_want(struct measure *m, const char *text)
+{
+	struct target_wanted *wanted;
+	char why[128], *end;
+	long pid;
+	int err;
+
+	if (!array_room(m->wanted, m->nwanted))
+		return fail_errno(EX_OSERR, "ERROR");
+	wanted = &m->wanted[m->nwanted];
+	*wanted = (struct target_wanted){ .text = text };
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (end != text && !*end) {
+		if (errno || pid <= 0 || (pid_t)pid != pid)
+			return fail(EX_USAGE, "ERROR: Illegal process id \"%s\".", text);
+		wanted->pid = (pid_t)pid;
+		m->nwanted++;
+		return 0;
+	}
+	err = regcomp(&wanted->name, text, REG_EXTENDED | REG_NOSUB);
+	if (err) {
+		regerror(err, &wanted->name, why, sizeof(why));
+		return fail(EX_DATAERR, "ERROR: Failed to compile regex \"%s\": %s", text, why);
+	}
+	m->nwanted++;
+	return 0;
+}
+
+bool targets_from(struct measure *m, int code)
+{
+	if (code != OPT_FROM_EXEC && code != OPT_FROM_FORK)
+		return false;
+	m->from = code == OPT_FROM_EXEC ? FROM_EXEC : FROM_FORK;
+	return true;
+}
+
+int targets_check_from(const struct measure *m, bool processes)
+{
+	if (m->from == FROM_USUAL || processes)
+		return 0;
+	return fail(EX_USAGE, "ERROR: options --from-exec and --from-fork require a process mode "
+		    "PMC to be specified.");
+}
+
+static int targets_add(struct measure *m, pid_t pid)
+{
+	int fd;
+
+	for (size_t i = 0; i < m->ntargets; i++) {
+		if (m->targets[i].pid == pid)
+			return 0;
+	}
+	if (!array_room(m->targets, m->ntargets))
+		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
+	fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* ESRCH: it has ended, and attaching will fail.  EINVAL and ENOENT: it is a thread. */
+	if (fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
+		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)pid);
+	m->targets[m->ntargets++] = (struct target){ .pid = pid, .pidfd = fd };
+	m->nliving += fd >= 0;
+	return 0;
+}
+
+static bool process_read_name(int proc, const char *pid, char *name, size_t size)
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/comm", pid) >= (int)sizeof(path))
+		return false;
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, name, size - 1);
+	close(fd);
+	if (len <= 0)
+		return false;
+	name[len - (name[len - 1] == '\n')] = '\0';
+	return true;
+}
+
+/* All but this process and its waiting command, which has the same name until it execs. */
+static int targets_add_matching(struct measure *m, const struct target_wanted *wanted)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	char name[64];
+	int code = 0;
+
+	if (!dir)
+		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
+	while (!code && (entry = readdir(dir))) {
+		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+
+		if (pid <= 0 || pid == getpid() || pid == m->child.pid)
+			continue;
+		if (process_read_name(dirfd(dir), entry->d_name, name, sizeof(name)) &&
+		    regexec(&wanted->name, name, 0, NULL, 0) == 0)
+			code = targets_add(m, pid);
+	}
+	closedir(dir);
+	return code;
+}
+
+int targets_find(struct measure *m)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < m->nwanted && !code; i++) {
+		if (m->wanted[i].pid)
+			code = targets_add(m, m->wanted[i].pid);
+		else
+			code = targets_add_matching(m, &m->wanted[i]);
+	}
+	if (!code && m->nwanted && !m->ntargets && !m->child.pid)
+		code = fail(EX_DATAERR, "ERROR: No matching target processes. No process has a "
+			    "name (/proc/PID/comm, up to 15 characters) that matches \"%s\"",
+			    m->wanted[0].text);
+	return code;
+}
+
+/* The process of a thread; 0: there is no such thread. */
+static pid_t thread_find_process(pid_t tid)
+{
+	char path[64], line[256];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	file = fopen(path, "re");
+	while (file && !pid && fgets(line, sizeof(line), file))
+		if (strncmp(line, "Tgid:", 5) == 0)
+			pid = (int)strtol(line + 5, NULL, 10);
+	if (file)
+		fclose(file);
+	return pid;
+}
+
+int targets_none_left(const struct measure *m)
+{
+	static const char none[] = "ERROR: No processes were attached to.";
+	pid_t first = m->ntargets ? m->targets[0].pid : 0;
+	pid_t process = first ? thread_find_process(first) : 0;
+
+	if (process && process != first)
+		return fail(EX_DATAERR, "%s %d is a thread of process %d: name the process", none,
+			    (int)first, (int)process);
+	if (first)
+		return fail(EX_DATAERR, "%s There is no process %d%s", none, (int)first,
+			    m->nwanted && m->wanted[0].pid ? "" : " any more");
+	return fail(EX_DATAERR, "%s", none);
+}
+
+void targets_free(struct measure *m)
+{
+	for (size_t i = 0; i < m->ntargets; i++) {
+		if (m->targets[i].pidfd >= 0)
+			close(m->targets[i].pidfd);
+	}
+	for (size_t i = 0; i < m->nwanted; i++) {
+		if (!m->wanted[i].pid)
+			regfree(&m->wanted[i].name);
+	}
+	free(m->targets);
+	free(m->wanted);
+}

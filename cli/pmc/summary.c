@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* pmc summary: the number of samples of each event and process. */
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common/common.h"
+#include "cli/measure/measure.h"
+#include "pmc.h"
+#include "pmc_log.h"
+
+#define TOP 5
+
+struct summary_share {
+	char *process;
+	uint64_t samples;
+};
+struct summary_event {
+	char *name;
+	uint64_t rate;
+	struct summary_share *shares;
+	size_t nshares;
+};
+struct summary {
+	struct log_names names;
+	struct summary_event *events;	/* each name and period once */
+	size_t nevents;
+	uint64_t drops, lost;
+};
+
+static const struct opt options[] = {
+	{ 'k', "topk", "NUMBER", "show this many processes of each event; 5" },
+	{ 'f', "full", NULL, "show all processes, and samples as they were taken" },
+	{ OPT_HELP, "help", NULL, "this text" },
+};
+#define NOPTIONS (sizeof(options) / sizeof(options[0]))
+
+static int summary_no_memory(void)
+{
+	return fail(EX_OSERR, "ERROR: no memory for the summary");
+}
+
+/* PMCs of one event on several CPUs are one event. */
+static struct summary_event *summary_find_event(struct summary *s, const char *name, uint64_t rate)
+{
+	struct summary_event *event;
+
+	for (size_t i = 0; i < s->nevents; i++) {
+		if (s->events[i].rate == rate && strcmp(s->events[i].name, name) == 0)
+			return &s->events[i];
+	}
+	if (!array_room(s->events, s->nevents))
+		return NULL;
+	event = &s->events[s->nevents];
+	*event = (struct summary_event){ .name = strdup(name), .rate = rate };
+	s->nevents += event->name != NULL;
+	return event->name ? event : NULL;
+}
+
+static struct summary_share *event_find_share(struct summary_event *event, const char *process)
+{
+	struct summary_share *share;
+
+	for (size_t i = 0; i < event->nshares; i++) {
+		if (strcmp(event->shares[i].process, process) == 0)
+			return &event->shares[i];
+	}
+	if (!array_room(event->shares, event->nshares))
+		return NULL;
+	share = &event->shares[event->nshares];
+	*share = (struct summary_share){ .process = strdup(process) };
+	event->nshares += share->process != NULL;
+	return share->process ? share : NULL;
+}
+
+static int summary_count_sample(struct summary *s, pmc_id_t id, uint32_t pid)
+{
+	const struct name *event_name = names_find(&s->names.events, id);
+	const struct name *process = names_find(&s->names.processes, pid);
+	char unnamed[2][32];
+	struct summary_event *event;
+	struct summary_share *share;
+
+	snprintf(unnamed[0], sizeof(unnamed[0]), "pmc-0x%x", id);
+	snprintf(unnamed[1], sizeof(unnamed[1]), "pid %d", (int)pid);
+	event = summary_find_event(s, event_name ? event_name->text : unnamed[0],
+				   event_name ? event_name->rate : 0);
+	share = event ? event_find_share(event, process ? process->text : unnamed[1]) : NULL;
+	if (!share)
+		return summary_no_memory();
+	share->samples++;
+	return 0;
+}
+
+static int summary_take(void *arg, const struct pmclog_ev *ev)
+{
+	struct summary *s = arg;
+
+	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN)
+		return summary_count_sample(s, ev->pl_u.pl_cc.pl_pmcid, ev->pl_u.pl_cc.pl_pid);
+	if (ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
+		return summary_count_sample(s, ev->pl_u.pl_s.pl_pmcid,
+					    (uint32_t)ev->pl_u.pl_s.pl_pid);
+	if (ev->pl_type == PMCLOG_TYPE_DROPNOTIFY) {
+		s->drops++;
+		s->lost += ev->pl_u.pl_dn.pl_lost;
+	}
+	return log_learn(&s->names, ev);
+}
+
+static int share_compare(const void *a, const void *b)
+{
+	const struct summary_share *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return strcmp(x->process, y->process);
+}
+
+static void summary_put_text(const char *text)
+{
+	for (; *text; text++)
+		putchar((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text);
+}
+
+/* Samples times the period estimate the events; without a period samples are printed. */
+static void event_print(const struct summary_event *event, size_t index, size_t top, bool full)
+{
+	if (full)
+		printf("idx: %zu name: ", index);
+	summary_put_text(event->name);
+	if (full)
+		printf(" rate: %llu", (unsigned long long)event->rate);
+	puts(full ? "" : ":");
+	for (size_t i = 0; i < event->nshares && (full || i < top); i++) {
+		const struct summary_share *share = &event->shares[i];
+		uint64_t times = full || !event->rate ? 1 : event->rate;
+
+		if (!full)
+			putchar('\t');
+		summary_put_text(share->process);
+		times *= share->samples;
+		printf(": %llu\n", (unsigned long long)times);
+	}
+}
+
+static void summary_free(struct summary *s)
+{
+	for (size_t i = 0; i < s->nevents; i++) {
+		for (size_t k = 0; k < s->events[i].nshares; k++)
+			free(s->events[i].shares[k].process);
+		free(s->events[i].shares);
+		free(s->events[i].name);
+	}
+	free(s->events);
+	log_names_free(&s->names);
+}
+
+static int summary_run(const char *file, size_t top, bool full)
+{
+	struct summary s = { .nevents = 0 };
+	struct log_user user = { .record = summary_take, .arg = &s };
+	int fd = -1, written, code = log_open_input(file, &fd);
+
+	if (code)
+		return code;
+	code = log_each(fd, file, &user);
+	close(fd);
+	for (size_t i = 0; i < s.nevents; i++) {
+		if (s.events[i].nshares)
+			qsort(s.events[i].shares, s.events[i].nshares, sizeof(struct summary_share),
+			      share_compare);
+		event_print(&s.events[i], i + 1, top, full);
+	}
+	log_note_gaps(file, s.drops, s.lost);
+	summary_free(&s);
+	written = opt_flush_stdout();
+	return code ? code : written;
+}
+
+static void summary_usage(FILE *file)
+{
+	fputs("usage: pmc summary [-k NUMBER | -f] LOG\n", file);
+}
+
+int pmc_cmd_summary(int argc, char *argv[])
+{
+	struct opt_scan scan;
+	uint64_t top = TOP;
+	bool full = false;
+	int letter;
+
+	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
+	while ((letter = opt_next(&scan, argc, argv)) != -1) {
+		if (letter == OPT_HELP)
+			return opt_show_help(summary_usage, options, NOPTIONS, sizeof(options[0]));
+		if (letter == '?') {
+			summary_usage(stderr);
+			return EX_USAGE;
+		}
+		full |= letter == 'f';
+		if (letter != 'k')
+			continue;
+		if (opt_number(optarg, 10, 1, ULONG_MAX, &top) != 0)
+			return fail(EX_USAGE, "ERROR: %s not usable value", optarg);
+	}
+	if (optind + 1 != argc) {
+		summary_usage(stderr);
+		return optind == argc ? fail(EX_USAGE, "ERROR: a log is needed") :
+		       fail(EX_USAGE, "ERROR: one log at a time: \"%s\" or \"%s\"",
+			    argv[optind], argv[optind + 1]);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	return summary_run(argv[optind], top, full);
+}
