@@ -13,7 +13,7 @@
 #include <pmc.h>
 
 #include "lib/base/ktrmask.h"
-#include "cli/trace/ktrproc.h"
+#include "cli/trace/tracee.h"
 
 struct ktrctl {
 	const char *command;
@@ -31,11 +31,11 @@ int parse_number(const char *text, uint64_t max, uint64_t *number);	/* 1 … max
 int parse_classes(const char *text, uint32_t *mask);
 int put_classes(uint32_t mask);
 
-/* ktrctl_list.c: needs no daemon. */
+/* list.c: needs no daemon. */
 int list_producers(const struct ktrctl *ctl);
 int list_classes(const struct ktrctl *ctl);
 
-/* ktrctl_kern.c: the kernel's rings, which are pmcbpfd's. */
+/* kern.c: the kernel's rings, which are pmcbpfd's. */
 int kern_connect(void);
 int kern_info(struct pmc_ktr *info);
 int kern_get(const char *tunable, struct pmc_tunable *value);
@@ -52,11 +52,11 @@ int kern_clear(const struct ktrctl *ctl);
 int kern_mark(const struct ktrctl *ctl);
 int kern_stop(const struct ktrctl *ctl);
 
-/* ktrctl_proc.c: a process's. */
+/* process.c: a process's. */
 int proc_fail(pid_t pid, int err, const char *fault);
-int proc_open(struct ktrproc *proc, pid_t pid);
-int proc_get_mask(const struct ktrproc *proc, uint32_t *mask, uint32_t *saved);
-int proc_set_mask(struct ktrproc *proc, uint32_t mask);
+int proc_open(struct tracee *proc, pid_t pid);
+int proc_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved);
+int proc_set_mask(struct tracee *proc, uint32_t mask);
 int proc_mask(const struct ktrctl *ctl);
 int proc_compile(const struct ktrctl *ctl);
 int proc_entries(const struct ktrctl *ctl);
@@ -66,11 +66,11 @@ int proc_thaw(const struct ktrctl *ctl);
 /* One line if tracing these classes shows less than it says. */
 void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel);
 
-/* ktrctl_sysctl.c: debug.ktr.NAME[=VALUE] as FreeBSD has them. */
+/* sysctl.c: debug.ktr.NAME[=VALUE] as FreeBSD has them. */
 bool is_sysctl(const char *word);
 int sysctl_run(const struct ktrctl *ctl);
 
-/* ktrctl_alq.c, ktrctl_test.c */
+/* alq_command.c, test.c */
 int alq(const struct ktrctl *ctl);
 int self_test(const struct ktrctl *ctl);
 

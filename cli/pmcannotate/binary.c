@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 
 #define UNFIT "Impossible to read the binary file \"%s\": "

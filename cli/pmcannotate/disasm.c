@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 
 #if __has_include(<capstone/capstone.h>) && !defined(NO_CAPSTONE)
 #include <capstone/capstone.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 
 #define LOOSE_GAP  64u	/* bytes between two hits of code that no symbol bounds */

@@ -2,7 +2,7 @@
 /* The same rows as a page of its own: no script, nothing is loaded from elsewhere. */
 #include <string.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 
 static const char style[] =
 	":root{color-scheme:light dark;--bar:#f4a582;--dim:#777;--code:#8883}\n"

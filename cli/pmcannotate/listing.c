@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 #include "cli/profile/index.h"
 

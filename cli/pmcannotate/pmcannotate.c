@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/guard.h"
 #include "cli/measure/measure.h"
 #include "cli/log/logread.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 
 #define SOURCE_MAX (64u << 20)

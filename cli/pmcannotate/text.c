@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 
 bool annotate_wants(const struct annotate *a, const struct function *f)

@@ -5,7 +5,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "span.h"
+#include "spans.h"
 #include "store.h"
 #include "symbol.h"
 

@@ -8,7 +8,7 @@
 #include "cli/log/logread.h"
 #include "cli/common/msg.h"
 #include "cli/common/progress.h"
-#include "who.h"
+#include "registry.h"
 
 #define ZOMBIES	 64u		/* whose late samples still find their mappings */
 #define PMCS_MAX 16384u

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "fold.h"
-#include "put.h"
+#include "print.h"
 
 #define WIDTH  1200.0	/* of the picture, until a script fits it to the window */
 #define PAD    10

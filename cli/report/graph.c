@@ -2,7 +2,7 @@
 /* pmcstat -G: each event's sampled functions and who called them, in FreeBSD's form. */
 #include <stdio.h>
 
-#include "put.h"
+#include "print.h"
 #include "report.h"
 
 #define COUNT_WIDTH 12

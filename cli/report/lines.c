@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "cli/common/msg.h"
-#include "put.h"
+#include "print.h"
 #include "report.h"
 
 #define CHUNK (256u * 1024)	/* of text, written at once */

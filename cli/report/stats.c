@@ -6,7 +6,7 @@
 
 #include "cli/log/logread.h"
 #include "cli/common/msg.h"
-#include "put.h"
+#include "print.h"
 #include "report.h"
 
 #define DUBIOUS_PERCENT 5.0	/* of frames: the chains are not to be trusted */

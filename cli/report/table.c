@@ -10,7 +10,7 @@
 #include "cli/common/json.h"
 #include "frames.h"
 #include "pairs.h"
-#include "put.h"
+#include "print.h"
 
 #define VERSION 1	/* of the JSON's shape; more members are no other version */
 

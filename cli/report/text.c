@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "put.h"
+#include "print.h"
 #include "rows.h"
 
 #define FUNCTION_MAX 48u	/* columns, on paper without an end */

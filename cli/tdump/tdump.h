@@ -10,11 +10,9 @@
 #include <sys/types.h>
 
 #include "cli/common/cpulist.h"
-#include "cli/trace/ktr_merge.h"
-#include "cli/trace/ktr_points.h"
-#include "cli/trace/ktr_save.h"
 #include "cli/common/output.h"
 #include "cli/common/pager.h"
+#include "cli/trace/trace.h"
 
 #define TDUMP_RINGS 2u		/* a program's, and the kernel's */
 
@@ -77,17 +75,13 @@ struct tdump_line {
 
 int args_parse(struct tdump *t, int argc, char *argv[], bool *ended);
 
-/* Opens what the options name.  tdump_sources.c */
+/* Opens what the options name.  sources.c */
 int sources_open(struct tdump *t);
 void sources_close(struct tdump *t);
 
 /* The trace point, NULL if the entry is corrupt; *own: it has a line of its own, see CTR6. */
 const struct point *entry_point(const struct tdump *t, struct item *item, struct points *points,
 				bool *own);
-
-/* The kernel's rings, of the daemon or pinned.  ktr_kernel.c */
-int kernel_map(struct mem *mem, bool frozen);
-void kernel_unmap(struct mem *mem);
 
 /* A stamp of now on a region's clock: false if this machine cannot tell. */
 bool stamp_now(uint32_t clock, struct ktr_stamp *stamp);
@@ -105,7 +99,7 @@ int out_text(struct tdump_out *out, struct buf *text);
 /* The rest is written, the pager waited for; 0 or the exit code, `code` if that is not 0. */
 int out_end(struct tdump_out *out, int code);
 
-/* Forms: what comes first, an entry, what comes last.  tdump_text.c, …_json.c, …_chrome.c */
+/* Forms: what comes first, an entry, what comes last.  text.c, json.c, chrome.c */
 int form_begin(struct tdump *t);
 int form_line(struct tdump *t, const struct tdump_line *line);
 int form_end(struct tdump *t);
@@ -116,7 +110,7 @@ int chrome_begin(struct tdump *t);
 int chrome_line(struct tdump *t, const struct tdump_line *line);
 int chrome_end(struct tdump *t);
 
-/* A file with all rings.  tdump_save.c */
+/* A file with all rings.  save.c */
 int save_rings(struct tdump *t);
 
 #endif

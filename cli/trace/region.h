@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Headers of trace regions (<sys/ktr_region.h>): one check for all who read what others wrote. */
-#ifndef PMCBPF_CLI_REGION_H
-#define PMCBPF_CLI_REGION_H
+#ifndef PMCBPF_CLI_TRACE_REGION_H
+#define PMCBPF_CLI_TRACE_REGION_H
 
 #include <sys/ktr_region.h>
 

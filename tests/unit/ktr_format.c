@@ -11,7 +11,7 @@
 
 #include <sys/ktr_region.h>
 
-#include "cli/trace/ktr_format.h"
+#include "cli/trace/format.h"
 
 #define INT	KTR_ARG_S32
 #define UINT	KTR_ARG_U32

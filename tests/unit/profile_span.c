@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/profile/span.h"
+#include "cli/profile/spans.h"
 #include "cli/profile/store.h"
 #include "unit.h"
 

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ktrctl test: entries of its own, to see what one costs here.  libktr is loaded for this alone:
+ * what is linked with it has rings, and heeds KTR_FILE.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sys/ktr_class.h>
+
+#include "ktrctl.h"
+#include "cli/common/msg.h"
+
+#define LIBRARY "libktr.so.0"
+#define ENTRIES 1000000
+
+/* What the macro CTR2 is made of. */
+struct points {
+	volatile unsigned int *mask;
+	void (*write)(uint64_t desc, uint64_t first, uint64_t second);
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int load(struct points *points)
+{
+	void *library;
+
+	unsetenv("KTR_FILE");
+	library = dlopen(LIBRARY, RTLD_NOW);
+	if (!library)
+		return fail(EX_UNAVAILABLE, "%s", dlerror());
+	points->mask = dlsym(library, "ktr_mask");
+	points->write = (void (*)(uint64_t, uint64_t, uint64_t))dlsym(library, "__ktr_w2");
+	if (!points->mask || !points->write)
+		return fail(EX_UNAVAILABLE, LIBRARY " is of another release than ktrctl");
+	return 0;
+}
+
+/* Entries in our rings. */
+static int written(uint64_t *entries)
+{
+	struct tracee self;
+	int code = proc_open(&self, getpid()), err;
+
+	if (code)
+		return code;
+	err = tracee_written(&self, entries);
+	tracee_close(&self);
+	return err ? proc_fail(getpid(), err, NULL) : 0;
+}
+
+int self_test(const struct ktrctl *ctl)
+{
+	static const char format[] = "test entry %d of %d";
+	uint64_t desc = KTR_DESC_TEXT | (uintptr_t)format, count = ENTRIES, before, after = 0;
+	struct points points = { 0 };
+	struct buf out = { 0 };
+	double took;
+	int code;
+
+	if (ctl->nargs && parse_number(ctl->args[0], UINT32_MAX, &count))
+		return fail(EX_DATAERR, "\"%s\" is no number of entries", ctl->args[0]);
+	code = load(&points);
+	if (!code)
+		code = written(&before);
+	if (code)
+		return code;
+	*points.mask |= KTR_GEN;
+	took = now();
+	for (uint64_t i = 0; i < count; i++)
+		if (*points.mask & KTR_GEN)
+			points.write(desc, i, count);
+	took = now() - took;
+	code = written(&after);
+	buf_printf(&out, "%llu entries in %.3f ms: %.1f ns each\n",
+		   (unsigned long long)(after - before), took / 1e6, took / (double)count);
+	return put_buf(&out, code);
+}
