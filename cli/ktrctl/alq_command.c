@@ -18,7 +18,6 @@
 #include "ktrctl.h"
 #include "cli/common/msg.h"
 #include "cli/common/output.h"
-#include "cli/trace/region.h"
 
 #define MAX_BYTES  (64ull << 20)	/* without --max */
 #define PAUSE_MS   5		/* between passes over rings in which little happens */

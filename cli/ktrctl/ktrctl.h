@@ -13,7 +13,7 @@
 #include <pmc.h>
 
 #include "lib/base/ktrmask.h"
-#include "cli/trace/tracee.h"
+#include "cli/trace/trace.h"
 
 struct ktrctl {
 	const char *command;

@@ -17,7 +17,7 @@
 #define ENTRIES 1000000
 
 /* What the macro CTR2 is made of. */
-struct points {
+struct test_points {
 	volatile unsigned int *mask;
 	void (*write)(uint64_t desc, uint64_t first, uint64_t second);
 };
@@ -30,7 +30,7 @@ static double now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int load(struct points *points)
+static int load(struct test_points *points)
 {
 	void *library;
 
@@ -62,7 +62,7 @@ int self_test(const struct ktrctl *ctl)
 {
 	static const char format[] = "test entry %d of %d";
 	uint64_t desc = KTR_DESC_TEXT | (uintptr_t)format, count = ENTRIES, before, after = 0;
-	struct points points = { 0 };
+	struct test_points points = { 0 };
 	struct buf out = { 0 };
 	double took;
 	int code;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Source lines and inlined functions, read with libdw.
+ * Inlined functions and source lines: entries (DIEs) are read with libdw, line tables by lines.c.
  *
  * An address is found in three steps, each prepared when it is first needed:
  *
  *   file      the ranges of all units, sorted once: .debug_aranges is optional, and some compilers
  *             do not write it
- *   unit      the ranges of its functions, sorted when its first address is asked for; libdw reads
- *             its line table at the same time
- *   function  a walk through its entry (DIE) down to the innermost inlined function
+ *   unit      the ranges of its functions, sorted when its first address is asked for, and its
+ *             line table (lines.h)
+ *   function  a walk through its entry down to the innermost inlined function
  *
  * For example 0x1234 lies in unit 7, there in main(), and within main() in a copy of twice() that
  * line 30 calls: the frames are twice() at the line of 0x1234, then main() at line 30.
@@ -27,6 +27,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 
+#include "lines.h"
 #include "object.h"
 
 #define DEPTH_MOST  256u
@@ -35,10 +36,11 @@
 struct unit {
 	Dwarf_Die die;		/* its lines and ranges */
 	Dwarf_Die body;		/* its functions: in another file, if it is split */
+	struct lines lines;	/* of the die, if `lined` */
 	Dwarf_Die *functions;
 	size_t nfunctions, functions_room;
 	struct spans spans;	/* of the functions */
-	bool opened, nested, types;
+	bool opened, nested, types, lined;
 };
 
 struct dwarf {
@@ -58,7 +60,7 @@ struct path {
 
 /* --- units ------------------------------------------------------------------------------- */
 
-static int add_ranges(struct spans *spans, Dwarf_Die *die, uint32_t rank, uint32_t item)
+static int spans_add_die(struct spans *spans, Dwarf_Die *die, uint32_t rank, uint32_t item)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -70,7 +72,7 @@ static int add_ranges(struct spans *spans, Dwarf_Die *die, uint32_t rank, uint32
 	return err;
 }
 
-static int index_units(struct dwarf *d)
+static int units_index(struct dwarf *d)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Half version;
@@ -88,7 +90,7 @@ static int index_units(struct dwarf *d)
 			return -ENOMEM;
 		d->units = units;
 		units[d->nunits] = (struct unit){ .die = die, .body = die };
-		err = add_ranges(&d->spans, &die, (uint32_t)d->nunits, (uint32_t)d->nunits);
+		err = spans_add_die(&d->spans, &die, (uint32_t)d->nunits, (uint32_t)d->nunits);
 		d->nunits++;
 	}
 	return err ? err : spans_sort(&d->spans);
@@ -129,14 +131,15 @@ bool dwarf_open(struct object *o)
 		return false;
 	o->dwarf->debug = debug;
 	o->dwarf->bias = bias;
-	if (index_units(o->dwarf) != 0 || !o->dwarf->spans.n)
+	if (units_index(o->dwarf) != 0 || !o->dwarf->spans.n)
 		dwarf_close(o);
 	o->image.debug = o->dwarf;
 	return o->dwarf;
 }
 
-static void close_unit(struct unit *u)
+static void unit_close(struct unit *u)
 {
+	lines_close(&u->lines);
 	free(u->functions);
 	spans_free(&u->spans);
 }
@@ -146,7 +149,7 @@ void dwarf_close(struct object *o)
 	struct dwarf *d = o->dwarf;
 
 	for (size_t i = 0; d && i < d->nunits; i++)
-		close_unit(&d->units[i]);
+		unit_close(&d->units[i]);
 	if (d) {
 		free(d->units);
 		spans_free(&d->spans);
@@ -159,7 +162,7 @@ void dwarf_close(struct object *o)
 /* --- functions of a unit ----------------------------------------------------------------- */
 
 /* Declarations have no ranges, nor has the abstract entry of an inlined function. */
-static int add_function(struct unit *u, Dwarf_Die *die)
+static int unit_add_function(struct unit *u, Dwarf_Die *die)
 {
 	const uint32_t number = (uint32_t)u->nfunctions;
 	size_t spans = u->spans.n;
@@ -172,19 +175,19 @@ static int add_function(struct unit *u, Dwarf_Die *die)
 	if (!functions)
 		return -ENOMEM;
 	u->functions = functions;
-	err = add_ranges(&u->spans, die, number, number);
+	err = spans_add_die(&u->spans, die, number, number);
 	if (u->spans.n > spans)
 		functions[u->nfunctions++] = *die;
 	return err;
 }
 
-static bool is_block(int tag)
+static bool tag_is_block(int tag)
 {
 	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
 /* Can functions be defined in it?  In types of C and C++ they are only declared. */
-static bool may_define(const struct unit *u, int tag)
+static bool tag_may_define(const struct unit *u, int tag)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
@@ -196,12 +199,12 @@ static bool may_define(const struct unit *u, int tag)
 	case DW_TAG_enumeration_type:
 		return u->types;
 	default:
-		return is_block(tag);
+		return tag_is_block(tag);
 	}
 }
 
 /* Adds the functions below an entry, but none within another. */
-static int add_functions(struct unit *u, Dwarf_Die *parent, unsigned int depth)
+static int unit_add_functions(struct unit *u, Dwarf_Die *parent, unsigned int depth)
 {
 	Dwarf_Die die;
 	int err = 0, end = dwarf_child(parent, &die);
@@ -210,15 +213,15 @@ static int add_functions(struct unit *u, Dwarf_Die *parent, unsigned int depth)
 		int tag = dwarf_tag(&die);
 
 		if (tag == DW_TAG_subprogram)
-			err = add_function(u, &die);
-		else if (may_define(u, tag) && depth < DEPTH_MOST)
-			err = add_functions(u, &die, depth + 1);
+			err = unit_add_function(u, &die);
+		else if (tag_may_define(u, tag) && depth < DEPTH_MOST)
+			err = unit_add_functions(u, &die, depth + 1);
 		end = dwarf_siblingof(&die, &die);
 	}
 	return err;
 }
 
-static bool types_have_code(Dwarf_Die *unit)
+static bool unit_types_have_code(Dwarf_Die *unit)
 {
 	switch (dwarf_srclang(unit)) {
 	case DW_LANG_C:
@@ -236,7 +239,7 @@ static bool types_have_code(Dwarf_Die *unit)
 }
 
 /* libdw opens the file of a split unit by whatever name there is: it must be a file, and known. */
-static bool may_split(Dwarf_Die *unit)
+static bool unit_may_split(Dwarf_Die *unit)
 {
 	Dwarf_Attribute attr;
 	const char *folder, *name;
@@ -256,25 +259,27 @@ static bool may_split(Dwarf_Die *unit)
 	       (st.st_uid == 0 || st.st_uid == geteuid());
 }
 
-static void open_unit(struct unit *u)
+static void unit_open(struct unit *u)
 {
 	Dwarf_Half version;
 	uint8_t type;
 	Dwarf_Die die, sub;
 
 	u->opened = true;
-	if (may_split(&u->die) && dwarf_cu_info(u->die.cu, &version, &type, &die, &sub, NULL, NULL,
-						NULL) == 0 && sub.addr)
+	if (unit_may_split(&u->die) && dwarf_cu_info(u->die.cu, &version, &type, &die, &sub, NULL,
+						     NULL, NULL) == 0 && sub.addr)
 		u->body = sub;
-	u->types = types_have_code(&u->body);
+	/* The files of a split unit are in a table beside it. */
+	u->lined = u->body.cu == u->die.cu && lines_open(&u->lines, &u->die) == 0;
+	u->types = unit_types_have_code(&u->body);
 	/* If memory runs out, the functions that were found so far are right. */
-	(void)add_functions(u, &u->body, 0);
+	(void)unit_add_functions(u, &u->body, 0);
 	if (spans_sort(&u->spans) != 0)
 		spans_free(&u->spans);
 }
 
 /* Functions within functions are rare: looked for where an address belongs to no other. */
-static void open_nested(struct unit *u)
+static void unit_open_nested(struct unit *u)
 {
 	size_t outermost = u->nfunctions;
 	int err = 0;
@@ -283,7 +288,7 @@ static void open_nested(struct unit *u)
 	for (size_t i = 0; i < u->nfunctions && !err; i++) {
 		Dwarf_Die function = u->functions[i];	/* the array may move */
 
-		err = add_functions(u, &function, 0);
+		err = unit_add_functions(u, &function, 0);
 	}
 	if (u->nfunctions > outermost && spans_sort(&u->spans) != 0)
 		spans_free(&u->spans);
@@ -291,7 +296,7 @@ static void open_nested(struct unit *u)
 
 /* --- addresses --------------------------------------------------------------------------- */
 
-static const char *name_of(Dwarf_Die *die)
+static const char *die_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
@@ -301,7 +306,7 @@ static const char *name_of(Dwarf_Die *die)
 	return name ? name : dwarf_diename(die);
 }
 
-static Dwarf_Word number_of(Dwarf_Die *die, unsigned int attribute)
+static Dwarf_Word die_number(Dwarf_Die *die, unsigned int attribute)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word value;
@@ -309,14 +314,14 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned int attribute)
 	return dwarf_formudata(dwarf_attr(die, attribute, &attr), &value) == 0 ? value : 0;
 }
 
-static bool same_path(const void *item, const void *key)
+static bool path_is(const void *item, const void *key)
 {
 	const struct path *a = item, *b = key;
 
 	return a->folder == b->folder && a->name == b->name;
 }
 
-static const char *whole_path(struct object *o, struct unit *u, const char *name)
+static const char *path_whole(struct object *o, struct unit *u, const char *name)
 {
 	struct path key = { .name = name }, *path;
 	struct table *paths = &o->dwarf->paths;
@@ -332,7 +337,7 @@ static const char *whole_path(struct object *o, struct unit *u, const char *name
 	if (!key.folder)
 		return name;
 	hash = index_mix((uintptr_t)key.folder, (uintptr_t)name);
-	path = table_find(paths, hash, same_path, &key);
+	path = table_find(paths, hash, path_is, &key);
 	if (path)
 		return path->whole;
 	size = strlen(key.folder) + strlen(name) + 2;
@@ -348,30 +353,63 @@ static const char *whole_path(struct object *o, struct unit *u, const char *name
 	return whole;
 }
 
-static const char *file_of(struct object *o, struct unit *u, Dwarf_Word number)
+/* A file of the unit's own table, in its folder as libdw would have it. */
+static const char *unit_lined_file(struct object *o, struct unit *u, uint64_t number)
+{
+	struct lines *l = &u->lines;
+	struct line_file *file = number < l->nfiles ? &l->files[number] : NULL;
+	const char *folder, *name;
+	size_t size;
+	char *path;
+
+	if (!file || file->whole)
+		return file ? file->whole : NULL;
+	name = file->name;
+	folder = file->folder < l->nfolders && *name != '/' ? l->folders[file->folder] : NULL;
+	if (folder) {
+		size = strlen(folder) + strlen(name) + 2;
+		path = arena_alloc(&o->symbols->arena, size);
+		if (path)
+			snprintf(path, size, "%s/%s", folder, name);
+		name = path ? path : name;
+	}
+	file->whole = path_whole(o, u, name);
+	return file->whole;
+}
+
+static const char *unit_file(struct object *o, struct unit *u, Dwarf_Word number)
 {
 	Dwarf_Files *files;
 	size_t n;
 
+	if (u->lined)
+		return unit_lined_file(o, u, number);
 	if (dwarf_getsrcfiles(&u->body, &files, &n) != 0 &&
 	    dwarf_getsrcfiles(&u->die, &files, &n) != 0)
 		return NULL;
-	return number < n ? whole_path(o, u, dwarf_filesrc(files, number, NULL, NULL)) : NULL;
+	return number < n ? path_whole(o, u, dwarf_filesrc(files, number, NULL, NULL)) : NULL;
 }
 
-static void line_of(struct object *o, struct unit *u, uint64_t pc, struct dwarf_frame *frame)
+static void unit_line(struct object *o, struct unit *u, uint64_t pc, struct dwarf_frame *frame)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&u->die, pc);
+	unsigned int file;
+	Dwarf_Line *line;
 	int number = 0;
 
+	if (u->lined) {
+		if (lines_find(&u->lines, pc, &file, &frame->line))
+			frame->file = unit_lined_file(o, u, file);
+		return;
+	}
+	line = dwarf_getsrc_die(&u->die, pc);
 	if (!line || dwarf_lineno(line, &number) != 0 || number <= 0)
 		return;
-	frame->file = whole_path(o, u, dwarf_linesrc(line, NULL, NULL));
+	frame->file = path_whole(o, u, dwarf_linesrc(line, NULL, NULL));
 	frame->line = (unsigned int)number;
 }
 
 /* The inlined functions at `pc` below `parent`, outermost first.  Returns how many there are. */
-static size_t find_scopes(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *scopes, unsigned int room)
+static size_t die_inlined(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *scopes, unsigned int room)
 {
 	Dwarf_Die die;
 	size_t n = 0;
@@ -382,26 +420,26 @@ static size_t find_scopes(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *scopes, uns
 
 		if (tag == DW_TAG_inlined_subroutine && dwarf_haspc(&die, pc) > 0) {
 			scopes[0] = die;
-			return 1 + find_scopes(&die, pc, scopes + 1, room - 1);
+			return 1 + die_inlined(&die, pc, scopes + 1, room - 1);
 		}
-		if (is_block(tag))
-			n = find_scopes(&die, pc, scopes, room - 1);
+		if (tag_is_block(tag))
+			n = die_inlined(&die, pc, scopes, room - 1);
 	}
 	return n;
 }
 
 /* From the innermost scope outwards; the place of a call is where the caller's frame is. */
-static size_t scope_frames(struct object *o, struct unit *u, const Dwarf_Die *function,
+static size_t function_frames(struct object *o, struct unit *u, const Dwarf_Die *function,
 			   uint64_t pc, struct dwarf_frame *frames, size_t room)
 {
 	Dwarf_Die scopes[DEPTH_MOST + 1] = { *function };
-	size_t inlined = find_scopes(&scopes[0], pc, &scopes[1], DEPTH_MOST), n = 0;
+	size_t inlined = die_inlined(&scopes[0], pc, &scopes[1], DEPTH_MOST), n = 0;
 	Dwarf_Addr start, end;
 
 	for (size_t i = inlined; n < room; i--) {
 		struct dwarf_frame *frame = &frames[n++];
 
-		frame->name = name_of(&scopes[i]);
+		frame->name = die_name(&scopes[i]);
 		frame->inlined = i > 0;
 		if (!i && dwarf_lowpc(&scopes[i], &start) == 0) {
 			frame->start = start;
@@ -411,23 +449,23 @@ static size_t scope_frames(struct object *o, struct unit *u, const Dwarf_Die *fu
 		if (!i || n == room)
 			break;
 		frames[n] = (struct dwarf_frame){ 0 };
-		frames[n].line = (unsigned int)number_of(&scopes[i], DW_AT_call_line);
+		frames[n].line = (unsigned int)die_number(&scopes[i], DW_AT_call_line);
 		if (frames[n].line)
-			frames[n].file = file_of(o, u, number_of(&scopes[i], DW_AT_call_file));
+			frames[n].file = unit_file(o, u, die_number(&scopes[i], DW_AT_call_file));
 	}
 	return n;
 }
 
 /* The function with code of its own that has this address, or NULL. */
-static const Dwarf_Die *find_function(struct unit *u, uint64_t pc)
+static const Dwarf_Die *unit_function(struct unit *u, uint64_t pc)
 {
 	const struct span *span;
 
 	if (!u->opened)
-		open_unit(u);
+		unit_open(u);
 	span = spans_find(&u->spans, pc);
 	if (!span && !u->nested) {
-		open_nested(u);
+		unit_open_nested(u);
 		span = spans_find(&u->spans, pc);
 	}
 	return span ? &u->functions[span->item] : NULL;
@@ -445,9 +483,9 @@ size_t dwarf_frames(struct object *o, uint64_t address, struct dwarf_frame *fram
 	if (!u)
 		return 0;
 	frames[0] = (struct dwarf_frame){ 0 };
-	function = find_function(u, pc);
-	line_of(o, u, pc, &frames[0]);
-	n = function ? scope_frames(o, u, function, pc, frames, room) : 0;
+	function = unit_function(u, pc);
+	unit_line(o, u, pc, &frames[0]);
+	n = function ? function_frames(o, u, function, pc, frames, room) : 0;
 	for (size_t i = 0; i < n; i++)
 		frames[i].start += frames[i].inlined ? 0 : d->bias - o->bias;
 	return n ? n : frames[0].line != 0;

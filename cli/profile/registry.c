@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See who.h. */
+/* See registry.h. */
 #include <regex.h>
 #include <stdio.h>
 
 #include "cli/common/msg.h"
 #include "registry.h"
 
-/* The filter's processes: a number, or a name's expression. */
+/* The filter's processes: a pid, or a regular expression for the name. */
 struct regexes {
 	size_t n;
 	struct regex {
@@ -16,7 +16,7 @@ struct regexes {
 	} each[];
 };
 
-static bool parse_pid(const char *text, pid_t *pid)
+static bool pid_parse(const char *text, pid_t *pid)
 {
 	char *end;
 	long value;
@@ -27,11 +27,11 @@ static bool parse_pid(const char *text, pid_t *pid)
 	return end != text && !*end && !errno && value >= 0 && value == *pid;
 }
 
-int who_begin(struct who *who, const struct filter *filter)
+int registry_begin(struct registry *reg, const struct filter *filter)
 {
 	struct regexes *r = calloc(1, sizeof(*r) + filter->nprocesses * sizeof(r->each[0]));
 
-	*who = (struct who){ .filter = filter, .regexes = r };
+	*reg = (struct registry){ .filter = filter, .regexes = r };
 	if (!r)
 		return fail(EX_OSERR, "ERROR: no memory for a log");
 	for (size_t i = 0; i < filter->nprocesses; i++) {
@@ -39,7 +39,7 @@ int who_begin(struct who *who, const struct filter *filter)
 		char why[128];
 		int err = 0;
 
-		regex->by_number = parse_pid(filter->processes[i], &regex->pid);
+		regex->by_number = pid_parse(filter->processes[i], &regex->pid);
 		if (!regex->by_number)
 			err = regcomp(&regex->name, filter->processes[i], REG_EXTENDED | REG_NOSUB);
 		if (err) {
@@ -60,91 +60,91 @@ static void roll_free(struct roll *roll)
 	index_free(&roll->now);
 }
 
-void who_end(struct who *who)
+void registry_end(struct registry *reg)
 {
-	for (uint32_t i = 0; i < who->processes.n; i++)
-		space_clear(&((struct process *)who->processes.each[i])->space);
-	for (size_t i = 0; who->regexes && i < who->regexes->n; i++)
-		if (!who->regexes->each[i].by_number)
-			regfree(&who->regexes->each[i].name);
-	free(who->regexes);
-	roll_free(&who->events);
-	roll_free(&who->processes);
-	roll_free(&who->threads);
-	roll_free(&who->texts);
+	for (uint32_t i = 0; i < reg->processes.n; i++)
+		space_clear(&((struct log_process *)reg->processes.each[i])->space);
+	for (size_t i = 0; reg->regexes && i < reg->regexes->n; i++)
+		if (!reg->regexes->each[i].by_number)
+			regfree(&reg->regexes->each[i].name);
+	free(reg->regexes);
+	roll_free(&reg->events);
+	roll_free(&reg->processes);
+	roll_free(&reg->threads);
+	roll_free(&reg->texts);
 }
 
-void who_forget(struct who *who)
+void registry_forget(struct registry *reg)
 {
-	for (; who->forgotten < who->processes.n; who->forgotten++)
-		space_clear(&((struct process *)who->processes.each[who->forgotten])->space);
-	index_free(&who->events.now);
-	index_free(&who->processes.now);
-	index_free(&who->threads.now);
+	for (; reg->forgotten < reg->processes.n; reg->forgotten++)
+		space_clear(&((struct log_process *)reg->processes.each[reg->forgotten])->space);
+	index_free(&reg->events.now);
+	index_free(&reg->processes.now);
+	index_free(&reg->threads.now);
 }
 
-/* --- by number ------------------------------------------------------------------------------- */
+/* --- by id ----------------------------------------------------------------------------------- */
 
-static uint32_t hash_number(uint32_t number)
+static uint32_t id_hash(uint32_t id)
 {
-	return index_fold(index_mix(0, number));
+	return index_fold(index_mix(0, id));
 }
 
-struct wanted {
+struct wanted_id {
 	const struct roll *roll;
-	uint32_t number;
+	uint32_t id;
 };
 
-static bool is_event(const void *arg, uint32_t position)
+static bool event_has_id(const void *arg, uint32_t position)
 {
-	const struct wanted *w = arg;
-	const struct event *e = w->roll->each[position];
+	const struct wanted_id *w = arg;
+	const struct log_event *e = w->roll->each[position];
 
-	return e->shown.id == w->number;
+	return e->shown.id == w->id;
 }
 
-static bool is_process(const void *arg, uint32_t position)
+static bool process_has_id(const void *arg, uint32_t position)
 {
-	const struct wanted *w = arg;
-	const struct process *p = w->roll->each[position];
+	const struct wanted_id *w = arg;
+	const struct log_process *p = w->roll->each[position];
 
-	return (uint32_t)p->shown.pid == w->number;
+	return (uint32_t)p->shown.pid == w->id;
 }
 
-static bool is_thread(const void *arg, uint32_t position)
+static bool thread_has_id(const void *arg, uint32_t position)
 {
-	const struct wanted *w = arg;
-	const struct thread *t = w->roll->each[position];
+	const struct wanted_id *w = arg;
+	const struct log_thread *t = w->roll->each[position];
 
-	return (uint32_t)t->shown.tid == w->number;
+	return (uint32_t)t->shown.tid == w->id;
 }
 
-typedef bool is_it(const void *arg, uint32_t position);
+typedef bool has_id(const void *arg, uint32_t position);
 
-static inline void *roll_find(const struct roll *roll, uint32_t number, is_it *is)
+static inline void *roll_find(const struct roll *roll, uint32_t id, has_id *is)
 {
-	const struct wanted wanted = { roll, number };
-	uint32_t at = index_find(&roll->now, hash_number(number), is, &wanted);
+	const struct wanted_id wanted = { roll, id };
+	uint32_t at = index_find(&roll->now, id_hash(id), is, &wanted);
 
 	return at == INDEX_NONE ? NULL : roll->each[at];
 }
 
-struct event *who_event(const struct who *who, pmc_id_t id)
+struct log_event *registry_event(const struct registry *reg, pmc_id_t id)
 {
-	return roll_find(&who->events, id, is_event);
+	return roll_find(&reg->events, id, event_has_id);
 }
 
-struct process *who_process(const struct who *who, pid_t pid)
+struct log_process *registry_process(const struct registry *reg, pid_t pid)
 {
-	return roll_find(&who->processes, (uint32_t)pid, is_process);
+	return roll_find(&reg->processes, (uint32_t)pid, process_has_id);
 }
 
-struct thread *who_thread(const struct who *who, pid_t tid)
+struct log_thread *registry_thread(const struct registry *reg, pid_t tid)
 {
-	return roll_find(&who->threads, (uint32_t)tid, is_thread);
+	return roll_find(&reg->threads, (uint32_t)tid, thread_has_id);
 }
 
-/* A bearer of `size` zero bytes, the newest; not yet found by any number.  NULL: no memory. */
+/* A new entry of `size` zero bytes, which has no id yet.  NULL: no memory. */
 static void *roll_add(struct roll *roll, size_t size)
 {
 	void **each = grow(roll->each, &roll->size, (size_t)roll->n + 1, sizeof(*each));
@@ -157,11 +157,11 @@ static void *roll_add(struct roll *roll, size_t size)
 	return one;
 }
 
-/* From now on it is the newest who has the number. */
-static int roll_appoint(struct roll *roll, uint32_t number, is_it *is)
+/* Gives the id to the newest entry. */
+static int roll_set_id(struct roll *roll, uint32_t id, has_id *is)
 {
-	const struct wanted wanted = { roll, number };
-	uint32_t hash = hash_number(number), newest = roll->n - 1;
+	const struct wanted_id wanted = { roll, id };
+	uint32_t hash = id_hash(id), newest = roll->n - 1;
 	struct index_slot *slot;
 
 	if (index_reserve(&roll->now) != 0)
@@ -174,40 +174,40 @@ static int roll_appoint(struct roll *roll, uint32_t number, is_it *is)
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-struct text {
+struct wanted_text {
 	const struct roll *roll;
 	const char *text;
 };
 
-static bool is_text(const void *arg, uint32_t position)
+static bool text_is(const void *arg, uint32_t position)
 {
-	const struct text *t = arg;
+	const struct wanted_text *t = arg;
 
 	return strcmp(t->roll->each[position], t->text) == 0;
 }
 
-const char *who_keep(struct who *who, const char *text)
+const char *registry_text(struct registry *reg, const char *text)
 {
-	const struct text wanted = { &who->texts, text };
+	const struct wanted_text wanted = { &reg->texts, text };
 	uint64_t hash = 0;
 	uint32_t at;
 	char *copy;
 
 	for (const char *c = text; *c; c++)
 		hash = index_mix(hash, (unsigned char)*c);
-	at = index_find(&who->texts.now, index_fold(hash), is_text, &wanted);
+	at = index_find(&reg->texts.now, index_fold(hash), text_is, &wanted);
 	if (at != INDEX_NONE)
-		return who->texts.each[at];
-	copy = roll_add(&who->texts, strlen(text) + 1);
+		return reg->texts.each[at];
+	copy = roll_add(&reg->texts, strlen(text) + 1);
 	if (!copy)
 		return NULL;
 	memcpy(copy, text, strlen(text) + 1);
-	return index_add(&who->texts.now, index_fold(hash), who->texts.n - 1) == 0 ? copy : NULL;
+	return index_add(&reg->texts.now, index_fold(hash), reg->texts.n - 1) == 0 ? copy : NULL;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static bool event_wanted(const struct filter *filter, const char *name)
+static bool event_is_wanted(const struct filter *filter, const char *name)
 {
 	for (size_t i = 0; i < filter->nevents; i++)
 		if (strcmp(filter->events[i], name) == 0)
@@ -215,14 +215,14 @@ static bool event_wanted(const struct filter *filter, const char *name)
 	return !filter->nevents;
 }
 
-const char *who_lacks_event(const struct who *who)
+const char *registry_lacks_event(const struct registry *reg)
 {
-	for (size_t i = 0; i < who->filter->nevents; i++) {
-		const char *name = who->filter->events[i];
+	for (size_t i = 0; i < reg->filter->nevents; i++) {
+		const char *name = reg->filter->events[i];
 		bool found = false;
 
-		for (uint32_t n = 0; n < who->events.n && !found; n++) {
-			const struct event *e = who->events.each[n];
+		for (uint32_t n = 0; n < reg->events.n && !found; n++) {
+			const struct log_event *e = reg->events.each[n];
 
 			found = strcmp(e->shown.name, name) == 0;
 		}
@@ -232,15 +232,15 @@ const char *who_lacks_event(const struct who *who)
 	return NULL;
 }
 
-struct event *who_new_event(struct who *who, pmc_id_t id, const char *name)
+struct log_event *registry_add_event(struct registry *reg, pmc_id_t id, const char *name)
 {
-	uint32_t number = who->events.n, first = number, others = 0;
-	const char *kept = who_keep(who, name);
+	uint32_t number = reg->events.n, first = number, others = 0;
+	const char *kept = registry_text(reg, name);
 	char unique[PMC_NAME_MAX + 16];
-	struct event *e;
+	struct log_event *e;
 
 	for (uint32_t i = number; i--;) {
-		const struct event *other = who->events.each[i];
+		const struct log_event *other = reg->events.each[i];
 
 		if (other->shown.name == kept) {
 			first = i;
@@ -248,21 +248,21 @@ struct event *who_new_event(struct who *who, pmc_id_t id, const char *name)
 		}
 	}
 	snprintf(unique, sizeof(unique), "%.*s.%u", PMC_NAME_MAX, name, others);
-	e = kept ? roll_add(&who->events, sizeof(*e)) : NULL;
+	e = kept ? roll_add(&reg->events, sizeof(*e)) : NULL;
 	if (!e)
 		return NULL;
 	e->number = number;
 	e->shown.id = id;
 	e->shown.first = first;
 	e->shown.name = kept;
-	e->shown.unique = others ? who_keep(who, unique) : kept;
-	e->wanted = event_wanted(who->filter, name);
+	e->shown.unique = others ? registry_text(reg, unique) : kept;
+	e->wanted = event_is_wanted(reg->filter, name);
 	if (!e->shown.unique)
 		return NULL;
-	return roll_appoint(&who->events, id, is_event) == 0 ? e : NULL;
+	return roll_set_id(&reg->events, id, event_has_id) == 0 ? e : NULL;
 }
 
-bool who_same_event(const struct event *e, const char *name, uint64_t rate)
+bool registry_same_event(const struct log_event *e, const char *name, uint64_t rate)
 {
 	bool other_rate = rate && e->shown.rate && rate != e->shown.rate;
 
@@ -271,73 +271,73 @@ bool who_same_event(const struct event *e, const char *name, uint64_t rate)
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-static bool process_wanted(const struct who *who, const struct process *p)
+static bool process_is_wanted(const struct registry *reg, const struct log_process *p)
 {
-	for (size_t i = 0; i < who->regexes->n; i++) {
-		const struct regex *r = &who->regexes->each[i];
+	for (size_t i = 0; i < reg->regexes->n; i++) {
+		const struct regex *r = &reg->regexes->each[i];
 
 		if (r->by_number ? r->pid == p->shown.pid :
 				   regexec(&r->name, p->shown.name, 0, NULL, 0) == 0)
 			return true;
 	}
-	return !who->regexes->n;
+	return !reg->regexes->n;
 }
 
-struct process *who_new_process(struct who *who, pid_t pid)
+struct log_process *registry_add_process(struct registry *reg, pid_t pid)
 {
-	struct process *p = roll_add(&who->processes, sizeof(*p));
+	struct log_process *p = roll_add(&reg->processes, sizeof(*p));
 	char name[32];
 
 	if (!p)
 		return NULL;
 	snprintf(name, sizeof(name), "pid %d", (int)pid);
 	p->shown.pid = pid;
-	p->shown.number = who->processes.n - 1;
-	p->shown.name = who_keep(who, name);
+	p->shown.number = reg->processes.n - 1;
+	p->shown.name = registry_text(reg, name);
 	if (!p->shown.name)
 		return NULL;
-	p->wanted = process_wanted(who, p);
-	return roll_appoint(&who->processes, (uint32_t)pid, is_process) == 0 ? p : NULL;
+	p->wanted = process_is_wanted(reg, p);
+	return roll_set_id(&reg->processes, (uint32_t)pid, process_has_id) == 0 ? p : NULL;
 }
 
-int who_call_process(struct who *who, struct process *p, const char *name)
+int registry_name_process(struct registry *reg, struct log_process *p, const char *name)
 {
 	const char *kept;
 
 	if (!*name)
 		return 0;
-	kept = who_keep(who, name);
+	kept = registry_text(reg, name);
 	if (!kept)
 		return -ENOMEM;
 	p->shown.name = kept;
 	p->named = true;
-	p->wanted = process_wanted(who, p);
+	p->wanted = process_is_wanted(reg, p);
 	return 0;
 }
 
-int who_name_process(struct who *who, struct process *p, const char *path)
+int registry_set_path(struct registry *reg, struct log_process *p, const char *path)
 {
 	const char *kept;
 
 	if (!*path)
 		return 0;
-	kept = who_keep(who, path);
+	kept = registry_text(reg, path);
 	if (!kept)
 		return -ENOMEM;
 	p->shown.path = kept;
-	return who_call_process(who, p, path_name(path));
+	return registry_name_process(reg, p, path_name(path));
 }
 
-int who_call_thread(struct who *who, pid_t tid, const char *name)
+int registry_name_thread(struct registry *reg, pid_t tid, const char *name)
 {
-	struct thread *t;
+	struct log_thread *t;
 
 	if (!*name)
 		return 0;
-	t = roll_add(&who->threads, sizeof(*t));
+	t = roll_add(&reg->threads, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
 	t->shown.tid = tid;
-	t->shown.name = who_keep(who, name);
-	return t->shown.name ? roll_appoint(&who->threads, (uint32_t)tid, is_thread) : -ENOMEM;
+	t->shown.name = registry_text(reg, name);
+	return t->shown.name ? roll_set_id(&reg->threads, (uint32_t)tid, thread_has_id) : -ENOMEM;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Stacks of addresses as stacks of functions: see tree.h. */
-#include "index.h"
-#include "tree.h"
+#include "profile.h"
 
 /* What both kinds of sums are made of: each stack's samples, each place's functions. */
 struct source {

@@ -45,7 +45,8 @@ int objects_of_process(struct objects *objects, struct memory *memory, pid_t pid
 int objects_of_core(struct objects *objects, struct memory *memory, const struct elf *core);
 
 /* Of the lines of /proc/PID/maps that a saved region has behind its rings.  0 or -errno. */
-int objects_of_region(struct objects *objects, struct memory *file, const struct ktr_region *region);
+int objects_of_region(struct objects *objects, struct memory *file,
+		      const struct ktr_region *region);
 
 /* Where regions begin: the mappings of such files.  The number found, up to `most`. */
 size_t objects_regions(const struct objects *objects, uint64_t *bases, size_t most);

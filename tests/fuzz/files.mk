@@ -14,7 +14,7 @@ FUZZ_LIBS_ktr := -lelf
 FUZZ_SRCS_ktr := cli/common/buf.c $(filter-out cli/trace/kernel.c cli/trace/remote.c cli/trace/tracee.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)
 FUZZ_SRCS_symbols := $(patsubst %,cli/profile/%.c,symbol object files debug_file elf_names kernel jit dwarf \
-	demangle spans store) cli/common/buf.c
+	lines demangle spans store) cli/common/buf.c
 
 define FUZZ_RULE
 $$(O)/fuzz/$(1): tests/fuzz/$(1).c $$(FUZZ_SRCS_$(1))
