@@ -34,8 +34,8 @@ static void symbol_add(struct buf *symbols, uint64_t start, uint64_t size, uint3
 	buf_add(symbols, (const char *)&symbol, sizeof(symbol));
 }
 
-static void name_add(struct buf *symbols, struct buf *strings, const struct kernel_names *names,
-		     const struct kernel_name *e)
+static void strings_add(struct buf *symbols, struct buf *strings, const struct kernel_names *names,
+			const struct kernel_name *e)
 {
 	const char *name = names->text.data + e->name;
 
@@ -58,7 +58,7 @@ static void symbols_fill(const struct kernel_names *names, struct buf *symbols, 
 		uint64_t next = i + 1 < names->n ? list[i + 1].start : end + 1;
 
 		if (list[i].wanted || (i ? list[i - 1].wanted : names->lowest != 0))
-			name_add(symbols, strings, names, &list[i]);
+			strings_add(symbols, strings, names, &list[i]);
 		if (list[i].wanted && end < next)
 			symbol_add(symbols, end, next - end, 1);
 	}
@@ -79,7 +79,7 @@ static int write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-static Elf64_Ehdr header(uint64_t sections_at)
+static Elf64_Ehdr header_fill(uint64_t sections_at)
 {
 	Elf64_Ehdr head = {
 		.e_type = ET_EXEC, .e_machine = MACHINE, .e_version = EV_CURRENT,
@@ -101,7 +101,7 @@ int symbols_write(const struct kernel_names *names, int fd)
 	Elf64_Shdr section[SECTIONS] = { 0 };
 	uint64_t low = (names->lowest ? names->lowest : names->list[0].start) & ~4095ull;
 	const struct kernel_name *last = &names->list[names->n - 1];
-	Elf64_Ehdr head = header(sizeof(Elf64_Ehdr));
+	Elf64_Ehdr head = header_fill(sizeof(Elf64_Ehdr));
 	int err;
 
 	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the header");

@@ -34,7 +34,7 @@ struct origin {
 
 /* --- where entries come from ---------------------------------------------------------------- */
 
-static int read_process(const void *source, uint64_t offset, void *data, size_t len)
+static int origin_read_process(const void *source, uint64_t offset, void *data, size_t len)
 {
 	const struct origin *origin = source;
 
@@ -42,7 +42,7 @@ static int read_process(const void *source, uint64_t offset, void *data, size_t 
 	return tracee_read(&origin->proc, offset, data, len) ? -ESRCH : 0;
 }
 
-static int read_kernel(const void *source, uint64_t offset, void *data, size_t len)
+static int origin_read_kernel(const void *source, uint64_t offset, void *data, size_t len)
 {
 	const struct origin *origin = source;
 
@@ -53,7 +53,7 @@ static int read_kernel(const void *source, uint64_t offset, void *data, size_t l
 }
 
 /* The kernel's rings, all of them. */
-static int map_kernel(struct origin *origin, struct ktr_region *head, int fd)
+static int origin_map_kernel(struct origin *origin, struct ktr_region *head, int fd)
 {
 	const char *fault;
 	int err = region_map(fd, head, &origin->map, &fault);
@@ -71,7 +71,7 @@ static int map_kernel(struct origin *origin, struct ktr_region *head, int fd)
 	return 0;
 }
 
-static int open_kernel(struct origin *origin, struct alq *alq)
+static int origin_open_kernel(struct origin *origin, struct alq *alq)
 {
 	int fd, code = kern_connect();
 
@@ -81,13 +81,13 @@ static int open_kernel(struct origin *origin, struct alq *alq)
 	if (fd < 0)
 		return fail_pmc(errno == EPERM ? EX_NOPERM : EX_UNAVAILABLE,
 				"Cannot open the kernel's rings");
-	code = map_kernel(origin, &alq->head, fd);
+	code = origin_map_kernel(origin, &alq->head, fd);
 	close(fd);
-	alq->read = read_kernel;
+	alq->read = origin_read_kernel;
 	return code;
 }
 
-static int open_process(struct origin *origin, struct alq *alq, pid_t pid)
+static int origin_open_process(struct origin *origin, struct alq *alq, pid_t pid)
 {
 	int code;
 
@@ -96,11 +96,11 @@ static int open_process(struct origin *origin, struct alq *alq, pid_t pid)
 		return proc_fail(pid, errno == EINVAL ? -ESRCH : -errno, NULL);
 	code = proc_open(&origin->proc, pid);
 	alq->head = origin->proc.head;
-	alq->read = read_process;
+	alq->read = origin_read_process;
 	return code;
 }
 
-static void close_origin(struct origin *origin)
+static void origin_close(struct origin *origin)
 {
 	if (origin->map)
 		munmap((void *)origin->map, origin->size);
@@ -114,7 +114,7 @@ static void close_origin(struct origin *origin)
  * What a decoder needs of a process is gone with it: the last look counts, at what still had these
  * rings afterwards.
  */
-static void look_at_files(struct origin *origin, struct alq *alq)
+static void origin_list_files(struct origin *origin, struct alq *alq)
 {
 	struct buf files = { 0 };
 
@@ -132,7 +132,7 @@ static void look_at_files(struct origin *origin, struct alq *alq)
  * Nothing more can come: a process has called exec or made other rings; the daemon has ended or
  * made other rings, of another size or such that have not written what these have.
  */
-static bool replaced(const struct origin *origin, const struct alq *alq)
+static bool origin_replaced(const struct origin *origin, const struct alq *alq)
 {
 	uint64_t before, after;
 	struct pmc_ktr info;
@@ -164,7 +164,7 @@ static double seconds_now(void)
 }
 
 /* 0; 1 a signal or the process's end; -errno. */
-static int wait_a_little(const struct origin *origin, int signals, int ms)
+static int origin_wait(const struct origin *origin, int signals, int ms)
 {
 	struct pollfd fds[2] = {
 		{ .fd = signals, .events = POLLIN }, { .fd = origin->pidfd, .events = POLLIN },
@@ -175,7 +175,8 @@ static int wait_a_little(const struct origin *origin, int signals, int ms)
 }
 
 /* 0 it was ended; -errno: alq_pass()'s, of which -ESRCH is that of a process's rings. */
-static int drain(const struct ktrctl *ctl, struct origin *origin, struct alq *alq, int signals)
+static int origin_drain(const struct ktrctl *ctl, struct origin *origin, struct alq *alq,
+			int signals)
 {
 	double begin = seconds_now(), refreshed = begin;
 	int more = 0, ended = 0, err = 0;
@@ -184,14 +185,14 @@ static int drain(const struct ktrctl *ctl, struct origin *origin, struct alq *al
 	while (!ended && !gone && !err) {
 		double now = seconds_now();
 
-		ended = wait_a_little(origin, signals, more ? 0 : PAUSE_MS);
+		ended = origin_wait(origin, signals, more ? 0 : PAUSE_MS);
 		if (ended < 0)
 			return ended;
 		if (ctl->seconds > 0 && now - begin >= ctl->seconds)
 			ended = 1;
 		if (now - refreshed >= REFRESH_MS / 1e3) {
-			look_at_files(origin, alq);
-			gone = replaced(origin, alq);
+			origin_list_files(origin, alq);
+			gone = origin_replaced(origin, alq);
 			refreshed = now;
 		}
 		/* Also after the end: what was written before it is wanted. */
@@ -200,8 +201,8 @@ static int drain(const struct ktrctl *ctl, struct origin *origin, struct alq *al
 	return !err && gone ? -ESRCH : err;
 }
 
-static int report(const struct ktrctl *ctl, const struct origin *origin, const struct alq *alq,
-		  int err)
+static int origin_report(const struct ktrctl *ctl, const struct origin *origin,
+			 const struct alq *alq, int err)
 {
 	struct pollfd process = { .fd = origin->pidfd, .events = POLLIN };
 	struct buf out = { 0 };
@@ -216,16 +217,16 @@ static int report(const struct ktrctl *ctl, const struct origin *origin, const s
 	return put_buf(&out, 0);
 }
 
-static int run(const struct ktrctl *ctl, struct origin *origin, struct alq *alq, int signals)
+static int alq_run(const struct ktrctl *ctl, struct origin *origin, struct alq *alq, int signals)
 {
 	int end, err;
 
-	look_at_files(origin, alq);
+	origin_list_files(origin, alq);
 	err = alq_begin(alq);
 	if (!err) {
-		err = drain(ctl, origin, alq, signals);
+		err = origin_drain(ctl, origin, alq, signals);
 		if (err != -ESRCH)
-			look_at_files(origin, alq);
+			origin_list_files(origin, alq);
 		end = alq_end(alq);
 		if (end)
 			err = end;
@@ -234,11 +235,11 @@ static int run(const struct ktrctl *ctl, struct origin *origin, struct alq *alq,
 		errno = -err;
 		return fail_errno(EX_OSERR, "%s", ctl->args[0]);
 	}
-	return report(ctl, origin, alq, err);
+	return origin_report(ctl, origin, alq, err);
 }
 
 /* A new file: what is traced is not for everybody. */
-static int create(const char *path, int *fd)
+static int alq_create(const char *path, int *fd)
 {
 	struct output file;
 	struct stat st;
@@ -254,7 +255,7 @@ static int create(const char *path, int *fd)
 	return 0;
 }
 
-static int open_signals(int *fd)
+static int alq_open_signals(int *fd)
 {
 	sigset_t set;
 
@@ -273,15 +274,16 @@ int alq(const struct ktrctl *ctl)
 			   .max = ctl->max ? ctl->max : MAX_BYTES };
 	int signals = -1, code;
 
-	code = ctl->pid ? open_process(&origin, &alq, ctl->pid) : open_kernel(&origin, &alq);
+	code = ctl->pid ? origin_open_process(&origin, &alq, ctl->pid) :
+			  origin_open_kernel(&origin, &alq);
 	if (!code)
-		code = open_signals(&signals);
+		code = alq_open_signals(&signals);
 	if (!code)
-		code = create(ctl->args[0], &alq.fd);
+		code = alq_create(ctl->args[0], &alq.fd);
 	if (!code)
-		code = run(ctl, &origin, &alq, signals);
+		code = alq_run(ctl, &origin, &alq, signals);
 	alq_free(&alq);
-	close_origin(&origin);
+	origin_close(&origin);
 	if (signals >= 0)
 		close(signals);
 	if (alq.fd >= 0)

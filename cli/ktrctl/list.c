@@ -32,7 +32,7 @@ struct producer {
 };
 
 /* Another's name may hold anything. */
-static void put_name(struct buf *out, const char *name)
+static void producer_put_name(struct buf *out, const char *name)
 {
 	char plain[sizeof(((struct producer *)0)->name)];
 	size_t i = 0;
@@ -43,7 +43,7 @@ static void put_name(struct buf *out, const char *name)
 	buf_printf(out, "%-15s", plain);
 }
 
-static void put_text(struct buf *out, const struct producer *p)
+static void producer_put_text(struct buf *out, const struct producer *p)
 {
 	char mask[KTRMASK_TEXT];
 
@@ -51,7 +51,7 @@ static void put_text(struct buf *out, const struct producer *p)
 		buf_printf(out, "%-7d ", (int)p->pid);
 	else
 		buf_printf(out, "%-7s ", "-");
-	put_name(out, p->name);
+	producer_put_name(out, p->name);
 	if (p->state > FROZEN) {
 		buf_printf(out, " %8s %4s %14s %-10s -\n", "-", "-", "-", states[p->state]);
 		return;
@@ -62,7 +62,7 @@ static void put_text(struct buf *out, const struct producer *p)
 		   *p->stopped ? "; by " : "", p->stopped);
 }
 
-static void put_json(struct json *json, const struct producer *p)
+static void producer_put_json(struct json *json, const struct producer *p)
 {
 	char mask[KTRMASK_TEXT];
 
@@ -86,16 +86,16 @@ static void put_json(struct json *json, const struct producer *p)
 	json_close(json, '}');
 }
 
-static void put(const struct ktrctl *ctl, struct json *json, const struct producer *p)
+static void producer_put(const struct ktrctl *ctl, struct json *json, const struct producer *p)
 {
 	if (ctl->json)
-		put_json(json, p);
+		producer_put_json(json, p);
 	else
-		put_text(json->out, p);
+		producer_put_text(json->out, p);
 }
 
 /* 0, or why the kernel's line cannot be made. */
-static int put_kernel(const struct ktrctl *ctl, struct json *json)
+static int producer_put_kernel(const struct ktrctl *ctl, struct json *json)
 {
 	struct producer p = { .name = "kernel", .state = NO_DAEMON, .stopped = "" };
 	struct pmc_ktr info;
@@ -114,11 +114,11 @@ static int put_kernel(const struct ktrctl *ctl, struct json *json)
 		p.written = info.pk_written;
 		p.stopped = info.pk_stopped;
 	}
-	put(ctl, json, &p);
+	producer_put(ctl, json, &p);
 	return 0;
 }
 
-static void name_of(pid_t pid, char *name, size_t size)
+static void process_name(pid_t pid, char *name, size_t size)
 {
 	char path[32];
 	FILE *file;
@@ -133,7 +133,7 @@ static void name_of(pid_t pid, char *name, size_t size)
 }
 
 /* 0, or as tracee_open(). */
-static int fill(struct producer *p, const struct tracee *proc)
+static int producer_fill(struct producer *p, const struct tracee *proc)
 {
 	uint32_t saved = 0;
 	int err = tracee_get_mask(proc, &p->mask, &saved);
@@ -149,16 +149,16 @@ static int fill(struct producer *p, const struct tracee *proc)
 }
 
 /* One that has no rings, has ended, or may not even be looked at, is no producer. */
-static int put_process(const struct ktrctl *ctl, struct json *json, pid_t pid)
+static int producer_put_process(const struct ktrctl *ctl, struct json *json, pid_t pid)
 {
 	struct producer p = { .pid = pid, .stopped = "" };
 	struct tracee proc;
 	const char *fault = NULL;
 	int err = tracee_open(&proc, pid, &fault);
 
-	name_of(pid, p.name, sizeof(p.name));
+	process_name(pid, p.name, sizeof(p.name));
 	if (!err)
-		err = fill(&p, &proc);
+		err = producer_fill(&p, &proc);
 	if (err == -EPERM)
 		p.state = UNREADABLE;
 	else if (err == -EBADMSG || err == -EFAULT)
@@ -167,11 +167,11 @@ static int put_process(const struct ktrctl *ctl, struct json *json, pid_t pid)
 	if (ctl->pid && err)
 		return proc_fail(pid, err, fault);
 	if (!err || p.state != ON)
-		put(ctl, json, &p);
+		producer_put(ctl, json, &p);
 	return 0;
 }
 
-static int put_processes(const struct ktrctl *ctl, struct json *json)
+static int producers_put(const struct ktrctl *ctl, struct json *json)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
@@ -183,7 +183,7 @@ static int put_processes(const struct ktrctl *ctl, struct json *json)
 		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
 		if (pid > 0 && pid != getpid())
-			code = put_process(ctl, json, pid);
+			code = producer_put_process(ctl, json, pid);
 	}
 	closedir(dir);
 	return code;
@@ -203,11 +203,11 @@ int list_producers(const struct ktrctl *ctl)
 			   "CPUS", "WRITTEN", "STATE", "MASK");
 	}
 	if (ctl->pid) {
-		code = put_process(ctl, &json, ctl->pid);
+		code = producer_put_process(ctl, &json, ctl->pid);
 	} else {
-		code = put_kernel(ctl, &json);
+		code = producer_put_kernel(ctl, &json);
 		if (!code)
-			code = put_processes(ctl, &json);
+			code = producers_put(ctl, &json);
 	}
 	if (ctl->json) {
 		json_close(&json, ']');

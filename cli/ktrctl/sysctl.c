@@ -16,36 +16,36 @@
 #define VALUE_MAX 4096
 
 /* Where values come from and go to: the kernel, or a process that is open. */
-struct place {
+struct sysctl_place {
 	struct tracee *proc;	/* NULL: the kernel */
 	struct pmc_ktr info;	/* of the kernel */
 };
 
-typedef int get_value(struct place *place, char *text, size_t size);
-typedef int set_value(struct place *place, const char *text);
+typedef int get_value(struct sysctl_place *place, char *text, size_t size);
+typedef int set_value(struct sysctl_place *place, const char *text);
 
-static int put_number(char *text, size_t size, uint64_t number)
+static int sysctl_put_number(char *text, size_t size, uint64_t number)
 {
 	snprintf(text, size, "%llu", (unsigned long long)number);
 	return 0;
 }
 
-static int put_bits(char *text, size_t size, uint32_t bits)
+static int sysctl_put_bits(char *text, size_t size, uint32_t bits)
 {
 	snprintf(text, size, "0x%x", bits);
 	return 0;
 }
 
 /* As it is now: frozen rings have none. */
-static int get_mask(struct place *place, char *text, size_t size)
+static int mask_get(struct sysctl_place *place, char *text, size_t size)
 {
 	uint32_t mask = place->info.pk_mask, saved;
 	int code = place->proc ? proc_get_mask(place->proc, &mask, &saved) : 0;
 
-	return code ? code : put_bits(text, size, mask);
+	return code ? code : sysctl_put_bits(text, size, mask);
 }
 
-static int set_mask(struct place *place, const char *text)
+static int mask_set(struct sysctl_place *place, const char *text)
 {
 	uint32_t mask;
 	int code = parse_classes(text, &mask);
@@ -55,19 +55,19 @@ static int set_mask(struct place *place, const char *text)
 	return place->proc ? proc_set_mask(place->proc, mask) : kern_set_mask(mask);
 }
 
-static int get_compile(struct place *place, char *text, size_t size)
+static int compile_get(struct sysctl_place *place, char *text, size_t size)
 {
-	return put_bits(text, size,
-			place->proc ? place->proc->head.compile : place->info.pk_compile);
+	return sysctl_put_bits(text, size,
+			       place->proc ? place->proc->head.compile : place->info.pk_compile);
 }
 
-static int get_entries(struct place *place, char *text, size_t size)
+static int entries_get(struct sysctl_place *place, char *text, size_t size)
 {
-	return put_number(text, size,
-			  place->proc ? place->proc->head.entries : place->info.pk_entries);
+	return sysctl_put_number(text, size,
+				 place->proc ? place->proc->head.entries : place->info.pk_entries);
 }
 
-static int set_entries(struct place *place, const char *text)
+static int entries_set(struct sysctl_place *place, const char *text)
 {
 	const struct ktrctl ctl = {
 		.args = (char *[]){ (char *)text }, .nargs = 1,
@@ -76,20 +76,20 @@ static int set_entries(struct place *place, const char *text)
 	return place->proc ? proc_entries(&ctl) : kern_entries(&ctl);
 }
 
-static int get_version(struct place *place, char *text, size_t size)
+static int version_get(struct sysctl_place *place, char *text, size_t size)
 {
-	return put_number(text, size,
-			  place->proc ? place->proc->head.version : KTR_REGION_VERSION);
+	return sysctl_put_number(text, size,
+				 place->proc ? place->proc->head.version : KTR_REGION_VERSION);
 }
 
 /* The kernel's entries are printed by who follows them. */
-static int get_verbose(struct place *place, char *text, size_t size)
+static int verbose_get(struct sysctl_place *place, char *text, size_t size)
 {
-	return put_number(text, size, place->proc ? place->proc->head.verbose : 0);
+	return sysctl_put_number(text, size, place->proc ? place->proc->head.verbose : 0);
 }
 
 /* The fast writers heed neither: who asks for one of them at its start has the others. */
-static int check_heeds(const struct tracee *proc)
+static int verbose_check(const struct tracee *proc)
 {
 	if (proc->head.flags & KTR_REGION_RSEQ)
 		return fail(EX_UNAVAILABLE, "process %d was started without KTR_CPUMASK and "
@@ -97,7 +97,7 @@ static int check_heeds(const struct tracee *proc)
 	return 0;
 }
 
-static int set_verbose(struct place *place, const char *text)
+static int verbose_set(struct sysctl_place *place, const char *text)
 {
 	uint32_t verbose = (uint32_t)text[0] - '0';
 	int err, code;
@@ -107,7 +107,7 @@ static int set_verbose(struct place *place, const char *text)
 	if (!place->proc)
 		return fail(EX_USAGE, "debug.ktr.verbose is a program's (-p PID): \"tdump -l\" "
 			    "prints the kernel's entries");
-	code = check_heeds(place->proc);
+	code = verbose_check(place->proc);
 	if (code)
 		return code;
 	err = tracee_write(place->proc, offsetof(struct ktr_region, verbose), &verbose,
@@ -116,19 +116,19 @@ static int set_verbose(struct place *place, const char *text)
 	return err ? proc_fail(place->proc->pid, err, NULL) : 0;
 }
 
-static int get_clear(struct place *place, char *text, size_t size)
+static int clear_get(struct sysctl_place *place, char *text, size_t size)
 {
-	return put_number(text, size, 0);
+	return sysctl_put_number(text, size, 0);
 }
 
-static int set_clear(struct place *place, const char *text)
+static int clear_set(struct sysctl_place *place, const char *text)
 {
 	if (place->proc)
 		return fail(EX_USAGE, "option -p is not used with debug.ktr.clear");
 	return strcmp(text, "0") ? kern_control(PMC_KTR_CLEAR, NULL) : 0;
 }
 
-static int get_cpumask(struct place *place, char *text, size_t size)
+static int cpumask_get(struct sysctl_place *place, char *text, size_t size)
 {
 	struct pmc_tunable cpus;
 	struct cpulist list = { 0 };
@@ -154,7 +154,7 @@ static int get_cpumask(struct place *place, char *text, size_t size)
 	return 0;
 }
 
-static int set_cpumask(struct place *place, const char *text)
+static int cpumask_set(struct sysctl_place *place, const char *text)
 {
 	struct cpulist list;
 	int err, code;
@@ -163,7 +163,7 @@ static int set_cpumask(struct place *place, const char *text)
 		return kern_set("ktr.cpumask", text);
 	if (cpulist_parse(text, &list) || cpulist_next(&list, KTR_REGION_CPUS) >= 0)
 		return fail(EX_DATAERR, "\"%s\" is no list of CPUs: 0-3,5", text);
-	code = check_heeds(place->proc);
+	code = verbose_check(place->proc);
 	if (code)
 		return code;
 	memcpy(place->proc->head.cpumask, list.bits, sizeof(place->proc->head.cpumask));
@@ -178,13 +178,13 @@ static const struct {
 	set_value *set;
 	const char *why_not;	/* without `set` */
 } values[] = {
-	{ "clear", get_clear, set_clear, NULL },
-	{ "compile", get_compile, NULL, "\"ktrctl compile CLASSES\" loads the kernel's classes" },
-	{ "cpumask", get_cpumask, set_cpumask, NULL },
-	{ "entries", get_entries, set_entries, NULL },
-	{ "mask", get_mask, set_mask, NULL },
-	{ "verbose", get_verbose, set_verbose, NULL },
-	{ "version", get_version, NULL, "it is that of the rings' layout" },
+	{ "clear", clear_get, clear_set, NULL },
+	{ "compile", compile_get, NULL, "\"ktrctl compile CLASSES\" loads the kernel's classes" },
+	{ "cpumask", cpumask_get, cpumask_set, NULL },
+	{ "entries", entries_get, entries_set, NULL },
+	{ "mask", mask_get, mask_set, NULL },
+	{ "verbose", verbose_get, verbose_set, NULL },
+	{ "version", version_get, NULL, "it is that of the rings' layout" },
 };
 #define NVALUES (sizeof(values) / sizeof(values[0]))
 
@@ -193,7 +193,7 @@ bool is_sysctl(const char *word)
 	return !strcmp(word, "debug.ktr") || !strncmp(word, PREFIX, sizeof(PREFIX) - 1);
 }
 
-static int look(struct place *place, const struct ktrctl *ctl)
+static int sysctl_look(struct sysctl_place *place, const struct ktrctl *ctl)
 {
 	if (!ctl->pid)
 		return kern_info(&place->info);
@@ -203,8 +203,8 @@ static int look(struct place *place, const struct ktrctl *ctl)
 	return proc_open(place->proc, ctl->pid);
 }
 
-static int one(struct place *place, const struct ktrctl *ctl, size_t i, const char *value,
-	       struct buf *out)
+static int sysctl_one(struct sysctl_place *place, const struct ktrctl *ctl, size_t i,
+		      const char *value, struct buf *out)
 {
 	char before[VALUE_MAX], after[VALUE_MAX];
 	int code = values[i].get(place, before, sizeof(before));
@@ -216,24 +216,24 @@ static int one(struct place *place, const struct ktrctl *ctl, size_t i, const ch
 	if (!code)
 		code = values[i].set(place, value);
 	if (!code)
-		code = look(place, ctl);
+		code = sysctl_look(place, ctl);
 	if (!code)
 		code = values[i].get(place, after, sizeof(after));
 	buf_printf(out, PREFIX "%s: %s -> %s\n", values[i].name, before, after);
 	return code;
 }
 
-static int all(struct place *place, const struct ktrctl *ctl, struct buf *out)
+static int sysctl_all(struct sysctl_place *place, const struct ktrctl *ctl, struct buf *out)
 {
 	int code = 0;
 
 	for (size_t i = 0; i < NVALUES && !code; i++)
-		code = one(place, ctl, i, NULL, out);
+		code = sysctl_one(place, ctl, i, NULL, out);
 	return code;
 }
 
 /* The place of a name in values[], NVALUES if it is none. */
-static size_t find(const char *name, size_t len)
+static size_t sysctl_find(const char *name, size_t len)
 {
 	size_t i = 0;
 
@@ -247,10 +247,10 @@ int sysctl_run(const struct ktrctl *ctl)
 {
 	const char *name = strcmp(ctl->command, "debug.ktr") ? ctl->command + sizeof(PREFIX) - 1 :
 			   NULL;
-	size_t len = name ? strcspn(name, "=") : 0, i = name ? find(name, len) : 0;
+	size_t len = name ? strcspn(name, "=") : 0, i = name ? sysctl_find(name, len) : 0;
 	const char *value = name && name[len] ? name + len + 1 : NULL;
 	struct tracee proc = { .fd = -1 };
-	struct place place = { .proc = ctl->pid ? &proc : NULL };
+	struct sysctl_place place = { .proc = ctl->pid ? &proc : NULL };
 	struct buf out = { 0 };
 	int code;
 
@@ -263,9 +263,10 @@ int sysctl_run(const struct ktrctl *ctl)
 	if (value && !values[i].set)
 		return fail(EX_DATAERR, PREFIX "%s is read-only: %s", values[i].name,
 			    values[i].why_not);
-	code = look(&place, ctl);
+	code = sysctl_look(&place, ctl);
 	if (!code)
-		code = name ? one(&place, ctl, i, value, &out) : all(&place, ctl, &out);
+		code = name ? sysctl_one(&place, ctl, i, value, &out) :
+			      sysctl_all(&place, ctl, &out);
 	tracee_close(&proc);
 	return put_buf(&out, code);
 }

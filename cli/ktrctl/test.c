@@ -22,7 +22,7 @@ struct test_points {
 	void (*write)(uint64_t desc, uint64_t first, uint64_t second);
 };
 
-static double now(void)
+static double clock_ns(void)
 {
 	struct timespec t;
 
@@ -30,7 +30,7 @@ static double now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int load(struct test_points *points)
+static int points_load(struct test_points *points)
 {
 	void *library;
 
@@ -46,7 +46,7 @@ static int load(struct test_points *points)
 }
 
 /* Entries in our rings. */
-static int written(uint64_t *entries)
+static int ring_written(uint64_t *entries)
 {
 	struct tracee self;
 	int code = proc_open(&self, getpid()), err;
@@ -69,18 +69,18 @@ int self_test(const struct ktrctl *ctl)
 
 	if (ctl->nargs && parse_number(ctl->args[0], UINT32_MAX, &count))
 		return fail(EX_DATAERR, "\"%s\" is no number of entries", ctl->args[0]);
-	code = load(&points);
+	code = points_load(&points);
 	if (!code)
-		code = written(&before);
+		code = ring_written(&before);
 	if (code)
 		return code;
 	*points.mask |= KTR_GEN;
-	took = now();
+	took = clock_ns();
 	for (uint64_t i = 0; i < count; i++)
 		if (*points.mask & KTR_GEN)
 			points.write(desc, i, count);
-	took = now() - took;
-	code = written(&after);
+	took = clock_ns() - took;
+	code = ring_written(&after);
 	buf_printf(&out, "%llu entries in %.3f ms: %.1f ns each\n",
 		   (unsigned long long)(after - before), took / 1e6, took / (double)count);
 	return put_buf(&out, code);

@@ -34,19 +34,19 @@ static const struct opt options[] = {
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
-static void put_usage(FILE *file, const struct pctr_model *model)
+static void usage_put(FILE *file, const struct pctr_model *model)
 {
 	fprintf(file, "usage: pctr %s\n       pctr [-a | -C cpu] [-w sec]\n       pctr -T\n",
 		model->usage);
 }
 
-static int wrong(const struct pctr_model *model)
+static int args_wrong(const struct pctr_model *model)
 {
-	put_usage(stderr, model);
+	usage_put(stderr, model);
 	return FAILED;
 }
 
-static int parse_limited(const char *what, const char *text, int max, int *number)
+static int args_number(const char *what, const char *text, int max, int *number)
 {
 	const char *why;
 
@@ -54,14 +54,14 @@ static int parse_limited(const char *what, const char *text, int max, int *numbe
 	return why ? fail(FAILED, "%s is %s: %s", what, why, text) : 0;
 }
 
-static int parse_function(struct pctr *pctr, int letter, const char *arg)
+static int args_function(struct pctr *pctr, int letter, const char *arg)
 {
 	struct pctr_choice *choice = &pctr->choice;
 	int number = 0;
 
 	pctr->function = true;
 	if (!strchr(pctr->model->letters, letter))
-		return wrong(pctr->model);
+		return args_wrong(pctr->model);
 	switch (letter) {
 	case 'f':
 		return pctr_byte(arg, &choice->event) ? fail(FAILED, "invalid function number") : 0;
@@ -69,7 +69,7 @@ static int parse_function(struct pctr *pctr, int letter, const char *arg)
 		choice->has_unit = true;
 		return pctr_byte(arg, &choice->unit) ? fail(FAILED, "invalid unit mask number") : 0;
 	case 't':
-		if (parse_limited("threshold", arg, 255, &number))
+		if (args_number("threshold", arg, 255, &number))
 			return FAILED;
 		choice->threshold = (uint32_t)number;
 		return 0;
@@ -85,16 +85,16 @@ static int parse_function(struct pctr *pctr, int letter, const char *arg)
 	}
 }
 
-static int parse_option(struct pctr *pctr, int letter, const char *arg)
+static int args_option(struct pctr *pctr, int letter, const char *arg)
 {
 	switch (letter) {
 	case 'l':
 		pctr->list = true;
 		return 0;
 	case 's':
-		return parse_limited("counter number", arg, PCTR_NUM - 1, &pctr->ctr);
+		return args_number("counter number", arg, PCTR_NUM - 1, &pctr->ctr);
 	case 'C':
-		return parse_limited("CPU", arg, CPULIST_MAX, &pctr->cpu);
+		return args_number("CPU", arg, CPULIST_MAX, &pctr->cpu);
 	case 'a':
 		pctr->all = true;
 		return 0;
@@ -106,14 +106,14 @@ static int parse_option(struct pctr *pctr, int letter, const char *arg)
 		pctr->test = true;
 		return 0;
 	case '?':
-		return wrong(pctr->model);
+		return args_wrong(pctr->model);
 	default:
-		return parse_function(pctr, letter, arg);
+		return args_function(pctr, letter, arg);
 	}
 }
 
 /* One thing at a time, and each with its own options only. */
-static bool sound(const struct pctr *pctr)
+static bool args_check(const struct pctr *pctr)
 {
 	const struct pctr_choice *choice = &pctr->choice;
 	const bool sets = pctr->ctr >= 0;
@@ -136,13 +136,13 @@ int pctr_parse(struct pctr *pctr, int argc, char *argv[], bool *ended)
 		if (letter == OPT_VERSION)
 			return opt_version("pctr");
 		if (letter == OPT_HELP) {
-			put_usage(stdout, pctr->model);
+			usage_put(stdout, pctr->model);
 			opt_help(stdout, options, NOPTIONS, sizeof(options[0]));
 			return opt_flush_stdout();
 		}
-		code = parse_option(pctr, letter, optarg);
+		code = args_option(pctr, letter, optarg);
 	}
-	if (!code && (optind < argc || !sound(pctr)))
-		code = wrong(pctr->model);
+	if (!code && (optind < argc || !args_check(pctr)))
+		code = args_wrong(pctr->model);
 	return code;
 }

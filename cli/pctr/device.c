@@ -47,7 +47,7 @@ static const struct remedy of_request[] = {
 };
 
 /* "what: error: remedy" */
-static int fail_device(const char *what, const struct remedy *remedy)
+static int device_fail(const char *what, const struct remedy *remedy)
 {
 	const int err = errno;
 
@@ -56,17 +56,17 @@ static int fail_device(const char *what, const struct remedy *remedy)
 	return fail(FAILED, "%s: %s%s", what, strerror(err), remedy->err ? remedy->text : "");
 }
 
-static int fail_open(const char *what)
+static int device_fail_open(const char *what)
 {
 	char text[256];
 	int err = errno;
 
 	snprintf(text, sizeof(text), "%s: %s", what, device_name());
 	errno = err;
-	return fail_device(text, of_open);
+	return device_fail(text, of_open);
 }
 
-static int print(struct buf *out)
+static int device_print(struct buf *out)
 {
 	int code = 0;
 
@@ -90,7 +90,7 @@ int pctr_list(const struct pctr_model *model)
 	if (model->table->n == 0)
 		return fail(FAILED, "no events of this CPU (%s) are known by name; its manual's "
 			    "numbers can be set", model->name);
-	return print(&out);
+	return device_print(&out);
 }
 
 int pctr_set(const struct pctr *pctr)
@@ -107,17 +107,17 @@ int pctr_set(const struct pctr *pctr)
 			    pctr->choice.event);
 	fd = pctr_open(O_WRONLY);
 	if (fd < 0)
-		return fail_open("pctr_set_cntr");
+		return device_fail_open("pctr_set_cntr");
 	if (ioctl(fd, requests[pctr->ctr], &function) < 0)
 		code = errno == EINVAL && (unsigned int)pctr->ctr >= model->counters ?
 			       fail(FAILED, "only %d counters are supported", model->counters) :
-			       fail_device("pctr_set_cntr", of_request);
+			       device_fail("pctr_set_cntr", of_request);
 	close(fd);
 	return code;
 }
 
 /* The thread moves to a CPU. 0 or -errno. */
-static int move_to(int cpu)
+static int cpu_move_to(int cpu)
 {
 	cpu_set_t *set = CPU_ALLOC(CPULIST_MAX + 1);
 	size_t size = CPU_ALLOC_SIZE(CPULIST_MAX + 1);
@@ -132,9 +132,9 @@ static int move_to(int cpu)
 	return err;
 }
 
-static int read_on(int fd, int cpu, struct pctrst *state)
+static int cpu_read(int fd, int cpu, struct pctrst *state)
 {
-	int err = cpu < 0 ? 0 : move_to(cpu);
+	int err = cpu < 0 ? 0 : cpu_move_to(cpu);
 
 	if (err == -EINVAL)
 		return fail(FAILED, "CPU %d is not online, or not for this process", cpu);
@@ -142,11 +142,11 @@ static int read_on(int fd, int cpu, struct pctrst *state)
 		errno = -err;
 		return fail_errno(FAILED, "CPU %d", cpu);
 	}
-	return ioctl(fd, PCIOCRD, state) < 0 ? fail_device("pctr_read", of_request) : 0;
+	return ioctl(fd, PCIOCRD, state) < 0 ? device_fail("pctr_read", of_request) : 0;
 }
 
 /* The functions and the time are those of the last CPU. */
-static int read_all(int fd, struct pctrst *sum)
+static int cpus_read(int fd, struct pctrst *sum)
 {
 	pctrval total[PCTR_NUM] = { 0 };
 	struct cpulist cpus;
@@ -157,7 +157,7 @@ static int read_all(int fd, struct pctrst *sum)
 		return fail_errno(FAILED, "CPUs");
 	}
 	for (int cpu = -1; !code && (cpu = cpulist_next(&cpus, cpu + 1)) >= 0;) {
-		code = read_on(fd, cpu, sum);
+		code = cpu_read(fd, cpu, sum);
 		for (unsigned int i = 0; i < PCTR_NUM && !code; i++)
 			total[i] += sum->pctr_hwc[i];
 	}
@@ -165,16 +165,16 @@ static int read_all(int fd, struct pctrst *sum)
 	return code;
 }
 
-static int show_once(const struct pctr *pctr, int fd)
+static int cpus_show(const struct pctr *pctr, int fd)
 {
 	struct pctrst state = { 0 };
 	struct buf out = { 0 };
-	int code = pctr->all ? read_all(fd, &state) : read_on(fd, pctr->cpu, &state);
+	int code = pctr->all ? cpus_read(fd, &state) : cpu_read(fd, pctr->cpu, &state);
 
 	if (code)
 		return code;
 	pctr_reading_put(&out, pctr->model, &state, pctr_counters(pctr->model, &state));
-	return print(&out);
+	return device_print(&out);
 }
 
 int pctr_show(const struct pctr *pctr)
@@ -186,9 +186,9 @@ int pctr_show(const struct pctr *pctr)
 	int code, fd = pctr_open(O_RDONLY);
 
 	if (fd < 0)
-		return fail_open("pctr_read");
+		return device_fail_open("pctr_read");
 	do
-		code = show_once(pctr, fd);
+		code = cpus_show(pctr, fd);
 	while (!code && pctr->every > 0 && nanosleep(&pause, NULL) == 0);
 	close(fd);
 	return code;
@@ -196,7 +196,7 @@ int pctr_show(const struct pctr *pctr)
 
 /* --- the self test --------------------------------------------------------------------------- */
 
-static double now_ns(void)
+static double clock_ns(void)
 {
 	struct timespec ts;
 
@@ -211,13 +211,13 @@ struct stamps {
 
 typedef bool test_call(int fd, struct stamps *stamps);
 
-static bool call_rdtsc(int fd, struct stamps *stamps)
+static bool test_rdtsc(int fd, struct stamps *stamps)
 {
 	return rdtsc() != 0;
 }
 
 /* Both are between before and after. */
-static bool call_read(int fd, struct stamps *stamps)
+static bool test_read(int fd, struct stamps *stamps)
 {
 	struct pctrst state;
 	pctrval before = rdtsc(), after, off;
@@ -236,7 +236,7 @@ static bool call_read(int fd, struct stamps *stamps)
 	return true;
 }
 
-static bool call_rdpmc(int fd, struct stamps *stamps)
+static bool test_rdpmc(int fd, struct stamps *stamps)
 {
 	return rdpmc(0) <= 0xffffffffffull;
 }
@@ -247,26 +247,27 @@ int pctr_test(void)
 		const char *name;
 		test_call *call;
 	} tests[] = {
-		{ "rdtsc()", call_rdtsc },
-		{ "PCIOCRD", call_read },
-		{ "rdpmc(0)", call_rdpmc },
+		{ "rdtsc()", test_rdtsc },
+		{ "PCIOCRD", test_read },
+		{ "rdpmc(0)", test_rdpmc },
 	};
 	struct stamps stamps = { 0 };
 	int code = 0, fd = pctr_open(O_RDONLY);
 
 	if (fd < 0)
-		return fail_open("pctr_read");
+		return device_fail_open("pctr_read");
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]) && !code; i++) {
-		double begin = now_ns();
+		double begin = clock_ns();
 
 		errno = 0;
 		for (int n = 0; n < TEST_CALLS && !code; n++)
 			if (!tests[i].call(fd, &stamps))
-				code = errno ? fail_device(tests[i].name, of_request) :
-				       fail(FAILED, "%s: its figures are not sound",
-					    tests[i].name);
+				code = errno ? device_fail(tests[i].name, of_request) :
+					       fail(FAILED, "%s: its figures are not sound",
+						    tests[i].name);
 		if (!code)
-			printf("%-8s %10.0f ns\n", tests[i].name, (now_ns() - begin) / TEST_CALLS);
+			printf("%-8s %10.0f ns\n", tests[i].name,
+			       (clock_ns() - begin) / TEST_CALLS);
 	}
 	if (!code)
 		printf("stamp    +-%8llu ticks, %llu at worst\n", stamps.sum / TEST_CALLS,

@@ -30,37 +30,37 @@ static const struct pctr_model
 	};
 
 /* Family and model as both vendors extend them. */
-static unsigned int family_of(uint32_t id)
+static unsigned int cpuid_family(uint32_t id)
 {
 	unsigned int family = id >> 8 & 0xf;
 
 	return family == 0xf ? family + (id >> 20 & 0xff) : family;
 }
 
-static unsigned int model_of(uint32_t id)
+static unsigned int cpuid_model(uint32_t id)
 {
 	return (id >> 4 & 0xf) | (id >> 12 & 0xf0);
 }
 
-static const struct pctr_model *intel_model(uint32_t id)
+static const struct pctr_model *cpuid_intel(uint32_t id)
 {
-	if (family_of(id) == 15)
+	if (cpuid_family(id) == 15)
 		return &netburst;
-	if (family_of(id) != 6)
+	if (cpuid_family(id) != 6)
 		return &intel;
-	switch (model_of(id)) {
+	switch (cpuid_model(id)) {
 	case 0x0f: case 0x16: case 0x17: case 0x1d:
 		return &core2;
 	default:
-		return model_of(id) < 0x0f ? &p6 : &intel;
+		return cpuid_model(id) < 0x0f ? &p6 : &intel;
 	}
 }
 
 const struct pctr_model *pctr_model(const char *vendor, uint32_t id)
 {
 	if (!strcmp(vendor, "GenuineIntel"))
-		return intel_model(id);
+		return cpuid_intel(id);
 	if (!strcmp(vendor, "AuthenticAMD") || !strcmp(vendor, "HygonGenuine"))
-		return family_of(id) < 0x17 ? &k8 : &zen;
+		return cpuid_family(id) < 0x17 ? &k8 : &zen;
 	return strcmp(vendor, "ARM") ? &other : &arm;
 }

@@ -31,7 +31,7 @@ const struct pctr_event *pctr_event_find(const struct pctr_model *model, uint32_
 	return any;
 }
 
-static const struct pctr_event *first_of(const struct pctr_model *model, uint32_t event)
+static const struct pctr_event *word_first(const struct pctr_model *model, uint32_t event)
 {
 	for (size_t i = 0; i < model->table->n; i++)
 		if (model->table->events[i].event == event)
@@ -41,7 +41,7 @@ static const struct pctr_event *first_of(const struct pctr_model *model, uint32_
 
 int pctr_word(const struct pctr_model *model, const struct pctr_choice *choice, uint32_t *function)
 {
-	const struct pctr_event *e = first_of(model, choice->event);
+	const struct pctr_event *e = word_first(model, choice->event);
 	uint32_t unit = choice->unit << PCTR_UM_SHIFT | choice->lines;
 	uint32_t rings = choice->flags & (PCTR_U | PCTR_K);
 
@@ -61,7 +61,7 @@ int pctr_word(const struct pctr_model *model, const struct pctr_choice *choice, 
 }
 
 /* The letters of a unit mask, '-' for a bit that is not set; "" if the event has none. */
-static void unit_letters(const struct pctr_event *e, uint32_t function, char letters[6])
+static void word_unit_letters(const struct pctr_event *e, uint32_t function, char letters[6])
 {
 	static const struct {
 		uint8_t flag;
@@ -91,7 +91,7 @@ void pctr_word_put(struct buf *out, const struct pctr_model *model, uint32_t fun
 		buf_printf(out, "+%d", THRESHOLD(function));
 	if (!model->named)
 		return;
-	unit_letters(e, function, letters);
+	word_unit_letters(e, function, letters);
 	buf_printf(out, " %s %s", letters, e ? e->name : "unknown function");
 }
 
@@ -117,7 +117,7 @@ unsigned int pctr_counters(const struct pctr_model *model, const struct pctrst *
 }
 
 /* Words, folded. */
-static void put_description(struct buf *out, const char *text)
+static void word_put_description(struct buf *out, const char *text)
 {
 	size_t column = 0;
 
@@ -142,7 +142,7 @@ void pctr_event_put(struct buf *out, const struct pctr_event *event)
 		   event->flags & PCTR_CTR0 ? "  (ctr0 only)" : "",
 		   event->flags & PCTR_CTR1 ? "  (ctr1 only)" : "",
 		   event->flags & PCTR_UNIT ? "  (needs unit mask)" : "");
-	put_description(out, event->text);
+	word_put_description(out, event->text);
 }
 
 int pctr_byte(const char *text, uint32_t *value)

@@ -13,7 +13,7 @@
 
 /* --- binary.c: the file whose code is shown ------------------------------------------------- */
 
-struct segment {
+struct code_segment {
 	uint64_t offset, address, size;	/* of what the file holds */
 };
 
@@ -27,7 +27,7 @@ struct binary {
 	unsigned int machine;	/* EM_… */
 	bool kernel;		/* it exports symbols to modules */
 	time_t changed;
-	struct segment *segments;	/* those that hold code */
+	struct code_segment *segments;	/* those that hold code */
 	size_t nsegments;
 };
 
@@ -58,7 +58,7 @@ size_t disasm_step(struct disasm *d, const uint8_t *code, size_t len, uint64_t a
 struct sources {
 	const char *dir;	/* --source, NULL: files are where they were compiled */
 	time_t compiled;	/* what is newer may have other lines */
-	struct source *files;
+	struct source_file *files;
 	size_t nfiles;
 };
 
@@ -71,7 +71,7 @@ void sources_free(struct sources *s);
 /* --- hits.c: samples of each instruction ---------------------------------------------------- */
 
 /* Counts are vectors with an element for each event. */
-struct function {
+struct hit_function {
 	const struct symbol *symbol;
 	uint64_t start, end;	/* file offsets; as far as is known when the symbol tells no size */
 	size_t first, n;	/* of hits.offsets */
@@ -87,7 +87,7 @@ struct hits {
 	uint64_t *offsets;	/* sorted, no two are equal */
 	uint64_t *counts;	/* nevents for each offset */
 	size_t noffsets;
-	struct function *functions;	/* greatest share first */
+	struct hit_function *functions;	/* greatest share first */
 	size_t nfunctions;
 };
 
@@ -109,7 +109,7 @@ enum view {
 
 enum row_kind { ROW_SOURCE, ROW_CODE, ROW_PLACE };
 
-struct row {
+struct listing_row {
 	enum row_kind kind;
 	unsigned int line;	/* of ROW_SOURCE */
 	size_t text;		/* in listing.text, with a NUL */
@@ -118,7 +118,7 @@ struct row {
 
 struct listing {
 	size_t nevents;
-	struct row *rows;
+	struct listing_row *rows;
 	uint64_t *counts;	/* nevents for each row */
 	size_t nrows, rows_room, counts_room;
 	struct buf text;
@@ -139,14 +139,14 @@ struct annotate {
 };
 
 /* The rows of a function; listing_free() in either case.  0 or an exit code. */
-int listing_make(struct listing *l, struct annotate *a, const struct function *f);
+int listing_make(struct listing *l, struct annotate *a, const struct hit_function *f);
 /* A disasm_name for a struct annotate. */
 void listing_name(void *arg, uint64_t address, struct buf *out);
 void listing_free(struct listing *l);
 
 /* --- text.c, html.c: all functions above the limit ------------------------------------------ */
 
-bool annotate_wants(const struct annotate *a, const struct function *f);
+bool annotate_wants(const struct annotate *a, const struct hit_function *f);
 int annotate_text(struct annotate *a, struct buf *out);
 int annotate_html(struct annotate *a, struct buf *out);
 

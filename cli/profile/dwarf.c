@@ -36,7 +36,7 @@
 struct unit {
 	Dwarf_Die die;		/* its lines and ranges */
 	Dwarf_Die body;		/* its functions: in another file, if it is split */
-	struct lines lines;	/* of the die, if `lined` */
+	struct line_table lines;	/* of the die, if `lined` */
 	Dwarf_Die *functions;
 	size_t nfunctions, functions_room;
 	struct spans spans;	/* of the functions */
@@ -49,7 +49,7 @@ struct dwarf {
 	struct unit *units;
 	size_t nunits, units_room;
 	struct spans spans;	/* of the units */
-	struct table paths;
+	struct item_table paths;
 };
 
 /* A file's name that is relative to its unit's folder, and what both make. */
@@ -324,7 +324,7 @@ static bool path_is(const void *item, const void *key)
 static const char *path_whole(struct object *o, struct unit *u, const char *name)
 {
 	struct path key = { .name = name }, *path;
-	struct table *paths = &o->dwarf->paths;
+	struct item_table *paths = &o->dwarf->paths;
 	struct arena *arena = &o->symbols->arena;
 	Dwarf_Attribute attr;
 	uint64_t hash;
@@ -356,7 +356,7 @@ static const char *path_whole(struct object *o, struct unit *u, const char *name
 /* A file of the unit's own table, in its folder as libdw would have it. */
 static const char *unit_lined_file(struct object *o, struct unit *u, uint64_t number)
 {
-	struct lines *l = &u->lines;
+	struct line_table *l = &u->lines;
 	struct line_file *file = number < l->nfiles ? &l->files[number] : NULL;
 	const char *folder, *name;
 	size_t size;

@@ -57,7 +57,7 @@ void entries_free(struct entries *e)
 }
 
 /* As a debugger chooses: functions, then what is visible, then what has a size. */
-static uint32_t quality(const GElf_Sym *sym, const char *name)
+static uint32_t symbol_quality(const GElf_Sym *sym, const char *name)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
 	uint32_t binding = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 2 : bind == STB_WEAK;
@@ -69,7 +69,7 @@ static uint32_t quality(const GElf_Sym *sym, const char *name)
 	       (sym->st_size ? 8u : 0) + plain;
 }
 
-static bool is_code(const GElf_Sym *sym, const char *name)
+static bool symbol_is_code(const GElf_Sym *sym, const char *name)
 {
 	switch (GELF_ST_TYPE(sym->st_info)) {
 	case STT_FUNC:
@@ -84,7 +84,7 @@ static bool is_code(const GElf_Sym *sym, const char *name)
 }
 
 /* Of the table that a symbol of libdwfl's came from: only libelf checks the ends of strings. */
-static size_t strings_of(Elf *elf)
+static size_t elf_strings(Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	size_t dynamic = 0;
@@ -101,7 +101,7 @@ static size_t strings_of(Elf *elf)
 	return dynamic;
 }
 
-static int add_candidate(struct candidates *c, const struct candidate *candidate)
+static int candidates_add(struct candidates *c, const struct candidate *candidate)
 {
 	struct candidate *longer = grow(c->list, &c->room, c->n + 1, sizeof(*longer));
 
@@ -113,7 +113,7 @@ static int add_candidate(struct candidates *c, const struct candidate *candidate
 }
 
 /* Where the section of a symbol without size ends; only code has an end. */
-static bool section_end(Elf *elf, GElf_Word index, uint64_t bias, uint64_t *end)
+static bool section_code_end(Elf *elf, GElf_Word index, uint64_t bias, uint64_t *end)
 {
 	GElf_Shdr h;
 
@@ -123,7 +123,7 @@ static bool section_end(Elf *elf, GElf_Word index, uint64_t bias, uint64_t *end)
 	return true;
 }
 
-static int table_candidates(struct object *o, struct candidates *c)
+static int candidates_add_table(struct object *o, struct candidates *c)
 {
 	int n = dwfl_module_getsymtab(o->module);
 	Elf *elf, *last = NULL;
@@ -141,24 +141,24 @@ static int table_candidates(struct object *o, struct candidates *c)
 		    !elf || section == SHN_UNDEF || section == SHN_ABS)
 			continue;
 		if (elf != last)
-			strings = strings_of(elf);
+			strings = elf_strings(elf);
 		last = elf;
 		it.name = elf_strptr(elf, strings, sym.st_name);
-		if (!it.name || !*it.name || !is_code(&sym, it.name) ||
-		    !section_end(elf, section, bias, &it.end))
+		if (!it.name || !*it.name || !symbol_is_code(&sym, it.name) ||
+		    !section_code_end(elf, section, bias, &it.end))
 			continue;
 		it.start = start;
 		it.size = sym.st_size;
 		if (it.size)
 			it.end = start + it.size;
-		it.quality = quality(&sym, it.name);
+		it.quality = symbol_quality(&sym, it.name);
 		if (it.end > it.start)
-			err = add_candidate(c, &it);
+			err = candidates_add(c, &it);
 	}
 	return err;
 }
 
-static const char *relocation_name(Elf *elf, Elf_Data *relocations, int i, size_t symtab)
+static const char *stub_relocation(Elf *elf, Elf_Data *relocations, int i, size_t symtab)
 {
 	Elf_Scn *section = elf_getscn(elf, symtab);
 	Elf_Data *symbols = section ? elf_getdata(section, NULL) : NULL;
@@ -183,8 +183,8 @@ static const char *stub_name(struct arena *a, const char *name)
 }
 
 /* Stubs that call through the PLT, one for each relocation of .rela.plt, in their order. */
-static int stub_candidates(struct object *o, Elf *elf, const GElf_Shdr *plt, Elf_Scn *relocations,
-			   struct candidates *c)
+static int candidates_add_stubs(struct object *o, Elf *elf, const GElf_Shdr *plt,
+				Elf_Scn *relocations, struct candidates *c)
 {
 	const uint64_t stub = 16;
 	Elf_Data *data = elf_getdata(relocations, NULL);
@@ -199,7 +199,7 @@ static int stub_candidates(struct object *o, Elf *elf, const GElf_Shdr *plt, Elf
 	if (n > plt->sh_size / stub || head > 2 * stub)
 		return 0;
 	for (uint64_t i = 0; !err && i < n; i++) {
-		const char *name = relocation_name(elf, data, (int)i, h.sh_link);
+		const char *name = stub_relocation(elf, data, (int)i, h.sh_link);
 		struct candidate it = { .size = stub,
 					.start = plt->sh_addr + o->bias + head + i * stub };
 
@@ -207,12 +207,12 @@ static int stub_candidates(struct object *o, Elf *elf, const GElf_Shdr *plt, Elf
 			continue;
 		it.name = stub_name(&o->symbols->arena, name);
 		it.end = it.start + stub;
-		err = it.name ? add_candidate(c, &it) : -ENOMEM;
+		err = it.name ? candidates_add(c, &it) : -ENOMEM;
 	}
 	return err;
 }
 
-static int plt_candidates(struct object *o, struct candidates *c)
+static int candidates_add_plt(struct object *o, struct candidates *c)
 {
 	Elf *elf = dwfl_module_getelf(o->module, &(GElf_Addr){ 0 });
 	Elf_Scn *section = NULL, *relocations = NULL;
@@ -231,10 +231,10 @@ static int plt_candidates(struct object *o, struct candidates *c)
 		if (strcmp(name, ".plt.sec") == 0 || (strcmp(name, ".plt") == 0 && !plt.sh_size))
 			plt = h;
 	}
-	return relocations && plt.sh_size ? stub_candidates(o, elf, &plt, relocations, c) : 0;
+	return relocations && plt.sh_size ? candidates_add_stubs(o, elf, &plt, relocations, c) : 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int candidate_order(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -246,8 +246,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Of candidates with the same start; without a size only one counts, up to where the next begin. */
-static int keep_group(struct entries *e, struct candidate *c, size_t n, uint64_t next,
-		      uint32_t rank)
+static int entries_add_group(struct entries *e, struct candidate *c, size_t n, uint64_t next,
+			     uint32_t rank)
 {
 	bool sized = false;
 	int err = 0;
@@ -267,7 +267,7 @@ static int keep_group(struct entries *e, struct candidate *c, size_t n, uint64_t
 }
 
 /* Labels without a size inside of a function are part of it. */
-static int keep(struct entries *e, const struct candidates *c)
+static int entries_add_candidates(struct entries *e, const struct candidates *c)
 {
 	uint64_t sized_end = 0;
 	int err = 0;
@@ -279,8 +279,9 @@ static int keep(struct entries *e, const struct candidates *c)
 		for (n = 0; i + n < c->n && first[n].start == first->start; n++)
 			sized |= first[n].size != 0;
 		if (sized || first->start >= sized_end)
-			err = keep_group(e, first, n, i + n < c->n ? first[n].start : UINT64_MAX,
-					 (uint32_t)i);
+			err = entries_add_group(e, first, n,
+						i + n < c->n ? first[n].start : UINT64_MAX,
+						(uint32_t)i);
 		for (size_t j = 0; j < n; j++)
 			if (first[j].size && first[j].end > sized_end)
 				sized_end = first[j].end;
@@ -295,12 +296,12 @@ int elf_names(struct object *o)
 
 	if (!o->module)
 		return 0;
-	err = table_candidates(o, &c);
+	err = candidates_add_table(o, &c);
 	if (!err)
-		err = plt_candidates(o, &c);
+		err = candidates_add_plt(o, &c);
 	if (!err && c.n) {
-		qsort(c.list, c.n, sizeof(*c.list), by_start);
-		err = keep(&o->names, &c);
+		qsort(c.list, c.n, sizeof(*c.list), candidate_order);
+		err = entries_add_candidates(&o->names, &c);
 	}
 	free(c.list);
 	return err ? err : spans_sort(&o->names.spans);

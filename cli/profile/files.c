@@ -17,7 +17,7 @@
 
 #define READ (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-static int open_inside(const char *root, const char *path, uint64_t resolve)
+static int file_open_inside(const char *root, const char *path, uint64_t resolve)
 {
 	struct open_how how = { .flags = READ, .resolve = resolve | RESOLVE_IN_ROOT };
 	int dir = open(root && *root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -46,14 +46,14 @@ int file_open(const char *root, const char *path)
 			return -errno;
 		path = real;
 	}
-	fd = open_inside(root, path, RESOLVE_NO_MAGICLINKS);
+	fd = file_open_inside(root, path, RESOLVE_NO_MAGICLINKS);
 	free(real);
 	return fd;
 }
 
 int file_open_itself(const char *root, const char *path)
 {
-	return open_inside(root, path, RESOLVE_NO_SYMLINKS);
+	return file_open_inside(root, path, RESOLVE_NO_SYMLINKS);
 }
 
 /*

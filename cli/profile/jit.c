@@ -29,15 +29,15 @@ struct jit {
 	uint64_t bad;		/* lines that are none */
 };
 
-static const char *root_of(const struct object *o)
+static const char *jit_root(const struct object *o)
 {
 	return *o->jit->root ? o->jit->root : o->symbols->config.root;
 }
 
 /* -errno, or the descriptor of a map that may be believed. */
-static int open_map(struct object *o, struct stat *st)
+static int jit_open_map(struct object *o, struct stat *st)
 {
-	const char *root = root_of(o);
+	const char *root = jit_root(o);
 	int fd = file_open_itself(root, o->jit->path);
 
 	if (fd < 0)
@@ -54,7 +54,7 @@ static int open_map(struct object *o, struct stat *st)
 }
 
 /* A line without its end. */
-static int add_line(struct object *o, char *line)
+static int jit_add_line(struct object *o, char *line)
 {
 	uint64_t start, size;
 	char *end, *name;
@@ -83,7 +83,7 @@ bad:
 }
 
 /* The last line may be half of one: it is read again when there is more. */
-static int add_lines(struct object *o, char *text, size_t len)
+static int jit_add_lines(struct object *o, char *text, size_t len)
 {
 	char *line = text, *end;
 	int err = 0;
@@ -91,17 +91,17 @@ static int add_lines(struct object *o, char *text, size_t len)
 	for (; !err && line < text + len; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(text + len - line));
 		if (!end) {
-			err = add_line(o, line);
+			err = jit_add_line(o, line);
 			break;
 		}
 		*end = '\0';
-		err = add_line(o, line);
+		err = jit_add_line(o, line);
 	}
 	o->jit->done += line - text;
 	return err ? err : spans_sort(&o->names.spans);
 }
 
-static int read_map(struct object *o, int fd, const struct stat *st)
+static int jit_read_map(struct object *o, int fd, const struct stat *st)
 {
 	struct jit *j = o->jit;
 	size_t len = 0, room;
@@ -123,7 +123,7 @@ static int read_map(struct object *o, int fd, const struct stat *st)
 		len += n > 0 ? (size_t)n : 0;
 	}
 	text[len] = '\0';
-	err = add_lines(o, text, len);
+	err = jit_add_lines(o, text, len);
 	free(text);
 	j->ino = st->st_ino;
 	j->size = st->st_size;
@@ -135,16 +135,16 @@ static int read_map(struct object *o, int fd, const struct stat *st)
 bool jit_refresh(struct object *o)
 {
 	struct jit *j = o->jit;
-	const char *root = root_of(o);
+	const char *root = jit_root(o);
 	bool changed = false;
 	struct stat st;
-	int fd = open_map(o, &st);
+	int fd = jit_open_map(o, &st);
 
 	if (fd < 0)
 		return false;
 	if (!j->ino || st.st_ino != j->ino || st.st_size != j->size ||
 	    st.st_mtim.tv_sec != j->mtime.tv_sec || st.st_mtim.tv_nsec != j->mtime.tv_nsec) {
-		changed = read_map(o, fd, &st) == 0;
+		changed = jit_read_map(o, fd, &st) == 0;
 		o->image.state = IMAGE_OPEN;
 		o->image.why = NULL;
 		if (j->bad)
@@ -164,7 +164,7 @@ struct entry *jit_find(struct object *o, uint64_t address)
 }
 
 /* What the process calls itself, in the namespace it is in. */
-static pid_t innermost_pid(pid_t pid)
+static pid_t pid_innermost(pid_t pid)
 {
 	char path[32], line[512];
 	const char *last;
@@ -181,7 +181,7 @@ static pid_t innermost_pid(pid_t pid)
 }
 
 /* A process that -r tells about is none of ours. */
-static void locate(struct object *o, pid_t pid)
+static void jit_locate(struct object *o, pid_t pid)
 {
 	const char *root = o->symbols->config.root;
 	struct jit *j = o->jit;
@@ -192,7 +192,7 @@ static void locate(struct object *o, pid_t pid)
 	if ((!root || !*root) && stat(j->path, &st) == 0) {
 		j->user = st.st_uid;
 		snprintf(j->root, sizeof(j->root), "/proc/%d/root", (int)pid);
-		pid = innermost_pid(pid);
+		pid = pid_innermost(pid);
 	}
 	snprintf(j->path, sizeof(j->path), "/tmp/perf-%d.map", (int)pid);
 }
@@ -207,11 +207,11 @@ int jit_open(struct object *o, pid_t pid)
 		if (!o->jit)
 			return -ENOMEM;
 		o->kind = OBJECT_JIT;
-		locate(o, pid);
+		jit_locate(o, pid);
 	}
 	if (o->jit->ino)
 		return 0;
-	fd = open_map(o, &st);
+	fd = jit_open_map(o, &st);
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;

@@ -19,7 +19,7 @@
 
 #define KERNEL "[kernel"
 
-static bool is_module(const struct object *o)
+static bool object_is_module(const struct object *o)
 {
 	return o->image.path[0] == '[' && strncmp(o->image.path, KERNEL, strlen(KERNEL)) != 0;
 }
@@ -37,7 +37,7 @@ static int module_name(const struct object *o, char *to, size_t size)
 
 /* --- vmlinux ----------------------------------------------------------------------------- */
 
-static bool find_base(struct object *o)
+static bool kernel_find_base(struct object *o)
 {
 	int n = dwfl_module_getsymtab(o->module);
 	bool found = false;
@@ -57,7 +57,7 @@ static bool find_base(struct object *o)
 	return found;
 }
 
-static int take_vmlinux(struct object *o, const char *root, const char *path)
+static int vmlinux_take(struct object *o, const char *root, const char *path)
 {
 	char file[PATH_MAX];
 	int fd = file_open(root, path), err;
@@ -66,7 +66,7 @@ static int take_vmlinux(struct object *o, const char *root, const char *path)
 		return fd;
 	snprintf(file, sizeof(file), "%s%s", root ? root : "", path);
 	err = object_take(o, fd, file);
-	if (!err && !find_base(o)) {
+	if (!err && !kernel_find_base(o)) {
 		object_drop(o);
 		object_state(o, IMAGE_BAD, "%s is not a kernel with symbols (vmlinux)", file);
 		err = -ENOEXEC;
@@ -75,7 +75,7 @@ static int take_vmlinux(struct object *o, const char *root, const char *path)
 }
 
 /* -k: a file, or the folder with it.  What the user names is used or refused, not replaced. */
-static void open_named(struct object *o)
+static void vmlinux_open_named(struct object *o)
 {
 	const char *path = o->symbols->config.kernel;
 	char file[PATH_MAX];
@@ -85,13 +85,13 @@ static void open_named(struct object *o)
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
 		snprintf(file, sizeof(file), "%s/vmlinux", path);
-		err = take_vmlinux(o, NULL, file);
+		err = vmlinux_take(o, NULL, file);
 		if (err == -ENOENT && uname(&u) == 0) {
 			snprintf(file, sizeof(file), "%s/vmlinux-%s", path, u.release);
-			err = take_vmlinux(o, NULL, file);
+			err = vmlinux_take(o, NULL, file);
 		}
 	} else {
-		err = take_vmlinux(o, NULL, path);
+		err = vmlinux_take(o, NULL, path);
 	}
 	if (err && o->image.state == IMAGE_UNOPENED)
 		object_state(o, IMAGE_MISSING, "-k %s: %s: name a vmlinux, or the folder with it",
@@ -99,7 +99,7 @@ static void open_named(struct object *o)
 }
 
 /* Only a build id tells that a kernel is the one that was recorded. */
-static bool find_vmlinux(struct object *o)
+static bool vmlinux_find(struct object *o)
 {
 	static const char *const places[] = {
 		"/usr/lib/debug/boot/vmlinux-", "", "/usr/lib/debug/lib/modules/", "/vmlinux",
@@ -110,12 +110,11 @@ static bool find_vmlinux(struct object *o)
 
 	if (!o->image.idlen || uname(&u) != 0)
 		return false;
-	if (o->image.path[0] == '/' &&
-	    take_vmlinux(o, o->symbols->config.root, o->image.path) == 0)
+	if (o->image.path[0] == '/' && vmlinux_take(o, o->symbols->config.root, o->image.path) == 0)
 		return true;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i += 2) {
 		snprintf(path, sizeof(path), "%s%s%s", places[i], u.release, places[i + 1]);
-		if (take_vmlinux(o, o->symbols->config.root, path) == 0)
+		if (vmlinux_take(o, o->symbols->config.root, path) == 0)
 			return true;
 	}
 	return false;
@@ -124,7 +123,7 @@ static bool find_vmlinux(struct object *o)
 /* --- the kernel that runs ---------------------------------------------------------------- */
 
 /* Is the build id of this file of notes the recorded one? */
-static bool same_notes(const struct object *o, const char *path)
+static bool notes_are_same(const struct object *o, const char *path)
 {
 	uint8_t notes[4096];
 	uint32_t head[3];
@@ -166,7 +165,7 @@ static uint64_t module_base(const char *module)
 	return base;
 }
 
-static int by_start(const void *a, const void *b)
+static int entry_order(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
@@ -174,12 +173,12 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Where each ends nobody tells: at the next. */
-static int give_ends(struct object *o, struct entry *list, size_t n)
+static int entries_add_kernel(struct object *o, struct entry *list, size_t n)
 {
 	int err = 0;
 
 	if (n)
-		qsort(list, n, sizeof(*list), by_start);
+		qsort(list, n, sizeof(*list), entry_order);
 	for (size_t i = 0, next; !err && i < n; i = next) {
 		for (next = i + 1; next < n && list[next].start == list[i].start; next++)
 			;
@@ -189,7 +188,7 @@ static int give_ends(struct object *o, struct entry *list, size_t n)
 }
 
 /* Functions of the kernel (`module` NULL) or of a module, from /proc/kallsyms. */
-static int read_kallsyms(struct object *o, const char *module)
+static int kallsyms_read(struct object *o, const char *module)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[1024], name[512], of[128], type;
@@ -218,26 +217,28 @@ static int read_kallsyms(struct object *o, const char *module)
 			err = -ENOMEM;
 	}
 	if (!err)
-		err = give_ends(o, list, n);
+		err = entries_add_kernel(o, list, n);
 	if (f)
 		fclose(f);
 	free(list);
 	return err;
 }
 
-static bool take_running(struct object *o)
+static bool kernel_take_running(struct object *o)
 {
 	char module[64], notes[160];
 
 	if (!o->image.idlen)
 		return false;
-	if (!is_module(o)) {
-		if (same_notes(o, "/sys/kernel/notes") && read_kallsyms(o, NULL) == 0 && o->base)
+	if (!object_is_module(o)) {
+		if (notes_are_same(o, "/sys/kernel/notes") && kallsyms_read(o, NULL) == 0 &&
+		    o->base)
 			return true;
 	} else if (module_name(o, module, sizeof(module)) == 0) {
 		snprintf(notes, sizeof(notes), "/sys/module/%s/notes/.note.gnu.build-id", module);
 		o->base = module_base(module);
-		if (o->base && same_notes(o, notes) && read_kallsyms(o, module) == 0 && o->names.n)
+		if (o->base && notes_are_same(o, notes) && kallsyms_read(o, module) == 0 &&
+		    o->names.n)
 			return true;
 	}
 	entries_free(&o->names);
@@ -255,23 +256,25 @@ void kernel_open(struct object *o)
 		o->named = true;
 		return;
 	}
-	if (!is_module(o)) {
+	if (!object_is_module(o)) {
 		if (named && *named) {
-			open_named(o);
+			vmlinux_open_named(o);
 			return;
 		}
-		if (find_vmlinux(o))
+		if (vmlinux_find(o))
 			return;
 	}
 	/* Of other builds that lie about there is nothing to be said. */
 	o->image.state = IMAGE_OPEN;
 	o->image.why = NULL;
-	if (o->nadded || take_running(o)) {
+	if (o->nadded || kernel_take_running(o)) {
 		o->named = true;
 		return;
 	}
-	object_state(o, IMAGE_MISSING, is_module(o) ?
-		     "%s: the recording has no names of this module" :
-		     "%s: the recording has no names of this kernel, and it is not the one that "
-		     "runs: name its vmlinux with -k", o->image.path);
+	object_state(o, IMAGE_MISSING,
+		     object_is_module(o) ? "%s: the recording has no names of this module" :
+					   "%s: the recording has no names of this kernel, and it "
+					   "is not the one that "
+					   "runs: name its vmlinux with -k",
+		     o->image.path);
 }

@@ -109,7 +109,7 @@ static const char *bytes_string_at(struct bytes b, uint64_t offset)
 	return bytes_take_string(&b);
 }
 
-static int lines_add_file(struct lines *l, struct line_file file)
+static int lines_add_file(struct line_table *l, struct line_file file)
 {
 	struct line_file *files = grow(l->files, &l->files_room, l->nfiles + 1, sizeof(file));
 
@@ -120,7 +120,7 @@ static int lines_add_file(struct lines *l, struct line_file file)
 	return 0;
 }
 
-static int lines_add_folder(struct lines *l, const char *name)
+static int lines_add_folder(struct line_table *l, const char *name)
 {
 	const char **folders = grow(l->folders, &l->folders_room, l->nfolders + 1,
 				    sizeof(*folders));
@@ -133,7 +133,7 @@ static int lines_add_folder(struct lines *l, const char *name)
 }
 
 /* Before DWARF 5: the unit's folder is not among them, files count from 1. */
-static int lines_read_old_names(struct lines *l, struct bytes *b, const char *folder)
+static int lines_read_old_names(struct line_table *l, struct bytes *b, const char *folder)
 {
 	const char *name;
 	int err = lines_add_folder(l, folder);
@@ -153,7 +153,7 @@ static int lines_read_old_names(struct lines *l, struct bytes *b, const char *fo
 }
 
 /* A value of DWARF 5's tables, a name or a number.  false: its form is unusual. */
-static bool lines_read_value(const struct lines *l, struct line_source *from, uint64_t form,
+static bool lines_read_value(const struct line_table *l, struct line_source *from, uint64_t form,
 			     uint64_t type, struct line_file *file)
 {
 	struct bytes *b = &from->header;
@@ -194,7 +194,7 @@ static bool lines_read_value(const struct lines *l, struct line_source *from, ui
 }
 
 /* One of DWARF 5's two tables, which begin with a description of their fields. */
-static int lines_read_names(struct lines *l, struct line_source *from, bool folders)
+static int lines_read_names(struct line_table *l, struct line_source *from, bool folders)
 {
 	struct bytes *b = &from->header;
 	uint64_t format[2 * FORMATS_MOST] = { 0 }, kinds = bytes_take_number(b, 1), n;
@@ -221,7 +221,7 @@ static int lines_read_names(struct lines *l, struct line_source *from, bool fold
 }
 
 /* The lengths at the front: of the table, to which `b` is cut, then of the header. */
-static bool lines_read_lengths(struct lines *l, struct bytes *b)
+static bool lines_read_lengths(struct line_table *l, struct bytes *b)
 {
 	uint64_t length = bytes_take_number(b, 4);
 
@@ -245,7 +245,7 @@ static bool lines_read_lengths(struct lines *l, struct bytes *b)
 }
 
 /* No support for instructions in bundles, nor for opcodes with other operands. */
-static bool lines_read_parameters(struct lines *l, struct bytes *b)
+static bool lines_read_parameters(struct line_table *l, struct bytes *b)
 {
 	static const uint8_t usual[] = { 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 };
 	uint64_t bundle = 1;
@@ -264,7 +264,7 @@ static bool lines_read_parameters(struct lines *l, struct bytes *b)
 	return true;
 }
 
-static int lines_read_header(struct lines *l, struct line_source *from, const char *folder)
+static int lines_read_header(struct line_table *l, struct line_source *from, const char *folder)
 {
 	struct bytes *b = &from->header;
 	int err;
@@ -288,7 +288,7 @@ static void machine_begin(struct line_machine *m, const uint8_t *at)
 }
 
 /* false: unknown, or truncated. */
-static bool machine_extended(const struct lines *l, struct line_machine *m, bool *row)
+static bool machine_extended(const struct line_table *l, struct line_machine *m, bool *row)
 {
 	const uint8_t *next;
 	uint64_t length;
@@ -311,8 +311,8 @@ static bool machine_extended(const struct lines *l, struct line_machine *m, bool
 	return true;
 }
 
-static bool machine_standard(const struct lines *l, struct line_machine *m, unsigned int opcode,
-			     bool *row)
+static bool machine_standard(const struct line_table *l, struct line_machine *m,
+			     unsigned int opcode, bool *row)
 {
 	uint64_t n = 0;
 	int64_t change;
@@ -353,7 +353,7 @@ static bool machine_standard(const struct lines *l, struct line_machine *m, unsi
 }
 
 /* Runs the machine up to the next row.  false: there is none. */
-static bool machine_next_row(const struct lines *l, struct line_machine *m)
+static bool machine_next_row(const struct line_table *l, struct line_machine *m)
 {
 	bool row = false, good = true;
 
@@ -374,7 +374,8 @@ static bool machine_next_row(const struct lines *l, struct line_machine *m)
 	return good && row;
 }
 
-static int lines_add_sequence(struct lines *l, const uint8_t *program, uint64_t start, uint64_t end)
+static int lines_add_sequence(struct line_table *l, const uint8_t *program, uint64_t start,
+			      uint64_t end)
 {
 	const uint32_t number_of = (uint32_t)l->nsequences;
 	struct sequence *sequences = NULL;
@@ -391,7 +392,7 @@ static int lines_add_sequence(struct lines *l, const uint8_t *program, uint64_t 
 	return spans_add(&l->spans, (struct span){ start, end, number_of, number_of });
 }
 
-static int lines_read_program(struct lines *l)
+static int lines_read_program(struct line_table *l)
 {
 	const uint8_t *program = l->program;
 	uint64_t start = UINT64_MAX;
@@ -416,7 +417,7 @@ static int lines_read_program(struct lines *l)
 
 /* --- the table of a unit ------------------------------------------------------------------ */
 
-int lines_open(struct lines *l, Dwarf_Die *unit)
+int lines_open(struct line_table *l, Dwarf_Die *unit)
 {
 	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(unit->cu));
 	struct line_source from = { .header = elf_section(elf, ".debug_line") };
@@ -427,7 +428,7 @@ int lines_open(struct lines *l, Dwarf_Die *unit)
 	const char *folder;
 	int err;
 
-	*l = (struct lines){ 0 };
+	*l = (struct line_table){ 0 };
 	if (!b->at || !gelf_getehdr(elf, &h) || h.e_type == ET_REL ||
 	    h.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attr), &offset) != 0 ||
@@ -445,7 +446,7 @@ int lines_open(struct lines *l, Dwarf_Die *unit)
 	return err;
 }
 
-void lines_close(struct lines *l)
+void lines_close(struct line_table *l)
 {
 	for (size_t i = 0; i < l->nsequences; i++)
 		free(l->sequences[i].rows);
@@ -453,7 +454,7 @@ void lines_close(struct lines *l)
 	spans_free(&l->spans);
 	free(l->folders);
 	free(l->files);
-	*l = (struct lines){ 0 };
+	*l = (struct line_table){ 0 };
 }
 
 static int line_row_order(const void *a, const void *b)
@@ -464,7 +465,7 @@ static int line_row_order(const void *a, const void *b)
 }
 
 /* The rows of a sequence; of several rows with one address the last one counts. */
-static void sequence_read_rows(const struct lines *l, struct sequence *s)
+static void sequence_read_rows(const struct line_table *l, struct sequence *s)
 {
 	bool sorted = true;
 	struct line_machine m;
@@ -481,7 +482,7 @@ static void sequence_read_rows(const struct lines *l, struct sequence *s)
 		qsort(s->rows, s->nrows, sizeof(*s->rows), line_row_order);
 }
 
-bool lines_find(struct lines *l, uint64_t pc, unsigned int *file, unsigned int *line)
+bool lines_find(struct line_table *l, uint64_t pc, unsigned int *file, unsigned int *line)
 {
 	const struct span *span = spans_find(&l->spans, pc);
 	struct sequence *s = span ? &l->sequences[span->item] : NULL;

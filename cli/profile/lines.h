@@ -7,7 +7,7 @@
 
 #include "spans.h"
 
-struct lines {
+struct line_table {
 	const uint8_t *program, *end;
 	unsigned int version, offset_size;
 	unsigned int step, range, base;	/* of addresses; of special opcodes */
@@ -28,10 +28,10 @@ struct line_file {
 };
 
 /* 0, -ENOMEM, or -ENOTSUP: an unusual table, left to libdw. */
-int lines_open(struct lines *l, Dwarf_Die *unit);
-void lines_close(struct lines *l);
+int lines_open(struct line_table *l, Dwarf_Die *unit);
+void lines_close(struct line_table *l);
 
 /* false: no line is known. */
-bool lines_find(struct lines *l, uint64_t pc, unsigned int *file, unsigned int *line);
+bool lines_find(struct line_table *l, uint64_t pc, unsigned int *file, unsigned int *line);
 
 #endif

@@ -62,8 +62,8 @@ struct object {
 struct symbols {
 	struct symbols_config config;
 	struct arena arena;
-	struct table images, known;	/* objects, symbols: their places are their numbers */
-	struct table answers;
+	struct item_table images, known;	/* objects, symbols: their places are their numbers */
+	struct item_table answers;
 };
 
 /* --- files.c: whose bytes these are, nobody knows ---------------------------------------- */

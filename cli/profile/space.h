@@ -11,10 +11,10 @@
 
 #define SPACE_MAPPINGS 65536u	/* Linux allows a process fewer: vm.max_map_count */
 
-struct maps;
+struct space_maps;
 
 struct space {
-	struct maps *maps;	/* NULL: none */
+	struct space_maps *maps;	/* NULL: none */
 	struct image *jit;	/* of what no mapping explains */
 	bool asked;		/* whether there is one */
 	uint32_t number;	/* changes with every change; that of a child is its parent's */

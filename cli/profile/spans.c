@@ -17,7 +17,7 @@ int spans_add(struct spans *s, struct span span)
 	return 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int span_order(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
 
@@ -56,7 +56,7 @@ static void live_drop(struct live *l)
 	l->heap[i] = last;
 }
 
-static int emit(struct spans *to, const struct span *span, uint64_t start, uint64_t end)
+static int spans_emit(struct spans *to, const struct span *span, uint64_t start, uint64_t end)
 {
 	struct span *last = to->n ? &to->span[to->n - 1] : NULL;
 
@@ -68,7 +68,7 @@ static int emit(struct spans *to, const struct span *span, uint64_t start, uint6
 }
 
 /* From `at` to where the next range begins. */
-static int emit_live(struct spans *to, struct live *l, uint64_t at, uint64_t next)
+static int live_emit(struct spans *to, struct live *l, uint64_t at, uint64_t next)
 {
 	int err = 0;
 
@@ -77,7 +77,7 @@ static int emit_live(struct spans *to, struct live *l, uint64_t at, uint64_t nex
 		uint64_t end = top->end < next ? top->end : next;
 
 		if (end > at) {
-			err = emit(to, top, at, end);
+			err = spans_emit(to, top, at, end);
 			at = end;
 		}
 		if (top->end <= at)
@@ -86,10 +86,10 @@ static int emit_live(struct spans *to, struct live *l, uint64_t at, uint64_t nex
 	return err;
 }
 
-static bool in_order(const struct spans *s)
+static bool spans_in_order(const struct spans *s)
 {
 	for (size_t i = 1; i < s->n; i++)
-		if (by_start(&s->span[i - 1], &s->span[i]) > 0)
+		if (span_order(&s->span[i - 1], &s->span[i]) > 0)
 			return false;
 	return true;
 }
@@ -100,11 +100,11 @@ int spans_sort(struct spans *s)
 	struct live live = { .heap = calloc(s->n + 1, sizeof(*live.heap)) };
 	int err = live.heap ? 0 : -ENOMEM;
 
-	if (!in_order(s))
-		qsort(s->span, s->n, sizeof(*s->span), by_start);
+	if (!spans_in_order(s))
+		qsort(s->span, s->n, sizeof(*s->span), span_order);
 	for (size_t i = 0; !err && i < s->n; i++) {
 		live_add(&live, &s->span[i]);
-		err = emit_live(&apart, &live, s->span[i].start,
+		err = live_emit(&apart, &live, s->span[i].start,
 				i + 1 < s->n ? s->span[i + 1].start : UINT64_MAX);
 	}
 	free(live.heap);

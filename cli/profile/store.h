@@ -16,7 +16,7 @@ char *arena_string(struct arena *a, const char *text);
 void arena_free(struct arena *a);
 
 /* Items stay the caller's, and where they are. */
-struct table {
+struct item_table {
 	struct index index;
 	void **items;
 	size_t n, room;
@@ -25,9 +25,9 @@ struct table {
 /* Is this item what is looked for? */
 typedef bool table_same(const void *item, const void *key);
 
-void *table_find(const struct table *t, uint64_t hash, table_same *same, const void *key);
-int table_add(struct table *t, uint64_t hash, void *item);	/* 0 or -ENOMEM */
-void table_free(struct table *t);
+void *table_find(const struct item_table *t, uint64_t hash, table_same *same, const void *key);
+int table_add(struct item_table *t, uint64_t hash, void *item);	/* 0 or -ENOMEM */
+void table_free(struct item_table *t);
 
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
 

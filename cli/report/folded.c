@@ -13,8 +13,8 @@ static const char *const marks[] = {
 	[KIND_INLINED] = "_[i]",
 };
 
-static void put_line(struct buf *out, struct buf *label, const struct folds *f,
-		     const uint32_t *path)
+static void folded_line(struct buf *out, struct buf *label, const struct folds *f,
+			const uint32_t *path)
 {
 	uint32_t depth = f->nodes[*path].depth;
 
@@ -52,7 +52,7 @@ void report_folded(const struct report *r, struct buf *out)
 		path[0] = node;
 		for (uint32_t i = 1; i < f.nodes[node].depth; i++)
 			path[i] = f.nodes[path[i - 1]].parent;
-		put_line(out, &label, &f, path);
+		folded_line(out, &label, &f, path);
 	}
 	out->failed |= label.failed;
 out:

@@ -41,7 +41,7 @@ static int write_all(int fd, const void *data, size_t len, off_t at)
 	return 0;
 }
 
-static int write_buf(int fd, struct buf *data, off_t at)
+static int gmon_write_buf(int fd, struct buf *data, off_t at)
 {
 	int err = data->failed ? -ENOMEM : write_all(fd, data->data, data->len, at);
 
@@ -50,7 +50,7 @@ static int write_buf(int fd, struct buf *data, off_t at)
 }
 
 /* Counters that are not written are holes in the file, and 0. */
-static int write_hits(const struct gmon_file *file, int fd, bool wide, bool *over)
+static int gmon_write_hits(const struct gmon_file *file, int fd, bool wide, bool *over)
 {
 	size_t width = wide ? sizeof(uint64_t) : sizeof(uint16_t);
 	int err = 0;
@@ -93,17 +93,17 @@ int gmon_write_bsd(const struct gmon_file *file, int fd, bool wide)
 	if (!err)
 		err = write_all(fd, &header, sizeof(header), 0);
 	if (!err)
-		err = write_hits(file, fd, wide, &over);
+		err = gmon_write_hits(file, fd, wide, &over);
 	if (err)
 		buf_free(&arcs);
 	else
-		err = write_buf(fd, &arcs, header.size);
+		err = gmon_write_buf(fd, &arcs, header.size);
 	return err ? err : over ? -EOVERFLOW : 0;
 }
 
 /* One histogram of hits, without `done` samples of each that others have.  Is there more? */
-static bool put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n, uint64_t done,
-			  uint32_t ticks)
+static bool gnu_put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n, uint64_t done,
+			      uint32_t ticks)
 {
 	uint64_t low = hits[0].address, high = hits[n - 1].address + GMON_BUCKET;
 	bool more = false;
@@ -132,7 +132,7 @@ static bool put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n
 	return more;
 }
 
-static void put_gnu_arc(struct buf *out, const struct gmon_arc *arc)
+static void gnu_put_arc(struct buf *out, const struct gmon_arc *arc)
 {
 	uint64_t left = arc->count;
 
@@ -162,10 +162,10 @@ int gmon_write_gnu(const struct gmon_file *file, int fd)
 		while (to < file->nhits &&
 		       file->hits[to].address - file->hits[to - 1].address < GNU_GAP)
 			to++;
-		while (put_histogram(&out, &file->hits[from], to - from, done, file->rate))
+		while (gnu_put_histogram(&out, &file->hits[from], to - from, done, file->rate))
 			done += GNU_COUNTER;
 	}
 	for (size_t i = 0; i < file->narcs; i++)
-		put_gnu_arc(&out, &file->arcs[i]);
-	return write_buf(fd, &out, 0);
+		gnu_put_arc(&out, &file->arcs[i]);
+	return gmon_write_buf(fd, &out, 0);
 }

@@ -14,8 +14,8 @@ struct graph {
 	const struct image *image;	/* of the line before */
 };
 
-static void put_node(struct graph *g, const struct tree_node *node, const struct tree_node *parent,
-		     int depth)
+static void graph_node(struct graph *g, const struct tree_node *node,
+		       const struct tree_node *parent, int depth)
 {
 	double share = percent(node->total, parent->total);
 	const struct symbol *symbol = node->symbol;
@@ -36,15 +36,15 @@ static void put_node(struct graph *g, const struct tree_node *node, const struct
 }
 
 /* A chain is at most as deep as the log's longest, which has a limit. */
-static void put_children(struct graph *g, const struct tree_node *node, int depth)
+static void graph_children(struct graph *g, const struct tree_node *node, int depth)
 {
 	for (size_t i = 0; i < node->nchild; i++) {
 		const struct tree_node *child = node->child[i];
 
 		if (percent(child->total, g->samples) < g->r->threshold)
 			break;
-		put_node(g, child, node, depth);
-		put_children(g, child, depth + 1);
+		graph_node(g, child, node, depth);
+		graph_children(g, child, depth + 1);
 		if (!depth)
 			buf_add(g->out, "\n", 1);
 	}
@@ -73,7 +73,7 @@ void report_graph(const struct report *r, struct buf *out)
 			buf_add(out, "@ ", 2);
 			put_text(out, event->name);
 			buf_printf(out, " [%llu samples]\n\n", (unsigned long long)g.samples);
-			put_children(&g, root, 0);
+			graph_children(&g, root, 0);
 		}
 		tree_free(root);
 	}

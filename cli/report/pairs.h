@@ -8,14 +8,14 @@
 
 #include "cli/profile/index.h"
 
-struct pair {
+struct number_pair {
 	uint64_t a, b;
 	uint32_t value;
 };
 
 struct pairs {
 	struct index index;
-	struct pair *list;
+	struct number_pair *list;
 	size_t n, room;
 };
 

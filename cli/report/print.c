@@ -4,7 +4,7 @@
 
 #include "print.h"
 
-static bool continues(char c)
+static bool char_continues(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
@@ -14,19 +14,19 @@ unsigned int text_columns(const char *text)
 	unsigned int n = 0;
 
 	for (; *text; text++)
-		n += !continues(*text);
+		n += !char_continues(*text);
 	return n;
 }
 
 /* The text up to `width` columns; how many it had. */
-static unsigned int put_some(struct buf *out, const char *text, unsigned int width)
+static unsigned int put_columns(struct buf *out, const char *text, unsigned int width)
 {
 	unsigned int n = 0;
 
 	for (; *text; text++) {
 		bool control = (unsigned char)*text < ' ' || *text == 0x7f;
 
-		if (!continues(*text) && n++ == width)
+		if (!char_continues(*text) && n++ == width)
 			return width;
 		buf_add(out, control ? "?" : text, 1);
 	}
@@ -35,7 +35,7 @@ static unsigned int put_some(struct buf *out, const char *text, unsigned int wid
 
 unsigned int put_text(struct buf *out, const char *text)
 {
-	return put_some(out, text, UINT32_MAX);
+	return put_columns(out, text, UINT32_MAX);
 }
 
 void put_column(struct buf *out, const char *text, unsigned int width)
@@ -45,7 +45,7 @@ void put_column(struct buf *out, const char *text, unsigned int width)
 
 	if (!width)
 		return;
-	n = put_some(out, text, cut ? width - 1 : width);
+	n = put_columns(out, text, cut ? width - 1 : width);
 	if (cut)
 		buf_add(out, ".", 1);
 	for (; !cut && n < width; n++)

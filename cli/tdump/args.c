@@ -66,7 +66,7 @@ static const struct opt ktrdump_options[] = {
 };
 #define NKTRDUMP (sizeof(ktrdump_options) / sizeof(ktrdump_options[0]))
 
-static void show_usage(FILE *file)
+static void tdump_usage(FILE *file)
 {
 	fputs("Usage:\n"
 	      "       tdump [-KHadfklnqrstvz] [-c N] [-m CLASSES] [-C CPUS] [-T TID]\n"
@@ -74,12 +74,12 @@ static void show_usage(FILE *file)
 	      "             [-p PID | -M FILE | -i FILE | -R HOST:PORT] [-N FILE]\n", file);
 }
 
-static void show_ktrdump_usage(FILE *file)
+static void ktrdump_usage(FILE *file)
 {
 	fputs("usage: ktrdump [-cfqrtHl] [-i FILE | -p PID | -M FILE] [-N FILE] [-o FILE]\n", file);
 }
 
-static int parse_number(const char *text, const char *what, long least, long most, long *number)
+static int args_number(const char *text, const char *what, long least, long most, long *number)
 {
 	char *end;
 
@@ -90,7 +90,7 @@ static int parse_number(const char *text, const char *what, long least, long mos
 	return 0;
 }
 
-static int parse_classes(struct tdump_options *o, const char *text)
+static int args_classes(struct tdump_options *o, const char *text)
 {
 	char bad[64];
 
@@ -101,7 +101,7 @@ static int parse_classes(struct tdump_options *o, const char *text)
 	return 0;
 }
 
-static int parse_clocks(struct tdump_options *o, const char *text)
+static int args_clocks(struct tdump_options *o, const char *text)
 {
 	char *end;
 
@@ -111,7 +111,7 @@ static int parse_clocks(struct tdump_options *o, const char *text)
 	return 0;
 }
 
-static int parse_color(struct tdump_options *o, const char *text)
+static int args_color(struct tdump_options *o, const char *text)
 {
 	static const char *const words[] = { "auto", "always", "never" };
 
@@ -123,7 +123,7 @@ static int parse_color(struct tdump_options *o, const char *text)
 	return fail(EX_USAGE, "ERROR: --color is auto, always or never, not \"%s\"", text);
 }
 
-static int choose_form(struct tdump_options *o, enum tdump_form form)
+static int args_form(struct tdump_options *o, enum tdump_form form)
 {
 	if (o->form != FORM_TEXT && o->form != form)
 		return fail(EX_USAGE, "ERROR: -K, --json and --chrome exclude each other");
@@ -132,42 +132,42 @@ static int choose_form(struct tdump_options *o, enum tdump_form form)
 }
 
 /* Options with an argument that is more than a name. */
-static int obey_value(struct tdump_options *o, int code, const char *arg)
+static int args_value(struct tdump_options *o, int code, const char *arg)
 {
 	long number;
 	int failed = 0;
 
 	switch (code) {
 	case 'p':
-		failed = parse_number(arg, "process", 1, INT_MAX, &number);
+		failed = args_number(arg, "process", 1, INT_MAX, &number);
 		o->pid = (pid_t)number;
 		return failed;
 	case 'T':
-		failed = parse_number(arg, "thread", 0, UINT32_MAX, &number);
+		failed = args_number(arg, "thread", 0, UINT32_MAX, &number);
 		o->tid = (uint32_t)number;
 		o->has_tid = true;
 		return failed;
 	case 'm':
-		return parse_classes(o, arg);
+		return args_classes(o, arg);
 	case 'c':
-		return parse_clocks(o, arg);
+		return args_clocks(o, arg);
 	case 'C':
 		o->has_cpus = true;
 		if (cpulist_parse(arg, &o->cpu_list) != 0)
 			return fail(EX_USAGE, "ERROR: -C: \"%s\" is not a list of CPUs", arg);
 		return 0;
 	case OPT_COLOR:
-		return parse_color(o, arg);
+		return args_color(o, arg);
 	case OPT_JSON:
-		return choose_form(o, FORM_JSON);
+		return args_form(o, FORM_JSON);
 	case OPT_CHROME:
-		return choose_form(o, FORM_CHROME);
+		return args_form(o, FORM_CHROME);
 	default:
-		return choose_form(o, FORM_DEBUGGER);
+		return args_form(o, FORM_DEBUGGER);
 	}
 }
 
-static const char **name_of(struct tdump_options *o, int code)
+static const char **args_name(struct tdump_options *o, int code)
 {
 	switch (code) {
 	case 'M':
@@ -190,7 +190,7 @@ static const char **name_of(struct tdump_options *o, int code)
 	}
 }
 
-static bool *switch_of(struct tdump_options *o, int code)
+static bool *args_switch(struct tdump_options *o, int code)
 {
 	switch (code) {
 	case 'k': return &o->kernel;
@@ -211,10 +211,10 @@ static bool *switch_of(struct tdump_options *o, int code)
 	}
 }
 
-static int obey(struct tdump_options *o, int code, const char *arg)
+static int args_option(struct tdump_options *o, int code, const char *arg)
 {
-	const char **name = name_of(o, code);
-	bool *flag = switch_of(o, code);
+	const char **name = args_name(o, code);
+	bool *flag = args_switch(o, code);
 
 	if (name && !*arg)
 		return fail(EX_USAGE, code == OPT_SAVE ? "ERROR: --save takes the name of a file" :
@@ -224,11 +224,11 @@ static int obey(struct tdump_options *o, int code, const char *arg)
 	else if (flag)
 		*flag = true;
 	else
-		return obey_value(o, code, arg);
+		return args_value(o, code, arg);
 	return 0;
 }
 
-static int check(struct tdump_options *o)
+static int args_check(struct tdump_options *o)
 {
 	int sources = (o->pid != 0) + (o->core != NULL) + (o->input != NULL) + (o->remote != NULL);
 
@@ -274,18 +274,18 @@ int args_parse(struct tdump *t, int argc, char *argv[], bool *ended)
 	while (!code && (letter = opt_next(&scan, argc, argv)) != -1) {
 		*ended = letter == OPT_HELP || letter == OPT_VERSION;
 		if (letter == OPT_HELP)
-			return opt_show_help(o->ktrdump ? show_ktrdump_usage : show_usage, table,
-					     count, sizeof(*table));
+			return opt_show_help(o->ktrdump ? ktrdump_usage : tdump_usage, table, count,
+					     sizeof(*table));
 		if (letter == OPT_VERSION)
 			return opt_version(o->ktrdump ? "ktrdump" : "tdump");
 		if (letter == '?') {
-			(o->ktrdump ? show_ktrdump_usage : show_usage)(stderr);
+			(o->ktrdump ? ktrdump_usage : tdump_usage)(stderr);
 			return EX_USAGE;
 		}
-		code = obey(o, letter, optarg);
+		code = args_option(o, letter, optarg);
 	}
 	if (!code && optind < argc)
 		return fail(EX_USAGE, "ERROR: \"%s\" is no option; a process is named with -p, a "
 			    "file with -i or -M", argv[optind]);
-	return code ? code : check(o);
+	return code ? code : args_check(o);
 }

@@ -33,38 +33,38 @@ struct chrome {
 };
 
 /* Nanoseconds as microseconds: three decimals, all of which a double of these sizes holds. */
-static void microseconds(struct json *json, const char *key, uint64_t ns)
+static void chrome_microseconds(struct json *json, const char *key, uint64_t ns)
 {
 	json_number(json, key, ns / 1000);
 	buf_printf(json->out, ".%03u", (unsigned int)(ns % 1000));
 }
 
-static void event_begin(struct chrome *c, const char *phase, uint64_t time, int group,
-			uint32_t track)
+static void chrome_event_begin(struct chrome *c, const char *phase, uint64_t time, int group,
+			       uint32_t track)
 {
 	buf_add(c->json.out, c->json.comma ? ",\n" : "\n", c->json.comma ? 2 : 1);
 	c->json.comma = false;
 	json_open(&c->json, NULL, '{');
 	json_string(&c->json, "ph", phase);
-	microseconds(&c->json, "ts", time);
+	chrome_microseconds(&c->json, "ts", time);
 	json_number(&c->json, "pid", (uint64_t)group);
 	json_number(&c->json, "tid", track);
 }
 
-static void event_end(struct chrome *c)
+static void chrome_event_end(struct chrome *c)
 {
 	json_close(&c->json, '}');
 }
 
-static void name_track(struct chrome *c, const char *what, int group, uint32_t track,
-		       const char *name)
+static void chrome_name_track(struct chrome *c, const char *what, int group, uint32_t track,
+			      const char *name)
 {
-	event_begin(c, "M", 0, group, track);
+	chrome_event_begin(c, "M", 0, group, track);
 	json_string(&c->json, "name", what);
 	json_open(&c->json, "args", '{');
 	json_string(&c->json, "name", name);
 	json_close(&c->json, '}');
-	event_end(c);
+	chrome_event_end(c);
 }
 
 int chrome_begin(struct tdump *t)
@@ -76,17 +76,17 @@ int chrome_begin(struct tdump *t)
 		return fail(EX_OSERR, "ERROR: out of memory");
 	t->chrome->json.out = &t->text;
 	buf_printf(&t->text, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
-	name_track(t->chrome, "process_name", CPUS_GROUP, 0, "CPUs");
-	name_track(t->chrome, "process_name", THREADS_GROUP, 0, "threads");
+	chrome_name_track(t->chrome, "process_name", CPUS_GROUP, 0, "CPUs");
+	chrome_name_track(t->chrome, "process_name", THREADS_GROUP, 0, "threads");
 	for (uint32_t cpu = 0; cpu < t->rings[0]->header.ncpu; cpu++) {
 		snprintf(name, sizeof(name), "CPU %u", cpu);
-		name_track(t->chrome, "thread_name", CPUS_GROUP, cpu, name);
+		chrome_name_track(t->chrome, "thread_name", CPUS_GROUP, cpu, name);
 	}
 	return out_text(&t->out, &t->text);
 }
 
 /* The value of a KTRGRAPH line's key: id:"…"; false: it has none. */
-static bool graph_value(const char *text, const char *key, char *to, size_t size)
+static bool chrome_graph_value(const char *text, const char *key, char *to, size_t size)
 {
 	const char *at = strstr(text, key), *end;
 
@@ -100,41 +100,41 @@ static bool graph_value(const char *text, const char *key, char *to, size_t size
 	return true;
 }
 
-static void end_slice(struct chrome *c, uint32_t cpu, uint64_t time)
+static void chrome_end_slice(struct chrome *c, uint32_t cpu, uint64_t time)
 {
 	if (c->cpus[cpu].name[0] && time >= c->cpus[cpu].since) {
-		event_begin(c, "X", c->cpus[cpu].since, CPUS_GROUP, cpu);
-		microseconds(&c->json, "dur", time - c->cpus[cpu].since);
+		chrome_event_begin(c, "X", c->cpus[cpu].since, CPUS_GROUP, cpu);
+		chrome_microseconds(&c->json, "dur", time - c->cpus[cpu].since);
 		json_string(&c->json, "name", c->cpus[cpu].name);
-		event_end(c);
+		chrome_event_end(c);
 	}
 	c->cpus[cpu].name[0] = '\0';
 }
 
 /* What a CPU runs, as the scheduler's lines tell it; false: it is no such line. */
-static bool scheduling(struct chrome *c, const struct item *item, const char *text)
+static bool chrome_scheduling(struct chrome *c, const struct item *item, const char *text)
 {
 	char id[NAME_SIZE], state[32];
 	uint32_t cpu = item->cpu;
 
 	if (strncmp(text, "KTRGRAPH group:\"thread\"", 23) != 0 ||
-	    !graph_value(text, "id:\"", id, sizeof(id)) ||
-	    !graph_value(text, "state:\"", state, sizeof(state)))
+	    !chrome_graph_value(text, "id:\"", id, sizeof(id)) ||
+	    !chrome_graph_value(text, "state:\"", state, sizeof(state)))
 		return false;
 	if (strcmp(state, "running") == 0) {
-		end_slice(c, cpu, item->time);
+		chrome_end_slice(c, cpu, item->time);
 		snprintf(c->cpus[cpu].name, NAME_SIZE, "%s", id);
 		c->cpus[cpu].since = item->time;
 		return true;
 	}
 	if (strcmp(c->cpus[cpu].name, id) == 0)
-		end_slice(c, cpu, item->time);
+		chrome_end_slice(c, cpu, item->time);
 	/* Being made runnable happens to the thread: its track has it. */
 	return false;
 }
 
 /* The place of a thread's state; another's is given up if there are too many. */
-static size_t thread_slot(const struct chrome *c, uint32_t tid)
+static size_t chrome_thread_slot(const struct chrome *c, uint32_t tid)
 {
 	size_t i = tid * 0x9e3779b1u >> 16;
 
@@ -144,7 +144,7 @@ static size_t thread_slot(const struct chrome *c, uint32_t tid)
 	return i;
 }
 
-static void name_thread(struct chrome *c, const struct item *item, size_t slot)
+static void chrome_name_thread(struct chrome *c, const struct item *item, size_t slot)
 {
 	char name[32];
 
@@ -154,17 +154,17 @@ static void name_thread(struct chrome *c, const struct item *item, size_t slot)
 	c->threads[slot].named = true;
 	c->threads[slot].in_call = false;
 	snprintf(name, sizeof(name), "thread %u", item->entry->ktr_tid);
-	name_track(c, "thread_name", THREADS_GROUP, item->entry->ktr_tid, name);
+	chrome_name_track(c, "thread_name", THREADS_GROUP, item->entry->ktr_tid, name);
 }
 
-static void put_event(struct chrome *c, const struct tdump_line *line, const char *phase,
-		      const char *text)
+static void chrome_event(struct chrome *c, const struct tdump_line *line, const char *phase,
+			 const char *text)
 {
 	const struct item *item = line->item;
 	bool thread = item->entry->ktr_tid != 0;
 
-	event_begin(c, phase, item->time, thread ? THREADS_GROUP : CPUS_GROUP,
-		    thread ? item->entry->ktr_tid : item->cpu);
+	chrome_event_begin(c, phase, item->time, thread ? THREADS_GROUP : CPUS_GROUP,
+			   thread ? item->entry->ktr_tid : item->cpu);
 	if (*phase == 'i')
 		json_string(&c->json, "s", "t");
 	json_string(&c->json, "name", text);
@@ -175,26 +175,26 @@ static void put_event(struct chrome *c, const struct tdump_line *line, const cha
 		json_number(&c->json, "line", line->point->line);
 	}
 	json_close(&c->json, '}');
-	event_end(c);
+	chrome_event_end(c);
 }
 
-static void thread_event(struct chrome *c, const struct tdump_line *line, const char *text)
+static void chrome_thread_event(struct chrome *c, const struct tdump_line *line, const char *text)
 {
 	bool call = line->point->name && (line->point->classes & KTR_SYSC);
 	const struct item *item = line->item;
-	size_t slot = thread_slot(c, item->entry->ktr_tid);
+	size_t slot = chrome_thread_slot(c, item->entry->ktr_tid);
 
 	if (item->entry->ktr_tid)
-		name_thread(c, item, slot);
+		chrome_name_thread(c, item, slot);
 	if (call && strcmp(line->point->name, "sys_enter") == 0) {
-		put_event(c, line, "B", text);
+		chrome_event(c, line, "B", text);
 		c->threads[slot].in_call = true;
 	} else if (call && strcmp(line->point->name, "sys_exit") == 0) {
 		/* One whose beginning was overwritten has nothing to end. */
-		put_event(c, line, c->threads[slot].in_call ? "E" : "i", text);
+		chrome_event(c, line, c->threads[slot].in_call ? "E" : "i", text);
 		c->threads[slot].in_call = false;
 	} else {
-		put_event(c, line, "i", text);
+		chrome_event(c, line, "i", text);
 	}
 }
 
@@ -207,15 +207,15 @@ int chrome_line(struct tdump *t, const struct tdump_line *line)
 		return 0;
 	*points_text(line->points, line->point, line->item, text) = '\0';
 	c->last = line->item->time;
-	if (!rings_kernel(line->item->rings) || !scheduling(c, line->item, text))
-		thread_event(c, line, text);
+	if (!rings_kernel(line->item->rings) || !chrome_scheduling(c, line->item, text))
+		chrome_thread_event(c, line, text);
 	return out_text(&t->out, &t->text);
 }
 
 int chrome_end(struct tdump *t)
 {
 	for (uint32_t cpu = 0; cpu < KTR_REGION_CPUS; cpu++)
-		end_slice(t->chrome, cpu, t->chrome->last);
+		chrome_end_slice(t->chrome, cpu, t->chrome->last);
 	buf_printf(&t->text, "\n]}\n");
 	return out_text(&t->out, &t->text);
 }

@@ -4,7 +4,7 @@
 #include "cli/common/json.h"
 #include "tdump.h"
 
-static void point_members(struct json *json, const struct point *point)
+static void json_point(struct json *json, const struct point *point)
 {
 	char classes[KTRMASK_TEXT];
 
@@ -38,7 +38,7 @@ int json_line(struct tdump *t, const struct tdump_line *line)
 	json_bool(&json, "kernel", rings_kernel(item->rings));
 	json_bool(&json, "corrupt", !line->point);
 	if (line->point)
-		point_members(&json, line->point);
+		json_point(&json, line->point);
 	json_string(&json, "text", text);
 	json_open(&json, "words", '[');
 	for (unsigned int i = 0; i < FORMAT_WORDS; i++)

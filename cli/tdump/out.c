@@ -39,7 +39,7 @@ int out_begin(struct tdump_out *out, const struct tdump_options *opt)
 	return code;
 }
 
-static int write_failed(const struct tdump_out *out)
+static int out_failed(const struct tdump_out *out)
 {
 	return out->file ? fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", out->file) :
 			   fail_errno(EX_OSERR, "ERROR: cannot write to standard output");
@@ -59,7 +59,7 @@ int out_flush(struct tdump_out *out)
 			/* Who leaves a pager has seen enough. */
 			if (out->pager > 0 && errno == EPIPE)
 				return -1;
-			return errno == EPIPE && !out->file ? EX_READER_LEFT : write_failed(out);
+			return errno == EPIPE && !out->file ? EX_READER_LEFT : out_failed(out);
 		}
 		done += (size_t)n;
 	}
@@ -98,7 +98,7 @@ int out_end(struct tdump_out *out, int code)
 		closed = -errno;
 	errno = -closed;
 	if (closed && !flushed)
-		flushed = write_failed(out);
+		flushed = out_failed(out);
 	pager_wait(out->pager);
 	held_end(&out->held);
 	if (code < 0 || flushed < 0)

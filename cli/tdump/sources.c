@@ -17,7 +17,7 @@
 
 #define REGIONS_MAX   64u
 
-struct source {
+struct ring_source {
 	char name[64];
 	struct memory mem;
 	struct elf core;
@@ -53,7 +53,7 @@ bool stamp_now(uint32_t clock, struct ktr_stamp *stamp)
 }
 
 /* A file to read, of one kind only: others may block or end anywhere. */
-static int open_file(const char *path, int *fd, uint64_t *size)
+static int source_open_file(const char *path, int *fd, uint64_t *size)
 {
 	struct stat st;
 
@@ -71,7 +71,7 @@ static int open_file(const char *path, int *fd, uint64_t *size)
 		    S_ISREG(st.st_mode) ? "empty" : "no regular file");
 }
 
-static int no_process(struct source *s, pid_t pid, int err)
+static int source_no_process(struct ring_source *s, pid_t pid, int err)
 {
 	if (err == ENOENT || err == ESRCH)
 		return fail(EX_NOINPUT, "ERROR: there is no process %d", pid);
@@ -82,7 +82,7 @@ static int no_process(struct source *s, pid_t pid, int err)
 }
 
 /* The process's own region, if it has mapped others as well. */
-static int own_region(struct source *s, const uint64_t *bases, size_t n, pid_t pid)
+static int source_own_region(struct ring_source *s, const uint64_t *bases, size_t n, pid_t pid)
 {
 	struct ktr_region header;
 	size_t own = 0;
@@ -94,7 +94,7 @@ static int own_region(struct source *s, const uint64_t *bases, size_t n, pid_t p
 	return rings_open(&s->rings, &s->mem, bases[own], s->name);
 }
 
-static int open_process(struct source *s, pid_t pid)
+static int source_open_process(struct ring_source *s, pid_t pid)
 {
 	uint64_t bases[REGIONS_MAX];
 	char path[64];
@@ -105,21 +105,21 @@ static int open_process(struct source *s, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return no_process(s, pid, errno);
+		return source_no_process(s, pid, errno);
 	memory_file(&s->mem, fd, 0);
 	s->mem.live = true;
 	err = objects_of_process(&s->objects, &s->mem, pid);
 	if (err)
-		return no_process(s, pid, -err);
+		return source_no_process(s, pid, -err);
 	n = objects_regions(&s->objects, bases, REGIONS_MAX);
 	if (n == 0)
 		return fail(EX_UNAVAILABLE, "ERROR: %s has no trace rings: it is not linked with "
 			    "libktr, or runs with KTR_SIZE=0", s->name);
-	return own_region(s, bases, n, pid);
+	return source_own_region(s, bases, n, pid);
 }
 
 /* The memory that a core has, by address. */
-static int core_memory(struct source *s)
+static int core_map_memory(struct ring_source *s)
 {
 	struct memory_range *ranges = calloc(s->core.nheaders + 1, sizeof(*ranges));
 	size_t n = 0;
@@ -145,11 +145,11 @@ static int core_memory(struct source *s)
 	return 0;
 }
 
-static int open_process_core(struct source *s, const char *path)
+static int source_open_process_core(struct ring_source *s, const char *path)
 {
 	uint64_t bases[REGIONS_MAX];
 	size_t n;
-	int err = core_memory(s);
+	int err = core_map_memory(s);
 
 	if (!err)
 		err = objects_of_core(&s->objects, &s->mem, &s->core);
@@ -160,10 +160,10 @@ static int open_process_core(struct source *s, const char *path)
 		return fail(EX_UNAVAILABLE, "ERROR: \"%s\" has no trace rings: the program had "
 			    "none, KTR_FILE has them, or coredump_filter left shared memory out",
 			    path);
-	return own_region(s, bases, n, 0);
+	return source_own_region(s, bases, n, 0);
 }
 
-static int open_scan(struct source *s)
+static int source_open_scan(struct ring_source *s)
 {
 	int code = scan_open(&s->scan, &s->mem, s->name);
 
@@ -171,11 +171,11 @@ static int open_scan(struct source *s)
 }
 
 /* A process's core names its files; whatever else there is may be an image of a machine. */
-static int open_core(struct source *s, const char *path, struct memory *file)
+static int source_open_core(struct ring_source *s, const char *path, struct memory *file)
 {
 	uint64_t size = 0;
 	size_t length;
-	int fd, err, code = open_file(path, &fd, &size);
+	int fd, err, code = source_open_file(path, &fd, &size);
 
 	if (code)
 		return code;
@@ -187,39 +187,39 @@ static int open_core(struct source *s, const char *path, struct memory *file)
 			    "ERROR: \"%s\" is an ELF file, but no core; the executable goes to -N",
 			    path);
 	if (!err && elf_note(&s->core, "CORE", NT_FILE, &length))
-		return open_process_core(s, path);
+		return source_open_process_core(s, path);
 	if (err && err != -ENOEXEC)
 		return fail(EX_IOERR, "ERROR: \"%s\": %s", path, strerror(-err));
 	err = scan_image(&s->mem, file, err ? NULL : &s->core);
 	if (err)
 		return fail(EX_OSERR, "ERROR: \"%s\": %s", path, strerror(-err));
-	return open_scan(s);
+	return source_open_scan(s);
 }
 
-static int open_input(struct source *s, const char *path)
+static int source_open_input(struct ring_source *s, const char *path)
 {
 	uint64_t size = 0;
-	int fd, code = open_file(path, &fd, &size);
+	int fd, code = source_open_file(path, &fd, &size);
 
 	if (code)
 		return code;
 	snprintf(s->name, sizeof(s->name), "\"%.58s\"", path);
 	memory_file(&s->mem, fd, size);
 	if (rings_probe(&s->mem, 0) != 0 && scan_probe(&s->mem))
-		return open_scan(s);
+		return source_open_scan(s);
 	return rings_open(&s->rings, &s->mem, 0, s->name);
 }
 
-static int open_remote(struct source *s, const char *host_port)
+static int source_open_remote(struct ring_source *s, const char *host_port)
 {
 	int code;
 
 	snprintf(s->name, sizeof(s->name), "%.63s", host_port);
 	code = scan_remote(&s->mem, host_port);
-	return code ? code : open_scan(s);
+	return code ? code : source_open_scan(s);
 }
 
-static int open_kernel(struct source *s, bool frozen)
+static int source_open_kernel(struct ring_source *s, bool frozen)
 {
 	int code;
 
@@ -230,7 +230,7 @@ static int open_kernel(struct source *s, bool frozen)
 }
 
 /* A file's own knowledge, or its program's mappings. */
-static int explain_file(struct source *s)
+static int source_explain(struct ring_source *s)
 {
 	int err = saved_open(&s->saved, &s->rings);
 
@@ -241,13 +241,13 @@ static int explain_file(struct source *s)
 	return fail(EX_DATAERR, "ERROR: %s: what follows the rings is damaged", s->name);
 }
 
-static int finish(struct tdump *t, struct source *s)
+static int source_finish(struct tdump *t, struct ring_source *s)
 {
 	int code;
 
 	s->objects.exec = t->opt.exec;
 	s->objects.region = &s->rings.header;
-	code = t->opt.input && !s->rings.scan ? explain_file(s) : 0;
+	code = t->opt.input && !s->rings.scan ? source_explain(s) : 0;
 	points_open(&s->points, &s->rings, &s->objects);
 	s->points.saved = s->saved.data ? &s->saved : NULL;
 	s->points.no_cache = t->opt.no_cache;
@@ -257,7 +257,7 @@ static int finish(struct tdump *t, struct source *s)
 }
 
 /* Two clocks become one; a viewer wants to know what time is. */
-static int choose_clock(struct tdump *t)
+static int sources_choose_clock(struct tdump *t)
 {
 	bool here = t->opt.pid != 0 || (!t->opt.core && !t->opt.input && !t->opt.remote);
 	struct ktr_stamp now;
@@ -277,17 +277,17 @@ static int choose_clock(struct tdump *t)
 	return 0;
 }
 
-static int open_first(struct tdump *t, struct source *s)
+static int sources_open_first(struct tdump *t, struct ring_source *s)
 {
 	if (t->opt.pid)
-		return open_process(s, t->opt.pid);
+		return source_open_process(s, t->opt.pid);
 	if (t->opt.core)
-		return open_core(s, t->opt.core, &t->sources[TDUMP_RINGS].mem);
+		return source_open_core(s, t->opt.core, &t->sources[TDUMP_RINGS].mem);
 	if (t->opt.input)
-		return open_input(s, t->opt.input);
+		return source_open_input(s, t->opt.input);
 	if (t->opt.remote)
-		return open_remote(s, t->opt.remote);
-	return open_kernel(s, t->opt.freeze);
+		return source_open_remote(s, t->opt.remote);
+	return source_open_kernel(s, t->opt.freeze);
 }
 
 int sources_open(struct tdump *t)
@@ -300,20 +300,20 @@ int sources_open(struct tdump *t)
 		return fail(EX_OSERR, "ERROR: out of memory");
 	for (size_t i = 0; i <= TDUMP_RINGS; i++)
 		t->sources[i].mem.fd = -1;
-	code = open_first(t, &t->sources[0]);
+	code = sources_open_first(t, &t->sources[0]);
 	if (!code)
-		code = finish(t, &t->sources[0]);
+		code = source_finish(t, &t->sources[0]);
 	if (!code && t->opt.kernel)
-		code = open_kernel(&t->sources[1], t->opt.freeze);
+		code = source_open_kernel(&t->sources[1], t->opt.freeze);
 	if (!code && t->opt.kernel)
-		code = finish(t, &t->sources[1]);
-	return code ? code : choose_clock(t);
+		code = source_finish(t, &t->sources[1]);
+	return code ? code : sources_choose_clock(t);
 }
 
 void sources_close(struct tdump *t)
 {
 	for (size_t i = 0; t->sources && i <= TDUMP_RINGS; i++) {
-		struct source *s = &t->sources[i];
+		struct ring_source *s = &t->sources[i];
 
 		points_close(&s->points);
 		rings_close(&s->rings);

@@ -52,7 +52,7 @@ struct tdump {
 	struct tdump_options opt;
 	struct tdump_out out;
 	/* Sources: each has memory, rings in it, and what explains them. */
-	struct source *sources;
+	struct ring_source *sources;
 	struct rings *rings[TDUMP_RINGS];
 	struct points *points[TDUMP_RINGS];
 	size_t nrings;

@@ -16,7 +16,7 @@
 #define US	      1000000u
 
 /* What was written from `from` to `to`, in a column of at least that width, to the right. */
-static char *right(char *from, char *to, int width)
+static char *column_right(char *from, char *to, int width)
 {
 	size_t len = (size_t)(to - from), pad = (size_t)width > len ? (size_t)width - len : 0;
 
@@ -27,7 +27,7 @@ static char *right(char *from, char *to, int width)
 	return to + pad;
 }
 
-static char *left(char *from, char *to, int width)
+static char *column_left(char *from, char *to, int width)
 {
 	while (to - from < width)
 		*to++ = ' ';
@@ -35,7 +35,7 @@ static char *left(char *from, char *to, int width)
 }
 
 /* No column of this kind is wider. */
-static char *hex_column(char *to, uint64_t value, int width)
+static char *column_hex(char *to, uint64_t value, int width)
 {
 	int n = (67 - __builtin_clzll(value | 1)) / 4;
 
@@ -43,7 +43,7 @@ static char *hex_column(char *to, uint64_t value, int width)
 	return format_hex(width > n ? to + (width - n) : to, value);
 }
 
-static char *decimal(char *to, uint64_t value)
+static char *column_decimal(char *to, uint64_t value)
 {
 	char digits[20], *first = digits + sizeof(digits);
 
@@ -55,111 +55,111 @@ static char *decimal(char *to, uint64_t value)
 }
 
 /* Seconds and microseconds. */
-static char *seconds(char *to, uint64_t us)
+static char *column_seconds(char *to, uint64_t us)
 {
 	uint64_t part = us % US;
 
-	to = decimal(to, us / US);
+	to = column_decimal(to, us / US);
 	*to++ = '.';
 	for (uint64_t least = US / 10; least > 1 && part < least; least /= 10)
 		*to++ = '0';
-	return decimal(to, part);
+	return column_decimal(to, part);
 }
 
-static bool coarse(const struct tdump *t)
+static bool column_coarse(const struct tdump *t)
 {
 	return t->rings[0]->header.clock == KTR_CLOCK_COARSE && t->rings[0]->ns_a_clock == 0;
 }
 
 /* The time or a difference as the options want it, of any width. */
-static char *time_text(const struct tdump *t, char *to, uint64_t time)
+static char *column_time(const struct tdump *t, char *to, uint64_t time)
 {
 	if (t->opt.clocks != 0)
-		return seconds(to, (uint64_t)((double)time / t->opt.clocks));
-	if (coarse(t))
-		return seconds(to, time);
-	return t->opt.decimal ? decimal(to, time) : format_hex(to, time);
+		return column_seconds(to, (uint64_t)((double)time / t->opt.clocks));
+	if (column_coarse(t))
+		return column_seconds(to, time);
+	return t->opt.decimal ? column_decimal(to, time) : format_hex(to, time);
 }
 
 /* An entry that claims to be newer than the one above it has a delta below zero. */
-static char *delta_text(const struct tdump *t, char *to, uint64_t delta)
+static char *put_delta(const struct tdump *t, char *to, uint64_t delta)
 {
 	if ((int64_t)delta >= 0)
-		return time_text(t, to, delta);
+		return column_time(t, to, delta);
 	*to++ = '-';
-	return time_text(t, to, -delta);
+	return column_time(t, to, -delta);
 }
 
-static char *delta_column(const struct tdump *t, char *to, uint64_t delta)
+static char *column_delta(const struct tdump *t, char *to, uint64_t delta)
 {
-	if ((int64_t)delta >= 0 && t->opt.clocks == 0 && !t->opt.decimal && !coarse(t))
-		return hex_column(to, delta, DELTA_WIDTH);
-	return right(to, delta_text(t, to, delta), DELTA_WIDTH);
+	if ((int64_t)delta >= 0 && t->opt.clocks == 0 && !t->opt.decimal && !column_coarse(t))
+		return column_hex(to, delta, DELTA_WIDTH);
+	return column_right(to, put_delta(t, to, delta), DELTA_WIDTH);
 }
 
-static char *stamp_column(const struct tdump *t, char *to, uint64_t time)
+static char *column_stamp(const struct tdump *t, char *to, uint64_t time)
 {
 	char *end;
 
-	if (t->opt.clocks == 0 && !coarse(t) && !t->opt.decimal) {
+	if (t->opt.clocks == 0 && !column_coarse(t) && !t->opt.decimal) {
 		char *digits = to;
 
 		end = format_hex(to, time);
-		end = right(digits, end, STAMP_WIDTH);
+		end = column_right(digits, end, STAMP_WIDTH);
 		for (; *digits == ' '; digits++)
 			*digits = '0';
 		return end;
 	}
-	return right(to, time_text(t, to, time), STAMP_WIDTH);
+	return column_right(to, column_time(t, to, time), STAMP_WIDTH);
 }
 
-static char *file_column(char *to, const struct point *point)
+static char *column_file(char *to, const struct point *point)
 {
 	char *from = to;
 
 	if (point && point->file[0]) {
 		to = format_visible(to, point->file, strlen(point->file));
 		*to++ = ':';
-		to = decimal(to, point->line);
+		to = column_decimal(to, point->line);
 	} else {
 		const char *name = point && point->name ? point->name : "(null)";
 
 		to = format_visible(to, name, strlen(name));
 	}
-	to = left(from, to, FILE_WIDTH);
+	to = column_left(from, to, FILE_WIDTH);
 	*to++ = ' ';
 	return to;
 }
 
-static char *thread_column(char *to, uint32_t tid)
+static char *column_thread(char *to, uint32_t tid)
 {
 	char *from = to;
 
-	to = left(from, format_hex(stpcpy(to, "0x"), tid), THREAD_WIDTH);
+	to = column_left(from, format_hex(stpcpy(to, "0x"), tid), THREAD_WIDTH);
 	*to++ = ' ';
 	return to;
 }
 
 /* The columns between the time and the text that -t, -f and -H add. */
-static char *more_columns(const struct tdump *t, const struct tdump_line *line, char *to)
+static char *columns_more(const struct tdump *t, const struct tdump_line *line, char *to)
 {
 	if (t->opt.stamps) {
-		to = right(to, decimal(to, line->item->time), STAMP_WIDTH);
+		to = column_right(to, column_decimal(to, line->item->time), STAMP_WIDTH);
 		*to++ = ' ';
 	}
 	if (t->opt.files)
-		to = file_column(to, line->point);
+		to = column_file(to, line->point);
 	if (t->opt.threads)
-		to = thread_column(to, line->item->entry->ktr_tid);
+		to = column_thread(to, line->item->entry->ktr_tid);
 	return to;
 }
 
-static char *text_of(const struct tdump_line *line, char *to)
+static char *line_text(const struct tdump_line *line, char *to)
 {
 	return points_text(line->points, line->point, line->item, to);
 }
 
-static char *verbose_lines(const struct tdump_line *line, char *to)
+static char *line_verbose(const struct tdump_line *line, char *to)
 {
 	const uint64_t *words = &line->item->entry->ktr_parm1;
 
@@ -167,13 +167,13 @@ static char *verbose_lines(const struct tdump_line *line, char *to)
 		to--;
 	*to++ = '\n';
 	*to++ = '\t';
-	to = text_of(line, to);
+	to = line_text(line, to);
 	*to++ = '\n';
 	for (unsigned int i = 0; i < FORMAT_WORDS; i++) {
 		char *from = to + 1;
 
 		*to = i ? ' ' : '\t';
-		to = right(from, format_hex(from, words[i]), STAMP_WIDTH);
+		to = column_right(from, format_hex(from, words[i]), STAMP_WIDTH);
 		for (; *from == ' '; from++)
 			*from = '0';
 	}
@@ -181,7 +181,7 @@ static char *verbose_lines(const struct tdump_line *line, char *to)
 }
 
 /* Colours of the columns before the text, by CPU. */
-static char *paint(const struct tdump *t, const struct tdump_line *line, char *to)
+static char *line_paint(const struct tdump *t, const struct tdump_line *line, char *to)
 {
 	static const char *const cpus[] = { "\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[35m",
 					    "\x1b[34m" };
@@ -193,43 +193,43 @@ static char *paint(const struct tdump *t, const struct tdump_line *line, char *t
 	return stpcpy(to, cpus[line->item->cpu % (sizeof(cpus) / sizeof(cpus[0]))]);
 }
 
-static char *row(struct tdump *t, const struct tdump_line *line, char *to)
+static char *text_row(struct tdump *t, const struct tdump_line *line, char *to)
 {
 	const struct item *item = line->item;
 
-	to = hex_column(paint(t, line, to), item->cpu, t->cpu_width);
+	to = column_hex(line_paint(t, line, to), item->cpu, t->cpu_width);
 	*to++ = ' ';
-	to = hex_column(to, item->index, t->index_width);
+	to = column_hex(to, item->index, t->index_width);
 	*to++ = ' ';
 	if (t->opt.absolute || t->opt.verbose)
-		to = stamp_column(t, to, item->time);
+		to = column_stamp(t, to, item->time);
 	if (t->opt.verbose)
 		*to++ = ' ';
 	if (!t->opt.absolute || t->opt.verbose)
-		to = delta_column(t, to, line->delta);
+		to = column_delta(t, to, line->delta);
 	if (t->opt.verbose) {
 		*to++ = ' ';
-		to = right(to, delta_text(t, to, t->newest - item->time), DELTA_WIDTH);
+		to = column_right(to, put_delta(t, to, t->newest - item->time), DELTA_WIDTH);
 	}
 	if (t->opt.form == FORM_DEBUGGER)
 		*to++ = ':';
 	*to++ = ' ';
 	if (t->out.color && line->point && line->point->state == POINT_GOOD)
 		to = stpcpy(to, "\x1b[0m");
-	to = more_columns(t, line, to);
-	to = t->opt.verbose ? verbose_lines(line, to) : text_of(line, to);
+	to = columns_more(t, line, to);
+	to = t->opt.verbose ? line_verbose(line, to) : line_text(line, to);
 	return t->out.color && (!line->point || line->point->state != POINT_GOOD) ?
 		stpcpy(to, "\x1b[0m") : to;
 }
 
-static char *ktrdump_row(struct tdump *t, const struct tdump_line *line, char *to)
+static char *text_ktrdump_row(struct tdump *t, const struct tdump_line *line, char *to)
 {
 	const struct item *item = line->item;
 
-	to = right(to, decimal(to, item->index), 6);
+	to = column_right(to, column_decimal(to, item->index), 6);
 	*to++ = ' ';
 	if (t->opt.cpus) {
-		to = right(to, decimal(to, item->cpu), 3);
+		to = column_right(to, column_decimal(to, item->cpu), 3);
 		*to++ = ' ';
 	}
 	if (t->opt.stamps) {
@@ -238,15 +238,15 @@ static char *ktrdump_row(struct tdump *t, const struct tdump_line *line, char *t
 		/* Relative to the line above. */
 		if (t->opt.relative)
 			time = t->opt.oldest ? time - t->newest : t->newest - time;
-		to = right(to, decimal(to, time), STAMP_WIDTH);
+		to = column_right(to, column_decimal(to, time), STAMP_WIDTH);
 		*to++ = ' ';
 		t->newest = item->time;
 	}
 	if (t->opt.files)
-		to = file_column(to, line->point);
+		to = column_file(to, line->point);
 	if (t->opt.threads)
-		to = thread_column(to, item->entry->ktr_tid);
-	return text_of(line, to);
+		to = column_thread(to, item->entry->ktr_tid);
+	return line_text(line, to);
 }
 
 char *text_line(struct tdump *t, const struct tdump_line *line, char *to)
@@ -254,11 +254,11 @@ char *text_line(struct tdump *t, const struct tdump_line *line, char *to)
 	if (!t->started && !t->newest)
 		t->newest = line->item->time;
 	if (!t->started && t->opt.form == FORM_DEBUGGER) {
-		to = time_text(t, stpcpy(to, "Newest entry at clock "), line->item->time);
+		to = column_time(t, stpcpy(to, "Newest entry at clock "), line->item->time);
 		*to++ = '\n';
 	}
 	t->started = true;
-	to = t->opt.form == FORM_KTRDUMP ? ktrdump_row(t, line, to) : row(t, line, to);
+	to = t->opt.form == FORM_KTRDUMP ? text_ktrdump_row(t, line, to) : text_row(t, line, to);
 	*to++ = '\n';
 	return to;
 }
@@ -270,7 +270,7 @@ struct heading {
 };
 
 /* Names, and below them a line of `c`; the last column has `last` of them. */
-static void heading(struct tdump_out *out, const struct heading *h, size_t n, char c, int last)
+static void text_heading(struct tdump_out *out, const struct heading *h, size_t n, char c, int last)
 {
 	char *to = out->data + out->len;
 
@@ -287,7 +287,7 @@ static void heading(struct tdump_out *out, const struct heading *h, size_t n, ch
 				to += width;
 			} else {
 				to = stpcpy(to, h[i].name);
-				to = is_last ? to : left(from, to, width);
+				to = is_last ? to : column_left(from, to, width);
 			}
 			/* FreeBSD's rule ends with a blank. */
 			if (!is_last || (rule && c == '-'))
@@ -319,8 +319,8 @@ int text_begin(struct tdump *t)
 	if (o->quiet || o->form == FORM_DEBUGGER)
 		return 0;
 	if (o->form == FORM_KTRDUMP)
-		heading(&t->out, ktrdump, sizeof(ktrdump) / sizeof(ktrdump[0]), '-', 5);
+		text_heading(&t->out, ktrdump, sizeof(ktrdump) / sizeof(ktrdump[0]), '-', 5);
 	else
-		heading(&t->out, tdump, sizeof(tdump) / sizeof(tdump[0]), '=', 5);
+		text_heading(&t->out, tdump, sizeof(tdump) / sizeof(tdump[0]), '=', 5);
 	return 0;
 }

@@ -12,7 +12,7 @@
 #define NOTES_MAX    (256u << 20)	/* … of one segment of notes */
 #define IMAGE_SIZE   (64u << 10)	/* in which the notes of a loaded file are */
 
-static int read_headers(struct elf *elf)
+static int elf_read_headers(struct elf *elf)
 {
 	const union { uint16_t word; uint8_t low; } order = { 1 };
 	const char *ident = elf_getident(elf->file, NULL);
@@ -38,7 +38,7 @@ static int read_headers(struct elf *elf)
 	return 0;
 }
 
-static void find_sites(struct elf *elf)
+static void elf_find_sites(struct elf *elf)
 {
 	Elf_Scn *section = NULL;
 	const char *name;
@@ -59,7 +59,7 @@ static void find_sites(struct elf *elf)
 	}
 }
 
-static uint32_t build_id(const struct elf *elf, uint8_t id[ELF_BUILD_ID])
+static uint32_t elf_read_build_id(const struct elf *elf, uint8_t id[ELF_BUILD_ID])
 {
 	size_t size;
 	const void *note = elf_note(elf, "GNU", NT_GNU_BUILD_ID, &size);
@@ -79,13 +79,13 @@ int elf_open(struct elf *elf, struct memory *mem)
 	elf_version(EV_CURRENT);
 	elf->file = mem->map ? elf_memory((char *)(uintptr_t)mem->map, mem->size) :
 			       elf_begin(mem->fd, ELF_C_READ, NULL);
-	err = elf->file ? read_headers(elf) : -ENOEXEC;
+	err = elf->file ? elf_read_headers(elf) : -ENOEXEC;
 	if (err) {
 		elf_close(elf);
 		return err;
 	}
-	find_sites(elf);
-	elf->build_id_size = build_id(elf, elf->build_id);
+	elf_find_sites(elf);
+	elf->build_id_size = elf_read_build_id(elf, elf->build_id);
 	return 0;
 }
 
@@ -104,7 +104,7 @@ uint32_t elf_loaded_build(struct memory *mem, uint64_t base, uint8_t id[ELF_BUIL
 		image->e_shstrndx = SHN_UNDEF;
 		memory_map(&file, image, (uint64_t)n);
 		if (elf_open(&elf, &file) == 0) {
-			size = build_id(&elf, id);
+			size = elf_read_build_id(&elf, id);
 			elf_close(&elf);
 		}
 	}
@@ -120,7 +120,7 @@ void elf_close(struct elf *elf)
 }
 
 /* How many bytes there are at the address, and where. */
-static uint64_t locate(const struct elf *elf, uint64_t address, uint64_t *at)
+static uint64_t elf_locate(const struct elf *elf, uint64_t address, uint64_t *at)
 {
 	for (size_t i = 0; i < elf->nheaders; i++) {
 		const GElf_Phdr *p = &elf->headers[i];
@@ -138,12 +138,12 @@ int elf_get(const struct elf *elf, uint64_t address, void *to, size_t len)
 {
 	uint64_t at;
 
-	return locate(elf, address, &at) >= len ? memory_get(elf->mem, at, to, len) : -EFAULT;
+	return elf_locate(elf, address, &at) >= len ? memory_get(elf->mem, at, to, len) : -EFAULT;
 }
 
 int elf_string(const struct elf *elf, uint64_t address, char *to, size_t size)
 {
-	uint64_t at, there = locate(elf, address, &at);
+	uint64_t at, there = elf_locate(elf, address, &at);
 	bool last = there < size - 1;
 	int len;
 

@@ -23,9 +23,10 @@
 #define TEXT_MAX  (1u << 20)	/* of a region's mappings */
 
 /* The object of that name and identity, a new one if need be. */
-static struct object *object_named(struct objects *o, const char *path, uint64_t dev, uint64_t ino)
+static struct mapped_file *object_named(struct objects *o, const char *path, uint64_t dev,
+					uint64_t ino)
 {
-	struct object **more, *object;
+	struct mapped_file **more, *object;
 
 	for (size_t i = o->nobjects; i-- > 0;)
 		if (o->objects[i]->ino == ino && o->objects[i]->dev == dev &&
@@ -49,7 +50,7 @@ static struct object *object_named(struct objects *o, const char *path, uint64_t
 	return object;
 }
 
-static int add_map(struct objects *o, const struct object_map *map)
+static int objects_add_map(struct objects *o, const struct object_map *map)
 {
 	struct object_map *more;
 
@@ -66,7 +67,7 @@ static int add_map(struct objects *o, const struct object_map *map)
 }
 
 /* What is no file has no path, or one in brackets. */
-static int add_file(struct objects *o, const struct mapping *m)
+static int objects_add_file(struct objects *o, const struct mapping *m)
 {
 	struct object_map map = { .start = m->start, .end = m->end, .offset = m->offset,
 		.shared = mapping_shared(m), .writable = mapping_writable(m) };
@@ -74,7 +75,7 @@ static int add_file(struct objects *o, const struct mapping *m)
 	if (*m->path != '/')
 		return 0;
 	map.object = object_named(o, m->path, m->dev, m->inode);
-	return map.object ? add_map(o, &map) : -ENOMEM;
+	return map.object ? objects_add_map(o, &map) : -ENOMEM;
 }
 
 int objects_of_process(struct objects *o, struct memory *memory, pid_t pid)
@@ -86,12 +87,12 @@ int objects_of_process(struct objects *o, struct memory *memory, pid_t pid)
 	o->memory = memory;
 	o->pid = pid;
 	while (!err && (err = maps_next(&maps, &map)) == 0)
-		err = add_file(o, &map);
+		err = objects_add_file(o, &map);
 	maps_close(&maps);
 	return err < 0 ? err : 0;
 }
 
-static int compare_maps(const void *a, const void *b)
+static int object_map_order(const void *a, const void *b)
 {
 	const struct object_map *x = a, *y = b;
 
@@ -99,7 +100,7 @@ static int compare_maps(const void *a, const void *b)
 }
 
 /* count, page size, count times { start, end, page }, and count names. */
-static int core_maps(struct objects *o, const uint64_t *words, size_t nwords)
+static int objects_add_core_maps(struct objects *o, const uint64_t *words, size_t nwords)
 {
 	uint64_t count = nwords < 2 ? UINT64_MAX : words[0];
 	const char *name, *end = (const char *)(words + nwords);
@@ -117,11 +118,11 @@ static int core_maps(struct objects *o, const uint64_t *words, size_t nwords)
 		map.object = object_named(o, name, 0, 0);
 		/* Nobody tells which were shared: whatever has the magic is taken. */
 		map.shared = true;
-		err = map.object ? add_map(o, &map) : -ENOMEM;
+		err = map.object ? objects_add_map(o, &map) : -ENOMEM;
 		name += strlen(name) + 1;
 	}
 	if (o->nmaps)
-		qsort(o->maps, o->nmaps, sizeof(*o->maps), compare_maps);
+		qsort(o->maps, o->nmaps, sizeof(*o->maps), object_map_order);
 	return err;
 }
 
@@ -141,7 +142,7 @@ int objects_of_core(struct objects *o, struct memory *memory, const struct elf *
 	if (!words)
 		return -ENOMEM;
 	memcpy(words, note, size);
-	err = core_maps(o, words, size / sizeof(*words) + 1);
+	err = objects_add_core_maps(o, words, size / sizeof(*words) + 1);
 	free(words);
 	return err;
 }
@@ -163,13 +164,13 @@ int objects_of_region(struct objects *o, struct memory *file, const struct ktr_r
 		if (next[-1] == '\n')
 			next[-1] = '\0';
 		err = maps_parse(line, &map);
-		err = err ? err : add_file(o, &map);
+		err = err ? err : objects_add_file(o, &map);
 	}
 	free(text);
 	return err == -EBADMSG ? 0 : err;
 }
 
-static bool is_main(const struct objects *o, const struct object *object)
+static bool object_is_main(const struct objects *o, const struct mapped_file *object)
 {
 	const char *exe = o->region->exe;
 	size_t len = strlen(exe);
@@ -182,7 +183,7 @@ static bool is_main(const struct objects *o, const struct object *object)
 }
 
 /* A regular file; others may block who opens them. */
-static int open_regular(const char *path, struct stat *st)
+static int object_open_regular(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
@@ -195,7 +196,7 @@ static int open_regular(const char *path, struct stat *st)
 }
 
 /* The file that the process has mapped, or -1. */
-static int open_mapped(const struct objects *o, const struct object *object)
+static int object_open_mapped(const struct objects *o, const struct mapped_file *object)
 {
 	char path[PATH_MAX + 64];
 	struct stat st;
@@ -206,13 +207,13 @@ static int open_mapped(const struct objects *o, const struct object *object)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", o->pid,
 			 (unsigned long long)o->maps[i].start, (unsigned long long)o->maps[i].end);
-		fd = open_regular(path, &st);
+		fd = object_open_regular(path, &st);
 		if (fd >= 0)
 			return fd;
 		break;
 	}
 	snprintf(path, sizeof(path), "/proc/%d/root%s", o->pid, object->path);
-	fd = open_regular(path, &st);
+	fd = object_open_regular(path, &st);
 	if (fd >= 0 && st.st_ino == object->ino && st.st_dev == object->dev)
 		return fd;
 	if (fd >= 0)
@@ -221,7 +222,7 @@ static int open_mapped(const struct objects *o, const struct object *object)
 }
 
 /* Where the file was put: its first segment of which there is a mapping tells. */
-static bool find_bias(const struct objects *o, struct object *object)
+static bool object_find_bias(const struct objects *o, struct mapped_file *object)
 {
 	for (size_t i = 0; i < o->nmaps; i++)
 		for (size_t s = 0; o->maps[i].object == object && s < object->elf.nheaders; s++) {
@@ -236,13 +237,14 @@ static bool find_bias(const struct objects *o, struct object *object)
 	return false;
 }
 
-static const char *hex_id(const uint8_t *id, uint32_t size, char *to)
+static const char *build_id_text(const uint8_t *id, uint32_t size, char *to)
 {
 	return size ? hex_text(id, size, to) : "none";
 }
 
 /* The build id of what ran: of its image in memory, else of the region that it has written. */
-static uint32_t build_that_ran(const struct objects *o, const struct object *object, uint8_t *id)
+static uint32_t object_running_build(const struct objects *o, const struct mapped_file *object,
+				     uint8_t *id)
 {
 	uint32_t size = 0;
 
@@ -257,25 +259,27 @@ static uint32_t build_that_ran(const struct objects *o, const struct object *obj
 	return size;
 }
 
-static bool same_build(const struct objects *o, const struct object *object, const char *path)
+static bool object_same_build(const struct objects *o, const struct mapped_file *object,
+			      const char *path)
 {
 	char ours[2 * ELF_BUILD_ID + 1], theirs[2 * ELF_BUILD_ID + 1];
 	const struct elf *elf = &object->elf;
 	uint8_t id[ELF_BUILD_ID];
-	uint32_t size = build_that_ran(o, object, id);
+	uint32_t size = object_running_build(o, object, id);
 
 	if (elf_same_build(elf->build_id, elf->build_id_size, id, size))
 		return true;
 	/* Nobody knows: the user's word counts, a stranger's does not. */
 	if (!size && (o->exec || o->memory))
 		return true;
-	note("%s is not the file that ran (build id %s, that had %s): addresses are printed",
-	     path, hex_id(elf->build_id, elf->build_id_size, ours), hex_id(id, size, theirs));
+	note("%s is not the file that ran (build id %s, that had %s): addresses are printed", path,
+	     build_id_text(elf->build_id, elf->build_id_size, ours),
+	     build_id_text(id, size, theirs));
 	return false;
 }
 
-static bool use_file(struct objects *o, struct object *object, int fd, const char *path,
-		     bool identified)
+static bool object_use_file(struct objects *o, struct mapped_file *object, int fd, const char *path,
+			    bool identified)
 {
 	int err;
 
@@ -287,7 +291,7 @@ static bool use_file(struct objects *o, struct object *object, int fd, const cha
 		memory_close(&object->file);
 		return false;
 	}
-	if ((identified || same_build(o, object, path)) && find_bias(o, object)) {
+	if ((identified || object_same_build(o, object, path)) && object_find_bias(o, object)) {
 		object->state = OBJECT_FILE;
 		return true;
 	}
@@ -296,7 +300,7 @@ static bool use_file(struct objects *o, struct object *object, int fd, const cha
 	return false;
 }
 
-void files_open(struct objects *o, struct object *object)
+void files_open(struct objects *o, struct mapped_file *object)
 {
 	const char *path = object->path;
 	bool identified = false;
@@ -304,24 +308,24 @@ void files_open(struct objects *o, struct object *object)
 	int fd = -1;
 
 	object->state = o->pid ? OBJECT_MEMORY : OBJECT_NONE;
-	object->main = is_main(o, object);
+	object->main = object_is_main(o, object);
 	if (object->main && o->exec)
 		path = o->exec;
 	else if (o->pid) {
-		fd = open_mapped(o, object);
+		fd = object_open_mapped(o, object);
 		identified = fd >= 0;
 		/* Its trace points are in its memory, too. */
 		if (fd < 0)
 			return;
 	}
 	if (fd < 0) {
-		fd = open_regular(path, &st);
+		fd = object_open_regular(path, &st);
 		identified = fd >= 0 && object->ino && path == object->path &&
 			     st.st_ino == object->ino && st.st_dev == object->dev;
 	}
 	if (fd < 0)
 		note("%s: %s: addresses are printed; -N names the executable", path,
 		     errno == ENOEXEC ? "not a regular file" : strerror(errno));
-	else if (!use_file(o, object, fd, path, identified) && path == o->exec)
+	else if (!object_use_file(o, object, fd, path, identified) && path == o->exec)
 		object->state = OBJECT_NONE;
 }

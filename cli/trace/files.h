@@ -6,6 +6,6 @@
 #include "objects.h"
 
 /* Opens an object's file, if it is the one that ran; a line says why it is not. */
-void files_open(struct objects *objects, struct object *object);
+void files_open(struct objects *objects, struct mapped_file *object);
 
 #endif

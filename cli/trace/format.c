@@ -14,7 +14,7 @@ enum { FORMAT_ZERO = 1, FORMAT_LEFT = 2, FORMAT_ALT = 4, FORMAT_PLUS = 8, FORMAT
 
 /* What is being compiled. */
 struct compiler {
-	struct format *format;
+	struct trace_format *format;
 	struct format_op ops[FORMAT_OPS];
 	char text[4 * FORMAT_TEXT];
 	unsigned int len;
@@ -23,9 +23,9 @@ struct compiler {
 	unsigned int words;	/* that there are */
 };
 
-static void literal(struct compiler *c, const char *text, size_t len)
+static void format_add_literal(struct compiler *c, const char *text, size_t len)
 {
-	struct format *f = c->format;
+	struct trace_format *f = c->format;
 	struct format_op *last = f->nops ? &c->ops[f->nops - 1] : NULL;
 
 	if (len == 0)
@@ -39,7 +39,7 @@ static void literal(struct compiler *c, const char *text, size_t len)
 	last->len = (uint16_t)(last->len + len);
 }
 
-static unsigned int flag_of(char c)
+static unsigned int flag_parse(char c)
 {
 	switch (c) {
 	case '0':
@@ -57,7 +57,7 @@ static unsigned int flag_of(char c)
 	}
 }
 
-static char kind_of(char c)
+static char conversion_kind(char c)
 {
 	switch (c) {
 	case 'd':
@@ -78,7 +78,7 @@ static char kind_of(char c)
 	}
 }
 
-static const char *digits_of(const char *p, unsigned int *number)
+static const char *digits_parse(const char *p, unsigned int *number)
 {
 	*number = 0;
 	for (; *p >= '0' && *p <= '9'; p++)
@@ -88,37 +88,37 @@ static const char *digits_of(const char *p, unsigned int *number)
 }
 
 /* Flags, width, precision and length, the last two for nothing; returns what is behind. */
-static const char *modifiers(const char *p, struct format_op *op, bool *precise)
+static const char *modifiers_parse(const char *p, struct format_op *op, bool *precise)
 {
 	unsigned int flag, number;
 
-	for (; (flag = flag_of(*p)) != 0; p++)
+	for (; (flag = flag_parse(*p)) != 0; p++)
 		op->flags = (uint8_t)(op->flags | flag);
 	if (*p == '*') {
 		op->star = true;
 		p++;
 	} else {
-		p = digits_of(p, &number);
+		p = digits_parse(p, &number);
 		op->width = (uint8_t)(number < FORMAT_WIDTH ? number : FORMAT_WIDTH);
 	}
 	*precise = false;
 	if (*p == '.') {
 		*precise = *++p == '*';
-		p = *precise ? p + 1 : digits_of(p, &number);
+		p = *precise ? p + 1 : digits_parse(p, &number);
 	}
 	return p + strspn(p, "hlLjztq");
 }
 
 /* The conversion after a '%'.  Returns what is behind it, NULL if it is none of ours. */
-static const char *conversion(struct compiler *c, const char *p)
+static const char *format_add_conversion(struct compiler *c, const char *p)
 {
-	struct format *f = c->format;
+	struct trace_format *f = c->format;
 	struct format_op op = { 0 };
 	unsigned int need, stars;
 	bool precise;
 
-	p = modifiers(p, &op, &precise);
-	op.kind = kind_of(*p);
+	p = modifiers_parse(p, &op, &precise);
+	op.kind = conversion_kind(*p);
 	if (!op.kind)
 		return NULL;
 	stars = (unsigned int)op.star + precise;
@@ -144,7 +144,7 @@ static const char *conversion(struct compiler *c, const char *p)
 	return p + 1;
 }
 
-static void compile(struct compiler *c, const char *text)
+static void format_add(struct compiler *c, const char *text)
 {
 	const char *end = text + strnlen(text, FORMAT_TEXT);
 	char copy[FORMAT_TEXT + 1];
@@ -156,25 +156,26 @@ static void compile(struct compiler *c, const char *text)
 	memcpy(copy, text, (size_t)(end - text));
 	copy[end - text] = '\0';
 	while ((percent = strchr(p, '%'))) {
-		literal(c, p, (size_t)(percent - p));
-		behind = percent[1] == '%' ? NULL : conversion(c, percent + 1);
+		format_add_literal(c, p, (size_t)(percent - p));
+		behind = percent[1] == '%' ? NULL : format_add_conversion(c, percent + 1);
 		if (behind) {
 			p = behind;
 			continue;
 		}
-		literal(c, percent, 1);
+		format_add_literal(c, percent, 1);
 		p = percent + 1 + (percent[1] == '%');
 	}
-	literal(c, p, strlen(p));
+	format_add_literal(c, p, strlen(p));
 }
 
-int format_compile(struct format *format, const char *text, uint32_t argtypes, unsigned int words)
+int format_compile(struct trace_format *format, const char *text, uint32_t argtypes,
+		   unsigned int words)
 {
 	struct compiler c = { .format = format, .argtypes = argtypes, .words = words };
 	size_t size;
 
-	*format = (struct format){ 0 };
-	compile(&c, text);
+	*format = (struct trace_format){ 0 };
+	format_add(&c, text);
 	size = format->nops * sizeof(c.ops[0]);
 	format->ops = malloc(size + c.len + 16);
 	if (!format->ops)
@@ -186,14 +187,14 @@ int format_compile(struct format *format, const char *text, uint32_t argtypes, u
 	return 0;
 }
 
-void format_free(struct format *format)
+void format_free(struct trace_format *format)
 {
 	free(format->ops);
-	*format = (struct format){ 0 };
+	*format = (struct trace_format){ 0 };
 }
 
 /* Length of the UTF-8 sequence of a printable character beyond ASCII, 0 if there is none. */
-static size_t wide_char(const unsigned char *s, size_t len)
+static size_t line_wide_char(const unsigned char *s, size_t len)
 {
 	size_t n = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : s[0] >= 0xe0 ? 3 : 2;
 	uint32_t code = s[0] & (0x7fu >> n);
@@ -213,7 +214,7 @@ static size_t wide_char(const unsigned char *s, size_t len)
 	return n;
 }
 
-static char *escape(char *to, unsigned char c)
+static char *line_escape(char *to, unsigned char c)
 {
 	static const char known[] = "\a\b\t\n\v\f\r", letters[] = "abtnvfr";
 	const char *at = c ? strchr(known, c) : NULL;
@@ -240,9 +241,9 @@ char *format_visible(char *to, const char *text, size_t len)
 			*to++ = (char)*s++;
 			continue;
 		}
-		n = *s < 0x80 ? 0 : wide_char(s, (size_t)(end - s));
+		n = *s < 0x80 ? 0 : line_wide_char(s, (size_t)(end - s));
 		if (n == 0) {
-			to = escape(to, *s++);
+			to = line_escape(to, *s++);
 			continue;
 		}
 		memcpy(to, s, n);
@@ -253,7 +254,7 @@ char *format_visible(char *to, const char *text, size_t len)
 }
 
 /* The C value of a parameter: what its declaration keeps of the word, after C's promotions. */
-static uint64_t value_of(uint64_t word, unsigned int type, bool is_signed)
+static uint64_t word_value(uint64_t word, unsigned int type, bool is_signed)
 {
 	switch (type) {
 	case KTR_ARG_S8:
@@ -275,28 +276,28 @@ static uint64_t value_of(uint64_t word, unsigned int type, bool is_signed)
 	return is_signed ? (uint64_t)(int32_t)word : (uint32_t)word;
 }
 
-static char *fill(char *to, char c, size_t n)
+static char *line_fill(char *to, char c, size_t n)
 {
 	memset(to, c, n);
 	return to + n;
 }
 
 /* A sign or 0x, digits, and blanks or zeros up to the width. */
-static char *padded(char *to, const struct format_op *op, unsigned int width, bool left,
-		    const char *prefix, const char *digits, size_t len)
+static char *line_padded(char *to, const struct format_op *op, unsigned int width, bool left,
+			 const char *prefix, const char *digits, size_t len)
 {
 	size_t before = strlen(prefix);
 	size_t pad = width > before + len ? width - before - len : 0;
 	bool zero = (op->flags & FORMAT_ZERO) && !left;
 
 	if (!left && !zero)
-		to = fill(to, ' ', pad);
+		to = line_fill(to, ' ', pad);
 	to = stpcpy(to, prefix);
 	if (zero)
-		to = fill(to, '0', pad);
+		to = line_fill(to, '0', pad);
 	memcpy(to, digits, len);
 	to += len;
-	return left ? fill(to, ' ', pad) : to;
+	return left ? line_fill(to, ' ', pad) : to;
 }
 
 /* The base is known where it is called: no division is left. */
@@ -311,9 +312,9 @@ static inline __attribute__((always_inline)) char *base_digits(char *end, uint64
 	return end;
 }
 
-static char *number(char *to, const struct format_op *op, const uint64_t *words)
+static char *line_number(char *to, const struct format_op *op, const uint64_t *words)
 {
-	uint64_t value = value_of(words[op->word], op->type, op->kind == 'd');
+	uint64_t value = word_value(words[op->word], op->type, op->kind == 'd');
 	unsigned int width = op->width;
 	bool left = op->flags & FORMAT_LEFT;
 	char digits[24], *end = digits + sizeof(digits), *first;
@@ -348,11 +349,11 @@ static char *number(char *to, const struct format_op *op, const uint64_t *words)
 			prefix = op->kind == 'X' ? "0X" : "0x";
 		first = base_digits(end, value, 16, op->kind == 'X');
 	}
-	return padded(to, op, width, left, prefix, first, (size_t)(end - first));
+	return line_padded(to, op, width, left, prefix, first, (size_t)(end - first));
 }
 
 /* Without width and flags, as most numbers are. */
-static char *plain_decimal(char *to, uint64_t value, bool negative)
+static char *line_decimal(char *to, uint64_t value, bool negative)
 {
 	char digits[48], *first;
 
@@ -368,7 +369,7 @@ static char *plain_decimal(char *to, uint64_t value, bool negative)
 	return to + (digits + 24 - first);
 }
 
-static char *string(char *to, uint64_t address, const struct format_strings *strings)
+static char *line_string(char *to, uint64_t address, const struct format_strings *strings)
 {
 	char text[FORMAT_STRING + 1];
 	int len = strings->fetch(strings->arg, address, text);
@@ -376,8 +377,8 @@ static char *string(char *to, uint64_t address, const struct format_strings *str
 	return len < 0 ? stpcpy(to, "(null)") : format_visible(to, text, (size_t)len);
 }
 
-static char *converted(char *to, const struct format_op *op, const uint64_t *words,
-		       const struct format_strings *strings)
+static char *line_conversion(char *to, const struct format_op *op, const uint64_t *words,
+			     const struct format_strings *strings)
 {
 	char c = (char)words[op->word];
 	uint64_t value;
@@ -386,17 +387,17 @@ static char *converted(char *to, const struct format_op *op, const uint64_t *wor
 	case 'd':
 	case 'u':
 		if (!op->plain)
-			return number(to, op, words);
-		value = value_of(words[op->word], op->type, op->kind == 'd');
+			return line_number(to, op, words);
+		value = word_value(words[op->word], op->type, op->kind == 'd');
 		if (op->kind == 'd' && (int64_t)value < 0)
-			return plain_decimal(to, -value, true);
-		return plain_decimal(to, value, false);
+			return line_decimal(to, -value, true);
+		return line_decimal(to, value, false);
 	case 'x':
 		if (!op->plain)
-			return number(to, op, words);
-		return format_hex(to, value_of(words[op->word], op->type, false));
+			return line_number(to, op, words);
+		return format_hex(to, word_value(words[op->word], op->type, false));
 	case 's':
-		return string(to, words[op->word], strings);
+		return line_string(to, words[op->word], strings);
 	case 'T':
 		return format_visible(to, (const char *)&words[op->word],
 				      strnlen((const char *)&words[op->word], 2 * sizeof(*words)));
@@ -405,28 +406,28 @@ static char *converted(char *to, const struct format_op *op, const uint64_t *wor
 	case 'f':
 		return stpcpy(to, "<fp?>");
 	default:
-		return number(to, op, words);
+		return line_number(to, op, words);
 	}
 }
 
 /* Texts are short and the room is there: whole words are copied. */
-static inline char *copy(char *to, const char *text, size_t len)
+static inline char *line_copy(char *to, const char *text, size_t len)
 {
 	for (size_t at = 0; at < len; at += 16)
 		memcpy(to + at, text + at, 16);
 	return to + len;
 }
 
-char *format_line(const struct format *format, const uint64_t *words,
+char *format_line(const struct trace_format *format, const uint64_t *words,
 		  const struct format_strings *strings, char *to)
 {
 	for (unsigned int i = 0; i < format->nops; i++) {
 		const struct format_op *op = &format->ops[i];
 
 		if (op->kind)
-			to = converted(to, op, words, strings);
+			to = line_conversion(to, op, words, strings);
 		else
-			to = copy(to, format->text + op->from, op->len);
+			to = line_copy(to, format->text + op->from, op->len);
 	}
 	return to;
 }

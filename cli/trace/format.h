@@ -29,7 +29,7 @@ struct format_op {
 	uint16_t from, len;	/* kind 0: text to copy, already fit to be shown */
 };
 
-struct format {
+struct trace_format {
 	struct format_op *ops;
 	char *text;
 	unsigned int nops;
@@ -38,8 +38,9 @@ struct format {
 };
 
 /* For so many words.  0 or -ENOMEM.  Any text is a format: what is no conversion stays. */
-int format_compile(struct format *format, const char *text, uint32_t argtypes, unsigned int words);
-void format_free(struct format *format);
+int format_compile(struct trace_format *format, const char *text, uint32_t argtypes,
+		   unsigned int words);
+void format_free(struct trace_format *format);
 
 /* Fetches the string at an address for %s: its length, FORMAT_STRING at most, or -1. */
 struct format_strings {
@@ -48,7 +49,7 @@ struct format_strings {
 };
 
 /* The line of an entry, up to FORMAT_ROOM bytes and no NUL; returns its end. */
-char *format_line(const struct format *format, const uint64_t *words,
+char *format_line(const struct trace_format *format, const uint64_t *words,
 		  const struct format_strings *strings, char *to);
 
 /* Copies `len` bytes of text that a terminal may get: 4 * len bytes at most; returns the end. */

@@ -21,7 +21,7 @@
 #define HOW    "switch them on with: ktrctl compile SCHED,SYSC"
 
 /* Not BPF_F_RDONLY: Linux does not map what was opened so.  The mapping is read-only. */
-static int open_pinned(void)
+static int pinned_open(void)
 {
 	union bpf_attr attr = { .pathname = (uint64_t)(uintptr_t)PINNED };
 	long fd = syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr));
@@ -30,9 +30,9 @@ static int open_pinned(void)
 }
 
 /* What a daemon has left when it ended. */
-static int open_left(int *fd)
+static int pinned_open_left(int *fd)
 {
-	*fd = open_pinned();
+	*fd = pinned_open();
 	if (*fd >= 0)
 		return 0;
 	if (*fd == -ENOENT)
@@ -41,13 +41,13 @@ static int open_left(int *fd)
 	return fail(EX_UNAVAILABLE, "ERROR: " PINNED ": %s", strerror(-*fd));
 }
 
-static int open_rings(int *fd)
+static int kernel_open(int *fd)
 {
 	int err;
 
 	if (running_connect() != 0) {
 		if (geteuid() == 0 && (errno == ENOENT || errno == ENOTDIR))
-			return open_left(fd);
+			return pinned_open_left(fd);
 		return fail_pmc(EX_UNAVAILABLE, "ERROR: no trace of the kernel");
 	}
 	*fd = pmc_ktr_open();
@@ -60,7 +60,7 @@ static int open_rings(int *fd)
 			"ERROR: no trace of the kernel");
 }
 
-static int map_region(struct memory *mem, int fd)
+static int kernel_map_region(struct memory *mem, int fd)
 {
 	struct ktr_region header;
 	const char *fault;
@@ -78,7 +78,7 @@ static int map_region(struct memory *mem, int fd)
 }
 
 /* A copy of one moment, for which nothing is traced; the daemon's entry says who did that. */
-static int freeze(struct memory *mem)
+static int kernel_freeze(struct memory *mem)
 {
 	void *copy = mmap(NULL, mem->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
@@ -108,12 +108,12 @@ int kernel_map(struct memory *mem, bool frozen)
 {
 	int fd = -1, code;
 
-	code = open_rings(&fd);
+	code = kernel_open(&fd);
 	if (code)
 		return code;
-	code = map_region(mem, fd);
+	code = kernel_map_region(mem, fd);
 	close(fd);
-	return !code && frozen ? freeze(mem) : code;
+	return !code && frozen ? kernel_freeze(mem) : code;
 }
 
 void kernel_unmap(struct memory *mem)

@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-static ssize_t read_fd(struct memory *mem, uint64_t at, void *to, size_t len)
+static ssize_t memory_read_fd(struct memory *mem, uint64_t at, void *to, size_t len)
 {
 	ssize_t n;
 
@@ -26,10 +26,10 @@ static ssize_t read_fd(struct memory *mem, uint64_t at, void *to, size_t len)
 
 void memory_file(struct memory *mem, int fd, uint64_t size)
 {
-	*mem = (struct memory){ .read = read_fd, .fd = fd, .size = size };
+	*mem = (struct memory){ .read = memory_read_fd, .fd = fd, .size = size };
 }
 
-static ssize_t read_map(struct memory *mem, uint64_t at, void *to, size_t len)
+static ssize_t memory_read_map(struct memory *mem, uint64_t at, void *to, size_t len)
 {
 	if (at >= mem->size)
 		return 0;
@@ -41,10 +41,10 @@ static ssize_t read_map(struct memory *mem, uint64_t at, void *to, size_t len)
 
 void memory_map(struct memory *mem, const void *map, uint64_t size)
 {
-	*mem = (struct memory){ .read = read_map, .fd = -1, .map = map, .size = size };
+	*mem = (struct memory){ .read = memory_read_map, .fd = -1, .map = map, .size = size };
 }
 
-static const struct memory_range *range_at(const struct memory *mem, uint64_t at)
+static const struct memory_range *memory_range_at(const struct memory *mem, uint64_t at)
 {
 	size_t low = 0, high = mem->nranges;
 
@@ -59,20 +59,20 @@ static const struct memory_range *range_at(const struct memory *mem, uint64_t at
 	return low < mem->nranges && at >= mem->ranges[low].start ? &mem->ranges[low] : NULL;
 }
 
-static ssize_t read_ranges(struct memory *mem, uint64_t at, void *to, size_t len)
+static ssize_t memory_read_ranges(struct memory *mem, uint64_t at, void *to, size_t len)
 {
-	const struct memory_range *range = range_at(mem, at);
+	const struct memory_range *range = memory_range_at(mem, at);
 
 	if (!range)
 		return 0;
 	if (len > range->end - at)
 		len = (size_t)(range->end - at);
-	return read_fd(mem, range->at + (at - range->start), to, len);
+	return memory_read_fd(mem, range->at + (at - range->start), to, len);
 }
 
 void memory_ranges(struct memory *mem, struct memory_range *ranges, size_t nranges)
 {
-	mem->read = read_ranges;
+	mem->read = memory_read_ranges;
 	mem->ranges = ranges;
 	mem->nranges = nranges;
 }

@@ -6,7 +6,7 @@
 #include "merge.h"
 
 /* Cursors are in the order of their CPUs; oldest first turns everything round. */
-static merge_key key_of(const struct merge *m, uint32_t cursor)
+static merge_key merge_key_of(const struct merge *m, uint32_t cursor)
 {
 	uint64_t time = m->items[cursor].time;
 
@@ -17,41 +17,43 @@ static merge_key key_of(const struct merge *m, uint32_t cursor)
 	return (merge_key)time << 33 | 1ull << 32 | cursor;
 }
 
-static uint32_t cursor_of(const struct merge *m, merge_key key)
+static uint32_t merge_cursor_of(const struct merge *m, merge_key key)
 {
 	return m->order == MERGE_OLDEST ? ~(uint32_t)key : (uint32_t)key;
 }
 
-static bool advance(struct merge *m, uint32_t cursor)
+static bool merge_advance(struct merge *m, uint32_t cursor)
 {
 	if (m->order == MERGE_OLDEST)
 		return cursor_oldest(&m->cursors[cursor], &m->items[cursor]);
 	return cursor_newest(&m->cursors[cursor], &m->items[cursor]);
 }
 
-static merge_key next_of(struct merge *m, size_t leaf)
+static merge_key merge_next_of(struct merge *m, size_t leaf)
 {
-	return leaf < m->ncursors && advance(m, (uint32_t)leaf) ? key_of(m, (uint32_t)leaf) : 0;
+	return leaf < m->ncursors && merge_advance(m, (uint32_t)leaf) ?
+		       merge_key_of(m, (uint32_t)leaf) :
+		       0;
 }
 
 /* Plays all games below a node; the winner goes up. */
-static merge_key play(struct merge *m, size_t node)
+static merge_key merge_play(struct merge *m, size_t node)
 {
 	merge_key left, right;
 
 	if (node >= m->leaves)
-		return next_of(m, node - m->leaves);
-	left = play(m, 2 * node);
-	right = play(m, 2 * node + 1);
+		return merge_next_of(m, node - m->leaves);
+	left = merge_play(m, 2 * node);
+	right = merge_play(m, 2 * node + 1);
 	m->losers[node] = left < right ? left : right;
 	return left < right ? right : left;
 }
 
 /* The last winner's successor plays its way up again. */
-static void replay(struct merge *m)
+static void merge_replay(struct merge *m)
 {
-	uint32_t leaf = cursor_of(m, m->winner);
-	merge_key key = next_of(m, leaf);
+	uint32_t leaf = merge_cursor_of(m, m->winner);
+	merge_key key = merge_next_of(m, leaf);
 
 	for (size_t node = (m->leaves + leaf) / 2; node; node /= 2) {
 		merge_key loser = m->losers[node];
@@ -63,17 +65,17 @@ static void replay(struct merge *m)
 	m->winner = key;
 }
 
-static void fill(struct merge *m)
+static void merge_fill(struct merge *m)
 {
 	m->at = 0;
 	m->taken = false;
 	if (m->order != MERGE_APART)
-		m->winner = play(m, 1);
+		m->winner = merge_play(m, 1);
 }
 
 /* CPU after CPU, so that ties are told by the number of the cursor. */
-static int open_cursors(struct merge *m, struct rings *const *rings, size_t nrings,
-			bool (*wanted)(void *arg, uint32_t cpu), void *arg)
+static int merge_open_cursors(struct merge *m, struct rings *const *rings, size_t nrings,
+			      bool (*wanted)(void *arg, uint32_t cpu), void *arg)
 {
 	for (uint32_t cpu = 0; cpu < KTR_REGION_CPUS; cpu++) {
 		for (size_t i = 0; i < nrings; i++) {
@@ -105,25 +107,26 @@ int merge_open(struct merge *m, struct rings *const *rings, size_t nrings, enum 
 		m->leaves *= 2;
 	m->losers = calloc(m->leaves, sizeof(*m->losers));
 	err = m->cursors && m->items && m->losers ?
-		open_cursors(m, rings, nrings, wanted, arg) : -ENOMEM;
+		      merge_open_cursors(m, rings, nrings, wanted, arg) :
+		      -ENOMEM;
 	if (err)
 		merge_close(m);
 	else
-		fill(m);
+		merge_fill(m);
 	return err;
 }
 
 struct item *merge_next(struct merge *m)
 {
 	if (m->order == MERGE_APART) {
-		while (m->at < m->ncursors && !advance(m, (uint32_t)m->at))
+		while (m->at < m->ncursors && !merge_advance(m, (uint32_t)m->at))
 			m->at++;
 		return m->at < m->ncursors ? &m->items[m->at] : NULL;
 	}
 	if (m->taken)
-		replay(m);
+		merge_replay(m);
 	m->taken = m->winner != 0;
-	return m->taken ? &m->items[cursor_of(m, m->winner)] : NULL;
+	return m->taken ? &m->items[merge_cursor_of(m, m->winner)] : NULL;
 }
 
 int merge_again(struct merge *m)
@@ -134,7 +137,7 @@ int merge_again(struct merge *m)
 		if (err)
 			return err;
 	}
-	fill(m);
+	merge_fill(m);
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #define MEMFD "/memfd:ktr"
 
 /* The mapping at an address. */
-static const struct object_map *map_at(const struct objects *o, uint64_t address)
+static const struct object_map *objects_map_at(const struct objects *o, uint64_t address)
 {
 	size_t low = 0, high = o->nmaps;
 
@@ -42,7 +42,7 @@ size_t objects_regions(const struct objects *o, uint64_t *bases, size_t most)
 	return n;
 }
 
-static bool in_sites(const struct elf *elf, uint64_t address)
+static bool object_in_sites(const struct elf *elf, uint64_t address)
 {
 	return address >= elf->sites && address < elf->sites_end &&
 	       elf->sites_end - address >= sizeof(struct ktr_site) &&
@@ -50,10 +50,10 @@ static bool in_sites(const struct elf *elf, uint64_t address)
 }
 
 /* Bytes of the object that the program cannot have changed. */
-static int object_get(const struct objects *o, const struct object *object, uint64_t address,
+static int object_get(const struct objects *o, const struct mapped_file *object, uint64_t address,
 		      void *to, size_t len)
 {
-	const struct object_map *map = map_at(o, address);
+	const struct object_map *map = objects_map_at(o, address);
 
 	if (object->state == OBJECT_FILE)
 		return elf_get(&object->elf, address - object->bias, to, len);
@@ -63,10 +63,10 @@ static int object_get(const struct objects *o, const struct object *object, uint
 	return memory_get(o->memory, address, to, len);
 }
 
-static int object_string(const struct objects *o, const struct object *object, uint64_t address,
-			 char *to, size_t size)
+static int object_string(const struct objects *o, const struct mapped_file *object,
+			 uint64_t address, char *to, size_t size)
 {
-	const struct object_map *map = map_at(o, address);
+	const struct object_map *map = objects_map_at(o, address);
 
 	if (object->state == OBJECT_FILE)
 		return elf_string(&object->elf, address - object->bias, to, size);
@@ -76,9 +76,9 @@ static int object_string(const struct objects *o, const struct object *object, u
 }
 
 /* The object at an address, its file open if there is one. */
-static struct object *object_at(struct objects *o, uint64_t address)
+static struct mapped_file *object_at(struct objects *o, uint64_t address)
 {
-	const struct object_map *map = map_at(o, address);
+	const struct object_map *map = objects_map_at(o, address);
 
 	if (!map)
 		return NULL;
@@ -90,7 +90,7 @@ static struct object *object_at(struct objects *o, uint64_t address)
 int objects_site(struct objects *o, uint64_t address, struct ktr_site *site, char *format,
 		 size_t format_size, char *file, size_t file_size)
 {
-	struct object *object = object_at(o, address);
+	struct mapped_file *object = object_at(o, address);
 	int len;
 
 	/* A file knows the mappings of one moment, a program may have had more. */
@@ -98,7 +98,7 @@ int objects_site(struct objects *o, uint64_t address, struct ktr_site *site, cha
 		return o->memory ? -EFAULT : -ENOENT;
 	if (object->state == OBJECT_NONE)
 		return -ENOENT;
-	if (object->state == OBJECT_FILE && !in_sites(&object->elf, address - object->bias))
+	if (object->state == OBJECT_FILE && !object_in_sites(&object->elf, address - object->bias))
 		return -EFAULT;
 	if (object_get(o, object, address, site, sizeof(*site)) != 0)
 		return -EFAULT;
@@ -115,7 +115,7 @@ int objects_site(struct objects *o, uint64_t address, struct ktr_site *site, cha
 
 int objects_string(struct objects *o, uint64_t address, char *to, size_t size)
 {
-	struct object *object;
+	struct mapped_file *object;
 	int len = -EFAULT;
 
 	/* A core lacks what is in the files; what it has may be newer. */

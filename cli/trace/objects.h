@@ -12,7 +12,7 @@
 
 #include "elf.h"
 
-struct object {
+struct mapped_file {
 	char *path;
 	uint64_t dev, ino;	/* a process's */
 	enum { OBJECT_UNTRIED, OBJECT_FILE, OBJECT_MEMORY, OBJECT_NONE } state;
@@ -25,7 +25,7 @@ struct object {
 struct object_map {
 	uint64_t start, end, offset;
 	bool shared, writable;
-	struct object *object;
+	struct mapped_file *object;
 };
 
 struct objects {
@@ -33,7 +33,7 @@ struct objects {
 	pid_t pid;		/* of a process that lives, else 0 */
 	struct object_map *maps;	/* sorted */
 	size_t nmaps, nobjects;
-	struct object **objects;
+	struct mapped_file **objects;
 	const char *exec;	/* of -N, or NULL */
 	const struct ktr_region *region;
 };

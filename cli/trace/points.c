@@ -31,7 +31,7 @@ static void point_free(struct point *point)
 	free(point);
 }
 
-static void forget(struct points *p)
+static void points_forget(struct points *p)
 {
 	for (size_t i = 0; i < p->size; i++) {
 		if (!p->table[i])
@@ -45,13 +45,13 @@ static void forget(struct points *p)
 
 void points_close(struct points *p)
 {
-	forget(p);
+	points_forget(p);
 	free(p->table);
 	free(p->strings);
 	*p = (struct points){ 0 };
 }
 
-static size_t slot_of(const struct point *const *table, size_t size, uint64_t key)
+static size_t points_slot(const struct point *const *table, size_t size, uint64_t key)
 {
 	size_t i = (size_t)((key * 0x9e3779b97f4a7c15ull) >> 32) & (size - 1);
 
@@ -61,13 +61,13 @@ static size_t slot_of(const struct point *const *table, size_t size, uint64_t ke
 }
 
 /* Room for one more, at most half full. */
-static bool make_room(struct points *p)
+static bool points_make_room(struct points *p)
 {
 	size_t size = p->size ? 2 * p->size : 256;
 	struct point **table;
 
 	if (p->count >= POINTS_MAX)
-		forget(p);
+		points_forget(p);
 	if (2 * (p->count + 1) <= p->size)
 		return true;
 	table = calloc(size, sizeof(*table));
@@ -75,8 +75,8 @@ static bool make_room(struct points *p)
 		return false;
 	for (size_t i = 0; i < p->size; i++)
 		if (p->table[i])
-			table[slot_of((const struct point *const *)table, size, p->table[i]->key)] =
-				p->table[i];
+			table[points_slot((const struct point *const *)table, size,
+					  p->table[i]->key)] = p->table[i];
 	free(p->table);
 	p->table = table;
 	p->size = size;
@@ -107,7 +107,7 @@ static struct point *point_new(uint64_t key, const char *text, const char *file,
 }
 
 /* Of CTR6 there are two: a format of six words, and the sixth. */
-static struct point *find_six(struct point *point)
+static struct point *point_find_six(struct point *point)
 {
 	if (!point)
 		return NULL;
@@ -123,7 +123,7 @@ static struct point *find_six(struct point *point)
 	return point;
 }
 
-static struct point *state_only(uint64_t key, int state)
+static struct point *points_add_state(uint64_t key, int state)
 {
 	struct point *point = point_new(key, "", "", &(struct ktr_site){ 0 });
 
@@ -132,7 +132,7 @@ static struct point *state_only(uint64_t key, int state)
 	return point;
 }
 
-static struct point *kernel_point(const struct points *p, uint64_t key)
+static struct point *points_add_kernel(const struct points *p, uint64_t key)
 {
 	const struct rings *rings = p->rings;
 
@@ -151,18 +151,18 @@ static struct point *kernel_point(const struct points *p, uint64_t key)
 			point->name = f->name;
 		return point;
 	}
-	return state_only(key, POINT_CORRUPT);
+	return points_add_state(key, POINT_CORRUPT);
 }
 
-static void note_point(const struct points *p, uint64_t key, const struct ktr_site *site,
-		       const struct point *point)
+static void points_save(const struct points *p, uint64_t key, const struct ktr_site *site,
+			const struct point *point)
 {
 	if (point && p->saver)
 		saver_point(p->saver, key, site, point->text, point->file);
 }
 
 /* A program's: from the saved file itself, a format that the entry points to, or a site. */
-static struct point *program_point(const struct points *p, uint64_t key)
+static struct point *points_add_program(const struct points *p, uint64_t key)
 {
 	const struct saved_point *saved = p->saved ? saved_point(p->saved, key) : NULL;
 	char text[FORMAT_TEXT + 1], file[POINT_FILE];
@@ -172,11 +172,11 @@ static struct point *program_point(const struct points *p, uint64_t key)
 
 	if (saved) {
 		point = point_new(key, saved->text, saved->file, &saved->site);
-		note_point(p, key, &saved->site, point);
+		points_save(p, key, &saved->site, point);
 		return point;
 	}
 	if (!p->objects)
-		return state_only(key, POINT_UNKNOWN);
+		return points_add_state(key, POINT_UNKNOWN);
 	if (key & KTR_DESC_TEXT) {
 		file[0] = '\0';
 		err = objects_string(p->objects, key & ~KTR_DESC_TEXT, text, sizeof(text));
@@ -185,9 +185,9 @@ static struct point *program_point(const struct points *p, uint64_t key)
 		err = objects_site(p->objects, key, &site, text, sizeof(text), file, sizeof(file));
 	}
 	if (err)
-		return state_only(key, err == -ENOENT ? POINT_UNKNOWN : POINT_CORRUPT);
+		return points_add_state(key, err == -ENOENT ? POINT_UNKNOWN : POINT_CORRUPT);
 	point = point_new(key, text, file, &site);
-	note_point(p, key, &site, point);
+	points_save(p, key, &site, point);
 	return point;
 }
 
@@ -200,13 +200,14 @@ const struct point *points_get(struct points *p, uint64_t desc)
 
 	if (p->last && p->last->key == key)
 		return p->last;
-	if (!make_room(p)) {
+	if (!points_make_room(p)) {
 		p->failed = true;
 		return NULL;
 	}
-	i = slot_of((const struct point *const *)p->table, p->size, key);
+	i = points_slot((const struct point *const *)p->table, p->size, key);
 	if (!p->table[i]) {
-		point = kernel ? kernel_point(p, key) : find_six(program_point(p, key));
+		point = kernel ? points_add_kernel(p, key) :
+				 point_find_six(points_add_program(p, key));
 		if (!point) {
 			p->failed = true;
 			return NULL;
@@ -217,7 +218,7 @@ const struct point *points_get(struct points *p, uint64_t desc)
 	return p->last = p->table[i];
 }
 
-static int find_string(struct points *p, uint64_t address, char *to)
+static int points_find_string(struct points *p, uint64_t address, char *to)
 {
 	const char *saved = p->saved ? saved_string(p->saved, address) : NULL;
 	int len;
@@ -235,7 +236,7 @@ static int find_string(struct points *p, uint64_t address, char *to)
 	return len < 0 ? -1 : len;
 }
 
-static int fetch_string(void *arg, uint64_t address, char *to)
+static int points_fetch_string(void *arg, uint64_t address, char *to)
 {
 	struct points *p = arg;
 	struct point_string *s;
@@ -244,10 +245,10 @@ static int fetch_string(void *arg, uint64_t address, char *to)
 	if (!p->strings && !p->no_cache)
 		p->strings = calloc(STRING_SLOTS, sizeof(*p->strings));
 	if (!p->strings || p->no_cache)
-		return find_string(p, address, to);
+		return points_find_string(p, address, to);
 	s = &p->strings[(address * 0x9e3779b97f4a7c15ull) >> 52];
 	if (!s->known || s->address != address) {
-		len = find_string(p, address, s->text);
+		len = points_find_string(p, address, s->text);
 		s->address = address;
 		s->len = (int8_t)len;
 		s->known = true;
@@ -259,7 +260,7 @@ static int fetch_string(void *arg, uint64_t address, char *to)
 
 char *points_text(struct points *p, const struct point *point, const struct item *item, char *to)
 {
-	const struct format_strings strings = { fetch_string, p };
+	const struct format_strings strings = { points_fetch_string, p };
 	const struct ktr_entry *e = item->entry;
 	bool six = point && point->six.nops && item->joined;
 	uint64_t words[FORMAT_MOST];

@@ -16,8 +16,8 @@
 struct point {
 	uint64_t key;		/* descriptor; of the kernel's, without the CPU */
 	enum { POINT_GOOD, POINT_UNKNOWN, POINT_CORRUPT } state;
-	struct format format;
-	struct format six;	/* CTR6's, for six words; else empty */
+	struct trace_format format;
+	struct trace_format six;	/* CTR6's, for six words; else empty */
 	bool sixth;		/* CTR6's second entry */
 	uint32_t line, classes, argtypes;
 	const char *name;	/* of the kernel's tracepoint, else NULL */

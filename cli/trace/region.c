@@ -8,7 +8,7 @@
 
 #include "region.h"
 
-static const char *formats_fault(const struct ktr_region *head)
+static const char *region_formats_fault(const struct ktr_region *head)
 {
 	uint64_t size = (uint64_t)head->formats * sizeof(struct ktr_format);
 
@@ -42,7 +42,7 @@ const char *region_fault(const struct ktr_region *head, uint64_t size)
 		return "its rings are not where they should be";
 	if (region_size(head) > size)
 		return "it is shorter than its rings";
-	return formats_fault(head);
+	return region_formats_fault(head);
 }
 
 int region_map(int fd, struct ktr_region *head, const uint8_t **map, const char **fault)

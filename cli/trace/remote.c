@@ -30,7 +30,7 @@ struct remote {
 	size_t at, len;
 };
 
-static int get_byte(struct remote *r)
+static int remote_get_byte(struct remote *r)
 {
 	if (r->at == r->len) {
 		ssize_t n;
@@ -46,7 +46,7 @@ static int get_byte(struct remote *r)
 	return (unsigned char)r->input[r->at++];
 }
 
-static int put(const struct remote *r, const char *data, size_t len)
+static int remote_put(const struct remote *r, const char *data, size_t len)
 {
 	while (len) {
 		ssize_t n = send(r->fd, data, len, MSG_NOSIGNAL);
@@ -61,7 +61,7 @@ static int put(const struct remote *r, const char *data, size_t len)
 	return 0;
 }
 
-static int send_packet(struct remote *r, const char *text)
+static int remote_send(struct remote *r, const char *text)
 {
 	struct buf packet = { 0 };
 	uint8_t sum = 0;
@@ -70,30 +70,30 @@ static int send_packet(struct remote *r, const char *text)
 	for (const char *p = text; *p; p++)
 		sum = (uint8_t)(sum + (unsigned char)*p);
 	buf_printf(&packet, "$%s#%02x", text, sum);
-	err = packet.failed ? -ENOMEM : put(r, packet.data, packet.len);
+	err = packet.failed ? -ENOMEM : remote_put(r, packet.data, packet.len);
 	buf_free(&packet);
 	return err;
 }
 
 /* The next packet, in r->reply with a NUL.  Acknowledgements are passed over. */
-static int receive_packet(struct remote *r)
+static int remote_receive(struct remote *r)
 {
 	char last = 0;
 	int c;
 
 	r->reply.len = 0;
 	do
-		c = get_byte(r);
+		c = remote_get_byte(r);
 	while (c >= 0 && c != '$');
-	while (c >= 0 && (c = get_byte(r)) >= 0 && c != '#') {
+	while (c >= 0 && (c = remote_get_byte(r)) >= 0 && c != '#') {
 		char byte = (char)c;
 		size_t times = 1;
 
 		if (c == '}') {
-			c = get_byte(r);
+			c = remote_get_byte(r);
 			byte = (char)(c ^ 0x20);
 		} else if (c == '*') {
-			c = get_byte(r);
+			c = remote_get_byte(r);
 			byte = last;
 			times = c >= 29 ? (size_t)c - 29 : 0;
 		}
@@ -105,26 +105,26 @@ static int receive_packet(struct remote *r)
 	}
 	buf_add(&r->reply, "", 1);
 	/* The checksum: the connection is reliable. */
-	if (c < 0 || (c = get_byte(r)) < 0 || (c = get_byte(r)) < 0)
+	if (c < 0 || (c = remote_get_byte(r)) < 0 || (c = remote_get_byte(r)) < 0)
 		return c;
 	if (r->reply.failed)
 		return -ENOMEM;
 	r->reply.len--;
-	return r->quiet ? 0 : put(r, "+", 1);
+	return r->quiet ? 0 : remote_put(r, "+", 1);
 }
 
-static int ask(struct remote *r, const char *text)
+static int remote_ask(struct remote *r, const char *text)
 {
-	int err = send_packet(r, text);
+	int err = remote_send(r, text);
 
 	/* A machine that ran until somebody connected says in between that it has stopped. */
 	do
-		err = err ? err : receive_packet(r);
+		err = err ? err : remote_receive(r);
 	while (!err && r->reply.data[0] == 'T');
 	return err;
 }
 
-static int digit(char c)
+static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -132,12 +132,12 @@ static int digit(char c)
 }
 
 /* Pairs of digits.  The number of bytes, or -EBADMSG. */
-static ssize_t unhex(const char *text, size_t len, uint8_t *to)
+static ssize_t hex_bytes(const char *text, size_t len, uint8_t *to)
 {
 	if (len % 2)
 		return -EBADMSG;
 	for (size_t i = 0; i < len / 2; i++) {
-		int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+		int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return -EBADMSG;
@@ -146,28 +146,28 @@ static ssize_t unhex(const char *text, size_t len, uint8_t *to)
 	return (ssize_t)(len / 2);
 }
 
-static ssize_t read_packet(struct remote *r, uint64_t at, uint8_t *to, size_t len)
+static ssize_t remote_read_packet(struct remote *r, uint64_t at, uint8_t *to, size_t len)
 {
 	char text[64];
 	int err;
 
 	snprintf(text, sizeof(text), "m%llx,%zx", (unsigned long long)at, len);
-	err = ask(r, text);
+	err = remote_ask(r, text);
 	if (err)
 		return err;
 	if (r->reply.data[0] == 'E')
 		return 0;
-	return r->reply.len <= 2 * len ? unhex(r->reply.data, r->reply.len, to) : -EBADMSG;
+	return r->reply.len <= 2 * len ? hex_bytes(r->reply.data, r->reply.len, to) : -EBADMSG;
 }
 
-static ssize_t read_remote(struct memory *mem, uint64_t at, void *to, size_t len)
+static ssize_t remote_read(struct memory *mem, uint64_t at, void *to, size_t len)
 {
 	struct remote *r = mem->remote;
 	size_t done = 0;
 
 	while (done < len) {
 		size_t want = len - done < r->step ? len - done : r->step;
-		ssize_t n = read_packet(r, at + done, (uint8_t *)to + done, want);
+		ssize_t n = remote_read_packet(r, at + done, (uint8_t *)to + done, want);
 
 		if (n < 0)
 			return n;
@@ -179,18 +179,18 @@ static ssize_t read_remote(struct memory *mem, uint64_t at, void *to, size_t len
 }
 
 /* The machine goes on when the debugger takes its leave. */
-static void leave(struct memory *mem)
+static void remote_leave(struct memory *mem)
 {
 	struct remote *r = mem->remote;
 
-	ask(r, "D");
+	remote_ask(r, "D");
 	close(r->fd);
 	buf_free(&r->reply);
 	free(r);
 }
 
 /* What the monitor prints comes in pieces of hexadecimal text, then OK. */
-static int monitor(struct remote *r, const char *command, struct buf *out)
+static int remote_monitor(struct remote *r, const char *command, struct buf *out)
 {
 	char text[256];
 	size_t len = (size_t)snprintf(text, sizeof(text), "qRcmd,");
@@ -198,22 +198,23 @@ static int monitor(struct remote *r, const char *command, struct buf *out)
 
 	for (const char *p = command; *p; p++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%02x", (unsigned char)*p);
-	err = ask(r, text);
+	err = remote_ask(r, text);
 	while (!err && r->reply.data[0] == 'O' && r->reply.data[1] != 'K') {
-		ssize_t n = unhex(r->reply.data + 1, r->reply.len - 1, (uint8_t *)r->reply.data);
+		ssize_t n =
+			hex_bytes(r->reply.data + 1, r->reply.len - 1, (uint8_t *)r->reply.data);
 
 		if (n < 0)
 			return (int)n;
 		buf_add(out, r->reply.data, (size_t)n);
 		if (out->failed || out->len > PACKET_MAX)
 			return -EMSGSIZE;
-		err = receive_packet(r);
+		err = remote_receive(r);
 	}
 	buf_add(out, "", 1);
 	return err ? err : strcmp(r->reply.data, "OK") == 0 && !out->failed ? 0 : -ENOSYS;
 }
 
-static int compare_ranges(const void *a, const void *b)
+static int remote_range_order(const void *a, const void *b)
 {
 	const struct memory_range *x = a, *y = b;
 
@@ -221,7 +222,7 @@ static int compare_ranges(const void *a, const void *b)
 }
 
 /* Lines "START-END (prio N, ram): NAME" of all address spaces: each piece of memory once. */
-static size_t parse_ranges(char *text, struct memory_range *ranges, size_t most)
+static size_t remote_parse_ranges(char *text, struct memory_range *ranges, size_t most)
 {
 	size_t n = 0, kept = 0;
 
@@ -233,7 +234,7 @@ static size_t parse_ranges(char *text, struct memory_range *ranges, size_t most)
 			continue;
 		ranges[n++] = (struct memory_range){ start, end + 1, 0 };
 	}
-	qsort(ranges, n, sizeof(*ranges), compare_ranges);
+	qsort(ranges, n, sizeof(*ranges), remote_range_order);
 	for (size_t i = 0; i < n; i++) {
 		if (kept && ranges[i].start < ranges[kept - 1].end)
 			ranges[i].start = ranges[kept - 1].end;
@@ -245,28 +246,28 @@ static size_t parse_ranges(char *text, struct memory_range *ranges, size_t most)
 
 #define RANGES_MAX 4096u
 
-static int find_memory(struct memory *mem, const char *name)
+static int remote_find_memory(struct memory *mem, const char *name)
 {
 	struct remote *r = mem->remote;
 	struct buf text = { 0 };
-	int err = ask(r, "qSupported");
+	int err = remote_ask(r, "qSupported");
 	const char *size = err ? NULL : strstr(r->reply.data, "PacketSize=");
 	unsigned long packet = size ? strtoul(size + strlen("PacketSize="), NULL, 16) : 0;
 
 	r->step = packet / 2 >= 64 && packet / 2 < PACKET_READ ? packet / 2 : PACKET_READ;
 	if (!err)
-		err = ask(r, "QStartNoAckMode");
+		err = remote_ask(r, "QStartNoAckMode");
 	r->quiet = !err && strcmp(r->reply.data, "OK") == 0;
 	if (!err)
-		err = ask(r, "Qqemu.PhyMemMode:1");
+		err = remote_ask(r, "Qqemu.PhyMemMode:1");
 	if (!err && strcmp(r->reply.data, "OK") != 0)
 		return fail(EX_UNAVAILABLE, "ERROR: %s: this stub gives no physical memory; "
 			    "QEMU's does", name);
 	if (!err)
-		err = monitor(r, "info mtree -f", &text);
+		err = remote_monitor(r, "info mtree -f", &text);
 	mem->ranges = err ? NULL : calloc(RANGES_MAX, sizeof(*mem->ranges));
 	if (mem->ranges)
-		mem->nranges = parse_ranges(text.data, mem->ranges, RANGES_MAX);
+		mem->nranges = remote_parse_ranges(text.data, mem->ranges, RANGES_MAX);
 	buf_free(&text);
 	if (err)
 		return fail(EX_IOERR, "ERROR: %s: %s", name, strerror(-err));
@@ -276,7 +277,7 @@ static int find_memory(struct memory *mem, const char *name)
 	return 0;
 }
 
-static int connect_to(const char *host_port, int *fd)
+static int remote_connect(const char *host_port, int *fd)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	const struct timeval wait = { .tv_sec = WAIT_S };
@@ -319,13 +320,13 @@ int scan_remote(struct memory *mem, const char *host_port)
 	*mem = (struct memory){ .fd = -1 };
 	if (!r)
 		return fail(EX_OSERR, "ERROR: out of memory");
-	code = connect_to(host_port, &r->fd);
+	code = remote_connect(host_port, &r->fd);
 	if (code) {
 		free(r);
 		return code;
 	}
 	mem->remote = r;
-	mem->read = read_remote;
-	mem->done = leave;
-	return find_memory(mem, host_port);
+	mem->read = remote_read;
+	mem->done = remote_leave;
+	return remote_find_memory(mem, host_port);
 }

@@ -11,20 +11,20 @@
 /* Where the writers of one ring may meet in any order, a small step back says nothing. */
 #define RINGS_JITTER 262144u
 
-static uint64_t ring_at(const struct rings *rings, uint32_t ring)
+static uint64_t rings_ring(const struct rings *rings, uint32_t ring)
 {
 	return rings->base + region_ring(&rings->header, ring);
 }
 
-static int region_head(struct rings *rings, uint32_t ring, uint64_t *head)
+static int rings_region_head(struct rings *rings, uint32_t ring, uint64_t *head)
 {
-	return memory_get(rings->mem, ring_at(rings, ring), head, sizeof(*head));
+	return memory_get(rings->mem, rings_ring(rings, ring), head, sizeof(*head));
 }
 
-static int region_copy(struct rings *rings, uint32_t ring, uint64_t number, size_t count,
-		       struct ktr_entry *to)
+static int rings_region_copy(struct rings *rings, uint32_t ring, uint64_t number, size_t count,
+			     struct ktr_entry *to)
 {
-	uint64_t first = ring_at(rings, ring) + sizeof(struct ktr_ring);
+	uint64_t first = rings_ring(rings, ring) + sizeof(struct ktr_ring);
 	uint32_t slot = (uint32_t)(number & (rings->header.entries - 1));
 	size_t part = rings->header.entries - slot;
 	int err;
@@ -48,7 +48,7 @@ int rings_probe(struct memory *mem, uint64_t base)
 	return memcmp(magic, KTR_REGION_MAGIC, sizeof(magic)) == 0 ? 0 : -ENOMSG;
 }
 
-static int read_formats(struct rings *rings)
+static int rings_read_formats(struct rings *rings)
 {
 	const struct ktr_region *h = &rings->header;
 	int err;
@@ -72,8 +72,11 @@ int rings_open(struct rings *rings, struct memory *mem, uint64_t base, const cha
 	const char *fault;
 	int err;
 
-	*rings = (struct rings){ .mem = mem, .base = base, .name = name, .head = region_head,
-				 .copy = region_copy };
+	*rings = (struct rings){ .mem = mem,
+				 .base = base,
+				 .name = name,
+				 .head = rings_region_head,
+				 .copy = rings_region_copy };
 	err = rings_probe(mem, base);
 	if (err == -ENOMSG || err == -EFAULT)
 		return fail(EX_DATAERR, "ERROR: %s: no trace rings: neither written by a program "
@@ -90,7 +93,7 @@ int rings_open(struct rings *rings, struct memory *mem, uint64_t base, const cha
 	fault = region_fault(&rings->header, mem->size ? mem->size - base : UINT64_MAX);
 	if (fault)
 		return fail(EX_DATAERR, "ERROR: %s: unsound rings: %s", name, fault);
-	return read_formats(rings);
+	return rings_read_formats(rings);
 }
 
 void rings_close(struct rings *rings)
@@ -99,7 +102,7 @@ void rings_close(struct rings *rings)
 	rings->formats = NULL;
 }
 
-static int rate(struct rings *rings, const struct ktr_stamp *from, const struct ktr_stamp *to)
+static int rings_rate(struct rings *rings, const struct ktr_stamp *from, const struct ktr_stamp *to)
 {
 	if (!from->monotonic || to->monotonic <= from->monotonic || to->clock <= from->clock)
 		return -ENODATA;
@@ -119,7 +122,8 @@ int rings_to_ns(struct rings *rings, const struct ktr_stamp *now)
 		rings->ns_a_clock = 1;
 		return 0;
 	}
-	if ((now && rate(rings, &h->first, now) == 0) || rate(rings, &h->first, &h->last) == 0)
+	if ((now && rings_rate(rings, &h->first, now) == 0) ||
+	    rings_rate(rings, &h->first, &h->last) == 0)
 		return 0;
 	if (!h->frequency)
 		return -ENODATA;
@@ -128,7 +132,7 @@ int rings_to_ns(struct rings *rings, const struct ktr_stamp *now)
 }
 
 /* The oldest entry that nobody can be writing over now. */
-static uint64_t oldest(const struct rings *rings, uint64_t head)
+static uint64_t cursor_oldest_number(const struct rings *rings, uint64_t head)
 {
 	uint32_t entries = rings->header.entries;
 
@@ -159,7 +163,7 @@ int cursor_again(struct cursor *c)
 		c->error = c->rings->copy(c->rings, c->ring, c->high - 1, 1, &newest);
 		c->end = newest.ktr_seq;
 	}
-	low = oldest(c->rings, c->high);
+	low = cursor_oldest_number(c->rings, c->high);
 	/* Cleared meanwhile: what there is is new. */
 	if (c->high < c->low) {
 		c->low = low;
@@ -179,7 +183,7 @@ void cursor_close(struct cursor *c)
 }
 
 /* Entries [from, to) into the window; those that were overwritten meanwhile leave the walk. */
-static bool fetch(struct cursor *c, uint64_t from, uint64_t to)
+static bool cursor_fetch(struct cursor *c, uint64_t from, uint64_t to)
 {
 	uint64_t head, low;
 
@@ -199,7 +203,7 @@ static bool fetch(struct cursor *c, uint64_t from, uint64_t to)
 	c->begun = true;
 	c->from = from;
 	c->to = to;
-	low = oldest(c->rings, head);
+	low = cursor_oldest_number(c->rings, head);
 	if (low > c->low) {
 		c->lost += (low < c->high ? low : c->high) - c->low;
 		c->low = low < c->high ? low : c->high;
@@ -208,25 +212,25 @@ static bool fetch(struct cursor *c, uint64_t from, uint64_t to)
 }
 
 /* Not yet written: so far it is empty, or what was there a lap before. */
-static bool is_open(const struct cursor *c, uint32_t seq, uint64_t number)
+static bool entry_is_open(const struct cursor *c, uint32_t seq, uint64_t number)
 {
 	return seq == 0 || seq == (uint32_t)(number + 1 - c->rings->header.entries);
 }
 
-static const struct ktr_entry *entry_at(const struct cursor *c, uint64_t number)
+static const struct ktr_entry *cursor_entry(const struct cursor *c, uint64_t number)
 {
 	return &c->window[number - c->from];
 }
 
 /* What the window has of entry `number`; false: nothing that is to be shown. */
-static bool take(struct cursor *c, uint64_t number, bool newest, struct item *item)
+static bool cursor_take(struct cursor *c, uint64_t number, bool newest, struct item *item)
 {
-	const struct ktr_entry *entry = entry_at(c, number);
+	const struct ktr_entry *entry = cursor_entry(c, number);
 	const struct rings *rings = c->rings;
 	bool own = rings->scan || entry->ktr_seq == (uint32_t)(number + 1);
 	uint64_t back, time;
 
-	if (!own && is_open(c, entry->ktr_seq, number))
+	if (!own && entry_is_open(c, entry->ktr_seq, number))
 		return false;
 	item->entry = entry;
 	item->rings = rings;
@@ -257,15 +261,16 @@ bool cursor_newest(struct cursor *c, struct item *item)
 		uint64_t number = c->high - 1;
 
 		if ((number < c->from || number >= c->to) &&
-		    !fetch(c, c->high - c->low > CURSOR_WINDOW ? c->high - CURSOR_WINDOW : c->low,
-			   c->high))
+		    !cursor_fetch(
+			    c, c->high - c->low > CURSOR_WINDOW ? c->high - CURSOR_WINDOW : c->low,
+			    c->high))
 			break;
 		if (number < c->low)
 			break;
 		c->high--;
 		/* Many rings take turns: by then it is there. */
-		__builtin_prefetch(entry_at(c, number) - 1);
-		if (take(c, number, true, item))
+		__builtin_prefetch(cursor_entry(c, number) - 1);
+		if (cursor_take(c, number, true, item))
 			return true;
 	}
 	return false;
@@ -277,12 +282,14 @@ bool cursor_oldest(struct cursor *c, struct item *item)
 		uint64_t number = c->low;
 
 		if (number < c->from || number >= c->to) {
-			if (!fetch(c, number, c->high - number > CURSOR_WINDOW ?
-				   number + CURSOR_WINDOW : c->high))
+			if (!cursor_fetch(c, number,
+					  c->high - number > CURSOR_WINDOW ?
+						  number + CURSOR_WINDOW :
+						  c->high))
 				break;
 			continue;
 		}
-		if (take(c, number, false, item)) {
+		if (cursor_take(c, number, false, item)) {
 			c->low++;
 			return true;
 		}
@@ -302,11 +309,12 @@ bool item_beside(const struct item *item, int step, struct ktr_entry *entry)
 	struct cursor *c = item->cursor;
 	uint64_t number = item->number + (uint64_t)(int64_t)step, head = c->end;
 
-	if (c->rings->scan || number >= head || number < oldest(c->rings, head) ||
+	if (c->rings->scan || number >= head || number < cursor_oldest_number(c->rings, head) ||
 	    c->rings->copy(c->rings, c->ring, number, 1, entry) != 0)
 		return false;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (c->rings->mem->live && c->rings->head(c->rings, c->ring, &head) != 0)
 		return false;
-	return entry->ktr_seq == (uint32_t)(number + 1) && number >= oldest(c->rings, head);
+	return entry->ktr_seq == (uint32_t)(number + 1) &&
+	       number >= cursor_oldest_number(c->rings, head);
 }

@@ -27,7 +27,7 @@ struct save_record {
 };
 
 /* The text at *at, which moves behind it; NULL if it does not end. */
-static const char *take_text(const char **at, const char *end)
+static const char *saved_take_text(const char **at, const char *end)
 {
 	const char *text = *at, *nul = memchr(text, '\0', (size_t)(end - text));
 
@@ -35,33 +35,33 @@ static const char *take_text(const char **at, const char *end)
 	return nul ? text : NULL;
 }
 
-static int take_record(struct saved *s, const char *at, const struct save_record *r)
+static int saved_take_record(struct saved *s, const char *at, const struct save_record *r)
 {
 	const char *end = at + r->size, *text, *file;
 
 	at += sizeof(*r);
-	text = take_text(&at, end);
+	text = saved_take_text(&at, end);
 	if (!text)
 		return -EBADMSG;
 	if (r->kind == SAVE_STRING) {
 		s->strings[s->nstrings++] = (struct saved_text){ r->key, text };
 		return 0;
 	}
-	file = take_text(&at, end);
+	file = saved_take_text(&at, end);
 	if (r->kind != SAVE_POINT || !file)
 		return -EBADMSG;
 	s->points[s->npoints++] = (struct saved_point){ r->key, r->site, text, file };
 	return 0;
 }
 
-static int compare_keys(const void *a, const void *b)
+static int saved_key_order(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
 
-static int take_records(struct saved *s, size_t size)
+static int saved_take_records(struct saved *s, size_t size)
 {
 	size_t most = size / sizeof(struct save_record);
 	int err = 0;
@@ -78,11 +78,11 @@ static int take_records(struct saved *s, size_t size)
 		memcpy(&r, s->data + at, sizeof(r));
 		if (r.size < sizeof(r) || r.size > size - at)
 			return -EBADMSG;
-		err = take_record(s, s->data + at, &r);
+		err = saved_take_record(s, s->data + at, &r);
 		at += r.size;
 	}
-	qsort(s->points, s->npoints, sizeof(*s->points), compare_keys);
-	qsort(s->strings, s->nstrings, sizeof(*s->strings), compare_keys);
+	qsort(s->points, s->npoints, sizeof(*s->points), saved_key_order);
+	qsort(s->strings, s->nstrings, sizeof(*s->strings), saved_key_order);
 	return err;
 }
 
@@ -103,7 +103,7 @@ int saved_open(struct saved *s, const struct rings *rings)
 	err = s->data ? memory_get(rings->mem, at + sizeof(head), s->data, (size_t)head.size) :
 		-ENOMEM;
 	if (!err)
-		err = take_records(s, (size_t)head.size);
+		err = saved_take_records(s, (size_t)head.size);
 	if (err)
 		saved_close(s);
 	return err == -EFAULT ? -EBADMSG : err;
@@ -119,18 +119,19 @@ void saved_close(struct saved *s)
 
 const struct saved_point *saved_point(const struct saved *s, uint64_t key)
 {
-	return bsearch(&key, s->points, s->npoints, sizeof(*s->points), compare_keys);
+	return bsearch(&key, s->points, s->npoints, sizeof(*s->points), saved_key_order);
 }
 
 const char *saved_string(const struct saved *s, uint64_t address)
 {
 	const struct saved_text *found =
-		bsearch(&address, s->strings, s->nstrings, sizeof(*s->strings), compare_keys);
+		bsearch(&address, s->strings, s->nstrings, sizeof(*s->strings), saved_key_order);
 
 	return found ? found->text : NULL;
 }
 
-static void record(struct saver *saver, struct save_record *r, const char *text, const char *file)
+static void saver_record(struct saver *saver, struct save_record *r, const char *text,
+			 const char *file)
 {
 	static const char zeros[8];
 	size_t len = strlen(text) + 1 + (file ? strlen(file) + 1 : 0);
@@ -146,16 +147,17 @@ static void record(struct saver *saver, struct save_record *r, const char *text,
 void saver_point(struct saver *saver, uint64_t key, const struct ktr_site *site, const char *text,
 		 const char *file)
 {
-	record(saver, &(struct save_record){ .kind = SAVE_POINT, .key = key, .site = *site }, text,
-	       file);
+	saver_record(saver, &(struct save_record){ .kind = SAVE_POINT, .key = key, .site = *site },
+		     text, file);
 }
 
 void saver_string(struct saver *saver, uint64_t address, const char *text)
 {
-	record(saver, &(struct save_record){ .kind = SAVE_STRING, .key = address }, text, NULL);
+	saver_record(saver, &(struct save_record){ .kind = SAVE_STRING, .key = address }, text,
+		     NULL);
 }
 
-static int put(int fd, const void *data, size_t len, uint64_t at)
+static int saver_put(int fd, const void *data, size_t len, uint64_t at)
 {
 	while (len) {
 		ssize_t n = pwrite(fd, data, len, (off_t)at);
@@ -171,7 +173,7 @@ static int put(int fd, const void *data, size_t len, uint64_t at)
 	return 0;
 }
 
-static struct ktr_region header_in_file(const struct rings *rings)
+static struct ktr_region saver_header(const struct rings *rings)
 {
 	struct ktr_region h = rings->header;
 	uint64_t formats = (uint64_t)h.formats * sizeof(struct ktr_format);
@@ -186,30 +188,30 @@ static struct ktr_region header_in_file(const struct rings *rings)
 /* Entries that are not written stay empty: the file has holes there. */
 int saver_begin(int fd, const struct rings *rings, const struct ktr_stamp *now)
 {
-	struct ktr_region h = header_in_file(rings);
+	struct ktr_region h = saver_header(rings);
 	int err;
 
 	if (now)
 		h.last = *now;
 	if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)region_tail(&h)) != 0)
 		return -errno;
-	err = put(fd, &h, sizeof(h), 0);
+	err = saver_put(fd, &h, sizeof(h), 0);
 	if (!err && h.formats)
-		err = put(fd, rings->formats, h.formats * sizeof(*rings->formats),
-			  h.formats_offset);
+		err = saver_put(fd, rings->formats, h.formats * sizeof(*rings->formats),
+				h.formats_offset);
 	return err;
 }
 
-static uint64_t ring_in_file(const struct rings *rings, uint32_t ring)
+static uint64_t saver_ring(const struct rings *rings, uint32_t ring)
 {
-	return header_in_file(rings).hdrsize + ring * rings->header.stride;
+	return saver_header(rings).hdrsize + ring * rings->header.stride;
 }
 
 int saver_entry(int fd, const struct item *item)
 {
-	return put(fd, item->entry, sizeof(*item->entry),
-		   ring_in_file(item->rings, item->cpu) + sizeof(struct ktr_ring) +
-		   (uint64_t)item->index * KTR_ENTRY_SIZE);
+	return saver_put(fd, item->entry, sizeof(*item->entry),
+			 saver_ring(item->rings, item->cpu) + sizeof(struct ktr_ring) +
+				 (uint64_t)item->index * KTR_ENTRY_SIZE);
 }
 
 /* Heads last: a file that was cut short shows no entries rather than wrong ones. */
@@ -224,11 +226,11 @@ int saver_end(int fd, const struct merge *merge, const struct saver *saver)
 		const struct cursor *c = &merge->cursors[i];
 		struct ktr_ring ring = { .head = c->end, .cpu = c->cpu };
 
-		h = header_in_file(c->rings);
+		h = saver_header(c->rings);
 		at = region_tail(&h);
-		err = put(fd, &ring, sizeof(ring), ring_in_file(c->rings, c->ring));
+		err = saver_put(fd, &ring, sizeof(ring), saver_ring(c->rings, c->ring));
 	}
 	if (!err)
-		err = put(fd, &head, sizeof(head), at);
-	return err ? err : put(fd, saver->text.data, saver->text.len, at + sizeof(head));
+		err = saver_put(fd, &head, sizeof(head), at);
+	return err ? err : saver_put(fd, saver->text.data, saver->text.len, at + sizeof(head));
 }

@@ -12,7 +12,7 @@
 #define PLACES_MAX  (1u << 30)
 
 /* Where an entry was found. */
-struct place {
+struct scan_place {
 	uint64_t at;
 	uint64_t time;
 	uint64_t order;		/* in the end: CPU, and number as seen from the newest one */
@@ -23,7 +23,7 @@ struct place {
 struct scan {
 	struct memory *mem;
 	const char *name;
-	struct place *places;	/* in the end sorted: by CPU, oldest first */
+	struct scan_place *places;	/* in the end sorted: by CPU, oldest first */
 	size_t nplaces, first[KTR_REGION_CPUS + 1];
 	struct ktr_format *formats;
 	size_t nformats;
@@ -31,7 +31,7 @@ struct scan {
 	bool log;		/* entry by entry, as many as there are */
 };
 
-static int compare_ranges(const void *a, const void *b)
+static int scan_range_order(const void *a, const void *b)
 {
 	const struct memory_range *x = a, *y = b;
 
@@ -55,7 +55,7 @@ int scan_image(struct memory *mem, struct memory *file, const struct elf *elf)
 							  p->p_offset };
 	}
 	if (n)
-		qsort(ranges, n, sizeof(*ranges), compare_ranges);
+		qsort(ranges, n, sizeof(*ranges), scan_range_order);
 	/* The same memory twice, as kernels map themselves, is read once. */
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || ranges[i].start >= ranges[kept - 1].end)
@@ -65,7 +65,7 @@ int scan_image(struct memory *mem, struct memory *file, const struct elf *elf)
 	return 0;
 }
 
-static bool is_entry(const struct ktr_entry *e)
+static bool entry_is_sound(const struct ktr_entry *e)
 {
 	return e->ktr_desc >> 48 == KTR_DESC_TAG && KTR_DESC_CPU(e->ktr_desc) < KTR_REGION_CPUS &&
 	       e->ktr_seq != 0;
@@ -79,12 +79,12 @@ bool scan_probe(struct memory *mem)
 	if (memory_get(mem, 0, &entry, sizeof(entry)) != 0)
 		return false;
 	memcpy(&magic, &entry, sizeof(magic));
-	return magic == KTR_FORMAT_MAGIC || is_entry(&entry);
+	return magic == KTR_FORMAT_MAGIC || entry_is_sound(&entry);
 }
 
-static int add_place(struct scan *s, uint64_t at, const struct ktr_entry *e)
+static int scan_add_place(struct scan *s, uint64_t at, const struct ktr_entry *e)
 {
-	struct place *more;
+	struct scan_place *more;
 
 	if ((s->nplaces & (s->nplaces - 1)) == 0) {
 		size_t size = s->nplaces ? 2 * s->nplaces : 1;
@@ -94,14 +94,17 @@ static int add_place(struct scan *s, uint64_t at, const struct ktr_entry *e)
 			return -ENOMEM;
 		s->places = more;
 	}
-	s->places[s->nplaces++] = (struct place){ .at = at, .time = e->ktr_time, .seq = e->ktr_seq,
-		.cpu = (uint16_t)KTR_DESC_CPU(e->ktr_desc),
-		.generation = (uint16_t)KTR_DESC_GENERATION(e->ktr_desc),
-		.id = (uint16_t)KTR_DESC_ID(e->ktr_desc) };
+	s->places[s->nplaces++] =
+		(struct scan_place){ .at = at,
+				     .time = e->ktr_time,
+				     .seq = e->ktr_seq,
+				     .cpu = (uint16_t)KTR_DESC_CPU(e->ktr_desc),
+				     .generation = (uint16_t)KTR_DESC_GENERATION(e->ktr_desc),
+				     .id = (uint16_t)KTR_DESC_ID(e->ktr_desc) };
 	return 0;
 }
 
-static int add_format(struct scan *s, const struct ktr_format *f)
+static int scan_add_format(struct scan *s, const struct ktr_format *f)
 {
 	struct ktr_format *more;
 
@@ -119,7 +122,7 @@ static int add_format(struct scan *s, const struct ktr_format *f)
 }
 
 /* The header tells how long rings are; one that makes no sense is somebody's old page. */
-static void take_region(struct scan *s, const struct ktr_region *h)
+static void scan_take_region(struct scan *s, const struct ktr_region *h)
 {
 	if (h->version == KTR_REGION_VERSION && (h->flags & KTR_REGION_KERNEL) &&
 	    h->entsize == KTR_ENTRY_SIZE && h->entries && h->entries <= KTR_REGION_ENTRIES &&
@@ -129,7 +132,7 @@ static void take_region(struct scan *s, const struct ktr_region *h)
 		s->region = *h;
 }
 
-static int look_at(struct scan *s, uint64_t base, const uint8_t *data, size_t len)
+static int scan_look_at(struct scan *s, uint64_t base, const uint8_t *data, size_t len)
 {
 	int err = 0;
 
@@ -137,18 +140,18 @@ static int look_at(struct scan *s, uint64_t base, const uint8_t *data, size_t le
 		const struct ktr_entry *e = (const void *)(data + at);
 		const struct ktr_format *f = (const void *)(data + at);
 
-		if (is_entry(e))
-			err = add_place(s, base + at, e);
+		if (entry_is_sound(e))
+			err = scan_add_place(s, base + at, e);
 		else if (f->magic == KTR_FORMAT_MAGIC && at + sizeof(*f) <= len)
-			err = add_format(s, f);
+			err = scan_add_format(s, f);
 		else if ((base + at) % KTR_REGION_PAGE == 0 && at + sizeof(s->region) <= len &&
 			 memcmp(e, KTR_REGION_MAGIC, sizeof(KTR_REGION_MAGIC)) == 0)
-			take_region(s, (const void *)e);
+			scan_take_region(s, (const void *)e);
 	}
 	return err;
 }
 
-static int look_through(struct scan *s, const struct memory_range *range, uint8_t *chunk)
+static int scan_look_through(struct scan *s, const struct memory_range *range, uint8_t *chunk)
 {
 	int err = 0;
 
@@ -158,7 +161,7 @@ static int look_through(struct scan *s, const struct memory_range *range, uint8_
 
 		err = memory_get(s->mem, at, chunk, len);
 		if (!err)
-			err = look_at(s, at, chunk, len);
+			err = scan_look_at(s, at, chunk, len);
 		else if (err == -EFAULT)
 			return fail(EX_DATAERR, "ERROR: %s: truncated: memory at 0x%llx is not "
 				    "there", s->name, (unsigned long long)at);
@@ -169,7 +172,7 @@ static int look_through(struct scan *s, const struct memory_range *range, uint8_
 }
 
 /* Rings were made anew whenever the daemon started: the last ones count, and what has a format. */
-static int drop_strangers(struct scan *s)
+static int scan_drop_strangers(struct scan *s)
 {
 	uint8_t *known = calloc(1, 1u << 16);
 	uint64_t newest = 0;
@@ -197,9 +200,9 @@ static int drop_strangers(struct scan *s)
 	return 0;
 }
 
-static int compare_places(const void *a, const void *b)
+static int scan_place_order(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct scan_place *x = a, *y = b;
 
 	if (x->order != y->order)
 		return x->order < y->order ? -1 : 1;
@@ -207,7 +210,7 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* Numbers have 32 bits and wrap; a page that was copied holds the same entries twice. */
-static void put_in_order(struct scan *s)
+static void scan_sort(struct scan *s)
 {
 	uint64_t newest[KTR_REGION_CPUS] = { 0 };
 	uint32_t seq[KTR_REGION_CPUS] = { 0 };
@@ -220,7 +223,7 @@ static void put_in_order(struct scan *s)
 			seq[s->places[i].cpu] = s->places[i].seq;
 		}
 	for (size_t i = 0; i < s->nplaces; i++) {
-		struct place *p = &s->places[i];
+		struct scan_place *p = &s->places[i];
 
 		p->order = (uint64_t)p->cpu << 32 | (p->seq - seq[p->cpu] + INT32_MAX);
 		if (!entries || seq[p->cpu] - p->seq < entries || p->seq - seq[p->cpu] < entries)
@@ -228,7 +231,7 @@ static void put_in_order(struct scan *s)
 	}
 	s->nplaces = kept;
 	if (s->nplaces)
-		qsort(s->places, s->nplaces, sizeof(*s->places), compare_places);
+		qsort(s->places, s->nplaces, sizeof(*s->places), scan_place_order);
 	kept = 0;
 	for (size_t i = 0; i < s->nplaces; i++)
 		if (i + 1 == s->nplaces || s->places[i].order != s->places[i + 1].order)
@@ -236,7 +239,7 @@ static void put_in_order(struct scan *s)
 	s->nplaces = kept;
 }
 
-static void count_places(struct scan *s)
+static void scan_count(struct scan *s)
 {
 	for (size_t i = 0; i < s->nplaces; i++)
 		s->first[s->places[i].cpu + 1]++;
@@ -244,21 +247,21 @@ static void count_places(struct scan *s)
 		s->first[cpu + 1] += s->first[cpu];
 }
 
-static int look(struct scan *s, uint8_t *chunk)
+static int scan_look(struct scan *s, uint8_t *chunk)
 {
 	const struct memory_range whole = { 0, s->mem->size, 0 };
 	int code = 0;
 
 	if (!s->mem->nranges)
-		code = look_through(s, &whole, chunk);
+		code = scan_look_through(s, &whole, chunk);
 	for (size_t i = 0; i < s->mem->nranges && !code; i++)
-		code = look_through(s, &s->mem->ranges[i], chunk);
+		code = scan_look_through(s, &s->mem->ranges[i], chunk);
 	if (code)
 		return code;
-	if (drop_strangers(s) != 0)
+	if (scan_drop_strangers(s) != 0)
 		return fail(EX_OSERR, "ERROR: out of memory");
-	put_in_order(s);
-	count_places(s);
+	scan_sort(s);
+	scan_count(s);
 	if (s->nplaces == 0)
 		return fail(EX_UNAVAILABLE, "ERROR: %s: no trace entries of the kernel: no image "
 			    "of a machine, or its rings were off", s->name);
@@ -279,22 +282,22 @@ int scan_open(struct scan **scan, struct memory *mem, const char *name)
 	s->mem = mem;
 	s->name = name;
 	s->log = !mem->nranges;
-	code = look(s, chunk);
+	code = scan_look(s, chunk);
 	free(chunk);
 	return code;
 }
 
-static int scan_head(struct rings *rings, uint32_t ring, uint64_t *head)
+static int scan_rings_head(struct rings *rings, uint32_t ring, uint64_t *head)
 {
 	*head = rings->scan->first[ring + 1] - rings->scan->first[ring];
 	return 0;
 }
 
 /* Runs of entries that are neighbours in memory are read at once. */
-static int scan_copy(struct rings *rings, uint32_t ring, uint64_t number, size_t count,
-		     struct ktr_entry *to)
+static int scan_rings_copy(struct rings *rings, uint32_t ring, uint64_t number, size_t count,
+			   struct ktr_entry *to)
 {
-	const struct place *p = &rings->scan->places[rings->scan->first[ring] + number];
+	const struct scan_place *p = &rings->scan->places[rings->scan->first[ring] + number];
 	int err = 0;
 
 	for (size_t i = 0, run; i < count && !err; i += run) {
@@ -310,8 +313,11 @@ int scan_rings(struct scan *s, struct rings *rings)
 	uint64_t most = 1;
 	uint32_t ncpu = 0;
 
-	*rings = (struct rings){ .mem = s->mem, .name = s->name, .head = scan_head,
-				 .copy = scan_copy, .scan = s };
+	*rings = (struct rings){ .mem = s->mem,
+				 .name = s->name,
+				 .head = scan_rings_head,
+				 .copy = scan_rings_copy,
+				 .scan = s };
 	for (uint32_t cpu = 0; cpu < KTR_REGION_CPUS; cpu++) {
 		size_t count = s->first[cpu + 1] - s->first[cpu];
 

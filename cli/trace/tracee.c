@@ -17,43 +17,43 @@
 /* --- its memory ----------------------------------------------------------------------------- */
 
 /* process_vm_readv() and its like tell what became of a whole piece, or why none did. */
-static int whole(ssize_t done, size_t len)
+static int transfer_whole(ssize_t done, size_t len)
 {
 	if (done < 0)
 		return -errno;
 	return (size_t)done == len ? 0 : -EFAULT;
 }
 
-static int peek(pid_t pid, uint64_t address, void *data, size_t len)
+static int tracee_peek(pid_t pid, uint64_t address, void *data, size_t len)
 {
 	struct iovec here = { data, len }, there = { (void *)(uintptr_t)address, len };
 
-	return whole(process_vm_readv(pid, &here, 1, &there, 1, 0), len);
+	return transfer_whole(process_vm_readv(pid, &here, 1, &there, 1, 0), len);
 }
 
-static int poke(pid_t pid, uint64_t address, const void *data, size_t len)
+static int tracee_poke(pid_t pid, uint64_t address, const void *data, size_t len)
 {
 	struct iovec here = { (void *)data, len }, there = { (void *)(uintptr_t)address, len };
 
-	return whole(process_vm_writev(pid, &here, 1, &there, 1, 0), len);
+	return transfer_whole(process_vm_writev(pid, &here, 1, &there, 1, 0), len);
 }
 
 int tracee_read(const struct tracee *proc, uint64_t offset, void *data, size_t len)
 {
 	if (proc->fd >= 0)
-		return whole(pread(proc->fd, data, len, (off_t)offset), len);
-	return peek(proc->pid, proc->base + offset, data, len);
+		return transfer_whole(pread(proc->fd, data, len, (off_t)offset), len);
+	return tracee_peek(proc->pid, proc->base + offset, data, len);
 }
 
 int tracee_write(const struct tracee *proc, uint64_t offset, const void *data, size_t len)
 {
-	return poke(proc->pid, proc->base + offset, data, len);
+	return tracee_poke(proc->pid, proc->base + offset, data, len);
 }
 
 int tracee_still(const struct tracee *proc)
 {
 	struct ktr_region now;
-	int err = peek(proc->pid, proc->base, &now, sizeof(now));
+	int err = tracee_peek(proc->pid, proc->base, &now, sizeof(now));
 
 	if (!err && (memcmp(now.magic, proc->head.magic, sizeof(now.magic)) ||
 		     now.mask_address != proc->head.mask_address))
@@ -63,7 +63,7 @@ int tracee_still(const struct tracee *proc)
 
 /* --- its mappings --------------------------------------------------------------------------- */
 
-static bool may_hold_region(const struct mapping *map)
+static bool mapping_may_hold_region(const struct mapping *map)
 {
 	return mapping_writable(map) && mapping_shared(map) && map->offset == 0 && map->inode &&
 	       (!strcmp(map->path, MEMFD) ||
@@ -72,10 +72,10 @@ static bool may_hold_region(const struct mapping *map)
 }
 
 /* 0 it is the region; -ENXIO it is something else; others as tracee_open(). */
-static int try_mapping(struct tracee *proc, const struct mapping *map, const char **fault)
+static int tracee_try_mapping(struct tracee *proc, const struct mapping *map, const char **fault)
 {
 	bool named = !strcmp(map->path, MEMFD);
-	int err = peek(proc->pid, map->start, &proc->head, sizeof(proc->head));
+	int err = tracee_peek(proc->pid, map->start, &proc->head, sizeof(proc->head));
 
 	if (err == -EFAULT)
 		return -ENXIO;
@@ -90,7 +90,7 @@ static int try_mapping(struct tracee *proc, const struct mapping *map, const cha
 }
 
 /* Through the file a region outlives its process; the kernel gives it to the privileged only. */
-static int open_file(const struct tracee *proc)
+static int tracee_open_file(const struct tracee *proc)
 {
 	char path[96];
 
@@ -109,12 +109,12 @@ int tracee_open(struct tracee *proc, pid_t pid, const char **fault)
 	if (err)
 		return err;
 	while (found == -ENXIO && (err = maps_next(&maps, &map)) == 0)
-		if (may_hold_region(&map))
-			found = try_mapping(proc, &map, fault);
+		if (mapping_may_hold_region(&map))
+			found = tracee_try_mapping(proc, &map, fault);
 	if (found == -ENXIO && err < 0)
 		found = err;
 	if (!found)
-		proc->fd = open_file(proc);
+		proc->fd = tracee_open_file(proc);
 	maps_close(&maps);
 	return found;
 }
@@ -157,7 +157,7 @@ int tracee_written(const struct tracee *proc, uint64_t *written)
 }
 
 /* A variable is in private memory that can be written, and nowhere else. */
-static int check_mask_address(const struct tracee *proc)
+static int tracee_check_mask(const struct tracee *proc)
 {
 	uint64_t address = proc->head.mask_address;
 	int err, found = -EFAULT;
@@ -177,10 +177,10 @@ static int check_mask_address(const struct tracee *proc)
 
 int tracee_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved)
 {
-	int err = check_mask_address(proc);
+	int err = tracee_check_mask(proc);
 
 	if (!err)
-		err = peek(proc->pid, proc->head.mask_address, mask, sizeof(*mask));
+		err = tracee_peek(proc->pid, proc->head.mask_address, mask, sizeof(*mask));
 	if (!err)
 		*saved = *mask ? 0 : proc->head.saved_mask;
 	return err;
@@ -189,9 +189,9 @@ int tracee_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved)
 /* Between the check and the write it may exec: the header is looked at again as late as can be. */
 int tracee_set_mask(const struct tracee *proc, uint32_t mask)
 {
-	int err = check_mask_address(proc);
+	int err = tracee_check_mask(proc);
 
 	if (!err)
 		err = tracee_still(proc);
-	return err ? err : poke(proc->pid, proc->head.mask_address, &mask, sizeof(mask));
+	return err ? err : tracee_poke(proc->pid, proc->head.mask_address, &mask, sizeof(mask));
 }

@@ -100,8 +100,8 @@ static void decode_image(struct memory *mem)
 static void decode_elf(struct memory *mem)
 {
 	struct object_map map = { .start = 0, .end = UINT64_MAX };
-	struct object object = { .path = NULL, .state = OBJECT_FILE };
-	struct object *list[1] = { &object };
+	struct mapped_file object = { .path = NULL, .state = OBJECT_FILE };
+	struct mapped_file *list[1] = { &object };
 	struct memory nothing;
 	struct objects objects = { .memory = &nothing, .maps = &map, .nmaps = 1, .objects = list,
 				   .nobjects = 1 };
