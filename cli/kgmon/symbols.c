@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/pwrite.h"
 #include "kgmon.h"
 
 #define UNKNOWN "(no symbol)"
@@ -64,21 +65,6 @@ static void symbols_fill(const struct kernel_names *names, struct buf *symbols, 
 	}
 }
 
-static int write_all(int fd, const void *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n < 0)
-			continue;
-		data = (const char *)data + n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static Elf64_Ehdr header_fill(uint64_t sections_at)
 {
 	Elf64_Ehdr head = {
@@ -126,11 +112,14 @@ int symbols_write(const struct kernel_names *names, int fd)
 		.sh_offset = section[SECTION_STRINGS].sh_offset + section[SECTION_STRINGS].sh_size,
 		.sh_size = sizeof(section_names), .sh_addralign = 1,
 	};
-	err = symbols.failed || strings.failed ? -ENOMEM : write_all(fd, &head, sizeof(head));
-	err = err ?: write_all(fd, section, sizeof(section));
-	err = err ?: write_all(fd, symbols.data, symbols.len);
-	err = err ?: write_all(fd, strings.data, strings.len);
-	err = err ?: write_all(fd, section_names, sizeof(section_names));
+	err = symbols.failed || strings.failed ? -ENOMEM : pwrite_all(fd, &head, sizeof(head), 0);
+	err = err ?: pwrite_all(fd, section, sizeof(section), sizeof(head));
+	err = err ?: pwrite_all(fd, symbols.data, symbols.len,
+				section[SECTION_SYMBOLS].sh_offset);
+	err = err ?: pwrite_all(fd, strings.data, strings.len,
+				section[SECTION_STRINGS].sh_offset);
+	err = err ?: pwrite_all(fd, section_names, sizeof(section_names),
+				section[SECTION_NAMES].sh_offset);
 	buf_free(&symbols);
 	buf_free(&strings);
 	return err;

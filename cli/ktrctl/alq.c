@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "alq.h"
+#include "lib/base/pwrite.h"
 
 #define BATCH	 512u		/* entries, and bytes of what is copied unseen / 64 */
 #define PATIENCE 100		/* passes that an entry may stay half written */
@@ -19,22 +20,6 @@ struct alq_ring {
 };
 
 /* --- the file ------------------------------------------------------------------------------- */
-
-static int file_put(const struct alq *alq, uint64_t offset, const void *data, size_t len)
-{
-	while (len) {
-		ssize_t done = pwrite(alq->fd, data, len, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done ? -errno : -EIO;
-		data = (const char *)data + done;
-		offset += (size_t)done;
-		len -= (size_t)done;
-	}
-	return 0;
-}
 
 static uint64_t file_stride(uint32_t entries)
 {
@@ -70,12 +55,12 @@ static int file_put_head(struct alq *alq)
 		if (n > BATCH * KTR_ENTRY_SIZE)
 			n = BATCH * KTR_ENTRY_SIZE;
 		if (!alq->read(alq->source, at, text, n))
-			err = file_put(alq, at, text, n);
+			err = pwrite_all(alq->fd, text, n, at);
 	}
 	head = alq->head;
 	head.entries = alq->entries;
 	head.stride = file_stride(alq->entries);
-	return err ? err : file_put(alq, 0, &head, sizeof(head));
+	return err ? err : pwrite_all(alq->fd, &head, sizeof(head), 0);
 }
 
 /* After the rings, on a page of its own. */
@@ -86,7 +71,7 @@ static int file_put_files(const struct alq *alq)
 	if (!*alq->files)
 		return 0;
 	at = (at + KTR_REGION_PAGE - 1) / KTR_REGION_PAGE * KTR_REGION_PAGE;
-	return file_put(alq, at, alq->files, strlen(alq->files) + 1);
+	return pwrite_all(alq->fd, alq->files, strlen(alq->files) + 1, at);
 }
 
 static int file_put_ring(const struct alq *alq, uint32_t i)
@@ -94,7 +79,7 @@ static int file_put_ring(const struct alq *alq, uint32_t i)
 	const struct alq_ring *ring = &alq->rings[i];
 	struct ktr_ring head = { .head = ring->kept, .cpu = ring->cpu, .lost = ring->failed };
 
-	return file_put(alq, file_ring(alq, alq->entries, i), &head, sizeof(head));
+	return pwrite_all(alq->fd, &head, sizeof(head), file_ring(alq, alq->entries, i));
 }
 
 /* --- the source ----------------------------------------------------------------------------- */
@@ -154,7 +139,7 @@ static int entries_append(struct alq *alq, uint32_t i, uint32_t count)
 	struct alq_ring *ring = &alq->rings[i];
 	uint64_t at = file_ring(alq, alq->entries, i) + sizeof(struct ktr_ring) +
 		      ring->kept * KTR_ENTRY_SIZE;
-	int err = file_put(alq, at, alq->batch, (size_t)count * KTR_ENTRY_SIZE);
+	int err = pwrite_all(alq->fd, alq->batch, (size_t)count * KTR_ENTRY_SIZE, at);
 
 	if (err)
 		return err;
@@ -274,7 +259,7 @@ static int file_move_ring(struct alq *alq, uint32_t i, uint32_t entries)
 	while (left && from != to) {
 		size_t n = left < BATCH * KTR_ENTRY_SIZE ? left : BATCH * KTR_ENTRY_SIZE;
 		ssize_t got = pread(alq->fd, alq->batch, n, (off_t)from);
-		int err = got == (ssize_t)n ? file_put(alq, to, alq->batch, n) : -EIO;
+		int err = got == (ssize_t)n ? pwrite_all(alq->fd, alq->batch, n, to) : -EIO;
 
 		if (err)
 			return err;
@@ -297,7 +282,7 @@ int alq_end(struct alq *alq)
 			most = alq->rings[i].kept;
 	entries = file_entries(most);
 	/* No region while rings move. */
-	err = file_put(alq, 0, none, sizeof(none));
+	err = pwrite_all(alq->fd, none, sizeof(none), 0);
 	for (uint32_t i = 0; i < alq->head.ncpu && !err; i++)
 		err = file_move_ring(alq, i, entries);
 	if (err)

@@ -148,7 +148,7 @@ int kern_entries(const struct ktrctl *ctl)
 	int code;
 
 	if (ctl->nargs) {
-		if (parse_number(ctl->args[0], KTR_REGION_ENTRIES, &entries) ||
+		if (parse_limit(ctl->args[0], KTR_REGION_ENTRIES, &entries) ||
 		    (entries & (entries - 1)))
 			return fail(EX_DATAERR, "\"%s\" is no power of two from 1 to %u",
 				    ctl->args[0], KTR_REGION_ENTRIES);

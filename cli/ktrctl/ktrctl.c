@@ -58,7 +58,7 @@ int put_buf(struct buf *out, int code)
 	return code;
 }
 
-int parse_number(const char *text, uint64_t max, uint64_t *number)
+int parse_limit(const char *text, uint64_t max, uint64_t *number)
 {
 	char *end;
 
@@ -115,7 +115,7 @@ static int ktrctl_option(struct ktrctl *ctl, int letter, const char *arg, bool *
 
 	switch (letter) {
 	case 'p':
-		if (parse_number(arg, INT32_MAX, &number))
+		if (parse_limit(arg, INT32_MAX, &number))
 			return fail(EX_DATAERR, "\"%s\" is no process id", arg);
 		ctl->pid = (pid_t)number;
 		return 0;
@@ -124,7 +124,7 @@ static int ktrctl_option(struct ktrctl *ctl, int letter, const char *arg, bool *
 			return fail(EX_DATAERR, "\"%s\" is no time in seconds", arg);
 		return 0;
 	case OPT_MAX_BYTES:
-		if (parse_number(arg, 1ull << 40, &ctl->max) || ctl->max < KTR_ENTRY_SIZE)
+		if (parse_limit(arg, 1ull << 40, &ctl->max) || ctl->max < KTR_ENTRY_SIZE)
 			return fail(EX_DATAERR, "\"%s\" is no size from 64 bytes to 1 TB", arg);
 		return 0;
 	case OPT_JSON:

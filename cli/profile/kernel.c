@@ -271,10 +271,8 @@ void kernel_open(struct object *o)
 		o->named = true;
 		return;
 	}
-	object_state(o, IMAGE_MISSING,
-		     object_is_module(o) ? "%s: the recording has no names of this module" :
-					   "%s: the recording has no names of this kernel, and it "
-					   "is not the one that "
-					   "runs: name its vmlinux with -k",
-		     o->image.path);
+	object_state(o, IMAGE_MISSING, object_is_module(o) ?
+		     "%s: the recording has no names of this module" :
+		     "%s: the recording has no names of this kernel, and it is not the one that "
+		     "runs: name its vmlinux with -k", o->image.path);
 }

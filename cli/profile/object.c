@@ -197,8 +197,8 @@ static int object_open_of_process(const struct object *o, char *file, size_t siz
 	int fd;
 
 	snprintf(mounts, sizeof(mounts), "/proc/%d/ns/mnt", (int)o->pid);
-	if (o->pid <= 0 || (path_same_file(file, "/") && path_same_file(mounts, "/proc/self/ns/"
-										"mnt")))
+	if (o->pid <= 0 ||
+	    (path_same_file(file, "/") && path_same_file(mounts, "/proc/self/ns/mnt")))
 		return -ENOENT;
 	fd = file_open(file, o->image.path);
 	snprintf(file + len, size - (size_t)len, "%s", o->image.path);

@@ -94,7 +94,7 @@ static bool same_chain(const void *arg, uint32_t i)
 	       memcmp(&w->t->words[c->words], w->pc, w->npc * sizeof(*w->pc)) == 0;
 }
 
-static int chain_add(struct tables *t, const struct wanted_chain *w, uint32_t hash, uint32_t stack)
+static int known_chain_add(struct tables *t, const struct wanted_chain *w, uint32_t hash, uint32_t stack)
 {
 	struct known_chain *chains;
 	uint64_t *words;
@@ -151,7 +151,7 @@ static int find_callers(struct profile *p, struct pending *one)
 	/* walk_place() may have changed the space. */
 	one->space = wanted.space = sample_space(s);
 	one->caller = stack;
-	return stack == INDEX_NONE ? -ENOMEM : chain_add(t, &wanted, chain_hash(one), stack);
+	return stack == INDEX_NONE ? -ENOMEM : known_chain_add(t, &wanted, chain_hash(one), stack);
 }
 
 struct wanted_leaf {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/pwrite.h"
 #include "gmon.h"
 
 #define BSD_VERSION 0x51879
@@ -25,25 +26,9 @@ struct bsd_arc {
 	int64_t count;
 };
 
-static int write_all(int fd, const void *data, size_t len, off_t at)
+static int gmon_write_buf(int fd, struct buf *data, uint64_t at)
 {
-	while (len > 0) {
-		ssize_t n = pwrite(fd, data, len, at);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n < 0)
-			continue;
-		data = (const char *)data + n;
-		len -= (size_t)n;
-		at += n;
-	}
-	return 0;
-}
-
-static int gmon_write_buf(int fd, struct buf *data, off_t at)
-{
-	int err = data->failed ? -ENOMEM : write_all(fd, data->data, data->len, at);
+	int err = data->failed ? -ENOMEM : pwrite_all(fd, data->data, data->len, at);
 
 	buf_free(data);
 	return err;
@@ -61,8 +46,8 @@ static int gmon_write_hits(const struct gmon_file *file, int fd, bool wide, bool
 		uint16_t narrow = hit->samples > UINT16_MAX ? UINT16_MAX : (uint16_t)hit->samples;
 
 		*over |= !wide && hit->samples > UINT16_MAX;
-		err = write_all(fd, wide ? (const void *)&hit->samples : &narrow, width,
-				(off_t)(sizeof(struct bsd_header) + bucket * width));
+		err = pwrite_all(fd, wide ? (const void *)&hit->samples : &narrow, width,
+				sizeof(struct bsd_header) + bucket * width);
 	}
 	return err;
 }
@@ -91,7 +76,7 @@ int gmon_write_bsd(const struct gmon_file *file, int fd, bool wide)
 	}
 	err = ftruncate(fd, header.size) < 0 ? -errno : 0;
 	if (!err)
-		err = write_all(fd, &header, sizeof(header), 0);
+		err = pwrite_all(fd, &header, sizeof(header), 0);
 	if (!err)
 		err = gmon_write_hits(file, fd, wide, &over);
 	if (err)

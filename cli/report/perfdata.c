@@ -58,7 +58,7 @@ static void perfdata_forget(struct perf_data *d)
 }
 
 /* What ends every record that is no sample: whose it is, and when it was. */
-static int record_end(struct perf_data *d, size_t begin, uint32_t pid, uint32_t tid)
+static int perfdata_record_end(struct perf_data *d, size_t begin, uint32_t pid, uint32_t tid)
 {
 	perf_file_ints(&d->file, pid, tid);
 	perf_file_long(&d->file, d->now);
@@ -76,7 +76,7 @@ static int record_task(struct perf_data *d, uint32_t type, uint32_t pid, uint32_
 	perf_file_ints(&d->file, pid, parent);
 	perf_file_ints(&d->file, pid, parent);
 	perf_file_long(&d->file, d->now);
-	return record_end(d, begin, parent, parent);
+	return perfdata_record_end(d, begin, parent, parent);
 }
 
 static uint64_t comm_hash(const char *name)
@@ -103,7 +103,7 @@ static int record_comm(struct perf_data *d, const struct walk_sample *s)
 	begin = perf_file_begin(&d->file, PERF_RECORD_COMM, 0);
 	perf_file_ints(&d->file, pid, tid);
 	perf_file_text(&d->file, name, COMM);
-	return record_end(d, begin, pid, tid);
+	return perfdata_record_end(d, begin, pid, tid);
 }
 
 /* --- mappings -------------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static int record_mmap(struct perf_data *d, uint32_t pid, const struct image *im
 	record_build_id(f, image);
 	perf_file_ints(f, PROT_READ | PROT_EXEC, MAP_PRIVATE);
 	perf_file_text(f, kernel ? KERNEL "_text" : image->path, PATHS);
-	return record_end(d, begin, pid, pid);
+	return perfdata_record_end(d, begin, pid, pid);
 }
 
 /* Mappings of the kernel are everybody's. */

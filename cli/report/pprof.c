@@ -60,7 +60,7 @@ static void pb_message(struct buf *out, uint32_t field, struct buf *message)
 }
 
 /* A string's number; 0 is the empty one. */
-static uint32_t strings_add(struct pprof *pp, const char *text)
+static uint32_t pprof_string_add(struct pprof *pp, const char *text)
 {
 	struct buf plain = { 0 };
 
@@ -73,7 +73,7 @@ static uint32_t strings_add(struct pprof *pp, const char *text)
 }
 
 /* … of one that stays where it is, so that it is written once. */
-static uint32_t strings_get(struct pprof *pp, const char *text)
+static uint32_t pprof_string(struct pprof *pp, const char *text)
 {
 	uint32_t *known = pairs_at(&pp->strings, (uintptr_t)text, 0);
 
@@ -82,7 +82,7 @@ static uint32_t strings_get(struct pprof *pp, const char *text)
 		return 0;
 	}
 	if (!*known)
-		*known = strings_add(pp, text);
+		*known = pprof_string_add(pp, text);
 	return *known;
 }
 
@@ -105,9 +105,9 @@ static uint32_t pprof_mapping(struct pprof *pp, const struct image *image)
 	if (!known || *known)
 		return known ? *known : 0;
 	*known = ++pp->nmappings;
-	path = strings_get(pp, image->path);
+	path = pprof_string(pp, image->path);
 	if (image_id_text(image, room))
-		id_string = strings_add(pp, room);
+		id_string = pprof_string_add(pp, room);
 	pb_number(&pp->part, 1, pp->nmappings);
 	pb_number(&pp->part, 3, UINT64_MAX);
 	pb_number(&pp->part, 5, path);
@@ -131,13 +131,13 @@ static uint32_t pprof_function(struct pprof *pp, const struct frame *frame)
 	symbol_label(&label, frame->symbol);
 	buf_add(&label, "", 1);
 	pp->out->failed |= label.failed;
-	name = label.failed ? 0 : strings_add(pp, label.data);
+	name = label.failed ? 0 : pprof_string_add(pp, label.data);
 	buf_free(&label);
 	pb_number(&pp->part, 1, pp->nfunctions);
 	pb_number(&pp->part, 2, name);
 	pb_number(&pp->part, 3, name);
 	if (frame->file)
-		pb_number(&pp->part, 4, strings_get(pp, frame->file));
+		pb_number(&pp->part, 4, pprof_string(pp, frame->file));
 	pb_message(pp->out, FUNCTION, &pp->part);
 	return pp->nfunctions;
 }
@@ -183,9 +183,9 @@ static uint32_t pprof_location(struct pprof *pp, uint32_t number)
 
 static void pprof_label(struct pprof *pp, const char *key, const char *text, uint64_t number)
 {
-	pb_number(&pp->part, 1, strings_get(pp, key));
+	pb_number(&pp->part, 1, pprof_string(pp, key));
 	if (text)
-		pb_number(&pp->part, 2, strings_get(pp, text));
+		pb_number(&pp->part, 2, pprof_string(pp, text));
 	else
 		pb_number(&pp->part, 3, number);
 	pb_message(&pp->message, 3, &pp->part);
@@ -222,8 +222,8 @@ static void pprof_sample(struct pprof *pp, const struct tally *t)
 
 static void pprof_type(struct pprof *pp, uint32_t field, const char *type, const char *unit)
 {
-	pb_number(&pp->part, 1, strings_get(pp, type));
-	pb_number(&pp->part, 2, strings_get(pp, unit));
+	pb_number(&pp->part, 1, pprof_string(pp, type));
+	pb_number(&pp->part, 2, pprof_string(pp, unit));
 	pb_message(pp->out, field, &pp->part);
 }
 
@@ -254,7 +254,7 @@ static void pprof_types(struct pprof *pp)
 			pb_number(pp->out, PERIOD, event_weight(walk_event(p->walk, event), 1));
 		}
 	}
-	pb_number(pp->out, DEFAULT_SAMPLE_TYPE, strings_get(pp, "samples"));
+	pb_number(pp->out, DEFAULT_SAMPLE_TYPE, pprof_string(pp, "samples"));
 }
 
 static void pprof_times(struct pprof *pp)
@@ -265,14 +265,14 @@ static void pprof_times(struct pprof *pp)
 	pb_number(pp->out, TIME_NANOS,
 		  (uint64_t)stats->began.tv_sec * 1000000000u + (uint64_t)stats->began.tv_nsec);
 	pb_number(pp->out, DURATION_NANOS, (uint64_t)(stats->seconds * 1e9));
-	pb_number(pp->out, COMMENT, strings_get(pp, pp->r->log));
+	pb_number(pp->out, COMMENT, pprof_string(pp, pp->r->log));
 	if (report_is_partial(pp->r))
 		pb_number(pp->out, COMMENT,
-			  strings_get(pp, "partial: samples are missing, or the log's end"));
+			  pprof_string(pp, "partial: samples are missing, or the log's end"));
 	if (stats->chains_cut) {
 		snprintf(cut, sizeof(cut), "cut call chains: %llu of %llu samples",
 			 (unsigned long long)stats->chains_cut, (unsigned long long)stats->passed);
-		pb_number(pp->out, COMMENT, strings_add(pp, cut));
+		pb_number(pp->out, COMMENT, pprof_string_add(pp, cut));
 	}
 }
 

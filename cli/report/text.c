@@ -113,7 +113,7 @@ static char *line_format(const struct report *r, const struct text_line *line)
 	return n < 0 ? NULL : text;
 }
 
-static void text_line(const struct report *r, const struct layout *l, const struct text_line *line,
+static void report_line(const struct report *r, const struct layout *l, const struct text_line *line,
 		      uint64_t samples, struct buf *out)
 {
 	char *name = line_format(r, line);
@@ -252,7 +252,7 @@ static void text_rows(const struct report *r, const struct report_row *rows, siz
 	layout_begin(&l, r->width, function, image);
 	text_head(&l, out);
 	for (size_t i = 0; i < lines.n; i++)
-		text_line(r, &l, &lines.list[i], samples, out);
+		report_line(r, &l, &lines.list[i], samples, out);
 	free(lines.list);
 }
 

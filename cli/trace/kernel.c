@@ -41,7 +41,7 @@ static int pinned_open_left(int *fd)
 	return fail(EX_UNAVAILABLE, "ERROR: " PINNED ": %s", strerror(-*fd));
 }
 
-static int kernel_open(int *fd)
+static int kernel_rings_open(int *fd)
 {
 	int err;
 
@@ -108,7 +108,7 @@ int kernel_map(struct memory *mem, bool frozen)
 {
 	int fd = -1, code;
 
-	code = kernel_open(&fd);
+	code = kernel_rings_open(&fd);
 	if (code)
 		return code;
 	code = kernel_map_region(mem, fd);

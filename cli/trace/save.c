@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/pwrite.h"
 #include "save.h"
 #include "region.h"
 
@@ -157,22 +158,6 @@ void saver_string(struct saver *saver, uint64_t address, const char *text)
 		     NULL);
 }
 
-static int saver_put(int fd, const void *data, size_t len, uint64_t at)
-{
-	while (len) {
-		ssize_t n = pwrite(fd, data, len, (off_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data = (const char *)data + n;
-		at += (uint64_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static struct ktr_region saver_header(const struct rings *rings)
 {
 	struct ktr_region h = rings->header;
@@ -195,9 +180,9 @@ int saver_begin(int fd, const struct rings *rings, const struct ktr_stamp *now)
 		h.last = *now;
 	if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t)region_tail(&h)) != 0)
 		return -errno;
-	err = saver_put(fd, &h, sizeof(h), 0);
+	err = pwrite_all(fd, &h, sizeof(h), 0);
 	if (!err && h.formats)
-		err = saver_put(fd, rings->formats, h.formats * sizeof(*rings->formats),
+		err = pwrite_all(fd, rings->formats, h.formats * sizeof(*rings->formats),
 				h.formats_offset);
 	return err;
 }
@@ -209,7 +194,7 @@ static uint64_t saver_ring(const struct rings *rings, uint32_t ring)
 
 int saver_entry(int fd, const struct item *item)
 {
-	return saver_put(fd, item->entry, sizeof(*item->entry),
+	return pwrite_all(fd, item->entry, sizeof(*item->entry),
 			 saver_ring(item->rings, item->cpu) + sizeof(struct ktr_ring) +
 				 (uint64_t)item->index * KTR_ENTRY_SIZE);
 }
@@ -228,9 +213,9 @@ int saver_end(int fd, const struct merge *merge, const struct saver *saver)
 
 		h = saver_header(c->rings);
 		at = region_tail(&h);
-		err = saver_put(fd, &ring, sizeof(ring), saver_ring(c->rings, c->ring));
+		err = pwrite_all(fd, &ring, sizeof(ring), saver_ring(c->rings, c->ring));
 	}
 	if (!err)
-		err = saver_put(fd, &head, sizeof(head), at);
-	return err ? err : saver_put(fd, saver->text.data, saver->text.len, at + sizeof(head));
+		err = pwrite_all(fd, &head, sizeof(head), at);
+	return err ? err : pwrite_all(fd, saver->text.data, saver->text.len, at + sizeof(head));
 }

@@ -11,7 +11,7 @@ LINT_C += $(FUZZ_SRCS)
 FUZZ_SRCS_evspec := lib/event/event.c lib/event/alias.c lib/event/pmufile.c lib/base/reason.c
 FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c
 FUZZ_LIBS_ktr := -lelf
-FUZZ_SRCS_ktr := cli/common/buf.c $(filter-out cli/trace/kernel.c cli/trace/remote.c cli/trace/tracee.c,$(wildcard cli/trace/*.c))
+FUZZ_SRCS_ktr := cli/common/buf.c lib/base/pwrite.c $(filter-out cli/trace/kernel.c cli/trace/remote.c cli/trace/tracee.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)
 FUZZ_SRCS_symbols := $(patsubst %,cli/profile/%.c,symbol object files debug_file elf_names kernel jit dwarf \
 	lines demangle spans store) cli/common/buf.c
