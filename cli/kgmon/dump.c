@@ -7,7 +7,7 @@
 #include "kgmon.h"
 #include "cli/common/msg.h"
 #include "cli/common/output.h"
-#include "cli/report/gmon.h"
+#include "cli/report/report.h"
 
 #define PROFILE "gmon.out"
 #define KERNEL	"gmon.kernel"

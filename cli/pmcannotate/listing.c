@@ -6,7 +6,7 @@
 
 #include "pmcannotate.h"
 #include "cli/common/msg.h"
-#include "cli/profile/index.h"
+#include "cli/profile/profile.h"
 
 #define CODE_MAX  (1u << 20)	/* bytes: of a longer function only what was hit is shown */
 #define LINES_MAX 2000u		/* lines shown together */

@@ -9,7 +9,7 @@
 
 #include "cli/common/buf.h"
 #include "cli/profile/profile.h"
-#include "cli/report/print.h"
+#include "cli/report/report.h"
 
 /* --- binary.c: the file whose code is shown ------------------------------------------------- */
 

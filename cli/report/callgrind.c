@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * -F: callgrind's format, version 1, for KCachegrind.  Each function has its own cost, line by
- * line, and for each call what was sampled behind it: once for a sample, however deep a recursion.
+ * line, and for each call the samples in the callee: each sample once, however deep a recursion.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -195,7 +195,7 @@ static void callgrind_call(struct callgrind *c, const struct cost *const *order,
 		   (unsigned long long)callee->address, callee->line);
 }
 
-/* By function, its own costs first, then by what it calls and where. */
+/* By function, its own costs first, then by callee and line of the call. */
 static int cost_order(const void *a, const void *b, void *spots)
 {
 	const struct cost *x = *(const struct cost *const *)a, *y = *(const struct cost *const *)b;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * --flamegraph: one SVG file that needs nothing else.  Its root is at the top, where a picture of
- * any height opens, and callees are below their callers; what explains the picture is above it.
+ * any height opens, and callees are below their callers; title and legend are above the picture.
  * What is drawn here is a picture already; the script in it (flame.js) makes frames zoom and be
  * found.  Names go into attributes and text only, as XML has it, and the script hands them on as
  * text.
@@ -19,7 +19,7 @@
 #define TOP    118
 #define FOOT   10
 #define CHAR   7.3	/* width of a letter */
-#define NARROW 0.1	/* what is less wide is not drawn */
+#define NARROW 0.1	/* narrower frames are not drawn */
 
 #define INCLUDE(name, file) \
 	extern const char name[]; \
@@ -51,7 +51,7 @@ struct flame {
 	struct buf *out, name;
 	double scale;		/* units for a sample */
 	uint32_t deepest;	/* that is drawn */
-	uint64_t lost;		/* samples of what is not */
+	uint64_t lost;		/* samples in frames that are not drawn */
 	size_t nlost;
 	bool kinds[KINDS];
 };

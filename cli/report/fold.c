@@ -108,7 +108,7 @@ static const char *folds_plain_name(const struct fold *fold, char room[static 24
 	return fold->name ? fold->name : symbol_text(fold->symbol, room);
 }
 
-/* By parent, then by name; what has none, or the same, by address and then as it appeared. */
+/* By parent, then by name; without a name, or with equal names, by address, then by appearance. */
 static int fold_order(const void *a, const void *b, void *folds)
 {
 	uint32_t m = *(const uint32_t *)a, n = *(const uint32_t *)b;

@@ -200,7 +200,7 @@ static bool gmon_name_taken(const struct gmon *g, size_t names, const char *name
 	return false;
 }
 
-/* A name of its own for an image, after those of the images before it. */
+/* A file name for an image that no image before it has. */
 static int gmon_name_image(struct gmon *g, size_t number, const struct image *image)
 {
 	int again = 0, most = NAME_MAX - (int)sizeof("~999.gmon");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmcstat -G: each event's sampled functions and who called them, in FreeBSD's form. */
+/* pmcstat -G: each event's sampled functions and their callers, in FreeBSD's form. */
 #include <stdio.h>
 
 #include "print.h"

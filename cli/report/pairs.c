@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers for pairs: see pairs.h. */
+/* See pairs.h. */
 #include "pairs.h"
 
 static bool pair_is(const void *arg, uint32_t position)
@@ -18,7 +18,7 @@ uint32_t *pairs_at(struct pairs *pairs, uint64_t a, uint64_t b)
 	if (!list)
 		return NULL;
 	pairs->list = list;
-	list[pairs->n] = (struct number_pair){ a, b, 0 };	/* what is looked for, or the new one */
+	list[pairs->n] = (struct number_pair){ a, b, 0 };	/* the key, or the new entry */
 	at = index_find(&pairs->index, hash, pair_is, pairs);
 	if (at != INDEX_NONE)
 		return &list[at].value;

@@ -9,7 +9,7 @@
 #include "perf_file.h"
 
 #define CHUNK	   (256u * 1024)	/* of records, written at once */
-#define ROUND_DONE 68	/* a record: what was before is older than what comes */
+#define ROUND_DONE 68	/* a record: all records before it are older than those behind it */
 #define ATTR_SIZE  PERF_ATTR_SIZE_VER5	/* a reader takes no larger ones than its own */
 #define ALIGN	   8u
 
@@ -23,7 +23,7 @@ struct header {
 	uint64_t features[4];
 };
 
-/* What is told of the recording, in the order of their numbers. */
+/* Features of the recording, in the order of their numbers. */
 enum feature { FEATURE_VERSION = 5, FEATURE_MACHINE = 6, FEATURE_CPU = 8, FEATURE_EVENTS = 12,
 	       FEATURE_TIMES = 21, FEATURES };
 
@@ -119,7 +119,7 @@ int perf_file_end(struct perf_file *f, size_t begin)
 	return b->failed || b->len >= CHUNK ? perf_push(f) : 0;
 }
 
-/* --- what is behind the records -------------------------------------------------------------- */
+/* --- behind the records ---------------------------------------------------------------------- */
 
 /* A text of the file's features: its size, the text, NUL. */
 static void perf_add_text(struct buf *b, const char *text)
@@ -131,7 +131,7 @@ static void perf_add_text(struct buf *b, const char *text)
 	perf_pad(b, len);
 }
 
-/* A number of any kind: what an event counts stands in its name. */
+/* An attribute of any type: perf shows the event by its name. */
 static void perf_add_attr(struct buf *b, const struct walk_event *ev)
 {
 	const struct perf_event_attr attr = {

@@ -33,12 +33,12 @@ struct perf_data {
 	struct told *told;
 	uint64_t now;			/* ns */
 	uint64_t samples;
-	int code;			/* of what could not be written */
+	int code;			/* of a failed write */
 };
 
 enum tell { TELL_PAGE = 1, TELL_MAPPING, TELL_NAME };
 
-/* Has it been told?  From now on it has. */
+/* Was this written already?  If not, it is marked as written. */
 static bool perfdata_known(struct perf_data *d, struct told what)
 {
 	uint64_t hash = 0;
@@ -57,7 +57,7 @@ static void perfdata_forget(struct perf_data *d)
 	memset(d->told, 0, TOLD * sizeof(*d->told));
 }
 
-/* What ends every record that is no sample: whose it is, and when it was. */
+/* The end of every record other than a sample: process, thread and time. */
 static int perfdata_record_end(struct perf_data *d, size_t begin, uint32_t pid, uint32_t tid)
 {
 	perf_file_ints(&d->file, pid, tid);
@@ -146,7 +146,7 @@ static void record_build_id(struct perf_file *f, const struct image *image)
 	buf_add(&f->out.text, (const char *)id, sizeof(id));
 }
 
-/* Of the kernel perf wants to be told where _text is, to see how far it was moved. */
+/* perf needs the address of _text to compute by how much the kernel was moved. */
 static int record_mmap(struct perf_data *d, uint32_t pid, const struct image *image, struct range r,
 		       uint64_t base)
 {
@@ -227,7 +227,7 @@ static int record_sample(struct perf_data *d, const struct walk_sample *s)
 	return perf_file_end(f, begin);
 }
 
-/* The order of the log is what counts, and perf orders by time. */
+/* perf sorts by time: times must not contradict the order of the log. */
 static int perfdata_sample(void *arg, struct walk *w, const struct walk_sample *s)
 {
 	struct perf_data *d = arg;

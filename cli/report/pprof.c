@@ -92,7 +92,7 @@ static bool image_has_names(const struct image *image)
 }
 
 /*
- * Addresses are those of the file's own symbol table, which a mapping of everything from 0 on says.
+ * Addresses are those of the file's own symbol table: its mapping is written as one from 0 on.
  */
 static uint32_t pprof_mapping(struct pprof *pp, const struct image *image)
 {
@@ -142,7 +142,7 @@ static uint32_t pprof_function(struct pprof *pp, const struct frame *frame)
 	return pp->nfunctions;
 }
 
-/* A place with its lines: what is inlined first, as symbols_frames() has it. */
+/* A place with its lines: inlined functions first, as in symbols_frames(). */
 static uint32_t pprof_location(struct pprof *pp, uint32_t number)
 {
 	struct profile *p = pp->r->profile;
@@ -232,7 +232,7 @@ static void pprof_event_type(struct pprof *pp, uint32_t field, const struct walk
 	pprof_type(pp, field, event->name, event_is_clock(event) ? "nanoseconds" : "count");
 }
 
-/* Samples, and of each event whose period the log has, what they stand for. */
+/* The number of samples, and their weight for each event whose period the log has. */
 static void pprof_types(struct pprof *pp)
 {
 	const struct profile *p = pp->r->profile;
@@ -276,7 +276,7 @@ static void pprof_times(struct pprof *pp)
 	}
 }
 
-/* Readers take the first mapping for the program's: that of the process of the hottest stack. */
+/* Readers take the first mapping for the program: the executable with the hottest stack. */
 static void pprof_program(struct pprof *pp)
 {
 	const struct profile *p = pp->r->profile;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names in texts that people read: what a log or a file calls itself may hold anything. */
+/* Untrusted names in text for people: a name in a log or of a file may hold any bytes. */
 #ifndef PMCBPF_CLI_REPORT_PRINT_H
 #define PMCBPF_CLI_REPORT_PRINT_H
 

@@ -21,7 +21,7 @@ static int row_order(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* An address that a chain has several times has its samples once: `last` has seen it. */
+/* Counts the samples of a chain once for an address that occurs several times in it. */
 static void rows_add_stack(const struct profile *p, const struct tally *t, uint32_t seen,
 			   struct report_row *rows, uint32_t *last)
 {

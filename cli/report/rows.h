@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a list of samples has in its rows: functions, or single addresses in them. */
+/* Rows of a list of samples: functions, or (-I) single addresses in them. */
 #ifndef PMCBPF_CLI_REPORT_ROWS_H
 #define PMCBPF_CLI_REPORT_ROWS_H
 
@@ -7,7 +7,7 @@
 
 struct report_row {
 	const struct symbol *symbol;
-	uint64_t offset;		/* behind the function's beginning, of an address */
+	uint64_t offset;		/* of an address, from the start of its function */
 	uint64_t self, total;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much of a log could be told: FreeBSD's statistics, and in words what was in the way. */
+/* How much of a log could be resolved: FreeBSD's statistics, and notes on what was missing. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define DUBIOUS_PERCENT 5.0	/* of frames: the chains are not to be trusted */
 #define IMAGES_TOLD	8u
 
-/* Programs that were executed: those whose file could be opened are ELF. */
+/* Executed programs: those whose file could be opened are counted as ELF. */
 static void execs_count(const struct profile *p, struct walk_stats *s)
 {
 	const struct walk_process *process;

@@ -73,7 +73,7 @@ struct text_lines {
 	size_t n;
 };
 
-/* Without an image: an address of the kernel, whose names the log does not have. */
+/* Without an image it is a kernel address, in a log without kernel names. */
 static bool place_in_kernel(const struct symbol *symbol)
 {
 	return !symbol->image && symbol->start & WALK_KERNEL;
@@ -188,7 +188,7 @@ static void lines_add_sum(struct text_line *sum, const struct text_line *line)
 	sum->sum += line->sum ? line->sum : 1;
 }
 
-/* Behind what has as many samples. */
+/* Behind lines with as many samples. */
 static void lines_insert(struct text_lines *lines, const struct text_line *line)
 {
 	size_t at = lines->n++;
@@ -198,7 +198,7 @@ static void lines_insert(struct text_lines *lines, const struct text_line *line)
 	lines->list[at] = *line;
 }
 
-/* Nothing vanishes: what is not shown by itself is part of a sum. */
+/* The lines add up to 100 %: lines that are not shown are part of a sum. */
 static int lines_choose(const struct report *r, const struct report_row *rows, size_t n,
 			uint64_t samples, struct text_lines *lines)
 {
