@@ -44,7 +44,7 @@ static void strings_add(struct buf *symbols, struct buf *strings, const struct k
 	buf_add(strings, name, strlen(name) + 1);
 }
 
-/* What is wanted, and where each of these ends: the next function, or nothing that is known. */
+/* The wanted names, each with its end: a symbol of the next function, or of an unknown one. */
 static void symbols_fill(const struct kernel_names *names, struct buf *symbols, struct buf *strings)
 {
 	const struct kernel_name *list = names->list;

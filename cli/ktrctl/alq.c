@@ -9,7 +9,7 @@
 #include "alq.h"
 #include "lib/base/pwrite.h"
 
-#define BATCH	 512u		/* entries, and bytes of what is copied unseen / 64 */
+#define BATCH	 512u		/* entries that are read at a time */
 #define PATIENCE 100		/* passes that an entry may stay half written */
 
 struct alq_ring {
@@ -103,8 +103,8 @@ static void alq_fail_until(struct alq *alq, struct alq_ring *ring, uint64_t next
 }
 
 /*
- * Moves those of `count` entries from ring->next on that are whole to the beginning of the batch;
- * `head` is what the ring's was after they were copied.  False: the next one is being written.
+ * Moves the complete ones of `count` entries from ring->next on to the beginning of the batch;
+ * `head`: the ring's head after they were copied.  False: the next one is being written.
  */
 static bool entries_keep_whole(struct alq *alq, struct alq_ring *ring, uint32_t count,
 			       uint64_t head, uint32_t *kept)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ktrctl alq: the rings of the kernel, or of a process, into a file, until somebody has enough. */
+/* ktrctl alq: drains rings of the kernel or of a process into a file, until a signal or a limit. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ static int origin_read_process(const void *source, uint64_t offset, void *data, 
 {
 	const struct origin *origin = source;
 
-	/* It was there: whatever fails now, the process is no longer what it was. */
+	/* It could be read before: any failure means that the process has ended or changed. */
 	return tracee_read(&origin->proc, offset, data, len) ? -ESRCH : 0;
 }
 
@@ -111,8 +111,8 @@ static void origin_close(struct origin *origin)
 }
 
 /*
- * What a decoder needs of a process is gone with it: the last look counts, at what still had these
- * rings afterwards.
+ * A decoder needs the mapped files of the process, which are gone after its end: keeps the last
+ * list that was read while the process still had these rings.
  */
 static void origin_list_files(struct origin *origin, struct alq *alq)
 {
@@ -129,8 +129,8 @@ static void origin_list_files(struct origin *origin, struct alq *alq)
 }
 
 /*
- * Nothing more can come: a process has called exec or made other rings; the daemon has ended or
- * made other rings, of another size or such that have not written what these have.
+ * No more entries will come: the process has called exec or made other rings; the daemon has ended
+ * or made other rings, with another size or fewer entries written.
  */
 static bool origin_replaced(const struct origin *origin, const struct alq *alq)
 {
@@ -153,7 +153,7 @@ static bool origin_replaced(const struct origin *origin, const struct alq *alq)
 	return !ours || info.pk_entries != alq->head.entries;
 }
 
-/* --- until somebody has enough -------------------------------------------------------------- */
+/* --- draining ------------------------------------------------------------------------------- */
 
 static double seconds_now(void)
 {
@@ -174,7 +174,7 @@ static int origin_wait(const struct origin *origin, int signals, int ms)
 	return ready < 0 && errno != EINTR ? -errno : ready > 0;
 }
 
-/* 0 it was ended; -errno: alq_pass()'s, of which -ESRCH is that of a process's rings. */
+/* 0: ended by a signal or limit; or -errno of alq_pass(); -ESRCH: the process has ended. */
 static int origin_drain(const struct ktrctl *ctl, struct origin *origin, struct alq *alq,
 			int signals)
 {
@@ -195,7 +195,7 @@ static int origin_drain(const struct ktrctl *ctl, struct origin *origin, struct 
 			gone = origin_replaced(origin, alq);
 			refreshed = now;
 		}
-		/* Also after the end: what was written before it is wanted. */
+		/* Also after the end, for the last entries. */
 		err = alq_pass(alq, &more);
 	}
 	return !err && gone ? -ESRCH : err;
@@ -238,7 +238,7 @@ static int alq_run(const struct ktrctl *ctl, struct origin *origin, struct alq *
 	return origin_report(ctl, origin, alq, err);
 }
 
-/* A new file: what is traced is not for everybody. */
+/* A new file, readable for its owner only: a trace may hold secrets. */
 static int alq_create(const char *path, int *fd)
 {
 	struct output file;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ktrctl(8): lists what writes trace rings, and controls it; see ktrctl.h. */
+/* ktrctl(8): the command line; see ktrctl.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ktrctl: control of trace rings, the kernel's and processes'.  Functions that return int return 0
- * or the exit code, and have printed their line when it is not 0.
+ * ktrctl(8): control of trace rings, of the kernel and of processes.
+ *
+ * ktrctl.c reads the command line and calls one function for each command.  The kernel's rings
+ * belong to pmcbpfd: kern.c sends it requests.  A process is controlled directly: process.c writes
+ * the mask in its memory, through cli/trace/trace.h.  Without -p a command is for the kernel.
+ * Single-threaded.  Functions that return int return 0 or the exit code; a line was printed if it
+ * is not 0.
  */
 #ifndef PMCBPF_CLI_KTRCTL_H
 #define PMCBPF_CLI_KTRCTL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ktrctl list and classes: what writes trace rings, and the names of what they trace. */
+/* ktrctl list and classes: the writers of trace rings, and the names of trace classes. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

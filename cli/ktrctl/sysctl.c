@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ktrctl debug.ktr.NAME[=VALUE]: FreeBSD's names for what the other commands do, in the form of its
+ * ktrctl debug.ktr.NAME[=VALUE]: FreeBSD's names for the other commands, in the form of its
  * sysctl(8): "name: value", and "name: old -> new" after a change.
  */
 #include <errno.h>
@@ -82,13 +82,13 @@ static int version_get(struct sysctl_place *place, char *text, size_t size)
 				 place->proc ? place->proc->head.version : KTR_REGION_VERSION);
 }
 
-/* The kernel's entries are printed by who follows them. */
+/* The kernel has no such switch: tdump --follow prints its entries. */
 static int verbose_get(struct sysctl_place *place, char *text, size_t size)
 {
 	return sysctl_put_number(text, size, place->proc ? place->proc->head.verbose : 0);
 }
 
-/* The fast writers heed neither: who asks for one of them at its start has the others. */
+/* The fast writers ignore verbose and cpumask; setting one at the start selects the others. */
 static int verbose_check(const struct tracee *proc)
 {
 	if (proc->head.flags & KTR_REGION_RSEQ)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ktrctl test: entries of its own, to see what one costs here.  libktr is loaded for this alone:
- * what is linked with it has rings, and heeds KTR_FILE.
+ * ktrctl test: writes entries to rings of its own to measure the cost of one.  libktr is loaded for
+ * this command only, since each program linked with it has rings and obeys KTR_FILE.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -46,7 +46,7 @@ static const struct remedy of_request[] = {
 	{ 0 },
 };
 
-/* "what: error: remedy" */
+/* "operation: error: remedy" */
 static int device_fail(const char *what, const struct remedy *remedy)
 {
 	const int err = errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ELF file whose code is shown: its build id, and bytes by address.  It may be anybody's. */
+/* The ELF file with the code: its build id, and bytes by address.  The file is untrusted. */
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Instructions as text, by Capstone where it was there when this was built.  A line looks as
- * objdump's do, so that what reads those reads these.
+ * objdump's do, for tools that read those.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -147,6 +147,6 @@ void disasm_close(struct disasm *d)
 size_t disasm_step(struct disasm *d, const uint8_t *code, size_t len, uint64_t address,
 		   struct buf *out)
 {
-	return 1;	/* nobody has a struct disasm */
+	return 1;	/* never called: there is no struct disasm */
 }
 #endif

@@ -10,7 +10,7 @@
 
 #define LOOSE_GAP  64u	/* bytes between two hits of code that no symbol bounds */
 #define LOOSE_TAIL 16u	/* shown behind the last one */
-#define SIZE_MAX_GUESS 512u	/* bytes of a function that tells no size, behind its last hit */
+#define SIZE_MAX_GUESS 512u	/* bytes of a function without size, behind its last hit */
 
 static int hits_no_memory(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The same rows as a page of its own: no script, nothing is loaded from elsewhere. */
+/* The rows as a page of HTML, without scripts and without external resources. */
 #include <string.h>
 
 #include "pmcannotate.h"

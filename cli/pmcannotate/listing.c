@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What there is to be seen of a function: its instructions, their lines, and who hit them. */
+/* The rows of a function: its instructions, their source lines, and their samples. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/common/msg.h"
 #include "cli/profile/profile.h"
 
-#define CODE_MAX  (1u << 20)	/* bytes: of a longer function only what was hit is shown */
+#define CODE_MAX  (1u << 20)	/* bytes; of longer functions only instructions with hits */
 #define LINES_MAX 2000u		/* lines shown together */
 #define LEAD_MAX  16u		/* lines without code before one that has some */
 #define NO_ROW	  SIZE_MAX

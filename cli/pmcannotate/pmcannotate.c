@@ -121,7 +121,7 @@ static int annotate_parse(struct annotate *a, struct args *args, int argc, char 
 	return 0;
 }
 
-/* Without a disassembler, or without lines, what is left is shown, and why. */
+/* Without a disassembler or lines the rest is shown, with a note. */
 static void view_choose(struct annotate *a)
 {
 	const char *why;
@@ -195,7 +195,7 @@ static int annotate_log(struct annotate *a, const struct args *args, const struc
 	return annotate_print(a, args->html);
 }
 
-/* The log up to a damage is shown; the exit status tells of it, as the line printed. */
+/* A damaged log is shown up to the damage; a line and the exit status report it. */
 static int log_read(const struct annotate *a, struct profile *p, int *damaged)
 {
 	const struct walk_stats *stats;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmcannotate: the samples of a log beside the source and the instructions they hit.  A binary's
- * hits are found in the log's profile (hits.c), a function becomes a list of rows (listing.c), and
- * rows are printed as text or HTML.
+ * pmcannotate(8): the samples of a log beside the source lines and instructions they hit.
+ *
+ * pmcannotate.c reads the log into a profile (cli/profile/profile.h).  binary.c opens the binary,
+ * hits.c finds its samples in the profile and divides them into functions.  For each function above
+ * the limit, listing.c makes a list of rows from source lines (source.c) and instructions
+ * (disasm.c, with Capstone), which text.c or html.c prints.  Single-threaded.
+ *
+ * Binary, source files and log are untrusted: names are printed without control characters.
  */
 #ifndef PMCBPF_CLI_PMCANNOTATE_H
 #define PMCBPF_CLI_PMCANNOTATE_H
@@ -14,7 +19,7 @@
 /* --- binary.c: the file whose code is shown ------------------------------------------------- */
 
 struct code_segment {
-	uint64_t offset, address, size;	/* of what the file holds */
+	uint64_t offset, address, size;	/* size: in the file */
 };
 
 struct binary {
@@ -42,7 +47,7 @@ const uint8_t *binary_code(const struct binary *b, uint64_t address, size_t *len
 
 struct disasm;
 
-/* What stands at an address, added to `out`; or nothing. */
+/* Appends the name of an address to `out`, if it has one. */
 typedef void (*disasm_name)(void *arg, uint64_t address, struct buf *out);
 
 /* NULL: no instructions of this machine can be shown, *why says the reason. */
@@ -57,7 +62,7 @@ size_t disasm_step(struct disasm *d, const uint8_t *code, size_t len, uint64_t a
 
 struct sources {
 	const char *dir;	/* --source, NULL: files are where they were compiled */
-	time_t compiled;	/* what is newer may have other lines */
+	time_t compiled;	/* newer files may have other lines */
 	struct source_file *files;
 	size_t nfiles;
 };
@@ -73,7 +78,7 @@ void sources_free(struct sources *s);
 /* Counts are vectors with an element for each event. */
 struct hit_function {
 	const struct symbol *symbol;
-	uint64_t start, end;	/* file offsets; as far as is known when the symbol tells no size */
+	uint64_t start, end;	/* file offsets; the end is a guess if the symbol has no size */
 	size_t first, n;	/* of hits.offsets */
 	uint64_t *counts;
 	double share;		/* percent, of the event of which it has most */

@@ -13,11 +13,11 @@ bool annotate_wants(const struct annotate *a, const struct hit_function *f)
 
 	if (!a->function)
 		return f->share >= a->limit;
-	/* Of a C++ function its arguments need not be told. */
+	/* The arguments of C++ functions are left out. */
 	return name && strncmp(name, a->function, len) == 0 && (!name[len] || name[len] == '(');
 }
 
-/* Source files and symbols are anybody's; a terminal obeys control characters. */
+/* Source files and symbols are untrusted: control characters must not reach the terminal. */
 static void text_plain(struct buf *out, const char *text)
 {
 	size_t at = out->len;

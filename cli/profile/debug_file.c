@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the debug information of a stripped file is: by build id, by its link (.gnu_debuglink),
- * then debuginfod.  libdwfl's own search would open whatever has the right name, a pipe too; it is
- * only used for folders that are root's.
+ * Finding the debug information of a stripped file: by build id, by its link (.gnu_debuglink), then
+ * from debuginfod.  libdwfl's own search opens anything with the right name, even a pipe, so it is
+ * used only for folders that belong to root.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,12 +22,12 @@
 #define DEBUG_FOLDER "/usr/lib/debug"
 #define ID_MAX	     64u		/* bytes */
 
-/* What a debug file is recognised by: the build id, or else the sum in the link to it. */
+/* How a debug file is recognised: by its build id, or else by the checksum in the link to it. */
 struct wanted_file {
 	const void *id;
 	ssize_t idlen;
 	GElf_Word crc;
-	bool any;		/* who asks compares */
+	bool any;		/* the caller compares */
 };
 
 static bool crc_is(int fd, GElf_Word crc)
@@ -65,7 +65,7 @@ static bool wanted_fits(int fd, const struct wanted_file *w)
 	return same;
 }
 
-/* ROOT's own, then that of the system that reads. */
+/* Below -r ROOT, then on this machine. */
 static int debug_file_try(const struct object *o, const char *path, const struct wanted_file *w,
 			  char **found)
 {
@@ -133,7 +133,7 @@ static int debug_file_alternate(struct object *o, const char *from, const char *
 	return fd;
 }
 
-/* libdwfl tells no name of what it has fetched. */
+/* libdwfl returns no name for a file that it has fetched. */
 static char *debug_file_name(int fd, char *told)
 {
 	char link[32], path[PATH_MAX];
@@ -154,7 +154,7 @@ static int debug_file_find(Dwfl_Module *module, void **data, const char *name, D
 	struct wanted_file w = { .crc = crc };
 	int fd;
 
-	/* Links have a sum; what else is asked for is the shared file. */
+	/* A link without a checksum is that to the shared file. */
 	if (link && !crc)
 		return debug_file_alternate(o, file, link, found);
 	if (elf)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names as the programmer wrote them: see object.h. */
+/* Readable forms of mangled names: see object.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define LONGEST	 (16u << 10)	/* bytes of a mangled name that are tried */
 #define READABLE 4096u		/* … of a name that are kept: templates of templates */
 
-/* No names of files or functions make new lines in a report. */
+/* A name must not break a line of a report. */
 static char *name_cut(char *text)
 {
 	for (char *p = text; *p; p++)
@@ -31,14 +31,14 @@ static char *name_cut(char *text)
 /* NULL: it is not mangled. */
 static char *name_readable(const char *name)
 {
-	/* The old styles of DMGL_AUTO would take names of C for theirs. */
+	/* DMGL_AUTO also knows old styles, which names in C may look like. */
 	if ((strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 &&
 	     strncmp(name, "__Z", 3) != 0) || strnlen(name, LONGEST + 1) > LONGEST)
 		return NULL;
 	return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
 }
 
-/* "@plt", "@GLIBC_2.17": not part of what is mangled. */
+/* "@plt" and "@GLIBC_2.17" are not part of the mangled name. */
 static char *name_readable_with_tail(const char *name)
 {
 	const char *tail = strchr(name, '@');

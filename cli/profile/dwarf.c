@@ -52,7 +52,7 @@ struct dwarf {
 	struct item_table paths;
 };
 
-/* A file's name that is relative to its unit's folder, and what both make. */
+/* A file name relative to its unit's folder, and the whole path. */
 struct path {
 	const char *folder, *name;	/* compared as pointers: libdw has each once */
 	const char *whole;
@@ -97,8 +97,8 @@ static int units_index(struct dwarf *d)
 }
 
 /*
- * The shared file of debug files that were made smaller: libdw would look for it by any name once
- * it is needed, so without it nothing is read.
+ * Debug files may share a file (dwz).  libdw would open it under whatever name the debug file has,
+ * so debug information is read only if that file was found and checked before.
  */
 static bool alternate_fits(struct object *o, Dwarf *debug)
 {
@@ -238,7 +238,7 @@ static bool unit_types_have_code(Dwarf_Die *unit)
 	}
 }
 
-/* libdw opens the file of a split unit by whatever name there is: it must be a file, and known. */
+/* libdw opens a split unit's file under any name: it must be a regular file, of root or ours. */
 static bool unit_may_split(Dwarf_Die *unit)
 {
 	Dwarf_Attribute attr;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Symbol tables of ELF files.  libdwfl finds them (in the file, its debug file, its compressed
- * table); which of several symbols an address belongs to is decided here, once for all addresses.
+ * table).  Where symbols overlap, this file decides which one an address belongs to, once for all
+ * addresses.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ void entries_free(struct entries *e)
 	*e = (struct entries){ 0 };
 }
 
-/* As a debugger chooses: functions, then what is visible, then what has a size. */
+/* Preference, as in a debugger: functions, then visible symbols, then symbols with a size. */
 static uint32_t symbol_quality(const GElf_Sym *sym, const char *name)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
@@ -76,14 +77,14 @@ static bool symbol_is_code(const GElf_Sym *sym, const char *name)
 	case STT_GNU_IFUNC:
 		return true;
 	case STT_NOTYPE:
-		/* Marks of arm64 (where code begins and ends), and labels of the assembler. */
+		/* Not arm64's marks of code and data, and not labels of the assembler. */
 		return *name != '$' && strncmp(name, ".L", 2) != 0;
 	default:
 		return false;
 	}
 }
 
-/* Of the table that a symbol of libdwfl's came from: only libelf checks the ends of strings. */
+/* The string table of libdwfl's symbols: libelf checks the ends of strings, libdwfl does not. */
 static size_t elf_strings(Elf *elf)
 {
 	Elf_Scn *section = NULL;
@@ -112,7 +113,7 @@ static int candidates_add(struct candidates *c, const struct candidate *candidat
 	return 0;
 }
 
-/* Where the section of a symbol without size ends; only code has an end. */
+/* The end of the section of a symbol without size.  false: the section is no code. */
 static bool section_code_end(Elf *elf, GElf_Word index, uint64_t bias, uint64_t *end)
 {
 	GElf_Shdr h;
@@ -227,7 +228,7 @@ static int candidates_add_plt(struct object *o, struct candidates *c)
 			continue;
 		if (strcmp(name, ".rela.plt") == 0)
 			relocations = section;
-		/* Where branches are guarded calls go to .plt.sec. */
+		/* With guarded branches (IBT) calls go to .plt.sec. */
 		if (strcmp(name, ".plt.sec") == 0 || (strcmp(name, ".plt") == 0 && !plt.sh_size))
 			plt = h;
 	}
@@ -245,7 +246,7 @@ static int candidate_order(const void *a, const void *b)
 	return strcmp(y->name, x->name);
 }
 
-/* Of candidates with the same start; without a size only one counts, up to where the next begin. */
+/* Candidates with the same start; if none has a size, the best one, up to the next start. */
 static int entries_add_group(struct entries *e, struct candidate *c, size_t n, uint64_t next,
 			     uint32_t rank)
 {
@@ -266,7 +267,7 @@ static int entries_add_group(struct entries *e, struct candidate *c, size_t n, u
 	return err;
 }
 
-/* Labels without a size inside of a function are part of it. */
+/* A label without a size within a function belongs to the function. */
 static int entries_add_candidates(struct entries *e, const struct candidates *c)
 {
 	uint64_t sized_end = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that a process has made itself: /tmp/perf-PID.map, lines of START SIZE NAME in hex.  The
- * process may still write it: what has come since is read when an address is not found.  Anybody
- * can put a file there: it must be the process's user's, ours or root's.
+ * Code that a process has compiled itself: /tmp/perf-PID.map, lines of START SIZE NAME in hex.  The
+ * process may still be writing: if an address is not found, new lines are read.  /tmp is open to
+ * all users, so the file must belong to the user of the process, to us or to root.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,15 +18,15 @@
 #define MAP_MOST  (1u << 30)	/* bytes */
 #define NAME_MOST 4096u
 
-/* What has been read of the file. */
+/* The state of reading the file. */
 struct jit {
-	char root[32];		/* the process's, "" if it does not live any more */
+	char root[32];		/* of the process; "" if it has ended */
 	char path[32];		/* in there */
-	uid_t user;		/* whose process it is; or ours */
+	uid_t user;		/* of the process, or ours */
 	ino_t ino;
 	struct timespec mtime;
 	off_t size, done;
-	uint64_t bad;		/* lines that are none */
+	uint64_t bad;		/* malformed lines */
 };
 
 static const char *jit_root(const struct object *o)
@@ -34,7 +34,7 @@ static const char *jit_root(const struct object *o)
 	return *o->jit->root ? o->jit->root : o->symbols->config.root;
 }
 
-/* -errno, or the descriptor of a map that may be believed. */
+/* -errno, or the descriptor of a map of a trusted user. */
 static int jit_open_map(struct object *o, struct stat *st)
 {
 	const char *root = jit_root(o);
@@ -74,7 +74,7 @@ static int jit_add_line(struct object *o, char *line)
 	name = arena_string(&o->symbols->arena, name);
 	if (!name)
 		return -ENOMEM;
-	/* Newer code is where older code was. */
+	/* Newer code replaces older code at the same address. */
 	return entries_add(&o->names, (struct entry){ .name = name, .start = start, .size = size },
 			   start + size, (uint32_t)o->names.n);
 bad:
@@ -82,7 +82,7 @@ bad:
 	return 0;
 }
 
-/* The last line may be half of one: it is read again when there is more. */
+/* The last line may be incomplete: it is read again when there is more. */
 static int jit_add_lines(struct object *o, char *text, size_t len)
 {
 	char *line = text, *end;
@@ -163,7 +163,7 @@ struct entry *jit_find(struct object *o, uint64_t address)
 	return e || !jit_refresh(o) ? e : entries_find(&o->names, address);
 }
 
-/* What the process calls itself, in the namespace it is in. */
+/* The pid of the process in its own pid namespace. */
 static pid_t pid_innermost(pid_t pid)
 {
 	char path[32], line[512];
@@ -180,7 +180,7 @@ static pid_t pid_innermost(pid_t pid)
 	return pid;
 }
 
-/* A process that -r tells about is none of ours. */
+/* With -r the log is from another machine: a process here with that pid is another one. */
 static void jit_locate(struct object *o, pid_t pid)
 {
 	const char *root = o->symbols->config.root;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of the kernel that the recording has not told: from a vmlinux of the same build, or from
- * this kernel's own list if it is the one that was recorded.  Offsets count from _text: where the
- * kernel lay does not matter.
+ * Names of the kernel that are not in the recording: from a vmlinux of the same build, or from
+ * /proc/kallsyms if the recorded kernel is running.  Offsets count from _text, so the address at
+ * which the kernel was loaded does not matter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ static bool object_is_module(const struct object *o)
 	return o->image.path[0] == '[' && strncmp(o->image.path, KERNEL, strlen(KERNEL)) != 0;
 }
 
-/* "[name]" without what surrounds it. */
+/* "[name]" without its brackets. */
 static int module_name(const struct object *o, char *to, size_t size)
 {
 	size_t len = strlen(o->image.path);
@@ -49,7 +49,7 @@ static bool kernel_find_base(struct object *o)
 		name = dwfl_module_getsym_info(o->module, i, &sym, &at, NULL, NULL, NULL);
 		if (!name || (strcmp(name, "_text") != 0 && strcmp(name, "_stext") != 0))
 			continue;
-		/* Whichever comes first is what the recording counts from. */
+		/* The recording counts from the lower one. */
 		if (!found || at - o->bias < o->base)
 			o->base = at - o->bias;
 		found = true;
@@ -74,7 +74,7 @@ static int vmlinux_take(struct object *o, const char *root, const char *path)
 	return err;
 }
 
-/* -k: a file, or the folder with it.  What the user names is used or refused, not replaced. */
+/* -k: a file, or its folder.  It is used or refused, never replaced by another. */
 static void vmlinux_open_named(struct object *o)
 {
 	const char *path = o->symbols->config.kernel;
@@ -98,7 +98,7 @@ static void vmlinux_open_named(struct object *o)
 			     path, strerror(-err));
 }
 
-/* Only a build id tells that a kernel is the one that was recorded. */
+/* Only a build id identifies the recorded kernel. */
 static bool vmlinux_find(struct object *o)
 {
 	static const char *const places[] = {
@@ -172,7 +172,7 @@ static int entry_order(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Where each ends nobody tells: at the next. */
+/* The list has no sizes: each function ends at the next. */
 static int entries_add_kernel(struct object *o, struct entry *list, size_t n)
 {
 	int err = 0;
@@ -264,7 +264,7 @@ void kernel_open(struct object *o)
 		if (vmlinux_find(o))
 			return;
 	}
-	/* Of other builds that lie about there is nothing to be said. */
+	/* Files of other builds that were tried are not worth a message. */
 	o->image.state = IMAGE_OPEN;
 	o->image.why = NULL;
 	if (o->nadded || kernel_take_running(o)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file of an image: found, compared with what the recording says about it, and opened through
- * libdwfl.  Names from another build would be wrong ones, so there are none then.
+ * The file of an image: found, compared with the build id in the recording, and opened through
+ * libdwfl.  A file of another build is not used, since its names would be wrong.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ void object_state(struct object *o, enum image_state state, const char *format, 
 	va_end(args);
 	o->image.state = state;
 	o->image.why = arena_string(&o->symbols->arena, text);
-	/* Out of memory there is still something to be said. */
+	/* Without memory the path has to do. */
 	if (!o->image.why)
 		o->image.why = o->image.path;
 }
@@ -52,7 +52,7 @@ static int object_read_segments(struct object *o, Elf *elf)
 	for (size_t i = 0; i < n; i++) {
 		if (!gelf_getphdr(elf, (int)i, &h))
 			return -ENOEXEC;
-		/* What a debug file has kept of a segment has no place in it. */
+		/* Debug files have headers of segments without their contents. */
 		if (h.p_type != PT_LOAD || !h.p_filesz || h.p_offset + h.p_filesz < h.p_offset)
 			continue;
 		o->segments[o->nsegments++] = (struct segment){
@@ -110,7 +110,7 @@ void object_drop(struct object *o)
 	o->module = NULL;
 }
 
-/* The build ids of the recording and of the file there is, for the message. */
+/* The message has the build ids of the recording and of the file. */
 static void object_say_replaced(struct object *o, int fd, const char *file)
 {
 	char recorded[IMAGE_ID_TEXT], found[IMAGE_ID_TEXT] = "none";
@@ -157,7 +157,7 @@ int object_take(struct object *o, int fd, const char *file)
 	return err;
 }
 
-/* What the kernel has mapped into this process stands for all of the same build. */
+/* This process's vdso stands for all of the same build. */
 static int vdso_open(void)
 {
 	const Elf64_Ehdr *vdso = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -187,8 +187,8 @@ static bool path_same_file(const char *a, const char *b)
 }
 
 /*
- * A process of a container has files of its own: another root, or other file systems mounted below
- * the same.  One that has ours need not live on.
+ * A process in a container has other files: another root, or other file systems mounted below the
+ * same root.  For processes with our files the path is enough, also after their end.
  */
 static int object_open_of_process(const struct object *o, char *file, size_t size)
 {
@@ -205,7 +205,7 @@ static int object_open_of_process(const struct object *o, char *file, size_t siz
 	return fd;
 }
 
-/* -r is what the user has said; the processes of its log are not ours. */
+/* With -r the log is from another machine: processes here are not those of the log. */
 static bool object_try_path(struct object *o, int *err)
 {
 	const char *root = o->symbols->config.root ? o->symbols->config.root : "";
@@ -267,7 +267,7 @@ static void object_open_file(struct object *o)
 	free(file);
 }
 
-/* Has it more than the names that the dynamic linker needs? */
+/* Has it a symbol table beside that of the dynamic linker? */
 static bool object_has_table(struct object *o)
 {
 	Elf *elf = dwfl_module_getelf(o->module, &(GElf_Addr){ 0 });
@@ -321,7 +321,7 @@ bool object_address(const struct object *o, uint64_t offset, uint64_t *address)
 		*address = offset + o->base;
 		return o->kind != OBJECT_FILE;
 	}
-	/* Segments may share pages: code is what is asked for. */
+	/* Segments may share pages of the file: prefer code. */
 	for (int code = 1; code >= 0; code--)
 		for (size_t i = 0; i < o->nsegments; i++) {
 			const struct segment *s = &o->segments[i];

@@ -94,7 +94,8 @@ static bool same_chain(const void *arg, uint32_t i)
 	       memcmp(&w->t->words[c->words], w->pc, w->npc * sizeof(*w->pc)) == 0;
 }
 
-static int known_chain_add(struct tables *t, const struct wanted_chain *w, uint32_t hash, uint32_t stack)
+static int known_chain_add(struct tables *t, const struct wanted_chain *w, uint32_t hash,
+			   uint32_t stack)
 {
 	struct known_chain *chains;
 	uint64_t *words;

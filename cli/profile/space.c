@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sorted arrays that are shared until somebody changes them: see space.h. */
+/* Sorted arrays, copied when a shared one is changed: see space.h. */
 #include "index.h"
 #include "space.h"
 
@@ -9,7 +9,7 @@ struct space_mapping {
 	uint32_t age;
 };
 
-/* A range of addresses that was unmapped: mappings that are older do not count there. */
+/* A range that was unmapped: older mappings do not count there. */
 struct cut {
 	uint64_t start, end;
 	uint32_t age;
@@ -122,7 +122,7 @@ int space_map(struct space *space, uint64_t start, uint64_t base, struct image *
 	return 0;
 }
 
-/* Memory that holds no file's code comes and goes often, and means nothing here. */
+/* Memory without code of a file is unmapped often, and is of no interest here. */
 static bool maps_hold_code(const struct space_maps *m, struct symbols *symbols, uint64_t start,
 			   uint64_t end)
 {
@@ -134,7 +134,7 @@ static bool maps_hold_code(const struct space_maps *m, struct symbols *symbols, 
 		       image_covers(symbols, map->image, end - 1 - map->base));
 }
 
-/* Cuts that it covers go, those that it meets are shortened; one that it splits becomes two. */
+/* Cuts within the new one go, overlapping ones are shortened; one around it becomes two. */
 int space_unmap(struct space *space, struct symbols *symbols, uint64_t start, uint64_t end,
 		uint32_t number)
 {

@@ -26,7 +26,7 @@ static int span_order(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* The ranges that have begun, the highest rank first; those that have ended are still in it. */
+/* A heap of the ranges that have begun, the highest rank first; ended ones are dropped lazily. */
 struct live {
 	const struct span **heap;
 	size_t n;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of many overlapping ranges an address belongs to: symbols within symbols, units of debug
- * information, inlined functions, code that a JIT compiler has put where older code was.
+ * Looking up an address among many overlapping ranges: symbols within symbols, units and functions
+ * of debug information, JIT code over older code.
+ *
+ * Ranges are added in any order, each with a rank; where they overlap, the highest rank wins.
+ * spans_sort() turns them into disjoint ranges in order, and spans_find() is a binary search.
  */
 #ifndef PMCBPF_CLI_PROFILE_SPANS_H
 #define PMCBPF_CLI_PROFILE_SPANS_H
@@ -16,7 +19,7 @@ struct span {
 };
 
 struct spans {
-	struct span *span;	/* after spans_sort(): apart, in order */
+	struct span *span;	/* after spans_sort(): disjoint, in order */
 	size_t n, room;
 };
 

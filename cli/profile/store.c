@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that lives as long as a report does: see store.h. */
+/* See store.h. */
 #include "store.h"
 
 #define CHUNK (64u << 10)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Images, functions and answers, each known once: see symbol.h. */
+/* Images, functions and answers, each kept once: see symbol.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,16 +8,16 @@
 
 #include "object.h"
 
-/* What symbols_frames() has said about a place. */
+/* The answer of symbols_frames() for a place. */
 struct answer {
 	struct place place;
 	uint32_t generation;
-	const struct symbol *function;	/* NULL: not asked for yet */
-	const struct frame *frames;	/* NULL: not asked for yet */
+	const struct symbol *function;	/* NULL: not looked up yet */
+	const struct frame *frames;	/* NULL: not looked up yet */
 	size_t n;
 };
 
-/* A symbol with its name as it was before it was demangled. */
+/* A symbol with its mangled name. */
 struct known {
 	struct symbol symbol;	/* first */
 	const char *raw;	/* NULL: an address that belongs to none */
@@ -140,7 +140,7 @@ const struct image *symbols_each(const struct symbols *s, size_t i)
 	return o ? &o->image : NULL;
 }
 
-/* Of what is no file, or a bad one, it is not known. */
+/* Unknown for images without a file, and for bad files. */
 static bool object_has_segments(const struct object *o)
 {
 	return o->kind == OBJECT_FILE && o->nsegments;
@@ -244,7 +244,7 @@ static int added_order(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The recording names every function that was met: an address belongs to the one before it. */
+/* The recording names every function it sampled: an address belongs to the last one before it. */
 static struct entry *object_find_added(struct object *o, uint64_t offset)
 {
 	size_t low = 0, high = o->nadded;
@@ -263,7 +263,7 @@ static struct entry *object_find_added(struct object *o, uint64_t offset)
 	return low ? &o->added[low - 1] : NULL;
 }
 
-/* What the image's own tables say; `start` is the function's, as an offset. */
+/* A name from the image's own tables; *start: the offset of the function. */
 static struct entry *object_find_named(struct object *o, uint64_t offset, uint64_t *start)
 {
 	struct entry *e;
@@ -303,7 +303,7 @@ static bool answer_is(const void *item, const void *key)
 	       a->place.call == b->call;
 }
 
-/* A process writes down what it has compiled a little later. */
+/* JIT compilers append to their map after the code has run: look again. */
 static bool answer_is_outdated(const struct answer *a)
 {
 	struct object *o = (struct object *)a->place.image;
@@ -330,7 +330,7 @@ static struct answer *symbols_answer(struct symbols *s, const struct place *plac
 	return a;
 }
 
-/* Where to look: a return address may be the next function's. */
+/* The offset to look up: a return address may already belong to the next function. */
 static uint64_t place_position(const struct place *place)
 {
 	return place->offset - (place->call && place->offset);
@@ -393,7 +393,7 @@ const struct symbol *symbols_function(struct symbols *s, const struct place *pla
 	return a ? answer_function(s, a) : NULL;
 }
 
-/* Inlined functions without a name are left out, the one they are in is there. */
+/* The last frame is the function of the symbol table, whatever the debug information says. */
 static int answer_frames(struct symbols *s, struct answer *a)
 {
 	struct dwarf_frame found[FRAMES_MAX];

@@ -2,7 +2,7 @@
 /* Stacks of addresses as stacks of functions: see tree.h. */
 #include "profile.h"
 
-/* What both kinds of sums are made of: each stack's samples, each place's functions. */
+/* The input of lists and trees: the samples of each stack, the functions of each place. */
 struct tree_source {
 	const struct profile *p;
 	uint64_t *samples;		/* of each stack, by the selection */
@@ -102,7 +102,7 @@ static int tree_function_order(const void *a, const void *b)
 	return symbol_order(x->symbol, y->symbol);
 }
 
-/* A function that is in the chain several times has its samples once: `last` has seen it. */
+/* A function that is in the chain several times gets its samples once: `last` marks it. */
 static void source_add_stack(const struct tree_source *src, uint32_t stack,
 			     struct tree_function *sum, uint32_t *last)
 {
@@ -166,7 +166,7 @@ struct branch {
 	uint64_t total, self;
 };
 
-/* A tree that grows; branches[0] is its root, and a branch comes behind its parent. */
+/* A tree in the making; branches[0] is its root, and a branch comes behind its parent. */
 struct growth {
 	const struct tree_select *select;
 	struct branch *branches;
@@ -211,7 +211,7 @@ static uint32_t growth_branch(struct growth *g, uint32_t parent, const struct sy
 	return (uint32_t)g->n++;
 }
 
-/* One level further for each function that is there, `callees`: outermost first. */
+/* Goes down one level for each function of a place; `callees`: outermost first. */
 static uint32_t growth_descend(struct growth *g, uint32_t at, const struct functions *f,
 			       bool callees, uint64_t samples, unsigned int *levels)
 {
@@ -259,7 +259,7 @@ static int tree_node_order(const void *a, const void *b)
 	return symbol_order(x->symbol, y->symbol);
 }
 
-/* All nodes, then all lists of children, in one piece. */
+/* One allocation: all nodes, then all lists of children. */
 static struct tree_node *growth_tree(const struct growth *g)
 {
 	struct tree_node *nodes = calloc(g->n, sizeof(*nodes) + sizeof(*nodes->child));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --perf-data: the samples for `perf report` and all that reads its files.  Names, mappings and
- * threads are told right before the first sample that needs them, so that perf gives an address the
- * meaning that it has here; what has been told is remembered in a table of one size, and told once
- * more when it has been forgotten.
+ * --perf-data: the samples for `perf report` and other readers of its files.  Names, mappings and
+ * threads are written right before the first sample that needs them, so that perf resolves each
+ * address as of the time of its sample.  A table of fixed size holds what was written already; an
+ * entry that was replaced is written again, which does no harm.
  */
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -18,43 +18,43 @@
 #include "perf_file.h"
 #include "report.h"
 
-#define TOLD	8192u
+#define KNOWN	8192u
 #define PAGE	4096ull			/* no mapping begins or ends inside of one */
 #define COMM	16u			/* bytes of a name, as the kernel's */
 #define PATHS	4096u
 #define KERNEL	"[kernel.kallsyms]"
 
-struct told {
+struct known_key {
 	uint64_t what[4];
 };
 struct perf_data {
 	struct perf_file file;
 	struct symbols *symbols;
-	struct told *told;
+	struct known_key *known;
 	uint64_t now;			/* ns */
 	uint64_t samples;
 	int code;			/* of a failed write */
 };
 
-enum tell { TELL_PAGE = 1, TELL_MAPPING, TELL_NAME };
+enum tell { KEY_PAGE = 1, KEY_MAPPING, KEY_NAME };
 
 /* Was this written already?  If not, it is marked as written. */
-static bool perfdata_known(struct perf_data *d, struct told what)
+static bool perfdata_known(struct perf_data *d, struct known_key what)
 {
 	uint64_t hash = 0;
 
 	for (int i = 0; i < 4; i++)
 		hash = (hash ^ what.what[i]) * 0x9e3779b97f4a7c15u;
-	hash = (hash ^ hash >> 32) % TOLD;
-	if (memcmp(&d->told[hash], &what, sizeof(what)) == 0)
+	hash = (hash ^ hash >> 32) % KNOWN;
+	if (memcmp(&d->known[hash], &what, sizeof(what)) == 0)
 		return true;
-	d->told[hash] = what;
+	d->known[hash] = what;
 	return false;
 }
 
 static void perfdata_forget(struct perf_data *d)
 {
-	memset(d->told, 0, TOLD * sizeof(*d->told));
+	memset(d->known, 0, KNOWN * sizeof(*d->known));
 }
 
 /* The end of every record other than a sample: process, thread and time. */
@@ -97,8 +97,8 @@ static int record_comm(struct perf_data *d, const struct walk_sample *s)
 
 	if (tid != pid && s->thread && s->thread->name)
 		name = s->thread->name;
-	if (perfdata_known(
-		    d, (struct told){ { TELL_NAME, tid, s->process->number, comm_hash(name) } }))
+	if (perfdata_known(d, (struct known_key){ { KEY_NAME, tid, s->process->number,
+						    comm_hash(name) } }))
 		return 0;
 	begin = perf_file_begin(&d->file, PERF_RECORD_COMM, 0);
 	perf_file_ints(&d->file, pid, tid);
@@ -113,9 +113,9 @@ struct range {
 };
 
 /*
- * The addresses around this one that mean the same image.  A file knows where its code ends; of
- * what is no file that is where something else begins.  Code that was made while the process ran
- * (its offsets are addresses) is told by the page.
+ * The addresses around this one that belong to the same image.  The code of a file ends with its
+ * segment, that of other images where the next mapping begins.  JIT code (its offsets are
+ * addresses) is written page by page.
  */
 static struct range mapping_range(struct perf_data *d, struct walk *w, const struct walk_sample *s,
 				  size_t i, const struct place *place)
@@ -175,14 +175,15 @@ static int record_mapping(struct perf_data *d, struct walk *w, const struct walk
 	struct place place;
 	struct range r;
 
-	if (perfdata_known(d, (struct told){ { TELL_PAGE, space, s->pc[i] / PAGE } }))
+	if (perfdata_known(d, (struct known_key){ { KEY_PAGE, space, s->pc[i] / PAGE } }))
 		return 0;
 	walk_place(w, s, i, &place);
 	if (!place.image)
 		return 0;
 	r = mapping_range(d, w, s, i, &place);
-	if (perfdata_known(d, (struct told){ { TELL_MAPPING | (uint64_t)place.image->number << 8,
-					       space, r.start, r.end } }))
+	if (perfdata_known(d, (struct known_key){ { KEY_MAPPING |
+						    (uint64_t)place.image->number << 8,
+						    space, r.start, r.end } }))
 		return 0;
 	return record_mmap(d, kernel ? UINT32_MAX : (uint32_t)s->process->pid, place.image, r,
 			   s->pc[i] - place.offset);
@@ -309,19 +310,19 @@ static int perfdata_convert(struct perf_data *d, struct walk *w, int fd, const c
 int report_perf_data(int fd, const char *log, struct symbols *symbols, const struct filter *filter,
 		     const char *file)
 {
-	struct perf_data d = { .symbols = symbols, .told = calloc(TOLD, sizeof(*d.told)) };
+	struct perf_data d = { .symbols = symbols, .known = calloc(KNOWN, sizeof(*d.known)) };
 	const struct walk_user user = {
 		.sample = perfdata_sample, .record = perfdata_record, .arg = &d, .again = true
 	};
 	struct walk *w = NULL;
 	int code, closed;
 
-	if (!d.told)
+	if (!d.known)
 		return fail(EX_OSERR, "ERROR: no memory to convert \"%s\"", log);
 	w = walk_new(symbols, filter, &user);
 	code = w ? perfdata_convert(&d, w, fd, log, file) : EX_DATAERR;
 	closed = perf_file_close(&d.file);
 	walk_free(w);
-	free(d.told);
+	free(d.known);
 	return code ? code : closed;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report for who only wants to know where the time went: for each event the functions with the
- * most samples, in as many columns as there are.
+ * The default report: for each event the functions with the most samples, fitted to the terminal.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -113,8 +112,8 @@ static char *line_format(const struct report *r, const struct text_line *line)
 	return n < 0 ? NULL : text;
 }
 
-static void report_line(const struct report *r, const struct layout *l, const struct text_line *line,
-		      uint64_t samples, struct buf *out)
+static void report_line(const struct report *r, const struct layout *l,
+			const struct text_line *line, uint64_t samples, struct buf *out)
 {
 	char *name = line_format(r, line);
 

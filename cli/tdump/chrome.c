@@ -15,7 +15,7 @@
 
 #define CPUS_GROUP    0		/* the viewer's "processes" */
 #define THREADS_GROUP 1
-#define THREADS	      65536u	/* whose state is kept */
+#define THREADS	      65536u	/* threads with a state */
 #define NAME_SIZE     80u
 
 struct chrome {
@@ -111,7 +111,7 @@ static void chrome_end_slice(struct chrome *c, uint32_t cpu, uint64_t time)
 	c->cpus[cpu].name[0] = '\0';
 }
 
-/* What a CPU runs, as the scheduler's lines tell it; false: it is no such line. */
+/* The thread that a CPU runs, from the scheduler's entries; false: another entry. */
 static bool chrome_scheduling(struct chrome *c, const struct item *item, const char *text)
 {
 	char id[NAME_SIZE], state[32];
@@ -190,7 +190,7 @@ static void chrome_thread_event(struct chrome *c, const struct tdump_line *line,
 		chrome_event(c, line, "B", text);
 		c->threads[slot].in_call = true;
 	} else if (call && strcmp(line->point->name, "sys_exit") == 0) {
-		/* One whose beginning was overwritten has nothing to end. */
+		/* The beginning was overwritten. */
 		chrome_event(c, line, c->threads[slot].in_call ? "E" : "i", text);
 		c->threads[slot].in_call = false;
 	} else {

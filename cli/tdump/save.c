@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tdump --save: all rings, and what their addresses stand for: a file that needs nothing else. */
+/* tdump --save: all rings with their trace points and strings, in one self-contained file. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "cli/common/msg.h"
 #include "tdump.h"
 
-/* Each entry is decoded once, so that whatever it refers to is looked up and noted down. */
+/* Decodes each entry once, so that all it refers to is looked up and recorded. */
 static int save_entries(struct tdump *t, int fd)
 {
 	struct points *points = t->points[0];

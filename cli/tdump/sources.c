@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the rings come from: a process, a core, a saved file, an image, the kernel. */
+/* Opening rings: of a process, a core, a saved file, an image, the kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -256,7 +256,7 @@ static int source_finish(struct tdump *t, struct ring_source *s)
 	return code;
 }
 
-/* Two clocks become one; a viewer wants to know what time is. */
+/* Rings of two clocks, or for a viewer, are converted to nanoseconds. */
 static int sources_choose_clock(struct tdump *t)
 {
 	bool here = t->opt.pid != 0 || (!t->opt.core && !t->opt.input && !t->opt.remote);

@@ -99,7 +99,7 @@ static const struct point *entry_look_up(struct tdump *t, struct item *item, str
 	*wanted = !t->opt.has_tid || item->entry->ktr_tid == t->opt.tid;
 	if (*wanted)
 		point = entry_point(t, item, points, wanted);
-	/* What nobody can tell the class of is shown. */
+	/* Entries of unknown class are shown. */
 	if (point && t->opt.has_classes && point->classes)
 		*wanted = *wanted && (point->classes & t->opt.classes);
 	return point && point->state == POINT_CORRUPT ? NULL : point;
@@ -122,7 +122,7 @@ static struct points *entry_points(const struct tdump *t, const struct item *ite
 	return t->points[t->nrings > 1 && item->rings == t->rings[1]];
 }
 
-/* Newest first: the line above tells until when an entry lasted. */
+/* Newest first: the line above has the end of an entry. */
 static int tdump_print_newest(struct tdump *t)
 {
 	struct item *item;
@@ -151,7 +151,7 @@ static int tdump_print_newest(struct tdump *t)
 	return code;
 }
 
-/* Oldest first: an entry waits for the next one, or, followed, tells the time since the last. */
+/* Oldest first: an entry waits for the next one; with --follow it shows the time since the last. */
 static int tdump_print_oldest(struct tdump *t, uint64_t *last)
 {
 	struct item *item;

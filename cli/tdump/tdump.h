@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tdump(8): where the rings come from, which entries are wanted and in which form.  Functions that
- * return int return 0 or the exit code, and have printed their line when it is not 0.
+ * tdump(8): prints the entries of trace rings.
+ *
+ * args.c reads the options; sources.c opens the rings they name, with cli/trace/trace.h: those of a
+ * process, a core, a saved file, a machine, the kernel; tdump.c takes one entry after another from
+ * the merged trace and filters; text.c, json.c or chrome.c prints it through out.c, save.c writes a
+ * file instead.  One thread does all of it.
+ *
+ * An entry's line may have the time to the next newer one, so it is printed when its neighbour is
+ * known.  Functions that return int return 0 or the exit code; a line was printed if it is not 0.
  */
 #ifndef PMCBPF_CLI_TDUMP_H
 #define PMCBPF_CLI_TDUMP_H
@@ -19,7 +26,7 @@
 enum tdump_form { FORM_TEXT, FORM_DEBUGGER, FORM_KTRDUMP, FORM_JSON, FORM_CHROME };
 enum tdump_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* What the user wants. */
+/* The command line. */
 struct tdump_options {
 	bool ktrdump;		/* called by that name */
 	pid_t pid;
@@ -35,7 +42,7 @@ struct tdump_options {
 	struct cpulist cpu_list;
 };
 
-/* Text on its way out; what is added is checked against the room once a line. */
+/* Buffered output; its room is checked once a line. */
 struct tdump_out {
 	int fd;
 	const char *file;	/* -o, or NULL */
@@ -51,7 +58,7 @@ struct tdump_out {
 struct tdump {
 	struct tdump_options opt;
 	struct tdump_out out;
-	/* Sources: each has memory, rings in it, and what explains them. */
+	/* Sources: each has memory, rings in it, and their trace points. */
 	struct ring_source *sources;
 	struct rings *rings[TDUMP_RINGS];
 	struct points *points[TDUMP_RINGS];
@@ -83,7 +90,7 @@ void sources_close(struct tdump *t);
 const struct point *entry_point(const struct tdump *t, struct item *item, struct points *points,
 				bool *own);
 
-/* A stamp of now on a region's clock: false if this machine cannot tell. */
+/* The time now on a region's clock; false: this machine has no such clock. */
 bool stamp_now(uint32_t clock, struct ktr_stamp *stamp);
 
 #define OUT_LINE (FORMAT_ROOM + 4096u)	/* a line of any form */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What decoding takes from ELF files: segments, the section of trace points, notes.  libelf reads
- * the headers, and refuses what is none; the files may be anybody's, and only the headers are kept.
+ * ELF files as decoding needs them: segments, the section of trace points, notes.  libelf reads and
+ * checks the headers.  The files are untrusted; only their headers are kept in memory.
  */
 #ifndef PMCBPF_CLI_TRACE_ELF_H
 #define PMCBPF_CLI_TRACE_ELF_H

@@ -116,7 +116,7 @@ static int objects_add_core_maps(struct objects *o, const uint64_t *words, size_
 		if (!memchr(name, '\0', (size_t)(end - name)) || map.start >= map.end)
 			return -EBADMSG;
 		map.object = object_named(o, name, 0, 0);
-		/* Nobody tells which were shared: whatever has the magic is taken. */
+		/* The note does not say which were shared: the magic will decide. */
 		map.shared = true;
 		err = map.object ? objects_add_map(o, &map) : -ENOMEM;
 		name += strlen(name) + 1;
@@ -182,7 +182,7 @@ static bool object_is_main(const struct objects *o, const struct mapped_file *ob
 	return o->nobjects && o->objects[0] == object;
 }
 
-/* A regular file; others may block who opens them. */
+/* Regular files only: opening others may block. */
 static int object_open_regular(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -221,7 +221,7 @@ static int object_open_mapped(const struct objects *o, const struct mapped_file 
 	return -1;
 }
 
-/* Where the file was put: its first segment of which there is a mapping tells. */
+/* The load address of the file, from its first segment that has a mapping. */
 static bool object_find_bias(const struct objects *o, struct mapped_file *object)
 {
 	for (size_t i = 0; i < o->nmaps; i++)
@@ -242,7 +242,7 @@ static const char *build_id_text(const uint8_t *id, uint32_t size, char *to)
 	return size ? hex_text(id, size, to) : "none";
 }
 
-/* The build id of what ran: of its image in memory, else of the region that it has written. */
+/* The build id of the program that ran: of its image in memory, else as in its region. */
 static uint32_t object_running_build(const struct objects *o, const struct mapped_file *object,
 				     uint8_t *id)
 {

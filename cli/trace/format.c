@@ -87,7 +87,7 @@ static const char *digits_parse(const char *p, unsigned int *number)
 	return p;
 }
 
-/* Flags, width, precision and length, the last two for nothing; returns what is behind. */
+/* Parses flags, width, precision and length (the last two are ignored); returns the end. */
 static const char *modifiers_parse(const char *p, struct format_op *op, bool *precise)
 {
 	unsigned int flag, number;
@@ -109,7 +109,7 @@ static const char *modifiers_parse(const char *p, struct format_op *op, bool *pr
 	return p + strspn(p, "hlLjztq");
 }
 
-/* The conversion after a '%'.  Returns what is behind it, NULL if it is none of ours. */
+/* The conversion after a '%'.  Returns its end, NULL: not supported. */
 static const char *format_add_conversion(struct compiler *c, const char *p)
 {
 	struct trace_format *f = c->format;
@@ -206,7 +206,7 @@ static size_t line_wide_char(const unsigned char *s, size_t len)
 			return 0;
 		code = code << 6 | (s[i] & 0x3f);
 	}
-	/* C1 controls, and what turns the direction of writing. */
+	/* C1 controls, and marks that change the direction of text. */
 	if (code < 0xa0 || (n == 3 && code < 0x800) || (n == 4 && code < 0x10000) ||
 	    code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ||
 	    (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069))
@@ -253,7 +253,7 @@ char *format_visible(char *to, const char *text, size_t len)
 	return to;
 }
 
-/* The C value of a parameter: what its declaration keeps of the word, after C's promotions. */
+/* The C value of a parameter: the word cut to its declared type, after C's promotions. */
 static uint64_t word_value(uint64_t word, unsigned int type, bool is_signed)
 {
 	switch (type) {
@@ -410,7 +410,7 @@ static char *line_conversion(char *to, const struct format_op *op, const uint64_
 	}
 }
 
-/* Texts are short and the room is there: whole words are copied. */
+/* Texts are short and there is room behind them: copies whole words. */
 static inline char *line_copy(char *to, const char *text, size_t len)
 {
 	for (size_t at = 0; at < len; at += 16)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The formats of trace points.  They come from programs that nobody trusts, so that printf(3) never
- * sees one: a format is compiled into a short list of operations, once, which then make each line.
+ * The formats of trace points.  They come from untrusted programs and are never passed to
+ * printf(3): a format is compiled once into a short list of operations, which then make each line.
  */
 #ifndef PMCBPF_CLI_TRACE_FORMAT_H
 #define PMCBPF_CLI_TRACE_FORMAT_H
@@ -37,7 +37,7 @@ struct trace_format {
 	bool excess;		/* has conversions beyond the last word, printed as they are */
 };
 
-/* For so many words.  0 or -ENOMEM.  Any text is a format: what is no conversion stays. */
+/* For so many words.  0 or -ENOMEM.  Any text is a format: unknown conversions stay as text. */
 int format_compile(struct trace_format *format, const char *text, uint32_t argtypes,
 		   unsigned int words);
 void format_free(struct trace_format *format);

@@ -20,7 +20,7 @@
 #define PINNED "/sys/fs/bpf/pmcbpf/ktr"
 #define HOW    "switch them on with: ktrctl compile SCHED,SYSC"
 
-/* Not BPF_F_RDONLY: Linux does not map what was opened so.  The mapping is read-only. */
+/* Not BPF_F_RDONLY, which would forbid to map it.  The mapping is read-only. */
 static int pinned_open(void)
 {
 	union bpf_attr attr = { .pathname = (uint64_t)(uintptr_t)PINNED };
@@ -29,7 +29,7 @@ static int pinned_open(void)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* What a daemon has left when it ended. */
+/* The rings that an ended daemon has left. */
 static int pinned_open_left(int *fd)
 {
 	*fd = pinned_open();
@@ -77,7 +77,7 @@ static int kernel_map_region(struct memory *mem, int fd)
 	return 0;
 }
 
-/* A copy of one moment, for which nothing is traced; the daemon's entry says who did that. */
+/* A copy of one moment: tracing stops for it, which the daemon notes in an entry. */
 static int kernel_freeze(struct memory *mem)
 {
 	void *copy = mmap(NULL, mem->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

@@ -91,7 +91,7 @@ int memory_get(struct memory *mem, uint64_t at, void *to, size_t len)
 	return 0;
 }
 
-/* In pieces that end where pages do: what is behind the string may not be there. */
+/* In pieces that end at a page: the page behind the string may not exist. */
 int memory_string(struct memory *mem, uint64_t at, char *to, size_t size)
 {
 	size_t len = 0;

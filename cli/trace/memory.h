@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory to read, and never to write: a file's bytes, a process's, a core's, a mapping, a machine's
- * behind a debugger's port.  All of them look the same to what decodes trace rings.
+ * Memory to read from: of a file, a process, a core, a mapping, or a machine behind a debugger's
+ * port.  The decoder sees no difference.  Nothing here writes.
  */
 #ifndef PMCBPF_CLI_TRACE_MEMORY_H
 #define PMCBPF_CLI_TRACE_MEMORY_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Some of the addresses, and where the bytes are in what is below. */
+/* A range of addresses, and the offset of its bytes in the file. */
 struct memory_range {
 	uint64_t start, end;
 	uint64_t at;
@@ -23,10 +23,10 @@ struct memory {
 	int fd;
 	const uint8_t *map;	/* `size` bytes, instead of fd */
 	uint64_t size;		/* 0: not known */
-	bool live;		/* somebody writes while we read */
+	bool live;		/* it may change while it is read */
 	struct memory_range *ranges;	/* sorted: addresses that there are, if with gaps */
 	size_t nranges;
-	struct remote *remote;	/* remote.c's */
+	struct remote *remote;	/* of remote.c */
 	void (*done)(struct memory *mem);	/* first on closing, or NULL */
 };
 

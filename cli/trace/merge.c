@@ -73,7 +73,7 @@ static void merge_fill(struct merge *m)
 		m->winner = merge_play(m, 1);
 }
 
-/* CPU after CPU, so that ties are told by the number of the cursor. */
+/* CPU after CPU: ties are then decided by the number of the cursor. */
 static int merge_open_cursors(struct merge *m, struct rings *const *rings, size_t nrings,
 			      bool (*wanted)(void *arg, uint32_t cpu), void *arg)
 {

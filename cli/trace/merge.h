@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All rings as one trace: merged by time; ties go by CPU and place, and both directions agree. */
+/*
+ * All rings as one trace, merged by time.  Equal times are ordered by CPU, then by position, so
+ * that both directions give the same order.
+ */
 #ifndef PMCBPF_CLI_TRACE_MERGE_H
 #define PMCBPF_CLI_TRACE_MERGE_H
 
@@ -7,13 +10,13 @@
 
 enum merge_order { MERGE_NEWEST, MERGE_OLDEST, MERGE_APART /* ring after ring, newest first */ };
 
-/* Time, then cursor; of the entries that wait the greatest is next, 0 is none. */
+/* Time, then cursor.  The greatest key is next; 0: no entry. */
 __extension__ typedef unsigned __int128 merge_key;
 
 struct merge {
 	enum merge_order order;
 	struct cursor *cursors;
-	struct item *items;	/* each cursor's entry that waits */
+	struct item *items;	/* each cursor's next entry */
 	/* A tournament: each node has the loser of two, `winner` is above all. */
 	merge_key *losers, winner;
 	size_t ncursors, leaves;
@@ -28,7 +31,7 @@ int merge_open(struct merge *merge, struct rings *const *rings, size_t nrings,
 /* The next entry, the caller's until the next call; NULL at the end. */
 struct item *merge_next(struct merge *merge);
 
-/* Goes on with what is new; only after the end.  0, or -errno of a ring that cannot be read. */
+/* After the end: continues with new entries.  0, or -errno of a ring that cannot be read. */
 int merge_again(struct merge *merge);
 void merge_close(struct merge *merge);
 

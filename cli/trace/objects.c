@@ -29,7 +29,7 @@ size_t objects_regions(const struct objects *o, uint64_t *bases, size_t most)
 {
 	size_t n = 0;
 
-	/* The library's own first, then files it was told to use (KTR_FILE). */
+	/* The library's own region first, then files named by KTR_FILE. */
 	for (int named = 1; named >= 0; named--)
 		for (size_t i = 0; i < o->nmaps && n < most; i++) {
 			const struct object_map *m = &o->maps[i];
@@ -118,7 +118,7 @@ int objects_string(struct objects *o, uint64_t address, char *to, size_t size)
 	struct mapped_file *object;
 	int len = -EFAULT;
 
-	/* A core lacks what is in the files; what it has may be newer. */
+	/* A core omits pages that are unchanged in their files. */
 	if (o->memory)
 		len = memory_string(o->memory, address, to, size);
 	if (len >= 0 || len == -ENAMETOOLONG)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The files that a program's addresses lead into: those that it has, or had, mapped.  A trace point
- * is looked for in the section ktr_sites of such a file and nowhere else, and no file is believed
- * that is not the one that ran.
+ * The files that a program has, or had, mapped, by its addresses.  Trace points are looked up in
+ * the section ktr_sites of such a file and nowhere else, and only if the file is the one that ran.
  */
 #ifndef PMCBPF_CLI_TRACE_OBJECTS_H
 #define PMCBPF_CLI_TRACE_OBJECTS_H
@@ -19,7 +18,7 @@ struct mapped_file {
 	bool main;		/* the executable */
 	struct memory file;
 	struct elf elf;
-	uint64_t bias;		/* what an address is more than the file's */
+	uint64_t bias;		/* an address less the file's own */
 };
 
 struct object_map {
@@ -53,7 +52,7 @@ size_t objects_regions(const struct objects *objects, uint64_t *bases, size_t mo
 
 /*
  * A trace point, its format and its file's name.  0; -EFAULT: there can be none at this address;
- * -ENOENT: the file that would tell is not at hand.
+ * -ENOENT: the file is missing.
  */
 int objects_site(struct objects *objects, uint64_t address, struct ktr_site *site,
 		 char *format, size_t format_size, char *file, size_t file_size);

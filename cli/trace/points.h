@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From an entry to its text.  What an entry's descriptor stands for is looked up and compiled once;
- * strings are remembered too.  Both memories are bounded, whatever the rings hold.
+ * From an entry to its text.  The trace point of an entry's descriptor is looked up and compiled
+ * once, and strings are cached.  Both caches are bounded, whatever the rings hold.
  */
 #ifndef PMCBPF_CLI_TRACE_POINTS_H
 #define PMCBPF_CLI_TRACE_POINTS_H
@@ -28,8 +28,8 @@ struct point {
 struct points {
 	const struct rings *rings;
 	struct objects *objects;	/* of a program, or NULL */
-	const struct saved *saved;	/* what a saved file knows by itself, or NULL */
-	struct saver *saver;	/* is told whatever is looked up, or NULL */
+	const struct saved *saved;	/* points and strings of a saved file, or NULL */
+	struct saver *saver;	/* records all lookups for a file to be saved, or NULL */
 	bool no_cache;		/* of strings */
 	struct point **table;
 	size_t size, count;
@@ -41,7 +41,7 @@ struct points {
 void points_open(struct points *points, const struct rings *rings, struct objects *objects);
 void points_close(struct points *points);
 
-/* What the descriptor stands for; NULL: out of memory.  Valid until the next call. */
+/* The trace point of a descriptor; NULL: out of memory.  Valid until the next call. */
 const struct point *points_get(struct points *points, uint64_t desc);
 
 /* The text of an entry at `point` (NULL: corrupt), FORMAT_ROOM bytes at most; returns its end. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A machine's memory through gdb's remote protocol: QEMU's, in its mode for physical addresses.
- * Only reading commands are sent.  The stub stops the machine while somebody is connected.
+ * Only reading commands are sent.  The stub stops the machine as long as we are connected.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -117,7 +117,7 @@ static int remote_ask(struct remote *r, const char *text)
 {
 	int err = remote_send(r, text);
 
-	/* A machine that ran until somebody connected says in between that it has stopped. */
+	/* A machine that was running reports in between that it has stopped. */
 	do
 		err = err ? err : remote_receive(r);
 	while (!err && r->reply.data[0] == 'T');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Regions, checked, and walks through their rings: see rings.h. */
+/* Checks of regions, and walks through their rings: see rings.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "cli/common/msg.h"
 #include "region.h"
 
-/* Where the writers of one ring may meet in any order, a small step back says nothing. */
+/* Writers of one ring may overtake each other: a small step back in time is no gap. */
 #define RINGS_JITTER 262144u
 
 static uint64_t rings_ring(const struct rings *rings, uint32_t ring)
@@ -131,7 +131,7 @@ int rings_to_ns(struct rings *rings, const struct ktr_stamp *now)
 	return 0;
 }
 
-/* The oldest entry that nobody can be writing over now. */
+/* The oldest entry that no writer can be overwriting now. */
 static uint64_t cursor_oldest_number(const struct rings *rings, uint64_t head)
 {
 	uint32_t entries = rings->header.entries;
@@ -164,7 +164,7 @@ int cursor_again(struct cursor *c)
 		c->end = newest.ktr_seq;
 	}
 	low = cursor_oldest_number(c->rings, c->high);
-	/* Cleared meanwhile: what there is is new. */
+	/* The rings were cleared meanwhile: all entries are new. */
 	if (c->high < c->low) {
 		c->low = low;
 		c->from = c->to = 0;
@@ -211,7 +211,7 @@ static bool cursor_fetch(struct cursor *c, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* Not yet written: so far it is empty, or what was there a lap before. */
+/* Not yet written: the slot is empty, or has the entry of one lap before. */
 static bool entry_is_open(const struct cursor *c, uint32_t seq, uint64_t number)
 {
 	return seq == 0 || seq == (uint32_t)(number + 1 - c->rings->header.entries);
@@ -222,7 +222,7 @@ static const struct ktr_entry *cursor_entry(const struct cursor *c, uint64_t num
 	return &c->window[number - c->from];
 }
 
-/* What the window has of entry `number`; false: nothing that is to be shown. */
+/* Entry `number` from the window; false: it is not to be shown. */
 static bool cursor_take(struct cursor *c, uint64_t number, bool newest, struct item *item)
 {
 	const struct ktr_entry *entry = cursor_entry(c, number);
@@ -261,14 +261,13 @@ bool cursor_newest(struct cursor *c, struct item *item)
 		uint64_t number = c->high - 1;
 
 		if ((number < c->from || number >= c->to) &&
-		    !cursor_fetch(
-			    c, c->high - c->low > CURSOR_WINDOW ? c->high - CURSOR_WINDOW : c->low,
-			    c->high))
+		    !cursor_fetch(c, c->high - c->low > CURSOR_WINDOW ? c->high - CURSOR_WINDOW :
+									c->low, c->high))
 			break;
 		if (number < c->low)
 			break;
 		c->high--;
-		/* Many rings take turns: by then it is there. */
+		/* Other rings are likely to come first, which gives the prefetch its time. */
 		__builtin_prefetch(cursor_entry(c, number) - 1);
 		if (cursor_take(c, number, true, item))
 			return true;

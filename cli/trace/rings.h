@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The rings of a region (<sys/ktr_region.h>) in any memory, checked, and cursors that walk one
- * ring from either end in small windows: a ring of a gigabyte takes no more room than a short one.
+ * ring from either end.  A cursor copies a small window of entries at a time, so a ring of a
+ * gigabyte takes no more room than a short one, and entries are checked in the copy.
  */
 #ifndef PMCBPF_CLI_TRACE_RINGS_H
 #define PMCBPF_CLI_TRACE_RINGS_H
@@ -23,7 +24,7 @@ struct rings {
 	int (*copy)(struct rings *rings, uint32_t ring, uint64_t number, size_t count,
 		    struct ktr_entry *to);
 	struct scan *scan;	/* where they were found one by one; NULL: a region */
-	/* Nanoseconds of the clock that all rings are to be told in; 0: as it is. */
+	/* Conversion to the clock that all rings are shown on; 0: none. */
 	double ns_a_clock;
 	uint64_t clock0, ns0;
 };
@@ -42,7 +43,7 @@ static inline bool rings_kernel(const struct rings *rings)
 
 /*
  * Times are to be in ns.  `now` is a stamp that the caller has taken on the same machine, or NULL.
- * 0, or -ENODATA: nothing tells how fast the clock is.
+ * 0, or -ENODATA: the frequency of the clock is unknown.
  */
 int rings_to_ns(struct rings *rings, const struct ktr_stamp *now);
 
@@ -66,7 +67,7 @@ struct item {
 	uint64_t time;		/* rings_time(); a corrupt one's is its neighbour's */
 	uint32_t cpu;
 	uint32_t index;		/* in its ring */
-	bool corrupt;		/* its content is not what was written */
+	bool corrupt;		/* it was damaged, or overwritten while it was read */
 	bool joined;		/* CTR6: `sixth` is of its second entry */
 	uint64_t sixth;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Saved rings: a region as it is in memory, and behind it what its addresses stand for, so that a
- * file can be decoded anywhere and long after its program.
+ * Files of saved rings: a region as it is in memory, and behind it the trace points and strings
+ * that its addresses refer to.  Such a file can be decoded anywhere, without the program.
  */
 #ifndef PMCBPF_CLI_TRACE_SAVE_H
 #define PMCBPF_CLI_TRACE_SAVE_H
@@ -27,13 +27,13 @@ struct saved {
 	size_t npoints, nstrings;
 };
 
-/* What is behind the rings.  0; -ENOENT: nothing; -EBADMSG: it is damaged; or another -errno. */
+/* Reads the part behind the rings.  0; -ENOENT: there is none; -EBADMSG: damaged; or -errno. */
 int saved_open(struct saved *saved, const struct rings *rings);
 void saved_close(struct saved *saved);
 const struct saved_point *saved_point(const struct saved *saved, uint64_t key);
 const char *saved_string(const struct saved *saved, uint64_t address);
 
-/* What is to be behind the rings, in the making. */
+/* The part behind the rings, in the making. */
 struct saver {
 	struct buf text;
 };

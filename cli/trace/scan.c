@@ -121,7 +121,7 @@ static int scan_add_format(struct scan *s, const struct ktr_format *f)
 	return 0;
 }
 
-/* The header tells how long rings are; one that makes no sense is somebody's old page. */
+/* The header has the length of rings; one that makes no sense is a stale page. */
 static void scan_take_region(struct scan *s, const struct ktr_region *h)
 {
 	if (h->version == KTR_REGION_VERSION && (h->flags & KTR_REGION_KERNEL) &&
@@ -171,7 +171,7 @@ static int scan_look_through(struct scan *s, const struct memory_range *range, u
 	return fail(err == -ENOMEM ? EX_OSERR : EX_IOERR, "ERROR: %s: %s", s->name, strerror(-err));
 }
 
-/* Rings were made anew whenever the daemon started: the last ones count, and what has a format. */
+/* Each start of the daemon makes new rings: keeps the newest, and entries that have a format. */
 static int scan_drop_strangers(struct scan *s)
 {
 	uint8_t *known = calloc(1, 1u << 16);

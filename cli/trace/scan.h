@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel's entries in an image of a whole machine.  Neither symbols nor page tables are needed:
- * each entry and each format says what it is, of which CPU and which number, wherever its page is.
+ * each entry and each format identifies itself, with its CPU and number, wherever its page is.
  */
 #ifndef PMCBPF_CLI_TRACE_SCAN_H
 #define PMCBPF_CLI_TRACE_SCAN_H

@@ -16,7 +16,7 @@
 
 /* --- its memory ----------------------------------------------------------------------------- */
 
-/* process_vm_readv() and its like tell what became of a whole piece, or why none did. */
+/* The result of process_vm_readv() and its like: 0 if all was transferred, else -errno. */
 static int transfer_whole(ssize_t done, size_t len)
 {
 	if (done < 0)
@@ -140,7 +140,7 @@ int tracee_files(pid_t pid, struct buf *text)
 	return err < 0 ? err : 0;
 }
 
-/* --- what it says --------------------------------------------------------------------------- */
+/* --- its mask and rings --------------------------------------------------------------------- */
 
 int tracee_written(const struct tracee *proc, uint64_t *written)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The trace region of a process: found in its mappings, checked, read and in a few words written.
- * All that is read is that process's word: nothing of it is believed before it was checked.
+ * A tracee is a process with a trace region: the region is found in its mappings, checked, read,
+ * and its mask written.  The process may change everything at any time, so whatever is read is
+ * checked in a copy before it is used.
  */
 #ifndef PMCBPF_CLI_TRACE_TRACEE_H
 #define PMCBPF_CLI_TRACE_TRACEE_H
@@ -40,14 +41,14 @@ int tracee_still(const struct tracee *proc);
 int tracee_written(const struct tracee *proc, uint64_t *written);
 
 /*
- * ktr_mask, and what it will be when a freeze from outside is thawed, 0 if there is none: a child
- * of fork(2) shares its parent's region, but not the variable.  -EFAULT: the region says that it is
+ * ktr_mask, and its value after a freeze from outside is thawed, 0: it is not frozen.  A child of
+ * fork(2) shares its parent's region, but not the variable.  -EFAULT: the region says that it is
  * where no variable can be.
  */
 int tracee_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved);
 int tracee_set_mask(const struct tracee *proc, uint32_t mask);
 
-/* The lines of /proc/PID/maps that are of files: what a decoder finds formats by. */
+/* The lines of /proc/PID/maps that are of files, by which a decoder finds formats. */
 int tracee_files(pid_t pid, struct buf *text);
 
 #endif
