@@ -102,7 +102,7 @@ static int profile_ask(enum pmc_kgmon_op op, struct pmc_kgmon *profile, const ch
 	return fd;
 }
 
-/* What the numbers leave out is said. */
+/* Notes on samples that the figures omit. */
 static void profile_report_dump(const struct pmc_kgmon *profile)
 {
 	if (profile->pk_lost)
@@ -112,7 +112,7 @@ static void profile_report_dump(const struct pmc_kgmon *profile)
 	     (unsigned long long)profile->pk_samples);
 }
 
-/* The names are read after the dump: reading them is work of the kernel's, too. */
+/* Reads the names after the dump, since reading them would be sampled, too. */
 static int profile_dump(const char *system)
 {
 	struct kernel_names names = { 0 };

@@ -148,7 +148,7 @@ static int entries_append(struct alq *alq, uint32_t i, uint32_t count)
 	return file_put_ring(alq, i);
 }
 
-/* One piece of a ring that does not wrap.  1: there is no more to be had now. */
+/* One piece of a ring that does not wrap.  1: there are no more entries now. */
 static int ring_drain_piece(struct alq *alq, uint32_t i, uint64_t head)
 {
 	struct alq_ring *ring = &alq->rings[i];
@@ -250,7 +250,7 @@ uint64_t alq_written(const struct alq *alq)
 	return written;
 }
 
-/* To where it is in a file of rings of `entries`: never behind where it is now. */
+/* Moves a ring to its position in a file of rings of `entries`, never behind the old position. */
 static int file_move_ring(struct alq *alq, uint32_t i, uint32_t entries)
 {
 	uint64_t from = file_ring(alq, alq->entries, i), to = file_ring(alq, entries, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ktrctl over the kernel's rings: pmcbpfd has them, and its tunables ktr.* say how they are. */
+/* ktrctl over the kernel's rings: pmcbpfd has them, and their settings are its tunables ktr.*. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

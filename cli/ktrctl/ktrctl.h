@@ -68,7 +68,7 @@ int proc_entries(const struct ktrctl *ctl);
 int proc_freeze(const struct ktrctl *ctl);
 int proc_thaw(const struct ktrctl *ctl);
 
-/* One line if tracing these classes shows less than it says. */
+/* A warning if these classes cannot all be traced. */
 void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel);
 
 /* sysctl.c: debug.ktr.NAME[=VALUE] as FreeBSD has them. */

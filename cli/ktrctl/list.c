@@ -31,7 +31,7 @@ struct producer {
 	const char *stopped;	/* which trigger, "" none */
 };
 
-/* Another's name may hold anything. */
+/* The name of another user's process is untrusted. */
 static void producer_put_name(struct buf *out, const char *name)
 {
 	char plain[sizeof(((struct producer *)0)->name)];

@@ -70,7 +70,7 @@ void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel)
 	if (!compiled)
 		note(kernel ? "no class is loaded: \"ktrctl compile CLASSES\" does" :
 			      "no class is compiled in");
-	/* "all", and all but a few, name none. */
+	/* "all", and "all but" a few, name no class. */
 	else if ((mask & ~compiled) && __builtin_popcount(mask) <= 16) {
 		ktrmask_text(mask & ~compiled, text, sizeof(text));
 		note("%s: not %s: no effect", text, kernel ? "loaded" : "compiled in");
@@ -154,7 +154,7 @@ int proc_entries(const struct ktrctl *ctl)
 	return put_buf(&out, 0);
 }
 
-/* What it traced is kept in its region, where any ktrctl finds it. */
+/* Its mask is kept in its region, where any ktrctl finds it. */
 int proc_freeze(const struct ktrctl *ctl)
 {
 	struct tracee proc;

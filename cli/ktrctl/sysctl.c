@@ -36,7 +36,7 @@ static int sysctl_put_bits(char *text, size_t size, uint32_t bits)
 	return 0;
 }
 
-/* As it is now: frozen rings have none. */
+/* The current mask: 0 if the rings are frozen. */
 static int mask_get(struct sysctl_place *place, char *text, size_t size)
 {
 	uint32_t mask = place->info.pk_mask, saved;

@@ -101,7 +101,7 @@ static const struct pctr_event k8[] = {
 	{ 0xf8, UNIT, 0, "HT2", "HyperTransport link 2, as link 0." },
 };
 
-/* What all generations of Zen have in common, with few exceptions. */
+/* Events common to all generations of Zen, with few exceptions. */
 static const struct pctr_event zen[] = {
 	{ 0x03, UNIT, 0, "FP_RET_SSE_AVX_OPS",
 	  "Floating-point operations retired: add 01, multiply 02, divide 04, fused 08." },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What pctr(1) does with the device: settings, readings, and how long these take. */
+/* pctr(1)'s use of the device: settings, readings, and their cost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ static const char *device_name(void)
 	return chosen ? chosen : _PATH_PCTR;
 }
 
-/* What helps against an error; the last has none. */
+/* Remedies by error; the last entry has none. */
 struct remedy {
 	int err;
 	const char *text;

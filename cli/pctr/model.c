@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which CPU has which counters, options and events. */
+/* The counters, options and events of each CPU. */
 #include <string.h>
 
 #include "pctr.h"

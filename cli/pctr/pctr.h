@@ -70,7 +70,7 @@ int pctr_word(const struct pctr_model *model, const struct pctr_choice *choice, 
 /* What a reading shows of a word, between its brackets. */
 void pctr_word_put(struct buf *out, const struct pctr_model *model, uint32_t function);
 
-/* A whole reading; so many counters of it. */
+/* Appends a whole reading, with so many counters. */
 void pctr_reading_put(struct buf *out, const struct pctr_model *model, const struct pctrst *state,
 		      unsigned int counters);
 
@@ -95,7 +95,7 @@ struct pctr {
 /* 0, or an exit code with its line printed; *ended: that was all (--help). */
 int pctr_parse(struct pctr *pctr, int argc, char *argv[], bool *ended);
 
-/* Each returns an exit code, the line printed. */
+/* Each returns an exit code, and has printed its line. */
 int pctr_list(const struct pctr_model *model);
 int pctr_set(const struct pctr *pctr);
 int pctr_show(const struct pctr *pctr);

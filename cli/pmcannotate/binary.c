@@ -18,7 +18,7 @@ static int binary_open_file(struct binary *b)
 {
 	struct stat st;
 
-	/* A FIFO or a device would be waited for. */
+	/* Opening a FIFO or a device may block. */
 	b->fd = open(b->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (b->fd < 0 || fstat(b->fd, &st) != 0)
 		return fail_errno(EXIT_FAILURE, "Impossible to locate the binary file \"%s\"",

@@ -79,7 +79,7 @@ void disasm_close(struct disasm *d)
 	free(d);
 }
 
-/* Where a jump or a call goes, if the instruction says so: the last operand of either machine. */
+/* The target of a jump or call, if it is an operand: the last one on both machines. */
 static bool disasm_target(const struct disasm *d, uint64_t *address)
 {
 	const cs_detail *detail = d->insn->detail;

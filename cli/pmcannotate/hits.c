@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which samples of a log lie in the binary, and in which of its functions. */
+/* The samples of a log that lie in the binary, by function. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,7 +237,7 @@ static void function_begin(struct hit_function *f, const struct symbol *symbol, 
 	f->symbol = symbol;
 	f->first = i;
 	f->start = offset;
-	/* What lies outside of its own symbol, or has none, begins with its first hit. */
+	/* Code without a symbol begins with its first hit. */
 	if (symbol->name && offset >= symbol->start &&
 	    (!symbol->size || offset - symbol->start < symbol->size))
 		f->start = symbol->start;
@@ -357,7 +357,7 @@ int hits_find(struct hits *h, const struct profile *p, const struct binary *b, c
 	code = image_accept(p, b, force, &v);
 	if (code)
 		return code;
-	/* Names and lines are the binary's, wherever the recording had found it. */
+	/* Names and lines are read from the given binary, whatever its recorded path. */
 	h->image = v.image->kernel ?
 		symbols_image(p->symbols, v.image->path, b->id, b->idlen, SYMBOLS_KERNEL) :
 		symbols_image(p->symbols, b->path, b->id, b->idlen, 0);

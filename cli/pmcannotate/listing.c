@@ -19,7 +19,7 @@ struct step {
 	size_t text;		/* in listing.text */
 	size_t hit, nhits;	/* in hits.offsets */
 	const struct frame *frame;	/* innermost */
-	const struct frame *caller;	/* where it was inlined, NULL: nowhere */
+	const struct frame *caller;	/* the place of the call, NULL: not inlined */
 };
 
 struct maker {
@@ -77,7 +77,7 @@ static size_t listing_add_line(struct maker *m, const struct frame *frame, unsig
 	return listing_add_row(l, ROW_SOURCE, text, frame, line);
 }
 
-/* Whose code begins here. */
+/* The function that begins here. */
 static void listing_add_place(struct maker *m, const struct step *step)
 {
 	struct listing *l = m->l;
@@ -125,7 +125,7 @@ static struct step *steps_add(struct maker *m)
 	return &steps[m->nsteps++];
 }
 
-/* The hits up to the step's end are its. */
+/* Adds the hits up to the end of the step to it. */
 static void steps_take_hits(const struct maker *m, struct step *step, size_t *hit)
 {
 	const struct hit_function *f = m->f;
@@ -195,7 +195,7 @@ static bool frame_same_line(const struct frame *a, const struct frame *b)
 	return a->symbol == b->symbol && a->line == b->line && a->file == b->file;
 }
 
-/* A line and those before it that have no code; the row of the line itself. */
+/* Adds a line and the lines without code before it.  Returns the row of the line. */
 static size_t listing_add_lines(struct maker *m, const struct frame *frame,
 				const struct frame *before)
 {

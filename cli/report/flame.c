@@ -227,7 +227,7 @@ static void flame_head(const struct flame *f, const struct report *r, unsigned i
 		   "</foreignObject>\n<g id=\"frames\">\n", PAD);
 }
 
-/* Of the kinds that were drawn: it is known at the end only. */
+/* Lists the kinds that were drawn, which are known at the end only. */
 static void flame_legend(const struct flame *f)
 {
 	unsigned int x = PAD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks laid over each other: see fold.h. */
+/* Stacks merged into a tree: see fold.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "fold.h"
 
-/* What tools take for a mark of the kind, and colour. */
+/* Suffixes by which tools choose colours. */
 static const char *const marks[] = {
 	[KIND_PROCESS] = "", [KIND_USER] = "", [KIND_KERNEL] = "_[k]", [KIND_JIT] = "_[j]",
 	[KIND_INLINED] = "_[i]",

@@ -80,7 +80,7 @@ void chain_free(struct chain *chain)
 	*chain = (struct chain){ 0 };
 }
 
-/* What programs write of the code that they make: perf-PID.map. */
+/* Maps of JIT code that programs write: perf-PID.map. */
 static bool image_is_jit(const char *name)
 {
 	size_t digits;

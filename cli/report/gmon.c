@@ -51,7 +51,7 @@ static int gmon_file_get(struct gmon *g, uint32_t event, struct image *image, ui
 	return 0;
 }
 
-/* The file shall cover the function that was hit, as far as that is known. */
+/* Extends the file's range by the sampled function, as far as it is known. */
 static void gmon_cover(struct gmon_file *file, uint64_t low, uint64_t size)
 {
 	uint64_t high = low + (size ? size : 1);
@@ -65,7 +65,7 @@ static void gmon_cover(struct gmon_file *file, uint64_t low, uint64_t size)
 
 static int gmon_add_hit(struct gmon *g, uint32_t number, uint64_t address, uint64_t samples)
 {
-	uint64_t last = UINT64_MAX - 2 * GMON_BUCKET;	/* so that there is an address behind it */
+	uint64_t last = UINT64_MAX - 2 * GMON_BUCKET;	/* so that an address behind it exists */
 	uint64_t bucket = (address < last ? address : last) / GMON_BUCKET * GMON_BUCKET;
 	uint32_t *known = pairs_at(&g->hit_of, number, bucket);
 	struct gmon_hit *hits = grow(g->hits, &g->hit_room, g->nhits + 1, sizeof(*hits));
@@ -310,7 +310,7 @@ static int gmon_write_files(struct gmon *g)
 	return code;
 }
 
-/* -M: which file has which executable's samples. */
+/* -M: the executable of each file. */
 static void gmon_put_map(struct gmon *g, struct buf *map)
 {
 	buf_printf(map, "MAP:\n");

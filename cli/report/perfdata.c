@@ -165,7 +165,7 @@ static int record_mmap(struct perf_data *d, uint32_t pid, const struct image *im
 	return perfdata_record_end(d, begin, pid, pid);
 }
 
-/* Mappings of the kernel are everybody's. */
+/* Mappings of the kernel belong to all processes. */
 static int record_mapping(struct perf_data *d, struct walk *w, const struct walk_sample *s,
 			  size_t i)
 {
@@ -255,7 +255,7 @@ static const char *perfdata_machine(enum pmc_cputype type)
 	return name && strncmp(name, "ARMV8", 5) == 0 ? "aarch64" : NULL;
 }
 
-/* Is it a mapping, not the name of a function? */
+/* Is this record a mapping, not the name of a function? */
 static bool record_maps_kernel(const struct pmclog_ev_map_in *mi)
 {
 	const char *bracket = strrchr(mi->pl_pathname, ']');

@@ -19,7 +19,7 @@ void put_markup(struct buf *out, const char *text, size_t len);
 /* Columns of a text. */
 unsigned int text_columns(const char *text);
 
-/* Share in percent, of nothing 0. */
+/* Share in percent; 0 of 0 is 0. */
 static inline double percent(uint64_t part, uint64_t of)
 {
 	return of ? 100.0 * (double)part / (double)of : 0;

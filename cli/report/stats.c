@@ -9,7 +9,7 @@
 #include "print.h"
 #include "report.h"
 
-#define DUBIOUS_PERCENT 5.0	/* of frames: the chains are not to be trusted */
+#define DUBIOUS_PERCENT 5.0	/* of frames: the chains are unreliable */
 #define IMAGES_TOLD	8u
 
 /* Executed programs: those whose file could be opened are counted as ELF. */
@@ -60,7 +60,7 @@ static int dubious_count(const struct profile *p, struct dubious *d)
 	return 0;
 }
 
-/* What the samples' addresses could not be. */
+/* Addresses of samples that could not be resolved. */
 struct gaps {
 	uint64_t *missed;	/* the samples of each image that have no name */
 	uint64_t kernel;	/* samples of the kernel that no mapping explains */

@@ -274,7 +274,7 @@ static void json_put_functions(struct json_table *t, uint32_t event, uint32_t pr
 	}
 }
 
-/* What the numbers of stacks and totals mean. */
+/* The tables that numbers of stacks and totals refer to. */
 static void json_put_code(struct json_table *t)
 {
 	struct json *json = &t->json;

@@ -16,7 +16,7 @@
 #define IMAGE_MAX    24u
 #define WIDTH_MIN    12u	/* a share, and a bit of a name */
 
-/* What fits: a narrow terminal has no room for all columns. */
+/* The columns that fit: a narrow terminal has no room for all. */
 struct layout {
 	unsigned int function, image;	/* columns, 0: left out */
 	bool total, samples;
@@ -298,7 +298,7 @@ static void text_event(const struct report *r, uint32_t number, const struct wal
 	free(rows);
 }
 
-/* What was recorded, and whether all of it is here. */
+/* The recording, and whether it is complete. */
 static void text_header(const struct report *r, const struct walk_stats *s, struct buf *out)
 {
 	char when[64] = "";

@@ -56,7 +56,7 @@ int out_flush(struct tdump_out *out)
 			continue;
 		if (n < 0) {
 			out->len = 0;
-			/* Who leaves a pager has seen enough. */
+			/* The user has quit the pager: no error. */
 			if (out->pager > 0 && errno == EPIPE)
 				return -1;
 			return errno == EPIPE && !out->file ? EX_READER_LEFT : out_failed(out);

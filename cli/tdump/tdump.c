@@ -50,7 +50,7 @@ static int tdump_no_memory(void)
 }
 
 /*
- * CTR6's two entries are one line: whichever comes first looks for the other one beside it.  False:
+ * CTR6 has two entries and one line: the first to be read looks for the other beside it.  False:
  * it is the second one, and in the line of the first.
  */
 static bool entry_join(struct item *item, struct points *points, bool sixth, bool newest)
@@ -242,7 +242,7 @@ static int tdump_follow(struct tdump *t)
 	return code || !err ? code : tdump_read_failed(t, err);
 }
 
-/* By how much the newest entry is newer than now: of another CPU's counter. */
+/* By how much the newest entry is ahead of now: clocks of CPUs may differ. */
 static uint64_t entry_ahead_of_now(const struct tdump *t)
 {
 	struct rings *rings = t->rings[0];
@@ -298,7 +298,7 @@ static void tdump_measure_columns(struct tdump *t)
 	}
 }
 
-/* For ages, before anything is printed. */
+/* For relative times, before anything is printed. */
 static uint64_t tdump_newest_time(const struct tdump *t)
 {
 	struct merge merge;
@@ -343,7 +343,7 @@ static int tdump_print(struct tdump *t)
 	return code;
 }
 
-/* No output is an input; text replaces no recording, and rings replace rings. */
+/* An output must not be an input.  Text never replaces a recording; rings may replace rings. */
 static int tdump_check_output(const struct tdump_options *o)
 {
 	const char *path = o->saved ? o->saved : o->output;

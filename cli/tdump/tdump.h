@@ -100,10 +100,10 @@ int out_begin(struct tdump_out *out, const struct tdump_options *opt);
 int out_room(struct tdump_out *out);
 int out_flush(struct tdump_out *out);
 
-/* All of a text, which is empty then. */
+/* Writes all of a text and empties it. */
 int out_text(struct tdump_out *out, struct buf *text);
 
-/* The rest is written, the pager waited for; 0 or the exit code, `code` if that is not 0. */
+/* Writes the rest and waits for the pager.  0 or an exit code: `code` if it is not 0. */
 int out_end(struct tdump_out *out, int code);
 
 /* Forms: what comes first, an entry, what comes last.  text.c, json.c, chrome.c */

@@ -15,7 +15,7 @@
 #define THREAD_WIDTH  18
 #define US	      1000000u
 
-/* What was written from `from` to `to`, in a column of at least that width, to the right. */
+/* Right-aligns the text from `from` to `to` in a column of at least that width. */
 static char *column_right(char *from, char *to, int width)
 {
 	size_t len = (size_t)(to - from), pad = (size_t)width > len ? (size_t)width - len : 0;

@@ -89,7 +89,7 @@ int elf_open(struct elf *elf, struct memory *mem)
 	return 0;
 }
 
-/* Its first bytes are a file without sections. */
+/* The first bytes only, as a file without sections. */
 uint32_t elf_loaded_build(struct memory *mem, uint64_t base, uint8_t id[ELF_BUILD_ID])
 {
 	Elf64_Ehdr *image = malloc(IMAGE_SIZE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which file is the one that ran.  A process that lives answers that by itself: its mappings lead
+ * Finding the file that ran.  A process that lives answers that by itself: its mappings lead
  * to the very file, replaced on disk or not.  Everything else is believed for its build id.
  */
 #include <errno.h>
@@ -66,7 +66,7 @@ static int objects_add_map(struct objects *o, const struct object_map *map)
 	return 0;
 }
 
-/* What is no file has no path, or one in brackets. */
+/* Mappings without a file have no path, or one in brackets. */
 static int objects_add_file(struct objects *o, const struct mapping *m)
 {
 	struct object_map map = { .start = m->start, .end = m->end, .offset = m->offset,

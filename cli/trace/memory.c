@@ -18,7 +18,7 @@ static ssize_t memory_read_fd(struct memory *mem, uint64_t at, void *to, size_t 
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EIO && mem->live)
 		return 0;
-	/* A process's memory has no end, unless it has gone. */
+	/* A process's memory has no end; nothing read means that the process has ended. */
 	if (n == 0 && mem->live)
 		return -ESRCH;
 	return n < 0 ? -errno : n;

@@ -5,7 +5,7 @@
 
 #include "merge.h"
 
-/* Cursors are in the order of their CPUs; oldest first turns everything round. */
+/* Cursors are in the order of their CPUs; oldest first reverses all comparisons. */
 static merge_key merge_key_of(const struct merge *m, uint32_t cursor)
 {
 	uint64_t time = m->items[cursor].time;

@@ -178,7 +178,7 @@ static ssize_t remote_read(struct memory *mem, uint64_t at, void *to, size_t len
 	return (ssize_t)done;
 }
 
-/* The machine goes on when the debugger takes its leave. */
+/* The machine continues when the debugger detaches. */
 static void remote_leave(struct memory *mem)
 {
 	struct remote *r = mem->remote;
@@ -189,7 +189,7 @@ static void remote_leave(struct memory *mem)
 	free(r);
 }
 
-/* What the monitor prints comes in pieces of hexadecimal text, then OK. */
+/* The monitor's output arrives in pieces of hexadecimal text, then OK. */
 static int remote_monitor(struct remote *r, const char *command, struct buf *out)
 {
 	char text[256];

@@ -192,7 +192,7 @@ static bool cursor_fetch(struct cursor *c, uint64_t from, uint64_t to)
 	c->error = c->window ? c->rings->copy(c->rings, c->ring, from, (size_t)(to - from),
 					      c->window) : -ENOMEM;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	/* Nobody writes to a file. */
+	/* A file does not change. */
 	head = c->end;
 	if (!c->error && c->rings->mem->live)
 		c->error = c->rings->head(c->rings, c->ring, &head);

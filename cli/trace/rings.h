@@ -33,7 +33,7 @@ struct rings {
 int rings_open(struct rings *rings, struct memory *mem, uint64_t base, const char *name);
 void rings_close(struct rings *rings);
 
-/* Whether there is a region's magic: 0, or -errno. */
+/* Checks a region's magic.  0 or -errno. */
 int rings_probe(struct memory *mem, uint64_t base);
 
 static inline bool rings_kernel(const struct rings *rings)
@@ -92,7 +92,7 @@ struct cursor {
 /* Ring number `ring`.  0 or -errno. */
 int cursor_open(struct cursor *cursor, struct rings *rings, uint32_t ring);
 
-/* There may be new entries.  0 or -errno. */
+/* Looks for new entries.  0 or -errno. */
 int cursor_again(struct cursor *cursor);
 void cursor_close(struct cursor *cursor);
 

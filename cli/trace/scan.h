@@ -17,10 +17,10 @@ int scan_image(struct memory *mem, struct memory *file, const struct elf *elf);
 /* The memory of a machine behind gdb's protocol.  0, or an exit code and the line is printed. */
 int scan_remote(struct memory *mem, const char *host_port);
 
-/* Whether bare entries begin here: a log that was written entry by entry. */
+/* Do bare entries begin here, as in a log written entry by entry? */
 bool scan_probe(struct memory *mem);
 
-/* Looks through all of it.  0, or an exit code and the line is printed. */
+/* Scans all of it.  0, or an exit code and the line is printed. */
 int scan_open(struct scan **scan, struct memory *mem, const char *name);
 
 /* What was found, as rings. */

@@ -18,7 +18,7 @@
 
 struct tracee {
 	pid_t pid;
-	int fd;			/* the region's file where the kernel lets us have it, else -1 */
+	int fd;			/* the region's file if the kernel allows to open it, else -1 */
 	uint64_t base, size;	/* the mapping */
 	struct ktr_region head;	/* checked */
 };

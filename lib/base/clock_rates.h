@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rates of the SOFT class's clocks, which the daemon counts by and reports divide by: pmc.soft(3). */
+/* Rates of the SOFT class's clocks, in the daemon and in reports: see pmc.soft(3). */
 #ifndef PMCBPF_BASE_CLOCK_RATES_H
 #define PMCBPF_BASE_CLOCK_RATES_H
 
