@@ -60,7 +60,7 @@ static int names_add(struct name_reader *r, uint64_t start, const char *name, co
 	return k->text.failed || k->text.len > INT32_MAX ? -ENOMEM : 0;
 }
 
-/* What is not code, and addresses that are hidden, pass. */
+/* Skips symbols that are no code, and hidden addresses. */
 static int names_add_line(struct name_reader *r, const char *line)
 {
 	char name[512], module[64] = "", type;

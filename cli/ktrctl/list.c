@@ -101,7 +101,7 @@ static int producer_put_kernel(const struct ktrctl *ctl, struct json *json)
 	struct pmc_ktr info;
 	int code;
 
-	/* Nobody has to have a daemon. */
+	/* Works without a daemon. */
 	if (running_connect() == 0) {
 		code = kern_info(&info);
 		if (code)

@@ -120,7 +120,7 @@ int proc_mask(const struct ktrctl *ctl)
 	return code || ctl->nargs ? code : put_classes(mask | saved);
 }
 
-/* What only the compiler, or the program, can change. */
+/* Settings that only the compiler, or the program, can change. */
 int proc_compile(const struct ktrctl *ctl)
 {
 	struct tracee proc;

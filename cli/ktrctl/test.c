@@ -16,7 +16,7 @@
 #define LIBRARY "libktr.so.0"
 #define ENTRIES 1000000
 
-/* What the macro CTR2 is made of. */
+/* The symbols that the macro CTR2 uses. */
 struct test_points {
 	volatile unsigned int *mask;
 	void (*write)(uint64_t desc, uint64_t first, uint64_t second);

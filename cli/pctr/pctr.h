@@ -67,7 +67,7 @@ struct pctr_choice {
 /* The word, 0 for event 0 alone.  -ENOENT: no such event; -EINVAL: it needs a unit mask. */
 int pctr_word(const struct pctr_model *model, const struct pctr_choice *choice, uint32_t *function);
 
-/* What a reading shows of a word, between its brackets. */
+/* Appends the text of a word in a reading, between its brackets. */
 void pctr_word_put(struct buf *out, const struct pctr_model *model, uint32_t function);
 
 /* Appends a whole reading, with so many counters. */

@@ -39,7 +39,7 @@ static const char *image_id(const uint8_t *id, size_t len, char room[static IMAG
 	return len ? hex_text(id, len, room) : "none";
 }
 
-/* What the samples in an image say of the binary. */
+/* Whether the samples of an image belong to the binary. */
 struct verdict {
 	enum match best;
 	const struct image *image;	/* of that */

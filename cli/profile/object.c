@@ -267,7 +267,7 @@ static void object_open_file(struct object *o)
 	free(file);
 }
 
-/* Has it a symbol table beside that of the dynamic linker? */
+/* Has it a symbol table besides that of the dynamic linker? */
 static bool object_has_table(struct object *o)
 {
 	Elf *elf = dwfl_module_getelf(o->module, &(GElf_Addr){ 0 });

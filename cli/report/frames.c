@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all writers ask of a profile: see frames.h. */
+/* See frames.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

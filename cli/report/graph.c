@@ -22,7 +22,7 @@ static void graph_node(struct graph *g, const struct tree_node *node,
 	char room[24], count[32];
 
 	buf_printf(g->out, "%*s", depth, "");
-	/* What would be rounded to 100.00 is one column too wide. */
+	/* A share that would round to 100.00 is one column too wide. */
 	buf_printf(g->out, share >= 99.995 ? "100.0%% " : "%05.2f%% ", share);
 	snprintf(count, sizeof(count), " [%llu] ", (unsigned long long)node->total);
 	buf_printf(g->out, "%-*s%*s", COUNT_WIDTH, count, depth, "");

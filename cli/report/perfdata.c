@@ -290,7 +290,7 @@ static int perfdata_record(void *arg, struct walk *w, const struct pmclog_ev *ev
 	return d->code;
 }
 
-/* What came before a damage is a whole file, and said to be a part. */
+/* After damage of the log the file is complete in itself, and marked as partial. */
 static int perfdata_convert(struct perf_data *d, struct walk *w, int fd, const char *log,
 			    const char *file)
 {

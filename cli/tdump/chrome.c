@@ -133,7 +133,7 @@ static bool chrome_scheduling(struct chrome *c, const struct item *item, const c
 	return false;
 }
 
-/* The place of a thread's state; another's is given up if there are too many. */
+/* The slot of a thread's state; replaces another thread's if there are too many. */
 static size_t chrome_thread_slot(const struct chrome *c, uint32_t tid)
 {
 	size_t i = tid * 0x9e3779b1u >> 16;

@@ -170,7 +170,7 @@ static int source_open_scan(struct ring_source *s)
 	return code ? code : scan_rings(s->scan, &s->rings);
 }
 
-/* A process's core names its files; whatever else there is may be an image of a machine. */
+/* A process's core names its files; any other core may be an image of a machine. */
 static int source_open_core(struct ring_source *s, const char *path, struct memory *file)
 {
 	uint64_t size = 0;

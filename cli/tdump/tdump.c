@@ -90,7 +90,7 @@ const struct point *entry_point(const struct tdump *t, struct item *item, struct
 	return points_get(points, item->entry->ktr_desc);
 }
 
-/* What the entry is, or NULL: it is corrupt, or `*wanted` is false. */
+/* The trace point of the entry, or NULL: it is corrupt, or `*wanted` is false. */
 static const struct point *entry_look_up(struct tdump *t, struct item *item, struct points *points,
 					 bool *wanted)
 {
@@ -392,6 +392,6 @@ int main(int argc, char *argv[])
 	sources_close(&t);
 	buf_free(&t.text);
 	free(t.chrome);
-	/* FreeBSD's knows one failure only. */
+	/* FreeBSD's ktrdump knows one exit status for all failures. */
 	return t.opt.ktrdump && code ? 1 : code;
 }

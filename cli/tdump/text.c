@@ -71,7 +71,7 @@ static bool column_coarse(const struct tdump *t)
 	return t->rings[0]->header.clock == KTR_CLOCK_COARSE && t->rings[0]->ns_a_clock == 0;
 }
 
-/* The time or a difference as the options want it, of any width. */
+/* A time or difference in the format of the options, of any width. */
 static char *column_time(const struct tdump *t, char *to, uint64_t time)
 {
 	if (t->opt.clocks != 0)

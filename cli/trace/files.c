@@ -269,7 +269,7 @@ static bool object_same_build(const struct objects *o, const struct mapped_file 
 
 	if (elf_same_build(elf->build_id, elf->build_id_size, id, size))
 		return true;
-	/* Nobody knows: the user's word counts, a stranger's does not. */
+	/* Without a build id: a file named by the user is used, others are not. */
 	if (!size && (o->exec || o->memory))
 		return true;
 	note("%s is not the file that ran (build id %s, that had %s): addresses are printed", path,

@@ -12,7 +12,7 @@
 
 enum { FORMAT_ZERO = 1, FORMAT_LEFT = 2, FORMAT_ALT = 4, FORMAT_PLUS = 8, FORMAT_SPACE = 16 };
 
-/* What is being compiled. */
+/* The state of compiling a format. */
 struct compiler {
 	struct trace_format *format;
 	struct format_op ops[FORMAT_OPS];

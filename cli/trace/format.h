@@ -15,7 +15,7 @@
 #define FORMAT_TEXT   1024u	/* bytes of a format that are looked at */
 #define FORMAT_STRING 79u	/* … of a string */
 #define FORMAT_WIDTH  128u	/* widest field */
-/* What a line may take: each byte of a text becomes four at most (\x1b). */
+/* The longest line: each byte of a text becomes four at most (\x1b). */
 #define FORMAT_ROOM   (4 * FORMAT_TEXT + FORMAT_MOST * (4 * FORMAT_STRING + FORMAT_WIDTH + 32))
 
 struct format_op {

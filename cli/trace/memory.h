@@ -33,7 +33,7 @@ struct memory {
 void memory_file(struct memory *mem, int fd, uint64_t size);
 void memory_map(struct memory *mem, const void *map, uint64_t size);
 
-/* What memory_file() gives is then read through `ranges`, which the caller has allocated. */
+/* After memory_file(): addresses are looked up in `ranges`, which the caller has allocated. */
 void memory_ranges(struct memory *mem, struct memory_range *ranges, size_t nranges);
 
 /* All of `len` bytes: 0, -EFAULT where they are not all there, or another -errno. */

@@ -100,7 +100,7 @@ void cursor_close(struct cursor *cursor);
 bool cursor_newest(struct cursor *cursor, struct item *item);
 bool cursor_oldest(struct cursor *cursor, struct item *item);
 
-/* The entry before one that was given (step -1) or behind it (1); false: it is not to be had. */
+/* The entry before one that was given (step -1) or behind it (1); false: it is not available. */
 bool item_beside(const struct item *item, int step, struct ktr_entry *entry);
 
 #endif

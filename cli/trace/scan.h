@@ -11,7 +11,7 @@
 
 struct scan;
 
-/* What of a file is the machine's memory: the segments of an ELF file, or all.  0 or -errno. */
+/* The machine's memory in a file: the segments of an ELF file, or all of it.  0 or -errno. */
 int scan_image(struct memory *mem, struct memory *file, const struct elf *elf);
 
 /* The memory of a machine behind gdb's protocol.  0, or an exit code and the line is printed. */
@@ -23,7 +23,7 @@ bool scan_probe(struct memory *mem);
 /* Scans all of it.  0, or an exit code and the line is printed. */
 int scan_open(struct scan **scan, struct memory *mem, const char *name);
 
-/* What was found, as rings. */
+/* The entries that were found, as rings. */
 int scan_rings(struct scan *scan, struct rings *rings);
 void scan_close(struct scan *scan);
 

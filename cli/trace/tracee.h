@@ -24,8 +24,8 @@ struct tracee {
 };
 
 /*
- * 0; -ESRCH no such process; -EACCES, -EPERM it is not ours to look at; -ENXIO it has no region;
- * -EBADMSG it has one that is none, *fault says why.
+ * 0; -ESRCH no such process; -EACCES, -EPERM no permission; -ENXIO it has no region;
+ * -EBADMSG its region is unsound, *fault is the reason.
  */
 int tracee_open(struct tracee *proc, pid_t pid, const char **fault);
 void tracee_close(struct tracee *proc);
