@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finding the file that ran.  A process that lives answers that by itself: its mappings lead
- * to the very file, replaced on disk or not.  Everything else is believed for its build id.
+ * Finding the file that ran.  The mappings of a live process lead to the very file, even if it was
+ * replaced on disk.  Any other file has to have the right build id.
  */
 #include <errno.h>
 #include <fcntl.h>
