@@ -132,7 +132,7 @@ static int core_map_memory(struct ring_source *s)
 		if (p->p_type != PT_LOAD || p->p_filesz == 0 ||
 		    p->p_vaddr + p->p_filesz < p->p_vaddr)
 			continue;
-		/* The kernel and gcore write them in order, and range_at() wants them so. */
+		/* The kernel and gcore write them in order, as memory_range_at() needs them. */
 		if (n && ranges[n - 1].end > p->p_vaddr) {
 			free(ranges);
 			return -EBADMSG;
