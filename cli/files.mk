@@ -56,7 +56,7 @@ UNIT_OBJS_cli_kgmon := $(patsubst %,$(O)/obj/cli/kgmon/%.o,dump kernel symbols) 
 UNIT_OBJS_cli_gates := $(O)/obj/cli/pmccontrol/gates.o $(CLI_TEST)
 UNIT_OBJS_cli_top   := $(CLI_TEST)
 UNIT_OBJS_cli_opt   := $(CLI_TEST)
-UNIT_OBJS_cli_pctr  := $(patsubst %,$(O)/obj/cli/pctr/pctr_%.o,amd arch args core2 model p6 word) \
+UNIT_OBJS_cli_pctr  := $(patsubst %,$(O)/obj/cli/pctr/%.o,amd arch args core2 model p6 word) \
 	$(LIBPCTR_OBJS) $(CLI_TEST)
 $(foreach name,walk tree span dwarf symbol names,\
 	$(eval UNIT_OBJS_profile_$(name) := $(SCRATCH) $(CLI_TEST)) $(eval UNIT_LIBS_profile_$(name) := $(PROFILE_LIBS)))

@@ -7,7 +7,7 @@
 #include "kgmon.h"
 #include "cli/common/msg.h"
 #include "cli/common/output.h"
-#include "cli/report/gmon.h"
+#include "cli/report/report.h"
 
 #define PROFILE "gmon.out"
 #define KERNEL	"gmon.kernel"
@@ -18,7 +18,7 @@
  * The bucket of an address.  One that two functions share is divided between them by gprof: the
  * sample goes to the neighbour that is all of its function's.
  */
-static uint64_t bucket_of(struct kernel_names *names, uint64_t address)
+static uint64_t bucket_index(struct kernel_names *names, uint64_t address)
 {
 	uint64_t bucket = address - address % GMON_BUCKET;
 	struct kernel_name *e = kernel_names_find(names, address);
@@ -54,7 +54,7 @@ static int hits_read(const struct pmc_kgmon *profile, int dump, struct kernel_na
 
 		if (n != sizeof(hit))
 			return n < 0 ? -errno : -EPROTO;
-		bucket = bucket_of(names, hit.pk_address);
+		bucket = bucket_index(names, hit.pk_address);
 		if (!last || last->address != bucket)
 			file->hits[file->nhits++] = (struct gmon_hit){ .address = bucket };
 		file->hits[file->nhits - 1].samples += hit.pk_samples;
@@ -62,7 +62,7 @@ static int hits_read(const struct pmc_kgmon *profile, int dump, struct kernel_na
 	return 0;
 }
 
-static int part_finish(struct output *o, const char *name, int err)
+static int part_end(struct output *o, const char *name, int err)
 {
 	int finished = output_finish(o, !err);
 
@@ -89,10 +89,10 @@ int dump_write(const struct pmc_kgmon *profile, int dump, struct kernel_names *n
 	if (!err)
 		err = gmon_write_gnu(&file, out.fd);
 	free(file.hits);
-	code = part_finish(&kernel, KERNEL, err ? err : symbols_write(names, kernel.fd));
+	code = part_end(&kernel, KERNEL, err ? err : symbols_write(names, kernel.fd));
 	if (code) {
 		output_finish(&out, false);
 		return code;
 	}
-	return part_finish(&out, PROFILE, err);
+	return part_end(&out, PROFILE, err);
 }

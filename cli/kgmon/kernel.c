@@ -24,7 +24,7 @@ struct name_reader {
 };
 
 /* Of several names of an address, the first that the kernel has comes first. */
-static int by_start(const void *a, const void *b)
+static int kernel_name_order(const void *a, const void *b)
 {
 	const struct kernel_name *x = a, *y = b;
 
@@ -33,7 +33,7 @@ static int by_start(const void *a, const void *b)
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-static int name_add(struct name_reader *r, uint64_t start, const char *name, const char *module)
+static int names_add(struct name_reader *r, uint64_t start, const char *name, const char *module)
 {
 	struct kernel_names *k = r->names;
 
@@ -60,8 +60,8 @@ static int name_add(struct name_reader *r, uint64_t start, const char *name, con
 	return k->text.failed || k->text.len > INT32_MAX ? -ENOMEM : 0;
 }
 
-/* What is not code, and addresses that are hidden, pass. */
-static int line_add(struct name_reader *r, const char *line)
+/* Skips symbols that are no code, and hidden addresses. */
+static int names_add_line(struct name_reader *r, const char *line)
 {
 	char name[512], module[64] = "", type;
 	unsigned long long start;
@@ -73,10 +73,10 @@ static int line_add(struct name_reader *r, const char *line)
 	/* Arm's marks of code and data begin with '$'. */
 	if (!strchr("tTwW", type) || *name == '$')
 		return 0;
-	return name_add(r, start, name, *module == '[' ? module : "");
+	return names_add(r, start, name, *module == '[' ? module : "");
 }
 
-static bool module_same(const struct kernel_names *k, uint32_t a, uint32_t b)
+static bool names_same_module(const struct kernel_names *k, uint32_t a, uint32_t b)
 {
 	if (a == KERNEL_ITSELF || b == KERNEL_ITSELF)
 		return a == b;
@@ -88,7 +88,7 @@ static void names_finish(struct kernel_names *k)
 {
 	size_t n = 0;
 
-	qsort(k->list, k->n, sizeof(k->list[0]), by_start);
+	qsort(k->list, k->n, sizeof(k->list[0]), kernel_name_order);
 	for (size_t i = 0; i < k->n; i++)
 		if (!n || k->list[n - 1].start != k->list[i].start)
 			k->list[n++] = k->list[i];
@@ -97,7 +97,7 @@ static void names_finish(struct kernel_names *k)
 		struct kernel_name *e = &k->list[i];
 		bool bpf = e->module != KERNEL_ITSELF &&
 			   !strcmp(k->text.data + e->module, "[bpf]");
-		bool last = i + 1 == n || !module_same(k, e->module, e[1].module);
+		bool last = i + 1 == n || !names_same_module(k, e->module, e[1].module);
 		uint64_t gap = i + 1 < n ? e[1].start - e->start : LONGEST;
 
 		if (last && !bpf && gap > PAGE - e->start % PAGE)
@@ -106,7 +106,7 @@ static void names_finish(struct kernel_names *k)
 	}
 }
 
-static int list_read(struct name_reader *r, const char *path)
+static int names_read_list(struct name_reader *r, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -116,7 +116,7 @@ static int list_read(struct name_reader *r, const char *path)
 	if (!f)
 		return fail_errno(EX_NOINPUT, "ERROR: cannot read \"%s\"", path);
 	while (!err && getline(&line, &size, f) > 0)
-		err = line_add(r, line);
+		err = names_add_line(r, line);
 	if (!err && ferror(f))
 		err = -EIO;
 	free(line);
@@ -128,11 +128,11 @@ static int list_read(struct name_reader *r, const char *path)
 }
 
 /* The file is of this boot if its kernel lies where this one does. */
-static int check_boot(const struct name_reader *r, const char *system)
+static int list_check_boot(const struct name_reader *r, const char *system)
 {
 	struct kernel_names unused = { 0 };
 	struct name_reader now = { .names = &unused };
-	int code = list_read(&now, KERNEL_LIST);
+	int code = names_read_list(&now, KERNEL_LIST);
 
 	kernel_names_free(&unused);
 	if (code)
@@ -152,7 +152,7 @@ static int check_boot(const struct name_reader *r, const char *system)
 int kernel_names_read(struct kernel_names *names, const char *system)
 {
 	struct name_reader r = { .names = names };
-	int code = list_read(&r, system ? system : KERNEL_LIST);
+	int code = names_read_list(&r, system ? system : KERNEL_LIST);
 
 	if (!code && names->n == 0)
 		code = system ? fail(EX_DATAERR, "ERROR: \"%s\" has no names of functions as "
@@ -163,7 +163,7 @@ int kernel_names_read(struct kernel_names *names, const char *system)
 	if (!code)
 		names_finish(names);
 	if (!code && system)
-		code = check_boot(&r, system);
+		code = list_check_boot(&r, system);
 	return code;
 }
 

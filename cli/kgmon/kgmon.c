@@ -31,12 +31,12 @@ struct kgmon_args {
 	const char *system;
 };
 
-static void show_usage(FILE *file)
+static void kgmon_usage(FILE *file)
 {
 	fputs("Usage: kgmon [-bhprs] [-N SYSTEM]\n", file);
 }
 
-static int parse_option(struct kgmon_args *a, int letter, const char *arg, bool *ended)
+static int kgmon_option(struct kgmon_args *a, int letter, const char *arg, bool *ended)
 {
 	switch (letter) {
 	case 'b':
@@ -66,24 +66,24 @@ static int parse_option(struct kgmon_args *a, int letter, const char *arg, bool 
 			    "kernel has none; use kgmon -p while pmcbpfd runs", arg);
 	case OPT_HELP:
 		*ended = true;
-		return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+		return opt_show_help(kgmon_usage, options, NOPTIONS, sizeof(options[0]));
 	case OPT_VERSION:
 		*ended = true;
 		return opt_version("kgmon");
 	default:
-		show_usage(stderr);
+		kgmon_usage(stderr);
 		return EX_USAGE;
 	}
 }
 
-static int parse(struct kgmon_args *a, int argc, char *argv[], bool *ended)
+static int kgmon_parse(struct kgmon_args *a, int argc, char *argv[], bool *ended)
 {
 	struct opt_scan scan;
 	int letter, code = 0;
 
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
 	while (!code && !*ended && (letter = opt_next(&scan, argc, argv)) != -1)
-		code = parse_option(a, letter, optarg, ended);
+		code = kgmon_option(a, letter, optarg, ended);
 	if (code || *ended)
 		return code;
 	if (optind < argc)
@@ -102,8 +102,8 @@ static int profile_ask(enum pmc_kgmon_op op, struct pmc_kgmon *profile, const ch
 	return fd;
 }
 
-/* What the numbers leave out is said. */
-static void report_dump(const struct pmc_kgmon *profile)
+/* Notes on samples that the figures omit. */
+static void profile_report_dump(const struct pmc_kgmon *profile)
 {
 	if (profile->pk_lost)
 		note("WARNING: %llu samples are missing in the profile: they found no room, or the "
@@ -112,8 +112,8 @@ static void report_dump(const struct pmc_kgmon *profile)
 	     (unsigned long long)profile->pk_samples);
 }
 
-/* The names are read after the dump: reading them is work of the kernel's, too. */
-static int dump(const char *system)
+/* Reads the names after the dump, since reading them would be sampled, too. */
+static int profile_dump(const char *system)
 {
 	struct kernel_names names = { 0 };
 	struct pmc_kgmon profile;
@@ -132,12 +132,12 @@ static int dump(const char *system)
 	kernel_names_free(&names);
 	close(fd);
 	if (!code)
-		report_dump(&profile);
+		profile_report_dump(&profile);
 	return code;
 }
 
 /* Sampling stops from the dump to the reset, so that each sample is in one of the two profiles. */
-static int dump_and_reset(const char *system, bool running)
+static int profile_dump_and_reset(const char *system, bool running)
 {
 	sigset_t all, before;
 	int code = 0;
@@ -147,7 +147,7 @@ static int dump_and_reset(const char *system, bool running)
 	if (running && profile_ask(PMC_KGMON_STOP, NULL, "stop profiling") < 0)
 		code = EX_OSERR;
 	if (!code)
-		code = dump(system);
+		code = profile_dump(system);
 	if (!code && profile_ask(PMC_KGMON_RESET, NULL, "reset the kernel profile") < 0)
 		code = EX_OSERR;
 	if (running && profile_ask(PMC_KGMON_START, NULL, "go on profiling") < 0)
@@ -156,7 +156,7 @@ static int dump_and_reset(const char *system, bool running)
 	return code;
 }
 
-static int change(const struct kgmon_args *a, bool was_on)
+static int profile_control(const struct kgmon_args *a, bool was_on)
 {
 	bool start = a->start && !a->stop;
 	int code = 0;
@@ -164,9 +164,9 @@ static int change(const struct kgmon_args *a, bool was_on)
 	if (a->stop && profile_ask(PMC_KGMON_STOP, NULL, "stop profiling") < 0)
 		return EX_OSERR;
 	if (a->dump && a->reset)
-		code = dump_and_reset(a->system, was_on && !a->stop);
+		code = profile_dump_and_reset(a->system, was_on && !a->stop);
 	else if (a->dump)
-		code = dump(a->system);
+		code = profile_dump(a->system);
 	else if (a->reset && profile_ask(PMC_KGMON_RESET, NULL, "reset the kernel profile") < 0)
 		code = EX_OSERR;
 	if (!code && start && profile_ask(PMC_KGMON_START, NULL, "start profiling") < 0)
@@ -174,7 +174,7 @@ static int change(const struct kgmon_args *a, bool was_on)
 	return code;
 }
 
-static void show(const struct pmc_kgmon *profile)
+static void profile_show(const struct pmc_kgmon *profile)
 {
 	if (profile->pk_source == PMC_KGMON_CLOCK)
 		printf("source: the profiling clock, %u samples a second on each CPU\n",
@@ -187,7 +187,7 @@ static void show(const struct pmc_kgmon *profile)
 	       (unsigned long long)profile->pk_user, (unsigned long long)profile->pk_lost);
 }
 
-static int run(const struct kgmon_args *a)
+static int kgmon_run(const struct kgmon_args *a)
 {
 	bool changes = a->start || a->stop || a->dump || a->reset;
 	enum pmc_kgmon_op question = a->show ? PMC_KGMON_INFO : PMC_KGMON_STATE;
@@ -199,11 +199,11 @@ static int run(const struct kgmon_args *a)
 	if (profile_ask(question, &profile, "ask for the kernel profile") < 0)
 		return EX_OSERR;
 	if (changes)
-		code = change(a, profile.pk_on);
+		code = profile_control(a, profile.pk_on);
 	if (changes && profile_ask(question, &profile, "ask for the kernel profile") < 0)
 		return EX_OSERR;
 	if (!code && a->show)
-		show(&profile);
+		profile_show(&profile);
 	printf("kgmon: kernel profiling is %s.\n", profile.pk_on ? "running" : "off");
 	return code ? code : opt_flush_stdout();
 }
@@ -215,6 +215,6 @@ int main(int argc, char *argv[])
 	int code;
 
 	msg_open_standard();
-	code = parse(&args, argc, argv, &ended);
-	return code || ended ? code : run(&args);
+	code = kgmon_parse(&args, argc, argv, &ended);
+	return code || ended ? code : kgmon_run(&args);
 }

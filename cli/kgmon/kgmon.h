@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kgmon(8): kernel.c reads the kernel's names, symbols.c writes them for gprof(1), dump.c writes
- * the profile, kgmon.c does what the options ask.
+ * kgmon(8): controls and dumps the kernel's profile, which pmcbpfd keeps.
+ *
+ * kgmon.c reads the options and sends requests.  For a dump, kernel.c reads the kernel's names,
+ * dump.c writes gmon.out (layouts of cli/report/gmon.h), and symbols.c writes gmon.kernel, an ELF
+ * file with the names that gprof(1) needs.  Single-threaded.
  */
 #ifndef PMCBPF_CLI_KGMON_H
 #define PMCBPF_CLI_KGMON_H

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/pwrite.h"
 #include "kgmon.h"
 
 #define UNKNOWN "(no symbol)"
@@ -34,8 +35,8 @@ static void symbol_add(struct buf *symbols, uint64_t start, uint64_t size, uint3
 	buf_add(symbols, (const char *)&symbol, sizeof(symbol));
 }
 
-static void name_add(struct buf *symbols, struct buf *strings, const struct kernel_names *names,
-		     const struct kernel_name *e)
+static void strings_add(struct buf *symbols, struct buf *strings, const struct kernel_names *names,
+			const struct kernel_name *e)
 {
 	const char *name = names->text.data + e->name;
 
@@ -43,7 +44,7 @@ static void name_add(struct buf *symbols, struct buf *strings, const struct kern
 	buf_add(strings, name, strlen(name) + 1);
 }
 
-/* What is wanted, and where each of these ends: the next function, or nothing that is known. */
+/* The wanted names, each with its end: a symbol of the next function, or of an unknown one. */
 static void symbols_fill(const struct kernel_names *names, struct buf *symbols, struct buf *strings)
 {
 	const struct kernel_name *list = names->list;
@@ -58,28 +59,13 @@ static void symbols_fill(const struct kernel_names *names, struct buf *symbols, 
 		uint64_t next = i + 1 < names->n ? list[i + 1].start : end + 1;
 
 		if (list[i].wanted || (i ? list[i - 1].wanted : names->lowest != 0))
-			name_add(symbols, strings, names, &list[i]);
+			strings_add(symbols, strings, names, &list[i]);
 		if (list[i].wanted && end < next)
 			symbol_add(symbols, end, next - end, 1);
 	}
 }
 
-static int write_all(int fd, const void *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n < 0)
-			continue;
-		data = (const char *)data + n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
-static Elf64_Ehdr header(uint64_t sections_at)
+static Elf64_Ehdr header_fill(uint64_t sections_at)
 {
 	Elf64_Ehdr head = {
 		.e_type = ET_EXEC, .e_machine = MACHINE, .e_version = EV_CURRENT,
@@ -101,7 +87,7 @@ int symbols_write(const struct kernel_names *names, int fd)
 	Elf64_Shdr section[SECTIONS] = { 0 };
 	uint64_t low = (names->lowest ? names->lowest : names->list[0].start) & ~4095ull;
 	const struct kernel_name *last = &names->list[names->n - 1];
-	Elf64_Ehdr head = header(sizeof(Elf64_Ehdr));
+	Elf64_Ehdr head = header_fill(sizeof(Elf64_Ehdr));
 	int err;
 
 	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the header");
@@ -126,11 +112,14 @@ int symbols_write(const struct kernel_names *names, int fd)
 		.sh_offset = section[SECTION_STRINGS].sh_offset + section[SECTION_STRINGS].sh_size,
 		.sh_size = sizeof(section_names), .sh_addralign = 1,
 	};
-	err = symbols.failed || strings.failed ? -ENOMEM : write_all(fd, &head, sizeof(head));
-	err = err ?: write_all(fd, section, sizeof(section));
-	err = err ?: write_all(fd, symbols.data, symbols.len);
-	err = err ?: write_all(fd, strings.data, strings.len);
-	err = err ?: write_all(fd, section_names, sizeof(section_names));
+	err = symbols.failed || strings.failed ? -ENOMEM : pwrite_all(fd, &head, sizeof(head), 0);
+	err = err ?: pwrite_all(fd, section, sizeof(section), sizeof(head));
+	err = err ?: pwrite_all(fd, symbols.data, symbols.len,
+				section[SECTION_SYMBOLS].sh_offset);
+	err = err ?: pwrite_all(fd, strings.data, strings.len,
+				section[SECTION_STRINGS].sh_offset);
+	err = err ?: pwrite_all(fd, section_names, sizeof(section_names),
+				section[SECTION_NAMES].sh_offset);
 	buf_free(&symbols);
 	buf_free(&strings);
 	return err;

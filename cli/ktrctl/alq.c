@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "alq.h"
+#include "lib/base/pwrite.h"
 
-#define BATCH	 512u		/* entries, and bytes of what is copied unseen / 64 */
+#define BATCH	 512u		/* entries that are read at a time */
 #define PATIENCE 100		/* passes that an entry may stay half written */
 
 struct alq_ring {
@@ -20,34 +21,18 @@ struct alq_ring {
 
 /* --- the file ------------------------------------------------------------------------------- */
 
-static int put_at(const struct alq *alq, uint64_t offset, const void *data, size_t len)
-{
-	while (len) {
-		ssize_t done = pwrite(alq->fd, data, len, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done ? -errno : -EIO;
-		data = (const char *)data + done;
-		offset += (size_t)done;
-		len -= (size_t)done;
-	}
-	return 0;
-}
-
-static uint64_t stride_of(uint32_t entries)
+static uint64_t file_stride(uint32_t entries)
 {
 	return sizeof(struct ktr_ring) + (uint64_t)entries * KTR_ENTRY_SIZE;
 }
 
-static uint64_t ring_at(const struct alq *alq, uint32_t entries, uint32_t i)
+static uint64_t file_ring(const struct alq *alq, uint32_t entries, uint32_t i)
 {
-	return alq->head.hdrsize + i * stride_of(entries);
+	return alq->head.hdrsize + i * file_stride(entries);
 }
 
 /* Of a ring for so many, and one more: the oldest of a full ring may be about to be overwritten. */
-static uint32_t entries_for(uint64_t count)
+static uint32_t file_entries(uint64_t count)
 {
 	uint32_t entries = 1;
 
@@ -57,7 +42,7 @@ static uint32_t entries_for(uint64_t count)
 }
 
 /* The source's as it is now, with its formats; of a process that has ended, as it was first. */
-static int put_head(struct alq *alq)
+static int file_put_head(struct alq *alq)
 {
 	char *text = (char *)alq->batch;
 	struct ktr_region head;
@@ -70,46 +55,46 @@ static int put_head(struct alq *alq)
 		if (n > BATCH * KTR_ENTRY_SIZE)
 			n = BATCH * KTR_ENTRY_SIZE;
 		if (!alq->read(alq->source, at, text, n))
-			err = put_at(alq, at, text, n);
+			err = pwrite_all(alq->fd, text, n, at);
 	}
 	head = alq->head;
 	head.entries = alq->entries;
-	head.stride = stride_of(alq->entries);
-	return err ? err : put_at(alq, 0, &head, sizeof(head));
+	head.stride = file_stride(alq->entries);
+	return err ? err : pwrite_all(alq->fd, &head, sizeof(head), 0);
 }
 
 /* After the rings, on a page of its own. */
-static int put_files(const struct alq *alq)
+static int file_put_files(const struct alq *alq)
 {
-	uint64_t at = ring_at(alq, alq->entries, alq->head.ncpu);
+	uint64_t at = file_ring(alq, alq->entries, alq->head.ncpu);
 
 	if (!*alq->files)
 		return 0;
 	at = (at + KTR_REGION_PAGE - 1) / KTR_REGION_PAGE * KTR_REGION_PAGE;
-	return put_at(alq, at, alq->files, strlen(alq->files) + 1);
+	return pwrite_all(alq->fd, alq->files, strlen(alq->files) + 1, at);
 }
 
-static int put_ring(const struct alq *alq, uint32_t i)
+static int file_put_ring(const struct alq *alq, uint32_t i)
 {
 	const struct alq_ring *ring = &alq->rings[i];
 	struct ktr_ring head = { .head = ring->kept, .cpu = ring->cpu, .lost = ring->failed };
 
-	return put_at(alq, ring_at(alq, alq->entries, i), &head, sizeof(head));
+	return pwrite_all(alq->fd, &head, sizeof(head), file_ring(alq, alq->entries, i));
 }
 
 /* --- the source ----------------------------------------------------------------------------- */
 
-static uint64_t source_ring(const struct alq *alq, uint32_t i)
+static uint64_t source_ring_offset(const struct alq *alq, uint32_t i)
 {
 	return alq->head.hdrsize + i * alq->head.stride;
 }
 
-static int read_ring(const struct alq *alq, uint32_t i, struct ktr_ring *ring)
+static int source_read_ring(const struct alq *alq, uint32_t i, struct ktr_ring *ring)
 {
-	return alq->read(alq->source, source_ring(alq, i), ring, sizeof(*ring));
+	return alq->read(alq->source, source_ring_offset(alq, i), ring, sizeof(*ring));
 }
 
-static void fail_until(struct alq *alq, struct alq_ring *ring, uint64_t next)
+static void alq_fail_until(struct alq *alq, struct alq_ring *ring, uint64_t next)
 {
 	alq->failed += next - ring->next;
 	ring->failed += next - ring->next;
@@ -118,11 +103,11 @@ static void fail_until(struct alq *alq, struct alq_ring *ring, uint64_t next)
 }
 
 /*
- * Moves those of `count` entries from ring->next on that are whole to the beginning of the batch;
- * `head` is what the ring's was after they were copied.  False: the next one is being written.
+ * Moves the complete ones of `count` entries from ring->next on to the beginning of the batch;
+ * `head`: the ring's head after they were copied.  False: the next one is being written.
  */
-static bool keep_whole(struct alq *alq, struct alq_ring *ring, uint32_t count, uint64_t head,
-		       uint32_t *kept)
+static bool entries_keep_whole(struct alq *alq, struct alq_ring *ring, uint32_t count,
+			       uint64_t head, uint32_t *kept)
 {
 	uint32_t entries = alq->head.entries;
 
@@ -144,27 +129,27 @@ static bool keep_whole(struct alq *alq, struct alq_ring *ring, uint32_t count, u
 			ring->waited++;
 			return false;
 		}
-		fail_until(alq, ring, ring->next + 1);
+		alq_fail_until(alq, ring, ring->next + 1);
 	}
 	return true;
 }
 
-static int append(struct alq *alq, uint32_t i, uint32_t count)
+static int entries_append(struct alq *alq, uint32_t i, uint32_t count)
 {
 	struct alq_ring *ring = &alq->rings[i];
-	uint64_t at = ring_at(alq, alq->entries, i) + sizeof(struct ktr_ring) +
+	uint64_t at = file_ring(alq, alq->entries, i) + sizeof(struct ktr_ring) +
 		      ring->kept * KTR_ENTRY_SIZE;
-	int err = put_at(alq, at, alq->batch, (size_t)count * KTR_ENTRY_SIZE);
+	int err = pwrite_all(alq->fd, alq->batch, (size_t)count * KTR_ENTRY_SIZE, at);
 
 	if (err)
 		return err;
 	ring->kept += count;
 	alq->kept += count;
-	return put_ring(alq, i);
+	return file_put_ring(alq, i);
 }
 
-/* One piece of a ring that does not wrap.  1: there is no more to be had now. */
-static int drain_piece(struct alq *alq, uint32_t i, uint64_t head)
+/* One piece of a ring that does not wrap.  1: there are no more entries now. */
+static int ring_drain_piece(struct alq *alq, uint32_t i, uint64_t head)
 {
 	struct alq_ring *ring = &alq->rings[i];
 	uint32_t slot, kept, entries = alq->head.entries;
@@ -178,29 +163,30 @@ static int drain_piece(struct alq *alq, uint32_t i, uint64_t head)
 	if (room == 0)
 		return -ENOBUFS;
 	if (count > entries)
-		fail_until(alq, ring, head - entries);
+		alq_fail_until(alq, ring, head - entries);
 	slot = (uint32_t)ring->next & (entries - 1);
 	count = head - ring->next;
 	count = count < BATCH ? count : BATCH;
 	count = count < room ? count : room;
 	count = count < entries - slot ? count : entries - slot;
 	err = alq->read(alq->source,
-			source_ring(alq, i) + sizeof(after) + (uint64_t)slot * KTR_ENTRY_SIZE,
+			source_ring_offset(alq, i) + sizeof(after) +
+				(uint64_t)slot * KTR_ENTRY_SIZE,
 			alq->batch, count * KTR_ENTRY_SIZE);
 	if (!err)
-		err = read_ring(alq, i, &after);
+		err = source_read_ring(alq, i, &after);
 	if (err)
 		return err;
-	all = keep_whole(alq, ring, (uint32_t)count, after.head, &kept);
-	err = append(alq, i, kept);
+	all = entries_keep_whole(alq, ring, (uint32_t)count, after.head, &kept);
+	err = entries_append(alq, i, kept);
 	return err ? err : !all;
 }
 
-static int drain_ring(struct alq *alq, uint32_t i, int *more)
+static int ring_drain(struct alq *alq, uint32_t i, int *more)
 {
 	struct alq_ring *ring = &alq->rings[i];
 	struct ktr_ring head;
-	int err = read_ring(alq, i, &head);
+	int err = source_read_ring(alq, i, &head);
 
 	if (err)
 		return err;
@@ -209,7 +195,7 @@ static int drain_ring(struct alq *alq, uint32_t i, int *more)
 	if (head.head - ring->next > alq->head.entries / 4)
 		*more = 1;
 	while (!err && ring->next < head.head)
-		err = drain_piece(alq, i, head.head);
+		err = ring_drain_piece(alq, i, head.head);
 	return err < 0 ? err : 0;
 }
 
@@ -220,7 +206,7 @@ int alq_begin(struct alq *alq)
 	int err;
 
 	alq->kept = alq->failed = 0;
-	alq->entries = entries_for(alq->max / KTR_ENTRY_SIZE);
+	alq->entries = file_entries(alq->max / KTR_ENTRY_SIZE);
 	alq->rings = calloc(alq->head.ncpu, sizeof(*alq->rings));
 	alq->batch = malloc(BATCH * sizeof(*alq->batch));
 	if (!alq->rings || !alq->batch)
@@ -228,17 +214,17 @@ int alq_begin(struct alq *alq)
 	for (uint32_t i = 0; i < alq->head.ncpu; i++) {
 		struct ktr_ring ring;
 
-		err = read_ring(alq, i, &ring);
+		err = source_read_ring(alq, i, &ring);
 		alq->rings[i] = (struct alq_ring){ .next = ring.head, .cpu = ring.cpu };
 		if (!err)
-			err = put_ring(alq, i);
+			err = file_put_ring(alq, i);
 		if (err)
 			return err;
 	}
-	if (ftruncate(alq->fd, (off_t)ring_at(alq, alq->entries, alq->head.ncpu)))
+	if (ftruncate(alq->fd, (off_t)file_ring(alq, alq->entries, alq->head.ncpu)))
 		return -errno;
-	err = put_files(alq);
-	return err ? err : put_head(alq);
+	err = file_put_files(alq);
+	return err ? err : file_put_head(alq);
 }
 
 int alq_pass(struct alq *alq, int *more)
@@ -247,7 +233,7 @@ int alq_pass(struct alq *alq, int *more)
 
 	*more = 0;
 	for (uint32_t i = 0; i < alq->head.ncpu && !err; i++)
-		err = drain_ring(alq, i, more);
+		err = ring_drain(alq, i, more);
 	return err;
 }
 
@@ -258,22 +244,22 @@ uint64_t alq_written(const struct alq *alq)
 	for (uint32_t i = 0; i < alq->head.ncpu; i++) {
 		struct ktr_ring ring;
 
-		if (!read_ring(alq, i, &ring))
+		if (!source_read_ring(alq, i, &ring))
 			written += ring.head;
 	}
 	return written;
 }
 
-/* To where it is in a file of rings of `entries`: never behind where it is now. */
-static int move_ring(struct alq *alq, uint32_t i, uint32_t entries)
+/* Moves a ring to its position in a file of rings of `entries`, never behind the old position. */
+static int file_move_ring(struct alq *alq, uint32_t i, uint32_t entries)
 {
-	uint64_t from = ring_at(alq, alq->entries, i), to = ring_at(alq, entries, i);
-	uint64_t left = stride_of((uint32_t)alq->rings[i].kept);
+	uint64_t from = file_ring(alq, alq->entries, i), to = file_ring(alq, entries, i);
+	uint64_t left = file_stride((uint32_t)alq->rings[i].kept);
 
 	while (left && from != to) {
 		size_t n = left < BATCH * KTR_ENTRY_SIZE ? left : BATCH * KTR_ENTRY_SIZE;
 		ssize_t got = pread(alq->fd, alq->batch, n, (off_t)from);
-		int err = got == (ssize_t)n ? put_at(alq, to, alq->batch, n) : -EIO;
+		int err = got == (ssize_t)n ? pwrite_all(alq->fd, alq->batch, n, to) : -EIO;
 
 		if (err)
 			return err;
@@ -294,21 +280,21 @@ int alq_end(struct alq *alq)
 	for (uint32_t i = 0; i < alq->head.ncpu; i++)
 		if (alq->rings[i].kept > most)
 			most = alq->rings[i].kept;
-	entries = entries_for(most);
+	entries = file_entries(most);
 	/* No region while rings move. */
-	err = put_at(alq, 0, none, sizeof(none));
+	err = pwrite_all(alq->fd, none, sizeof(none), 0);
 	for (uint32_t i = 0; i < alq->head.ncpu && !err; i++)
-		err = move_ring(alq, i, entries);
+		err = file_move_ring(alq, i, entries);
 	if (err)
 		return err;
 	alq->entries = entries;
-	if (ftruncate(alq->fd, (off_t)ring_at(alq, entries, alq->head.ncpu)))
+	if (ftruncate(alq->fd, (off_t)file_ring(alq, entries, alq->head.ncpu)))
 		return -errno;
 	for (uint32_t i = 0; i < alq->head.ncpu && !err; i++)
-		err = put_ring(alq, i);
+		err = file_put_ring(alq, i);
 	if (!err)
-		err = put_files(alq);
-	return err ? err : put_head(alq);
+		err = file_put_files(alq);
+	return err ? err : file_put_head(alq);
 }
 
 void alq_free(struct alq *alq)

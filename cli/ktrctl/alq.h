@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A drainer of trace rings: what is written to them is appended to a file while they go on, so that
- * a trace may be longer than they are.  The file is a region itself: sparse while it grows, each
- * ring with room for everything, and cut to what is there at the end.  Entries are numbered anew,
- * because those that were overwritten before they were read are missing.
+ * Drains trace rings into a file while they are written, so that a trace may be longer than the
+ * rings.  The file is a region itself, sparse while it grows: each ring has room for everything,
+ * and at the end the rings are moved together.  Entries are numbered anew, because entries that
+ * were overwritten before they were read are missing.
  */
 #ifndef PMCBPF_CLI_ALQ_H
 #define PMCBPF_CLI_ALQ_H
@@ -22,7 +22,7 @@ struct alq {
 	struct ktr_region head;	/* of the source, checked */
 	int fd;			/* of a new file */
 	uint64_t max;		/* bytes of entries */
-	const char *files;	/* mappings of the process, "" none; may change any time */
+	const char *files;	/* mappings of the process, "": none; may change between calls */
 
 	/* alq.c's */
 	struct alq_ring *rings;
@@ -31,10 +31,10 @@ struct alq {
 	uint32_t entries;	/* of the file's rings */
 };
 
-/* From now on; a file of empty rings is there then.  0 or -errno; alq_free() in any case. */
+/* Begins with entries from now on; writes empty rings.  0 or -errno; alq_free() in any case. */
 int alq_begin(struct alq *alq);
 
-/* All that has been written since, *more if it was much.  0; -ENOBUFS: `max` is reached; -errno. */
+/* Appends new entries; *more: many were new.  0; -ENOBUFS: `max` is reached; or -errno. */
 int alq_pass(struct alq *alq, int *more);
 
 /* Entries ever written to the source's rings. */

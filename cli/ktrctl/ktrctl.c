@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ktrctl(8): lists what writes trace rings, and controls it; see ktrctl.h. */
+/* ktrctl(8): the command line; see ktrctl.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const struct opt options[] = {
 
 typedef int run(const struct ktrctl *ctl);
 
-static const struct command {
+static const struct ktrctl_command {
 	const char *name, *args;
 	int min, max;		/* arguments */
 	run *kernel, *process;	/* NULL: it is not for those */
@@ -58,7 +58,7 @@ int put_buf(struct buf *out, int code)
 	return code;
 }
 
-int parse_number(const char *text, uint64_t max, uint64_t *number)
+int parse_limit(const char *text, uint64_t max, uint64_t *number)
 {
 	char *end;
 
@@ -90,7 +90,7 @@ int put_classes(uint32_t mask)
 	return put_buf(&out, 0);
 }
 
-static void show_usage(FILE *file)
+static void ktrctl_usage(FILE *file)
 {
 	fputs("Usage: ktrctl [-p PID] [--json] [COMMAND]\n", file);
 	for (size_t i = 0; i < NCOMMANDS; i++) {
@@ -102,20 +102,20 @@ static void show_usage(FILE *file)
 	fputs("       debug.ktr.NAME[=VALUE]  as sysctl(8) on FreeBSD\n", file);
 }
 
-static int wrong(void)
+static int ktrctl_wrong(void)
 {
 	fputs("Usage: ktrctl [-p PID] [--json] [COMMAND]; ktrctl --help lists the commands\n",
 	      stderr);
 	return EX_USAGE;
 }
 
-static int parse_option(struct ktrctl *ctl, int letter, const char *arg, bool *ended)
+static int ktrctl_option(struct ktrctl *ctl, int letter, const char *arg, bool *ended)
 {
 	uint64_t number;
 
 	switch (letter) {
 	case 'p':
-		if (parse_number(arg, INT32_MAX, &number))
+		if (parse_limit(arg, INT32_MAX, &number))
 			return fail(EX_DATAERR, "\"%s\" is no process id", arg);
 		ctl->pid = (pid_t)number;
 		return 0;
@@ -124,7 +124,7 @@ static int parse_option(struct ktrctl *ctl, int letter, const char *arg, bool *e
 			return fail(EX_DATAERR, "\"%s\" is no time in seconds", arg);
 		return 0;
 	case OPT_MAX_BYTES:
-		if (parse_number(arg, 1ull << 40, &ctl->max) || ctl->max < KTR_ENTRY_SIZE)
+		if (parse_limit(arg, 1ull << 40, &ctl->max) || ctl->max < KTR_ENTRY_SIZE)
 			return fail(EX_DATAERR, "\"%s\" is no size from 64 bytes to 1 TB", arg);
 		return 0;
 	case OPT_JSON:
@@ -132,16 +132,16 @@ static int parse_option(struct ktrctl *ctl, int letter, const char *arg, bool *e
 		return 0;
 	case OPT_HELP:
 		*ended = true;
-		return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+		return opt_show_help(ktrctl_usage, options, NOPTIONS, sizeof(options[0]));
 	case OPT_VERSION:
 		*ended = true;
 		return opt_version("ktrctl");
 	default:
-		return wrong();
+		return ktrctl_wrong();
 	}
 }
 
-static const struct command *find_command(const char *name)
+static const struct ktrctl_command *command_find(const char *name)
 {
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		if (!strcmp(commands[i].name, name))
@@ -149,9 +149,9 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-static int run_command(const struct ktrctl *ctl)
+static int command_run(const struct ktrctl *ctl)
 {
-	const struct command *command = find_command(ctl->command);
+	const struct ktrctl_command *command = command_find(ctl->command);
 	bool is_alq = command && command->kernel == alq;
 
 	if (!command && is_sysctl(ctl->command))
@@ -184,7 +184,7 @@ int main(int argc, char *argv[])
 	/* Options may follow the command, which is not another program's. */
 	memmove(scan.letters, scan.letters + 1, strlen(scan.letters));
 	while (!code && !ended && (letter = opt_next(&scan, argc, argv)) != -1)
-		code = parse_option(&ctl, letter, optarg, &ended);
+		code = ktrctl_option(&ctl, letter, optarg, &ended);
 	if (code || ended)
 		return code;
 	if (optind < argc) {
@@ -192,5 +192,5 @@ int main(int argc, char *argv[])
 		ctl.args = argv + optind + 1;
 		ctl.nargs = argc - optind - 1;
 	}
-	return run_command(&ctl);
+	return command_run(&ctl);
 }

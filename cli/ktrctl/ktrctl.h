@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ktrctl: control of trace rings, the kernel's and processes'.  Functions that return int return 0
- * or the exit code, and have printed their line when it is not 0.
+ * ktrctl(8): control of trace rings, of the kernel and of processes.
+ *
+ * ktrctl.c reads the command line and calls one function for each command.  The kernel's rings
+ * belong to pmcbpfd: kern.c sends it requests.  A process is controlled directly: process.c writes
+ * the mask in its memory, through cli/trace/trace.h.  Without -p a command is for the kernel.
+ * Single-threaded.  Functions that return int return 0 or the exit code; a line was printed if it
+ * is not 0.
  */
 #ifndef PMCBPF_CLI_KTRCTL_H
 #define PMCBPF_CLI_KTRCTL_H
@@ -13,7 +18,7 @@
 #include <pmc.h>
 
 #include "lib/base/ktrmask.h"
-#include "cli/trace/ktrproc.h"
+#include "cli/trace/trace.h"
 
 struct ktrctl {
 	const char *command;
@@ -27,15 +32,15 @@ struct ktrctl {
 
 /* ktrctl.c */
 int put_buf(struct buf *out, int code);
-int parse_number(const char *text, uint64_t max, uint64_t *number);	/* 1 … max; 0 or -EINVAL */
+int parse_limit(const char *text, uint64_t max, uint64_t *number);	/* 1 … max; 0 or -EINVAL */
 int parse_classes(const char *text, uint32_t *mask);
 int put_classes(uint32_t mask);
 
-/* ktrctl_list.c: needs no daemon. */
+/* list.c: needs no daemon. */
 int list_producers(const struct ktrctl *ctl);
 int list_classes(const struct ktrctl *ctl);
 
-/* ktrctl_kern.c: the kernel's rings, which are pmcbpfd's. */
+/* kern.c: the kernel's rings, which are pmcbpfd's. */
 int kern_connect(void);
 int kern_info(struct pmc_ktr *info);
 int kern_get(const char *tunable, struct pmc_tunable *value);
@@ -52,25 +57,25 @@ int kern_clear(const struct ktrctl *ctl);
 int kern_mark(const struct ktrctl *ctl);
 int kern_stop(const struct ktrctl *ctl);
 
-/* ktrctl_proc.c: a process's. */
+/* process.c: a process's. */
 int proc_fail(pid_t pid, int err, const char *fault);
-int proc_open(struct ktrproc *proc, pid_t pid);
-int proc_get_mask(const struct ktrproc *proc, uint32_t *mask, uint32_t *saved);
-int proc_set_mask(struct ktrproc *proc, uint32_t mask);
+int proc_open(struct tracee *proc, pid_t pid);
+int proc_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved);
+int proc_set_mask(struct tracee *proc, uint32_t mask);
 int proc_mask(const struct ktrctl *ctl);
 int proc_compile(const struct ktrctl *ctl);
 int proc_entries(const struct ktrctl *ctl);
 int proc_freeze(const struct ktrctl *ctl);
 int proc_thaw(const struct ktrctl *ctl);
 
-/* One line if tracing these classes shows less than it says. */
+/* A warning if these classes cannot all be traced. */
 void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel);
 
-/* ktrctl_sysctl.c: debug.ktr.NAME[=VALUE] as FreeBSD has them. */
+/* sysctl.c: debug.ktr.NAME[=VALUE] as FreeBSD has them. */
 bool is_sysctl(const char *word);
 int sysctl_run(const struct ktrctl *ctl);
 
-/* ktrctl_alq.c, ktrctl_test.c */
+/* alq_command.c, test.c */
 int alq(const struct ktrctl *ctl);
 int self_test(const struct ktrctl *ctl);
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pctr(1): CPUs and their events, function words as text and back, and what it does. */
+/*
+ * pctr(1): reads and sets the counters of pctr(4).
+ *
+ * The pure part knows CPUs and their events: amd.c, core2.c, p6.c and arch.c have the tables of
+ * events, model.c chooses one by CPUID, word.c turns function words into text and back.  args.c
+ * parses the command line, device.c uses the device through libpctr.  Single-threaded.
+ */
 #ifndef PMCBPF_CLI_PCTR_H
 #define PMCBPF_CLI_PCTR_H
 
@@ -37,11 +43,11 @@ struct pctr_model {
 	const char *usage;
 	unsigned int counters;
 	bool named;		/* a reading names the event */
-	bool complete;		/* what the table lacks does not exist */
+	bool complete;		/* the table has all events there are */
 	const struct pctr_table *table;
 };
 
-/* The model of a CPU: its vendor and signature as CPUID tells them; "ARM". */
+/* The model of a CPU, by vendor and signature of CPUID; for ARM, vendor "ARM". */
 const struct pctr_model *pctr_model(const char *vendor, uint32_t id);
 
 /* The event of a function word, NULL if there is no name for it. */
@@ -50,7 +56,7 @@ const struct pctr_event *pctr_event_find(const struct pctr_model *model, uint32_
 /* As `pctr -l` has it. */
 void pctr_event_put(struct buf *out, const struct pctr_event *event);
 
-/* What options say of a function: bits of PCTR_U … and PCTR_UM_…, whatever was given. */
+/* The options for a function word, as given: bits of PCTR_U … and PCTR_UM_…. */
 struct pctr_choice {
 	uint32_t event, unit, threshold;
 	uint32_t flags;		/* PCTR_U, _K, _E, _I */
@@ -61,20 +67,20 @@ struct pctr_choice {
 /* The word, 0 for event 0 alone.  -ENOENT: no such event; -EINVAL: it needs a unit mask. */
 int pctr_word(const struct pctr_model *model, const struct pctr_choice *choice, uint32_t *function);
 
-/* What a reading shows of a word, between its brackets. */
+/* Appends the text of a word in a reading, between its brackets. */
 void pctr_word_put(struct buf *out, const struct pctr_model *model, uint32_t function);
 
-/* A whole reading; so many counters of it. */
+/* Appends a whole reading, with so many counters. */
 void pctr_reading_put(struct buf *out, const struct pctr_model *model, const struct pctrst *state,
 		      unsigned int counters);
 
-/* Of what the model has, and those beyond that are set. */
+/* The model's counters, and those beyond that are set. */
 unsigned int pctr_counters(const struct pctr_model *model, const struct pctrst *state);
 
 /* Hexadecimal, 0 to ff.  0 or -EINVAL. */
 int pctr_byte(const char *text, uint32_t *value);
 
-/* --- what the command line asks for ---------------------------------------------------------- */
+/* --- the command line ------------------------------------------------------------------------ */
 
 #define FAILED 1	/* OpenBSD's program knows no other status */
 
@@ -89,7 +95,7 @@ struct pctr {
 /* 0, or an exit code with its line printed; *ended: that was all (--help). */
 int pctr_parse(struct pctr *pctr, int argc, char *argv[], bool *ended);
 
-/* Each returns an exit code, the line printed. */
+/* Each returns an exit code, and has printed its line. */
 int pctr_list(const struct pctr_model *model);
 int pctr_set(const struct pctr *pctr);
 int pctr_show(const struct pctr *pctr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ELF file whose code is shown: its build id, and bytes by address.  It may be anybody's. */
+/* The ELF file with the code: its build id, and bytes by address.  The file is untrusted. */
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,16 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 
 #define UNFIT "Impossible to read the binary file \"%s\": "
 
-static int open_file(struct binary *b)
+static int binary_open_file(struct binary *b)
 {
 	struct stat st;
 
-	/* A FIFO or a device would be waited for. */
+	/* Opening a FIFO or a device may block. */
 	b->fd = open(b->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (b->fd < 0 || fstat(b->fd, &st) != 0)
 		return fail_errno(EXIT_FAILURE, "Impossible to locate the binary file \"%s\"",
@@ -33,18 +33,18 @@ static int open_file(struct binary *b)
 	return 0;
 }
 
-static int add_segment(struct binary *b, uint64_t offset, uint64_t address, uint64_t size)
+static int binary_add_segment(struct binary *b, uint64_t offset, uint64_t address, uint64_t size)
 {
-	struct segment *s = reallocarray(b->segments, b->nsegments + 1, sizeof(*s));
+	struct code_segment *s = reallocarray(b->segments, b->nsegments + 1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
 	b->segments = s;
-	s[b->nsegments++] = (struct segment){ offset, address, size };
+	s[b->nsegments++] = (struct code_segment){ offset, address, size };
 	return 0;
 }
 
-static int read_segments(struct binary *b)
+static int binary_read_segments(struct binary *b)
 {
 	size_t n = 0;
 	int err = 0;
@@ -55,12 +55,12 @@ static int read_segments(struct binary *b)
 		GElf_Phdr p;
 
 		if (gelf_getphdr(b->elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_flags & PF_X)
-			err = add_segment(b, p.p_offset, p.p_vaddr, p.p_filesz);
+			err = binary_add_segment(b, p.p_offset, p.p_vaddr, p.p_filesz);
 	}
 	return err;
 }
 
-static void find_id(struct binary *b)
+static void binary_read_id(struct binary *b)
 {
 	const void *id;
 	ssize_t len = dwelf_elf_gnu_build_id(b->elf, &id);
@@ -71,7 +71,7 @@ static void find_id(struct binary *b)
 	b->idlen = (uint8_t)len;
 }
 
-static bool is_kernel(Elf *elf)
+static bool binary_is_kernel(Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -96,7 +96,7 @@ int binary_open(struct binary *b, const char *name)
 	int code;
 
 	*b = (struct binary){ .name = name, .fd = -1 };
-	code = open_file(b);
+	code = binary_open_file(b);
 	if (code)
 		return code;
 	elf_version(EV_CURRENT);
@@ -107,12 +107,12 @@ int binary_open(struct binary *b, const char *name)
 		return fail(EXIT_FAILURE, UNFIT "it is not linked, so its addresses are not those "
 			    "of the log (a kernel module?)", name);
 	b->machine = head.e_machine;
-	if (read_segments(b) != 0)
+	if (binary_read_segments(b) != 0)
 		return fail(EXIT_FAILURE, UNFIT "no memory", name);
 	if (!b->nsegments)
 		return fail(EXIT_FAILURE, UNFIT "it has no code (only debug information?)", name);
-	find_id(b);
-	b->kernel = is_kernel(b->elf);
+	binary_read_id(b);
+	b->kernel = binary_is_kernel(b->elf);
 	return 0;
 }
 
@@ -132,7 +132,7 @@ const uint8_t *binary_code(const struct binary *b, uint64_t address, size_t *len
 	const char *file = elf_rawfile(b->elf, &size);
 
 	for (size_t i = 0; file && i < b->nsegments; i++) {
-		const struct segment *s = &b->segments[i];
+		const struct code_segment *s = &b->segments[i];
 		uint64_t at = address - s->address, left;
 
 		if (address < s->address || at >= s->size || s->offset >= size ||

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Instructions as text, by Capstone where it was there when this was built.  A line looks as
- * objdump's do, so that what reads those reads these.
+ * objdump's do, for tools that read those.
  */
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 
 #if __has_include(<capstone/capstone.h>) && !defined(NO_CAPSTONE)
 #include <capstone/capstone.h>
@@ -32,7 +32,7 @@ static const struct machine {
 	{ EM_AARCH64, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN },
 };
 
-static const struct machine *machine_of(const struct binary *b)
+static const struct machine *disasm_machine(const struct binary *b)
 {
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
 		if (machines[i].number == b->machine)
@@ -43,7 +43,7 @@ static const struct machine *machine_of(const struct binary *b)
 
 struct disasm *disasm_open(const struct binary *b, disasm_name name, void *arg, const char **why)
 {
-	const struct machine *machine = machine_of(b);
+	const struct machine *machine = disasm_machine(b);
 	struct disasm *d;
 
 	*why = "its instructions are neither x86's nor arm64's";
@@ -79,8 +79,8 @@ void disasm_close(struct disasm *d)
 	free(d);
 }
 
-/* Where a jump or a call goes, if the instruction says so: the last operand of either machine. */
-static bool target(const struct disasm *d, uint64_t *address)
+/* The target of a jump or call, if it is an operand: the last one on both machines. */
+static bool disasm_target(const struct disasm *d, uint64_t *address)
 {
 	const cs_detail *detail = d->insn->detail;
 
@@ -101,7 +101,7 @@ static bool target(const struct disasm *d, uint64_t *address)
 	return true;
 }
 
-static void put_head(struct buf *out, uint64_t address, const uint8_t *code, size_t len)
+static void disasm_put_head(struct buf *out, uint64_t address, const uint8_t *code, size_t len)
 {
 	buf_printf(out, "%8" PRIx64 ":\t", address);
 	for (size_t i = 0; i < len; i++)
@@ -118,15 +118,15 @@ size_t disasm_step(struct disasm *d, const uint8_t *code, size_t len, uint64_t a
 	uint64_t next = address, to;
 
 	if (!cs_disasm_iter(d->handle, &rest, &left, &next, d->insn)) {
-		put_head(out, address, code, 1);
+		disasm_put_head(out, address, code, 1);
 		buf_printf(out, "\t.byte 0x%02x", code[0]);
 		buf_add(out, "", 1);
 		return 1;
 	}
-	put_head(out, address, d->insn->bytes, d->insn->size);
+	disasm_put_head(out, address, d->insn->bytes, d->insn->size);
 	buf_printf(out, "\t%s%s%s", d->insn->mnemonic, *d->insn->op_str ? " " : "",
 		   d->insn->op_str);
-	if (target(d, &to))
+	if (disasm_target(d, &to))
 		d->name(d->arg, to, out);
 	buf_add(out, "", 1);
 	return d->insn->size;
@@ -147,6 +147,6 @@ void disasm_close(struct disasm *d)
 size_t disasm_step(struct disasm *d, const uint8_t *code, size_t len, uint64_t address,
 		   struct buf *out)
 {
-	return 1;	/* nobody has a struct disasm */
+	return 1;	/* never called: there is no struct disasm */
 }
 #endif

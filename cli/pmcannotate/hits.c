@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which samples of a log lie in the binary, and in which of its functions. */
+/* The samples of a log that lie in the binary, by function. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 
 #define LOOSE_GAP  64u	/* bytes between two hits of code that no symbol bounds */
 #define LOOSE_TAIL 16u	/* shown behind the last one */
-#define SIZE_MAX_GUESS 512u	/* bytes of a function that tells no size, behind its last hit */
+#define SIZE_MAX_GUESS 512u	/* bytes of a function without size, behind its last hit */
 
-static int no_memory(void)
+static int hits_no_memory(void)
 {
 	return fail(EXIT_FAILURE, "Impossible to generate an analysis: no memory");
 }
@@ -21,7 +21,7 @@ static int no_memory(void)
 
 enum match { MATCH_NONE, MATCH_OTHER, MATCH_NAME, MATCH_ID };
 
-static enum match match(const struct image *image, const struct binary *b)
+static enum match image_match(const struct image *image, const struct binary *b)
 {
 	bool named = strcmp(image->name, path_name(b->path)) == 0;
 
@@ -34,12 +34,12 @@ static enum match match(const struct image *image, const struct binary *b)
 	return image->idlen ? MATCH_OTHER : MATCH_NAME;
 }
 
-static const char *id_text(const uint8_t *id, size_t len, char room[static IMAGE_ID_TEXT])
+static const char *image_id(const uint8_t *id, size_t len, char room[static IMAGE_ID_TEXT])
 {
 	return len ? hex_text(id, len, room) : "none";
 }
 
-/* What the samples in an image say of the binary. */
+/* Whether the samples of an image belong to the binary. */
 struct verdict {
 	enum match best;
 	const struct image *image;	/* of that */
@@ -47,12 +47,12 @@ struct verdict {
 	const struct image *busiest;	/* of all */
 };
 
-static const struct place *place_of(const struct profile *p, const struct tally *t)
+static const struct place *hits_place(const struct profile *p, const struct tally *t)
 {
 	return &p->places[p->stacks[t->stack].place];
 }
 
-static int judge(const struct profile *p, const struct binary *b, struct verdict *v)
+static int image_judge(const struct profile *p, const struct binary *b, struct verdict *v)
 {
 	uint64_t *samples, most = 0;
 	size_t n = 0;
@@ -61,16 +61,16 @@ static int judge(const struct profile *p, const struct binary *b, struct verdict
 		n++;
 	samples = calloc(n + 1, sizeof(*samples));
 	if (!samples)
-		return no_memory();
+		return hits_no_memory();
 	for (size_t i = 0; i < p->ntallies; i++) {
-		const struct image *image = place_of(p, &p->tallies[i])->image;
+		const struct image *image = hits_place(p, &p->tallies[i])->image;
 
 		if (image && image->number < n)
 			samples[image->number] += p->tallies[i].samples;
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct image *image = symbols_each(p->symbols, i);
-		enum match m = samples[i] ? match(image, b) : MATCH_NONE;
+		enum match m = samples[i] ? image_match(image, b) : MATCH_NONE;
 
 		if (m == MATCH_OTHER)
 			v->other += samples[i];
@@ -87,16 +87,17 @@ static int judge(const struct profile *p, const struct binary *b, struct verdict
 	return 0;
 }
 
-static int refuse(const struct verdict *v, const struct binary *b)
+static int image_refuse(const struct verdict *v, const struct binary *b)
 {
 	char theirs[IMAGE_ID_TEXT], ours[IMAGE_ID_TEXT];
 
 	if (v->best == MATCH_OTHER)
-		return fail(EXIT_FAILURE, "Impossible to generate an analysis: the log is of "
+		return fail(EXIT_FAILURE,
+			    "Impossible to generate an analysis: the log is of "
 			    "another build of \"%s\" (build id %s) than \"%s\" (%s): give that "
-			    "one, or --force", v->image->path,
-			    id_text(v->image->id, v->image->idlen, theirs), b->name,
-			    id_text(b->id, b->idlen, ours));
+			    "one, or --force",
+			    v->image->path, image_id(v->image->id, v->image->idlen, theirs),
+			    b->name, image_id(b->id, b->idlen, ours));
 	if (v->busiest)
 		return fail(EXIT_FAILURE, "Impossible to generate an analysis: no sample lies in "
 			    "\"%s\"; most lie in \"%s\"", b->name, v->busiest->path);
@@ -104,14 +105,15 @@ static int refuse(const struct verdict *v, const struct binary *b)
 		    "in a known file");
 }
 
-static int accept(const struct profile *p, const struct binary *b, bool force, struct verdict *v)
+static int image_accept(const struct profile *p, const struct binary *b, bool force,
+			struct verdict *v)
 {
-	int code = judge(p, b, v);
+	int code = image_judge(p, b, v);
 
 	if (code)
 		return code;
 	if (v->best == MATCH_NONE || (v->best == MATCH_OTHER && !force))
-		return refuse(v, b);
+		return image_refuse(v, b);
 	if (v->best == MATCH_OTHER)
 		note("WARNING: the log is of another build of \"%s\": what follows may be wrong",
 		     v->image->path);
@@ -127,7 +129,7 @@ static int accept(const struct profile *p, const struct binary *b, bool force, s
 /* --- events --------------------------------------------------------------------------------- */
 
 /* The column of each event, PMCs of one being one; UINT32_MAX: it is not asked for. */
-static uint32_t *columns_of(struct hits *h, const struct profile *p, const char *event)
+static uint32_t *hits_columns(struct hits *h, const struct profile *p, const char *event)
 {
 	uint32_t *columns = calloc(p->nevents + 1, sizeof(*columns));
 	const char **names = calloc(p->nevents + 1, sizeof(*names));
@@ -164,32 +166,32 @@ struct sample {
 	uint32_t column;
 };
 
-static int by_offset(const void *a, const void *b)
+static int hit_order(const void *a, const void *b)
 {
 	const struct sample *x = a, *y = b;
 
 	return x->offset == y->offset ? 0 : x->offset < y->offset ? -1 : 1;
 }
 
-static size_t pick(const struct profile *p, const struct binary *b, enum match wanted,
-		   const uint32_t *columns, struct sample *list)
+static size_t hits_pick(const struct profile *p, const struct binary *b, enum match wanted,
+			const uint32_t *columns, struct sample *list)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->ntallies; i++) {
 		const struct tally *t = &p->tallies[i];
-		const struct place *place = place_of(p, t);
+		const struct place *place = hits_place(p, t);
 
 		if (t->samples && columns[t->event] != UINT32_MAX && place->image &&
-		    match(place->image, b) == wanted)
+		    image_match(place->image, b) == wanted)
 			list[n++] = (struct sample){ place->offset, t->samples, columns[t->event] };
 	}
 	if (n)
-		qsort(list, n, sizeof(*list), by_offset);
+		qsort(list, n, sizeof(*list), hit_order);
 	return n;
 }
 
-static int merge(struct hits *h, const struct sample *list, size_t n)
+static int hits_merge(struct hits *h, const struct sample *list, size_t n)
 {
 	h->offsets = calloc(n + 1, sizeof(*h->offsets));
 	h->counts = calloc(n + 1, h->nevents * sizeof(*h->counts));
@@ -205,55 +207,57 @@ static int merge(struct hits *h, const struct sample *list, size_t n)
 
 /* --- functions ------------------------------------------------------------------------------ */
 
-static const struct symbol *symbol_at(struct symbols *s, const struct hits *h, uint64_t offset)
+static const struct symbol *function_symbol(struct symbols *s, const struct hits *h,
+					    uint64_t offset)
 {
 	struct place place = { .image = h->image, .offset = offset };
 
 	return symbols_function(s, &place);
 }
 
-static bool sized(const struct function *f)
+static bool function_has_size(const struct hit_function *f)
 {
 	return f->symbol->name && f->symbol->size && f->start == f->symbol->start;
 }
 
 /* Hits come in order: does this one continue the function before it? */
-static bool continues(const struct hits *h, const struct function *f, const struct symbol *symbol,
-		      uint64_t offset)
+static bool function_continues(const struct hits *h, const struct hit_function *f,
+			       const struct symbol *symbol, uint64_t offset)
 {
-	if (sized(f))
+	if (function_has_size(f))
 		return f->symbol == symbol && offset < f->end;
 	if (f->symbol->name || symbol->name)
 		return f->symbol == symbol;
 	return offset - h->offsets[f->first + f->n - 1] <= LOOSE_GAP;
 }
 
-static void begin(struct function *f, const struct symbol *symbol, uint64_t offset, size_t i)
+static void function_begin(struct hit_function *f, const struct symbol *symbol, uint64_t offset,
+			   size_t i)
 {
 	f->symbol = symbol;
 	f->first = i;
 	f->start = offset;
-	/* What lies outside of its own symbol, or has none, begins with its first hit. */
+	/* Code without a symbol begins with its first hit. */
 	if (symbol->name && offset >= symbol->start &&
 	    (!symbol->size || offset - symbol->start < symbol->size))
 		f->start = symbol->start;
-	f->end = sized(f) ? symbol->start + symbol->size : offset + LOOSE_TAIL;
+	f->end = function_has_size(f) ? symbol->start + symbol->size : offset + LOOSE_TAIL;
 }
 
 /* A function without a size ends where another begins. */
-static void find_end(struct symbols *s, const struct hits *h, struct function *f)
+static void function_find_end(struct symbols *s, const struct hits *h, struct hit_function *f)
 {
 	uint64_t last = h->offsets[f->first + f->n - 1];
 
-	if (sized(f))
+	if (function_has_size(f))
 		return;
 	f->end = last + 1;
 	while (f->end - last < (f->symbol->name ? SIZE_MAX_GUESS : LOOSE_TAIL) &&
-	       (!f->symbol->name || symbol_at(s, h, f->end) == f->symbol))
+	       (!f->symbol->name || function_symbol(s, h, f->end) == f->symbol))
 		f->end++;
 }
 
-static int count(const struct hits *h, struct function *f)
+static int function_count(const struct hits *h, struct hit_function *f)
 {
 	f->counts = calloc(h->nevents, sizeof(*f->counts));
 	if (!f->counts)
@@ -267,62 +271,62 @@ static int count(const struct hits *h, struct function *f)
 	return 0;
 }
 
-static int by_share(const void *a, const void *b)
+static int function_order(const void *a, const void *b)
 {
-	const struct function *x = a, *y = b;
+	const struct hit_function *x = a, *y = b;
 
 	if (x->share != y->share)
 		return x->share < y->share ? 1 : -1;
 	return x->start == y->start ? 0 : x->start < y->start ? -1 : 1;
 }
 
-static int find_functions(struct hits *h, struct symbols *s)
+static int hits_find_functions(struct hits *h, struct symbols *s)
 {
-	struct function *list = calloc(h->noffsets + 1, sizeof(*list)), *f = NULL;
+	struct hit_function *list = calloc(h->noffsets + 1, sizeof(*list)), *f = NULL;
 	size_t n = 0;
 
 	h->functions = list;
 	if (!list)
 		return -ENOMEM;
 	for (size_t i = 0; i < h->noffsets; i++) {
-		const struct symbol *symbol = symbol_at(s, h, h->offsets[i]);
+		const struct symbol *symbol = function_symbol(s, h, h->offsets[i]);
 
 		if (!symbol)
 			return -ENOMEM;
-		if (!f || !continues(h, f, symbol, h->offsets[i])) {
+		if (!f || !function_continues(h, f, symbol, h->offsets[i])) {
 			f = &list[n++];
-			begin(f, symbol, h->offsets[i], i);
+			function_begin(f, symbol, h->offsets[i], i);
 		}
 		f->n++;
 	}
 	h->nfunctions = n;
 	for (size_t i = 0; i < n; i++) {
-		find_end(s, h, &list[i]);
-		if (count(h, &list[i]) != 0)
+		function_find_end(s, h, &list[i]);
+		if (function_count(h, &list[i]) != 0)
 			return -ENOMEM;
 	}
 	if (n)
-		qsort(list, n, sizeof(*list), by_share);
+		qsort(list, n, sizeof(*list), function_order);
 	return 0;
 }
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
-static int fill(struct hits *h, const struct profile *p, const struct binary *b, enum match wanted,
-		const uint32_t *columns)
+static int hits_fill(struct hits *h, const struct profile *p, const struct binary *b,
+		     enum match wanted, const uint32_t *columns)
 {
 	struct sample *list = calloc(p->ntallies + 1, sizeof(*list));
 	int err = list ? 0 : -ENOMEM;
 
 	if (!err)
-		err = merge(h, list, pick(p, b, wanted, columns, list));
+		err = hits_merge(h, list, hits_pick(p, b, wanted, columns, list));
 	if (!err)
-		err = find_functions(h, p->symbols);
+		err = hits_find_functions(h, p->symbols);
 	free(list);
-	return err ? no_memory() : 0;
+	return err ? hits_no_memory() : 0;
 }
 
-static int no_event(const struct profile *p, const char *event)
+static int hits_no_event(const struct profile *p, const char *event)
 {
 	struct buf names = { 0 };
 	int code;
@@ -350,20 +354,20 @@ int hits_find(struct hits *h, const struct profile *p, const struct binary *b, c
 	if (!p->samples)
 		return fail(EXIT_FAILURE, "Impossible to generate an analysis: the log has no "
 			    "samples");
-	code = accept(p, b, force, &v);
+	code = image_accept(p, b, force, &v);
 	if (code)
 		return code;
-	/* Names and lines are the binary's, wherever the recording had found it. */
+	/* Names and lines are read from the given binary, whatever its recorded path. */
 	h->image = v.image->kernel ?
 		symbols_image(p->symbols, v.image->path, b->id, b->idlen, SYMBOLS_KERNEL) :
 		symbols_image(p->symbols, b->path, b->id, b->idlen, 0);
-	columns = columns_of(h, p, event);
+	columns = hits_columns(h, p, event);
 	if (!h->image || !columns)
-		code = no_memory();
+		code = hits_no_memory();
 	else if (!h->nevents)
-		code = no_event(p, event);
+		code = hits_no_event(p, event);
 	else
-		code = fill(h, p, b, v.best, columns);
+		code = hits_fill(h, p, b, v.best, columns);
 	free(columns);
 	return code;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The same rows as a page of its own: no script, nothing is loaded from elsewhere. */
+/* The rows as a page of HTML, without scripts and without external resources. */
 #include <string.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 
 static const char style[] =
 	":root{color-scheme:light dark;--bar:#f4a582;--dim:#777;--code:#8883}\n"
@@ -20,7 +20,7 @@ static const char style[] =
 	"tr:target,tr:hover{background:var(--code)}\n"
 	"nav li{overflow-wrap:anywhere}nav{columns:28em}\n";
 
-static void put_quoted(struct buf *out, const char *text)
+static void html_quoted(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
 		bool control = ((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7f;
@@ -29,15 +29,15 @@ static void put_quoted(struct buf *out, const char *text)
 	}
 }
 
-static void put_shares(struct buf *out, const struct hits *h, const uint64_t *counts)
+static void html_shares(struct buf *out, const struct hits *h, const uint64_t *counts)
 {
 	for (size_t e = 0; e < h->nevents; e++)
 		buf_printf(out, "%s%.2f%%", e ? " " : "", percent(counts[e], h->totals[e]));
 }
 
 /* A bar is the row's part of the function. */
-static void put_cells(struct buf *out, const struct hits *h, const struct function *f,
-		      const uint64_t *counts)
+static void html_cells(struct buf *out, const struct hits *h, const struct hit_function *f,
+		       const uint64_t *counts)
 {
 	for (size_t e = 0; e < h->nevents; e++) {
 		uint64_t count = counts[e];
@@ -52,57 +52,57 @@ static void put_cells(struct buf *out, const struct hits *h, const struct functi
 	}
 }
 
-static void put_row(struct buf *out, const struct hits *h, const struct function *f,
-		    const struct listing *l, size_t i)
+static void html_row(struct buf *out, const struct hits *h, const struct hit_function *f,
+		     const struct listing *l, size_t i)
 {
 	static const char class[] = { [ROW_SOURCE] = 's', [ROW_CODE] = 'c', [ROW_PLACE] = 'p' };
-	const struct row *row = &l->rows[i];
+	const struct listing_row *row = &l->rows[i];
 
 	buf_printf(out, "<tr class=%c>", class[row->kind]);
-	put_cells(out, h, f, l->counts + i * l->nevents);
+	html_cells(out, h, f, l->counts + i * l->nevents);
 	if (row->kind == ROW_SOURCE) {
 		buf_printf(out, "<td class=l title=\"");
-		put_quoted(out, row->frame->file);
+		html_quoted(out, row->frame->file);
 		buf_printf(out, ":%u\">%u", row->line, row->line);
 	} else {
 		buf_printf(out, "<td class=l>");
 	}
 	buf_printf(out, "<td class=t>");
-	put_quoted(out, l->text.data + row->text);
+	html_quoted(out, l->text.data + row->text);
 	buf_add(out, "\n", 1);
 }
 
-static void put_heads(struct buf *out, const struct hits *h)
+static void html_heads(struct buf *out, const struct hits *h)
 {
 	buf_printf(out, "<tr>");
 	for (size_t e = 0; e < h->nevents; e++) {
 		buf_printf(out, "<th>");
-		put_quoted(out, h->events[e]);
+		html_quoted(out, h->events[e]);
 	}
 	buf_printf(out, "<th>line<th>\n");
 }
 
-static int put_function(struct annotate *a, const struct function *f, size_t number,
-			struct buf *out)
+static int html_function(struct annotate *a, const struct hit_function *f, size_t number,
+			 struct buf *out)
 {
 	struct listing l;
 	char room[24];
 	int code = listing_make(&l, a, f);
 
 	buf_printf(out, "<h2 id=f%zu>", number);
-	put_quoted(out, symbol_text(f->symbol, room));
+	html_quoted(out, symbol_text(f->symbol, room));
 	buf_printf(out, " [");
-	put_shares(out, &a->hits, f->counts);
+	html_shares(out, &a->hits, f->counts);
 	buf_printf(out, "]</h2>\n<table>\n");
-	put_heads(out, &a->hits);
+	html_heads(out, &a->hits);
 	for (size_t i = 0; i < l.nrows && !code; i++)
-		put_row(out, &a->hits, f, &l, i);
+		html_row(out, &a->hits, f, &l, i);
 	buf_printf(out, "</table>\n");
 	listing_free(&l);
 	return code;
 }
 
-static void put_list(const struct annotate *a, struct buf *out)
+static void html_list(const struct annotate *a, struct buf *out)
 {
 	const struct hits *h = &a->hits;
 	char room[24];
@@ -112,9 +112,9 @@ static void put_list(const struct annotate *a, struct buf *out)
 		if (!annotate_wants(a, &h->functions[i]))
 			continue;
 		buf_printf(out, "<li><a href=#f%zu>", i);
-		put_quoted(out, symbol_text(h->functions[i].symbol, room));
+		html_quoted(out, symbol_text(h->functions[i].symbol, room));
 		buf_printf(out, "</a> ");
-		put_shares(out, h, h->functions[i].counts);
+		html_shares(out, h, h->functions[i].counts);
 		buf_add(out, "\n", 1);
 	}
 	buf_printf(out, "</ol></nav>\n");
@@ -126,16 +126,16 @@ int annotate_html(struct annotate *a, struct buf *out)
 
 	buf_printf(out, "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8>\n"
 		   "<meta name=viewport content=\"width=device-width\">\n<title>");
-	put_quoted(out, a->binary.name);
+	html_quoted(out, a->binary.name);
 	buf_printf(out, "</title>\n<style>\n%s</style>\n<h1>", style);
-	put_quoted(out, a->binary.name);
+	html_quoted(out, a->binary.name);
 	buf_printf(out, "</h1>\n<p>Samples of ");
-	put_quoted(out, a->log);
+	html_quoted(out, a->log);
 	buf_printf(out, "; percentages are of all samples of the event.\n");
-	put_list(a, out);
+	html_list(a, out);
 	for (size_t i = 0; i < a->hits.nfunctions && !code; i++) {
 		if (annotate_wants(a, &a->hits.functions[i]))
-			code = put_function(a, &a->hits.functions[i], i, out);
+			code = html_function(a, &a->hits.functions[i], i, out);
 	}
 	buf_printf(out, "</html>\n");
 	return code;

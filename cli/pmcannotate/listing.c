@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What there is to be seen of a function: its instructions, their lines, and who hit them. */
+/* The rows of a function: its instructions, their source lines, and their samples. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
-#include "cli/profile/index.h"
+#include "cli/profile/profile.h"
 
-#define CODE_MAX  (1u << 20)	/* bytes: of a longer function only what was hit is shown */
+#define CODE_MAX  (1u << 20)	/* bytes; of longer functions only instructions with hits */
 #define LINES_MAX 2000u		/* lines shown together */
 #define LEAD_MAX  16u		/* lines without code before one that has some */
 #define NO_ROW	  SIZE_MAX
@@ -19,13 +19,13 @@ struct step {
 	size_t text;		/* in listing.text */
 	size_t hit, nhits;	/* in hits.offsets */
 	const struct frame *frame;	/* innermost */
-	const struct frame *caller;	/* where it was inlined, NULL: nowhere */
+	const struct frame *caller;	/* the place of the call, NULL: not inlined */
 };
 
 struct maker {
 	struct listing *l;
 	struct annotate *a;
-	const struct function *f;
+	const struct hit_function *f;
 	struct step *steps;
 	size_t nsteps, room;
 };
@@ -33,11 +33,11 @@ struct maker {
 /* --- rows ----------------------------------------------------------------------------------- */
 
 /* Its counts are 0.  NO_ROW: no memory, which the listing keeps in mind. */
-static size_t add_row(struct listing *l, enum row_kind kind, size_t text, const struct frame *frame,
-		      unsigned int line)
+static size_t listing_add_row(struct listing *l, enum row_kind kind, size_t text,
+			      const struct frame *frame, unsigned int line)
 {
 	size_t n = l->nevents;
-	struct row *rows = grow(l->rows, &l->rows_room, l->nrows + 1, sizeof(*rows));
+	struct listing_row *rows = grow(l->rows, &l->rows_room, l->nrows + 1, sizeof(*rows));
 	uint64_t *counts = grow(l->counts, &l->counts_room, l->nrows + 1, n * sizeof(*counts));
 
 	l->rows = rows ? rows : l->rows;
@@ -47,11 +47,11 @@ static size_t add_row(struct listing *l, enum row_kind kind, size_t text, const 
 		return NO_ROW;
 	}
 	memset(counts + l->nrows * n, 0, n * sizeof(*counts));
-	rows[l->nrows] = (struct row){ kind, line, text, frame };
+	rows[l->nrows] = (struct listing_row){ kind, line, text, frame };
 	return l->nrows++;
 }
 
-static void add_counts(struct maker *m, size_t row, const struct step *step)
+static void listing_add_counts(struct maker *m, size_t row, const struct step *step)
 {
 	size_t n = m->l->nevents;
 
@@ -63,7 +63,7 @@ static void add_counts(struct maker *m, size_t row, const struct step *step)
 	}
 }
 
-static size_t add_line(struct maker *m, const struct frame *frame, unsigned int line)
+static size_t listing_add_line(struct maker *m, const struct frame *frame, unsigned int line)
 {
 	struct listing *l = m->l;
 	size_t len, text = l->text.len;
@@ -74,11 +74,11 @@ static size_t add_line(struct maker *m, const struct frame *frame, unsigned int 
 	else
 		buf_printf(&l->text, "%s:%u", frame->file, line);
 	buf_add(&l->text, "", 1);
-	return add_row(l, ROW_SOURCE, text, frame, line);
+	return listing_add_row(l, ROW_SOURCE, text, frame, line);
 }
 
-/* Whose code begins here. */
-static void add_place(struct maker *m, const struct step *step)
+/* The function that begins here. */
+static void listing_add_place(struct maker *m, const struct step *step)
 {
 	struct listing *l = m->l;
 	size_t text = l->text.len;
@@ -90,7 +90,7 @@ static void add_place(struct maker *m, const struct step *step)
 	else if (step->caller)
 		buf_printf(&l->text, ", inlined");
 	buf_add(&l->text, ":", 2);
-	add_row(l, ROW_PLACE, text, step->frame, 0);
+	listing_add_row(l, ROW_PLACE, text, step->frame, 0);
 }
 
 /* --- instructions --------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ void listing_name(void *arg, uint64_t address, struct buf *out)
 	buf_add(out, ">", 1);
 }
 
-static struct step *add_step(struct maker *m)
+static struct step *steps_add(struct maker *m)
 {
 	struct step *steps = grow(m->steps, &m->room, m->nsteps + 1, sizeof(*steps));
 
@@ -125,10 +125,10 @@ static struct step *add_step(struct maker *m)
 	return &steps[m->nsteps++];
 }
 
-/* The hits up to the step's end are its. */
-static void take_hits(const struct maker *m, struct step *step, size_t *hit)
+/* Adds the hits up to the end of the step to it. */
+static void steps_take_hits(const struct maker *m, struct step *step, size_t *hit)
 {
-	const struct function *f = m->f;
+	const struct hit_function *f = m->f;
 
 	step->hit = *hit;
 	while (*hit < f->first + f->n && m->a->hits.offsets[*hit] - step->offset < step->size)
@@ -136,7 +136,7 @@ static void take_hits(const struct maker *m, struct step *step, size_t *hit)
 	step->nhits = *hit - step->hit;
 }
 
-static void find_frame(const struct maker *m, struct step *step)
+static void steps_find_frame(const struct maker *m, struct step *step)
 {
 	struct place place = { .image = m->a->hits.image, .offset = step->offset };
 	const struct frame *frames;
@@ -151,7 +151,7 @@ static void find_frame(const struct maker *m, struct step *step)
 	step->caller = n > 1 ? frames + 1 : NULL;
 }
 
-static const uint8_t *code_of(struct maker *m, size_t *len)
+static const uint8_t *function_code(struct maker *m, size_t *len)
 {
 	struct annotate *a = m->a;
 	uint64_t address = image_address(a->symbols, a->hits.image, m->f->start);
@@ -161,42 +161,43 @@ static const uint8_t *code_of(struct maker *m, size_t *len)
 	return a->disasm && *len <= CODE_MAX ? binary_code(&a->binary, address, len) : NULL;
 }
 
-static void make_steps(struct maker *m)
+static void steps_make(struct maker *m)
 {
 	const struct hits *h = &m->a->hits;
 	struct buf *text = &m->l->text;
 	size_t len, hit = m->f->first;
-	const uint8_t *code = code_of(m, &len);
+	const uint8_t *code = function_code(m, &len);
 	struct step *step;
 
-	for (size_t at = 0; code && at < len && (step = add_step(m)); at += step->size) {
+	for (size_t at = 0; code && at < len && (step = steps_add(m)); at += step->size) {
 		step->offset = m->f->start + at;
 		step->text = text->len;
 		step->size = disasm_step(m->a->disasm, code + at, len - at,
 					 step->offset + m->a->bias, text);
-		take_hits(m, step, &hit);
-		find_frame(m, step);
+		steps_take_hits(m, step, &hit);
+		steps_find_frame(m, step);
 	}
-	while (hit < m->f->first + m->f->n && (step = add_step(m))) {
+	while (hit < m->f->first + m->f->n && (step = steps_add(m))) {
 		step->offset = h->offsets[hit];
 		step->text = text->len;
 		step->size = 1;
 		buf_printf(text, "%8" PRIx64 ":", step->offset + m->a->bias);
 		buf_add(text, "", 1);
-		take_hits(m, step, &hit);
-		find_frame(m, step);
+		steps_take_hits(m, step, &hit);
+		steps_find_frame(m, step);
 	}
 }
 
 /* --- the views ------------------------------------------------------------------------------ */
 
-static bool same_line(const struct frame *a, const struct frame *b)
+static bool frame_same_line(const struct frame *a, const struct frame *b)
 {
 	return a->symbol == b->symbol && a->line == b->line && a->file == b->file;
 }
 
-/* A line and those before it that have no code; the row of the line itself. */
-static size_t add_lines(struct maker *m, const struct frame *frame, const struct frame *before)
+/* Adds a line and the lines without code before it.  Returns the row of the line. */
+static size_t listing_add_lines(struct maker *m, const struct frame *frame,
+				const struct frame *before)
 {
 	unsigned int line = frame->line;
 
@@ -204,11 +205,11 @@ static size_t add_lines(struct maker *m, const struct frame *frame, const struct
 	    before->line < line && line - before->line <= LEAD_MAX)
 		line = before->line + 1;
 	while (line < frame->line)
-		add_line(m, frame, line++);
-	return add_line(m, frame, line);
+		listing_add_line(m, frame, line++);
+	return listing_add_line(m, frame, line);
 }
 
-static void view_mixed(struct maker *m)
+static void listing_mixed(struct maker *m)
 {
 	const struct frame *before = NULL;
 	size_t chunk = NO_ROW;
@@ -218,27 +219,28 @@ static void view_mixed(struct maker *m)
 		const struct frame *frame = step->frame;
 
 		if (before ? frame->symbol != before->symbol : frame->symbol->inlined) {
-			add_place(m, step);
+			listing_add_place(m, step);
 			chunk = NO_ROW;
 		}
-		if (frame->file && frame->line && (!before || !same_line(frame, before)))
-			chunk = add_lines(m, frame, before);
+		if (frame->file && frame->line && (!before || !frame_same_line(frame, before)))
+			chunk = listing_add_lines(m, frame, before);
 		if (!before || frame->line || frame->symbol != before->symbol)
 			before = frame;
-		add_counts(m, chunk, step);
-		add_counts(m, add_row(m->l, ROW_CODE, step->text, frame, 0), step);
+		listing_add_counts(m, chunk, step);
+		listing_add_counts(m, listing_add_row(m->l, ROW_CODE, step->text, frame, 0), step);
 	}
 }
 
-static void view_assembly(struct maker *m)
+static void listing_assembly(struct maker *m)
 {
 	for (size_t i = 0; i < m->nsteps; i++) {
 		const struct step *step = &m->steps[i];
 
 		if (i ? step->frame->symbol != m->steps[i - 1].frame->symbol :
 			step->frame->symbol->inlined)
-			add_place(m, step);
-		add_counts(m, add_row(m->l, ROW_CODE, step->text, step->frame, 0), step);
+			listing_add_place(m, step);
+		listing_add_counts(m, listing_add_row(m->l, ROW_CODE, step->text, step->frame, 0),
+				   step);
 	}
 }
 
@@ -249,7 +251,7 @@ struct group {
 	size_t row;
 };
 
-static struct group *group_of(struct group *groups, size_t n, const struct frame *frame)
+static struct group *groups_find(struct group *groups, size_t n, const struct frame *frame)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct frame *own = groups[i].step->frame;
@@ -262,7 +264,7 @@ static struct group *group_of(struct group *groups, size_t n, const struct frame
 	return NULL;
 }
 
-static size_t find_groups(const struct maker *m, struct group *groups)
+static size_t groups_make(const struct maker *m, struct group *groups)
 {
 	size_t n = 0;
 
@@ -272,7 +274,7 @@ static size_t find_groups(const struct maker *m, struct group *groups)
 
 		if (!frame->file || !frame->line)
 			continue;
-		group = group_of(groups, n, frame);
+		group = groups_find(groups, n, frame);
 		if (!group) {
 			group = &groups[n++];
 			*group = (struct group){ &m->steps[i], frame->line, frame->line, 0 };
@@ -285,25 +287,25 @@ static size_t find_groups(const struct maker *m, struct group *groups)
 	return n;
 }
 
-static void add_group(struct maker *m, struct group *group)
+static void listing_add_group(struct maker *m, struct group *group)
 {
 	if (group->step->frame->symbol != m->f->symbol)
-		add_place(m, group->step);
+		listing_add_place(m, group->step);
 	group->row = m->l->nrows;
 	for (unsigned int line = group->first; line <= group->last && !m->l->failed; line++)
-		add_line(m, group->step->frame, line);
+		listing_add_line(m, group->step->frame, line);
 }
 
-static size_t nowhere(struct maker *m)
+static size_t listing_nowhere(struct maker *m)
 {
 	static const char text[] = "code whose lines are not known:";
 	size_t at = m->l->text.len;
 
 	buf_add(&m->l->text, text, sizeof(text));
-	return add_row(m->l, ROW_PLACE, at, NULL, 0);
+	return listing_add_row(m->l, ROW_PLACE, at, NULL, 0);
 }
 
-static void view_lines(struct maker *m)
+static void listing_lines(struct maker *m)
 {
 	struct group *groups = calloc(m->nsteps + 1, sizeof(*groups));
 	size_t n, unknown = NO_ROW;
@@ -312,11 +314,11 @@ static void view_lines(struct maker *m)
 		m->l->failed = true;
 		return;
 	}
-	n = find_groups(m, groups);
+	n = groups_make(m, groups);
 	for (int inlined = 0; inlined < 2; inlined++) {
 		for (size_t i = 0; i < n; i++) {
 			if ((groups[i].step->frame->symbol != m->f->symbol) == inlined)
-				add_group(m, &groups[i]);
+				listing_add_group(m, &groups[i]);
 		}
 	}
 	for (size_t i = 0; i < m->nsteps && !m->l->failed; i++) {
@@ -325,25 +327,26 @@ static void view_lines(struct maker *m)
 		const struct group *group = NULL;
 
 		if (frame->file && frame->line)
-			group = group_of(groups, n, frame);
+			group = groups_find(groups, n, frame);
 		if (!group && step->nhits && unknown == NO_ROW)
-			unknown = nowhere(m);
-		add_counts(m, group ? group->row + frame->line - group->first : unknown, step);
+			unknown = listing_nowhere(m);
+		listing_add_counts(m, group ? group->row + frame->line - group->first : unknown,
+				   step);
 	}
 	free(groups);
 }
 
-int listing_make(struct listing *l, struct annotate *a, const struct function *f)
+int listing_make(struct listing *l, struct annotate *a, const struct hit_function *f)
 {
 	static void (*const views[])(struct maker *m) = {
-		[VIEW_MIXED] = view_mixed,
-		[VIEW_ASSEMBLY] = view_assembly,
-		[VIEW_LINES] = view_lines,
+		[VIEW_MIXED] = listing_mixed,
+		[VIEW_ASSEMBLY] = listing_assembly,
+		[VIEW_LINES] = listing_lines,
 	};
 	struct maker m = { .l = l, .a = a, .f = f };
 
 	*l = (struct listing){ .nevents = a->hits.nevents };
-	make_steps(&m);
+	steps_make(&m);
 	if (!l->failed)
 		views[a->view](&m);
 	free(m.steps);

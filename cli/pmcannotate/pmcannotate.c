@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/guard.h"
 #include "cli/measure/measure.h"
 #include "cli/log/logread.h"
@@ -40,20 +40,20 @@ static const struct opt options[] = {
 };
 #define NOPTIONS (sizeof(options) / sizeof(options[0]))
 
-static void show_usage(FILE *file)
+static void annotate_usage(FILE *file)
 {
 	fputs("usage: pmcannotate [-a | --lines] [-h] [-k KERNEL] [-l PERCENT] [OPTION...] LOG "
 	      "BINARY\n", file);
 }
 
-static int usage(struct args *args)
+static int annotate_wrong(struct args *args)
 {
 	args->ended = true;
-	show_usage(stderr);
+	annotate_usage(stderr);
 	return 0;
 }
 
-static int parse_limit(const char *text, double *limit)
+static int limit_parse(const char *text, double *limit)
 {
 	char *end;
 
@@ -64,7 +64,7 @@ static int parse_limit(const char *text, double *limit)
 	return 0;
 }
 
-static int obey(struct annotate *a, struct args *args, int letter)
+static int annotate_option(struct annotate *a, struct args *args, int letter)
 {
 	switch (letter) {
 	case 'a':
@@ -74,7 +74,7 @@ static int obey(struct annotate *a, struct args *args, int letter)
 		a->view = VIEW_LINES;
 		return 0;
 	case 'l':
-		return parse_limit(optarg, &a->limit);
+		return limit_parse(optarg, &a->limit);
 	case OPT_FUNCTION:
 		a->function = optarg;
 		return 0;
@@ -95,34 +95,34 @@ static int obey(struct annotate *a, struct args *args, int letter)
 		return 0;
 	case OPT_HELP:
 		args->ended = true;
-		return opt_show_help(show_usage, options, NOPTIONS, sizeof(options[0]));
+		return opt_show_help(annotate_usage, options, NOPTIONS, sizeof(options[0]));
 	case OPT_VERSION:
 		args->ended = true;
 		return opt_version("pmcannotate");
 	default:
-		return usage(args);
+		return annotate_wrong(args);
 	}
 }
 
-static int parse(struct annotate *a, struct args *args, int argc, char *argv[])
+static int annotate_parse(struct annotate *a, struct args *args, int argc, char *argv[])
 {
 	struct opt_scan scan;
 	int letter, code = 0;
 
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
 	while (!code && !args->ended && (letter = opt_next(&scan, argc, argv)) != -1)
-		code = obey(a, args, letter);
+		code = annotate_option(a, args, letter);
 	if (code || args->ended)
 		return code;
 	if (optind + 2 != argc)
-		return usage(args);
+		return annotate_wrong(args);
 	a->log = argv[optind];
 	args->binary = argv[optind + 1];
 	return 0;
 }
 
-/* Without a disassembler, or without lines, what is left is shown, and why. */
-static void choose_view(struct annotate *a)
+/* Without a disassembler or lines the rest is shown, with a note. */
+static void view_choose(struct annotate *a)
 {
 	const char *why;
 
@@ -135,7 +135,7 @@ static void choose_view(struct annotate *a)
 	a->view = VIEW_LINES;
 }
 
-static int nothing(const struct annotate *a)
+static int annotate_nothing(const struct annotate *a)
 {
 	for (size_t i = 0; i < a->hits.nfunctions; i++) {
 		if (annotate_wants(a, &a->hits.functions[i]))
@@ -149,7 +149,7 @@ static int nothing(const struct annotate *a)
 	return 0;
 }
 
-static int open_page(const struct annotate *a, const char *html, struct out *out)
+static int page_open(const struct annotate *a, const char *html, struct out *out)
 {
 	int code = guard_input_file(html, a->log, "log");
 
@@ -160,7 +160,7 @@ static int open_page(const struct annotate *a, const char *html, struct out *out
 	return code ? code : out_open(out, html, OUTPUT_WHOLE);
 }
 
-static int print(struct annotate *a, const char *html)
+static int annotate_print(struct annotate *a, const char *html)
 {
 	struct buf text = { 0 };
 	struct out out = { 0 };
@@ -168,7 +168,7 @@ static int print(struct annotate *a, const char *html)
 
 	/* Now all is read that could be written over. */
 	if (!code && html && strcmp(html, "-") != 0)
-		code = open_page(a, html, &out);
+		code = page_open(a, html, &out);
 	else if (!code)
 		out_use(&out, STDOUT_FILENO, "standard output");
 	out.text = text;
@@ -180,23 +180,23 @@ static int print(struct annotate *a, const char *html)
 	return code ? code : closing;
 }
 
-static int annotate(struct annotate *a, const struct args *args, const struct profile *p)
+static int annotate_log(struct annotate *a, const struct args *args, const struct profile *p)
 {
 	int code = hits_find(&a->hits, p, &a->binary, args->event, args->force);
 
 	if (!code)
-		code = nothing(a);
+		code = annotate_nothing(a);
 	if (code)
 		return code;
 	if (a->hits.image->state == IMAGE_STRIPPED)
 		note("\"%s\" has no symbols: its functions are addresses", a->binary.name);
 	a->sources.compiled = a->binary.changed;
-	choose_view(a);
-	return print(a, args->html);
+	view_choose(a);
+	return annotate_print(a, args->html);
 }
 
-/* The log up to a damage is shown; the exit status tells of it, as the line printed. */
-static int read_log(const struct annotate *a, struct profile *p, int *damaged)
+/* A damaged log is shown up to the damage; a line and the exit status report it. */
+static int log_read(const struct annotate *a, struct profile *p, int *damaged)
 {
 	const struct walk_stats *stats;
 	int fd = -1, code = log_open_input(a->log, &fd);
@@ -216,7 +216,7 @@ static int read_log(const struct annotate *a, struct profile *p, int *damaged)
 	return 0;
 }
 
-static int run(struct annotate *a, const struct args *args)
+static int annotate_run(struct annotate *a, const struct args *args)
 {
 	struct symbols_config config = { .kernel = args->kernel };
 	struct filter filter = { 0 };
@@ -233,9 +233,9 @@ static int run(struct annotate *a, const struct args *args)
 	else if (!(p = profile_new(a->symbols, &filter)))
 		code = EXIT_FAILURE;
 	if (!code)
-		code = read_log(a, p, &damaged);
+		code = log_read(a, p, &damaged);
 	if (!code)
-		code = annotate(a, args, p);
+		code = annotate_log(a, args, p);
 	hits_free(&a->hits);
 	sources_free(&a->sources);
 	disasm_close(a->disasm);
@@ -252,9 +252,9 @@ int main(int argc, char *argv[])
 
 	msg_open_standard();
 	signal(SIGPIPE, SIG_IGN);
-	code = parse(&a, &args, argc, argv);
+	code = annotate_parse(&a, &args, argc, argv);
 	if (!code && !args.ended)
-		code = run(&a, &args);
+		code = annotate_run(&a, &args);
 	binary_close(&a.binary);
 	if (code == EX_READER_LEFT)
 		return code;

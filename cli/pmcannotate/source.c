@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 
 #define SOURCE_MAX (64u << 20)
 
-struct source {
+struct source_file {
 	char *name;
 	char *text;		/* NULL: cannot be read */
 	size_t *lines;		/* where each begins; one more: the end */
@@ -25,7 +25,7 @@ struct source {
 	ino_t ino;
 };
 
-static int open_regular(const char *path, struct stat *st)
+static int source_open(const char *path, struct stat *st)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
@@ -38,12 +38,12 @@ static int open_regular(const char *path, struct stat *st)
 }
 
 /* Below --source, the recorded name or as much of its end as leads to a file. */
-static int find(const struct sources *s, const char *name, struct stat *st)
+static int source_find(const struct sources *s, const char *name, struct stat *st)
 {
 	int fd = -1;
 
 	if (!s->dir)
-		return open_regular(name, st);
+		return source_open(name, st);
 	for (const char *tail = name; fd < 0 && tail; tail = strchr(tail, '/')) {
 		char *path = NULL;
 
@@ -52,13 +52,13 @@ static int find(const struct sources *s, const char *name, struct stat *st)
 			errno = ENOMEM;
 			return -1;
 		}
-		fd = open_regular(path, st);
+		fd = source_open(path, st);
 		free(path);
 	}
 	return fd;
 }
 
-static bool read_all(int fd, char *text, size_t size)
+static bool source_read(int fd, char *text, size_t size)
 {
 	size_t done = 0;
 	ssize_t n = 1;
@@ -70,7 +70,7 @@ static bool read_all(int fd, char *text, size_t size)
 	return done == size;
 }
 
-static bool index_lines(struct source *file, size_t size)
+static bool source_index(struct source_file *file, size_t size)
 {
 	size_t n = 1, at = 0;
 
@@ -89,16 +89,16 @@ static bool index_lines(struct source *file, size_t size)
 	return true;
 }
 
-static void load(const struct sources *s, struct source *file)
+static void source_load(const struct sources *s, struct source_file *file)
 {
 	struct stat st = { 0 };
-	int fd = find(s, file->name, &st);
+	int fd = source_find(s, file->name, &st);
 	bool good = false;
 
 	if (fd >= 0) {
 		file->text = malloc((size_t)st.st_size + 1);
-		good = file->text && read_all(fd, file->text, (size_t)st.st_size) &&
-		       index_lines(file, (size_t)st.st_size);
+		good = file->text && source_read(fd, file->text, (size_t)st.st_size) &&
+		       source_index(file, (size_t)st.st_size);
 		close(fd);
 		file->dev = st.st_dev;
 		file->ino = st.st_ino;
@@ -115,9 +115,9 @@ static void load(const struct sources *s, struct source *file)
 	}
 }
 
-static struct source *source_of(struct sources *s, const char *name)
+static struct source_file *sources_get(struct sources *s, const char *name)
 {
-	struct source *files;
+	struct source_file *files;
 
 	for (size_t i = 0; i < s->nfiles; i++) {
 		if (strcmp(s->files[i].name, name) == 0)
@@ -127,16 +127,16 @@ static struct source *source_of(struct sources *s, const char *name)
 	if (!files)
 		return NULL;
 	s->files = files;
-	files[s->nfiles] = (struct source){ .name = strdup(name) };
+	files[s->nfiles] = (struct source_file){ .name = strdup(name) };
 	if (!files[s->nfiles].name)
 		return NULL;
-	load(s, &files[s->nfiles]);
+	source_load(s, &files[s->nfiles]);
 	return &files[s->nfiles++];
 }
 
 const char *source_line(struct sources *s, const char *file, unsigned int line, size_t *len)
 {
-	const struct source *source = source_of(s, file);
+	const struct source_file *source = sources_get(s, file);
 
 	if (!source || !source->text || !line || line > source->nlines)
 		return NULL;
@@ -151,7 +151,7 @@ int sources_guard(const struct sources *s, const char *path)
 	if (stat(path, &st) != 0)
 		return 0;
 	for (size_t i = 0; i < s->nfiles; i++) {
-		const struct source *file = &s->files[i];
+		const struct source_file *file = &s->files[i];
 
 		if (file->text && file->dev == st.st_dev && file->ino == st.st_ino)
 			return fail(EX_USAGE, "ERROR: \"%s\" is a source file that is read; "

@@ -3,22 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "annotate.h"
+#include "pmcannotate.h"
 #include "cli/common/msg.h"
 
-bool annotate_wants(const struct annotate *a, const struct function *f)
+bool annotate_wants(const struct annotate *a, const struct hit_function *f)
 {
 	const char *name = f->symbol->name;
 	size_t len = a->function ? strlen(a->function) : 0;
 
 	if (!a->function)
 		return f->share >= a->limit;
-	/* Of a C++ function its arguments need not be told. */
+	/* The arguments of C++ functions are left out. */
 	return name && strncmp(name, a->function, len) == 0 && (!name[len] || name[len] == '(');
 }
 
-/* Source files and symbols are anybody's; a terminal obeys control characters. */
-static void put_plain(struct buf *out, const char *text)
+/* Source files and symbols are untrusted: control characters must not reach the terminal. */
+static void text_plain(struct buf *out, const char *text)
 {
 	size_t at = out->len;
 
@@ -31,7 +31,7 @@ static void put_plain(struct buf *out, const char *text)
 	}
 }
 
-static bool any(const uint64_t *counts, size_t n)
+static bool counts_any(const uint64_t *counts, size_t n)
 {
 	for (size_t e = 0; e < n; e++) {
 		if (counts[e])
@@ -41,7 +41,7 @@ static bool any(const uint64_t *counts, size_t n)
 }
 
 /* With one event the number alone, with several columns. */
-static void put_shares(struct buf *out, const struct hits *h, const uint64_t *counts)
+static void text_shares(struct buf *out, const struct hits *h, const uint64_t *counts)
 {
 	for (size_t e = 0; e < h->nevents; e++) {
 		double share = percent(counts[e], h->totals[e]);
@@ -55,7 +55,7 @@ static void put_shares(struct buf *out, const struct hits *h, const uint64_t *co
 	}
 }
 
-static int put_function(struct annotate *a, const struct function *f, struct buf *out)
+static int text_function(struct annotate *a, const struct hit_function *f, struct buf *out)
 {
 	const struct hits *h = &a->hits;
 	char room[24];
@@ -64,17 +64,17 @@ static int put_function(struct annotate *a, const struct function *f, struct buf
 	int code = listing_make(&l, a, f);
 
 	buf_printf(out, "Profile trace for function: ");
-	put_plain(out, name);
+	text_plain(out, name);
 	buf_printf(out, "%s [", name[strlen(name) - 1] == ')' ? "" : "()");
-	put_shares(out, h, f->counts);
+	text_shares(out, h, f->counts);
 	buf_printf(out, "]\n");
 	for (size_t i = 0; i < l.nrows && !code; i++) {
 		const uint64_t *counts = l.counts + i * l.nevents;
 
-		if (any(counts, l.nevents))
-			put_shares(out, h, counts);
+		if (counts_any(counts, l.nevents))
+			text_shares(out, h, counts);
 		buf_printf(out, "\t| ");
-		put_plain(out, l.text.data + l.rows[i].text);
+		text_plain(out, l.text.data + l.rows[i].text);
 		buf_add(out, "\n", 1);
 	}
 	buf_add(out, "\n", 1);
@@ -90,13 +90,13 @@ int annotate_text(struct annotate *a, struct buf *out)
 		buf_printf(out, "Columns:");
 		for (size_t e = 0; e < a->hits.nevents; e++) {
 			buf_printf(out, " ");
-			put_plain(out, a->hits.events[e]);
+			text_plain(out, a->hits.events[e]);
 		}
 		buf_printf(out, "\n\n");
 	}
 	for (size_t i = 0; i < a->hits.nfunctions && !code; i++) {
 		if (annotate_wants(a, &a->hits.functions[i]))
-			code = put_function(a, &a->hits.functions[i], out);
+			code = text_function(a, &a->hits.functions[i], out);
 	}
 	return code;
 }

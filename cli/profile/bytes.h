@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers as DWARF writes them, within their section. */
+/* Numbers as DWARF encodes them.  All return false if the section ends within the number. */
 #ifndef PMCBPF_CLI_PROFILE_BYTES_H
 #define PMCBPF_CLI_PROFILE_BYTES_H
 
@@ -37,14 +37,15 @@ static inline bool bytes_sleb(const uint8_t **at, const uint8_t *end, int64_t *v
 	return true;
 }
 
+/* Little-endian. */
 static inline bool bytes_number(const uint8_t **at, const uint8_t *end, size_t size,
-				bool big_endian, uint64_t *value)
+				uint64_t *value)
 {
 	if ((size_t)(end - *at) < size)
 		return false;
 	*value = 0;
 	for (size_t i = 0; i < size; i++)
-		*value = *value << 8 | (*at)[big_endian ? i : size - 1 - i];
+		*value = *value << 8 | (*at)[size - 1 - i];
 	*at += size;
 	return true;
 }

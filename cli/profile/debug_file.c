@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the debug information of a stripped file is: by build id, by its link (.gnu_debuglink),
- * then debuginfod.  libdwfl's own search would open whatever has the right name, a pipe too; it is
- * only used for folders that are root's.
+ * Finding the debug information of a stripped file: by build id, by its link (.gnu_debuglink), then
+ * from debuginfod.  libdwfl's own search opens anything with the right name, even a pipe, so it is
+ * used only for folders that belong to root.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,15 +22,15 @@
 #define DEBUG_FOLDER "/usr/lib/debug"
 #define ID_MAX	     64u		/* bytes */
 
-/* What a debug file is recognised by: the build id, or else the sum in the link to it. */
-struct wanted {
+/* How a debug file is recognised: by its build id, or else by the checksum in the link to it. */
+struct wanted_file {
 	const void *id;
 	ssize_t idlen;
 	GElf_Word crc;
-	bool any;		/* who asks compares */
+	bool any;		/* the caller compares */
 };
 
-static bool same_crc(int fd, GElf_Word crc)
+static bool crc_is(int fd, GElf_Word crc)
 {
 	struct stat st;
 	void *map;
@@ -46,7 +46,7 @@ static bool same_crc(int fd, GElf_Word crc)
 	return same;
 }
 
-static bool fits(int fd, const struct wanted *w)
+static bool wanted_fits(int fd, const struct wanted_file *w)
 {
 	Elf *elf = file_is_elf(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	const void *id;
@@ -60,13 +60,14 @@ static bool fits(int fd, const struct wanted *w)
 	else if (w->idlen > 0)
 		same = len == w->idlen && memcmp(id, w->id, (size_t)len) == 0;
 	else
-		same = same_crc(fd, w->crc);
+		same = crc_is(fd, w->crc);
 	elf_end(elf);
 	return same;
 }
 
-/* ROOT's own, then that of the system that reads. */
-static int try(const struct object *o, const char *path, const struct wanted *w, char **found)
+/* Below -r ROOT, then on this machine. */
+static int debug_file_try(const struct object *o, const char *path, const struct wanted_file *w,
+			  char **found)
 {
 	const char *root = o->symbols->config.root;
 	bool own = !root || !*root;
@@ -74,7 +75,8 @@ static int try(const struct object *o, const char *path, const struct wanted *w,
 	for (int i = own; i < 2; i++) {
 		int fd = file_open(i ? NULL : root, path);
 
-		if (fd >= 0 && fits(fd, w) && asprintf(found, "%s%s", i ? "" : root, path) >= 0)
+		if (fd >= 0 && wanted_fits(fd, w) &&
+		    asprintf(found, "%s%s", i ? "" : root, path) >= 0)
 			return fd;
 		if (fd >= 0)
 			close(fd);
@@ -82,7 +84,7 @@ static int try(const struct object *o, const char *path, const struct wanted *w,
 	return -1;
 }
 
-static int by_id(const struct object *o, const struct wanted *w, char **found)
+static int debug_file_by_id(const struct object *o, const struct wanted_file *w, char **found)
 {
 	char id[2 * ID_MAX + 1], path[sizeof(DEBUG_FOLDER) + sizeof(id) + 32];
 
@@ -90,11 +92,12 @@ static int by_id(const struct object *o, const struct wanted *w, char **found)
 		return -1;
 	hex_text(w->id, (size_t)w->idlen, id);
 	snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%.2s/%s.debug", id, id + 2);
-	return try(o, path, w, found);
+	return debug_file_try(o, path, w, found);
 }
 
 /* Beside the file, below .debug there, in the folder of all debug files. */
-static int by_link(const struct object *o, const char *link, const struct wanted *w, char **found)
+static int debug_file_by_link(const struct object *o, const char *link, const struct wanted_file *w,
+			      char **found)
 {
 	const char *file = o->image.path;
 	int folder = (int)(strrchr(file, '/') ? strrchr(file, '/') - file : 0);
@@ -106,15 +109,15 @@ static int by_link(const struct object *o, const char *link, const struct wanted
 	for (int i = 0; fd < 0 && i < 3; i++) {
 		snprintf(path, sizeof(path), "%s%.*s/%s%s", i == 2 ? DEBUG_FOLDER : "", folder,
 			 file, i == 1 ? ".debug/" : "", link);
-		fd = try(o, path, w, found);
+		fd = debug_file_try(o, path, w, found);
 	}
 	return fd;
 }
 
 /* The file that debug files of a package share (dwz); its name is relative to theirs. */
-static int alternate(struct object *o, const char *from, const char *name, char **found)
+static int debug_file_alternate(struct object *o, const char *from, const char *name, char **found)
 {
-	struct wanted w = { .any = true };
+	struct wanted_file w = { .any = true };
 	const char *slash = from ? strrchr(from, '/') : NULL;
 	char path[PATH_MAX];
 	int fd;
@@ -125,13 +128,13 @@ static int alternate(struct object *o, const char *from, const char *name, char 
 		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - from), from, name);
 	else
 		return -1;
-	fd = try(o, path, &w, found);
+	fd = debug_file_try(o, path, &w, found);
 	o->alternate = fd >= 0;
 	return fd;
 }
 
-/* libdwfl tells no name of what it has fetched. */
-static char *name_of(int fd, char *told)
+/* libdwfl returns no name for a file that it has fetched. */
+static char *debug_file_name(int fd, char *told)
 {
 	char link[32], path[PATH_MAX];
 	ssize_t n;
@@ -143,27 +146,27 @@ static char *name_of(int fd, char *told)
 	return n > 0 ? strndup(path, (size_t)n) : NULL;
 }
 
-static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
-			  const char *file, const char *link, GElf_Word crc, char **found)
+static int debug_file_find(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+			   const char *file, const char *link, GElf_Word crc, char **found)
 {
 	struct object *o = *data;
 	Elf *elf = dwfl_module_getelf(module, &(GElf_Addr){ 0 });
-	struct wanted w = { .crc = crc };
+	struct wanted_file w = { .crc = crc };
 	int fd;
 
-	/* Links have a sum; what else is asked for is the shared file. */
+	/* A link without a checksum is that to the shared file. */
 	if (link && !crc)
-		return alternate(o, file, link, found);
+		return debug_file_alternate(o, file, link, found);
 	if (elf)
 		w.idlen = dwelf_elf_gnu_build_id(elf, &w.id);
-	fd = w.idlen > 0 ? by_id(o, &w, found) : -1;
+	fd = w.idlen > 0 ? debug_file_by_id(o, &w, found) : -1;
 	if (fd < 0 && link)
-		fd = by_link(o, link, &w, found);
+		fd = debug_file_by_link(o, link, &w, found);
 	if (fd < 0 && w.idlen > 0 && getenv("DEBUGINFOD_URLS"))
 		fd = dwfl_standard_find_debuginfo(module, data, name, base, file, NULL, 0, found);
 	if (fd >= 0) {
 		free(o->debug_file);
-		o->debug_file = name_of(fd, *found);
+		o->debug_file = debug_file_name(fd, *found);
 	}
 	return fd;
 }
@@ -173,7 +176,7 @@ Dwfl_Callbacks *object_callbacks(void)
 	static char path[] = DEBUG_FOLDER, *folder = path;
 	static Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = find_debuginfo,
+		.find_debuginfo = debug_file_find,
 		.section_address = dwfl_offline_section_address,
 		.debuginfo_path = &folder,
 	};
@@ -201,7 +204,7 @@ int object_by_id(struct object *o, char **file)
 	dwfl_report_end(dwfl, NULL, NULL);
 	dwfl_end(dwfl);
 	if (fd >= 0 && !*file)
-		*file = name_of(fd, NULL);
+		*file = debug_file_name(fd, NULL);
 	if (fd >= 0 && !*file) {
 		close(fd);
 		fd = -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names as the programmer wrote them: see object.h. */
+/* Readable forms of mangled names: see object.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #define LONGEST	 (16u << 10)	/* bytes of a mangled name that are tried */
 #define READABLE 4096u		/* … of a name that are kept: templates of templates */
 
-/* No names of files or functions make new lines in a report. */
-static char *cut(char *text)
+/* A name must not break a line of a report. */
+static char *name_cut(char *text)
 {
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
@@ -29,35 +29,35 @@ static char *cut(char *text)
 }
 
 /* NULL: it is not mangled. */
-static char *readable_of(const char *name)
+static char *name_readable(const char *name)
 {
-	/* The old styles of DMGL_AUTO would take names of C for theirs. */
+	/* DMGL_AUTO also knows old styles, which names in C may look like. */
 	if ((strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 &&
 	     strncmp(name, "__Z", 3) != 0) || strnlen(name, LONGEST + 1) > LONGEST)
 		return NULL;
 	return cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
 }
 
-/* "@plt", "@GLIBC_2.17": not part of what is mangled. */
-static char *readable_with_tail(const char *name)
+/* "@plt" and "@GLIBC_2.17" are not part of the mangled name. */
+static char *name_readable_with_tail(const char *name)
 {
 	const char *tail = strchr(name, '@');
 	char *head = tail ? strndup(name, (size_t)(tail - name)) : NULL;
-	char *inner = head ? readable_of(head) : NULL;
+	char *inner = head ? name_readable(head) : NULL;
 	char *whole = NULL;
 
 	if (inner && asprintf(&whole, "%s%s", inner, tail) < 0)
 		whole = NULL;
 	free(inner);
 	free(head);
-	return tail ? whole : readable_of(name);
+	return tail ? whole : name_readable(name);
 }
 
 char *demangle(struct arena *a, const char *name)
 {
-	char *readable = readable_with_tail(name);
+	char *readable = name_readable_with_tail(name);
 	char *kept = arena_string(a, readable ? readable : name);
 
 	free(readable);
-	return kept ? cut(kept) : NULL;
+	return kept ? name_cut(kept) : NULL;
 }

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines and inlined functions.  libdw would look for the unit of an address in .debug_aranges,
- * which not all compilers write, and walk through the unit's tree for each address anew: here the
- * ranges of all units are sorted once, those of a unit's functions when its first address is asked
- * for, and what is inlined in a function likewise.
+ * Inlined functions and source lines: entries (DIEs) are read with libdw, line tables by lines.c.
  *
- * Offsets in a file may lead anywhere: the walk only goes forwards, and not deeper than code nests.
+ * An address is found in three steps, each prepared when it is first needed:
+ *
+ *   file      the ranges of all units, sorted once: .debug_aranges is optional, and some compilers
+ *             do not write it
+ *   unit      the ranges of its functions, sorted when its first address is asked for, and its
+ *             line table (lines.h)
+ *   function  a walk through its entry down to the innermost inlined function
+ *
+ * For example 0x1234 lies in unit 7, there in main(), and within main() in a copy of twice() that
+ * line 30 calls: the frames are twice() at the line of 0x1234, then main() at line 30.
+ *
+ * Offsets in a damaged file may lead anywhere.  libdw only moves forwards from entry to entry, and
+ * the walks here stop at DEPTH_MOST levels.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,36 +27,17 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 
-#include "dies.h"
 #include "lines.h"
 #include "object.h"
 
 #define DEPTH_MOST  256u
 #define SPANS_MOST  (16u << 20)	/* of one table */
-#define SCOPE_NONE  UINT32_MAX
-
-/* A function, or one that is inlined in another scope. */
-struct scope {
-	Dwarf_Off die;
-	uint32_t outer;		/* SCOPE_NONE: it is not inlined */
-};
-
-/* One with code of its own. */
-struct function {
-	Dwarf_Off die;
-	const uint8_t *body;	/* NULL: nothing is in it */
-	struct scope *scopes;	/* itself, then what is inlined */
-	size_t nscopes, scopes_room;
-	struct spans spans;	/* of what is inlined */
-	bool opened;
-};
 
 struct unit {
 	Dwarf_Die die;		/* its lines and ranges */
 	Dwarf_Die body;		/* its functions: in another file, if it is split */
-	struct lines lines;	/* of the die, if `lined` */
-	struct dies dies;	/* of the body */
-	struct function *functions;
+	struct line_table lines;	/* of the die, if `lined` */
+	Dwarf_Die *functions;
 	size_t nfunctions, functions_room;
 	struct spans spans;	/* of the functions */
 	bool opened, nested, types, lined;
@@ -59,10 +49,10 @@ struct dwarf {
 	struct unit *units;
 	size_t nunits, units_room;
 	struct spans spans;	/* of the units */
-	struct table paths;
+	struct item_table paths;
 };
 
-/* A file's name that is relative to its unit's folder, and what both make. */
+/* A file name relative to its unit's folder, and the whole path. */
 struct path {
 	const char *folder, *name;	/* compared as pointers: libdw has each once */
 	const char *whole;
@@ -70,7 +60,7 @@ struct path {
 
 /* --- units ------------------------------------------------------------------------------- */
 
-static int add_ranges(struct spans *spans, Dwarf_Die *die, uint32_t rank, uint32_t item)
+static int spans_add_die(struct spans *spans, Dwarf_Die *die, uint32_t rank, uint32_t item)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -82,7 +72,7 @@ static int add_ranges(struct spans *spans, Dwarf_Die *die, uint32_t rank, uint32
 	return err;
 }
 
-static int index_units(struct dwarf *d)
+static int units_index(struct dwarf *d)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Half version;
@@ -100,15 +90,15 @@ static int index_units(struct dwarf *d)
 			return -ENOMEM;
 		d->units = units;
 		units[d->nunits] = (struct unit){ .die = die, .body = die };
-		err = add_ranges(&d->spans, &die, (uint32_t)d->nunits, (uint32_t)d->nunits);
+		err = spans_add_die(&d->spans, &die, (uint32_t)d->nunits, (uint32_t)d->nunits);
 		d->nunits++;
 	}
 	return err ? err : spans_sort(&d->spans);
 }
 
 /*
- * The shared file of debug files that were made smaller: libdw would look for it by any name once
- * it is needed, so without it nothing is read.
+ * Debug files may share a file (dwz).  libdw would open it under whatever name the debug file has,
+ * so debug information is read only if that file was found and checked before.
  */
 static bool alternate_fits(struct object *o, Dwarf *debug)
 {
@@ -141,22 +131,17 @@ bool dwarf_open(struct object *o)
 		return false;
 	o->dwarf->debug = debug;
 	o->dwarf->bias = bias;
-	if (index_units(o->dwarf) != 0 || !o->dwarf->spans.n)
+	if (units_index(o->dwarf) != 0 || !o->dwarf->spans.n)
 		dwarf_close(o);
 	o->image.debug = o->dwarf;
 	return o->dwarf;
 }
 
-static void close_unit(struct unit *u)
+static void unit_close(struct unit *u)
 {
-	for (size_t i = 0; i < u->nfunctions; i++) {
-		free(u->functions[i].scopes);
-		spans_free(&u->functions[i].spans);
-	}
+	lines_close(&u->lines);
 	free(u->functions);
 	spans_free(&u->spans);
-	dies_close(&u->dies);
-	lines_close(&u->lines);
 }
 
 void dwarf_close(struct object *o)
@@ -164,7 +149,7 @@ void dwarf_close(struct object *o)
 	struct dwarf *d = o->dwarf;
 
 	for (size_t i = 0; d && i < d->nunits; i++)
-		close_unit(&d->units[i]);
+		unit_close(&d->units[i]);
 	if (d) {
 		free(d->units);
 		spans_free(&d->spans);
@@ -176,85 +161,35 @@ void dwarf_close(struct object *o)
 
 /* --- functions of a unit ----------------------------------------------------------------- */
 
-/* Entries below one, forwards: functions of a unit, or what is inlined in a function. */
-struct walk {
-	struct unit *unit;
-	struct function *function;	/* NULL: functions are looked for */
-	bool types;
-	int err;
-};
-
-static const uint8_t *walk(struct walk *w, const uint8_t *at, uint32_t outer, unsigned int depth);
-
-static bool libdw_die(const struct walk *w, const struct die *die, Dwarf_Die *theirs)
+/* Declarations have no ranges, nor has the abstract entry of an inlined function. */
+static int unit_add_function(struct unit *u, Dwarf_Die *die)
 {
-	return dwarf_offdie(dwarf_cu_getdwarf(w->unit->body.cu), dies_offset(&w->unit->dies, die),
-			    theirs);
-}
-
-/* A declaration has no ranges, nor has what all copies of an inlined function have in common. */
-static void add_function(struct walk *w, const struct die *die)
-{
-	struct unit *u = w->unit;
+	const uint32_t number = (uint32_t)u->nfunctions;
 	size_t spans = u->spans.n;
-	struct function *functions;
-	Dwarf_Die theirs;
+	Dwarf_Die *functions;
+	int err;
 
-	if (!die->code || u->nfunctions >= SPANS_MOST || !libdw_die(w, die, &theirs))
-		return;
+	if (u->nfunctions >= SPANS_MOST)
+		return 0;
 	functions = grow(u->functions, &u->functions_room, u->nfunctions + 1, sizeof(*functions));
-	if (!functions) {
-		w->err = -ENOMEM;
-		return;
-	}
+	if (!functions)
+		return -ENOMEM;
 	u->functions = functions;
-	w->err = add_ranges(&u->spans, &theirs, (uint32_t)u->nfunctions, (uint32_t)u->nfunctions);
+	err = spans_add_die(&u->spans, die, number, number);
 	if (u->spans.n > spans)
-		functions[u->nfunctions++] = (struct function){
-			.die = dwarf_dieoffset(&theirs),
-			.body = die->children ? die->after : NULL };
+		functions[u->nfunctions++] = *die;
+	return err;
 }
 
-/* The scope's number; SCOPE_NONE: it has no code. */
-static uint32_t add_scope(struct walk *w, const struct die *die, uint32_t outer)
+static bool tag_is_block(int tag)
 {
-	struct function *f = w->function;
-	uint32_t number = (uint32_t)f->nscopes;
-	size_t spans = f->spans.n;
-	struct scope *scopes;
-	Dwarf_Die theirs;
-
-	if (!die->code || f->nscopes >= SPANS_MOST || !libdw_die(w, die, &theirs))
-		return SCOPE_NONE;
-	scopes = grow(f->scopes, &f->scopes_room, f->nscopes + 1, sizeof(*scopes));
-	if (!scopes) {
-		w->err = -ENOMEM;
-		return SCOPE_NONE;
-	}
-	f->scopes = scopes;
-	/* Inner ones come later, which makes their rank higher. */
-	w->err = add_ranges(&f->spans, &theirs, number, number);
-	if (f->spans.n == spans)
-		return SCOPE_NONE;
-	scopes[f->nscopes++] = (struct scope){ dwarf_dieoffset(&theirs), outer };
-	return number;
+	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
-/* May there be code in it?  Types of C and C++ only have declarations. */
-static bool enters(struct walk *w, const struct die *die, uint32_t *outer)
+/* Can functions be defined in it?  In types of C and C++ they are only declared. */
+static bool tag_may_define(const struct unit *u, int tag)
 {
-	switch (die->tag) {
-	case DW_TAG_subprogram:
-		if (!w->function)
-			add_function(w, die);
-		return false;
-	case DW_TAG_inlined_subroutine:
-		if (w->function)
-			*outer = add_scope(w, die, *outer);
-		return !w->function || *outer != SCOPE_NONE;
-	case DW_TAG_lexical_block:
-	case DW_TAG_try_block:
-	case DW_TAG_catch_block:
+	switch (tag) {
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 		return true;
@@ -262,32 +197,31 @@ static bool enters(struct walk *w, const struct die *die, uint32_t *outer)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_enumeration_type:
-		return w->types;
+		return u->types;
 	default:
-		return false;
+		return tag_is_block(tag);
 	}
 }
 
-/* From `at` to the end of those beside it; what is behind that, or NULL. */
-static const uint8_t *walk(struct walk *w, const uint8_t *at, uint32_t outer, unsigned int depth)
+/* Adds the functions below an entry, but none within another. */
+static int unit_add_functions(struct unit *u, Dwarf_Die *parent, unsigned int depth)
 {
-	const struct dies *d = &w->unit->dies;
-	struct die die;
+	Dwarf_Die die;
+	int err = 0, end = dwarf_child(parent, &die);
 
-	while (dies_read(d, at, &die)) {
-		uint32_t inner = outer;
+	while (!err && end == 0) {
+		int tag = dwarf_tag(&die);
 
-		if (enters(w, &die, &inner) && die.children && depth < DEPTH_MOST)
-			at = walk(w, die.after, inner, depth + 1);
-		else
-			at = dies_skip(d, &die);
-		if (w->err || !at)
-			return NULL;
+		if (tag == DW_TAG_subprogram)
+			err = unit_add_function(u, &die);
+		else if (tag_may_define(u, tag) && depth < DEPTH_MOST)
+			err = unit_add_functions(u, &die, depth + 1);
+		end = dwarf_siblingof(&die, &die);
 	}
-	return die.after;
+	return err;
 }
 
-static bool types_have_code(Dwarf_Die *unit)
+static bool unit_types_have_code(Dwarf_Die *unit)
 {
 	switch (dwarf_srclang(unit)) {
 	case DW_LANG_C:
@@ -304,8 +238,8 @@ static bool types_have_code(Dwarf_Die *unit)
 	}
 }
 
-/* libdw opens the file of a split unit by whatever name there is: it must be a file, and known. */
-static bool may_split(Dwarf_Die *unit)
+/* libdw opens a split unit's file under any name: it must be a regular file, of root or ours. */
+static bool unit_may_split(Dwarf_Die *unit)
 {
 	Dwarf_Attribute attr;
 	const char *folder, *name;
@@ -325,62 +259,44 @@ static bool may_split(Dwarf_Die *unit)
 	       (st.st_uid == 0 || st.st_uid == geteuid());
 }
 
-static void open_unit(struct unit *u)
+static void unit_open(struct unit *u)
 {
-	struct walk w = { .unit = u };
 	Dwarf_Half version;
 	uint8_t type;
 	Dwarf_Die die, sub;
-	struct die body;
 
 	u->opened = true;
-	if (may_split(&u->die) && dwarf_cu_info(u->die.cu, &version, &type, &die, &sub, NULL, NULL,
-						NULL) == 0 && sub.addr)
+	if (unit_may_split(&u->die) && dwarf_cu_info(u->die.cu, &version, &type, &die, &sub, NULL,
+						     NULL, NULL) == 0 && sub.addr)
 		u->body = sub;
 	/* The files of a split unit are in a table beside it. */
 	u->lined = u->body.cu == u->die.cu && lines_open(&u->lines, &u->die) == 0;
-	if (dies_open(&u->dies, &u->body) != 0)
-		return;
-	u->types = w.types = types_have_code(&u->body);
-	if (dies_read(&u->dies, u->body.addr, &body) && body.children)
-		walk(&w, body.after, SCOPE_NONE, 0);
-	/* What was found before memory ran out is right. */
+	u->types = unit_types_have_code(&u->body);
+	/* If memory runs out, the functions that were found so far are right. */
+	(void)unit_add_functions(u, &u->body, 0);
 	if (spans_sort(&u->spans) != 0)
 		spans_free(&u->spans);
 }
 
-/* Functions within functions are rare, and only looked for where an address has no function. */
-static void open_nested(struct unit *u)
+/* Functions within functions are rare: looked for where an address belongs to no other. */
+static void unit_open_nested(struct unit *u)
 {
-	struct walk w = { .unit = u, .types = u->types };
 	size_t outermost = u->nfunctions;
+	int err = 0;
 
 	u->nested = true;
-	for (size_t i = 0; i < u->nfunctions && !w.err; i++)
-		if (u->functions[i].body)
-			walk(&w, u->functions[i].body, SCOPE_NONE, 0);
+	for (size_t i = 0; i < u->nfunctions && !err; i++) {
+		Dwarf_Die function = u->functions[i];	/* the array may move */
+
+		err = unit_add_functions(u, &function, 0);
+	}
 	if (u->nfunctions > outermost && spans_sort(&u->spans) != 0)
 		spans_free(&u->spans);
 }
 
-static void open_function(struct unit *u, struct function *f)
-{
-	struct walk w = { .unit = u, .function = f, .types = u->types };
-
-	f->opened = true;
-	f->scopes = grow(NULL, &f->scopes_room, 1, sizeof(*f->scopes));
-	if (!f->scopes)
-		return;
-	f->scopes[f->nscopes++] = (struct scope){ f->die, SCOPE_NONE };
-	if (f->body)
-		walk(&w, f->body, 0, 0);
-	if (spans_sort(&f->spans) != 0)
-		spans_free(&f->spans);
-}
-
 /* --- addresses --------------------------------------------------------------------------- */
 
-static const char *name_of(Dwarf_Die *die)
+static const char *die_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
@@ -390,7 +306,7 @@ static const char *name_of(Dwarf_Die *die)
 	return name ? name : dwarf_diename(die);
 }
 
-static Dwarf_Word number_of(Dwarf_Die *die, unsigned int attribute)
+static Dwarf_Word die_number(Dwarf_Die *die, unsigned int attribute)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word value;
@@ -398,17 +314,17 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned int attribute)
 	return dwarf_formudata(dwarf_attr(die, attribute, &attr), &value) == 0 ? value : 0;
 }
 
-static bool same_path(const void *item, const void *key)
+static bool path_is(const void *item, const void *key)
 {
 	const struct path *a = item, *b = key;
 
 	return a->folder == b->folder && a->name == b->name;
 }
 
-static const char *whole_path(struct object *o, struct unit *u, const char *name)
+static const char *path_whole(struct object *o, struct unit *u, const char *name)
 {
 	struct path key = { .name = name }, *path;
-	struct table *paths = &o->dwarf->paths;
+	struct item_table *paths = &o->dwarf->paths;
 	struct arena *arena = &o->symbols->arena;
 	Dwarf_Attribute attr;
 	uint64_t hash;
@@ -421,7 +337,7 @@ static const char *whole_path(struct object *o, struct unit *u, const char *name
 	if (!key.folder)
 		return name;
 	hash = index_mix((uintptr_t)key.folder, (uintptr_t)name);
-	path = table_find(paths, hash, same_path, &key);
+	path = table_find(paths, hash, path_is, &key);
 	if (path)
 		return path->whole;
 	size = strlen(key.folder) + strlen(name) + 2;
@@ -438,9 +354,9 @@ static const char *whole_path(struct object *o, struct unit *u, const char *name
 }
 
 /* A file of the unit's own table, in its folder as libdw would have it. */
-static const char *lined_file(struct object *o, struct unit *u, uint64_t number)
+static const char *unit_lined_file(struct object *o, struct unit *u, uint64_t number)
 {
-	struct lines *l = &u->lines;
+	struct line_table *l = &u->lines;
 	struct line_file *file = number < l->nfiles ? &l->files[number] : NULL;
 	const char *folder, *name;
 	size_t size;
@@ -449,8 +365,7 @@ static const char *lined_file(struct object *o, struct unit *u, uint64_t number)
 	if (!file || file->whole)
 		return file ? file->whole : NULL;
 	name = file->name;
-	folder = file->folder < l->nfolders && *name != '/' ?
-		l->folders[file->folder] : NULL;
+	folder = file->folder < l->nfolders && *name != '/' ? l->folders[file->folder] : NULL;
 	if (folder) {
 		size = strlen(folder) + strlen(name) + 2;
 		path = arena_alloc(&o->symbols->arena, size);
@@ -458,24 +373,24 @@ static const char *lined_file(struct object *o, struct unit *u, uint64_t number)
 			snprintf(path, size, "%s/%s", folder, name);
 		name = path ? path : name;
 	}
-	file->whole = whole_path(o, u, name);
+	file->whole = path_whole(o, u, name);
 	return file->whole;
 }
 
-static const char *file_of(struct object *o, struct unit *u, Dwarf_Word number)
+static const char *unit_file(struct object *o, struct unit *u, Dwarf_Word number)
 {
 	Dwarf_Files *files;
 	size_t n;
 
 	if (u->lined)
-		return lined_file(o, u, number);
+		return unit_lined_file(o, u, number);
 	if (dwarf_getsrcfiles(&u->body, &files, &n) != 0 &&
 	    dwarf_getsrcfiles(&u->die, &files, &n) != 0)
 		return NULL;
-	return number < n ? whole_path(o, u, dwarf_filesrc(files, number, NULL, NULL)) : NULL;
+	return number < n ? path_whole(o, u, dwarf_filesrc(files, number, NULL, NULL)) : NULL;
 }
 
-static void line_of(struct object *o, struct unit *u, uint64_t pc, struct dwarf_frame *frame)
+static void unit_line(struct object *o, struct unit *u, uint64_t pc, struct dwarf_frame *frame)
 {
 	unsigned int file;
 	Dwarf_Line *line;
@@ -483,70 +398,77 @@ static void line_of(struct object *o, struct unit *u, uint64_t pc, struct dwarf_
 
 	if (u->lined) {
 		if (lines_find(&u->lines, pc, &file, &frame->line))
-			frame->file = lined_file(o, u, file);
+			frame->file = unit_lined_file(o, u, file);
 		return;
 	}
 	line = dwarf_getsrc_die(&u->die, pc);
 	if (!line || dwarf_lineno(line, &number) != 0 || number <= 0)
 		return;
-	frame->file = whole_path(o, u, dwarf_linesrc(line, NULL, NULL));
+	frame->file = path_whole(o, u, dwarf_linesrc(line, NULL, NULL));
 	frame->line = (unsigned int)number;
 }
 
-/* From the innermost scope outwards; where each was called is where the next one is. */
-static size_t scope_frames(struct object *o, struct unit *u, const struct function *f,
-			   uint64_t pc, struct dwarf_frame *frames, size_t room)
+/* The inlined functions at `pc` below `parent`, outermost first.  Returns how many there are. */
+static size_t die_inlined(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *scopes, unsigned int room)
 {
-	Dwarf *debug = dwarf_cu_getdwarf(u->body.cu);
-	const struct span *span = spans_find(&f->spans, pc);
-	uint32_t scope = span ? span->item : 0;
+	Dwarf_Die die;
 	size_t n = 0;
 
-	if (!f->nscopes)
-		return 0;
+	for (int end = dwarf_child(parent, &die); end == 0 && !n && room;
+	     end = dwarf_siblingof(&die, &die)) {
+		int tag = dwarf_tag(&die);
 
-	while (scope != SCOPE_NONE && n < room) {
-		const struct scope *s = &f->scopes[scope];
-		struct dwarf_frame *frame = &frames[n++];
-		Dwarf_Addr start, end;
-		Dwarf_Die die;
-
-		if (!dwarf_offdie(debug, s->die, &die))
-			break;
-		frame->name = name_of(&die);
-		frame->inlined = s->outer != SCOPE_NONE;
-		if (!frame->inlined && dwarf_lowpc(&die, &start) == 0) {
-			frame->start = start;
-			if (dwarf_highpc(&die, &end) == 0 && end > start)
-				frame->size = end - start;
+		if (tag == DW_TAG_inlined_subroutine && dwarf_haspc(&die, pc) > 0) {
+			scopes[0] = die;
+			return 1 + die_inlined(&die, pc, scopes + 1, room - 1);
 		}
-		scope = s->outer;
-		if (scope == SCOPE_NONE || n == room)
-			break;
-		frames[n] = (struct dwarf_frame){ 0 };
-		frames[n].line = (unsigned int)number_of(&die, DW_AT_call_line);
-		if (frames[n].line)
-			frames[n].file = file_of(o, u, number_of(&die, DW_AT_call_file));
+		if (tag_is_block(tag))
+			n = die_inlined(&die, pc, scopes, room - 1);
 	}
 	return n;
 }
 
-static struct function *function_of(struct unit *u, uint64_t pc)
+/* From the innermost scope outwards; the place of a call is where the caller's frame is. */
+static size_t function_frames(struct object *o, struct unit *u, const Dwarf_Die *function,
+			   uint64_t pc, struct dwarf_frame *frames, size_t room)
+{
+	Dwarf_Die scopes[DEPTH_MOST + 1] = { *function };
+	size_t inlined = die_inlined(&scopes[0], pc, &scopes[1], DEPTH_MOST), n = 0;
+	Dwarf_Addr start, end;
+
+	for (size_t i = inlined; n < room; i--) {
+		struct dwarf_frame *frame = &frames[n++];
+
+		frame->name = die_name(&scopes[i]);
+		frame->inlined = i > 0;
+		if (!i && dwarf_lowpc(&scopes[i], &start) == 0) {
+			frame->start = start;
+			if (dwarf_highpc(&scopes[i], &end) == 0 && end > start)
+				frame->size = end - start;
+		}
+		if (!i || n == room)
+			break;
+		frames[n] = (struct dwarf_frame){ 0 };
+		frames[n].line = (unsigned int)die_number(&scopes[i], DW_AT_call_line);
+		if (frames[n].line)
+			frames[n].file = unit_file(o, u, die_number(&scopes[i], DW_AT_call_file));
+	}
+	return n;
+}
+
+/* The function with code of its own that has this address, or NULL. */
+static const Dwarf_Die *unit_function(struct unit *u, uint64_t pc)
 {
 	const struct span *span;
-	struct function *f;
 
 	if (!u->opened)
-		open_unit(u);
+		unit_open(u);
 	span = spans_find(&u->spans, pc);
 	if (!span && !u->nested) {
-		open_nested(u);
+		unit_open_nested(u);
 		span = spans_find(&u->spans, pc);
 	}
-	f = span ? &u->functions[span->item] : NULL;
-	if (f && !f->opened)
-		open_function(u, f);
-	return f;
+	return span ? &u->functions[span->item] : NULL;
 }
 
 size_t dwarf_frames(struct object *o, uint64_t address, struct dwarf_frame *frames, size_t room)
@@ -555,15 +477,15 @@ size_t dwarf_frames(struct object *o, uint64_t address, struct dwarf_frame *fram
 	uint64_t pc = address + o->bias - d->bias;
 	const struct span *span = spans_find(&d->spans, pc);
 	struct unit *u = span ? &d->units[span->item] : NULL;
-	struct function *f;
+	const Dwarf_Die *function;
 	size_t n;
 
 	if (!u)
 		return 0;
 	frames[0] = (struct dwarf_frame){ 0 };
-	f = function_of(u, pc);
-	line_of(o, u, pc, &frames[0]);
-	n = f ? scope_frames(o, u, f, pc, frames, room) : 0;
+	function = unit_function(u, pc);
+	unit_line(o, u, pc, &frames[0]);
+	n = function ? function_frames(o, u, function, pc, frames, room) : 0;
 	for (size_t i = 0; i < n; i++)
 		frames[i].start += frames[i].inlined ? 0 : d->bias - o->bias;
 	return n ? n : frames[0].line != 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Symbol tables of ELF files.  libdwfl finds them (in the file, its debug file, its compressed
- * table); which of several symbols an address belongs to is decided here, once for all addresses.
+ * table).  Where symbols overlap, this file decides which one an address belongs to, once for all
+ * addresses.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,8 +57,8 @@ void entries_free(struct entries *e)
 	*e = (struct entries){ 0 };
 }
 
-/* As a debugger chooses: functions, then what is visible, then what has a size. */
-static uint32_t quality(const GElf_Sym *sym, const char *name)
+/* Preference, as in a debugger: functions, then visible symbols, then symbols with a size. */
+static uint32_t symbol_quality(const GElf_Sym *sym, const char *name)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
 	uint32_t binding = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 2 : bind == STB_WEAK;
@@ -69,22 +70,22 @@ static uint32_t quality(const GElf_Sym *sym, const char *name)
 	       (sym->st_size ? 8u : 0) + plain;
 }
 
-static bool is_code(const GElf_Sym *sym, const char *name)
+static bool symbol_is_code(const GElf_Sym *sym, const char *name)
 {
 	switch (GELF_ST_TYPE(sym->st_info)) {
 	case STT_FUNC:
 	case STT_GNU_IFUNC:
 		return true;
 	case STT_NOTYPE:
-		/* Marks of arm64 (where code begins and ends), and labels of the assembler. */
+		/* Not arm64's marks of code and data, and not labels of the assembler. */
 		return *name != '$' && strncmp(name, ".L", 2) != 0;
 	default:
 		return false;
 	}
 }
 
-/* Of the table that a symbol of libdwfl's came from: only libelf checks the ends of strings. */
-static size_t strings_of(Elf *elf)
+/* The string table of libdwfl's symbols: libelf checks the ends of strings, libdwfl does not. */
+static size_t elf_strings(Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	size_t dynamic = 0;
@@ -101,7 +102,7 @@ static size_t strings_of(Elf *elf)
 	return dynamic;
 }
 
-static int add_candidate(struct candidates *c, const struct candidate *candidate)
+static int candidates_add(struct candidates *c, const struct candidate *candidate)
 {
 	struct candidate *longer = grow(c->list, &c->room, c->n + 1, sizeof(*longer));
 
@@ -112,8 +113,8 @@ static int add_candidate(struct candidates *c, const struct candidate *candidate
 	return 0;
 }
 
-/* Where the section of a symbol without size ends; only code has an end. */
-static bool section_end(Elf *elf, GElf_Word index, uint64_t bias, uint64_t *end)
+/* The end of the section of a symbol without size.  false: the section is no code. */
+static bool section_code_end(Elf *elf, GElf_Word index, uint64_t bias, uint64_t *end)
 {
 	GElf_Shdr h;
 
@@ -123,7 +124,7 @@ static bool section_end(Elf *elf, GElf_Word index, uint64_t bias, uint64_t *end)
 	return true;
 }
 
-static int table_candidates(struct object *o, struct candidates *c)
+static int candidates_add_table(struct object *o, struct candidates *c)
 {
 	int n = dwfl_module_getsymtab(o->module);
 	Elf *elf, *last = NULL;
@@ -141,24 +142,24 @@ static int table_candidates(struct object *o, struct candidates *c)
 		    !elf || section == SHN_UNDEF || section == SHN_ABS)
 			continue;
 		if (elf != last)
-			strings = strings_of(elf);
+			strings = elf_strings(elf);
 		last = elf;
 		it.name = elf_strptr(elf, strings, sym.st_name);
-		if (!it.name || !*it.name || !is_code(&sym, it.name) ||
-		    !section_end(elf, section, bias, &it.end))
+		if (!it.name || !*it.name || !symbol_is_code(&sym, it.name) ||
+		    !section_code_end(elf, section, bias, &it.end))
 			continue;
 		it.start = start;
 		it.size = sym.st_size;
 		if (it.size)
 			it.end = start + it.size;
-		it.quality = quality(&sym, it.name);
+		it.quality = symbol_quality(&sym, it.name);
 		if (it.end > it.start)
-			err = add_candidate(c, &it);
+			err = candidates_add(c, &it);
 	}
 	return err;
 }
 
-static const char *relocation_name(Elf *elf, Elf_Data *relocations, int i, size_t symtab)
+static const char *stub_relocation(Elf *elf, Elf_Data *relocations, int i, size_t symtab)
 {
 	Elf_Scn *section = elf_getscn(elf, symtab);
 	Elf_Data *symbols = section ? elf_getdata(section, NULL) : NULL;
@@ -183,8 +184,8 @@ static const char *stub_name(struct arena *a, const char *name)
 }
 
 /* Stubs that call through the PLT, one for each relocation of .rela.plt, in their order. */
-static int stub_candidates(struct object *o, Elf *elf, const GElf_Shdr *plt, Elf_Scn *relocations,
-			   struct candidates *c)
+static int candidates_add_stubs(struct object *o, Elf *elf, const GElf_Shdr *plt,
+				Elf_Scn *relocations, struct candidates *c)
 {
 	const uint64_t stub = 16;
 	Elf_Data *data = elf_getdata(relocations, NULL);
@@ -199,7 +200,7 @@ static int stub_candidates(struct object *o, Elf *elf, const GElf_Shdr *plt, Elf
 	if (n > plt->sh_size / stub || head > 2 * stub)
 		return 0;
 	for (uint64_t i = 0; !err && i < n; i++) {
-		const char *name = relocation_name(elf, data, (int)i, h.sh_link);
+		const char *name = stub_relocation(elf, data, (int)i, h.sh_link);
 		struct candidate it = { .size = stub,
 					.start = plt->sh_addr + o->bias + head + i * stub };
 
@@ -207,12 +208,12 @@ static int stub_candidates(struct object *o, Elf *elf, const GElf_Shdr *plt, Elf
 			continue;
 		it.name = stub_name(&o->symbols->arena, name);
 		it.end = it.start + stub;
-		err = it.name ? add_candidate(c, &it) : -ENOMEM;
+		err = it.name ? candidates_add(c, &it) : -ENOMEM;
 	}
 	return err;
 }
 
-static int plt_candidates(struct object *o, struct candidates *c)
+static int candidates_add_plt(struct object *o, struct candidates *c)
 {
 	Elf *elf = dwfl_module_getelf(o->module, &(GElf_Addr){ 0 });
 	Elf_Scn *section = NULL, *relocations = NULL;
@@ -227,14 +228,14 @@ static int plt_candidates(struct object *o, struct candidates *c)
 			continue;
 		if (strcmp(name, ".rela.plt") == 0)
 			relocations = section;
-		/* Where branches are guarded calls go to .plt.sec. */
+		/* With guarded branches (IBT) calls go to .plt.sec. */
 		if (strcmp(name, ".plt.sec") == 0 || (strcmp(name, ".plt") == 0 && !plt.sh_size))
 			plt = h;
 	}
-	return relocations && plt.sh_size ? stub_candidates(o, elf, &plt, relocations, c) : 0;
+	return relocations && plt.sh_size ? candidates_add_stubs(o, elf, &plt, relocations, c) : 0;
 }
 
-static int by_start(const void *a, const void *b)
+static int candidate_order(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
@@ -245,9 +246,9 @@ static int by_start(const void *a, const void *b)
 	return strcmp(y->name, x->name);
 }
 
-/* Of candidates with the same start; without a size only one counts, up to where the next begin. */
-static int keep_group(struct entries *e, struct candidate *c, size_t n, uint64_t next,
-		      uint32_t rank)
+/* Candidates with the same start; if none has a size, the best one, up to the next start. */
+static int entries_add_group(struct entries *e, struct candidate *c, size_t n, uint64_t next,
+			     uint32_t rank)
 {
 	bool sized = false;
 	int err = 0;
@@ -266,8 +267,8 @@ static int keep_group(struct entries *e, struct candidate *c, size_t n, uint64_t
 	return err;
 }
 
-/* Labels without a size inside of a function are part of it. */
-static int keep(struct entries *e, const struct candidates *c)
+/* A label without a size within a function belongs to the function. */
+static int entries_add_candidates(struct entries *e, const struct candidates *c)
 {
 	uint64_t sized_end = 0;
 	int err = 0;
@@ -279,8 +280,9 @@ static int keep(struct entries *e, const struct candidates *c)
 		for (n = 0; i + n < c->n && first[n].start == first->start; n++)
 			sized |= first[n].size != 0;
 		if (sized || first->start >= sized_end)
-			err = keep_group(e, first, n, i + n < c->n ? first[n].start : UINT64_MAX,
-					 (uint32_t)i);
+			err = entries_add_group(e, first, n,
+						i + n < c->n ? first[n].start : UINT64_MAX,
+						(uint32_t)i);
 		for (size_t j = 0; j < n; j++)
 			if (first[j].size && first[j].end > sized_end)
 				sized_end = first[j].end;
@@ -295,12 +297,12 @@ int elf_names(struct object *o)
 
 	if (!o->module)
 		return 0;
-	err = table_candidates(o, &c);
+	err = candidates_add_table(o, &c);
 	if (!err)
-		err = plt_candidates(o, &c);
+		err = candidates_add_plt(o, &c);
 	if (!err && c.n) {
-		qsort(c.list, c.n, sizeof(*c.list), by_start);
-		err = keep(&o->names, &c);
+		qsort(c.list, c.n, sizeof(*c.list), candidate_order);
+		err = entries_add_candidates(&o->names, &c);
 	}
 	free(c.list);
 	return err ? err : spans_sort(&o->names.spans);

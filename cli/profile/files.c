@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening what a log names.  The log, the folders and the files are anybody's: a link must not lead
- * out of a container's root, and what is opened must not hang or do something.
+ * Opening files that a log names.  The log, the folders and the files are untrusted: a link must
+ * not lead out of a container's root, and opening must neither block nor have effects.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #define READ (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-static int open_inside(const char *root, const char *path, uint64_t resolve)
+static int file_open_inside(const char *root, const char *path, uint64_t resolve)
 {
 	struct open_how how = { .flags = READ, .resolve = resolve | RESOLVE_IN_ROOT };
 	int dir = open(root && *root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -46,20 +46,20 @@ int file_open(const char *root, const char *path)
 			return -errno;
 		path = real;
 	}
-	fd = open_inside(root, path, RESOLVE_NO_MAGICLINKS);
+	fd = file_open_inside(root, path, RESOLVE_NO_MAGICLINKS);
 	free(real);
 	return fd;
 }
 
 int file_open_itself(const char *root, const char *path)
 {
-	return open_inside(root, path, RESOLVE_NO_SYMLINKS);
+	return file_open_inside(root, path, RESOLVE_NO_SYMLINKS);
 }
 
 /*
- * libdwfl would unpack what is packed, however much that is.  It also trusts that strings end:
- * behind a file's last page there is nothing, so one that fills it has to end with a NUL, as sound
- * ones do.
+ * libdwfl would unpack a compressed file of any size.  It also trusts that strings end: nothing is
+ * mapped behind the last page, so a file that fills its last page has to end with a NUL, as sound
+ * files do.
  */
 bool file_is_elf(int fd)
 {

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finding the elements of an array by their contents: a hash table of positions.  What makes two
- * elements equal is the caller's, and is compiled into each search.
+ * A hash index of an array: finds the position of an element by its contents.
+ *
+ * The array is the caller's.  The index stores only a hash and a position for each element, in open
+ * addressing with linear probing; the caller's function decides which element is equal, and is
+ * inlined into each search.  To add an element: index_find() first, then append it to the array,
+ * then index_add() its position.  Single elements are never removed.
  */
 #ifndef PMCBPF_CLI_PROFILE_INDEX_H
 #define PMCBPF_CLI_PROFILE_INDEX_H
@@ -29,7 +33,7 @@ static inline uint64_t index_mix(uint64_t hash, uint64_t word)
 	return hash ^ hash >> 32;
 }
 
-/* Two products at a time, so that neither waits for the other. */
+/* Two independent chains of products, for parallelism within the CPU. */
 static inline uint64_t index_hash(uint64_t seed, const uint64_t *words, size_t n)
 {
 	uint64_t a = seed ^ n, b = 0xd1b54a32d192ed03u;
@@ -53,7 +57,7 @@ static inline uint32_t index_fold(uint64_t hash)
 	return (uint32_t)(hash ^ hash >> 29);
 }
 
-/* The slot of an equal element, or the free one where it would be.  There is always a free one. */
+/* The slot of an equal element, or the free slot where it belongs: one is always free. */
 static inline struct index_slot *index_slot(const struct index *x, uint32_t hash,
 					    bool (*equal)(const void *arg, uint32_t position),
 					    const void *arg)
@@ -74,14 +78,14 @@ static inline uint32_t index_find(const struct index *x, uint32_t hash,
 	return x->size ? index_slot(x, hash, equal, arg)->next - 1 : INDEX_NONE;
 }
 
-/* A search will follow: what it reads first is on its way to the cache. */
+/* Prefetches the first slot of a search that will follow. */
 static inline void index_prefetch(const struct index *x, uint32_t hash)
 {
 	if (x->size)
 		__builtin_prefetch(&x->slots[hash & (x->size - 1)]);
 }
 
-/* Which position a search will most likely look at, or INDEX_NONE. */
+/* The position that a search will probably compare with, to prefetch it; or INDEX_NONE. */
 static inline uint32_t index_guess(const struct index *x, uint32_t hash)
 {
 	for (uint32_t at = hash; x->size; at++) {
@@ -117,7 +121,7 @@ static inline int index_reserve(struct index *x)
 	return 0;
 }
 
-/* Adds what index_find() did not find.  0 or -ENOMEM. */
+/* Adds an element that index_find() has not found.  0 or -ENOMEM. */
 static inline int index_add(struct index *x, uint32_t hash, uint32_t position)
 {
 	uint32_t at = hash;
@@ -144,7 +148,7 @@ static inline void index_free(struct index *x)
 	*x = (struct index){ 0 };
 }
 
-/* An array of `*size` elements that shall have `need`: made bigger if it has fewer, or NULL. */
+/* Grows an array of *size elements to at least `need`.  NULL: no memory, and it is unchanged. */
 static inline void *grow(void *array, size_t *size, size_t need, size_t element)
 {
 	size_t more = *size ? *size : 16;

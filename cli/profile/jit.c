@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code that a process has made itself: /tmp/perf-PID.map, lines of START SIZE NAME in hex.  The
- * process may still write it: what has come since is read when an address is not found.  Anybody
- * can put a file there: it must be the process's user's, ours or root's.
+ * Code that a process has compiled itself: /tmp/perf-PID.map, lines of START SIZE NAME in hex.  The
+ * process may still be writing: if an address is not found, new lines are read.  /tmp is open to
+ * all users, so the file must belong to the user of the process, to us or to root.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,26 +18,26 @@
 #define MAP_MOST  (1u << 30)	/* bytes */
 #define NAME_MOST 4096u
 
-/* What has been read of the file. */
+/* The state of reading the file. */
 struct jit {
-	char root[32];		/* the process's, "" if it does not live any more */
+	char root[32];		/* of the process; "" if it has ended */
 	char path[32];		/* in there */
-	uid_t user;		/* whose process it is; or ours */
+	uid_t user;		/* of the process, or ours */
 	ino_t ino;
 	struct timespec mtime;
 	off_t size, done;
-	uint64_t bad;		/* lines that are none */
+	uint64_t bad;		/* malformed lines */
 };
 
-static const char *root_of(const struct object *o)
+static const char *jit_root(const struct object *o)
 {
 	return *o->jit->root ? o->jit->root : o->symbols->config.root;
 }
 
-/* -errno, or the descriptor of a map that may be believed. */
-static int open_map(struct object *o, struct stat *st)
+/* -errno, or the descriptor of a map of a trusted user. */
+static int jit_open_map(struct object *o, struct stat *st)
 {
-	const char *root = root_of(o);
+	const char *root = jit_root(o);
 	int fd = file_open_itself(root, o->jit->path);
 
 	if (fd < 0)
@@ -54,7 +54,7 @@ static int open_map(struct object *o, struct stat *st)
 }
 
 /* A line without its end. */
-static int add_line(struct object *o, char *line)
+static int jit_add_line(struct object *o, char *line)
 {
 	uint64_t start, size;
 	char *end, *name;
@@ -74,7 +74,7 @@ static int add_line(struct object *o, char *line)
 	name = arena_string(&o->symbols->arena, name);
 	if (!name)
 		return -ENOMEM;
-	/* Newer code is where older code was. */
+	/* Newer code replaces older code at the same address. */
 	return entries_add(&o->names, (struct entry){ .name = name, .start = start, .size = size },
 			   start + size, (uint32_t)o->names.n);
 bad:
@@ -82,8 +82,8 @@ bad:
 	return 0;
 }
 
-/* The last line may be half of one: it is read again when there is more. */
-static int add_lines(struct object *o, char *text, size_t len)
+/* The last line may be incomplete: it is read again when there is more. */
+static int jit_add_lines(struct object *o, char *text, size_t len)
 {
 	char *line = text, *end;
 	int err = 0;
@@ -91,17 +91,17 @@ static int add_lines(struct object *o, char *text, size_t len)
 	for (; !err && line < text + len; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(text + len - line));
 		if (!end) {
-			err = add_line(o, line);
+			err = jit_add_line(o, line);
 			break;
 		}
 		*end = '\0';
-		err = add_line(o, line);
+		err = jit_add_line(o, line);
 	}
 	o->jit->done += line - text;
 	return err ? err : spans_sort(&o->names.spans);
 }
 
-static int read_map(struct object *o, int fd, const struct stat *st)
+static int jit_read_map(struct object *o, int fd, const struct stat *st)
 {
 	struct jit *j = o->jit;
 	size_t len = 0, room;
@@ -123,7 +123,7 @@ static int read_map(struct object *o, int fd, const struct stat *st)
 		len += n > 0 ? (size_t)n : 0;
 	}
 	text[len] = '\0';
-	err = add_lines(o, text, len);
+	err = jit_add_lines(o, text, len);
 	free(text);
 	j->ino = st->st_ino;
 	j->size = st->st_size;
@@ -135,16 +135,16 @@ static int read_map(struct object *o, int fd, const struct stat *st)
 bool jit_refresh(struct object *o)
 {
 	struct jit *j = o->jit;
-	const char *root = root_of(o);
+	const char *root = jit_root(o);
 	bool changed = false;
 	struct stat st;
-	int fd = open_map(o, &st);
+	int fd = jit_open_map(o, &st);
 
 	if (fd < 0)
 		return false;
 	if (!j->ino || st.st_ino != j->ino || st.st_size != j->size ||
 	    st.st_mtim.tv_sec != j->mtime.tv_sec || st.st_mtim.tv_nsec != j->mtime.tv_nsec) {
-		changed = read_map(o, fd, &st) == 0;
+		changed = jit_read_map(o, fd, &st) == 0;
 		o->image.state = IMAGE_OPEN;
 		o->image.why = NULL;
 		if (j->bad)
@@ -163,8 +163,8 @@ struct entry *jit_find(struct object *o, uint64_t address)
 	return e || !jit_refresh(o) ? e : entries_find(&o->names, address);
 }
 
-/* What the process calls itself, in the namespace it is in. */
-static pid_t innermost_pid(pid_t pid)
+/* The pid of the process in its own pid namespace. */
+static pid_t pid_innermost(pid_t pid)
 {
 	char path[32], line[512];
 	const char *last;
@@ -180,8 +180,8 @@ static pid_t innermost_pid(pid_t pid)
 	return pid;
 }
 
-/* A process that -r tells about is none of ours. */
-static void locate(struct object *o, pid_t pid)
+/* With -r the log is from another machine: a process here with that pid is another one. */
+static void jit_locate(struct object *o, pid_t pid)
 {
 	const char *root = o->symbols->config.root;
 	struct jit *j = o->jit;
@@ -192,7 +192,7 @@ static void locate(struct object *o, pid_t pid)
 	if ((!root || !*root) && stat(j->path, &st) == 0) {
 		j->user = st.st_uid;
 		snprintf(j->root, sizeof(j->root), "/proc/%d/root", (int)pid);
-		pid = innermost_pid(pid);
+		pid = pid_innermost(pid);
 	}
 	snprintf(j->path, sizeof(j->path), "/tmp/perf-%d.map", (int)pid);
 }
@@ -207,11 +207,11 @@ int jit_open(struct object *o, pid_t pid)
 		if (!o->jit)
 			return -ENOMEM;
 		o->kind = OBJECT_JIT;
-		locate(o, pid);
+		jit_locate(o, pid);
 	}
 	if (o->jit->ino)
 		return 0;
-	fd = open_map(o, &st);
+	fd = jit_open_map(o, &st);
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 ? fd : 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of the kernel that the recording has not told: from a vmlinux of the same build, or from
- * this kernel's own list if it is the one that was recorded.  Offsets count from _text: where the
- * kernel lay does not matter.
+ * Names of the kernel that are not in the recording: from a vmlinux of the same build, or from
+ * /proc/kallsyms if the recorded kernel is running.  Offsets count from _text, so the address at
+ * which the kernel was loaded does not matter.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +19,12 @@
 
 #define KERNEL "[kernel"
 
-static bool is_module(const struct object *o)
+static bool object_is_module(const struct object *o)
 {
 	return o->image.path[0] == '[' && strncmp(o->image.path, KERNEL, strlen(KERNEL)) != 0;
 }
 
-/* "[name]" without what surrounds it. */
+/* "[name]" without its brackets. */
 static int module_name(const struct object *o, char *to, size_t size)
 {
 	size_t len = strlen(o->image.path);
@@ -37,7 +37,7 @@ static int module_name(const struct object *o, char *to, size_t size)
 
 /* --- vmlinux ----------------------------------------------------------------------------- */
 
-static bool find_base(struct object *o)
+static bool kernel_find_base(struct object *o)
 {
 	int n = dwfl_module_getsymtab(o->module);
 	bool found = false;
@@ -49,7 +49,7 @@ static bool find_base(struct object *o)
 		name = dwfl_module_getsym_info(o->module, i, &sym, &at, NULL, NULL, NULL);
 		if (!name || (strcmp(name, "_text") != 0 && strcmp(name, "_stext") != 0))
 			continue;
-		/* Whichever comes first is what the recording counts from. */
+		/* The recording counts from the lower one. */
 		if (!found || at - o->bias < o->base)
 			o->base = at - o->bias;
 		found = true;
@@ -57,7 +57,7 @@ static bool find_base(struct object *o)
 	return found;
 }
 
-static int take_vmlinux(struct object *o, const char *root, const char *path)
+static int vmlinux_take(struct object *o, const char *root, const char *path)
 {
 	char file[PATH_MAX];
 	int fd = file_open(root, path), err;
@@ -66,7 +66,7 @@ static int take_vmlinux(struct object *o, const char *root, const char *path)
 		return fd;
 	snprintf(file, sizeof(file), "%s%s", root ? root : "", path);
 	err = object_take(o, fd, file);
-	if (!err && !find_base(o)) {
+	if (!err && !kernel_find_base(o)) {
 		object_drop(o);
 		object_state(o, IMAGE_BAD, "%s is not a kernel with symbols (vmlinux)", file);
 		err = -ENOEXEC;
@@ -74,8 +74,8 @@ static int take_vmlinux(struct object *o, const char *root, const char *path)
 	return err;
 }
 
-/* -k: a file, or the folder with it.  What the user names is used or refused, not replaced. */
-static void open_named(struct object *o)
+/* -k: a file, or its folder.  It is used or refused, never replaced by another. */
+static void vmlinux_open_named(struct object *o)
 {
 	const char *path = o->symbols->config.kernel;
 	char file[PATH_MAX];
@@ -85,21 +85,21 @@ static void open_named(struct object *o)
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
 		snprintf(file, sizeof(file), "%s/vmlinux", path);
-		err = take_vmlinux(o, NULL, file);
+		err = vmlinux_take(o, NULL, file);
 		if (err == -ENOENT && uname(&u) == 0) {
 			snprintf(file, sizeof(file), "%s/vmlinux-%s", path, u.release);
-			err = take_vmlinux(o, NULL, file);
+			err = vmlinux_take(o, NULL, file);
 		}
 	} else {
-		err = take_vmlinux(o, NULL, path);
+		err = vmlinux_take(o, NULL, path);
 	}
 	if (err && o->image.state == IMAGE_UNOPENED)
 		object_state(o, IMAGE_MISSING, "-k %s: %s: name a vmlinux, or the folder with it",
 			     path, strerror(-err));
 }
 
-/* Only a build id tells that a kernel is the one that was recorded. */
-static bool find_vmlinux(struct object *o)
+/* Only a build id identifies the recorded kernel. */
+static bool vmlinux_find(struct object *o)
 {
 	static const char *const places[] = {
 		"/usr/lib/debug/boot/vmlinux-", "", "/usr/lib/debug/lib/modules/", "/vmlinux",
@@ -110,12 +110,11 @@ static bool find_vmlinux(struct object *o)
 
 	if (!o->image.idlen || uname(&u) != 0)
 		return false;
-	if (o->image.path[0] == '/' &&
-	    take_vmlinux(o, o->symbols->config.root, o->image.path) == 0)
+	if (o->image.path[0] == '/' && vmlinux_take(o, o->symbols->config.root, o->image.path) == 0)
 		return true;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i += 2) {
 		snprintf(path, sizeof(path), "%s%s%s", places[i], u.release, places[i + 1]);
-		if (take_vmlinux(o, o->symbols->config.root, path) == 0)
+		if (vmlinux_take(o, o->symbols->config.root, path) == 0)
 			return true;
 	}
 	return false;
@@ -124,7 +123,7 @@ static bool find_vmlinux(struct object *o)
 /* --- the kernel that runs ---------------------------------------------------------------- */
 
 /* Is the build id of this file of notes the recorded one? */
-static bool same_notes(const struct object *o, const char *path)
+static bool notes_are_same(const struct object *o, const char *path)
 {
 	uint8_t notes[4096];
 	uint32_t head[3];
@@ -166,20 +165,20 @@ static uint64_t module_base(const char *module)
 	return base;
 }
 
-static int by_start(const void *a, const void *b)
+static int entry_order(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Where each ends nobody tells: at the next. */
-static int give_ends(struct object *o, struct entry *list, size_t n)
+/* The list has no sizes: each function ends at the next. */
+static int entries_add_kernel(struct object *o, struct entry *list, size_t n)
 {
 	int err = 0;
 
 	if (n)
-		qsort(list, n, sizeof(*list), by_start);
+		qsort(list, n, sizeof(*list), entry_order);
 	for (size_t i = 0, next; !err && i < n; i = next) {
 		for (next = i + 1; next < n && list[next].start == list[i].start; next++)
 			;
@@ -189,7 +188,7 @@ static int give_ends(struct object *o, struct entry *list, size_t n)
 }
 
 /* Functions of the kernel (`module` NULL) or of a module, from /proc/kallsyms. */
-static int read_kallsyms(struct object *o, const char *module)
+static int kallsyms_read(struct object *o, const char *module)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	char line[1024], name[512], of[128], type;
@@ -218,26 +217,28 @@ static int read_kallsyms(struct object *o, const char *module)
 			err = -ENOMEM;
 	}
 	if (!err)
-		err = give_ends(o, list, n);
+		err = entries_add_kernel(o, list, n);
 	if (f)
 		fclose(f);
 	free(list);
 	return err;
 }
 
-static bool take_running(struct object *o)
+static bool kernel_take_running(struct object *o)
 {
 	char module[64], notes[160];
 
 	if (!o->image.idlen)
 		return false;
-	if (!is_module(o)) {
-		if (same_notes(o, "/sys/kernel/notes") && read_kallsyms(o, NULL) == 0 && o->base)
+	if (!object_is_module(o)) {
+		if (notes_are_same(o, "/sys/kernel/notes") && kallsyms_read(o, NULL) == 0 &&
+		    o->base)
 			return true;
 	} else if (module_name(o, module, sizeof(module)) == 0) {
 		snprintf(notes, sizeof(notes), "/sys/module/%s/notes/.note.gnu.build-id", module);
 		o->base = module_base(module);
-		if (o->base && same_notes(o, notes) && read_kallsyms(o, module) == 0 && o->names.n)
+		if (o->base && notes_are_same(o, notes) && kallsyms_read(o, module) == 0 &&
+		    o->names.n)
 			return true;
 	}
 	entries_free(&o->names);
@@ -255,22 +256,22 @@ void kernel_open(struct object *o)
 		o->named = true;
 		return;
 	}
-	if (!is_module(o)) {
+	if (!object_is_module(o)) {
 		if (named && *named) {
-			open_named(o);
+			vmlinux_open_named(o);
 			return;
 		}
-		if (find_vmlinux(o))
+		if (vmlinux_find(o))
 			return;
 	}
-	/* Of other builds that lie about there is nothing to be said. */
+	/* Files of other builds that were tried are not worth a message. */
 	o->image.state = IMAGE_OPEN;
 	o->image.why = NULL;
-	if (o->nadded || take_running(o)) {
+	if (o->nadded || kernel_take_running(o)) {
 		o->named = true;
 		return;
 	}
-	object_state(o, IMAGE_MISSING, is_module(o) ?
+	object_state(o, IMAGE_MISSING, object_is_module(o) ?
 		     "%s: the recording has no names of this module" :
 		     "%s: the recording has no names of this kernel, and it is not the one that "
 		     "runs: name its vmlinux with -k", o->image.path);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libdw keeps and sorts every row of a unit's line table, ten times what the table takes in the
- * file, to find a few: here it is run through once for where its sequences are.  What is not usual
- * in a table (nor found so far) is left to libdw.
+ * See lines.h.  libdw decodes, keeps and sorts every row of a unit's line table, ten times the size
+ * of the table in the file, to find a few of them; with it ten thousand addresses in a gigabyte of
+ * debug information take twice the time.  Here one pass finds the sequences, and only the sequence
+ * of an address is decoded again and kept.  Unusual tables are left to libdw.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,22 +18,22 @@
 
 #define FORMATS_MOST 16u
 
-struct row {
+struct line_row {
 	uint64_t address;
 	unsigned int file, line;
 };
 
-/* Code without gaps. */
+/* A piece of code without gaps. */
 struct sequence {
 	const uint8_t *program;
-	struct row *rows;	/* when first asked for */
+	struct line_row *rows;	/* decoded when first needed */
 	size_t nrows, room;
 };
 
-/* The registers of the machine that makes the rows. */
-struct machine {
+/* The registers of the machine that DWARF's line programs run on. */
+struct line_machine {
 	const uint8_t *at;
-	struct row row;
+	struct line_row row;
 	bool ended;		/* a sequence */
 };
 
@@ -40,15 +41,15 @@ struct bytes {
 	const uint8_t *at, *end;
 };
 
-/* What a header is read from. */
-struct source {
+/* The sections that a header is read from. */
+struct line_source {
 	struct bytes header, line_strings, strings;
 };
 
 /* --- header ------------------------------------------------------------------------------ */
 
-/* A section as it is in memory, of a file that nothing has to be changed in. */
-static struct bytes section(Elf *elf, const char *wanted)
+/* A section's bytes, if they need neither decompression nor relocation. */
+static struct bytes elf_section(Elf *elf, const char *wanted)
 {
 	Elf_Scn *it = NULL;
 	struct bytes none = { 0 };
@@ -73,16 +74,16 @@ static struct bytes section(Elf *elf, const char *wanted)
 	return none;
 }
 
-static uint64_t number(struct bytes *b, size_t size)
+static uint64_t bytes_take_number(struct bytes *b, size_t size)
 {
 	uint64_t value = 0;
 
-	if (b->at && !bytes_number(&b->at, b->end, size, false, &value))
+	if (b->at && !bytes_number(&b->at, b->end, size, &value))
 		b->at = NULL;
 	return value;
 }
 
-static uint64_t uleb(struct bytes *b)
+static uint64_t bytes_take_uleb(struct bytes *b)
 {
 	uint64_t value = 0;
 
@@ -91,7 +92,7 @@ static uint64_t uleb(struct bytes *b)
 	return value;
 }
 
-static const char *string(struct bytes *b)
+static const char *bytes_take_string(struct bytes *b)
 {
 	const uint8_t *from = b->at;
 	const uint8_t *nul = from ? memchr(from, '\0', (size_t)(b->end - from)) : NULL;
@@ -100,15 +101,15 @@ static const char *string(struct bytes *b)
 	return nul ? (const char *)from : NULL;
 }
 
-static const char *string_at(struct bytes b, uint64_t offset)
+static const char *bytes_string_at(struct bytes b, uint64_t offset)
 {
 	if (!b.at || offset >= (uint64_t)(b.end - b.at))
 		return NULL;
 	b.at += offset;
-	return string(&b);
+	return bytes_take_string(&b);
 }
 
-static int add_file(struct lines *l, struct line_file file)
+static int lines_add_file(struct line_table *l, struct line_file file)
 {
 	struct line_file *files = grow(l->files, &l->files_room, l->nfiles + 1, sizeof(file));
 
@@ -119,7 +120,7 @@ static int add_file(struct lines *l, struct line_file file)
 	return 0;
 }
 
-static int add_folder(struct lines *l, const char *name)
+static int lines_add_folder(struct line_table *l, const char *name)
 {
 	const char **folders = grow(l->folders, &l->folders_room, l->nfolders + 1,
 				    sizeof(*folders));
@@ -132,28 +133,28 @@ static int add_folder(struct lines *l, const char *name)
 }
 
 /* Before DWARF 5: the unit's folder is not among them, files count from 1. */
-static int old_names(struct lines *l, struct bytes *b, const char *folder)
+static int lines_read_old_names(struct line_table *l, struct bytes *b, const char *folder)
 {
 	const char *name;
-	int err = add_folder(l, folder);
+	int err = lines_add_folder(l, folder);
 
-	while (!err && (name = string(b)) && *name)
-		err = add_folder(l, name);
+	while (!err && (name = bytes_take_string(b)) && *name)
+		err = lines_add_folder(l, name);
 	if (!err)
-		err = add_file(l, (struct line_file){ .name = "???", .folder = UINT64_MAX });
-	while (!err && (name = string(b)) && *name) {
-		struct line_file file = { .name = name, .folder = uleb(b) };
+		err = lines_add_file(l, (struct line_file){ .name = "???", .folder = UINT64_MAX });
+	while (!err && (name = bytes_take_string(b)) && *name) {
+		struct line_file file = { .name = name, .folder = bytes_take_uleb(b) };
 
-		uleb(b);
-		uleb(b);
-		err = add_file(l, file);
+		bytes_take_uleb(b);
+		bytes_take_uleb(b);
+		err = lines_add_file(l, file);
 	}
 	return err;
 }
 
-/* A value of DWARF 5's tables, a name or a number.  false: of a form that is not used there. */
-static bool value(const struct lines *l, struct source *from, uint64_t form, uint64_t type,
-		  struct line_file *file)
+/* A value of DWARF 5's tables, a name or a number.  false: its form is unusual. */
+static bool lines_read_value(const struct line_table *l, struct line_source *from, uint64_t form,
+			     uint64_t type, struct line_file *file)
 {
 	struct bytes *b = &from->header;
 	const char *name = NULL;
@@ -161,26 +162,26 @@ static bool value(const struct lines *l, struct source *from, uint64_t form, uin
 
 	switch (form) {
 	case DW_FORM_string:
-		name = string(b);
+		name = bytes_take_string(b);
 		break;
 	case DW_FORM_line_strp:
-		name = string_at(from->line_strings, number(b, l->offset_size));
+		name = bytes_string_at(from->line_strings, bytes_take_number(b, l->offset_size));
 		break;
 	case DW_FORM_strp:
-		name = string_at(from->strings, number(b, l->offset_size));
+		name = bytes_string_at(from->strings, bytes_take_number(b, l->offset_size));
 		break;
 	case DW_FORM_udata:
-		n = uleb(b);
+		n = bytes_take_uleb(b);
 		break;
 	case DW_FORM_data1:
-		n = number(b, 1);
+		n = bytes_take_number(b, 1);
 		break;
 	case DW_FORM_data2:
-		n = number(b, 2);
+		n = bytes_take_number(b, 2);
 		break;
 	case DW_FORM_data16:
-		number(b, 8);
-		number(b, 8);
+		bytes_take_number(b, 8);
+		bytes_take_number(b, 8);
 		break;
 	default:
 		return false;
@@ -192,50 +193,50 @@ static bool value(const struct lines *l, struct source *from, uint64_t form, uin
 	return b->at;
 }
 
-/* One of DWARF 5's two tables, which say themselves what is in them. */
-static int new_names(struct lines *l, struct source *from, bool folders)
+/* One of DWARF 5's two tables, which begin with a description of their fields. */
+static int lines_read_names(struct line_table *l, struct line_source *from, bool folders)
 {
 	struct bytes *b = &from->header;
-	uint64_t format[2 * FORMATS_MOST] = { 0 }, kinds = number(b, 1), n;
+	uint64_t format[2 * FORMATS_MOST] = { 0 }, kinds = bytes_take_number(b, 1), n;
 	int err = 0;
 
 	if (kinds > FORMATS_MOST)
 		return -ENOTSUP;
 	for (uint64_t i = 0; i < 2 * kinds; i++)
-		format[i] = uleb(b);
-	n = uleb(b);
+		format[i] = bytes_take_uleb(b);
+	n = bytes_take_uleb(b);
 	if (!b->at || (n && !kinds) || n > (uint64_t)(b->end - b->at))
 		return -ENOTSUP;
 	for (uint64_t i = 0; !err && i < n; i++) {
 		struct line_file file = { 0 };
 
 		for (uint64_t j = 0; j < kinds; j++)
-			if (!value(l, from, format[2 * j + 1], format[2 * j], &file))
+			if (!lines_read_value(l, from, format[2 * j + 1], format[2 * j], &file))
 				return -ENOTSUP;
 		if (!file.name)
 			return -ENOTSUP;
-		err = folders ? add_folder(l, file.name) : add_file(l, file);
+		err = folders ? lines_add_folder(l, file.name) : lines_add_file(l, file);
 	}
 	return err;
 }
 
-/* The lengths in front: of the table, which `b` is cut to, then of the header. */
-static bool read_lengths(struct lines *l, struct bytes *b)
+/* The lengths at the front: of the table, to which `b` is cut, then of the header. */
+static bool lines_read_lengths(struct line_table *l, struct bytes *b)
 {
-	uint64_t length = number(b, 4);
+	uint64_t length = bytes_take_number(b, 4);
 
 	l->offset_size = length == UINT32_MAX ? 8 : 4;
 	if (l->offset_size == 8)
-		length = number(b, 8);
+		length = bytes_take_number(b, 8);
 	if (!b->at || length > (uint64_t)(b->end - b->at))
 		return false;
 	b->end = b->at + length;
-	l->version = (unsigned int)number(b, 2);
+	l->version = (unsigned int)bytes_take_number(b, 2);
 	if (l->version >= 5) {
-		number(b, 1);
-		number(b, 1);
+		bytes_take_number(b, 1);
+		bytes_take_number(b, 1);
 	}
-	length = number(b, l->offset_size);
+	length = bytes_take_number(b, l->offset_size);
 	if (!b->at || l->version < 2 || l->version > 5 || length > (uint64_t)(b->end - b->at))
 		return false;
 	l->program = b->at + length;
@@ -243,19 +244,19 @@ static bool read_lengths(struct lines *l, struct bytes *b)
 	return true;
 }
 
-/* Instructions in bundles, and opcodes with other operands, are nobody's here. */
-static bool read_parameters(struct lines *l, struct bytes *b)
+/* No support for instructions in bundles, nor for opcodes with other operands. */
+static bool lines_read_parameters(struct line_table *l, struct bytes *b)
 {
 	static const uint8_t usual[] = { 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 };
 	uint64_t bundle = 1;
 
-	l->step = (unsigned int)number(b, 1);
+	l->step = (unsigned int)bytes_take_number(b, 1);
 	if (l->version >= 4)
-		bundle = number(b, 1);
-	number(b, 1);
-	l->line_base = ((int)number(b, 1) ^ 0x80) - 0x80;	/* it is signed */
-	l->range = (unsigned int)number(b, 1);
-	l->base = (unsigned int)number(b, 1);
+		bundle = bytes_take_number(b, 1);
+	bytes_take_number(b, 1);
+	l->line_base = ((int)bytes_take_number(b, 1) ^ 0x80) - 0x80;	/* it is signed */
+	l->range = (unsigned int)bytes_take_number(b, 1);
+	l->base = (unsigned int)bytes_take_number(b, 1);
 	if (!b->at || !l->range || !l->base || bundle != 1 || l->base > sizeof(usual) + 1 ||
 	    (size_t)(b->end - b->at) < l->base || memcmp(b->at, usual, l->base - 1) != 0)
 		return false;
@@ -263,31 +264,31 @@ static bool read_parameters(struct lines *l, struct bytes *b)
 	return true;
 }
 
-static int read_header(struct lines *l, struct source *from, const char *folder)
+static int lines_read_header(struct line_table *l, struct line_source *from, const char *folder)
 {
 	struct bytes *b = &from->header;
 	int err;
 
-	if (!read_lengths(l, b) || !read_parameters(l, b))
+	if (!lines_read_lengths(l, b) || !lines_read_parameters(l, b))
 		return -ENOTSUP;
 	if (l->version < 5)
-		err = old_names(l, b, folder);
+		err = lines_read_old_names(l, b, folder);
 	else
-		err = new_names(l, from, true);
+		err = lines_read_names(l, from, true);
 	if (!err && l->version >= 5)
-		err = new_names(l, from, false);
+		err = lines_read_names(l, from, false);
 	return !err && !b->at ? -ENOTSUP : err;
 }
 
 /* --- program ----------------------------------------------------------------------------- */
 
-static void begin(struct machine *m, const uint8_t *at)
+static void machine_begin(struct line_machine *m, const uint8_t *at)
 {
-	*m = (struct machine){ .at = at, .row = { .file = 1, .line = 1 } };
+	*m = (struct line_machine){ .at = at, .row = { .file = 1, .line = 1 } };
 }
 
-/* false: one that is not known here, or is cut off. */
-static bool extended(const struct lines *l, struct machine *m, bool *row)
+/* false: unknown, or truncated. */
+static bool machine_extended(const struct line_table *l, struct line_machine *m, bool *row)
 {
 	const uint8_t *next;
 	uint64_t length;
@@ -300,7 +301,7 @@ static bool extended(const struct lines *l, struct machine *m, bool *row)
 		m->ended = *row = true;
 		break;
 	case DW_LNE_set_address:
-		if (!bytes_number(&m->at, next, length - 1, false, &m->row.address))
+		if (!bytes_number(&m->at, next, length - 1, &m->row.address))
 			return false;
 		break;
 	case DW_LNE_define_file:
@@ -310,7 +311,8 @@ static bool extended(const struct lines *l, struct machine *m, bool *row)
 	return true;
 }
 
-static bool standard(const struct lines *l, struct machine *m, unsigned int opcode, bool *row)
+static bool machine_standard(const struct line_table *l, struct line_machine *m,
+			     unsigned int opcode, bool *row)
 {
 	uint64_t n = 0;
 	int64_t change;
@@ -341,7 +343,7 @@ static bool standard(const struct lines *l, struct machine *m, unsigned int opco
 		m->row.address += (uint64_t)l->step * ((255 - l->base) / l->range);
 		return true;
 	case DW_LNS_fixed_advance_pc:
-		if (!bytes_number(&m->at, l->end, 2, false, &n))
+		if (!bytes_number(&m->at, l->end, 2, &n))
 			return false;
 		m->row.address += n;
 		return true;
@@ -350,8 +352,8 @@ static bool standard(const struct lines *l, struct machine *m, unsigned int opco
 	}
 }
 
-/* Up to the next row.  false: there is none. */
-static bool next_row(const struct lines *l, struct machine *m)
+/* Runs the machine up to the next row.  false: there is none. */
+static bool machine_next_row(const struct line_table *l, struct line_machine *m)
 {
 	bool row = false, good = true;
 
@@ -364,15 +366,16 @@ static bool next_row(const struct lines *l, struct machine *m)
 			m->row.line += (unsigned int)(l->line_base + (int)(opcode % l->range));
 			row = true;
 		} else if (opcode) {
-			good = standard(l, m, opcode, &row);
+			good = machine_standard(l, m, opcode, &row);
 		} else {
-			good = extended(l, m, &row);
+			good = machine_extended(l, m, &row);
 		}
 	}
 	return good && row;
 }
 
-static int add_sequence(struct lines *l, const uint8_t *program, uint64_t start, uint64_t end)
+static int lines_add_sequence(struct line_table *l, const uint8_t *program, uint64_t start,
+			      uint64_t end)
 {
 	const uint32_t number_of = (uint32_t)l->nsequences;
 	struct sequence *sequences = NULL;
@@ -389,59 +392,61 @@ static int add_sequence(struct lines *l, const uint8_t *program, uint64_t start,
 	return spans_add(&l->spans, (struct span){ start, end, number_of, number_of });
 }
 
-static int read_program(struct lines *l)
+static int lines_read_program(struct line_table *l)
 {
 	const uint8_t *program = l->program;
 	uint64_t start = UINT64_MAX;
-	struct machine m;
+	struct line_machine m;
 	int err = 0;
 
-	begin(&m, program);
-	while (!err && next_row(l, &m)) {
+	machine_begin(&m, program);
+	while (!err && machine_next_row(l, &m)) {
 		if (m.row.address < start)
 			start = m.row.address;
 		if (!m.ended)
 			continue;
-		err = add_sequence(l, program, start, m.row.address);
+		err = lines_add_sequence(l, program, start, m.row.address);
 		start = UINT64_MAX;
 		program = m.at;
-		begin(&m, program);
+		machine_begin(&m, program);
 	}
 	if (!err && program != l->end)
 		err = -ENOTSUP;
 	return err ? err : spans_sort(&l->spans);
 }
 
-/* --- a unit's ---------------------------------------------------------------------------- */
+/* --- the table of a unit ------------------------------------------------------------------ */
 
-int lines_open(struct lines *l, Dwarf_Die *unit)
+int lines_open(struct line_table *l, Dwarf_Die *unit)
 {
 	Elf *elf = dwarf_getelf(dwarf_cu_getdwarf(unit->cu));
-	struct source from = { .header = section(elf, ".debug_line") };
+	struct line_source from = { .header = elf_section(elf, ".debug_line") };
 	struct bytes *b = &from.header;
 	Dwarf_Attribute attr;
 	Dwarf_Word offset;
 	GElf_Ehdr h;
+	const char *folder;
 	int err;
 
-	*l = (struct lines){ 0 };
+	*l = (struct line_table){ 0 };
 	if (!b->at || !gelf_getehdr(elf, &h) || h.e_type == ET_REL ||
 	    h.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attr), &offset) != 0 ||
 	    offset >= (uint64_t)(b->end - b->at))
 		return -ENOTSUP;
 	b->at += offset;
-	from.line_strings = section(elf, ".debug_line_str");
-	from.strings = section(elf, ".debug_str");
-	err = read_header(l, &from, dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr)));
+	from.line_strings = elf_section(elf, ".debug_line_str");
+	from.strings = elf_section(elf, ".debug_str");
+	folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+	err = lines_read_header(l, &from, folder);
 	if (!err)
-		err = read_program(l);
+		err = lines_read_program(l);
 	if (err)
 		lines_close(l);
 	return err;
 }
 
-void lines_close(struct lines *l)
+void lines_close(struct line_table *l)
 {
 	for (size_t i = 0; i < l->nsequences; i++)
 		free(l->sequences[i].rows);
@@ -449,35 +454,35 @@ void lines_close(struct lines *l)
 	spans_free(&l->spans);
 	free(l->folders);
 	free(l->files);
-	*l = (struct lines){ 0 };
+	*l = (struct line_table){ 0 };
 }
 
-static int by_address(const void *a, const void *b)
+static int line_row_order(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct line_row *x = a, *y = b;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The rows of a sequence; where several are of one address the last one counts. */
-static void read_rows(const struct lines *l, struct sequence *s)
+/* The rows of a sequence; of several rows with one address the last one counts. */
+static void sequence_read_rows(const struct line_table *l, struct sequence *s)
 {
 	bool sorted = true;
-	struct machine m;
-	struct row *rows;
+	struct line_machine m;
+	struct line_row *rows;
 
-	begin(&m, s->program);
-	while (next_row(l, &m) && !m.ended &&
+	machine_begin(&m, s->program);
+	while (machine_next_row(l, &m) && !m.ended &&
 	       (rows = grow(s->rows, &s->room, s->nrows + 1, sizeof(*rows)))) {
 		s->rows = rows;
 		sorted &= !s->nrows || s->rows[s->nrows - 1].address <= m.row.address;
 		s->rows[s->nrows++] = m.row;
 	}
 	if (!sorted)
-		qsort(s->rows, s->nrows, sizeof(*s->rows), by_address);
+		qsort(s->rows, s->nrows, sizeof(*s->rows), line_row_order);
 }
 
-bool lines_find(struct lines *l, uint64_t pc, unsigned int *file, unsigned int *line)
+bool lines_find(struct line_table *l, uint64_t pc, unsigned int *file, unsigned int *line)
 {
 	const struct span *span = spans_find(&l->spans, pc);
 	struct sequence *s = span ? &l->sequences[span->item] : NULL;
@@ -486,7 +491,7 @@ bool lines_find(struct lines *l, uint64_t pc, unsigned int *file, unsigned int *
 	if (!s)
 		return false;
 	if (!s->rows)
-		read_rows(l, s);
+		sequence_read_rows(l, s);
 	high = s->rows ? s->nrows : 0;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The line table of a unit, read only where an address in question is. */
+/* The line table of a unit: only the sequences that hold an address in question are decoded. */
 #ifndef PMCBPF_CLI_PROFILE_LINES_H
 #define PMCBPF_CLI_PROFILE_LINES_H
 
 #include <elfutils/libdw.h>
 
-#include "span.h"
+#include "spans.h"
 
-struct lines {
+struct line_table {
 	const uint8_t *program, *end;
 	unsigned int version, offset_size;
 	unsigned int step, range, base;	/* of addresses; of special opcodes */
@@ -27,11 +27,11 @@ struct line_file {
 	const char *whole;	/* the caller's */
 };
 
-/* 0, -ENOMEM, or -ENOTSUP: not a table of the usual form, libdw may know it. */
-int lines_open(struct lines *l, Dwarf_Die *unit);
-void lines_close(struct lines *l);
+/* 0, -ENOMEM, or -ENOTSUP: an unusual table, left to libdw. */
+int lines_open(struct line_table *l, Dwarf_Die *unit);
+void lines_close(struct line_table *l);
 
 /* false: no line is known. */
-bool lines_find(struct lines *l, uint64_t pc, unsigned int *file, unsigned int *line);
+bool lines_find(struct line_table *l, uint64_t pc, unsigned int *file, unsigned int *line);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file of an image: found, compared with what the recording says about it, and opened through
- * libdwfl.  Names from another build would be wrong ones, so there are none then.
+ * The file of an image: found, compared with the build id in the recording, and opened through
+ * libdwfl.  A file of another build is not used, since its names would be wrong.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,12 +33,12 @@ void object_state(struct object *o, enum image_state state, const char *format, 
 	va_end(args);
 	o->image.state = state;
 	o->image.why = arena_string(&o->symbols->arena, text);
-	/* Out of memory there is still something to be said. */
+	/* Without memory the path has to do. */
 	if (!o->image.why)
 		o->image.why = o->image.path;
 }
 
-static int read_segments(struct object *o, Elf *elf)
+static int object_read_segments(struct object *o, Elf *elf)
 {
 	size_t n;
 	GElf_Phdr h;
@@ -52,7 +52,7 @@ static int read_segments(struct object *o, Elf *elf)
 	for (size_t i = 0; i < n; i++) {
 		if (!gelf_getphdr(elf, (int)i, &h))
 			return -ENOEXEC;
-		/* What a debug file has kept of a segment has no place in it. */
+		/* Debug files have headers of segments without their contents. */
 		if (h.p_type != PT_LOAD || !h.p_filesz || h.p_offset + h.p_filesz < h.p_offset)
 			continue;
 		o->segments[o->nsegments++] = (struct segment){
@@ -62,14 +62,14 @@ static int read_segments(struct object *o, Elf *elf)
 	return o->nsegments || o->kind == OBJECT_KERNEL ? 0 : -ENOEXEC;
 }
 
-static bool same_id(const struct object *o, const void *id, ssize_t len)
+static bool object_has_id(const struct object *o, const void *id, ssize_t len)
 {
 	if (!o->image.idlen)
 		return true;
 	return len >= o->image.idlen && memcmp(id, o->image.id, o->image.idlen) == 0;
 }
 
-static int take(struct object *o, int fd, const char *file)
+static int object_take_fd(struct object *o, int fd, const char *file)
 {
 	const void *id;
 	GElf_Addr bias;
@@ -96,7 +96,7 @@ static int take(struct object *o, int fd, const char *file)
 		return -ENOEXEC;
 	o->bias = bias;
 	len = dwelf_elf_gnu_build_id(elf, &id);
-	return same_id(o, id, len) ? read_segments(o, elf) : -ESTALE;
+	return object_has_id(o, id, len) ? object_read_segments(o, elf) : -ESTALE;
 }
 
 void object_drop(struct object *o)
@@ -110,8 +110,8 @@ void object_drop(struct object *o)
 	o->module = NULL;
 }
 
-/* The build ids of the recording and of the file there is, for the message. */
-static void say_replaced(struct object *o, int fd, const char *file)
+/* The message has the build ids of the recording and of the file. */
+static void object_say_replaced(struct object *o, int fd, const char *file)
 {
 	char recorded[IMAGE_ID_TEXT], found[IMAGE_ID_TEXT] = "none";
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
@@ -138,7 +138,7 @@ int object_take(struct object *o, int fd, const char *file)
 		close(fd);
 		err = -ENOEXEC;
 	} else {
-		err = take(o, fd, file);
+		err = object_take_fd(o, fd, file);
 	}
 	if (!err) {
 		o->image.state = IMAGE_OPEN;
@@ -146,7 +146,7 @@ int object_take(struct object *o, int fd, const char *file)
 		o->image.file = arena_string(&o->symbols->arena, file);
 		err = o->image.file ? 0 : -ENOMEM;
 	} else if (err == -ESTALE) {
-		say_replaced(o, again, file);
+		object_say_replaced(o, again, file);
 	} else if (err == -ENOEXEC && o->image.state != IMAGE_REPLACED) {
 		object_state(o, IMAGE_BAD, "%s is not an ELF file, or is damaged", file);
 	}
@@ -157,8 +157,8 @@ int object_take(struct object *o, int fd, const char *file)
 	return err;
 }
 
-/* What the kernel has mapped into this process stands for all of the same build. */
-static int open_vdso(void)
+/* This process's vdso stands for all of the same build. */
+static int vdso_open(void)
 {
 	const Elf64_Ehdr *vdso = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
 	size_t size;
@@ -179,7 +179,7 @@ static int open_vdso(void)
 	return fd;
 }
 
-static bool same_file(const char *a, const char *b)
+static bool path_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
@@ -187,29 +187,30 @@ static bool same_file(const char *a, const char *b)
 }
 
 /*
- * A process of a container has files of its own: another root, or other file systems mounted below
- * the same.  One that has ours need not live on.
+ * A process in a container has other files: another root, or other file systems mounted below the
+ * same root.  For processes with our files the path is enough, also after their end.
  */
-static int open_of_process(const struct object *o, char *file, size_t size)
+static int object_open_of_process(const struct object *o, char *file, size_t size)
 {
 	char mounts[32];
 	int len = snprintf(file, size, "/proc/%d/root", (int)o->pid);
 	int fd;
 
 	snprintf(mounts, sizeof(mounts), "/proc/%d/ns/mnt", (int)o->pid);
-	if (o->pid <= 0 || (same_file(file, "/") && same_file(mounts, "/proc/self/ns/mnt")))
+	if (o->pid <= 0 ||
+	    (path_same_file(file, "/") && path_same_file(mounts, "/proc/self/ns/mnt")))
 		return -ENOENT;
 	fd = file_open(file, o->image.path);
 	snprintf(file + len, size - (size_t)len, "%s", o->image.path);
 	return fd;
 }
 
-/* -r is what the user has said; the processes of its log are not ours. */
-static bool try_path(struct object *o, int *err)
+/* With -r the log is from another machine: processes here are not those of the log. */
+static bool object_try_path(struct object *o, int *err)
 {
 	const char *root = o->symbols->config.root ? o->symbols->config.root : "";
 	char file[PATH_MAX + 64];
-	int fd = *root ? -ENOENT : open_of_process(o, file, sizeof(file));
+	int fd = *root ? -ENOENT : object_open_of_process(o, file, sizeof(file));
 
 	if (fd >= 0 && object_take(o, fd, file) == 0)
 		return true;
@@ -219,7 +220,7 @@ static bool try_path(struct object *o, int *err)
 	return *err == 0;
 }
 
-static void missing(struct object *o, int err)
+static void object_missing(struct object *o, int err)
 {
 	const char *root = o->symbols->config.root;
 
@@ -233,13 +234,13 @@ static void missing(struct object *o, int err)
 			     err == -EACCES ? "" : ": point -r at the file system that has it");
 }
 
-static void open_file(struct object *o)
+static void object_open_file(struct object *o)
 {
 	char *file = NULL;
 	int err, fd;
 
 	if (strcmp(o->image.path, "[vdso]") == 0) {
-		fd = open_vdso();
+		fd = vdso_open();
 		if (fd >= 0)
 			object_take(o, fd, "[vdso]");
 		else
@@ -250,9 +251,9 @@ static void open_file(struct object *o)
 		object_state(o, IMAGE_MISSING, "%s is not a file", o->image.path);
 		return;
 	}
-	if (try_path(o, &err))
+	if (object_try_path(o, &err))
 		return;
-	missing(o, err);
+	object_missing(o, err);
 	fd = object_by_id(o, &file);
 	if (fd >= 0) {
 		enum image_state state = o->image.state;
@@ -266,8 +267,8 @@ static void open_file(struct object *o)
 	free(file);
 }
 
-/* Has it more than the names that the dynamic linker needs? */
-static bool has_table(struct object *o)
+/* Has it a symbol table besides that of the dynamic linker? */
+static bool object_has_table(struct object *o)
 {
 	Elf *elf = dwfl_module_getelf(o->module, &(GElf_Addr){ 0 });
 	Elf_Scn *section = NULL;
@@ -279,12 +280,12 @@ static bool has_table(struct object *o)
 	return false;
 }
 
-static void find_names(struct object *o)
+static void object_find_names(struct object *o)
 {
 	o->named = true;
 	if (elf_names(o) != 0)
 		entries_free(&o->names);
-	if (!has_table(o) && !o->debug_file && strcmp(o->image.path, "[vdso]") != 0)
+	if (!object_has_table(o) && !o->debug_file && strcmp(o->image.path, "[vdso]") != 0)
 		object_state(o, IMAGE_STRIPPED,
 			     "%s is stripped: install its debug symbols, or set DEBUGINFOD_URLS",
 			     o->image.file);
@@ -297,11 +298,11 @@ void object_open(struct object *o)
 	if (o->kind == OBJECT_KERNEL)
 		kernel_open(o);
 	else if (o->kind == OBJECT_FILE)
-		open_file(o);
+		object_open_file(o);
 	else
 		o->image.state = IMAGE_OPEN;
 	if (o->module && !o->named && !o->symbols->config.no_names)
-		find_names(o);
+		object_find_names(o);
 }
 
 void object_close(struct object *o)
@@ -320,7 +321,7 @@ bool object_address(const struct object *o, uint64_t offset, uint64_t *address)
 		*address = offset + o->base;
 		return o->kind != OBJECT_FILE;
 	}
-	/* Segments may share pages: code is what is asked for. */
+	/* Segments may share pages of the file: prefer code. */
 	for (int code = 1; code >= 0; code--)
 		for (size_t i = 0; i < o->nsegments; i++) {
 			const struct segment *s = &o->segments[i];

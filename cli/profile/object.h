@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Behind symbol.h: an image with its open file, and the sources of names that there are for it. */
+/*
+ * Inside symbol.h: an object is an image with its open file and its sources of names.
+ *
+ * Two kinds of addresses occur.  An image's offsets are positions in its file (of the kernel: from
+ * _text; of a JIT map: the address itself).  The file's addresses are those of its own symbol table
+ * and are converted with object_address() and object_offset(), by segments.  libdwfl's addresses
+ * are these plus `bias`.
+ */
 #ifndef PMCBPF_CLI_PROFILE_OBJECT_H
 #define PMCBPF_CLI_PROFILE_OBJECT_H
 
 #include <elfutils/libdwfl.h>
 
-#include "span.h"
+#include "spans.h"
 #include "store.h"
 #include "symbol.h"
 
@@ -19,7 +26,7 @@ struct segment {
 struct entry {
 	const char *name;
 	uint64_t start, size;	/* an address; size 0: not known */
-	const struct symbol *symbol;	/* made when it is first asked for */
+	const struct symbol *symbol;	/* made when it is first needed */
 };
 
 /* Entries by address. */
@@ -37,10 +44,10 @@ struct object {
 	struct image image;	/* first: a symbol names only this */
 	enum object_kind kind;
 	pid_t pid;
-	uint32_t generation;	/* answers of earlier ones do not hold any more */
-	bool named;		/* `names` have been looked for */
+	uint32_t generation;	/* changes whenever answers become outdated */
+	bool named;		/* `names` were read, or are not wanted */
 	bool sorted;		/* `added` is */
-	bool alternate;		/* the file that debug files share was found */
+	bool alternate;		/* the shared debug file (dwz) was found */
 	bool dwarf_tried;
 	struct symbols *symbols;	/* its registry */
 
@@ -54,7 +61,7 @@ struct object {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	uint64_t bias;		/* libdwfl's addresses less the file's */
-	char *debug_file;	/* where the rest was found */
+	char *debug_file;	/* path of the separate debug file */
 	struct dwarf *dwarf;
 	struct jit *jit;
 };
@@ -62,11 +69,11 @@ struct object {
 struct symbols {
 	struct symbols_config config;
 	struct arena arena;
-	struct table images, known;	/* objects, symbols: their places are their numbers */
-	struct table answers;
+	struct item_table images, known;	/* objects, symbols: by number */
+	struct item_table answers;
 };
 
-/* --- files.c: whose bytes these are, nobody knows ---------------------------------------- */
+/* --- files.c: opening untrusted paths ---------------------------------------------------- */
 
 /*
  * A regular file, to read; links are followed inside of `root` (NULL or "": the whole file system).
@@ -76,31 +83,31 @@ int file_open(const char *root, const char *path);
 /* … where no link is followed. */
 int file_open_itself(const char *root, const char *path);
 
-/* May libdwfl have it? */
+/* May this file be passed to libdwfl? */
 bool file_is_elf(int fd);
 
 /* --- object.c ---------------------------------------------------------------------------- */
 
-/* Opens the file, once; the state says what came of it. */
+/* Opens the file, once, and sets the state. */
 void object_open(struct object *o);
 void object_close(struct object *o);
 /* Takes the file `fd` for the image.  0, -ENOMEM, -ENOEXEC, or -ESTALE: another build. */
 int object_take(struct object *o, int fd, const char *file);
-/* Gives the file back; the state stays. */
+/* Closes the file and keeps the state. */
 void object_drop(struct object *o);
-/* Sets a state and says why, in words. */
+/* Sets a state and its reason. */
 void object_state(struct object *o, enum image_state state, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* false: no segment of the file has it. */
 bool object_address(const struct object *o, uint64_t offset, uint64_t *address);
 bool object_offset(const struct object *o, uint64_t address, uint64_t *offset);
 
-/* libdwfl's callback: where the debug information of a stripped file is. */
+/* libdwfl's callbacks, which find the debug information of stripped files. */
 Dwfl_Callbacks *object_callbacks(void);
 /* The file itself by its build id, from /usr/lib/debug or debuginfod.  A descriptor or -errno. */
 int object_by_id(struct object *o, char **file);
 
-/* --- sources of names: 0 or -ENOMEM; nothing found is no error --------------------------- */
+/* --- sources of names: 0 or -ENOMEM; finding nothing is no error ------------------------- */
 
 int entries_add(struct entries *e, struct entry entry, uint64_t end, uint32_t rank);
 struct entry *entries_find(const struct entries *e, uint64_t address);
@@ -125,7 +132,7 @@ struct dwarf_frame {
 	unsigned int line;
 };
 
-/* The frames of an address, innermost first, at most `room`; 0: nothing is known about it. */
+/* The frames of an address, innermost first, at most `room`; 0: no debug information has it. */
 size_t dwarf_frames(struct object *o, uint64_t address, struct dwarf_frame *frames, size_t room);
 bool dwarf_open(struct object *o);
 void dwarf_close(struct object *o);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See places.h.  Numbers are those of the profile's arrays; INDEX_NONE: no memory. */
+/* See places.h.  Functions return positions in the arrays of the profile; INDEX_NONE: no memory. */
 #include "places.h"
 
-/* What is remembered may be forgotten, so that hostile logs do not fill the memory. */
+/* A full cache is emptied: it only saves time, and a hostile log must not fill the memory. */
 #define PCS_MAX (1u << 20)
 
-/* An address in a space; of the kernel in none. */
+/* An address in an address space; the kernel's have space 0. */
 struct pc {
 	uint64_t address;
 	uint32_t space;
@@ -20,7 +20,7 @@ struct wanted_place {
 	struct place place;
 };
 
-static bool same_place(const void *arg, uint32_t i)
+static bool place_is(const void *arg, uint32_t i)
 {
 	const struct wanted_place *w = arg;
 	const struct place *place = &w->p->places[i];
@@ -29,7 +29,7 @@ static bool same_place(const void *arg, uint32_t i)
 	       place->call == w->place.call;
 }
 
-static uint32_t new_place(struct profile *p, struct places *t, const struct place *place)
+static uint32_t place_add(struct profile *p, struct places *t, const struct place *place)
 {
 	struct place *places = grow(p->places, &t->places_size, p->nplaces + 1, sizeof(*places));
 
@@ -45,11 +45,11 @@ static uint32_t place_number(struct profile *p, struct places *t, const struct p
 	const struct wanted_place wanted = { p, *place };
 	uint64_t hash = index_mix(index_mix(place->call, place->offset),
 				  place->image ? place->image->number + 1 : 0);
-	uint32_t at = index_find(&t->places, index_fold(hash), same_place, &wanted);
+	uint32_t at = index_find(&t->places, index_fold(hash), place_is, &wanted);
 
 	if (at != INDEX_NONE)
 		return at;
-	at = new_place(p, t, place);
+	at = place_add(p, t, place);
 	if (at == INDEX_NONE || index_add(&t->places, index_fold(hash), at) != 0)
 		return INDEX_NONE;
 	return at;
@@ -60,7 +60,7 @@ struct wanted_pc {
 	struct pc pc;
 };
 
-static bool same_pc(const void *arg, uint32_t i)
+static bool pc_is(const void *arg, uint32_t i)
 {
 	const struct wanted_pc *w = arg;
 	const struct pc *pc = &w->list[i];
@@ -68,7 +68,7 @@ static bool same_pc(const void *arg, uint32_t i)
 	return pc->address == w->pc.address && pc->space == w->pc.space && pc->call == w->pc.call;
 }
 
-static uint32_t hash_pc(const struct pc *pc)
+static uint32_t pc_hash(const struct pc *pc)
 {
 	return index_fold(index_mix(index_mix(pc->space, pc->address), pc->call));
 }
@@ -76,18 +76,18 @@ static uint32_t hash_pc(const struct pc *pc)
 static uint32_t kernel_place(struct profile *p, struct places *t, uint64_t address, bool call)
 {
 	const struct wanted_pc wanted = { t->kernel_pc, { .address = address, .call = call } };
-	uint32_t hash = hash_pc(&wanted.pc), at;
+	uint32_t hash = pc_hash(&wanted.pc), at;
 	struct place place = { .offset = address, .call = call };
 	struct pc *list;
 
-	at = index_find(&t->kernel, hash, same_pc, &wanted);
+	at = index_find(&t->kernel, hash, pc_is, &wanted);
 	if (at != INDEX_NONE)
 		return t->kernel_pc[at].place;
 	list = grow(t->kernel_pc, &t->kernel_size, t->nkernel + 1, sizeof(*list));
 	if (!list)
 		return INDEX_NONE;
 	t->kernel_pc = list;
-	at = new_place(p, t, &place);
+	at = place_add(p, t, &place);
 	if (at == INDEX_NONE || index_add(&t->kernel, hash, (uint32_t)t->nkernel) != 0)
 		return INDEX_NONE;
 	list[t->nkernel] = wanted.pc;
@@ -100,7 +100,7 @@ static uint32_t user_place(struct profile *p, struct places *t, const struct wal
 {
 	struct wanted_pc wanted = { t->pc, { .address = s->pc[i], .call = walk_returns(s, i),
 					     .space = s->process->space } };
-	uint32_t at = index_find(&t->pcs, hash_pc(&wanted.pc), same_pc, &wanted);
+	uint32_t at = index_find(&t->pcs, pc_hash(&wanted.pc), pc_is, &wanted);
 	struct place place;
 	struct pc *list;
 
@@ -115,10 +115,10 @@ static uint32_t user_place(struct profile *p, struct places *t, const struct wal
 		return INDEX_NONE;
 	t->pc = list;
 	walk_place(p->walk, s, i, &place);
-	wanted.pc.space = s->process->space;	/* looking may have changed it */
+	wanted.pc.space = s->process->space;	/* walk_place() may have changed it */
 	wanted.pc.place = place_number(p, t, &place);
 	if (wanted.pc.place == INDEX_NONE ||
-	    index_add(&t->pcs, hash_pc(&wanted.pc), (uint32_t)t->npcs) != 0)
+	    index_add(&t->pcs, pc_hash(&wanted.pc), (uint32_t)t->npcs) != 0)
 		return INDEX_NONE;
 	list[t->npcs++] = wanted.pc;
 	return wanted.pc.place;
@@ -131,7 +131,7 @@ struct wanted_stack {
 	struct stack stack;
 };
 
-static bool same_stack(const void *arg, uint32_t i)
+static bool stack_is(const void *arg, uint32_t i)
 {
 	const struct wanted_stack *w = arg;
 	const struct stack *stack = &w->p->stacks[i];
@@ -144,7 +144,7 @@ static uint32_t stack_number(struct profile *p, struct places *t, uint32_t calle
 {
 	const struct wanted_stack wanted = { p, { caller, place } };
 	uint32_t hash = index_fold(index_mix(0, (uint64_t)caller << 32 | place));
-	uint32_t at = index_find(&t->stacks, hash, same_stack, &wanted);
+	uint32_t at = index_find(&t->stacks, hash, stack_is, &wanted);
 	struct stack *stacks;
 
 	if (at != INDEX_NONE)
@@ -174,11 +174,11 @@ void places_expect(const struct places *t, const struct walk_sample *s, size_t i
 	const bool kernel = s->pc[i] & WALK_KERNEL;
 
 	index_prefetch(kernel ? &t->kernel : &t->pcs,
-		       hash_pc(&(struct pc){ .address = s->pc[i], .call = walk_returns(s, i),
+		       pc_hash(&(struct pc){ .address = s->pc[i], .call = walk_returns(s, i),
 					     .space = kernel ? 0 : s->process->space }));
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
+/* --- all tables ------------------------------------------------------------------------------ */
 
 int places_begin(struct profile *p, struct places *t)
 {

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples into tables: see profile.h.  Logs have millions of samples and thousands of different
- * chains, most of which differ in the sampled address alone, so what the callers of it mean is
- * remembered as a whole: most samples are one search for their callers, one for the sampled address
- * below these, and one for their tally.  The tables are larger than caches, so samples are taken
- * some at a time, and what the next search of each will read is asked for before any of them.
+ * Counting samples: see profile.h.
+ *
+ * A log has millions of samples but only thousands of different call chains, most of which differ
+ * in the sampled address alone.  So the callers are remembered as a whole, and a sample usually
+ * takes three searches: its callers (chains), its sampled address below these (leaves), its tally.
+ * The tables are larger than the CPU's caches: samples are taken in batches, each step for a whole
+ * batch, and each step prefetches the memory that the next one reads.
+ *
+ * A batch has to be counted before a record other than a sample takes effect.
  */
 #include "cli/common/msg.h"
 #include "places.h"
 
-/* What is remembered may be forgotten, so that hostile logs do not fill the memory. */
+/* A full cache is emptied: it only saves time, and a hostile log must not fill the memory. */
 #define CHAIN_WORDS (4u << 20)
 #define CHAINS_MAX  (1u << 20)
 #define LEAVES_MAX  (1u << 20)
 
 /* The addresses of a sample's callers in a space. */
-struct chain {
+struct known_chain {
 	uint32_t space, stack;
-	uint32_t words, npc;	/* where they are in tables.words, and how many */
-	bool entered;		/* the first one is where user space was left for the kernel */
+	uint32_t words, npc;	/* position in tables.words, and how many */
+	bool entered;		/* the first one is where the kernel was entered */
 };
 
 /* A sampled address below its callers. */
@@ -51,7 +55,7 @@ struct tables {
 	struct places places;
 	struct index tallies, chains, leaves;
 	size_t tallies_size, events_size;
-	struct chain *chain;
+	struct known_chain *chain;
 	size_t nchains, chains_size;
 	uint64_t *words;
 	size_t nwords, words_size;
@@ -61,7 +65,7 @@ struct tables {
 	int code;			/* why the last batch was not taken */
 };
 
-static int no_memory(void)
+static int profile_no_memory(void)
 {
 	return fail(EX_OSERR, "ERROR: no memory for the profile");
 }
@@ -84,15 +88,16 @@ struct wanted_chain {
 static bool same_chain(const void *arg, uint32_t i)
 {
 	const struct wanted_chain *w = arg;
-	const struct chain *c = &w->t->chain[i];
+	const struct known_chain *c = &w->t->chain[i];
 
 	return c->space == w->space && c->npc == w->npc && c->entered == w->entered &&
 	       memcmp(&w->t->words[c->words], w->pc, w->npc * sizeof(*w->pc)) == 0;
 }
 
-static int remember(struct tables *t, const struct wanted_chain *w, uint32_t hash, uint32_t stack)
+static int known_chain_add(struct tables *t, const struct wanted_chain *w, uint32_t hash,
+			   uint32_t stack)
 {
-	struct chain *chains;
+	struct known_chain *chains;
 	uint64_t *words;
 
 	if (t->nchains >= CHAINS_MAX || t->nwords >= CHAIN_WORDS) {
@@ -106,19 +111,19 @@ static int remember(struct tables *t, const struct wanted_chain *w, uint32_t has
 	if (!chains || !words || index_add(&t->chains, hash, (uint32_t)t->nchains) != 0)
 		return -ENOMEM;
 	memcpy(&words[t->nwords], w->pc, w->npc * sizeof(*w->pc));
-	chains[t->nchains++] = (struct chain){ w->space, stack, (uint32_t)t->nwords,
+	chains[t->nchains++] = (struct known_chain){ w->space, stack, (uint32_t)t->nwords,
 					       (uint32_t)w->npc, w->entered };
 	t->nwords += w->npc;
 	return 0;
 }
 
-/* What a chain of the kernel alone means does not depend on the process. */
-static uint32_t space_of(const struct walk_sample *s)
+/* A chain of kernel addresses only is the same in all processes. */
+static uint32_t sample_space(const struct walk_sample *s)
 {
 	return in_kernel(s->pc[s->npc - 1]) ? 0 : s->process->space;
 }
 
-static uint32_t hash_chain(const struct pending *one)
+static uint32_t chain_hash(const struct pending *one)
 {
 	return index_fold(index_mix(one->words_hash, one->space));
 }
@@ -144,10 +149,10 @@ static int find_callers(struct profile *p, struct pending *one)
 		places_expect(&t->places, s, i);
 	for (size_t i = s->npc; --i && stack != INDEX_NONE;)
 		stack = places_deepen(p, &t->places, s, i, stack);
-	/* Looking may have changed the space. */
-	one->space = wanted.space = space_of(s);
+	/* walk_place() may have changed the space. */
+	one->space = wanted.space = sample_space(s);
 	one->caller = stack;
-	return stack == INDEX_NONE ? -ENOMEM : remember(t, &wanted, hash_chain(one), stack);
+	return stack == INDEX_NONE ? -ENOMEM : known_chain_add(t, &wanted, chain_hash(one), stack);
 }
 
 struct wanted_leaf {
@@ -164,7 +169,7 @@ static bool same_leaf(const void *arg, uint32_t i)
 	       leaf->space == w->leaf.space;
 }
 
-static uint32_t hash_leaf(const struct leaf *leaf)
+static uint32_t leaf_hash(const struct leaf *leaf)
 {
 	return index_fold(index_mix(index_mix(leaf->address, leaf->caller), leaf->space));
 }
@@ -188,9 +193,9 @@ static int find_stack(struct profile *p, struct pending *one)
 	list = grow(t->leaf, &t->leaves_size, t->nleaves + 1, sizeof(*list));
 	t->leaf = list ? list : t->leaf;
 	wanted.leaf.stack = one->stack = places_deepen(p, &t->places, s, 0, one->caller);
-	wanted.leaf.space = space_of(s);
+	wanted.leaf.space = sample_space(s);
 	if (!list || one->stack == INDEX_NONE ||
-	    index_add(&t->leaves, hash_leaf(&wanted.leaf), (uint32_t)t->nleaves) != 0)
+	    index_add(&t->leaves, leaf_hash(&wanted.leaf), (uint32_t)t->nleaves) != 0)
 		return -ENOMEM;
 	list[t->nleaves++] = wanted.leaf;
 	return 0;
@@ -212,7 +217,7 @@ static bool same_tally(const void *arg, uint32_t i)
 	       tally->process == w->tally.process && tally->tid == w->tally.tid;
 }
 
-static uint32_t hash_tally(const struct pending *one)
+static uint32_t tally_hash(const struct pending *one)
 {
 	const struct walk_sample *s = &one->sample;
 
@@ -220,7 +225,7 @@ static uint32_t hash_tally(const struct pending *one)
 					      (uint32_t)s->tid), s->event_number));
 }
 
-static int count(struct profile *p, const struct pending *one)
+static int tally_sample(struct profile *p, const struct pending *one)
 {
 	const struct walk_sample *s = &one->sample;
 	const struct wanted_tally wanted = { p, { s->event_number, s->process->number, s->tid,
@@ -303,7 +308,7 @@ static int callers_found(struct profile *p, struct pending *one)
 	const struct tables *t = p->index;
 	int err = find_callers(p, one);
 
-	one->hash = hash_leaf(&(struct leaf){ one->sample.pc[0], one->space, one->caller, 0 });
+	one->hash = leaf_hash(&(struct leaf){ one->sample.pc[0], one->space, one->caller, 0 });
 	index_prefetch(&t->leaves, one->hash);
 	return err;
 }
@@ -313,13 +318,13 @@ static int stack_found(struct profile *p, struct pending *one)
 	const struct tables *t = p->index;
 	int err = find_stack(p, one);
 
-	one->hash = hash_tally(one);
+	one->hash = tally_hash(one);
 	index_prefetch(&t->tallies, one->hash);
 	return err;
 }
 
-/* Everything that was sampled so far is in the tables then.  0 or an exit code. */
-static int take_batch(struct profile *p)
+/* Counts all pending samples.  0 or an exit code. */
+static int batch_count(struct profile *p)
 {
 	struct tables *t = p->index;
 	struct pending *first = t->batch.each, *end = first + t->batch.n, *one;
@@ -338,15 +343,15 @@ static int take_batch(struct profile *p)
 	for (one = first; one < end && !err; one++)
 		expect_tally(p, one);
 	for (one = first; one < end && !err; one++)
-		err = count(p, one);
+		err = tally_sample(p, one);
 	t->batch.n = 0;
 	t->batch.nwords = 0;
 	if (err && !t->code)
-		t->code = no_memory();
+		t->code = profile_no_memory();
 	return t->code;
 }
 
-static int take_sample(void *arg, struct walk *w, const struct walk_sample *s)
+static int profile_take_sample(void *arg, struct walk *w, const struct walk_sample *s)
 {
 	struct profile *p = arg;
 	struct tables *t = p->index;
@@ -360,28 +365,28 @@ static int take_sample(void *arg, struct walk *w, const struct walk_sample *s)
 	*words = 0;
 	memcpy(words, s->pc, s->npc * sizeof(*words));
 	b->nwords += one->sample.npc;
-	one->space = space_of(&one->sample);
+	one->space = sample_space(&one->sample);
 	one->words_hash = index_hash(0, words + 1, one->sample.npc - 1);
-	one->hash = hash_chain(one);
+	one->hash = chain_hash(one);
 	index_prefetch(&t->chains, one->hash);
 	if (count_event(p, s->event_number) != 0)
-		return no_memory();
+		return profile_no_memory();
 	return b->n == BATCH || b->nwords + PMC_CALLCHAIN_DEPTH_MAX > BATCH_WORDS ?
-		       take_batch(p) : 0;
+		       batch_count(p) : 0;
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
+/* --- the profile ----------------------------------------------------------------------------- */
 
 void profile_settle(struct profile *p)
 {
 	const struct tables *t = p->index;
 
-	take_batch(p);
+	batch_count(p);
 	places_settle(p, &t->places);
 }
 
-/* Another log begins: addresses mean other things from now on. */
-static void forget(struct profile *p)
+/* Another log begins, with other processes and another kernel: forgets all addresses. */
+static void profile_forget(struct profile *p)
 {
 	struct tables *t = p->index;
 
@@ -392,26 +397,27 @@ static void forget(struct profile *p)
 	t->nchains = t->nwords = t->nleaves = 0;
 }
 
-/* Samples mean what they mean before the record takes effect. */
-static int take_record(void *arg, struct walk *w, const struct pmclog_ev *ev)
+/* Pending samples belong before the record, which may change the mappings. */
+static int profile_take_record(void *arg, struct walk *w, const struct pmclog_ev *ev)
 {
 	struct profile *p = arg;
 
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN || ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
 		return 0;
 	if (ev->pl_type == PMCLOG_TYPE_INITIALIZE)
-		forget(p);
-	return take_batch(p);
+		profile_forget(p);
+	return batch_count(p);
 }
 
 struct profile *profile_new(struct symbols *symbols, const struct filter *filter)
 {
 	struct profile *p = calloc(1, sizeof(*p));
-	const struct walk_user user = { .sample = take_sample, .record = take_record, .arg = p };
+	const struct walk_user user = { .sample = profile_take_sample,
+					 .record = profile_take_record, .arg = p };
 	struct tables *t = p ? calloc(1, sizeof(*t)) : NULL;
 
 	if (!t) {
-		no_memory();
+		profile_no_memory();
 		free(p);
 		return NULL;
 	}
@@ -420,7 +426,7 @@ struct profile *profile_new(struct symbols *symbols, const struct filter *filter
 	if (places_begin(p, &t->places) == 0)
 		p->walk = walk_new(symbols, filter, &user);
 	else
-		no_memory();
+		profile_no_memory();
 	if (!p->walk) {
 		profile_free(p);
 		return NULL;
@@ -468,8 +474,8 @@ void profile_clear(struct profile *p)
 {
 	struct tables *t = p->index;
 
-	take_batch(p);
-	take_batch(p);
+	batch_count(p);
+	batch_count(p);
 	index_clear(&t->tallies);
 	p->ntallies = 0;
 	p->samples = 0;

@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A log summed up: how many samples each event, process and thread has at each stack.  Stacks are
- * paths in one tree from the outermost caller inwards, so a million samples of the same code need
- * the memory of one.  All tables are arrays that name each other by index.
+ * From a log of samples to named functions with counts.
+ *
+ * A sample takes this way, always forwards:
+ *
+ *   walk.h      reads records, keeps the state of the log: events, processes and threads
+ *               (registry.h), mappings (space.h).  Result: event, process, thread, and for each
+ *               address an image and an offset, called a place.
+ *   places.h    gives each place a number, and each stack: a stack is a place and the number of
+ *               the stack that called it, so common callers are stored once.
+ *   profile.c   counts: a tally for each (event, process, thread, stack) with its samples.
+ *   tree.h      sums tallies up, to lists of functions and call trees.
+ *   symbol.h    names places: functions, inlined functions, source lines.  object.h has the
+ *               sources of names: symbol tables (elf_names.c), debug information (dwarf.c), the
+ *               kernel (kernel.c), JIT maps (jit.c), separate debug files (debug_file.c).
+ *
+ * A million samples of the same code thus need the memory of one.  All tables are arrays that refer
+ * to each other by number; they may move until profile_settle(), numbers never change.  Names are
+ * looked up by the report that shows them, each image once.
+ *
+ * report/, top/, pmc/ and pmcannotate/ call in.  There are no threads here and no locks: a profile,
+ * its walk and its symbols belong to the thread that made them.
+ *
+ * For example, 1000 samples of hot() called by main(), and 10 of main() itself: places 0 (in hot)
+ * and 1 (in main), stacks 1 (main) and 2 (hot, called by 1), tallies (stack 2, 1000) and (stack 1,
+ * 10).
  */
 #ifndef PMCBPF_CLI_PROFILE_PROFILE_H
 #define PMCBPF_CLI_PROFILE_PROFILE_H
 
+#include "index.h"
+#include "symbol.h"
+#include "tree.h"
 #include "walk.h"
 
 #define STACK_NONE 0u	/* the caller of an outermost frame: stacks[0] is no stack */
@@ -34,26 +59,26 @@ struct profile {
 	uint64_t samples;		/* in all tallies */
 	uint64_t *event_samples;	/* of each event */
 	size_t nevents;
-	void *index;			/* how the tables are found again */
+	void *index;			/* profile.c's: struct tables */
 };
 
-/* A profile of nothing.  NULL: no memory, or what walk_new() said. */
+/* An empty profile.  NULL: no memory, or walk_new() has failed; the line is printed. */
 struct profile *profile_new(struct symbols *symbols, const struct filter *filter);
 void profile_free(struct profile *p);
 
 /* Adds a whole log.  As walk_log(). */
 int profile_log(struct profile *p, int fd, const char *name, int terminal);
 
-/* Adds a record, for who reads a log as it is written. */
+/* Adds a record, for a caller that reads the log itself. */
 int profile_record(struct profile *p, const struct pmclog_ev *ev);
 
 /*
- * After records, and before who looks at anything: samples that wait are counted, addresses of the
- * kernel get their images.  Tables may lie elsewhere then.
+ * After records and before the tables are read: counts pending samples and finds the images of
+ * kernel addresses.  The arrays may move.
  */
 void profile_settle(struct profile *p);
 
-/* Forgets the counts, not what stacks and places there are: the next period of a live view. */
+/* Sets all counts to 0 and keeps stacks and places: the next period of a live view. */
 void profile_clear(struct profile *p);
 
 #endif

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sorted arrays that are shared until somebody changes them: see space.h. */
+/* Sorted arrays, copied when a shared one is changed: see space.h. */
 #include "index.h"
 #include "space.h"
 
-struct mapping {
+struct space_mapping {
 	uint64_t start, base;
 	struct image *image;
 	uint32_t age;
 };
 
-/* A range of addresses that was unmapped: mappings that are older do not count there. */
+/* A range that was unmapped: older mappings do not count there. */
 struct cut {
 	uint64_t start, end;
 	uint32_t age;
 };
 
-struct maps {
+struct space_maps {
 	unsigned int users;
 	uint32_t age;			/* of the newest mapping or cut */
-	struct mapping *mappings;	/* by start */
+	struct space_mapping *mappings;	/* by start */
 	size_t nmappings, mappings_size;
 	struct cut *cuts;		/* by start, none overlaps another */
 	size_t ncuts, cuts_size;
 };
 
-static void maps_release(struct maps *m)
+static void maps_release(struct space_maps *m)
 {
 	if (!m || --m->users)
 		return;
@@ -34,9 +34,9 @@ static void maps_release(struct maps *m)
 }
 
 /* A space's maps for it alone, with room for `more` mappings and cuts.  NULL: no memory. */
-static struct maps *own(struct space *space, size_t more)
+static struct space_maps *maps_own(struct space *space, size_t more)
 {
-	struct maps *old = space->maps, *m = old;
+	struct space_maps *old = space->maps, *m = old;
 	void *mappings, *cuts;
 
 	if (!old || old->users > 1) {
@@ -68,7 +68,7 @@ static struct maps *own(struct space *space, size_t more)
 }
 
 /* How many mappings begin at or below the address. */
-static size_t mappings_below(const struct maps *m, uint64_t address)
+static size_t maps_below(const struct space_maps *m, uint64_t address)
 {
 	size_t low = 0, high = m->nmappings;
 
@@ -84,7 +84,7 @@ static size_t mappings_below(const struct maps *m, uint64_t address)
 }
 
 /* The first cut that ends behind the address. */
-static size_t cut_at(const struct maps *m, uint64_t address)
+static size_t maps_cut_at(const struct space_maps *m, uint64_t address)
 {
 	size_t low = 0, high = m->ncuts;
 
@@ -102,12 +102,12 @@ static size_t cut_at(const struct maps *m, uint64_t address)
 int space_map(struct space *space, uint64_t start, uint64_t base, struct image *image,
 	      uint32_t number)
 {
-	struct maps *m = own(space, 1);
+	struct space_maps *m = maps_own(space, 1);
 	size_t at;
 
 	if (!m)
 		return -ENOMEM;
-	at = mappings_below(m, start);
+	at = maps_below(m, start);
 	if (at && m->mappings[at - 1].start == start) {
 		at--;
 	} else if (m->nmappings >= SPACE_MAPPINGS) {
@@ -117,38 +117,39 @@ int space_map(struct space *space, uint64_t start, uint64_t base, struct image *
 			(m->nmappings - at) * sizeof(*m->mappings));
 		m->nmappings++;
 	}
-	m->mappings[at] = (struct mapping){ start, base, image, ++m->age };
+	m->mappings[at] = (struct space_mapping){ start, base, image, ++m->age };
 	space->number = number;
 	return 0;
 }
 
-/* Memory that holds no file's code comes and goes often, and means nothing here. */
-static bool holds_code(const struct maps *m, struct symbols *symbols, uint64_t start, uint64_t end)
+/* Memory without code of a file is unmapped often, and is of no interest here. */
+static bool maps_hold_code(const struct space_maps *m, struct symbols *symbols, uint64_t start,
+			   uint64_t end)
 {
-	size_t below = m && start < end ? mappings_below(m, end - 1) : 0;
-	const struct mapping *map = below ? &m->mappings[below - 1] : NULL;
+	size_t below = m && start < end ? maps_below(m, end - 1) : 0;
+	const struct space_mapping *map = below ? &m->mappings[below - 1] : NULL;
 
 	return map && (map->start >= start ||
 		       image_covers(symbols, map->image, start - map->base) ||
 		       image_covers(symbols, map->image, end - 1 - map->base));
 }
 
-/* Cuts that it covers go, those that it meets are shortened; one that it splits becomes two. */
+/* Cuts within the new one go, overlapping ones are shortened; one around it becomes two. */
 int space_unmap(struct space *space, struct symbols *symbols, uint64_t start, uint64_t end,
 		uint32_t number)
 {
 	struct cut left = { 0 }, right = { 0 };
-	struct maps *m = space->maps;
+	struct space_maps *m = space->maps;
 	size_t from, to, n = 0;
 
-	if (!holds_code(m, symbols, start, end))
+	if (!maps_hold_code(m, symbols, start, end))
 		return 0;
 	if (m->ncuts >= SPACE_MAPPINGS)
 		return -E2BIG;
-	m = own(space, 2);
+	m = maps_own(space, 2);
 	if (!m)
 		return -ENOMEM;
-	from = to = cut_at(m, start);
+	from = to = maps_cut_at(m, start);
 	while (to < m->ncuts && m->cuts[to].start < end)
 		to++;
 	if (from < to) {
@@ -186,7 +187,7 @@ void space_copy(struct space *to, const struct space *from)
 bool space_place(const struct space *space, struct symbols *symbols, uint64_t address,
 		 struct place *place)
 {
-	const struct maps *m = space->maps;
+	const struct space_maps *m = space->maps;
 	uint32_t age = 0;
 	size_t at;
 
@@ -194,11 +195,11 @@ bool space_place(const struct space *space, struct symbols *symbols, uint64_t ad
 	place->offset = address;
 	if (!m)
 		return false;
-	at = cut_at(m, address);
+	at = maps_cut_at(m, address);
 	if (at < m->ncuts && m->cuts[at].start <= address)
 		age = m->cuts[at].age;
-	for (at = mappings_below(m, address); at--;) {
-		const struct mapping *map = &m->mappings[at];
+	for (at = maps_below(m, address); at--;) {
+		const struct space_mapping *map = &m->mappings[at];
 
 		if (map->age <= age || !image_covers(symbols, map->image, address - map->base))
 			continue;
@@ -222,15 +223,15 @@ void space_stand_in(struct symbols *symbols, struct image **image, const char *n
 
 uint64_t space_next(const struct space *space, uint64_t address)
 {
-	const struct maps *m = space->maps;
-	size_t at = m ? mappings_below(m, address) : 0;
+	const struct space_maps *m = space->maps;
+	size_t at = m ? maps_below(m, address) : 0;
 
 	return m && at < m->nmappings ? m->mappings[at].start : UINT64_MAX;
 }
 
 struct image *space_image(const struct space *space, const char *path, uint64_t *base)
 {
-	const struct maps *m = space->maps;
+	const struct space_maps *m = space->maps;
 
 	for (size_t i = m ? m->nmappings : 0; i--;) {
 		if (strcmp(m->mappings[i].image->path, path) != 0)

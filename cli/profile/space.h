@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Address spaces: which file lies where in a process.  A log tells where a mapping begins and what
- * is unmapped, not where a mapping ends; that the image itself knows.  A child has its parent's
- * mappings until one of the two changes them.
+ * Address spaces: which image is mapped where in a process.
+ *
+ * A log has the start of each mapping and the ranges that are unmapped, but no ends: whether an
+ * address still belongs to a mapping is decided by the segments of its image (image_covers()).  So
+ * an address belongs to the newest mapping at or below it whose image covers it and which is newer
+ * than the last unmapping of that address.  Mappings and unmapped ranges (cuts) have ages for that.
+ *
+ * A forked child shares its parent's mappings until one of the two changes them.
  */
 #ifndef PMCBPF_CLI_PROFILE_SPACE_H
 #define PMCBPF_CLI_PROFILE_SPACE_H
@@ -11,18 +16,18 @@
 
 #define SPACE_MAPPINGS 65536u	/* Linux allows a process fewer: vm.max_map_count */
 
-struct maps;
+struct space_maps;
 
 struct space {
-	struct maps *maps;	/* NULL: none */
-	struct image *jit;	/* of what no mapping explains */
-	bool asked;		/* whether there is one */
-	uint32_t number;	/* changes with every change; that of a child is its parent's */
+	struct space_maps *maps;	/* NULL: none */
+	struct image *jit;	/* of addresses outside all mappings */
+	bool asked;		/* it was looked for */
+	uint32_t number;	/* changes with every change; a child begins with its parent's */
 };
 
 /*
- * `base`: where the file's first byte would be.  `number`: what the space is from now on.  0,
- * -ENOMEM, or -E2BIG of more than SPACE_MAPPINGS.
+ * `base`: the address of the file's first byte.  `number`: the space's from now on.  0, -ENOMEM, or
+ * -E2BIG: more than SPACE_MAPPINGS.
  */
 int space_map(struct space *space, uint64_t start, uint64_t base, struct image *image,
 	      uint32_t number);
@@ -31,11 +36,11 @@ int space_unmap(struct space *space, struct symbols *symbols, uint64_t start, ui
 void space_copy(struct space *to, const struct space *from);
 void space_clear(struct space *space);
 
-/* What the address means.  false: no mapping explains it, and *place has no image. */
+/* The place of an address.  false: it is in no mapping, and *place has no image. */
 bool space_place(const struct space *space, struct symbols *symbols, uint64_t address,
 		 struct place *place);
 
-/* One function, called `name` as its image is, stands for all: *image, once it has been made. */
+/* An image `name` with one function of the same name, for all addresses; made once, in *image. */
 void space_stand_in(struct symbols *symbols, struct image **image, const char *name,
 		    uint64_t address, struct place *place);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that lives as long as a report does: see store.h. */
+/* See store.h. */
 #include "store.h"
 
 #define CHUNK (64u << 10)
@@ -68,28 +68,28 @@ uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 	return index_mix(h, word);
 }
 
-struct wanted {
-	const struct table *table;
+struct wanted_item {
+	const struct item_table *table;
 	table_same *same;
 	const void *key;
 };
 
-static bool is_wanted(const void *arg, uint32_t position)
+static bool table_is_wanted(const void *arg, uint32_t position)
 {
-	const struct wanted *w = arg;
+	const struct wanted_item *w = arg;
 
 	return w->same(w->table->items[position], w->key);
 }
 
-void *table_find(const struct table *t, uint64_t hash, table_same *same, const void *key)
+void *table_find(const struct item_table *t, uint64_t hash, table_same *same, const void *key)
 {
-	const struct wanted wanted = { t, same, key };
-	uint32_t at = index_find(&t->index, index_fold(hash), is_wanted, &wanted);
+	const struct wanted_item wanted = { t, same, key };
+	uint32_t at = index_find(&t->index, index_fold(hash), table_is_wanted, &wanted);
 
 	return at == INDEX_NONE ? NULL : t->items[at];
 }
 
-int table_add(struct table *t, uint64_t hash, void *item)
+int table_add(struct item_table *t, uint64_t hash, void *item)
 {
 	void **items = grow(t->items, &t->room, t->n + 1, sizeof(*items));
 
@@ -102,9 +102,9 @@ int table_add(struct table *t, uint64_t hash, void *item)
 	return 0;
 }
 
-void table_free(struct table *t)
+void table_free(struct item_table *t)
 {
 	index_free(&t->index);
 	free(t->items);
-	*t = (struct table){ 0 };
+	*t = (struct item_table){ 0 };
 }

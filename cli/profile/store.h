@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is kept as long as a report lives and found again by its content: an arena, tables. */
+/* An arena, all of whose memory is freed at once, and a table of items found by their contents. */
 #ifndef PMCBPF_CLI_PROFILE_STORE_H
 #define PMCBPF_CLI_PROFILE_STORE_H
 
@@ -15,19 +15,19 @@ void *arena_alloc(struct arena *a, size_t size);
 char *arena_string(struct arena *a, const char *text);
 void arena_free(struct arena *a);
 
-/* Items stay the caller's, and where they are. */
-struct table {
+/* Items belong to the caller and are not moved. */
+struct item_table {
 	struct index index;
 	void **items;
 	size_t n, room;
 };
 
-/* Is this item what is looked for? */
+/* Does this item have the key? */
 typedef bool table_same(const void *item, const void *key);
 
-void *table_find(const struct table *t, uint64_t hash, table_same *same, const void *key);
-int table_add(struct table *t, uint64_t hash, void *item);	/* 0 or -ENOMEM */
-void table_free(struct table *t);
+void *table_find(const struct item_table *t, uint64_t hash, table_same *same, const void *key);
+int table_add(struct item_table *t, uint64_t hash, void *item);	/* 0 or -ENOMEM */
+void table_free(struct item_table *t);
 
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
 

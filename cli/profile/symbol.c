@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Images, functions and answers, each known once: see symbol.h. */
+/* Images, functions and answers, each kept once: see symbol.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,16 +8,16 @@
 
 #include "object.h"
 
-/* What symbols_frames() has said about a place. */
+/* The answer of symbols_frames() for a place. */
 struct answer {
 	struct place place;
 	uint32_t generation;
-	const struct symbol *function;	/* NULL: not asked for yet */
-	const struct frame *frames;	/* NULL: not asked for yet */
+	const struct symbol *function;	/* NULL: not looked up yet */
+	const struct frame *frames;	/* NULL: not looked up yet */
 	size_t n;
 };
 
-/* A symbol with its name as it was before it was demangled. */
+/* A symbol with its mangled name. */
 struct known {
 	struct symbol symbol;	/* first */
 	const char *raw;	/* NULL: an address that belongs to none */
@@ -51,7 +51,7 @@ void symbols_free(struct symbols *s)
 
 /* --- images ------------------------------------------------------------------------------ */
 
-static bool same_image(const void *item, const void *key)
+static bool image_is(const void *item, const void *key)
 {
 	const struct image *a = item, *b = key;
 
@@ -59,12 +59,12 @@ static bool same_image(const void *item, const void *key)
 	       memcmp(a->id, b->id, a->idlen) == 0;
 }
 
-static uint64_t hash_image(const struct image *i)
+static uint64_t image_hash(const struct image *i)
 {
 	return hash_bytes(hash_bytes(i->kernel, i->path, strlen(i->path)), i->id, i->idlen);
 }
 
-static struct object *new_object(struct symbols *s, const struct image *key)
+static struct object *symbols_add_object(struct symbols *s, const struct image *key)
 {
 	struct object *o = calloc(1, sizeof(*o));
 
@@ -74,7 +74,7 @@ static struct object *new_object(struct symbols *s, const struct image *key)
 	o->image = *key;
 	o->image.number = (uint32_t)s->images.n;
 	o->image.path = arena_string(&s->arena, key->path);
-	if (!o->image.path || table_add(&s->images, hash_image(key), o) != 0) {
+	if (!o->image.path || table_add(&s->images, image_hash(key), o) != 0) {
 		free(o);
 		return NULL;
 	}
@@ -82,14 +82,14 @@ static struct object *new_object(struct symbols *s, const struct image *key)
 	return o;
 }
 
-static struct object *get_object(struct symbols *s, const struct image *key)
+static struct object *symbols_get_object(struct symbols *s, const struct image *key)
 {
-	struct object *o = table_find(&s->images, hash_image(key), same_image, key);
+	struct object *o = table_find(&s->images, image_hash(key), image_is, key);
 
-	return o ? o : new_object(s, key);
+	return o ? o : symbols_add_object(s, key);
 }
 
-static bool is_kernel(const char *path)
+static bool path_is_kernel(const char *path)
 {
 	static const char *const user[] = { "[vdso]", "[vsyscall]", "[vectors]", "[sigpage]",
 					    "[heap]", "[stack]", "[uprobes]", "[anon" };
@@ -103,13 +103,14 @@ static bool is_kernel(const char *path)
 struct image *symbols_image(struct symbols *s, const char *path, const uint8_t *id, size_t idlen,
 			    pid_t pid)
 {
-	struct image key = { .path = path, .kernel = pid == SYMBOLS_KERNEL || is_kernel(path) };
+	struct image key = { .path = path,
+			     .kernel = pid == SYMBOLS_KERNEL || path_is_kernel(path) };
 	struct object *o;
 
 	key.idlen = (uint8_t)(idlen < sizeof(key.id) ? idlen : sizeof(key.id));
 	if (key.idlen)
 		memcpy(key.id, id, key.idlen);
-	o = get_object(s, &key);
+	o = symbols_get_object(s, &key);
 	if (!o)
 		return NULL;
 	if (key.kernel)
@@ -127,7 +128,7 @@ struct image *symbols_jit(struct symbols *s, pid_t pid)
 	int err;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
-	o = get_object(s, &key);
+	o = symbols_get_object(s, &key);
 	err = o && !s->config.no_names ? jit_open(o, pid) : -ENOENT;
 	return err == 0 || err == -EPERM ? &o->image : NULL;
 }
@@ -139,8 +140,8 @@ const struct image *symbols_each(const struct symbols *s, size_t i)
 	return o ? &o->image : NULL;
 }
 
-/* Of what is no file, or a bad one, it is not known. */
-static bool has_segments(const struct object *o)
+/* Unknown for images without a file, and for bad files. */
+static bool object_has_segments(const struct object *o)
 {
 	return o->kind == OBJECT_FILE && o->nsegments;
 }
@@ -151,7 +152,7 @@ bool image_segment(struct symbols *s, struct image *image, uint64_t offset, uint
 	const struct object *o = (struct object *)image;
 
 	object_open((struct object *)image);
-	for (size_t i = 0; has_segments(o) && i < o->nsegments; i++) {
+	for (size_t i = 0; object_has_segments(o) && i < o->nsegments; i++) {
 		const struct segment *seg = &o->segments[i];
 
 		if (!seg->code || offset < seg->offset || offset - seg->offset >= seg->size)
@@ -168,7 +169,7 @@ bool image_covers(struct symbols *s, struct image *image, uint64_t offset)
 	uint64_t start, end;
 
 	return image_segment(s, image, offset, &start, &end) ||
-	       !has_segments((struct object *)image);
+	       !object_has_segments((struct object *)image);
 }
 
 uint64_t image_address(struct symbols *s, struct image *image, uint64_t offset)
@@ -198,7 +199,7 @@ int symbols_add(struct symbols *s, struct image *image, uint64_t start, const ch
 
 /* --- functions --------------------------------------------------------------------------- */
 
-static bool same_known(const void *item, const void *key)
+static bool known_is(const void *item, const void *key)
 {
 	const struct known *a = item, *b = key;
 
@@ -208,8 +209,9 @@ static bool same_known(const void *item, const void *key)
 }
 
 /* The one symbol of an image, a name and a start. */
-static const struct symbol *get_symbol(struct symbols *s, const struct image *image,
-				       const char *raw, uint64_t start, uint64_t size, bool inlined)
+static const struct symbol *symbols_get(struct symbols *s, const struct image *image,
+					const char *raw, uint64_t start, uint64_t size,
+					bool inlined)
 {
 	struct known key = { { .image = image, .start = start, .inlined = inlined }, raw };
 	uint64_t hash = index_mix((uintptr_t)image + inlined, start);
@@ -217,7 +219,7 @@ static const struct symbol *get_symbol(struct symbols *s, const struct image *im
 
 	if (raw)
 		hash = hash_bytes(hash, raw, strlen(raw));
-	k = table_find(&s->known, hash, same_known, &key);
+	k = table_find(&s->known, hash, known_is, &key);
 	if (k)
 		return &k->symbol;
 	k = arena_alloc(&s->arena, sizeof(*k));
@@ -235,20 +237,20 @@ static const struct symbol *get_symbol(struct symbols *s, const struct image *im
 	return table_add(&s->known, hash, k) == 0 ? &k->symbol : NULL;
 }
 
-static int by_start(const void *a, const void *b)
+static int added_order(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The recording names every function that was met: an address belongs to the one before it. */
-static struct entry *find_added(struct object *o, uint64_t offset)
+/* The recording names every function it sampled: an address belongs to the last one before it. */
+static struct entry *object_find_added(struct object *o, uint64_t offset)
 {
 	size_t low = 0, high = o->nadded;
 
 	if (!o->sorted && o->nadded)
-		qsort(o->added, o->nadded, sizeof(*o->added), by_start);
+		qsort(o->added, o->nadded, sizeof(*o->added), added_order);
 	o->sorted = true;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
@@ -261,8 +263,8 @@ static struct entry *find_added(struct object *o, uint64_t offset)
 	return low ? &o->added[low - 1] : NULL;
 }
 
-/* What the image's own tables say; `start` is the function's, as an offset. */
-static struct entry *find_named(struct object *o, uint64_t offset, uint64_t *start)
+/* A name from the image's own tables; *start: the offset of the function. */
+static struct entry *object_find_named(struct object *o, uint64_t offset, uint64_t *start)
 {
 	struct entry *e;
 	uint64_t address;
@@ -278,21 +280,21 @@ static struct entry *find_named(struct object *o, uint64_t offset, uint64_t *sta
 }
 
 /* NULL: no table has it. */
-static const struct symbol *table_symbol(struct object *o, uint64_t offset)
+static const struct symbol *object_symbol(struct object *o, uint64_t offset)
 {
-	struct entry *e = find_added(o, offset);
+	struct entry *e = object_find_added(o, offset);
 	uint64_t start = e ? e->start : 0;
 
 	if (!e)
-		e = find_named(o, offset, &start);
+		e = object_find_named(o, offset, &start);
 	if (e && !e->symbol)
-		e->symbol = get_symbol(o->symbols, &o->image, e->name, start, e->size, false);
+		e->symbol = symbols_get(o->symbols, &o->image, e->name, start, e->size, false);
 	return e ? e->symbol : NULL;
 }
 
 /* --- answers ----------------------------------------------------------------------------- */
 
-static bool same_place(const void *item, const void *key)
+static bool answer_is(const void *item, const void *key)
 {
 	const struct answer *a = item;
 	const struct place *b = key;
@@ -301,18 +303,18 @@ static bool same_place(const void *item, const void *key)
 	       a->place.call == b->call;
 }
 
-/* A process writes down what it has compiled a little later. */
-static bool jit_is_newer(const struct answer *a)
+/* JIT compilers append to their map after the code has run: look again. */
+static bool answer_is_outdated(const struct answer *a)
 {
 	struct object *o = (struct object *)a->place.image;
 
 	return o && o->kind == OBJECT_JIT && a->function && !a->function->name && jit_refresh(o);
 }
 
-static struct answer *get_answer(struct symbols *s, const struct place *place)
+static struct answer *symbols_answer(struct symbols *s, const struct place *place)
 {
 	uint64_t hash = index_mix((uintptr_t)place->image + place->call, place->offset);
-	struct answer *a = table_find(&s->answers, hash, same_place, place);
+	struct answer *a = table_find(&s->answers, hash, answer_is, place);
 	const struct object *o = (const struct object *)place->image;
 
 	if (!a) {
@@ -320,7 +322,7 @@ static struct answer *get_answer(struct symbols *s, const struct place *place)
 		if (!a || table_add(&s->answers, hash, a) != 0)
 			return NULL;
 		a->place = *place;
-	} else if ((o && a->generation != o->generation) || jit_is_newer(a)) {
+	} else if ((o && a->generation != o->generation) || answer_is_outdated(a)) {
 		a->function = NULL;
 		a->frames = NULL;
 	}
@@ -328,36 +330,36 @@ static struct answer *get_answer(struct symbols *s, const struct place *place)
 	return a;
 }
 
-/* Where to look: a return address may be the next function's. */
-static uint64_t position(const struct place *place)
+/* The offset to look up: a return address may already belong to the next function. */
+static uint64_t place_position(const struct place *place)
 {
 	return place->offset - (place->call && place->offset);
 }
 
 /* The debug information of an address, if it is to be used. */
-static size_t debug_frames(struct symbols *s, const struct place *place,
-			   struct dwarf_frame frames[static FRAMES_MAX])
+static size_t place_debug_frames(struct symbols *s, const struct place *place,
+				 struct dwarf_frame frames[static FRAMES_MAX])
 {
 	struct object *o = (struct object *)place->image;
 	uint64_t address;
 
 	if (s->config.no_names || s->config.no_inlines || !dwarf_open(o) ||
-	    !object_address(o, position(place), &address))
+	    !object_address(o, place_position(place), &address))
 		return 0;
 	return dwarf_frames(o, address, frames, FRAMES_MAX);
 }
 
-static const struct symbol *debug_symbol(struct object *o, const struct dwarf_frame *frame)
+static const struct symbol *frame_symbol(struct object *o, const struct dwarf_frame *frame)
 {
 	uint64_t start = frame->start;
 
 	if (!frame->inlined)
 		object_offset(o, frame->start, &start);
-	return get_symbol(o->symbols, &o->image, frame->name ? frame->name : "(inlined)",
-			  frame->inlined ? 0 : start, frame->size, frame->inlined);
+	return symbols_get(o->symbols, &o->image, frame->name ? frame->name : "(inlined)",
+			   frame->inlined ? 0 : start, frame->size, frame->inlined);
 }
 
-static const struct symbol *find_function(struct symbols *s, const struct place *place)
+static const struct symbol *place_function(struct symbols *s, const struct place *place)
 {
 	struct object *o = (struct object *)place->image;
 	struct dwarf_frame frames[FRAMES_MAX];
@@ -365,19 +367,18 @@ static const struct symbol *find_function(struct symbols *s, const struct place 
 	size_t n;
 
 	if (o && !s->config.no_names) {
-		symbol = table_symbol(o, position(place));
-		n = symbol ? 0 : debug_frames(s, place, frames);
+		symbol = object_symbol(o, place_position(place));
+		n = symbol ? 0 : place_debug_frames(s, place, frames);
 		if (n && frames[n - 1].name)
-			symbol = debug_symbol(o, &frames[n - 1]);
+			symbol = frame_symbol(o, &frames[n - 1]);
 	}
-	return symbol ? symbol :
-			get_symbol(s, place->image, NULL, place->offset, 0, false);
+	return symbol ? symbol : symbols_get(s, place->image, NULL, place->offset, 0, false);
 }
 
 static const struct symbol *answer_function(struct symbols *s, struct answer *a)
 {
 	if (!a->function) {
-		a->function = find_function(s, &a->place);
+		a->function = place_function(s, &a->place);
 		/* A map that was read again. */
 		if (a->place.image)
 			a->generation = ((struct object *)a->place.image)->generation;
@@ -387,17 +388,17 @@ static const struct symbol *answer_function(struct symbols *s, struct answer *a)
 
 const struct symbol *symbols_function(struct symbols *s, const struct place *place)
 {
-	struct answer *a = get_answer(s, place);
+	struct answer *a = symbols_answer(s, place);
 
 	return a ? answer_function(s, a) : NULL;
 }
 
-/* Inlined functions without a name are left out, the one they are in is there. */
-static int find_frames(struct symbols *s, struct answer *a)
+/* The last frame is the function of the symbol table, whatever the debug information says. */
+static int answer_frames(struct symbols *s, struct answer *a)
 {
 	struct dwarf_frame found[FRAMES_MAX];
 	struct object *o = (struct object *)a->place.image;
-	size_t n = o ? debug_frames(s, &a->place, found) : 0;
+	size_t n = o ? place_debug_frames(s, &a->place, found) : 0;
 	struct frame *frames = arena_alloc(&s->arena, (n ? n : 1) * sizeof(*frames));
 	size_t last = n ? n - 1 : 0;
 
@@ -407,7 +408,7 @@ static int find_frames(struct symbols *s, struct answer *a)
 		frames[i] = (struct frame){ NULL, found[i].file, found[i].line };
 		if (i == last)
 			break;
-		frames[i].symbol = debug_symbol(o, &found[i]);
+		frames[i].symbol = frame_symbol(o, &found[i]);
 		if (!frames[i].symbol)
 			return -ENOMEM;
 	}
@@ -421,9 +422,9 @@ static int find_frames(struct symbols *s, struct answer *a)
 
 const struct frame *symbols_frames(struct symbols *s, const struct place *place, size_t *n)
 {
-	struct answer *a = get_answer(s, place);
+	struct answer *a = symbols_answer(s, place);
 
-	if (!a || (!a->frames && find_frames(s, a) != 0))
+	if (!a || (!a->frames && answer_frames(s, a) != 0))
 		return NULL;
 	*n = a->n;
 	return a->frames;

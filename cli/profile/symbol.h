@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names for addresses: images (files, the kernel and its modules, vdso, JIT maps) and what their
- * symbol tables and debug information say.  Everything is read in process, once: an image is opened
- * when its first address is asked for, answers are kept for each image and address.
+ * Names for addresses, from the symbol tables and debug information of images: files, the kernel
+ * and its modules, the vdso, JIT maps.
  *
- * Nothing here fails for want of names: what is not known is said to be not known.
+ * An image is opened when the first of its addresses is looked up, in this process (no addr2line),
+ * and once.  Answers are kept for each place, an image with an offset, so the same function is
+ * always the same struct symbol and pointers can be compared.
+ *
+ * Missing names are no error: a lookup then returns a symbol without a name, and the image's state
+ * and `why` give the reason.  NULL always means that there is no memory.
  */
 #ifndef PMCBPF_CLI_PROFILE_SYMBOL_H
 #define PMCBPF_CLI_PROFILE_SYMBOL_H
@@ -17,7 +21,7 @@
 
 struct symbols;
 
-/* The last component of a path; of one that ends with a slash all. */
+/* The last component of a path; a path that ends with a slash as it is. */
 static inline const char *path_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -29,12 +33,12 @@ static inline const char *path_name(const char *path)
 struct symbols_config {
 	const char *root;	/* -r: put in front of every path; NULL or "" for none */
 	const char *kernel;	/* -k: the kernel's file or its folder; NULL: look for it */
-	bool no_names;		/* -A: addresses only, no image is opened but for its segments */
+	bool no_names;		/* -A: addresses only, of images only the segments are read */
 	bool no_inlines;	/* symbol tables only: no DWARF, no lines */
 };
 
 enum image_state {
-	IMAGE_UNOPENED,		/* nobody has asked for an address yet */
+	IMAGE_UNOPENED,		/* no address was looked up yet */
 	IMAGE_OPEN,
 	IMAGE_STRIPPED,		/* open, but without a symbol table or debug information */
 	IMAGE_MISSING,		/* there is no such file */
@@ -48,8 +52,8 @@ enum image_state {
 struct image {
 	const char *path;	/* as recorded: "/usr/lib/x.so", "[vdso]", "[kernel.kallsyms]" */
 	const char *name;	/* its last component */
-	const char *file;	/* what was opened for it, NULL: nothing (yet) */
-	const char *why;	/* the state is not OPEN, or lines are skipped; else NULL */
+	const char *file;	/* the opened file, NULL: none (yet) */
+	const char *why;	/* why the state is not OPEN, or lines were skipped; else NULL */
 	enum image_state state;
 	bool kernel;		/* the kernel or a module */
 	bool debug;		/* lines are known */
@@ -64,21 +68,21 @@ struct symbol {
 	const char *name;		/* demangled; NULL: not known */
 	uint64_t start, size;		/* offset (without an image: address); size 0: not known */
 	uint32_t number;		/* 0, 1, ... in the order of appearance */
-	bool inlined;			/* its code lies in other functions: start is of no use */
+	bool inlined;			/* its code lies in other functions: no start, no size */
 };
 
-/* What happens at an address: a function, or one of those inlined there. */
+/* A function at an address, or one of the functions inlined there. */
 struct frame {
 	const struct symbol *symbol;	/* never NULL */
 	const char *file;		/* source file, NULL: not known */
 	unsigned int line;		/* 0: not known */
 };
 
-/* A position in an image: what an address is once the mappings of its process are known. */
+/* A position in an image: an address after the mappings of its process were applied. */
 struct place {
 	struct image *image;	/* NULL: none */
 	uint64_t offset;	/* in the image's file; without an image the address itself */
-	bool call;		/* a return address: the call before it is meant */
+	bool call;		/* a return address, which stands for the call before it */
 };
 
 struct symbols *symbols_new(const struct symbols_config *config);	/* NULL: ENOMEM */
@@ -92,9 +96,9 @@ void symbols_free(struct symbols *s);
 #define SYMBOLS_OUTSIDE "[outside]"
 
 /*
- * The image of a mapping; the same for the same path and build id.  `pid`: the process that had it,
- * through whose root the file is opened while it lives, or 0; SYMBOLS_KERNEL: the kernel or a
- * module, whose offsets count from where it begins (_text) and not in a file.  NULL: no memory.
+ * The image of a mapping; the same for the same path and build id.  `pid`: the process with the
+ * mapping (while it lives, the file is opened below its root) or 0; SYMBOLS_KERNEL: the kernel or a
+ * module, with offsets from its start (_text) instead of in a file.  NULL: no memory.
  */
 struct image *symbols_image(struct symbols *s, const char *path, const uint8_t *id, size_t idlen,
 			    pid_t pid);
@@ -106,8 +110,8 @@ int symbols_add(struct symbols *s, struct image *image, uint64_t start, const ch
 struct image *symbols_jit(struct symbols *s, pid_t pid);
 
 /*
- * May this offset be code of the image?  Opens the file.  Of a file that is missing or not ELF that
- * is unknown: true.
+ * May this offset be code of the image?  Opens the file.  True also for a file that is missing or
+ * not ELF.
  */
 bool image_covers(struct symbols *s, struct image *image, uint64_t offset);
 
@@ -119,21 +123,21 @@ bool image_segment(struct symbols *s, struct image *image, uint64_t offset, uint
 uint64_t image_address(struct symbols *s, struct image *image, uint64_t offset);
 
 /*
- * Where the code is: inlined functions first, the function that has an address of its own last.  At
+ * The frames of a place: inlined functions first, the function with code of its own last.  At
  * least one frame; NULL: no memory.  Valid until symbols_free().
  */
 const struct frame *symbols_frames(struct symbols *s, const struct place *place, size_t *n);
 
-/* The frame that has a symbol of its own, without lines and inlines: cheaper. */
+/* The last of these frames, without lines and inlined functions: cheaper. */
 const struct symbol *symbols_function(struct symbols *s, const struct place *place);
 
 /*
- * "name", or "0x1234" (an address as in the image's own symbol table): never empty.  Only made up
- * names use `room`.
+ * "name", or "0x1234" (an address as in the image's own symbol table), which is made in `room`.
+ * Never empty.
  */
 const char *symbol_text(const struct symbol *symbol, char room[static 24]);
 
-/* Images in their order, for reports of what is missing; NULL: no more. */
+/* Images in their order, for reports of missing files; NULL: no more. */
 const struct image *symbols_each(const struct symbols *s, size_t i);
 
 #endif

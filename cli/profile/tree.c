@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Stacks of addresses as stacks of functions: see tree.h. */
-#include "index.h"
-#include "tree.h"
+#include "profile.h"
 
-/* What both kinds of sums are made of: each stack's samples, each place's functions. */
-struct source {
+/* The input of lists and trees: the samples of each stack, the functions of each place. */
+struct tree_source {
 	const struct profile *p;
 	uint64_t *samples;		/* of each stack, by the selection */
 	struct functions {
@@ -15,7 +14,8 @@ struct source {
 	uint32_t nsymbols;
 };
 
-static bool selected(const struct profile *p, const struct tree_select *s, const struct tally *t)
+static bool tally_selected(const struct profile *p, const struct tree_select *s,
+			   const struct tally *t)
 {
 	if (s->process != TREE_ANY && s->process != t->process)
 		return false;
@@ -25,7 +25,7 @@ static bool selected(const struct profile *p, const struct tree_select *s, const
 				    walk_event(p->walk, t->event)->first;
 }
 
-static int functions_of(struct source *src, uint32_t place, bool inlines)
+static int source_functions(struct tree_source *src, uint32_t place, bool inlines)
 {
 	struct functions *f = &src->places[place];
 	const struct profile *p = src->p;
@@ -50,37 +50,38 @@ static int functions_of(struct source *src, uint32_t place, bool inlines)
 	return 0;
 }
 
-static const struct symbol *function(const struct functions *f, size_t i)
+static const struct symbol *functions_at(const struct functions *f, size_t i)
 {
 	return f->frames ? f->frames[i].symbol : f->one;
 }
 
-static void source_end(struct source *src)
+static void tree_source_end(struct tree_source *src)
 {
 	free(src->samples);
 	free(src->places);
 }
 
-static int source_begin(struct source *src, const struct profile *p, const struct tree_select *s)
+static int tree_source_begin(struct tree_source *src, const struct profile *p,
+			     const struct tree_select *s)
 {
 	int err = 0;
 
-	*src = (struct source){ .p = p };
+	*src = (struct tree_source){ .p = p };
 	src->samples = calloc(p->nstacks, sizeof(*src->samples));
 	src->places = calloc(p->nplaces + 1, sizeof(*src->places));
 	if (!src->samples || !src->places)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->ntallies; i++)
-		if (selected(p, s, &p->tallies[i]))
+		if (tally_selected(p, s, &p->tallies[i]))
 			src->samples[p->tallies[i].stack] += p->tallies[i].samples;
 	for (uint32_t i = 1; i < p->nstacks && !err; i++)
 		for (uint32_t at = i; src->samples[i] && at != STACK_NONE && !err;
 		     at = p->stacks[at].caller)
-			err = functions_of(src, p->stacks[at].place, s->inlines);
+			err = source_functions(src, p->stacks[at].place, s->inlines);
 	return err;
 }
 
-static int by_name(const struct symbol *a, const struct symbol *b)
+static int symbol_order(const struct symbol *a, const struct symbol *b)
 {
 	char room[2][24];
 	int order = strcmp(symbol_text(a, room[0]), symbol_text(b, room[1]));
@@ -90,7 +91,7 @@ static int by_name(const struct symbol *a, const struct symbol *b)
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-static int by_self(const void *a, const void *b)
+static int tree_function_order(const void *a, const void *b)
 {
 	const struct tree_function *x = a, *y = b;
 
@@ -98,12 +99,12 @@ static int by_self(const void *a, const void *b)
 		return x->self < y->self ? 1 : -1;
 	if (x->total != y->total)
 		return x->total < y->total ? 1 : -1;
-	return by_name(x->symbol, y->symbol);
+	return symbol_order(x->symbol, y->symbol);
 }
 
-/* A function that is in the chain several times has its samples once: `last` has seen it. */
-static void add_stack(const struct source *src, uint32_t stack, struct tree_function *sum,
-		      uint32_t *last)
+/* A function that is in the chain several times gets its samples once: `last` marks it. */
+static void source_add_stack(const struct tree_source *src, uint32_t stack,
+			     struct tree_function *sum, uint32_t *last)
 {
 	const struct profile *p = src->p;
 
@@ -111,7 +112,7 @@ static void add_stack(const struct source *src, uint32_t stack, struct tree_func
 		const struct functions *f = &src->places[p->stacks[at].place];
 
 		for (size_t i = 0; i < f->n; i++) {
-			const struct symbol *symbol = function(f, i);
+			const struct symbol *symbol = functions_at(f, i);
 			struct tree_function *one = &sum[symbol->number];
 
 			if (at == stack && !i)
@@ -130,8 +131,8 @@ int tree_functions(const struct profile *p, const struct tree_select *select,
 {
 	struct tree_function *sum = NULL;
 	uint32_t *last = NULL;
-	struct source src;
-	int err = source_begin(&src, p, select);
+	struct tree_source src;
+	int err = tree_source_begin(&src, p, select);
 
 	if (!err) {
 		sum = calloc((size_t)src.nsymbols + 1, sizeof(*sum));
@@ -140,14 +141,14 @@ int tree_functions(const struct profile *p, const struct tree_select *select,
 	}
 	for (uint32_t i = 1; i < p->nstacks && !err; i++)
 		if (src.samples[i])
-			add_stack(&src, i, sum, last);
+			source_add_stack(&src, i, sum, last);
 	*n = 0;
 	for (uint32_t i = 0; i < src.nsymbols && !err; i++)
 		if (sum[i].symbol)
 			sum[(*n)++] = sum[i];
 	if (*n)
-		qsort(sum, *n, sizeof(*sum), by_self);
-	source_end(&src);
+		qsort(sum, *n, sizeof(*sum), tree_function_order);
+	tree_source_end(&src);
 	free(last);
 	if (err)
 		free(sum);
@@ -165,7 +166,7 @@ struct branch {
 	uint64_t total, self;
 };
 
-/* A tree that grows; branches[0] is its root, and a branch comes behind its parent. */
+/* A tree in the making; branches[0] is its root, and a branch comes behind its parent. */
 struct growth {
 	const struct tree_select *select;
 	struct branch *branches;
@@ -179,7 +180,7 @@ struct wanted_branch {
 	const struct symbol *symbol;
 };
 
-static bool same_branch(const void *arg, uint32_t i)
+static bool branch_is(const void *arg, uint32_t i)
 {
 	const struct wanted_branch *w = arg;
 	const struct branch *b = &w->g->branches[i];
@@ -188,12 +189,12 @@ static bool same_branch(const void *arg, uint32_t i)
 }
 
 /* The parent's branch of this function.  INDEX_NONE: no memory. */
-static uint32_t branch_of(struct growth *g, uint32_t parent, const struct symbol *symbol)
+static uint32_t growth_branch(struct growth *g, uint32_t parent, const struct symbol *symbol)
 {
 	const struct wanted_branch wanted = { g, parent, symbol };
 	uint64_t key = symbol ? (uint64_t)parent << 32 | symbol->number : UINT64_MAX;
 	uint32_t hash = index_fold(index_mix(0, key));
-	uint32_t at = index_find(&g->index, hash, same_branch, &wanted);
+	uint32_t at = index_find(&g->index, hash, branch_is, &wanted);
 	struct branch *list;
 
 	if (at != INDEX_NONE)
@@ -210,14 +211,14 @@ static uint32_t branch_of(struct growth *g, uint32_t parent, const struct symbol
 	return (uint32_t)g->n++;
 }
 
-/* One level further for each function that is there, `callees`: outermost first. */
-static uint32_t descend(struct growth *g, uint32_t at, const struct functions *f, bool callees,
-			uint64_t samples, unsigned int *levels)
+/* Goes down one level for each function of a place; `callees`: outermost first. */
+static uint32_t growth_descend(struct growth *g, uint32_t at, const struct functions *f,
+			       bool callees, uint64_t samples, unsigned int *levels)
 {
 	for (size_t i = 0; i < f->n && at != INDEX_NONE; i++) {
 		if (g->select->depth && *levels >= g->select->depth)
 			return at;
-		at = branch_of(g, at, function(f, callees ? f->n - 1 - i : i));
+		at = growth_branch(g, at, functions_at(f, callees ? f->n - 1 - i : i));
 		if (at != INDEX_NONE)
 			g->branches[at].total += samples;
 		++*levels;
@@ -225,7 +226,8 @@ static uint32_t descend(struct growth *g, uint32_t at, const struct functions *f
 	return at;
 }
 
-static int grow_stack(struct growth *g, const struct source *src, uint32_t stack, bool callees)
+static int growth_add_stack(struct growth *g, const struct tree_source *src, uint32_t stack,
+			    bool callees)
 {
 	uint32_t path[PMC_CALLCHAIN_DEPTH_MAX], at = 0;
 	const struct profile *p = src->p;
@@ -238,8 +240,8 @@ static int grow_stack(struct growth *g, const struct source *src, uint32_t stack
 	}
 	g->branches[0].total += src->samples[stack];
 	for (unsigned int i = 0; i < n && at != INDEX_NONE; i++)
-		at = descend(g, at, &src->places[path[callees ? n - 1 - i : i]], callees,
-			     src->samples[stack], &levels);
+		at = growth_descend(g, at, &src->places[path[callees ? n - 1 - i : i]], callees,
+				    src->samples[stack], &levels);
 	if (at == INDEX_NONE)
 		return -ENOMEM;
 	if (levels == functions)
@@ -247,18 +249,18 @@ static int grow_stack(struct growth *g, const struct source *src, uint32_t stack
 	return 0;
 }
 
-static int by_total(const void *a, const void *b)
+static int tree_node_order(const void *a, const void *b)
 {
 	const struct tree_node *x = *(struct tree_node *const *)a;
 	const struct tree_node *y = *(struct tree_node *const *)b;
 
 	if (x->total != y->total)
 		return x->total < y->total ? 1 : -1;
-	return by_name(x->symbol, y->symbol);
+	return symbol_order(x->symbol, y->symbol);
 }
 
-/* All nodes, then all lists of children, in one piece. */
-static struct tree_node *ripen(const struct growth *g)
+/* One allocation: all nodes, then all lists of children. */
+static struct tree_node *growth_tree(const struct growth *g)
 {
 	struct tree_node *nodes = calloc(g->n, sizeof(*nodes) + sizeof(*nodes->child));
 	struct tree_node **child;
@@ -277,7 +279,8 @@ static struct tree_node *ripen(const struct growth *g)
 	}
 	for (size_t i = 0; i < g->n; i++)
 		if (nodes[i].nchild > 1)
-			qsort(nodes[i].child, nodes[i].nchild, sizeof(*nodes[i].child), by_total);
+			qsort(nodes[i].child, nodes[i].nchild, sizeof(*nodes[i].child),
+			      tree_node_order);
 	return nodes;
 }
 
@@ -286,17 +289,17 @@ struct tree_node *tree_build(const struct profile *p, const struct tree_select *
 {
 	struct growth g = { .select = select };
 	struct tree_node *root = NULL;
-	struct source src;
-	int err = source_begin(&src, p, select);
+	struct tree_source src;
+	int err = tree_source_begin(&src, p, select);
 
-	if (!err && branch_of(&g, 0, NULL) == INDEX_NONE)
+	if (!err && growth_branch(&g, 0, NULL) == INDEX_NONE)
 		err = -ENOMEM;
 	for (uint32_t i = 1; i < p->nstacks && !err; i++)
 		if (src.samples[i])
-			err = grow_stack(&g, &src, i, order == TREE_CALLEES);
+			err = growth_add_stack(&g, &src, i, order == TREE_CALLEES);
 	if (!err)
-		root = ripen(&g);
-	source_end(&src);
+		root = growth_tree(&g);
+	tree_source_end(&src);
 	free(g.branches);
 	index_free(&g.index);
 	return root;

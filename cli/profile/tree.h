@@ -6,7 +6,12 @@
 #ifndef PMCBPF_CLI_PROFILE_TREE_H
 #define PMCBPF_CLI_PROFILE_TREE_H
 
-#include "profile.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+struct symbol;
 
 #define TREE_ANY UINT32_MAX	/* every event, every process */
 
@@ -14,7 +19,7 @@ enum tree_order { TREE_CALLERS, TREE_CALLEES };
 
 struct tree_select {
 	uint32_t event, process;	/* TREE_ANY or a number; events of one name are one */
-	bool apart;			/* … or for itself alone */
+	bool apart;			/* … unless each is shown alone */
 	bool inlines;			/* frames of inlined functions are nodes of their own */
 	unsigned int depth;		/* at most so many levels; 0: all */
 };
@@ -22,7 +27,7 @@ struct tree_select {
 struct tree_node {
 	const struct symbol *symbol;	/* NULL: the root of all */
 	uint64_t total;			/* samples in it and what is below */
-	uint64_t self;			/* CALLEES: sampled in it; CALLERS: chains end here */
+	uint64_t self;			/* CALLEES: sampled in it; CALLERS: its chain ends here */
 	struct tree_node **child;	/* most samples first; equal ones by name */
 	size_t nchild;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What each record means for those that follow: see walk.h. */
+/* The effect of each record on the samples behind it: see walk.h. */
 #include <stdio.h>
 
 #include <pmc.h>
@@ -8,25 +8,25 @@
 #include "cli/log/logread.h"
 #include "cli/common/msg.h"
 #include "cli/common/progress.h"
-#include "who.h"
+#include "registry.h"
 
-#define ZOMBIES	 64u		/* whose late samples still find their mappings */
+#define ZOMBIES	 64u		/* processes that keep their mappings for late samples */
 #define PMCS_MAX 16384u
 
 struct walk {
 	struct symbols *symbols;
 	const struct filter *filter;
 	struct walk_user user;
-	struct who who;
+	struct registry known;
 	struct space kernel;
 	struct image *hidden;		/* of PMCLOG_PC_KERNEL, once it was met */
 	struct image *outside;		/* of PMCLOG_PID_OUTSIDE */
 	uint32_t spaces;		/* numbers given to spaces so far */
-	struct process *zombies[ZOMBIES];
+	struct log_process *zombies[ZOMBIES];
 	unsigned int zombie;
-	struct event *event;		/* of the last sample, until another record comes */
-	struct process *process;
-	struct thread *thread;
+	struct log_event *event;		/* of the last sample, until another record comes */
+	struct log_process *process;
+	struct log_thread *thread;
 	pid_t tid;
 	uint64_t now;			/* since the beginning */
 	bool begun, closed, old;
@@ -35,34 +35,34 @@ struct walk {
 	struct walk_sample sample;
 };
 
-static int no_memory(void)
+static int walk_no_memory(void)
 {
-	return fail(EX_OSERR, "ERROR: no memory for what the log tells");
+	return fail(EX_OSERR, "ERROR: no memory for the processes and mappings of the log");
 }
 
 /* --- mappings -------------------------------------------------------------------------------- */
 
-/* What follows uses the space's number as it is then. */
-static int mapped(struct process *p, int err)
+/* After a change of the space: samples that follow use its new number. */
+static int process_mapped(struct log_process *p, int err)
 {
 	p->shown.space = p->space.number;
 	p->fresh = false;
 	if (err == -E2BIG)
 		return fail(EX_DATAERR, "ERROR: process %d has more than %u mappings in the log",
 			    (int)p->shown.pid, SPACE_MAPPINGS);
-	return err ? no_memory() : 0;
+	return err ? walk_no_memory() : 0;
 }
 
-static struct process *process_of(struct walk *w, pid_t pid)
+static struct log_process *process_get(struct walk *w, pid_t pid)
 {
-	struct process *p = who_process(&w->who, pid);
+	struct log_process *p = registry_process(&w->known, pid);
 
-	return p ? p : who_new_process(&w->who, pid);
+	return p ? p : registry_add_process(&w->known, pid);
 }
 
 /*
- * A function of the kernel: "[image]symbol".  What has no mapping, as BPF programs, begins with its
- * first function, and the offsets in it are addresses.
+ * A function of the kernel: "[image]symbol".  An image without a mapping, such as that of BPF
+ * programs, begins with its first function, and offsets in it are addresses.
  */
 static int kernel_symbol(struct walk *w, const struct pmclog_ev_map_in *mi, const char *symbol)
 {
@@ -72,7 +72,7 @@ static int kernel_symbol(struct walk *w, const struct pmclog_ev_map_in *mi, cons
 	int err = 0;
 
 	if (!name)
-		return no_memory();
+		return walk_no_memory();
 	image = space_image(&w->kernel, name, &base);
 	if (!image) {
 		image = symbols_image(w->symbols, name, NULL, 0, SYMBOLS_KERNEL);
@@ -80,16 +80,16 @@ static int kernel_symbol(struct walk *w, const struct pmclog_ev_map_in *mi, cons
 	}
 	free(name);
 	if (!image)
-		return no_memory();
+		return walk_no_memory();
 	if (!base)
 		err = space_map(&w->kernel, mi->pl_start, 0, image, ++w->spaces);
-	/* More functions than a process has mappings: those behind are found from those before. */
+	/* Functions beyond the limit on mappings are found from the mapping before them. */
 	if ((!err || err == -E2BIG) && mi->pl_start >= base)
 		err = symbols_add(w->symbols, image, mi->pl_start - base, symbol);
-	return err ? no_memory() : 0;
+	return err ? walk_no_memory() : 0;
 }
 
-static struct image *image_of(struct walk *w, const struct pmclog_ev_map_in *mi)
+static struct image *mapping_image(struct walk *w, const struct pmclog_ev_map_in *mi)
 {
 	return symbols_image(w->symbols, mi->pl_pathname, mi->pl_buildid, mi->pl_buildidlen,
 			     mi->pl_pid);
@@ -103,44 +103,45 @@ static int kernel_map_in(struct walk *w, const struct pmclog_ev_map_in *mi)
 
 	if (bracket && bracket[1])
 		return kernel_symbol(w, mi, bracket + 1);
-	image = image_of(w, mi);
+	image = mapping_image(w, mi);
 	if (!image)
-		return no_memory();
+		return walk_no_memory();
 	err = space_map(&w->kernel, mi->pl_start, mi->pl_start, image, ++w->spaces);
 	if (err == -E2BIG)
 		return fail(EX_DATAERR, "ERROR: the kernel has more than %u modules in the log",
 			    SPACE_MAPPINGS);
-	return err ? no_memory() : 0;
+	return err ? walk_no_memory() : 0;
 }
 
 static int map_in(struct walk *w, const struct pmclog_ev_map_in *mi)
 {
-	struct process *p = process_of(w, mi->pl_pid);
-	struct image *image = image_of(w, mi);
+	struct log_process *p = process_get(w, mi->pl_pid);
+	struct image *image = mapping_image(w, mi);
 
 	if (!image || !p)
-		return no_memory();
-	return mapped(p, space_map(&p->space, mi->pl_start, mi->pl_start, image, ++w->spaces));
+		return walk_no_memory();
+	return process_mapped(p, space_map(&p->space, mi->pl_start, mi->pl_start, image,
+					   ++w->spaces));
 }
 
-/* A module's addresses mean what they meant: samples of the kernel are named at the end. */
+/* A module keeps its addresses when it is unloaded: kernel samples are named at the end. */
 static int map_out(struct walk *w, pid_t pid, uint64_t start, uint64_t end)
 {
-	struct process *p = pid == -1 ? NULL : process_of(w, pid);
+	struct log_process *p = pid == -1 ? NULL : process_get(w, pid);
 
 	if (pid == -1)
 		return 0;
 	if (!p)
-		return no_memory();
-	return mapped(p, space_unmap(&p->space, w->symbols, start, end, ++w->spaces));
+		return walk_no_memory();
+	return process_mapped(p, space_unmap(&p->space, w->symbols, start, end, ++w->spaces));
 }
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-/* PMCs on one process tell each of its exec: one and the same until something else happens. */
+/* Each PMC of a process logs its exec: several records with nothing between them are one exec. */
 static int proc_exec(struct walk *w, const struct pmclog_ev_procexec *x)
 {
-	struct process *p = who_process(&w->who, x->pl_pid);
+	struct log_process *p = registry_process(&w->known, x->pl_pid);
 
 	if (p && p->shown.execed && p->fresh && p->shown.path &&
 	    strcmp(p->shown.path, x->pl_pathname) == 0)
@@ -148,59 +149,59 @@ static int proc_exec(struct walk *w, const struct pmclog_ev_procexec *x)
 	w->stats.execs++;
 	if (p)
 		space_clear(&p->space);
-	p = who_new_process(&w->who, x->pl_pid);
-	if (!p || who_name_process(&w->who, p, x->pl_pathname) != 0)
-		return no_memory();
+	p = registry_add_process(&w->known, x->pl_pid);
+	if (!p || registry_set_path(&w->known, p, x->pl_pathname) != 0)
+		return walk_no_memory();
 	/* Its first thread has the program's name, whatever it was called before. */
-	if (who_thread(&w->who, x->pl_pid) &&
-	    who_call_thread(&w->who, x->pl_pid, path_name(x->pl_pathname)) != 0)
-		return no_memory();
+	if (registry_thread(&w->known, x->pl_pid) &&
+	    registry_name_thread(&w->known, x->pl_pid, path_name(x->pl_pathname)) != 0)
+		return walk_no_memory();
 	p->shown.execed = p->fresh = true;
 	return 0;
 }
 
 static int proc_fork(struct walk *w, const struct pmclog_ev_procfork *f)
 {
-	struct process *child = who_process(&w->who, f->pl_newpid);
-	struct process *parent = process_of(w, f->pl_oldpid);
+	struct log_process *child = registry_process(&w->known, f->pl_newpid);
+	struct log_process *parent = process_get(w, f->pl_oldpid);
 
 	if (child && child->fresh && !child->gone)
 		return 0;
-	child = who_new_process(&w->who, f->pl_newpid);
+	child = registry_add_process(&w->known, f->pl_newpid);
 	if (!parent || !child)
-		return no_memory();
+		return walk_no_memory();
 	space_copy(&child->space, &parent->space);
 	child->space.asked = false;
 	child->shown.space = child->space.number;
 	child->shown.path = parent->shown.path;
 	child->fresh = true;
-	/* What nobody has told of the parent is its number, which is not the child's. */
-	return parent->named && who_call_process(&w->who, child, parent->shown.name) != 0 ?
-		       no_memory() : 0;
+	/* A parent without a name is shown as "pid N", which the child must not inherit. */
+	return parent->named && registry_name_process(&w->known, child, parent->shown.name) != 0 ?
+		       walk_no_memory() : 0;
 }
 
-/* A process that is there already, by the path of its program or by the name it goes by. */
+/* A process that exists when its PMC is attached, by the path of its program or by its name. */
 static int proc_known(struct walk *w, pid_t pid, const char *path, const char *comm)
 {
-	struct process *p = who_process(&w->who, pid);
+	struct log_process *p = registry_process(&w->known, pid);
 	int err = 0;
 
 	if (!p || p->gone)
-		p = who_new_process(&w->who, pid);
+		p = registry_add_process(&w->known, pid);
 	if (!p)
-		return no_memory();
+		return walk_no_memory();
 	if (path && *path == '/' && !p->shown.path)
-		err = who_name_process(&w->who, p, path);
+		err = registry_set_path(&w->known, p, path);
 	else if (comm && !p->named)
-		err = who_call_process(&w->who, p, comm);
-	return err ? no_memory() : 0;
+		err = registry_name_process(&w->known, p, comm);
+	return err ? walk_no_memory() : 0;
 }
 
-/* Samples may come after the exit of their process: old logs put them there. */
+/* Old logs have samples behind the exit of their process. */
 static void proc_exit(struct walk *w, pid_t pid)
 {
-	struct process *p = who_process(&w->who, pid);
-	struct process **place = &w->zombies[w->zombie++ % ZOMBIES];
+	struct log_process *p = registry_process(&w->known, pid);
+	struct log_process **place = &w->zombies[w->zombie++ % ZOMBIES];
 
 	if (!p || p->gone)
 		return;
@@ -218,45 +219,45 @@ static int thread_created(struct walk *w, const struct pmclog_ev_threadcreate *t
 		if (code)
 			return code;
 	}
-	return who_call_thread(&w->who, t->pl_tid, t->pl_tdname) == 0 ? 0 : no_memory();
+	return registry_name_thread(&w->known, t->pl_tid, t->pl_tdname) == 0 ? 0 : walk_no_memory();
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static struct event *new_event(struct walk *w, pmc_id_t id, const char *name)
+static struct log_event *event_add(struct walk *w, pmc_id_t id, const char *name)
 {
-	if (w->who.events.n >= PMCS_MAX) {
+	if (w->known.events.n >= PMCS_MAX) {
 		fail(EX_DATAERR, "ERROR: the log has more than %u PMCs", PMCS_MAX);
 		return NULL;
 	}
-	w->event = who_new_event(&w->who, id, name);
+	w->event = registry_add_event(&w->known, id, name);
 	if (!w->event)
-		no_memory();
+		walk_no_memory();
 	return w->event;
 }
 
-static int allocated(struct walk *w, pmc_id_t id, const char *name, uint64_t rate)
+static int event_allocated(struct walk *w, pmc_id_t id, const char *name, uint64_t rate)
 {
-	struct event *e = who_event(&w->who, id);
+	struct log_event *e = registry_event(&w->known, id);
 
-	if (!e || !who_same_event(e, name, rate))
-		e = new_event(w, id, name);
+	if (!e || !registry_same_event(e, name, rate))
+		e = event_add(w, id, name);
 	if (e && rate)
 		e->shown.rate = rate;
 	return e ? 0 : EX_DATAERR;
 }
 
-static struct event *event_of(struct walk *w, pmc_id_t id)
+static struct log_event *event_get(struct walk *w, pmc_id_t id)
 {
 	char name[32];
 
 	if (w->event && w->event->shown.id == id)
 		return w->event;
-	w->event = who_event(&w->who, id);
+	w->event = registry_event(&w->known, id);
 	if (w->event)
 		return w->event;
 	snprintf(name, sizeof(name), "pmc-0x%x", id);
-	w->event = new_event(w, id, name);
+	w->event = event_add(w, id, name);
 	if (w->event)
 		w->event->unknown = true;
 	return w->event;
@@ -264,7 +265,8 @@ static struct event *event_of(struct walk *w, pmc_id_t id)
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-static bool passes(const struct walk *w, const struct event *e, const struct process *p)
+static bool sample_passes(const struct walk *w, const struct log_event *e,
+			  const struct log_process *p)
 {
 	const struct filter *f = w->filter;
 	const struct walk_sample *s = &w->sample;
@@ -280,20 +282,20 @@ static bool passes(const struct walk *w, const struct event *e, const struct pro
 	       (f->to <= 0 || seconds <= f->to);
 }
 
-static int take(struct walk *w, pmc_id_t id, pid_t pid)
+static int sample_take(struct walk *w, pmc_id_t id, pid_t pid)
 {
 	struct walk_sample *s = &w->sample;
-	struct event *e = event_of(w, id);
-	struct process *p;
+	struct log_event *e = event_get(w, id);
+	struct log_process *p;
 
 	if (!w->process || w->process->shown.pid != pid)
-		w->process = process_of(w, pid);
+		w->process = process_get(w, pid);
 	p = w->process;
 	if (!e || !p)
-		return e ? no_memory() : EX_DATAERR;
+		return e ? walk_no_memory() : EX_DATAERR;
 	if (w->tid != s->tid) {
 		w->tid = s->tid;
-		w->thread = who_thread(&w->who, s->tid);
+		w->thread = registry_thread(&w->known, s->tid);
 	}
 	p->fresh = false;
 	w->stats.samples++;
@@ -304,7 +306,7 @@ static int take(struct walk *w, pmc_id_t id, pid_t pid)
 	s->process = &p->shown;
 	s->thread = w->thread ? &w->thread->shown : NULL;
 	s->time = w->now;
-	if (!passes(w, e, p))
+	if (!sample_passes(w, e, p))
 		return 0;
 	w->stats.passed++;
 	w->stats.chains += s->npc > 1;
@@ -312,7 +314,7 @@ static int take(struct walk *w, pmc_id_t id, pid_t pid)
 	return w->user.sample(w->user.arg, w, s);
 }
 
-static int take_chain(struct walk *w, const struct pmclog_ev_callchain *c)
+static int sample_take_chain(struct walk *w, const struct pmclog_ev_callchain *c)
 {
 	struct walk_sample *s = &w->sample;
 
@@ -322,17 +324,17 @@ static int take_chain(struct walk *w, const struct pmclog_ev_callchain *c)
 	s->pc = c->pl_pc;
 	s->cut = c->pl_cpuflags & PMC_CC_F_CUT;
 	s->user = !s->npc || !(s->pc[0] & WALK_KERNEL);
-	return take(w, c->pl_pmcid, (pid_t)c->pl_pid);
+	return sample_take(w, c->pl_pmcid, (pid_t)c->pl_pid);
 }
 
-static int take_pc(struct walk *w, const struct pmclog_ev_pcsample *one)
+static int sample_take_pc(struct walk *w, const struct pmclog_ev_pcsample *one)
 {
 	struct walk_sample *s = &w->sample;
 
 	*s = (struct walk_sample){
 		.cpu = -1, .npc = 1, .pc = &one->pl_pc, .user = one->pl_usermode,
 	};
-	return take(w, one->pl_pmcid, one->pl_pid);
+	return sample_take(w, one->pl_pmcid, one->pl_pid);
 }
 
 void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *place)
@@ -346,14 +348,15 @@ void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *pl
 	space_place(&w->kernel, w->symbols, pc, place);
 }
 
-static struct process *process_in(const struct walk_sample *s)
+static struct log_process *sample_process(const struct walk_sample *s)
 {
-	return (struct process *)((const char *)s->process - offsetof(struct process, shown));
+	return (struct log_process *)((const char *)s->process -
+				      offsetof(struct log_process, shown));
 }
 
 void walk_place(struct walk *w, const struct walk_sample *s, size_t i, struct place *place)
 {
-	struct process *p = process_in(s);
+	struct log_process *p = sample_process(s);
 	uintptr_t pc = s->pc[i];
 
 	place->call = walk_returns(s, i);
@@ -382,16 +385,17 @@ void walk_place(struct walk *w, const struct walk_sample *s, size_t i, struct pl
 
 uint64_t walk_next(const struct walk *w, const struct walk_sample *s, size_t i)
 {
-	return space_next(s->pc[i] & WALK_KERNEL ? &w->kernel : &process_in(s)->space, s->pc[i]);
+	return space_next(s->pc[i] & WALK_KERNEL ? &w->kernel : &sample_process(s)->space,
+			  s->pc[i]);
 }
 
 /* --- records --------------------------------------------------------------------------------- */
 
-static void initialize(struct walk *w, const struct pmclog_ev_initialize *i)
+static void log_initialize(struct walk *w, const struct pmclog_ev_initialize *i)
 {
 	const char *type = pmc_name_of_cputype((enum pmc_cputype)i->pl_arch);
 
-	who_forget(&w->who);
+	registry_forget(&w->known);
 	space_clear(&w->kernel);
 	memset(w->zombies, 0, sizeof(w->zombies));
 	w->old = i->pl_version >> 24 < 9;
@@ -399,7 +403,7 @@ static void initialize(struct walk *w, const struct pmclog_ev_initialize *i)
 		 *i->pl_cpuid ? " " : "", i->pl_cpuid);
 }
 
-static int take_effect(struct walk *w, const struct pmclog_ev *ev)
+static int record_take_effect(struct walk *w, const struct pmclog_ev *ev)
 {
 	w->event = NULL;
 	w->process = NULL;
@@ -426,13 +430,13 @@ static int take_effect(struct walk *w, const struct pmclog_ev *ev)
 	case PMCLOG_TYPE_THR_CREATE:
 		return thread_created(w, &ev->pl_u.pl_tc);
 	case PMCLOG_TYPE_PMCALLOCATE:
-		return allocated(w, ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname,
+		return event_allocated(w, ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname,
 				 ev->pl_u.pl_a.pl_rate);
 	case PMCLOG_TYPE_PMCALLOCATEDYN:
-		return allocated(w, ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname,
+		return event_allocated(w, ev->pl_u.pl_ad.pl_pmcid, ev->pl_u.pl_ad.pl_evname,
 				 ev->pl_u.pl_ad.pl_rate);
 	case PMCLOG_TYPE_INITIALIZE:
-		initialize(w, &ev->pl_u.pl_i);
+		log_initialize(w, &ev->pl_u.pl_i);
 		return 0;
 	case PMCLOG_TYPE_DROPNOTIFY:
 		w->stats.drops++;
@@ -443,11 +447,11 @@ static int take_effect(struct walk *w, const struct pmclog_ev *ev)
 	}
 }
 
-static uint64_t since(const struct timespec *from, const struct timespec *to)
+static uint64_t time_since(const struct timespec *from, const struct timespec *to)
 {
 	int64_t seconds, ns;
 
-	/* A log may say anything: what is further away than 292 years is that far. */
+	/* The times of a damaged log may be anything: saturate at 292 years. */
 	if (__builtin_sub_overflow(to->tv_sec, from->tv_sec, &seconds) ||
 	    __builtin_mul_overflow(seconds, INT64_C(1000000000), &ns) ||
 	    __builtin_add_overflow(ns, to->tv_nsec - from->tv_nsec, &ns))
@@ -464,29 +468,29 @@ int walk_record(struct walk *w, const struct pmclog_ev *ev)
 	if (!w->begun)
 		w->stats.began = ev->pl_ts;
 	w->begun = true;
-	w->now = since(&w->stats.began, &ev->pl_ts);
+	w->now = time_since(&w->stats.began, &ev->pl_ts);
 	w->stats.seconds = (double)w->now / 1e9;
 	w->closed = ev->pl_type == PMCLOG_TYPE_CLOSELOG;
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN)
-		return take_chain(w, &ev->pl_u.pl_cc);
+		return sample_take_chain(w, &ev->pl_u.pl_cc);
 	if (ev->pl_type == PMCLOG_TYPE_PCSAMPLE)
-		return take_pc(w, &ev->pl_u.pl_s);
-	return take_effect(w, ev);
+		return sample_take_pc(w, &ev->pl_u.pl_s);
+	return record_take_effect(w, ev);
 }
 
 /* --- a whole log ----------------------------------------------------------------------------- */
 
-/* What the log does not have was misspelled, and chooses nothing. */
-static int check_events(const struct walk *w, const char *log)
+/* An event that the log does not have was misspelled. */
+static int filter_check_events(const struct walk *w, const char *log)
 {
-	const char *lacks = who_lacks_event(&w->who);
+	const char *lacks = registry_lacks_event(&w->known);
 	struct buf names = { 0 };
 	int code;
 
 	if (!lacks)
 		return 0;
-	for (uint32_t i = 0; i < w->who.events.n; i++) {
-		const struct event *e = w->who.events.each[i];
+	for (uint32_t i = 0; i < w->known.events.n; i++) {
+		const struct log_event *e = w->known.events.each[i];
 
 		if (e->shown.first == i)
 			buf_printf(&names, "%s%s", names.len ? ", " : "", e->shown.name);
@@ -497,7 +501,7 @@ static int check_events(const struct walk *w, const char *log)
 	return code;
 }
 
-static int next_record(void *arg, const struct pmclog_ev *ev)
+static int walk_next_record(void *arg, const struct pmclog_ev *ev)
 {
 	struct walk *w = arg;
 
@@ -509,7 +513,7 @@ int walk_log(struct walk *w, int fd, const char *name, int terminal)
 {
 	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
 	void *parser = pmclog_open(fd);
-	const struct log_user user = { .record = next_record, .arg = w };
+	const struct log_user user = { .record = walk_next_record, .arg = w };
 	int code;
 
 	if (!ev || !parser) {
@@ -525,7 +529,7 @@ int walk_log(struct walk *w, int fd, const char *name, int terminal)
 	}
 	w->stats.cut = code || (!w->closed && !w->old);
 	if (!code)
-		code = check_events(w, name);
+		code = filter_check_events(w, name);
 	pmclog_close(parser);
 	free(ev);
 	return code;
@@ -537,13 +541,13 @@ struct walk *walk_new(struct symbols *symbols, const struct filter *filter,
 	struct walk *w = calloc(1, sizeof(*w));
 
 	if (!w) {
-		no_memory();
+		walk_no_memory();
 		return NULL;
 	}
 	w->symbols = symbols;
 	w->filter = filter;
 	w->user = *user;
-	if (who_begin(&w->who, filter) != 0) {
+	if (registry_begin(&w->known, filter) != 0) {
 		walk_free(w);
 		return NULL;
 	}
@@ -554,7 +558,7 @@ void walk_free(struct walk *w)
 {
 	if (!w)
 		return;
-	who_end(&w->who);
+	registry_end(&w->known);
 	space_clear(&w->kernel);
 	free(w);
 }
@@ -571,22 +575,23 @@ const struct walk_stats *walk_stats(const struct walk *w)
 
 const struct walk_event *walk_event(const struct walk *w, uint32_t number)
 {
-	const struct event *e = number < w->who.events.n ? w->who.events.each[number] : NULL;
+	const struct roll *events = &w->known.events;
+	const struct log_event *e = number < events->n ? events->each[number] : NULL;
 
 	return e ? &e->shown : NULL;
 }
 
 const struct walk_process *walk_process(const struct walk *w, uint32_t number)
 {
-	const struct process *p = number < w->who.processes.n ? w->who.processes.each[number] :
-								 NULL;
+	const struct roll *processes = &w->known.processes;
+	const struct log_process *p = number < processes->n ? processes->each[number] : NULL;
 
 	return p ? &p->shown : NULL;
 }
 
 const struct walk_thread *walk_thread(const struct walk *w, pid_t tid)
 {
-	const struct thread *t = who_thread(&w->who, tid);
+	const struct log_thread *t = registry_thread(&w->known, tid);
 
 	return t ? &t->shown : NULL;
 }

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One pass over a log, or over one that is being written: whose sample is it, of which event, and
- * what do its addresses mean?  Mappings are followed record by record, so that an address means
- * what it meant when it was sampled.
+ * One pass over a log, finished or still being written, that resolves each sample: its event, its
+ * process and thread, and the image and offset of each address.
+ *
+ * The pass keeps the state of the log at the current record: PMCs that are allocated, processes
+ * with their names, and their mappings.  A mapping record changes the state for the samples behind
+ * it only, so an address is resolved as of the time it was sampled.  Two rules follow:
+ *
+ *  - walk_place() has to be called before the next record other than a sample takes effect;
+ *    `record` in struct walk_user announces that record.
+ *  - The number of an address space (walk_process.space) changes with its mappings.  An answer may
+ *    be kept for (space, address), which is how profile.c avoids most calls.
+ *
+ * The kernel is the exception: its functions are logged after the first sample in them, so its
+ * addresses are resolved at the end, by walk_kernel_place().
  */
 #ifndef PMCBPF_CLI_PROFILE_WALK_H
 #define PMCBPF_CLI_PROFILE_WALK_H
@@ -21,7 +32,7 @@ struct filter {
 	pid_t *threads;
 	size_t nthreads;
 	struct cpulist cpus;
-	bool by_cpu;			/* `cpus` counts */
+	bool by_cpu;			/* use `cpus` */
 	double from, to;		/* seconds after the log's beginning; to 0: its end */
 };
 
@@ -29,15 +40,15 @@ struct walk_event {
 	const char *name;		/* canonical, from the log; "pmc-0x…" if it has none */
 	const char *unique;		/* the same, or NAME.1 … where a name occurs again */
 	pmc_id_t id;
-	uint64_t rate;			/* events between two samples, 0: not told */
+	uint64_t rate;			/* events between two samples, 0: not in the log */
 	uint32_t first;			/* number of the first event of this name: PMCs of one event
 					   on several CPUs are one, unless asked for apart */
 };
 
 struct walk_process {
 	pid_t pid;
-	const char *name;		/* the program's, "pid N" if nobody told */
-	const char *path;		/* of its executable, NULL: nobody told */
+	const char *name;		/* the program's; "pid N" if the log has none */
+	const char *path;		/* of its executable; NULL: not in the log */
 	uint32_t number;		/* an exec or a new use of the pid begins another */
 	uint32_t space;			/* changes whenever a mapping does */
 	bool execed;			/* it began with an exec */
@@ -45,10 +56,10 @@ struct walk_process {
 
 struct walk_thread {
 	pid_t tid;
-	const char *name;		/* NULL: nobody told */
+	const char *name;		/* NULL: not in the log */
 };
 
-/* What the recording says it is, and what the pass has met so far. */
+/* Properties of the recording, and counts of the pass so far. */
 struct walk_stats {
 	uint64_t samples;		/* in the log */
 	uint64_t passed;		/* of these, by the filter */
@@ -72,18 +83,18 @@ struct walk_sample {
 	uint32_t event_number;
 	const struct walk_process *process;
 	const struct walk_thread *thread;	/* NULL: an old log has none */
-	pid_t tid;				/* 0: not told */
+	pid_t tid;				/* 0: not in the log */
 	uint64_t time;				/* ns after the log's beginning */
-	int cpu;				/* -1: not told */
+	int cpu;				/* -1: not in the log */
 	bool user;				/* the first address is one of user space */
 	size_t npc;
 	const uintfptr_t *pc;			/* the sampled one, then return addresses … */
-	bool cut;				/* … and others, which are missing */
+	bool cut;				/* … and the outermost ones are missing */
 };
 
-#define WALK_KERNEL (1ull << 63)	/* in the addresses of the kernel, not in others */
+#define WALK_KERNEL (1ull << 63)	/* set in the kernel's addresses only */
 
-/* Where user space was left for the kernel is an address of its own, not one to return to. */
+/* Is address `i` a return address?  The one where user space entered the kernel is not. */
 static inline bool walk_returns(const struct walk_sample *s, size_t i)
 {
 	return i > 0 && !((s->pc[i] ^ s->pc[i - 1]) & WALK_KERNEL);
@@ -97,7 +108,7 @@ struct walk_user {
 	/* Every record, before it takes effect; may be NULL. */
 	int (*record)(void *arg, struct walk *w, const struct pmclog_ev *ev);
 	void *arg;
-	bool again;		/* another pass has told of the log's damage */
+	bool again;		/* an earlier pass has reported damage of the log */
 };
 
 /* `filter` and `symbols` stay the caller's.  NULL: no memory, or a regular expression (printed). */
@@ -105,34 +116,35 @@ struct walk *walk_new(struct symbols *symbols, const struct filter *filter,
 		      const struct walk_user *user);
 void walk_free(struct walk *w);
 
-/* A single record, of a reader that has its own loop.  0 or an exit code. */
+/* A single record, for a caller that reads the log itself.  0 or an exit code. */
 int walk_record(struct walk *w, const struct pmclog_ev *ev);
 
 /*
  * The whole log behind a descriptor, `name` in messages; shows progress on `terminal`, if it is
- * one.  0 or an exit code.  What came before a damage has been given; the line is printed.
+ * one.  0 or an exit code.  Damage ends the pass: records before it have been passed on, and a line
+ * about it is printed.
  */
 int walk_log(struct walk *w, int fd, const char *name, int terminal);
 
-/* What address `i` of the sample means now: ask before the next record that is no sample. */
+/* The place of address `i`: to be called before the next record that is no sample. */
 void walk_place(struct walk *w, const struct walk_sample *sample, size_t i, struct place *place);
 
 /* Where the next mapping above address `i` begins; UINT64_MAX: there is none. */
 uint64_t walk_next(const struct walk *w, const struct walk_sample *sample, size_t i);
 
 /*
- * What an address of the kernel means by all that the log has told so far: functions of it are told
- * after their first sample.
+ * The place of a kernel address, by all records so far: the kernel's functions are logged after
+ * their first sample.
  */
 void walk_kernel_place(struct walk *w, uintptr_t pc, bool call, struct place *place);
 
 const struct walk_stats *walk_stats(const struct walk *w);
-struct walk_stats *walk_count(struct walk *w);	/* for those who resolve */
+struct walk_stats *walk_count(struct walk *w);	/* to be counted in by resolvers */
 
 /* By number; NULL behind the last.  Valid until walk_free(). */
 const struct walk_event *walk_event(const struct walk *w, uint32_t number);
 const struct walk_process *walk_process(const struct walk *w, uint32_t number);
-/* By tid, as the log has told last; NULL: not at all. */
+/* By tid, with the newest name; NULL: not in the log. */
 const struct walk_thread *walk_thread(const struct walk *w, pid_t tid);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * -F: callgrind's format, version 1, for KCachegrind.  Each function has its own cost, line by
- * line, and for each call what was sampled behind it: once for a sample, however deep a recursion.
+ * line, and for each call the samples in the callee: each sample once, however deep a recursion.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define ROOT 0u		/* "root" calls the outermost functions; as callee: none, own cost */
 
-struct function {
+struct callgrind_function {
 	const struct symbol *symbol;	/* NULL: root */
 	const char *file;
 	uint64_t address;		/* where it begins, and a line of it */
@@ -20,7 +20,7 @@ struct function {
 };
 
 /* Where in a function cost arises: its own, or of a call. */
-struct spot {
+struct callgrind_spot {
 	uint32_t function, callee;
 	uint64_t address;
 	unsigned int line;
@@ -37,22 +37,22 @@ struct callgrind {
 	struct chain chain;
 	struct pairs function_of, spot_of, cost_of;	/* and one more */
 	struct pairs edge_of;		/* (function, callee) → the last tally with it, plus one */
-	struct function *functions;
-	struct spot *spots;
+	struct callgrind_function *functions;
+	struct callgrind_spot *spots;
 	struct cost *costs;
 	size_t nfunctions, function_room, nspots, spot_room, ncosts, cost_room;
 };
 
-static uint64_t address_of(const struct callgrind *c, const struct place *place)
+static uint64_t place_address(const struct callgrind *c, const struct place *place)
 {
 	uint64_t offset = place->offset - place->call;
 
 	return place->image ? image_address(c->p->symbols, place->image, offset) : offset;
 }
 
-static int add_function(struct callgrind *c, const struct function *function)
+static int functions_add(struct callgrind *c, const struct callgrind_function *function)
 {
-	struct function *grown =
+	struct callgrind_function *grown =
 		grow(c->functions, &c->function_room, c->nfunctions + 1, sizeof(*grown));
 
 	if (!grown)
@@ -63,19 +63,20 @@ static int add_function(struct callgrind *c, const struct function *function)
 }
 
 /* The number of a link's function. */
-static int function_of(struct callgrind *c, const struct link *link, uint32_t *number)
+static int functions_get(struct callgrind *c, const struct link *link, uint32_t *number)
 {
 	const struct symbol *symbol = link->frame->symbol;
 	struct image *image = link->place->image;
-	struct function function = { symbol, link->frame->file, 0, link->frame->line };
+	struct callgrind_function function = { symbol, link->frame->file, 0, link->frame->line };
 	uint32_t *known = pairs_at(&c->function_of, (uintptr_t)symbol, 0);
 
 	if (!known)
 		return -ENOMEM;
 	if (!*known) {
-		function.address = symbol->inlined || !image ? address_of(c, link->place) :
-			image_address(c->p->symbols, image, symbol->start);
-		if (add_function(c, &function) < 0)
+		function.address = symbol->inlined || !image ?
+					   place_address(c, link->place) :
+					   image_address(c->p->symbols, image, symbol->start);
+		if (functions_add(c, &function) < 0)
 			return -ENOMEM;
 		*known = (uint32_t)c->nfunctions;
 	}
@@ -83,11 +84,12 @@ static int function_of(struct callgrind *c, const struct link *link, uint32_t *n
 	return 0;
 }
 
-static int add_cost(struct callgrind *c, const struct spot *spot, uint32_t event, uint64_t samples)
+static int costs_add(struct callgrind *c, const struct callgrind_spot *spot, uint32_t event,
+		     uint64_t samples)
 {
 	uint32_t *known = pairs_at(&c->spot_of, (uint64_t)spot->function << 32 | spot->callee,
 				   spot->address), number;
-	struct spot *spots = grow(c->spots, &c->spot_room, c->nspots + 1, sizeof(*spots));
+	struct callgrind_spot *spots = grow(c->spots, &c->spot_room, c->nspots + 1, sizeof(*spots));
 	struct cost *costs = grow(c->costs, &c->cost_room, c->ncosts + 1, sizeof(*costs));
 
 	c->spots = spots ? spots : c->spots;
@@ -110,7 +112,7 @@ static int add_cost(struct callgrind *c, const struct spot *spot, uint32_t event
 	return 0;
 }
 
-static int add_call(struct callgrind *c, const struct spot *spot, size_t tally)
+static int calls_add(struct callgrind *c, const struct callgrind_spot *spot, size_t tally)
 {
 	const struct tally *t = &c->p->tallies[tally];
 	uint32_t *last = pairs_at(&c->edge_of, spot->function, spot->callee);
@@ -120,52 +122,53 @@ static int add_call(struct callgrind *c, const struct spot *spot, size_t tally)
 	if (*last == tally + 1)
 		return 0;
 	*last = (uint32_t)(tally + 1);
-	return add_cost(c, spot, t->event, t->samples);
+	return costs_add(c, spot, t->event, t->samples);
 }
 
-static int add_tally(struct callgrind *c, size_t tally)
+static int costs_add_tally(struct callgrind *c, size_t tally)
 {
 	const struct tally *t = &c->p->tallies[tally];
-	struct spot spot = { .function = ROOT, .line = 1 };
+	struct callgrind_spot spot = { .function = ROOT, .line = 1 };
 	int err = chain_fill(&c->chain, c->p, t->stack);
 
 	for (size_t i = 0; !err && i < c->chain.n; i++) {
 		const struct link *link = &c->chain.links[i];
 		uint32_t number = 0;
 
-		err = function_of(c, link, &number);
+		err = functions_get(c, link, &number);
 		spot.callee = number;
 		if (!err)
-			err = add_call(c, &spot, tally);
-		spot = (struct spot){ number, ROOT, address_of(c, link->place), link->frame->line };
+			err = calls_add(c, &spot, tally);
+		spot = (struct callgrind_spot){ number, ROOT, place_address(c, link->place),
+						link->frame->line };
 	}
-	return err ? err : add_cost(c, &spot, t->event, t->samples);
+	return err ? err : costs_add(c, &spot, t->event, t->samples);
 }
 
 /* A name in one line; "(7)" at its beginning would be a number that stands for a name. */
-static void put_name(struct buf *out, const char *key, const char *name)
+static void callgrind_name(struct buf *out, const char *key, const char *name)
 {
 	buf_printf(out, "%s=%s", key, name[0] == '(' && isdigit((unsigned char)name[1]) ? "_" : "");
 	put_plain(out, name, "", '?');
 	buf_add(out, "\n", 1);
 }
 
-static void put_function(struct callgrind *c, uint32_t number, const char *object_key,
-			 const char *file_key, const char *function_key)
+static void callgrind_function(struct callgrind *c, uint32_t number, const char *object_key,
+			       const char *file_key, const char *function_key)
 {
-	const struct function *f = &c->functions[number];
+	const struct callgrind_function *f = &c->functions[number];
 	const struct image *image = f->symbol ? f->symbol->image : NULL;
 	char room[24];
 
-	put_name(c->out, object_key, image ? image->path : "???");
-	put_name(c->out, file_key, f->file ? f->file : "???");
-	put_name(c->out, function_key, f->symbol ? symbol_text(f->symbol, room) : "root");
+	callgrind_name(c->out, object_key, image ? image->path : "???");
+	callgrind_name(c->out, file_key, f->file ? f->file : "???");
+	callgrind_name(c->out, function_key, f->symbol ? symbol_text(f->symbol, room) : "root");
 }
 
 /* Costs of one spot, a column for each event.  Returns where those of the next begin. */
-static size_t put_values(struct callgrind *c, const struct cost *const *order, size_t at)
+static size_t callgrind_values(struct callgrind *c, const struct cost *const *order, size_t at)
 {
-	const struct spot *spot = &c->spots[order[at]->spot];
+	const struct callgrind_spot *spot = &c->spots[order[at]->spot];
 	uint32_t number = order[at]->spot;
 
 	buf_printf(c->out, "0x%llx %u", (unsigned long long)spot->address, spot->line);
@@ -179,25 +182,25 @@ static size_t put_values(struct callgrind *c, const struct cost *const *order, s
 	return at;
 }
 
-static void put_call(struct callgrind *c, const struct cost *const *order, size_t at)
+static void callgrind_call(struct callgrind *c, const struct cost *const *order, size_t at)
 {
-	const struct function *callee = &c->functions[c->spots[order[at]->spot].callee];
+	const struct callgrind_function *callee = &c->functions[c->spots[order[at]->spot].callee];
 	uint32_t spot = order[at]->spot;
 	uint64_t samples = 0;
 
 	for (; at < c->ncosts && order[at]->spot == spot; at++)
 		samples += order[at]->samples;
-	put_function(c, c->spots[spot].callee, "cob", "cfi", "cfn");
+	callgrind_function(c, c->spots[spot].callee, "cob", "cfi", "cfn");
 	buf_printf(c->out, "calls=%llu 0x%llx %u\n", (unsigned long long)samples,
 		   (unsigned long long)callee->address, callee->line);
 }
 
-/* By function, its own costs first, then by what it calls and where. */
-static int by_spot(const void *a, const void *b, void *spots)
+/* By function, its own costs first, then by callee and line of the call. */
+static int cost_order(const void *a, const void *b, void *spots)
 {
 	const struct cost *x = *(const struct cost *const *)a, *y = *(const struct cost *const *)b;
-	const struct spot *s = (const struct spot *)spots + x->spot,
-			  *t = (const struct spot *)spots + y->spot;
+	const struct callgrind_spot *s = (const struct callgrind_spot *)spots + x->spot,
+				    *t = (const struct callgrind_spot *)spots + y->spot;
 
 	if (s->function != t->function)
 		return s->function < t->function ? -1 : 1;
@@ -208,7 +211,7 @@ static int by_spot(const void *a, const void *b, void *spots)
 	return (x->event > y->event) - (x->event < y->event);
 }
 
-static void put_head(struct callgrind *c)
+static void callgrind_head(struct callgrind *c)
 {
 	buf_printf(c->out, "version: 1\ncreator: pmcstat\npositions: instr line\nevents:");
 	for (uint32_t event = 0; event < c->p->nevents; event++) {
@@ -225,7 +228,7 @@ static void put_head(struct callgrind *c)
 	buf_add(c->out, "\n", 1);
 }
 
-static void put_body(struct callgrind *c)
+static void callgrind_body(struct callgrind *c)
 {
 	const struct cost **order = calloc(c->ncosts + 1, sizeof(*order));
 	uint32_t function = ROOT;
@@ -236,25 +239,25 @@ static void put_body(struct callgrind *c)
 	}
 	for (size_t i = 0; i < c->ncosts; i++)
 		order[i] = &c->costs[i];
-	qsort_r(order, c->ncosts, sizeof(*order), by_spot, c->spots);
-	put_head(c);
+	qsort_r(order, c->ncosts, sizeof(*order), cost_order, c->spots);
+	callgrind_head(c);
 	buf_add(c->out, "\n", 1);
-	put_function(c, ROOT, "ob", "fl", "fn");
+	callgrind_function(c, ROOT, "ob", "fl", "fn");
 	buf_printf(c->out, "0x0 1");
 	for (size_t event = 0; event < c->p->nevents; event++)
 		buf_printf(c->out, " 0");
 	buf_add(c->out, "\n", 1);
 	for (size_t at = 0; at < c->ncosts;) {
-		const struct spot *spot = &c->spots[order[at]->spot];
+		const struct callgrind_spot *spot = &c->spots[order[at]->spot];
 
 		if (spot->function != function) {
 			function = spot->function;
 			buf_add(c->out, "\n", 1);
-			put_function(c, function, "ob", "fl", "fn");
+			callgrind_function(c, function, "ob", "fl", "fn");
 		}
 		if (spot->callee != ROOT)
-			put_call(c, order, at);
-		at = put_values(c, order, at);
+			callgrind_call(c, order, at);
+		at = callgrind_values(c, order, at);
 	}
 	free(order);
 }
@@ -262,16 +265,16 @@ static void put_body(struct callgrind *c)
 void report_callgrind(const struct report *r, struct buf *out)
 {
 	struct callgrind c = { .p = r->profile, .out = out };
-	const struct function root = { .symbol = NULL };
-	int err = add_function(&c, &root);
+	const struct callgrind_function root = { .symbol = NULL };
+	int err = functions_add(&c, &root);
 
 	for (size_t i = 0; !err && i < c.p->ntallies; i++)
 		if (c.p->tallies[i].samples > 0)
-			err = add_tally(&c, i);
+			err = costs_add_tally(&c, i);
 	if (err)
 		out->failed = true;
 	else
-		put_body(&c);
+		callgrind_body(&c);
 	free(c.functions);
 	free(c.spots);
 	free(c.costs);

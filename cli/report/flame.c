@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * --flamegraph: one SVG file that needs nothing else.  Its root is at the top, where a picture of
- * any height opens, and callees are below their callers; what explains the picture is above it.
+ * any height opens, and callees are below their callers; title and legend are above the picture.
  * What is drawn here is a picture already; the script in it (flame.js) makes frames zoom and be
  * found.  Names go into attributes and text only, as XML has it, and the script hands them on as
  * text.
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "fold.h"
-#include "put.h"
+#include "print.h"
 
 #define WIDTH  1200.0	/* of the picture, until a script fits it to the window */
 #define PAD    10
@@ -19,7 +19,7 @@
 #define TOP    118
 #define FOOT   10
 #define CHAR   7.3	/* width of a letter */
-#define NARROW 0.1	/* what is less wide is not drawn */
+#define NARROW 0.1	/* narrower frames are not drawn */
 
 #define INCLUDE(name, file) \
 	extern const char name[]; \
@@ -40,23 +40,23 @@ static const struct {
 };
 #define KINDS (sizeof(colours) / sizeof(colours[0]))
 
-struct spot {
+struct flame_spot {
 	uint64_t from, filled;	/* in samples; how far its children go */
 	bool drawn;
 };
 
 struct flame {
 	struct folds folds;
-	struct spot *spots;	/* of each node */
+	struct flame_spot *spots;	/* of each node */
 	struct buf *out, name;
 	double scale;		/* units for a sample */
 	uint32_t deepest;	/* that is drawn */
-	uint64_t lost;		/* samples of what is not */
+	uint64_t lost;		/* samples in frames that are not drawn */
 	size_t nlost;
 	bool kinds[KINDS];
 };
 
-static void put_xml_string(struct buf *out, const char *text)
+static void flame_string(struct buf *out, const char *text)
 {
 	struct buf plain = { 0 };
 
@@ -67,7 +67,7 @@ static void put_xml_string(struct buf *out, const char *text)
 }
 
 /* The node's label in f->name, as proper UTF-8; NULL: no memory. */
-static const char *label(struct flame *f, const struct fold *fold)
+static const char *flame_label(struct flame *f, const struct fold *fold)
 {
 	struct buf raw = { 0 };
 
@@ -85,7 +85,7 @@ static const char *label(struct flame *f, const struct fold *fold)
 }
 
 /* Bytes of the first `letters` letters of a text. */
-static size_t prefix(const char *text, size_t letters)
+static size_t flame_prefix(const char *text, size_t letters)
 {
 	size_t i = 0;
 
@@ -97,19 +97,19 @@ static size_t prefix(const char *text, size_t letters)
 }
 
 /* As much of a name as a frame has room for; flame.js does the same. */
-static void put_fitting(struct buf *out, const char *name, double width)
+static void flame_fitting(struct buf *out, const char *name, double width)
 {
 	size_t room = width < 6 + 3 * CHAR ? 0 : (size_t)((width - 6) / CHAR);
-	size_t len = prefix(name, room);
+	size_t len = flame_prefix(name, room);
 
 	if (room == 0)
 		return;
-	put_markup(out, name, name[len] ? prefix(name, room - 1) : len);
+	put_markup(out, name, name[len] ? flame_prefix(name, room - 1) : len);
 	if (name[len])
 		buf_printf(out, "…");
 }
 
-static void put_fill(struct buf *out, enum kind kind, const char *name)
+static void flame_fill(struct buf *out, enum kind kind, const char *name)
 {
 	uint32_t hash = 2166136261u;
 	unsigned int rgb[3];
@@ -122,19 +122,19 @@ static void put_fill(struct buf *out, enum kind kind, const char *name)
 	buf_printf(out, "fill=\"#%02x%02x%02x\"", rgb[0], rgb[1], rgb[2]);
 }
 
-static double share(const struct flame *f, uint64_t samples)
+static double flame_share(const struct flame *f, uint64_t samples)
 {
 	return percent(samples, f->folds.nodes[FOLD_ROOT].total);
 }
 
-static void put_frame(struct flame *f, uint32_t node)
+static void flame_frame(struct flame *f, uint32_t node)
 {
 	const struct fold *fold = &f->folds.nodes[node];
 	const struct image *image = fold->symbol ? fold->symbol->image : NULL;
 	double x = PAD + (double)f->spots[node].from * f->scale;
 	double width = (double)fold->total * f->scale;
 	uint32_t y = TOP + ROW * fold->depth;
-	const char *name = label(f, fold);
+	const char *name = flame_label(f, fold);
 
 	if (!name)
 		return;
@@ -146,20 +146,22 @@ static void put_frame(struct flame *f, uint32_t node)
 	put_markup(f->out, name, f->name.len - 1);
 	if (image) {
 		buf_printf(f->out, " — ");
-		put_xml_string(f->out, image->path);
+		flame_string(f->out, image->path);
 	}
-	buf_printf(f->out, " (%llu samples, %.2f%%)</title><rect x=\"%.2f\" y=\"%u\" "
-		   "width=\"%.2f\" height=\"%d\" rx=\"1\" ", (unsigned long long)fold->total,
-		   share(f, fold->total), x, y, width > 3 ? width - 0.6 : width, ROW - 1);
-	put_fill(f->out, fold->kind, name);
+	buf_printf(f->out,
+		   " (%llu samples, %.2f%%)</title><rect x=\"%.2f\" y=\"%u\" "
+		   "width=\"%.2f\" height=\"%d\" rx=\"1\" ",
+		   (unsigned long long)fold->total, flame_share(f, fold->total), x, y,
+		   width > 3 ? width - 0.6 : width, ROW - 1);
+	flame_fill(f->out, fold->kind, name);
 	buf_printf(f->out, "/><text x=\"%.2f\" y=\"%u\">", x + 3, y + ROW - 5);
-	put_fitting(f->out, name, width);
+	flame_fitting(f->out, name, width);
 	buf_printf(f->out, "</text></g>\n");
 	f->kinds[fold->kind] = true;
 }
 
 /* Where each node goes: children from the left, and right of them room for its own samples. */
-static void lay_out(struct flame *f)
+static void flame_layout(struct flame *f)
 {
 	struct fold *nodes = f->folds.nodes;
 
@@ -168,7 +170,7 @@ static void lay_out(struct flame *f)
 	f->spots[FOLD_ROOT].drawn = true;
 	for (uint32_t node = fold_next(&f->folds, FOLD_ROOT); node;
 	     node = fold_next(&f->folds, node)) {
-		struct spot *spot = &f->spots[node], *below = &f->spots[nodes[node].parent];
+		struct flame_spot *spot = &f->spots[node], *below = &f->spots[nodes[node].parent];
 
 		spot->from = spot->filled = below->filled;
 		below->filled += nodes[node].total;
@@ -181,7 +183,7 @@ static void lay_out(struct flame *f)
 	}
 }
 
-static void put_subtitle(const struct flame *f, const struct report *r)
+static void flame_subtitle(const struct flame *f, const struct report *r)
 {
 	const struct profile *p = r->profile;
 	const struct walk_stats *stats = walk_stats(p->walk);
@@ -192,7 +194,7 @@ static void put_subtitle(const struct flame *f, const struct report *r)
 
 		if (samples == 0)
 			continue;
-		put_xml_string(f->out, walk_event(p->walk, event)->name);
+		flame_string(f->out, walk_event(p->walk, event)->name);
 		buf_printf(f->out, ": %llu samples, ", (unsigned long long)samples);
 	}
 	buf_printf(f->out, "%.3f s", stats->seconds);
@@ -205,7 +207,7 @@ static void put_subtitle(const struct flame *f, const struct report *r)
 	buf_printf(f->out, "</text>\n");
 }
 
-static void put_head(const struct flame *f, const struct report *r, unsigned int height)
+static void flame_head(const struct flame *f, const struct report *r, unsigned int height)
 {
 	buf_printf(f->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%u\" "
@@ -213,20 +215,20 @@ static void put_head(const struct flame *f, const struct report *r, unsigned int
 		   "data-char=\"%.1f\" data-narrow=\"%.1f\" aria-labelledby=\"name\">\n"
 		   "<title id=\"name\">Flame graph of ", WIDTH, height, WIDTH, height, PAD, ROW,
 		   TOP, CHAR, NARROW);
-	put_xml_string(f->out, r->log);
+	flame_string(f->out, r->log);
 	buf_printf(f->out, "</title>\n<style><![CDATA[\n%s]]></style>\n"
 		   "<rect class=\"page\" width=\"100%%\" height=\"100%%\"/>\n"
 		   "<text class=\"head\" x=\"%d\" y=\"22\">Flame graph of ", flame_css, PAD);
-	put_xml_string(f->out, r->log);
+	flame_string(f->out, r->log);
 	buf_printf(f->out, "</text>\n");
-	put_subtitle(f, r);
+	flame_subtitle(f, r);
 	buf_printf(f->out, "<foreignObject x=\"%d\" y=\"50\" width=\"700\" height=\"26\">"
 		   "<div xmlns=\"http://www.w3.org/1999/xhtml\" id=\"controls\"></div>"
 		   "</foreignObject>\n<g id=\"frames\">\n", PAD);
 }
 
-/* Of the kinds that were drawn: it is known at the end only. */
-static void put_legend(const struct flame *f)
+/* Lists the kinds that were drawn, which are known at the end only. */
+static void flame_legend(const struct flame *f)
 {
 	unsigned int x = PAD;
 
@@ -237,15 +239,16 @@ static void put_legend(const struct flame *f)
 			continue;
 		buf_printf(f->out, "<rect x=\"%u\" y=\"%d\" width=\"12\" height=\"12\" ", x,
 			   LEGEND);
-		put_fill(f->out, (enum kind)kind, colours[kind].name);
+		flame_fill(f->out, (enum kind)kind, colours[kind].name);
 		buf_printf(f->out, "/><text class=\"say\" x=\"%u\" y=\"%d\">%s</text>\n", x + 16,
 			   LEGEND + 10, colours[kind].name);
 		x += 75;
 	}
 	if (f->nlost > 0)
-		buf_printf(f->out, "<text class=\"say\" id=\"lost\" x=\"%u\" y=\"%d\">not drawn, "
-			   "too narrow: %zu frames with %.2f%% of the samples</text>\n", x,
-			   LEGEND + 10, f->nlost, share(f, f->lost));
+		buf_printf(f->out,
+			   "<text class=\"say\" id=\"lost\" x=\"%u\" y=\"%d\">not drawn, "
+			   "too narrow: %zu frames with %.2f%% of the samples</text>\n",
+			   x, LEGEND + 10, f->nlost, flame_share(f, f->lost));
 }
 
 void report_flamegraph(const struct report *r, struct buf *out)
@@ -258,15 +261,15 @@ void report_flamegraph(const struct report *r, struct buf *out)
 	out->failed |= !f.spots;
 	if (out->failed)
 		goto out;
-	lay_out(&f);
+	flame_layout(&f);
 	height = TOP + ROW * (f.deepest + 1) + FOOT;
-	put_head(&f, r, height);
-	put_frame(&f, FOLD_ROOT);
+	flame_head(&f, r, height);
+	flame_frame(&f, FOLD_ROOT);
 	for (uint32_t node = fold_next(&f.folds, FOLD_ROOT); node; node = fold_next(&f.folds, node))
 		if (f.spots[node].drawn)
-			put_frame(&f, node);
+			flame_frame(&f, node);
 	buf_printf(out, "</g>\n");
-	put_legend(&f);
+	flame_legend(&f);
 	buf_printf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", flame_js);
 out:
 	free(f.spots);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks laid over each other: see fold.h. */
+/* Stacks merged into a tree: see fold.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,13 @@ struct builder {
 	bool by_event;
 };
 
-static int by_text(const void *a, const void *b)
+static int text_order(const void *a, const void *b)
 {
 	return strcmp(**(const char **const *)a, **(const char **const *)b);
 }
 
 /* Sorted pointers to names find those that are equal. */
-static int unify_names(struct builder *b, const struct walk *w)
+static int folds_unify_names(struct builder *b, const struct walk *w)
 {
 	const char ***order = NULL;
 
@@ -38,7 +38,7 @@ static int unify_names(struct builder *b, const struct walk *w)
 		b->names[i] = walk_process(w, (uint32_t)i)->name;
 		order[i] = &b->names[i];
 	}
-	qsort(order, b->nnames, sizeof(*order), by_text);
+	qsort(order, b->nnames, sizeof(*order), text_order);
 	for (size_t i = 1; i < b->nnames; i++)
 		if (strcmp(*order[i], *order[i - 1]) == 0)
 			*order[i] = *order[i - 1];
@@ -46,7 +46,7 @@ static int unify_names(struct builder *b, const struct walk *w)
 	return 0;
 }
 
-static int add_node(struct folds *f, uint32_t parent, const struct fold *fold)
+static int folds_add(struct folds *f, uint32_t parent, const struct fold *fold)
 {
 	struct fold *nodes = grow(f->nodes, &f->room, f->n + 1, sizeof(*nodes));
 
@@ -61,7 +61,8 @@ static int add_node(struct folds *f, uint32_t parent, const struct fold *fold)
 }
 
 /* From a node to the one below it, with `samples` more. */
-static int descend(struct builder *b, uint32_t *node, const struct fold *fold, uint64_t samples)
+static int folds_descend(struct builder *b, uint32_t *node, const struct fold *fold,
+			 uint64_t samples)
 {
 	const void *key = fold->name ? (const void *)fold->name : fold->symbol;
 	uint32_t *known = pairs_at(&b->index, *node, (uintptr_t)key);
@@ -69,7 +70,7 @@ static int descend(struct builder *b, uint32_t *node, const struct fold *fold, u
 	if (!known)
 		return -ENOMEM;
 	if (!*known) {
-		if (add_node(b->folds, *node, fold) < 0)
+		if (folds_add(b->folds, *node, fold) < 0)
 			return -ENOMEM;
 		*known = (uint32_t)(b->folds->n - 1);
 	}
@@ -78,7 +79,7 @@ static int descend(struct builder *b, uint32_t *node, const struct fold *fold, u
 	return 0;
 }
 
-static int add_tally(struct builder *b, const struct profile *p, const struct tally *t)
+static int folds_add_tally(struct builder *b, const struct profile *p, const struct tally *t)
 {
 	const struct fold event = {
 		.name = walk_event(p->walk, event_first(p, t->event))->name, .kind = KIND_PROCESS,
@@ -88,27 +89,27 @@ static int add_tally(struct builder *b, const struct profile *p, const struct ta
 	int err = chain_fill(&b->chain, p, t->stack);
 
 	if (!err && b->by_event)
-		err = descend(b, &node, &event, t->samples);
+		err = folds_descend(b, &node, &event, t->samples);
 	if (!err)
-		err = descend(b, &node, &process, t->samples);
+		err = folds_descend(b, &node, &process, t->samples);
 	for (size_t i = 0; !err && i < b->chain.n; i++) {
 		const struct symbol *symbol = b->chain.links[i].frame->symbol;
 		const struct fold function = { .symbol = symbol, .kind = symbol_kind(symbol) };
 
-		err = descend(b, &node, &function, t->samples);
+		err = folds_descend(b, &node, &function, t->samples);
 	}
 	b->folds->nodes[node].self += t->samples;
 	b->folds->nodes[FOLD_ROOT].total += t->samples;
 	return err;
 }
 
-static const char *plain_name(const struct fold *fold, char room[static 24])
+static const char *folds_plain_name(const struct fold *fold, char room[static 24])
 {
 	return fold->name ? fold->name : symbol_text(fold->symbol, room);
 }
 
-/* By parent, then by name; what has none, or the same, by address and then as it appeared. */
-static int by_place(const void *a, const void *b, void *folds)
+/* By parent, then by name; without a name, or with equal names, by address, then by appearance. */
+static int fold_order(const void *a, const void *b, void *folds)
 {
 	uint32_t m = *(const uint32_t *)a, n = *(const uint32_t *)b;
 	const struct fold *f = ((struct folds *)folds)->nodes, *x = &f[m], *y = &f[n];
@@ -117,11 +118,11 @@ static int by_place(const void *a, const void *b, void *folds)
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
-	order = strcmp(plain_name(x, room[0]), plain_name(y, room[1]));
+	order = strcmp(folds_plain_name(x, room[0]), folds_plain_name(y, room[1]));
 	return order ? order : m < n ? -1 : 1;
 }
 
-static int link_children(struct folds *f)
+static int folds_link(struct folds *f)
 {
 	uint32_t *order = calloc(f->n + 1, sizeof(*order));
 
@@ -129,7 +130,7 @@ static int link_children(struct folds *f)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->n; i++)
 		order[i] = (uint32_t)i;
-	qsort_r(order + 1, f->n - 1, sizeof(*order), by_place, f);
+	qsort_r(order + 1, f->n - 1, sizeof(*order), fold_order, f);
 	for (size_t i = f->n - 1; i > 0; i--) {
 		struct fold *fold = &f->nodes[order[i]], *parent = &f->nodes[fold->parent];
 
@@ -145,16 +146,16 @@ int folds_build(struct folds *f, const struct report *r)
 	const struct profile *p = r->profile;
 	struct builder b = { .folds = f, .by_event = event_count(p) > 1 };
 	const struct fold root = { .name = "all", .kind = KIND_PROCESS };
-	int err = unify_names(&b, p->walk);
+	int err = folds_unify_names(&b, p->walk);
 
 	*f = (struct folds){ 0 };
 	if (!err)
-		err = add_node(f, FOLD_ROOT, &root);
+		err = folds_add(f, FOLD_ROOT, &root);
 	for (size_t i = 0; !err && i < p->ntallies; i++)
 		if (p->tallies[i].samples > 0)
-			err = add_tally(&b, p, &p->tallies[i]);
+			err = folds_add_tally(&b, p, &p->tallies[i]);
 	if (!err)
-		err = link_children(f);
+		err = folds_link(f);
 	free(b.names);
 	pairs_free(&b.index);
 	chain_free(&b.chain);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stacks laid over each other, as flame graphs show them: processes of one name are one, and below
- * them functions by function, with those inlined.
+ * Stacks merged into a tree, as flame graphs show them: one node for all processes of a name, below
+ * it their outermost functions, and so on, inlined functions included.
  */
 #ifndef PMCBPF_CLI_REPORT_FOLD_H
 #define PMCBPF_CLI_REPORT_FOLD_H

@@ -7,14 +7,14 @@
 
 #include "fold.h"
 
-/* What tools take for a mark of the kind, and colour. */
+/* Suffixes by which tools choose colours. */
 static const char *const marks[] = {
 	[KIND_PROCESS] = "", [KIND_USER] = "", [KIND_KERNEL] = "_[k]", [KIND_JIT] = "_[j]",
 	[KIND_INLINED] = "_[i]",
 };
 
-static void put_line(struct buf *out, struct buf *label, const struct folds *f,
-		     const uint32_t *path)
+static void folded_line(struct buf *out, struct buf *label, const struct folds *f,
+			const uint32_t *path)
 {
 	uint32_t depth = f->nodes[*path].depth;
 
@@ -52,7 +52,7 @@ void report_folded(const struct report *r, struct buf *out)
 		path[0] = node;
 		for (uint32_t i = 1; i < f.nodes[node].depth; i++)
 			path[i] = f.nodes[path[i - 1]].parent;
-		put_line(out, &label, &f, path);
+		folded_line(out, &label, &f, path);
 	}
 	out->failed |= label.failed;
 out:

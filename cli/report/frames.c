@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all writers ask of a profile: see frames.h. */
+/* See frames.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ size_t event_count(const struct profile *p)
 }
 
 /* Innermost first, as stacks are. */
-static int add_place(struct chain *chain, const struct profile *p, const struct place *place)
+static int chain_add(struct chain *chain, const struct profile *p, const struct place *place)
 {
 	size_t n;
 	const struct frame *frames = symbols_frames(p->symbols, place, &n);
@@ -60,7 +60,7 @@ int chain_fill(struct chain *chain, const struct profile *p, uint32_t stack)
 {
 	chain->n = 0;
 	for (; stack != STACK_NONE; stack = p->stacks[stack].caller) {
-		int err = add_place(chain, p, &p->places[p->stacks[stack].place]);
+		int err = chain_add(chain, p, &p->places[p->stacks[stack].place]);
 
 		if (err < 0)
 			return err;
@@ -80,8 +80,8 @@ void chain_free(struct chain *chain)
 	*chain = (struct chain){ 0 };
 }
 
-/* What programs write of the code that they make: perf-PID.map. */
-static bool is_jit_map(const char *name)
+/* Maps of JIT code that programs write: perf-PID.map. */
+static bool image_is_jit(const char *name)
 {
 	size_t digits;
 
@@ -99,7 +99,7 @@ enum kind symbol_kind(const struct symbol *symbol)
 		return symbol->start >> 63 ? KIND_KERNEL : KIND_USER;
 	if (symbol->image->kernel)
 		return KIND_KERNEL;
-	return is_jit_map(symbol->image->name) ? KIND_JIT : KIND_USER;
+	return image_is_jit(symbol->image->name) ? KIND_JIT : KIND_USER;
 }
 
 void symbol_label(struct buf *out, const struct symbol *symbol)

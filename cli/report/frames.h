@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all writers ask of a profile: its events, the frames of a stack, the name of a frame. */
+/* Queries that all writers make: events of a profile, frames of a stack, the name of a frame. */
 #ifndef PMCBPF_CLI_REPORT_FRAMES_H
 #define PMCBPF_CLI_REPORT_FRAMES_H
 
 #include "report.h"
 
-/* PMCs of one event count as one, whose number is that of the first. */
+/* PMCs of one event are shown as one, under the number of the first. */
 uint32_t event_first(const struct profile *p, uint32_t event);
 /* Samples of all PMCs of the event `first`; of a PMC that is not the first of its event, 0. */
 uint64_t event_total(const struct profile *p, uint32_t first);
@@ -13,7 +13,7 @@ uint64_t event_total(const struct profile *p, uint32_t first);
 size_t event_count(const struct profile *p);
 
 /*
- * What samples of an event stand for, by its period: nanoseconds of a clock, or events; INT64_MAX
+ * The weight of samples of an event, by its period: nanoseconds of a clock, or events; INT64_MAX
  * at most.  0: the log has no period.
  */
 uint64_t event_weight(const struct walk_event *event, uint64_t samples);
@@ -26,11 +26,11 @@ struct link {
 };
 
 struct chain {
-	struct link *links;	/* the outermost caller first, what is inlined behind what has it */
+	struct link *links;	/* the outermost caller first, inlined functions behind their own */
 	size_t n, room;
 };
 
-/* 0 or -ENOMEM; the chain is used again and again, and freed at last. */
+/* 0 or -ENOMEM.  A chain may be filled again; chain_free() after the last time. */
 int chain_fill(struct chain *chain, const struct profile *p, uint32_t stack);
 void chain_free(struct chain *chain);
 

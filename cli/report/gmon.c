@@ -33,7 +33,7 @@ struct gmon {
 	size_t nnames;
 };
 
-static int file_of(struct gmon *g, uint32_t event, struct image *image, uint32_t *number)
+static int gmon_file_get(struct gmon *g, uint32_t event, struct image *image, uint32_t *number)
 {
 	uint32_t *known = pairs_at(&g->file_of, event, image->number);
 	struct gmon_file *files = grow(g->files, &g->file_room, g->nfiles + 1, sizeof(*files));
@@ -51,8 +51,8 @@ static int file_of(struct gmon *g, uint32_t event, struct image *image, uint32_t
 	return 0;
 }
 
-/* The file shall cover the function that was hit, as far as that is known. */
-static void cover(struct gmon_file *file, uint64_t low, uint64_t size)
+/* Extends the file's range by the sampled function, as far as it is known. */
+static void gmon_cover(struct gmon_file *file, uint64_t low, uint64_t size)
 {
 	uint64_t high = low + (size ? size : 1);
 
@@ -63,9 +63,9 @@ static void cover(struct gmon_file *file, uint64_t low, uint64_t size)
 	file->high = high > file->high ? high : file->high;
 }
 
-static int add_hit(struct gmon *g, uint32_t number, uint64_t address, uint64_t samples)
+static int gmon_add_hit(struct gmon *g, uint32_t number, uint64_t address, uint64_t samples)
 {
-	uint64_t last = UINT64_MAX - 2 * GMON_BUCKET;	/* so that there is an address behind it */
+	uint64_t last = UINT64_MAX - 2 * GMON_BUCKET;	/* so that an address behind it exists */
 	uint64_t bucket = (address < last ? address : last) / GMON_BUCKET * GMON_BUCKET;
 	uint32_t *known = pairs_at(&g->hit_of, number, bucket);
 	struct gmon_hit *hits = grow(g->hits, &g->hit_room, g->nhits + 1, sizeof(*hits));
@@ -80,11 +80,11 @@ static int add_hit(struct gmon *g, uint32_t number, uint64_t address, uint64_t s
 	}
 	hits[*known - 1].samples += samples;
 	g->files[number].samples += samples;
-	cover(&g->files[number], bucket, 0);
+	gmon_cover(&g->files[number], bucket, 0);
 	return 0;
 }
 
-static int add_arc(struct gmon *g, const struct gmon_arc *arc)
+static int gmon_add_arc(struct gmon *g, const struct gmon_arc *arc)
 {
 	uint32_t *from = pairs_at(&g->from_of, arc->file, arc->from), *known;
 	struct gmon_arc *arcs = grow(g->arcs, &g->arc_room, g->narcs + 1, sizeof(*arcs));
@@ -111,7 +111,8 @@ static int add_arc(struct gmon *g, const struct gmon_arc *arc)
 }
 
 /* Where the function of a place begins, and its size (0: not known). */
-static uint64_t function_start(const struct profile *p, const struct place *place, uint64_t *size)
+static uint64_t gmon_function_start(const struct profile *p, const struct place *place,
+				    uint64_t *size)
 {
 	const struct symbol *symbol = symbols_function(p->symbols, place);
 
@@ -119,7 +120,7 @@ static uint64_t function_start(const struct profile *p, const struct place *plac
 	return image_address(p->symbols, place->image, *size ? symbol->start : place->offset);
 }
 
-static int add_tally(struct gmon *g, size_t tally)
+static int gmon_add_tally(struct gmon *g, size_t tally)
 {
 	const struct profile *p = g->r->profile;
 	const struct tally *t = &p->tallies[tally];
@@ -130,13 +131,13 @@ static int add_tally(struct gmon *g, size_t tally)
 
 	if (!place || !place->image)
 		return 0;
-	err = file_of(g, event, place->image, &file);
+	err = gmon_file_get(g, event, place->image, &file);
 	if (!err)
-		err = add_hit(g, file, image_address(p->symbols, place->image, place->offset),
-			      t->samples);
+		err = gmon_add_hit(g, file, image_address(p->symbols, place->image, place->offset),
+				   t->samples);
 	if (!err) {
-		start = function_start(p, place, &size);
-		cover(&g->files[file], start, size);
+		start = gmon_function_start(p, place, &size);
+		gmon_cover(&g->files[file], start, size);
 	}
 	for (; !err && (caller = p->stacks[stack].caller) != STACK_NONE; stack = caller) {
 		const struct place *callee = &p->places[p->stacks[stack].place];
@@ -146,15 +147,15 @@ static int add_tally(struct gmon *g, size_t tally)
 		if (!from->image || from->image != callee->image)
 			continue;
 		arc.from = image_address(p->symbols, from->image, from->offset - from->call);
-		arc.to = function_start(p, callee, &size);
-		err = file_of(g, event, from->image, &arc.file);
+		arc.to = gmon_function_start(p, callee, &size);
+		err = gmon_file_get(g, event, from->image, &arc.file);
 		if (!err)
-			err = add_arc(g, &arc);
+			err = gmon_add_arc(g, &arc);
 	}
 	return err;
 }
 
-static int by_address(const void *a, const void *b)
+static int gmon_hit_order(const void *a, const void *b)
 {
 	const struct gmon_hit *x = a, *y = b;
 
@@ -163,7 +164,7 @@ static int by_address(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static int by_file(const void *a, const void *b)
+static int gmon_arc_order(const void *a, const void *b)
 {
 	const struct gmon_arc *x = a, *y = b;
 
@@ -175,14 +176,14 @@ static int by_file(const void *a, const void *b)
 }
 
 /* Hits and arcs go to their files. */
-static void divide(struct gmon *g)
+static void gmon_divide(struct gmon *g)
 {
 	size_t hit = 0, arc = 0;
 
 	if (g->nhits)
-		qsort(g->hits, g->nhits, sizeof(*g->hits), by_address);
+		qsort(g->hits, g->nhits, sizeof(*g->hits), gmon_hit_order);
 	if (g->narcs)
-		qsort(g->arcs, g->narcs, sizeof(*g->arcs), by_file);
+		qsort(g->arcs, g->narcs, sizeof(*g->arcs), gmon_arc_order);
 	for (size_t i = 0; i < g->nfiles; i++) {
 		g->files[i].hits = g->hits + hit;
 		g->files[i].arcs = g->arcs + arc;
@@ -191,7 +192,7 @@ static void divide(struct gmon *g)
 	}
 }
 
-static bool name_taken(const struct gmon *g, size_t names, const char *name)
+static bool gmon_name_taken(const struct gmon *g, size_t names, const char *name)
 {
 	for (size_t i = 0; i < names; i++)
 		if (g->names[i] && strcmp(g->names[i], name) == 0)
@@ -199,8 +200,8 @@ static bool name_taken(const struct gmon *g, size_t names, const char *name)
 	return false;
 }
 
-/* A name of its own for an image, after those of the images before it. */
-static int name_image(struct gmon *g, size_t number, const struct image *image)
+/* A file name for an image that no image before it has. */
+static int gmon_name_image(struct gmon *g, size_t number, const struct image *image)
 {
 	int again = 0, most = NAME_MAX - (int)sizeof("~999.gmon");
 	struct buf plain = { 0 }, name = { 0 };
@@ -213,7 +214,7 @@ static int name_image(struct gmon *g, size_t number, const struct image *image)
 		if (again > 0)
 			buf_printf(&name, "~%03d", again);
 		buf_printf(&name, ".gmon");
-	} while (!name.failed && name_taken(g, number, name.data) && ++again < SAME_NAME);
+	} while (!name.failed && gmon_name_taken(g, number, name.data) && ++again < SAME_NAME);
 	g->names[number] = name.data;
 	name.failed |= plain.failed;
 	buf_free(&plain);
@@ -225,7 +226,7 @@ static int name_image(struct gmon *g, size_t number, const struct image *image)
 	return 0;
 }
 
-static int name_images(struct gmon *g)
+static int gmon_name_images(struct gmon *g)
 {
 	const struct symbols *symbols = g->r->profile->symbols;
 	int code = 0;
@@ -236,12 +237,12 @@ static int name_images(struct gmon *g)
 	if (!g->names)
 		return fail(EX_OSERR, "ERROR: out of memory");
 	for (size_t i = 0; !code && i < g->nnames; i++)
-		code = name_image(g, i, symbols_each(symbols, i));
+		code = gmon_name_image(g, i, symbols_each(symbols, i));
 	return code;
 }
 
 /* An event's folder; a '/' in its name does not lead elsewhere, nor does "..". */
-static int make_folder(struct gmon *g, uint32_t event, char **folder)
+static int gmon_make_folder(struct gmon *g, uint32_t event, char **folder)
 {
 	const char *name = walk_event(g->r->profile->walk, event)->name;
 	struct output made;
@@ -260,7 +261,7 @@ static int make_folder(struct gmon *g, uint32_t event, char **folder)
 	return 0;
 }
 
-static int write_file(struct gmon *g, const struct gmon_file *file, const char *path)
+static int gmon_write_file(struct gmon *g, const struct gmon_file *file, const char *path)
 {
 	struct output output;
 	int err, finished, code = guard_output(path, GUARD_TEXT);
@@ -286,7 +287,7 @@ static int write_file(struct gmon *g, const struct gmon_file *file, const char *
 	return 0;
 }
 
-static int write_files(struct gmon *g)
+static int gmon_write_files(struct gmon *g)
 {
 	int code = 0;
 
@@ -296,21 +297,21 @@ static int write_files(struct gmon *g)
 
 		if (file->nhits == 0)
 			continue;
-		code = make_folder(g, file->event, &folder);
+		code = gmon_make_folder(g, file->event, &folder);
 		if (!code && asprintf(&path, "%s/%s", folder, g->names[file->image->number]) < 0) {
 			path = NULL;
 			code = fail(EX_OSERR, "ERROR: out of memory");
 		}
 		if (!code)
-			code = write_file(g, file, path);
+			code = gmon_write_file(g, file, path);
 		free(folder);
 		free(path);
 	}
 	return code;
 }
 
-/* -M: which file has which executable's samples. */
-static void put_map(struct gmon *g, struct buf *map)
+/* -M: the executable of each file. */
+static void gmon_put_map(struct gmon *g, struct buf *map)
 {
 	buf_printf(map, "MAP:\n");
 	for (size_t i = 0; i < g->nnames; i++) {
@@ -356,15 +357,15 @@ int report_gmon(const struct report *r, const char *dir, bool wide, bool gnu, st
 	int code = 0;
 
 	for (size_t i = 0; !code && i < r->profile->ntallies; i++)
-		if (r->profile->tallies[i].samples > 0 && add_tally(&g, i) < 0)
+		if (r->profile->tallies[i].samples > 0 && gmon_add_tally(&g, i) < 0)
 			code = fail(EX_OSERR, "ERROR: out of memory");
-	divide(&g);
+	gmon_divide(&g);
 	if (!code)
-		code = name_images(&g);
+		code = gmon_name_images(&g);
 	if (!code)
-		code = write_files(&g);
+		code = gmon_write_files(&g);
 	if (!code && map)
-		put_map(&g, map);
+		gmon_put_map(&g, map);
 	gmon_free(&g);
 	return code;
 }

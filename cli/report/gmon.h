@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a gprof file holds: hits of code in one image by one event, and calls in that image. */
+/* The contents of a gprof file: hits of code in one image by one event, and calls in that image. */
 #ifndef PMCBPF_CLI_REPORT_GMON_H
 #define PMCBPF_CLI_REPORT_GMON_H
 
 #include "lib/base/buf.h"
-#include "cli/profile/symbol.h"
+#include "cli/profile/profile.h"
 
 #define GMON_BUCKET 4u	/* bytes of code that are counted together: FreeBSD's FUNCTION_ALIGNMENT */
 
@@ -33,13 +33,12 @@ struct gmon_arc {
 };
 
 /*
- * FreeBSD's layout into an open file that is empty, without what is not hit: `wide` has counters
- * of 64 bits.  -E2BIG: the code lies too far apart; -EOVERFLOW: written, with counters at their
- * end.
+ * FreeBSD's layout into an open, empty file; code without hits becomes holes.  `wide`: counters
+ * of 64 bits.  -E2BIG: the code lies too far apart; -EOVERFLOW: written, with saturated counters.
  */
 int gmon_write_bsd(const struct gmon_file *file, int fd, bool wide);
 
-/* GNU's, which has a histogram for each piece of code, and as many as it takes to count so far. */
+/* GNU's layout: histograms for each piece of code, several where a counter would overflow. */
 int gmon_write_gnu(const struct gmon_file *file, int fd);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/pwrite.h"
 #include "gmon.h"
 
 #define BSD_VERSION 0x51879
@@ -25,32 +26,16 @@ struct bsd_arc {
 	int64_t count;
 };
 
-static int write_all(int fd, const void *data, size_t len, off_t at)
+static int gmon_write_buf(int fd, struct buf *data, uint64_t at)
 {
-	while (len > 0) {
-		ssize_t n = pwrite(fd, data, len, at);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n < 0)
-			continue;
-		data = (const char *)data + n;
-		len -= (size_t)n;
-		at += n;
-	}
-	return 0;
-}
-
-static int write_buf(int fd, struct buf *data, off_t at)
-{
-	int err = data->failed ? -ENOMEM : write_all(fd, data->data, data->len, at);
+	int err = data->failed ? -ENOMEM : pwrite_all(fd, data->data, data->len, at);
 
 	buf_free(data);
 	return err;
 }
 
 /* Counters that are not written are holes in the file, and 0. */
-static int write_hits(const struct gmon_file *file, int fd, bool wide, bool *over)
+static int gmon_write_hits(const struct gmon_file *file, int fd, bool wide, bool *over)
 {
 	size_t width = wide ? sizeof(uint64_t) : sizeof(uint16_t);
 	int err = 0;
@@ -61,8 +46,8 @@ static int write_hits(const struct gmon_file *file, int fd, bool wide, bool *ove
 		uint16_t narrow = hit->samples > UINT16_MAX ? UINT16_MAX : (uint16_t)hit->samples;
 
 		*over |= !wide && hit->samples > UINT16_MAX;
-		err = write_all(fd, wide ? (const void *)&hit->samples : &narrow, width,
-				(off_t)(sizeof(struct bsd_header) + bucket * width));
+		err = pwrite_all(fd, wide ? (const void *)&hit->samples : &narrow, width,
+				sizeof(struct bsd_header) + bucket * width);
 	}
 	return err;
 }
@@ -91,19 +76,19 @@ int gmon_write_bsd(const struct gmon_file *file, int fd, bool wide)
 	}
 	err = ftruncate(fd, header.size) < 0 ? -errno : 0;
 	if (!err)
-		err = write_all(fd, &header, sizeof(header), 0);
+		err = pwrite_all(fd, &header, sizeof(header), 0);
 	if (!err)
-		err = write_hits(file, fd, wide, &over);
+		err = gmon_write_hits(file, fd, wide, &over);
 	if (err)
 		buf_free(&arcs);
 	else
-		err = write_buf(fd, &arcs, header.size);
+		err = gmon_write_buf(fd, &arcs, header.size);
 	return err ? err : over ? -EOVERFLOW : 0;
 }
 
-/* One histogram of hits, without `done` samples of each that others have.  Is there more? */
-static bool put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n, uint64_t done,
-			  uint32_t ticks)
+/* One histogram of hits, less `done` samples of each that others have.  Returns: more are left. */
+static bool gnu_put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n, uint64_t done,
+			      uint32_t ticks)
 {
 	uint64_t low = hits[0].address, high = hits[n - 1].address + GMON_BUCKET;
 	bool more = false;
@@ -132,7 +117,7 @@ static bool put_histogram(struct buf *out, const struct gmon_hit *hits, size_t n
 	return more;
 }
 
-static void put_gnu_arc(struct buf *out, const struct gmon_arc *arc)
+static void gnu_put_arc(struct buf *out, const struct gmon_arc *arc)
 {
 	uint64_t left = arc->count;
 
@@ -162,10 +147,10 @@ int gmon_write_gnu(const struct gmon_file *file, int fd)
 		while (to < file->nhits &&
 		       file->hits[to].address - file->hits[to - 1].address < GNU_GAP)
 			to++;
-		while (put_histogram(&out, &file->hits[from], to - from, done, file->rate))
+		while (gnu_put_histogram(&out, &file->hits[from], to - from, done, file->rate))
 			done += GNU_COUNTER;
 	}
 	for (size_t i = 0; i < file->narcs; i++)
-		put_gnu_arc(&out, &file->arcs[i]);
-	return write_buf(fd, &out, 0);
+		gnu_put_arc(&out, &file->arcs[i]);
+	return gmon_write_buf(fd, &out, 0);
 }

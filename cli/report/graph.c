@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmcstat -G: each event's sampled functions and who called them, in FreeBSD's form. */
+/* pmcstat -G: each event's sampled functions and their callers, in FreeBSD's form. */
 #include <stdio.h>
 
-#include "put.h"
+#include "print.h"
 #include "report.h"
 
 #define COUNT_WIDTH 12
@@ -14,15 +14,15 @@ struct graph {
 	const struct image *image;	/* of the line before */
 };
 
-static void put_node(struct graph *g, const struct tree_node *node, const struct tree_node *parent,
-		     int depth)
+static void graph_node(struct graph *g, const struct tree_node *node,
+		       const struct tree_node *parent, int depth)
 {
 	double share = percent(node->total, parent->total);
 	const struct symbol *symbol = node->symbol;
 	char room[24], count[32];
 
 	buf_printf(g->out, "%*s", depth, "");
-	/* What would be rounded to 100.00 is one column too wide. */
+	/* A share that would round to 100.00 is one column too wide. */
 	buf_printf(g->out, share >= 99.995 ? "100.0%% " : "%05.2f%% ", share);
 	snprintf(count, sizeof(count), " [%llu] ", (unsigned long long)node->total);
 	buf_printf(g->out, "%-*s%*s", COUNT_WIDTH, count, depth, "");
@@ -36,15 +36,15 @@ static void put_node(struct graph *g, const struct tree_node *node, const struct
 }
 
 /* A chain is at most as deep as the log's longest, which has a limit. */
-static void put_children(struct graph *g, const struct tree_node *node, int depth)
+static void graph_children(struct graph *g, const struct tree_node *node, int depth)
 {
 	for (size_t i = 0; i < node->nchild; i++) {
 		const struct tree_node *child = node->child[i];
 
 		if (percent(child->total, g->samples) < g->r->threshold)
 			break;
-		put_node(g, child, node, depth);
-		put_children(g, child, depth + 1);
+		graph_node(g, child, node, depth);
+		graph_children(g, child, depth + 1);
 		if (!depth)
 			buf_add(g->out, "\n", 1);
 	}
@@ -73,7 +73,7 @@ void report_graph(const struct report *r, struct buf *out)
 			buf_add(out, "@ ", 2);
 			put_text(out, event->name);
 			buf_printf(out, " [%llu samples]\n\n", (unsigned long long)g.samples);
-			put_children(&g, root, 0);
+			graph_children(&g, root, 0);
 		}
 		tree_free(root);
 	}

@@ -3,20 +3,20 @@
 #include <inttypes.h>
 
 #include "cli/common/msg.h"
-#include "put.h"
+#include "print.h"
 #include "report.h"
 
 #define CHUNK (256u * 1024)	/* of text, written at once */
 
-static int no_memory(void)
+static int lines_no_memory(void)
 {
 	return fail(EX_OSERR, "ERROR: no memory for a sample's line");
 }
 
-static int push_if_full(struct report_lines *l)
+static int lines_push(struct report_lines *l)
 {
 	if (l->out->failed)
-		return no_memory();
+		return lines_no_memory();
 	return l->out->len < CHUNK ? 0 : l->push(l->arg);
 }
 
@@ -32,14 +32,14 @@ int report_pc_lines(struct report_lines *l, struct walk *w, const struct walk_sa
 	walk_place(w, sample, 0, &place);
 	symbol = symbols_function(l->symbols, &place);
 	if (!symbol)
-		return no_memory();
+		return lines_no_memory();
 	if (!symbol->name)
 		return 0;
 	start = sample->pc[0] - (place.offset - symbol->start);
 	buf_printf(l->out, "0x%" PRIxPTR " ", sample->pc[0]);
 	put_text(l->out, symbol->name);
 	buf_printf(l->out, " 0x%" PRIx64 " 0x%" PRIx64 "\n", start, start + symbol->size);
-	return push_if_full(l);
+	return lines_push(l);
 }
 
 /* "pc function file:line" of each address in the chain, then "--". */
@@ -53,7 +53,7 @@ int report_chain_lines(struct report_lines *l, struct walk *w, const struct walk
 		walk_place(w, sample, i, &place);
 		frame = symbols_frames(l->symbols, &place, &n);
 		if (!frame)
-			return no_memory();
+			return lines_no_memory();
 		buf_printf(l->out, "0x%" PRIxPTR " ", sample->pc[i]);
 		put_text(l->out, frame->symbol->name ? frame->symbol->name : "<unknown>");
 		buf_add(l->out, " ", 1);
@@ -61,5 +61,5 @@ int report_chain_lines(struct report_lines *l, struct walk *w, const struct walk
 		buf_printf(l->out, ":%u\n", frame->file ? frame->line : 0);
 	}
 	buf_add(l->out, "--\n", 3);
-	return push_if_full(l);
+	return lines_push(l);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers for pairs: see pairs.h. */
+/* See pairs.h. */
 #include "pairs.h"
 
-static bool equal(const void *arg, uint32_t position)
+static bool pair_is(const void *arg, uint32_t position)
 {
 	const struct pairs *pairs = arg;
-	const struct pair *wanted = &pairs->list[pairs->n], *pair = &pairs->list[position];
+	const struct number_pair *wanted = &pairs->list[pairs->n], *pair = &pairs->list[position];
 
 	return pair->a == wanted->a && pair->b == wanted->b;
 }
@@ -13,13 +13,13 @@ static bool equal(const void *arg, uint32_t position)
 uint32_t *pairs_at(struct pairs *pairs, uint64_t a, uint64_t b)
 {
 	uint32_t hash = index_fold(index_mix(index_mix(0, a), b)), at;
-	struct pair *list = grow(pairs->list, &pairs->room, pairs->n + 1, sizeof(*list));
+	struct number_pair *list = grow(pairs->list, &pairs->room, pairs->n + 1, sizeof(*list));
 
 	if (!list)
 		return NULL;
 	pairs->list = list;
-	list[pairs->n] = (struct pair){ a, b, 0 };	/* what is looked for, or the new one */
-	at = index_find(&pairs->index, hash, equal, pairs);
+	list[pairs->n] = (struct number_pair){ a, b, 0 };	/* the key, or the new entry */
+	at = index_find(&pairs->index, hash, pair_is, pairs);
 	if (at != INDEX_NONE)
 		return &list[at].value;
 	if (index_add(&pairs->index, hash, (uint32_t)pairs->n) != 0)

@@ -9,7 +9,7 @@
 #include "perf_file.h"
 
 #define CHUNK	   (256u * 1024)	/* of records, written at once */
-#define ROUND_DONE 68	/* a record: what was before is older than what comes */
+#define ROUND_DONE 68	/* a record: all records before it are older than those behind it */
 #define ATTR_SIZE  PERF_ATTR_SIZE_VER5	/* a reader takes no larger ones than its own */
 #define ALIGN	   8u
 
@@ -23,11 +23,11 @@ struct header {
 	uint64_t features[4];
 };
 
-/* What is told of the recording, in the order of their numbers. */
+/* Features of the recording, in the order of their numbers. */
 enum feature { FEATURE_VERSION = 5, FEATURE_MACHINE = 6, FEATURE_CPU = 8, FEATURE_EVENTS = 12,
 	       FEATURE_TIMES = 21, FEATURES };
 
-static int cannot_seek(const struct perf_file *f)
+static int perf_cannot_seek(const struct perf_file *f)
 {
 	return fail(EX_USAGE, "ERROR: \"%s\" is a pipe or a terminal, but perf.data's header is "
 		    "written last: name a file.", f->out.name);
@@ -41,25 +41,25 @@ int perf_file_open(struct perf_file *f, const char *path)
 	if (code)
 		return code;
 	if (lseek(f->out.fd, 0, SEEK_CUR) < 0)
-		return cannot_seek(f);
+		return perf_cannot_seek(f);
 	buf_add(&f->out.text, (const char *)&none, sizeof(none));
 	return 0;
 }
 
 /* --- records --------------------------------------------------------------------------------- */
 
-static void add_long(struct buf *b, uint64_t value)
+static void perf_add_long(struct buf *b, uint64_t value)
 {
 	buf_add(b, (const char *)&value, sizeof(value));
 }
 
-static void add_int(struct buf *b, uint32_t value)
+static void perf_add_int(struct buf *b, uint32_t value)
 {
 	buf_add(b, (const char *)&value, sizeof(value));
 }
 
 /* NUL to the next multiple of ALIGN, at least one. */
-static void pad(struct buf *b, size_t len)
+static void perf_pad(struct buf *b, size_t len)
 {
 	static const char zeros[ALIGN];
 
@@ -77,13 +77,13 @@ size_t perf_file_begin(struct perf_file *f, uint32_t type, uint16_t misc)
 
 void perf_file_long(struct perf_file *f, uint64_t value)
 {
-	add_long(&f->out.text, value);
+	perf_add_long(&f->out.text, value);
 }
 
 void perf_file_ints(struct perf_file *f, uint32_t first, uint32_t second)
 {
-	add_int(&f->out.text, first);
-	add_int(&f->out.text, second);
+	perf_add_int(&f->out.text, first);
+	perf_add_int(&f->out.text, second);
 }
 
 void perf_file_text(struct perf_file *f, const char *text, size_t max)
@@ -91,11 +91,11 @@ void perf_file_text(struct perf_file *f, const char *text, size_t max)
 	size_t len = strnlen(text, max - 1);
 
 	buf_add(&f->out.text, text, len);
-	pad(&f->out.text, len);
+	perf_pad(&f->out.text, len);
 }
 
 /* Readers sort by time and need to know how far; without that they keep everything in memory. */
-static int push(struct perf_file *f)
+static int perf_push(struct perf_file *f)
 {
 	size_t begin = perf_file_begin(f, ROUND_DONE, 0);
 	const uint16_t size = sizeof(struct perf_event_header);
@@ -116,23 +116,23 @@ int perf_file_end(struct perf_file *f, size_t begin)
 		memcpy(b->data + begin + offsetof(struct perf_event_header, size), &size,
 		       sizeof(size));
 	f->records += size;
-	return b->failed || b->len >= CHUNK ? push(f) : 0;
+	return b->failed || b->len >= CHUNK ? perf_push(f) : 0;
 }
 
-/* --- what is behind the records -------------------------------------------------------------- */
+/* --- behind the records ---------------------------------------------------------------------- */
 
 /* A text of the file's features: its size, the text, NUL. */
-static void add_text(struct buf *b, const char *text)
+static void perf_add_text(struct buf *b, const char *text)
 {
 	size_t len = strlen(text);
 
-	add_int(b, (uint32_t)(len + ALIGN - len % ALIGN));
+	perf_add_int(b, (uint32_t)(len + ALIGN - len % ALIGN));
 	buf_add(b, text, len);
-	pad(b, len);
+	perf_pad(b, len);
 }
 
-/* A number of any kind: what an event counts stands in its name. */
-static void add_attr(struct buf *b, const struct walk_event *ev)
+/* An attribute of any type: perf shows the event by its name. */
+static void perf_add_attr(struct buf *b, const struct walk_event *ev)
 {
 	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_RAW, .size = ATTR_SIZE, .config = ev->id,
@@ -147,7 +147,7 @@ static void add_attr(struct buf *b, const struct walk_event *ev)
 }
 
 /* PMCs of one event are one event of perf's with several numbers, which are added. */
-static uint32_t add_ids(struct buf *b, const struct walk *w, uint32_t first)
+static uint32_t perf_add_ids(struct buf *b, const struct walk *w, uint32_t first)
 {
 	const struct walk_event *ev;
 	uint32_t n = 0;
@@ -155,13 +155,13 @@ static uint32_t add_ids(struct buf *b, const struct walk *w, uint32_t first)
 	for (uint32_t i = first; (ev = walk_event(w, i)); i++) {
 		if (ev->first != first)
 			continue;
-		add_long(b, perf_file_id(i));
+		perf_add_long(b, perf_file_id(i));
 		n++;
 	}
 	return n;
 }
 
-static void add_events(struct buf *b, const struct walk *w)
+static void perf_add_events(struct buf *b, const struct walk *w)
 {
 	const struct walk_event *ev;
 	struct buf ids = { 0 };
@@ -169,15 +169,15 @@ static void add_events(struct buf *b, const struct walk *w)
 
 	for (uint32_t i = 0; (ev = walk_event(w, i)); i++)
 		n += ev->first == i;
-	add_int(b, n);
-	add_int(b, ATTR_SIZE);
+	perf_add_int(b, n);
+	perf_add_int(b, ATTR_SIZE);
 	for (uint32_t i = 0; (ev = walk_event(w, i)); i++) {
 		if (ev->first != i)
 			continue;
 		ids.len = 0;
-		add_attr(b, ev);
-		add_int(b, add_ids(&ids, w, i));
-		add_text(b, ev->name);
+		perf_add_attr(b, ev);
+		perf_add_int(b, perf_add_ids(&ids, w, i));
+		perf_add_text(b, ev->name);
 		buf_add(b, ids.data, ids.len);
 		b->failed |= ids.failed;
 	}
@@ -185,22 +185,22 @@ static void add_events(struct buf *b, const struct walk *w)
 }
 
 /* false: not known. */
-static bool add_feature(struct buf *b, enum feature feature, const struct perf_file *f,
-			const struct walk *w)
+static bool perf_add_feature(struct buf *b, enum feature feature, const struct perf_file *f,
+			     const struct walk *w)
 {
 	const char *cpu = walk_stats(w)->cpu;
 
 	if (feature == FEATURE_VERSION) {
-		add_text(b, "pmcbpf " PMCBPF_VERSION);
+		perf_add_text(b, "pmcbpf " PMCBPF_VERSION);
 	} else if (feature == FEATURE_MACHINE && f->machine) {
-		add_text(b, f->machine);
+		perf_add_text(b, f->machine);
 	} else if (feature == FEATURE_CPU && *cpu) {
-		add_text(b, cpu);
+		perf_add_text(b, cpu);
 	} else if (feature == FEATURE_EVENTS) {
-		add_events(b, w);
+		perf_add_events(b, w);
 	} else if (feature == FEATURE_TIMES) {
-		add_long(b, f->first);
-		add_long(b, f->last);
+		perf_add_long(b, f->first);
+		perf_add_long(b, f->last);
 	} else {
 		return false;
 	}
@@ -208,8 +208,8 @@ static bool add_feature(struct buf *b, enum feature feature, const struct perf_f
 }
 
 /* The table of the features stands right behind the records, and they behind it. */
-static uint64_t add_features(struct buf *b, uint64_t offset, const struct perf_file *f,
-			     const struct walk *w)
+static uint64_t perf_add_features(struct buf *b, uint64_t offset, const struct perf_file *f,
+				  const struct walk *w)
 {
 	struct section table[FEATURES];
 	struct buf text = { 0 };
@@ -219,7 +219,7 @@ static uint64_t add_features(struct buf *b, uint64_t offset, const struct perf_f
 	for (unsigned int i = 0; i < FEATURES; i++) {
 		size_t at = text.len;
 
-		if (!add_feature(&text, i, f, w))
+		if (!perf_add_feature(&text, i, f, w))
 			continue;
 		known |= 1ull << i;
 		table[n++] = (struct section){ at, text.len - at };
@@ -234,7 +234,7 @@ static uint64_t add_features(struct buf *b, uint64_t offset, const struct perf_f
 }
 
 /* The events, each with where its numbers stand; the numbers first. */
-static struct section add_attrs(struct buf *b, uint64_t offset, const struct walk *w)
+static struct section perf_add_attrs(struct buf *b, uint64_t offset, const struct walk *w)
 {
 	const struct walk_event *ev;
 	struct section attrs;
@@ -245,8 +245,8 @@ static struct section add_attrs(struct buf *b, uint64_t offset, const struct wal
 
 		if (ev->first != i)
 			continue;
-		ids.size = add_ids(b, w, i) * sizeof(uint64_t);
-		add_attr(&list, ev);
+		ids.size = perf_add_ids(b, w, i) * sizeof(uint64_t);
+		perf_add_attr(&list, ev);
 		buf_add(&list, (const char *)&ids, sizeof(ids));
 	}
 	attrs = (struct section){ offset + b->len, list.len };
@@ -268,12 +268,12 @@ int perf_file_finish(struct perf_file *f, const struct walk *w)
 	if (!walk_event(w, 0))
 		return fail(EX_DATAERR, "ERROR: the log has no PMC, and perf reads no file "
 			    "without an event");
-	code = push(f);
+	code = perf_push(f);
 	if (code)
 		return code;
 	head.records = (struct section){ sizeof(head), f->records };
-	head.features[0] = add_features(b, sizeof(head) + f->records, f, w);
-	head.attrs = add_attrs(b, sizeof(head) + f->records, w);
+	head.features[0] = perf_add_features(b, sizeof(head) + f->records, f, w);
+	head.attrs = perf_add_attrs(b, sizeof(head) + f->records, w);
 	code = out_push_all(&f->out);
 	if (!code && pwrite(f->out.fd, &head, sizeof(head), 0) != sizeof(head))
 		code = fail_errno(EX_OSERR, "ERROR: cannot write to \"%s\"", f->out.name);

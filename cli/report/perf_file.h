@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file that Linux perf calls perf.data: records, behind them what is known of the events and of
- * the machine, and before them a header that is written last.
+ * Linux perf's perf.data: records, behind them the events and properties of the machine, and before
+ * them a header that is written last.
  */
 #ifndef PMCBPF_CLI_REPORT_PERF_FILE_H
 #define PMCBPF_CLI_REPORT_PERF_FILE_H
 
 #include "cli/common/out.h"
-#include "cli/profile/walk.h"
+#include "cli/profile/profile.h"
 
 struct perf_file {
 	struct out out;
@@ -32,10 +32,10 @@ static inline uint64_t perf_file_id(uint32_t event)
 	return event + 1ull;		/* 0 is perf's own, of no event */
 }
 
-/* All the rest: of the events of the walk, which is over. */
+/* Writes all but the records, after the walk has ended. */
 int perf_file_finish(struct perf_file *f, const struct walk *w);
 
-/* 0 or an exit code; after a failure nothing more is said. */
+/* 0 or an exit code; prints nothing after an earlier failure. */
 int perf_file_close(struct perf_file *f);
 
 #endif

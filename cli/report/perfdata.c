@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * --perf-data: the samples for `perf report` and all that reads its files.  Names, mappings and
- * threads are told right before the first sample that needs them, so that perf gives an address the
- * meaning that it has here; what has been told is remembered in a table of one size, and told once
- * more when it has been forgotten.
+ * --perf-data: the samples for `perf report` and other readers of its files.  Names, mappings and
+ * threads are written right before the first sample that needs them, so that perf resolves each
+ * address as of the time of its sample.  A table of fixed size holds what was written already; an
+ * entry that was replaced is written again, which does no harm.
  */
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -18,47 +18,47 @@
 #include "perf_file.h"
 #include "report.h"
 
-#define TOLD	8192u
+#define KNOWN	8192u
 #define PAGE	4096ull			/* no mapping begins or ends inside of one */
 #define COMM	16u			/* bytes of a name, as the kernel's */
 #define PATHS	4096u
 #define KERNEL	"[kernel.kallsyms]"
 
-struct told {
+struct known_key {
 	uint64_t what[4];
 };
 struct perf_data {
 	struct perf_file file;
 	struct symbols *symbols;
-	struct told *told;
+	struct known_key *known;
 	uint64_t now;			/* ns */
 	uint64_t samples;
-	int code;			/* of what could not be written */
+	int code;			/* of a failed write */
 };
 
-enum tell { TELL_PAGE = 1, TELL_MAPPING, TELL_NAME };
+enum tell { KEY_PAGE = 1, KEY_MAPPING, KEY_NAME };
 
-/* Has it been told?  From now on it has. */
-static bool told(struct perf_data *d, struct told what)
+/* Was this written already?  If not, it is marked as written. */
+static bool perfdata_known(struct perf_data *d, struct known_key what)
 {
 	uint64_t hash = 0;
 
 	for (int i = 0; i < 4; i++)
 		hash = (hash ^ what.what[i]) * 0x9e3779b97f4a7c15u;
-	hash = (hash ^ hash >> 32) % TOLD;
-	if (memcmp(&d->told[hash], &what, sizeof(what)) == 0)
+	hash = (hash ^ hash >> 32) % KNOWN;
+	if (memcmp(&d->known[hash], &what, sizeof(what)) == 0)
 		return true;
-	d->told[hash] = what;
+	d->known[hash] = what;
 	return false;
 }
 
-static void forget(struct perf_data *d)
+static void perfdata_forget(struct perf_data *d)
 {
-	memset(d->told, 0, TOLD * sizeof(*d->told));
+	memset(d->known, 0, KNOWN * sizeof(*d->known));
 }
 
-/* What ends every record that is no sample: whose it is, and when it was. */
-static int end_record(struct perf_data *d, size_t begin, uint32_t pid, uint32_t tid)
+/* The end of every record other than a sample: process, thread and time. */
+static int perfdata_record_end(struct perf_data *d, size_t begin, uint32_t pid, uint32_t tid)
 {
 	perf_file_ints(&d->file, pid, tid);
 	perf_file_long(&d->file, d->now);
@@ -69,17 +69,17 @@ static int end_record(struct perf_data *d, size_t begin, uint32_t pid, uint32_t 
 
 /* --- processes and threads ------------------------------------------------------------------- */
 
-static int tell_task(struct perf_data *d, uint32_t type, uint32_t pid, uint32_t parent)
+static int record_task(struct perf_data *d, uint32_t type, uint32_t pid, uint32_t parent)
 {
 	size_t begin = perf_file_begin(&d->file, type, 0);
 
 	perf_file_ints(&d->file, pid, parent);
 	perf_file_ints(&d->file, pid, parent);
 	perf_file_long(&d->file, d->now);
-	return end_record(d, begin, parent, parent);
+	return perfdata_record_end(d, begin, parent, parent);
 }
 
-static uint64_t hash_name(const char *name)
+static uint64_t comm_hash(const char *name)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
 
@@ -89,7 +89,7 @@ static uint64_t hash_name(const char *name)
 }
 
 /* A main thread has its process's name; others may have one of their own. */
-static int tell_name(struct perf_data *d, const struct walk_sample *s)
+static int record_comm(struct perf_data *d, const struct walk_sample *s)
 {
 	const uint32_t pid = (uint32_t)s->process->pid, tid = s->tid ? (uint32_t)s->tid : pid;
 	const char *name = s->process->name;
@@ -97,12 +97,13 @@ static int tell_name(struct perf_data *d, const struct walk_sample *s)
 
 	if (tid != pid && s->thread && s->thread->name)
 		name = s->thread->name;
-	if (told(d, (struct told){ { TELL_NAME, tid, s->process->number, hash_name(name) } }))
+	if (perfdata_known(d, (struct known_key){ { KEY_NAME, tid, s->process->number,
+						    comm_hash(name) } }))
 		return 0;
 	begin = perf_file_begin(&d->file, PERF_RECORD_COMM, 0);
 	perf_file_ints(&d->file, pid, tid);
 	perf_file_text(&d->file, name, COMM);
-	return end_record(d, begin, pid, tid);
+	return perfdata_record_end(d, begin, pid, tid);
 }
 
 /* --- mappings -------------------------------------------------------------------------------- */
@@ -112,12 +113,12 @@ struct range {
 };
 
 /*
- * The addresses around this one that mean the same image.  A file knows where its code ends; of
- * what is no file that is where something else begins.  Code that was made while the process ran
- * (its offsets are addresses) is told by the page.
+ * The addresses around this one that belong to the same image.  The code of a file ends with its
+ * segment, that of other images where the next mapping begins.  JIT code (its offsets are
+ * addresses) is written page by page.
  */
-static struct range range_of(struct perf_data *d, struct walk *w, const struct walk_sample *s,
-			     size_t i, const struct place *place)
+static struct range mapping_range(struct perf_data *d, struct walk *w, const struct walk_sample *s,
+				  size_t i, const struct place *place)
 {
 	const uint64_t page = s->pc[i] & -PAGE, base = s->pc[i] - place->offset;
 	struct range r;
@@ -132,12 +133,12 @@ static struct range range_of(struct perf_data *d, struct walk *w, const struct w
 }
 
 /* The kernel itself, whatever its file is, or a module? */
-static bool is_kernel(const struct image *image)
+static bool image_is_kernel(const struct image *image)
 {
 	return image->kernel && (*image->path != '[' || strcmp(image->path, KERNEL) == 0);
 }
 
-static void add_build_id(struct perf_file *f, const struct image *image)
+static void record_build_id(struct perf_file *f, const struct image *image)
 {
 	unsigned char id[24] = { image->idlen };
 
@@ -145,12 +146,12 @@ static void add_build_id(struct perf_file *f, const struct image *image)
 	buf_add(&f->out.text, (const char *)id, sizeof(id));
 }
 
-/* Of the kernel perf wants to be told where _text is, to see how far it was moved. */
-static int write_mapping(struct perf_data *d, uint32_t pid, const struct image *image,
-			 struct range r, uint64_t base)
+/* perf needs the address of _text to compute by how much the kernel was moved. */
+static int record_mmap(struct perf_data *d, uint32_t pid, const struct image *image, struct range r,
+		       uint64_t base)
 {
 	const uint16_t side = image->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
-	const bool kernel = is_kernel(image);
+	const bool kernel = image_is_kernel(image);
 	struct perf_file *f = &d->file;
 	size_t begin = perf_file_begin(f, PERF_RECORD_MMAP2, side | PERF_RECORD_MISC_MMAP_BUILD_ID);
 
@@ -158,14 +159,15 @@ static int write_mapping(struct perf_data *d, uint32_t pid, const struct image *
 	perf_file_long(f, r.start);
 	perf_file_long(f, r.end - r.start);
 	perf_file_long(f, kernel ? r.start : r.start - base);
-	add_build_id(f, image);
+	record_build_id(f, image);
 	perf_file_ints(f, PROT_READ | PROT_EXEC, MAP_PRIVATE);
 	perf_file_text(f, kernel ? KERNEL "_text" : image->path, PATHS);
-	return end_record(d, begin, pid, pid);
+	return perfdata_record_end(d, begin, pid, pid);
 }
 
-/* Mappings of the kernel are everybody's. */
-static int tell_mapping(struct perf_data *d, struct walk *w, const struct walk_sample *s, size_t i)
+/* Mappings of the kernel belong to all processes. */
+static int record_mapping(struct perf_data *d, struct walk *w, const struct walk_sample *s,
+			  size_t i)
 {
 	const bool kernel = s->pc[i] & WALK_KERNEL;
 	const uint64_t whose = kernel ? 0 : s->process->number + 1ull;
@@ -173,22 +175,23 @@ static int tell_mapping(struct perf_data *d, struct walk *w, const struct walk_s
 	struct place place;
 	struct range r;
 
-	if (told(d, (struct told){ { TELL_PAGE, space, s->pc[i] / PAGE } }))
+	if (perfdata_known(d, (struct known_key){ { KEY_PAGE, space, s->pc[i] / PAGE } }))
 		return 0;
 	walk_place(w, s, i, &place);
 	if (!place.image)
 		return 0;
-	r = range_of(d, w, s, i, &place);
-	if (told(d, (struct told){ { TELL_MAPPING | (uint64_t)place.image->number << 8, space,
-				     r.start, r.end } }))
+	r = mapping_range(d, w, s, i, &place);
+	if (perfdata_known(d, (struct known_key){ { KEY_MAPPING |
+						    (uint64_t)place.image->number << 8,
+						    space, r.start, r.end } }))
 		return 0;
-	return write_mapping(d, kernel ? UINT32_MAX : (uint32_t)s->process->pid, place.image, r,
-			     s->pc[i] - place.offset);
+	return record_mmap(d, kernel ? UINT32_MAX : (uint32_t)s->process->pid, place.image, r,
+			   s->pc[i] - place.offset);
 }
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-static void add_chain(struct perf_file *f, const struct walk_sample *s)
+static void record_chain(struct perf_file *f, const struct walk_sample *s)
 {
 	const size_t at = f->out.text.len;
 	uint64_t n = s->npc, context = 0;
@@ -208,7 +211,7 @@ static void add_chain(struct perf_file *f, const struct walk_sample *s)
 		memcpy(f->out.text.data + at, &n, sizeof(n));
 }
 
-static int write_sample(struct perf_data *d, const struct walk_sample *s)
+static int record_sample(struct perf_data *d, const struct walk_sample *s)
 {
 	const uint32_t pid = (uint32_t)s->process->pid;
 	struct perf_file *f = &d->file;
@@ -221,12 +224,12 @@ static int write_sample(struct perf_data *d, const struct walk_sample *s)
 	perf_file_long(f, d->now);
 	perf_file_ints(f, (uint32_t)s->cpu, 0);
 	perf_file_long(f, s->event->rate ? s->event->rate : 1);
-	add_chain(f, s);
+	record_chain(f, s);
 	return perf_file_end(f, begin);
 }
 
-/* The order of the log is what counts, and perf orders by time. */
-static int on_sample(void *arg, struct walk *w, const struct walk_sample *s)
+/* perf sorts by time: times must not contradict the order of the log. */
+static int perfdata_sample(void *arg, struct walk *w, const struct walk_sample *s)
 {
 	struct perf_data *d = arg;
 
@@ -235,15 +238,15 @@ static int on_sample(void *arg, struct walk *w, const struct walk_sample *s)
 	if (!d->samples++)
 		d->file.first = d->now;
 	d->file.last = d->now;
-	d->code = tell_name(d, s);
+	d->code = record_comm(d, s);
 	for (size_t i = 0; i < s->npc && !d->code; i++)
-		d->code = tell_mapping(d, w, s, i);
+		d->code = record_mapping(d, w, s, i);
 	if (!d->code)
-		d->code = write_sample(d, s);
+		d->code = record_sample(d, s);
 	return d->code;
 }
 
-static const char *machine_of(enum pmc_cputype type)
+static const char *perfdata_machine(enum pmc_cputype type)
 {
 	const char *name = pmc_name_of_cputype(type);
 
@@ -252,34 +255,34 @@ static const char *machine_of(enum pmc_cputype type)
 	return name && strncmp(name, "ARMV8", 5) == 0 ? "aarch64" : NULL;
 }
 
-/* Is it a mapping, not the name of a function? */
-static bool maps_kernel(const struct pmclog_ev_map_in *mi)
+/* Is this record a mapping, not the name of a function? */
+static bool record_maps_kernel(const struct pmclog_ev_map_in *mi)
 {
 	const char *bracket = strrchr(mi->pl_pathname, ']');
 
 	return mi->pl_pid == -1 && (!bracket || !bracket[1]);
 }
 
-static int on_record(void *arg, struct walk *w, const struct pmclog_ev *ev)
+static int perfdata_record(void *arg, struct walk *w, const struct pmclog_ev *ev)
 {
 	struct perf_data *d = arg;
 
 	switch (ev->pl_type) {
 	case PMCLOG_TYPE_INITIALIZE:
-		d->file.machine = machine_of(ev->pl_u.pl_i.pl_arch);
-		forget(d);
+		d->file.machine = perfdata_machine(ev->pl_u.pl_i.pl_arch);
+		perfdata_forget(d);
 		break;
 	case PMCLOG_TYPE_MAP_IN:
-		if (maps_kernel(&ev->pl_u.pl_mi))
-			forget(d);
+		if (record_maps_kernel(&ev->pl_u.pl_mi))
+			perfdata_forget(d);
 		break;
 	case PMCLOG_TYPE_PROCFORK:
-		d->code = tell_task(d, PERF_RECORD_FORK, (uint32_t)ev->pl_u.pl_f.pl_newpid,
-				    (uint32_t)ev->pl_u.pl_f.pl_oldpid);
+		d->code = record_task(d, PERF_RECORD_FORK, (uint32_t)ev->pl_u.pl_f.pl_newpid,
+				      (uint32_t)ev->pl_u.pl_f.pl_oldpid);
 		break;
 	case PMCLOG_TYPE_SYSEXIT:
-		d->code = tell_task(d, PERF_RECORD_EXIT, (uint32_t)ev->pl_u.pl_se.pl_pid,
-				    (uint32_t)ev->pl_u.pl_se.pl_pid);
+		d->code = record_task(d, PERF_RECORD_EXIT, (uint32_t)ev->pl_u.pl_se.pl_pid,
+				      (uint32_t)ev->pl_u.pl_se.pl_pid);
 		break;
 	default:
 		break;
@@ -287,8 +290,9 @@ static int on_record(void *arg, struct walk *w, const struct pmclog_ev *ev)
 	return d->code;
 }
 
-/* What came before a damage is a whole file, and said to be a part. */
-static int convert(struct perf_data *d, struct walk *w, int fd, const char *log, const char *file)
+/* After damage of the log the file is complete in itself, and marked as partial. */
+static int perfdata_convert(struct perf_data *d, struct walk *w, int fd, const char *log,
+			    const char *file)
 {
 	int code = perf_file_open(&d->file, file), damage;
 
@@ -306,18 +310,19 @@ static int convert(struct perf_data *d, struct walk *w, int fd, const char *log,
 int report_perf_data(int fd, const char *log, struct symbols *symbols, const struct filter *filter,
 		     const char *file)
 {
-	struct perf_data d = { .symbols = symbols, .told = calloc(TOLD, sizeof(*d.told)) };
-	const struct walk_user user = { .sample = on_sample, .record = on_record, .arg = &d,
-					.again = true };
+	struct perf_data d = { .symbols = symbols, .known = calloc(KNOWN, sizeof(*d.known)) };
+	const struct walk_user user = {
+		.sample = perfdata_sample, .record = perfdata_record, .arg = &d, .again = true
+	};
 	struct walk *w = NULL;
 	int code, closed;
 
-	if (!d.told)
+	if (!d.known)
 		return fail(EX_OSERR, "ERROR: no memory to convert \"%s\"", log);
 	w = walk_new(symbols, filter, &user);
-	code = w ? convert(&d, w, fd, log, file) : EX_DATAERR;
+	code = w ? perfdata_convert(&d, w, fd, log, file) : EX_DATAERR;
 	closed = perf_file_close(&d.file);
 	walk_free(w);
-	free(d.told);
+	free(d.known);
 	return code ? code : closed;
 }

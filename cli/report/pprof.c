@@ -26,7 +26,7 @@ struct pprof {
 	uint64_t *values;
 };
 
-static void put_varint(struct buf *out, uint64_t value)
+static void pb_varint(struct buf *out, uint64_t value)
 {
 	char bytes[10];
 	size_t n = 0;
@@ -37,43 +37,43 @@ static void put_varint(struct buf *out, uint64_t value)
 	buf_add(out, bytes, n);
 }
 
-static void put_number(struct buf *out, uint32_t field, uint64_t value)
+static void pb_number(struct buf *out, uint32_t field, uint64_t value)
 {
-	put_varint(out, field << 3);
-	put_varint(out, value);
+	pb_varint(out, field << 3);
+	pb_varint(out, value);
 }
 
-static void put_bytes(struct buf *out, uint32_t field, const struct buf *bytes)
+static void pb_bytes(struct buf *out, uint32_t field, const struct buf *bytes)
 {
-	put_varint(out, field << 3 | 2);
-	put_varint(out, bytes->len);
+	pb_varint(out, field << 3 | 2);
+	pb_varint(out, bytes->len);
 	if (bytes->len > 0)
 		buf_add(out, bytes->data, bytes->len);
 	out->failed |= bytes->failed;
 }
 
 /* A message is done: it goes into that which has it. */
-static void put_message(struct buf *out, uint32_t field, struct buf *message)
+static void pb_message(struct buf *out, uint32_t field, struct buf *message)
 {
-	put_bytes(out, field, message);
+	pb_bytes(out, field, message);
 	message->len = 0;
 }
 
 /* A string's number; 0 is the empty one. */
-static uint32_t add_string(struct pprof *pp, const char *text)
+static uint32_t pprof_string_add(struct pprof *pp, const char *text)
 {
 	struct buf plain = { 0 };
 
 	if (!*text)
 		return 0;
 	put_plain(&plain, text, "", '?');
-	put_bytes(pp->out, STRING_TABLE, &plain);
+	pb_bytes(pp->out, STRING_TABLE, &plain);
 	buf_free(&plain);
 	return pp->nstrings++;
 }
 
 /* … of one that stays where it is, so that it is written once. */
-static uint32_t string(struct pprof *pp, const char *text)
+static uint32_t pprof_string(struct pprof *pp, const char *text)
 {
 	uint32_t *known = pairs_at(&pp->strings, (uintptr_t)text, 0);
 
@@ -82,19 +82,19 @@ static uint32_t string(struct pprof *pp, const char *text)
 		return 0;
 	}
 	if (!*known)
-		*known = add_string(pp, text);
+		*known = pprof_string_add(pp, text);
 	return *known;
 }
 
-static bool some_code_named(const struct image *image)
+static bool image_has_names(const struct image *image)
 {
 	return image->state == IMAGE_OPEN || image->kernel;
 }
 
 /*
- * Addresses are those of the file's own symbol table, which a mapping of everything from 0 on says.
+ * Addresses are those of the file's own symbol table: its mapping is written as one from 0 on.
  */
-static uint32_t mapping(struct pprof *pp, const struct image *image)
+static uint32_t pprof_mapping(struct pprof *pp, const struct image *image)
 {
 	uint32_t *known, path, id_string = 0;
 	char room[IMAGE_ID_TEXT];
@@ -105,22 +105,22 @@ static uint32_t mapping(struct pprof *pp, const struct image *image)
 	if (!known || *known)
 		return known ? *known : 0;
 	*known = ++pp->nmappings;
-	path = string(pp, image->path);
+	path = pprof_string(pp, image->path);
 	if (image_id_text(image, room))
-		id_string = add_string(pp, room);
-	put_number(&pp->part, 1, pp->nmappings);
-	put_number(&pp->part, 3, UINT64_MAX);
-	put_number(&pp->part, 5, path);
-	put_number(&pp->part, 6, id_string);
-	put_number(&pp->part, 7, some_code_named(image));
-	put_number(&pp->part, 8, image->debug);
-	put_number(&pp->part, 9, image->debug);
-	put_number(&pp->part, 10, image->debug);
-	put_message(pp->out, MAPPING, &pp->part);
+		id_string = pprof_string_add(pp, room);
+	pb_number(&pp->part, 1, pp->nmappings);
+	pb_number(&pp->part, 3, UINT64_MAX);
+	pb_number(&pp->part, 5, path);
+	pb_number(&pp->part, 6, id_string);
+	pb_number(&pp->part, 7, image_has_names(image));
+	pb_number(&pp->part, 8, image->debug);
+	pb_number(&pp->part, 9, image->debug);
+	pb_number(&pp->part, 10, image->debug);
+	pb_message(pp->out, MAPPING, &pp->part);
 	return pp->nmappings;
 }
 
-static uint32_t function(struct pprof *pp, const struct frame *frame)
+static uint32_t pprof_function(struct pprof *pp, const struct frame *frame)
 {
 	uint32_t *known = pairs_at(&pp->functions, (uintptr_t)frame->symbol, 0), name;
 	struct buf label = { 0 };
@@ -131,19 +131,19 @@ static uint32_t function(struct pprof *pp, const struct frame *frame)
 	symbol_label(&label, frame->symbol);
 	buf_add(&label, "", 1);
 	pp->out->failed |= label.failed;
-	name = label.failed ? 0 : add_string(pp, label.data);
+	name = label.failed ? 0 : pprof_string_add(pp, label.data);
 	buf_free(&label);
-	put_number(&pp->part, 1, pp->nfunctions);
-	put_number(&pp->part, 2, name);
-	put_number(&pp->part, 3, name);
+	pb_number(&pp->part, 1, pp->nfunctions);
+	pb_number(&pp->part, 2, name);
+	pb_number(&pp->part, 3, name);
 	if (frame->file)
-		put_number(&pp->part, 4, string(pp, frame->file));
-	put_message(pp->out, FUNCTION, &pp->part);
+		pb_number(&pp->part, 4, pprof_string(pp, frame->file));
+	pb_message(pp->out, FUNCTION, &pp->part);
 	return pp->nfunctions;
 }
 
-/* A place with its lines: what is inlined first, as symbols_frames() has it. */
-static uint32_t location(struct pprof *pp, uint32_t number)
+/* A place with its lines: inlined functions first, as in symbols_frames(). */
+static uint32_t pprof_location(struct pprof *pp, uint32_t number)
 {
 	struct profile *p = pp->r->profile;
 	const struct place *place = &p->places[number];
@@ -160,37 +160,38 @@ static uint32_t location(struct pprof *pp, uint32_t number)
 		pp->out->failed = true;
 		return 0;
 	}
-	in = mapping(pp, place->image);
+	in = pprof_mapping(pp, place->image);
 	for (size_t i = 0; i < n; i++) {
-		put_number(&line, 1, function(pp, &frames[i]));
-		put_number(&line, 2, frames[i].line);
-		put_message(&lines, 4, &line);
+		pb_number(&line, 1, pprof_function(pp, &frames[i]));
+		pb_number(&line, 2, frames[i].line);
+		pb_message(&lines, 4, &line);
 	}
-	put_number(&pp->part, 1, id);
+	pb_number(&pp->part, 1, id);
 	if (in)
-		put_number(&pp->part, 2, in);
-	put_number(&pp->part, 3, place->image ?
-		   image_address(p->symbols, place->image, place->offset) : place->offset);
+		pb_number(&pp->part, 2, in);
+	pb_number(&pp->part, 3,
+		  place->image ? image_address(p->symbols, place->image, place->offset) :
+				 place->offset);
 	if (lines.len > 0)
 		buf_add(&pp->part, lines.data, lines.len);
 	pp->part.failed |= lines.failed | line.failed;
-	put_message(pp->out, LOCATION, &pp->part);
+	pb_message(pp->out, LOCATION, &pp->part);
 	buf_free(&lines);
 	buf_free(&line);
 	return id;
 }
 
-static void put_label(struct pprof *pp, const char *key, const char *text, uint64_t number)
+static void pprof_label(struct pprof *pp, const char *key, const char *text, uint64_t number)
 {
-	put_number(&pp->part, 1, string(pp, key));
+	pb_number(&pp->part, 1, pprof_string(pp, key));
 	if (text)
-		put_number(&pp->part, 2, string(pp, text));
+		pb_number(&pp->part, 2, pprof_string(pp, text));
 	else
-		put_number(&pp->part, 3, number);
-	put_message(&pp->message, 3, &pp->part);
+		pb_number(&pp->part, 3, number);
+	pb_message(&pp->message, 3, &pp->part);
 }
 
-static void put_sample(struct pprof *pp, const struct tally *t)
+static void pprof_sample(struct pprof *pp, const struct tally *t)
 {
 	const struct profile *p = pp->r->profile;
 	const struct walk_event *event = walk_event(p->walk, t->event);
@@ -199,84 +200,84 @@ static void put_sample(struct pprof *pp, const struct tally *t)
 	struct buf ids = { 0 };
 
 	for (uint32_t stack = t->stack; stack != STACK_NONE; stack = p->stacks[stack].caller)
-		put_varint(&ids, location(pp, p->stacks[stack].place));
-	put_message(&pp->message, 1, &ids);
+		pb_varint(&ids, pprof_location(pp, p->stacks[stack].place));
+	pb_message(&pp->message, 1, &ids);
 	memset(pp->values, 0, pp->nvalues * sizeof(*pp->values));
 	pp->values[0] = t->samples;
 	if (pp->columns[t->event])
 		pp->values[pp->columns[t->event]] = event_weight(event, t->samples);
 	for (size_t i = 0; i < pp->nvalues; i++)
-		put_varint(&ids, pp->values[i]);
-	put_message(&pp->message, 2, &ids);
+		pb_varint(&ids, pp->values[i]);
+	pb_message(&pp->message, 2, &ids);
 	buf_free(&ids);
-	put_label(pp, "event", event->name, 0);
-	put_label(pp, "process", process->name, 0);
-	put_label(pp, "pid", NULL, (uint64_t)process->pid);
+	pprof_label(pp, "event", event->name, 0);
+	pprof_label(pp, "process", process->name, 0);
+	pprof_label(pp, "pid", NULL, (uint64_t)process->pid);
 	if (thread && thread->name)
-		put_label(pp, "thread", thread->name, 0);
+		pprof_label(pp, "thread", thread->name, 0);
 	if (t->tid)
-		put_label(pp, "tid", NULL, (uint64_t)t->tid);
-	put_message(pp->out, SAMPLE, &pp->message);
+		pprof_label(pp, "tid", NULL, (uint64_t)t->tid);
+	pb_message(pp->out, SAMPLE, &pp->message);
 }
 
-static void put_type(struct pprof *pp, uint32_t field, const char *type, const char *unit)
+static void pprof_type(struct pprof *pp, uint32_t field, const char *type, const char *unit)
 {
-	put_number(&pp->part, 1, string(pp, type));
-	put_number(&pp->part, 2, string(pp, unit));
-	put_message(pp->out, field, &pp->part);
+	pb_number(&pp->part, 1, pprof_string(pp, type));
+	pb_number(&pp->part, 2, pprof_string(pp, unit));
+	pb_message(pp->out, field, &pp->part);
 }
 
-static void put_event_type(struct pprof *pp, uint32_t field, const struct walk_event *event)
+static void pprof_event_type(struct pprof *pp, uint32_t field, const struct walk_event *event)
 {
-	put_type(pp, field, event->name, event_is_clock(event) ? "nanoseconds" : "count");
+	pprof_type(pp, field, event->name, event_is_clock(event) ? "nanoseconds" : "count");
 }
 
-/* Samples, and of each event whose period the log has, what they stand for. */
-static void put_types(struct pprof *pp)
+/* The number of samples, and their weight for each event whose period the log has. */
+static void pprof_types(struct pprof *pp)
 {
 	const struct profile *p = pp->r->profile;
 	uint32_t first;
 
-	put_type(pp, SAMPLE_TYPE, "samples", "count");
+	pprof_type(pp, SAMPLE_TYPE, "samples", "count");
 	pp->nvalues = 1;
 	for (uint32_t event = 0; event < p->nevents; event++) {
 		if (walk_event(p->walk, event)->rate == 0 || p->event_samples[event] == 0)
 			continue;
 		first = event_first(p, event);
 		if (!pp->columns[first]) {
-			put_event_type(pp, SAMPLE_TYPE, walk_event(p->walk, first));
+			pprof_event_type(pp, SAMPLE_TYPE, walk_event(p->walk, first));
 			pp->columns[first] = (uint32_t)pp->nvalues++;
 		}
 		pp->columns[event] = pp->columns[first];
 		if (event_count(p) == 1 && first == event) {
-			put_event_type(pp, PERIOD_TYPE, walk_event(p->walk, event));
-			put_number(pp->out, PERIOD, event_weight(walk_event(p->walk, event), 1));
+			pprof_event_type(pp, PERIOD_TYPE, walk_event(p->walk, event));
+			pb_number(pp->out, PERIOD, event_weight(walk_event(p->walk, event), 1));
 		}
 	}
-	put_number(pp->out, DEFAULT_SAMPLE_TYPE, string(pp, "samples"));
+	pb_number(pp->out, DEFAULT_SAMPLE_TYPE, pprof_string(pp, "samples"));
 }
 
-static void put_times(struct pprof *pp)
+static void pprof_times(struct pprof *pp)
 {
 	const struct walk_stats *stats = walk_stats(pp->r->profile->walk);
 	char cut[80];
 
-	put_number(pp->out, TIME_NANOS, (uint64_t)stats->began.tv_sec * 1000000000u +
-					(uint64_t)stats->began.tv_nsec);
-	put_number(pp->out, DURATION_NANOS, (uint64_t)(stats->seconds * 1e9));
-	put_number(pp->out, COMMENT, string(pp, pp->r->log));
+	pb_number(pp->out, TIME_NANOS,
+		  (uint64_t)stats->began.tv_sec * 1000000000u + (uint64_t)stats->began.tv_nsec);
+	pb_number(pp->out, DURATION_NANOS, (uint64_t)(stats->seconds * 1e9));
+	pb_number(pp->out, COMMENT, pprof_string(pp, pp->r->log));
 	if (report_is_partial(pp->r))
-		put_number(pp->out, COMMENT,
-			   string(pp, "partial: samples are missing, or the log's end"));
+		pb_number(pp->out, COMMENT,
+			  pprof_string(pp, "partial: samples are missing, or the log's end"));
 	if (stats->chains_cut) {
 		snprintf(cut, sizeof(cut), "cut call chains: %llu of %llu samples",
 			 (unsigned long long)stats->chains_cut, (unsigned long long)stats->passed);
-		put_number(pp->out, COMMENT, add_string(pp, cut));
+		pb_number(pp->out, COMMENT, pprof_string_add(pp, cut));
 	}
 }
 
-/* Readers take the first mapping for the program's: that of the process of the hottest stack. */
-static void put_program(struct pprof *pp)
+/* Readers take the first mapping for the program: the executable with the hottest stack. */
+static void pprof_program(struct pprof *pp)
 {
 	const struct profile *p = pp->r->profile;
 	const struct walk_process *most = NULL;
@@ -291,10 +292,10 @@ static void put_program(struct pprof *pp)
 	}
 	for (size_t i = 0; most && most->path && (image = symbols_each(p->symbols, i)); i++)
 		if (strcmp(image->path, most->path) == 0)
-			mapping(pp, image);
+			pprof_mapping(pp, image);
 }
 
-static void compress_into(struct buf *out, const struct buf *text)
+static void gzip_into(struct buf *out, const struct buf *text)
 {
 	char chunk[16384];
 	z_stream z = { .next_in = (Bytef *)text->data };
@@ -333,15 +334,15 @@ void report_pprof(const struct report *r, struct buf *out)
 		out->failed = true;
 		goto out;
 	}
-	put_bytes(&plain, STRING_TABLE, &pp.part);	/* the empty one */
-	put_types(&pp);
-	put_times(&pp);
-	put_program(&pp);
+	pb_bytes(&plain, STRING_TABLE, &pp.part);	/* the empty one */
+	pprof_types(&pp);
+	pprof_times(&pp);
+	pprof_program(&pp);
 	for (size_t i = 0; i < p->ntallies; i++)
 		if (p->tallies[i].samples > 0)
-			put_sample(&pp, &p->tallies[i]);
+			pprof_sample(&pp, &p->tallies[i]);
 	plain.failed |= pp.message.failed | pp.part.failed;
-	compress_into(out, &plain);
+	gzip_into(out, &plain);
 out:
 	free(pp.columns);
 	free(pp.values);

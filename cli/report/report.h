@@ -1,26 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What can be made of a profile.  A writer appends to a buffer, whole; who called it writes that to
- * where it belongs.  Writers that need each single sample are users of walk.h.
+ * From a profile to what a user reads or feeds to another tool.
+ *
+ * Each format is a writer in a file of its own: it takes a struct report, reads the profile
+ * (cli/profile/profile.h), and appends the whole output to a buffer, which the caller writes to the
+ * file or terminal.  Formats in which each single sample counts (-m, -a, perf.data) are written
+ * while the log is walked instead.  analysis/ (pmcstat -R, pmc report) calls in; top/ and
+ * pmcannotate/ use print.h, kgmon/ uses gmon.h.  All in the caller's thread, without state.
+ *
+ * Shared by the writers: frames.h (events, chains of frames, labels), fold.h (stacks merged by
+ * name), rows.h (sorted lists), pairs.h (numbers for parts of a file), print.h (untrusted names).
+ *
+ * Rules: names in logs and files are untrusted, so every writer passes them through the quoting of
+ * its format or print.h.  A weight is never shown for an event whose period the log lacks.  If
+ * samples are missing, the output says so (report_is_partial()).
  */
 #ifndef PMCBPF_CLI_REPORT_REPORT_H
 #define PMCBPF_CLI_REPORT_REPORT_H
 
 #include "lib/base/buf.h"
 #include "cli/profile/profile.h"
-#include "cli/profile/tree.h"
+#include "gmon.h"
+#include "print.h"
 
 struct report {
 	struct profile *profile;
 	const char *log;	/* its name, for titles */
-	double threshold;	/* percent: what is below may be left out; -f threshold= */
+	double threshold;	/* percent: smaller shares may be left out; -f threshold= */
 	unsigned int depth;	/* -z: levels of a call graph, 0: all */
 	bool offsets;		/* -I: symbol+0x12 */
 	bool colour;		/* the text goes to a terminal that has it */
 	unsigned int width;	/* columns of that terminal, 0: no limit */
 };
 
-/* text.c: the functions with the most samples, for each event; what a report begins with. */
+/* text.c: the functions with the most samples, for each event. */
 void report_functions(const struct report *r, struct buf *out);
 /* graph.c: -G. */
 void report_graph(const struct report *r, struct buf *out);
@@ -33,7 +46,7 @@ void report_pprof(const struct report *r, struct buf *out);
 void report_speedscope(const struct report *r, struct buf *out);
 void report_json(const struct report *r, struct buf *out);
 void report_csv(const struct report *r, struct buf *out);
-/* stats.c: the conversion statistics; what was missing, in notes. */
+/* stats.c: the conversion statistics, and notes on missing data. */
 void report_statistics(const struct report *r, bool zeros, struct buf *out);
 /* … their figures alone, in walk_stats().  -ENOMEM or 0. */
 int report_count(const struct report *r);

@@ -8,9 +8,9 @@
 
 #include "rows.h"
 
-static int by_self(const void *a, const void *b)
+static int row_order(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct report_row *x = a, *y = b;
 
 	if (x->self != y->self)
 		return x->self < y->self ? 1 : -1;
@@ -21,9 +21,9 @@ static int by_self(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* An address that a chain has several times has its samples once: `last` has seen it. */
-static void add_stack(const struct profile *p, const struct tally *t, uint32_t seen,
-		      struct row *rows, uint32_t *last)
+/* Counts the samples of a chain once for an address that occurs several times in it. */
+static void rows_add_stack(const struct profile *p, const struct tally *t, uint32_t seen,
+			   struct report_row *rows, uint32_t *last)
 {
 	rows[p->stacks[t->stack].place].self += t->samples;
 	for (uint32_t at = t->stack; at != STACK_NONE; at = p->stacks[at].caller) {
@@ -36,18 +36,19 @@ static void add_stack(const struct profile *p, const struct tally *t, uint32_t s
 	}
 }
 
-static int addresses(const struct profile *p, uint32_t event, struct row **list, size_t *n)
+static int rows_of_addresses(const struct profile *p, uint32_t event, struct report_row **list,
+			     size_t *n)
 {
-	struct row *rows = calloc(p->nplaces + 1, sizeof(*rows));
+	struct report_row *rows = calloc(p->nplaces + 1, sizeof(*rows));
 	uint32_t *last = calloc(p->nplaces + 1, sizeof(*last));
 	int err = rows && last ? 0 : -ENOMEM;
 
 	*n = 0;
 	for (uint32_t i = 0; i < p->ntallies && !err; i++)
 		if (walk_event(p->walk, p->tallies[i].event)->first == event)
-			add_stack(p, &p->tallies[i], i + 1, rows, last);
+			rows_add_stack(p, &p->tallies[i], i + 1, rows, last);
 	for (size_t i = 0; i < p->nplaces && !err; i++) {
-		struct row row = rows[i];
+		struct report_row row = rows[i];
 
 		if (!row.total)
 			continue;
@@ -63,12 +64,13 @@ static int addresses(const struct profile *p, uint32_t event, struct row **list,
 		free(rows);
 		return err;
 	}
-	qsort(rows, *n, sizeof(*rows), by_self);
+	qsort(rows, *n, sizeof(*rows), row_order);
 	*list = rows;
 	return 0;
 }
 
-static int functions(const struct profile *p, uint32_t event, struct row **list, size_t *n)
+static int rows_of_functions(const struct profile *p, uint32_t event, struct report_row **list,
+			     size_t *n)
 {
 	const struct tree_select select = { .event = event, .process = TREE_ANY, .inlines = true };
 	struct tree_function *sums = NULL;
@@ -78,17 +80,18 @@ static int functions(const struct profile *p, uint32_t event, struct row **list,
 		return err;
 	*list = calloc(*n + 1, sizeof(**list));
 	for (size_t i = 0; *list && i < *n; i++)
-		(*list)[i] = (struct row){ sums[i].symbol, 0, sums[i].self, sums[i].total };
+		(*list)[i] = (struct report_row){ sums[i].symbol, 0, sums[i].self, sums[i].total };
 	free(sums);
 	return *list ? 0 : -ENOMEM;
 }
 
-int rows_of(const struct profile *p, uint32_t event, bool apart, struct row **rows, size_t *n)
+int rows_of(const struct profile *p, uint32_t event, bool apart, struct report_row **rows,
+	    size_t *n)
 {
-	return apart ? addresses(p, event, rows, n) : functions(p, event, rows, n);
+	return apart ? rows_of_addresses(p, event, rows, n) : rows_of_functions(p, event, rows, n);
 }
 
-char *row_text(const struct row *row, bool apart)
+char *row_text(const struct report_row *row, bool apart)
 {
 	char room[24];
 	const char *name = symbol_text(row->symbol, room);

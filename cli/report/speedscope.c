@@ -20,7 +20,7 @@ struct speedscope {
 	bool *plain;			/* by number of an event: one of its PMCs has no period */
 };
 
-static int by_thread(const void *a, const void *b)
+static int tally_order(const void *a, const void *b)
 {
 	const struct tally *s = a, *t = b;
 
@@ -34,7 +34,7 @@ static int by_thread(const void *a, const void *b)
 }
 
 /* With the events of one name as one, weighed if the log has the periods of all of them. */
-static int sort_tallies(struct speedscope *s)
+static int speedscope_sort(struct speedscope *s)
 {
 	const struct profile *p = s->r->profile;
 
@@ -56,11 +56,11 @@ static int sort_tallies(struct speedscope *s)
 						 t.samples);
 		s->tallies[s->n++] = t;
 	}
-	qsort(s->tallies, s->n, sizeof(*s->tallies), by_thread);
+	qsort(s->tallies, s->n, sizeof(*s->tallies), tally_order);
 	return 0;
 }
 
-static void put_label(struct json *json, const char *key, const struct symbol *symbol)
+static void speedscope_label(struct json *json, const char *key, const struct symbol *symbol)
 {
 	struct buf label = { 0 };
 
@@ -73,7 +73,7 @@ static void put_label(struct json *json, const char *key, const struct symbol *s
 }
 
 /* Is this the first time?  Then it gets the next number. */
-static bool is_new(struct speedscope *s, const void *what)
+static bool speedscope_is_new(struct speedscope *s, const void *what)
 {
 	uint32_t *known = pairs_at(&s->numbers, (uintptr_t)what, 0);
 
@@ -85,20 +85,20 @@ static bool is_new(struct speedscope *s, const void *what)
 	return true;
 }
 
-static void put_frame(struct speedscope *s, const struct frame *frame)
+static void speedscope_frame(struct speedscope *s, const struct frame *frame)
 {
 	const struct image *image = frame->symbol->image;
 
-	if (!is_new(s, frame->symbol))
+	if (!speedscope_is_new(s, frame->symbol))
 		return;
 	json_open(&s->json, NULL, '{');
-	put_label(&s->json, "name", frame->symbol);
+	speedscope_label(&s->json, "name", frame->symbol);
 	if (frame->file || image)
 		json_string(&s->json, "file", frame->file ? frame->file : image->path);
 	json_close(&s->json, '}');
 }
 
-static void put_frames(struct speedscope *s)
+static void speedscope_frames(struct speedscope *s)
 {
 	const struct profile *p = s->r->profile;
 
@@ -106,19 +106,19 @@ static void put_frames(struct speedscope *s)
 	for (size_t i = 0; i < s->n && !s->json.out->failed; i++) {
 		const struct walk_process *process = walk_process(p->walk, s->tallies[i].process);
 
-		if (is_new(s, process)) {
+		if (speedscope_is_new(s, process)) {
 			json_open(&s->json, NULL, '{');
 			json_string(&s->json, "name", process->name);
 			json_close(&s->json, '}');
 		}
 		s->json.out->failed |= chain_fill(&s->chain, p, s->tallies[i].stack) < 0;
 		for (size_t k = 0; k < s->chain.n; k++)
-			put_frame(s, s->chain.links[k].frame);
+			speedscope_frame(s, s->chain.links[k].frame);
 	}
 	json_close(&s->json, ']');
 }
 
-static void put_number(struct speedscope *s, const void *what)
+static void speedscope_number(struct speedscope *s, const void *what)
 {
 	const uint32_t *known = pairs_at(&s->numbers, (uintptr_t)what, 0);
 
@@ -128,19 +128,19 @@ static void put_number(struct speedscope *s, const void *what)
 		json_number(&s->json, NULL, *known - 1);
 }
 
-static void put_stack(struct speedscope *s, const struct tally *t)
+static void speedscope_stack(struct speedscope *s, const struct tally *t)
 {
 	const struct profile *p = s->r->profile;
 
 	s->json.out->failed |= chain_fill(&s->chain, p, t->stack) < 0;
 	json_open(&s->json, NULL, '[');
-	put_number(s, walk_process(p->walk, t->process));
+	speedscope_number(s, walk_process(p->walk, t->process));
 	for (size_t i = 0; i < s->chain.n; i++)
-		put_number(s, s->chain.links[i].frame->symbol);
+		speedscope_number(s, s->chain.links[i].frame->symbol);
 	json_close(&s->json, ']');
 }
 
-static void put_profile(struct speedscope *s, size_t from, size_t to, const char *name)
+static void speedscope_profile(struct speedscope *s, size_t from, size_t to, const char *name)
 {
 	const struct profile *p = s->r->profile;
 	uint32_t event = s->tallies[from].event;
@@ -158,7 +158,7 @@ static void put_profile(struct speedscope *s, size_t from, size_t to, const char
 	json_number(&s->json, "endValue", sum);
 	json_open(&s->json, "samples", '[');
 	for (size_t i = from; i < to && !s->json.out->failed; i++)
-		put_stack(s, &s->tallies[i]);
+		speedscope_stack(s, &s->tallies[i]);
 	json_close(&s->json, ']');
 	json_open(&s->json, "weights", '[');
 	for (size_t i = from; i < to; i++)
@@ -167,7 +167,7 @@ static void put_profile(struct speedscope *s, size_t from, size_t to, const char
 	json_close(&s->json, '}');
 }
 
-static void put_thread(struct speedscope *s, size_t from, size_t to)
+static void speedscope_thread(struct speedscope *s, size_t from, size_t to)
 {
 	const struct walk *w = s->r->profile->walk;
 	const struct tally *t = &s->tallies[from];
@@ -181,30 +181,30 @@ static void put_thread(struct speedscope *s, size_t from, size_t to)
 	buf_printf(&name, " (%d)", t->tid ? t->tid : process->pid);
 	s->json.out->failed |= name.failed;
 	if (!name.failed)
-		put_profile(s, from, to, name.data);
+		speedscope_profile(s, from, to, name.data);
 	buf_free(&name);
 }
 
-static bool same_thread(const struct tally *s, const struct tally *t)
+static bool tally_same_thread(const struct tally *s, const struct tally *t)
 {
 	return s->event == t->event && s->process == t->process && s->tid == t->tid;
 }
 
 /* An event's tallies begin at `from`; returns where they end. */
-static size_t put_event(struct speedscope *s, size_t from)
+static size_t speedscope_event(struct speedscope *s, size_t from)
 {
 	const struct tally *t = &s->tallies[from];
 	size_t to = from, begin = from;
 
 	while (to < s->n && s->tallies[to].event == t->event)
 		to++;
-	put_profile(s, from, to, walk_event(s->r->profile->walk, t->event)->name);
-	if (same_thread(t, &s->tallies[to - 1]))
+	speedscope_profile(s, from, to, walk_event(s->r->profile->walk, t->event)->name);
+	if (tally_same_thread(t, &s->tallies[to - 1]))
 		return to;
 	for (size_t i = from + 1; i <= to; i++) {
-		if (i < to && same_thread(&s->tallies[i], &s->tallies[begin]))
+		if (i < to && tally_same_thread(&s->tallies[i], &s->tallies[begin]))
 			continue;
-		put_thread(s, begin, i);
+		speedscope_thread(s, begin, i);
 		begin = i;
 	}
 	return to;
@@ -214,7 +214,7 @@ void report_speedscope(const struct report *r, struct buf *out)
 {
 	struct speedscope s = { .r = r, .json = { .out = out } };
 
-	if (sort_tallies(&s) < 0) {
+	if (speedscope_sort(&s) < 0) {
 		out->failed = true;
 		free(s.tallies);
 		free(s.plain);
@@ -227,11 +227,11 @@ void report_speedscope(const struct report *r, struct buf *out)
 	json_bool(&s.json, "partial", report_is_partial(r));
 	json_number(&s.json, "chains_cut", walk_stats(r->profile->walk)->chains_cut);
 	json_open(&s.json, "shared", '{');
-	put_frames(&s);
+	speedscope_frames(&s);
 	json_close(&s.json, '}');
 	json_open(&s.json, "profiles", '[');
 	for (size_t i = 0; i < s.n;)
-		i = put_event(&s, i);
+		i = speedscope_event(&s, i);
 	json_close(&s.json, ']');
 	json_close(&s.json, '}');
 	buf_add(out, "\n", 1);

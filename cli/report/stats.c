@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How much of a log could be told: FreeBSD's statistics, and in words what was in the way. */
+/* How much of a log could be resolved: FreeBSD's statistics, and notes on what was missing. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/log/logread.h"
 #include "cli/common/msg.h"
-#include "put.h"
+#include "print.h"
 #include "report.h"
 
-#define DUBIOUS_PERCENT 5.0	/* of frames: the chains are not to be trusted */
+#define DUBIOUS_PERCENT 5.0	/* of frames: the chains are unreliable */
 #define IMAGES_TOLD	8u
 
-/* Programs that were executed: those whose file could be opened are ELF. */
-static void count_execs(const struct profile *p, struct walk_stats *s)
+/* Executed programs: those whose file could be opened are counted as ELF. */
+static void execs_count(const struct profile *p, struct walk_stats *s)
 {
 	const struct walk_process *process;
 	const struct image *image;
@@ -44,7 +44,7 @@ struct dubious {
 };
 
 /* A caller has a smaller number than the functions that it calls. */
-static int count_dubious(const struct profile *p, struct dubious *d)
+static int dubious_count(const struct profile *p, struct dubious *d)
 {
 	d->user = calloc(p->nstacks, sizeof(*d->user));
 	d->kernel = calloc(p->nstacks, sizeof(*d->kernel));
@@ -60,18 +60,18 @@ static int count_dubious(const struct profile *p, struct dubious *d)
 	return 0;
 }
 
-/* What the samples' addresses could not be. */
+/* Addresses of samples that could not be resolved. */
 struct gaps {
 	uint64_t *missed;	/* the samples of each image that have no name */
 	uint64_t kernel;	/* samples of the kernel that no mapping explains */
 	uint64_t user_frames;	/* frames of programs that no mapping explains */
 };
 
-static int count_samples(const struct profile *p, struct walk_stats *s, struct gaps *g)
+static int samples_count(const struct profile *p, struct walk_stats *s, struct gaps *g)
 {
 	struct dubious dubious = { 0 };
 	size_t images = 0;
-	int err = count_dubious(p, &dubious);
+	int err = dubious_count(p, &dubious);
 
 	while (symbols_each(p->symbols, images))
 		images++;
@@ -104,31 +104,31 @@ out:
 	return err;
 }
 
-static int count_all(const struct report *r, struct gaps *g)
+static int stats_count(const struct report *r, struct gaps *g)
 {
 	struct walk_stats *s = walk_count(r->profile->walk);
 
-	count_execs(r->profile, s);
-	return count_samples(r->profile, s, g);
+	execs_count(r->profile, s);
+	return samples_count(r->profile, s, g);
 }
 
 int report_count(const struct report *r)
 {
 	struct gaps gaps = { 0 };
-	int err = count_all(r, &gaps);
+	int err = stats_count(r, &gaps);
 
 	free(gaps.missed);
 	return err;
 }
 
-static void put_line(struct buf *out, const char *name, uint64_t n, bool zeros)
+static void stats_line(struct buf *out, const char *name, uint64_t n, bool zeros)
 {
 	if (n || zeros)
 		buf_printf(out, " %-40s %llu\n", name, (unsigned long long)n);
 }
 
 /* Images without names that samples are in, those with the most of them first. */
-static void tell_images(const struct report *r, uint64_t *missed)
+static void stats_images(const struct report *r, uint64_t *missed)
 {
 	const struct image *image, *worst;
 
@@ -147,7 +147,7 @@ static void tell_images(const struct report *r, uint64_t *missed)
 	}
 }
 
-static uint64_t all_frames(const struct profile *p)
+static uint64_t dubious_frames(const struct profile *p)
 {
 	uint32_t *depth = calloc(p->nstacks, sizeof(*depth));
 	uint64_t frames = 0;
@@ -161,7 +161,7 @@ static uint64_t all_frames(const struct profile *p)
 }
 
 /* The log says where the kernel lies, and so was made by a daemon that could read its symbols. */
-static bool maps_kernel(const struct report *r)
+static bool log_maps_kernel(const struct report *r)
 {
 	const struct image *image;
 
@@ -171,7 +171,7 @@ static bool maps_kernel(const struct report *r)
 	return false;
 }
 
-static void tell_gaps(const struct report *r, const struct walk_stats *s, const struct gaps *g)
+static void stats_gaps(const struct report *r, const struct walk_stats *s, const struct gaps *g)
 {
 	uint64_t unknown = s->unknown_object;
 
@@ -183,7 +183,7 @@ static void tell_gaps(const struct report *r, const struct walk_stats *s, const 
 	if (s->samples && !s->passed)
 		note("WARNING: none of the %llu samples in \"%s\" passes the filters",
 		     (unsigned long long)s->samples, r->log);
-	if (g->kernel && !maps_kernel(r)) {
+	if (g->kernel && !log_maps_kernel(r)) {
 		unknown -= g->kernel;
 		note("WARNING: no names for %llu samples (%.1f%%) of the kernel: when \"%s\" was "
 		     "recorded, the kernel hid its symbols from pmcbpfd or from the recording user "
@@ -195,10 +195,10 @@ static void tell_gaps(const struct report *r, const struct walk_stats *s, const 
 	if (s->passed && unknown == s->passed)
 		note("WARNING: \"%s\" tells of no mapping that explains its samples: only "
 		     "addresses can be shown", r->log);
-	else if (percent(g->user_frames, all_frames(r->profile)) > DUBIOUS_PERCENT)
+	else if (percent(g->user_frames, dubious_frames(r->profile)) > DUBIOUS_PERCENT)
 		note("WARNING: %.1f%% of the frames in call chains lie in no file: compile with "
 		     "-fno-omit-frame-pointer to have their callers",
-		     percent(g->user_frames, all_frames(r->profile)));
+		     percent(g->user_frames, dubious_frames(r->profile)));
 }
 
 void report_statistics(const struct report *r, bool zeros, struct buf *out)
@@ -206,23 +206,23 @@ void report_statistics(const struct report *r, bool zeros, struct buf *out)
 	struct walk_stats *s = walk_count(r->profile->walk);
 	struct gaps gaps = { 0 };
 
-	if (count_all(r, &gaps) != 0) {
+	if (stats_count(r, &gaps) != 0) {
 		free(gaps.missed);
 		out->failed = true;
 		return;
 	}
 	buf_printf(out, "CONVERSION STATISTICS:\n");
-	put_line(out, "#exec/a.out", 0, zeros);
-	put_line(out, "#exec/elf", s->exec_elf, zeros);
-	put_line(out, "#exec/unknown", s->exec_unknown, zeros);
-	put_line(out, "#exec handling errors", s->exec_errors, zeros);
-	put_line(out, "#samples/total", s->samples, zeros);
-	put_line(out, "#samples/unclaimed", s->unknown_event, zeros);
-	put_line(out, "#samples/unknown-object", s->unknown_object, zeros);
-	put_line(out, "#samples/unknown-function", s->unknown_function, zeros);
-	put_line(out, "#callchain/dubious-frames", s->dubious_frames, zeros);
-	put_line(out, "#callchain/cut", s->chains_cut, false);
-	tell_gaps(r, s, &gaps);
-	tell_images(r, gaps.missed);
+	stats_line(out, "#exec/a.out", 0, zeros);
+	stats_line(out, "#exec/elf", s->exec_elf, zeros);
+	stats_line(out, "#exec/unknown", s->exec_unknown, zeros);
+	stats_line(out, "#exec handling errors", s->exec_errors, zeros);
+	stats_line(out, "#samples/total", s->samples, zeros);
+	stats_line(out, "#samples/unclaimed", s->unknown_event, zeros);
+	stats_line(out, "#samples/unknown-object", s->unknown_object, zeros);
+	stats_line(out, "#samples/unknown-function", s->unknown_function, zeros);
+	stats_line(out, "#callchain/dubious-frames", s->dubious_frames, zeros);
+	stats_line(out, "#callchain/cut", s->chains_cut, false);
+	stats_gaps(r, s, &gaps);
+	stats_images(r, gaps.missed);
 	free(gaps.missed);
 }

@@ -10,11 +10,11 @@
 #include "lib/base/json.h"
 #include "frames.h"
 #include "pairs.h"
-#include "put.h"
+#include "print.h"
 
 #define VERSION 1	/* of the JSON's shape; more members are no other version */
 
-struct table {
+struct json_table {
 	const struct report *r;
 	struct buf *out;
 	struct json json;
@@ -25,10 +25,10 @@ struct table {
 };
 
 /* Functions of an event in a process, most samples first. */
-typedef void put_functions(struct table *t, uint32_t event, uint32_t process,
+typedef void put_functions(struct json_table *t, uint32_t event, uint32_t process,
 			   const struct tree_function *list, size_t n);
 
-static int each_process(struct table *t, uint32_t event, put_functions *put)
+static int table_each_process(struct json_table *t, uint32_t event, put_functions *put)
 {
 	const struct profile *p = t->r->profile;
 	size_t n = 0;
@@ -60,18 +60,18 @@ static int each_process(struct table *t, uint32_t event, put_functions *put)
 	return 0;
 }
 
-static void each_event(struct table *t, put_functions *put)
+static void table_each_event(struct json_table *t, put_functions *put)
 {
 	const struct profile *p = t->r->profile;
 
 	for (uint32_t event = 0; event < p->nevents && !t->out->failed; event++)
-		if (event_total(p, event) > 0 && each_process(t, event, put) < 0)
+		if (event_total(p, event) > 0 && table_each_process(t, event, put) < 0)
 			t->out->failed = true;
 }
 
 /* --- CSV (RFC 4180, lines end with LF) -------------------------------------------------------- */
 
-static void csv_text(struct buf *out, const char *text)
+static void csv_put_text(struct buf *out, const char *text)
 {
 	if (!strpbrk(text, ",\"\r\n")) {
 		buf_printf(out, "%s", text);
@@ -83,8 +83,8 @@ static void csv_text(struct buf *out, const char *text)
 	buf_add(out, "\"", 1);
 }
 
-static void csv_functions(struct table *t, uint32_t event, uint32_t process,
-			  const struct tree_function *list, size_t n)
+static void csv_put_functions(struct json_table *t, uint32_t event, uint32_t process,
+			      const struct tree_function *list, size_t n)
 {
 	const struct profile *p = t->r->profile;
 	const struct walk_process *proc = walk_process(p->walk, process);
@@ -94,13 +94,13 @@ static void csv_functions(struct table *t, uint32_t event, uint32_t process,
 	for (size_t i = 0; i < n; i++) {
 		const struct symbol *symbol = list[i].symbol;
 
-		csv_text(t->out, walk_event(p->walk, event)->name);
+		csv_put_text(t->out, walk_event(p->walk, event)->name);
 		buf_add(t->out, ",", 1);
-		csv_text(t->out, proc->name);
+		csv_put_text(t->out, proc->name);
 		buf_printf(t->out, ",%d,", proc->pid);
-		csv_text(t->out, symbol_text(symbol, room));
+		csv_put_text(t->out, symbol_text(symbol, room));
 		buf_add(t->out, ",", 1);
-		csv_text(t->out, symbol->image ? symbol->image->path : "");
+		csv_put_text(t->out, symbol->image ? symbol->image->path : "");
 		buf_printf(t->out, ",%llu,%llu,%.2f,%.2f\n", (unsigned long long)list[i].self,
 			   (unsigned long long)list[i].total, percent(list[i].self, all),
 			   percent(list[i].total, all));
@@ -109,18 +109,18 @@ static void csv_functions(struct table *t, uint32_t event, uint32_t process,
 
 void report_csv(const struct report *r, struct buf *out)
 {
-	struct table t = { .r = r, .out = out };
+	struct json_table t = { .r = r, .out = out };
 
 	buf_printf(out, "event,process,pid,function,object,self,total,"
 			"self_percent,total_percent\n");
-	each_event(&t, csv_functions);
+	table_each_event(&t, csv_put_functions);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 /* The number of a pointer in an array that it is put into. */
-static uint32_t number_of(struct table *t, const void *what, const void ***array, size_t *n,
-			  size_t *room)
+static uint32_t table_number(struct json_table *t, const void *what, const void ***array, size_t *n,
+			     size_t *room)
 {
 	uint32_t *known = pairs_at(&t->numbers, (uintptr_t)what, 0);
 	const void **grown;
@@ -138,17 +138,17 @@ static uint32_t number_of(struct table *t, const void *what, const void ***array
 	return *known - 1;
 }
 
-static uint32_t function_number(struct table *t, const struct symbol *symbol)
+static uint32_t table_function(struct json_table *t, const struct symbol *symbol)
 {
-	return number_of(t, symbol, &t->functions, &t->nfunctions, &t->function_room);
+	return table_number(t, symbol, &t->functions, &t->nfunctions, &t->function_room);
 }
 
-static uint32_t frame_number(struct table *t, const struct frame *frame)
+static uint32_t table_frame(struct json_table *t, const struct frame *frame)
 {
-	return number_of(t, frame, &t->frames, &t->nframes, &t->frame_room);
+	return table_number(t, frame, &t->frames, &t->nframes, &t->frame_room);
 }
 
-static void put_hex(struct json *json, const char *key, uint64_t value)
+static void json_put_hex(struct json *json, const char *key, uint64_t value)
 {
 	char text[24];
 
@@ -156,7 +156,7 @@ static void put_hex(struct json *json, const char *key, uint64_t value)
 	json_string(json, key, text);
 }
 
-static void put_statistics(struct json *json, const struct walk_stats *s)
+static void json_put_statistics(struct json *json, const struct walk_stats *s)
 {
 	json_open(json, "statistics", '{');
 	json_number(json, "samples", s->samples);
@@ -176,7 +176,7 @@ static void put_statistics(struct json *json, const struct walk_stats *s)
 	json_close(json, '}');
 }
 
-static void put_head(struct table *t)
+static void json_put_head(struct json_table *t)
 {
 	const struct walk_stats *stats = walk_stats(t->r->profile->walk);
 	struct json *json = &t->json;
@@ -190,10 +190,10 @@ static void put_head(struct table *t)
 	json_seconds(json, "began",
 		     (double)stats->began.tv_sec + (double)stats->began.tv_nsec / 1e9);
 	json_seconds(json, "seconds", stats->seconds);
-	put_statistics(json, stats);
+	json_put_statistics(json, stats);
 }
 
-static void put_who(struct table *t)
+static void json_put_process(struct json_table *t)
 {
 	const struct profile *p = t->r->profile;
 	struct json *json = &t->json;
@@ -206,7 +206,7 @@ static void put_who(struct table *t)
 		json_open(json, NULL, '{');
 		json_string(json, "name", event->name);
 		json_string(json, "unique", event->unique);
-		put_hex(json, "pmc", event->id);
+		json_put_hex(json, "pmc", event->id);
 		json_number(json, "period", event->rate);
 		json_number(json, "samples", p->event_samples[i]);
 		json_close(json, '}');
@@ -223,7 +223,7 @@ static void put_who(struct table *t)
 	json_close(json, ']');
 }
 
-static void put_stack(struct table *t, const struct tally *tally)
+static void json_put_stack(struct json_table *t, const struct tally *tally)
 {
 	const struct profile *p = t->r->profile;
 	const struct walk_thread *thread = walk_thread(p->walk, tally->tid);
@@ -243,39 +243,39 @@ static void put_stack(struct table *t, const struct tally *tally)
 
 		t->out->failed |= !frames;
 		for (size_t i = 0; i < n; i++)
-			json_number(json, NULL, frame_number(t, &frames[i]));
+			json_number(json, NULL, table_frame(t, &frames[i]));
 	}
 	json_close(json, ']');
 	json_close(json, '}');
 }
 
-static void put_stacks(struct table *t)
+static void json_put_stacks(struct json_table *t)
 {
 	const struct profile *p = t->r->profile;
 
 	json_open(&t->json, "stacks", '[');
 	for (size_t i = 0; i < p->ntallies && !t->out->failed; i++)
 		if (p->tallies[i].samples > 0)
-			put_stack(t, &p->tallies[i]);
+			json_put_stack(t, &p->tallies[i]);
 	json_close(&t->json, ']');
 }
 
-static void json_functions(struct table *t, uint32_t event, uint32_t process,
-			   const struct tree_function *list, size_t n)
+static void json_put_functions(struct json_table *t, uint32_t event, uint32_t process,
+			       const struct tree_function *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		json_open(&t->json, NULL, '{');
 		json_number(&t->json, "event", event);
 		json_number(&t->json, "process", process);
-		json_number(&t->json, "function", function_number(t, list[i].symbol));
+		json_number(&t->json, "function", table_function(t, list[i].symbol));
 		json_number(&t->json, "self", list[i].self);
 		json_number(&t->json, "total", list[i].total);
 		json_close(&t->json, '}');
 	}
 }
 
-/* What the numbers of stacks and totals mean. */
-static void put_code(struct table *t)
+/* The tables that numbers of stacks and totals refer to. */
+static void json_put_code(struct json_table *t)
 {
 	struct json *json = &t->json;
 
@@ -284,7 +284,7 @@ static void put_code(struct table *t)
 		const struct frame *frame = t->frames[i];
 
 		json_open(json, NULL, '{');
-		json_number(json, "function", function_number(t, frame->symbol));
+		json_number(json, "function", table_function(t, frame->symbol));
 		json_string(json, "file", frame->file);
 		json_number(json, "line", frame->line);
 		json_close(json, '}');
@@ -304,14 +304,14 @@ static void put_code(struct table *t)
 		if (symbol->inlined)
 			json_null(json, "offset");
 		else
-			put_hex(json, "offset", symbol->start);
+			json_put_hex(json, "offset", symbol->start);
 		json_bool(json, "inlined", symbol->inlined);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
 }
 
-static void put_images(struct table *t)
+static void json_put_images(struct json_table *t)
 {
 	struct json *json = &t->json;
 	const struct image *image;
@@ -334,18 +334,18 @@ static void put_images(struct table *t)
 
 void report_json(const struct report *r, struct buf *out)
 {
-	struct table t = { .r = r, .out = out, .json = { .out = out } };
+	struct json_table t = { .r = r, .out = out, .json = { .out = out } };
 
 	out->failed = out->failed || report_count(r) != 0;
 	json_open(&t.json, NULL, '{');
-	put_head(&t);
-	put_who(&t);
-	put_stacks(&t);
+	json_put_head(&t);
+	json_put_process(&t);
+	json_put_stacks(&t);
 	json_open(&t.json, "totals", '[');
-	each_event(&t, json_functions);
+	table_each_event(&t, json_put_functions);
 	json_close(&t.json, ']');
-	put_code(&t);
-	put_images(&t);
+	json_put_code(&t);
+	json_put_images(&t);
 	json_close(&t.json, '}');
 	buf_add(out, "\n", 1);
 	free(t.frames);

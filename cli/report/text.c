@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The report for who only wants to know where the time went: for each event the functions with the
- * most samples, in as many columns as there are.
+ * The default report: for each event the functions with the most samples, fitted to the terminal.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -10,14 +9,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "put.h"
+#include "print.h"
 #include "rows.h"
 
 #define FUNCTION_MAX 48u	/* columns, on paper without an end */
 #define IMAGE_MAX    24u
 #define WIDTH_MIN    12u	/* a share, and a bit of a name */
 
-/* What fits: a narrow terminal has no room for all columns. */
+/* The columns that fit: a narrow terminal has no room for all. */
 struct layout {
 	unsigned int function, image;	/* columns, 0: left out */
 	bool total, samples;
@@ -46,7 +45,7 @@ static void layout_begin(struct layout *l, unsigned int width, unsigned int func
 }
 
 /* As pmcstat -T has them. */
-static const char *colour_of(double share)
+static const char *share_colour(double share)
 {
 	if (share > 10)
 		return "\033[31m";
@@ -55,31 +54,31 @@ static const char *colour_of(double share)
 	return share > 2.5 ? "\033[32m" : NULL;
 }
 
-static void put_share(const struct report *r, struct buf *out, double share)
+static void text_share(const struct report *r, struct buf *out, double share)
 {
-	const char *colour = r->colour ? colour_of(share) : NULL;
+	const char *colour = r->colour ? share_colour(share) : NULL;
 
 	buf_printf(out, "%s%6.2f%%%s ", colour ? colour : "", share, colour ? "\033[0m" : "");
 }
 
 /* A row, or the sum of `sum` rows below the threshold: of an image, of several without a symbol. */
-struct line {
-	struct row row;
+struct text_line {
+	struct report_row row;
 	size_t sum;
 };
 
-struct lines {
-	struct line *list;
+struct text_lines {
+	struct text_line *list;
 	size_t n;
 };
 
-/* Without an image: an address of the kernel, whose names the log does not have. */
-static bool of_kernel(const struct symbol *symbol)
+/* Without an image it is a kernel address, in a log without kernel names. */
+static bool place_in_kernel(const struct symbol *symbol)
 {
 	return !symbol->image && symbol->start & WALK_KERNEL;
 }
 
-static const char *image_of(const struct line *line)
+static const char *symbol_image(const struct text_line *line)
 {
 	const struct symbol *symbol = line->row.symbol;
 
@@ -87,11 +86,11 @@ static const char *image_of(const struct line *line)
 		return "";
 	if (symbol->image)
 		return symbol->image->name;
-	return of_kernel(symbol) ? SYMBOLS_HIDDEN : "(no mapping)";
+	return place_in_kernel(symbol) ? SYMBOLS_HIDDEN : "(no mapping)";
 }
 
 /* For free(3); NULL: no memory. */
-static char *line_text(const struct report *r, const struct line *line)
+static char *line_format(const struct report *r, const struct text_line *line)
 {
 	const struct symbol *symbol = line->row.symbol;
 	const char *s = line->sum == 1 ? "" : "s", *es = line->sum == 1 ? "" : "es";
@@ -102,7 +101,7 @@ static char *line_text(const struct report *r, const struct line *line)
 		return row_text(&line->row, r->offsets);
 	if (!symbol)
 		n = asprintf(&text, "(%zu more below %g%%)", line->sum, r->threshold);
-	else if (!symbol->image && !of_kernel(symbol))
+	else if (!symbol->image && !place_in_kernel(symbol))
 		n = asprintf(&text, "(%zu address%s in no file)", line->sum, es);
 	else if (!symbol->name)
 		n = asprintf(&text, "(%zu address%s without name%s)", line->sum, es, s);
@@ -113,17 +112,17 @@ static char *line_text(const struct report *r, const struct line *line)
 	return n < 0 ? NULL : text;
 }
 
-static void put_line(const struct report *r, const struct layout *l, const struct line *line,
-		     uint64_t samples, struct buf *out)
+static void report_line(const struct report *r, const struct layout *l,
+			const struct text_line *line, uint64_t samples, struct buf *out)
 {
-	char *name = line_text(r, line);
+	char *name = line_format(r, line);
 
 	out->failed = out->failed || !name;
-	put_share(r, out, percent(line->row.self, samples));
+	text_share(r, out, percent(line->row.self, samples));
 	if (l->total && line->sum)	/* chains that have several of them count once: not known */
 		buf_printf(out, "%7s ", "-");
 	else if (l->total)
-		put_share(r, out, percent(line->row.total, samples));
+		text_share(r, out, percent(line->row.total, samples));
 	if (l->samples)
 		buf_printf(out, "%10llu ", (unsigned long long)line->row.self);
 	if (name && l->wide) {
@@ -136,14 +135,14 @@ static void put_line(const struct report *r, const struct layout *l, const struc
 	free(name);
 	if (l->image) {
 		buf_add(out, " ", 1);
-		put_text(out, image_of(line));
+		put_text(out, symbol_image(line));
 	}
 	while (out->len && out->data[out->len - 1] == ' ')
 		out->len--;
 	buf_add(out, "\n", 1);
 }
 
-static void put_head(const struct layout *l, struct buf *out)
+static void text_head(const struct layout *l, struct buf *out)
 {
 	buf_printf(out, "%7s ", "SELF");
 	if (l->total)
@@ -159,37 +158,37 @@ static void put_head(const struct layout *l, struct buf *out)
 }
 
 /* A frame outside of all files is one only by its samples: chains that went wrong have many. */
-static bool shown(const struct report *r, const struct row *row, uint64_t samples)
+static bool line_shown(const struct report *r, const struct report_row *row, uint64_t samples)
 {
 	return percent(row->self, samples) >= r->threshold ||
 	       (row->symbol->image && percent(row->total, samples) >= r->threshold);
 }
 
 /* Columns of the longest function and image. */
-static void measure(const struct report *r, const struct lines *lines, unsigned int *function,
-		    unsigned int *image)
+static void lines_measure(const struct report *r, const struct text_lines *lines,
+			  unsigned int *function, unsigned int *image)
 {
 	*function = 8;
 	*image = 5;
 	for (size_t i = 0; i < lines->n; i++) {
-		char *name = line_text(r, &lines->list[i]);
+		char *name = line_format(r, &lines->list[i]);
 		unsigned int columns = name ? text_columns(name) : 0;
 
 		free(name);
 		*function = columns > *function ? columns : *function;
-		columns = text_columns(image_of(&lines->list[i]));
+		columns = text_columns(symbol_image(&lines->list[i]));
 		*image = columns > *image ? columns : *image;
 	}
 }
 
-static void add_sum(struct line *sum, const struct line *line)
+static void lines_add_sum(struct text_line *sum, const struct text_line *line)
 {
 	sum->row.self += line->row.self;
 	sum->sum += line->sum ? line->sum : 1;
 }
 
-/* Behind what has as many samples. */
-static void insert(struct lines *lines, const struct line *line)
+/* Behind lines with as many samples. */
+static void lines_insert(struct text_lines *lines, const struct text_line *line)
 {
 	size_t at = lines->n++;
 
@@ -198,11 +197,11 @@ static void insert(struct lines *lines, const struct line *line)
 	lines->list[at] = *line;
 }
 
-/* Nothing vanishes: what is not shown by itself is part of a sum. */
-static int choose(const struct report *r, const struct row *rows, size_t n, uint64_t samples,
-		  struct lines *lines)
+/* The lines add up to 100 %: lines that are not shown are part of a sum. */
+static int lines_choose(const struct report *r, const struct report_row *rows, size_t n,
+			uint64_t samples, struct text_lines *lines)
 {
-	struct line *sums, rest = { .sum = 0 };
+	struct text_line *sums, rest = { .sum = 0 };
 	size_t images = 0;
 
 	while (symbols_each(r->profile->symbols, images))
@@ -211,23 +210,24 @@ static int choose(const struct report *r, const struct row *rows, size_t n, uint
 	lines->list = calloc(n + 1, sizeof(*lines->list));
 	sums = calloc(2 * (images + 1), sizeof(*sums));
 	for (size_t i = 0; lines->list && sums && i < n; i++) {
-		const struct line line = { rows[i], 0 };
+		const struct text_line line = { rows[i], 0 };
 		const struct symbol *symbol = rows[i].symbol;
 		size_t image = symbol->image ? symbol->image->number + 1 : 0;
-		struct line *sum = &sums[2 * image + (!symbol->name && !of_kernel(symbol))];
+		struct text_line *sum =
+			&sums[2 * image + (!symbol->name && !place_in_kernel(symbol))];
 
-		if (shown(r, &rows[i], samples)) {
+		if (line_shown(r, &rows[i], samples)) {
 			lines->list[lines->n++] = line;
 		} else {
 			sum->row.symbol = symbol;
-			add_sum(sum, &line);
+			lines_add_sum(sum, &line);
 		}
 	}
 	for (size_t i = 0; lines->list && sums && i < 2 * (images + 1); i++) {
 		if (sums[i].sum && percent(sums[i].row.self, samples) >= r->threshold)
-			insert(lines, &sums[i]);
+			lines_insert(lines, &sums[i]);
 		else if (sums[i].sum)
-			add_sum(&rest, &sums[i]);
+			lines_add_sum(&rest, &sums[i]);
 	}
 	if (lines->list && rest.sum)
 		lines->list[lines->n++] = rest;
@@ -235,29 +235,29 @@ static int choose(const struct report *r, const struct row *rows, size_t n, uint
 	return lines->list && sums ? 0 : -ENOMEM;
 }
 
-static void put_rows(const struct report *r, const struct row *rows, size_t n, uint64_t samples,
-		     struct buf *out)
+static void text_rows(const struct report *r, const struct report_row *rows, size_t n,
+		      uint64_t samples, struct buf *out)
 {
 	unsigned int function, image;
-	struct lines lines;
+	struct text_lines lines;
 	struct layout l;
 
-	if (choose(r, rows, n, samples, &lines) != 0) {
+	if (lines_choose(r, rows, n, samples, &lines) != 0) {
 		free(lines.list);
 		out->failed = true;
 		return;
 	}
-	measure(r, &lines, &function, &image);
+	lines_measure(r, &lines, &function, &image);
 	layout_begin(&l, r->width, function, image);
-	put_head(&l, out);
+	text_head(&l, out);
 	for (size_t i = 0; i < lines.n; i++)
-		put_line(r, &l, &lines.list[i], samples, out);
+		report_line(r, &l, &lines.list[i], samples, out);
 	free(lines.list);
 }
 
 /* A line that is cut where the terminal ends. */
-__attribute__((format(printf, 3, 4)))
-static void put_note(const struct report *r, struct buf *out, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void text_note(const struct report *r, struct buf *out,
+							    const char *format, ...)
 {
 	char line[512];
 	va_list args;
@@ -272,10 +272,10 @@ static void put_note(const struct report *r, struct buf *out, const char *format
 	buf_add(out, "\n", 1);
 }
 
-static void put_event(const struct report *r, uint32_t number, const struct walk_event *event,
-		      struct buf *out)
+static void text_event(const struct report *r, uint32_t number, const struct walk_event *event,
+		       struct buf *out)
 {
-	struct row *rows = NULL;
+	struct report_row *rows = NULL;
 	uint64_t samples = 0;
 	char period[48] = "";
 	size_t n = 0;
@@ -291,37 +291,37 @@ static void put_event(const struct report *r, uint32_t number, const struct walk
 			 (unsigned long long)event->rate);
 	if (samples) {
 		buf_add(out, "\n", 1);
-		put_note(r, out, "%s: %llu samples%s", event->name, (unsigned long long)samples,
-			 period);
-		put_rows(r, rows, n, samples, out);
+		text_note(r, out, "%s: %llu samples%s", event->name, (unsigned long long)samples,
+			  period);
+		text_rows(r, rows, n, samples, out);
 	}
 	free(rows);
 }
 
-/* What was recorded, and whether all of it is here. */
-static void put_header(const struct report *r, const struct walk_stats *s, struct buf *out)
+/* The recording, and whether it is complete. */
+static void text_header(const struct report *r, const struct walk_stats *s, struct buf *out)
 {
 	char when[64] = "";
 	struct tm tm;
 
-	put_note(r, out, "# log: %s", r->log);
+	text_note(r, out, "# log: %s", r->log);
 	if (localtime_r(&s->began.tv_sec, &tm) &&
 	    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm))
-		put_note(r, out, "# begun: %s", when);
-	put_note(r, out, "# duration: %.3f s", s->seconds);
-	put_note(r, out, "# CPU: %s", s->cpu);
-	put_note(r, out, "# samples: %llu", (unsigned long long)s->samples);
+		text_note(r, out, "# begun: %s", when);
+	text_note(r, out, "# duration: %.3f s", s->seconds);
+	text_note(r, out, "# CPU: %s", s->cpu);
+	text_note(r, out, "# samples: %llu", (unsigned long long)s->samples);
 	if (s->passed != s->samples)
-		put_note(r, out, "# chosen: %llu", (unsigned long long)s->passed);
+		text_note(r, out, "# chosen: %llu", (unsigned long long)s->passed);
 	if (s->lost)
-		put_note(r, out, "# gaps: %llu, with at least %llu records",
-			 (unsigned long long)s->drops, (unsigned long long)s->lost);
+		text_note(r, out, "# gaps: %llu, with at least %llu records",
+			  (unsigned long long)s->drops, (unsigned long long)s->lost);
 	else
-		put_note(r, out, "# gaps: %llu", (unsigned long long)s->drops);
+		text_note(r, out, "# gaps: %llu", (unsigned long long)s->drops);
 	if (s->chains_cut)
-		put_note(r, out, "# cut chains: %llu, their outermost callers are missing",
-			 (unsigned long long)s->chains_cut);
-	put_note(r, out, "# end: %s", s->cut ? "missing, this is a part" : "complete");
+		text_note(r, out, "# cut chains: %llu, their outermost callers are missing",
+			  (unsigned long long)s->chains_cut);
+	text_note(r, out, "# end: %s", s->cut ? "missing, this is a part" : "complete");
 }
 
 void report_functions(const struct report *r, struct buf *out)
@@ -329,8 +329,8 @@ void report_functions(const struct report *r, struct buf *out)
 	const struct walk *w = r->profile->walk;
 	const struct walk_event *event;
 
-	put_header(r, walk_stats(w), out);
+	text_header(r, walk_stats(w), out);
 	for (uint32_t i = 0; (event = walk_event(w, i)); i++)
 		if (event->first == i)
-			put_event(r, i, event, out);
+			text_event(r, i, event, out);
 }

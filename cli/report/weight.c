@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What samples stand for, by the period of their PMC: pmc.soft(3) has the clocks' rates. */
+/* The weight of samples: events, or nanoseconds of a clock, by the period of their PMC. */
 #include <string.h>
 
 #include "frames.h"
+#include "lib/base/clock_rates.h"
 
 static const struct clock {
 	const char *event;
 	uint64_t hz;
 } clocks[] = {
-	{ "CLOCK.HARD", 1000 },	      { "CLOCK.STAT", 127 },	    { "CLOCK.PROF", 8128 },
-	{ "CPU_CLOCK", 1000000000u }, { "TASK_CLOCK", 1000000000u },
+	{ "CLOCK.HARD", CLOCK_HARD_HZ },
+	{ "CLOCK.STAT", CLOCK_STAT_HZ },
+	{ "CLOCK.PROF", CLOCK_PROF_HZ },
+	{ "CPU_CLOCK", 1000000000u },
+	{ "TASK_CLOCK", 1000000000u },
 };
 
 static uint64_t clock_hz(const struct walk_event *event)

@@ -44,16 +44,16 @@ int form_end(struct tdump *t)
 	return t->opt.form == FORM_CHROME ? chrome_end(t) : 0;
 }
 
-static int memory_gone(void)
+static int tdump_no_memory(void)
 {
 	return fail(EX_OSERR, "ERROR: out of memory");
 }
 
 /*
- * CTR6's two entries are one line: whichever comes first looks for the other one beside it.  False:
+ * CTR6 has two entries and one line: the first to be read looks for the other beside it.  False:
  * it is the second one, and in the line of the first.
  */
-static bool join(struct item *item, struct points *points, bool sixth, bool newest)
+static bool entry_join(struct item *item, struct points *points, bool sixth, bool newest)
 {
 	struct cursor *c = item->cursor;
 	const struct point *point;
@@ -86,44 +86,44 @@ const struct point *entry_point(const struct tdump *t, struct item *item, struct
 	*own = true;
 	if (!point || !(point->sixth || point->six.nops))
 		return point;
-	*own = join(item, points, point->sixth, t->merge.order != MERGE_OLDEST);
+	*own = entry_join(item, points, point->sixth, t->merge.order != MERGE_OLDEST);
 	return points_get(points, item->entry->ktr_desc);
 }
 
-/* What the entry is, or NULL: it is corrupt, or `*wanted` is false. */
-static const struct point *look_up(struct tdump *t, struct item *item, struct points *points,
-				   bool *wanted)
+/* The trace point of the entry, or NULL: it is corrupt, or `*wanted` is false. */
+static const struct point *entry_look_up(struct tdump *t, struct item *item, struct points *points,
+					 bool *wanted)
 {
 	const struct point *point = NULL;
 
 	*wanted = !t->opt.has_tid || item->entry->ktr_tid == t->opt.tid;
 	if (*wanted)
 		point = entry_point(t, item, points, wanted);
-	/* What nobody can tell the class of is shown. */
+	/* Entries of unknown class are shown. */
 	if (point && t->opt.has_classes && point->classes)
 		*wanted = *wanted && (point->classes & t->opt.classes);
 	return point && point->state == POINT_CORRUPT ? NULL : point;
 }
 
-static int print(struct tdump *t, const struct item *item, struct points *points,
-		 const struct point *point, uint64_t delta)
+static int entry_print(struct tdump *t, const struct item *item, struct points *points,
+		       const struct point *point, uint64_t delta)
 {
 	const struct tdump_line line = { item, point, points, delta };
 
 	if (points->failed)
-		return memory_gone();
+		return tdump_no_memory();
 	if (t->opt.ktrdump && point && point->format.excess && !item->joined)
 		return fail(1, "too many parameters");
 	return form_line(t, &line);
 }
 
-static struct points *points_of(const struct tdump *t, const struct item *item)
+static struct points *entry_points(const struct tdump *t, const struct item *item)
 {
 	return t->points[t->nrings > 1 && item->rings == t->rings[1]];
 }
 
-/* Newest first: the line above tells until when an entry lasted. */
-static int print_newest(struct tdump *t)
+/* Newest first: the line above has the end of an entry. */
+static int tdump_print_newest(struct tdump *t)
 {
 	struct item *item;
 	const struct rings *rings = NULL;
@@ -133,14 +133,14 @@ static int print_newest(struct tdump *t)
 	int code = 0;
 
 	while (!code && (item = merge_next(&t->merge))) {
-		struct points *points = points_of(t, item);
-		const struct point *point = look_up(t, item, points, &wanted);
+		struct points *points = entry_points(t, item);
+		const struct point *point = entry_look_up(t, item, points, &wanted);
 
 		if (!wanted)
 			continue;
 		first = first || (t->opt.apart && (item->cpu != cpu || item->rings != rings));
-		code = print(t, item, points, point, first || item->corrupt ? 0 :
-			     newer - item->time);
+		code = entry_print(t, item, points, point,
+				   first || item->corrupt ? 0 : newer - item->time);
 		cpu = item->cpu;
 		rings = item->rings;
 		if (!item->corrupt) {
@@ -151,8 +151,8 @@ static int print_newest(struct tdump *t)
 	return code;
 }
 
-/* Oldest first: an entry waits for the next one, or, followed, tells the time since the last. */
-static int print_oldest(struct tdump *t, uint64_t *last)
+/* Oldest first: an entry waits for the next one; with --follow it shows the time since the last. */
+static int tdump_print_oldest(struct tdump *t, uint64_t *last)
 {
 	struct item *item;
 	struct ktr_entry entry;
@@ -161,33 +161,37 @@ static int print_oldest(struct tdump *t, uint64_t *last)
 	int code = 0;
 
 	while (!code && (item = merge_next(&t->merge))) {
-		const struct point *point = look_up(t, item, points_of(t, item), &wanted);
+		const struct point *point = entry_look_up(t, item, entry_points(t, item), &wanted);
 
 		if (!wanted)
 			continue;
 		if (t->opt.follow) {
-			code = print(t, item, points_of(t, item), point,
-				     *last && !item->corrupt ? item->time - *last : 0);
+			code = entry_print(t, item, entry_points(t, item), point,
+					   *last && !item->corrupt ? item->time - *last : 0);
 			*last = item->corrupt ? *last : item->time;
 			continue;
 		}
 		if (held.entry) {
-			point = held.corrupt ? NULL :
-				look_up(t, &held, points_of(t, &held), &wanted);
-			code = print(t, &held, points_of(t, &held), point,
-				     item->corrupt ? 0 : item->time - held.time);
+			point = held.corrupt ?
+					NULL :
+					entry_look_up(t, &held, entry_points(t, &held), &wanted);
+			code = entry_print(t, &held, entry_points(t, &held), point,
+					   item->corrupt ? 0 : item->time - held.time);
 		}
 		held = *item;
 		entry = *item->entry;
 		held.entry = &entry;
 	}
 	if (!code && held.entry)
-		code = print(t, &held, points_of(t, &held), held.corrupt ? NULL :
-			     look_up(t, &held, points_of(t, &held), &wanted), 0);
+		code = entry_print(t, &held, entry_points(t, &held),
+				   held.corrupt ?
+					   NULL :
+					   entry_look_up(t, &held, entry_points(t, &held), &wanted),
+				   0);
 	return code;
 }
 
-static int read_failed(const struct tdump *t, int err)
+static int tdump_read_failed(const struct tdump *t, int err)
 {
 	if (err == -ESRCH)
 		return fail(EX_UNAVAILABLE, "ERROR: %s has gone while it was read",
@@ -198,7 +202,7 @@ static int read_failed(const struct tdump *t, int err)
 	return fail(EX_IOERR, "ERROR: %s: cannot be read: %s", t->rings[0]->name, strerror(-err));
 }
 
-static void tell_lost(const struct tdump *t, uint64_t *told)
+static void tdump_note_lost(const struct tdump *t, uint64_t *told)
 {
 	uint64_t lost = merge_lost(&t->merge);
 
@@ -210,14 +214,14 @@ static void tell_lost(const struct tdump *t, uint64_t *told)
 
 static volatile sig_atomic_t stopped;
 
-static void stop(int signo)
+static void follow_stop(int signo)
 {
 	stopped = 1;
 }
 
-static int follow(struct tdump *t)
+static int tdump_follow(struct tdump *t)
 {
-	struct sigaction action = { .sa_handler = stop };
+	struct sigaction action = { .sa_handler = follow_stop };
 	uint64_t last = 0, told = 0;
 	int code = 0, err = 0;
 
@@ -226,8 +230,8 @@ static int follow(struct tdump *t)
 	for (size_t i = 0; i < t->merge.ncursors; i++)
 		t->merge.cursors[i].patient = true;
 	while (!code && !err && !stopped) {
-		code = print_oldest(t, &last);
-		tell_lost(t, &told);
+		code = tdump_print_oldest(t, &last);
+		tdump_note_lost(t, &told);
 		code = code ? code : out_flush(&t->out);
 		err = merge_error(&t->merge);
 		if (code || err)
@@ -235,11 +239,11 @@ static int follow(struct tdump *t)
 		poll(NULL, 0, FOLLOW_MS);
 		err = merge_again(&t->merge);
 	}
-	return code || !err ? code : read_failed(t, err);
+	return code || !err ? code : tdump_read_failed(t, err);
 }
 
-/* By how much the newest entry is newer than now: of another CPU's counter. */
-static uint64_t ahead_of_now(const struct tdump *t)
+/* By how much the newest entry is ahead of now: clocks of CPUs may differ. */
+static uint64_t entry_ahead_of_now(const struct tdump *t)
 {
 	struct rings *rings = t->rings[0];
 	const struct item *item;
@@ -258,9 +262,9 @@ static uint64_t ahead_of_now(const struct tdump *t)
 }
 
 /* Counters that disagree show as entries that are newer than they can be. */
-static void tell_skew(const struct tdump *t)
+static void tdump_note_skew(const struct tdump *t)
 {
-	uint64_t skew = merge_skew(&t->merge), ahead = ahead_of_now(t);
+	uint64_t skew = merge_skew(&t->merge), ahead = entry_ahead_of_now(t);
 
 	if (ahead)
 		note("the newest entry is 0x%llx clocks newer than now: counters of CPUs are not "
@@ -272,14 +276,14 @@ static void tell_skew(const struct tdump *t)
 		     (unsigned long long)skew);
 }
 
-static bool wanted_cpu(void *arg, uint32_t cpu)
+static bool tdump_wants_cpu(void *arg, uint32_t cpu)
 {
 	const struct tdump *t = arg;
 
 	return !t->opt.has_cpus || cpulist_next(&t->opt.cpu_list, (int)cpu) == (int)cpu;
 }
 
-static void measure_columns(struct tdump *t)
+static void tdump_measure_columns(struct tdump *t)
 {
 	char digits[20];
 
@@ -294,8 +298,8 @@ static void measure_columns(struct tdump *t)
 	}
 }
 
-/* For ages, before anything is printed. */
-static uint64_t newest_time(const struct tdump *t)
+/* For relative times, before anything is printed. */
+static uint64_t tdump_newest_time(const struct tdump *t)
 {
 	struct merge merge;
 	const struct item *item;
@@ -312,7 +316,7 @@ static uint64_t newest_time(const struct tdump *t)
 	return newest;
 }
 
-static int print_all(struct tdump *t)
+static int tdump_print(struct tdump *t)
 {
 	uint64_t last = 0;
 	int code, err;
@@ -323,24 +327,24 @@ static int print_all(struct tdump *t)
 	if (code)
 		return code;
 	if (t->opt.follow)
-		code = follow(t);
+		code = tdump_follow(t);
 	else
-		code = t->opt.oldest ? print_oldest(t, &last) : print_newest(t);
+		code = t->opt.oldest ? tdump_print_oldest(t, &last) : tdump_print_newest(t);
 	if (!code)
 		code = form_end(t);
 	t->out.complete = !code;
 	err = merge_error(&t->merge);
 	if (!code && err && !t->opt.follow) {
 		code = out_flush(&t->out);
-		code = code ? code : read_failed(t, err);
+		code = code ? code : tdump_read_failed(t, err);
 	}
 	if (!code)
-		tell_skew(t);
+		tdump_note_skew(t);
 	return code;
 }
 
-/* No output is an input; text replaces no recording, and rings replace rings. */
-static int check_output(const struct tdump_options *o)
+/* An output must not be an input.  Text never replaces a recording; rings may replace rings. */
+static int tdump_check_output(const struct tdump_options *o)
 {
 	const char *path = o->saved ? o->saved : o->output;
 
@@ -352,24 +356,24 @@ static int check_output(const struct tdump_options *o)
 	       guard_output(path, o->saved ? GUARD_TRACE : GUARD_TEXT);
 }
 
-static int run(struct tdump *t)
+static int tdump_run(struct tdump *t)
 {
 	enum merge_order order = t->opt.apart ? MERGE_APART :
 		t->opt.oldest || t->opt.follow ? MERGE_OLDEST : MERGE_NEWEST;
-	int code = check_output(&t->opt) ?: sources_open(t), err;
+	int code = tdump_check_output(&t->opt) ?: sources_open(t), err;
 
 	if (code)
 		return code;
-	measure_columns(t);
+	tdump_measure_columns(t);
 	if (t->opt.verbose)
-		t->newest = newest_time(t);
-	err = merge_open(&t->merge, t->rings, t->nrings, order, wanted_cpu, t);
+		t->newest = tdump_newest_time(t);
+	err = merge_open(&t->merge, t->rings, t->nrings, order, tdump_wants_cpu, t);
 	if (err)
-		return err == -ENOMEM ? memory_gone() : read_failed(t, err);
+		return err == -ENOMEM ? tdump_no_memory() : tdump_read_failed(t, err);
 	if (t->opt.saved)
 		code = save_rings(t);
 	else
-		code = out_end(&t->out, print_all(t));
+		code = out_end(&t->out, tdump_print(t));
 	return code;
 }
 
@@ -383,11 +387,11 @@ int main(int argc, char *argv[])
 	signal(SIGPIPE, SIG_IGN);
 	code = args_parse(&t, argc, argv, &ended);
 	if (!code && !ended)
-		code = run(&t);
+		code = tdump_run(&t);
 	merge_close(&t.merge);
 	sources_close(&t);
 	buf_free(&t.text);
 	free(t.chrome);
-	/* FreeBSD's knows one failure only. */
+	/* FreeBSD's ktrdump knows one exit status for all failures. */
 	return t.opt.ktrdump && code ? 1 : code;
 }

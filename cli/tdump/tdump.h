@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tdump(8): where the rings come from, which entries are wanted and in which form.  Functions that
- * return int return 0 or the exit code, and have printed their line when it is not 0.
+ * tdump(8): prints the entries of trace rings.
+ *
+ * args.c reads the options; sources.c opens the rings they name, with cli/trace/trace.h: those of a
+ * process, a core, a saved file, a machine, the kernel; tdump.c takes one entry after another from
+ * the merged trace and filters; text.c, json.c or chrome.c prints it through out.c, save.c writes a
+ * file instead.  One thread does all of it.
+ *
+ * An entry's line may have the time to the next newer one, so it is printed when its neighbour is
+ * known.  Functions that return int return 0 or the exit code; a line was printed if it is not 0.
  */
 #ifndef PMCBPF_CLI_TDUMP_H
 #define PMCBPF_CLI_TDUMP_H
@@ -10,18 +17,16 @@
 #include <sys/types.h>
 
 #include "cli/common/cpulist.h"
-#include "cli/trace/ktr_merge.h"
-#include "cli/trace/ktr_points.h"
-#include "cli/trace/ktr_save.h"
 #include "cli/common/output.h"
 #include "cli/common/pager.h"
+#include "cli/trace/trace.h"
 
 #define TDUMP_RINGS 2u		/* a program's, and the kernel's */
 
 enum tdump_form { FORM_TEXT, FORM_DEBUGGER, FORM_KTRDUMP, FORM_JSON, FORM_CHROME };
 enum tdump_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* What the user wants. */
+/* The command line. */
 struct tdump_options {
 	bool ktrdump;		/* called by that name */
 	pid_t pid;
@@ -37,7 +42,7 @@ struct tdump_options {
 	struct cpulist cpu_list;
 };
 
-/* Text on its way out; what is added is checked against the room once a line. */
+/* Buffered output; its room is checked once a line. */
 struct tdump_out {
 	int fd;
 	const char *file;	/* -o, or NULL */
@@ -53,8 +58,8 @@ struct tdump_out {
 struct tdump {
 	struct tdump_options opt;
 	struct tdump_out out;
-	/* Sources: each has memory, rings in it, and what explains them. */
-	struct source *sources;
+	/* Sources: each has memory, rings in it, and their trace points. */
+	struct ring_source *sources;
 	struct rings *rings[TDUMP_RINGS];
 	struct points *points[TDUMP_RINGS];
 	size_t nrings;
@@ -77,7 +82,7 @@ struct tdump_line {
 
 int args_parse(struct tdump *t, int argc, char *argv[], bool *ended);
 
-/* Opens what the options name.  tdump_sources.c */
+/* Opens what the options name.  sources.c */
 int sources_open(struct tdump *t);
 void sources_close(struct tdump *t);
 
@@ -85,11 +90,7 @@ void sources_close(struct tdump *t);
 const struct point *entry_point(const struct tdump *t, struct item *item, struct points *points,
 				bool *own);
 
-/* The kernel's rings, of the daemon or pinned.  ktr_kernel.c */
-int kernel_map(struct mem *mem, bool frozen);
-void kernel_unmap(struct mem *mem);
-
-/* A stamp of now on a region's clock: false if this machine cannot tell. */
+/* The time now on a region's clock; false: this machine has no such clock. */
 bool stamp_now(uint32_t clock, struct ktr_stamp *stamp);
 
 #define OUT_LINE (FORMAT_ROOM + 4096u)	/* a line of any form */
@@ -99,13 +100,13 @@ int out_begin(struct tdump_out *out, const struct tdump_options *opt);
 int out_room(struct tdump_out *out);
 int out_flush(struct tdump_out *out);
 
-/* All of a text, which is empty then. */
+/* Writes all of a text and empties it. */
 int out_text(struct tdump_out *out, struct buf *text);
 
-/* The rest is written, the pager waited for; 0 or the exit code, `code` if that is not 0. */
+/* Writes the rest and waits for the pager.  0 or an exit code: `code` if it is not 0. */
 int out_end(struct tdump_out *out, int code);
 
-/* Forms: what comes first, an entry, what comes last.  tdump_text.c, …_json.c, …_chrome.c */
+/* Forms: what comes first, an entry, what comes last.  text.c, json.c, chrome.c */
 int form_begin(struct tdump *t);
 int form_line(struct tdump *t, const struct tdump_line *line);
 int form_end(struct tdump *t);
@@ -116,7 +117,7 @@ int chrome_begin(struct tdump *t);
 int chrome_line(struct tdump *t, const struct tdump_line *line);
 int chrome_end(struct tdump *t);
 
-/* A file with all rings.  tdump_save.c */
+/* A file with all rings.  save.c */
 int save_rings(struct tdump *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The mappings of a process: lines of /proc/PID/maps. */
-#ifndef PMCBPF_CLI_MAPS_H
-#define PMCBPF_CLI_MAPS_H
+#ifndef PMCBPF_CLI_TRACE_MAPS_H
+#define PMCBPF_CLI_TRACE_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

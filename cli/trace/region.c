@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a region's header may say: see region.h. */
+/* Checks of a region's header: see region.h. */
 #include <byteswap.h>
 #include <errno.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "region.h"
 
-static const char *formats_fault(const struct ktr_region *head)
+static const char *region_formats_fault(const struct ktr_region *head)
 {
 	uint64_t size = (uint64_t)head->formats * sizeof(struct ktr_format);
 
@@ -42,7 +42,7 @@ const char *region_fault(const struct ktr_region *head, uint64_t size)
 		return "its rings are not where they should be";
 	if (region_size(head) > size)
 		return "it is shorter than its rings";
-	return formats_fault(head);
+	return region_formats_fault(head);
 }
 
 int region_map(int fd, struct ktr_region *head, const uint8_t **map, const char **fault)
@@ -57,7 +57,7 @@ int region_map(int fd, struct ktr_region *head, const uint8_t **map, const char 
 	*fault = region_fault(head, UINT64_MAX);
 	if (*fault)
 		return -EBADMSG;
-	/* The kernel refuses to map more than there is. */
+	/* The kernel refuses to map more than the rings. */
 	all = mmap(NULL, region_size(head), PROT_READ, MAP_SHARED, fd, 0);
 	if (all == MAP_FAILED)
 		return -errno;

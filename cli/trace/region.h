@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Headers of trace regions (<sys/ktr_region.h>): one check for all who read what others wrote. */
-#ifndef PMCBPF_CLI_REGION_H
-#define PMCBPF_CLI_REGION_H
+/* Headers of trace regions (<sys/ktr_region.h>), written by others: one check for all readers. */
+#ifndef PMCBPF_CLI_TRACE_REGION_H
+#define PMCBPF_CLI_TRACE_REGION_H
 
 #include <sys/ktr_region.h>
 
 #define REGION_HEADER_MAX (16u << 20)	/* bytes before the first ring: all formats there can be */
 
-/* What is wrong with a header that stands before `size` bytes; NULL: nothing. */
+/* The fault of a header of a region of `size` bytes; NULL: none. */
 const char *region_fault(const struct ktr_region *head, uint64_t size);
 
 /*
@@ -27,7 +27,7 @@ static inline uint64_t region_size(const struct ktr_region *head)
 	return region_ring(head, head->ncpu);
 }
 
-/* Where a file goes on after its rings. */
+/* The offset of what a saved file appends to its rings. */
 static inline uint64_t region_tail(const struct ktr_region *head)
 {
 	return (region_size(head) + KTR_REGION_PAGE - 1) & ~(uint64_t)(KTR_REGION_PAGE - 1);

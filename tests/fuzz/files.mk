@@ -11,10 +11,10 @@ LINT_C += $(FUZZ_SRCS)
 FUZZ_SRCS_evspec := lib/event/evspec.c lib/event/alias.c lib/event/pmu.c lib/base/reason.c
 FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c lib/base/logfmt.c
 FUZZ_LIBS_ktr := -lelf
-FUZZ_SRCS_ktr := lib/base/buf.c $(filter-out cli/trace/ktr_kernel.c cli/trace/ktr_remote.c cli/trace/ktrproc.c,$(wildcard cli/trace/*.c))
+FUZZ_SRCS_ktr := lib/base/buf.c lib/base/pwrite.c $(filter-out cli/trace/kernel.c cli/trace/remote.c cli/trace/tracee.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)
 FUZZ_SRCS_symbols := $(patsubst %,cli/profile/%.c,symbol object files debug_file elf_names kernel jit dwarf \
-	dies lines demangle span store) lib/base/buf.c
+	lines demangle spans store) lib/base/buf.c
 
 define FUZZ_RULE
 $$(O)/fuzz/$(1): tests/fuzz/$(1).c $$(FUZZ_SRCS_$(1))

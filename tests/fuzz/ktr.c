@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/trace/ktr_points.h"
-#include "cli/trace/ktr_scan.h"
+#include "cli/trace/points.h"
+#include "cli/trace/scan.h"
 #include "cli/common/msg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -64,7 +64,7 @@ static void decode_all(struct rings *rings, struct objects *objects, const struc
 	points_close(&points);
 }
 
-static void decode_file(struct mem *mem)
+static void decode_file(struct memory *mem)
 {
 	struct objects objects = { 0 };
 	struct saved saved = { 0 };
@@ -84,7 +84,7 @@ static void decode_file(struct mem *mem)
 	rings_close(&rings);
 }
 
-static void decode_image(struct mem *mem)
+static void decode_image(struct memory *mem)
 {
 	struct rings rings;
 	struct scan *scan;
@@ -97,19 +97,19 @@ static void decode_image(struct mem *mem)
 }
 
 /* The input as a program's executable, mapped at 0, with a trace point wherever it may have one. */
-static void decode_elf(struct mem *mem)
+static void decode_elf(struct memory *mem)
 {
 	struct object_map map = { .start = 0, .end = UINT64_MAX };
-	struct object object = { .path = NULL, .state = OBJECT_FILE };
-	struct object *list[1] = { &object };
-	struct mem nothing;
+	struct mapped_file object = { .path = NULL, .state = OBJECT_FILE };
+	struct mapped_file *list[1] = { &object };
+	struct memory nothing;
 	struct objects objects = { .memory = &nothing, .maps = &map, .nmaps = 1, .objects = list,
 				   .nobjects = 1 };
 	char format[FORMAT_TEXT + 1], file[POINT_FILE];
 	struct objects more = { 0 };
 	struct ktr_site site;
 
-	mem_map(&nothing, "", 0);
+	memory_map(&nothing, "", 0);
 	if (elf_open(&object.elf, mem) != 0)
 		return;
 	map.object = &object;
@@ -125,9 +125,9 @@ static void decode_elf(struct mem *mem)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct mem mem;
+	struct memory mem;
 
-	mem_map(&mem, data, size);
+	memory_map(&mem, data, size);
 	if (rings_probe(&mem, 0) == 0)
 		decode_file(&mem);
 	else if (size >= 4 && memcmp(data, "\177ELF", 4) == 0)

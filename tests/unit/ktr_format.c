@@ -11,7 +11,7 @@
 
 #include <sys/ktr_region.h>
 
-#include "cli/trace/ktr_format.h"
+#include "cli/trace/format.h"
 
 #define INT	KTR_ARG_S32
 #define UINT	KTR_ARG_U32
@@ -41,7 +41,7 @@ static const char *line_of(const char *text, uint32_t argtypes, const uint64_t *
 {
 	static char line[FORMAT_ROOM + 1];
 	const struct format_strings strings = { fetch, NULL };
-	struct format format;
+	struct trace_format format;
 
 	memset(line, '~', sizeof(line));
 	assert_int_equal(format_compile(&format, text, argtypes, FORMAT_WORDS), 0);
@@ -147,7 +147,7 @@ static void test_unknown_conversions(void **state)
 /* KTR-10: five parameters, whatever the format says. */
 static void test_excess(void **state)
 {
-	struct format format;
+	struct trace_format format;
 
 	LINE("1 2 3 4 5 %d %x", 0, "%d %d %d %d %d %d %x", 1, 2, 3, 4, 5);
 	LINE("1 2 3 4 %s", KTR_ARG_TEXT << 16, "%d %d %d %d %s", 1, 2, 3, 4, 5);

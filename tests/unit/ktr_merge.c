@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "cli/trace/ktr_merge.h"
+#include "cli/trace/merge.h"
 
 struct built {
-	struct mem mem;
+	struct memory mem;
 	struct rings rings;
 	uint8_t *bytes;
 	size_t size;
@@ -47,7 +47,7 @@ static void build(struct built *b, uint32_t ncpu, uint32_t entries)
 	*header(b) = (struct ktr_region){ .magic = "KTRRGN1", .version = 1, .hdrsize = 4096,
 		.entsize = 64, .entries = entries, .ncpu = ncpu, .flags = KTR_REGION_RSEQ,
 		.stride = 64 + (uint64_t)entries * 64, .clock = KTR_CLOCK_TSC };
-	mem_map(&b->mem, b->bytes, b->size);
+	memory_map(&b->mem, b->bytes, b->size);
 }
 
 static void put(struct built *b, uint32_t cpu, uint64_t time)
@@ -253,7 +253,7 @@ static void test_hostile_rings(void **state)
 	drop(&b);
 }
 
-static ssize_t counted_read(struct mem *mem, uint64_t at, void *to, size_t len)
+static ssize_t counted_read(struct memory *mem, uint64_t at, void *to, size_t len)
 {
 	struct built *b = (struct built *)mem;
 
@@ -287,7 +287,7 @@ static void test_flat_memory(void **state)
 }
 
 /* A writer that goes on: each read of entries finds the ring `step` entries further. */
-static ssize_t overtaking_read(struct mem *mem, uint64_t at, void *to, size_t len)
+static ssize_t overtaking_read(struct memory *mem, uint64_t at, void *to, size_t len)
 {
 	struct built *b = (struct built *)mem;
 

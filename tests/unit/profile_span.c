@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/profile/span.h"
+#include "cli/profile/spans.h"
 #include "cli/profile/store.h"
 #include "unit.h"
 
@@ -88,7 +88,7 @@ static bool same_word(const void *item, const void *key)
 static void test_table(void **state)
 {
 	struct arena arena = { 0 };
-	struct table t = { 0 };
+	struct item_table t = { 0 };
 	uint64_t key;
 
 	for (key = 0; key < 5000; key++) {

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From an entry to its text.  The trace point of an entry's descriptor is looked up and compiled
+ * once, and strings are cached.  Both caches are bounded, whatever the rings hold.
+ */
+#ifndef PMCBPF_CLI_TRACE_POINTS_H
+#define PMCBPF_CLI_TRACE_POINTS_H
+
+#include "format.h"
+#include "objects.h"
+#include "rings.h"
+#include "save.h"
+
+#define POINT_FILE 256u		/* bytes of a source file's name */
+
+struct point {
+	uint64_t key;		/* descriptor; of the kernel's, without the CPU */
+	enum { POINT_GOOD, POINT_UNKNOWN, POINT_CORRUPT } state;
+	struct trace_format format;
+	struct trace_format six;	/* CTR6's, for six words; else empty */
+	bool sixth;		/* CTR6's second entry */
+	uint32_t line, classes, argtypes;
+	const char *name;	/* of the kernel's tracepoint, else NULL */
+	const char *file;	/* without leading ../, "" if not known */
+	char text[];		/* the format; behind it the file's name */
+};
+
+struct points {
+	const struct rings *rings;
+	struct objects *objects;	/* of a program, or NULL */
+	const struct saved *saved;	/* points and strings of a saved file, or NULL */
+	struct saver *saver;	/* records all lookups for a file to be saved, or NULL */
+	bool no_cache;		/* of strings */
+	struct point **table;
+	size_t size, count;
+	struct point_string *strings;
+	const struct point *last;
+	bool failed;		/* out of memory */
+};
+
+void points_open(struct points *points, const struct rings *rings, struct objects *objects);
+void points_close(struct points *points);
+
+/* The trace point of a descriptor; NULL: out of memory.  Valid until the next call. */
+const struct point *points_get(struct points *points, uint64_t desc);
+
+/* The text of an entry at `point` (NULL: corrupt), FORMAT_ROOM bytes at most; returns its end. */
+char *points_text(struct points *points, const struct point *point, const struct item *item,
+		  char *to);
+
+#endif

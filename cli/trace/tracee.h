@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A tracee is a process with a trace region: the region is found in its mappings, checked, read,
+ * and its mask written.  The process may change everything at any time, so whatever is read is
+ * checked in a copy before it is used.
+ */
+#ifndef PMCBPF_CLI_TRACE_TRACEE_H
+#define PMCBPF_CLI_TRACE_TRACEE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <sys/ktr_region.h>
+
+#include "lib/base/buf.h"
+
+struct tracee {
+	pid_t pid;
+	int fd;			/* the region's file if the kernel allows to open it, else -1 */
+	uint64_t base, size;	/* the mapping */
+	struct ktr_region head;	/* checked */
+};
+
+/*
+ * 0; -ESRCH no such process; -EACCES, -EPERM no permission; -ENXIO it has no region;
+ * -EBADMSG its region is unsound, *fault is the reason.
+ */
+int tracee_open(struct tracee *proc, pid_t pid, const char **fault);
+void tracee_close(struct tracee *proc);
+
+/* At an offset of the region.  0; -ESRCH it has ended; -errno. */
+int tracee_read(const struct tracee *proc, uint64_t offset, void *data, size_t len);
+int tracee_write(const struct tracee *proc, uint64_t offset, const void *data, size_t len);
+
+/* The region is still where it was: 0, or -errno. */
+int tracee_still(const struct tracee *proc);
+
+/* Entries ever written to all rings. */
+int tracee_written(const struct tracee *proc, uint64_t *written);
+
+/*
+ * ktr_mask, and its value after a freeze from outside is thawed, 0: it is not frozen.  A child of
+ * fork(2) shares its parent's region, but not the variable.  -EFAULT: the region says that it is
+ * where no variable can be.
+ */
+int tracee_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved);
+int tracee_set_mask(const struct tracee *proc, uint32_t mask);
+
+/* The lines of /proc/PID/maps that are of files, by which a decoder finds formats. */
+int tracee_files(pid_t pid, struct buf *text);
+
+#endif
