@@ -69,8 +69,8 @@ uint32_t row_disposition(const struct row *r);	/* enum pmc_disp */
 /*
  * A row serves one scope at a time, and a process one PMC a row.  A user with PMCs on all rows
  * would keep all others from the other scope, and from measuring that user's processes.  The last
- * rows of a class, `reserve` in number, are therefore for privileged users only.  Rows of shared classes
- * need no such rule.
+ * rows of a class, `reserve` in number, are therefore for privileged users only.  Rows of shared
+ * classes need no such rule.
  */
 bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve);
 
