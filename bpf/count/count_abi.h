@@ -100,14 +100,14 @@ struct abi_cpu {
 	__u64 now[ABI_MAX_SOURCES];	/* … and at its end */
 	__u64 hook[8];			/* enum abi_hook */
 	__u32 busy;			/* an exec changes the slice: a flush comes again */
-	__u32 again;			/* … which the last one was told */
-	__u32 tgid, tid;		/* whose the open slice is, of a logged set */
+	__u32 again;			/* … which the last one found set */
+	__u32 tgid, tid;		/* of the open slice, if its set is logged */
 	__u64 out;			/* bit s: the daemon took source s out; it stands still */
 	__u32 away;			/* enum abi_away … */
 	__u32 leaving;			/* … and what it is about to be */
 	__u32 downs;			/* how often perf has let go of the CPU's events */
 	__u32 changes;			/* of away */
-	__u32 kind_next;		/* who came at the switch that was counted last … */
+	__u32 kind_next;		/* the thread that came at the last counted switch … */
 	__u32 due;			/* … and 1 + the hook that has not counted this one yet */
 	__u64 pad[112];			/* a power of two: found with a shift at every switch */
 };

@@ -56,7 +56,7 @@ static __always_inline u32 ntargets_add(u32 set, s32 n)
 	return __sync_fetch_and_add(&s->ntargets, n);
 }
 
-/* A target has left a set without the daemon, who may have to tell the owners of its PMCs. */
+/* A target has left a set without the daemon, which may have to signal the PMCs' owners. */
 static __always_inline void set_left(u32 set, u32 tgid)
 {
 	if (ntargets_add(set, -1) == 1)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Executable memory that sampled processes unmap, themselves or by putting something else there;
- * perf tells of new mappings only.  The calls' own tracepoints cost other calls 10 ns, a program on
- * all calls costs three times as much.  It is told before it happens, so that it comes before the
- * next mapping at the place.
+ * perf reports new mappings only.  The calls' own tracepoints cost other calls 10 ns, a program on
+ * all calls costs three times as much.  It is reported before it happens, so that it comes before
+ * the next mapping at the place.
  */
 #include "maps.bpf.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Attaching to processes and to whole trees.  The root joins first, with the fork hook armed:
- * whoever is born of a target from then on is one.  The walk over the existing tree after that
+ * each child of a target is one from then on.  The walk over the existing tree after that
  * repeats until it finds nobody new, so that it meets children of processes it was late for;
  * parents come from the kernel's list of processes and from the forks noted meanwhile, because a
  * parent may exit before the walk comes by.
@@ -257,7 +257,7 @@ static int tree_join(void *arg, pid_t pid)
 		t->found = true;
 		return added_push(t->added, pid);
 	}
-	/* Who has this PMC already, has just exited, or is not admitted is no failure. */
+	/* A process that has this PMC already, has exited, or is not admitted is no failure. */
 	return err == -EEXIST || err == -ESRCH || err == -EPERM ? 0 : err;
 }
 
@@ -286,7 +286,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 	while (!err && c->spec.descendants && tree.found) {
 		tree.found = false;
 		err = processes_list(&ps, c->e, births);
-		/* A storm of forks, whoever's: as if the walk began now. */
+		/* A storm of forks anywhere in the system: as if the walk began now. */
 		if (err == -EAGAIN && restarts++ < RESTARTS) {
 			births = target_map_births(c->e);
 			tree.found = true;

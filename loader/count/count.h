@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counting: what a PMC does once its row, owner and permissions are settled.  The operations own
- * the state machine and check it first; a count only ever sees legal calls.
+ * Counting: what a PMC does once its row, owner and permissions are settled.
+ *
+ * A `struct count` is the counting half of a PMC.  Its holder (holder.h) says what it holds in the
+ * kernel and with which PMCs it shares that; its backend (backend.h) says where its count comes
+ * from.  PMCs of process scope are members of sets (set.h), and each target process has one set;
+ * target.c moves processes between sets.  hotplug.c follows the CPUs, page.c keeps what owners read
+ * without asking.
+ *
+ * Operations own the state machine and check it first: only legal calls come here.  All calls come
+ * from the event loop's thread; long ones let other operations go on in engine_breathe(), so that
+ * targets may change meanwhile.
+ *
+ * Order in a start: programs are attached, then the sets have the PMC's bit, then each CPU is
+ * flushed, so that at return no target counts before the start.  A stop clears the bit first.
  */
 #ifndef PMCBPF_COUNT_H
 #define PMCBPF_COUNT_H
 
 #include <sys/types.h>
 
-#include "loader/kernel/engine.h"
-#include "loader/kernel/perf.h"
+#include "loader/kernel/kernel.h"
 
 struct count;
 struct count_holder;
@@ -48,7 +59,7 @@ struct count_spec {
 	unsigned int shift;		/* the register's unit is 2^shift of the owner's */
 	bool sampling;
 	int program;			/* sampling: what an overflow runs, the caller's … */
-	uint64_t tag;			/* … and what tells it whose event it is */
+	uint64_t tag;			/* … and the number by which it knows the PMC */
 	uint64_t period;		/* sampling: in events; count_set_period() */
 	uint32_t log;			/* number in records, and ABI_LOG_…; 0: not logged */
 	const char *timer;		/* sampling: the software clock that it is, NULL: none */
@@ -62,8 +73,8 @@ int count_init(struct engine *e);
 void count_fini(struct engine *e);
 
 /*
- * What one owner's PMCs share: the pages its process maps, and the user whom all of it is charged
- * to, who outlives it.  tgid in the daemon's pid namespace.
+ * What one owner's PMCs share: the pages its process maps, and the user that all of it is charged
+ * to, which outlives it.  tgid in the daemon's pid namespace.
  */
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
 		    struct why *why);
@@ -96,7 +107,7 @@ void count_free(struct count *c);
 /* Index on the owner's page, ~0u when the page does not serve it. */
 unsigned int count_pos(const struct count *c);
 
-/* Asked of every descendant once it has joined; who is not admitted leaves again. */
+/* Checks each descendant once it has joined; one that is not admitted leaves again. */
 struct count_guard {
 	bool (*admits)(const struct count_guard *g, pid_t tgid);
 };
@@ -129,7 +140,7 @@ bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu);
 
 /*
  * A note that NEED_EXEC or NEED_LIFE brought: calls fn for each PMC that has lost its last target.
- * False if it takes a look at every PMC, with count_orphaned(), to tell.
+ * False if the caller has to check every PMC with count_orphaned().
  */
 typedef void count_orphan_fn(void *arg, const struct count_owner *owner, pid_t owner_tgid);
 bool count_note(struct engine *e, const struct abi_note *note, count_orphan_fn *fn, void *arg);
@@ -160,7 +171,7 @@ int count_set_period(struct count *c, uint64_t period, struct why *why);
  * finds is so, and when cpu_bell_fd() is readable, so that counting goes on at once.
  */
 void count_cpus(struct engine *e);
-/* Looks at registers that wrap, in time; in how many ms again, -1: no need. */
+/* Samples registers before they wrap.  Returns the ms to the next call, -1 if none is needed. */
 int count_poll(struct engine *e);
 
 /*

@@ -48,7 +48,7 @@ static void count_exec_secure(struct count *c, const struct abi_note *note)
 	c->backend->follow(c, (pid_t)note->tgid, note->dropped);
 }
 
-/* Whether one of its targets took on a set-id program, nobody can tell any more. */
+/* One of its targets may have taken on a set-id program: the note of it is lost. */
 static void count_exec_unknown(struct count *c, const struct abi_note *note)
 {
 	c->lost |= c->spec.follows_setid && c->has_targets;

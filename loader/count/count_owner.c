@@ -5,7 +5,7 @@
 
 #include "account.h"
 #include "page.h"
-#include "loader/kernel/notes.h"
+#include "loader/kernel/kernel.h"
 
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
 		    struct why *why)

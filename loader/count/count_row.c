@@ -9,7 +9,7 @@
 
 #include "count_pay.h"
 #include "count_row.h"
-#include "loader/kernel/hop.h"
+#include "loader/kernel/kernel.h"
 #include "page.h"
 #include "slices.h"
 #include "task_events.h"

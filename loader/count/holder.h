@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a PMC holds in the kernel from its allocation to its release, and with whom it shares that.
+ * What a PMC holds in the kernel from its allocation to its release, and which PMCs share it.
  * A class of PMCs names one of these tables; the table chooses the backend (backend.h).
  *
  * begin_system() or begin_process() is called once, and end() only if that succeeded.  On failure

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of all counts that hears of CPUs that go and come; lives as long as the engine. */
+/* The list of all PMCs, which follow the CPUs that go and come; lives as long as the engine. */
 #ifndef PMCBPF_HOTPLUG_H
 #define PMCBPF_HOTPLUG_H
 

@@ -9,7 +9,7 @@
 
 #include "cpu_event.h"
 #include "register.h"
-#include "loader/machine/msrdev.h"
+#include "loader/machine/machine.h"
 
 static int register_error(const struct count *c, uint32_t reg, int err, struct why *why)
 {
@@ -151,7 +151,7 @@ static bool register_fold(struct count *c)
 
 /*
  * A register that was kept while its CPU was away goes on; one that was reset says so by being less
- * than it was, if it has not wrapped: for narrow ones nobody can tell.
+ * than it was, if it has not wrapped: of narrow ones that cannot be known.
  */
 static void register_moved(struct count *c, const struct cpu_state *cpu)
 {

@@ -57,11 +57,11 @@ struct targets {
 	struct count_row rows[TARGET_ROWS];
 };
 
-/* For whom sets are made. */
+/* The owner that sets are made for, and whether quotas apply. */
 struct maker {
 	struct count_owner *owner;	/* NULL: for nobody in particular */
-	bool must;			/* whatever the quotas say: nobody may be left in a set … */
-	struct why *why;		/* … else this says which refuses */
+	bool must;			/* whatever the quotas say, as when a PMC leaves … */
+	struct why *why;		/* … else the quota that refuses */
 };
 
 /*

@@ -148,7 +148,7 @@ static int slices_hold(struct count *c, struct why *why)
 	return err || c->source < ABI_SOURCE_HOOK ? err : cpu_hook_hold(c, why);
 }
 
-/* A switch that was hidden until now is lost for the PMC; later nobody knows whose it was. */
+/* A switch that was hidden until now is lost for this PMC; after the detach none has lost it. */
 static uint64_t slices_leave_begin(struct count *c)
 {
 	flush_all(c->e->flush);

@@ -1,17 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The kernel's side of counting.  Everything that calls bpf(2) or perf_event_open(2) is in this
- * room, and so is all that sees libbpf and the skeletons of bpf/.
- *
- * `struct engine` holds the parts, each an object with a header of its own.  Callers take the part
- * and call it, as in flush_all(e->flush); only what concerns several parts is here.  All of it
- * belongs to the event loop's thread, with two exceptions: owner_maps.c has a thread of its own,
- * and the trace rings' thread (loader/ktr) calls ktrload.c.
- *
- * Order at the start: programs are chosen, loaded and verified as one; then the parts are made on
- * their maps; then the daemon counts.  A program is attached from its first need to a moment after
- * the last one, see engine_need().  At the end the programs are detached before the parts go.
- */
+/* The engine: the loaded programs and the parts that work on them; kernel.h has the model. */
 #ifndef PMCBPF_ENGINE_H
 #define PMCBPF_ENGINE_H
 

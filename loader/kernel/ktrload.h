@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's side of trace rings, and with engine.c's parts the only user of libbpf: the map
+ * The kernel's side of trace rings: the map
  * that is the region, the programs that write to it, and what stops them.  Everything here may
  * take the kernel's grace periods but what says otherwise.
  */
@@ -24,7 +24,7 @@ void ktrload_free(struct ktrload *l);
 uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing, struct why *note);
 /*
  * Attaches the programs of these classes and no others.  One that cannot be attached is left out,
- * which `note` tells unless it tells something already.
+ * which `note` reports unless it has a report already.
  */
 void ktrload_attach(struct ktrload *l, uint32_t classes, struct why *note);
 /* Sets the stop triggers.  -ENOENT: a tracepoint that the kernel lacks. */

@@ -15,7 +15,7 @@
 struct ktr_layout {
 	unsigned int ncpu;
 	uint32_t entries;
-	uint32_t generation;	/* 16 bits, not 0: tells entries from those of earlier rings */
+	uint32_t generation;	/* 16 bits, not 0: entries of earlier rings have another */
 	uint32_t first;		/* slot of the first ring */
 	uint32_t stride;	/* slots from one to the next */
 	uint64_t slots;

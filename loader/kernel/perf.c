@@ -481,7 +481,7 @@ bool perf_watchdog(void)
 	return !file_line("/proc/sys/kernel/nmi_watchdog", text, sizeof(text)) && atoi(text) > 0;
 }
 
-/* The counter width that the mapped page of an event of this PMU tells; 64 if it tells none. */
+/* The counter width on the mapped page of an event of this PMU; 64 if the page has none. */
 static uint32_t pmu_width(const struct perf_pmu *pmu)
 {
 	struct perf_event_spec spec = probe_event(pmu, 1);

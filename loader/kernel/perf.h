@@ -40,7 +40,7 @@ struct perf_event_spec {
 	bool inherit_children;	/* … and so do child processes */
 	bool on_exec;		/* of a thread: counts from its next exec on, until enabled */
 	bool user_read;		/* from user space: config1 asks for it, one event per CPU */
-	bool timed;		/* of a thread: tells for how long it has counted */
+	bool timed;		/* of a thread: its counting time is read as well */
 	/* No event of perf's: the module reads register config, of which config1's bits count. */
 	bool msr;
 	uint64_t period;	/* of samples, in events; 0: none are taken */
@@ -94,7 +94,7 @@ int perf_named_event(const char *pmu, const char *name, unsigned int cpu,
 
 /*
  * The NMI watchdog is on.  Of its two kinds one has a counter of every CPU; the other has the CPUs
- * watch each other, as on 64-bit ARM since Linux 6.5, and nothing tells cheaply which this is.
+ * watch each other, as on 64-bit ARM since Linux 6.5; which of them it is cannot be found cheaply.
  */
 bool perf_watchdog(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loads bpf/log/sample.bpf.c, and tells it of sampling PMCs. */
+/* Loads bpf/log/sample.bpf.c and keeps its table of sampling PMCs. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>

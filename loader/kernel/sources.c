@@ -230,7 +230,7 @@ uint64_t sources_renew(struct sources *s, unsigned int cpu)
 		if (!at || s->place.cpus[cpu].out >> i & 1 ||
 		    (at->fd >= 0 && at->downs == cpu_downs(s, cpu)))
 			continue;
-		/* Where that fails, the programs tell if anybody runs there. */
+		/* If that fails, the programs report it once a target runs there. */
 		if (!source_open_on(s, i, cpu))
 			renewed |= 1ull << i;
 	}

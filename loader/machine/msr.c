@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which registers have rows, and who reads them: the module, or events of perf's. */
+/* Which registers have rows, and whether the module or an event of perf's reads them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,7 +90,7 @@ void msr_free(struct msrs *m)
 /* --- what the module reads ------------------------------------------------------------------- */
 
 /*
- * -ENOTSUP: the unit of energy is unknown.  The one that Intel's CPUs tell is the package's;
+ * -ENOTSUP: the unit of energy is unknown.  Intel's register of units has the package's;
  * several servers count what the memory and the platform take in another, by their manuals.
  */
 static int msr_energy_shift(const struct msrs *m, const char *name, const struct cpu *cpu,

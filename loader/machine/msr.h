@@ -11,7 +11,7 @@
 
 #include "cpu.h"
 #include "loader/config/msrlist.h"
-#include "loader/kernel/perf.h"
+#include "loader/kernel/kernel.h"
 
 struct debug;
 struct msrdev;
@@ -54,15 +54,15 @@ enum msr_vendor msr_vendor(const struct cpu *cpu);
 int msr_load(struct msrs *m, const char *file, const struct cpu *cpu, struct why *why);
 void msr_free(struct msrs *m);
 
-/* Fills the rows by what there is now; `debug` is told what has none, and why. */
+/* Fills the rows by what there is now; `debug` has what gets no row, and why. */
 void msr_discover(struct msrs *m, const struct cpu *cpu, const struct debug *debug);
 
 /* Row of the class, or -1: none. */
 int msr_find(const struct msrs *m, uint32_t reg);
 
 /*
- * Who reads the row for a PMC: `raw` is the register itself and not joules. -EOPNOTSUPP: nobody, in
- * that scope.
+ * The reader of the row for a PMC: `raw` is the register itself and not joules. -EOPNOTSUPP: there
+ * is none in that scope.
  */
 int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, bool raw,
 		 struct perf_event_spec *event, struct why *why);

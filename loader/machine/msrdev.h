@@ -18,15 +18,15 @@ void msrdev_close(struct msrdev *dev);
 /* Only what is on the list can be read or written from now on. */
 int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct why *why);
 
-/* The bits that the list tells; -EIO: the register faults; -ENXIO: offline; -EPERM: not listed. */
+/* The bits that the list has; -EIO: the register faults; -ENXIO: offline; -EPERM: not listed. */
 int msrdev_read(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t *value);
-/* Changes the bits that the list lets change, and tells what these were. */
+/* Changes the bits that the list lets change; *old: what these were. */
 int msrdev_write(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t value,
 		 uint64_t *old);
 
 /* A descriptor for read(2) that may be passed to a client, or -errno; the caller's to close. */
 int msrdev_row(struct msrdev *dev, uint32_t reg, unsigned int cpu);
-/* Whoever else has it reads -ENODEV from now on. */
+/* A client that has a copy reads -ENODEV from now on. */
 void msrdev_revoke(int row);
 
 #endif

@@ -19,7 +19,7 @@ struct logfile;
 struct owner {
 	struct owner *next;		/* in its bucket */
 	struct cred cred;		/* as it connected */
-	struct user *user;		/* whom all of it is charged to */
+	struct user *user;		/* that all of it is charged to */
 	int pidfd;
 	unsigned int connections, closing;	/* closing: of these, after their request */
 	bool busy;			/* a request of it is at work, or its end */
@@ -34,7 +34,7 @@ struct owner {
 	unsigned int npmc;
 	TAILQ_HEAD(, pmc) pmcs;		/* in the order of their allocation */
 	struct count_owner *counts;	/* from the first allocation on */
-	uint32_t lost_records;		/* of owner_maps_owner(), told already: trace.c's */
+	uint32_t lost_records;		/* of owner_maps_owner(), reported already */
 	uint64_t lost_unmaps;		/* the same of programs_lost_records() */
 	struct user_stats stats;	/* its own part of the user's … */
 	bool logged;			/* … which is what it is shown: it has, or had, a log */
@@ -59,7 +59,8 @@ void owner_table_free(struct owner_table *t);
 
 /*
  * The record of a process, one connection richer.  Takes the pidfd over, also on failure.
- * cred->start tells a process from an earlier one of the same number.  A new record keeps `user`.
+ * cred->start differs from that of an earlier process of the same number.  A new record keeps
+ * `user`.
  */
 int owner_get(struct owner_table *t, struct user *user, const struct cred *cred, int pidfd,
 	      struct owner **out);

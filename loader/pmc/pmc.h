@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One allocated PMC: made by the allocation, gone with its release or its owner. */
+/*
+ * PMCs and their owners.  An owner is a client process; a PMC belongs to one owner, is on one row,
+ * and has one count.  It is made by the allocation and ends with its release or its owner's end
+ * (loader/op/pmc_release.h).  Everything here runs on the event loop's thread.
+ */
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H
 
@@ -20,12 +24,12 @@ struct pmc {
 	uint32_t event;
 	uint32_t flags;			/* PMC_F_… */
 	uint64_t select;		/* WIRE_MSR_SELECT | the register that it writes; 0: none */
-	bool msr;			/* its register has been told: no more targets */
+	bool msr;			/* its owner knows its register: no more targets */
 	uint64_t reload;		/* period of sampling modes */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct tracer *tracer;		/* of sampling modes */
 	struct profile_source profile;	/* with PMC_F_KGMON: what its samples are, without period */
-	LIST_HEAD(, follow) follows;	/* processes that its log hears of: follows.c */
+	LIST_HEAD(, follow) follows;	/* processes that its log follows: follows.c */
 	bool late;			/* its log lacks targets that were in an exec */
 	uint64_t leaving;		/* 0, or since when processes leave it, one by one */
 	char event_name[WIRE_NAME_MAX];

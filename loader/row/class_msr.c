@@ -9,7 +9,7 @@
 #include "class.h"
 #include "loader/base/messages.h"
 #include "loader/policy/policy.h"
-#include "loader/machine/msr.h"
+#include "loader/machine/machine.h"
 #include "row.h"
 
 #define CAPS_MSR (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_QUALIFIER)

@@ -7,7 +7,7 @@
 #include <sys/pmc.h>
 
 #include "class.h"
-#include "loader/kernel/programs.h"
+#include "loader/kernel/kernel.h"
 #include "row.h"
 #include "soft.h"
 

@@ -6,7 +6,7 @@
 #include <sys/pmc.h>
 
 #include "class.h"
-#include "loader/machine/cpu.h"
+#include "loader/machine/machine.h"
 #include "row.h"
 
 static int class_tsc_add_rows(struct row_table *t, const struct class_machine *m, struct why *why)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows: one counter position on every CPU.  Pure bookkeeping: who may take a row, and which of the
- * acceptable ones is taken.
+ * Rows and classes.  A row is one counter position on every CPU; a class (class.h) is a range of
+ * rows with the events that they can count.  This file is bookkeeping only: which PMCs may take a
+ * row, and which of the acceptable rows is taken.  Operations call it from the event loop's thread.
+ *
+ * A row is FREE, THREAD (process-scope PMCs have it, `balance` > 0) or STANDALONE (system-scope
+ * PMCs or disabled slots, `balance` < 0), never two of these.
  */
 #ifndef PMCBPF_ROW_H
 #define PMCBPF_ROW_H
@@ -45,7 +49,7 @@ struct row_table {
 	unsigned int ncpu, nclass, nrow;
 	struct row_class classes[WIRE_CLASS_MAX];
 	struct row rows[ROW_MAX];
-	const struct debug *debug;	/* where releases are told */
+	const struct debug *debug;	/* of releases */
 };
 
 int row_table_init(struct row_table *t, unsigned int ncpu, struct why *why);
@@ -63,9 +67,10 @@ void row_name(const struct row_table *t, unsigned int row, char *buf, size_t siz
 uint32_t row_disposition(const struct row *r);	/* enum pmc_disp */
 
 /*
- * A row serves one scope at a time, and a process one PMC a row, so that who has PMCs on all rows
- * keeps everybody else from the other scope, and from his processes.  The last rows of a class,
- * `reserve` in number, are therefore for privileged users only.  What is shared needs no such rule.
+ * A row serves one scope at a time, and a process one PMC a row.  A user with PMCs on all rows
+ * would keep all others from the other scope, and from measuring that user's processes.  The last
+ * rows of a class, `reserve` in number, are therefore for privileged users only.  Rows of shared
+ * classes need no such rule.
  */
 bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve);
 
