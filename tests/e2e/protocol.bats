@@ -45,23 +45,11 @@ teardown() {
 	grep -q '^op closed' <<<"$output"
 }
 
-@test "REQ-144: a payload of the wrong length: EFAULT, and the connection lives" {
-	run wireclient hello op 7 119 op 7 0 op 7 121 op 2 1 cpuinfo
-	[ "$(grep -c '^op EFAULT' <<<"$output")" -eq 4 ]
-	grep -q '^cpuinfo 0' <<<"$output"
-}
-
 @test "nothing goes before HELLO, and HELLO goes once" {
 	run wireclient cpuinfo hello hello cpuinfo
 	grep -q '^cpuinfo EPROTO -- .*HELLO' <<<"$output"
 	grep -q '^hello EPROTO' <<<"$output"
 	grep -q '^cpuinfo 0' <<<"$output"
-}
-
-@test "REQ-087, C-18: versions" {
-	run wireclient hello version 0x0a030000 version 0x0b000000 version 0x01000000
-	[ "$(grep -c '^version 0' <<<"$output")" -eq 2 ]
-	grep -q '^version EPROTO -- .*update pmcbpf' <<<"$output"
 }
 
 @test "unknown operations: EINVAL, counted" {

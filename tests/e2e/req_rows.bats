@@ -137,23 +137,6 @@ row() {
 	row FREE
 }
 
-# Each line has two faults: the one that is checked first wins.
-@test "C-4, REQ-090, REQ-149, REQ-150, REQ-151, REQ-136: PMCADMIN's checks, in order" {
-	client user run_as_nobody
-	client a
-	expect a 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
-	expect user 'op EPERM*' op 6 3				# privilege, before the size
-	expect root 'op EFAULT*' op 6 3
-	expect user 'admin EPERM*' admin -1 0 7
-	expect root 'admin EINVAL -- there is no CPU -1*' admin -1 0 7
-	expect root 'admin EINVAL -- there is no CPU 9999*' admin 9999 0 7
-	expect root 'admin EINVAL -- state 7 is neither*' admin 0 -1 7
-	expect root 'admin EINVAL -- state 4 is neither*' admin 0 0 4
-	expect root 'admin EINVAL -- there is no row -1*' admin 0 -1 $DISABLED
-	expect root 'admin EINVAL -- there is no row 9999*' admin 0 9999 $FREE
-	expect root 'admin EBUSY*' admin 0 0 $DISABLED
-}
-
 @test "C-9: a row is one process-scope PMC's of an owner, and one system-scope PMC's of an owner and CPU" {
 	client a
 	expect a 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
