@@ -193,6 +193,11 @@ vm_require_arch() {
 	[ "$VM_ARCH" = "$1" ] || skip "needs an $1 guest: $VM_KERNEL is $VM_ARCH"
 }
 
+# vm_once - skips, but on one kernel of each architecture, a test of what does not depend on the kernel
+vm_once() {
+	[[ $VM_KERNEL == 6.12-* ]] || skip "does not depend on the kernel: 6.12-* runs it"
+}
+
 # vm_stop - ends the guest, or leaves it to the next file; its console goes to $PMCBPF_VM_LOGS (a
 # directory) if that is set
 vm_stop() {

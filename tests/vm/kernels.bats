@@ -131,6 +131,7 @@ refused() {
 
 @test "a second daemon on the same socket is refused; the first one goes on" {
 	supported
+	vm_once
 	run vm pmcbpfd -f
 	status_is 1
 	[ "${#lines[@]}" -eq 1 ]
@@ -141,6 +142,7 @@ refused() {
 
 @test "SIGTERM ends it: the socket is gone, and it can start again" {
 	supported
+	vm_once
 	vm_daemon_stop
 	run vm ls /run/pmcbpf/pmc.sock
 	[ "$status" -ne 0 ]
@@ -153,6 +155,7 @@ refused() {
 
 @test "in the background it returns when it is ready, and the exit status says so" {
 	supported
+	vm_once
 	vm_daemon_stop
 	run vm_sh 'pmcbpfd && pmccontrol -s >/dev/null && echo ready'
 	status_is 0

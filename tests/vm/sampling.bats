@@ -142,6 +142,7 @@ begins_where_it_should() {
 }
 
 @test "every record of a process's life, in both formats; samples are overflows where there is a counter" {
+	vm_once
 	local sampling=(-n 1 -P CLOCK.HARD) version
 
 	sample_overflows
@@ -195,6 +196,7 @@ begins_where_it_should() {
 }
 
 @test "samples have names: where they were taken, and where there are only the log and the program" {
+	vm_once
 	local sampling=(-n 1 -P CLOCK.HARD) overlay=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH
 
 	sample_overflows
@@ -263,6 +265,7 @@ begins_where_it_should() {
 }
 
 @test "a kernel that hides its addresses: no mapping of it, and a line that says so" {
+	vm_once
 	vm_sh 'echo 2 >/proc/sys/kernel/kptr_restrict'
 	run vm pmcstat -q -n 1 -S CLOCK.HARD -l 1 -O /tmp/log
 	vm_sh 'echo 0 >/proc/sys/kernel/kptr_restrict'
