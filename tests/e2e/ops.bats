@@ -4,17 +4,6 @@
 
 load helpers
 
-setup() {
-	need_root
-	start_daemon
-}
-
-teardown() {
-	[ -z "${TARGET:-}" ] || kill -KILL "$TARGET" 2>/dev/null || true
-	part_all
-	stop_daemon KILL || true
-}
-
 # answers GROUP...: every operation of these groups is answered as the table says, and leaves no row in use.
 answers() {
 	local group

@@ -11,10 +11,6 @@ setup() {
 	MAGIC=504d4357
 }
 
-teardown() {
-	stop_daemon KILL || true
-}
-
 @test "REQ-132: bad magic, bad version, short header: EPROTO and the end of the connection" {
 	run wireclient send 0000000001000200000000000000000000000000000000000000 op 2 0
 	grep -q '^send EPROTO -- not a message of libpmc-compat' <<<"$output"

@@ -7,9 +7,7 @@ load helpers
 
 setup() { in_tmpdir_with_daemon; }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 # A program that spends nearly all its time in hot(), which work() calls.
 make_hot() {

@@ -6,11 +6,6 @@ load helpers
 
 FAULTS=0x20004 TASK_CLOCK=0x2000a TREE=2
 
-setup() {
-	need_root
-	start_daemon
-}
-
 teardown() {
 	for pid in "${OTHERS[@]}"; do
 		kill -KILL "$pid" 2>/dev/null || true

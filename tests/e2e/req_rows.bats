@@ -14,12 +14,6 @@ setup() {
 	mapfile -t CPUS < <(lscpu -p=CPU --online | grep -v '^#')
 }
 
-teardown() {
-	part_all
-	rest_all
-	stop_daemon KILL || true
-}
-
 # row DISPOSITION [CPU] [enabled|disabled]: what GETPMCINFO says of row 0.
 row() {
 	expect root "info 0 SOFT0 ${3:-*} $1 *" info "${2:-0}" 0

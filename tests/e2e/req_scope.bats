@@ -6,11 +6,6 @@ load helpers
 
 TASK_CLOCK=0x2000a CPU_CLOCK=0x20009 FAULTS=0x20004
 
-setup() {
-	need_root
-	start_daemon
-}
-
 teardown() {
 	[ -z "${TARGET:-}" ] || kill -KILL "$TARGET" 2>/dev/null || true
 	part_all

@@ -4,8 +4,9 @@
 # Hardware rows on a real PMU (arm64: six counters for any event, one for cycles).  The guest has one CPU,
 # where one instruction is one instruction: counts are compared exactly.
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start --smp 1
 	[ "$VM_ARCH" = arm64 ] || return 0
 	vm_daemon
@@ -14,17 +15,10 @@ setup_file() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	vm_require_arch arm64
 	pmu=$(vm_sh 'basename /sys/bus/event_source/devices/armv8*')
 	six="-p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired"
 	all="-p cpu_cycles $six"
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # counts_of PMCSTAT-ARGUMENT... - counts a command with no other output; sets counts[]

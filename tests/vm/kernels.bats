@@ -4,21 +4,7 @@
 # The daemon on every kernel of the matrix: what it needs is there, its programs load and attach; where it
 # cannot work it says so.
 
-setup_file() {
-	load helpers
-	vm_start
-	[ "$VM_ROLE" != supported ] || vm_daemon
-}
-
-setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
-}
+load helpers
 
 supported() {
 	[ "$VM_ROLE" = supported ] || skip "pmcbpfd does not run on $VM_KERNEL"

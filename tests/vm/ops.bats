@@ -3,20 +3,7 @@
 #
 # The table of operations and what they are answered, tests/ops.tsv, as on this machine's kernel in tests/e2e.
 
-setup_file() {
-	load helpers
-	vm_start
-	vm_daemon
-}
-
-setup() {
-	load helpers
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
-}
+load helpers
 
 @test "every operation of the table is answered as it says" {
 	vm_put "$VM_DIR/../ops" /tmp/ops

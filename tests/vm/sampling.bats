@@ -4,8 +4,9 @@
 # Logs in the guest: every record of a process's life, samples of software clocks on every kernel and
 # of real counters' overflows where there is a PMU (arm64).
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start
 	# An emulated CPU takes long for an overflow: the kernel would allow few.
 	vm_sh 'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent'
@@ -13,22 +14,15 @@ setup_file() {
 }
 
 setup() {
-	load helpers
 	load ../logs
 	# This machine's tools read what the guest has recorded.
 	PATH=$VM_OUT/bin:$PATH
 	# shellcheck disable=SC2034 # of logs.bash
 	DEEP=${PMCBPF_VM_OVERLAY:-build/vm/overlay}/$VM_ARCH/usr/bin/deep
-	bats_require_minimum_version 1.5.0
 }
 
 teardown() {
 	vm_all_cpus
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # sample_overflows - where there is a counter, sets sampling[] to its overflows.  QEMU's counters overflow many times

@@ -3,21 +3,7 @@
 #
 # pmcstat and pmccontrol as installed, with users: who may measure what, and what the tools say.
 
-setup_file() {
-	load helpers
-	vm_start
-	vm_daemon
-}
-
-setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
-}
+load helpers
 
 # as USER COMMAND... - in the guest
 as() {
