@@ -25,7 +25,7 @@ answers() {
 	answers sampling
 }
 
-@test "C-2, C-3, C-6, C-7, REQ-004, REQ-045, REQ-145, REQ-161, REQ-162, REQ-181: handles" {
+@test "C-2, C-3, C-6, C-7, REQ-004, REQ-045, REQ-145, REQ-161, REQ-162, REQ-164, REQ-181: handles" {
 	answers handle
 }
 
@@ -50,8 +50,8 @@ answers() {
 	answers tsc
 }
 
-@test "REQ-144, REQ-087, C-18: messages" {
-	answers message
+@test "REQ-144, REQ-087, C-18, REQ-114: messages, and tunables for whom they are" {
+	answers message tunable
 }
 
 @test "REQ-179: permission is asked for before the row's holder" {
