@@ -188,6 +188,12 @@ assert [(c["name"], c["scope"], c["cpu"]) for c in counters] == [
 assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
 }
 
+@test "the exit status is the command's; its output and errors are its own" {
+	run --separate-stderr pmcstat -q -o counts -p TASK_CLOCK sh -c 'echo out; echo err >&2; exit 7'
+	[ "$status $output $stderr" = "7 out err" ]
+	grep -q p/TASK_CLOCK counts
+}
+
 @test "--exit-status" {
 	run pmcstat --exit-status -o /dev/null -p TASK_CLOCK sh -c 'exit 42'
 	[ "$status" -eq 42 ]

@@ -159,7 +159,7 @@ vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 VM_EVERY := $(addprefix tests/vm/,kernels.bats soft.bats ktr.bats sampling.bats life.bats)
 VM_ENDS  := $(addprefix tests/vm/,hotplug.bats model.bats)
 VM_PMU   := tests/vm/hardware.bats
-VM_ONE   := $(addprefix tests/vm/,smoke.bats tools.bats ops.bats ktr_user.bats)
+VM_ONE   := $(addprefix tests/vm/,smoke.bats ops.bats ktr_user.bats)
 VM_MSR   := $(addprefix tests/vm/,kmod.bats registers.bats)
 check-vm: vm-overlay  ## everything that needs test guests: all kernels, the arm64 PMU
 	$(Q)$(VM_MATRIX) --role supported --arch arm64 $(VM_EVERY) \

@@ -115,41 +115,6 @@ refused() {
 	done
 }
 
-@test "a second daemon on the same socket is refused; the first one goes on" {
-	supported
-	vm_once
-	run vm pmcbpfd -f
-	status_is 1
-	[ "${#lines[@]}" -eq 1 ]
-	has "/run/pmcbpf/pmc.sock"
-	run vm pmccontrol -s
-	status_is 0
-}
-
-@test "SIGTERM ends it: the socket is gone, and it can start again" {
-	supported
-	vm_once
-	vm_daemon_stop
-	run vm ls /run/pmcbpf/pmc.sock
-	[ "$status" -ne 0 ]
-	run vm cat /tmp/pmcbpfd.log
-	[ "${#lines[@]}" -eq 1 ]
-	vm_daemon
-	run vm pmcstat -q -p TASK_CLOCK true
-	status_is 0
-}
-
-@test "in the background it returns when it is ready, and the exit status says so" {
-	supported
-	vm_once
-	vm_daemon_stop
-	run vm_sh 'pmcbpfd && pmccontrol -s >/dev/null && echo ready'
-	status_is 0
-	[ "${lines[-1]}" = ready ]
-	run vm pmcbpfd
-	status_is 1
-}
-
 @test "the kernel has not complained" {
 	vm_clean_log
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The table of operations and what they are answered, tests/ops.tsv, as on this machine's kernel in tests/e2e.
+# The table of operations and what they are answered, tests/ops.tsv, as on this machine's kernel in tests/e2e; the tools
+# as they are installed, of users and without a daemon.
 
 load helpers
 
@@ -15,5 +16,32 @@ load helpers
 		done; exit $failed'
 	echo "$output"
 	status_is 0
+}
+
+# as USER COMMAND... - in the guest
+as() {
+	# shellcheck disable=SC2016 # the guest's shell expands it
+	vm_sh 'user=$1; shift; exec su "$user" -c "$*"' "$@"
+}
+
+@test "an unprivileged user measures commands and processes of her own" {
+	run as alice 'pmcstat --csv -C -p PAGE_FAULT.ALL -d -p TASK_CLOCK true'
+	status_is 0
+	[[ ${lines[-1]} =~ ^[0-9.]+,[1-9][0-9]*,[1-9][0-9]*$ ]]
+	run as alice 'sleep 1000 & pmcstat -l 0.1 -p PAGE_FAULT.ALL -t $!; s=$?; kill $!; exit $s'
+	status_is 0
+}
+
+@test "no daemon: root gets a private one for the command's time" {
+	vm_daemon_stop
+	run vm pmcstat -q --csv -C -p PAGE_FAULT.ALL true
+	status_is 0
+	[[ ${lines[-1]} =~ ^[0-9.]+,[1-9][0-9]*$ ]]
+	vm_until 60 '! pidof pmcbpfd'
+	run vm ls /run/pmcbpf/pmc.sock
+	[ "$status" -ne 0 ]
+}
+
+@test "the kernel has not complained" {
 	vm_clean_log
 }
