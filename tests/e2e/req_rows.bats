@@ -92,6 +92,14 @@ row() {
 	expect a 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
 }
 
+@test "REQ-071: all slots of a CPU disabled: no process-scope PMC, and why" {
+	local row words=''
+	for row in {0..15}; do words+=" admin 0 $row $DISABLED"; done
+	# shellcheck disable=SC2086 # words
+	expect root 'admin 0' $words
+	expect root 'alloc EINVAL -- no row of class SOFT (16) *disabled on some CPU (pmccontrol -e enables)*' alloc 3 15 $FAULTS any 0
+}
+
 @test "C-13, REQ-089: enabling and disabling twice is as good as once" {
 	for ((i = 0; i < 3; i++)); do
 		expect root 'admin 0' admin 0 0 $FREE
