@@ -130,7 +130,7 @@ check:  ## set up everything, then run every test (as root); SUITES="unit e2e" c
 		there are: $(CHECKS:check-%=%)))
 	@packaging/deps build $(if $(filter 0,$(shell id -u)),test,unit)
 	@$(MAKE) $(PARALLEL) all
-	@MAKE='$(MAKE)' tests/summary $(O)/check '$(ROOTLESS)' $(SUITES)
+	@MAKE='$(MAKE)' PMCBPF_SUITES='$(SUITES)' tests/summary $(O)/check '$(ROOTLESS)' $(SUITES)
 
 # One stamp for each C file: clang's own warnings, then clang-tidy with the checks of .clang-tidy.
 LINT_DIR   = $(firstword $(subst /, ,$*))

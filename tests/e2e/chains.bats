@@ -12,12 +12,6 @@ SWITCHES=0x2000b CHAIN=0x80 SAMPLES=0x21
 
 setup() { in_tmpdir_with_daemon; }
 
-teardown() {
-	part_all
-	rest_all
-	stop_daemon KILL || true
-}
-
 text() { pmcstat -q -R log >text; }
 
 # cut LENGTHS…: of the samples in leaf, how many are marked as cut and how many are not, and their lengths

@@ -9,10 +9,6 @@ setup() {
 	CONF=$BATS_TEST_TMPDIR/pmcbpf.conf
 }
 
-teardown() {
-	stop_daemon KILL || true
-}
-
 @test "a bad line is an error that names file, line and remedy" {
 	printf '# fine\nkern.hwpmc.nbuffers="64"\nkern.hwpmc.nsamples="many"\n' >"$CONF"
 	run pmcbpfd -f -c "$CONF" -s "$BATS_TEST_TMPDIR/s"

@@ -6,7 +6,6 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	ROOT=$BATS_TEST_DIRNAME/../..
 }

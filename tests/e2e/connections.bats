@@ -5,7 +5,6 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	open_tmpdir
 	RAW=$(public_build)/tests/wireclient

@@ -4,9 +4,7 @@
 
 load helpers
 
-setup() {
-	need_root
-}
+setup() { need_root; }
 
 teardown() {
 	stop_daemon KILL || true

@@ -5,14 +5,11 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
 }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 # gate NAME: its state, finding and remedy in the JSON of $output
 gate() {

@@ -6,7 +6,6 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	open_tmpdir
 	[[ ,$(findmnt -no OPTIONS -T "$BATS_TEST_TMPDIR"), != *,nosuid,* ]] || skip "$BATS_TEST_TMPDIR is nosuid"

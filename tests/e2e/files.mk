@@ -103,6 +103,18 @@ $(O)/tests/refuse.so: tests/e2e/refuse.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -shared -fPIC -o $@ $< -ldl
 
+# A machine whose nth call fails.
+LINT_C += tests/e2e/nth.c
+$(O)/tests/nth.so: tests/e2e/nth.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -DNTH_LIBRARY -fvisibility=default -shared -fPIC -o $@ $< -ldl
+
+$(O)/tests/nth: tests/e2e/nth.c $(O)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
+
 # A process that a kernel hides.
 LINT_C += tests/e2e/unseen.c
 $(O)/tests/unseen: $(O)/obj/tests/e2e/unseen.o
@@ -129,16 +141,21 @@ E2E_NEEDS += $(O)/bench/pmcbpf-bench
 
 # What the tests call, besides the tools.
 E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
-	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
+	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/nth $(O)/tests/nth.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 # Those that run in the sandbox of the systemd unit, too: what the daemon asks of the kernel, and nothing of its files.
 SANDBOX_BATS := $(addprefix tests/e2e/,kgmon.bats ktr_kernel.bats log.bats names.bats proof.bats record.bats \
 	req_attach.bats req_scope.bats)
 
+# They run there alone where both suites run, and the sandbox can be made.
+E2E_HERE = $(if $(filter sandbox,$(SANDBOXED)),$(filter-out $(SANDBOX_BATS),$(E2E_BATS)),$(E2E_BATS))
+SANDBOXED = $(if $(shell command -v systemd-analyze && \
+	python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>&1 && echo yes),$(PMCBPF_SUITES))
+
 CHECKS += check-e2e check-sandbox
 .PHONY: check-e2e check-sandbox
 check-e2e: all $(E2E_NEEDS)  ## tests on the running kernel; root and BTF
-	$(Q)BUILD='$(abspath $(O))' bats --print-output-on-failure $(E2E_BATS)
+	$(Q)BUILD='$(abspath $(O))' bats --print-output-on-failure --timing $(E2E_HERE)
 
 check-sandbox: all $(E2E_NEEDS)  ## the essential ones with the daemon in the sandbox of its systemd unit
 	$(Q)BUILD='$(abspath $(O))' PMCBPF_UNIT='$(abspath packaging/systemd/pmcbpfd.service)' \

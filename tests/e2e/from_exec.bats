@@ -19,12 +19,6 @@ setup() {
 	chmod +x program
 }
 
-teardown() {
-	[ -z "${TARGET:-}" ] || kill -KILL "$TARGET" 2>/dev/null || true
-	part_all
-	stop_daemon KILL || true
-}
-
 # Each with perf's type, number and side.
 EVENTS=(PAGE_FAULT.ALL 1 2 - PAGE_FAULT.MINOR 1 5 - CONTEXT_SWITCHES 1 3 -)
 SIDES=('PAGE_FAULT.ALL,usr' 1 2 u 'PAGE_FAULT.ALL,os' 1 2 k)

@@ -6,17 +6,12 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	# A group that is nobody's, by any name that it has here.
 	GROUP=$(getent group games | cut -d: -f1)
 	[ -n "$GROUP" ] || skip "there is no group games"
 	GID=$(getent group "$GROUP" | cut -d: -f3)
 	b=$(public_build)
-}
-
-teardown() {
-	stop_daemon KILL || true
 }
 
 # hello_as OPTION...: of setpriv

@@ -9,6 +9,20 @@ export PATH="$BUILD/bin:$BUILD/sbin:$BUILD/tests:$PATH"
 # Messages and numbers as they are compared.
 unset "${!LC_@}" LANG LANGUAGE
 export LD_LIBRARY_PATH="$BUILD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+bats_require_minimum_version 1.5.0
+
+# What a file does that says nothing else: a daemon of each test's own, and nothing is left of it.
+setup() {
+	need_root
+	start_daemon
+}
+
+teardown() {
+	[ -z "${TARGET:-}" ] || kill -KILL "$TARGET" 2>/dev/null || true
+	part_all
+	rest_all
+	stop_daemon KILL || true
+}
 
 need_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
@@ -91,7 +105,6 @@ start_daemon() {
 # in_tmpdir_with_daemon [OPTION]...: the setup of tests that leave files.
 # shellcheck disable=SC2120 # tests in other files pass options
 in_tmpdir_with_daemon() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
 	start_daemon "$@"

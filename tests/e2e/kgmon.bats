@@ -12,12 +12,6 @@ setup() {
 	CPU=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 }
 
-teardown() {
-	part_all
-	rest_all
-	stop_daemon KILL || true
-}
-
 # Work of the kernel's, on the CPU that the PMCs of these tests sample.
 work() { taskset -c "$CPU" dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null; }
 

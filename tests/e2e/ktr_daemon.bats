@@ -6,7 +6,6 @@ load helpers
 load ktr
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	TRACE=$BATS_TEST_TMPDIR/trace
 	OTHERS=()

@@ -6,14 +6,11 @@ load helpers
 load ktr
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	TRACE=$BATS_TEST_TMPDIR/trace
 }
 
-teardown() {
-	stop_daemon || true
-}
+teardown() { stop_daemon || true; }
 
 @test "KTR-30 KTR-38: off until asked for: no program, no map, no pin, no thread, and who asks is told how" {
 	start_ktr

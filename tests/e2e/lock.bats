@@ -7,7 +7,6 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	open_tmpdir
 	DIR=$BATS_TEST_TMPDIR/run

@@ -11,7 +11,6 @@ TREE=2 PROCCSW=4 PROCEXIT=8
 SAMPLES=0x21			# the capabilities of a sampling PMC
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
 	MOUNTED=

@@ -9,7 +9,6 @@ load helpers
 NOBODY=65534 OTHER=65533
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
 	MOUNTED=

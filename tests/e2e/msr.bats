@@ -7,7 +7,6 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	grep -qx event=0x00 /sys/bus/event_source/devices/msr/events/tsc 2>/dev/null ||
 		skip "this kernel's perf counts no tsc"
@@ -17,9 +16,7 @@ setup() {
 	printf '0x10 0xffffffffffffffff 0 x86 any TSC SDM\n0x611 0xffffffff 0 x86 any - SDM\n' >"$LIST"
 }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 # counts SCRIPT: Python with the library as `pmc`, new(SPEC, MODE[, CPU]), read(ID), SC and TC
 counts() {

@@ -7,7 +7,6 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
 	PRELOAD="$(ldd "$BUILD/bin/pctr" | awk '/libasan/ { print $3 }') $BUILD/lib/libpctr.so.0"

@@ -5,16 +5,9 @@
 
 load helpers
 
-setup() {
-	bats_require_minimum_version 1.5.0
-	need_root
-	start_daemon
-	cd "$BATS_TEST_TMPDIR" || return
-}
+setup() { in_tmpdir_with_daemon; }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 @test "stat: a software event beside the kernel's own figures" {
 	pmc stat -j PAGE_FAULT.ALL python3 -c '

@@ -4,16 +4,9 @@
 
 load helpers
 
-setup() {
-	bats_require_minimum_version 1.5.0
-	need_root
-	start_daemon
-	cd "$BATS_TEST_TMPDIR" || return
-}
+setup() { in_tmpdir_with_daemon; }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 # state CPU ROW: ENABLED or DISABLED
 state() {

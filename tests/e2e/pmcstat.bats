@@ -4,16 +4,9 @@
 
 load helpers
 
-setup() {
-	bats_require_minimum_version 1.5.0
-	need_root
-	start_daemon
-	cd "$BATS_TEST_TMPDIR" || return
-}
+setup() { in_tmpdir_with_daemon; }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 # column NUMBER FILE: that column's sum over all rows of a CSV file; the time is column 1.
 column() {
@@ -193,6 +186,12 @@ counters = json.load(sys.stdin)["counters"]
 assert [(c["name"], c["scope"], c["cpu"]) for c in counters] == [
     ("CPU_CLOCK", "system", 0), ("TASK_CLOCK", "process", None)], counters
 assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
+}
+
+@test "the exit status is the command's; its output and errors are its own" {
+	run --separate-stderr pmcstat -q -o counts -p TASK_CLOCK sh -c 'echo out; echo err >&2; exit 7'
+	[ "$status $output $stderr" = "7 out err" ]
+	grep -q p/TASK_CLOCK counts
 }
 
 @test "--exit-status" {

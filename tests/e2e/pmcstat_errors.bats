@@ -4,16 +4,9 @@
 
 load helpers
 
-setup() {
-	bats_require_minimum_version 1.5.0
-	need_root
-	start_daemon
-	cd "$BATS_TEST_TMPDIR" || return
-}
+setup() { in_tmpdir_with_daemon; }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 # fails CODE PATTERN COMMAND...: that exit code and one line that matches.
 fails() {
@@ -28,6 +21,10 @@ fails() {
 @test "unknown events and bad specifiers name the word and the remedy" {
 	fails 71 '*process-mode pmc with specification "nosuch": *nosuch*pmccontrol -L*Invalid argument*' \
 		pmcstat -p nosuch true
+	sleep 100 3>&- & victim=$!
+	wait_for is_program $victim sleep
+	fails 71 '*Operation not permitted*' run_as_nobody pmcstat -l 0.05 -p TASK_CLOCK -t '^sleep$'
+	kill $victim
 	fails 71 '*system-mode pmc with specification "SOFT-NOSUCH": *NOSUCH*' pmcstat -s SOFT-NOSUCH
 	fails 71 '*with specification "tsc,x": *' pmcstat -s tsc,x
 	fails 71 '*with specification "": *' pmcstat -s ''
@@ -80,6 +77,10 @@ t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); pr
 	run run_as_nobody pmcstat --csv -d -p TASK_CLOCK sh -c '/bin/true; :'
 	[ "$status" -eq 0 ]
 	[[ ${lines[1]} =~ ,[1-9][0-9]*$ ]]
+	# shellcheck disable=SC2016 # the other shell expands it
+	run run_as_nobody bash -c 'sleep 100 3>&- & until grep -qx sleep /proc/$!/comm; do :; done
+		pmcstat -l 0.1 -p PAGE_FAULT.ALL -t $!; status=$?; kill $!; exit $status'
+	[ "$status" -eq 0 ]
 }
 
 @test "no daemon, no root: how to start it, exit 69" {

@@ -8,9 +8,7 @@ load helpers
 
 setup() { in_tmpdir_with_daemon "${ROOM[@]}"; }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 lines_of() { grep -c "^$1 " text || true; }
 

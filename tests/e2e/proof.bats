@@ -5,11 +5,6 @@
 
 load helpers
 
-setup() {
-	need_root
-	start_daemon
-}
-
 teardown() {
 	part_all
 	[ -z "${TARGET:-}" ] || kill -KILL "$TARGET" || true

@@ -11,10 +11,6 @@ setup() {
 	MAGIC=504d4357
 }
 
-teardown() {
-	stop_daemon KILL || true
-}
-
 @test "REQ-132: bad magic, bad version, short header: EPROTO and the end of the connection" {
 	run wireclient send 0000000001000200000000000000000000000000000000000000 op 2 0
 	grep -q '^send EPROTO -- not a message of libpmc-compat' <<<"$output"
@@ -45,23 +41,11 @@ teardown() {
 	grep -q '^op closed' <<<"$output"
 }
 
-@test "REQ-144: a payload of the wrong length: EFAULT, and the connection lives" {
-	run wireclient hello op 7 119 op 7 0 op 7 121 op 2 1 cpuinfo
-	[ "$(grep -c '^op EFAULT' <<<"$output")" -eq 4 ]
-	grep -q '^cpuinfo 0' <<<"$output"
-}
-
 @test "nothing goes before HELLO, and HELLO goes once" {
 	run wireclient cpuinfo hello hello cpuinfo
 	grep -q '^cpuinfo EPROTO -- .*HELLO' <<<"$output"
 	grep -q '^hello EPROTO' <<<"$output"
 	grep -q '^cpuinfo 0' <<<"$output"
-}
-
-@test "REQ-087, C-18: versions" {
-	run wireclient hello version 0x0a030000 version 0x0b000000 version 0x01000000
-	[ "$(grep -c '^version 0' <<<"$output")" -eq 2 ]
-	grep -q '^version EPROTO -- .*update pmcbpf' <<<"$output"
 }
 
 @test "unknown operations: EINVAL, counted" {

@@ -7,9 +7,7 @@ load helpers
 
 setup() { in_tmpdir_with_daemon; }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 # A program that spends nearly all its time in hot(), which work() calls.
 make_hot() {
@@ -61,4 +59,48 @@ share() { awk -v name="$1" -v column="$2" '$4 == name { print int($column) }'; }
 	[ "$status" -eq 64 ]
 	# shellcheck disable=SC2154 # set by run
 	[[ $stderr == *'"/dev/null" is not a file'* ]]
+}
+
+# samples_at FROM TO: how many of the log's samples were taken at an offset of ./hot from FROM on and before TO, and
+# how many there are.  Libraries and the kernel are at the top of their halves.
+samples_at() {
+	pmcstat -R log | awk -v from="$1" -v to="$2" '
+		$1 == "callchain" { all++; first = 1; next }
+		first && $1 == "..." { at = substr($2, length($2) - 2); n += $2 !~ /^0x(7|ffff)/ && at >= from && at < to; first = 0 }
+		END { print n + 0, all + 0 }'
+}
+
+@test "pmcannotate: the recorded program's instructions as objdump has them, its source, and each with its samples" {
+	local first next n all sum
+	make_hot
+	pmcstat -q -P clock.hard -O log ./hot
+	pmcannotate log ./hot >text
+	[[ $(head -n 1 text) =~ ^'Profile trace for function: hot() ['([0-9.]+)'%]'$ ]]
+	share=${BASH_REMATCH[1]}
+	[ "${share%.*}" -ge 80 ]
+	# Every instruction of the function, in order.
+	objdump -d --no-show-raw-insn hot | awk '$2 == "<hot>:" { on = 1; next } /^$/ { on = 0 }
+		on { sub(":", "", $1); print $1 }' >wanted
+	sed -n 's/^[^|]*|  *\([0-9a-f]*\):\t.*/\1/p' text | sort >shown
+	diff wanted shown
+	# The lines that were executed, of the source, with the sums of their instructions; together they are the function's.
+	grep -q $'^[0-9.]*%\t| sum += i;$' text
+	grep -q $'^[0-9.]*%\t| for (unsigned long i = 0; i < 200000000; i++)$' text
+	for what in '\| *[0-9a-f]+:\t' '\| [^ ]'; do
+		sum=$(awk -F'[%\t]' -v what="$what" '/^Profile/ { next } $0 ~ what && $1 != "" { n += $1 } END { print n }' text)
+		awk -v a="$sum" -v b="$share" 'BEGIN { exit a - b > 0.2 || b - a > 0.2 }'
+	done
+	# And they are the log's samples, counted apart.
+	first=$(head -n 1 wanted) next=$(nm hot | awk '$3 == "work" { print $1 }')
+	read -r n all < <(samples_at "${first: -3}" "${next: -3}")
+	awk -v a="$share" -v n="$n" -v all="$all" 'BEGIN { b = 100 * n / all; exit a - b > 0.1 || b - a > 0.1 }'
+	# The page has the same, line for line.
+	pmcannotate --html page log ./hot
+	grep -q "^<h2 id=f0>hot \[$share%\]</h2>$" page
+	sed -n 's/.*<td class=t> *\([0-9a-f]*\):\t.*/\1/p' page | sort | diff wanted -
+	grep -qE 'hot\.c:5">5<td class=t>.*sum \+= i;' page
+	# Another program of that name is not what was recorded.
+	gcc -g -O1 -o hot hot.c
+	run pmcannotate log ./hot
+	[ "$status" -ne 0 ]
 }

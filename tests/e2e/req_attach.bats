@@ -6,11 +6,6 @@ load helpers
 
 FAULTS=0x20004 TASK_CLOCK=0x2000a TREE=2
 
-setup() {
-	need_root
-	start_daemon
-}
-
 teardown() {
 	for pid in "${OTHERS[@]}"; do
 		kill -KILL "$pid" 2>/dev/null || true
@@ -235,38 +230,6 @@ gone_pid() {
 	expect two "detach ESRCH -- there is no process $gone" detach $gone
 	expect one 'detach 0' detach "${WORKLOAD[w]}"
 	expect two 'detach ESRCH -- no PMC measures*' detach "${WORKLOAD[w]}"
-}
-
-# Each line has two faults: the one that is checked first wins.
-@test "C-1, C-6, REQ-159, REQ-161, REQ-183: ATTACH's checks, in order" {
-	client own
-	gone_pid
-	sleep 600 3>&- & OTHERS+=($!)
-	expect own 'attach EINVAL -- -1 is no process id' id 0x12345678 attach -1
-	expect own 'attach ESRCH -- *' attach $gone		# no PMC, before no process
-	expect own 'attach EINVAL -- *0x12345678' alloc 3 15 $FAULTS any 0 id 0x12345678 attach $gone
-	expect own 'attach EINVAL -- a system-scope PMC*' alloc 1 15 $FAULTS 0 0 start attach $gone
-	expect own 'attach EBUSY -- *running*' alloc 3 15 $FAULTS any 0 start attach $gone
-	expect own 'attach EBUSY*' attach 0			# before EEXIST
-	expect own "attach ESRCH -- there is no process $gone" stop attach $gone
-	expect own 'attach EEXIST*' attach 0
-	client user run_as_nobody
-	expect user "attach EPERM*" alloc 3 15 $FAULTS any 0 attach "${OTHERS[0]}"
-	expect user "attach EBUSY*" start attach "${OTHERS[0]}"
-	expect own 'attach 0' attach "${OTHERS[0]}"
-	expect user "attach EPERM*" stop attach "${OTHERS[0]}"	# before EBUSY of the row
-}
-
-@test "C-6, REQ-160, REQ-162, REQ-184, REQ-185: DETACH's checks, in order" {
-	client own
-	gone_pid
-	expect own 'detach EINVAL -- -7 is no process id' id 0x12345678 detach -7
-	expect own 'detach ESRCH -- *' detach $gone
-	expect own 'detach EINVAL -- *0x12345678' alloc 3 15 $FAULTS any 0 id 0x12345678 detach $gone
-	expect own 'detach EINVAL -- a system-scope PMC*' alloc 1 15 $FAULTS 0 0 detach $gone
-	expect own "detach ESRCH -- there is no process $gone" alloc 3 15 $FAULTS any 0 detach $gone
-	expect own 'detach ESRCH -- no PMC measures*' detach 0
-	expect own 'detach 0' attach 0 start detach 0		# while it runs
 }
 
 @test "REQ-183: a thread is no process" {

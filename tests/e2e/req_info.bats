@@ -12,12 +12,6 @@ setup() {
 	client root
 }
 
-teardown() {
-	part_all
-	rest_all
-	stop_daemon KILL || true
-}
-
 @test "REQ-084, REQ-085: the highest CPU number and one, and all rows of all classes" {
 	highest=$(tr ',-' '\n\n' </sys/devices/system/cpu/possible | tail -n 1)
 	ask root cpuinfo

@@ -12,11 +12,6 @@ setup() {
 	TREE_DIR=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 }
 
-teardown() {
-	rest_all
-	stop_daemon KILL || true
-}
-
 # program: compiles standard input against the public headers and the library alone
 program() {
 	cc -std=c99 -Wall -Wextra -Werror -I"$TREE_DIR/lib/include" -o prog -xc - -xnone \

@@ -14,12 +14,6 @@ setup() {
 	mapfile -t CPUS < <(lscpu -p=CPU --online | grep -v '^#')
 }
 
-teardown() {
-	part_all
-	rest_all
-	stop_daemon KILL || true
-}
-
 # row DISPOSITION [CPU] [enabled|disabled]: what GETPMCINFO says of row 0.
 row() {
 	expect root "info 0 SOFT0 ${3:-*} $1 *" info "${2:-0}" 0
@@ -98,6 +92,14 @@ row() {
 	expect a 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
 }
 
+@test "REQ-071: all slots of a CPU disabled: no process-scope PMC, and why" {
+	local row words=''
+	for row in {0..15}; do words+=" admin 0 $row $DISABLED"; done
+	# shellcheck disable=SC2086 # words
+	expect root 'admin 0' $words
+	expect root 'alloc EINVAL -- no row of class SOFT (16) *disabled on some CPU (pmccontrol -e enables)*' alloc 3 15 $FAULTS any 0
+}
+
 @test "C-13, REQ-089: enabling and disabling twice is as good as once" {
 	for ((i = 0; i < 3; i++)); do
 		expect root 'admin 0' admin 0 0 $FREE
@@ -135,23 +137,6 @@ row() {
 	row STANDALONE 0 enabled
 	expect root 'admin 0' admin "${CPUS[1]}" 0 $FREE
 	row FREE
-}
-
-# Each line has two faults: the one that is checked first wins.
-@test "C-4, REQ-090, REQ-149, REQ-150, REQ-151, REQ-136: PMCADMIN's checks, in order" {
-	client user run_as_nobody
-	client a
-	expect a 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
-	expect user 'op EPERM*' op 6 3				# privilege, before the size
-	expect root 'op EFAULT*' op 6 3
-	expect user 'admin EPERM*' admin -1 0 7
-	expect root 'admin EINVAL -- there is no CPU -1*' admin -1 0 7
-	expect root 'admin EINVAL -- there is no CPU 9999*' admin 9999 0 7
-	expect root 'admin EINVAL -- state 7 is neither*' admin 0 -1 7
-	expect root 'admin EINVAL -- state 4 is neither*' admin 0 0 4
-	expect root 'admin EINVAL -- there is no row -1*' admin 0 -1 $DISABLED
-	expect root 'admin EINVAL -- there is no row 9999*' admin 0 9999 $FREE
-	expect root 'admin EBUSY*' admin 0 0 $DISABLED
 }
 
 @test "C-9: a row is one process-scope PMC's of an owner, and one system-scope PMC's of an owner and CPU" {

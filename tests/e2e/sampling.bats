@@ -14,12 +14,6 @@ SAMPLES=0x21
 
 setup() { in_tmpdir_with_daemon "${ROOM[@]}"; }
 
-teardown() {
-	part_all
-	rest_all
-	stop_daemon KILL || true
-}
-
 # The log's lines, in ./text.
 text() { pmcstat -q -R log >text; }
 

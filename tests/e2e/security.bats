@@ -9,10 +9,6 @@ setup() {
 	PAGE=$BATS_TEST_DIRNAME/../../man/pmcbpf-security.7
 }
 
-teardown() {
-	stop_daemon KILL || true
-}
-
 # example N: the Nth literal text of the page.
 example() {
 	awk -v n="$1" '/^\.Ed/ { on = 0 } on { print } /^\.Bd -literal/ { on = ++i == n }' "$PAGE"

@@ -13,12 +13,6 @@ setup() {
 	start_daemon "${ROOM[@]}"
 }
 
-teardown() {
-	rest_all
-	part_all
-	stop_daemon KILL || true
-}
-
 # storm EVENT FLAGS: 3,660 descendants in less than two seconds; $TEXT is the log, $count the PMC's, or empty where the
 # kernel hid a switch from it: such a storm has many, and the count is refused then.
 storm() {

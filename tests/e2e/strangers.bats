@@ -4,9 +4,7 @@
 
 load helpers
 
-setup() {
-	need_root
-}
+setup() { need_root; }
 
 # play ATTACK... [OPTION]...: each is in place until both observers have been answered so often; a request that is
 # answered at all has been within the patience, and no time is compared with anything.

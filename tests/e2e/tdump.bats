@@ -5,7 +5,6 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
 	unset KTR_FILE KTR_SIZE KTR_MASK KTR_CLOCK

@@ -32,11 +32,6 @@ setup() {
 	END
 }
 
-teardown() {
-	[ -z "${TARGET:-}" ] || kill -KILL "$TARGET" 2>/dev/null || true
-	stop_daemon KILL || true
-}
-
 # names LOG: "main"'s and the threads' names in the order of their records.
 names() {
 	pmcstat -q -R "$1" | awk '$1 == "exec" { pid = $3 } $1 == "thr-create" {

@@ -5,16 +5,13 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	CONF=$BATS_TEST_TMPDIR/pmcbpf.conf
 	echo '# nothing' >"$CONF"
 	start_daemon -c "$CONF"
 }
 
-teardown() {
-	stop_daemon || true
-}
+teardown() { stop_daemon || true; }
 
 # value NAME VALUE: that is what it is
 value() { [ "$(pmccontrol --tunable "$1")" = "$2" ]; }

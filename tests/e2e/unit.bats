@@ -7,16 +7,13 @@
 load helpers
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	need_root
 	cd "$BATS_TEST_TMPDIR" || return
 	need_unit
 	PMCBPF_UNIT=$BATS_TEST_DIRNAME/../../packaging/systemd/pmcbpfd.service
 }
 
-teardown() {
-	stop_daemon
-}
+teardown() { stop_daemon; }
 
 # unit SED...: the unit, changed
 unit() {

@@ -11,7 +11,6 @@ load helpers
 LOST='lost a time slice: this kernel has not reported a context switch of one of the processes*'
 
 setup() {
-	bats_require_minimum_version 1.5.0
 	in_tmpdir_with_daemon
 	mkfifo orders answers
 	unseen "$DAEMON_PID" <orders >answers 3>&- &

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PMCALLOCATE: every check, in order, and the choice of the row. */
+/* PMCALLOCATE: the choice of a hardware row, and its reasons; the checks are in tests/ops.tsv. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,202 +61,6 @@ static void release(struct actor *who, uint32_t pmcid)
 	assert_int_equal(ask(who, WIRE_OP_PMCRELEASE, &r, sizeof(r)), 0);
 }
 
-/*
- * REQ-153, REQ-154, REQ-155, REQ-156, REQ-157, REQ-172, REQ-175: each request breaks one rule more
- * than the one below it, and the first in the list must win (§1.10).
- */
-static void test_checks_in_order(void **state)
-{
-	struct wire_allocate_req a = system_wide(PMC_CLASS_SOFT, 1);
-
-	harness.config.value[TUN_SYSPMCS] = 0;
-	fake.offline[1] = true;
-	a.flags = 0x80000000u;
-	a.class = PMC_CLASS_P4;
-	a.mode = 4;
-	assert_int_equal(allocate(&user, a), -EINVAL);
-	assert_contains(reason(), "no mode 4");
-	a.mode = PMC_MODE_SC;
-	a.cpu = FAKE_CPUS;
-	assert_int_equal(allocate(&user, a), -EINVAL);
-	assert_contains(reason(), "no CPU 4; the CPUs are 0 to 3");
-	a.cpu = ANY;
-	assert_int_equal(allocate(&user, a), -EINVAL);
-	assert_contains(reason(), "name it");
-	a.mode = PMC_MODE_TC;
-	a.cpu = 1;
-	assert_int_equal(allocate(&user, a), -EINVAL);
-	assert_contains(reason(), "take no CPU");
-	a.mode = PMC_MODE_SC;
-	assert_int_equal(allocate(&user, a), -ENXIO);
-	fake.offline[1] = false;
-	assert_int_equal(allocate(&user, a), -EPERM);
-	harness.config.value[TUN_SYSPMCS] = 1;
-	assert_int_equal(allocate(&user, a), -EINVAL);
-	assert_contains(reason(), "unknown flags 0x80000000");
-	a.flags = 0;
-	assert_int_equal(allocate(&user, a), -EINVAL);
-	assert_contains(reason(), "no counters of class");
-	a.class = PMC_CLASS_SOFT;
-	a.caps |= PMC_CAP_TAGGING;
-	a.event = 0x20fff;
-	assert_int_equal(allocate(&user, a), -EOPNOTSUPP);
-	a.caps = PMC_CAP_READ;
-	assert_int_equal(allocate(&user, a), -EINVAL);
-	assert_contains(reason(), "GETDYNEVENTINFO");
-	a.event = 0x20004;
-	assert_int_equal(allocate(&user, a), 0);
-	release(&user, id());
-}
-
-/* REQ-049, REQ-053, REQ-055, REQ-057, REQ-063, D2, D9 */
-static void test_flags(void **state)
-{
-	static const struct {
-		uint32_t mode, flags;
-		int err;
-	} cases[] = {
-		{ PMC_MODE_SC, PMC_F_DESCENDANTS, -EINVAL },
-		{ PMC_MODE_SC, PMC_F_LOG_PROCCSW, -EINVAL },
-		{ PMC_MODE_SC, PMC_F_LOG_PROCEXIT, -EINVAL },
-		{ PMC_MODE_SC, PMC_F_CALLCHAIN, 0 },
-		{ PMC_MODE_SC, PMC_F_KGMON, -EINVAL },
-		{ PMC_MODE_TC, PMC_F_KGMON, -EINVAL },
-		{ PMC_MODE_TS, PMC_F_KGMON, -EINVAL },
-		{ PMC_MODE_SS, PMC_F_KGMON, 0 },
-		{ PMC_MODE_TC, PMC_F_FORCE, -EINVAL },
-		{ PMC_MODE_TC, PMC_F_NEWVALUE, -EINVAL },
-		{ PMC_MODE_TC, PMC_F_ATTACH_DONE, -EINVAL },
-		{ PMC_MODE_TC,
-		  PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT | PMC_F_CALLCHAIN |
-			  PMC_F_USERCALLCHAIN,
-		  0 },
-	};
-
-	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct wire_allocate_req a = process(PMC_CLASS_SOFT);
-
-		a.mode = cases[i].mode;
-		a.flags = cases[i].flags;
-		if (PMC_IS_SYSTEM_MODE(a.mode))
-			a.cpu = 0;
-		assert_int_equal(allocate(&root, a), cases[i].err);
-		if (!cases[i].err)
-			release(&root, id());
-	}
-}
-
-/* REQ-175: the TSC cannot interrupt, nor can what a program counts. */
-static void test_sampling(void **state)
-{
-	static const struct {
-		uint32_t class, event;
-		int err;
-	} cases[] = {
-		{ PMC_CLASS_SOFT, 0x20000, 0 },
-		{ PMC_CLASS_SOFT, 0x20005, -EOPNOTSUPP },
-		{ PMC_CLASS_TSC, PMC_EV_TSC_TSC, -EOPNOTSUPP },
-		{ PMC_CLASS_IAP, 0, 0 },
-	};
-
-	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct wire_allocate_req a = process(cases[i].class);
-
-		a.event = cases[i].event;
-		for (a.mode = PMC_MODE_SS; a.mode <= PMC_MODE_TS; a.mode += PMC_MODE_TS) {
-			a.cpu = a.mode == PMC_MODE_SS ? 0 : (uint32_t)PMC_CPU_ANY;
-			assert_int_equal(allocate(&root, a), cases[i].err);
-			if (!cases[i].err)
-				release(&root, id());
-		}
-	}
-}
-
-/* What usr and os can mean is a property of the event. */
-static void test_sides(void **state)
-{
-	static const struct {
-		uint32_t event, caps;
-		int err;
-		bool user, kernel;
-	} cases[] = {
-		{ 0x20004, PMC_CAP_USER, 0, true, false },
-		{ 0x20004, PMC_CAP_SYSTEM, 0, false, true },
-		{ 0x20004, PMC_CAP_USER | PMC_CAP_SYSTEM, 0, false, false },
-		{ 0x2000b, PMC_CAP_SYSTEM, 0, false, false },	/* all of them */
-		{ 0x2000b, PMC_CAP_USER, -EINVAL, false, false },
-		{ 0x20000, PMC_CAP_USER, -EOPNOTSUPP, false, false },
-		{ 0x20000, PMC_CAP_USER | PMC_CAP_SYSTEM, 0, false, false },
-		{ 0x20005, PMC_CAP_SYSTEM, -EOPNOTSUPP, false, false },
-	};
-
-	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct wire_allocate_req a = process(PMC_CLASS_SOFT);
-
-		a.event = cases[i].event;
-		a.caps |= cases[i].caps;
-		assert_int_equal(allocate(&root, a), cases[i].err);
-		if (cases[i].err)
-			continue;
-		assert_int_equal(fake.last.event.user, cases[i].user);
-		assert_int_equal(fake.last.event.kernel, cases[i].kernel);
-		release(&root, id());
-	}
-}
-
-/* REQ-005: 12 bits CPU, 4 mode, 8 class, 8 row */
-static void test_handles(void **state)
-{
-	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
-	assert_int_equal(id(), 0xfff30f00);
-	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
-	assert_int_equal(id(), 0xfff30f01);
-	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_SOFT, 3)), 0);
-	assert_int_equal(id(), 0x00310f02);
-	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), 0);
-	assert_int_equal(id(), 0xfff30f00);	/* unique within one owner only */
-	release(&user, 0xfff30f00);
-	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), 0);
-	assert_int_equal(id(), 0xfff30f00);	/* and recycled at once */
-}
-
-/* C-11 */
-static void test_tsc(void **state)
-{
-	struct wire_allocate_req a = system_wide(PMC_CLASS_TSC, 1);
-
-	a.event = PMC_EV_TSC_TSC;
-	a.caps = PMC_CAP_READ | PMC_CAP_USER;
-	assert_int_equal(allocate(&root, a), -EOPNOTSUPP);
-	a.caps = PMC_CAP_READ;
-	a.event = 0;
-	assert_int_equal(allocate(&root, a), -EINVAL);
-	a.event = PMC_EV_TSC_TSC;
-	a.mode = PMC_MODE_TC;
-	a.cpu = ANY;
-	assert_int_equal(allocate(&root, a), -EINVAL);
-	a.mode = PMC_MODE_SC;
-	a.cpu = 1;
-	harness.config.value[TUN_SYSPMCS] = 1;
-	assert_int_equal(row_of(&root, a), 16);
-	assert_int_equal(row_of(&user, a), 16);		/* shareable */
-	assert_int_equal(harness.rows.rows[16].balance, -2);
-	assert_int_equal(allocate(&root, a), -EINVAL);	/* but one per process and CPU */
-	a.cpu = 2;
-	assert_int_equal(row_of(&root, a), 16);
-}
-
-/* C-9, REQ-032, REQ-152: one process-scope PMC per row and owner; then no more. */
-static void test_one_per_row(void **state)
-{
-	for (unsigned int i = 0; i < SOFT_ROWS; i++)
-		assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), i);
-	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), -EINVAL);
-	assert_contains(reason(), "no row of class SOFT (16)");
-	assert_contains(reason(), "is left for this: 16 held by this process; release one");
-	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 0);
-}
-
 /* What no quota is about. */
 static void no_quotas(void)
 {
@@ -315,59 +119,6 @@ static void test_share_of_rows(void **state)
 	actor_leave(&other);
 }
 
-/* C-10 */
-static void test_rows_where_the_caller_is_a_target(void **state)
-{
-	struct wire_attach_req self = { 0 };
-
-	assert_int_equal(allocate(&root, process(PMC_CLASS_SOFT)), 0);
-	self.pmcid = id();
-	assert_int_equal(ask(&root, WIRE_OP_PMCATTACH, &self, sizeof(self)), 0);
-	fake_move(1);			/* as if another owner's PMC on row 1 had this target */
-	assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), 2);
-}
-
-/* Its exec takes an owner's PMCs from it, so that only its descendants can be waited for. */
-static void test_own_exec(void **state)
-{
-	struct wire_allocate_req r = process(PMC_CLASS_SOFT);
-	struct wire_attach_req self = { 0 };
-
-	assert_int_equal(allocate(&root, r), 0);
-	self.pmcid = id();
-	assert_int_equal(ask(&root, WIRE_OP_ATTACHEXEC, &self, sizeof(self)), -EINVAL);
-	assert_contains(reason(), "allocate it with PMC_F_DESCENDANTS");
-	r.flags |= PMC_F_DESCENDANTS;
-	assert_int_equal(allocate(&root, r), 0);
-	self.pmcid = id();
-	assert_int_equal(ask(&root, WIRE_OP_ATTACHEXEC, &self, sizeof(self)), 0);
-	assert_true(fake.waits);
-}
-
-/* REQ-067, REQ-068, REQ-069, REQ-071, REQ-072: through the operation; who may know the holder. */
-static void test_dispositions(void **state)
-{
-	struct wire_allocate_req hw = process(PMC_CLASS_IAP);
-	unsigned int i;
-
-	no_quotas();
-	for (i = 0; i < 4; i++)
-		assert_int_equal(row_of(&root, hw), 17 + i);
-	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 0)), -EINVAL);
-	assert_contains(reason(), "4 counting for processes, held by this process; release");
-	assert_int_equal(allocate(&user, system_wide(PMC_CLASS_IAP, 0)), -EINVAL);
-	assert_contains(reason(), "held by another user's process");
-	for (i = 0; i < 4; i++)
-		release(&root, PMC_ID_MAKE_ID(ANY, PMC_MODE_TC, PMC_CLASS_IAP, 17 + i));
-	for (i = 0; i < 4; i++)
-		assert_int_equal(row_of(&user, system_wide(PMC_CLASS_IAP, 2)), 17 + i);
-	assert_int_equal(allocate(&root, hw), -EINVAL);
-	assert_contains(reason(), "held by pid 1000002 (test)");
-	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 2)), -EINVAL);
-	assert_contains(reason(), "4 in use on CPU 2, held by pid 1000002 (test)");
-	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_IAP, 3)), 17);
-}
-
 /* Every row has its reason, in one line; nobody learns of processes that are not for him to see. */
 static void test_many_reasons(void **state)
 {
@@ -413,20 +164,6 @@ static void test_holder_in_a_container(void **state)
 	root.session.owner->cred.pid_ns--;
 	assert_int_equal(allocate(&root, process(PMC_CLASS_IAP)), -EINVAL);
 	assert_contains(reason(), "held by pid 1000002 (test)");
-}
-
-/* REQ-071, M12 over C: a disabled slot is skipped, and none left is EINVAL. */
-static void test_disabled_slots(void **state)
-{
-	row_disable(&harness.rows.rows[17], 1);
-	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_IAP, 1)), 18);
-	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_IAP, 0)), 17);
-	for (unsigned int i = 19; i < 21; i++)
-		row_disable(&harness.rows.rows[i], 1);
-	assert_int_equal(allocate(&user, process(PMC_CLASS_IAP)), -EINVAL);
-	release(&root, PMC_ID_MAKE_ID(0, PMC_MODE_SC, PMC_CLASS_IAP, 17));
-	for (unsigned int i = 17; i < 21; i++)
-		row_enable(&harness.rows.rows[i], 1);
 }
 
 static void test_preference(void **state)
@@ -529,26 +266,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_checks_in_order),
-		T(test_flags),
-		T(test_sampling), T(test_sides),
-		T(test_handles),
-		T(test_tsc),
-		T(test_one_per_row),
-		T(test_reserved_rows),
-		T(test_share_of_rows),
-		T(test_rows_where_the_caller_is_a_target),
-		T(test_own_exec),
-		T(test_dispositions),
-		T(test_many_reasons),
-		T(test_holder_in_a_container),
-		T(test_disabled_slots),
-		T(test_preference),
-		T(test_rows_that_do_not_work_out),
-		T(test_what_counting_is_told),
-		T(test_event_names),
-		T(test_unregistered_event),
-		T(test_pages),
+		T(test_reserved_rows), T(test_share_of_rows), T(test_many_reasons),
+		T(test_holder_in_a_container), T(test_preference),
+		T(test_rows_that_do_not_work_out), T(test_what_counting_is_told),
+		T(test_event_names), T(test_unregistered_event), T(test_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

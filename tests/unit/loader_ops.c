@@ -61,34 +61,6 @@ static void test_frames(void **state)
 	assert_int_equal(harness.stats.syscall_errors, errors);
 }
 
-/* REQ-144 */
-static void test_wrong_length_is_efault(void **state)
-{
-	struct wire_allocate_req a = { 0 };
-	bool closes;
-
-	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &a, sizeof(a) - 1), -EFAULT);
-	closes = last_reply()->close;
-	assert_false(closes);
-	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, NULL, 0), -EFAULT);
-	assert_int_equal(ask(&root, WIRE_OP_GETCPUINFO, &a, 1), -EFAULT);
-	assert_int_equal(harness.stats.syscalls, 3);
-	assert_int_equal(harness.stats.syscall_errors, 3);
-}
-
-static void test_order(void **state)
-{
-	struct wire_hello_req hello = { 0 };
-
-	assert_int_equal(ask(&user, WIRE_OP_HELLO, &hello, sizeof(hello)), -EPROTO);
-	user.session.hello = false;
-	assert_int_equal(ask(&user, WIRE_OP_GETCPUINFO, NULL, 0), -EPROTO);
-	assert_contains(reason(), "HELLO");
-	assert_int_equal(harness.stats.syscalls, 0);
-	assert_int_equal(ask(&user, WIRE_OP_HELLO, &hello, sizeof(hello)), 0);
-	assert_int_equal(last_reply()->nfds, 1);
-}
-
 static void test_unexpected_descriptors(void **state)
 {
 	struct wire_hdr h = header(WIRE_OP_PMCATTACH, sizeof(struct wire_attach_req));
@@ -146,39 +118,6 @@ static void test_reused_pid(void **state)
 
 /* --- queries --------------------------------------------------------------------------------- */
 
-/* §1.0, §8, C-16: everything counts, a query of the statistics counts itself. */
-static void test_statistics(void **state)
-{
-	const struct wire_driverstats *s;
-
-	assert_int_equal(ask(&root, WIRE_OP_GETDRIVERSTATS, NULL, 0), 0);
-	s = payload();
-	assert_int_equal(s->syscalls, 1);
-	assert_int_equal(s->syscall_errors, 0);
-	assert_int_equal(ask(&root, 99, NULL, 0), -EINVAL);
-	assert_int_equal(ask(&root, 60000, NULL, 0), -EINVAL);
-	assert_int_equal(ask(&root, 0, NULL, 0), -EFAULT);
-	assert_int_equal(ask(&root, WIRE_OP_PMCADMIN, NULL, 0), -EFAULT);
-	assert_int_equal(ask(&root, WIRE_OP_GETDRIVERSTATS, NULL, 0), 0);
-	assert_int_equal(s->syscalls, 6);
-	assert_int_equal(s->syscall_errors, 4);
-}
-
-/* REQ-087, C-18 */
-static void test_version(void **state)
-{
-	struct wire_version v = { .version = PMC_VERSION };
-
-	assert_int_equal(ask(&user, WIRE_OP_GETMODULEVERSION, &v, sizeof(v)), 0);
-	assert_int_equal(((const struct wire_version *)payload())->version, PMC_VERSION);
-	v.version = PMC_VERSION | 0xffff;
-	assert_int_equal(ask(&user, WIRE_OP_GETMODULEVERSION, &v, sizeof(v)), 0);
-	v.version = 0x01000000;
-	assert_int_equal(ask(&user, WIRE_OP_GETMODULEVERSION, &v, sizeof(v)), 0);
-	v.version = PMC_VERSION + 0x10000;
-	assert_int_equal(ask(&user, WIRE_OP_GETMODULEVERSION, &v, sizeof(v)), -EPROTO);
-}
-
 /* REQ-084, REQ-085 */
 static void test_cpuinfo(void **state)
 {
@@ -226,46 +165,6 @@ static void test_dynevents(void **state)
 	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), -EINVAL);
 }
 
-/* REQ-088, REQ-146, REQ-171, REQ-073, D8 */
-static void test_pmcinfo(void **state)
-{
-	struct wire_cpu_req r = { .cpu = FAKE_CPUS };
-	struct wire_pmcinfo i;
-
-	assert_int_equal(ask(&user, WIRE_OP_GETPMCINFO, &r, sizeof(r)), -EINVAL);
-	r.cpu = (uint32_t)-1;
-	assert_int_equal(ask(&user, WIRE_OP_GETPMCINFO, &r, sizeof(r)), -EINVAL);
-	r.cpu = 2;
-	fake.offline[2] = true;
-	assert_int_equal(ask(&user, WIRE_OP_GETPMCINFO, &r, sizeof(r)), -ENXIO);
-	i = info(&user, 0, 0);
-	assert_string_equal(i.name, "SOFT0");
-	assert_int_equal(i.enabled, 1);
-	assert_int_equal(i.rowdisp, PMC_DISP_FREE);
-	assert_int_equal(i.ownerpid, -1);
-	assert_int_equal(i.event, 0);
-	allocate(&root, PMC_MODE_TC, PMC_F_DESCENDANTS);
-	i = info(&user, 0, 0);
-	assert_int_equal(i.rowdisp, PMC_DISP_THREAD);
-	assert_int_equal(i.ownerpid, ROOT_PID);
-	assert_int_equal(i.mode, PMC_MODE_TC);
-	assert_int_equal(i.event, 0x20004);
-	assert_int_equal(i.flags, PMC_F_DESCENDANTS);
-	assert_string_equal(i.event_name, "PAGE_FAULT.ALL");
-	allocate(&user, PMC_MODE_TC, 0);
-	i = info(&user, 0, 0);		/* two owners: nobody is named */
-	assert_int_equal(i.ownerpid, -1);
-	assert_int_equal(i.flags, 0);
-	allocate(&root, PMC_MODE_SC, 0);
-	assert_int_equal(info(&user, 1, 1).ownerpid, ROOT_PID);
-	assert_int_equal(info(&user, 0, 1).ownerpid, -1);
-	assert_int_equal(info(&user, 0, 1).rowdisp, PMC_DISP_STANDALONE);
-	row_disable(&harness.rows.rows[9], 0);
-	assert_int_equal(info(&user, 0, 9).enabled, 0);
-	assert_int_equal(info(&user, 1, 9).enabled, 1);
-	row_enable(&harness.rows.rows[9], 0);
-}
-
 /* A client in a container sees its own numbers, and no others. */
 static void test_pmcinfo_in_a_container(void **state)
 {
@@ -279,22 +178,6 @@ static void test_pmcinfo_in_a_container(void **state)
 }
 
 /* --- owners -------------------------------------------------------------------------------- */
-
-static void test_second_connection(void **state)
-{
-	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
-	struct actor again;
-
-	memset(&again, 0, sizeof(again));
-	again.cred = root.cred;
-	assert_int_equal(owner_get(&harness.owners, root.session.owner->user, &again.cred,
-				   dup(0), &again.session.owner), 0);
-	assert_ptr_equal(again.session.owner, root.session.owner);
-	again.session.hello = true;
-	assert_int_equal(start(&again, id), 0);
-	owner_put(&harness.owners, again.session.owner);
-	assert_int_equal(stop(&root, id), 0);
-}
 
 /* Rights that came after the greeting are none, wherever credentials are asked for. */
 static void test_grown_credentials(void **state)
@@ -388,12 +271,11 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_frames), T(test_wrong_length_is_efault), T(test_order),
-		T(test_unexpected_descriptors), T(test_sender), T(test_reused_pid),
-		T(test_statistics), T(test_version), T(test_cpuinfo), T(test_announcement),
-		T(test_dynevents), T(test_pmcinfo), T(test_pmcinfo_in_a_container),
-		T(test_second_connection), T(test_grown_credentials), T(test_program_name),
-		T(test_rediscovery), T(test_two_pmus),
+		T(test_frames), T(test_unexpected_descriptors), T(test_sender),
+		T(test_reused_pid), T(test_cpuinfo), T(test_announcement),
+		T(test_dynevents), T(test_pmcinfo_in_a_container),
+		T(test_grown_credentials), T(test_program_name), T(test_rediscovery),
+		T(test_two_pmus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

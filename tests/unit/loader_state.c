@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handles, the state machine of a PMC, attaching and detaching (reference §1.11 … §2.1). */
+/* START's and ATTACH's refusals that no client can bring about; the others are in tests/ops.tsv. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -10,8 +10,6 @@
 
 #include "tests/unit/loader/fixture.h"
 #include "tests/unit/loader/verbs.h"
-
-#define BAD_ID	 0x12345678u
 
 static pid_t child;
 static int child_fd;
@@ -41,124 +39,7 @@ static int teardown_child(void **state)
 	return teardown(state);
 }
 
-/* A version whose classes can sample, for the rules about sampling PMCs. */
-static void allow_sampling(void)
-{
-	for (unsigned int i = 0; i < harness.rows.nclass; i++)
-		harness.rows.classes[i].info.caps |= PMC_CAP_INTERRUPT;
-}
-
-/* --- handles -------------------------------------------------------------------------------- */
-
-static int every_handle_op(struct actor *a, uint32_t id, int expected)
-{
-	return start(a, id) == expected && stop(a, id) == expected && release(a, id) == expected &&
-	       attach(a, id, 0, -1) == expected && detach(a, id, 0, -1) == expected &&
-	       rw(a, id, PMC_F_OLDVALUE, 0) == expected && setcount(a, id, 0) == expected;
-}
-
-/* REQ-145, REQ-181, REQ-045, REQ-004 */
-static void test_handles(void **state)
-{
-	uint32_t id;
-
-	assert_true(every_handle_op(&root, BAD_ID, -ESRCH));
-	id = allocate(&root, PMC_MODE_TC, 0);
-	assert_true(every_handle_op(&root, BAD_ID, -EINVAL));
-	assert_true(every_handle_op(&user, id, -ESRCH));	/* never another process's PMC */
-	allocate(&user, PMC_MODE_TC, 0);
-	assert_true(every_handle_op(&user, id + 1, -EINVAL));
-	assert_int_equal(release(&root, id), 0);
-	assert_true(every_handle_op(&root, id, -ESRCH));
-}
-
-/* C-6, C-7, REQ-161, REQ-162, REQ-164 */
-static void test_what_beats_the_handle(void **state)
-{
-	assert_int_equal(attach(&root, BAD_ID, -1, -1), -EINVAL);
-	assert_int_equal(detach(&root, BAD_ID, -1, -1), -EINVAL);
-	assert_int_equal(rw(&root, BAD_ID, 0, 0), -EINVAL);
-	assert_int_equal(rw(&root, BAD_ID, PMC_F_OLDVALUE | 1, 0), -EINVAL);
-	assert_int_equal(rw(&root, BAD_ID, PMC_F_OLDVALUE, 0), -ESRCH);
-}
-
 /* --- states (§2.1) -------------------------------------------------------------------------- */
-
-/* C-1, C-2, C-3, REQ-019, REQ-037, REQ-041, REQ-095, REQ-097, REQ-139, REQ-140, REQ-143 */
-static void test_states(void **state)
-{
-	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
-
-	assert_int_equal(stop(&root, id), -EINVAL);
-	assert_contains(reason(), "never started");
-	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE, 5), 0);
-	assert_int_equal(start(&root, id), 0);
-	assert_int_equal(info(&root, 0, 0).flags, PMC_F_ATTACH_DONE | PMC_F_ATTACHED_TO_OWNER);
-	assert_int_equal(start(&root, id), 0);
-	assert_int_equal(attach(&root, id, 0, -1), -EBUSY);
-	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE, 1), -EBUSY);
-	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE | PMC_F_OLDVALUE, 1), -EBUSY);
-	assert_int_equal(setcount(&root, id, 1), -EBUSY);
-	assert_int_equal(value(&root, id), 5);
-	assert_int_equal(stop(&root, id), 0);
-	assert_int_equal(stop(&root, id), 0);
-	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE | PMC_F_OLDVALUE, 9), 0);
-	assert_int_equal(((const struct wire_rw_rep *)payload())->value, 5);
-	assert_int_equal(value(&root, id), 9);
-	assert_int_equal(setcount(&root, id, 11), 0);
-	assert_int_equal(value(&root, id), 11);
-	assert_int_equal(attach(&root, id, 0, -1), -EEXIST);
-	assert_int_equal(start(&root, id), 0);
-	assert_int_equal(release(&root, id), 0);
-}
-
-/* REQ-182, D10, and the last line of §2.1's table */
-static void test_targets_lost(void **state)
-{
-	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
-
-	assert_int_equal(start(&root, id), 0);
-	fake_exit(ROOT_PID);
-	assert_int_equal(start(&root, id), 0);
-	assert_int_equal(value(&root, id), 0);
-	assert_int_equal(stop(&root, id), 0);
-	assert_int_equal(start(&root, id), -ESRCH);
-	assert_int_equal(attach(&root, id, 0, -1), 0);
-	assert_int_equal(start(&root, id), 0);
-	assert_int_equal(detach(&root, id, 0, -1), 0);
-	assert_int_equal(info(&root, 0, 0).flags, PMC_F_ATTACH_DONE);
-	assert_int_equal(stop(&root, id), 0);
-	assert_int_equal(start(&root, id), -ESRCH);
-}
-
-/* REQ-061, REQ-062, REQ-141, REQ-142 */
-static void test_log_needed(void **state)
-{
-	uint32_t id = allocate(&root, PMC_MODE_TC, PMC_F_LOG_PROCCSW);
-
-	assert_int_equal(start(&root, id), -EBADRQC);
-	id = allocate(&root, PMC_MODE_TC, PMC_F_LOG_PROCEXIT);
-	assert_int_equal(start(&root, id), -EBADRQC);
-	assert_int_equal(stop(&root, id), -EINVAL);
-	allow_sampling();
-	id = allocate(&root, PMC_MODE_SS, 0);
-	assert_int_equal(start(&root, id), -EBADRQC);
-}
-
-/* D4, D11, REQ-096 */
-static void test_sampling_rules(void **state)
-{
-	uint32_t id;
-
-	allow_sampling();
-	id = allocate(&root, PMC_MODE_TS, 0);
-	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE, 0), -EINVAL);
-	assert_int_equal(setcount(&root, id, 0), 0);
-	assert_int_equal(start(&root, id), -EINVAL);
-	assert_int_equal(setcount(&root, id, 4711), 0);
-	assert_int_equal(info(&root, 0, 0).reloadcount, 4711);
-	assert_int_equal(start(&root, id), 0);
-}
 
 static void test_errors_from_counting(void **state)
 {
@@ -179,42 +60,6 @@ static void test_errors_from_counting(void **state)
 	assert_int_equal(start(&root, id), 0);
 }
 
-/* REQ-173, REQ-174 */
-static void test_cpu_goes_offline(void **state)
-{
-	uint32_t id = allocate(&root, PMC_MODE_SC, 0);
-
-	fake.offline[1] = true;
-	assert_int_equal(start(&root, id), -ENXIO);
-	fake.offline[1] = false;
-	assert_int_equal(start(&root, id), 0);
-	fake.offline[1] = true;
-	assert_int_equal(stop(&root, id), -ENXIO);
-	assert_int_equal(stop(&root, id), 0);		/* it has stopped all the same */
-	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE, 0), -ENXIO);
-	fake.offline[1] = false;
-	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE, 0), 0);
-	assert_int_equal(start(&root, id), 0);
-}
-
-/* C-11 */
-static void test_tsc_is_read_only(void **state)
-{
-	struct wire_allocate_req r = {
-		.caps = PMC_CAP_READ, .class = PMC_CLASS_TSC, .event = PMC_EV_TSC_TSC,
-		.mode = PMC_MODE_SC,
-	};
-	uint32_t id;
-
-	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), 0);
-	id = ((const struct wire_allocate_rep *)payload())->pmcid;
-	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE, 5), 0);
-	assert_int_equal(setcount(&root, id, 6), 0);
-	assert_int_equal(value(&root, id), 0);		/* nothing was written */
-	assert_int_equal(start(&root, id), 0);
-	assert_int_equal(stop(&root, id), 0);
-}
-
 static void test_start_passes_descriptors(void **state)
 {
 	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
@@ -229,22 +74,6 @@ static void test_start_passes_descriptors(void **state)
 }
 
 /* --- attach and detach (§1.11, §1.12) ------------------------------------------------------- */
-
-/* REQ-039, REQ-040, REQ-143, REQ-163, REQ-185 */
-static void test_attach_other(void **state)
-{
-	uint32_t id = allocate(&root, PMC_MODE_TC, 0), second;
-
-	assert_int_equal(attach(&root, id, child, child_fd), 0);
-	assert_int_equal(attach(&root, id, child, child_fd), -EEXIST);
-	assert_int_equal(attach(&root, id, 0, -1), 0);
-	second = allocate(&root, PMC_MODE_TC, 0);
-	assert_int_equal(attach(&root, second, child, child_fd), 0);	/* another row */
-	assert_int_equal(detach(&root, id, child, child_fd), 0);
-	assert_int_equal(detach(&root, id, child, child_fd), -EINVAL);	/* the second has it */
-	assert_int_equal(detach(&root, second, child, child_fd), 0);
-	assert_int_equal(detach(&root, id, child, child_fd), -ESRCH);
-}
 
 /* REQ-138: a row has one PMC per target. */
 static void test_attach_same_row(void **state)
@@ -470,60 +299,15 @@ static void test_attach_race(void **state)
 	actor_leave(&target);
 }
 
-/* C-14, REQ-064, §3.7: SIGIO for what the owner does itself; the rest comes from the programs. */
-static void test_signals(void **state)
-{
-	uint32_t id = allocate(&root, PMC_MODE_TC, 0), system = allocate(&root, PMC_MODE_SC, 0);
-
-	assert_int_equal(rw(&root, id, PMC_F_OLDVALUE | 1, 0), -EINVAL);
-	assert_int_equal(rw(&root, system, PMC_F_OLDVALUE, 0), 0);
-	assert_int_equal(raised.n, 0);
-	assert_int_equal(rw(&root, id, PMC_F_NEWVALUE, 5), 0);
-	assert_int_equal(raised.n, 1);
-	assert_int_equal(raised.signo, SIGIO);
-	assert_int_equal(raised.pid, ROOT_PID);
-	assert_int_equal(attach(&root, id, child, child_fd), 0);
-	assert_int_equal(attach(&root, id, 0, -1), 0);
-	assert_int_equal(value(&root, id), 5);
-	assert_int_equal(detach(&root, id, child, child_fd), 0);
-	assert_int_equal(raised.n, 1);
-	assert_int_equal(detach(&root, id, 0, -1), 0);
-	assert_int_equal(raised.n, 2);
-	assert_int_equal(value(&root, id), 5);
-	assert_int_equal(raised.n, 3);
-	assert_int_equal(attach(&root, id, child, child_fd), 0);
-	assert_int_equal(release(&root, id), 0);
-	assert_int_equal(raised.n, 4);
-	assert_int_equal(release(&root, system), 0);
-	assert_int_equal(release(&root, allocate(&root, PMC_MODE_TC, 0)), 0);
-	assert_int_equal(raised.n, 4);
-}
-
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define C(f) cmocka_unit_test_setup_teardown(f, setup_child, teardown_child)
 	const struct CMUnitTest tests[] = {
-		T(test_handles),
-		T(test_what_beats_the_handle),
-		T(test_states),
-		T(test_targets_lost),
-		T(test_log_needed),
-		T(test_sampling_rules),
-		T(test_errors_from_counting),
-		T(test_cpu_goes_offline),
-		T(test_tsc_is_read_only),
-		T(test_start_passes_descriptors),
-		C(test_attach_other),
-		C(test_attach_same_row),
-		C(test_attach_refused),
-		C(test_attach_permission),
-		C(test_attach_proof),
-		C(test_attach_ptracer),
-		C(test_attach_tree),
-		C(test_attach_tree_labels),
-		C(test_attach_race),
-		C(test_signals),
+		T(test_errors_from_counting), T(test_start_passes_descriptors),
+		C(test_attach_same_row), C(test_attach_refused), C(test_attach_permission),
+		C(test_attach_proof), C(test_attach_ptracer), C(test_attach_tree),
+		C(test_attach_tree_labels), C(test_attach_race),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,52 +37,6 @@ static void holds(const char *name, const char *text)
 	assert_string_equal(answers()->value, text);
 }
 
-/* REQ-103, REQ-109, REQ-111: names, defaults, and which are read-only; for everybody to read. */
-static void test_list(void **state)
-{
-	static const struct {
-		const char *name, *value;
-		bool writable;
-	} all[] = {
-		{ "kern.hwpmc.callchaindepth", "128", true },
-		{ "kern.hwpmc.debugflags", "", true },
-		{ "kern.hwpmc.hashsize", "16", false },
-		{ "kern.hwpmc.logbuffersize", "256", false },
-		{ "kern.hwpmc.logversion", "10", true },
-		{ "kern.hwpmc.mtxpoolsize", "32", false },
-		{ "kern.hwpmc.nbuffers", "77", false },
-		{ "kern.hwpmc.nbuffers_pcpu", "32", false },
-		{ "kern.hwpmc.nsamples", "512", false },
-		{ "kern.hwpmc.softevents", "16", false },
-		{ "ktr.compile", "none", true },
-		{ "ktr.cpumask", "all", true },
-		{ "ktr.mask", "~SPL,~CLK", true },
-		{ "ktr.size", "65536", true },
-		{ "ktr.stop", "panic", true },
-		{ "ktr.unprivileged", "0", true },
-		{ "msr.list", MSRLIST_FILE, false },
-		{ "security.bsd.unprivileged_proc_debug", "1", true },
-		{ "security.bsd.unprivileged_syspmcs", "0", true },
-		{ "socket.group", "", false },
-		{ "user.greeting", "10", true },
-		{ "user.reserve", "10", true },
-		{ "user.share", "25", true },
-	};
-	const unsigned int n = sizeof(all) / sizeof(all[0]);
-
-	/* What follows from the CPUs is settled at the start, which is not played here. */
-	harness.config.value[TUN_NBUFFERS] = 77;
-	assert_int_equal(tunable(&user, WIRE_TUNABLE_LIST, "", ""), 0);
-	assert_int_equal(((const struct wire_tunable_rep *)payload())->count, n);
-	for (unsigned int i = 0; i < n; i++) {
-		assert_string_equal(answers()[i].name, all[i].name);
-		assert_string_equal(answers()[i].value, all[i].value);
-		assert_int_equal(answers()[i].writable, all[i].writable);
-	}
-	for (unsigned int i = 0; i < n; i++)
-		holds(all[i].name, all[i].value);
-}
-
 /* REQ-109, REQ-111: booleans take any number, as hwpmc's do. */
 static void test_booleans(void **state)
 {
@@ -100,19 +54,6 @@ static void test_booleans(void **state)
 	assert_int_equal(harness.config.value[TUN_SYSPMCS], 0);
 	assert_int_equal(set(&root, "security.bsd.unprivileged_proc_debug", "0"), 0);
 	assert_int_equal(harness.config.value[TUN_PROC_DEBUG], 0);
-}
-
-/* REQ-114, REQ-177's privilege: EPERM before anything is said of the request. */
-static void test_privilege(void **state)
-{
-	assert_int_equal(set(&user, "security.bsd.unprivileged_syspmcs", "1"), -EPERM);
-	assert_contains(reason(), "CAP_PERFMON");
-	assert_int_equal(set(&user, "nothing", "1"), -EPERM);
-	assert_int_equal(set(&user, "kern.hwpmc.nsamples", "x"), -EPERM);
-	assert_contains(reason(), "CAP_PERFMON");
-	root.cred.user_ns = 1;
-	assert_int_equal(set(&root, "security.bsd.unprivileged_syspmcs", "1"), -EPERM);
-	assert_int_equal(harness.config.value[TUN_SYSPMCS], 0);
 }
 
 /* REQ-114: the refusal names the file and the line; nothing is lost. */
@@ -208,8 +149,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_list), T(test_booleans), T(test_privilege), T(test_read_only),
-		T(test_malformed), T(test_debugflags), T(test_reread),
+		T(test_booleans), T(test_read_only), T(test_malformed), T(test_debugflags),
+		T(test_reread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,21 +4,10 @@
 # Who may attach to whom: what each kernel answers for users, groups, capabilities, set-id programs,
 # namespaces and Yama.
 
-setup_file() {
-	load helpers
-	vm_start
-	vm_daemon
-}
+load helpers
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	vm_sh 'killall -q -9 stand wireclient load setid; echo 0 >/proc/sys/kernel/yama/ptrace_scope; :'
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # attach CLIENT TARGET [WORD...] - TARGET (options of stand) waits, CLIENT (the same) tries to attach to it;

@@ -3,8 +3,9 @@
 #
 # pmccontrol --doctor where there are hardware counters, other users of them, and who may know of whom.
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start
 	[ "$VM_ARCH" = arm64 ] || return 0
 	vm_sh 'echo 0 >/proc/sys/kernel/nmi_watchdog'
@@ -12,18 +13,11 @@ setup_file() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	vm_require_arch arm64
 }
 
 teardown() {
 	[ "$VM_ARCH" != arm64 ] || vm_sh 'killall hog pmcx 2>/dev/null; rm -f /tmp/hold; true'
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # doctor [USER] - sets rows to its line of the hardware rows

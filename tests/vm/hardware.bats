@@ -4,8 +4,9 @@
 # Hardware rows on a real PMU (arm64: six counters for any event, one for cycles).  The guest has one CPU,
 # where one instruction is one instruction: counts are compared exactly.
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start --smp 1
 	[ "$VM_ARCH" = arm64 ] || return 0
 	vm_daemon
@@ -14,17 +15,10 @@ setup_file() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	vm_require_arch arm64
 	pmu=$(vm_sh 'basename /sys/bus/event_source/devices/armv8*')
 	six="-p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired"
 	all="-p cpu_cycles $six"
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # counts_of PMCSTAT-ARGUMENT... - counts a command with no other output; sets counts[]
@@ -134,6 +128,7 @@ hog_gone() {
 }
 
 @test "the daemon killed under clients: they are told, and a new one finds seven rows" {
+	vm_once
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'pmcx climb 1000000 inst_retired,usr >/tmp/climb 2>&1 & echo $! >/tmp/climber
 		until pmccontrol -l | grep -q "ARMV8-.*THREAD"; do usleep 10000; done'
@@ -406,6 +401,7 @@ shared() {
 }
 
 @test "SIGHUP finds rows that have become free" {
+	vm_once
 	vm_daemon_stop
 	vm_spawn /tmp/hog hog 3 >/dev/null
 	vm_until 60 'grep -q ready /tmp/hog'
@@ -512,6 +508,7 @@ lost_briefly() {
 # --- names ----------------------------------------------------------------------------------------------
 
 @test "names of events: as the PMU has them, with its class, as an alias, and raw" {
+	vm_once
 	counts_of -p inst_retired,usr true
 	want=${counts[0]}
 	for spec in ARMV8-inst_retired,usr armv8-INST.RETIRED,usr instructions,usr "$pmu/event=0x8/,usr" \
@@ -538,6 +535,7 @@ unknown() {
 }
 
 @test "names that do not exist: one line that says what is wrong" {
+	vm_once
 	unknown nothing 'an event "nothing"; "pmccontrol -L" lists'
 	unknown ARMV8-nothing 'an event "nothing"; "pmccontrol -L" lists'
 	unknown inst_retired,frob 'unknown qualifier "frob"'

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# Guests for bats files. One boot serves a file:
+# Guests for bats files. One boot serves a file, with a daemon unless it says otherwise:
 #
-#	setup_file()    { load helpers; vm_start; }
-#	setup()         { load helpers; }
-#	teardown_file() { load helpers; vm_stop; }
+#	load helpers
+#	setup_file()    { vm_start --smp 1; }		# instead of the one below
 #
 #	@test "..."     { run vm pmccontrol -L; [ "$status" -eq 0 ]; }
 #
@@ -17,6 +16,16 @@
 
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 VM_OUT=${O:-$VM_DIR/../../build}
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+	vm_start
+	[ "$VM_ROLE" != supported ] || vm_daemon
+}
+
+teardown_file() {
+	vm_stop
+}
 
 # vm_kernel_field COLUMN - of the line of $VM_KERNEL in kernels.tsv
 vm_kernel_field() {
@@ -144,6 +153,7 @@ vm_kmod() {
 }
 
 # vm_daemon [OPTION...] - starts pmcbpfd in the guest and waits until it is ready; log: /tmp/pmcbpfd.log
+# shellcheck disable=SC2120 # tests in other files pass options
 vm_daemon() {
 	local pid
 
@@ -191,6 +201,11 @@ is() {
 # vm_require_arch ARCH - skips the test on guests of another architecture
 vm_require_arch() {
 	[ "$VM_ARCH" = "$1" ] || skip "needs an $1 guest: $VM_KERNEL is $VM_ARCH"
+}
+
+# vm_once - skips, but on one kernel of each architecture, a test of what does not depend on the kernel
+vm_once() {
+	[[ $VM_KERNEL == 6.12-* ]] || skip "does not depend on the kernel: 6.12-* runs it"
 }
 
 # vm_stop - ends the guest, or leaves it to the next file; its console goes to $PMCBPF_VM_LOGS (a

@@ -3,15 +3,9 @@
 #
 # CPUs that go offline and come back under PMCs.  CPU 1 is online at the start and end of each test.
 
-setup_file() {
-	load helpers
-	vm_start
-	vm_daemon
-}
+load helpers
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	online=/sys/devices/system/cpu/cpu1/online
 	off="! echo 0 >$online"
 	on="! echo 1 >$online"
@@ -19,14 +13,8 @@ setup() {
 }
 
 teardown() {
-	load helpers
 	vm_all_cpus
 	vm_clean_log
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # client LINE... - a client that does these lines; the answers are left in lines[]

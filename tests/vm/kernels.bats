@@ -4,21 +4,7 @@
 # The daemon on every kernel of the matrix: what it needs is there, its programs load and attach; where it
 # cannot work it says so.
 
-setup_file() {
-	load helpers
-	vm_start
-	[ "$VM_ROLE" != supported ] || vm_daemon
-}
-
-setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
-}
+load helpers
 
 supported() {
 	[ "$VM_ROLE" = supported ] || skip "pmcbpfd does not run on $VM_KERNEL"
@@ -127,38 +113,6 @@ refused() {
 		[[ $output =~ (^|$'\n')$event\ ([0-9]+)\ ([0-9]+) ]]
 		[ "${BASH_REMATCH[3]}" -gt 0 ]
 	done
-}
-
-@test "a second daemon on the same socket is refused; the first one goes on" {
-	supported
-	run vm pmcbpfd -f
-	status_is 1
-	[ "${#lines[@]}" -eq 1 ]
-	has "/run/pmcbpf/pmc.sock"
-	run vm pmccontrol -s
-	status_is 0
-}
-
-@test "SIGTERM ends it: the socket is gone, and it can start again" {
-	supported
-	vm_daemon_stop
-	run vm ls /run/pmcbpf/pmc.sock
-	[ "$status" -ne 0 ]
-	run vm cat /tmp/pmcbpfd.log
-	[ "${#lines[@]}" -eq 1 ]
-	vm_daemon
-	run vm pmcstat -q -p TASK_CLOCK true
-	status_is 0
-}
-
-@test "in the background it returns when it is ready, and the exit status says so" {
-	supported
-	vm_daemon_stop
-	run vm_sh 'pmcbpfd && pmccontrol -s >/dev/null && echo ready'
-	status_is 0
-	[ "${lines[-1]}" = ready ]
-	run vm pmcbpfd
-	status_is 1
 }
 
 @test "the kernel has not complained" {

@@ -4,8 +4,9 @@
 # The module pmcbpf_msr, by the client msrx; it is loaded at the start and end of each test.  QEMU's
 # registers do not tick on x86 (0x10 reads 0): what counts is which one, of which CPU, and which bits.
 
+load helpers
+
 setup_file() {
-	load helpers
 	case ${PMCBPF_VM_KERNEL:-6.1-x86} in
 	*-x86) vm_start --module msr ;;
 	*) vm_start ;;
@@ -16,8 +17,6 @@ setup_file() {
 
 # Registers: `which` differs by CPU and is its number in the low 8 bits, `still` is a constant.
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	all=0xffffffffffffffff
 	case $VM_ARCH in
 	amd64) which=0xc0000103 still=0x10 ;;
@@ -27,13 +26,7 @@ setup() {
 }
 
 teardown() {
-	load helpers
 	vm_clean_log
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # sorted ENTRY... - as the module wants them

@@ -4,21 +4,10 @@
 # The kernel's trace rings on every kernel: which programs load and attach, in whose words events are, and
 # that the rings can be found again where nothing runs any more.
 
-setup_file() {
-	load helpers
-	vm_start
-	[ "$VM_ROLE" != supported ] || vm_daemon
-}
+load helpers
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	[ "$VM_ROLE" = supported ] || skip "pmcbpfd does not run on $VM_KERNEL"
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # classes BIT...: as a mask in hex

@@ -4,11 +4,12 @@
 # A machine that has crashed: its memory, dumped by QEMU or read through its gdb stub, has the trace rings, and
 # tdump finds them there without symbols or page tables.
 
+load helpers
+
 # A dump takes long, and what is in it is ours, not the kernel's.
 chosen() { [[ ${PMCBPF_VM_KERNEL:-6.1-x86} =~ ^(6.1-x86|6.12-arm64)$ ]]; }
 
 setup_file() {
-	load helpers
 	PATH="$(cd "$VM_OUT" && pwd)/bin:$PATH"
 	export LD_LIBRARY_PATH="$VM_OUT/lib"
 	export DUMP=$BATS_FILE_TMPDIR/memory TRACE=$BATS_FILE_TMPDIR/trace
@@ -32,15 +33,12 @@ setup_file() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	PATH="$(cd "$VM_OUT" && pwd)/bin:$PATH"
 	export LD_LIBRARY_PATH="$VM_OUT/lib"
 	chosen || skip "one kernel of each architecture proves it"
 }
 
 teardown_file() {
-	load helpers
 	vm_spoilt
 	vm_stop
 }

@@ -3,19 +3,10 @@
 #
 # Traced programs on this kernel and this architecture: the rings, assembly's trace points, the clock.
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start
-}
-
-setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # KTR-18, KTR-41: each architecture has its counter, and rseq.

@@ -4,8 +4,9 @@
 # Execs of targets on every kernel: what is counted goes on, and a set-id program is counted for the
 # super-user only.  On arm64 with its counters, where one CPU makes counts exact.
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start --smp 1
 	vm_daemon
 	# `load` for the user, and one that runs as somebody else.
@@ -16,14 +17,7 @@ setup_file() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	digit=16	# instructions to read one more digit of its argument
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # life PMCLIFE-ARGUMENT...: sets lost, values[] and signals[].

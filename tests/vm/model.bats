@@ -4,20 +4,11 @@
 # The daemon of every supported kernel against the reference model of hwpmc's operations: tests/model.
 # PMCBPF_MODEL_OPS (2000) is the number of random operations, PMCBPF_MODEL_SEED what they follow from.
 
+load helpers
+
 setup_file() {
-	load helpers
 	export OPS=${PMCBPF_MODEL_OPS:-2000}
 	vm_start ${PMCBPF_MODEL_OPS:+--lifetime $((3600 + OPS / 5))}
-}
-
-setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 @test "REQ-034, C-16: random operations of random processes are answered as the model says" {

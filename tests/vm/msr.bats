@@ -3,22 +3,16 @@
 #
 # pmc_get_msr(3) on a real PMU (arm64): the register it names is the one that counts.
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start --smp 1
 	[ "$VM_ARCH" = arm64 ] || return 0
 	vm_daemon
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	vm_require_arch arm64
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 user_access() { vm_sh "echo $1 >/proc/sys/kernel/perf_user_access"; }

@@ -4,8 +4,9 @@
 # /dev/pctr of pctrd, which the kernel's CUSE makes, under a program that knows nothing of it (tests/pctr/prog.c).
 # amd64 guests have no counters: software events stand in for them; arm64 ones have, and count exactly.
 
+load helpers
+
 setup_file() {
-	load helpers
 	if [[ ${PMCBPF_VM_KERNEL:-} == *arm64 ]]; then
 		vm_start --module cuse --smp 1
 	else
@@ -15,8 +16,6 @@ setup_file() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	# Functions: user and kernel, user, kernel; enabled.
 	if [ "$VM_ARCH" = arm64 ]; then
 		both=0x430008 user=0x410008 kernel=0x420008
@@ -28,15 +27,9 @@ setup() {
 }
 
 teardown() {
-	load helpers
 	vm_sh 'killall pctrd 2>/dev/null; true'
 	vm_until 60 '! pidof pctrd'
 	vm_clean_log
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # serve [OPTION...] - starts pctrd and waits for the device

@@ -4,8 +4,9 @@
 # Registers of processes: programs read them through the module at every switch.  In QEMU no register
 # counts but the ones that a test writes itself; on arm64 there is the virtual counter.
 
+load helpers
+
 setup_file() {
-	load helpers
 	case ${PMCBPF_VM_KERNEL:-6.1-x86} in
 	6.1-x86 | 6.12-x86) vm_start --module msr ;;
 	6.1-arm64 | 6.12-arm64) vm_start --smp 1 ;;
@@ -36,18 +37,11 @@ late_module() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	[ -n "${VM_ID:-}" ] || skip "there is no module for $PMCBPF_VM_KERNEL"
 }
 
 teardown() {
 	[ -z "${VM_ID:-}" ] || vm_clean_log
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # counts "VALUE..." OPTION... - what pmcstat says of its PMCs in the end

@@ -4,8 +4,9 @@
 # Registers of CPUs through the module.  QEMU keeps what is written to the address registers of machine checks
 # that there have not been, so the counts are what the test writes there.
 
+load helpers
+
 setup_file() {
-	load helpers
 	case ${PMCBPF_VM_KERNEL:-6.1-x86} in
 	6.12-x86) vm_start --module msr ;;
 	*) return 0 ;;
@@ -28,19 +29,12 @@ write_list() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	[ -n "${VM_ID:-}" ] || skip "once is enough, on 6.12-x86"
 	vm regs 0:0x402:0 0:0x406:0 0:0x40a:0 1:0x402:0 1:0x406:0 1:0x40a:0
 }
 
 teardown() {
 	[ -z "${VM_ID:-}" ] || vm_clean_log
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # answers TEXT... - what a client says that does the lines of standard input, but for "ok"; the ends may be patterns

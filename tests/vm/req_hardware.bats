@@ -4,8 +4,9 @@
 # What the conformance list says of hardware counters, on a PMU whose counters have 32 bits (arm64; six of
 # any event, one of cycles).  The guest has one CPU: counts are exact.
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start --smp 1
 	[ "$VM_ARCH" = arm64 ] || return 0
 	vm_daemon
@@ -13,14 +14,7 @@ setup_file() {
 }
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	vm_require_arch arm64
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # rows DISPOSITION - how many hardware rows have it

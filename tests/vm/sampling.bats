@@ -4,8 +4,9 @@
 # Logs in the guest: every record of a process's life, samples of software clocks on every kernel and
 # of real counters' overflows where there is a PMU (arm64).
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start
 	# An emulated CPU takes long for an overflow: the kernel would allow few.
 	vm_sh 'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent'
@@ -13,22 +14,15 @@ setup_file() {
 }
 
 setup() {
-	load helpers
 	load ../logs
 	# This machine's tools read what the guest has recorded.
 	PATH=$VM_OUT/bin:$PATH
 	# shellcheck disable=SC2034 # of logs.bash
 	DEEP=${PMCBPF_VM_OVERLAY:-build/vm/overlay}/$VM_ARCH/usr/bin/deep
-	bats_require_minimum_version 1.5.0
 }
 
 teardown() {
 	vm_all_cpus
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # sample_overflows - where there is a counter, sets sampling[] to its overflows.  QEMU's counters overflow many times
@@ -142,6 +136,7 @@ begins_where_it_should() {
 }
 
 @test "every record of a process's life, in both formats; samples are overflows where there is a counter" {
+	vm_once
 	local sampling=(-n 1 -P CLOCK.HARD) version
 
 	sample_overflows
@@ -195,6 +190,7 @@ begins_where_it_should() {
 }
 
 @test "samples have names: where they were taken, and where there are only the log and the program" {
+	vm_once
 	local sampling=(-n 1 -P CLOCK.HARD) overlay=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH
 
 	sample_overflows
@@ -263,6 +259,7 @@ begins_where_it_should() {
 }
 
 @test "a kernel that hides its addresses: no mapping of it, and a line that says so" {
+	vm_once
 	vm_sh 'echo 2 >/proc/sys/kernel/kptr_restrict'
 	run vm pmcstat -q -n 1 -S CLOCK.HARD -l 1 -O /tmp/log
 	vm_sh 'echo 0 >/proc/sys/kernel/kptr_restrict'

@@ -3,19 +3,10 @@
 #
 # The guests are what the other tests take them for.
 
+load helpers
+
 setup_file() {
-	load helpers
 	vm_start
-}
-
-setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 @test "the kernel is the one named in the matrix" {

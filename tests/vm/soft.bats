@@ -4,15 +4,9 @@
 # Software events in process and system scope against what the kernel itself charges to the workload
 # (getrusage, as progs/load.c prints it).
 
-setup_file() {
-	load helpers
-	vm_start
-	vm_daemon
-}
+load helpers
 
 setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
 	# What the kernel still charges to a thread that is dead for the others, until it leaves the CPU.  In an
 	# amd64 guest the time that the host takes from the guest just then is charged, too, however long that is.
 	slack=2000000
@@ -20,11 +14,6 @@ setup() {
 	# After a fork the kernel itself writes to the page of the restartable sequence, when a thread next
 	# comes back from a preemption: a fault before the figures or after them.
 	rseq=2
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # measure WORK PMCSTAT-OPTION... - counts exactly the work of a running process (or tree): from its ready

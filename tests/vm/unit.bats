@@ -3,8 +3,9 @@
 #
 # The systemd unit, by systemd itself: this machine's, in a guest.  tests/e2e/unit.bats has its sandbox without systemd.
 
+load helpers
+
 setup_file() {
-	load helpers
 	[ "$(uname -m)" = x86_64 ] || skip "this machine's systemd is of another architecture than the guest"
 	[ -x /lib/systemd/systemd ] || skip "systemd is not installed"
 	"$VM_DIR/systemd" "$BATS_FILE_TMPDIR/overlay" "${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/amd64"
@@ -14,16 +15,6 @@ setup_file() {
 	vm_sh '/sysd/start </dev/null >/tmp/systemd.log 2>&1 &'
 	vm_until 120 'test -S /sysd/run/pmcbpf/pmc.sock || XDG_RUNTIME_DIR=/run SYSTEMD_IGNORE_CHROOT=1 \
 		chroot /sysd /usr/bin/systemctl --user is-failed pmcbpfd'
-}
-
-setup() {
-	load helpers
-	bats_require_minimum_version 1.5.0
-}
-
-teardown_file() {
-	load helpers
-	vm_stop
 }
 
 # client COMMAND...: a client of the service, outside of its root

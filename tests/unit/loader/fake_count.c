@@ -62,11 +62,6 @@ void fake_exit(pid_t tgid)
 		drop(c, tgid);
 }
 
-void fake_move(unsigned int row)
-{
-	fake.list->spec.row = row;
-}
-
 /* --- engine.h, perf.h -------------------------------------------------------------------- */
 
 int engine_new(struct engine **out, struct why *why)
@@ -398,7 +393,6 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
 
 void count_cpus(struct engine *e)
 {
-	fake.cpu_looks++;
 }
 
 unsigned int count_read_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation)

@@ -34,7 +34,6 @@ struct fake {
 	enum abi_proof proof;		/* what a second descriptor is */
 	/* what is seen */
 	unsigned int counts, owners;	/* alive */
-	unsigned int cpu_looks;		/* at the CPUs that went and came */
 	unsigned int proofs;		/* looked at */
 	struct count_spec last;		/* that count_new() got, failed or not */
 	struct count *list;
@@ -44,7 +43,5 @@ extern struct fake fake;
 void fake_reset(void);
 /* The process has exited: nobody has it as a target any more. */
 void fake_exit(pid_t tgid);
-/* The latest count is one of another row from now on. */
-void fake_move(unsigned int row);
 
 #endif

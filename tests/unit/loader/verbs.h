@@ -65,13 +65,6 @@ static inline int rw(struct actor *a, uint32_t id, uint32_t flags, uint64_t valu
 	return ask(a, WIRE_OP_PMCRW, &r, sizeof(r));
 }
 
-static inline int setcount(struct actor *a, uint32_t id, uint64_t count)
-{
-	struct wire_setcount_req r = { .pmcid = id, .count = count };
-
-	return ask(a, WIRE_OP_PMCSETCOUNT, &r, sizeof(r));
-}
-
 static inline uint64_t value(struct actor *a, uint32_t id)
 {
 	assert_int_equal(rw(a, id, PMC_F_OLDVALUE, 0), 0);

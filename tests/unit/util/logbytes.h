@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of logs made by hand, by offset, independently of lib/base/logfmt.h; and a parser for one
- * of them.
+ * Records of logs made by hand, by offset, independently of lib/base/logfmt.h; and a parser for
+ * one of them.
  */
 #ifndef LOGBYTES_H
 #define LOGBYTES_H
