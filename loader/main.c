@@ -27,12 +27,12 @@
 
 static void tunable_report(void *arg, const char *line)
 {
-	log_hwpmc(arg, LOG_WARNING, "%s", line);
+	messages_put_hwpmc(arg, LOG_WARNING, "%s", line);
 }
 
 static void missing_report(void *arg, const char *line)
 {
-	log_msg(arg, LOG_ERR, "%s", line);
+	messages_put(arg, LOG_ERR, "%s", line);
 }
 
 static int tunables_reread(void *arg, struct config *config, struct why *why)
@@ -79,7 +79,7 @@ static unsigned int check_registers(struct daemon *d)
 	if (err)
 		missing_report(&d->log, why.text);
 	else if (d->msr.dev_err && d->msr.dev_err != -EBUSY)	/* busy: another daemon runs */
-		log_msg(&d->log, LOG_NOTICE, "only perf's registers can be counted: %s",
+		messages_put(&d->log, LOG_NOTICE, "only perf's registers can be counted: %s",
 			d->msr.no_dev.text);
 	msr_free(&d->msr);
 	return err != 0;
@@ -156,15 +156,15 @@ static void daemon_leave_terminal(struct daemon *d, int ready)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	log_background(&d->log);
+	messages_background(&d->log);
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		dup2(null, fd);
 	if (null > 2)
 		close(null);
 	if (chdir("/"))
-		log_msg(&d->log, LOG_WARNING, "cannot change to /: %m");
+		messages_put(&d->log, LOG_WARNING, "cannot change to /: %m");
 	if (write(ready, "", 1) != 1)
-		log_msg(&d->log, LOG_WARNING, "cannot tell the starting process: %m");
+		messages_put(&d->log, LOG_WARNING, "cannot tell the starting process: %m");
 	close(ready);
 }
 
@@ -205,7 +205,7 @@ static void announce(struct daemon *d)
 	char line[512];
 
 	daemon_announcement(d, line, sizeof(line));
-	log_hwpmc(&d->log, LOG_INFO, "%s", line);
+	messages_put_hwpmc(&d->log, LOG_INFO, "%s", line);
 }
 
 /* Clients must see that counts are void before their PMCs go. */
@@ -333,6 +333,6 @@ int main(int argc, char **argv)
 	if (!err)
 		err = daemon_run(&d, &o, &why);
 	if (err)
-		log_msg(&d.log, LOG_ERR, "%s", why.text[0] ? why.text : strerror(-err));
+		messages_put(&d.log, LOG_ERR, "%s", why.text[0] ? why.text : strerror(-err));
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -25,7 +25,7 @@ static void html_quoted(struct buf *out, const char *text)
 	for (; *text; text++) {
 		bool control = ((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7f;
 
-		put_markup(out, control ? "?" : text, 1);
+		print_markup(out, control ? "?" : text, 1);
 	}
 }
 

@@ -61,7 +61,7 @@ static void flame_string(struct buf *out, const char *text)
 	struct buf plain = { 0 };
 
 	put_plain(&plain, text, "", '?');
-	put_markup(out, plain.data, plain.len);
+	print_markup(out, plain.data, plain.len);
 	out->failed |= plain.failed;
 	buf_free(&plain);
 }
@@ -104,7 +104,7 @@ static void flame_fitting(struct buf *out, const char *name, double width)
 
 	if (room == 0)
 		return;
-	put_markup(out, name, name[len] ? flame_prefix(name, room - 1) : len);
+	print_markup(out, name, name[len] ? flame_prefix(name, room - 1) : len);
 	if (name[len])
 		buf_printf(out, "…");
 }
@@ -141,9 +141,9 @@ static void flame_frame(struct flame *f, uint32_t node)
 	buf_printf(f->out, "<g class=\"frame %s\" data-depth=\"%u\" data-from=\"%llu\" "
 		   "data-samples=\"%llu\" data-name=\"", colours[fold->kind].name, fold->depth,
 		   (unsigned long long)f->spots[node].from, (unsigned long long)fold->total);
-	put_markup(f->out, name, f->name.len - 1);
+	print_markup(f->out, name, f->name.len - 1);
 	buf_printf(f->out, "\"><title>");
-	put_markup(f->out, name, f->name.len - 1);
+	print_markup(f->out, name, f->name.len - 1);
 	if (image) {
 		buf_printf(f->out, " — ");
 		flame_string(f->out, image->path);

@@ -26,10 +26,10 @@ static void graph_node(struct graph *g, const struct tree_node *node,
 	buf_printf(g->out, share >= 99.995 ? "100.0%% " : "%05.2f%% ", share);
 	snprintf(count, sizeof(count), " [%llu] ", (unsigned long long)node->total);
 	buf_printf(g->out, "%-*s%*s", COUNT_WIDTH, count, depth, "");
-	put_text(g->out, symbol_text(symbol, room));
+	print_text(g->out, symbol_text(symbol, room));
 	if (symbol->image && (symbol->image != g->image || !depth)) {
 		buf_add(g->out, " @ ", 3);
-		put_text(g->out, symbol->image->path);
+		print_text(g->out, symbol->image->path);
 	}
 	buf_add(g->out, "\n", 1);
 	g->image = symbol->image;
@@ -71,7 +71,7 @@ void report_graph(const struct report *r, struct buf *out)
 		g.samples = root->total;
 		if (g.samples) {
 			buf_add(out, "@ ", 2);
-			put_text(out, event->name);
+			print_text(out, event->name);
 			buf_printf(out, " [%llu samples]\n\n", (unsigned long long)g.samples);
 			graph_children(&g, root, 0);
 		}

@@ -37,7 +37,7 @@ int report_pc_lines(struct report_lines *l, struct walk *w, const struct walk_sa
 		return 0;
 	start = sample->pc[0] - (place.offset - symbol->start);
 	buf_printf(l->out, "0x%" PRIxPTR " ", sample->pc[0]);
-	put_text(l->out, symbol->name);
+	print_text(l->out, symbol->name);
 	buf_printf(l->out, " 0x%" PRIx64 " 0x%" PRIx64 "\n", start, start + symbol->size);
 	return lines_push(l);
 }
@@ -55,9 +55,9 @@ int report_chain_lines(struct report_lines *l, struct walk *w, const struct walk
 		if (!frame)
 			return lines_no_memory();
 		buf_printf(l->out, "0x%" PRIxPTR " ", sample->pc[i]);
-		put_text(l->out, frame->symbol->name ? frame->symbol->name : "<unknown>");
+		print_text(l->out, frame->symbol->name ? frame->symbol->name : "<unknown>");
 		buf_add(l->out, " ", 1);
-		put_text(l->out, frame->file && frame->line ? frame->file : "??");
+		print_text(l->out, frame->file && frame->line ? frame->file : "??");
 		buf_printf(l->out, ":%u\n", frame->file ? frame->line : 0);
 	}
 	buf_add(l->out, "--\n", 3);

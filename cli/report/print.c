@@ -9,7 +9,7 @@ static bool char_continues(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-unsigned int text_columns(const char *text)
+unsigned int print_columns(const char *text)
 {
 	unsigned int n = 0;
 
@@ -33,14 +33,14 @@ static unsigned int put_columns(struct buf *out, const char *text, unsigned int 
 	return n;
 }
 
-unsigned int put_text(struct buf *out, const char *text)
+unsigned int print_text(struct buf *out, const char *text)
 {
 	return put_columns(out, text, UINT32_MAX);
 }
 
-void put_column(struct buf *out, const char *text, unsigned int width)
+void print_column(struct buf *out, const char *text, unsigned int width)
 {
-	bool cut = text_columns(text) > width;
+	bool cut = print_columns(text) > width;
 	unsigned int n;
 
 	if (!width)
@@ -52,7 +52,7 @@ void put_column(struct buf *out, const char *text, unsigned int width)
 		buf_add(out, " ", 1);
 }
 
-void put_markup(struct buf *out, const char *text, size_t len)
+void print_markup(struct buf *out, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		switch (text[i]) {

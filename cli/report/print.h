@@ -8,16 +8,16 @@
 #include "lib/base/buf.h"
 
 /* Appends the text without control characters; returns its columns, a character each. */
-unsigned int put_text(struct buf *out, const char *text);
+unsigned int print_text(struct buf *out, const char *text);
 
 /* … in exactly `width` columns: blanks behind it, or its end cut off for a ".". */
-void put_column(struct buf *out, const char *text, unsigned int width);
+void print_column(struct buf *out, const char *text, unsigned int width);
 
 /* Appends text as XML and HTML quote it. */
-void put_markup(struct buf *out, const char *text, size_t len);
+void print_markup(struct buf *out, const char *text, size_t len);
 
 /* Columns of a text. */
-unsigned int text_columns(const char *text);
+unsigned int print_columns(const char *text);
 
 /* Share in percent; 0 of 0 is 0. */
 static inline double percent(uint64_t part, uint64_t of)

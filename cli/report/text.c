@@ -126,16 +126,16 @@ static void report_line(const struct report *r, const struct layout *l,
 	if (l->samples)
 		buf_printf(out, "%10llu ", (unsigned long long)line->row.self);
 	if (name && l->wide) {
-		unsigned int n = put_text(out, name);
+		unsigned int n = print_text(out, name);
 
 		buf_printf(out, "%*s", n < l->function ? (int)(l->function - n) : 0, "");
 	} else if (name) {
-		put_column(out, name, l->function);
+		print_column(out, name, l->function);
 	}
 	free(name);
 	if (l->image) {
 		buf_add(out, " ", 1);
-		put_text(out, symbol_image(line));
+		print_text(out, symbol_image(line));
 	}
 	while (out->len && out->data[out->len - 1] == ' ')
 		out->len--;
@@ -150,7 +150,7 @@ static void text_head(const struct layout *l, struct buf *out)
 	if (l->samples)
 		buf_printf(out, "%10s ", "SAMPLES");
 	if (l->image) {
-		put_column(out, "FUNCTION", l->function);
+		print_column(out, "FUNCTION", l->function);
 		buf_add(out, " IMAGE\n", 7);
 	} else {
 		buf_printf(out, "%.*s\n", (int)l->function, "FUNCTION");
@@ -172,11 +172,11 @@ static void lines_measure(const struct report *r, const struct text_lines *lines
 	*image = 5;
 	for (size_t i = 0; i < lines->n; i++) {
 		char *name = line_format(r, &lines->list[i]);
-		unsigned int columns = name ? text_columns(name) : 0;
+		unsigned int columns = name ? print_columns(name) : 0;
 
 		free(name);
 		*function = columns > *function ? columns : *function;
-		columns = text_columns(symbol_image(&lines->list[i]));
+		columns = print_columns(symbol_image(&lines->list[i]));
 		*image = columns > *image ? columns : *image;
 	}
 }
@@ -265,10 +265,10 @@ __attribute__((format(printf, 3, 4))) static void text_note(const struct report 
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	if (r->width && text_columns(line) > r->width)
-		put_column(out, line, r->width);
+	if (r->width && print_columns(line) > r->width)
+		print_column(out, line, r->width);
 	else
-		put_text(out, line);
+		print_text(out, line);
 	buf_add(out, "\n", 1);
 }
 

@@ -19,13 +19,13 @@ static void messages_emit(const struct log *log, int priority, const char *prefi
 		fprintf(stderr, "%s%s\n", *prefix ? prefix : "pmcbpfd: ", text);
 }
 
-void log_background(struct log *log)
+void messages_background(struct log *log)
 {
 	openlog("pmcbpfd", LOG_PID, LOG_DAEMON);
 	log->background = true;
 }
 
-void log_msg(const struct log *log, int priority, const char *fmt, ...)
+void messages_put(const struct log *log, int priority, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -34,7 +34,7 @@ void log_msg(const struct log *log, int priority, const char *fmt, ...)
 	va_end(ap);
 }
 
-void log_hwpmc(const struct log *log, int priority, const char *fmt, ...)
+void messages_put_hwpmc(const struct log *log, int priority, const char *fmt, ...)
 {
 	va_list ap;
 

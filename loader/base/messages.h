@@ -12,13 +12,13 @@ struct log {
 	void (*sink)(int priority, const char *line);
 };
 
-void log_background(struct log *log);
+void messages_background(struct log *log);
 
 /* "pmcbpfd: text" */
-void log_msg(const struct log *log, int priority, const char *fmt, ...)
+void messages_put(const struct log *log, int priority, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* "hwpmc: text": a message that FreeBSD's module has, too. */
-void log_hwpmc(const struct log *log, int priority, const char *fmt, ...)
+void messages_put_hwpmc(const struct log *log, int priority, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

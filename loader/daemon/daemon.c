@@ -125,13 +125,13 @@ int daemon_init(struct daemon *d, struct why *why)
 			.level = programs_nested(d->engine->programs),
 		};
 
-		err = lifelog_new(d->engine, &d->errands, &d->life, why);
+		err = lifetime_new(d->engine, &d->errands, &d->life, why);
 		if (!err) {
 			d->kgmon = kgmon_new();
 			err = d->kgmon ? 0 : deny(why, -ENOMEM, "no memory for a profile");
 		}
 		if (!err)
-			err = trace_new(&d->trace, &rings, d->engine, d->life, d->kgmon, why);
+			err = sample_log_new(&d->samples, &rings, d->engine, d->life, d->kgmon, why);
 	}
 	daemon_size_pools(d);
 	if (!err)
@@ -144,9 +144,9 @@ void daemon_free(struct daemon *d)
 	heartbeat_free(d->heartbeat);
 	ktr_free(d->ktr);
 	owner_table_free(&d->owners);
-	trace_free(d->trace);
+	sample_log_free(d->samples);
 	kgmon_free(d->kgmon);
-	lifelog_free(d->life);
+	lifetime_free(d->life);
 	logpool_free(d->logs);
 	row_table_free(&d->rows);
 	count_fini(d->engine);
@@ -166,7 +166,7 @@ int daemon_rediscover(struct daemon *d, struct why *why)
 			    "hardware rows or registers are in use: their lists stay as they are; "
 			    "send SIGHUP again once they are free");
 	if (daemon_load_msr(d, &list))
-		log_msg(&d->log, LOG_ERR, "%s; the list of registers stays as it was", list.text);
+		messages_put(&d->log, LOG_ERR, "%s; the list of registers stays as it was", list.text);
 	err = daemon_add_rows(d, true, why);
 	daemon_size_pools(d);
 	return err;
@@ -228,10 +228,10 @@ void daemon_ktr_done(struct daemon *d)
 
 	ktr_seen(d->ktr, &note);
 	if (note.text[0])
-		log_msg(&d->log, LOG_WARNING, "%s", note.text);
+		messages_put(&d->log, LOG_WARNING, "%s", note.text);
 	err = ktr_result(d->ktr, ktr_ticket(d->ktr), &why);
 	if (err < 0) {
-		log_msg(&d->log, LOG_ERR, "%s", why.text);
+		messages_put(&d->log, LOG_ERR, "%s", why.text);
 		ktr_now(d->ktr, &d->config.ktr);
 	}
 }

@@ -43,8 +43,8 @@ struct daemon {
 	struct msrs msr;
 	struct heartbeat *heartbeat;
 	struct logpool *logs;
-	struct trace *trace;
-	struct lifelog *life;
+	struct sample_log *samples;
+	struct lifetime *life;
 	struct kgmon *kgmon;
 	struct ktr *ktr;
 	int log_event;			/* readable: see logpool_new() */

@@ -107,7 +107,7 @@ static void table_forget(struct kernel_names *n)
 static void names_complain(struct kernel_names *n, int err)
 {
 	if (!__atomic_exchange_n(&n->complained, true, __ATOMIC_RELAXED))
-		log_msg(n->log, LOG_WARNING, "logs lack names of kernel functions (%s): %s",
+		messages_put(n->log, LOG_WARNING, "logs lack names of kernel functions (%s): %s",
 			n->file, strerror(-err));
 }
 

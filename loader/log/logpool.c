@@ -376,7 +376,7 @@ static void pool_say_given_up(struct logpool *pool, uint64_t now)
 		pool_set_alarm(pool, pool->said + SAY_NS);
 		return;
 	}
-	log_msg(pool->config.log, LOG_NOTICE, "%u log%s without an owner abandoned: the file or "
+	messages_put(pool->config.log, LOG_NOTICE, "%u log%s without an owner abandoned: the file or "
 		"the reader did not take the last %llu buffer%s", pool->given_up,
 		pool->given_up == 1 ? "" : "s", (unsigned long long)pool->lost,
 		pool->lost == 1 ? "" : "s");
@@ -470,5 +470,5 @@ void logpool_free(struct logpool *pool)
 		return;
 	}
 	/* The thread still uses the pool: it is not freed. */
-	log_msg(pool->config.log, LOG_WARNING, "the kernel does not let a log's writer end");
+	messages_put(pool->config.log, LOG_WARNING, "the kernel does not let a log's writer end");
 }

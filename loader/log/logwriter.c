@@ -268,7 +268,7 @@ static void writer_become_owner(struct logfile *l)
 	if (!err)
 		return;
 	if (!__atomic_exchange_n(&l->pool->complained, true, __ATOMIC_RELAXED))
-		log_msg(l->pool->config.log, LOG_ERR, "cannot write logs with the ids of their "
+		messages_put(l->pool->config.log, LOG_ERR, "cannot write logs with the ids of their "
 			"owners: %s: %s; let pmcbpfd have CAP_SETUID and CAP_SETGID", call,
 			strerror(-err));
 	pthread_mutex_lock(&l->lock);

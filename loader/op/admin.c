@@ -47,7 +47,7 @@ int op_pmcadmin(struct request *rq)
 	if (!err)
 		return 0;
 	row_name(&rq->d->rows, (unsigned int)a->pmc, name, sizeof(name));
-	describe_holder(rq, row->cpu[a->cpu].last ?: LIST_FIRST(&row->pmcs), holder,
+	refusal_holder(rq, row->cpu[a->cpu].last ?: LIST_FIRST(&row->pmcs), holder,
 			sizeof(holder));
 	return deny(&rq->r->why, err,
 		    "row %d (%s) is in use, %s; release that PMC first", a->pmc, name,

@@ -102,7 +102,7 @@ static bool select_holder(const struct allocation *p, uint64_t select, char *hol
 
 		LIST_FOREACH(o, &r->pmcs, on_row)
 			if (o->cpu == p->cpu && o->select == select) {
-				describe_holder(rq, o, holder, size);
+				refusal_holder(rq, o, holder, size);
 				return true;
 			}
 	}
@@ -242,7 +242,7 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 		if (!err || is_final(p, err))
 			return err;
 	}
-	return refusals_tell(&rs, rq, p->class, p->cpu);
+	return refusals_report(&rs, rq, p->class, p->cpu);
 }
 
 /* The source of records, of sampling PMCs and of those with PMC_F_LOG_…. */
@@ -257,12 +257,12 @@ static int take_tracer(struct request *rq, struct allocation *p, struct pmc *pmc
 		log |= ABI_LOG_EXIT;
 	if (!p->spec.sampling && !log)
 		return 0;
-	err = tracer_new(rq->d->trace, pmc, &pmc->tracer, &rq->r->why);
+	err = recorder_new(rq->d->samples, pmc, &pmc->recorder, &rq->r->why);
 	if (!err && p->spec.sampling) {
-		p->spec.program = tracer_program(pmc->tracer);
-		p->spec.tag = tracer_tag(pmc->tracer);
+		p->spec.program = recorder_program(pmc->recorder);
+		p->spec.tag = recorder_tag(pmc->recorder);
 	} else if (!err) {
-		p->spec.log = log | tracer_id(pmc->tracer);
+		p->spec.log = log | recorder_id(pmc->recorder);
 	}
 	return err;
 }
@@ -322,7 +322,7 @@ int op_pmcallocate(struct request *rq)
 	if (!err)
 		err = take_row(rq, &p, pmc);
 	if (err) {
-		tracer_free(pmc->tracer);
+		recorder_free(pmc->recorder);
 		free(pmc);
 		return err;
 	}
@@ -341,7 +341,7 @@ int op_pmcallocate(struct request *rq)
 	pmc->profile = profile_source(&p);
 	pmc_link(&rq->d->rows, pmc);
 	if (pmc->owner->log)
-		trace_drain(rq->d->trace);
+		sample_log_drain(rq->d->samples);
 	logbook_allocate(pmc);
 	DEBUG(&rq->d->debug, PMC, ALLOCATE, "pid %d PMC 0x%08x row %u mode %u event %s",
 	      pmc->owner->cred.pid, pmc->id, pmc->row, pmc->mode, pmc->event_name);

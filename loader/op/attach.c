@@ -70,9 +70,9 @@ static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct why
 {
 	int err;
 
-	lifelog_parting(p);
+	lifetime_parting(p);
 	err = count_detach(p->count, pid, why);
-	lifelog_parted(d->life, p);
+	lifetime_parted(d->life, p);
 	if (!err)
 		logbook_targets(d, p);
 	return err;

@@ -91,7 +91,7 @@ int op_getdriverstats(struct request *rq)
 	const struct user_stats *own = stats_of(rq->s->owner);
 
 	*rep = rq->d->stats;
-	trace_stats(rq->d->trace, rep);
+	sample_log_stats(rq->d->samples, rep);
 	logpool_stats(rq->d->logs, &rep->buffer_requests, &rep->buffer_requests_failed);
 	if (!own)
 		return 0;
@@ -107,7 +107,7 @@ int op_getlosses(struct request *rq)
 	struct wire_losses *rep = reply_room(rq->r, sizeof(*rep));
 	const struct user_stats *own = stats_of(rq->s->owner);
 
-	rep->chains_cut = own ? own->chains_cut : trace_chains_cut(rq->d->trace);
+	rep->chains_cut = own ? own->chains_cut : sample_log_chains_cut(rq->d->samples);
 	return 0;
 }
 

@@ -17,11 +17,11 @@ static int profile_start(struct request *rq)
 
 	if (err)
 		return err;
-	err = trace_clock(d->trace, kgmon_takes_clock(d->kgmon), &rq->r->why);
+	err = sample_log_clock(d->samples, kgmon_takes_clock(d->kgmon), &rq->r->why);
 	if (err)
 		kgmon_stop(d->kgmon);
 	else if (!was_on)
-		log_msg(&d->log, LOG_NOTICE, "kernel profiling is on: started by process %d",
+		messages_put(&d->log, LOG_NOTICE, "kernel profiling is on: started by process %d",
 			rq->s->owner->cred.pid);
 	return err;
 }
@@ -31,9 +31,9 @@ static void profile_stop(struct request *rq)
 	struct daemon *d = rq->d;
 
 	if (kgmon_is_on(d->kgmon))
-		log_msg(&d->log, LOG_NOTICE, "kernel profiling is off: stopped by process %d",
+		messages_put(&d->log, LOG_NOTICE, "kernel profiling is off: stopped by process %d",
 			rq->s->owner->cred.pid);
-	(void)trace_clock(d->trace, false, &rq->r->why);
+	(void)sample_log_clock(d->samples, false, &rq->r->why);
 	kgmon_stop(d->kgmon);
 }
 
@@ -63,7 +63,7 @@ int op_kgmon(struct request *rq)
 		return err;
 	/* Samples of before are counted before the change. */
 	if (a->what != WIRE_KGMON_STATE)
-		trace_drain(rq->d->trace);
+		sample_log_drain(rq->d->samples);
 	if (a->what == WIRE_KGMON_START)
 		err = profile_start(rq);
 	else if (a->what == WIRE_KGMON_STOP)

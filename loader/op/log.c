@@ -92,7 +92,7 @@ static int log_configure(struct request *rq)
 	if (rq->fd < 0)
 		return deny(&rq->r->why, -EBADF, "the log's descriptor is not open");
 	/* Earlier records are not for this log. */
-	trace_drain(d->trace);
+	sample_log_drain(d->samples);
 	err = log_begin(rq, rq->m->dest);
 	o->logged |= !err;
 	if (!err)
@@ -146,7 +146,7 @@ int op_flushlog(struct request *rq)
 
 	if (!o->log)
 		return log_missing(rq);
-	trace_drain(rq->d->trace);
+	sample_log_drain(rq->d->samples);
 	rq->s->later.ticket = logfile_flush(o->log);
 	DEBUG(&rq->d->debug, LOGGING, FLUSH, "pid %d: up to buffer %llu", o->cred.pid,
 	      (unsigned long long)rq->s->later.ticket);
@@ -172,7 +172,7 @@ int op_closelog(struct request *rq)
 
 	if (!o->log)
 		return log_missing(rq);
-	trace_drain(rq->d->trace);
+	sample_log_drain(rq->d->samples);
 	logfile_close(o->log);
 	return 0;
 }
@@ -185,7 +185,7 @@ int op_writelog(struct request *rq)
 
 	if (!o->log)
 		return log_missing(rq);
-	trace_drain(rq->d->trace);
+	sample_log_drain(rq->d->samples);
 	ev.pl_u.pl_u.pl_userdata = a->userdata;
 	if (logfile_put(o->log, clock_ns(), &ev))
 		return deny(&rq->r->why, -ENOMEM, "the log takes no record: it is being closed, "

@@ -58,8 +58,8 @@ static void detach_put(struct logfile *log, const struct pmc *p, pid_t tgid)
 
 static void target_leave(struct pmc *p, pid_t tgid, bool exec)
 {
-	if (p->tracer)
-		tracer_left(p->tracer, tgid, exec);
+	if (p->recorder)
+		recorder_left(p->recorder, tgid, exec);
 }
 
 struct each {
@@ -80,9 +80,9 @@ static bool target_still_shown(void *arg, pid_t tgid)
 	const struct shown *s = arg;
 	struct pmc *p = s->each->p;
 
-	if (!lifelog_awaits(s->each->d->life, p, tgid, s->since))
+	if (!lifetime_awaits(s->each->d->life, p, tgid, s->since))
 		return false;
-	if (lifelog_shows(s->each->d->life, p, tgid))
+	if (lifetime_shows(s->each->d->life, p, tgid))
 		return true;
 	logfile_gap(p->owner->log);
 	return false;
@@ -92,7 +92,7 @@ static void target_thread_named(void *arg, pid_t tid, const char *name)
 {
 	const struct shown *s = arg;
 
-	lifelog_name(s->each->d->life, s->each->p, tid, name);
+	lifetime_name(s->each->d->life, s->each->p, tid, name);
 }
 
 /*
@@ -107,15 +107,15 @@ static void target_tell_new(void *arg, pid_t tgid)
 	struct pmc *p = e->p;
 	struct pmclog_ev ev;
 
-	if (lifelog_follows(e->d->life, p, tgid))
+	if (lifetime_follows(e->d->life, p, tgid))
 		return;
 	attach_make(&ev, p, tgid);
-	if (!lifelog_shows(e->d->life, p, tgid)) {
+	if (!lifetime_shows(e->d->life, p, tgid)) {
 		p->late = true;
 		return;
 	}
 	(void)logfile_put(p->owner->log, clock_ns(), &ev);
-	if (!lifelog_attach(e->d->life, p, tgid, s.since) || !pmc_is_sampling(p))
+	if (!lifetime_attach(e->d->life, p, tgid, s.since) || !pmc_is_sampling(p))
 		return;
 	e->found = true;
 	mappings_of_process(&e->d->errands, p->owner->user, p->owner->log, tgid, target_still_shown,
@@ -145,15 +145,15 @@ void logbook_targets(struct daemon *d, struct pmc *p)
 	 * children, whose births are not logged: list again until there is nothing new.
 	 */
 	for (unsigned int n = 0; e.found; n++) {
-		trace_drain(d->trace);
+		sample_log_drain(d->samples);
 		e.found = false;
 		if (n == LISTINGS) {
-			lifelog_retry(d->life, p);
+			lifetime_retry(d->life, p);
 			break;
 		}
 		count_each_target(p->count, target_tell_new, &e);
 	}
-	lifelog_prune(d->life, p, target_tell_gone, &e);
+	lifetime_prune(d->life, p, target_tell_gone, &e);
 }
 
 bool logbook_is_late(const struct owner *o)
@@ -184,7 +184,7 @@ void logbook_doubt(struct daemon *d)
 		for (struct owner *o = t->bucket[b]; o; o = o->next)
 			TAILQ_FOREACH(p, &o->pmcs, owned)
 				if (o->log && !pmc_is_system(p))
-					lifelog_retry(d->life, p);
+					lifetime_retry(d->life, p);
 }
 
 static void target_taken_away(void *arg, struct pmc *p, pid_t tgid)
@@ -197,28 +197,28 @@ static void target_taken_away(void *arg, struct pmc *p, pid_t tgid)
 
 void logbook_secure(struct daemon *d, pid_t tgid)
 {
-	if (!lifelog_followed(d->life, tgid))
+	if (!lifetime_followed(d->life, tgid))
 		return;
 	/* Threads that the exec has ended may not have been switched out for good. */
-	trace_flush(d->trace);
-	lifelog_secure(d->life, tgid, target_taken_away, NULL);
+	sample_log_flush(d->samples);
+	lifetime_secure(d->life, tgid, target_taken_away, NULL);
 }
 
 int logbook_begin(struct daemon *d, struct owner *o, struct why *why)
 {
-	int err = lifelog_listen(d->life, o, why);
+	int err = lifetime_listen(d->life, o, why);
 	struct pmc *p;
 
 	if (err)
 		return err;
-	trace_listen(d->trace, true);
+	sample_log_listen(d->samples, true);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		logbook_allocate(p);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		logbook_targets(d, p);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (p->state == PMC_STATE_RUNNING)
-			lifelog_start(d->life, p);
+			lifetime_start(d->life, p);
 	return 0;
 }
 
@@ -236,13 +236,13 @@ void logbook_end(struct daemon *d, struct owner *o)
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (pmc_needs_log(p))
 			(void)count_stop(p->count, &(struct why){ "" });
-	trace_drain(d->trace);
+	sample_log_drain(d->samples);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (pmc_needs_log(p))
 			p->state = PMC_STATE_STOPPED;
-	if (!lifelog_leave(d->life, o))
+	if (!lifetime_leave(d->life, o))
 		return;
-	trace_listen(d->trace, false);
+	sample_log_listen(d->samples, false);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
-		lifelog_forget(p);
+		lifetime_forget(p);
 }

@@ -18,7 +18,7 @@ void logbook_targets(struct daemon *d, struct pmc *p);
 
 /*
  * The same, later, for PMCs whose targets were in an exec or may be unknown: a piece of work of the
- * owner's (work.h), after lifelog_late().
+ * owner's (work.h), after lifetime_late().
  */
 bool logbook_is_late(const struct owner *o);
 void logbook_late(struct daemon *d, struct owner *o);

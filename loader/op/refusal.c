@@ -19,7 +19,7 @@ struct groups {
 	bool own;			/* the caller could release one */
 };
 
-void describe_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size)
+void refusal_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size)
 {
 	const struct owner *o = p ? p->owner : NULL;
 	struct why unused;
@@ -43,7 +43,7 @@ static void describe_holders(const struct request *rq, const struct row *r, char
 	const struct pmc *p, *latest = LIST_FIRST(&r->pmcs);
 	size_t used;
 
-	describe_holder(rq, latest, buf, size);
+	refusal_holder(rq, latest, buf, size);
 	LIST_FOREACH(p, &r->pmcs, on_row) {
 		if (p->owner == latest->owner)
 			continue;
@@ -76,7 +76,7 @@ static void row_describe(const struct request *rq, unsigned int row, enum row_ve
 		snprintf(buf, size, "held by this process");
 		break;
 	case ROW_TARGET:
-		describe_holder(rq, row_measures(r, rq->s->owner->cred.pid), holder,
+		refusal_holder(rq, row_measures(r, rq->s->owner->cred.pid), holder,
 				sizeof(holder));
 		snprintf(buf, size, "measuring this process already, %s", holder);
 		break;
@@ -101,7 +101,7 @@ static void row_describe(const struct request *rq, unsigned int row, enum row_ve
 			 "(user.share=%d percent)", rq->d->config.value[TUN_USER_SHARE]);
 		break;
 	default:
-		describe_holder(rq, r->cpu[cpu].last, holder, sizeof(holder));
+		refusal_holder(rq, r->cpu[cpu].last, holder, sizeof(holder));
 		snprintf(buf, size, "in use on CPU %u, %s", cpu, holder);
 	}
 }
@@ -158,7 +158,7 @@ static void groups_add_rows(struct text *t, const struct groups *rs, const struc
 		text_add(t, "; %u for other reasons (pmccontrol -l)", others);
 }
 
-int refusals_tell(const struct refusals *rs, struct request *rq, const struct row_class *class,
+int refusals_report(const struct refusals *rs, struct request *rq, const struct row_class *class,
 		  unsigned int cpu)
 {
 	struct why *why = &rq->r->why;
@@ -199,7 +199,7 @@ int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *ta
 	if (!other)
 		return err;
 	row_name(&rq->d->rows, p->row, name, sizeof(name));
-	describe_holder(rq, other, holder, sizeof(holder));
+	refusal_holder(rq, other, holder, sizeof(holder));
 	return deny(&rq->r->why, err, "row %u (%s) measures process %d for another PMC, %s; "
 		    "allocate another PMC, which gets another row, or release that one",
 		    p->row, name, pid, holder);

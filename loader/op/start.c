@@ -41,23 +41,23 @@ static int start_pmc(struct request *rq, struct pmc *p)
 			    "a sampling PMC needs a period: pmc_set() it first");
 	if (pmc_is_sampling(p)) {
 		err = count_set_period(p->count, p->reload, &rq->r->why);
-		err = err ?: tracer_start(p->tracer, &rq->r->why);
+		err = err ?: recorder_start(p->recorder, &rq->r->why);
 		if (err)
 			return err;
 	}
 	err = start_attach_owner(rq, p);
 	if (!err && p->owner->log)
-		trace_drain(rq->d->trace);
+		sample_log_drain(rq->d->samples);
 	if (!err && !(p->flags & PMC_F_KGMON))	/* a kernel profile is in no log */
-		lifelog_start(rq->d->life, p);
+		lifetime_start(rq->d->life, p);
 	if (!err)
 		err = request_cpu_online(rq, p);
 	if (!err)
 		err = count_start(p->count, &rq->r->why);
 	if (!err)
 		p->state = PMC_STATE_RUNNING;
-	else if (p->tracer)
-		tracer_stop(p->tracer);
+	else if (p->recorder)
+		recorder_stop(p->recorder);
 	return err;
 }
 
@@ -99,9 +99,9 @@ int op_pmcstop(struct request *rq)
 	else
 		(void)count_stop(p->count, &(struct why){ "" });
 	/* Its samples that are still in the rings count. */
-	if (p->tracer) {
-		tracer_drain(p->tracer);
-		tracer_stop(p->tracer);
+	if (p->recorder) {
+		recorder_drain(p->recorder);
+		recorder_stop(p->recorder);
 	}
 	p->state = PMC_STATE_STOPPED;
 	return err;

@@ -19,7 +19,7 @@ struct follow {
 	struct follows *table;
 	struct pmc *pmc;
 	pid_t pid;
-	bool seen;			/* of lifelog_prune() */
+	bool seen;			/* of lifetime_prune() */
 	bool born;			/* a target's child; not known whether it became a target */
 	bool execed;			/* the log has an exec of it */
 	uint64_t since;			/* events before are not logged; later births are others */

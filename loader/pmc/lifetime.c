@@ -27,19 +27,19 @@ struct log_listener {
 	bool kernel_told, all_told;	/* the log has these mappings */
 };
 
-struct lifelog {
+struct lifetime {
 	struct engine *engine;
 	struct errands *errands;
 	bool hidden;			/* the kernel hides its addresses: has been logged */
 	struct process_events *procs;	/* NULL: there is no log */
 	LIST_HEAD(, log_listener) listeners;
 	struct follows follows;
-	bool late;			/* of lifelog_late() */
+	bool late;			/* of lifetime_late() */
 };
 
-int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why)
+int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why)
 {
-	struct lifelog *l = calloc(1, sizeof(*l));
+	struct lifetime *l = calloc(1, sizeof(*l));
 
 	if (!l)
 		return deny(why, -ENOMEM, "no memory for logs");
@@ -51,23 +51,23 @@ int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, stru
 	return 0;
 }
 
-void lifelog_free(struct lifelog *l)
+void lifetime_free(struct lifetime *l)
 {
 	if (!l)
 		return;
 	while (!LIST_EMPTY(&l->listeners))
-		lifelog_leave(l, LIST_FIRST(&l->listeners)->owner);
+		lifetime_leave(l, LIST_FIRST(&l->listeners)->owner);
 	follows_free(&l->follows);
 	free(l);
 }
 
-int lifelog_fd(const struct lifelog *l)
+int lifetime_fd(const struct lifetime *l)
 {
 	return l->procs ? process_events_fd(l->procs) : -1;
 }
 
 /* Every CPU that is here is watched. */
-static int events_watch_cpus(struct lifelog *l)
+static int events_watch_cpus(struct lifetime *l)
 {
 	int err = 0;
 
@@ -79,7 +79,7 @@ static int events_watch_cpus(struct lifelog *l)
 	return err;
 }
 
-void lifelog_cpus(struct lifelog *l)
+void lifetime_cpus(struct lifetime *l)
 {
 	const struct log_listener *n;
 
@@ -89,14 +89,14 @@ void lifelog_cpus(struct lifelog *l)
 			logfile_gap(n->owner->log);
 }
 
-static void events_end(struct lifelog *l)
+static void events_end(struct lifetime *l)
 {
 	notes_watch_execs(l->engine->notes, false);
 	process_events_free(l->procs);
 	l->procs = NULL;
 }
 
-static int events_begin(struct lifelog *l, struct why *why)
+static int events_begin(struct lifetime *l, struct why *why)
 {
 	int err = process_events_new(l->engine, &l->procs, why);
 
@@ -111,7 +111,7 @@ static int events_begin(struct lifelog *l, struct why *why)
 	return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
 }
 
-int lifelog_listen(struct lifelog *l, struct owner *o, struct why *why)
+int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why)
 {
 	struct log_listener *n = calloc(1, sizeof(*n));
 	int err = 0;
@@ -129,7 +129,7 @@ int lifelog_listen(struct lifelog *l, struct owner *o, struct why *why)
 	return 0;
 }
 
-static struct log_listener *listener_of(const struct lifelog *l, const struct owner *o)
+static struct log_listener *listener_of(const struct lifetime *l, const struct owner *o)
 {
 	struct log_listener *n;
 
@@ -139,7 +139,7 @@ static struct log_listener *listener_of(const struct lifelog *l, const struct ow
 	return NULL;
 }
 
-bool lifelog_leave(struct lifelog *l, struct owner *o)
+bool lifetime_leave(struct lifetime *l, struct owner *o)
 {
 	struct log_listener *n = listener_of(l, o);
 
@@ -154,7 +154,7 @@ bool lifelog_leave(struct lifelog *l, struct owner *o)
 
 /* --- follows --------------------------------------------------------------------------------- */
 
-static struct follow *follow_begin(struct lifelog *l, struct pmc *p, pid_t pid, uint64_t since)
+static struct follow *follow_begin(struct lifetime *l, struct pmc *p, pid_t pid, uint64_t since)
 {
 	struct follow *f = follow_make(&l->follows, p, pid, since);
 
@@ -163,19 +163,19 @@ static struct follow *follow_begin(struct lifelog *l, struct pmc *p, pid_t pid, 
 	return f;
 }
 
-bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since)
+bool lifetime_attach(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t since)
 {
 	return follow_begin(l, p, tgid, since) != NULL;
 }
 
-bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid)
+bool lifetime_follows(struct lifetime *l, const struct pmc *p, pid_t tgid)
 {
 	const struct follow *f = follow_find(&l->follows, p, tgid);
 
 	return f && !f->ended;
 }
 
-bool lifelog_awaits(struct lifelog *l, const struct pmc *p, pid_t tgid, uint64_t since)
+bool lifetime_awaits(struct lifetime *l, const struct pmc *p, pid_t tgid, uint64_t since)
 {
 	const struct follow *f = follow_find(&l->follows, p, tgid);
 
@@ -186,7 +186,7 @@ bool lifelog_awaits(struct lifelog *l, const struct pmc *p, pid_t tgid, uint64_t
  * The order matters: /proc was read before.  If the process had begun an exec by then, it is still
  * in the exec, or the programs' note of it is in the ring, or the process is no target any more.
  */
-bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
+bool lifetime_shows(struct lifetime *l, const struct pmc *p, pid_t tgid)
 {
 	bool within;
 
@@ -199,21 +199,21 @@ bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
 	return false;
 }
 
-void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm)
+void lifetime_name(struct lifetime *l, const struct pmc *p, pid_t tid, const char *comm)
 {
 	if (l->procs)
 		threads_know(process_events_threads(l->procs), tid, comm,
 			     count_follows_setid(p->count));
 }
 
-void lifelog_retry(struct lifelog *l, struct pmc *p)
+void lifetime_retry(struct lifetime *l, struct pmc *p)
 {
 	l->late = true;
 	if (p)
 		p->late = true;
 }
 
-bool lifelog_late(struct lifelog *l)
+bool lifetime_late(struct lifetime *l)
 {
 	bool late = l->late;
 
@@ -222,7 +222,7 @@ bool lifelog_late(struct lifelog *l)
 }
 
 struct prune {
-	struct lifelog *l;
+	struct lifetime *l;
 	struct pmc *p;
 };
 
@@ -235,7 +235,7 @@ static void follow_see(void *arg, pid_t tgid)
 		f->seen = true;
 }
 
-static void follow_see_all(struct lifelog *l, struct pmc *p)
+static void follow_see_all(struct lifetime *l, struct pmc *p)
 {
 	struct prune a = { l, p };
 	struct follow *f;
@@ -253,12 +253,12 @@ static void follow_until(struct follow *f, uint64_t time, bool gap)
 		logfile_gap(f->pmc->owner->log);
 }
 
-void lifelog_parting(struct pmc *p)
+void lifetime_parting(struct pmc *p)
 {
 	p->leaving = clock_ns();
 }
 
-void lifelog_parted(struct lifelog *l, struct pmc *p)
+void lifetime_parted(struct lifetime *l, struct pmc *p)
 {
 	struct follow *f;
 
@@ -271,7 +271,7 @@ void lifelog_parted(struct lifelog *l, struct pmc *p)
 	p->leaving = 0;
 }
 
-void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
+void lifetime_prune(struct lifetime *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
 		   void *arg)
 {
 	struct follow *f;
@@ -285,7 +285,7 @@ void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid
 	}
 }
 
-bool lifelog_followed(struct lifelog *l, pid_t tgid)
+bool lifetime_followed(struct lifetime *l, pid_t tgid)
 {
 	const struct follow *f;
 
@@ -295,7 +295,7 @@ bool lifelog_followed(struct lifelog *l, pid_t tgid)
 	return false;
 }
 
-void lifelog_secure(struct lifelog *l, pid_t tgid,
+void lifetime_secure(struct lifetime *l, pid_t tgid,
 		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg)
 {
 	struct follow *f;
@@ -308,7 +308,7 @@ void lifelog_secure(struct lifelog *l, pid_t tgid,
 	}
 }
 
-void lifelog_forget(struct pmc *p)
+void lifetime_forget(struct pmc *p)
 {
 	while (!LIST_EMPTY(&p->follows))
 		follow_free(LIST_FIRST(&p->follows));
@@ -339,7 +339,7 @@ static void follow_settle(struct follow *f, uint64_t time)
  * The fork of a process that is not followed was lost, or came before its parent was followed.  The
  * kernel's map of targets says whether the PMC still measures it.
  */
-enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t time)
+enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time)
 {
 	struct follow *f;
 
@@ -357,23 +357,23 @@ enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_
 		return HEARS;
 	if (!count_measures(p->count, tgid))
 		return HEARS_NOT;
-	lifelog_retry(l, p);
+	lifetime_retry(l, p);
 	return HEARS;
 }
 
 /* Owners whose samples have PMCLOG_PC_KERNEL only know that the kernel is hidden. */
-static void kernel_tell(struct lifelog *l, struct log_listener *n, enum kernel_view view)
+static void kernel_tell(struct lifetime *l, struct log_listener *n, enum kernel_view view)
 {
 	n->kernel_told = true;
 	if ((view == KERNEL_NAMES && mappings_of_kernel(n->owner->log)) || l->hidden)
 		return;
 	l->hidden = true;
-	log_msg(l->engine->debug->log, LOG_NOTICE,
+	messages_put(l->engine->debug->log, LOG_NOTICE,
 		"the kernel hides its addresses from pmcbpfd or the owner of a log, which has no "
 		"mapping of it and no names: pmccontrol --doctor says why");
 }
 
-void lifelog_start(struct lifelog *l, const struct pmc *p)
+void lifetime_start(struct lifetime *l, const struct pmc *p)
 {
 	struct log_listener *n = listener_of(l, p->owner);
 
@@ -416,7 +416,7 @@ static bool owner_samples_system(const struct owner *o)
 	return false;
 }
 
-static void event_tell_listeners(struct lifelog *l, const struct proc_event *e,
+static void event_tell_listeners(struct lifetime *l, const struct proc_event *e,
 				 const struct pmclog_ev *ev)
 {
 	struct log_listener *n;
@@ -435,7 +435,7 @@ static void event_tell_listeners(struct lifelog *l, const struct proc_event *e,
 }
 
 /* /proc was read after the event: the process may have executed another program by then. */
-static void event_tell_copy(struct lifelog *l, const struct pmc *p, const struct proc_event *e,
+static void event_tell_copy(struct lifetime *l, const struct pmc *p, const struct proc_event *e,
 			    const struct pmclog_ev *ev)
 {
 	struct pmclog_ev mine = *ev;
@@ -444,7 +444,7 @@ static void event_tell_copy(struct lifelog *l, const struct pmc *p, const struct
 		mine.pl_u.pl_x.pl_pmcid = p->id;
 		if (e->asked && !count_follows_setid(p->count))
 			mine.pl_u.pl_x.pl_pathname[0] = '\0';
-	} else if (!lifelog_shows(l, p, e->pid)) {
+	} else if (!lifetime_shows(l, p, e->pid)) {
 		mine.pl_u.pl_tc.pl_tdname[0] = '\0';
 	}
 	(void)logfile_put(p->owner->log, e->time, &mine);
@@ -454,7 +454,7 @@ static void event_tell_copy(struct lifelog *l, const struct pmc *p, const struct
  * The event to the log of one PMC that follows the process.  `heard`: the owner's log has it.
  * True: now it has.
  */
-static bool event_tell_follower(struct lifelog *l, struct follow *f, const struct proc_event *e,
+static bool event_tell_follower(struct lifetime *l, struct follow *f, const struct proc_event *e,
 				struct pmclog_ev *ev, bool heard)
 {
 	struct pmc *p = f->pmc;
@@ -481,13 +481,13 @@ static bool event_tell_follower(struct lifelog *l, struct follow *f, const struc
 }
 
 /* A child becomes a target with its fork, if the map has room; its limit is its parent's. */
-static void follow_child(struct lifelog *l, const struct follow *parent,
+static void follow_child(struct lifetime *l, const struct follow *parent,
 			 const struct proc_event *e)
 {
 	struct pmc *p = parent->pmc;
 	struct follow *f;
 
-	if (lifelog_follows(l, p, e->pid))
+	if (lifetime_follows(l, p, e->pid))
 		return;
 	f = follow_begin(l, p, e->pid, e->time);
 	if (!f)
@@ -508,7 +508,7 @@ static bool follow_concerns(struct follow *f, const struct proc_event *e)
 	return e->time >= f->since && e->time <= f->until;
 }
 
-static void event_tell_followers(struct lifelog *l, const struct proc_event *e,
+static void event_tell_followers(struct lifetime *l, const struct proc_event *e,
 				 struct pmclog_ev *ev)
 {
 	/* A birth goes to the PMCs on the parent. */
@@ -535,7 +535,7 @@ static void event_tell_followers(struct lifelog *l, const struct proc_event *e,
 
 /*
  * Ends the records of the process, or of all in the bucket, for PMCs that may not follow a set-id
- * exec.  An attachment after the verdict is not concerned: see lifelog_shows().
+ * exec.  An attachment after the verdict is not concerned: see lifetime_shows().
  */
 static void bucket_close(struct follow_bucket *bucket, const struct proc_event *e)
 {
@@ -547,7 +547,7 @@ static void bucket_close(struct follow_bucket *bucket, const struct proc_event *
 			follow_until(f, e->time, !e->pid);
 }
 
-static void process_close(struct lifelog *l, const struct proc_event *e)
+static void process_close(struct lifetime *l, const struct proc_event *e)
 {
 	if (e->pid) {
 		bucket_close(follows_of(&l->follows, e->pid), e);
@@ -555,17 +555,17 @@ static void process_close(struct lifelog *l, const struct proc_event *e)
 	}
 	for (unsigned int b = 0; b < FOLLOW_BUCKETS; b++)
 		bucket_close(&l->follows.bucket[b], e);
-	log_msg(l->engine->debug->log, LOG_WARNING,
+	messages_put(l->engine->debug->log, LOG_WARNING,
 		"notes of execs found no room: logs of unprivileged users record nothing more of "
 		"the processes that they have followed so far");
 }
 
-uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon)
+uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon)
 {
 	return l->procs ? process_events_collect(l->procs, horizon) : horizon;
 }
 
-static void event_tell(struct lifelog *l, const struct proc_event *e)
+static void event_tell(struct lifetime *l, const struct proc_event *e)
 {
 	struct pmclog_ev ev;
 
@@ -578,7 +578,7 @@ static void event_tell(struct lifelog *l, const struct proc_event *e)
 	}
 }
 
-void lifelog_tell(struct lifelog *l, uint64_t until)
+void lifetime_tell(struct lifetime *l, uint64_t until)
 {
 	const struct proc_event *e;
 
@@ -588,7 +588,7 @@ void lifelog_tell(struct lifelog *l, uint64_t until)
 	follows_sweep(&l->follows, until);
 }
 
-void lifelog_unmap(struct lifelog *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end)
+void lifetime_unmap(struct lifetime *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end)
 {
 	const struct proc_event e = {
 		.what = PROC_UNMAP, .time = time, .pid = tgid, .addr = start, .len = end - start,

@@ -15,13 +15,13 @@
  * later events; for all others the follow ends at the exec's beginning (`until`).  Whether an exec
  * is of that kind is known only from the BPF programs' verdict (execs.h): until then events of the
  * process wait, and its samples are HEARS_LATE.  What is read from /proc may be of the new image
- * already, so it is read first, then lifelog_shows() decides, and only then it is written.
+ * already, so it is read first, then lifetime_shows() decides, and only then it is written.
  *
  * Example: PMC 1 follows process 100 from 5 on.  100 forks 101 at 10: FORK is written, and 101 is
  * followed from 10 on.  100 begins a set-id exec at 20; its verdict arrives at 22.  Events and
  * samples of 100 up to 20 are written, later ones are not; 101 is still followed.
  *
- * All of it runs in the event loop.  lifelog_collect() comes first, then lifelog_tell() up to the
+ * All of it runs in the event loop.  lifetime_collect() comes first, then lifetime_tell() up to the
  * time of each sample that is written.
  */
 #ifndef PMCBPF_LIFETIME_H
@@ -30,79 +30,79 @@
 #include "pmc.h"
 #include "loader/process/process.h"
 
-struct lifelog;
+struct lifetime;
 
 struct engine;
 struct errands;
 /* Mappings are read by errands. */
-int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why);
-void lifelog_free(struct lifelog *l);
+int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why);
+void lifetime_free(struct lifetime *l);
 /* Readable when a buffer is half full; -1 while there is no log. */
-int lifelog_fd(const struct lifelog *l);
+int lifetime_fd(const struct lifetime *l);
 
 /* CPUs have come or gone. */
-void lifelog_cpus(struct lifelog *l);
+void lifetime_cpus(struct lifetime *l);
 
 /* The owner's log begins to get events … */
-int lifelog_listen(struct lifelog *l, struct owner *o, struct why *why);
+int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why);
 /* … or gets none any more.  False if it had none before. */
-bool lifelog_leave(struct lifelog *l, struct owner *o);
+bool lifetime_leave(struct lifetime *l, struct owner *o);
 
 /*
  * The PMC measures the process; its log gets what happens from `since` on.  False: no memory, and
  * the log has a gap.
  */
-bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since);
+bool lifetime_attach(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t since);
 /*
  * The process has not left, exited or executed a program since: its mappings of that time are still
  * of use.
  */
-bool lifelog_awaits(struct lifelog *l, const struct pmc *p, pid_t tgid, uint64_t since);
-bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid);
+bool lifetime_awaits(struct lifetime *l, const struct pmc *p, pid_t tgid, uint64_t since);
+bool lifetime_follows(struct lifetime *l, const struct pmc *p, pid_t tgid);
 /* Calls gone() for each process that the PMC no longer measures, and ends its follow. */
-void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
+void lifetime_prune(struct lifetime *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
 		   void *arg);
-void lifelog_forget(struct pmc *p);
+void lifetime_forget(struct pmc *p);
 /*
  * Between the two calls processes leave the PMC, one by one.  Its log gets their events up to the
  * first call only, because execs after a process has left get no verdict.
  */
-void lifelog_parting(struct pmc *p);
-void lifelog_parted(struct lifelog *l, struct pmc *p);
+void lifetime_parting(struct pmc *p);
+void lifetime_parted(struct lifetime *l, struct pmc *p);
 /*
  * Call it after something about a target was read from /proc: may the PMC's log have that?  Also
  * false while the target is in an exec without a verdict.
  */
-bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid);
-/* The name of a target's thread in /proc; lifelog_shows() was true after it was read. */
-void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm);
+bool lifetime_shows(struct lifetime *l, const struct pmc *p, pid_t tgid);
+/* The name of a target's thread in /proc; lifetime_shows() was true after it was read. */
+void lifetime_name(struct lifetime *l, const struct pmc *p, pid_t tid, const char *comm);
 /*
  * The PMC's log may lack targets: logbook_targets() is to be called again.  NULL: only for PMCs
  * that are marked already.
  */
-void lifelog_retry(struct lifelog *l, struct pmc *p);
-/* True if lifelog_retry() was called, or lifelog_shows() was false, since the last call. */
-bool lifelog_late(struct lifelog *l);
+void lifetime_retry(struct lifetime *l, struct pmc *p);
+/* True if lifetime_retry() was called, or lifetime_shows() was false, since the last call. */
+bool lifetime_late(struct lifetime *l);
 /*
  * May the PMC's log have a sample of the process?  Events up to that time have been written.  LATE:
  * not known, because the process is in an exec that takes long.
  */
 enum hearing { HEARS, HEARS_NOT, HEARS_LATE };
-enum hearing lifelog_hears(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t time);
+enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time);
 /* Does any PMC follow the process? */
-bool lifelog_followed(struct lifelog *l, pid_t tgid);
+bool lifetime_followed(struct lifetime *l, pid_t tgid);
 /* After a set-id exec: calls left() for each PMC that lost the process, and ends the follow. */
-void lifelog_secure(struct lifelog *l, pid_t tgid,
+void lifetime_secure(struct lifetime *l, pid_t tgid,
 		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg);
 
 /* A sampling PMC starts: its log gets the kernel's mappings; with system scope, all processes'. */
-void lifelog_start(struct lifelog *l, const struct pmc *p);
+void lifetime_start(struct lifetime *l, const struct pmc *p);
 
-/* Reads events up to `horizon`; returns the time up to which lifelog_tell() may write them. */
-uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon);
+/* Reads events up to `horizon`; returns the time up to which lifetime_tell() may write them. */
+uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon);
 /* Writes all events up to `until`. */
-void lifelog_tell(struct lifelog *l, uint64_t until);
+void lifetime_tell(struct lifetime *l, uint64_t until);
 /* A process unmaps executable memory. */
-void lifelog_unmap(struct lifelog *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end);
+void lifetime_unmap(struct lifetime *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end);
 
 #endif

@@ -27,7 +27,7 @@ struct pmc {
 	bool msr;			/* its owner knows its register: no more targets */
 	uint64_t reload;		/* period of sampling modes */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
-	struct tracer *tracer;		/* of sampling modes */
+	struct recorder *recorder;		/* of sampling modes */
 	struct profile_source profile;	/* with PMC_F_KGMON: what its samples are, without period */
 	LIST_HEAD(, follow) follows;	/* processes that its log follows: follows.c */
 	bool late;			/* its log lacks targets that were in an exec */

@@ -13,16 +13,16 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 {
 	DEBUG(rows->debug, PMC, RELEASE, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
 	      p->row);
-	if (p->tracer && p->state == PMC_STATE_RUNNING) {
+	if (p->recorder && p->state == PMC_STATE_RUNNING) {
 		(void)count_stop(p->count, &(struct why){ "" });
-		tracer_drain(p->tracer);
+		recorder_drain(p->recorder);
 	}
 	/* First: processes leave one by one, and a PMC that some have left judges no exec. */
-	lifelog_forget(p);
+	lifetime_forget(p);
 	count_let_go(p->count);
 	pmc_unlink(rows, p);
 	count_free(p->count);
-	tracer_free(p->tracer);
+	recorder_free(p->recorder);
 	free(p);
 }
 

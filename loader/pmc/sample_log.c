@@ -20,13 +20,13 @@
 #include "loader/kernel/profclock.h"
 #include "sample_log.h"
 
-#define MAX_TRACERS ABI_SAMPLERS	/* an id is slot | generation * this */
+#define MAX_RECORDERS ABI_SAMPLERS	/* an id is slot | generation * this */
 _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
 
 #define TICK_NS	    50000000		/* between drains; a ring that is half full calls earlier */
 
-struct tracer {
-	struct trace *t;
+struct recorder {
+	struct sample_log *t;
 	struct pmc *pmc;
 	bool samples;			/* it is of a sampling PMC, not of a counting one */
 	int program;			/* the samplers' */
@@ -40,9 +40,9 @@ struct tracer {
 	struct abi_samples told;	/* the part of sampler_counts() that is accounted for */
 };
 
-struct trace {
+struct sample_log {
 	struct engine *engine;
-	struct lifelog *life;
+	struct lifetime *life;
 	uint64_t lost;			/* the part of programs_lost_records() accounted for */
 	struct samplers *samplers;
 	struct kgmon *kgmon;
@@ -51,20 +51,20 @@ struct trace {
 	struct abi_samples clock_told;	/* of sampler_counts() */
 	bool rings;			/* they exist */
 	int epoll, timer;
-	unsigned int ntracers, nlogs;
+	unsigned int nrecorders, nlogs;
 	unsigned int nsystem;		/* sampling PMCs of system scope */
 	bool no_unmaps;			/* cannot be seen here, and that has been logged */
 	uint32_t generation;
 	struct wire_driverstats stats;
 	uint64_t chains_cut;
-	struct tracer *slot[MAX_TRACERS];
+	struct recorder *slot[MAX_RECORDERS];
 };
 
-int trace_new(struct trace **out, const struct samplers_config *config,
-	      struct engine *engine, struct lifelog *life, struct kgmon *kgmon, struct why *why)
+int sample_log_new(struct sample_log **out, const struct samplers_config *config,
+	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct why *why)
 {
 	struct samplers_config with_map = *config;
-	struct trace *t = calloc(1, sizeof(*t));
+	struct sample_log *t = calloc(1, sizeof(*t));
 	struct epoll_event e = { .events = EPOLLIN };
 	int err;
 
@@ -81,14 +81,14 @@ int trace_new(struct trace **out, const struct samplers_config *config,
 	else
 		err = samplers_new(&with_map, &t->samplers, why);
 	if (err) {
-		trace_free(t);
+		sample_log_free(t);
 		return err;
 	}
 	*out = t;
 	return 0;
 }
 
-void trace_free(struct trace *t)
+void sample_log_free(struct sample_log *t)
 {
 	if (!t)
 		return;
@@ -101,28 +101,28 @@ void trace_free(struct trace *t)
 	free(t);
 }
 
-int trace_fd(const struct trace *t)
+int sample_log_fd(const struct sample_log *t)
 {
 	return t->epoll;
 }
 
 /* Rings and buffers that fill slowly are drained by the timer. */
-static void timer_set(const struct trace *t)
+static void timer_set(const struct sample_log *t)
 {
-	bool on = t->ntracers || t->nlogs || t->clock;
+	bool on = t->nrecorders || t->nlogs || t->clock;
 	struct itimerspec when = { .it_value.tv_nsec = on ? TICK_NS : 0,
 				   .it_interval.tv_nsec = on ? TICK_NS : 0 };
 
 	timerfd_settime(t->timer, 0, &when, NULL);
 }
 
-void trace_listen(struct trace *t, bool on)
+void sample_log_listen(struct sample_log *t, bool on)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 
 	/* It takes itself off the list when it is closed. */
 	if (on && !t->nlogs++)
-		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, lifelog_fd(t->life), &e);
+		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, lifetime_fd(t->life), &e);
 	if (!on)
 		t->nlogs--;
 	timer_set(t);
@@ -131,17 +131,17 @@ void trace_listen(struct trace *t, bool on)
 /* --- records -------------------------------------------------------------------------------- */
 
 /* A call chain in a log lacks callers. */
-static void chain_count_cut(struct trace *t, struct owner *o)
+static void chain_count_cut(struct sample_log *t, struct owner *o)
 {
 	t->chains_cut++;
 	o->stats.chains_cut++;
 	o->user->stats.chains_cut++;
 }
 
-static void sample_put(struct trace *t, const struct tracer *tr, const struct abi_rec *rec,
+static void sample_put(struct sample_log *t, const struct recorder *tr, const struct abi_rec *rec,
 		       const uint64_t *data)
 {
-	enum hearing hears = lifelog_hears(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
+	enum hearing hears = lifetime_hears(t->life, tr->pmc, (pid_t)rec->pid, rec->time);
 	struct pmclog_ev_callchain c;
 	bool cut;
 
@@ -164,7 +164,7 @@ static void sample_put(struct trace *t, const struct tracer *tr, const struct ab
  * Clocks count nanoseconds, and records have ticks; the rest of a tick is carried to the next
  * record, so that the records add up to the PMC's value.
  */
-static uint64_t value_ticks(const struct tracer *tr, uint64_t *rest, uint64_t value)
+static uint64_t value_ticks(const struct recorder *tr, uint64_t *rest, uint64_t value)
 {
 	const struct soft_event *soft = soft_by_code(tr->pmc->event);
 	__uint128_t ticks;
@@ -176,7 +176,7 @@ static uint64_t value_ticks(const struct tracer *tr, uint64_t *rest, uint64_t va
 	return (uint64_t)(ticks / 1000000000u);
 }
 
-static void value_put(struct tracer *tr, const struct abi_rec *rec, uint64_t value)
+static void value_put(struct recorder *tr, const struct abi_rec *rec, uint64_t value)
 {
 	struct pmclog_ev ev;
 
@@ -199,13 +199,13 @@ static void value_put(struct tracer *tr, const struct abi_rec *rec, uint64_t val
 
 static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *data)
 {
-	struct trace *t = arg;
-	struct tracer *tr = t->slot[rec->pmc % MAX_TRACERS];
+	struct sample_log *t = arg;
+	struct recorder *tr = t->slot[rec->pmc % MAX_RECORDERS];
 
-	lifelog_tell(t->life, rec->time);
+	lifetime_tell(t->life, rec->time);
 	if (rec->kind == ABI_REC_UNMAP) {
 		if (rec->n == 2)
-			lifelog_unmap(t->life, rec->time, (pid_t)rec->pid, data[0], data[1]);
+			lifetime_unmap(t->life, rec->time, (pid_t)rec->pid, data[0], data[1]);
 		return;
 	}
 	if (t->clock && rec->pmc == t->clock_id && rec->n)
@@ -222,29 +222,29 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 }
 
 /* The kernel lowers its limit itself where overflows take long. */
-static void tracer_say_paused(const struct tracer *tr)
+static void recorder_say_paused(const struct recorder *tr)
 {
 	char rate[16], percent[16];
 
 	(void)file_line("/proc/sys/kernel/perf_event_max_sample_rate", rate, sizeof(rate));
 	(void)file_line("/proc/sys/kernel/perf_cpu_time_max_percent", percent, sizeof(percent));
-	log_msg(tr->t->engine->debug->log, LOG_NOTICE,
+	messages_put(tr->t->engine->debug->log, LOG_NOTICE,
 		"the kernel pauses PMC 0x%08x of process %d, which samples too often: "
 		"kernel.perf_event_max_sample_rate=%s allows so many samples a second, and is "
 		"lowered where they take more than kernel.perf_cpu_time_max_percent=%s; a longer "
 		"period helps", tr->pmc->id, tr->pmc->owner->cred.pid, rate, percent);
 }
 
-static void tracer_say_lost(const struct tracer *tr)
+static void recorder_say_lost(const struct recorder *tr)
 {
-	log_msg(tr->t->engine->debug->log, LOG_NOTICE,
+	messages_put(tr->t->engine->debug->log, LOG_NOTICE,
 		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
 		"took its counter (pmccontrol --doctor may name him), or a target became set-id",
 		tr->pmc->id, tr->pmc->owner->cred.pid);
 }
 
 /* `n` samples or records are missing; `gaps` times sampling stopped for an unknown number. */
-static void owner_add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_t gaps)
+static void owner_add_lost(struct sample_log *t, struct owner *o, uint32_t n, uint32_t gaps)
 {
 	t->stats.intr_bufferfull += n + gaps;
 	o->stats.intr_bufferfull += n + gaps;
@@ -255,7 +255,7 @@ static void owner_add_lost(struct trace *t, struct owner *o, uint32_t n, uint32_
 		logfile_gap(o->log);
 }
 
-static void owner_account_records(struct trace *t, struct owner *o)
+static void owner_account_records(struct sample_log *t, struct owner *o)
 {
 	uint32_t lost = o->counts ? owner_maps_owner(t->engine, count_owner_slot(o->counts))
 					    ->lost_records : 0;
@@ -265,7 +265,7 @@ static void owner_account_records(struct trace *t, struct owner *o)
 }
 
 /* Marks in the log what found no room in a ring, or was not sampled. */
-static void tracer_account(struct trace *t, struct tracer *tr)
+static void recorder_account(struct sample_log *t, struct recorder *tr)
 {
 	struct owner *o = tr->pmc->owner;
 	struct abi_samples now, *told = &tr->told;
@@ -281,7 +281,7 @@ static void tracer_account(struct trace *t, struct tracer *tr)
 	now = sampler_counts(t->samplers, tr->id);
 	if (lost) {
 		tr->lost = true;
-		tracer_say_lost(tr);
+		recorder_say_lost(tr);
 	}
 	t->stats.intr_processed += (uint32_t)(now.samples - told->samples);
 	o->stats.intr_processed += (uint32_t)(now.samples - told->samples);
@@ -300,13 +300,13 @@ static void tracer_account(struct trace *t, struct tracer *tr)
 		      (unsigned long long)(now.dropped - told->dropped));
 	if (now.paused != told->paused && !tr->paused) {
 		tr->paused = true;
-		tracer_say_paused(tr);
+		recorder_say_paused(tr);
 	}
 	*told = now;
 }
 
 /* The profiling clock's samples; CPUs that came online without it are missing in the profile. */
-static void clock_account(struct trace *t)
+static void clock_account(struct sample_log *t)
 {
 	struct abi_samples now, *told = &t->clock_told;
 
@@ -321,7 +321,7 @@ static void clock_account(struct trace *t)
 }
 
 /* Lost records of unmapped memory: every log lacks them, and each user is charged once. */
-static void unmaps_account(struct trace *t)
+static void unmaps_account(struct sample_log *t)
 {
 	uint64_t lost = programs_lost_records(t->engine->programs);
 	uint32_t n = (uint32_t)(lost - t->lost);
@@ -330,7 +330,7 @@ static void unmaps_account(struct trace *t)
 
 	t->lost = lost;
 	t->stats.intr_bufferfull += n;
-	for (unsigned int i = 0; n && i < MAX_TRACERS; i++) {
+	for (unsigned int i = 0; n && i < MAX_RECORDERS; i++) {
 		struct owner *o = t->slot[i] ? t->slot[i]->pmc->owner : NULL;
 
 		if (!o || !o->log || o->lost_unmaps == lost)
@@ -345,57 +345,57 @@ static void unmaps_account(struct trace *t)
 			u->stats.intr_bufferfull += n;
 }
 
-void trace_drain(struct trace *t)
+void sample_log_drain(struct sample_log *t)
 {
-	unsigned int left = t->ntracers;
-	uint64_t ticks, horizon = lifelog_collect(t->life, clock_ns());
+	unsigned int left = t->nrecorders;
+	uint64_t ticks, horizon = lifetime_collect(t->life, clock_ns());
 
 	(void)!read(t->timer, &ticks, sizeof(ticks));
 	if (t->rings)
 		rings_drain(samplers_rings(t->samplers), horizon, record_take, t);
-	lifelog_tell(t->life, horizon);
+	lifetime_tell(t->life, horizon);
 	if (t->rings)
 		t->stats.log_sweeps++;
 	unmaps_account(t);
 	clock_account(t);
-	for (unsigned int i = 0; left && i < MAX_TRACERS; i++)
+	for (unsigned int i = 0; left && i < MAX_RECORDERS; i++)
 		if (t->slot[i]) {
-			tracer_account(t, t->slot[i]);
+			recorder_account(t, t->slot[i]);
 			left--;
 		}
 }
 
-void trace_flush(struct trace *t)
+void sample_log_flush(struct sample_log *t)
 {
 	flush_all(t->engine->flush);
-	trace_drain(t);
+	sample_log_drain(t);
 }
 
-void trace_stats(const struct trace *t, struct wire_driverstats *stats)
+void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats)
 {
 	stats->intr_processed += t->stats.intr_processed;
 	stats->intr_bufferfull += t->stats.intr_bufferfull;
 	stats->log_sweeps += t->stats.log_sweeps;
 }
 
-uint64_t trace_chains_cut(const struct trace *t)
+uint64_t sample_log_chains_cut(const struct sample_log *t)
 {
 	return t->chains_cut;
 }
 
 /* A slot without a PMC or the profiling clock; -EAGAIN: none is left. */
-static int slot_find_free(const struct trace *t, struct why *why)
+static int slot_find_free(const struct sample_log *t, struct why *why)
 {
-	for (unsigned int i = 0; i < MAX_TRACERS; i++)
-		if (!t->slot[i] && !(t->clock && t->clock_id % MAX_TRACERS == i))
+	for (unsigned int i = 0; i < MAX_RECORDERS; i++)
+		if (!t->slot[i] && !(t->clock && t->clock_id % MAX_RECORDERS == i))
 			return (int)i;
 	return deny(why, -EAGAIN, "all %u places for what samples are taken, one of them perhaps "
-		    "by the profiling clock (kgmon -h ends it)", MAX_TRACERS);
+		    "by the profiling clock (kgmon -h ends it)", MAX_RECORDERS);
 }
 
 /* --- the profiling clock -------------------------------------------------------------------- */
 
-static int rings_make(struct trace *t, struct why *why)
+static int rings_make(struct sample_log *t, struct why *why)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 	int err;
@@ -410,7 +410,7 @@ static int rings_make(struct trace *t, struct why *why)
 	return err;
 }
 
-static int clock_begin(struct trace *t, struct why *why)
+static int clock_begin(struct sample_log *t, struct why *why)
 {
 	struct profclock_config config = { .engine = t->engine, .rate = KGMON_RATE };
 	int err = rings_make(t, why), slot = err ?: slot_find_free(t, why);
@@ -420,7 +420,7 @@ static int clock_begin(struct trace *t, struct why *why)
 	config.program = samplers_program(t->samplers, why);
 	if (config.program < 0)
 		return config.program;
-	t->clock_id = ABI_LOG_ID(++t->generation * MAX_TRACERS + (uint32_t)slot);
+	t->clock_id = ABI_LOG_ID(++t->generation * MAX_RECORDERS + (uint32_t)slot);
 	t->clock_told = sampler_counts(t->samplers, t->clock_id);
 	config.tag = sampler_set(t->samplers, &(struct sampler_spec){ .id = t->clock_id });
 	err = profclock_new(&config, &t->clock, why);
@@ -429,13 +429,13 @@ static int clock_begin(struct trace *t, struct why *why)
 	return err;
 }
 
-int trace_clock(struct trace *t, bool on, struct why *why)
+int sample_log_clock(struct sample_log *t, bool on, struct why *why)
 {
 	int err = on && !t->clock ? clock_begin(t, why) : 0;
 
 	if (!on && t->clock) {
 		sampler_clear(t->samplers, t->clock_id);
-		trace_drain(t);		/* its last samples belong to the profile */
+		sample_log_drain(t);		/* its last samples belong to the profile */
 		profclock_free(t->clock);
 		t->clock = NULL;
 	}
@@ -446,14 +446,14 @@ int trace_clock(struct trace *t, bool on, struct why *why)
 /* --- sources -------------------------------------------------------------------------------- */
 
 /* Without tracefs, all but this works. */
-static void unmaps_watch(struct tracer *tr)
+static void unmaps_watch(struct recorder *tr)
 {
-	struct trace *t = tr->t;
+	struct sample_log *t = tr->t;
 	struct why why = { "" };
 
 	tr->unmaps = !engine_need(t->engine, NEED_UNMAP, &why);
 	if (!tr->unmaps && !t->no_unmaps)
-		log_msg(t->engine->debug->log, LOG_NOTICE,
+		messages_put(t->engine->debug->log, LOG_NOTICE,
 			"logs do not tell what is unmapped: %s; mount tracefs on "
 			"/sys/kernel/tracing", why.text);
 	t->no_unmaps |= !tr->unmaps;
@@ -461,7 +461,7 @@ static void unmaps_watch(struct tracer *tr)
 		programs_unmap_all(t->engine->programs, ++t->nsystem);
 }
 
-static void unmaps_unwatch(struct tracer *tr)
+static void unmaps_unwatch(struct recorder *tr)
 {
 	if (tr->unmaps)
 		engine_unneed(tr->t->engine, NEED_UNMAP);
@@ -469,10 +469,10 @@ static void unmaps_unwatch(struct tracer *tr)
 		programs_unmap_all(tr->t->engine->programs, --tr->t->nsystem);
 }
 
-int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why)
+int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why)
 {
 	bool profiles = p->flags & PMC_F_KGMON;	/* of addresses alone */
-	struct tracer *tr = NULL;
+	struct recorder *tr = NULL;
 	int slot, err = rings_make(t, why);
 
 	err = err ?: user_take(p->owner->user->table, p->owner->user, POOL_SAMPLERS, 1, why);
@@ -486,7 +486,7 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 	}
 	tr->t = t;
 	tr->pmc = p;
-	tr->id = ABI_LOG_ID(++t->generation * MAX_TRACERS + (uint32_t)slot);
+	tr->id = ABI_LOG_ID(++t->generation * MAX_RECORDERS + (uint32_t)slot);
 	tr->samples = pmc_is_sampling(p);
 	if (tr->samples) {
 		tr->program = samplers_program(t->samplers, why);
@@ -509,7 +509,7 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 			unmaps_watch(tr);
 	}
 	t->slot[slot] = tr;
-	t->ntracers++;
+	t->nrecorders++;
 	timer_set(t);
 	DEBUG(t->engine->debug, SAMPLING, ALLOCATE, "PMC of pid %d: number %u in records",
 	      p->owner->cred.pid, tr->id);
@@ -517,12 +517,12 @@ int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *
 	return 0;
 }
 
-void tracer_free(struct tracer *tr)
+void recorder_free(struct recorder *tr)
 {
 	if (!tr)
 		return;
-	tracer_account(tr->t, tr);
-	tracer_stop(tr);
+	recorder_account(tr->t, tr);
+	recorder_stop(tr);
 	if (tr->samples) {
 		sampler_clear(tr->t->samplers, tr->id);
 		if (!(tr->pmc->flags & PMC_F_KGMON))
@@ -533,13 +533,13 @@ void tracer_free(struct tracer *tr)
 					     count_owner_slot(tr->pmc->owner->counts), tr->id);
 	}
 	user_give(tr->pmc->owner->user->table, tr->pmc->owner->user, POOL_SAMPLERS, 1);
-	tr->t->slot[tr->id % MAX_TRACERS] = NULL;
-	tr->t->ntracers--;
+	tr->t->slot[tr->id % MAX_RECORDERS] = NULL;
+	tr->t->nrecorders--;
 	timer_set(tr->t);
 	free(tr);
 }
 
-int tracer_start(struct tracer *tr, struct why *why)
+int recorder_start(struct recorder *tr, struct why *why)
 {
 	const struct pmc *p = tr->pmc;
 	struct profile_source source = p->profile;
@@ -553,19 +553,19 @@ int tracer_start(struct tracer *tr, struct why *why)
 	return err;
 }
 
-void tracer_stop(struct tracer *tr)
+void recorder_stop(struct recorder *tr)
 {
 	if (tr->profiles)
 		kgmon_leave(tr->t->kgmon);
 	tr->profiles = false;
 }
 
-void tracer_drain(struct tracer *tr)
+void recorder_drain(struct recorder *tr)
 {
-	trace_drain(tr->t);
+	sample_log_drain(tr->t);
 }
 
-void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
+void recorder_left(struct recorder *tr, pid_t tgid, bool exec)
 {
 	const struct pmc *p = tr->pmc;
 	struct abi_rec rec = { .kind = ABI_REC_EXIT, .pid = (uint32_t)tgid };
@@ -580,17 +580,17 @@ void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
 		value_put(tr, &rec, share);
 }
 
-uint32_t tracer_id(const struct tracer *tr)
+uint32_t recorder_id(const struct recorder *tr)
 {
 	return tr->id;
 }
 
-int tracer_program(const struct tracer *tr)
+int recorder_program(const struct recorder *tr)
 {
 	return tr->program;
 }
 
-uint64_t tracer_tag(const struct tracer *tr)
+uint64_t recorder_tag(const struct recorder *tr)
 {
 	return tr->tag;
 }

@@ -99,7 +99,7 @@ static void owner_notes_on_note(void *arg, const struct abi_note *note)
 	}
 }
 
-void life_look(struct daemon *d, void (*execed)(void *arg, struct owner *o), void *arg)
+void owner_notes_read(struct daemon *d, void (*execed)(void *arg, struct owner *o), void *arg)
 {
 	struct look l = { .d = d, .execed = execed, .arg = arg };
 

@@ -9,6 +9,6 @@
  * Takes in all that the programs have noted: owners of PMCs that lost their last target get their
  * signal, and `execed` is called for each that is another program now; it ends the owner.
  */
-void life_look(struct daemon *d, void (*execed)(void *arg, struct owner *o), void *arg);
+void owner_notes_read(struct daemon *d, void (*execed)(void *arg, struct owner *o), void *arg);
 
 #endif

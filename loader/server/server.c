@@ -82,7 +82,7 @@ static void on_listener(struct server *s, struct watch *w, uint32_t events)
 			continue;
 		if (errno != EAGAIN) {
 			/* Descriptors or memory are used up: wait until a connection ends. */
-			log_msg(&s->d->log, LOG_WARNING, "cannot accept a connection: %m");
+			messages_put(&s->d->log, LOG_WARNING, "cannot accept a connection: %m");
 			s->paused = s->nclients > 0;
 			watch_change(s->epoll, w, s->paused ? 0 : EPOLLIN);
 		}
@@ -114,7 +114,7 @@ static void on_logs(struct server *s, struct watch *w, uint32_t events)
 
 		if (!err || !news)
 			continue;
-		log_msg(&s->d->log, LOG_NOTICE, "the log of process %d (%s) has failed: %s",
+		messages_put(&s->d->log, LOG_NOTICE, "the log of process %d (%s) has failed: %s",
 			o->cred.pid, o->program, strerror(-err));
 		s->d->raise(o, SIGIO);
 	}
@@ -123,7 +123,7 @@ static void on_logs(struct server *s, struct watch *w, uint32_t events)
 
 static void on_trace(struct server *s, struct watch *w, uint32_t events)
 {
-	trace_drain(s->d->trace);
+	sample_log_drain(s->d->samples);
 	works_late(s);
 	logpool_push(s->d->logs);
 }
@@ -145,7 +145,7 @@ static void connection_owner_execed(void *arg, struct owner *o)
 
 void server_catch_up(struct server *s)
 {
-	life_look(s->d, connection_owner_execed, s);
+	owner_notes_read(s->d, connection_owner_execed, s);
 }
 
 static void on_notes(struct server *s, struct watch *w, uint32_t events)
@@ -176,13 +176,13 @@ static void server_reload(struct server *s)
 	struct why why;
 
 	if (daemon_reread(s->d, &why))
-		log_msg(&s->d->log, LOG_ERR, "%s; the tunables stay as they were", why.text);
+		messages_put(&s->d->log, LOG_ERR, "%s; the tunables stay as they were", why.text);
 	if (daemon_rediscover(s->d, &why)) {
-		log_msg(&s->d->log, LOG_WARNING, "%s", why.text);
+		messages_put(&s->d->log, LOG_WARNING, "%s", why.text);
 		return;
 	}
 	daemon_announcement(s->d, line, sizeof(line));
-	log_hwpmc(&s->d->log, LOG_INFO, "%s", line);
+	messages_put_hwpmc(&s->d->log, LOG_INFO, "%s", line);
 }
 
 static void on_signal(struct server *s, struct watch *w, uint32_t events)
@@ -203,7 +203,7 @@ static void on_cpus(struct server *s, struct watch *w, uint32_t events)
 {
 	cpu_bell_quiet(s->d->engine->cpu_bell);
 	count_cpus(s->d->engine);
-	lifelog_cpus(s->d->life);
+	lifetime_cpus(s->d->life);
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -282,7 +282,7 @@ int server_new(struct server **out, struct daemon *d, struct why *why)
 			      WATCHDOG_OTHER);
 	s->cpus = watch_of(cpu_bell_fd(d->engine->cpu_bell), on_cpus, WATCHDOG_OTHER);
 	s->logs = watch_of(d->log_event, on_logs, WATCHDOG_LOGS);
-	s->trace = watch_of(trace_fd(d->trace), on_trace, WATCHDOG_RINGS);
+	s->trace = watch_of(sample_log_fd(d->samples), on_trace, WATCHDOG_RINGS);
 	s->ktr = watch_of(ktr_event(d->ktr), on_ktr, WATCHDOG_OTHER);
 	s->helpers = watch_of(helpers_fd(d->errands.helpers), on_helpers, WATCHDOG_HELPERS);
 	if (!s->reply.data || s->epoll < 0 || s->signals.fd < 0 ||

@@ -431,14 +431,14 @@ void works_late(struct server *s)
 	struct owner_table *t = &s->d->owners;
 	bool all = true;
 
-	if (!lifelog_late(s->d->life))
+	if (!lifetime_late(s->d->life))
 		return;
 	for (unsigned int b = 0; b < t->buckets; b++)
 		for (struct owner *o = t->bucket[b]; o; o = o->next)
 			if (!o->ended && logbook_is_late(o))
 				all &= work_begin_late(s, o);
 	if (!all)
-		lifelog_retry(s->d->life, NULL);
+		lifetime_retry(s->d->life, NULL);
 }
 
 bool works_ready(const struct server *s)

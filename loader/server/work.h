@@ -52,7 +52,7 @@ void work_offer(struct server *s, struct client *c);
 bool work_withdraw(struct server *s, struct client *c);
 /* The last connection of an owner has closed: releases all that it holds. */
 void work_end_owner(struct server *s, struct owner *o);
-/* After each trace_drain(): begins work for owners with logs that lack targets. */
+/* After each sample_log_drain(): begins work for owners with logs that lack targets. */
 void works_late(struct server *s);
 
 bool works_ready(const struct server *s);

@@ -88,7 +88,7 @@ void logbook_end(struct daemon *unused, struct owner *o)
 	nended++;
 }
 
-bool lifelog_late(struct lifelog *l)
+bool lifetime_late(struct lifetime *l)
 {
 	bool any = any_late;
 
@@ -96,7 +96,7 @@ bool lifelog_late(struct lifelog *l)
 	return any;
 }
 
-void lifelog_retry(struct lifelog *l, struct pmc *p)
+void lifetime_retry(struct lifetime *l, struct pmc *p)
 {
 	any_late = true;
 }

@@ -8,198 +8,198 @@
 #include "loader/kernel/programs.h"
 #include "loader/pmc/sample_log.h"
 
-struct trace {
+struct sample_log {
 	int unused;
 };
-struct tracer {
+struct recorder {
 	int unused;
 };
-struct lifelog {
+struct lifetime {
 	int unused;
 };
 
-int trace_new(struct trace **out, const struct samplers_config *config,
-	      struct engine *engine, struct lifelog *life, struct kgmon *kgmon, struct why *why)
+int sample_log_new(struct sample_log **out, const struct samplers_config *config,
+	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct why *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
 }
 
-void trace_free(struct trace *t)
+void sample_log_free(struct sample_log *t)
 {
 	free(t);
 }
 
-int trace_fd(const struct trace *t)
+int sample_log_fd(const struct sample_log *t)
 {
 	return -1;
 }
 
-void trace_drain(struct trace *t)
+void sample_log_drain(struct sample_log *t)
 {
 }
 
-void trace_flush(struct trace *t)
+void sample_log_flush(struct sample_log *t)
 {
 }
 
-void trace_listen(struct trace *t, bool on)
+void sample_log_listen(struct sample_log *t, bool on)
 {
 }
 
-void trace_stats(const struct trace *t, struct wire_driverstats *stats)
+void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats)
 {
 }
 
-uint64_t trace_chains_cut(const struct trace *t)
+uint64_t sample_log_chains_cut(const struct sample_log *t)
 {
 	return 3;
 }
 
-int tracer_new(struct trace *t, struct pmc *p, struct tracer **out, struct why *why)
+int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
 }
 
-void tracer_free(struct tracer *tr)
+void recorder_free(struct recorder *tr)
 {
 	free(tr);
 }
 
-void tracer_drain(struct tracer *tr)
+void recorder_drain(struct recorder *tr)
 {
 }
 
-int tracer_start(struct tracer *tr, struct why *why)
-{
-	return 0;
-}
-
-void tracer_stop(struct tracer *tr)
-{
-}
-
-int trace_clock(struct trace *t, bool on, struct why *why)
+int recorder_start(struct recorder *tr, struct why *why)
 {
 	return 0;
 }
 
-void tracer_left(struct tracer *tr, pid_t tgid, bool exec)
+void recorder_stop(struct recorder *tr)
 {
 }
 
-uint32_t tracer_id(const struct tracer *tr)
+int sample_log_clock(struct sample_log *t, bool on, struct why *why)
 {
 	return 0;
 }
 
-int tracer_program(const struct tracer *tr)
+void recorder_left(struct recorder *tr, pid_t tgid, bool exec)
+{
+}
+
+uint32_t recorder_id(const struct recorder *tr)
+{
+	return 0;
+}
+
+int recorder_program(const struct recorder *tr)
 {
 	return -1;
 }
 
-uint64_t tracer_tag(const struct tracer *tr)
+uint64_t recorder_tag(const struct recorder *tr)
 {
 	return 0;
 }
 
-int lifelog_new(struct engine *e, struct errands *es, struct lifelog **out, struct why *why)
+int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
 }
 
-void lifelog_free(struct lifelog *l)
+void lifetime_free(struct lifetime *l)
 {
 	free(l);
 }
 
-int lifelog_fd(const struct lifelog *l)
+int lifetime_fd(const struct lifetime *l)
 {
 	return -1;
 }
 
-int lifelog_listen(struct lifelog *l, struct owner *o, struct why *why)
+int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why)
 {
 	return 0;
 }
 
-bool lifelog_leave(struct lifelog *l, struct owner *o)
+bool lifetime_leave(struct lifetime *l, struct owner *o)
 {
 	return false;
 }
 
-bool lifelog_follows(struct lifelog *l, const struct pmc *p, pid_t tgid)
+bool lifetime_follows(struct lifetime *l, const struct pmc *p, pid_t tgid)
 {
 	return false;
 }
 
-bool lifelog_attach(struct lifelog *l, struct pmc *p, pid_t tgid, uint64_t since)
+bool lifetime_attach(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t since)
 {
 	return true;
 }
 
-void lifelog_prune(struct lifelog *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
+void lifetime_prune(struct lifetime *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
 		   void *arg)
 {
 }
 
-bool lifelog_followed(struct lifelog *l, pid_t tgid)
+bool lifetime_followed(struct lifetime *l, pid_t tgid)
 {
 	return false;
 }
 
-void lifelog_secure(struct lifelog *l, pid_t tgid,
+void lifetime_secure(struct lifetime *l, pid_t tgid,
 		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg)
 {
 }
 
-void lifelog_forget(struct pmc *p)
+void lifetime_forget(struct pmc *p)
 {
 }
 
-void lifelog_start(struct lifelog *l, const struct pmc *p)
+void lifetime_start(struct lifetime *l, const struct pmc *p)
 {
 }
 
-uint64_t lifelog_collect(struct lifelog *l, uint64_t horizon)
+uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon)
 {
 	return horizon;
 }
 
-void lifelog_tell(struct lifelog *l, uint64_t until)
+void lifetime_tell(struct lifetime *l, uint64_t until)
 {
 }
 
-bool lifelog_shows(struct lifelog *l, const struct pmc *p, pid_t tgid)
+bool lifetime_shows(struct lifetime *l, const struct pmc *p, pid_t tgid)
 {
 	return true;
 }
 
-bool lifelog_late(struct lifelog *l)
+bool lifetime_late(struct lifetime *l)
 {
 	return false;
 }
 
-void lifelog_name(struct lifelog *l, const struct pmc *p, pid_t tid, const char *comm)
+void lifetime_name(struct lifetime *l, const struct pmc *p, pid_t tid, const char *comm)
 {
 }
 
-void lifelog_retry(struct lifelog *l, struct pmc *p)
+void lifetime_retry(struct lifetime *l, struct pmc *p)
 {
 }
 
-bool lifelog_awaits(struct lifelog *l, const struct pmc *p, pid_t tgid, uint64_t since)
+bool lifetime_awaits(struct lifetime *l, const struct pmc *p, pid_t tgid, uint64_t since)
 {
 	return true;
 }
 
-void lifelog_parting(struct pmc *p)
+void lifetime_parting(struct pmc *p)
 {
 }
 
-void lifelog_parted(struct lifelog *l, struct pmc *p)
+void lifetime_parted(struct lifetime *l, struct pmc *p)
 {
 }
 
