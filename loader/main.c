@@ -16,7 +16,6 @@
 #include "loader/daemon/notify.h"
 #include "loader/config/config.h"
 #include "loader/process/mappings_read.h"
-#include "loader/server/receive.h"
 #include "loader/server/server.h"
 
 #define MIN_MAJOR   6

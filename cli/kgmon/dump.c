@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "kgmon.h"
-#include "cli/common/msg.h"
-#include "cli/common/output.h"
+#include "cli/common/common.h"
 #include "cli/report/report.h"
 
 #define PROFILE "gmon.out"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "kgmon.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 #define PAGE	4096u
 #define LONGEST (256u * 1024)		/* bytes of a function */

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "kgmon.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
-#include "cli/common/running.h"
+#include "cli/common/common.h"
 
 static const struct opt options[] = {
 	{ 'b', NULL, NULL, "start profiling, or go on" },

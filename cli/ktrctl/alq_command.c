@@ -14,10 +14,8 @@
 #include <unistd.h>
 
 #include "alq.h"
-#include "cli/common/guard.h"
+#include "cli/common/common.h"
 #include "ktrctl.h"
-#include "cli/common/msg.h"
-#include "cli/common/output.h"
 
 #define MAX_BYTES  (64ull << 20)	/* without --max */
 #define PAUSE_MS   5		/* between passes over rings in which little happens */

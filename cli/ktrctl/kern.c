@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "ktrctl.h"
-#include "cli/common/msg.h"
-#include "cli/common/running.h"
+#include "cli/common/common.h"
 
 int kern_connect(void)
 {

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "ktrctl.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
 
 enum { OPT_MAX_BYTES = 300 };
 
@@ -149,7 +148,7 @@ static const struct ktrctl_command *command_find(const char *name)
 	return NULL;
 }
 
-static int command_run(const struct ktrctl *ctl)
+static int ktrctl_run(const struct ktrctl *ctl)
 {
 	const struct ktrctl_command *command = command_find(ctl->command);
 	bool is_alq = command && command->kernel == alq;
@@ -192,5 +191,5 @@ int main(int argc, char *argv[])
 		ctl.args = argv + optind + 1;
 		ctl.nargs = argc - optind - 1;
 	}
-	return command_run(&ctl);
+	return ktrctl_run(&ctl);
 }

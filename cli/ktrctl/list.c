@@ -10,8 +10,7 @@
 
 #include "lib/base/json.h"
 #include "ktrctl.h"
-#include "cli/common/msg.h"
-#include "cli/common/running.h"
+#include "cli/common/common.h"
 
 /* --- producers ------------------------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ktrctl.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 int proc_fail(pid_t pid, int err, const char *fault)
 {

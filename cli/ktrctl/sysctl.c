@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/common/cpulist.h"
+#include "cli/common/common.h"
 #include "ktrctl.h"
-#include "cli/common/msg.h"
 
 #define PREFIX "debug.ktr."
 #define VALUE_MAX 4096

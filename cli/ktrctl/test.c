@@ -11,7 +11,7 @@
 #include <sys/ktr_class.h>
 
 #include "ktrctl.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 #define LIBRARY "libktr.so.0"
 #define ENTRIES 1000000

@@ -13,17 +13,17 @@
 
 #define TAG_WIDTH 10u			/* a tag of up to nine letters, and a blank */
 
-struct text_line {
+struct logtext_line {
 	char text[512];
 	size_t len;
 };
 
-static void line_add_char(struct text_line *l, char c)
+static void line_add_char(struct logtext_line *l, char c)
 {
 	l->text[l->len++] = c;
 }
 
-static inline void line_add_tag(struct text_line *l, const char *tag)
+static inline void line_add_tag(struct logtext_line *l, const char *tag)
 {
 	size_t n = strlen(tag), width = n < TAG_WIDTH ? TAG_WIDTH : n + 1;
 
@@ -33,7 +33,7 @@ static inline void line_add_tag(struct text_line *l, const char *tag)
 }
 
 /* Digits are written in place: copying a few bytes costs more than making them. */
-static void line_add_digits(struct text_line *l, uint64_t value)
+static void line_add_digits(struct logtext_line *l, uint64_t value)
 {
 	unsigned int n = 1;
 	char *p;
@@ -47,7 +47,7 @@ static void line_add_digits(struct text_line *l, uint64_t value)
 	while (value /= 10);
 }
 
-static void line_add_hex(struct text_line *l, uint64_t value)
+static void line_add_hex(struct logtext_line *l, uint64_t value)
 {
 	unsigned int n = (67u - (unsigned int)__builtin_clzll(value | 1)) / 4;
 	char *p = l->text + l->len;
@@ -59,14 +59,14 @@ static void line_add_hex(struct text_line *l, uint64_t value)
 		*p-- = "0123456789abcdef"[value & 15];
 }
 
-static void line_add_number(struct text_line *l, int64_t value)
+static void line_add_number(struct logtext_line *l, int64_t value)
 {
 	if (value < 0)
 		line_add_char(l, '-');
 	line_add_digits(l, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-static void line_end(struct buf *out, struct text_line *l)
+static void line_end(struct buf *out, struct logtext_line *l)
 {
 	line_add_char(l, '\n');
 	buf_add(out, l->text, l->len);
@@ -74,7 +74,7 @@ static void line_end(struct buf *out, struct text_line *l)
 }
 
 /* Control characters become '?', because the text may go to a terminal. */
-static void line_add_quoted(struct buf *out, struct text_line *l, const char *text)
+static void line_add_quoted(struct buf *out, struct logtext_line *l, const char *text)
 {
 	line_add_char(l, '"');
 	for (; *text; text++) {
@@ -90,7 +90,7 @@ static void line_add_quoted(struct buf *out, struct text_line *l, const char *te
 	line_add_char(l, '"');
 }
 
-static void line_chain(struct buf *out, struct text_line *l, const struct pmclog_ev_callchain *c)
+static void line_chain(struct buf *out, struct logtext_line *l, const struct pmclog_ev_callchain *c)
 {
 	line_add_tag(l, "callchain");
 	line_add_number(l, (int32_t)c->pl_pid);
@@ -116,7 +116,7 @@ static void line_chain(struct buf *out, struct text_line *l, const struct pmclog
 	l->len = 0;
 }
 
-static void line_add_field(struct buf *out, struct text_line *l, const struct logfmt_field *f,
+static void line_add_field(struct buf *out, struct logtext_line *l, const struct logfmt_field *f,
 			   const struct pmclog_ev *ev)
 {
 	const char *from = (const char *)ev + f->ev;
@@ -161,7 +161,7 @@ static void line_add_field(struct buf *out, struct text_line *l, const struct lo
 void logtext(struct buf *out, const struct pmclog_ev *ev)
 {
 	const struct logfmt_record *r = logfmt_find(ev->pl_type);
-	struct text_line l;	/* its text is not worth clearing */
+	struct logtext_line l;	/* its text is not worth clearing */
 
 	l.len = 0;
 	if (ev->pl_type == PMCLOG_TYPE_CALLCHAIN) {

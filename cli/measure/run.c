@@ -25,7 +25,7 @@
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define NENDING (sizeof(ending_signals) / sizeof(ending_signals[0]))
 
-static double time_since(const struct timespec *start)
+static double measure_time_since(const struct timespec *start)
 {
 	struct timespec now;
 
@@ -105,7 +105,7 @@ static void run_give_up(struct measure *m, int code)
 
 static void run_print_row(struct measure *m)
 {
-	double seconds = time_since(&m->started);
+	double seconds = measure_time_since(&m->started);
 	int code = pmcs_read(m);
 
 	if (!code) {
@@ -362,7 +362,7 @@ static int run_drain(struct measure *m)
 					 { .fd = m->signal_fd, .events = POLLIN } };
 
 		poll(fds, 2, (int)(left * 1000) + 1);
-		left = DRAIN_SECONDS - time_since(&start);
+		left = DRAIN_SECONDS - measure_time_since(&start);
 		if (left <= 0 || signals_ask_end(m))
 			return fail(EX_OSERR, "ERROR: nobody reads \"%s\": %zu bytes were not "
 				    "written", m->out.name, m->out.text.len);

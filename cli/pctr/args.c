@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/common/cpulist.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
 #include "pctr.h"
 
 static const struct opt options[] = {

@@ -10,9 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/common/cpulist.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
 #include "pctr.h"
 
 #define TEST_CALLS 1000

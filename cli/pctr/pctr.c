@@ -3,7 +3,7 @@
 #include <openbsd/machine/cpu.h>
 #include <openbsd/sys/sysctl.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "pctr.h"
 
 static const struct pctr_model *this_cpu(void)

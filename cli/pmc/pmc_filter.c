@@ -15,10 +15,8 @@
 
 #include <pmcformat.h>
 
-#include "cli/common/guard.h"
+#include "cli/common/common.h"
 #include "cli/measure/measure.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
 #include "pmc.h"
 #include "pmc_log.h"
 
@@ -36,7 +34,7 @@ struct list {
 
 enum { OPT_KEEP = 512, OPT_DROP };
 
-struct filter {
+struct log_filter {
 	struct list lists[NLISTS];
 	int verdict;			/* OPT_KEEP, OPT_DROP, 'x' or 0: FreeBSD's default */
 	bool json;
@@ -89,7 +87,7 @@ static bool list_has_name(const struct list *list, const struct name *name, bool
 	return false;
 }
 
-static bool sample_is_named(const struct filter *f, int kind, const struct sample *s)
+static bool sample_is_named(const struct log_filter *f, int kind, const struct sample *s)
 {
 	const struct list *list = &f->lists[kind];
 	uint32_t number = s->number[kind];
@@ -113,14 +111,14 @@ static bool sample_is_named(const struct filter *f, int kind, const struct sampl
 }
 
 /* By default lists of numbers and events are dropped, and lists of names kept, as on FreeBSD. */
-static bool list_keeps(const struct filter *f, int kind)
+static bool list_keeps(const struct log_filter *f, int kind)
 {
 	if (f->verdict == OPT_KEEP || f->verdict == OPT_DROP)
 		return f->verdict == OPT_KEEP;
 	return (kind == PROCESSES || kind == THREADS) == (f->verdict != 'x');
 }
 
-static bool sample_stays(const struct filter *f, const struct sample *s)
+static bool sample_stays(const struct log_filter *f, const struct sample *s)
 {
 	for (int kind = 0; kind < NLISTS; kind++) {
 		if (f->lists[kind].count && sample_is_named(f, kind, s) != list_keeps(f, kind))
@@ -153,7 +151,7 @@ static struct sample sample_of(const struct pmclog_ev *ev)
 
 static int filter_idle(void *arg)
 {
-	struct filter *f = arg;
+	struct log_filter *f = arg;
 
 	return out_push_all(&f->out);
 }
@@ -164,7 +162,7 @@ static void list_know_event(struct list *list, uint32_t id, const char *name)
 		list->known[i] |= list->number[i] == id || !strcasecmp(list->text[i], name);
 }
 
-static int filter_learn(struct filter *f, const struct pmclog_ev *ev)
+static int filter_learn(struct log_filter *f, const struct pmclog_ev *ev)
 {
 	if (ev->pl_type == PMCLOG_TYPE_PMCALLOCATE)
 		list_know_event(&f->lists[EVENTS], ev->pl_u.pl_a.pl_pmcid, ev->pl_u.pl_a.pl_evname);
@@ -175,7 +173,7 @@ static int filter_learn(struct filter *f, const struct pmclog_ev *ev)
 }
 
 /* An event that the log does not have is taken for a misspelled one. */
-static int filter_check_events(const struct filter *f, const char *log)
+static int log_filter_check_events(const struct log_filter *f, const char *log)
 {
 	const struct list *list = &f->lists[EVENTS];
 
@@ -196,7 +194,7 @@ static void filter_put_json(struct buf *out, const struct pmclog_ev *ev)
 
 static int filter_record(void *arg, const struct pmclog_ev *ev)
 {
-	struct filter *f = arg;
+	struct log_filter *f = arg;
 	int code = filter_learn(f, ev);
 
 	if (code)
@@ -214,7 +212,7 @@ static int filter_record(void *arg, const struct pmclog_ev *ev)
 	return f->out.text.len >= CHUNK ? out_push_all(&f->out) : 0;
 }
 
-static int filter_open_output(struct filter *f, int input, const char *path)
+static int filter_open_output(struct log_filter *f, int input, const char *path)
 {
 	int code;
 
@@ -230,7 +228,7 @@ static int filter_open_output(struct filter *f, int input, const char *path)
 	return 0;
 }
 
-static int filter_run(struct filter *f, const char *in, const char *out)
+static int filter_run(struct log_filter *f, const char *in, const char *out)
 {
 	struct log_user user = { .record = filter_record, .idle = filter_idle, .arg = f };
 	int fd = -1, pushed, code = log_open_input(in, &fd);
@@ -243,7 +241,7 @@ static int filter_run(struct filter *f, const char *in, const char *out)
 		pushed = out_push_all(&f->out);	/* of a damaged log as well */
 		code = code ? code : pushed;
 		if (!code)
-			code = filter_check_events(f, in);
+			code = log_filter_check_events(f, in);
 		if (!pushed && code != EX_USAGE)
 			out_complete(&f->out);
 	}
@@ -290,7 +288,7 @@ static void filter_show_usage(FILE *file)
 	fputs("usage: pmc filter [OPTION...] LOG OUTPUT\n", file);
 }
 
-static int filter_parse(struct filter *f, int argc, char *argv[], bool *ended)
+static int filter_parse(struct log_filter *f, int argc, char *argv[], bool *ended)
 {
 	struct opt_scan scan;
 	int letter, code = 0;
@@ -327,7 +325,7 @@ static int filter_parse(struct filter *f, int argc, char *argv[], bool *ended)
 
 int pmc_cmd_filter(int argc, char *argv[])
 {
-	struct filter f = { .verdict = 0 };
+	struct log_filter f = { .verdict = 0 };
 	bool ended = false;
 	int code = filter_parse(&f, argc, argv, &ended);
 

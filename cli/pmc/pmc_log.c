@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One pass over a log: see pmc_log.h. */
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "pmc_log.h"
-#include "cli/profile/symbol.h"
+#include "cli/profile/profile.h"
 
 struct wanted {
 	const struct names *names;

@@ -3,8 +3,8 @@
 #ifndef PMCBPF_CLI_PMC_LOG_H
 #define PMCBPF_CLI_PMC_LOG_H
 
-#include "cli/log/logread.h"
-#include "cli/profile/index.h"
+#include "cli/log/log.h"
+#include "cli/profile/profile.h"
 
 /* Numbers and their latest names in the log. */
 struct names {

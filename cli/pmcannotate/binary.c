@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "pmcannotate.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 #define UNFIT "Impossible to read the binary file \"%s\": "
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "pmcannotate.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 #define LOOSE_GAP  64u	/* bytes between two hits of code that no symbol bounds */
 #define LOOSE_TAIL 16u	/* shown behind the last one */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "pmcannotate.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "cli/profile/profile.h"
 
 #define CODE_MAX  (1u << 20)	/* bytes; of longer functions only instructions with hits */

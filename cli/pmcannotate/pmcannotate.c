@@ -10,11 +10,9 @@
 #include <unistd.h>
 
 #include "pmcannotate.h"
-#include "cli/common/guard.h"
+#include "cli/common/common.h"
 #include "cli/measure/measure.h"
-#include "cli/log/logread.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/log/log.h"
 
 #define LIMIT 0.5	/* percent */
 

@@ -106,7 +106,7 @@ void hits_free(struct hits *h);
 
 /* --- listing.c: a function's rows ----------------------------------------------------------- */
 
-enum view {
+enum listing_view {
 	VIEW_MIXED,	/* source, each line before its instructions */
 	VIEW_ASSEMBLY,
 	VIEW_LINES,	/* source, each line once with the samples of all its instructions */
@@ -137,7 +137,7 @@ struct annotate {
 	struct sources sources;
 	struct disasm *disasm;	/* NULL: no instructions */
 	uint64_t bias;		/* of addresses over file offsets, in the function at hand */
-	enum view view;
+	enum listing_view view;
 	const char *log;
 	double limit;		/* percent */
 	const char *function;	/* the only one to be shown, NULL: all above the limit */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "pmcannotate.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 #define SOURCE_MAX (64u << 20)
 

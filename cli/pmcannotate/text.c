@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "pmcannotate.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 bool annotate_wants(const struct annotate *a, const struct hit_function *f)
 {

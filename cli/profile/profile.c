@@ -10,7 +10,7 @@
  *
  * A batch has to be counted before a record other than a sample takes effect.
  */
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "places.h"
 
 /* A full cache is emptied: it only saves time, and a hostile log must not fill the memory. */

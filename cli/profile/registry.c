@@ -3,7 +3,7 @@
 #include <regex.h>
 #include <stdio.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "registry.h"
 
 /* The filter's processes: a pid, or a regular expression for the name. */

@@ -5,9 +5,8 @@
 #include <pmc.h>
 
 #include "lib/base/buf.h"
-#include "cli/log/logread.h"
-#include "cli/common/msg.h"
-#include "cli/common/progress.h"
+#include "cli/log/log.h"
+#include "cli/common/common.h"
 #include "registry.h"
 
 #define ZOMBIES	 64u		/* processes that keep their mappings for late samples */

@@ -20,7 +20,7 @@
 
 #include <pmclog.h>
 
-#include "cli/common/cpulist.h"
+#include "cli/common/common.h"
 #include "symbol.h"
 
 /* Which samples count.  All zero: every one. */

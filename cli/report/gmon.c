@@ -10,9 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common/guard.h"
-#include "cli/common/msg.h"
-#include "cli/common/output.h"
+#include "cli/common/common.h"
 #include "frames.h"
 #include "gmon.h"
 #include "pairs.h"

@@ -2,7 +2,7 @@
 /* pmcstat -m and -a: each sample by itself, in FreeBSD's form. */
 #include <inttypes.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "print.h"
 #include "report.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "perf_file.h"
 
 #define CHUNK	   (256u * 1024)	/* of records, written at once */

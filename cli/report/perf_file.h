@@ -6,7 +6,7 @@
 #ifndef PMCBPF_CLI_REPORT_PERF_FILE_H
 #define PMCBPF_CLI_REPORT_PERF_FILE_H
 
-#include "cli/common/out.h"
+#include "cli/common/common.h"
 #include "cli/profile/profile.h"
 
 struct perf_file {

@@ -14,7 +14,7 @@
 #include <pmc.h>
 #include <pmclog.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "perf_file.h"
 #include "report.h"
 

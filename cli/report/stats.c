@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/log/logread.h"
-#include "cli/common/msg.h"
+#include "cli/log/log.h"
+#include "cli/common/common.h"
 #include "print.h"
 #include "report.h"
 

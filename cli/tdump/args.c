@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "lib/base/ktrmask.h"
-#include "cli/common/msg.h"
-#include "cli/common/opt.h"
+#include "cli/common/common.h"
 #include "tdump.h"
 
 enum { OPT_CHROME = 512, OPT_COLOR, OPT_SAVE };

@@ -10,7 +10,7 @@
 #include <sys/ktr_class.h>
 
 #include "lib/base/json.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "tdump.h"
 
 #define CPUS_GROUP    0		/* the viewer's "processes" */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "tdump.h"
 
 #define OUT_SIZE (256u << 10)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "tdump.h"
 
 /* Decodes each entry once, so that all it refers to is looked up and recorded. */

@@ -12,7 +12,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "tdump.h"
 
 #define REGIONS_MAX   64u

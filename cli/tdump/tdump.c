@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/common/guard.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "tdump.h"
 
 #define FOLLOW_MS 100

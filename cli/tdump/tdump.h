@@ -16,9 +16,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-#include "cli/common/cpulist.h"
-#include "cli/common/output.h"
-#include "cli/common/pager.h"
+#include "cli/common/common.h"
 #include "cli/trace/trace.h"
 
 #define TDUMP_RINGS 2u		/* a program's, and the kernel's */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "tdump.h"
 
 #define DELTA_WIDTH   8

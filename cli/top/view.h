@@ -7,7 +7,7 @@
 #define PMCBPF_CLI_TOP_VIEW_H
 
 #include "cli/profile/profile.h"
-#include "cli/report/print.h"
+#include "cli/report/report.h"
 #include "picture.h"
 
 enum view_kind { VIEW_CALLERS, VIEW_TREE, VIEW_PROCESSES, VIEW_THREADS, VIEW_KINDS };

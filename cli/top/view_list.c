@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/profile/index.h"
+#include "cli/profile/profile.h"
 #include "view.h"
 
 #define NAME_MAX_LEN 256u
@@ -205,7 +205,7 @@ static int pair_order_samples(const void *a, const void *b, void *arg)
 		      list_function_name(arg, y->right, yroom));
 }
 
-static int row_order(const void *a, const void *b, void *arg)
+static int view_row_order(const void *a, const void *b, void *arg)
 {
 	const struct list_row *x = a, *y = b;
 	char xroom[NAME_MAX_LEN], yroom[NAME_MAX_LEN];
@@ -260,7 +260,7 @@ static void list_drop_rows(struct view_list *l)
 			l->rows[n++] = row;
 	}
 	l->nrows = n;
-	qsort_r(l->rows, n, sizeof(*l->rows), row_order, l);
+	qsort_r(l->rows, n, sizeof(*l->rows), view_row_order, l);
 }
 
 static void list_drop_pairs(struct view_list *l, struct list_row *row)

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "cli/profile/tree.h"
+#include "cli/profile/profile.h"
 #include "view.h"
 
 /* The next function on the same line, or NULL. */

@@ -15,7 +15,7 @@
 #include "lib/base/buf.h"
 #include "files.h"
 #include "maps.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "region.h"
 
 #define MAPS_MAX  (1u << 20)

@@ -12,8 +12,7 @@
 
 #include <pmc.h>
 
-#include "cli/common/msg.h"
-#include "cli/common/running.h"
+#include "cli/common/common.h"
 #include "kernel.h"
 #include "region.h"
 

@@ -15,7 +15,7 @@
 
 #include "lib/base/buf.h"
 #include "scan.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 #define PACKET_MAX  (1u << 20)
 #define PACKET_READ 2048u	/* bytes of memory, each two digits of a packet */

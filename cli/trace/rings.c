@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "rings.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 #include "region.h"
 
 /* Writers of one ring may overtake each other: a small step back in time is no gap. */

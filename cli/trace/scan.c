@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "scan.h"
-#include "cli/common/msg.h"
+#include "cli/common/common.h"
 
 #define CHUNK	    (1u << 20)
 #define FORMATS_MAX 65536u

@@ -6,7 +6,7 @@
 
 #include "message.h"
 
-union control {
+union message_control {
 	struct cmsghdr align;
 	char room[CMSG_SPACE(MESSAGE_MAX_FDS * sizeof(int))];
 };
@@ -19,7 +19,7 @@ int message_send(int socket, const void *head, size_t head_len, const void *data
 		{ .iov_base = (void *)data, .iov_len = len },
 	};
 	struct msghdr msg = { .msg_iov = v, .msg_iovlen = 2 };
-	union control control;
+	union message_control control;
 
 	if (nfds) {
 		struct cmsghdr *c;
@@ -46,7 +46,7 @@ long message_receive(int socket, void *head, size_t head_len, void *data, size_t
 		{ .iov_base = head, .iov_len = head_len },
 		{ .iov_base = data, .iov_len = size },
 	};
-	union control control;
+	union message_control control;
 	struct msghdr msg = {
 		.msg_iov = v, .msg_iovlen = 2,
 		.msg_control = &control, .msg_controllen = sizeof(control),

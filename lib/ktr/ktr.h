@@ -155,6 +155,8 @@ static inline struct ktr_ring *ktr_region_ring(struct ktr_region *region, uint32
 
 /* ktrwrite.c: an entry by atomic operations, NULL if there is none. */
 struct ktr_entry *ktr_write(uint64_t desc, const uint64_t *parms, unsigned int n);
+/* The assembly calls it. */
+struct ktr_entry *ktr_slow_entry(uint64_t desc);
 /* Entries from before the constructor, of that clock. */
 void ktr_early_move(uint32_t clock);
 

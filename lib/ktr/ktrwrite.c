@@ -166,7 +166,6 @@ void ktr_early_move(uint32_t clock)
 		} \
 	} while (0)
 struct ktr_entry *ktr_entry(uint64_t desc);
-struct ktr_entry *ktr_slow_entry(uint64_t desc);
 void ktr_slow0(uint64_t desc);
 void ktr_slow1(uint64_t desc, uint64_t a);
 void ktr_slow2(uint64_t desc, uint64_t a, uint64_t b);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #include "lib/base/logfmt.h"
 #include "pmclog.h"
 

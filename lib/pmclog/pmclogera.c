@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "lib/pmc/lib.h"
+#include "lib/pmc/pmc.h"
 #include "pmclog.h"
 
 static void sample_of_chain(struct pmclog_ev *ev)

@@ -9,82 +9,9 @@
 
 #include <pmcformat.h>
 
+#include "lib/base/json.h"
 #include "lib/base/logfmt.h"
-#include "lib/base/utf8.h"
-#include "lib/pmc/lib.h"
-
-/* As with snprintf(3), `len` includes what has no room. */
-struct json {
-	char *to;
-	size_t size, len;
-	bool comma;			/* the next value at this level is not the first */
-};
-
-static void json_add(struct json *j, const char *text, size_t len)
-{
-	size_t room = j->len < j->size ? j->size - j->len : 0;
-
-	if (room)
-		memcpy(j->to + j->len, text, len < room ? len : room);
-	j->len += len;
-}
-
-static void json_quoted(struct json *j, const char *text)
-{
-	static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
-	const unsigned char *s = (const unsigned char *)text;
-	char escape[8];
-
-	json_add(j, "\"", 1);
-	while (*s) {
-		const char *known = strchr(plain, *s);
-		size_t len = utf8_length(s);
-
-		if (known)
-			snprintf(escape, sizeof(escape), "\\%c", letter[known - plain]);
-		else
-			snprintf(escape, sizeof(escape), "\\u%04x", len ? *s : 0xfffd);
-		if (known || !len || *s < ' ')
-			json_add(j, escape, strlen(escape));
-		else
-			json_add(j, (const char *)s, len);
-		s += len ? len : 1;
-	}
-	json_add(j, "\"", 1);
-}
-
-static void json_key(struct json *j, const char *key)
-{
-	if (j->comma)
-		json_add(j, ",", 1);
-	j->comma = true;
-	if (key) {
-		json_quoted(j, key);
-		json_add(j, ":", 1);
-	}
-}
-
-static void json_open(struct json *j, const char *key, char bracket)
-{
-	json_key(j, key);
-	json_add(j, &bracket, 1);
-	j->comma = false;
-}
-
-static void json_close(struct json *j, char bracket)
-{
-	json_add(j, &bracket, 1);
-	j->comma = true;
-}
-
-static void json_string(struct json *j, const char *key, const char *text)
-{
-	json_key(j, key);
-	if (text)
-		json_quoted(j, text);
-	else
-		json_add(j, "null", 4);
-}
+#include "lib/pmc/pmc.h"
 
 static void json_value(struct json *j, const char *key, const char *format, uint64_t value)
 {
@@ -159,7 +86,8 @@ static void json_field(struct json *j, const struct pmclog_ev *ev, const struct 
 PMC_API_PUBLIC size_t pmclog_json(const struct pmclog_ev *ev, char *to, size_t size)
 {
 	const struct logfmt_record *r = logfmt_find(ev->pl_type);
-	struct json j = { .to = to, .size = size };
+	struct buf out = BUF_FIXED(to, size);
+	struct json j = { .out = &out };
 
 	json_open(&j, NULL, '{');
 	json_string(&j, "type", r ? r->name : NULL);
@@ -168,7 +96,5 @@ PMC_API_PUBLIC size_t pmclog_json(const struct pmclog_ev *ev, char *to, size_t s
 		if (f->key)
 			json_field(&j, ev, f);
 	json_close(&j, '}');
-	if (size)
-		to[j.len < size ? j.len : size - 1] = '\0';
-	return j.len;
+	return buf_end(&out);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "msrlist.h"
 
 #define BLANK	 " \t\r"

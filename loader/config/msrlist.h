@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 /* The one list that may be absent. */
 #define MSRLIST_FILE PMCBPF_SYSCONFDIR "/pmcbpf/msr.list"

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "account.h"
-#include "loader/kernel/engine.h"
+#include "loader/kernel/kernel.h"
 
 static const enum pool_kind pool_of[ABI_CHARGES] = {
 	[ABI_CHARGE_TARGETS] = POOL_TARGETS, [ABI_CHARGE_SHARES] = POOL_SHARES,

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 #include "lib/base/wire.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct count;
 struct cpu_state;

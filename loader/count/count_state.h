@@ -10,10 +10,10 @@
 
 #include "backend.h"
 #include "count.h"
-#include "loader/base/debug.h"
+#include "loader/base/base.h"
 #include "hotplug.h"
 #include "target.h"
-#include "loader/policy/user.h"
+#include "loader/policy/policy.h"
 
 struct task_event {
 	int fd;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "page.h"
 #include "register.h"
 

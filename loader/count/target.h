@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct count;
 struct count_row;

@@ -10,7 +10,7 @@
 #include "loader/base/base.h"
 #include "loader/ktr/ktr.h"
 #include "loader/pmc/lifetime.h"
-#include "loader/kernel/programs.h"
+#include "loader/kernel/kernel.h"
 #include "raise.h"
 #include "loader/count/target.h"
 #include "loader/pmc/sample_log.h"
@@ -131,7 +131,8 @@ int daemon_init(struct daemon *d, struct why *why)
 			err = d->kgmon ? 0 : deny(why, -ENOMEM, "no memory for a profile");
 		}
 		if (!err)
-			err = sample_log_new(&d->samples, &rings, d->engine, d->life, d->kgmon, why);
+			err = sample_log_new(&d->samples, &rings, d->engine, d->life, d->kgmon,
+					     why);
 	}
 	daemon_size_pools(d);
 	if (!err)
@@ -166,7 +167,8 @@ int daemon_rediscover(struct daemon *d, struct why *why)
 			    "hardware rows or registers are in use: their lists stay as they are; "
 			    "send SIGHUP again once they are free");
 	if (daemon_load_msr(d, &list))
-		messages_put(&d->log, LOG_ERR, "%s; the list of registers stays as it was", list.text);
+		messages_put(&d->log, LOG_ERR, "%s; the list of registers stays as it was",
+			     list.text);
 	err = daemon_add_rows(d, true, why);
 	daemon_size_pools(d);
 	return err;

@@ -28,9 +28,9 @@
 #include "loader/errand/errand.h"
 #include "loader/pmc/kgmon.h"
 #include "loader/base/base.h"
-#include "loader/log/logfile.h"
+#include "loader/log/log.h"
 #include "loader/machine/msr.h"
-#include "loader/pmc/owner.h"
+#include "loader/pmc/pmc.h"
 #include "loader/row/row.h"
 #include "watchdog.h"
 

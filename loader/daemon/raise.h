@@ -3,7 +3,7 @@
 #ifndef PMCBPF_RAISE_H
 #define PMCBPF_RAISE_H
 
-#include "loader/pmc/owner.h"
+#include "loader/pmc/pmc.h"
 
 /*
  * Sends the signal if the process has a handler, or if all its threads block the signal to wait for

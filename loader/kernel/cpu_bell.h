@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/count/count_abi.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct bpf_program;
 struct cpu_bell;

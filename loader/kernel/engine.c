@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "engine.h"
-#include "loader/base/debug.h"
-#include "loader/base/fiber.h"
+#include "loader/base/base.h"
 #include "notes.h"
 #include "pmcbpf.skel.h"
 

@@ -9,7 +9,7 @@
 #include "bpf/count/count_abi.h"
 #include "cpu_bell.h"
 #include "flush.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 #include "owner_maps.h"
 #include "perf.h"
 #include "programs.h"

@@ -13,7 +13,7 @@
 
 #include "kmod/pmcbpf_msr.h"
 #include "engine.h"
-#include "loader/base/debug.h"
+#include "loader/base/base.h"
 #include "pmcbpf.skel.h"
 #include "poke.skel.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct engine;
 struct flush;

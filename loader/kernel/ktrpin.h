@@ -6,7 +6,7 @@
 #ifndef PMCBPF_KTRPIN_H
 #define PMCBPF_KTRPIN_H
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct ktrpin {
 	int dir;		/* locked by the daemon that has the usual name; -1: no place */

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "ktrregion.h"
 
 #define GENERATIONS 0xffffu

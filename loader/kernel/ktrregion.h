@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "bpf/ktr/ktr_abi.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct ktr_layout {
 	unsigned int ncpu;

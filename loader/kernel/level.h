@@ -6,7 +6,7 @@
 #ifndef PMCBPF_LEVEL_H
 #define PMCBPF_LEVEL_H
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 /* 1 if it is not the initial one, else 0; -EINVAL: /proc has the numbers of another one. */
 int level_nested(struct why *why);

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "bpf/count/count_abi.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct notes;
 

@@ -4,7 +4,7 @@
 #define PMCBPF_OWNER_MAPS_H
 
 #include "bpf/count/count_abi.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct engine;
 struct owner_maps;

@@ -17,7 +17,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "perf.h"
 
 #define SYSFS_PMUS "/sys/bus/event_source/devices"

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 /* One hardware PMU that can count for tasks; becomes one class of rows. */
 struct perf_pmu {

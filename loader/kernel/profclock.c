@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "engine.h"
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "perf.h"
 #include "profclock.h"
 

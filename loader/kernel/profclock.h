@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct engine;
 struct profclock;

@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include "lib/base/helper.h"
-#include "loader/base/clock.h"
-#include "loader/base/debug.h"
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "engine.h"
 #include "level.h"
 #include "pmcbpf.skel.h"

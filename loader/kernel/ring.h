@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "bpf/log/log_abi.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct rings;
 

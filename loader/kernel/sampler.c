@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "sampler.h"
 #include "sample.skel.h"	/* needs the types of the first */
 

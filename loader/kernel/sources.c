@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "loader/base/debug.h"
+#include "loader/base/base.h"
 #include "sources.h"
 
 struct cpu_event {

@@ -14,9 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "ktr.h"
-#include "loader/kernel/ktrload.h"
+#include "loader/kernel/kernel.h"
 
 #define SECOND	      1000000000ull
 #define MASK_LINGER   (1 * SECOND)	/* until programs of a class that is off are detached … */

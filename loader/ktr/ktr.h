@@ -21,7 +21,7 @@
 #ifndef PMCBPF_KTR_H
 #define PMCBPF_KTR_H
 
-#include "loader/config/ktrconf.h"
+#include "loader/config/config.h"
 
 struct ktr;
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "ksyms.h"
 #include "kernel_names.h"
 

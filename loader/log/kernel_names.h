@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "loader/base/messages.h"
+#include "loader/base/base.h"
 #include "logrec.h"
 
 struct kernel_names;

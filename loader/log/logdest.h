@@ -8,7 +8,7 @@
 #ifndef PMCBPF_LOGDEST_H
 #define PMCBPF_LOGDEST_H
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 enum logdest_kind {
 	LOGDEST_FILE,			/* regular, on a local file system */

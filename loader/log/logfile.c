@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "logpool.h"
 
 /* --- records ------------------------------------------------------------------------------- */

@@ -9,12 +9,10 @@
 
 #include <stdbool.h>
 
-#include "loader/policy/identity.h"
-#include "loader/base/messages.h"
+#include "loader/policy/policy.h"
+#include "loader/base/base.h"
 #include "logdest.h"
 #include "logrec.h"
-#include "loader/policy/user.h"
-#include "loader/base/why.h"
 
 struct logfile;
 struct logpool;

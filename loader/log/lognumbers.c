@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/kernel/engine.h"
+#include "loader/kernel/kernel.h"
 #include "lognumbers.h"
 
 #define KEPT_MIN 1024u			/* powers of two */

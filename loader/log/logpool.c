@@ -8,7 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "logpool.h"
 
 #define LOGS_MAX    4096u		/* of all users: a thread and a descriptor each */
@@ -376,8 +376,8 @@ static void pool_say_given_up(struct logpool *pool, uint64_t now)
 		pool_set_alarm(pool, pool->said + SAY_NS);
 		return;
 	}
-	messages_put(pool->config.log, LOG_NOTICE, "%u log%s without an owner abandoned: the file or "
-		"the reader did not take the last %llu buffer%s", pool->given_up,
+	messages_put(pool->config.log, LOG_NOTICE,
+		"%u log%s without an owner abandoned: the file or the reader did not take the last %llu buffer%s", pool->given_up,
 		pool->given_up == 1 ? "" : "s", (unsigned long long)pool->lost,
 		pool->lost == 1 ? "" : "s");
 	pool->given_up = 0;

@@ -22,7 +22,7 @@
 
 #include "logfile.h"
 #include "kernel_names.h"
-#include "loader/policy/user.h"
+#include "loader/policy/policy.h"
 
 #define LOG_KICK     SIGUSR2		/* interrupts the thread's system call */
 #define LOG_GRACE_NS 1000000000ull

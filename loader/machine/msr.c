@@ -6,7 +6,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/base/debug.h"
+#include "loader/base/base.h"
 #include "msr.h"
 #include "msrdev.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "kmod/pmcbpf_msr.h"
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "msrdev.h"
 
 #define DEVICE	 "/dev/" PMCBPF_MSR_NAME

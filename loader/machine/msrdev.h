@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "loader/config/msrlist.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 struct msrdev;
 

@@ -10,8 +10,8 @@
 
 #include "loader/base/base.h"
 #include "doctor.h"
-#include "loader/kernel/hop.h"
-#include "loader/log/ksyms.h"
+#include "loader/kernel/kernel.h"
+#include "loader/log/log.h"
 #include "request.h"
 
 #define MAX_USERS 8u

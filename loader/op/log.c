@@ -12,9 +12,8 @@
 #include <sys/pmc.h>
 
 #include "loader/base/base.h"
-#include "loader/log/lognumbers.h"
+#include "loader/log/log.h"
 #include "request.h"
-#include "loader/base/clock.h"
 #include "logbook.h"
 #include "loader/pmc/sample_log.h"
 
@@ -24,7 +23,7 @@ static int log_missing(struct request *rq)
 		    "this process has no log; pmc_configure_logfile() gives it one");
 }
 
-static int log_failed(struct request *rq, int err)
+static int configurelog_failed(struct request *rq, int err)
 {
 	return deny(&rq->r->why, err, "writing the log failed: %s; records since then are lost, "
 		    "pmc_configure_logfile(-1) ends this log", strerror(-err));
@@ -162,7 +161,7 @@ int op_flushlog_later(struct request *rq)
 		return log_missing(rq);
 	err = logfile_error(o->log, NULL);
 	if (err)
-		return log_failed(rq, err);
+		return configurelog_failed(rq, err);
 	return logfile_written(o->log) < rq->s->later.ticket ? OP_LATER : 0;
 }
 

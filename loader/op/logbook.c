@@ -5,8 +5,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/base/clock.h"
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "logbook.h"
 #include "loader/pmc/mappings.h"
 #include "loader/pmc/sample_log.h"
@@ -56,7 +55,7 @@ static void detach_put(struct logfile *log, const struct pmc *p, pid_t tgid)
 	(void)logfile_put(log, clock_ns(), &ev);
 }
 
-static void target_leave(struct pmc *p, pid_t tgid, bool exec)
+static void logbook_target_leave(struct pmc *p, pid_t tgid, bool exec)
 {
 	if (p->recorder)
 		recorder_left(p->recorder, tgid, exec);
@@ -129,7 +128,7 @@ static void target_tell_gone(void *arg, pid_t tgid)
 	/* A process that has exited was not detached. */
 	if (kill(tgid, 0))
 		return;
-	target_leave(e->p, tgid, false);
+	logbook_target_leave(e->p, tgid, false);
 	detach_put(e->p->owner->log, e->p, tgid);
 }
 
@@ -191,7 +190,7 @@ static void target_taken_away(void *arg, struct pmc *p, pid_t tgid)
 {
 	if (!p->owner->log)
 		return;
-	target_leave(p, tgid, true);
+	logbook_target_leave(p, tgid, true);
 	detach_put(p->owner->log, p, tgid);
 }
 

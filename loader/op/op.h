@@ -35,7 +35,7 @@
 #include <stddef.h>
 
 #include "loader/daemon/daemon.h"
-#include "loader/log/logdest.h"
+#include "loader/log/log.h"
 #include "loader/pmc/pmc.h"
 #include "reply.h"
 

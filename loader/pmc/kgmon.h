@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 #include "profile_source.h"
 
 #define KGMON_RATE 8128u	/* of the profiling clock, a second on each CPU: FreeBSD's profhz */

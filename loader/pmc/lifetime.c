@@ -8,15 +8,13 @@
 
 #include <sys/pmc.h>
 
-#include "loader/base/clock.h"
-#include "loader/base/debug.h"
+#include "loader/base/base.h"
 #include "follows.h"
 #include "lifetime.h"
 #include "process_record.h"
 #include "loader/log/log.h"
 #include "mappings.h"
-#include "loader/kernel/notes.h"
-#include "loader/kernel/programs.h"
+#include "loader/kernel/kernel.h"
 #include "loader/process/process.h"
 
 #define KERNEL_PID (-1)			/* of what the kernel maps for itself */

@@ -9,12 +9,11 @@
 #include <unistd.h>
 
 #include "loader/process/process.h"
-#include "loader/base/clock.h"
+#include "loader/base/base.h"
 #include "loader/errand/errand.h"
-#include "loader/base/file.h"
 #include "loader/log/log.h"
 #include "mappings.h"
-#include "loader/kernel/ring.h"
+#include "loader/kernel/kernel.h"
 
 #define KERNEL_PID (-1)
 #define ALL_MS	   30000u		/* for the mappings of all processes */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "loader/base/debug.h"
+#include "loader/base/base.h"
 #include "owner.h"
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug)

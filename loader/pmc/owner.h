@@ -9,9 +9,8 @@
 #include <sys/queue.h>
 
 #include "loader/count/count.h"
-#include "loader/base/fiber.h"
+#include "loader/base/base.h"
 #include "loader/policy/policy.h"
-#include "loader/policy/user.h"
 
 struct pmc;
 struct logfile;

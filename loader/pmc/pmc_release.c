@@ -4,7 +4,7 @@
 
 #include <sys/pmc.h>
 
-#include "loader/base/debug.h"
+#include "loader/base/base.h"
 #include "sample_log.h"
 #include "lifetime.h"
 #include "pmc_release.h"

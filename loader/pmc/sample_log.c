@@ -10,14 +10,12 @@
 #include <sys/pmc.h>
 
 #include "chain.h"
-#include "loader/base/clock.h"
-#include "loader/base/debug.h"
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "kgmon.h"
 #include "lifetime.h"
 #include "loader/log/log.h"
 #include "pmc.h"
-#include "loader/kernel/profclock.h"
+#include "loader/kernel/kernel.h"
 #include "sample_log.h"
 
 #define MAX_RECORDERS ABI_SAMPLERS	/* an id is slot | generation * this */

@@ -25,7 +25,7 @@
 #define PMCBPF_SAMPLE_LOG_H
 
 #include "lib/base/wire.h"
-#include "loader/kernel/sampler.h"
+#include "loader/kernel/kernel.h"
 
 struct engine;
 struct kgmon;

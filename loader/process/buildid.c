@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "buildid.h"
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 
 #define NOTES_MAX 4096u
 #define PHDRS_MAX 64u

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "loader/log/log.h"
 #include "mappings_read.h"
 

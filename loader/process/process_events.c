@@ -16,11 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "loader/kernel/engine.h"
+#include "loader/kernel/kernel.h"
 #include "execs.h"
-#include "loader/base/file.h"
-#include "loader/kernel/notes.h"
-#include "loader/kernel/perf.h"
+#include "loader/base/base.h"
 #include "process_events.h"
 #include "threads.h"
 

@@ -11,8 +11,7 @@
 #include <sys/types.h>
 
 #include "buildid.h"
-#include "loader/base/file.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 
 enum proc_what {
 	PROC_FORK,			/* pid is the child, other the parent */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loader/base/file.h"
+#include "loader/base/base.h"
 #include "threads.h"
 
 struct thread {

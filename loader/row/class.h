@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "lib/base/wire.h"
-#include "loader/base/why.h"
+#include "loader/base/base.h"
 #include "loader/count/count.h"
 
 struct cpu;

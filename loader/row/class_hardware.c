@@ -7,7 +7,7 @@
 #include <sys/pmc.h>
 
 #include "class.h"
-#include "loader/base/debug.h"
+#include "loader/base/base.h"
 #include "row.h"
 
 #define CAPS_HARDWARE                                                                      \

@@ -7,7 +7,7 @@
 #include <sys/pmc.h>
 
 #include "class.h"
-#include "loader/base/messages.h"
+#include "loader/base/base.h"
 #include "loader/policy/policy.h"
 #include "loader/machine/machine.h"
 #include "row.h"

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "greeting.h"
-#include "loader/kernel/notes.h"
+#include "loader/kernel/kernel.h"
 #include "peer.h"
 
 _Static_assert((int)ABI_ID_REAL == ID_REAL && (int)ABI_ID_EFFECTIVE == ID_EFFECTIVE &&

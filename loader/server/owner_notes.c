@@ -4,7 +4,7 @@
 
 #include "owner_notes.h"
 #include "loader/op/logbook.h"
-#include "loader/kernel/notes.h"
+#include "loader/kernel/kernel.h"
 #include "loader/pmc/pmc.h"
 
 struct look {

@@ -12,7 +12,7 @@
 
 #include "lib/base/helper.h"
 #include "lib/base/wire.h"
-#include "loader/log/logdest.h"
+#include "loader/log/log.h"
 #include "loader/base/base.h"
 
 #define RECEIVE_FDS 2u			/* most descriptors of an operation */

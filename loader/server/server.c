@@ -15,7 +15,7 @@
 #include "owner_notes.h"
 #include "loader/pmc/pmc_release.h"
 #include "loader/op/logbook.h"
-#include "loader/kernel/notes.h"
+#include "loader/kernel/kernel.h"
 #include "loop.h"
 #include "server.h"
 #include "loader/pmc/sample_log.h"
