@@ -377,7 +377,8 @@ static void pool_say_given_up(struct logpool *pool, uint64_t now)
 		return;
 	}
 	messages_put(pool->config.log, LOG_NOTICE,
-		"%u log%s without an owner abandoned: the file or the reader did not take the last %llu buffer%s", pool->given_up,
+		"%u log%s without an owner abandoned: the file or "
+		"the reader did not take the last %llu buffer%s", pool->given_up,
 		pool->given_up == 1 ? "" : "s", (unsigned long long)pool->lost,
 		pool->lost == 1 ? "" : "s");
 	pool->given_up = 0;

@@ -269,7 +269,8 @@ static void writer_become_owner(struct logfile *l)
 		return;
 	if (!__atomic_exchange_n(&l->pool->complained, true, __ATOMIC_RELAXED))
 		messages_put(l->pool->config.log, LOG_ERR,
-			"cannot write logs with the ids of their owners: %s: %s; let pmcbpfd have CAP_SETUID and CAP_SETGID", call,
+			"cannot write logs with the ids of their "
+			"owners: %s: %s; let pmcbpfd have CAP_SETUID and CAP_SETGID", call,
 			strerror(-err));
 	pthread_mutex_lock(&l->lock);
 	__atomic_store_n(&l->error, err, __ATOMIC_RELAXED);
