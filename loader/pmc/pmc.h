@@ -2,7 +2,7 @@
 /*
  * PMCs and their owners.  An owner is a client process; a PMC belongs to one owner, is on one row,
  * and has one count.  It is made by the allocation and ends with its release or its owner's end
- * (loader/op/pmc_release.h).  Everything here runs on the event loop's thread.
+ * (loader/pmc/pmc_release.h).  Everything here runs on the event loop's thread.
  */
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H

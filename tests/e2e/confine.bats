@@ -17,7 +17,7 @@ teardown() {
 }
 
 # capabilities WORD...: the names in the daemon's list whose lines have one of the words, OWN or CLIENT
-capabilities() { sed -nE "s/^\t(${1// /|})\(CAP_([A-Z_]+), .*/\2/p" "$ROOT/loader/caps.c"; }
+capabilities() { sed -nE "s/^\t(${1// /|})\(CAP_([A-Z_]+), .*/\2/p" "$ROOT/loader/base/caps.c"; }
 
 # mask NAME...: of those that this shell has, as it could not give others to a daemon
 mask() {

@@ -132,13 +132,16 @@ root_counts() {
 	let_go
 }
 
+# Its descriptors but those of maps, of which a thread makes spares in its own time.
+fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-map' | wc -l; }
+
 @test "sampling PMCs share one program: one more takes no descriptor" {
 	start_daemon
 	client a
 	expect a 'alloc 0 *' caps $SAMPLES alloc 2 15 $CPU_CLOCK any 0
-	fds=$(daemon_fds)
+	fds=$(fds_but_maps)
 	for _ in 1 2 3 4 5 6 7 8; do expect a 'alloc 0 *' alloc 2 15 $CPU_CLOCK any 0; done
-	fds_are "$fds"
+	[ "$(fds_but_maps)" -eq "$fds" ]
 	part a
 }
 
