@@ -140,7 +140,7 @@ LINT_HEADERS := $(wildcard loader/*.h */*/*.h lib/include/*/*.h tests/*/*/*.h pc
 # Where clang-tidy is wrong: generated code, a list it cannot follow, an errno that it takes for 0.
 TIDY_loader/kernel/engine := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/ktrload := --checks=-clang-analyzer-unix.Malloc
-TIDY_loader/pmc/pmc := --checks=-clang-analyzer-unix.Malloc
+TIDY_loader/pmc/pmc_release := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/kernel/sampler := --checks=-clang-analyzer-unix.Malloc
 TIDY_loader/pmc/lifetime := --checks=-clang-analyzer-core.NullDereference
 TIDY_loader/kernel/perf := --checks=-clang-analyzer-core.uninitialized.Branch

@@ -75,7 +75,7 @@ static int cpu_event_start(struct count *c, struct why *why)
 
 static int cpu_event_stop(struct count *c, struct why *why)
 {
-	uint64_t now;
+	uint64_t now = c->start;
 	int err;
 
 	if (c->spec.sampling)

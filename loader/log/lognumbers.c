@@ -123,7 +123,7 @@ static bool numbers_event(struct log_numbers *api, uint64_t ns, struct pmclog_ev
 	const struct logfmt_record *r = logfmt_find(ev->pl_type);
 	bool outside = false;
 
-	for (const struct logfmt_field *f = r->field; f->kind; f++) {
+	for (const struct logfmt_field *f = r ? r->field : NULL; f && f->kind; f++) {
 		char *at = (char *)ev + f->ev;
 		pid_t here, there;
 

@@ -355,7 +355,6 @@ static void gates_rules(struct gates *g)
 			 cfg->value[TUN_SYSPMCS], policy_privileged(&g->me) ? "; privileged" : "");
 		gate_add(g, WIRE_GATE_OPEN, "system-scope counting", l->at, "");
 	}
-	l = gate_begin(g);
 	if (policy_privileged(&g->me))
 		gate_add(g, WIRE_GATE_OPEN, "processes of others", "allowed (privileged)", "");
 	else if (!cfg->value[TUN_PROC_DEBUG])
