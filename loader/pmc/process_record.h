@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From an event of a process to its record. */
+/* Makes the record of an event of a process. */
 #ifndef PMCBPF_PROCESS_RECORD_H
 #define PMCBPF_PROCESS_RECORD_H
 
