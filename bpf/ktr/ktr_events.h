@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The kernel's trace points: one table for the programs, which write the ids, and the daemon,
+ * The kernel's trace points: one table for the programs, which write the ids, and for the daemon,
  * which puts the texts into the rings and attaches the program on_TRACEPOINT while one of its
  * events is on.
  *
- * X(id, tracepoint, classes, types of the parameters, text).  A text (T) is two parameters long;
- * addresses (P) are what the unprivileged do not get to see.
- * D and U have 32 bits, W is a word.
+ * X(id, tracepoint, classes, types of the parameters, text).  A text (T) takes two parameters;
+ * addresses (P) are hidden from the unprivileged; D and U have 32 bits, W is a word.
  */
 #ifndef PMCBPF_KTR_EVENTS_H
 #define PMCBPF_KTR_EVENTS_H
