@@ -17,7 +17,7 @@
 
 #define ABI_MAX_SOURCES	 64	/* per CPU */
 #define ABI_MAX_MEMBERS	 16	/* sliced PMCs on one process */
-#define ABI_SOFT_ROWS	 16	/* task-figure PMCs on one process: one per SOFT row */
+#define ABI_SOFT_ROWS	 16	/* PMCs fed by figures on one process: one per SOFT row */
 #define ABI_MAX_SETS	 8192	/* half of them are reserved for PMCs that leave their sets */
 #define ABI_MAX_OWNERS	 4096
 #define ABI_MAX_CLIENTS	 (ABI_MAX_OWNERS + 1) /* those with connections, and one being accepted */
@@ -126,7 +126,7 @@ struct abi_soft {
 };
 
 /*
- * A logged PMC: a slice ends at every switch, because values are recorded process by process. Each
+ * A logged PMC: a slice ends at every switch, because values are recorded process by process.  Each
  * process's share of it is kept in `shares` until its exit.
  */
 #define ABI_LOG_SWITCH 0x80000000u
@@ -168,7 +168,7 @@ struct abi_set {
 	__u32 child;			/* set of a forked child, 0: none */
 	__u32 ntargets;			/* live processes */
 	__u32 owner;			/* of all members; ABI_OWNERS_MIXED: several */
-	__u64 open;			/* bits of the active members' positions, if one owner's */
+	__u64 open;			/* positions of active members, if all are one owner's */
 	__u32 secure;			/* set after a set-id exec, 0: none */
 	__u32 logs;			/* bit i: member i is logged */
 	__u32 account;			/* of the user who pays for the set and its processes */

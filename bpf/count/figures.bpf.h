@@ -68,7 +68,7 @@ static __always_inline bool figures_try(struct signal_struct *sig, const struct 
 
 /*
  * The kernel's seqcount shows whether a thread's exit moved figures during the walk: then walk
- * again. Unrolled because Linux 6.1 refuses a callback inside a loop.
+ * again.  Unrolled because Linux 6.1 refuses a callback inside a loop.
  */
 static __always_inline void figures_read(struct task_struct *leader, const struct abi_target *t,
 					 struct figures *f)

@@ -33,7 +33,7 @@ struct targets_map {
 	__type(key, u32);
 	__type(value, struct abi_target);
 };
-/* Sizes, not types: clang drops types that only an extern map's inner map names. */
+/* Sizes instead of types, because clang drops types used only by an extern map's inner map. */
 struct counts_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -48,7 +48,7 @@ struct owners_map {
 	__array(values, struct counts_map);
 };
 
-/* events[ABI_EVENT(cpu, source)]: reading through one flat array is the cheapest there is. */
+/* events[ABI_EVENT(cpu, source)]: one flat array is the cheapest to read from. */
 struct events_map {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, 1);
@@ -56,7 +56,7 @@ struct events_map {
 	__type(value, u32);
 };
 
-/* From the programs to the daemon. */
+/* Notes from the programs to the daemon. */
 struct notes_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, ABI_NOTES_SIZE);
@@ -116,13 +116,13 @@ extern __u64 switches_hidden;	/* number of switches that were not seen */
 extern __u64 switch_sources;	/* bit s: source s counts switches themselves */
 extern const volatile bool reads_msr;	/* the companion module can be called */
 extern struct abi_register registers[ABI_MSR_SOURCES];
-extern __u64 lost_sources;	/* bit s: source s could not be read, its counter is gone */
+extern __u64 lost_sources;	/* bit s: source s could not be read */
 extern struct abi_account accounts[ABI_MAX_ACCOUNTS];
 extern struct abi_owner owner_state[ABI_MAX_OWNERS];
-extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads again */
+extern __u64 exits_begun, exits_done;	/* a reader repeats its read if they change */
 extern __u64 notes_lost;
 extern __u32 watch_execs;	/* the daemon reads `execs` */
-extern __u64 execs_put, execs_lost;	/* begun, and those of them without room */
+extern __u64 execs_put, execs_lost;	/* begun, and of these without room */
 extern __u64 lost_records;	/* of no PMC, missing in all logs: the ring was full */
 extern __u32 finals;		/* a program sees last switches and removes exited targets */
 

@@ -28,7 +28,7 @@ struct ktr_control ktr SEC(".data.ktr") = {};
 /* The region's, in slots, set before load; ktr_last: entries of a ring - 1. */
 const volatile __u32 ktr_first = 0, ktr_stride = 0, ktr_last = 0, ktr_generation = 0;
 
-/* As in maps.bpf.h: from Linux 6.19 on a tracepoint's programs may be preempted. */
+/* See bpf/count/maps.bpf.h: from Linux 6.19 on a tracepoint's programs may be preempted. */
 extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;
 extern int LINUX_KERNEL_VERSION __kconfig;

@@ -14,11 +14,11 @@
 	"KTRGRAPH group:\"thread\", id:\"%s tid %d\", " what ", attributes: prio:%d"
 
 #define KTR_EVENTS_OWN(X) \
-	/* Not a tracepoint's: what the daemon puts in. */ \
+	/* Not of a tracepoint: the daemon's entries. */ \
 	X(MARK, , KTR_GEN, (T, T), "%s%s") \
 	X(FREEZE, , KTR_GEN, (T, D), "tracing frozen by %s pid=%d") \
 	X(THAW, , KTR_GEN, (T, D), "tracing goes on, by %s pid=%d") \
-	/* The last ones before tracing stops: their programs are the triggers'. */ \
+	/* The last entries before tracing stops, written by the triggers' programs. */ \
 	X(STOP_SIGNAL, , KTR_GEN, (D, D, T), "tracing stopped: signal %d to %d (%s)") \
 	X(STOP_OOM, , KTR_GEN, (D, T), "tracing stopped: oom kill of %d (%s)") \
 	X(STOP_PANIC, , KTR_GEN, (T, T), "tracing stopped: panic: %s%s") \

@@ -99,7 +99,7 @@ static __always_inline bool is_paused(struct perf_event *event)
 	return BPF_CORE_READ(event, hw.interrupts) == ~0ull;
 }
 
-/* The sampled thread; the idle task is 0 everywhere. */
+/* Stores the sampled thread's numbers; the idle task is 0 in every namespace. */
 static __always_inline void put_numbers(struct abi_rec *rec)
 {
 	u64 id = bpf_get_current_pid_tgid();

@@ -101,7 +101,7 @@ static int processes_read(struct processes *ps, const struct engine *e)
 	return err;
 }
 
-/* Adds the forks from number `from` on. -EAGAIN: some of them were overwritten. */
+/* Adds the forks from number `from` on.  -EAGAIN: some of them were overwritten. */
 static int processes_born(struct processes *ps, const struct engine *e, uint32_t from)
 {
 	uint32_t to = target_map_births(e);

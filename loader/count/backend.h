@@ -83,7 +83,7 @@ extern const struct backend backend_cpu_event;	/* system scope: a perf event on 
 extern const struct backend backend_cpu_hook;	/* system scope: a hook's counter on its CPU */
 extern const struct backend backend_register;	/* system scope: a register of its CPU */
 extern const struct backend backend_slices;	/* process scope: slices of a per-CPU source */
-extern const struct backend backend_figures;	/* process scope: what the kernel keeps per task */
+extern const struct backend backend_figures;	/* process scope: the kernel's figures per task */
 extern const struct backend backend_task_events; /* process scope: per-task events */
 
 #endif

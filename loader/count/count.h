@@ -93,8 +93,8 @@ void count_owner_fds(const struct count_owner *o, int fds[2]);
 int count_rank(const struct engine *e, const struct count_spec *spec);
 
 /*
- * Reserves the counters. -EINVAL: the PMU has none left for this event; -ENXIO: the CPU is offline;
- * -EAGAIN: the user has reached a quota.
+ * Reserves the counters.  -EINVAL: the PMU has none left for this event; -ENXIO: the CPU is
+ * offline; -EAGAIN: the user has reached a quota.
  */
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
 	      struct count **out, struct why *why);
@@ -115,7 +115,7 @@ struct count_guard {
 };
 
 /*
- * -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone). All or nothing for the descendants
+ * -EEXIST, -EBUSY (row taken on that target), -ESRCH (gone).  All or nothing for the descendants
  * that are admitted; guard NULL: all are.  `waits`: each of these processes counts from its next
  * exec on, whether the PMC is started before or after; so do children born before that exec.
  */
@@ -135,7 +135,7 @@ bool count_lost_children(const struct count *c);
 uint64_t count_target_rows(const struct engine *e, pid_t tgid);
 
 /*
- * True if the daemon holds a counter of that CPU for the (hardware) row at this moment. Per-task
+ * True if the daemon holds a counter of that CPU for the (hardware) row at this moment.  Per-task
  * events hold one only while their task runs.
  */
 bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Descriptors and sources that PMCs hold, charged to their users. */
+/* Charges of the descriptors and sources that PMCs hold to their users. */
 #include "count_pay.h"
 
 int count_pay(struct count *c, unsigned int events, unsigned int sources, struct why *why)

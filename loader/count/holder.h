@@ -23,6 +23,6 @@ struct count_holder {
 	int (*prepare)(struct count *c, struct why *why);
 };
 
-/* The holders themselves are declared in count.h, for classes to name. */
+/* The holders are declared in count.h, because classes name them. */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Registers of a CPU, through the module. */
+/* PMCs that read registers of a CPU, through the module. */
 #ifndef PMCBPF_REGISTER_H
 #define PMCBPF_REGISTER_H
 

@@ -8,7 +8,7 @@
 #include "loader/policy/policy.h"
 #include "set.h"
 
-#define EACH_BATCH 1024		/* targets asked of the kernel at once */
+#define EACH_BATCH 1024		/* targets read from the kernel at once */
 #define MOVED	   1		/* a process has another set by now: try again */
 
 struct targets *targets_new(struct engine *e)
@@ -71,8 +71,8 @@ bool target_waits(struct targets *ts, const struct count *c, pid_t tgid)
 }
 
 /*
- * Moves a process between sets; SOFT rows whose PMC stays keep counting. -EAGAIN: an exec has moved
- * it to another set.
+ * Moves a process between sets; SOFT rows whose PMC stays keep counting.  -EAGAIN: an exec has
+ * moved it to another set.
  */
 static int target_move(struct targets *ts, pid_t tgid, const struct set *from, int to)
 {

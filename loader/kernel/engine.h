@@ -38,7 +38,7 @@ struct engine {
 	struct programs *programs;	/* which are attached */
 	struct sources *sources;	/* the per-CPU events that slices are cut from */
 	struct flush *flush;		/* ends the open slices of CPUs */
-	struct cpu_bell *cpu_bell;	/* CPUs that go and come */
+	struct cpu_bell *cpu_bell;	/* CPU hotplug */
 	struct notes *notes;		/* the programs' reports */
 	struct owner_maps *owner_maps;	/* owners' counts */
 	unsigned int walks;		/* under way: forks are noted for them, see target_map.h */

@@ -21,7 +21,7 @@
 #define SYSFS_PMUS "/sys/bus/event_source/devices"
 #define MAX_ROWS   48
 
-/* Is cpu in a list such as "0-3,8"? */
+/* True if the CPU is in a list such as "0-3,8". */
 static bool cpulist_has(const char *list, unsigned int cpu)
 {
 	while (*list) {

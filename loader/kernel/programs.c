@@ -30,7 +30,7 @@ struct programs {
 	int64_t lingers_since;		/* … since the latest of them was last needed, in ms */
 	bool fallback_final;		/* on_final stands in for on_dead */
 	struct helpers *helpers;	/* NULL while the daemon starts */
-	uint64_t cookie;		/* of the latest attachment that has one */
+	uint64_t cookie;		/* of the latest attachment with one */
 };
 
 static bool btf_has(const struct btf *btf, const char *name, uint32_t kind)

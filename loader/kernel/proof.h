@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks what a descriptor proves about a process: runs bpf/policy/proof.bpf.c. */
+/* Checks a descriptor as a proof of rights to a process: runs bpf/policy/proof.bpf.c. */
 #ifndef PMCBPF_PROOF_H
 #define PMCBPF_PROOF_H
 

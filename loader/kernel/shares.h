@@ -7,7 +7,7 @@
 
 struct engine;
 
-/* Returns a process's share of a PMC, whose owner has that slot, and forgets it. */
+/* Returns and forgets a process's share of a PMC of the owner in that slot. */
 uint64_t shares_take(const struct engine *e, unsigned int slot, uint32_t log, uint32_t tgid);
 /* Forgets the shares of all processes in the PMC. */
 void shares_forget(const struct engine *e, unsigned int slot, uint32_t log);

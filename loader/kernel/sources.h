@@ -15,7 +15,7 @@
 struct debug;
 struct sources;
 
-/* Where the programs read events, and report those that they could not read. */
+/* The maps and variables by which the programs read events and report failed reads. */
 struct sources_place {
 	int events;			/* the map */
 	unsigned int ncpu;
@@ -23,7 +23,7 @@ struct sources_place {
 	__u64 *lost;			/* bit per source, on any CPU */
 	struct abi_register *registers;
 	__u64 *switches;		/* bit per source that counts switches */
-	const char *no_msr;		/* why sources cannot be registers, NULL: they can */
+	const char *no_msr;		/* why sources cannot be registers; NULL if they can */
 	const struct debug *debug;
 };
 

@@ -267,7 +267,7 @@ void ktr_free(struct ktr *k)
 	free(k);
 }
 
-/* --- what is asked for --------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------ */
 
 /* "all" stands for every possible CPU. */
 static int conf_check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct why *why)
@@ -354,7 +354,7 @@ void ktr_seen(struct ktr *k, struct why *note)
 	pthread_mutex_unlock(&k->lock);
 }
 
-/* --- rings that are there ------------------------------------------------------------------ */
+/* --- existing rings ------------------------------------------------------------------------ */
 
 static int rings_missing(const struct ktr *k, struct why *why)
 {

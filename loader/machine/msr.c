@@ -87,7 +87,7 @@ void msr_free(struct msrs *m)
 	m->dev = NULL;
 }
 
-/* --- what the module reads ------------------------------------------------------------------- */
+/* --- registers of the module ----------------------------------------------------------------- */
 
 /*
  * -ENOTSUP: the unit of energy is unknown.  Intel's register of units has the package's unit; by
@@ -160,7 +160,7 @@ static void msr_add_listed(struct msrs *m, const struct msrlist_entry *e, const 
 	m->n++;
 }
 
-/* --- what perf counts ------------------------------------------------------------------------ */
+/* --- registers of perf ----------------------------------------------------------------------- */
 
 static void msr_add_fixed(struct msrs *m, const struct fixed *f, const struct debug *debug)
 {

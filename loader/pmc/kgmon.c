@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel profile: a hash table of addresses that grows to KGMON_HITS of them. */
+/* The kernel profile: a hash table that grows to KGMON_HITS addresses. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #include "loader/base/base.h"
 #include "profile_source.h"
 
-#define KGMON_RATE 8128u	/* of the profiling clock, a second on each CPU: FreeBSD's profhz */
+#define KGMON_RATE 8128u	/* ticks a second on each CPU, as FreeBSD's profhz */
 #define KGMON_HITS (1u << 18)	/* distinct addresses of a profile */
 
 struct kgmon;

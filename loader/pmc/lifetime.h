@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which log gets which event of which process.
+ * Routes the events of processes to logs.
  *
  * process/process_events.c delivers the births, execs, mappings, names and ends of all processes in
  * the order of time.  An event goes to
  *   - the log of every owner that runs a system-scope sampler: events of all processes;
  *   - the log of every PMC that *follows* the process: one struct follow (follows.h) for each pair
- *     of a PMC and a process, from the attachment or the birth until everything that happened
- *     before the exit or the detachment has been written.
+ *     of a PMC and a process, from the attachment or the birth until all events before the
+ *     exit or the detachment have been written.
  * An owner's log gets an event once, even if several of its PMCs follow the process; an exec is
  * written for each PMC, because its record has the PMC's number.
  *
  * Secrets.  If a target executes a set-id program, only owners that may follow it get the exec and
  * later events; for all others the follow ends at the exec's beginning (`until`).  Whether an exec
  * is of that kind is known only from the BPF programs' verdict (execs.h): until then events of the
- * process wait, and its samples are HEARS_LATE.  What is read from /proc may be of the new image
- * already, so it is read first, then lifetime_shows() decides, and only then it is written.
+ * process wait, and its samples are HEARS_LATE.  Data read from /proc may be the new image's
+ * already: it is read first, then lifetime_shows() decides, and only then it is written.
  *
  * Example: PMC 1 follows process 100 from 5 on.  100 forks 101 at 10: FORK is written, and 101 is
  * followed from 10 on.  100 begins a set-id exec at 20; its verdict arrives at 22.  Events and

@@ -206,7 +206,7 @@ bool mappings_of_kernel(struct logfile *l)
 	struct buildid id;
 	uint64_t start;
 
-	/* No mapping is better than a wrong one. */
+	/* Without an address log no mapping, rather than a wrong one. */
 	if (ksyms_start("/proc/kallsyms", &start))
 		return false;
 	kernel_path(path, sizeof(path));

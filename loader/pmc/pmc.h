@@ -38,7 +38,7 @@ struct pmc {
 bool pmc_is_system(const struct pmc *p);
 bool pmc_is_sampling(const struct pmc *p);
 
-/* Puts a PMC whose count exists on its row and its owner's list. */
+/* Puts a PMC, which has its count already, on its row and its owner's list. */
 void pmc_link(struct row_table *rows, struct pmc *p);
 
 /* Undoes pmc_link(); loader/pmc/pmc_release.h does the rest. */

@@ -6,7 +6,7 @@
 #include "loader/log/log.h"
 #include "loader/process/process.h"
 
-/* The whole record except for the PMC of a PROCEXEC.  False: the event has no record. */
+/* Fills the record in, except for the PMC of a PROCEXEC.  False: the event has no record. */
 bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e);
 
 #endif

@@ -30,7 +30,7 @@ struct msrs;
 struct row_class;
 struct row_table;
 
-/* The machine, as far as classes depend on it. */
+/* The parts of the machine and the daemon that classes use. */
 struct class_machine {
 	struct engine *engine;
 	const struct cpu *cpu;

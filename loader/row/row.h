@@ -26,7 +26,7 @@ struct pmc;
 struct row_class {
 	const struct class_ops *ops;
 	char prefix[16];		/* of the rows' names */
-	bool numbered;			/* SOFT0, SOFT1, … but TSC */
+	bool numbered;			/* SOFT0, SOFT1, …; false: TSC */
 	bool everywhere;		/* a PMU's: it exists on every CPU of the machine */
 	const char *const *name;	/* of each row, MSR-APERF; NULL: rows have no names */
 	struct wire_classinfo info;

@@ -16,7 +16,7 @@ enum soft_source {
 	SOFT_HOOK,	/* a per-CPU counter that a BPF program on a tracepoint increments */
 };
 
-/* What `usr` and `os` can mean. */
+/* Meanings of `usr` and `os`. */
 enum soft_sides {
 	SIDES_UNKNOWN,	/* the side is not recorded */
 	SIDES_COUNTED,	/* perf knows for each event whether user code or the kernel ran */
