@@ -50,7 +50,7 @@ struct backend {
 	/* Around a detach while the PMC runs; leave_end() gets leave_begin()'s result. */
 	uint64_t (*leave_begin)(struct count *c);
 	void (*leave_end)(struct count *c, uint64_t begun, bool left);
-	/* A target has exec'd a set-id program; `dropped`: the kernel closed its events. */
+	/* A target has exec'd a set-id program; `dropped`: the kernel removed its events. */
 	void (*follow)(struct count *c, pid_t tgid, bool dropped);
 
 	/* System scope: the PMC's CPU has gone or is back. */
