@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bpf/: programs are compiled one object per concern and linked into one, whose skeleton only
-# loader/kernel/engine.c includes; trace points are one of their own, loader/kernel/ktrload.c's.
+# loader/kernel includes; trace points are an object of their own, for loader/kernel/ktrload.c.
 BPF_SRCS := bpf/count/switch.bpf.c bpf/count/life.bpf.c bpf/count/task.bpf.c bpf/count/hook.bpf.c \
 	bpf/count/cpu.bpf.c bpf/count/unmap.bpf.c bpf/policy/proof.bpf.c bpf/policy/peer.bpf.c
 BPF_OBJS := $(BPF_SRCS:%.bpf.c=$(O)/%.bpf.o)
@@ -22,7 +22,8 @@ $(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr/ktr.bpf.o
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $<
 
-# pmcbpf: all programs of which there is one; poke: what one of them hooks onto; sample: what overflows run; ktrace: trace points.
+# pmcbpf: all programs loaded once; poke: the target of flush_poked(); sample: the program of
+# overflows; ktrace: trace points.
 $(O)/bpf/pmcbpf.skel.h: $(O)/bpf/pmcbpf.bpf.o
 $(O)/bpf/poke.skel.h: $(O)/bpf/count/poke.bpf.o
 $(O)/bpf/sample.skel.h: $(O)/bpf/log/sample.bpf.o

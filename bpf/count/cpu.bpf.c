@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CPUs that go and come.  perf detaches a CPU's events for good at one step of taking it down and
- * takes new ones from that step on when it comes up; the kernel says so nowhere but here: device
- * events leave out suspend and resume, come after processes have run there, and do not reach a
- * daemon without network.
+ * CPU hotplug.  While a CPU goes down, perf drops its events for good at one step; while a CPU
+ * comes up, perf accepts new events from that step on.  Only tracepoints on the steps report this
+ * moment: device events leave out suspend and resume, arrive after processes have run there, and do
+ * not reach a daemon without network.
  */
 #include "maps.bpf.h"
 
@@ -13,7 +13,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 __u64 cpu_changes = 0;
 
-/* What it carries says nothing: the daemon wakes and looks at the CPUs' state. */
+/* The contents are unused: the daemon wakes and reads the CPUs' state. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -26,7 +26,7 @@ static __always_inline struct abi_cpu *perf_step(u32 cpu, int step)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
-/* Only here is the direction known: a CPU that goes down has a target below this step. */
+/* Only this tracepoint shows the direction: a CPU that goes down has a target below this step. */
 SEC("tp_btf/cpuhp_enter")
 int BPF_PROG(on_cpu_step, unsigned int cpu, int target, int step, void *fn)
 {
@@ -38,8 +38,8 @@ int BPF_PROG(on_cpu_step, unsigned int cpu, int target, int step, void *fn)
 }
 
 /*
- * After the step no event of before counts any more, or new ones can be opened; what was opened
- * while it lasted is taken for an old one.
+ * After the step, earlier events no longer count, or new ones can be opened.  An event that was
+ * opened during the step is treated as an old one.
  */
 SEC("tp_btf/cpuhp_exit")
 int BPF_PROG(on_cpu_stepped, unsigned int cpu, int state, int step, int result)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the kernel itself has counted for a process: read, never hooked. */
+/* A process's figures that the kernel itself keeps: read, without a hook. */
 #ifndef PMCBPF_FIGURES_BPF_H
 #define PMCBPF_FIGURES_BPF_H
 
@@ -17,7 +17,7 @@ struct thread_walk {
 	struct figures *f;
 };
 
-/* One live thread.  An exited one is in the target's dead_ns from its exit hook on: not twice. */
+/* Adds one thread, unless its exit hook has added it to the target's dead_ns already. */
 static long walk_thread(u32 i, struct thread_walk *w)
 {
 	struct task_struct *t;
@@ -43,8 +43,8 @@ static long walk_thread(u32 i, struct thread_walk *w)
 }
 
 /*
- * One pass over the live threads and what signal_struct keeps of dead ones; false if it was
- * disturbed.
+ * One pass over the live threads and signal_struct's sums of dead ones; false if a thread's exit
+ * interfered.
  */
 static __always_inline bool figures_try(struct signal_struct *sig, const struct abi_target *t,
 					struct figures *f)
@@ -67,8 +67,8 @@ static __always_inline bool figures_try(struct signal_struct *sig, const struct 
 }
 
 /*
- * The kernel's seqcount says when a thread's exit moved figures under the walk: then once more.
- * Spelt out because 6.1 refuses a callback inside a loop.
+ * The kernel's seqcount shows whether a thread's exit moved figures during the walk: then walk
+ * again.  Unrolled because Linux 6.1 refuses a callback inside a loop.
  */
 static __always_inline void figures_read(struct task_struct *leader, const struct abi_target *t,
 					 struct figures *f)

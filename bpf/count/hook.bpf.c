@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Per-CPU counters for what neither perf nor the task structure counts; free-running while
+ * Per-CPU counters for events that neither perf nor the task structure counts; free-running while
  * attached.
  */
 #include "seen.bpf.h"
@@ -23,7 +23,7 @@ static __always_inline int hook_bump(u32 hook)
 	return 0;
 }
 
-/* A fault belongs to the task that runs, whether or not the switch to it was seen. */
+/* A fault belongs to the running task, even if the switch to it was not seen. */
 static __always_inline int fault_bump(u32 hook)
 {
 	if (seen_differs(bpf_get_smp_processor_id(), bpf_get_current_task_btf()))
@@ -42,14 +42,14 @@ static __always_inline u32 fault_kind(unsigned int flags)
 	return flags & FAULT_FLAG_WRITE ? ABI_HOOK_FAULT_WRITE : ABI_HOOK_FAULT_READ;
 }
 
-/* Where the architecture has no fault tracepoint: handle_mm_fault(vma, address, flags, regs). */
+/* Used if the architecture has no fault tracepoint: handle_mm_fault(vma, address, flags, regs). */
 SEC("kprobe/handle_mm_fault")
 int BPF_KPROBE(on_fault_probe, void *vma, unsigned long address, unsigned int flags)
 {
 	return flags & FAULT_FLAG_TRIED ? 0 : fault_bump(fault_kind(flags));
 }
 
-/* Before Linux 7 such a program may not read registers, and so begins no slice that does. */
+/* Before Linux 7 such a program may not read registers, so it begins no slice that does. */
 SEC("kprobe/handle_mm_fault")
 int BPF_KPROBE(on_fault_probe_alone, void *vma, unsigned long address, unsigned int flags)
 {
@@ -62,7 +62,7 @@ int BPF_PROG(on_contention)
 	return hook_bump(ABI_HOOK_LOCK);
 }
 
-/* The slices' program may run before or behind this one: it can see which. */
+/* The slices' program may run before or after this one; each can find out the order. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch_kind, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)

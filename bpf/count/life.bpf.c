@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who is a target: children of targets from before their first instruction, until the last thread's
- * last switch.  The daemon adds and removes targets through target_ctl, never behind the programs'
- * back.
+ * Lifetimes of targets: children of targets are targets from before their first instruction until
+ * their last thread's last switch.  The daemon adds and removes targets only through target_ctl.
  *
  * An exec changes nothing for a target, with two exceptions.  PMCs that wait for it begin there,
- * where the kernel enables its own events that do (enable_on_exec of perf_event_open(2)).  And if
+ * where the kernel enables its own waiting events (enable_on_exec of perf_event_open(2)).  And if
  * the new image has rights that the old one lacked, PMCs whose owners may not follow leave the
- * process, before its first instruction.  A process that becomes another program loses its
- * connections, and what it owns.
+ * process before its first instruction.  A process that executes a program loses its connections,
+ * and all that it owns.
  */
 #include "figures.bpf.h"
 #include "below.bpf.h"
@@ -23,8 +22,8 @@ char LICENSE[] SEC("license") = "GPL";
 #define EINVAL 22
 
 /*
- * Forks of processes that are no targets, while the daemon walks a tree: a child whose parent exits
- * before the walk comes by is found here.
+ * While the daemon walks a tree, forks of processes that are no targets are noted: a child whose
+ * parent exits before the walk reaches it is found here.
  */
 __u32 walking = 0;
 __u32 nbirths = 0;
@@ -75,7 +74,7 @@ static __always_inline int target_add(u32 tgid, u32 set, u32 soft, u64 start)
 	return 0;
 }
 
-/* Closes the book on a target; true for the one caller that did. */
+/* Marks a target as exited; true for the one caller that did. */
 static __always_inline bool target_exit(struct abi_target *t, u32 tgid, u32 last)
 {
 	u64 old = __sync_fetch_and_or(&t->state, ABI_STATE_EXIT);
@@ -94,16 +93,13 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 	struct abi_set *s;
 	int err;
 
-	/* Not in the daemon's PID namespace. */
+	/* not in the daemon's PID namespace */
 	if (!tgid)
 		return;
 	set = index_lookup(from);
 	s = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
 	set = s ? s->child : 0;
-	/*
-	 * The number of an exited target that was not swept yet: the new process is not that
-	 * one.
-	 */
+	/* An exited target with this number is not removed yet: the new process is another one. */
 	if (target_index[tgid & (ABI_INDEX_SIZE - 1)]) {
 		t = bpf_map_lookup_elem(&targets, &tgid);
 		if (t && t->start != child->start_boottime) {
@@ -151,12 +147,9 @@ int BPF_PROG(on_fork_again, struct task_struct *parent, struct task_struct *chil
 	return on_fork_body(parent, child);
 }
 
-/* Functions that are not inlined are verified by themselves: together they are too much at once. */
+/* Not inlined, and so verified separately: together they exceed the verifier's limit. */
 
-/*
- * What a process had used goes to the PMCs on these SOFT rows of its set; `back`: and is taken
- * from them.
- */
+/* Adds a process's figures to the PMCs on these SOFT rows of its set; `back`: subtracts them. */
 __noinline int figures_give(u32 set, u32 rows, const struct figures *f, bool back)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);
@@ -247,8 +240,8 @@ __noinline u32 soft_common(u32 from, u32 to)
 }
 
 /*
- * The target's state is what it was before, for the one caller that changed it; 0: nobody did.
- * Of its SOFT rows some stay, and some begin.
+ * Changes the target's state and returns the old one to the one caller that changed it, else 0.
+ * `keep`: SOFT rows that stay; `begin`: those that begin.
  */
 static __always_inline u64 state_change(struct abi_target *t, u32 to, u64 keep, u64 begin)
 {
@@ -309,16 +302,16 @@ static __always_inline void exec_note(u32 kind, u32 tgid)
 
 	if (!watch_execs)
 		return;
-	/* The kernel has set the registers by then: the dynamic linker's entry, if there is one. */
+	/* The kernel has set the registers by then, for the dynamic linker if there is one. */
 	if (kind != ABI_EXEC_BEGIN)
 		x.entry = PT_REGS_IP_CORE(user_regs());
-	/* First: the reader cannot see this note while another CPU still writes one before it. */
+	/* First: the reader cannot see this note while another CPU writes one before it. */
 	__sync_fetch_and_add(&execs_put, 1);
 	if (!ring_output(&execs, &x, sizeof(x)))
 		__sync_fetch_and_add(&execs_lost, 1);
 }
 
-/* The SOFT rows whose PMCs begin where a process changes from one set to the other. */
+/* The SOFT rows whose PMCs begin when a process changes from one set to the other. */
 __noinline u32 soft_beginning(u32 from, u32 to)
 {
 	struct abi_set *a = bpf_map_lookup_elem(&sets, &from);
@@ -331,7 +324,7 @@ __noinline u32 soft_beginning(u32 from, u32 to)
 	return rows;
 }
 
-/* What the PMCs that begin do not count: all that the process has used so far. */
+/* Begins the PMCs that waited: everything that the process has used so far is subtracted. */
 static __always_inline void waits_over(struct task_struct *task, struct abi_target *t, u32 from,
 				       u32 to)
 {
@@ -346,7 +339,7 @@ static __always_inline void waits_over(struct task_struct *task, struct abi_targ
 	if (!state_change(t, to, ABI_STATE_SOFT, begin))
 		return;
 	figures_give(to, begin, &f, true);
-	/* One that is stopped at this moment may not have found the process. */
+	/* A PMC that is being stopped may not have found the process. */
 	late = begin & ~s->soft_active;
 	if (late)
 		figures_give(to, late & (u32)__sync_fetch_and_and(&t->state, ~(u64)late), &f,
@@ -365,16 +358,16 @@ static __always_inline void waits_end(struct task_struct *task, u32 from)
 
 	if (!t)
 		return;
-	/* A reader that sees these change has summed up too early or too late. */
+	/* A reader that sees these change has summed too early or too late. */
 	__sync_fetch_and_add(&exits_begun, 1);
 	waits_over(task, t, from, to);
 	__sync_fetch_and_add(&exits_done, 1);
 }
 
 /*
- * An exec sets the process's name right after the kernel has enabled the events that wait for it,
- * and before it maps the program: the address space is new then, and its code segment is not set
- * yet.  Programs that rename themselves have one.
+ * An exec sets the process's name right after the kernel has enabled the waiting events, and before
+ * it maps the program: the address space is new then, and its start_code is 0.  It is not 0 for
+ * programs that rename themselves.
  */
 static __always_inline int on_rename_body(struct task_struct *task)
 {
@@ -413,7 +406,7 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 	struct abi_set *s;
 
 	t = bpf_map_lookup_elem(&targets, &tgid);
-	/* The second program finds it done. */
+	/* The second program has nothing left to do. */
 	if (!t || t->exec == (u32)task->self_exec_id)
 		return;
 	dump = dumpable(task);
@@ -428,7 +421,7 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 	s = bpf_map_lookup_elem(&sets, &from);
 	to = s ? s->secure : 0;
 	if (to != from) {
-		/* A reader that sees these change has summed up too early or too late. */
+		/* A reader that sees these change has summed too early or too late. */
 		__sync_fetch_and_add(&exits_begun, 1);
 		target_secure(task, t, from, to);
 		__sync_fetch_and_add(&exits_done, 1);
@@ -437,8 +430,8 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 }
 
 /*
- * Each exec makes its note, whatever the word says: the daemon may take the entry from this process
- * and give it to another one between the two lines.
+ * Every exec makes its note, regardless of the old value: between the two lines the daemon may pass
+ * the entry from this process to another.
  */
 static __always_inline void owner_exec(u32 tgid)
 {
@@ -478,10 +471,7 @@ int BPF_PROG(on_exec_again, struct task_struct *task, int old_pid, struct linux_
 	return on_exec_body(task, bprm);
 }
 
-/*
- * For hook.bpf.c, because libbpf cannot link two objects that have the same function of the
- * kernel's.
- */
+/* For hook.bpf.c, because libbpf cannot link two objects that use the same kernel function. */
 extern int slice_catch_up(void);
 
 __noinline int task_catch_up(void)
@@ -506,7 +496,7 @@ static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
 		old = t->state;
 		if (old & ABI_STATE_EXIT)
 			return -ESRCH;
-		/* An exec has taken it to another set since the daemon looked. */
+		/* an exec has moved it to another set since the daemon looked */
 		if (ABI_STATE_SET(old) != ABI_STATE_SET(keep))
 			return -EAGAIN;
 		new = (u64)set << 32 | (old & keep & ABI_STATE_SOFT);
@@ -521,7 +511,7 @@ static __always_inline int target_move(u32 tgid, u32 set, u64 keep)
 	return -ESRCH;
 }
 
-/* Run by the daemon: (enum abi_ctl, tgid, set, what MOVE keeps). */
+/* Run by the daemon: (enum abi_ctl, tgid, set, MOVE's last argument). */
 SEC("raw_tp")
 int target_ctl(unsigned long long *ctx)
 {
@@ -556,7 +546,7 @@ static long share_forget(void *map, struct abi_share *key, u64 *share, struct fo
 	return 0;
 }
 
-/* Run by the daemon: (the number of a logged PMC); returns for how many processes it was kept. */
+/* Run by the daemon: (number of a logged PMC); returns the number of its shares. */
 SEC("raw_tp")
 int shares_forget(unsigned long long *ctx)
 {

@@ -12,7 +12,7 @@
 #include "count_abi.h"
 #include "bpf/log/ring.bpf.h"
 
-/* max_entries of per-CPU arrays are set to the machine's CPUs before load. */
+/* max_entries of per-CPU arrays are set to the number of CPUs before load. */
 struct cpus_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -33,7 +33,7 @@ struct targets_map {
 	__type(key, u32);
 	__type(value, struct abi_target);
 };
-/* Sizes, not types: clang drops types that only an extern map's inner map names. */
+/* Sizes instead of types, because clang drops types used only by an extern map's inner map. */
 struct counts_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -48,7 +48,7 @@ struct owners_map {
 	__array(values, struct counts_map);
 };
 
-/* events[ABI_EVENT(cpu, source)]: reading through one flat array is the cheapest there is. */
+/* events[ABI_EVENT(cpu, source)]: one flat array is the cheapest to read from. */
 struct events_map {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(max_entries, 1);
@@ -56,17 +56,17 @@ struct events_map {
 	__type(value, u32);
 };
 
-/* From the programs to the daemon. */
+/* Notes from the programs to the daemon. */
 struct notes_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, ABI_NOTES_SIZE);
 };
-/* Made as large as the machine's CPUs take. */
+/* sized for the number of CPUs before load */
 struct execs_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, ABI_EXECS_SIZE);
 };
-/* Processes that have connections, by tgid; not 0: another program since. */
+/* Processes with connections, by tgid; the value is not 0 after an exec. */
 struct clients_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ABI_MAX_CLIENTS);
@@ -82,10 +82,10 @@ struct shares_map {
 	__type(value, u64);
 };
 
-/* What a thread had used when it began to exit; the rest is known at its last switch. */
+/* A thread's figures when it began to exit; the rest is known at its last switch. */
 struct dying {
 	u64 ns;
-	u32 tgid;	/* as the daemon has it, where that cannot be found any more */
+	u32 tgid;	/* the daemon's number, which can no longer be looked up */
 	u32 reserved;
 };
 struct dying_map {
@@ -107,34 +107,31 @@ extern struct clients_map clients SEC(".maps");
 extern struct shares_map shares SEC(".maps");
 extern struct rings_map rings SEC(".maps");
 
-/*
- * Which set a process has, by the low bits of its tgid: one word, so that a non-target costs one
- * load.
- */
+/* A process's set, by the low bits of its tgid: one word, so that a non-target costs one load. */
 extern __u32 target_index[ABI_INDEX_SIZE];
 
 extern struct abi_open open_slice[ABI_MAX_CPUS];
 extern __u32 switches_watched;	/* each switch must be seen: on_switch is attached */
-extern __u64 switches_hidden;	/* that were not */
+extern __u64 switches_hidden;	/* number of switches that were not seen */
 extern __u64 switch_sources;	/* bit s: source s counts switches themselves */
-extern const volatile bool reads_msr;	/* the companion module can be asked */
+extern const volatile bool reads_msr;	/* the companion module can be called */
 extern struct abi_register registers[ABI_MSR_SOURCES];
-extern __u64 lost_sources;	/* bit s: source s could not be read, its counter is gone */
+extern __u64 lost_sources;	/* bit s: source s could not be read */
 extern struct abi_account accounts[ABI_MAX_ACCOUNTS];
 extern struct abi_owner owner_state[ABI_MAX_OWNERS];
-extern __u64 exits_begun, exits_done;	/* a reader that sees them change reads again */
+extern __u64 exits_begun, exits_done;	/* a reader repeats its read if they change */
 extern __u64 notes_lost;
-extern __u32 watch_execs;	/* somebody reads `execs` */
+extern __u32 watch_execs;	/* the daemon reads `execs` */
 extern __u64 execs_put, execs_lost;	/* begun, and of these without room */
-extern __u64 lost_records;	/* of no PMC's, for all logs: the ring was full */
-extern __u32 finals;		/* a program sees last switches and removes exited targets there */
+extern __u64 lost_records;	/* of no PMC, missing in all logs: the ring was full */
+extern __u32 finals;		/* a program sees last switches and removes exited targets */
 
 /*
- * From Linux 6.19 on a tracepoint's programs may be preempted, and the kernel leaves out a
- * program that is already in progress on the CPU.  Where that can be, fork and exit programs
- * forbid preemption, and each is attached twice: the second finds everything done, or does what
- * the first was not allowed to.  Kernels before that have the two functions, too, but some of them
- * refuse a program that calls a function of its own in between.
+ * From Linux 6.19 on a tracepoint's programs may be preempted, and the kernel skips a program that
+ * is already running on the CPU.  There, fork and exec programs disable preemption, and each is
+ * attached twice: the second instance finds everything done, or does the work that the first was
+ * not allowed to do.  Earlier kernels have the two functions, too, but some of them refuse a
+ * program that calls a function of its own in between.
  */
 extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;
@@ -203,7 +200,7 @@ static __always_inline struct abi_counts *owner_counts(u32 owner, u32 cpu)
 }
 
 
-/* The number of the task's process; a target's also behind its end. */
+/* The number of the task's process; for a target also after its exit. */
 static __always_inline u32 task_process(struct task_struct *task)
 {
 	u32 tgid, tid = task->pid;
@@ -217,8 +214,8 @@ static __always_inline u32 task_process(struct task_struct *task)
 }
 
 /*
- * An int that became a byte in Linux 7: read in the size it has.  Where it is gone, anybody may
- * run.
+ * Linux 7 made this int a byte: read in its actual size.  Without the field, any task may be
+ * running.
  */
 static __always_inline bool task_on_cpu(struct task_struct *task)
 {
@@ -233,7 +230,7 @@ static __always_inline void target_remove(u32 tgid, u32 set)
 	bpf_map_delete_elem(&targets, &tgid);
 }
 
-/* Adds to a PMC's count from outside the switch path, where the CPU may change under us. */
+/* Adds to a PMC's count outside of the switch path, where the task may change CPUs. */
 static __always_inline void counts_add(u32 owner, u32 pos, u64 value)
 {
 	struct abi_counts *k = owner_counts(owner, bpf_get_smp_processor_id());
@@ -242,7 +239,7 @@ static __always_inline void counts_add(u32 owner, u32 pos, u64 value)
 		__sync_fetch_and_add(&k->count[pos], value);
 }
 
-/* Into this CPU's ring; false: there is no room. */
+/* Puts a record into this CPU's ring; false: no room. */
 static __always_inline bool ring_put(u32 cpu, void *rec, u64 size)
 {
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -250,7 +247,7 @@ static __always_inline bool ring_put(u32 cpu, void *rec, u64 size)
 	return ring && ring_output(ring, rec, size);
 }
 
-/* The scheduler's own rule: it was voluntary if the task was not runnable any more. */
+/* The scheduler's own rule: a switch is voluntary if the task was no longer runnable. */
 static __always_inline u32 switch_kind(bool preempt, unsigned int prev_state)
 {
 	return !preempt && prev_state ? ABI_HOOK_VOLUNTARY : ABI_HOOK_INVOLUNTARY;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Run by the daemon on a CPU so that flush_poked() of switch.bpf.c is, which hooks onto it; an
- * object of its own, because that wants to know it when it is loaded.
+ * The daemon runs this on a CPU to run flush_poked() of switch.bpf.c there, which is attached to
+ * it; in an object of its own, because it must be loaded before flush_poked().
  */
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>

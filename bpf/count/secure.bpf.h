@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Has the image that an exec begins rights that the one before lacked? */
+/* Decides whether an exec's image has rights that the one before lacked. */
 #ifndef PMCBPF_SECURE_BPF_H
 #define PMCBPF_SECURE_BPF_H
 
@@ -10,8 +10,8 @@
 #define DUMPABLE_USER	       1
 
 /*
- * How the image may be dumped: DUMPABLE_USER unless it is set-id, unreadable, or its exec changed
- * credentials.  The kernel takes perf events off all others.
+ * How the image may be dumped: DUMPABLE_USER unless it is set-id or unreadable, or its exec changed
+ * credentials.  The kernel removes perf events from processes with any other value.
  */
 static __always_inline u32 dumpable(struct task_struct *task)
 {
@@ -28,14 +28,14 @@ static __always_inline u32 dumpable(struct task_struct *task)
 	return flags & DUMPABLE_MASK;
 }
 
-/* Does a security module label processes?  The daemon looks before it loads this. */
+/* True if a security module labels processes; the daemon sets it before the load. */
 const volatile bool labels = true;
 
 /*
- * A file's ids and capabilities are not given to a process that is traced, or that shares its
- * folder, without privilege; the kernel calls the exec secure all the same.  The process has what
- * it had if all its ids are one and no capability came from a file.  A label can change with
- * neither.
+ * A process that is traced, or that shares its fs_struct, without privilege does not receive a
+ * file's ids and capabilities, but the kernel still calls the exec secure.  The process has no new
+ * rights if all its ids are equal and no capability came from the file.  A label may have changed
+ * even so.
  */
 static __always_inline bool is_ordinary(struct task_struct *task)
 {

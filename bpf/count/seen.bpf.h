@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Switches that the kernel does not report.  Some kernels emit no sched_switch when certain tasks
- * leave a CPU (a sandbox's own, for example).  A slice then lasts too long, or never begins, and
- * its count would be wrong without a word.
+ * Hidden switches.  Some kernels emit no sched_switch when certain tasks leave a CPU (a sandbox's
+ * own, for example).  A slice then lasts too long, or never begins, and its count would be silently
+ * wrong.
  *
  * The scheduler counts each CPU's switches, and increments that number right before it reports one.
- * It grows by 1 from one report to the next, unless switches were hidden in between.  A program
- * that runs on the CPU at any other moment finds the number of the last report.
- * Where the number is not to be had, the task that came at the last report stands for it: that
- * finds all hidden switches but those that lead back to the same task.
+ * From one report to the next it grows by 1, unless switches were hidden in between.  A program
+ * that runs on the CPU at any other moment finds the number of the last report.  If the number is
+ * not readable, the next task of the last report stands for it: that finds all hidden switches
+ * except those that lead back to the same task.
  *
- * The time of a hidden switch is not known.  What the open slice has counted since the last report
- * may be another task's, and what the task that runs now has counted is in no slice: the PMCs of
- * both sets have lost a slice, and reads are refused until they are written.  There are two
- * exceptions.  The programs of page faults run in the task itself and compare the number first, so
- * that a slice begins with its first fault at the latest.  And a source that has not moved has lost
- * nothing.
+ * The time of a hidden switch is unknown.  Events counted in the open slice since the last report
+ * may be another task's, and events of the task that runs now are in no slice: the PMCs of both
+ * sets have lost a slice, and reads are refused until they are written.  There are two exceptions.
+ * The programs of page faults run in the task itself and compare the number first, so that a slice
+ * begins with its first fault at the latest.  And a source that has not moved has lost nothing.
  */
 #ifndef PMCBPF_SEEN_BPF_H
 #define PMCBPF_SEEN_BPF_H
@@ -29,13 +28,13 @@ static __always_inline struct abi_open *open_of(u32 cpu)
 	return &open_slice[cpu & (ABI_MAX_CPUS - 1)];
 }
 
-/* What `seen` is while `task` runs, as long as no switch is hidden. */
+/* The value of `seen` while `task` runs, as long as no switch is hidden. */
 static __always_inline u64 seen_while(struct task_struct *task)
 {
 	return SWITCHES_COUNTED ? task->se.cfs_rq->rq->nr_switches : (u64)task;
 }
 
-/* A switch is reported.  How many were hidden since the last one; at least so many. */
+/* At a reported switch: returns how many were hidden since the last report, at least. */
 static __always_inline u32 seen_switch(struct abi_open *o, struct task_struct *prev,
 				       struct task_struct *next)
 {
@@ -47,7 +46,7 @@ static __always_inline u32 seen_switch(struct abi_open *o, struct task_struct *p
 	return SWITCHES_COUNTED ? now - seen - 1 : now != seen;
 }
 
-/* The same at any other moment. */
+/* The same, called at any other moment. */
 static __always_inline u32 seen_task(struct abi_open *o, struct task_struct *task)
 {
 	u64 now = seen_while(task), seen = o->seen;
@@ -60,7 +59,7 @@ static __always_inline u32 seen_task(struct abi_open *o, struct task_struct *tas
 	return SWITCHES_COUNTED ? now - seen : now != seen;
 }
 
-/* Has a switch been hidden?  The cheap question of a program that runs in the task. */
+/* True if a switch was hidden; a cheap test for programs that run in the task. */
 static __always_inline bool seen_differs(u32 cpu, struct task_struct *task)
 {
 	return switches_watched && open_of(cpu)->seen != seen_while(task);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a logged PMC leaves at the end of a slice, and at the end of a process. */
+/* Records of logged PMCs: at the end of a slice, and at the end of a process. */
 #ifndef PMCBPF_SLICE_LOG_BPF_H
 #define PMCBPF_SLICE_LOG_BPF_H
 
 #include "maps.bpf.h"
 
-/* A record of one value, for a PMC of that owner. */
+/* Writes a record of one value, for a PMC of that owner. */
 static __always_inline void record(u32 cpu, u32 kind, const struct abi_member *m, u32 log,
 				   u32 tgid, u32 tid, u64 value)
 {
@@ -22,7 +22,7 @@ static __always_inline void record(u32 cpu, u32 kind, const struct abi_member *m
 		__sync_fetch_and_add(&owner_of(m->owner)->lost_records, 1);
 }
 
-/* Threads of a process run on several CPUs at once. */
+/* Adds atomically: threads of a process run on several CPUs at once. */
 static __always_inline void share_add(u32 tgid, const struct abi_member *m, u32 log, u64 value)
 {
 	struct abi_owner *owner = owner_of(m->owner);
@@ -43,10 +43,10 @@ static __always_inline void share_add(u32 tgid, const struct abi_member *m, u32 
 }
 
 /*
- * Not inlined and not static, so that the verifier looks at them once, by themselves; weak, because
+ * Neither inlined nor static, so that the verifier checks them once, separately; weak, because
  * several objects have them.
  *
- * The slice that has just been closed, of a set that has logged members.
+ * Records the slice that has just been closed, of a set with logged members.
  */
 __weak __noinline int slice_log(u32 set, u32 cpu)
 {
@@ -70,7 +70,7 @@ __weak __noinline int slice_log(u32 set, u32 cpu)
 	return 0;
 }
 
-/* The last thread's last slice is closed: the process's shares are whole. */
+/* Records the process's shares, which are complete once the last thread's last slice is closed. */
 __weak __noinline int exit_log(u32 set, u32 tgid)
 {
 	struct abi_set *s = bpf_map_lookup_elem(&sets, &set);

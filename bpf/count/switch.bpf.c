@@ -2,20 +2,20 @@
 /*
  * Process scope on free-running counters, by slices.
  *
- * Every CPU has at most one open slice: the set of PMCs of the process that runs there, and where
- * each of its sources stood when the process came.  At a context switch the slice of the process
- * that leaves is closed, which credits the differences to the PMCs' owners, and the slice of the
- * process that comes is opened.  A switch that does not change the set reads nothing, and one
- * between two processes that no PMC measures costs a few instructions.
+ * Every CPU has at most one open slice: the set of PMCs of the process that runs there, and the
+ * values of its sources when the process came.  At a context switch the slice of the previous
+ * process is closed, which credits the differences to the PMCs' owners, and the slice of the next
+ * process is opened.  A switch that does not change the set reads nothing, and one between two
+ * processes that no PMC measures costs a few instructions.
  *
  * State is per CPU (struct abi_open, struct abi_cpu), written only on that CPU.  Three programs may
  * change a slice: the switch, an exec that moves the process to another set, and the daemon's
  * flush, which brings the open slice up to date.  A flush may interrupt an exec; `busy` then makes
  * the daemon flush again.
  *
- * Example: A, measured by PMC 1 on source 3, gives the CPU to B, which no PMC measures.
- * on_switch() finds set 0 for B and set 7 open; slice_close() reads source 3 and adds now - start
- * to the counts of PMC 1's owner for this CPU; slice_open() leaves no slice open.
+ * Example: A, measured by PMC 1 on source 3, gives the CPU to B, which no PMC measures. on_switch()
+ * finds set 0 for B and set 7 open; slice_close() reads source 3 and adds now - start to the counts
+ * of PMC 1's owner for this CPU; slice_open() leaves no slice open.
  */
 #include "slice_log.bpf.h"
 #include "seen.bpf.h"
@@ -42,7 +42,7 @@ __u64 switches_hidden = 0;
 __u64 switch_sources = 0;
 const volatile bool reads_msr = false;
 const volatile bool nested = false;
-const volatile bool faults_look = true;	/* which slice is open, before they count */
+const volatile bool faults_look = true;	/* page faults check the open slice before they count */
 struct abi_level level = {};
 struct abi_register registers[ABI_MSR_SOURCES] = {};
 __u64 lost_sources = 0;
@@ -61,15 +61,15 @@ __u64 lost_records = 0;
 /* --- closing and opening slices -------------------------------------------------------------- */
 
 /*
- * The companion module's; see kmod/pmcbpf_msr.h.  Where reads_msr is not set, the verifier never
- * comes to the call.
+ * The companion module's function, see kmod/pmcbpf_msr.h.  If reads_msr is false, the verifier does
+ * not reach the call.
  */
 extern __u64 pmcbpf_msr_read(__u32 reg) __weak __ksym;
 
 /*
- * A counter that was lost reads as an error; its count stands still and the reader is told.  So it
- * is on a CPU that has come online and has no event, or a dead one, until the daemon opens one.
- * Where the daemon took a source out, another kind of event counts.
+ * A lost counter reads as an error: its count stands still, and the reader is notified.  The same
+ * holds for a CPU that has come online and has no event, or a dead one, until the daemon opens one.
+ * If the daemon took the source out, another kind of event counts instead.
  */
 static __always_inline u64 source_lost(struct abi_cpu *c, u32 source)
 {
@@ -81,8 +81,8 @@ static __always_inline u64 source_lost(struct abi_cpu *c, u32 source)
 }
 
 /*
- * A register of less than 64 bits is carried on from where it was read last on this CPU, so that
- * all that is done with sources are differences of 64 bits.
+ * A register with fewer than 64 bits is extended from its last value on this CPU, so that all
+ * arithmetic on sources is in 64 bits.
  */
 static __always_inline u64 register_read(struct abi_cpu *c, u32 source)
 {
@@ -104,9 +104,7 @@ static __always_inline u64 source_read(struct abi_cpu *c, u32 cpu, u32 source)
 	return now > (u64)-4096 ? source_lost(c, source) : now;
 }
 
-/*
- * Credits one member of the open slice; members may have one source between them: it is read once.
- */
+/* Credits one member of the open slice; members may share a source, which is read once. */
 static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct abi_member *m,
 					struct abi_counts *k, u64 fresh)
 {
@@ -121,7 +119,7 @@ static __always_inline u64 member_close(struct abi_cpu *c, u32 cpu, const struct
 
 /*
  * Once a source or a slice is lost, readers of this CPU's counts must ask the daemon, which knows
- * whose it was.
+ * the PMCs concerned.
  */
 static __always_inline u64 slice_ended(const struct abi_cpu *c)
 {
@@ -129,7 +127,7 @@ static __always_inline u64 slice_ended(const struct abi_cpu *c)
 }
 
 /*
- * Credits the open slice.  Returns the sources read, whose `now` is this moment.  Nearly always one
+ * Credits the open slice.  Returns the sources read, with their values in `now`.  Nearly always one
  * owner has all PMCs of a set, and its counts are looked up once.
  */
 static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
@@ -166,7 +164,7 @@ static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 	return fresh;
 }
 
-/* Marks the members' counts as moving and notes where their sources stand. */
+/* Marks the members' counts as moving and records the values of their sources. */
 static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
 				       struct task_struct *task, u64 fresh)
 {
@@ -213,8 +211,8 @@ static __always_inline void slice_open(struct abi_cpu *c, u32 cpu, u32 set,
 }
 
 /*
- * `due` is 1 + the hook that counts this very switch, 0 where there is none.  A switch belongs to
- * the slice that it ends, also where the program that counts switches runs behind the slices'.
+ * `due` is 1 + the hook that counts this very switch, or 0.  A switch belongs to the slice that it
+ * ends, even if the program that counts switches runs after this one.
  */
 static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *task, u32 due)
 {
@@ -236,8 +234,8 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *t
 /* --- last switches --------------------------------------------------------------------------- */
 
 /*
- * The last switch of an exited thread: the CPU time since its exit hook belongs to its process, and
- * with the last thread's the process is done.
+ * The last switch of an exited thread: the CPU time since its exit hook is added to its process;
+ * the process is complete with its last thread.
  */
 static __always_inline void final_switch(struct task_struct *prev)
 {
@@ -272,9 +270,9 @@ static __always_inline void final_switch(struct task_struct *prev)
 /* --- switches that were hidden --------------------------------------------------------------- */
 
 /*
- * Is all that the source has counted in the right slice?  The programs of page faults see to that
- * before they count.  Other sources have counted nothing if they stand where they were read last,
- * unless they count switches: the hidden ones may be missing there as well.
+ * True if all that the source has counted is in the right slice.  The programs of page faults
+ * ensure that before they count.  Other sources have counted nothing if they have their last value,
+ * except for those that count switches, which may lack the hidden ones.
  */
 static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 {
@@ -316,8 +314,8 @@ static __always_inline void members_lose(struct abi_cpu *c, u32 cpu, u32 set, u6
 }
 
 /*
- * So many switches were hidden on this CPU, and a process of `set` runs now, or has until now.  A
- * CPU that is on its way down or up hides some from every kernel's programs.
+ * `hidden` switches were hidden on this CPU, where a process of `set` runs now, or has until now.
+ * While a CPU goes down or comes up, every kernel hides some from programs.
  */
 __noinline int slice_missed(u32 cpu, u32 set, u32 hidden)
 {
@@ -335,7 +333,7 @@ __noinline int slice_missed(u32 cpu, u32 set, u32 hidden)
 	return 0;
 }
 
-/* The same at any moment but a switch, if there were any: while a process of `set` runs. */
+/* Checks at any moment but a switch, while a process of `set` runs. */
 static __always_inline u32 slice_look(u32 cpu, u32 set, struct task_struct *task)
 {
 	u32 hidden = seen_task(open_of(cpu), task);
@@ -359,16 +357,16 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		slice_missed(cpu, index_lookup(task_process(prev)), hidden);
 	if (o->set != set)
 		slice_change(cpu, set, next, 1 + switch_kind(preempt, prev_state));
-	/* Whether or not its slice is open: a kernel may have left out the switch to it. */
+	/* Even without an open slice: a kernel may have hidden the switch to the thread. */
 	if (prev_state & TASK_DEAD && index_lookup(task_process(prev)))
 		final_switch(prev);
 	return 0;
 }
 
 /*
- * Where only CPU time is counted no slice exists, but its last bit still comes with the last
- * switch.  Best seen where the scheduler lets go of a dead task, which costs other switches
- * nothing; the function is called from elsewhere as well, then the task may still be running.
+ * If only CPU time is counted there are no slices, but the last part still arrives with the last
+ * switch.  It is best seen where the scheduler releases a dead task, which costs other switches
+ * nothing.  That function has other callers, too, while the task may still be running.
  */
 SEC("fentry/put_task_struct_rcu_user")
 int BPF_PROG(on_dead, struct task_struct *task)
@@ -378,7 +376,7 @@ int BPF_PROG(on_dead, struct task_struct *task)
 	return 0;
 }
 
-/* Where the kernel does not let programs onto functions. */
+/* For kernels that let no program attach to functions. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -389,9 +387,9 @@ int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struc
 }
 
 /*
- * An exec has made a target a member of another set: the slice in progress belongs to the old
- * image; a flush that interrupts this is sent away.  Here, because libbpf cannot link two objects
- * that call the same function of a module.
+ * An exec has moved a target to another set: the open slice belongs to the old image; a flush that
+ * interrupts this is refused.  Here, because libbpf cannot link two objects that call the same
+ * function of a module.
  */
 __noinline int slice_end(u32 from, u32 to)
 {
@@ -411,8 +409,8 @@ __noinline int slice_end(u32 from, u32 to)
 }
 
 /*
- * A task that runs without its slice has found out, before it counts something: from here on the
- * slice is its own.
+ * A task without its slice has found that out before it counts something: from here on the slice is
+ * its own.
  */
 __noinline int slice_catch_up(void)
 {
@@ -430,8 +428,8 @@ __noinline int slice_catch_up(void)
 }
 
 /*
- * Brings the counts of whoever runs on this CPU up to date.  It may interrupt an exec that changes
- * the slice; then it is for the daemon to ask again.
+ * Brings the counts of the process on this CPU up to date.  If it has interrupted an exec that
+ * changes the slice, the daemon has to ask again.
  */
 static __always_inline void flush_here(void)
 {
@@ -451,7 +449,7 @@ static __always_inline void flush_here(void)
 	slice_change(cpu, set, task, 0);
 }
 
-/* Run by the daemon on a CPU. */
+/* Run by the daemon on a chosen CPU. */
 SEC("raw_tp")
 int flush(void *ctx)
 {
@@ -460,8 +458,8 @@ int flush(void *ctx)
 }
 
 /*
- * The same where slices read registers: before Linux 7 such a program, which alone can be run on a
- * CPU of one's choice, may not call a module.  One that is hooked onto it may: see poke.bpf.c.
+ * The same for slices that read registers.  Before Linux 7 no program that can be run on a chosen
+ * CPU may call a module, but a program attached to it may: see poke.bpf.c.
  */
 SEC("fentry/poke")
 int flush_poked(void *ctx)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The daemon's walk over target processes: starts, reads and stops PMCs fed by per-task figures. */
+/* The daemon's walk over target processes: starts, reads and stops PMCs fed by figures per task. */
 #include "figures.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -16,7 +16,7 @@ static __always_inline void visit_running(u32 tgid)
 	}
 }
 
-/* True if the mark is now as the order wants it and the figures are this visit's to take. */
+/* Changes the mark as requested; true if this visit has to take the figures. */
 static __always_inline bool visit_mark(struct abi_target *t, u64 bit)
 {
 	u64 old, new;
@@ -36,7 +36,7 @@ static __always_inline bool visit_mark(struct abi_target *t, u64 bit)
 	return false;
 }
 
-/* Every process and its parent: what /proc says as well, but takes 10 us to say of each. */
+/* Every process and its parent, at a fraction of /proc's 10 us for each. */
 SEC("iter/task")
 int list_processes(struct bpf_iter__task *ctx)
 {
@@ -54,7 +54,7 @@ int list_processes(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Run by the daemon: in which PID namespace it is. */
+/* Run by the daemon: determines its PID namespace. */
 SEC("raw_tp")
 int level_learn(void *ctx)
 {
@@ -85,7 +85,7 @@ int visit_tasks(struct bpf_iter__task *ctx)
 	if (!set || (visit.tgid && visit.tgid != tgid))
 		return 0;
 	if (visit.op == ABI_VISIT_RUNNING) {
-		/* Where the kernel does not say who runs, anybody may. */
+		/* any task may be running if the kernel does not show it */
 		if (task_on_cpu(task))
 			visit_running(tgid);
 		return 0;

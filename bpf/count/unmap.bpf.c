@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Executable memory that sampled processes unmap, themselves or by putting something else there;
- * perf reports new mappings only.  The calls' own tracepoints cost other calls 10 ns, a program on
- * all calls costs three times as much.  It is reported before it happens, so that it comes before
- * the next mapping at the place.
+ * Executable memory that sampled processes unmap or replace; perf reports new mappings only.  The
+ * calls' own tracepoints cost other system calls 10 ns; a program on all calls costs three times as
+ * much.  Unmaps are reported before they happen, and so before the next mapping at that place.
  */
 #include "maps.bpf.h"
 
@@ -14,15 +13,15 @@ char LICENSE[] SEC("license") = "GPL";
 #define PAGE_MASK  0xfff
 #define MAX_AREAS  64
 
-/* Somebody samples all processes. */
+/* Some PMC samples all processes. */
 __u32 unmap_all = 0;
-/* Of the attachment that reports; an earlier one may still be there for a moment. */
+/* Cookie of the current attachment; an earlier one may still exist for a moment. */
 __u64 unmap_cookie = 0;
 
 struct areas {
-	u64 at, end;			/* what is left */
-	u64 area_end;			/* of the area at `at` … */
-	bool executable;		/* … and whether it is */
+	u64 at, end;			/* the part not yet looked at */
+	u64 area_end;			/* end of the area at `at` … */
+	bool executable;		/* … and whether it is executable */
 };
 
 static long look_at(struct task_struct *task, struct vm_area_struct *vma, struct areas *a)
@@ -49,7 +48,7 @@ static __always_inline void tell(u64 start, u64 end)
 		__sync_fetch_and_add(&lost_records, 1);
 }
 
-/* What cannot be looked at, because the memory is being changed or has a hole, is told whole. */
+/* A range that cannot be examined, because memory is changing or absent, is reported whole. */
 static long unmap_area(u32 i, struct areas *a)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -78,7 +77,7 @@ static __always_inline int unmaps(void *ctx, u64 start, u64 len)
 	tgid = task_process(bpf_get_current_task_btf());
 	if (!tgid || (!unmap_all && !index_lookup(tgid)))
 		return 0;
-	/* The call will fail. */
+	/* the call will fail */
 	if (start & PAGE_MASK || a.end <= start)
 		return 0;
 	bpf_loop(MAX_AREAS, unmap_area, &a, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The trace points of the kernel, which write to rings, and what stops them.  Compiled as one:
- * bpftool cannot link several objects that name the same optional kernel function.
+ * The kernel's trace points, which write to the rings, and the stop triggers.  Compiled as one
+ * object: bpftool cannot link several objects that name the same optional kernel function.
  */
 #include "ktr_task.bpf.h"
 #include "ktr_mem.bpf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a trace entry is written.  The rings are one array of 64-byte slots that is laid out as a
- * struct ktr_region, so that its mapping is one.
+ * Writing a trace entry.  The rings are one array of 64-byte slots with the layout of struct
+ * ktr_region, so that they have one mapping.
  */
 #ifndef PMCBPF_KTR_BPF_H
 #define PMCBPF_KTR_BPF_H
@@ -25,10 +25,10 @@ struct {
 
 struct ktr_control ktr SEC(".data.ktr") = {};
 
-/* Of the region, in slots, and set before load; ktr_last: entries of a ring - 1. */
+/* The region's, in slots, set before load; ktr_last: entries of a ring - 1. */
 const volatile __u32 ktr_first = 0, ktr_stride = 0, ktr_last = 0, ktr_generation = 0;
 
-/* As in maps.bpf.h: from Linux 6.19 on a tracepoint's programs may be preempted. */
+/* See bpf/count/maps.bpf.h: from Linux 6.19 on a tracepoint's programs may be preempted. */
 extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;
 extern int LINUX_KERNEL_VERSION __kconfig;
@@ -46,7 +46,7 @@ static __always_inline void ktr_preempt_on(void)
 		bpf_preempt_enable();
 }
 
-/* The parameters are between a 0 and the entry's number.  arm64 must be told to keep the order. */
+/* The parameters are written between a 0 and the entry's number; arm64 needs a barrier. */
 static __always_inline void ktr_mark(struct ktr_entry *e, u32 seq)
 {
 	barrier();
@@ -66,8 +66,8 @@ struct ktr_writer {
 #define KTR_TRIES 8
 
 /*
- * The next entry of this CPU's ring.  Whoever interrupts us may write, too: a number is taken only
- * with the time at which it was the next, so that a ring is in order of time.
+ * Takes the next entry of this CPU's ring.  An interrupt may write as well: the number is taken
+ * only if it was the next one at the time read, so that a ring is in order of time.
  */
 static __always_inline struct ktr_writer ktr_begin(u32 id)
 {
@@ -129,10 +129,10 @@ enum ktr_event_classes {
 /* KTR_ENTRY(FORK, w) { … w.e … }: the block runs if a class of the event is on. */
 #define KTR_ENTRY(id, w) \
 	for (struct ktr_writer w = ktr_begin_if(KTR_CLASSES_OF_##id, KTR_EV_##id); w.e; ktr_end(&w))
-/* Even so, and on every CPU. */
+/* The same regardless of the mask, on every CPU. */
 #define KTR_ENTRY_ALWAYS(ev, w) for (struct ktr_writer w = ktr_begin(ev); w.e; ktr_end(&w))
 
-/* Arguments are evaluated only if the event is on.  Words that it does not have are not written. */
+/* Arguments are evaluated only if the event is on.  Unused words are not written. */
 #define CTR0(id) KTR_ENTRY(id, w_) {}
 #define CTR1(id, a) KTR_ENTRY(id, w_) { w_.e->ktr_parm1 = (u64)(a); }
 #define CTR2(id, a, b) \
@@ -148,13 +148,11 @@ enum ktr_event_classes {
 			    w_.e->ktr_parm3 = (u64)(c); w_.e->ktr_parm4 = (u64)(d); \
 			    w_.e->ktr_parm5 = (u64)(f); }
 
-/*
- * A text is 16 bytes in place, since what a kernel pointer points to may be gone when it is read.
- */
+/* A text is copied into 16 bytes: a string in the kernel may be gone when the entry is read. */
 #define KTR_TEXT 16
 static __always_inline void ktr_text(u64 *words, const void *text)
 {
-	/* Names in the kernel are arrays of at least that size. */
+	/* names in the kernel are arrays of at least that size */
 	if (bpf_probe_read_kernel(words, KTR_TEXT, text))
 		words[0] = 0;
 }
@@ -165,12 +163,12 @@ static __always_inline void ktr_string(u64 *words, const char *text)
 	bpf_probe_read_kernel_str(words, KTR_TEXT, text);
 }
 
-/* Two texts, of a message that need not end. */
+/* Two texts, of a message that need not be terminated. */
 #define KTR_LINE (2 * KTR_TEXT)
 static __always_inline void ktr_line(u64 *words, const char *text, u64 len)
 {
 	words[0] = words[1] = words[2] = words[3] = 0;
-	/* The verifier is to see that what is compared is what is used. */
+	/* keeps the verified value the one that is used */
 	barrier_var(len);
 	if (len > KTR_LINE)
 		len = KTR_LINE;
@@ -178,8 +176,8 @@ static __always_inline void ktr_line(u64 *words, const char *text, u64 len)
 }
 
 /*
- * on_TRACEPOINT.  KTR_TP for those that look into the kernel's objects, which such a program may
- * read like its own; KTR_RAW_TP for words, whatever the kernel calls their types.
+ * The program on_TRACEPOINT.  KTR_TP for those that dereference the kernel's objects, which such a
+ * program may read directly; KTR_RAW_TP for plain words, whatever types the kernel gives them.
  */
 #define KTR_TP(tp, args...)	SEC("tp_btf/" #tp) int BPF_PROG(on_##tp, ##args)
 #define KTR_RAW_TP(tp, args...) SEC("raw_tp/" #tp) int BPF_PROG(on_##tp, ##args)

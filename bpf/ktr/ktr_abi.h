@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The contract between the trace rings' programs and loader/ktr/ktr.c; what is in the rings is
- * everybody's: <sys/ktr_region.h>.
+ * The contract between the trace rings' programs and loader/ktr/ktr.c; <sys/ktr_region.h> has the
+ * public format of the rings.
  */
 #ifndef PMCBPF_KTR_ABI_H
 #define PMCBPF_KTR_ABI_H
@@ -21,7 +21,7 @@ typedef __s32 int32_t;
 #define KTR_STOP_TPS  4		/* tracepoints that may stop tracing */
 #define KTR_TP_NAME   32
 
-/* Which trigger has stopped tracing. */
+/* The trigger that has stopped tracing. */
 enum ktr_stopped {
 	KTR_RUNNING = 0,
 	KTR_STOPPED_SIGNAL,
@@ -30,25 +30,25 @@ enum ktr_stopped {
 	KTR_STOPPED_TP,
 };
 
-/* Mapped by the daemon, one for all programs. */
+/* Mapped by the daemon; one for all programs. */
 struct ktr_control {
 	uint32_t mask;		/* ktr_mask: classes that are traced */
-	uint32_t stopped;	/* enum ktr_stopped; the other stop_… tell more */
-	uint32_t armed;		/* all triggers are attached: one may be pulled */
+	uint32_t stopped;	/* enum ktr_stopped; the other stop_… have details */
+	uint32_t armed;		/* all triggers are attached: any may fire */
 	uint32_t stop_pid;
 	uint32_t stop_signal;
 	char stop_comm[16];
 	uint64_t stop_signals;	/* bit n - 1: signal n is a trigger */
-	char stop_tp[KTR_STOP_TPS][KTR_TP_NAME];	/* those that are */
+	char stop_tp[KTR_STOP_TPS][KTR_TP_NAME];	/* tracepoints that are triggers */
 	char stop_name[KTR_TP_NAME];			/* the one that has stopped tracing */
 	uint64_t cpumask[KTR_REGION_CPUS / 64];
 };
 
-/* What the daemon has a program do: nobody in user space can write to the rings. */
+/* A request of the daemon to its program: user space cannot write to the rings. */
 struct ktr_order {
-	uint32_t id;		/* enum ktr_event of an entry; KTR_EVENTS: a slot comes as it is */
-	uint32_t at;		/* that slot; an entry's: its ktr_tid */
-	uint64_t words[8];	/* an entry's: its parameters */
+	uint32_t id;		/* enum ktr_event of an entry; KTR_EVENTS: copy a slot */
+	uint32_t at;		/* index of that slot; for an entry its ktr_tid */
+	uint64_t words[8];	/* for an entry its parameters */
 };
 
 #define KTR_ENUM_(id, tp, classes, types, text) KTR_EV_##id,

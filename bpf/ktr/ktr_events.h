@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The kernel's trace points: one table for the programs, which write the ids, and the daemon,
+ * The kernel's trace points: one table for the programs, which write the ids, and for the daemon,
  * which puts the texts into the rings and attaches the program on_TRACEPOINT while one of its
  * events is on.
  *
- * X(id, tracepoint, classes, types of the parameters, text).  A text (T) is two parameters long;
- * addresses (P) are what the unprivileged do not get to see.
- * D and U have 32 bits, W is a word.
+ * X(id, tracepoint, classes, types of the parameters, text).  A text (T) takes two parameters;
+ * addresses (P) are hidden from the unprivileged; D and U have 32 bits, W is a word.
  */
 #ifndef PMCBPF_KTR_EVENTS_H
 #define PMCBPF_KTR_EVENTS_H
@@ -15,11 +14,11 @@
 	"KTRGRAPH group:\"thread\", id:\"%s tid %d\", " what ", attributes: prio:%d"
 
 #define KTR_EVENTS_OWN(X) \
-	/* Not a tracepoint's: what the daemon puts in. */ \
+	/* Not of a tracepoint: the daemon's entries. */ \
 	X(MARK, , KTR_GEN, (T, T), "%s%s") \
 	X(FREEZE, , KTR_GEN, (T, D), "tracing frozen by %s pid=%d") \
 	X(THAW, , KTR_GEN, (T, D), "tracing goes on, by %s pid=%d") \
-	/* The last ones before tracing stops: their programs are the triggers'. */ \
+	/* The last entries before tracing stops, written by the triggers' programs. */ \
 	X(STOP_SIGNAL, , KTR_GEN, (D, D, T), "tracing stopped: signal %d to %d (%s)") \
 	X(STOP_OOM, , KTR_GEN, (D, T), "tracing stopped: oom kill of %d (%s)") \
 	X(STOP_PANIC, , KTR_GEN, (T, T), "tracing stopped: panic: %s%s") \

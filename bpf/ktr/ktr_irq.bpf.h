@@ -8,7 +8,7 @@
 
 #include "ktr.bpf.h"
 
-/* Since when threads have waited for a lock. */
+/* Start of each thread's wait for a lock. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);

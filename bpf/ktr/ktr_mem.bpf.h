@@ -17,7 +17,7 @@ KTR_RAW_TP(kfree, unsigned long site, const void *at)
 	return 0;
 }
 
-/* Linux 6.1 shows a program that knows its arguments' types none that is const void *. */
+/* Linux 6.1 passes const void * arguments only to programs without type information. */
 KTR_RAW_TP(kmem_cache_alloc, unsigned long site, const void *at, struct kmem_cache *cache)
 {
 	KTR_ENTRY(UMA_ALLOC, w) {

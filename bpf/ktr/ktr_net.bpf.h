@@ -21,7 +21,7 @@ KTR_TP(net_dev_queue, struct sk_buff *skb)
 	return 0;
 }
 
-/* The packet may be gone. */
+/* The packet may be freed by now. */
 KTR_TP(net_dev_xmit, void *skb, int rc, struct net_device *dev, unsigned int len)
 {
 	KTR_ENTRY(NET_XMIT, w) {
@@ -155,7 +155,7 @@ KTR_RAW_TP(neigh_update, void *neighbour, const void *address, u32 state, u32 fl
 
 /* --- GEOM, BUF ----------------------------------------------------------------------------- */
 
-/* As the kernel packs it. */
+/* in the kernel's packing */
 static __always_inline u32 disk(const struct request *rq)
 {
 	const struct gendisk *d = rq->q->disk;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The stop triggers: a signal, an OOM kill, the kernel's panic or any tracepoint ends all tracing,
- * so that the rings keep what led there.
+ * The stop triggers: a signal, an OOM kill, the kernel's panic or a chosen tracepoint ends all
+ * tracing, so that the rings keep the events before it.
  */
 #ifndef PMCBPF_KTR_STOP_BPF_H
 #define PMCBPF_KTR_STOP_BPF_H
@@ -10,7 +10,7 @@
 
 #define PANIC "Kernel panic - not syncing: "
 
-/* True for the first one. */
+/* True for the first trigger. */
 static __always_inline bool stop(u32 how)
 {
 	if (!*(volatile u32 *)&ktr.armed ||
@@ -38,7 +38,7 @@ int BPF_PROG(stop_signal, int sig)
 	return 0;
 }
 
-/* As on_mark_victim() */
+/* See on_mark_victim() for the argument. */
 SEC("raw_tp/mark_victim")
 int BPF_PROG(stop_oom, struct task_struct *victim)
 {
@@ -58,7 +58,7 @@ int BPF_PROG(stop_oom, struct task_struct *victim)
 	return 0;
 }
 
-/* The panic's first message. */
+/* the first message of a panic */
 SEC("raw_tp/console")
 int BPF_PROG(stop_panic, const char *text, unsigned long len)
 {
@@ -76,7 +76,7 @@ int BPF_PROG(stop_panic, const char *text, unsigned long len)
 	return 0;
 }
 
-/* One for each, since a program cannot tell where it was attached. */
+/* One program for each tracepoint, since a program cannot find out where it was attached. */
 static __always_inline int stop_tp(u32 n)
 {
 	if (!stop(KTR_STOPPED_TP))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What processes do: SCHED, RUNQ, PROC, SYSC, SIG, PTRACE; and GEN, the kernel's messages and what
- * the daemon has put in.
+ * Processes: SCHED, RUNQ, PROC, SYSC, SIG, PTRACE; and GEN, with the kernel's messages and the
+ * daemon's entries.
  */
 #ifndef PMCBPF_KTR_TASK_BPF_H
 #define PMCBPF_KTR_TASK_BPF_H
 
 #include "ktr.bpf.h"
 
-#define PRINTK_PARTS 4		/* entries a message may take */
+#define PRINTK_PARTS 4		/* most entries of a message */
 
 #define TASK_INTERRUPTIBLE   0x1
 #define TASK_UNINTERRUPTIBLE 0x2
@@ -35,7 +35,7 @@ int ktr_order(struct ktr_order *o)
 		__builtin_memcpy(slot, o->words, KTR_ENTRY_SIZE);
 		return 0;
 	}
-	/* Our own system call has yet to return: its event would come after the freeze. */
+	/* The daemon's own system call returns later: its entry would come after the freeze. */
 	if (o->id == KTR_EV_FREEZE)
 		ktr.mask = 0;
 	KTR_ENTRY_ALWAYS(o->id, w) {
@@ -184,7 +184,7 @@ KTR_RAW_TP(sys_exit, struct pt_regs *regs, long ret)
 
 /* --- SIG ----------------------------------------------------------------------------------- */
 
-/* Small numbers, which are no addresses, stand for what the kernel itself sends. */
+/* Small values, which are no addresses, stand for signals that the kernel itself sends. */
 static __always_inline int signal_code(struct kernel_siginfo *info)
 {
 	return (unsigned long)info > 2 ? BPF_CORE_READ(info, si_code) : 0;
@@ -203,7 +203,7 @@ KTR_RAW_TP(signal_deliver, int sig, struct kernel_siginfo *info)
 	return 0;
 }
 
-/* Before Linux 6.9 the victim was told by its number; distributions have mixed that up. */
+/* Before Linux 6.9 the argument was the victim's pid; distributions differ. */
 KTR_RAW_TP(mark_victim, struct task_struct *victim)
 {
 	KTR_ENTRY(OOM_KILL, w) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The numbers that processes and threads have for the daemon: in the PID namespace that it is in,
- * as in its /proc and in perf's records.  In the initial one they are the task's own.
+ * The numbers of processes and threads in the daemon's PID namespace, as in its /proc and in perf's
+ * records.  In the initial namespace they are the task's own.
  */
 #ifndef PMCBPF_NUMBER_BPF_H
 #define PMCBPF_NUMBER_BPF_H
@@ -12,17 +12,17 @@
 
 #include "log_abi.h"
 
-extern const volatile bool nested;	/* it is in another one … */
+extern const volatile bool nested;	/* the daemon is in another one … */
 extern struct abi_level level;		/* … which is this */
 
-/* What a process is called so many PID namespaces below the initial one. */
+/* A process's number, `depth` PID namespaces below the initial one. */
 static __always_inline struct upid *pid_at(struct pid *pid, u32 depth)
 {
 	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
 	       depth * bpf_core_type_size(struct upid);
 }
 
-/* 0: the daemon's namespace does not know it. */
+/* 0: it has no number in the daemon's namespace. */
 static __always_inline u32 pid_number(struct pid *pid)
 {
 	struct upid *at;
@@ -33,7 +33,7 @@ static __always_inline u32 pid_number(struct pid *pid)
 	return BPF_CORE_READ(at, ns, ns.inum) == level.inum ? BPF_CORE_READ(at, nr) : 0;
 }
 
-/* 0 as well of one that has been collected: its last switch may come behind that. */
+/* Also 0 for a process that has been reaped: its last switch may come later. */
 static __always_inline u32 task_process_nested(struct task_struct *task)
 {
 	u32 type = bpf_core_enum_value(enum pid_type, PIDTYPE_TGID);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How records get to the daemon: a ring for each CPU, which it puts in when they are wanted. */
+/* Puts records into the rings, one for each CPU, which the daemon creates when they are needed. */
 #ifndef PMCBPF_RING_BPF_H
 #define PMCBPF_RING_BPF_H
 
@@ -19,7 +19,7 @@ struct rings_map {
 	__array(values, struct ring);
 };
 
-/* The daemon comes by regularly; it is called when it would be too late.  False: no room. */
+/* The daemon drains rings regularly; it is woken if that would be too late.  False: no room. */
 static __always_inline bool ring_output(void *ring, void *rec, u64 size)
 {
 	u64 wake = BPF_RB_NO_WAKEUP;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an overflow runs: one record, with the address and on request the call chain of the side
- * that was interrupted, or of both.  All sampling PMCs share the program; an event says whose it is
- * by a number in its attributes, which events that inherit have as well.
+ * The program of overflows: one record, with the address and on request the call chain of the
+ * interrupted side, or of both.  All sampling PMCs share it; a number in the event's attributes,
+ * which inherited events have as well, identifies the PMC.
  */
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -20,17 +20,17 @@ struct abi_level level = {};
 
 struct rings_map rings SEC(".maps");
 
-/* kernel.perf_event_max_stack, which the kernel does not let change while this is loaded. */
+/* kernel.perf_event_max_stack, which cannot change while this is loaded. */
 const volatile __u32 max_stack = 127;
 
 #define MAX_BYTES (2 * ABI_CHAIN_MAX * 8)
 
-/* A side takes one address more than is kept of it. */
+/* Each side has room for one address more than is kept. */
 struct scratch {
 	struct abi_rec rec;
 	__u64 pc[2 * ABI_CHAIN_MAX + 1];
 };
-/* Programs of overflows do not interrupt each other: the kernel leaves the second out. */
+/* One per CPU: programs of overflows do not interrupt each other, the kernel skips them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -39,15 +39,15 @@ struct {
 } scratch SEC(".maps");
 
 /*
- * Of one side; *cut: there are more.  To know, one more than wanted is asked for.  Where the kernel
- * itself ends a chain, it does not report whether that was the last caller.
+ * Reads one side; *cut: there are more.  To find out, it requests one more than needed.  If the
+ * kernel itself ends a chain, it does not report whether that was the last caller.
  */
 static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool *cut)
 {
 	u64 want = (u64)depth + 1, got;
 	long n;
 
-	/* Compared where it is used: Linux 6.1 loses a bound over the branches in between. */
+	/* Compared right before its use: Linux 6.1 loses the bound over branches in between. */
 	barrier_var(want);
 	if (want > ABI_CHAIN_MAX + 1)
 		want = ABI_CHAIN_MAX + 1;
@@ -57,7 +57,7 @@ static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool
 	return got > depth ? depth : got;
 }
 
-/* The record's addresses. */
+/* Fills in the record's addresses. */
 static __always_inline u32 fill(struct bpf_perf_event_data *ctx, struct scratch *s,
 				const struct abi_sampler *of, bool user)
 {
@@ -85,7 +85,7 @@ static __always_inline u32 fill(struct bpf_perf_event_data *ctx, struct scratch 
 	return n;
 }
 
-/* The PMC of the event; NULL: it has been released while the overflow was on its way. */
+/* The PMC of the event; NULL: it was released before the overflow was handled. */
 static __always_inline struct abi_sampler *sampler_of(u32 id)
 {
 	struct abi_sampler *s = &samplers[id % ABI_SAMPLERS];
@@ -93,13 +93,13 @@ static __always_inline struct abi_sampler *sampler_of(u32 id)
 	return id && s->id == id ? s : NULL;
 }
 
-/* Of an event that is too frequent for the kernel; whatever else it would count is lost. */
+/* True if the kernel pauses the event because of its rate; its further counts are lost. */
 static __always_inline bool is_paused(struct perf_event *event)
 {
 	return BPF_CORE_READ(event, hw.interrupts) == ~0ull;
 }
 
-/* The sampled thread; the idle task is 0 everywhere. */
+/* Stores the sampled thread's numbers; the idle task is 0 in every namespace. */
 static __always_inline void put_numbers(struct abi_rec *rec)
 {
 	u64 id = bpf_get_current_pid_tgid();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The credentials with which a process made its connection.  The kernel keeps all of them with the
- * socket that accept() returns; SO_PEERCRED passes two ids on, and no capability.
+ * The credentials with which a process connected.  The kernel keeps all of them with the socket
+ * that accept() returns; SO_PEERCRED has only two ids, and no capability.
  */
 #include "bpf/count/maps.bpf.h"
 
@@ -11,7 +11,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 struct abi_cred peer = {};
 
-/* Run by the daemon, in its own context: (descriptor of an accepted socket); the answer: `peer`. */
+/* Run by the daemon, in its own context: (descriptor of an accepted socket); fills in `peer`. */
 SEC("raw_tp")
 int peer_read(unsigned long long *ctx)
 {
@@ -35,7 +35,7 @@ int peer_read(unsigned long long *ctx)
 	peer.gid[ABI_ID_REAL] = BPF_CORE_READ(c, gid.val);
 	peer.gid[ABI_ID_EFFECTIVE] = BPF_CORE_READ(c, egid.val);
 	peer.gid[ABI_ID_SAVED] = BPF_CORE_READ(c, sgid.val);
-	/* Two words before Linux 6.3, one after: 64 bits in the same order. */
+	/* Two words before Linux 6.3, one since: 64 bits in the same order. */
 	bpf_core_read(&peer.permitted, sizeof(peer.permitted), &c->cap_permitted);
 	bpf_core_read(&peer.effective, sizeof(peer.effective), &c->cap_effective);
 	peer.user_ns = BPF_CORE_READ(c, user_ns, ns.inum);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Is a descriptor /proc/PID/mem of the process behind a pidfd?  The kernel has then asked itself
- * whether the opener may attach to that process, with its ids, capabilities, Yama relation,
- * Landlock domain and label.  User space cannot see that for certain: paths depend on mounts and
+ * Checks that a descriptor is /proc/PID/mem of the process of a pidfd.  If so, the kernel has
+ * checked that the opener may attach to that process, with its ids, capabilities, Yama relation,
+ * Landlock domain and label.  User space cannot be certain of that: paths depend on mounts and
  * namespaces, and a forked twin of the process has the same contents.
  *
- * Nothing is taken for granted about the kernel's files: the daemon first shows its own, and what
- * is found there must lead to the daemon.  A kernel that keeps them otherwise proves nothing.
+ * The layout of the kernel's files is not assumed: the daemon first shows its own files, and the
+ * pointers found there must lead to the daemon.  With another layout every check is UNKNOWN.
  *
  * The daemon runs this by BPF_PROG_RUN: `current` is the daemon, which holds both descriptors, and
  * RCU keeps the task of a pid that is exiting.
@@ -21,7 +21,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 enum pidfd_keeps { PIDFD_UNKNOWN, PIDFD_IN_FILE, PIDFD_IN_INODE };
 
-/* What the daemon's own descriptors have shown. */
+/* Learnt from the daemon's own descriptors. */
 static const struct file_operations *pidfd_ops, *mem_ops, *maps_ops;
 static u32 pidfd_keeps;		/* enum pidfd_keeps */
 
@@ -37,7 +37,7 @@ static __always_inline struct file *file_of(u32 fd)
 	return file;
 }
 
-/* Of a file in a process's folder of any procfs. */
+/* The pid of a file in a process's folder of any procfs. */
 static __always_inline struct pid *file_pid(struct file *f)
 {
 	void *inode = BPF_CORE_READ(f, f_inode);
@@ -58,7 +58,7 @@ static __always_inline struct pid *pidfd_pid(struct file *f)
 	return pidfd_keeps == PIDFD_IN_FILE ? BPF_CORE_READ(f, private_data) : NULL;
 }
 
-/* The main thread; NULL once it has been collected. */
+/* The main thread; NULL once it has been reaped. */
 static __always_inline struct task_struct *pid_process(struct pid *pid)
 {
 	u32 type = bpf_core_enum_value(enum pid_type, PIDTYPE_TGID);
@@ -111,7 +111,7 @@ static __always_inline u32 proof_check(struct file *pidfd, struct file *proof)
 		return ABI_PROOF_OTHER;
 	task = pid_process(pid);
 	mm = task ? BPF_CORE_READ(task, mm) : NULL;
-	/* Without memory the kernel has asked nothing: such a file opens for everybody. */
+	/* without memory the kernel checks nothing: any process can open such a file */
 	if (!mm)
 		return ABI_PROOF_GONE;
 	if (ops == maps_ops)

@@ -20,7 +20,7 @@ static void limits_write(struct abi_account *at, const struct user *u)
 	}
 }
 
-/* An account in use has limits of at least one. */
+/* Finds an account not in use.  Accounts in use have limits of at least one. */
 static unsigned int account_free(const struct abi_account *accounts)
 {
 	for (unsigned int i = 1; i < ABI_MAX_ACCOUNTS; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attaching to processes and to whole trees.  The root joins first, with the fork hook armed:
- * each child of a target is one from then on.  The walk over the existing tree after that
- * repeats until it finds nobody new, so that it meets children of processes it was late for;
- * parents come from the kernel's list of processes and from the forks noted meanwhile, because a
- * parent may exit before the walk comes by.
+ * Attaching to processes and to whole trees.  The fork hook is armed before the root joins; from
+ * then on each child of a target joins in its fork.  The walk over the existing tree follows, and
+ * repeats until it finds no new process, so that it also reaches children of processes that joined
+ * late.  Parents are taken from the kernel's list of processes and from the forks noted since,
+ * because a parent may exit before the walk reaches it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 
 struct process {
 	pid_t pid, parent;
-	uint32_t sibling;		/* the next one in the same bucket, by index; NONE */
-	bool met;			/* by the walk that goes on */
+	uint32_t sibling;		/* index of the next one in the same bucket; NONE */
+	bool met;			/* by the current walk */
 };
 #define NONE UINT32_MAX
 
@@ -52,7 +52,7 @@ static size_t processes_bucket(const struct processes *ps, pid_t parent)
 	return (uint32_t)parent * 2654435769u & (ps->buckets - 1);
 }
 
-/* So that the children of a process are found without a look at all others. */
+/* Builds the index of processes by parent. */
 static int processes_index(struct processes *ps)
 {
 	uint32_t *child;
@@ -80,7 +80,7 @@ static void processes_free(struct processes *ps)
 	free(ps->child);
 }
 
-/* What the kernel lists now; EAGAIN is the iterator's after many tasks that are no processes. */
+/* Reads the kernel's list.  The iterator's EAGAIN follows many tasks that are no processes. */
 static int processes_read(struct processes *ps, const struct engine *e)
 {
 	struct abi_birth part[512];
@@ -101,7 +101,7 @@ static int processes_read(struct processes *ps, const struct engine *e)
 	return err;
 }
 
-/* The forks from number `from` on. -EAGAIN: there were more than are kept. */
+/* Adds the forks from number `from` on.  -EAGAIN: some of them were overwritten. */
 static int processes_born(struct processes *ps, const struct engine *e, uint32_t from)
 {
 	uint32_t to = target_map_births(e);
@@ -130,7 +130,7 @@ static int processes_list(struct processes *ps, const struct engine *e, uint32_t
 }
 
 /*
- * Calls fn for each process of the listing below root, parents before their children, until it
+ * Calls fn for each process of the listing below root, parents before their children, until fn
  * fails.
  */
 static int processes_below(struct processes *ps, const struct engine *e, pid_t root,
@@ -194,7 +194,7 @@ static int count_leave(struct count *c, pid_t tgid, struct why *why)
 	return err;
 }
 
-/* What a failed attach takes back: the processes it added, and nobody else. */
+/* The processes that an attach has added, to be removed if it fails. */
 struct added {
 	pid_t *pid;
 	size_t n, room;
@@ -216,10 +216,9 @@ static int added_push(struct added *a, pid_t pid)
 }
 
 /*
- * A process of the listing may have exited since, or even before: one that its parent does not
- * collect is listed for as long as that lives, and would stay a target for good.  Or it is another
- * user's by now.  That is judged after it has joined: the hooks see what it becomes later, and
- * nothing is counted before START.
+ * A process of the listing may have exited since, or may be a zombie, which would remain a target
+ * for as long as its parent lives, or may be another user's by now.  That is checked after it has
+ * joined: later changes are caught by the hooks, and nothing is counted before START.
  */
 static int count_join_descendant(struct count *c, pid_t pid, bool waits,
 				 const struct count_guard *guard, struct why *why)
@@ -257,7 +256,7 @@ static int tree_join(void *arg, pid_t pid)
 		t->found = true;
 		return added_push(t->added, pid);
 	}
-	/* A process that has this PMC already, has exited, or is not admitted is no failure. */
+	/* The PMC's own targets, exited processes and those not admitted are skipped. */
 	return err == -EEXIST || err == -ESRCH || err == -EPERM ? 0 : err;
 }
 
@@ -286,7 +285,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 	while (!err && c->spec.descendants && tree.found) {
 		tree.found = false;
 		err = processes_list(&ps, c->e, births);
-		/* A storm of forks anywhere in the system: as if the walk began now. */
+		/* Too many forks in the system: begin the walk again. */
 		if (err == -EAGAIN && restarts++ < RESTARTS) {
 			births = target_map_births(c->e);
 			tree.found = true;

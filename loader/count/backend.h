@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a PMC's count comes from.  A backend is a table of functions in a file of its own; the rest
- * of the room calls through the table and never asks which backend it has.
+ * Sources of PMCs' counts.  A backend is a table of functions in a file of its own; the rest of the
+ * room calls through the table and never asks which backend a PMC has.
  *
  * A PMC's value is base + count_state_scale(raw).  `base` moves with writes, read() reports `raw`.
- * The caller of these functions owns the state machine: start() comes only while the PMC does not
- * run, stop() only while it does, attach() only for process scope.  A member that is NULL has
- * nothing to do.
+ * The caller of these functions owns the state machine: start() is called only while the PMC is
+ * stopped, stop() only while it runs, attach() only for process scope.  A member may be NULL if
+ * there is nothing to do.
  *
- * A PMC is given its backend when it is made.  One change is possible later: slices give way to
- * per-task events, with count_row_to_tasks().
+ * A PMC gets its backend at its allocation.  Only one change is possible later:
+ * count_row_to_tasks() replaces slices by per-task events.
  *
- * Example, a process-scope PMC in slices: start() sets its bit in every set it is a member of and
- * flushes each CPU, so that slices begin at once; at each context switch the programs credit its
- * owner's counts; read() flushes the CPUs that have a slice open and adds up the counts.
+ * Example, a process-scope PMC in slices: start() sets its bit in every set that it is a member of
+ * and flushes each CPU, so that slices begin at once; at each context switch the programs credit
+ * its owner's counts; read() flushes the CPUs that have a slice open and adds up the counts.
  */
 #ifndef PMCBPF_BACKEND_H
 #define PMCBPF_BACKEND_H
@@ -34,7 +34,7 @@ struct backend {
 	bool figures;		/* its sets list it among those that the kernel's figures feed */
 	bool read_only;		/* a write changes nothing */
 
-	/* Attaches the programs it lives on: before its first start, and to its first target. */
+	/* Attaches the programs that it needs: before its first start, and to its first target. */
 	int (*hold)(struct count *c, struct why *why);
 	int (*hold_attach)(struct count *c, struct why *why);
 
@@ -42,39 +42,39 @@ struct backend {
 	int (*stop)(struct count *c, struct why *why);
 	int (*read)(struct count *c, uint64_t *raw, struct why *why);
 
-	/* A process has become a target, or is none any more. */
+	/* A process has become a target, or is no longer one. */
 	int (*attach)(struct count *c, pid_t tgid, struct why *why);
 	void (*detach)(struct count *c, pid_t tgid);
-	/* The PMC runs and a target is about to leave: what it has counted is added up. */
+	/* The PMC runs and a target is about to leave: adds that target's count. */
 	int (*collect)(struct count *c, pid_t tgid);
-	/* Around a detach while it runs; leave_end() gets what leave_begin() returned. */
+	/* Around a detach while the PMC runs; leave_end() gets leave_begin()'s result. */
 	uint64_t (*leave_begin)(struct count *c);
 	void (*leave_end)(struct count *c, uint64_t begun, bool left);
-	/* A target has taken on a set-id program; the kernel may have dropped its events. */
+	/* A target has exec'd a set-id program; `dropped`: the kernel removed its events. */
 	void (*follow)(struct count *c, pid_t tgid, bool dropped);
 
-	/* System scope: its CPU has gone or is back. */
+	/* System scope: the PMC's CPU has gone or is back. */
 	void (*cpu_moved)(struct count *c, const struct cpu_state *now);
 	/*
-	 * Process scope: did it miss something on a CPU that is back?  Bit s of `missed`: a target
-	 * ran there without per-CPU event s.
+	 * Process scope: true if it missed events on a CPU that is back.  Bit s of `missed`: a
+	 * target ran there without per-CPU event s.
 	 */
 	bool (*cpu_missed)(const struct count *c, unsigned int cpu, const struct cpu_state *now,
 			   uint64_t missed);
-	/* A slice was not seen: the count is lost until it is forgotten. */
+	/* True if a slice was not seen: the count is lost until it is written. */
 	bool (*missed)(const struct count *c);
-	/* Adds up a register before it wraps.  True: that takes a flush of every CPU. */
+	/* Adds up a register before it wraps.  True: every CPU has to be flushed for that. */
 	bool (*fold)(struct count *c);
 
-	/* The error of a read once its counter is lost; NULL: count_lost() has the usual ones. */
+	/* The error of a read when the counter is lost; NULL: see count_state_lost(). */
 	int (*deny_lost)(const struct count *c, int err, struct why *why);
 
-	/* How the owner reads it without asking: while it does not run, and while it does. */
+	/* How the owner reads it without the daemon: while it is stopped, and while it runs. */
 	enum wire_how how_stopped;
 	enum wire_how (*how)(const struct count *c);
-	/* Adds its part to the page; `p->how` is set. */
+	/* Adds its part to the page; `p->how` is set already. */
 	void (*fill)(struct count *c, struct wire_page_pmc *p);
-	/* Descriptors that the owner reads it by while it runs; how many. */
+	/* Lists descriptors through which the owner reads the running PMC; returns their number. */
 	unsigned int (*fds)(const struct count *c, int *fds, unsigned int max);
 };
 
@@ -83,7 +83,7 @@ extern const struct backend backend_cpu_event;	/* system scope: a perf event on 
 extern const struct backend backend_cpu_hook;	/* system scope: a hook's counter on its CPU */
 extern const struct backend backend_register;	/* system scope: a register of its CPU */
 extern const struct backend backend_slices;	/* process scope: slices of a per-CPU source */
-extern const struct backend backend_figures;	/* process scope: what the kernel keeps per task */
+extern const struct backend backend_figures;	/* process scope: the kernel's figures per task */
 extern const struct backend backend_task_events; /* process scope: per-task events */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counting: one PMC's value, whatever its count comes from. */
+/* Counting: the operations on one PMC's count, for all backends. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

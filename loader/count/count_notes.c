@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the programs' notes mean for PMCs: which have lost their last target, and whose per-task
- * events an exec took away.
+ * The effect of the programs' notes on PMCs: some have lost their last target, and some have lost
+ * per-task events in an exec.
  */
 #include <errno.h>
 
@@ -27,7 +27,7 @@ bool count_orphaned(struct count *c)
 	return true;
 }
 
-/* Every PMC with per-task events: hardware's, and those that sample a software event. */
+/* Calls fn for every PMC with per-task events: of hardware, or sampled software events. */
 static void count_each_followed(struct engine *e, const struct abi_note *note,
 				void (*fn)(struct count *c, const struct abi_note *note))
 {
@@ -48,7 +48,7 @@ static void count_exec_secure(struct count *c, const struct abi_note *note)
 	c->backend->follow(c, (pid_t)note->tgid, note->dropped);
 }
 
-/* One of its targets may have taken on a set-id program: the note of it is lost. */
+/* The note of a set-id exec is lost: check each target. */
 static void count_exec_unknown(struct count *c, const struct abi_note *note)
 {
 	c->lost |= c->spec.follows_setid && c->has_targets;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What one owner's PMCs share: its page, its counts, its user's account. */
+/* The part that one owner's PMCs share: its page, its counts, its user's account. */
 #include <errno.h>
 #include <stdlib.h>
 

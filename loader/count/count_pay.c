@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Descriptors and sources that PMCs hold, charged to their users. */
+/* Charges of the descriptors and sources that PMCs hold to their users. */
 #include "count_pay.h"
 
 int count_pay(struct count *c, unsigned int events, unsigned int sources, struct why *why)
@@ -28,7 +28,7 @@ void count_pay_back(struct count *c)
 	c->paid_events = c->paid_sources = 0;
 }
 
-/* A register's source is one of few; an event's has a descriptor for each CPU. */
+/* A register's source takes one of few places; an event's has a descriptor for each CPU. */
 static enum pool_kind count_pay_pool(const struct count_row *row)
 {
 	return row->spec.msr ? POOL_REGISTERS : POOL_EVENTS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The period of a sampling PMC: as its owner gives it, and as the kernel takes it. */
+/* The period of a sampling PMC, in the owner's unit and in the kernel's. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,11 +7,11 @@
 #include "task_events.h"
 
 #define PERIOD_MAX	 (1ull << 62)
-#define CLOCK_PERIOD_MIN 10000u		/* ns: of perf's software clocks */
+#define CLOCK_PERIOD_MIN 10000u		/* ns, the minimum of perf's software clocks */
 
 /*
- * A clock's period is given in its ticks, and the kernel's clocks tick in nanoseconds.  One that is
- * longer than the kernel takes is over in no lifetime.
+ * A clock's period is in the PMC's ticks, and the kernel's clocks tick in nanoseconds.  A period
+ * longer than the kernel's maximum cannot end within the machine's lifetime.
  */
 uint64_t count_period(const struct count *c)
 {
@@ -19,7 +19,7 @@ uint64_t count_period(const struct count *c)
 
 	if (!c->spec.sampling)
 		return 0;
-	if (!period)		/* not set yet; it does not run before it is */
+	if (!period)		/* not set yet: the PMC cannot start before */
 		period = 1ull << 31;
 	if (!c->spec.rate)
 		return period < PERIOD_MAX ? period : PERIOD_MAX;
@@ -28,7 +28,7 @@ uint64_t count_period(const struct count *c)
 	return (uint64_t)((__uint128_t)period * 1000000000u / c->spec.rate);
 }
 
-/* Less than that the kernel's timers take for as much, without a word. */
+/* The kernel's timers silently raise a shorter period to this minimum. */
 static int count_period_check(const struct count *c, uint64_t period, struct why *why)
 {
 	if (!c->spec.timer || period >= CLOCK_PERIOD_MIN)
@@ -44,11 +44,11 @@ int count_set_period(struct count *c, uint64_t period, struct why *why)
 	if (err || period == c->spec.period)
 		return err;
 	c->spec.period = period;
-	if (c->spec.system)	/* one that is away gets it when it is back */
+	if (c->spec.system)	/* an event that is closed gets it when its CPU is back */
 		err = c->fd >= 0 ? perf_set_period(c->fd, count_period(c)) : 0;
 	else
 		err = task_events_renew(c, why);
-	if (err)		/* the next start takes none for one that is in force */
+	if (err)		/* the next start must not find an old period in force */
 		c->spec.period = 0;
 	return err ? deny(why, err, "the kernel does not take a period of %llu events: %s",
 			  (unsigned long long)period, strerror(-err)) : 0;

@@ -5,7 +5,7 @@
 
 #include "count_state.h"
 
-/* In the unit of the perf event; 0: it does not sample. */
+/* The period in the unit of the perf event; 0: the PMC does not sample. */
 uint64_t count_period(const struct count *c);
 
 #endif

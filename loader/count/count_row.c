@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows of hardware under process scope: PMCs that count the same event share one per-CPU event and
+ * Hardware rows under process scope: PMCs that count the same event share one per-CPU event and
  * slice it; as soon as two count different events, the kernel switches per-task events instead.
- * PMCs of a register share that as their source, and nothing can be in their way.
+ * PMCs of a register share that register as their source and never conflict.
  */
 #include <errno.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void count_row_convert_target(void *arg, pid_t tgid)
 		a->err = 0;
 }
 
-/* What the slices have counted moves into the base; the sets forget the source. */
+/* Adds the slices' count to the base and removes the source from the sets. */
 static void count_row_leave_slices(struct targets *ts, struct count *c)
 {
 	c->backend = &backend_task_events;
@@ -74,10 +74,10 @@ static void count_row_leave_slices(struct targets *ts, struct count *c)
 }
 
 /*
- * One CPU's part of a hand-over that misses and doubles nothing.  The daemon runs on that CPU and
- * nobody else does, so that no target has a slice open there; what targets do on other CPUs, their
- * sources still count, and what they do here from now on, their events for this CPU.  Nobody runs
- * on a CPU that is offline.
+ * One CPU's part of a hand-over that misses nothing and counts nothing twice.  The daemon runs on
+ * that CPU, so no other thread does, and no target has a slice open there.  While targets run on
+ * other CPUs, the sources there still count them; when they run here again, their events for this
+ * CPU do.  An offline CPU runs no target.
  */
 static int count_row_hand_over_cpu(struct engine *e, struct count_row *row, unsigned int cpu)
 {
@@ -93,7 +93,7 @@ static int count_row_hand_over_cpu(struct engine *e, struct count_row *row, unsi
 	return err;
 }
 
-/* What all of them will need, taken before anything is opened and for as long as that lasts. */
+/* Reserves room for all per-task events of the row before any is opened. */
 static int count_row_expect(struct count_row *row, struct why *why)
 {
 	struct count *c;
@@ -118,7 +118,7 @@ static void count_row_expect_none(struct count_row *row)
 	}
 }
 
-/* *begun: a CPU has been handed over, and there is no way back. */
+/* *begun: a CPU has been handed over, and that cannot be undone. */
 static int count_row_hand_over(struct engine *e, struct count_row *row, bool *begun,
 			       struct why *why)
 {
@@ -142,13 +142,13 @@ static int count_row_hand_over(struct engine *e, struct count_row *row, bool *be
 	LIST_FOREACH(c, &row->users, on_row)
 		err = err ?: task_events_watch(c);
 	count_row_expect_none(row);
-	/* Without the CPU for itself, a part may have missed or doubled something. */
+	/* A CPU came or went: events may be missed or doubled. */
 	if (!err && cpu_bell_changes(e->cpu_bell) != changes)
 		err = -EAGAIN;
 	return err;
 }
 
-/* Nobody runs: the events may be of any CPU. */
+/* Used while no PMC runs: the events need not be bound to a CPU. */
 static int count_row_attach_all(struct targets *ts, struct count_row *row, struct why *why)
 {
 	struct convert_args a = { .why = why };
@@ -183,7 +183,7 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct why
 	}
 	LIST_FOREACH(c, &row->users, on_row) {
 		count_row_leave_slices(ts, c);
-		/* A half of a hand-over cannot be undone: better no count than a wrong one. */
+		/* Half a hand-over cannot be undone: mark the count as lost. */
 		c->lost |= err != 0;
 	}
 	DEBUG(e->debug, MD, CONFIG, "source %d gives way to per-task events", row->source);
@@ -195,8 +195,8 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct why
 }
 
 /*
- * The row, its PMCs and their targets must not change during the conversion, and a CPU that the
- * daemon hops to is its own for this alone: no other operation goes on before it is done.
+ * The row, its PMCs and their targets must not change during the conversion, and the daemon needs
+ * each CPU that it hops to for this alone: no other operation runs before it is done.
  */
 int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One row under process scope.  All its PMCs share a counter, in one of two ways: those that count
+ * One row under process scope.  All its PMCs share a counter in one of two ways: PMCs that count
  * the same event slice one per-CPU event; as soon as two count different events, the kernel
  * switches per-task events instead, for all of them.
  */
@@ -11,20 +11,20 @@
 
 struct count_row {
 	LIST_HEAD(, count) users;
-	LIST_HEAD(, count) soft;	/* those with per-task events, where the row is SOFT */
+	LIST_HEAD(, count) soft;	/* PMCs with per-task events, on rows of class SOFT */
 	int source;			/* sliced: the per-CPU event, -1: none */
-	struct perf_event_spec spec;	/* sliced: what it counts */
+	struct perf_event_spec spec;	/* sliced: the source's event */
 	bool per_task;			/* the kernel switches per-task events instead */
-	struct user *payer;		/* for the source, one of `users`'; NULL: nobody … */
+	struct user *payer;		/* charged for the source, one of `users`'; NULL: none … */
 	unsigned int paid;		/* … and how much */
 };
 
-/* The first PMC on the row opens the source that all will share. */
+/* Called for the first PMC on the row: opens the source that all will share. */
 int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct why *why);
 void count_row_add(struct count *c);
-/* The last one closes it. */
+/* Called for the last PMC on the row: closes the source. */
 void count_row_leave(struct count *c);
-/* All PMCs of the row go on with per-task events. */
+/* Moves all PMCs of the row to per-task events. */
 int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What every backend needs of a PMC. */
+/* Functions on a PMC's state that every backend needs. */
 #include <errno.h>
 
 #include "holder.h"
@@ -13,8 +13,8 @@ struct perf_event_spec count_state_event(const struct count *c)
 }
 
 /*
- * CPU time in the event's ticks, energy in 2^-32 J; other figures as they are.  128 bits: a year of
- * PROF overflows 64.
+ * Scales CPU time to the event's ticks and energy to 2^-32 J; other figures are unchanged.  In 128
+ * bits, because a year of PROF overflows 64.
  */
 uint64_t count_state_scale(const struct count *c, uint64_t raw)
 {

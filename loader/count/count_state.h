@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of this room share: a PMC's state and its owner's.  Only files of loader/count
+ * The state of PMCs and owners, shared by the files of this room.  Only files of loader/count
  * include this.
  */
 #ifndef PMCBPF_COUNT_STATE_H
@@ -27,45 +27,45 @@ struct task_events {
 	unsigned int n;
 };
 
-/* One PMC; backend.h has what its value is made of. */
+/* One PMC; backend.h explains its value. */
 struct count {
 	struct count_spec spec;
 	struct engine *e;
 	struct count_owner *owner;
 	LIST_ENTRY(count) on_row;	/* with the others on its row: struct count_row */
-	LIST_ENTRY(count) in_all;	/* hotplug.c's */
-	LIST_HEAD(, set_link) sets;	/* that it is a member of, target.c's */
+	LIST_ENTRY(count) in_all;	/* the list of hotplug.c */
+	LIST_HEAD(, set_link) sets;	/* sets that it is a member of; target.c */
 	const struct backend *backend;
-	unsigned int pos;		/* on the owner's page and counts; ~0u: none */
+	unsigned int pos;		/* index on the owner's page and in its counts; ~0u: none */
 	bool running;
-	bool has_targets;		/* until the note that the last has gone */
-	bool had_waiting;		/* some target was to wait for its exec */
-	bool lost;			/* its counter was taken away: every read says so */
-	int lost_cpu;			/* … or was late on this CPU; -1: taken away */
+	bool has_targets;		/* until the note that the last one has gone */
+	bool had_waiting;		/* some target had to wait for its exec */
+	bool lost;			/* its counter was taken away: every read fails */
+	int lost_cpu;			/* … or came late on this CPU; -1: taken away */
 	bool away;			/* system scope: its CPU is offline */
-	uint32_t downs;			/* CPU_EVENT: the CPU's, when fd was opened */
+	uint32_t downs;			/* cpu_event.c: the CPU's `downs` when fd was opened */
 	uint64_t base;
-	uint64_t zero;			/* what its place among the owner's counts held before */
-	uint64_t raw;			/* FIGURES: -(figures at START) + those of targets gone */
-	uint64_t start;			/* CPU_*: the counter at START */
-	uint64_t sets_lost;		/* children that sets lost which are gone … */
+	uint64_t zero;			/* earlier content of its place among the owner's counts */
+	uint64_t raw;			/* figures.c: -(figures at START) + those of targets gone */
+	uint64_t start;			/* system scope: the counter at START */
+	uint64_t sets_lost;		/* children lost by sets that no longer exist … */
 	uint64_t lost_targets;		/* … and target_lost() at START */
-	unsigned int paid_events;	/* of POOL_EVENTS, but for `events` and `watches` */
-	unsigned int paid_sources;	/* of POOL_SOURCES */
-	unsigned int prepaid;		/* not 0: events opened now must be had, see rows.c */
-	pid_t only;			/* its one target, 0: several, or children may join */
-	uint64_t self_start;		/* FIGURES: the owner's own figure at START, for the page */
-	int source;			/* SLICED */
-	int fd;				/* CPU_EVENT, -1: CPU offline; CPU_MSR, -1: not running */
-	bool selected;			/* CPU_MSR: the control register is written … */
-	uint64_t select_old;		/* … and had this in the place of it */
+	unsigned int paid_events;	/* charged to POOL_EVENTS, except `events` and `watches` */
+	unsigned int paid_sources;	/* charged to POOL_SOURCES */
+	unsigned int prepaid;		/* not 0: room for events is reserved, count_row.c */
+	pid_t only;			/* its only target; 0: several, or children may join */
+	uint64_t self_start;		/* figures.c: the owner's figure at START, for the page */
+	int source;			/* slices.c */
+	int fd;				/* cpu_event.c, -1: CPU offline; register.c, -1: stopped */
+	bool selected;			/* register.c: the control register is written … */
+	uint64_t select_old;		/* … and held this before */
 	unsigned int needs;		/* bit per enum engine_need that it holds */
-	struct task_events events;	/* EVENTS */
-	struct task_events watches;	/* how long those that are timed should have counted */
-	uint32_t generation;		/* of the descriptors passed on */
+	struct task_events events;	/* task_events.c */
+	struct task_events watches;	/* time for which the timed ones should have counted */
+	uint32_t generation;		/* of the descriptors passed to the owner */
 };
 
-/* What one owner's PMCs share. */
+/* The part that one owner's PMCs share. */
 struct count_owner {
 	struct engine *e;
 	struct user *user;
@@ -76,19 +76,19 @@ struct count_owner {
 	uint64_t pos_used;
 };
 
-/* The event that a PMC counts, as perf takes it. */
+/* The PMC's event as perf accepts it. */
 struct perf_event_spec count_state_event(const struct count *c);
-/* A raw count in the unit that the owner reads; true if the two differ. */
+/* Scales a raw count to the owner's unit; true if the two differ. */
 uint64_t count_state_scale(const struct count *c, uint64_t raw);
 bool count_state_scales(const struct count *c);
 /* -ENXIO: the CPU of a system-scope PMC is offline. */
 int count_state_away(const struct count *c, struct why *why);
-/* Its counter was taken away or came late: this read and every later one says so. */
+/* Its counter was taken away or came late: fails this read and every later one. */
 int count_state_lost(struct count *c, int err, struct why *why);
-/* Attaches a program for as long as the PMC lives; both, and all at its end. */
+/* Attaches a program until the PMC ends; the second function drops all of them at the end. */
 int count_state_hold(struct count *c, enum engine_need what, struct why *why);
 void count_state_unhold(struct count *c);
-/* Its owner is its only target and can have no other. */
+/* True if its owner is its only target and no other process can join. */
 bool count_state_self_only(const struct count *c);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * System-scope PMCs that a perf event counts.  An event whose CPU goes offline never counts again
- * but can still be read: what it had counted is added, and a new one is opened when the CPU is
- * back.
+ * System-scope PMCs that a perf event counts.  If the CPU goes offline, the event never counts
+ * again but can still be read: its count is added, and a new event is opened when the CPU is back.
  */
 #include <errno.h>
 #include <string.h>
@@ -40,7 +39,7 @@ int cpu_event_new(struct count *c, struct why *why)
 		    c->spec.row_name, perf_error(c->fd));
 }
 
-/* An owner that was passed the descriptor may keep it, but the counter is given back. */
+/* An owner may keep a copy of the descriptor, so the counter is given back explicitly. */
 void cpu_event_close(struct count *c)
 {
 	if (c->fd < 0)
@@ -79,9 +78,9 @@ static int cpu_event_stop(struct count *c, struct why *why)
 	int err;
 
 	if (c->spec.sampling)
-		(void)perf_disable(c->fd);	/* fails where the CPU has gone */
+		(void)perf_disable(c->fd);	/* fails if the CPU has gone */
 	err = count_state_away(c, why);
-	/* What an event had counted when its CPU went has been added. */
+	/* The count of an event whose CPU has gone was added then. */
 	if (!err && !cpu_event_now(c, &now, why))
 		c->raw += now - c->start;
 	return err;
@@ -122,7 +121,7 @@ static void cpu_event_moved(struct count *c, const struct cpu_state *now)
 		return;
 	c->downs = now->downs;
 	c->fd = cpu_event_open(c);
-	if (c->fd == -ENXIO)		/* it went again, which will be reported */
+	if (c->fd == -ENXIO)		/* the CPU went again, which is reported later */
 		c->away = true;
 	else if (c->fd < 0 || (c->running && c->spec.sampling && perf_enable(c->fd)))
 		c->lost = true;
@@ -131,8 +130,8 @@ static void cpu_event_moved(struct count *c, const struct cpu_state *now)
 /* --- the page -------------------------------------------------------------------------------- */
 
 /*
- * Does the owner read the counter by itself?  Not a clock's: its ticks are scaled.  An event's
- * descriptor can do more than read a count: hence spec.passes_fd.
+ * True if the owner reads the counter by itself.  It cannot if the event is a clock, whose ticks
+ * are scaled.  A perf event's descriptor allows more than reading: hence spec.passes_fd.
  */
 static bool cpu_event_passes(const struct count *c)
 {

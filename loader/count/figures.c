@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PMCs fed by the figures the kernel keeps per task (design: nothing runs at a switch).  The
- * figures of live targets are summed by a walk when somebody asks; an exiting target hands its own
- * over itself.
+ * PMCs fed by the kernel's figures per task: nothing runs at a context switch.  A walk sums the
+ * figures of live targets when a value is needed; an exiting target's figures are added by its exit
+ * program.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #include "slices.h"
 
-#define READ_TRIES 32	/* exits that may disturb one read before it takes what it has */
+#define READ_TRIES 32	/* exits that may disturb a read before it returns the last result */
 
 static void figures_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
 			 pid_t tgid)
@@ -23,7 +23,7 @@ static void figures_args(const struct count *c, struct abi_visit_args *args, enu
 	args->tgid = (uint32_t)(tgid ? tgid : c->only);
 }
 
-/* The kernel's clock of a process, which brings its running threads' figures up to this moment. */
+/* The kernel's clock of a process; reading it brings the figures of running threads up to date. */
 static int process_clock(pid_t tgid, uint64_t *ns)
 {
 	clockid_t id = (clockid_t)(~(unsigned int)tgid << 3 | 2);
@@ -35,7 +35,7 @@ static int process_clock(pid_t tgid, uint64_t *ns)
 	return 0;
 }
 
-/* A running thread's CPU time is as of its last tick; asking for its process's clock updates it. */
+/* A running thread's CPU time is as of its last tick: reads each running process's clock first. */
 static int figures_refresh(struct count *c, pid_t tgid)
 {
 	struct abi_visit_args args;
@@ -52,11 +52,11 @@ static int figures_refresh(struct count *c, pid_t tgid)
 	figures_args(c, &args, ABI_VISIT_RUNNING, 0);
 	err = visit_run(c->e, &args);
 	for (uint32_t i = 0; !err && i < args.nrunning; i++)
-		(void)process_clock((pid_t)args.running[i], &unused);	/* gone is fine */
+		(void)process_clock((pid_t)args.running[i], &unused);	/* exited: no error */
 	return err;
 }
 
-/* The owner's own figure at START, negated: the page lets the client add what it is then. */
+/* The owner's own figure at START, negated: the client adds its current figure to it. */
 static void figures_note_self(struct count *c, uint64_t raw_before, uint64_t visited)
 {
 	uint64_t ns = 0;
@@ -74,7 +74,7 @@ static int figures_start(struct count *c, struct why *why)
 	int err = figures_refresh(c, 0);
 
 	target_activate(c->e->targets, c, true);
-	/* Until a walk finds nobody new: a child may have been born behind the first one's back. */
+	/* Walk until no new process is found: a child may be born during a walk. */
 	do {
 		figures_args(c, &args, ABI_VISIT_START, 0);
 		err = err ?: visit_run(c->e, &args);
@@ -126,7 +126,7 @@ static int figures_read(struct count *c, uint64_t *raw, struct why *why)
 		return 0;
 	}
 	err = figures_refresh(c, 0);
-	/* A target that exits during the walk is in both sums or in neither: walk again. */
+	/* A target that exits during the walk may be in one sum only: walk again. */
 	for (unsigned int i = 0; !err && i < READ_TRIES; i++) {
 		uint64_t exits = visit_exits(c->e);
 
@@ -142,7 +142,7 @@ static int figures_read(struct count *c, uint64_t *raw, struct why *why)
 		    "targets exit faster than they can be summed; stop the PMC and read it");
 }
 
-/* CPU time and migrations of a thread are complete only after its last switch. */
+/* A thread's CPU time and migrations are complete only after its last switch. */
 static int figures_hold_attach(struct count *c, struct why *why)
 {
 	if (c->spec.quantity != WIRE_Q_CPU_NS && c->spec.quantity != WIRE_Q_MIGRATIONS)
@@ -150,7 +150,7 @@ static int figures_hold_attach(struct count *c, struct why *why)
 	return count_state_hold(c, NEED_FINAL, why);
 }
 
-/* The client has no figure of its own for migrations. */
+/* A client cannot read its own number of migrations. */
 static enum wire_how figures_how(const struct count *c)
 {
 	return count_state_self_only(c) && c->spec.quantity != WIRE_Q_MIGRATIONS ?

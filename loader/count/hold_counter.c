@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PMCs that hold a counter of the CPUs.  Of system scope one has a pinned event on its CPU; those
- * of process scope share the row's counter, see count_row.h.
+ * PMCs that hold a counter of the CPUs.  A system-scope PMC has a pinned event on its CPU; those of
+ * process scope share the row's counter, see count_row.h.
  */
 #include <errno.h>
 
@@ -11,8 +11,8 @@
 #include "holder.h"
 
 /*
- * Would the PMU still hold every row if this row counted `spec` as well?  Asked before anything is
- * opened: a new per-CPU event would push a running per-task event off its counter.
+ * True if the PMU could still hold every row if this row counted `spec` as well.  Asked before
+ * anything is opened: a new per-CPU event would push a running per-task event off its counter.
  */
 static int hold_counter_fits(const struct count *c, const struct perf_event_spec *spec,
 			     struct why *why)
@@ -60,14 +60,14 @@ static int hold_counter_system(struct count *c, struct why *why)
 	return err;
 }
 
-/* A PMC that samples has a period of its own, and so an event of its own. */
+/* A sampling PMC has a period of its own, and so an event of its own. */
 static int hold_counter_sampling(struct count *c, struct count_row *row, struct why *why)
 {
 	int err = 0;
 
 	if (!LIST_EMPTY(&row->users) && !row->per_task)
 		err = count_row_to_tasks(c->e, row, why);
-	if (err)	/* a quota of other users is no quota of this one */
+	if (err)	/* other users' quotas are no quota of this one */
 		return err == -EAGAIN ? -EINVAL : err;
 	row->per_task = true;
 	c->backend = &backend_task_events;
@@ -106,7 +106,7 @@ static int hold_counter_process(struct count *c, struct why *why)
 }
 
 /*
- * An owner that measures only itself reads through its own threads' events, without asking; that
+ * An owner that measures only itself reads its own threads' events without the daemon; for that it
  * needs the row for itself.
  */
 static int hold_counter_prepare(struct count *c, struct why *why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PMCs that are not limited in number: each has an event of its own, or counts what the kernel or a
- * program counts anyway.
+ * PMCs that are not limited in number: each has an event of its own, or counts something that the
+ * kernel or a program counts anyway.
  */
 #include "count_pay.h"
 #include "count_row.h"

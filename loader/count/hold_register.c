@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PMCs of a register.  Nobody holds it: of system scope each PMC reads it by itself, or has an
- * event of perf's; those of process scope share it as the source of their slices.
+ * PMCs of a register, which no PMC holds.  In system scope each PMC reads it by itself, or has a
+ * perf event; in process scope PMCs share it as the source of their slices.
  */
 #include <errno.h>
 
@@ -20,7 +20,7 @@ static int hold_register_system(struct count *c, struct why *why)
 	return c->spec.event.msr ? register_new(c, why) : cpu_event_new(c, why);
 }
 
-/* All PMCs of the row have the same register, but it may be read in another way since. */
+/* All PMCs of the row have the same register, but its reader may have changed since. */
 static int hold_register_process(struct count *c, struct why *why)
 {
 	struct count_row *row = target_count_row(c->e->targets, c->spec.row);

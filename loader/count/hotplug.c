@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What PMCs do when CPUs go and come.  One of system scope keeps its state and what it has counted,
- * and goes on when its CPU is back.  One of process scope goes on at once, unless a target ran on
- * the CPU before its counter was there: then every read says so.  And what some do as time passes:
- * registers wrap.
+ * PMCs and CPU hotplug.  A system-scope PMC keeps its state and count, and resumes when its CPU is
+ * back.  A process-scope PMC resumes at once, unless a target ran on the CPU before its counter was
+ * open: then every read fails.  This file also polls registers before they wrap.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,16 +12,16 @@
 #include "page.h"
 #include "register.h"
 
-/* A package that takes 1 kW wraps its register of energy in a minute at the least. */
+/* A package that takes 1 kW wraps its register of energy in no less than a minute. */
 #define POLL_MS 30000u
 
 struct hotplug {
 	struct engine *e;
 	LIST_HEAD(, count) all;
-	uint64_t seen;			/* cpu_bell_changes() that have been dealt with */
-	uint32_t *changes;		/* the same of each CPU */
-	int narrow;			/* registers that run and have to be looked at … */
-	uint64_t due;			/* … then, ns */
+	uint64_t seen;			/* cpu_bell_changes() that were handled */
+	uint32_t *changes;		/* the same for each CPU */
+	int narrow;			/* running registers that have to be polled … */
+	uint64_t due;			/* … at this time, ns */
 };
 
 struct hotplug *hotplug_new(struct engine *e)
@@ -75,14 +74,14 @@ static void hotplug_moved(struct count *c, unsigned int cpu, const struct cpu_st
 	}
 }
 
-/* Bit s: targets ran there without source s, until it was opened anew here. */
+/* Renews the sources of a CPU.  Bit s: targets ran there without source s. */
 static uint64_t hotplug_renew(struct engine *e, unsigned int cpu)
 {
 	uint64_t renewed = sources_renew(e->sources, cpu);
 
 	if (!renewed)
 		return 0;
-	/* Ends a slice that began with a dead event; a failed read of one is known after that. */
+	/* Ends a slice that began with a dead event; failed reads are known after that. */
 	flush_cpu(e->flush, cpu);
 	return sources_missed(e->sources, cpu, renewed);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of all PMCs, which follow the CPUs that go and come; lives as long as the engine. */
+/* The list of all PMCs, for CPU hotplug; exists as long as the engine. */
 #ifndef PMCBPF_HOTPLUG_H
 #define PMCBPF_HOTPLUG_H
 
@@ -13,7 +13,7 @@ void hotplug_free(struct hotplug *h);
 void hotplug_add(struct hotplug *h, struct count *c);
 void hotplug_drop(struct count *c);
 
-/* So many more registers run that wrap before long: count_poll() looks at them. */
+/* `more` registers that wrap soon run (or fewer, if negative): count_poll() reads them. */
 void hotplug_narrow(struct hotplug *h, int more);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The page from which an owner reads its counts without asking. */
+/* The page from which an owner reads its counts without the daemon. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,8 +14,8 @@ _Static_assert((int)ABI_COUNTS == (int)WIRE_PAGE_PMCS &&
 	       sizeof(struct abi_counts) == sizeof(struct wire_counts), "one layout of counts");
 
 /*
- * The owner gets this very file, sealed: nobody can write it but through the mapping made before,
- * and nobody can cut it short under that mapping.
+ * This very file, sealed, is passed to the owner: it can be written only through the mapping made
+ * before, and cannot be truncated under that mapping.
  */
 int page_new(struct count_owner *o, struct why *why)
 {
@@ -56,7 +56,7 @@ static enum wire_how page_how(const struct count *c)
 
 	if (c->lost || c->away || (b->missed && b->missed(c)))
 		return WIRE_HOW_ASK;
-	/* Without targets a read raises a signal. */
+	/* Without targets a read has to reach the daemon, which raises a signal. */
 	if (!c->spec.system && !c->has_targets)
 		return WIRE_HOW_ASK;
 	if (!c->running)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The page from which an owner reads its counts without asking. */
+/* The page from which an owner reads its counts without the daemon. */
 #ifndef PMCBPF_PAGE_H
 #define PMCBPF_PAGE_H
 
@@ -7,7 +7,7 @@
 
 int page_new(struct count_owner *o, struct why *why);
 void page_free(struct count_owner *o);
-/* After anything changed that the owner's reads depend on. */
+/* Called after any change that the owner's reads depend on. */
 void page_update(struct count *c);
 
 #endif

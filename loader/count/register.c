@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * System-scope PMCs whose counter is a register of a CPU.  It runs freely: counts are differences,
- * modulo the bits it has.  Nobody holds it, but for a control register that a PMC selects with.
+ * System-scope PMCs that read a register of a CPU.  It runs freely: counts are differences, modulo
+ * its bits.  No PMC holds it, except for a control register that a PMC selects with.
  */
 #include <errno.h>
 #include <string.h>
@@ -98,7 +98,7 @@ static int register_start(struct count *c, struct why *why)
 	return err;
 }
 
-/* Adds up what has been counted. */
+/* Adds the count since the last reading. */
 static int register_add(struct count *c, struct why *why)
 {
 	uint64_t now;
@@ -115,7 +115,7 @@ static int register_stop(struct count *c, struct why *why)
 {
 	int err = count_state_away(c, why) ?: register_add(c, why);
 
-	c->lost |= err != 0;	/* what it has counted cannot be known any more */
+	c->lost |= err != 0;	/* the rest of its count is unknown now */
 	register_close(c);
 	return err;
 }
@@ -139,7 +139,7 @@ static int register_deny_lost(const struct count *c, int err, struct why *why)
 		    "PMC and allocate again", c->spec.cpu, c->spec.row, c->spec.row_name);
 }
 
-/* An error shows in the next read. */
+/* A failure is reported by the next read. */
 static bool register_fold(struct count *c)
 {
 	struct why unused;
@@ -150,8 +150,8 @@ static bool register_fold(struct count *c)
 }
 
 /*
- * A register that was kept while its CPU was away goes on; one that was reset says so by being less
- * than it was, if it has not wrapped: of narrow ones that cannot be known.
+ * A register that kept its value while its CPU was away goes on.  One that was reset shows that by
+ * a smaller value, unless it has wrapped: narrow registers give no certainty.
  */
 static void register_moved(struct count *c, const struct cpu_state *cpu)
 {

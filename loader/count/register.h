@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Registers of a CPU, through the module. */
+/* PMCs that read registers of a CPU, through the module. */
 #ifndef PMCBPF_REGISTER_H
 #define PMCBPF_REGISTER_H
 
@@ -7,8 +7,8 @@
 
 int register_new(struct count *c, struct why *why);
 /*
- * Of a PMC of any backend: only some bits of a register count.  Its owner cannot read it by itself,
- * and the daemon has to read it before it wraps.
+ * For PMCs of any backend: true if only some bits of a register count.  Its owner cannot read it by
+ * itself, and the daemon has to read it before it wraps.
  */
 bool register_narrow(const struct count *c);
 

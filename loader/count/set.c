@@ -43,7 +43,7 @@ struct set *set_find(struct targets *ts, const struct set_key *k)
 	return NULL;
 }
 
-/* A set with an id of its own, found by its PMCs from now on. */
+/* Creates a set with an id of its own and lists it with its PMCs. */
 static struct set *set_new(struct targets *ts, unsigned int id, const struct set_key *k,
 			   struct count_owner *payer)
 {
@@ -72,9 +72,7 @@ static struct set *set_new(struct targets *ts, unsigned int id, const struct set
 	return set;
 }
 
-/*
- * Copies a set to where the programs read it.  Only the active bits may change while it is in use.
- */
+/* Copies a set to the programs' map.  Only the active bits may change while it is in use. */
 void set_write(struct targets *ts, struct set *set)
 {
 	volatile struct abi_set *abi = &ts->e->sets[set->id];
@@ -122,8 +120,8 @@ void set_write(struct targets *ts, struct set *set)
 }
 
 /*
- * The kernel's copy stays as it is until the id comes back: an exited target may name it until its
- * last switch, and the members that remain are still owed what it runs until then.
+ * The kernel's copy stays unchanged until the id is used again: an exited target may name it until
+ * its last switch, and remaining members are still credited until then.
  */
 void set_free(struct targets *ts, unsigned int id)
 {
@@ -146,7 +144,7 @@ void set_free(struct targets *ts, unsigned int id)
 	ts->nsets--;
 }
 
-/* A set, and those that a fork or an exec leads to from there. */
+/* Marks a set, and those that a fork or an exec leads to from there. */
 static void set_reach(struct targets *ts, unsigned int id)
 {
 	if (!id || ts->sets[id]->reachable)
@@ -175,11 +173,11 @@ void sets_sweep(struct targets *ts)
 		freed = true;
 	}
 	ts->swept |= freed;
-	if (freed)	/* no slice of a swept set stays open when its id is given out again */
+	if (freed)	/* no slice of a freed set stays open until its id is used again */
 		flush_all(ts->e->flush);
 }
 
-/* In turn, so that an id comes back long after the last switch of any target that had it. */
+/* In turn, so that an id is reused long after the last switch of its targets. */
 static unsigned int set_next_id(struct targets *ts)
 {
 	for (unsigned int i = 1; i < ABI_MAX_SETS; i++) {
@@ -191,7 +189,7 @@ static unsigned int set_next_id(struct targets *ts)
 	return 0;
 }
 
-/* Sweeps before a set is made, never between a set and those it is made with. */
+/* Sweeps before a set is created, never between a set and those that it leads to. */
 void sets_make_room(struct targets *ts, const struct user *u, unsigned int n)
 {
 	struct why unused;
@@ -210,7 +208,7 @@ static bool set_keeps_setid(const struct count *c)
 	return c->spec.follows_setid;
 }
 
-/* The set of those PMCs that `keeps` is true of; `id` itself if it is true of all. */
+/* The set of those PMCs for which `keeps` is true; `id` itself if that is all of them. */
 static int set_part(struct targets *ts, const struct set_key *k, unsigned int id,
 		    bool (*keeps)(const struct count *c), const struct maker *m)
 {
@@ -230,7 +228,7 @@ static int set_part(struct targets *ts, const struct set_key *k, unsigned int id
 	return all ? (int)id : set_get(ts, &part, m);
 }
 
-/* The same PMCs, once the process has executed a program; 0: nothing changes. */
+/* The same PMCs after an exec, when none waits; 0: nothing changes. */
 static int set_after_exec(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
 	struct set_key after = *k;
@@ -239,7 +237,7 @@ static int set_after_exec(struct targets *ts, const struct set_key *k, const str
 	return k->waits ? set_get(ts, &after, m) : 0;
 }
 
-/* A set of these PMCs, with what it leads to still missing; NULL: no memory, or no number. */
+/* Creates a set of these PMCs, without its successors; NULL: no memory, or no number. */
 static struct set *set_begin(struct targets *ts, const struct set_key *k,
 			     struct count_owner *payer)
 {
@@ -248,7 +246,7 @@ static struct set *set_begin(struct targets *ts, const struct set_key *k,
 
 	if (!id)
 		return NULL;
-	/* The kernel's copy, from here on: set_free() looks at it. */
+	/* The kernel's copy must be valid from here on: set_free() reads it. */
 	memset((void *)&ts->e->sets[id], 0, sizeof(struct abi_set));
 	set = set_new(ts, id, k, payer);
 	if (set)
@@ -294,7 +292,7 @@ static int set_make(struct targets *ts, const struct set_key *k, const struct ma
 	return (int)id;
 }
 
-/* The id of the set of exactly these PMCs, made if need be; 0 for no PMC; -ENOMEM, -EAGAIN. */
+/* The id of the set of exactly these PMCs, created if need be; 0 for no PMC; -ENOMEM, -EAGAIN. */
 int set_get(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
 	bool any = false;

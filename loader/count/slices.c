@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PMCs that are counted in slices.  Where the kernel has not reported a context switch, the
- * programs mark the PMC at its owner's position: its count is lost until it is written.
- * bpf/count/seen.bpf.h has the model.
+ * PMCs that are counted in slices.  If the kernel did not report a context switch, the programs
+ * mark the PMC at its owner's position: its count is lost until it is written. bpf/count/seen.bpf.h
+ * has the model.
  */
 #include <errno.h>
 #include <time.h>
@@ -20,7 +20,7 @@ static __u64 *slices_missed_word(const struct count *c)
 	return &owner_maps_owner(c->e, c->owner->counts.slot)->missed;
 }
 
-/* The programs alone write these counts, so a start or a write is a subtraction. */
+/* Only the programs write these counts, so starts and writes subtract the old sum. */
 uint64_t slices_sum(const struct count *c)
 {
 	uint64_t sum = -c->zero;
@@ -77,8 +77,8 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
 }
 
 /*
- * Ends the slices that are open now and opens them anew.  Where a kernel hides switches, one may be
- * missing among them.
+ * Ends the open slices and begins them anew.  On a kernel that hides switches, slices may be
+ * missing.
  */
 static void slices_update(const struct count *c)
 {
@@ -91,8 +91,8 @@ static void slices_update(const struct count *c)
 }
 
 /*
- * The CPUs begin one after another.  If a switch is hidden meanwhile, it is not known whether it
- * concerns this PMC, and all begin once more.
+ * CPUs begin one after another.  If a switch is hidden meanwhile, it may concern this PMC, and all
+ * CPUs begin once more.
  */
 static int slices_start(struct count *c, struct why *why)
 {
@@ -118,7 +118,7 @@ static int slices_start(struct count *c, struct why *why)
 	}
 }
 
-/* Slices that the last flush ends, or finds missing, are still due. */
+/* Slices that the last flush ends, or finds missing, still count: `due` is cleared after it. */
 static int slices_stop(struct count *c, struct why *why)
 {
 	struct targets *ts = c->e->targets;
@@ -148,7 +148,7 @@ static int slices_hold(struct count *c, struct why *why)
 	return err || c->source < ABI_SOURCE_HOOK ? err : cpu_hook_hold(c, why);
 }
 
-/* A switch that was hidden until now is lost for this PMC; after the detach none has lost it. */
+/* A switch hidden before the detach is lost for this PMC; after it, no switch concerns the PMC. */
 static uint64_t slices_leave_begin(struct count *c)
 {
 	flush_all(c->e->flush);
@@ -169,7 +169,7 @@ static bool slices_cpu_missed(const struct count *c, unsigned int cpu, const str
 	return c->running && c->source < ABI_SOURCE_HOOK && missed >> c->source & 1;
 }
 
-/* A process may have had a CPU for all the time. */
+/* A process may run on one CPU all the time, so each CPU has to be flushed. */
 static bool slices_fold(struct count *c)
 {
 	return true;
@@ -177,18 +177,18 @@ static bool slices_fold(struct count *c)
 
 static enum wire_how slices_how(const struct count *c)
 {
-	/* A slice may be under way that nobody has seen begin: the owner's own, or any. */
+	/* There may be an open slice whose beginning was not seen: the owner's own, or any. */
 	if (switches_hidden(c->e) ||
 	    target_row(c->e->targets, c->owner->tgid, c->spec.row) == c)
 		return WIRE_HOW_ASK;
-	/* The client adds up what is counted, which a clock's ticks are not. */
+	/* The client adds up raw counts, and a clock's are scaled. */
 	return count_state_scales(c) ? WIRE_HOW_ASK : WIRE_HOW_COUNTS;
 }
 
 static void slices_fill(struct count *c, struct wire_page_pmc *p)
 {
 	if (p->how == WIRE_HOW_COUNTS)
-		p->base -= c->zero;	/* the client adds up all that is there */
+		p->base -= c->zero;	/* the client adds up the whole count */
 	else if (p->how == WIRE_HOW_VALUE)
 		p->base += count_state_scale(c, slices_sum(c));
 }

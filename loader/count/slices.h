@@ -5,9 +5,9 @@
 
 #include "count_state.h"
 
-/* The slices that the programs have credited at its place since it got that. */
+/* Sum of the slices that the programs have credited at its position since it was assigned. */
 uint64_t slices_sum(const struct count *c);
-/* What was missed at its place is forgotten. */
+/* Clears the mark of missed slices at its position. */
 void slices_forget(struct count *c);
 
 #endif

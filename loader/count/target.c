@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes and the sets of PMCs that they have. */
+/* Processes and their sets of PMCs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "loader/policy/policy.h"
 #include "set.h"
 
-#define EACH_BATCH 1024		/* targets asked of the kernel at once */
-#define MOVED	   1		/* a process has another set meanwhile: once more */
+#define EACH_BATCH 1024		/* targets read from the kernel at once */
+#define MOVED	   1		/* a process has another set by now: try again */
 
 struct targets *targets_new(struct engine *e)
 {
@@ -71,8 +71,8 @@ bool target_waits(struct targets *ts, const struct count *c, pid_t tgid)
 }
 
 /*
- * Moves a process between sets; SOFT rows whose PMC stays keep counting. -EAGAIN: it is in another
- * set by now, because it has executed a program.
+ * Moves a process between sets; SOFT rows whose PMC stays keep counting.  -EAGAIN: an exec has
+ * moved it to another set.
  */
 static int target_move(struct targets *ts, pid_t tgid, const struct set *from, int to)
 {
@@ -115,7 +115,7 @@ static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, boo
 	struct set *from;
 	int to, err = 0;
 
-	/* First: sets go there, also the one that the process has just left. */
+	/* First of all: this may free sets, even the one that the process has just left. */
 	sets_make_room(ts, c->owner->user, SETS_AT_ONCE);
 	from = set_of(ts, tgid);
 	if (from)
@@ -158,12 +158,12 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool
 		return err;
 	if (!policy_pidfd_exited(pidfd))
 		return 0;
-	/* It went before the programs knew it, so nobody else will take it off the list. */
+	/* It exited before the programs knew it, so they will not remove it from the list. */
 	target_map_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
 	return deny(why, -ESRCH, "process %d has exited", tgid);
 }
 
-/* The set that is there without the PMC; false: there is none yet. */
+/* Finds the existing set without the PMC; false: there is none yet. */
 static bool set_rest_exists(struct targets *ts, const struct set *set, const struct count *c)
 {
 	struct set_key rest = set_rest(set, c);
@@ -184,9 +184,7 @@ static unsigned int set_rests_missing(struct targets *ts, const struct count *c)
 	return c->spec.descendants || n < SETS_AT_ONCE ? n : SETS_AT_ONCE;
 }
 
-/*
- * Leaving itself takes sets whatever the quotas say: at most as many as there are with the PMC.
- */
+/* Leaving itself creates sets whatever the quotas say: at most as many as exist with the PMC. */
 int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
 {
 	const struct user *u = c->owner->user;
@@ -207,7 +205,7 @@ int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *wh
 	int to, err;
 
 	do {
-		/* First: sets go there, also the one that the process has just left. */
+		/* First of all: this may free sets, even the one that the process has just left. */
 		if (ts->nsets + SETS_AT_ONCE >= ABI_MAX_SETS)
 			sets_sweep(ts);
 		from = set_of(ts, tgid);
@@ -229,7 +227,7 @@ static bool set_has(const struct set *set, const struct count *c)
 	return set && set->row[c->spec.row] == c;
 }
 
-/* The processes that the PMC measures at this moment; false: no memory. */
+/* Lists the processes that the PMC measures at this moment; false: no memory. */
 static bool targets_list(struct targets *ts, const struct count *c, uint32_t **list, size_t *n)
 {
 	struct abi_target t[EACH_BATCH];
@@ -263,9 +261,7 @@ void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg
 	uint32_t *list = NULL;
 	size_t n = 0;
 
-	/*
-	 * A snapshot first: fn may change the map, and a walk over a changing hash may start anew.
-	 */
+	/* A snapshot: fn may change the map, and a walk over a changing hash may restart. */
 	if (target_number(ts, c))
 		(void)targets_list(ts, c, &list, &n);
 	for (size_t i = 0; i < n; i++)
@@ -284,7 +280,7 @@ static void target_leave_one(void *arg, pid_t tgid)
 	struct leave_args *a = arg;
 	struct why unused;
 
-	/* One that exits meanwhile has left as well. */
+	/* A target that exits meanwhile has left as well. */
 	a->any |= target_leave(a->ts, a->c, tgid, &unused) == 0;
 }
 
@@ -301,7 +297,7 @@ static unsigned int set_without(struct targets *ts, unsigned int id, const struc
 	return rest > 0 ? (unsigned int)rest : 0;
 }
 
-/* Nobody is born to the PMC any more: sets that lead to it now lead to the rest. */
+/* No child can join the PMC any more: sets that lead to it now lead to the rest. */
 static void sets_end(struct targets *ts, struct count *c)
 {
 	struct set_link *link;
@@ -347,7 +343,7 @@ void target_leave_all(struct targets *ts, struct count *c)
 	while (target_number(ts, c)) {
 		a.any = false;
 		target_each(ts, c, target_leave_one, &a);
-		if (!a.any)	/* the rest have exited since they were counted */
+		if (!a.any)	/* all others have exited since they were counted */
 			break;
 	}
 	flush_all(ts->e->flush);
@@ -437,8 +433,8 @@ void target_due(struct targets *ts, const struct count *c, bool on)
 }
 
 /*
- * Member numbers shift when a PMC leaves the sliced ones, so open slices are closed first: every
- * set that has it counts nothing for the moment of the rewrite.
+ * When a PMC leaves the sliced members, their numbers shift, so open slices are closed first: each
+ * of its sets counts nothing during the rewrite.
  */
 void target_rewrite(struct targets *ts, const struct count *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Per-task events, which the kernel switches with their task: for rows that count different events
- * for different targets, and for owners that read their own threads without asking.  New threads
- * (and with DESCENDANTS new processes) inherit them in the kernel, before they run.
+ * for different targets, and for owners that read their own threads without the daemon.  New
+ * threads (and with DESCENDANTS new processes) inherit them in the kernel, before they run.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool task_events_have(const struct task_events *l, pid_t tid, int cpu)
 	return false;
 }
 
-/* A descriptor more; one of those that a hand-over has taken room for must be had. */
+/* Charges one descriptor.  One for which a hand-over has reserved room cannot be refused. */
 static int task_event_pay(const struct count *c, struct why *why)
 {
 	struct user *u = c->owner->user;
@@ -45,8 +45,8 @@ static void task_events_repay(const struct count *c, unsigned int n)
 }
 
 /*
- * Opens the event of one thread, on one CPU or on any, or its watch; a thread that has just exited
- * is no failure.
+ * Opens the event, or the watch, of one thread, on one CPU or on any; a thread that has just exited
+ * is no error.
  */
 static int task_event_add(struct count *c, struct task_events *l,
 			  const struct perf_event_spec *spec, pid_t tgid, pid_t tid, int cpu,
@@ -69,7 +69,7 @@ static int task_event_add(struct count *c, struct task_events *l,
 	}
 	if (c->spec.sampling && !watches)
 		err = perf_set_program(fd, c->spec.program);
-	/* The kernel opens no event in the middle of an exec: it waits, or has execed by now. */
+	/* The kernel opens no event during an exec: the thread waits, or has exec'd by now. */
 	if (!err && c->running &&
 	    !(spec->on_exec && target_waits(c->e->targets, c, tgid)))
 		err = perf_enable(fd);
@@ -85,8 +85,8 @@ static int task_event_add(struct count *c, struct task_events *l,
 }
 
 /*
- * Every thread of a process.  A thread born of one that has no event yet inherits none, so the list
- * is read until it names nobody new.
+ * Opens events for every thread of a process.  A thread created by one without an event inherits
+ * none, so the list is read until it has no new thread.
  */
 static int task_events_add_process(struct count *c, const struct perf_event_spec *spec,
 				   pid_t tgid, int cpu, struct why *why)
@@ -117,7 +117,7 @@ static int task_events_add_process(struct count *c, const struct perf_event_spec
 	return err;
 }
 
-/* What an owner may read by himself has one value only, and no time. */
+/* An event that its owner reads directly has one value only, and no time. */
 static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
 {
 	struct perf_event_spec spec = count_state_event(c);
@@ -131,10 +131,10 @@ static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
 }
 
 /*
- * A pinned event that is refused its counter stays without one.  It tells so, but only to who reads
- * it before its thread ends, and copies in threads that inherit it never do: then only its time is
- * too short for what a watch says.  Watches come once every CPU has its events, so that none runs
- * longer than they; threads born since then may inherit an event and no watch, never the reverse.
+ * A pinned event that gets no counter reports an error, but only if it is read before its thread
+ * ends; inherited copies never do.  They show it by a running time that is shorter than that of a
+ * watch.  Watches are opened after each CPU has its events, so that none runs longer than its
+ * events; threads created between may inherit an event and no watch, never the reverse.
  */
 static int task_events_add_watches(struct count *c, pid_t tgid, struct why *why)
 {
@@ -160,8 +160,8 @@ int task_events_attach(struct count *c, pid_t tgid, struct why *why)
 	if (!spec.user_read)
 		err = task_events_add_process(c, &spec, tgid, ANY_CPU, why);
 	/*
-	 * User space can only read an inherited event that is bound to a CPU.  One of a CPU that
-	 * is offline counts as soon as the thread runs there.
+	 * User space can only read an inherited event that is bound to a CPU.  An event of an
+	 * offline CPU counts as soon as the thread runs there.
 	 */
 	for (unsigned int cpu = 0; spec.user_read && !err && cpu < c->e->ncpu; cpu++)
 		if (perf_cpu_present(cpu))
@@ -198,7 +198,7 @@ int task_events_attach_cpu(struct count *c, unsigned int cpu)
 	struct cpu_args a = { .c = c, .cpu = (int)cpu };
 	unsigned int before;
 
-	/* A child of a target may be born meanwhile of a thread that had no event yet. */
+	/* A thread that has no event yet may create a target's child meanwhile. */
 	do {
 		before = c->events.n;
 		target_each(c->e->targets, c, task_events_cpu_target, &a);
@@ -237,7 +237,7 @@ static void task_events_expect_target(void *arg, pid_t tgid)
 
 unsigned int task_events_expect(const struct count *c)
 {
-	unsigned int threads = 0, each = 1;	/* a watch */
+	unsigned int threads = 0, each = 1;	/* the watch */
 
 	target_each(c->e->targets, c, task_events_expect_target, &threads);
 	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
@@ -257,7 +257,7 @@ static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
 	return bound;
 }
 
-/* What is watched runs from before its watch does until after it. */
+/* Events are enabled before their watches and disabled after them. */
 static int task_events_switch_all(struct count *c, pid_t tgid, bool on, pid_t *failed)
 {
 	const struct task_events *first = on ? &c->events : &c->watches;
@@ -276,7 +276,7 @@ static int task_events_switch_all(struct count *c, pid_t tgid, bool on, pid_t *f
 	return err;
 }
 
-/* The sum of a process's events, or of all; -EBUSY when one has been without a counter. */
+/* Sums a process's events, or all; -EBUSY if one has been without a counter. */
 static int task_events_read_all(const struct count *c, pid_t tgid, uint64_t *sum)
 {
 	uint64_t value, ns, should = 0, did = 0;
@@ -303,7 +303,7 @@ static int task_events_read_all(const struct count *c, pid_t tgid, uint64_t *sum
 	return err ?: did < should ? -EBUSY : 0;
 }
 
-/* A process's, or all. */
+/* Closes a process's events, or all. */
 static void task_events_close_process(const struct count *c, struct task_events *l, pid_t tgid)
 {
 	unsigned int kept = 0, before = l->n;
@@ -322,7 +322,7 @@ static void task_events_close_process(const struct count *c, struct task_events 
 	}
 }
 
-/* What they counted stays in the PMC. */
+/* Closes a process's events; their count stays in the PMC. */
 static void task_events_detach(struct count *c, pid_t tgid)
 {
 	uint64_t value;
@@ -337,7 +337,7 @@ static void task_events_detach(struct count *c, pid_t tgid)
 	c->generation++;
 }
 
-/* Of a process with thousands of threads this takes long. */
+/* With thousands of threads this takes long, so other operations run between. */
 static void task_events_close_slowly(struct count *c, struct task_events *l)
 {
 	while (l->n) {
@@ -381,8 +381,8 @@ int task_events_renew(struct count *c, struct why *why)
 }
 
 /*
- * The kernel itself enables an event that waits for an exec, and nothing but the event's end takes
- * that back: where targets may wait there are events only while the PMC runs.
+ * The kernel itself enables an event that waits for an exec, and only closing the event undoes
+ * that: PMCs whose targets may wait have events only while they run.
  */
 static int task_events_switch_waiting(struct count *c, bool on, struct why *why)
 {
@@ -426,7 +426,7 @@ static int task_events_stop(struct count *c, struct why *why)
 	int err = task_events_switch(c, false, why);
 	uint64_t unused;
 
-	if (!err && c->spec.sampling)	/* nobody reads it: here it shows that it was lost */
+	if (!err && c->spec.sampling)	/* it is not read by its owner: a lost counter shows here */
 		(void)task_events_sum(c, &unused, why);
 	return err;
 }
@@ -437,8 +437,8 @@ static int task_events_read(struct count *c, uint64_t *raw, struct why *why)
 }
 
 /*
- * The kernel has taken its events off a process that is set-id now, for whomever they were; what
- * they had counted can still be read.  For an owner who may follow they are opened anew.
+ * The kernel has removed all perf events from a process that is set-id now; their counts can still
+ * be read.  For an owner that may follow, they are opened anew.
  */
 static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
 {
@@ -451,7 +451,7 @@ static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
 	task_events_detach(c, tgid);
 	if (stays)
 		err = task_events_attach(c, tgid, &unused);
-	/* Better no count than a wrong one. */
+	/* Mark the count as lost rather than report a wrong one. */
 	c->lost |= err && err != -ESRCH;
 	page_update(c);
 }

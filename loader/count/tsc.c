@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The time-stamp counter, which owners read by themselves. */
+/* The time-stamp counter, which owners read without the daemon. */
 #include "holder.h"
 
 static int tsc_start(struct count *c, struct why *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What `pmcbpfd -t` and the doctor ask of the kernel: features are tried, not guessed. */
+/* The kernel features behind `pmcbpfd -t` and the doctor: each is tried, not guessed. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -135,7 +135,7 @@ unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg)
 	c.missing += engine_probe(check_say_line, &lines);
 	if (c.missing)
 		return c.missing;
-	/* Everything it needs is there: the proof is that the verifier takes the programs. */
+	/* All features are there; the last check is that the verifier accepts the programs. */
 	if (engine_new(&e, &why))
 		check_miss(&c, "BPF programs", why.text, "");
 	else

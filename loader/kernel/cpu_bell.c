@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The programs at perf's step of CPU hot-plug wake the daemon, and say what has become of a CPU. */
+/* The BPF programs at perf's step of CPU hotplug wake the daemon and keep each CPU's state. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct cpu_bell {
 	struct cpu_bell_place place;
 	struct bpf_link *links[2];
 	struct ring_buffer *ring;
-	bool *here_first;		/* per CPU: online when the programs came */
+	bool *here_first;		/* per CPU: online when the programs were attached */
 };
 
 static int cpu_bell_on_ring(void *arg, void *data, size_t size)
@@ -19,7 +19,7 @@ static int cpu_bell_on_ring(void *arg, void *data, size_t size)
 	return 0;
 }
 
-/* The programs first, so that no change falls between them and what is online now. */
+/* Attaches the programs first, so that no change is missed between them and the list of CPUs. */
 int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct why *why)
 {
 	struct cpu_bell *b = calloc(1, sizeof(*b));

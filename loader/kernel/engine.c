@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loads the programs, makes the parts on their maps, and attaches what is needed. */
+/* Loads the programs, creates the parts on their maps, and attaches programs as they are needed. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static int cpu_bell_begin(struct engine *e, struct why *why)
 	return cpu_bell_new(&place, &e->cpu_bell, why);
 }
 
-/* Loads and verifies all programs.  They read registers unless `no_msr` has a reason. */
+/* Loads and verifies all programs.  They read registers unless `no_msr` holds a reason. */
 static int skel_load(struct engine *e, const struct why *no_msr, struct why *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = e->log,
@@ -85,9 +85,7 @@ static int skel_load(struct engine *e, const struct why *no_msr, struct why *why
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.cpus, e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.rings, e->ncpu);
 	err = err ?: bpf_map__set_max_entries(e->skel->maps.execs, notes_execs_size(e->ncpu));
-	/*
-	 * libbpf 1.1 cannot resize an inner map that it has only parsed: give it one of the size.
-	 */
+	/* libbpf 1.1 cannot resize an inner map that it has only parsed: pass a sized one. */
 	template = owner_maps_create(e->ncpu);
 	if (!err && template < 0)
 		err = template;
@@ -130,7 +128,7 @@ static int notes_begin(struct engine *e, struct why *why)
 	return notes_new(&place, &e->notes, why);
 }
 
-/* Where programs cannot read registers, they count all the rest. */
+/* If programs cannot read registers, they count everything else. */
 static int skel_load_any(struct engine *e, struct why *why)
 {
 	struct why no_msr = { "" };
@@ -239,7 +237,7 @@ static void engine_update_finals(struct engine *e)
 	e->skel->bss->finals = now;
 	if (!before || now)
 		return;
-	/* Nobody sees last switches any more: sweep the exited targets that wait for theirs. */
+	/* No program sees last switches now: remove exited targets that wait for theirs. */
 	while (walk.more) {
 		unsigned int n = target_map_next(e, &walk, tgid, t, 64);
 

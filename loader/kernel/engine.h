@@ -32,14 +32,14 @@ struct targets;
 struct engine {
 	unsigned int ncpu;
 	const struct debug *debug;
-	struct pmcbpf *skel;		/* of this room only */
-	volatile struct abi_cpu *cpus;	/* what the programs keep for each CPU */
+	struct pmcbpf *skel;		/* for this room only */
+	volatile struct abi_cpu *cpus;	/* the programs' state of each CPU */
 	volatile struct abi_set *sets;
 	struct programs *programs;	/* which are attached */
 	struct sources *sources;	/* the per-CPU events that slices are cut from */
 	struct flush *flush;		/* ends the open slices of CPUs */
-	struct cpu_bell *cpu_bell;	/* CPUs that go and come */
-	struct notes *notes;		/* what the programs report */
+	struct cpu_bell *cpu_bell;	/* CPU hotplug */
+	struct notes *notes;		/* the programs' reports */
 	struct owner_maps *owner_maps;	/* owners' counts */
 	unsigned int walks;		/* under way: forks are noted for them, see target_map.h */
 	struct fibers *fibers;
@@ -50,40 +50,40 @@ struct engine {
 	struct hotplug *hotplug;
 };
 
-/* Loads and verifies everything; -errno with the verifier's last lines in `why` on failure. */
+/* Loads and verifies everything.  On failure -errno, with the verifier's last lines in `why`. */
 int engine_new(struct engine **out, struct why *why);
 void engine_free(struct engine *e);
 
-/* Debug output of the engine's parts; there is none before this. */
+/* Directs the debug output of the engine's parts; before this call there is none. */
 void engine_debug_to(struct engine *e, const struct debug *debug);
 
 /*
- * Long work calls engine_breathe() between its steps, where an operation's fiber lets others go on;
- * programs whose detachment takes long are left to helpers.  Before engine_waits_by() everything is
- * done at once.
+ * Long work calls engine_breathe() between its steps, where an operation's fiber lets others run.
+ * Programs that take long to detach are left to helpers.  Before engine_waits_by() is called,
+ * everything is done at once.
  */
 void engine_waits_by(struct engine *e, struct fibers *fibers, struct helpers *helpers);
 void engine_breathe(const struct engine *e);
-/* While it is held, engine_breathe() lets no other operation go on. */
+/* While held, engine_breathe() lets no other operation run. */
 void engine_hold(const struct engine *e, bool hold);
 
 int engine_need(struct engine *e, enum engine_need what, struct why *why);
 void engine_unneed(struct engine *e, enum engine_need what);
 /*
- * Detaches programs that nothing has needed for a moment; returns the ms until there may be some,
- * -1 if there are none.
+ * Detaches programs that have not been needed for a moment.  Returns the ms until the next may be
+ * due, -1 if there are none.
  */
 int engine_settle(struct engine *e);
 
 /*
- * `pmcbpfd -t`: calls say() with one line for each kernel feature that is missing, naming it and
- * the remedy; returns how many are.
+ * `pmcbpfd -t`: calls say() with one line for each missing kernel feature and its remedy.  Returns
+ * the number of missing features.
  */
 unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg);
 
-/* A feature of the kernel: `finding` and the remedy where it is missing, NULL where it works. */
+/* A kernel feature: `finding` and `remedy` if it is missing, else NULL. */
 typedef void engine_tell(void *arg, const char *what, const char *finding, const char *remedy);
-/* The part of the check that is cheap and holds nothing; returns how many features are missing. */
+/* The cheap part of the check, which holds nothing.  Returns the number of missing features. */
 unsigned int engine_probe(engine_tell *tell, void *arg);
 
 #endif

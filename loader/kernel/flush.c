@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two programs can flush a CPU.  The one that reads registers hooks onto another program, which
+ * Two programs can flush a CPU.  The one that reads registers attaches to another program, which
  * must be loaded before it.
  */
 #include <bpf/bpf.h>
@@ -25,7 +25,7 @@ struct flush {
 	struct pmcbpf *skel;
 	struct bpf_object *poke;	/* NULL: no registers */
 	struct bpf_link *link;
-	int program;			/* what is run */
+	int program;			/* the one that is run */
 	const struct engine *e;
 	struct why no_msr;
 };
@@ -119,8 +119,8 @@ void flush_free(struct flush *f)
 }
 
 /*
- * An offline CPU runs nobody: there is nothing to bring up to date.  Where the daemon is to come
- * again, an exec is about to do it.
+ * An offline CPU has no open slice.  A program that asks for another run was interrupting an exec
+ * that was changing the slice.
  */
 void flush_cpu(const struct flush *f, unsigned int cpu)
 {

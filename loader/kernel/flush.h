@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program that the daemon runs on a CPU to bring its open slice up to date; and whether it and
- * the program at context switches read registers.
+ * The program that brings a CPU's open slice up to date when the daemon runs it there.  Also:
+ * whether it and the program at context switches read registers.
  */
 #ifndef PMCBPF_FLUSH_H
 #define PMCBPF_FLUSH_H
@@ -14,21 +14,21 @@ struct engine;
 struct flush;
 struct pmcbpf;
 
-/* The companion module is there, and programs may call it; if not, why. */
+/* True if the companion module is there and programs may call it. */
 bool flush_finds_msr(struct why *why);
 
-/* Before the programs are loaded, which then read registers unless `no_msr` has a reason. */
+/* Call it before the programs are loaded; they read registers unless `no_msr` holds a reason. */
 int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out, struct why *why);
-/* After that. */
+/* Call it after they have been loaded. */
 int flush_attach(struct flush *f, const struct engine *e, struct why *why);
 void flush_free(struct flush *f);
 
-/* The open slice of the CPU ends, and goes on. */
+/* Ends the open slice of the CPU and begins it anew. */
 void flush_cpu(const struct flush *f, unsigned int cpu);
-/* Of all online CPUs; also a barrier for changes of sets. */
+/* The same on all online CPUs; also a barrier for changes of sets. */
 void flush_all(const struct flush *f);
 
-/* Why sources cannot be registers; NULL: the programs read them. */
+/* Why sources cannot be registers; NULL if they can. */
 const char *flush_no_msr(const struct flush *f);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon's thread on a CPU of its choice. */
+/* Moves the calling thread to a CPU. */
 #include <errno.h>
 
 #include "hop.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For work that is done on a CPU while nobody else runs there: the calling thread goes there. */
+/* Work on a CPU while no other thread runs there: moves the calling thread to that CPU. */
 #ifndef PMCBPF_HOP_H
 #define PMCBPF_HOP_H
 
@@ -11,7 +11,7 @@ struct hop {
 	cpu_set_t cpus;
 };
 
-/* Ahead of every ordinary thread until hop_end(), which puts everything back.  0 or -errno. */
+/* Gives the thread priority over ordinary threads until hop_end() undoes it.  0 or -errno. */
 int hop_begin(struct hop *h);
 int hop_to(unsigned int cpu);
 void hop_end(const struct hop *h);

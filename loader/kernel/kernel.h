@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel's side of counting.  Everything that calls bpf(2) or perf_event_open(2) is in this
- * room, and so is all that sees libbpf and the skeletons of bpf/.
+ * room, and so is all code that uses libbpf and the skeletons of bpf/.
  *
- * `struct engine` holds the parts, each an object with a header of its own.  Callers take the part
- * and call it, as in flush_all(e->flush); only what concerns several parts is here.  All of it
- * belongs to the event loop's thread, with two exceptions: owner_maps.c has a thread of its own,
- * and the trace rings' thread (loader/ktr) calls ktrload.c.
+ * `struct engine` holds the parts, each an object with a header of its own.  Callers use the part
+ * directly, as in flush_all(e->flush); engine.h has only operations that concern several parts.
+ * All of it belongs to the event loop's thread, with two exceptions: owner_maps.c has a thread of
+ * its own, and the trace rings' thread (loader/ktr) calls ktrload.c.
  *
- * Order at the start: programs are chosen, loaded and verified as one; then the parts are made on
- * their maps; then the daemon counts.  A program is attached from its first need to a moment after
- * the last one, see engine_need().  At the end the programs are detached before the parts go.
+ * Order at the start: programs are chosen, loaded and verified as one; then the parts are created
+ * on their maps; then counting begins.  A program is attached from its first need until a moment
+ * after the last one, see engine_need().  At the end programs are detached, then parts freed.
  */
 #ifndef PMCBPF_KERNEL_H
 #define PMCBPF_KERNEL_H

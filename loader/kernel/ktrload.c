@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's side of trace rings.  One object holds the maps, the daemon's program and the
- * triggers'; each further one the programs that were loaded together, over the same maps, so that
- * a class can come later, and one that the verifier refuses takes no other with it.
+ * Loads the programs of the trace rings.  One BPF object holds the maps, the daemon's program and
+ * the triggers.  Each further object holds the programs that were loaded together, over the same
+ * maps: a class can be added later, and a program that the verifier refuses takes no other with it.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -17,7 +17,7 @@
 #include "lib/base/ktrmask.h"
 #include "ktrload.h"
 #include "ktrpin.h"
-/* The skeleton names types of these. */
+/* The skeleton names types of these headers. */
 #include "ktrace.skel.h"
 
 #define LOG_SIZE   (1 << 20)
@@ -30,7 +30,7 @@ _Static_assert(KTRCONF_STOP_TPS == KTR_STOP_TPS && (int)KTRCONF_TP_NAME == KTR_T
 /* A tracepoint with its program, on_NAME. */
 struct point {
 	const char *tp;
-	uint32_t classes;		/* of all its events */
+	uint32_t classes;		/* of all its events together */
 	bool here;			/* the kernel has it */
 	struct ktr_batch *batch;		/* NULL: not loaded */
 	struct bpf_program *prog;
@@ -41,7 +41,7 @@ struct point {
 struct ktr_batch {
 	struct ktr_batch *next;
 	struct ktrace *skel;
-	unsigned int loaded;		/* of them are still there */
+	unsigned int loaded;		/* how many are still loaded */
 };
 
 struct ktrload {
@@ -51,10 +51,10 @@ struct ktrload {
 	struct ktrpin pin;
 	struct ktr_batch *batches;
 	struct bpf_link *stops[MAX_STOPS];
-	uint32_t refused, lacking;	/* classes that the kernel does not take, or have */
+	uint32_t refused, lacking;	/* classes that the kernel refuses, and that it lacks */
 	unsigned int npoint;
 	struct point point[MAX_POINTS];
-	char log[LOG_SIZE];		/* the verifier's */
+	char log[LOG_SIZE];		/* the verifier's messages */
 };
 
 /* --- points -------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static void list_points(struct ktrload *l)
 	}
 }
 
-/* The kernel's type information names its tracepoints: btf_trace_NAME. */
+/* The kernel's BTF names its tracepoints btf_trace_NAME. */
 static int look_for_points(struct ktrload *l, struct why *why)
 {
 	static const char prefix[] = "btf_trace_";
@@ -155,7 +155,7 @@ static int load_base(struct ktrload *l, struct why *why)
 	return err ? deny_program(why, err, "trace rings", l->log) : 0;
 }
 
-/* Loads the programs of `classes` that are not there yet. */
+/* Loads the programs of `classes` that are not loaded yet. */
 static int load_batch(struct ktrload *l, uint32_t classes)
 {
 	struct ktr_batch *b = calloc(1, sizeof(*b));
@@ -179,7 +179,7 @@ static int load_batch(struct ktrload *l, uint32_t classes)
 			continue;
 		snprintf(name, sizeof(name), "on_%s", p->tp);
 		p->prog = bpf_object__find_program_by_name(b->skel->obj, name);
-		/* Not for this architecture. */
+		/* not for this architecture */
 		if (!p->prog)
 			continue;
 		bpf_program__set_autoload(p->prog, true);
@@ -269,7 +269,7 @@ uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
 	loaded = loaded_classes(l) & classes & ~l->refused;
 	*missing = classes & ~loaded;
 	l->lacking |= *missing & ~l->refused;
-	/* Once is enough. */
+	/* Each class is reported once. */
 	if (l->lacking & *missing & ~told && !note->text[0]) {
 		ktrmask_text(l->lacking & *missing, text, sizeof(text));
 		deny(note, 0, "this kernel has no trace points of class %s", text);
@@ -313,7 +313,7 @@ int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct why *why
 	struct ktr_control *control = &l->skel->data_ktr->ktr;
 	unsigned int n = 0;
 
-	/* What is refused in the end has stopped nothing. */
+	/* Triggers that were only being attached have stopped nothing. */
 	__atomic_store_n(&control->armed, 0, __ATOMIC_SEQ_CST);
 	detach_stops(l);
 	control->stop_signals = conf->signals;
@@ -338,7 +338,7 @@ int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct why *why
 
 /* --- the region ---------------------------------------------------------------------------- */
 
-/* Through the descriptor while the map is still open to user space. */
+/* Writes through the descriptor, before the map is frozen for user space. */
 static int write_header(struct ktrload *l)
 {
 	int rings = bpf_map__fd(l->skel->maps.ktr_rings), err = 0;

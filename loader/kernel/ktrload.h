@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's side of trace rings: the map
- * that is the region, the programs that write to it, and what stops them.  Everything here may
- * take the kernel's grace periods but what says otherwise.
+ * The kernel's side of trace rings: the map that is the region, the programs that write to it, and
+ * the triggers that stop them.  Every function may wait for the kernel's grace periods, except for
+ * those under "cheap".
  */
 #ifndef PMCBPF_KTRLOAD_H
 #define PMCBPF_KTRLOAD_H
@@ -12,26 +12,26 @@
 
 struct ktrload;
 
-/* Rings without a program; the region is complete and nobody in user space can write to it. */
+/* Creates rings without programs.  The region is complete, and read-only for user space. */
 int ktrload_new(struct ktrload **out, const struct ktr_layout *layout, struct why *why);
-/* Also what was pinned. */
+/* Frees everything and removes the pins. */
 void ktrload_free(struct ktrload *l);
 
 /*
- * Loads and unloads programs, so that those of `classes` are there.  Classes that the kernel has
- * nothing for, or refuses, are left out: *missing; why, in `note`.  Returns those that are loaded.
+ * Loads and unloads programs until exactly those of `classes` are loaded.  Classes that this kernel
+ * lacks or refuses are put in *missing, with the reason in `note`.  Returns the loaded ones.
  */
 uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing, struct why *note);
 /*
- * Attaches the programs of these classes and no others.  One that cannot be attached is left out,
- * which `note` reports unless it has a report already.
+ * Attaches the programs of these classes and no others.  A program that cannot be attached is left
+ * out; `note` reports the first one, unless it has text already.
  */
 void ktrload_attach(struct ktrload *l, uint32_t classes, struct why *note);
-/* Sets the stop triggers.  -ENOENT: a tracepoint that the kernel lacks. */
+/* Sets the stop triggers.  -ENOENT: this kernel lacks one of the tracepoints. */
 int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct why *why);
 /*
- * Pins the rings in the BPF file system under the usual name, or, if another daemon has it, under
- * one with our pid.
+ * Pins the rings in the BPF file system, under the usual name or, if another daemon has that, under
+ * a name with this daemon's pid.
  */
 int ktrload_pin(struct ktrload *l, struct why *why);
 
@@ -41,11 +41,11 @@ int ktrload_fd(const struct ktrload *l);
 const struct ktr_region *ktrload_region(const struct ktrload *l);
 const struct ktr_layout *ktrload_layout(const struct ktrload *l);
 volatile struct ktr_control *ktrload_control(const struct ktrload *l);
-/* An entry on this CPU. */
+/* Writes an entry on this CPU. */
 int ktrload_entry(struct ktrload *l, enum ktr_event id, uint32_t tid, const uint64_t words[5]);
-/* Puts `n` bytes into the region's header, from `field` on, which is part of ktrload_region(). */
+/* Copies `n` bytes to `field`, a place in the header of ktrload_region(). */
 int ktrload_put(struct ktrload *l, const void *field, const void *data, size_t n);
-/* All rings are empty. */
+/* Empties all rings. */
 int ktrload_clear(struct ktrload *l);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names in the BPF file system, which takes none with a dot.  Two locks on their folder go with the
- * process, however it ends: one on all of it for the usual name, and one on the byte of its pid,
- * which says that the name with this pid is in use.
+ * Names in the BPF file system, where no name may have a dot.  Two locks on their folder protect
+ * them, and end with the process however it dies: the lock of the whole folder belongs to the usual
+ * name, and the lock of the byte at offset pid says that the name with this pid is in use.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static struct flock byte_of(pid_t pid, short type)
 	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = pid, .l_len = 1 };
 }
 
-/* Nobody holds the lock of this pid, whatever process has the number now. */
+/* True if no process holds the lock of this pid, even if the number is in use again. */
 static bool is_left(int dir, pid_t pid)
 {
 	struct flock lock = byte_of(pid, F_WRLCK);
@@ -35,7 +35,7 @@ static bool is_left(int dir, pid_t pid)
 	return !fcntl(dir, F_OFD_GETLK, &lock) && lock.l_type == F_UNLCK;
 }
 
-/* Rings that killed daemons have left under their pids. */
+/* Removes rings that killed daemons left under their pids. */
 static void sweep(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -55,7 +55,7 @@ static void sweep(int dir)
 		close(fd);
 }
 
-/* Everybody may make names in a BPF file system: a folder, or a link, may be a stranger's. */
+/* Any user may create names in a BPF file system: a folder or link there may be a stranger's. */
 static int open_dir(struct why *why)
 {
 	struct stat st;

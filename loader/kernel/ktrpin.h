@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where trace rings are to be found when the daemon cannot be asked: in the BPF file system.  What
- * a killed daemon has left there stays, with its history, until the next one makes rings.
+ * Pins of the trace rings in the BPF file system, for readers when the daemon cannot be asked.  A
+ * killed daemon's rings stay there, with their history, until the next daemon makes rings.
  */
 #ifndef PMCBPF_KTRPIN_H
 #define PMCBPF_KTRPIN_H
@@ -14,9 +14,9 @@ struct ktrpin {
 };
 #define KTRPIN_NONE ((struct ktrpin){ .dir = -1 })
 
-/* Chooses the name and removes what is in its way. */
+/* Chooses the name and removes leftovers of it. */
 int ktrpin_place(struct ktrpin *p, struct why *why);
-/* Removes what was put there. */
+/* Removes what ktrpin_place() and its callers created. */
 void ktrpin_free(struct ktrpin *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's trace region as memory. */
+/* The kernel's trace region as memory: layout, header, copies. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 KTR_EVENT_TABLE(TEXT_FITS_)
 #undef TEXT_FITS_
 
-/* How the table writes a parameter's type: "(P, D)". */
+/* Parameter types as the table writes them: "(P, D)". */
 static uint32_t argtypes(const char *types)
 {
 	static const char letters[] = "PDUWT";
@@ -72,9 +72,7 @@ int ktrregion_layout(struct ktr_layout *l, unsigned int ncpu, uint32_t entries, 
 	l->first = (uint32_t)(header / KTR_ENTRY_SIZE);
 	l->stride = entries + 1;
 	l->slots = l->first + (uint64_t)ncpu * l->stride;
-	/*
-	 * Changes within a microsecond: entries that an earlier region left in memory have others.
-	 */
+	/* Changes within a microsecond, and so differs from that of an earlier region. */
 	l->generation = (uint32_t)(1 + clock_ns() / 64 % GENERATIONS);
 	if (l->slots > UINT32_MAX)
 		return deny(why, -E2BIG, "ktr.size=\"%llu\" is too much for %u CPUs: a BPF map has "
@@ -161,7 +159,7 @@ uint64_t ktrregion_written(const struct ktr_region *r)
 
 /* --- copies -------------------------------------------------------------------------------- */
 
-/* Behind the text's end is what an older entry left. */
+/* Clears the bytes behind the text's end: they are left over from an older entry. */
 static void scrub_text(char *text)
 {
 	size_t len = strnlen(text, 16);
@@ -169,7 +167,7 @@ static void scrub_text(char *text)
 	memset(text + len, 0, 16 - len);
 }
 
-/* Leaves of an entry what everybody may see; false: nothing. */
+/* Reduces an entry to the parts that any user may see; false if there are none. */
 static bool entry_scrub(struct ktr_entry *e, uint32_t generation)
 {
 	uint64_t words[PARMS];
@@ -196,7 +194,7 @@ static bool entry_scrub(struct ktr_entry *e, uint32_t generation)
 	return true;
 }
 
-/* An entry that was being written, or is older than it should be, stays out: its slot says 0. */
+/* Entries that are being written, or have been overwritten, are left out: their slots hold 0. */
 static void copy_ring(struct ktr_region *to, const struct ktr_region *from, unsigned int cpu)
 {
 	uint64_t end = ring_head(from, cpu), n = end > to->entries ? end - to->entries : 0;
@@ -239,7 +237,7 @@ int ktrregion_copy(const struct ktr_region *r, struct why *why)
 		entries /= 2;
 	size = r->hdrsize + (size_t)r->ncpu * (entries + 1) * KTR_ENTRY_SIZE;
 	fd = memfd_create("ktr-copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* All of it at once: a page that there is no memory for later would be a SIGBUS. */
+	/* Reserves all pages now: a page without memory would raise SIGBUS later. */
 	if (fd < 0 || fallocate(fd, 0, 0, (off_t)size))
 		goto fail;
 	to = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's trace region: its layout, its header and table of formats, and copies that may be
- * shown to everybody.  Memory only; loader/kernel/ktrload.c has the kernel's side.
+ * The kernel's trace region: its layout, its header and table of formats, and copies that any user
+ * may see.  Memory only; loader/kernel/ktrload.c has the kernel's side.
  */
 #ifndef PMCBPF_KTRREGION_H
 #define PMCBPF_KTRREGION_H
@@ -15,7 +15,7 @@
 struct ktr_layout {
 	unsigned int ncpu;
 	uint32_t entries;
-	uint32_t generation;	/* 16 bits, not 0: entries of earlier rings have another */
+	uint32_t generation;	/* 16 bits, not 0: differs from earlier rings' */
 	uint32_t first;		/* slot of the first ring */
 	uint32_t stride;	/* slots from one to the next */
 	uint64_t slots;
@@ -26,21 +26,21 @@ int ktrregion_layout(struct ktr_layout *l, unsigned int ncpu, uint32_t entries, 
 size_t ktrregion_size(const struct ktr_layout *l);
 size_t ktrregion_slot(const struct ktr_layout *l, unsigned int cpu);
 
-/* Fills in all before the first ring, `first` slots of zeroes. */
+/* Fills everything before the first ring, `first` slots of zeroes. */
 void ktrregion_header(struct ktr_region *r, const struct ktr_layout *l);
 
-/* Entries written so far, of all rings. */
+/* Number of entries written so far to all rings. */
 uint64_t ktrregion_written(const struct ktr_region *r);
 
 /*
- * A copy of this moment in a sealed file, with at most KTR_COPY bytes of the latest entries and
- * without what the unprivileged are not to see: addresses, the kernel's messages, and words that
- * entries do not use.  A descriptor, or -errno.
+ * Copies the rings to a sealed file: at most KTR_COPY bytes of the latest entries, without
+ * addresses, kernel messages and unused words, which unprivileged users must not see.  Returns a
+ * descriptor or -errno.
  */
 #define KTR_COPY (16u << 20)
 int ktrregion_copy(const struct ktr_region *r, struct why *why);
 
-/* An event: of which tracepoint ("" for none); false: there is none of that number. */
+/* An event and its tracepoint ("" for none); false if no event has this number. */
 struct ktr_event_info {
 	const char *tp;
 	uint32_t classes, argtypes;

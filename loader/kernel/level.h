@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The PID namespace that the daemon is in.  Its numbers are those of /proc, of perf's records and
- * of pidfds; the kernel's own, which BPF programs find first, are the initial namespace's.
+ * The daemon's PID namespace.  /proc, perf's records and pidfds use its numbers; the task
+ * structures that BPF programs see start with those of the initial namespace.
  */
 #ifndef PMCBPF_LEVEL_H
 #define PMCBPF_LEVEL_H
 
 #include "loader/base/base.h"
 
-/* 1 if it is not the initial one, else 0; -EINVAL: /proc has the numbers of another one. */
+/* 1 if it is not the initial namespace, else 0; -EINVAL: /proc belongs to another namespace. */
 int level_nested(struct why *why);
-/* Runs the program by which the others learn which one it is. */
+/* Runs the program that records the namespace for the others. */
 int level_learn(int program, struct why *why);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The programs' notes.  A note is in the ring before the kernel lets the process that caused it go
- * on, so who empties the ring before each request answers in the order of things.
+ * Notes from the programs.  A note is in the ring before the process that caused it continues.  The
+ * daemon empties the ring before each request, so its answers agree with the order of events.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -110,7 +110,7 @@ static void notes_exec_passes(void *arg, const struct abi_exec *exec)
 
 void notes_watch_execs(struct notes *n, bool on)
 {
-	/* Notes left from the last time have no sequel. */
+	/* Old notes have no sequel: drop them. */
 	if (on)
 		(void)notes_execs(n, notes_exec_passes, NULL);
 	__atomic_store_n(n->place.watch_execs, on, __ATOMIC_SEQ_CST);
@@ -122,8 +122,8 @@ int notes_execs_fd(const struct notes *n)
 }
 
 /*
- * The ring's reader stops at a note that is being written, and cannot see those behind it.  Writing
- * takes well below a microsecond, unless a hypervisor takes the CPU in the middle of it.
+ * The ring's reader stops at a note that is still being written and cannot see later ones.  Writing
+ * takes well below a microsecond, unless a hypervisor takes the CPU away in the middle.
  */
 int notes_execs(struct notes *n, void (*fn)(void *arg, const struct abi_exec *exec), void *arg)
 {

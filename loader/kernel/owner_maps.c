@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The maps that hold owners' counts.  The kernel waits for an RCU grace period, some 10 ms,
- * whenever user space changes the map of maps, but once only for many changes at a time; the event
- * loop cannot wait that long.  The daemon's only other thread puts maps in and takes them out, all
- * that are due together, and keeps spares: the more owners there are, the more may come at once.
- * It calls bpf(2) and nothing else.
+ * The maps that hold owners' counts.  Whenever user space changes a map of maps, the kernel waits
+ * for an RCU grace period of some 10 ms, but only once for many changes made together.  The event
+ * loop cannot wait that long, so a thread of this file puts maps in and takes them out, all that
+ * are due together.  It also keeps spare maps: the more owners there are, the more spares, because
+ * more clients may come at once.  The thread calls bpf(2) and nothing else.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define SPARES_MIN 16
 #define SPARES_MAX 256
 #define BATCH	   256		/* changes at once, at most */
-#define QUIET	   100		/* ms after which the spares are made as many as there should be */
+#define QUIET	   100		/* ms without new owners, after which the spares are filled up */
 
 enum slot_state {
 	SLOT_FREE,
@@ -32,14 +32,14 @@ enum slot_state {
 
 struct owner_maps {
 	int owners;
-	int nobody;		/* the map in a slot that no owner has any more */
+	int nobody;		/* the map in slots without an owner */
 	unsigned int ncpu;
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t lock;	/* of all below */
 	pthread_cond_t work, done;
 	bool stop, quiet;
-	int error;		/* why there are no more spares, until somebody asks again */
+	int error;		/* why there are no spares, until the next try */
 	unsigned int nspare, nused, ntrash;
 	struct owner_counts spare[SPARES_MAX];
 	uint8_t slot[ABI_MAX_OWNERS];	/* enum slot_state */
@@ -63,7 +63,7 @@ static void counts_close(const struct owner_maps *p, struct owner_counts *c)
 	c->fd = -1;
 }
 
-/* A map for a slot, mapped here. */
+/* Creates the map of a slot and maps it. */
 static int counts_open(const struct owner_maps *p, unsigned int slot, struct owner_counts *c)
 {
 	size_t size = p->ncpu * sizeof(struct abi_counts);
@@ -74,8 +74,8 @@ static int counts_open(const struct owner_maps *p, unsigned int slot, struct own
 	if (c->fd < 0)
 		return c->fd;
 	/*
-	 * Frozen, because the owner gets this very descriptor: the kernel maps no BPF map through a
-	 * read-only one.  From here on only the programs write to it, nobody in user space.
+	 * Frozen, because this very descriptor is passed to the owner, and the kernel maps no BPF
+	 * map through a read-only one.  From here on only the programs can write to it.
 	 */
 	err = bpf_map_freeze(c->fd) ? -errno : 0;
 	if (!err) {
@@ -88,7 +88,7 @@ static int counts_open(const struct owner_maps *p, unsigned int slot, struct own
 	return err;
 }
 
-/* The lowest slot in the state, marked anew; ABI_MAX_OWNERS: none. */
+/* Finds the lowest slot in state `from` and sets it to `to`; ABI_MAX_OWNERS if there is none. */
 static unsigned int slot_claim(struct owner_maps *p, enum slot_state from, enum slot_state to)
 {
 	const uint8_t *at = memchr(p->slot, from, ABI_MAX_OWNERS);
@@ -106,7 +106,7 @@ static unsigned int spares_wanted(const struct owner_maps *p)
 	return n < SPARES_MAX ? n : SPARES_MAX;
 }
 
-/* How many spares to make; none before few are left, so that many come at once. */
+/* How many spares to make: none until few are left, so that many are made together. */
 static unsigned int spares_missing(const struct owner_maps *p)
 {
 	unsigned int want = spares_wanted(p), enough = p->quiet ? want : want / 2 + 1;
@@ -121,15 +121,15 @@ static void counts_trash(struct owner_maps *p, struct owner_counts *c)
 	counts_close(p, c);
 }
 
-/* What is to be changed together: trash first, then the spares. */
+/* Changes made together: trash is removed first, then spares are added. */
 struct map_batch {
 	unsigned int ntrash, n;
 	uint32_t slot[BATCH];
 	int fd[BATCH];
-	struct owner_counts made[BATCH];	/* of those after the trash */
+	struct owner_counts made[BATCH];	/* for the slots after the trash */
 };
 
-/* With the lock held. */
+/* The lock is held. */
 static void batch_plan(struct owner_maps *p, struct map_batch *b)
 {
 	unsigned int more = spares_missing(p), slot;
@@ -148,7 +148,7 @@ static void batch_plan(struct owner_maps *p, struct map_batch *b)
 		p->error = -ENOSPC;
 }
 
-/* Without the lock: the kernel waits here.  Returns how many changes were made, the first ones. */
+/* Without the lock: the kernel waits here.  Returns how many changes, from the first, succeeded. */
 static unsigned int batch_run(const struct owner_maps *p, struct map_batch *b, int *err)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
@@ -167,7 +167,7 @@ static unsigned int batch_run(const struct owner_maps *p, struct map_batch *b, i
 	return done < n ? done : 0;
 }
 
-/* With the lock held, of which it lets go for the change itself. */
+/* The lock is held, except during the change itself. */
 static void batch_make(struct owner_maps *p, struct map_batch *b)
 {
 	unsigned int done;
@@ -192,7 +192,7 @@ static void batch_make(struct owner_maps *p, struct map_batch *b)
 	}
 }
 
-/* Until there may be something to do; with the lock held, but for the wait. */
+/* Waits for work.  The lock is held, except during the wait. */
 static void owner_maps_wait(struct owner_maps *p)
 {
 	struct timespec until;
@@ -290,7 +290,7 @@ int owner_maps_take(struct owner_maps *p, struct owner_counts *c, struct why *wh
 	pthread_mutex_lock(&p->lock);
 	p->error = 0;
 	pthread_cond_signal(&p->work);
-	/* Where so many come that all spares are taken, this one waits for the next. */
+	/* All spares are taken: wait for the next one. */
 	while (!p->nspare && !p->error)
 		pthread_cond_wait(&p->done, &p->lock);
 	if (p->nspare) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the programs keep for each owner: maps of counts, made before they are wanted; accounts. */
+/* The programs' state of each owner: maps of counts, made before they are needed, and accounts. */
 #ifndef PMCBPF_OWNER_MAPS_H
 #define PMCBPF_OWNER_MAPS_H
 
@@ -21,10 +21,10 @@ void owner_maps_free(struct owner_maps *p);
 int owner_maps_take(struct owner_maps *p, struct owner_counts *c, struct why *why);
 void owner_maps_give(struct owner_maps *p, struct owner_counts *c);
 
-/* One map of the right shape; a descriptor or -errno. */
+/* Creates one map of the right shape; a descriptor or -errno. */
 int owner_maps_create(unsigned int ncpu);
 
-/* The accounts that the programs charge for what they take by themselves, see account.c. */
+/* The accounts that the programs charge by themselves, see account.h. */
 struct abi_account *owner_maps_accounts(const struct engine *e);
 /* The programs' state of the owner in a slot. */
 struct abi_owner *owner_maps_owner(const struct engine *e, unsigned int slot);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The only caller of perf_event_open(2): finds the hardware PMUs and opens pinned events on them.
- */
+/* The only caller of perf_event_open(2): finds the hardware PMUs and opens pinned events. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +21,7 @@
 #define SYSFS_PMUS "/sys/bus/event_source/devices"
 #define MAX_ROWS   48
 
-/* Is cpu in a list such as "0-3,8"? */
+/* True if the CPU is in a list such as "0-3,8". */
 static bool cpulist_has(const char *list, unsigned int cpu)
 {
 	while (*list) {
@@ -72,7 +70,7 @@ unsigned int perf_ncpu(void)
 
 bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spec *b)
 {
-	/* Neither ring named counts both, so it is the same event as both named. */
+	/* An event that names neither user nor kernel counts both, as one that names both. */
 	bool au = a->user || !a->kernel, ak = a->kernel || !a->user;
 	bool bu = b->user || !b->kernel, bk = b->kernel || !b->user;
 
@@ -100,7 +98,7 @@ static void attr_fill(struct perf_event_attr *attr, const struct perf_event_spec
 	attr->inherit_thread = spec->inherit && !spec->inherit_children;
 }
 
-/* The directory of the PMU with this attr.type; false if there is none. */
+/* Finds the directory of the PMU with this attr.type. */
 static bool pmu_directory(uint32_t type, char *path, size_t size)
 {
 	DIR *dir = opendir(SYSFS_PMUS);
@@ -130,7 +128,7 @@ void perf_ask_user_read(struct perf_event_spec *spec)
 	if (!pmu_directory(spec->type, pmu, sizeof(pmu)))
 		return;
 	snprintf(path, sizeof(path), "%s/rdpmc", pmu);
-	if (!file_line(path, text, sizeof(text))) {	/* x86: nothing to ask for */
+	if (!file_line(path, text, sizeof(text))) {	/* x86: nothing to switch on */
 		spec->user_read = strcmp(text, "0") != 0;
 		return;
 	}
@@ -241,9 +239,9 @@ int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu)
 }
 
 /*
- * Times of two events can be compared only where the kernel keeps them together, which it does for
- * those of one PMU.  A group of software events moves there when one of the PMU's joins it, and
- * stays when that has left.
+ * The times of two events can be compared only if the kernel keeps them together, as it does for
+ * events of one PMU.  A group of software events moves to a hardware PMU when one of its events
+ * joins the group, and stays there when that event leaves.
  */
 int perf_open_watch(const struct perf_event_spec *spec, int tid)
 {
@@ -260,7 +258,7 @@ int perf_open_watch(const struct perf_event_spec *spec, int tid)
 	if (watch < 0)
 		return watch;
 	attr_fill(&member, spec);
-	member.pinned = 0;	/* the group's first alone may be */
+	member.pinned = 0;	/* only the group's leader may be pinned */
 	fd = event_open(&member, tid, -1, watch);
 	close(fd < 0 ? watch : fd);
 	return fd < 0 ? fd : watch;
@@ -323,13 +321,13 @@ int perf_disable(int fd)
 
 /* --- discovery ------------------------------------------------------------------------------ */
 
-/* PMUs that count for tasks, by the name of their directory; the rest are uncore or no counters. */
+/* PMUs that count for tasks, by directory name; all others are uncore or count nothing. */
 static const struct {
 	const char *name;	/* a prefix */
 	uint32_t class;
 	const char *prefix;
 } known_pmus[] = {
-	{ "cpu", 0, NULL },	/* x86: the class follows the vendor */
+	{ "cpu", 0, NULL },	/* x86: the class depends on the vendor */
 	{ "armv8_", PMC_CLASS_ARMV8, "ARMV8" },
 	{ "armv9_", PMC_CLASS_ARMV8, "ARMV8" },
 	{ "armv7_", PMC_CLASS_ARMV7, "ARMV7" },
@@ -371,7 +369,7 @@ static bool pmu_classify(const char *name, struct perf_pmu *pmu)
 	return false;
 }
 
-/* CPUs that have this PMU: all of them unless its directory says otherwise (hybrid machines). */
+/* True if the CPU has this PMU.  Only hybrid machines list CPUs in the PMU's directory. */
 static bool pmu_on_cpu(const char *name, unsigned int cpu)
 {
 	char path[512], list[4096];
@@ -385,8 +383,8 @@ static bool pmu_on_cpu(const char *name, unsigned int cpu)
 #define PROBE_EVENTS 3
 
 /*
- * Events that every PMU of a class has.  On ARM their numbers are architectural, and its PMUs do
- * not take generic events by type before Linux 6.2.
+ * Events that every PMU of a class has.  On ARM their numbers are architectural, and its PMUs
+ * accept generic events by type only since Linux 6.2.
  */
 static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned int i)
 {
@@ -402,9 +400,9 @@ static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned i
 }
 
 /*
- * How many pinned events fit on one CPU, those of a thread (0: the caller) or of the CPU (-1).
- * Cycles come first and then events that other fixed counters serve, because a fixed counter takes
- * nothing but its own event.
+ * How many pinned events fit on one CPU: events of a thread (0: the caller) or of the CPU (-1).
+ * Cycles come first, then other events that fixed counters serve, because a fixed counter counts
+ * only its own event.
  */
 static unsigned int pmu_count_free(const struct perf_pmu *pmu, int tid, unsigned int cpu)
 {
@@ -481,7 +479,7 @@ bool perf_watchdog(void)
 	return !file_line("/proc/sys/kernel/nmi_watchdog", text, sizeof(text)) && atoi(text) > 0;
 }
 
-/* The counter width on the mapped page of an event of this PMU; 64 if the page has none. */
+/* The counter width from the mapped page of an event of this PMU, or 64. */
 static uint32_t pmu_width(const struct perf_pmu *pmu)
 {
 	struct perf_event_spec spec = probe_event(pmu, 1);

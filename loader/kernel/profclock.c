@@ -18,7 +18,7 @@ struct tick_source {
 
 struct profclock {
 	struct profclock_config config;
-	uint64_t seen;			/* cpu_bell_changes() that have been dealt with */
+	uint64_t seen;			/* cpu_bell_changes() that were handled */
 	unsigned int ncpu;
 	struct tick_source cpu[];
 };
@@ -44,7 +44,7 @@ static int tick_source_open(struct profclock *c, unsigned int cpu)
 	return 0;
 }
 
-/* Where it does not run and can.  -ENXIO: the CPU has gone, and that will be reported. */
+/* Opens the event if the CPU lacks it and is online.  -ENXIO: the CPU has just gone. */
 static int tick_source_renew(struct profclock *c, unsigned int cpu)
 {
 	const struct cpu_state now = cpu_bell_cpu(c->config.engine->cpu_bell, cpu);
@@ -60,7 +60,7 @@ static int tick_source_renew(struct profclock *c, unsigned int cpu)
 	return tick_source_open(c, cpu);
 }
 
-/* The kernel pauses an event that samples more often; then most samples would be missing. */
+/* The kernel pauses an event that samples more often, and then most samples would be missing. */
 static int profclock_check_limit(unsigned int rate, struct why *why)
 {
 	char limit[16];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The profiling clock: one perf event on each CPU, whose overflows run the sampling program.  It
- * ticks on CPUs that come while it runs as well.
+ * The profiling clock: one perf event on each CPU, whose overflows run the sampling program.  CPUs
+ * that come online while it runs get an event as well.
  */
 #ifndef PMCBPF_LOADER_PROFCLOCK_H
 #define PMCBPF_LOADER_PROFCLOCK_H
@@ -23,7 +23,7 @@ struct profclock_config {
 int profclock_new(const struct profclock_config *config, struct profclock **out, struct why *why);
 void profclock_free(struct profclock *c);
 
-/* Starts it on CPUs that have come.  Returns how many of them do not take the event. */
+/* Opens events on CPUs that came online.  Returns how many of them refuse the event. */
 unsigned int profclock_cpus(struct profclock *c);
 
 #endif

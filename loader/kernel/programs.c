@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which programs this kernel gets, and when they are attached. */
+/* Chooses the programs for this kernel, and attaches them while they are needed. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -17,20 +17,20 @@
 #include "level.h"
 #include "pmcbpf.skel.h"
 
-#define LINKS  4		/* programs behind one need, at most */
-#define LINGER 100		/* ms for which programs that nobody needs stay attached */
-#define PATIENCE 1000		/* ms that a helper may take to begin with what it closes */
+#define LINKS  4		/* programs of one need, at most */
+#define LINGER 100		/* ms for which unneeded programs stay attached */
+#define PATIENCE 1000		/* ms within which a helper must begin to close a link */
 
 struct programs {
 	const struct engine *e;
 	struct pmcbpf *skel;
 	unsigned int needs[NEEDS];
 	struct bpf_link *links[NEEDS][LINKS];
-	unsigned int lingering;		/* bit per need: attached, though nobody needs it … */
-	int64_t lingers_since;		/* … since the latest of them was needed, in ms */
-	bool fallback_final;		/* no on_dead here: on_final */
-	struct helpers *helpers;	/* NULL: as long as the daemon starts */
-	uint64_t cookie;		/* of the latest attachment that has one */
+	unsigned int lingering;		/* bit per need: attached but not needed … */
+	int64_t lingers_since;		/* … since the latest of them was last needed, in ms */
+	bool fallback_final;		/* on_final stands in for on_dead */
+	struct helpers *helpers;	/* NULL while the daemon starts */
+	uint64_t cookie;		/* of the latest attachment with one */
 };
 
 static bool btf_has(const struct btf *btf, const char *name, uint32_t kind)
@@ -50,7 +50,7 @@ static bool struct_has(const struct btf *btf, const char *name, const char *fiel
 }
 
 /*
- * May programs be put onto this function here? Some kernels and sandboxes refuse that
+ * True if this kernel lets programs attach to the function; some kernels and sandboxes refuse that
  * altogether.
  */
 static bool kernel_may_fentry(const struct btf *btf, const char *function)
@@ -71,7 +71,7 @@ static bool kernel_may_fentry(const struct btf *btf, const char *function)
 	return fd >= 0;
 }
 
-/* See bpf/count/maps.bpf.h. */
+/* See PREEMPTED_SINCE in bpf/count/maps.bpf.h. */
 static bool kernel_may_preempt(const struct btf *btf)
 {
 	struct utsname u;
@@ -83,7 +83,7 @@ static bool kernel_may_preempt(const struct btf *btf)
 	       btf_has(btf, "bpf_preempt_disable", BTF_KIND_FUNC);
 }
 
-/* Without a module that labels processes there is no label to read. */
+/* A kernel without a module that labels processes has no label to read. */
 static bool kernel_has_labels(void)
 {
 	char label[64];
@@ -92,7 +92,7 @@ static bool kernel_has_labels(void)
 	return err != -EINVAL && err != -ENOENT;
 }
 
-/* Programs for tracepoints that not every kernel has are left out where they are missing. */
+/* Leaves out programs for tracepoints that this kernel lacks. */
 int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why)
 {
 	int nested = level_nested(why);
@@ -165,7 +165,7 @@ static struct bpf_program *program_if_loaded(struct bpf_program *prog)
 	return bpf_program__autoload(prog) ? prog : NULL;
 }
 
-/* The programs behind a need, in the order to attach them. */
+/* The programs of a need, in the order to attach them. */
 static void need_programs(const struct programs *p, enum engine_need what,
 			  struct bpf_program *prog[LINKS])
 {
@@ -234,15 +234,15 @@ bool programs_have_hook(const struct programs *p, uint32_t hook)
 	}
 }
 
-/* hwpmc's group csw is about context switches only. */
+/* hwpmc's debug group csw is about context switches only. */
 static bool need_is_reported(enum engine_need what)
 {
 	return what == NEED_SWITCH || what == NEED_KIND;
 }
 
 /*
- * Programs on system calls: a tracepoint of perf's, which knows its attachment by a cookie.  It has
- * a program once only, and a helper that is to end the last attachment may not have begun.
+ * Attaches a program to perf's tracepoint of a system call.  That takes a program only once, and a
+ * helper may still have to close its last attachment, so a cookie identifies the current one.
  */
 static struct bpf_link *link_call(struct programs *p, struct bpf_program *prog)
 {
@@ -268,8 +268,8 @@ static struct bpf_link *link_new(struct programs *p, enum engine_need what,
 
 /*
  * When such a tracepoint is closed, the kernel waits for an RCU grace period, up to 75 ms on a busy
- * machine.  A helper closes it.  Until then the kernel runs the program, which does nothing: its
- * cookie is not the current one.
+ * machine, so a helper closes it.  Until then the kernel still runs the program, which does nothing
+ * because its cookie is not the current one.
  */
 static void link_end(struct programs *p, enum engine_need what, struct bpf_link *link)
 {
@@ -337,8 +337,8 @@ int programs_need(struct programs *p, enum engine_need what, struct why *why)
 }
 
 /*
- * The kernel waits some 10 ms where a program is attached soon after one was detached: those who
- * make and release one PMC after another shall not.
+ * Attaching a program soon after a detachment makes the kernel wait some 10 ms.  Programs linger,
+ * so that clients that allocate and release one PMC after another do not wait.
  */
 void programs_unneed(struct programs *p, enum engine_need what)
 {

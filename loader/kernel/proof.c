@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The one check that takes the kernel's view of a descriptor. */
+/* Runs the program that checks a client's descriptor as the kernel sees it. */
 #include <bpf/bpf.h>
 #include <fcntl.h>
 #include <stdint.h>

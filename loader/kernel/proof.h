@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a descriptor proves about a process: runs bpf/policy/proof.bpf.c. */
+/* Checks a descriptor as a proof of rights to a process: runs bpf/policy/proof.bpf.c. */
 #ifndef PMCBPF_PROOF_H
 #define PMCBPF_PROOF_H
 
@@ -7,9 +7,9 @@
 
 struct engine;
 
-/* Shows the program this process's own files.  Unless that succeeds every check is UNKNOWN. */
+/* Shows the program this process's own files.  Until that succeeds every check is UNKNOWN. */
 void proof_learn(const struct engine *e);
-/* Of the process behind a pidfd; both descriptors are the daemon's by now. */
+/* Checks a descriptor against the process of a pidfd; both are the daemon's copies. */
 enum abi_proof proof_check(const struct engine *e, int pidfd, int proof);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * BPF ring buffers as the kernel maps them: a page with the consumer's position, which is ours, a
- * page with the producer's, and the data, mapped twice in a row so that no record is broken.  A
- * record has a word of length and flags and a word of the kernel's before it.
+ * page with the producer's, and the data, mapped twice in a row so that no record is broken.
+ * Before each record are one word of length and flags and one of the kernel's own.
  *
- * Order: a program takes the time and then puts its record into the ring.  Whatever a CPU has put
- * there by the time T that is taken here is seen here, so that everything up to T may be merged.
- * What one program puts in while another takes its time comes out of order by no more than that
- * takes; time never goes back in what is delivered.
+ * Order: a program takes the time and then puts its record into the ring.  All records that a CPU
+ * has put there by time T, taken here, are visible here, so records up to T may be merged.  If one
+ * program interrupts another between the two steps, their records are out of order by no more than
+ * that interval; in the merged stream time never goes back.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -21,8 +21,8 @@ struct ring {
 	volatile unsigned long *consumer;
 	const volatile unsigned long *producer;
 	const uint8_t *data;
-	unsigned long at, end;		/* what is delivered, and what is there, of this drain */
-	const struct abi_rec *next;	/* NULL: nothing that may be delivered now */
+	unsigned long at, end;		/* delivered so far, and the end of data, of this drain */
+	const struct abi_rec *next;	/* NULL: no record to deliver now */
 	void *consumer_map, *producer_map;
 };
 
@@ -82,7 +82,7 @@ void rings_free(struct rings *rs)
 	free(rs);
 }
 
-/* The next record of a ring; those that were given up are passed over. */
+/* Finds the next record of a ring, past those that were discarded. */
 static void ring_peek(const struct rings *rs, struct ring *r)
 {
 	r->next = NULL;
@@ -92,7 +92,7 @@ static void ring_peek(const struct rings *rs, struct ring *r)
 		uint32_t len = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 		const struct abi_rec *rec = (const struct abi_rec *)(p + BPF_RINGBUF_HDR_SZ);
 
-		/* Still being written: all that is behind it has to wait. */
+		/* Still being written: later records have to wait. */
 		if (head & BPF_RINGBUF_BUSY_BIT)
 			return;
 		if (!(head & BPF_RINGBUF_DISCARD_BIT) && len >= sizeof(*rec) &&
@@ -113,7 +113,7 @@ static void ring_pass(const struct rings *rs, struct ring *r)
 	ring_peek(rs, r);
 }
 
-/* The ring with the oldest record up to `horizon`; few CPUs have any at a time. */
+/* The ring with the oldest record up to `horizon`.  Few rings have one at a time. */
 static struct ring *rings_oldest(struct rings *rs, uint64_t horizon)
 {
 	struct ring *best = NULL;
@@ -140,7 +140,7 @@ unsigned int rings_drain(struct rings *rs, uint64_t horizon,
 		r->at = *r->consumer;
 		r->end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
 		ring_peek(rs, r);
-		/* What is being written was begun before the horizon. */
+		/* A record that is still being written was begun before the horizon. */
 		if (!r->next && r->at < r->end)
 			horizon = horizon < rs->last ? horizon : rs->last;
 	}
@@ -153,7 +153,7 @@ unsigned int rings_drain(struct rings *rs, uint64_t horizon,
 		fn(arg, &rec, (const uint64_t *)(r->next + 1));
 		ring_pass(rs, r);
 		n++;
-		/* Room for the producer as soon as possible; not a shared line at every step. */
+		/* Free the space early, but do not write to a shared cache line at every step. */
 		if (n % 64 == 0)
 			__atomic_store_n(r->consumer, r->at, __ATOMIC_RELEASE);
 	}

@@ -10,26 +10,26 @@
 
 #include "loader/base/base.h"
 #include "sampler.h"
-#include "sample.skel.h"	/* needs the types of the first */
+#include "sample.skel.h"	/* needs types from engine.h's skeleton */
 
 #define LOG_SIZE  (1 << 16)
 #define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
-#define RING_HEAD 8u			/* bytes of the kernel's before each record */
-/* At 20,000 samples a second the daemon may be late by a quarter of a second, as perf may. */
+#define RING_HEAD 8u			/* bytes of the kernel's header before each record */
+/* A quarter of a second of lateness at 20,000 samples a second, as with perf's buffers. */
 #define RING_MIN  (512u * 1024)
 
 struct samplers {
 	struct samplers_config config;
-	struct sample *skel;		/* NULL: it does not load, and `no_program` says why */
+	struct sample *skel;		/* NULL: it does not load, for the reason in `no_program` */
 	int no_program_err;
 	struct why no_program;
-	size_t ring_size;		/* of the rings, once there are any */
+	size_t ring_size;		/* of the rings, once they exist */
 	int *ring_fds;			/* per CPU */
 	int epoll;
-	struct rings *rings;		/* NULL: nobody has sampled yet */
+	struct rings *rings;		/* NULL: no PMC has sampled yet */
 };
 
-/* Room for nsamples records of the depth of now at least; rings have a power of two of pages. */
+/* Room for at least `nsamples` records of the current depth; a ring has a power of two of pages. */
 static size_t samplers_ring_size(const struct samplers_config *c)
 {
 	size_t want = c->nsamples * (RING_HEAD + sizeof(struct abi_rec) + 8 * (size_t)*c->depth);
@@ -40,7 +40,7 @@ static size_t samplers_ring_size(const struct samplers_config *c)
 	return size;
 }
 
-/* Into the map all at once: the kernel waits for a grace period whenever it changes. */
+/* All rings go into the map at once: the kernel waits for a grace period at each change. */
 static int samplers_make_rings(struct samplers *s)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
@@ -81,7 +81,7 @@ static void samplers_free_rings(struct samplers *s)
 	s->epoll = -1;
 }
 
-/* Where it cannot be, all but sampling works. */
+/* If that fails, everything but sampling works. */
 static void samplers_load(struct samplers *s, char *log)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log, .kernel_log_size = LOG_SIZE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The programs keep shares by process and PMC, and charge them to the owner's account. */
+/* Shares by process and PMC: the programs keep them and charge them to the owner's account. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 

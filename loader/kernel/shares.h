@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What each process has had of a logged PMC. */
+/* Each process's share of a logged PMC's events. */
 #ifndef PMCBPF_SHARES_H
 #define PMCBPF_SHARES_H
 
@@ -7,9 +7,9 @@
 
 struct engine;
 
-/* The share of a process in a PMC of the owner in that slot, which is forgotten here. */
+/* Returns and forgets a process's share of a PMC of the owner in that slot. */
 uint64_t shares_take(const struct engine *e, unsigned int slot, uint32_t log, uint32_t tgid);
-/* The shares of all processes in it are forgotten. */
+/* Forgets the shares of all processes in the PMC. */
 void shares_forget(const struct engine *e, unsigned int slot, uint32_t log);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The per-CPU events that slices are cut from.  One whose CPU went offline never counts again, but
- * stays where the programs look for it until a new one takes its place: a program that meets it, or
- * nothing, marks the source as lost, so that what a target does on a CPU before its counters are
- * there is an error and not a gap.  A register is there on every CPU, and what a program reads.
+ * The per-CPU events that slices are cut from.  If a CPU goes offline, its event never counts again
+ * but stays in the programs' map until a new one replaces it.  A program that finds a dead event,
+ * or none, marks the source as lost: what it missed is an error and not a smaller count.  A
+ * register needs no event: the program reads it on every CPU.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 struct cpu_event {
 	int fd;				/* -1: none */
-	uint32_t downs;			/* the CPU's, when it was opened */
+	uint32_t downs;			/* the CPU's `downs` when it was opened */
 };
 
 struct source {
@@ -58,13 +58,13 @@ static uint32_t cpu_downs(const struct sources *s, unsigned int cpu)
 	return __atomic_load_n(&s->place.cpus[cpu].downs, __ATOMIC_ACQUIRE);
 }
 
-/* Nobody has read it: where it stands says nothing of what it has counted. */
+/* No program has read the event yet: its value does not show whether it has counted. */
 static void source_unread(const struct sources *s, int source, unsigned int cpu)
 {
 	__atomic_store_n(&s->place.cpus[cpu].now[source], ~0ull, __ATOMIC_RELAXED);
 }
 
-/* The source has neither lost nothing nor been taken out anywhere yet. */
+/* The source is neither lost nor taken out on any CPU. */
 static void source_begin_anew(struct sources *s, int source)
 {
 	uint64_t others = ~(1ull << source);
@@ -83,7 +83,7 @@ static bool source_counts_switches(const struct perf_event_spec *spec)
 		spec->config == PERF_COUNT_SW_CGROUP_SWITCHES);
 }
 
-/* The event replaces an older one, which cannot be read by a program in between. */
+/* Replaces an older event, which no program can read in between. */
 static int source_open_on(struct sources *s, int source, unsigned int cpu)
 {
 	struct cpu_event *at = &s->source[source].at[cpu];
@@ -147,7 +147,7 @@ static int source_open(struct sources *s, const struct perf_event_spec *spec, st
 	*s->place.switches |= (__u64)source_counts_switches(spec) << source;
 	for (unsigned int cpu = 0; cpu < s->place.ncpu && !err; cpu++) {
 		err = perf_cpu_online(cpu) ? source_open_on(s, source, cpu) : 0;
-		if (err == -ENXIO)	/* it has just gone */
+		if (err == -ENXIO)	/* the CPU has just gone */
 			err = 0;
 		if (err)
 			deny(why, err, "CPU %u cannot count this event: %s", cpu, perf_error(err));
@@ -179,7 +179,7 @@ static void source_close_on(struct sources *s, int source, unsigned int cpu)
 
 	if (at->fd < 0)
 		return;
-	/* The map lets go of the event only after a grace period: give the counter back now. */
+	/* The map releases the event only after a grace period: give the counter back now. */
 	perf_disable(at->fd);
 	bpf_map_delete_elem(s->place.events, &key);
 	close(at->fd);
@@ -230,7 +230,7 @@ uint64_t sources_renew(struct sources *s, unsigned int cpu)
 		if (!at || s->place.cpus[cpu].out >> i & 1 ||
 		    (at->fd >= 0 && at->downs == cpu_downs(s, cpu)))
 			continue;
-		/* If that fails, the programs report it once a target runs there. */
+		/* On failure the programs report a loss once a target runs there. */
 		if (!source_open_on(s, i, cpu))
 			renewed |= 1ull << i;
 	}

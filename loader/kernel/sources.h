@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The free-running sources that slices are cut from: an event on every CPU that is online or comes
- * later, or a register of every CPU.
+ * The free-running sources that slices are cut from: an event on every CPU, also on those that come
+ * online later, or a register of every CPU.
  */
 #ifndef PMCBPF_SOURCES_H
 #define PMCBPF_SOURCES_H
@@ -15,15 +15,15 @@
 struct debug;
 struct sources;
 
-/* Where the programs read events, and say what they could not read. */
+/* The maps and variables by which the programs read events and report failed reads. */
 struct sources_place {
 	int events;			/* the map */
 	unsigned int ncpu;
 	volatile struct abi_cpu *cpus;
-	__u64 *lost;			/* bit per source, of any CPU */
+	__u64 *lost;			/* bit per source, on any CPU */
 	struct abi_register *registers;
 	__u64 *switches;		/* bit per source that counts switches */
-	const char *no_msr;		/* why sources cannot be registers, NULL: they can */
+	const char *no_msr;		/* why sources cannot be registers; NULL if they can */
 	const struct debug *debug;
 };
 
@@ -31,17 +31,17 @@ struct sources *sources_new(const struct sources_place *place);
 void sources_free(struct sources *s);
 void sources_debug_to(struct sources *s, const struct debug *debug);
 
-/* The number of a source that runs from now on, or -errno. */
+/* Opens a source, which runs from now on.  Returns its number, or -errno. */
 int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why);
 void sources_close(struct sources *s, int source);
-/* On one CPU only: there it counts nothing any more and its counter is free. */
+/* Closes a source on one CPU only: its counter there is free. */
 void sources_close_cpu(struct sources *s, int source, unsigned int cpu);
 /* True once a program could not read the source: its counter was taken away. */
 bool sources_lost(const struct sources *s, int source);
 
-/* Opens on this CPU what has no event there, or a dead one. The sources that have a new one now. */
+/* Opens events on this CPU where a source has none, or a dead one.  Returns the sources opened. */
 uint64_t sources_renew(struct sources *s, unsigned int cpu);
-/* Of these, the ones a target ran without on this CPU; that is forgotten with the answer. */
+/* Of these sources, those that a target ran without on this CPU; the call clears the marks. */
 uint64_t sources_missed(struct sources *s, unsigned int cpu, uint64_t renewed);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether every switch is seen. */
+/* Detection of hidden context switches. */
 #include <bpf/libbpf.h>
 
 #include "engine.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Iterators: one that answers in shared memory, and one that is read. */
+/* Iterators: one returns its result in shared memory, the other is read. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ static int visit_open(struct bpf_program *p, const struct bpf_iter_attach_opts *
 	fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		fd = -errno;
-	/* The iterator keeps what it needs. */
+	/* The iterator keeps its own reference. */
 	bpf_link__destroy(link);
 	return fd;
 }

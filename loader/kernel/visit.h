@@ -7,12 +7,12 @@
 
 struct engine;
 
-/* Runs the program over all tasks, or args->tgid's; the answer is in args as well. */
+/* Runs the program over all tasks, or those of args->tgid; the result is in args as well. */
 int visit_run(const struct engine *e, struct abi_visit_args *args);
 
 /*
- * A descriptor to read an array of struct abi_birth from, every process and its parent at the
- * moment it is read; the caller's to close.
+ * Opens an iterator: reading it yields an array of struct abi_birth with every process and its
+ * parent at that moment.  The caller closes it.
  */
 int visit_processes(const struct engine *e);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The kernel's trace rings: one thread that loads and attaches, and what is done to rings at once.
- */
+/* The trace rings: the thread that loads and attaches programs, and the immediate operations. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -19,7 +17,7 @@
 #include "loader/kernel/kernel.h"
 
 #define SECOND	      1000000000ull
-#define MASK_LINGER   (1 * SECOND)	/* until programs of a class that is off are detached … */
+#define MASK_LINGER   (1 * SECOND)	/* until programs of masked classes are detached … */
 #define FREEZE_LINGER (10 * SECOND)	/* … and all programs of frozen rings */
 #define MARK_MAX      31		/* bytes of a mark's text */
 
@@ -31,12 +29,12 @@ struct ktr {
 	pthread_mutex_t lock;		/* of all below */
 	pthread_cond_t work;
 	bool stop;
-	struct ktr_conf want, now;	/* asked for last; in effect */
-	uint64_t asked, done;		/* numbers of requests; a failed one is done, too */
-	uint64_t good;			/* the last one that succeeded */
-	int error;			/* of the last one that failed */
+	struct ktr_conf want, now;	/* the latest request; the configuration in effect */
+	uint64_t asked, done;		/* numbers of requests; failed ones count as done */
+	uint64_t good;			/* the latest one that succeeded */
+	int error;			/* of the latest one that failed */
 	struct why why, note;
-	struct ktrload *load;		/* changed by the thread alone; NULL: no rings */
+	struct ktrload *load;		/* replaced by the thread alone; NULL: no rings */
 	uint32_t missing;
 	uint32_t freezes;
 	uint64_t frozen_since;
@@ -51,12 +49,12 @@ static bool rings_frozen(const struct ktr *k)
 	return k->freezes || ktrload_control(k->load)->stopped;
 }
 
-/* A trigger may fire meanwhile: it sets `stopped` before it empties the mask. */
+/* A trigger may fire meanwhile: it sets `stopped` before it clears the mask. */
 static void mask_put(struct ktr *k)
 {
 	volatile struct ktr_control *c = ktrload_control(k->load);
 
-	/* A program may serve more classes than were compiled. */
+	/* A program may serve more classes than were requested. */
 	c->mask = rings_frozen(k) ? 0 : k->now.mask & ktrload_region(k->load)->compile;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (c->stopped)
@@ -131,14 +129,14 @@ static int conf_apply(struct ktr *k, const struct ktr_conf *conf, struct why *wh
 	pthread_mutex_unlock(&k->lock);
 	if (l == old)
 		return 0;
-	/* The old rings still hold the pinned name. */
+	/* the old rings still have the pinned name */
 	ktrload_free(old);
 	if (l && ktrload_pin(l, &unpinned) && !note->text[0])
 		*note = unpinned;
 	return 0;
 }
 
-/* When programs without a use are to be detached; 0: there are none.  Lock is held. */
+/* When unused programs have to be detached; 0: there are none.  The lock is held. */
 static uint64_t programs_detach_at(const struct ktr *k)
 {
 	if (k->load && k->freezes && k->attached)
@@ -154,7 +152,7 @@ static void programs_detach(struct ktr *k)
 	struct ktrload *l = k->load;
 	struct why none = { "" };
 
-	/* A thaw meanwhile sees that programs have to be attached again. */
+	/* a thaw meanwhile finds that programs have to be attached again */
 	k->attached = k->freezes ? 0 : k->now.mask;
 	pthread_mutex_unlock(&k->lock);
 	ktrload_attach(l, k->attached, &none);
@@ -172,7 +170,7 @@ static void conf_obey(struct ktr *k)
 
 	pthread_mutex_unlock(&k->lock);
 	err = conf_apply(k, &conf, &why, &note);
-	/* As after the engine's start: the kernel's type information took megabytes. */
+	/* as after the engine's start: the kernel's BTF took megabytes */
 	malloc_trim(0);
 	pthread_mutex_lock(&k->lock);
 	k->done = number;
@@ -186,7 +184,7 @@ static void conf_obey(struct ktr *k)
 		k->note = note;
 	if (err && k->asked == number)
 		k->want = k->now;
-	/* The write fails only if the event is readable already. */
+	/* fails only if the event is readable already */
 	(void)!write(k->event, &one, sizeof(one));
 }
 
@@ -269,9 +267,9 @@ void ktr_free(struct ktr *k)
 	free(k);
 }
 
-/* --- what is asked for --------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------ */
 
-/* "all" stands for every CPU that can ever exist. */
+/* "all" stands for every possible CPU. */
 static int conf_check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct why *why)
 {
 	bool all = true;
@@ -292,7 +290,7 @@ int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct why *why)
 	if (err)
 		return err;
 	pthread_mutex_lock(&k->lock);
-	/* There is no thread until rings are asked for. */
+	/* The thread is started by the first request for rings. */
 	if (!k->started && !(conf->compile && conf->entries)) {
 		k->want = k->now = *conf;
 	} else if (!ktrconf_same(&k->want, conf)) {
@@ -348,7 +346,7 @@ void ktr_seen(struct ktr *k, struct why *note)
 {
 	uint64_t n;
 
-	/* The read fails if the event was seen before. */
+	/* fails if the event was seen before */
 	(void)!read(k->event, &n, sizeof(n));
 	pthread_mutex_lock(&k->lock);
 	*note = k->note;
@@ -356,7 +354,7 @@ void ktr_seen(struct ktr *k, struct why *note)
 	pthread_mutex_unlock(&k->lock);
 }
 
-/* --- rings that are there ------------------------------------------------------------------ */
+/* --- existing rings ------------------------------------------------------------------------ */
 
 static int rings_missing(const struct ktr *k, struct why *why)
 {
@@ -419,7 +417,7 @@ static int entry_put(struct ktr *k, enum ktr_event id, const struct ktr_asker *b
 	return err ? deny(why, err, "cannot write to the trace rings: %s", strerror(-err)) : 0;
 }
 
-/* An entry that names the client: "tracing frozen by %s pid=%d". */
+/* Writes an entry that names the client: "tracing frozen by %s pid=%d". */
 static int entry_put_asker(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
 			   struct why *why)
 {
@@ -438,7 +436,7 @@ int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why)
 	err = rings_missing(k, why);
 	if (err)
 		goto out;
-	/* Whose program empties the mask. */
+	/* the program that writes this entry clears the mask */
 	if (!rings_frozen(k))
 		err = entry_put_asker(k, KTR_EV_FREEZE, by, why);
 	if (!err && !k->freezes++)
@@ -450,7 +448,7 @@ out:
 	return err;
 }
 
-/* A trigger's freeze is the outermost one: a client that copies the rings does not end it. */
+/* A trigger's freeze is the outermost: a client's freeze and thaw for a copy do not end it. */
 int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 {
 	volatile struct ktr_control *c;
@@ -470,7 +468,7 @@ int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 	if (!rings_frozen(k)) {
 		err = entry_put_asker(k, KTR_EV_THAW, by, why);
 		mask_put(k);
-		/* Programs that were detached meanwhile are attached again. */
+		/* programs that were detached meanwhile are attached again */
 		k->asked += (k->now.mask & ~k->attached) != 0;
 	}
 	pthread_cond_signal(&k->work);

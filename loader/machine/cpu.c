@@ -114,10 +114,10 @@ void cpu_identify(struct cpu *cpu)
 		cpu->type = PMC_CPU_ARMV8_CORTEX_A53;
 		break;
 	case 0xd0b:
-	case 0xd0c:	/* Neoverse N1, a relative of the A76 */
+	case 0xd0c:	/* Neoverse N1, derived from the A76 */
 		cpu->type = PMC_CPU_ARMV8_CORTEX_A76;
 		break;
-	default:	/* every other ARMv8 counts the architecture's events, as the A57 does */
+	default:	/* every other ARMv8 counts the architecture's events, like the A57 */
 		cpu->type = PMC_CPU_ARMV8_CORTEX_A57;
 	}
 }

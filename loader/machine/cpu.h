@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What CPU this is, in hwpmc's words. */
+/* The machine's CPU, in hwpmc's terms. */
 #ifndef PMCBPF_CPU_H
 #define PMCBPF_CPU_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct cpu {
-	uint32_t type;		/* enum pmc_cputype, as if its counters were there */
+	uint32_t type;		/* enum pmc_cputype, even if its counters are not available */
 	bool tsc;
 	bool aperf;		/* APERF and MPERF, x86 */
 	char id[64];		/* GenuineIntel-6-55-7, or the MIDR of arm64 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this machine is: the type of its CPUs, and the registers that can be read.
+ * The machine: the type of its CPUs, and the registers that can be read.
  *
  * cpu.c identifies the CPU.  msr.c keeps the registers that get rows: those on the administrator's
  * list that the companion module can read, and those that perf counts.  msrdev.c is the only user

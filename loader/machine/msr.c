@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which registers have rows, and whether the module or an event of perf's reads them. */
+/* The registers that have rows, each read by the module or counted by a perf event. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #define UNIT_INTEL 0x606u		/* RAPL_POWER_UNIT: bits 8 to 12, joules as 2^-n */
 #define UNIT_AMD   0xc0010299u
 
-/* What perf counts in registers. */
+/* Registers that perf counts. */
 static const struct fixed {
 	const char *name, *pmu, *event;
 	bool admin;
-	bool moves;	/* reads 0 only where a hypervisor has none behind it */
+	bool moves;	/* a value of 0 means that a hypervisor lacks it */
 } fixed[MSR_FIXED] = {
 	{ "TSC", "msr", "tsc", false, true },
 	{ "APERF", "msr", "aperf", true, true },
@@ -87,11 +87,11 @@ void msr_free(struct msrs *m)
 	m->dev = NULL;
 }
 
-/* --- what the module reads ------------------------------------------------------------------- */
+/* --- registers of the module ----------------------------------------------------------------- */
 
 /*
- * -ENOTSUP: the unit of energy is unknown.  Intel's register of units has the package's;
- * several servers count what the memory and the platform take in another, by their manuals.
+ * -ENOTSUP: the unit of energy is unknown.  Intel's register of units has the package's unit; by
+ * their manuals, several servers use another unit for memory and platform.
  */
 static int msr_energy_shift(const struct msrs *m, const char *name, const struct cpu *cpu,
 			    unsigned int *shift)
@@ -101,7 +101,7 @@ static int msr_energy_shift(const struct msrs *m, const char *name, const struct
 
 	if (!strcasecmp(name, "ENERGY.RAM") || !strcasecmp(name, "ENERGY.PSYS"))
 		return -ENOTSUP;
-	/* Those Atoms count in another way than the manual says of all others. */
+	/* Silvermont Atoms use the unit register differently from the manual's general rule. */
 	if (cpu->type == PMC_CPU_INTEL_ATOM_SILVERMONT || !msrlist_find(&m->list, reg) ||
 	    msrdev_read(m->dev, reg, msr_any_cpu(), &unit) || !unit)
 		return -ENOTSUP;
@@ -109,7 +109,7 @@ static int msr_energy_shift(const struct msrs *m, const char *name, const struct
 	return 0;
 }
 
-/* Why the module does not read it; NULL: it does. */
+/* Why the module does not read it; NULL if it does. */
 static const char *msr_probe(const struct msrs *m, const struct msr_row *r, const struct fixed *f,
 			     const struct cpu *cpu)
 {
@@ -160,7 +160,7 @@ static void msr_add_listed(struct msrs *m, const struct msrlist_entry *e, const 
 	m->n++;
 }
 
-/* --- what perf counts ------------------------------------------------------------------------ */
+/* --- registers of perf ----------------------------------------------------------------------- */
 
 static void msr_add_fixed(struct msrs *m, const struct fixed *f, const struct debug *debug)
 {
@@ -191,7 +191,7 @@ void msr_discover(struct msrs *m, const struct cpu *cpu, const struct debug *deb
 
 	m->n = 0;
 	for (unsigned int i = 0; i < m->list.n; i++)
-		if (m->list.entry[i].read)	/* others are there to be selected with */
+		if (m->list.entry[i].read)	/* other entries can only be selected with */
 			msr_add_listed(m, &m->list.entry[i], cpu, debug);
 	for (unsigned int i = 0; i < MSR_FIXED; i++)
 		msr_add_fixed(m, &fixed[i], debug);
@@ -215,7 +215,7 @@ int msr_find(const struct msrs *m, uint32_t reg)
 
 enum provider { NOBODY, MODULE, PERF };
 
-/* The power PMU knows what this model's counters are like. */
+/* Energy is left to the power PMU if it counts it: that PMU knows this model's units. */
 static enum provider msr_choose(const struct msrs *m, const struct msr_row *r, bool system,
 				bool raw)
 {

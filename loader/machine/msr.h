@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rows of class MSR: one for each register that somebody reads for us, by the list or as an
- * event of perf's msr and power PMUs.
+ * The rows of class MSR: one for each register that the module reads, by the list, or that perf's
+ * msr and power PMUs count as an event.
  */
 #ifndef PMCBPF_MSR_H
 #define PMCBPF_MSR_H
@@ -16,30 +16,30 @@
 struct debug;
 struct msrdev;
 
-#define MSR_FIXED    12u		/* events of perf's that may be rows */
+#define MSR_FIXED    12u		/* perf events that may be rows */
 #define MSR_ROWS_MAX (MSRLIST_MAX + MSR_FIXED)
 
 struct msr_row {
 	char name[MSRLIST_NAME];	/* APERF, 0x611 */
-	bool listed;			/* reg, mask: as the list says */
+	bool listed;			/* reg, mask: from the list */
 	uint32_t reg;
 	uint64_t mask;			/* the bits that count, from bit 0 on */
-	bool module;			/* reads it */
-	bool perf;			/* counts it, as `event` */
+	bool module;			/* the module reads it */
+	bool perf;			/* perf counts it, as `event` */
 	struct perf_event_spec event;
-	bool energy;			/* of the package: system scope only, in 2^-32 J … */
-	unsigned int shift;		/* … of which the register's unit is 2^shift */
+	bool energy;			/* the package's energy: system scope only, in 2^-32 J … */
+	unsigned int shift;		/* … and the register's unit is 2^shift of that */
 	bool admin;
 };
 
 struct msrs {
-	char file[WIRE_TUNABLE_MAX];	/* that the list was read from */
+	char file[WIRE_TUNABLE_MAX];	/* of the list */
 	struct msrlist list;
 	struct msrdev *dev;		/* NULL: no module … */
 	int dev_err;
-	struct why no_dev;		/* … because */
+	struct why no_dev;		/* … for this reason */
 	bool kfunc;			/* programs read registers as well … */
-	const char *no_kfunc;		/* … or do not, because */
+	const char *no_kfunc;		/* … or do not, for this reason */
 	unsigned int n;
 	struct msr_row row[MSR_ROWS_MAX];
 	const char *name[MSR_ROWS_MAX];
@@ -48,21 +48,21 @@ struct msrs {
 enum msr_vendor msr_vendor(const struct cpu *cpu);
 
 /*
- * Reads the list and hands it to the module, if that is there.  Where the list cannot be read,
- * nothing has changed.
+ * Reads the list and passes it to the module, if there is one.  If the list cannot be read, nothing
+ * is changed.
  */
 int msr_load(struct msrs *m, const char *file, const struct cpu *cpu, struct why *why);
 void msr_free(struct msrs *m);
 
-/* Fills the rows by what there is now; `debug` has what gets no row, and why. */
+/* Fills the rows with the registers readable now; `debug` lists all others, with the reason. */
 void msr_discover(struct msrs *m, const struct cpu *cpu, const struct debug *debug);
 
-/* Row of the class, or -1: none. */
+/* Row of the class for a register, or -1. */
 int msr_find(const struct msrs *m, uint32_t reg);
 
 /*
- * The reader of the row for a PMC: `raw` is the register itself and not joules. -EOPNOTSUPP: there
- * is none in that scope.
+ * Chooses the reader of the row for a PMC; `raw`: the bare register instead of joules.
+ * -EOPNOTSUPP: there is none in that scope.
  */
 int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, bool raw,
 		 struct perf_event_spec *event, struct why *why);
@@ -70,7 +70,7 @@ int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, boo
 /* WIRE_MSR_… of the row. */
 uint32_t msr_flags(const struct msrs *m, const struct msr_row *r);
 
-/* May PMCs change these bits?  -EPERM, naming the list. */
+/* True if PMCs may change these bits; else -EPERM, naming the list. */
 int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct why *why);
 
 #endif

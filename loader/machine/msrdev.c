@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests to the companion module, and what its refusals mean. */
+/* Requests to the companion module, and the messages for its refusals. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -11,22 +11,22 @@
 
 struct msrdev;
 
-/* -ENOENT: no module; -EPROTO: of another version; -EPERM: locked down; -EBUSY: others have it. */
+/* -ENOENT: no module; -EPROTO: wrong version; -EPERM: locked down; -EBUSY: already open. */
 int msrdev_open(struct msrdev **out, struct why *why);
 void msrdev_close(struct msrdev *dev);
 
-/* Only what is on the list can be read or written from now on. */
+/* From now on only registers on the list can be read or written. */
 int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct why *why);
 
-/* The bits that the list has; -EIO: the register faults; -ENXIO: offline; -EPERM: not listed. */
+/* Reads the bits on the list; -EIO: the register faults; -ENXIO: offline; -EPERM: not listed. */
 int msrdev_read(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t *value);
-/* Changes the bits that the list lets change; *old: what these were. */
+/* Writes the bits that the list lets change; *old: their value before. */
 int msrdev_write(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t value,
 		 uint64_t *old);
 
-/* A descriptor for read(2) that may be passed to a client, or -errno; the caller's to close. */
+/* A descriptor for read(2) that may be passed to a client, or -errno; the caller closes it. */
 int msrdev_row(struct msrdev *dev, uint32_t reg, unsigned int cpu);
-/* A client that has a copy reads -ENODEV from now on. */
+/* From now on reads of clients' copies fail with -ENODEV. */
 void msrdev_revoke(int row);
 
 #endif

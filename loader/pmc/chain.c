@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a call chain ends, and whether callers are missing. */
+/* Ends call chains, and detects missing callers. */
 #include <sys/pmc.h>
 
 #include "chain.h"
 
 /*
  * A frame pointer of user code may point anywhere in the program's memory.  So a value with the
- * form of a kernel address ends the chain behind a user address, and anywhere if the owner may know
- * no kernel address.  A return address of 0 ends it, too: the outermost frame has it.
+ * form of a kernel address ends the chain behind a user address, and at any place if the owner may
+ * not see kernel addresses.  A return address of 0, which the outermost frame has, ends it, too.
  */
 static unsigned int chain_frames(const struct abi_rec *rec, const uint64_t *data, bool hides_kernel)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of pairs of a PMC and a process. */
+/* The table of follows: pairs of a PMC and a process. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -19,11 +19,11 @@ struct follow {
 	struct follows *table;
 	struct pmc *pmc;
 	pid_t pid;
-	bool seen;			/* of lifetime_prune() */
+	bool seen;			/* marked by lifetime_prune() */
 	bool born;			/* a target's child; not known whether it became a target */
 	bool execed;			/* the log has an exec of it */
-	uint64_t since;			/* events before are not logged; later births are others */
-	uint64_t until;			/* events after it must not be logged */
+	uint64_t since;			/* earlier events are not logged; later births are others */
+	uint64_t until;			/* later events must not be logged */
 	uint64_t ended;			/* 0, or the time of the exit or detachment */
 };
 
@@ -38,14 +38,14 @@ void follows_free(struct follows *fs);
 struct follow_bucket *follows_of(struct follows *fs, pid_t pid);
 /* The entry, even if it has ended; NULL: none. */
 struct follow *follow_find(struct follows *fs, const struct pmc *p, pid_t pid);
-/* The existing entry, if it has not ended, or a new one.  NULL: no memory. */
+/* The existing entry, unless it has ended, or a new one.  NULL: no memory. */
 struct follow *follow_make(struct follows *fs, struct pmc *p, pid_t pid, uint64_t since);
 void follow_free(struct follow *f);
 /* Ends it at `time`, which is now; earlier events are still logged. */
 void follow_end(struct follows *fs, struct follow *f, uint64_t time);
 /* All events up to `written` are logged: entries that ended before are freed. */
 void follows_sweep(struct follows *fs, uint64_t written);
-/* A process with that number is born: older entries are of an earlier process and are freed. */
+/* A process with that number is born: entries of an earlier process are freed. */
 void follows_born(struct follows *fs, pid_t pid, uint64_t time);
 
 #endif

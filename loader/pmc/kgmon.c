@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel profile: a hash table of addresses that grows to KGMON_HITS of them. */
+/* The kernel profile: a hash table that grows to KGMON_HITS addresses. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@
 
 struct kgmon {
 	bool on;
-	struct profile_source source;	/* while it is on, or holds samples */
-	struct profile_source pmc;	/* of all that run */
-	unsigned int npmc;		/* so many */
+	struct profile_source source;	/* while the profile is on or has samples */
+	struct profile_source pmc;	/* of all running PMCs with PMC_F_KGMON */
+	unsigned int npmc;		/* number of those PMCs */
 	uint64_t samples, user, lost;
 	struct wire_kgmon_hit *slots;	/* `samples` 0: free */
 	uint32_t nslots, nhits;
@@ -223,7 +223,7 @@ int kgmon_dump(const struct kgmon *k, struct why *why)
 	int fd, err;
 
 	fd = memfd_create("kgmon", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	/* All of it at once: a page that there is no memory for later would be a SIGBUS. */
+	/* Reserves all pages now: a page without memory would raise SIGBUS later. */
 	if (fd < 0 || (size && fallocate(fd, 0, 0, (off_t)size)))
 		goto fail;
 	if (size) {

@@ -3,9 +3,9 @@
  * The kernel profile of kgmon(8): how often each address of the kernel was sampled.
  *
  * The profile is off or on.  While it is on, samples come from one source: the running PMCs with
- * PMC_F_KGMON, or the profiling clock where no such PMC runs when it is turned on.  All samples of
- * a profile are of one event at one period, so that they can be added: another source is refused
- * until the profile is reset, and so is a PMC that differs from those that run.
+ * PMC_F_KGMON, or the profiling clock if no such PMC runs when it is turned on.  All samples of a
+ * profile are of one event at one period, so that they can be added: another source is refused
+ * until the profile is reset, and so is a PMC that differs from the running ones.
  *
  * Everything here runs in the event loop.  sample_log.c adds the samples; op/ serves the requests.
  * The memory is charged to no user: only privileged processes can start a profile, and it has at
@@ -20,21 +20,21 @@
 #include "loader/base/base.h"
 #include "profile_source.h"
 
-#define KGMON_RATE 8128u	/* of the profiling clock, a second on each CPU: FreeBSD's profhz */
-#define KGMON_HITS (1u << 18)	/* different addresses of a profile */
+#define KGMON_RATE 8128u	/* ticks a second on each CPU, as FreeBSD's profhz */
+#define KGMON_HITS (1u << 18)	/* distinct addresses of a profile */
 
 struct kgmon;
 
 struct kgmon *kgmon_new(void);		/* NULL: no memory */
 void kgmon_free(struct kgmon *k);
 
-/* A PMC with PMC_F_KGMON begins to run, and has stopped.  -EBUSY: the profile is of others. */
+/* A PMC with PMC_F_KGMON starts, and has stopped.  -EBUSY: the profile has another source. */
 int kgmon_join(struct kgmon *k, const struct profile_source *pmc, struct why *why);
 void kgmon_leave(struct kgmon *k);
 
 /*
- * Turns the profile on or off.  Once it is on, kgmon_takes_clock() says whether the profiling clock
- * is to run.  -EBUSY: it holds samples of another source.
+ * Turns the profile on or off.  Once it is on, kgmon_takes_clock() returns whether the profiling
+ * clock has to run.  -EBUSY: it holds samples of another source.
  */
 int kgmon_start(struct kgmon *k, struct why *why);
 void kgmon_stop(struct kgmon *k);
@@ -43,7 +43,7 @@ bool kgmon_takes_clock(const struct kgmon *k);
 /* Forgets all samples. */
 void kgmon_reset(struct kgmon *k);
 
-/* A sample of the source, or lost ones; ignored while the profile is off. */
+/* Adds a sample of the source, or lost ones; ignored while the profile is off. */
 void kgmon_sample(struct kgmon *k, bool clock, bool user, uint64_t address);
 void kgmon_lost(struct kgmon *k, bool clock, uint64_t samples);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of processes to the logs of their followers. */
+/* Writes events of processes to the logs of their followers. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "loader/kernel/kernel.h"
 #include "loader/process/process.h"
 
-#define KERNEL_PID (-1)			/* of what the kernel maps for itself */
+#define KERNEL_PID (-1)			/* pid of the kernel's own mappings */
 
 struct log_listener {
 	LIST_ENTRY(log_listener) next;
@@ -28,11 +28,11 @@ struct log_listener {
 struct lifetime {
 	struct engine *engine;
 	struct errands *errands;
-	bool hidden;			/* the kernel hides its addresses: has been logged */
+	bool hidden;			/* the log says that the kernel hides its addresses */
 	struct process_events *procs;	/* NULL: there is no log */
 	LIST_HEAD(, log_listener) listeners;
 	struct follows follows;
-	bool late;			/* of lifetime_late() */
+	bool late;			/* the result of lifetime_late() */
 };
 
 int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why)
@@ -64,7 +64,7 @@ int lifetime_fd(const struct lifetime *l)
 	return l->procs ? process_events_fd(l->procs) : -1;
 }
 
-/* Every CPU that is here is watched. */
+/* Opens a reader on every CPU that is online. */
 static int events_watch_cpus(struct lifetime *l)
 {
 	int err = 0;
@@ -81,7 +81,7 @@ void lifetime_cpus(struct lifetime *l)
 {
 	const struct log_listener *n;
 
-	/* Events of a CPU that cannot be watched are missing in every log. */
+	/* Events of a CPU without a reader are missing in every log. */
 	if (l->procs && events_watch_cpus(l))
 		LIST_FOREACH(n, &l->listeners, next)
 			logfile_gap(n->owner->log);
@@ -100,7 +100,7 @@ static int events_begin(struct lifetime *l, struct why *why)
 
 	if (err)
 		return err;
-	/* First: the programs note each exec whose perf records are read. */
+	/* First of all: the programs then note each exec whose perf records are read. */
 	notes_watch_execs(l->engine->notes, true);
 	err = events_watch_cpus(l);
 	if (!err)
@@ -181,8 +181,8 @@ bool lifetime_awaits(struct lifetime *l, const struct pmc *p, pid_t tgid, uint64
 }
 
 /*
- * The order matters: /proc was read before.  If the process had begun an exec by then, it is still
- * in the exec, or the programs' note of it is in the ring, or the process is no target any more.
+ * /proc was read before this call.  If the process had begun an exec by then, it is still in the
+ * exec, or the programs' note of it is in the ring, or the process is no longer a target.
  */
 bool lifetime_shows(struct lifetime *l, const struct pmc *p, pid_t tgid)
 {
@@ -313,13 +313,13 @@ void lifetime_forget(struct pmc *p)
 }
 
 /*
- * What the notes of execs do not say, at an event or a sample of the process at that time.
+ * Applies the rules for execs without a note, at an event or a sample of the process at that time.
  *
  * A child for which the map of targets had no room is no target, so that its execs have no verdict.
  * When something happens in the child itself, its fork is over and has been counted as lost.
  *
  * While processes leave the PMC one by one, those that have left may exec without a verdict.  One
- * that has exited since then may have left before, or not.
+ * that has exited since then may or may not have left before.
  */
 static void follow_settle(struct follow *f, uint64_t time)
 {
@@ -334,8 +334,8 @@ static void follow_settle(struct follow *f, uint64_t time)
 }
 
 /*
- * The fork of a process that is not followed was lost, or came before its parent was followed.  The
- * kernel's map of targets says whether the PMC still measures it.
+ * For a process without a follow, whose fork was lost or came before its parent was followed: the
+ * kernel's map of targets shows whether the PMC still measures it.
  */
 enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time)
 {
@@ -346,7 +346,7 @@ enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint6
 	f = follow_find(&l->follows, p, tgid);
 	if (f)
 		follow_settle(f, time);
-	/* Without procs the log is at its end. */
+	/* Without procs the log has ended. */
 	if (!l->procs || (f && time > f->until))
 		return HEARS_NOT;
 	if (process_events_pending(l->procs, tgid, time))
@@ -359,7 +359,7 @@ enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint6
 	return HEARS;
 }
 
-/* Owners whose samples have PMCLOG_PC_KERNEL only know that the kernel is hidden. */
+/* Logs the kernel's mappings, or reports once that the kernel hides its addresses. */
 static void kernel_tell(struct lifetime *l, struct log_listener *n, enum kernel_view view)
 {
 	n->kernel_told = true;
@@ -389,7 +389,7 @@ void lifetime_start(struct lifetime *l, const struct pmc *p)
 
 /* --- records --------------------------------------------------------------------------------- */
 
-/* May the owner's log have the addresses of kernel modules? */
+/* True if the owner's log may have the addresses of kernel modules. */
 static bool owner_knows_kernel(const struct owner *o)
 {
 	const struct pmc *p;
@@ -403,7 +403,7 @@ static bool owner_knows_kernel(const struct owner *o)
 	return knows;
 }
 
-/* Its log gets the events of all processes. */
+/* True if its log gets the events of all processes. */
 static bool owner_samples_system(const struct owner *o)
 {
 	const struct pmc *p;
@@ -432,7 +432,7 @@ static void event_tell_listeners(struct lifetime *l, const struct proc_event *e,
 	}
 }
 
-/* /proc was read after the event: the process may have executed another program by then. */
+/* /proc was read after the event, and an exec may have happened between them. */
 static void event_tell_copy(struct lifetime *l, const struct pmc *p, const struct proc_event *e,
 			    const struct pmclog_ev *ev)
 {
@@ -449,8 +449,8 @@ static void event_tell_copy(struct lifetime *l, const struct pmc *p, const struc
 }
 
 /*
- * The event to the log of one PMC that follows the process.  `heard`: the owner's log has it.
- * True: now it has.
+ * Writes the event for one PMC that follows the process.  `heard`: the owner's log has it already.
+ * Returns whether the log has it now.
  */
 static bool event_tell_follower(struct lifetime *l, struct follow *f, const struct proc_event *e,
 				struct pmclog_ev *ev, bool heard)
@@ -478,7 +478,7 @@ static bool event_tell_follower(struct lifetime *l, struct follow *f, const stru
 	return true;
 }
 
-/* A child becomes a target with its fork, if the map has room; its limit is its parent's. */
+/* A child becomes a target in its fork, if the map has room; it inherits its parent's `until`. */
 static void follow_child(struct lifetime *l, const struct follow *parent,
 			 const struct proc_event *e)
 {
@@ -495,8 +495,9 @@ static void follow_child(struct lifetime *l, const struct follow *parent,
 }
 
 /*
- * Execs before the attachment have no verdict.  Children born before it are targets only if the
- * owner may debug them; their PMCATTACH records were written with the attachment.
+ * True if the event is for the follow.  Execs before the attachment have no verdict.  Children born
+ * before it are targets only if the owner may debug them; their PMCATTACH records were written
+ * then.
  */
 static bool follow_concerns(struct follow *f, const struct proc_event *e)
 {
@@ -509,7 +510,7 @@ static bool follow_concerns(struct follow *f, const struct proc_event *e)
 static void event_tell_followers(struct lifetime *l, const struct proc_event *e,
 				 struct pmclog_ev *ev)
 {
-	/* A birth goes to the PMCs on the parent. */
+	/* A birth is for the PMCs on the parent. */
 	pid_t pid = e->what == PROC_FORK ? e->other : e->pid;
 	const struct owner *last = NULL;
 	struct follow *f;
@@ -520,20 +521,20 @@ static void event_tell_followers(struct lifetime *l, const struct proc_event *e,
 		if (f->pid != pid || !follow_concerns(f, e) ||
 		    (e->what == PROC_FORK && !(f->pmc->flags & PMC_F_DESCENDANTS)))
 			continue;
-		/* A counting PMC logs no mappings: a sampling one of the same owner does. */
+		/* A counting PMC logs no mappings: a sampling PMC of the same owner does. */
 		if (event_tell_follower(l, f, e, ev, last == f->pmc->owner))
 			last = f->pmc->owner;
 		if (e->what == PROC_FORK)
 			follow_child(l, f, e);
-		/* The exit of a first thread has the same record; other threads may go on. */
+		/* The exit of the first thread has the same record, but other threads may go on. */
 		else if (e->what == PROC_EXIT && !count_measures(f->pmc->count, f->pid))
 			follow_end(&l->follows, f, clock_ns());
 	}
 }
 
 /*
- * Ends the records of the process, or of all in the bucket, for PMCs that may not follow a set-id
- * exec.  An attachment after the verdict is not concerned: see lifetime_shows().
+ * Ends the follows of a process, or of all in the bucket, whose PMCs may not follow a set-id exec.
+ * An attachment after the verdict is not concerned: see lifetime_shows().
  */
 static void bucket_close(struct follow_bucket *bucket, const struct proc_event *e)
 {
@@ -582,7 +583,7 @@ void lifetime_tell(struct lifetime *l, uint64_t until)
 
 	while (l->procs && (e = process_events_next(l->procs, until)))
 		event_tell(l, e);
-	/* Not while the table is looked through. */
+	/* Not while the table is walked. */
 	follows_sweep(&l->follows, until);
 }
 

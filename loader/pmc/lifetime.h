@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which log gets which event of which process.
+ * Routes the events of processes to logs.
  *
  * process/process_events.c delivers the births, execs, mappings, names and ends of all processes in
  * the order of time.  An event goes to
  *   - the log of every owner that runs a system-scope sampler: events of all processes;
  *   - the log of every PMC that *follows* the process: one struct follow (follows.h) for each pair
- *     of a PMC and a process, from the attachment or the birth until everything that happened
- *     before the exit or the detachment has been written.
+ *     of a PMC and a process, from the attachment or the birth until all events before the
+ *     exit or the detachment have been written.
  * An owner's log gets an event once, even if several of its PMCs follow the process; an exec is
  * written for each PMC, because its record has the PMC's number.
  *
  * Secrets.  If a target executes a set-id program, only owners that may follow it get the exec and
  * later events; for all others the follow ends at the exec's beginning (`until`).  Whether an exec
  * is of that kind is known only from the BPF programs' verdict (execs.h): until then events of the
- * process wait, and its samples are HEARS_LATE.  What is read from /proc may be of the new image
- * already, so it is read first, then lifetime_shows() decides, and only then it is written.
+ * process wait, and its samples are HEARS_LATE.  Data read from /proc may be the new image's
+ * already: it is read first, then lifetime_shows() decides, and only then it is written.
  *
  * Example: PMC 1 follows process 100 from 5 on.  100 forks 101 at 10: FORK is written, and 101 is
  * followed from 10 on.  100 begins a set-id exec at 20; its verdict arrives at 22.  Events and
@@ -34,10 +34,10 @@ struct lifetime;
 
 struct engine;
 struct errands;
-/* Mappings are read by errands. */
+/* The errands read mappings. */
 int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why);
 void lifetime_free(struct lifetime *l);
-/* Readable when a buffer is half full; -1 while there is no log. */
+/* Readable when a buffer is half full; -1 while no log is open. */
 int lifetime_fd(const struct lifetime *l);
 
 /* CPUs have come or gone. */
@@ -45,17 +45,17 @@ void lifetime_cpus(struct lifetime *l);
 
 /* The owner's log begins to get events … */
 int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why);
-/* … or gets none any more.  False if it had none before. */
+/* … or no longer gets any.  False if it got none before. */
 bool lifetime_leave(struct lifetime *l, struct owner *o);
 
 /*
- * The PMC measures the process; its log gets what happens from `since` on.  False: no memory, and
- * the log has a gap.
+ * The PMC measures the process; its log gets events from `since` on.  False: no memory, and the log
+ * has a gap.
  */
 bool lifetime_attach(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t since);
 /*
- * The process has not left, exited or executed a program since: its mappings of that time are still
- * of use.
+ * True if the process has not left, exited or exec'd since then: its mappings of that time are
+ * still valid.
  */
 bool lifetime_awaits(struct lifetime *l, const struct pmc *p, pid_t tgid, uint64_t since);
 bool lifetime_follows(struct lifetime *l, const struct pmc *p, pid_t tgid);
@@ -70,39 +70,39 @@ void lifetime_forget(struct pmc *p);
 void lifetime_parting(struct pmc *p);
 void lifetime_parted(struct lifetime *l, struct pmc *p);
 /*
- * Call it after something about a target was read from /proc: may the PMC's log have that?  Also
- * false while the target is in an exec without a verdict.
+ * To be called after something about a target was read from /proc: true if the PMC's log may have
+ * that.  False also while the target is in an exec without a verdict.
  */
 bool lifetime_shows(struct lifetime *l, const struct pmc *p, pid_t tgid);
-/* The name of a target's thread in /proc; lifetime_shows() was true after it was read. */
+/* Logs a thread's name from /proc; lifetime_shows() was true after it was read. */
 void lifetime_name(struct lifetime *l, const struct pmc *p, pid_t tid, const char *comm);
 /*
- * The PMC's log may lack targets: logbook_targets() is to be called again.  NULL: only for PMCs
+ * The PMC's log may lack targets: logbook_targets() has to be called again.  NULL: only for PMCs
  * that are marked already.
  */
 void lifetime_retry(struct lifetime *l, struct pmc *p);
 /* True if lifetime_retry() was called, or lifetime_shows() was false, since the last call. */
 bool lifetime_late(struct lifetime *l);
 /*
- * May the PMC's log have a sample of the process?  Events up to that time have been written.  LATE:
- * not known, because the process is in an exec that takes long.
+ * Decides whether the PMC's log may have a sample of the process.  Events up to that time have been
+ * written.  LATE: unknown, because the process is in a long exec.
  */
 enum hearing { HEARS, HEARS_NOT, HEARS_LATE };
 enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time);
-/* Does any PMC follow the process? */
+/* True if any PMC follows the process. */
 bool lifetime_followed(struct lifetime *l, pid_t tgid);
 /* After a set-id exec: calls left() for each PMC that lost the process, and ends the follow. */
 void lifetime_secure(struct lifetime *l, pid_t tgid,
 		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg);
 
-/* A sampling PMC starts: its log gets the kernel's mappings; with system scope, all processes'. */
+/* A sampling PMC starts: logs the kernel's mappings; in system scope, those of all processes. */
 void lifetime_start(struct lifetime *l, const struct pmc *p);
 
 /* Reads events up to `horizon`; returns the time up to which lifetime_tell() may write them. */
 uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon);
 /* Writes all events up to `until`. */
 void lifetime_tell(struct lifetime *l, uint64_t until);
-/* A process unmaps executable memory. */
+/* A process is about to unmap executable memory. */
 void lifetime_unmap(struct lifetime *l, uint64_t time, pid_t tgid, uint64_t start, uint64_t end);
 
 #endif

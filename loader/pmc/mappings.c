@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Mappings as records: those of processes, which helpers read, and the kernel's own. */
+/* Writes mappings as records: those of processes, read by helpers, and the kernel's own. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static void mapping_put(struct logfile *l, const struct mapping *m)
 	}
 }
 
-/* Mappings to be read. */
+/* One reading of mappings. */
 struct reading {
 	struct errands *es;
 	struct user *user;
@@ -88,7 +88,7 @@ struct reading {
 	unsigned int ms;
 };
 
-/* Returns how many entries there were. */
+/* Returns the number of entries. */
 static uint32_t part_put(const struct reading *r, const struct helper_part *part)
 {
 	uint8_t copy[HELPER_MAX_PART];
@@ -109,8 +109,8 @@ static uint32_t part_put(const struct reading *r, const struct helper_part *part
 }
 
 /*
- * Reading the build id of a mapping's file may hang.  Then the remaining mappings are read once
- * more, without build ids; if that hangs as well, the log gets a gap.
+ * Reading the build id of a mapping's file may hang.  If so, the remaining mappings are read again
+ * without build ids; if that hangs as well, the log gets a gap.
  */
 static void mappings_fetch(const struct reading *r, pid_t pid)
 {
@@ -120,7 +120,7 @@ static void mappings_fetch(const struct reading *r, pid_t pid)
 	struct why why;
 	int err;
 
-	/* Outside of an operation no fiber can wait. */
+	/* Outside of an operation there is no fiber to wait in. */
 	if (!fiber_current(r->es->fibers)) {
 		logfile_gap(r->log);
 		return;
@@ -160,7 +160,7 @@ void mappings_of_all(struct errands *es, struct user *u, struct logfile *l)
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
-/* The image with symbols if there is one, else the name that stands for /proc/kallsyms. */
+/* The image with symbols if it is readable, else the name that stands for /proc/kallsyms. */
 static void kernel_path(char *path, size_t size)
 {
 	static const char *const places[] = {
@@ -180,7 +180,7 @@ static void kernel_path(char *path, size_t size)
 	snprintf(path, size, "[kernel.kallsyms]");
 }
 
-/* "name size refs users state address"; 0 where addresses are hidden. */
+/* Parses lines "name size refs users state address"; address 0 if addresses are hidden. */
 static void modules_put(struct logfile *l)
 {
 	FILE *f = fopen("/proc/modules", "re");
@@ -206,7 +206,7 @@ bool mappings_of_kernel(struct logfile *l)
 	struct buildid id;
 	uint64_t start;
 
-	/* No mapping is better than a wrong one. */
+	/* Without an address log no mapping, rather than a wrong one. */
 	if (ksyms_start("/proc/kallsyms", &start))
 		return false;
 	kernel_path(path, sizeof(path));

@@ -16,22 +16,22 @@ struct user;
 
 /*
  * Each mapping is logged with the address of its file's first byte, even if only the text is
- * mapped.  The errand is charged to the user; what could not be read is marked as a gap of the log.
+ * mapped.  The errand is charged to the user; mappings that could not be read are a gap of the log.
  *
- * shows() is called after each part has been read and before it is written: may the log have it?
- * If not, that part and all later ones are left out, without a gap.
+ * shows() is called after each part has been read and before it is written: true if the log may
+ * have it.  If not, that part and all later ones are left out, without a gap.
  */
 typedef bool mappings_show_fn(void *arg, pid_t pid);
-/* Called with the name of each thread that has been logged. */
+/* Called with the name of each thread that was logged. */
 typedef void mappings_name_fn(void *arg, pid_t tid, const char *name);
-/* The mappings of a process, then the names of its threads. */
+/* Logs the mappings of a process, then the names of its threads. */
 void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
 			 mappings_show_fn *shows, mappings_name_fn *named, void *arg);
-/* Every process with its threads, then its mappings. */
+/* Logs every process with its threads, then its mappings. */
 void mappings_of_all(struct errands *es, struct user *u, struct logfile *l);
-/* A name for what stands for all processes that have no number in the daemon's PID namespace. */
+/* Logs a name for the number that stands for all processes outside the daemon's PID namespace. */
 void mappings_of_outside(struct logfile *l);
-/* The kernel and its modules, pid -1.  False: it hides its addresses, and there is no record. */
+/* Logs the kernel and its modules, with pid -1.  False: it hides its addresses, no record. */
 bool mappings_of_kernel(struct logfile *l);
 
 #endif

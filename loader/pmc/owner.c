@@ -98,7 +98,7 @@ void owner_end(struct owner_table *t, struct owner *o)
 	o->ended = true;
 	o->end = ++t->ends;
 	TAILQ_INSERT_TAIL(&t->ended, o, in_ended);
-	/* Nothing is left to wait for, and others may wait for this one. */
+	/* Nothing is left to wait for, and other owners may wait for this one. */
 	if (o->waits)
 		fiber_wake(o->waits);
 }

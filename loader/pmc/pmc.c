@@ -34,7 +34,7 @@ void pmc_unlink(struct row_table *rows, struct pmc *p)
 	TAILQ_REMOVE(&p->owner->pmcs, p, owned);
 	p->owner->npmc--;
 	LIST_REMOVE(p, on_row);
-	/* The list has the latest first; a row has PMCs of one scope only. */
+	/* The list has the latest first, and all PMCs on a row are of one scope. */
 	if (pmc_is_system(p))
 		LIST_FOREACH(latest, &r->pmcs, on_row)
 			if (latest->cpu == p->cpu)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * PMCs and their owners.  An owner is a client process; a PMC belongs to one owner, is on one row,
- * and has one count.  It is made by the allocation and ends with its release or its owner's end
+ * and has one count.  It exists from its allocation until its release or its owner's end
  * (loader/pmc/pmc_release.h).  Everything here runs on the event loop's thread.
  */
 #ifndef PMCBPF_PMC_H
@@ -24,24 +24,24 @@ struct pmc {
 	uint32_t event;
 	uint32_t flags;			/* PMC_F_… */
 	uint64_t select;		/* WIRE_MSR_SELECT | the register that it writes; 0: none */
-	bool msr;			/* its owner knows its register: no more targets */
+	bool msr;			/* its owner knows the register's number: no more targets */
 	uint64_t reload;		/* period of sampling modes */
 	enum kernel_view kernel;	/* of sampling modes: by the settings at the allocation */
 	struct recorder *recorder;		/* of sampling modes */
-	struct profile_source profile;	/* with PMC_F_KGMON: what its samples are, without period */
+	struct profile_source profile;	/* with PMC_F_KGMON: its samples' source, without period */
 	LIST_HEAD(, follow) follows;	/* processes that its log follows: follows.c */
 	bool late;			/* its log lacks targets that were in an exec */
-	uint64_t leaving;		/* 0, or since when processes leave it, one by one */
+	uint64_t leaving;		/* 0, or since when processes leave it one by one */
 	char event_name[WIRE_NAME_MAX];
 };
 
 bool pmc_is_system(const struct pmc *p);
 bool pmc_is_sampling(const struct pmc *p);
 
-/* Puts a PMC whose count exists on its row and its owner's list. */
+/* Puts a PMC, which has its count already, on its row and its owner's list. */
 void pmc_link(struct row_table *rows, struct pmc *p);
 
-/* Undoes that: loader/pmc/pmc_release.h ends the rest. */
+/* Undoes pmc_link(); loader/pmc/pmc_release.h does the rest. */
 void pmc_unlink(struct row_table *rows, struct pmc *p);
 
 /* -ESRCH: the process owns no PMC at all; -EINVAL: none with this handle. */
@@ -51,7 +51,7 @@ int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *w
 struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system,
 			   unsigned int cpu);
 
-/* Does this user alone have PMCs on the row? */
+/* True if no other user has PMCs on the row. */
 bool pmc_alone_on_row(const struct row *r, const struct user *u);
 
 #endif

@@ -17,7 +17,7 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 		(void)count_stop(p->count, &(struct why){ "" });
 		recorder_drain(p->recorder);
 	}
-	/* First: processes leave one by one, and a PMC that some have left judges no exec. */
+	/* First: processes leave one by one, and later execs of theirs get no verdict. */
 	lifetime_forget(p);
 	count_let_go(p->count);
 	pmc_unlink(rows, p);

@@ -5,7 +5,7 @@
 
 #include "pmc.h"
 
-/* Undoes pmc_link(), ends what the PMC has, and frees it. */
+/* Undoes pmc_link(), releases all that the PMC has, and frees it. */
 void pmc_release(struct row_table *rows, struct pmc *p);
 void pmc_release_all(struct row_table *rows, struct owner *o);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records of events of processes. */
+/* Makes records of events of processes. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the samples of a kernel profile (kgmon(8)) are of: all of one profile are of the same. */
+/* The source of a kernel profile's samples (kgmon(8)): all of one profile have the same. */
 #ifndef PMCBPF_PROFILE_SOURCE_H
 #define PMCBPF_PROFILE_SOURCE_H
 

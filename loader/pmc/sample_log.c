@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Drains the rings and writes what is in them. */
+/* Drains the rings and writes their records to logs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +21,21 @@
 #define MAX_RECORDERS ABI_SAMPLERS	/* an id is slot | generation * this */
 _Static_assert(ABI_PC_KERNEL == PMCLOG_PC_KERNEL, "the log's value and the ring's");
 
-#define TICK_NS	    50000000		/* between drains; a ring that is half full calls earlier */
+#define TICK_NS	    50000000		/* between drains; a half-full ring causes one earlier */
 
 struct recorder {
 	struct sample_log *t;
 	struct pmc *pmc;
-	bool samples;			/* it is of a sampling PMC, not of a counting one */
-	int program;			/* the samplers' */
-	uint64_t tag;			/* of its events */
-	bool unmaps;			/* holds NEED_UNMAP */
-	bool lost;			/* count_is_lost() was true, and has been logged */
-	bool paused;			/* the kernel has paused it, and that has been logged */
+	bool samples;			/* the PMC samples; false: it counts */
+	int program;			/* the samplers' program */
+	uint64_t tag;			/* of the PMC's events */
+	bool unmaps;			/* it holds NEED_UNMAP */
+	bool lost;			/* count_is_lost() was true, and that is logged */
+	bool paused;			/* the kernel has paused it, and that is logged */
 	bool profiles;			/* feeds the kernel profile now */
 	uint32_t id;
-	uint64_t rest[2];		/* ns that made no whole tick yet, of SWITCH and EXIT */
-	struct abi_samples told;	/* the part of sampler_counts() that is accounted for */
+	uint64_t rest[2];		/* ns short of a whole tick, of SWITCH and EXIT */
+	struct abi_samples told;	/* the part of sampler_counts() accounted for */
 };
 
 struct sample_log {
@@ -46,12 +46,12 @@ struct sample_log {
 	struct kgmon *kgmon;
 	struct profclock *clock;	/* NULL: it does not run */
 	uint32_t clock_id;
-	struct abi_samples clock_told;	/* of sampler_counts() */
-	bool rings;			/* they exist */
+	struct abi_samples clock_told;	/* the part of sampler_counts() accounted for */
+	bool rings;			/* the rings exist */
 	int epoll, timer;
 	unsigned int nrecorders, nlogs;
 	unsigned int nsystem;		/* sampling PMCs of system scope */
-	bool no_unmaps;			/* cannot be seen here, and that has been logged */
+	bool no_unmaps;			/* unmaps cannot be seen here, and that is logged */
 	uint32_t generation;
 	struct wire_driverstats stats;
 	uint64_t chains_cut;
@@ -104,7 +104,7 @@ int sample_log_fd(const struct sample_log *t)
 	return t->epoll;
 }
 
-/* Rings and buffers that fill slowly are drained by the timer. */
+/* The timer drains rings and buffers that fill slowly. */
 static void timer_set(const struct sample_log *t)
 {
 	bool on = t->nrecorders || t->nlogs || t->clock;
@@ -118,7 +118,7 @@ void sample_log_listen(struct sample_log *t, bool on)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 
-	/* It takes itself off the list when it is closed. */
+	/* The reader removes itself from the loop when it is closed. */
 	if (on && !t->nlogs++)
 		(void)epoll_ctl(t->epoll, EPOLL_CTL_ADD, lifetime_fd(t->life), &e);
 	if (!on)
@@ -128,7 +128,7 @@ void sample_log_listen(struct sample_log *t, bool on)
 
 /* --- records -------------------------------------------------------------------------------- */
 
-/* A call chain in a log lacks callers. */
+/* Counts a call chain that lacks callers in a log. */
 static void chain_count_cut(struct sample_log *t, struct owner *o)
 {
 	t->chains_cut++;
@@ -208,7 +208,7 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 	}
 	if (t->clock && rec->pmc == t->clock_id && rec->n)
 		kgmon_sample(t->kgmon, true, rec->flags & ABI_REC_USER, data[0]);
-	/* Records of a PMC that is gone or has stopped are dropped. */
+	/* Records of a PMC that was released or stopped are dropped. */
 	if (!tr || tr->id != rec->pmc || tr->pmc->state != PMC_STATE_RUNNING || !rec->n)
 		return;
 	if (tr->profiles)
@@ -219,7 +219,7 @@ static void record_take(void *arg, const struct abi_rec *rec, const uint64_t *da
 		value_put(tr, rec, data[0]);
 }
 
-/* The kernel lowers its limit itself where overflows take long. */
+/* The kernel itself lowers its limit if overflows take long. */
 static void recorder_say_paused(const struct recorder *tr)
 {
 	char rate[16], percent[16];
@@ -241,7 +241,7 @@ static void recorder_say_lost(const struct recorder *tr)
 		tr->pmc->id, tr->pmc->owner->cred.pid);
 }
 
-/* `n` samples or records are missing; `gaps` times sampling stopped for an unknown number. */
+/* `n` samples or records are missing; sampling stopped `gaps` times, for unknown numbers. */
 static void owner_add_lost(struct sample_log *t, struct owner *o, uint32_t n, uint32_t gaps)
 {
 	t->stats.intr_bufferfull += n + gaps;
@@ -262,7 +262,7 @@ static void owner_account_records(struct sample_log *t, struct owner *o)
 	o->lost_records = lost;
 }
 
-/* Marks in the log what found no room in a ring, or was not sampled. */
+/* Logs the records that found no room in a ring, and pauses of sampling. */
 static void recorder_account(struct sample_log *t, struct recorder *tr)
 {
 	struct owner *o = tr->pmc->owner;
@@ -303,7 +303,7 @@ static void recorder_account(struct sample_log *t, struct recorder *tr)
 	*told = now;
 }
 
-/* The profiling clock's samples; CPUs that came online without it are missing in the profile. */
+/* Accounts for the profiling clock's samples; the profile lacks those of CPUs without the clock. */
 static void clock_account(struct sample_log *t)
 {
 	struct abi_samples now, *told = &t->clock_told;
@@ -318,7 +318,7 @@ static void clock_account(struct sample_log *t)
 	*told = now;
 }
 
-/* Lost records of unmapped memory: every log lacks them, and each user is charged once. */
+/* Lost records of unmapped memory: every log lacks them, but each user is charged once. */
 static void unmaps_account(struct sample_log *t)
 {
 	uint64_t lost = programs_lost_records(t->engine->programs);
@@ -381,7 +381,7 @@ uint64_t sample_log_chains_cut(const struct sample_log *t)
 	return t->chains_cut;
 }
 
-/* A slot without a PMC or the profiling clock; -EAGAIN: none is left. */
+/* Finds a slot without a PMC or the profiling clock; -EAGAIN: none is left. */
 static int slot_find_free(const struct sample_log *t, struct why *why)
 {
 	for (unsigned int i = 0; i < MAX_RECORDERS; i++)
@@ -433,7 +433,7 @@ int sample_log_clock(struct sample_log *t, bool on, struct why *why)
 
 	if (!on && t->clock) {
 		sampler_clear(t->samplers, t->clock_id);
-		sample_log_drain(t);		/* its last samples belong to the profile */
+		sample_log_drain(t);		/* the last samples belong to the profile */
 		profclock_free(t->clock);
 		t->clock = NULL;
 	}
@@ -443,7 +443,7 @@ int sample_log_clock(struct sample_log *t, bool on, struct why *why)
 
 /* --- sources -------------------------------------------------------------------------------- */
 
-/* Without tracefs, all but this works. */
+/* If tracefs is missing, only this does not work. */
 static void unmaps_watch(struct recorder *tr)
 {
 	struct sample_log *t = tr->t;
@@ -469,7 +469,7 @@ static void unmaps_unwatch(struct recorder *tr)
 
 int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why)
 {
-	bool profiles = p->flags & PMC_F_KGMON;	/* of addresses alone */
+	bool profiles = p->flags & PMC_F_KGMON;	/* only addresses are recorded */
 	struct recorder *tr = NULL;
 	int slot, err = rings_make(t, why);
 

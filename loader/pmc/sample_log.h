@@ -34,7 +34,7 @@ struct pmc;
 struct sample_log;
 struct recorder;
 
-/* The rings themselves are made when the first PMC samples. */
+/* The rings themselves are created when the first PMC samples. */
 int sample_log_new(struct sample_log **out, const struct samplers_config *config,
 	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct why *why);
 void sample_log_free(struct sample_log *t);
@@ -42,10 +42,10 @@ void sample_log_free(struct sample_log *t);
 /* A log begins or ends: while there is one, events of processes are read for it. */
 void sample_log_listen(struct sample_log *t, bool on);
 
-/* Readable when sample_log_drain() is due, which is quick if there is nothing to do. */
+/* Readable when sample_log_drain() is due, which returns quickly if there is nothing to do. */
 int sample_log_fd(const struct sample_log *t);
 void sample_log_drain(struct sample_log *t);
-/* The same, after all slices that are open on any CPU have been ended. */
+/* The same, after all open slices have been ended on every CPU. */
 void sample_log_flush(struct sample_log *t);
 
 /* The profiling clock, which samples for the kernel profile alone. */
@@ -53,26 +53,26 @@ int sample_log_clock(struct sample_log *t, bool on, struct why *why);
 
 /* Adds the rings' counts to the driver's statistics. */
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats);
-/* Call chains in all logs that lack callers. */
+/* Number of call chains in all logs that lack callers. */
 uint64_t sample_log_chains_cut(const struct sample_log *t);
 
 /*
- * The source of a PMC's records, which go to its owner's log while it runs.  The events of a
- * sampling PMC have the program as well.
+ * Creates the source of a PMC's records, which go to its owner's log while it runs.  The events of
+ * a sampling PMC run the program as well.
  */
 int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why);
 void recorder_free(struct recorder *tr);
-/* The PMC starts, and has stopped.  -EBUSY: a kernel profile that does not take its samples. */
+/* The PMC starts, and has stopped.  -EBUSY: the kernel profile does not accept its samples. */
 int recorder_start(struct recorder *tr, struct why *why);
 void recorder_stop(struct recorder *tr);
 int recorder_program(const struct recorder *tr);
-/* What the events of a sampling PMC carry for the program: struct perf_event_spec. */
+/* The tag of a sampling PMC's events, for struct perf_event_spec. */
 uint64_t recorder_tag(const struct recorder *tr);
-/* Reads its last records: call it after the PMC has stopped, and before its count is freed. */
+/* Reads its last records: called after the PMC has stopped, and before its count is freed. */
 void recorder_drain(struct recorder *tr);
 /*
- * The PMC no longer measures the process, by a detach or (`exec`) by a set-id exec.  After such an
- * exec the process's share is logged as at an exit; after a detach it is dropped.
+ * The PMC no longer measures the process, after a detach or (`exec`) after a set-id exec.  After
+ * such an exec the process's share is logged as at an exit; after a detach it is dropped.
  */
 void recorder_left(struct recorder *tr, pid_t tgid, bool exec);
 /* Its number in records. */

@@ -4,7 +4,7 @@
 
 #include "class.h"
 
-/* Registers come last: they take what numbers of classes hardware has left. */
+/* Registers come last: they take the class numbers that hardware has left. */
 const struct class_ops *const classes[] = {
 	&class_soft, &class_tsc, &class_hardware, &class_msr, NULL
 };

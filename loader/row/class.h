@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Classes of PMCs: SOFT, TSC, the hardware classes (one table serves them all) and MSR.  Everything
- * in which classes differ is an entry of their table; nothing else in the daemon asks which class a
- * PMC is of.
+ * Classes of PMCs: SOFT, TSC, the hardware classes (one table serves them all) and MSR.  All
+ * differences between classes are entries of their tables; nothing else in the daemon asks which
+ * class a PMC belongs to.
  *
  * A new class has a file class_NAME.c with its table, a line in class.c, a page of the manual and
- * tests.  What its PMCs hold in the kernel is a holder of loader/count, mostly holder_own.
+ * tests.  Its PMCs' hold on the kernel is a holder of loader/count, mostly holder_own.
  *
- * Example, `pmc_allocate()` of the event CLOCK.PROF: op_alloc.c checks mode, CPU, flags and
+ * Example, `pmc_allocate()` of the event CLOCK.PROF: op/alloc.c checks mode, CPU, flags and
  * capabilities and finds the class by its number; class_soft.c's plan() finds the event, checks
- * `usr` and `os`, and fills in the count_spec; op_alloc.c then chooses a row by the rules of the
+ * `usr` and `os`, and fills in the count_spec; op/alloc.c then chooses a row by the rules of the
  * table, and count_new() takes it with the class's holder.
  */
 #ifndef PMCBPF_CLASS_H
@@ -30,7 +30,7 @@ struct msrs;
 struct row_class;
 struct row_table;
 
-/* The machine, as far as classes depend on it. */
+/* The parts of the machine and the daemon that classes use. */
 struct class_machine {
 	struct engine *engine;
 	const struct cpu *cpu;
@@ -39,7 +39,7 @@ struct class_machine {
 	struct log *log;
 };
 
-/* One allocation: what is asked for, and the plan that the checks make of it. */
+/* One allocation: the request, and the plan that the checks make of it. */
 struct allocation {
 	const struct class_machine *machine;
 	const struct wire_allocate_req *a;
@@ -47,18 +47,18 @@ struct allocation {
 	const struct row_class *class;
 	bool system;
 	unsigned int cpu;
-	unsigned int first, rows;	/* those that it may have */
+	unsigned int first, rows;	/* rows that it may have */
 	struct count_spec spec;
-	char name[WIRE_NAME_MAX];	/* of the event */
+	char name[WIRE_NAME_MAX];	/* the event's name */
 	/*
-	 * "held by …": the PMC of the class on that CPU that writes control register `select`
-	 * (WIRE_MSR_SELECT | number).  False: there is none.
+	 * Formats "held by …" for the PMC of the class on that CPU that writes control register
+	 * `select` (WIRE_MSR_SELECT | number).  False: there is none.
 	 */
 	bool (*selects)(const struct allocation *p, uint64_t select, char *holder, size_t size);
-	void *arg;			/* … the caller's */
+	void *arg;			/* … the caller's argument of it */
 };
 
-/* An event of a class that has a list of them. */
+/* An event of a class that lists its events. */
 struct class_event {
 	uint32_t code, flags;
 	const char *prefix, *name;
@@ -68,18 +68,18 @@ struct class_ops {
 	uint32_t events;		/* enum pmc_class, if event_at() lists its events */
 	const char *separator;		/* IAP-3, but SOFT3 */
 	bool shared;		/* its rows have room for any number of PMCs */
-	bool rediscovered;	/* SIGHUP looks for its rows anew */
+	bool rediscovered;	/* SIGHUP discovers its rows anew */
 	bool counters;		/* a row is a counter of the CPUs: others may take it, and programs
 				   may read its register */
-	bool one_row;		/* each event has its own row: no other one is tried */
-	const char *refusal;	/* how a refusal of all rows begins; NULL: in the usual words */
+	bool one_row;		/* each event has a row of its own: no other one is tried */
+	const char *refusal;	/* begins the message if no row is left; NULL: usual words */
 	const struct count_holder *holder;
 
 	/* Adds the class and its rows to the table, if the machine has any. */
 	int (*add_rows)(struct row_table *t, const struct class_machine *m, struct why *why);
-	/* Resolves the event, checks it, and fills in what `spec`, `name` and rows it takes. */
+	/* Resolves and checks the event; fills in `spec`, `name` and the possible rows. */
 	int (*plan)(struct allocation *p, struct why *why);
-	/* The i-th event, from 0 on; false: there are no more.  A name of "" is passed over. */
+	/* The i-th event, from 0 on; false: there are no more.  The name "" is skipped. */
 	bool (*event_at)(const struct class_machine *m, unsigned int i, struct class_event *ev);
 };
 
@@ -88,7 +88,7 @@ extern const struct class_ops class_soft, class_tsc, class_hardware, class_msr;
 /* All classes, in the order of their rows; NULL at the end. */
 extern const struct class_ops *const classes[];
 
-/* The class whose list of events that is, or NULL. */
+/* The class that lists the events of this class number, or NULL. */
 const struct class_ops *class_with_events(uint32_t class);
 
 #endif

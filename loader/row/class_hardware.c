@@ -18,7 +18,7 @@ static int class_hardware_add_rows(struct row_table *t, const struct class_machi
 				   struct why *why)
 {
 	struct perf_pmu pmus[WIRE_CLASS_MAX];
-	/* One is left for registers. */
+	/* one number is left for class MSR */
 	int n = perf_discover(pmus, WIRE_CLASS_MAX - 1 - t->nclass, why), err = 0;
 
 	for (int i = 0; i < n && !err; i++) {

@@ -34,7 +34,7 @@ static int class_msr_add_rows(struct row_table *t, const struct class_machine *m
 	return class.info.num ? row_add_class(t, &class, why) : 0;
 }
 
-/* The row of the class that is meant, or -errno; *raw: the register itself. */
+/* Finds the row that the client means, or -errno; *raw: as the bare register. */
 static int class_msr_find(const struct allocation *p, bool *raw, struct why *why)
 {
 	const struct wire_allocate_req *a = p->a;
@@ -65,7 +65,7 @@ static int class_msr_find(const struct allocation *p, bool *raw, struct why *why
 		    "nothing may be read of it", reg, m->file);
 }
 
-/* A control register that no other PMC writes on that CPU. */
+/* Checks a control register, which no other PMC may write on that CPU. */
 static int class_msr_plan_select(struct allocation *p, struct why *why)
 {
 	const struct wire_allocate_req *a = p->a;
@@ -74,7 +74,7 @@ static int class_msr_plan_select(struct allocation *p, struct why *why)
 
 	if (!a->config1 && !a->config2)
 		return 0;
-	/* One number for one register: by it PMCs are found that write the same register. */
+	/* One number for each register: PMCs that write the same register are found by it. */
 	if (a->config1 >> 32 != WIRE_MSR_SELECT >> 32)
 		return deny(why, -EINVAL, "select: 0x%llx names no register; it is bit 32 and a "
 			    "number of 32 bits", (unsigned long long)a->config1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Class SOFT: what the kernel counts without hardware.  Its rows hold nothing but their number. */
+/* Class SOFT: events that the kernel counts without hardware.  Its rows hold only a number. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -26,14 +26,14 @@ static int class_soft_add_rows(struct row_table *t, const struct class_machine *
 	return row_add_class(t, &class, why);
 }
 
-/* An event whose tracepoint this kernel lacks is not registered. */
+/* True if the kernel has the event: one whose tracepoint is missing is not registered. */
 static bool class_soft_has(const struct class_machine *m, const struct soft_event *s)
 {
 	return s->process != SOFT_HOOK ||
 	       programs_have_hook(m->engine->programs, s->hook);
 }
 
-/* Capabilities of one side only: what happens there is counted, or nothing. */
+/* With one of PMC_CAP_USER and PMC_CAP_SYSTEM: counts only that side, or refuses the event. */
 static int class_soft_plan_side(struct allocation *p, const struct soft_event *s, struct why *why)
 {
 	bool user = p->a->caps & PMC_CAP_USER, kernel = p->a->caps & PMC_CAP_SYSTEM;
@@ -60,7 +60,7 @@ static int class_soft_plan_side(struct allocation *p, const struct soft_event *s
 	return 0;
 }
 
-/* The kernel's figures of a task know no sides, and have no slices that could be logged. */
+/* The kernel's figures of a task have no sides, and no slices that could be logged. */
 static enum soft_source class_soft_source(const struct allocation *p, const struct soft_event *s)
 {
 	if (p->system || (p->a->flags & FLAGS_LOG && !p->spec.sampling))
@@ -90,7 +90,7 @@ static int class_soft_plan(struct allocation *p, struct why *why)
 	if (!s || !class_soft_has(p->machine, s))
 		return deny(why, -EINVAL, "this kernel has no software event 0x%x; "
 			    "pmccontrol -L (GETDYNEVENTINFO) lists what it has", p->a->event);
-	/* A counter that a program bumps has no overflow. */
+	/* A counter that a program increments has no overflow. */
 	if (p->spec.sampling && s->system != SOFT_PERF)
 		return deny(why, -EOPNOTSUPP, "%s can be counted, not sampled", s->name);
 	/* The kernel counts a migration on the CPU of the process that wakes this one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Class TSC: the time-stamp counter of a CPU, which clients read by themselves. */
+/* Class TSC: the time-stamp counter of a CPU, which clients read without the daemon. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /*
  * Rows and classes.  A row is one counter position on every CPU; a class (class.h) is a range of
  * rows with the events that they can count.  This file is bookkeeping only: which PMCs may take a
- * row, and which of the acceptable rows is taken.  Operations call it from the event loop's thread.
+ * row, and which acceptable row is chosen.  Operations call it from the event loop's thread.
  *
  * A row is FREE, THREAD (process-scope PMCs have it, `balance` > 0) or STANDALONE (system-scope
  * PMCs or disabled slots, `balance` < 0), never two of these.
@@ -17,7 +17,7 @@
 #include "class.h"
 #include "soft.h"
 
-#define ROW_MAX     255u /* a handle has eight bits for it, and all ones is kept free */
+#define ROW_MAX     255u /* a handle has eight bits for it; all ones is reserved */
 #define ROW_CPU_MAX 0xffeu		/* and twelve for the CPU */
 
 struct debug;
@@ -26,14 +26,14 @@ struct pmc;
 struct row_class {
 	const struct class_ops *ops;
 	char prefix[16];		/* of the rows' names */
-	bool numbered;			/* SOFT0, SOFT1, … but TSC */
-	bool everywhere;		/* a PMU's: it is on every CPU of the machine */
-	const char *const *name;	/* of each row, MSR-APERF; NULL: they have none */
+	bool numbered;			/* SOFT0, SOFT1, …; false: TSC */
+	bool everywhere;		/* a PMU's: it exists on every CPU of the machine */
+	const char *const *name;	/* of each row, MSR-APERF; NULL: rows have no names */
 	struct wire_classinfo info;
 };
 
 struct row_slot {			/* one row on one CPU */
-	struct pmc *last;		/* the latest of the system-scope PMCs on it */
+	struct pmc *last;		/* the latest system-scope PMC on it */
 	unsigned int users;
 	bool disabled;
 };
@@ -55,9 +55,9 @@ struct row_table {
 int row_table_init(struct row_table *t, unsigned int ncpu, struct why *why);
 void row_table_free(struct row_table *t);
 
-/* Adds a class and its rows behind those that exist. */
+/* Adds a class and its rows behind the existing ones. */
 int row_add_class(struct row_table *t, const struct row_class *class, struct why *why);
-/* Removes what was discovered, which is last: -EBUSY while a PMC is on such a row. */
+/* Removes the discovered classes, which come last: -EBUSY while a PMC is on such a row. */
 int row_drop_discovered(struct row_table *t);
 
 const struct row_class *row_class_find(const struct row_table *t, uint32_t class);
@@ -67,21 +67,21 @@ void row_name(const struct row_table *t, unsigned int row, char *buf, size_t siz
 uint32_t row_disposition(const struct row *r);	/* enum pmc_disp */
 
 /*
- * A row serves one scope at a time, and a process one PMC a row.  A user with PMCs on all rows
- * would keep all others from the other scope, and from measuring that user's processes.  The last
- * rows of a class, `reserve` in number, are therefore for privileged users only.  Rows of shared
- * classes need no such rule.
+ * A row serves one scope at a time, and a process has at most one PMC on it.  A user with PMCs on
+ * all rows would keep all others from the other scope, and from measuring that user's processes.
+ * The last rows of a class, `reserve` in number, are therefore for privileged users only.  Rows of
+ * shared classes need no such rule.
  */
 bool row_is_reserved(const struct row_class *c, unsigned int row, unsigned int reserve);
 
 struct row_request {
 	bool system;
 	unsigned int cpu;		/* system scope */
-	bool shareable; /* the row holds nothing, so its slots have room for everybody */
+	bool shareable; /* the row holds nothing, so each slot has room for all */
 	bool own;       /* the caller has a PMC of that scope (and CPU) here already */
-	bool target;			/* the caller is somebody's target here (process scope) */
-	bool reserved;			/* the row is kept for others: row_is_reserved() */
-	bool no_more;			/* the caller's user may open no further row */
+	bool target;			/* the caller is a PMC's target here (process scope) */
+	bool reserved;			/* the row is reserved for others: row_is_reserved() */
+	bool no_more;			/* the caller's user may take no further row */
 };
 
 enum row_verdict {
@@ -98,8 +98,8 @@ enum row_verdict {
 enum row_verdict row_judge(const struct row *r, const struct row_request *rq);
 
 /*
- * An acceptable row and what count_rank() says of it.  Rows that count this very event for others
- * come first, free ones next, and last those where it would take per-task events.
+ * An acceptable row and its count_rank().  Rows that count this very event for others come first,
+ * free ones next, and last those that would need per-task events.
  */
 struct row_choice {
 	unsigned int row;
@@ -109,10 +109,10 @@ struct row_choice {
 void row_order(struct row_choice *choices, unsigned int n);
 
 void row_take(struct row *r, bool system, unsigned int cpu, struct pmc *pmc);
-/* `next`: the PMC that is then the latest in the slot, if any. */
+/* `next`: the PMC that is the latest in the slot from then on, if any. */
 void row_give(struct row *r, bool system, unsigned int cpu, struct pmc *next);
 
-/* Administration: -EBUSY where the row or slot is in use. Repeating a request changes nothing. */
+/* Administration: -EBUSY if the row or slot is in use.  Repeating a request changes nothing. */
 int row_disable(struct row *r, unsigned int cpu);
 int row_enable(struct row *r, unsigned int cpu);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The SOFT events: one line each, code by position; lines are only ever added at the end. */
+/* The SOFT events: one line each; the position is the code, so lines are only added at the end. */
 #include <linux/perf_event.h>
 #include <stddef.h>
 

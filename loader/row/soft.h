@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Class SOFT: the events, their codes, and where each scope's count comes from. */
+/* Class SOFT: the events, their codes, and the source of the count in each scope. */
 #ifndef PMCBPF_SOFT_H
 #define PMCBPF_SOFT_H
 
@@ -9,19 +9,19 @@
 #define SOFT_ROWS	16u
 #define SOFT_CODE_FIRST 0x20000u
 
-/* Where a count comes from. */
+/* Source of a count. */
 enum soft_source {
-	SOFT_TASK,	/* figures the kernel keeps per task: nothing runs at a switch */
+	SOFT_TASK,	/* the kernel's figures per task: nothing runs at a switch */
 	SOFT_PERF,	/* a software perf event per CPU */
-	SOFT_HOOK,	/* a per-CPU counter that a BPF program on a tracepoint bumps */
+	SOFT_HOOK,	/* a per-CPU counter that a BPF program on a tracepoint increments */
 };
 
-/* What `usr` and `os` can mean. */
+/* Meanings of `usr` and `os`. */
 enum soft_sides {
-	SIDES_UNKNOWN,	/* where it happened is not recorded */
-	SIDES_COUNTED,	/* perf knows for each whether user code or the kernel ran */
-	SIDES_SAMPLED,	/* perf knows it for samples; time is counted without */
-	SIDE_KERNEL,	/* it happens in the kernel */
+	SIDES_UNKNOWN,	/* the side is not recorded */
+	SIDES_COUNTED,	/* perf knows for each event whether user code or the kernel ran */
+	SIDES_SAMPLED,	/* perf knows it for samples; counting has no sides */
+	SIDE_KERNEL,	/* the event happens in the kernel */
 };
 
 struct soft_event {
