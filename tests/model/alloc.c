@@ -40,10 +40,8 @@ static int check_flags(const struct wire_allocate_req *a)
 	return a->flags & PMC_F_KGMON && (a->caps & RINGS) == PMC_CAP_USER ? EINVAL : 0;
 }
 
-#define CPU_MIGRATIONS 0x2000eu		/* counted on another CPU than the process's: no slices */
-
 /* LOCK.FAILED, PAGE_FAULT.READ and .WRITE, CONTEXT_SWITCHES.VOLUNTARY and .INVOLUNTARY */
-static bool cannot_interrupt(uint32_t event)
+bool model_cannot_interrupt(uint32_t event)
 {
 	return event == 0x20003 || event == 0x20005 || event == 0x20006 || event == 0x2000c ||
 	       event == 0x2000d;
@@ -83,8 +81,8 @@ static int check_class(const struct model *m, const struct m_call *c,
 		return 0;
 	if (!model_event(m, PMC_CLASS_SOFT, a->event))
 		return EINVAL;
-	if ((PMC_IS_SAMPLING_MODE(a->mode) && cannot_interrupt(a->event)) ||
-	    (a->flags & (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT) && a->event == CPU_MIGRATIONS))
+	if ((PMC_IS_SAMPLING_MODE(a->mode) && model_cannot_interrupt(a->event)) ||
+	    (a->flags & (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT) && a->event == M_CPU_MIGRATIONS))
 		return EOPNOTSUPP;
 	return a->caps ? 0 : EINVAL;
 }
@@ -215,9 +213,9 @@ static unsigned int general_rows(const struct model *m, const struct wire_alloca
 	return n;
 }
 
-static bool is_hardware(const struct wire_classinfo *class)
+bool model_is_hardware(uint32_t class)
 {
-	return !is_shared(class->class) && class->class != PMC_CLASS_SOFT;
+	return !is_shared(class) && class != PMC_CLASS_SOFT;
 }
 
 static bool logs(uint32_t flags, uint32_t mode)
@@ -254,12 +252,12 @@ static void judge_row(struct model *m, const struct m_call *c, const struct wire
 		      unsigned int row, bool *must, bool *may)
 {
 	const struct wire_classinfo *class = model_class(m, a->class);
-	bool limited = is_hardware(class) && a->config != ARMV8_CYCLES;
+	bool limited = model_is_hardware(a->class) && a->config != ARMV8_CYCLES;
 
 	*may = row_acceptable(m, c, a, row);
 	*must = *may && (!limited || general_rows(m, a, row, false) + 1 < class->num);
 	*may = *may && (!limited || general_rows(m, a, row, true) + 1 < class->num);
-	if (is_hardware(class))
+	if (model_is_hardware(a->class))
 		judge_slices(m, a, row, must, may);
 }
 
@@ -302,7 +300,7 @@ int model_allocate(struct model *m, const struct m_call *c)
 {
 	const struct wire_allocate_req *a = c->arg;
 	unsigned int first, end;
-	bool must = false, may = false;
+	bool must = false, may = false, full = false;
 	int err = check_scope(m, c, a);
 
 	if (!err)
@@ -318,7 +316,10 @@ int model_allocate(struct model *m, const struct m_call *c)
 		judge_row(m, c, a, row, &row_must, &row_may);
 		must |= row_must;
 		may |= row_may;
+		full |= row_may && model_share_used(m, c, a, row);
 	}
+	if (full)
+		return expect(m, c, EAGAIN);
 	if (must || (may && !c->error))
 		return expect(m, c, 0) ?: created(m, c, a);
 	return expect(m, c, EINVAL);

@@ -193,11 +193,11 @@ static void report(const struct driver *d, const struct options *o, uint64_t see
 {
 	unsigned long first = d->steps >= TRACE ? d->steps - TRACE + 1 : 1;
 
-	show_log(d);
-	for (unsigned long i = first; i <= d->steps; i++)
-		printf("# %s\n", d->trace[i % TRACE]);
 	printf("# difference at step %lu: %s\n# again: model -n %lu -s %llu -1\n", d->steps,
 	       d->m.diff, o->operations, (unsigned long long)seed);
+	for (unsigned long i = d->steps; i >= first; i--)
+		printf("# %s\n", d->trace[i % TRACE]);
+	show_log(d);
 }
 
 /* One line of TAP for the model, one for the storm. */

@@ -23,6 +23,8 @@
 #define M_CPUS	   64u
 #define M_EVENTS   160u
 #define M_PID_NONE (-1)
+/* Counted on another CPU than the process's: no slices. */
+#define M_CPU_MIGRATIONS 0x2000eu
 
 struct m_conn {
 	bool open;		/* as the daemon sees it */
@@ -127,6 +129,11 @@ bool model_is_system(const struct m_pmc *pmc);
 /* The event of a class that has a list, or NULL. */
 const struct wire_dynevent *model_event(const struct model *m, uint32_t class, uint32_t code);
 const struct wire_classinfo *model_class(const struct model *m, uint32_t class);
+bool model_is_hardware(uint32_t class);
+bool model_cannot_interrupt(uint32_t event);
+/* Do this user's PMCs, or all, have what such a PMC takes of a pool? */
+bool model_share_used(const struct model *m, const struct m_call *c,
+		      const struct wire_allocate_req *a, unsigned int row);
 int differ(struct model *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Fails unless the daemon's answer is `error`. */
 int expect(struct model *m, const struct m_call *c, int error);
