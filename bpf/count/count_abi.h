@@ -140,7 +140,7 @@ struct abi_share {
 
 /*
  * The programs charge what they take themselves to a user's account: targets to the account of
- * their set, shares to that of the logged PMC's owner.  Account 0 is the sum of all users'.
+ * their set, shares to the account of the logged PMC's owner.  Account 0 is the sum of the others.
  */
 #define ABI_MAX_ACCOUNTS ABI_MAX_OWNERS
 enum abi_charge {

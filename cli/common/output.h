@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files that the tools write.  Root runs the tools in folders of other users, who must not be able
- * to redirect an output.  So the file is always a new one, made exclusively in its folder, and
+ * Files that the tools write.  Root runs the tools in folders of other users, and must not be
+ * led to write elsewhere.  So the file is always a new one, made exclusively in its folder, and
  * replaces an old one by rename(2).  A link, anywhere in the path, is followed only if it belongs
  * to the caller or to root, or if no other user can write to its folder.  A path that leads to
  * anything but a regular file (/dev/stdout, /dev/null, a FIFO) is opened and written to directly.

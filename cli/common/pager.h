@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 /*
- * Starts the pager, which reads what is written to *fd; from here on Ctrl-C goes to it alone.  If
+ * Starts the pager, which reads from the other end of *fd.  Ctrl-C then goes to it alone.  If
  * the user wants none, *pid and *fd stay as they are.  0, or EX_OSERR and its line.
  */
 int pager_start(pid_t *pid, int *fd);

@@ -183,7 +183,7 @@ static const struct {
 	{ "entries", entries_get, entries_set, NULL },
 	{ "mask", mask_get, mask_set, NULL },
 	{ "verbose", verbose_get, verbose_set, NULL },
-	{ "version", version_get, NULL, "it is that of the rings' layout" },
+	{ "version", version_get, NULL, "it is the version of the rings' layout" },
 };
 #define NVALUES (sizeof(values) / sizeof(values[0]))
 

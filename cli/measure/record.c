@@ -72,7 +72,7 @@ static int log_open_output(const char *name, int *fd)
 	return 0;
 }
 
-/* A log that is analysed at the end has to be a file: that of -O or a temporary one. */
+/* A log that is analysed at the end has to be a file: -O's, or a temporary one. */
 static int log_open_both(struct measure *m, int *fd)
 {
 	char path[32];

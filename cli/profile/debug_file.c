@@ -134,13 +134,13 @@ static int debug_file_alternate(struct object *o, const char *from, const char *
 }
 
 /* libdwfl returns no name for a file that it has fetched. */
-static char *debug_file_name(int fd, char *told)
+static char *debug_file_name(int fd, char *recorded)
 {
 	char link[32], path[PATH_MAX];
 	ssize_t n;
 
-	if (told)
-		return strdup(told);
+	if (recorded)
+		return strdup(recorded);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	return n > 0 ? strndup(path, (size_t)n) : NULL;

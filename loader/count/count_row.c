@@ -65,11 +65,14 @@ static void count_row_convert_target(void *arg, pid_t tgid)
 /* Adds the slices' count to the base and removes the source from the sets. */
 static void count_row_leave_slices(struct targets *ts, struct count *c)
 {
+	uint64_t sum;
+
 	c->backend = &backend_task_events;
 	target_rewrite(ts, c);
 	c->source = -1;
-	c->base += slices_sum(c);
-	c->zero += slices_sum(c);
+	sum = slices_sum(c);
+	c->base += sum;
+	c->zero += sum;
 	page_update(c);
 }
 

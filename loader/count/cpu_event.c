@@ -130,17 +130,13 @@ static void cpu_event_moved(struct count *c, const struct cpu_state *now)
 /* --- the page -------------------------------------------------------------------------------- */
 
 /*
- * True if the owner reads the counter by itself.  It cannot if the event is a clock, whose ticks
+ * The owner reads the counter by itself if it can.  It cannot if the event is a clock, whose ticks
  * are scaled.  A perf event's descriptor allows more than reading: hence spec.passes_fd.
  */
-static bool cpu_event_passes(const struct count *c)
-{
-	return c->spec.passes_fd && !c->spec.sampling && c->fd >= 0 && !count_state_scales(c);
-}
-
 static enum wire_how cpu_event_how(const struct count *c)
 {
-	return cpu_event_passes(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
+	return c->spec.passes_fd && !c->spec.sampling && c->fd >= 0 && !count_state_scales(c) ?
+		WIRE_HOW_EVENTS : WIRE_HOW_ASK;
 }
 
 void cpu_event_fill(struct count *c, struct wire_page_pmc *p)
@@ -151,9 +147,9 @@ void cpu_event_fill(struct count *c, struct wire_page_pmc *p)
 		p->base += count_state_scale(c, c->raw);
 }
 
-static unsigned int cpu_event_fds(const struct count *c, int *fds, unsigned int max)
+unsigned int cpu_event_fds(const struct count *c, int *fds, unsigned int max)
 {
-	if (!max || !cpu_event_passes(c))
+	if (!max || c->backend->how(c) != WIRE_HOW_EVENTS)
 		return 0;
 	fds[0] = c->fd;
 	return 1;

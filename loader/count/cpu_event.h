@@ -9,6 +9,9 @@
 int cpu_event_new(struct count *c, struct why *why);
 void cpu_event_close(struct count *c);
 
+/* For a backend whose owner reads one descriptor, c->fd, while how() is WIRE_HOW_EVENTS. */
+unsigned int cpu_event_fds(const struct count *c, int *fds, unsigned int max);
+
 /* Fills in the page entry of a system-scope PMC. */
 void cpu_event_fill(struct count *c, struct wire_page_pmc *p);
 

@@ -122,8 +122,7 @@ static int hold_counter_prepare(struct count *c, struct why *why)
 }
 
 const struct count_holder holder_counter = {
-	.lost = " lost its counter to another user of the PMU, whom pmccontrol --doctor may name; "
-		"release the PMC and allocate again",
+	.lost = HOLDER_LOST,
 	.rank = hold_counter_rank, .begin_system = hold_counter_system,
 	.begin_process = hold_counter_process, .end = count_row_leave,
 	.prepare = hold_counter_prepare,

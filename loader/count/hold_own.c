@@ -56,7 +56,6 @@ static void hold_own_end(struct count *c)
 }
 
 const struct count_holder holder_own = {
-	.lost = " lost its counter to another user of the PMU, whom pmccontrol --doctor may name; "
-		"release the PMC and allocate again",
+	.lost = HOLDER_LOST,
 	.begin_system = hold_own_system, .begin_process = hold_own_process, .end = hold_own_end,
 };

@@ -163,27 +163,14 @@ static void register_moved(struct count *c, const struct cpu_state *cpu)
 		  now < c->start || register_narrow(c);
 }
 
-static bool register_passes(const struct count *c)
-{
-	return c->fd >= 0 && !register_narrow(c);
-}
-
 static enum wire_how register_how(const struct count *c)
 {
-	return register_passes(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
-}
-
-static unsigned int register_fds(const struct count *c, int *fds, unsigned int max)
-{
-	if (!max || !register_passes(c))
-		return 0;
-	fds[0] = c->fd;
-	return 1;
+	return c->fd >= 0 && !register_narrow(c) ? WIRE_HOW_EVENTS : WIRE_HOW_ASK;
 }
 
 const struct backend backend_register = {
 	.name = "register", .start = register_start, .stop = register_stop, .read = register_read,
 	.cpu_moved = register_moved, .fold = register_fold, .deny_lost = register_deny_lost,
 	.how_stopped = WIRE_HOW_VALUE, .how = register_how, .fill = cpu_event_fill,
-	.fds = register_fds,
+	.fds = cpu_event_fds,
 };

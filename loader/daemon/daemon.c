@@ -102,7 +102,6 @@ int daemon_init(struct daemon *d, struct why *why)
 		err = daemon_load_msr(d, why);
 	if (!err)
 		err = daemon_add_rows(d, false, why);
-	d->owners.free_log = logfile_free;
 	if (!err && owner_table_init(&d->owners, (unsigned int)d->config.value[TUN_HASHSIZE],
 				    &d->debug))
 		err = deny(why, -ENOMEM, "no memory for kern.hwpmc.hashsize=%d; set it lower",

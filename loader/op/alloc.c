@@ -246,7 +246,7 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 }
 
 /* The source of records, of sampling PMCs and of those with PMC_F_LOG_…. */
-static int take_tracer(struct request *rq, struct allocation *p, struct pmc *pmc)
+static int take_recorder(struct request *rq, struct allocation *p, struct pmc *pmc)
 {
 	uint32_t log = 0;
 	int err;
@@ -318,7 +318,7 @@ int op_pmcallocate(struct request *rq)
 	pmc->mode = p.a->mode;
 	pmc->flags = p.a->flags;
 	pmc->kernel = kernel_view(&p);
-	err = take_tracer(rq, &p, pmc);
+	err = take_recorder(rq, &p, pmc);
 	if (!err)
 		err = take_row(rq, &p, pmc);
 	if (err) {

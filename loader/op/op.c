@@ -37,21 +37,14 @@ union op_argument {
 	struct wire_kgmon_req kgmon;
 };
 
-#define OP(NAME, handler, size) \
-	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .handle = handler }
-#define OP_FDS(NAME, handler, size, n) \
-	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .fds = n, .handle = handler }
-#define OP_CONTENDED(NAME, handler, size, n, may) \
-	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .fds = n, .handle = handler, \
-			     .allowed = may, .contended = true }
-#define OP_WAITS(NAME, handler, size, n, later) \
-	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .fds = n, .handle = handler, \
-			     .resume = later }
+/* What else an operation has follows by member. */
+#define OP(NAME, handler, size, ...) \
+	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .handle = handler, __VA_ARGS__ }
 
 static const struct op ops[] = {
-	OP_WAITS(CONFIGURELOG, op_configurelog, sizeof(struct wire_configurelog_req), 1,
-		 op_configurelog_later),
-	OP_WAITS(FLUSHLOG, op_flushlog, 0, 0, op_flushlog_later),
+	OP(CONFIGURELOG, op_configurelog, sizeof(struct wire_configurelog_req), .fds = 1,
+	   .resume = op_configurelog_later),
+	OP(FLUSHLOG, op_flushlog, 0, .resume = op_flushlog_later),
 	OP(WRITELOG, op_writelog, sizeof(struct wire_writelog_req)),
 	OP(CLOSELOG, op_closelog, 0),
 	OP(GETCPUINFO, op_getcpuinfo, 0),
@@ -59,21 +52,22 @@ static const struct op ops[] = {
 	OP(GETLOSSES, op_getlosses, 0),
 	OP(GETMODULEVERSION, op_getmoduleversion, sizeof(struct wire_version)),
 	OP(GETPMCINFO, op_getpmcinfo, sizeof(struct wire_cpu_req)),
-	OP_CONTENDED(PMCADMIN, op_pmcadmin, sizeof(struct wire_admin_req), 0, op_pmcadmin_allowed),
-	OP_CONTENDED(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req), 0, NULL),
-	OP_CONTENDED(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req), 2, NULL),
-	OP_CONTENDED(ATTACHEXEC, op_attachexec, sizeof(struct wire_attach_req), 2, NULL),
-	OP_FDS(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req), 1),
+	OP(PMCADMIN, op_pmcadmin, sizeof(struct wire_admin_req), .allowed = op_pmcadmin_allowed,
+	   .contended = true),
+	OP(PMCALLOCATE, op_pmcallocate, sizeof(struct wire_allocate_req), .contended = true),
+	OP(PMCATTACH, op_pmcattach, sizeof(struct wire_attach_req), .fds = 2, .contended = true),
+	OP(ATTACHEXEC, op_attachexec, sizeof(struct wire_attach_req), .fds = 2, .contended = true),
+	OP(PMCDETACH, op_pmcdetach, sizeof(struct wire_attach_req), .fds = 1),
 	OP(PMCGETMSR, op_pmcgetmsr, sizeof(struct wire_getmsr_req)),
 	OP(PMCRELEASE, op_pmcrelease, sizeof(struct wire_id_req)),
 	OP(PMCRW, op_pmcrw, sizeof(struct wire_rw_req)),
 	OP(PMCSETCOUNT, op_pmcsetcount, sizeof(struct wire_setcount_req)),
-	OP_CONTENDED(PMCSTART, op_pmcstart, sizeof(struct wire_id_req), 0, NULL),
+	OP(PMCSTART, op_pmcstart, sizeof(struct wire_id_req), .contended = true),
 	OP(PMCSTOP, op_pmcstop, sizeof(struct wire_id_req)),
 	OP(GETDYNEVENTINFO, op_getdyneventinfo, sizeof(struct wire_class_req)),
 	OP(HELLO, op_hello, sizeof(struct wire_hello_req)),
-	OP_WAITS(TUNABLE, op_tunable, sizeof(struct wire_tunable_req), 0, op_tunable_later),
-	OP_WAITS(KTR, op_ktr, sizeof(struct wire_ktr_req), 0, op_ktr_later),
+	OP(TUNABLE, op_tunable, sizeof(struct wire_tunable_req), .resume = op_tunable_later),
+	OP(KTR, op_ktr, sizeof(struct wire_ktr_req), .resume = op_ktr_later),
 	OP(GATES, op_gates, 0),
 	OP(KGMON, op_kgmon, sizeof(struct wire_kgmon_req)),
 	OP(SIGNALS, op_signals, sizeof(struct wire_signals_req)),

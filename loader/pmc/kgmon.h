@@ -17,10 +17,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/clock_rates.h"
 #include "loader/base/base.h"
 #include "profile_source.h"
 
-#define KGMON_RATE 8128u	/* ticks a second on each CPU, as FreeBSD's profhz */
+#define KGMON_RATE CLOCK_PROF_HZ	/* ticks a second on each CPU, as FreeBSD's profhz */
 #define KGMON_HITS (1u << 18)	/* distinct addresses of a profile */
 
 struct kgmon;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "loader/base/base.h"
+#include "loader/log/log.h"
 #include "owner.h"
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug)
@@ -152,8 +153,7 @@ void owner_put(struct owner_table *t, struct owner *o)
 	*p = o->next;
 	t->owners--;
 	count_owner_free(o->counts);
-	if (t->free_log)
-		t->free_log(o->log);
+	logfile_free(o->log);
 	user_put(o->user);
 	close(o->pidfd);
 	free(o);

@@ -50,7 +50,6 @@ struct owner_table {
 	TAILQ_HEAD(, owner) ended;	/* those that still hold something, the oldest first */
 	TAILQ_HEAD(, owner) waits;
 	const struct debug *debug;
-	void (*free_log)(struct logfile *log);	/* called at an owner's end */
 };
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug);

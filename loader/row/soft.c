@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "bpf/count/count_abi.h"
+#include "lib/base/clock_rates.h"
 #include "lib/base/wire.h"
 #include "soft.h"
 
@@ -19,9 +20,9 @@ _Static_assert((int)ABI_Q_CPU_NS == (int)WIRE_Q_CPU_NS && (int)ABI_Q_MINFLT == (
 #define HOOKED(h) .hook = ABI_HOOK_##h
 
 const struct soft_event soft_events[] = {
-	{ "CLOCK.HARD", 0x20000, 1000, SIDES_SAMPLED, TASK(CPU_NS), PERF(CPU_CLOCK) },
-	{ "CLOCK.STAT", 0x20001, 127, SIDES_SAMPLED, TASK(CPU_NS), PERF(CPU_CLOCK) },
-	{ "CLOCK.PROF", 0x20002, 8128, SIDES_SAMPLED, TASK(CPU_NS), PERF(CPU_CLOCK) },
+	{ "CLOCK.HARD", 0x20000, CLOCK_HARD_HZ, SIDES_SAMPLED, TASK(CPU_NS), PERF(CPU_CLOCK) },
+	{ "CLOCK.STAT", 0x20001, CLOCK_STAT_HZ, SIDES_SAMPLED, TASK(CPU_NS), PERF(CPU_CLOCK) },
+	{ "CLOCK.PROF", 0x20002, CLOCK_PROF_HZ, SIDES_SAMPLED, TASK(CPU_NS), PERF(CPU_CLOCK) },
 	{ "LOCK.FAILED", 0x20003, 0, SIDES_UNKNOWN, .process = SOFT_HOOK, .system = SOFT_HOOK,
 	  HOOKED(LOCK) },
 	{ "PAGE_FAULT.ALL", 0x20004, 0, SIDES_COUNTED, TASK(FLT), PERF(PAGE_FAULTS) },
