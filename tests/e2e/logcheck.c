@@ -98,7 +98,7 @@ static void sample(struct check *c, const struct pmclog_ev *ev)
 		return;
 	}
 	c->samples++;
-	/* The idle task is everybody's. */
+	/* The idle task belongs to every CPU. */
 	if (!s->pl_pid)
 		return;
 	if (!p->known)
