@@ -3,7 +3,7 @@
  * Writes to fresh pages with a frame pointer to a frame whose return address is 0, as in a
  * program's outermost frame, or RETURN, and no frame follows.
  *
- * nocaller PAGES [RETURN]
+ *	nocaller PAGES [RETURN]
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -169,7 +169,7 @@ need_yama() {
 		run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock; rm -f /tmp/target
 			tracer=$$
 			[ $1 = client ] || { sleep 600 & tracer=$!; }
-			# It is nobody else'"'"'s child by the time it is attached to.
+			# It is an orphan by the time of the attach.
 			(stand -u 1000 -g 1000 -p $tracer >/tmp/target & )
 			until [ -s /tmp/target ]; do usleep 10000; done
 			exec stand -u 1000 -g 1000 wireclient hello alloc 3 15 0x20004 any 0 attach $(cat /tmp/target)' $whose
