@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counter instructions that trap, on a real CPU: one that programs may read nowhere.  Each case is
- * a process of its own, because handlers are.
+ * Counter instructions that trap, on a real CPU: of a counter that programs may never read.  Each
+ * case is a process of its own, because handlers are per process.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -347,7 +347,7 @@ static void test_program_dies(void **state)
 	expect_killed(case_resethand);
 }
 
-/* --- where it would not reach us -------------------------------------------------------------- */
+/* --- traps that do not reach us --------------------------------------------------------------- */
 
 static void case_replaced(void)
 {
