@@ -92,7 +92,7 @@ static void test_not_running(void **state)
 	expect(-EAGAIN, "pmc_start()");
 }
 
-/* This CPU's event is on no page: it is lost if read(2) fails, else not there yet. */
+/* The event of this CPU has no register: lost if read(2) is at the end, else not there yet. */
 static void test_no_register_now(void **state)
 {
 	event[1].index = 0;

@@ -121,7 +121,7 @@ static void test_grown(void **state)
 	assert_false(policy_grown(&now, &then));
 }
 
-/* A capability that is not effective counts only where the rules do not check effective ones. */
+/* A capability that becomes effective later counts only if no rule checks it. */
 static void test_grown_effective(void **state)
 {
 	struct cred then = with(user(5), ~0ull), now = with(user(5), ~0ull);
@@ -186,7 +186,7 @@ static void test_kernel_settings(void **state)
 	assert_in_range(s.paranoid + 1, 0, 5);
 }
 
-/* A running process, one whose first thread has ended, one that has ended: none is a zombie. */
+/* A running process, one whose first thread has ended, one that is gone: none is in an exec. */
 static void test_in_exec(void **state)
 {
 	pid_t child;
