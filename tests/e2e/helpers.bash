@@ -71,7 +71,7 @@ open_tmpdir() {
 
 daemon_answers() { wireclient hello 2>/dev/null | grep -q '^hello 0'; }
 
-# What starts a daemon on PMCBPF_SOCKET.  PMCBPF_UNIT names a unit file whose sandbox it gets; there it has a socket in
+# The command that starts a daemon on PMCBPF_SOCKET.  PMCBPF_UNIT names a unit file whose sandbox it gets; there it has a socket in
 # a runtime directory of its own, because the unit shows it no other place to write to.
 daemon_command() {
 	COMMAND=(pmcbpfd -f -s "$PMCBPF_SOCKET")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A user who takes all that there is of something: "hoard WHAT" takes until it is refused, prints
+ * A user that takes all of a resource: "hoard WHAT" takes until it is refused, prints
  * how many it got and the refusal, and holds that until its input ends.
  *
  *	rows		counting PMCs of one process

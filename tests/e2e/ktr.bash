@@ -31,7 +31,7 @@ attached() {
 }
 attached_is() { [ "$(attached | tr '\n' ' ')" = "$1" ]; }
 
-# This daemon's pin, whoever else has one.
+# This daemon's pin; others may have one.
 pin() {
 	local at=/sys/fs/bpf/pmcbpf/ktr
 	[ ! -e "$at-$DAEMON_PID" ] || at=$at-$DAEMON_PID

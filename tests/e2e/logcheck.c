@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is a log in order?  Time never goes back; who is sampled was introduced before (attached, forked,
- * or listed); where user code is sampled, a file was mapped before, and is as long as that.
+ * Is a log in order?  Time never goes back; a sampled process was introduced before (attached,
+ * forked, or listed); a sample of user code lies in a file that was mapped before, and within it.
  *
  *	logcheck FILE [PROGRAM...]
  *

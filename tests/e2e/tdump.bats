@@ -332,7 +332,7 @@ followed() { grep -q -- "$1" follow.out; }
 	assert any(e["ph"] == "B" for e in mine) and any(e["ph"] == "E" for e in mine)
 	assert any(e["ph"] == "X" and e["name"] == "bash tid " + sys.argv[1] and e["dur"] > 0 for e in events)
 	END
-	# KTR-80: not for everybody.
+	# KTR-80: for privileged users only.
 	run --separate-stderr run_as_nobody tdump
 	[ "$status" -ne 0 ]
 	[ -z "$output" ]

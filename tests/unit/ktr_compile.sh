@@ -317,7 +317,7 @@ test_no_system_calls()
 	result "no system call in a point" "$(wc -l <"$dir/one")" "$(wc -l <"$dir/many")"
 }
 
-# What the version map lists and the library exports are the same names.
+# The version map and the library export the same names.
 test_exports()
 {
 	result "exports" "$(sed -n 's/^\t\([a-z_0-9]*\);$/\1/p' lib/ktr/libktr.map | sort)" \

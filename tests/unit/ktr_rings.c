@@ -317,7 +317,7 @@ static void test_stopping(void **state)
 	assert_string_equal(format(newest(0)), "thawed");
 }
 
-/* KTR-F01, KTR-F15: rings of another size, live; ktr_entries and ktr_version tell. */
+/* KTR-F01, KTR-F15: rings of another size, live; ktr_entries and ktr_version show it. */
 static void test_resizing(void **state)
 {
 	uint32_t entries = region()->entries;

@@ -32,7 +32,7 @@ static int *volatile nowhere = (int *)8;
 static volatile sig_atomic_t handled;
 static sigjmp_buf out;
 
-/* How a case ends, as waitpid() tells it. */
+/* How a case ends, as waitpid() reports it. */
 static int ends(void (*fn)(void))
 {
 	const struct rlimit none = { 0, 0 };

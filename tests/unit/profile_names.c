@@ -221,7 +221,7 @@ static void test_recorded(void **state)
 	assert_string_equal(before->name, "schedule");
 	assert_int_equal(before->start, 0x5000);
 	expect_name(s, kernel, 0x7000, "schedule");
-	/* More are told while the first ones are known already. */
+	/* More are added while the first ones are known already. */
 	assert_int_equal(symbols_add(s, kernel, 0x6000, "do_idle"), 0);
 	assert_int_equal(symbols_add(s, kernel, 0x1000, "_stext"), 0);
 	expect_name(s, kernel, 0x7000, "do_idle");

@@ -66,7 +66,7 @@ struct load {
 	int file, null;
 	struct shared {
 		struct figures before[MEMBERS_MAX];	/* of each child born before the work */
-		struct figures last;	/* of all who end, what they saw at their end */
+		struct figures last;	/* figures of all that end, taken at their end */
 		int64_t head;		/* CPU time from `before` to the end of the sleep */
 	} *shared;
 	pthread_t threads[MEMBERS_MAX];
