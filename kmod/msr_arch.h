@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What differs between architectures and kernels: reading and writing a register of the CPU that
- * runs this, where a register that faults is an error and not an oops.
+ * The parts that differ between architectures and kernels: reading and writing a register of the
+ * current CPU, where a register that faults is an error and not an oops.
  */
 #ifndef PMCBPF_MSR_ARCH_H
 #define PMCBPF_MSR_ARCH_H
@@ -43,7 +43,10 @@ static inline int reg_write(u32 reg, u64 value)
 #include <asm/barrier.h>
 #include <asm/sysreg.h>
 
-/* An MRS names its register in the instruction, so each is code; none of these traps or faults. */
+/*
+ * MRS names its register in the instruction, hence one case for each.  None of these traps or
+ * faults.
+ */
 enum {
 	REG_MIDR   = 0xc000,	/* MIDR_EL1: the model */
 	REG_MPIDR  = 0xc005,	/* MPIDR_EL1: the place */
@@ -65,7 +68,7 @@ static inline int reg_read(u32 reg, u64 *value)
 		*value = read_sysreg(cntfrq_el0);
 		break;
 	case REG_CNTVCT:
-		isb();		/* else it may be read before earlier instructions are done */
+		isb();		/* earlier instructions complete first */
 		*value = read_sysreg(cntvct_el0);
 		break;
 	default:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Model specific registers for pmcbpfd, and for its BPF programs.  User space has no other way to
- * read one register without getting all of them: /dev/cpu/N/msr knows no list, and BPF cannot read
- * any.  pmcbpf_msr.h says what can be asked; this file checks it against the list that the daemon
- * has loaded, and does it.
+ * Model specific registers for pmcbpfd and its BPF programs.  User space cannot get one register
+ * from the kernel without getting all of them: /dev/cpu/N/msr knows no list, and BPF cannot read
+ * any.  pmcbpf_msr.h defines the requests; this file checks each against the list that the daemon
+ * has loaded, and carries it out.
  *
- * Registers are looked up and read with preemption off, on their CPU, in any context, also NMI.
- * That makes whoever does it a reader of the list, which RCU replaces; there are no locks.
+ * Registers are looked up and read with preemption off, on their CPU, in any context, NMI included.
+ * Such code is an RCU reader of the list, which is replaced as a whole; there are no locks.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -35,12 +35,12 @@
 #include "pmcbpf_msr.h"
 
 #define SLOT_BITS 9
-#define SLOTS	  (1 << SLOT_BITS)	/* four times the entries: most are where they are sought */
+#define SLOTS	  (1 << SLOT_BITS)	/* four slots for an entry: most are found at their hash */
 
 struct allow_list {
 	struct rcu_head rcu;
 	unsigned int n;
-	u8 slot[SLOTS];		/* by hash, or the next free one: entry + 1; 0: free */
+	u8 slot[SLOTS];		/* by hash, then linear probing: index of the entry + 1; 0: free */
 	DECLARE_BITMAP(written, PMCBPF_MSR_MAX);	/* entries whose first write was logged */
 	struct pmcbpf_msr_entry entry[];
 };
@@ -55,9 +55,9 @@ struct msr_row {
 
 static struct allow_list __rcu *allowed;	/* the daemon's list, or NULL */
 static unsigned long msr_opened;
-static atomic_t msr_epoch;		/* of the opener: rows of earlier ones are dead */
+static atomic_t msr_epoch;		/* incremented by open(): rows of earlier opens are dead */
 
-/* Where it is, or would be. */
+/* The slot of a register, or the free one for it. */
 static u8 *allow_slot(struct allow_list *list, u32 reg)
 {
 	unsigned int slot = hash_32(reg, SLOT_BITS);
@@ -67,7 +67,7 @@ static u8 *allow_slot(struct allow_list *list, u32 reg)
 	return &list->slot[slot];
 }
 
-/* The entry and its list, to be used while preemption is off, or NULL. */
+/* The entry and its list, valid while preemption is off, or NULL. */
 static const struct pmcbpf_msr_entry *allow_find(u32 reg, struct allow_list **in)
 {
 	struct allow_list *list = rcu_dereference_sched(allowed);
@@ -77,7 +77,7 @@ static const struct pmcbpf_msr_entry *allow_find(u32 reg, struct allow_list **in
 	return at ? &list->entry[at - 1] : NULL;
 }
 
-/* Takes over `list`, which may be NULL: then nothing is allowed. */
+/* Replaces the list by `list`, NULL for none: then nothing is allowed. */
 static void allow_replace(struct allow_list *list)
 {
 	struct allow_list *old = unrcu_pointer(xchg(&allowed, RCU_INITIALIZER(list)));
@@ -86,7 +86,7 @@ static void allow_replace(struct allow_list *list)
 		kfree_rcu(old, rcu);
 }
 
-/* Checks it, and makes it ready to be searched. */
+/* Checks a list and fills its hash table. */
 static bool allow_index(struct allow_list *list)
 {
 	for (unsigned int i = 0; i < list->n; i++) {
@@ -131,7 +131,7 @@ static int allow_load(const struct pmcbpf_msr_list __user *from)
 
 /* --- lockdown ---------------------------------------------------------------------------- */
 
-/* Asked in the kernel's own name: no security module has rules for that but lockdown's. */
+/* Checked with the kernel's credentials: for these only lockdown has a rule. */
 static void lockdown_look(struct work_struct *work)
 {
 	if (security_locked_down(LOCKDOWN_MSR))
@@ -141,10 +141,11 @@ static void lockdown_look(struct work_struct *work)
 static DECLARE_WORK(lockdown_work, lockdown_look);
 
 /*
- * A kernel may be locked down while the device is open.  Programs are not asked each time: they
- * are refused with the first request that is, of which the daemon makes one every 30 seconds.
- * A security module may also refuse one task alone, as a program of the BPF LSM can.  That task
- * gets nothing; the list is everybody's, and is given up only if the kernel itself is refused.
+ * A kernel may be locked down while the device is open.  BPF programs do not check on each read:
+ * all of them are refused once a request was, and the daemon makes a request every 30 seconds.
+ *
+ * A security module may also refuse a single task, as a program of the BPF LSM can.  That task gets
+ * nothing; the list is shared, and is given up only if the kernel itself is refused.
  */
 static int msr_locked_down(void)
 {
@@ -159,7 +160,7 @@ static int msr_locked_down(void)
 
 /* --- writes ------------------------------------------------------------------------------ */
 
-/* As the parameter of the kernel's msr driver: the treatment of user space's writes. */
+/* How writes of user space are treated, as the parameter of the kernel's msr driver. */
 enum { WRITES_ON, WRITES_OFF, WRITES_DEFAULT };
 static const char *const writes_text[] = { "on", "off", "default", NULL };
 static int writes = WRITES_DEFAULT;
@@ -187,7 +188,7 @@ static DEFINE_RAW_SPINLOCK(write_lock);
 
 /* --- registers --------------------------------------------------------------------------- */
 
-/* Of this CPU; preemption is off. */
+/* A register of this CPU; preemption is off. */
 static int here_read(u32 reg, u64 *value)
 {
 	struct allow_list *list;
@@ -202,9 +203,10 @@ static int here_read(u32 reg, u64 *value)
 }
 
 /*
- * Tells the old bits in their place.  Interrupts are off, and there is one write at a time: neither
- * this CPU nor another writer here changes the register meanwhile.  One that CPUs share, as those
- * of a package, can still be changed by the rest of the kernel or by firmware, on another CPU.
+ * Writes a register and returns its old bits.  Interrupts are off, and writes are serialized:
+ * neither this CPU nor another writer here changes the register meanwhile.  A register that CPUs
+ * share, as those of a package do, can still be changed by the rest of the kernel or by firmware,
+ * on another CPU.
  */
 static int here_write(u32 reg, u64 *value, bool *first)
 {
@@ -231,7 +233,7 @@ static int here_write(u32 reg, u64 *value, bool *first)
 struct access {
 	u32 reg;
 	bool write;
-	bool first;		/* of a register of this list, by anybody */
+	bool first;		/* first write to a register of this list */
 	int err;
 	u64 value;
 };
@@ -258,7 +260,7 @@ static int msr_access(bool write, u32 reg, unsigned int cpu, u64 *value)
 	put_cpu();
 	*value = a.value;
 	err = err ?: a.err;
-	/* The kernel's msr driver marks the kernel so, and logs a write from time to time. */
+	/* As the kernel's msr driver: taints the kernel, and logs a write from time to time. */
 	if (write && !err)
 		add_taint(TAINT_CPU_OUT_OF_SPEC, LOCKDEP_STILL_OK);
 	if (a.first && READ_ONCE(writes) == WRITES_DEFAULT)
@@ -283,7 +285,7 @@ static ssize_t row_read(struct file *file, char __user *to, size_t size, loff_t 
 	return put_user(value, (u64 __user *)to) ?: (ssize_t)sizeof(value);
 }
 
-/* A reader without privilege must not revoke the row for others with the same descriptor. */
+/* An unprivileged reader must not revoke a row that others hold by the same descriptor. */
 static long row_ioctl(struct file *file, unsigned int request, unsigned long arg)
 {
 	struct msr_row *row = file->private_data;
@@ -310,7 +312,7 @@ static const struct file_operations row_fops = {
 	.release	= row_release,
 };
 
-/* It is read once, so that an unreadable register gets no row. */
+/* Reads it once, so that an unreadable register gets no row. */
 static int row_new(const struct pmcbpf_msr_io *io)
 {
 	struct msr_row *row;
@@ -409,10 +411,10 @@ static struct miscdevice msr_device = {
 #endif
 
 /*
- * Any program of the tracing types may call this, not only the daemon's: which program calls is
- * not known here.  Loading one takes CAP_BPF and CAP_PERFMON, and who has the latter gets every
- * register of the list from the daemon as well.  Rights that a BPF token gives to a container are
- * not enough, where the kernel lets modules look: the right must be one on the whole machine.
+ * Any program of the tracing types may call this, not only the daemon's: the caller is not known
+ * here.  Loading one takes CAP_BPF and CAP_PERFMON, and with the latter the daemon hands out every
+ * register of the list as well.  On kernels that let modules check, a right that a container has
+ * from a BPF token is not enough: it must hold on the whole machine.
  */
 u64 pmcbpf_msr_read(u32 reg);
 
@@ -432,7 +434,7 @@ BTF_ID_FLAGS(func, pmcbpf_msr_read)
 BTF_KFUNCS_END(msr_kfuncs)
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-/* Asked while a program with a call is loaded, by its loader. */
+/* Called in the loader's context while a program with a call is loaded. */
 static int msr_kfunc_filter(const struct bpf_prog *prog, u32 id)
 {
 	return perfmon_capable() ? 0 : -EACCES;
@@ -447,7 +449,7 @@ static const struct btf_kfunc_id_set msr_kfunc_set = {
 #endif
 };
 
-/* Programs of other types that may call it count as tracing. */
+/* Other types of programs that may call it are registered as tracing. */
 static int msr_kfunc_register(void)
 {
 	return register_btf_kfunc_id_set(BPF_PROG_TYPE_TRACING, &msr_kfunc_set);
@@ -471,7 +473,7 @@ static int __init msr_init(void)
 	return err;
 }
 
-/* The device, rows and programs hold the module, so none is left, and no list either. */
+/* The device, rows and programs hold the module: none of them is left, nor is a list. */
 static void __exit msr_exit(void)
 {
 	misc_deregister(&msr_device);

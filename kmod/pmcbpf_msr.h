@@ -2,14 +2,14 @@
 /*
  * The contract between the module pmcbpf_msr and pmcbpfd only: /dev/pmcbpf_msr.
  *
- * One process has the device open at a time, with CAP_SYS_RAWIO; a kernel that is locked down
+ * One process at a time has the device open, with CAP_SYS_RAWIO; a kernel that is locked down
  * refuses it (EPERM), whatever was allowed before.  Nothing can be read before PMCBPF_MSR_LIST.
- * All requests: EPERM (not on the list, or bits outside the mask; locked down, or a security module
- * refuses registers to the caller; a write, with the module's allow_writes=off), ENXIO (CPU
- * offline), EIO (the register faults there), EINVAL, EFAULT.
+ * Errors of all requests: EPERM (not on the list, or bits outside the mask; locked down, or a
+ * security module refuses registers to the caller; a write, with the module's allow_writes=off),
+ * ENXIO (CPU offline), EIO (the register faults on that CPU), EINVAL, EFAULT.
  *
- * On 64-bit ARM a register's number is that of its MRS encoding, op0..op2, of 16 bits:
- * 0xdf02 is CNTVCT_EL0.  The module knows which it can read; others are EINVAL in a list.
+ * On 64-bit ARM a register's number is its MRS encoding, op0..op2, 16 bits: 0xdf02 is CNTVCT_EL0. A
+ * list with a register that the module cannot read is refused with EINVAL.
  */
 #ifndef PMCBPF_MSR_H
 #define PMCBPF_MSR_H
@@ -30,7 +30,10 @@ struct pmcbpf_msr_entry {
 	__u64 write;			/* the bits that may be changed */
 };
 
-/* Replaces the list; rows and programs go on with the new one.  Sorted by reg, none twice. */
+/*
+ * Replaces the list; rows and programs continue with the new one.  Sorted by reg, without
+ * duplicates.
+ */
 struct pmcbpf_msr_list {
 	__u32 version;			/* PMCBPF_MSR_VERSION, else EPROTO */
 	__u32 n;
@@ -40,30 +43,30 @@ struct pmcbpf_msr_list {
 struct pmcbpf_msr_io {
 	__u32 reg;
 	__u32 cpu;
-	__u64 value;			/* READ, out: masked. WRITE: in the new bits, out the old */
+	__u64 value;			/* READ: out, masked; WRITE: in the new bits, out the old */
 };
 
 #define PMCBPF_MSR_IOC_VERSION _IOR('M', 0x40, __u32)
 #define PMCBPF_MSR_IOC_LIST    _IOW('M', 0x41, struct pmcbpf_msr_list)
 #define PMCBPF_MSR_IOC_READ    _IOWR('M', 0x42, struct pmcbpf_msr_io)
-/* The bits of the write mask become those of value, the others stay. */
+/* Writes the bits of `value` that the write mask has; the others stay. */
 #define PMCBPF_MSR_IOC_WRITE   _IOWR('M', 0x43, struct pmcbpf_msr_io)
 /*
- * A descriptor of one register on one CPU that may be passed on: read(2) of 8 bytes gives the
- * masked value.  It reads ENODEV once the device has been closed, or after IOC_REVOKE on it; ENXIO,
- * EIO and EPERM as above.
+ * Returns a descriptor of one register on one CPU, which may be passed on: read(2) of 8 bytes
+ * returns the masked value.  Errors of read(2): ENODEV after the device was closed or IOC_REVOKE on
+ * the descriptor; ENXIO, EIO and EPERM as above.
  */
 #define PMCBPF_MSR_IOC_ROW     _IOW('M', 0x44, struct pmcbpf_msr_io)
 #define PMCBPF_MSR_IOC_REVOKE  _IO('M', 0x45)	/* on such a descriptor */
 
 /*
- * BPF programs of pmcbpfd read a register of the CPU that they run on with the kfunc
+ * A kfunc for BPF programs of pmcbpfd, which reads a register of the current CPU:
  *
  *	__u64 pmcbpf_msr_read(__u32 reg);
  *
- * The masked value, or ~0 if it is not on the list or faults.  It is there when
- * /sys/kernel/btf/pmcbpf_msr is.  Other programs of the tracing types may call it, too: their
- * loader has CAP_PERFMON, for which pmcbpfd reads each register of the list.
+ * It returns the masked value, or ~0 if the register is not on the list or faults.  It exists if
+ * /sys/kernel/btf/pmcbpf_msr does.  Other programs of the tracing types may call it, too: their
+ * loader has CAP_PERFMON, with which pmcbpfd hands out each register of the list.
  */
 
 #endif

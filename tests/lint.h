@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Included first by the analyzers, which see one file at a time: a refusal returns the error given.
+ * Included first by the analyzers, which see one file at a time: declares that a refusal returns
+ * the given error.
  */
 #ifdef LINT_loader
 #include "loader/base/why.h"

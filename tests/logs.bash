@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # What tests of this kernel and of the guests' read from the text of a log on standard input.
 
-# chains SIDE - of the samples of this side, u or s, the frames of each on a line
+# chains SIDE - the frames of each sample of side u or s, one sample on a line
 chains() {
 	awk -v side="$1" '$1 == "callchain" { if (line) print line; line = ""; on = $NF == side; next }
 		$1 == "..." { if (on) line = line " " $2; next }
@@ -10,7 +10,7 @@ chains() {
 		END { if (line) print line }'
 }
 
-# inside ADDRESS NAME - it is in that function of the program $DEEP
+# inside ADDRESS NAME - the address is in that function of the program $DEEP
 inside() {
 	local at size
 
@@ -35,6 +35,6 @@ unmapped() {
 	done
 	echo "${said[*]}"
 }
-# From page 2 on there was a hole, so that the last call is told whole from there.
+# From page 2 on there was a hole, so that the last call is logged whole from there.
 # shellcheck disable=SC2034 # the tests use it
 UNMAPPED="+0 2-4 0-1 5-6 +5 1-2 2-8"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A drainer of trace rings: see alq.h. */
+/* Draining trace rings into a file: see alq.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "alq.h"
 #include "lib/base/pwrite.h"
 
-#define BATCH	 512u		/* entries that are read at a time */
-#define PATIENCE 100		/* passes that an entry may stay half written */
+#define BATCH	 512u		/* entries that are read at once */
+#define PATIENCE 100		/* passes that an incomplete entry is waited for */
 
 struct alq_ring {
-	uint64_t next;		/* entry of the source that is to be read */
+	uint64_t next;		/* the next entry to read from the source */
 	uint64_t kept, failed;
 	uint32_t cpu;
-	unsigned int waited;	/* passes for the entry `next` */
+	unsigned int waited;	/* passes that `next` has been waited for */
 };
 
 /* --- the file ------------------------------------------------------------------------------- */
@@ -31,7 +31,10 @@ static uint64_t file_ring(const struct alq *alq, uint32_t entries, uint32_t i)
 	return alq->head.hdrsize + i * file_stride(entries);
 }
 
-/* Of a ring for so many, and one more: the oldest of a full ring may be about to be overwritten. */
+/*
+ * A ring's size for so many entries plus one: the oldest of a full ring may be about to be
+ * overwritten.
+ */
 static uint32_t file_entries(uint64_t count)
 {
 	uint32_t entries = 1;
@@ -41,7 +44,7 @@ static uint32_t file_entries(uint64_t count)
 	return entries;
 }
 
-/* The source's as it is now, with its formats; of a process that has ended, as it was first. */
+/* The source's current header, with its formats; after the process's end, the first one read. */
 static int file_put_head(struct alq *alq)
 {
 	char *text = (char *)alq->batch;
@@ -63,7 +66,7 @@ static int file_put_head(struct alq *alq)
 	return err ? err : pwrite_all(alq->fd, &head, sizeof(head), 0);
 }
 
-/* After the rings, on a page of its own. */
+/* The mappings go after the rings, on a page of their own. */
 static int file_put_files(const struct alq *alq)
 {
 	uint64_t at = file_ring(alq, alq->entries, alq->head.ncpu);
@@ -103,8 +106,8 @@ static void alq_fail_until(struct alq *alq, struct alq_ring *ring, uint64_t next
 }
 
 /*
- * Moves the complete ones of `count` entries from ring->next on to the beginning of the batch;
- * `head`: the ring's head after they were copied.  False: the next one is being written.
+ * Moves the complete entries among `count`, from ring->next on, to the beginning of the batch;
+ * `head` is the ring's head after they were copied.  False: the next entry is still being written.
  */
 static bool entries_keep_whole(struct alq *alq, struct alq_ring *ring, uint32_t count,
 			       uint64_t head, uint32_t *kept)
@@ -148,7 +151,7 @@ static int entries_append(struct alq *alq, uint32_t i, uint32_t count)
 	return file_put_ring(alq, i);
 }
 
-/* One piece of a ring that does not wrap.  1: there are no more entries now. */
+/* Drains one contiguous piece of a ring.  1: no more entries now. */
 static int ring_drain_piece(struct alq *alq, uint32_t i, uint64_t head)
 {
 	struct alq_ring *ring = &alq->rings[i];
@@ -190,7 +193,7 @@ static int ring_drain(struct alq *alq, uint32_t i, int *more)
 
 	if (err)
 		return err;
-	if (head.head < ring->next)	/* it was cleared */
+	if (head.head < ring->next)	/* the ring was cleared */
 		ring->next = 0;
 	if (head.head - ring->next > alq->head.entries / 4)
 		*more = 1;
@@ -199,7 +202,7 @@ static int ring_drain(struct alq *alq, uint32_t i, int *more)
 	return err < 0 ? err : 0;
 }
 
-/* --- from begin to end ---------------------------------------------------------------------- */
+/* --- begin, pass, end ------------------------------------------------------------------------ */
 
 int alq_begin(struct alq *alq)
 {
@@ -250,7 +253,7 @@ uint64_t alq_written(const struct alq *alq)
 	return written;
 }
 
-/* Moves a ring to its position in a file of rings of `entries`, never behind the old position. */
+/* Moves a ring to its place in a file of rings of `entries`, never to a higher offset. */
 static int file_move_ring(struct alq *alq, uint32_t i, uint32_t entries)
 {
 	uint64_t from = file_ring(alq, alq->entries, i), to = file_ring(alq, entries, i);
@@ -281,7 +284,7 @@ int alq_end(struct alq *alq)
 		if (alq->rings[i].kept > most)
 			most = alq->rings[i].kept;
 	entries = file_entries(most);
-	/* No region while rings move. */
+	/* While rings move the file is no valid region. */
 	err = pwrite_all(alq->fd, none, sizeof(none), 0);
 	for (uint32_t i = 0; i < alq->head.ncpu && !err; i++)
 		err = file_move_ring(alq, i, entries);

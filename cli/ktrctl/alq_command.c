@@ -18,9 +18,9 @@
 #include "ktrctl.h"
 
 #define MAX_BYTES  (64ull << 20)	/* without --max */
-#define PAUSE_MS   5		/* between passes over rings in which little happens */
-#define ENDING_MS  500		/* that an end may take in which memory goes first */
-#define REFRESH_MS 1000		/* between looks at a process's mappings, or at the daemon */
+#define PAUSE_MS   5		/* between passes when little is written */
+#define ENDING_MS  500		/* of memory that an end may take which unmaps it first */
+#define REFRESH_MS 1000		/* between checks of a process's mappings, or of the daemon */
 
 struct origin {
 	struct tracee proc;	/* -p */
@@ -30,13 +30,13 @@ struct origin {
 	struct buf files;
 };
 
-/* --- where entries come from ---------------------------------------------------------------- */
+/* --- the source of entries ------------------------------------------------------------------ */
 
 static int origin_read_process(const void *source, uint64_t offset, void *data, size_t len)
 {
 	const struct origin *origin = source;
 
-	/* It could be read before: any failure means that the process has ended or changed. */
+	/* It could be read before, so any failure means that the process has ended or changed. */
 	return tracee_read(&origin->proc, offset, data, len) ? -ESRCH : 0;
 }
 
@@ -50,7 +50,7 @@ static int origin_read_kernel(const void *source, uint64_t offset, void *data, s
 	return 0;
 }
 
-/* The kernel's rings, all of them. */
+/* Maps all of the kernel's rings. */
 static int origin_map_kernel(struct origin *origin, struct ktr_region *head, int fd)
 {
 	const char *fault;
@@ -109,8 +109,8 @@ static void origin_close(struct origin *origin)
 }
 
 /*
- * A decoder needs the mapped files of the process, which are gone after its end: keeps the last
- * list that was read while the process still had these rings.
+ * A decoder needs the files that the process had mapped, and after its end the list is gone: keeps
+ * the last list that was read while the process still had these rings.
  */
 static void origin_list_files(struct origin *origin, struct alq *alq)
 {
@@ -127,8 +127,8 @@ static void origin_list_files(struct origin *origin, struct alq *alq)
 }
 
 /*
- * No more entries will come: the process has called exec or made other rings; the daemon has ended
- * or made other rings, with another size or fewer entries written.
+ * No more entries will come: the process has called exec or made other rings, or the daemon has
+ * ended or made other rings (another size, or fewer entries written).
  */
 static bool origin_replaced(const struct origin *origin, const struct alq *alq)
 {
@@ -144,7 +144,7 @@ static bool origin_replaced(const struct origin *origin, const struct alq *alq)
 		return true;
 	}
 	after = alq_written(alq);
-	/* Less afterwards: they were cleared. */
+	/* A smaller number afterwards: the rings were cleared. */
 	ours = after < before || (info.pk_written >= before && info.pk_written <= after);
 	if (!ours || info.pk_entries != alq->head.entries)
 		note("the kernel has other rings now: \"ktrctl alq\" would open those");
@@ -161,7 +161,7 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* 0; 1 a signal or the process's end; -errno. */
+/* 0; 1: a signal arrived or the process ended; -errno. */
 static int origin_wait(const struct origin *origin, int signals, int ms)
 {
 	struct pollfd fds[2] = {
@@ -172,7 +172,7 @@ static int origin_wait(const struct origin *origin, int signals, int ms)
 	return ready < 0 && errno != EINTR ? -errno : ready > 0;
 }
 
-/* 0: ended by a signal or limit; or -errno of alq_pass(); -ESRCH: the process has ended. */
+/* 0: ended by a signal or a limit; -ESRCH: the process has ended; or -errno of alq_pass(). */
 static int origin_drain(const struct ktrctl *ctl, struct origin *origin, struct alq *alq,
 			int signals)
 {
@@ -193,7 +193,7 @@ static int origin_drain(const struct ktrctl *ctl, struct origin *origin, struct 
 			gone = origin_replaced(origin, alq);
 			refreshed = now;
 		}
-		/* Also after the end, for the last entries. */
+		/* Also runs after the end, for the last entries. */
 		err = alq_pass(alq, &more);
 	}
 	return !err && gone ? -ESRCH : err;
@@ -236,7 +236,7 @@ static int alq_run(const struct ktrctl *ctl, struct origin *origin, struct alq *
 	return origin_report(ctl, origin, alq, err);
 }
 
-/* A new file, readable for its owner only: a trace may hold secrets. */
+/* A new file, readable by its owner only: a trace may hold secrets. */
 static int alq_create(const char *path, int *fd)
 {
 	struct output file;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ktrctl over the kernel's rings: pmcbpfd has them, and their settings are its tunables ktr.*. */
+/* ktrctl on the kernel's rings, which pmcbpfd owns; their settings are its tunables ktr.*. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ int kern_set_mask(uint32_t mask)
 	return 0;
 }
 
-/* Frozen rings have the mask that a thaw will bring back. */
+/* For frozen rings, the mask that a thaw will restore. */
 int kern_mask(const struct ktrctl *ctl)
 {
 	struct pmc_ktr info;

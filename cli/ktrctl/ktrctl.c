@@ -25,7 +25,7 @@ typedef int run(const struct ktrctl *ctl);
 static const struct ktrctl_command {
 	const char *name, *args;
 	int min, max;		/* arguments */
-	run *kernel, *process;	/* NULL: it is not for those */
+	run *kernel, *process;	/* NULL: not available for the kernel, or for a process */
 	const char *help;
 } commands[] = {
 	{ "list", "", 0, 0, list_producers, list_producers, "what writes trace rings" },
@@ -180,7 +180,7 @@ int main(int argc, char *argv[])
 
 	msg_open_standard();
 	opt_compile(&scan, options, NOPTIONS, sizeof(options[0]));
-	/* Options may follow the command, which is not another program's. */
+	/* Options may follow the command, since it is not another program's command line. */
 	memmove(scan.letters, scan.letters + 1, strlen(scan.letters));
 	while (!code && !ended && (letter = opt_next(&scan, argc, argv)) != -1)
 		code = ktrctl_option(&ctl, letter, optarg, &ended);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ktrctl(8): control of trace rings, of the kernel and of processes.
+ * ktrctl(8): control of trace rings, the kernel's and those of processes.
  *
  * ktrctl.c reads the command line and calls one function for each command.  The kernel's rings
  * belong to pmcbpfd: kern.c sends it requests.  A process is controlled directly: process.c writes
- * the mask in its memory, through cli/trace/trace.h.  Without -p a command is for the kernel.
- * Single-threaded.  Functions that return int return 0 or the exit code; a line was printed if it
- * is not 0.
+ * the mask in its memory, through cli/trace/trace.h.  Without -p a command applies to the kernel.
+ * Single-threaded.  Functions that return int return 0 or the exit code, after a line of error if
+ * it is not 0.
  */
 #ifndef PMCBPF_CLI_KTRCTL_H
 #define PMCBPF_CLI_KTRCTL_H
@@ -36,11 +36,11 @@ int parse_limit(const char *text, uint64_t max, uint64_t *number);	/* 1 … max;
 int parse_classes(const char *text, uint32_t *mask);
 int put_classes(uint32_t mask);
 
-/* list.c: needs no daemon. */
+/* list.c: works without the daemon. */
 int list_producers(const struct ktrctl *ctl);
 int list_classes(const struct ktrctl *ctl);
 
-/* kern.c: the kernel's rings, which are pmcbpfd's. */
+/* kern.c: the kernel's rings, which pmcbpfd owns. */
 int kern_connect(void);
 int kern_info(struct pmc_ktr *info);
 int kern_get(const char *tunable, struct pmc_tunable *value);
@@ -57,7 +57,7 @@ int kern_clear(const struct ktrctl *ctl);
 int kern_mark(const struct ktrctl *ctl);
 int kern_stop(const struct ktrctl *ctl);
 
-/* process.c: a process's. */
+/* process.c: the rings of a process. */
 int proc_fail(pid_t pid, int err, const char *fault);
 int proc_open(struct tracee *proc, pid_t pid);
 int proc_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved);
@@ -68,10 +68,10 @@ int proc_entries(const struct ktrctl *ctl);
 int proc_freeze(const struct ktrctl *ctl);
 int proc_thaw(const struct ktrctl *ctl);
 
-/* A warning if these classes cannot all be traced. */
+/* Prints a warning if some of these classes cannot be traced. */
 void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel);
 
-/* sysctl.c: debug.ktr.NAME[=VALUE] as FreeBSD has them. */
+/* sysctl.c: debug.ktr.NAME[=VALUE], with FreeBSD's names. */
 bool is_sysctl(const char *word);
 int sysctl_run(const struct ktrctl *ctl);
 

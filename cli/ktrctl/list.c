@@ -24,10 +24,10 @@ static const char *const states[] = {
 struct producer {
 	pid_t pid;		/* 0: the kernel */
 	char name[16];
-	enum state state;	/* the rest: of the first three only */
+	enum state state;	/* the fields below: of the first three kinds only */
 	uint32_t entries, ncpu, mask, compile;
 	uint64_t written;
-	const char *stopped;	/* which trigger, "" none */
+	const char *stopped;	/* the trigger that froze it, "" for none */
 };
 
 /* The name of another user's process is untrusted. */
@@ -93,7 +93,7 @@ static void producer_put(const struct ktrctl *ctl, struct json *json, const stru
 		producer_put_text(json->out, p);
 }
 
-/* 0, or why the kernel's line cannot be made. */
+/* 0, or the reason why the kernel's line cannot be made. */
 static int producer_put_kernel(const struct ktrctl *ctl, struct json *json)
 {
 	struct producer p = { .name = "kernel", .state = NO_DAEMON, .stopped = "" };
@@ -131,7 +131,7 @@ static void process_name(pid_t pid, char *name, size_t size)
 		fclose(file);
 }
 
-/* 0, or as tracee_open(). */
+/* 0, or as tracee_open() returns. */
 static int producer_fill(struct producer *p, const struct tracee *proc)
 {
 	uint32_t saved = 0;
@@ -147,7 +147,7 @@ static int producer_fill(struct producer *p, const struct tracee *proc)
 	return err;
 }
 
-/* One that has no rings, has ended, or may not even be looked at, is no producer. */
+/* A process that has no rings, has ended or may not be inspected is no producer. */
 static int producer_put_process(const struct ktrctl *ctl, struct json *json, pid_t pid)
 {
 	struct producer p = { .pid = pid, .stopped = "" };

@@ -70,14 +70,14 @@ void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel)
 	if (!compiled)
 		note(kernel ? "no class is loaded: \"ktrctl compile CLASSES\" does" :
 			      "no class is compiled in");
-	/* "all", and "all but" a few, name no class. */
+	/* "all", and "all but" a few, do not name a class explicitly. */
 	else if ((mask & ~compiled) && __builtin_popcount(mask) <= 16) {
 		ktrmask_text(mask & ~compiled, text, sizeof(text));
 		note("%s: not %s: no effect", text, kernel ? "loaded" : "compiled in");
 	}
 }
 
-/* Of a frozen process the mask that a thaw will bring back. */
+/* For a frozen process, the mask that a thaw will restore. */
 int proc_set_mask(struct tracee *proc, uint32_t mask)
 {
 	uint32_t now, saved = 0;
@@ -120,7 +120,7 @@ int proc_mask(const struct ktrctl *ctl)
 	return code || ctl->nargs ? code : put_classes(mask | saved);
 }
 
-/* Settings that only the compiler, or the program, can change. */
+/* Settings that only the compiler or the program itself can change. */
 int proc_compile(const struct ktrctl *ctl)
 {
 	struct tracee proc;
@@ -154,7 +154,7 @@ int proc_entries(const struct ktrctl *ctl)
 	return put_buf(&out, 0);
 }
 
-/* Its mask is kept in its region, where any ktrctl finds it. */
+/* The saved mask is kept in the region, where any ktrctl finds it. */
 int proc_freeze(const struct ktrctl *ctl)
 {
 	struct tracee proc;

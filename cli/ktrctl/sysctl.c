@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ktrctl debug.ktr.NAME[=VALUE]: FreeBSD's names for the other commands, in the form of its
- * sysctl(8): "name: value", and "name: old -> new" after a change.
+ * ktrctl debug.ktr.NAME[=VALUE]: the other commands under FreeBSD's names, printed as sysctl(8)
+ * does: "name: value", and "name: old -> new" after a change.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #define PREFIX "debug.ktr."
 #define VALUE_MAX 4096
 
-/* Where values come from and go to: the kernel, or a process that is open. */
+/* The target of a get or set: the kernel, or an open process. */
 struct sysctl_place {
 	struct tracee *proc;	/* NULL: the kernel */
 	struct pmc_ktr info;	/* of the kernel */
@@ -35,7 +35,7 @@ static int sysctl_put_bits(char *text, size_t size, uint32_t bits)
 	return 0;
 }
 
-/* The current mask: 0 if the rings are frozen. */
+/* The current mask, 0 while the rings are frozen. */
 static int mask_get(struct sysctl_place *place, char *text, size_t size)
 {
 	uint32_t mask = place->info.pk_mask, saved;
@@ -81,13 +81,13 @@ static int version_get(struct sysctl_place *place, char *text, size_t size)
 				 place->proc ? place->proc->head.version : KTR_REGION_VERSION);
 }
 
-/* The kernel has no such switch: tdump --follow prints its entries. */
+/* The kernel has no such switch: tdump --follow prints entries as they come. */
 static int verbose_get(struct sysctl_place *place, char *text, size_t size)
 {
 	return sysctl_put_number(text, size, place->proc ? place->proc->head.verbose : 0);
 }
 
-/* The fast writers ignore verbose and cpumask; setting one at the start selects the others. */
+/* The fast writers ignore verbose and cpumask; setting one at the start selects the slow ones. */
 static int verbose_check(const struct tracee *proc)
 {
 	if (proc->head.flags & KTR_REGION_RSEQ)
@@ -175,7 +175,7 @@ static const struct {
 	const char *name;
 	get_value *get;
 	set_value *set;
-	const char *why_not;	/* without `set` */
+	const char *why_not;	/* only without `set` */
 } values[] = {
 	{ "clear", clear_get, clear_set, NULL },
 	{ "compile", compile_get, NULL, "\"ktrctl compile CLASSES\" loads the kernel's classes" },
@@ -231,7 +231,7 @@ static int sysctl_all(struct sysctl_place *place, const struct ktrctl *ctl, stru
 	return code;
 }
 
-/* The place of a name in values[], NVALUES if it is none. */
+/* The index of a name in values[], NVALUES if there is none. */
 static size_t sysctl_find(const char *name, size_t len)
 {
 	size_t i = 0;

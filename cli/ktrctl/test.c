@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ktrctl test: writes entries to rings of its own to measure the cost of one.  libktr is loaded for
- * this command only, since each program linked with it has rings and obeys KTR_FILE.
+ * ktrctl test: writes entries to its own rings to measure the cost of an entry.  libktr is loaded
+ * for this command only, since each program linked with it has rings and obeys KTR_FILE.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int points_load(struct test_points *points)
 	return 0;
 }
 
-/* Entries in our rings. */
+/* Entries written to our own rings. */
 static int ring_written(uint64_t *entries)
 {
 	struct tracee self;

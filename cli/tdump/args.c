@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command lines of tdump and, called by that name, of ktrdump. */
+/* The command lines of tdump and of ktrdump, the name by which it may be called. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static int args_form(struct tdump_options *o, enum tdump_form form)
 	return 0;
 }
 
-/* Options with an argument that is more than a name. */
+/* Options whose argument needs parsing. */
 static int args_value(struct tdump_options *o, int code, const char *arg)
 {
 	long number;

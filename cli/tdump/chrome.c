@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace events as Perfetto and Chrome's viewer read them: a track for each CPU with what it ran,
- * one for each thread with its system calls and all else that happened in it, in microseconds.
+ * Trace events for Perfetto and Chrome's viewer: a track for each CPU with the threads it ran, one
+ * for each thread with its system calls and all else that happened in it, in microseconds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,16 +23,16 @@ struct chrome {
 	uint64_t last;
 	struct {
 		uint64_t since;
-		char name[NAME_SIZE];	/* "": not known to run anything */
+		char name[NAME_SIZE];	/* "": the thread it runs is unknown */
 	} cpus[KTR_REGION_CPUS];
-	/* By thread: seen, and in how many calls it is. */
+	/* By thread: already seen, and the depth of its calls. */
 	struct {
 		uint32_t tid;
 		bool named, in_call;
 	} threads[THREADS];
 };
 
-/* Nanoseconds as microseconds: three decimals, all of which a double of these sizes holds. */
+/* Nanoseconds as microseconds with three decimals, which a double of this size holds exactly. */
 static void chrome_microseconds(struct json *json, const char *key, uint64_t ns)
 {
 	json_number(json, key, ns / 1000);
@@ -85,7 +85,7 @@ int chrome_begin(struct tdump *t)
 	return out_text(&t->out, &t->text);
 }
 
-/* The value of a KTRGRAPH line's key: id:"…"; false: it has none. */
+/* The value of a KTRGRAPH line's key in id:"…"; false: there is none. */
 static bool chrome_graph_value(const char *text, const char *key, char *to, size_t size)
 {
 	const char *at = strstr(text, key), *end;
@@ -111,7 +111,7 @@ static void chrome_end_slice(struct chrome *c, uint32_t cpu, uint64_t time)
 	c->cpus[cpu].name[0] = '\0';
 }
 
-/* The thread that a CPU runs, from the scheduler's entries; false: another entry. */
+/* The thread that a CPU runs, from an entry of the scheduler; false: another kind of entry. */
 static bool chrome_scheduling(struct chrome *c, const struct item *item, const char *text)
 {
 	char id[NAME_SIZE], state[32];
@@ -129,11 +129,11 @@ static bool chrome_scheduling(struct chrome *c, const struct item *item, const c
 	}
 	if (strcmp(c->cpus[cpu].name, id) == 0)
 		chrome_end_slice(c, cpu, item->time);
-	/* Being made runnable happens to the thread: its track has it. */
+	/* A wakeup happens to the thread, so it is shown on the thread's track. */
 	return false;
 }
 
-/* The slot of a thread's state; replaces another thread's if there are too many. */
+/* The slot of a thread's state; if there are too many, another thread's is replaced. */
 static size_t chrome_thread_slot(const struct chrome *c, uint32_t tid)
 {
 	size_t i = tid * 0x9e3779b1u >> 16;
@@ -190,7 +190,7 @@ static void chrome_thread_event(struct chrome *c, const struct tdump_line *line,
 		chrome_event(c, line, "B", text);
 		c->threads[slot].in_call = true;
 	} else if (call && strcmp(line->point->name, "sys_exit") == 0) {
-		/* The beginning was overwritten. */
+		/* The beginning of the call was overwritten. */
 		chrome_event(c, line, c->threads[slot].in_call ? "E" : "i", text);
 		c->threads[slot].in_call = false;
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Entries as objects of JSON, one a line. */
+/* Entries as JSON objects, one on each line. */
 #include "lib/base/ktrmask.h"
 #include "lib/base/json.h"
 #include "tdump.h"

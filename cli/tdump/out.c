@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where tdump's text goes: a file, a pipe, or a pager when it is a terminal that reads. */
+/* tdump's output: a file, a pipe, or a pager if standard output is a terminal. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ int out_flush(struct tdump_out *out)
 			continue;
 		if (n < 0) {
 			out->len = 0;
-			/* The user has quit the pager: no error. */
+			/* The user has quit the pager: not an error. */
 			if (out->pager > 0 && errno == EPIPE)
 				return -1;
 			return errno == EPIPE && !out->file ? EX_READER_LEFT : out_failed(out);

@@ -7,7 +7,7 @@
 #include "cli/common/common.h"
 #include "tdump.h"
 
-/* Decodes each entry once, so that all it refers to is looked up and recorded. */
+/* Decodes each entry once, so that every trace point and string it refers to is recorded. */
 static int save_entries(struct tdump *t, int fd)
 {
 	struct points *points = t->points[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening rings: of a process, a core, a saved file, an image, the kernel. */
+/* Opening rings: a process's, a core's, a saved file's, an image's, the kernel's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ bool stamp_now(uint32_t clock, struct ktr_stamp *stamp)
 #endif
 }
 
-/* A file to read, of one kind only: others may block or end anywhere. */
+/* Opens a file of the expected kind only: others may block or never end. */
 static int source_open_file(const char *path, int *fd, uint64_t *size)
 {
 	struct stat st;
@@ -81,7 +81,7 @@ static int source_no_process(struct ring_source *s, pid_t pid, int err)
 	return fail(EX_OSERR, "ERROR: %s: %s", s->name, strerror(err));
 }
 
-/* The process's own region, if it has mapped others as well. */
+/* Prefers the process's own region, if it has mapped others as well. */
 static int source_own_region(struct ring_source *s, const uint64_t *bases, size_t n, pid_t pid)
 {
 	struct ktr_region header;
@@ -118,7 +118,7 @@ static int source_open_process(struct ring_source *s, pid_t pid)
 	return source_own_region(s, bases, n, pid);
 }
 
-/* The memory that a core has, by address. */
+/* The memory that a core contains, by address. */
 static int core_map_memory(struct ring_source *s)
 {
 	struct memory_range *ranges = calloc(s->core.nheaders + 1, sizeof(*ranges));
@@ -132,7 +132,9 @@ static int core_map_memory(struct ring_source *s)
 		if (p->p_type != PT_LOAD || p->p_filesz == 0 ||
 		    p->p_vaddr + p->p_filesz < p->p_vaddr)
 			continue;
-		/* The kernel and gcore write them in order, as memory_range_at() needs them. */
+		/*
+		 * The kernel and gcore write segments in order, which memory_range_at() requires.
+		 */
 		if (n && ranges[n - 1].end > p->p_vaddr) {
 			free(ranges);
 			return -EBADMSG;
@@ -170,7 +172,7 @@ static int source_open_scan(struct ring_source *s)
 	return code ? code : scan_rings(s->scan, &s->rings);
 }
 
-/* A process's core names its files; any other core may be an image of a machine. */
+/* A process's core has a note of its files; any other core may be an image of a machine. */
 static int source_open_core(struct ring_source *s, const char *path, struct memory *file)
 {
 	uint64_t size = 0;
@@ -229,7 +231,7 @@ static int source_open_kernel(struct ring_source *s, bool frozen)
 	return code ? code : rings_open(&s->rings, &s->mem, 0, s->name);
 }
 
-/* A file's own knowledge, or its program's mappings. */
+/* Finds trace points: the saved file's own, else those of its program's mappings. */
 static int source_explain(struct ring_source *s)
 {
 	int err = saved_open(&s->saved, &s->rings);
@@ -256,7 +258,7 @@ static int source_finish(struct tdump *t, struct ring_source *s)
 	return code;
 }
 
-/* Rings of two clocks, or for a viewer, are converted to nanoseconds. */
+/* Rings of two clocks, and any rings for a viewer, are converted to nanoseconds. */
 static int sources_choose_clock(struct tdump *t)
 {
 	bool here = t->opt.pid != 0 || (!t->opt.core && !t->opt.input && !t->opt.remote);
@@ -294,7 +296,7 @@ int sources_open(struct tdump *t)
 {
 	int code;
 
-	/* One more: a core's file is below its memory. */
+	/* One more, for the file below a core's memory. */
 	t->sources = calloc(TDUMP_RINGS + 1, sizeof(*t->sources));
 	if (!t->sources)
 		return fail(EX_OSERR, "ERROR: out of memory");
@@ -323,7 +325,7 @@ void sources_close(struct tdump *t)
 		elf_close(&s->core);
 		if (s->kernel)
 			kernel_unmap(&s->mem);
-		/* A core's memory is read from the file of the last one. */
+		/* A core's memory uses the last source's descriptor. */
 		if (i < TDUMP_RINGS && s->mem.ranges && t->opt.core)
 			s->mem.fd = -1;
 		memory_close(&s->mem);

@@ -49,8 +49,8 @@ static int tdump_no_memory(void)
 }
 
 /*
- * CTR6 has two entries and one line: the first to be read looks for the other beside it.  False:
- * it is the second one, and in the line of the first.
+ * CTR6 writes two entries that make one line: the first of them to be read looks for the other
+ * beside it.  False: this is the other, and its line is already made.
  */
 static bool entry_join(struct item *item, struct points *points, bool sixth, bool newest)
 {
@@ -89,7 +89,7 @@ const struct point *entry_point(const struct tdump *t, struct item *item, struct
 	return points_get(points, item->entry->ktr_desc);
 }
 
-/* The trace point of the entry, or NULL: it is corrupt, or `*wanted` is false. */
+/* The trace point of the entry; NULL if it is corrupt or not to be shown (`*wanted` is false). */
 static const struct point *entry_look_up(struct tdump *t, struct item *item, struct points *points,
 					 bool *wanted)
 {
@@ -121,7 +121,7 @@ static struct points *entry_points(const struct tdump *t, const struct item *ite
 	return t->points[t->nrings > 1 && item->rings == t->rings[1]];
 }
 
-/* Newest first: the line above has the end of an entry. */
+/* Newest first: the line above has the later time of the difference. */
 static int tdump_print_newest(struct tdump *t)
 {
 	struct item *item;
@@ -241,7 +241,7 @@ static int tdump_follow(struct tdump *t)
 	return code || !err ? code : tdump_read_failed(t, err);
 }
 
-/* By how much the newest entry is ahead of now: clocks of CPUs may differ. */
+/* How far the newest entry is ahead of now: clocks of CPUs may differ. */
 static uint64_t entry_ahead_of_now(const struct tdump *t)
 {
 	struct rings *rings = t->rings[0];
@@ -260,7 +260,7 @@ static uint64_t entry_ahead_of_now(const struct tdump *t)
 	return ahead;
 }
 
-/* Counters that disagree show as entries that are newer than they can be. */
+/* Counters that disagree show up as entries newer than now. */
 static void tdump_note_skew(const struct tdump *t)
 {
 	uint64_t skew = merge_skew(&t->merge), ahead = entry_ahead_of_now(t);
@@ -297,7 +297,7 @@ static void tdump_measure_columns(struct tdump *t)
 	}
 }
 
-/* For relative times, before anything is printed. */
+/* The origin of relative times, found before anything is printed. */
 static uint64_t tdump_newest_time(const struct tdump *t)
 {
 	struct merge merge;
@@ -391,6 +391,6 @@ int main(int argc, char *argv[])
 	sources_close(&t);
 	buf_free(&t.text);
 	free(t.chrome);
-	/* FreeBSD's ktrdump knows one exit status for all failures. */
+	/* FreeBSD's ktrdump has one exit status for all failures. */
 	return t.opt.ktrdump && code ? 1 : code;
 }

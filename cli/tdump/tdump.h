@@ -26,13 +26,13 @@ enum tdump_color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 /* The command line. */
 struct tdump_options {
-	bool ktrdump;		/* called by that name */
+	bool ktrdump;		/* called as ktrdump */
 	pid_t pid;
 	const char *core, *exec, *input, *output, *saved, *remote;
 	bool kernel;		/* -k */
 	bool absolute, decimal, verbose, quiet, stamps, relative, files, cpus, threads;
 	bool oldest, apart, follow, freeze, no_cache;
-	double clocks;		/* in a microsecond; 0: not given */
+	double clocks;		/* clock ticks in a microsecond; 0: not given */
 	enum tdump_form form;
 	enum tdump_color color;
 	bool has_classes, has_cpus, has_tid;
@@ -40,12 +40,12 @@ struct tdump_options {
 	struct cpulist cpu_list;
 };
 
-/* Buffered output; its room is checked once a line. */
+/* Buffered output; room is checked once for each line. */
 struct tdump_out {
 	int fd;
 	const char *file;	/* -o, or NULL */
-	struct output output;	/* its, from when it is open … */
-	bool complete;		/* … and all of it is written, but for what is in `data` */
+	struct output output;	/* the file's, once it is open … */
+	bool complete;		/* … and everything is written but `data` */
 	pid_t pager;
 	struct held held;
 	bool color;
@@ -56,7 +56,7 @@ struct tdump_out {
 struct tdump {
 	struct tdump_options opt;
 	struct tdump_out out;
-	/* Sources: each has memory, rings in it, and their trace points. */
+	/* Sources: each has memory with rings in it, and their trace points. */
 	struct ring_source *sources;
 	struct rings *rings[TDUMP_RINGS];
 	struct points *points[TDUMP_RINGS];
@@ -65,7 +65,7 @@ struct tdump {
 	/* The form's state. */
 	int cpu_width, index_width;
 	bool started;
-	uint64_t newest;	/* the newest entry's time; ktrdump: that of the line above */
+	uint64_t newest;	/* the newest entry's time; ktrdump: the time of the line above */
 	struct chrome *chrome;
 	struct buf text;	/* of JSON */
 };
@@ -80,15 +80,15 @@ struct tdump_line {
 
 int args_parse(struct tdump *t, int argc, char *argv[], bool *ended);
 
-/* Opens what the options name.  sources.c */
+/* sources.c: opens the rings that the options name. */
 int sources_open(struct tdump *t);
 void sources_close(struct tdump *t);
 
-/* The trace point, NULL if the entry is corrupt; *own: it has a line of its own, see CTR6. */
+/* The trace point, NULL if the entry is corrupt; *own: it makes a line of its own, see CTR6. */
 const struct point *entry_point(const struct tdump *t, struct item *item, struct points *points,
 				bool *own);
 
-/* The time now on a region's clock; false: this machine has no such clock. */
+/* The current time on a region's clock; false: this machine has no such clock. */
 bool stamp_now(uint32_t clock, struct ktr_stamp *stamp);
 
 #define OUT_LINE (FORMAT_ROOM + 4096u)	/* a line of any form */
@@ -104,7 +104,7 @@ int out_text(struct tdump_out *out, struct buf *text);
 /* Writes the rest and waits for the pager.  0 or an exit code: `code` if it is not 0. */
 int out_end(struct tdump_out *out, int code);
 
-/* Forms: what comes first, an entry, what comes last.  text.c, json.c, chrome.c */
+/* A form's header, an entry, its trailer.  text.c, json.c, chrome.c */
 int form_begin(struct tdump *t);
 int form_line(struct tdump *t, const struct tdump_line *line);
 int form_end(struct tdump *t);
@@ -115,7 +115,7 @@ int chrome_begin(struct tdump *t);
 int chrome_line(struct tdump *t, const struct tdump_line *line);
 int chrome_end(struct tdump *t);
 
-/* A file with all rings.  save.c */
+/* save.c: a file with all rings. */
 int save_rings(struct tdump *t);
 
 #endif

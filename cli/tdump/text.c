@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lines of text: tdump's as on BSD/OS's page, the debugger's, and ktrdump's as FreeBSD has them.
- * There are millions of them, so that numbers are written by hand.
+ * Lines of text: tdump's as on BSD/OS's page, the debugger's, and ktrdump's as FreeBSD prints them.
+ * There are millions of them, so numbers are formatted here, without printf(3).
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define THREAD_WIDTH  18
 #define US	      1000000u
 
-/* Right-aligns the text from `from` to `to` in a column of at least that width. */
+/* Right-aligns the text from `from` to `to` in a column of at least `width` characters. */
 static char *column_right(char *from, char *to, int width)
 {
 	size_t len = (size_t)(to - from), pad = (size_t)width > len ? (size_t)width - len : 0;
@@ -34,7 +34,7 @@ static char *column_left(char *from, char *to, int width)
 	return to;
 }
 
-/* No column of this kind is wider. */
+/* No column of numbers is wider. */
 static char *column_hex(char *to, uint64_t value, int width)
 {
 	int n = (67 - __builtin_clzll(value | 1)) / 4;
@@ -81,7 +81,7 @@ static char *column_time(const struct tdump *t, char *to, uint64_t time)
 	return t->opt.decimal ? column_decimal(to, time) : format_hex(to, time);
 }
 
-/* An entry that claims to be newer than the one above it has a delta below zero. */
+/* An entry with a later time than the one above it has a negative delta. */
 static char *put_delta(const struct tdump *t, char *to, uint64_t delta)
 {
 	if ((int64_t)delta >= 0)
@@ -180,7 +180,7 @@ static char *line_verbose(const struct tdump_line *line, char *to)
 	return to;
 }
 
-/* Colours of the columns before the text, by CPU. */
+/* Colours, by CPU, of the columns before the text. */
 static char *line_paint(const struct tdump *t, const struct tdump_line *line, char *to)
 {
 	static const char *const cpus[] = { "\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[35m",
@@ -235,7 +235,7 @@ static char *text_ktrdump_row(struct tdump *t, const struct tdump_line *line, ch
 	if (t->opt.stamps) {
 		uint64_t time = item->time;
 
-		/* Relative to the line above. */
+		/* Relative to the time in the line above. */
 		if (t->opt.relative)
 			time = t->opt.oldest ? time - t->newest : t->newest - time;
 		to = column_right(to, column_decimal(to, time), STAMP_WIDTH);
@@ -269,7 +269,7 @@ struct heading {
 	bool shown;
 };
 
-/* Names, and below them a line of `c`; the last column has `last` of them. */
+/* Column headings, underlined with `c`; the last column's line has `last` of them. */
 static void text_heading(struct tdump_out *out, const struct heading *h, size_t n, char c, int last)
 {
 	char *to = out->data + out->len;
@@ -289,7 +289,7 @@ static void text_heading(struct tdump_out *out, const struct heading *h, size_t 
 				to = stpcpy(to, h[i].name);
 				to = is_last ? to : column_left(from, to, width);
 			}
-			/* FreeBSD's rule ends with a blank. */
+			/* FreeBSD's line ends with a blank. */
 			if (!is_last || (rule && c == '-'))
 				*to++ = ' ';
 			if (is_last)

@@ -10,7 +10,7 @@
 #define HEADERS_MAX  (1u << 20)		/* segments: a core has one for each mapping */
 #define NAMES_MAX    (16u << 20)	/* bytes of sections' names */
 #define NOTES_MAX    (256u << 20)	/* … of one segment of notes */
-#define IMAGE_SIZE   (64u << 10)	/* in which the notes of a loaded file are */
+#define IMAGE_SIZE   (64u << 10)	/* at the start of a loaded file, where its notes are */
 
 static int elf_read_headers(struct elf *elf)
 {
@@ -21,7 +21,7 @@ static int elf_read_headers(struct elf *elf)
 	if (!ident || elf_kind(elf->file) != ELF_K_ELF || ident[EI_CLASS] != ELFCLASS64 ||
 	    ident[EI_DATA] != (order.low ? ELFDATA2LSB : ELFDATA2MSB))
 		return -ENOEXEC;
-	/* More segments than 16 bits count are counted in section 0, if it was looked at. */
+	/* A number of segments that exceeds 16 bits is in section 0. */
 	elf_getscn(elf->file, 0);
 	if (!gelf_getehdr(elf->file, &h) || elf_getphdrnum(elf->file, &elf->nheaders) != 0)
 		return -ENODATA;
@@ -31,7 +31,7 @@ static int elf_read_headers(struct elf *elf)
 	elf->headers = calloc(elf->nheaders + 1, sizeof(*elf->headers));
 	if (!elf->headers)
 		return -ENOMEM;
-	/* Copies: a file may have them anywhere, a pointer into it only where they are aligned. */
+	/* Copied, since a file may have headers at unaligned offsets. */
 	for (size_t i = 0; i < elf->nheaders; i++)
 		if (!gelf_getphdr(elf->file, (int)i, &elf->headers[i]))
 			return -ENODATA;
@@ -89,7 +89,7 @@ int elf_open(struct elf *elf, struct memory *mem)
 	return 0;
 }
 
-/* The first bytes only, as a file without sections. */
+/* Maps the first bytes only, as a file without sections. */
 uint32_t elf_loaded_build(struct memory *mem, uint64_t base, uint8_t id[ELF_BUILD_ID])
 {
 	Elf64_Ehdr *image = malloc(IMAGE_SIZE);
@@ -119,7 +119,7 @@ void elf_close(struct elf *elf)
 	*elf = (struct elf){ 0 };
 }
 
-/* How many bytes there are at the address, and where. */
+/* The number of bytes available at the address, and their place. */
 static uint64_t elf_locate(const struct elf *elf, uint64_t address, uint64_t *at)
 {
 	for (size_t i = 0; i < elf->nheaders; i++) {
@@ -149,7 +149,7 @@ int elf_string(const struct elf *elf, uint64_t address, char *to, size_t size)
 
 	if (there == 0)
 		return -EFAULT;
-	/* A segment's end ends its last string too, but only a NUL is one. */
+	/* A string may not run over its segment's end. */
 	len = memory_string(elf->mem, at, to, last ? (size_t)there + 1 : size);
 	return len == -ENAMETOOLONG && last ? -EFAULT : len;
 }

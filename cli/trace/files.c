@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finding the file that ran.  The mappings of a live process lead to the very file, even if it was
- * replaced on disk.  Any other file has to have the right build id.
+ * Finding the file that ran.  The mappings of a live process lead to the file itself, even if it
+ * was replaced on disk.  Any other file must have the right build id.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +20,9 @@
 
 #define MAPS_MAX  (1u << 20)
 #define NAMES_MAX (16u << 20)
-#define TEXT_MAX  (1u << 20)	/* of a region's mappings */
+#define TEXT_MAX  (1u << 20)	/* the mappings that a region has */
 
-/* The object of that name and identity, a new one if need be. */
+/* The object of that name and identity, added if it is not there. */
 static struct mapped_file *object_named(struct objects *o, const char *path, uint64_t dev,
 					uint64_t ino)
 {
@@ -99,7 +99,7 @@ static int object_map_order(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* count, page size, count times { start, end, page }, and count names. */
+/* Layout: count, page size, count times { start, end, page }, and count names. */
 static int objects_add_core_maps(struct objects *o, const uint64_t *words, size_t nwords)
 {
 	uint64_t count = nwords < 2 ? UINT64_MAX : words[0];
@@ -116,7 +116,7 @@ static int objects_add_core_maps(struct objects *o, const uint64_t *words, size_
 		if (!memchr(name, '\0', (size_t)(end - name)) || map.start >= map.end)
 			return -EBADMSG;
 		map.object = object_named(o, name, 0, 0);
-		/* The note does not say which were shared: the magic will decide. */
+		/* The note does not say which were shared: objects_regions() compares the magic. */
 		map.shared = true;
 		err = map.object ? objects_add_map(o, &map) : -ENOMEM;
 		name += strlen(name) + 1;
@@ -195,7 +195,7 @@ static int object_open_regular(const char *path, struct stat *st)
 	return fd;
 }
 
-/* The file that the process has mapped, or -1. */
+/* The file behind a mapping of the process, or -1. */
 static int object_open_mapped(const struct objects *o, const struct mapped_file *object)
 {
 	char path[PATH_MAX + 64];
@@ -221,7 +221,7 @@ static int object_open_mapped(const struct objects *o, const struct mapped_file 
 	return -1;
 }
 
-/* The load address of the file, from its first segment that has a mapping. */
+/* The load address of the file, from its first segment that is mapped. */
 static bool object_find_bias(const struct objects *o, struct mapped_file *object)
 {
 	for (size_t i = 0; i < o->nmaps; i++)
@@ -242,7 +242,7 @@ static const char *build_id_text(const uint8_t *id, uint32_t size, char *to)
 	return size ? hex_text(id, size, to) : "none";
 }
 
-/* The build id of the program that ran: of its image in memory, else as in its region. */
+/* The build id of the program that ran: from its image in memory, else from its region. */
 static uint32_t object_running_build(const struct objects *o, const struct mapped_file *object,
 				     uint8_t *id)
 {
@@ -269,7 +269,7 @@ static bool object_same_build(const struct objects *o, const struct mapped_file 
 
 	if (elf_same_build(elf->build_id, elf->build_id_size, id, size))
 		return true;
-	/* Without a build id: a file named by the user is used, others are not. */
+	/* Without a build id only a file named by the user is used. */
 	if (!size && (o->exec || o->memory))
 		return true;
 	note("%s is not the file that ran (build id %s, that had %s): addresses are printed", path,
@@ -314,7 +314,7 @@ void files_open(struct objects *o, struct mapped_file *object)
 	else if (o->pid) {
 		fd = object_open_mapped(o, object);
 		identified = fd >= 0;
-		/* Its trace points are in its memory, too. */
+		/* Its trace points are also in its memory. */
 		if (fd < 0)
 			return;
 	}

@@ -5,7 +5,7 @@
 
 #include "objects.h"
 
-/* Opens an object's file if it is the one that ran, else prints a line with the reason. */
+/* Opens an object's file if it is the one that ran, else prints the reason in one line. */
 void files_open(struct objects *objects, struct mapped_file *object);
 
 #endif

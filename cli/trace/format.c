@@ -8,7 +8,7 @@
 
 #include "format.h"
 
-#define FORMAT_OPS (2 * FORMAT_MOST + 1)	/* each conversion and the text around */
+#define FORMAT_OPS (2 * FORMAT_MOST + 1)	/* every conversion, and the text around each */
 
 enum { FORMAT_ZERO = 1, FORMAT_LEFT = 2, FORMAT_ALT = 4, FORMAT_PLUS = 8, FORMAT_SPACE = 16 };
 
@@ -18,9 +18,9 @@ struct compiler {
 	struct format_op ops[FORMAT_OPS];
 	char text[4 * FORMAT_TEXT];
 	unsigned int len;
-	unsigned int parameter;	/* the next one's number: a text is one that takes two words */
+	unsigned int parameter;	/* index of the next parameter; a text takes two words */
 	uint32_t argtypes;
-	unsigned int words;	/* that there are */
+	unsigned int words;	/* available parameters */
 };
 
 static void format_add_literal(struct compiler *c, const char *text, size_t len)
@@ -87,7 +87,7 @@ static const char *digits_parse(const char *p, unsigned int *number)
 	return p;
 }
 
-/* Parses flags, width, precision and length (the last two are ignored); returns the end. */
+/* Parses flags, width, precision and length (the last two are ignored).  Returns the rest. */
 static const char *modifiers_parse(const char *p, struct format_op *op, bool *precise)
 {
 	unsigned int flag, number;
@@ -109,7 +109,7 @@ static const char *modifiers_parse(const char *p, struct format_op *op, bool *pr
 	return p + strspn(p, "hlLjztq");
 }
 
-/* The conversion after a '%'.  Returns its end, NULL: not supported. */
+/* Compiles the conversion after a '%'.  Returns the rest of the format, NULL: not supported. */
 static const char *format_add_conversion(struct compiler *c, const char *p)
 {
 	struct trace_format *f = c->format;
@@ -122,7 +122,7 @@ static const char *format_add_conversion(struct compiler *c, const char *p)
 	if (!op.kind)
 		return NULL;
 	stars = (unsigned int)op.star + precise;
-	/* A star is a parameter too. */
+	/* A '*' takes a parameter, too. */
 	op.type = c->parameter + stars < 8 ?
 		(uint8_t)KTR_ARGTYPE(c->argtypes, c->parameter + stars) : KTR_ARG_WORD;
 	if (op.kind == 's' && op.type == KTR_ARG_TEXT)
@@ -150,7 +150,7 @@ static void format_add(struct compiler *c, const char *text)
 	char copy[FORMAT_TEXT + 1];
 	const char *p = copy, *percent, *behind;
 
-	/* A line is one anyway. */
+	/* A newline: an entry is one line anyway. */
 	if (end > text && end[-1] == '\n')
 		end--;
 	memcpy(copy, text, (size_t)(end - text));
@@ -253,7 +253,7 @@ char *format_visible(char *to, const char *text, size_t len)
 	return to;
 }
 
-/* The C value of a parameter: the word cut to its declared type, after C's promotions. */
+/* A parameter as C would print it: the word cut to its declared type, then promoted. */
 static uint64_t word_value(uint64_t word, unsigned int type, bool is_signed)
 {
 	switch (type) {
@@ -282,7 +282,7 @@ static char *line_fill(char *to, char c, size_t n)
 	return to + n;
 }
 
-/* A sign or 0x, digits, and blanks or zeros up to the width. */
+/* A sign or 0x, the digits, and blanks or zeros up to the width. */
 static char *line_padded(char *to, const struct format_op *op, unsigned int width, bool left,
 			 const char *prefix, const char *digits, size_t len)
 {
@@ -300,7 +300,7 @@ static char *line_padded(char *to, const struct format_op *op, unsigned int widt
 	return left ? line_fill(to, ' ', pad) : to;
 }
 
-/* The base is known where it is called: no division is left. */
+/* The base is a constant at each call, so that the compiler removes the division. */
 static inline __attribute__((always_inline)) char *base_digits(char *end, uint64_t value,
 							       unsigned int base, bool capital)
 {
@@ -363,7 +363,7 @@ static char *line_decimal(char *to, uint64_t value, bool negative)
 		*to = (char)('0' + value);
 		return to + 1;
 	}
-	/* 20 digits at most, and always so many bytes are copied. */
+	/* At most 20 digits; a constant number of bytes is copied. */
 	first = base_digits(digits + 24, value, 10, false);
 	memcpy(to, first, 20);
 	return to + (digits + 24 - first);
@@ -410,7 +410,7 @@ static char *line_conversion(char *to, const struct format_op *op, const uint64_
 	}
 }
 
-/* Texts are short and there is room behind them: copies whole words. */
+/* Texts are short and there is room behind them, so whole words are copied. */
 static inline char *line_copy(char *to, const char *text, size_t len)
 {
 	for (size_t at = 0; at < len; at += 16)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's rings: pmcbpfd hands them out; without it root finds them where they are pinned. */
+/* The kernel's rings: from pmcbpfd, or as root from the pinned map if there is no daemon. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #define PINNED "/sys/fs/bpf/pmcbpf/ktr"
 #define HOW    "switch them on with: ktrctl compile SCHED,SYSC"
 
-/* Not BPF_F_RDONLY, which would forbid to map it.  The mapping is read-only. */
+/* Not BPF_F_RDONLY, which forbids mmap(2).  The mapping is read-only. */
 static int pinned_open(void)
 {
 	union bpf_attr attr = { .pathname = (uint64_t)(uintptr_t)PINNED };
@@ -28,7 +28,7 @@ static int pinned_open(void)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* The rings that an ended daemon has left. */
+/* The rings that an ended daemon has left behind. */
 static int pinned_open_left(int *fd)
 {
 	*fd = pinned_open();
@@ -76,7 +76,7 @@ static int kernel_map_region(struct memory *mem, int fd)
 	return 0;
 }
 
-/* A copy of one moment: tracing stops for it, which the daemon notes in an entry. */
+/* A copy at one moment: tracing stops for it, and the daemon writes an entry about that. */
 static int kernel_freeze(struct memory *mem)
 {
 	void *copy = mmap(NULL, mem->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

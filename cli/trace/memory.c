@@ -18,7 +18,7 @@ static ssize_t memory_read_fd(struct memory *mem, uint64_t at, void *to, size_t 
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == EIO && mem->live)
 		return 0;
-	/* A process's memory has no end; nothing read means that the process has ended. */
+	/* A process's memory has no end: if nothing is read, the process has ended. */
 	if (n == 0 && mem->live)
 		return -ESRCH;
 	return n < 0 ? -errno : n;
@@ -91,7 +91,7 @@ int memory_get(struct memory *mem, uint64_t at, void *to, size_t len)
 	return 0;
 }
 
-/* In pieces that end at a page: the page behind the string may not exist. */
+/* In pieces that end at a page: the next page may not exist. */
 int memory_string(struct memory *mem, uint64_t at, char *to, size_t size)
 {
 	size_t len = 0;

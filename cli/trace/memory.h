@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory to read from: of a file, a process, a core, a mapping, or a machine behind a debugger's
- * port.  The decoder sees no difference.  Nothing here writes.
+ * Memory to read from: a file's, a process's, a core's, a mapping, or a machine's behind a
+ * debugger's port.  The decoder sees no difference.  Nothing here writes.
  */
 #ifndef PMCBPF_CLI_TRACE_MEMORY_H
 #define PMCBPF_CLI_TRACE_MEMORY_H
@@ -18,28 +18,36 @@ struct memory_range {
 };
 
 struct memory {
-	/* As pread(2), but -errno: fewer bytes than wanted where the memory ends, 0 beyond it. */
+	/*
+	 * As pread(2), but returns -errno; fewer bytes than requested if the memory ends, 0 beyond
+	 * it.
+	 */
 	ssize_t (*read)(struct memory *mem, uint64_t at, void *to, size_t len);
 	int fd;
-	const uint8_t *map;	/* `size` bytes, instead of fd */
-	uint64_t size;		/* 0: not known */
+	const uint8_t *map;	/* a mapping of `size` bytes, used instead of fd */
+	uint64_t size;		/* 0: unknown */
 	bool live;		/* it may change while it is read */
-	struct memory_range *ranges;	/* sorted: addresses that there are, if with gaps */
+	struct memory_range *ranges;	/* the addresses that exist, sorted; NULL: no gaps */
 	size_t nranges;
-	struct remote *remote;	/* of remote.c */
-	void (*done)(struct memory *mem);	/* first on closing, or NULL */
+	struct remote *remote;	/* private to remote.c */
+	void (*done)(struct memory *mem);	/* called first by memory_close(), or NULL */
 };
 
 void memory_file(struct memory *mem, int fd, uint64_t size);
 void memory_map(struct memory *mem, const void *map, uint64_t size);
 
-/* After memory_file(): addresses are looked up in `ranges`, which the caller has allocated. */
+/*
+ * Called after memory_file(): addresses are looked up in `ranges`, which the caller has allocated.
+ */
 void memory_ranges(struct memory *mem, struct memory_range *ranges, size_t nranges);
 
-/* All of `len` bytes: 0, -EFAULT where they are not all there, or another -errno. */
+/* Copies all of `len` bytes: 0, -EFAULT if some are missing, or another -errno. */
 int memory_get(struct memory *mem, uint64_t at, void *to, size_t len);
 
-/* A string and its NUL, in `size` bytes: its length; -ENAMETOOLONG: cut to size - 1; or -errno. */
+/*
+ * Copies a string and its NUL into `size` bytes.  Returns its length; -ENAMETOOLONG: cut to size -
+ * 1; or -errno.
+ */
 int memory_string(struct memory *mem, uint64_t at, char *to, size_t size);
 
 /* Closes the descriptor, frees the ranges; a mapping is the caller's. */

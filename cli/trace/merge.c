@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A tournament of cursors: see merge.h. */
+/* A tournament tree of cursors: see merge.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ static merge_key merge_next_of(struct merge *m, size_t leaf)
 		       0;
 }
 
-/* Plays all games below a node; the winner goes up. */
+/* Plays all games below a node; returns the winner. */
 static merge_key merge_play(struct merge *m, size_t node)
 {
 	merge_key left, right;
@@ -49,7 +49,7 @@ static merge_key merge_play(struct merge *m, size_t node)
 	return left < right ? right : left;
 }
 
-/* The last winner's successor plays its way up again. */
+/* Replays the last winner's path with its next entry. */
 static void merge_replay(struct merge *m)
 {
 	uint32_t leaf = merge_cursor_of(m, m->winner);
@@ -73,7 +73,7 @@ static void merge_fill(struct merge *m)
 		m->winner = merge_play(m, 1);
 }
 
-/* CPU after CPU: ties are then decided by the number of the cursor. */
+/* One CPU after another: the cursor's number then decides. */
 static int merge_open_cursors(struct merge *m, struct rings *const *rings, size_t nrings,
 			      bool (*wanted)(void *arg, uint32_t cpu), void *arg)
 {

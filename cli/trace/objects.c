@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trace points and strings by address: see objects.h.  The files themselves: files.c. */
+/* Trace points and strings by address: see objects.h.  files.c opens the files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ size_t objects_regions(const struct objects *o, uint64_t *bases, size_t most)
 {
 	size_t n = 0;
 
-	/* The library's own region first, then files named by KTR_FILE. */
+	/* The library's own region first, then regions in files (KTR_FILE). */
 	for (int named = 1; named >= 0; named--)
 		for (size_t i = 0; i < o->nmaps && n < most; i++) {
 			const struct object_map *m = &o->maps[i];
@@ -49,7 +49,7 @@ static bool object_in_sites(const struct elf *elf, uint64_t address)
 	       (address - elf->sites) % sizeof(struct ktr_site) == 0;
 }
 
-/* Bytes of the object that the program cannot have changed. */
+/* Copies bytes of the object that the program cannot have changed. */
 static int object_get(const struct objects *o, const struct mapped_file *object, uint64_t address,
 		      void *to, size_t len)
 {
@@ -93,7 +93,7 @@ int objects_site(struct objects *o, uint64_t address, struct ktr_site *site, cha
 	struct mapped_file *object = object_at(o, address);
 	int len;
 
-	/* A file knows the mappings of one moment, a program may have had more. */
+	/* The file's list of mappings dates from one moment; the program may have had more. */
 	if (!object)
 		return o->memory ? -EFAULT : -ENOENT;
 	if (object->state == OBJECT_NONE)
@@ -118,7 +118,7 @@ int objects_string(struct objects *o, uint64_t address, char *to, size_t size)
 	struct mapped_file *object;
 	int len = -EFAULT;
 
-	/* A core omits pages that are unchanged in their files. */
+	/* A core omits pages that equal their file's. */
 	if (o->memory)
 		len = memory_string(o->memory, address, to, size);
 	if (len >= 0 || len == -ENAMETOOLONG)

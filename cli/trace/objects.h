@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The files that a program has, or had, mapped, by its addresses.  Trace points are looked up in
- * the section ktr_sites of such a file and nowhere else, and only if the file is the one that ran.
+ * The files that a program has mapped, or had, by its addresses.  Trace points are looked up in the
+ * section ktr_sites of such a file and nowhere else, and only if the file is the one that ran.
  */
 #ifndef PMCBPF_CLI_TRACE_OBJECTS_H
 #define PMCBPF_CLI_TRACE_OBJECTS_H
@@ -18,7 +18,7 @@ struct mapped_file {
 	bool main;		/* the executable */
 	struct memory file;
 	struct elf elf;
-	uint64_t bias;		/* an address less the file's own */
+	uint64_t bias;		/* difference between an address and the file's own */
 };
 
 struct object_map {
@@ -28,8 +28,8 @@ struct object_map {
 };
 
 struct objects {
-	struct memory *memory;	/* the process's or the core's; NULL: none */
-	pid_t pid;		/* of a process that lives, else 0 */
+	struct memory *memory;	/* the process's or the core's memory; NULL: none */
+	pid_t pid;		/* of a live process, else 0 */
 	struct object_map *maps;	/* sorted */
 	size_t nmaps, nobjects;
 	struct mapped_file **objects;
@@ -37,22 +37,24 @@ struct objects {
 	const struct ktr_region *region;
 };
 
-/* Of /proc/PID/maps.  0 or -errno. */
+/* From /proc/PID/maps.  0 or -errno. */
 int objects_of_process(struct objects *objects, struct memory *memory, pid_t pid);
 
-/* Of the note that names a core's files.  0; -ENOENT: no such note; -EBADMSG: it is damaged. */
+/* From a core's note of mapped files.  0; -ENOENT: no such note; -EBADMSG: it is damaged. */
 int objects_of_core(struct objects *objects, struct memory *memory, const struct elf *core);
 
-/* Of the lines of /proc/PID/maps that a saved region has behind its rings.  0 or -errno. */
+/* From the lines of /proc/PID/maps behind the rings of a saved region.  0 or -errno. */
 int objects_of_region(struct objects *objects, struct memory *file,
 		      const struct ktr_region *region);
 
-/* Where regions begin: the mappings of such files.  The number found, up to `most`. */
+/*
+ * Addresses of regions: the mappings of files that may be one.  Returns the number, up to `most`.
+ */
 size_t objects_regions(const struct objects *objects, uint64_t *bases, size_t most);
 
 /*
- * A trace point, its format and its file's name.  0; -EFAULT: there can be none at this address;
- * -ENOENT: the file is missing.
+ * Looks up a trace point, its format and the name of its file.  0; -EFAULT: no trace point can be
+ * at this address; -ENOENT: the file is missing.
  */
 int objects_site(struct objects *objects, uint64_t address, struct ktr_site *site,
 		 char *format, size_t format_size, char *file, size_t file_size);

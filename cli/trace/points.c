@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trace points and strings, looked up and remembered: see points.h. */
+/* Trace points and strings, looked up and cached: see points.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "points.h"
 
-#define POINTS_MAX    (1u << 16)	/* remembered; then all are forgotten */
+#define POINTS_MAX    (1u << 16)	/* size of the cache; a full one is emptied */
 #define STRING_SLOTS  (1u << 12)
 #define CORRUPT	      "--- trace entry corrupt ---"
 #define SIXTH	      "... and %lx"	/* <sys/ktr.h>: CTR6's second entry */
@@ -106,7 +106,7 @@ static struct point *point_new(uint64_t key, const char *text, const char *file,
 	return NULL;
 }
 
-/* Of CTR6 there are two: a format of six words, and the sixth. */
+/* A CTR6 has two formats: one with six parameters, and the one of the sixth. */
 static struct point *point_find_six(struct point *point)
 {
 	if (!point)
@@ -161,7 +161,10 @@ static void points_save(const struct points *p, uint64_t key, const struct ktr_s
 		saver_point(p->saver, key, site, point->text, point->file);
 }
 
-/* A program's: from the saved file itself, a format that the entry points to, or a site. */
+/*
+ * Looks up a program's trace point: in the saved file, as a format that the entry points to, or as
+ * a site.
+ */
 static struct point *points_add_program(const struct points *p, uint64_t key)
 {
 	const struct saved_point *saved = p->saved ? saved_point(p->saved, key) : NULL;

@@ -57,7 +57,7 @@ int region_map(int fd, struct ktr_region *head, const uint8_t **map, const char 
 	*fault = region_fault(head, UINT64_MAX);
 	if (*fault)
 		return -EBADMSG;
-	/* The kernel refuses to map more than the rings. */
+	/* The kernel refuses mappings larger than the map. */
 	all = mmap(NULL, region_size(head), PROT_READ, MAP_SHARED, fd, 0);
 	if (all == MAP_FAILED)
 		return -errno;

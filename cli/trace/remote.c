@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A machine's memory through gdb's remote protocol: QEMU's, in its mode for physical addresses.
- * Only reading commands are sent.  The stub stops the machine as long as we are connected.
+ * A machine's memory through gdb's remote protocol, as QEMU's stub implements it in its mode for
+ * physical addresses.  Only reading commands are sent.  The stub stops the machine while we are
+ * connected.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -18,12 +19,12 @@
 #include "cli/common/common.h"
 
 #define PACKET_MAX  (1u << 20)
-#define PACKET_READ 2048u	/* bytes of memory, each two digits of a packet */
+#define PACKET_READ 2048u	/* bytes of memory in a request; each is two digits of a packet */
 #define WAIT_S	    10
 
 struct remote {
 	int fd;
-	size_t step;		/* bytes that one packet may ask for */
+	size_t step;		/* bytes of memory that fit into a packet */
 	bool quiet;		/* packets are not acknowledged */
 	struct buf reply;
 	char input[4096];
@@ -75,7 +76,7 @@ static int remote_send(struct remote *r, const char *text)
 	return err;
 }
 
-/* The next packet, in r->reply with a NUL.  Acknowledgements are passed over. */
+/* Reads the next packet into r->reply and appends a NUL.  Acknowledgements are skipped. */
 static int remote_receive(struct remote *r)
 {
 	char last = 0;
@@ -104,7 +105,7 @@ static int remote_receive(struct remote *r)
 		last = byte;
 	}
 	buf_add(&r->reply, "", 1);
-	/* The checksum: the connection is reliable. */
+	/* The checksum is ignored: the connection is reliable. */
 	if (c < 0 || (c = remote_get_byte(r)) < 0 || (c = remote_get_byte(r)) < 0)
 		return c;
 	if (r->reply.failed)
@@ -117,7 +118,7 @@ static int remote_ask(struct remote *r, const char *text)
 {
 	int err = remote_send(r, text);
 
-	/* A machine that was running reports in between that it has stopped. */
+	/* A machine that was running first reports that it has stopped. */
 	do
 		err = err ? err : remote_receive(r);
 	while (!err && r->reply.data[0] == 'T');
@@ -131,7 +132,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Pairs of digits.  The number of bytes, or -EBADMSG. */
+/* Decodes pairs of digits.  Returns the number of bytes, or -EBADMSG. */
 static ssize_t hex_bytes(const char *text, size_t len, uint8_t *to)
 {
 	if (len % 2)
@@ -178,7 +179,7 @@ static ssize_t remote_read(struct memory *mem, uint64_t at, void *to, size_t len
 	return (ssize_t)done;
 }
 
-/* The machine continues when the debugger detaches. */
+/* Detaching lets the machine continue. */
 static void remote_leave(struct memory *mem)
 {
 	struct remote *r = mem->remote;
@@ -189,7 +190,7 @@ static void remote_leave(struct memory *mem)
 	free(r);
 }
 
-/* The monitor's output arrives in pieces of hexadecimal text, then OK. */
+/* The monitor's output: pieces of hexadecimal text, then OK. */
 static int remote_monitor(struct remote *r, const char *command, struct buf *out)
 {
 	char text[256];
@@ -221,7 +222,9 @@ static int remote_range_order(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Lines "START-END (prio N, ram): NAME" of all address spaces: each piece of memory once. */
+/*
+ * Lines "START-END (prio N, ram): NAME" of all address spaces; each piece of memory is taken once.
+ */
 static size_t remote_parse_ranges(char *text, struct memory_range *ranges, size_t most)
 {
 	size_t n = 0, kept = 0;

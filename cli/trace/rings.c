@@ -8,7 +8,7 @@
 #include "cli/common/common.h"
 #include "region.h"
 
-/* Writers of one ring may overtake each other: a small step back in time is no gap. */
+/* Writers of a ring may overtake each other: a small step back in time is no gap. */
 #define RINGS_JITTER 262144u
 
 static uint64_t rings_ring(const struct rings *rings, uint32_t ring)
@@ -85,7 +85,7 @@ int rings_open(struct rings *rings, struct memory *mem, uint64_t base, const cha
 		err = memory_get(mem, base, &rings->header, sizeof(rings->header));
 	if (err)
 		return fail(EX_IOERR, "ERROR: %s: cannot be read: %s", name, strerror(-err));
-	/* Texts end, whatever they hold. */
+	/* Terminates texts, whatever they contain. */
 	rings->header.exe[sizeof(rings->header.exe) - 1] = '\0';
 	rings->header.comm[sizeof(rings->header.comm) - 1] = '\0';
 	if (rings->header.build_id_size > sizeof(rings->header.build_id))
@@ -131,7 +131,7 @@ int rings_to_ns(struct rings *rings, const struct ktr_stamp *now)
 	return 0;
 }
 
-/* The oldest entry that no writer can be overwriting now. */
+/* The oldest entry that no writer can be overwriting at this moment. */
 static uint64_t cursor_oldest_number(const struct rings *rings, uint64_t head)
 {
 	uint32_t entries = rings->header.entries;
@@ -164,7 +164,7 @@ int cursor_again(struct cursor *c)
 		c->end = newest.ktr_seq;
 	}
 	low = cursor_oldest_number(c->rings, c->high);
-	/* The rings were cleared meanwhile: all entries are new. */
+	/* The rings were cleared in between: all entries are new. */
 	if (c->high < c->low) {
 		c->low = low;
 		c->from = c->to = 0;
@@ -182,7 +182,10 @@ void cursor_close(struct cursor *c)
 	c->window = NULL;
 }
 
-/* Entries [from, to) into the window; those that were overwritten meanwhile leave the walk. */
+/*
+ * Copies entries [from, to) into the window; those overwritten in between are dropped from the
+ * walk.
+ */
 static bool cursor_fetch(struct cursor *c, uint64_t from, uint64_t to)
 {
 	uint64_t head, low;
@@ -192,7 +195,7 @@ static bool cursor_fetch(struct cursor *c, uint64_t from, uint64_t to)
 	c->error = c->window ? c->rings->copy(c->rings, c->ring, from, (size_t)(to - from),
 					      c->window) : -ENOMEM;
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	/* A file does not change. */
+	/* A file does not change while it is read. */
 	head = c->end;
 	if (!c->error && c->rings->mem->live)
 		c->error = c->rings->head(c->rings, c->ring, &head);
@@ -211,7 +214,7 @@ static bool cursor_fetch(struct cursor *c, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* Not yet written: the slot is empty, or has the entry of one lap before. */
+/* Not yet written: the slot is empty, or has the entry of the previous lap. */
 static bool entry_is_open(const struct cursor *c, uint32_t seq, uint64_t number)
 {
 	return seq == 0 || seq == (uint32_t)(number + 1 - c->rings->header.entries);
@@ -222,7 +225,7 @@ static const struct ktr_entry *cursor_entry(const struct cursor *c, uint64_t num
 	return &c->window[number - c->from];
 }
 
-/* Entry `number` from the window; false: it is not to be shown. */
+/* Entry `number` from the window; false: it is not shown. */
 static bool cursor_take(struct cursor *c, uint64_t number, bool newest, struct item *item)
 {
 	const struct ktr_entry *entry = cursor_entry(c, number);
@@ -267,7 +270,7 @@ bool cursor_newest(struct cursor *c, struct item *item)
 		if (number < c->low)
 			break;
 		c->high--;
-		/* Other rings are likely to come first, which gives the prefetch its time. */
+		/* Other rings probably have the next entries, which gives the prefetch its time. */
 		__builtin_prefetch(cursor_entry(c, number) - 1);
 		if (cursor_take(c, number, true, item))
 			return true;
@@ -292,7 +295,7 @@ bool cursor_oldest(struct cursor *c, struct item *item)
 			c->low++;
 			return true;
 		}
-		/* A follower waits for it once. */
+		/* A follower waits for an open entry once. */
 		if (c->patient && c->waited <= number) {
 			c->waited = number + 1;
 			c->high = c->to = number;

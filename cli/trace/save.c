@@ -19,15 +19,17 @@ struct save_head {
 
 enum save_kind { SAVE_POINT = 1, SAVE_STRING };
 
-/* Each record: this, then its texts with their NULs; the next one begins at a multiple of 8. */
+/*
+ * Each record: this header, then its texts with their NULs; the next one starts at a multiple of 8.
+ */
 struct save_record {
 	uint32_t kind;
-	uint32_t size;		/* of all, rounded up */
+	uint32_t size;		/* of the whole record, rounded up */
 	uint64_t key;
 	struct ktr_site site;
 };
 
-/* The text at *at, which moves behind it; NULL if it does not end. */
+/* The text at *at, which is moved behind it; NULL if it is not terminated. */
 static const char *saved_take_text(const char **at, const char *end)
 {
 	const char *text = *at, *nul = memchr(text, '\0', (size_t)(end - text));
@@ -170,7 +172,7 @@ static struct ktr_region saver_header(const struct rings *rings)
 	return h;
 }
 
-/* Entries that are not written stay empty: the file has holes there. */
+/* Slots without an entry stay empty: the file has holes there. */
 int saver_begin(int fd, const struct rings *rings, const struct ktr_stamp *now)
 {
 	struct ktr_region h = saver_header(rings);
@@ -199,7 +201,7 @@ int saver_entry(int fd, const struct item *item)
 				 (uint64_t)item->index * KTR_ENTRY_SIZE);
 }
 
-/* Heads last: a file that was cut short shows no entries rather than wrong ones. */
+/* Heads come last: a file that was cut short shows no entries rather than wrong ones. */
 int saver_end(int fd, const struct merge *merge, const struct saver *saver)
 {
 	struct save_head head = { SAVE_MAGIC, saver->text.len };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files of saved rings: a region as it is in memory, and behind it the trace points and strings
- * that its addresses refer to.  Such a file can be decoded anywhere, without the program.
+ * Files of saved rings: a region as it is in memory, followed by the trace points and strings that
+ * its addresses refer to.  Such a file can be decoded anywhere, without the program.
  */
 #ifndef PMCBPF_CLI_TRACE_SAVE_H
 #define PMCBPF_CLI_TRACE_SAVE_H
@@ -27,13 +27,13 @@ struct saved {
 	size_t npoints, nstrings;
 };
 
-/* Reads the part behind the rings.  0; -ENOENT: there is none; -EBADMSG: damaged; or -errno. */
+/* Reads the part behind the rings.  0; -ENOENT: no such part; -EBADMSG: damaged; or -errno. */
 int saved_open(struct saved *saved, const struct rings *rings);
 void saved_close(struct saved *saved);
 const struct saved_point *saved_point(const struct saved *saved, uint64_t key);
 const char *saved_string(const struct saved *saved, uint64_t address);
 
-/* The part behind the rings, in the making. */
+/* The part behind the rings, while it is built. */
 struct saver {
 	struct buf text;
 };
@@ -42,7 +42,7 @@ void saver_point(struct saver *saver, uint64_t key, const struct ktr_site *site,
 		 const char *file);
 void saver_string(struct saver *saver, uint64_t address, const char *text);
 
-/* A new file's first part: header and formats.  All of these: 0 or -errno. */
+/* Writes the first part of a new file: header and formats.  All of these return 0 or -errno. */
 int saver_begin(int fd, const struct rings *rings, const struct ktr_stamp *now);
 int saver_entry(int fd, const struct item *item);
 int saver_end(int fd, const struct merge *merge, const struct saver *saver);

@@ -11,11 +11,11 @@
 #define FORMATS_MAX 65536u
 #define PLACES_MAX  (1u << 30)
 
-/* Where an entry was found. */
+/* The place of an entry. */
 struct scan_place {
 	uint64_t at;
 	uint64_t time;
-	uint64_t order;		/* in the end: CPU, and number as seen from the newest one */
+	uint64_t order;		/* at the end: CPU, and number counted from the newest */
 	uint32_t seq;
 	uint16_t cpu, generation, id;
 };
@@ -23,11 +23,11 @@ struct scan_place {
 struct scan {
 	struct memory *mem;
 	const char *name;
-	struct scan_place *places;	/* in the end sorted: by CPU, oldest first */
+	struct scan_place *places;	/* sorted at the end: by CPU, oldest first */
 	size_t nplaces, first[KTR_REGION_CPUS + 1];
 	struct ktr_format *formats;
 	size_t nformats;
-	struct ktr_region region;	/* the kernel's, if its page was met; else all 0 */
+	struct ktr_region region;	/* the kernel's header, if its page was found; else all 0 */
 	bool log;		/* entry by entry, as many as there are */
 };
 
@@ -56,7 +56,7 @@ int scan_image(struct memory *mem, struct memory *file, const struct elf *elf)
 	}
 	if (n)
 		qsort(ranges, n, sizeof(*ranges), scan_range_order);
-	/* The same memory twice, as kernels map themselves, is read once. */
+	/* Memory that is mapped twice, as in kernels' own images, is read once. */
 	for (size_t i = 0; i < n; i++)
 		if (kept == 0 || ranges[i].start >= ranges[kept - 1].end)
 			ranges[kept++] = ranges[i];
@@ -121,7 +121,7 @@ static int scan_add_format(struct scan *s, const struct ktr_format *f)
 	return 0;
 }
 
-/* The header has the length of rings; one that makes no sense is a stale page. */
+/* The header has the size of rings; a header with impossible values is a stale page. */
 static void scan_take_region(struct scan *s, const struct ktr_region *h)
 {
 	if (h->version == KTR_REGION_VERSION && (h->flags & KTR_REGION_KERNEL) &&
@@ -209,7 +209,7 @@ static int scan_place_order(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-/* Numbers have 32 bits and wrap; a page that was copied holds the same entries twice. */
+/* Numbers have 32 bits and wrap; a copied page has the same entries twice. */
 static void scan_sort(struct scan *s)
 {
 	uint64_t newest[KTR_REGION_CPUS] = { 0 };
@@ -293,7 +293,7 @@ static int scan_rings_head(struct rings *rings, uint32_t ring, uint64_t *head)
 	return 0;
 }
 
-/* Runs of entries that are neighbours in memory are read at once. */
+/* Runs of entries that are adjacent in memory are read at once. */
 static int scan_rings_copy(struct rings *rings, uint32_t ring, uint64_t number, size_t count,
 			   struct ktr_entry *to)
 {
@@ -325,7 +325,7 @@ int scan_rings(struct scan *s, struct rings *rings)
 		while (most < count)
 			most *= 2;
 	}
-	/* Without the header, the rings were at least that long. */
+	/* Without the header: rings have at least that many entries. */
 	rings->header = (struct ktr_region){ .version = KTR_REGION_VERSION,
 		.entsize = KTR_ENTRY_SIZE,
 		.entries = s->region.version ? s->region.entries : (uint32_t)most, .ncpu = ncpu,

@@ -11,16 +11,18 @@
 
 struct scan;
 
-/* The machine's memory in a file: the segments of an ELF file, or all of it.  0 or -errno. */
+/*
+ * Reads the machine's memory from a file: the segments of an ELF file, or all of it.  0 or -errno.
+ */
 int scan_image(struct memory *mem, struct memory *file, const struct elf *elf);
 
-/* The memory of a machine behind gdb's protocol.  0, or an exit code and the line is printed. */
+/* Reads a machine's memory by gdb's protocol.  0, or an exit code after a line with the reason. */
 int scan_remote(struct memory *mem, const char *host_port);
 
-/* Do bare entries begin here, as in a log written entry by entry? */
+/* Whether entries without a header begin here, as in a log written entry by entry. */
 bool scan_probe(struct memory *mem);
 
-/* Scans all of it.  0, or an exit code and the line is printed. */
+/* Scans all memory.  0, or an exit code after a line with the reason. */
 int scan_open(struct scan **scan, struct memory *mem, const char *name);
 
 /* The entries that were found, as rings. */

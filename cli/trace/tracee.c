@@ -16,7 +16,9 @@
 
 /* --- its memory ----------------------------------------------------------------------------- */
 
-/* The result of process_vm_readv() and its like: 0 if all was transferred, else -errno. */
+/*
+ * The result of process_vm_readv() or process_vm_writev(): 0 if all was transferred, else -errno.
+ */
 static int transfer_whole(ssize_t done, size_t len)
 {
 	if (done < 0)
@@ -61,7 +63,7 @@ int tracee_still(const struct tracee *proc)
 	return err;
 }
 
-/* --- its mappings --------------------------------------------------------------------------- */
+/* --- mappings ------------------------------------------------------------------------------- */
 
 static bool mapping_may_hold_region(const struct mapping *map)
 {
@@ -71,7 +73,7 @@ static bool mapping_may_hold_region(const struct mapping *map)
 		 strncmp(map->path, "/dev/", 5) && strncmp(map->path, "/SYSV", 5)));
 }
 
-/* 0 it is the region; -ENXIO it is something else; others as tracee_open(). */
+/* 0: it is the region; -ENXIO: it is something else; other errors as tracee_open(). */
 static int tracee_try_mapping(struct tracee *proc, const struct mapping *map, const char **fault)
 {
 	bool named = !strcmp(map->path, MEMFD);
@@ -89,7 +91,10 @@ static int tracee_try_mapping(struct tracee *proc, const struct mapping *map, co
 	return *fault ? -EBADMSG : 0;
 }
 
-/* Through the file a region outlives its process; the kernel gives it to the privileged only. */
+/*
+ * The file keeps the region when its process has ended; the kernel opens it for the privileged
+ * only.
+ */
 static int tracee_open_file(const struct tracee *proc)
 {
 	char path[96];
@@ -140,7 +145,7 @@ int tracee_files(pid_t pid, struct buf *text)
 	return err < 0 ? err : 0;
 }
 
-/* --- its mask and rings --------------------------------------------------------------------- */
+/* --- mask and rings ------------------------------------------------------------------------- */
 
 int tracee_written(const struct tracee *proc, uint64_t *written)
 {
@@ -156,7 +161,7 @@ int tracee_written(const struct tracee *proc, uint64_t *written)
 	return 0;
 }
 
-/* A variable is in private memory that can be written, and nowhere else. */
+/* A variable can only be in private, writable memory. */
 static int tracee_check_mask(const struct tracee *proc)
 {
 	uint64_t address = proc->head.mask_address;
@@ -186,7 +191,10 @@ int tracee_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved)
 	return err;
 }
 
-/* Between the check and the write it may exec: the header is looked at again as late as can be. */
+/*
+ * The process may exec between the check and the write: the header is checked again as late as
+ * possible.
+ */
 int tracee_set_mask(const struct tracee *proc, uint32_t mask)
 {
 	int err = tracee_check_mask(proc);

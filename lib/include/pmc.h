@@ -2,12 +2,12 @@
 /*
  * pmc(3): performance counters for programs.  The functions are FreeBSD's; pmc_errstr() is ours.
  *
- * Unless said otherwise a function returns 0, or -1 with errno set, and pmc_errstr() then returns
+ * Unless stated otherwise a function returns 0, or -1 with errno set, and pmc_errstr() then returns
  * the reason in one line.  Every function may be called from any thread, none is a cancellation
- * point, and those that are system calls on FreeBSD may be called in a signal's handler.  PMCs
- * belong to the process: they are gone after exit and exec, and a forked child does not own its
- * parent's.  Every function that asks the daemon fails with ENOSYS before pmc_init() and once the
- * daemon is gone, and with EBADF once the program has closed the library's descriptor.
+ * point, and those that are system calls on FreeBSD may be called in a signal handler.  PMCs belong
+ * to the process: they are gone after exit and exec, and a forked child does not own its parent's.
+ * Every function that sends a request to the daemon fails with ENOSYS before pmc_init() and once
+ * the daemon is gone, and with EBADF once the program has closed the library's descriptor.
  */
 #ifndef PMCBPF_PMC_H
 #define PMCBPF_PMC_H
@@ -32,7 +32,7 @@ struct pmc_pmcinfo {
 };
 
 struct pmc_driverstats {
-	unsigned int pm_intr_ignored;		/* interrupts that no PMC caused */
+	unsigned int pm_intr_ignored;		/* interrupts without a PMC that overflowed */
 	unsigned int pm_intr_processed;
 	unsigned int pm_intr_bufferfull;	/* a ring was full, or the kernel paused an event */
 	unsigned int pm_syscalls;		/* requests */
@@ -42,7 +42,7 @@ struct pmc_driverstats {
 	unsigned int pm_log_sweeps;
 };
 
-/* Something that may stand between the caller and its counts: pmc_gates(). */
+/* A condition that may keep the caller from counting: pmc_gates(). */
 enum pmc_gate_state {
 	PMC_GATE_OPEN,
 	PMC_GATE_LIMITS,		/* counting works, but not all of it */
@@ -51,65 +51,65 @@ enum pmc_gate_state {
 struct pmc_gate {
 	char pg_name[48];
 	char pg_finding[256];
-	char pg_remedy[256];		/* "" where there is nothing to do */
+	char pg_remedy[256];		/* "" if there is nothing to do */
 	enum pmc_gate_state pg_state;
 };
 
-/* Trace rings of the kernel: pmc_ktr_info().  Classes are those of <sys/ktr_class.h>. */
+/* State of the kernel's trace rings: pmc_ktr_info().  Classes are those of <sys/ktr_class.h>. */
 struct pmc_ktr {
 	uint32_t pk_compile;		/* classes that are loaded */
 	uint32_t pk_missing;		/* … that this kernel has no events of */
 	uint32_t pk_mask;		/* classes that are traced; 0 while frozen */
 	uint32_t pk_saved;		/* the mask after the last thaw */
-	uint32_t pk_frozen;		/* freezes without a thaw; a trigger's is one */
-	uint32_t pk_entries;		/* of each ring; 0: there are none */
+	uint32_t pk_frozen;		/* freezes without a thaw, a trigger's among them */
+	uint32_t pk_entries;		/* of each ring; 0: there are no rings */
 	uint32_t pk_ncpu;
 	uint32_t pk_reserved;
-	uint64_t pk_written;		/* entries so far, those overwritten as well */
-	char pk_stopped[96];		/* which trigger froze them, "" for none */
+	uint64_t pk_written;		/* entries ever written */
+	char pk_stopped[96];		/* the trigger that froze them, "" for none */
 };
 enum pmc_ktr_op {
-	PMC_KTR_FREEZE,			/* nothing is traced until the matching thaw */
+	PMC_KTR_FREEZE,			/* no tracing until the matching thaw */
 	PMC_KTR_THAW,
 	PMC_KTR_CLEAR,			/* forgets all entries */
-	PMC_KTR_MARK			/* an entry of class KTR_GEN with a text, cut to 31 bytes */
+	PMC_KTR_MARK			/* an entry of class KTR_GEN; its text is cut to 31 bytes */
 };
 
 /* The kernel profile of kgmon(8): pmc_kgmon(). */
 struct pmc_kgmon {
-	uint32_t pk_on;			/* it takes samples now */
+	uint32_t pk_on;			/* it takes samples */
 	uint32_t pk_source;		/* enum pmc_kgmon_source */
 	uint32_t pk_rate;		/* the clock's ticks a second, on each CPU; 0: no clock */
 	uint32_t pk_hits;		/* elements of a dump */
 	uint64_t pk_period;		/* events between two samples of a PMC; 0: no PMC */
-	uint64_t pk_samples;		/* in the kernel: the sum of all hits */
-	uint64_t pk_user;		/* in user code, which has no hits */
-	uint64_t pk_lost;		/* that found no room, or that the kernel left out */
-	char pk_event[PMC_NAME_MAX];	/* the PMCs' */
+	uint64_t pk_samples;		/* samples in the kernel: the sum of all hits */
+	uint64_t pk_user;		/* samples in user code, which has no hits */
+	uint64_t pk_lost;		/* samples without room, or that the kernel left out */
+	char pk_event[PMC_NAME_MAX];	/* the PMCs' event */
 };
 enum pmc_kgmon_source {
-	PMC_KGMON_NONE,			/* it is off and empty */
+	PMC_KGMON_NONE,			/* off and empty */
 	PMC_KGMON_CLOCK,		/* the profiling clock */
 	PMC_KGMON_PMCS			/* PMCs with PMC_F_KGMON */
 };
 enum pmc_kgmon_op {
-	PMC_KGMON_STATE,		/* pk_on alone, for any process */
+	PMC_KGMON_STATE,		/* only pk_on is set; any process may ask */
 	PMC_KGMON_INFO,
 	PMC_KGMON_START,
 	PMC_KGMON_STOP,
 	PMC_KGMON_RESET,		/* forgets all samples */
 	PMC_KGMON_DUMP			/* returns a descriptor */
 };
-struct pmc_kgmon_hit {			/* an element of a dump, ordered by address */
+struct pmc_kgmon_hit {			/* an element of a dump; elements are ordered by address */
 	uint64_t pk_address;
 	uint64_t pk_samples;
 };
 
-/* An addition of this library: one of the daemon's tunables. */
+/* One of the daemon's tunables; ours. */
 struct pmc_tunable {
 	char pm_name[PMC_NAME_MAX];	/* "kern.hwpmc.nsamples" */
 	char pm_value[256];
-	int pm_writable;		/* 0: holds from the daemon's start to its end */
+	int pm_writable;		/* 0: fixed when the daemon starts */
 };
 
 #ifdef __cplusplus
@@ -117,18 +117,18 @@ extern "C" {
 #endif
 
 /*
- * Connects to pmcbpfd, or starts a private one when none runs and the caller is root.  Repeatable.
- * ENOENT no daemon, EPROGMISMATCH other version, ENXIO unknown CPU type: pmc(3).
+ * Connects to pmcbpfd, or starts a private one if none runs and the caller is root.  May be
+ * repeated.  ENOENT no daemon, EPROGMISMATCH other version, ENXIO unknown CPU type: pmc(3).
  */
 int pmc_init(void);
 
 /*
  * Allocates a PMC for the event of `spec` (pmc(3), EVENT SPECIFIERS) and stores its handle; `cpu`
- * is PMC_CPU_ANY for process scope.  `count` is the first period of sampling modes; 0 and -1: none.
- * EINVAL ENXIO EPERM EOPNOTSUPP ENOMEM: pmc_allocate(3).  *pmcid is untouched on failure.
+ * is PMC_CPU_ANY for process scope.  `count` is the first period of sampling modes, 0 or -1 for
+ * none. EINVAL ENXIO EPERM EOPNOTSUPP ENOMEM: pmc_allocate(3).  *pmcid is untouched on failure.
  *
- * Old sources pass five arguments, new ones six: in C a macro takes both.  PMC_NO_ARITY_MACRO keeps
- * it away; PMC_API=7 or 10 declares the five-argument function only, 12 and later the other.
+ * Old sources pass five arguments, new ones six: in C a macro takes both.  PMC_NO_ARITY_MACRO
+ * disables it; PMC_API=7 or 10 declares the five-argument function only, 12 and later the other.
  */
 #ifdef __cplusplus
 int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *pmcid,
@@ -147,7 +147,9 @@ int pmc_allocate(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, 
 #endif
 int pmc_allocate5(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu, pmc_id_t *pmcid);
 
-/* Stops, detaches and frees. ESRCH caller owns no PMC, EINVAL not this one: pmc_allocate(3). */
+/*
+ * Stops, detaches and frees a PMC.  ESRCH caller owns no PMC, EINVAL not this one: pmc_allocate(3).
+ */
 int pmc_release(pmc_id_t pmcid);
 
 /*
@@ -158,21 +160,22 @@ int pmc_attach(pmc_id_t pmcid, pid_t pid);
 int pmc_detach(pmc_id_t pmcid, pid_t pid);
 
 /*
- * The same as pmc_attach(), but the process is counted from its next exec on, and so is each of its
- * descendants that was born before its parent's: pmc_attach(3).
+ * As pmc_attach(), but the process is counted from its next exec on; a child that is forked before
+ * its parent's exec is counted from its own: pmc_attach(3).
  */
 int pmc_attach_exec(pmc_id_t pmcid, pid_t pid);
 
 /*
- * Counting begins, and ends, before the call returns; START of a never attached process-scope PMC
- * attaches the caller.  EDOOFUS needs a log, ENXIO CPU offline, ESRCH targets gone: pmc_start(3).
+ * Counting has begun, or ended, when the call returns.  pmc_start() of a process-scope PMC that was
+ * never attached attaches the caller.  EDOOFUS no log, ENXIO CPU offline, ESRCH targets gone:
+ * pmc_start(3).
  */
 int pmc_start(pmc_id_t pmcid);
 int pmc_stop(pmc_id_t pmcid);
 
 /*
- * The count in events, exact at the time of the call, in any state.  pmc_write, pmc_rw and pmc_set
- * want a PMC that does not run (EBUSY).  pmc_set: period of sampling PMCs, else the count:
+ * pmc_read() stores the count in events, exact at the time of the call, in any state.  The others
+ * fail with EBUSY while the PMC runs.  pmc_set() sets the period of a sampling PMC, else the count:
  * pmc_read(3).
  */
 int pmc_read(pmc_id_t pmcid, pmc_value_t *value);
@@ -181,61 +184,64 @@ int pmc_rw(pmc_id_t pmcid, pmc_value_t newvalue, pmc_value_t *oldvalue);
 int pmc_set(pmc_id_t pmcid, pmc_value_t value);
 
 /*
- * The register that counts for a running PMC which measures its owner alone, as rdpmc (x86) or
- * pmevcntrN_el0 (arm64; 31: pmccntr_el0) takes it.  EAGAIN not started, ENOSYS none:
+ * Stores the number of the hardware counter of a running PMC that measures only its owner, as rdpmc
+ * (x86) or pmevcntrN_el0 (arm64; 31: pmccntr_el0) takes it.  EAGAIN not started, ENOSYS no counter:
  * pmc_get_msr(3).
  */
 int pmc_get_msr(pmc_id_t pmcid, uint32_t *msr);
 
-/* Administration: a row (0 … pmc_npmc()-1) of one CPU. EPERM EINVAL ENXIO EBUSY: pmc_disable(3). */
+/* Administration of a row (0 … pmc_npmc()-1) of a CPU. EPERM EINVAL ENXIO EBUSY: pmc_disable(3). */
 int pmc_enable(int cpu, int row);
 int pmc_disable(int cpu, int row);
 
 /*
- * The log that sampling PMCs and those of PMC_F_LOG_… write to: a file, pipe, socket or terminal
- * open for writing; the daemon takes its own reference.  A negative `fd` ends the log: all that is
+ * The log of sampling PMCs and of PMCs with PMC_F_LOG_…: a file, pipe, socket or terminal open for
+ * writing, of which the daemon keeps a reference.  A negative `fd` ends the log: everything
  * buffered is written, CLOSELOG last.  EBUSY EBADF EINVAL EAGAIN ENOMEM: pmc_configure_logfile(3).
  */
 int pmc_configure_logfile(int fd);
 
 /*
- * flush returns when everything buffered so far has been written, with the first error of the log
- * if there was one; close lets the log end without waiting; writelog adds a record of the
- * program's own.  EINVAL no log, ENOMEM no buffer: pmc_configure_logfile(3).
+ * flush returns when everything buffered so far has been written, with the log's first error if
+ * there was one; close ends the log without waiting; writelog appends a record with the program's
+ * data.  EINVAL no log, ENOMEM no buffer: pmc_configure_logfile(3).
  */
 int pmc_flush_logfile(void);
 int pmc_close_logfile(void);
 int pmc_writelog(uint32_t userdata);
 
-/* Bits of enum pmc_caps, and the bits of a counter, of a handle. EINVAL: pmc_capabilities(3). */
+/* A PMC's capabilities (bits of enum pmc_caps) and width in bits. EINVAL: pmc_capabilities(3). */
 int pmc_capabilities(pmc_id_t pmcid, uint32_t *caps);
 int pmc_width(pmc_id_t pmcid, uint32_t *width);
 
-/* CPUs (highest number + 1) and rows; -1 with ENXIO before pmc_init(): pmc_capabilities(3). */
+/*
+ * Return the highest CPU number + 1, the number of rows; -1, ENXIO before pmc_init():
+ * pmc_capabilities(3).
+ */
 int pmc_ncpu(void);
 int pmc_npmc(int cpu);
 
-/* *info is the library's and never changes. ENXIO before pmc_init(): pmc_capabilities(3). */
+/* *info is the library's and constant.  ENXIO before pmc_init(): pmc_capabilities(3). */
 int pmc_cpuinfo(const struct pmc_cpuinfo **info);
 
-/* *info is for free(3). EINVAL no such CPU, ENXIO offline, ENOMEM: pmc_capabilities(3). */
+/* The caller frees *info.  EINVAL no such CPU, ENXIO offline, ENOMEM: pmc_capabilities(3). */
 int pmc_pmcinfo(int cpu, struct pmc_pmcinfo **info);
 
-/* Counters of the daemon since its start: pmc_get_driver_stats(3). */
+/* The daemon's counters since its start: pmc_get_driver_stats(3). */
 int pmc_get_driver_stats(struct pmc_driverstats *stats);
 /*
- * What FreeBSD's statistics have no place for: call chains in logs that lack callers.  EINVAL: the
+ * Call chains in logs that lack callers, which FreeBSD's statistics have no field for.  EINVAL: the
  * daemon is of an earlier release.  pmc_get_driver_stats(3)
  */
 int pmc_get_cut_chains(uint64_t *chains);
 
 /*
- * *names is for free(3), its strings are the library's. EINVAL, ENOMEM:
+ * The caller frees *names; its strings are the library's.  EINVAL, ENOMEM:
  * pmc_event_names_of_class(3).
  */
 int pmc_event_names_of_class(enum pmc_class class_, const char ***names, int *nevents);
 
-/* Static text, or NULL with EINVAL; a capability is one bit: pmc_name_of_capability(3). */
+/* Return static text, or NULL with EINVAL; a capability is one bit: pmc_name_of_capability(3). */
 const char *pmc_name_of_capability(enum pmc_caps cap);
 const char *pmc_name_of_class(enum pmc_class class_);
 const char *pmc_name_of_cputype(enum pmc_cputype cputype);
@@ -245,8 +251,9 @@ const char *pmc_name_of_mode(enum pmc_mode mode);
 const char *pmc_name_of_state(enum pmc_state state);
 
 /*
- * The events of the hardware PMUs that have names: 1 if there are any; lists and descriptions on
- * stdout, `substr` matched without case, NULL all; a suggested period, 65536 for unknown events.
+ * Named events of the hardware PMUs.  _enabled: 1 if there are any.  Lists and descriptions go to
+ * stdout; `substr` is matched without regard to case, NULL matches all.  _sample_rate: a suggested
+ * period, 65536 for unknown events.
  */
 int pmc_pmu_enabled(void);
 void pmc_pmu_print_counters(const char *substr);
@@ -256,74 +263,74 @@ void pmc_pmu_print_counter_full(const char *substr);
 uint64_t pmc_pmu_sample_rate_get(const char *event);
 
 /*
- * The events of FreeBSD's "pmc stat": *names is the library's, six specifiers in its order (cycles,
- * instructions, branches, mispredicted ones, cache references, cache misses).  0 or, not through
- * errno, EOPNOTSUPP where no hardware event has a name.
+ * Stores the events of FreeBSD's "pmc stat" in *names, the library's: six specifiers in its order
+ * (cycles, instructions, branches, mispredicted branches, cache references, cache misses).  Returns
+ * 0, or EOPNOTSUPP (not in errno) if no hardware event has a name.
  */
 int pmc_pmu_stat_mode(const char ***names);
 
 /*
- * The number of a hardware event's name in this process, or -1, and back, or NULL.  `cpuid` is this
- * machine's, or NULL: other machines' events are not known here (EOPNOTSUPP), and logs name theirs.
- * ENOENT no such event or number.
+ * From a hardware event's name to its number in this process, or -1, and back, or NULL.  `cpuid` is
+ * this machine's or NULL.  Events of other machines are not known here (EOPNOTSUPP); their logs
+ * have the names. ENOENT no such event or number.
  */
 int pmc_pmu_idx_get_by_event(const char *cpuid, const char *event);
 const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx);
 
 /*
  * Finds a hardware event, qualifiers included, and fills pm_class, pm_ev, pm_md, the event's part
- * of pm_caps and PMC_F_EV_PMU in pm_flags; allocates nothing.  0 or, not through errno, ENOENT no
- * such event, ENXIO before pmc_init().
+ * of pm_caps and PMC_F_EV_PMU in pm_flags; allocates nothing.  Returns 0, ENOENT for no such event
+ * or ENXIO before pmc_init(); errno is not set.
  */
 int pmc_pmu_pmcallocate(const char *event, struct pmc_op_pmcallocate *op);
 
 /* --- additions of this library ------------------------------------------------------------- */
 
 /*
- * One line, without a newline, why this thread's last failing call failed: the daemon's words, the
- * library's, or strerror(errno).  Valid until the thread's next call.  pmc(3)
+ * Returns one line, without a newline: the reason why this thread's last failing call failed, from
+ * the daemon, the library or strerror(errno).  Valid until the thread's next call.  pmc(3)
  */
 const char *pmc_errstr(void);
 
 /*
- * What the daemon finds in the kernel, the hardware and its own rules that limits this caller, one
- * element each.  *gates is for free(3).  It tries counters, and takes none from anybody.  EINVAL:
- * the daemon is of an earlier release.  pmc_gates(3)
+ * Stores the limits that the kernel, the hardware and the daemon's rules set to this caller, one
+ * element each.  The caller frees *gates.  The daemon tries counters, and takes none that is in
+ * use. EINVAL: the daemon is of an earlier release.  pmc_gates(3)
  */
 int pmc_gates(struct pmc_gate **gates, int *ngates);
 
 /*
- * The kernel's trace rings.  info: for everybody.  control: EPERM without privilege; ENXIO while
- * there are no rings; EINVAL of a thaw without a freeze; `text` is PMC_KTR_MARK's, else NULL.
- * open: a descriptor to map read-only, struct ktr_region at its start; who is privileged gets the
- * rings themselves, others, where the tunable ktr.unprivileged lets them, a copy of this moment
- * without kernel addresses (KTR_REGION_SCRUBBED); EPERM, ENXIO.  Classes, masks and sizes are the
- * tunables ktr.*.  pmc_ktr(3)
+ * The kernel's trace rings.  info: any caller.  control: EPERM without privilege, ENXIO without
+ * rings, EINVAL for a thaw without a freeze; `text` is for PMC_KTR_MARK, else NULL.  open returns a
+ * descriptor to map read-only, struct ktr_region at its start: for privileged callers the rings
+ * themselves, for others, if the tunable ktr.unprivileged permits, a copy of this moment without
+ * kernel addresses (KTR_REGION_SCRUBBED); EPERM, ENXIO.  Classes, masks and sizes are the tunables
+ * ktr.*.  pmc_ktr(3)
  */
 int pmc_ktr_info(struct pmc_ktr *info);
 int pmc_ktr_control(enum pmc_ktr_op op, const char *text);
 int pmc_ktr_open(void);
 
 /*
- * The kernel profile: does what `op` says, and returns 0, or with PMC_KGMON_DUMP a descriptor of a
- * read-only file of struct pmc_kgmon_hit.  *info is the profile as it is then; NULL: not wanted.
+ * The kernel profile: performs `op` and returns 0, or for PMC_KGMON_DUMP a descriptor of a
+ * read-only file of struct pmc_kgmon_hit.  *info, unless NULL, receives the state afterwards.
  * EPERM not super-user, EBUSY it holds samples of another source: pmc_kgmon(3)
  */
 int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info);
 
 /*
- * The daemon's tunables, which pmcbpf.conf(5) lists: all, one, and a new value for one.  *list is
- * for free(3).  EINVAL no such tunable or value; EPERM not super-user, or it holds from the start
- * on: pmc_tunable(3).
+ * The daemon's tunables, which pmcbpf.conf(5) lists: get all, get one, set one.  The caller frees
+ * *list.  EINVAL no such tunable or value; EPERM not super-user, or fixed when the daemon starts:
+ * pmc_tunable(3).
  */
 int pmc_tunable_list(struct pmc_tunable **list, unsigned int *count);
 int pmc_tunable_get(const char *name, struct pmc_tunable *tunable);
 int pmc_tunable_set(const char *name, const char *value);
 
 /*
- * The same with sysctlbyname(3)'s arguments and errno, for FreeBSD's sources: an int, or text with
- * its NUL.  kern.hwpmc.cpuid is there, too; connects as pmc_init() does.  ENOENT no such variable,
- * ENOMEM no room, EINVAL, EPERM: pmc_tunable(3)
+ * The same with the arguments and errno of sysctlbyname(3), for FreeBSD's sources: an int, or text
+ * with its NUL.  kern.hwpmc.cpuid exists, too; connects as pmc_init() does.  ENOENT no such
+ * variable, ENOMEM no room, EINVAL, EPERM: pmc_tunable(3)
  */
 int pmc_sysctlbyname(const char *name, void *oldp, size_t *oldlenp, const void *newp,
 		     size_t newlen);

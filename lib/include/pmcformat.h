@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of a log as JSON objects.  event_to_json() is FreeBSD's, for C++, and adds nothing to the
- * library that programs in C would need; pmclog_json() is ours.
+ * Records of a log as JSON objects.  event_to_json() is FreeBSD's, for C++, and inline: the library
+ * itself needs no C++.  pmclog_json() is ours.
  */
 #ifndef PMCBPF_PMCFORMAT_H
 #define PMCBPF_PMCFORMAT_H
@@ -14,11 +14,11 @@
 extern "C" {
 #endif
 
-#define PMCLOG_JSON_MAX 40960		/* no record has more bytes, its NUL included */
+#define PMCLOG_JSON_MAX 40960		/* largest object, its NUL included */
 
 /*
- * Writes the object, which ends in no newline, and a NUL, as much of them as there is room for, and
- * returns the bytes of the whole object: pmclog(3).
+ * Writes the object, without a newline, and a NUL, cut to the size of the buffer.  Returns the
+ * length of the whole object: pmclog(3).
  */
 size_t pmclog_json(const struct pmclog_ev *ev, char *to, size_t size);
 

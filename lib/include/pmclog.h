@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pmclog(3): reads the records of a log, from a descriptor or from memory, in the layout of today
- * and in that of FreeBSD 6 to 11.  The functions are FreeBSD's; pmclog_errstr() is ours.
+ * pmclog(3): reads the records of a log, from a descriptor or from memory, in today's layout and in
+ * the layout of FreeBSD 6 to 11.  The functions are FreeBSD's; pmclog_errstr() is ours.
  *
- * A log may be cut, corrupt or hostile: nothing outside of it is read, and what comes before the
- * damage is delivered.  A parser belongs to one thread at a time.
+ * A log may be cut, corrupt or hostile: the parser never reads outside of it and delivers every
+ * record before the damage.  A parser belongs to one thread at a time.
  */
 #ifndef PMCBPF_PMCLOG_H
 #define PMCBPF_PMCLOG_H
@@ -17,8 +17,8 @@
 enum pmclog_state {
 	PMCLOG_OK,			/* a record */
 	PMCLOG_EOF,			/* the end, or CLOSELOG in a log of today */
-	PMCLOG_REQUIRE_DATA,		/* feed more; of a non-blocking descriptor: try later */
-	PMCLOG_ERROR			/* not a log, or damaged; for good */
+	PMCLOG_REQUIRE_DATA,		/* needs more bytes; non-blocking descriptor: try later */
+	PMCLOG_ERROR			/* not a log, or damaged; final */
 };
 
 struct pmclog_ev_callchain {
@@ -64,7 +64,7 @@ struct pmclog_ev_map_out {
 	uintfptr_t pl_end;
 };
 struct pmclog_ev_pmcallocate {
-	const char *pl_evname;		/* the parser's, until the next call; never NULL */
+	const char *pl_evname;		/* the parser's, valid until the next call; never NULL */
 	uint32_t pl_event;
 	uint32_t pl_flags;
 	uint64_t pl_rate;		/* 0 in an old log */
@@ -75,7 +75,7 @@ struct pmclog_ev_pmcallocatedyn {
 	uint32_t pl_event;
 	uint32_t pl_flags;
 	pmc_id_t pl_pmcid;
-	uint64_t pl_rate;		/* not in FreeBSD's; 0: the log has none */
+	uint64_t pl_rate;		/* ours; 0: not in the log */
 };
 struct pmclog_ev_pmcattach {
 	pmc_id_t pl_pmcid;
@@ -134,7 +134,7 @@ struct pmclog_ev_closelog {
 };
 struct pmclog_ev_dropnotify {
 	uint32_t pl_unused;
-	/* Of this library: at least so many records are missing; 0: the number is not known. */
+	/* Ours: at least so many records are missing; 0: the number is not known. */
 	uint64_t pl_lost;
 };
 
@@ -146,7 +146,7 @@ struct pmclog_ev {
 	uint64_t pl_tsc;		/* ticks; of an old log nanoseconds since 1970 */
 	void *pl_data;			/* the record's bytes, the parser's until the next call */
 	int pl_len;
-	enum pmclog_type pl_type;	/* in today's numbers, whatever the log's */
+	enum pmclog_type pl_type;	/* today's numbers, whatever the log has */
 	union {
 		struct pmclog_ev_callchain pl_cc;
 		struct pmclog_ev_closelog pl_cl;
@@ -186,29 +186,29 @@ extern "C" {
 #endif
 
 /*
- * A parser of the log in `fd`, from where the descriptor stands, or with PMCLOG_FD_NONE of what
- * pmclog_feed() gives it.  A regular file is mapped.  The descriptor stays the caller's.  NULL and
- * ENOMEM.
+ * Returns a parser of the log in `fd`, from the descriptor's position on, or, for PMCLOG_FD_NONE,
+ * of the bytes that pmclog_feed() passes; NULL with ENOMEM.  A regular file is mapped.  The caller
+ * keeps the descriptor.
  */
 void *pmclog_open(int fd);
 
 /*
- * The next record in *ev and 0, or -1 with ev->pl_state and its reason: pmclog(3).  A signal that
- * interrupts the read is no error.
+ * Returns 0 and the next record in *ev, or -1 and the reason in ev->pl_state: pmclog(3).  A signal
+ * that interrupts the read is no error.
  */
 #if defined(PMC_API) && PMC_API < 8
-/* Of FreeBSD 6 and 7: samples are PCSAMPLE, and there are no mappings and threads. */
+/* As in FreeBSD 6 and 7: samples are PCSAMPLE, without mappings and threads. */
 int pmclog_read(void *cookie, struct pmclog_ev *ev) __asm__("pmclog_read7");
 #elif defined(PMC_API) && (PMC_API == 12 || PMC_API == 13)
-/* Of FreeBSD 12 and 13: pl_ts.tv_sec is the log's clock, as pl_tsc is. */
+/* As in FreeBSD 12 and 13: pl_ts.tv_sec is the log's clock, as pl_tsc is. */
 int pmclog_read(void *cookie, struct pmclog_ev *ev) __asm__("pmclog_read12");
 #else
 int pmclog_read(void *cookie, struct pmclog_ev *ev);
 #endif
 
 /*
- * More bytes for a parser of PMCLOG_FD_NONE; they must stay valid until it requires data again.
- * -1: earlier ones are not used up, or the parser has a descriptor.
+ * Passes more bytes to a parser of PMCLOG_FD_NONE; they stay valid until it requires data again.
+ * -1: earlier bytes are not used up, or the parser has a descriptor.
  */
 int pmclog_feed(void *cookie, char *data, int len);
 
@@ -216,7 +216,10 @@ void pmclog_close(void *cookie);
 
 /* --- additions of this library ------------------------------------------------------------- */
 
-/* Why the last pmclog_read() gave PMCLOG_ERROR, in one line; "" if it did not.  The parser's. */
+/*
+ * The reason of the last PMCLOG_ERROR in one line, "" if the last pmclog_read() gave none.  The
+ * parser's.
+ */
 const char *pmclog_errstr(void *cookie);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libktr's life: from the program's start to its end, and in its children. */
+/* libktr's life: the program's start and end, and its children. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void ktr_open_fast(void)
 		__atomic_store_n(&ktr_fast.rseq, __rseq_offset, __ATOMIC_RELEASE);
 }
 
-/* A child's own file: the parent's name and the child's number. */
+/* A child's own file: the parent's name and the child's pid. */
 static void ktr_name_file(void)
 {
 	struct ktr_wishes *wishes = &ktr_lib.wishes;
@@ -74,7 +74,7 @@ int ktr_renew(uint32_t entries, uint32_t clock)
 	return 0;
 }
 
-/* One at a time, in each process: a child may have been made meanwhile. */
+/* One thread at a time, in each process: a child may have been made meanwhile. */
 bool ktr_begin(void)
 {
 	uint32_t maker = __atomic_load_n(&ktr_lib.maker, __ATOMIC_ACQUIRE);
@@ -89,7 +89,7 @@ void ktr_end(void)
 	__atomic_store_n(&ktr_lib.maker, 0, __ATOMIC_RELEASE);
 }
 
-/* The page was wiped: this is a child, which uses its parent's rings or makes its own. */
+/* The page is zero again: this is a child, which uses its parent's rings or makes its own. */
 static bool ktr_forked(void)
 {
 	struct ktr_region *parents = ktr_lib.region;
@@ -111,7 +111,7 @@ static bool ktr_forked(void)
 	return true;
 }
 
-/* Prepares the thread's id and ring; true if the fast path can be used now. */
+/* Prepares the thread's id and ring; true: the fast path can be used now. */
 bool ktr_ready(void)
 {
 	if (ktr_lib.mode == KTR_OFF)
@@ -130,7 +130,7 @@ bool ktr_ready(void)
 #endif
 }
 
-/* The kernel may not have wiped the page. */
+/* The kernel may not have zeroed the page. */
 static void ktr_in_child(void)
 {
 	ktr_fast = (struct ktr_fast){ 0 };
@@ -165,7 +165,7 @@ static void ktr_say_why(int error)
 			": KTR_FILE=path does without" : "");
 }
 
-/* Before other constructors, where they have an order: those of one static program. */
+/* Before other constructors that have a priority, those of the same static program. */
 __attribute__((constructor(101))) static void start(void)
 {
 	struct ktr_wishes *wishes = &ktr_lib.wishes;
@@ -195,7 +195,7 @@ __attribute__((constructor(101))) static void start(void)
 	errno = saved;
 }
 
-/* Runs after the program's own destructors; their entries are in the trace as well. */
+/* Runs after the program's own destructors, so that their entries are in the trace as well. */
 __attribute__((destructor(101))) static void finish(void)
 {
 	int saved = errno;

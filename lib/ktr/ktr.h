@@ -3,14 +3,15 @@
  * The room of libktr: what its files share, assembly included.
  *
  * A program traces before the library is initialized, in signal handlers, in children of fork(2)
- * and while it exits.  So nothing here takes locks, allocates memory or uses streams, and errno
- * survives.  The writers (ktr_x86_64.S, ktr_arm64.S) do one thing fast: an entry in a ring that has
- * one writer at a time, by rseq(2).  For all else they jump to ktr_slow0() … ktr_slow5().
+ * and while it exits.  So nothing here takes locks, allocates memory or uses streams, and errno is
+ * preserved.  The writers (ktr_x86_64.S, ktr_arm64.S) do one thing fast: they append an entry to a
+ * ring that rseq(2) limits to one writer at a time.  Everything else is left to ktr_slow0() …
+ * ktr_slow5().
  */
 #ifndef PMCBPF_KTRLIB_H
 #define PMCBPF_KTRLIB_H
 
-/* Where assembly finds things: of struct ktr_thread, of struct ktr_place. */
+/* Offsets for assembly: in struct ktr_thread, in struct ktr_place. */
 #define KTR_THREAD_TID		0
 #define KTR_THREAD_RING		8
 #define KTR_THREAD_SLOTS	16
@@ -33,8 +34,8 @@
 #include <sys/ktr_region.h>
 
 /*
- * Machines that have writers in assembly and a counter; others have atomic operations and the
- * coarse clock, as has any with -D__KTR_PORTABLE, so that these are tested.
+ * Machines with writers in assembly and a counter.  All others, and builds with -D__KTR_PORTABLE
+ * for tests, use atomic operations and the coarse clock.
  */
 #ifndef __KTR_PORTABLE
 #if defined(__x86_64__)
@@ -52,14 +53,14 @@
 #define KTR_LINE 512			/* longest message, longest line of KTR_VERBOSE */
 #define KTR_OBJECTS (256u * 1024)	/* bytes for the table of objects in a KTR_FILE */
 
-/* The page that is 0 again in a child of fork(2), where the kernel can do that. */
+/* The kernel zeroes this page in a child of fork(2), where it can (MADV_WIPEONFORK). */
 struct ktr_fast {
 	int64_t	 rseq;		/* struct rseq, from the thread pointer; 0: the slow path */
 	uint32_t valid;
 } __attribute__((aligned(4096)));
 extern struct ktr_fast ktr_fast;
 
-/* Where a region's rings are; it stays when the region has gone. */
+/* The address of a region's rings; it stays when the region has gone. */
 struct ktr_place {
 	uint64_t cpus;
 	uint64_t stride;
@@ -67,25 +68,25 @@ struct ktr_place {
 	uint64_t slots;		/* (entries - 1) * KTR_ENTRY_SIZE */
 };
 
-/* A thread's ring before its first entry: it belongs to no CPU, so writers need no check. */
+/* A thread's ring before its first entry: no CPU has it, so writers need no check for NULL. */
 #define KTR_NO_CPU 0x80000000u		/* struct rseq has no such CPU */
 extern const struct ktr_ring ktr_none;
 
 struct ktr_thread {
 	uint32_t tid;		/* 0: not known */
-	const struct ktr_ring *ring;	/* of the CPU that it was on when it last looked */
+	const struct ktr_ring *ring;	/* of the CPU that the thread was on at its last check */
 	uint64_t slots;
 };
 extern __thread struct ktr_thread ktr_thread __attribute__((tls_model("initial-exec")));
 
-/* Options of the program and of its environment. */
+/* Options from the program and its environment. */
 struct ktr_wishes {
 	uint32_t entries;	/* 0: no tracing */
 	uint32_t compile;
 	uint32_t mask;
-	bool	 masked;	/* the mask was given */
+	bool	 masked;	/* the mask was given explicitly */
 	uint32_t verbose;
-	bool	 coarse;	/* the kernel's time as of the last tick */
+	bool	 coarse;	/* the kernel's time as of its last tick */
 	bool	 fork_new;	/* a child of fork(2) has rings of its own */
 	bool	 cpumasked;
 	uint64_t cpumask[KTR_REGION_CPUS / 64];
@@ -111,53 +112,53 @@ struct ktr_lib {
 		uint32_t times;		/* ktr_freeze()s without ktr_thaw() */
 		uint32_t mask;		/* … to restore */
 	} __attribute__((aligned(8))) frozen;	/* changes at once */
-	uint32_t maker;			/* the process that makes a region, 0: none does */
+	uint32_t maker;			/* the process that is making a region; 0: none */
 	char file[4096];		/* KTR_FILE of a child with KTR_FORK=new */
-	/* Entries from before the constructor: a ring, and the CPU of each. */
+	/* Entries written before the constructor: a ring, and the CPU of each entry. */
 	struct ktr_ring early_ring;
 	struct ktr_entry early[KTR_EARLY];
 	uint16_t early_cpu[KTR_EARLY];
-	struct ktr_entry nowhere;	/* assembly stores untraced parameters here */
+	struct ktr_entry nowhere;	/* assembly stores the parameters of untraced points here */
 };
 extern struct ktr_lib ktr_lib;
 /* glibc's, where it registers threads for rseq(2). */
 extern const unsigned int __rseq_size __attribute__((weak));
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 
-/* ktr.c: prepares the thread for the fast path; true if that is to be tried again. */
+/* ktr.c: prepares the thread for the fast path; true: try the fast path again. */
 bool ktr_ready(void);
-/* Between these two: a new region; 0 or -errno. */
+/* A new region is made between these two; 0 or -errno. */
 bool ktr_begin(void);
 int ktr_renew(uint32_t entries, uint32_t clock);
 void ktr_end(void);
 
-/* ktrwish.c: warns about values that it does not accept, and uses the default. */
+/* ktrwish.c: warns about a value that is not valid, and uses the default instead. */
 void ktr_wishes_read(struct ktr_wishes *wishes);
 bool ktr_oldcpu(void);		/* was compiled with KTR_OLDCPU */
 
 /* ktrclock.c */
-uint32_t ktr_clock_choose(bool coarse);		/* enum ktr_clock; 0: reading it is forbidden */
+uint32_t ktr_clock_choose(bool coarse);		/* enum ktr_clock; 0: the process may not read it */
 uint64_t ktr_clock_read(uint32_t clock);
 uint64_t ktr_clock_frequency(uint32_t clock);
 void ktr_stamp_take(uint32_t clock, struct ktr_stamp *stamp);
 
-/* ktrregion.c: a region, and in front of it its place.  0 or -errno. */
+/* ktrregion.c: makes a region, preceded by its place.  0 or -errno. */
 int ktr_region_make(const struct ktr_wishes *wishes, uint32_t entries, uint32_t clock, bool rseq,
 		    struct ktr_region **region, struct ktr_place **place);
-/* The region cannot be found any more; writers that still use it may finish. */
+/* Readers no longer find the region; writers that still use it may finish. */
 void ktr_region_retire(struct ktr_region *region);
-/* Data for readers after the program's end: a stamp, and in a file the mapped objects. */
+/* Data for readers after the program's end: a stamp, and in a file the list of mapped objects. */
 void ktr_region_refresh(struct ktr_region *region);
 static inline struct ktr_ring *ktr_region_ring(struct ktr_region *region, uint32_t cpu)
 {
 	return (struct ktr_ring *)((uint8_t *)region + region->hdrsize + cpu * region->stride);
 }
 
-/* ktrwrite.c: an entry by atomic operations, NULL if there is none. */
+/* ktrwrite.c: an entry by atomic operations; NULL: tracing is off or the slot is taken. */
 struct ktr_entry *ktr_write(uint64_t desc, const uint64_t *parms, unsigned int n);
 /* The assembly calls it. */
 struct ktr_entry *ktr_slow_entry(uint64_t desc);
-/* Entries from before the constructor, of that clock. */
+/* Moves the entries from before the constructor into the rings; `clock` is theirs. */
 void ktr_early_move(uint32_t clock);
 
 /* ktrstop.c: signals that freeze. */
@@ -168,7 +169,7 @@ void ktr_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void ktr_say_entry(uint32_t cpu, uint64_t desc, const uint64_t *parms, unsigned int n,
 		   uint32_t verbose);
 
-/* Assembly: the thread remembers the ring of its CPU; 0 if it cannot. */
+/* Assembly: caches the ring of the thread's CPU; 0 if it cannot. */
 int ktr_attach(void);
 
 _Static_assert(offsetof(struct ktr_lib, place) == 0 && offsetof(struct ktr_fast, rseq) == 0 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libktr's writers on arm64, as those of ktr_x86_64.S.  Here stores have to be told their order: the
- * number first, so that readers do not take for whole what the other words overwrite, then these,
+ * libktr's writers on arm64, as in ktr_x86_64.S.  Stores need explicit order here: the sequence
+ * number first, so that no reader takes a half overwritten entry for whole, then the other words,
  * then the ring's head.
  */
 #include "ktr.h"
@@ -41,12 +41,12 @@
 	b.ne	4f				/* another CPU than last time */
 	ldr	x13, [x12]			/* the ring's head */
 	and	x14, x14, x13, lsl #6
-	add	x10, x12, x14			/* the slot, less 64 */
+	add	x10, x12, x14			/* the slot's address - 64 */
 	add	x13, x13, #1
 	ldr	w15, [x9, #KTR_THREAD_TID]
 	mov	w14, w13
 	orr	x15, x14, x15, lsl #32
-	str	x15, [x10, #64 + 8]		/* what is overwritten is not whole */
+	str	x15, [x10, #64 + 8]		/* marks the slot as incomplete */
 	dmb	ishst
 .if \n == 0
 	str	x0, [x10, #64 + 16]
@@ -76,7 +76,7 @@
 	critical 1b
 .endm
 
-/* For C: the thread remembers the ring of its CPU; 0 if it cannot have one. */
+/* For C: caches the ring of the thread's CPU; 0 if it cannot have one. */
 	.globl	ktr_attach
 	.hidden	ktr_attach
 	.type	ktr_attach, %function
@@ -95,7 +95,7 @@ ktr_attach:
 	str	x12, [x10, #8]
 	adrp	x12, ktr_none
 	add	x12, x12, :lo12:ktr_none
-2:	str	x12, [x9, #KTR_THREAD_RING]	/* none while slots may be another region's */
+2:	str	x12, [x9, #KTR_THREAD_RING]	/* none while slots may belong to another region */
 	adrp	x11, ktr_lib
 	ldr	x11, [x11, :lo12:ktr_lib]
 	ldr	x12, [x11, #KTR_PLACE_SLOTS]
@@ -134,7 +134,10 @@ __ktr_w\n:
 	writer	4
 	writer	5
 
-/* The entry of an assembly module: of the site in x0, in x10; x9 and x11 to x15 change. */
+/*
+ * Writes the entry of an assembly module for the site in x0, and returns it in x10; x9 and x11 to
+ * x15 change.
+ */
 	.type	entry, %function
 	.balign	64
 entry:
@@ -143,7 +146,10 @@ entry:
 	.cfi_endproc
 	.size	entry, . - entry
 
-/* What C may change and assembly modules do not expect to: all that the caller would save. */
+/*
+ * Saves the registers that C may change and assembly modules expect to be kept: all caller-saved
+ * ones.
+ */
 	.type	entry_slow, %function
 entry_slow:
 	.cfi_startproc
@@ -199,7 +205,7 @@ entry_slow:
 	.cfi_endproc
 	.size	entry_slow, . - entry_slow
 
-/* For C: the entry of the site in x0. */
+/* For C: writes the entry of the site in x0. */
 	.globl	ktr_entry
 	.hidden	ktr_entry
 	.type	ktr_entry, %function
@@ -219,7 +225,7 @@ ktr_entry:
 	.cfi_endproc
 	.size	ktr_entry, . - ktr_entry
 
-/* The site is in x17; <sys/ktr_asm.h> says what changes. */
+/* The site is in x17; <sys/ktr_asm.h> lists the registers that change. */
 	.globl	__ktr_entry
 	.type	__ktr_entry, %function
 	.balign	64

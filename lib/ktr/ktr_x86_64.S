@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libktr's writers on x86-64: between its start and the store of the ring's head, an rseq critical
- * section is begun again if the thread is preempted, moved to another CPU or interrupted by a signal.
- * So each ring has one writer at a time, and an entry is in the ring when it is complete.
+ * libktr's writers on x86-64.  From its start to the store of the ring's head a writer is an rseq
+ * critical section: it restarts if the thread is preempted, moved to another CPU or interrupted by
+ * a signal.  So each ring has one writer at a time, and an entry is in the ring when it is
+ * complete.
  *
- * rdtsc waits for the loads before it, and those after it wait for rdtsc: what counts is how many
- * loads depend on each other.  They are three here, the last being the ring's head: a thread
- * remembers its ring, which is still right if the ring is that of the CPU.  The stores come after.
+ * rdtsc waits for the loads before it, and the loads after it wait for rdtsc, so the longest chain
+ * of dependent loads determines the cost.  It has three, the last being the ring's head: a thread
+ * caches its ring, which is still right if it is the ring of the current CPU.  Stores come after
+ * that.
  */
 #include "ktr.h"
 
@@ -90,7 +92,7 @@
 	critical 1b
 .endm
 
-/* For C: the thread remembers the ring of its CPU; 0 if it cannot have one. */
+/* For C: caches the ring of the thread's CPU; 0 if it cannot have one. */
 	.globl	ktr_attach
 	.hidden	ktr_attach
 	.type	ktr_attach, @function
@@ -103,7 +105,7 @@ ktr_attach:
 	lea	5f(%rip), %rax
 	mov	%rax, %fs:8(%rdx)
 	lea	ktr_none(%rip), %rax
-2:	mov	%rax, %fs:KTR_THREAD_RING(%r11)	/* none while slots may be another region's */
+2:	mov	%rax, %fs:KTR_THREAD_RING(%r11)	/* none while slots may belong to another region */
 	mov	ktr_lib(%rip), %rcx
 	mov	KTR_PLACE_SLOTS(%rcx), %rax
 	mov	%rax, %fs:KTR_THREAD_SLOTS(%r11)
@@ -149,7 +151,10 @@ __ktr_w\n:
 	writer	4
 	writer	5
 
-/* The entry of an assembly module: of the site in %rdi, in %r11; %rax, %rdx, %r8 and %r9 change. */
+/*
+ * Writes the entry of an assembly module for the site in %rdi, and returns it in %r11; %rax, %rdx,
+ * %r8 and %r9 change.
+ */
 	.type	entry, @function
 	.balign	64
 entry:
@@ -158,7 +163,7 @@ entry:
 	.cfi_endproc
 	.size	entry, . - entry
 
-/* What C may change and assembly modules do not expect to. */
+/* Saves the registers that C may change and assembly modules expect to be kept. */
 	.type	entry_slow, @function
 entry_slow:
 	.cfi_startproc
@@ -188,7 +193,7 @@ entry_slow:
 	.cfi_endproc
 	.size	entry_slow, . - entry_slow
 
-/* For C: the entry of the site in %rdi. */
+/* For C: writes the entry of the site in %rdi. */
 	.globl	ktr_entry
 	.hidden	ktr_entry
 	.type	ktr_entry, @function
@@ -204,7 +209,7 @@ ktr_entry:
 	.cfi_endproc
 	.size	ktr_entry, . - ktr_entry
 
-/* The site is in %rax; <sys/ktr_asm.h> says what changes. */
+/* The site is in %rax; <sys/ktr_asm.h> lists the registers that change. */
 	.globl	__ktr_entry
 	.type	__ktr_entry, @function
 	.balign	64

@@ -45,7 +45,7 @@ uint64_t ktr_clock_read(uint32_t clock)
 	return (uint64_t)now.tv_sec << 32 | (uint64_t)now.tv_nsec / 1000;
 }
 
-/* The exact frequency: the crystal's, times a ratio; 0 if the processor does not report it. */
+/* The exact frequency: the crystal's times a ratio; 0 if the processor does not report it. */
 uint64_t ktr_clock_frequency(uint32_t clock)
 {
 #if defined(KTR_X86)
@@ -66,7 +66,7 @@ uint64_t ktr_clock_frequency(uint32_t clock)
 	return 0;
 }
 
-/* Where the counter may be forbidden, the C library must not read it either. */
+/* If the process may not read the counter, the C library must not either. */
 static uint64_t nanoseconds(clockid_t clock, uint32_t ours)
 {
 	struct timespec now = { 0 };
@@ -78,7 +78,7 @@ static uint64_t nanoseconds(clockid_t clock, uint32_t ours)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Of a few tries, the one that took least time between two readings of the clock. */
+/* Of a few tries, the stamp that took the least time between two readings of the clock. */
 void ktr_stamp_take(uint32_t clock, struct ktr_stamp *stamp)
 {
 	uint64_t least = UINT64_MAX;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Making regions: memory that readers find in /proc/PID/maps by its name, "/memfd:ktr" or KTR_FILE,
- * that a core has, and that children share.  Rings of CPUs that trace nothing take no memory.
+ * that core dumps contain, and that children share.  Rings of CPUs that trace nothing take no
+ * memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@
 #include "ktr.h"
 #include "lib/base/cpuranges.h"
 
-/* Rings are for numbers: "0-3,8" has 9, although 4 CPUs at most are missing. */
+/* Rings are indexed by CPU number: "0-3,8" needs 9, although only 5 CPUs exist. */
 static uint32_t possible_cpus(void)
 {
 	char text[1024];
@@ -59,7 +60,7 @@ static size_t region_size(const struct ktr_region *region, bool file)
 	return round_up(rings_size(region) + (file ? KTR_OBJECTS : 0), page_size());
 }
 
-/* Removes an old trace, and no other file; processes that map it keep its contents. */
+/* Removes an old trace, but no other file; processes that map it keep its contents. */
 static int region_remove_old(const char *path)
 {
 	char magic[sizeof(KTR_REGION_MAGIC)];
@@ -76,7 +77,7 @@ static int region_remove_old(const char *path)
 	return unlink(path) ? -errno : 0;
 }
 
-/* With its blocks, whatever the file system can do: a full disk must not be a SIGBUS later. */
+/* Allocates all blocks, on any file system: a full disk must not raise SIGBUS later. */
 static int region_open_file(const char *path, size_t size)
 {
 	int error = region_remove_old(path), fd;
@@ -140,7 +141,7 @@ static int object_build_id(struct dl_phdr_info *object, size_t size, void *data)
 			at += sizeof(*note) + name + descr;
 		}
 	}
-	return 1;	/* the executable is the first; others are of no interest */
+	return 1;	/* the first is the executable; the others are not needed */
 }
 
 static void region_describe_program(struct ktr_region *region)
@@ -167,7 +168,7 @@ static void region_fill(struct ktr_region *region, const struct ktr_wishes *wish
 		ktr_region_ring(region, cpu)->cpu = cpu;
 }
 
-/* For a file that is too large the kernel would raise SIGXFSZ. */
+/* The kernel would raise SIGXFSZ for a file that is too large. */
 static int region_fits(size_t size)
 {
 	struct rlimit limit;
@@ -230,8 +231,8 @@ out:
 }
 
 /*
- * For this process only: there may be others that still use it.  Threads that remember its rings
- * see that these are of no CPU.
+ * Retires a region in this process only; others may still use it.  Threads that cached its rings
+ * see that these belong to no CPU.
  */
 void ktr_region_retire(struct ktr_region *region)
 {

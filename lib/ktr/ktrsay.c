@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libktr's lines on standard error: messages, and entries where KTR_VERBOSE asks for them.  These
- * are formatted here as they are written, wherever that happens.
+ * libktr's lines on standard error: messages, and entries if KTR_VERBOSE is set.  Entries are
+ * formatted here when they are written, in whatever context that is.
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #include "ktr.h"
 
-/* A reader that has gone must not kill the program. */
+/* If the reader of standard error has gone, SIGPIPE must not kill the program. */
 static void line(const char *text, size_t length)
 {
 	const struct timespec now = { 0 };
@@ -66,7 +66,7 @@ static void line_put_number(struct output *out, const char *flags, char conversi
 	bool negative = conversion == 'd' || conversion == 'i';
 	char format[32], text[128];
 
-	/* As wide as it was declared. */
+	/* The value of a parameter, cut to its declared width. */
 	if (type == KTR_ARG_S32 || type == KTR_ARG_U32)
 		word = negative ? (uint64_t)(int32_t)word : (uint32_t)word;
 	else if (type == KTR_ARG_S16 || type == KTR_ARG_U16)
@@ -82,7 +82,9 @@ static void line_put_number(struct output *out, const char *flags, char conversi
 	line_put(out, text, strlen(text));
 }
 
-/* A conversion behind its '%': where the format goes on, NULL if it takes no argument. */
+/*
+ * Scans a conversion after its '%'.  Returns the rest of the format, NULL if it takes no argument.
+ */
 static const char *line_convert(struct output *out, const char *format, const uint64_t *word,
 				unsigned int type)
 {

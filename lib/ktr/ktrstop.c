@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stopping for a while: ktr_freeze() and ktr_thaw(); for other rings; for ever, by a signal. */
+/*
+ * Stopping: until ktr_thaw(), after ktr_freeze(); while rings are replaced; for good, by a signal.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -64,7 +66,9 @@ KTR_PUBLIC int ktr_resize(unsigned int entries)
 	return error ? -1 : 0;
 }
 
-/* The signal's default action follows when the handler returns, or the signal is raised again. */
+/*
+ * The signal's default action follows when the handler returns, or when the signal is raised again.
+ */
 static void ktr_frozen_by(int sig, siginfo_t *info, void *context)
 {
 	ktr_freeze();

@@ -33,7 +33,7 @@ static const char *wish_asked(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Bytes of a ring, entries: if they will not do, the old value stays. */
+/* Bytes of a ring, or entries: a value that is not valid leaves the old one. */
 static void wish_size(struct ktr_wishes *wishes, const char *name, const char *text, uint64_t unit)
 {
 	uint64_t value, bytes;
@@ -69,7 +69,7 @@ static void wish_mask(struct ktr_wishes *wishes, const char *text)
 		wishes->masked = true;
 }
 
-/* As FreeBSD's option: words of 64 CPUs, the lowest first, ',' between them. */
+/* In the form of FreeBSD's option: words of 64 CPUs, the lowest first, separated by ','. */
 static void wish_cpumask(struct ktr_wishes *wishes, const char *text)
 {
 	uint64_t words[KTR_REGION_CPUS / 64] = { 0 };

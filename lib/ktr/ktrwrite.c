@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The slow path of the writers: before the constructor, without rseq, and where an entry takes more
- * than being written.  Here any number of writers are in a ring and interrupt each other: an
- * entry's number is taken by adding to the head, its slot by exchanging the slot's second word.
- * If the slot is still being written, because the ring has gone round meanwhile, the new entry is
- * lost and counted.
+ * The slow path of the writers: before the constructor, without rseq, and for options that ask for
+ * more than a write.  Any number of writers may be in a ring here and interrupt each other.  A
+ * writer takes an entry's number by adding to the head, and its slot by exchanging the slot's
+ * second word. If the ring has wrapped and the slot is still being written, the new entry is lost
+ * and counted.
  */
 #include <sched.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "ktr.h"
 
 /*
- * ktr_seq and ktr_tid, one word: both 0 in a slot that was never written, ktr_seq 0 with the
- * writer's ktr_tid while it is written.
+ * ktr_seq and ktr_tid as one word.  Both are 0 in a slot that was never written; while a slot is
+ * written, ktr_seq is 0 and ktr_tid is the writer's.
  */
 struct second {
 	uint32_t seq, tid;
@@ -55,7 +55,7 @@ static void entry_fill(struct ktr_entry *entry, uint64_t number, uint64_t desc,
 	for (unsigned int i = 0; i < n; i++)
 		(&entry->ktr_parm1)[i] = parms[i];
 	if (!done.seq)
-		done.tid = 0;	/* number 2^32 - 1 of a ring looks like none */
+		done.tid = 0;	/* the ktr_seq of number 2^32 - 1 would be 0 */
 	__atomic_store(ring_second_word(entry), &done, __ATOMIC_RELEASE);
 }
 
@@ -65,7 +65,7 @@ static struct ktr_entry *entry_write_early(uint32_t cpu, uint64_t desc, const ui
 	struct ktr_entry *entry;
 	uint64_t number;
 
-	/* The environment cannot be read yet. */
+	/* The environment cannot be read yet at this point. */
 	if (!ktr_lib.clock)
 		ktr_lib.clock = ktr_clock_choose(ktr_oldcpu()) ?: KTR_CLOCK_COARSE;
 	entry = entry_take(&ktr_lib.early_ring, ktr_lib.early, KTR_EARLY, &number);
@@ -80,7 +80,7 @@ static struct ktr_entry *entry_write_ring(uint32_t cpu, uint64_t desc, const uin
 					  unsigned int n)
 {
 	struct ktr_region *region = ktr_lib.region;
-	/* Processors that came later than the region share the last ring. */
+	/* CPUs that appeared after the region was made share the last ring. */
 	struct ktr_ring *ring =
 		ktr_region_ring(region, cpu < region->ncpu ? cpu : region->ncpu - 1);
 	struct ktr_entry *entry;
@@ -92,7 +92,7 @@ static struct ktr_entry *entry_write_ring(uint32_t cpu, uint64_t desc, const uin
 	return entry;
 }
 
-/* The region's word counts: it may be changed from outside.  All is 0 in one that was retired. */
+/* Uses the region's fields: they may be changed from outside.  All are 0 in a retired region. */
 static bool cpu_is_off(const struct ktr_region *region, uint32_t cpu)
 {
 	return cpu < region->ncpu && !(region->cpumask[cpu / 64] >> cpu % 64 & 1);
@@ -113,14 +113,14 @@ struct ktr_entry *ktr_write(uint64_t desc, const uint64_t *parms, unsigned int n
 		return NULL;
 	if (ktr_lib.mode == KTR_ATOMIC)
 		entry = entry_write_ring(cpu, desc, parms, n);
-	else	/* a thread that rseq does not know: nothing else may write to these rings */
+	else	/* a thread without rseq: nothing else may write to these rings */
 		__atomic_fetch_add(&ktr_region_ring(ktr_lib.region, 0)->lost, 1, __ATOMIC_RELAXED);
 	if (region->verbose)
 		ktr_say_entry(cpu, desc, parms, n, region->verbose);
 	return entry;
 }
 
-/* Would the entry have been written with the options that are known now? */
+/* Whether the entry would have been written with the options that are known now. */
 static bool entry_wanted(const struct ktr_entry *early, uint32_t cpu)
 {
 	const struct ktr_region *region = ktr_lib.region;
@@ -130,7 +130,10 @@ static bool entry_wanted(const struct ktr_entry *early, uint32_t cpu)
 	       (early->ktr_desc & KTR_DESC_TEXT || site->ktr_class & ktr_mask);
 }
 
-/* Each to the ring of its CPU, in their order; with the time of now if they had another clock. */
+/*
+ * Copies each entry to the ring of its CPU, in order; if they had another clock, all get the
+ * current time.
+ */
 void ktr_early_move(uint32_t clock)
 {
 	struct ktr_region *region = ktr_lib.region;
@@ -156,7 +159,7 @@ void ktr_early_move(uint32_t clock)
 	ktr_lib.early_ring.head = 0;
 }
 
-/* The slow paths of the writers in assembly; without assembly, the writers themselves. */
+/* The slow paths of the writers in assembly; on other machines, the writers themselves. */
 #ifdef KTR_ASSEMBLY
 #define SLOW(n)		ktr_slow##n
 #define AGAIN(n, ...) do { \
@@ -173,7 +176,7 @@ void ktr_slow3(uint64_t desc, uint64_t a, uint64_t b, uint64_t c);
 void ktr_slow4(uint64_t desc, uint64_t a, uint64_t b, uint64_t c, uint64_t d);
 void ktr_slow5(uint64_t desc, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
 
-/* For assembly, which stores parameters itself: they are 0 until then. */
+/* For assembly, which stores parameters itself: they are 0 until it does. */
 struct ktr_entry *ktr_slow_entry(uint64_t desc)
 {
 	static const uint64_t parms[5];

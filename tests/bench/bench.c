@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Time, series, processes, and the lines that tests/bench/run makes a table of. */
+/* Time, series, processes, and the lines of which tests/bench/run makes a table. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +86,7 @@ void pin_process(pid_t pid, int cpu)
 	closedir(dir);
 }
 
-/* Nobody else runs on the CPU then, so that a ping and its pong are exactly two switches. */
+/* No other process runs on the CPU then, so that a ping and its pong are exactly two switches. */
 void realtime(void)
 {
 	struct sched_param sp = { .sched_priority = 1 };
@@ -102,7 +102,7 @@ void add(struct series *s, double v)
 	s->v[s->n++] = v;
 }
 
-/* Measurement i was made right after base i: what both share, and its drift, is gone. */
+/* Measurement i was made right after base i, so the difference cancels drift. */
 void subtract(struct series *s, const struct series *base)
 {
 	for (unsigned int i = 0; i < s->n && i < base->n; i++)

@@ -22,7 +22,7 @@ struct series {
 	double v[SERIES_MAX];
 };
 
-/* One and the same event as libpmc-compat and perf_event_open call it. */
+/* The same event, as named by libpmc-compat and by perf_event_open(2). */
 struct event {
 	const char *spec;
 	uint32_t type;
@@ -31,17 +31,17 @@ struct event {
 
 struct bench {
 	const char *daemon;	/* path of pmcbpfd */
-	const char *unit;	/* of times: ns, or instr with icount */
+	const char *unit;	/* unit of times: ns, or instr with icount */
 	bool icount;		/* an instruction takes 1 ns */
-	unsigned int reps;	/* of every measurement; odd */
+	unsigned int reps;	/* number of measurements; odd */
 	double seconds;		/* of sampling */
-	bool perf;		/* the program is there, and real time to compare with it */
+	bool perf;		/* perf is installed, and real time is measured */
 	cpu_set_t cpus;		/* that this process may use */
-	int home, arena;	/* CPU of this process, CPU of what it measures; may be the same */
+	int home, arena;	/* CPU of this process, CPU of the measured one; may be the same */
 	bool hardware;		/* some class counts instructions and cycles */
-	bool registers;		/* processes can have registers */
+	bool registers;		/* hardware counters count processes */
 	char dir[64];		/* for the sockets */
-	int log;		/* what the daemons say */
+	int log;		/* the daemons' messages */
 	pid_t main_daemon;
 };
 
@@ -73,19 +73,19 @@ double median(const struct series *s);
 void subtract(struct series *s, const struct series *base);
 void report(const struct figure *f);
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void collect(pid_t pid);	/* waits for it; its failure is ours */
+void collect(pid_t pid);	/* waits for it; its failure ends the benchmark */
 void end(pid_t pid);
 void path_beside(char *path, size_t size, const char *name);	/* … this program */
 void sleep_for(double seconds);
 double cpu_time(pid_t pid);	/* ns */
 bool room_for(const char *dir, double bytes);
 
-/* A program from its start to its end: what it used.  Its failure is ours. */
+/* The resources that a program used from start to end.  Its failure ends the benchmark. */
 struct used {
 	double seconds;		/* of CPU time */
 	double mb;		/* resident, at most */
 };
-/* `in` is its standard input, NULL: nothing; what it says is thrown away. */
+/* `in` is its standard input, NULL: empty; its output is discarded. */
 struct used run(const struct bench *b, char *const argv[], const char *in);
 
 pid_t sleeper(void);		/* a process that sleeps */
@@ -96,7 +96,7 @@ enum how {
 	HOW_OURS,
 	HOW_PERF,
 	HOW_LOGGED,		/* ours, with a PROCCSW record for every slice */
-	HOW_RECORDS,		/* what `perf record --switch-events` asks for */
+	HOW_RECORDS,		/* the events of `perf record --switch-events` */
 	HOW_FLOOR,		/* an empty BPF program at sched_switch */
 	HOW_COUNT
 };
@@ -105,7 +105,7 @@ struct counters {
 	unsigned int n;
 	pmc_id_t id[COUNTERS_MAX];
 	int fd[COUNTERS_MAX];
-	pid_t floor;		/* who holds the empty BPF program */
+	pid_t floor;		/* the process that holds the empty BPF program */
 	void *ring;		/* of HOW_RECORDS */
 };
 extern const struct event soft_events[4], soft_slice[1], hard_events[4], msr_events[2];
@@ -116,7 +116,7 @@ int perf_open(const struct event *ev, pid_t pid, bool inherit);
 pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags);
 
 /* The groups. */
-void bench_start(struct bench *b);	/* leaves a daemon running for the others */
+void bench_start(struct bench *b);	/* leaves a daemon running for the groups that follow */
 void bench_switch(struct bench *b);
 void bench_read(struct bench *b);
 void bench_fork(struct bench *b);
@@ -140,7 +140,7 @@ void made_sample(FILE *f, uint64_t number, uint32_t pid, uint32_t tid, const uin
 void made_end(FILE *f, uint64_t samples);
 uint64_t made_random(uint64_t seed);
 
-/* stacks.c: a log of made-up programs; the addresses are those of real functions. */
+/* stacks.c: a log of programs that never ran; the addresses belong to real functions. */
 void stacks_log(const char *path, uint64_t samples);
 
 /* dump.c */
@@ -153,7 +153,7 @@ void bench_ktr_decode(const struct bench *b);
 void left_out(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A program on PATH, or with "./" or "../" beside this one. */
 bool has_program(const char *program);
-/* Of a list that NULL ends: if one is missing, `what` is left out. */
+/* A list that ends with NULL: if one is missing, `what` is left out. */
 bool lacks(const char *what, const char *const *programs);
 
 /* start.c */

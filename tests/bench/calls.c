@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long a program waits for a PMC: allocate, start and release, each for itself. */
+/* How long a program waits for a PMC: allocate, start and release, each by itself. */
 #include <unistd.h>
 
 #include "bench.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The same events on a process by libpmc-compat, by perf_event_open, or none at all. */
+/* The same events on a process, counted by libpmc-compat, by perf_event_open(2), or not at all. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,18 +16,18 @@
 
 #define RING_BYTES (1024u * 1024)
 
-/* Figures that the kernel keeps per task anyway … */
+/* Counts that the kernel keeps per task anyway … */
 const struct event soft_events[4] = {
 	{ "SOFT-TASK_CLOCK", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
 	{ "SOFT-PAGE_FAULT.ALL", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
 	{ "SOFT-CONTEXT_SWITCHES", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
 	{ "SOFT-CPU_MIGRATIONS", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
 };
-/* … one that is counted by slices, like hardware, and the nearest of perf's … */
+/* … an event that is counted by slices, like hardware, and perf's nearest one … */
 const struct event soft_slice[1] = {
 	{ "SOFT-PAGE_FAULT.WRITE", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
 };
-/* … and what every hardware PMU has. */
+/* … and two events that every hardware PMU has. */
 const struct event hard_events[4] = {
 	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
 	{ "unhalted-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
@@ -35,7 +35,7 @@ const struct event hard_events[4] = {
 	{ "unhalted-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
 };
 
-/* A register beside the first of them; perf knows none of processes. */
+/* A register next to the first of them; perf has no registers of processes. */
 const struct event msr_events[2] = {
 	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
 #ifdef __aarch64__
@@ -68,7 +68,7 @@ pmc_id_t pmc_open(const struct event *ev, pid_t pid, uint32_t flags)
 	return id;
 }
 
-/* In a process of its own, so that the one that measures stays what a user of libpmc-compat has. */
+/* In a process of its own, so that the measuring process has only a libpmc-compat user's state. */
 static pid_t floor_attach(void)
 {
 	struct floor_bpf *f;
@@ -109,7 +109,7 @@ static void log_to_nowhere(void)
 	close(fd);
 }
 
-/* Nobody empties the ring: it has room for all of a measurement's switches. */
+/* Nothing reads the ring: it has room for all switches of a measurement. */
 static void records_open(struct counters *c, pid_t pid)
 {
 	struct perf_event_attr attr = {

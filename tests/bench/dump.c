@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A log of ten million samples as text, beside `perf script` of what perf has recorded of the same
- * load: samples per second, and how much memory it takes.  The log is the given one's beginning,
- * and its samples again and again.
+ * A log of ten million samples as text, compared with `perf script` on perf's recording of the same
+ * load: samples per second and memory.  The log is the beginning of the given one, with its samples
+ * repeated.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void put(int fd, const void *data, size_t len)
 	}
 }
 
-/* The first samples of a log; what stands before the first of all goes to `to`. */
+/* The first samples of a log; records before the first sample go to `to`. */
 static struct block take(const char *path, int to)
 {
 	struct block b = { .data = malloc(MANY * 4096ul) };

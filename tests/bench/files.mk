@@ -21,7 +21,7 @@ $(O)/bench/floor.skel.h: $(O)/bench/floor.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name floor_bpf >$@.tmp && mv $@.tmp $@
 
-# Its frames are walked.
+# Its frames are unwound.
 $(O)/obj/tests/bench/sample.o: override CFLAGS += -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(O)/obj/tests/bench/counters.o: $(O)/bench/floor.skel.h
 
@@ -30,7 +30,8 @@ $(BENCH): $(BENCH_OBJS) $(LIBPMC)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $(BENCH_OBJS) $(LIBPMC_LINK) -lbpf -lelf -lz
 
-# Trace points, ours and where it is installed LTTng's, each in a program of its own beside the benchmark.
+# Trace points, ours and LTTng's where it is installed, each in a program of its own beside the
+# benchmark.
 BENCH_LOOPS := $(O)/bench/ktr-loops $(O)/bench/lttng
 ifeq ($(ARCH),$(HOST_ARCH))
   BENCH_LOOPS += $(if $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h),$(O)/bench/lttng-loops)
@@ -58,14 +59,15 @@ $(O)/bench/lttng: tests/bench/lttng
 	@mkdir -p $(@D)
 	$(Q)install -m 755 $< $@
 
-# Half a minute and 1 GB, once, for those who want these figures.
+# Takes half a minute and 1 GB, once; not part of the default benchmark.
 BENCH_LARGE = $(if $(or $(filter report,$(BENCH_ARGS)),$(if $(BENCH_ARGS),,all)),$(O)/bench/large)
 $(O)/bench/large: tests/bench/large tests/bench/large.cc
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)CXX='$(CXX)' tests/bench/large $@ tests/bench/large.cc
 
-# What a guest needs, with the module where there are headers for it, and nothing else: everything is unpacked at each boot.
+# The files that a guest needs, with the module if there are headers for it; all of it is unpacked
+# at each boot.
 .PHONY: bench-stage
 bench-stage: $(BENCH) $(PMCBPFD) $(LIBPMC)
 	$(Q)install -d $(BENCH_STAGE)/usr/local/bin $(BENCH_STAGE)/usr/local/sbin $(BENCH_STAGE)/usr/local/lib

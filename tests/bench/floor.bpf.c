@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the cheapest program at a context switch costs: the kernel's own share of ours. */
+/* The cheapest program at a context switch: the kernel's own share of our cost. */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 

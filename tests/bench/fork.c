@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Many short children of a process whose descendants are counted: what their births and deaths
- * cost.
- */
+/* Many short children of a process whose descendants are counted: the cost of forks and exits. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -12,7 +9,7 @@
 
 #include "bench.h"
 
-/* The median of an odd number of chunks is blind to ticks and to single disturbances. */
+/* The median of an odd number of chunks ignores ticks and single disturbances. */
 #define CHUNKS	 63
 #define CHILDREN 6		/* of a chunk */
 

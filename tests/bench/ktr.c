@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace points: a program's beside the clock that they read and beside LTTng-UST's; the kernel's
- * over what they hook.
+ * Trace points: a program's, compared with the clock that they read and with LTTng-UST's; the
+ * kernel's, compared with the untraced call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static void loops_start(struct loops *l, char *const argv[], int cpu)
 		die("fdopen: %s", strerror(errno));
 }
 
-/* What a round of the loop takes there. */
+/* The time of one round of the loop in that program. */
 static double ask(struct loops *l, char letter)
 {
 	char line[64];
@@ -93,7 +93,7 @@ static void measure_users(const struct bench *b, struct users *u, bool *lttng)
 
 	path_beside(ktr, sizeof(ktr), "ktr-loops");
 	loops_start(&ours, (char *[]){ ktr, NULL }, b->arena);
-	/* glibc does not register rseq then, and libktr takes the way without. */
+	/* glibc does not register rseq then, and libktr takes its slow path. */
 	loops_start(&plain, (char *[]){ (char *)"/usr/bin/env",
 		(char *)"GLIBC_TUNABLES=glibc.pthread.rseq=0", ktr, NULL }, b->arena);
 	*lttng = have_lttng(other, script, sizeof(other));
@@ -147,7 +147,7 @@ static void users(const struct bench *b)
 #define CALLS	10000
 #define BATCHES 10
 
-/* A system call of which as much as can be is the kernel's entry and exit: ns. */
+/* A system call with as little work as possible besides the kernel's entry and exit: ns. */
 static double one_call(void)
 {
 	double best = 1e18;
@@ -169,7 +169,7 @@ static void set(const char *name, const char *value)
 	check_pmc(pmc_tunable_set(name, value), name);
 }
 
-/* Both events of a call, its entry and its exit, are traced: one has half of the difference. */
+/* Entry and exit of a call are both traced: one event costs half of the difference. */
 static void halve(struct series *s)
 {
 	for (unsigned int i = 0; i < s->n; i++)

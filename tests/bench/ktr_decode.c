@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How fast tdump decodes rings, and what memory it takes for small and large ones. */
+/* tdump's speed and memory on small and large rings. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

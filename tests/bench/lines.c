@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ten thousand addresses of a large program mean: function, inlined functions, lines.  We are
- * given them as samples of a log; addr2line, whom FreeBSD's pmcstat asks, in a pipe.
+ * Ten thousand addresses of a large program, resolved to functions, inlined functions and lines.
+ * pmcstat reads them as samples of a log; addr2line, which FreeBSD's pmcstat runs, from a pipe.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -58,7 +58,7 @@ static void put_addresses(const char *program, const char *log, const char *text
 		die("%s cannot be written", text);
 }
 
-/* Nobody is fast who finds nothing: a line of -a ends in its file and line, "??:0" if not known. */
+/* A fast tool must also find names.  A line of -a ends in its file and line, "??:0" if unknown. */
 static void check_lines(const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The live view of every CPU sampled 20,000 times a second, while there is plenty to see: what of a
- * CPU pmcstat -T takes, and pmcbpfd, which collects the samples.
+ * The live view with every CPU sampled 20,000 times a second, under a rich load: CPU time of
+ * pmcstat -T, and of pmcbpfd, which collects the samples.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #define RUNS   3
 #define WARM   2	/* seconds: the kernel's symbols are read once, and the first files */
 
-/* What a busy machine does: programs start and end, they and the kernel have deep stacks. */
+/* The load of a busy machine: programs start and end, they and the kernel have deep stacks. */
 static const char busy[] =
 	"while :; do "
 	"tar cf - /usr/include 2>/dev/null | gzip -1 >/dev/null; "
@@ -51,7 +51,7 @@ struct share {
 	double view, daemon;	/* percent of one CPU */
 };
 
-/* pmcstat -T once it has begun.  It ends by a signal, as -T ends by nothing else. */
+/* pmcstat -T after its start.  Only a signal ends it. */
 static struct share watch(const struct bench *b)
 {
 	struct share s;

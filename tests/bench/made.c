@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Logs of what never ran: samples where we want them, of one event, one every 25 µs. */
+/* Synthetic logs: samples at chosen addresses, of one event, one every 25 µs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

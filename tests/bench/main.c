@@ -23,7 +23,7 @@ struct group {
 	void (*run)(struct bench *b);
 };
 
-/* `start` runs always, and first: it leaves the daemon that the others need. */
+/* `start` always runs, and first: it leaves the daemon that the others need. */
 static const struct group groups[] = {
 	{ "switch", bench_switch },
 	{ "read", bench_read },
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 	b.perf = !b.icount && has_program("perf");
 	bench_start(&b);
 	check_pmc(pmc_init(), "pmc_init");
-	/* The daemon goes where it likes; what is measured, and who measures, have places. */
+	/* The daemon runs on any CPU; the measuring and the measured process are pinned. */
 	pin(b.home);
 	b.hardware = has_hardware();
 	if (!b.hardware)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Scale: what one client's operations cost, and what the daemon and the kernel hold, beside ten
- * owners and beside 1,000; and with ten and with 10,000 targets of one PMC.
+ * Scale: the cost of one client's operations, and the memory of daemon and kernel, with ten owners
+ * and with 1,000, and with ten and with 10,000 targets of one PMC.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -75,7 +75,7 @@ struct memory {
 	double resident, maps;		/* kB */
 };
 
-/* After the daemon has made its spares anew. */
+/* After the daemon has refilled its spares. */
 static struct memory memory(const struct bench *b)
 {
 	char path[64];
@@ -177,7 +177,7 @@ static void live(const struct event *ev, pid_t target, struct series s[STEPS])
 	add(&s[8], first_pmc() / 1000);
 }
 
-/* The owners' own place is elsewhere: this client is one more, with a target of its own. */
+/* The owners run elsewhere; this client is one more, with a target of its own. */
 static struct memory beside(const struct bench *b, unsigned int owners,
 			    struct series figures[STEPS], struct series slices[STEPS],
 			    struct series *gathering)
@@ -201,7 +201,7 @@ static struct memory beside(const struct bench *b, unsigned int owners,
 	for (unsigned int i = 0; i < owners; i++)
 		waitpid(pids[i], NULL, 0);
 	end(target);
-	(void)first_pmc();	/* answered in order: the others have been seen to go */
+	(void)first_pmc();	/* answered in order: the daemon has seen the others end */
 	return (struct memory){ (n.resident - m.resident) / owners, (n.maps - m.maps) / owners };
 }
 
@@ -254,7 +254,7 @@ static int sleep_on(void *arg)
 	return 0;
 }
 
-/* Processes with their parent's memory: nothing is copied for them but a stack. */
+/* Processes that share their parent's memory: only a stack is allocated for each. */
 static void targets_make(pid_t *pids, unsigned int n, char *stacks)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -326,7 +326,7 @@ static void targets(void)
 	if (stacks == MAP_FAILED)
 		die("mmap of %d stacks: %s", MANY_TARGETS, strerror(errno));
 	targets_make(pids, MANY_TARGETS, stacks);
-	/* With ten targets as well, the other processes are there: only the targets differ. */
+	/* With ten targets, too, the other processes exist: only the number of targets differs. */
 	for (unsigned int h = 0; h < 2; h++) {
 		struct series few[T_STEPS] = { 0 }, many[T_STEPS] = { 0 };
 
@@ -352,7 +352,7 @@ void bench_many(struct bench *b)
 		left_out("many", "measured in real time only");
 		return;
 	}
-	/* On one CPU: the work that is done is compared, not who is woken where. */
+	/* On one CPU: compares the work, not wakeups across CPUs. */
 	pin_process(b->main_daemon, b->home);
 	owners(b);
 	targets();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is left out, because this machine lacks what it takes. */
+/* Groups that are left out because this machine lacks what they need. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>

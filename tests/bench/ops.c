@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every operation for itself, half of the times and nearly all of them, and operations per second
- * of one client and of many.  Beside them what perf asks of the kernel for the same purpose, and
- * the bare round trip between two processes that no daemon can beat.
+ * Every operation by itself, its median and 99th percentile, and operations per second of one
+ * client and of many.  For comparison: perf's system calls for the same purpose, and the bare round
+ * trip between two processes, the lower bound for any daemon.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #define SAMPLES	 401
 #define WARMUP	 10
 #define PAUSED	 41		/* samples with a pause before each … */
-#define PAUSE	 250		/* … of so many ms: nothing is as the last one left it */
+#define PAUSE	 250		/* … of so many ms: caches are cold */
 #define CLIENTS	 64
 #define CROWD_NS 1e9
 #define MESSAGE	 64		/* bytes of a request and of its answer, about */
@@ -165,7 +165,7 @@ static void latency(const struct bench *b, const char *name, const struct event 
 
 /* --- many at once ---------------------------------------------------------------------------- */
 
-/* A server of the least possible work for all clients, one thread like pmcbpfd. */
+/* A server with the least possible work for all clients, one thread like pmcbpfd. */
 static pid_t echo_server(int fds[CLIENTS])
 {
 	int ours[CLIENTS];
@@ -211,7 +211,7 @@ static pid_t echo_server(int fds[CLIENTS])
 
 enum crowd { CROWD_LIFE, CROWD_NULL, CROWD_PERF, CROWD_ECHO };
 
-/* How many operations one turn is. */
+/* The number of operations in a turn. */
 static unsigned int turn(enum crowd what, int echo)
 {
 	struct pmc_driverstats stats;
@@ -312,7 +312,7 @@ static void throughput(const struct bench *b, const int *echo)
 {
 	static const unsigned int sizes[] = { 1, CLIENTS };
 
-	/* All go where they like. */
+	/* All run on any CPU. */
 	pin(-1);
 	for (unsigned int i = 0; i < 2; i++) {
 		crowd("whole lives' operations", sizes[i], CROWD_LIFE, CROWD_PERF, "perf's calls",
@@ -329,7 +329,7 @@ void bench_ops(struct bench *b)
 	pid_t server = echo_server(echo), pid;
 	pmc_id_t held;
 
-	/* On one CPU: else a round trip is luck, as waking another CPU takes longest. */
+	/* On one CPU: else the time depends on whether a wakeup crosses CPUs. */
 	pin_process(b->main_daemon, b->home);
 	pin_process(server, b->home);
 	latency(b, ", SOFT, after a pause", &soft_events[0], echo[0], PAUSED, PAUSE);

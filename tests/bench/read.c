@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a reading costs: of the caller's own counts, and of another process's. */
+/* The cost of a reading: of the caller's own counts, and of another process's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,11 +10,11 @@
 #include "bench.h"
 
 #define USER_ACCESS "/proc/sys/kernel/perf_user_access"
-/* The median of an odd number of chunks is blind to ticks and to single disturbances. */
+/* The median of an odd number of chunks ignores ticks and single disturbances. */
 #define CHUNKS	    31
 #define CHUNK_TIME  50e3	/* ns that a chunk takes, at least */
 
-/* What is read: a PMC, or if fd is not -1 a perf event, or a register through /dev/cpu/N/msr. */
+/* Reads a PMC, or if fd is not -1 a perf event, or a register through /dev/cpu/N/msr. */
 struct source {
 	pmc_id_t id;
 	int fd;
@@ -55,7 +55,7 @@ static void measure(const struct bench *b, const struct source *source, struct s
 		add(series, one_run(source));
 }
 
-/* In turns, so that what disturbs one disturbs the other. */
+/* In turns, so that a disturbance affects both. */
 static void measure_both(const struct bench *b, const struct source *one, struct series *ours,
 			 const struct source *two, struct series *other)
 {
@@ -86,7 +86,7 @@ static void compare(const struct bench *b, const char *name, const struct event 
 
 /* --- the hardware's user access, which arm64 grants by a sysctl ------------------------------- */
 
-/* The old value, or -1 where there is no such switch. */
+/* The old value, or -1 if there is no such switch. */
 static int user_access(int value)
 {
 	int fd = open(USER_ACCESS, O_RDWR | O_CLOEXEC);
@@ -170,7 +170,10 @@ static struct source cpu_pmc(const char *spec, int cpu)
 	return s;
 }
 
-/* By a descriptor; what is not told as it is counted, such as ticks, the daemon has to tell. */
+/*
+ * By a descriptor; for events that are not counted when they occur, such as ticks, through the
+ * daemon.
+ */
 static void read_cpu(const struct bench *b)
 {
 	struct series ours = { 0 }, asked = { 0 };
@@ -185,7 +188,7 @@ static void read_cpu(const struct bench *b)
 	report(&f);
 }
 
-/* One that QEMU has, that nothing else in a guest uses, and that tests/bench/run lists. */
+/* A register that QEMU has, nothing else in a guest uses, and tests/bench/run lists. */
 #define REGISTER      0x402
 #define REGISTER_NAME "MSR-0x402"
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What becomes of samples: reports beside perf's of the same samples; lines.c and
- * live.c have the rest.
- */
+/* Reports, compared with perf's on the same samples; lines.c and live.c have the rest. */
 #include <unistd.h>
 
 #include "bench.h"
 
 #define SAMPLES	  5000000u
-#define GRAPHED	  250000u	/* perf's call graphs of more take minutes */
+#define GRAPHED	  250000u	/* perf's call graphs take minutes for more */
 #define SIZE	  3e9		/* bytes of a log of so many, and of a perf.data */
 #define RUNS	  3
 
@@ -39,7 +36,7 @@ struct rival {
 	double time, memory;	/* goals */
 };
 
-/* The same samples for both, one after the other: what slows one down slows both. */
+/* The same samples for both, one after the other: a slow machine affects both. */
 static void compare(const struct bench *b, const struct rival *r, char *log, char *data)
 {
 	char pmcstat[256], name[2][96];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sampling every CPU 20,000 times a second, with call chains, beside `perf record -g`: what a
- * sample costs, in CPU time and in bytes, and whether any is lost.  CPU time is that of the
- * collecting process, pmcbpfd or perf, and the kernel's, without the interrupt itself, which is the
- * same.
+ * Sampling every CPU 20,000 times a second, with call chains, compared with `perf record -g`: CPU
+ * time and bytes for a sample, and lost samples.  CPU time is the collecting process's (pmcbpfd or
+ * perf) and the kernel's, without the interrupt itself, which is the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,16 +29,16 @@
 #define FRAMES	  20		/* of the process that spins */
 #define FAULTS	  64		/* of a chunk, which rings have room for */
 #define FAULT_CHUNKS 501
-#define PERF_DEEP "127"		/* perf's depth unless it is told otherwise */
+#define PERF_DEEP "127"		/* perf's default depth */
 
-/* --- who is sampled -------------------------------------------------------------------------- */
+/* --- the sampled process --------------------------------------------------------------------- */
 
 struct spinners {
 	unsigned int n;
 	pid_t pid[CPU_SETSIZE];
 };
 
-/* Does something at a depth of some frames. */
+/* Works at a depth of some frames. */
 __attribute__((noinline))
 static void deep(unsigned int frames, void (*fn)(void *arg), void *arg)
 {
@@ -133,7 +132,7 @@ static double faults(void)
 	return f.ns[FAULT_CHUNKS / 2];
 }
 
-/* What `perf record -g -c 1 -e page-faults` asks of the kernel; what comes is thrown away. */
+/* The event of `perf record -g -c 1 -e page-faults`; its samples are discarded. */
 struct perf_ring {
 	int fd;
 	struct perf_event_mmap_page *page;
@@ -187,7 +186,7 @@ static pmc_id_t pmc_on_faults(pid_t pid, bool both)
 
 /*
  * The time of a page fault, each of which is a sample: unlike a timer's interrupt, it costs little
- * itself, and hypervisors have no part in it.  With HOW_OURS the process has a log.
+ * itself and does not involve a hypervisor.  With HOW_OURS the process has a log.
  */
 static double fault_ns(const struct bench *b, enum how how, bool both)
 {
@@ -422,7 +421,7 @@ static void report_costs(const char *what, const struct cost *o, const struct co
 		{ "in the collector", "ns", o->collector, p->collector, 0, JUDGE_NOT },
 		{ "both", "ns", o->kernel + o->collector, p->kernel + p->collector, 0.5,
 		  fair ? JUDGE_RATIO : JUDGE_NOT },
-		/* An address has 8 bytes in both formats: equal depths cannot differ much. */
+		/* An address has 8 bytes in both formats: with equal depths sizes differ little. */
 		{ "in the file", "bytes", o->bytes / o->samples, p->bytes / p->samples, 0.6,
 		  fair ? JUDGE_NOT : JUDGE_RATIO },
 	};

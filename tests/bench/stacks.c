@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A log of as many samples as one likes, of programs that never ran: their stacks are walks through
- * a made-up call graph of functions that the files of this machine really have.  There are so many
- * stacks, of which most begin alike, some are seen often and many hardly ever.
+ * A log with any number of samples of programs that never ran: their stacks are walks through a
+ * synthetic call graph of real functions in this machine's files.  There are many stacks, most
+ * share their outer frames, and their frequencies vary widely.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static void end_image(struct graph *g, const char *path, unsigned int first)
 		g->images[g->nimages++] = (struct image){ path, first, g->n - first };
 }
 
-/* Where in the file an address is that is loaded as code; 0: nowhere. */
+/* The offset in the file of an address in loaded code; 0: none. */
 static uint64_t code_offset(Elf *elf, uint64_t address)
 {
 	size_t n = 0;
@@ -138,7 +138,10 @@ static uint64_t base_of(const struct graph *g, unsigned int image)
 	return image + 1 == g->nimages ? 0 : 0x7f0000000000u + image * 0x100000000u;
 }
 
-/* Whom `function` calls: most often the first of four, of the same file unless it is the last. */
+/*
+ * The function that `function` calls: most often the first of four, in the same file unless it is
+ * the last.
+ */
 static unsigned int callee(struct graph *g, unsigned int function, bool kernel)
 {
 	unsigned int d = dice(g, 100), choice = (d >= 80) + (d >= 92) + (d >= 97);
@@ -156,7 +159,7 @@ static unsigned int skewed(struct graph *g, unsigned int sides)
 	return dice(g, 1 + dice(g, 1 + dice(g, sides)));
 }
 
-/* Outermost first; `leaf` tells which instruction of the innermost one. */
+/* Outermost first; `leaf` selects the instruction in the innermost function. */
 static unsigned int walk(struct graph *g, uint64_t *frames, unsigned int at, unsigned int depth,
 			 unsigned int leaf, bool kernel)
 {
@@ -180,7 +183,7 @@ static void put_sample(struct graph *g, FILE *f, uint64_t number)
 	uint64_t frames[2 * DEPTH_MAX], chain[2 * DEPTH_MAX];
 	unsigned int process, n;
 
-	/* From here on the stack's number decides. */
+	/* From here on the stack's number determines the frames. */
 	g->random = (uint64_t)stack << 32;
 	process = dice(g, PROCESSES);
 	n = walk(g, frames, g->images[process % (g->nimages - 1)].first + process,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon: from exec to its first answer, and its memory before and after many clients. */
+/* The daemon: time from exec to its first reply, and its memory before and after many clients. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static double resident(pid_t pid)
 	return kb / 1024;
 }
 
-/* A client with a running PMC, which says so and then sleeps until it is killed. */
+/* A client with a running PMC, which reports that it runs and then sleeps until it is killed. */
 static pid_t client(int ready)
 {
 	pid_t pid = fork();
@@ -148,7 +148,7 @@ static void many_clients(pid_t daemon, struct series *during, struct series *aft
 	add(during, resident(daemon));
 	for (int i = 0; i < CLIENTS; i++)
 		end(clients[i]);
-	/* Answered in order: when this one is, the daemon has seen the others go. */
+	/* Requests are answered in order: after this reply the daemon has seen the others end. */
 	say_hello();
 	add(after, resident(daemon));
 	close(ready[0]);

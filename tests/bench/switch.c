@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a context switch costs more when processes are measured: two processes pass a byte to and
- * fro on one CPU, and nothing else may run there.  Each measurement is paired with one where nobody
- * is measured.
+ * The additional cost of a context switch when processes are measured: two processes pass a byte to
+ * and fro on one CPU that runs nothing else.  Each measurement is paired with one without PMCs.
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,13 +12,13 @@
 
 #include "bench.h"
 
-/* The median of an odd number of chunks is blind to ticks and to single disturbances. */
+/* The median of an odd number of chunks ignores ticks and single disturbances. */
 #define CHUNKS 21
 #define ROUNDS 100		/* of a chunk, two switches each */
 
-/* How the one that is measured and the other one are related. */
+/* How the measured process and the other one are related. */
 enum pair {
-	PAIR_STRANGER,		/* the other is nobody's target */
+	PAIR_STRANGER,		/* the other is not a target */
 	PAIR_CHILD,		/* the other is the target's child and is measured as well */
 	PAIR_SPLIT,		/* … and one PMC is the parent's alone: their accounts differ */
 	PAIR_NEITHER,		/* a third process is measured, which sleeps */
@@ -107,7 +106,7 @@ static pid_t player(const struct bench *b)
 	return 0;
 }
 
-/* The child is born after the counters are there: perf's inheritance knows no other way. */
+/* The child is forked after the counters are opened: perf's inheritance requires it. */
 static void play_with_child(const struct pipes *p, const struct bench *b)
 {
 	char c = 0;
@@ -124,9 +123,9 @@ static void play_with_child(const struct pipes *p, const struct bench *b)
 }
 
 /*
- * While the daemon still has programs attached that served the last measurement, and the kernel
- * frees what was opened or closed before (RCU), every switch pays for it, and realtime players keep
- * that from ever finishing on their CPU.  Nothing tells when it is done.
+ * While programs of the last measurement are still attached, and the kernel frees closed objects
+ * (RCU), every switch is slower, and realtime players keep that from ever finishing on their CPU.
+ * There is no notification when it is done.
  */
 static void settle(void)
 {
@@ -164,7 +163,7 @@ static double one_run(const struct bench *b, enum pair pair, enum how how, const
 	if (pair == PAIR_NEITHER)
 		third = sleeper();
 	counters_open(&c, how, ev, n, third ? third : a, related);
-	/* A PMC without any work at a switch: all that it does is to make the accounts differ. */
+	/* A PMC without work at a switch: it only makes the accounts differ. */
 	if (pair == PAIR_SPLIT && how == HOW_OURS)
 		own = pmc_open(&soft_events[0], a, 0);
 	settle();
@@ -194,7 +193,7 @@ struct test {
 	double goal;
 };
 
-/* Between non-targets the goal is one of instructions. */
+/* Between non-targets the goal is in instructions. */
 static const struct test tests[] = {
 	{ "switch of two others, nobody measured", PAIR_STRANGER, false, NULL, 0,
 	  HOW_BASE, NULL, JUDGE_NOT, 0 },
@@ -220,7 +219,7 @@ static const struct test tests[] = {
 	  HOW_PERF, "perf per task", JUDGE_RATIO, 0.05 },
 	{ "switch target/other, 1 sliced SOFT PMC", PAIR_STRANGER, false, soft_slice, 1,
 	  HOW_PERF, "perf per task", JUDGE_NOT, 0 },
-	/* A record tells the slice's events; perf's tells that there was one. */
+	/* Our record has the slice's events; perf's only marks the switch. */
 	{ "switch target/other, 1 SOFT PMC, logged", PAIR_STRANGER, false, soft_events, 1,
 	  HOW_RECORDS, "perf switch records", JUDGE_NOT, 0 },
 	{ "switch target/other, 1 hardware, logged", PAIR_STRANGER, true, hard_events, 1,
@@ -235,7 +234,7 @@ static const struct test tests[] = {
 
 static void one_test(const struct bench *b, const struct test *t)
 {
-	/* Ours beside ours: in the place of the register there is another event. */
+	/* Ours against ours: another event replaces the register. */
 	const struct event *other_ev = t->other == HOW_OURS ? hard_events : t->ev;
 	struct series base = { 0 }, ours = { 0 }, other = { 0 };
 	struct figure f = {

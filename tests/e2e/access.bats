@@ -15,7 +15,7 @@ as_perfmon() {
 }
 as_jailed() { as_user unshare --user --map-root-user "$@"; }
 
-# A client that all three can run.
+# A client that all three can execute.
 raw() { "$(public_build)/tests/wireclient" "$@"; }
 raw_as() {
 	local who=$1
@@ -23,13 +23,13 @@ raw_as() {
 	run "as_$who" "$(public_build)/tests/wireclient" hello "$@"
 }
 
-# may WHO ERROR MODE CPU...: the answer to an allocation of a context switch counter.
+# may WHO ERROR MODE CPU...: WHO's allocation of a context switch counter ends with ERROR
 may_allocate() {
 	raw_as "$1" alloc "$3" 15 "$4" "$5" 0
 	grep -q "^alloc $2\( \|$\)" <<<"$output" || { echo "$*: $output" >&2; return 1; }
 }
 
-@test "REQ-109, REQ-110, REQ-115, C-20: unprivileged_syspmcs, for whom it matters and for whom not" {
+@test "REQ-109, REQ-110, REQ-115, C-20: unprivileged_syspmcs affects unprivileged users only" {
 	start_daemon
 	for value in unset 1 0; do
 		if [ $value != unset ]; then
@@ -42,13 +42,13 @@ may_allocate() {
 		may_allocate perfmon 0 1 0x2000b 0
 		may_allocate jailed EPERM 1 0x2000b 0
 		grep -q 'not for processes in a container' <<<"$output"
-		# Process scope is everybody's.
+		# Process scope is open to all users.
 		may_allocate user 0 3 0x2000b any
 		may_allocate jailed 0 3 0x2000b any
 	done
 }
 
-@test "REQ-109, REQ-116: unprivileged_syspmcs comes from the file at the start, and from SIGHUP later" {
+@test "REQ-109, REQ-116: unprivileged_syspmcs is read from the file at the start and again at SIGHUP" {
 	local conf=$BATS_TEST_TMPDIR/conf
 	echo 'security.bsd.unprivileged_syspmcs="1"' >"$conf"
 	start_daemon -c "$conf"
@@ -59,13 +59,13 @@ may_allocate() {
 	grep -q 'unprivileged_syspmcs="1" in pmcbpf.conf\|unprivileged_syspmcs' <<<"$output"
 }
 
-# attaches WHO ERROR: to a child of its own user
+# attaches WHO ERROR: WHO attaches to a child of the same user
 may_attach() {
 	raw_as "$1" alloc 3 15 0x20004 any 0 heir 1 attach heir
 	grep -q "^attach $2\( \|$\)" <<<"$output" || { echo "$*: $output" >&2; return 1; }
 }
 
-@test "REQ-111, REQ-112, REQ-117: unprivileged_proc_debug bars others, never oneself" {
+@test "REQ-111, REQ-112, REQ-117: unprivileged_proc_debug=0 forbids other processes, not one's own" {
 	start_daemon
 	may_attach user 0
 	may_attach jailed 0
@@ -83,7 +83,7 @@ may_attach() {
 	done
 }
 
-@test "REQ-112: its own children do not come along with an unprivileged process either" {
+@test "REQ-112: an unprivileged process cannot include its own children either" {
 	start_daemon -o security.bsd.unprivileged_proc_debug=0
 	raw_as user heir 1 alloc 3 15 0x20004 any 2 attach 0 detach heir
 	grep -q '^attach 0$' <<<"$output"
@@ -92,7 +92,7 @@ may_attach() {
 	grep -q '^detach 0$' <<<"$output"
 }
 
-@test "REQ-090, REQ-177, REQ-178, C-4: PMCADMIN asks for the privilege before it looks at the request" {
+@test "REQ-090, REQ-177, REQ-178, C-4: PMCADMIN checks the privilege before the request" {
 	start_daemon
 	for who in user jailed; do
 		# No such CPU, no such row, no state, and no request at all.
@@ -105,8 +105,8 @@ may_attach() {
 	grep -q '^admin EINVAL' <<<"$output"
 }
 
-# Trap 31: the connection was root's, the process is not any more.
-@test "REQ-031, REQ-177, REQ-179: a client is judged by what it is, not by what it was when it connected" {
+# Trap 31: the connection was made as root, and the process is no longer root.
+@test "REQ-031, REQ-177, REQ-179: a client's rights are its current ones, not those at connect(2)" {
 	start_daemon
 	sleep 60 3>&- & local target=$!
 	run wireclient hello alloc 1 15 0x2000b 0 0 alloc 3 15 0x20004 any 0 attach $target detach $target \
@@ -117,13 +117,13 @@ may_attach() {
 	grep -q "^attach EPERM -- process $target belongs to another user" <<<"$output"
 	grep -q '^alloc EPERM' <<<"$output"
 	grep -q '^op EPERM' <<<"$output"
-	# What it has it keeps: ownership of the handle is all that matters there.
+	# It keeps its PMCs: only ownership of the handle matters there.
 	run wireclient hello alloc 1 15 0x2000b 0 0 setid 65534 start stop read release
 	[ "$(grep -cE '^(start|stop|read|release) 0' <<<"$output")" -eq 4 ]
 }
 
 # Traps 4 and 5.
-@test "REQ-145: a connection is one process's: not its child's, nor of who gets it passed" {
+@test "REQ-145: a connection serves one process, neither its child nor the receiver of the descriptor" {
 	start_daemon
 	for how in fork passed; do
 		run wireclient hello alloc 3 15 0x20004 any 0 $how start read release
@@ -132,13 +132,13 @@ may_attach() {
 }
 
 # Trap 8.
-@test "REQ-183: a thread is no process" {
+@test "REQ-183: a thread is not a process" {
 	start_daemon
 	run wireclient hello alloc 3 15 0x20004 any 0 thread
 	grep -q '^thread ESRCH -- ' <<<"$output"
 }
 
-@test "D13, REQ-183: what a container cannot see does not exist, even with a descriptor of it" {
+@test "D13, REQ-183: a process that a container cannot see does not exist for it, even by a descriptor" {
 	unshare --pid --user --map-root-user --fork true 2>/dev/null || skip "no namespaces here"
 	start_daemon
 	setpriv --reuid 65534 --regid 65534 --clear-groups sleep 60 3>&- & local target=$!
@@ -152,12 +152,12 @@ may_attach() {
 	grep -q '^who 1$' <<<"$output"
 }
 
-@test "D13: everybody sees holders in numbers of their own, through nested containers, and no others" {
+@test "D13: holders have the pids of the viewer's own namespace, also in nested containers" {
 	unshare --pid --fork --mount-proc true 2>/dev/null || skip "no pid namespaces here"
 	start_daemon
 	client outer unshare --pid --fork --mount-proc
 	client sibling unshare --pid --fork --mount-proc
-	# As outer sees it, the one in the namespace below has a number of its own.
+	# As outer sees it, the process in the namespace below has a pid of its own.
 	client host
 	ask outer alloc 3 15 0x20004 any 0 start
 	expect outer 'rows 0 SOFT0/THREAD/1/*' rows 0
@@ -167,7 +167,7 @@ may_attach() {
 	[ "${BASH_REMATCH[1]}" -gt 1 ]
 	[ "$(awk '/^NSpid/ { print $NF }' "/proc/${BASH_REMATCH[1]}/status")" = 1 ]
 	part host
-	# bash's pid in the outer namespace is 1: its child with a namespace of its own is seen by it.
+	# bash has pid 1 in the outer namespace, and so sees its child in the nested one.
 	run unshare --pid --fork --mount-proc bash -c '
 		unshare --pid --fork --mount-proc wireclient hello alloc 3 15 0x20004 any 0 alloc 3 15 0x20004 any 0 \
 			hold >"$1" 3>&- &
@@ -180,7 +180,7 @@ may_attach() {
 	grep -qx 'hold 1' "$BATS_TEST_TMPDIR/out"
 }
 
-@test "a refusal tells nothing of the target but what stands in the way" {
+@test "a refusal reveals nothing of the target but the reason" {
 	start_daemon
 	sleep 60 3>&- & local target=$!
 	raw_as user alloc 3 15 0x20004 any 0 attach $target

@@ -7,7 +7,7 @@
 load helpers
 HOT="$BUILD/tests/hot $BUILD/tests/hot_library.so"
 
-# Room for all samples, should the daemon get no time: what is lost at once is not everybody's share.
+# Room for all samples if the daemon gets no CPU time: a burst of losses would distort the shares.
 setup() { in_tmpdir_with_daemon "${ROOM[@]}"; }
 
 teardown() {
@@ -16,16 +16,16 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# table [OPTION...]: the report of ./log, a row for each function, in ./table; ./warnings say what it lacks
+# table [OPTION...]: the report of ./log in ./table, a row for each function; messages in ./warnings
 table() { pmcstat report --csv=table "$@" log 2>warnings; }
 
 # The pid of the program in ./log.
 program() { pmcstat -q -R log | awk '$1 == "exec" && /\/hot"/ { print $3; exit }'; }
 
-# object FUNCTION - where the table has it
+# object FUNCTION - the object that the table shows for it
 object() { awk -F, -v f="$1" '$2 == "hot" && $4 == f { print $5 }' table; }
 
-# All samples of the log are some row's own.
+# All samples of the log are self samples of some row.
 complete() {
 	local samples
 	samples=$(pmcstat -q -R log | grep -c '^callchain')
@@ -33,7 +33,7 @@ complete() {
 	[ "$(awk -F, 'NR > 1 { n += $6 } END { print n }' table)" -eq "$samples" ]
 }
 
-@test "shares are what the program's own clocks say: plain, inlined, recursive, loaded, made and threaded code" {
+@test "shares match the program's own clocks: plain, inlined, recursive, loaded, generated and threaded code" {
 	# shellcheck disable=SC2086 # two words
 	pmcstat -q -n 100000 -P CPU_CLOCK -O log $HOT 600 >figures
 	PROGRAM=$(program)
@@ -44,7 +44,7 @@ complete() {
 	[ "$(object tight)" = "$BUILD/tests/hot" ]
 	[ "$(object in_library)" = "$BUILD/tests/hot_library.so" ]
 	[ "$(object jit_code)" = "/tmp/perf-$PROGRAM.map" ]
-	# Where none of these files is: addresses and objects, of as many samples.
+	# Without any of these files: addresses and objects, for as many samples.
 	mkdir elsewhere
 	table -r elsewhere
 	complete
@@ -53,9 +53,9 @@ complete() {
 	awk -F, -v hot="$BUILD/tests/hot" '$5 == hot && $4 ~ /^0x[0-9a-f]+$/ { n += $6 } END { exit !(n > 1000) }' table
 }
 
-@test "a process in a root and a pid space of its own is resolved through them, while it lives" {
+@test "a process in another root and PID namespace is resolved through them while it lives" {
 	mkfifo gate said
-	# Its /tmp has the program and the map of the code that it makes; here there is neither.
+	# Its /tmp has the program and the map of generated code; ours has neither.
 	cat >contained <<-'SH'
 	mount -t tmpfs tmpfs /mnt
 	cp "$1/hot" "$1/hot_library.so" /mnt
@@ -70,7 +70,7 @@ complete() {
 		echo "$line" >>figures
 		[[ "$line" != threaded* ]] || break
 	done <said
-	# Of a live log there is what has been written: all of the work, once there is a fork behind it.
+	# A live log contains the records written so far: all of the work, once a fork follows it.
 	worked() { pmcstat -q -R log | awk '/^exec .*\/hot"/ { hot = $3 } /^fork/ && $2 == hot { n++ } END { exit !n }'; }
 	wait_for worked
 	table

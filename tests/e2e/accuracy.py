@@ -29,7 +29,7 @@ for name, ns in own.items():
     print(line)
     if abs(share - found) > bound:
         bad.append(f"{line}: more than {bound:.4f} apart")
-# What is inlined is nearly all of what it is inlined in, and never more.
+# Inlined code takes nearly all of the time of its function, and never more.
 if not 0.95 * sampled.get("outside", 0) <= sampled.get("tight", 0) <= sampled.get("outside", 0):
     bad.append("tight and outside differ")
 sys.exit("\n".join(bad) if bad else 0)

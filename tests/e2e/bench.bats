@@ -7,7 +7,7 @@ load helpers
 
 setup() { need_root; }
 
-@test "make bench: what takes programs that are not here is left out by name, and nothing fails" {
+@test "make bench: groups whose programs are missing are left out by name, and nothing fails" {
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	ln -s /bin/sh "$BATS_TEST_TMPDIR/bin"
 	run --separate-stderr env PATH="$BATS_TEST_TMPDIR/bin" "$BUILD/bench/pmcbpf-bench" -r 1 -t 0.1 \

@@ -14,7 +14,7 @@ setup() { in_tmpdir_with_daemon; }
 
 text() { pmcstat -q -R log >text; }
 
-# cut LENGTHS…: of the samples in leaf, how many are marked as cut and how many are not, and their lengths
+# cut LENGTHS…: of the samples in leaf, the numbers with and without the mark of a cut chain, and their lengths
 cut_of_leaf() {
 	pmc filter -j log - | python3 -c '
 import json, os, subprocess, sys
@@ -29,10 +29,10 @@ for mark in (4, 0):
 '
 }
 
-# figure: call chains that lack callers, as everybody sees it who is privileged
+# figure: cut call chains, as any privileged user sees them
 figure() { pmccontrol -s | awk '/lack callers/ { print $NF }'; }
 
-@test "a chain of the depth that programs have is whole by default, and nobody warns" {
+@test "chains of usual depth are whole by default, and no warning appears" {
 	pmcstat -n 1 -P PAGE_FAULT.ALL -O log deep 100 0 200 0 2>told
 	refute grep -q cut told
 	run cut_of_leaf
@@ -47,7 +47,7 @@ figure() { pmccontrol -s | awk '/lack callers/ { print $NF }'; }
 	refute grep -v '^deep;.*main;outer.*;leaf 2' <(grep ';leaf ' folded)
 }
 
-@test "REQ-047: what is cut is marked in the log, counted, and said by who records and who reports" {
+@test "REQ-047: a cut chain is marked in the log, counted, and reported by recorder and report" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.callchaindepth=8
 	pmcstat -n 1 -P PAGE_FAULT.ALL -O log deep 100 0 200 0 2>told
@@ -64,13 +64,13 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 	grep -qxF "pmcstat: WARNING: the call chains of $cut of the $total samples in \"log\" are cut: their outermost callers are missing. kern.hwpmc.callchaindepth limits them, and kernel.perf_event_max_stack as it was when pmcbpfd started" told
 	pmc report log 2>told >/dev/null
 	grep -q "the call chains of $cut of the $total samples in \"log\" are cut" told
-	# By pmc record once, whether a report follows or not.
+	# pmc record reports it once, with or without a report afterwards.
 	for option in --report --no-report; do
 		pmc record $option -o other -e PAGE_FAULT.ALL -c 1 deep 100 0 200 0 >report 2>told
 		[ "$(grep -c 'samples in "other" are cut: their' told)" -eq 1 ]
 	done
 	cut=$(figure)
-	# Without a wish for chains there are none to be cut, at whatever depth.
+	# Without chains none can be cut, whatever the depth.
 	pmcstat -N -n 1 -P PAGE_FAULT.ALL -O log deep 100 0 200 0 2>told
 	refute grep -q cut told
 	[ "$(figure)" -eq "$cut" ]
@@ -90,7 +90,7 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 	done
 }
 
-@test "where the kernel's own limit ends a chain it is marked as well, however deep the tunable would go" {
+@test "a chain that the kernel's own limit cuts is marked, too, even if the tunable is larger" {
 	most=$(cat /proc/sys/kernel/perf_event_max_stack)
 	stop_daemon
 	start_daemon -o kern.hwpmc.callchaindepth=512
@@ -101,7 +101,7 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 	[[ ${lines[1]} == 'whole 0 '* ]]
 }
 
-@test "kern.hwpmc.callchaindepth changes at run time: for PMCs that come then, and for no others" {
+@test "kern.hwpmc.callchaindepth changes at run time, for later PMCs only" {
 	workload w switches=150
 	client owner
 	expect owner 'log 0' log log
@@ -119,18 +119,18 @@ assert int(sys.argv[1]) == sum(int(s["cpuflags"], 0) >> 2 & 1
 	ask owner stop
 	expect owner 'endlog 0' endlog
 	text
-	# Of the one that was there before.
+	# The PMC allocated before the change.
 	chains s <text | awk 'NF > 2 { long++ } END { exit !(long >= 50) }'
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log deep 100 0 200 0
 	text
 	chains u <text | refute awk 'NF > 2 { found = 1 } END { exit !found }'
-	# What the file says comes back.
+	# The file's value comes back.
 	kill -HUP "$DAEMON_PID"
 	as_before() { [ "$(pmccontrol --tunable kern.hwpmc.callchaindepth)" = 128 ]; }
 	wait_for as_before
 }
 
-@test "a log for readers on FreeBSD 6 to 11 has no chain for which they have no room" {
+@test "a log for readers on FreeBSD 6 to 11 has no chain longer than they accept" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.logversion=3 -o kern.hwpmc.callchaindepth=512
 	# The kernel's addresses, then 127 of user code's where the kernel's limit is not higher.
@@ -149,7 +149,7 @@ assert len(long) >= 50 and all(int(c["cpuflags"], 0) & 4 for c in long)'
 	awk '$1 == "callchain" && $5 > 128 { n++ } END { exit !(n >= 50) }' text
 }
 
-@test "others' chains that are cut are none of a user's business" {
+@test "a user does not see cut chains of others" {
 	pmccontrol --tunable kern.hwpmc.callchaindepth=2
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log deep 100 0 200 0
 	[ "$(figure)" -ge 200 ]

@@ -20,14 +20,14 @@ setup() {
 	grep -q "$CONF:1: no tunable is called" <<<"$output"
 }
 
-@test "a file that was named must be there; the default one need not" {
+@test "a named file must exist; the default one need not" {
 	run pmcbpfd -f -c "$BATS_TEST_TMPDIR/absent" -s "$BATS_TEST_TMPDIR/s"
 	[ "$status" -eq 1 ]
 	grep -q "$BATS_TEST_TMPDIR/absent" <<<"$output"
 	[ -e /etc/pmcbpf/pmcbpf.conf ] || start_daemon
 }
 
-# out_of_range NAME VALUE DEFAULT MESSAGE: the daemon says so in hwpmc's words, and goes on with the default
+# out_of_range NAME VALUE DEFAULT MESSAGE: the daemon prints hwpmc's message and uses the default
 out_of_range() {
 	start_daemon -o "kern.hwpmc.$1=$2"
 	[ "$(grep -c '^hwpmc: tunable' "$DAEMON_LOG")" -eq 1 ]
@@ -60,7 +60,7 @@ out_of_range() {
 	refute grep -q '^hwpmc: tunable' "$DAEMON_LOG"
 }
 
-@test "-o has the last word over the file" {
+@test "-o overrides the file" {
 	echo 'kern.hwpmc.hashsize="-1"' >"$CONF"
 	start_daemon -o kern.hwpmc.hashsize=8 -c "$CONF"
 	refute grep -q 'tunable hashsize' "$DAEMON_LOG"
@@ -86,7 +86,7 @@ out_of_range() {
 	grep -q '^read 0 ' <<<"$output"
 }
 
-@test "REQ-109, REQ-114: SIGHUP changes the security tunables, and only with a good file" {
+@test "REQ-109, REQ-114: SIGHUP changes the security tunables, if the file is valid" {
 	echo 'security.bsd.unprivileged_syspmcs="0"' >"$CONF"
 	start_daemon -c "$CONF"
 	nobody_may() { run_as_nobody wireclient hello alloc 1 15 0x2000b 0 0 | grep -q '^alloc 0 '; }
@@ -100,7 +100,7 @@ out_of_range() {
 	nobody_may
 }
 
-@test "REQ-111, REQ-112, REQ-117: unprivileged_proc_debug=0 bars others, not oneself" {
+@test "REQ-111, REQ-112, REQ-117: unprivileged_proc_debug=0 forbids other processes, not one's own" {
 	start_daemon -o security.bsd.unprivileged_proc_debug=0
 	run_as_nobody bash -c 'sleep 60 3>&- & pid=$!; wireclient hello alloc 3 15 0x20004 any 0 \
 		attach $pid attach 0 start; kill $pid' >"$BATS_TEST_TMPDIR/out"

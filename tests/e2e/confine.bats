@@ -16,10 +16,10 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# capabilities WORD...: the names in the daemon's list whose lines have one of the words, OWN or CLIENT
+# capabilities WORD...: capabilities in the daemon's list whose lines contain one of the words OWN, CLIENT
 capabilities() { sed -nE "s/^\t(${1// /|})\(CAP_([A-Z_]+), .*/\2/p" "$ROOT/loader/base/caps.c"; }
 
-# mask NAME...: of those that this shell has, as it could not give others to a daemon
+# mask NAME...: a mask of those that this shell has, since it cannot pass on others
 mask() {
 	local name number all=0 here
 	for name; do
@@ -30,7 +30,7 @@ mask() {
 	printf '%016x\n' $((all & here))
 }
 
-# What setpriv takes away for the unit's bounding set: all others that this kernel has.
+# setpriv's argument for the unit's bounding set: drops all other capabilities of this kernel.
 taken_by_unit() {
 	local name number last unit
 	last=$(</proc/sys/kernel/cap_last_cap)
@@ -41,7 +41,7 @@ taken_by_unit() {
 		tr '[:upper:]' '[:lower:]' | sed 's/,$//'
 }
 
-# confined: all threads of the daemon have the table's capabilities, those that write logs of files none, and
+# confined: all of the daemon's threads have the table's capabilities, those that write logs to files none, and
 # nothing grants them others
 confined() {
 	local all own status none=0000000000000000
@@ -59,7 +59,7 @@ NoNewPrivs: 1" ] || { cat "$status" >&2; return 1; }
 	done
 }
 
-@test "started by hand: the table's capabilities, in every thread; no core, files for root only" {
+@test "started by hand: the table's capabilities, in every thread; no core dumps, files for root only" {
 	start_daemon -o ktr.compile=SCHED
 	client a
 	expect a 'log 0*' log "$BATS_TEST_TMPDIR/log"
@@ -69,11 +69,11 @@ NoNewPrivs: 1" ] || { cat "$status" >&2; return 1; }
 	confined
 	grep -qE '^Max core file size +0 ' "/proc/$DAEMON_PID/limits"
 	grep -qP '^Umask:\t0077$' "/proc/$DAEMON_PID/status"
-	# Both are for all users, whatever else is made from then on.
+	# Both are open to all users, whatever the umask.
 	[ "$(stat -c %a "$PMCBPF_SOCKET")" = 666 ]
 }
 
-@test "started as the unit starts it: the same" {
+@test "started as the unit does: the same" {
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock
 	setpriv --bounding-set="$(taken_by_unit)" --inh-caps=-all pmcbpfd -f -s "$PMCBPF_SOCKET" 3>&- &
 	DAEMON_PID=$!
@@ -81,7 +81,7 @@ NoNewPrivs: 1" ] || { cat "$status" >&2; return 1; }
 	confined
 }
 
-@test "pctrd keeps what its unit has, in both" {
+@test "pctrd keeps its unit's capabilities, started either way" {
 	local unit=CAP_PERFMON\ CAP_SYS_PTRACE dir=$BATS_TEST_TMPDIR/run mask
 	grep -qx "CapabilityBoundingSet=$unit" "$ROOT/packaging/systemd/pctrd.service"
 	start_daemon
@@ -110,7 +110,7 @@ allowed() {
 	done | sort -u
 }
 
-@test "what the daemon calls is in its unit's list of system calls" {
+@test "every system call of the daemon is in its unit's list" {
 	command -v strace >/dev/null || skip "strace is not installed"
 	command -v systemd-analyze >/dev/null || skip "systemd is not installed"
 	open_tmpdir
@@ -140,12 +140,12 @@ docker() {
 	start_daemon
 	run docker wireclient hello heir 1 alloc 3 15 0x20004 any 0 attach heir
 	[[ $output == *$'\nattach 0'* ]] || { echo "$output" >&2; false; }
-	# Also with capabilities that the daemon does not have: the client's own descriptor is the proof.
+	# Also with capabilities that the daemon lacks: the client's own descriptor is the proof.
 	MORE=,+sys_time run docker wireclient hello heir 1 alloc 3 15 0x20004 any 0 attach heir
 	[[ $output == *$'\nattach 0'* ]] || { echo "$output" >&2; false; }
 }
 
-@test "a program that only its user may read has its build id in a log" {
+@test "the build id of a program that only its user may read is in a log" {
 	local dir=$BATS_TEST_TMPDIR/own
 	start_daemon
 	install -d -m 700 -o 65534 "$dir"
@@ -160,8 +160,8 @@ docker() {
 	pmc filter -j "$BATS_TEST_TMPDIR/log" - | grep '/own/load"' | grep -q "\"$id\""
 }
 
-# What a daemon does with the unit's bounding set from the start: files of this folder that use most of it.
-@test "all works with the unit's bounding set" {
+# A daemon with the unit's bounding set from the start: the files of this folder that use most of it.
+@test "everything works with the unit's bounding set" {
 	local build=$BATS_TEST_TMPDIR/build
 	mkdir -p "$build/sbin"
 	open_tmpdir

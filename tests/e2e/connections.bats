@@ -18,7 +18,8 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# crowd UID WORD...: a process of that user that does these and stays; its output is in $BATS_TEST_TMPDIR/UID.
+# crowd UID WORD...: a process of that user that performs the words and stays; its output is in
+# $BATS_TEST_TMPDIR/UID.
 crowd() {
 	: >"$BATS_TEST_TMPDIR/$1"
 	setpriv --reuid "$1" --regid "$1" --clear-groups bash -c 'ulimit -n 2048 && exec "$@"' crowd \
@@ -34,7 +35,7 @@ receives() {
 	asleep "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = $number ]
 }
 
-# The share of user 65534, some 40 connections, is used up; FULL is what the next one is answered.
+# Uses up the share of user 65534, some 40 connections; FULL is the reply to the next one.
 with_full_share() {
 	start_daemon -o user.share=1
 	crowd 65534 many 200
@@ -42,19 +43,19 @@ with_full_share() {
 	[[ $FULL == "uid 65534 has "*" connections, and "*" is the most for one user (user.share=1 percent)"* ]]
 }
 
-@test "a refused connection is answered unasked, and closed" {
+@test "a refused connection receives its reply before any request, and is closed" {
 	with_full_share
 	before=$(daemon_fds)
 	run run_as_nobody timeout $PATIENCE wireclient connect listen
 	[ "$output" = "listen EAGAIN -- $FULL"$'\n'"listen closed" ]
-	# Processes that keep their ends leave nothing with the daemon.
+	# Processes that keep their ends leave nothing in the daemon.
 	crowd 65534 mute 200
 	run run_as_nobody timeout $PATIENCE wireclient connect listen
 	grep -q '^listen EAGAIN' <<<"$output"
 	fds_are "$before"
 }
 
-@test "the library says why, whether the refusal or its greeting comes first" {
+@test "the library reports the reason, whether the refusal or its greeting comes first" {
 	with_full_share
 	run run_as_nobody pmccontrol -l
 	[ "$status" -ne 0 ]
@@ -71,7 +72,7 @@ with_full_share() {
 	grep -qF "$FULL" "$BATS_TEST_TMPDIR/out"
 }
 
-@test "a refused connection gets its answer while a flush waits" {
+@test "a refused connection receives its reply while a flush waits" {
 	with_full_share
 	cd "$BATS_TEST_TMPDIR"
 	mkfifo pipe
@@ -90,7 +91,7 @@ with_full_share() {
 	kill -CONT "$DAEMON_PID"
 	wait_for process_gone $pid
 	grep -qxF "hello EAGAIN -- $FULL" out
-	# It still waits.
+	# The flush still waits.
 	refute read -r -t 0.1 -u "${CLIENT_OUT[owner]}"
 	cat <&"$hold" >/dev/null 3>&- & JOBS+=($!)
 	read -r -t $PATIENCE -u "${CLIENT_OUT[owner]}" line
@@ -101,11 +102,11 @@ with_full_share() {
 
 is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 
-@test "two requests of a process that come at once: the second waits until the first is done" {
+@test "of two simultaneous requests of a process the second waits for the first" {
 	start_daemon
 	client owner
 	expect owner 'alloc 0 *' alloc 2 15 0x20000 any 0
-	# The mappings of a target are read for the log, and the daemon goes on meanwhile.
+	# The target's mappings are read for the log; the daemon serves others meanwhile.
 	expect owner 'hello 0*' setcount 1 log "$BATS_TEST_TMPDIR/log" other
 	for ((i = 0; i < 20; i++)); do
 		kill -STOP "$DAEMON_PID"
@@ -119,11 +120,11 @@ is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 	part owner
 }
 
-@test "an owner that execs can connect at once, before all that it owned has ended" {
+@test "an owner that execs can connect at once, before the end of its PMCs is complete" {
 	start_daemon
 	client owner
 	expect owner 'start 0' alloc 3 15 0x20004 any 0 start
-	# The exec, the end of the old connection and the new one are one turn of the daemon's.
+	# The exec, the end of the old connection and the new one fall into one turn of the daemon.
 	kill -STOP "$DAEMON_PID"
 	wait_for is_stopped "$DAEMON_PID"
 	expect owner 'inherited *' become
@@ -139,17 +140,17 @@ is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 	wait_for rows_free
 }
 
-@test "… and while its last request is still at work" {
+@test "… and while its last request is still in progress" {
 	start_daemon
 	client owner
 	client other
 	expect owner 'log 0' alloc 2 15 0x20000 any 0 log "$BATS_TEST_TMPDIR/log"
-	# Nobody reads the mappings that the log needs, until these go on.
+	# Nothing reads the mappings that the log needs, until these processes continue.
 	mapfile -t readers < <(pgrep -P "$(pgrep -P "$DAEMON_PID")")
 	kill -STOP "${readers[@]}"
 	for reader in "${readers[@]}"; do wait_for is_stopped "$reader"; done
 	ask owner unheard attach 0
-	# It is at work when two later ones have been answered.
+	# It is in progress when two later requests have been answered.
 	ask other cpuinfo cpuinfo
 	expect owner 'inherited *' become
 	expect owner 'hello 0*' connect hello
@@ -159,7 +160,7 @@ is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 	wait_for rows_free
 }
 
-@test "a row that a killed process held is not refused while its last request is still at work" {
+@test "a killed process's row can be allocated while its last request is still in progress" {
 	start_daemon
 	client owner
 	client other
@@ -177,7 +178,7 @@ is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 	wait_for process_gone "${CLIENT_JOB[owner]}"
 	printf 'admin 0 %u 0\n' $row >&"${CLIENT_IN[other]}"
 	wait_for receives "${CLIENT[other]}"
-	# Whoever needs nothing of it is answered meanwhile.
+	# A client that does not need the row is answered meanwhile.
 	ask third cpuinfo
 	receives "${CLIENT[other]}"
 	kill -CONT "${readers[@]}"
@@ -187,13 +188,13 @@ is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 	[ "$line" = . ]
 }
 
-@test "who does not say HELLO is not waited for; who has said it may be silent" {
+@test "the daemon does not wait for a client without HELLO; after HELLO a client may stay silent" {
 	start_daemon -o user.greeting=1
 	client idle
 	run timeout $PATIENCE wireclient connect listen
 	grep -q '^listen ETIMEDOUT -- nothing was said for 1 s (user.greeting); connect again' <<<"$output"
 	[ "$(tail -n 1 <<<"$output")" = "listen closed" ]
-	# Words that are no greeting do not help, nor does a reply that is not read.
+	# Neither other messages nor unread replies count as a greeting.
 	run timeout $PATIENCE wireclient connect cpuinfo listen
 	grep -q '^cpuinfo EPROTO' <<<"$output"
 	grep -q '^listen ETIMEDOUT' <<<"$output"
@@ -204,11 +205,11 @@ is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 	part idle
 }
 
-# sockets_are N: the one that listens, and connections.
+# sockets_are N: the listening socket and the connections.
 sockets_are() { [ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq "$1" ]; }
 
-# The daemon looks at 64 connections a round, and the greeting is behind more than that.
-@test "who has said HELLO in time is heard, however late the daemon is" {
+# The daemon accepts 64 connections a round, and the greeting is behind more than that.
+@test "a HELLO sent in time counts, however late the daemon reads it" {
 	start_daemon -o user.greeting=3600
 	client admin
 	client crowd
@@ -225,7 +226,7 @@ sockets_are() { [ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq "$1" ]; }
 	ask crowd sing
 	echo hello cpuinfo >&"$to"
 	wait_for receives $pid
-	# The second is over, for the daemon too.
+	# The second has ended, for the daemon too.
 	sleep 1.1
 	kill -CONT "$DAEMON_PID"
 	wait_for grep -q '^\.' "$BATS_TEST_TMPDIR/out"
@@ -237,14 +238,14 @@ sockets_are() { [ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq "$1" ]; }
 	read -r -t $PATIENCE -u "${CLIENT_OUT[admin]}" line
 }
 
-@test "root connects, counts, lists and disables while other users hold all that they can" {
+@test "root connects, counts, lists and disables while other users hold everything they can" {
 	start_daemon -o user.greeting=3600
 	for uid in 2001 2002 2003 2004 2005; do
 		crowd $uid many 2000
 		crowd 65534 mute 400
 	done
 	grep -q '^many .* -- uid 2001 has .* connections, and .* (user.share=25 percent)' "$BATS_TEST_TMPDIR/2001"
-	# The fifth meets the reserve, not its share.
+	# The fifth is refused because of the reserve, not of its share.
 	grep -q '^many 0 -- .* in use, and the rest is kept for administrators (user.reserve)' \
 		"$BATS_TEST_TMPDIR/2005" || grep -q '^hello EAGAIN -- .* (user.reserve)' "$BATS_TEST_TMPDIR/2005"
 	for _ in 1 2 3; do
@@ -256,7 +257,7 @@ sockets_are() { [ "$(grep -c " $PMCBPF_SOCKET\$" /proc/net/unix)" -eq "$1" ]; }
 	[ "$status" -eq 0 ]
 }
 
-@test "a program's name cannot write to a terminal or begin a line of the daemon's messages" {
+@test "a program's name cannot send control characters to a terminal or fake a line of the daemon's messages" {
 	start_daemon -o 'kern.hwpmc.debugflags=owner=*'
 	run wireclient connect named $'\e[31mx\r\npmcbpfd\xc2\x9b'
 	grep -q '^named 0' <<<"$output"

@@ -13,7 +13,7 @@ teardown() {
 	done
 }
 
-# The daemon's programs, by the kernel's numbers of them, which no other program ever gets; others have daemons, too.
+# Ids of the daemon's programs, which the kernel never reuses; other daemons may run.
 daemon_programs() { sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$DAEMON_PID/fdinfo"/* | sort -un; }
 loaded() { bpftool prog show id "$1"; }
 none_loaded() {
@@ -23,7 +23,7 @@ none_loaded() {
 	done
 }
 
-@test "--help and --version need no root and name everything" {
+@test "--help and --version work without root, and the help is complete" {
 	run pmcbpfd --help
 	[ "$status" -eq 0 ]
 	[ "$output" = "$(pmcbpfd -h)" ]
@@ -50,22 +50,22 @@ none_loaded() {
 	grep -q -- '--client-fd=77' <<<"$output"
 }
 
-@test "without root it says what it needs" {
+@test "without root it prints what it needs" {
 	run run_as_nobody pmcbpfd -f -s "$BATS_TEST_TMPDIR/s"
 	[ "$status" -eq 1 ]
 	grep -q 'must be started as root' <<<"$output"
 }
 
-@test "REQ-131: it announces every class with count and capabilities" {
+@test "REQ-131: it logs every class with count and capabilities at the start" {
 	start_daemon
 	grep -q '^hwpmc: SOFT/16/64/0x67<INT,USR,SYS,REA,WRI>' "$DAEMON_LOG"
 	[ "$(uname -m)" != x86_64 ] || grep -q ' TSC/1/64/0x20<REA>' "$DAEMON_LOG"
 }
 
-@test "the socket is for everybody, its directory is made" {
+@test "the socket is open to all users, and its directory is created" {
 	open_tmpdir
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/new/pmc.sock
-	# Whatever files are to be by themselves.
+	# Under a restrictive umask.
 	umask 077
 	pmcbpfd -f -s "$PMCBPF_SOCKET" 3>&- & DAEMON_PID=$!
 	wait_for daemon_answers
@@ -76,7 +76,7 @@ none_loaded() {
 	grep -q '^cpuinfo 0 ncpu=' <<<"$output"
 }
 
-@test "a second daemon is refused and the first goes on" {
+@test "a second daemon is refused and the first continues" {
 	start_daemon
 	run pmcbpfd -f -s "$PMCBPF_SOCKET"
 	[ "$status" -eq 1 ]
@@ -99,7 +99,7 @@ none_loaded() {
 	daemon_answers
 }
 
-@test "a file in the way that is no socket stays" {
+@test "a file in place of the socket stays" {
 	echo precious >"$BATS_TEST_TMPDIR/file"
 	run pmcbpfd -f -s "$BATS_TEST_TMPDIR/file"
 	[ "$status" -eq 1 ]
@@ -121,7 +121,7 @@ none_loaded() {
 	wait_for none_loaded "${programs[@]}"
 }
 
-@test "SIGKILL: the kernel marks the page, nothing remains, the socket is reusable" {
+@test "SIGKILL: the kernel marks the page, nothing is left behind, the socket is reusable" {
 	start_daemon
 	mapfile -t programs < <(daemon_programs)
 	[ ${#programs[@]} -gt 0 ]
@@ -154,7 +154,7 @@ none_loaded() {
 	[ ! -e "$PMCBPF_SOCKET" ]
 }
 
-@test "SIGHUP: hardware is looked for again" {
+@test "SIGHUP: the daemon looks for hardware again" {
 	start_daemon
 	kill -HUP "$DAEMON_PID"
 	announced_twice() { [ "$(grep -c '^hwpmc: SOFT' "$DAEMON_LOG")" -eq 2 ]; }
@@ -162,13 +162,13 @@ none_loaded() {
 	daemon_answers
 }
 
-@test "signals while it starts: SIGHUP does no harm, SIGTERM leaves nothing behind" {
+@test "signals during the start: SIGHUP is harmless, SIGTERM leaves nothing behind" {
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/pmc.sock
 	local signal
 	for signal in HUP TERM; do
 		pmcbpfd -f -s "$PMCBPF_SOCKET" >>"$BATS_TEST_TMPDIR/log" 2>&1 3>&- &
 		DAEMON_PID=$!
-		# The socket comes first, and the programs take their time after it.
+		# The socket is made first; loading the programs takes longer.
 		wait_for test -S "$PMCBPF_SOCKET"
 		kill -"$signal" "$DAEMON_PID"
 		if [ "$signal" = HUP ]; then
@@ -182,7 +182,7 @@ none_loaded() {
 	done
 }
 
-@test "the service manager hears READY and STOPPING" {
+@test "the service manager receives READY and STOPPING" {
 	wireclient notified "$BATS_TEST_TMPDIR/notify" 2 >"$BATS_TEST_TMPDIR/heard" 3>&- & OTHERS=($!)
 	wait_for grep -q listening "$BATS_TEST_TMPDIR/heard"
 	NOTIFY_SOCKET=$BATS_TEST_TMPDIR/notify start_daemon
@@ -191,7 +191,7 @@ none_loaded() {
 	wait_for grep -q '^notified STOPPING=1' "$BATS_TEST_TMPDIR/heard"
 }
 
-@test "socket activation: it serves the socket it is given, and leaves the file alone" {
+@test "socket activation: it serves the socket it receives, and leaves the file alone" {
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/given.sock
 	wireclient activate "$PMCBPF_SOCKET" "$BUILD/sbin/pmcbpfd" -f 3>&- & DAEMON_PID=$!
 	wait_for daemon_answers
@@ -199,7 +199,7 @@ none_loaded() {
 	[ -S "$PMCBPF_SOCKET" ]
 }
 
-@test "a private daemon serves one client, makes no socket, and ends with it" {
+@test "a private daemon serves one client, creates no socket, and ends with it" {
 	run wireclient private "$BUILD/sbin/pmcbpfd" hello alloc 3 15 0x20004 any 0 start read leave
 	[ "$status" -eq 0 ]
 	grep -q '^read 0 ' <<<"$output"
@@ -207,7 +207,7 @@ none_loaded() {
 	refute grep -q '^hwpmc:' <<<"$output"
 }
 
-@test "-t: nothing is missing here" {
+@test "-t: nothing is missing on this machine" {
 	run pmcbpfd -t
 	[ "$status" -eq 0 ]
 	grep -q 'nothing is missing' <<<"$output"

@@ -21,12 +21,12 @@ work() {
 	pmcstat -q -o counts -c 0 -s CPU_CLOCK -l 0.02
 }
 
-@test "REQ-103: off by default: not a message" {
+@test "REQ-103: off by default: no message" {
 	work
 	[ -z "$(groups_told)" ]
 }
 
-@test "REQ-103: everything: every group that can have messages has some" {
+@test "REQ-103: everything on: every group that can have messages has some" {
 	debug '*=*'
 	work
 	[ "$(groups_told)" = 'cpu csw md module owner pmc process ' ]
@@ -49,7 +49,7 @@ work() {
 	told process=linktarget 'Success$'
 }
 
-@test "REQ-103: one flag of one group, and nothing besides; then none" {
+@test "REQ-103: one flag of one group and nothing else; then none" {
 	debug 'pmc=start'
 	work
 	[ "$(groups_told)" = 'pmc ' ]
@@ -61,7 +61,7 @@ work() {
 	[ -z "$(groups_told)" ]
 }
 
-@test "REQ-103: a refused request is told with its reason" {
+@test "REQ-103: a refused request is logged with its reason" {
 	debug 'module=syscall'
 	run wireclient hello alloc 3 15 0x20ffe any 0
 	told module=syscall 'operation 7: Invalid argument: this kernel has no software event 0x20ffe'
@@ -69,7 +69,7 @@ work() {
 
 @test "REQ-103: an owner that exits while a child holds its connection" {
 	debug 'process=exit'
-	# Not with `run`, which would wait for the child as well: it has its output.
+	# Not with `run`, which would also wait for the child that has its output.
 	wireclient hello alloc 3 15 0x20004 any 0 spawn >"$BATS_TEST_TMPDIR/out" 3>&-
 	child=$(sed -n 's/^spawn //p' "$BATS_TEST_TMPDIR/out")
 	wait_for told process=exit 'owner [0-9]+$'
@@ -78,14 +78,14 @@ work() {
 
 @test "REQ-103: an owner that executes another program" {
 	debug 'process=exec'
-	# One that closes its connection as it execs may have hung up before it is another program.
+	# A client that closes its connection at exec may have disconnected before it is another program.
 	client a
 	expect a "inherited *" alloc 3 15 0x20004 any 0 start become
 	wait_for told process=exec "owner ${CLIENT[a]}$"
 	part a
 }
 
-@test "REQ-103: a word that is none: EINVAL names it, the old value stays" {
+@test "REQ-103: an invalid word: EINVAL names it, the old value stays" {
 	debug 'pmc=start,stop'
 	run debug 'pmc=start frob=find'
 	[ "$status" -eq 65 ]
@@ -100,7 +100,7 @@ work() {
 	[ "$(groups_told)" = 'pmc ' ]
 }
 
-@test "REQ-103: from the start, by the file and by -o" {
+@test "REQ-103: from the start, in the file and by -o" {
 	stop_daemon
 	: >"$DAEMON_LOG"
 	echo 'kern.hwpmc.debugflags="module=* owner=allocate"' >conf

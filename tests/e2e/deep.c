@@ -45,7 +45,7 @@ int outer(const struct work *w, unsigned long depth)
 {
 	int status = depth ? outer(w, depth - 1) : leaf(w);
 
-	/* Something is left to do: no call is a jump. */
+	/* Work after the call, so that no call becomes a jump. */
 	__asm__ volatile("" : : "r"(&status) : "memory");
 	return status;
 }

@@ -18,7 +18,7 @@ print(next("{state}: {finding}; {remedy}".format(**g) for g in json.load(sys.std
 		"$1" <<<"$output"
 }
 
-@test "REQ-133 root and a daemon: every gate has a line, nothing is closed, exit 0" {
+@test "REQ-133 root and a daemon: every gate has a line, none is closed, exit 0" {
 	start_daemon
 	run --separate-stderr pmccontrol --doctor
 	[ "$status" -eq 0 ]
@@ -39,7 +39,7 @@ print(next("{state}: {finding}; {remedy}".format(**g) for g in json.load(sys.std
 	python3 -c 'import json, sys
 all = json.load(sys.stdin)
 assert all["ok"] is True
-# How long its turns took, and which switches a kernel hides, is another thing each time.
+# Turn times and hidden switches differ from run to run.
 moving = ("  event loop of pmcbpfd: ", "  context switches: ")
 lines = lambda text: [l for l in text.strip().split("\n") if not any(m in l for m in moving)]
 text = "".join("%-6s  %s: %s%s\n" % (g["state"], g["name"], g["finding"], "; " + g["remedy"] if g["remedy"] else "")
@@ -47,7 +47,7 @@ text = "".join("%-6s  %s: %s%s\n" % (g["state"], g["name"], g["finding"], "; " +
 assert lines(text) == lines(sys.argv[1]), text' "$text" <<<"$output"
 }
 
-@test "nobody: what is refused is said in the words of the refusal, and how to get it" {
+@test "an unprivileged user: refusals have the words of the real refusal, and a remedy" {
 	start_daemon
 	run run_as_nobody pmccontrol --doctor --json
 	[ "$status" -eq 0 ]
@@ -66,7 +66,7 @@ assert lines(text) == lines(sys.argv[1]), text' "$text" <<<"$output"
 	[[ $(gate 'processes of others') == "limits: no, not even your own other ones "*'unprivileged_proc_debug="1"'* ]]
 }
 
-@test "no daemon: the other gates, how to start one, exit 69" {
+@test "no daemon: the other gates, how to start the daemon, exit 69" {
 	open_tmpdir
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/none.sock
 	run --separate-stderr pmccontrol --doctor
@@ -81,7 +81,7 @@ assert lines(text) == lines(sys.argv[1]), text' "$text" <<<"$output"
 	python3 -c 'import json, sys; assert json.load(sys.stdin)["ok"] is False' <<<"$output"
 }
 
-@test "a socket that others may not use is told" {
+@test "a socket that others may not use is reported" {
 	start_daemon
 	chmod 600 "$PMCBPF_SOCKET"
 	run run_as_nobody pmccontrol --doctor --json
@@ -89,7 +89,7 @@ assert lines(text) == lines(sys.argv[1]), text' "$text" <<<"$output"
 	[[ $(gate socket) == "closed: you may not connect to $PMCBPF_SOCKET; its mode "* ]]
 }
 
-@test "root at the usual place without a daemon: a private one answers, and is gone afterwards" {
+@test "root at the default path without a daemon: a private one answers, and ends afterwards" {
 	[ ! -e /run/pmcbpf/pmc.sock ] || skip "this machine has a pmcbpfd of its own"
 	unset PMCBPF_SOCKET
 	run pmccontrol --doctor --json
@@ -99,7 +99,7 @@ assert lines(text) == lines(sys.argv[1]), text' "$text" <<<"$output"
 	[[ $(gate daemon) == "ok: pmcbpfd "* ]]
 }
 
-@test "in a container the doctor says so" {
+@test "the doctor reports a container" {
 	start_daemon
 	run unshare --pid --fork --mount-proc pmccontrol --doctor --json
 	[ "$status" -eq 0 ]
@@ -110,7 +110,7 @@ assert lines(text) == lines(sys.argv[1]), text' "$text" <<<"$output"
 	[[ $(gate 'system-scope counting') == "limits: no: "* ]]
 }
 
-@test "asking leaves nothing behind in the daemon" {
+@test "the doctor leaves nothing behind in the daemon" {
 	start_daemon
 	pmccontrol --doctor >/dev/null
 	wait_for daemon_idle

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program to be dumped.  Letters on its standard input: e, one of each kind of entry; 6, six
- * parameters, twice; f, FULL entries; m, many from two threads, without end; a, abort.  Each is
- * answered with a dot.
+ * A program to be dumped.  It reads letters: e, one of each kind of entry; 6, six parameters,
+ * twice; f, FULL entries; m, many from two threads, without end; a, abort.  It answers each with a
+ * dot.
  */
 #define KTR
 #define KTR_CTR6
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Stays, as what refers to it does. */
+/* Static, since trace entries refer to it. */
 static char *heap;
 
 static void each_kind(void)
@@ -39,7 +39,7 @@ static void six(void)
 	CTR6(KTR_NET, "%d%d%d%d%d %s", 1, 2, 3, 4, 5, "six");
 }
 
-/* What is torn shows: both are the same. */
+/* Shows torn entries: both parameters are the same. */
 static void *endless(void *arg)
 {
 	for (unsigned long i = 0;; i++)

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 		handle();
 	if (!strcmp(how, "blocked"))
 		sigprocmask(SIG_BLOCK, &io, NULL);
-	/* The signal has been sent when the reply comes. */
+	/* The signal has been sent by the time of the reply. */
 	check(pmc_release(id), "release");
 	if (!strcmp(how, "blocked"))
 		came = sigtimedwait(&io, NULL, &patience) == SIGIO;

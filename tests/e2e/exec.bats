@@ -25,10 +25,10 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# syspmcs_are VALUE: what security.bsd.unprivileged_syspmcs is.
+# syspmcs_are VALUE: of security.bsd.unprivileged_syspmcs.
 syspmcs_are() { [[ "$(pmccontrol --tunable security.bsd.unprivileged_syspmcs)" == *"$1"* ]]; }
 
-# with_capability CAPABILITY: a cat that has it, in $FILECAP.
+# with_capability CAPABILITY: makes $FILECAP, a cat that has it.
 with_capability() {
 	command -v setcap >/dev/null || skip "no setcap here"
 	FILECAP=$BATS_TEST_TMPDIR/cat-$1
@@ -36,7 +36,7 @@ with_capability() {
 	setcap "$1+ep" "$FILECAP" || skip "this file system knows no file capabilities"
 }
 
-# A request that a set-id program copies to its standard output, the connection of its caller.
+# A request that a set-id program copies to its standard output, its caller's connection.
 bequeathed() {
 	run timeout $PATIENCE "${nobody[@]}" "$RAW" "$@"
 	grep -q '^bequeath' <<<"$output"
@@ -44,15 +44,15 @@ bequeathed() {
 	syspmcs_are 0
 }
 
-@test "a connection that a set-id program inherits is closed before its first word" {
+@test "a connection that a set-id program inherits is closed before its first request" {
 	start_daemon
 	syspmcs_are 0
 	bequeathed hello bequeath "$SETID"
-	# Not refused: never heard.
+	# Not refused: the request is never read.
 	refute grep -q '^listen E' <<<"$output"
 }
 
-@test "… and one that a program with file capabilities inherits" {
+@test "… and so is one that a program with file capabilities inherits" {
 	start_daemon
 	for capability in cap_perfmon cap_sys_admin; do
 		with_capability $capability
@@ -61,11 +61,11 @@ bequeathed() {
 	done
 }
 
-# runs_as PID FILE: the exec is over, credentials and all.
+# runs_as PID FILE: the exec is complete, credentials included.
 runs_as() { [ "$(readlink "/proc/$1/exe")" = "$2" ] && asleep "$1"; }
 
-# bequeathed_before_accept PROGRAM [COMMAND...]: the daemon stands still between connect() and accept(), and by then
-# the process is another program; COMMAND runs the client.
+# bequeathed_before_accept PROGRAM [COMMAND...]: stops the daemon between connect() and accept(), while the process
+# becomes another program; COMMAND runs the client.
 bequeathed_before_accept() {
 	local out=$1.out pid
 
@@ -83,7 +83,7 @@ bequeathed_before_accept() {
 	syspmcs_are 0
 }
 
-@test "an exec between connect() and accept() gives no rights: they are those of connect()" {
+@test "an exec between connect() and accept() gives no rights: the credentials of connect() count" {
 	start_daemon
 	bequeathed_before_accept "$SETID"
 	for capability in cap_perfmon cap_sys_admin; do
@@ -92,7 +92,7 @@ bequeathed_before_accept() {
 	done
 }
 
-@test "an exec that gives nothing more between connect() and accept() does no harm" {
+@test "an ordinary exec between connect() and accept() does no harm" {
 	start_daemon
 	: >"$BATS_TEST_TMPDIR/out"
 	kill -STOP "$DAEMON_PID"
@@ -101,7 +101,7 @@ bequeathed_before_accept() {
 	wait_for grep -q '^bequeath' "$BATS_TEST_TMPDIR/out"
 	wait_for runs_as "$(sed -n 's/^bequeath //p' "$BATS_TEST_TMPDIR/out")" "$PLAIN"
 	kill -CONT "$DAEMON_PID"
-	# To HELLO, and to what takes a privilege.
+	# The replies to HELLO, and to a request that takes a privilege.
 	wait_for grep -q '^listen EPERM -- changing tunables takes' "$BATS_TEST_TMPDIR/out"
 	grep -q '^listen 0' "$BATS_TEST_TMPDIR/out"
 	syspmcs_are 0
@@ -117,7 +117,7 @@ bequeathed_before_accept() {
 		JOBS+=("$pid")
 		wait_for grep -q '^hold' "$BATS_TEST_TMPDIR/out"
 		grep -q '^listen closed' "$BATS_TEST_TMPDIR/out"
-		# It still runs, and has their descriptors.
+		# It still runs, and has the descriptors.
 		wait_for daemon_idle
 		refute process_gone $pid
 		kill $pid
@@ -134,7 +134,7 @@ bequeathed_before_accept() {
 }
 
 # The ring of notes has room for 10,922 of them.
-@test "execs that found no room for their note are seen all the same" {
+@test "execs are noticed even if their notes found no room in the ring" {
 	start_daemon
 	client flood
 	client quiet
@@ -163,7 +163,7 @@ wait_for_line() {
 }
 
 # Their sockets are in other network namespaces than the daemon's.
-@test "clients of other network namespaces are known by the credentials of their connect() as well" {
+@test "clients of other network namespaces have the credentials of their connect() as well" {
 	start_daemon
 	unshare -n true || skip "no network namespaces here"
 	run unshare -n "$RAW" hello settunable security.bsd.unprivileged_syspmcs 0
@@ -171,7 +171,7 @@ wait_for_line() {
 	bequeathed_before_accept "$SETID" unshare -n
 }
 
-# As sudo does: the set-id program does not speak itself.
+# As with sudo: the set-id program itself sends nothing.
 @test "a client that a set-id program has started as root has root's rights" {
 	start_daemon
 	cp /usr/bin/env "$BATS_TEST_TMPDIR/env-setid"
@@ -182,7 +182,7 @@ wait_for_line() {
 	grep -q '^alloc 0' <<<"$output"
 	grep -q '^settunable 0' <<<"$output"
 	syspmcs_are 1
-	# And one that is set-id by itself.
+	# And a client that is itself set-id.
 	cp "$RAW" "$BATS_TEST_TMPDIR/raw-setid"
 	chmod 4755 "$BATS_TEST_TMPDIR/raw-setid"
 	run "${nobody[@]}" "$BATS_TEST_TMPDIR/raw-setid" hello settunable security.bsd.unprivileged_syspmcs 0

@@ -12,13 +12,13 @@ $(WIRECLIENT): $(WIRECLIENT_SRCS:%.c=$(O)/obj/%.o)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^
 
-# A process of a given standing, as in the guests.
+# A process with given credentials, as in the guests.
 $(O)/tests/stand: tests/vm/progs/stand.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -U_GNU_SOURCE -o $@ $<
 
-# A workload that knows what it did, as in the guests.
+# A workload that knows its own figures, as in the guests.
 $(O)/tests/load: tests/vm/progs/load.c tests/vm/progs/spin.h $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
@@ -29,27 +29,27 @@ $(O)/tests/unmaps: tests/vm/progs/unmaps.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -U_GNU_SOURCE -o $@ $<
 
-# One whose call chains are known, at addresses that are known.
+# A program with known call chains at known addresses.
 $(O)/tests/deep: tests/e2e/deep.c tests/vm/progs/spin.h $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-pie -no-pie -o $@ $<
 
-# One whose outermost frame says so.
+# A program whose outermost frame is marked.
 LINT_C += tests/e2e/nocaller.c
 $(O)/tests/nocaller: tests/e2e/nocaller.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-omit-frame-pointer -o $@ $<
 
-# One that starts others without copying its memory.
+# A program that starts others without copying its memory.
 LINT_C += tests/e2e/vexec.c
 $(O)/tests/vexec: tests/e2e/vexec.c $(O)/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
 
-# One that knows where its time went.
+# A program that knows how its time was spent.
 LINT_C += tests/e2e/hot.c tests/e2e/hot_library.c
 $(O)/tests/hot: tests/e2e/hot.c tests/vm/progs/spin.h $(O)/flags
 	$(call say,CC,$@)
@@ -68,21 +68,21 @@ $(O)/tests/logcheck: $(O)/obj/tests/e2e/logcheck.o $(LIBPMC_A)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -ldl
 
-# What waits for an exec, beside what the kernel makes wait.
+# Counts from an exec on, next to the kernel's enable-on-exec.
 LINT_C += tests/e2e/fromexec.c
 $(O)/tests/fromexec: $(O)/obj/tests/e2e/fromexec.o $(LIBPMC_A)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -ldl
 
-# A user who wants everything.
+# A user who takes all resources.
 LINT_C += tests/e2e/hoard.c
 $(O)/tests/hoard: $(O)/obj/tests/e2e/hoard.o $(LIBPMC_A)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread -ldl
 
-# One whose signals the kernel knows otherwise than it does.
+# A program whose signal handlers the kernel does not see.
 LINT_C += tests/e2e/emulated.c
 $(O)/tests/emulated: $(O)/obj/tests/e2e/emulated.o $(LIBPMC_A)
 	$(call say,LINK,$@)
@@ -103,7 +103,7 @@ $(O)/tests/refuse.so: tests/e2e/refuse.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fvisibility=default -shared -fPIC -o $@ $< -ldl
 
-# A machine whose nth call fails.
+# A machine on which the nth call fails.
 LINT_C += tests/e2e/nth.c
 $(O)/tests/nth.so: tests/e2e/nth.c $(O)/flags
 	$(call say,CC,$@)
@@ -115,7 +115,7 @@ $(O)/tests/nth: tests/e2e/nth.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
 
-# A process that a kernel hides.
+# A process whose switches are hidden.
 LINT_C += tests/e2e/unseen.c
 $(O)/tests/unseen: $(O)/obj/tests/e2e/unseen.o
 	$(call say,LINK,$@)
@@ -129,25 +129,26 @@ $(O)/tests/traced: $(O)/obj/tests/e2e/traced.o $(LIBKTR)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -o $@ $< -L$(O)/lib -lktr
 
-# One that is dumped in every way.
+# A program that is dumped in every way.
 LINT_C += tests/e2e/dumped.c
 $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(CLI_LDFLAGS) -Wl,--build-id -o $@ $< -L$(O)/lib -lktr -lpthread
 
-# The benchmark, which is built with its own makefile.
+# The benchmark, built with its own makefile.
 E2E_NEEDS += $(O)/bench/pmcbpf-bench
 
-# What the tests call, besides the tools.
+# Programs that the tests run, besides the tools.
 E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/nth $(O)/tests/nth.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
-# Those that run in the sandbox of the systemd unit, too: what the daemon asks of the kernel, and nothing of its files.
+# Files that also run in the sandbox of the systemd unit: they cover the daemon's use of the kernel,
+# not of its files.
 SANDBOX_BATS := $(addprefix tests/e2e/,kgmon.bats ktr_kernel.bats log.bats names.bats proof.bats record.bats \
 	req_attach.bats req_scope.bats)
 
-# They run there alone where both suites run, and the sandbox can be made.
+# Run only there if both suites run and the sandbox can be made.
 E2E_HERE = $(if $(filter sandbox,$(SANDBOXED)),$(filter-out $(SANDBOX_BATS),$(E2E_BATS)),$(E2E_BATS))
 SANDBOXED = $(if $(shell command -v systemd-analyze && \
 	python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>&1 && echo yes),$(PMCBPF_SUITES))

@@ -9,7 +9,7 @@ PAGE_FAULT=0x20004 TREE=2
 
 setup() {
 	in_tmpdir_with_daemon
-	# Faults of its own, switches, children with and without an exec.
+	# Page faults, switches, children with and without an exec.
 	cat >./program <<-'END'
 		#!/bin/sh
 		(:); (:); /bin/true
@@ -23,19 +23,19 @@ setup() {
 EVENTS=(PAGE_FAULT.ALL 1 2 - PAGE_FAULT.MINOR 1 5 - CONTEXT_SWITCHES 1 3 -)
 SIDES=('PAGE_FAULT.ALL,usr' 1 2 u 'PAGE_FAULT.ALL,os' 1 2 k)
 
-# same_counts [EXECS]: each line's two counts are the same, and not all are 0. For each exec of a process that is
-# counted already the kernel's figure has the fault of its arguments besides, which is in no perf event.
+# same_counts [EXECS]: each line's two counts are equal, and not all are 0. For each exec of a process that is
+# already counted the kernel's figure also has the fault of its arguments, which no perf event has.
 same_counts() {
 	awk -v execs="${1:-0}" '{ more = /PAGE_FAULT/ ? execs : 0; bad += $2 != $3 + more; some += $2 }
 		END { exit bad || !some }' counts || { cat counts >&2; false; }
 }
 
-@test "a command is counted from its exec on: what perf counts, to the event" {
+@test "a command is counted from its exec on: the count equals perf's" {
 	fromexec "${EVENTS[@]}" -- ./program >counts
 	same_counts
 }
 
-@test "… and so are its descendants: those that were born before, each from its own exec on" {
+@test "… and so are descendants that were forked before, each from its own exec on" {
 	fromexec -d "${EVENTS[@]}" -- ./program >counts
 	same_counts 3
 }
@@ -45,13 +45,13 @@ same_counts() {
 	same_counts 3
 }
 
-@test "slices begin there as well: never more than perf counts" {
+@test "slices begin there as well: counts never exceed perf's" {
 	# The process has had 2000 faults before. A kernel may hide a slice from tracers.
 	fromexec -d "${SIDES[@]}" -- ./program >counts
 	awk '$2 > $3 { bad = 1 } END { exit bad || NR != 2 }' counts || { cat counts >&2; false; }
 }
 
-@test "an exec that fails begins nothing" {
+@test "a failed exec does not begin counting" {
 	fromexec -f "${EVENTS[@]}" "${SIDES[@]}" -- ./program >counts
 	awk '$2 || $3 { bad = 1 } END { exit bad || NR != 5 }' counts || { cat counts >&2; false; }
 	run pmcstat -o counts --csv -p PAGE_FAULT.ALL ./nonesuch
@@ -59,11 +59,11 @@ same_counts() {
 	[[ $output == *'execvp "./nonesuch" failed: No such file or directory'* ]]
 }
 
-@test "a target waits whether the PMC runs or not, and is none of its owner's alone" {
+@test "a target waits whether the PMC runs or not, and is not limited to its owner" {
 	client own
 	waits_to_become -- "$BUILD/tests/load" -w pages=300
 	expect own 'attachexec 0' alloc 3 15 $PAGE_FAULT any 0 attachexec "$TARGET"
-	# It is a target already; on another PMC of the row it cannot be one.
+	# It is a target already; another PMC of the same row cannot have it.
 	expect own 'attachexec EEXIST*' attachexec "$TARGET"
 	expect own 'attach EEXIST*' attach "$TARGET"
 	# The exec comes before the start.
@@ -74,12 +74,12 @@ same_counts() {
 	expect own "read 0 $minflt" read
 	expect own 'detach 0' detach "$TARGET"
 	expect own "read 0 $minflt" read
-	# An owner has no PMC any more when it has executed a program.
+	# An owner that has executed a program has no PMC any more.
 	expect own 'attachexec EINVAL -- an exec takes all PMCs*' release alloc 3 15 $PAGE_FAULT any 0 attachexec 0
 	expect own 'attachexec 0' release alloc 3 15 $PAGE_FAULT any $TREE attachexec 0
 }
 
-@test "a target that is detached before its exec, and one that exits, leave nothing" {
+@test "a target that is detached before its exec, or exits, leaves nothing behind" {
 	client own
 	waits_to_become -- "$BUILD/tests/load" -w pages=300
 	expect own 'start 0' alloc 3 15 $PAGE_FAULT any 0 attachexec "$TARGET" start
@@ -103,7 +103,7 @@ same_counts() {
 	go
 	count_of own
 	before=$count
-	# The kernel's own work for the new image at most.
+	# At most the kernel's own work for the new image.
 	[ "$before" -le 10 ]
 	work_of_target
 	expect own "read 0 $before" read
@@ -121,8 +121,8 @@ same_counts() {
 	[[ "$(cat order--from-fork)" =~ ^[1-9][0-9]*' 1 1'$ ]]
 }
 
-@test "pmcstat, pmc stat and pmc record count a command from its exec on, and --from-fork takes that back" {
-	# Without randomisation a program has the same faults each time.
+@test "pmcstat, pmc stat and pmc record count a command from its exec on, and --from-fork reverts that" {
+	# Without address randomisation a program has the same faults each time.
 	same=(setarch -R)
 	for from in --from-exec '' --from-fork; do
 		# shellcheck disable=SC2086 # none, or one

@@ -7,7 +7,7 @@ load helpers
 
 setup() {
 	need_root
-	# A group that is nobody's, by any name that it has here.
+	# A group without members, by any name that it has here.
 	GROUP=$(getent group games | cut -d: -f1)
 	[ -n "$GROUP" ] || skip "there is no group games"
 	GID=$(getent group "$GROUP" | cut -d: -f3)
@@ -20,8 +20,8 @@ hello_as() {
 		"$b/tests/wireclient" hello
 }
 
-@test "members and root connect, others do not" {
-	# Whatever files are to be by themselves.
+@test "members of the group and root connect, others do not" {
+	# Under a restrictive umask.
 	umask 0
 	start_daemon -o socket.group="$GROUP"
 	[ "$(stat -c '%a %u %g' "$PMCBPF_SOCKET")" = "660 0 $GID" ]
@@ -39,7 +39,7 @@ hello_as() {
 	[ "$(pmccontrol --tunable socket.group)" = "$GROUP" ]
 }
 
-@test "without it everybody connects" {
+@test "without the option any user connects" {
 	umask 0077
 	start_daemon -o socket.group=
 	[ "$(stat -c '%a %g' "$PMCBPF_SOCKET")" = "666 0" ]
@@ -47,7 +47,7 @@ hello_as() {
 	[[ $output == "hello 0"* ]]
 }
 
-@test "a group that is not there is refused by name" {
+@test "an unknown group is refused by name" {
 	for name in no-such-group ' ' 4711 ../x; do
 		run -1 pmcbpfd -f -s "$BATS_TEST_TMPDIR/s" -o socket.group="$name"
 		[[ $output == *"socket.group=\"$name\": there is no such group"* ]]
@@ -55,7 +55,7 @@ hello_as() {
 	done
 }
 
-@test "a folder that hands on its own group is refused" {
+@test "a folder with the set-group-id bit is refused" {
 	mkdir "$BATS_TEST_TMPDIR/run"
 	chgrp 65534 "$BATS_TEST_TMPDIR/run"
 	chmod 2755 "$BATS_TEST_TMPDIR/run"
@@ -64,7 +64,7 @@ hello_as() {
 	[ -z "$(ls -A "$BATS_TEST_TMPDIR/run")" ]
 }
 
-@test "a socket that the service manager passes is its to restrict" {
+@test "a socket from the service manager has the manager's permissions" {
 	run wireclient activate "$BATS_TEST_TMPDIR/given" "$BUILD/sbin/pmcbpfd" -f -o socket.group="$GROUP"
 	[[ $output == *"SocketGroup= and SocketMode=0660"* ]]
 }

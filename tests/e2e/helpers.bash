@@ -6,13 +6,13 @@
 BUILD=${BUILD:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)/build}
 export BUILD
 export PATH="$BUILD/bin:$BUILD/sbin:$BUILD/tests:$PATH"
-# Messages and numbers as they are compared.
+# Messages and numbers in the C locale, as tests compare them.
 unset "${!LC_@}" LANG LANGUAGE
 export LD_LIBRARY_PATH="$BUILD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-# Shells of tests that run in a namespace read this as well.
+# Shells that tests start in a namespace source this as well.
 ! declare -F bats_require_minimum_version >/dev/null || bats_require_minimum_version 1.5.0
 
-# What a file does that says nothing else: a daemon of each test's own, and nothing is left of it.
+# The default: each test has a daemon of its own, and leaves nothing behind.
 setup() {
 	need_root
 	start_daemon
@@ -30,13 +30,13 @@ need_root() {
 	[ -r /sys/kernel/btf/vmlinux ] || skip "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)"
 }
 
-# What tests/e2e/under_unit.py takes.
+# The requirements of tests/e2e/under_unit.py.
 need_unit() {
 	command -v systemd-analyze >/dev/null || skip "systemd is not installed"
 	python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>/dev/null || skip "libseccomp is not installed"
 }
 
-# What comes at all has come after so many seconds, on the slowest machine.
+# Any expected event has occurred after so many seconds, on the slowest machine.
 PATIENCE=60
 
 # wait_for COMMAND...: until it succeeds.
@@ -48,19 +48,19 @@ wait_for() {
 	done
 }
 
-# status_is CODE: with the output shown when it is another.
+# status_is CODE: shows the output if the status differs.
 # shellcheck disable=SC2154 # bats sets status, output and stderr
 status_is() {
 	[ "$status" -eq "$1" ] || { echo "exit $status, not $1: $output $stderr" >&2; return 1; }
 }
 
-# It has ended; where nobody collects orphans it stays a zombie.
+# The process has ended; without a reaper for orphans it stays a zombie.
 process_gone() { ! kill -0 "$1" 2>/dev/null || [[ "$(cat "/proc/$1/stat" 2>/dev/null)" == *") Z "* ]]; }
 
-# It takes SIGINT by now, which whatever runs in the background ignores before.
+# The process accepts SIGINT by now; before that a background process ignores it.
 takes_int() { (($(sed -n 's/^SigBlk:\t/0x/p' "/proc/$1/status") & 1 << 1)); }
 
-# A folder that everybody may enter.
+# A folder that all users may enter.
 open_tmpdir() {
 	local dir=$BATS_TEST_TMPDIR
 	while [ "$dir" != / ] && [ "$dir" != /tmp ]; do
@@ -71,7 +71,7 @@ open_tmpdir() {
 
 daemon_answers() { wireclient hello 2>/dev/null | grep -q '^hello 0'; }
 
-# What starts a daemon on PMCBPF_SOCKET.  PMCBPF_UNIT names a unit file whose sandbox it gets; there it has a socket in
+# The command that starts a daemon on PMCBPF_SOCKET.  PMCBPF_UNIT names a unit file whose sandbox it gets; there it has a socket in
 # a runtime directory of its own, because the unit shows it no other place to write to.
 daemon_command() {
 	COMMAND=(pmcbpfd -f -s "$PMCBPF_SOCKET")
@@ -115,7 +115,7 @@ in_tmpdir_with_daemon() {
 # shellcheck disable=SC2034 # the tests use it
 ROOM=(-o kern.hwpmc.nbuffers=1024 -o kern.hwpmc.nsamples=4096)
 
-# stop_daemon [SIGNAL]: and wait for its end; the status is the daemon's.
+# stop_daemon [SIGNAL]: waits for its end and returns its status.
 stop_daemon() {
 	local status=0
 	[ -n "${DAEMON_PID:-}" ] || return 0
@@ -127,7 +127,7 @@ stop_daemon() {
 	return $status
 }
 
-# A copy of the build where everybody may read it, made only if the build itself is out of reach.
+# A copy of the build that all users can read, made only if the build itself is out of reach.
 public_build() {
 	if setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$BUILD/tests/wireclient"; then
 		echo "$BUILD"
@@ -165,7 +165,7 @@ refute() {
 	fi
 }
 
-# The daemon has no connection: what is open is its own.
+# The daemon has no connection: all of its descriptors are its own.
 daemon_idle() {
 	# The listening socket, in the daemon's network, and its end of each connection, in the client's.
 	[ "$(awk -v path="$PMCBPF_SOCKET" '$8 == path && !seen[$7]++ { n++ } END { print n + 0 }' /proc/net/unix \
@@ -184,15 +184,15 @@ daemon_rests() {
 	done
 }
 
-# How many descriptors the daemon has open, and waiting for a number.
+# Checks the number of the daemon's open descriptors, or waits for a number.
 daemon_fds() {
 	local fds=("/proc/$DAEMON_PID/fd"/*)
 	echo "${#fds[@]}"
 }
 fds_are() { [ "$(daemon_fds)" -eq "$1" ]; }
 
-# client NAME [COMMAND...]: a raw client that takes orders; COMMAND runs it.  CLIENT[NAME] is its pid, as it sees
-# itself; CLIENT_JOB[NAME] is that of COMMAND.
+# client NAME [COMMAND...]: a raw client that takes orders; COMMAND runs it.  CLIENT[NAME] is its pid in its own
+# namespace; CLIENT_JOB[NAME] is COMMAND's pid.
 declare -gA CLIENT CLIENT_JOB CLIENT_IN CLIENT_OUT
 client() {
 	local name=$1 to=$BATS_TEST_TMPDIR/$1.to from=$BATS_TEST_TMPDIR/$1.from fd
@@ -211,7 +211,7 @@ client() {
 	CLIENT[$name]=${reply#who }
 }
 
-# ask NAME WORD...: gives the order; what it answers is in $answer, of that the last line in $reply.
+# ask NAME WORD...: gives the order; its output is in $answer, the last line of that in $reply.
 ask() {
 	local line=
 
@@ -224,22 +224,23 @@ ask() {
 	[ "$line" = . ] || { echo "$1 does not answer to: ${*:2}; $answer" >&2; return 1; }
 }
 
-# unless_hidden ANSWER: the kernel has hidden a context switch of what the test counts, and the daemon says that the
-# count is lost. What the test is about cannot be seen then; that this is so is what unseen.bats is about.
+# unless_hidden ANSWER: skips the test if the kernel has hidden a context switch of a target and the daemon
+# therefore reports the count as lost. unseen.bats tests that report itself.
 unless_hidden() {
 	if [[ $1 == *"lost a time slice: this kernel has not reported a context switch"* ]]; then
 		skip "the kernel hid a context switch: $1"
 	fi
 }
 
-# lost_slices TEXT: how many slices the log says that it lacks, in $lost: none, but where the kernel hides switches.
+# lost_slices TEXT: sets $lost to the number of slices that the log lacks: 0, except where the kernel hides
+# switches.
 lost_slices() {
 	lost=$(awk '$1 == "drop" { n += $2 } END { print n + 0 }' "$1")
 	[ "$lost" -eq 0 ] || echo "the log lacks $lost slices"
 	[ "$lost" -eq 0 ] || pmccontrol --doctor | grep -q '^limits  context switches: .* has hidden [1-9]'
 }
 
-# expect NAME PATTERN WORD...: the last line that these words print.
+# expect NAME PATTERN WORD...: matches the last line that these words print.
 expect() {
 	ask "$1" "${@:3}"
 	# shellcheck disable=SC2053 # a pattern
@@ -255,7 +256,7 @@ count_of() {
 	count=${reply#read 0 }
 }
 
-# part NAME: it exits.
+# part NAME: the client exits.
 part() {
 	printf 'bye\n' >&"${CLIENT_IN[$1]}"
 	wait_for process_gone "${CLIENT_JOB[$1]}"
@@ -280,7 +281,7 @@ workload() {
 	wait_for asleep "${WORKLOAD[$1]}"
 }
 
-# In state S a process may still be on its way off the CPU: "running", then.
+# In state S a process may still be leaving the CPU: "running", then.
 asleep() {
 	local stat call
 	read -r stat <"/proc/$1/stat" && read -r call <"/proc/$1/syscall" &&
@@ -300,7 +301,7 @@ work() {
 	read -r _ all_minflt _ _ _ _ < <(tail -n 1 "$out")
 }
 
-# rest NAME: it is gone.
+# rest NAME: the workload ends.
 rest() {
 	kill -KILL "${WORKLOAD[$1]}"
 	wait "${WORKLOAD[$1]}" || true
@@ -315,8 +316,8 @@ rest_all() {
 	done
 }
 
-# waits_to_become [AS...] -- COMMAND...: a process that execs COMMAND when told to `go`; TARGET is its
-# pid, its output in $OUT.
+# waits_to_become [AS...] -- COMMAND...: a process that execs COMMAND on `go`; TARGET is its pid, its output is in
+# $OUT.
 waits_to_become() {
 	local as=()
 	while [ "$1" != -- ]; do
@@ -343,10 +344,10 @@ go() {
 	wait_for asleep "$TARGET"
 }
 
-# A process of user nobody's, who may gain rights; run_as_nobody lets none do that.
+# A process of user nobody that may gain rights; run_as_nobody forbids that.
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
-# set_id_load: a copy of `load` that runs as somebody else, in $SETID.
+# set_id_load: a copy of `load` that runs as another user, in $SETID.
 set_id_load() {
 	open_tmpdir
 	SETID=$BATS_TEST_TMPDIR/load-setid
@@ -355,7 +356,7 @@ set_id_load() {
 	chmod 4755 "$SETID"
 	"${nobody[@]}" "$SETID" -w spins=1 >"$SETID.out" 3>&- &
 	TARGET=$!
-	# It has its name before it has its rights.
+	# It has the new name before it has the new credentials.
 	wait_for grep -q ready "$SETID.out"
 	run cat "/proc/$TARGET/status"
 	kill "$TARGET"

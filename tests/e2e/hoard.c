@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A user who takes all that there is of something: "hoard WHAT" takes until it is refused, prints
+ * A user that takes all of a resource: "hoard WHAT" takes until it is refused, prints
  * how many it got and the refusal, and holds that until its input ends.
  *
  *	rows		counting PMCs of one process
@@ -35,14 +35,14 @@ static __attribute__((noreturn)) void fail(const char *what)
 	exit(1);
 }
 
-/* Until whoever has made us is gone. */
+/* Blocks until the parent has ended. */
 static __attribute__((noreturn)) void stay(void)
 {
 	for (;;)
 		pause();
 }
 
-/* A child that ends with us: 0 in it, else its pid. */
+/* A child that ends with us.  Returns 0 in the child, else its pid. */
 static pid_t bear(void)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -76,7 +76,7 @@ struct answer {
 	char why[400];
 };
 
-/* What one process gets. */
+/* The PMCs that one process gets. */
 static struct answer take_all(const char *event, enum pmc_mode mode)
 {
 	struct answer a = { 0 };
@@ -90,7 +90,7 @@ static struct answer take_all(const char *event, enum pmc_mode mode)
 	return a;
 }
 
-/* In one process after another, for as long as nothing but its rows is used up. */
+/* In one process after another, while only rows run out. */
 static void take_in_many(const char *event, enum pmc_mode mode)
 {
 	struct answer a = { .err = EINVAL };
@@ -190,7 +190,7 @@ static void take_shares(unsigned int children)
 				exit(1);
 			stay();
 		}
-	/* Each has had a CPU, and all but a few have left it again. */
+	/* Each has run, and all but a few have left the CPU again. */
 	for (unsigned int i = 0; i < children; i++)
 		if (read(ends[0], &byte, 1) != 1)
 			fail("read");

@@ -39,7 +39,7 @@ static const char *const names[PLACES] = {
 
 struct hot {
 	uint64_t ns[PLACES], limit;
-	uint64_t least;			/* ps that a round takes */
+	uint64_t least;			/* duration of a round in ps */
 	work_fn *fn[PLACES];
 	uint32_t random;
 };
@@ -85,7 +85,7 @@ static void whole_recursion(unsigned long rounds)
 	recurse(rounds, DEPTH);
 }
 
-/* --- code that no file has -------------------------------------------------------------------- */
+/* --- code without a file ---------------------------------------------------------------------- */
 
 #ifdef __x86_64__
 static const uint8_t code[] = {
@@ -130,7 +130,7 @@ static work_fn *make_code(void)
 
 /* --- work ------------------------------------------------------------------------------------- */
 
-/* Turns of random length: no period of samples can be in step with them. */
+/* Turns of random length, so that no sampling period can be in step with them. */
 static unsigned long turn(struct hot *h)
 {
 	h->random = h->random * 1664525 + 1013904223;
@@ -146,7 +146,7 @@ static uint64_t go(struct hot *h, enum place place)
 	ps = (cpu_ns() - begin) * 1000 / rounds;
 	if (!h->least || ps < h->least)
 		h->least = ps;
-	/* What the host takes from a virtual machine is on its clock, and in no sample. */
+	/* Time that the host steals from a virtual machine is on its clock, but in no sample. */
 	if (ps > 5 * h->least)
 		ps = h->least;
 	ps = ps * rounds / 1000;

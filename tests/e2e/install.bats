@@ -10,10 +10,10 @@ setup() {
 	TO=$BATS_TEST_TMPDIR/to
 }
 
-# Of the same name as what was built, or it is built anew.
+# Its name must equal the build's, or everything is rebuilt.
 build() { make -s -C "$ROOT" O="$(realpath --relative-to="$ROOT" "$BUILD")" DESTDIR="$TO" "$@" >/dev/null; }
 
-@test "what is installed is uninstalled, and an administrator's list of registers stays" {
+@test "make uninstall removes what make install installed, except an administrator's list of registers" {
 	list=$TO/etc/pmcbpf/msr.list
 	build install install-dkms
 	cmp "$list" "$ROOT/packaging/msr.list"
@@ -33,14 +33,14 @@ build() { make -s -C "$ROOT" O="$(realpath --relative-to="$ROOT" "$BUILD")" DEST
 	[ ! -e "$TO/etc/pmcbpf" ]
 }
 
-@test "systemd finds nothing wrong with the units" {
+@test "systemd-analyze accepts the units" {
 	command -v systemd-analyze >/dev/null || skip "systemd is not installed"
 	mkdir "$BATS_TEST_TMPDIR/units"
 	cp "$ROOT"/packaging/systemd/*.socket "$BATS_TEST_TMPDIR/units"
 	for unit in pmcbpfd pctrd; do
 		sed "s|@SBINDIR@|$BUILD/sbin|" "$ROOT/packaging/systemd/$unit.service" >"$BATS_TEST_TMPDIR/units/$unit.service"
 	done
-	# What is wrong with this machine's own units is not looked at.
+	# Errors in this machine's own units are ignored.
 	run systemd-analyze verify --man=no "$BATS_TEST_TMPDIR"/units/*
 	[[ $output != *"$BATS_TEST_TMPDIR/units"* && $output != *pmcbpfd* && $output != *pctrd* ]] ||
 		{ echo "$output" >&2; false; }

@@ -12,16 +12,16 @@ setup() {
 	CPU=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
 }
 
-# Work of the kernel's, on the CPU that the PMCs of these tests sample.
+# Work in the kernel, on the CPU that the PMCs of these tests sample.
 work() { taskset -c "$CPU" dd if=/dev/zero of=/dev/null bs=1M count=500 2>/dev/null; }
 
-# The number of KIND (kernel, user, lost) that the profile holds.
+# The number of samples of KIND (kernel, user, lost) in the profile.
 held() {
 	kgmon -s | sed -nE "s/^samples: ([0-9]+) in the kernel at [0-9]+ addresses, ([0-9]+) in user code, ([0-9]+) lost\$/\\$1/p"
 }
 samples() { held 1; }
 
-# sampled N: work until the profile holds so many.
+# sampled N: works until the profile has so many samples.
 sampled() {
 	enough() { work && [ "$(samples)" -ge "$1" ]; }
 	wait_for enough "$1"
@@ -34,7 +34,7 @@ pmc() {
 	expect "$1" 'start 0*' start
 }
 
-# is STATE: kgmon's last line.
+# is STATE: matches kgmon's last line.
 is() {
 	local last
 	last=$(kgmon | tail -n 1)
@@ -58,11 +58,11 @@ flat() {
 	[ -s functions ]
 	awk '{ print $3 }' /proc/kallsyms | sort -u | comm -23 functions - >strange
 	[ ! -s strange ] || { cat strange flat >&2; return 1; }
-	# What reads /dev/zero, by the names that it has on different kernels and processors.
+	# The functions that read /dev/zero, by their names on different kernels and processors.
 	grep -qE '^(read_zero|__?arch_clear_user|__clear_user|clear_user.*|rep_stos_alternative|read_iter_zero|iov_iter_zero)$' functions
 }
 
-@test "REQ-054: samples of a PMC with PMC_F_KGMON are a kernel profile, with no log" {
+@test "REQ-054: samples of a PMC with PMC_F_KGMON form a kernel profile, without a log" {
 	client root
 	pmc root $CLOCK 1
 	is off
@@ -101,11 +101,11 @@ flat() {
 	flat
 	grep -q '^Each sample counts as 0\.000123' flat
 	kgmon -h
-	# Stopped, it takes nothing from anybody.
+	# Stopped, it uses no resources.
 	wait_for daemon_idle
 }
 
-@test "REQ-054: a profile is of one event at one period" {
+@test "REQ-054: a profile has one event at one period" {
 	client root
 	client other
 	pmc root $CLOCK 1
@@ -120,7 +120,7 @@ flat() {
 	expect root 'stop 0' stop
 	refused 71 'holds samples of CLOCK.HARD every 1' kgmon -b
 	is running
-	# The same event at the same period goes on.
+	# The same event at the same period continues it.
 	expect other 'start 0*' start
 	before=$(samples)
 	sampled $((before + 20))
@@ -133,7 +133,7 @@ flat() {
 	expect root 'start EBUSY -- PMC_F_KGMON: the kernel profile takes the profiling clock now*' start
 	kgmon -h -r
 	expect root 'start 0*' start
-	# One that takes samples ends with its owner; the profile stays.
+	# A sampling PMC ends with its owner; the profile stays.
 	kgmon -b
 	sampled 20
 	part root
@@ -143,7 +143,7 @@ flat() {
 	[ "$(kgmon -s | head -n 1)" = 'source: the profiling clock, 8128 samples a second on each CPU' ]
 }
 
-@test "REQ-054: samples of a kernel profile are in no log, also where their owner has one" {
+@test "REQ-054: samples of a kernel profile are in no log, even if the owner has one" {
 	client root
 	: >log
 	expect root 'log 0' logto write log
@@ -160,19 +160,19 @@ flat() {
 	awk '$1 == "callchain"' text >samples
 	grep -q " $logged " samples
 	refute grep -qv " $logged " samples
-	# The log's end is not the profile's.
+	# The log ends, the profile continues.
 	sampled $(($(samples) + 20))
 	kgmon -h
 }
 
-@test "REQ-054, REQ-053: a PMC that samples user code only has nothing for a kernel profile" {
+@test "REQ-054, REQ-053: a PMC that samples user code only cannot feed a kernel profile" {
 	client root
 	expect root 'alloc EINVAL -- PMC_F_KGMON: this PMC samples user code only*' \
 		caps $USER_ONLY alloc 0 15 $CLOCK "$CPU" $KGMON
 	expect root 'rows 0' rows 0
 }
 
-@test "REQ-054: who may not sample the system sees whether there is a profile, and no more" {
+@test "REQ-054: a user without the right to sample the system only sees whether a profile exists" {
 	local option
 	kgmon -b
 	sampled 20
@@ -189,7 +189,7 @@ flat() {
 	expect user 'alloc EPERM*' alloc 0 15 $CLOCK "$CPU" $KGMON
 }
 
-@test "kgmon: what is refused, and that it leaves nothing behind" {
+@test "kgmon: refusals, which leave nothing behind" {
 	refused 66 'has no samples of the kernel: kgmon -b starts it' kgmon -p
 	refused 69 '-M core: the profile is pmcbpfd' kgmon -M core
 	refused 69 '-B: a profile of high resolution' kgmon -B
@@ -203,19 +203,19 @@ flat() {
 	refused 65 'has no names of this boot' kgmon -p -N System.map
 	: >empty
 	refused 65 '"empty" has no names of functions' kgmon -p -N empty
-	# A kernel that hides its addresses.
+	# A kernel with hidden addresses.
 	sed -E 's/^[0-9a-f]+/0000000000000000/' /proc/kallsyms >hidden
 	# shellcheck disable=SC2016
 	refused 77 'the kernel hides its addresses' unshare -m sh -c 'mount --bind hidden /proc/kallsyms && kgmon -p -r'
 	refused 77 'cannot check that "copy" is of this boot' \
 		unshare -m sh -c 'cp /proc/kallsyms copy && mount --bind hidden /proc/kallsyms && kgmon -p -N copy'
 	[ ! -e gmon.out ] && [ ! -e gmon.kernel ]
-	# What could not be dumped is there still, and goes on.
+	# A profile that could not be dumped still exists, and continues.
 	is running
 	[ "$(samples)" -ge 20 ]
 	kgmon -p -h -N copy
 	flat
-	# Where there is no daemon there is no profile: one that root would get ends with kgmon.
+	# Without a daemon there is no profile: a private daemon's would end with kgmon.
 	stop_daemon
 	PMCBPF_SOCKET='' refused 69 "the kernel profile is pmcbpfd's" kgmon -b
 }

@@ -2,26 +2,26 @@
 # What the bats files about the kernel's trace rings share.
 # shellcheck shell=bash
 
-# With room for what the whole machine does meanwhile.
+# With room for the entries of the whole machine.
 BIG=ktr.size=4194304
 
 ktr() { ktrread "$@"; }
 
-# One for each CPU there can be.
+# One ring for each possible CPU.
 rings() { echo $(($(sed 's/.*[-,]//' /sys/devices/system/cpu/possible) + 1)); }
 
-# start_ktr OPTION...: a daemon that has done what they say of trace rings.
+# start_ktr OPTION...: a daemon with these options that has set up its trace rings.
 start_ktr() {
 	start_daemon "$@"
 	ktr info >/dev/null
 }
 
-# How often the daemon hears of an exec for itself: twice where a program may be left out (bpf/count/maps.bpf.h).
+# How often the daemon itself hooks an exec: twice where a program may be left out (bpf/count/maps.bpf.h).
 own_execs() {
 	if [ "$(printf '%s\n' 6.19 "$(uname -r)" | sort -V | head -n 1)" = 6.19 ]; then echo 2; else echo 1; fi
 }
 
-# attached: the tracepoints that the daemon has programs on for its rings; the others are its own.
+# attached: the tracepoints that the daemon's rings have programs on, without its other programs.
 attached() {
 	grep -hs '^tp_name:' "/proc/$DAEMON_PID/fdinfo"/* | cut -f2 | grep -v '^cpuhp_' | sort |
 		awk -v execs="$(own_execs)" -v renames=1 '
@@ -31,14 +31,14 @@ attached() {
 }
 attached_is() { [ "$(attached | tr '\n' ' ')" = "$1" ]; }
 
-# The daemon's pin, whoever else has one.
+# This daemon's pin; others may have one.
 pin() {
 	local at=/sys/fs/bpf/pmcbpf/ktr
 	[ ! -e "$at-$DAEMON_PID" ] || at=$at-$DAEMON_PID
 	echo "$at"
 }
 
-# field NAME: of what `info` says
+# field NAME: a field of the output of `info`
 field() { ktr info | grep -o "\b$1 [^ ]*" | cut -d' ' -f2; }
 field_is() { [ "$(field "$1")" = "$2" ]; }
 
@@ -47,8 +47,8 @@ tunable_is() { [ "$(pmccontrol --tunable "$1")" = "$2" ]; }
 # Nothing has been overwritten since the rings were cleared.
 whole() { awk '!($1 in seen) && $2 { exit 1 } { seen[$1] }' "$TRACE"; }
 
-# trace COMMAND...: what the rings have when it has run; TID is its pid.  It runs again where large rings were too small
-# for what the whole machine did meanwhile.
+# trace COMMAND...: the entries made while it runs; TID is its pid.  It runs again if large rings were still too
+# small for the entries of the whole machine.
 trace() {
 	local entries try
 	entries=$(field entries)
@@ -63,6 +63,6 @@ trace() {
 	done
 }
 
-# by_tid TID: its texts, oldest first, those of one CPU and time as they are
+# by_tid TID: its texts, oldest first; entries of one CPU with the same time stay in order
 by_tid() { sort -s -k 3,3n "$TRACE" | awk -v tid="$1" '$4 == tid { $1 = $2 = $3 = $4 = $5 = $6 = ""; print substr($0, 7) }'; }
 texts() { cut -d' ' -f7- "$TRACE"; }

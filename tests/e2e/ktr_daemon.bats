@@ -17,7 +17,7 @@ teardown() {
 	[ -z "${first_pid:-}" ] || kill -KILL "$first_pid" 2>/dev/null || true
 }
 
-@test "a killed daemon leaves its history; the next one replaces it, a clean end removes it" {
+@test "a killed daemon leaves its rings; the next one replaces them, a clean end removes them" {
 	command -v bpftool >/dev/null || PATH=$PATH:/usr/sbin
 	start_ktr -o ktr.compile=INIT
 	ktr mark=last-words
@@ -51,7 +51,7 @@ sys.exit(b"last-words" not in words)'
 	[ ! -e "$at" ]
 }
 
-# another_daemon NAME: with rings; its pid is in $OTHER, their place in $OTHER_PIN.
+# another_daemon NAME: with rings; its pid is in $OTHER, the path of its pin in $OTHER_PIN.
 another_daemon() {
 	mkdir "$BATS_TEST_TMPDIR/$1"
 	PMCBPF_SOCKET=$BATS_TEST_TMPDIR/$1/pmc.sock
@@ -63,7 +63,7 @@ another_daemon() {
 	OTHER_PIN=$(DAEMON_PID=$OTHER pin)
 }
 
-@test "what a killed daemon leaves is removed by whichever makes rings next, and nobody else's" {
+@test "the rings of a killed daemon are removed by the next one that makes rings, and no others" {
 	command -v bpftool >/dev/null || PATH=$PATH:/usr/sbin
 	start_ktr -o ktr.compile=INIT
 	first=$(pin)
@@ -73,7 +73,7 @@ another_daemon() {
 	[ -e "$second" ]
 	kill -KILL "$OTHER"
 	wait_for process_gone "$OTHER"
-	# One whose number is another process's by now.
+	# A daemon whose pid belongs to another process by now.
 	bpftool map create /sys/fs/bpf/pmcbpf/ktr-1 type array key 4 value 4 entries 1 name left
 	another_daemon third
 	[ ! -e "$second" ]
@@ -88,7 +88,7 @@ another_daemon() {
 	[ ! -e "$OTHER_PIN" ]
 }
 
-@test "the BPF file system's names: a stranger's folder or link is left alone, and told" {
+@test "the BPF file system: another user's folder or link is left alone, and reported" {
 	# with a BPF file system of its own
 	pmcbpfd() {
 		exec unshare -m bash -c 'mount -t bpf bpf /sys/fs/bpf && cd /sys/fs/bpf && mkdir other &&
@@ -104,14 +104,14 @@ another_daemon() {
 		stop_daemon
 		rm "$DAEMON_LOG"
 	done
-	# one that lets others in does not any more
+	# a folder with wrong permissions gets the right ones
 	export THEIRS='mkdir -m 777 pmcbpf'
 	start_ktr -o ktr.compile=INIT
 	[ -e "/proc/$DAEMON_PID/root/sys/fs/bpf/pmcbpf/ktr" ]
 	[ "$(stat -c %a "/proc/$DAEMON_PID/root/sys/fs/bpf/pmcbpf")" = 700 ]
 }
 
-@test "KTR-26: a class that the verifier refuses is left out and told; the others are there" {
+@test "KTR-26: a class that the verifier refuses is left out and reported; the others are there" {
 	export LD_PRELOAD=$BUILD/tests/refuse.so REFUSE=on_sys_enter
 	start_ktr -o ktr.compile=SYSC,PROC,SIG -o ktr.stop=none
 	unset LD_PRELOAD
@@ -126,7 +126,7 @@ another_daemon() {
 	[ "$(grep -c refused "$DAEMON_LOG")" -eq 1 ]
 }
 
-@test "tunables that cannot be at the start: told, and the daemon goes on without rings" {
+@test "invalid tunables at the start are reported, and the daemon runs without rings" {
 	start_ktr -o ktr.compile=PROC -o ktr.size=128 -o ktr.stop=tp:no_such_point
 	wait_for grep -q 'ktr.stop: this kernel has no tracepoint "no_such_point"' "$DAEMON_LOG"
 	field_is entries 0
@@ -136,7 +136,7 @@ another_daemon() {
 	field_is compile 1000
 }
 
-@test "SIGHUP: the file's tunables hold, and one that cannot be is told" {
+@test "SIGHUP: the file's tunables take effect, and an invalid one is reported" {
 	echo 'ktr.compile="PROC"' >"$BATS_TEST_TMPDIR/conf"
 	start_ktr -c "$BATS_TEST_TMPDIR/conf"
 	field_is compile 1000

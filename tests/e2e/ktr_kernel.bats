@@ -12,7 +12,7 @@ setup() {
 
 teardown() { stop_daemon || true; }
 
-@test "KTR-30 KTR-38: off until asked for: no program, no map, no pin, no thread, and who asks is told how" {
+@test "KTR-30 KTR-38: off until requested: no program, map, pin or thread, and tools print how to turn it on" {
 	start_ktr
 	[ -z "$(attached)" ]
 	[ ! -e "/sys/fs/bpf/pmcbpf/ktr-$DAEMON_PID" ]
@@ -34,7 +34,7 @@ teardown() { stop_daemon || true; }
 	field_is entries 0
 }
 
-@test "KTR-39: ktr.size=0 makes no rings and no program, whatever is compiled" {
+@test "KTR-39: ktr.size=0 makes no rings and loads no program, whatever classes are compiled in" {
 	start_ktr -o ktr.size=0 -o ktr.compile=all
 	[ -z "$(attached)" ]
 	field_is entries 0
@@ -43,7 +43,7 @@ teardown() { stop_daemon || true; }
 	[[ $output == *'there are no trace rings: ktr.size is 0' ]]
 }
 
-@test "KTR-11 KTR-15 KTR-17 KTR-18: the region says what it is: 1024 entries for each CPU, in ns" {
+@test "KTR-11 KTR-15 KTR-17 KTR-18: the region describes itself: 1024 entries for each CPU, in ns" {
 	start_ktr -o ktr.compile=PROC
 	run ktr header
 	[ "$status" -eq 0 ]
@@ -56,13 +56,13 @@ teardown() { stop_daemon || true; }
 	awk -v from="$before" -v to="$after" '$3 < from || $3 > to { exit 1 }' <(grep ' sched_process_' "$TRACE")
 }
 
-@test "KTR-22 KTR-25 KTR-27: only what is compiled is loaded, and attached while its class is on" {
+@test "KTR-22 KTR-25 KTR-27: only compiled classes are loaded, and attached while they are on" {
 	start_ktr -o ktr.compile=PROC,SYSC -o ktr.mask=PROC -o ktr.stop=none
 	attached_is 'sched_process_exec sched_process_exit sched_process_fork task_newtask task_rename '
 	field_is compile 3000
 	ktr ktr.mask=SYSC
 	attached | grep -qx sys_enter
-	# for a second, in case it is wanted again
+	# kept for a second, in case it is wanted again
 	wait_for attached_is 'sys_enter sys_exit '
 	ktr ktr.mask=none
 	wait_for attached_is ''
@@ -74,7 +74,7 @@ teardown() { stop_daemon || true; }
 	field_is mask 2000
 }
 
-@test "KTR-31: a class that is not compiled in: its bit is kept and has no effect until it is" {
+@test "KTR-31: a class that is not compiled in: its bit is kept, without effect until it is compiled in" {
 	start_ktr -o ktr.compile=PROC -o ktr.mask=SIG
 	trace bash -c 'kill -0 $$'
 	[ ! -s "$TRACE" ] || refute grep -v 'tracing frozen' "$TRACE"
@@ -84,7 +84,7 @@ teardown() { stop_daemon || true; }
 	grep -q 'signal 10 to' "$TRACE"
 }
 
-@test "KTR-26: all of them load; what no kernel has is told" {
+@test "KTR-26: all classes load; events that no kernel has are reported" {
 	start_ktr -o ktr.compile=all
 	missing=$(field missing)
 	[ "$(field compile)" = "$(printf %x $((0xffffffff & ~0x$missing)))" ]
@@ -94,7 +94,7 @@ teardown() { stop_daemon || true; }
 	refute grep -q refused "$DAEMON_LOG"
 }
 
-@test "KTR-01 KTR-43: system calls in the page's own words, with errno and result" {
+@test "KTR-01 KTR-43: system calls in the page's format, with errno and result" {
 	start_ktr -o ktr.compile=SYSC -o $BIG
 	trace cat /nonexistent
 	by_tid $TID >"$BATS_TEST_TMPDIR/calls"
@@ -106,7 +106,7 @@ teardown() { stop_daemon || true; }
 	[[ $(tail -n 1 "$BATS_TEST_TMPDIR/calls") == *"#0x"* ]]
 }
 
-@test "KTR-76: PROC: forks, names in place, execs, exits" {
+@test "KTR-76: PROC: forks, names, execs, exits" {
 	start_ktr -o ktr.compile=PROC -o $BIG
 	trace bash -c 'exec -a long-name-of-a-program /bin/false'
 	texts | grep -qx "fork parent=[0-9]* child=$TID"
@@ -117,7 +117,7 @@ teardown() { stop_daemon || true; }
 	by_tid $TID | grep -qx "exit tid=$TID code=100 false"
 }
 
-@test "SIG: who gets which signal, and that it is delivered" {
+@test "SIG: sender and receiver of a signal, and its delivery" {
 	start_ktr -o ktr.compile=SIG -o $BIG
 	trace bash -c 'trap : USR1; kill -USR1 $$; trap "" USR2; kill -USR2 $$'
 	by_tid $TID | grep -qx "signal 10 to tid=$TID code=0 res=0"
@@ -130,20 +130,20 @@ teardown() { stop_daemon || true; }
 @test "KTR-F13: SCHED: switches as lines for schedgraph, RUNQ: wake-ups and migrations" {
 	start_ktr -o ktr.compile=SCHED,RUNQ -o $BIG
 	mkfifo "$BATS_TEST_TMPDIR/never"
-	# It sleeps itself, more than once: a nap may be over before the CPU is given away.
+	# It sleeps several times: a nap may be over before the CPU is given away.
 	trace bash -c '(sleep 0.01) & wait; for i in 1 2 3 4; do read -t 0.1 <>"$0"; done' "$BATS_TEST_TMPDIR/never"
 	texts | grep -qxE "KTRGRAPH group:\"thread\", id:\"[^\"]+ tid $TID\", state:\"running\", attributes: prio:[0-9]+"
 	texts | grep -qxE "KTRGRAPH group:\"thread\", id:\"[^\"]+ tid $TID\", state:\"sleep\", attributes: prio:[0-9]+"
 	texts | grep -qxE "KTRGRAPH group:\"thread\", id:\"[^\"]+ tid $TID\", point:\"wokeup\", attributes: prio:[0-9]+"
 	texts | grep -qxE "wakeup tid=$TID prio=[0-9]+ cpu=[0-9]+"
 	texts | grep -qxE 'wakeup new tid=[0-9]+ prio=[0-9]+ cpu=[0-9]+'
-	# who is told to run is who runs
+	# the scheduled thread is the one that runs
 	awk '/state:"running"/ { if (match($0, /tid [0-9]+"/)) { t = substr($0, RSTART + 4, RLENGTH - 5); if (t != $4) exit 1 } }' "$TRACE"
 }
 
-@test "KTR-23 KTR-24: every class of the machine's has its events, those of two classes come with either" {
+@test "KTR-23 KTR-24: every class of the machine has its events; events of two classes come with either" {
 	start_ktr -o ktr.compile=all -o ktr.mask=none -o $BIG
-	# has CLASS PATTERN: while that alone is on
+	# has CLASS PATTERN: while only that class is on
 	has() {
 		ktr "ktr.mask=$1"
 		trace work
@@ -185,7 +185,7 @@ u.sendto(b"x", l.getsockname())'
 	fi
 }
 
-@test "LOCK and CONTENTION: who waits for a lock, and for how long" {
+@test "LOCK and CONTENTION: the thread that waits for a lock, and how long" {
 	[ "$(nproc)" -gt 1 ] || skip "takes two CPUs"
 	grep -qw contention_begin /sys/kernel/tracing/available_events 2>/dev/null ||
 		[ -d /sys/kernel/tracing/events/lock/contention_begin ] || skip "no such tracepoint"
@@ -201,7 +201,7 @@ u.sendto(b"x", l.getsockname())'
 	texts | grep -qxE 'lock 0x[0-9a-f]+ waited [0-9]+ ns'
 }
 
-@test "PTRACE: only those calls" {
+@test "PTRACE: only these calls" {
 	command -v strace >/dev/null || skip "no strace"
 	start_ktr -o ktr.compile=PTRACE -o $BIG
 	trace strace -o /dev/null true
@@ -214,7 +214,7 @@ u.sendto(b"x", l.getsockname())'
 	start_ktr -o ktr.compile=SYSC -o $BIG
 	for cpu in 0 1; do
 		trace taskset -c $cpu bash -c 'for i in 1 2 3 4 5 6 7 8 9; do kill -0 $$; done; exec true'
-		# before the switch it may have been anywhere
+		# before the switch it may have run anywhere
 		[ "$(sort -k 3n "$TRACE" | awk -v tid=$TID '$4 == tid { print $1 }' | tail -n 20 | sort -u)" = $cpu ]
 	done
 }
@@ -225,12 +225,12 @@ u.sendto(b"x", l.getsockname())'
 	trace bash -c 'taskset -c 0 true; taskset -c 1 true'
 	[ "$(grep -v ' tracing ' "$TRACE" | cut -d' ' -f1 | sort -u)" = 1 ]
 	[[ $(ktr header) == *' cpumask 2 '* ]]
-	# what somebody asks to be written is
+	# explicit marks are written nevertheless
 	only_marks
 	ktr mark=everywhere read | grep -q '^0 .* - 1 everywhere$'
 	ktr ktr.cpumask=all
 	trace bash -c 'taskset -c 0 true; taskset -c 1 true'
-	# Of more than two CPUs others may have something as well.
+	# With more than two CPUs others may have entries as well.
 	grep -q '^0 ' "$TRACE"
 	grep -q '^1 ' "$TRACE"
 	run ktr ktr.cpumask=0,900
@@ -239,13 +239,13 @@ u.sendto(b"x", l.getsockname())'
 	[[ $(ktr header) != *' cpumask 1 '* ]]
 }
 
-# Only what is marked, on one CPU.
+# Only marked entries, on one CPU.
 only_marks() {
 	taskset -pc 0 "$DAEMON_PID" >/dev/null
 	ktr clear
 }
 
-@test "KTR-07 KTR-13: a new entry overwrites the oldest, numbers go on; a ring may have one entry" {
+@test "KTR-07 KTR-13: a new entry overwrites the oldest, numbers continue; a ring may have one entry" {
 	start_ktr -o ktr.compile=INIT -o ktr.mask=none -o ktr.size=512
 	only_marks
 	for i in {1..13}; do ktr "mark=number $i" >/dev/null; done
@@ -263,7 +263,7 @@ only_marks() {
 	field_is entries 1
 }
 
-@test "a mark is cut to 31 bytes and bears its writer's number" {
+@test "a mark is cut to 31 bytes and has its writer's tid" {
 	start_ktr -o ktr.compile=INIT -o ktr.mask=none
 	only_marks
 	ktr "mark=0123456789abcdef0123456789abcdef01" >/dev/null
@@ -273,7 +273,7 @@ only_marks() {
 	[ "$(cut -d' ' -f4 "$TRACE" | sort -u | wc -l)" -eq 2 ]
 }
 
-@test "KTR-33: freezes nest; what was on is on again after the last thaw" {
+@test "KTR-33: freezes nest; the last thaw restores the mask" {
 	start_ktr -o ktr.compile=PROC -o ktr.mask=PROC,SIG
 	ktr freeze freeze
 	field_is mask 0
@@ -285,7 +285,7 @@ only_marks() {
 	[ "$(field written)" = "$written" ]
 	run ktr mark=x
 	[[ $output == *'tracing is frozen; ktrctl thaw ends that' ]]
-	# while frozen the mask that comes later may change
+	# while frozen, the mask to restore may change
 	ktr ktr.mask=PROC
 	field_is mask 0
 	field_is saved 1000
@@ -301,7 +301,7 @@ only_marks() {
 	ktr thaw freeze read | grep -qE ' - 1 tracing goes on, by ktrread pid=[0-9]+$'
 }
 
-@test "KTR-71: the freeze is the last of its CPU: not even its own system call's end comes after" {
+@test "KTR-71: the freeze is its CPU's last entry: not even the end of its own system call follows" {
 	start_ktr -o ktr.compile=SYSC -o $BIG
 	for _ in 1 2 3 4 5; do
 		ktr freeze read thaw clear >"$TRACE"
@@ -313,9 +313,9 @@ only_marks() {
 	done
 }
 
-@test "frozen for long: nothing is attached; a thaw attaches it before it returns" {
+@test "long freezes detach the programs; a thaw attaches them before it returns" {
 	start_ktr -o ktr.compile=PROC -o ktr.stop=none
-	# For a second it is: what was seen later than that says nothing.
+	# They stay attached for a second; a later look proves nothing.
 	for ((try = 0; try < 20; try++)); do
 		began=${EPOCHREALTIME/./}
 		ktr freeze
@@ -332,7 +332,7 @@ only_marks() {
 	grep -q 'fork parent' "$TRACE"
 }
 
-@test "KTR-F10: clear forgets all, new sizes begin anew" {
+@test "KTR-F10: clear forgets all entries, new sizes make new rings" {
 	start_ktr -o ktr.compile=PROC
 	/bin/true
 	ktr freeze
@@ -347,12 +347,12 @@ only_marks() {
 	[ -e "$(pin)" ]
 }
 
-@test "KTR-12 KTR-14: sizes that cannot be: EINVAL and ENOMEM, and the rings stay as they are" {
+@test "KTR-12 KTR-14: impossible sizes: EINVAL and ENOMEM, and the rings stay as they are" {
 	start_ktr -o ktr.compile=PROC
 	run ktr ktr.size=100
 	[ "$status" -eq 1 ]
 	[[ $output == 'ktr.size: Invalid argument: ktr.size takes the bytes of each CPU'"'"'s ring, a power of two from 64 to 1073741824, or 0 for no rings, not "100"' ]]
-	# Of all CPUs more than the daemon may have then, and not much more.
+	# Slightly more, over all CPUs, than the daemon may have.
 	for ((size = 64; size * $(rings) < 150000000; size *= 2)); do :; done
 	prlimit --pid "$DAEMON_PID" --as=$(($(awk '/VmSize/ { print $2 }' "/proc/$DAEMON_PID/status") * 1024 + 100000000))
 	run ktr ktr.size=$size
@@ -365,7 +365,7 @@ only_marks() {
 	[ "$(pmccontrol --tunable ktr.size)" = 65536 ]
 }
 
-@test "KTR-72: the mapping is what bpftool shows, and nobody in user space can write to it" {
+@test "KTR-72: the mapping has the contents that bpftool shows, and user space cannot write to it" {
 	command -v bpftool >/dev/null || PATH=$PATH:/usr/sbin
 	start_ktr -o ktr.compile=PROC,SIG
 	/bin/true
@@ -391,7 +391,7 @@ only_marks() {
 	[ "$status" -ne 0 ]
 }
 
-@test "KTR-34 KTR-37: ktr.stop: a signal freezes what led to it, and says which" {
+@test "KTR-34 KTR-37: ktr.stop: a signal freezes the entries that led to it, and its name is reported" {
 	start_ktr -o ktr.compile=PROC,SYSC -o ktr.stop=signal:SEGV,signal:XFSZ -o $BIG
 	bash -c 'kill -TERM $$' || true
 	field_is frozen 0
@@ -400,10 +400,10 @@ only_marks() {
 	wait $victim || true
 	[[ $(ktr info) == *" mask 0 saved ffff77ff frozen 1 "*" stopped \"signal 11 to $victim (bash)\"" ]]
 	ktr read >"$TRACE"
-	# the newest entry of all, but for calls that were on their way
+	# the newest entry of all, except for calls in progress
 	grep -q " - 1 tracing stopped: signal 11 to $victim (bash)\$" "$TRACE"
 	[ "$(by_tid $victim | grep -n 'tracing stopped' | cut -d: -f1)" -ge $(($(by_tid $victim | wc -l) - 2)) ]
-	# who copies meanwhile does not end it
+	# a concurrent copy does not end the freeze
 	ktr freeze thaw
 	field_is frozen 1
 	written=$(field written)
@@ -423,7 +423,7 @@ only_marks() {
 	[ "$(pmccontrol --tunable ktr.stop)" = none ]
 	/bin/true
 	field_is frozen 0
-	# Nor meanwhile, whoever calls exec.
+	# Nor in between, if another process execs.
 	touch "$BATS_TEST_TMPDIR/execs"
 	(while [ -e "$BATS_TEST_TMPDIR/execs" ]; do /bin/true; done) 3>&- &
 	for _ in {1..50}; do
@@ -435,7 +435,7 @@ only_marks() {
 	field_is frozen 0
 	ktr ktr.stop=oom,tp:task:task_rename,tp:sched_process_exec
 	/bin/true
-	# Somebody else's exec may have been past its first point by then.
+	# Another process's exec may have passed its first point by then.
 	[[ $(ktr info) =~ ' frozen 1 '.*' stopped "'('tracepoint '(task_rename|sched_process_exec))'"'$ ]]
 	ktr read | grep -q " - 1 tracing stopped: ${BASH_REMATCH[1]}\$"
 	ktr ktr.stop=none thaw
@@ -443,8 +443,8 @@ only_marks() {
 	field_is frozen 0
 }
 
-@test "KTR-80: others may ask, not read; with ktr.unprivileged they get a copy without addresses" {
-	# what a copy holds
+@test "KTR-80: other users may query, not read; with ktr.unprivileged they get a copy without addresses" {
+	# the contents of a copy
 	for ((size = 4194304; size * $(rings) > 16777216; size /= 2)); do :; done
 	start_ktr -o ktr.compile=SYSC,MALLOC,PROC,GEN -o ktr.size=$size
 	b=$(public_build)
@@ -459,7 +459,7 @@ only_marks() {
 	run run_as_nobody ktrread read
 	[[ $output == *'Operation not permitted: the kernel'"'"'s trace rings need CAP_PERFMON, or ktr.unprivileged="1" in pmcbpf.conf' ]]
 	pmccontrol --tunable ktr.unprivileged=1
-	# Of each class the newest, however much there is of the others.
+	# The newest entries of each class, however many the others have.
 	ktr ktr.mask=SYSC,MALLOC
 	/bin/true
 	ktr ktr.mask=PROC,GEN
@@ -479,7 +479,7 @@ only_marks() {
 	diff <(cut -d' ' -f1-6 "$TRACE.nobody") <(grep -v ' console ' "$TRACE" | cut -d' ' -f1-6)
 }
 
-@test "writers lose and tear nothing while rings wrap and somebody reads" {
+@test "writers neither lose nor tear entries while rings wrap and are read" {
 	start_ktr -o ktr.compile=SYSC,SCHED,INTR,UMA,MALLOC -o ktr.size=8388608
 	local writers=()
 	for ((i = 0; i < 4; i++)); do

@@ -21,7 +21,7 @@ teardown() {
 	run -0 --separate-stderr "$SHOW" 2000
 	[ "$stderr" = "ktr: KTR_FILE=$KTR_FILE: No space left on device; not tracing" ]
 	[ ! -e "$KTR_FILE" ]
-	# The same on file systems that cannot reserve it.
+	# The same on file systems that cannot reserve blocks.
 	run -0 --separate-stderr strace -o /dev/null -e trace=fallocate -e inject=fallocate:error=EOPNOTSUPP "$SHOW" 2000
 	[ "$stderr" = "ktr: KTR_FILE=$KTR_FILE: No space left on device; not tracing" ]
 	[ ! -e "$KTR_FILE" ]
@@ -30,8 +30,8 @@ teardown() {
 	[[ $output == *$'\n1\n2\n3' ]]
 }
 
-# KTR-80: a program with more rights than its caller's takes nothing from the environment.
-@test "set-id programs do not listen to the environment" {
+# KTR-80: a program with more rights than its caller ignores the environment.
+@test "set-id programs ignore the environment" {
 	cp "$SHOW" "$BATS_TEST_TMPDIR/show"
 	chmod 755 "$BATS_TEST_TMPDIR"
 	chown nobody "$BATS_TEST_TMPDIR/show"
@@ -42,13 +42,13 @@ teardown() {
 	[ "$status" -eq 0 ]
 	[[ $output != *"constructor 101"* ]]
 	[ ! -e "$BATS_TEST_TMPDIR/file" ]
-	[[ ${lines[0]} == none* ]]	# KTR_FILE is not what the rings are called
+	[[ ${lines[0]} == none* ]]	# the rings do not have KTR_FILE's name
 	run env KTR_SIZE=128 KTR_CLOCK=coarse "$BATS_TEST_TMPDIR/show"
 	[[ ${lines[0]} == "entries=1024 "* && ${lines[0]} != *coarse* ]]
 }
 
 # KTR-80: another user sees neither the rings of a process nor their file.
-@test "rings are not for other users" {
+@test "rings are closed to other users" {
 	chmod 755 "$BATS_TEST_TMPDIR"
 	KTR_FILE=$BATS_TEST_TMPDIR/file "$SHOW" 1 >/dev/null
 	run setpriv --reuid nobody --clear-groups cat "$BATS_TEST_TMPDIR/file"

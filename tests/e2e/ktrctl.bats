@@ -17,7 +17,7 @@ teardown() {
 	stop_daemon || true
 }
 
-# start_traced [COMMAND...]: a program with trace points, $TRACED, that `letters` makes trace.
+# start_traced [COMMAND...]: $TRACED, a program with trace points, which `letters` triggers.
 start_traced() {
 	rm -f to from
 	mkfifo to from
@@ -27,29 +27,29 @@ start_traced() {
 	letters s
 }
 
-# letters TEXT: two entries for each letter, which are made when this returns.
+# letters TEXT: two entries for each letter; they are written when this returns.
 letters() {
 	printf %s "$1" >&"$TO"
 	read -r -N ${#1} -t $PATIENCE _ <&"$FROM"
 }
 
-# written N: entries of the process
+# written N: the process has written N entries
 written() { [ "$(ktrctl -p "$TRACED" list --json | jq_written)" = "$1" ]; }
 jq_written() { python3 -c 'import json, sys; print(json.load(sys.stdin)["producers"][0]["written"])'; }
 
 # state WORD: of the kernel's rings
 state() { [ "$(ktrctl list | awk '$2 == "kernel" { print $6 }')" = "$1" ]; }
 
-# begun FILE: alq knows where each ring was, the last thing that it writes then is what begins the file.
+# begun FILE: alq has recorded each ring's position, which completes the beginning of the file.
 begun() { [ "$(head -c 7 "$1")" = KTRRGN1 ]; }
 
-# What a file of rings says, oldest first, without columns.
+# The texts in a file of rings, oldest first, without columns.
 texts() { tdump -r -i "$1" | tail -n +3 | sed -E 's/^ *[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 
-# holds FILE N: entries
+# holds FILE N: the file has N entries
 holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 
-@test "KTR-29: -p PID mask picks what a running program traces" {
+@test "KTR-29: -p PID mask selects the classes that a running program traces" {
 	start_traced
 	run -0 ktrctl -p "$TRACED" mask
 	[ "$output" = '~CLK,~SPL' ]
@@ -80,7 +80,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	written 4
 }
 
-@test "KTR-33: a program is frozen from outside, and thawed by another" {
+@test "KTR-33: one ktrctl freezes a program, another one thaws it" {
 	start_traced
 	ktrctl -p "$TRACED" freeze
 	letters abc
@@ -116,7 +116,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	refute grep -q 'letter c' err
 	written 10
 	kill "$TRACED"
-	# One that was started without looks at neither, and ktrctl says so.
+	# A program that was started without them ignores both, and ktrctl says so.
 	start_traced
 	run ktrctl -p "$TRACED" debug.ktr.cpumask=0
 	[ "$status" -eq 69 ]
@@ -125,7 +125,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	[ "$status" -eq 69 ]
 }
 
-@test "a program of somebody else: the kernel decides, and ktrctl says who may" {
+@test "another user's program: the kernel decides, and ktrctl prints the rule" {
 	open_tmpdir
 	start_traced
 	run -77 run_as_nobody ktrctl -p "$TRACED" mask none
@@ -206,7 +206,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	start_daemon
 	ktrctl compile SYSC
 	run -0 ktrctl debug.ktr.cpumask=1
-	# Whoever was writing there has done so.
+	# Writers that were active there have finished.
 	taskset -c 0 true
 	ktrctl debug.ktr.clear=1
 	taskset -c 0 true
@@ -263,7 +263,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	grep -qE '^file: [0-9]+ entries, 0 failed' said
 }
 
-@test "no privilege, no rings, no daemon: a line each, and what would help" {
+@test "no privilege, no rings, no daemon: one line each, with a remedy" {
 	start_daemon
 	run -77 run_as_nobody ktrctl freeze
 	run -77 run_as_nobody ktrctl mask all
@@ -278,7 +278,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	run -69 ktrctl freeze
 	[ ${#lines[@]} -eq 1 ]
 	[[ $output == "ktrctl: The kernel's rings are pmcbpfd's: no pmcbpfd answers at $PMCBPF_SOCKET: start it as root"* ]]
-	# Nor is one started that would end with ktrctl, where others would do that.
+	# Nor is a daemon started that would end with ktrctl.
 	unset PMCBPF_SOCKET
 	if [ ! -S /run/pmcbpf/pmc.sock ]; then
 		run -69 ktrctl compile SYSC
@@ -307,7 +307,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	grep -q 'pmcbpfd has ended' said
 }
 
-# KTR-F16: as an ordinary user; somebody's KTR_FILE is not touched.
+# KTR-F16: as an ordinary user; another user's KTR_FILE is not touched.
 @test "KTR-F16: test makes entries in rings of its own, and counts them there" {
 	open_tmpdir
 	echo mine >file

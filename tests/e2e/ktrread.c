@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace rings as an application of its own reads them: orders from the command line, one after
- * another, and what is found on standard output.  It checks what must always hold: numbers without
- * gaps, times that do not go back, and tags.
+ * Reads trace rings as an application does: takes orders from the command line, one after another,
+ * and prints its findings.  It checks invariants: numbers without gaps, times that do not go back,
+ * and tags.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include <sys/ktr_region.h>
 
 #define WORDS 5
-#define PATIENCE 60000		/* ms for which a CPU may stand still */
+#define PATIENCE 60000		/* ms that a CPU may stand still */
 
 struct rings {
 	const struct ktr_region *r;
@@ -96,7 +96,8 @@ static void print_text(const struct ktr_format *f, const struct ktr_entry *e)
 }
 
 /*
- * Who has a number has yet to write its entry; that CPU may be one that a hypervisor lets wait.
+ * A writer that has a number may not have written its entry yet; a hypervisor may have stopped its
+ * CPU.
  */
 static struct ktr_entry entry_of(const struct ktr_entry *slot, uint32_t seq)
 {
@@ -109,8 +110,7 @@ static struct ktr_entry entry_of(const struct ktr_entry *slot, uint32_t seq)
 }
 
 /*
- * A ring, oldest first: "CPU NUMBER TIME TID NAME CLASSES TEXT".  False: it is not as it should
- * be.
+ * Prints a ring, oldest first: "CPU NUMBER TIME TID NAME CLASSES TEXT".  False: it violates a rule.
  */
 static bool print_ring(const struct ktr_region *r, unsigned int cpu)
 {
@@ -125,7 +125,7 @@ static bool print_ring(const struct ktr_region *r, unsigned int cpu)
 		const struct ktr_format *f;
 		struct ktr_entry e;
 
-		/* What a copy leaves out. */
+		/* The fields that a copy omits. */
 		if (r->flags & KTR_REGION_SCRUBBED && !slot->ktr_seq)
 			continue;
 		e = entry_of(slot, (uint32_t)(n + 1));
@@ -169,7 +169,7 @@ static int print_header(const struct rings *rs)
 	return 0;
 }
 
-/* Every byte, as it is. */
+/* Every byte, unchanged. */
 static int dump(const struct rings *rs)
 {
 	return fwrite(rs->r, 1, rs->size, stdout) != rs->size;
@@ -190,7 +190,7 @@ static int read_rings(int (*how)(const struct rings *rs))
 	return status;
 }
 
-/* Who may read must not be able to write. */
+/* A reader must not be able to write. */
 static int try_write(void)
 {
 	int fd = pmc_ktr_open();
@@ -226,7 +226,7 @@ static int control(enum pmc_ktr_op op, const char *text, const char *what)
 	return pmc_ktr_control(op, text) ? fail(what) : 0;
 }
 
-/* Where we have run, whoever saw that tracing was on has written by now. */
+/* After running on each CPU: any writer that saw tracing on has finished. */
 static void visit_cpus(void)
 {
 	cpu_set_t all, one;

@@ -27,7 +27,7 @@ def kernel(name):
         log = f.read()
     for words in records(log):
         for at in range(len(words) - 1):
-            # The lower half of a user's address may look like the upper one of the kernel's.
+            # The lower half of a user address may look like the upper half of a kernel address.
             above = words[at + 2] if at + 2 < len(words) else 0
             if words[at + 1] >> 16 == 0xffff and not 0x5000 <= above < 0x8000:
                 found.append(f"{words[at + 1] << 32 | words[at]:#x}")

@@ -8,7 +8,7 @@ load helpers
 setup() {
 	need_root
 	tree=2			# PMC_F_DESCENDANTS
-	# A second owner's PMC on one process needs a row of its own: this takes the first.
+	# A second owner's PMC on the same process needs another row: this takes the first.
 	other="alloc 3 15 0x2000b any 0"
 	start_daemon
 }
@@ -22,7 +22,7 @@ teardown() {
 
 # --- signals ------------------------------------------------------------------------------------
 
-@test "C-14, REQ-064, §3.7: a target's exit is told once for each PMC, and each read after that" {
+@test "C-14, REQ-064, §3.7: a target's exit is reported once for each PMC, and at each read after that" {
 	sleep 60 3>&- &
 	TARGET=$!
 	client a
@@ -30,14 +30,14 @@ teardown() {
 	[ "$reply" = "came IO 0" ]
 	kill "$TARGET"
 	expect a "await IO 1" await IO
-	# The value is there all the same.
+	# The value can be read nevertheless.
 	expect a "came IO 1" read came IO
 	grep -q '^read 0 [0-9]' <<<"$answer"
 	expect a "came IO 1" stop came IO rw 0x20 0 came IO
 	part a
 }
 
-@test "REQ-064: a process-scope PMC that never had a target has none; one of system scope never has" {
+@test "REQ-064: no exit is reported for a process-scope PMC that never had a target, or for system scope" {
 	client a
 	expect a "came IO 1" catch IO alloc 3 15 0x20004 any 0 read came IO
 	expect a "came IO 1" write 5 came IO
@@ -46,7 +46,7 @@ teardown() {
 	part a
 }
 
-@test "C-14, §3.7: detaching the last target and releasing an attached PMC are told before the answer" {
+@test "C-14, §3.7: SIGIO for detaching the last target, or releasing an attached PMC, precedes the reply" {
 	sleep 60 3>&- &
 	TARGET=$!
 	client a
@@ -72,7 +72,7 @@ teardown() {
 	part a
 }
 
-@test "C-14: two PMCs of two owners on one process: each is told" {
+@test "C-14: two PMCs of two owners on one process: each owner receives the signal" {
 	sleep 60 3>&- &
 	TARGET=$!
 	client a
@@ -85,11 +85,11 @@ teardown() {
 	part_all
 }
 
-@test "REQ-064: who blocks the signal gets it, who ignores it or would die of it does not" {
+@test "REQ-064: an owner that blocks the signal gets it, one that ignores it or would die of it does not" {
 	client a
 	expect a "came IO 1" block IO alloc 3 15 0x20004 any 0 read came IO
 	expect a "came IO 0" ignore IO read catch IO came IO
-	# A thread that does not block it would take it, and the process with it.
+	# A thread that does not block it would take it, and end the process.
 	expect a "read 0 *" forget IO expose IO read
 	process_gone "${CLIENT[a]}" && return 1
 	client b
@@ -98,7 +98,7 @@ teardown() {
 	part_all
 }
 
-@test "REQ-065: the daemon's end is told to those who hold PMCs, once these are gone" {
+@test "REQ-065: owners of PMCs receive a signal at the daemon's end, once the PMCs are gone" {
 	client holder
 	client blocker
 	client guest
@@ -119,17 +119,17 @@ teardown() {
 
 # --- owners -------------------------------------------------------------------------------------
 
-@test "C-12, §3.3: an owner that execs owns nothing, though its connection was inherited" {
+@test "C-12, §3.3: an owner that execs owns nothing, even with an inherited connection" {
 	sleep 60 3>&- &
 	TARGET=$!
 	client a
 	ask a alloc 3 15 0x20004 any 0 attach $TARGET start alloc 1 15 0x20004 0 0 start
 	[[ "$(wireclient hello rows 0)" == *"SOFT0/"*"SOFT1/"* ]]
 	expect a "inherited *" become
-	# The very first thing that the new program does finds it so.
+	# True already for the new program's first request.
 	expect a "read closed" read
 	rows_free
-	# And it may begin anew.
+	# And it may start again.
 	client b
 	expect b "inherited *" become
 	expect b "hello 0 *" connect hello
@@ -152,7 +152,7 @@ teardown() {
 
 # --- targets ------------------------------------------------------------------------------------
 
-@test "§3.3: counts go on over an exec" {
+@test "§3.3: counting continues over an exec" {
 	waits_to_become -- "$BUILD/tests/load" -w pages=1000
 	client a
 	client b
@@ -175,7 +175,7 @@ teardown() {
 	part_all
 }
 
-@test "§3.3 step 4, C-14: a set-id program is not for the eyes of who may not debug it" {
+@test "§3.3 step 4, C-14: a set-id program is not counted for an owner that may not debug it" {
 	set_id_load
 	waits_to_become "${nobody[@]}" -- "$SETID" -w pages=1000
 	client a run_as_nobody
@@ -192,7 +192,7 @@ teardown() {
 	count_of b
 	local written=$count
 	work_of_target
-	# What they counted until then is still there, and not one event more.
+	# The counts up to the exec are kept, without a single event after it.
 	count_of a
 	[ "$count" -eq "$before" ]
 	count_of b
@@ -204,7 +204,7 @@ teardown() {
 	part_all
 }
 
-@test "§3.3 step 4: the super-user's counts go on over a set-id exec" {
+@test "§3.3 step 4: the super-user's counts continue over a set-id exec" {
 	set_id_load
 	waits_to_become "${nobody[@]}" -- "$SETID" -w pages=1000
 	client root
@@ -220,7 +220,7 @@ teardown() {
 	part_all
 }
 
-@test "§3.3 step 4: a program that its user may not read is as good as set-id" {
+@test "§3.3 step 4: a program that its user may not read is treated as set-id" {
 	open_tmpdir
 	cp "$BUILD/tests/load" "$BATS_TEST_TMPDIR/load-secret"
 	chmod 711 "$BATS_TEST_TMPDIR/load-secret"
@@ -237,10 +237,10 @@ teardown() {
 	part a
 }
 
-# No module gives processes labels, which an exec could change without any id.
+# No security module labels processes, which would let an exec change a label without any id.
 no_labels() { refute cat /proc/self/attr/current 2>/dev/null; }
 
-@test "§3.3 step 4: a set-id program that gets no other ids, because it is traced, is an ordinary one" {
+@test "§3.3 step 4: a set-id program that keeps its ids, because it is traced, is an ordinary one" {
 	command -v strace >/dev/null || skip "strace is not installed"
 	no_labels || skip "a security module labels processes"
 	set_id_load
@@ -264,7 +264,7 @@ no_labels() { refute cat /proc/self/attr/current 2>/dev/null; }
 	done
 }
 
-@test "§3.3: what the old image did until a set-id exec is in the count" {
+@test "§3.3: the count includes the old image up to the set-id exec" {
 	set_id_load
 	waits_to_become "${nobody[@]}" -- "$SETID" -w pages=10
 	client nobody run_as_nobody
@@ -275,7 +275,7 @@ no_labels() { refute cat /proc/self/attr/current 2>/dev/null; }
 	count_of nobody
 	local kept=$count
 	count_of root
-	# bash needs some faults to exec; the new image some to get ready, which only root sees.
+	# bash has some faults before exec; the new image has some at its start, which only root counts.
 	[ "$kept" -gt 0 ]
 	echo "kept $kept, all $count"
 	[ "$kept" -lt "$count" ]

@@ -18,7 +18,7 @@ setup() {
 teardown() {
 	stop_daemon KILL || true
 	for pid in "${OTHERS[@]}"; do
-		# What a lock's holder runs.
+		# The program that holds a lock.
 		pkill -KILL -P "$pid" || true
 		kill -KILL "$pid" 2>/dev/null || true
 	done
@@ -32,7 +32,7 @@ begin_daemon() {
 
 answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 
-@test "a lock on the socket's folder keeps no daemon from starting" {
+@test "a lock on the socket's folder does not prevent a start" {
 	run_as_nobody flock "$DIR" sh -c 'echo held; exec sleep infinity' >"$BATS_TEST_TMPDIR/held" 3>&- &
 	OTHERS=($!)
 	wait_for grep -q held "$BATS_TEST_TMPDIR/held"
@@ -40,7 +40,7 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 	wait_for daemon_answers
 }
 
-@test "the lock is root's alone, names its holder, and is gone with it" {
+@test "the lock is readable by root only, names its holder, and ends with it" {
 	begin_daemon
 	wait_for daemon_answers
 	[ "$(stat -c '%a %u' "$LOCK")" = "600 0" ]
@@ -53,7 +53,7 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 	[ -z "$(ls -A "$DIR")" ]
 }
 
-@test "right after kill -9 of a daemon the next one starts" {
+@test "after kill -9 of a daemon the next one starts at once" {
 	for _ in 1 2 3; do
 		begin_daemon
 		wait_for daemon_answers
@@ -70,7 +70,7 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 }
 
 @test "a socket that outlives its daemon's lock is waited for" {
-	# As at the end of a process: the lock is free, and the socket not yet.
+	# As at the end of a process: the lock is free, the socket still exists.
 	python3 - "$PMCBPF_SOCKET" >"$BATS_TEST_TMPDIR/kept" 3>&- <<-'END' &
 		import os, socket, sys, time
 		s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -93,14 +93,14 @@ answers_or_ends() { daemon_answers || process_gone "$DAEMON_PID"; }
 	daemon_answers
 }
 
-# refused TEXT: the daemon does not start, and says so of the lock's file.
+# refused TEXT: the daemon does not start, and reports TEXT about the lock's file.
 refused() {
 	run -1 timeout $PATIENCE pmcbpfd -f -s "$PMCBPF_SOCKET"
 	[[ "$output" == *"$LOCK is in the way: $1"* ]] || { echo "$output" >&2; return 1; }
 	[ ! -e "$PMCBPF_SOCKET" ]
 }
 
-@test "in a folder of another user nothing of his is followed, written or waited for" {
+@test "in another user's folder none of his files is followed, written or waited for" {
 	chown 65534 "$DIR"
 	echo precious >"$BATS_TEST_TMPDIR/precious"
 	chmod 600 "$BATS_TEST_TMPDIR/precious"
@@ -116,7 +116,7 @@ refused() {
 	run_as_nobody sh -c "umask 077; : >'$LOCK'"
 	refused "it belongs to user 65534"
 	rm "$LOCK"
-	# With fs.protected_hardlinks=0 this is a stranger's to do.
+	# With fs.protected_hardlinks=0 another user can do this.
 	ln "$BATS_TEST_TMPDIR/precious" "$LOCK"
 	refused "the file has another name"
 	[ "$(cat "$BATS_TEST_TMPDIR/precious")" = precious ]

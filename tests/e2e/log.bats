@@ -30,10 +30,10 @@ teardown() {
 # text FILE: the log's lines, in ./text, to the end of what is there.
 text() { pmcstat -q -R "$1" >text; }
 
-# tags FILE: the kinds of its lines in order, without addresses.
+# tags FILE: the tags of its lines in order, without addresses.
 tags() { text "$1" && awk '{ print $1 }' text | tr '\n' ' '; }
 
-# says FILE TAG...: exactly these lines.
+# says FILE TAG...: the file has exactly these lines.
 says() {
 	local got
 	got=$(tags "$1")
@@ -43,10 +43,10 @@ says() {
 size_is() { [ "$(stat -c %s "$1")" -eq "$2" ]; }
 grows() { [ "$(stat -c %s "$1")" -gt "${2:-0}" ]; }
 
-# order NAME WORD...: given, not waited for.
+# order NAME WORD...: sends an order without waiting for it.
 order() { printf '%s\n' "${*:2}" >&"${CLIENT_IN[$1]}"; }
 
-# hold PIPE: somebody has it open, and never reads; let_go PIPE: nobody has.
+# hold PIPE: a process keeps it open and never reads; let_go PIPE ends that.
 declare -gA HOLDER
 hold() {
 	[ -p "$1" ] || mkfifo "$1"
@@ -59,7 +59,7 @@ let_go() {
 	unset "HOLDER[$1]"
 }
 
-# reader PIPE: one that reads it all, into ./text; READER is its pid.
+# reader PIPE: a process that reads all of it into ./text; READER is its pid.
 reader() {
 	pmcstat -q -R "$1" >text 3>&- &
 	READER=$!
@@ -69,13 +69,13 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 
 # --- the checks ---------------------------------------------------------------------------------
 
-@test "REQ-147, REQ-148, REQ-168: without a log there is none to end, flush, close or write to" {
+@test "REQ-147, REQ-148, REQ-168: without a log, ending, flushing, closing and writing fail" {
 	expect owner 'log EINVAL -- this process has no log*' logfd -1
 	expect owner 'log EINVAL*' logfd -5
 	expect owner 'flushlog EINVAL -- this process has no log*' flushlog
 	expect owner 'closelog EINVAL*' closelog
 	expect owner 'writelog EINVAL*' writelog 1 1
-	# The same again for one that owns a PMC, and for one whose log has ended.
+	# The same for an owner of a PMC, and for one whose log has ended.
 	ask owner alloc 3 15 $FAULTS any 0
 	expect owner 'flushlog EINVAL*' flushlog
 	expect owner 'log 0' logto write log
@@ -86,7 +86,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect owner 'writelog EINVAL*' writelog 1 1
 }
 
-@test "C-8: a log goes to what is open for writing: EBADF for anything else" {
+@test "C-8: a log goes to a descriptor open for writing: EBADF for any other" {
 	: >file
 	mkdir dir
 	expect owner 'log EBADF -- the log*is not open*' logfd 999
@@ -97,19 +97,19 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect owner 'log EBADF -- *file of the kernel' logto write /sys/kernel/profiling
 	expect owner 'log EBADF -- *to a device*' logto write /dev/zero
 	expect owner 'log EBADF -- *to a device*' logto both /dev/zero
-	# None of them has left anything: the next one is good.
+	# None of the failures has side effects: the next log works.
 	expect owner 'log 0' logto both file
 	expect owner 'log 0' logfd -1
 	expect owner 'log 0' logto write /dev/null
 	expect owner 'log 0' logfd -1
-	# That a log is written is told before its thread closes the file.
+	# A log is reported as written before its thread closes the file.
 	wait_for daemon_rests
 	fds=$(daemon_fds)
 	for i in 1 2 3; do expect owner 'log EBADF*' logto read file; done
 	[ "$(daemon_fds)" -eq "$fds" ]
 }
 
-@test "REQ-135: one log at a time; a second is EBUSY before its descriptor is looked at" {
+@test "REQ-135: one log at a time; a second is EBUSY, whatever its descriptor" {
 	: >file
 	expect owner 'log 0' logto write log
 	expect owner 'log EBUSY -- this process has a log already*' logto write log
@@ -138,13 +138,13 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 		expect owner 'start EBADRQC -- *none is configured' start
 		expect owner 'log 0' logto write log
 		expect owner 'start 0' start
-		# C-17: it does not run on without one; START says so again.
+		# C-17: it does not keep running without a log; START fails again.
 		expect owner 'log 0' logfd -1
 		expect owner 'start EBADRQC*' start
 		expect owner 'stop 0' stop
 		ask owner release
 	done
-	# Sampling of others needs one, of oneself none.
+	# Sampling others needs a log, sampling oneself does not.
 	ask owner caps $SAMPLES alloc 2 15 $CLOCK any 0 setcount 1 attach "${WORKLOAD[target]}"
 	expect owner 'start EBADRQC*' start
 	ask owner release
@@ -165,9 +165,9 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect owner 'rw 0 0' id 0xfff30f00 rw 0x10 7	# the first does not
 }
 
-# --- what is written, and when ------------------------------------------------------------------
+# --- the contents, and when they are written ----------------------------------------------------
 
-@test "C-15, REQ-077, REQ-098: INITIALIZE first, user's records in order, CLOSELOG last and once" {
+@test "C-15, REQ-077, REQ-098: INITIALIZE first, user records in order, CLOSELOG last and once" {
 	expect owner 'log 0' logto write log
 	expect owner 'writelog 0' writelog 1 3
 	expect owner 'writelog 0' writelog 0xffffffff 1
@@ -175,7 +175,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	says log initlog userdata userdata userdata userdata closelog
 	[ "$(grep -o 'userdata .*' text | tr -s ' ' | tr '\n' ' ')" = \
 		"userdata 0x1 userdata 0x2 userdata 0x3 userdata 0xffffffff " ]
-	# The same with CLOSELOG, which the end does not repeat.
+	# The same after CLOSELOG, which the end does not repeat.
 	expect owner 'log 0' logto write log2
 	expect owner 'writelog 0' writelog 1 1
 	expect owner 'closelog 0' closelog
@@ -183,15 +183,15 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	says log2 initlog userdata closelog
 }
 
-@test "REQ-078, REQ-081, REQ-082: nothing is in the file before a flush, and all of it after" {
+@test "REQ-078, REQ-081, REQ-082: before a flush the file is empty, after it complete" {
 	expect owner 'log 0' logto write log
 	expect owner 'writelog 0' writelog 1 2
 	size_is log 0
 	expect owner 'flushlog 0' flushlog
 	size_is log $((112 + 2 * 24))
-	# Nothing to write is no error.
+	# A flush without data is no error.
 	expect owner 'flushlog 0' flushlog
-	# A buffer goes out when it is full, without a flush.
+	# A full buffer is written without a flush.
 	expect owner 'writelog 0' writelog 1 11000
 	wait_for grows log 4096
 	expect owner 'flushlog 0' flushlog
@@ -222,7 +222,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	[ "$(grep -c '^userdata' text)" -eq 4000 ]
 }
 
-@test "a file's offset is shared, and O_APPEND obeyed" {
+@test "the file's offset is shared, and O_APPEND is obeyed" {
 	printf 'head' >log
 	exec {fd}>>log
 	client writer env LOGFD="$fd"
@@ -235,7 +235,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect writer 'log 0' logfd -1
 	size_is log $((4 + 112 + 24 + 4 + 24 + 16))
 	[ "$(tail -c +141 log | head -c 4)" = more ]
-	# Without O_APPEND it is the description's offset that moves on.
+	# Without O_APPEND the offset of the open file description moves.
 	exec {at}<>log2
 	client second
 	printf 'ab' >&"$at"
@@ -265,12 +265,12 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 		[ "$(head -n 1 text | cut -c 1-7)" = initlog ]
 		[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
 		[ "$(grep -c '^userdata' text)" -eq 10 ]
-		# Its slices, the last one too: START's reply was sent in one.
+		# Its slices, including the last one, in which START's reply was sent.
 		[ "$(grep -c '^cswval' text)" -ge 1 ]
 	done
 }
 
-@test "the daemon's end writes what is in buffers" {
+@test "the daemon writes buffered records when it ends" {
 	expect owner 'log 0' logto write log
 	expect owner 'writelog 0' writelog 1 100
 	size_is log 0
@@ -282,7 +282,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 
 # --- CLOSELOG -----------------------------------------------------------------------------------
 
-@test "CLOSELOG: the reader sees the end, later records are dropped, the log is still there" {
+@test "CLOSELOG: the reader sees the end, later records are dropped, the log still exists" {
 	mkfifo pipe
 	reader pipe
 	expect owner 'log 0' logto write pipe
@@ -305,7 +305,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 
 # --- several logs of one owner ------------------------------------------------------------------
 
-@test "a log begins with what was allocated and attached before, in order" {
+@test "a log begins with the earlier allocations and attachments, in order" {
 	workload target
 	ask owner caps 0x20 alloc 3 15 $FAULTS any $TREE
 	ask owner attach "${WORKLOAD[target]}"
@@ -317,7 +317,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	grep -q '^allocatedyn 0xfff30f00 "PAGE_FAULT.ALL" ' text
 	grep -q '^allocatedyn 0xfff30f01 "CONTEXT_SWITCHES" ' text
 	grep -q "^attach    0xfff30f00 ${WORKLOAD[target]} \".*/load\"$" text
-	# Each log is complete in itself, and what comes while it is open follows.
+	# Each log is complete in itself, and events while it is open follow.
 	expect owner 'log 0' logto write log2
 	ask owner attach "${WORKLOAD[target]}"
 	ask owner id 0xfff30f00 detach "${WORKLOAD[target]}"
@@ -336,7 +336,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	says log initlog userdata closelog initlog userdata closelog
 }
 
-@test "kern.hwpmc.logversion=3: a log for FreeBSD 6 to 11, from the next one on" {
+@test "kern.hwpmc.logversion=3: a log for FreeBSD 6 to 11, from the next log on" {
 	expect owner 'log 0' logto write new
 	pmccontrol --tunable kern.hwpmc.logversion=3
 	expect owner 'writelog 0' writelog 1 1
@@ -352,7 +352,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	grep -q '^initlog   0x3010000 ' text
 }
 
-@test "a log's CPU type is the one that clients are told, whatever the processor could be" {
+@test "a log has the same CPU type as GETCPUINFO" {
 	type=$(pmccontrol -l | sed -n 's/^[0-9]* \([^ ]*\) CPUs present.*/\1/p')
 	expect owner 'log 0' logto write new
 	expect owner 'log 0' logfd -1
@@ -362,7 +362,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 
 # --- errors -------------------------------------------------------------------------------------
 
-@test "REQ-079, REQ-080, REQ-083: a full disk ends the logging; the error stays for every flush" {
+@test "REQ-079, REQ-080, REQ-083: a full disk ends the logging; every flush returns the error" {
 	mkdir small
 	mount -t tmpfs -o size=64k tmpfs small
 	MOUNTED=small
@@ -374,9 +374,9 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	expect owner 'flushlog ENOSPC*' flushlog
 	expect owner 'writelog ENOMEM*' writelog 1 1
 	expect owner 'log EBUSY*' logto write log
-	expect owner 'rw EBUSY*' rw 0x10 1			# PMCs run on
+	expect owner 'rw EBUSY*' rw 0x10 1			# PMCs continue to run
 	wait_for grep -q "the log of process ${CLIENT[owner]} (wireclient) has failed: No space" "$DAEMON_LOG"
-	# What is there is a log, cut short.
+	# The file is a valid log, cut short.
 	run --separate-stderr pmcstat -R small/log
 	[ "$(grep -c '^userdata' <<<"$output")" -gt 2000 ]
 	# De-configuration clears the error.
@@ -398,7 +398,7 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 	[[ $output == *'No space left on device'* ]]
 }
 
-@test "REQ-080: a reader that leaves is EPIPE, at every flush, and nobody dies of it" {
+@test "REQ-080: if the reader leaves, every flush returns EPIPE, and no process dies of SIGPIPE" {
 	hold pipe
 	expect owner 'log 0' logto write pipe
 	let_go pipe
@@ -414,12 +414,12 @@ closed() { text "$1" && [ "$(tail -n 1 text | tr -d ' ')" = closelog ]; }
 
 # --- buffers ------------------------------------------------------------------------------------
 
-@test "C-16: buffers that all are in use: records are lost, counted, and marked in the log" {
+@test "C-16: while all buffers are in use, records are lost, counted, and marked in the log" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.nbuffers=8 -o kern.hwpmc.logbuffersize=4
 	client own
 	hold pipe
-	# It is full, so that the pool's buffers fill up however fast they are written: the rest is lost.
+	# It is full, so that the pool's buffers fill up however fast they are written; further records are lost.
 	room=$(python3 -c 'import fcntl
 p = open("pipe", "r+b", 0)
 print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
@@ -433,7 +433,7 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	[ "${BASH_REMATCH[2]}" -ge 2 ]
 	head -c "$room" pipe >/dev/null
 	reader pipe
-	wait_for grep -q userdata text			# shown while the log goes on
+	wait_for grep -q userdata text			# visible while the log continues
 	expect own 'flushlog 0' flushlog
 	expect own 'writelog 0' writelog 0xabcdef 1
 	expect own 'log 0' logfd -1
@@ -441,12 +441,12 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	wait "$READER"
 	[ "$(grep -c '^drop' text)" -eq 1 ]
 	[ "$(grep -A 1 '^drop' text | tail -n 1)" = "userdata  0xabcdef" ]
-	[ "$(awk '$1 == "drop" { print $2 }' text)" -eq 2 ]	# one of each request that failed
-	# In order, and no hole but that one.
+	[ "$(awk '$1 == "drop" { print $2 }' text)" -eq 2 ]	# one for each failed request
+	# In order, with no gap but that one.
 	awk '$1 == "userdata" && $2 != "0xabcdef" { if ($2 != sprintf("0x%x", ++n)) exit 1 }' text
 }
 
-@test "log buffers take memory when they are used, and give it back" {
+@test "log buffers take memory when they are used, and return it" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.nbuffers=1000000		# a quarter of a terabyte
 	resident() { awk '/^VmRSS/ { print $2 }' "/proc/$DAEMON_PID/status"; }
@@ -465,7 +465,7 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	let_go pipe
 }
 
-@test "a reader that sleeps, and one that left, hurt nobody else's log" {
+@test "a reader that sleeps, or has left, does not affect other logs" {
 	hold pipe
 	hold gone
 	client sleeper && client left
@@ -474,7 +474,7 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	let_go gone
 	ask sleeper writelog 1 4000
 	ask left writelog 1 4000
-	order sleeper logfd -1				# it waits for long
+	order sleeper logfd -1				# it waits for a long time
 	expect owner 'log 0' logto write log
 	for i in 1 2 3 4 5; do
 		expect owner 'writelog 0' writelog $((i * 1000)) 1000
@@ -484,7 +484,7 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	text log
 	[ "$(grep -c '^userdata' text)" -eq 5000 ]
 	[ "$(grep -c '^drop' text)" -eq 0 ]
-	# One that waits can be killed; its buffers are given back when its reader is gone.
+	# A waiting client can be killed; its buffers are returned when its reader is gone.
 	kill -KILL "${CLIENT[sleeper]}"
 	wait_for process_gone "${CLIENT[sleeper]}"
 	let_go pipe
@@ -508,7 +508,7 @@ print(p.write(bytes(fcntl.fcntl(p, 1031, 4096))))')
 	says log initlog closelog
 }
 
-# pids_group: a control group of its own that can limit threads, in $group and $top; of either version.
+# pids_group: a control group, of either version, that can limit threads, in $group and $top.
 pids_group() {
 	local dir
 	for dir in /sys/fs/cgroup /sys/fs/cgroup/pids; do
@@ -520,7 +520,7 @@ pids_group() {
 	return 1
 }
 
-@test "REQ-134: no thread for the writer is EAGAIN, and no log" {
+@test "REQ-134: if no thread for the writer can be made, EAGAIN and no log" {
 	pids_group || skip "this machine's control groups cannot limit threads"
 	echo "$DAEMON_PID" >"$group/cgroup.procs"
 	cat "$group/pids.current" >"$group/pids.max"

@@ -23,7 +23,7 @@ teardown() {
 	[ -z "$MOUNTED" ] || umount "$MOUNTED"
 }
 
-# owner UID KIND COMMAND...: as tests/e2e/logfd.py.
+# owner UID KIND COMMAND...: runs tests/e2e/logfd.py.
 owner() {
 	local b
 	b=$(public_build)
@@ -38,11 +38,11 @@ user() {
 		exec setpriv --reuid "$1" --regid "$1" --clear-groups --inh-caps=-all --bounding-set=-all "${@:2}"
 }
 
-# order NAME WORD...: given, not waited for.
+# order NAME WORD...: sends an order without waiting for it.
 order() { printf '%s\n' "${*:2}" >&"${CLIENT_IN[$1]}"; }
 
 threads() { local t=("/proc/$DAEMON_PID/task"/*); echo ${#t[@]}; }
-# rests_with THREADS FDS: so many, and no more.
+# rests_with THREADS FDS: the daemon has so many of each, and no more.
 rests_with() { [ "$(threads)" -eq "$1" ] && [ "$(daemon_fds)" -eq "$2" ]; }
 
 # die NAME: it is killed.
@@ -52,7 +52,7 @@ die() {
 	unset "CLIENT[$1]" "CLIENT_JOB[$1]"
 }
 
-# writer: the thread of the daemon's that has nobody's ids for files, in $WRITER.
+# writer: sets $WRITER to the daemon's thread that has user nobody's ids for files.
 writer() {
 	local task
 	for task in "/proc/$DAEMON_PID/task"/*; do
@@ -64,16 +64,16 @@ writer() {
 in_file() { text "$1" && [ "$(grep -c '^userdata' text)" -eq "$2" ]; }
 text() { pmcstat -q -R "$1" >text; }
 
-# --- what one takes from the others ---------------------------------------------------------------
+# --- shares of the buffers ----------------------------------------------------------------------
 
-@test "a pipe that nobody reads takes its user's share of the log buffers, and no more" {
+@test "a pipe without a reader takes its user's share of the log buffers, and no more" {
 	start_daemon -o kern.hwpmc.nbuffers=16 -o kern.hwpmc.logbuffersize=4
 	client evil owner $NOBODY pipe
 	expect evil 'log 0' logfd 9
 	expect evil 'writelog ENOMEM -- *user.share=25 percent of kern.hwpmc.nbuffers=16*' writelog 1 8000
 	client again owner $NOBODY pipe
 	expect again "log ENOMEM -- uid $NOBODY has 4 of pmcbpfd's 16 log buffers*user.share*" logfd 9
-	# Another user has a share as large, and root what is left: not a record is missing.
+	# Another user has an equal share, and root the rest: no record is missing.
 	client other owner $OTHER pipe
 	expect other 'log 0' logfd 9
 	expect other 'writelog 0' writelog 1 600
@@ -82,7 +82,7 @@ text() { pmcstat -q -R "$1" >text; }
 	expect root 'writelog 0' writelog 1 1200
 }
 
-@test "the same of the buffers that there are by default, so many for each CPU" {
+@test "the same with the default number of buffers for each CPU" {
 	local all=$((32 * $(getconf _NPROCESSORS_ONLN)))
 	start_daemon
 	client evil owner $NOBODY pipe
@@ -96,7 +96,7 @@ text() { pmcstat -q -R "$1" >text; }
 	expect other 'writelog 0' writelog 1 20000
 }
 
-@test "logs to a terminal that nobody reads, and their owners are gone: all comes back" {
+@test "logs to a terminal without a reader, and their owners are gone: all resources come back" {
 	start_daemon -o kern.hwpmc.nbuffers=16 -o kern.hwpmc.logbuffersize=4
 	wait_for daemon_rests
 	threads=$(threads) fds=$(daemon_fds)
@@ -116,7 +116,7 @@ text() { pmcstat -q -R "$1" >text; }
 	expect again 'writelog 0' writelog 1 600
 }
 
-@test "FLUSHLOG, and the end of a log that nobody reads, are waited for by nobody else" {
+@test "FLUSHLOG, and the end of a log without a reader, make no other client wait" {
 	start_daemon
 	client evil owner $NOBODY pty
 	client other user $OTHER
@@ -136,7 +136,7 @@ text() { pmcstat -q -R "$1" >text; }
 	stop_daemon
 }
 
-@test "a log's socket with SO_LINGER stops nobody, and does not keep the daemon from ending" {
+@test "a log's socket with SO_LINGER blocks no client, nor the daemon's end" {
 	start_daemon
 	wait_for daemon_rests
 	threads=$(threads) fds=$(daemon_fds)
@@ -160,9 +160,9 @@ text() { pmcstat -q -R "$1" >text; }
 	die evil
 }
 
-# --- with whose ids -------------------------------------------------------------------------------
+# --- the writer's ids ---------------------------------------------------------------------------
 
-@test "a log's writer has its owner's ids for files, no capability, and cannot be touched" {
+@test "a log's writer has its owner's ids for files, no capability, and is out of its owner's reach" {
 	start_daemon
 	client evil owner $NOBODY pipe
 	expect evil 'log 0' logfd 9
@@ -172,7 +172,7 @@ text() { pmcstat -q -R "$1" >text; }
 	grep -q "^Uid:	0	0	0	$NOBODY$" "/proc/$DAEMON_PID/task/$WRITER/status"
 	grep -q "^Gid:	0	0	0	$NOBODY$" "/proc/$DAEMON_PID/task/$WRITER/status"
 	grep -q "^Groups:	 *$" "/proc/$DAEMON_PID/task/$WRITER/status"
-	# kill(2) takes a thread's id as well, and hits the whole process.
+	# kill(2) also takes a thread's id, and signals the whole process.
 	run ! user $NOBODY bash -c "kill -0 $WRITER"
 	run ! user $NOBODY bash -c "kill -KILL $WRITER"
 	run ! user $NOBODY renice -n 19 -p "$WRITER"
@@ -184,7 +184,7 @@ text() { pmcstat -q -R "$1" >text; }
 	[ "$(cat "/proc/$DAEMON_PID/oom_score_adj")" -eq "$(cat /proc/self/oom_score_adj)" ]
 }
 
-@test "a log that is written takes a file's set-id bits, as its owner's write does" {
+@test "writing a log clears a file's set-id bits, as its owner's write does" {
 	start_daemon
 	client evil user $NOBODY
 	: >program && chown $NOBODY:$NOBODY program && chmod 6775 program
@@ -193,7 +193,7 @@ text() { pmcstat -q -R "$1" >text; }
 	[ "$(stat -c '%s %a' program)" = "112 775" ]
 }
 
-@test "RLIMIT_FSIZE holds for the log: written up to it, then EFBIG" {
+@test "RLIMIT_FSIZE limits the log: it is written up to the limit, then EFBIG" {
 	start_daemon
 	client evil prlimit --fsize=1000 setpriv --reuid $NOBODY --regid $NOBODY --clear-groups
 	for how in write append; do
@@ -206,7 +206,7 @@ text() { pmcstat -q -R "$1" >text; }
 		[ "$(stat -c %s log)" -eq 1000 ]
 		expect evil 'log 0' logfd -1
 	done
-	# One write that the limit cuts, behind what the owner has skipped.
+	# One write that the limit cuts, after a part that the owner has skipped.
 	rm -f log && : >log && chown $NOBODY log
 	exec {fd}>log
 	python3 -c 'import os, sys; os.lseek(int(sys.argv[1]), 300, 0)' "$fd"
@@ -218,7 +218,7 @@ text() { pmcstat -q -R "$1" >text; }
 	exec {fd}>&-
 }
 
-@test "a log does not reach into the blocks that a file system keeps for root" {
+@test "a log does not use the blocks that a file system reserves for root" {
 	command -v mke2fs >/dev/null || skip "no mke2fs"
 	start_daemon
 	truncate -s 4M disk
@@ -236,7 +236,7 @@ text() { pmcstat -q -R "$1" >text; }
 	expect evil 'log 0' logto write small/log
 	expect evil 'flushlog ENOSPC*' flushlog
 	[ "$(stat -f -c %f small)" -eq "$free" ]
-	# Root's own log may have them.
+	# Root's own log may use them.
 	client root
 	expect root 'log 0' logto write small/roots
 	expect root 'flushlog 0' flushlog
@@ -254,7 +254,7 @@ text() { pmcstat -q -R "$1" >text; }
 	[ "$(cat seen)" = "$DAEMON_PID $NOBODY $NOBODY" ]
 }
 
-@test "an owner in a user namespace is written for with its ids on the host" {
+@test "a log of an owner in a user namespace is written with its ids on the host" {
 	unshare --user true || skip "no user namespaces"
 	start_daemon
 	client inner setpriv --reuid $NOBODY --regid $NOBODY --clear-groups unshare --user --map-root-user
@@ -265,9 +265,9 @@ text() { pmcstat -q -R "$1" >text; }
 	wait_for writer
 }
 
-# --- where ----------------------------------------------------------------------------------------
+# --- files and sockets --------------------------------------------------------------------------
 
-@test "a file system that is not known to be local is refused, and the remedy works" {
+@test "a file system that may be remote is refused, and the remedy works" {
 	start_daemon
 	mkdir lower upper work over
 	mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay over || skip "no overlay"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Is a log in order?  Time never goes back; who is sampled was introduced before (attached, forked,
- * or listed); where user code is sampled, a file was mapped before, and is as long as that.
+ * Is a log in order?  Time never goes back; a sampled process was introduced before (attached,
+ * forked, or listed); a sample of user code lies in a file that was mapped before, and within it.
  *
  *	logcheck FILE [PROGRAM...]
  *
@@ -98,7 +98,7 @@ static void sample(struct check *c, const struct pmclog_ev *ev)
 		return;
 	}
 	c->samples++;
-	/* The idle task is everybody's. */
+	/* The idle task belongs to every CPU. */
 	if (!s->pl_pid)
 		return;
 	if (!p->known)

@@ -22,14 +22,14 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# lines TAG: the log's lines of that kind.
+# lines TAG: the log's lines with that tag.
 lines() { pmcstat -R "$LOG" | grep "^$1 "; }
 lines_of() { lines "$1" | wc -l; }
 
-# sum_of TAG FIELD: of that field of the lines.
+# sum_of TAG FIELD: the sum of a field over lines with that tag.
 sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 
-@test "C-14, §3.7: an owner whose log cannot be written is told by a signal, once" {
+@test "C-14, §3.7: an owner whose log cannot be written receives one signal" {
 	mkfifo "$LOG"
 	cat "$LOG" >/dev/null &
 	local reader=$!
@@ -49,7 +49,7 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 	part a
 }
 
-@test "§3.3 step 4: a set-id exec takes targets away: PMCDETACH, and the value until then" {
+@test "§3.3 step 4: a set-id exec removes targets: PMCDETACH, and the value up to then" {
 	set_id_load
 	waits_to_become "${nobody[@]}" -- "$SETID" -w pages=1000
 	touch "$LOG"
@@ -66,18 +66,18 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 	[ "$(lines_of attach)" -eq 1 ]
 	[ "$(lines_of detach)" -eq 1 ]
 	[ "$(lines_of exitval)" -eq 1 ]
-	# All that it counted is told, as slices and as the process's share; nothing of the new image.
+	# All of its count is logged, as slices and as the process's share; nothing of the new image.
 	[ "$count" -gt 0 ]
 	[ "$(sum_of exitval 4)" -eq "$count" ]
 	[ "$(sum_of cswval 4)" -eq "$count" ]
 	[ "$(pmcstat -R "$LOG" | sed -n '/^detach /,$p' | wc -l)" -eq 2 ]
-	# Of the exec there is nothing but that.
+	# The exec itself leaves no other record.
 	[ "$(pmcstat -R "$LOG" | awk '/^attach / { on = 1; next } on && $1 != "cswval" { print $1 }' | xargs)" = \
 		"exitval detach closelog" ]
 	part a
 }
 
-@test "§3.3 step 4: the super-user's log goes on over a set-id exec" {
+@test "§3.3 step 4: the super-user's log continues over a set-id exec" {
 	set_id_load
 	waits_to_become "${nobody[@]}" -- "$SETID" -w pages=1000
 	client root
@@ -96,7 +96,7 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 	part root
 }
 
-@test "§3.3 step 4: per-task events that the kernel drops are opened anew, and sample as before" {
+@test "§3.3 step 4: per-task events that the kernel drops are reopened, and sample as before" {
 	set_id_load
 	waits_to_become "${nobody[@]}" -- "$SETID" -w spins=200000000
 	client root
@@ -112,7 +112,7 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 	part root
 }
 
-@test "a detached process's share is forgotten: a later attachment begins at 0" {
+@test "a detached process's share is discarded: a later attachment starts at 0" {
 	workload w pages=1000
 	client a
 	expect a "start 0" log "$LOG" alloc 3 15 0x20004 any $exits attach ${WORKLOAD[w]} start
@@ -130,7 +130,7 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 	part a
 }
 
-@test "what the last slice before a STOP had is in the log" {
+@test "the last slice before a STOP is in the log" {
 	workload w spins=60000000000
 	client a
 	expect a "start 0" log "$LOG" alloc 3 15 0x2000a any $both attach ${WORKLOAD[w]} start
@@ -152,7 +152,7 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 	expect a "start 0" log "$LOG" alloc 3 15 0x20004 any $both attach ${WORKLOAD[w]} start
 	work w
 	kill -USR1 "${WORKLOAD[w]}"
-	# No more at once than there are buffers for, however slowly they are written.
+	# At most as many at once as there are buffers for, however slowly they are written.
 	for i in {1..9}; do expect a "flushlog 0" writelog 1 5000 flushlog; done
 	expect a "writelog 0" writelog 1 5000
 	kill -KILL "${CLIENT[a]}"
@@ -162,13 +162,13 @@ sum_of() { lines "$1" | awk -v f="$2" '{ n += $f } END { print n + 0 }'; }
 	[ "$(sum_of cswval 4)" -ge 100 ]
 }
 
-# Room for all that the test logs, should the daemon get no time for as long: a gap may hide who was introduced.
+# Room for all of the test's records if the daemon gets no CPU time: a gap may hide an introduction.
 start_roomy_daemon() {
 	stop_daemon
 	start_daemon "${ROOM[@]}"
 }
 
-@test "order: who is sampled was introduced, where it is was mapped, time never goes back" {
+@test "order: samples follow the record of their process and mapping, and time never goes back" {
 	start_roomy_daemon
 	# shellcheck disable=SC2016 # the other shell expands it
 	run pmcstat -q -d -n 1 -P CLOCK.PROF -O "$LOG" bash -c \
@@ -184,7 +184,7 @@ start_roomy_daemon() {
 
 @test "order: system scope, with processes that come and go" {
 	start_roomy_daemon
-	# As long as it takes.
+	# Until the load ends.
 	touch "$BATS_TEST_TMPDIR/on"
 	while [ -e "$BATS_TEST_TMPDIR/on" ]; do /bin/sh -c '/bin/true; :'; done 3>&- &
 	local storm=$!
@@ -200,7 +200,7 @@ start_roomy_daemon() {
 	[ "${BASH_REMATCH[2]}" -ge 10 ]
 }
 
-@test "mappings that exist at an attach: the program, libraries, the vdso, odd names" {
+@test "mappings that exist at an attach: the program, libraries, the vdso, unusual names" {
 	open_tmpdir
 	local odd=$BATS_TEST_TMPDIR/$'new\nline and \\012'
 
@@ -219,7 +219,7 @@ start_roomy_daemon() {
 	part a
 }
 
-@test "build ids: of what was mapped before and of what is mapped later, the files' own; the kernel's" {
+@test "build ids: the files' own, of earlier and later mappings; the kernel's" {
 	workload w spins=1000000
 	client a
 	expect a "start 0" log "$LOG" alloc 2 15 0x20000 any 0 setcount 1 attach ${WORKLOAD[w]} start
@@ -241,7 +241,7 @@ start_roomy_daemon() {
 	[ "$(wc -c <"$LOG.id")" -eq 53 ]
 }
 
-# python3 deep.py FOLDERS LOAD COMMAND...: in so many folders, one in the other, of 200 letters each.
+# python3 deep.py FOLDERS LOAD COMMAND...: in so many nested folders with names of 200 letters.
 make_deep() {
 	cat >deep.py <<-'END'
 		import os, shutil, sys
@@ -255,7 +255,7 @@ make_deep() {
 }
 at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 
-@test "paths of more than 1023 bytes are whole in the log, or say that they are not" {
+@test "paths of more than 1023 bytes are whole in the log, or marked as cut" {
 	local version path tag
 	cd "$BATS_TEST_TMPDIR" && make_deep && mkfifo work
 	path=$(cd "$BATS_TEST_TMPDIR" && pwd -P)$(printf "/%0200d" 0 0 0 0 0 0 0 0 0 0 | tr 0 d)/load
@@ -267,7 +267,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 			lines $tag >text
 			grep -qF " \"$path\"" text || { echo "no $tag: $(cut -c 1-99 text)"; return 1; }
 		done
-		# What was mapped before the attachment.
+		# Files that were mapped before the attachment.
 		python3 deep.py 10 "$BUILD/tests/load" ./load -w pages=1 <>work >out 3>&- &
 		TARGET=$!
 		is_load() { [[ $(readlink "/proc/$TARGET/exe") == */load ]]; }
@@ -280,7 +280,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 		pmcstat -q -R "$LOG.$version" | grep '^map-in' | grep -qF " \"$path\""
 	done
 	TARGET=
-	# One that the kernel itself gives up.
+	# A path that is too long for the kernel itself.
 	pmccontrol --tunable kern.hwpmc.logversion=10
 	at_depth 24 pmcstat -q -n 1 -P PAGE_FAULT.ALL -O "$LOG" ./load pages=50
 	lines exec | grep -q '"\[path too long\]"'
@@ -288,7 +288,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	[ "$(lines_of drop)" -eq 0 ]
 }
 
-@test "executable memory that is unmapped, by any means: MAP_OUT, before what comes in its place" {
+@test "executable memory that is unmapped, by any means: MAP_OUT precedes the mapping that replaces it" {
 	load ../logs
 	local version scope
 
@@ -304,7 +304,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	done
 }
 
-@test "without tracefs all but MAP_OUT is told, and the daemon says what is missing" {
+@test "without tracefs only MAP_OUT is missing, and the daemon reports that" {
 	stop_daemon
 	pmcbpfd() {
 		# shellcheck disable=SC2016 # the other shell expands it
@@ -318,7 +318,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	grep -q 'logs do not tell what is unmapped: .*; mount tracefs on /sys/kernel/tracing' "$DAEMON_LOG"
 }
 
-@test "kern.hwpmc.debugflags: logging and sampling tell what they do" {
+@test "kern.hwpmc.debugflags: messages about logging and sampling" {
 	pmccontrol --tunable 'kern.hwpmc.debugflags=logging=* sampling=*'
 	client a
 	expect a "endlog 0" log "$LOG" alloc 2 15 0x20000 any 0 flushlog endlog
@@ -329,7 +329,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	part a
 }
 
-@test "a thousand logs leave no memory and no descriptor behind" {
+@test "a thousand logs leak no memory and no descriptor" {
 	local i words=()
 
 	client a
@@ -337,7 +337,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	expect a "endlog 0" "${words[@]}" "${words[@]}"
 	resident() { awk '/^VmRSS/ { print $2 }' "/proc/$DAEMON_PID/status"; }
 	threads() { find "/proc/$DAEMON_PID/task" -mindepth 1 -maxdepth 1 | wc -l; }
-	# That a log is written is told before its thread closes the file and ends.
+	# A log is reported as written before its thread closes the file and ends.
 	wait_for daemon_rests
 	local before after fds threads
 	before=$(resident)
@@ -354,7 +354,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	part a
 }
 
-@test "a full ring: samples that found no room are counted, and each gap is marked" {
+@test "a full ring: lost samples are counted, and each gap is marked" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.nsamples=8
 	workload w spins=60000000000
@@ -365,7 +365,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	wait_for sampled 1
 	cpu_ticks() { awk '{ print $14 + $15 }' "/proc/${WORKLOAD[w]}/stat"; }
 	worked_on() { [ "$(cpu_ticks)" -ge "$ticks" ]; }
-	# A sample for each 25 us of its time, 400 in a tick of the clock, but none of what a hypervisor took from it.
+	# A sample every 25 us of CPU time, 400 in a clock tick, but none for stolen time.
 	not_drained() {
 		kill -STOP "$DAEMON_PID"
 		ticks=$(($(cpu_ticks) + 30))
@@ -387,7 +387,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	part a
 }
 
-@test "sampling that the kernel pauses is counted, told, and marked" {
+@test "sampling that the kernel pauses is counted, reported, and marked" {
 	local rate
 	rate=$(</proc/sys/kernel/perf_event_max_sample_rate)
 	echo 500 2>/dev/null >/proc/sys/kernel/perf_event_max_sample_rate ||
@@ -402,7 +402,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	grep -q 'the kernel pauses PMC 0x[0-9a-f]* of process .* kernel.perf_event_max_sample_rate=500 ' "$DAEMON_LOG"
 }
 
-@test "a daemon that ends gives up a reader that does not read, and no other" {
+@test "the ending daemon abandons a reader that does not read, and no other" {
 	mkfifo "$BATS_TEST_TMPDIR/stuck"
 	sleep 600 <"$BATS_TEST_TMPDIR/stuck" 3>&- &
 	TARGET=$!
@@ -419,7 +419,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	pmcstat -R "$LOG" | tail -n 1 | grep -q '^closelog'
 }
 
-@test "all log buffers in use: what found none is counted, and one mark stands for the gap" {
+@test "all log buffers in use: lost records are counted, and one mark stands for the gap" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.nbuffers=2 -o kern.hwpmc.logbuffersize=4
 	mkfifo "$BATS_TEST_TMPDIR/pipe"
@@ -447,9 +447,9 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	part a
 }
 
-@test "an exec whose process has no CPU for long, before it maps anything, has its path" {
+@test "an exec whose process gets no CPU for long, before its first mapping, has its path" {
 	command -v chrt >/dev/null || skip "chrt is not installed"
-	# More than what a kernel keeps for programs like ours when somebody takes all: it would give that at once.
+	# More than a kernel reserves for programs like ours, which it would release at once.
 	chrt -f 50 taskset -c 0 python3 -c '
 import time
 end = time.monotonic() + 300

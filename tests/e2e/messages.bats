@@ -22,7 +22,7 @@ says() {
 # near WRONG RIGHT: of an event.
 near() { says "*\"$1\" (did you mean \"$2\"?)*pmccontrol -L*" pmcstat -p "$1" true; }
 
-@test "a mistyped event: the nearest one is named, and missing counters are not blamed" {
+@test "a mistyped event: the nearest name is suggested, and missing counters are not blamed" {
 	near task_clok TASK_CLOCK
 	near page-fault-al PAGE_FAULT.ALL
 	near context-swiches CONTEXT_SWITCHES
@@ -34,7 +34,7 @@ near() { says "*\"$1\" (did you mean \"$2\"?)*pmccontrol -L*" pmcstat -p "$1" tr
 	[[ $output != *"did you mean"* ]]
 }
 
-@test "tracepoints and probes are not PMCs, perf's modifiers are qualifiers" {
+@test "tracepoints and probes are no PMC events, perf's modifiers are qualifiers" {
 	for event in sched:sched_switch syscalls:sys_enter_read; do
 		says "*\"$event\" is a tracepoint's name: tracepoints and probes are not PMCs here*" pmcstat -p $event true
 	done
@@ -54,7 +54,7 @@ near() { says "*\"$1\" (did you mean \"$2\"?)*pmccontrol -L*" pmcstat -p "$1" tr
 		pmccontrol --tunable kern.hwpmc.nbufers=1
 }
 
-@test "a socket that is a file or a folder is called that" {
+@test "a file or folder in place of the socket is reported as such" {
 	echo plain >plain
 	PMCBPF_SOCKET=$PWD/plain says "*$PWD/plain is a file, not the socket of pmcbpfd: set PMCBPF_SOCKET to its socket, or unset it*" \
 		pmcstat -p clock.hard true

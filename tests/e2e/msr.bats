@@ -41,7 +41,7 @@ $1"
 	status_is 0
 }
 
-@test "a CPU's MSR-TSC is the time stamp counter, between what that was before and after" {
+@test "a CPU's MSR-TSC is the time stamp counter: it lies between two readings of it" {
 	start_daemon -o msr.list="$LIST"
 	counts "
 os.sched_setaffinity(0, {0})
@@ -76,17 +76,17 @@ tsc, msr = new('TSC', SC, 0), new('MSR-0x10', TC)
 begin, mono, inner = read(tsc), time.monotonic_ns(), read(tsc)
 check(pmc.pmc_start(msr))
 first = read(msr)
-# What a hypervisor takes is on the process's clock: only the time between two readings of the count is compared.
+# Stolen time is on the process's clock: only the time between two readings of the count is compared.
 cpu = time.process_time_ns()
 time.sleep(0.2)
 while time.process_time_ns() - cpu < 150000000: pass
 cpu = time.process_time_ns() - cpu
 count = read(msr)
 inner, mono, end = read(tsc) - inner, time.monotonic_ns() - mono, read(tsc)
-# Ticks a ns, at least and at most: other programs may run between two of these readings.
+# Ticks per ns, minimum and maximum: other programs may run between two of these readings.
 low, high = inner / mono, (end - begin) / mono
 assert first < count <= end - begin
-# It slept for 0.2 s of that: the count is less than all by so much, and no less than its time on the CPU.
+# It slept for 0.2 s of that: the count is lower than the total by as much, and covers its time on the CPU.
 assert count <= (mono - 190000000) * high, (count, mono, high)
 assert count - first >= (cpu - 10000000) * low, (count, first, cpu, low)"
 	run --separate-stderr run_as_nobody pmcstat -q --csv -C -p MSR-TSC true
@@ -94,7 +94,7 @@ assert count - first >= (cpu - 10000000) * low, (count, first, cpu, low)"
 	[[ ${stderr##*$'\n'}$output =~ [1-9][0-9]{3} ]]
 }
 
-@test "who reads what: the listing, the rows, the announcement" {
+@test "the reader of each register: in the listing, the rows, the announcement" {
 	start_daemon -o msr.list="$LIST"
 	run pmc list-events -u MSR-TSC
 	[ "$output" = "MSR-TSC:	for CPUs: perf; for processes: perf" ]
@@ -106,7 +106,7 @@ assert count - first >= (cpu - 10000000) * low, (count, first, cpu, low)"
 	grep -q '^hwpmc: .* MSR/[0-9]*/64/0x160<REA,WRI,QUA>$' "$DAEMON_LOG"
 }
 
-@test "the doctor and -t say what is missing, and what to do" {
+@test "the doctor and -t report missing readers, and the remedy" {
 	start_daemon -o msr.list="$LIST"
 	run pmccontrol --doctor
 	status_is 0
@@ -118,7 +118,7 @@ assert count - first >= (cpu - 10000000) * low, (count, first, cpu, low)"
 	grep -qx 'pmcbpfd: nothing is missing' <<<"$output"
 }
 
-# refused STATUS TEXT ARG...: pmcstat says so and nothing else
+# refused STATUS TEXT ARG...: pmcstat prints only this
 refused() {
 	local code=$1 text=$2
 
@@ -152,7 +152,7 @@ refused() {
 	done
 }
 
-@test "the file: malformed it ends the start, and is left at a SIGHUP; a named one must be there" {
+@test "the file: a malformed one prevents the start and is ignored at SIGHUP; a named one must exist" {
 	echo '0x10 0x1 0 x86 any' >>"$LIST"
 	run pmcbpfd -f -s "$BATS_TEST_TMPDIR/s" -o msr.list="$LIST"
 	status_is 1

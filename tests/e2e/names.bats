@@ -16,7 +16,7 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# named MINIMUM - what ./log says of kernel functions is right, and that of so many addresses
+# named MINIMUM - the log's names of kernel functions are right, and cover at least so many addresses
 named() {
 	pmcstat -q -R log >text
 	python3 "$BATS_TEST_DIRNAME/named.py" <text >addresses
@@ -30,7 +30,7 @@ kernel_hides() { [ "$(cat /proc/sys/kernel/kptr_restrict)" -ge 2 ]; }
 @test "the log names every kernel function that was sampled, in both formats" {
 	! kernel_hides || skip "this kernel hides its addresses (kernel.kptr_restrict)"
 	start_daemon
-	# Faults on the kernel's behalf, and switches, which come from deep inside.
+	# Page faults in the kernel, and switches, which have deep kernel stacks.
 	pmcstat -q -n 1 -P CONTEXT_SWITCHES -n 1 -P PAGE_FAULT.ALL -O log load switches=300 reads=300
 	named 5
 	grep -q '"\[kernel.kallsyms\]schedule"' text
@@ -41,7 +41,7 @@ kernel_hides() { [ "$(cat /proc/sys/kernel/kptr_restrict)" -ge 2 ]; }
 	grep -q '"\[kernel.kallsyms\]schedule"' text
 }
 
-@test "the log of a user without privilege has them as well, where he may know the addresses" {
+@test "the log of an unprivileged user has them as well, if he may see the addresses" {
 	! kernel_hides || skip "this kernel hides its addresses (kernel.kptr_restrict)"
 	PARANOID=$(</proc/sys/kernel/perf_event_paranoid) KPTR=$(</proc/sys/kernel/kptr_restrict)
 	echo 1 >/proc/sys/kernel/perf_event_paranoid
@@ -56,7 +56,7 @@ kernel_hides() { [ "$(cat /proc/sys/kernel/kptr_restrict)" -ge 2 ]; }
 	named 5
 }
 
-@test "a reader that has no kernel's symbols of its own reads them from the log" {
+@test "a reader without a kernel's symbols takes them from the log" {
 	! kernel_hides || skip "this kernel hides its addresses (kernel.kptr_restrict)"
 	start_daemon
 	pmcstat -q -n 1 -P CONTEXT_SWITCHES -O log load switches=300

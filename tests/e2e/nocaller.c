@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes to fresh pages where the frame pointer is that of a frame whose return address is 0, as
- * the outermost one of a program is, or RETURN, with what is no frame behind it.
+ * Writes to fresh pages with a frame pointer to a frame whose return address is 0, as in a
+ * program's outermost frame, or RETURN, and no frame follows.
  *
  *	nocaller PAGES [RETURN]
  */

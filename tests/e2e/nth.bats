@@ -15,10 +15,10 @@ setup() {
 	TARGET=$!
 }
 
-# start_failing: a daemon whose nth call fails.
+# start_failing: a daemon with the library that makes its nth call fail.
 start_failing() { LD_PRELOAD=$BUILD/tests/nth.so start_daemon; }
 
-# life_of_pmcs: one of each mode, from its allocation to its end; $answers.
+# life_of_pmcs: a PMC of each mode, from allocation to release; the replies are in $answers.
 life_of_pmcs() {
 	answers=$(wireclient hello \
 		alloc 3 15 0x20004 any 0x8e attach "$TARGET" log "$BATS_TEST_TMPDIR/log" start read stop write 5 release \
@@ -26,7 +26,7 @@ life_of_pmcs() {
 		alloc 2 15 0x20000 any 0 setcount 100 start pages 50 flushlog endlog release)
 }
 
-# every_error_has_a_reason: none but the connection's end comes without, and that after an error only.
+# every_error_has_a_reason: except the connection's end, which follows an error.
 every_error_has_a_reason() {
 	awk '$2 == "0" || $1 == "pages" { next }
 		$2 ~ /^E[A-Z]+$/ && $3 == "--" && NF > 3 { bad++; next }
@@ -35,7 +35,7 @@ every_error_has_a_reason() {
 		END { exit wrong > 0 }' <<<"$answers"
 }
 
-# walk KIND LAST: n from 1, every one up to LAST, then in steps that grow, until none fails any more.
+# walk KIND LAST: n from 1 to LAST, then in growing steps, until no call fails any more.
 walk() {
 	local kind=$1 last=$2 n=1 failed=1 refused=0
 
@@ -62,7 +62,7 @@ held() {
 	read -r _ _ blocks < <(nth "$NTH")
 }
 
-@test "whatever call fails in the life of a PMC: a reason, and rows, descriptors and memory are given back" {
+@test "any failing call in the life of a PMC: a reason is given, and rows, descriptors and memory return" {
 	local most=0 before
 
 	start_failing
@@ -72,7 +72,7 @@ held() {
 		[ "$fds" -le "$most" ] || most=$fds
 	done
 	before=$blocks
-	most=$((most + 8))	# spare maps, more or less of them
+	most=$((most + 8))	# the number of spare maps varies
 	for kind in "bpf 999" "perf 999" "memory 64"; do
 		# shellcheck disable=SC2086 # two words
 		walk $kind
@@ -85,7 +85,7 @@ held() {
 	stop_daemon
 }
 
-# starts_or_says_why: it serves, or ends with a line about it.
+# starts_or_says_why: it serves, or ends and prints a reason.
 starts_or_says_why() {
 	: >"$BATS_TEST_TMPDIR/pmcbpfd.log"
 	if start_failing 2>/dev/null; then
@@ -101,7 +101,7 @@ starts_or_says_why() {
 	read -r _ failed _ <"$BATS_TEST_TMPDIR/calls"
 }
 
-@test "whatever call fails while it starts: it says why, or serves without" {
+@test "any failing call at the start: the daemon prints a reason, or serves without the feature" {
 	for kind in bpf perf memory; do
 		n=1 failed=1
 		while [ "$failed" -gt 0 ]; do

@@ -28,7 +28,7 @@ enum nth_kind { NTH_NONE, NTH_BPF, NTH_PERF, NTH_MEMORY, NTH_KINDS };
 struct nth_page {
 	_Atomic uint32_t kind, n;
 	_Atomic uint32_t calls, failed;
-	_Atomic int64_t blocks;		/* of the process alone, not of its helpers */
+	_Atomic int64_t blocks;		/* of the process itself, not of its helpers */
 	_Atomic pid_t pid;
 };
 
@@ -47,7 +47,7 @@ static struct nth_page *nth_map(const char *name, int flags)
 #ifdef NTH_LIBRARY
 static struct nth_page *page;
 
-/* glibc's own, under names that nothing else defines. */
+/* glibc's functions, under names that nothing else defines. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *old, size_t size);

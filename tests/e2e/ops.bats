@@ -4,7 +4,7 @@
 
 load helpers
 
-# answers GROUP...: every operation of these groups is answered as the table says, and leaves no row in use.
+# answers GROUP...: every operation of these groups is answered as in the table, and leaves no row in use.
 answers() {
 	local group
 	for group; do
@@ -17,7 +17,7 @@ answers() {
 	answers alloc caps
 }
 
-@test "REQ-049, REQ-053, REQ-055, REQ-057, REQ-063, REQ-157: flags, and one side only" {
+@test "REQ-049, REQ-053, REQ-055, REQ-057, REQ-063, REQ-157: flags, and PMCs of one side only" {
 	answers flags sides
 }
 
@@ -50,11 +50,11 @@ answers() {
 	answers tsc
 }
 
-@test "REQ-144, REQ-087, C-18, REQ-114: messages, and tunables for whom they are" {
+@test "REQ-144, REQ-087, C-18, REQ-114: messages, and permission for tunables" {
 	answers message tunable
 }
 
-@test "REQ-179: permission is asked for before the row's holder" {
+@test "REQ-179: permission is checked before the row's holder" {
 	sleep 60 3>&- & TARGET=$!
 	client own
 	client user run_as_nobody
@@ -62,7 +62,7 @@ answers() {
 	expect user 'attach EPERM*' alloc 3 15 0x20004 any 0 attach $TARGET
 }
 
-@test "REQ-091, REQ-007: what was asked for is what is configured" {
+@test "REQ-091, REQ-007: the configuration equals the request" {
 	client root
 	expect root 'alloc 0 0xfff30f00' alloc 3 15 0x20004 any 2
 	expect root "info 0 SOFT0 enabled THREAD owner=${CLIENT[root]} mode=3 event=0x20004 flags=0x2 reload=0 PAGE_FAULT.ALL" \
@@ -73,7 +73,7 @@ answers() {
 	expect root 'read 0 0' read
 }
 
-@test "REQ-123: a PMU with a list of CPUs counts for all of a package, and for no process" {
+@test "REQ-123: a PMU with a list of CPUs counts for a whole package, and not for processes" {
 	local pmu
 	for pmu in /sys/bus/event_source/devices/*/cpumask; do
 		[ -e "$pmu" ] || continue
@@ -84,8 +84,8 @@ answers() {
 	done
 }
 
-@test "REQ-017, REQ-018, REQ-037: a process counts its own faults, from a preset, stop and go" {
-	# Of a process that runs, CPU time is as old as its last switch or tick; faults are not.
+@test "REQ-017, REQ-018, REQ-037: a process counts its own faults, from a preset, with stops" {
+	# A running process's CPU time is as old as its last switch or tick; faults are exact.
 	run wireclient hello alloc 3 15 0x20004 any 0 read write 1000 read start pages 20 read \
 		stop pages 20 read start pages 20 read
 	[ "$status" -eq 0 ]
@@ -98,8 +98,8 @@ answers() {
 	[ "${values[4]}" -ge $((values[3] + 20)) ]
 }
 
-@test "REQ-043, REQ-179: an unprivileged client attaches to its own" {
-	# It is another program once it runs sleep: not in the middle of the attach.
+@test "REQ-043, REQ-179: an unprivileged client attaches to its own processes" {
+	# Waits until it is `sleep`, so that no exec happens during the attach.
 	run run_as_nobody bash -c 'sleep 60 3>&- & until grep -qx sleep /proc/$!/comm; do :; done; wireclient hello alloc 3 15 0x20004 any 0 attach $! \
 		attach $! start read detach $!; kill $!'
 	grep -q '^attach 0$' <<<"$output"
@@ -108,7 +108,7 @@ answers() {
 	grep -q '^detach 0$' <<<"$output"
 }
 
-@test "C-12: a client that is killed leaves nothing" {
+@test "C-12: a killed client leaves nothing behind" {
 	wireclient hello alloc 3 15 0x20004 any 0 start alloc 1 15 0x2000b 0 0 start hold \
 		>"$BATS_TEST_TMPDIR/out" 3>&- & TARGET=$!
 	wait_for grep -q '^hold' "$BATS_TEST_TMPDIR/out"
@@ -118,7 +118,7 @@ answers() {
 	wait_for rows_free
 }
 
-@test "C-12: a client that becomes another program owns nothing any more" {
+@test "C-12: a client that execs another program owns nothing any more" {
 	wireclient hello alloc 3 15 0x20004 any 0 start exec >"$BATS_TEST_TMPDIR/out" 3>&- & TARGET=$!
 	wait_for grep -q '^exec' "$BATS_TEST_TMPDIR/out"
 	wait_for rows_free
@@ -137,7 +137,7 @@ answers() {
 	wait_for rows_free
 }
 
-@test "REQ-034: 200 clients that come, count and die at random leave every row FREE" {
+@test "REQ-034: 200 clients that connect, count and die at random leave every row FREE" {
 	wait_for daemon_idle
 	before=$(daemon_fds)
 	run timeout 600 wireclient connect crowd 200 "$RANDOM" hello rows 0

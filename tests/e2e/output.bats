@@ -18,7 +18,7 @@ teardown() {
 	stop_daemon
 }
 
-# trap_at NAME: the other user has put a link to root's file there.
+# trap_at NAME: makes a link to root's file there, as the other user.
 trap_at() {
 	echo precious >precious
 	chmod 600 precious
@@ -32,7 +32,7 @@ not_followed() {
 		[ "$(<precious)" = precious ] || { echo "$*: exit $status: $output $stderr" >&2; return 1; }
 }
 
-@test "links of the folder's owner are not followed, whatever writes the file" {
+@test "links of the folder's owner are not followed by any output" {
 	trap_at out
 	out=$THEIRS/out
 	for option in --folded --flamegraph --pprof --speedscope --perf-data --call-graph --callgrind --json= --csv= -o \
@@ -47,14 +47,14 @@ not_followed() {
 	not_followed pmcstat -O "$out" -P clock.hard true
 	not_followed pmcstat -o "$out" -p clock.hard true
 	not_followed pmcstat -R log -G "$out"
-	# A link to nothing is one that makes a file.
+	# Writing through a dangling link would create a file.
 	run_as_nobody ln -sfn "$BATS_TEST_TMPDIR/new" "$out"
 	not_followed pmc report -q -o "$out" log
 	not_followed pmc record -o "$out" true
 	[ ! -e new ]
 }
 
-@test "the folders of pmc report -g are no links either" {
+@test "nor are links in place of the folders of pmc report -g" {
 	pmc report -q -g log
 	image=$(cd CLOCK.HARD && ls load.gmon)
 	run_as_nobody mkdir "$THEIRS/CLOCK.HARD"
@@ -70,7 +70,7 @@ not_followed() {
 	cmp "$THEIRS/CLOCK.HARD/$image" "CLOCK.HARD/$image"
 }
 
-@test "tdump and ktrctl alq make new files, too" {
+@test "tdump and ktrctl alq create new files, too" {
 	mkfifo to from
 	KTR_FILE=rings traced <to >from 2>/dev/null 3>&- &
 	TRACED=$!
@@ -82,7 +82,7 @@ not_followed() {
 	not_followed tdump -i rings --save "$THEIRS/out"
 	run -73 ktrctl -p "$TRACED" alq "$THEIRS/out"
 	[ "$(<precious)" = precious ]
-	# A file of the other user's gives way; a name of root's file there is not written to.
+	# The other user's file is replaced; a hard link to root's file is not written to.
 	run_as_nobody touch "$THEIRS/file"
 	cp rings first
 	ln first "$THEIRS/second"
@@ -91,7 +91,7 @@ not_followed() {
 	tdump -i rings --save "$THEIRS/saved"
 	[ "$(stat -c '%u %a' "$THEIRS"/{file,saved,second} | sort -u)" = "0 600" ]
 	cmp rings first
-	# Rings take the place of rings and of nothing else, text not of rings, and no output is an input.
+	# Rings replace rings only, text does not replace rings, and no output is an input.
 	for writer in "tdump -i rings --save" "ktrctl -p $TRACED alq"; do
 		run -73 $writer precious
 		[[ $output == *'"precious" is no trace and is not overwritten'* ]]
@@ -105,7 +105,7 @@ not_followed() {
 	[ "$(<precious)" = precious ]
 }
 
-@test "an old file stays until the new one is complete; another name of it stays for ever" {
+@test "an old file stays until the new one is complete; its other hard links stay for good" {
 	echo old >report
 	ln report second
 	inode=$(stat -c %i report)

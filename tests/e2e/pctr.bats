@@ -50,10 +50,10 @@ soft() {
 	start_pctrd -o pctr.soft=1 -o pctr.intel_counters=4 "$@"
 }
 
-# The program for OpenBSD, which was not linked with libpctr.
+# The program for OpenBSD, not linked with libpctr.
 prog() { LD_PRELOAD=$PRELOAD pctr-prog "$@"; }
 
-# value N OPTION...: counter N as pctr shows it, and in $bracket what is between the brackets.
+# value N OPTION...: counter N as pctr prints it; $bracket is the text between the brackets.
 value() {
 	local n=$1 line
 	shift
@@ -70,7 +70,7 @@ shows() {
 
 is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 
-# PCTR-01, PCTR-04, PCTR-08, PCTR-10, PCTR-16: readings; a setting is shown as it was made.
+# PCTR-01, PCTR-04, PCTR-08, PCTR-10, PCTR-16: readings; a setting is shown as it was requested.
 @test "counters are read and set" {
 	soft
 	run -0 pctr
@@ -90,7 +90,7 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	[[ ${lines[1]} == "004300c0 004100c0 00000000 00000000 "* ]]
 }
 
-# PCTR-09, PCTR-47, PCTR-48: every CPU counts what any process does there, and is read by itself or with all.
+# PCTR-09, PCTR-47, PCTR-48: a CPU's counters count all processes there, and are read for one CPU or for all.
 @test "counters of CPUs, and their sum" {
 	soft
 	pctr -s 0 -f c0
@@ -111,7 +111,7 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 }
 
 # PCTR-45, PCTR-46, PCTR-24, PCTR-26: setting begins at 0; 0, and a word without EN or a ring, count nothing.
-@test "setting again begins anew, and 0 switches off" {
+@test "setting again starts at 0, and function 0 switches off" {
 	soft
 	pctr -s 0 -f c0
 	"$BUILD/tests/load" pages=20000
@@ -131,8 +131,8 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	[ "$count" -ge 20000 ]
 }
 
-# PCTR-09, PCTR-27, PCTR-45: pctrd's options change what the page leaves open.
-@test "sums of all CPUs, settings that stay as they are, the P6's enable bit" {
+# PCTR-09, PCTR-27, PCTR-45: pctrd's options choose where the page leaves a choice.
+@test "sums of all CPUs, settings that are kept, the P6's enable bit" {
 	soft -o pctr.scope=all -o pctr.keep_same=1 -o pctr.en0=1
 	prog set 1 0x4300c0
 	"$BUILD/tests/load" pages=100
@@ -147,7 +147,7 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	pctr -s 0 -f c0
 	value 0 -C 0
 	[ "$count" -ge 200000 ]
-	# The whole machine's faults since, which may be busy, are in the other one as well.
+	# The other value includes the whole machine's later faults.
 	value 1 -C 0
 	before=$count
 	pctr -s 0 -f c0 -u
@@ -157,7 +157,7 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	[ "$anew" -le $((count - before)) ]
 }
 
-# PCTR-44: settings are nobody's; what makes them is gone, and another program finds them.
+# PCTR-44: settings have no owner; they outlive the program that made them.
 @test "settings stay until pctrd stops" {
 	soft
 	prog set 0 0x4300c0 close
@@ -172,8 +172,8 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	is_zero 0
 }
 
-# PCTR-11, PCTR-14, PCTR-40, PCTR-41, PCTR-42, PCTR-43: requests by mode and number; pctr says it in words.
-@test "what is refused, and in which order" {
+# PCTR-11, PCTR-14, PCTR-40, PCTR-41, PCTR-42, PCTR-43: requests by mode and number; pctr prints the reason.
+@test "refusals, and their order" {
 	soft
 	for mode in rdonly wronly rdwr; do
 		expected="EPERM EPERM EINVAL EINVAL"
@@ -183,7 +183,7 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 		run -0 prog $mode read
 		[ "$(wc -w <<<"$output")" -eq 9 ]
 	done
-	# Both systems' numbers, memory that is not there, and other groups of requests.
+	# Request numbers of both systems, unmapped memory, and other groups of requests.
 	run -0 prog request 0x80046308 0x4300c1 read
 	[[ ${lines[0]} == 004300c1* && ${lines[1]} == 004300c1* ]]
 	run -0 prog rdonly request 0x40386301 0
@@ -193,8 +193,8 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	shows 0 "--ku c1 00 "
 }
 
-# PCTR-02, PCTR-40: of two counters there is no third.
-@test "only so many counters are supported" {
+# PCTR-02, PCTR-40: a CPU with two counters has no third.
+@test "only the CPU's counters are supported" {
 	start_daemon
 	start_pctrd -o pctr.soft=1
 	if grep -q GenuineIntel /proc/cpuinfo; then
@@ -218,14 +218,14 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	run -0 prog rdonly set 0 0x4b00c0 set 4 1 read
 	[ "${lines[0]} ${lines[1]}" = "ENODEV EINVAL" ]
 	[[ ${lines[2]} == "00000000 00000000 00000000 00000000 "*" 0 0 0 0" ]]
-	# What is missing; CUSE only to who wants a device.
+	# The missing parts are named; CUSE only if a device is requested.
 	run -1 pctrd -t --no-node
 	[ "$output" = "pctrd: no counters: pmccontrol --doctor says why; only the TSC can be read" ]
 }
 
-# PCTR-52: the mode of the file decides who may set; everybody may read.
-@test "users without privilege read, and do not set" {
-	# Whatever root's umask is.
+# PCTR-52: the mode of the file decides which users may set; any user may read.
+@test "unprivileged users read, and cannot set" {
+	# Under any umask of root's.
 	umask 077
 	soft
 	[ "$(stat -c %a "$DIR/pctr")" = 644 ]
@@ -234,7 +234,7 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	[[ ${lines[0]} == " ctr0 = "*"[--ku c0 00 "* ]]
 	run -1 run_as_nobody pctr -s 0 -f c0
 	[ "$output" = "pctr: pctr_set_cntr: $DIR/pctr: Permission denied: setting takes write permission, which root has" ]
-	# By hand, past the file's mode: no descriptor is open for writing.
+	# Directly, without the file: the descriptor is not open for writing.
 	run -0 python3 - "$DIR/pctr" <<-'PYTHON'
 		import array, os, socket, struct, sys
 		os.setgroups([])
@@ -249,13 +249,13 @@ is_zero() { value "$1" && [ "$count" -eq 0 ]; }
 	PYTHON
 	[ "${lines[*]}" = "-9 -25 -1" ] || { echo "${lines[*]}" >&2; false; }
 	shows 0 "--ku c0 00 "
-	# Who may write, may set.
+	# A user with write permission may set.
 	chmod 666 "$DIR/pctr"
 	run_as_nobody pctr -s 0 -f c1
 	shows 0 "--ku c1 00 "
 }
 
-# PCTR-53: a program of another system that knows nothing of libpctr, and one in another language.
+# PCTR-53: a program for the other system, without libpctr, and one in another language.
 @test "unmodified programs, with libpctr preloaded" {
 	soft
 	run -0 pctr-prog rdonly read
@@ -273,8 +273,8 @@ print(struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, bytes(4)))[0])'
 	[ "${lines[*]}" = "4300c0 5" ]
 }
 
-# PCTR-16, PCTR-18, PCTR-19: what reading takes, and how far a reading's time may be from its counters.
-@test "the self test, and reading again and again" {
+# PCTR-16, PCTR-18, PCTR-19: the cost of a reading, and the distance of its time from its counters.
+@test "the self test, and repeated readings" {
 	soft
 	pctr -s 0 -f c0
 	run -0 pctr -T
@@ -291,7 +291,7 @@ print(struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, bytes(4)))[0])'
 	[ "$before" -gt 0 ]
 }
 
-@test "no pctrd, a killed one, no pmcbpfd: a line that says what to start" {
+@test "no pctrd, a killed one, no pmcbpfd: a line names the program to start" {
 	run -1 pctr
 	[ "$output" = "pctr: pctr_read: $DIR/pctr: No such file or directory: pctrd(8) makes it: start that as root, \"pctrd\"" ]
 	run -1 env PCTR_DEVICE=/dev/null "$BUILD/bin/pctr"
@@ -310,8 +310,8 @@ print(struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, bytes(4)))[0])'
 	[ "$output" = "pctr: pctr_set_cntr: No such device or address: counters take pctrd(8) and pmcbpfd(8): start as root what does not run" ]
 }
 
-# PCTR-01: where there is no CUSE, the node is a link to the stand-in, and goes with pctrd.
-@test "a node that leads to the stand-in" {
+# PCTR-01: without CUSE the node is a link to the stand-in, and is removed with pctrd.
+@test "a node that is a link to the stand-in" {
 	start_daemon
 	pctrd -f -d "$DIR" -n "$BATS_TEST_TMPDIR/node" -o pctr.soft=1 >pctrd.log 2>&1 3>&- &
 	PCTRD_PID=$!
@@ -324,11 +324,11 @@ print(struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, bytes(4)))[0])'
 	[ ! -L "$PCTR_DEVICE" ]
 }
 
-# Short, long and wrong frames, other descriptors, clients that say nothing or do not listen.
-@test "hostile frames hurt only who sends them" {
+# Short, long and malformed frames, foreign descriptors, silent clients, and clients that do not read.
+@test "hostile frames affect only their sender" {
 	soft
 	pctr -s 3 -f c1
-	# The listening socket alone has its name: who set the counter is gone.
+	# Only the listening socket has the name: the connection that set the counter is gone.
 	nobody_connected() { [ "$(grep -cF "$DIR/pctr.sock" /proc/net/unix)" -eq 1 ]; }
 	wait_for nobody_connected
 	fds=("/proc/$PCTRD_PID/fd"/*)
@@ -343,8 +343,8 @@ print(struct.unpack("i", fcntl.ioctl(r, termios.FIONREAD, bytes(4)))[0])'
 	stop_pctrd
 }
 
-# What cannot be closed at once holds up nobody but a helper, whichever way it came.
-@test "descriptors that linger hold up nobody, and SIGTERM ends pctrd" {
+# A descriptor that cannot be closed at once delays only a helper, whichever way it arrived.
+@test "lingering descriptors delay no request, and SIGTERM ends pctrd" {
 	soft
 	pctr -s 3 -f c1
 	kill -STOP "$PCTRD_PID"

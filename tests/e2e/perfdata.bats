@@ -42,7 +42,7 @@ samples_of_log() {
 		END { flush() }' | sed 's/  */ /g'
 }
 
-# … and of what perf dumps; addresses that begin with thirteen f say whose the following are.
+# … and of perf's dump; addresses that begin with thirteen f mark the side of the addresses after them.
 samples_of_perf() {
 	awk 'function flush() { if (line) print line; line = "" }
 		/PERF_RECORD_SAMPLE/ {
@@ -58,7 +58,7 @@ samples_of_perf() {
 		END { flush() }'
 }
 
-@test "perf has each sample of the log: process, CPU, side and chain" {
+@test "perf reads each sample of the log: process, CPU, side and chain" {
 	need_perf
 	pmcstat -R log >text
 	samples_of_log <text >ours
@@ -70,7 +70,7 @@ samples_of_perf() {
 	diff ours theirs
 }
 
-@test "perf has the events by their names, and as many samples of each" {
+@test "perf reads the events by name, and the same number of samples of each" {
 	need_perf
 	pmcstat -q -R log --perf-data data
 	pmcstat -q -R log --csv >csv
@@ -83,7 +83,7 @@ samples_of_perf() {
 }
 
 # The samples of each object, and of each function of `deep`, one a line.
-@test "objects and functions have the samples that pmcstat gives them" {
+@test "objects and functions have the same samples as with pmcstat" {
 	need_perf
 	pmcstat -q -R log --perf-data data
 	pmcstat -q -R log --no-inlines --csv | awk -F, 'NR > 1 && $6 > 0 {
@@ -100,7 +100,7 @@ samples_of_perf() {
 	} | awk -F ';' '/^#/ || NF < 2 { next }
 		{ gsub(/ /, ""); sub(/^\[\.\]/, "deep ", $2); n[$2] += $1 }
 		END { for (i in n) print n[i], i }' | sort >theirs
-	# A program of the daemon that happens to be hit is to perf the kernel, or nothing.
+	# A sample in one of the daemon's BPF programs is the kernel's to perf, or nothing.
 	if grep -q ' \[bpf\]$' ours; then
 		for list in ours theirs; do
 			awk '$2 ~ /^\[(bpf|kernel\.kallsyms|unknown)\]$/ { n += $1; next }
@@ -112,7 +112,7 @@ samples_of_perf() {
 	diff ours theirs
 }
 
-@test "what the filter leaves out is not in the file" {
+@test "filtered samples are not in the file" {
 	need_perf
 	pmcstat -q -R log --process deep --event PAGE_FAULT.ALL --perf-data data
 	run -0 --separate-stderr perf script -i data -F comm,event
@@ -120,7 +120,7 @@ samples_of_perf() {
 	[ "$(awk 'NF { print $1, $2 }' <<<"$output" | sort -u)" = "deep PAGE_FAULT.ALL:" ]
 }
 
-@test "a log that is cut gives a file of its beginning, and says so" {
+@test "a cut log gives a file of its beginning, and a message" {
 	need_perf
 	{ head -c "$(($(stat -c %s log) / 2 + 1))" log; printf 'no record of a log follows'; } >damaged
 	run --separate-stderr pmcstat -q -R damaged --perf-data data
@@ -132,8 +132,9 @@ samples_of_perf() {
 	[ "$(perf script -i data -F pid 2>/dev/null | grep -c '[0-9]')" -eq "$n" ]
 }
 
-@test "from a pipe it is the same file" {
+@test "the same file from a pipe" {
 	pmcstat -q -R log --perf-data data
+	# the pipe is the subject of the test
 	# shellcheck disable=SC2002 # a pipe is what is tested
 	cat log | pmcstat -q -R - --perf-data piped
 	cmp data piped
@@ -141,7 +142,7 @@ samples_of_perf() {
 	cmp data redirected
 }
 
-@test "files that cannot be written: one line and a status" {
+@test "files that cannot be written: one line and an exit status" {
 	# shellcheck disable=SC2016 # the other shell expands it
 	run --separate-stderr bash -c 'pmcstat -q -R log --perf-data /dev/stdout | cat; exit "${PIPESTATUS[0]}"'
 	status_is 64
@@ -157,7 +158,7 @@ samples_of_perf() {
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 }
 
-@test "a log without PMCs is no file for perf" {
+@test "a log without PMCs cannot become a perf.data file" {
 	printf '' >empty
 	run --separate-stderr pmcstat -q -R empty --perf-data data
 	status_is 65

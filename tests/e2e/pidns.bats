@@ -22,7 +22,7 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# within <SCRIPT: runs it in a PID namespace with a daemon there, which ends with it.
+# within <SCRIPT: runs it in a PID namespace with a daemon of its own, which ends with it.
 within() {
 	cat >"$BATS_TEST_TMPDIR/script"
 	# shellcheck disable=SC2016 # the other shell expands it
@@ -33,16 +33,16 @@ within() {
 		source "$2"' within "$BATS_TEST_DIRNAME" "$BATS_TEST_TMPDIR/script" 3>&-
 }
 
-@test "counts are what perf counts there, of the command and of its descendants" {
+@test "counts equal perf's there, for the command and its descendants" {
 	within <<-'END'
 		fromexec -d PAGE_FAULT.ALL 1 2 - CONTEXT_SWITCHES 1 3 - -- ./program >counts
 	END
-	# An exec of a process that is counted already has a fault that is in no perf event: three of them.
+	# An exec of a process that is already counted has a fault that no perf event has: three of them.
 	awk '$1 ~ /FAULT/ { $2 -= 3 } $2 != $3 || !$2 { bad = 1 } END { exit bad || NR != 2 }' counts ||
 		{ cat counts >&2; false; }
 }
 
-@test "a process's CPU time is there behind its last switch" {
+@test "a process's CPU time is up to date between its switches" {
 	within <<-'END'
 		pmcstat -o rows --csv -d -p TASK_CLOCK python3 -c '
 		import threading, time
@@ -59,7 +59,7 @@ within() {
 	[ "$counted" -ge 300000000 ] && [ "$counted" -le $(($(cat told) + 200000000)) ] || { cat rows told >&2; false; }
 }
 
-@test "attaching goes by the numbers that are seen there" {
+@test "attaching uses the pids of the namespace" {
 	within <<-'END'
 		waits_to_become -- "$BUILD/tests/load" -w pages=300
 		go
@@ -73,14 +73,14 @@ within() {
 	END
 }
 
-@test "a log has one numbering: what happens to processes, their slices, and their ends" {
+@test "a log uses one namespace's pids: for processes, their slices, and their ends" {
 	within <<-'END'
 		pmcstat -d -E -W -O log -p PAGE_FAULT.ALL ./program
 		pmcstat -R log >text
 		pmcstat -d -O log -n 1 -P PAGE_FAULT.ALL ./program
 		pmcstat -R log >samples
 	END
-	# Numbers begin at 1 there. Each process that ends was attached or born in the log.
+	# Pids begin at 1 there. Each process that ends was attached or forked in the log.
 	for log in text samples; do
 		awk '$1 == "attach" { known[$3] = 1 } $1 == "fork" { if (!known[$2]) bad++; known[$3] = 1; forks++ }
 			$1 ~ /^(exec|cswval|exitval)$/ && !known[$1 == "exec" ? $3 : $3] { bad++ }
@@ -90,7 +90,7 @@ within() {
 	done
 }
 
-@test "samples of all CPUs: processes by their numbers there, all others as [outside]" {
+@test "samples of all CPUs: processes by their pids there, all others as [outside]" {
 	sh -c 'while :; do :; done' 3>&- &
 	OUTER=$!
 	within <<-'END'
@@ -107,7 +107,7 @@ within() {
 	grep -F '[outside]' report.text
 }
 
-@test "a process in a namespace below has its number of this one" {
+@test "a process in a nested namespace has its pid in this one" {
 	within <<-'END'
 		pmcstat -d -E -O log -p PAGE_FAULT.ALL unshare --pid --fork --mount-proc sh -c 'echo $$ >inner; ./program'
 		pmcstat -R log >text
@@ -129,7 +129,7 @@ below() {
 	unshare --pid --fork --kill-child --mount-proc bash -euo pipefail "$BATS_TEST_TMPDIR/script" 3>&-
 }
 
-@test "a log of a client in a namespace below has that one's numbers, of processes that are gone at once as well" {
+@test "a log of a client in a nested namespace has its pids, also of processes that end at once" {
 	start_daemon
 	below <<-'END'
 		pmcstat -d -E -W -O log -p PAGE_FAULT.ALL ./program
@@ -148,7 +148,7 @@ below() {
 	done
 }
 
-@test "… of all CPUs: the host's processes are [outside], and what they do is not recorded" {
+@test "… of all CPUs: the host's processes are [outside], and their forks and execs are not recorded" {
 	start_daemon
 	sh -c 'while :; do /bin/true; done' 3>&- &
 	OUTER=$!
@@ -164,7 +164,7 @@ below() {
 			exit bad || named != 1 || !n[-2] }' text || { grep -vF ... text | head -50 >&2; false; }
 }
 
-@test "an unprivileged container's logs have no number of the host's" {
+@test "an unprivileged container's logs contain no pid of the host's" {
 	open_tmpdir
 	chmod 777 .
 	start_daemon

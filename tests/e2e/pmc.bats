@@ -9,7 +9,7 @@ setup() { in_tmpdir_with_daemon; }
 
 teardown() { stop_daemon; }
 
-@test "stat: a software event beside the kernel's own figures" {
+@test "stat: a software event agrees with the kernel's own figures" {
 	pmc stat -j PAGE_FAULT.ALL python3 -c '
 import mmap
 m = mmap.mmap(-1, 1000 * mmap.PAGESIZE)
@@ -27,7 +27,7 @@ for page in range(1000):
 	cmp ours theirs
 }
 
-# says STATUS TEXT: this status, and this one line on standard error.
+# says STATUS TEXT: the exit status, and a single line on standard error.
 says() {
 	status_is "$1"
 	[ -z "$output" ]
@@ -35,14 +35,14 @@ says() {
 	[ "$stderr" = "$2" ] || { echo "$stderr" >&2; return 1; }
 }
 
-@test "list-events: what matches no event says so, and what to do" {
+@test "list-events: without a match, a message and a remedy" {
 	run --separate-stderr pmc list-events NOPE
 	says 64 'pmc: ERROR: no event or class of this machine matches "NOPE"; "pmc list-events" lists the events, "pmccontrol -L" by class'
 	run --separate-stderr pmc list-events soft
 	says 64 'pmc: ERROR: no event matches "soft", which is a class; "pmccontrol -L" lists the events of each'
 	run -0 pmc list-events page_fault.all
 	[ "$output" = $'\tPAGE_FAULT.ALL' ]
-	# Descriptions are of the hardware's events and of registers; without either none has one.
+	# Only hardware events and registers have descriptions; without both there is none.
 	pmccontrol -L | grep '^	' >names
 	run pmc list-events -u "$(sed -n '$s/^	//p' names)"
 	[ "$status" -ne 69 ] || skip "this machine has neither hardware counters nor registers"
@@ -57,7 +57,7 @@ says() {
 	! grep -q MSR- names || run -0 pmc list-events -u msr-
 }
 
-@test "filter and summary agree with what was recorded" {
+@test "filter and summary agree with the recording" {
 	script='i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
 	cp "$(command -v dash)" first; cp first second
 	pmcstat -q -O log -d -n 1 -P CLOCK.HARD ./first -c "./second -c '$script'; $script"

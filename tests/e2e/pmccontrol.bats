@@ -70,13 +70,13 @@ assert "CPU_CLOCK" in classes["SOFT"] and len(classes["TSC"]) == 1' <<<"$output"
 	[ ${#lines[@]} -eq 9 ]
 }
 
-@test "REQ-089 C-13 -d and -e: a disabled row is not given out, and comes back" {
+@test "REQ-089 C-13 -d and -e: a disabled row is not allocated, and an enabled one is" {
 	run pmccontrol -c 0 -d 3
 	[ "$status" -eq 0 ]
 	[ "$(state 0 3)" = DISABLED ]
 	[ "$(state 0 4)" = ENABLED ]
 	run pmccontrol -c 0 -d 3
-	[ "$status" -eq 0 ]	# again: nothing to do
+	[ "$status" -eq 0 ]	# a second time: no change
 	run pmccontrol -e 3
 	[ "$status" -eq 0 ]
 	[ "$(state 0 3)" = ENABLED ]
@@ -103,7 +103,7 @@ assert "CPU_CLOCK" in classes["SOFT"] and len(classes["TSC"]) == 1' <<<"$output"
 	[ "$output" = 'pmccontrol: PMC id too large: "4000"' ]
 }
 
-@test "REQ-090 REQ-177 administration is root's; looking is everybody's" {
+@test "REQ-090 REQ-177 administration is for root, listing for any user" {
 	run run_as_nobody pmccontrol -d 1
 	[ "$status" -eq 71 ]
 	[[ $output == *"Disable of PMC 1 on CPU 0 failed: "*"Operation not permitted"* ]]
@@ -114,7 +114,7 @@ assert "CPU_CLOCK" in classes["SOFT"] and len(classes["TSC"]) == 1' <<<"$output"
 	[ "$status" -eq 0 ]
 }
 
-@test "no daemon, no root: how to start it, exit 69" {
+@test "no daemon, no root: how to start the daemon, exit 69" {
 	stop_daemon
 	run run_as_nobody pmccontrol -l
 	[ "$status" -eq 69 ]

@@ -18,7 +18,7 @@ between() {
 	[ "$1" -le "$2" ] && [ "$2" -le "$3" ] || { echo "$2 is not in $1 ... $3" >&2; return 1; }
 }
 
-# with_cpu_time COMMAND...: and then the CPU time, in ns, of it and all that it has waited for.
+# with_cpu_time COMMAND...: runs it, then prints the CPU time, in ns, of it and its collected children.
 with_cpu_time() {
 	python3 -c '
 import resource, subprocess, sys
@@ -32,7 +32,7 @@ rows_are_free() {
 	[ "$(grep -c 'FREE      $' rows)" -eq "$(grep -c '^ ' rows)" ] || { cat rows >&2; return 1; }
 }
 
-@test "the counts of a command agree with what the kernel tells it" {
+@test "the counts of a command agree with the kernel's figures" {
 	with_cpu_time pmcstat -o counts --csv -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK \
 		python3 -c '
 import mmap, os, resource, time
@@ -48,19 +48,19 @@ print(u.ru_minflt + u.ru_majflt, before, u.ru_nvcsw, time.process_time_ns() - be
 os._exit(0)' >told
 	{ read -r faults before switches least && read -r most; } <told
 	[ "$faults" -ge 1000 ] && [ $((switches - before)) -ge 190 ]
-	# The kernel also counts the waits before exec, the row also what follows the print.
+	# The kernel also counts waits before exec; the row also includes switches after the print.
 	between $((faults - 100)) "$(column 2 counts)" $((faults + 300))
 	between $((switches - before)) "$(column 3 counts)" $((switches + 20))
-	# No less than its own, and not more than with pmcstat's; hypervisors may add to either at any moment.
+	# No less than its own, and not more than with pmcstat's; stolen time may be added to either.
 	between "$least" "$(column 4 counts)" $((most + 1000000))
 }
 
-@test "the first instruction of the command is counted: exec's own faults" {
+@test "the first instruction of the command is counted: exec's own faults are included" {
 	pmcstat -o counts --csv -p PAGE_FAULT.ALL /bin/true
 	[ "$(column 2 counts)" -ge 20 ]
 }
 
-@test "-d counts children, and children of children" {
+@test "-d counts children and grandchildren" {
 	script='for i in 1 2 3 4 5 6 7 8 9 10; do sh -c "/bin/true; :"; done; :'
 	pmcstat -o counts --csv -p PAGE_FAULT.ALL -d -p PAGE_FAULT.ALL sh -c "$script"
 	alone=$(column 2 counts) all=$(column 3 counts)
@@ -68,7 +68,7 @@ os._exit(0)' >told
 }
 
 @test "a row every -w, a last one at the end; deltas add up to the total" {
-	# A busy machine skips some rows; they come for as long as the command runs.
+	# A busy machine skips some rows; rows continue as long as the command runs.
 	with_cpu_time pmcstat -w 0.05 -o deltas --csv -p TASK_CLOCK -C -p TASK_CLOCK python3 -c '
 import time
 began = time.process_time_ns()
@@ -83,18 +83,18 @@ print(time.process_time_ns() - began, flush=True)' >told
 	between "$least" "$total" $((most + 1000000))
 }
 
-@test "-l with -t: the running process goes on, its slice is in the row" {
+@test "-l with -t: the process is still running, and its current slice is in the row" {
 	sh -c 'while :; do :; done' 3>&- & victim=$!
 	run pmcstat -l 1.5 --csv -o counts -p TASK_CLOCK -t $victim
 	kill -0 $victim
 	read -r ran _ </proc/$victim/schedstat
 	kill $victim
 	[ "$status" -eq 0 ]
-	# It shares the machine with others, and never ends a slice where there is nobody else.
+	# It shares the CPU; alone on it, a slice would never end.
 	between 1000000 "$(column 2 counts)" "$ran"
 }
 
-@test "several -t: the end comes with the last of them" {
+@test "several -t: the measurement ends with the last of them" {
 	sleep 600 3>&- & a=$!
 	sleep 600 3>&- & b=$!
 	pmcstat -w 0.05 -o counts -p CONTEXT_SWITCHES -t $a -t $b 3>&- & measuring=$!
@@ -106,14 +106,14 @@ print(time.process_time_ns() - began, flush=True)' >told
 	wait $measuring
 }
 
-# It has started its counters; it has not ended a moment later.
+# Its counters are running; it has not ended a moment later.
 measures() { [ -s counts ]; }
 still_measures() {
 	sleep 0.3
 	kill -0 $measuring
 }
 
-# outlive PMCSTAT-OPTION...: measures a process that ends while its child, in $child, does not
+# outlive PMCSTAT-OPTION...: measures a process that ends before its child $child
 outlive() {
 	local parent
 	rm -f begin child counts
@@ -126,11 +126,11 @@ outlive() {
 	child=$(<child)
 }
 
-@test "C-14: -t ends with its process; with -d, with the last of its descendants" {
+@test "C-14: -t ends with its process; with -d, with its last descendant" {
 	outlive -p CONTEXT_SWITCHES
 	wait $measuring
 	kill "$child"
-	# A sliced one beside it, and one that counts the process alone.
+	# A sliced event next to it, and one that counts the process alone.
 	for options in "-d -p CONTEXT_SWITCHES" "-p TASK_CLOCK -d -p PAGE_FAULT.WRITE -p CONTEXT_SWITCHES"; do
 		# shellcheck disable=SC2086 # words
 		outlive $options
@@ -152,7 +152,7 @@ outlive() {
 	[[ $output == *"attached to process $a"* && $output == *"attached to process $b"* ]]
 }
 
-@test "-d -t by name: a match that came along with its parent is measured once" {
+@test "-d -t by name: a match that is another match's descendant is measured once" {
 	local a b
 
 	cp "$(command -v bash)" ./pmc-e2e-same
@@ -165,8 +165,8 @@ outlive() {
 	[[ $output == *"attached to process $a"* && $output == *"attached to process $b"* ]]
 }
 
-@test "system scope: one column a CPU, time on the CPU's clock" {
-	uptime_ms() { awk '{ printf "%d\n", 1000 * $1 }' /proc/uptime; }	# by hundredths of a second
+@test "system scope: one column for each CPU, with times on the CPU's clock" {
+	uptime_ms() { awk '{ printf "%d\n", 1000 * $1 }' /proc/uptime; }	# in hundredths of a second
 	began=$(uptime_ms)
 	run pmcstat -l 0.3 --csv -o counts -s CPU_CLOCK -c 0 -s tsc
 	took=$(($(uptime_ms) + 10 - began))
@@ -188,7 +188,7 @@ assert [(c["name"], c["scope"], c["cpu"]) for c in counters] == [
 assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
 }
 
-@test "the exit status is the command's; its output and errors are its own" {
+@test "the exit status is the command's; its output and errors are unchanged" {
 	run --separate-stderr pmcstat -q -o counts -p TASK_CLOCK sh -c 'echo out; echo err >&2; exit 7'
 	[ "$status $output $stderr" = "7 out err" ]
 	grep -q p/TASK_CLOCK counts
@@ -225,7 +225,7 @@ assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
 	kill "$(cat child)"
 }
 
-@test "sixteen PMCs at once, the seventeenth is refused with the reason" {
+@test "sixteen PMCs at once; the seventeenth is refused with the reason" {
 	args=()
 	for i in {1..16}; do args+=(-p TASK_CLOCK); done
 	run pmcstat --csv -o counts "${args[@]}" true
@@ -238,7 +238,7 @@ assert all(c["value"] > 0 for c in counters), counters' <<<"$output"
 	rows_are_free
 }
 
-@test "the tool finds its library beside itself wherever the tree is" {
+@test "the tool finds its library beside itself in any folder" {
 	mkdir -p tree/bin tree/lib
 	cp "$BUILD/bin/pmcstat" "$BUILD/bin/pmccontrol" tree/bin
 	cp "$BUILD"/lib/libpmc-compat.so.0 tree/lib

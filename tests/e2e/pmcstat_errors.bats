@@ -8,7 +8,7 @@ setup() { in_tmpdir_with_daemon; }
 
 teardown() { stop_daemon; }
 
-# fails CODE PATTERN COMMAND...: that exit code and one line that matches.
+# fails CODE PATTERN COMMAND...: fails with that exit code and one matching line.
 fails() {
 	local code=$1 pattern=$2
 	shift 2
@@ -18,7 +18,7 @@ fails() {
 		{ printf 'exit %s: %s\n' "$status" "$output" >&2; return 1; }
 }
 
-@test "unknown events and bad specifiers name the word and the remedy" {
+@test "unknown events and bad specifiers: the word and a remedy are named" {
 	fails 71 '*process-mode pmc with specification "nosuch": *nosuch*pmccontrol -L*Invalid argument*' \
 		pmcstat -p nosuch true
 	sleep 100 3>&- & victim=$!
@@ -63,7 +63,7 @@ t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); pr
 	fails 71 'pmcstat: ERROR: execvp "/" failed: Permission denied' pmcstat -p TASK_CLOCK /
 }
 
-@test "other users' processes and whole CPUs are not for everybody" {
+@test "other users' processes and whole CPUs need privilege" {
 	sleep 100 3>&- & victim=$!
 	run run_as_nobody pmcstat -l 0.05 -p TASK_CLOCK -t $victim
 	kill $victim
@@ -73,7 +73,7 @@ t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); pr
 		run_as_nobody pmcstat -l 0.05 -s CPU_CLOCK
 }
 
-@test "everybody may measure what is theirs" {
+@test "any user may measure his own processes" {
 	run run_as_nobody pmcstat --csv -d -p TASK_CLOCK sh -c '/bin/true; :'
 	[ "$status" -eq 0 ]
 	[[ ${lines[1]} =~ ,[1-9][0-9]*$ ]]
@@ -83,13 +83,13 @@ t = threading.Thread(target=time.sleep, args=(100,), daemon=True); t.start(); pr
 	[ "$status" -eq 0 ]
 }
 
-@test "no daemon, no root: how to start it, exit 69" {
+@test "no daemon, no root: how to start the daemon, exit 69" {
 	stop_daemon
 	fails 69 '*Initialization of the pmc(3) library failed: *pmcbpfd*' \
 		run_as_nobody pmcstat -p TASK_CLOCK true
 }
 
-@test "the daemon dies under a measurement: one line, exit 71, the command runs to its end" {
+@test "the daemon dies during a measurement: one line, exit 71, the command runs to its end" {
 	pmcstat -w 0.05 -o counts -p TASK_CLOCK -c 0 -s CPU_CLOCK \
 		sh -c 'while [ ! -e gone ]; do sleep 0.02; done; sleep 0.3; touch ran' 2>err 3>&- &
 	pid=$!

@@ -27,8 +27,8 @@ make_tree() {
 	printf 'OBJS := f1.o f2.o f3.o f4.o main.o\nprog: $(OBJS)\n\t$(CC) -o $@ $(OBJS)\n' >tree/Makefile
 }
 
-@test "-U: a chain of the kernel goes on into its caller" {
-	# sides: how many chains change from the kernel to the program inside.
+@test "-U: a kernel chain continues in its user caller" {
+	# sides: the number of chains that change from the kernel to the program.
 	sides() {
 		pmcstat -q -n 1 "$@" -P PAGE_FAULT.MINOR -O log ls / >/dev/null
 		pmcstat -R log | awk '$1 == "callchain" { mixed += kernel && user; kernel = user = 0 }
@@ -65,10 +65,10 @@ make_tree() {
 			if (n < 20) { print n " processes"; bad++ }
 			exit bad > 0
 		}' text
-	# make, and for each object cc, cc1 and as.
+	# make, and cc, cc1 and as for each object.
 	[ "$(grep -c '^exec .*/cc1"' text)" -ge 5 ]
 	[ "$(grep -c '^exec .*/make"' text)" -ge 1 ]
-	# Slices and exits agree with each other, and with what the kernel has charged.
+	# Slices and exits agree with each other, and with the kernel's figures.
 	awk '$1 == "cswval" { slices[$3] += $4 } $1 == "exitval" { exits[$3] += $4 }
 		END { for (pid in exits) if (exits[pid] != slices[pid]) { print pid, exits[pid], slices[pid]; bad++ }
 			exit bad > 0 }' text
@@ -76,7 +76,7 @@ make_tree() {
 	total=$(awk '$1 == "exitval" { sum += $4 } END { print sum }' text)
 	processes=$(lines_of exitval)
 	echo "$switches of the kernel, $total logged, $processes processes"
-	# This kernel hides some switches from tracers; one slice a process may be before or behind.
+	# This kernel hides some switches from tracers; one slice of a process may be lost at either end.
 	between $((switches * 8 / 10 - processes)) "$total" $((switches * 12 / 10 + processes + 10))
 }
 
@@ -90,13 +90,13 @@ make_tree() {
 	pmcstat -R log >text
 	[ "$(lines_of exitval)" -eq 1 ]
 	[ "$(head -n 1 text | cut -c 1-7)" = initlog ]
-	# Standard output is the log's, while the command has its own place.
+	# The log goes to standard output; the command's output goes elsewhere.
 	pmcstat -q -E -p PAGE_FAULT.ALL -O - sh -c 'echo nothing >&2' 2>/dev/null | pmcstat -R - >text
 	[ "$(lines_of exitval)" -eq 1 ]
-	# In a port somebody reads at the other end.
+	# A process reads at the other end of the port.
 	listens() { grep -qi ":$(printf %04X $port) .* 0A " /proc/net/tcp /proc/net/tcp6; }
 	listens_or_ends() { listens || process_gone $reader; }
-	# One that nobody else has; where somebody takes it first the reader says so and ends.
+	# A free port; if another process takes it first, the reader reports that and ends.
 	for ((try = 0; try < 10; try++)); do
 		port=$((20000 + RANDOM % 10000))
 		! listens || continue
@@ -110,7 +110,7 @@ make_tree() {
 	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
 }
 
-@test "what is refused costs no log: an event, a command, a process" {
+@test "a refused event, command or process does not destroy an old log" {
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log true
 	before=$(cksum log)
 	run --separate-stderr pmcstat -P NO-SUCH-EVENT -O log true
@@ -122,13 +122,13 @@ make_tree() {
 	run --separate-stderr pmcstat -P PAGE_FAULT.ALL -O log -t '^no-such-process$'
 	[ "$status" -ne 0 ]
 	[ "$(cksum log)" = "$before" ]
-	# Without -O a process of its own waits for the log, and ends when none comes.
+	# Without -O a separate process waits for the log, and ends if there is none.
 	run --separate-stderr pmcstat -P NO-SUCH-EVENT true
 	status_is 71
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 }
 
-@test "-O to where nothing can be written: one line, 71, and the command never runs" {
+@test "-O to an unwritable place: one line, 71, and the command never runs" {
 	for to in /nonexistent/log . localhost:1 host.invalid:1 /dev/zero; do
 		run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O "$to" touch ran
 		status_is 71
@@ -138,11 +138,11 @@ make_tree() {
 	done
 }
 
-@test "a disk that is full: one line, 71, and the command runs to its end" {
+@test "a full disk: one line, 71, and the command runs to its end" {
 	mkdir small
 	mount -t tmpfs -o size=16k tmpfs small
 	run --separate-stderr pmcstat -q -n 1 -P PAGE_FAULT.ALL -O small/log load pages=3000
-	# The daemon closes it, when its client is gone.
+	# The daemon closes it when its client has ended.
 	wait_for umount small
 	status_is 71
 	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
@@ -151,7 +151,7 @@ make_tree() {
 	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
 }
 
-@test "without -O the log is printed as it comes: the lines that -R prints of a file" {
+@test "without -O the log is printed live, with the same lines as -R of a file" {
 	pmcstat -q -n 10 -P PAGE_FAULT.ALL load pages=500 2>text
 	[ "$(head -n 1 text | cut -c 1-7)" = initlog ]
 	[ "$(tail -n 1 text | tr -d ' ')" = closelog ]
@@ -167,7 +167,7 @@ make_tree() {
 	few=$(grep -c '^callchain .* 0xfff20f00 ' text) many=$(grep -c '^callchain .* 0xfff20f01 ' text)
 	between 10 "$few" 14
 	between 1000 "$many" 1300
-	# With chains the first has more lines than samples, the second as many.
+	# With chains the first has more lines than samples; without, the second has one line each.
 	awk '$1 == "callchain" { id = $3; next } $1 == "..." { n[id]++ }
 		END { print n["0xfff20f00"], n["0xfff20f01"] }' text >frames
 	read -r with without <frames
@@ -176,7 +176,7 @@ make_tree() {
 	# The flag is in the record of the allocation.
 	grep -q '^allocatedyn 0xfff20f00 "PAGE_FAULT.ALL" 0x80$' text
 	grep -q '^allocatedyn 0xfff20f01 "PAGE_FAULT.MINOR" 0x0$' text
-	# So is the period, of which each sample is one.
+	# So is the period, the number of events of each sample.
 	pmc filter -j log json
 	grep '"pmcallocatedyn".*"rate":"100","evname":"PAGE_FAULT.ALL"' json
 	grep '"pmcallocatedyn".*"rate":"1","evname":"PAGE_FAULT.MINOR"' json
@@ -184,7 +184,7 @@ make_tree() {
 	grep -q '"period":100' report.json
 }
 
-@test "-t: a process that runs already is sampled, with its mappings" {
+@test "-t: a running process is sampled, with its mappings" {
 	"$BUILD/tests/load" -w pages=300 >load.out 3>&- & target=$!
 	wait_for grep -q ready load.out
 	# The log is flushed every -w seconds, from the start of the PMCs on.
@@ -203,7 +203,7 @@ make_tree() {
 
 grows() { [ -s "$1" ]; }
 
-@test "a log that is cut anywhere: what is whole is printed; 65 and a line for the rest" {
+@test "a log cut anywhere: whole records are printed, then 65 and a line about the rest" {
 	pmcstat -q -E -W -p PAGE_FAULT.ALL -O log load pages=10 switches=5
 	pmcstat -R log >whole
 	size=$(stat -c %s log)
@@ -212,7 +212,7 @@ grows() { [ -s "$1" ]; }
 		head -c $at log >part.log
 		run --separate-stderr pmcstat -R part.log
 		[ "$status" -eq 0 ] || [ "$status" -eq 65 ] || status_is 65
-		# A prefix of what the whole says.
+		# A prefix of the text of the whole log.
 		[ -z "$output" ] || [ "$output" = "$(head -n "$(wc -l <<<"$output")" whole)" ]
 		if [ "$status" -eq 65 ]; then
 			[[ "$stderr" == "pmcstat: ERROR: event parsing failed (record "*", offset 0x"*"): "* ]]
@@ -221,7 +221,7 @@ grows() { [ -s "$1" ]; }
 			[ $((at % 4)) -eq 0 ]
 		fi
 	done
-	# A byte of a header that is wrong.
+	# A damaged byte in a header.
 	cp log bad
 	printf '\x7f' | dd of=bad bs=1 seek=$((112 + 2)) conv=notrunc status=none
 	run --separate-stderr pmcstat -R bad
@@ -240,7 +240,7 @@ refused() {
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 }
 
-@test "what is no log is named, in one line" {
+@test "a file that is not a log is named, in one line" {
 	refused 71 'pmcstat: ERROR: Cannot open "nothing" for reading: No such file or directory.' nothing
 	mkdir dir
 	refused 71 'pmcstat: ERROR: Cannot open "dir" for reading: Is a directory.' dir
@@ -256,7 +256,7 @@ refused() {
 	status_is 65
 }
 
-@test "kern.hwpmc.logversion=3: the same lines, of a log for FreeBSD 6 to 11" {
+@test "kern.hwpmc.logversion=3: the same lines for a log for FreeBSD 6 to 11" {
 	pmccontrol --tunable kern.hwpmc.logversion=3
 	pmcstat -q -d -E -W -n 1 -P PAGE_FAULT.ALL -p PAGE_FAULT.ALL -O log sh -c 'true; load pages=50; true'
 	[ "$(od -A n -t x1 -N 4 log | tr -d ' ')" = 140002ee ]
@@ -271,10 +271,10 @@ refused() {
 
 # entry_of FILE: its e_entry.
 entry_of() { readelf -h "$1" | awk '/Entry point/ { print $NF }'; }
-# exec_entry NAME: as the log has it.
+# exec_entry NAME: the entry address in the log.
 exec_entry() { awk -v name="/$1\"\$" '$1 == "exec" && $NF ~ name { print $4 }' text; }
 
-@test "kern.hwpmc.logversion=3: an exec's address is where it begins: in its dynamic linker, if it has one" {
+@test "kern.hwpmc.logversion=3: an exec's address is its first instruction: in its dynamic linker, if it has one" {
 	pmccontrol --tunable kern.hwpmc.logversion=3
 	echo 'void _start(void) { __builtin_trap(); }' >fixed.c
 	cc -static -nostdlib -no-pie -o fixed fixed.c
@@ -289,7 +289,7 @@ exec_entry() { awk -v name="/$1\"\$" '$1 == "exec" && $NF ~ name { print $4 }' t
 	[ $(($(entry_of fixed))) -eq $(($(exec_entry fixed))) ] || { cat text; false; }
 }
 
-@test "records that were lost are told, once, and -q keeps it quiet" {
+@test "lost records are reported once, and not with -q" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.nbuffers=4 -o kern.hwpmc.logbuffersize=4
 	mkfifo pipe

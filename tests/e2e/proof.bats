@@ -12,7 +12,7 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# Everybody's, and in a folder that everybody may enter.
+# Readable by all users, in a folder that all may enter.
 needs() {
 	open_tmpdir
 	cp "$BUILD/tests/wireclient" "$BUILD/tests/stand" "$BATS_TEST_TMPDIR"
@@ -26,7 +26,7 @@ as_ptracer() {
 
 is_nobodys() { grep -q '^Uid:.65534' "/proc/$1/status" && is_program "$1" sleep; }
 
-# target [AS...]: a process that sleeps, in TARGET.  It is nobody's child.
+# target [AS...]: a sleeping process, in TARGET, which is not a child of ours.
 target() {
 	local yama=/proc/sys/kernel/yama/ptrace_scope
 	[ ! -e $yama ] || [ "$(<$yama)" = 0 ] || skip "kernel.yama.ptrace_scope is not 0"
@@ -36,7 +36,7 @@ target() {
 	wait_for asleep "$TARGET"
 }
 
-# says ERROR PATTERN: the answer to the only ATTACH.
+# says ERROR PATTERN: the only ATTACH is answered so.
 says() {
 	echo "$output"
 	# shellcheck disable=SC2053 # a pattern
@@ -46,7 +46,7 @@ says() {
 count='alloc 3 15 0x20004 any 0'
 tree='alloc 3 15 0x20004 any 2'
 
-@test "a Landlock domain: nobody outside of it, its own children" {
+@test "a Landlock domain: the client attaches to its own children, and to no process outside of it" {
 	needs
 	run stand -l true
 	[ "$status" -ne 77 ] || skip "this kernel has no Landlock"
@@ -59,13 +59,13 @@ tree='alloc 3 15 0x20004 any 2'
 	says 0 ''
 	run stand -u 65534 -g 65534 -l wireclient hello $count heir 3 attach heir
 	says 0 ''
-	# A child that has a domain of its own in there.
+	# A child with a nested domain of its own.
 	run stand -u 65534 -g 65534 -l wireclient hello heir 2 $tree attach 0 detach heir
 	says 0 ''
 	grep -q '^detach 0$' <<<"$output"
 }
 
-@test "a Landlock domain binds CAP_SYS_PTRACE as well, and no super-user of the daemon's" {
+@test "a Landlock domain binds CAP_SYS_PTRACE as well, and for the daemon's super-user it does not exist" {
 	needs
 	run stand -l true
 	[ "$status" -ne 77 ] || skip "this kernel has no Landlock"
@@ -76,7 +76,7 @@ tree='alloc 3 15 0x20004 any 2'
 	says 0 ''
 }
 
-@test "CAP_SYS_PTRACE without the right to read others' files: /proc/PID/maps will do, for nobody else" {
+@test "CAP_SYS_PTRACE without the right to read others' files: /proc/PID/maps suffices, for such clients only" {
 	needs
 	target
 	run as_ptracer wireclient hello $count attach $TARGET
@@ -89,7 +89,7 @@ tree='alloc 3 15 0x20004 any 2'
 	says 0 ''
 }
 
-@test "no proof: an older library is told so; oneself and the privileged need none" {
+@test "no proof: an older library receives that reason; oneself and the privileged need none" {
 	needs
 	target "${nobody[@]}"
 	run "${nobody[@]}" wireclient hello $count proof none - attach $TARGET
@@ -100,14 +100,14 @@ tree='alloc 3 15 0x20004 any 2'
 	says 0 ''
 	run "${nobody[@]}" wireclient hello $count detach $TARGET
 	grep -q '^detach ESRCH' <<<"$output"
-	# What stands in the way is said where it is seen.
+	# The obstacle is reported if the client may see it.
 	kill -KILL $TARGET
 	target
 	run "${nobody[@]}" wireclient hello $count proof none - attach $TARGET
 	says EPERM " -- *belongs to another user or group*"
 }
 
-@test "proofs that are none" {
+@test "invalid proofs" {
 	needs
 	target "${nobody[@]}"
 	"${nobody[@]}" sleep 600 3>&- & OTHER=$!
@@ -133,7 +133,7 @@ tree='alloc 3 15 0x20004 any 2'
 	says 0 ''
 }
 
-@test "another procfs is as good, a file of that name on it is what it is" {
+@test "another procfs is valid, and its file of that name proves what it proves there" {
 	needs
 	unshare --mount true 2>/dev/null || skip "no mount namespaces here"
 	target "${nobody[@]}"
@@ -149,7 +149,7 @@ tree='alloc 3 15 0x20004 any 2'
 	says EPERM " -- the second descriptor is not /proc/$TARGET/mem*"
 }
 
-@test "more descriptors than two" {
+@test "more than two descriptors" {
 	needs
 	target "${nobody[@]}"
 	run "${nobody[@]}" wireclient hello $count fds 1 attach $TARGET
@@ -158,7 +158,7 @@ tree='alloc 3 15 0x20004 any 2'
 	grep -q '^detach EPROTO -- PMCDETACH takes at most one descriptor, not 2$' <<<"$output"
 }
 
-@test "a process that has executed another program since is judged anew" {
+@test "a process that has executed another program since is checked again" {
 	needs
 	open_tmpdir
 	waits_to_become "${nobody[@]}" -- "$BUILD/tests/load" -w spins=1

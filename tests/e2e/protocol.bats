@@ -23,25 +23,25 @@ setup() {
 	grep -q '^op closed' <<<"$output"
 }
 
-@test "an empty message is no end" {
+@test "an empty message is not the end of the connection" {
 	run wireclient send "" op 2 0
 	grep -q '^send EPROTO' <<<"$output"
 }
 
-@test "a length that is not the message's: EPROTO" {
+@test "a length that differs from the message's: EPROTO" {
 	run wireclient send "${MAGIC}0100020000000000000000000500000000000000"
 	grep -q '^send EPROTO' <<<"$output"
 	run wireclient send "${MAGIC}010002000000000000000000ffffffff00000000"
 	grep -q '^send EPROTO' <<<"$output"
 }
 
-@test "an oversized message: EPROTO, not a part of it" {
+@test "an oversized message: EPROTO, and no part of it is processed" {
 	run wireclient hello op 2 1500 op 2 0
 	grep -q '^op EPROTO -- .*at most 1024 bytes' <<<"$output"
 	grep -q '^op closed' <<<"$output"
 }
 
-@test "nothing goes before HELLO, and HELLO goes once" {
+@test "HELLO comes first, and once" {
 	run wireclient cpuinfo hello hello cpuinfo
 	grep -q '^cpuinfo EPROTO -- .*HELLO' <<<"$output"
 	grep -q '^hello EPROTO' <<<"$output"
@@ -54,7 +54,7 @@ setup() {
 	grep -q '^stats 0 calls=5 errors=3$' <<<"$output"
 }
 
-@test "descriptors nobody asked for are refused and closed" {
+@test "unexpected descriptors are refused and closed" {
 	wait_for daemon_idle
 	before=$(daemon_fds)
 	run wireclient hello fds 1 cpuinfo fds 3 op 8 8 fds 253 cpuinfo fds 1 send 00 
@@ -71,7 +71,7 @@ setup() {
 	wait_for fds_are "$before"
 }
 
-@test "a client that reads no replies delays nobody" {
+@test "a client that reads no replies delays no other client" {
 	wireclient hello flood hold >"$BATS_TEST_TMPDIR/stuck" 3>&- & stuck=$!
 	wait_for grep -q '^hold' "$BATS_TEST_TMPDIR/stuck"
 	[ "$(sed -n 's/^flood //p' "$BATS_TEST_TMPDIR/stuck")" -gt 10 ]
@@ -81,23 +81,23 @@ setup() {
 	kill "$stuck"
 }
 
-@test "it gets them all once it reads" {
+@test "it receives all of them once it reads" {
 	run wireclient hello flood drain cpuinfo
 	sent=$(sed -n 's/^flood //p' <<<"$output")
 	[ "$sent" -gt 10 ]
 	grep -q "^drain $sent$" <<<"$output"
 }
 
-@test "an inherited connection is not the child's" {
+@test "an inherited connection does not serve the child" {
 	run wireclient hello fork cpuinfo
 	grep -q '^cpuinfo EPERM -- .*others make their own' <<<"$output"
 }
 
-@test "connections have a limit per user, told in one line; others still get in" {
+@test "connections are limited per user, with a one-line reason; other users still connect" {
 	run run_as_nobody bash -c 'ulimit -n 2048 2>/dev/null || ulimit -n $(ulimit -Hn); \
 		[ $(ulimit -n) -ge 1100 ] || { echo too few; exit; }; wireclient hello many 1100'
 	[ "$output" != "too few" ] || skip "the hard limit of open files is below 1100"
-	# How many there are depends on the hard limit of the daemon's open files.
+	# The number depends on the hard limit of the daemon's open files.
 	[[ $output =~ many\ ([0-9]+)\ --\ uid\ 65534\ has\ ([0-9]+)\ of\ pmcbpfd.s\ ([0-9]+)\ connections,\ and ]]
 	((BASH_REMATCH[1] + 1 == BASH_REMATCH[2] && BASH_REMATCH[2] == BASH_REMATCH[3] / 4))
 	[[ $output == *"(user.share=25 percent)"* ]]

@@ -22,7 +22,7 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# hoard WHAT...: an ordinary user's, in the background; what he got is in $hoarded, why no more in $reply.
+# hoard WHAT...: runs as an ordinary user in the background; his gain is in $hoarded, the refusal in $reply.
 hoard() {
 	local b to=$BATS_TEST_TMPDIR/hoard.to out=$BATS_TEST_TMPDIR/hoard.out
 
@@ -40,7 +40,7 @@ hoard() {
 	hoarded=${reply%% *}
 }
 
-# Everything that he had is there again.
+# Everything that he had can be allocated again.
 let_go() {
 	let_go_of_hoard
 	wait_for daemon_idle
@@ -63,7 +63,7 @@ as_second() {
 
 all_well() { refute grep -qvE '^[a-z]+ 0( |$)|^(id|caps) ' <<<"$1" || { echo "$1" >&2; return 1; }; }
 
-# Process scope, of each kind that takes something.
+# Process scope, of each kind that takes a resource.
 counts() {
 	run "$@" wireclient hello alloc 3 15 $FAULTS any $TREE start read stop release \
 		alloc 3 15 $CGROUP_SWITCHES any 0 start read release \
@@ -71,7 +71,7 @@ counts() {
 	all_well "$output"
 }
 
-# And CPUs, if it is root.
+# And CPUs, as root.
 root_counts() {
 	counts env
 	run wireclient hello alloc 1 15 $FAULTS 0 0 start read stop release \
@@ -86,7 +86,7 @@ root_counts() {
 	[[ $reply == *"EINVAL: no row of class SOFT (16)"*"SOFT15 kept for administrators (user.reserve=10 percent)"* ]]
 	root_counts
 	counts as_second
-	# His own PMCs, on his own process: on a row that they cannot have.
+	# His own PMCs, on his own process: on a row that those cannot have.
 	client a "${nobody[@]}"
 	local words='' i
 	for ((i = 0; i < 15; i++)); do words+=" alloc 3 15 $FAULTS any 0 attach ${CLIENT[a]}"; done
@@ -107,7 +107,7 @@ root_counts() {
 	hoard rows
 	[ "$hoarded" -eq 16 ]
 	let_go
-	# Where everybody may count CPUs, rows of one user's processes are lost for that.
+	# Where any user may count CPUs, rows of one user's processes are unusable for that.
 	pmccontrol --tunable user.reserve=10
 	pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
 	hoard rows
@@ -119,7 +119,7 @@ root_counts() {
 	let_go
 }
 
-@test "one user's sampling PMCs end at his share" {
+@test "one user's sampling PMCs are limited to his share" {
 	start_daemon
 	hoard samplers
 	[ "$hoarded" -eq 1024 ]
@@ -132,10 +132,10 @@ root_counts() {
 	let_go
 }
 
-# Its descriptors but those of maps, of which a thread makes spares in its own time.
+# The daemon's descriptors, without maps, of which a thread makes spares in its own time.
 fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-map' | wc -l; }
 
-@test "sampling PMCs share one program: one more takes no descriptor" {
+@test "sampling PMCs share one program: another one takes no descriptor" {
 	start_daemon
 	client a
 	expect a 'alloc 0 *' caps $SAMPLES alloc 2 15 $CPU_CLOCK any 0
@@ -145,7 +145,7 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	part a
 }
 
-@test "one user's sources of software events end at his share" {
+@test "one user's sources of software events are limited to his share" {
 	start_daemon
 	hoard sources
 	[ "$hoarded" -ge 1 ] && [ "$hoarded" -le 12 ]
@@ -155,14 +155,14 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	let_go
 }
 
-@test "one user's combinations of PMCs end at his share" {
+@test "one user's combinations of PMCs are limited to his share" {
 	start_daemon -o user.share=3
 	hoard sets
 	[ "$hoarded" -ge 100 ] && [ "$hoarded" -le 122 ]
 	[[ $reply == *"EAGAIN: uid 65534 has "*" of pmcbpfd's 4095 combinations of PMCs on a process"*"user.share=3"* ]]
 	root_counts
 	counts as_second
-	# Those that have his PMCs can have root's as well, which pays for them.
+	# Processes with his PMCs can have root's as well, which are charged to root.
 	local words='' i
 	for ((i = 0; i < 13; i++)); do words+=" alloc 3 15 $FAULTS any $TREE"; done
 	client a
@@ -180,14 +180,14 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	before=$(daemon_fds)
 	hoard events 800
 	[[ $reply == "800 EAGAIN: uid 65534 has "*" event descriptors"*"user.share=1"* ]]
-	# The attach that was refused has left none.
+	# The refused attach has left none behind.
 	[ "$(daemon_fds)" -le $((before + 40)) ]
 	root_counts
 	counts as_second
 	let_go
 }
 
-@test "children beyond the share are no targets, which makes wrong nobody's counts but the user's" {
+@test "children beyond the share are no targets, which makes only that user's counts incomplete" {
 	start_daemon -o user.share=1
 	workload tree pages=10
 	client a
@@ -201,13 +201,13 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	root_counts
 	part a
 	let_go
-	# What has ended is counted no longer.
+	# Processes that have ended are no longer charged.
 	hoard targets 300
 	[[ $reply == "300 0: "* ]]
 	let_go
 }
 
-@test "counts of logged processes end at the user's share, and others' logs lack nothing" {
+@test "counts of logged processes are limited to the user's share, and others' logs are complete" {
 	start_daemon -o user.share=1
 	client a
 	ask a log log caps 0x20 alloc 3 15 $FAULTS any 8 attach "${CLIENT[a]}" start
@@ -217,9 +217,10 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	run as_second wireclient hello counters
 	[[ ${lines[-1]} =~ ^counters\ 0\ 0\ 0\ 0\  ]]
 	let_go_of_hoard
-	# What it had of them is there again.
+	# The resources it had are free again.
 	hoard shares 100
-	# The kernel may have no memory at some moment of it; without those of before it would be all 600.
+	# The kernel may run out of memory at some point; without giving back the earlier ones all 600 would be
+	# missing.
 	[ "$hoarded" -lt 300 ]
 	let_go_of_hoard
 	expect a 'endlog 0*' stop endlog
@@ -228,12 +229,12 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	part a
 }
 
-@test "an ordinary user's statistics are of his own PMCs, a log's of that log, root's of all" {
+@test "an ordinary user's statistics cover his own PMCs, a log's cover that log, root's cover all" {
 	start_daemon
 	workload w pages=60000
 	client owner
 	ask owner log log caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}" start
-	kill -STOP "$DAEMON_PID"			# nobody empties the rings
+	kill -STOP "$DAEMON_PID"			# nothing reads the rings
 	work w
 	kill -CONT "$DAEMON_PID"
 	expect owner 'stop 0' stop
@@ -249,7 +250,7 @@ fds_but_maps() { find "/proc/$DAEMON_PID/fd" -type l ! -lname 'anon_inode:bpf-ma
 	ask his log his/log caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach 0 start pages 20 stop counters
 	[[ $reply =~ ^counters\ 0\ 0\ ([0-9]+)\ 0\  ]]
 	[ "${BASH_REMATCH[1]}" -ge 20 ] && [ "${BASH_REMATCH[1]}" -lt 10000 ]
-	# Root sees all, but where it asks for what its own log lacks, as pmcstat does.
+	# Root sees all, except when asking about its own log, as pmcstat does.
 	run wireclient hello counters
 	[[ ${lines[-1]} =~ ^counters\ 0\ 0\ [0-9]+\ ([0-9]+)\  ]]
 	[ "${BASH_REMATCH[1]}" -ge 1000 ]

@@ -20,13 +20,13 @@ teardown() {
 	stop_daemon || true
 }
 
-# commands: the command lines of the page, each without its prompt and its remark.
+# commands: the command lines of the page, without prompt and remark.
 commands() { sed -nE 's/^    [#$] ([a-z].*)/\1/p' "$README" | sed -E 's/ {2,}# .*//'; }
 
-# example BEGIN: the command that begins so.
+# example BEGIN: the command that begins with BEGIN.
 example() { commands | grep -m 1 -F -- "$1" || { echo "README.md has no example $1" >&2; return 1; }; }
 
-# runs BEGIN: that example, in $output.
+# runs BEGIN: runs that example, with its output in $output.
 runs() {
 	local command
 	command=$(example "$1")
@@ -34,7 +34,7 @@ runs() {
 	[ "$status" -eq 0 ] || { echo "$command: exit $status: $output" >&2; return 1; }
 }
 
-# has TEXT...: the output has lines with each.
+# has TEXT...: the output has a line with each TEXT.
 has() {
 	local text
 	for text; do
@@ -60,7 +60,7 @@ some_build() {
 	printf 'all: prog\n\t./prog\nprog: prog.c\n\tcc -g -O1 -fno-omit-frame-pointer -o prog prog.c\n' >Makefile
 }
 
-# block WORD: the page's C code from the line with that on.
+# block WORD: the page's C code from the line with WORD on.
 block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/ { exit } on { print substr($0, 5) }' "$README"; }
 
 @test "pmcstat: counts of a command and of CPUs" {
@@ -79,7 +79,7 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 	has '^initlog ' '^fork ' '^exec .*/bin/' '^callchain ' '^\.\.\. ' '^exitval '
 }
 
-@test "where the time goes: a recording and what is made of it" {
+@test "where the time goes: a recording and its reports" {
 	some_build
 	runs 'pmc record make'
 	runs 'pmc report --flamegraph'
@@ -143,7 +143,7 @@ block() { awk -v word="$1" 'index($0, word) { on = 1 } on && /^([^ ]|    [#$] )/
 	./prog
 }
 
-@test "every example of the page is run here" {
+@test "every example of the page runs in these tests" {
 	while read -r command; do
 		while read -r begin; do
 			[[ $command != "$begin"* ]] || continue 2

@@ -15,26 +15,26 @@ script='i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
 
 samples() { pmcstat -R "${1:-pmc.log}" | grep -c '^callchain'; }
 
-# on_terminal COMMAND...: its standard output and error are a terminal; what it shows is in the file `shown`.
+# on_terminal COMMAND...: its standard output and error are a terminal, whose contents go to the file `shown`.
 on_terminal() {
 	python3 -c 'import os, pty, sys
 sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" >shown </dev/null
 }
 
-@test "a command and its descendants, with call chains, into pmc.log; a line says how many" {
+@test "a command and its descendants, with call chains, into pmc.log, and a line with the number of samples" {
 	run pmc record sh -c "sh -c '$script'; $script"
 	[ "$status" -eq 0 ]
 	n=$(samples)
 	[ "$n" -ge 20 ]
 	[[ $output =~ ^'pmc: '$n' samples in "pmc.log" ('[0-9.]+' kB); pmc report shows them'$ ]]
-	# Two processes of it, and frames behind the first.
+	# Two processes of it, and caller frames.
 	[ "$(pmcstat -R pmc.log | awk '$1 == "callchain" { print $2 }' | sort -u | wc -l)" -ge 2 ]
 	pmcstat -R pmc.log >text
 	grep -q '^allocate' text
 	[ "$(grep -c '^\.\.\.' text)" -gt "$n" ]
 }
 
-@test "-N leaves out call chains, -g brings them back, -o names the log, -e and -c the samples" {
+@test "-N omits call chains, -g includes them, -o names the log, -e and -c choose the samples" {
 	run pmc record -N -e PAGE_FAULT.ALL -c 1 -o here.log sh -c "$script"
 	[ "$status" -eq 0 ]
 	[[ $output == *' samples in "here.log" '* ]]
@@ -46,8 +46,8 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" >shown </dev/
 	[ "$(grep -c '^\.\.\.' text)" -gt "$(grep -c '^callchain' text)" ]
 }
 
-@test "-F: eight times as often; events that are no clocks take -c" {
-	# The same work, not CPU time, which may have been a hypervisor's; a busy machine's clock leaves out some.
+@test "-F: eight times as many; events other than clocks need -c" {
+	# Equal work, not equal CPU time, which may include stolen time; a busy machine's clock skips ticks.
 	pmc record -e CPU_CLOCK -F 500 -o slow.log load spins=1500000000
 	pmc record -e CPU_CLOCK -F 4000 -o fast.log load spins=1500000000
 	slow=$(samples slow.log)
@@ -67,7 +67,7 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" >shown </dev/
 	[[ $output == *'"PAGE_FAULT.ALL" happens in a second is not known: give -c instead of -F' ]]
 }
 
-@test "-p: a process that runs already, until it ends; -a: all CPUs while a command runs" {
+@test "-p: a running process, until it ends; -a: all CPUs while a command runs" {
 	workload one spins=100000000
 	pmc record -p "${WORKLOAD[one]}" -e CPU_CLOCK -c 100000 2>told 3>&- &
 	recorder=$!
@@ -85,7 +85,7 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$@" >shown </dev/
 
 attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 
-@test "on a terminal the report follows, through the pager; --no-report and --report decide otherwise" {
+@test "on a terminal the report follows, through the pager; --no-report and --report override that" {
 	PAGER='sed s/^/paged:/' on_terminal pmc record -e CPU_CLOCK sh -c "$script"
 	grep -q '^paged:.*CPU_CLOCK' shown
 	refute grep -q 'pmc report' shown
@@ -97,7 +97,7 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	[[ $stderr != *'pmc report'* ]]
 }
 
-@test "warnings follow the pager, which Ctrl-C means and who leaves it has seen enough" {
+@test "warnings follow the pager; Ctrl-C is for the pager, and leaving it early is no error" {
 	cp "$(command -v dash)" stripped
 	pmc record --no-report -o page.log ./stripped -c "$script" 2>/dev/null
 	pmc report page.log >/dev/null 2>warnings
@@ -106,7 +106,7 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	grep -q '^paged:.*CPU_CLOCK' shown
 	tail -n "$(wc -l <warnings)" shown | tr -d '\r' | diff warnings -
 	refute grep '^paged:.*WARNING' shown
-	# So does the damage of a log, which is found before the pager begins.
+	# So does a log's damage, which is found before the pager starts.
 	head -c -3 page.log >damaged.log
 	PAGER='sed s/^/paged:/' run on_terminal pmc report damaged.log
 	[ "$status" -eq 65 ]
@@ -115,13 +115,13 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	refute grep -q ^paged: < <(sed '1,/event parsing failed/d' shown)
 	PAGER='kill -INT $PPID; sed s/^/paged:/' on_terminal pmc report page.log
 	grep -q '^paged:CONVERSION STATISTICS' shown
-	# A terminal may have shown how far the reading has come, in front of the first line.
+	# A terminal may have shown the progress of reading, in front of the first line.
 	PAGER='head -n 1 | sed s/^/paged:/' on_terminal pmc report page.log
 	[ "$(grep -o paged: shown | wc -l)" -eq 1 ]
 }
 
-@test "Ctrl-C ends the command and the recording, and what there is is told" {
-	# A terminal's ^C is for the group, and what a shell puts into the background would not hear it.
+@test "Ctrl-C ends the command and the recording, and the partial result is reported" {
+	# A terminal's ^C goes to the process group, and background processes of a shell ignore it.
 	setsid env --default-signal=INT pmc record -o stopped.log \
 		sh -c 'trap "echo ended >ended; exit 3" INT; echo up >up; while :; do :; done' 2>told 3>&- &
 	recorder=$!
@@ -145,7 +145,7 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	[ "$output" = 'pmc: ERROR: execvp "./nowhere" failed: No such file or directory' ]
 }
 
-@test "a file that is no log is not overwritten, a log is; what is refused costs no log" {
+@test "a file that is not a log is not overwritten, a log is; a refused recording leaves the old log" {
 	echo precious >notes
 	run pmc record -o notes true
 	[ "$status" -eq 73 ]
@@ -171,7 +171,7 @@ attached() { pmcstat -R pmc.log 2>/dev/null | grep -q '^attach'; }
 	[[ $output == *'"/nowhere/log"'* ]]
 }
 
-@test "what does not go together" {
+@test "options that exclude each other" {
 	run pmc record
 	[ "$status" -eq 64 ]
 	[[ $output == *'pmc: ERROR: a command, -p or -a is needed' ]]

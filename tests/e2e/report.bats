@@ -45,13 +45,13 @@ share() { awk -v name="$1" -v column="$2" '$4 == name { print int($column) }'; }
 	grep -q '^0x[0-9a-f]* hot .*hot.c:[56]$' lines
 }
 
-@test "without -O and -R: sampled, and reported at the end" {
+@test "without -O and -R: sampling, with a report at the end" {
 	make_hot
 	TMPDIR=$PWD pmcstat -q -P clock.hard -G graph ./hot
 	[[ $(head -1 graph) == "@ CLOCK.HARD ["*" samples]" ]]
 	grep -q '^[0-9.]*%  \[[0-9]*\] *hot @ .*/hot$' graph
 	[ -z "$(ls pmcstat.* 2>/dev/null)" ]
-	# … and with -O the log stays.
+	# … and with -O the log is kept.
 	pmcstat -q -P clock.hard -O kept --folded folded ./hot
 	[ "$(awk '{ n += $NF } END { print n }' folded)" -eq "$(pmcstat -R kept | grep -c ^callchain)" ]
 	grep -q 'main;work;hot [0-9]*$' folded
@@ -61,8 +61,8 @@ share() { awk -v name="$1" -v column="$2" '$4 == name { print int($column) }'; }
 	[[ $stderr == *'"/dev/null" is not a file'* ]]
 }
 
-# samples_at FROM TO: how many of the log's samples were taken at an offset of ./hot from FROM on and before TO, and
-# how many there are.  Libraries and the kernel are at the top of their halves.
+# samples_at FROM TO: the number of the log's samples at offsets of ./hot from FROM up to TO, exclusive, and of all
+# such samples.  Libraries and the kernel are at the top of their halves.
 samples_at() {
 	pmcstat -R log | awk -v from="$1" -v to="$2" '
 		$1 == "callchain" { all++; first = 1; next }
@@ -70,7 +70,7 @@ samples_at() {
 		END { print n + 0, all + 0 }'
 }
 
-@test "pmcannotate: the recorded program's instructions as objdump has them, its source, and each with its samples" {
+@test "pmcannotate: the recorded program's instructions as objdump prints them, its source, and the samples of each" {
 	local first next n all sum
 	make_hot
 	pmcstat -q -P clock.hard -O log ./hot
@@ -83,14 +83,14 @@ samples_at() {
 		on { sub(":", "", $1); print $1 }' >wanted
 	sed -n 's/^[^|]*|  *\([0-9a-f]*\):\t.*/\1/p' text | sort >shown
 	diff wanted shown
-	# The lines that were executed, of the source, with the sums of their instructions; together they are the function's.
+	# The executed source lines, with the sums of their instructions; together they equal the function's.
 	grep -q $'^[0-9.]*%\t| sum += i;$' text
 	grep -q $'^[0-9.]*%\t| for (unsigned long i = 0; i < 200000000; i++)$' text
 	for what in '\| *[0-9a-f]+:\t' '\| [^ ]'; do
 		sum=$(awk -F'[%\t]' -v what="$what" '/^Profile/ { next } $0 ~ what && $1 != "" { n += $1 } END { print n }' text)
 		awk -v a="$sum" -v b="$share" 'BEGIN { exit a - b > 0.2 || b - a > 0.2 }'
 	done
-	# And they are the log's samples, counted apart.
+	# And they equal the log's samples, counted separately.
 	first=$(head -n 1 wanted) next=$(nm hot | awk '$3 == "work" { print $1 }')
 	read -r n all < <(samples_at "${first: -3}" "${next: -3}")
 	awk -v a="$share" -v n="$n" -v all="$all" 'BEGIN { b = 100 * n / all; exit a - b > 0.1 || b - a > 0.1 }'
@@ -99,7 +99,7 @@ samples_at() {
 	grep -q "^<h2 id=f0>hot \[$share%\]</h2>$" page
 	sed -n 's/.*<td class=t> *\([0-9a-f]*\):\t.*/\1/p' page | sort | diff wanted -
 	grep -qE 'hot\.c:5">5<td class=t>.*sum \+= i;' page
-	# Another program of that name is not what was recorded.
+	# Another program of that name is not the recorded one.
 	gcc -g -O1 -o hot hot.c
 	run pmcannotate log ./hot
 	[ "$status" -ne 0 ]

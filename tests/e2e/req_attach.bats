@@ -15,7 +15,7 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# gone_pid: of a process that was there.
+# gone_pid: the pid of a process that has ended.
 gone_pid() {
 	true &
 	gone=$!
@@ -43,7 +43,7 @@ gone_pid() {
 	expect own "read 0 $sum" read
 }
 
-@test "REQ-039: one PMC may have any number of targets; DETACH takes one, the others go on" {
+@test "REQ-039: one PMC may have any number of targets; DETACH removes one, the others are still counted" {
 	client own
 	ask own alloc 3 15 $FAULTS any 0
 	sum=0
@@ -63,7 +63,7 @@ gone_pid() {
 	expect own "read 0 $sum" read
 }
 
-@test "REQ-041: START attaches a PMC that nobody attached to its owner" {
+@test "REQ-041: START attaches a never attached PMC to its owner" {
 	client own
 	expect own 'info 0 SOFT0 * flags=0x0 *' alloc 3 15 $FAULTS any 0 pages 500 info 0 0
 	expect own 'read 0 0' read
@@ -74,12 +74,12 @@ gone_pid() {
 	count_of own
 	[ $((count - before)) -ge 500 ]
 	[ $((count - before)) -lt 600 ]
-	# It has a target, so a second START of it after STOP adds none.
+	# It has a target, so a second START after STOP adds none.
 	expect own 'start 0' stop start
 	expect own 'attach EEXIST*' stop attach 0
 }
 
-@test "REQ-041: not one that was attached before" {
+@test "REQ-041: START does not attach a PMC that was attached before" {
 	client own
 	workload w pages=10
 	expect own 'attach 0' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[w]}"
@@ -88,7 +88,7 @@ gone_pid() {
 	expect own 'read 0 0' read
 }
 
-@test "REQ-182, REQ-040: START after the last target has gone, by DETACH or by its own exit" {
+@test "REQ-182, REQ-040: START after the last target is gone, by DETACH or by its own exit" {
 	client own
 	workload w pages=10
 	expect own 'detach 0' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[w]}" detach "${WORKLOAD[w]}"
@@ -101,7 +101,7 @@ gone_pid() {
 	expect own 'start 0' attach 0 start
 }
 
-@test "REQ-050, REQ-051, REQ-093: DESCENDANTS has the tree that exists, and who is born later" {
+@test "REQ-050, REQ-051, REQ-093: DESCENDANTS includes the existing tree, and later children" {
 	client own
 	workload tree pages=100 children=2 forks=2 below=1
 	expect own 'start 0' alloc 3 15 $FAULTS any $TREE attach "${WORKLOAD[tree]}" start
@@ -109,12 +109,12 @@ gone_pid() {
 	[ "$all_minflt" -ge 700 ]
 	[ $((all_minflt - minflt)) -ge 600 ]
 	count_of own
-	# A fork that is about to happen, or the restartable sequence's page after one.
+	# A fork in progress, or the restartable sequence's page after one.
 	[ $((count - all_minflt)) -ge -2 ]
 	[ $((count - all_minflt)) -le 2 ]
 }
 
-@test "REQ-052: without DESCENDANTS the children are not measured, whenever they were born" {
+@test "REQ-052: without DESCENDANTS children are not measured, whenever they were forked" {
 	client own
 	workload tree pages=100 children=2 forks=2 below=1
 	expect own 'start 0' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[tree]}" start
@@ -125,7 +125,7 @@ gone_pid() {
 	[ $((count - minflt)) -le 2 ]
 }
 
-@test "REQ-093, REQ-185: DETACH with DESCENDANTS lets go of the whole tree" {
+@test "REQ-093, REQ-185: DETACH with DESCENDANTS releases the whole tree" {
 	client own
 	workload tree pages=100 children=2
 	expect own 'start 0' alloc 3 15 $FAULTS any $TREE attach "${WORKLOAD[tree]}" start
@@ -137,7 +137,7 @@ gone_pid() {
 	expect own 'read 0 0' read
 }
 
-@test "REQ-050, REQ-093: of a tree, grandchildren are part as well" {
+@test "REQ-050, REQ-093: a tree includes grandchildren" {
 	local child grandchild
 	client own
 	bash -c 'bash -c "sleep 600 & wait" & wait' 3>&- & OTHERS+=($!)
@@ -157,7 +157,7 @@ gone_pid() {
 	done
 }
 
-@test "C-19: an ATTACH that fails on a descendant leaves nobody attached that was not before" {
+@test "C-19: an ATTACH that fails on a descendant attaches no process" {
 	client one
 	client two
 	workload tree pages=100 children=3
@@ -172,7 +172,7 @@ gone_pid() {
 	expect two 'detach ESRCH*' detach "${children[0]}"
 	expect two 'detach EINVAL*' detach "${children[1]}"
 	expect two 'attach EEXIST*' attach "${children[2]}"
-	# What is attached counts, and nothing else.
+	# The attached processes are counted, and no others.
 	expect two 'start 0' start
 	expect one 'start 0' start
 	work tree
@@ -199,7 +199,7 @@ gone_pid() {
 	done
 }
 
-@test "REQ-138, REQ-143: a target's row is one PMC's: EEXIST for itself, EBUSY for another" {
+@test "REQ-138, REQ-143: a target's row has one PMC: EEXIST for the same, EBUSY for another" {
 	client one
 	client two
 	workload w pages=100
@@ -211,7 +211,7 @@ gone_pid() {
 	expect two 'start 0' start
 	work w
 	expect one "read 0 $minflt" read
-	# START's own ATTACH obeys the same rule.
+	# START's implicit ATTACH obeys the same rule.
 	expect two 'alloc 0 0xfff30f02' alloc 3 15 $FAULTS any 0
 	expect one 'alloc 0 0xfff30f02' alloc 3 15 $FAULTS any 0 alloc 3 15 $FAULTS any 0
 	expect one 'attach 0' attach "${CLIENT[two]}"
@@ -219,7 +219,7 @@ gone_pid() {
 	expect two 'info 0 SOFT2 * owner=-1 *' info 0 2
 }
 
-@test "REQ-163, REQ-184, REQ-185: DETACH tells apart no process, no PMC there, and another PMC there" {
+@test "REQ-163, REQ-184, REQ-185: DETACH has different errors for no process, no PMC there, another PMC there" {
 	client one
 	client two
 	workload w pages=10
@@ -232,7 +232,7 @@ gone_pid() {
 	expect two 'detach ESRCH -- no PMC measures*' detach "${WORKLOAD[w]}"
 }
 
-@test "REQ-183: a thread is no process" {
+@test "REQ-183: a thread is not a process" {
 	client own
 	workload w threads=1
 	for task in "/proc/${WORKLOAD[w]}/task"/*; do
@@ -255,7 +255,7 @@ gone_pid() {
 
 zombie_below() { [[ "$(cat "/proc/$(pgrep -P "$1")/stat" 2>/dev/null)" == *") Z "* ]]; }
 
-@test "REQ-182, REQ-183: a descendant that waits to be collected is no target" {
+@test "REQ-182, REQ-183: a zombie descendant is not a target" {
 	client own
 	mkfifo "$BATS_TEST_TMPDIR/end"
 	# It ends when its parent is a program that collects no child.
@@ -270,7 +270,7 @@ zombie_below() { [[ "$(cat "/proc/$(pgrep -P "$1")/stat" 2>/dev/null)" == *") Z 
 	expect own 'start ESRCH -- *' start
 }
 
-@test "REQ-050, REQ-143: the owner may be a descendant of the process it attaches to" {
+@test "REQ-050, REQ-143: the owner may be a descendant of its target" {
 	client own
 	expect own 'attach 0' alloc 3 15 $FAULTS any $TREE attach $BASHPID
 	expect own "info 0 SOFT0 enabled THREAD owner=${CLIENT[own]} * flags=0x50002 *" info 0 0

@@ -12,7 +12,7 @@ setup() {
 	client root
 }
 
-@test "REQ-084, REQ-085: the highest CPU number and one, and all rows of all classes" {
+@test "REQ-084, REQ-085: the highest CPU number + 1, and all rows of all classes" {
 	highest=$(tr ',-' '\n\n' </sys/devices/system/cpu/possible | tail -n 1)
 	ask root cpuinfo
 	[[ $reply =~ ncpu=([0-9]+)\ npmc=([0-9]+)\ nclass=([0-9]+) ]]
@@ -34,7 +34,7 @@ setup() {
 	done
 }
 
-@test "REQ-088, REQ-146, REQ-073, D8: rows as they are, for everybody; an owner where there is one" {
+@test "REQ-088, REQ-146, REQ-073, D8: rows as they are, for any user; with the owner if there is one" {
 	client user run_as_nobody
 	client other
 	expect user 'info EINVAL -- no CPU -1*' info 4294967295 0
@@ -42,7 +42,7 @@ setup() {
 	expect root 'alloc 0 *' alloc 3 15 $FAULTS any 0
 	expect user "info 0 SOFT0 enabled THREAD owner=${CLIENT[root]} mode=3 event=0x20004 *" info 0 0
 	expect other 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
-	# Two owners: none is named, and what is not known is zero.
+	# Two owners: none is named, and unknown fields are zero.
 	expect user 'info 0 SOFT0 enabled THREAD owner=-1 mode=0 event=0x0 flags=0x0 reload=0 ' info 0 0
 	expect root 'release 0' release
 	expect user "info 0 SOFT0 enabled THREAD owner=${CLIENT[other]} *" info 0 0
@@ -53,7 +53,7 @@ setup() {
 	expect user 'info 0 SOFT0 * flags=0x50000 *' info 0 0
 	expect other 'detach 0' detach 0
 	expect user 'info 0 SOFT0 * flags=0x40000 *' info 0 0
-	# System scope is seen from its allocation on, and on its CPU.
+	# System scope is shown from its allocation on, on its CPU.
 	expect root 'alloc 0 0x00010f01' alloc 1 15 $FAULTS 0 0
 	expect user "info 0 SOFT1 enabled STANDALONE owner=${CLIENT[root]} mode=1 *" info 0 1
 	cpu=$(lscpu -p=CPU --online | grep -v '^#' | sed -n 2p)
@@ -66,13 +66,13 @@ stats() {
 	read -r -a stats <<<"${reply#counters 0 }"
 }
 
-@test "C-16, REQ-086: every request counts, every failure does, a query counts itself and changes nothing" {
+@test "C-16, REQ-086: every request counts, every failure does; a query counts itself and changes nothing else" {
 	stats
 	before=("${stats[@]}")
 	stats
 	[ "${stats[3]}" -eq $((before[3] + 1)) ]
 	[ "${stats[4]}" -eq "${before[4]}" ]
-	# Two that work, five that fail: an unknown one, a short one, and three refusals.
+	# Two successes, five failures: unknown, short, and three refusals.
 	ask root alloc 3 15 $FAULTS any 0 op 99 0 op 7 5 stop start write 1 id 1 release
 	stats
 	[ "${stats[3]}" -eq $((before[3] + 1 + 7 + 1)) ]
@@ -83,7 +83,7 @@ stats() {
 	stats
 	[ "${stats[3]}" -eq $((before[3] + 1 + 7 + 1 + 2 + 1)) ]
 	[ "${stats[4]}" -eq $((before[4] + 6)) ]
-	# Nothing samples and nothing logs.
+	# No PMC samples or logs.
 	[ "${stats[*]:0:3} ${stats[*]:5:3}" = "0 0 0 0 0 0" ]
 }
 
@@ -96,7 +96,7 @@ stats() {
 	expect root 'version 0' version 0x03010000
 }
 
-@test "REQ-118, REQ-122: the time stamp counter stays open to everybody, and is what the PMC reads" {
+@test "REQ-118, REQ-122: user space may read the time stamp counter, and the PMC reads the same" {
 	[ "$(uname -m)" = x86_64 ] || skip "an x86 counter"
 	client user run_as_nobody
 	expect root 'start 0' alloc 1 0 0x1000 0 0 start
@@ -112,8 +112,8 @@ stats() {
 	expect user 'rdtsc *' rdtsc
 }
 
-@test "REQ-144: an argument of the wrong length is a bad address, whatever else is wrong" {
-	# Of each operation its size less one, its size and one more, and nothing.
+@test "REQ-144: an argument of the wrong length is a bad address, before any other error" {
+	# For each operation its size - 1, its size, its size + 1, and 0.
 	for op in 4:4 5:8 6:16 7:120 8:8 9:8 11:8 12:16 13:16 14:8 15:8 18:8; do
 		expect root 'op EFAULT -- *takes *' op "${op%:*}" $((${op#*:} - 1))
 		expect root 'op EFAULT -- *takes *' op "${op%:*}" $((${op#*:} + 1))

@@ -63,7 +63,7 @@ program() {
 	[ "$(tail -n 1 out)" = "4 $((1000 + minflt)) $((1000 + minflt)) 5 -1" ]
 }
 
-@test "REQ-011: reading does not ask the daemon: own figures, and those of others that rest" {
+@test "REQ-011: reading sends no request: own counts, and other processes' counts while they rest" {
 	program <<-'C'
 		#include <stdio.h>
 		#include <stdlib.h>
@@ -104,7 +104,7 @@ program() {
 	[ "$output" = "1 0 1" ]
 }
 
-@test "REQ-011, REQ-025: a CPU's counter is read without the daemon by who is privileged, and by it for others" {
+@test "REQ-011, REQ-025: privileged users read a CPU's counter without the daemon, others through it" {
 	program <<-'C'
 		#define _DEFAULT_SOURCE
 		#include <stdio.h>
@@ -163,7 +163,7 @@ program() {
 	[ "$output" = "100: 0 1 1 1 1" ]
 }
 
-@test "REQ-188: the program's view of the version is the daemon's" {
+@test "REQ-188: the library returns the daemon's version" {
 	program <<-'C'
 		#include <stdio.h>
 		#include <pmc.h>
@@ -180,7 +180,7 @@ program() {
 	[ "$output" = "1 1 1" ]
 }
 
-@test "signal handlers read while the program is in calls of its own, and nothing locks up" {
+@test "signal handlers read while the program is inside library calls, without deadlock" {
 	program <<-'C'
 		#define _GNU_SOURCE
 		#include <pmc.h>
@@ -242,7 +242,7 @@ program() {
 	status_is 0
 }
 
-@test "after closefrom(3) calls fail with EBADF, and files of the same numbers stay as they are" {
+@test "after closefrom(3) calls fail with EBADF, and files with the same numbers stay untouched" {
 	program <<-'C'
 		#define _GNU_SOURCE
 		#include <errno.h>
@@ -289,7 +289,7 @@ program() {
 	[[ $output == *"closed the library's connection"* ]]
 }
 
-@test "SIGIO reaches a program that handles it, and does not end one that does not" {
+@test "SIGIO reaches a program with a handler, and does not end one without" {
 	program <<-'C'
 		#define _GNU_SOURCE
 		#include <pmc.h>
@@ -326,15 +326,15 @@ program() {
 	status_is 0
 }
 
-@test "SIGIO does not end a program under an emulator, which has handlers that the program has not" {
-	# The program, and what comes of a PMC that it releases.
+@test "SIGIO does not end a program under an emulator, whose handlers are not the program's" {
+	# The program, and the signals after a PMC that it releases.
 	for case in none:0 first:1 later:1 blocked:1; do
 		run timeout 120 emulated "${case%:*}"
 		[ "$status:$output" = "0:${case#*:}" ] || { echo "$case: $output"; false; }
 	done
 }
 
-# era API: a program of that time, which samples itself and prints the kinds of its log's records.
+# era API: a program of that time, which samples itself and prints the types of its log's records.
 era() {
 	{
 		[ -z "$1" ] || echo "#define PMC_API $1"
@@ -398,7 +398,7 @@ era() {
 	status_is 0
 }
 
-@test "PMC_API=7: the log of that time, with samples without callers and nothing that was not known then" {
+@test "PMC_API=7: the log as of that time: samples without callers, and no later record types" {
 	for api in "" 10; do
 		era "$api"
 		[ "${lines[0]}" = "wall clock" ]
@@ -421,7 +421,7 @@ era() {
 	done
 }
 
-@test "without a free descriptor PMCs are allocated, counted and released, by a child as well" {
+@test "without a free descriptor PMCs are allocated, counted and released, in a child as well" {
 	program <<-'C'
 		#define _GNU_SOURCE
 		#include <fcntl.h>
@@ -484,7 +484,7 @@ era() {
 	wait_for rows_free
 }
 
-@test "a child after chroot(2) has the daemon where the socket is in its root folder" {
+@test "a child after chroot(2) uses the daemon whose socket is in its new root" {
 	program <<-'C'
 		#define _GNU_SOURCE
 		#include <errno.h>
@@ -525,7 +525,7 @@ era() {
 	status_is 0
 }
 
-@test "event_to_json() of <pmcformat.h> and pmc filter -j have the same objects" {
+@test "event_to_json() of <pmcformat.h> and pmc filter -j print the same objects" {
 	command -v g++ >/dev/null || skip "no C++ compiler"
 	cat >objects.cc <<-'C'
 		#include <fcntl.h>

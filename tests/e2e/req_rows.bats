@@ -14,12 +14,12 @@ setup() {
 	mapfile -t CPUS < <(lscpu -p=CPU --online | grep -v '^#')
 }
 
-# row DISPOSITION [CPU] [enabled|disabled]: what GETPMCINFO says of row 0.
+# row DISPOSITION [CPU] [enabled|disabled]: checks GETPMCINFO's row 0.
 row() {
 	expect root "info 0 SOFT0 ${3:-*} $1 *" info "${2:-0}" 0
 }
 
-@test "REQ-066, REQ-067, REQ-073, REQ-074: process scope reserves a row on all CPUs, until its last user goes" {
+@test "REQ-066, REQ-067, REQ-073, REQ-074: process scope reserves a row on all CPUs, until its last user is gone" {
 	client a
 	client b
 	row FREE
@@ -64,7 +64,7 @@ row() {
 	done
 	expect a 'alloc EINVAL -- no row of class SOFT*counting for whole CPUs, held by *' alloc 3 15 $FAULTS any 0
 	expect a 'alloc EINVAL -- *in use on CPU 0, held by *' alloc 1 15 $FAULTS 0 0
-	# The same row on another CPU is unused, and does count.
+	# The same row on another CPU is unused, and can count.
 	expect a 'start 0' alloc 1 15 $CPU_CLOCK "${CPUS[1]}" 0 start
 	counted() { count_of a && [ "$count" -gt 0 ]; }
 	wait_for counted
@@ -82,8 +82,8 @@ row() {
 	expect root 'admin 0' admin 0 0 $DISABLED
 	row STANDALONE 0 disabled
 	row STANDALONE "${CPUS[1]}" enabled
-	expect a 'alloc 0 0xfff30f01' alloc 3 15 $FAULTS any 0	# process scope goes elsewhere
-	expect a 'alloc 0 0x00010f02' alloc 1 15 $FAULTS 0 0	# and so does the disabled CPU
+	expect a 'alloc 0 0xfff30f01' alloc 3 15 $FAULTS any 0	# process scope takes another row
+	expect a 'alloc 0 0x00010f02' alloc 1 15 $FAULTS 0 0	# and so does a PMC of the disabled CPU
 	expect a 'alloc 0 *0f00' alloc 1 15 $FAULTS "${CPUS[1]}" 0
 	expect root 'admin 0' admin 0 0 $FREE
 	row STANDALONE 0 enabled
@@ -92,7 +92,7 @@ row() {
 	expect a 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
 }
 
-@test "REQ-071: all slots of a CPU disabled: no process-scope PMC, and why" {
+@test "REQ-071: all slots of a CPU disabled: process-scope PMCs are refused, with the reason" {
 	local row words=''
 	for row in {0..15}; do words+=" admin 0 $row $DISABLED"; done
 	# shellcheck disable=SC2086 # words
@@ -100,7 +100,7 @@ row() {
 	expect root 'alloc EINVAL -- no row of class SOFT (16) *disabled on some CPU (pmccontrol -e enables)*' alloc 3 15 $FAULTS any 0
 }
 
-@test "C-13, REQ-089: enabling and disabling twice is as good as once" {
+@test "C-13, REQ-089: enabling or disabling twice equals once" {
 	for ((i = 0; i < 3; i++)); do
 		expect root 'admin 0' admin 0 0 $FREE
 		row FREE 0 enabled
@@ -139,7 +139,7 @@ row() {
 	row FREE
 }
 
-@test "C-9: a row is one process-scope PMC's of an owner, and one system-scope PMC's of an owner and CPU" {
+@test "C-9: a row has one process-scope PMC of an owner, and one system-scope PMC of an owner and CPU" {
 	client a
 	expect a 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
 	expect a 'alloc 0 0xfff30f01' alloc 3 15 $FAULTS any 0
@@ -147,7 +147,7 @@ row() {
 	expect a 'alloc 0 0x00010f03' alloc 1 15 $FAULTS 0 0
 }
 
-@test "C-10: a process that is measured on a row does not get that row" {
+@test "C-10: a row on which the owner itself is measured is not given to it" {
 	client a
 	client b
 	expect a 'attach 0' alloc 3 15 $FAULTS any 0 attach "${CLIENT[b]}"
@@ -156,7 +156,7 @@ row() {
 	expect b 'alloc 0 0xfff30f00' alloc 3 15 $FAULTS any 0
 }
 
-@test "C-11: the TSC is everybody's, SC only, and read-only" {
+@test "C-11: the TSC is shared, SC only, and read-only" {
 	[ "$(uname -m)" = x86_64 ] || skip "an x86 counter"
 	local tsc='0 0x1000'
 	client a
@@ -165,14 +165,14 @@ row() {
 	{
 	expect a 'alloc 0 *' alloc 1 $tsc 0 0
 	expect b 'alloc 0 *' alloc 1 $tsc 0 0
-	expect b 'alloc EINVAL*' alloc 1 $tsc 0 0		# once a process and CPU
-	expect b 'alloc EINVAL*' alloc 3 $tsc any 0		# no process scope
-	expect b 'alloc EOPNOTSUPP*' caps 0x30 alloc 1 $tsc 0 0	# USER as well
+	expect b 'alloc EINVAL*' alloc 1 $tsc 0 0		# once for each process and CPU
+	expect b 'alloc EINVAL*' alloc 3 $tsc any 0		# not in process scope
+	expect b 'alloc EOPNOTSUPP*' caps 0x30 alloc 1 $tsc 0 0	# also with USER
 	}
 	expect root 'info 0 TSC * STANDALONE *' info 0 16
 	expect a 'read 0 *' read
 	first=${reply#read 0 }
-	# It goes on whatever is asked of it.
+	# It continues, whatever is requested of it.
 	for word in 'write 5' 'setcount 5' start stop; do
 		# shellcheck disable=SC2086 # words
 		expect a "${word% *} 0" $word

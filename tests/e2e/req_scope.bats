@@ -13,14 +13,14 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# rises NAME MORE: the count of its latest PMC becomes that much more than now.
+# rises NAME MORE: waits until the count of its latest PMC has grown by MORE.
 reached() { count_of "$1" && [ "$count" -ge "$2" ]; }
 rises() {
 	count_of "$1"
 	wait_for reached "$1" $((count + $2))
 }
 
-# passes NS: so much time goes by on CPU 0, as a system-scope PMC has it.
+# passes NS: waits until so much time has passed on CPU 0, by a system-scope PMC.
 passes() {
 	[ -n "${CLIENT[watch]:-}" ] || {
 		client watch
@@ -29,16 +29,16 @@ passes() {
 	rises watch "$1"
 }
 
-@test "REQ-001, REQ-076: the requests are served on the socket that clients know, to everybody" {
+@test "REQ-001, REQ-076: requests are served on the well-known socket, for any user" {
 	[ -S "$PMCBPF_SOCKET" ]
 	run_as_nobody wireclient hello cpuinfo | grep -q '^cpuinfo 0 ncpu='
-	# hwpmc's numbers of those that need no argument to be told apart from numbers that are none.
+	# hwpmc's numbers of requests without arguments, compared with invalid numbers.
 	run wireclient hello op 2 0 op 3 0 op 5 8 op 18 8 op 1000 0
 	[ "$(grep -c '^op EINVAL -- pmcbpfd .* has no operation' <<<"$output")" -eq 1 ]
 	[ "$(grep -c '^op 0$' <<<"$output")" -eq 3 ]
 }
 
-@test "REQ-003, REQ-004, REQ-006: the handle alone names a PMC, and to its owner only" {
+@test "REQ-003, REQ-004, REQ-006: the handle alone identifies a PMC, and to its owner only" {
 	client one
 	client two
 	ask one alloc 3 15 $FAULTS any 0
@@ -54,12 +54,12 @@ passes() {
 	expect two 'release ESRCH*' release
 	expect one "info 0 SOFT0 * owner=${CLIENT[one]} *" info 0 0
 	expect two 'alloc 0 *' alloc 3 15 $CPU_CLOCK any 0
-	# The same number is another PMC to another owner.
+	# The same number is another PMC for another owner.
 	expect two 'read 0 0' id "$id" read
 	expect one 'read 0 1000' read
 }
 
-@test "REQ-002, REQ-007, REQ-009, REQ-024, REQ-026: a system-scope PMC counts its CPU, whoever runs" {
+@test "REQ-002, REQ-007, REQ-009, REQ-024, REQ-026: a system-scope PMC counts its CPU, whatever runs there" {
 	mapfile -t cpus < <(lscpu -p=CPU --online | grep -v '^#')
 	[ ${#cpus[@]} -ge 2 ] || skip "one CPU"
 	local far=${cpus[1]}
@@ -86,7 +86,7 @@ passes() {
 	[ $((count - before)) -ge 5000 ]
 }
 
-@test "REQ-008, REQ-016, REQ-092: a target that sleeps counts nothing, one that runs does" {
+@test "REQ-008, REQ-016, REQ-092: a sleeping target counts nothing, a running one does" {
 	client own
 	sleep 600 3>&- & TARGET=$!
 	wait_for is_program $TARGET sleep
@@ -103,7 +103,7 @@ passes() {
 	expect own 'start 0' alloc 3 15 $TASK_CLOCK any 0 attach $TARGET start
 	rises own 5000000
 	kill -STOP $TARGET
-	# As of those that sleep: in this state it may still be on its way off the CPU.
+	# As for sleeping processes: in this state it may still be leaving the CPU.
 	stopped() { [[ $(<"/proc/$TARGET/stat") == *") T "* && $(<"/proc/$TARGET/syscall") != running ]]; }
 	wait_for stopped
 	count_of own
@@ -115,7 +115,7 @@ passes() {
 	rises own 5000000
 }
 
-@test "REQ-016, REQ-010: whichever of its threads runs, to the event" {
+@test "REQ-016, REQ-010: all of its threads count, to the event" {
 	client own
 	workload many pages=500 threads=3 late=2
 	expect own 'start 0' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[many]}" start
@@ -125,7 +125,7 @@ passes() {
 	[ "$count" -eq "$minflt" ]
 }
 
-@test "REQ-035, REQ-036, REQ-037, REQ-017, REQ-019: between START and STOP, over and over; read in any state" {
+@test "REQ-035, REQ-036, REQ-037, REQ-017, REQ-019: between START and STOP, repeatedly; read in any state" {
 	client own
 	workload w1 pages=100
 	expect own 'read 0 0' alloc 3 15 $FAULTS any 0 read attach "${WORKLOAD[w1]}" read
@@ -151,7 +151,7 @@ passes() {
 	expect own "read 0 $sum" read
 }
 
-@test "REQ-025, REQ-036, REQ-037: a system-scope count can be read at any time, stands while stopped, goes on" {
+@test "REQ-025, REQ-036, REQ-037: a system-scope count can be read at any time, rests while stopped, continues" {
 	client own
 	expect own 'start 0' alloc 1 15 $CPU_CLOCK 0 0 start
 	rises own 2000000
@@ -164,7 +164,7 @@ passes() {
 	[ "$stopped" -gt "$first" ]
 	passes 50000000
 	expect own "read 0 $stopped" read
-	# What has passed meanwhile is not in it, by the clock of the same CPU.
+	# The count excludes the time in between, by the clock of the same CPU.
 	count_of watch
 	began=$count
 	expect own 'start 0' start
@@ -174,7 +174,7 @@ passes() {
 	[ "$more" -le $((count - began)) ]
 }
 
-@test "REQ-018, REQ-027, REQ-097, REQ-140: SETCOUNT presets either scope, and not while it runs" {
+@test "REQ-018, REQ-027, REQ-097, REQ-140: SETCOUNT presets either scope, but not while it runs" {
 	client own
 	workload w pages=300
 	expect own 'read 0 5000' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[w]}" setcount 5000 read
@@ -193,7 +193,7 @@ passes() {
 	[ "$count" -lt 1100000000000 ]
 }
 
-@test "REQ-095, REQ-139, C-7: RW reads, writes, or swaps; illegal flags are found first" {
+@test "REQ-095, REQ-139, C-7: RW reads, writes, or swaps; invalid flags are reported first" {
 	client own
 	expect own 'rw EINVAL -- illegal flags 0x0*' id 0x12345678 rw 0 5
 	expect own 'rw EINVAL -- illegal flags 0x31*' rw 0x31 5
@@ -210,7 +210,7 @@ passes() {
 	expect own 'rw EINVAL -- illegal flags*' rw 0x2 5
 }
 
-@test "REQ-033: one process has both scopes at once, each with its own figures" {
+@test "REQ-033: one process has PMCs of both scopes at once, each with its own count" {
 	client own
 	workload w pages=2000
 	taskset -a -p -c 0 "${WORKLOAD[w]}" >/dev/null
@@ -227,7 +227,7 @@ passes() {
 	workload w pages=700
 	for name in a b c; do
 		client $name
-		# Each needs a row of its own for this target.
+		# Each needs another row for this target.
 		for ((i = 0; i < ${#CLIENT[@]} - 1; i++)); do
 			ask $name alloc 3 15 $TASK_CLOCK any 0
 		done
@@ -239,7 +239,7 @@ passes() {
 	done
 }
 
-@test "REQ-032, REQ-152, C-9: as many PMCs as there are rows, then EINVAL; another owner has them as well" {
+@test "REQ-032, REQ-152, C-9: as many PMCs as there are rows, then EINVAL; another owner has as many" {
 	client one
 	client two
 	for ((i = 0; i < 16; i++)); do
@@ -249,7 +249,7 @@ passes() {
 	for ((i = 0; i < 16; i++)); do
 		expect two "alloc 0 0xfff30f0$(printf %x $i)" alloc 3 15 $FAULTS any 0
 	done
-	# One that is released can be had again.
+	# A released one can be allocated again.
 	expect one 'alloc 0 0xfff30f05' id 0xfff30f05 release alloc 3 15 $FAULTS any 0
 }
 
@@ -264,7 +264,7 @@ passes() {
 		expect own 'read ESRCH*' read
 		expect own 'release ESRCH*' release
 		expect own 'rows 0' rows 0
-		# Nobody measures it any more: the row of this target is free for somebody else.
+		# It is no longer measured: the row of this target is free for another owner.
 		expect other 'attach 0' alloc 3 15 $FAULTS any 0 attach "${WORKLOAD[w]}"
 		expect other 'release 0' release
 	done

@@ -19,7 +19,7 @@ text() { pmcstat -q -R log >text; }
 
 lines_of() { grep -c "^$1 " text || true; }
 
-# of TAG FIELD: the sum of that field over lines of this kind.
+# of TAG FIELD: the sum of that field over lines with that tag.
 of() { awk -v tag="$1" -v f="$2" '$1 == tag { sum += $f } END { printf "%.0f\n", sum }' text; }
 
 # between LOW VALUE HIGH
@@ -27,7 +27,7 @@ between() {
 	[ "$1" -le "$2" ] && [ "$2" -le "$3" ] || { echo "$2 is not in $1 ... $3" >&2; return 1; }
 }
 
-# --- how many -----------------------------------------------------------------------------------
+# --- the number of samples ----------------------------------------------------------------------
 
 @test "REQ-012, REQ-020, REQ-022, REQ-023, REQ-014: one sample for every period of faults" {
 	pmcstat -q -E -n 10 -P PAGE_FAULT.ALL -n 1 -P PAGE_FAULT.MINOR -p PAGE_FAULT.ALL -O log \
@@ -39,14 +39,14 @@ between() {
 	[ "$count" -ge 3000 ]
 	grep '^callchain .* 0xfff20f00 ' text >tenth
 	grep '^callchain .* 0xfff20f01 ' text >each
-	# The command's start is in both counts or in neither, by a few faults.
+	# The command's start is in both counts or in neither, give or take a few faults.
 	between $((count / 10 - 5)) "$(wc -l <tenth)" $((count / 10 + 5))
 	between $((count - 50)) "$(wc -l <each)" $((count + 50))
 }
 
 @test "REQ-012: clocks sample at their rates, each switch is a sample" {
-	# While a hypervisor has the CPU there are no samples, and CPU time only where it does not tell: no run has less of
-	# it than the work takes, and none more samples than it lasted.
+	# While a hypervisor has the CPU there are no samples, and CPU time only if it does not report stolen time:
+	# no run has less CPU time than the work takes, and none more samples than it lasted.
 	ms=999999 took=() ticks=() clock=()
 	for run in 0 1 2; do
 		pmcstat -q -E -n 5 -P CLOCK.HARD -n 1000000 -P CPU_CLOCK -p TASK_CLOCK -O log load spins=400000000
@@ -59,7 +59,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 		clock[run]=$(grep -c '^callchain.* 0xfff20f01 ' text)
 		echo "$this of ${took[run]} ms, ${ticks[run]}, ${clock[run]}"
 	done
-	# The kernel leaves out what a busy machine has no time for, and adds nothing.
+	# The kernel skips samples on a busy machine, and adds none.
 	for run in 0 1 2; do
 		between $((ms * 4 / 10 / 5 - 2)) "${ticks[run]}" $((took[run] * 11 / 10 / 5 + 2))
 		between $((ms * 4 / 10 - 2)) "${clock[run]}" $((took[run] * 11 / 10 + 2))
@@ -69,16 +69,16 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	text
 	voluntary=$(awk '$1 == "exitval" && $2 == "0xfff30f01" { print $4 }' text)
 	all=$(awk '$1 == "exitval" && $2 == "0xfff30f02" { print $4 }' text)
-	# A sleep that is over before the CPU was given away is no switch; those of the command's start are in one or both.
-	# A slice ends with one switch.
+	# A sleep that ends before the CPU was given away is no switch; switches of the command's start are in one
+	# or both. A slice ends with one switch.
 	lost_slices text
 	between $((490 - lost)) "$voluntary" 600
-	# The last switch, of a process that has ended, is none of the kernel's event.
+	# The last switch of an ended process is not in the kernel's event.
 	between $((voluntary - lost - 1)) "$all" 1000000
 	between $((all - 10)) "$(lines_of callchain)" $((all + lost + 10))
 }
 
-@test "REQ-021: what the target does is sampled, and nobody else" {
+@test "REQ-021: only the target is sampled" {
 	workload a && workload b pages=2000
 	client owner
 	expect owner 'log 0' log log
@@ -90,12 +90,12 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "$(lines_of callchain)" -eq 0 ]
 }
 
-@test "REQ-022, REQ-029: the period is what was set last, and can be set when it is stopped" {
+@test "REQ-022, REQ-029: the latest period counts, and can be set while the PMC is stopped" {
 	workload w pages=1000 && workload again pages=1000
 	client owner
 	expect owner 'log 0' log log
 	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1000000
-	# Also that of a target that was there before.
+	# Including the period of an existing target.
 	ask owner attach "${WORKLOAD[w]}" setcount 100 attach "${WORKLOAD[again]}"
 	expect owner 'start 0' start
 	expect owner 'setcount EBUSY*' setcount 10
@@ -105,7 +105,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	text
 	between 9 "$(lines_of callchain)" 11
 	ask owner setcount 10
-	# A pair of STOP and START leaves the period as it is.
+	# STOP and START keep the period.
 	ask owner start stop start stop
 	expect owner 'start 0' start
 	work again
@@ -115,7 +115,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	between 99 "$(grep -c "^callchain ${WORKLOAD[again]} " text)" 102
 }
 
-@test "a stopped PMC writes nothing; what was sampled before the stop is there" {
+@test "a stopped PMC writes nothing; earlier samples are in the log" {
 	workload w pages=500 && workload again pages=500
 	client owner
 	expect owner 'log 0' log log
@@ -134,7 +134,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "$(lines_of callchain)" -eq "$sampled" ]
 }
 
-@test "C-16: samples, sweeps and buffers move the driver's statistics" {
+@test "C-16: samples, sweeps and buffers change the driver's statistics" {
 	workload w pages=2000
 	client owner
 	expect owner 'figures 0 processed=0 full=0 requests=0 failed=0 sweeps=0' figures
@@ -153,28 +153,28 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "${BASH_REMATCH[5]}" -ge 1 ]
 }
 
-@test "a return address of 0 is no frame: it ends the chain" {
+@test "a return address of 0 ends the chain, and is not in it" {
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log nocaller 200
 	text
-	# All of the loop's samples have one address, and that alone.
+	# All of the loop's samples have one address, and only that.
 	awk '$1 != "..." { if (n == 1) alone[pc]++; n = 0 } $1 == "..." { n++; pc = $2 } $1 == "..." && $2 ~ /^0x0*$/ { zero++ }
 		END { for (pc in alone) if (alone[pc] >= 200) found = 1; exit !found || zero }' text || { tail -20 text; false; }
 	refute grep -q '^\.\.\. *0x0*123450$' text
 }
 
-@test "what has the form of a kernel address behind a program's address is no frame: it ends the chain" {
+@test "a kernel address behind a program's address ends the chain, and is not in it" {
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log nocaller 200 0xffffffff81234560
 	text
 	awk '$1 != "..." { if (n == 1) alone[pc]++; n = 0 } $1 == "..." { n++; pc = $2 }
 		END { for (pc in alone) if (alone[pc] >= 200) found = 1; exit !found }' text || { tail -20 text; false; }
 	refute grep -q '^\.\.\. *0x0*\(123450\|ffffffff81234560\)$' text
-	# A program's address that returns is a frame.
+	# A program's return address is a frame.
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log nocaller 200 0x123460
 	text
 	[ "$(grep -c '^\.\.\. *0x0*123460$' text)" -ge 200 ]
 }
 
-@test "C-16: a ring that is full: every sample is in the log, or counted as lost and marked" {
+@test "C-16: a full ring: every sample is in the log, or counted as lost and marked" {
 	# Rings of the usual size.
 	stop_daemon
 	start_daemon "${ROOM[@]:0:2}"
@@ -183,7 +183,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	expect owner 'log 0' log log
 	ask owner caps $SAMPLES alloc 2 15 $FAULTS any 0 setcount 1 attach "${WORKLOAD[w]}"
 	ask owner attach "${WORKLOAD[again]}" start
-	kill -STOP "$DAEMON_PID"			# nobody comes by
+	kill -STOP "$DAEMON_PID"			# nothing reads the ring
 	work w
 	kill -CONT "$DAEMON_PID"
 	expect owner 'flushlog 0' flushlog
@@ -197,7 +197,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "${BASH_REMATCH[1]}" -ge 60000 ]
 	[ "${BASH_REMATCH[2]}" -ge 1000 ]
 	[ $(($(lines_of callchain) + BASH_REMATCH[2])) -eq "${BASH_REMATCH[1]}" ]
-	# After what was there, and before what came then; with the number of samples, also in a report.
+	# After earlier records and before later ones, with the number of samples; a report has it too.
 	[ "$(lines_of drop)" -eq 1 ]
 	[ "$(awk '$1 == "drop" { print $2 }' text)" = "${BASH_REMATCH[2]}" ]
 	pmc report log 2>told >/dev/null
@@ -206,9 +206,9 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "$(awk '$1 == "drop" { gap = 1 } $1 == "callchain" && gap' text | wc -l)" -ge 20 ]
 }
 
-# --- where --------------------------------------------------------------------------------------
+# --- addresses ----------------------------------------------------------------------------------
 
-@test "REQ-013, REQ-046, REQ-047: the sampled address first, then its callers, 8 of them in all with the defaults of 2012" {
+@test "REQ-013, REQ-046, REQ-047: the sampled address first, then its callers, 8 in all with the defaults of 2012" {
 	stop_daemon
 	start_daemon -o kern.hwpmc.callchaindepth=8 -o kern.hwpmc.logbuffersize=4 -o kern.hwpmc.nbuffers=64
 	pmcstat -q -n 1 -P CLOCK.HARD -O log deep 20 300000000 0 0
@@ -216,7 +216,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	chains u <text >frames
 	n=0
 	while read -r -a pc; do
-		inside "${pc[0]}" leaf || continue	# the loader's, the C library's
+		inside "${pc[0]}" leaf || continue	# functions of the loader and the C library
 		n=$((n + 1))
 		[ ${#pc[@]} -eq 8 ]
 		for at in "${pc[@]:1}"; do inside "$at" outer; done
@@ -232,7 +232,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	chains u <text | head -n 400 | { while read -r pc; do ! inside "$pc" leaf || n=$((n + 1)); done; [ "$n" -ge 10 ]; }
 }
 
-@test "REQ-047: kern.hwpmc.callchaindepth limits it, down to one and up" {
+@test "REQ-047: kern.hwpmc.callchaindepth limits chains, from one upwards" {
 	for depth in 1 3 40; do
 		stop_daemon
 		start_daemon -o kern.hwpmc.callchaindepth=$depth
@@ -240,7 +240,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 		text
 		chains u <text >frames
 		longest=$(awk '{ if (NF > max) max = NF } END { print max }' frames)
-		# leaf, outer 21 times, main; what is below has frames or not.
+		# leaf, outer 21 times, main; functions below have frames or not.
 		if [ $depth -lt 23 ]; then
 			[ "$longest" -eq $depth ]
 		else
@@ -249,15 +249,15 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	done
 }
 
-@test "kernel and user side: one of them in each sample, the interrupted one" {
+@test "kernel and user side: each sample has the interrupted one" {
 	pmcstat -q -n 1 -P CLOCK.HARD -P PAGE_FAULT.ALL -P CONTEXT_SWITCHES -O log deep 3 50000000 100 80
 	text
 	grep -q '^callchain .* 0xfff20f00 .* u$' text
-	# Faults of user code are its own, a switch is the kernel's; a nap may be over before there is one.
+	# User code's faults are its own, a switch is the kernel's; a nap may end before there is one.
 	[ "$(grep -c '^callchain .* 0xfff20f01 .* u$' text)" -ge 100 ]
 	[ "$(grep -c '^callchain .* 0xfff20f02 .* s$' text)" -ge 50 ]
 	refute grep '^callchain .* 0xfff20f02 .* u$' text
-	# What tells the sides apart is the address.
+	# The address determines the side.
 	chains s <text | refute grep -q '0x[0-7f]\{1,12\}\( \|$\)'
 	chains s <text >kernel && chains u <text >user
 	refute awk '{ for (i = 1; i <= NF; i++) if (length($i) != 18 || $i !~ /^0xffff/) found = 1 }
@@ -265,7 +265,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	refute grep 0xffff user
 }
 
-@test "PMC_F_USERCALLCHAIN: the kernel's addresses, then those of the user code below" {
+@test "PMC_F_USERCALLCHAIN: the kernel's addresses, then the addresses of the user code below" {
 	workload w switches=150
 	client owner
 	expect owner 'log 0' log log
@@ -276,15 +276,15 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	text
 	chains s <text >both
 	[ "$(wc -l <both)" -ge 100 ]
-	# Kernel addresses up to the first that is none, and no kernel address behind it.
+	# Kernel addresses up to the first user address, and none after it.
 	awk '$1 !~ /^0xffff/ { exit 1 }
 		{ side = 0; for (i = 1; i <= NF; i++) { if ($i !~ /^0xffff/) side = 1; else if (side) exit 1 } }
 		side { n++ } END { if (n < 100) exit 1 }' both
 }
 
-# --- whose --------------------------------------------------------------------------------------
+# --- processes ----------------------------------------------------------------------------------
 
-@test "every thread is sampled, those born later too; children only with DESCENDANTS" {
+@test "every thread is sampled, later threads too; children only with DESCENDANTS" {
 	for flags in 0 $TREE; do
 		rm -f log
 		workload w threads=2 late=2 children=1 forks=1 pages=200
@@ -312,7 +312,7 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	done
 }
 
-@test "mappings are told, once each, whichever PMC of a process samples and whichever counts" {
+@test "mappings are logged once each, whichever PMCs of a process sample or count" {
 	for pmcs in '-n 1 -P CLOCK.HARD' '-E -n 1 -P CLOCK.HARD -p PAGE_FAULT.ALL' \
 		'-E -p PAGE_FAULT.ALL -n 1 -P CLOCK.HARD' '-n 1 -P CLOCK.HARD -P PAGE_FAULT.ALL'; do
 		# shellcheck disable=SC2086 # words
@@ -332,13 +332,13 @@ print(int(json.load(sys.stdin)["seconds"] * 1000))')
 	[ "$(lines_of callchain)" -ge 20 ]
 	[ "$(awk '$1 == "callchain" { print $4 }' text | sort -u)" = 0 ]
 	awk -v pid=$hog '$1 == "callchain" && $2 == pid && $NF == "u"' text | grep -q .
-	# Of everybody the log has the mappings, and the processes that were there.
+	# The log has the mappings of all processes, and the processes that existed.
 	grep -q "^map-in    $DAEMON_PID .*/pmcbpfd\"$" text
 	grep -q "^map-in    -1 0xffff" text
 	grep -q "^proccreate $DAEMON_PID " text
 }
 
-@test "without a row, PMCs that sample or log are refused as others are" {
+@test "without a row, PMCs that sample or log are refused like others" {
 	local row="no row of class SOFT"
 	client owner
 	for ((i = 0; i < 16; i++)); do
@@ -380,9 +380,9 @@ rows_of_exit() {
 	text && grep -q '^exitval' text
 }
 
-# --- what cannot ----------------------------------------------------------------------------------
+# --- limits -------------------------------------------------------------------------------------
 
-@test "the longest of all periods: what samples by it starts, and never samples" {
+@test "the longest period: a PMC with it starts, and never samples" {
 	local event
 	workload w pages=1000
 	client owner
@@ -397,7 +397,7 @@ rows_of_exit() {
 	[ "$(lines_of callchain)" -eq 0 ]
 }
 
-@test "a period of nothing is EINVAL; what cannot interrupt is EOPNOTSUPP" {
+@test "a period of 0 is EINVAL; events that cannot interrupt are EOPNOTSUPP" {
 	client owner
 	expect owner 'log 0' log log
 	ask owner caps $SAMPLES alloc 2 15 $CLOCK any 0
@@ -430,11 +430,11 @@ rows_of_exit() {
 	awk '$1 == "cswval" { n[$2 $3]++; slices[$2 $3] += $4 }
 		$1 == "exitval" { if (slices[$2 $3] != $4 || n[$2 $3] < 20) { print "differs: " $0; bad++ } }
 		END { exit bad > 0 }' text
-	# A slice that is lost is one process's.
+	# A lost slice belongs to one process.
 	awk -v lost="$lost" '$1 == "exitval" && $2 == "0xfff30f00" && $4 < 300 { bad++ } END { exit bad > lost }' text
 }
 
-@test "REQ-058, REQ-059: a process's count at its exit is what the kernel charged to it" {
+@test "REQ-058, REQ-059: a process's count at its exit equals the kernel's figure" {
 	workload w pages=777
 	client owner
 	expect owner 'log 0' log log
@@ -449,5 +449,5 @@ rows_of_exit() {
 	expect owner 'read 0 *' read
 	[ "${reply#read 0 }" -eq "$(of exitval 4)" ]
 	grep -q "^exitval   0xfff30f00 ${WORKLOAD[w]:-[0-9]*} " text
-	[ "$(lines_of cswval)" -eq 0 ]			# not asked for
+	[ "$(lines_of cswval)" -eq 0 ]			# not requested
 }

@@ -24,23 +24,23 @@ teardown() {
 	stop_daemon KILL || true
 }
 
-# set_to NAME VALUE: a setting of the kernel, for the time of the test.
+# set_to NAME VALUE: changes a kernel setting for the duration of the test.
 declare -gA SYSCTL
 set_to() {
 	[ -n "${SYSCTL[$1]:-}" ] || SYSCTL[$1]=$(<"/proc/sys/$1")
 	echo "$2" >"/proc/sys/$1" || skip "/proc/sys/$1 cannot be set here"
 }
 
-# as_user COMMAND...: as nobody, who may gain rights by an exec.
+# as_user COMMAND...: as user nobody, who may gain rights by an exec.
 as_user() { "${nobody[@]}" env PATH="$B/bin:$B/tests:$PATH" LD_LIBRARY_PATH="$B/lib" "$@"; }
 
-# with_caps CAPS COMMAND...: as nobody who has these.
+# with_caps CAPS COMMAND...: as user nobody with these capabilities.
 with_caps() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps "$1" --ambient-caps "$1" --bounding-set "$1" \
 		env PATH="$B/bin:$B/tests:$PATH" LD_LIBRARY_PATH="$B/lib" "${@:2}"
 }
 
-# rounds NAME N: open/NAME does what standard input says N times, the round's number in i.
+# rounds NAME N: open/NAME runs the commands of standard input N times, with the round's number in i.
 rounds() {
 	cat >"open/$1" <<-END
 		cd open
@@ -53,10 +53,10 @@ rounds() {
 	END
 }
 
-# The only address of the kernel in the logs of those who may know none.
+# The only kernel address in the logs of users who may not see kernel addresses.
 HIDDEN=0x8000000000000000
 
-# in_kernel AS...: samples of a load that switches, all of them in the kernel, whose log is ./log and ./text then.
+# in_kernel AS...: samples, all in the kernel, of a load that switches, into ./log and ./text.
 in_kernel() {
 	"$@" pmcstat -q -n 1 -P CONTEXT_SWITCHES -O open/log load switches=300
 	mv open/log log
@@ -64,14 +64,14 @@ in_kernel() {
 	[ "$(grep -c '^callchain .* s$' text)" -ge 300 ]
 }
 
-# ./log says nothing of the kernel but that it was there.
+# ./log has nothing of the kernel but the placeholder address.
 hides_kernel() {
 	refute python3 "$BATS_TEST_DIRNAME/leaks.py" log
 	refute grep 'map-in *-1 ' text
 	[ "$(grep -c "^\.\.\. *$HIDDEN\$" text)" -eq "$(grep -c '^callchain .* s$' text)" ]
 }
 
-# shows_kernel: addresses, and no more; names_kernel: and what they are.
+# shows_kernel: addresses only; names_kernel: with their names.
 shows_kernel() {
 	grep -q '^\.\.\. *0xffff' text
 	refute grep 'map-in *-1 ' text
@@ -83,21 +83,21 @@ names_kernel() {
 	refute grep "$HIDDEN" text
 }
 
-# secret NAME PROGRAM [MODE [OWNER]]: a copy in ./open, set-id if not told otherwise.
+# secret NAME PROGRAM [MODE [OWNER]]: a copy in ./open, set-id by default.
 secret() {
 	cp "$(readlink -f "$(command -v "$2")")" "open/$1"
 	chown "${4:-65533}" "open/$1"
 	chmod "${3:-4755}" "open/$1"
 }
 
-# leaks SELF...: what ./text says of where these processes lie.
+# leaks SELF...: the addresses and paths of these processes that ./text has.
 leaks() { python3 "$BATS_TEST_DIRNAME/leaks.py" -p "$@" <text; }
 
-# How many processes have said where they lie.
+# The number of processes that have reported their addresses.
 said() { cat open/maps.* | grep -c '\[vdso\]'; }
 
-# Each tells where it lies: as a fork's exec and as a vfork's, by capabilities, unreadable, before it runs an ordinary
-# program with all rights, and in its descendants.
+# Each reports its address: as a fork's exec and as a vfork's, by capabilities, unreadable, before it runs an
+# ordinary program with all rights, and in its descendants.
 secrets() {
 	secret cat-setid cat
 	as_user open/cat-setid /proc/self/status >status
@@ -122,7 +122,7 @@ secrets() {
 	names='cat-setid|cat-cap|cat-secret|setpriv-setid|dash-setid'
 }
 
-# ./log has nothing of them, and it is whole to its end.
+# ./log has none of their addresses, and is complete to its end.
 keeps_secrets() {
 	pmcstat -q -R log >text
 	refute leaks open/maps.*
@@ -130,14 +130,14 @@ keeps_secrets() {
 	[[ "$(tail -n 1 text)" == closelog* ]]
 }
 
-# … and it has the script's own process, and each of its children until it became another program.
+# … and it has the script's own process, and each of its children up to its exec.
 has_the_rest() {
 	grep -q '^exec .*dash"' text
 	[ "$(grep -c '^fork' text)" -ge 8 ]
 	refute grep -q '^drop' text
 }
 
-@test "set-id programs that a target starts: their user's log has no address and no name of them" {
+@test "set-id programs that a target starts: their user's log has no address or name of theirs" {
 	secrets
 	local version
 	for version in 10 3; do
@@ -147,7 +147,7 @@ has_the_rest() {
 		[ "$(said)" -eq 8 ]
 		keeps_secrets
 		has_the_rest
-		# Counting PMCs tell of execs, too.
+		# Counting PMCs log execs, too.
 		as_user pmcstat -q -d -E -p PAGE_FAULT.ALL -O open/log dash open/script
 		mv open/log log
 		keeps_secrets
@@ -155,12 +155,12 @@ has_the_rest() {
 	done
 }
 
-@test "set-id programs that a target starts: the super-user's log has all of them" {
+@test "set-id programs that a target starts: the super-user's log has all of their addresses" {
 	secrets
 	chown -R 0 open
 	chmod 4755 open/cat-setid open/dash-setid
 	chown 65533 open/cat-setid open/dash-setid
-	# Root gets no rights by the others, but follows these.
+	# Root gains no rights by the others, but follows these.
 	pmcstat -q -d -n 1 -P PAGE_FAULT.ALL -O log dash open/script
 	pmcstat -q -R log >text
 	[ "$(grep -c '^exec .*cat-setid"' text)" -eq 3 ]
@@ -169,7 +169,7 @@ has_the_rest() {
 	leaks open/maps.exec
 }
 
-@test "set-id programs whose events the kernel does not drop: no sample of them either" {
+@test "set-id programs whose events the kernel keeps: no sample of theirs either" {
 	set_to fs/suid_dumpable 1
 	secrets
 	# At the same addresses in every process.
@@ -190,7 +190,7 @@ has_the_rest() {
 	grep -q '^\.\.\. *0x4[0-9a-f]\{5\}$' text
 }
 
-@test "hundreds of set-id programs, while the daemon is late by turns" {
+@test "hundreds of set-id programs, while the daemon is late repeatedly" {
 	secrets
 	rounds script 150 <<-'END'
 		./cat-setid $self >maps.a$i & ./cat-secret $self >maps.b$i &
@@ -209,14 +209,14 @@ has_the_rest() {
 	mv open/log log
 	[ "$(said)" -eq 300 ]
 	keeps_secrets
-	# What the whole machine does meanwhile may be more than the kernel keeps for so late a reader.
+	# The whole machine may meanwhile produce more than the kernel buffers for so late a reader.
 	if ! grep -q '^drop' text; then
 		[ "$(grep -c '^exec .*vexec"' text)" -eq 150 ]
 		[ "$(grep -c '^exec .*true"' text)" -eq 150 ]
 	fi
 }
 
-@test "an exec that takes long: what it maps is told when the kernel has judged it, to users as to root" {
+@test "an exec that takes long: its mappings are logged after the kernel's decision, for users and root" {
 	command -v chrt >/dev/null || skip "chrt is not installed"
 	secrets
 	chrt -f 50 taskset -c 0 python3 -c '
@@ -241,7 +241,7 @@ while True:
 	[ "$status" -eq 0 ]
 }
 
-@test "a set-id program that starts while its user attaches, or his log begins" {
+@test "a set-id program that starts while its user attaches, or while his log begins" {
 	secrets
 	rounds loop 400 <<-'END'
 		./cat-setid $self >maps.$i
@@ -302,7 +302,8 @@ while True:
 	refute grep cat-setid text
 }
 
-# grow N: the body of a script that has so many children, and then others that become set-id programs, until ./open/enough.
+# grow N: the body of a script with so many children, and then others that become set-id programs, until
+# ./open/enough.
 grow() {
 	cat <<-END
 		i=0
@@ -317,7 +318,7 @@ grow() {
 	END
 }
 
-# More than so many of them have run.
+# More than that number have run.
 have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 
 @test "a set-id program that starts while a large tree is detached, or its PMC released" {
@@ -345,7 +346,7 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 	refute grep cat-setid text
 }
 
-@test "a set-id program that starts in a child for which there is no room among the targets" {
+@test "a set-id program that starts in a child beyond the limit of targets" {
 	secrets
 	pmccontrol --tunable user.share=1
 	{ echo 'cd open; while [ ! -e go ]; do sleep 0.05; done'; grow 800; } >open/tree
@@ -372,7 +373,7 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 
 # --- the kernel --------------------------------------------------------------------------------------------------
 
-@test "kernel addresses: a user's log has them, and names, where perf and /proc/kallsyms show them to all" {
+@test "kernel addresses: a user's log has addresses and names where perf and /proc/kallsyms show them to all" {
 	local version
 	for version in 10 3; do
 		pmccontrol --tunable kern.hwpmc.logversion=$version
@@ -395,7 +396,7 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 	done
 }
 
-@test "kernel addresses: capabilities show them, another one names them, kptr_restrict=2 takes the names from all" {
+@test "kernel addresses: one capability shows them, another one names them, kptr_restrict=2 hides the names from all" {
 	with_caps -all,+cap_38 true || skip "this kernel has no CAP_PERFMON"
 	set_to kernel/perf_event_paranoid 2
 	set_to kernel/kptr_restrict 1
@@ -414,7 +415,7 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 	shows_kernel
 }
 
-@test "kernel addresses: the settings hold as they are when the PMC is allocated" {
+@test "kernel addresses: the settings at the PMC's allocation apply" {
 	set_to kernel/perf_event_paranoid 1
 	set_to kernel/kptr_restrict 0
 	touch open/log open/next
@@ -430,7 +431,7 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 	kill -KILL "$TARGET"
 	pmcstat -q -R open/log >text
 	names_kernel
-	# The next one is another's.
+	# The next one is another PMC.
 	waits_to_become "${nobody[@]}" -- "$B/tests/load" -w switches=300
 	go
 	expect a "start 0" alloc 2 15 0x2000b any 0 setcount 1 log "$PWD/open/next" attach "$TARGET" start
@@ -443,14 +444,14 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 	part a
 }
 
-@test "kernel addresses: with the callers in user space, those stay, and so does the number of samples" {
+@test "kernel addresses: callers in user space stay, and so does the number of samples" {
 	set_to kernel/perf_event_paranoid 2
 	as_user pmcstat -q -E -n 1 -U -P CONTEXT_SWITCHES -p CONTEXT_SWITCHES -O open/log \
 		deep 3 1 1 200
 	mv open/log log
 	pmcstat -q -R log >text
 	refute python3 "$BATS_TEST_DIRNAME/leaks.py" log
-	# Naps are one switch each; what the process's end has of them is in neither or both.
+	# Each nap is one switch; switches of the process's end are in neither or both.
 	local count samples
 	count=$(awk '$1 == "exitval" { print $4 }' text)
 	samples=$(grep -c "^\.\.\. *$HIDDEN\$" text)
@@ -458,11 +459,11 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 	[ "$count" -ge 200 ]
 	[ "$samples" -ge $((count - 5)) ]
 	[ "$samples" -le $((count + 5)) ]
-	# leaf and outer, which is at an address of its own kind, behind the kernel.
+	# leaf and outer, which follows the kernel's placeholder address.
 	[ "$(grep -A 3 "^\.\.\. *$HIDDEN\$" text | grep -c '^\.\.\. *0x40[0-9a-f]\{4\}$')" -ge 200 ]
 }
 
-@test "kernel addresses: one PC a sample, and every event that can be sampled, show none either" {
+@test "kernel addresses: nor are they shown with one PC per sample, or by any event that can be sampled" {
 	set_to kernel/perf_event_paranoid 2
 	as_user pmcstat -q -N -n 1 -P CONTEXT_SWITCHES -n 1 -P PAGE_FAULT.ALL -n 20000 -P CPU_CLOCK -n 20000 -P TASK_CLOCK \
 		-n 1 -P CPU_MIGRATIONS -O open/log load switches=300 reads=300 pages=300 spins=10000000
@@ -471,7 +472,7 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 	hides_kernel
 }
 
-@test "kernel addresses: a jump to where the kernel may be is not answered with the name of what is there" {
+@test "kernel addresses: a jump to a guessed kernel address does not reveal the name of the function there" {
 	set_to kernel/perf_event_paranoid 2
 	local at
 	at=$(awk '$3 == "schedule" { print $1 }' /proc/kallsyms)
@@ -491,7 +492,7 @@ have_run() { [ -e open/runs ] && [ "$(wc -l <open/runs)" -gt "$1" ]; }
 	grep -q '\[kernel\] @ \[kernel\]' graph
 	pmc report --folded=folded open/log
 	grep -q 'deep;.*;main;outer;.*;\[kernel\]_\[k\] [0-9]*$' folded
-	# No table of names is asked, whichever is named.
+	# No table of names is read, whichever is given.
 	pmc report -k /boot --csv=same open/log
 	cmp csv same
 	run pmcannotate open/log "$BUILD/tests/deep"

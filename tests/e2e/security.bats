@@ -14,7 +14,7 @@ example() {
 	awk -v n="$1" '/^\.Ed/ { on = 0 } on { print } /^\.Bd -literal/ { on = ++i == n }' "$PAGE"
 }
 
-@test "pmcbpf-security(7): the configuration of the example is one" {
+@test "pmcbpf-security(7): the example's configuration is valid" {
 	example 1 >example.conf
 	[ "$(grep -c '^[a-z._]*="[0-9]*"$' example.conf)" -eq 5 ]
 	stop_daemon
@@ -26,7 +26,7 @@ example() {
 	done <example.conf
 }
 
-@test "pmcbpf-security(7): the commands of the example work, and do what the page says" {
+@test "pmcbpf-security(7): the example's commands have the described effects" {
 	local n=0
 
 	while read -r _ command; do
@@ -38,7 +38,7 @@ example() {
 	[ $n -eq 4 ]
 	run pmccontrol --tunable user.share
 	[[ $output == *10* ]]
-	# Now nobody attaches to another process, though it is of the same user.
+	# Now not even the same user may attach to another process.
 	"${nobody[@]}" sleep 1000 3>&- &
 	TARGET=$!
 	wait_for is_program "$TARGET" sleep
@@ -47,7 +47,7 @@ example() {
 	[[ $output == *"attach EPERM"*"security.bsd.unprivileged_proc_debug"* ]]
 }
 
-@test "pmcbpf-security(7): the daemon's own tunables that the page names are known" {
+@test "pmcbpf-security(7): the daemon has the tunables that the page names" {
 	local name n=0
 
 	while read -r name; do

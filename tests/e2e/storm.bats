@@ -13,8 +13,8 @@ setup() {
 	start_daemon "${ROOM[@]}"
 }
 
-# storm EVENT FLAGS: 3,660 descendants in less than two seconds; $TEXT is the log, $count the PMC's, or empty where the
-# kernel hid a switch from it: such a storm has many, and the count is refused then.
+# storm EVENT FLAGS: 3,660 descendants in less than two seconds; $TEXT is the log, $count the PMC's, or empty if the
+# kernel hid a switch of its: such a storm has many, and the count is refused then.
 storm() {
 	workload tree forks=60 below=60 pages=3
 	client a
@@ -29,7 +29,7 @@ storm() {
 	expect a "endlog 0" stop endlog
 	part a
 	pmcstat -R "$LOG" >"$TEXT"
-	# Every record is there: what has ended has done so once, and together they are the count.
+	# The log is complete: each process has one exit, and the exits add up to the count.
 	awk '$1 == "exitval" { if (gone[$3]++) twice++; value += $4 }
 		END { print length(gone), twice + 0, value + 0 }' "$TEXT" >"$TEXT.sums"
 	echo "$(cat "$TEXT.sums"), the PMC says ${count:-that it lost a slice}"
@@ -45,20 +45,20 @@ storm() {
 	fi
 }
 
-# all_told: the first process's record has been written; it is the last.
+# all_told: the first process's exit, the last of all records, has been written.
 all_told() {
 	ask a flushlog
 	pmcstat -R "$LOG" 2>/dev/null | grep -q "^exitval .* $first "
 }
 
-@test "REQ-058, REQ-059: a fork storm loses no PROCEXIT record, and all of them are the PMC's count" {
+@test "REQ-058, REQ-059: a fork storm loses no PROCEXIT record, and they add up to the PMC's count" {
 	storm 0x20004 $((TREE | PROCEXIT))
 	[ -z "$count" ] || [ "$count" -ge $((3660 * 3)) ]
 }
 
-@test "REQ-058, REQ-059: the same with a record for every slice, which are the PMC's count as well" {
+@test "REQ-058, REQ-059: the same with a record for every slice: the slices add up to the count as well" {
 	storm 0x20004 $((TREE | PROCEXIT | PROCCSW))
-	# Who has had a slice has an end, and it is the sum of the slices.
+	# Each process with a slice has an exit, which is the sum of its slices.
 	awk '$1 == "cswval" { slices[$3] += $4 }
 		$1 == "exitval" { ends[$3] = $4 }
 		END {
@@ -71,7 +71,7 @@ all_told() {
 		}' "$TEXT"
 }
 
-@test "REQ-058, REQ-059: context switches of a fork storm, down to the last" {
+@test "REQ-058, REQ-059: context switches of a fork storm, to the last one" {
 	storm 0x2000b $((TREE | PROCEXIT))
 	[ -z "$count" ] || [ "$count" -ge 3661 ]
 }

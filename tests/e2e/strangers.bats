@@ -6,8 +6,8 @@ load helpers
 
 setup() { need_root; }
 
-# play ATTACK... [OPTION]...: each is in place until both observers have been answered so often; a request that is
-# answered at all has been within the patience, and no time is compared with anything.
+# play ATTACK... [OPTION]...: each attack stays in place until both observers have been answered a number of times;
+# a reply that comes at all comes within the patience, and no times are compared.
 play() {
 	local attacks=()
 
@@ -22,40 +22,40 @@ play() {
 	[[ ${lines[-1]} == "strangers: "*" passed, 0 failed" ]]
 }
 
-@test "descriptors that hang whoever closes, looks at or maps them hang nobody else" {
+@test "descriptors that hang a process that closes, inspects or maps them block no other client" {
 	play linger linger-log fuse-close fuse-stat fuse-log overlay-fuse-map
 }
 
 # With small buffers the attacker's share is full after some thousand records.
-@test "logs that nobody reads leave buffers and threads for others" {
+@test "logs without a reader leave buffers and threads for others" {
 	play pipe-log pipe-gone pty-log -o kern.hwpmc.logbuffersize=4
 }
 
-@test "rows, PMCs that sample and children of one user leave some for others" {
+@test "one user's rows, sampling PMCs and children leave some for others" {
 	play soft-rows samplers children
 }
 
-@test "attaching to many processes, and letting go of them, hangs nobody" {
+@test "attaching to many processes, and detaching, blocks no other client" {
 	play descendants release
 }
 
-@test "connections that say nothing, come and go or flood leave room for others" {
+@test "connections that are silent, flap or flood leave room for others" {
 	play silent comers flood
 }
 
-@test "processes with many threads, mappings, mounts and descriptors in an epoll set hang nobody" {
+@test "processes with many threads, mappings, mounts and descriptors in an epoll set block no other client" {
 	play threads mappings mounts epoll
 }
 
-@test "sampling PMCs one after the other, and a stopped child of the daemon, hang nobody" {
+@test "a sequence of sampling PMCs, and a stopped child of the daemon, block no other client" {
 	play sampling stopped-child
 }
 
-@test "thousands of random messages and descriptors of forty kinds: every answer is one, nothing is left" {
+@test "thousands of random messages and descriptors of forty kinds: every reply is valid, nothing is left behind" {
 	play random --messages 6000 --seed 13
 }
 
-# Names of those in $namespace; one may end meanwhile.
+# Command names of the processes in $namespace; one may end meanwhile.
 processes() {
 	local p
 
@@ -73,7 +73,7 @@ processes() {
 		>"$out" 2>&1 3>&- &
 	pid=$!
 	wait_for grep -q '^random: seed' "$out"
-	# A mount namespace of its own: all that it starts is in there.
+	# A mount namespace of its own, which contains all that it starts.
 	namespace=$(readlink /proc/$pid/ns/mnt)
 	processes | grep -qx pmcbpfd
 	kill -TERM "$pid"

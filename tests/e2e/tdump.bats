@@ -18,7 +18,7 @@ teardown() {
 	stop_daemon || true
 }
 
-# start_dumped [PROGRAM]: it runs and waits for letters; its pid is DUMPED.
+# start_dumped [PROGRAM]: a program that waits for letters; its pid is DUMPED.
 start_dumped() {
 	rm -f letters
 	mkfifo letters
@@ -36,7 +36,7 @@ end_dumped() {
 
 dots_are() { [ "$(wc -c <dots)" -eq "$1" ]; }
 
-# letter L: and what it does is done.
+# letter L: sends it, and waits until it has been obeyed.
 letter() {
 	local dots
 	dots=$(wc -c <dots)
@@ -44,7 +44,7 @@ letter() {
 	wait_for dots_are $((dots + 1))
 }
 
-# What one letter e leaves, newest first.
+# The entries of one letter e, newest first.
 each_kind() {
 	cat <<-'END'
 	no parameters
@@ -56,11 +56,11 @@ each_kind() {
 	END
 }
 
-# Texts of tdump's rows.
+# The texts of tdump's rows.
 texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 
-# KTR-01 KTR-52 KTR-61 KTR-76: with strings of the program's file, and of its memory.
-@test "a process that lives" {
+# KTR-01 KTR-52 KTR-61 KTR-76: with strings in the program's file, and in its memory.
+@test "a live process" {
 	start_dumped
 	letter e
 	tdump -q -p "$DUMPED" | texts >got
@@ -70,7 +70,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	[[ $output != *../* ]]
 }
 
-@test "stripped, deleted, replaced on disk, and static: the process knows better than the disk" {
+@test "stripped, deleted, replaced on disk, and static: the process's own mappings are used, not the path" {
 	cp "$BUILD/tests/dumped" program
 	strip program
 	start_dumped ./program
@@ -83,7 +83,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	cp /bin/true program
 	tdump -q -p "$DUMPED" | texts >got
 	each_kind | diff - got
-	# Somebody without privileges has no /proc/PID/map_files: from memory.
+	# Unprivileged users have no /proc/PID/map_files: from memory.
 	end_dumped
 	cp "$BUILD/tests/dumped" program
 	open_tmpdir
@@ -105,14 +105,14 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 }
 
 # KTR-80
-@test "a process of somebody else's" {
+@test "another user's process" {
 	start_dumped
 	run --separate-stderr run_as_nobody tdump -p "$DUMPED"
 	[ "$status" -eq 77 ]
 	[ "$stderr" = "tdump: ERROR: process $DUMPED: reading its memory takes its user, or root: Permission denied" ]
 }
 
-# KTR-62: the same before and after death; what is not in the core is in the files.
+# KTR-62: the same before and after the process's end; data that the core lacks comes from the files.
 @test "a core: of gcore, with its executable, without it, and with a wrong one" {
 	command -v gcore >/dev/null || skip "gdb is not installed"
 	cp "$BUILD/tests/dumped" program
@@ -143,7 +143,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	[ "$status" -eq 65 ]
 }
 
-@test "a core of the kernel's" {
+@test "a core that the kernel wrote" {
 	local pattern
 	pattern=$(</proc/sys/kernel/core_pattern)
 	[[ $pattern != '|'* && $pattern != */* ]] || skip "cores go elsewhere here: $pattern"
@@ -158,7 +158,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	[ "$output" = "$(<alive)" ]
 }
 
-@test "a file of KTR_FILE, and one of --save, when the program is gone" {
+@test "a KTR_FILE, and a file of --save, when the program is gone" {
 	cp "$BUILD/tests/dumped" program
 	KTR_FILE=$PWD/region start_dumped ./program
 	letter e
@@ -167,7 +167,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	exec {LETTERS}>&-
 	end_dumped
 	tdump -a -f -H -i saved | diff alive -
-	# Its strings are those of the executable; of the heap nothing is left.
+	# Strings of the executable are found; those of the heap are gone.
 	tdump -q -m ~NET -i region | texts >got
 	each_kind | grep -v heap | diff - <(grep -v -e '^\[' -e corrupt got)
 	rm program
@@ -180,8 +180,8 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	tdump -q -m DEV -N elsewhere -i region | grep -q 'lpopen(dev=1f)'
 }
 
-# KTR-10, KTR-F02: CTR6's second entry is in the line of the first; what looks like one is not.
-@test "six parameters are one line, whatever the direction" {
+# KTR-10, KTR-F02: CTR6's second entry joins the first one's line; an entry that only looks like one does not.
+@test "six parameters are one line, in either direction" {
 	start_dumped
 	# Both entries are in one ring.
 	taskset -cp 0 "$DUMPED"
@@ -195,7 +195,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	tdump --json -m DEV -p "$DUMPED" | grep -q '"text":"1 2 three 4 5 -6".*,5,18446744073709551610\]'
 	tdump --save saved -p "$DUMPED"
 	tdump -q -i saved | texts | diff wanted -
-	# A ring of one entry has the second one only.
+	# A ring of one entry has only the second one.
 	end_dumped
 	KTR_SIZE=64 start_dumped
 	taskset -cp 0 "$DUMPED"
@@ -204,14 +204,14 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	tdump -q -p "$DUMPED" | texts | grep -qE '^\.\.\. and [0-9a-f]+$'
 }
 
-# No entry is shown that is half of one, however fast the writers are.
-@test "rings that are written while they are read" {
+# No half-written entry is shown, however fast the writers are.
+@test "rings that are being written" {
 	local i some=0
 	KTR_SIZE=65536 start_dumped
 	letter m
 	for ((i = 0; i < 20 || some == 0 && i < 2000; i++)); do
 		tdump -q -p "$DUMPED" >got
-		# Nothing is left when the whole ring was overwritten meanwhile.
+		# Nothing is left if the whole ring was overwritten meanwhile.
 		[ ! -s got ] || some=$((some + 1))
 		refute grep -q corrupt got
 		texts <got | awk '$1 != $3 { print; bad = 1 } END { exit bad }'
@@ -220,8 +220,8 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	[ "$some" -gt 0 ]
 }
 
-# What was read before it died is printed.
-@test "a process that dies while it is read" {
+# Entries read before its end are printed.
+@test "a process that ends while it is read" {
 	local reader status=0
 	KTR_SIZE=16777216 start_dumped
 	letter f
@@ -230,7 +230,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	tdump -q -p "$DUMPED" >slow 2>dead.err 3>&- &
 	reader=$!
 	exec {SLOW}<slow
-	# It has written what a pipe holds, and waits.
+	# It has filled the pipe, and waits.
 	head -c 100 <&"$SLOW" >dead.out
 	wait_for asleep "$reader"
 	kill -KILL "$DUMPED"
@@ -246,9 +246,9 @@ process_gone_or_zombie() { [[ ! -e /proc/$1 || "$(cat "/proc/$1/stat" 2>/dev/nul
 
 followed() { grep -q -- "$1" follow.out; }
 
-@test "-l: what comes, until the process is gone" {
+@test "-l: new entries, until the process has ended" {
 	start_dumped
-	# A ring is in order; of two that are read one after the other the latter may be ahead.
+	# A ring is in order; of two that are read in turn the second may be ahead.
 	taskset -cp 0 "$DUMPED"
 	letter e
 	tdump -q -l -p "$DUMPED" >follow.out 2>follow.err 3>&- &
@@ -264,7 +264,7 @@ followed() { grep -q -- "$1" follow.out; }
 	[ "$(<follow.err)" = "tdump: ERROR: process $DUMPED has gone while it was read" ]
 }
 
-@test "-l: says what it missed" {
+@test "-l: missed entries are reported" {
 	KTR_SIZE=64 start_dumped
 	letter m
 	tdump -q -l -p "$DUMPED" >follow.out 2>follow.err 3>&- &
@@ -274,7 +274,7 @@ followed() { grep -q -- "$1" follow.out; }
 	wait "$follower"
 }
 
-# KTR-34 KTR-70 KTR-71 KTR-72 KTR-F11: the page's debugger form in gdb; nothing is traced until the process goes on.
+# KTR-34 KTR-70 KTR-71 KTR-72 KTR-F11: the page's debugger form in gdb; tracing is off until the process continues.
 @test "gdb: ktr t and ktr show" {
 	command -v gdb >/dev/null || skip "gdb is not installed"
 	start_dumped
@@ -285,31 +285,31 @@ followed() { grep -q -- "$1" follow.out; }
 	sed -n '/^Newest entry at clock/,$p' gdb.out | sed '/^\$1 = 0/q' >first
 	head -n 1 first | grep -qE '^Newest entry at clock [0-9a-f]+$'
 	sed -n 2p first | grep -qE '^[0-9a-f]+ +[0-9a-f]+ +0: disable tracing for kdebug$'
-	# Below it is what tdump -K shows, but for the time since.
+	# Below it are the lines of tdump -K, except for the time since.
 	sed '1,3d; $d' first | diff <(sed 1,2d before) -
 	[ "$(grep -c 'disable tracing for kdebug$' gdb.out)" -eq 4 ]
 	grep -qE '^[0-9]+ \(tid=[0-9]+, cpu=[0-9]+\) [0-9]+ .*tests/e2e/dumped.c\.[0-9]+: lpopen\(dev=1f\)$' gdb.out
 	grep -qE '^[0-9]+ \(tid=[0-9]+, cpu=[0-9]+\) -[0-9]+ lpopen\(dev=1f\)$' gdb.out
 	grep -q 'ktr t: "x" is not a number of entries' gdb.err
 	grep -q 'ktr show: takes /v and /V' gdb.err
-	# gdb has gone: it traces again, and tdump shows the debugger's entry, too.
+	# gdb has detached: the program traces again, and tdump shows the debugger's entry, too.
 	letter e
 	tdump -q -p "$DUMPED" | texts >got
 	each_kind | diff - <(head -n 6 got)
 	[ "$(sed -n 7p got)" = 'disable tracing for kdebug' ]
-	# As manually as one likes.
+	# By hand, too.
 	run gdb -q -nx -batch -p "$DUMPED" -ex 'print/x ktr_mask' -ex 'info proc mappings'
 	[[ $output == *'$1 = 0xffff77ff'*'/memfd:ktr'* ]]
 }
 
-# KTR-61 KTR-71: and of a shell pipeline, what it called and when it ran.
+# KTR-61 KTR-71: and a shell pipeline's calls and switches.
 @test "the kernel's rings: calls, switches, frozen, as a trace for viewers" {
 	start_daemon
 	run --separate-stderr tdump
 	[ "$status" -eq 69 ]
 	[[ $stderr == *'ktrctl compile SCHED,SYSC'* ]]
 	stop_daemon
-	# Long enough for what the whole machine does meanwhile, and frozen at once.
+	# Long enough for the entries of the whole machine, and frozen at once.
 	start_daemon -o ktr.compile=SCHED,SYSC,PROC -o ktr.size=16777216
 	wait_for tdump -q
 	bash -c 'echo | cat | wc -c' >/dev/null 3>&- &
@@ -332,20 +332,20 @@ followed() { grep -q -- "$1" follow.out; }
 	assert any(e["ph"] == "B" for e in mine) and any(e["ph"] == "E" for e in mine)
 	assert any(e["ph"] == "X" and e["name"] == "bash tid " + sys.argv[1] and e["dur"] > 0 for e in events)
 	END
-	# KTR-80: not for everybody.
+	# KTR-80: for privileged users only.
 	run --separate-stderr run_as_nobody tdump
 	[ "$status" -ne 0 ]
 	[ -z "$output" ]
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == "tdump: ERROR: no trace of the kernel: the kernel's trace rings need CAP_PERFMON"* ]]
-	# When no daemon answers root finds them where they are pinned, if it is this daemon's that are there.
+	# Without a daemon root finds the pinned rings, if they are this daemon's.
 	if grep -qsx "map_id:[[:space:]]$(bpftool -j map show pinned /sys/fs/bpf/pmcbpf/ktr 2>/dev/null | grep -o '"id":[0-9]*' | head -n 1 | cut -d: -f2)" "/proc/$DAEMON_PID/fdinfo"/*; then
 		PMCBPF_SOCKET=$PWD/nobody tdump -q >left
 		grep -q 'syscall p=' left
 	fi
 }
 
-# KTR-01 KTR-61: who was started by whom, what each called, and that each came to run and went.
+# KTR-01 KTR-61: the parent of each process, its calls, and its switches.
 @test "a shell pipeline's processes, calls and switches" {
 	local shell child programs=
 	start_daemon -o ktr.size=16777216
@@ -353,7 +353,8 @@ followed() { grep -q -- "$1" follow.out; }
 	sh -c 'ls / | sort | wc -l' >count 3>&- &
 	shell=$!
 	wait $shell
-	# Who is dead may have its last switch still before it, on another CPU: where somebody else runs it has had it.
+	# A dead process may have its last switch still to come on another CPU: once another one runs there it has
+	# happened.
 	for cpu in $(lscpu -p=CPU --online | grep -v '^#'); do
 		taskset -c "$cpu" true || true
 	done
@@ -370,7 +371,7 @@ followed() { grep -q -- "$1" follow.out; }
 		# The last switch is away from it.
 		grep -E "\"[a-z]+ tid $child\", state:" switches | tail -n 1 >last
 		refute grep -q '"running"' last
-		# As many returns as calls, but for exit_group; execve is among them.
+		# As many returns as calls, except exit_group; execve is among them.
 		tdump -q -r -m SYSC -T "$child" | texts >calls
 		grep -qE '^syscall p=0x[0-9a-f]+ #0x(3b|dd)$' calls
 		tail -n 1 calls | grep -qE '#0x(e7|5e)$'
@@ -378,11 +379,11 @@ followed() { grep -q -- "$1" follow.out; }
 		[ "$(cut -d' ' -f2 calls | sort -u | wc -l)" -eq 1 ]
 	done <children
 	[ "$programs" = 'ls sort wc ' ]
-	# wc has read and said how many.
+	# wc has read its input and printed the count.
 	grep -qE "^syscall p=0x[0-9a-f]+ err=0 ret=$(printf '%x' "$(wc -c <count)")\$" calls
 }
 
-# KTR-74: the counter's time is turned into the kernel's, so that a call is between the entries around it.
+# KTR-74: the counter's time is converted to the kernel's, so that a call lies between the entries around it.
 @test "-k: a process and the kernel on one clock" {
 	start_daemon -o ktr.compile=SYSC -o ktr.size=16777216
 	wait_for tdump -q
@@ -390,14 +391,14 @@ followed() { grep -q -- "$1" follow.out; }
 	letter e
 	letter e
 	tdump -q -r -k -z -T "$DUMPED" -p "$DUMPED" | texts >got
-	# The second letter is read, it traces, and writes the dot: between those two calls and nowhere else.
+	# It reads the second letter, traces, and writes the dot: its entries lie between those two calls.
 	sed -n '/lpopen/=' got | tail -n 1 >line
 	head -n $(($(<line) - 1)) got | tail -n 1 | grep -qE '^syscall p=0x[0-9a-f]+ err=0 ret=1$'
 	tail -n +"$(<line)" got | head -n 6 | diff <(each_kind | tac) -
 	tail -n +$(($(<line) + 6)) got | head -n 1 | grep -qE '^syscall p=0x[0-9a-f]+ #0x(1|40)$'
 }
 
-# KTR-62 KTR-63: a stopped machine, through QEMU's port for debuggers and as QEMU writes its memory down.
+# KTR-62 KTR-63: a stopped machine, through QEMU's port for debuggers and as QEMU dumps its memory.
 @test "a machine's memory: gdb's protocol, dump-guest-memory" {
 	command -v qemu-system-x86_64 >/dev/null || skip "QEMU is not installed"
 	command -v python3 >/dev/null || skip "python3 is not installed"
@@ -412,7 +413,7 @@ followed() { grep -q -- "$1" follow.out; }
 	python3 - <<-'END'
 	import json, socket, subprocess, threading, time
 	def monitor(command, **arguments):
-	    # Its name is there before it listens.
+	    # The socket's name exists before it listens.
 	    while (s := socket.socket(socket.AF_UNIX)).connect_ex("qmp.sock"):
 	        time.sleep(0.05)
 	    f = s.makefile("rw")
@@ -425,7 +426,7 @@ followed() { grep -q -- "$1" follow.out; }
 	    s.close()
 	    assert "return" in reply, reply
 	monitor("dump-guest-memory", paging=False, protocol="file:vmcore")
-	# tdump speaks TCP; QEMU, on any machine at any time, listens where nobody else does.
+	# tdump speaks TCP; QEMU listens on a socket that no other process uses.
 	door = socket.create_server(("127.0.0.1", 0))
 	def carry(a, b):
 	    while data := a.recv(65536):

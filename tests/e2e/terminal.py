@@ -30,12 +30,12 @@ import time
 import pyte
 
 SECONDS = 60
-MOVES = re.compile(rb"[^\0-\37][\0-\37]")  # what is shown, and what moves the cursor behind it
+MOVES = re.compile(rb"[^\0-\37][\0-\37]")  # printable text, and sequences that move the cursor
 
 
 class Screen(pyte.Screen):
     def resize(self, lines=None, columns=None):
-        # A terminal that shrinks or grows keeps what it shows; who draws is told and draws anew.
+        # A terminal that changes size keeps its contents; the program is notified and redraws.
         super().resize(lines, columns)
         self.cursor.y = min(self.cursor.y, self.lines - 1)
         self.cursor.x = min(self.cursor.x, self.columns - 1)
@@ -54,14 +54,14 @@ class Terminal:
         if self.pid == 0:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-            # A process that leads its session is not stopped by ^Z: the command is in a group of a shell's.
+            # ^Z does not stop a session leader: the command is in a group of a shell's.
             child = os.fork()
             if child:
                 self.shell(child, slave)
             os.setpgid(0, 0)
             signal.signal(signal.SIGTTOU, signal.SIG_IGN)
             os.tcsetpgrp(slave, os.getpid())
-            # As a terminal's shell starts it, whoever has started us and ignores what.
+            # Signals as a terminal's shell sets them, whatever our caller ignores.
             for signo in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP, signal.SIGTTOU):
                 signal.signal(signo, signal.SIG_DFL)
             for fd in 0, 1, 2:

@@ -7,7 +7,7 @@ load helpers
 setup() {
 	in_tmpdir_with_daemon "${ROOM[@]}"
 	mkdir -m 777 open
-	# One that everybody may run.
+	# A program that all users may run.
 	PYTHON=$(PATH=/usr/bin:/bin command -v python3)
 	cat >open/names.py <<-'END'
 		import ctypes, sys, threading
@@ -32,7 +32,7 @@ setup() {
 	END
 }
 
-# names LOG: "main"'s and the threads' names in the order of their records.
+# names LOG: the names of "main" and of the threads, in the order of their records.
 names() {
 	pmcstat -q -R "$1" | awk '$1 == "exec" { pid = $3 } $1 == "thr-create" {
 		gsub("\"", ""); printf "%s%s%s", n++ ? " " : "", $2 == $3 ? "main:" : "", $NF }'
@@ -40,7 +40,7 @@ names() {
 
 wanted='python3 worker-1 renamed-again main:the-main-thread the-main-thread worker-2 renamed-again'
 
-@test "a new thread has its creator's name, each change is a record: of one's own and of all processes" {
+@test "a new thread has its creator's name, each change is a record: in one process and in all" {
 	pmcstat -q -n 100 -P PAGE_FAULT.ALL -O own "$PYTHON" open/names.py
 	run names own
 	echo "$output"
@@ -57,7 +57,7 @@ wanted='python3 worker-1 renamed-again main:the-main-thread the-main-thread work
 	[ "$(pmc filter -j --keep -T renamed-again own - | grep -c '"callchain"')" -ge 5 ]
 }
 
-@test "of a process that is there already, the names of its threads come with the attachment" {
+@test "an attach logs the names of existing threads" {
 	mkfifo go
 	exec 5<>go
 	chmod 666 go
@@ -75,7 +75,7 @@ wanted='python3 worker-1 renamed-again main:the-main-thread the-main-thread work
 	[ "$output" = "main:named-before named-before worker-3 renamed-again" ]
 }
 
-@test "a program with more rights keeps the names of its threads from a log of its user" {
+@test "a program with more rights hides the names of its threads from its user's log" {
 	cp "$(readlink -f "$(command -v perl)")" open/perl
 	chown 65533 open/perl
 	chmod 4755 open/perl

@@ -8,12 +8,12 @@ load helpers
 setup() { in_tmpdir_with_daemon; }
 
 teardown() {
-	# Of a test that failed: it would run for minutes, beside all later ones.
+	# After a failed test: it would run for minutes, beside all later ones.
 	pkill -KILL -f "${forever[*]}" || true
 	stop_daemon
 }
 
-# seen REGEX: on the last screen, or in what the last command printed.
+# seen REGEX: on the last screen, or in the output of the last command.
 seen() {
 	grep -Eq -- "$1" <<<"$output" || { echo "no \"$1\" in: $output" >&2; return 1; }
 }
@@ -23,14 +23,14 @@ on_terminal() {
 	run -0 env -u NO_COLOR /usr/bin/python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"
 }
 
-# Runs until it is killed, under a number of its own; every sample has the same chain.
+# Runs until it is killed, with a unique argument; every sample has the same chain.
 forever=(deep 3 $((1000000000000 + $$)) 0 0)
 # ... and for about a second.
 second=(deep 3 3000000000 0 0)
 nobody_runs() { ! pgrep -f "${forever[*]}"; }
 top=(pmcstat -n 1 -P CLOCK.HARD -T)
 
-@test "plain text: a screen for each interval, with the function, who called it and how it was reached" {
+@test "plain text: a screen for each interval, with functions, callers and paths" {
 	pmcstat -T -w 0.3 -o text -n 1 -P CLOCK.HARD "${forever[@]}" 3>&- &
 	local measuring=$!
 	screens() { [ "$(grep -c '^PMC:' text)" -ge 2 ]; }
@@ -50,19 +50,19 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	refute grep -q $'[\001-\010\033]' text
 }
 
-@test "more samples than a pipe holds, in every interval: nothing waits for itself" {
+@test "more samples than a pipe holds, in every interval: pmcstat does not deadlock with itself" {
 	run -0 --separate-stderr pmcstat -T -w 0.3 -n 50000 -P CPU_CLOCK deep 3 6000000000 0 0
 	[ "$(grep -c '^PMC: \[CPU_CLOCK\]' <<<"$output")" -ge 2 ]
-	# A tenth of what there would be, were nothing lost: that is another test.
+	# A tenth of the samples without loss; losses are another test's subject.
 	[ "$(sed -n 's/.*Samples: \([0-9]*\) .*/\1/p' <<<"$output" | awk '{ n += $1 } END { print n }')" -ge 2000 ]
 }
 
-@test "a reader that has gone ends it, and the command runs to its end" {
+@test "a closed output ends it, and the command runs to its end" {
 	run -0 bash -c '"$@" -w 0.1 sh -c "deep 3 1000000000 0 0; touch ended" | head -n 1' - "${top[@]}"
 	[ -f ended ]
 }
 
-@test "keys: views, PMCs, sums, pause, help; the terminal is as it was" {
+@test "keys: views, PMCs, sums, pause, help; the terminal is restored" {
 	on_terminal 24x80 wait='deep +leaf +outer:100.0' colours raw \
 		type=n wait='Key: n => call tree' wait='CALLTREE' wait='main( outer)+ leaf$' \
 		type=n wait='=> processes' wait='^100\.0 +[0-9]+ deep +leaf:100' \
@@ -94,7 +94,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	seen '^colours$'
 }
 
-@test "the command's output and end: it is kept for later, and so is the last screen" {
+@test "the command's output is kept until the end, and the last screen stays" {
 	on_terminal 24x60 end raw -- "${top[@]}" --exit-status sh -c \
 		'read -r x; echo "read gives $?"; echo wrong >&2; deep 3 300000000 0 0; exit 3'
 	seen '^status 3$'
@@ -102,10 +102,10 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	seen '^read gives 1$'
 	seen '^wrong$'
 	seen '^cooked$'
-	# Much of it: what came last.
+	# Of much output, the last part.
 	on_terminal 24x60 end -- "${top[@]}" sh -c 'seq 100000'
 	seen '^100000$'
-	# An exec that fails is told when the terminal is back.
+	# A failed exec is reported once the terminal is restored.
 	on_terminal 24x60 end raw -- "${top[@]}" ./not-there
 	seen '^status 71$'
 	seen 'execvp "\./not-there" failed'
@@ -122,7 +122,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	wait_for nobody_runs
 }
 
-@test "^Z gives the terminal back, and what goes on draws anew" {
+@test "^Z restores the terminal, and continuing redraws" {
 	on_terminal 12x60 wait='deep +leaf' 'type=\x1a' wait='\[stopped\]' raw continue \
 		wait='\APMC: .CLOCK.HARD. .*\n.*\n%SAMP' type=n wait=CALLTREE raw type=q end raw \
 		-- "${top[@]}" -w 0.3 "${forever[@]}"
@@ -130,7 +130,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	seen '^status 0$'
 }
 
-@test "the daemon dies: the terminal is back, a line says why" {
+@test "the daemon dies: the terminal is restored, and a line gives the reason" {
 	on_terminal 12x100 wait='deep +leaf' "run=kill -KILL $DAEMON_PID" end raw -- "${top[@]}" -w 0.3 "${forever[@]}"
 	DAEMON_PID=
 	seen '^status 71$'
@@ -138,14 +138,14 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	seen '^cooked$'
 }
 
-@test "a terminal that cannot be drawn on is refused before anything runs" {
+@test "an unusable terminal is refused before the command runs" {
 	TERMINAL_TYPE=dumb on_terminal 12x100 end raw -- "${top[@]}" touch ran
 	seen '^status 69$'
 	seen 'cannot draw on a terminal of type "dumb": set TERM'
 	[ ! -e ran ]
 }
 
-@test "logs of before: whole, as they grow, from a pipe on a terminal, cut, and none" {
+@test "recorded logs: whole, growing, from a pipe on a terminal, cut, and empty" {
 	pmcstat -n 1 -P CLOCK.HARD -O log "${second[@]}"
 	run -0 pmcstat -R log -T -w 0.01
 	[ "$(grep -c '^PMC:' <<<"$output")" -eq 1 ]
@@ -175,7 +175,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	[[ -z $output && $stderr == *"the log is empty."* ]]
 }
 
-@test "options that do not go together" {
+@test "options that exclude each other" {
 	run -64 pmcstat -T -l 1 -P CLOCK.HARD true
 	[ "$output" = "pmcstat: ERROR: options -T and -l are mutually exclusive." ]
 	run -64 pmcstat -T -O log -P CLOCK.HARD true
@@ -186,7 +186,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	[ "$output" = "pmcstat: ERROR: unknown option <skiplink=2>." ]
 }
 
-@test "chains that are cut: the second line says of how many samples" {
+@test "cut chains: the second line has the number of samples" {
 	pmccontrol --tunable kern.hwpmc.callchaindepth=2
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log deep 30 0 100 0
 	on_terminal 12x80 wait='Call chains that are cut: 1[0-9][0-9] of 1[0-9][0-9] samples' type=q end raw -- \

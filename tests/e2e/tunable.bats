@@ -13,7 +13,7 @@ setup() {
 
 teardown() { stop_daemon || true; }
 
-# value NAME VALUE: that is what it is
+# value NAME VALUE: NAME has this value
 value() { [ "$(pmccontrol --tunable "$1")" = "$2" ]; }
 
 nobody_may_count_cpus() { run_as_nobody wireclient hello alloc 1 15 0x2000b 0 0 | grep -q '^alloc 0 '; }
@@ -30,7 +30,7 @@ nobody_may_count_cpus() { run_as_nobody wireclient hello alloc 1 15 0x2000b 0 0 
 	[[ $output == *'kern.hwpmc.logversion is 10'*'not "77"'* ]]
 }
 
-@test "REQ-103 REQ-104 REQ-106 REQ-108 REQ-109 REQ-111: names and defaults, for everybody" {
+@test "REQ-103 REQ-104 REQ-106 REQ-108 REQ-109 REQ-111: names and defaults, for any user" {
 	run run_as_nobody pmccontrol --tunable
 	[ "$status" -eq 0 ]
 	[ "$output" = 'kern.hwpmc.callchaindepth="128"
@@ -62,7 +62,7 @@ t = {t["name"]: t for t in json.load(sys.stdin)["tunables"]}
 assert len(t) == 23
 assert t["kern.hwpmc.nsamples"] == {"name": "kern.hwpmc.nsamples", "value": "512", "writable": False}
 assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
-	# The processor's name can be read, and is no setting.
+	# The processor's name can be read, and is not a setting.
 	run run_as_nobody pmccontrol --tunable kern.hwpmc.cpuid
 	[ "$status" -eq 0 ]
 	[ -n "$output" ]
@@ -73,7 +73,7 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	[ "$output" = $((32 * $(getconf _NPROCESSORS_ONLN))) ]
 }
 
-@test "REQ-113 REQ-116: the list is a configuration file, and what it says holds from the start" {
+@test "REQ-113 REQ-116: the list is a configuration file, which applies from the start" {
 	pmccontrol --tunable | sed 's/hashsize="16"/hashsize="8"/; s/syspmcs="0"/syspmcs="1"/
 		s/debugflags=""/debugflags="pmc=* cpu=select"/' >"$BATS_TEST_TMPDIR/list"
 	stop_daemon
@@ -82,7 +82,7 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	nobody_may_count_cpus
 }
 
-@test "REQ-109 REQ-110 REQ-115: unprivileged_syspmcs opens system counting at once, and closes it" {
+@test "REQ-109 REQ-110 REQ-115: unprivileged_syspmcs opens and closes system counting at once" {
 	refute nobody_may_count_cpus
 	run pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
 	[ "$status" -eq 0 ]
@@ -94,7 +94,7 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	grep -qE 'unprivileged_syspmcs="0", which was "1": set by process [0-9]+$' "$DAEMON_LOG"
 }
 
-@test "REQ-111 REQ-112 REQ-117: unprivileged_proc_debug bars others at once, not oneself" {
+@test "REQ-111 REQ-112 REQ-117: unprivileged_proc_debug=0 forbids other processes at once, not one's own" {
 	measure() {
 		run_as_nobody bash -c 'sleep 60 3>&- & pid=$!; wireclient hello alloc 3 15 0x20004 any 0 \
 			attach $pid attach 0 start; kill $pid'
@@ -108,7 +108,7 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	grep -q '^start 0' <<<"$output"
 }
 
-@test "setting is the super-user's: EPERM, exit 71, nothing changes" {
+@test "only the super-user sets: EPERM, exit 71, nothing changes" {
 	run run_as_nobody pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
 	[ "$status" -eq 71 ]
 	[ ${#lines[@]} -eq 1 ]
@@ -124,14 +124,14 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	value security.bsd.unprivileged_syspmcs 0
 }
 
-@test "REQ-114: a read-only one: EPERM names the file in use and the line to write" {
+@test "REQ-114: a read-only tunable: EPERM names the file in use and the line to write" {
 	run pmccontrol --tunable kern.hwpmc.nsamples=1024
 	[ "$status" -eq 71 ]
 	[ "$output" = "pmccontrol: Cannot set kern.hwpmc.nsamples: kern.hwpmc.nsamples holds from start to end; write kern.hwpmc.nsamples=\"1024\" to $CONF and start pmcbpfd anew [Operation not permitted]" ]
 	value kern.hwpmc.nsamples 512
 }
 
-@test "REQ-114: a file that was named from another folder is named in full" {
+@test "REQ-114: the message has the full path of a file given relative to another folder" {
 	stop_daemon
 	cd "$BATS_TEST_TMPDIR"
 	start_daemon -c ./pmcbpf.conf
@@ -139,7 +139,7 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	grep -qF "to $(realpath "$CONF") and" <<<"$output"
 }
 
-@test "an unknown name and a malformed value: EINVAL, exit 65, what is wrong and what helps" {
+@test "an unknown name and a malformed value: EINVAL, exit 65, the fault and a remedy" {
 	run pmccontrol --tunable kern.hwpmc.nosuch=1
 	[ "$status" -eq 65 ]
 	[ "$output" = 'pmccontrol: Cannot set kern.hwpmc.nosuch: no tunable is called "kern.hwpmc.nosuch"; pmcbpf.conf(5) lists them [Invalid argument]' ]
@@ -153,7 +153,7 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	value security.bsd.unprivileged_syspmcs 0
 }
 
-@test "SIGHUP: the file wins over what was set" {
+@test "SIGHUP: the file overrides values set at run time" {
 	pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
 	pmccontrol --tunable kern.hwpmc.debugflags=pmc=find
 	echo 'security.bsd.unprivileged_proc_debug="0"' >"$CONF"
@@ -163,7 +163,7 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	value kern.hwpmc.debugflags ''
 }
 
-@test "no daemon: exit 69 and how to start one" {
+@test "no daemon: exit 69 and how to start the daemon" {
 	stop_daemon
 	run run_as_nobody pmccontrol --tunable
 	[ "$status" -eq 69 ]

@@ -27,10 +27,10 @@ import sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 
-# Of the service manager, or amounts of a control group.
+# For the service manager only, or limits of a control group.
 NOT_SANDBOX = {"Type", "NotifyAccess", "ExecReload", "Restart", "WatchdogSec", "RuntimeDirectoryPreserve", "TasksMax",
                "MemoryMax"}
-# IPAddressDeny= is a control group's filter: there is nothing for it to filter in a network of its own.
+# IPAddressDeny= is a control group's filter: a network namespace of our own has nothing to filter.
 NETWORK_ONLY = {"IPAddressDeny"}
 LISTS = {"CapabilityBoundingSet", "SystemCallFilter", "DeviceAllow", "InaccessiblePaths", "ReadOnlyPaths",
          "ReadWritePaths", "RestrictAddressFamilies"}
@@ -284,7 +284,7 @@ def allow_list(unit):
         if word[0] == "~":
             die("SystemCallFilter=%s is not known here" % word)
         allowed.update(group(word) if word[0] == "@" else [word])
-    # What systemd does not know is ENOSYS, as on a kernel that has it not.
+    # systemd answers calls that it does not know with ENOSYS, as a kernel without them does.
     filters = Filter(refused(38))
     for call in set(group("@known")) | allowed:
         filters.add(call, ALLOW if call in allowed else refused(1))
@@ -296,7 +296,7 @@ def restrict_namespaces(value):
     for word in kept:
         if word not in CLONE:
             die("RestrictNamespaces=%s is not known here" % value)
-    # Its flags are in memory, where no filter sees them.
+    # Its flags are in memory, which filters do not see.
     filters.add("clone3", refused(38))
     filters.add("setns", refused(1), (1, EQ, 0, 0))
     for name, flag in CLONE.items():
@@ -393,7 +393,7 @@ def bound_capabilities(kept):
     with open("/proc/sys/kernel/cap_last_cap", encoding="utf-8") as file:
         last = int(file.read())
     for number in range(last + 1):
-        # Where it is gone already, as in a container, there is nothing to drop.
+        # If it is already gone, as in a container, there is nothing to drop.
         if number not in kept and libc.prctl(23, number, 0, 0, 0) == 1:
             check(libc.prctl(24, number, 0, 0, 0), "PR_CAPBSET_DROP")
     check(libc.prctl(47, 4, 0, 0, 0), "PR_CAP_AMBIENT_CLEAR_ALL")
@@ -409,7 +409,7 @@ def limits(unit):
         try:
             resource.setrlimit(which, (soft, hard))
         except ValueError:
-            # A manager that may not raise a limit comes as close as it can, as systemd does.
+            # If the limit cannot be raised, the highest possible one, as systemd does.
             most = resource.getrlimit(which)[1]
             resource.setrlimit(which, (most if soft == resource.RLIM_INFINITY else min(soft, most), most))
 
@@ -427,7 +427,7 @@ def play_manager(run):
     """A child keeps what the program reports in RUN/notified, and ends with it."""
     receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     path = os.path.join(run, "notify")
-    # That of a program that was here before.
+    # The socket of an earlier program.
     if os.path.exists(path):
         os.unlink(path)
     receiver.bind(path)

@@ -15,7 +15,7 @@ setup() {
 
 teardown() { stop_daemon; }
 
-# unit SED...: the unit, changed
+# unit SED...: a changed unit file
 unit() {
 	sed "$@" "$PMCBPF_UNIT" >changed.service
 	PMCBPF_UNIT=$BATS_TEST_TMPDIR/changed.service
@@ -27,7 +27,7 @@ gate() { pmccontrol --doctor | grep -E "^[a-z]+ +$1: "; }
 # in_daemon COMMAND...: as root, with the daemon's mounts and network, and this shell's other rights
 in_daemon() { nsenter -t "$DAEMON_PID" -m -n "$@"; }
 
-# needs_syslog: here the kernel shows its addresses to CAP_SYSLOG only
+# needs_syslog: this kernel shows its addresses to CAP_SYSLOG only
 needs_syslog() {
 	[ "$(</proc/sys/kernel/kptr_restrict)" -eq 1 ] || { [ "$(</proc/sys/kernel/kptr_restrict)" -eq 0 ] &&
 		[ "$(</proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; }
@@ -39,7 +39,7 @@ record() {
 	pmc report log >report 2>said
 }
 
-@test "the launcher applies every directive of the unit, and refuses what it does not know" {
+@test "the launcher applies every directive of the unit, and refuses unknown ones" {
 	run python3 "$BATS_TEST_DIRNAME/under_unit.py" <(sed 's/^KeyringMode=.*/&\nProtectMoon=yes/' "$PMCBPF_UNIT") \
 		"$BUILD/sbin" "$BATS_TEST_TMPDIR" -V
 	status_is 1
@@ -77,7 +77,7 @@ for path in "/", "/usr", "/proc", "/sys", "/dev", "/tmp", sys.argv[2]:
 	[ "$(in_daemon cat /proc/net/dev | grep -c :)" -eq 1 ]
 }
 
-@test "root's recording of all CPUs has the kernel's names in the unit's sandbox, and the doctor says so" {
+@test "root's recording of all CPUs has the kernel's names in the unit's sandbox, and the doctor agrees" {
 	start_daemon
 	[ "$(</proc/sys/kernel/kptr_restrict)" -le 1 ] || skip "this kernel hides its addresses (kernel.kptr_restrict)"
 	gate 'names of the kernel' | grep -qx 'ok      names of the kernel: your logs have addresses and names of the kernel'
@@ -85,13 +85,13 @@ for path in "/", "/usr", "/proc", "/sys", "/dev", "/tmp", sys.argv[2]:
 	grep -qE '^ *[0-9.]+% .* \[kernel.kallsyms\]$' report
 	refute grep -q 'samples .* of the kernel' said
 	refute grep -qE ' \[kernel\]$' report
-	# A service that a user of the machine asks: what the kernel hides from them stays hidden.
+	# A service that users query: what the kernel hides from them stays hidden.
 	run_as_nobody pmccontrol --doctor >gates
 	[ "$(</proc/sys/kernel/perf_event_paranoid)" -le 1 ] ||
 		grep -q '^limits  names of the kernel: your logs show all of the kernel as one address (' gates
 }
 
-# hides STATE: the doctor and the report say what is missing
+# hides STATE: the doctor and the report name the missing part
 hides() {
 	start_daemon
 	gate 'names of the kernel' | tee gate

@@ -40,14 +40,14 @@ unseen_does() {
 	answered "done"
 }
 
-@test "a process that was away unseen, or came unseen: EBUSY and why, until the PMC is written" {
+@test "a process that left or came unseen: EBUSY with the reason, until the PMC is written" {
 	client a
 	ask a caps 0x22
 	for order in away home; do
 		expect a 'start 0' alloc 3 15 0x20004 any 0 attach "$TARGET" start
 		unseen_does "$order" write 10 sleep
 		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
-		# It stays so, running or not, and whatever is asked.
+		# It stays so, running or not, for all requests.
 		unseen_does sleep
 		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
 		expect a 'stop 0' stop
@@ -58,18 +58,18 @@ unseen_does() {
 		expect a 'setcount 0' setcount 7
 		expect a 'read 0 7' read
 		expect a 'release 0' release
-		# The next one at its place has not lost anything.
+		# The next PMC in its place has lost nothing.
 		expect a 'read 0 0' alloc 3 15 0x20004 any 0 read
 		expect a 'release 0' release
 	done
 }
 
-@test "a switch that is found by nobody but the reader: it runs on, and is asked for its count" {
+@test "a hidden switch that only the reader finds: the process keeps running while its count is read" {
 	client a
 	ask a caps 0x22
 	for order in away home; do
 		expect a 'start 0' alloc 3 15 0x20004 any 0 attach "$TARGET" start
-		# It burns CPU time until the next order comes.
+		# It burns CPU time until the next order.
 		echo "$order write 10 spin" >&"$ORDERS"
 		answered spinning
 		expect a "read EBUSY -- row 0 (SOFT0) $LOST" read
@@ -79,7 +79,7 @@ unseen_does() {
 	done
 }
 
-@test "what is lost is the count of that process's PMCs, nobody else's" {
+@test "only the counts of that process's PMCs are lost" {
 	workload other pages=100
 	client a
 	client b
@@ -90,13 +90,13 @@ unseen_does() {
 	expect a 'start 0' caps 0x26 alloc 3 15 0x20004 any 0 attach "$TARGET" start
 	unseen_does away write 10 sleep
 	expect b "read EBUSY -- row 0 (SOFT0) $LOST" read
-	# What the kernel keeps by process needs no slices.
+	# Counts that the kernel keeps by process need no slices.
 	expect a 'read 0 *' read
 	expect a 'read 0 0' id "$other" read
 	rest other
 }
 
-@test "page faults are counted by the process that has them, whether or not it was seen to come" {
+@test "page faults are counted for the process that has them, whether or not its switch was seen" {
 	client a
 	expect a 'start 0' alloc 3 15 0x20006 any 0 attach "$TARGET" start
 	unseen_does sleep
@@ -111,7 +111,7 @@ unseen_does() {
 	done
 }
 
-@test "a source that has not moved has lost nothing: no loss is said where there is none" {
+@test "a source that has not advanced has lost nothing: no loss is reported" {
 	client a
 	expect a 'start 0' caps 0x22 alloc 3 15 0x20004 any 0 attach "$TARGET" start
 	unseen_does write 10 sleep
@@ -125,7 +125,7 @@ unseen_does() {
 	done
 }
 
-@test "a log says that it lacks slices, and how many" {
+@test "a log records the number of missing slices" {
 	client a
 	touch log
 	expect a 'start 0' log "$PWD/log" alloc 3 15 0x20004 any 12 attach "$TARGET" start
@@ -140,7 +140,7 @@ unseen_does() {
 	[ "$lost" -ge 2 ]
 }
 
-@test "a reader that has the counts mapped learns of it: pmcstat's line names the PMC and says why" {
+@test "a reader with mapped counts notices: pmcstat's line names the PMC and the reason" {
 	timeout "$PATIENCE" pmcstat -w 0.05 -t "$TARGET" -p PAGE_FAULT.ALL,usr -o rows 2>said 3>&- &
 	local reader=$! status=0
 
@@ -154,7 +154,7 @@ unseen_does() {
 }
 rows_came() { [ "$(wc -l <rows)" -ge 3 ]; }
 
-@test "the doctor names a kernel that hides switches" {
+@test "the doctor reports a kernel that hides switches" {
 	client a
 	expect a 'start 0' alloc 3 15 0x20006 any 0 attach "$TARGET" start
 	unseen_does away sleep

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process whose context switches a kernel has hidden from a pmcbpfd's programs: `unseen DAEMON`.
- * It runs on CPU 0 and writes down what that daemon's programs would have found: a number of the
- * switch seen last that lags behind the scheduler's.  So the case can be made on every kernel, and
- * the programs are those that run elsewhere.  Orders are lines of words on standard input, each
- * line answered by one: `away`: it was away meanwhile; `home`: nobody has seen it come; `write N`:
- * N new pages are written to; `sleep`: a switch that is seen; `spin`: it says so, and keeps the CPU
- * until the next line.
+ * A process whose context switches a kernel has hidden from pmcbpfd's programs: `unseen DAEMON`. It
+ * runs on CPU 0 and writes the state that the daemon's programs would have found: a number of the
+ * last seen switch that lags behind the scheduler's.  So the case can be made on any kernel, and
+ * the programs are the real ones.  Orders are lines of words on standard input, each answered by a
+ * line: `away`: it was away meanwhile; `home`: it came unseen; `write N`: writes to N new pages;
+ * `sleep`: a switch that is seen; `spin`: answers, and keeps the CPU until the next line.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -132,8 +131,8 @@ static void spin(void)
 }
 
 /*
- * A switch that is seen finds the ones that were not.  Before anything was counted it finds nothing
- * lost, so none may come in between: no other process takes the CPU from this one.
+ * A seen switch detects the hidden ones.  Before anything was counted it finds no loss, so there
+ * must be none in between: no other process takes the CPU from this one.
  */
 static void keep_cpu(bool keep)
 {
@@ -186,7 +185,7 @@ int main(int argc, char *argv[])
 	setvbuf(stdin, NULL, _IONBF, 0);
 	puts("ready");
 	while (fgets(line, sizeof(line), stdin)) {
-		/* What it touches, it has touched before. */
+		/* It has touched all of its memory before. */
 		volatile __u64 warm = p.open->seen + p.cpu->members;
 
 		(void)warm;

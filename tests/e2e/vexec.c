@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a program as vfork() and exec do, which share their memory until then: vexec COMMAND...
- * Or jumps to an address, in hexadecimal: vexec --jump ADDRESS
+ * Runs a program by vfork() and exec, between which both share memory: vexec COMMAND... Or jumps to
+ * an address, in hexadecimal: vexec --jump ADDRESS
  */
 #include <spawn.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The raw client's words about who it is: other credentials, namespaces, processes, threads. */
+/* The raw client's words about its identity: other credentials, namespaces, processes, threads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -70,7 +70,7 @@ void do_heir(char **arg)
 	close(told[1]);
 }
 
-/* keep PID: its descriptor, for later, whatever this process can see then. */
+/* keep PID: opens its pidfd for later, whatever this process can see then. */
 void do_keep(char **arg)
 {
 	who.kept_pid = atoi(arg[0]);
@@ -88,7 +88,7 @@ void do_setid(char **arg)
 		die("setresuid: %s", strerror(errno));
 }
 
-/* What follows is done by a child, which has made a connection if `own`. */
+/* A child performs the words that follow; it has a connection of its own if `own`. */
 static void go_on_in_child(bool own)
 {
 	pid_t pid = fork();
@@ -123,7 +123,7 @@ void do_inside(char **arg)
 	go_on_in_child(true);
 }
 
-/* passed: a child that gets the connection in a message goes on with it. */
+/* passed: a child that receives the connection in a message continues with it. */
 void do_passed(char **arg)
 {
 	union {
@@ -156,7 +156,7 @@ static void *idle(void *tid)
 	return NULL;
 }
 
-/* Ends the process when nobody is left who could write. */
+/* Ends the process when all writers are gone. */
 static void *outlive(void *arg)
 {
 	struct pollfd p = { .fd = who.head[0] };
@@ -185,7 +185,7 @@ void do_headless(char **arg)
 	syscall(SYS_exit, 0);
 }
 
-/* behead: its main thread is gone, the process is not. */
+/* behead: ends its main thread, while the process continues. */
 void do_behead(char **arg)
 {
 	char path[32], state = 0;
@@ -203,7 +203,7 @@ void do_behead(char **arg)
 	}
 }
 
-/* thread: attaches to one of its own, by a descriptor of the thread where the kernel has such. */
+/* thread: attaches to one of its own threads, by a pidfd of the thread if the kernel has these. */
 void do_thread(char **arg)
 {
 	volatile pid_t tid = 0;

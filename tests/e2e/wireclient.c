@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client that speaks the wire format and nothing else, well-behaved or hostile: the words of its
- * command line are done in order on one connection, and each prints one line,
- * "word error details -- reason".
+ * A client that speaks only the wire format, well-behaved or hostile.  It performs the words of its
+ * command line in order on one connection, and each prints one line, "word error details --
+ * reason".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +88,7 @@ int receive(void)
 	struct cmsghdr *cm;
 	ssize_t n;
 
-	/* What the daemon has sent before it closed comes after the error. */
+	/* Data sent before the daemon closed the connection is read after the error. */
 	do
 		n = recvmsg(c.sock, &m, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == ECONNRESET);
@@ -113,7 +113,7 @@ void *payload(void)
 	return c.reply.bytes + sizeof(c.h);
 }
 
-/* The line of a word is complete: "-- reason" and all. */
+/* Completes the line of a word: "-- reason". */
 void finish(int err)
 {
 	if (err == 1)
@@ -138,7 +138,7 @@ int call(uint16_t op, const void *arg, size_t len)
 	if (len)
 		memcpy(data + sizeof(h), arg, len);
 	err = send_bytes(data, sizeof(h) + len, 0);
-	/* One that was refused is closed, with the reason in it. */
+	/* A refused connection is closed, and contains the reason. */
 	if (err && err != -EPIPE && err != -ECONNRESET)
 		return 1;
 	if (c.unheard) {
@@ -368,7 +368,7 @@ static void do_fds(char **arg)
 		c.send_fds[c.nsend] = STDOUT_FILENO;
 }
 
-/* Requests until nothing more fits, and no reply is read. */
+/* Sends requests until nothing more fits, without reading replies. */
 static void do_flood(char **arg)
 {
 	struct wire_hdr h = { .magic = WIRE_MAGIC,
@@ -379,7 +379,7 @@ static void do_flood(char **arg)
 	unsigned int sent = 0, idle = 0;
 
 	memcpy(data, &h, sizeof(h));
-	/* It is full when it stays so while the daemon has time to take one more. */
+	/* It is full if it stays so while the daemon has time to take one more. */
 	while (idle < 20) {
 		if (send_bytes(data, sizeof(data), MSG_DONTWAIT) == 0) {
 			sent++;
@@ -394,7 +394,7 @@ static void do_flood(char **arg)
 	fflush(stdout);
 }
 
-/* Reads what a flood has left unread, however late it comes. */
+/* Reads the replies that a flood has left unread, however late. */
 static void do_drain(char **arg)
 {
 	struct timeval wait = { .tv_sec = 60 };
@@ -408,7 +408,7 @@ static void do_drain(char **arg)
 	fflush(stdout);
 }
 
-/* The words that follow are a forked child's, over the inherited connection. */
+/* A forked child performs the words that follow, over the inherited connection. */
 static void do_fork(char **arg)
 {
 	pid_t pid = fork();
@@ -419,7 +419,7 @@ static void do_fork(char **arg)
 	}
 }
 
-/* A child that only keeps the inherited connection open outlives us. */
+/* A child that only keeps the inherited connection open, and outlives us. */
 static void do_spawn(char **arg)
 {
 	pid_t pid = fork();
@@ -432,7 +432,7 @@ static void do_spawn(char **arg)
 	exit(0);
 }
 
-/* Becomes another program, which closes the connection as libpmc-compat's does. */
+/* Execs another program, which closes the connection as libpmc-compat's does. */
 static void do_exec(char **arg)
 {
 	printf("exec %d\n", getpid());
@@ -450,7 +450,7 @@ static void do_hold(char **arg)
 		pause();
 }
 
-/* Waits for the daemon's end, and tells what the page says. */
+/* Waits for the daemon's end, and prints the state in the page. */
 static void do_death(char **arg)
 {
 	struct wire_hdr h;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of the raw client share. */
+/* Declarations that the parts of the raw client share. */
 #ifndef PMCBPF_WIRECLIENT_H
 #define PMCBPF_WIRECLIENT_H
 
@@ -41,10 +41,10 @@ int receive(void);
 void *payload(void);
 /* Prints "word error" and leaves the rest of the line to the caller. */
 int say(const char *word, int err);
-/* The line of a word is complete: "-- reason" and all. */
+/* Completes the line of a word: "-- reason". */
 void finish(int err);
 
-/* What a command line does. */
+/* Performs the words of a command line. */
 void do_words(int n, char **word);
 
 /* Words; `arg` is what follows them. */
@@ -112,7 +112,7 @@ void do_sing(char **arg);
 
 /* The descriptor and number of a target: a pid, "heir" or "kept". */
 int target_fd(const char *name, pid_t *pid);
-/* The proof that goes along with it: what `proof` said, else its /proc/PID/mem. */
+/* The proof to send with it: the one made by `proof`, else its /proc/PID/mem. */
 void send_proof(int pidfd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The raw client as one that becomes another program, and what the daemon makes of it. */
+/* The raw client as a process that execs another program, and the daemon's reaction. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ void do_settunable(char **arg)
 	finish(say("settunable", call(WIRE_OP_TUNABLE, &r, sizeof(r))));
 }
 
-/* listen: what comes unasked, and the end. */
+/* listen: prints unsolicited messages, and the end. */
 void do_listen(char **arg)
 {
 	int err;
@@ -61,8 +61,8 @@ void do_listen(char **arg)
 }
 
 /*
- * bequeath PROGRAM: becomes it, which is a cat(1) or this one, with the connection as standard
- * output and a request to change a tunable as standard input.  A child listens meanwhile.
+ * bequeath PROGRAM: execs PROGRAM, a cat(1) or this one, with the connection as standard output and
+ * a request to change a tunable as standard input.  A child listens meanwhile.
  */
 void do_bequeath(char **arg)
 {
@@ -86,7 +86,10 @@ void do_bequeath(char **arg)
 		do_listen(NULL);
 		_exit(0);
 	}
-	/* The program's input ends when the child has heard all, and only that one speaks here. */
+	/*
+	 * The program's input ends when the child has read all replies; only the program sends
+	 * here.
+	 */
 	close(in[1]);
 	if (!freopen("/dev/null", "w", stderr))
 		die("/dev/null: %s", strerror(errno));
@@ -96,7 +99,7 @@ void do_bequeath(char **arg)
 	_exit(127);
 }
 
-/* again N: becomes itself as often, then it listens on the connection, and stays. */
+/* again N: execs itself N times, then listens on the connection, and stays. */
 void do_again(char **arg)
 {
 	char sock[16], left[24];
@@ -120,7 +123,7 @@ void do_again(char **arg)
 	die("exec: %s", strerror(errno));
 }
 
-/* mute N: that many more connections of this process, on which it says nothing. */
+/* mute N: so many more connections of this process, on which it sends nothing. */
 void do_mute(char **arg)
 {
 	int first = c.sock;
@@ -137,7 +140,7 @@ static struct {
 	unsigned int n;
 } chorus;
 
-/* chorus N: that many more connections of this process, welcome … */
+/* chorus N: so many more connections of this process, with HELLO … */
 void do_chorus(char **arg)
 {
 	struct wire_hello_req r = { .program = "chorus" };
@@ -153,7 +156,7 @@ void do_chorus(char **arg)
 	c.sock = first;
 }
 
-/* sing: … and a request on each, whose answers are not read. */
+/* sing: … and a request on each, whose reply is not read. */
 void do_sing(char **arg)
 {
 	const struct wire_hdr h = { .magic = WIRE_MAGIC, .version = WIRE_VERSION,
@@ -169,7 +172,7 @@ void do_sing(char **arg)
 	c.sock = first;
 }
 
-/* named NAME: HELLO by that name. */
+/* named NAME: HELLO with that name. */
 void do_named(char **arg)
 {
 	struct wire_hello_req r = { .pid = (uint32_t)getpid() };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The raw client's log: what it is written to stays in the hands of the test. */
+/* The raw client's log, to a file or descriptor that the test controls. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int configure(int fd)
 	return call(WIRE_OP_CONFIGURELOG, &r, sizeof(r));
 }
 
-/* log PATH: records go there from now on; what is there is kept. */
+/* log PATH: records go there from now on; existing contents are kept. */
 void do_log(char **arg)
 {
 	int fd = open(arg[0], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -31,7 +31,7 @@ void do_log(char **arg)
 	close(fd);
 }
 
-/* logto HOW FILE: read, write, append, both, path: so it is opened. */
+/* logto HOW FILE: opens FILE for read, write, append or both, or by its path only. */
 void do_logto(char **arg)
 {
 	static const struct {
@@ -53,7 +53,7 @@ void do_logto(char **arg)
 	close(fd);
 }
 
-/* logfd N: a descriptor from outside; none goes along where it is not open, or negative. */
+/* logfd N: an inherited descriptor; none is sent if it is not open, or negative. */
 void do_logfd(char **arg)
 {
 	struct wire_configurelog_req r = { .logfd = (int32_t)number(arg[0]) };
@@ -63,14 +63,14 @@ void do_logfd(char **arg)
 	finish(say("log", call(WIRE_OP_CONFIGURELOG, &r, sizeof(r))));
 }
 
-/* dropfd N: from now on it is the daemon's alone. */
+/* dropfd N: closes it here, so that only the daemon has it. */
 void do_dropfd(char **arg)
 {
 	printf("dropfd %s\n", close((int)number(arg[0])) ? strerrorname_np(errno) : "0");
 	fflush(stdout);
 }
 
-/* endlog: and wait until it is written. */
+/* endlog: ends the log and waits until it is written. */
 void do_endlog(char **arg)
 {
 	finish(say("endlog", configure(-1)));
@@ -100,7 +100,7 @@ void do_writelog(char **arg)
 	finish(say("writelog", err));
 }
 
-/* figures: of GETDRIVERSTATS, those that concern samples and logs. */
+/* figures: the fields of GETDRIVERSTATS about samples and logs. */
 void do_figures(char **arg)
 {
 	struct wire_driverstats *s = payload();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The raw client as one of several parties: it takes its words from standard input, a line at a
- * time, so that a test decides what happens between them.  And the operations that only such
- * tests need.
+ * time, so that a test controls the events between them.  Also the operations that only such tests
+ * need.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #define WORDS_MAX 256
 
-/* orders: does each line of input, then prints a line with a dot. */
+/* orders: performs each line of input, then prints a line with a dot. */
 void do_orders(char **arg)
 {
 	char *line = NULL, *word[WORDS_MAX], *rest;
@@ -36,7 +36,7 @@ void do_orders(char **arg)
 	free(line);
 }
 
-/* caps N: what the allocations from now on ask for. */
+/* caps N: the capabilities that allocations request from now on. */
 void do_caps(char **arg)
 {
 	c.caps = (uint32_t)number(arg[0]);
@@ -63,7 +63,7 @@ void do_rw(char **arg)
 	finish(err);
 }
 
-/* info CPU ROW: all that GETPMCINFO says of it. */
+/* info CPU ROW: all fields of GETPMCINFO for it. */
 void do_info(char **arg)
 {
 	static const char *const disp[] = { "STANDALONE", "FREE", "THREAD" };

@@ -82,7 +82,7 @@ void do_crowd(char **arg)
 	fflush(stdout);
 }
 
-/* many N: that many more connections of this process; says how many were welcome. */
+/* many N: so many more connections of this process; prints how many were accepted. */
 void do_many(char **arg)
 {
 	unsigned int n = (unsigned int)number(arg[0]), welcome = 0;
@@ -105,7 +105,9 @@ void do_many(char **arg)
 
 /* --- two connections ----------------------------------------------------------------------- */
 
-/* other: words go on over another connection of this process, and with the next one back again. */
+/*
+ * other: words go over another connection of this process, and after the next `other` back again.
+ */
 void do_other(char **arg)
 {
 	static int other = -1;
@@ -120,7 +122,7 @@ void do_other(char **arg)
 	other = this;
 }
 
-/* unheard: the next word is sent, and heard: what it was answered. */
+/* unheard: sends the next word on another connection and prints the reply later. */
 void do_unheard(char **arg)
 {
 	c.unheard = true;
@@ -175,7 +177,7 @@ void do_activate(char **arg)
 	die("%s: %s", arg[1], strerror(errno));
 }
 
-/* private PROGRAM: what follows goes to a daemon of our own, as libpmc-compat starts one. */
+/* private PROGRAM: later words go to a daemon of our own, started as libpmc-compat does. */
 void do_private(char **arg)
 {
 	char option[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The raw client's second descriptor of ATTACH, right or wrong. */
+/* The raw client's second descriptor of ATTACH, valid or not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static int open_dead(void)
 	return fd;
 }
 
-/* PATH, in which "heir" stands for its pid and "twin" for that of its parent. */
+/* A path in which "heir" is replaced by its pid and "twin" by its parent's. */
 static int open_path(const char *path, int flags)
 {
 	char text[256];
@@ -70,8 +70,8 @@ static int open_path(const char *path, int flags)
 }
 
 /*
- * proof KIND ARG: for the next ATTACH, opened now.  "none -", "file PATH", "opath PATH", "epoll -",
- * "dead -".
+ * proof KIND ARG: opens the proof for the next ATTACH.  "none -", "file PATH", "opath PATH", "epoll
+ * -", "dead -".
  */
 void do_proof(char **arg)
 {
@@ -90,7 +90,7 @@ void do_proof(char **arg)
 		die("proof %s %s: %s", arg[0], arg[1], strerror(errno));
 }
 
-/* As the library does: the number is that of the procfs that is mounted here. */
+/* As the library does: with the pid in the procfs that is mounted here. */
 static int open_own(int pidfd)
 {
 	char path[64], line[256];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The raw client as somebody who expects signals, in one of the ways there are, or does not; and as
- * an owner that becomes another program but keeps its connection.
+ * The raw client as a process that expects signals, in each possible way, or does not; and as an
+ * owner that execs another program but keeps its connection.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ static volatile sig_atomic_t caught[NSIG];
 
 static int signal_number(const char *name)
 {
-	if (!strcmp(name, "IO"))	/* the C library calls it POLL */
+	if (!strcmp(name, "IO"))	/* the C library's name is POLL */
 		return SIGIO;
 	for (int n = 1; n < NSIG; n++)
 		if (sigabbrev_np(n) && !strcmp(sigabbrev_np(n), name))
@@ -41,7 +41,10 @@ static void react(const char *name, void (*handler)(int signo))
 	sigaction(signal_number(name), &sa, NULL);
 }
 
-/* catch SIGNAL, ignore SIGNAL, forget SIGNAL: a handler, none wanted, as it was at the start. */
+/*
+ * catch SIGNAL, ignore SIGNAL, forget SIGNAL: sets a handler, ignores it, restores the initial
+ * state.
+ */
 void do_catch(char **arg)
 {
 	react(arg[0], count);
@@ -57,7 +60,7 @@ void do_forget(char **arg)
 	react(arg[0], SIG_DFL);
 }
 
-/* block SIGNAL: in every thread that is made from now on, too. */
+/* block SIGNAL: also in threads that are created later. */
 void do_block(char **arg)
 {
 	sigset_t set;
@@ -80,7 +83,7 @@ static void *expose(void *arg)
 	return NULL;
 }
 
-/* expose SIGNAL: a thread that would die of it. */
+/* expose SIGNAL: a thread that it would kill. */
 void do_expose(char **arg)
 {
 	static sigset_t set;
@@ -94,7 +97,7 @@ void do_expose(char **arg)
 		;
 }
 
-/* How often it came since the last look; a blocked one only once. */
+/* The number of signals since the last call; a blocked one counts once. */
 static unsigned int came(int signo)
 {
 	struct timespec now = { 0 };
@@ -144,7 +147,7 @@ void do_become(char **arg)
 	die("exec: %s", strerror(errno));
 }
 
-/* inherited FD: goes on with that connection; and this ends the order to become. */
+/* inherited FD: continues with that connection; this ends the order to become. */
 void do_inherited(char **arg)
 {
 	c.sock = (int)number(arg[0]);

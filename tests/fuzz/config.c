@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes the parser of pmcbpf.conf: a refusal always says where, and is one line. */
+/* Fuzzes the parser of pmcbpf.conf: every refusal is one line and names the place. */
 #include <stdlib.h>
 #include <string.h>
 

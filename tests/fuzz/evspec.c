@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libFuzzer target: event specifiers, and the kernel's descriptions of PMU fields.  Whatever the
- * input, parsing stays inside its buffers and keeps what it promises.
+ * libFuzzer target: event specifiers, and the kernel's descriptions of PMU fields.  For any input,
+ * parsing stays inside its buffers and keeps its invariants.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -32,11 +32,11 @@ fuzz: $(FUZZ_BINS) fuzz-strangers  ## run every fuzz target for FUZZ_TIME second
 		echo "== $$name"; $$f -max_total_time=$(FUZZ_TIME) -print_final_stats=1 -verbosity=0 \
 			-artifact_prefix=$(O)/fuzz/ $(O)/fuzz/$$name.corpus; done
 
-# Strangers: three users without privilege against a live daemon, and what others notice of them.
+# Strangers: three unprivileged users against a live daemon, and the effects on other users.
 STRANGERS_SRCS := $(wildcard tests/fuzz/strangers/*.c)
 STRANGERS := $(O)/tests/strangers
 STRANGERS_DAEMON := $(O)/san/sbin/pmcbpfd
-# What they do besides: fewer processes and mappings than it takes to measure an attack.
+# Its other attacks: fewer processes and mappings than needed to measure an attack.
 STRANGERS_FLAGS ?= --scale 10 --patience 300
 LINT_C += $(STRANGERS_SRCS)
 E2E_NEEDS += $(STRANGERS)

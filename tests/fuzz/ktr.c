@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes the decoder of trace rings: the input is a file of them, decoded from both ends, an ELF
- * file, or an image of memory.  Whatever is in it, nothing may be read beyond it and no line may
- * be longer than a line is; both ends must find the same entries.
+ * Fuzzes the decoder of trace rings: the input is a file of rings, decoded from both ends, an ELF
+ * file, or an image of memory.  For any input, no read goes beyond it, no line exceeds the maximum,
+ * and both ends find the same entries.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The tool's messages are not what is tested. */
+/* The tool's messages are not tested. */
 int fail(int code, const char *format, ...)
 {
 	return code;
@@ -75,7 +75,7 @@ static void decode_file(struct memory *mem)
 	objects.region = &rings.header;
 	if (saved_open(&saved, &rings) == -ENOENT)
 		objects_of_region(&objects, mem, &rings.header);
-	/* What the lines name are files of this machine. */
+	/* The names in the lines are files of this machine. */
 	for (size_t i = 0; i < objects.nobjects; i++)
 		objects.objects[i]->state = OBJECT_NONE;
 	decode_all(&rings, &objects, saved.data ? &saved : NULL);
@@ -96,7 +96,7 @@ static void decode_image(struct memory *mem)
 	scan_close(scan);
 }
 
-/* The input as a program's executable, mapped at 0, with a trace point wherever it may have one. */
+/* The input as a program's executable, mapped at 0, with a trace point at each possible place. */
 static void decode_elf(struct memory *mem)
 {
 	struct object_map map = { .start = 0, .end = UINT64_MAX };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fuzzes the list of registers: a refusal says where; what is taken the module would take. */
+/*
+ * Fuzzes the list of registers: a refusal names the place; an accepted list is valid for the
+ * module.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t sum, uint64_t v)
 	return (sum ^ v) * 0x100000001b3ull;
 }
 
-/* Everything that was delivered so far, in one number. */
+/* A hash of everything that was delivered so far. */
 static uint64_t taste(uint64_t sum)
 {
 	sum = mix(sum, ev.pl_type);
@@ -56,7 +56,7 @@ static uint64_t read_log(const uint8_t *data, size_t size, size_t piece)
 		at += n;
 		if (pmclog_feed(parser, copy, (int)n))
 			abort();
-		/* Used up before the copy goes, as the rules of pmclog_feed() want it. */
+		/* Consumed before the copy is freed, as the rules of pmclog_feed() require. */
 		while (!pmclog_read(parser, &ev) || ev.pl_state == PMCLOG_EOF)
 			if (ev.pl_state == PMCLOG_OK)
 				sum = taste(sum);

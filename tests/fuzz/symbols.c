@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fuzzes what names addresses: the input is an ELF file with whatever debug information, and a JIT
- * map.  Each address gets at least one frame, each frame a text, and asking again gives the same.
+ * Fuzzes the resolution of addresses: the input is an ELF file with any debug information, and a
+ * JIT map.  Each address gets at least one frame, each frame a text, and a second lookup gives the
+ * same.
  */
 #include <fcntl.h>
 #include <stdio.h>

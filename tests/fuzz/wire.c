@@ -2,8 +2,8 @@
 /*
  * Fuzzes everything between the socket and counting: frames, order, the operations' checks, rows
  * and owners, over the fake counting.  The input is a list of records {how, op, length, bytes}.
- * Besides what the sanitizers see, replies must be well-formed, counting must see legal calls only
- * (the fake aborts), and nothing may be left when the clients have gone.
+ * Besides the sanitizers' checks: replies are well-formed, counting receives legal calls only (the
+ * fake aborts), and nothing is left when the clients have ended.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 #define WHO	  0x03		/* actors 0 … 3; 3 is one that has not said HELLO */
 #define RAW	  0x04		/* the bytes are the whole message */
 #define WITH_FD	  0x08		/* a pidfd, of this process */
-#define BAD_FD	  0x10		/* and one that is none */
+#define BAD_FD	  0x10		/* and one that is not */
 #define TRUNCATED 0x20
-#define KNOB	  0x40		/* no message: the world changes */
+#define KNOB	  0x40		/* no message: a change of the environment */
 #define STRANGER  0x80		/* sent by another process */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -76,7 +76,7 @@ static void send_one(uint8_t how, uint8_t op, const uint8_t *bytes, size_t len, 
 	struct actor *a = &actors[how & WHO];
 	uint8_t frame[sizeof(struct wire_hdr) + sizeof(struct wire_tunable_req)] = { 0 };
 	const struct reply *r = last_reply();
-	/* A length is one byte, and this request longer: zeroes make up for it. */
+	/* A length is one byte, and this request is longer: it is padded with zeroes. */
 	size_t padded = op == WIRE_OP_TUNABLE ? sizeof(struct wire_tunable_req) : len;
 	int fds[2] = { how & WITH_FD ? pidfd : 0, 0 };
 	struct packet m = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls the trace points of asm_points.S and prints what they left: class, format and parameter. */
+/* Calls the trace points of asm_points.S and prints their entries: class, format and parameter. */
 #define KTR
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trace points of an assembly module, the first as in ktr(4); registers that change although the
- * header does not say so are returned as bits. */
+/*
+ * Trace points of an assembly module, the first as in ktr(4).  Registers that change against the
+ * header's promise are returned as bits.
+ */
 #define KTR
 #include <sys/ktr.h>
 
@@ -40,7 +42,7 @@ asm_points:
 	movl	$3, KTR_PARM1(%rbx)
 	SEG_ATR_DESC(text, %gs)
 	movl	$4, KTR_PARM1(%rbx)
-	/* Overtaken before it is complete: it must not be read. */
+	/* Overwritten before it is complete: it must not be read. */
 	ATR("overtaken")
 	movl	$0xbad, KTR_PARM1(%rbx)
 	addl	$1, 8(%rbx)
@@ -92,7 +94,7 @@ asm_points:
 	SEG_ATR_DESC(text, tpidr_el0)
 	mov	w3, #4
 	str	w3, [x17, #KTR_PARM1]
-	/* Overtaken before it is complete: it must not be read. */
+	/* Overwritten before it is complete: it must not be read. */
 	ATR("overtaken")
 	ldr	w3, [x17, #8]
 	add	w3, w3, #1

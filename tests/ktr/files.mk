@@ -9,7 +9,7 @@ $(O)/tests/ktr/%: $(O)/obj/tests/ktr/%.o $(LIBKTR)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< -L$(O)/lib -lktr -Wl,-rpath,'$$ORIGIN/../../lib'
 
-# Sanitizers take no static program.
+# Sanitizers do not support static programs.
 KTR_STATIC = $(if $(findstring -fsanitize,$(ALL_LDFLAGS)),,-static)
 $(O)/tests/ktr/%-static: $(O)/obj/tests/ktr/%.o $(LIBKTR_A)
 	$(call say,LINK,$@)
@@ -21,7 +21,7 @@ $(O)/tests/ktr/asm: $(O)/obj/tests/ktr/asm.o $(O)/obj/tests/ktr/asm_points.o $(L
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) -L$(O)/lib -lktr -Wl,-rpath,'$$ORIGIN/../../lib'
 
-# Programs and library as of a machine that libktr has no assembly for.
+# Programs and library as on a machine without libktr's assembly.
 KTR_PORTABLE := $(LIBKTR_SRCS:%.c=$(O)/portable/%.o)
 -include $(wildcard $(O)/portable/*/*.d $(O)/portable/*/*/*.d)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The example of ktr(4); page tdump and page debugger make the entries of its two samples of output
- * at the same places of their rings, at other times.
+ * The example of ktr(4); `page tdump` and `page debugger` make the entries of its two samples of
+ * output, at the same places in their rings, at other times.
  */
 #define KTR
 #define KTR_COMPILE (~0)
@@ -40,7 +40,7 @@ static void system_call_returns(unsigned int ret)
 	run_user();
 }
 
-/* The sample's first line has a time to a newer entry, which is not shown. */
+/* The sample's first line has the time to a newer entry, which is not shown. */
 static void tdump(void)
 {
 	fill(0x358);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For tests: trace rings read as <sys/ktr_region.h> says, of this process or from a KTR_FILE. */
+/* For tests: reads trace rings by <sys/ktr_region.h>, this process's or a KTR_FILE's. */
 #ifndef TESTS_KTR_RINGS_H
 #define TESTS_KTR_RINGS_H
 
@@ -13,7 +13,7 @@
 
 #include <sys/ktr_region.h>
 
-/* The region that is mapped under this name, NULL if there is none. */
+/* The region mapped under this name, or NULL. */
 static inline const struct ktr_region *rings_of_process(const char *name)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -29,7 +29,7 @@ static inline const struct ktr_region *rings_of_process(const char *name)
 	return region && !memcmp(region->magic, KTR_REGION_MAGIC, 8) ? region : NULL;
 }
 
-/* How many there are. */
+/* The number of such regions. */
 static inline unsigned int rings_of_process_count(const char *name)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -69,8 +69,8 @@ static inline uint64_t rings_head(const struct ktr_region *region, unsigned int 
 }
 
 /*
- * The whole entries of a ring, the oldest first, into copy[], which has room for all of its slots;
- * number[] (or NULL) gets their numbers.  Returns how many there are.
+ * Copies the whole entries of a ring, oldest first, into copy[], which has room for all slots, and
+ * their numbers into number[] (or NULL).  Returns how many there are.
  */
 static inline size_t rings_copy(const struct ktr_region *region, unsigned int cpu,
 				struct ktr_entry *copy, uint64_t *number)
@@ -104,7 +104,7 @@ static inline size_t rings_copy(const struct ktr_region *region, unsigned int cp
 	return n;
 }
 
-/* The n-th CPU that this process may use, counted in a circle; *cpus is how many there are. */
+/* The n-th CPU that this process may use, modulo their number, which is stored in *cpus. */
 static inline int rings_cpu(unsigned int n, unsigned int *cpus)
 {
 	cpu_set_t set;

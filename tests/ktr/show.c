@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A traced program for tests that ask how libktr starts, ends and lives in children: show [WHAT]...
- * does WHAT and then prints its own region; show -f FILE prints that of a KTR_FILE.  Of entries it
- * prints, in the order of their stamps, their first parameter and whether another thread than the
- * program's first wrote them.
+ * A traced program for tests of libktr's start, end and children: show [WHAT]... performs WHAT and
+ * prints its own region; show -f FILE prints a KTR_FILE's.  For each entry, in the order of stamps,
+ * it prints the first parameter and whether a thread other than the program's first wrote it.
  */
 #define KTR
 #include <pthread.h>
@@ -19,7 +18,7 @@
 
 #include "rings.h"
 
-/* Before libktr's constructor: as many points as EARLY says, and what exec(2) would undo. */
+/* Before libktr's constructor: EARLY trace points, and state that exec(2) would reset. */
 static void before_all(int argc, char *argv[], char *environment[])
 {
 	long n = 0;
@@ -51,7 +50,7 @@ static void at_exit(void)
 	CTR1(KTR_INIT, "at exit %d", 900);
 }
 
-/* Those of one CPU may have been made at one time. */
+/* Entries of one CPU may have the same time. */
 static int by_time(const void *a, const void *b)
 {
 	const struct ktr_entry *x = a, *y = b;

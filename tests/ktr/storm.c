@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many threads, signals and changes of the CPU at once.  storm lost: nothing is lost, torn or out
- * of order; storm reader: who reads rings that are overwritten at full speed gets nothing torn;
- * storm resize: writers find the rings that replace theirs.  storm WHAT N
- * does an N-th of it.  Says whether the rings are written with rseq.
+ * Many threads, signals and changes of the CPU at once.  storm lost: no entry is lost, torn or out
+ * of order; storm reader: a reader of rings that are overwritten at full speed gets no torn entry;
+ * storm resize: writers switch to replaced rings.  storm WHAT N does an N-th of the work. Prints
+ * whether the rings are written with rseq.
  */
 #define KTR
 #include <pthread.h>
@@ -22,15 +22,15 @@
 	} while (0)
 
 #define THREADS 8
-#define POINTS 20000u		/* of each thread; divided by what is asked for, as the rest */
+#define POINTS 20000u		/* of each thread; divided by N, as all counts */
 #define FEW 4			/* entries of rings that are always being overwritten */
-#define HANDLER 0x48414e44u	/* who: the signal handler */
+#define HANDLER 0x48414e44u	/* writer: the signal handler */
 
 static unsigned int handled, finished, stop, points, less = 1;
 static int allowed[2];
-static unsigned int cpus;	/* that are used, 1 or 2 */
+static unsigned int cpus;	/* used CPUs, 1 or 2 */
 
-/* Words that tell a torn entry. */
+/* Parameters that reveal a torn entry. */
 static void point(uint64_t who, uint64_t i)
 {
 	CTR5(KTR_DEV, "%lx %lx %lx %lx %lx", who, i, ~who, i * 3 + 1, who ^ i);
@@ -114,7 +114,7 @@ static void lost(void)
 			uint64_t who = copy[i].ktr_parm1, number = copy[i].ktr_parm2;
 
 			check_whole(&copy[i]);
-			/* Who is interrupted between number and clock is late, without rseq. */
+			/* Without rseq, a writer interrupted between number and clock is late. */
 			CHECK(!i || !(region->flags & KTR_REGION_RSEQ) ||
 				    copy[i].ktr_time >= copy[i - 1].ktr_time);
 			if (who == HANDLER) {
@@ -146,7 +146,7 @@ static void reader(void)
 	struct ktr_entry copy[FEW];
 	uint64_t number[FEW], next[KTR_REGION_CPUS] = { 0 }, accepted = 0;
 	const struct ktr_region *region;
-	/* On one CPU they write only while we do not run, and of that only the last few stay. */
+	/* On one CPU they write only while we do not run, and only the last few entries stay. */
 	unsigned int wanted = (cpus > 1 ? 100000 : 500) / less;
 	pthread_t threads[3];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an actor does when it is told to. */
+/* An actor's execution of its orders. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ static int send_frame(int link, const struct actor_cmd *cmd, uint32_t seq, const
 	return sendmsg(link, &m, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Descriptors that came along are of no use here. */
+/* Received descriptors are not used here. */
 static void close_received(struct msghdr *m)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -81,7 +81,7 @@ static void receive(int link, const struct actor_cmd *cmd, uint32_t seq, struct 
 	r->reason_len = h.reason_len;
 }
 
-/* That the actor may debug the process, if it may. */
+/* Sends the proof that the actor may debug the process, if it may. */
 static int open_proof(pid_t pid)
 {
 	char path[32];
@@ -134,7 +134,7 @@ int actor_connect(int *link)
 	return hello(*link);
 }
 
-/* --- its own ------------------------------------------------------------------------------ */
+/* --- its own process ---------------------------------------------------------------------- */
 
 struct self {
 	unsigned int number;
@@ -148,7 +148,7 @@ static void drop(struct self *a, unsigned int link)
 	a->link[link] = -1;
 }
 
-/* The child keeps what its parent has as its first connection, and obeys a socket of its own. */
+/* The child keeps its parent's first connection, and obeys a socket of its own. */
 static int do_fork(struct self *a, unsigned int number)
 {
 	pid_t pid = fork();
@@ -262,7 +262,7 @@ void actor_live(unsigned int number, const int link[M_LINKS])
 	}
 }
 
-/* Says first that it is there. */
+/* Reports first that it has started. */
 void actor_again(char **argv)
 {
 	static struct actor_rep r;

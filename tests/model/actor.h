@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Actors: the processes of the game.  Each obeys one socket; the driver asks one at a time and
- * waits for its answer, so that the order of everything is known.
+ * Actors: the processes of the game.  Each obeys one socket; the driver sends one order at a time
+ * and waits for the answer, so that the order of all events is known.
  */
 #ifndef PMCBPF_TESTS_ACTOR_H
 #define PMCBPF_TESTS_ACTOR_H
@@ -28,7 +28,7 @@ struct actor_cmd {
 	uint32_t what;
 	uint32_t link;
 	int32_t number;
-	int32_t pidfd;			/* a descriptor of this process goes along; 0: none */
+	int32_t pidfd;			/* a descriptor of this process to send along; 0: none */
 	uint32_t keep;
 	uint16_t op;
 	uint16_t len;
@@ -46,12 +46,12 @@ struct actor_rep {
 };
 #define ACTOR_REP_HEAD offsetof(struct actor_rep, data)
 
-/* The life of an actor; comes back never. */
+/* The life of an actor; does not return. */
 void actor_live(unsigned int number, const int link[M_LINKS]) __attribute__((noreturn));
-/* What DO_EXEC gives the new program: "actor NUMBER LINK LINK LINK". */
+/* The arguments that DO_EXEC passes to the new program: "actor NUMBER LINK LINK LINK". */
 void actor_again(char **argv) __attribute__((noreturn));
 
-/* A connection of this process, HELLO said: 0 or an errno. */
+/* A connection of this process, after HELLO: 0 or an errno. */
 int actor_connect(int *link);
 /* One request; `r` gets the reply. */
 void actor_send(int link, const struct actor_cmd *cmd, struct actor_rep *r);

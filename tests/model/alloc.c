@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PMCALLOCATE: every check in its order, and which rows may be chosen. */
+/* PMCALLOCATE: every check in its order, and the rows that may be chosen. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static bool is_system(const struct wire_allocate_req *a)
 	return PMC_IS_SYSTEM_MODE(a->mode);
 }
 
-/* The checks before any row is looked at; 0 if there is nothing to refuse. */
+/* The checks before a row is chosen; 0 if none refuses. */
 static int check_scope(const struct model *m, const struct m_call *c,
 		       const struct wire_allocate_req *a)
 {
@@ -33,7 +33,7 @@ static int check_flags(const struct wire_allocate_req *a)
 	uint32_t process = PMC_F_DESCENDANTS | PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT;
 	uint32_t known = process | PMC_F_CALLCHAIN | PMC_F_USERCALLCHAIN | PMC_F_KGMON;
 
-	/* D2: DESCENDANTS means nothing to a CPU.  D9: KGMON is for system sampling. */
+	/* D2: DESCENDANTS has no effect on a CPU.  D9: KGMON is for system sampling. */
 	if (a->flags & ~known || (is_system(a) && a->flags & process) ||
 	    (a->flags & PMC_F_KGMON && a->mode != PMC_MODE_SS))
 		return EINVAL;
@@ -47,7 +47,7 @@ bool model_cannot_interrupt(uint32_t event)
 	       event == 0x2000d;
 }
 
-/* Some tell of others, and not all can be read in both scopes. */
+/* Some reveal other users' activity, and not all can be read in both scopes. */
 static int check_register(const struct model *m, const struct m_call *c,
 			  const struct wire_allocate_req *a)
 {
@@ -103,13 +103,13 @@ static void rows_of(const struct model *m, const struct wire_allocate_req *a, un
 	}
 }
 
-/* What runs freely is nobody's. */
+/* Free-running counters are shared. */
 static bool is_shared(uint32_t class)
 {
 	return class == PMC_CLASS_TSC || class == PMC_CLASS_MSR;
 }
 
-/* Quotas as they are preset: a tenth of a class, one row at least, is for privileged processes. */
+/* Default quotas: a tenth of a class, at least one row, is reserved for privileged processes. */
 static bool row_reserved(const struct wire_classinfo *class, unsigned int row)
 {
 	unsigned int reserve = class->num / 10;
@@ -119,7 +119,7 @@ static bool row_reserved(const struct wire_classinfo *class, unsigned int row)
 	return row - class->first_row + reserve >= class->num;
 }
 
-/* All ordinary processes of the game are one user's. */
+/* All unprivileged processes of the game have one user. */
 static bool row_is_ours(const struct model *m, unsigned int row)
 {
 	bool ours = false;
@@ -134,7 +134,7 @@ static bool row_is_ours(const struct model *m, unsigned int row)
 	return ours;
 }
 
-/* A user opens a quarter of the rows where that keeps others from the other scope, or one. */
+/* A user may open a quarter of the rows, or one, if that excludes others from the other scope. */
 static bool may_open(const struct model *m, const struct wire_allocate_req *a)
 {
 	const struct wire_classinfo *class = model_class(m, a->class);
@@ -172,7 +172,7 @@ static bool row_acceptable(struct model *m, const struct m_call *c,
 			continue;
 		if (!is_system(a) && p->owner == c->who)
 			return false;
-		/* A slot has one PMC, but what is shared has one for each process. */
+		/* A slot has one PMC; a shared counter has one for each process. */
 		if (is_system(a) && p->cpu == a->cpu &&
 		    (p->owner == c->who || !is_shared(a->class)))
 			return false;
@@ -181,9 +181,9 @@ static bool row_acceptable(struct model *m, const struct m_call *c,
 }
 
 /*
- * Counters are found, and not all count everything: of the armv8 unit's, the last one counts
- * cycles only.  The number of rows that another event needs a general counter for, at least (what
- * the CPUs of the request hold for certain) or at most (any row with such an event on any CPU).
+ * Counters are found by trial, and not all count every event: the armv8 unit's last one counts only
+ * cycles.  Returns the number of rows that another event needs a general counter for: at least
+ * (certainly held on the CPUs of the request) or at most (any row with such an event on any CPU).
  */
 #define ARMV8_CYCLES 0x11u
 
@@ -224,8 +224,8 @@ static bool logs(uint32_t flags, uint32_t mode)
 }
 
 /*
- * Slices are logged on a row that counts one event and samples none.  One that has counted several,
- * or for an owner that measures itself, may still be as it was then: it need not do.
+ * Slices are logged on a row that counts one event and samples none.  A row that has counted
+ * several, or for an owner that measures itself, may still be configured so: it is optional.
  */
 static void judge_slices(const struct model *m, const struct wire_allocate_req *a,
 			 unsigned int row, bool *must, bool *may)
@@ -247,7 +247,7 @@ static void judge_slices(const struct model *m, const struct wire_allocate_req *
 	}
 }
 
-/* Must the row do, may it do? */
+/* Whether the row must be acceptable, whether it may be. */
 static void judge_row(struct model *m, const struct m_call *c, const struct wire_allocate_req *a,
 		      unsigned int row, bool *must, bool *may)
 {
@@ -293,8 +293,8 @@ static int created(struct model *m, const struct m_call *c, const struct wire_al
 }
 
 /*
- * Which of several acceptable rows is taken is the daemon's choice: rows that count this event
- * already come first.  The model follows it.
+ * The daemon chooses among acceptable rows: rows that count this event already come first.  The
+ * model follows its choice.
  */
 int model_allocate(struct model *m, const struct m_call *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Actors and the daemon as the driver handles them: effects are waited for, never slept over. */
+/* The driver's handling of actors and the daemon: it waits for effects, never for a fixed time. */
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>
@@ -18,8 +18,8 @@
 
 #include "driver.h"
 
-#define PATIENCE 120000			/* ms until an answer counts as none */
-#define MOMENT	 20000			/* us between two looks */
+#define PATIENCE 120000			/* ms without an answer that count as none */
+#define MOMENT	 20000			/* us between two polls */
 #define LOOKS	 15000			/* an emulated machine may take minutes */
 #define NOBODY	 65534
 
@@ -126,8 +126,8 @@ static bool is_released(const struct driver *d, const struct ending *e)
 }
 
 /*
- * A process that has ended is in nobody's way from then on, but rows are shown as they are: the
- * daemon takes what it held back in slices, and says so when it is done.
+ * The model ends a process at once, but rows show the daemon's state: it waits until the daemon has
+ * collected the slices it held back, and has logged that.
  */
 static int wait_released(struct driver *d)
 {
@@ -144,7 +144,7 @@ static int wait_released(struct driver *d)
 	return 0;
 }
 
-/* `at`: the size of the daemon's messages before it happened. */
+/* `at`: the size of the daemon's messages before that. */
 static int note_endings(struct driver *d, long at)
 {
 	int err = d->nending + M_PROCS > ENDINGS ? wait_released(d) : 0;
@@ -173,7 +173,7 @@ static void live(struct driver *d, unsigned int p, bool root, bool dumpable, boo
 	actor_live(p, none);
 }
 
-/* Asked for anything, to know that it is done with its beginnings. */
+/* Any order: its answer shows that the start is complete. */
 int spawn(struct driver *d, unsigned int p, bool root, bool dumpable, bool reap)
 {
 	pid_t pid = fork();
@@ -203,7 +203,7 @@ int fork_actor(struct driver *d, unsigned int parent, unsigned int child)
 	return hear(d, child);
 }
 
-/* Which connections of this process serve any longer?  Whoever has one asks. */
+/* Which connections of this process still serve?  A holder of each sends a request. */
 static int settle(struct driver *d, unsigned int p)
 {
 	for (unsigned int q = 0; q < M_PROCS; q++)
@@ -246,8 +246,8 @@ int exec_actor(struct driver *d, unsigned int p, bool keep)
 }
 
 /*
- * A process is gone for everybody when its pidfd says so and the kernel's list of processes is
- * unlocked again: a look for children waits for that.
+ * A process is gone for all when its pidfd is ready and the kernel's list of processes is unlocked
+ * again: a search for children waits for that.
  */
 int kill_actor(struct driver *d, unsigned int p)
 {
@@ -322,8 +322,8 @@ unsigned int daemon_fds(const struct driver *d)
 }
 
 /*
- * At last: its other thread and its helpers close some.  The first PMC that samples makes a ring
- * for each CPU, which stay.
+ * Lastly: its other thread and its helpers close descriptors.  The first sampling PMC makes a ring
+ * for each CPU, which stays.
  */
 bool daemon_fds_are_back(struct driver *d)
 {
@@ -337,7 +337,7 @@ bool daemon_fds_are_back(struct driver *d)
 	return false;
 }
 
-/* It sleeps, in a call that no time ends: the fourth argument of all of its waits. */
+/* It sleeps in a call without a timeout: the fourth argument of all its wait calls. */
 static bool thread_idle(pid_t pid, const char *tid)
 {
 	char path[80], state = 0;
@@ -376,7 +376,7 @@ static bool daemon_idle(const struct driver *d)
 	return idle;
 }
 
-/* With nothing left to do; one thread may have woken another that was found asleep: twice. */
+/* With nothing left to do; one thread may have woken another that was found asleep, hence twice. */
 static unsigned int fds_at_rest(struct driver *d)
 {
 	for (unsigned int i = 0; i < LOOKS && !(daemon_idle(d) && daemon_idle(d)); i++)

@@ -8,7 +8,7 @@
 #define TRACE	40u
 #define ENDINGS 256u
 
-/* An owner that has ended, and how long the daemon's messages were before. */
+/* An owner that has ended, and the length of the daemon's messages before that. */
 struct ending {
 	pid_t pid;
 	long at;
@@ -21,11 +21,11 @@ struct driver {
 	int pidfd[M_PROCS];
 	pid_t dead[8];			/* latest ones */
 	unsigned int ndead;
-	struct ending ending[ENDINGS];	/* since GETPMCINFO was last asked */
+	struct ending ending[ENDINGS];	/* since the last GETPMCINFO */
 	unsigned int nending;
 	pid_t daemon;
-	char log[80];			/* what the daemon says */
-	unsigned int fds;		/* that the daemon has open at rest */
+	char log[80];			/* the daemon's messages */
+	unsigned int fds;		/* open descriptors of the daemon at rest */
 	unsigned long steps;
 	char trace[TRACE][200];
 	struct actor_rep rep;
@@ -39,7 +39,7 @@ void more(struct driver *d, const char *fmt, ...) __attribute__((format(printf, 
 
 /* --- driver.c ----------------------------------------------------------------------------- */
 
-/* 0, or -1 and a difference.  d->cmd is what the actor shall do, d->rep its answer. */
+/* 0, or -1 and a difference.  d->cmd is the actor's order, d->rep its answer. */
 int tell(struct driver *d, unsigned int p);
 int close_link(struct driver *d, unsigned int p, unsigned int link);
 int spawn(struct driver *d, unsigned int p, bool root, bool dumpable, bool reap);
@@ -47,7 +47,7 @@ int kill_actor(struct driver *d, unsigned int p);
 int fork_actor(struct driver *d, unsigned int parent, unsigned int child);
 int exec_actor(struct driver *d, unsigned int p, bool keep);
 int connect_actor(struct driver *d, unsigned int p, unsigned int link);
-/* A request over a link, shown to the model. */
+/* Sends a request over a link, and shows it to the model. */
 int request(struct driver *d, unsigned int p, unsigned int link, int target);
 int start_daemon(struct driver *d, const char *program, bool syspmcs);
 int stop_daemon(struct driver *d);

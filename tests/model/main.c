@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The randomised model test of pmcbpfd: `model -n OPERATIONS -s SEED -d DAEMON`, half of them with
- * unprivileged_syspmcs 0, half with 1.  Prints TAP; a difference is shown with the seed and the
- * latest steps, and the same seed finds it again; -1 plays that one round only, -v shows every
- * step.
+ * The randomised model test of pmcbpfd: `model -n OPERATIONS -s SEED -d DAEMON`, half of the
+ * operations with unprivileged_syspmcs 0, half with 1.  Prints TAP.  A difference is shown with the
+ * seed and the latest steps, and the same seed reproduces it; -1 plays only that round, -v shows
+ * every step.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static double now(void)
 
 /* --- a round ------------------------------------------------------------------------------ */
 
-/* Every actor's end has its number in every actor, so that one that was forked finds it. */
+/* Each actor has every actor's socket, under its number, so that a forked one finds its own. */
 static int make_sockets(struct driver *d)
 {
 	for (unsigned int i = 0; i < M_PROCS; i++) {
@@ -73,7 +73,7 @@ static int learn_events(struct driver *d, int link, uint32_t class, struct m_eve
 	return 0;
 }
 
-/* What the machine has is asked once, and never changes. */
+/* The machine's properties are queried once, and do not change. */
 static int learn(struct driver *d, bool syspmcs)
 {
 	int link, err;
@@ -94,7 +94,7 @@ static int learn(struct driver *d, bool syspmcs)
 	return err;
 }
 
-/* Every slot in service again, and every row FREE. */
+/* Every slot enabled, and every row FREE. */
 static int all_free(struct driver *d)
 {
 	struct wire_admin_req *a = (struct wire_admin_req *)d->cmd.arg;
@@ -144,7 +144,7 @@ static int play(struct driver *d, const struct options *o, unsigned long operati
 	return all_gone(d) ?: all_free(d);
 }
 
-/* The counters of requests start anew for the model: many clients have asked meanwhile. */
+/* The model's counters of requests start anew: many clients have sent requests meanwhile. */
 static int play_storm(struct driver *d, unsigned int requests)
 {
 	struct wire_driverstats *s = (struct wire_driverstats *)d->rep.data;
@@ -170,7 +170,7 @@ static int play_storm(struct driver *d, unsigned int requests)
 
 /* --- reports ------------------------------------------------------------------------------ */
 
-/* The end of what the daemon has said. */
+/* The end of the daemon's messages. */
 static void show_log(const struct driver *d)
 {
 	char text[4096], *line, *rest = text;

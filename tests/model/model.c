@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes, their connections, and what becomes of PMCs when they come and go. */
+/* Processes, their connections, and the effects on PMCs. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ static bool connected(const struct model *m, unsigned int p)
 	return false;
 }
 
-/* Who owns PMCs is a process with a connection: the last one takes everything along. */
+/* An owner of PMCs is a process with a connection: the end of its last one releases all of them. */
 void model_closed(struct model *m, unsigned int p, unsigned int link)
 {
 	int i = m->proc[p].link[link];
@@ -154,7 +154,7 @@ void model_born(struct model *m, unsigned int p, pid_t pid, bool root, bool dump
 				      .parent = -1, .pid = pid, .link = { -1, -1, -1 } };
 }
 
-/* A child is a target of the PMCs that descend; it owns none. */
+/* A child is a target of the PMCs with DESCENDANTS; it owns none. */
 void model_forked(struct model *m, unsigned int parent, unsigned int child, pid_t pid)
 {
 	int inherited = m->proc[parent].link[0];
@@ -170,8 +170,8 @@ void model_forked(struct model *m, unsigned int parent, unsigned int child, pid_
 }
 
 /*
- * Whoever becomes another program owns nothing any more, but stays a target.  hwpmc knows no
- * connections: whether one serves any longer the next request over it tells.
+ * A process that execs another program owns nothing any more, but stays a target.  hwpmc has no
+ * connections: the next request shows whether one still serves.
  */
 void model_executed(struct model *m, unsigned int p, unsigned int kept)
 {
@@ -226,7 +226,7 @@ const struct wire_dynevent *model_event(const struct model *m, uint32_t class, u
 	return NULL;
 }
 
-/* Every page is a fault that the PMCs of this process have seen. */
+/* Every page is a fault in the counts of this process's PMCs. */
 void model_worked(struct model *m, unsigned int p, unsigned int pages)
 {
 	for (unsigned int i = 0; i < M_PMCS; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The reference model of hwpmc's operations: processes, connections, rows and PMCs as the manual
- * pages and the reference of operations describe them, and nothing of the daemon's.  One request
- * at a time is shown to it with the daemon's reply; it says what is wrong, or follows.
+ * pages and the reference of operations describe them, without any code of the daemon's.  It
+ * receives one request at a time with the daemon's reply, and reports a difference or follows.
  */
 #ifndef PMCBPF_TESTS_MODEL_H
 #define PMCBPF_TESTS_MODEL_H
@@ -23,21 +23,21 @@
 #define M_CPUS	   64u
 #define M_EVENTS   160u
 #define M_PID_NONE (-1)
-/* Counted on another CPU than the process's: no slices. */
+/* Counted on a CPU other than the process's: no slices. */
 #define M_CPU_MIGRATIONS 0x2000eu
 
 struct m_conn {
 	bool open;		/* as the daemon sees it */
-	bool doubtful;		/* its owner has become another program */
+	bool doubtful;		/* its owner has executed another program */
 	unsigned int owner;
-	uint64_t holders;	/* processes that have a descriptor of it */
+	uint64_t holders;	/* processes that hold a descriptor of it */
 };
 
 struct m_proc {
 	bool alive;
-	bool root;		/* all privileges; otherwise uid 65534 and none */
+	bool root;		/* all privileges; else uid 65534 and none */
 	bool dumpable;
-	int parent;		/* -1: somebody outside of the game */
+	int parent;		/* -1: a process outside of the game */
 	pid_t pid, tid;		/* tid: of a second thread, or 0 */
 	int link[M_LINKS];	/* index of the connection, or -1 */
 };
@@ -50,9 +50,9 @@ struct m_pmc {
 	bool told, was_told;	/* its register: while its owner is a target; before that */
 	uint64_t reload;
 	uint64_t targets;	/* processes */
-	uint64_t floor;		/* the least that it may read */
-	bool missed;		/* it has lost a slice, and was not written since */
-	bool exact;		/* and the most: nothing has counted since it was known */
+	uint64_t floor;		/* the lowest count that it may read */
+	bool missed;		/* it has lost a slice, and has not been written since */
+	bool exact;		/* so is the highest: nothing has counted since it was known */
 	unsigned int serial;	/* in the order of allocation */
 };
 
@@ -79,9 +79,9 @@ struct model {
 	struct m_pmc pmc[M_PMCS];
 	unsigned int serial;
 	uint32_t calls, errors;	/* GETDRIVERSTATS */
-	uint64_t tsc;		/* latest value seen */
+	uint64_t tsc;		/* latest value read */
 	uint64_t ended;		/* owners, by process, since the driver last looked */
-	char diff[400];		/* what is wrong */
+	char diff[400];		/* the difference */
 };
 
 /* One request and its answer. */
@@ -89,7 +89,7 @@ struct m_call {
 	unsigned int who;	/* process */
 	unsigned int link;	/* over which of its connections */
 	uint16_t op;
-	int target;		/* ATTACH, DETACH: the process that the pid names, or M_PID_NONE */
+	int target;		/* ATTACH, DETACH: the process with that pid, or M_PID_NONE */
 	const void *arg;
 	size_t len;
 	int error;		/* reply: errno, 0 for success, or M_CLOSED */
@@ -104,7 +104,7 @@ struct m_call {
 
 void model_init(struct model *m, const struct wire_cpuinfo *info, bool syspmcs);
 
-/* The caller has seen these happen. */
+/* The caller has observed these events. */
 void model_born(struct model *m, unsigned int p, pid_t pid, bool root, bool dumpable);
 void model_forked(struct model *m, unsigned int parent, unsigned int child, pid_t pid);
 /* `kept`: the mask of links whose descriptors stay open over it. */
@@ -118,7 +118,7 @@ void model_worked(struct model *m, unsigned int p, unsigned int pages);
 unsigned int model_owned(const struct model *m, unsigned int p);
 bool model_open(const struct model *m, unsigned int p, unsigned int link);
 
-/* What the files share. */
+/* Shared by the files of the model. */
 struct m_pmc *model_find(struct model *m, unsigned int p, uint32_t id);
 void model_release(struct model *m, struct m_pmc *pmc);
 /* The PMC that measures a process on a row, or NULL. */

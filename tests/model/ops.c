@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operations on PMCs and rows, and the table of all. */
+/* Operations on PMCs and rows, and the table of all operations. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static bool is_tsc(const struct m_pmc *p)
 	return PMC_ID_TO_CLASS(p->id) == PMC_CLASS_TSC;
 }
 
-/* ESRCH for a process without any PMC, EINVAL where it is another one's or nobody's. */
+/* ESRCH for a process without any PMC, EINVAL if another PMC, or none, is on the row. */
 static int find(struct model *m, const struct m_call *c, uint32_t id, struct m_pmc **p)
 {
 	*p = model_find(m, c->who, id);
@@ -39,8 +39,9 @@ static bool may_attach(const struct model *m, unsigned int who, unsigned int tar
 }
 
 /*
- * Who would join: the process, with DESCENDANTS those below who have not joined yet, if the owner
- * may attach to them.  Whether it learns of such a one that its row is taken is not said.
+ * The processes that would join: the process, with DESCENDANTS also those below that have not
+ * joined yet, if the owner may attach to them.  Whether a refusal for a taken row comes first is
+ * open.
  */
 static int joining(struct model *m, const struct m_call *c, const struct m_pmc *p,
 		   unsigned int target, uint64_t *join)
@@ -89,7 +90,10 @@ static int check_attach(struct model *m, const struct m_call *c, struct m_pmc **
 		return EBUSY;
 	if (c->target == M_PID_NONE)
 		return ESRCH;
-	/* Is one whose owner has left it since still one whose register was told?  Not said. */
+	/*
+	 * Whether a PMC whose owner is no longer a target still counts as one with a reported
+	 * register: unspecified.
+	 */
 	if (!may_attach(m, c->who, (unsigned int)c->target) || (*p)->told ||
 	    ((*p)->was_told && c->error == EPERM))
 		return EPERM;
@@ -155,7 +159,7 @@ static int op_detach(struct model *m, const struct m_call *c)
 
 /* --- running ------------------------------------------------------------------------------ */
 
-/* Samples of PMCs that differ cannot be added in one kernel profile. */
+/* Samples of different PMCs cannot be added up in one kernel profile. */
 static bool profiles_differ(const struct model *m, const struct m_pmc *p)
 {
 	uint64_t sides = (uint64_t)(PMC_CAP_USER | PMC_CAP_SYSTEM) << 32;
@@ -174,7 +178,7 @@ static bool profiles_differ(const struct model *m, const struct m_pmc *p)
 	return false;
 }
 
-/* CPU_CLOCK and TASK_CLOCK count nanoseconds, and the kernel's timers take no less than so many. */
+/* CPU_CLOCK and TASK_CLOCK count nanoseconds, and the kernel's timers have a minimum. */
 static uint64_t least_period(const struct m_pmc *p)
 {
 	bool timer = PMC_ID_TO_CLASS(p->id) == PMC_CLASS_SOFT &&
@@ -193,7 +197,7 @@ static int check_start(struct model *m, const struct m_call *c, struct m_pmc *p,
 		return EBUSY;
 	if (model_is_system(p) || p->targets)
 		return 0;
-	/* Never attached: it measures its owner, whom nobody needs to permit that. */
+	/* Never attached: it measures its owner, which needs no permission. */
 	return p->flags & PMC_F_ATTACH_DONE ? ESRCH : joining(m, c, p, p->owner, join);
 }
 
@@ -247,7 +251,7 @@ static int op_release(struct model *m, const struct m_call *c)
 	return 0;
 }
 
-/* The client looks for the register itself, and says what it has found. */
+/* The client finds the register itself, and reports it. */
 static int op_getmsr(struct model *m, const struct m_call *c)
 {
 	const struct wire_getmsr_req *a = c->arg;
@@ -272,8 +276,8 @@ static int op_getmsr(struct model *m, const struct m_call *c)
 /* --- values ------------------------------------------------------------------------------- */
 
 /*
- * What was written is read until something counts; then the value never falls, and rests again once
- * the PMC is stopped or has nobody left to measure.
+ * A written value is read until something counts; from then on the value never falls, and rests
+ * once the PMC is stopped or has no target left.
  */
 static int check_value(struct model *m, struct m_pmc *p, uint64_t value)
 {
@@ -301,8 +305,8 @@ static void written(struct m_pmc *p, uint64_t value)
 }
 
 /*
- * A kernel may hide a switch, which nobody can foresee: the daemon finds the slices that it costs.
- * From then on the count is refused until it is written.
+ * The kernel may hide a switch at any time, and the daemon finds the slices that were lost.  From
+ * then on the count is refused until it is written.
  */
 static bool has_missed(const struct m_call *c, const struct m_pmc *p)
 {
@@ -417,7 +421,10 @@ static int op_admin(struct model *m, const struct m_call *c)
 	int err = check_admin(m, c);
 	bool disable;
 
-	/* To enable what runs for processes changes nothing, or finds one of them on the CPU. */
+	/*
+	 * Enabling a row in process scope changes nothing, or finds one of the processes on the
+	 * CPU.
+	 */
 	if (!err && c->error == EBUSY && row_runs(m, (unsigned int)a->pmc))
 		return 0;
 	if (expect(m, c, err))
@@ -470,10 +477,12 @@ int model_call(struct model *m, const struct m_call *c)
 		return 0;
 	}
 	conn->doubtful = false;
-	/* A forked child owns nothing, and its parent's connection is not its own: no operation. */
+	/*
+	 * A forked child owns nothing, and its parent's connection does not serve it: no operation.
+	 */
 	if (conn->owner != c->who)
 		return expect(m, c, EPERM);
-	/* Every operation counts, known or not, and those that fail: the one that asks, too. */
+	/* Every operation counts, known or not, failed or not, including the query itself. */
 	m->calls++;
 	if (!known)
 		result = expect(m, c, EINVAL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Operations that tell: rows, statistics, versions, events, tunables. */
+/* Queries: rows, statistics, versions, events, tunables. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "model.h"
 
-/* Whom a row shows on a CPU: the latest system PMC there, or the only one that counts processes. */
+/* The owner that a row shows on a CPU: the latest system PMC's there, or the only process PMC's. */
 static const struct m_pmc *shown(const struct model *m, unsigned int row, unsigned int cpu)
 {
 	const struct m_pmc *best = NULL;
@@ -131,8 +131,8 @@ int model_events(struct model *m, const struct m_call *c)
 }
 
 /*
- * TUNABLE: everybody may look, the super-user may change what may change, EPERM for the rest; that
- * is FreeBSD's sysctl(3).
+ * TUNABLE: any user may read, the super-user may change writable ones, EPERM for the rest, as in
+ * FreeBSD's sysctl(3).
  */
 static bool *writable(struct model *m, const char *name)
 {

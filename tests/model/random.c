@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One random step: something that happens to a process, or a request of one. */
+/* One random step: an event in a process's life, or one of its requests. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "driver.h"
 
-#define ACTORS 14u			/* that live at a time, as a rule */
+#define ACTORS 14u			/* processes alive at a time, as a rule */
 
 /* --- choices ------------------------------------------------------------------------------ */
 
@@ -54,7 +54,7 @@ static const struct m_pmc *pick_pmc(struct driver *d, unsigned int owner, bool o
 	return n ? list[pick(d, n)] : NULL;
 }
 
-/* Mostly one's own; sometimes another one's, a damaged one, or nonsense. */
+/* Mostly its own handle; sometimes another's, a damaged one, or nonsense. */
 static uint32_t pick_id(struct driver *d, unsigned int p)
 {
 	const struct m_pmc *pmc = pick_pmc(d, p, !chance(d, 4));
@@ -95,7 +95,7 @@ static void make_hardware(struct driver *d, struct wire_allocate_req *a)
 	a->caps = PMC_CAP_READ | ring[pick(d, sizeof(ring) / sizeof(ring[0]))];
 }
 
-/* An event is known by its number and its name: either may be another's. */
+/* An event has a number and a name: either may be another event's. */
 static void make_register(struct driver *d, struct wire_allocate_req *a)
 {
 	const struct m_events *e = &d->m.msr;
@@ -152,7 +152,7 @@ static void make_allocate(struct driver *d)
 	     a->flags);
 }
 
-/* A pid and the process that it names. */
+/* A pid and the process with that pid. */
 static int pick_target(struct driver *d, unsigned int p, int32_t *pid)
 {
 	uint32_t n = pick(d, 100);
@@ -186,7 +186,7 @@ static int make_attach(struct driver *d, unsigned int p)
 	a->pmcid = pick_id(d, p);
 	target = pick_target(d, p, &a->pid);
 	pmc = model_find(&d->m, p, a->pmcid);
-	/* To detach, one must have been attached. */
+	/* To be detached, a process must have been attached. */
 	if (d->cmd.op == WIRE_OP_PMCDETACH && pmc && pmc->targets && chance(d, 70)) {
 		target = pick_bit(d, pmc->targets);
 		a->pid = d->m.proc[target].pid;
@@ -296,7 +296,7 @@ static void make_tunable(struct driver *d)
 	more(d, " TUNABLE %u %s %s", a->what, a->name, a->value);
 }
 
-/* What is no operation at all, or has the wrong length. */
+/* Invalid operations, and wrong lengths. */
 static void make_garbage(struct driver *d)
 {
 	if (chance(d, 50))
@@ -355,7 +355,7 @@ static int step_request(struct driver *d, unsigned int p)
 
 	if (d->m.proc[p].link[M_INHERITED] >= 0 && chance(d, 4))
 		link = M_INHERITED;
-	/* One that has ended is tried again, and given up. */
+	/* A process that has ended is tried again, then given up. */
 	if (d->m.proc[p].link[link] >= 0 && !model_open(&d->m, p, link) && chance(d, 30))
 		return close_link(d, p, link);
 	if (d->m.proc[p].link[link] < 0) {
@@ -367,7 +367,7 @@ static int step_request(struct driver *d, unsigned int p)
 	return request(d, p, link, target);
 }
 
-/* --- what happens to processes ------------------------------------------------------------ */
+/* --- events of processes ------------------------------------------------------------------ */
 
 static int step_close(struct driver *d, unsigned int p)
 {

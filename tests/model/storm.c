@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Clients that are really concurrent, die at any moment and follow no model: every answer must be
- * one that the operation may give, the daemon must live, and nothing may be left of them.
+ * Concurrent clients that die at any moment and follow no model: every reply must be one that the
+ * operation may give, the daemon must survive, and nothing of theirs may be left.
  */
 #include <errno.h>
 #include <grp.h>
@@ -37,7 +37,7 @@ struct member {
 
 static const struct {
 	uint32_t op, len;
-	int error[8];			/* that it may give beside success */
+	int error[8];			/* errors that it may return besides success */
 } table[] = {
 	/* EAGAIN: the crowd of one user has that user's share. */
 	{ WIRE_OP_PMCALLOCATE, sizeof(struct wire_allocate_req),
@@ -99,7 +99,7 @@ static void fill(struct member *c, unsigned int n)
 			id, chance(d, 80) ? PMC_F_OLDVALUE : PMC_F_NEWVALUE, pick(d, 1000) };
 		break;
 	case WIRE_OP_PMCADMIN:
-		/* Only what changes nothing: a disabled slot would outlive who disabled it. */
+		/* Only harmless requests: a disabled slot would outlive the client. */
 		*(struct wire_admin_req *)d->cmd.arg = (struct wire_admin_req){
 			.cpu = (int)pick(d, d->m.info.ncpu), .state = PMC_STATE_FREE,
 			.pmc = (int)pick(d, d->m.info.npmc) };
@@ -123,7 +123,7 @@ static bool allowed(unsigned int n, int error)
 
 static void ask(struct member *c)
 {
-	/* Allocations, starts and attaches more often than the rest. */
+	/* Allocations, starts and attaches are more frequent than the rest. */
 	static const uint8_t often[] = { 0, 0, 1, 1, 1, 3, 3, 6, 6 };
 	struct driver *d = c->d;
 	unsigned int n = chance(d, 60) ? often[pick(d, sizeof(often))] : pick(d, TABLE);
@@ -141,7 +141,7 @@ static void ask(struct member *c)
 		c->held[pick(d, HELD)] = ((struct wire_allocate_rep *)d->rep.data)->pmcid;
 }
 
-/* A child that is somebody's target for a while. */
+/* A child that is a target for a while. */
 static void breed(struct member *c)
 {
 	pid_t *child = &c->crowd->pid[CLIENTS + c->number], pid;
@@ -194,7 +194,7 @@ static void start(struct driver *d, struct crowd *crowd, unsigned int number, un
 	crowd->pid[number] = pid;
 }
 
-/* Who dies before its time is followed by another one; orphans of theirs come to us as well. */
+/* A client that dies early is replaced; we also collect orphans. */
 static int wait_for_all(struct driver *d, struct crowd *crowd, unsigned int n,
 			unsigned int requests)
 {

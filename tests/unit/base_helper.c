@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Helper processes: what they answer, and what becomes of those that hang, die or are given up. */
+/* Helper processes: their answers, and the end of those that hang, die or are abandoned. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "open_files.h"
 #include "unit.h"
 
-#define PATIENCE 60000			/* ms: what comes at all has come by then */
+#define PATIENCE 60000			/* ms: any expected event has occurred by then */
 #define MAX	 4u
 
 /* --- jobs ------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static int job_pid(struct helper_call *call)
 	return helper_emit(call, pids, sizeof(pids), NULL, 0);
 }
 
-/* Says who it is, and nothing more. */
+/* Answers with its pid only. */
 static int job_hang(struct helper_call *call)
 {
 	job_pid(call);
@@ -69,7 +69,7 @@ static int job_die(struct helper_call *call)
 	_exit(3);
 }
 
-/* What a process looks like that hangs in its exit: its socket has ended, and it is there. */
+/* The state of a process that hangs in its exit: its socket has ended, and the process exists. */
 static int job_silent(struct helper_call *call)
 {
 	job_pid(call);
@@ -120,7 +120,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* A turn of its loop, when there is something to do. */
+/* A turn of its loop, if there is an event. */
 static void turn(void)
 {
 	struct pollfd p = { .fd = helpers_fd(helpers), .events = POLLIN };
@@ -158,7 +158,7 @@ static void start(struct helper_task *t, unsigned int job, unsigned int ms)
 	assert_int_equal(helper_start(helpers, t, job, NULL, 0, NULL, 0, ms), 0);
 }
 
-/* The process of a call that has begun, and that of its spawner. */
+/* The process of a call in progress, and its spawner's. */
 static pid_t pid_of(struct helper_task *t, pid_t *spawner)
 {
 	pid_t pids[2];
@@ -245,7 +245,7 @@ static void test_descriptors(void **state)
 		close(part.fds[i]);
 	}
 	assert_int_equal(result(&t), 0);
-	/* Nobody has the pipe's other end but us: the helper has closed all. */
+	/* Only we have the pipe's other end: the helper has closed all of its descriptors. */
 	close(pipes[0]);
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(write(pipes[1], "", 1), -1);
@@ -253,7 +253,7 @@ static void test_descriptors(void **state)
 	close(pipes[1]);
 }
 
-/* One that does not answer is killed; the call is over then, and its charge when it is gone. */
+/* A helper that does not answer is killed; its call ends then, and its charge when it has ended. */
 static void test_deadline(void **state)
 {
 	struct helper_task t = task(), other = task();
@@ -279,7 +279,7 @@ static void test_over_when_gone(void **state)
 	assert_int_equal(t.result, -EIO);
 	while (!nover)
 		turn();
-	/* By then it has exited, so that nobody waits. */
+	/* By then it has exited, so that the wait is over at once. */
 	assert_int_equal(poll(&(struct pollfd){ .fd = gone, .events = POLLIN }, 1, 0), 1);
 	close(gone);
 }
@@ -313,7 +313,7 @@ static void test_max(void **state)
 	}
 	assert_int_equal(helper_start(helpers, &more, PID, NULL, 0, NULL, 0, 1), -EAGAIN);
 	helper_cancel(helpers, &t[0]);
-	/* Until the kernel has let go of it. */
+	/* Until the kernel has released it. */
 	while (!nover)
 		turn();
 	start(&more, PID, PATIENCE);
@@ -332,7 +332,7 @@ static void test_death(void **state)
 	assert_int_equal(result(&t), -EIO);
 	while (!nover)
 		turn();
-	/* One that waits for work dies: the next call has another. */
+	/* A helper dies while waiting for work: the next call gets another one. */
 	start(&t, PID, PATIENCE);
 	pid = pid_of(&t, NULL);
 	assert_int_equal(result(&t), 0);
@@ -342,7 +342,7 @@ static void test_death(void **state)
 	start(&t, PID, PATIENCE);
 	assert_int_not_equal(pid_of(&t, NULL), pid);
 	assert_int_equal(result(&t), 0);
-	/* The same, and it is seen. */
+	/* The same, and its death is noticed. */
 	start(&t, PID, PATIENCE);
 	pid = pid_of(&t, NULL);
 	assert_int_equal(result(&t), 0);
@@ -352,7 +352,7 @@ static void test_death(void **state)
 	turn();
 	start(&t, PID, PATIENCE);
 	assert_int_equal(result(&t), 0);
-	/* When there is nothing to do, two wait for work, whatever has happened. */
+	/* When idle, two helpers wait for work, whatever has happened. */
 	while (is_ready())
 		turn();
 	helpers_settle(helpers);
@@ -370,7 +370,7 @@ static void test_leave(void **state)
 	while (!nover)
 		turn();
 	assert_int_equal(nready, 0);
-	/* One that goes on for ever has its deadline nevertheless. */
+	/* A job without end has its deadline nevertheless. */
 	start(&t, HANG, 50);
 	helper_leave(&t);
 	while (nover < 2)
@@ -418,7 +418,9 @@ static void await_end(int peer)
 	close(peer);
 }
 
-/* Our own close() is never the last, however fast the helper is; the rounds make that likely. */
+/*
+ * Our own close() is never the last, however fast the helper is; the rounds make that race likely.
+ */
 static void test_dispose_lingering(void **state)
 {
 	int peers[100];
@@ -440,7 +442,7 @@ static void send_fd(int socket, int fd)
 	assert_int_equal(message_send(socket, "", 1, NULL, 0, &fd, 1, 0), 0);
 }
 
-/* A connection with nothing unread in it is closed here, another is not. */
+/* A connection without unread data is closed here, any other by a helper. */
 static void test_hang_up(void **state)
 {
 	int pair[2], peer, fd = lingering(&peer);
@@ -452,7 +454,7 @@ static void test_hang_up(void **state)
 	assert_int_equal(fcntl(pair[0], F_GETFD), -1);
 	assert_int_equal(recv(pair[1], &byte, 1, 0), 0);
 	close(pair[1]);
-	/* Behind a message without anything, which looks like the end. */
+	/* After an empty message, which looks like the end. */
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	assert_int_equal(send(pair[1], "", 0, 0), 0);
 	send_fd(pair[1], fd);
@@ -495,7 +497,7 @@ static void test_carries(void **state)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* Helpers at work and at rest end with the daemon, also if that has no time to say so. */
+/* Helpers at work and at rest end with the daemon, even if it is killed. */
 static void test_daemon_dies(void **state)
 {
 	struct helper_task idle = task(), hangs = task();
@@ -517,7 +519,7 @@ static void test_daemon_dies(void **state)
 	assert_int_equal(read(pipes[0], pids, sizeof(pids)), sizeof(pids));
 	for (unsigned int i = 0; i < 3; i++) {
 		gone[i] = pidfd_of(pids[i]);
-		/* A service manager signals all of the group. */
+		/* A service manager signals the whole group. */
 		kill(pids[i], SIGTERM);
 	}
 	kill(daemon, SIGKILL);
@@ -541,11 +543,11 @@ static void test_spawner_dies(void **state)
 	while (!helpers_lost(helpers) || helpers_alive(helpers))
 		turn();
 	assert_int_equal(helper_start(helpers, &t, PID, NULL, 0, NULL, 0, PATIENCE), -EIO);
-	/* It is said once. */
+	/* It is reported once. */
 	assert_false(is_ready());
 }
 
-/* It keeps nothing of the daemon's that somebody may wait for the end of. */
+/* It keeps none of the daemon's descriptors, whose end others may wait for. */
 static void test_detached(void **state)
 {
 	struct helper_task t = task();

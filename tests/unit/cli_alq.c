@@ -141,7 +141,7 @@ static void test_from_now_on_past_2_to_the_32(void **state)
 	assert_ring(w, 1, NULL, 0, 0);
 }
 
-/* KTR-F06: what is overwritten while it is copied is not kept, and told. */
+/* KTR-F06: an entry overwritten while it is copied is dropped, and counted. */
 static void test_overwritten_while_copied(void **state)
 {
 	static const uint64_t numbers[] = { 3, 4, 5 };
@@ -158,7 +158,7 @@ static void test_overwritten_while_copied(void **state)
 	assert_int_equal(w->alq.kept + w->alq.failed, w->rings.cpu[0].ring.head);
 }
 
-/* KTR-F06: entries that are begun and not ended stand in nobody's way for long. */
+/* KTR-F06: incomplete entries delay the others only briefly. */
 static void test_half_written(void **state)
 {
 	static const uint64_t numbers[] = { 0, 1, 2, 3 };

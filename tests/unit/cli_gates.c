@@ -48,7 +48,7 @@ static const struct pmc_gate *look(const char *name)
 		assert_true(strlen(g->pg_name) > 0 && strlen(g->pg_finding) > 0);
 		for (const char *p = g->pg_finding; *p; p++)
 			assert_true((unsigned char)*p >= ' ' && *p != 0x7f);
-		/* What is not fine has a remedy. */
+		/* A gate that is not open has a remedy. */
 		if (g->pg_state != PMC_GATE_OPEN)
 			assert_true(strlen(g->pg_remedy) > 0);
 		if (strcmp(g->pg_name, name) == 0)
@@ -157,7 +157,7 @@ static void test_numbers(void **state)
 	assert_contains(look("kernel.nmi_watchdog")->pg_remedy, "kernel.nmi_watchdog=0");
 }
 
-/* Who may debug whom, for a caller in a user namespace with and without CAP_SYS_PTRACE. */
+/* The rules for debugging, for a caller in a user namespace with and without CAP_SYS_PTRACE. */
 static void test_yama(void **state)
 {
 	static const char *const file = "/proc/sys/kernel/yama/ptrace_scope";
@@ -183,7 +183,7 @@ static void test_yama(void **state)
 	assert_contains(look(name)->pg_remedy, "CAP_PERFMON");
 }
 
-/* The namespaces of these files are none of the first ones: a container. */
+/* The namespaces of these files are not the initial ones: a container. */
 static void test_caller(void **state)
 {
 	static const char *const status = "/proc/self/status";
@@ -205,7 +205,7 @@ static void test_caller(void **state)
 	is("capabilities", PMC_GATE_LIMITS, "does not show them");
 }
 
-/* This process, whoever it is: the real files are read. */
+/* This process, with any credentials: reads the real files. */
 static void test_here(void **state)
 {
 	gates.count = 0;

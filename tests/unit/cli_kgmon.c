@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What kgmon -p writes: gprof shows every sample, by the name of its own function. */
+/* The output of kgmon -p: gprof shows every sample, by the name of its own function. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static int dump_of(const struct pmc_kgmon_hit *hits, size_t size)
 	return fd;
 }
 
-/* gprof's lines: the header, and "name samples" of what it shows. */
+/* gprof's lines: the header, and "name samples" for each function. */
 static void flat(char *out, size_t size)
 {
 	FILE *f = popen("gprof -b -p gmon.kernel gmon.out 2>&1 | awk '/^Each/ { print }"
@@ -52,8 +52,8 @@ static void flat(char *out, size_t size)
 }
 
 /*
- * Functions that begin or end within a bucket of gprof's, names that it leaves out of local
- * symbols, places of no function, behind one and below all.
+ * Functions that begin or end within a bucket of gprof's, names that it omits among local symbols,
+ * addresses in no function, after one and below all.
  */
 static void names_and_samples(void **state)
 {
@@ -101,7 +101,7 @@ static void seconds_of_a_clock(void **state)
 	buf_free(&names.text);
 }
 
-/* A dump that is shorter than it should be leaves no file, and an old one as it was. */
+/* A truncated dump leaves no file, and an old one unchanged. */
 static void cut_short(void **state)
 {
 	struct kernel_name list[] = { { .start = BASE, .size = 0x100, .name = 0 } };
@@ -150,7 +150,7 @@ static void lists(void **state)
 		"0000000000001800 t f.cold\n0000000000001900 t $x\n"
 		"0000000000009000 t prog_a\t[bpf]\n000000000000b000 t prog_b\t[bpf]\n"
 		"0000000000005000 t g\t[mod]\n0000000000005100 W h\t[mod]\n");
-	/* It has been read before it is found to be of no boot of this kernel's. */
+	/* It has been read before its boot is found to be another one. */
 	code = kernel_names_read(&names, "list");
 	assert_true(code == EX_DATAERR || code == EX_NOPERM);
 	assert_int_equal(names.n, 6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tools take from a command line: CPU lists, times, option tables; and JSON's escapes. */
+/* The tools' parsers of command lines: CPU lists, times, option tables; and JSON's escapes. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void times(void **state)
 		assert_int_equal(opt_seconds(bad[i], &seconds), -EINVAL);
 }
 
-/* A command's options are the command's. */
+/* A command's options are not parsed. */
 static void scanning_stops_at_the_command(void **state)
 {
 	static const struct opt table[] = {

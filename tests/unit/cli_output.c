@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How files of tools come into their place, and whose links lead there. */
+/* How the tools' files replace old ones, and whose links they follow. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,7 +134,7 @@ static void test_private(void **state)
 	output_finish(&o, true);
 }
 
-/* Another name of the old file keeps what it had. */
+/* Another hard link of the old file keeps its contents. */
 static void test_hard_link(void **state)
 {
 	assert_int_equal(scratch_run("ln f/precious f/out"), 0);
@@ -144,7 +144,7 @@ static void test_hard_link(void **state)
 	contains("f/out", "new");
 }
 
-/* One's own links lead on, with or without something at their end, and stay. */
+/* One's own links are followed, dangling or not, and stay. */
 static void test_own_links(void **state)
 {
 	assert_int_equal(scratch_run("chmod 777 f; mkdir f/d; ln -s ../precious f/d/a; "
@@ -183,11 +183,11 @@ static void test_strangers_links(void **state)
 	assert_int_equal(access(scratch_file("f/d/x"), F_OK), -1);
 	assert_int_equal(access(scratch_file("f/nowhere"), F_OK), -1);
 	contains("f/precious", "precious");
-	/* A second name of root's link, in the stranger's folder. */
+	/* A second hard link of root's link, in the stranger's folder. */
 	assert_int_equal(scratch_run("ln f/root f/second; ln -sfn precious f/out; "
 				     "ln -P f/out f/other"), 0);
 	refused("f/other", -ELOOP, "\"other\" is a link of user 0's");
-	/* Nobody else can write where it is. */
+	/* No other user can write to that folder. */
 	assert_int_equal(scratch_run("chown -h 65534 f/out; chown root f; chmod 755 f"), 0);
 	create("f/out", OUTPUT_WHOLE);
 	assert_int_equal(output_finish(&o, true), 0);
@@ -200,7 +200,7 @@ static void test_sticky(void **state)
 	assert_int_equal(scratch_run("chmod 1777 f; mkfifo -m 666 f/fifo; echo old >f/theirs; "
 				     "chown 65534 f/fifo f/theirs"), 0);
 	refused("f/fifo", -EACCES, "FIFO of user 65534's");
-	/* Root may take its place; another user may not, and hears of it at once. */
+	/* Root may replace it; another user may not, and gets the error at once. */
 	assert_int_equal(chmod(scratch(), 0755), 0);
 	assert_int_equal(seteuid(65533), 0);
 	refused("f/theirs", -EPERM, "user 65534's");
@@ -210,7 +210,7 @@ static void test_sticky(void **state)
 	contains("f/theirs", "new");
 }
 
-/* What is no file is written to as it is. */
+/* Anything but a regular file is written in place. */
 static void test_special(void **state)
 {
 	int reader, saved = dup(STDOUT_FILENO);
@@ -225,7 +225,7 @@ static void test_special(void **state)
 	close(reader);
 	assert_int_equal(output_create(&o, "/dev/null", OUTPUT_WHOLE, 0666), 0);
 	assert_int_equal(output_finish(&o, true), 0);
-	/* A file by its descriptor, which begins anew as with open(2). */
+	/* A file by its descriptor, truncated as with open(2). */
 	fflush(stdout);
 	reader = open(scratch_file("f/precious"), O_RDWR | O_CLOEXEC);
 	dup2(reader, STDOUT_FILENO);
@@ -244,7 +244,7 @@ static void test_special(void **state)
 	assert_int_equal(names(), 2);
 }
 
-/* Where one may not make files, one's own old file is written to. */
+/* In a folder where one may not create files, one's own old file is written in place. */
 static void test_closed_folder(void **state)
 {
 	need_root();

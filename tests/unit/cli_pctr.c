@@ -32,7 +32,7 @@ static int parse(const struct pctr_model *model, const char *line, struct pctr *
 	return pctr_parse(pctr, argc, argv, &ended);
 }
 
-/* What stderr was told meanwhile is the caller's to free. */
+/* The caller frees the text printed to stderr meanwhile. */
 static char *complaint_about(const struct pctr_model *model, const char *line)
 {
 	FILE *file = tmpfile();
@@ -201,7 +201,7 @@ static void test_list(void **state)
 	}
 }
 
-/* What tables must hold: names and texts in order, marks that fit the options, lines that fold. */
+/* Invariants of tables: names and texts in order, marks that fit the options, lines that fold. */
 static void test_tables(void **state)
 {
 	static const struct {
@@ -232,7 +232,7 @@ static void test_tables(void **state)
 	}
 }
 
-/* PCTR-02: and which family is which. */
+/* PCTR-02: and each model's family. */
 static void test_models(void **state)
 {
 	static const struct {
@@ -265,7 +265,7 @@ static void test_models(void **state)
 	}
 }
 
-/* PCTR-08, PCTR-10: as transcripts of other systems have it; counters that are set are shown. */
+/* PCTR-08, PCTR-10: output as on other systems; counters that are set are shown. */
 static void test_reading(void **state)
 {
 	struct pctrst st = { { 0x4300c0, 0x3c10076, 0, 0 }, 8833816636294, { 116, 4592876, 0, 0 } };

@@ -74,7 +74,7 @@ static struct walk_process processes[] = {
 };
 static struct walk_thread thread = { 101, "worker" };
 
-/* --- what names and the log would tell -------------------------------------------------------- */
+/* --- answers of names and the log ------------------------------------------------------------- */
 
 const struct walk_event *walk_event(const struct walk *w, uint32_t number)
 {
@@ -242,7 +242,7 @@ static void test_tree(void **state)
 	       "  4.5  0x5000\n"
 	       "  3.6 schedule\n"
 	       "  2.5 0x7f0000001234\n");
-	/* What main() does besides is no more than that: it is a link. */
+	/* main()'s other work is not shown: it is a link. */
 	look.threshold = 12;
 	expect(&look,
 	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
@@ -365,7 +365,7 @@ static void test_view_keys(void **state)
 	assert_int_equal(k.look.kind, VIEW_THREADS);
 	type(&k, "n");
 	assert_int_equal(k.look.kind, VIEW_CALLERS);
-	/* Arrows and the like are no keys of ours, whatever they end with. */
+	/* Arrows and other sequences are ignored, whatever they end with. */
 	type(&k, "\033[A\033OA\033[15~\033[1;5A");
 	assert_false(k.look.addresses);
 	type(&k, "fAIs");
@@ -413,7 +413,7 @@ static void test_mode_keys(void **state)
 	assert_string_equal(k.echo, "Key: z => nothing; ? shows the keys");
 	type(&k, " ?");
 	assert_true(!k.paused && k.help);
-	/* Any key leaves the help, and does nothing else. */
+	/* Any key closes the help, and does nothing else. */
 	type(&k, "q");
 	assert_true(!k.help && !k.quit);
 	type(&k, "q");

@@ -51,7 +51,7 @@ for folder in lib cli loader pctr bpf; do
 	mapfile -t headers < <(included $folder)
 	mapfile -t files < <(found "${headers[@]}")
 	result "$folder: there are headers of others" yes "$([ ${#files[@]} -ge 3 ] && echo yes)"
-	# What is from no package is its installer's affair, as packaging/deps has it.
+	# Headers that belong to no package are their installer's affair, as in packaging/deps.
 	dpkg-query -S "${files[@]}" >"$dir/$folder" 2>/dev/null
 	result "$folder: a build installs the packages of its headers" "" "$(packaged packaging/deps <"$dir/$folder")"
 done

@@ -58,7 +58,7 @@ having()
 	result "no executable stack" $(lacking -l 'GNU_STACK .* RW  ' "${all[@]}")
 	result "no code that can be written to" $(having -l 'LOAD .* RWE ' "${all[@]}")
 	result "no relocations in code" $(having -d '\(TEXTREL\)' "${all[@]}")
-	# The tools find the library beside them; whatever else is searched first could be somebody's.
+	# The tools find the library beside them; any folder searched earlier could belong to another user.
 	result "no search path" $(having -d '\(RPATH\)' "${all[@]}") \
 		$(having -d '\(RUNPATH\)' "$build/sbin/pmcbpfd" "${libraries[@]}") \
 		$(readelf -d "${programs[@]}" | grep '(RUNPATH)' | grep -vF '[$ORIGIN/../lib]')

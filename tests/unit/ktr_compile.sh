@@ -10,7 +10,7 @@ out=${O:-build}
 n=0 failed=0
 # shellcheck source=/dev/null
 . "$(dirname "$0")/util/tap.bash"
-# Programs are linked with the library here, its calls and its start are looked at.
+# Programs are linked with the library here; the tests inspect its calls and its start.
 as_users_get_it "$out/lib/libktr.a"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -94,7 +94,7 @@ test_without_ktr()
 	result "KTR_COMPILE is 0 for assembly" yes "$(compiles "$CC" -x assembler-with-cpp)"
 }
 
-# size FLAGS... : of the machine code of 100 points; then "formats", "sites" of them
+# size FLAGS... : the machine code of 100 points; then the size of their "formats", "sites"
 code()
 {
 	for i in $(seq 100); do
@@ -317,7 +317,7 @@ test_no_system_calls()
 	result "no system call in a point" "$(wc -l <"$dir/one")" "$(wc -l <"$dir/many")"
 }
 
-# What the version map lists and the library exports are the same names.
+# The version map and the library export the same names.
 test_exports()
 {
 	result "exports" "$(sed -n 's/^\t\([a-z_0-9]*\);$/\1/p' lib/ktr/libktr.map | sort)" \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats of trace points: what each conversion prints of a word, and what it leaves alone. */
+/* Formats of trace points: the output of each conversion for a word, and text left unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 static const char longest[] =
 	"0123456789012345678901234567890123456789012345678901234567890123456789012345678";
 
-/* Strings at addresses that are all there is to read. */
+/* Only strings at these addresses can be read. */
 static int fetch(void *arg, uint64_t address, char *to)
 {
 	static const char *const strings[] = { "", "name", "a\033[2J\nb", longest,
@@ -121,7 +121,7 @@ static void test_strings(void **state)
 	LINE("1|abc|def|2", INT | KTR_ARG_TEXT << 4 | INT << 8, "%d|%s|def|%d", 1, 0x636261, 0, 2);
 }
 
-/* KTR-80: what a terminal would obey is shown instead. */
+/* KTR-80: control characters of terminals are shown, not sent. */
 static void test_control_characters(void **state)
 {
 	LINE("a\\x1b[2J\\nb", PTR, "%s", 2);
@@ -134,7 +134,7 @@ static void test_control_characters(void **state)
 	LINE("line", 0, "line\n", 0);
 }
 
-/* KTR-49: what is not known is printed as it is, and takes no parameter. */
+/* KTR-49: unknown conversions are printed as they are, and take no parameter. */
 static void test_unknown_conversions(void **state)
 {
 	LINE("%b 1", 0, "%b %d", 1, 2);
@@ -160,7 +160,7 @@ static void test_excess(void **state)
 	format_free(&format);
 }
 
-/* No line is longer than FORMAT_ROOM, and a format is looked at no farther than FORMAT_TEXT. */
+/* No line is longer than FORMAT_ROOM, and only FORMAT_TEXT bytes of a format are used. */
 static void test_longest_line(void **state)
 {
 	static char text[2 * FORMAT_TEXT];

@@ -208,7 +208,7 @@ static void test_numbers_wrap(void **state)
 	drop(&b);
 }
 
-/* KTR-77: what is being written is not there yet, what is torn is no reason to stop. */
+/* KTR-77: an entry being written is not there yet, a torn one does not stop the walk. */
 static void test_torn(void **state)
 {
 	struct built b;
@@ -225,7 +225,7 @@ static void test_torn(void **state)
 	drop(&b);
 }
 
-/* KTR-80: heads and entries that nobody wrote. */
+/* KTR-80: heads and entries with arbitrary contents. */
 static void test_hostile_rings(void **state)
 {
 	struct built b;
@@ -240,7 +240,7 @@ static void test_hostile_rings(void **state)
 	for (text = merged(&b, MERGE_NEWEST); *text; text++)
 		corrupt += *text == '!';
 	assert_int_equal(corrupt, 6);
-	/* The kernel's entries say of which CPU they are. */
+	/* The kernel's entries contain their CPU. */
 	memset(b.bytes + 4096, 0, b.size - 4096);
 	header(&b)->flags = KTR_REGION_KERNEL;
 	for (uint64_t time = 1; time <= 3; time++)
@@ -286,7 +286,7 @@ static void test_flat_memory(void **state)
 	drop(&b);
 }
 
-/* A writer that goes on: each read of entries finds the ring `step` entries further. */
+/* A writer that continues: each read of entries finds the ring `step` entries further. */
 static ssize_t overtaking_read(struct memory *mem, uint64_t at, void *to, size_t len)
 {
 	struct built *b = (struct built *)mem;
@@ -298,7 +298,7 @@ static ssize_t overtaking_read(struct memory *mem, uint64_t at, void *to, size_t
 	return (ssize_t)len;
 }
 
-/* What is overwritten while it is read is not shown, from neither end. */
+/* Entries that are overwritten while they are read are not shown, from either end. */
 static void test_overtaken(void **state)
 {
 	struct built b;
@@ -321,7 +321,7 @@ static void test_overtaken(void **state)
 	}
 	assert_in_range(n, CURSOR_WINDOW, 1024 - CURSOR_WINDOW);
 	merge_close(&merge);
-	/* Oldest first those that are gone are counted. */
+	/* Oldest first, overwritten entries are counted. */
 	b.step = 2 * CURSOR_WINDOW;
 	assert_int_equal(merge_open(&merge, &rings, 1, MERGE_OLDEST, NULL, NULL), 0);
 	for (n = 0; (item = merge_next(&merge)); n++)
@@ -332,7 +332,7 @@ static void test_overtaken(void **state)
 	drop(&b);
 }
 
-/* What comes later is next, each entry once; one that is being written is waited for. */
+/* Later entries come next, each once; an incomplete one is waited for. */
 static void test_followed(void **state)
 {
 	struct built b;
@@ -383,7 +383,7 @@ static uint64_t skew_of(struct built *b)
 	return skew;
 }
 
-/* KTR-75: a clock that goes back is noticed; small steps are normal where writers meet. */
+/* KTR-75: a clock that goes back is noticed; small steps are normal between writers. */
 static void test_skew(void **state)
 {
 	struct built b;
@@ -405,7 +405,7 @@ static void test_skew(void **state)
 	drop(&b);
 }
 
-/* KTR-F09: what is no region, or a damaged one, is refused. */
+/* KTR-F09: a damaged region, or none, is refused. */
 static void test_damaged_headers(void **state)
 {
 	struct built b;

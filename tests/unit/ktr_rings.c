@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trace points of <sys/ktr.h> and what they leave in this process's own rings. */
+/* Trace points of <sys/ktr.h> and their entries in this process's own rings. */
 #define KTR
 #define KTR_CTR6
 #include <errno.h>
@@ -112,7 +112,7 @@ static void test_only_the_words_that_are_needed(void **state)
 	}
 }
 
-/* KTR-23, KTR-53, KTR-F03: points that name no class have one. */
+/* KTR-23, KTR-53, KTR-F03: points without a class get one. */
 static void test_points_without_a_class(void **state)
 {
 	TR0("0"); TR1("%d", 1); TR2("%d%d", 1, 2); TR3("%d%d%d", 1, 2, 3);
@@ -138,7 +138,7 @@ static void test_six_arguments_are_two_entries(void **state)
 	assert_int_equal(newest(0)->ktr_parm1, 7);
 }
 
-/* KTR-07, KTR-04: what is newest overwrites what is oldest, CPU by CPU. */
+/* KTR-07, KTR-04: the newest entry overwrites the oldest, CPU by CPU. */
 static void test_the_oldest_entry_is_overwritten(void **state)
 {
 	uint64_t entries = region()->entries, head = rings_head(region(), home);
@@ -291,7 +291,7 @@ static void test_formats_that_are_no_literals(void **state)
 	}
 }
 
-/* KTR-33, KTR-37: tracing stops until all who stopped it let it go on; 0 stops it for good. */
+/* KTR-33, KTR-37: tracing stops until each freeze has its thaw; mask 0 stops it for good. */
 static void test_stopping(void **state)
 {
 	uint64_t before = rings_total(region());
@@ -317,7 +317,7 @@ static void test_stopping(void **state)
 	assert_string_equal(format(newest(0)), "thawed");
 }
 
-/* KTR-F01, KTR-F15: rings of another size, live; ktr_entries and ktr_version tell. */
+/* KTR-F01, KTR-F15: rings of another size, live; ktr_entries and ktr_version show it. */
 static void test_resizing(void **state)
 {
 	uint32_t entries = region()->entries;
@@ -348,7 +348,7 @@ static void test_resizing(void **state)
 	assert_int_equal(ktr_mask, (unsigned int)KTR_MASK);
 }
 
-/* KTR-F12: what schedgraph reads. */
+/* KTR-F12: the format that schedgraph reads. */
 static void test_events_for_schedgraph(void **state)
 {
 	const char *me = "me";
@@ -381,7 +381,7 @@ static void handler(int sig)
 	CTR1(KTR_SIG, "handler %d", sig);
 }
 
-/* Nothing of this changes errno, in signal handlers neither. */
+/* None of this changes errno, nor in signal handlers. */
 static void test_errno_stays(void **state)
 {
 	struct sigaction action = { .sa_handler = handler };

@@ -9,7 +9,7 @@
 
 static char line[KTR_LINE + 1];
 
-/* What an entry of these types looks like. */
+/* The text of an entry with these types. */
 static const char *said(const char *format, uint32_t argtypes, const uint64_t *parms,
 			unsigned int n)
 {

@@ -10,7 +10,7 @@ out=${O:-build}
 n=0 failed=0
 # shellcheck source=/dev/null
 . "$(dirname "$0")/util/tap.bash"
-# Programs are linked with the library here, its calls and its start are looked at.
+# Programs are linked with the library here; the tests inspect its calls and its start.
 as_users_get_it "$out/lib/libktr.a"
 show=$out/tests/ktr/show
 static=$out/tests/ktr/show-static
@@ -142,7 +142,7 @@ test_masks()
 	result "... and the default is used" "101 1 " "$(KTR_MASK=CLK,BLA "$show" clk 1 2>/dev/null | words)"
 }
 
-# KTR-19, KTR-36: the kernel's time as of the last tick; a counter that must not be read.
+# KTR-19, KTR-36: the kernel's time as of the last tick; a counter that the process may not read.
 test_clocks()
 {
 	local before after stamp
@@ -208,7 +208,7 @@ test_children()
 		"$(KTR_FORK=old says "$show")"
 }
 
-# What atexit(3) and destructors trace is kept, in a file that only its owner reads (KTR-80).
+# Entries of atexit(3) and destructors are kept, in a file that only its owner can read (KTR-80).
 test_the_end()
 {
 	KTR_FILE=$dir/end "$show" atexit 1 >/dev/null
@@ -249,7 +249,7 @@ test_cpumask()
 		"$(KTR_CPUMASK='1;2' says "$show")"
 }
 
-# KTR-F05: entries on standard error, 2 with file and line; a reader that has gone is no reason to end.
+# KTR-F05: entries on standard error, 2 with file and line; a closed standard error does not end the program.
 test_verbose()
 {
 	result "KTR_VERBOSE=1" "cpu$cpu constructor 101|cpu$cpu 1|cpu$cpu destructor 901|" \

@@ -45,7 +45,7 @@ test_readers()
 	all "a reader gets whole entries only" reader
 }
 
-# KTR-F01: rings are exchanged under writers, who find the new ones.
+# KTR-F01: rings are replaced under writers, which switch to the new ones.
 test_resizing()
 {
 	all "rings of another size under writers" resize

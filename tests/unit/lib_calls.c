@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls of the library as system calls are: a signal's handler may make one while it interrupts
+ * Calls of the library behave as system calls: a signal handler may make one while it interrupts
  * another, and a thread is not cancelled in the middle of one.
  */
 #include <errno.h>
@@ -35,7 +35,7 @@ static void allocate(void)
 	daemon_->tunables = 1;
 }
 
-/* --- what each operation is called by -------------------------------------------------------- */
+/* --- the calls of each operation ------------------------------------------------------------- */
 
 static int call_init(void) { return pmc_init(); }
 static int call_start(void) { return pmc_start(FAKE_ID); }
@@ -201,7 +201,7 @@ static void on_signal_fail(int sig)
 	handled++;
 }
 
-/* What a handler's call failed for is not the reason of the call that it interrupted. */
+/* The failure of a handler's call is not the reason of the call that it interrupted. */
 static void test_reason_of_interrupted(void **state)
 {
 	struct fake *f = *state;
@@ -218,14 +218,14 @@ static void test_reason_of_interrupted(void **state)
 	expect_errno(pmc_stop(FAKE_ID), EINVAL);
 	assert_int_equal(handled, 1);
 	assert_string_equal(pmc_errstr(), "the daemon's own words");
-	/* Nor does a reading take away what the program has not looked at yet. */
+	/* Nor does a reading clear a reason that the program has not read yet. */
 	assert_int_equal(call_read(), 0);
 	assert_string_equal(pmc_errstr(), "the daemon's own words");
 }
 
 static uint64_t blocked;
 
-/* What the daemon sees of the thread that waits for it. */
+/* The daemon's view of the thread that waits for it. */
 static void look_at_mask(pthread_t thread)
 {
 	char line[128];
@@ -237,7 +237,7 @@ static void look_at_mask(pthread_t thread)
 		fclose(file);
 }
 
-/* The daemon sends SIGIO to those that handle or block it: who does neither must not seem to. */
+/* The daemon sends SIGIO to threads that handle or block it: others must not look like that. */
 static void test_sigio_not_blocked(void **state)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -256,7 +256,7 @@ static void test_sigio_not_blocked(void **state)
 	signal(SIGIO, SIG_DFL);
 }
 
-/* The program's own mask and cancellation state are there again afterwards. */
+/* The program's own mask and cancellation state are restored afterwards. */
 static void test_put_back(void **state)
 {
 	sigset_t before, after;
@@ -281,7 +281,7 @@ static void test_put_back(void **state)
 
 static int event;
 
-/* The reading that was interrupted blocks in read(2) until this lets it go on. */
+/* The interrupted reading blocks in read(2) until this releases it. */
 static void on_signal_release(int sig)
 {
 	failed += pmc_release(FAKE_ID) != 0;
@@ -313,7 +313,7 @@ static void *interrupt_reader(void *arg)
 	return NULL;
 }
 
-/* A handler releases the PMC that is being read: what the reading uses stays until it ends. */
+/* A handler releases the PMC that is being read: its resources stay until the reading ends. */
 static void test_release_while_reading(void **state)
 {
 	struct fake *f = *state;
@@ -350,7 +350,7 @@ static void during_fork(void)
 		raise(SIGUSR1);
 }
 
-/* Before the library's own constructor, so that it is called when that has taken its locks. */
+/* Before the library's own constructor, so that it is called when the library holds its locks. */
 __attribute__((constructor(101))) static void register_first(void)
 {
 	pthread_atfork(during_fork, NULL, NULL);
@@ -377,7 +377,7 @@ static void test_handler_during_fork(void **state)
 
 /* --- a daemon that does not answer ----------------------------------------------------------- */
 
-/* What no handler takes ends the program, as it ends one that waits for a file. */
+/* A signal without a handler ends the program, as it ends one that waits for a file. */
 static void test_end_while_waiting(void **state)
 {
 	struct fake *f = *state;
@@ -453,7 +453,7 @@ static void test_cancel_waiting(void **state)
 	daemon_ = f;
 	allocate();
 	f->strike_op = WIRE_OP_PMCRW;
-	/* The thread is known before it asks: the lock is the test's until then. */
+	/* The thread is known before it sends: until then the test holds the lock. */
 	pthread_mutex_lock(&pmc_lib.io);
 	assert_int_equal(pthread_create(&thread, NULL, waits, &err), 0);
 	f->struck = thread;

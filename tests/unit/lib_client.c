@@ -74,7 +74,7 @@ static void test_allocate(void **state)
 	assert_int_equal(word, 0x67);
 	assert_int_equal(pmc_width(id, &word), 0);
 	assert_int_equal(word, 64);
-	/* Neither another handle of the same class, nor one that is no more. */
+	/* Neither another handle of the same class, nor a released one. */
 	expect_errno(pmc_width(0xfff31100, &word), EINVAL);
 	expect_errno(pmc_width(FAKE_ID + 1, &word), EINVAL);
 	expect_errno(pmc_capabilities(FAKE_ID + 1, &word), EINVAL);
@@ -82,7 +82,7 @@ static void test_allocate(void **state)
 	expect_errno(pmc_capabilities(0, &word), EINVAL);
 	assert_int_equal(pmc_release(id), 0);
 	expect_errno(pmc_capabilities(id, &word), EINVAL);
-	/* -1 through an int is how pmc(8) says that it has no count. */
+	/* pmc(8) passes -1 through an int for "no count". */
 	assert_int_equal(pmc_allocate("tsc", PMC_MODE_SC, PMC_F_DESCENDANTS, 1, &id, -1), 0);
 	assert_true(f->allocate.count == 0);
 	assert_int_equal(f->allocate.cpu, 1);
@@ -190,7 +190,7 @@ static void test_attach(void **state)
 	assert_int_equal(f->attach.pid, getpid());
 	snprintf(mem, sizeof(mem), "/proc/%d/mem", getpid());
 	assert_string_equal(f->proof, mem);
-	/* It is for this one request; nothing stays open. */
+	/* It is for this one request; it does not stay open. */
 	assert_int_equal(pmc_detach(id, getpid()), 0);
 	assert_true(f->got_fd);
 	assert_string_equal(f->proof, "");
@@ -426,7 +426,7 @@ static void expect_child(pid_t child)
 	assert_int_equal(status, 0);
 }
 
-/* The child of an owner is no owner: it talks over a connection of its own, and sees no page. */
+/* A forked child is no owner: it uses a connection of its own, and has no page. */
 static int child_checks(pmc_id_t id)
 {
 	pmc_value_t v;

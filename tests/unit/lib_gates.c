@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pmc_gates() against a daemon that knows little and counts badly. */
+/* pmc_gates() against a daemon that returns few gates, or a wrong number. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -63,7 +63,7 @@ if have clang-14 "clang"; then
 	check "clang C gnu89" clang-14 -x c -std=gnu89 "${WARN[@]}"
 fi
 
-# All that are installed, but for parts of another one that say so; OpenBSD's are below.
+# All installed headers, except parts of another one that say so; OpenBSD's are below.
 for file in lib/include/*.h lib/include/machine/*.h lib/include/sys/*.h; do
 	header=${file#lib/include/}
 	! sed -n 2p "$file" | grep -q '^/\* Part of <' || continue
@@ -74,7 +74,7 @@ for file in lib/include/*.h lib/include/machine/*.h lib/include/sys/*.h; do
 	done
 done
 
-# The symbol that pmclog_read() is, by PMC_API.
+# The symbol behind pmclog_read(), by PMC_API.
 printf '#include <pmclog.h>\nint f(void *p, struct pmclog_ev *ev) { return pmclog_read(p, ev); }\n' >"$dir/source"
 for api in 7:pmclog_read7 10:pmclog_read 12:pmclog_read12 13:pmclog_read12 14:pmclog_read; do
 	for language in c c++; do

@@ -45,7 +45,7 @@ static void test_operations(void **state)
 	assert_contains(pmc_errstr(), "no operation -1");
 }
 
-/* The descriptor is the caller's; more or less than one is none of this daemon's. */
+/* The caller owns the descriptor; any other number of them cannot come from this daemon. */
 static void test_dump(void **state)
 {
 	struct fake *f = *state;

@@ -49,7 +49,7 @@ static void test_control(void **state)
 	expect_errno(pmc_ktr_control((enum pmc_ktr_op)-1, NULL), EINVAL);
 }
 
-/* The descriptor is the caller's; more or less than one is none of this daemon's. */
+/* The caller owns the descriptor; any other number of them cannot come from this daemon. */
 static void test_open(void **state)
 {
 	struct fake *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which files a daemon's lock can be, and when it is free again. */
+/* Valid lock files of a daemon, and when a lock is free again. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -70,7 +70,7 @@ static void test_file(void **state)
 	struct stat st;
 	char *text, pid[32];
 
-	/* What one before has left, whose number was longer. */
+	/* Left by an earlier holder with a longer pid. */
 	scratch_write("pmc.sock" LOCKFILE_SUFFIX, "1234567890\n", 11);
 	assert_int_equal(chmod(file(), 0600), 0);
 	assert_int_equal(take(&held), 0);
@@ -130,7 +130,7 @@ static char state_of(pid_t pid)
 	return state;
 }
 
-/* A holder that was killed, but is held up before it has let go of anything. */
+/* A killed holder that has not released anything yet. */
 static void test_killed(void **state)
 {
 	pid_t child, holder = start_holder(false, &child), taker;
@@ -160,7 +160,7 @@ static void refused(int err, const char *because)
 	assert_int_equal(held.fd, -1);
 }
 
-/* Nothing that somebody else has put there is followed, written to or waited for. */
+/* Files and links of other users are not followed, written to or waited for. */
 static void test_strangers(void **state)
 {
 	char *text;
@@ -188,7 +188,7 @@ static void test_strangers(void **state)
 	refused(-EPERM, "belongs to user 65534");
 }
 
-/* Somebody else's, which came into the place of the one held, is not taken away. */
+/* Another user's file that has replaced the lock file is not removed. */
 static void test_replaced(void **state)
 {
 	assert_int_equal(take(&held), 0);

@@ -92,7 +92,7 @@ static void test_not_running(void **state)
 	expect(-EAGAIN, "pmc_start()");
 }
 
-/* The event of this CPU is on none: lost if read(2) says so, else not there yet. */
+/* The event of this CPU has no register: lost if read(2) is at the end, else not there yet. */
 static void test_no_register_now(void **state)
 {
 	event[1].index = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which known name a mistyped word is taken for, and when it is taken for none. */
+/* The suggestion for a mistyped word, and words without one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

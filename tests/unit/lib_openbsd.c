@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What libpctr has of OpenBSD's C library. */
+/* libpctr's functions of OpenBSD's C library. */
 #include <limits.h>
 #include <openbsd/machine/cpu.h>
 #include <openbsd/machine/specialreg.h>
@@ -50,7 +50,7 @@ static void test_strtonum(void **state)
 	assert_int_equal(errno, EPIPE);
 }
 
-/* What /proc/cpuinfo has behind a name, or "". */
+/* The value of a name in /proc/cpuinfo, or "". */
 static void cpuinfo(const char *name, char text[256])
 {
 	FILE *file = fopen("/proc/cpuinfo", "re");
@@ -64,7 +64,7 @@ static void cpuinfo(const char *name, char text[256])
 	fclose(file);
 }
 
-/* PCTR-13: what a CPU is, is what the kernel says of it. */
+/* PCTR-13: the CPU's identity equals the kernel's. */
 static void test_sysctl(void **state)
 {
 	int machine[] = { CTL_HW, HW_MACHINE }, vendor[] = { CTL_MACHDEP, CPU_CPUVENDOR };

@@ -45,7 +45,7 @@ static void start(struct fake *f)
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-/* With the standard ones free, none of them is taken to be kept. */
+/* With the standard descriptors free, the library keeps none of them. */
 static void test_standard_free(void **state)
 {
 	struct fake *f = *state;
@@ -86,7 +86,7 @@ static void test_low_limit(void **state)
 	fd = ownfd_raise(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(fd, -EINVAL);
-	/* The one that found no place is closed all the same. */
+	/* A descriptor that cannot be moved is closed all the same. */
 	assert_int_equal(open("/dev/null", O_RDONLY), 0);
 }
 
@@ -185,7 +185,7 @@ static void test_number_is_a_file(void **state)
 	close(file);
 }
 
-/* A connection to somebody else: nothing is sent there, and pmc_init() finds out by itself. */
+/* A connection to another server: nothing is sent there, and pmc_init() detects it. */
 static void test_number_is_a_socket(void **state)
 {
 	struct fake *f = *state;
@@ -204,7 +204,7 @@ static void test_number_is_a_socket(void **state)
 	close(number);
 }
 
-/* An event's number: not a byte of the file there is read, let alone taken for a count. */
+/* An event's number: no byte of the file there is read, or used as a count. */
 static void test_number_of_event(void **state)
 {
 	struct fake *f = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts put together from events' pages and a register, while both change: read_quick(), which
- * takes no look at anything else.
+ * Counts computed from events' pages and a register, while both change: read_quick(), which reads
+ * nothing else.
  */
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -82,8 +82,8 @@ static void expect_nothing(void)
 }
 
 /*
- * As the kernel does it: a counter starts below 0, so that it overflows in time, and the page's
- * offset is the count without what the counter shows.
+ * As the kernel does it: a counter starts below 0, so that it overflows soon, and the page's offset
+ * is the count without the counter's value.
  */
 static void test_width(void **state)
 {
@@ -103,7 +103,7 @@ static void test_width(void **state)
 			event[0].offset = (int64_t)(count - start);
 			for (unsigned int s = 0; s < sizeof(steps) / sizeof(steps[0]); s++) {
 				registers[0] = (start + steps[s]) & mask;
-				registers[0] |= ~mask & 0xa5ull << 56;	/* that is anything */
+				registers[0] |= ~mask & 0xa5ull << 56;	/* arbitrary values */
 				expect(count + steps[s]);
 			}
 			count += mask - 3;
@@ -120,7 +120,7 @@ static void test_presets(void **state)
 	expect(UINT64_MAX - 4);
 }
 
-/* The thread runs, yet no page has a register: only the kernel can tell. */
+/* The thread runs, but no page has a register: only the kernel has the count. */
 static void test_no_index(void **state)
 {
 	event[0].index = 0;
@@ -155,7 +155,7 @@ static void leave_counter(void)
 	event[0].offset = 1008;
 }
 
-/* Access was revoked, as arm64's kernels show it: the page tells what it was at the last switch. */
+/* Access was revoked, as arm64's kernels show it: the page has the count at the last switch. */
 static void test_index_ends(void **state)
 {
 	meanwhile = leave_counter;
@@ -168,7 +168,7 @@ static void change_counter(void)
 	event[0].lock += 2;
 	event[0].index = 2;
 	event[0].offset = 1100;
-	registers[0] = 999999;		/* somebody else's now */
+	registers[0] = 999999;		/* another PMC's now */
 }
 
 static void test_counter_changes(void **state)

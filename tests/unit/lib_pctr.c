@@ -43,7 +43,7 @@ struct fake {
 	struct stat file_of_last;	/* the descriptor that came along */
 };
 
-/* State that tells which CPU and function were asked for. */
+/* State that encodes the requested CPU and function. */
 static void reply_to(struct fake *f, int fd)
 {
 	struct pctr_wire_reply reply[2] = { { .error = f->error } };
@@ -231,7 +231,7 @@ static void test_set(void **state)
 	close(fd);
 }
 
-/* PCTR-39, PCTR-40, PCTR-41, PCTR-43, PCTR-51: pctrd's errors; what the caller has stays. */
+/* PCTR-39, PCTR-40, PCTR-41, PCTR-43, PCTR-51: pctrd's errors; the caller's buffer is unchanged. */
 static void test_errors(void **state)
 {
 	static const int errors[] = { EPERM, EINVAL, ENODEV, EBUSY, ENXIO };
@@ -286,7 +286,7 @@ static void test_unsound_replies(void **state)
 	close(fd);
 }
 
-/* The file is there, and nobody behind it. */
+/* The file exists, and no server behind it. */
 static void test_nobody(void **state)
 {
 	struct fake *f = *state;
@@ -300,7 +300,7 @@ static void test_nobody(void **state)
 	close(fd);
 }
 
-/* PCTR-43: what is no stand-in, or no request of the device, is the kernel's. */
+/* PCTR-43: other descriptors and other requests go to the kernel. */
 static void test_everything_else(void **state)
 {
 	struct fake *f = *state;
@@ -391,7 +391,7 @@ static void test_threads_and_children(void **state)
 	close(fd);
 }
 
-/* PCTR-18: values of 40 bits are as they were told. */
+/* PCTR-18: values of 40 bits are passed unchanged. */
 static void test_rdpmc(void **state)
 {
 	struct fake *f = *state;

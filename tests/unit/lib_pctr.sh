@@ -42,7 +42,7 @@ test_installed()
 # says PAGE TEXT : as one line, without marks
 says() { sed 's/^\.[A-Z][a-z] //' "man/$1" | tr '\n' ' ' | grep -qF "$2" && echo yes; }
 
-# PCTR-49, PCTR-50, PCTR-54: what the page has to say.
+# PCTR-49, PCTR-50, PCTR-54: required statements of the page.
 test_page()
 {
 	result "events may be inexact" yes "$(says pctr.4 "Not every function is exact, and some make no sense.")"

@@ -90,7 +90,7 @@ static void note(struct bytes *b, uint32_t name, uint32_t len, uint32_t type, co
 	text(b, "0123456789abcdefghi", 20);
 }
 
-/* The build id behind a mapping's path; what is not exactly that is none. */
+/* The build id after a mapping's path; anything else there is ignored. */
 static void test_buildid(void **state)
 {
 	static const struct {
@@ -117,7 +117,7 @@ static void test_buildid(void **state)
 		    note(&b, bad[i].name, bad[i].len, bad[i].type, bad[i].owner));
 		assert_int_equal(ev.pl_u.pl_mi.pl_buildidlen, 0);
 	}
-	/* What FreeBSD's writer leaves behind the NUL, and a note that is cut short. */
+	/* Bytes that FreeBSD's writer leaves after the NUL, and a note that is cut short. */
 	NEW(14, 16 + 8, u32(&b, 5); u32(&b, 0); u64(&b, 0x1000); text(&b, "/bin\0xyz", 8));
 	assert_string_equal(ev.pl_u.pl_mi.pl_pathname, "/bin");
 	assert_int_equal(ev.pl_u.pl_mi.pl_buildidlen, 0);
@@ -233,7 +233,7 @@ static void test_versions(void **state)
 	assert_true(ev.pl_u.pl_x.pl_entryaddr == 0x400580 && ev.pl_u.pl_x.pl_dynaddr == 0);
 	assert_string_equal(ev.pl_u.pl_x.pl_pathname, "/bin/ls");
 
-	/* Of FreeBSD, and of pmcbpfd, which knows where the process begins. */
+	/* FreeBSD's record, and pmcbpfd's, which has the entry address. */
 	new_init(&b, 0x0a000000, 1000000000);
 	new(&b, 9, 24 + 8);
 	u32(&b, 1234), u32(&b, 7), u64(&b, 0x7f1200000000), u64(&b, 0), text(&b, "/bin/ls", 8);
@@ -256,7 +256,7 @@ static void test_versions(void **state)
 	assert_string_equal(ev.pl_u.pl_ad.pl_evname, "instructions");
 	assert_true(ev.pl_u.pl_ad.pl_rate == 65536);
 
-	/* pmcbpfd puts it behind the name, or leaves it out. */
+	/* pmcbpfd appends it to the name, or omits it. */
 	new_init(&b, 0x0a000000, 1000000000);
 	new(&b, 17, 80 + 8);
 	u32(&b, 7), u32(&b, 1), u32(&b, 0), u32(&b, 0), text(&b, "CLOCK.HARD", 64), u64(&b, 5);
@@ -270,7 +270,7 @@ static void test_versions(void **state)
 	assert_true(ev.pl_u.pl_ad.pl_rate == 0);
 }
 
-/* What a program of FreeBSD 7 is given of a log of today. */
+/* A log of today as a program of FreeBSD 7 reads it. */
 static void test_read7(void **state)
 {
 	static struct bytes b;
@@ -317,7 +317,7 @@ static void test_read7(void **state)
 	pmclog_close(p);
 }
 
-/* Objects, what is escaped in them, and what has no room. */
+/* Objects, escaped characters, and objects that do not fit. */
 static void test_json(void **state)
 {
 	static struct bytes b;

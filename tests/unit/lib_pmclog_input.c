@@ -17,7 +17,7 @@ static void sample_log(struct bytes *b)
 
 #define SAMPLE_RECORDS 4	/* before CLOSELOG */
 
-/* CLOSELOG of a new log is its end, and what follows is read on. */
+/* CLOSELOG ends a new log; data after it is read nevertheless. */
 static void test_closelog(void **state)
 {
 	static struct bytes b;
@@ -102,7 +102,7 @@ static int log_pipe(const struct bytes *b, size_t len)
 	return fds[0];
 }
 
-/* Cut anywhere, as a file and as a pipe: all whole records, then what is wrong. */
+/* Cut anywhere, as a file and as a pipe: all whole records, then the error. */
 static void test_cut(void **state)
 {
 	static struct bytes b;

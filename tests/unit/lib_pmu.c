@@ -218,7 +218,7 @@ static void test_arm(void **state)
 	refused(&l, "branches", "branches");
 }
 
-/* What pmc_pmu_pmcallocate() fills; the rest stays the caller's. */
+/* The fields that pmc_pmu_pmcallocate() fills; the others stay the caller's. */
 static void test_operation(void **state)
 {
 	struct machine l = machine(PMC_CLASS_IAP, "cpu");
@@ -263,7 +263,7 @@ static void test_raw(void **state)
 	refused(&l, "cpu/../type=1/", "after the second /");
 	refused(&l, "uncore/event=1/", "no PMU \"uncore\"");
 	refused(&l, "cpu/odd=1/", "not understood");
-	/* A field of a word that the daemon cannot be told is refused, not left out. */
+	/* A field of a word that the request cannot carry is refused, not dropped. */
 	refused(&l, "cpu/far=1/", "not understood");
 }
 

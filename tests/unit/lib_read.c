@@ -215,7 +215,7 @@ static void test_counts(void **state)
 	p->counts[1].count[POS] = 20;
 	p->counts[2].count[POS] = 300;
 	p->counts[1].count[POS + 1] = 5;
-	p->counts[1].open = 1u << (POS + 1);	/* somebody else's slice */
+	p->counts[1].open = 1u << (POS + 1);	/* another process's slice */
 	expect(p, 1321);
 	p->counts[2].open = 1u << POS;
 	expect_ask(p);
@@ -383,7 +383,7 @@ static void start_pages(struct pages *p, struct perf_event_mmap_page *page[2])
 	assert_non_null(p->table.slots[POS].events[1].page);
 }
 
-/* However long the machine takes for what follows. */
+/* However long the machine takes for the rest. */
 static void just_checked(struct pages *p)
 {
 	*p->table.slots[POS].until = UINT64_MAX;
@@ -421,7 +421,7 @@ static void test_registers(void **state)
 	end_pages(page);
 }
 
-/* No event counts on this CPU: one was lost, and read(2) has to tell. */
+/* No event counts on this CPU: one was lost, and only read(2) can show that. */
 static void test_registers_none_counting(void **state)
 {
 	struct pages *p = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections that the daemon refuses, at once or later: the library has its reason. */
+/* Connections that the daemon refuses, at once or later: the library returns its reason. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include "open_files.h"
 #include "unit.h"
 
-/* connect(2), and what the library is to find when it is back. */
+/* Calls connect(2), with the reply that the library is to find when it returns. */
 static bool hung_up_first;
 int __real_connect(int fd, const struct sockaddr *sa, socklen_t len);
 int __wrap_connect(int fd, const struct sockaddr *sa, socklen_t len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Versions of the table: what a reader has in hand stays, and goes with its last reader. */
+/* Versions of the table: a reader's version stays, and is freed with its last reader. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static void test_reader_keeps_its_page(void **state)
 	w = enter();
 	assert_true(base(w) == 3);
 	assert_false(read_share_leave(&shared, w, false));
-	/* The last reader of an old one finds that there is something to let go of. */
+	/* The last reader of an old version finds that there is something to free. */
 	assert_true(read_share_leave(&shared, v, false));
 	assert_ptr_equal(shared.current->older, v);
 	read_share_reclaim(&shared);
@@ -163,7 +163,7 @@ static void *read_all_the_time(void *arg)
 		struct read_version *v = read_share_enter(&shared, false, &moved);
 		uint64_t now = base(v);
 
-		/* The writer counts up: what was seen once is not seen undone. */
+		/* The writer counts up: a value once read does not go back. */
 		if (now < last)
 			return (void *)1;
 		last = now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The private daemon: it gets its end of the connection, and the program never notices a child. */
+/* The private daemon: it gets its end of the connection, and the program sees no child. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "lib/pmc/pmc.h"
 #include "unit.h"
 
-/* What this program does when it is started as the daemon. */
+/* This program's part when it is started as the daemon. */
 static int act_as_daemon(char **argv)
 {
 	const int fd = atoi(argv[2] + strlen("--client-fd="));

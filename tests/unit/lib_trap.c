@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counter instructions that trap, on a real CPU: one that programs may read nowhere.  Each case is
- * a process of its own, because handlers are.
+ * Counter instructions that trap, on a real CPU: of a counter that programs may never read.  Each
+ * case is a process of its own, because handlers are per process.
  */
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -32,7 +32,7 @@ static int *volatile nowhere = (int *)8;
 static volatile sig_atomic_t handled;
 static sigjmp_buf out;
 
-/* How a case ends, as waitpid() tells it. */
+/* How a case ends, as waitpid() reports it. */
 static int ends(void (*fn)(void))
 {
 	const struct rlimit none = { 0, 0 };
@@ -347,7 +347,7 @@ static void test_program_dies(void **state)
 	expect_killed(case_resethand);
 }
 
-/* --- where it would not reach us -------------------------------------------------------------- */
+/* --- traps that do not reach us --------------------------------------------------------------- */
 
 static void case_replaced(void)
 {

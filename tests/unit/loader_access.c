@@ -17,12 +17,12 @@
 
 #define ALICE	  1000u
 #define BOB	  1001u
-#define ATTACKER  64777u		/* nobody else is: it stops all of its processes */
+#define ATTACKER  64777u		/* a uid of its own: it stops all of its processes */
 #define QUESTIONS 2000
 #define NO_YAMA	  (-1)
 #define YAMA_NOBODY 3
 
-/* A process that waits, after it has become what `as` says. */
+/* A process that waits, after it has changed its credentials by `as`. */
 struct process {
 	pid_t pid;
 	int pidfd;
@@ -106,7 +106,7 @@ static int access_asked(const struct process *client, const struct process *targ
 	return access_debug(&a, &why);
 }
 
-/* On a machine without a CPU for the child that asks, it may be asked again. */
+/* Without a CPU for the child that checks, the check may be repeated. */
 static int asked(const struct process *client, const struct process *target)
 {
 	int err = -EAGAIN;
@@ -161,7 +161,7 @@ static void test_what_targets_forbid(void **state)
 				 0);
 }
 
-/* CAP_SYS_PTRACE does without the rest, whoever has it; without it root is one user more. */
+/* CAP_SYS_PTRACE replaces all other conditions; without it root is an ordinary user. */
 static void test_capability(void **state)
 {
 	if (geteuid() == 0 && yama() == YAMA_NOBODY)
@@ -172,7 +172,7 @@ static void test_capability(void **state)
 	assert_int_equal(between(0, 0, NETADMIN, BOB, BOB, DUMPABLE), -EPERM);
 }
 
-/* A container's root may what it may in there; who made the container may that as well. */
+/* Root of a container has all rights inside; so has the container's creator. */
 static void test_user_namespaces(void **state)
 {
 	struct process root = start(ALICE, ALICE, CONTAINER | DUMPABLE);
@@ -195,7 +195,7 @@ static void test_user_namespaces(void **state)
 	end(&bob);
 }
 
-/* Asking leaves the one who asks as it was: ids, capabilities, dumpability, descriptors. */
+/* Checking leaves the caller unchanged: ids, capabilities, dumpability, descriptors. */
 static void test_no_traces(void **state)
 {
 	struct process c = start(ALICE, ALICE, CONTAINER | DUMPABLE), t = start(BOB, BOB, DUMPABLE);
@@ -233,7 +233,7 @@ static void test_gone(void **state)
 	close(t.pidfd);
 }
 
-/* Stops all that it may, over and over, but its own process. */
+/* Stops every process that it may, repeatedly, except its own. */
 static void stop_others(const struct process *p)
 {
 	/* It waits in pause(): the first signal it gets makes it go on in its handler. */
@@ -259,7 +259,7 @@ static bool is_stopped(const struct process *p)
 	return state == 'T';
 }
 
-/* A client cannot hold up the question about it: signals are not for it to send. */
+/* A client cannot delay the check about it: it may not send signals to the child. */
 static void test_stopped_by_client(void **state)
 {
 	struct process client, target;
@@ -305,7 +305,7 @@ static void test_stopped_in_container(void **state)
 	signal(SIGUSR1, SIG_DFL);
 }
 
-/* Who cannot become the client does not guess. */
+/* A process that cannot become the client does not guess. */
 static void test_without_privilege(void **state)
 {
 	struct process c = start(ALICE, ALICE, DUMPABLE), t = start(ALICE, ALICE, DUMPABLE);

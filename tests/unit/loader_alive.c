@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The page that says the daemon lives: read-only for others, marked by the kernel at any death. */
+/*
+ * The page that shows that the daemon lives: read-only for others, marked by the kernel at any
+ * death.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -61,7 +61,7 @@ static void release(struct actor *who, uint32_t pmcid)
 	assert_int_equal(ask(who, WIRE_OP_PMCRELEASE, &r, sizeof(r)), 0);
 }
 
-/* What no quota is about. */
+/* Resources without a quota. */
 static void no_quotas(void)
 {
 	harness.config.value[TUN_USER_RESERVE] = 0;
@@ -69,7 +69,7 @@ static void no_quotas(void)
 	harness.config.value[TUN_SYSPMCS] = 1;
 }
 
-/* Whatever users hold, root counts in either scope, and finds a row that their targets lack. */
+/* Whatever users hold, root counts in either scope, and gets a row that their targets lack. */
 static void test_reserved_rows(void **state)
 {
 	for (unsigned int i = 0; i < SOFT_ROWS - 1; i++)
@@ -87,11 +87,11 @@ static void test_reserved_rows(void **state)
 	assert_contains(reason(), "SOFT15 kept for administrators");
 	harness.config.value[TUN_USER_RESERVE] = 0;
 	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 15);
-	/* Nobody is in anybody's way where a row takes all. */
+	/* No user is limited if a row takes all PMCs. */
 	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 17);
 }
 
-/* Where all may count CPUs, one user leaves rows to the others, in both scopes. */
+/* If all may count CPUs, one user leaves rows to the others, in both scopes. */
 static void test_share_of_rows(void **state)
 {
 	struct actor other;
@@ -104,13 +104,13 @@ static void test_share_of_rows(void **state)
 	assert_contains(reason(), "11 free, but you alone have as many as one user may "
 			"(user.share=25 percent)");
 	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
-	/* On other CPUs the same rows do, and rows that others have opened. */
+	/* On other CPUs the same rows will do, and rows that others have opened. */
 	assert_int_equal(row_of(&user, system_wide(PMC_CLASS_SOFT, 1)), 0);
 	for (unsigned int i = 4; i < 8; i++)
 		assert_int_equal(row_of(&other, process(PMC_CLASS_SOFT)), i);
 	assert_int_equal(allocate(&other, system_wide(PMC_CLASS_SOFT, 1)), 0);
 	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 4);
-	/* In their own processes alone, all rows are everybody's. */
+	/* In their own processes alone, users may use all rows. */
 	harness.config.value[TUN_SYSPMCS] = 0;
 	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 5);
 	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 6);
@@ -119,7 +119,7 @@ static void test_share_of_rows(void **state)
 	actor_leave(&other);
 }
 
-/* Every row has its reason, in one line; nobody learns of processes that are not for him to see. */
+/* Every row has its reason, in one line; processes that the client may not see are not named. */
 static void test_many_reasons(void **state)
 {
 	no_quotas();
@@ -144,7 +144,7 @@ static void test_many_reasons(void **state)
 	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 1)), -EINVAL);
 	assert_contains(reason(), "NMI watchdog may have one more (sysctl kernel.nmi_watch");
 	assert_true(strlen(reason()) < WIRE_MAX_REASON);
-	/* A row that was tried and did not work out comes first, the others behind. */
+	/* A row that was tried and failed comes first in the reason, the others after it. */
 	release(&root, PMC_ID_MAKE_ID(1, PMC_MODE_SC, PMC_CLASS_IAP, 18));
 	fake.refuse_new[18] = -EINVAL;
 	assert_int_equal(allocate(&root, system_wide(PMC_CLASS_IAP, 1)), -EINVAL);
@@ -152,7 +152,7 @@ static void test_many_reasons(void **state)
 	row_enable(&harness.rows.rows[20], 1);
 }
 
-/* A container's numbers are not the daemon's: no holder is told by a number of another world. */
+/* A container's pids are not the daemon's: holders are named by the viewer's pids only. */
 static void test_holder_in_a_container(void **state)
 {
 	no_quotas();
@@ -242,7 +242,7 @@ static void test_unregistered_event(void **state)
 	assert_int_equal(allocate(&root, a), -EINVAL);
 }
 
-/* The pages go out once a connection, with the first PMC that they serve. */
+/* The pages are sent once to each connection, with the first PMC that they serve. */
 static void test_pages(void **state)
 {
 	const struct wire_allocate_rep *rep;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Build ids of files that are what they should be, and of files that are anything. */
+/* Build ids of well-formed files, and of arbitrary ones. */
 #include <elf.h>
 #include <link.h>
 #include <stdio.h>
@@ -123,7 +123,7 @@ static void test_file(void **state)
 	unlink(path);
 }
 
-/* No waiting for a writer, and nothing read of what is not a file. */
+/* It does not wait for a writer, and reads regular files only. */
 static void test_other(void **state)
 {
 	struct buildid b = { .len = 99 };
@@ -156,7 +156,7 @@ static int vdso_notes(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Of the vdso it is the same as the dynamic linker's view of it says; of another's nothing. */
+/* The vdso's equals the dynamic linker's view of it; another process's has none. */
 static void test_vdso(void **state)
 {
 	struct buildid b = { .len = 99 }, expected = { .len = 0 };

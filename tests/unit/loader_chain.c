@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a log gets of a sample's addresses, and when callers are missing (REQ-047). */
+/* The part of a sample's addresses that a log gets, and when callers are missing (REQ-047). */
 #include "loader/pmc/chain.h"
 #include "unit.h"
 
@@ -28,11 +28,11 @@ static void test_cut(void **state)
 {
 	expect(ABI_REC_USER | ABI_REC_CUT, code, 4, 512, false, 4, true);
 	expect(ABI_REC_CUT, code, 1, 512, false, 1, true);
-	/* Of the kernel's part, with all of the user code's behind it. */
+	/* For a cut kernel part, with all of the user code's after it. */
 	expect(ABI_REC_CUT_INSIDE, code, 4, 512, false, 4, true);
 }
 
-/* Where the outermost frame is among the addresses nothing is missing, whatever lies behind it. */
+/* If the outermost frame is among the addresses none is missing, whatever follows it. */
 static void test_ended_before(void **state)
 {
 	static const uint64_t zero[] = { 0x1000, 0x2000, 0, 0x4000 };

@@ -55,7 +55,7 @@ static void test_defaults(void **state)
 	assert_int_equal(config.value[TUN_NBUFFERS], 32 * cpus());
 }
 
-/* So many for each CPU, unless their number itself is given: in whatever order. */
+/* A number for each CPU, unless the total is given: in either order. */
 static void test_buffers(void **state)
 {
 	assert_int_equal(text("kern.hwpmc.nbuffers_pcpu=5"), 0);
@@ -71,7 +71,7 @@ static void test_buffers(void **state)
 	assert_string_equal(said, "");
 }
 
-/* Of a size that is 0 in 32 bits of bytes none can be made. */
+/* A size of 0 in 32 bits of bytes cannot be allocated. */
 static void test_buffer_size(void **state)
 {
 	assert_int_equal(text("kern.hwpmc.logbuffersize=65536"), 0);
@@ -102,7 +102,7 @@ static void test_last_line_wins(void **state)
 	assert_int_equal(config.value[TUN_NBUFFERS], 3);
 }
 
-/* Every bad line names file, line, and what to write instead. */
+/* Every bad line: file, line, and a correction. */
 static void test_bad_lines(void **state)
 {
 	static const struct {
@@ -183,7 +183,7 @@ static void check(const char *name, const char *value, enum tunable t, int kept,
 	assert_int_equal(config.value[t], kept);
 }
 
-/* REQ-127, REQ-128, REQ-129, REQ-130: hwpmc's own words, and the default goes on. */
+/* REQ-127, REQ-128, REQ-129, REQ-130: hwpmc's own message, and the default is used. */
 static void test_literal_diagnostics(void **state)
 {
 	check("kern.hwpmc.hashsize", "-3", TUN_HASHSIZE, 16,
@@ -209,7 +209,7 @@ static void test_literal_diagnostics(void **state)
 	check("kern.hwpmc.mtxpoolsize", "-5", TUN_MTXPOOLSIZE, -5, "");
 }
 
-/* There are two formats: another number is no wish for one of them. */
+/* There are two formats: any other number is invalid. */
 static void test_logversion(void **state)
 {
 	assert_int_equal(text("kern.hwpmc.logversion=77"), -EINVAL);

@@ -45,7 +45,7 @@ static void test_words(void **state)
 			 bit(DEBUG_FLAG_ALLOCATE) | bit(DEBUG_FLAG_RELEASE));
 	assert_int_equal(on[DEBUG_GROUP_OWNER], bit(DEBUG_FLAG_FIND));
 	assert_int_equal(on[DEBUG_GROUP_CPU], 0);
-	/* What is not named any more is off. */
+	/* Flags that are not named any more are off. */
 	assert_int_equal(parse("  cpu=*"), 0);
 	assert_int_equal(on[DEBUG_GROUP_CPU], UINT32_MAX);
 	assert_int_equal(on[DEBUG_GROUP_PMC], 0);
@@ -56,7 +56,7 @@ static void test_words(void **state)
 		assert_int_equal(on[i], 0);
 }
 
-/* All that the reference lists are known, and no others: §7 */
+/* All flags of the reference are known, and no others: §7 */
 static void test_vocabulary(void **state)
 {
 	static const char groups[] = "cpu csw logging module md owner pmc process sampling";

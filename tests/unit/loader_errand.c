@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errands: a user's helpers are that user's share, and fibers wait for one of them. */
+/* Errands: a user's helpers are limited to that user's share, and fibers wait for one of them. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static void test_waits_for_a_helper(void **state)
 	assert_int_equal(errands_due(&es), -1);
 }
 
-/* The daemon ends: nobody waits, and a helper at work is given up. */
+/* The daemon ends: no fiber waits, and a helper at work is abandoned. */
 static void test_hurry(void **state)
 {
 	start(&callers[0]);

@@ -42,7 +42,7 @@ static void a_plain_exec_leaves_nothing(void **state)
 	assert_null(execs_pending(&x, 7));
 	assert_false(execs_knows(&x, 7));
 	assert_true(LIST_EMPTY(&x.all));
-	/* Each program that sees it says so. */
+	/* Each program that sees it sends a note. */
 	note(ABI_EXEC_PLAIN, 7, 201);
 	assert_true(LIST_EMPTY(&x.all));
 }
@@ -55,7 +55,7 @@ static void a_secure_exec_is_so_from_its_beginning(void **state)
 	assert_true(execs_knows(&x, 7));
 	assert_true(one()->secure);
 	assert_int_equal(one()->time, 100);
-	/* What it execs later, before anybody has looked. */
+	/* Its next exec, before the daemon has read the first. */
 	note(ABI_EXEC_BEGIN, 7, 300);
 	assert_int_equal(execs_pending(&x, 7)->time, 300);
 	note(ABI_EXEC_PLAIN, 7, 400);
@@ -64,7 +64,7 @@ static void a_secure_exec_is_so_from_its_beginning(void **state)
 	assert_false(execs_knows(&x, 7));
 }
 
-/* A verdict without a beginning is about everything that is not told yet. */
+/* A verdict without a beginning applies to everything still pending. */
 static void a_beginning_that_nobody_saw(void **state)
 {
 	note(ABI_EXEC_SECURE, 7, 200);
@@ -80,7 +80,7 @@ static void a_beginning_that_nobody_saw(void **state)
 	assert_true(LIST_EMPTY(&x.all));
 }
 
-/* The process died in the exec, or its number has a new owner: in doubt until a verdict. */
+/* The process died in the exec, or its pid was reused: in doubt until a verdict. */
 static void a_verdict_that_never_came(void **state)
 {
 	note(ABI_EXEC_BEGIN, 7, 100);
@@ -90,7 +90,7 @@ static void a_verdict_that_never_came(void **state)
 	assert_int_equal(one()->time, 100);
 }
 
-/* A process that was let go before the verdict: nobody has looked at what it is. */
+/* A process detached before the verdict: its new program is unknown. */
 static void a_process_that_is_no_target_any_more(void **state)
 {
 	note(ABI_EXEC_BEGIN, 7, 100);

@@ -88,7 +88,7 @@ static void test_run(void **state)
 	assert_int_equal(fiber_resume(w.fiber), FIBER_ENDED);
 	assert_int_equal(w.done, 3);
 	assert_null(fiber_current(fs));
-	/* Outside of one there is nobody to let others go on for. */
+	/* Outside of a fiber there is no other to yield to. */
 	fiber_breathe(fs);
 }
 
@@ -100,14 +100,14 @@ static void test_breathe(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		assert_int_equal(fiber_resume(w.fiber), FIBER_READY);
 		assert_int_equal(w.done, i);
-		/* Nobody wakes one that does not wait. */
+		/* A fiber that does not wait cannot be woken. */
 		fiber_wake(w.fiber);
 	}
 	assert_int_equal(fiber_resume(w.fiber), FIBER_ENDED);
 	assert_int_equal(w.woken, 0);
 }
 
-/* Held, it goes on however long its slice has been over. */
+/* Held, it continues however long its slice has been over. */
 static void test_hold(void **state)
 {
 	struct walk w = { .steps = 3, .at_step = BREATHES };
@@ -140,7 +140,7 @@ static void test_slice(void **state)
 {
 	unsigned int n = 0, rounds = 0;
 
-	/* A hypervisor may take more than a slice from any of them, but not from all. */
+	/* A hypervisor may steal more than a slice from any of them, but not from all. */
 	for (; rounds < 100; rounds++) {
 		struct fiber *f = fiber_new(fs, breathe_early, NULL, &n);
 
@@ -210,7 +210,7 @@ static void test_stacks(void **state)
 	assert_in_range(address_space(), 0, before + (8u << 20));
 }
 
-/* Each goes its own way, one step in each round. */
+/* Each proceeds independently, one step in each round. */
 static void test_many(void **state)
 {
 	struct walk *w = calloc(MANY, sizeof(*w));

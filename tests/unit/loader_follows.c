@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which PMC's log hears of which process, and until when. */
+/* Which processes' records a PMC's log gets, and until when. */
 #include "loader/pmc/follows.h"
 #include "unit.h"
 
@@ -57,7 +57,7 @@ static void what_has_ended_stays_until_all_is_told(void **state)
 	assert_ptr_equal(follow_find(&fs, &a, 8), g);
 }
 
-/* One that is closed for its owner would close the next process of the number as well. */
+/* A process closed for its owner would otherwise close the next process with that pid as well. */
 static void numbers_are_used_again(void **state)
 {
 	follow_make(&fs, &a, 7, 100)->until = 150;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* GATES, behind pmccontrol --doctor (REQ-133): what it tells whom; its files, hostile. */
+/*
+ * GATES, behind pmccontrol --doctor (REQ-133): its findings for each kind of caller; hostile files.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +85,7 @@ static void test_hidden_switches(void **state)
 	assert_contains(g->remedy, "SOFT events");
 }
 
-/* What the daemon itself holds is nobody else's. */
+/* The daemon's own counters are not attributed to others. */
 static void test_rows(void **state)
 {
 	const struct wire_gate *g;
@@ -98,7 +100,7 @@ static void test_rows(void **state)
 	fake.moved = true;		/* the counter of a target that does not run is free … */
 	g = look(&root, "IAP rows");
 	assert_int_equal(g->state, WIRE_GATE_OPEN);
-	assert_contains(g->finding, "2 to 3 counters can be had now");	/* … and spoken for */
+	assert_contains(g->finding, "2 to 3 counters can be had now");	/* … and reserved for it */
 	fake.moved = false;
 	fake.foreign[0] = 2;
 	g = look(&root, "IAP rows");
@@ -106,7 +108,7 @@ static void test_rows(void **state)
 	assert_contains(g->finding, "others hold 2 on CPU 0");
 	assert_contains(g->finding, "1 to 3 counters can be had now");
 	assert_true(g->remedy[0]);
-	fake.offline[0] = true;		/* nothing is tried there */
+	fake.offline[0] = true;		/* nothing is tried on that CPU */
 	g = look(&root, "IAP rows");
 	assert_int_equal(g->state, WIRE_GATE_OPEN);
 }
@@ -150,7 +152,7 @@ static void test_no_hardware(void **state)
 	assert_contains(g->finding, "every counter of some CPU was held");
 }
 
-/* The words of the rules are those of their refusals. */
+/* The rules' texts equal their refusals'. */
 static void test_rules(void **state)
 {
 	const struct wire_gate *g = look(&user, "system-scope counting");
@@ -268,7 +270,7 @@ static void test_cpu_list(void **state)
 	assert_string_equal(text, "0-2,");
 }
 
-/* REQ-133: each thing that hides the kernel's names has its finding and its remedy. */
+/* REQ-133: each obstacle to the kernel's names has its finding and its remedy. */
 static void names(int err, bool syslog, int paranoid, int kptr, enum kernel_view view,
 		  const char *found, const char *helps)
 {
@@ -288,7 +290,7 @@ static void test_kernel_names(void **state)
 	names(0, true, 2, 1, KERNEL_ADDRESSES, "but no names (kernel.kptr_restrict=1", "as root");
 	names(0, true, 2, 0, KERNEL_HIDDEN, "one address (kernel.kptr_restrict=0, "
 	      "kernel.perf_event_paranoid=2)", "sysctl kernel.kptr_restrict=0");
-	/* The daemon's own reasons come first: without them nobody has names. */
+	/* The daemon's own reasons come first: without its names no log has any. */
 	names(-EPERM, true, 2, 2, KERNEL_NAMES, "from everybody (kernel.kptr_restrict=2)",
 	      "sysctl kernel.kptr_restrict=1");
 	names(-EPERM, false, 3, 1, KERNEL_NAMES, "no CAP_SYSLOG", "CapabilityBoundingSet=");

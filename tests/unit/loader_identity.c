@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ids and limits of a process, and a thread that takes them on. */
+/* Ids and limits of a process, and a thread that adopts them. */
 #include <grp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -137,7 +137,7 @@ static void *take_on(void *arg)
 	return NULL;
 }
 
-/* Only what files are written with, and of this thread only. */
+/* Only the ids that files are written with, and of this thread only. */
 static void test_take_on(void **state)
 {
 	struct turn t = { .sender = false };
@@ -179,7 +179,7 @@ static void test_take_on(void **state)
 	free(t.id);
 }
 
-/* Who has no right to it is refused, with the call's name. */
+/* A caller without the right is refused, with the call's name. */
 static void test_refused(void **state)
 {
 	struct identity id = { .uid = ALICE, .gid = STAFF };

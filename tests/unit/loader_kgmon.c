@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel profile: its sources, its sums and its end, and who may ask for what. */
+/* The kernel profile: its sources, its sums and its end, and permissions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static struct wire_kgmon info_now(void)
 	return info;
 }
 
-/* The clock, unless PMCs run; nothing is taken from the other one, or while it is off. */
+/* The clock, unless PMCs run; samples of the other source, or while it is off, are ignored. */
 static void sources(void **state)
 {
 	kgmon_sample(k, true, false, 0x1000);
@@ -74,7 +74,7 @@ static void sources(void **state)
 	assert_int_equal(info_now().samples, 1);
 }
 
-/* One event at one period, of those that run and of a profile that is on. */
+/* One event at one period, for running PMCs and a profile that is on. */
 static void differing(void **state)
 {
 	struct profile_source other[5] = { faults, faults, faults, faults, faults };
@@ -109,7 +109,7 @@ static void differing(void **state)
 	assert_contains(why.text, "takes the profiling clock now");
 }
 
-/* A file that nobody can change: the addresses ascend, and their samples are the sum. */
+/* A sealed file: the addresses ascend, and their samples add up. */
 static void dump(void **state)
 {
 	struct wire_kgmon_hit hit = { 0 };
@@ -141,7 +141,7 @@ static void dump(void **state)
 	close(fd);
 }
 
-/* Memory is bounded: an address more is a sample lost, one that is known is not. */
+/* Memory is bounded: a sample at a new address is lost, at a known one it is counted. */
 static void bounded(void **state)
 {
 	assert_int_equal(kgmon_start(k, &why), 0);
@@ -154,7 +154,7 @@ static void bounded(void **state)
 	kgmon_sample(k, true, false, 0xffffffff80000000);
 	assert_int_equal(info_now().samples, KGMON_HITS + 1);
 	assert_int_equal(info_now().lost, 1);
-	/* What stands for all addresses is none. */
+	/* The placeholder address is not counted as an address. */
 	kgmon_reset(k);
 	kgmon_sample(k, true, false, PMCLOG_PC_KERNEL);
 	assert_int_equal(info_now().hits, 0);
@@ -168,7 +168,7 @@ static int ask_kgmon(struct actor *a, uint32_t what)
 	return ask(a, WIRE_OP_KGMON, &r, sizeof(r));
 }
 
-/* REQ-054: one who may not sample the system sees that it runs, and nothing else. */
+/* REQ-054: a user who may not sample the system sees only whether it runs. */
 static void privilege(void **state)
 {
 	const struct wire_kgmon *rep = payload();

@@ -68,7 +68,7 @@ static void test_find(void **state)
 	ksyms_free(k);
 }
 
-/* Where nothing says that a function ends: with its page, if it is the last of an image. */
+/* If nothing marks a function's end: the end of its page, if it is the last of an image. */
 static void test_ends(void **state)
 {
 	struct ksyms *k = table("ffffffff81000000 T _stext\n"
@@ -93,7 +93,7 @@ static void test_ends(void **state)
 	ksyms_free(k);
 }
 
-/* Hidden addresses are none; so is a file that is not there, or not such a file. */
+/* Hidden addresses are no symbols; a missing or different file has none. */
 static void test_nothing(void **state)
 {
 	static const char hidden[] = "0000000000000000 T _stext\n0000000000000000 t schedule\n";
@@ -120,7 +120,7 @@ static int start_of(const char *text, uint64_t *start)
 	return err;
 }
 
-/* Hidden, replaced by an empty file, and absent are three things. */
+/* Hidden, replaced by an empty file, and absent are three cases. */
 static void test_start(void **state)
 {
 	uint64_t start;

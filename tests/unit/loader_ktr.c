@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * KTR, and the tunables of trace rings: who may do what, and requests that wait for the rings'
- * thread.
+ * KTR, and the tunables of trace rings: permissions, and requests that wait for the rings' thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +45,7 @@ static const char *value(const char *name)
 		((const struct wire_tunable_rep *)payload() + 1))->value;
 }
 
-/* The fake's thread is done; what waits is answered. */
+/* The fake's thread has finished; waiting requests are answered. */
 static bool resume(struct actor *a, struct reply *r, uint8_t *data)
 {
 	*r = (struct reply){ .data = data, .own_fd = -1 };
@@ -114,7 +113,7 @@ static void test_control(void **state)
 	assert_int_equal(ktr(&root, WIRE_KTR_OPEN + 1, ""), -EINVAL);
 }
 
-/* What was asked of the rings comes first, whoever asked. */
+/* Requests are performed in order, whoever sent them. */
 static void test_waits(void **state)
 {
 	uint8_t data[WIRE_MAX_REPLY];
@@ -152,7 +151,7 @@ static void test_waits(void **state)
 	assert_string_equal(tunable->value, "SYSC");
 }
 
-/* The tunables say what is in effect: one that could not be done is what it was. */
+/* The tunables show the state in effect: a failed one keeps its value. */
 static void test_fails(void **state)
 {
 	assert_int_equal(set(&root, "ktr.size", "4096"), 0);
@@ -163,7 +162,7 @@ static void test_fails(void **state)
 	daemon_ktr_done(&harness);
 	assert_string_equal(value("ktr.size"), "4096");
 	assert_int_equal(harness.config.ktr.entries, 64);
-	/* Others are not concerned. */
+	/* Other settings are not affected. */
 	assert_int_equal(set(&root, "ktr.unprivileged", "1"), 0);
 	assert_string_equal(value("ktr.unprivileged"), "1");
 }

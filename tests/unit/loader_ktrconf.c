@@ -31,7 +31,7 @@ static void holds(enum tunable t, const char *value)
 	assert_string_equal(buf, value);
 }
 
-/* KTR-15, KTR-28, KTR-30: what holds unless somebody says otherwise; the kernel's rings are off. */
+/* KTR-15, KTR-28, KTR-30: the defaults; the kernel's rings are off. */
 static void test_presets(void **state)
 {
 	assert_int_equal(config.ktr.compile, 0);
@@ -163,7 +163,7 @@ static void test_bad_stop(void **state)
 	holds(TUN_KTR_STOP, "panic");
 }
 
-/* They are put back together, texts and what they mean, and without the others. */
+/* They are reassembled, texts and meanings, without the others. */
 static void test_restore(void **state)
 {
 	struct config was;

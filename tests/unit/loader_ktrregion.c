@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's trace region as memory: layout, header, formats, and the copies for everybody. */
+/*
+ * The kernel's trace region as memory: layout, header, formats, and the copies for unprivileged
+ * users.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +26,7 @@ static struct ktr_region *make(uint32_t entries)
 	r = aligned_alloc(KTR_REGION_PAGE, (ktrregion_size(&l) + KTR_REGION_PAGE - 1) &
 			  ~(size_t)(KTR_REGION_PAGE - 1));
 	assert_non_null(r);
-	/* What was there before must not matter. */
+	/* Earlier contents must not matter. */
 	memset(r, 0xa5, ktrregion_size(&l));
 	ktrregion_header(r, &l);
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
@@ -69,7 +72,7 @@ static struct ktr_region *copy(struct ktr_region *r)
 
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
-	/* Nobody can change what others may have mapped. */
+	/* Memory that others may have mapped is read-only. */
 	assert_int_equal(write(fd, "x", 1), -1);
 	assert_int_equal(ftruncate(fd, 1), -1);
 	to = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
@@ -175,7 +178,7 @@ static void test_copy(void **state)
 	assert_int_equal(e->ktr_parm1, 42);
 	assert_memory_equal(&e->ktr_parm2, "sh\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 	assert_true(!e->ktr_parm4 && !e->ktr_parm5);
-	/* The kernel's message, ids that there are none of, and what was being written. */
+	/* The kernel's message, unknown ids, and an entry being written. */
 	for (uint64_t n = 0; n < 4; n++) {
 		static const struct ktr_entry empty;
 
@@ -189,7 +192,7 @@ static void test_copy(void **state)
 	free(r);
 }
 
-/* Large rings are copied as far as their latest entries, with the numbers that they have. */
+/* Of large rings the latest entries are copied, with their numbers. */
 static void test_large_copy(void **state)
 {
 	struct ktr_region *r = make(1 << 17), *to;

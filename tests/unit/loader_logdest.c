@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where logs may be written to: files and sockets of all kinds. */
+/* Valid destinations of logs: files and sockets of all kinds. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ static void test_files(void **state)
 	refused(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), -EBADF, "not open for writing");
 }
 
-/* Where the kernel minds the writer, or a write is an order. */
+/* Files where the kernel checks the writer, or where a write is a command. */
 static void test_kernel(void **state)
 {
 	refused(open("/proc/self/comm", O_WRONLY | O_CLOEXEC), -EBADF, "file of the kernel");

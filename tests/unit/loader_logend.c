@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Logs whose readers do not read: what one user can hold, and how all of it comes back. */
+/* Logs whose readers do not read: one user's limits, and the return of all resources. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ static struct why why;
 static struct {
 	int fd;				/* the log's */
 	bool relinger;			/* the owner sets SO_LINGER again, just before the end */
-	bool stuck;			/* close(2) does not return, whatever comes */
+	bool stuck;			/* close(2) does not return, whatever happens */
 	bool closing;
 	long later;			/* ns that the clock is ahead */
 } script;
@@ -85,7 +85,7 @@ static int set_up(void **state)
 	return logs_pool(&pool, config, &event, &why);
 }
 
-/* Whatever was charged has been given back. */
+/* All charges have been returned. */
 static int tear_down(void **state)
 {
 	logpool_free(pool);
@@ -103,7 +103,7 @@ static struct pmclog_ev userdata(uint32_t n)
 	return ev;
 }
 
-/* How many records found room. */
+/* The number of records that found room. */
 static uint32_t fill(struct logfile *l)
 {
 	struct pmclog_ev u = userdata(1);
@@ -114,7 +114,7 @@ static uint32_t fill(struct logfile *l)
 	return n;
 }
 
-/* Nothing more goes in. */
+/* It accepts no more. */
 static void stuff(int fd)
 {
 	static const char data[4096];
@@ -181,7 +181,7 @@ static struct logfile *open_as(struct user *u, int fd, enum logdest_kind kind)
 
 /* --- shares ----------------------------------------------------------------------------------- */
 
-/* One user's pipe that nobody reads takes no buffer from the others. */
+/* One user's pipe without a reader takes no buffer from the others. */
 static void test_share(void **state)
 {
 	struct user *nobody = logs_user(65534, false), *other = logs_user(1000, false);
@@ -206,7 +206,7 @@ static void test_share(void **state)
 	assert_int_equal(fill(theirs), n);
 	logfile_free(theirs);
 	close(second[0]);
-	/* What is left is the super-user's. */
+	/* The rest is the super-user's. */
 	stuffed_pipe(second);
 	theirs = open_log(second[1], LOGDEST_PIPE);
 	assert_true(fill(theirs) > n);
@@ -244,7 +244,7 @@ static void test_logs(void **state)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* Nobody reads and the owner is gone: a moment later everything comes back. */
+/* No reader and no owner: a moment later all resources come back. */
 static void test_abandoned(void **state)
 {
 	int fds[2], slave, master;
@@ -295,7 +295,7 @@ static struct logfile *open_slow(void **state, const struct logpool_config confi
 	return open_log(fds[1], LOGDEST_PIPE);
 }
 
-/* One that is slow is not one that does not read: it has the same time for each batch. */
+/* A slow reader is not a stopped one: it has the same time for each batch. */
 static void test_slow(void **state)
 {
 	const struct logpool_config config = { .buffers = 64, .size = 4096 };
@@ -322,7 +322,7 @@ static uint64_t steps_of(const struct logfile *l)
 	return __atomic_load_n(&l->steps, __ATOMIC_ACQUIRE);
 }
 
-/* … nor is one that takes longer for a buffer, if that is larger than a pipe. */
+/* … nor is one that takes longer for a buffer larger than a pipe. */
 static void test_slow_buffer(void **state)
 {
 	const struct logpool_config config = { .buffers = 8, .size = 1 << 20 };
@@ -381,7 +381,7 @@ static void test_messages(void **state)
 	close(fds[0]);
 }
 
-/* CLOSELOG, and the writer is in close(2), which lingers: nobody waits for it. */
+/* CLOSELOG, and the writer is in close(2), which lingers: no client waits for it. */
 static void test_closing(void **state)
 {
 	struct pmclog_ev u = userdata(1);
@@ -409,7 +409,7 @@ static void test_closing(void **state)
 	close(peer);
 }
 
-/* Nobody reads, and the end lingers: abandoned in the write, and then in close(2). */
+/* No reader, and the close lingers: abandoned in the write, and then in close(2). */
 static void test_linger(void **state)
 {
 	struct logfile *l;
@@ -444,7 +444,7 @@ static void test_no_linger(void **state)
 	close(peer);
 }
 
-/* Nobody reads and the daemon ends: the thread is not waited for for ever. */
+/* No reader, and the daemon ends: it does not wait for the thread forever. */
 static void test_stuck(void **state)
 {
 	struct logfile *l;
@@ -464,7 +464,7 @@ static void test_stuck(void **state)
 	set_up(state);
 }
 
-/* One that the kernel does not let go: neither. */
+/* Nor for a thread that the kernel does not release. */
 static void test_uninterruptible(void **state)
 {
 	static struct logpool *left;

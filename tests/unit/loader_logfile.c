@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Logs as they are written: order, gaps, errors, readers that do not. */
+/* Logs as they are written: order, gaps, errors, stopped readers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -62,8 +62,8 @@ static int temp_file(void)
 }
 
 /*
- * A burst of many times what the pool holds: a file has buffers for it, so that nothing is missing
- * and nobody waits.
+ * A burst of many times the pool's size: a file has buffers for it, so that no record is missing
+ * and no client waits.
  */
 static void test_burst(void **state)
 {
@@ -162,7 +162,7 @@ static int read_soon(void *p, struct pmclog_ev *ev)
 	return err;
 }
 
-/* A pipe that is full of something else: not a buffer comes back.  Returns how much of it. */
+/* A pipe that is full of other data: no buffer comes back.  Returns the amount. */
 static int full_pipe(int fds[2])
 {
 	static const char other[65536];
@@ -186,7 +186,7 @@ static uint32_t put_until_full(struct logfile *l)
 	}
 }
 
-/* Of what comes behind what a pipe was full of. */
+/* Reads the data after the pipe's earlier contents. */
 static void *reader_of(int fd, int size)
 {
 	static char other[65536];
@@ -286,7 +286,7 @@ static void test_long_record(void **state)
 	close(fds[0]);
 }
 
-/* A log that ends while there is no room says so: a gap, and its end. */
+/* A log that ends without room records that: a gap, and its end. */
 static void test_end_without_room(void **state)
 {
 	static struct pmclog_ev ev;
@@ -311,7 +311,7 @@ static void test_end_without_room(void **state)
 	until_reaped(pool, event);
 }
 
-/* REQ-079, REQ-080: the first error stays, later records go nowhere and cost no buffer. */
+/* REQ-079, REQ-080: the first error stays, later records are dropped and cost no buffer. */
 static void expect_error(int fd, int error)
 {
 	struct logfile *l = open_log(fd, LOGDEST_PIPE, LOGFMT_NEW);
@@ -386,7 +386,7 @@ static void test_socket_end(void **state)
 	until_reaped(pool, event);
 }
 
-/* Time does not go back, whatever comes late. */
+/* Time does not go back, whatever arrives late. */
 static void test_late(void **state)
 {
 	struct pmclog_ev u = userdata(1), ev;

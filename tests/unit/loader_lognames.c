@@ -61,7 +61,7 @@ static void put(struct logfile *l, unsigned int n, const uint64_t *pc)
 	assert_int_equal(logfile_callchain(l, LATER, &c, pc), 0);
 }
 
-/* What the loop does, within so many ms. */
+/* Runs the loop for so many ms. */
 static void run_loop(int ms)
 {
 	if (poll(&(struct pollfd){ .fd = event, .events = POLLIN }, 1, ms) > 0)
@@ -82,7 +82,7 @@ static void end(struct logfile *l)
 	logfile_free(l);
 }
 
-/* What the log says in all, in order: names and their addresses, C for a chain, E for the end. */
+/* The log's summary, in order: names and their addresses, C for a chain, E for the end. */
 static void summary(int fd, char *text, size_t size)
 {
 	static struct pmclog_ev ev;
@@ -158,7 +158,7 @@ static void test_no_kernel(void **state)
 	expect_log(fd, "C E ");
 }
 
-/* What stands for all addresses of the kernel has no name, nor has a user's address behind it. */
+/* The placeholder of kernel addresses has no name, nor has a user's address after it. */
 static void test_hidden_kernel(void **state)
 {
 	const uint64_t hidden[] = { PMCLOG_PC_KERNEL, TEXT + 0x1010, TEXT + 0x2010 };
@@ -175,7 +175,7 @@ static void test_hidden_kernel(void **state)
 	}
 }
 
-/* An owner who may know addresses only. */
+/* An owner who may see addresses only. */
 static void test_hidden_names(void **state)
 {
 	const uint64_t first = TEXT + 0x1010, second = TEXT + 0x2010;
@@ -213,7 +213,7 @@ static void test_fresh(void **state)
 	expect_log(fd, "C E ");
 }
 
-/* A table that cannot be read is told once; one that hides its addresses, never. */
+/* An unreadable table is reported once; one that hides its addresses, never. */
 static void test_unreadable(void **state)
 {
 	const uint64_t pc = TEXT + 0x1234;
@@ -233,7 +233,7 @@ static void test_unreadable(void **state)
 	}
 }
 
-/* What is in the file by now, with an offset of its own: the log's writer has that of `fd`. */
+/* Reads new data, with an offset of its own: the log's writer uses fd's. */
 static void summary_now(int fd, char *text, size_t size)
 {
 	char path[32];
@@ -275,7 +275,10 @@ static bool tell(const char *table)
 	return true;
 }
 
-/* What was not in the table is looked for in the next one, which is read when the first is old. */
+/*
+ * A function missing in the table is looked up in the next one, which is read when the first is
+ * old.
+ */
 static void test_again(void **state)
 {
 	const uint64_t known = TEXT + 0x1000, later = TEXT + 0x900000, never = TEXT - 0x100000;

@@ -22,7 +22,7 @@ static void expect_bytes(enum logfmt format, const struct pmclog_ev *ev, const c
 
 		while (*hex == ' ')
 			hex++;
-		/* What is not listed any more is zero. */
+		/* Fields that are not listed any more are zero. */
 		if (!*hex)
 			byte = 0;
 		else

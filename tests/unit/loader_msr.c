@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PMCGETMSR: hwpmc's conditions in hwpmc's order (reference §1.13), and what follows for ATTACH. */
+/*
+ * PMCGETMSR: hwpmc's conditions in hwpmc's order (reference §1.13), and the consequences for
+ * ATTACH.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -77,7 +80,7 @@ static void test_targets(void **state)
 	close(fd);
 }
 
-/* REQ-170: after EINVAL's conditions, before what the client has seen. */
+/* REQ-170: after EINVAL's conditions, before the client's report. */
 static void test_class(void **state)
 {
 	uint32_t id = allocate(&root, PMC_MODE_TC, 0);
@@ -99,7 +102,7 @@ static void test_missing(void **state)
 	assert_int_equal(getmsr(&root, id, ENOSYS), -ENOSYS);
 	assert_int_equal(getmsr(&root, id, UINT32_MAX), -ENOSYS);
 	assert_int_equal(stop(&root, id), 0);
-	/* None of these has told a register: EEXIST, not EPERM. */
+	/* None of these has reported a register: EEXIST, not EPERM. */
 	assert_int_equal(attach(&root, id, 0, -1), -EEXIST);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The companion module's client: what it says where there is none, or another one than it knows. */
+/*
+ * The companion module's client: its messages if there is no module, or one of an unknown version.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of registers: what it means, and that each way to be wrong is told with its line. */
+/* The list of registers: its meaning, and an error with a line for each kind of fault. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

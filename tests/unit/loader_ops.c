@@ -56,7 +56,7 @@ static void test_frames(void **state)
 	h = header(WIRE_OP_GETCPUINFO, 0);
 	h.error = 1;
 	assert_int_equal(raw(&root, &h, sizeof(h), &closes), -EPROTO);
-	/* None of these was an operation. */
+	/* None of these counted as an operation. */
 	assert_int_equal(harness.stats.syscalls, calls + 1);
 	assert_int_equal(harness.stats.syscall_errors, errors);
 }
@@ -165,7 +165,7 @@ static void test_dynevents(void **state)
 	assert_int_equal(ask(&user, WIRE_OP_GETDYNEVENTINFO, &r, sizeof(r)), -EINVAL);
 }
 
-/* A client in a container sees its own numbers, and no others. */
+/* A client in a container sees pids of its own namespace only. */
 static void test_pmcinfo_in_a_container(void **state)
 {
 	user.session.owner->cred.pid_ns = 1;
@@ -179,7 +179,7 @@ static void test_pmcinfo_in_a_container(void **state)
 
 /* --- owners -------------------------------------------------------------------------------- */
 
-/* Rights that came after the greeting are none, wherever credentials are asked for. */
+/* Rights gained after the greeting do not count, wherever credentials are checked. */
 static void test_grown_credentials(void **state)
 {
 	struct wire_tunable_req set = {

@@ -94,14 +94,14 @@ static void test_grown(void **state)
 
 	assert_false(policy_grown(&then, &then));
 	for (unsigned int i = 0; i < IDS; i++) {
-		/* What a set-id program brings. */
+		/* The credentials of a set-id program. */
 		now = then;
 		now.uid[ids[i]] = 6;
 		assert_true(policy_grown(&then, &now));
 		now = then;
 		now.gid[ids[i]] = 6;
 		assert_true(policy_grown(&then, &now));
-		/* What it may give up and take back. */
+		/* Ids that it may drop and regain. */
 		assert_false(policy_grown(&now, &then));
 	}
 	now = then;
@@ -110,7 +110,7 @@ static void test_grown(void **state)
 	now = with(then, CAP(CAP_NET_RAW));
 	assert_true(policy_grown(&then, &now));
 	assert_false(policy_grown(&now, &then));
-	/* Root may become anybody, and is judged by what is left. */
+	/* Root may become any user, and is judged by its remaining rights. */
 	assert_false(policy_grown(&root, &then));
 	assert_true(policy_grown(&then, &root));
 	now = with(user(0), CAP(CAP_SETGID));
@@ -121,7 +121,7 @@ static void test_grown(void **state)
 	assert_false(policy_grown(&now, &then));
 }
 
-/* A capability that is switched on later counts only if the rules do not ask for it. */
+/* A capability that becomes effective later counts only if no rule checks it. */
 static void test_grown_effective(void **state)
 {
 	struct cred then = with(user(5), ~0ull), now = with(user(5), ~0ull);
@@ -167,7 +167,7 @@ static void test_kernel_view(void **state)
 			assert_int_equal(view(~0ull, paranoid, kptr),
 					 kptr <= 1 ? KERNEL_NAMES : KERNEL_ADDRESSES);
 		}
-	/* Root of a container is anybody, here as for the kernel. */
+	/* Root of a container is an ordinary user, here as in the kernel. */
 	assert_int_equal(policy_kernel_view(&jailed, &strict), KERNEL_HIDDEN);
 	assert_int_equal(policy_kernel_view(&jailed, &lax), KERNEL_NAMES);
 }
@@ -186,7 +186,7 @@ static void test_kernel_settings(void **state)
 	assert_in_range(s.paranoid + 1, 0, 5);
 }
 
-/* One that runs, a first thread that has ended, one that has gone: none of them. */
+/* A running process, one whose first thread has ended, one that is gone: none is in an exec. */
 static void test_in_exec(void **state)
 {
 	pid_t child;
@@ -230,7 +230,7 @@ static int attach(struct cred c, struct cred t)
 	return policy_attach(&config, &c, &t, true, 999, &why);
 }
 
-/* REQ-042, REQ-043: what is not the super-user's is the kernel's to decide. */
+/* REQ-042, REQ-043: for other users than the super-user the kernel decides. */
 static void test_attach(void **state)
 {
 	struct cred me = user(5), root = with(user(0), ~0ull), t = user(5);
@@ -242,7 +242,7 @@ static void test_attach(void **state)
 	assert_int_equal(attach(with(user(5), CAP(CAP_PERFMON)), user(0)), 0);
 	assert_int_equal(attach(root, user(6)), 0);
 	assert_int_equal(policy_attach(&config, &me, &me, false, 105, &why), 0);
-	/* D13: what the client cannot see does not exist. */
+	/* D13: a process that the client cannot see does not exist for it. */
 	t.pid = 999;
 	assert_int_equal(policy_attach(&config, &root, &t, false, 999, &why), -ESRCH);
 	assert_string_equal(why.text, "there is no process 999");
@@ -256,7 +256,7 @@ static const char *explained(struct cred c, struct cred t)
 	return why.text;
 }
 
-/* REQ-179: the reason that is told for the kernel's no. */
+/* REQ-179: the reason that is given for the kernel's refusal. */
 static void test_explanation(void **state)
 {
 	struct cred t;
@@ -281,7 +281,7 @@ static void test_explanation(void **state)
 	assert_non_null(strstr(explained(jailed_root(), user(5)), "outside of the container"));
 }
 
-/* REQ-111, REQ-112, REQ-117: the tunable bars others, never oneself. */
+/* REQ-111, REQ-112, REQ-117: the tunable forbids other processes, never one's own. */
 static void test_proc_debug_tunable(void **state)
 {
 	struct cred me = user(5);
@@ -354,7 +354,7 @@ static void test_pidfd(void **state)
 	close(devnull);
 }
 
-/* What this process has read so far; -1: the kernel does not say. */
+/* The bytes that this process has read so far; -1: the kernel does not report them. */
 static long long bytes_read(void)
 {
 	long long n = -1;
@@ -367,7 +367,10 @@ static long long bytes_read(void)
 	return n;
 }
 
-/* Nothing is read of what is no pidfd: fdinfo of an epoll descriptor has a line for each member. */
+/*
+ * Nothing is read through a descriptor other than a pidfd: an epoll descriptor's fdinfo has a line
+ * for each member.
+ */
 static void test_pidfd_by_kind(void **state)
 {
 	struct epoll_event e = { .events = EPOLLIN };
@@ -389,7 +392,7 @@ static void test_pidfd_by_kind(void **state)
 	assert_true(after - between < between - before + 30);
 }
 
-/* Where there are security modules their label, else none. */
+/* The label, if there are security modules, else none. */
 static void test_read_label(void **state)
 {
 	char label[1024], expected[1024] = "";
@@ -419,7 +422,7 @@ static void test_plain(void **state)
 	assert_true(policy_plain(&me, &other));
 	other.dumpable = false;
 	assert_true(policy_plain(&me, &other));
-	/* What the kernel says of another namespace stands. */
+	/* The kernel's answer about another namespace stands. */
 	other.user_ns += 2;
 	me.effective = 0;
 	assert_true(policy_plain(&me, &other));
@@ -430,7 +433,7 @@ static void test_plain(void **state)
 	assert_true(policy_ptracer(&me, &other));
 }
 
-/* Yama's relation: children and theirs, by process and not by number. */
+/* Yama's relation: descendants, by process and not by pid. */
 static void test_descends(void **state)
 {
 	struct cred me, child_cred;
@@ -458,12 +461,12 @@ static void test_descends(void **state)
 	assert_true(policy_descends(grandchild, &child_cred));
 	assert_false(policy_descends(child, &child_cred));
 	assert_false(policy_descends(getpid(), &child_cred));
-	me.start++;			/* another process that had the number */
+	me.start++;			/* another process that had the pid */
 	assert_false(policy_descends(child, &me));
 	me.start--;
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_false(policy_descends(grandchild, &me));	/* an orphan is init's */
+	assert_false(policy_descends(grandchild, &me));	/* init adopts an orphan */
 	assert_false(policy_descends(child, &me));
 	kill(grandchild, SIGKILL);
 	close(told[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The profiling clock on CPUs that go and come, over a kernel of this file's own. */
+/* The profiling clock on CPUs that go offline and come back, over a fake kernel. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static struct {
 	unsigned int opened[CPUS], running;
 	int refuse, refuse_program;	/* -errno */
 	struct perf_event_spec spec;
-	const char *limit;		/* samples a second; NULL: it is not known */
+	const char *limit;		/* samples a second; NULL: unknown */
 } kernel;
 static struct engine engine = { .ncpu = CPUS };
 
@@ -132,7 +132,7 @@ static void every_cpu_that_is_here(void **state)
 	assert_int_equal(kernel.running, 3);
 }
 
-/* A CPU that went and came has a dead event, however late that is seen. */
+/* A CPU that went and came back has a dead event, however late that is noticed. */
 static void cpus_go_and_come(void **state)
 {
 	assert_int_equal(clock_start(), 0);
@@ -149,7 +149,7 @@ static void cpus_go_and_come(void **state)
 	assert_int_equal(kernel.opened[1], 2);
 	assert_int_equal(kernel.opened[3], 2);
 	assert_int_equal(kernel.opened[0], 1);
-	/* One that goes again before its event is there, and one that takes none. */
+	/* A CPU that goes again before its event is opened, and one that refuses it. */
 	moved(3, false);
 	moved(3, true);
 	kernel.refuse = -ENXIO;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who would be glad of a signal, and who would die of it (REQ-064, REQ-065). */
+/* Threads that handle a signal, and threads that would die of it (REQ-064, REQ-065). */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -50,7 +50,7 @@ static void set_blocked(void)
 	block(SIG_BLOCK);
 }
 
-/* What the C library does while it forks: even its own signals, and only for a moment. */
+/* The C library's state while it forks: all signals blocked, and only for a moment. */
 static void set_all_blocked(void)
 {
 	uint64_t all = ~0ull;
@@ -80,7 +80,7 @@ static void set_blocked_by_one_thread(void)
 	block(SIG_BLOCK);
 }
 
-/* In a child that has got ready as `set` says. */
+/* In a child that has prepared itself by `set`. */
 static bool wanted_after(void (*set)(void))
 {
 	int ready[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of clients: with descriptors, without, and what is passed on of those. */
+/* Clients' messages: with and without descriptors, and which of those are passed on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void send_op(uint16_t op, size_t len, const int *fds, unsigned int nfds)
 	assert_int_equal(message_send(client, &m, len, NULL, 0, fds, nfds, 0), 0);
 }
 
-/* What a helper does with the message; its descriptors are in `passed`. */
+/* The helper's handling of the message; its descriptors are in `passed`. */
 static int receive(void)
 {
 	int fds[1] = { connection };
@@ -116,7 +116,7 @@ static void test_plain(void **state)
 	assert_int_equal(receive_plain(connection, &in), -ECONNRESET);
 }
 
-/* One descriptor with an operation: 0 and it is passed on, or why not. */
+/* One descriptor with an operation: 0 if it is passed on, or the error. */
 static int judged(uint16_t op, int fd)
 {
 	unsigned int before = open_files();
@@ -158,7 +158,7 @@ static void test_kinds(void **state)
 		for (unsigned int k = 0; k < sizeof(others) / sizeof(others[0]); k++)
 			assert_int_equal(judged(op, others[k]), -EFAULT);
 	}
-	/* What logs may go to is logfile_check()'s to say; those are closed elsewhere. */
+	/* logfile_check() decides on logs; their descriptors are closed elsewhere. */
 	assert_int_equal(judged(WIRE_OP_CONFIGURELOG, pipes[1]), 0);
 	assert_true(in.slow_close);
 	assert_int_equal(judged(WIRE_OP_CONFIGURELOG, null), 0);
@@ -192,7 +192,7 @@ static void test_two(void **state)
 	close(pidfd);
 }
 
-/* More than any operation takes: none is passed on, and none is left in the helper. */
+/* More than any operation takes: none is passed on, and none stays in the helper. */
 static void test_too_many(void **state)
 {
 	unsigned int before = open_files();
@@ -210,7 +210,7 @@ static void test_too_many(void **state)
 	}
 }
 
-/* Cut, shorter than a header, and a message that is not there. */
+/* Cut, shorter than a header, and missing. */
 static void test_lengths(void **state)
 {
 	int fds[] = { client };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Class MSR: which registers have rows, who reads them, and who may have them counted, over a
- * made-up module and made-up events of perf's.
+ * Class MSR: the registers that have rows, their readers, and permissions, over a fake module and
+ * fake events of perf's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static unsigned int count_rows(void)
 	return c ? c->info.num : 0;
 }
 
-/* The event of that name as the daemon tells it, or NULL. */
+/* The event of that name in the daemon's list, or NULL. */
 static const struct wire_dynevent *event(const char *name)
 {
 	struct wire_class_req r = { .class = PMC_CLASS_MSR };
@@ -129,7 +129,7 @@ static void release_only(struct actor *a)
 	assert_int_equal(release(a, TAILQ_FIRST(&a->session.owner->pmcs)->id), 0);
 }
 
-/* --- rows and who reads them ----------------------------------------------------------------- */
+/* --- rows and their readers ------------------------------------------------------------------- */
 
 static void test_nothing(void **state)
 {
@@ -143,7 +143,7 @@ static void test_module_rows(void **state)
 	char name[WIRE_NAME_MAX], line[512];
 
 	load_module();
-	/* 0x40 cannot be read by anybody, 0x50 faults. */
+	/* 0x40 has no reader, 0x50 faults. */
 	assert_int_equal(count_rows(), 3);
 	row_name(&harness.rows, first, name, sizeof(name));
 	assert_string_equal(name, "MSR-TSC");
@@ -160,7 +160,7 @@ static void test_module_rows(void **state)
 			 WIRE_MSR_SYSTEM_MODULE | WIRE_MSR_PROCESS_MODULE);
 }
 
-/* A hypervisor's register that only reads 0 is none; perf's counts. */
+/* A hypervisor's register that always reads 0 is none; perf's counts. */
 static void test_perf_rows(void **state)
 {
 	fake.perf_registers = 1u << FAKE_TSC | 1u << FAKE_ENERGY_PKG;
@@ -180,7 +180,7 @@ static void test_perf_rows(void **state)
 	release_only(&root);
 }
 
-/* The list of another module, and a module that does not take the list: as if there were none. */
+/* Another module's list, and a module that refuses the list: as without a module. */
 static void test_refused_module(void **state)
 {
 	fake_module.refuse_open = -EPROTO;
@@ -230,12 +230,12 @@ static void test_named(void **state)
 	assert_int_equal(fake.last.event.config, 0x20);
 	assert_int_equal(fake.last.event.config1, 0xffff);
 	assert_string_equal(info(&root, 1, first + 1).event_name, "MSR-COUNTER");
-	/* The row holds nothing: others have room on it. */
+	/* The row holds no counter: other PMCs can use it. */
 	harness.config.value[TUN_SYSPMCS] = 1;
 	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_SC), 0);
 	release_only(&user);
 	release_only(&root);
-	/* A client that has an old list: the number is another register's by now. */
+	/* A client with an old list: the number is another register's by now. */
 	r = request_for("MSR-COUNTER", PMC_MODE_SC);
 	strcpy(r.event_name, "MSR-TSC");
 	assert_int_equal(ask(&root, WIRE_OP_PMCALLOCATE, &r, sizeof(r)), -EINVAL);
@@ -326,7 +326,7 @@ static void test_scopes(void **state)
 }
 
 #ifdef __x86_64__
-/* Energy counts in 2^-32 J whoever reads it; the register itself does not. */
+/* Energy counts in 2^-32 J with either reader; the register itself does not. */
 static void test_energy(void **state)
 {
 	const struct cpu amd = { .id = "AuthenticAMD-25-01-1", .aperf = true };
@@ -356,7 +356,7 @@ static void test_energy(void **state)
 	assert_int_equal(spec.type, 11);
 	assert_int_equal(msr_provider(&m, &m.row[1], true, true, &spec, &why), 0);
 	assert_true(spec.msr);
-	/* Without its unit it is no energy. */
+	/* Without its unit the register is no energy. */
 	fake.perf_registers = 0;
 	fake_module_set(0xc0010299, 0, true);
 	msr_discover(&m, &amd, &harness.debug);
@@ -368,7 +368,7 @@ static void test_energy(void **state)
 	msr_free(&m);
 }
 
-/* What the memory takes is counted in a unit of its own by some, which only perf knows. */
+/* Some models count DRAM energy in a unit of its own, which only perf knows. */
 static void test_energy_of_memory(void **state)
 {
 	const struct cpu intel = { .id = "GenuineIntel-6-3F-2", .aperf = true };
@@ -431,7 +431,7 @@ static void test_select(void **state)
 	actor_join(&other, ROOT_PID + 10, 0);
 	assert_int_equal(try_select(&other, PMC_MODE_SC, 0x40, 5), -EBUSY);
 	assert_contains(reason(), "register 0x40 of CPU 1 is written by a PMC held by pid 1000001");
-	/* The same register, whatever else the number says. */
+	/* The same register, whatever the other bits. */
 	assert_int_equal(try_select(&other, PMC_MODE_SC, 1ull << 40 | 0x40, 5), -EINVAL);
 	assert_int_equal(try_select(&other, PMC_MODE_SC, 1ull << 63 | 0x40, 5), -EINVAL);
 	r = request_for("MSR-COUNTER", PMC_MODE_SC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Registers as sources: which the programs are told, how many there are, and what cannot be one. */
+/* Registers as sources: which ones the programs receive, their number, and unsuitable ones. */
 #include <stdlib.h>
 
 #include "loader/base/debug.h"
@@ -15,7 +15,7 @@ static unsigned int opened;		/* perf events */
 static struct sources *s;
 static struct why why;
 
-/* --- what a register does not need ------------------------------------------------------------ */
+/* --- functions that registers do not use ------------------------------------------------------ */
 
 int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu)
 {
@@ -108,7 +108,7 @@ static void test_bits(void **state)
 	assert_int_equal(reg_open(1ull << 32, ~0ull), -EINVAL);
 }
 
-/* A CPU that comes back needs nothing; what a program could not read is forgotten with its PMC. */
+/* A CPU that comes back needs nothing; failed reads are forgotten with their PMC. */
 static void test_lost(void **state)
 {
 	int source = reg_open(0xe8, ~0ull);

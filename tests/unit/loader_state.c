@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* START's and ATTACH's refusals that no client can bring about; the others are in tests/ops.tsv. */
+/* START's and ATTACH's refusals that no client can cause; the others are in tests/ops.tsv. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -124,12 +124,15 @@ static void test_attach_permission(void **state)
 	actor_join(&target, child, USER_UID);
 	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "libpmc-compat is older than pmcbpfd");
-	/* Judged by what it is now, not by what it was when it connected or opened the proof … */
+	/*
+	 * Judged by its current credentials, not by those at connect(2) or when it opened the proof
+	 * …
+	 */
 	user.cred.uid[ID_REAL] = 78;
 	user.session.cred.permitted = ~0ull;
 	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "belongs to another user");
-	/* … if it could become that by itself. */
+	/* … if it could get these by itself. */
 	user.session.cred.permitted = 0;
 	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "connect again");
@@ -149,7 +152,7 @@ static void test_attach_permission(void **state)
 	actor_leave(&target);
 }
 
-/* What the second descriptor may be. */
+/* Kinds of the second descriptor. */
 static void test_attach_proof(void **state)
 {
 	static const struct {
@@ -168,14 +171,14 @@ static void test_attach_proof(void **state)
 	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
 
 	actor_join(&target, child, USER_UID);
-	harness_may_debug = true;	/* which is not asked any more */
+	harness_may_debug = true;	/* which is not checked any more */
 	for (unsigned int i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
 		fake.proof = answers[i].proof;
 		assert_int_equal(attach_proven(&user, id, child, child_fd), answers[i].err);
 		assert_contains(reason(), answers[i].why);
 	}
 	assert_int_equal(detach(&user, id, child, child_fd), 0);
-	/* A descriptor that was opened in better times. */
+	/* A descriptor that was opened with more rights. */
 	target.cred.dumpable = false;
 	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "PR_SET_DUMPABLE 0");
@@ -184,7 +187,7 @@ static void test_attach_proof(void **state)
 	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "capabilities that you lack");
 	actor_leave(&target);
-	/* The privileged and oneself: not looked at. */
+	/* The privileged and oneself: not checked. */
 	fake.proofs = 0;
 	fake.proof = ABI_PROOF_NONE;
 	id = allocate(&root, PMC_MODE_TC, 0);
@@ -193,7 +196,7 @@ static void test_attach_proof(void **state)
 	assert_int_equal(fake.proofs, 0);
 }
 
-/* The right to look and CAP_SYS_PTRACE: the kernel is asked for the rest, but not about labels. */
+/* The right to look and CAP_SYS_PTRACE: the kernel checks the rest, except labels. */
 static void test_attach_ptracer(void **state)
 {
 	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
@@ -217,7 +220,7 @@ static void test_attach_ptracer(void **state)
 	assert_int_equal(attach_proven(&user, id, child, child_fd), 0);
 }
 
-/* A tree is attached as far as the client may: descendants that became others' are left out. */
+/* A tree is attached as far as the client may: descendants of other users are left out. */
 static void test_attach_tree(void **state)
 {
 	uint32_t id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
@@ -230,7 +233,7 @@ static void test_attach_tree(void **state)
 	id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
 	assert_int_equal(start(&user, id), 0);		/* attaches to its owner */
 	assert_int_equal(detach(&user, id, child, child_fd), 0);
-	/* REQ-117: others than oneself, though they are one's own children. */
+	/* REQ-117: others than oneself, even one's own children. */
 	harness.config.value[TUN_PROC_DEBUG] = 0;
 	id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
 	assert_int_equal(attach(&user, id, 0, -1), 0);
@@ -241,7 +244,7 @@ static void test_attach_tree(void **state)
 	assert_int_equal(detach(&root, id, child, child_fd), 0);
 }
 
-/* A label tells more than ids and capabilities; a question without an answer is no permission. */
+/* A label adds to ids and capabilities; without an answer there is no permission. */
 static void test_attach_tree_labels(void **state)
 {
 	uint32_t id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sets and targets over a fake of the kernel's side: that sets are found whatever their number,
- * that one PMC's end leaves the others' sets alone, and what happens when all sets are in use.
+ * Sets and targets over a fake of the kernel's side: sets are found whatever their number, one
+ * PMC's end leaves the others' sets alone, and all sets may be in use.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ struct abi_owner *owner_maps_owner(const struct engine *e, unsigned int slot)
 	return &kernel.owner[slot];
 }
 
-/* As the programs do with every process that comes or goes. */
+/* As the programs do for every process that comes or goes. */
 static void ntargets_add(uint32_t set, uint32_t n)
 {
 	struct kernel *e = &kernel;
@@ -65,7 +65,7 @@ void flush_all(const struct flush *f)
 	kernel.flushes++;
 }
 
-/* As the programs do: the process has another set, and the daemon hears nothing of it. */
+/* As the programs do: the process has another set, without a note to the daemon. */
 static void executes(pid_t tgid)
 {
 	struct abi_target *t = &kernel.target[tgid];
@@ -220,7 +220,7 @@ static void test_many_sets(void **state)
 	}
 }
 
-/* The order in which PMCs come does not make a set another one. */
+/* The order in which PMCs are attached does not change the set. */
 static void test_set_is_its_pmcs(void **state)
 {
 	struct count *a = count_on(0, 0, false), *b = count_on(1, 5, true);
@@ -269,7 +269,7 @@ static void test_each(void **state)
 	assert_int_equal(target_number(ts, a), 3000);
 }
 
-/* One PMC's end, in any order, leaves what others measure as it is. */
+/* One PMC's end, in any order, leaves other PMCs' measurements as they are. */
 static void test_leave_in_any_order(void **state)
 {
 	static const unsigned int orders[][3] = { { 0, 1, 2 }, { 2, 1, 0 }, { 1, 0, 2 } };
@@ -299,7 +299,7 @@ static void test_leave_in_any_order(void **state)
 	}
 }
 
-/* A set that hands down a PMC hands it down no more once that has gone. */
+/* A set that children inherit a PMC from stops that once the PMC has gone. */
 static void test_no_child_of_the_gone(void **state)
 {
 	struct count *a = count_on(0, 0, true), *b = count_on(1, 1, true);
@@ -333,7 +333,7 @@ static void waits(struct count *c, pid_t tgid)
 	assert_true(target_waits(ts, c, tgid));
 }
 
-/* PMCs that wait count nothing before the exec, and are the process's all the same. */
+/* PMCs that wait count nothing before the exec, and are the process's nevertheless. */
 static void test_waits(void **state)
 {
 	struct count *now = count_on(0, 0, true), *later = count_on(1, 1, true);
@@ -351,7 +351,7 @@ static void test_waits(void **state)
 	assert_int_equal(rows_of(kernel.sets[set].child), 0x1);
 	after = kernel.sets[kernel.sets[set].child].exec;
 	assert_int_equal(rows_of(after), 0x3);
-	/* A start tells the programs nothing of those that wait. */
+	/* A start does not reach the programs for PMCs that wait. */
 	target_activate(ts, later, true);
 	assert_int_equal(kernel.sets[set].soft_active, 0);
 	assert_int_equal(kernel.sets[kernel.sets[set].exec].soft_active, 0x2);
@@ -368,7 +368,7 @@ static void test_waits(void **state)
 	assert_int_equal(rows_of(set_of_process(1)), 0x5);
 }
 
-/* The exec comes between the daemon's look at the process and its change of the set. */
+/* The exec happens between the daemon's look at the process and its change of the set. */
 static void test_exec_meanwhile(void **state)
 {
 	struct count *later = count_on(0, 0, true), *other = count_on(1, 1, true);
@@ -386,7 +386,7 @@ static void test_exec_meanwhile(void **state)
 	assert_int_equal(rows_of(set_of_process(2)), 0x1);
 }
 
-/* §3.3 step 4: which PMCs stay after a set-id exec, of the process and of its children. */
+/* §3.3 step 4: the PMCs that stay after a set-id exec, on the process and on its children. */
 static void test_set_id(void **state)
 {
 	struct count *plain = count_on(0, 0, false), *root = count_on(1, 1, false);
@@ -408,7 +408,7 @@ static void test_set_id(void **state)
 	assert_int_equal(rows_of(kernel.sets[set].child), 0xc);
 	assert_int_equal(rows_of(kernel.sets[secure].child), 0x8);
 	assert_int_equal(kernel.sets[kernel.sets[set].child].secure, kernel.sets[secure].child);
-	/* A PMC that is gone is nowhere to be led to. */
+	/* A released PMC is not found any more. */
 	target_leave_all(ts, root);
 	set = set_of_process(1);
 	assert_int_equal(rows_of(kernel.sets[set].secure), 0x8);
@@ -423,14 +423,14 @@ static void test_set_id(void **state)
 	assert_false(target_set(ts, ABI_MAX_SETS - 1, found));
 }
 
-/* Sets that nobody has any more make room; what is in use stays, and its limit has a name. */
+/* Unused sets make room; used ones stay, and the limit has a name. */
 static void test_all_sets(void **state)
 {
 	struct why why = { "" };
 	struct count *a = count_on(0, 0, false);
 	unsigned int n = 0;
 
-	/* Each of these attaches leaves a set behind that nobody has. */
+	/* Each of these attaches leaves an unused set behind. */
 	joins(a, 1);
 	for (unsigned int i = 1; i < COUNTS; i++) {
 		joins(count_on(i, 1, false), 1);
@@ -457,7 +457,7 @@ static struct count *ordinary_on(unsigned int i, unsigned int row, bool descenda
 	return count_on(i, row, descendants);
 }
 
-/* One user's sets end at the share; root goes on, and everything comes back. */
+/* One user's sets are limited to the share; root continues, and everything comes back. */
 static void test_quota_of_sets(void **state)
 {
 	const unsigned int share = TARGET_SETS / 4;
@@ -473,7 +473,7 @@ static void test_quota_of_sets(void **state)
 	counts[COUNTS - 1].owner = &owner;
 	joins(count_on(COUNTS - 1, 2, false), 1);
 	joins(&counts[COUNTS - 1], 5999);
-	/* Root's attach has made another set of the first process: root pays for it. */
+	/* Root's attach has made another set of the first process: it is charged to root. */
 	assert_int_equal(owner.user->used[POOL_SETS], 2);
 	/* One that ends makes room for one. */
 	target_leave_all(ts, &counts[7]);
@@ -484,7 +484,7 @@ static void test_quota_of_sets(void **state)
 	assert_int_equal(owner.user->used[POOL_SETS], 0);
 }
 
-/* To leave never fails, so a detach that would need too many sets is refused before. */
+/* Detaching never fails, so a detach that would need too many sets is refused at its start. */
 static void test_quota_and_detach(void **state)
 {
 	struct count *tree = ordinary_on(4000, 3, true);
@@ -499,14 +499,14 @@ static void test_quota_and_detach(void **state)
 	assert_int_equal(target_may_leave(ts, tree, &why), -EAGAIN);
 	assert_non_null(strstr(why.text, "user.share"));
 	assert_int_equal(target_may_leave(ts, &counts[0], &why), 0);
-	/* The PMC's end asks nobody. */
+	/* The PMC's end cannot be refused. */
 	target_leave_all(ts, tree);
 	for (unsigned int i = 0; i < n; i++)
 		assert_ptr_equal(target_row(ts, (pid_t)i + 1, 1), &counts[i]);
 	assert_int_equal(ordinary.user->used[POOL_SETS], n);
 }
 
-/* Whose process a target is, is known to the programs; who attaches one more pays. */
+/* The programs know the user charged for a target; another attach charges its own user. */
 static void test_quota_of_targets(void **state)
 {
 	struct count *mine = ordinary_on(0, 1, false), *roots = count_on(1, 2, false);
@@ -517,7 +517,7 @@ static void test_quota_of_targets(void **state)
 		p++;
 	assert_int_equal(p - 1, PROCESSES / 4);
 	assert_non_null(strstr(why.text, "has 1500 of pmcbpfd's 6000 target processes"));
-	/* Root pays for those that it attaches to as well, and no longer than that. */
+	/* Root is charged for its attaches as well, and only while they last. */
 	joins(roots, 1);
 	joins(roots, 2);
 	assert_int_equal(kernel.account[ordinary.user->account].used[ABI_CHARGE_TARGETS], 1498);
@@ -526,14 +526,16 @@ static void test_quota_of_targets(void **state)
 	assert_int_equal(kernel.account[ordinary.user->account].used[ABI_CHARGE_TARGETS], 1501);
 	assert_int_equal(join(mine, 5000, &why), -EAGAIN);
 	joins(count_on(2, 2, false), 5000);
-	/* The limits are those of now. */
+	/* The current limits apply. */
 	config.value[TUN_USER_SHARE] = 50;
 	joins(mine, 5001);
 	assert_int_equal(kernel.account[ordinary.user->account].own[ABI_CHARGE_TARGETS], 3000);
 	assert_int_equal(kernel.account[ordinary.user->account].all[ABI_CHARGE_TARGETS], 5400);
 }
 
-/* Children that found no room make the counts wrong of who would have measured them, for good. */
+/*
+ * Children without room make the counts of the PMCs that would have measured them wrong, for good.
+ */
 static void test_lost_children(void **state)
 {
 	struct count *a = ordinary_on(0, 1, true), *b = count_on(1, 2, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What threads are called, by what the kernel has reported so far. */
+/* Names of threads, from the kernel's reports so far. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static struct proc_event event(enum proc_what what, pid_t pid, pid_t tid, pid_t 
 	return e;
 }
 
-/* A thread that `creator` makes, with that name; `from_proc`: /proc has been asked. */
+/* A thread that `creator` makes, with that name; `from_proc`: /proc was read. */
 static void born(pid_t pid, pid_t tid, pid_t creator, const char *comm, bool from_proc)
 {
 	struct proc_event e = event(PROC_THREAD, pid, tid, creator, "");
@@ -70,7 +70,7 @@ static void a_process_has_its_parents_name(void **state)
 	e = event(PROC_FORK, 300, 300, 200, "");
 	assert_false(e.asked);
 	born(300, 301, 300, "program", false);
-	/* Of processes that nobody has heard of nothing is asked until they have threads. */
+	/* For unknown processes /proc is not read until they have threads. */
 	event(PROC_FORK, 70, 70, 60, "");
 	assert_int_equal(asked, 0);
 }
@@ -81,7 +81,7 @@ static void what_is_not_known_is_asked_once(void **state)
 	born(7, 501, 7, "old-7", true);
 	born(7, 502, 501, "old-7", true);
 	assert_int_equal(asked, 1);
-	/* What the kernel reports is no question. */
+	/* A name that the kernel reports needs no look. */
 	event(PROC_NAME, 7, 501, 0, "new");
 	born(7, 503, 501, "new", false);
 	event(PROC_EXEC, 7, 7, 0, "exec");
@@ -100,7 +100,7 @@ static void names_end_with_their_threads(void **state)
 	born(200, 202, 201, "", true);
 	event(PROC_EXIT, 200, 200, 0, "");
 	born(200, 203, 200, "", true);
-	/* Some of the kernel's records are missing: nothing is sure any more. */
+	/* Some of the kernel's records are missing: all names are uncertain. */
 	event(PROC_NAME, 9, 9, 0, "before");
 	event(PROC_LOST, 9, 9, 0, "");		/* of one process only */
 	born(9, 90, 9, "before", false);

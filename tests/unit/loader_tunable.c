@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* TUNABLE (REQ-102 … REQ-112, REQ-114): who may read and change what, and what stays. */
+/* TUNABLE (REQ-102 … REQ-112, REQ-114): permissions to read and change, and values that stay. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static int from_file(void *arg, struct config *config, struct why *why)
 	return config_text(config, "f", arg, strlen(arg), why);
 }
 
-/* SIGHUP: the file wins over what was set at run time, and loses no good value to a bad file. */
+/* SIGHUP: the file overrides values set at run time, and a bad file changes nothing. */
 static void test_reread(void **state)
 {
 	static const char name[] = "security.bsd.unprivileged_syspmcs";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Users' quotas: shares, the reserve, namespaces, and that everything taken is given back. */
+/* Users' quotas: shares, the reserve, namespaces, and the return of everything taken. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static void test_share(void **state)
 	user_put(u);
 }
 
-/* How much more there is, to know before it is asked for. */
+/* Returns the remaining amount, without taking it. */
 static void test_room(void **state)
 {
 	struct user *root = user_of(0, ~0ull, INITIAL), *u = user_of(1000, 0, INITIAL);
@@ -71,7 +71,7 @@ static void test_room(void **state)
 	user_put(root);
 }
 
-/* However many users there are, the rest is for the privileged, who have no share. */
+/* With any number of users, the rest is for the privileged, who have no share. */
 static void test_reserve(void **state)
 {
 	struct user *root = user_of(0, ~0ull, INITIAL), *u[4];
@@ -114,7 +114,7 @@ static void test_identity(void **state)
 	assert_true(LIST_EMPTY(&users.users));
 }
 
-/* The record stays for as long as something is charged to it. */
+/* The record stays while something is charged to it. */
 static void test_kept(void **state)
 {
 	struct user *u = user_of(1000, 0, INITIAL);
@@ -128,7 +128,7 @@ static void test_kept(void **state)
 	assert_true(LIST_EMPTY(&users.users));
 }
 
-/* A pool of few keeps one all the same, and gives one. */
+/* A small pool also keeps one in reserve, and gives one. */
 static void test_small_pools(void **state)
 {
 	assert_int_equal(user_reserve(&users, 16), 1);
@@ -140,7 +140,7 @@ static void test_small_pools(void **state)
 	assert_int_equal(user_reserve(&users, 16), 0);
 }
 
-/* What must be had is had, and counts for what comes next. */
+/* A forced charge succeeds, and counts for later ones. */
 static void test_charge(void **state)
 {
 	struct user *u = user_of(1000, 0, INITIAL);

@@ -15,7 +15,7 @@ static void a_line_is_printable(void **state)
 	assert_string_equal(why.text, "a?b?[1m?");
 }
 
-/* The verifier's log has the kernel's addresses of what the program uses. */
+/* The verifier's log contains kernel addresses. */
 static void a_verifiers_log_shows_no_address(void **state)
 {
 	char log[] = "0: (18) r1 = 0xffff888103a4c200\n1: (b7) r2 = 0x40\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whose turn it is: work.c over connections and operations of the test's own. */
+/* The order of turns: work.c over connections and operations of the test's own. */
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 
 #define CROWD 100u
 
-/* A connection, the client's end of it, and what became of its request. */
+/* A connection, the client's end of it, and the result of its request. */
 struct peer {
 	struct client c;		/* first: a client is its peer */
 	int fd;
@@ -27,15 +27,15 @@ static struct server s;
 static struct user users[2];
 static struct owner owners[CROWD + 1];
 static struct peer peers[CROWD + 1];
-static struct peer *order[4 * CROWD];	/* whose slices there were */
+static struct peer *order[4 * CROWD];	/* the users of the slices */
 static unsigned int norder, nended;
 static struct fiber *parked;
-static struct owner *late;		/* whose log lacks targets */
+static struct owner *late;		/* the owner whose log lacks targets */
 static bool any_late;
 static unsigned int nlate;
 static struct owner *first_owner;
 
-/* --- what work.c calls ------------------------------------------------------------------------ */
+/* --- functions that work.c calls -------------------------------------------------------------- */
 
 static void use_slice_up(void)
 {
@@ -68,7 +68,7 @@ void client_answer(struct server *server, struct client *c, const struct reply *
 	((struct peer *)c)->answers++;
 }
 
-/* As that of client.c, without what hangs on a connection otherwise. */
+/* As client.c's, without a connection's other resources. */
 void client_close(struct server *server, struct client *c)
 {
 	if (!work_withdraw(server, c)) {
@@ -268,7 +268,7 @@ static void test_users_take_turns(void **state)
 		assert_int_equal(peers[i].answers, 1);
 }
 
-/* Within a user everybody has a turn: the connection that was served stands behind the others. */
+/* Within a user all have turns: the served connection moves behind the others. */
 static void test_connections_take_turns(void **state)
 {
 	for (unsigned int i = 0; i < 3; i++) {
@@ -339,7 +339,7 @@ static void begin_late(struct owner *o)
 	works_late(&s);
 }
 
-/* Nothing is asked of an owner while its log is made whole, and the end of the owner waits, too. */
+/* No request of an owner starts while its log is completed, and the owner's end waits, too. */
 static void test_late(void **state)
 {
 	connect_peer(&peers[0], &users[0], &owners[0]);
@@ -385,7 +385,7 @@ static void test_late_while_busy(void **state)
 	assert_int_equal(nended, 0);
 }
 
-/* It ends behind its request, which has no answer then; what it held ends after that. */
+/* It ends after its request, whose reply is dropped; its resources end after that. */
 static void test_closed_while_suspended(void **state)
 {
 	connect_peer(&peers[0], &users[0], &owners[0]);
@@ -407,7 +407,7 @@ static void test_closed_while_suspended(void **state)
 	assert_false(works_ready(&s));
 }
 
-/* One that has not begun is withdrawn, and one without a message is no work. */
+/* A request that has not begun is withdrawn, and a connection without a message is no work. */
 static void test_closed_before(void **state)
 {
 	connect_peer(&peers[0], &users[0], &owners[0]);
@@ -425,7 +425,7 @@ static void test_closed_before(void **state)
 	assert_int_equal(norder, 0);
 }
 
-/* The daemon ends: what waits and what would breathe comes to its end at once. */
+/* The daemon ends: waiting and yielding operations end at once. */
 static void test_finish(void **state)
 {
 	for (unsigned int i = 0; i < 3; i++) {

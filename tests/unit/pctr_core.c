@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* pctrd's core: checks in the driver's order, and counters of a source of its own. */
+/* pctrd's core: checks in the driver's order, and counters of a fake source. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #define PMCS  64u
 #define COUNTED (PCTR_EN | PCTR_U | PCTR_K)
 
-/* --- counters that do what the test says -------------------------------------------------- */
+/* --- counters controlled by the test ------------------------------------------------------- */
 
 struct pmc {
 	bool used, running;
@@ -25,7 +25,7 @@ static struct fake {
 	bool gone, absent, hardware;	/* pmcbpfd: has died; does not run; has counters */
 	bool offline[CPUS];
 	unsigned int room;		/* counters of a CPU */
-	int lost, stuck;		/* what reading, and starting, fail with */
+	int lost, stuck;		/* errors of reading, and of starting */
 	unsigned int starts, reasons;
 	unsigned int connects, reads;
 	uint64_t now;
@@ -375,7 +375,7 @@ static void test_enable_of_counter_0(void **state)
 	assert_true(on_cpu(0, 1)->running);
 }
 
-/* PCTR-51: somebody has the hardware; what there was is given back, others go on. */
+/* PCTR-51: another user has the hardware; earlier counters are given back, others continue. */
 static void test_busy(void **state)
 {
 	struct pctrst st;
@@ -398,12 +398,12 @@ static void test_busy(void **state)
 	fake.stuck = -EBUSY;
 	assert_int_equal(set(1, COUNTED), -EBUSY);
 	assert_int_equal(pmcs(), CPUS);
-	/* One that was lost later is told, never guessed. */
+	/* A function lost later is reported, never guessed. */
 	fake.lost = -EBUSY;
 	assert_int_equal(read_on(0, &st), -EBUSY);
 }
 
-/* PCTR-44: the settings reach CPUs that come, and come back after those that were gone. */
+/* PCTR-44: the settings reach new CPUs, and return to those that were offline. */
 static void test_hotplug(void **state)
 {
 	struct pctrst st;
@@ -427,7 +427,7 @@ static void test_hotplug(void **state)
 	assert_int_equal(pmcs(), 3);
 }
 
-/* A CPU that cannot be counted on is told once, not every second; nor for one that is away. */
+/* A CPU that cannot be counted on is reported once, not every second; an offline one is not. */
 static void test_told_once(void **state)
 {
 	assert_int_equal(set(0, COUNTED), 0);
@@ -471,7 +471,7 @@ static void test_pmcbpfd_gone(void **state)
 	fake.gone = true;
 	core_tick(&core);
 	assert_int_equal(pmcs(), 2 * CPUS);
-	/* Nobody has a counter: nobody asks whether pmcbpfd lives. */
+	/* Without counters pmcbpfd is not polled. */
 	assert_int_equal(set(0, 0), 0);
 	assert_int_equal(set(1, 0), 0);
 	fake.reads = fake.connects = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Frames for pctrd as the kernel sends them (CUSE), and as nobody should; and what the machine says
- * of CPUs.
+ * Frames for pctrd as the kernel sends them (CUSE), and malformed ones; and the machine's data
+ * about CPUs.
  */
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -120,7 +120,7 @@ static void test_cuse_init(void **state)
 	assert_false(cuse.ready);
 }
 
-/* PCTR-11, PCTR-14: a handle is whether the file was opened for writing. */
+/* PCTR-11, PCTR-14: a handle records whether the file was opened for writing. */
 static void test_cuse_open(void **state)
 {
 	static const int modes[] = { O_RDONLY, O_WRONLY, O_RDWR };
@@ -139,7 +139,7 @@ static void test_cuse_open(void **state)
 	assert_int_equal(ask(FUSE_INTERRUPT, sizeof(struct fuse_interrupt_in)), 0);
 }
 
-/* PCTR-04, PCTR-06, PCTR-12: first the memory is asked for, then the request is done. */
+/* PCTR-04, PCTR-06, PCTR-12: first the memory is requested, then the request is performed. */
 static void test_cuse_ioctl(void **state)
 {
 	static const uint32_t reads[] = { 0x80386301, 0x40386301 };
@@ -200,7 +200,7 @@ static void test_cuse_nonsense(void **state)
 	assert_int_equal(ask(FUSE_IOCTL, sizeof(frame.ioctl.io) - 1), -EPROTO);
 }
 
-/* Any bytes at all, each frame in memory of its own length for the sanitizers' eyes. */
+/* Arbitrary bytes, each frame in memory of exactly its length for the sanitizers. */
 static void test_cuse_noise(void **state)
 {
 	static const uint32_t opcodes[] = { CUSE_INIT, FUSE_OPEN, FUSE_IOCTL, FUSE_RELEASE, 0 };
@@ -227,7 +227,7 @@ static void test_cuse_noise(void **state)
 
 /* --- the machine ------------------------------------------------------------------------------ */
 
-/* PCTR-09: the kernel says where a thread is, whatever its name. */
+/* PCTR-09: the kernel reports a thread's CPU, whatever its name. */
 static void test_cpu_of(void **state)
 {
 	assert_true(machine_ncpu() > 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages for pctrd as libpctr sends them, and as nobody should. */
+/* Messages for pctrd as libpctr sends them, and malformed ones. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -16,7 +16,7 @@
 #include "scratch.h"
 #include "unit.h"
 
-#define PATIENCE 60000			/* ms: what comes at all has come by then */
+#define PATIENCE 60000			/* ms: any expected event has occurred by then */
 
 static struct core core;
 static struct sock sock;
@@ -76,7 +76,7 @@ static int answer(int fd, uint32_t request, uint32_t value, struct pctr_wire_rep
 	return r->error;
 }
 
-/* PCTR-52, PCTR-11, PCTR-14: what the descriptor may do decides. */
+/* PCTR-52, PCTR-11, PCTR-14: the descriptor's mode decides. */
 static void test_sock_modes(void **state)
 {
 	int rd = opened(O_RDONLY), wr = opened(O_WRONLY), rw = opened(O_RDWR);
@@ -103,7 +103,7 @@ static void test_sock_modes(void **state)
 	close(other);
 }
 
-/* A turn of pctrd's loop; false: there was nothing to do. */
+/* A turn of pctrd's loop; false: there was no event. */
 static bool turn(int timeout)
 {
 	struct epoll_event e[4];
@@ -119,7 +119,7 @@ static bool turn(int timeout)
 	return n > 0;
 }
 
-/* All that is there to be done without waiting for a helper, which ends. */
+/* Performs all turns that do not wait for a helper. */
 static void pump(void)
 {
 	for (unsigned int n = 0; turn(0); n++)
@@ -190,7 +190,7 @@ static unsigned int descriptors(void)
 	return n - 2 * helpers_alive(helpers);
 }
 
-/* One that sends something else is rid of, with whatever it sent; others are not. */
+/* A client that sends anything else is disconnected; others are not. */
 static void test_sock_hostile(void **state)
 {
 	int good = client();
@@ -222,7 +222,7 @@ static void test_sock_hostile(void **state)
 	assert_int_equal(sock.nclients, 0);
 }
 
-/* One that never reads its replies loses the connection, and nobody waits for it. */
+/* A client that never reads its replies loses the connection, and delays no other. */
 static void test_sock_slow(void **state)
 {
 	int slow = client(), err = 0;
@@ -236,7 +236,7 @@ static void test_sock_slow(void **state)
 	close(slow);
 }
 
-/* One that sends what cannot be closed has its answer, and nobody waits for the rest. */
+/* A client that sends a descriptor that cannot be closed has its reply, and delays no other. */
 static void test_sock_lingers(void **state)
 {
 	int good = client(), bad = client(), full = client(), peers[2];
@@ -255,7 +255,7 @@ static void test_sock_lingers(void **state)
 		tell(good, 16, 1);
 		assert_int_equal(told(good), 0);
 	}
-	/* The helper is still at it: its client's next request has not begun. */
+	/* The helper is still busy: its client's next request has not begun. */
 	assert_int_equal(recv(bad, &(char){ 0 }, 1, MSG_PEEK), -1);
 	assert_int_equal(errno, EAGAIN);
 	/* Its time is over in the end, and the connection with it. */
@@ -269,7 +269,7 @@ static void test_sock_lingers(void **state)
 	close(good);
 }
 
-/* A user's messages that hang are so many; the next ones wait, and other users' do not. */
+/* A user's hanging messages are limited; the next ones wait, and other users' do not. */
 static void test_sock_share(void **state)
 {
 	int bad[SOCK_HELPERS_PER_USER + 1], peers[SOCK_HELPERS_PER_USER + 1], good;
@@ -313,7 +313,7 @@ static void test_sock_share(void **state)
 	close(good);
 }
 
-/* There is room for so many; who comes later is turned away, and may come again. */
+/* There is room for a number of clients; a further one is refused, and may retry. */
 static void test_sock_full(void **state)
 {
 	int fds[SOCK_CLIENTS], late;
@@ -343,7 +343,9 @@ static void test_sock_full(void **state)
 	pump();
 }
 
-/* Out of descriptors nobody is let in, without trying for ever; when one goes, the next is. */
+/*
+ * Without free descriptors no client is accepted, without a busy loop; when one ends, the next is.
+ */
 static void test_sock_no_descriptors(void **state)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -370,7 +372,7 @@ static void test_sock_no_descriptors(void **state)
 	assert_int_equal(sock.nclients, 0);
 }
 
-/* A socket that answers is another pctrd's; one that does not is in nobody's use. */
+/* A socket that answers is another pctrd's; one that does not is unused. */
 static void test_sock_stale(void **state)
 {
 	struct sock second;
@@ -380,7 +382,7 @@ static void test_sock_stale(void **state)
 			 -EADDRINUSE);
 	sock_close(&second);
 	assert_int_equal(access(path, F_OK), 0);
-	/* As one that was killed leaves it. */
+	/* As a killed pctrd leaves it. */
 	assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_DEL, sock.helped.fd, NULL), 0);
 	close(sock.watch.fd);
 	sock.watch.fd = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What pctrd takes by number and by name: requests, function words, options. */
+/* pctrd's numbers and names: requests, function words, options. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -48,13 +48,13 @@ static void test_request_numbers(void **state)
 
 /*
  * PCTR-13, PCTR-20, PCTR-22, PCTR-23, PCTR-25, PCTR-28, PCTR-29, PCTR-30, PCTR-31, PCTR-32,
- * PCTR-33, PCTR-35, PCTR-37: what each part of a word becomes.
+ * PCTR-33, PCTR-35, PCTR-37: the translation of each part of a word.
  */
 static void test_words(void **state)
 {
 	static const struct {
 		uint32_t fn;
-		const char *x86, *arm;		/* behind the PMU's name; NULL: no such function */
+		const char *x86, *arm;		/* after the PMU's name; NULL: no such function */
 	} table[] = {
 		{ 0x004300c0, "config=0xc0/", "config=0xc0/" },
 		{ 0x004100c0, "config=0xc0/,usr", "config=0xc0/,usr" },
@@ -95,7 +95,7 @@ static void test_words(void **state)
 	}
 }
 
-/* What an option is set to; a wrong one changes nothing. */
+/* An option's value; a wrong one changes nothing. */
 static void test_knobs(void **state)
 {
 	struct options o = { .set.width = 40, .intel_counters = 2 };

@@ -109,7 +109,7 @@ static size_t write_addresses(struct object *o, uint64_t *list, size_t room)
 	for (size_t i = 0; i < o->names.n; i++)
 		for (uint64_t a = 0; a < o->names.entry[i].size && n < room; a++) {
 			list[n] = o->names.entry[i].start - o->bias + a;
-			/* Stubs have no name but ours; what begins there is addr2line's too. */
+			/* Stubs have names only here; other addresses agree with addr2line. */
 			if (!strchr(o->names.entry[i].name, '@'))
 				fprintf(f, "%lx\n", (unsigned long)list[n++]);
 		}
@@ -217,14 +217,14 @@ static void test_debug_link(void **state)
 	}
 }
 
-/* Debug information in files beside the program's objects, of which addr2line does not know all. */
+/* Debug information in files beside the program's objects, not all of which addr2line finds. */
 static void test_split(void **state)
 {
 	built("gcc -O2 -gdwarf-5 -gsplit-dwarf -o split p.c && gcc -O2 -gdwarf-5 -o whole p.c");
 	compare("split", "whole");
 }
 
-/* A function within a function, of which the unit tells no more than that it is there. */
+/* A nested function, of which the unit has only a declaration. */
 static void test_nested(void **state)
 {
 	scratch_write("n.c", nested, sizeof(nested) - 1);
@@ -277,7 +277,9 @@ static void test_without_inlines(void **state)
 	symbols_free(s);
 }
 
-/* The first byte of a function is its own; as a return address it is still the one before it. */
+/*
+ * A function's first byte is its own; as a return address it belongs to the instruction before it.
+ */
 static void test_return_address(void **state)
 {
 	struct symbols *s = symbols_new(&(struct symbols_config){ 0 });
@@ -304,7 +306,7 @@ int main(void)
 		cmocka_unit_test(test_without_inlines), cmocka_unit_test(test_return_address),
 	};
 
-	/* What the user has set must not find more than there is here. */
+	/* The user's settings must not find files beyond these. */
 	unsetenv("DEBUGINFOD_URLS");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

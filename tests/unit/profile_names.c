@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names that are in no user's file: demangled ones, JIT maps, the kernel's. */
+/* Names without a user's file: demangled ones, JIT maps, the kernel's. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ static void test_demangled(void **state)
 		{ "_ZN3fooE3barEi junk", "_ZN3fooE3barEi junk" },
 		{ "_Restart", "_Restart" },
 		{ "_Rust", "_Rust" },
-		/* Old styles of C++ would make more of these. */
+		/* Demanglers for old styles of C++ would change these. */
 		{ "foo__3bari", "foo__3bari" },
 		{ "new\nline\033[2J", "new?line?[2J" },
 	};
@@ -55,7 +55,7 @@ static void test_demangled(void **state)
 		expect_demangled(names[i][0], names[i][1]);
 }
 
-/* Neither what is long nor what nests makes it long. */
+/* Neither long nor nested names produce long output. */
 static void test_demangled_large(void **state)
 {
 	static char raw[40000];
@@ -106,7 +106,7 @@ static void test_jit(void **state)
 	symbols_free(s);
 }
 
-/* The process goes on writing; code that has come later lies where older code was. */
+/* The process continues to write; later code replaces older code. */
 static void test_jit_grows(void **state)
 {
 	struct symbols *s = with_root(scratch());
@@ -164,7 +164,7 @@ static void test_jit_not_followed(void **state)
 	symbols_free(s);
 }
 
-/* Anybody can put a file into /tmp. */
+/* Any user can put a file into /tmp. */
 static void test_jit_of_another(void **state)
 {
 	struct symbols *s = with_root(scratch());
@@ -192,7 +192,7 @@ static void test_jit_alive(void **state)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	unlink(path);		/* of another process, which had the number */
+	unlink(path);		/* of another process, which had the pid */
 	f = fopen(path, "we");
 	assert_non_null(f);
 	fprintf(f, "1000 20 mine\n");
@@ -221,7 +221,7 @@ static void test_recorded(void **state)
 	assert_string_equal(before->name, "schedule");
 	assert_int_equal(before->start, 0x5000);
 	expect_name(s, kernel, 0x7000, "schedule");
-	/* More are told while the first ones are known already. */
+	/* More are added while the first ones are known already. */
 	assert_int_equal(symbols_add(s, kernel, 0x6000, "do_idle"), 0);
 	assert_int_equal(symbols_add(s, kernel, 0x1000, "_stext"), 0);
 	expect_name(s, kernel, 0x7000, "do_idle");
@@ -277,7 +277,7 @@ static void test_vmlinux(void **state)
 		assert_int_equal(image_address(s, kernel, 0x1000), 0x61000000);
 		symbols_free(s);
 	}
-	/* What the user names is used or refused. */
+	/* A file that the user names is used or refused. */
 	s = with_kernel(scratch_file("boot/vmlinux"));
 	kernel = symbols_image(s, "[kernel.kallsyms]", id, 20, SYMBOLS_KERNEL);
 	assert_null(function(s, kernel, 0x1001)->name);
@@ -299,7 +299,7 @@ static void test_vmlinux(void **state)
 	symbols_free(s);
 }
 
-/* The build id of the kernel that runs. */
+/* The running kernel's build id. */
 static void running_id(uint8_t id[20])
 {
 	uint8_t notes[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Overlapping ranges against the plain search, and what tables and arenas keep. */
+/* Overlapping ranges against a linear search, and the contents of tables and arenas. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 #define ADDRESSES 300u
 
-/* The item at an address, as a look at all ranges tells; -1: none. */
+/* The item at an address, by checking all ranges; -1: none. */
 static int64_t plain(const struct span *list, size_t n, uint64_t address)
 {
 	int64_t item = -1;
@@ -52,7 +52,7 @@ static void test_overlaps(void **state)
 	}
 }
 
-/* What was added later to what is sorted already wins by its rank. */
+/* A later addition to sorted ranges wins by its rank. */
 static void test_added_later(void **state)
 {
 	struct spans s = { 0 };

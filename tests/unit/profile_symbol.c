@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Images and what they are worth: missing, stripped, replaced, damaged ones, and containers'. */
+/* Images: missing, stripped, replaced and damaged ones, and those in containers. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static void test_one_image(void **state)
 	symbols_free(s);
 }
 
-/* Nothing is dropped: what has no name is told by its address, for ever the same. */
+/* Every address has a name: without a symbol it is the address, always the same. */
 static void test_unknown(void **state)
 {
 	struct symbols *s = with_root(NULL);
@@ -260,12 +260,12 @@ static void test_bad(void **state)
 	expect_bad("text", "ELF");
 	expect_bad("empty", "ELF");
 	expect_bad("zipped", "ELF");
-	/* Nobody writes to it: opening it would wait for ever. */
+	/* A FIFO without a writer: opening it would block forever. */
 	expect_bad("pipe", "regular");
 	expect_bad("folder", "regular");
 }
 
-/* Asks everywhere; what it finds does not matter. */
+/* Looks up every address; the results do not matter. */
 static void ask_around(const char *name)
 {
 	struct symbols *s = with_root(NULL);
@@ -294,7 +294,7 @@ static void test_truncated(void **state)
 	free(data);
 }
 
-/* Every field of the headers gets values that lead out of the file. */
+/* Every field of the headers gets values that point out of the file. */
 static void test_hostile_headers(void **state)
 {
 	static const uint64_t values[] = { 0, 1, 0x7fffffff, UINT32_MAX, UINT64_MAX,
@@ -323,7 +323,7 @@ static void test_hostile_headers(void **state)
 	free(data);
 }
 
-/* Addresses only: nothing is read but the segments. */
+/* Addresses only: only segments are read. */
 static void test_no_names(void **state)
 {
 	struct symbols *s = symbols_new(&(struct symbols_config){ .no_names = true });
@@ -430,7 +430,7 @@ static void test_vdso(void **state)
 	symbols_free(s);
 }
 
-/* A process with another root: its file is its own, though a link tells to go elsewhere. */
+/* A process with another root: its file is used, although a link leads elsewhere. */
 static void test_container(void **state)
 {
 	struct symbols *s;
@@ -477,7 +477,7 @@ int main(void)
 		cmocka_unit_test(test_container),
 	};
 
-	/* What the user has set must not find more than there is here. */
+	/* The user's settings must not find files beyond these. */
 	unsetenv("DEBUGINFOD_URLS");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,7 +222,7 @@ static void list_of_functions(void **state)
 		    " 50.00%  50.00%          5 leaf     [kernel.kallsyms]\n"
 		    " 30.00%  80.00%          3 work     [kernel.kallsyms]\n"
 		    " 20.00% 100.00%          2 main     [kernel.kallsyms]\n");
-	/* What is not shown is part of a sum. */
+	/* Rows that are not shown are in a sum. */
 	expect_list((struct report){ .threshold = 60, .width = 20 },
 		    "clock: 10 samples\n"
 		    "   SELF FUNCTION\n"
@@ -259,7 +259,7 @@ static void what_is_below_is_summed_up(void **state)
 		    " 10.00%       -          2 (4 addresses in no file)    (no mapping)\n");
 }
 
-/* What the report of the profile says is missing. */
+/* The profile's report of missing parts. */
 static const char *missing(void)
 {
 	const struct report r = { .profile = p, .log = "log" };
@@ -280,7 +280,7 @@ static const char *missing(void)
 	return text;
 }
 
-/* A recording whose daemon or user was not shown the kernel's addresses. */
+/* A recording whose daemon or user could not see the kernel's addresses. */
 static void a_kernel_without_names(void **state)
 {
 	const struct symbols_config config = { 0 };
@@ -306,10 +306,10 @@ static void a_kernel_without_names(void **state)
 		    " 50.00%       -          4 (6 addresses without names) [kernel]\n"
 		    " 25.00%  25.00%          2 0x550000000000              (no mapping)\n"
 		    " 25.00%  25.00%          2 0xffffffff81000004          [kernel]\n");
-	/* Chains of programs that went wrong: that is what frame pointers mend. */
+	/* Broken chains of programs: frame pointers are the remedy. */
 	times(4, 1, PCS(PROGRAM, 0x10, 0x20));
 	assert_non_null(strstr(missing(), "of the frames in call chains lie in no file: compile"));
-	/* The daemon knew the kernel: what is unknown then is not hidden. */
+	/* The daemon saw the kernel's addresses: unknown ones are not hidden. */
 	map(&l, -1, KERNEL + 0x100000, "[kernel.kallsyms]");
 	assert_null(strstr(missing(), "of the kernel"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What records mean for samples: mappings, processes, events, filters, the kernel. */
+/* The effects of records on samples: mappings, processes, events, filters, the kernel. */
 #include <stdio.h>
 
 #include "walked.h"
@@ -61,7 +61,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* Where one address of the process lies; "": nowhere. */
+/* The object at one address of the process; "": none. */
 static const char *path_at(pid_t pid, uint64_t pc)
 {
 	assert_int_equal(sampled(&seen.log, (struct from){ .id = 1, .pid = pid }, 1, &pc), 0);
@@ -217,7 +217,7 @@ static void filters_choose(void **state)
 	start(&everything);
 }
 
-/* The placeholder has no mapping and no name of a table, whatever the log has of the kernel. */
+/* The placeholder has no mapping and no name, whatever the log has of the kernel. */
 static void the_kernel_is_hidden(void **state)
 {
 	struct log *l = &seen.log;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A profile made by hand, and what writers ask of symbol.h and walk.h answered from tables: two
- * images, one of them the kernel, a function inlined in another, names that no format likes.
+ * A profile made by hand, with answers for the calls of symbol.h and walk.h that writers make: two
+ * images, one of them the kernel, a function inlined in another, names with special characters.
  */
 #ifndef TESTS_UNIT_REPORT_FIXTURE_H
 #define TESTS_UNIT_REPORT_FIXTURE_H

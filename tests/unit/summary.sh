@@ -51,7 +51,7 @@ result "summary: what was planned and never reported has failed; the last line s
 
 # --- matrix -----------------------------------------------------------------------------------------
 
-# The script beside kernels of its own, and a bats that knows how its files end.
+# The script beside fake kernels, and a fake bats whose results are known.
 mkdir "$dir/vm"
 cp ../vm/matrix "$dir/vm"
 printf '#!/bin/sh\nprintf "one\\ntwo\\n"\n' >"$dir/vm/fetch"

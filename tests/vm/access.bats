@@ -10,15 +10,15 @@ setup() {
 	vm_sh 'killall -q -9 stand wireclient load setid; echo 0 >/proc/sys/kernel/yama/ptrace_scope; :'
 }
 
-# attach CLIENT TARGET [WORD...] - TARGET (options of stand) waits, CLIENT (the same) tries to attach to it;
-# "heir N" as TARGET: its own child's child…
+# attach CLIENT TARGET [WORD...] - CLIENT tries to attach to TARGET, which waits; both are options of stand. "heir
+# N" as TARGET: its own Nth descendant
 # shellcheck disable=SC2016 # the guest's shell expands it
 attach() {
 	run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock
 		try="wireclient hello alloc 3 15 0x20004 any 0"
 		case $2 in
 		heir*) stand $1 $try $2 attach heir ;;
-		*)	rm -f /tmp/target # what is left of the call before
+		*)	rm -f /tmp/target # left by the call before
 			stand $2 >/tmp/target & target=$!
 			until [ -s /tmp/target ]; do kill -0 $target || exit; usleep 10000; done
 			stand $1 $try attach $target
@@ -43,7 +43,7 @@ refused() {
 alice='-u 1000 -g 1000' bob='-u 1001 -g 1001'
 ptrace=0x80000 perfmon=0x4000000000 admin=0x200000 net=0x1000
 
-@test "REQ-043, REQ-179: same user and same group, or not at all" {
+@test "REQ-043, REQ-179: same user and same group, or no access" {
 	allowed "$alice" "$alice"
 	refused 'belongs to another user or group' "$alice" "$bob"
 	refused 'belongs to another user or group' "$alice" '-u 1000 -g 1001'
@@ -52,7 +52,7 @@ ptrace=0x80000 perfmon=0x4000000000 admin=0x200000 net=0x1000
 	refused 'belongs to another user or group' "$alice" '-u 0 -g 1000'
 }
 
-@test "REQ-043: capabilities: more than one's own are in the way, CAP_SYS_PTRACE opens all" {
+@test "REQ-043: capabilities beyond one's own forbid it, CAP_SYS_PTRACE permits all" {
 	refused 'has capabilities that you lack' "$alice" "$alice -c $net"
 	allowed "$alice -c $net" "$alice -c $net"
 	allowed "$alice -c $ptrace" "$bob"
@@ -67,12 +67,12 @@ ptrace=0x80000 perfmon=0x4000000000 admin=0x200000 net=0x1000
 	allowed "$alice -c $admin" "$bob -n"
 }
 
-@test "REQ-179: a process that does not want to be looked at" {
+@test "REQ-179: a process that is not dumpable" {
 	refused 'PR_SET_DUMPABLE 0' "$alice" "$alice -d"
 }
 
 # shellcheck disable=SC2016 # the guest's shell expands it
-@test "REQ-179: set-id programs, and such as one may run but not read" {
+@test "REQ-179: set-id programs, and programs that the user may execute but not read" {
 	vm_sh 'cp /usr/bin/load /tmp/setid; chown 1001:1001 /tmp/setid'
 	for mode in '4755 another' '2755 another' '0711 PR_SET_DUMPABLE'; do
 		run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock; rm -f /tmp/out
@@ -88,7 +88,7 @@ ptrace=0x80000 perfmon=0x4000000000 admin=0x200000 net=0x1000
 }
 
 # shellcheck disable=SC2016 # the guest's shell expands it
-@test "a set-id program has no say on its caller's connection, wherever the exec comes" {
+@test "a set-id program cannot send on its caller's connection, wherever the exec happens" {
 	vm_sh 'cp /usr/bin/wireclient /tmp/setid; chown 0:0 /tmp/setid; chmod 4755 /tmp/setid'
 	run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock
 		stand -u 1000 -g 1000 wireclient hello bequeath /tmp/setid
@@ -108,20 +108,20 @@ ptrace=0x80000 perfmon=0x4000000000 admin=0x200000 net=0x1000
 	has 'settunable 0'
 }
 
-@test "REQ-043, trap 7: root of a user namespace may what it may in there" {
+@test "REQ-043, trap 7: root of a user namespace may attach to the processes inside" {
 	allowed "$alice -n" 'heir 1'
 	allowed "$alice -n" 'heir 3'
 	refused 'outside of the container' "$alice -n" "$alice"
 	refused 'outside of the container' "$alice -n" "$alice -n"
 	refused 'outside of the container' "$alice -n" "$bob"
 	refused 'outside of the container' '-n' "$alice"
-	# Who made a container is its master.
+	# The creator of a container has all rights in it.
 	allowed "$alice" "$alice -n"
 	refused 'belongs to another user or group' "$bob" "$alice -n"
 }
 
 # shellcheck disable=SC2016 # the guest's shell expands it
-@test "D13, REQ-183: a pid namespace ends what a client can name, with or without a descriptor" {
+@test "D13, REQ-183: a pid namespace limits the processes that a client can name, with or without a descriptor" {
 	run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock
 		rm -f /tmp/target; stand -u 1000 -g 1000 >/tmp/target & target=$!
 		until [ -s /tmp/target ]; do usleep 10000; done
@@ -133,7 +133,7 @@ ptrace=0x80000 perfmon=0x4000000000 admin=0x200000 net=0x1000
 	has $'\nattach 0\nstart 0\nrows 0 SOFT0/THREAD/1/PAGE_FAULT.ALL\nwho 1'
 }
 
-@test "REQ-178, C-20: root in there is no super-user" {
+@test "REQ-178, C-20: root in a user namespace is not the super-user" {
 	run vm_sh 'PMCBPF_SOCKET=/run/pmcbpf/pmc.sock stand -u 1000 -g 1000 -n wireclient hello \
 		alloc 1 15 0x2000b 0 0 admin 0 0 4 alloc 3 15 0x20004 any 0 start'
 	echo "$output"
@@ -147,7 +147,7 @@ need_yama() {
 	vm test -e /proc/sys/kernel/yama/ptrace_scope || skip "this kernel has no Yama"
 }
 
-@test "Yama 1: one's descendants, or CAP_SYS_PTRACE; PR_SET_PTRACER_ANY" {
+@test "Yama 1: one's own descendants, or CAP_SYS_PTRACE; PR_SET_PTRACER_ANY" {
 	need_yama
 	vm_sh 'echo 1 >/proc/sys/kernel/yama/ptrace_scope'
 	allowed "$alice" 'heir 1'
@@ -169,7 +169,7 @@ need_yama() {
 		run vm_sh 'export PMCBPF_SOCKET=/run/pmcbpf/pmc.sock; rm -f /tmp/target
 			tracer=$$
 			[ $1 = client ] || { sleep 600 & tracer=$!; }
-			# It is nobody else'"'"'s child by the time it is attached to.
+			# It is an orphan by the time of the attach.
 			(stand -u 1000 -g 1000 -p $tracer >/tmp/target & )
 			until [ -s /tmp/target ]; do usleep 10000; done
 			exec stand -u 1000 -g 1000 wireclient hello alloc 3 15 0x20004 any 0 attach $(cat /tmp/target)' $whose
@@ -206,8 +206,8 @@ need_yama() {
 	has $'\nattach 0\nstart 0\nread 0 '
 }
 
-# The last one: Yama's 3 is for good.
-@test "Yama 3: nobody, but for the super-user who asks no leave to count" {
+# The last test: Yama's 3 is permanent.
+@test "Yama 3: no process, except for the super-user, who needs no permission to count" {
 	need_yama
 	vm_sh 'echo 3 >/proc/sys/kernel/yama/ptrace_scope'
 	refused 'ptrace_scope is 3' "$alice" "$alice"

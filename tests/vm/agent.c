@@ -37,7 +37,7 @@
 struct agent {
 	int port;
 	int sigfd;
-	cpu_set_t cpus;		/* what commands may run on */
+	cpu_set_t cpus;		/* the CPUs that commands may run on */
 	int in, out, err;	/* our ends of the command's pipes, -1 when closed */
 	pid_t child;		/* 0: nothing runs */
 	bool exited;
@@ -242,7 +242,7 @@ static void kill_child(struct agent *a)
 		kill(a->child, SIGKILL);	/* not in its own session yet */
 }
 
-/* A new host: whatever the last one left running is of no interest to anybody. */
+/* A new host: the previous host's command is of no interest any more. */
 static void sync_host(struct agent *a, const char *nonce, size_t len)
 {
 	kill_child(a);
@@ -334,8 +334,8 @@ static void serve(struct agent *a)
 }
 
 /*
- * Stay where the port's interrupts arrive: waking another CPU for every few bytes is what makes a
- * transfer slow, and the other CPUs are undisturbed.
+ * Stays on the CPU that receives the port's interrupts: waking another CPU for every few bytes
+ * would make transfers slow, and the other CPUs are undisturbed.
  */
 static void stay_on_first_cpu(struct agent *a)
 {

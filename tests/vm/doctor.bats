@@ -43,12 +43,12 @@ line() {
 	[[ $rows == $1 ]] || { printf 'line:   %s\nwanted: %s\n' "$rows" "$1" >&2; return 1; }
 }
 
-@test "nobody else has counters: seven, all to be had" {
+@test "without other users all seven counters are available" {
 	doctor
 	line 'ok      ARMV8 rows: 7 of every CPU with PMU armv8_*: 7 FREE, 0 THREAD, 0 STANDALONE; 7 counters can be had now'
 }
 
-@test "another user of the PMU: how many, which CPUs, and who, for those who may know" {
+@test "another user of the PMU: the number of counters, the CPUs, and the user, for callers that may know" {
 	hog 2
 	doctor
 	line "limits  ARMV8 rows: 7 of every CPU with PMU armv8_*: 7 FREE, *; 5 counters can be had now; others hold 2 on CPU 0-1; perf events are open in: pid $hog (hog); end those programs*"
@@ -60,7 +60,7 @@ line() {
 	line 'ok *; 7 counters can be had now'
 }
 
-@test "what PMCs hold is nobody else's, in both scopes" {
+@test "counters that PMCs hold are not attributed to other users, in both scopes" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'rm -f /tmp/held; mkfifo /tmp/hold; sleep 1000 3>/tmp/hold & pmcx hold 3 inst_retired inst_retired </tmp/hold >/tmp/held &
 		until grep -qs held /tmp/held; do usleep 10000; done'
@@ -84,7 +84,7 @@ line() {
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 14 ]'
 }
 
-@test "asking takes no counter from PMCs that run, whoever has the CPU" {
+@test "the doctor takes no counter from running PMCs, whatever runs on the CPU" {
 	# Two processes that count other events on the same rows: per-task events, and nothing to spare.
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'e="-p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired"
@@ -102,14 +102,14 @@ line() {
 		IFS=, read -r -a counts <<<"$row"
 		[ "${#counts[@]}" -eq 8 ]
 		for count in "${counts[@]:2}"; do
-			# The loop is there to the last instruction.  What the other CPU executes is counted as well, in
-			# any row: if QEMU turns to it while the kernel sets the rows, by millions in some of them only.
+			# The loop's count is exact.  In any row the other CPU's instructions may be counted as
+			# well: millions in some rows, if QEMU turns to it while the kernel sets the rows.
 			[ "$count" -ge 600000000 ]
 		done
 	done
 }
 
-@test "rows that were held when the daemon looked: more can be had after it looked again" {
+@test "rows that were held when the daemon started: more are available after it has looked again" {
 	hog 2
 	vm_sh 'kill -HUP $(pidof pmcbpfd)'
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-")" -eq 10 ]'
@@ -123,6 +123,6 @@ line() {
 	line 'ok *'
 }
 
-@test "the kernel has nothing to complain about" {
+@test "the kernel has not complained" {
 	vm_clean_log
 }

@@ -65,7 +65,7 @@ $(VM_OVERLAY)/%/usr/bin/deep: tests/e2e/deep.c tests/vm/progs/spin.h
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -fno-omit-frame-pointer -fno-optimize-sibling-calls -no-pie -static -o $@ $<
 
-# The raw client of tests/e2e, for what depends on the kernel.
+# The raw client of tests/e2e, for behaviour that depends on the kernel.
 $(VM_OVERLAY)/%/usr/bin/wireclient: $(WIRECLIENT_SRCS) tests/e2e/wireclient.h lib/base/wire.h
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
@@ -76,7 +76,7 @@ $(VM_OVERLAY)/%/usr/bin/model: $(MODEL_SRCS) $(wildcard tests/model/*.h) lib/bas
 	@mkdir -p $(@D)
 	$(Q)$(call vm_cc,$*) -D_GNU_SOURCE -Ilib/include -static -pthread -o $@ $(MODEL_SRCS)
 
-# Traced programs, and what moves and interrupts their threads.
+# Traced programs, and programs that move and interrupt their threads.
 VM_KTR := $(foreach a,amd64 arm64,$(addprefix $(VM_OVERLAY)/$(a)/usr/bin/,ktr-show ktr-asm ktr-storm))
 vm_ktr = $(call vm_cc,$(1)) -Wno-unused-parameter -D_GNU_SOURCE -I$(VM_OVERLAY)/$(1)/usr/local/include/pmcbpf \
 	-static -pthread -o $@ $(2) $(VM_OVERLAY)/$(1)/usr/local/lib/libktr.a
@@ -96,7 +96,7 @@ $(VM_OVERLAY)/%/usr/bin/ktr-storm: tests/ktr/storm.c tests/ktr/rings.h
 	@mkdir -p $(@D)
 	$(Q)$(call vm_ktr,$*,tests/ktr/storm.c)
 
-# Clients of the library are built against what was installed into the overlay.
+# Clients of the library are built against the files installed into the overlay.
 $(VM_OVERLAY)/%/usr/bin/pmcx: tests/vm/progs/pmcx.c tests/vm/progs/spin.h
 	$(call say,CC,$@)
 	$(Q)$(call vm_cc,$*) -I$(VM_OVERLAY)/$*/usr/local/include/pmcbpf -pthread -o $@ $< \
@@ -153,9 +153,9 @@ vm-clients: $(VM_CLIENTS) $(VM_KTR)
 vm-smoke: vm-progs  ## boot every test guest and check the guests themselves
 	$(Q)$(VM_MATRIX) tests/vm/smoke.bats
 
-# Sets of files, each for these kernels; neighbours of a set share a guest if its options are the same.  Long ones first.
-# EVERY: what the kernel decides.  The others: what two kernels of each architecture, or one, prove for all; beside
-# tests of these files that run on 6.12 only, see vm_once.
+# Sets of files and their kernels; neighbours in a set share a guest if its options are the same.
+# Long ones first. EVERY: behaviour that depends on the kernel.  The others: two kernels of each
+# architecture, or one, prove it for all; in these files some tests run on 6.12 only, see vm_once.
 VM_EVERY := $(addprefix tests/vm/,kernels.bats soft.bats ktr.bats sampling.bats life.bats)
 VM_ENDS  := $(addprefix tests/vm/,hotplug.bats model.bats)
 VM_PMU   := tests/vm/hardware.bats

@@ -10,7 +10,7 @@ setup_file() {
 	vm_start --smp 1
 	[ "$VM_ARCH" = arm64 ] || return 0
 	vm_daemon
-	# Where the stack lies decides how many instructions a program needs to start.
+	# The stack's address changes the number of instructions that a program needs to start.
 	vm_sh 'echo 0 >/proc/sys/kernel/randomize_va_space'
 }
 
@@ -30,18 +30,18 @@ counts_of() {
 	counts=("${counts[@]:1}")
 }
 
-# rows DISPOSITION - how many hardware rows have it
+# rows DISPOSITION - the number of hardware rows with it
 rows() {
 	vm_sh 'pmccontrol -l | grep -c "ARMV8 *ENABLED *$1"' "$1" || true
 }
 
-# all_free [N] - once the daemon has seen the last client's end; of 7 rows
+# all_free [N] - waits until the daemon has seen the last client's end; of 7 rows
 all_free() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8 *ENABLED *FREE")" -eq "$1" ]' "${1:-7}"
 }
 
-# hog_gone: its counters are free before it is collected
+# hog_gone: its counters are released before it is collected
 hog_gone() {
 	vm_sh 'kill -9 $(pidof hog)'
 	vm_until 60 '! pidof hog'
@@ -58,7 +58,7 @@ hog_gone() {
 	[[ $output != *ARMV8-7* ]]
 }
 
-@test "a command's instructions are counted from its exec on, or with pmcstat's in its process" {
+@test "a command's instructions are counted from its exec on, or from the fork with --from-fork" {
 	counts_of -p inst_retired,usr load spins=1000
 	from_exec=${counts[0]}
 	[ "$from_exec" -ge 2000 ]
@@ -67,7 +67,7 @@ hog_gone() {
 	all_free
 }
 
-@test "seven PMCs at once in a command, all count" {
+@test "seven PMCs on a command all count at once" {
 	# shellcheck disable=SC2086 # words
 	counts_of $all load spins=1000000
 	[ "${#counts[@]}" -eq 7 ]
@@ -78,7 +78,7 @@ hog_gone() {
 	all_free
 }
 
-@test "REQ-032, REQ-152: the eighth is refused in one line, and everything is free again" {
+@test "REQ-032, REQ-152: the eighth is refused in one line, and all rows are free again" {
 	# shellcheck disable=SC2086 # words
 	run vm pmcstat $all -p inst_retired true
 	status_is 71
@@ -88,7 +88,7 @@ hog_gone() {
 	all_free
 }
 
-@test "an event that no counter is left for is refused: the seventh counts cycles only" {
+@test "an event for which no counter is left is refused: the seventh counts only cycles" {
 	# shellcheck disable=SC2086 # words
 	run vm pmcstat $six -p inst_retired true
 	status_is 71
@@ -97,7 +97,7 @@ hog_gone() {
 	all_free
 }
 
-@test "a client that holds seven on itself gets EINVAL for the eighth, and loses none" {
+@test "a client with seven PMCs on itself gets EINVAL for the eighth, and loses none" {
 	run vm_sh 'rm -f /tmp/held; mkfifo /tmp/hold; pmcx hold 8 cpu_cycles inst_retired </tmp/hold >/tmp/held & exec 3>/tmp/hold
 		until grep -qs held /tmp/held; do usleep 10000; done
 		pmccontrol -l | grep -c "ARMV8-.*THREAD"; exec 3>&-; wait; cat /tmp/held; rm /tmp/hold'
@@ -108,7 +108,7 @@ hog_gone() {
 	all_free
 }
 
-@test "a seventh PMC that does not fit takes no counter from the six that run" {
+@test "a seventh PMC that does not fit takes no counter from the six running ones" {
 	run vm_sh 'echo | pmcx hold 7 inst_retired inst_retired'
 	status_is 0
 	[[ ${lines[0]} == "6 held, then: EINVAL "* ]]
@@ -116,7 +116,7 @@ hog_gone() {
 	all_free
 }
 
-@test "C-12, REQ-074: rows of a client that is killed are free" {
+@test "C-12, REQ-074: rows of a killed client are free" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'rm -f /tmp/held; mkfifo /tmp/hold; sleep 1000 3>/tmp/hold & pmcx hold 7 cpu_cycles inst_retired </tmp/hold >/tmp/held & echo $! >/tmp/holder
 		until grep -qs held /tmp/held; do usleep 10000; done'
@@ -127,7 +127,7 @@ hog_gone() {
 	counts_of $all true
 }
 
-@test "the daemon killed under clients: they are told, and a new one finds seven rows" {
+@test "the daemon is killed under clients: they report that, and a new one finds seven rows" {
 	vm_once
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'pmcx climb 1000000 inst_retired,usr >/tmp/climb 2>&1 & echo $! >/tmp/climber
@@ -144,7 +144,7 @@ hog_gone() {
 
 # --- exact counts --------------------------------------------------------------------------------
 
-@test "REQ-010: a command: twice the same count, and N rounds more are 2N instructions more" {
+@test "REQ-010: a command: the same count twice, and N more rounds are 2N more instructions" {
 	counts_of -p inst_retired,usr load spins=1000000
 	first=${counts[0]}
 	counts_of -p inst_retired,usr load spins=1000000
@@ -169,7 +169,7 @@ hog_gone() {
 	rival=$(vm_spawn /dev/null sh -c 'while :; do :; done')
 	counts_of -p inst_retired,usr load spins=9000000
 	vm kill "$rival"
-	is "${counts[0]}" $((first + 16000000)) 60	# it may not be quite asleep at the start
+	is "${counts[0]}" $((first + 16000000)) 60	# it may not yet be asleep at the start
 }
 
 @test "while another measured process competes for the CPU" {
@@ -180,15 +180,15 @@ hog_gone() {
 		done; wait'
 	for i in 1 2 3; do
 		count=$(vm tail -n 1 /tmp/rows.$i)
-		is "${count#*,}" $((first + 16000000)) 60	# it may not be quite asleep at the start
+		is "${count#*,}" $((first + 16000000)) 60	# it may not yet be asleep at the start
 	done
 }
 
-@test "REQ-016: threads: the sum of all of them" {
+@test "REQ-016: threads: the sum over all of them" {
 	counts_of -p inst_retired,usr load threads=3 late=2 spins=1000000
 	first=${counts[0]}
 	counts_of -p inst_retired,usr load threads=3 late=2 spins=3000000
-	# the C library may take another path when threads meet
+	# the C library's path may differ when threads meet
 	is "${counts[0]}" $((first + 6 * 4000000)) 1000
 	[ "${counts[0]}" -gt 36000000 ]
 }
@@ -229,7 +229,7 @@ hog_gone() {
 	step=$((v[1] - v[0]))
 	[ "$step" -gt 2000000 ]
 	[ "$step" -lt 2001000 ]
-	# It may not be quite asleep when its step is seen: before STOP, after START, and at the ends of a step.
+	# It may not yet be asleep when its step is seen: before STOP, after START, and at the ends of a step.
 	is "${v[2]}" "${v[1]}" 60	# stopped
 	is "${v[3]}" "${v[2]}"		# a step while stopped
 	is "${v[4]}" "${v[3]}" 60	# started again
@@ -242,7 +242,7 @@ hog_gone() {
 	is $((w[5] - w[4])) $((step + 2000000)) 60
 }
 
-@test "REQ-019: reads of a running process rise and never fall" {
+@test "REQ-019: reads of a running process never fall" {
 	run vm pmcx climb 200 inst_retired,usr
 	echo "$output"
 	status_is 0
@@ -251,7 +251,7 @@ hog_gone() {
 	[ "$rose" -ge 100 ]
 }
 
-@test "REQ-009, REQ-024, REQ-025: system scope counts what runs on the CPU" {
+@test "REQ-009, REQ-024, REQ-025: system scope counts everything that runs on the CPU" {
 	counts_of -c 0 -s inst_retired,usr load spins=20000000
 	[ "${counts[0]}" -gt 40000000 ]
 	[ "${counts[0]}" -lt 60000000 ]
@@ -268,9 +268,9 @@ self() {
 	[ "${#v[@]}" -eq 6 ]
 }
 
-# self_exact COUNT [TOLERANCE] - N rounds more are 2N instructions more.  The reads are the program's own
-# instructions too, and one looks at the event's page first, once or twice (58 instructions each), when the
-# kernel was asked a short time ago.
+# self_exact COUNT [TOLERANCE] - N more rounds are 2N more instructions.  The reads are the program's own
+# instructions, too, and after a recent system call a read first checks the event's page, once or twice (58
+# instructions each).
 self_exact() {
 	local of_a_read=150
 
@@ -288,22 +288,23 @@ self_exact() {
 
 @test "oneself with two threads: both are counted" {
 	self inst_retired,usr threads
-	self_exact 4000000 1000		# of the C library, when threads meet
+	self_exact 4000000 1000		# by the C library, when threads meet
 }
 
-@test "oneself with a child in between: it is not counted; with DESCENDANTS it is" {
+@test "oneself with a child in between: without DESCENDANTS it is not counted, with DESCENDANTS it is" {
 	self inst_retired,usr fork
 	self_exact 0
 	self inst_retired,usr fork d
 	self_exact 2000000
 }
 
-@test "REQ-011: oneself, read from user space: the same counts, and a read costs no system call" {
+@test "REQ-011: oneself, read from user space: the same counts, without a system call for a read" {
 	vm_sh 'echo 0 >/proc/sys/kernel/perf_user_access'
 	self inst_retired spin
 	dear=${v[1]}
 	vm_sh 'echo 1 >/proc/sys/kernel/perf_user_access'
-	# A read may have to try again, and where in it the counter is read depends on its way; the first asks the kernel.
+	# A read may be retried, and its way determines where it reads the counter; the first read makes a system
+	# call.
 	self inst_retired,usr spin
 	self_exact 2000000 1000
 	self inst_retired,usr threads
@@ -353,7 +354,7 @@ shared() {
 		echo "$output"
 		status_is 0
 		[[ $output =~ B\ row\ [0-9]+:\ ([0-9]+)\ ([0-9]+) ]]
-		# A step's end may be seen before the process sleeps again.
+		# A step's end may be seen before the process is asleep again.
 		is "${BASH_REMATCH[2]}" $((one + 2000000)) 60
 		# both rings, or cycles: at least the instructions of the loop
 		[[ $output =~ A\ row\ [0-9]+:\ ([0-9]+)\ ([0-9]+) ]]
@@ -366,7 +367,7 @@ shared() {
 	shared ""
 }
 
-@test "two owners with different events on one row: the second comes while the first runs" {
+@test "two owners with different events on one row: the second starts while the first runs" {
 	shared running
 }
 
@@ -383,7 +384,7 @@ shared() {
 
 # --- other users of the PMU ---------------------------------------------------------------------------
 
-@test "counters that somebody else holds are not rows" {
+@test "counters held by other users are not rows" {
 	vm_daemon_stop
 	vm_spawn /tmp/hog hog 2 >/dev/null
 	vm_until 60 'grep -q ready /tmp/hog'
@@ -427,21 +428,21 @@ lost() {
 	all_free
 }
 
-@test "a counter that is taken away is an error, not a guess: a command" {
+@test "a lost counter is an error, not a guess: a command" {
 	lost pmcstat -q --csv -C -w 0.05 -p inst_retired,usr load spins=400000000
 	status_is 71
 	[[ ${lines[-1]} == "pmcstat: ERROR: Cannot read pmc "*"Device or resource busy"* ]]
 }
 
-@test "a counter that is taken away is an error, not a guess: a CPU" {
+@test "a lost counter is an error, not a guess: a CPU" {
 	lost pmcstat -q --csv -C -w 0.05 -c 0 -s inst_retired -l 20
 	status_is 71
 	[[ ${lines[-1]} == "pmcstat: ERROR: Cannot read pmc "*"Device or resource busy"* ]]
 }
 
-# lost_briefly LOADS -d|"" WORK... - two owners share rows, so that their events are their processes'; all of
-# the counters are in use when somebody takes two of them on every CPU, for some 20 ms, while LOADS processes
-# work.  Both owners must hear of it, though nobody has looked meanwhile.
+# lost_briefly LOADS -d|"" WORK... - two owners share rows, so that their events are per-task; all counters are in
+# use when another user takes two of them on every CPU, for some 20 ms, while LOADS processes work.  Both owners
+# must notice, although nothing was read meanwhile.
 lost_briefly() {
 	vm_spawn /tmp/hog hog 2 later >/dev/null
 	vm_until 60 'grep -q ready /tmp/hog'
@@ -473,15 +474,15 @@ lost_briefly() {
 	[ "$(grep -c "Cannot read pmc .* lost its counter to another user of the PMU" <<<"$output")" -eq 2 ]
 }
 
-@test "a counter that is taken away for a moment is an error at the end: a process" {
+@test "a briefly lost counter is an error at the end: a process" {
 	lost_briefly 2 "" load -w spins=100000000
 }
 
-@test "a counter that is taken away for a moment is an error at the end: a child that inherited it" {
+@test "a briefly lost counter is an error at the end: a child that inherited it" {
 	lost_briefly 4 -d load -w spins=100000000 forks=1
 }
 
-@test "a counter that is taken away for a moment while it samples: a warning, a mark in the log, a line of the daemon" {
+@test "a briefly lost counter while sampling: a warning, a mark in the log, a line of the daemon" {
 	vm_spawn /tmp/hog hog 7 later >/dev/null
 	vm_until 60 'grep -q ready /tmp/hog'
 	# shellcheck disable=SC2016 # the guest's shell expands it
@@ -507,7 +508,7 @@ lost_briefly() {
 
 # --- names ----------------------------------------------------------------------------------------------
 
-@test "names of events: as the PMU has them, with its class, as an alias, and raw" {
+@test "names of events: the PMU's, with the class, as an alias, and raw" {
 	vm_once
 	counts_of -p inst_retired,usr true
 	want=${counts[0]}
@@ -524,7 +525,7 @@ lost_briefly() {
 	[ "${counts[0]}" -gt 0 ]
 }
 
-# unknown SPEC WORDS - refused with EINVAL and in one line that names it
+# unknown SPEC WORDS - refused with EINVAL and one line that names it
 unknown() {
 	run vm pmcstat -p "$1" true
 	status_is 71
@@ -534,7 +535,7 @@ unknown() {
 	has "[Invalid argument]"
 }
 
-@test "names that do not exist: one line that says what is wrong" {
+@test "unknown names: one line with the reason" {
 	vm_once
 	unknown nothing 'an event "nothing"; "pmccontrol -L" lists'
 	unknown ARMV8-nothing 'an event "nothing"; "pmccontrol -L" lists'

@@ -61,7 +61,7 @@ vm_start() {
 	export VM_ID VM_KERNEL VM_ARCH VM_ROLE VM_RELEASE VM_SHARED
 }
 
-# What tests set in a guest, and vm_tidy sets back.
+# Settings that tests change in a guest, and vm_tidy restores.
 vm_settings_save() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'cd /proc/sys && for f in kernel/randomize_va_space kernel/kptr_restrict kernel/yama/ptrace_scope \
@@ -69,7 +69,7 @@ vm_settings_save() {
 			[ ! -w $f ] || echo "echo $(cat $f) >/proc/sys/$f"; done >/run/settings'
 }
 
-# vm_tidy - the guest is as it was after its start: no process, file, setting or message is left
+# vm_tidy - restores the guest's state after its start: no process, file, setting or message is left
 vm_tidy() {
 	vm_all_cpus
 	# shellcheck disable=SC2016 # the guest's shell expands it
@@ -82,7 +82,7 @@ vm_tidy() {
 		sh -e /run/settings && dmesg -c >/dev/null && rm -rf /tmp/* /tmp/.[!.]* /run/pmcbpf'
 }
 
-# vm_spoilt - this guest is not for another file
+# vm_spoilt - this guest cannot serve another file
 vm_spoilt() {
 	[ -z "$VM_SHARED" ] || rm -f "$VM_SHARED"
 }
@@ -105,13 +105,13 @@ vm_spawn() {
 	local log=$1
 
 	shift
-	# The log is emptied before: what an earlier server wrote there must not be taken for this one's.
+	# The log is emptied first: an earlier server's output must not be taken for this one's.
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh ': >"$1"; log=$1; shift; setsid "$@" </dev/null >"$log" 2>&1 & echo $!' "$log" "$@"
 }
 
-# vm_until SECONDS SCRIPT [ARG...] - waits until the script succeeds in the guest: so long on a machine that does
-# nothing else, five times that on any
+# vm_until SECONDS SCRIPT [ARG...] - waits until the script succeeds in the guest: so long on an idle machine, up to
+# five times that on a busy one
 vm_until() {
 	local limit=$(($1 * 5)) script=$2
 
@@ -129,9 +129,9 @@ vm_get() {
 	"$VM_DIR/guest" get "$VM_ID" "$@"
 }
 
-# vm_one_cpu, vm_all_cpus - take all CPUs of the guest but the first offline, and back. Where a
-# count must be exact there must be one: QEMU has a single instruction counter for all CPUs of an
-# -icount guest, so what another CPU executes while QEMU has switched to it is counted here too.
+# vm_one_cpu, vm_all_cpus - take all CPUs of the guest but the first offline, and back. Exact counts need one CPU:
+# QEMU has a single instruction counter for all CPUs of an -icount guest, so instructions of another CPU to which
+# QEMU has switched would be counted, too.
 vm_one_cpu() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do [ ! -e $cpu ] || echo 0 >$cpu || exit; done'
@@ -158,7 +158,7 @@ vm_daemon() {
 	local pid
 
 	pid=$(vm_spawn /tmp/pmcbpfd.log pmcbpfd -f "$@")
-	# By number: it may not be called pmcbpfd yet.  Loading takes a quarter of a minute, more beside others.
+	# By pid: its name may not be pmcbpfd yet.  Loading takes a quarter of a minute, more beside other guests.
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_until 180 'grep -q "^hwpmc: " /tmp/pmcbpfd.log || ! kill -0 $1' "$pid"
 	if ! vm grep -q "^hwpmc: " /tmp/pmcbpfd.log; then
@@ -174,7 +174,7 @@ vm_daemon_stop() {
 	vm_until 60 '! pidof pmcbpfd'
 }
 
-# status_is STATUS, says TEXT, has TEXT - of what `run` ran; they show it when it is something else
+# status_is STATUS, says TEXT, has TEXT - check the result of `run`, and show it if it differs
 # shellcheck disable=SC2154 # bats sets status and output
 status_is() {
 	[ "$status" -eq "$1" ] || { echo "status $status, wanted $1; output: $output" >&2; return 1; }
@@ -203,7 +203,7 @@ vm_require_arch() {
 	[ "$VM_ARCH" = "$1" ] || skip "needs an $1 guest: $VM_KERNEL is $VM_ARCH"
 }
 
-# vm_once - skips, but on one kernel of each architecture, a test of what does not depend on the kernel
+# vm_once - skips a test that does not depend on the kernel, except on one kernel of each architecture
 vm_once() {
 	[[ $VM_KERNEL == 6.12-* ]] || skip "does not depend on the kernel: 6.12-* runs it"
 }

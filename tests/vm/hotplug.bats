@@ -17,7 +17,7 @@ teardown() {
 	vm_clean_log
 }
 
-# client LINE... - a client that does these lines; the answers are left in lines[]
+# client LINE... - a client that performs these lines; the answers are in lines[]
 client() {
 	run vm_sh 'printf "%s\n" "$@" | pmci' "$@"
 	echo "$output"
@@ -25,7 +25,7 @@ client() {
 	lines_ok
 }
 
-# lines_ok - what the shell commands of a client printed is a failure of the test itself
+# lines_ok - any output of a client's shell commands is a failure of the test itself
 lines_ok() {
 	[[ $output != *"!:"* && $output != *"no such command"* ]]
 }
@@ -40,7 +40,7 @@ refused() {
 	[[ ${lines[$1]} =~ ^$2:\ ENXIO\ .*CPU\ 1.*offline ]] || { echo "answer $1: ${lines[$1]}" >&2; return 1; }
 }
 
-# number N - of answer N, which must be one
+# number N - answer N, which must be a number
 number() {
 	[[ ${lines[$1]} =~ ^[a-z]+:\ ([0-9]+)( |$) ]] || { echo "answer $1: ${lines[$1]}" >&2; return 1; }
 	echo "${BASH_REMATCH[1]}"
@@ -60,9 +60,9 @@ no_rows_in_use() {
 	vm_until 60 '! pmccontrol -l | grep -E "THREAD|STANDALONE"'
 }
 
-# descriptors - that the daemon has open when it has nothing left to do: every thread sleeps without a limit
+# descriptors - the daemon's open descriptors at rest: every thread sleeps without a timeout
 descriptors() {
-	# Its helpers were called as it is; their name is another one.
+	# Helpers have a thread name of their own.
 	vm_until 60 'daemon=$(grep -lx pmcbpfd /proc/[0-9]*/comm | head -n 1 | cut -d/ -f3)
 		for task in /proc/$daemon/task/*; do
 			grep -q ") S " $task/stat && read -r n a b c time rest <$task/syscall || exit
@@ -89,7 +89,7 @@ descriptors() {
 	no_rows_in_use
 }
 
-@test "REQ-173, REQ-174, REQ-121: START, STOP and reading a PMC of a CPU that went; it goes on when the CPU is back" {
+@test "REQ-173, REQ-174, REQ-121: START, STOP and reading a PMC of an offline CPU; it continues when the CPU is back" {
 	client "alloc a sc 1 CPU_CLOCK" "alloc b sc 1 CPU_CLOCK" "start a" "read a" "read b" \
 		"$off" "read a" "read b" "write b 5" "start b" "stop a" "stop a" "start a" \
 		"$on" "read a" "start a" "read a" "start b" "read b"
@@ -101,16 +101,16 @@ descriptors() {
 	refused 7 write
 	refused 8 start
 	refused 9 stop
-	line 10 "stop: ok"	# it is stopped, and that is done twice
+	line 10 "stop: ok"	# it is stopped, and stopping it twice works
 	refused 11 start
-	grows 3 12		# until it went offline
+	grows 3 12		# up to the CPU's end
 	line 13 "start: ok"
 	grows 12 14
 	line 15 "start: ok"
 	no_rows_in_use
 }
 
-@test "REQ-186: a running PMC of the CPU keeps its state and its count, and goes on" {
+@test "REQ-186: a running PMC of the CPU keeps its state and its count, and continues" {
 	client "alloc a sc 1 CPU_CLOCK" "alloc h sc 1 CONTEXT_SWITCHES.VOLUNTARY" "start a" "start h" \
 		"! usleep 100000" "read a" "read h" \
 		"$off" "read a" "read h" "! usleep 300000" \
@@ -121,7 +121,7 @@ descriptors() {
 	grows 8 10
 	grows 10 14
 	grows 5 11
-	# Not a second more than it was online, and not what a new event or garbage would be.
+	# At most the time online, and not the value of a new event, or garbage.
 	[ "$(number 14)" -gt 200000000 ]
 	no_rows_in_use
 }
@@ -134,7 +134,7 @@ descriptors() {
 	line 5 "stop: ok"
 }
 
-@test "REQ-121: pmcstat -s names the CPU that goes, and prints the rest" {
+@test "REQ-121: pmcstat -s names the CPU that goes offline, and prints the rest" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'rm -f /tmp/rows; pmcstat --csv -C -w 0.1 -s CPU_CLOCK -o /tmp/rows 2>/tmp/said &
 		until [ "$(cat /tmp/rows 2>&1 | grep -c ,)" -ge 3 ]; do usleep 10000; done; echo 0 >$1
@@ -155,7 +155,7 @@ descriptors() {
 
 # --- process scope --------------------------------------------------------------------------------
 
-@test "REQ-186: CPU time of a process goes on while its CPU goes and comes" {
+@test "REQ-186: CPU time of a process continues while its CPU goes offline and comes back" {
 	client "alloc s tc 0 TASK_CLOCK" "child s" "start s" "! usleep 50000" "read s" "$off" "read s" "$on" \
 		"! usleep 50000" "read s" "kill s" "read s" "read s"
 	grows 3 4
@@ -164,8 +164,8 @@ descriptors() {
 	no_rows_in_use
 }
 
-@test "SOFT hooks: what a process did on either CPU is there, to the event" {
-	# The load says how many fresh pages it touched on its own.
+@test "SOFT hooks: a process's events on either CPU are counted exactly" {
+	# The load prints the number of fresh pages that it touched.
 	vm_sh 'echo 0 >/proc/sys/kernel/randomize_va_space'
 	run vm_sh 'pmcstat -q --csv -C -o /tmp/rows -d -p PAGE_FAULT.WRITE load pages=500 forks=4 >/dev/null
 		tail -n 1 /tmp/rows | cut -d, -f2; echo 0 >$1
@@ -178,17 +178,17 @@ descriptors() {
 	no_rows_in_use
 }
 
-# --- hardware -------------------------------------------------------------------------------------
-# A target that runs on a CPU before the daemon has seen that it came is rightly EBUSY, and reads come
-# from the page: where a target is to go there without, a request stands between.
+# --- hardware ------------------------------------------------------------------------------------- A target that
+# runs on a CPU before the daemon has seen it come is rightly EBUSY, and reads of the page make no request: before a
+# target moves there, the test makes one.
 
-@test "REQ-186: a target that spins while its CPU goes and comes ten times: each read complete, or EBUSY" {
+@test "REQ-186: a target spins while its CPU goes and comes ten times: each read is complete, or EBUSY" {
 	vm_require_arch arm64
 	local before script=("alloc p tc 0 inst_retired,usr" "child p" "start p" "alloc s sc 1 inst_retired" "start s" "read s")
 
 	vm_daemon_stop
 	vm_daemon
-	client "alloc p tc 0 inst_retired,usr" "start p"	# what the daemon keeps once it has been busy
+	client "alloc p tc 0 inst_retired,usr" "start p"	# descriptors that the daemon keeps once it has been busy
 	no_rows_in_use
 	before=$(descriptors)
 	for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -206,7 +206,7 @@ descriptors() {
 	[ "$(descriptors)" -le $((before + 2)) ]
 }
 
-@test "a target that ran on the CPU before its counter was there: EBUSY says so, and a new PMC counts" {
+@test "a target that ran on the CPU before its counter was opened: EBUSY with the reason, and a new PMC counts" {
 	vm_require_arch arm64
 	client "alloc p tc 0 inst_retired,usr" "child p" "alloc q tc 0 inst_retired,usr" "child q" "start p" "start q" \
 		"! kill -STOP \$(pidof pmcbpfd)" "$off" "$on" "pin p 1" "pin q 0" "! usleep 50000" "! kill -CONT \$(pidof pmcbpfd)" \
@@ -219,7 +219,7 @@ descriptors() {
 	no_rows_in_use
 }
 
-@test "nobody ran there meanwhile: no false alarm, however late the daemon is" {
+@test "an unused CPU: no false alarm, however late the daemon is" {
 	vm_require_arch arm64
 	client "alloc p tc 0 inst_retired,usr" "child p" "pin p 0" "start p" "! kill -STOP \$(pidof pmcbpfd)" "$off" "$on" \
 		"! usleep 50000" "! kill -CONT \$(pidof pmcbpfd)" "! pmccontrol -l >/dev/null" "atleast p 2" "pin p 1" \
@@ -229,7 +229,7 @@ descriptors() {
 	no_rows_in_use
 }
 
-@test "a PMC that was allocated while the CPU was offline counts there, on every row" {
+@test "a PMC allocated while the CPU was offline counts there, on every row" {
 	vm_require_arch arm64
 	client "$off" "alloc p tc 0 inst_retired,usr" "child p" "start p" "! usleep 50000" "atleast p 2" "pin p 0" "$on" \
 		"! pmccontrol -l >/dev/null" "atleast p 2" "pin p 1" "! usleep 50000" "atleast p 2"
@@ -240,7 +240,7 @@ descriptors() {
 
 # --- the daemon itself ------------------------------------------------------------------------------
 
-@test "REQ-186: a daemon that was started while the CPU was offline serves it when it is online" {
+@test "REQ-186: a daemon that was started while the CPU was offline serves it once it is online" {
 	vm_daemon_stop
 	vm_one_cpu
 	vm_daemon
@@ -261,7 +261,7 @@ descriptors() {
 	fi
 }
 
-@test "REQ-054: the profiling clock of the kernel profile runs on a CPU that came after its start" {
+@test "REQ-054: the kernel profile's clock runs on a CPU that came after its start" {
 	local before after
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'held() { kgmon -s | sed -nE "s/^samples: .*, ([0-9]+) in user code, .*/\1/p"; }
@@ -271,13 +271,13 @@ descriptors() {
 	status_is 0
 	[ "${lines[0]}" = 'kgmon: kernel profiling is running.' ]
 	before=${lines[1]} after=${lines[2]}
-	# Nearly all the time of the work, which the other CPU has none of.
+	# Nearly all the time of the work, of which the other CPU has none.
 	[ "$after" -gt $((before + 1000)) ]
 	[[ $output == *' samples of the kernel in gmon.out: gprof gmon.kernel gmon.out'* ]]
 	[ "${lines[*]: -1}" = 'kgmon: kernel profiling is off.' ]
 }
 
-@test "every context switch is seen here: none is taken for a hidden one, whatever CPUs and processes do" {
+@test "every context switch is seen here: none is reported as hidden, whatever CPUs and processes do" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'pmcstat -q -d -p LOCK.FAILED -p PAGE_FAULT.WRITE -o /dev/null sh -c "
 			load children=3 threads=2 forks=3 below=2 late=2 pages=50 switches=50 &
@@ -288,7 +288,7 @@ descriptors() {
 	grep -q '^ok      context switches: this kernel has reported every one$' <<<"$output"
 }
 
-@test "no descriptor is left behind by CPUs that go and come" {
+@test "CPUs that go and come leave no descriptor behind" {
 	local before script=("alloc a sc 1 CPU_CLOCK" "start a")
 
 	client "alloc a sc 1 CPU_CLOCK" "start a"

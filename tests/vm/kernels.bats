@@ -42,7 +42,7 @@ refused() {
 	[ "$status" -ne 0 ]
 }
 
-@test "a client without a daemon says why, in one line" {
+@test "a client without a daemon prints the reason in one line" {
 	refused
 	run vm pmcstat -p TASK_CLOCK true
 	status_is 69
@@ -50,7 +50,7 @@ refused() {
 	has "pmcstat: ERROR: Initialization of the pmc(3) library failed"
 }
 
-@test "REQ-131: the classes are announced and nothing else is said" {
+@test "REQ-131: the classes are announced, without any other message" {
 	supported
 	run vm cat /tmp/pmcbpfd.log
 	[ "${#lines[@]}" -eq 1 ]
@@ -70,7 +70,7 @@ refused() {
 #N  NAME             CLASS  STATE    ROW-DISP
  0  SOFT0            SOFT   ENABLED  FREE"
 	done
-	output=$(grep -v ' MSR ' <<<"$output")	# which registers there are is the machine's
+	output=$(grep -v ' MSR ' <<<"$output")	# the machine determines the registers
 	rows=17
 	[ "$VM_ARCH" = amd64 ] || rows=23
 	[ "$(grep -c ' ENABLED  ' <<<"$output")" -eq $((2 * rows)) ]
@@ -104,7 +104,7 @@ refused() {
 	echo "$output"
 	status_is 0
 	[ "${#lines[@]}" -ge 16 ]
-	# true must have been charged with something, and so must the CPU that load was bound to
+	# true must have a count, and so must the CPU that load was bound to
 	for event in PAGE_FAULT.ALL PAGE_FAULT.MINOR PAGE_FAULT.READ PAGE_FAULT.WRITE TASK_CLOCK CPU_CLOCK; do
 		[[ $output =~ (^|$'\n')$event\ ([0-9]+)\ ([0-9]+) ]]
 		[ "${BASH_REMATCH[2]}" -gt 0 ]

@@ -11,7 +11,7 @@ setup_file() {
 	*-x86) vm_start --module msr ;;
 	*) vm_start ;;
 	esac
-	vm dmesg -c >/dev/null		# what the boot says is not the module's
+	vm dmesg -c >/dev/null		# messages of the boot are not the module's
 	vm_kmod
 }
 
@@ -29,7 +29,7 @@ teardown() {
 	vm_clean_log
 }
 
-# sorted ENTRY... - as the module wants them
+# sorted ENTRY... - in the module's order
 sorted() {
 	for entry; do
 		echo "$((${entry%%:*})) $entry"
@@ -63,7 +63,7 @@ request() {
 	printf '0x%x' $(($1 << 30 | $3 << 16 | 0x4d << 8 | $2))
 }
 
-@test "the module's device is root's, and one process has it at a time" {
+@test "only root opens the module's device, and one process at a time" {
 	run vm stat -c '%a %U' /dev/pmcbpf_msr
 	says "600 root"
 	client version open version open '! echo open | msrx' close '! echo open | msrx'
@@ -82,7 +82,7 @@ request() {
 	says "open: ok"
 }
 
-@test "the module refuses bad lists, and the good one stays" {
+@test "the module refuses bad lists, and keeps the good one" {
 	client open "read $still 0" "$listed" "read $which 1" \
 		"raw 2 1 0" "raw 0 1 0" "raw 1 129 0" "raw 1 4294967295 0" "raw 1 1 1" "raw 1 8 0 1" \
 		"raw 1 8 0 $all" "list $which:$all:0 $still:$all:0 $which:$all:0" \
@@ -93,7 +93,7 @@ request() {
 		"list: EINVAL" "read: 0x1" "list: ok" "read: EPERM"
 }
 
-@test "the module's list has 128 entries on x86, and on arm64 what it can read only" {
+@test "the module's list has 128 entries on x86, and on arm64 only readable registers" {
 	if [ "$VM_ARCH" = amd64 ]; then
 		client open "raw 1 128 0"
 		answers "open: ok" "raw: ok"
@@ -103,7 +103,7 @@ request() {
 	fi
 }
 
-@test "the module survives requests that make no sense" {
+@test "the module survives invalid requests" {
 	local version list read write row
 
 	version=$(request 2 0x40 4) list=$(request 1 0x41 16) read=$(request 3 0x42 16)
@@ -125,7 +125,7 @@ request() {
 		"ioctl: ENOTTY" "ioctl: ENOTTY" "row: EPERM" "list: ok" "row: ok" "revoke: EBADF"
 }
 
-@test "the module reads a register of the CPU that was asked for, and the bits of its mask" {
+@test "the module reads a register of the requested CPU, and returns the bits of its mask" {
 	client open "$listed" "at 0" "read $which 0" "read $which 1" "at 1" "read $which 0" "read $which 1" \
 		"row a $which 0" "row b $which 1" "get a" "get b" "at 0" "get a" "get b" "get b 64" "get b 7" \
 		"list $which:0xfe:0" "get b" "read $which 1" "list $which:0:0" "get b" "read $which 1" "row c $which 1"
@@ -134,7 +134,7 @@ request() {
 		"list: ok" "get: 0x0" "read: 0x0" "list: ok" "get: EPERM" "read: EPERM" "row: EPERM"
 }
 
-@test "the module refuses registers that are not listed, and CPUs that are not there or offline" {
+@test "the module refuses registers that are not listed, and CPUs that do not exist or are offline" {
 	local online=/sys/devices/system/cpu/cpu1/online
 
 	client open "$listed" "at 0" "row a $which 1" "read $((still + 1)) 0" "row b $((still + 1)) 0" \
@@ -160,10 +160,10 @@ request() {
 		"read: $elsewhere" "write: ENXIO" "list: ok" "read: EPERM" "write: 0x1234" "other: $old"
 }
 
-# logged: writes of that register that the kernel's log has
+# logged: writes of that register in the kernel's log
 logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 
-@test "the module logs the first write of each register of a list, and allow_writes is as msr's" {
+@test "the module logs the first write of each listed register, and allow_writes works as msr's" {
 	local reg=0x175 param=/sys/module/pmcbpf_msr/parameters/allow_writes before old
 
 	vm_require_arch amd64
@@ -173,7 +173,7 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 	[ "$(logged $reg)" -eq $((before + 1)) ]
 	run vm_sh "dmesg | grep 'pmcbpf_msr: register $reg' | tail -n 1"
 	[[ $output =~ "register $reg of CPU 1 was written by msrx (pid: "[0-9]+"), not logged again" ]]
-	# As the kernel's msr driver marks it: a processor out of its specification.
+	# As the kernel's msr driver taints it: a processor out of its specification.
 	[ $(($(vm cat /proc/sys/kernel/tainted) & 4)) -eq 4 ]
 	run vm cat $param
 	says default
@@ -184,7 +184,7 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 	client open "list $reg:$all:0xffff" "write $reg 1 $old"
 }
 
-@test "registers that a security module refuses to one task stay everybody else's" {
+@test "registers that a security module refuses to one task remain available to others" {
 	client "deny 1000"
 	[ "${lines[0]}" = "deny: ok" ] || skip "this kernel has no BPF LSM"
 	client open "$listed" "row a $which 1" "kfunc b $which" "deny 1000" "get a" "user 1000" "get a" "read $which 1" \
@@ -193,8 +193,8 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 		"at: ok" "at: ok" "at: ok" "called: 0x1"
 }
 
-@test "a register that faults is EIO, and the log stays clean" {
-	local pkrs=0x6e1		# faults when its high half is written; QEMU 7.2 lets all be read
+@test "a register that faults is EIO, and the kernel's log stays clean" {
+	local pkrs=0x6e1		# faults when its high half is written; QEMU 7.2 permits reading all
 
 	vm_require_arch amd64
 	client open "list $pkrs:$all:$all" "write $pkrs 0 0x100000000" "write $pkrs 1 0x100000000" "read $pkrs 0"
@@ -213,7 +213,7 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 	[ $((${lines[6]#get: })) -gt "$second" ]
 }
 
-@test "a row can be given to others, ends with the device's owner, and can be revoked by root only" {
+@test "a row can be passed on, ends with the device's owner, and can be revoked by root only" {
 	client open "$listed" "row a $which 1" "row b $which 1" "revoke a" "get a" "get b" "row a $which 1" \
 		"user 1000" "get a" "revoke a" "get a" "read $which 1" close "get a" "get b" open
 	answers "open: ok" "list: ok" "row: ok" "row: ok" "revoke: ok" "get: ENODEV" "get: 0x1" "row: ok" \
@@ -223,7 +223,7 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 	answers "open: ok" "list: ok" "row: ok" "close: ok" "open: ok" "list: ok" "get: ENODEV" "read: 0x1"
 }
 
-@test "a BPF program reads registers of its CPU by the module, as its list says" {
+@test "a BPF program reads registers of its CPU through the module, within its list" {
 	local switch=("at 0" "at 1" "at 0" "at 1") switched=("at: ok" "at: ok" "at: ok" "at: ok")
 
 	run vm grep -c pmcbpf_msr_read /sys/kernel/btf/pmcbpf_msr
@@ -236,7 +236,7 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 		"called: $all" "called: $all"
 }
 
-@test "the module stays while its device, a row or a program is there, and goes after that" {
+@test "the module stays while its device, a row or a program exists, and can be unloaded after that" {
 	client open "$listed" "! rmmod pmcbpf_msr 2>&1" "row a $still 0" close "! rmmod pmcbpf_msr 2>&1" "drop a" \
 		"kfunc a $still" "! rmmod pmcbpf_msr 2>&1"
 	answers "open: ok" "list: ok" - "!: 1" "row: ok" "close: ok" - "!: 1" "drop: ok" "kfunc: ok" - "!: 1"
@@ -248,7 +248,7 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 	answers "open: ok" "list: ok" "read: 0x1"
 }
 
-@test "what is installed for DKMS builds the module, as its dkms.conf says" {
+@test "the files installed for DKMS build the module, by their dkms.conf" {
 	local conf kernel_source_dir BUILT_MODULE_NAME MAKE
 
 	[ "$VM_KERNEL" = 6.12-x86 ] || skip "is the same for every kernel: done with 6.12-x86"
@@ -264,7 +264,7 @@ logged() { vm_sh "dmesg | grep -c 'pmcbpf_msr: register $1 of CPU'" || true; }
 }
 
 # The last one: a kernel cannot be unlocked.
-@test "a kernel that is locked down refuses the module's opener, also what was allowed before" {
+@test "a kernel that is locked down refuses the module's opener, and earlier rights end" {
 	vm_spoilt
 	client open "$listed" "row a $which 1" "kfunc b $which" "get a" "! echo integrity >/sys/kernel/security/lockdown" \
 		"get a" version "read $which 1" "write $which 1 0" "row c $which 1" "$listed" \

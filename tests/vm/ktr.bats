@@ -23,9 +23,9 @@ missing_here() {
 	printf '%x' $mask
 }
 
-@test "KTR-22 KTR-26: the programs of every class load and attach; what is missing is known" {
-	# The largest size with indices of four digits: on a slow machine most entries are of the guest's clock ticks,
-	# and what the tests look for must still be there when they look.
+@test "KTR-22 KTR-26: the programs of every class load and attach; missing events are known" {
+	# The largest size with indices of four digits: on a slow machine most entries are of the guest's clock
+	# ticks, and the entries that the tests look for must not be overwritten.
 	run vm ktrread ktr.compile=none ktr.size=4194304 ktr.mask=all ktr.compile=all info
 	echo "$output"
 	vm cat /tmp/pmcbpfd.log
@@ -56,7 +56,7 @@ missing_here() {
 		net_dev_xmit netif_receive_skb fib_table_lookup; do
 		[[ " $output " == *" $event "* ]] || { echo "no $event" >&2; return 1; }
 	done
-	# by name, whatever the kernel keeps it as
+	# by name, whatever its name in the kernel
 	run vm grep -cE 'net xmit skb=0x[0-9a-f]+ len=98 dev=lo rc=0$' /tmp/trace
 	[ "$output" -ge 1 ]
 	run vm grep -cE 'signal 11 to tid=[0-9]+ code=-?[0-9]+ res=0$' /tmp/trace
@@ -67,7 +67,7 @@ missing_here() {
 	[ "$output" -ge 2 ]
 }
 
-@test "KTR-01: the page's words for system calls" {
+@test "KTR-01: system calls in the page's format" {
 	run vm_sh 'ktrread ktr.mask=SYSC clear; cat /nonexistent 2>/dev/null; ktrread freeze read thaw |
 		grep -E "syscall p=0x[0-9a-f]+ (#0x[0-9a-f]+|err=2 ret=fffffffffffffffe)$" | cut -d" " -f7,9 | sort -u'
 	[[ $output == *"syscall err=2"* ]]
@@ -75,7 +75,7 @@ missing_here() {
 }
 
 @test "KTR-61: tdump decodes the running system, in the page's form" {
-	# How much tdump itself and others have called since then is not known: one line of each kind is enough.
+	# The number of later calls, tdump's and others', is unknown: one line of each kind is enough.
 	run vm_sh 'ktrread ktr.compile=all ktr.mask=SYSC clear; true; cat /nonexistent 2>/dev/null; tdump -z >/tmp/trace || exit
 		head -n 2 /tmp/trace; grep -m 9 " #0x" /tmp/trace; grep -m 9 " err=2 " /tmp/trace; grep frozen /tmp/trace'
 	[ "${lines[0]}" = 'C Idx  Delta-T  Trace' ] || { echo "$output" | head -n 5 >&2; return 1; }
@@ -85,7 +85,7 @@ missing_here() {
 	grep -qE 'tracing frozen by tdump pid=[0-9]+$' <<<"$output"
 }
 
-@test "KTR-14: rings for which there is no memory: ENOMEM, what would help, and all stays as it is" {
+@test "KTR-14: rings too large for the memory: ENOMEM with a remedy, and everything stays as it is" {
 	run vm ktrread ktr.size=1073741824
 	echo "$output"
 	status_is 1
@@ -104,7 +104,7 @@ missing_here() {
 	[[ $output =~ frozen\ 1\ [^$'\n']*\ stopped\ \"tracepoint\ sched_process_exec\" ]]
 }
 
-@test "KTR-16: a CPU that goes and comes back goes on writing to its ring" {
+@test "KTR-16: a CPU that goes and comes back continues to write to its ring" {
 	run vm_sh 'ktrread ktr.mask=SCHED ktr.stop=panic clear
 		echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online
 		before=$(ktrread header | sed -n "s/^ring 1 head \([0-9]*\) .*/\1/p")
@@ -119,7 +119,7 @@ missing_here() {
 	vm_clean_log
 }
 
-# Which is a complaint, and comes last.
+# Which is a complaint, hence the last test.
 @test "KTR-37: triggers: an OOM kill" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	VM_TIMEOUT=180 run vm_sh 'ktrread ktr.mask=PROC ktr.compile=PROC ktr.stop=oom

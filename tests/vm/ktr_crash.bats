@@ -6,7 +6,7 @@
 
 load helpers
 
-# A dump takes long, and what is in it is ours, not the kernel's.
+# A dump takes long, and only our own part of it is tested.
 chosen() { [[ ${PMCBPF_VM_KERNEL:-6.1-x86} =~ ^(6.1-x86|6.12-arm64)$ ]]; }
 
 setup_file() {
@@ -61,7 +61,7 @@ teardown_file() {
 	EOF
 }
 
-@test "KTR-35: the panic has stopped tracing, and says so in the newest entry" {
+@test "KTR-35: the panic has stopped tracing, and the newest entry is about it" {
 	# The other CPU may have been about to write one.
 	head -n 2 "$TRACE"
 	grep -q ' tracing stopped: panic: sysrq triggered crash$' <(head -n 2 "$TRACE")
@@ -72,7 +72,7 @@ teardown_file() {
 	grep -q ' sysrq: Trigger a crash$' "$TRACE"
 }
 
-@test "KTR-63: tdump -R reads the same from the machine itself" {
+@test "KTR-63: tdump -R reads the same entries from the machine itself" {
 	[ "$VM_KERNEL" = 6.1-x86 ] || skip "takes half a minute; 6.1-x86 proves it"
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	"$VM_DIR/guest" monitor "$VM_ID" gdbserver "tcp:127.0.0.1:$port"

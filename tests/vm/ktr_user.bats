@@ -20,7 +20,7 @@ setup_file() {
 }
 
 # KTR-79: children, whichever way they are made.
-@test "children go on in the same rings" {
+@test "children continue in the same rings" {
 	for how in fork clone; do
 		run vm ktr-show $how
 		[ "${lines[*]:1}" = "101 600 another thread 601" ]
@@ -30,7 +30,7 @@ setup_file() {
 }
 
 # KTR-42, KTR-54, KTR-55, KTR-56, KTR-57, KTR-58, KTR-60: the page's assembly, on this architecture.
-@test "assembly's trace points" {
+@test "trace points of assembly" {
 	expected="10 asm_points.S: AP_STARTED, unit id=%x: 42
 1 asm_points.S: none: 0
 10 asm_points.S: in data %d: 2
@@ -43,8 +43,8 @@ setup_file() {
 }
 
 # KTR-04, KTR-41, KTR-73: threads that are moved and interrupted.
-@test "nothing is lost, torn or out of order" {
-	# Little of it: to move and interrupt threads takes an emulated machine long.
+@test "no entry is lost, torn or out of order" {
+	# Only a little: moving and interrupting threads takes an emulated machine long.
 	for what in "lost 500" "reader 10000" "resize 40"; do
 		# shellcheck disable=SC2086 # are words
 		VM_TIMEOUT=300 run vm ktr-storm $what

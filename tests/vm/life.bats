@@ -9,7 +9,7 @@ load helpers
 setup_file() {
 	vm_start --smp 1
 	vm_daemon
-	# `load` for the user, and one that runs as somebody else.
+	# `load` for the user, and a copy with another user's id.
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'echo 0 >/proc/sys/kernel/randomize_va_space
 		cp "$(command -v load)" /setid; cp /setid /plain
@@ -30,7 +30,7 @@ life() {
 	mapfile -t signals < <(sed -n 's/^value .* //p' <<<"$output")
 }
 
-# more USER PROGRAM WORK SPEC...: by how much each count grows with ten times the work; in grown[].
+# more USER PROGRAM WORK SPEC...: the growth of each count with ten times the work, in grown[].
 more() {
 	local user=$1 program=$2 work=$3 few=()
 
@@ -44,7 +44,7 @@ more() {
 	done
 }
 
-@test "§3.3, C-14, REQ-064: counts go on over an exec; the end is told, and so is each read after it" {
+@test "§3.3, C-14, REQ-064: counting continues over an exec; the target's end is signalled, and so is each read after it" {
 	more 65534 /plain pages=1 PAGE_FAULT.ALL TASK_CLOCK
 	is "${grown[0]}" 9000 10
 	# Before its exec the process does next to nothing.
@@ -54,37 +54,37 @@ more() {
 	is "${signals[1]}" 1
 }
 
-@test "§3.3 step 4: a set-id program's events are not told to its user" {
+@test "§3.3 step 4: a set-id program's events are hidden from its user" {
 	more 65534 /setid pages=1 PAGE_FAULT.ALL CONTEXT_SWITCHES.VOLUNTARY
 	[ "${values[0]}" -gt 0 ]
 	is "${grown[0]}" 0 3
 	[ "$lost" -ge 1 ]
 }
 
-@test "§3.3 step 4: they are told to the super-user" {
+@test "§3.3 step 4: the super-user sees them" {
 	more 0 /setid pages=1 PAGE_FAULT.ALL
 	is "${grown[0]}" 9000 10
 }
 
-@test "§3.3: hardware counts go on over an exec, exactly" {
+@test "§3.3: hardware counts continue over an exec, exactly" {
 	vm_require_arch arm64
 	more 65534 /plain spins=1 inst_retired,usr inst_retired,usr
 	is "${grown[0]}" 18000 $digit
 	is "${grown[1]}" 18000 $digit
 }
 
-@test "§3.3 step 4: a hardware PMC sees not one instruction of a set-id program that is not for it" {
+@test "§3.3 step 4: a user's hardware PMC counts not one instruction of a set-id program" {
 	vm_require_arch arm64
 	more 65534 /setid spins=1000 inst_retired,usr inst_retired
 	[ "${values[1]}" -gt 0 ]
 	is "${grown[0]}" 0
-	# In the kernel, a tick's work more or less before the exec; the program's would be 18 million.
+	# In the kernel, give or take a tick's work before the exec; the program's would be 18 million.
 	is "${grown[1]}" 0 5000000
 	more 0 /setid spins=1 inst_retired,usr
 	is "${grown[0]}" 18000 $digit
 }
 
-# shared USER...: the same with events of the process's own, on a row that somebody else uses otherwise.
+# shared USER...: the same with per-task events, on a row that another owner uses for another event.
 shared() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'rm -f /tmp/hold /tmp/held; mkfifo /tmp/hold; sleep 1000 3>/tmp/hold & echo $! >/tmp/holding
@@ -100,7 +100,7 @@ shared() {
 	shared more 65534 /setid spins=1 inst_retired,usr
 	[ "${values[0]}" -gt 0 ]
 	is "${grown[0]}" 0
-	# The super-user's are opened anew; what the program does meanwhile is missed.
+	# The super-user's are reopened; events in between are missed.
 	shared more 0 /setid spins=10000 inst_retired,usr
 	[ "${grown[0]}" -gt 90000000 ]
 	[ "${grown[0]}" -lt 200100000 ]

@@ -11,7 +11,7 @@ setup_file() {
 	vm_start ${PMCBPF_MODEL_OPS:+--lifetime $((3600 + OPS / 5))}
 }
 
-@test "REQ-034, C-16: random operations of random processes are answered as the model says" {
+@test "REQ-034, C-16: random operations of random processes have the model's results" {
 	VM_TIMEOUT=$((900 + OPS / 5)) run vm model -n "$OPS" -s "${PMCBPF_MODEL_SEED:-$EPOCHSECONDS}"
 	sed 's/^/# /' <<<"$output" >&3
 	status_is 0

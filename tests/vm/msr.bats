@@ -17,7 +17,7 @@ setup() {
 
 user_access() { vm_sh "echo $1 >/proc/sys/kernel/perf_user_access"; }
 
-# counts SPEC ROUNDS - the register's direct read moves as the count does
+# counts SPEC ROUNDS - the register's direct reading advances with the count
 counts() {
 	run vm pmcx msr "$2" "$1"
 	echo "$output"
@@ -28,13 +28,13 @@ counts() {
 		read -r msr raw count <<<"${lines[i]}"
 		[ "$raw" -ge $((2 * $2)) ]
 		[ "$count" -ge "$raw" ]
-		is "$count" "$raw" 3000		# the reads themselves, the first of which look for a handler
+		is "$count" "$raw" 3000		# the reads themselves, the first of which install a handler
 	done
 	[ "${lines[4]}" = "other: EPERM" ]
 	[ "${lines[5]}" = "self: EPERM" ]
 }
 
-@test "REQ-099 REQ-101 REQ-180: the register counts as pmc_read() does, and the PMC stays its owner's" {
+@test "REQ-099 REQ-101 REQ-180: the register counts as pmc_read() does, and the PMC remains its owner's" {
 	user_access 1
 	counts inst_retired,usr 1000000
 	[ "${msr%:}" -lt 6 ]
@@ -45,7 +45,7 @@ counts() {
 	user_access 0
 }
 
-@test "REQ-170: ENOSYS where the kernel gives no user access, and nothing is lost by asking" {
+@test "REQ-170: ENOSYS if the kernel gives no user access, without side effects" {
 	user_access 0
 	run vm pmcx msr 1000 inst_retired,usr
 	echo "$output"
@@ -78,8 +78,8 @@ counts() {
 	is $((counts[2] - counts[1])) $((3 * (counts[1] - counts[0])))
 }
 
-# revoked HOW - every read while access comes and goes is right, and so is the end: no more than the
-# instructions of reads, of starting and of stopping lie between.  The signals are the program's own.
+# revoked HOW - every read while access comes and goes is right, and so is the last: at most the instructions of
+# reads, START and STOP lie between.  The signals are the program's own.
 revoked() {
 	local least most last other signals
 
@@ -96,15 +96,15 @@ revoked() {
 	is "$signals" 5
 }
 
-@test "REQ-011: access that is revoked and granted while a program reads: every count is right, no signal reaches it" {
+@test "REQ-011: access is revoked and granted while a program reads: every count is right, and the program gets no signal" {
 	revoked steps
 }
 
-@test "REQ-011: a program whose SIGILL handler comes after START gets its own signals, and no others" {
+@test "REQ-011: a program that installs its SIGILL handler after START gets its own signals only" {
 	revoked late
 }
 
-@test "REQ-011: a read falls back to the kernel when access is revoked, and comes back when it is granted" {
+@test "REQ-011: a read falls back to the kernel when access is revoked, and returns to user space when it is granted" {
 	run vm revoke cost inst_retired
 	echo "$output"
 	status_is 0

@@ -6,7 +6,7 @@
 
 load helpers
 
-@test "every operation of the table is answered as it says" {
+@test "every operation has the results in the table" {
 	vm_put "$VM_DIR/../ops" /tmp/ops
 	vm_put "$VM_DIR/../ops.tsv" /tmp/ops.tsv
 	# shellcheck disable=SC2016 # the guest's shell expands it
@@ -32,7 +32,7 @@ as() {
 	status_is 0
 }
 
-@test "no daemon: root gets a private one for the command's time" {
+@test "no daemon: root gets a private one for the duration of the command" {
 	vm_daemon_stop
 	run vm pmcstat -q --csv -C -p PAGE_FAULT.ALL true
 	status_is 0

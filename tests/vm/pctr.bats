@@ -43,7 +43,7 @@ serve() {
 	vm grep -q "^pctrd: /dev/pctr is a device (CUSE)" /tmp/pctrd.log || { vm cat /tmp/pctrd.log; return 1; }
 }
 
-# prog WORD... - the answers of tests/pctr/prog.c in lines[]
+# prog WORD... - runs tests/pctr/prog.c, with its answers in lines[]
 prog() {
 	run vm pctr-prog "$@"
 	echo "$output"
@@ -55,7 +55,7 @@ answers() {
 	says "$(printf '%s\n' "$@")"
 }
 
-@test "PCTR-01, PCTR-52: a device that everybody reads and root sets" {
+@test "PCTR-01, PCTR-52: a device that any user reads and root sets" {
 	# shellcheck disable=SC2086 # words
 	serve $mode
 	run vm_sh 'stat -c "%F %a %u %g" /dev/pctr; cat /sys/class/cuse/pctr/dev; stat -c "%t %T" /dev/pctr'
@@ -66,12 +66,12 @@ answers() {
 	[[ ${lines[0]} =~ ^00000000\ 00000000\ 00000000\ 00000000\ [0-9]+\ 0\ 0\ 0\ 0$ ]]
 	[ "${lines[1]}" = EPERM ]
 	[ "${lines[2]}" = EACCES ]
-	# It goes with its server.
+	# It is removed with its server.
 	vm_sh 'kill $(pidof pctrd)'
 	vm_until 60 '! pidof pctrd && ! [ -e /dev/pctr ] && ! [ -e /run/pmcbpf/pctr ] && ! [ -e /run/pmcbpf/pctr.sock ]'
 }
 
-@test "PCTR-39, PCTR-42, PCTR-43: without counters: what is refused, and as what" {
+@test "PCTR-39, PCTR-42, PCTR-43: without counters: refusals, and their errors" {
 	vm_require_arch amd64
 	serve
 	for open in rdonly wronly rdwr; do
@@ -91,7 +91,7 @@ answers() {
 	[[ ${lines[0]} == "00000000 00000000 00000000 00000000 "* && ${lines[1]} == "00000000 00000000 "* ]]
 }
 
-@test "PCTR-04, PCTR-06, PCTR-08, PCTR-12, PCTR-53: numbers of Linux and of OpenBSD, the device and libpctr" {
+@test "PCTR-04, PCTR-06, PCTR-08, PCTR-12, PCTR-53: request numbers of Linux and of OpenBSD, the device and libpctr" {
 	# shellcheck disable=SC2086 # words
 	serve $mode
 	prog request 0x80046308 $both request 0x40046309 $user request 0x40386301 0 read
@@ -105,10 +105,10 @@ answers() {
 	[[ ${lines[4]} == "00${both#0x} 00${user#0x} 00${both#0x} 00000000 "* ]]
 }
 
-@test "PCTR-09, PCTR-44, PCTR-45, PCTR-46, PCTR-47: settings are the system's, values the caller's CPU's" {
+@test "PCTR-09, PCTR-44, PCTR-45, PCTR-46, PCTR-47: settings are system-wide, values are the caller's CPU's" {
 	vm_require_arch amd64
 	serve -o pctr.soft=1
-	# Page faults, whoever has them: twenty thousand of them on CPU 0.  The answers are of another process each time.
+	# Page faults of any process: twenty thousand of them on CPU 0.  Each answer comes from another process.
 	prog set 0 0x4300c0
 	for cpu in 0 1; do
 		prog cpu $cpu read
@@ -131,7 +131,7 @@ answers() {
 	[[ ${lines[4]} == "00000000 "*" 0 0 0 0" ]]
 }
 
-@test "PCTR-44: a CPU that was away has the setting when it comes" {
+@test "PCTR-44: a CPU that was offline has the setting when it comes back" {
 	vm_require_arch amd64
 	serve -o pctr.soft=1
 	vm_one_cpu
@@ -143,8 +143,8 @@ answers() {
 	[ "${values[6]}" -gt 0 ]
 }
 
-@test "PCTR-44: pmcbpfd ends and is back: the functions are the same, the counters begin anew" {
-	# What CPU 0 does before is far more than what it does afterwards.
+@test "PCTR-44: pmcbpfd ends and is back: the functions are the same, the counters start at 0" {
+	# CPU 0 counts far more before than after.
 	if [ "$VM_ARCH" = arm64 ]; then
 		work=spins=100000000
 	else
@@ -173,7 +173,7 @@ answers() {
 	vm grep -q "pmcbpfd is back" /tmp/pctrd.log
 }
 
-@test "a pctrd that is killed leaves a machine where it starts again, and one at a time" {
+@test "a killed pctrd can be started again, and only one runs at a time" {
 	# shellcheck disable=SC2086 # words
 	serve $mode
 	prog set 0 $both
@@ -182,7 +182,7 @@ answers() {
 	has "already running"
 	vm_sh 'pctr-prog loop 1 read & killall -9 pctrd; wait'
 	vm_until 60 '! pidof pctrd && ! [ -e /dev/pctr ]'
-	# Its counters were given back.
+	# Its counters were released.
 	vm_until 60 '! pmccontrol -l | grep -q STANDALONE'
 	# shellcheck disable=SC2086 # words
 	serve $mode
@@ -190,7 +190,7 @@ answers() {
 	[[ ${lines[0]} == "00000000 "*" 0 0 0 0" ]]
 }
 
-@test "what is at /dev/pctr and not pctrd's stays, and is said" {
+@test "a foreign file at /dev/pctr stays, and is reported" {
 	vm_sh 'echo mine >/dev/pctr'
 	vm_spawn /tmp/pctrd.log pctrd -f >/dev/null
 	vm_until 60 'grep -q "^pctrd: serving" /tmp/pctrd.log'
@@ -241,13 +241,13 @@ answers() {
 	prog set 0 $user set 1 0x410011 set 2 $both set 3 $kernel delta 0 10000000 delta 0 20000000 delta 1 10000000 \
 		delta 2 10000000 delta 3 10000000
 	counts=("${lines[@]:4}")
-	# What is above the loop's two instructions a round is pctrd's and pmcbpfd's own, at both ends.
+	# Above the loop's two instructions a round there are only pctrd's and pmcbpfd's own, at both ends.
 	is "${counts[0]}" 20025000 25000
 	is $((counts[1] - counts[0])) 20000000 10000
 	# An instruction is a cycle here.
 	is "${counts[2]}" "${counts[0]}" 10000
 	[ "${counts[3]}" -ge "${counts[0]}" ]
-	# The kernel's: a hundred thousand, and what it has put off until then: half a million has been seen.
+	# The kernel's: a hundred thousand, and its deferred work: half a million has been seen.
 	[ "${counts[3]}" -lt 25000000 ]
 	[ "${counts[4]}" -gt 1000 ]
 	[ "${counts[4]}" -lt 5000000 ]
@@ -256,7 +256,7 @@ answers() {
 	answers EINVAL EINVAL EINVAL
 }
 
-@test "PCTR-51: a counter that somebody else has" {
+@test "PCTR-51: a counter that another user holds" {
 	vm_require_arch arm64
 	serve
 	prog set 0 $user

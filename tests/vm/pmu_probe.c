@@ -117,7 +117,7 @@ static int probe_loop(const struct pmu *pmu, uint64_t rounds)
 	return 0;
 }
 
-/* A pinned event that found no counter reads as end of file. */
+/* A pinned event without a counter reads as end of file. */
 static int probe_rows(const struct pmu *pmu)
 {
 	uint64_t value;

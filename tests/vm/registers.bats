@@ -12,7 +12,7 @@ setup_file() {
 	6.1-arm64 | 6.12-arm64) vm_start --smp 1 ;;
 	*) return 0 ;;
 	esac
-	# 0x402 is the address of a machine check that there has not been: QEMU keeps what is written.
+	# 0x402 is the address of a machine check, of which there has been none: QEMU keeps any value written.
 	vm_sh 'printf "%s\n" "0x402 0xffffffffffffffff 0 x86 any WIDE test" \
 			"0x406 0xffff 0 x86 any NARROW test" "0xc0000103 0xffffffff 0 x86 any CPU test" \
 			"0xdf02 0xffffffffffffffff 0 arm64 any CNTVCT test" >/tmp/msr.list
@@ -21,7 +21,7 @@ setup_file() {
 	late_module
 }
 
-# late_module - starts the daemon, loads the module and starts the daemon again: what is refused before goes to files
+# late_module - starts the daemon, loads the module and restarts the daemon: earlier refusals go to files
 late_module() {
 	case $VM_ARCH in amd64) event=MSR-0x402 ;; *) event=MSR-0xdf02 ;; esac
 	vm_daemon -o msr.list=/tmp/msr.list
@@ -44,7 +44,7 @@ teardown() {
 	[ -z "${VM_ID:-}" ] || vm_clean_log
 }
 
-# counts "VALUE..." OPTION... - what pmcstat says of its PMCs in the end
+# counts "VALUE..." OPTION... - pmcstat's final values of its PMCs
 counts() {
 	local wanted=$1
 
@@ -55,12 +55,12 @@ counts() {
 	[ "$(tail -n 1 <<<"$output" | cut -d, -f2- | tr , ' ')" = "$wanted" ]
 }
 
-# set_all VALUE - of both registers on both CPUs, while nobody is measured
+# set_all VALUE - both registers on both CPUs, while nothing is measured
 set_all() {
 	vm regs "0:0x402:$1" "0:0x406:$1" "1:0x402:$1" "1:0x406:$1"
 }
 
-@test "without the module processes have no registers; one that comes late is there after a restart" {
+@test "without the module processes have no registers; a module loaded later is used after a restart" {
 	run cat "$BATS_FILE_TMPDIR/absent"
 	has "pmcstat: ERROR: Cannot allocate process-mode pmc"
 	[ "$VM_ARCH" != amd64 ] || has "the module pmcbpf_msr is not loaded"
@@ -71,14 +71,14 @@ set_all() {
 	[ "$status" -ne 0 ]
 }
 
-@test "a process's registers count what they did while it ran, modulo their bits, on every CPU" {
+@test "a process's registers count only while it runs, modulo their width, on every CPU" {
 	vm_require_arch amd64
 	set_all 0xfff0
 	counts "1007 65570 0" -p MSR-WIDE -p MSR-NARROW -p MSR-CPU regs \
 		0:0x402:0xfff1 0:0x406:5 1:0x402:0x103d8 1:0x406:2 0:0x402:0xfff7 0:0x406:0xffff 1 0:0x406:0
 }
 
-@test "descendants count where they were asked for, whoever else writes the registers" {
+@test "descendants count if requested, whatever other processes write to the registers" {
 	vm_require_arch amd64
 	set_all 0
 	counts 111 -d -p MSR-WIDE regs 0:0x402:1 +0:0x402:11 +1:0x402:100
@@ -89,7 +89,7 @@ set_all() {
 	counts 0 -d -p MSR-CPU sh -c 'for i in 1 2 3 4 5 6 7 8; do regs 0 1 0; done'
 }
 
-@test "logs tell slices and processes that add up to the count" {
+@test "slices and processes in logs add up to the count" {
 	vm_require_arch amd64
 	set_all 0
 	run vm_sh 'pmcstat -q -d -E -W -p MSR-WIDE -O /tmp/log regs 0:0x402:1 +0:0x402:11 1:0x402:100 0:0x402:20
@@ -100,8 +100,8 @@ set_all() {
 	[ "$(awk '$1 == "cswval" { n += $NF } END { print n }' <<<"$output")" = 120 ]
 }
 
-# Two targets, which move between the CPUs, and the PMCs of two owners, whose row has one source.  b is
-# always running, and read while it is.
+# Two targets, which move between the CPUs, and the PMCs of two owners, whose row has one source.  b always runs,
+# and is read while it does.
 @test "targets on two CPUs have their own counts, read while they run, stopped, set" {
 	vm_require_arch amd64
 	set_all 0

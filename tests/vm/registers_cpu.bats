@@ -19,7 +19,7 @@ setup_file() {
 	vm_daemon -o msr.list=/tmp/msr.list
 }
 
-# write_list LINE... - these after those that most tests use
+# write_list LINE... - appends these to the lines that most tests use
 write_list() {
 	vm_sh 'printf "%s\n" "0x402 0xffffffffffffffff 0 x86 any WIDE test" \
 		"0x406 0xffff 0 x86 any NARROW test" "0x40a 0xffff 0xff00 x86 admin CONTROL test" \
@@ -37,7 +37,7 @@ teardown() {
 	[ -z "${VM_ID:-}" ] || vm_clean_log
 }
 
-# answers TEXT... - what a client says that does the lines of standard input, but for "ok"; the ends may be patterns
+# answers TEXT... - the answers, except "ok", of a client to the lines of standard input; their ends may be patterns
 answers() {
 	local i=0 text
 
@@ -53,12 +53,12 @@ answers() {
 	done
 }
 
-@test "the rows: who reads them, what has none, and the doctor" {
+@test "the rows: their readers, registers without a reader, and the doctor" {
 	run vm pmc list-events -u MSR
 	status_is 0
 	has $'MSR-WIDE:\tfor CPUs: module; for processes: module'
 	has $'MSR-CONTROL:\tfor CPUs: module; for processes: module; needs CAP_PERFMON'
-	# Of QEMU's registers that one reads 0, but perf executes the instruction.
+	# One of QEMU's registers reads 0 this way, but perf executes the instruction.
 	has $'MSR-TSC:\tfor CPUs: perf; for processes: perf'
 	[[ $output != *APERF* && $output != *ENERGY* ]]
 	run vm pmccontrol --doctor
@@ -70,7 +70,7 @@ answers() {
 	has " MSR-WIDE "
 }
 
-@test "a CPU's register counts what is written there, by differences of its bits" {
+@test "a CPU's register counts the differences of the values written to it" {
 	answers 'read: 1000' 'read: 0' 'read: 18446744073709551566' 'read: 5' 'read: 32' 'read: 34' 'read: 65569' <<-'END'
 		! regs 1:0x402:100 0:0x402:7 1:0x406:0xfff0
 		alloc a sc 1 MSR-WIDE
@@ -97,7 +97,7 @@ answers() {
 	END
 }
 
-@test "it is read without the daemon, which a narrow one is not; and not after it has stopped" {
+@test "a wide register is read without the daemon, a narrow one through it; and not after the PMC has stopped" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'printf "%s\n" "alloc a sc 1 MSR-WIDE" "start a" "! kill -STOP \$(pidof pmcbpfd)" \
 		"! regs 1:0x402:77" "read a" "! kill -CONT \$(pidof pmcbpfd)" "read a" "stop a" "! regs 1:0x402:99" \
@@ -105,7 +105,7 @@ answers() {
 	says $'read: 77\nread: 77\nread: 77'
 }
 
-@test "select= writes the bits that the list lets it while the PMC runs, and they come back" {
+@test "select= writes the permitted bits while the PMC runs, and restores them" {
 	answers 'read: 0' "read: $((0x10000 - 0x2200))" 'read: 65536' \
 		'alloc: EBUSY select: register 0x40a of CPU 1 is written by a PMC held by this process*' \
 		'alloc: EPERM select: /tmp/msr.list lets 0xff00 of register 0x40a be written, not 0x1*' \
@@ -182,7 +182,7 @@ answers() {
 	END
 }
 
-@test "the module stays while a daemon has it, and serves the next one when that was killed" {
+@test "the module stays while a daemon uses it, and serves the next one after a kill" {
 	run vm rmmod pmcbpf_msr
 	[ "$status" -ne 0 ]
 	vm_daemon_stop KILL

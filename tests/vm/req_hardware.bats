@@ -17,19 +17,19 @@ setup() {
 	vm_require_arch arm64
 }
 
-# rows DISPOSITION - how many hardware rows have it
+# rows DISPOSITION - the number of hardware rows with it
 rows() {
 	vm_sh 'pmccontrol -l | grep -c "ARMV8 *[A-Z]* *$1"' "$1" || true
 }
 
-# numbers - of what `run` ran, in v[]; a round of its steps is two instructions
+# numbers - the output of `run`, in v[]; a round of its steps is two instructions
 numbers() {
 	echo "$output"
 	status_is 0
 	read -r -a v <<<"${lines[-1]}"
 }
 
-@test "REQ-124, REQ-125: a count goes on beyond 2^31 and 2^32, to the instruction" {
+@test "REQ-124, REQ-125: a count continues beyond 2^31 and 2^32, to the instruction" {
 	run vm_sh 'pmcstat -q --csv -C -o /tmp/rows -p inst_retired,usr load spins=0001000000 >/dev/null
 		tail -n 1 /tmp/rows'
 	few=${output#*,}
@@ -69,8 +69,8 @@ numbers() {
 	done
 }
 
-@test "REQ-067, REQ-072, REQ-136, REQ-074: hardware rows are reserved, refused, and given back" {
-	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'	# the last client's end may be unseen
+@test "REQ-067, REQ-072, REQ-136, REQ-074: hardware rows are reserved, refused, and released" {
+	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'	# the daemon may not have seen the last client's end
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'rm -f /tmp/held; mkfifo /tmp/hold; pmcx hold 7 cpu_cycles inst_retired </tmp/hold >/tmp/held &
 		exec 3>/tmp/hold; until grep -qs held /tmp/held; do usleep 10000; done
@@ -87,7 +87,7 @@ numbers() {
 	has "[Device or resource busy]"
 	vm_sh 'kill $(cat /tmp/holder); rm /tmp/hold'
 	vm_until 60 '[ "$(pmccontrol -l | grep -c "ARMV8-.*FREE")" -eq 7 ]'
-	# a disabled slot is for nobody: six are left
+	# a disabled slot cannot be used: six are left
 	vm pmccontrol -c 0 -d "$row"
 	is "$(rows STANDALONE)" 1
 	six="-p inst_retired -p inst_retired -p inst_retired -p inst_retired -p inst_retired"

@@ -8,14 +8,14 @@ load helpers
 
 setup_file() {
 	vm_start
-	# An emulated CPU takes long for an overflow: the kernel would allow few.
+	# An emulated CPU takes long for an overflow: the kernel would throttle early.
 	vm_sh 'echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent'
 	vm_daemon
 }
 
 setup() {
 	load ../logs
-	# This machine's tools read what the guest has recorded.
+	# This machine's tools read the guest's recordings.
 	PATH=$VM_OUT/bin:$PATH
 	# shellcheck disable=SC2034 # of logs.bash
 	DEEP=${PMCBPF_VM_OVERLAY:-build/vm/overlay}/$VM_ARCH/usr/bin/deep
@@ -25,7 +25,7 @@ teardown() {
 	vm_all_cpus
 }
 
-# sample_overflows - where there is a counter, sets sampling[] to its overflows.  QEMU's counters overflow many times
+# sample_overflows - sets sampling[] to a counter's overflows, if there is one.  QEMU's counters overflow many times
 # more whenever it turns from one CPU to another: there must be one.
 sample_overflows() {
 	[ "$VM_ARCH" = arm64 ] || return 0
@@ -57,19 +57,20 @@ lines_of() { grep -c "^$1 " <<<"$output" || true; }
 		END { exit !n || bad }' <<<"$output"
 }
 
-@test "a tree's switches: what is logged is what the kernel charges to it, but what comes after a process's exit hook" {
+@test "a tree's switches: the log has the kernel's figure, without switches after a process's exit hook" {
 	run vm_sh 'pmcstat -q -d -E -W -n 1 -P CLOCK.HARD -p CONTEXT_SWITCHES -O /tmp/log \
 		busybox time -v sh -c "load switches=30; load forks=3 below=1 switches=20 & sleep 0.1; wait" 2>&1'
 	status_is 0
 	charged=$(awk -F ': ' '/oluntary context switches/ { sum += $2 } END { print sum }' <<<"$output")
 	dump
-	# The first process is the one that waits for the others and tells.
+	# The first process waits for the others and prints the figures.
 	read -r logged processes < <(awk '$1 == "attach" { first = $3 }
 		$1 == "exitval" && $3 != first { sum += $4; n++ } END { print sum, n }' <<<"$output")
 	echo "$charged switches charged, $logged logged, $processes processes"
 	[ "$charged" -ge 150 ]
 	[ "$processes" -ge 9 ]
-	# The last switch, and from Linux 6.16 on those for giving its memory back, for which it may have to wait.
+	# The last switch, and from Linux 6.16 on switches while its memory is released, for which it may have to
+	# wait.
 	[ "$logged" -ge $((charged - 3 * processes)) ]
 	[ "$logged" -le $((charged + processes)) ]
 	awk '$1 == "exec" || $1 == "fork" { born[$3] = 1 } $1 == "exitval" { exits[$3]++ }
@@ -77,7 +78,7 @@ lines_of() { grep -c "^$1 " <<<"$output" || true; }
 		<<<"$output"
 }
 
-@test "a clock samples where the process is, with call chains" {
+@test "a clock samples the function that runs, with call chains" {
 	run vm pmcstat -q -n 1 -P CLOCK.HARD -O /tmp/log load spins=20000000
 	status_is 0
 	dump
@@ -104,10 +105,10 @@ chains_of_leaf() {
 	[ $n -eq 10 ]
 }
 
-# chains_cut: how many in all logs so far
+# chains_cut: their number in all logs so far
 chains_cut() { vm pmccontrol -s | awk '/lack callers/ { print $NF }'; }
 
-@test "call chains of user code: the interrupted function, then its callers, all of them or so many as are asked for" {
+@test "call chains of user code: the interrupted function, then its callers, all or the requested number" {
 	local before
 
 	chains_of_leaf 23
@@ -119,7 +120,7 @@ chains_cut() { vm pmccontrol -s | awk '/lack callers/ { print $NF }'; }
 	[ $(($(chains_cut) - before)) -ge 10 ]
 }
 
-# records TAG... - each of them is there
+# records TAG... - each of them is in the log
 records() {
 	local tag
 
@@ -128,14 +129,14 @@ records() {
 	done
 }
 
-# The program has no dynamic linker, and a place that is fixed.
+# The program has no dynamic linker, and a fixed address.
 begins_where_it_should() {
 	vm cat /usr/bin/load >"$BATS_TEST_TMPDIR/load"
 	[ $(($(readelf -h "$BATS_TEST_TMPDIR/load" | awk '/Entry point/ { print $NF }'))) -eq \
 		$(($(awk '$1 == "exec" && /\/load"$/ { print $4; exit }' <<<"$output"))) ]
 }
 
-@test "every record of a process's life, in both formats; samples are overflows where there is a counter" {
+@test "every record of a process's life, in both formats; samples are overflows if there is a counter" {
 	vm_once
 	local sampling=(-n 1 -P CLOCK.HARD) version
 
@@ -172,13 +173,13 @@ begins_where_it_should() {
 	count=$(awk '$1 == "exitval" { print $4 }' <<<"$output")
 	samples=$(lines_of callchain)
 	echo "$count cycles, $samples samples"
-	# The kernel's own work on a sample is counted, but by the one counter not quite as by the other.
+	# The kernel's own work on a sample is counted, but not equally by both counters.
 	[ "$samples" -ge $((count / 102000)) ]
 	[ "$samples" -le $((count / 98000)) ]
 	[ "$(lines_of drop)" -eq 0 ]
 }
 
-@test "a counter that overflows too often for the kernel: its pauses are counted, told, and marked" {
+@test "a counter that overflows too often for the kernel: its pauses are counted, reported, and marked" {
 	vm_require_arch arm64
 	vm_one_cpu
 	run vm pmcstat -n 2000 -P cpu_cycles -O /tmp/log load spins=5000000
@@ -189,7 +190,7 @@ begins_where_it_should() {
 	vm grep -q 'the kernel pauses PMC 0x' /tmp/pmcbpfd.log
 }
 
-@test "samples have names: where they were taken, and where there are only the log and the program" {
+@test "samples have names: on the machine where they were taken, and elsewhere with only the log and the program" {
 	vm_once
 	local sampling=(-n 1 -P CLOCK.HARD) overlay=${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/$VM_ARCH
 
@@ -202,7 +203,7 @@ begins_where_it_should() {
 	vm_get /tmp/log log
 	vm_get /tmp/table here
 	pmcstat report -q -r "$overlay" --csv=there log
-	# The program's own samples are nearly all in leaf, which only outer calls; those of the kernel have names.
+	# The program's own samples are nearly all in leaf, which only outer calls; the kernel's have names.
 	for table in here there; do
 		awk -F, -v OFS=, '$2 == "deep" && $5 ~ /deep$|kallsyms/ { print $4, $5, $6, $7 }' $table | sort >$table.deep
 		awk -F, '$2 !~ /kallsyms/ { user += $3 } $1 == "leaf" { leaf = $3; called = $4 } $1 == "outer" { outer = $4 }
@@ -213,7 +214,7 @@ begins_where_it_should() {
 	diff here.deep there.deep
 }
 
-@test "system scope: everybody's processes and samples" {
+@test "system scope: processes and samples of all users" {
 	run vm pmcstat -q -n 1 -S CLOCK.HARD -l 1 -O /tmp/log
 	status_is 0
 	dump
@@ -222,11 +223,11 @@ begins_where_it_should() {
 	grep -q '^map-in    -1 0xffff' <<<"$output"
 }
 
-@test "a CPU that goes and comes: it is sampled again, and what its processes do is told" {
+@test "a CPU that goes and comes is sampled again, and events of its processes are logged" {
 	vm_all_cpus
 	run vm_sh '
 		online=/sys/devices/system/cpu/cpu1/online
-		# both SINCE: there are samples of both CPUs, after the mark of a gap if SINCE is 1
+		# both SINCE: samples of both CPUs exist, after the mark of a gap if SINCE is 1
 		both() {
 			until pmcstat -R /tmp/log 2>/dev/null | awk -v since=$1 "
 				\$1 == \"drop\" { after = 1 } \$1 == \"callchain\" && after >= since { n[\$4]++ }
@@ -246,7 +247,7 @@ begins_where_it_should() {
 	vm_all_cpus
 	status_is 0
 	dump
-	# Both CPUs, and before and after the gap; what CPU 1 did first nobody has seen: that is marked.
+	# Both CPUs, and before and after the gap; CPU 1's first events are lost: that is marked.
 	sampled=$(awk '$1 == "drop" { after = 1 } $1 == "callchain" { n[$4 + after * 10]++ }
 		END { print n[0] + 0, n[1] + 0, n[10] + 0, n[11] + 0 }' <<<"$output")
 	echo "samples on CPU 0 and 1 before, 0 and 1 after: $sampled"
@@ -258,7 +259,7 @@ begins_where_it_should() {
 	grep -q "^map-in    $pid .*/load\"$" <<<"$output"
 }
 
-@test "a kernel that hides its addresses: no mapping of it, and a line that says so" {
+@test "a kernel that hides its addresses: no mapping of it, and a line with the reason" {
 	vm_once
 	vm_sh 'echo 2 >/proc/sys/kernel/kptr_restrict'
 	run vm pmcstat -q -n 1 -S CLOCK.HARD -l 1 -O /tmp/log
@@ -270,7 +271,7 @@ begins_where_it_should() {
 	vm grep -q 'the kernel hides its addresses' /tmp/pmcbpfd.log
 }
 
-@test "a user's log: no address of the kernel, and nothing of a set-id program that his process starts" {
+@test "a user's log: no kernel address, and nothing of a set-id program that his process starts" {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'cp "$(command -v load)" /setid; chown 65533 /setid; chmod 4755 /setid
 		echo 2 >/proc/sys/kernel/perf_event_paranoid'
@@ -283,7 +284,7 @@ begins_where_it_should() {
 	[ "$(grep -c '^\.\.\. *0x8000000000000000$' <<<"$output")" -ge 10 ]
 	[ "$(grep -c '^fork ' <<<"$output")" -ge 2 ]
 	[ "$(grep -c '0xffff[0-9a-f]\{12\}\|map-in *-1 \|setid' <<<"$output")" -eq 0 ]
-	# The same of root, who may know all of it.
+	# The same for root, who may see all of it.
 	run vm pmcstat -q -d -n 1 -P CONTEXT_SWITCHES -n 1 -P PAGE_FAULT.ALL -O /tmp/log sh -c '/setid pages=10; :'
 	status_is 0
 	dump

@@ -46,7 +46,7 @@ setup_file() {
 	[[ $output == *"/no/such/command: No such file"* ]]
 }
 
-@test "a command over its time is killed, a server in the background is not" {
+@test "a command over its time limit is killed, a server in the background is not" {
 	pid=$(vm_spawn /tmp/server.log sleep 1000)
 	VM_TIMEOUT=1 run vm sleep 1001
 	[ "$status" -eq 124 ]

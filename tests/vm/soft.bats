@@ -7,8 +7,8 @@
 load helpers
 
 setup() {
-	# What the kernel still charges to a thread that is dead for the others, until it leaves the CPU.  In an
-	# amd64 guest the time that the host takes from the guest just then is charged, too, however long that is.
+	# The kernel's charges to a dead thread, until it leaves the CPU.  In an amd64 guest that includes any time
+	# that the host steals just then.
 	slack=2000000
 	[ "$VM_ARCH" != amd64 ] || slack=3000000000
 	# After a fork the kernel itself writes to the page of the restartable sequence, when a thread next
@@ -16,16 +16,15 @@ setup() {
 	rseq=2
 }
 
-# measure WORK PMCSTAT-OPTION... - counts exactly the work of a running process (or tree): from its ready
-# to its figures.  Sets counts[], and of the work minflt, majflt, nvcsw, nivcsw and cpu of the process
-# itself, and the same as all_minflt and so on with its descendants, as least_minflt and so on with what these
-# saw of themselves before their exit.  Between figures and sleep at most: head_nivcsw, head_cpu before the work,
-# tail_nivcsw, tail_cpu after it.
+# measure WORK PMCSTAT-OPTION... - counts exactly the work of a running process (or tree): from its "ready" to its
+# figures.  Sets counts[], and the work's minflt, majflt, nvcsw, nivcsw and cpu of the process itself, with its
+# descendants as all_minflt and so on, and with the descendants' own figures before their exit as least_minflt and
+# so on.  Between figures and sleep at most: head_nivcsw, head_cpu before the work, tail_nivcsw, tail_cpu after it.
 # shellcheck disable=SC2034 # the tests use them
 measure() {
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	run vm_sh 'work=$1; shift
-		# Its state is set before it has left its CPU; for its system call the kernel waits until it has.
+		# Its state is set before it has left its CPU; the kernel waits for that in this system call.
 		asleep() { grep -q ") S" /proc/$load/stat && ! grep -q running /proc/$load/syscall; }
 		rm -f /tmp/load /tmp/rows
 		load -w $work >/tmp/load & load=$!
@@ -61,8 +60,8 @@ between() {
 	}
 }
 
-# cpu_is COUNT CPU [MORE [HZ]] - CPU time, of which the kernel may charge some more; in units of 1/HZ s.  Each of the
-# kernel's figures for those who ended is cut to microseconds.
+# cpu_is COUNT CPU [MORE [HZ]] - CPU time, to which the kernel may add MORE; in units of 1/HZ s.  Each of the
+# kernel's figures for ended processes is cut to microseconds.
 cpu_is() {
 	local hz=${4:-1000000000} least=$(($2 - head_cpu - 20000)) most=$(($2 + tail_cpu + ${3:-0} + 20000))
 
@@ -78,7 +77,7 @@ run_counts() {
 	counts=("${counts[@]:1}")
 }
 
-@test "REQ-010: page faults and switches of a process are the kernel's own, exactly" {
+@test "REQ-010: page faults and switches of a process equal the kernel's figures exactly" {
 	measure "pages=1000 reads=300 switches=20" -p PAGE_FAULT.ALL -p PAGE_FAULT.MINOR -p PAGE_FAULT.MAJOR \
 		-p CONTEXT_SWITCHES.VOLUNTARY -p CONTEXT_SWITCHES.INVOLUNTARY -p CONTEXT_SWITCHES
 	[ "$minflt" -ge 1300 ]
@@ -92,7 +91,7 @@ run_counts() {
 	is "${counts[5]}" $((counts[3] + counts[4]))
 }
 
-@test "CPU time of a process is the kernel's own" {
+@test "CPU time of a process equals the kernel's figure" {
 	measure "spins=60000000" -p TASK_CLOCK -p CPU_CLOCK -p CLOCK.HARD -p CLOCK.STAT -p CLOCK.PROF
 	[ "$cpu" -ge 20000000 ]
 	cpu_is "${counts[0]}" "$cpu"
@@ -102,14 +101,14 @@ run_counts() {
 	cpu_is "${counts[4]}" "$cpu" 0 8128
 }
 
-@test "REQ-016: threads that exist and threads to come are counted" {
+@test "REQ-016: existing and later threads are counted" {
 	measure "pages=100 switches=5 threads=3 late=4 spins=10000000" -p PAGE_FAULT.ALL \
 		-p CONTEXT_SWITCHES.VOLUNTARY -p TASK_CLOCK
 	[ "$minflt" -ge 800 ]
 	[ "$nvcsw" -ge 20 ]
 	is "${counts[0]}" $((minflt + majflt))
 	is "${counts[1]}" "$nvcsw"
-	# Of eight threads none is missing and none is there twice; each takes some time to end.
+	# Each of eight threads is counted once; each takes some time to end.
 	cpu_is "${counts[2]}" "$cpu" $((slack + cpu / 16))
 }
 
@@ -120,17 +119,17 @@ run_counts() {
 	cpu_is "${counts[1]}" "$cpu"
 }
 
-@test "REQ-051: DESCENDANTS: children and grandchildren to come are counted" {
+@test "REQ-051: DESCENDANTS: later children and grandchildren are counted" {
 	measure "pages=100 switches=6 forks=3 below=2" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
 		-p TASK_CLOCK
 	[ "$all_minflt" -ge 1000 ]
 	is "${counts[0]}" $((all_minflt + all_majflt)) $rseq
-	# Ours end with the exit hook, which is after their own last look, and before the kernel's.
+	# Our counts end with the exit hook: after the processes' own last figures, and before the kernel's.
 	between "$least_nvcsw" "${counts[1]}" "$all_nvcsw"
 	cpu_is "${counts[2]}" "$all_cpu" $((slack + all_cpu / 16))
 }
 
-@test "REQ-050, REQ-093: DESCENDANTS: children that exist are counted from then on" {
+@test "REQ-050, REQ-093: DESCENDANTS: existing children are counted from then on" {
 	measure "pages=100 switches=6 children=4" -d -p PAGE_FAULT.ALL -p CONTEXT_SWITCHES.VOLUNTARY \
 		-p TASK_CLOCK
 	[ "$all_minflt" -ge 500 ]
@@ -145,7 +144,7 @@ run_counts() {
 	is "${counts[1]}" $((all_minflt + all_majflt)) $((rseq + 2))
 }
 
-@test "REQ-019: the count stays when the last target has gone" {
+@test "REQ-019: the count stays when the last target is gone" {
 	run vm pmcx gone 1000 PAGE_FAULT.ALL
 	echo "$output"
 	status_is 0
@@ -155,7 +154,7 @@ run_counts() {
 	is "${v[2]}" "${v[0]}"
 }
 
-@test "a command is counted from its start to its end, with what it starts" {
+@test "a command is counted from its start to its end, with the processes it starts" {
 	run_counts -p PAGE_FAULT.ALL -d -p PAGE_FAULT.ALL load pages=1000 forks=2
 	[ "${counts[0]}" -ge 1000 ]
 	[ "${counts[0]}" -le 1300 ]
@@ -163,7 +162,7 @@ run_counts() {
 	[ "${counts[1]}" -le 3600 ]
 }
 
-@test "faults are told apart: reading fresh pages is PAGE_FAULT.READ, writing them PAGE_FAULT.WRITE" {
+@test "faults are distinguished: reading fresh pages is PAGE_FAULT.READ, writing them PAGE_FAULT.WRITE" {
 	measure "pages=500 reads=2000" -p PAGE_FAULT.READ -p PAGE_FAULT.WRITE
 	[ "${counts[0]}" -ge 2000 ]
 	[ "${counts[0]}" -le 2100 ]
@@ -189,7 +188,7 @@ run_counts() {
 	[ "${counts[1]}" -le 3500 ]
 }
 
-@test "LOCK.FAILED: who fights for a lock of the kernel is charged, who does not is not" {
+@test "LOCK.FAILED: a process that contends for a kernel lock is charged, another is not" {
 	measure "locks=60" -p LOCK.FAILED
 	[ "${counts[0]}" -gt 0 ]
 	measure "spins=1000000" -p LOCK.FAILED
@@ -204,7 +203,7 @@ run_counts() {
 	[ "${lines[-1]##*,}" -ge 9 ]
 }
 
-@test "REQ-002, REQ-009: system scope counts one CPU: the one that works, not the other" {
+@test "REQ-002, REQ-009: system scope counts one CPU: the working one, not the other" {
 	run vm_sh 'pmcstat -q --csv -C -c 0 -s PAGE_FAULT.ALL -c 1 -s PAGE_FAULT.ALL -c 0 -s CPU_CLOCK \
 		taskset 2 load pages=5000 2>&1 >/dev/null'
 	echo "$output"
@@ -217,7 +216,7 @@ run_counts() {
 	[ "${counts[2]}" -gt 0 ]
 }
 
-@test "system scope, switches: together they are the kernel's context switches" {
+@test "system scope, switches: together they equal the kernel's context switches" {
 	run vm_sh 'pmcstat -q --csv -C -c 1 -s CONTEXT_SWITCHES -s CONTEXT_SWITCHES.VOLUNTARY \
 		-s CONTEXT_SWITCHES.INVOLUNTARY taskset 2 load switches=1000 2>&1 >/dev/null'
 	echo "$output"
@@ -225,7 +224,7 @@ run_counts() {
 	IFS=, read -r -a counts <<<"${lines[-1]}"
 	counts=("${counts[@]:1}")
 	[ "${counts[1]}" -ge 1000 ]
-	# three counters, started and read one after the other: on a slow machine a good deal happens between
+	# three counters, started and read in turn: on a slow machine many events happen in between
 	is "${counts[0]}" $((counts[1] + counts[2])) 100
 }
 

@@ -10,7 +10,7 @@ setup_file() {
 	[ -x /lib/systemd/systemd ] || skip "systemd is not installed"
 	"$VM_DIR/systemd" "$BATS_FILE_TMPDIR/overlay" "${PMCBPF_VM_OVERLAY:-$VM_OUT/vm/overlay}/amd64"
 	vm_start --overlay "$BATS_FILE_TMPDIR/overlay"
-	# Its processes are not for the next file.
+	# Its processes must not reach the next file.
 	vm_spoilt
 	vm_sh '/sysd/start </dev/null >/tmp/systemd.log 2>&1 &'
 	vm_until 120 'test -S /sysd/run/pmcbpf/pmc.sock || XDG_RUNTIME_DIR=/run SYSTEMD_IGNORE_CHROOT=1 \
@@ -20,7 +20,7 @@ setup_file() {
 # client COMMAND...: a client of the service, outside of its root
 client() { vm env PMCBPF_SOCKET=/sysd/run/pmcbpf/pmc.sock "$@"; }
 
-# show PROPERTY: what systemd says of the service
+# show PROPERTY: the service's property in systemd
 show() {
 	vm env XDG_RUNTIME_DIR=/run SYSTEMD_IGNORE_CHROOT=1 chroot /sysd /usr/bin/systemctl --user show pmcbpfd -p "$1" --value
 }
@@ -34,7 +34,7 @@ bounding_set() {
 	printf '%016x' $mask
 }
 
-@test "systemd starts the unit, hears that it is ready, and confines it" {
+@test "systemd starts the unit, receives READY, and confines it" {
 	vm_until 120 'XDG_RUNTIME_DIR=/run SYSTEMD_IGNORE_CHROOT=1 chroot /sysd /usr/bin/systemctl --user is-active \
 		--quiet pmcbpfd || test ! -S /sysd/run/pmcbpf/pmc.sock'
 	[ "$(show Result)" = success ]
@@ -49,7 +49,7 @@ bounding_set() {
 	grep -qE '^([^ ]+ ){4}/run/pmcbpf rw,nosuid' <<<"$output"
 }
 
-@test "root's recording of all CPUs has the kernel's names, where the kernel hides them from others" {
+@test "root's recording of all CPUs has the kernel's names, even if the kernel hides them from others" {
 	vm_sh 'echo 1 >/proc/sys/kernel/kptr_restrict'
 	run client pmccontrol --doctor
 	grep -qx 'ok      names of the kernel: your logs have addresses and names of the kernel' <<<"$output"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reading counters by instruction.  rdtsc(): the time stamp counter (x86), or the virtual counter
- * (64-bit ARM), 64 bits.  rdpmc(n): the hardware counter that pmc_get_msr(3) has named; a program
- * that does not keep to what is said there gets a signal, as on FreeBSD.
+ * Reading counters by instruction.  rdtsc() returns the time stamp counter (x86) or the virtual
+ * counter (64-bit ARM), 64 bits.  rdpmc(n) returns the hardware counter that pmc_get_msr(3) has
+ * named; a program that breaks the rules of that page gets a signal, as on FreeBSD.
  *
- * <machine/pctr.h> has another rdpmc(); who includes both, in whatever order, gets that one, and
- * this one as (rdpmc)(n).
+ * <machine/pctr.h> has another rdpmc().  A source that includes both, in either order, gets that
+ * one, and this one as (rdpmc)(n).
  */
 #ifndef PMCBPF_MACHINE_CPUFUNC_H
 #define PMCBPF_MACHINE_CPUFUNC_H
@@ -43,7 +43,7 @@ PMC_CPUFUNC uint64_t rdtsc(void)
 }
 
 /*
- * The number of a register is part of the instruction: hence one case for each.  31 is the cycle
+ * The number of a register is part of the instruction, hence one case for each.  31 is the cycle
  * counter.  Instructions before the call are counted, those after it are not.
  */
 PMC_CPUFUNC uint64_t rdpmc(uint32_t n)
@@ -76,7 +76,7 @@ PMC_CPUFUNC uint64_t rdpmc(uint32_t n)
 
 #undef PMC_CPUFUNC
 
-/* The function, under a name that can be asked for. */
+/* The same as a function, so that a program can take its address. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define rdpmc(n) rdpmc(n)
 #endif

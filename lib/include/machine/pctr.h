@@ -26,7 +26,7 @@ struct pctrst {
 	pctrval pctr_hwc[PCTR_NUM];	/* counts of the caller's CPU since they were set */
 };
 
-/* Bits of a function word; the lowest byte is the event, the next the unit mask. */
+/* Bits of a function word.  The lowest byte is the event, the next one the unit mask. */
 #define PCTR_U	0x010000		/* count user mode */
 #define PCTR_K	0x020000		/* count kernel mode */
 #define PCTR_E	0x040000		/* edges, not cycles */
@@ -41,12 +41,12 @@ struct pctrst {
 #define PCTR_UM_MESI (PCTR_UM_M | PCTR_UM_E | PCTR_UM_S | PCTR_UM_I)
 #define PCTR_UM_A    0x2000		/* all agents of the bus */
 
-/* Read all: any open mode. */
+/* Returns the counts (PCIOCRD).  Any open mode will do. */
 #define PCIOCRD	 _IOR('c', 1, struct pctrst)
 /*
- * Set counter 0 to 3 on every CPU, to count from 0; 0 switches it off.  EPERM: not open for
- * writing; ENODEV: no such counters; EINVAL: bits 19 to 21, or a counter that the CPU lacks; EBUSY
- * (Linux): another user has the counter.
+ * Sets the function of counter 0 to 3 on every CPU and its count to 0; function 0 switches it off.
+ * EPERM: not open for writing; ENODEV: no such counters; EINVAL: bits 19 to 21, or a counter that
+ * the CPU lacks; EBUSY (Linux): another user has the counter.
  */
 #define PCIOCS0	 _IOW('c', 8, unsigned int)
 #define PCIOCS1	 _IOW('c', 9, unsigned int)
@@ -56,13 +56,13 @@ struct pctrst {
 #define _PATH_PCTR "/dev/pctr"
 
 /*
- * Of libpctr.  pctr_open() opens /dev/pctr or, where there is none, its stand-in; the environment's
- * PCTR_DEVICE names another.  -1 with errno as open(2).
+ * In libpctr.  pctr_open() opens $PCTR_DEVICE, by default /dev/pctr or, where there is none, its
+ * stand-in.  Returns a descriptor, or -1 with errno as open(2).
  */
 int pctr_open(int flags);
 /*
- * A counter's 40-bit value on the caller's CPU, as PCIOCRD returns it; (pctrval)-1 with errno where
- * it cannot be read.
+ * Returns a counter's 40-bit value on the caller's CPU, as PCIOCRD does, or (pctrval)-1 with errno
+ * if it cannot be read.
  */
 pctrval pctr_rdpmc(unsigned int ctr);
 #undef rdpmc

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The C library's <stdlib.h>, and strtonum(3); in libpctr. */
+/* The C library's <stdlib.h> and strtonum(3), which is in libpctr. */
 #ifndef PMCBPF_OPENBSD_STDLIB_H
 #define PMCBPF_OPENBSD_STDLIB_H
 #pragma GCC system_header
@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 /*
- * The decimal number, or 0 and in *errstr why not: "invalid" (EINVAL), "too small" or "too large"
- * (ERANGE); NULL where it is one.
+ * Returns the decimal number and sets *errstr to NULL, or returns 0 and sets *errstr to the reason:
+ * "invalid" (errno EINVAL), "too small" or "too large" (ERANGE).
  */
 long long strtonum(const char *text, long long min, long long max,
 		   const char **errstr) __asm__("pctr_strtonum");

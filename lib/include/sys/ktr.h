@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Trace points after BSD/OS's ktr(4), for C, C++ and assembly: one that is on costs hardly more
- * than reading the clock, one that is off a test of a variable, one that is not compiled in
- * nothing.  Link with -lktr.  What may be defined before this file is included, or with -D, is in
- * ktr(4); the macros are in ktr(9).
+ * Trace points after BSD/OS's ktr(4), for C, C++ and assembly.  A point that is on costs little
+ * more than reading the clock, one that is off costs the test of a variable, one that is not
+ * compiled in costs nothing.  Link with -lktr.  ktr(4) lists what may be defined before this file
+ * is included, or with -D; the macros are in ktr(9).
  */
 #ifndef _SYS_KTR_H_
 #define _SYS_KTR_H_
@@ -16,7 +16,7 @@
 #include <sys/ktr_options.h>
 #endif
 
-/* Classes that are compiled in, and those of them that are on at first. */
+/* Classes that are compiled in, and those of them that are on at the start. */
 #ifndef KTR
 #undef KTR_COMPILE
 #define KTR_COMPILE	0
@@ -72,7 +72,7 @@
 #define __KTR_LONG(a)	((unsigned long)__KTR_W(a))
 #endif
 
-/* Six parameters are two entries, where the program says that it knows: KTR_CTR6. */
+/* Six parameters take two entries, if the program defines KTR_CTR6. */
 #ifdef KTR_CTR6
 #define CTR6(m, format, a, b, c, d, e, f) do { \
 		__KTR_POINT(m, format, 5, __KTR_T(a, 0) | __KTR_T(b, 1) | __KTR_T(c, 2) | \

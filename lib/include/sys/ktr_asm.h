@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Part of <sys/ktr.h>: trace points of assembly modules.  A point makes an entry with parameters of
- * 0 and leaves its address in %rbx (arm64: x17), so that they can be stored at KTR_PARM1(%rbx) and
- * so on.  Besides that register, %rax, %rcx, %rdx, %r11 (x16, x30 stays) and the flags change.
+ * Part of <sys/ktr.h>: trace points of assembly modules.  A point writes an entry whose parameters
+ * are 0 and leaves the entry's address in %rbx (arm64: x17), so that code can store them at
+ * KTR_PARM1(%rbx) and so on.  Besides that register %rax, %rcx, %rdx, %r11 (x16; x30 is kept) and
+ * the flags change.
  */
 #ifndef _SYS_KTR_ASM_H_
 #define _SYS_KTR_ASM_H_
@@ -10,7 +11,7 @@
 #ifdef KTR
 
 #if defined(__x86_64__) && !defined(__ILP32__)
-/* The caller's red zone stays; no PLT, whose resolver keeps fewer registers. */
+/* Skips the caller's red zone.  No PLT: its resolver keeps fewer registers. */
 #define __KTR_ENTRY \
 	lea	-128(%rsp), %rsp; \
 	lea	7771b(%rip), %rax; \
@@ -20,7 +21,7 @@
 	mov	ktr_mask@GOTPCREL(%rip), %rax; \
 	testl	$(class), (%rax); \
 	jz	label
-/* %r11 must be what the point left there. */
+/* %r11 must still have the value that the point left in it. */
 #define ATR_END \
 	cmpl	%r11d, 8(%rbx); \
 	je	7774f; \
@@ -43,7 +44,7 @@
 	movk	w17, #((class) >> 16 & 0xffff), lsl #16; \
 	tst	w16, w17; \
 	b.eq	label
-/* x16 must be what the point left there. */
+/* x16 must still have the value that the point left in it. */
 #define ATR_END \
 	str	x0, [sp, #-16]!; \
 	ldr	w0, [x17, #8]; \
@@ -64,12 +65,15 @@
 	7771: .long text - .; .long 7773b - .; .long __LINE__; .long class; .long 0; .long 0; \
 	.popsection
 
-/* An entry in any case, and one if the class is on: else control goes to the label. */
+/*
+ * The first form always writes an entry, the second one if the class is on, else it jumps to the
+ * label.
+ */
 #define ATR(desc) \
 	__KTR_TEXT(desc); __KTR_SITE(KTR_GEN, 7772b); __KTR_ENTRY
 #define CATR(class, desc, label) \
 	__KTR_UNLESS(class, label); __KTR_TEXT(desc); __KTR_SITE(class, 7772b); __KTR_ENTRY
-/* The format is in data already: its label. */
+/* `desc` is the label of a format that is in data already. */
 #define CATRD(class, desc, label) \
 	__KTR_UNLESS(class, label); __KTR_SITE(class, desc); __KTR_ENTRY
 /* Rings are reached by the thread's own register here, whatever the segment. */

@@ -40,7 +40,7 @@
 #define KTR_BUF		0x40000000	/* buffer cache */
 #define KTR_PTRACE	0x80000000	/* ptrace */
 
-/* A program's own: the kernel's classes of these bits do not occur in programs. */
+/* Classes for programs: the kernel's classes with these bits do not occur in programs. */
 #define KTR_CT1		0x01000000
 #define KTR_CT2		0x02000000
 #define KTR_CT3		0x04000000

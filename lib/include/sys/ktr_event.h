@@ -20,7 +20,7 @@
 #define KTR_EVENT3(m, group, ident, kind, data, a0, v0, a1, v1, a2, v2) \
 	CTR5(m, __KTR_EVENT(group, kind) a0 ", " a1 ", " a2, ident, data, v0, v1, v2)
 
-/* Six parameters: the fourth attribute goes where KTR_CTR6 does not give it an entry of its own. */
+/* Six parameters: without KTR_CTR6's second entry, the fourth attribute is left out. */
 #ifdef KTR_CTR6
 #define KTR_EVENT4(m, group, ident, kind, data, a0, v0, a1, v1, a2, v2, a3, v3) do { \
 		KTR_EVENT3(m, group, ident, kind, data, a0, v0, a1, v1, a2, v2); \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Part of <sys/ktr.h>: a program's options on their way to the library.  A file that defines one of
- * them describes them in an object that the library's constructor looks for.  Several files may do
- * so if they agree; where they do not, KTR_DEFINE_OPTIONS makes one file's count.
+ * Part of <sys/ktr.h>: passes a program's options to the library.  A file that defines an option
+ * describes it in an object that the library's constructor looks for.  Several files may do so if
+ * they agree; if they do not, KTR_DEFINE_OPTIONS selects one file.
  */
 #ifndef _SYS_KTR_OPTIONS_H_
 #define _SYS_KTR_OPTIONS_H_

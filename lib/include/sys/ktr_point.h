@@ -10,15 +10,15 @@ extern "C" {
 /* Classes that are on; 0 stops all tracing, and the history is kept. */
 extern volatile unsigned int ktr_mask;
 extern int ktr_version;
-extern int ktr_entries;			/* of each CPU's ring; 0: nothing is traced */
+extern int ktr_entries;			/* entries of each CPU's ring; 0: tracing is off */
 
-/* Tracing stops until as many calls of ktr_thaw(). */
+/* Stops tracing until ktr_thaw() has been called as often. */
 void ktr_freeze(void);
 void ktr_thaw(void);
-/* New, empty rings of that many entries, a power of two: 0, or -1 and errno. */
+/* Makes new, empty rings of so many entries, a power of two.  Returns 0, or -1 with errno. */
 int ktr_resize(unsigned int __entries);
 
-/* The writers take a site, or a format with the top bit set, and parameters. */
+/* The writers take a site, or a format's address with the top bit set, and parameters. */
 #if defined(__x86_64__) && !defined(__clang__)
 #define __KTR_WRITER	__attribute__((__noplt__))
 #else
@@ -32,7 +32,7 @@ __KTR_WRITER void __ktr_w4(__ktr_word_t, __ktr_word_t, __ktr_word_t, __ktr_word_
 __KTR_WRITER void __ktr_w5(__ktr_word_t, __ktr_word_t, __ktr_word_t, __ktr_word_t, __ktr_word_t,
 			   __ktr_word_t);
 
-/* For the compiler only, which compares formats with parameters here. */
+/* For the compiler only, which checks parameters against the format here. */
 static __inline__ __attribute__((__format__(__printf__, 1, 2), __unused__))
 void __ktr_printf(const char *__format, ...)
 {
@@ -44,8 +44,8 @@ void __ktr_printf(const char *__format, ...)
 #endif
 
 /*
- * How a parameter was declared: enum ktr_argtype of <sys/ktr_region.h>.  __KTR_T(a, i) is that of
- * parameter i at its place among the others', __KTR_W(a) the parameter as a word.
+ * A parameter's declared type: enum ktr_argtype of <sys/ktr_region.h>.  __KTR_T(a, i) is the type
+ * of parameter i, shifted to its place in ktr_argtypes; __KTR_W(a) is the parameter as a word.
  */
 #define __KTR_T(a, i)	(__KTR_U32(__KTR_TYPE(a)) << 4 * (i))
 #ifndef __cplusplus
@@ -95,11 +95,11 @@ template <typename T> inline __ktr_word_t __ktr_word(T *p)
 
 /*
  * The record of a trace point, in a section of its own and without relocations; `site` becomes its
- * address.  Formats that are no literals, and other machines, have the format itself instead.
+ * address.  A format that is not a literal, and any format on other machines, is passed itself.
  */
 #define __KTR_TEXT(format) \
 	(__KTR_W(format) | __KTR_W(1) << 63)
-#if defined(__KTR_PORTABLE)	/* as on a machine that is not among these */
+#if defined(__KTR_PORTABLE)	/* as on machines without sites */
 #elif defined(__x86_64__) && !defined(__ILP32__)
 #define __KTR_ADDRESS	"leaq 7771b(%%rip), %0"
 #define __KTR_SYMBOL	"i"
@@ -108,7 +108,7 @@ template <typename T> inline __ktr_word_t __ktr_word(T *p)
 #define __KTR_SYMBOL	"S"
 #endif
 #ifdef __KTR_ADDRESS
-/* Evaluated early: an expression that the optimizer later finds constant must not count. */
+/* Evaluated early: an expression that only the optimizer finds constant does not count. */
 #ifdef __cplusplus
 #define __KTR_CHOOSE(format, text, yes, no) ((text)[0] == '"' ? (yes) : (no))
 #else

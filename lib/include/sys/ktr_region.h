@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What trace rings look like in memory, be they a program's (libktr) or the kernel's (pmcbpfd): the
- * contract between their writers and readers.  A region is slots of 64 bytes: a header, a
- * table of formats (the kernel's only), and for each possible CPU a ring's head and its entries.
- * ktr(4) describes the facility; eight machine words an entry are that page's.
+ * The layout of trace rings in memory, a program's (libktr) or the kernel's (pmcbpfd): the contract
+ * between their writers and readers.  A region consists of slots of 64 bytes: a header, a table of
+ * formats (the kernel's only), and for each possible CPU a ring's head and its entries. ktr(4)
+ * describes the facility; its page has the entry of eight machine words.
  *
- * Whoever reads takes every field as hostile: regions come from other processes, files and images.
+ * A reader must treat every field as hostile: regions come from other processes, files and images.
  */
 #ifndef _SYS_KTR_REGION_H_
 #define _SYS_KTR_REGION_H_
@@ -14,7 +14,7 @@
 #include <stdint.h>
 #endif
 
-#define KTR_REGION_MAGIC	"KTRRGN1"	/* with its NUL: 8 bytes, at the start of a page */
+#define KTR_REGION_MAGIC	"KTRRGN1"	/* 8 bytes with its NUL, at the start of a page */
 #define KTR_REGION_VERSION	1
 #define KTR_REGION_PAGE		4096u
 #define KTR_REGION_CPUS		1024u		/* most rings of a region */
@@ -23,21 +23,23 @@
 
 /*
  * Entry number n (from 0, for ever) of a ring is in slot n & (entries - 1) and has the low 32 bits
- * of n + 1 in ktr_seq.  Who overwrites a slot changes ktr_seq first; without rseq, and in the
- * kernel, the ring's head has moved on before that, and ktr_seq is 0 until the entry is complete.
- * So a reader takes the head, and of each slot ktr_seq, the words and ktr_seq again, then the head
- * again: an entry is whole if it is not older than (second head) - entries and its ktr_seq was its
- * own both times.
+ * of n + 1 in ktr_seq.  A writer that overwrites a slot changes ktr_seq first; without rseq, and in
+ * the kernel, it advances the ring's head even before that, and ktr_seq is 0 until the entry is
+ * complete.
  *
- * Words that a format does not use are not written: they hold what an older entry left there.
+ * So a reader takes the head, then of each slot ktr_seq, the words and ktr_seq again, then the head
+ * again.  An entry is whole if it is not older than (second head) - entries and its ktr_seq was n +
+ * 1 both times.
+ *
+ * Words that a format does not use are not written: they keep the values of an older entry.
  */
 struct ktr_entry {
 	uint64_t ktr_time;	/* the region's clock */
 	uint32_t ktr_seq;
-	uint32_t ktr_tid;	/* writer; for the kernel's in the initial pid namespace */
+	uint32_t ktr_tid;	/* the writing thread; the kernel's: in the initial pid namespace */
 	/*
-	 * A program's: the address of its struct ktr_site; with KTR_DESC_TEXT, that of a format
-	 * string (class not known, all words 64 bits wide).  The kernel's: KTR_DESC().
+	 * A program's: the address of its struct ktr_site, or with KTR_DESC_TEXT the address of a
+	 * format string (class not known, all words 64 bits wide).  The kernel's: KTR_DESC().
 	 */
 	uint64_t ktr_desc;
 	uint64_t ktr_parm1, ktr_parm2, ktr_parm3, ktr_parm4, ktr_parm5;
@@ -45,7 +47,7 @@ struct ktr_entry {
 
 #define KTR_DESC_TEXT		(1ull << 63)	/* no address of a program has this bit */
 
-/* The kernel's entries can be recognised in an image of memory. */
+/* The tag by which the kernel's entries are recognised in an image of memory. */
 #define KTR_DESC_TAG		0x4b54ull	/* "KT" */
 #define KTR_DESC(cpu, generation, id) \
 	(KTR_DESC_TAG << 48 | (uint64_t)(cpu) << 32 | (uint64_t)(generation) << 16 | (id))
@@ -53,7 +55,7 @@ struct ktr_entry {
 #define KTR_DESC_GENERATION(desc) ((uint32_t)((desc) >> 16) & 0xffff)
 #define KTR_DESC_ID(desc)	  ((uint32_t)(desc) & 0xffff)
 
-/* How a parameter was declared: 4 bits each in ktr_argtypes, the first lowest. */
+/* A parameter's declared type: 4 bits each in ktr_argtypes, the first lowest. */
 enum ktr_argtype {
 	KTR_ARG_WORD = 0,	/* 64 bits, signed or not as the format says */
 	KTR_ARG_S8, KTR_ARG_U8, KTR_ARG_S16, KTR_ARG_U16, KTR_ARG_S32, KTR_ARG_U32,
@@ -66,15 +68,15 @@ enum ktr_argtype {
 
 /* A program's trace point: section "ktr_sites", read-only, nothing to relocate. */
 struct ktr_site {
-	int32_t ktr_fmt;	/* address of the format, less that of this field */
-	int32_t ktr_file;	/* … of the source file's name */
+	int32_t ktr_fmt;	/* address of the format, minus the address of this field */
+	int32_t ktr_file;	/* … of the source file's name, likewise */
 	uint32_t ktr_line;
-	uint32_t ktr_class;	/* KTR_…, several bits if need be */
+	uint32_t ktr_class;	/* KTR_…, one or more bits */
 	uint32_t ktr_argtypes;
 	uint32_t ktr_reserved;
 };
 
-/* The kernel's trace point: in the region itself, so that an image of memory has it. */
+/* The kernel's trace point: in the region itself, so that an image of memory contains it. */
 #define KTR_FORMAT_MAGIC	0x4652544bu	/* "KTRF" */
 struct ktr_format {
 	uint32_t magic;
@@ -105,13 +107,12 @@ struct ktr_stamp {
 #define KTR_REGION_SCRUBBED	0x4u	/* a copy without kernel addresses */
 
 /*
- * A program's region in a file (KTR_FILE) goes on after its rings: from the first multiple of
- * KTR_REGION_PAGE after them to the end of the file there are the lines of /proc/PID/maps that name
- * a file, and a NUL behind the last.  They are those of the program's start, after a freeze or an
- * orderly end those of that moment.
+ * A program's region in a file (KTR_FILE) continues after its rings: from the next multiple of
+ * KTR_REGION_PAGE to the end of the file stand the lines of /proc/PID/maps that name a file, and a
+ * NUL. They date from the program's start, or from its last freeze or orderly end.
  */
 
-/* The first page, and as many more as the formats take: hdrsize bytes. */
+/* hdrsize bytes: the first page, and as many more as the formats take. */
 struct ktr_region {
 	char	 magic[8];
 	uint32_t version;
@@ -121,12 +122,12 @@ struct ktr_region {
 	uint32_t ncpu;		/* rings, one for each possible CPU */
 	uint32_t flags;		/* KTR_REGION_… */
 	uint64_t stride;	/* from one ring to the next: 64 + entries * entsize bytes */
-	uint32_t generation;	/* low 16 bits: as in the kernel's entries */
+	uint32_t generation;	/* low 16 bits as in KTR_DESC() */
 	uint32_t clock;		/* enum ktr_clock */
-	uint64_t frequency;	/* of the clock, Hz; 0: see the stamps */
-	uint32_t compile;	/* KTR_COMPILE: classes compiled in; the kernel's: loaded */
+	uint64_t frequency;	/* of the clock, Hz; 0: computed from the stamps */
+	uint32_t compile;	/* a program's: compiled in (KTR_COMPILE); the kernel's: loaded */
 	uint32_t pid;		/* of the program; the daemon's */
-	uint64_t mask_address;	/* of ktr_mask, in that process; 0: the kernel's */
+	uint64_t mask_address;	/* address of ktr_mask in that process; 0: the kernel's */
 	uint32_t formats;	/* struct ktr_format, from formats_offset on */
 	uint32_t formats_offset;
 	struct ktr_stamp first, last;
@@ -136,15 +137,15 @@ struct ktr_region {
 	uint8_t	 build_id[20];
 	uint32_t verbose;
 	uint32_t saved_mask;	/* ktr_mask while `ktrctl freeze` holds it at 0; else 0 */
-	uint64_t cpumask[KTR_REGION_CPUS / 64];	/* CPUs whose events are written; others: 0 */
+	uint64_t cpumask[KTR_REGION_CPUS / 64];	/* CPUs that are traced */
 };
 
-/* Of each ring, before its entries. */
+/* Precedes the entries of each ring. */
 struct ktr_ring {
-	uint64_t head;		/* entries ever written: the number of the next */
+	uint64_t head;		/* entries ever written: the next entry's number */
 	uint32_t cpu;
 	uint32_t reserved;
-	uint64_t lost;		/* that could not be written */
+	uint64_t lost;		/* entries that could not be written */
 	uint64_t unused[5];
 };
 

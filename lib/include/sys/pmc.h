@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What FreeBSD's <sys/types.h> and the headers that <sys/pmc.h> pulled in there supply. */
+/* Types that FreeBSD's <sys/types.h> and <sys/pmc.h> with its headers define. */
 #ifndef _UINTFPTR_T_DECLARED
 #define _UINTFPTR_T_DECLARED
 typedef unsigned long uintfptr_t;
@@ -30,7 +30,7 @@ typedef unsigned long uintfptr_t;
 #define FUNCTION_ALIGNMENT 4
 #endif
 
-/* Two errno values that Linux lacks: a request that needs a log, and versions that do not match. */
+/* Two errno values that Linux lacks: the request needs a log; versions do not match. */
 #ifndef EDOOFUS
 #define EDOOFUS EBADRQC
 #endif
@@ -43,7 +43,7 @@ typedef unsigned long uintfptr_t;
 #define PMC_VERSION_MAJOR 0x0Au
 #define PMC_VERSION_MINOR 0x03
 #define PMC_VERSION_PATCH 0x0000
-/* Good in #if, too. */
+/* Usable in #if, too. */
 #define PMC_VERSION (PMC_VERSION_MAJOR << 24 | PMC_VERSION_MINOR << 16 | PMC_VERSION_PATCH)
 
 #define PMC_NAME_MAX		64	/* bytes of an event's or row's name, NUL included */
@@ -59,8 +59,8 @@ typedef uint64_t pmc_value_t;		/* a count of events */
 #define PMCLOG_FD_NONE	(-1)
 
 /*
- * The lists below give each enumerator once; PMC__X(NAME, value) is supplied by the user of a list.
- * The name functions of <pmc.h> return NAME as text.
+ * The lists below name each enumerator once; the user of a list defines PMC__X(NAME, value). The
+ * name functions of <pmc.h> return NAME as text.
  */
 
 /* --- modes: scope (system, process) and use (sampling, counting) -------------------------- */
@@ -181,9 +181,10 @@ enum pmc_cputype {
 #undef PMC__X
 
 /*
- * --- events --------------------------------------------------------------------------------
- * The blocks of numbers; SOFT events get theirs from the running daemon.  Events of hardware PMUs
- * have names only: the numbers from PMC_EV_PMU_FIRST hold inside one process.
+ * --- events -------------------------------------------------------------------------------
+ *
+ * Blocks of numbers; SOFT events get theirs from the running daemon.  Events of hardware PMUs have
+ * names only: numbers from PMC_EV_PMU_FIRST on are valid within one process.
  */
 
 #define PMC_EV_DYN_COUNT 0x1000
@@ -227,7 +228,7 @@ enum pmc_event {
 
 /* --- flags ----------------------------------------------------------------------------------- */
 
-#define PMC_F_FORCE		0x00000001	/* admin requests; ignored */
+#define PMC_F_FORCE		0x00000001	/* from requests of administration; ignored */
 #define PMC_F_UNUSED1		0x00000001
 #define PMC_F_DESCENDANTS	0x00000002	/* children count too, present and future */
 #define PMC_F_LOG_PROCCSW	0x00000004	/* a log record at every context switch */
@@ -238,7 +239,7 @@ enum pmc_event {
 #define PMC_F_CALLCHAIN		0x00000080	/* samples carry call chains */
 #define PMC_F_USERCALLCHAIN	0x00000100	/* … of both sides */
 #define PMC_F_EV_PMU		0x00000200
-/* Seen in pmc_info.pm_flags, never passed in; a log has the flags that were. */
+/* In pmc_info.pm_flags only, never passed in; a log has the flags of the allocation. */
 #define PMC_F_ATTACHED_TO_OWNER 0x00010000
 #define PMC_F_NEEDS_LOGFILE	0x00020000
 #define PMC_F_ATTACH_DONE	0x00040000

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The records of a log, as pmcbpfd writes them: FreeBSD's layout of today (major 10), in the
- * writer's byte order.  pmclog(3) reads them, and the logs of FreeBSD 6 to 11 as well; pmclog(5)
- * has both layouts.
+ * The records of a log as pmcbpfd writes them: FreeBSD's layout of today (major 10), in the
+ * writer's byte order.  pmclog(3) reads these and the logs of FreeBSD 6 to 11; pmclog(5) has both
+ * layouts.
  */
 #ifndef PMCBPF_SYS_PMCLOG_H
 #define PMCBPF_SYS_PMCLOG_H
@@ -10,8 +10,8 @@
 #include <sys/pmc.h>
 
 /*
- * Record types.  The first three had one number less before FreeBSD 12; MAPPINGCHANGE is a name for
- * old sources only and no record of any log that is read today.
+ * Record types.  The first three had numbers lower by one before FreeBSD 12.  MAPPINGCHANGE is a
+ * name for old sources only; no log that is read today has such a record.
  */
 enum pmclog_type {
 	PMCLOG_TYPE_CLOSELOG = 1,
@@ -37,7 +37,7 @@ enum pmclog_type {
 	PMCLOG_TYPE_MAPPINGCHANGE = 0x40
 };
 
-/* pl_type of MAPPINGCHANGE, for sources that still ask. */
+/* pl_type of MAPPINGCHANGE, for old sources. */
 #define PMCLOG_MAPPING_INSERT 1
 #define PMCLOG_MAPPING_DELETE 2
 
@@ -55,18 +55,18 @@ enum pmclog_type {
 #define PMC_CALLCHAIN_TO_CPUFLAGS(cpu, flags)	((uint32_t)(cpu) << 16 | ((flags) & 0xFFFF))
 
 /*
- * Stands for every address of the kernel in samples of owners who may not know the kernel's
- * addresses.  No processor has code there.
+ * Replaces every kernel address in samples of owners who may not see kernel addresses.  No
+ * processor has code there.
  */
 #define PMCLOG_PC_KERNEL 0x8000000000000000ull
-/* As a process and a thread: one that has no number in the PID namespace of the log. */
+/* In place of a pid or tid: the process or thread has no number in the log's PID namespace. */
 #define PMCLOG_PID_OUTSIDE (-2)
 
 #define PMCLOG_COMM 20		/* bytes of a command's or thread's name, NUL-padded */
 
 /*
- * pl_tsc counts at pl_tsc_freq of the INITIALIZE record, whose pl_ts is the time of day at its
- * own pl_tsc.  pmcbpfd's clock is CLOCK_MONOTONIC in nanoseconds.
+ * pl_tsc counts at INITIALIZE's pl_tsc_freq, and INITIALIZE's pl_ts is the time of day at its own
+ * pl_tsc.  pmcbpfd's clock is CLOCK_MONOTONIC in nanoseconds.
  */
 #define PMCLOG_ENTRY_HEADER	\
 	uint32_t pl_header;	\
@@ -92,13 +92,10 @@ struct pmclog_closelog {
 	PMCLOG_ENTRY_HEADER
 } __packed;
 
-/*
- * At least one record is missing here.  pmcbpfd's has the number behind FreeBSD's, which ends at
- * the header.
- */
+/* Records are missing here.  FreeBSD's record ends at the header; pmcbpfd's adds the number. */
 struct pmclog_dropnotify {
 	PMCLOG_ENTRY_HEADER
-	uint64_t pl_lost;		/* at least so many; 0: the number is not known */
+	uint64_t pl_lost;		/* at least so many; 0: the number is unknown */
 } __packed;
 
 struct pmclog_pmcallocate {
@@ -145,7 +142,7 @@ struct pmclog_procexec {
 	PMCLOG_ENTRY_HEADER
 	uint32_t pl_pid;
 	uint32_t pl_pmcid;
-	uint64_t pl_base;		/* where the dynamic linker lies, 0: none */
+	uint64_t pl_base;		/* where the dynamic linker is mapped, 0: none */
 	uint64_t pl_dyn;		/* load base of a position independent executable, else 0 */
 	char pl_pathname[];
 } __packed;
@@ -197,7 +194,7 @@ struct pmclog_callchain {
 	uint32_t pl_tid;
 	uint32_t pl_pmcid;
 	uint32_t pl_cpuflags;		/* cpu << 16 | PMC_CC_F_… */
-	uint64_t pl_pc[];		/* the sampled one, then return addresses, outwards */
+	uint64_t pl_pc[];		/* the sampled address, then return addresses, outwards */
 } __packed;
 
 struct pmclog_threadcreate {

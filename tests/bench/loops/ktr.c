@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a program's trace points cost, enabled and not, beside an empty loop and a bare clock. */
+/*
+ * The cost of a program's trace points, enabled and disabled, compared with an empty loop and a
+ * bare clock.
+ */
 #define KTR
 #include <sys/ktr.h>
 
 #include "loop.h"
 
-/* No memory barrier: a round is there, and nothing else is. */
+/* Not a memory barrier: it keeps the round, and adds nothing to it. */
 #define ROUND(i) __asm__ volatile("" : "+r"(i))
 
 static void empty(unsigned long rounds)
@@ -14,7 +17,7 @@ static void empty(unsigned long rounds)
 		ROUND(i);
 }
 
-/* What KTR's stamp is made from. */
+/* The source of KTR's time stamps. */
 static void counter(unsigned long rounds)
 {
 	for (unsigned long i = 0; i < rounds; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program of loops: for each letter on its standard input it runs one and prints what a round of
- * it takes, so that loops of several programs are measured in turn.
+ * A program of loops: for each letter on standard input it runs one loop and prints the time of a
+ * round, so that loops of several programs can be measured in turn.
  */
 #ifndef BENCH_LOOP_H
 #define BENCH_LOOP_H
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define LOOP_ROUNDS 20000u	/* half a millisecond: most batches are interrupted by nothing */
+#define LOOP_ROUNDS 20000u	/* half a millisecond: most batches are not interrupted */
 #define LOOP_BATCHES 60
 
 struct loop {
@@ -19,7 +19,7 @@ struct loop {
 	void (*run)(unsigned long rounds);
 };
 
-/* The TSC where there is one, else ns. */
+/* The TSC if there is one, else ns. */
 static inline uint64_t loop_clock(void)
 {
 #ifdef __x86_64__
@@ -35,7 +35,7 @@ static inline uint64_t loop_clock(void)
 #endif
 }
 
-/* The best of many batches: what disturbs only ever adds. */
+/* The minimum of many batches: disturbances only add time. */
 static inline double loop_measure(const struct loop *loop)
 {
 	uint64_t best = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an enabled tracepoint of LTTng-UST costs; tests/bench/lttng makes the session. */
+/* The cost of an enabled tracepoint of LTTng-UST; tests/bench/lttng creates the session. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "lttng_points.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names addresses of a file, one hexadecimal address a line on standard input, as `addr2line -Cfi`
- * does: what that is compared with.  -t: no names but the time it took, and that of asking again.
+ * Names addresses of a file, one hexadecimal address on each line of standard input, as `addr2line
+ * -Cfi` does: its output is compared with addr2line's.  -t: prints, instead of names, the time of a
+ * first and of a second pass.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes: made so that they end with us, and ended. */
+/* Processes: started so that they end with us, and killed. */
 #include <dirent.h>
 #include <errno.h>
 #include <grp.h>
@@ -62,7 +62,10 @@ pid_t crew_fork(void)
 	if (getppid() != parent)
 		_exit(0);
 	if (parent == stage->first) {
-		/* Users and services log in apart, and the scheduler shares CPUs among sessions. */
+		/*
+		 * Users and services have sessions of their own, among which the scheduler shares
+		 * CPUs.
+		 */
 		setsid();
 		signal(SIGTERM, SIG_DFL);
 		signal(SIGINT, SIG_DFL);
@@ -77,7 +80,7 @@ void crew_become(uid_t uid)
 		prctl(PR_CAPBSET_DROP, cap);
 	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
 		_exit(2);
-	/* A change of user takes both away. */
+	/* A change of user clears both. */
 	prctl(PR_SET_DUMPABLE, 1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -169,7 +172,7 @@ static bool stays(pid_t pid, const pid_t *stay, unsigned int n)
 	return false;
 }
 
-/* Parents come before their children in the list, but where numbers have wrapped. */
+/* Parents precede their children in the list, unless pids have wrapped. */
 static unsigned int mark_and_kill(struct process *all, size_t n, const pid_t *stay,
 				  unsigned int nstay)
 {

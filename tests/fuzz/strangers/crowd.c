@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Users who take all there is of something. */
+/* Users who take all of a resource. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 static const uint32_t CONTEXT_SWITCHES = 0x2000b, CLOCK_PROF = 0x20002, ALIGNMENT = 0x20010,
 		      CLOCK_HARD = 0x20000;
 
-/* Connections that never say a word; those that were refused stay open as well. */
+/* Silent connections; refused ones stay open as well. */
 static void silent(void)
 {
 	unsigned int n = 0;
@@ -31,7 +31,7 @@ static void silent(void)
 	attack_hold();
 }
 
-/* And such that come and go all the time. */
+/* Connections that open and close all the time. */
 static void comers(void)
 {
 	unsigned int n = 0;
@@ -50,7 +50,7 @@ static void comers(void)
 	attack_note("%u connections", n);
 }
 
-/* One connection asks for the longest replies there are, and reads none. */
+/* One connection requests the longest replies, and reads none. */
 static void flood(void)
 {
 	struct wire_cpu_req cpu = { .cpu = 0 };
@@ -145,7 +145,7 @@ static void threads(void)
 	attack_hold();
 }
 
-/* One sampling PMC after the other, of several processes. */
+/* A sequence of sampling PMCs, of several processes. */
 static void sample_on(unsigned int *done)
 {
 	int sock = link_open();
@@ -176,7 +176,7 @@ static void sampling(void)
 	attack_note("%u allocations", *n);
 }
 
-/* As many sampling PMCs at a time as there can be: each process has sixteen. */
+/* As many sampling PMCs at a time as possible: each process has sixteen. */
 static void samplers(void)
 {
 	unsigned int *total = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -206,9 +206,11 @@ static void samplers(void)
 	attack_hold();
 }
 
-/* --- the process that asks the kernel for us -------------------------------------------------- */
+/*
+ * --- the helper process that checks permission for us -------------------------------------------
+ */
 
-/* Whatever the daemon runs with our credentials is stopped as soon as it is seen. */
+/* Stops any process that the daemon runs with our credentials as soon as it is seen. */
 static void stop_children(void)
 {
 	char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A file system by /dev/fuse that answers all but one kind of request for each of its files. */
+/* A file system on /dev/fuse that never answers one kind of request for each of its files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -74,7 +74,7 @@ static void lookup(int dev, const struct fuse_in_header *in, const char *name)
 		if (strcmp(name, files[i].name))
 			continue;
 		e.nodeid = FIRST + i;
-		/* What is not known for long is asked again. */
+		/* Short validity makes the kernel ask again. */
 		e.attr_valid = files[i].silent == FUSE_GETATTR ? 0 : 3600;
 		attributes(&e.attr, e.nodeid);
 		answer(dev, in, 0, &e, sizeof(e));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Descriptors that hang whoever closes, looks at or reads them. */
+/* Descriptors that hang a process that closes, inspects or reads them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define FULL   (1u << 30)
 #define UNSENT (128u * 1024)		/* more than its reader has room for, less than it takes */
 
-/* A TCP connection with an hour to get rid of what was sent; *reader is its other end. */
+/* A TCP connection that lingers for up to an hour on unsent data; *reader is its other end. */
 static int lingering(int *reader, unsigned int most)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -46,8 +46,8 @@ static int lingering(int *reader, unsigned int most)
 }
 
 /*
- * Where the daemon is done with the descriptor already, the close here is the last, and lingers.
- * So a child has it as well: the end of a process waits for no peer.
+ * If the daemon has already closed the descriptor, the close here is the last, and lingers.  So a
+ * child holds it as well: a process's exit does not wait for the peer.
  */
 static void send_away(int sock, uint16_t op, const void *arg, size_t len, int fd)
 {
@@ -63,7 +63,7 @@ static void send_away(int sock, uint16_t op, const void *arg, size_t len, int fd
 	waitpid(pid, NULL, 0);
 }
 
-/* Along with a request that takes no descriptor, with one that takes another, and twice with it. */
+/* With a request that takes no descriptor, with one that takes another, and twice with it. */
 static void linger(void)
 {
 	struct wire_version v = { .version = PMC_VERSION };
@@ -79,7 +79,7 @@ static void linger(void)
 	attack_hold();
 }
 
-/* As the log of a client that is gone: its writer waits for room, or in close. */
+/* As the log of a client that is gone: its writer waits for room, or in close(2). */
 static void log_there(unsigned int most)
 {
 	struct wire_writelog_req w = { .userdata = 1 };
@@ -96,7 +96,7 @@ static void log_there(unsigned int most)
 		link_send(sock, &p, 0);
 		_exit(0);
 	}
-	/* Nobody but the daemon has the socket then, and nobody reads. */
+	/* Only the daemon has the socket then, and nothing reads from it. */
 	close(fd);
 	waitpid(pid, NULL, 0);
 }
@@ -142,7 +142,7 @@ static int file_on(const char *fs, const char *name, int flags)
 	return fd;
 }
 
-/* Nobody else may close it: that would hang us, not the daemon. */
+/* No other process may close it: that would hang us, not the daemon. */
 static void pass_and_forget(uint16_t op, const void *arg, size_t len, const char *name)
 {
 	if (crew_fork() == 0) {
@@ -174,7 +174,7 @@ static void fuse_stat(void)
 	attack_hold();
 }
 
-/* A log there: written, flushed, and left behind by a client that is gone. */
+/* A log on that file system: written, flushed, and left behind by a client that has ended. */
 static void fuse_log(void)
 {
 	int fd = file_on("fuse", "write", O_WRONLY);
@@ -194,13 +194,13 @@ static void fuse_log(void)
 				break;
 		p = (struct packet){ .op = WIRE_OP_FLUSHLOG };
 		link_send(sock, &p, MSG_DONTWAIT);
-		/* Its own flush is answered; the daemon's copy lives on. */
+		/* Its own FLUSH is answered; the daemon's copy stays open. */
 		_exit(0);
 	}
 	attack_hold();
 }
 
-/* What a process has mapped is read by the daemon for its build id. */
+/* The daemon reads a process's mapped files for their build ids. */
 static void overlay_map(void)
 {
 	int fd = file_on("over", "read", O_RDONLY), sock = link_open(), null;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The daemon under attack: its start and end, and what it has open before and after. */
+/* The daemon under attack: its start and end, and its resources before and after. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 
 #include "strangers.h"
 
-#define START	   120u			/* s: what comes at all has come by then */
+#define START	   120u			/* s: any expected event has occurred by then */
 #define KINDS	   64u
-#define SPARE_RSS  (64u * 1024)		/* KiB that an allocator may keep, or a sanitizer */
+#define SPARE_RSS  (64u * 1024)		/* KiB that an allocator or a sanitizer may keep */
 
-/* What a daemon and its helpers have: descriptors by what they are of, threads, memory. */
+/* Resources of a daemon and its helpers: descriptors by their target, threads, memory. */
 struct state {
 	unsigned int nkind;
 	struct {
@@ -92,9 +92,9 @@ bool host_alive(void)
 	       !info.si_pid;
 }
 
-/* --- what it has --------------------------------------------------------------------------- */
+/* --- resources ----------------------------------------------------------------------------- */
 
-/* Which one of its kind it is does not matter. */
+/* Only the kind of a descriptor matters, not its instance. */
 static void name_kind(char *name)
 {
 	char *end = strpbrk(name, "[0123456789");
@@ -194,7 +194,7 @@ static bool is_child(pid_t pid, pid_t parent)
 	return parent > 0 && status_of(pid, "PPid:") == (unsigned long)parent;
 }
 
-/* The one that makes its helpers, and these; what they have is the daemon's. */
+/* The spawner and its helpers, whose resources are the daemon's. */
 static void each_child(void (*fn)(void *arg, pid_t pid), void *arg)
 {
 	struct dirent *e;
@@ -228,7 +228,7 @@ static unsigned int count_of(const struct state *s, const char *name)
 
 /* --- before and after ---------------------------------------------------------------------- */
 
-/* All threads wait, and for no time to pass: what lingers for a moment after its use is gone. */
+/* All threads wait without a timeout: resources that linger after their use are gone. */
 static bool rests(pid_t pid)
 {
 	char path[64], text[256];
@@ -257,7 +257,7 @@ static bool rests(pid_t pid)
 	return all;
 }
 
-/* It waits for orders, and for nothing else. */
+/* It only waits for orders. */
 static void child_rests(void *arg, pid_t pid)
 {
 	bool *all = arg;
@@ -272,7 +272,7 @@ static void child_rests(void *arg, pid_t pid)
 		fclose(f);
 }
 
-/* Twice: one of them may have woken another that was found at rest. */
+/* Twice: one of them may have woken another one that was found at rest. */
 static bool all_rest(void *arg)
 {
 	bool all = true;
@@ -284,7 +284,7 @@ static bool all_rest(void *arg)
 	return all || !host_alive();
 }
 
-/* What is there after the first use of everything is there to stay. */
+/* Resources that exist after the first use of everything are permanent. */
 static void use_everything(void)
 {
 	static const uint32_t modes[] = { PMC_MODE_TC, PMC_MODE_SC, PMC_MODE_TS };
@@ -333,7 +333,7 @@ static bool as_before(void *arg)
 	if (d->extra || now->threads > before.threads || now->processes > before.processes ||
 	    now->rss > before.rss + SPARE_RSS)
 		return false;
-	/* The connection that asks for them is open in the daemon for a moment more. */
+	/* The connection of the query itself is open in the daemon for a moment more. */
 	now->rows = rows_in_use();
 	return now->rows == before.rows;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Descriptors of all kinds that a user without privilege may have. */
+/* Descriptors of all kinds that an unprivileged user may have. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static int make_child(struct stranger *s)
 	return open_pidfd(some_child(s), 0);
 }
 
-/* Whoever it is: init, the daemon, an observer, another stranger. */
+/* Any process: init, the daemon, an observer, another stranger. */
 static int make_foreign(struct stranger *s)
 {
 	pid_t from = stage->first;
@@ -314,7 +314,7 @@ static int make_netlink(struct stranger *s)
 	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 }
 
-/* --- what only the kernel has ---------------------------------------------------------------- */
+/* --- objects without a file ------------------------------------------------------------------ */
 
 static int make_eventfd(struct stranger *s)
 {
@@ -413,7 +413,7 @@ static int make_landlock(struct stranger *s)
 	return (int)syscall(444 /* landlock_create_ruleset */, &handled, sizeof(handled), 0);
 }
 
-/* What the daemon has handed out. */
+/* Descriptors that the daemon has handed out. */
 static int make_returned(struct stranger *s)
 {
 	return s->from_daemon < 0 ? -1 : fcntl(s->from_daemon, F_DUPFD_CLOEXEC, 0);
@@ -422,8 +422,8 @@ static int make_returned(struct stranger *s)
 /* --- FUSE ------------------------------------------------------------------------------------ */
 
 /*
- * To close such a file hangs whoever does it, so a process of its own gives it away; it ends with
- * the file system.  A few are enough.
+ * Closing such a file blocks, so a separate process passes it on and ends with the file system. A
+ * few are enough.
  */
 static int give_fuse(struct stranger *s)
 {
@@ -453,7 +453,7 @@ static int give_fuse(struct stranger *s)
 /* --- all ------------------------------------------------------------------------------------- */
 
 static const struct kind {
-	const char *name;		/* of a shape that can be left out */
+	const char *name;		/* of a kind that can be left out */
 	int (*make)(struct stranger *s);
 } kinds[] = {
 	{ "pidfd", make_self },		{ "pidfd", make_child },

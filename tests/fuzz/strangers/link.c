@@ -45,7 +45,7 @@ int link_connect(void)
 
 	if (sock < 0)
 		return -errno;
-	/* A daemon that hangs must not hang the one that judges it. */
+	/* If the daemon hangs, the judging process must not. */
 	if (getpid() == stage->first) {
 		setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 		setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Logs that nobody reads. */
+/* Logs without a reader. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define CLIENTS 30u
 
-/* Records until nothing takes them any more. */
+/* Writes records until none is accepted any more. */
 static unsigned int write_records(int sock)
 {
 	struct wire_writelog_req w = { .userdata = 1 };
@@ -34,7 +34,7 @@ static void pipe_log(void)
 	attack_hold();
 }
 
-/* Clients that are gone, and the pipes that they logged to: still there, and full. */
+/* Clients that have ended, and their logs' pipes: still open, and full. */
 static void pipe_gone(void)
 {
 	unsigned int n = 0;
@@ -58,7 +58,7 @@ static void pipe_gone(void)
 	attack_hold();
 }
 
-/* Clients that are gone, and logs that they began to a terminal that nobody reads. */
+/* Clients that have ended, and their logs to a terminal that is not read. */
 static void pty_log(void)
 {
 	unsigned int n = 0;

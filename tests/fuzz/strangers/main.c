@@ -54,7 +54,7 @@ static struct {
 } opt = { .requests = 200, .patience = 60 };
 
 static volatile sig_atomic_t interrupted;
-static const struct attack *now;	/* what has to be cleaned after */
+static const struct attack *now;	/* the process to clean up after */
 static pid_t observers[OBSERVERS + 1];
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static bool chosen(const char *name)
 	return wanted(name) && (!opt.only || listed(opt.only, name));
 }
 
-/* --- what attacks say ------------------------------------------------------------------------ */
+/* --- reports of attacks ---------------------------------------------------------------------- */
 
 void attack_note(const char *fmt, ...)
 {
@@ -169,7 +169,7 @@ static void tell_waiting(const char *name, const struct progress *p)
 	}
 }
 
-/* Both observers are answered so often from now on. */
+/* Waits until both observers have been answered so often from now on. */
 static bool answered(const char *name)
 {
 	struct progress p;
@@ -252,13 +252,13 @@ static void tell_end(void)
 	__atomic_store_n(&stage->over, 1, __ATOMIC_RELEASE);
 }
 
-/* Others are answered as it prepares itself, while it is in place, and as it ends. */
+/* Other users are answered during its preparation, while it is in place, and as it ends. */
 static bool withstand(const struct attack *a)
 {
 	bool good = answered(a->name);
 	pid_t pid = begin(a);
 
-	/* It may take as long as it likes to get there. */
+	/* Its preparation has no time limit. */
 	while (good && !in_place(&pid))
 		good = answered(a->name);
 	good = good && (stage->skipped[0] || answered(a->name));
@@ -270,7 +270,7 @@ static bool withstand(const struct attack *a)
 	return good;
 }
 
-/* 1: passed; 0: failed; -1: cannot be made here. */
+/* 1: passed; 0: failed; -1: not possible on this machine. */
 static int play(const struct attack *a)
 {
 	bool answering, good;
@@ -315,7 +315,7 @@ static void on_signal(int signal)
 	interrupted = 1;
 }
 
-/* A file that everybody may map, and a folder where everybody may make one. */
+/* A file that all users may map, and a folder where all may make one. */
 static void make_files(void)
 {
 	char path[96];
@@ -494,7 +494,7 @@ int main(int argc, char **argv)
 
 			if (!chosen(a->name))
 				continue;
-			/* One that an attack has harmed is of no use to the next one. */
+			/* A daemon that an attack has harmed is useless for the next one. */
 			if (!stage->daemon) {
 				host_start(opt.daemon, opt.options, opt.noptions);
 				host_remember();

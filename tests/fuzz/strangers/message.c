@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages: good ones, such that are good but for something, and noise. */
+/* Messages: valid ones, valid ones with one defect, and noise. */
 #include <string.h>
 #include <unistd.h>
 
@@ -12,13 +12,13 @@ static const uint16_t ops[] = {
 	WIRE_OP_PMCSETCOUNT, WIRE_OP_PMCSTART, WIRE_OP_PMCSTOP, WIRE_OP_WRITELOG, WIRE_OP_CLOSELOG,
 	WIRE_OP_GETDYNEVENTINFO, WIRE_OP_HELLO, WIRE_OP_TUNABLE, WIRE_OP_GATES, WIRE_OP_KTR,
 	WIRE_OP_GETLOSSES, WIRE_OP_ATTACHEXEC, WIRE_OP_SIGNALS,
-	/* The ones that get somewhere, more often. */
+	/* Valid operations are chosen more often. */
 	WIRE_OP_PMCALLOCATE, WIRE_OP_PMCALLOCATE, WIRE_OP_PMCALLOCATE, WIRE_OP_PMCATTACH,
 	WIRE_OP_PMCATTACH, WIRE_OP_PMCATTACH, WIRE_OP_PMCSTART, WIRE_OP_PMCSTART, WIRE_OP_PMCRW,
 	WIRE_OP_PMCRELEASE, WIRE_OP_PMCRELEASE, WIRE_OP_WRITELOG, WIRE_OP_CONFIGURELOG,
 };
 
-/* Where things begin, end or wrap. */
+/* Boundary values. */
 static uint64_t edge(struct stranger *s)
 {
 	static const uint64_t edges[] = {
@@ -55,7 +55,7 @@ static void fill_text(struct stranger *s, char *text, size_t size)
 		text[i] = (char)pick(s, 256);
 }
 
-/* Most often a process is counted: what samples takes a hundred times as long to make. */
+/* Mostly counting PMCs: a sampling PMC takes a hundred times as long to make. */
 static uint32_t some_mode(struct stranger *s)
 {
 	uint32_t n = pick(s, 100);
@@ -129,7 +129,7 @@ static size_t fill_ktr(struct stranger *s, void *arg)
 		return sizeof(r);			\
 	} while (0)
 
-/* What the operation takes. */
+/* The size of the operation's argument. */
 static size_t fill(struct stranger *s, uint16_t op, void *arg)
 {
 	static const uint32_t rw[] = { PMC_F_OLDVALUE, PMC_F_NEWVALUE,
@@ -235,7 +235,7 @@ void message_make(struct stranger *s, struct frame *f)
 							 FRAME - sizeof(h)));
 	h.op = f->op;
 	h.len = (uint32_t)len;
-	/* After these the connection is over. */
+	/* After these the daemon closes the connection. */
 	if (pick(s, 300) == 0)
 		spoil_header(s, &h);
 	memcpy(f->bytes, &h, sizeof(h));

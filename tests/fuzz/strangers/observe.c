@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two users who go about their business, and how long each of their requests takes. */
+/* Two users with ordinary requests, and the time that each request takes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 /* --- figures ------------------------------------------------------------------------------- */
 
-/* 16 buckets for each power of two; a bucket's lower bound is what a quantile is said to be. */
+/* 16 buckets for each power of two; a quantile is reported as its bucket's lower bound. */
 static unsigned int bucket_of(uint64_t ns)
 {
 	unsigned int log = 63 - (unsigned int)__builtin_clzll(ns | 16);
@@ -119,7 +119,7 @@ static int count_once(struct view *v, uint32_t mode)
 	return ask(v, WIRE_OP_PMCRELEASE, &id, sizeof(id)) ?: err;
 }
 
-/* The writer's time is not the loop's: what counts is whether there may be a log at all. */
+/* Excludes the writer's time: only whether a log can be opened counts. */
 static void log_once(struct view *v)
 {
 	struct wire_writelog_req w = { .userdata = 1 };
@@ -218,7 +218,7 @@ static double ms(uint64_t ns)
 	return (double)ns / 1e6;
 }
 
-/* One that is under way has taken as long as it has. */
+/* A request in progress has taken its time so far. */
 static uint64_t waiting(const struct observer *o)
 {
 	uint64_t since = __atomic_load_n(&o->since, __ATOMIC_RELAXED), now = now_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Three users, some processes of each, one life after the other. */
+/* Three users, some processes of each, one random life after the other. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void unmount_all(void)
 	stage->fuse = false;
 }
 
-/* Each life has its own sequence, which the seed, the place and the number of the life decide. */
+/* Each life has its own sequence, determined by seed, place and number. */
 static uint64_t seed_of(unsigned int worker, unsigned int life)
 {
 	uint64_t z = stage->seed + (worker * 1000003ull + life) * 0x9e3779b97f4a7c15ull;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes and descriptors that are as large as the kernel lets them be. */
+/* Processes and descriptors of the largest size that the kernel permits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ static double since(uint64_t begin)
 	return (double)(now_ns() - begin) / 1e6;
 }
 
-/* A log and a sampling PMC: so that an attach has to list what the target has mapped. */
+/* A log and a sampling PMC, so that an attach must list the target's mappings. */
 static int prepare_samples(int sock, uint32_t *id)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), err = link_log(sock, null);
@@ -50,7 +50,7 @@ static void attach_once(pid_t target, const char *what, unsigned int n)
 	attack_hold();
 }
 
-#define FILES 1024u			/* more than whoever reads them remembers */
+#define FILES 1024u			/* more than a reader's cache holds */
 
 static void file_name(char *path, size_t size, unsigned int n)
 {
@@ -74,7 +74,7 @@ static void make_files(void)
 	}
 }
 
-/* No two of them are neighbours of the same file, so that none become one. */
+/* No two adjacent ones map adjacent parts of a file, so that none are merged. */
 static void mappings(void)
 {
 	unsigned int n = 0;
@@ -125,7 +125,7 @@ static void mount_many(const char *dir)
 	}
 }
 
-/* Mounted by root, in a namespace that ends with the process, whose user is the attacker then. */
+/* Mounted by root, in a namespace that ends with the process, which then becomes the attacker's. */
 static void prepare_mounts(void)
 {
 	char dir[96], byte;
@@ -180,7 +180,7 @@ static unsigned int make_children(unsigned int wanted_n)
 	return n;
 }
 
-/* A tree is attached to and let go of as long as others are measured. */
+/* A tree is attached and detached while others are measured. */
 static void tree(unsigned int wanted_n)
 {
 	int sock = link_open(), err = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A stranger's life: messages, connections, children, and some death. */
+/* A stranger's life: messages, connections, children, and its end. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "lib/pmc/pmc.h"
 #include "stranger.h"
 
-#define FLOOD 60u			/* requests of which no reply is read for now */
+#define FLOOD 60u			/* requests without a reply so far */
 
 uint32_t pick(struct stranger *s, uint32_t n)
 {
@@ -32,7 +32,7 @@ bool chance(struct stranger *s, unsigned int percent)
 
 /* --- replies ------------------------------------------------------------------------------- */
 
-/* What no daemon may say. */
+/* Values that no daemon may send. */
 static void accuse(const char *what, const struct wire_hdr *h)
 {
 	if (!stage->failure[0])
@@ -54,7 +54,7 @@ static void check_reply(const uint8_t *bytes, size_t n)
 	}
 	if (h.error > 0 || h.error < -4095 || (h.error && (h.len || !h.reason_len)))
 		accuse("an error without a reason, or one that is none", &h);
-	/* One line, whatever clients have put into it. */
+	/* A reason is one line, whatever text clients have put into it. */
 	for (uint32_t i = 0; i < h.reason_len; i++)
 		if (iscntrl(bytes[sizeof(h) + h.len + i]))
 			accuse("a reason with control characters", &h);
@@ -94,7 +94,7 @@ static void drop(struct stranger *s, unsigned int i)
 	s->unread[i] = 0;
 }
 
-/* Nothing more comes there for now: it stays open, and is forgotten. */
+/* No more traffic there for now: it stays open, and is forgotten. */
 static void leave_open(struct stranger *s, unsigned int i)
 {
 	kind_keep(s, s->sock[i]);
@@ -102,7 +102,7 @@ static void leave_open(struct stranger *s, unsigned int i)
 	s->unread[i] = 0;
 }
 
-/* All replies that are due; a connection on which one does not come soon waits without us. */
+/* Reads all replies that are due; a connection without a timely reply is left waiting. */
 static void read_replies(struct stranger *s, unsigned int i)
 {
 	static uint8_t bytes[WIRE_MAX_REPLY];
@@ -177,7 +177,7 @@ static unsigned int choose_descriptors(struct stranger *s, const struct frame *f
 		fd = kind_make(s);
 	if (fd >= 0)
 		fds[n++] = fd;
-	/* The proof that comes with a process, or something else. */
+	/* A process's proof, or something else. */
 	if (n && f->op == WIRE_OP_PMCATTACH && chance(s, 85)) {
 		char path[64];
 
@@ -185,7 +185,7 @@ static unsigned int choose_descriptors(struct stranger *s, const struct frame *f
 		if (fd >= 0)
 			fds[n++] = fd;
 	}
-	/* Many of one: it is their number that is wrong. */
+	/* Many copies of one: their number is wrong. */
 	while (n && n < wanted_n) {
 		fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
 		if (fd < 0)
@@ -249,7 +249,7 @@ static void be_parent(void)
 	}
 }
 
-/* A target: it waits, breeds, becomes something else, or ends. */
+/* A target: it waits, forks, execs, or ends. */
 static void be_target(unsigned int how)
 {
 	switch (how) {
@@ -283,7 +283,7 @@ static void breed(struct stranger *s)
 	*child = pid;
 }
 
-/* A child speaks on its parent's connection. */
+/* A child sends on its parent's connection. */
 static void share(struct stranger *s, unsigned int i)
 {
 	if (crew_fork() == 0) {
@@ -336,7 +336,7 @@ void stranger_inherit(int sock, uint64_t seed)
 
 /* --- a life ---------------------------------------------------------------------------------- */
 
-/* Something else than a message, now and then. */
+/* Occasionally something other than a message. */
 static void do_something(struct stranger *s, unsigned int i)
 {
 	switch (pick(s, 12)) {
@@ -396,7 +396,7 @@ void stranger_live(uint64_t seed, uint64_t messages)
 		pick(&s, 2);
 	begin_life(&s);
 	for (uint64_t n = 0; n < messages && !attack_over(); n++) {
-		/* One connection most of the time: what it has allocated is of use there. */
+		/* Mostly one connection: its allocations can be used there. */
 		unsigned int i = chance(&s, 70) ? 0 : pick(&s, SOCKS);
 
 		if (s.sock[i] < 0)

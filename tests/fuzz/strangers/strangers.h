@@ -26,12 +26,12 @@
 
 #define NOBODY	   65534u
 #define OBSERVER   2003u		/* the ordinary user who observes */
-#define USERS	   3u			/* who attack */
+#define USERS	   3u			/* the users who attack */
 #define OBSERVERS  2u			/* root first */
 #define STUCK	   12u
 #define BUCKETS	   1024u		/* of 1/16 octave each, in ns */
 
-/* How long things took. */
+/* A histogram of durations. */
 struct times {
 	uint64_t n, max_ns;
 	uint64_t bucket[BUCKETS];
@@ -39,8 +39,8 @@ struct times {
 
 struct observer {
 	struct times times;		/* of requests */
-	uint64_t since;			/* ns: a request is under way */
-	uint32_t op, max_op;		/* it, and the one that took longest */
+	uint64_t since;			/* ns: start of the request in progress */
+	uint32_t op, max_op;		/* operation in progress, and the slowest one */
 	uint32_t refused;
 	char refusal[200];		/* the first one */
 };
@@ -49,30 +49,30 @@ struct observer {
 struct stage {
 	char dir[64];			/* a folder that all may enter … */
 	char socket[80], plain[80];	/* … with the daemon's socket and an ordinary file */
-	pid_t first;			/* the process that directs it all */
+	pid_t first;			/* the process that directs all others */
 	pid_t daemon;
 	unsigned int ncpu;
 	unsigned int scale;		/* percent of an attack's usual numbers */
 	uint64_t seed;
-	uint64_t limit;			/* random messages; 0: as many as there is time for */
-	unsigned int seconds;		/* of random messages; 0: any */
+	uint64_t limit;			/* number of random messages; 0: as many as time permits */
+	unsigned int seconds;		/* of random messages; 0: no limit */
 	uint32_t held;			/* the attack is in place */
-	uint32_t over;			/* it is to take itself apart */
-	uint32_t quiet;			/* the observers are to end */
-	uint64_t messages;		/* random ones */
+	uint32_t over;			/* it must now end */
+	uint32_t quiet;			/* the observers must end */
+	uint64_t messages;		/* random messages */
 	uint32_t stuck;			/* files of FUSE given away, at most STUCK */
 	bool fuse;			/* there is such a file system */
-	char failure[200];		/* what a reply had wrong */
-	char skipped[200];		/* why an attack cannot be made here */
-	char note[200];			/* how far it came */
+	char failure[200];		/* the defect of a reply */
+	char skipped[200];		/* why this machine cannot make the attack */
+	char note[200];			/* the attack's progress */
 	struct observer observer[OBSERVERS];
-	struct times echo;		/* of a message to a process that answers at once */
+	struct times echo;		/* time of a message to a process that answers at once */
 };
 extern struct stage *stage;
 
 extern const uid_t users[USERS];
 
-/* --- main.c: is this attack or shape asked for? ------------------------------------------ */
+/* --- main.c: is this attack or kind selected? -------------------------------------------- */
 
 bool wanted(const char *name);
 
@@ -80,13 +80,13 @@ bool wanted(const char *name);
 
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 uint64_t now_ns(void);
-/* A process that ends with us; 0 in the child. */
+/* A process that ends with us.  Returns 0 in the child. */
 pid_t crew_fork(void);
-/* Without any privilege from now on, and visible to others of the same user. */
+/* Drops all privileges; the process stays visible to others of the same user. */
 void crew_become(uid_t uid);
-/* Kills all descendants but those that stay, and waits for their ends. */
+/* Kills all descendants except those that must stay, and waits for their ends. */
 void crew_clear(const pid_t *stay, unsigned int n);
-/* A process of our memory that only waits, much cheaper than a fork; its pid or -errno. */
+/* A process that shares our memory and only waits, much cheaper than a fork.  Its pid or -errno. */
 pid_t crew_sleeper(void);
 void crew_kill(pid_t pid);
 bool crew_patient(bool (*done)(void *arg), void *arg, unsigned int seconds);
@@ -123,12 +123,12 @@ int link_log(int sock, int fd);
 /* --- host.c: the daemon ------------------------------------------------------------------ */
 
 void host_start(const char *path, char *const *options, unsigned int noptions);
-/* What it has open and running now is what it must come back to. */
+/* Records the resources in use: the daemon must return to them. */
 void host_remember(void);
-/* Prints what has not come back within the patience; false then. */
+/* Prints resources that have not been returned within the patience; false then. */
 bool host_restored(const char *name, unsigned int patience);
 bool host_alive(void);
-/* Prints what a sanitizer has found, or how it ended when that was wrong. */
+/* Prints a sanitizer's findings, or a wrong exit status. */
 bool host_stop(unsigned int patience);
 bool host_clean(void);
 
@@ -145,29 +145,32 @@ double observers_max(void);		/* ms */
 
 struct attack {
 	const char *name;
-	void (*prepare)(void);		/* as root, in the first process; NULL: nothing */
-	void (*run)(void);		/* as nobody, in a process of its own */
-	void (*clean)(void);		/* as root, whether it went well or not */
+	void (*prepare)(void);		/* as root, in the first process; or NULL */
+	void (*run)(void);		/* as user nobody, in a process of its own */
+	void (*clean)(void);		/* as root, after success and failure */
 	bool as_root;			/* it makes its own users */
 	bool gone;			/* its clients are gone by the time it is in place, */
 };					/* and what they held is given back meanwhile */
 extern const struct attack hang_attacks[], log_attacks[], crowd_attacks[], size_attacks[],
 	random_attacks[];
 
-/* In place; returns when the observers have been answered meanwhile. */
+/* Reports that the attack is in place; returns when the observers have been answered meanwhile. */
 void attack_hold(void);
-/* In place; is it time to end? */
+/* Reports that the attack is in place; true if it must end. */
 void attack_in_place(void);
 bool attack_over(void);
-/* How far it came, for the line of the attack. */
+/* The progress, for the line of the attack. */
 void attack_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* It cannot be made on this machine. */
+/* Reports that this machine cannot make the attack. */
 void attack_skip(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* --- fuse.c: a file system that does not answer ------------------------------------------ */
 
-/* Files: still (all is answered but FLUSH), read, write, stat: that is never answered. */
-bool fuse_mount(void);			/* at DIR/fuse; false: not here */
+/*
+ * Files: still (all requests but FLUSH are answered), read, write, stat: that request is never
+ * answered.
+ */
+bool fuse_mount(void);			/* at DIR/fuse; false: not possible here */
 bool fuse_overlay(void);		/* and DIR/over on top of it */
 void fuse_end(void);
 pid_t fuse_server(void);

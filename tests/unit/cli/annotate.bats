@@ -55,7 +55,7 @@ setup_file() {
 # id FILE: its build id
 id() { readelf -n "$1" | awk '/Build ID/ { print $3 }'; }
 
-# hits FILE [EVENT:WHERE[*COUNT]]...: a log of these; WHERE is an offset, or NAME+N
+# hits FILE [EVENT:WHERE[*COUNT]]...: a log with these samples; WHERE is an offset, or NAME+N
 hits() {
 	local file=$1 word words=() name rest at
 	shift
@@ -72,7 +72,7 @@ hits() {
 	python3 "$MKHITS" "$(realpath "$file")" "$(id "$file")" "${words[@]}" >log
 }
 
-# instructions NAME: "address hits": what objdump says of a function, a line each
+# instructions NAME: objdump's "address hits", one on each line
 addresses() { objdump -d --no-show-raw-insn "$1" | awk -v f="<$2>:" '$2 == f { on = 1; next } /^$/ { on = 0 }
 	on { sub(":", "", $1); print $1 }'; }
 
@@ -87,26 +87,27 @@ addresses() { objdump -d --no-show-raw-insn "$1" | awk -v f="<$2>:" '$2 == f { o
 	[ "$(grep -c '^[0-9]' <<<"$output")" -eq 2 ]
 	# An empty line behind each.
 	annotate -a log "$DIR/$PROGRAM" | awk '/^$/ { n++ } END { exit n != 2 }'
-	# And nothing of the name was run.
+	# Nothing in the name was executed.
 	[ ! -e evil ]
 }
 
-@test "every instruction of a function, as objdump finds them" {
+@test "every instruction of a function, as objdump prints it" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*1
 	cp "$DIR/$PROGRAM" file
 	addresses file grind >theirs
 	[ "$(wc -l <theirs)" -ge 8 ]
 	annotate -a log "$DIR/$PROGRAM" | sed -n 's/^[^|]*|  *\([0-9a-f]*\):\t.*/\1/p' >ours
 	cmp ours theirs
-	# All bytes of an instruction in one line, of which it makes two otherwise where compilers align with long ones.
+	# All bytes of an instruction in one line; by default objdump makes two lines of long ones, which compilers
+	# use to align.
 	objdump -d --insn-width=16 file | awk -F'\t' '/<grind>:/ { on = 1 } /^$/ { on = 0 } on && NF > 1 { gsub(/ /, "", $2); print $2 }' >bytes
 	annotate -a log "$DIR/$PROGRAM" | awk -F'\t' 'NF > 3 { gsub(/ /, "", $3); print $3 }' | cmp - bytes
-	# A call says where to.
+	# A call has its target.
 	hits "$DIR/$PROGRAM" CLOCK:main+0*1
 	annotate -a log "$DIR/$PROGRAM" | grep -q 'call.* <grind>$'
 }
 
-@test "the shares of a log are those of its addresses, counted apart" {
+@test "the shares of a log match its addresses, counted separately" {
 	words=()
 	cp "$DIR/$PROGRAM" file
 	n=0
@@ -130,13 +131,13 @@ addresses() { objdump -d --no-show-raw-insn "$1" | awk -v f="<$2>:" '$2 == f { o
 	annotate log "$DIR/$PROGRAM" >out
 	grep -q $'^[0-9.]*%\t| x \\^= x << 13;$' out
 	grep -qx $'\t| mix, inlined at .*hot.c:12:' out
-	# Each chunk's line has the sum of its instructions, all of the code is there once.
+	# Each chunk's line has the sum of its instructions, and all of the code is there once.
 	[ "$(grep -c $'| *[0-9a-f]*:\t' out)" -eq "$n" ]
 	awk -F'[%\t]' '/^Profile/ || /\| mix,/ || /\| grind:/ { next }
 		/\| *[0-9a-f]+:\t/ { left -= $1; next }
 		$1 != "" { if (left > 0.05 || left < -0.05) bad = 1; left = $1 }
 		END { exit bad || left > 0.05 || left < -0.05 }' out
-	# Lines alone: all of a line at one place.
+	# Lines alone: all code of a line in one place.
 	annotate --lines log "$DIR/$PROGRAM" >lines
 	[ "$(grep -c 'x ^= x << 13' lines)" -eq 1 ]
 	refute grep -q $'| *[0-9a-f]*:\t' lines
@@ -145,7 +146,7 @@ addresses() { objdump -d --no-show-raw-insn "$1" | awk -v f="<$2>:" '$2 == f { o
 
 refute() { ! "$@" || { echo "unexpected success: $*" >&2; return 1; }; }
 
-@test "C++ names are as written; --function takes one without its arguments" {
+@test "C++ names are demangled; --function takes one without its arguments" {
 	at=$(nm "$DIR/cxx" | awk '/twice/ { print $1 }')
 	python3 "$MKHITS" "$DIR/cxx" "$(id "$DIR/cxx")" CLOCK:$((16#$at))*1 CLOCK:-*999 >log
 	run annotate log "$DIR/cxx"
@@ -174,7 +175,7 @@ refute() { ! "$@" || { echo "unexpected success: $*" >&2; return 1; }; }
 	says 'pmcannotate: Impossible to generate an analysis: the log has no samples of "nothing", but of: CLOCK, FAULT'
 }
 
-@test "--html: a page that quotes all it shows, and lists its functions" {
+@test "--html: a page that quotes all text, and lists its functions" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*1 CLOCK:main+0*3
 	annotate --html page.html log "$DIR/$PROGRAM"
 	python3 - "$PROGRAM" <<'PYTHON'
@@ -212,7 +213,7 @@ PYTHON
 	says 'pmcannotate: ERROR: cannot write to "/dev/full": No space left on device'
 }
 
-@test "source that lies elsewhere, is missing, or newer than the binary" {
+@test "source in another folder, missing, or newer than the binary" {
 	mkdir moved
 	sed 's/unsigned x = 1/unsigned MOVED = 1/' "$DIR/hot.c" >moved/hot.c
 	touch -d '2001-01-01' moved/hot.c
@@ -229,7 +230,7 @@ PYTHON
 	grep -q $'^100.00%\t|  *[0-9a-f]*:\t' <<<"$output"
 }
 
-@test "another build of the binary is refused, unless --force; without a build id it is said" {
+@test "another build of the binary is refused, unless --force; a missing build id is reported" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*1
 	mkdir there
 	cp "$DIR/other" "there/$PROGRAM"
@@ -243,7 +244,7 @@ PYTHON
 	run annotate log "$DIR/cxx"
 	status_is 1
 	[[ $output == *"no sample lies in \"$DIR/cxx\"; most lie in "* ]]
-	# The same build by any name needs no word.
+	# The same build is accepted by any name.
 	cp "$DIR/$PROGRAM" renamed
 	run --separate-stderr annotate -a log renamed
 	status_is 0
@@ -255,7 +256,7 @@ PYTHON
 	[ "${lines[0]}" = 'Profile trace for function: grind() [100.00%]' ]
 }
 
-@test "a stripped binary: addresses for names, its instructions still" {
+@test "a stripped binary: addresses for names, with its instructions" {
 	at=$(nm "$DIR/plain" | awk '$3 == "grind" { print $1 }')
 	entry=$(readelf -h "$DIR/stripped" | awk '/Entry point/ { print $NF }')
 	python3 "$MKHITS" "$DIR/stripped" "$(id "$DIR/stripped")" CLOCK:$((entry + 4))*3 CLOCK:$((entry))*1 >log
@@ -266,7 +267,7 @@ PYTHON
 	[[ $stderr == *'has no symbols: its functions are addresses' ]]
 }
 
-@test "files that are none, ELF without code, damaged and hostile ones: a line and status 1" {
+@test "missing files, ELF without code, damaged and hostile files: a line and status 1" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*1
 	for file in /nowhere /dev/null / log "$DIR/hot.c"; do
 		run annotate log "$file"
@@ -281,7 +282,7 @@ PYTHON
 	status_is 1
 	run annotate "$DIR/hot.c" "$DIR/$PROGRAM"
 	status_is 1
-	# Cut off at many places; and whole, with bytes of it turned.
+	# Cut at many places; and whole, with bytes inverted.
 	DIR=$DIR PROGRAM=$PROGRAM python3 - <<-'PYTHON'
 	import os
 	program = os.environ["PROGRAM"]
@@ -301,7 +302,7 @@ PYTHON
 	[ "$damaged" != 'turned-*' ]
 }
 
-@test "a log that is cut: what there is is shown, and status 1" {
+@test "a cut log: its samples are shown, with status 1" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*3
 	head -c $(($(stat -c %s log) - 20)) log >short
 	run --separate-stderr annotate -a short "$DIR/$PROGRAM"
@@ -310,7 +311,7 @@ PYTHON
 	[[ $stderr == *'what follows is of the log up to there'* ]]
 }
 
-@test "a wrong command line shows one line, and as in FreeBSD is no failure" {
+@test "a wrong command line prints one line, and as in FreeBSD is no failure" {
 	for words in '' 'log' '-h' 'a b c' '-l'; do
 		# shellcheck disable=SC2086 # several words
 		run annotate $words

@@ -6,7 +6,7 @@ load helpers
 
 pmccontrol() { fake pmccontrol "$@"; }
 
-# complete_line WORD...: what bash would offer for the last word.
+# complete_line WORD...: bash's completions of the last word.
 complete_line() {
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
@@ -47,7 +47,7 @@ setup_file() {
 	done
 }
 
-@test "pmc: subcommands, and every option of theirs" {
+@test "pmc: subcommands, and all of their options" {
 	source "$COMPLETION"
 	complete_line pmc stat-
 	[ "${COMPREPLY[*]}" = stat-system ]
@@ -72,7 +72,7 @@ setup_file() {
 	[ ! -e evil ]
 }
 
-@test "zsh and fish: every option, and no wrong syntax" {
+@test "zsh and fish: every option, and valid syntax" {
 	awk -F'\t' '$3 != "" && $5 != "" && $2 != "command" { print $3 }' "$BUILD/completions/tables" >names
 	[ "$(wc -l <names)" -gt 100 ]
 	while read -r name; do

@@ -58,7 +58,7 @@ __attribute__((format(printf, 1, 2))) static void record(const char *format, ...
 	close(fd);
 }
 
-/* 0, or -1 and errno as FAKEPMC_FAIL wants. */
+/* 0, or -1 with the errno that FAKEPMC_FAIL names. */
 static int enter(enum function function)
 {
 	const char *plan = getenv("FAKEPMC_FAIL");
@@ -291,7 +291,7 @@ API int pmc_tunable_set(const char *name, const char *value)
 	return enter(SET);
 }
 
-/* FAKEPMC_RINGS is a file of rings, FAKEPMC_RINGS_WRITTEN how many more it says it has written. */
+/* FAKEPMC_RINGS is a file of rings, FAKEPMC_RINGS_WRITTEN the additional entries that it claims. */
 static void look_at_rings(struct pmc_ktr *info, const char *path)
 {
 	const char *more = getenv("FAKEPMC_RINGS_WRITTEN");

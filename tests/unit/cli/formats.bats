@@ -21,7 +21,7 @@ setup_file() {
 	export WORK=$PWD/work
 }
 
-# needs TOOL USE: without it, the test of formats.py's is what there is.
+# needs TOOL USE: without it only formats.py tests the format.
 needs() {
 	command -v "$1" >/dev/null || skip "$1 is not installed: packaging/deps $2"
 }
@@ -32,7 +32,7 @@ report() { "$BUILD/bin/pmcstat" -q -R "$BATS_FILE_TMPDIR/${log:-log}" "$@"; }
 # read_as FORMAT FILE: by formats.py
 read_as() { python3 "$TOOLS/formats.py" "$@"; }
 
-@test "folded: flame graph tools' lines" {
+@test "folded: lines for flame graph tools" {
 	run report --folded -
 	status_is 0
 	says $'PAGE_FAULT.ALL;work;main;hot 7
@@ -42,7 +42,7 @@ event-0x1000001;work;main;schedule_[k] 95
 event-0x1000001;work;main;warm 300'
 }
 
-@test "pprof: a profile.proto that is consistent in itself, samples and events" {
+@test "pprof: a profile.proto that is consistent, samples and events" {
 	report --pprof out
 	run read_as pprof out
 	status_is 0
@@ -54,7 +54,7 @@ event-0x1000001 - main;schedule 95 95000
 event-0x1000001 worker main;warm 300 300000'
 }
 
-@test "pprof itself reads it" {
+@test "pprof itself reads the file" {
 	needs go extra
 	report --pprof out
 	HOME=$PWD run go tool pprof -symbolize=none -sample_index=event-0x1000001 -top out
@@ -67,7 +67,7 @@ event-0x1000001 worker main;warm 300 300000'
 	report --speedscope out
 	run read_as speedscope out
 	status_is 0
-	# Of a period of 1000; the log has none of the page faults.
+	# With a period of 1000; the log has none of the page faults.
 	[[ $output == 'event-0x1000001: 1000000
   work;main;hot 600000
   work;main;schedule 95000
@@ -78,7 +78,7 @@ event-0x1000001 worker main;warm 300 300000'
   work;main;hot 7' ]]
 }
 
-@test "callgrind: own costs and those of calls make up the summary" {
+@test "callgrind: own costs and the costs of calls add up to the summary" {
 	report -F out
 	run read_as callgrind out
 	status_is 0
@@ -117,7 +117,7 @@ flat() {
 		/\// && !/^\[/ { caller = $(NF - 1); count = $(NF - 2) }' | sort
 }
 
-@test "gprof: GNU gprof reads what --gnu writes, of programs that lie anywhere or at a fixed place" {
+@test "gprof: GNU gprof reads the output of --gnu, for programs at any address or at a fixed one" {
 	needs gprof build
 	local program
 	for program in work fixed; do
@@ -147,14 +147,14 @@ main warm 300/300'
 	report -g -M - | cmp map
 }
 
-@test "gprof: a folder that cannot be made is told" {
+@test "gprof: a folder that cannot be created is reported" {
 	echo >event-0x1000001
 	run report -g
 	status_is 73
 	says 'pmcstat: ERROR: cannot create a gmon file for "'"$WORK"'": Not a directory'
 }
 
-@test "json and csv: totals are those of the stacks; names are quoted" {
+@test "json and csv: totals equal the stacks' sums; names are quoted" {
 	report --json=out
 	run read_as json out
 	status_is 0
@@ -174,7 +174,7 @@ event-0x1000001 \'<b>;"\\n\\ufffd]]>\' 0x10 missing 5 5'
 	[ "${lines[5]}" = "['event-0x1000001', '<b>;\"\\n\\ufffd]]>', '20', '0x10', '/none/<i>,\"\\n\\ufffd]]>', '5', '5', '0.50', '0.50']" ]
 }
 
-@test "a log that is cut makes a report that says so" {
+@test "a cut log makes a report that is marked as partial" {
 	head -c -16 "$BATS_FILE_TMPDIR/log" >cut.log
 	"$BUILD/bin/pmcstat" -q -R cut.log --json=json --flamegraph out.svg --pprof pprof || true
 	run read_as json json
@@ -183,7 +183,7 @@ event-0x1000001 \'<b>;"\\n\\ufffd]]>\' 0x10 missing 5 5'
 	gzip -dc pprof | grep -aq 'partial: '
 }
 
-@test "chains that are cut: every report says of how many samples, and the files of those who have a place for it" {
+@test "cut chains: every report has the number of samples, and so do formats with a field for it" {
 	# Of the 7 of the first event.
 	python3 - "$BATS_FILE_TMPDIR/log" >cut.log <<-'PYTHON'
 		import struct, sys
@@ -211,7 +211,7 @@ event-0x1000001 \'<b>;"\\n\\ufffd]]>\' 0x10 missing 5 5'
 	gzip -dc pprof | grep -aq 'cut call chains: 7 of 1007 samples'
 	python3 -c 'import json
 assert json.load(open("json"))["statistics"]["chains_cut"] == 7 == json.load(open("scope"))["chains_cut"]'
-	# Only what is shown counts, and a log that is whole is not spoken of.
+	# Only shown samples count, and a whole log is not mentioned.
 	run --separate-stderr "$BUILD/bin/pmcstat" -R cut.log --event event-0x1000001 --folded folded
 	[[ $stderr != *' are cut'* ]]
 	run --separate-stderr "$BUILD/bin/pmcstat" -R "$BATS_FILE_TMPDIR/log" --folded folded
@@ -254,24 +254,24 @@ browse() {
 		>dom 2>errors 3>&- </dev/null || { cat errors; false; }
 }
 
-@test "flamegraph: a browser zooms, and finds what is searched for" {
+@test "flamegraph: a browser zooms, and finds matches of a search" {
 	needs chromium extra
 	report --flamegraph out.svg
 	browse 'out.svg#search=MAIN|^(sched|hot)&zoom=8'
-	# Frame 8 is work's: as wide as the window, and so is what calls it; another process is not shown.
+	# Frame 8 is work's: as wide as the window, and so are its callers; other processes are hidden.
 	[[ $(frame work 995) == *'width="799.4"'* ]] || { cat dom; false; }
 	[[ $(frame all 1007) == *'class="frame process around"'*'width="799.4"'* ]]
 	[[ $(frame main 7) == *'display: none'* ]]
 	[[ $(frame warm 300) =~ width=\"([0-9.]+)\" ]]
 	awk -v got="${BASH_REMATCH[1]}" 'BEGIN { exit !(got > 240.5 && got < 241) }'
-	# The pattern has capitals: main is not what it means.
+	# The pattern has capitals: main does not match.
 	[[ $(frame schedule 95) == *'class="frame kernel match"'* ]]
 	[[ $(frame main 995) != *match* ]]
 	grep -q '<output id="matched">matched: 702 samples, 69.71%</output>' dom
 	run ! grep -Eq '<(b|i)>' dom
 }
 
-@test "flamegraph: keys search, go from frame to frame, zoom and turn it over" {
+@test "flamegraph: keys search, move between frames, zoom and invert it" {
 	needs chromium extra
 	report --flamegraph out.svg
 	{ echo '<!DOCTYPE html>'; sed 1d out.svg; cat "$TOOLS/flamekeys.html"; } >page.html

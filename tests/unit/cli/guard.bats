@@ -14,7 +14,7 @@ setup_file() {
 	python3 "$BATS_TEST_DIRNAME/mkprofile.py" "$PWD/demo" >log
 }
 
-# Each test has a log and a program of its own, to lose.
+# Each test has a log and a program of its own, which it may lose.
 setup() {
 	: "${BUILD:?the build directory}"
 	cd "$BATS_TEST_TMPDIR" || return
@@ -27,7 +27,7 @@ setup() {
 
 sum_all() { cksum log build.log demo demo.c; }
 
-# refuses STATUS TEXT COMMAND...: with this line and no other, and every file stays.
+# refuses STATUS TEXT COMMAND...: prints only this line, and every file stays.
 refuses() {
 	local wanted=$1 text=$2
 	shift 2
@@ -40,7 +40,7 @@ refuses() {
 
 a_log='"build.log" is a log and is not overwritten: name another file to write to, or remove it'
 
-@test "an option that takes the log for its file: no log is replaced by a report, whatever its kind" {
+@test "an option with the log as its file: no report replaces a log, whatever its kind" {
 	for option in --folded --flamegraph --pprof --speedscope --perf-data -G -F -m -a -M -o; do
 		refuses 73 "$a_log" pmc report $option build.log
 		refuses 73 "$a_log" pmcstat report $option build.log log
@@ -55,7 +55,7 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 	refuses 73 "${a_log/build.log/link}" pmc report --folded link log
 }
 
-@test "the log that is read is no output, by any name, and from standard input" {
+@test "the log that is read is not an output, by any name, or from standard input" {
 	ln build.log second
 	read_log='is the log that is read; write to another file'
 	for file in build.log link second ./build.log; do
@@ -70,7 +70,7 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 	refuses 64 "\"build.log\" $read_log" pmc report --folded build.log - <build.log
 }
 
-@test "programs, the kernel and source files that are read are no outputs" {
+@test "programs, the kernel and source files that are read are not outputs" {
 	program='"demo" is a program and is not overwritten: name another file to write to, or remove it'
 	refuses 73 "$program" pmc report --folded demo log
 	refuses 73 "$program" pmcstat -R log -o demo
@@ -97,7 +97,7 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 	[ "$(stat -c %s build.log)" -lt "$(stat -c %s log)" ]
 }
 
-@test "two outputs go to two files, but a pipe takes both" {
+@test "two outputs need two files, but a pipe takes both" {
 	refuses 64 'two outputs go to "x": name a file for each' pmc report --folded x --csv=x log
 	refuses 64 'two outputs go to "x": name a file for each' pmcstat -R log -o x -G x
 	refuses 64 'two outputs go to "x": name a file for each' pmcstat -O x -o x -P clock.hard true
@@ -106,7 +106,7 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 		"$(pmc report -q --folded - log | wc -l)" ]
 }
 
-@test "a wrong command line and a disk that is full leave the old report" {
+@test "a wrong command line and a full disk leave the old report" {
 	echo old >text
 	run pmcstat -o text -R log -p clock.hard
 	[ "$status" -eq 64 ]
@@ -122,7 +122,7 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 	[ -z "$(find . -name '.*-*')" ]
 	pmcstat -R log -o text
 	grep -q callchain text
-	# The text of a log that is cut goes as far as the log.
+	# The text of a cut log goes as far as the log.
 	head -c 600 log >short
 	run pmcstat -R short -o text
 	[ "$status" -eq 65 ]

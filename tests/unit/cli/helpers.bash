@@ -5,7 +5,7 @@
 
 bats_require_minimum_version 1.5.0
 unset "${!LC_@}" LANG LANGUAGE	# messages and numbers as they are compared
-export PYTHONDONTWRITEBYTECODE=1	# the sources stay as they are
+export PYTHONDONTWRITEBYTECODE=1	# running the sources leaves no files among them
 
 setup() {
 	: "${BUILD:?the build directory}"
@@ -14,10 +14,10 @@ setup() {
 	: >calls
 }
 
-# The address sanitizer of such a build wants to be the first library of all.
+# The address sanitizer of such a build must be the first library.
 sanitizer() { ldd "$BUILD/bin/pmcstat" | awk '/libasan/ { print $3 }'; }
 
-# A tool with the library of known counts; what it starts runs without.
+# Runs a tool with the fake library; its child processes run without it.
 fake() {
 	local tool=$1
 	shift
@@ -32,7 +32,7 @@ background() {
 	pid=$!
 }
 
-# wait_for COMMAND...: until it succeeds; what comes at all comes within a minute on the slowest machine.
+# wait_for COMMAND...: until it succeeds; any expected event comes within a minute on the slowest machine.
 wait_for() {
 	local end=$((SECONDS + 60))
 	until "$@"; do
@@ -41,7 +41,7 @@ wait_for() {
 	done
 }
 
-# status_is CODE: with the output shown when it is another.
+# status_is CODE: shows the output if the status differs.
 status_is() {
 	[ "$status" -eq "$1" ] || { echo "exit $status, not $1: $output" >&2; return 1; }
 }

@@ -15,7 +15,7 @@ wrong() {
 	[ ! -s calls ]
 }
 
-# region [FIELD=VALUE]...: a process with one, which `ask` talks to; $target.
+# region [FIELD=VALUE]...: a process with a region, which `ask` talks to; $target.
 region() {
 	mkfifo to from
 	python3 "$BATS_TEST_DIRNAME/region.py" "$@" <to >from 3>&- &
@@ -25,7 +25,7 @@ region() {
 	[ "$line" = ready ]
 }
 
-# ask COMMAND...: what the process answers, in $line.
+# ask COMMAND...: the process's answer, in $line.
 ask() {
 	echo "$*" >&"$TO"
 	read -r -t 60 line <&"$FROM"
@@ -44,7 +44,7 @@ teardown() {
 	done
 }
 
-@test "wrong command lines: a line that names the word and what would be right" {
+@test "wrong command lines: a line with the word and a correction" {
 	wrong 64 '"frob" is no command: "ktrctl --help" lists them' frob
 	wrong 64 'mask takes one argument: "ktrctl mask [CLASSES]"' mask A B
 	wrong 64 'mark takes one argument: "ktrctl mark TEXT"' mark
@@ -132,7 +132,7 @@ get ktr.stop
 set ktr.stop to signal:SEGV' ]
 }
 
-@test "freeze, thaw, clear and mark are asked of the daemon" {
+@test "freeze, thaw, clear and mark are requests to the daemon" {
 	for word in freeze thaw clear; do
 		run --separate-stderr ktrctl $word
 		status_is 0
@@ -151,7 +151,7 @@ ktr 3 a
 ktr 3 -p' ]
 }
 
-@test "KTR-31: a class that is not loaded: no effect, and one line says so" {
+@test "KTR-31: a class that is not loaded has no effect, and one line reports that" {
 	run --separate-stderr ktrctl mask SYSC,SCHED,INET
 	status_is 0
 	[ "$stderr" = 'ktrctl: INET,SCHED: not loaded: no effect' ]
@@ -162,7 +162,7 @@ ktr 3 -p' ]
 	[ "$stderr" = 'ktrctl: SPL: not loaded: this kernel has no events of them' ]
 }
 
-@test "frozen rings: the mask that comes back, and who froze them" {
+@test "frozen rings: the mask to be restored, and the trigger" {
 	export FAKEPMC_KTR=1
 	run --separate-stderr ktrctl mask
 	status_is 0
@@ -179,7 +179,7 @@ ktr 3 -p' ]
 	says 'debug.ktr.mask: 0x0'
 }
 
-@test "a daemon that refuses, or is not there: one line, and what kind of failure in the exit status" {
+@test "a daemon that refuses, or does not run: one line, and the kind of failure in the exit status" {
 	refused() {
 		local errno=$1 code=$2 text=$3
 		FAKEPMC_FAIL=$errno run ktrctl "${@:4}"
@@ -266,7 +266,7 @@ assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL
 	[[ ${lines[1]} == '-       kernel '*' no pmcbpfd -' ]]
 }
 
-@test "a region in a file of any name is found as well" {
+@test "a region in a file of any name is found, too" {
 	region file="$BATS_TEST_TMPDIR/rings"
 	run ktrctl -p "$target" entries
 	says 8
@@ -288,7 +288,7 @@ assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL
 	[ ! -s calls ]
 }
 
-@test "KTR-31: -p PID mask: a class that is not compiled in is set, and said to have no effect" {
+@test "KTR-31: -p PID mask: a class that is not compiled in is set, and reported as without effect" {
 	region compile=0x5
 	run --separate-stderr ktrctl -p "$target" mask DEV,SPL
 	status_is 0
@@ -301,7 +301,7 @@ assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL
 	says GEN,DEV
 }
 
-@test "KTR-33: freeze from outside, and thaw by another ktrctl" {
+@test "KTR-33: freezing from outside, and thawing by another ktrctl" {
 	region
 	run --separate-stderr ktrctl -p "$target" freeze
 	status_is 0
@@ -332,7 +332,7 @@ assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL
 	says "ktrctl: process $target is not frozen: \"ktrctl -p $target mask CLASSES\" sets what it traces"
 }
 
-@test "debug.ktr.verbose and what only a program can change" {
+@test "debug.ktr.verbose, and settings that only a program can change" {
 	region
 	run ktrctl -p "$target" debug.ktr.verbose=2
 	says 'debug.ktr.verbose: 0 -> 2'
@@ -349,7 +349,7 @@ assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL
 	answers 0x2 verbose
 }
 
-@test "processes without rings, and none at all" {
+@test "processes without rings, and missing processes" {
 	run ktrctl -p $$ mask
 	status_is 69
 	says "ktrctl: process $$ has no trace rings: it must be built with -DKTR and -lktr, and started without KTR_SIZE=0"
@@ -396,7 +396,7 @@ assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL
 	hostile 'it is shorter than its rings' entries=1024 size=8192
 }
 
-@test "KTR-80: a mask in no variable's place is not written" {
+@test "KTR-80: a mask at an invalid address is not written" {
 	for address in 0 0x1000 0xffffffffff600000 1; do
 		region mask_address=$address
 		run ktrctl -p "$target" mask GEN
@@ -414,8 +414,8 @@ drained() { python3 "$BATS_TEST_DIRNAME/readregion.py" "$1"; }
 
 file_has() { [ "$(drained out 2>/dev/null | tail -n 2)" = "$1" ]; }
 
-# KTR-F06: what is traced while alq runs, and nothing of before; the rings go on.
-@test "KTR-F06: alq keeps what is written until it is told to end" {
+# KTR-F06: entries written while alq runs, and no earlier ones; tracing continues.
+@test "KTR-F06: alq records entries until it is stopped" {
 	region
 	ask write 0 3
 	background ktrctl -p "$target" alq out >said
@@ -435,7 +435,7 @@ file_has() { [ "$(drained out 2>/dev/null | tail -n 2)" = "$1" ]; }
 	answers 0x2001 mask
 }
 
-@test "KTR-F06: alq counts what was overwritten before it was read" {
+@test "KTR-F06: alq counts entries that were overwritten before they were read" {
 	region entries=8
 	background ktrctl -p "$target" alq out >said
 	wait_for file_has $'0 0\n0 0'
@@ -453,7 +453,7 @@ file_has() { [ "$(drained out 2>/dev/null | tail -n 2)" = "$1" ]; }
 	[ "$(drained out | head -n 1)" = 'entries 16' ]
 }
 
-@test "KTR-F06: an entry that is being written is waited for, but not for ever" {
+@test "KTR-F06: an incomplete entry is waited for, but not forever" {
 	region
 	background ktrctl -p "$target" alq out >said
 	wait_for file_has $'0 0\n0 0'
@@ -496,12 +496,12 @@ out: 4 entries, 0 failed (overwritten unseen)' ]
 	kill -TERM "$pid"
 	wait "$pid"
 	[ "$(cat said)" = 'out: 3 entries, 0 failed (overwritten unseen)' ]
-	# The daemon has other ones by now, or is gone.
+	# The daemon has other rings by now, or has ended.
 	FAKEPMC_RINGS=rings FAKEPMC_RINGS_WRITTEN=7 run -0 ktrctl alq out
 	[ "${lines[0]}" = 'ktrctl: the kernel has other rings now: "ktrctl alq" would open those' ]
 	FAKEPMC_RINGS=rings FAKEPMC_FAIL=ktr_info:1:38 run -0 ktrctl alq out
 	[ "${lines[0]}" = 'ktrctl: pmcbpfd has ended: because the test wants it' ]
-	# A copy for the unprivileged does not go on.
+	# A copy for unprivileged users does not continue.
 	teardown
 	rm to from rings
 	region file=rings flags=5
@@ -510,7 +510,7 @@ out: 4 entries, 0 failed (overwritten unseen)' ]
 	[ ! -e none ]
 }
 
-@test "alq writes to files only, and says what is in the way" {
+@test "alq writes to files only, and names the obstacle" {
 	region
 	mkfifo fifo
 	ln -s elsewhere link
@@ -532,7 +532,7 @@ out: 4 entries, 0 failed (overwritten unseen)' ]
 
 # KTR-F16: the entries are made, and counted in the rings themselves.
 @test "KTR-F16: test makes entries of its own" {
-	# The address sanitizer opens libraries in its own name, not the tool's.
+	# The address sanitizer opens libraries under its own name, not the tool's.
 	[ -z "$(sanitizer)" ] || export LD_LIBRARY_PATH=$BUILD/lib
 	run -0 ktrctl test 5000
 	[[ $output =~ ^5000' entries in '[0-9.]+' ms: '[0-9.]+' ns each'$ ]]

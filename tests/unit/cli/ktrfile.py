@@ -89,7 +89,7 @@ with open(path, "wb") as out:
 		if maps:
 			out.write(bytes(-out.tell() % PAGE) + "".join(maps).encode() + b"\0")
 	else:
-		# Pages of a region are anywhere in a machine's memory, and in no order.
+		# Pages of a region are anywhere in a machine's memory, in any order.
 		pages = [body[at:at + PAGE].ljust(PAGE, b"\0") for at in range(0, len(body), PAGE)]
 		random.Random(5).shuffle(pages)
 		for page in pages:

@@ -9,7 +9,7 @@ data = open(sys.argv[1], "rb").read()
 fd = os.memfd_create("ktr")
 os.write(fd, data)
 region = mmap.mmap(fd, len(data))
-# Where Yama is, relatives only may look otherwise.
+# With Yama, only ancestors may read memory otherwise.
 ctypes.CDLL(None).prctl(0x59616d61, -1)
 print("ready", flush=True)
 sys.stdin.read()

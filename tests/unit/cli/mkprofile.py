@@ -20,7 +20,7 @@ def chain(pid, tid, pmc, *addresses):
     return record(16, struct.pack("<IIII", pid, tid, pmc, user) + struct.pack(f"<{len(addresses)}Q", *addresses))
 
 
-# Functions as offsets in the file, which its program headers tell.
+# Functions as offsets in the file, by its program headers.
 elf = open(sys.argv[1], "rb").read()
 at, size, count = struct.unpack_from("<32xQ14xHH", elf)
 loads = []

@@ -36,7 +36,7 @@ teardown() {
 	[ -z "${server:-}" ] || { kill -KILL "$server" && wait "$server"; } 2>/dev/null || true
 }
 
-@test "wrong command lines: the usage of this CPU, and what is wrong with a number" {
+@test "wrong command lines: the usage of this CPU, and the fault of a number" {
 	for words in operand '-f c0' '-l -T' '-a -C 0' '-s 0 -f c0 -w 1' '-u' '-l -u' '-Z' '-s'; do
 		# shellcheck disable=SC2086 # are words
 		run pctr $words
@@ -51,7 +51,7 @@ teardown() {
 	says 'pctr: "never" is no time in seconds'
 }
 
-@test "no pctrd: a line that says how to start it" {
+@test "no pctrd: a line with the command that starts it" {
 	for words in '' -a -T '-s 0 -f c0'; do
 		# shellcheck disable=SC2086 # are words
 		run pctr $words
@@ -74,7 +74,7 @@ teardown() {
 	[ ! -s bad ] || { cat bad >&2; false; }
 	grep -oE '^[0-9a-f]{2}' <<<"$output" >codes
 	sort -c codes
-	# A full disk is told.
+	# A full disk is reported.
 	run bash -c "'$BUILD/bin/pctr' --help >/dev/full"
 	status_is 1
 	run bash -c "'$BUILD/bin/pctr' -l >/dev/full"
@@ -90,7 +90,7 @@ teardown() {
 }
 
 # PCTR-51: and every other error, with words.
-@test "what pctrd refuses" {
+@test "refusals by pctrd" {
 	stand_in 'error = -int(open("error").read())'
 	for each in '1 Operation not permitted: setting takes' '16 Device or resource busy: something else has the counter' \
 		'19 No such device: Linux gives no counters' '6 No such device or address: counters take pctrd(8) and pmcbpfd(8)' \
@@ -109,7 +109,7 @@ teardown() {
 	says "pctr: pctr_read: Protocol error"
 }
 
-# PCTR-03, PCTR-04: readings as they are printed, of one CPU and of all; a time that does not fit is told.
+# PCTR-03, PCTR-04: readings as printed, of one CPU and of all; an inconsistent time is reported.
 @test "readings" {
 	stand_in 'state = struct.pack("<4I5Q", 0x4300c0, 0x3c10076, 0, 0, 8833816636294, 116, 2**40 - 1, 0, 0)'
 	run -0 pctr

@@ -9,7 +9,7 @@ setup() {
 	umask 022
 }
 
-# refuses LINE OPTION... - exit status 1 and this one line; it would not go on to serve
+# refuses LINE OPTION... - exit status 1 and only this line; it does not start serving
 refuses() {
 	run timeout 600 "$BUILD/sbin/pctrd" "${@:2}"
 	[ "$status" -eq 1 ]
@@ -26,7 +26,7 @@ refuses() {
 	[[ $output == "pctrd "[0-9]* ]]
 }
 
-@test "pctrd: what is wrong with an option is one line" {
+@test "pctrd: one line for each wrong option" {
 	refuses 'pctr.width is 40, 48 or 64, not "41"' -o pctr.width=41
 	refuses 'pctr.scope is cpu or all, not "one"' -o pctr.scope=one
 	refuses "-o pctr.nothing=1: no option is called that; pctrd(8) lists them" -o pctr.nothing=1
@@ -46,7 +46,7 @@ refuses() {
 	refuses "must be started as root: it counts on whole CPUs and makes /dev/pctr; try sudo pctrd" -f
 }
 
-@test "pctrd: a folder, a file and a socket that are in the way" {
+@test "pctrd: a folder, a file and a socket in the way" {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
 	local dir=$BATS_TEST_TMPDIR
 	mkdir open own

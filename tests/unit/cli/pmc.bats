@@ -28,7 +28,7 @@ pmc() { fake pmc "$@"; }
 	done
 }
 
-@test "list-events: names of every class, a part of them, and what an option lacks" {
+@test "list-events: names of every class, selections, and a missing argument" {
 	run pmc list-events
 	status_is 0
 	says $'\tCLOCK.HARD\n\tLOCK "FAILED"\n\tTSC\n\tLOCK "FAILED"'
@@ -41,7 +41,7 @@ pmc() { fake pmc "$@"; }
 		status_is 64
 		says 'pmc: ERROR: event or event substring required when option provided'
 	done
-	# What matches nothing is an error, and a class's name is told apart.
+	# No match is an error, and a class's name is recognised.
 	run pmc list-events NOPE
 	status_is 64
 	says 'pmc: ERROR: no event or class of this machine matches "NOPE"; "pmc list-events" lists the events, "pmccontrol -L" by class'
@@ -53,7 +53,7 @@ pmc() { fake pmc "$@"; }
 	[[ $output == 'pmc: ERROR: Initialization of the pmc(3) library failed: '* ]]
 }
 
-@test "stat: the set, in relation to each other" {
+@test "stat: the default events, with ratios" {
 	run pmc stat true
 	status_is 0
 	[[ ${lines[0]} =~ ^\ *[0-9]+\ \ page\ faults$'\t\t#\t'[0-9.]+\ M/sec$ ]]
@@ -81,7 +81,7 @@ pmc() { fake pmc "$@"; }
 		'BEGIN { exit !(user >= 0.02 && real >= user + 0.29) }'
 }
 
-@test "stat -j: chosen events come instead of the last, and have no ratio" {
+@test "stat -j: chosen events replace the last ones, and have no ratio" {
 	run pmc stat -j a,b true
 	status_is 0
 	[ "$(printf '%s\n' "${lines[@]:6:3}")" = "\
@@ -96,7 +96,7 @@ pmc() { fake pmc "$@"; }
 	[[ $output == 'pmc: ERROR: b not recognized on host: '* ]]
 }
 
-@test "stat: what the machine lacks is named, the rest is counted" {
+@test "stat: events that the machine lacks are named, the rest is counted" {
 	FAKEPMC_FAIL=allocate:3:22 run pmc stat true
 	status_is 0
 	[ "${lines[0]}" = 'pmc: not counted: branches, branch-misses, cache-references, cache-misses: because the test wants it' ]
@@ -110,7 +110,7 @@ pmc() { fake pmc "$@"; }
 	[[ $(<said) == *$'\n            2000  cycles\n'*real* ]]
 }
 
-@test "stat-system: every CPU's counts, together" {
+@test "stat-system: counts of all CPUs, added up" {
 	n=$(getconf _NPROCESSORS_ONLN)
 	run pmc stat-system true
 	status_is 0

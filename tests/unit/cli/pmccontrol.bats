@@ -76,7 +76,7 @@ wrong() {
  3  IAP-0            IAP    ENABLED  STANDALONE (pid 812) 0x10123                          (reload count 65536)'
 }
 
-@test "-l passes over CPUs that are offline and goes on counting" {
+@test "-l skips offline CPUs and continues the numbering" {
 	FAKEPMC_NCPU=3 run pmccontrol -l
 	status_is 0
 	[ "${lines[0]}" = '3 INTEL_HASWELL CPUs present, with 4 PMCs per CPU' ]
@@ -146,7 +146,7 @@ assert json.load(sys.stdin)["tunables"] == [
 	done
 }
 
-@test "--tunable NAME: the value alone; NAME=VALUE sets, and says nothing" {
+@test "--tunable NAME: only the value; NAME=VALUE sets, and prints nothing" {
 	for words in '--tunable=x.y' '--tunable x.y'; do
 		# shellcheck disable=SC2086 # words
 		run pmccontrol $words
@@ -170,7 +170,7 @@ assert json.load(sys.stdin)["writable"] is True' <<<"$output"
 	status_is 64
 }
 
-@test "-e and -d: in order, for the -c before them, * for all" {
+@test "-e and -d: in order, for the preceding -c, * for all" {
 	run pmccontrol -c 1 -d 2 -e 3 -c '*' -e 0
 	status_is 0
 	run cat calls
@@ -193,7 +193,7 @@ disable 1 3"
 enable 1 1"
 }
 
-@test "CPU numbers beyond 127 are as good as others" {
+@test "CPU numbers beyond 127 are valid" {
 	export FAKEPMC_NCPU=300
 	run pmccontrol -c 299 -d 1
 	status_is 0
@@ -203,7 +203,7 @@ enable 1 1"
 	says 'pmccontrol: CPU id too large: "300"'
 }
 
-@test "an offline CPU is passed over by *, refused by number" {
+@test "an offline CPU is skipped by *, refused by number" {
 	FAKEPMC_FAIL=disable:1:6 run pmccontrol -d 1
 	status_is 0
 	FAKEPMC_FAIL=disable:1:6 run pmccontrol -c 1 -d 1
@@ -237,7 +237,7 @@ enable 1 1"
 
 full_disk() { fake pmccontrol "$@" >/dev/full; }
 
-@test "a full disk is told" {
+@test "a full disk is reported" {
 	for command in -l -L -s --doctor --tunable --help; do
 		run full_disk $command
 		status_is 71
@@ -245,7 +245,7 @@ full_disk() { fake pmccontrol "$@" >/dev/full; }
 	done
 }
 
-# This machine's own gates come first; BTF may well be missing where unit tests run.
+# This machine's own gates come first; BTF may be missing where unit tests run.
 @test "REQ-133 --doctor: a line for each gate, the daemon's last" {
 	export PMCBPF_SOCKET=$BATS_TEST_TMPDIR/none
 	run --separate-stderr pmccontrol --doctor
@@ -271,7 +271,7 @@ assert all["gates"][-1] == {"name": "daemon", "state": "closed", "finding": "old
                             "remedy": "get a new one"}' <<<"$output"
 }
 
-@test "--doctor without a daemon, or with one that does not know: the local gates, and why" {
+@test "--doctor without a daemon, or with an older one: the local gates, and the reason" {
 	FAKEPMC_FAIL=init:1:2 run --separate-stderr pmccontrol --doctor
 	status_is 69
 	[[ ${lines[0]} == *" kernel: Linux "* ]]

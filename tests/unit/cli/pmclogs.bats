@@ -10,7 +10,7 @@ setup_file() {
 	export MKLOG=$BATS_TEST_DIRNAME/mklog.py
 }
 
-# samples OPTION...: "PID PMC CPU" of those that filter leaves, one word each
+# samples OPTION...: "PID PMC CPU" of the samples that filter keeps, one word each
 samples() {
 	python3 "$MKLOG" >log
 	pmc filter "$@" log out
@@ -28,7 +28,7 @@ left() {
 
 all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 
-@test "summary: the samples of an event times its period, by process, most first" {
+@test "summary: an event's samples times its period, by process, in descending order" {
 	python3 "$MKLOG" >log
 	run pmc summary log
 	status_is 0
@@ -42,7 +42,7 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	says 'pmc: ERROR: 0 not usable value'
 }
 
-@test "records that are missing are counted: summary, report, -j and the text" {
+@test "missing records are counted: summary, report, -j and the text" {
 	python3 "$MKLOG" >log
 	head -c -16 log >gaps				# without CLOSELOG
 	for lost in 830 0 1; do
@@ -56,7 +56,7 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	[[ $output == *'# gaps: 3, with at least 831 records'* ]]
 	[ "$(pmc filter -j gaps - | grep -o '"lost":"[0-9]*"' | tr '\n' ' ')" = '"lost":"830" "lost":"0" "lost":"1" ' ]
 	[ "$(fake pmcstat -R gaps | grep '^drop' | tr -s ' ' | tr '\n' .)" = 'drop 830.drop .drop 1.' ]
-	# What FreeBSD writes.
+	# As FreeBSD writes it.
 	head -c -16 log >gaps
 	perl -e 'print pack("VVQ", 0xee020010, 0, 1000)' >>gaps
 	tail -c 16 log >>gaps
@@ -83,7 +83,7 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	left '10.0.0 10.0.0 10.0.0 30.2.0 30.2.0' -c 1
 }
 
-@test "filter --keep and --drop mean what they say, for every list" {
+@test "filter: --keep and --drop work for every list" {
 	left '20.1.1 20.1.1' --keep -p 20 -e 0x001f2001 -c 1
 	left '20.2.1' --keep -P beta -e CLOCK.PROF
 	left '11.1.1' --drop -P beta -c 0 -p 30
@@ -92,7 +92,7 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	[[ $output == *'mutually exclusive.'* ]]
 }
 
-@test "filter: an event that the log does not have is named, and nothing is written" {
+@test "filter: an event that is not in the log is named, and nothing is written" {
 	python3 "$MKLOG" >log
 	for e in NOSUCH clock.prof,NOSUCH 0x77 -x; do
 		[ "$e" != -x ] || e='NOSUCH -x'
@@ -105,7 +105,7 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	[[ $output == *'"NOSUCH"; pmc summary shows the events of its samples' ]]
 }
 
-@test "filter -T: names change; the first thread of a program has the program's" {
+@test "filter -T: names change; a program's first thread has the program's name" {
 	python3 - "$(dirname "$MKLOG")" >log <<-'END'
 		import struct, sys
 		sys.path.insert(0, sys.argv[1])
@@ -125,7 +125,7 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	done
 }
 
-@test "filter -j: an object a line, all values strings" {
+@test "filter -j: an object on each line, all values strings" {
 	python3 "$MKLOG" >log
 	pmc filter -j --keep -p 11 log out
 	python3 -c '
@@ -138,7 +138,7 @@ assert rows[-2] == {"type": "callchain", "tsc": "1000", "pmcid": "0x001f2001", "
 	"pc": ["0x0000000000401000", "0x0000000000402000"]}, rows[-2]'
 }
 
-@test "a cut log: what precedes the damage is delivered, exit 65" {
+@test "a cut log: records before the damage are delivered, exit 65" {
 	python3 "$MKLOG" >log
 	size=$(stat -c %s log)
 	head -c $((size - 20)) log >short

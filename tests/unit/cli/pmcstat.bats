@@ -33,7 +33,7 @@ wrong() {
 	[[ $output == 'pmcstat: ERROR: Failed to compile regex "a[": '* ]]
 }
 
-@test "options that do not go together, in the historic order" {
+@test "options that exclude each other, in the historic order" {
 	wrong 64 'options --json and --csv are mutually exclusive.' --json --csv -s a
 	wrong 64 'option -t requires a process mode PMC to be specified.' -t 1 -s a
 	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -p a
@@ -46,7 +46,7 @@ wrong() {
 	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -c 0 -d -p a
 }
 
-@test "a -c behind all events changes nothing, and is told so" {
+@test "a -c after all events has no effect, and is reported" {
 	local text='WARNING: -c 0 changes nothing: it is for the -s and -S that follow it'
 	run pmcstat -l 0.01 -s a -c 0
 	[ "$status" -eq 0 ]
@@ -125,7 +125,7 @@ wrong() {
 	status_is 71
 }
 
-@test "a message stays one line whatever the name holds" {
+@test "a message is one line, whatever a name contains" {
 	export FAKEPMC_FAIL=allocate:1:22
 	run pmcstat -s $'a\nb\e[31m'
 	status_is 71
@@ -141,15 +141,15 @@ wrong() {
 	[[ $output == *': because the test wants it [Invalid argument]' ]]
 }
 
-@test "closed standard descriptors: rows go nowhere else, and the command finds them closed" {
+@test "closed standard descriptors: rows are not misdirected, and the command finds them closed" {
 	pmcstat -o file -p hw-a sh -c 'ls /proc/self/fd | wc -l >fds' <&- >&- 2>&-
 	[ "$(wc -l <file)" -eq 2 ]
 	pmcstat -p hw-a true <&- >&- 2>&-
 }
 
-# --- what the library is asked ----------------------------------------------------------------
+# --- calls of the library ----------------------------------------------------------------------
 
-@test "-c, -C and -d act on the PMCs that follow; -d leaves system PMCs alone" {
+@test "-c, -C and -d apply to the PMCs that follow; -d does not apply to system PMCs" {
 	run pmcstat -p a -d -p b -s c -c 1 -C -s d -d -p e -c 0-1 -s f true
 	status_is 0
 	run grep allocate calls
@@ -162,13 +162,13 @@ allocate f mode 1 flags 0x80 cpu 0
 allocate f mode 1 flags 0x80 cpu 1"
 }
 
-@test "-U is for samples" {
+@test "-U applies to samples only" {
 	run pmcstat -U -p a true
 	status_is 64
 	says "pmcstat: ERROR: option -U requires at least one sampling mode PMC to be specified."
 }
 
-@test "-L and -u: events' names, and what the hardware's are" {
+@test "-L and -u: names of events, and of the hardware's" {
 	run pmcstat -L
 	status_is 0
 	diff <(echo "$output") <(fake pmc list-events)
@@ -203,7 +203,7 @@ stop 2
 release 2"
 }
 
-@test "the command is counted from its exec on, -t processes at once; --from-exec, --from-fork: all in one way" {
+@test "the command is counted from its exec on, -t processes at once; --from-exec, --from-fork: all in the same way" {
 	sleep 100 3>&- &
 	target=$!
 	for from in '' --from-exec --from-fork; do
@@ -240,7 +240,7 @@ release 2"
 	[ "$(grep -c "attach 1 $a$" <<<"$output")" -eq 1 ]
 }
 
-@test "no matching process: 65; a process that is gone: nothing attached, 65" {
+@test "no matching process: 65; a process that has ended: nothing attached, 65" {
 	run pmcstat -p a -t 'no such name'
 	status_is 65
 	[[ $output == 'pmcstat: ERROR: No matching target processes. No process has a name '*' that matches "'*'"' ]]
@@ -272,9 +272,9 @@ release 2"
 	[ ! -e ran ]
 }
 
-@test "a count that cannot be read: one line, exit 71, and the command ends by itself" {
+@test "a count that cannot be read: one line, exit 71, and the command runs to its end" {
 	local code=0
-	# The first row is there before the command ends.
+	# The first row is printed before the command ends.
 	FAKEPMC_FAIL=read:2:38 pmcstat -w 0.05 -p a sh -c 'until grep -q 1000 err; do sleep 0.01; done; touch ran' 2>err ||
 		code=$?
 	[ "$code" -eq 71 ]
@@ -307,7 +307,7 @@ release 2"
              1000            8000 '
 }
 
-# A command that ends when there are so many rows; a busy machine may be late for some, and write more meanwhile.
+# A command that ends after so many rows; a busy machine may be late for some, and write more meanwhile.
 until_rows=(sh -c 'until [ "$(wc -l <file)" -gt $0 ]; do sleep 0.01; done')
 
 @test "the time stamp counter counts from the start, not from boot" {
@@ -319,8 +319,8 @@ until_rows=(sh -c 'until [ "$(wc -l <file)" -gt $0 ]; do sleep 0.01; done')
                   1000                 4000            6000 '
 }
 
-@test "-l ends the measurement with a last row and tells the command to end" {
-	# -q: without a word of a command that had no CPU within its grace.
+@test "-l ends the measurement with a last row and terminates the command" {
+	# -q: without a message about a command that got no CPU within its grace period.
 	run pmcstat -q -l 3 -p hw-a sh -c 'trap ": >told; exit" TERM; while :; do sleep 0.01; done'
 	status_is 0
 	says '#          p/hw-a 
@@ -328,7 +328,7 @@ until_rows=(sh -c 'until [ "$(wc -l <file)" -gt $0 ]; do sleep 0.01; done')
 	wait_for test -e told
 }
 
-# rows N OPTION...: so many, but for what a busy machine skips, which it does not do each time.
+# rows N OPTION...: N rows, except those that a busy machine skips, which it does not do each time.
 rows() {
 	local end=$((SECONDS + 60))
 	lines=()
@@ -349,15 +349,15 @@ rows() {
 	[ ${#lines[@]} -eq 2 ]
 }
 
-@test "-l that is so many times -w: so many rows, the last at the end" {
-	# A row for every tick and one more for the end were four.
+@test "-l as a multiple of -w: that number of rows, the last at the end" {
+	# A row for every tick plus one for the end would be four.
 	rows 3 -l 0.9 -w 0.3
 	run pmcstat -l 0.3 -w 0.3 -c 0 -s hw-a
 	status_is 0
 	[ ${#lines[@]} -eq 2 ]
 }
 
-@test "the header returns after 256 rows of a file" {
+@test "the header is repeated after 256 rows of a file" {
 	background pmcstat -o file -w 0.001 -c 0 -s hw-a
 	rows_are() { [ "$(wc -l <file)" -gt "$1" ]; }
 	wait_for test -e file
@@ -367,7 +367,7 @@ rows() {
 	[ "$(grep -n '^#' file | cut -d: -f1 | head -2 | tr '\n' ' ')" = "1 258 " ]
 }
 
-@test "a terminal gets a header every screen, and no newline until the next row" {
+@test "a terminal gets a header on every screen, and no newline until the next row" {
 	run script -qec "stty rows 4; LD_PRELOAD='$(sanitizer) $BUILD/tests/fakepmc.so' $BUILD/bin/pmcstat -l 3 -w 0.1 -c 0 -s hw-a" /dev/null
 	status_is 0
 	[[ "$(tr -d '\r' <<<"$output" | cut -c1 | tr -d '\n')" == "#   #   "* ]]
@@ -385,7 +385,7 @@ rows() {
 	done
 }
 
-@test "SIGTERM goes on to the command, whose end is counted" {
+@test "SIGTERM is passed to the command, whose end is counted" {
 	background pmcstat -o file -w 100 -p hw-a sh -c 'trap ": >told; exit 5" TERM; : >up; while :; do sleep 0.01; done'
 	wait_for test -e up
 	kill -TERM $pid
@@ -394,7 +394,7 @@ rows() {
 	[ "$(wc -l <file)" -eq 2 ]
 }
 
-@test "a command that ignores SIGINT is left after a grace, and named" {
+@test "a command that ignores SIGINT is left after a grace period, and named" {
 	background pmcstat -o file -w 100 -p hw-a sh -c 'trap "" INT; echo $$ >up; while [ ! -e stop ]; do sleep 0.01; done; touch stopped' 2>err
 	wait_for test -s up
 	kill -INT $pid
@@ -418,7 +418,7 @@ rows() {
 	[ "$(wc -l <file)" -eq 2 ]
 }
 
-@test "--json: one object a row, valid, with name, scope, CPU and value" {
+@test "--json: a valid object for each row, with name, scope, CPU and value" {
 	run pmcstat --json -w 0.1 -o file -p $'hw-a"\x01\xff' -c 1 -s b,usr "${until_rows[@]}" 0
 	status_is 0
 	python3 -c '
@@ -447,7 +447,7 @@ for row in rows:
 
 # --- the command ------------------------------------------------------------------------------
 
-@test "exit status: the command's, 0 of one that was asked to end unless --exit-status is given" {
+@test "exit status: the command's, 0 for a terminated one unless --exit-status is given" {
 	run pmcstat -p a true
 	status_is 0
 	for option in -q --exit-status; do
@@ -480,7 +480,7 @@ for row in rows:
 	[ "${lines[1]}" -eq "$bare" ]
 }
 
-@test "the command finds signals as pmcstat found them" {
+@test "the command has the same signal settings as pmcstat had" {
 	want=$(grep -E 'Sig(Blk|Ign)' /proc/self/status)
 	run pmcstat -o /dev/null -p a grep -E 'Sig(Blk|Ign)' /proc/self/status
 	says "$want"
@@ -497,7 +497,7 @@ for row in rows:
 	status_is 71
 }
 
-@test "a reader that leaves: one line, exit 71, and the command runs to its end" {
+@test "a closed output: one line, exit 71, and the command runs to its end" {
 	mkfifo pipe
 	background pmcstat -w 0.05 -o pipe -p a sh -c 'until [ -e left ]; do sleep 0.01; done; touch ran' 2>err
 	head -n 1 pipe
@@ -509,7 +509,7 @@ for row in rows:
 	[ -e ran ]
 }
 
-@test "a reader that stops holds up neither rows nor the command; a signal ends the wait" {
+@test "a reader that stops blocks neither rows nor the command; a signal ends the wait" {
 	mkfifo pipe
 	sleep 100 <pipe 3>&- & reader=$!
 	# Wide rows, so that the pipe is full soon on a busy machine as well.
@@ -526,7 +526,7 @@ for row in rows:
 	[[ $(cat err) =~ ^'pmcstat: ERROR: nobody reads "pipe": '[0-9]+' bytes were not written'$ ]]
 }
 
-@test "a reader that comes back gets every row, and the sum of all counts" {
+@test "a reader that resumes gets every row, and the sum of all counts" {
 	mkfifo pipe
 	(exec <pipe; wait_for grep -q release calls; cat >all) 3>&- & reader=$!
 	# shellcheck disable=SC2046 # words

@@ -34,7 +34,7 @@ fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600) if path else os.memfd_create(n
 os.ftruncate(fd, size)
 region = mmap.mmap(fd, size)
 region[:len(header)] = bytes(header)
-# Where Yama is, relatives only may look otherwise.
+# With Yama, only ancestors may read memory otherwise.
 ctypes.CDLL(None).prctl(0x59616d61, -1)
 
 def head(ring):

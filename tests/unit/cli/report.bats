@@ -6,7 +6,7 @@
 
 load helpers
 
-# Functions of 16 bytes, so that what is in them can be told from their names.
+# Functions of 16 bytes, so that names follow from addresses.
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return
 	mkdir -p root/lib root/usr/local/bin
@@ -40,7 +40,7 @@ pmcstat() { "$BUILD/bin/pmcstat" "$@"; }
 analyse() { pmcstat -q -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" "$@"; }
 report() { pmcstat report -q -r "$BATS_FILE_TMPDIR/root" "$@" "$(LOG)"; }
 
-# wrong STATUS TEXT ARGUMENT... - it ends so, with this one line.
+# wrong STATUS TEXT ARGUMENT... - ends with this status and this one line.
 wrong() {
 	local status_wanted=$1 text=$2
 	shift 2
@@ -49,7 +49,7 @@ wrong() {
 	[ "$stderr" = "pmcstat: ERROR: $text" ] || { echo "$stderr"; return 1; }
 }
 
-@test "-G: who called the sampled functions, in FreeBSD's form" {
+@test "-G: callers of the sampled functions, in FreeBSD's form" {
 	run analyse -G -
 	[ "$status" -eq 0 ]
 	diff - <(analyse -G -) <<-'END'
@@ -65,7 +65,7 @@ wrong() {
 	analyse -G - -z 1 | diff - <(analyse -G - | sed '/^ /d')
 }
 
-@test "-m: a line for each sample that has a name" {
+@test "-m: a line for each sample with a name" {
 	analyse -m lines
 	[ "$(wc -l <lines)" -eq 200 ]
 	[ "$(sort lines | uniq -c | awk '{ print $1, $3 }' | sort | xargs)" = "120 memcpy 80 main" ]
@@ -84,7 +84,7 @@ wrong() {
 	pmcstat -q -R "$(LOG)" -a - 2>/dev/null | grep -q '^0x7f00[0-9a-f]* <unknown> ??:0$'
 }
 
-@test "statistics follow, with -v the zeros too, with -q none" {
+@test "statistics follow, with -v also the zeros, with -q none" {
 	run --separate-stderr pmcstat -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" -G graph
 	[ "$output" = "CONVERSION STATISTICS:
  #exec/elf                                1
@@ -92,7 +92,7 @@ wrong() {
 	run --separate-stderr pmcstat -v -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" -G graph
 	[ "${#lines[@]}" -eq 10 ]
 	[ -z "$(analyse -G graph)" ]
-	# They do not spoil what a program reads.
+	# They do not mix with output that programs read.
 	run --separate-stderr pmcstat report -r "$BATS_FILE_TMPDIR/root" --folded - "$(LOG)"
 	[ "${#lines[@]}" -eq 3 ]
 	[[ $stderr == *"CONVERSION STATISTICS:"* ]]
@@ -135,7 +135,7 @@ wrong() {
 	[ "$(analyse -G - -c 1 | head -1)" = "@ CPU_CLK_UNHALTED_CORE [80 samples]" ]
 }
 
-@test "several outputs of one pass, and of a log that comes once" {
+@test "several outputs in one pass, also from a log that can be read once" {
 	cat "$(LOG)" | pmcstat -q -R - -r "$BATS_FILE_TMPDIR/root" -G graph -a lines \
 		--folded folded --json=json --flamegraph flame.svg --pprof pprof
 	analyse -G - | diff graph -
@@ -144,11 +144,11 @@ wrong() {
 	[ "$(awk '{ n += $NF } END { print n }' folded)" -eq 200 ]
 	python3 -c 'import json; json.load(open("json"))'
 	for file in flame.svg pprof; do [ -s $file ]; done
-	# The names of a file are not needed to see addresses in it.
+	# Addresses need no names from a file.
 	analyse -A -G - | grep -q '^60.00%  \[120\]      0x[0-9a-f]* @ /lib/libc.so.7$'
 }
 
-@test "options that do not go together" {
+@test "options that exclude each other" {
 	wrong 64 'option -m requires an input file' -m x -P clock true
 	wrong 64 'option -a requires an input file' -a x -P clock true
 	wrong 64 'option -m and -g | -G are mutually exclusive' -R log -m x -G y
@@ -178,12 +178,12 @@ wrong() {
 	wrong 71 'cannot open "none/x" for writing. (No such file or directory)' -R "$(LOG)" -G none/x
 	wrong 71 'cannot write to "/dev/full": No space left on device' -q -R "$(LOG)" --folded /dev/full
 	wrong 71 'cannot write to "/dev/full": No space left on device' report -q -o /dev/full "$(LOG)"
-	# A reader that has gone.
+	# A closed pipe.
 	run bash -c '{ sleep 0; "$0" report -q "$1" 2>err; echo $? >code; } | true' "$BUILD/bin/pmcstat" "$(LOG)"
 	[ "$(cat code)" -eq 0 ] || { [ "$(cat code)" -eq 141 ] && [ ! -s err ]; }
 }
 
-@test "a log that is cut anywhere: what comes before is reported, and said to be a part" {
+@test "a log cut anywhere: its beginning is reported, and marked as partial" {
 	size=$(stat -c %s "$(LOG)")
 	for n in 1 15 16 100 112 113 208 300 500 1000 5000 $((size - 20)) $((size - 16)) $((size - 1)); do
 		head -c "$n" "$(LOG)" >part
@@ -195,14 +195,14 @@ wrong() {
 		[ "$n" -lt 112 ] || [[ $stderr == *'"part" has no end: this report is partial'* ]]
 		[ "$n" -lt 112 ] || [[ $output == *"# end: missing, this is a part"* ]]
 	done
-	# … and nothing is made of what is no log.
+	# … and a file that is not a log is rejected.
 	run --separate-stderr pmcstat report /bin/sh
 	[ "$status" -eq 65 ]
 	[ -z "$output" ]
 	[ "${#stderr_lines[@]}" -eq 1 ]
 }
 
-@test "what has no names is told, with the remedy" {
+@test "missing names are reported, with the remedy" {
 	run --separate-stderr pmcstat report "$(LOG)"
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"no names for 120 samples (60.0%): "*"/lib/libc.so.7"* ]]
@@ -219,7 +219,7 @@ s = json.load(sys.stdin)["statistics"]
 assert s["unknown_function"] == 0 and s["exec_elf"] == 1, s'
 }
 
-@test "a damage is told once, whatever reads the log again" {
+@test "damage is reported once, however often the log is read" {
 	head -c 5000 "$(LOG)" >part
 	run --separate-stderr pmcstat report -q --perf-data perf.data -m lines part
 	[ "$status" -eq 65 ]

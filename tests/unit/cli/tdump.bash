@@ -61,8 +61,8 @@ page_program() {
 	KTR_FILE=$PWD/$1 taskset -c 0 "$BUILD/tests/ktr/page" "$1"
 }
 
-# page_clock FILE NEWEST DELTA...: CPU 0's newest entry was made at NEWEST, those before it DELTA earlier each:
-# in a program's rings, of which the clock is all that cannot be as it was on the page's machine.
+# page_clock FILE NEWEST DELTA...: sets the times in a program's rings, the only part that depends on the machine:
+# CPU 0's newest entry to NEWEST, each earlier one DELTA before.
 page_clock() {
 	python3 - "$@" <<-'END'
 	import struct, sys
@@ -93,7 +93,7 @@ page_file() {
 		echo entry 0 $((0x100000 + 0xe01)) 1 1 0xf07e5600 0xc7
 		echo entry 0 $((0x100000 + 0xf1d)) 1 2 0xf07e5600 0 0xf017542c
 		echo entry 0 $((0x100000 + 0xf9b)) 1 3 0xf07e5600
-		# Of which the page shows nothing.
+		# Entries that the page does not show.
 		echo entry 0 $((0x100000 + 0x109a)) 1 4
 	} | ktrfile page
 }
@@ -111,7 +111,7 @@ some_file() {
 	END
 }
 
-# refused STATUS TEXT ARGUMENT...: says why in one line, and which file.
+# refused STATUS TEXT ARGUMENT...: prints the reason in one line, and the file.
 refused() {
 	run --separate-stderr tdump "${@:3}"
 	status_is "$1"

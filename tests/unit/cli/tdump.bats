@@ -33,8 +33,8 @@ load tdump
 	[ "$(wc -l <got)" -eq 6 ]
 }
 
-# KTR-01 KTR-66 KTR-68: the page's trace points, compiled, run and decoded; of its clock there are its readings.
-@test "the page's samples, of a program that ran" {
+# KTR-01 KTR-66 KTR-68: the page's trace points, compiled, run and decoded; times are the page's.
+@test "the page's samples, from a real program" {
 	taskset -c 0 true || skip "this process may not use CPU 0"
 	page_program tdump
 	page_clock tdump 1000000 ff 7e 11c 209 3eb 13f 477 b5 1a2
@@ -158,7 +158,7 @@ load tdump
 }
 
 # KTR-F09
-@test "-o: the output goes to a file, whatever its form" {
+@test "-o: the output goes to a file, in every form" {
 	local form
 	some_file
 	for form in -a -K --json --chrome; do
@@ -191,7 +191,7 @@ load tdump
 	status_is 1
 }
 
-# KTR-F13: what schedgraph.py takes, each field at its place, and newest first.
+# KTR-F13: schedgraph.py's input, each field at its place, and newest first.
 @test "ktrdump -ct: lines for schedgraph.py" {
 	ktrfile sched ncpu=2 image=0 <<-'END'
 	format 1 0x20000000 0x55b sched_switch KTRGRAPH group:"thread", id:"%s tid %d", state:"running", attributes: prio:%d
@@ -212,7 +212,7 @@ load tdump
 	END
 }
 
-@test "filters: classes, CPUs, threads; deltas are those of what is shown" {
+@test "filters: classes, CPUs, threads; deltas are between shown entries" {
 	some_file
 	run tdump -q -m SYSC -i some
 	lines_are <<-'END'
@@ -260,7 +260,7 @@ load tdump
 	status_is 0
 }
 
-@test "JSON and Chrome's trace are what parsers take" {
+@test "parsers accept JSON and Chrome's trace" {
 	some_file
 	tdump --json -i some | python3 -c '
 import json, sys
@@ -314,12 +314,12 @@ assert len(rows) == 4 and rows[2] == {"cpu": 1, "index": 0, "time": 1000500, "de
 	[[ ${lines[0]} == paged\ *$'\x1b[32m'* ]]
 	PAGER='' NO_COLOR=1 run python3 terminal.py "$BUILD/bin/tdump" -q -C 0 -i some
 	[ "${lines[0]%$'\r'}" = '0   1        0 syscall p=0xf07e5600 err=0 ret=2a' ]
-	# Who leaves the pager has seen enough.
+	# Leaving the pager early is no error.
 	PAGER='head -n 1' run python3 terminal.py "$BUILD/bin/tdump" -q -C 0 -i some
 	status_is 0
 }
 
-@test "bash completion: every option of --help, names, and what follows an option" {
+@test "bash completion: every option of --help, names, and arguments of options" {
 	source "$BUILD/completions/pmcbpf.bash"
 	complete_line() {
 		COMP_WORDS=("$@")
@@ -344,7 +344,7 @@ assert len(rows) == 4 and rows[2] == {"cpu": 1, "index": 0, "time": 1000500, "de
 	[ "${COMPREPLY[*]}" = some ]
 }
 
-@test "--chrome of a clock that nobody knows: -c tells" {
+@test "--chrome with a clock of unknown frequency needs -c" {
 	printf '%s\n' 'entry 0 2000 1 0x1000 1' | ktrfile clock
 	run --separate-stderr tdump --chrome -i clock
 	status_is 65

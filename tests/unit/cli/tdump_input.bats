@@ -27,7 +27,7 @@ load tdump
 	END
 }
 
-# KTR-62: pages in no order, and twice, as a raw image and as an ELF file.
+# KTR-62: pages in any order, and duplicated, as a raw image and as an ELF file.
 @test "the kernel's entries in a machine's memory" {
 	local i
 	{
@@ -43,7 +43,7 @@ load tdump
 	cat image image >twice
 	tdump -M twice >got
 	cmp wanted <(head -n 256 got)
-	# Those whose slots were next are whole here.
+	# Entries whose slots were next are whole here.
 	[ "$(wc -l <got)" -eq 258 ]
 	python3 - image vmcore <<-'END'
 	import struct, sys
@@ -69,7 +69,7 @@ load tdump
 	says "tdump: ERROR: \"zeros\": no trace entries of the kernel: no image of a machine, or its rings were off"
 }
 
-@test "rings of another start of the daemon are not mixed in" {
+@test "rings of an earlier start of the daemon are not mixed in" {
 	printf '%s\n' 'format 1 1 0 x old' 'entry 0 10 1 1' 'entry 0 20 1 1' | ktrfile old generation=7 image=0
 	printf '%s\n' 'format 1 1 0 x new' 'entry 0 30 1 1' | ktrfile new generation=8 mono0=25 image=0
 	cat old new old >both
@@ -77,7 +77,7 @@ load tdump
 	lines_are <<<'0   0        0 new'
 }
 
-@test "saved rings are the same rings, also when saved again" {
+@test "saved rings are equal, also when saved again" {
 	some_file
 	tdump --save saved -i some
 	tdump --save again -i saved
@@ -111,8 +111,8 @@ load tdump
 	[[ $output == 'usage: ktrdump '* ]]
 }
 
-# KTR-80: nothing that is given as a file of rings is believed.
-@test "what is no file of rings" {
+# KTR-80: files of rings are not trusted.
+@test "files that contain no rings" {
 	refused 66 '"nothing": No such file' -i nothing
 	refused 66 '"." is a directory' -i .
 	refused 66 '"/dev/null" is no regular file' -i /dev/null
@@ -150,7 +150,7 @@ load tdump
 	fi
 }
 
-@test "what cannot be written" {
+@test "outputs that cannot be written" {
 	some_file
 	run --separate-stderr bash -c '"$BUILD/bin/tdump" -i some >/dev/full'
 	status_is 71
@@ -164,7 +164,7 @@ load tdump
 	refused 74 'cannot write "/dev/full": ' -i some --save /dev/full
 }
 
-@test "a process without rings, one that there is not" {
+@test "a process without rings, and a missing process" {
 	sleep 100 3>&- & pid=$!
 	wait_for grep -qx sleep /proc/$pid/comm
 	refused 69 'has no trace rings: it is not linked with libktr' -p $pid
@@ -173,7 +173,7 @@ load tdump
 	refused 66 "there is no process $pid" -p $pid
 }
 
-# KTR-75: of a process a newer entry than now can only come from another clock.
+# KTR-75: a process's entry newer than now can only come from another clock.
 @test "entries that are newer than now: one warning" {
 	printf '%s\n' 'entry 0 0x7000000000000000 1 0x1000 1' 'entry 0 0x7000000000000001 1 0x1000 1' | ktrfile future
 	live future
@@ -185,7 +185,7 @@ load tdump
 	end_live
 }
 
-# KTR-77 KTR-80: a process that lies about its rings shows nothing but itself, and stops nobody.
+# KTR-77 KTR-80: a process with false rings shows only its own data, and blocks no reader.
 @test "a hostile process" {
 	local secret
 	{
@@ -220,7 +220,7 @@ load tdump
 		[ "$status" -eq 0 ] || [[ $stderr == *'some of its rings are not there' ]]
 		end_live
 	done
-	# Its head says more than there can be.
+	# Its head exceeds the possible number.
 	printf '%s\n' 'head 0 0xfffffffffffffff0' 'entry 0 5 1 0' | ktrfile hostile entries=16
 	live hostile
 	run tdump -q -p $LIVE

@@ -32,7 +32,7 @@ bin() { "$BUILD/bin/$1" "${@:2}"; }
 	first 64 "pmc: unrecognized option '--zzzzzz'" bin pmc record --zzzzzz
 }
 
-@test "what is wrong with an option that exists" {
+@test "an existing option with a wrong argument" {
 	first 64 "pmcstat: option '--no-' is ambiguous; possibilities: '--no-callchain' '--no-symbols' '--no-inlines'" \
 		bin pmcstat --no-
 	first 64 "pmcstat: option '--log' requires an argument" bin pmcstat --log
@@ -74,8 +74,8 @@ bin() { "$BUILD/bin/$1" "${@:2}"; }
 	done
 }
 
-@test "a reader that has seen enough: no message, and the status of SIGPIPE" {
-	# Whoever reads has left before there is anything to read.
+@test "a reader that stops early: no message, and the status of SIGPIPE" {
+	# The reader has left before there is any output.
 	mkfifo pipe
 	left() {
 		exec 9<>pipe 8>pipe 9>&-
@@ -95,7 +95,7 @@ bin() { "$BUILD/bin/$1" "${@:2}"; }
 	left pmc report --help
 }
 
-@test "wrong values are called what they are" {
+@test "wrong values are named as such" {
 	first 64 'pmcstat: ERROR: Illegal threshold "abc": a percentage from 0 to 100.' bin pmcstat -R "$(LOG)" -G - -f threshold=abc
 	first 64 'pmc: ERROR: Illegal frequency value "0".' bin pmc record -F 0 true
 	first 64 'pmc: ERROR: Illegal count value "0".' bin pmc record -c 0 true

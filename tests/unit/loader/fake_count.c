@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fake behind count.h, perf.h and engine.h: exact book-keeping, no counters. */
+/* The fake of count.h, perf.h and engine.h: exact book-keeping, no counters. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,7 +274,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 	fake.waits = waits;
 	if (fake.on_attach)
 		fake.on_attach();
-	/* A tree of two, where the test says so. */
+	/* A tree of two, if the test asks for it. */
 	if (c->spec.descendants && fake.descendant &&
 	    (!guard || guard->admits(guard, fake.descendant)))
 		c->targets[c->ntargets++] = fake.descendant;
@@ -342,7 +342,7 @@ bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
 
 int count_start(struct count *c, struct why *why)
 {
-	/* The contract: only legal calls come. */
+	/* The contract: only legal calls. */
 	if (c->running || (!c->spec.system && !c->ntargets))
 		abort();
 	if (fake.refuse_start)

@@ -41,7 +41,7 @@ struct fake {
 extern struct fake fake;
 
 void fake_reset(void);
-/* The process has exited: nobody has it as a target any more. */
+/* The process has exited: it is no target any more. */
 void fake_exit(pid_t tgid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trace rings without a kernel: what was asked for is so at once, or as soon as a test says. */
+/* Trace rings without a kernel: requests take effect at once, or when a test says so. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

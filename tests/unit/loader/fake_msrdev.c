@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fake behind msrdev.h: what the list does not have cannot be read. */
+/* The fake of msrdev.h: only listed registers can be read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tracing without a kernel: sampling PMCs get a source that never says anything. */
+/* Tracing without a kernel: sampling PMCs get a source without any samples. */
 #include <stdlib.h>
 
 #include "loader/pmc/lifetime.h"
@@ -208,7 +208,7 @@ void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, 
 {
 }
 
-/* --- lognumbers.h, programs.h: everybody is in one PID namespace ------------------------------ */
+/* --- lognumbers.h, programs.h: a single PID namespace ----------------------------------------- */
 
 int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbers **out,
 		   struct why *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What every test of operations starts from, and that everything is given back at its end. */
+/* The start of every test of operations, and a check at its end that everything was given back. */
 #ifndef PMCBPF_LOADER_FIXTURE_H
 #define PMCBPF_LOADER_FIXTURE_H
 

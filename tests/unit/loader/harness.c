@@ -33,7 +33,7 @@ static int fake_cred(pid_t pid, struct cred *cred)
 	return policy_read_cred(pid, cred);
 }
 
-/* Processes that are none have ours. */
+/* Other pids share ours. */
 static int fake_identity(pid_t pid, struct identity **id)
 {
 	return identity_read(getpid(), id);
@@ -160,7 +160,7 @@ int ask_fds(struct actor *a, uint16_t op, const void *arg, size_t len, const int
 			     .passed = passed, .refusal = &refusal, .dest = &dest,
 			     .pid = a->cred.pid, .uid = a->cred.uid[ID_REAL] };
 
-	/* What a helper does with what comes along. */
+	/* A helper's handling of passed descriptors. */
 	if (op == WIRE_OP_CONFIGURELOG && n)
 		passed[0] = logdest_check(taken, &dest, &refusal);
 	if (passed[0]) {

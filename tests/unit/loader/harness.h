@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A daemon without sockets, and processes that talk to it; credentials are what the test says. */
+/* A daemon without sockets, and processes that talk to it; a test sets their credentials. */
 #ifndef PMCBPF_LOADER_HARNESS_H
 #define PMCBPF_LOADER_HARNESS_H
 
@@ -8,7 +8,7 @@
 #include "fake_count.h"
 
 extern struct daemon harness;
-/* What the kernel says to a client that wants to attach to a process it has not named. */
+/* The kernel's answer: whether a client may debug a process. */
 extern bool harness_may_debug;
 /* It cannot be asked: -errno. */
 extern int harness_no_answer;
@@ -18,7 +18,7 @@ extern pid_t harness_labelled;
 /* The list of registers; NULL: where it is by default. */
 extern const char *harness_msr_list;
 
-/* Signals that owners would have been sent: how many, and the last. */
+/* Signals to owners: their number, and the last one. */
 struct raised {
 	unsigned int n;
 	pid_t pid;

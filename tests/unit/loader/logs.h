@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A pool of log buffers, and users whom logs are charged to. */
+/* A pool of log buffers, and users that are charged for logs. */
 #ifndef PMCBPF_UNIT_LOGS_H
 #define PMCBPF_UNIT_LOGS_H
 

@@ -42,7 +42,7 @@ static inline int attach(struct actor *a, uint32_t id, int pid, int fd)
 	return ask_fd(a, WIRE_OP_PMCATTACH, &r, sizeof(r), fd);
 }
 
-/* With any descriptor as the proof: what it is says fake.proof. */
+/* With any descriptor as the proof; fake.proof defines its kind. */
 static inline int attach_proven(struct actor *a, uint32_t id, int pid, int fd)
 {
 	struct wire_attach_req r = { .pmcid = id, .pid = pid };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stand-in for pmcbpfd: answers every operation with something plausible, or with a fault. */
+/* The stand-in for pmcbpfd: answers every operation with a plausible reply, or with a fault. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -391,7 +391,7 @@ static bool serve(struct fake *f, int fd)
 	return false;
 }
 
-/* A connection that the daemon does not want: -1. */
+/* A connection that the daemon refuses: -1. */
 static int refuse_unasked(struct fake *f, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -426,7 +426,7 @@ static void *run(void *arg)
 		if (i == 2 + FAKE_CLIENTS)
 			abort();
 		f->connections++;
-		/* A test may want low numbers to be free. */
+		/* A test may need low numbers to be free. */
 		p[i].fd = ownfd_raise(accept(f->listener, NULL, NULL));
 		p[i].events = POLLIN;
 		if (f->fault == FAKE_REFUSE_AT_ONCE || f->fault == FAKE_REFUSE_UNREAD)

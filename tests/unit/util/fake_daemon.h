@@ -48,7 +48,7 @@ struct fake {
 	uint32_t version, cputype, start_fds, wire_version;
 	int start_fd;			/* what START hands out, `start_fds` times */
 	uint64_t value;			/* what RW answers */
-	uint32_t gates;			/* the number that GATES says; it sends two */
+	uint32_t gates;			/* the number of gates that GATES claims; it sends two */
 
 	/* Done once to `struck` when a request of `strike_op` has come, and is not answered yet. */
 	void (*strike)(pthread_t thread);
@@ -56,14 +56,14 @@ struct fake {
 	pthread_t struck;
 
 	unsigned int connections, requests[128];
-	bool got_fd;			/* the last request brought a descriptor … */
+	bool got_fd;			/* the last request had a descriptor … */
 	char proof[64];			/* … and a second one, which was opened by this name */
 	struct wire_allocate_req allocate;
 	struct wire_attach_req attach;
 	struct wire_rw_req rw;
 	struct wire_admin_req admin;
 	struct wire_tunable_req tunable;
-	uint32_t tunables;		/* that it says it lists */
+	uint32_t tunables;		/* number that it claims to list */
 	struct wire_ktr_req ktr;
 	uint32_t ktr_fds;		/* that KTR hands out */
 	struct wire_kgmon_req kgmon;
@@ -80,9 +80,9 @@ struct fake {
 void fake_start(struct fake *f);
 void fake_stop(struct fake *f);
 
-/* The library as it was when the program started. */
+/* The library's state as at the program's start. */
 void fake_forget(void);
-/* For a test's setup and teardown: a server, which the library is connected to, or not yet. */
+/* A test's setup and teardown: a server, with the library connected to it, or not yet. */
 int fake_setup(void **state);
 int fake_setup_unconnected(void **state);
 int fake_teardown(void **state);

@@ -31,7 +31,7 @@ static inline void u64(struct bytes *b, uint64_t v)
 	u32(b, (uint32_t)(v >> 32));
 }
 
-/* Text in n bytes; what follows its NUL is dirt, as a kernel leaves it. */
+/* Text in n bytes; garbage follows its NUL, as in the kernel's. */
 static inline void text(struct bytes *b, const char *s, size_t n)
 {
 	memset(b->at + b->len, 0xa5, n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tests of names ask: a function at an offset, where a function is. */
+/* Helpers of tests of names: the function at an offset, the address of a function. */
 #ifndef PMCBPF_UNIT_NAMING_H
 #define PMCBPF_UNIT_NAMING_H
 
@@ -43,7 +43,7 @@ static inline struct image *open_image(struct symbols *s, const char *path)
 	return image;
 }
 
-/* The address of a symbol, as nm says. */
+/* The address of a symbol, by nm. */
 static inline uint64_t nm(const char *file, const char *name)
 {
 	char *text, *end;

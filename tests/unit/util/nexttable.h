@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Changes of a table as the client makes them, with no reader left of what it was before. */
+/* Changes of a table as the client makes them, without readers of earlier versions. */
 #ifndef PMCBPF_NEXTTABLE_H
 #define PMCBPF_NEXTTABLE_H
 

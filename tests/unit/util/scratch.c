@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See scratch.h.  What fails here fails the test program: there is nothing to be tested then. */
+/* See scratch.h.  A failure here fails the test program. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -24,7 +24,7 @@ have()
 	return 1
 }
 
-# as_users_get_it LIBRARY : ends the script, as skipped, where the sanitizers' build has changed it
+# as_users_get_it LIBRARY : ends the script, as skipped, if the library is built with sanitizers
 as_users_get_it()
 {
 	nm "$1" | grep -q __asan_init || return 0

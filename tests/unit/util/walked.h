@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records as a parser gives them, one line each, for what follows a log. */
+/* A parser's records, one line each, for tests of a log's consumers. */
 #ifndef WALKED_H
 #define WALKED_H
 

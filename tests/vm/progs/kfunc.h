@@ -9,15 +9,15 @@ struct kfunc {
 	int map, program, link, btf;	/* -1: none */
 };
 
-/* Reads `reg` at every context switch from now on; -1 and errno. */
+/* Reads `reg` at every context switch from now on; -1 with errno. */
 int kfunc_load(struct kfunc *k, uint32_t reg);
 void kfunc_free(struct kfunc *k);
-/* What it has last read on that CPU. */
+/* The last value read on that CPU. */
 int kfunc_value(const struct kfunc *k, unsigned int cpu, uint64_t *value);
 
 /*
- * As a security module that refuses raw registers to tasks of that user alone; a descriptor, while
- * which is open they are, or -1 and errno.
+ * Acts as a security module that refuses raw registers to tasks of that user, while the returned
+ * descriptor is open; -1 with errno.
  */
 int deny_load(uint32_t uid);
 

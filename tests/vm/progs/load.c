@@ -66,7 +66,7 @@ struct load {
 	int file, null;
 	struct shared {
 		struct figures before[MEMBERS_MAX];	/* of each child born before the work */
-		struct figures last;	/* of all who end, what they saw at their end */
+		struct figures last;	/* figures of all that end, taken at their end */
 		int64_t head;		/* CPU time from `before` to the end of the sleep */
 	} *shared;
 	pthread_t threads[MEMBERS_MAX];
@@ -183,7 +183,7 @@ static long voluntary(void)
 	return ru.ru_nvcsw;
 }
 
-/* On a slow machine a nap may be over before it has begun: no switch. */
+/* On a slow machine a nap may end before it has begun: no switch. */
 static void nap_once(void)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -205,7 +205,7 @@ static void work(const struct load *l)
 		spin(l->n[SPINS]);
 }
 
-/* Blocks in read(2) until everybody may go. */
+/* Blocks in read(2) until all may start. */
 static void gate_wait(const struct load *l)
 {
 	char byte;
@@ -230,8 +230,7 @@ static void *thread_late(void *arg)
 }
 
 /*
- * A long write holds the file's lock and may be preempted: whoever comes meanwhile has to wait
- * for it.
+ * A long write holds the file's lock and may be preempted: other writers then have to wait for it.
  */
 static void *thread_lock(void *arg)
 {
@@ -267,7 +266,7 @@ static void wait_children(void)
 			die("a child");
 }
 
-/* What comes after these figures, its exit, only the kernel knows. */
+/* Only the kernel knows its events after these figures: its exit. */
 __attribute__((noreturn)) static void end(const struct load *l)
 {
 	struct figures *last = &l->shared->last, f = figures(RUSAGE_SELF);
@@ -296,7 +295,7 @@ static void forks(const struct load *l, unsigned long n, unsigned long below)
 	}
 }
 
-/* Its figures are taken twice: the first time brings in the pages that taking them needs. */
+/* Its figures are taken twice: the first time brings in the pages needed for that. */
 static void child_early(struct load *l, unsigned long i)
 {
 	struct figures *before = &l->shared->before[i];
@@ -360,7 +359,7 @@ static bool asleep(pid_t pid, const char *tid)
 	return strncmp(line, "running", 7) != 0;
 }
 
-/* Until every thread of the process, this one aside, has come to its gate. */
+/* Waits until all other threads of the process have reached their gates. */
 static void wait_asleep(pid_t pid)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -471,7 +470,7 @@ int main(int argc, char **argv)
 	sigaddset(&set, SIGUSR1);
 	prepare(&l, &set);
 	if (l.wait) {
-		/* Everything once, so that nothing is new to the process when it counts. */
+		/* Everything once, so that the measured run causes no first-time faults. */
 		report(1, &self, &children, &least);
 		raise(SIGUSR1);
 		wait_signal(&l, &set);

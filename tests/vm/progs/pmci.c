@@ -87,7 +87,7 @@ static void do_alloc(struct client *c)
 			       0, cpu, &slot_of(c)->id, 0));
 }
 
-/* What `atleast` measures from. */
+/* The starting point of `atleast`. */
 static void mark(struct slot *s, uint64_t count)
 {
 	s->count = count;
@@ -203,7 +203,7 @@ static void trace_set(const char *file, const char *text)
 	close(fd);
 }
 
-/* The child has left its CPU for good: it has been waited for, and its last switch is over. */
+/* The child has left its CPU for good: it has been collected, and its last switch is over. */
 static void await_last_switch(pid_t child)
 {
 	int fd = open(TRACER "/trace_pipe", O_RDONLY | O_CLOEXEC);
@@ -220,7 +220,7 @@ static void await_last_switch(pid_t child)
 	close(fd);
 }
 
-/* A process that can be waited for still runs until its last switch, and is charged for that. */
+/* A zombie still runs until its last switch, and is charged for that. */
 static void do_kill(struct client *c)
 {
 	struct slot *s = slot_of(c);

@@ -34,11 +34,11 @@ static void become_user(uid_t uid)
 {
 	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
 		err(2, "cannot be user %d", (int)uid);
-	/* As after a login: one may look at one's own processes. */
+	/* As after a login: a user may inspect his own processes. */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* The child has come to rest: what it did before is none of the PMCs'. */
+/* The child is at rest: its earlier events are not the PMCs'. */
 static void settle(pid_t pid)
 {
 	char path[64], line[512], *end = NULL;

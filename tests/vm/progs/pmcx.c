@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A client of libpmc-compat that tests can steer: see usage().  Numbers go to stdout, one line a
- * step; a refusal is the line "CALL: ERRNAME text" and exit status 1.
+ * A client of libpmc-compat that tests control: see usage().  Numbers go to stdout, one line for
+ * each step; a refusal is the line "CALL: ERRNAME text" and exit status 1.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define SAMPLES	 8
 #define TO_SLEEP 60	/* instructions from the end of a spinner's step until it sleeps */
 
-/* A child that spins when told to. */
+/* A child that spins on request. */
 struct spinner {
 	pid_t pid;
 	int order[2], done[2];
@@ -280,7 +280,7 @@ static void hear(int fd)
 	char byte;
 
 	if (read(fd, &byte, 1) != 1)
-		exit(2);	/* it has said why */
+		exit(2);	/* it has printed the reason */
 }
 
 /*
@@ -392,7 +392,7 @@ static void *spin_thread(void *arg)
 	return NULL;
 }
 
-/* What happens between two reads of one's own count. */
+/* The work between two reads of one's own count. */
 static void self_step(const char *how, uint64_t rounds)
 {
 	pthread_t t[2];
@@ -430,7 +430,7 @@ static int cmd_self(char **argv)
 	uint64_t rounds = number(argv[0]), before, after[SAMPLES - 2];
 
 	check(pmc_start(id), "start");
-	/* What is new to the process the first time. */
+	/* First-time costs of the process. */
 	self_step(argv[2], rounds);
 	before = value_of(id);
 	for (int i = 0; i < SAMPLES - 2; i++) {
@@ -449,7 +449,7 @@ static int cmd_self(char **argv)
 	return 0;
 }
 
-/* What became of a call that may fail. */
+/* The result of a call that may fail. */
 static void outcome(const char *what, int result)
 {
 	printf("%s: %s\n", what, result ? strerrorname_np(errno) : "0");
@@ -476,7 +476,7 @@ static int cmd_msr(char **argv)
 		refused("running");
 	check(pmc_width(id, &width), "width");
 	for (int i = 0; i < 2; i++) {
-		if (i)		/* the register does not begin anew */
+		if (i)		/* the register does not restart at 0 */
 			spin(rounds);
 		count = value_of(id);
 		raw = rdpmc(msr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A client that counts itself while the right to read its counters comes and goes: see usage().  It
- * has a SIGILL handler of its own, which must see its own illegal instructions and no others.
+ * A client that counts itself while its right to read counters comes and goes: see usage().  Its
+ * own SIGILL handler must receive its own illegal instructions and no others.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -93,7 +93,7 @@ static uint64_t value_of(pmc_id_t id)
 	return v;
 }
 
-/* The least and the most that a step has counted beyond its loop. */
+/* The minimum and maximum that a step has counted beyond its loop. */
 struct range {
 	uint64_t last;
 	int64_t least, most;
@@ -118,7 +118,7 @@ static void steps(pmc_id_t id, struct range *r, uint64_t rounds)
 {
 	for (int i = 0; i < TIMES; i++) {
 		user_access("0");
-		step(r, id, rounds);		/* the page knows nothing yet */
+		step(r, id, rounds);		/* the page does not know yet */
 		step(r, id, rounds);
 		illegal();
 		usleep(1000);			/* now it does */
@@ -129,15 +129,15 @@ static void steps(pmc_id_t id, struct range *r, uint64_t rounds)
 		step(r, id, rounds);
 		step(r, id, rounds);
 		user_access("0");
-		user_access("1");		/* the page says yes, the instruction no */
+		user_access("1");		/* the page permits, the instruction traps */
 		step(r, id, rounds);
-		usleep(400000);			/* it is tried again some time */
+		usleep(400000);			/* it is retried at some point */
 		step(r, id, rounds);
 		step(r, id, rounds);
 	}
 }
 
-/* Its handler comes before the first START, or after. */
+/* Its handler is installed before the first START, or after. */
 static int cmd_steps(const char *spec, uint64_t rounds, int late)
 {
 	struct range r = { .least = INT64_MAX, .most = INT64_MIN };
@@ -163,7 +163,7 @@ static int cmd_steps(const char *spec, uint64_t rounds, int late)
 	return 0;
 }
 
-/* A read, when reads have found out how. */
+/* A read, once its way has been determined. */
 static uint64_t cost(pmc_id_t id)
 {
 	uint64_t least = UINT64_MAX, last = value_of(id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A process of a given standing:
+ * A process with given credentials:
  *
  *	stand [-u UID] [-g GID] [-c CAPS] [-d] [-n] [-a] [-p PID] [-l] [COMMAND [ARG]...]
  *
