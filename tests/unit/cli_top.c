@@ -117,7 +117,14 @@ uint64_t image_address(struct symbols *s, struct image *image, uint64_t offset)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-static const struct look plain = { .only = "", .threshold = 0.5, .depth = 16 };
+#define CYCLES	  "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n\n"
+#define FAULTS	  "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n\n"
+#define FUNCTIONS "%SAMP IMAGE      FUNCTION             CALLERS\n"
+#define TREE	  "%SAMP CALLTREE\n"
+#define ALL	  .only = "", .threshold = 0.5, .depth = 16
+#define ABOVE(n)  .only = "", .threshold = n, .depth = 16
+
+static const struct look plain = { ALL };
 
 static void expect_in(const struct look *look, unsigned int rows, unsigned int cols,
 		      const char *remark, const char *text)
@@ -140,151 +147,61 @@ static void expect(const struct look *look, const char *text)
 	expect_in(look, 24, 80, "", text);
 }
 
-static void test_callers(void **state)
+static void test_views(void **state)
 {
-	expect(&plain,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n"
-	       " 29.0 demo       copy_in              main:69.0 copy_in:31.0\n"
-	       "  4.5 demo       0x5000               main:100.0\n"
-	       "  3.6 kernel     schedule\n"
-	       "  2.5 [unknown]  0x7f0000001234\n");
-}
+	static const struct {
+		struct look look;
+		const char *text;
+	} views[] = {
+		{ { ALL }, CYCLES FUNCTIONS
+		  " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n"
+		  " 29.0 demo       copy_in              main:69.0 copy_in:31.0\n"
+		  "  4.5 demo       0x5000               main:100.0\n"
+		  "  3.6 kernel     schedule\n"
+		  "  2.5 [unknown]  0x7f0000001234\n" },
+		{ { ABOVE(30), .event = 2 }, FAULTS FUNCTIONS "100.0 kernel     schedule\n" },
+		{ { ABOVE(30) }, CYCLES FUNCTIONS
+		  " 60.0 libc.so.6  memcpy               copy_in:90.0\n" },
+		{ { ALL, .apart = true, .event = 1 },
+		  "PMC: [cycles.1] Samples: 136 (10.9%) , 0 unresolved\n\n" FUNCTIONS
+		  " 73.5 libc.so.6  memcpy               main:60.0 copy_in:40.0\n"
+		  " 26.5 kernel     schedule\n" },
+		{ { ABOVE(5), .total = true }, CYCLES
+		  "%SAMP IMAGE      FUNCTION+CALLEES     CALLERS\n"
+		  " 93.9 demo       main\n"
+		  " 83.0 demo       copy_in              main:89.2 copy_in:10.8\n"
+		  " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n" },
+		{ { ABOVE(4), .offsets = true }, CYCLES FUNCTIONS
+		  " 54.0 libc.so.6  memcpy+0x10          copy_in+0x30:100.0\n"
+		  " 29.0 demo       copy_in+0x30         main+0x20:69.0 copy_in+0x30:31.0\n"
+		  "  6.0 libc.so.6  memcpy+0x20          main+0x20:100.0\n"
+		  "  4.5 demo       0x405000             main+0x20:100.0\n" },
+		{ { ABOVE(20), .offsets = true, .addresses = true }, CYCLES FUNCTIONS
+		  " 54.0 libc.so.6  0x401010             0x400230:100.0\n"
+		  " 29.0 demo       0x400230             0x400120:69.0 0x400230:31.0\n" },
+		{ { ALL, .kind = VIEW_TREE }, CYCLES TREE
+		  " 93.9 main\n 83.0  copy_in\n 54.0   memcpy\n  9.0   copy_in\n"
+		  "  6.0  memcpy\n  4.5  0x5000\n  3.6 schedule\n  2.5 0x7f0000001234\n" },
+		/* What main() does besides is no more than that: it is a link. */
+		{ { ABOVE(12), .kind = VIEW_TREE }, CYCLES TREE
+		  " 93.9 main copy_in\n 54.0  memcpy\n" },
+		{ { ABOVE(12), .kind = VIEW_TREE, .skip_links = true }, CYCLES TREE
+		  " 93.9 . copy_in\n 54.0  memcpy\n" },
+		{ { .only = "", .threshold = 12, .depth = 2, .kind = VIEW_TREE }, CYCLES TREE
+		  " 93.9 main copy_in\n" },
+		{ { ALL, .kind = VIEW_PROCESSES }, CYCLES
+		  "%SAMP     PID PROCESS         FUNCTIONS\n"
+		  " 93.5     100 demo            memcpy:64.2 copy_in:31.0 0x5000:4.8\n"
+		  "  6.5     200 idle            schedule:55.4 0x7f0000001234:38.5 rare:6.2\n" },
+		{ { .only = "DEM", .threshold = 0.5, .depth = 16, .kind = VIEW_THREADS }, CYCLES
+		  "%SAMP     TID THREAD          PROCESS         FUNCTIONS\n"
+		  " 83.5     100                 demo            memcpy:59.9 copy_in:34.7\n"
+		  " 10.0     101 worker          demo            memcpy:100.0\n" },
+		{ { .only = "", .event = 3 }, "PMC: none has left a record yet\n\n" FUNCTIONS },
+	};
 
-static void test_threshold(void **state)
-{
-	struct look look = plain;
-
-	look.threshold = 30;
-	look.event = 2;
-	expect(&look,
-	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       "100.0 kernel     schedule\n");
-	look.event = 0;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 60.0 libc.so.6  memcpy               copy_in:90.0\n");
-}
-
-static void test_apart(void **state)
-{
-	struct look look = plain;
-
-	look.apart = true;
-	look.event = 1;
-	expect(&look,
-	       "PMC: [cycles.1] Samples: 136 (10.9%) , 0 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 73.5 libc.so.6  memcpy               main:60.0 copy_in:40.0\n"
-	       " 26.5 kernel     schedule\n");
-}
-
-static void test_total(void **state)
-{
-	struct look look = plain;
-
-	look.total = true;
-	look.threshold = 5;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION+CALLEES     CALLERS\n"
-	       " 93.9 demo       main\n"
-	       " 83.0 demo       copy_in              main:89.2 copy_in:10.8\n"
-	       " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n");
-}
-
-static void test_addresses(void **state)
-{
-	struct look look = plain;
-
-	look.offsets = true;
-	look.threshold = 4;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 54.0 libc.so.6  memcpy+0x10          copy_in+0x30:100.0\n"
-	       " 29.0 demo       copy_in+0x30         main+0x20:69.0 copy_in+0x30:31.0\n"
-	       "  6.0 libc.so.6  memcpy+0x20          main+0x20:100.0\n"
-	       "  4.5 demo       0x405000             main+0x20:100.0\n");
-	look.addresses = true;
-	look.threshold = 20;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 54.0 libc.so.6  0x401010             0x400230:100.0\n"
-	       " 29.0 demo       0x400230             0x400120:69.0 0x400230:31.0\n");
-}
-
-static void test_tree(void **state)
-{
-	struct look look = plain;
-
-	look.kind = VIEW_TREE;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP CALLTREE\n"
-	       " 93.9 main\n"
-	       " 83.0  copy_in\n"
-	       " 54.0   memcpy\n"
-	       "  9.0   copy_in\n"
-	       "  6.0  memcpy\n"
-	       "  4.5  0x5000\n"
-	       "  3.6 schedule\n"
-	       "  2.5 0x7f0000001234\n");
-	/* What main() does besides is no more than that: it is a link. */
-	look.threshold = 12;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP CALLTREE\n"
-	       " 93.9 main copy_in\n"
-	       " 54.0  memcpy\n");
-	look.skip_links = true;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP CALLTREE\n"
-	       " 93.9 . copy_in\n"
-	       " 54.0  memcpy\n");
-	look.skip_links = false;
-	look.depth = 2;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP CALLTREE\n"
-	       " 93.9 main copy_in\n");
-}
-
-static void test_processes(void **state)
-{
-	struct look look = plain;
-
-	look.kind = VIEW_PROCESSES;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP     PID PROCESS         FUNCTIONS\n"
-	       " 93.5     100 demo            memcpy:64.2 copy_in:31.0 0x5000:4.8\n"
-	       "  6.5     200 idle            schedule:55.4 0x7f0000001234:38.5 rare:6.2\n");
-	look.kind = VIEW_THREADS;
-	look.only = "DEM";
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP     TID THREAD          PROCESS         FUNCTIONS\n"
-	       " 83.5     100                 demo            memcpy:59.9 copy_in:34.7\n"
-	       " 10.0     101 worker          demo            memcpy:100.0\n");
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
+		expect(&views[i].look, views[i].text);
 }
 
 static void test_small(void **state)
@@ -301,34 +218,22 @@ static void test_small(void **state)
 	expect_in(&plain, 1, 1, "", "P\n");
 }
 
-static void test_no_event(void **state)
-{
-	const struct look look = { .only = "", .event = 3 };
-
-	expect(&look,
-	       "PMC: none has left a record yet\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n");
-}
-
 static void test_hostile_names(void **state)
 {
-	struct look look = plain;
-
-	look.event = 2;
-	symbols[SCHEDULE].name = "a\033[2J\nb\200\t\177 stars \342\230\205\342\230\205";
-	expect(&look,
-	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       "100.0 kernel     a?[2J?b??? stars \342\230\205\342\230\205\n");
 	/* Characters of two columns are not cut in the middle. */
-	symbols[SCHEDULE].name = "1234567890123456789\346\274\242";
-	expect(&look,
-	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       "100.0 kernel     1234567890123456789\n");
+	static const char *const names[][2] = {
+		{ "a\033[2J\nb\200\t\177 stars \342\230\205\342\230\205",
+		  FAULTS FUNCTIONS
+		  "100.0 kernel     a?[2J?b??? stars \342\230\205\342\230\205\n" },
+		{ "1234567890123456789\346\274\242",
+		  FAULTS FUNCTIONS "100.0 kernel     1234567890123456789\n" },
+	};
+	const struct look look = { ALL, .event = 2 };
+
+	for (int i = 0; i < 2; i++) {
+		symbols[SCHEDULE].name = names[i][0];
+		expect(&look, names[i][1]);
+	}
 	symbols[SCHEDULE].name = "schedule";
 }
 
@@ -452,11 +357,8 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_callers), cmocka_unit_test(test_threshold),
-		cmocka_unit_test(test_apart), cmocka_unit_test(test_total),
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_processes), cmocka_unit_test(test_small),
-		cmocka_unit_test(test_no_event), cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_views), cmocka_unit_test(test_small),
+		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_heat), cmocka_unit_test(test_view_keys),
 		cmocka_unit_test(test_pmc_keys), cmocka_unit_test(test_mode_keys),
 		cmocka_unit_test(test_filter_keys), cmocka_unit_test(test_help),

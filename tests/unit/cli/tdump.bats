@@ -7,8 +7,7 @@ load tdump
 # KTR-64 KTR-65 KTR-66 KTR-67 KTR-68 KTR-69: byte for byte, but for the newest line, which the page has cut off.
 @test "the page's sample of tdump" {
 	page_file
-	run tdump -i page
-	status_is 0
+	run -0 tdump -i page
 	[ "${lines[2]}" = '0 361        0 syscall: re-entering kernel' ]
 	page_tdump >wanted
 	printf '%s\n' "$output" | sed 3d | head -n 11 >got
@@ -49,8 +48,7 @@ load tdump
 # KTR-69 KTR-74
 @test "rings are merged by time, newest first; -r oldest first, -s ring after ring" {
 	some_file
-	run tdump -i some
-	status_is 0
+	run -0 tdump -i some
 	lines_are <<-'END'
 	C Idx Delta-T  Trace
 	= === ======== =====
@@ -147,14 +145,12 @@ load tdump
 	     1             1500 syscall p=0xf07e5600 err=0 ret=2a
 	     1                0 syscall p=0xf07e5700 #0x1
 	END
-	run ktrdump -q -i some -o text
-	says ''
+	gives 0 '' ktrdump -q -i some -o text
 	[ "$(head -n 1 text)" = '     0 syscall p=0xf07e5600 #0xc7' ]
 	some_file image=0
 	run ktrdump -q -M some
 	[ "${lines[0]}" = '     1 syscall p=0xf07e5700 #0x1' ]
-	run ktrdump -q -m some -e none
-	status_is 0
+	run -0 ktrdump -q -m some -e none
 }
 
 # KTR-F09
@@ -163,8 +159,7 @@ load tdump
 	some_file
 	for form in -a -K --json --chrome; do
 		tdump $form -i some >wanted
-		run tdump $form -i some -o text
-		[ "$status" -eq 0 ]
+		run -0 tdump $form -i some -o text
 		[ -z "$output" ]
 		[ -s wanted ]
 		diff wanted text
@@ -176,19 +171,14 @@ load tdump
 
 @test "ktrdump: FreeBSD's errors, exit 1" {
 	printf '%s\n' 'format 1 1 0 many %d %d %d %d %d %d' 'entry 0 1 1 1 1 2 3 4 5' | ktrfile many
-	run --separate-stderr ktrdump -i many
-	status_is 1
+	run -1 --separate-stderr ktrdump -i many
 	[ "$stderr" = 'ktrdump: too many parameters' ]
 	run tdump -q -i many
 	lines_are <<<'0   0        0 1 2 3 4 5 %d'
 	some_file version=2
-	run ktrdump -i some
-	status_is 1
-	says 'ktrdump: ERROR: "some": unsound rings: ktr version mismatch'
-	run ktrdump -i nothing
-	status_is 1
-	run --separate-stderr ktrdump --nonsense
-	status_is 1
+	gives 1 'ktrdump: ERROR: "some": unsound rings: ktr version mismatch' ktrdump -i some
+	run -1 ktrdump -i nothing
+	run -1 --separate-stderr ktrdump --nonsense
 }
 
 # KTR-F13: what schedgraph.py takes, each field at its place, and newest first.
@@ -227,10 +217,8 @@ load tdump
 	1   1        0 syscall p=0xf07e5700 #0x1
 	1   0      5dc fork parent 5 child
 	END
-	run tdump -q -C 0,2-7 -T 12 -i some
-	says ''
-	run tdump -m nonsense -i some
-	status_is 64
+	gives 0 '' tdump -q -C 0,2-7 -T 12 -i some
+	run -64 tdump -m nonsense -i some
 	says 'tdump: ERROR: -m: "nonsense" is neither a class nor a number; classes are GEN, DEV, SYSC, …: tdump(8)'
 }
 
@@ -251,13 +239,11 @@ load tdump
 @test "a clock that goes back: one warning" {
 	printf '%s\n' 'format 1 1 0 x text' 'entry 0 1000000000 1 1' 'entry 0 5 1 1' 'entry 0 10 1 1' |
 		ktrfile back
-	run --separate-stderr tdump -q -i back
-	status_is 0
+	run -0 --separate-stderr tdump -q -i back
 	[ "${#lines[@]}" -eq 3 ]
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == 'tdump: the clock went back by 0x3b9ac9fb '*'-s shows each CPU by itself' ]]
-	run --separate-stderr tdump -q -s -i back
-	status_is 0
+	run -0 --separate-stderr tdump -q -s -i back
 }
 
 @test "JSON and Chrome's trace are what parsers take" {
@@ -303,8 +289,7 @@ assert len(rows) == 4 and rows[2] == {"cpu": 1, "index": 0, "time": 1000500, "de
 	[ "${lines[0]}" = $'\x1b[32m0   1        0 \x1b[0msyscall p=0xf07e5600 err=0 ret=2a' ]
 	tdump --color=auto -i some >plain
 	[[ $(<plain) != *$'\x1b'* ]]
-	run tdump --color=red -i some
-	status_is 64
+	run -64 tdump --color=red -i some
 	cat >terminal.py <<-'END'
 	import os, pty, sys
 	pty.spawn(sys.argv[1:])
@@ -315,39 +300,12 @@ assert len(rows) == 4 and rows[2] == {"cpu": 1, "index": 0, "time": 1000500, "de
 	PAGER='' NO_COLOR=1 run python3 terminal.py "$BUILD/bin/tdump" -q -C 0 -i some
 	[ "${lines[0]%$'\r'}" = '0   1        0 syscall p=0xf07e5600 err=0 ret=2a' ]
 	# Who leaves the pager has seen enough.
-	PAGER='head -n 1' run python3 terminal.py "$BUILD/bin/tdump" -q -C 0 -i some
-	status_is 0
-}
-
-@test "bash completion: every option of --help, names, and what follows an option" {
-	source "$BUILD/completions/pmcbpf.bash"
-	complete_line() {
-		COMP_WORDS=("$@")
-		COMP_CWORD=$(($# - 1))
-		COMPREPLY=()
-		_pmcbpf "$1"
-	}
-	for tool in tdump ktrdump; do
-		complete_line $tool --
-		for option in $($tool --help | grep -oE -- '--[a-z-]+'); do
-			[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "$tool $option" >&2; false; }
-		done
-	done
-	complete_line tdump --chr
-	[ "${COMPREPLY[*]}" = --chrome ]
-	complete_line tdump --color a
-	[ "${COMPREPLY[*]}" = 'always auto' ]
-	some_file
-	complete_line tdump -i so
-	[ "${COMPREPLY[*]}" = some ]
-	complete_line ktrdump -m so
-	[ "${COMPREPLY[*]}" = some ]
+	PAGER='head -n 1' run -0 python3 terminal.py "$BUILD/bin/tdump" -q -C 0 -i some
 }
 
 @test "--chrome of a clock that nobody knows: -c tells" {
 	printf '%s\n' 'entry 0 2000 1 0x1000 1' | ktrfile clock
-	run --separate-stderr tdump --chrome -i clock
-	status_is 65
+	run -65 --separate-stderr tdump --chrome -i clock
 	[[ $stderr == *'how fast its clock goes is not known; -c tells, in clocks a microsecond' ]]
 	tdump --chrome -c 1000 -i clock 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)'
 }

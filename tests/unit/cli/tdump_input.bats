@@ -16,8 +16,7 @@ load tdump
 	raw 1 0 1 1 0x4b54000500010001 0 0 0 0 0
 	head 1 1
 	END
-	run tdump -q -i torn
-	status_is 0
+	run -0 tdump -q -i torn
 	lines_are <<-'END'
 	1   0        0 --- trace entry corrupt ---
 	0   3        0 first
@@ -60,12 +59,9 @@ load tdump
 	tdump -M vmcore --save saved
 	tdump -i saved | cmp wanted
 	head -c $(($(stat -c %s vmcore) - 100)) vmcore >short
-	run tdump -M short
-	status_is 65
-	[[ $output == *truncated* ]]
+	gives_like 65 '*truncated*' tdump -M short
 	head -c 100000 /dev/zero >zeros
-	run tdump -M zeros
-	status_is 69
+	run -69 tdump -M zeros
 	says "tdump: ERROR: \"zeros\": no trace entries of the kernel: no image of a machine, or its rings were off"
 }
 
@@ -94,14 +90,10 @@ load tdump
 	for options in '-p 0' '-p x' '-c 0' '-T -1' '-C x' '-i some -M some' '-k -i some' '-z -i some' '-N some' \
 		'-l -i some' '-r -s -i some' '--json --chrome -i some' '-K --json -i some' '-i some more' '-i' '--nonsense' \
 		'--save x -o y -i some' '--save x --chrome -i some' '--save x -l -p 1'; do
-		# shellcheck disable=SC2086 # words
-		run tdump $options
-		status_is 64
+		run -64 tdump $options
 	done
-	run tdump -i ''
-	status_is 64
-	run --separate-stderr tdump --help
-	status_is 0
+	run -64 tdump -i ''
+	run -0 --separate-stderr tdump --help
 	[[ $output == Usage:* ]]
 	run tdump --version
 	[[ $output == 'tdump (pmcbpf) '* ]]
@@ -152,8 +144,7 @@ load tdump
 
 @test "what cannot be written" {
 	some_file
-	run --separate-stderr bash -c '"$BUILD/bin/tdump" -i some >/dev/full'
-	status_is 71
+	run -71 --separate-stderr bash -c '"$BUILD/bin/tdump" -i some >/dev/full'
 	[ "$stderr" = 'tdump: ERROR: cannot write to standard output: No space left on device' ]
 	run bash -c 'exec > >(:); wait $!; "$BUILD/bin/tdump" -i some 2>text; echo $? >status'
 	[ "$(<status)" -eq 141 ]
@@ -177,8 +168,7 @@ load tdump
 @test "entries that are newer than now: one warning" {
 	printf '%s\n' 'entry 0 0x7000000000000000 1 0x1000 1' 'entry 0 0x7000000000000001 1 0x1000 1' | ktrfile future
 	live future
-	run --separate-stderr tdump -q -p $LIVE
-	status_is 0
+	run -0 --separate-stderr tdump -q -p $LIVE
 	[ "${#lines[@]}" -eq 2 ]
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == 'tdump: the newest entry is 0x'*' clocks newer than now: counters of CPUs are not synchronised, '* ]]
@@ -196,8 +186,7 @@ load tdump
 		done
 	} | ktrfile hostile mono0=1 clock0=1 exe=/etc/shadow
 	live hostile
-	run --separate-stderr tdump -q -p $LIVE
-	status_is 0
+	run -0 --separate-stderr tdump -q -p $LIVE
 	[ "${#lines[@]}" -eq 8 ]
 	for secret in "${lines[@]}"; do
 		[[ $secret == *'--- trace entry corrupt ---' ]]
@@ -223,7 +212,6 @@ load tdump
 	# Its head says more than there can be.
 	printf '%s\n' 'head 0 0xfffffffffffffff0' 'entry 0 5 1 0' | ktrfile hostile entries=16
 	live hostile
-	run tdump -q -p $LIVE
-	status_is 0
+	run -0 tdump -q -p $LIVE
 	end_live
 }
