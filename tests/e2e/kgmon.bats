@@ -75,8 +75,7 @@ flat() {
 	before=$(samples)
 	work
 	[ "$(samples)" -eq "$before" ]
-	run --separate-stderr kgmon -p
-	status_is 0
+	run -0 --separate-stderr kgmon -p
 	[ "$stderr" = "kgmon: $before samples of the kernel in gmon.out: gprof gmon.kernel gmon.out" ]
 	[ "$(stat -c %a gmon.out gmon.kernel | tr '\n' ' ')" = '600 600 ' ]
 	flat
@@ -94,8 +93,7 @@ flat() {
 	kgmon -b
 	[ "$(kgmon -s | head -n 1)" = 'source: the profiling clock, 8128 samples a second on each CPU' ]
 	sampled 1000
-	run --separate-stderr kgmon -p -r
-	status_is 0
+	run -0 --separate-stderr kgmon -p -r
 	[ "$output" = 'kgmon: kernel profiling is running.' ]
 	[ "$(kgmon -s | head -n 1)" = 'source: the profiling clock, 8128 samples a second on each CPU' ]
 	flat
@@ -176,9 +174,7 @@ flat() {
 	local option
 	kgmon -b
 	sampled 20
-	run run_as_nobody kgmon
-	status_is 0
-	[ "$output" = 'kgmon: kernel profiling is running.' ]
+	gives 0 'kgmon: kernel profiling is running.' run_as_nobody kgmon
 	for option in -b -h -p -r -s; do
 		refused 71 'the kernel profile takes CAP_PERFMON or CAP_SYS_ADMIN' run_as_nobody kgmon $option
 	done
@@ -205,7 +201,6 @@ flat() {
 	refused 65 '"empty" has no names of functions' kgmon -p -N empty
 	# A kernel that hides its addresses.
 	sed -E 's/^[0-9a-f]+/0000000000000000/' /proc/kallsyms >hidden
-	# shellcheck disable=SC2016
 	refused 77 'the kernel hides its addresses' unshare -m sh -c 'mount --bind hidden /proc/kallsyms && kgmon -p -r'
 	refused 77 'cannot check that "copy" is of this boot' \
 		unshare -m sh -c 'cp /proc/kallsyms copy && mount --bind hidden /proc/kallsyms && kgmon -p -N copy'

@@ -43,16 +43,30 @@ state() { [ "$(ktrctl list | awk '$2 == "kernel" { print $6 }')" = "$1" ]; }
 # begun FILE: alq knows where each ring was, the last thing that it writes then is what begins the file.
 begun() { [ "$(head -c 7 "$1")" = KTRRGN1 ]; }
 
+# start_alq FILE [OPTION]...: in the background, what it says in ./said.
+start_alq() {
+	ktrctl "${@:2}" alq "$1" >said 2>&1 3>&- &
+	ALQ=$!
+	wait_for begun "$1"
+}
+
+# end_alq COMMAND...: and it ends by that.
+end_alq() {
+	"$@"
+	wait "$ALQ"
+	ALQ=
+}
+
 # What a file of rings says, oldest first, without columns.
 texts() { tdump -r -i "$1" | tail -n +3 | sed -E 's/^ *[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 
 # holds FILE N: entries
 holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 
-@test "KTR-29: -p PID mask picks what a running program traces" {
+@test "KTR-29 KTR-31: -p PID mask picks what a running program traces; a class that is not compiled in has no effect" {
 	start_traced
-	run -0 ktrctl -p "$TRACED" mask
-	[ "$output" = '~CLK,~SPL' ]
+	gives 0 '~CLK,~SPL' ktrctl -p "$TRACED" mask
+	gives 0 GEN,DEV ktrctl -p "$TRACED" compile
 	written 2
 	run -0 --separate-stderr ktrctl -p "$TRACED" mask DEV
 	[ -z "$output$stderr" ]
@@ -61,23 +75,16 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	ktrctl -p "$TRACED" mask none
 	letters abc
 	written 5
-	ktrctl -p "$TRACED" debug.ktr.mask=0x5
-	letters a
-	written 7
-	run -0 ktrctl list
-	grep -qE "^$TRACED +traced +1024 +[0-9]+ +7 on +GEN,DEV$" <<<"$output"
-}
-
-@test "KTR-31: a class that a program has not compiled in has no effect, and ktrctl says so" {
-	start_traced
-	run -0 ktrctl -p "$TRACED" compile
-	[ "$output" = GEN,DEV ]
 	run -0 --separate-stderr ktrctl -p "$TRACED" mask NET,DEV
 	[ "$stderr" = 'ktrctl: NET: not compiled in: no effect' ]
-	run -0 ktrctl -p "$TRACED" mask
-	[ "$output" = NET,DEV ]
+	gives 0 NET,DEV ktrctl -p "$TRACED" mask
 	letters ab
-	written 4
+	written 7
+	ktrctl -p "$TRACED" debug.ktr.mask=0x5
+	letters a
+	written 9
+	run -0 ktrctl list
+	grep -qE "^$TRACED +traced +1024 +[0-9]+ +9 on +GEN,DEV$" <<<"$output"
 }
 
 @test "KTR-33: a program is frozen from outside, and thawed by another" {
@@ -90,8 +97,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	ktrctl -p "$TRACED" thaw
 	letters a
 	written 4
-	run ktrctl -p "$TRACED" thaw
-	[ "$status" -eq 65 ]
+	run -65 ktrctl -p "$TRACED" thaw
 }
 
 @test "KTR-F04 KTR-F05: a program's CPUs and its verbosity, while it runs" {
@@ -118,11 +124,10 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	kill "$TRACED"
 	# One that was started without looks at neither, and ktrctl says so.
 	start_traced
-	run ktrctl -p "$TRACED" debug.ktr.cpumask=0
-	[ "$status" -eq 69 ]
-	[ "$output" = "ktrctl: process $TRACED was started without KTR_CPUMASK and KTR_VERBOSE: it looks at neither" ]
-	run ktrctl -p "$TRACED" debug.ktr.verbose=1
-	[ "$status" -eq 69 ]
+	for name in cpumask=0 verbose=1; do
+		gives 69 "ktrctl: process $TRACED was started without KTR_CPUMASK and KTR_VERBOSE: it looks at neither" \
+			ktrctl -p "$TRACED" debug.ktr.$name
+	done
 }
 
 @test "a program of somebody else: the kernel decides, and ktrctl says who may" {
@@ -130,8 +135,7 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	start_traced
 	run -77 run_as_nobody ktrctl -p "$TRACED" mask none
 	[ "$output" = "ktrctl: process $TRACED is not yours to look at: be its user, or root" ]
-	run run_as_nobody ktrctl list
-	[ "$status" -eq 0 ]
+	run -0 run_as_nobody ktrctl list
 	refute grep -q "^$TRACED " <<<"$output"
 	written 2
 }
@@ -150,27 +154,21 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	letters xyz
 	wait_for holds mine 3
 	# It ends with the program.
-	kill "$TRACED"
-	wait "$ALQ"
-	ALQ=
+	end_alq kill "$TRACED"
 	[ "$(texts mine)" = $'letter x\nletter y\nletter z' ]
 }
 
 # KTR-F06: the file outlives the program; the texts come from the executable.
 @test "KTR-F06: alq writes a program's trace to a file that tdump reads, longer than its rings" {
 	start_traced env KTR_ENTRIES=16
-	ktrctl -p "$TRACED" alq file >said 3>&- &
-	ALQ=$!
-	wait_for begun file
+	start_alq file -p "$TRACED"
 	local total=0 i
 	for ((i = 0; i < 20; i++)); do
 		letters abcd
 		total=$((total + 8))
 		wait_for holds file $total
 	done
-	kill -INT "$ALQ"
-	wait "$ALQ"
-	ALQ=
+	end_alq kill -INT "$ALQ"
 	[ "$(cat said)" = 'file: 160 entries, 0 failed (overwritten unseen)' ]
 	kill "$TRACED"
 	wait "$TRACED" || true
@@ -185,16 +183,11 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	run -0 ktrctl debug.ktr.entries=512
 	[ "$output" = 'debug.ktr.entries: 0 -> 0' ] || [ "$output" = 'debug.ktr.entries: 1024 -> 512' ]
 	run -0 ktrctl compile GEN,SYSC
-	run -0 ktrctl entries
-	[ "$output" = 512 ]
-	run -0 ktrctl debug.ktr.entries=2048
-	[ "$output" = 'debug.ktr.entries: 512 -> 2048' ]
-	run -0 ktrctl debug.ktr.compile
-	[ "$output" = 'debug.ktr.compile: 0x2001' ]
-	run -0 ktrctl debug.ktr.mask=GEN
-	[[ $output == *' -> 0x1' ]]
-	run -0 ktrctl debug.ktr.version
-	[ "$output" = 'debug.ktr.version: 1' ]
+	gives 0 512 ktrctl entries
+	gives 0 'debug.ktr.entries: 512 -> 2048' ktrctl debug.ktr.entries=2048
+	gives 0 'debug.ktr.compile: 0x2001' ktrctl debug.ktr.compile
+	gives_like 0 '* -> 0x1' ktrctl debug.ktr.mask=GEN
+	gives 0 'debug.ktr.version: 1' ktrctl debug.ktr.version
 	ktrctl mark 'to be forgotten'
 	tdump | grep -q 'to be forgotten'
 	ktrctl debug.ktr.clear=1
@@ -227,53 +220,55 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	ktrctl freeze
 	ktrctl freeze
 	state frozen
-	run --separate-stderr -0 ktrctl mask
+	run -0 --separate-stderr ktrctl mask
 	[ "$output" = SYSC,INET ]
 	ktrctl thaw
 	state frozen
 	ktrctl thaw
 	state on
-	run ktrctl thaw
-	[ "$status" -eq 65 ]
+	run -65 ktrctl thaw
 	ktrctl mask none
 	state off
-	run ktrctl stop nonsense
-	[ "$status" -eq 65 ]
+	run -65 ktrctl stop nonsense
 	ktrctl stop signal:USR2
-	run -0 ktrctl stop
-	[ "$output" = signal:USR2 ]
+	gives 0 signal:USR2 ktrctl stop
 }
 
-@test "KTR-F06: alq of the kernel's rings" {
+@test "KTR-F06: alq of the kernel's rings, which ends when there are other rings, or no daemon" {
 	start_daemon
 	ktrctl compile GEN
 	ktrctl mark 'made before alq'
-	ktrctl alq file >said 3>&- &
-	ALQ=$!
-	wait_for begun file
+	start_alq file
 	ktrctl mark 'one for the file'
 	ktrctl mark 'and another'
 	has_both() { texts file >now && grep -q 'one for the file' now && grep -q 'and another' now; }
 	wait_for has_both
-	kill -TERM "$ALQ"
-	wait "$ALQ"
-	ALQ=
+	end_alq kill -TERM "$ALQ"
 	has_both
 	refute grep -q 'made before alq' now
 	grep -qE '^file: [0-9]+ entries, 0 failed' said
+	start_alq other
+	ktrctl mark 'the old ones'
+	wait_for grep -qa 'the old ones' other
+	end_alq ktrctl entries 64
+	grep -q 'the kernel has other rings now' said
+	texts other | grep -q 'the old ones'
+	start_alq second
+	end_alq stop_daemon
+	grep -q 'pmcbpfd has ended' said
 }
 
 @test "no privilege, no rings, no daemon: a line each, and what would help" {
 	start_daemon
-	run -77 run_as_nobody ktrctl freeze
-	run -77 run_as_nobody ktrctl mask all
-	run -77 run_as_nobody ktrctl mark x
-	[ ${#lines[@]} -eq 1 ]
+	for words in freeze 'mask all' 'mark x'; do
+		run -77 run_as_nobody ktrctl $words
+		[ ${#lines[@]} -eq 1 ]
+	done
 	run -0 run_as_nobody ktrctl mask
-	run -69 ktrctl mark x
-	[ ${#lines[@]} -eq 1 ]
-	run -69 ktrctl alq file
-	[ ${#lines[@]} -eq 1 ]
+	for words in 'mark x' 'alq file'; do
+		run -69 ktrctl $words
+		[ ${#lines[@]} -eq 1 ]
+	done
 	stop_daemon
 	run -69 ktrctl freeze
 	[ ${#lines[@]} -eq 1 ]
@@ -286,34 +281,11 @@ holds() { [ "$(tdump -i "$1" | tail -n +3 | wc -l)" -eq "$2" ]; }
 	run -0 ktrctl list
 }
 
-@test "KTR-F06: alq ends when the kernel has other rings, or no daemon" {
-	start_daemon
-	ktrctl compile GEN
-	ktrctl alq file 2>said >>said 3>&- &
-	ALQ=$!
-	wait_for begun file
-	ktrctl mark 'the old ones'
-	wait_for grep -qa 'the old ones' file
-	ktrctl entries 64
-	wait "$ALQ"
-	grep -q 'the kernel has other rings now' said
-	texts file | grep -q 'the old ones'
-	ktrctl alq second 2>said >>said 3>&- &
-	ALQ=$!
-	wait_for begun second
-	stop_daemon
-	wait "$ALQ"
-	ALQ=
-	grep -q 'pmcbpfd has ended' said
-}
-
 # KTR-F16: as an ordinary user; somebody's KTR_FILE is not touched.
-@test "KTR-F16: test makes entries in rings of its own, and counts them there" {
+@test "KTR-F16: test makes entries in rings of its own" {
 	open_tmpdir
 	echo mine >file
 	export KTR_FILE=$PWD/file KTR_MASK=none KTR_ENTRIES=8
-	run -0 run_as_nobody ktrctl test 100000
-	[[ $output =~ ^100000' entries in '[0-9.]+' ms: '[0-9.]+' ns each'$ ]]
+	gives_like 0 '100000 entries in *' run_as_nobody ktrctl test 100000
 	[ "$(cat file)" = mine ]
-	KTR_SIZE=0 run -69 run_as_nobody ktrctl test
 }

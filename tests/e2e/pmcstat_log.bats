@@ -80,11 +80,7 @@ make_tree() {
 	between $((switches * 8 / 10 - processes)) "$total" $((switches * 12 / 10 + processes + 10))
 }
 
-@test "-O FILE, -O - and -O host:port take the same log; an old log is replaced, another file is not" {
-	head -c 100000 /dev/zero >notes
-	run pmcstat -q -E -p PAGE_FAULT.ALL -O notes true
-	[ "$status" -eq 73 ]
-	cmp notes <(head -c 100000 /dev/zero)
+@test "-O FILE, -O - and -O host:port take the same log; an old log is replaced" {
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log true
 	pmcstat -q -E -p PAGE_FAULT.ALL -O log true
 	pmcstat -R log >text
@@ -113,42 +109,50 @@ make_tree() {
 @test "what is refused costs no log: an event, a command, a process" {
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log true
 	before=$(cksum log)
-	run --separate-stderr pmcstat -P NO-SUCH-EVENT -O log true
-	status_is 71
+	run -71 --separate-stderr pmcstat -P NO-SUCH-EVENT -O log true
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
-	run --separate-stderr pmcstat -P PAGE_FAULT.ALL -O log no-such-command
-	status_is 71
-	[ "$stderr" = 'pmcstat: ERROR: execvp "no-such-command" failed: No such file or directory' ]
-	run --separate-stderr pmcstat -P PAGE_FAULT.ALL -O log -t '^no-such-process$'
-	[ "$status" -ne 0 ]
+	gives 71 'pmcstat: ERROR: execvp "no-such-command" failed: No such file or directory' \
+		pmcstat -P PAGE_FAULT.ALL -O log no-such-command
+	run -65 pmcstat -P PAGE_FAULT.ALL -O log -t '^no-such-process$'
+	for command in ./no-such-command no-such-command; do
+		gives 71 "pmc: ERROR: execvp \"$command\" failed: No such file or directory" pmc record -o log $command
+	done
+	gives_like 71 'pmc: ERROR: Cannot sample "no-such-event": *' pmc record -o log -e no-such-event true
+	run -65 pmc record -o log -p no-such-process
 	[ "$(cksum log)" = "$before" ]
+	pmc record -o log true
+	[ "$(cksum log)" != "$before" ]
 	# Without -O a process of its own waits for the log, and ends when none comes.
-	run --separate-stderr pmcstat -P NO-SUCH-EVENT true
-	status_is 71
+	run -71 --separate-stderr pmcstat -P NO-SUCH-EVENT true
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
+# refused STATUS PATTERN COMMAND...: with this exit status and this one line on standard error.
+refused() {
+	run "-$1" --separate-stderr "${@:3}"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $stderr == $2 ]] || { echo "${*:3}: $stderr" >&2; return 1; }
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 }
 
 @test "-O to where nothing can be written: one line, 71, and the command never runs" {
 	for to in /nonexistent/log . localhost:1 host.invalid:1 /dev/zero; do
-		run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O "$to" touch ran
-		status_is 71
-		[[ "$stderr" == pmcstat:\ ERROR:\ Cannot\ * ]]
-		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+		refused 71 'pmcstat: ERROR: Cannot *' pmcstat -E -p PAGE_FAULT.ALL -O "$to" touch ran
 		[ ! -e ran ]
 	done
+	gives_like 71 '*"/nowhere/log"*' pmc record -o /nowhere/log true
 }
 
 @test "a disk that is full: one line, 71, and the command runs to its end" {
 	mkdir small
 	mount -t tmpfs -o size=16k tmpfs small
-	run --separate-stderr pmcstat -q -n 1 -P PAGE_FAULT.ALL -O small/log load pages=3000
+	full='pmcstat: ERROR: logging failed: writing the log failed: No space left on device*'
+	run -71 --separate-stderr pmcstat -q -n 1 -P PAGE_FAULT.ALL -O small/log load pages=3000
 	# The daemon closes it, when its client is gone.
 	wait_for umount small
-	status_is 71
-	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
-	run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O /dev/full true
-	status_is 71
-	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
+	[[ $stderr == $full ]]
+	run -71 --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O /dev/full true
+	[[ $stderr == $full ]]
 }
 
 @test "without -O the log is printed as it comes: the lines that -R prints of a file" {
@@ -224,36 +228,29 @@ grows() { [ -s "$1" ]; }
 	# A byte of a header that is wrong.
 	cp log bad
 	printf '\x7f' | dd of=bad bs=1 seek=$((112 + 2)) conv=notrunc status=none
-	run --separate-stderr pmcstat -R bad
-	status_is 65
+	run -65 --separate-stderr pmcstat -R bad
 	[ "$output" = "$(head -n 1 whole)" ]
 	[[ "$stderr" == "pmcstat: ERROR: event parsing failed (record 2, offset 0x70): "* ]]
 }
 
-# refused TEXT FILE: with this exit status and line.
-refused() {
-	run --separate-stderr pmcstat -R "$3"
-	status_is "$1"
-	[ -z "$output" ]
-	# shellcheck disable=SC2053 # a pattern
-	[[ "$stderr" == $2 ]] || { echo "$3: $stderr" >&2; return 1; }
-	[ "$(wc -l <<<"$stderr")" -eq 1 ]
-}
-
 @test "what is no log is named, in one line" {
-	refused 71 'pmcstat: ERROR: Cannot open "nothing" for reading: No such file or directory.' nothing
 	mkdir dir
-	refused 71 'pmcstat: ERROR: Cannot open "dir" for reading: Is a directory.' dir
 	printf 'PERFILE2%0200d' 0 >perf.data
-	refused 65 '*perf.data*perf report*' perf.data
 	printf '\xee\x03\x00\x70%0200d' 0 >foreign
-	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *byte order*' foreign
 	printf 'hello, world, this is no log at all\n' >words
-	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *' words
 	: >empty
-	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): the log is empty.' empty
-	run --separate-stderr pmcstat -R - <empty
-	status_is 65
+	while IFS='|' read -r code text file; do
+		refused "$code" "$text" pmcstat -R "$file"
+		[ -z "$output" ]
+	done <<-'LIST'
+	71|pmcstat: ERROR: Cannot open "nothing" for reading: No such file or directory.|nothing
+	71|pmcstat: ERROR: Cannot open "dir" for reading: Is a directory.|dir
+	65|*perf.data*perf report*|perf.data
+	65|pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *byte order*|foreign
+	65|pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *|words
+	65|pmcstat: ERROR: event parsing failed (record 1, offset 0x0): the log is empty.|empty
+	LIST
+	run -65 --separate-stderr pmcstat -R - <empty
 }
 
 @test "kern.hwpmc.logversion=3: the same lines, of a log for FreeBSD 6 to 11" {

@@ -107,8 +107,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 # KTR-80
 @test "a process of somebody else's" {
 	start_dumped
-	run --separate-stderr run_as_nobody tdump -p "$DUMPED"
-	[ "$status" -eq 77 ]
+	run -77 --separate-stderr run_as_nobody tdump -p "$DUMPED"
 	[ "$stderr" = "tdump: ERROR: process $DUMPED: reading its memory takes its user, or root: Permission denied" ]
 }
 
@@ -124,23 +123,19 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	mv core.* core
 	tdump -a -f -H -M core | diff alive -
 	mv program elsewhere
-	run --separate-stderr tdump -q -M core
-	[ "$status" -eq 0 ]
+	run -0 --separate-stderr tdump -q -M core
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == "tdump: $PWD/program: No such file or directory: addresses are printed; -N names the executable" ]]
 	[[ ${lines[0]} == *' [0x'*'] 0x'* ]]
 	tdump -a -f -H -M core -N elsewhere | diff alive -
 	# The right name, the wrong file.
 	cp "$BUILD/tests/traced" program
-	run --separate-stderr tdump -q -M core
-	[ "$status" -eq 0 ]
+	run -0 --separate-stderr tdump -q -M core
 	[[ $stderr == "tdump: $PWD/program is not the file that ran (build id "*', that had '*'): addresses are printed' ]]
 	[[ ${lines[0]} == *' [0x'*'] 0x'* ]]
-	run tdump -M core -N core
-	[ "$status" -eq 0 ]
+	run -0 tdump -M core -N core
 	head -c 3000 core >short
-	run tdump -M short
-	[ "$status" -eq 65 ]
+	run -65 tdump -M short
 }
 
 @test "a core of the kernel's" {
@@ -172,8 +167,7 @@ texts() { sed -E 's/^[0-9a-f]+ +[0-9a-f]+ +[0-9a-f]+ //'; }
 	each_kind | grep -v heap | diff - <(grep -v -e '^\[' -e corrupt got)
 	rm program
 	tdump -a -f -H -i saved | diff alive -
-	run --separate-stderr tdump -q -i region
-	[ "$status" -eq 0 ]
+	run -0 --separate-stderr tdump -q -i region
 	[[ $stderr == *'No such file'* ]]
 	[[ ${lines[0]} == *' [0x'*'] 0x'* ]]
 	cp "$BUILD/tests/dumped" elsewhere
@@ -305,8 +299,7 @@ followed() { grep -q -- "$1" follow.out; }
 # KTR-61 KTR-71: and of a shell pipeline, what it called and when it ran.
 @test "the kernel's rings: calls, switches, frozen, as a trace for viewers" {
 	start_daemon
-	run --separate-stderr tdump
-	[ "$status" -eq 69 ]
+	run -69 --separate-stderr tdump
 	[[ $stderr == *'ktrctl compile SCHED,SYSC'* ]]
 	stop_daemon
 	# Long enough for what the whole machine does meanwhile, and frozen at once.
@@ -455,8 +448,6 @@ followed() { grep -q -- "$1" follow.out; }
 	END
 	diff wanted remote
 	tdump -M vmcore | diff wanted -
-	run tdump -R nohost
-	[ "$status" -eq 64 ]
-	run tdump -R 127.0.0.1:1
-	[ "$status" -eq 69 ]
+	run -64 tdump -R nohost
+	run -69 tdump -R 127.0.0.1:1
 }

@@ -175,17 +175,6 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	[[ -z $output && $stderr == *"the log is empty."* ]]
 }
 
-@test "options that do not go together" {
-	run -64 pmcstat -T -l 1 -P CLOCK.HARD true
-	[ "$output" = "pmcstat: ERROR: options -T and -l are mutually exclusive." ]
-	run -64 pmcstat -T -O log -P CLOCK.HARD true
-	[ "$output" = "pmcstat: ERROR: options -T and -O are mutually exclusive." ]
-	run -64 pmcstat -T -p CLOCK.HARD true
-	[ "$output" = "pmcstat: ERROR: options -g/-G/-m/-T require sampling PMCs or -R to be specified." ]
-	run -64 pmcstat -T -f skiplink=2 -P CLOCK.HARD true
-	[ "$output" = "pmcstat: ERROR: unknown option <skiplink=2>." ]
-}
-
 @test "chains that are cut: the second line says of how many samples" {
 	pmccontrol --tunable kern.hwpmc.callchaindepth=2
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log deep 30 0 100 0
