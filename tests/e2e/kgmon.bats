@@ -103,44 +103,6 @@ flat() {
 	wait_for daemon_idle
 }
 
-@test "REQ-054: a profile is of one event at one period" {
-	client root
-	client other
-	pmc root $CLOCK 1
-	expect other 'alloc 0 *' alloc 0 15 $CLOCK "$CPU" $KGMON
-	expect other 'setcount 0' setcount 2
-	expect other 'start EBUSY -- PMC_F_KGMON: *run with CLOCK.HARD every 1*' start
-	expect other 'setcount 0' setcount 1
-	expect other 'start 0*' start
-	expect other 'stop 0' stop
-	kgmon -b
-	sampled 20
-	expect root 'stop 0' stop
-	refused 71 'holds samples of CLOCK.HARD every 1' kgmon -b
-	is running
-	# The same event at the same period goes on.
-	expect other 'start 0*' start
-	before=$(samples)
-	sampled $((before + 20))
-	expect other 'stop 0' stop
-	kgmon -h
-	refused 71 'holds samples of CLOCK.HARD every 1' kgmon -b
-	is off
-	kgmon -r -b
-	[ "$(kgmon -s | head -n 1)" = 'source: the profiling clock, 8128 samples a second on each CPU' ]
-	expect root 'start EBUSY -- PMC_F_KGMON: the kernel profile takes the profiling clock now*' start
-	kgmon -h -r
-	expect root 'start 0*' start
-	# One that takes samples ends with its owner; the profile stays.
-	kgmon -b
-	sampled 20
-	part root
-	[ "$(samples)" -ge 20 ]
-	kgmon -h -r
-	kgmon -b
-	[ "$(kgmon -s | head -n 1)" = 'source: the profiling clock, 8128 samples a second on each CPU' ]
-}
-
 @test "REQ-054: samples of a kernel profile are in no log, also where their owner has one" {
 	client root
 	: >log
@@ -194,11 +156,6 @@ flat() {
 	refused 64 'Usage: kgmon' kgmon -z
 	kgmon -b
 	sampled 20
-	refused 66 'cannot read "missing"' kgmon -p -N missing
-	echo 'ffffffff80000000 T _stext' >System.map
-	refused 65 'has no names of this boot' kgmon -p -N System.map
-	: >empty
-	refused 65 '"empty" has no names of functions' kgmon -p -N empty
 	# A kernel that hides its addresses.
 	sed -E 's/^[0-9a-f]+/0000000000000000/' /proc/kallsyms >hidden
 	refused 77 'the kernel hides its addresses' unshare -m sh -c 'mount --bind hidden /proc/kallsyms && kgmon -p -r'

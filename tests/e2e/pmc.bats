@@ -35,8 +35,7 @@ says() {
 }
 
 @test "list-events: what matches no event that has a description" {
-	run -64 --separate-stderr pmcstat -u NOPE
-	[[ $stderr == 'pmcstat: ERROR: no event or class of this machine matches "NOPE"; '* ]]
+	gives_like 64 'pmcstat: ERROR: no event or class of this machine matches "NOPE"; *' pmcstat -u NOPE
 	# Descriptions are of the hardware's events and of registers; without either none has one.
 	pmccontrol -L | grep '^	' >names
 	run pmc list-events -u "$(sed -n '$s/^	//p' names)"
@@ -56,8 +55,6 @@ says() {
 	pmcstat -q -O log -d -n 1 -P CLOCK.HARD ./first -c "./second -c '$script'; $script"
 	total=$(pmcstat -R log | grep -c '^callchain')
 	[ "$total" -ge 20 ]
-	pmc filter log same
-	cmp log same
 	pmc filter --keep -P second log kept
 	pmc filter --drop -P second log dropped
 	kept=$(pmcstat -R kept | grep -c '^callchain')

@@ -207,52 +207,6 @@ refused() {
 
 grows() { [ -s "$1" ]; }
 
-@test "a log that is cut anywhere: what is whole is printed; 65 and a line for the rest" {
-	pmcstat -q -E -W -p PAGE_FAULT.ALL -O log load pages=10 switches=5
-	pmcstat -R log >whole
-	size=$(stat -c %s log)
-	for at in 1 3 4 15 16 17 111 112 113 200 $((size / 2)) $((size / 2 + 1)) $((size - 17)) $((size - 16)) \
-		$((size - 1)); do
-		head -c $at log >part.log
-		run --separate-stderr pmcstat -R part.log
-		[ "$status" -eq 0 ] || [ "$status" -eq 65 ] || status_is 65
-		# A prefix of what the whole says.
-		[ -z "$output" ] || [ "$output" = "$(head -n "$(wc -l <<<"$output")" whole)" ]
-		if [ "$status" -eq 65 ]; then
-			[[ "$stderr" == "pmcstat: ERROR: event parsing failed (record "*", offset 0x"*"): "* ]]
-		else
-			# Only where a record ends.
-			[ $((at % 4)) -eq 0 ]
-		fi
-	done
-	# A byte of a header that is wrong.
-	cp log bad
-	printf '\x7f' | dd of=bad bs=1 seek=$((112 + 2)) conv=notrunc status=none
-	run -65 --separate-stderr pmcstat -R bad
-	[ "$output" = "$(head -n 1 whole)" ]
-	[[ "$stderr" == "pmcstat: ERROR: event parsing failed (record 2, offset 0x70): "* ]]
-}
-
-@test "what is no log is named, in one line" {
-	mkdir dir
-	printf 'PERFILE2%0200d' 0 >perf.data
-	printf '\xee\x03\x00\x70%0200d' 0 >foreign
-	printf 'hello, world, this is no log at all\n' >words
-	: >empty
-	while IFS='|' read -r code text file; do
-		refused "$code" "$text" pmcstat -R "$file"
-		[ -z "$output" ]
-	done <<-'LIST'
-	71|pmcstat: ERROR: Cannot open "nothing" for reading: No such file or directory.|nothing
-	71|pmcstat: ERROR: Cannot open "dir" for reading: Is a directory.|dir
-	65|*perf.data*perf report*|perf.data
-	65|pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *byte order*|foreign
-	65|pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *|words
-	65|pmcstat: ERROR: event parsing failed (record 1, offset 0x0): the log is empty.|empty
-	LIST
-	run -65 --separate-stderr pmcstat -R - <empty
-}
-
 @test "kern.hwpmc.logversion=3: the same lines, of a log for FreeBSD 6 to 11" {
 	pmccontrol --tunable kern.hwpmc.logversion=3
 	pmcstat -q -d -E -W -n 1 -P PAGE_FAULT.ALL -p PAGE_FAULT.ALL -O log sh -c 'true; load pages=50; true'

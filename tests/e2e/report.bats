@@ -48,8 +48,7 @@ share() { awk -v name="$1" -v column="$2" '$4 == name { print int($column) }'; }
 	pmcstat -q -P clock.hard -O kept --folded folded ./hot
 	[ "$(awk '{ n += $NF } END { print n }' folded)" -eq "$(pmcstat -R kept | grep -c ^callchain)" ]
 	grep -q 'main;work;hot [0-9]*$' folded
-	run -64 --separate-stderr pmcstat -P clock.hard -O /dev/null -G x true
-	[[ $stderr == *'"/dev/null" is not a file'* ]]
+	gives_like 64 '*"/dev/null" is not a file*' pmcstat -P clock.hard -O /dev/null -G x true
 }
 
 # samples_at FROM TO: how many of the log's samples were taken at an offset of ./hot from FROM on and before TO, and

@@ -18,6 +18,12 @@ seen() {
 	grep -Eq -- "$1" <<<"$output" || { echo "no \"$1\" in: $output" >&2; return 1; }
 }
 
+# ended STATUS: so, and the terminal is as it was.
+ended() {
+	seen "^status $1\$"
+	seen '^cooked$'
+}
+
 # on_terminal ROWSxCOLS STEP... -- COMMAND...: with Debian's python3, whose packages those are.
 on_terminal() {
 	run -0 env -u NO_COLOR /usr/bin/python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"
@@ -75,8 +81,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 		-- pmcstat -n 1 -P CLOCK.HARD -P PAGE_FAULT.ALL -T -w 0.4 "${forever[@]}"
 	seen '^colours .*red'
 	seen '^raw$'
-	seen '^status 0$'
-	seen '^cooked$'
+	ended 0
 	wait_for nobody_runs
 }
 
@@ -116,8 +121,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	local how
 	for how in 'type=\x03' kill=TERM kill=HUP; do
 		on_terminal 12x60 wait='deep +leaf' "$how" end raw -- "${top[@]}" -w 0.3 "${forever[@]}"
-		seen '^status 0$'
-		seen '^cooked$'
+		ended 0
 	done
 	wait_for nobody_runs
 }
@@ -166,8 +170,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	wait "$reader"
 	[ "$(grep -c '^---$' grown)" -ge 1 ]
 	on_terminal 12x80 wait='The end of the log; q quits' wait='deep +leaf' type=q end raw -- sh -c 'cat log | pmcstat -R - -T'
-	seen '^status 0$'
-	seen '^cooked$'
+	ended 0
 	head -c 3001 log >short
 	run -65 --separate-stderr pmcstat -R short -T
 	[[ $output == "PMC: [CLOCK.HARD] "* && $stderr == *"the log ends in the middle of a record."* ]]

@@ -253,93 +253,65 @@ static void test_heat(void **state)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static void type(struct keys *k, const char *text)
+/* The view, the event, the letters of all that is on, the filter and what is shown of the key. */
+static void keys_state(const struct keys *k, char *text, size_t size)
 {
-	keys_type(k, &profile, text, strlen(text));
+	const struct look *l = &k->look;
+
+	snprintf(text, size, "%d %u %s%s%s%s%s%s%s%s%s [%s] %s", l->kind, l->event,
+		 l->apart ? "m" : "", l->skip_links ? "f" : "", l->addresses ? "A" : "",
+		 l->offsets ? "I" : "", l->total ? "s" : "", k->sums ? "a" : "",
+		 k->paused ? "p" : "", k->help ? "h" : "", k->quit ? "q" : "", l->only, k->echo);
 }
 
-static void test_view_keys(void **state)
+static void test_keys(void **state)
 {
+	static const struct {
+		const char *typed, *state;	/* no key: all begins anew */
+	} steps[] = {
+		{ NULL, "0 0  [] " },
+		{ "n", "1 0  [] Key: n => call tree" },
+		{ "nn", "3 0  [] Key: n => threads" },
+		{ "n", "0 0  [] Key: n => callers" },
+		/* Arrows and the like are no keys of ours, whatever they end with. */
+		{ "\033[A\033OA\033[15~\033[1;5A", "0 0  [] Key: n => callers" },
+		{ "fAIs", "0 0 fAIs [] Key: s => functions with all they call" },
+		{ "fAIs", "0 0  [] Key: s => functions by themselves" },
+		{ NULL, "0 0  [] " },
+		{ "p", "0 2  [] Key: p => faults" },
+		{ "p", "0 0  [] Key: p => cycles" },
+		{ "mp", "0 1 m [] Key: p => cycles.1" },
+		{ "m", "0 0  [] Key: m => PMCs of one event together" },
+		{ NULL, "0 0  [] " },
+		{ "c", "0 0  [] Key: c => a: add up, d: each period for itself" },
+		{ "a", "0 0 a [] Key: c => samples add up" },
+		{ "cq", "0 0 a [] Key: c => nothing: a or d must follow" },
+		{ "cd", "0 0  [] Key: c => each period for itself" },
+		{ " ", "0 0 p [] Key: space => paused" },
+		{ "z", "0 0 p [] Key: z => nothing; ? shows the keys" },
+		{ " ?", "0 0 h [] Key: space => goes on" },
+		/* Any key leaves the help, and does nothing else. */
+		{ "q", "0 0  [] Key: space => goes on" },
+		{ "q", "0 0 q [] Key: space => goes on" },
+		{ NULL, "0 0  [] " },
+		{ "/memq\177", "0 0  [mem] Key: / => mem_" },
+		{ "\r", "0 0  [mem] Key: / => mem" },
+		{ "/\033", "0 0  [] Key: / => " },
+		{ "/0123456789012345678901234567890123456789\r",
+		  "0 0  [0123456789012345678901234567890] "
+		  "Key: / => 0123456789012345678901234567890" },
+	};
 	struct keys k = { 0 };
+	char text[200];
 
-	keys_begin(&k);
-	type(&k, "n");
-	assert_int_equal(k.look.kind, VIEW_TREE);
-	assert_string_equal(k.echo, "Key: n => call tree");
-	type(&k, "nn");
-	assert_int_equal(k.look.kind, VIEW_THREADS);
-	type(&k, "n");
-	assert_int_equal(k.look.kind, VIEW_CALLERS);
-	/* Arrows and the like are no keys of ours, whatever they end with. */
-	type(&k, "\033[A\033OA\033[15~\033[1;5A");
-	assert_false(k.look.addresses);
-	type(&k, "fAIs");
-	assert_true(k.look.skip_links && k.look.addresses && k.look.offsets && k.look.total);
-	type(&k, "fAIs");
-	assert_false(k.look.skip_links || k.look.addresses || k.look.offsets || k.look.total);
-}
-
-static void test_pmc_keys(void **state)
-{
-	struct keys k = { 0 };
-
-	keys_begin(&k);
-	type(&k, "p");
-	assert_int_equal(k.look.event, 2);
-	assert_string_equal(k.echo, "Key: p => faults");
-	type(&k, "p");
-	assert_int_equal(k.look.event, 0);
-	type(&k, "mp");
-	assert_int_equal(k.look.event, 1);
-	assert_string_equal(k.echo, "Key: p => cycles.1");
-	type(&k, "m");
-	assert_int_equal(k.look.event, 0);
-	assert_false(k.look.apart);
-}
-
-static void test_mode_keys(void **state)
-{
-	struct keys k = { 0 };
-
-	keys_begin(&k);
-	type(&k, "c");
-	assert_string_equal(k.echo, "Key: c => a: add up, d: each period for itself");
-	assert_false(k.sums);
-	type(&k, "a");
-	assert_true(k.sums);
-	assert_string_equal(k.echo, "Key: c => samples add up");
-	type(&k, "cq");
-	assert_true(k.sums && !k.quit);
-	type(&k, "cd");
-	assert_false(k.sums);
-	type(&k, " ");
-	assert_true(k.paused);
-	type(&k, "z");
-	assert_string_equal(k.echo, "Key: z => nothing; ? shows the keys");
-	type(&k, " ?");
-	assert_true(!k.paused && k.help);
-	/* Any key leaves the help, and does nothing else. */
-	type(&k, "q");
-	assert_true(!k.help && !k.quit);
-	type(&k, "q");
-	assert_true(k.quit);
-}
-
-static void test_filter_keys(void **state)
-{
-	struct keys k = { 0 };
-
-	keys_begin(&k);
-	type(&k, "/memq\177");
-	assert_string_equal(k.look.only, "mem");
-	assert_string_equal(k.echo, "Key: / => mem_");
-	type(&k, "\r");
-	assert_string_equal(k.echo, "Key: / => mem");
-	assert_false(k.quit);
-	type(&k, "/\033");
-	assert_string_equal(k.look.only, "");
-	type(&k, "/0123456789012345678901234567890123456789\r");
-	assert_int_equal(strlen(k.look.only), sizeof(k.only) - 1);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (steps[i].typed)
+			keys_type(&k, &profile, steps[i].typed, strlen(steps[i].typed));
+		else
+			keys_begin(memset(&k, 0, sizeof(k)));
+		keys_state(&k, text, sizeof(text));
+		assert_string_equal(text, steps[i].state);
+	}
 }
 
 static void test_help(void **state)
@@ -358,10 +330,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_views), cmocka_unit_test(test_small),
-		cmocka_unit_test(test_hostile_names),
-		cmocka_unit_test(test_heat), cmocka_unit_test(test_view_keys),
-		cmocka_unit_test(test_pmc_keys), cmocka_unit_test(test_mode_keys),
-		cmocka_unit_test(test_filter_keys), cmocka_unit_test(test_help),
+		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_heat),
+		cmocka_unit_test(test_keys), cmocka_unit_test(test_help),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

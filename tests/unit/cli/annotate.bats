@@ -296,7 +296,6 @@ PYTHON
 		[[ ${lines[-1]} == 'usage: pmcannotate '* ]]
 	done
 	gives 1 'pmcannotate: "101" is no percentage' annotate -l 101 log file
-	gives_like 0 'pmcannotate (pmcbpf) *' annotate --version
 }
 
 @test "a kernel: its own functions and instructions; another build's are refused" {

@@ -32,6 +32,12 @@ report() { "$BUILD/bin/pmcstat" -q -R "$BATS_FILE_TMPDIR/${log:-log}" "$@"; }
 # read_as FORMAT FILE: by formats.py
 read_as() { python3 "$TOOLS/formats.py" "$@"; }
 
+# read_back FORMAT OPTIONS TEXT: what formats.py reads in the file `out` that they write.
+read_back() {
+	report $2
+	gives 0 "$3" read_as "$1" out
+}
+
 @test "folded: flame graph tools' lines" {
 	run -0 report --folded -
 	says $'PAGE_FAULT.ALL;work;main;hot 7
@@ -42,9 +48,7 @@ event-0x1000001;work;main;warm 300'
 }
 
 @test "pprof: a profile.proto that is consistent in itself, samples and events" {
-	report --pprof out
-	run -0 read_as pprof out
-	says "types samples/count event-0x1000001/count default samples"$'\n'"first mapping $WORK"$'
+	read_back pprof "--pprof out" "types samples/count event-0x1000001/count default samples"$'\n'"first mapping $WORK"$'
 PAGE_FAULT.ALL - main;hot 7 0
 event-0x1000001 - [<i>,"?\xef\xbf\xbd]]>] 0x10 5 5000
 event-0x1000001 - main;hot 600 600000
@@ -75,9 +79,7 @@ event-0x1000001 worker main;warm 300 300000'
 }
 
 @test "callgrind: own costs and those of calls make up the summary" {
-	report -F out
-	run -0 read_as callgrind out
-	says 'event_0x1000001_0: 1000
+	read_back callgrind "-F out" 'event_0x1000001_0: 1000
   0x10 5
   hot 600
   schedule 95
@@ -146,9 +148,7 @@ main warm 300/300'
 }
 
 @test "json and csv: totals are those of the stacks; names are quoted" {
-	report --json=out
-	run -0 read_as json out
-	says $'partial False samples 1007 of 1007
+	read_back json "--json=out" $'partial False samples 1007 of 1007
 PAGE_FAULT.ALL \'work\' hot open 7 7
 PAGE_FAULT.ALL \'work\' main open 0 7
 event-0x1000001 \'work\' hot open 600 600

@@ -8,7 +8,7 @@ load helpers
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return
-	printf 'int hot(int n)\n{\n\treturn n * n;\n}\nint warm(int n)\n{\n\treturn n + n;\n}\nint main(void)\n{\n\treturn hot(2) - warm(2);\n}\n' >demo.c
+	printf 'int hot(int n) { return n * n; }\nint warm(int n) { return n + n; }\nint main(void) { return hot(2) - warm(2); }\n' >demo.c
 	gcc -g -O0 -fno-pie -no-pie -o demo demo.c
 	python3 "$BATS_TEST_DIRNAME/mkprofile.py" "$PWD/demo" >log
 }

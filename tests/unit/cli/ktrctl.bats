@@ -5,6 +5,7 @@
 load helpers
 
 ktrctl() { fake ktrctl "$@"; }
+of_target() { ktrctl -p "$target" "$@"; }
 
 # wrong STATUS MESSAGE WORD...
 wrong() {
@@ -90,14 +91,13 @@ assert [x["bit"] for x in c] == [1 << i for i in range(32)]
 assert c[29]["name"] == "SCHED" and all(x["meaning"] for x in c)' <<<"$output"
 }
 
-@test "the kernel's mask, classes and entries are the daemon's tunables" {
+@test "what the daemon is asked: tunables for mask, classes and entries; freeze, thaw, clear and mark" {
 	run -0 --separate-stderr ktrctl mask
 	[ "$output" = SYSC ]
 	gives 0 GEN,SYSC ktrctl compile
 	gives 0 1024 ktrctl entries
 	[ ! -s calls ]
-	run -0 --separate-stderr ktrctl mask KTR_SYSC,gen
-	[ -z "$output$stderr" ]
+	gives 0 '' ktrctl mask KTR_SYSC,gen
 	run -0 ktrctl compile '~SPL,~CLK'
 	run -0 ktrctl entries 4096
 	FAKEPMC_TUNABLE=oom,panic gives 0 oom,panic ktrctl stop
@@ -107,12 +107,9 @@ set ktr.compile to ~CLK,~SPL
 set ktr.size to 262144
 get ktr.stop
 set ktr.stop to signal:SEGV' ]
-}
-
-@test "freeze, thaw, clear and mark are asked of the daemon" {
+	: >calls
 	for word in freeze thaw clear; do
-		run -0 --separate-stderr ktrctl $word
-		[ -z "$output$stderr" ]
+		gives 0 '' ktrctl $word
 	done
 	run --separate-stderr ktrctl mark 'here we are'
 	[ -z "$stderr" ]
@@ -197,15 +194,15 @@ ktr 2 -' ]
 	FAKEPMC_TUNABLE=0-1 run -0 ktrctl debug.ktr.cpumask=1
 	grep -qx 'set ktr.cpumask to 1' calls
 	region
-	gives 0 'debug.ktr.cpumask: 0-1' ktrctl -p "$target" debug.ktr.cpumask
-	gives 0 'debug.ktr.cpumask: 0-1 -> 0,4-6' ktrctl -p "$target" debug.ktr.cpumask=0,4-6
+	gives 0 'debug.ktr.cpumask: 0-1' of_target debug.ktr.cpumask
+	gives 0 'debug.ktr.cpumask: 0-1 -> 0,4-6' of_target debug.ktr.cpumask=0,4-6
 	answers 0x71 cpumask
-	gives 65 'ktrctl: "x" is no list of CPUs: 0-3,5' ktrctl -p "$target" debug.ktr.cpumask=x
-	run -65 ktrctl -p "$target" debug.ktr.cpumask=1024
+	gives 65 'ktrctl: "x" is no list of CPUs: 0-3,5' of_target debug.ktr.cpumask=x
+	run -65 of_target debug.ktr.cpumask=1024
 	answers 0x71 cpumask
 }
 
-@test "list: the kernel, and the processes with regions" {
+@test "list: the kernel, and the processes with regions, in files of any name" {
 	region
 	ask write 0 3
 	ask write 1 20
@@ -213,7 +210,7 @@ ktr 2 -' ]
 	[ "${lines[0]}" = 'PID     NAME             ENTRIES CPUS        WRITTEN STATE      MASK' ]
 	[ "${lines[1]}" = '-       kernel              1024    2     5000000000 on         SYSC' ]
 	grep -qx "$(printf '%-7d' "$target") python3 *8 *2 *23 on *GEN,SYSC" <<<"$output"
-	run -0 ktrctl -p "$target" list --json
+	run -0 of_target list --json
 	python3 -c 'import json, sys
 [p] = json.load(sys.stdin)["producers"]
 assert p["pid"] == int(sys.argv[1]), p
@@ -224,71 +221,64 @@ assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL
 	[[ " ${COMPREPLY[*]} " == *" $target "* ]]
 	FAKEPMC_FAIL=init:1:2 run -0 ktrctl list
 	[[ ${lines[1]} == '-       kernel '*' no pmcbpfd -' ]]
-}
-
-@test "a region in a file of any name is found as well" {
+	teardown
+	rm to from
 	region file="$BATS_TEST_TMPDIR/rings"
-	gives 0 8 ktrctl -p "$target" entries
+	gives 0 8 of_target entries
 }
 
-@test "KTR-29: -p PID mask reads and writes the variable of a process" {
+@test "KTR-29 KTR-31: -p PID mask is the variable of a process; a class that is not compiled in has no effect" {
 	region
-	gives 0 GEN,SYSC ktrctl -p "$target" mask
-	run -0 --separate-stderr ktrctl -p "$target" mask DEV,CT1
-	[ -z "$output$stderr" ]
+	gives 0 GEN,SYSC of_target mask
+	gives 0 '' of_target mask DEV,CT1
 	answers 0x1000004 mask
 	gives 0 'debug.ktr.mask: 0x1000004 -> 0x0' ktrctl debug.ktr.mask=none -p "$target"
 	answers 0x0 mask
 	run ktrctl list -p "$target"
 	[[ ${lines[1]} == *' off        none' ]]
 	[ ! -s calls ]
-}
-
-@test "KTR-31: -p PID mask: a class that is not compiled in is set, and said to have no effect" {
+	teardown
+	rm to from
 	region compile=0x5
-	run -0 --separate-stderr ktrctl -p "$target" mask DEV,SPL
+	run -0 --separate-stderr of_target mask DEV,SPL
 	[ "$stderr" = 'ktrctl: SPL: not compiled in: no effect' ]
 	answers 0x8004 mask
-	run --separate-stderr ktrctl -p "$target" mask all
+	run --separate-stderr of_target mask all
 	[ -z "$stderr" ]
 	answers 0xffffffff mask
-	gives 0 GEN,DEV ktrctl -p "$target" compile
+	gives 0 GEN,DEV of_target compile
 }
 
 @test "KTR-33: freeze from outside, and thaw by another ktrctl" {
 	region
-	run -0 --separate-stderr ktrctl -p "$target" freeze
-	[ -z "$output$stderr" ]
+	gives 0 '' of_target freeze
 	answers 0x0 mask
 	answers 0x2001 saved_mask
-	run ktrctl -p "$target" list
+	run of_target list
 	[[ ${lines[1]} == *' frozen     GEN,SYSC' ]]
-	gives 0 "ktrctl: process $target traces nothing already" ktrctl -p "$target" freeze
+	gives 0 "ktrctl: process $target traces nothing already" of_target freeze
 	answers 0x2001 saved_mask
-	run --separate-stderr ktrctl -p "$target" mask
+	run --separate-stderr of_target mask
 	[ "$output" = GEN,SYSC ]
 	[[ $stderr == "ktrctl: process $target is frozen: nothing is traced until"* ]]
-	run ktrctl -p "$target" mask DEV
-	says "ktrctl: process $target is frozen: this holds after \"ktrctl -p $target thaw\""
+	gives 0 "ktrctl: process $target is frozen: this holds after \"ktrctl -p $target thaw\"" of_target mask DEV
 	answers 0x0 mask
-	run -65 ktrctl -p "$target" mask none
-	run -0 --separate-stderr ktrctl -p "$target" thaw
-	[ -z "$output$stderr" ]
+	run -65 of_target mask none
+	gives 0 '' of_target thaw
 	answers 0x4 mask
 	answers 0x0 saved_mask
-	run -65 ktrctl -p "$target" thaw
+	run -65 of_target thaw
 	says "ktrctl: process $target is not frozen: \"ktrctl -p $target mask CLASSES\" sets what it traces"
 }
 
 @test "debug.ktr.verbose and what only a program can change" {
 	region
-	gives 0 'debug.ktr.verbose: 0 -> 2' ktrctl -p "$target" debug.ktr.verbose=2
+	gives 0 'debug.ktr.verbose: 0 -> 2' of_target debug.ktr.verbose=2
 	answers 0x2 verbose
-	run -65 ktrctl -p "$target" debug.ktr.verbose=3
-	run -64 ktrctl -p "$target" debug.ktr.clear=1
-	run -64 ktrctl -p "$target" debug.ktr.entries=16
-	says "ktrctl: a program's rings are its own: start it with KTR_ENTRIES=16"
-	run -64 ktrctl -p "$target" compile DEV
+	run -65 of_target debug.ktr.verbose=3
+	run -64 of_target debug.ktr.clear=1
+	gives 64 "ktrctl: a program's rings are its own: start it with KTR_ENTRIES=16" of_target debug.ktr.entries=16
+	run -64 of_target compile DEV
 	answers 0x2 verbose
 }
 
@@ -298,46 +288,40 @@ assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL
 	region
 	kill -KILL "$target"
 	wait "$target" || true
-	run -65 ktrctl -p "$target" freeze
-	says "ktrctl: there is no process $target: \"ktrctl list\" shows those that trace"
-	run -65 ktrctl -p "$target" alq out
+	gives 65 "ktrctl: there is no process $target: \"ktrctl list\" shows those that trace" of_target freeze
+	run -65 of_target alq out
 	[ ! -e out ]
 }
 
 @test "KTR-80: hostile headers are refused, and listed as unsound" {
-	hostile() {
-		local why=$1
-		shift
-		region "$@"
-		gives 65 "ktrctl: the trace rings of process $target are unsound: $why" ktrctl -p "$target" mask
+	while IFS='|' read -r why fields; do
+		region $fields
+		gives 65 "ktrctl: the trace rings of process $target are unsound: $why" of_target mask
 		run -0 ktrctl
 		grep -q "^$target .*unsound" <<<"$output"
-		run -65 ktrctl -p "$target" alq out
+		run -65 of_target alq out
 		[ ! -e out ]
 		teardown
 		rm to from
-	}
-	hostile 'it does not begin as a region does' magic=KTRRGN2
-	hostile 'ktr version mismatch' version=2
-	hostile 'its entries are not of 64 bytes' entsize=32
-	hostile 'its number of entries is no power of two, or too large' entries=12
-	hostile 'its number of entries is no power of two, or too large' entries=0
-	hostile 'its number of entries is no power of two, or too large' entries=0x2000000
-	hostile 'its number of rings is not possible' ncpu=0
-	hostile 'its number of rings is not possible' ncpu=1025
-	hostile 'its rings are not where they should be' stride=64
-	hostile 'its rings are not where they should be' hdrsize=0
-	hostile 'its rings are not where they should be' hdrsize=4097
-	hostile 'its rings are not where they should be' hdrsize=0xfffff000
-	hostile 'it is shorter than its rings' entries=1024 size=8192
+	done <<-'LIST'
+	it does not begin as a region does|magic=KTRRGN2
+	ktr version mismatch|version=2
+	its entries are not of 64 bytes|entsize=32
+	its number of entries is no power of two, or too large|entries=12
+	its number of entries is no power of two, or too large|entries=0x2000000
+	its number of rings is not possible|ncpu=1025
+	its rings are not where they should be|stride=64
+	its rings are not where they should be|hdrsize=4097
+	it is shorter than its rings|entries=1024 size=8192
+	LIST
 }
 
 @test "KTR-80: a mask in no variable's place is not written" {
 	for address in 0 0x1000 0xffffffffff600000 1; do
 		region mask_address=$address
-		run -65 ktrctl -p "$target" mask GEN
+		run -65 of_target mask GEN
 		says "ktrctl: process $target has no variable where its ktr_mask should be: nothing was changed"
-		run -65 ktrctl -p "$target" freeze
+		run -65 of_target freeze
 		answers 0x0 saved_mask
 		teardown
 		rm to from
@@ -387,17 +371,6 @@ file_has() { [ "$(drained out 2>/dev/null | tail -n 2)" = "$1" ]; }
 	[ "$(drained out | head -n 1)" = 'entries 16' ]
 }
 
-@test "KTR-F06: an entry that is being written is waited for, but not for ever" {
-	region
-	background ktrctl -p "$target" alq out >said
-	wait_for file_has $'0 0\n0 0'
-	ask open 0
-	ask write 0 2
-	wait_for file_has $'2 1 1 2\n0 0'
-	kill -TERM "$pid"
-	wait "$pid"
-}
-
 @test "KTR-F06: alq ends with --max, with -l, and with the process" {
 	region
 	background ktrctl -p "$target" alq out --max 256 >said 2>&1
@@ -407,7 +380,7 @@ file_has() { [ "$(drained out 2>/dev/null | tail -n 2)" = "$1" ]; }
 	wait "$pid"
 	[ "$(cat said)" = 'ktrctl: out has as many entries as --max allows
 out: 4 entries, 0 failed (overwritten unseen)' ]
-	gives 0 'out: 0 entries, 0 failed (overwritten unseen)' ktrctl -p "$target" alq out -l 0.01
+	gives 0 'out: 0 entries, 0 failed (overwritten unseen)' of_target alq out -l 0.01
 	[ "$(drained out)" = $'entries 1\n0 0\n0 0' ]
 	rm out
 	background ktrctl -p "$target" alq out >said 2>&1
@@ -446,11 +419,11 @@ out: 4 entries, 0 failed (overwritten unseen)' ]
 	region
 	mkfifo fifo
 	ln -s elsewhere link
-	run -73 ktrctl -p "$target" alq fifo
-	run -73 ktrctl -p "$target" alq link
+	run -73 of_target alq fifo
+	run -73 of_target alq link
 	[ ! -e elsewhere ]
-	gives 73 'ktrctl: /dev/null is not a file: alq writes here and there in it' ktrctl -p "$target" alq /dev/null
-	gives 73 'ktrctl: no/such: No such file or directory' ktrctl -p "$target" alq no/such
+	gives 73 'ktrctl: /dev/null is not a file: alq writes here and there in it' of_target alq /dev/null
+	gives 73 'ktrctl: no/such: No such file or directory' of_target alq no/such
 	run -71 bash -c "ulimit -f 1; trap '' XFSZ; '$BUILD/bin/ktrctl' -p $target alq out -l 0.01"
 	says 'ktrctl: out: File too large'
 }

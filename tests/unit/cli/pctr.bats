@@ -88,10 +88,7 @@ teardown() {
 # PCTR-03, PCTR-04: readings as they are printed, of one CPU and of all; a time that does not fit is told.
 @test "readings" {
 	stand_in 'state = struct.pack("<4I5Q", 0x4300c0, 0x3c10076, 0, 0, 8833816636294, 116, 2**40 - 1, 0, 0)'
-	run -0 pctr
-	[[ ${lines[0]} == " ctr0 =              116  [--ku c0 00 "* ]]
-	[[ ${lines[1]} == " ctr1 =    1099511627775  [i--u 76 00 +3"*"]" ]]
-	[ "${lines[-1]}" = "  tsc =    8833816636294" ]
+	gives_like 0 ' ctr0 =              116  [[]--ku c0 00 *  tsc =    8833816636294' pctr
 	run -0 pctr -a
 	[ "$(awk '/ctr0/ { print $3 }' <<<"$output")" -eq $(($(getconf _NPROCESSORS_ONLN) * 116)) ]
 	run -1 --separate-stderr pctr -T

@@ -61,8 +61,7 @@ pmc() { fake pmc "$@"; }
             4000  branch-misses		#	133.333%
             5000  a
             6000  b" ]
-	run -64 pmc stat --events=a,b,c,d,e true
-	[[ ${lines[0]} == *'-j takes at most 4 events'* ]]
+	gives_like 64 '*-j takes at most 4 events*' pmc stat --events=a,b,c,d,e true
 	FAKEPMC_FAIL=allocate:6:22 gives_like 64 'pmc: ERROR: b not recognized on host: *' pmc stat -j a,b true
 }
 

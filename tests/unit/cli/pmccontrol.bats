@@ -47,7 +47,7 @@ wrong() {
 	LIST
 }
 
-@test "-l: the state of every row of every CPU" {
+@test "-l: the state of every row of every CPU but those that are offline, as JSON as well" {
 	FAKEPMC_NCPU=1 run -0 pmccontrol -l
 	says '1 INTEL_HASWELL CPUs present, with 4 PMCs per CPU
 #CPU 0:
@@ -56,9 +56,6 @@ wrong() {
  1  SOFT1            SOFT   DISABLED FREE      
  2  TSC              TSC    ENABLED  STANDALONE (pid 77) TSC                             
  3  IAP-0            IAP    ENABLED  STANDALONE (pid 812) 0x10123                          (reload count 65536)'
-}
-
-@test "-l passes over CPUs that are offline and goes on counting" {
 	FAKEPMC_NCPU=3 run -0 pmccontrol -l
 	[ "${lines[0]}" = '3 INTEL_HASWELL CPUs present, with 4 PMCs per CPU' ]
 	[ "$(grep -c '^#CPU' <<<"$output")" -eq 2 ]
@@ -66,9 +63,6 @@ wrong() {
 	FAKEPMC_NCPU=3 run pmccontrol -l --json
 	python3 -c 'import json, sys
 assert [cpu["cpu"] for cpu in json.load(sys.stdin)["cpus"]] == [0, 2]' <<<"$output"
-}
-
-@test "-l --json has the same facts" {
 	FAKEPMC_NCPU=1 run -0 pmccontrol --json -l
 	python3 -c 'import json, sys
 all = json.load(sys.stdin)
@@ -106,7 +100,7 @@ stats = json.load(sys.stdin)
 assert len(stats) == 9 and stats["intr_processed"] == 2 and stats["chains_cut"] == 5000000000 and stats["log_sweeps"] == 4000000000' <<<"$output"
 }
 
-@test "--tunable: the list as lines of pmcbpf.conf, and as JSON" {
+@test "--tunable: the list as lines of pmcbpf.conf, and as JSON; NAME: the value alone; NAME=VALUE sets, and says nothing" {
 	run -0 pmccontrol --tunable
 	says 'kern.hwpmc.nsamples="512"  # read-only
 kern.hwpmc.debugflags="pmc=* md=read"'
@@ -117,9 +111,6 @@ assert json.load(sys.stdin)["tunables"] == [
 	{"name": "kern.hwpmc.nsamples", "value": "512", "writable": False},
 	{"name": "kern.hwpmc.debugflags", "value": "pmc=* md=read", "writable": True}]' <<<"$output"
 	done
-}
-
-@test "--tunable NAME: the value alone; NAME=VALUE sets, and says nothing" {
 	for words in '--tunable=x.y' '--tunable x.y'; do
 		gives 0 'pmc=* md=read' pmccontrol $words
 	done
@@ -143,7 +134,7 @@ calls_of() {
 	gives 0 "$1" cat calls
 }
 
-@test "-e and -d: in order, for the -c before them, * for all" {
+@test "-e and -d: in order, for the -c before them, * for all CPUs, of which those that are offline are passed over" {
 	calls_of $'disable 1 2\nenable 1 3\nenable 0 0\nenable 1 0' -c 1 -d 2 -e 3 -c '*' -e 0
 	calls_of $'disable 1 0\ndisable 1 1\ndisable 1 2\ndisable 1 3' -c 1 -d '*'
 	calls_of $'enable 0 1\nenable 1 1' -e 1
@@ -151,9 +142,6 @@ calls_of() {
 	export FAKEPMC_NCPU=300
 	calls_of 'disable 299 1' -c 299 -d 1
 	gives 65 'pmccontrol: CPU id too large: "300"' pmccontrol -c 300 -d 1
-}
-
-@test "an offline CPU is passed over by *, refused by number" {
 	FAKEPMC_FAIL=disable:1:6 run -0 pmccontrol -d 1
 	FAKEPMC_FAIL=disable:1:6 run -71 pmccontrol -c 1 -d 1
 	says 'pmccontrol: Disable of PMC 1 on CPU 1 failed: because the test wants it [No such device or address]'

@@ -285,7 +285,7 @@ rows() {
 	[[ "$(tr -d '\r' <<<"$output" | cut -c1 | tr -d '\n')" == "#   #   "* ]]
 }
 
-@test "SIGINT and SIGTERM without a command: a last row, exit 0" {
+@test "SIGINT and SIGTERM: a last row, exit 0; a command gets SIGTERM and is counted, one that ignores SIGINT is left and named" {
 	for signal in INT TERM; do
 		rm -f file
 		: >calls
@@ -295,9 +295,6 @@ rows() {
 		wait $pid
 		[ "$(wc -l <file)" -eq 2 ]
 	done
-}
-
-@test "SIGTERM goes on to the command, whose end is counted; one that ignores SIGINT is left after a grace, and named" {
 	background pmcstat -o file -w 100 -p hw-a sh -c 'trap ": >told; exit 5" TERM; : >up; while :; do sleep 0.01; done'
 	wait_for test -e up
 	kill -TERM $pid
@@ -342,17 +339,6 @@ for row in rows:
 ' <file
 }
 
-@test "--csv: a header, then rows" {
-	run -0 pmcstat --csv -w 0.1 -o file -p hw-a -c 1 -s b,usr "${until_rows[@]}" 1
-	mapfile -t rows <file
-	[ "${rows[0]}" = "time,p/hw-a,s/01/b" ]
-	[ ${#rows[@]} -ge 3 ]
-	for row in "${rows[@]:1}"; do
-		[[ $row =~ ^[0-9]+\.[0-9]{6},1000,2000$ ]]
-		[[ $row != 0.0* ]]
-	done
-}
-
 # --- the command ------------------------------------------------------------------------------
 
 @test "exit status: the command's, 0 of one that was asked to end unless --exit-status is given" {
@@ -373,14 +359,11 @@ for row in rows:
 	gives 71 'pmcstat: ERROR: execvp "./plain" failed: Permission denied' pmcstat -p a ./plain
 }
 
-@test "the command's options and descriptors are its own" {
+@test "the command's options and descriptors are its own, and it finds signals as pmcstat found them" {
 	run -0 pmcstat -q -p a -- sh -c 'echo "$@"; ls /proc/self/fd | wc -l' x -C --json -l 3
 	[ "${lines[0]}" = "-C --json -l 3" ]
 	bare=$(sh -c 'ls /proc/self/fd | wc -l')
 	[ "${lines[1]}" -eq "$bare" ]
-}
-
-@test "the command finds signals as pmcstat found them" {
 	want=$(grep -E 'Sig(Blk|Ign)' /proc/self/status)
 	gives 0 "$want" pmcstat -o /dev/null -p a grep -E 'Sig(Blk|Ign)' /proc/self/status
 }

@@ -124,8 +124,7 @@ wrong() {
 	run -64 --separate-stderr report --event OTHER
 	[ -z "$output" ]
 	[[ $stderr == *'has no event "OTHER", but: CPU_CLK_UNHALTED_CORE' ]]
-	run -64 --separate-stderr report --event CPU_CLK_UNHALTED_CORE --event NOSUCH
-	[[ $stderr == *'has no event "NOSUCH", '* ]]
+	gives_like 64 '*has no event "NOSUCH", *' report --event CPU_CLK_UNHALTED_CORE --event NOSUCH
 	[ "$(analyse -G - -c 1 | head -1)" = "@ CPU_CLK_UNHALTED_CORE [80 samples]" ]
 }
 
@@ -180,10 +179,13 @@ wrong() {
 	[ "$(cat code)" -eq 0 ] || { [ "$(cat code)" -eq 141 ] && [ ! -s err ]; }
 }
 
-@test "a log that is cut anywhere: what comes before is reported, and said to be a part" {
+@test "a log that is cut anywhere: what comes before is reported, and said to be a part; the damage is told once" {
 	size=$(stat -c %s "$(LOG)")
+	pmcstat -R "$(LOG)" >whole
 	for n in 1 15 16 100 112 113 208 300 500 1000 5000 $((size - 20)) $((size - 16)) $((size - 1)); do
 		head -c "$n" "$(LOG)" >part
+		run --separate-stderr pmcstat -R part
+		[ -z "$output" ] || [ "$output" = "$(head -n "$(wc -l <<<"$output")" whole)" ]
 		run --separate-stderr pmcstat report part
 		case $n in
 		112 | 208 | $((size - 16))) [ "$status" -eq 0 ] ;;
@@ -192,10 +194,27 @@ wrong() {
 		[ "$n" -lt 112 ] || [[ $stderr == *'"part" has no end: this report is partial'* ]]
 		[ "$n" -lt 112 ] || [[ $output == *"# end: missing, this is a part"* ]]
 	done
+	# A byte of a header that is wrong.
+	cp "$(LOG)" part
+	printf '\x7f' | dd of=part bs=1 seek=$((112 + 2)) conv=notrunc status=none
+	run -65 --separate-stderr pmcstat -R part
+	[ "$output" = "$(head -n 1 whole)" ]
+	[[ $stderr == "pmcstat: ERROR: event parsing failed (record 2, offset 0x70): "* ]]
 	# … and nothing is made of what is no log.
-	run -65 --separate-stderr pmcstat report /bin/sh
-	[ -z "$output" ]
-	[ "${#stderr_lines[@]}" -eq 1 ]
+	printf 'PERFILE2%0200d' 0 >perf.data
+	: >empty
+	for words in 'report /bin/sh' '-R perf.data' '-R empty' '-R -'; do
+		run -65 --separate-stderr pmcstat $words <empty
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ $stderr == "pmcstat: ERROR: event parsing failed (record 1, offset 0x0): "* || $words == *perf* ]]
+	done
+	wrong 71 'Cannot open "." for reading: Is a directory.' -R .
+	gives_like 65 '*perf.data*perf report*' pmcstat -R perf.data
+	head -c 5000 "$(LOG)" >part
+	run -65 --separate-stderr pmcstat report -q --perf-data perf.data -m lines part
+	[ "$(grep -c "event parsing failed" <<<"$stderr")" -eq 1 ]
+	[ -s perf.data ]
 }
 
 @test "what has no names is told, with the remedy" {
@@ -212,11 +231,4 @@ assert s["unknown_function"] == 200 and s["exec_unknown"] == 1, s'
 import json, sys
 s = json.load(sys.stdin)["statistics"]
 assert s["unknown_function"] == 0 and s["exec_elf"] == 1, s'
-}
-
-@test "a damage is told once, whatever reads the log again" {
-	head -c 5000 "$(LOG)" >part
-	run -65 --separate-stderr pmcstat report -q --perf-data perf.data -m lines part
-	[ "$(grep -c "event parsing failed" <<<"$stderr")" -eq 1 ]
-	[ -s perf.data ]
 }
