@@ -78,8 +78,7 @@ addresses() { objdump -d --no-show-raw-insn "$1" | awk -v f="<$2>:" '$2 == f { o
 
 @test "the functions, most samples first, each instruction with its share of all samples" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*10 CLOCK:main+0*30 CLOCK:-*60
-	run -0 annotate -a log "$DIR/$PROGRAM"
-	[ "${lines[0]}" = 'Profile trace for function: main() [30.00%]' ]
+	begins 0 'Profile trace for function: main() [30.00%]' annotate -a log "$DIR/$PROGRAM"
 	[[ ${lines[1]} =~ ^'30.00%'$'\t''|     '[0-9a-f]+: ]]
 	[ "$(grep -c '^Profile trace' <<<"$output")" -eq 2 ]
 	grep -qx 'Profile trace for function: grind() \[10.00%\]' <<<"$output"
@@ -149,8 +148,7 @@ refute() { ! "$@" || { echo "unexpected success: $*" >&2; return 1; }; }
 	python3 "$MKHITS" "$DIR/cxx" "$(id "$DIR/cxx")" CLOCK:$((16#$at))*1 CLOCK:-*999 >log
 	run -0 annotate log "$DIR/cxx"
 	says "pmcannotate: no function of \"$DIR/cxx\" has 0.5% of the samples: -l shows those with less"
-	run annotate -l 0.1 log "$DIR/cxx"
-	[ "${lines[0]}" = 'Profile trace for function: int deep::twice<int>(int) [0.10%]' ]
+	begins 0 'Profile trace for function: int deep::twice<int>(int) [0.10%]' annotate -l 0.1 log "$DIR/cxx"
 	run annotate --function 'int deep::twice<int>' log "$DIR/cxx"
 	[ "${lines[0]}" = 'Profile trace for function: int deep::twice<int>(int) [0.10%]' ]
 	run -1 annotate --function main log "$DIR/cxx"
@@ -159,12 +157,10 @@ refute() { ! "$@" || { echo "unexpected success: $*" >&2; return 1; }; }
 
 @test "several events are columns, --event chooses one" {
 	hits "$DIR/$PROGRAM" FAULT:grind+0*1 CLOCK:grind+0*1 CLOCK:main+0*3
-	run -0 annotate -a log "$DIR/$PROGRAM"
-	[ "${lines[0]}" = 'Columns: CLOCK FAULT' ]
+	begins 0 'Columns: CLOCK FAULT' annotate -a log "$DIR/$PROGRAM"
 	[ "${lines[1]}" = 'Profile trace for function: grind() [ 25.00% 100.00%]' ]
 	grep -q $'^ 75.00%        \t|  ' <<<"$output"
-	run annotate -a --event fault log "$DIR/$PROGRAM"
-	[ "${lines[0]}" = 'Profile trace for function: grind() [100.00%]' ]
+	begins 0 'Profile trace for function: grind() [100.00%]' annotate -a --event fault log "$DIR/$PROGRAM"
 	run -1 annotate --event nothing log "$DIR/$PROGRAM"
 	says 'pmcannotate: Impossible to generate an analysis: the log has no samples of "nothing", but of: CLOCK, FAULT'
 }

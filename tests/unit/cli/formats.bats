@@ -39,12 +39,11 @@ read_back() {
 }
 
 @test "folded: flame graph tools' lines" {
-	run -0 report --folded -
-	says $'PAGE_FAULT.ALL;work;main;hot 7
+	gives 0 $'PAGE_FAULT.ALL;work;main;hot 7
 event-0x1000001;<b>:":\xef\xbf\xbd]]>;[<i>,":\xef\xbf\xbd]]>] 0x10 5
 event-0x1000001;work;main;hot 600
 event-0x1000001;work;main;schedule_[k] 95
-event-0x1000001;work;main;warm 300'
+event-0x1000001;work;main;warm 300' report --folded -
 }
 
 @test "pprof: a profile.proto that is consistent in itself, samples and events" {
@@ -119,22 +118,20 @@ flat() {
 	for program in work fixed; do
 		[ $program = work ] && log=log || log=fixed.log
 		report -g --gnu
-		run -0 flat "event-0x1000001/$program.gmon" "$BATS_FILE_TMPDIR/$program"
-		says 'hot 600.00
+		gives 0 'hot 600.00
 warm 300.00
 main hot 600/600
-main warm 300/300'
+main warm 300/300' flat "event-0x1000001/$program.gmon" "$BATS_FILE_TMPDIR/$program"
 	done
 }
 
 @test "gprof: FreeBSD's layout, which GNU gprof takes for ticks of 10 ms" {
 	needs gprof build
 	report -M map -g
-	run -0 flat event-0x1000001/work.gmon "$WORK"
-	says 'hot 6.00
+	gives 0 'hot 6.00
 warm 3.00
 main hot 600/600
-main warm 300/300'
+main warm 300/300' flat event-0x1000001/work.gmon "$WORK"
 	run cat map
 	says $'MAP:\n "[kernel.kallsyms]" => "[kernel.kallsyms].gmon" event-0x1000001/95\n'" \"$WORK\""$' => "work.gmon" event-0x1000001/900 PAGE_FAULT.ALL/7
  "/none/<i>,"?\xef\xbf\xbd]]>" => "<i>,"?\xef\xbf\xbd]]>.gmon" event-0x1000001/5'

@@ -97,3 +97,16 @@ offers_options() {
 		[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "${*:2}: $option" >&2; return 1; }
 	done
 }
+
+# begins STATUS LINE COMMAND...: this exit status, and this first line.
+begins() {
+	run "-$1" "${@:3}"
+	[ "${lines[0]}" = "$2" ] || { printf 'wanted: %s\ngot:    %s\n' "$2" "$output" >&2; return 1; }
+}
+
+# json_is EXPRESSION: true of x, which is the output.
+json_is() {
+	python3 -c 'import json, sys
+x = json.load(sys.stdin)
+assert eval(sys.argv[1]), x' "$1" <<<"$output"
+}

@@ -85,10 +85,8 @@ teardown() {
 	[[ ${lines[13]} == 'SYSC        0x00002000  '* ]]
 	[[ ${lines[31]} == 'PTRACE      0x80000000  '* ]]
 	run ktrctl --json classes
-	python3 -c 'import json, sys
-c = json.load(sys.stdin)["classes"]
-assert [x["bit"] for x in c] == [1 << i for i in range(32)]
-assert c[29]["name"] == "SCHED" and all(x["meaning"] for x in c)' <<<"$output"
+	json_is '[c["bit"] for c in x["classes"]] == [1 << i for i in range(32)]'
+	json_is 'x["classes"][29]["name"] == "SCHED" and all(c["meaning"] for c in x["classes"])'
 }
 
 @test "what the daemon is asked: tunables for mask, classes and entries; freeze, thaw, clear and mark" {
@@ -168,14 +166,13 @@ ktr 3 -p' ]
 
 # KTR-F10: debug.ktr.NAME of FreeBSD.  KTR-F01: entries.
 @test "KTR-F01 KTR-F10: sysctl's names and form" {
-	FAKEPMC_TUNABLE=0-1 run ktrctl debug.ktr
-	says 'debug.ktr.clear: 0
+	FAKEPMC_TUNABLE=0-1 gives 0 'debug.ktr.clear: 0
 debug.ktr.compile: 0x2001
 debug.ktr.cpumask: 0-1
 debug.ktr.entries: 1024
 debug.ktr.mask: 0x2000
 debug.ktr.verbose: 0
-debug.ktr.version: 1'
+debug.ktr.version: 1' ktrctl debug.ktr
 	: >calls
 	gives_like 0 'debug.ktr.entries: 1024 -> *' ktrctl debug.ktr.entries=2048
 	run ktrctl debug.ktr.mask=0x2001
@@ -206,8 +203,7 @@ ktr 2 -' ]
 	region
 	ask write 0 3
 	ask write 1 20
-	run -0 ktrctl
-	[ "${lines[0]}" = 'PID     NAME             ENTRIES CPUS        WRITTEN STATE      MASK' ]
+	begins 0 'PID     NAME             ENTRIES CPUS        WRITTEN STATE      MASK' ktrctl
 	[ "${lines[1]}" = '-       kernel              1024    2     5000000000 on         SYSC' ]
 	grep -qx "$(printf '%-7d' "$target") python3 *8 *2 *23 on *GEN,SYSC" <<<"$output"
 	run -0 of_target list --json

@@ -93,6 +93,5 @@ pmc() { fake pmc "$@"; }
 	run -3 pmc stat --exit-status sh -c 'exit 3'
 	run -143 pmc stat sh -c 'kill -TERM $$'
 	gives_like 71 '*ERROR: execvp "/nowhere" failed: No such file or directory*' pmc stat /nowhere
-	run -64 pmc stat -d
-	[ "${lines[0]}" = 'pmc: ERROR: a command is needed' ]
+	begins 64 'pmc: ERROR: a command is needed' pmc stat -d
 }

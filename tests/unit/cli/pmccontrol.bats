@@ -56,36 +56,27 @@ wrong() {
  1  SOFT1            SOFT   DISABLED FREE      
  2  TSC              TSC    ENABLED  STANDALONE (pid 77) TSC                             
  3  IAP-0            IAP    ENABLED  STANDALONE (pid 812) 0x10123                          (reload count 65536)'
-	FAKEPMC_NCPU=3 run -0 pmccontrol -l
-	[ "${lines[0]}" = '3 INTEL_HASWELL CPUs present, with 4 PMCs per CPU' ]
+	FAKEPMC_NCPU=3 begins 0 '3 INTEL_HASWELL CPUs present, with 4 PMCs per CPU' pmccontrol -l
 	[ "$(grep -c '^#CPU' <<<"$output")" -eq 2 ]
 	[[ $output == *'#CPU 1:'* ]]
 	FAKEPMC_NCPU=3 run pmccontrol -l --json
-	python3 -c 'import json, sys
-assert [cpu["cpu"] for cpu in json.load(sys.stdin)["cpus"]] == [0, 2]' <<<"$output"
+	json_is '[cpu["cpu"] for cpu in x["cpus"]] == [0, 2]'
 	FAKEPMC_NCPU=1 run -0 pmccontrol --json -l
-	python3 -c 'import json, sys
-all = json.load(sys.stdin)
-assert (all["cputype"], all["ncpu"], all["npmc"]) == ("INTEL_HASWELL", 1, 4)
-rows = all["cpus"][0]["rows"]
-assert rows[1] == {"row": 1, "name": "SOFT1", "class": "SOFT", "enabled": False,
-                   "disposition": "FREE", "owner": None}
-assert rows[2]["owner"] == {"pid": 77, "event": "TSC", "mode": "SC"}
-assert rows[3]["owner"] == {"pid": 812, "event": "0x10123", "mode": "SS", "reload_count": 65536}
-' <<<"$output"
+	json_is '(x["cputype"], x["ncpu"], x["npmc"]) == ("INTEL_HASWELL", 1, 4)'
+	output=$(python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["cpus"][0]["rows"]))' <<<"$output")
+	json_is 'x[1] == {"row": 1, "name": "SOFT1", "class": "SOFT", "enabled": False, "disposition": "FREE", "owner": None}'
+	json_is 'x[2]["owner"] == {"pid": 77, "event": "TSC", "mode": "SC"}'
+	json_is 'x[3]["owner"] == {"pid": 812, "event": "0x10123", "mode": "SS", "reload_count": 65536}'
 }
 
 @test "-L: classes at the margin, events behind a tab" {
 	gives 0 $'SOFT\n\tCLOCK.HARD\n\tLOCK "FAILED"\nTSC\n\tTSC\n\tLOCK "FAILED"' pmccontrol -L
 	run -0 pmccontrol -L --json
-	python3 -c 'import json, sys
-assert json.load(sys.stdin)["classes"][0] == {"class": "SOFT", "events": ["CLOCK.HARD", "LOCK \"FAILED\""]}
-' <<<"$output"
+	json_is 'x["classes"][0] == {"class": "SOFT", "events": ["CLOCK.HARD", "LOCK \"FAILED\""]}'
 }
 
 @test "-s: hwpmc's figures, and ours" {
-	run -0 pmccontrol -s
-	says 'interrupts processed:                    2
+	gives 0 'interrupts processed:                    2
 non-PMC interrupts:                      1
 sampling stalls due to space shortages:  3
 system calls:                            4
@@ -93,30 +84,24 @@ system calls with errors:                5
 buffer requests:                         6
 buffer requests failed:                  7
 sampling log sweeps:                     4000000000
-call chains that lack callers:           5000000000'
+call chains that lack callers:           5000000000' pmccontrol -s
 	run pmccontrol -s --json
-	python3 -c 'import json, sys
-stats = json.load(sys.stdin)
-assert len(stats) == 9 and stats["intr_processed"] == 2 and stats["chains_cut"] == 5000000000 and stats["log_sweeps"] == 4000000000' <<<"$output"
+	json_is 'len(x) == 9 and x["intr_processed"] == 2 and x["chains_cut"] == 5 * 10**9 and x["log_sweeps"] == 4 * 10**9'
 }
 
 @test "--tunable: the list as lines of pmcbpf.conf, and as JSON; NAME: the value alone; NAME=VALUE sets, and says nothing" {
-	run -0 pmccontrol --tunable
-	says 'kern.hwpmc.nsamples="512"  # read-only
-kern.hwpmc.debugflags="pmc=* md=read"'
+	gives 0 'kern.hwpmc.nsamples="512"  # read-only
+kern.hwpmc.debugflags="pmc=* md=read"' pmccontrol --tunable
 	for words in '--tunable --json' '--json --tunable'; do
 		run -0 pmccontrol $words
-		python3 -c 'import json, sys
-assert json.load(sys.stdin)["tunables"] == [
-	{"name": "kern.hwpmc.nsamples", "value": "512", "writable": False},
-	{"name": "kern.hwpmc.debugflags", "value": "pmc=* md=read", "writable": True}]' <<<"$output"
+		json_is 'x["tunables"] == [{"name": "kern.hwpmc.nsamples", "value": "512", "writable": False},
+			{"name": "kern.hwpmc.debugflags", "value": "pmc=* md=read", "writable": True}]'
 	done
 	for words in '--tunable=x.y' '--tunable x.y'; do
 		gives 0 'pmc=* md=read' pmccontrol $words
 	done
 	run -0 pmccontrol --tunable x.y --json
-	python3 -c 'import json, sys
-assert json.load(sys.stdin)["writable"] is True' <<<"$output"
+	json_is 'x["writable"] is True'
 	[ "$(cat calls)" = $'get x.y\nget x.y\nget x.y' ]
 	: >calls
 	for words in '--tunable x.y=pmc=*' '--tunable=x.y=pmc=*' '--tunable x.y=' '--tunable ='; do
@@ -195,12 +180,9 @@ full_disk() { fake pmccontrol "$@" >/dev/full; }
 @test "--doctor --json has the same facts; closed gates: exit 69" {
 	FAKEPMC_CLOSED=1 run -69 --separate-stderr pmccontrol --doctor --json
 	[ -z "$stderr" ]
-	python3 -c 'import json, sys
-all = json.load(sys.stdin)
-assert all["ok"] is False
-assert all["gates"][-2] == {"name": "rows", "state": "ok", "finding": "all \"free\"", "remedy": None}
-assert all["gates"][-1] == {"name": "daemon", "state": "closed", "finding": "old",
-                            "remedy": "get a new one"}' <<<"$output"
+	json_is 'x["ok"] is False and x["gates"][-2:] == [
+		{"name": "rows", "state": "ok", "finding": "all \"free\"", "remedy": None},
+		{"name": "daemon", "state": "closed", "finding": "old", "remedy": "get a new one"}]'
 }
 
 @test "--doctor without a daemon, or with one that does not know: the local gates, and why" {

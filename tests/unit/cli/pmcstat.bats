@@ -241,9 +241,8 @@ until_rows=(sh -c 'until [ "$(wc -l <file)" -gt $0 ]; do sleep 0.01; done')
 
 @test "-l ends the measurement with a last row and tells the command to end" {
 	# -q: without a word of a command that had no CPU within its grace.
-	run -0 pmcstat -q -l 3 -p hw-a sh -c 'trap ": >told; exit" TERM; while :; do sleep 0.01; done'
-	says '#          p/hw-a 
-             1000 '
+	gives 0 '#          p/hw-a 
+             1000 ' pmcstat -q -l 3 -p hw-a sh -c 'trap ": >told; exit" TERM; while :; do sleep 0.01; done'
 	wait_for test -e told
 }
 
@@ -253,8 +252,7 @@ rows() {
 	lines=()
 	until [ ${#lines[@]} -eq $(($1 + 1)) ]; do
 		[ $SECONDS -lt $end ]
-		run -0 pmcstat "${@:2}" -c 0 -s hw-a
-		[ "${lines[0]}" = '#       s/00/hw-a ' ]
+		begins 0 '#       s/00/hw-a ' pmcstat "${@:2}" -c 0 -s hw-a
 		((${#lines[@]} >= 2 && ${#lines[@]} <= $1 + 1))
 		[ "$(tail -n +2 <<<"$output" | sort -u)" = '             1000 ' ]
 	done
@@ -360,8 +358,7 @@ for row in rows:
 }
 
 @test "the command's options and descriptors are its own, and it finds signals as pmcstat found them" {
-	run -0 pmcstat -q -p a -- sh -c 'echo "$@"; ls /proc/self/fd | wc -l' x -C --json -l 3
-	[ "${lines[0]}" = "-C --json -l 3" ]
+	begins 0 "-C --json -l 3" pmcstat -q -p a -- sh -c 'echo "$@"; ls /proc/self/fd | wc -l' x -C --json -l 3
 	bare=$(sh -c 'ls /proc/self/fd | wc -l')
 	[ "${lines[1]}" -eq "$bare" ]
 	want=$(grep -E 'Sig(Blk|Ign)' /proc/self/status)

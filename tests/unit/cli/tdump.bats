@@ -66,8 +66,7 @@ load tdump
 	0   1 00000000000f4a10 syscall p=0xf07e5600 err=0 ret=2a
 	0   0 00000000000f4240 syscall p=0xf07e5600 #0xc7
 	END
-	run tdump -a -i some
-	[ "${lines[0]}" = 'C Idx Time Stamp       Trace' ]
+	begins 0 'C Idx Time Stamp       Trace' tdump -a -i some
 	[ "${lines[1]}" = '= === ================ =====' ]
 	prints tdump -q -t -d -C 0 -i some <<-'END'
 	0   1        0          1002000 syscall p=0xf07e5600 err=0 ret=2a
@@ -84,8 +83,7 @@ load tdump
 	0   1 0.000000 x
 	0   0 0.000004 x
 	END
-	run tdump -q -a -i coarse
-	[ "${lines[0]}" = '0   1         8.000003 x' ]
+	begins 0 '0   1         8.000003 x' tdump -q -a -i coarse
 }
 
 @test "-v: all of an entry; ages from the newest, in both directions" {
@@ -102,8 +100,7 @@ load tdump
 	+00000000f07e5600 00000000000000c7 000000000000dead 000000000000dead 000000000000dead
 	END
 	says "$(cat wanted)"
-	run tdump -q -r -v -C 0 -i some
-	[ "${lines[0]}" = '0   0 00000000000f4240      7d0      7d0' ]
+	begins 0 '0   0 00000000000f4240      7d0      7d0' tdump -q -r -v -C 0 -i some
 }
 
 # KTR-F07 KTR-F08 KTR-F14: FreeBSD's columns.
@@ -128,8 +125,7 @@ load tdump
 	gives 0 '' ktrdump -q -i some -o text
 	[ "$(head -n 1 text)" = '     0 syscall p=0xf07e5600 #0xc7' ]
 	some_file image=0
-	run ktrdump -q -M some
-	[ "${lines[0]}" = '     1 syscall p=0xf07e5700 #0x1' ]
+	begins 0 '     1 syscall p=0xf07e5700 #0x1' ktrdump -q -M some
 	run -0 ktrdump -q -m some -e none
 }
 
