@@ -47,7 +47,7 @@ stop_pctrd() {
 
 soft() {
 	start_daemon
-	start_pctrd -o pctr.soft=1 -o pctr.intel_counters=4 "$@"
+	start_pctrd -o pctr.soft=1 -o pctr.intel_counters=4
 }
 
 # The program for OpenBSD, which was not linked with libpctr.
