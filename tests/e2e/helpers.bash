@@ -372,3 +372,16 @@ work_of_target() {
 	# shellcheck disable=SC2034 # the tests use it
 	read -r _ minflt _ < <(tail -n 2 "$OUT" | head -n 1)
 }
+
+# gives STATUS TEXT COMMAND...: this exit status, and exactly this output.
+gives() {
+	run "-$1" "${@:3}"
+	[ "$output" = "$2" ] || { printf 'wanted: %s\ngot:    %s\n' "$2" "$output" >&2; return 1; }
+}
+
+# gives_like STATUS PATTERN COMMAND...: this exit status, and an output that matches.
+gives_like() {
+	run "-$1" "${@:3}"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $output == $2 ]] || { printf 'wanted: %s\ngot:    %s\n' "$2" "$output" >&2; return 1; }
+}

@@ -80,11 +80,7 @@ make_tree() {
 	between $((switches * 8 / 10 - processes)) "$total" $((switches * 12 / 10 + processes + 10))
 }
 
-@test "-O FILE, -O - and -O host:port take the same log; an old log is replaced, another file is not" {
-	head -c 100000 /dev/zero >notes
-	run pmcstat -q -E -p PAGE_FAULT.ALL -O notes true
-	[ "$status" -eq 73 ]
-	cmp notes <(head -c 100000 /dev/zero)
+@test "-O FILE, -O - and -O host:port take the same log; an old log is replaced" {
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log true
 	pmcstat -q -E -p PAGE_FAULT.ALL -O log true
 	pmcstat -R log >text
@@ -113,42 +109,50 @@ make_tree() {
 @test "a refused event, command or process does not destroy an old log" {
 	pmcstat -q -n 1 -P PAGE_FAULT.ALL -O log true
 	before=$(cksum log)
-	run --separate-stderr pmcstat -P NO-SUCH-EVENT -O log true
-	status_is 71
+	run -71 --separate-stderr pmcstat -P NO-SUCH-EVENT -O log true
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
-	run --separate-stderr pmcstat -P PAGE_FAULT.ALL -O log no-such-command
-	status_is 71
-	[ "$stderr" = 'pmcstat: ERROR: execvp "no-such-command" failed: No such file or directory' ]
-	run --separate-stderr pmcstat -P PAGE_FAULT.ALL -O log -t '^no-such-process$'
-	[ "$status" -ne 0 ]
+	gives 71 'pmcstat: ERROR: execvp "no-such-command" failed: No such file or directory' \
+		pmcstat -P PAGE_FAULT.ALL -O log no-such-command
+	run -65 pmcstat -P PAGE_FAULT.ALL -O log -t '^no-such-process$'
+	for command in ./no-such-command no-such-command; do
+		gives 71 "pmc: ERROR: execvp \"$command\" failed: No such file or directory" pmc record -o log $command
+	done
+	gives_like 71 'pmc: ERROR: Cannot sample "no-such-event": *' pmc record -o log -e no-such-event true
+	run -65 pmc record -o log -p no-such-process
 	[ "$(cksum log)" = "$before" ]
+	pmc record -o log true
+	[ "$(cksum log)" != "$before" ]
 	# Without -O a separate process waits for the log, and ends if there is none.
-	run --separate-stderr pmcstat -P NO-SUCH-EVENT true
-	status_is 71
+	run -71 --separate-stderr pmcstat -P NO-SUCH-EVENT true
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
+# refused STATUS PATTERN COMMAND...: with this exit status and this one line on standard error.
+refused() {
+	run "-$1" --separate-stderr "${@:3}"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $stderr == $2 ]] || { echo "${*:3}: $stderr" >&2; return 1; }
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 }
 
 @test "-O to an unwritable place: one line, 71, and the command never runs" {
 	for to in /nonexistent/log . localhost:1 host.invalid:1 /dev/zero; do
-		run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O "$to" touch ran
-		status_is 71
-		[[ "$stderr" == pmcstat:\ ERROR:\ Cannot\ * ]]
-		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+		refused 71 'pmcstat: ERROR: Cannot *' pmcstat -E -p PAGE_FAULT.ALL -O "$to" touch ran
 		[ ! -e ran ]
 	done
+	gives_like 71 '*"/nowhere/log"*' pmc record -o /nowhere/log true
 }
 
 @test "a full disk: one line, 71, and the command runs to its end" {
 	mkdir small
 	mount -t tmpfs -o size=16k tmpfs small
-	run --separate-stderr pmcstat -q -n 1 -P PAGE_FAULT.ALL -O small/log load pages=3000
+	full='pmcstat: ERROR: logging failed: writing the log failed: No space left on device'
+	run -71 --separate-stderr pmcstat -q -n 1 -P PAGE_FAULT.ALL -O small/log load pages=3000
 	# The daemon closes it when its client has ended.
 	wait_for umount small
-	status_is 71
-	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
-	run --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O /dev/full true
-	status_is 71
-	[[ "$stderr" == "pmcstat: ERROR: logging failed: writing the log failed: No space left on device"* ]]
+	[[ $stderr == "$full"* ]]
+	run -71 --separate-stderr pmcstat -E -p PAGE_FAULT.ALL -O /dev/full true
+	[[ $stderr == "$full"* ]]
 }
 
 @test "without -O the log is printed live, with the same lines as -R of a file" {
@@ -202,59 +206,6 @@ make_tree() {
 }
 
 grows() { [ -s "$1" ]; }
-
-@test "a log cut anywhere: whole records are printed, then 65 and a line about the rest" {
-	pmcstat -q -E -W -p PAGE_FAULT.ALL -O log load pages=10 switches=5
-	pmcstat -R log >whole
-	size=$(stat -c %s log)
-	for at in 1 3 4 15 16 17 111 112 113 200 $((size / 2)) $((size / 2 + 1)) $((size - 17)) $((size - 16)) \
-		$((size - 1)); do
-		head -c $at log >part.log
-		run --separate-stderr pmcstat -R part.log
-		[ "$status" -eq 0 ] || [ "$status" -eq 65 ] || status_is 65
-		# A prefix of the text of the whole log.
-		[ -z "$output" ] || [ "$output" = "$(head -n "$(wc -l <<<"$output")" whole)" ]
-		if [ "$status" -eq 65 ]; then
-			[[ "$stderr" == "pmcstat: ERROR: event parsing failed (record "*", offset 0x"*"): "* ]]
-		else
-			# Only where a record ends.
-			[ $((at % 4)) -eq 0 ]
-		fi
-	done
-	# A damaged byte in a header.
-	cp log bad
-	printf '\x7f' | dd of=bad bs=1 seek=$((112 + 2)) conv=notrunc status=none
-	run --separate-stderr pmcstat -R bad
-	status_is 65
-	[ "$output" = "$(head -n 1 whole)" ]
-	[[ "$stderr" == "pmcstat: ERROR: event parsing failed (record 2, offset 0x70): "* ]]
-}
-
-# refused TEXT FILE: with this exit status and line.
-refused() {
-	run --separate-stderr pmcstat -R "$3"
-	status_is "$1"
-	[ -z "$output" ]
-	# shellcheck disable=SC2053 # a pattern
-	[[ "$stderr" == $2 ]] || { echo "$3: $stderr" >&2; return 1; }
-	[ "$(wc -l <<<"$stderr")" -eq 1 ]
-}
-
-@test "a file that is not a log is named, in one line" {
-	refused 71 'pmcstat: ERROR: Cannot open "nothing" for reading: No such file or directory.' nothing
-	mkdir dir
-	refused 71 'pmcstat: ERROR: Cannot open "dir" for reading: Is a directory.' dir
-	printf 'PERFILE2%0200d' 0 >perf.data
-	refused 65 '*perf.data*perf report*' perf.data
-	printf '\xee\x03\x00\x70%0200d' 0 >foreign
-	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *byte order*' foreign
-	printf 'hello, world, this is no log at all\n' >words
-	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): *' words
-	: >empty
-	refused 65 'pmcstat: ERROR: event parsing failed (record 1, offset 0x0): the log is empty.' empty
-	run --separate-stderr pmcstat -R - <empty
-	status_is 65
-}
 
 @test "kern.hwpmc.logversion=3: the same lines for a log for FreeBSD 6 to 11" {
 	pmccontrol --tunable kern.hwpmc.logversion=3

@@ -18,15 +18,8 @@ make_hot() {
 			for (unsigned long i = 0; i < 200000000; i++)
 				sum += i;
 		}
-		__attribute__((noinline)) static int work(void)
-		{
-			hot();
-			return sum == 1;
-		}
-		int main(void)
-		{
-			return work();
-		}
+		__attribute__((noinline)) static int work(void) { hot(); return sum == 1; }
+		int main(void) { return work(); }
 	END
 	gcc -g -O0 -o hot hot.c
 }
@@ -55,10 +48,7 @@ share() { awk -v name="$1" -v column="$2" '$4 == name { print int($column) }'; }
 	pmcstat -q -P clock.hard -O kept --folded folded ./hot
 	[ "$(awk '{ n += $NF } END { print n }' folded)" -eq "$(pmcstat -R kept | grep -c ^callchain)" ]
 	grep -q 'main;work;hot [0-9]*$' folded
-	run --separate-stderr pmcstat -P clock.hard -O /dev/null -G x true
-	[ "$status" -eq 64 ]
-	# shellcheck disable=SC2154 # set by run
-	[[ $stderr == *'"/dev/null" is not a file'* ]]
+	gives_like 64 '*"/dev/null" is not a file*' pmcstat -P clock.hard -O /dev/null -G x true
 }
 
 # samples_at FROM TO: the number of the log's samples at offsets of ./hot from FROM up to TO, exclusive, and of all
@@ -70,7 +60,7 @@ samples_at() {
 		END { print n + 0, all + 0 }'
 }
 
-@test "pmcannotate: the recorded program's instructions as objdump prints them, its source, and the samples of each" {
+@test "pmcannotate: the samples of a recorded function are the log's, its lines' and its instructions' sums as well" {
 	local first next n all sum
 	make_hot
 	pmcstat -q -P clock.hard -O log ./hot
@@ -78,12 +68,7 @@ samples_at() {
 	[[ $(head -n 1 text) =~ ^'Profile trace for function: hot() ['([0-9.]+)'%]'$ ]]
 	share=${BASH_REMATCH[1]}
 	[ "${share%.*}" -ge 80 ]
-	# Every instruction of the function, in order.
-	objdump -d --no-show-raw-insn hot | awk '$2 == "<hot>:" { on = 1; next } /^$/ { on = 0 }
-		on { sub(":", "", $1); print $1 }' >wanted
-	sed -n 's/^[^|]*|  *\([0-9a-f]*\):\t.*/\1/p' text | sort >shown
-	diff wanted shown
-	# The executed source lines, with the sums of their instructions; together they equal the function's.
+	# The lines that were executed, of the source; their sums, and those of instructions, are the function's.
 	grep -q $'^[0-9.]*%\t| sum += i;$' text
 	grep -q $'^[0-9.]*%\t| for (unsigned long i = 0; i < 200000000; i++)$' text
 	for what in '\| *[0-9a-f]+:\t' '\| [^ ]'; do
@@ -91,16 +76,11 @@ samples_at() {
 		awk -v a="$sum" -v b="$share" 'BEGIN { exit a - b > 0.2 || b - a > 0.2 }'
 	done
 	# And they equal the log's samples, counted separately.
-	first=$(head -n 1 wanted) next=$(nm hot | awk '$3 == "work" { print $1 }')
+	first=$(nm hot | awk '$3 == "hot" { print $1 }') next=$(nm hot | awk '$3 == "work" { print $1 }')
 	read -r n all < <(samples_at "${first: -3}" "${next: -3}")
 	awk -v a="$share" -v n="$n" -v all="$all" 'BEGIN { b = 100 * n / all; exit a - b > 0.1 || b - a > 0.1 }'
-	# The page has the same, line for line.
+	# The page has the same.
 	pmcannotate --html page log ./hot
 	grep -q "^<h2 id=f0>hot \[$share%\]</h2>$" page
-	sed -n 's/.*<td class=t> *\([0-9a-f]*\):\t.*/\1/p' page | sort | diff wanted -
 	grep -qE 'hot\.c:5">5<td class=t>.*sum \+= i;' page
-	# Another program of that name is not the recorded one.
-	gcc -g -O1 -o hot hot.c
-	run pmcannotate log ./hot
-	[ "$status" -ne 0 ]
 }

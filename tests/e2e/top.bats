@@ -18,6 +18,12 @@ seen() {
 	grep -Eq -- "$1" <<<"$output" || { echo "no \"$1\" in: $output" >&2; return 1; }
 }
 
+# ended STATUS: so, and the terminal is as it was.
+ended() {
+	seen "^status $1\$"
+	seen '^cooked$'
+}
+
 # on_terminal ROWSxCOLS STEP... -- COMMAND...: with Debian's python3, whose packages those are.
 on_terminal() {
 	run -0 env -u NO_COLOR /usr/bin/python3 "$BATS_TEST_DIRNAME/terminal.py" "$@"
@@ -75,8 +81,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 		-- pmcstat -n 1 -P CLOCK.HARD -P PAGE_FAULT.ALL -T -w 0.4 "${forever[@]}"
 	seen '^colours .*red'
 	seen '^raw$'
-	seen '^status 0$'
-	seen '^cooked$'
+	ended 0
 	wait_for nobody_runs
 }
 
@@ -116,8 +121,7 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	local how
 	for how in 'type=\x03' kill=TERM kill=HUP; do
 		on_terminal 12x60 wait='deep +leaf' "$how" end raw -- "${top[@]}" -w 0.3 "${forever[@]}"
-		seen '^status 0$'
-		seen '^cooked$'
+		ended 0
 	done
 	wait_for nobody_runs
 }
@@ -166,24 +170,12 @@ top=(pmcstat -n 1 -P CLOCK.HARD -T)
 	wait "$reader"
 	[ "$(grep -c '^---$' grown)" -ge 1 ]
 	on_terminal 12x80 wait='The end of the log; q quits' wait='deep +leaf' type=q end raw -- sh -c 'cat log | pmcstat -R - -T'
-	seen '^status 0$'
-	seen '^cooked$'
+	ended 0
 	head -c 3001 log >short
 	run -65 --separate-stderr pmcstat -R short -T
 	[[ $output == "PMC: [CLOCK.HARD] "* && $stderr == *"the log ends in the middle of a record."* ]]
 	run -65 --separate-stderr pmcstat -R /dev/null -T
 	[[ -z $output && $stderr == *"the log is empty."* ]]
-}
-
-@test "options that exclude each other" {
-	run -64 pmcstat -T -l 1 -P CLOCK.HARD true
-	[ "$output" = "pmcstat: ERROR: options -T and -l are mutually exclusive." ]
-	run -64 pmcstat -T -O log -P CLOCK.HARD true
-	[ "$output" = "pmcstat: ERROR: options -T and -O are mutually exclusive." ]
-	run -64 pmcstat -T -p CLOCK.HARD true
-	[ "$output" = "pmcstat: ERROR: options -g/-G/-m/-T require sampling PMCs or -R to be specified." ]
-	run -64 pmcstat -T -f skiplink=2 -P CLOCK.HARD true
-	[ "$output" = "pmcstat: ERROR: unknown option <skiplink=2>." ]
 }
 
 @test "cut chains: the second line has the number of samples" {

@@ -26,7 +26,6 @@ struct rings {
 struct world {
 	struct rings rings;
 	uint64_t writes;	/* entries that are written whenever entries are read */
-	int error;		/* of every read */
 	struct alq alq;
 };
 
@@ -44,8 +43,6 @@ static int read_world(const void *source, uint64_t offset, void *data, size_t le
 {
 	struct world *w = (struct world *)source;
 
-	if (w->error)
-		return w->error;
 	assert_true(offset <= sizeof(w->rings) && len <= sizeof(w->rings) - offset);
 	memcpy(data, (char *)&w->rings + offset, len);
 	if (offset >= KTR_REGION_PAGE && (offset - KTR_REGION_PAGE) % sizeof(w->rings.cpu[0]))
@@ -221,51 +218,6 @@ static void test_max_counts_all_rings(void **state)
 	assert_ring(w, 1, numbers, 2, 0);
 }
 
-static void test_process_that_ends(void **state)
-{
-	static const uint64_t numbers[] = { 0 };
-	struct world *w = *state;
-	int more;
-
-	assert_int_equal(alq_begin(&w->alq), 0);
-	write_entry(&w->rings, 0);
-	w->error = -ESRCH;
-	assert_int_equal(alq_pass(&w->alq, &more), -ESRCH);
-	w->error = 0;
-	pass(w);
-	/* It has ended: what there is can still be put right. */
-	w->error = -ESRCH;
-	assert_int_equal(alq_end(&w->alq), 0);
-	assert_ring(w, 0, numbers, 1, 0);
-}
-
-static void test_file_that_cannot_be_written(void **state)
-{
-	struct world *w = *state;
-	int more;
-
-	assert_int_equal(alq_begin(&w->alq), 0);
-	write_entry(&w->rings, 0);
-	close(w->alq.fd);
-	w->alq.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	assert_int_equal(alq_pass(&w->alq, &more), -EBADF);
-	assert_int_equal(alq_end(&w->alq), -EBADF);
-}
-
-static void test_files_are_behind_the_rings(void **state)
-{
-	struct world *w = *state;
-	char text[32];
-
-	w->alq.files = "0-1 r-xp 0 0 0 /bin/x\n";
-	assert_int_equal(alq_begin(&w->alq), 0);
-	assert_int_equal(alq_end(&w->alq), 0);
-	/* Two rings of one entry each are on the page after the header. */
-	assert_int_equal(pread(w->alq.fd, text, sizeof(text), 2 * KTR_REGION_PAGE),
-			 strlen(w->alq.files) + 1);
-	assert_string_equal(text, w->alq.files);
-}
-
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -275,9 +227,6 @@ int main(void)
 		TEST(test_half_written),
 		TEST(test_cleared_and_corrupt),
 		TEST(test_max_counts_all_rings),
-		TEST(test_process_that_ends),
-		TEST(test_file_that_cannot_be_written),
-		TEST(test_files_are_behind_the_rings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

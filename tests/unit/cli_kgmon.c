@@ -30,13 +30,20 @@ static int end(void **state)
 	return chdir("/") || rmdir(dir);
 }
 
-static int dump_of(const struct pmc_kgmon_hit *hits, size_t size)
+/* What comes of these samples, of which the profile has `n`, in functions of these names. */
+static int dump(struct kernel_name *list, size_t names_n, const char *text, size_t size,
+		const struct pmc_kgmon_hit *hits, size_t hits_n, struct pmc_kgmon *profile)
 {
-	int fd = memfd_create("hits", MFD_CLOEXEC);
+	struct kernel_names names = { .list = list, .n = names_n };
+	int fd = memfd_create("hits", MFD_CLOEXEC), code;
 
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, hits, size), size);
-	return fd;
+	assert_int_equal(write(fd, hits, hits_n * sizeof(*hits)), hits_n * sizeof(*hits));
+	buf_add(&names.text, text, size);
+	code = dump_write(profile, fd, &names);
+	close(fd);
+	buf_free(&names.text);
+	return code;
 }
 
 /* gprof's lines: the header, and "name samples" for each function. */
@@ -64,65 +71,51 @@ static void names_and_samples(void **state)
 		{ .start = BASE + 0x1000, .size = 0x10, .name = 23 },
 		{ .start = BASE + 0x1010, .size = 0x1000, .name = 29 },
 	};
-	struct kernel_names names = { .list = list, .n = 5 };
 	static const char text[] = "first\0first.cold\0third\0four$\0fifth";
 	const struct pmc_kgmon_hit hits[] = {
 		{ BASE - 0x1000, 4 }, { BASE + 0x10, 5 }, { BASE + 0x12, 7 }, { BASE + 0x20, 2 },
 		{ BASE + 0x30, 3 }, { BASE + 0x1004, 70000 },
 	};
 	struct pmc_kgmon profile = { .pk_hits = 6, .pk_rate = 0 };
-	int fd = dump_of(hits, sizeof(hits));
 	char out[4096];
 
-	buf_add(&names.text, text, sizeof(text));
-	assert_int_equal(dump_write(&profile, fd, &names), 0);
+	assert_int_equal(dump(list, 5, text, sizeof(text), hits, 6, &profile), 0);
 	flat(out, sizeof(out));
 	assert_string_equal(out, "(no symbol) 3.00\n(no symbol) 4.00\n"
 				 "Each sample counts as 1 samples.\n"
 				 "first 5.00\nfirst.cold 7.00\nfour$ 70000.00\nthird 2.00\n");
-	close(fd);
-	buf_free(&names.text);
 }
 
 static void seconds_of_a_clock(void **state)
 {
 	struct kernel_name list[] = { { .start = BASE, .size = 0x100, .name = 0 } };
-	struct kernel_names names = { .list = list, .n = 1 };
 	const struct pmc_kgmon_hit hits[] = { { BASE + 0x10, 250 } };
 	struct pmc_kgmon profile = { .pk_hits = 1, .pk_rate = 1000 };
-	int fd = dump_of(hits, sizeof(hits));
 	char out[4096];
 
-	buf_add(&names.text, "first", 6);
-	assert_int_equal(dump_write(&profile, fd, &names), 0);
+	assert_int_equal(dump(list, 1, "first", 6, hits, 1, &profile), 0);
 	flat(out, sizeof(out));
 	assert_string_equal(out, "Each sample counts as 0.001 seconds.\nfirst 0.25\n");
-	close(fd);
-	buf_free(&names.text);
 }
 
 /* A truncated dump leaves no file, and an old one unchanged. */
 static void cut_short(void **state)
 {
 	struct kernel_name list[] = { { .start = BASE, .size = 0x100, .name = 0 } };
-	struct kernel_names names = { .list = list, .n = 1 };
 	const struct pmc_kgmon_hit hits[] = { { BASE + 0x10, 250 } };
 	struct pmc_kgmon profile = { .pk_hits = 2 };
-	int fd = dump_of(hits, sizeof(hits)), old;
 	char text[4] = "";
+	int old;
 
-	buf_add(&names.text, "first", 6);
 	old = open("gmon.out", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(write(old, "old", 3), 3);
 	close(old);
-	assert_int_equal(dump_write(&profile, fd, &names), EX_OSERR);
+	assert_int_equal(dump(list, 1, "first", 6, hits, 1, &profile), EX_OSERR);
 	assert_int_equal(access("gmon.kernel", F_OK), -1);
 	old = open("gmon.out", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(read(old, text, sizeof(text)), 3);
 	assert_string_equal(text, "old");
 	close(old);
-	close(fd);
-	buf_free(&names.text);
 }
 
 static void list_is(const char *text)

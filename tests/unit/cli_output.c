@@ -70,6 +70,19 @@ static void create(const char *name, enum output_kind kind)
 	assert_int_equal(write(o.fd, "new", 3), 3);
 }
 
+/* It is written and comes into its place, where `at` has it then. */
+static void place(const char *name, enum output_kind kind, const char *at)
+{
+	create(name, kind);
+	assert_int_equal(output_finish(&o, true), 0);
+	contains(at, "new");
+}
+
+static void shell(const char *command)
+{
+	assert_int_equal(scratch_run(command), 0);
+}
+
 static void refused(const char *name, int err, const char *why)
 {
 	assert_int_equal(output_create(&o, scratch_file(name), OUTPUT_WHOLE, 0666), err);
@@ -93,7 +106,7 @@ static void test_whole(void **state)
 	assert_int_equal(output_finish(&o, true), 0);
 	contains("f/new", "new");
 	assert_int_equal(mode_of("f/new"), 0644);
-	assert_int_equal(scratch_run("chmod 640 f/precious"), 0);
+	shell("chmod 640 f/precious");
 	create("f/precious", OUTPUT_WHOLE);
 	contains("f/precious", "precious");
 	assert_int_equal(output_finish(&o, true), 0);
@@ -137,7 +150,7 @@ static void test_private(void **state)
 /* Another hard link of the old file keeps its contents. */
 static void test_hard_link(void **state)
 {
-	assert_int_equal(scratch_run("ln f/precious f/out"), 0);
+	shell("ln f/precious f/out");
 	create("f/out", OUTPUT_WHOLE);
 	assert_int_equal(output_finish(&o, true), 0);
 	contains("f/precious", "precious");
@@ -147,19 +160,13 @@ static void test_hard_link(void **state)
 /* One's own links are followed, dangling or not, and stay. */
 static void test_own_links(void **state)
 {
-	assert_int_equal(scratch_run("chmod 777 f; mkdir f/d; ln -s ../precious f/d/a; "
-				     "ln -s d/a f/b; ln -s d f/l; ln -s loop f/loop; "
-				     "ln -s $PWD/f/l/new f/c"), 0);
-	create("f/b", OUTPUT_WHOLE);
-	assert_int_equal(output_finish(&o, true), 0);
-	contains("f/precious", "new");
-	create("f/c", OUTPUT_WHOLE);
-	assert_int_equal(output_finish(&o, true), 0);
-	contains("f/d/new", "new");
-	create("f/l/../d//x", OUTPUT_GROWING);
-	assert_int_equal(output_finish(&o, true), 0);
-	contains("f/d/x", "new");
-	assert_int_equal(scratch_run("for l in b d/a l c; do test -L f/$l || exit; done"), 0);
+	shell("chmod 777 f; mkdir f/d; ln -s ../precious f/d/a; "
+	      "ln -s d/a f/b; ln -s d f/l; ln -s loop f/loop; "
+	      "ln -s $PWD/f/l/new f/c");
+	place("f/b", OUTPUT_WHOLE, "f/precious");
+	place("f/c", OUTPUT_WHOLE, "f/d/new");
+	place("f/l/../d//x", OUTPUT_GROWING, "f/d/x");
+	shell("for l in b d/a l c; do test -L f/$l || exit; done");
 	refused("f/loop", -ELOOP, strerror(ELOOP));
 }
 
@@ -172,9 +179,9 @@ static void need_root(void)
 static void test_strangers_links(void **state)
 {
 	need_root();
-	assert_int_equal(scratch_run("chown 65534 f; mkdir f/d; ln -s precious f/out; ln -s d f/l; "
-				     "ln -s nowhere f/n; ln -s $PWD/f/out f/root; "
-				     "chown -h 65534 f/out f/l f/n"), 0);
+	shell("chown 65534 f; mkdir f/d; ln -s precious f/out; ln -s d f/l; "
+	      "ln -s nowhere f/n; ln -s $PWD/f/out f/root; "
+	      "chown -h 65534 f/out f/l f/n");
 	refused("f/out", -ELOOP, "\"out\" is a link of user 65534's");
 	refused("f/n", -ELOOP, "\"n\" is a link of user 65534's");
 	refused("f/l/x", -ELOOP, "\"l\" is a link of user 65534's");
@@ -184,30 +191,26 @@ static void test_strangers_links(void **state)
 	assert_int_equal(access(scratch_file("f/nowhere"), F_OK), -1);
 	contains("f/precious", "precious");
 	/* A second hard link of root's link, in the stranger's folder. */
-	assert_int_equal(scratch_run("ln f/root f/second; ln -sfn precious f/out; "
-				     "ln -P f/out f/other"), 0);
+	shell("ln f/root f/second; ln -sfn precious f/out; "
+	      "ln -P f/out f/other");
 	refused("f/other", -ELOOP, "\"other\" is a link of user 0's");
 	/* No other user can write to that folder. */
-	assert_int_equal(scratch_run("chown -h 65534 f/out; chown root f; chmod 755 f"), 0);
-	create("f/out", OUTPUT_WHOLE);
-	assert_int_equal(output_finish(&o, true), 0);
-	contains("f/precious", "new");
+	shell("chown -h 65534 f/out; chown root f; chmod 755 f");
+	place("f/out", OUTPUT_WHOLE, "f/precious");
 }
 
 static void test_sticky(void **state)
 {
 	need_root();
-	assert_int_equal(scratch_run("chmod 1777 f; mkfifo -m 666 f/fifo; echo old >f/theirs; "
-				     "chown 65534 f/fifo f/theirs"), 0);
+	shell("chmod 1777 f; mkfifo -m 666 f/fifo; echo old >f/theirs; "
+	      "chown 65534 f/fifo f/theirs");
 	refused("f/fifo", -EACCES, "FIFO of user 65534's");
 	/* Root may replace it; another user may not, and gets the error at once. */
 	assert_int_equal(chmod(scratch(), 0755), 0);
 	assert_int_equal(seteuid(65533), 0);
 	refused("f/theirs", -EPERM, "user 65534's");
 	assert_int_equal(seteuid(0), 0);
-	create("f/theirs", OUTPUT_WHOLE);
-	assert_int_equal(output_finish(&o, true), 0);
-	contains("f/theirs", "new");
+	place("f/theirs", OUTPUT_WHOLE, "f/theirs");
 }
 
 /* Anything but a regular file is written in place. */
@@ -216,7 +219,7 @@ static void test_special(void **state)
 	int reader, saved = dup(STDOUT_FILENO);
 	char text[8] = "";
 
-	assert_int_equal(scratch_run("mkfifo f/fifo"), 0);
+	shell("mkfifo f/fifo");
 	reader = open(scratch_file("f/fifo"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	create("f/fifo", OUTPUT_WHOLE);
 	assert_int_equal(read(reader, text, sizeof(text)), 3);
@@ -248,7 +251,7 @@ static void test_special(void **state)
 static void test_closed_folder(void **state)
 {
 	need_root();
-	assert_int_equal(scratch_run("chown 65533 f/precious"), 0);
+	shell("chown 65533 f/precious");
 	assert_int_equal(chmod(scratch(), 0755), 0);
 	assert_int_equal(seteuid(65533), 0);
 	create("f/precious", OUTPUT_WHOLE);
@@ -269,21 +272,13 @@ static void test_folder(void **state)
 
 int main(void)
 {
+#define T(function) cmocka_unit_test_setup(function, setup)
+#define WITHOUT(function) cmocka_unit_test_setup(function, setup_without)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_whole, setup),
-		cmocka_unit_test_setup(test_incomplete, setup),
-		cmocka_unit_test_setup(test_growing, setup),
-		cmocka_unit_test_setup(test_whole, setup_without),
-		cmocka_unit_test_setup(test_incomplete, setup_without),
-		cmocka_unit_test_setup(test_growing, setup_without),
-		cmocka_unit_test_setup(test_private, setup),
-		cmocka_unit_test_setup(test_hard_link, setup),
-		cmocka_unit_test_setup(test_own_links, setup),
-		cmocka_unit_test_setup(test_strangers_links, setup),
-		cmocka_unit_test_setup(test_sticky, setup),
-		cmocka_unit_test_setup(test_special, setup),
-		cmocka_unit_test_setup(test_closed_folder, setup),
-		cmocka_unit_test_setup(test_folder, setup),
+		T(test_whole), T(test_incomplete), T(test_growing),
+		WITHOUT(test_whole), WITHOUT(test_incomplete), WITHOUT(test_growing),
+		T(test_private), T(test_hard_link), T(test_own_links), T(test_strangers_links),
+		T(test_sticky), T(test_special), T(test_closed_folder), T(test_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,26 +79,6 @@ static void widths_follow_counter_or_head(void **state)
 	}
 }
 
-static void process_columns(void **state)
-{
-	struct column columns[] = { process("instructions", 48, 1234567),
-				    process("branch-mispredicts", 48, 8901) };
-
-	expect(&format_table, columns, 2, 256, 0,
-	       "#  p/instructions p/branch-mispredicts \n"
-	       "          1234567                 8901 \n");
-}
-
-static void system_columns(void **state)
-{
-	struct column columns[] = { on_cpu("unhalted-cycles", 0, 48, 3200000000u),
-				    on_cpu("unhalted-cycles", 1, 48, 3190000000u) };
-
-	expect(&format_table, columns, 2, 256, 0,
-	       "# s/00/unhalted-cycles s/01/unhalted-cycles \n"
-	       "            3200000000           3190000000 \n");
-}
-
 static void cpu_numbers_of_three_digits_stay_aligned(void **state)
 {
 	struct column columns[] = { on_cpu("unhalted-cycles", 128, 48, 7),
@@ -107,27 +87,6 @@ static void cpu_numbers_of_three_digits_stay_aligned(void **state)
 	expect(&format_table, columns, 2, 256, 0,
 	       "# s/128/unhalted-cycles        s/4000/x \n"
 	       "                      7               8 \n");
-}
-
-static void header_returns_after_a_page(void **state)
-{
-	struct column columns[] = { process("hw", 32, 9) };
-
-	columns[0].cumulative = true;
-	expect(&format_table, columns, 1, 2, 2,
-	       "#       p/hw \n"
-	       "           9 \n"
-	       "           9 \n"
-	       "#       p/hw \n"
-	       "           9 \n");
-}
-
-static void values_are_deltas_unless_cumulative(void **state)
-{
-	struct column columns[] = { process("a", 32, 5), process("b", 32, 5) };
-
-	columns[1].cumulative = true;
-	expect(&format_csv, columns, 2, 256, 1, "time,p/a,p/b\n0.250000,5,5\n1.250000,0,5\n");
 }
 
 static void the_largest_value_fits(void **state)
@@ -175,11 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_end_at_separators),
 		cmocka_unit_test(widths_follow_counter_or_head),
-		cmocka_unit_test(process_columns),
-		cmocka_unit_test(system_columns),
 		cmocka_unit_test(cpu_numbers_of_three_digits_stay_aligned),
-		cmocka_unit_test(header_returns_after_a_page),
-		cmocka_unit_test(values_are_deltas_unless_cumulative),
 		cmocka_unit_test(the_largest_value_fits),
 		cmocka_unit_test(csv_quotes),
 		cmocka_unit_test(json_objects),

@@ -7,4 +7,4 @@ set -eu
 
 BUILD=$(realpath "${O:-build}")
 export BUILD BATS_TEST_TIMEOUT=300
-exec bats --tap "$(dirname "$0")/cli"
+exec bats --print-output-on-failure --tap "$(dirname "$0")/cli"

@@ -117,7 +117,14 @@ uint64_t image_address(struct symbols *s, struct image *image, uint64_t offset)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-static const struct look plain = { .only = "", .threshold = 0.5, .depth = 16 };
+#define CYCLES	  "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n\n"
+#define FAULTS	  "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n\n"
+#define FUNCTIONS "%SAMP IMAGE      FUNCTION             CALLERS\n"
+#define TREE	  "%SAMP CALLTREE\n"
+#define ALL	  .only = "", .threshold = 0.5, .depth = 16
+#define ABOVE(n)  .only = "", .threshold = n, .depth = 16
+
+static const struct look plain = { ALL };
 
 static void expect_in(const struct look *look, unsigned int rows, unsigned int cols,
 		      const char *remark, const char *text)
@@ -140,151 +147,61 @@ static void expect(const struct look *look, const char *text)
 	expect_in(look, 24, 80, "", text);
 }
 
-static void test_callers(void **state)
+static void test_views(void **state)
 {
-	expect(&plain,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n"
-	       " 29.0 demo       copy_in              main:69.0 copy_in:31.0\n"
-	       "  4.5 demo       0x5000               main:100.0\n"
-	       "  3.6 kernel     schedule\n"
-	       "  2.5 [unknown]  0x7f0000001234\n");
-}
+	static const struct {
+		struct look look;
+		const char *text;
+	} views[] = {
+		{ { ALL }, CYCLES FUNCTIONS
+		  " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n"
+		  " 29.0 demo       copy_in              main:69.0 copy_in:31.0\n"
+		  "  4.5 demo       0x5000               main:100.0\n"
+		  "  3.6 kernel     schedule\n"
+		  "  2.5 [unknown]  0x7f0000001234\n" },
+		{ { ABOVE(30), .event = 2 }, FAULTS FUNCTIONS "100.0 kernel     schedule\n" },
+		{ { ABOVE(30) }, CYCLES FUNCTIONS
+		  " 60.0 libc.so.6  memcpy               copy_in:90.0\n" },
+		{ { ALL, .apart = true, .event = 1 },
+		  "PMC: [cycles.1] Samples: 136 (10.9%) , 0 unresolved\n\n" FUNCTIONS
+		  " 73.5 libc.so.6  memcpy               main:60.0 copy_in:40.0\n"
+		  " 26.5 kernel     schedule\n" },
+		{ { ABOVE(5), .total = true }, CYCLES
+		  "%SAMP IMAGE      FUNCTION+CALLEES     CALLERS\n"
+		  " 93.9 demo       main\n"
+		  " 83.0 demo       copy_in              main:89.2 copy_in:10.8\n"
+		  " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n" },
+		{ { ABOVE(4), .offsets = true }, CYCLES FUNCTIONS
+		  " 54.0 libc.so.6  memcpy+0x10          copy_in+0x30:100.0\n"
+		  " 29.0 demo       copy_in+0x30         main+0x20:69.0 copy_in+0x30:31.0\n"
+		  "  6.0 libc.so.6  memcpy+0x20          main+0x20:100.0\n"
+		  "  4.5 demo       0x405000             main+0x20:100.0\n" },
+		{ { ABOVE(20), .offsets = true, .addresses = true }, CYCLES FUNCTIONS
+		  " 54.0 libc.so.6  0x401010             0x400230:100.0\n"
+		  " 29.0 demo       0x400230             0x400120:69.0 0x400230:31.0\n" },
+		{ { ALL, .kind = VIEW_TREE }, CYCLES TREE
+		  " 93.9 main\n 83.0  copy_in\n 54.0   memcpy\n  9.0   copy_in\n"
+		  "  6.0  memcpy\n  4.5  0x5000\n  3.6 schedule\n  2.5 0x7f0000001234\n" },
+		/* What main() does besides is no more than that: it is a link. */
+		{ { ABOVE(12), .kind = VIEW_TREE }, CYCLES TREE
+		  " 93.9 main copy_in\n 54.0  memcpy\n" },
+		{ { ABOVE(12), .kind = VIEW_TREE, .skip_links = true }, CYCLES TREE
+		  " 93.9 . copy_in\n 54.0  memcpy\n" },
+		{ { .only = "", .threshold = 12, .depth = 2, .kind = VIEW_TREE }, CYCLES TREE
+		  " 93.9 main copy_in\n" },
+		{ { ALL, .kind = VIEW_PROCESSES }, CYCLES
+		  "%SAMP     PID PROCESS         FUNCTIONS\n"
+		  " 93.5     100 demo            memcpy:64.2 copy_in:31.0 0x5000:4.8\n"
+		  "  6.5     200 idle            schedule:55.4 0x7f0000001234:38.5 rare:6.2\n" },
+		{ { .only = "DEM", .threshold = 0.5, .depth = 16, .kind = VIEW_THREADS }, CYCLES
+		  "%SAMP     TID THREAD          PROCESS         FUNCTIONS\n"
+		  " 83.5     100                 demo            memcpy:59.9 copy_in:34.7\n"
+		  " 10.0     101 worker          demo            memcpy:100.0\n" },
+		{ { .only = "", .event = 3 }, "PMC: none has left a record yet\n\n" FUNCTIONS },
+	};
 
-static void test_threshold(void **state)
-{
-	struct look look = plain;
-
-	look.threshold = 30;
-	look.event = 2;
-	expect(&look,
-	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       "100.0 kernel     schedule\n");
-	look.event = 0;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 60.0 libc.so.6  memcpy               copy_in:90.0\n");
-}
-
-static void test_apart(void **state)
-{
-	struct look look = plain;
-
-	look.apart = true;
-	look.event = 1;
-	expect(&look,
-	       "PMC: [cycles.1] Samples: 136 (10.9%) , 0 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 73.5 libc.so.6  memcpy               main:60.0 copy_in:40.0\n"
-	       " 26.5 kernel     schedule\n");
-}
-
-static void test_total(void **state)
-{
-	struct look look = plain;
-
-	look.total = true;
-	look.threshold = 5;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION+CALLEES     CALLERS\n"
-	       " 93.9 demo       main\n"
-	       " 83.0 demo       copy_in              main:89.2 copy_in:10.8\n"
-	       " 60.0 libc.so.6  memcpy               copy_in:90.0 main:10.0\n");
-}
-
-static void test_addresses(void **state)
-{
-	struct look look = plain;
-
-	look.offsets = true;
-	look.threshold = 4;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 54.0 libc.so.6  memcpy+0x10          copy_in+0x30:100.0\n"
-	       " 29.0 demo       copy_in+0x30         main+0x20:69.0 copy_in+0x30:31.0\n"
-	       "  6.0 libc.so.6  memcpy+0x20          main+0x20:100.0\n"
-	       "  4.5 demo       0x405000             main+0x20:100.0\n");
-	look.addresses = true;
-	look.threshold = 20;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       " 54.0 libc.so.6  0x401010             0x400230:100.0\n"
-	       " 29.0 demo       0x400230             0x400120:69.0 0x400230:31.0\n");
-}
-
-static void test_tree(void **state)
-{
-	struct look look = plain;
-
-	look.kind = VIEW_TREE;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP CALLTREE\n"
-	       " 93.9 main\n"
-	       " 83.0  copy_in\n"
-	       " 54.0   memcpy\n"
-	       "  9.0   copy_in\n"
-	       "  6.0  memcpy\n"
-	       "  4.5  0x5000\n"
-	       "  3.6 schedule\n"
-	       "  2.5 0x7f0000001234\n");
-	/* main()'s other work is not shown: it is a link. */
-	look.threshold = 12;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP CALLTREE\n"
-	       " 93.9 main copy_in\n"
-	       " 54.0  memcpy\n");
-	look.skip_links = true;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP CALLTREE\n"
-	       " 93.9 . copy_in\n"
-	       " 54.0  memcpy\n");
-	look.skip_links = false;
-	look.depth = 2;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP CALLTREE\n"
-	       " 93.9 main copy_in\n");
-}
-
-static void test_processes(void **state)
-{
-	struct look look = plain;
-
-	look.kind = VIEW_PROCESSES;
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP     PID PROCESS         FUNCTIONS\n"
-	       " 93.5     100 demo            memcpy:64.2 copy_in:31.0 0x5000:4.8\n"
-	       "  6.5     200 idle            schedule:55.4 0x7f0000001234:38.5 rare:6.2\n");
-	look.kind = VIEW_THREADS;
-	look.only = "DEM";
-	expect(&look,
-	       "PMC: [cycles] Samples: 1000 (80.0%) , 70 unresolved\n"
-	       "\n"
-	       "%SAMP     TID THREAD          PROCESS         FUNCTIONS\n"
-	       " 83.5     100                 demo            memcpy:59.9 copy_in:34.7\n"
-	       " 10.0     101 worker          demo            memcpy:100.0\n");
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
+		expect(&views[i].look, views[i].text);
 }
 
 static void test_small(void **state)
@@ -301,34 +218,22 @@ static void test_small(void **state)
 	expect_in(&plain, 1, 1, "", "P\n");
 }
 
-static void test_no_event(void **state)
-{
-	const struct look look = { .only = "", .event = 3 };
-
-	expect(&look,
-	       "PMC: none has left a record yet\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n");
-}
-
 static void test_hostile_names(void **state)
 {
-	struct look look = plain;
-
-	look.event = 2;
-	symbols[SCHEDULE].name = "a\033[2J\nb\200\t\177 stars \342\230\205\342\230\205";
-	expect(&look,
-	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       "100.0 kernel     a?[2J?b??? stars \342\230\205\342\230\205\n");
 	/* Characters of two columns are not cut in the middle. */
-	symbols[SCHEDULE].name = "1234567890123456789\346\274\242";
-	expect(&look,
-	       "PMC: [faults] Samples: 250 (20.0%) , 0 unresolved\n"
-	       "\n"
-	       "%SAMP IMAGE      FUNCTION             CALLERS\n"
-	       "100.0 kernel     1234567890123456789\n");
+	static const char *const names[][2] = {
+		{ "a\033[2J\nb\200\t\177 stars \342\230\205\342\230\205",
+		  FAULTS FUNCTIONS
+		  "100.0 kernel     a?[2J?b??? stars \342\230\205\342\230\205\n" },
+		{ "1234567890123456789\346\274\242",
+		  FAULTS FUNCTIONS "100.0 kernel     1234567890123456789\n" },
+	};
+	const struct look look = { ALL, .event = 2 };
+
+	for (int i = 0; i < 2; i++) {
+		symbols[SCHEDULE].name = names[i][0];
+		expect(&look, names[i][1]);
+	}
 	symbols[SCHEDULE].name = "schedule";
 }
 
@@ -348,93 +253,65 @@ static void test_heat(void **state)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static void type(struct keys *k, const char *text)
+/* The view, the event, the letters of all that is on, the filter and what is shown of the key. */
+static void keys_state(const struct keys *k, char *text, size_t size)
 {
-	keys_type(k, &profile, text, strlen(text));
+	const struct look *l = &k->look;
+
+	snprintf(text, size, "%d %u %s%s%s%s%s%s%s%s%s [%s] %s", l->kind, l->event,
+		 l->apart ? "m" : "", l->skip_links ? "f" : "", l->addresses ? "A" : "",
+		 l->offsets ? "I" : "", l->total ? "s" : "", k->sums ? "a" : "",
+		 k->paused ? "p" : "", k->help ? "h" : "", k->quit ? "q" : "", l->only, k->echo);
 }
 
-static void test_view_keys(void **state)
+static void test_keys(void **state)
 {
+	static const struct {
+		const char *typed, *state;	/* no key: all begins anew */
+	} steps[] = {
+		{ NULL, "0 0  [] " },
+		{ "n", "1 0  [] Key: n => call tree" },
+		{ "nn", "3 0  [] Key: n => threads" },
+		{ "n", "0 0  [] Key: n => callers" },
+		/* Arrows and the like are no keys of ours, whatever they end with. */
+		{ "\033[A\033OA\033[15~\033[1;5A", "0 0  [] Key: n => callers" },
+		{ "fAIs", "0 0 fAIs [] Key: s => functions with all they call" },
+		{ "fAIs", "0 0  [] Key: s => functions by themselves" },
+		{ NULL, "0 0  [] " },
+		{ "p", "0 2  [] Key: p => faults" },
+		{ "p", "0 0  [] Key: p => cycles" },
+		{ "mp", "0 1 m [] Key: p => cycles.1" },
+		{ "m", "0 0  [] Key: m => PMCs of one event together" },
+		{ NULL, "0 0  [] " },
+		{ "c", "0 0  [] Key: c => a: add up, d: each period for itself" },
+		{ "a", "0 0 a [] Key: c => samples add up" },
+		{ "cq", "0 0 a [] Key: c => nothing: a or d must follow" },
+		{ "cd", "0 0  [] Key: c => each period for itself" },
+		{ " ", "0 0 p [] Key: space => paused" },
+		{ "z", "0 0 p [] Key: z => nothing; ? shows the keys" },
+		{ " ?", "0 0 h [] Key: space => goes on" },
+		/* Any key leaves the help, and does nothing else. */
+		{ "q", "0 0  [] Key: space => goes on" },
+		{ "q", "0 0 q [] Key: space => goes on" },
+		{ NULL, "0 0  [] " },
+		{ "/memq\177", "0 0  [mem] Key: / => mem_" },
+		{ "\r", "0 0  [mem] Key: / => mem" },
+		{ "/\033", "0 0  [] Key: / => " },
+		{ "/0123456789012345678901234567890123456789\r",
+		  "0 0  [0123456789012345678901234567890] "
+		  "Key: / => 0123456789012345678901234567890" },
+	};
 	struct keys k = { 0 };
+	char text[200];
 
-	keys_begin(&k);
-	type(&k, "n");
-	assert_int_equal(k.look.kind, VIEW_TREE);
-	assert_string_equal(k.echo, "Key: n => call tree");
-	type(&k, "nn");
-	assert_int_equal(k.look.kind, VIEW_THREADS);
-	type(&k, "n");
-	assert_int_equal(k.look.kind, VIEW_CALLERS);
-	/* Arrows and other sequences are ignored, whatever they end with. */
-	type(&k, "\033[A\033OA\033[15~\033[1;5A");
-	assert_false(k.look.addresses);
-	type(&k, "fAIs");
-	assert_true(k.look.skip_links && k.look.addresses && k.look.offsets && k.look.total);
-	type(&k, "fAIs");
-	assert_false(k.look.skip_links || k.look.addresses || k.look.offsets || k.look.total);
-}
-
-static void test_pmc_keys(void **state)
-{
-	struct keys k = { 0 };
-
-	keys_begin(&k);
-	type(&k, "p");
-	assert_int_equal(k.look.event, 2);
-	assert_string_equal(k.echo, "Key: p => faults");
-	type(&k, "p");
-	assert_int_equal(k.look.event, 0);
-	type(&k, "mp");
-	assert_int_equal(k.look.event, 1);
-	assert_string_equal(k.echo, "Key: p => cycles.1");
-	type(&k, "m");
-	assert_int_equal(k.look.event, 0);
-	assert_false(k.look.apart);
-}
-
-static void test_mode_keys(void **state)
-{
-	struct keys k = { 0 };
-
-	keys_begin(&k);
-	type(&k, "c");
-	assert_string_equal(k.echo, "Key: c => a: add up, d: each period for itself");
-	assert_false(k.sums);
-	type(&k, "a");
-	assert_true(k.sums);
-	assert_string_equal(k.echo, "Key: c => samples add up");
-	type(&k, "cq");
-	assert_true(k.sums && !k.quit);
-	type(&k, "cd");
-	assert_false(k.sums);
-	type(&k, " ");
-	assert_true(k.paused);
-	type(&k, "z");
-	assert_string_equal(k.echo, "Key: z => nothing; ? shows the keys");
-	type(&k, " ?");
-	assert_true(!k.paused && k.help);
-	/* Any key closes the help, and does nothing else. */
-	type(&k, "q");
-	assert_true(!k.help && !k.quit);
-	type(&k, "q");
-	assert_true(k.quit);
-}
-
-static void test_filter_keys(void **state)
-{
-	struct keys k = { 0 };
-
-	keys_begin(&k);
-	type(&k, "/memq\177");
-	assert_string_equal(k.look.only, "mem");
-	assert_string_equal(k.echo, "Key: / => mem_");
-	type(&k, "\r");
-	assert_string_equal(k.echo, "Key: / => mem");
-	assert_false(k.quit);
-	type(&k, "/\033");
-	assert_string_equal(k.look.only, "");
-	type(&k, "/0123456789012345678901234567890123456789\r");
-	assert_int_equal(strlen(k.look.only), sizeof(k.only) - 1);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (steps[i].typed)
+			keys_type(&k, &profile, steps[i].typed, strlen(steps[i].typed));
+		else
+			keys_begin(memset(&k, 0, sizeof(k)));
+		keys_state(&k, text, sizeof(text));
+		assert_string_equal(text, steps[i].state);
+	}
 }
 
 static void test_help(void **state)
@@ -452,14 +329,9 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_callers), cmocka_unit_test(test_threshold),
-		cmocka_unit_test(test_apart), cmocka_unit_test(test_total),
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_processes), cmocka_unit_test(test_small),
-		cmocka_unit_test(test_no_event), cmocka_unit_test(test_hostile_names),
-		cmocka_unit_test(test_heat), cmocka_unit_test(test_view_keys),
-		cmocka_unit_test(test_pmc_keys), cmocka_unit_test(test_mode_keys),
-		cmocka_unit_test(test_filter_keys), cmocka_unit_test(test_help),
+		cmocka_unit_test(test_views), cmocka_unit_test(test_small),
+		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_heat),
+		cmocka_unit_test(test_keys), cmocka_unit_test(test_help),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -78,9 +78,7 @@ addresses() { objdump -d --no-show-raw-insn "$1" | awk -v f="<$2>:" '$2 == f { o
 
 @test "the functions, most samples first, each instruction with its share of all samples" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*10 CLOCK:main+0*30 CLOCK:-*60
-	run annotate -a log "$DIR/$PROGRAM"
-	status_is 0
-	[ "${lines[0]}" = 'Profile trace for function: main() [30.00%]' ]
+	begins 0 'Profile trace for function: main() [30.00%]' annotate -a log "$DIR/$PROGRAM"
 	[[ ${lines[1]} =~ ^'30.00%'$'\t''|     '[0-9a-f]+: ]]
 	[ "$(grep -c '^Profile trace' <<<"$output")" -eq 2 ]
 	grep -qx 'Profile trace for function: grind() \[10.00%\]' <<<"$output"
@@ -149,29 +147,22 @@ refute() { ! "$@" || { echo "unexpected success: $*" >&2; return 1; }; }
 @test "C++ names are demangled; --function takes one without its arguments" {
 	at=$(nm "$DIR/cxx" | awk '/twice/ { print $1 }')
 	python3 "$MKHITS" "$DIR/cxx" "$(id "$DIR/cxx")" CLOCK:$((16#$at))*1 CLOCK:-*999 >log
-	run annotate log "$DIR/cxx"
-	status_is 0
+	run -0 annotate log "$DIR/cxx"
 	says "pmcannotate: no function of \"$DIR/cxx\" has 0.5% of the samples: -l shows those with less"
-	run annotate -l 0.1 log "$DIR/cxx"
-	[ "${lines[0]}" = 'Profile trace for function: int deep::twice<int>(int) [0.10%]' ]
+	begins 0 'Profile trace for function: int deep::twice<int>(int) [0.10%]' annotate -l 0.1 log "$DIR/cxx"
 	run annotate --function 'int deep::twice<int>' log "$DIR/cxx"
 	[ "${lines[0]}" = 'Profile trace for function: int deep::twice<int>(int) [0.10%]' ]
-	run annotate --function main log "$DIR/cxx"
-	status_is 1
+	run -1 annotate --function main log "$DIR/cxx"
 	says "pmcannotate: no sample lies in a function \"main\" of \"$DIR/cxx\""
 }
 
 @test "several events are columns, --event chooses one" {
 	hits "$DIR/$PROGRAM" FAULT:grind+0*1 CLOCK:grind+0*1 CLOCK:main+0*3
-	run annotate -a log "$DIR/$PROGRAM"
-	status_is 0
-	[ "${lines[0]}" = 'Columns: CLOCK FAULT' ]
+	begins 0 'Columns: CLOCK FAULT' annotate -a log "$DIR/$PROGRAM"
 	[ "${lines[1]}" = 'Profile trace for function: grind() [ 25.00% 100.00%]' ]
 	grep -q $'^ 75.00%        \t|  ' <<<"$output"
-	run annotate -a --event fault log "$DIR/$PROGRAM"
-	[ "${lines[0]}" = 'Profile trace for function: grind() [100.00%]' ]
-	run annotate --event nothing log "$DIR/$PROGRAM"
-	status_is 1
+	begins 0 'Profile trace for function: grind() [100.00%]' annotate -a --event fault log "$DIR/$PROGRAM"
+	run -1 annotate --event nothing log "$DIR/$PROGRAM"
 	says 'pmcannotate: Impossible to generate an analysis: the log has no samples of "nothing", but of: CLOCK, FAULT'
 }
 
@@ -206,10 +197,8 @@ assert page.bars.count("--w:100%") >= 2, page.bars
 assert "http" not in text
 PYTHON
 	annotate --html - log "$DIR/$PROGRAM" | cmp - page.html
-	run annotate --html /nowhere/page log "$DIR/$PROGRAM"
-	status_is 1
-	run annotate --html /dev/full log "$DIR/$PROGRAM"
-	status_is 1
+	run -1 annotate --html /nowhere/page log "$DIR/$PROGRAM"
+	run -1 annotate --html /dev/full log "$DIR/$PROGRAM"
 	says 'pmcannotate: ERROR: cannot write to "/dev/full": No space left on device'
 }
 
@@ -223,8 +212,7 @@ PYTHON
 	touch moved/hot.c -d '+1 day'
 	annotate --source moved log "$DIR/$PROGRAM" 2>&1 >/dev/null |
 		grep -qx 'pmcannotate: WARNING: the source file ".*/hot.c" is newer than the binary: lines may have moved'
-	run --separate-stderr annotate --source "$BATS_TEST_TMPDIR/none" log "$DIR/$PROGRAM"
-	status_is 0
+	run -0 --separate-stderr annotate --source "$BATS_TEST_TMPDIR/none" log "$DIR/$PROGRAM"
 	[ "$(grep -c 'cannot be read below' <<<"$stderr")" -eq 1 ]
 	grep -q "hot.c:12$" <<<"$output"
 	grep -q $'^100.00%\t|  *[0-9a-f]*:\t' <<<"$output"
@@ -234,24 +222,19 @@ PYTHON
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*1
 	mkdir there
 	cp "$DIR/other" "there/$PROGRAM"
-	run annotate log "there/$PROGRAM"
-	status_is 1
+	run -1 annotate log "there/$PROGRAM"
 	[[ $output == 'pmcannotate: Impossible to generate an analysis: the log is of another build of '*"(build id $(id "$DIR/$PROGRAM")) than "*"($(id "$DIR/other")): give that one, or --force" ]]
-	run --separate-stderr annotate -a --force log "there/$PROGRAM"
-	status_is 0
+	run -0 --separate-stderr annotate -a --force log "there/$PROGRAM"
 	[[ $stderr == *'another build'*'what follows may be wrong' ]]
 	[[ $output == 'Profile trace for function: '* ]]
-	run annotate log "$DIR/cxx"
-	status_is 1
+	run -1 annotate log "$DIR/cxx"
 	[[ $output == *"no sample lies in \"$DIR/cxx\"; most lie in "* ]]
 	# The same build is accepted by any name.
 	cp "$DIR/$PROGRAM" renamed
-	run --separate-stderr annotate -a log renamed
-	status_is 0
+	run -0 --separate-stderr annotate -a log renamed
 	[ -z "$stderr" ]
 	python3 "$MKHITS" "$DIR/plain" - CLOCK:$((16#$(nm "$DIR/plain" | awk '$3 == "grind" { print $1 }')))*1 >log
-	run --separate-stderr annotate -a log "$DIR/plain"
-	status_is 0
+	run -0 --separate-stderr annotate -a log "$DIR/plain"
 	[[ $stderr == *'has no build id of'* ]]
 	[ "${lines[0]}" = 'Profile trace for function: grind() [100.00%]' ]
 }
@@ -260,8 +243,7 @@ PYTHON
 	at=$(nm "$DIR/plain" | awk '$3 == "grind" { print $1 }')
 	entry=$(readelf -h "$DIR/stripped" | awk '/Entry point/ { print $NF }')
 	python3 "$MKHITS" "$DIR/stripped" "$(id "$DIR/stripped")" CLOCK:$((entry + 4))*3 CLOCK:$((entry))*1 >log
-	run --separate-stderr annotate log "$DIR/stripped"
-	status_is 0
+	run -0 --separate-stderr annotate log "$DIR/stripped"
 	[ "${lines[0]}" = "$(printf 'Profile trace for function: 0x%x() [100.00%%]' "$((entry))")" ]
 	[[ ${lines[1]} == "25.00%"$'\t'"| "*"$(printf %x "$((entry))"):"* ]]
 	[[ $stderr == *'has no symbols: its functions are addresses' ]]
@@ -270,18 +252,13 @@ PYTHON
 @test "missing files, ELF without code, damaged and hostile files: a line and status 1" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*1
 	for file in /nowhere /dev/null / log "$DIR/hot.c"; do
-		run annotate log "$file"
-		status_is 1
+		run -1 annotate log "$file"
 		[ ${#lines[@]} -eq 1 ] && [[ $output == 'pmcannotate: Impossible to '*"\"$file\""* ]]
 	done
 	gcc -c -o object.o "$DIR/hot.c"
-	run annotate log object.o
-	status_is 1
-	[[ $output == *'it is not linked'* ]]
-	run annotate /nowhere "$DIR/$PROGRAM"
-	status_is 1
-	run annotate "$DIR/hot.c" "$DIR/$PROGRAM"
-	status_is 1
+	gives_like 1 '*it is not linked*' annotate log object.o
+	run -1 annotate /nowhere "$DIR/$PROGRAM"
+	run -1 annotate "$DIR/hot.c" "$DIR/$PROGRAM"
 	# Cut at many places; and whole, with bytes inverted.
 	DIR=$DIR PROGRAM=$PROGRAM python3 - <<-'PYTHON'
 	import os
@@ -305,25 +282,17 @@ PYTHON
 @test "a cut log: its samples are shown, with status 1" {
 	hits "$DIR/$PROGRAM" CLOCK:grind+0*3
 	head -c $(($(stat -c %s log) - 20)) log >short
-	run --separate-stderr annotate -a short "$DIR/$PROGRAM"
-	status_is 1
+	run -1 --separate-stderr annotate -a short "$DIR/$PROGRAM"
 	[ "${lines[0]}" = 'Profile trace for function: grind() [100.00%]' ]
 	[[ $stderr == *'what follows is of the log up to there'* ]]
 }
 
 @test "a wrong command line prints one line, and as in FreeBSD is no failure" {
 	for words in '' 'log' '-h' 'a b c' '-l'; do
-		# shellcheck disable=SC2086 # several words
-		run annotate $words
-		status_is 0
+		run -0 annotate $words
 		[[ ${lines[-1]} == 'usage: pmcannotate '* ]]
 	done
-	run annotate -l 101 log file
-	status_is 1
-	says 'pmcannotate: "101" is no percentage'
-	run annotate --version
-	status_is 0
-	[[ $output == 'pmcannotate (pmcbpf) '* ]]
+	gives 1 'pmcannotate: "101" is no percentage' annotate -l 101 log file
 }
 
 @test "a kernel: its own functions and instructions; another build's are refused" {
@@ -349,13 +318,11 @@ PYTHON
 	text=$(nm vmlinux | awk '$3 == "_text" { print $1 }')
 	at=$(nm vmlinux | awk '$3 == "schedule" { print $1 }')
 	python3 "$MKHITS" '[kernel.kallsyms]' "$(id vmlinux)" CLOCK:$((16#$at - 16#$text))*1 >log
-	run --separate-stderr annotate log vmlinux
-	status_is 0
+	run -0 --separate-stderr annotate log vmlinux
 	[ "${lines[0]}" = 'Profile trace for function: schedule() [100.00%]' ]
 	grep -q $'^100.00%\t| *'"$at"':' <<<"$output"
 	grep -q 'exported++;$' <<<"$output"
 	python3 "$MKHITS" '[kernel.kallsyms]' "$(id "$DIR/other")" CLOCK:0*1 >log
-	run annotate log vmlinux
-	status_is 1
+	run -1 annotate log vmlinux
 	[[ $output == *'another build of "[kernel.kallsyms]"'* ]]
 }

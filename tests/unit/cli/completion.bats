@@ -4,60 +4,50 @@
 
 load helpers
 
-pmccontrol() { fake pmccontrol "$@"; }
+for tool in pmccontrol ktrctl tdump ktrdump pctr; do
+	eval "$tool() { fake $tool \"\$@\"; }"
+done
 
-# complete_line WORD...: bash's completions of the last word.
-complete_line() {
-	COMP_WORDS=("$@")
-	COMP_CWORD=$(($# - 1))
-	COMPREPLY=()
-	_pmcbpf "$1"
-}
+setup_file() { export COMPLETION=$BUILD/completions/pmcbpf.bash; }
 
-setup_file() {
-	COMPLETION=$BUILD/completions/pmcbpf.bash
-	export COMPLETION
-}
-
-@test "events, options, CPUs, rows" {
+@test "events, options, CPUs, rows, commands, classes behind a comma, files" {
 	source "$COMPLETION"
-	complete_line pmcstat -p clock
-	[ "${COMPREPLY[*]}" = CLOCK.HARD ]
-	complete_line pmcstat --exit
-	[ "${COMPREPLY[*]}" = --exit-status ]
 	complete_line pmcstat -c ''
 	[ "${COMPREPLY[0]} ${COMPREPLY[1]}" = '\* 0' ]
-	complete_line pmccontrol -d ''
-	[ "${COMPREPLY[*]}" = '\* 0 1 2 3' ]
-	complete_line pmccontrol --s
-	[ "${COMPREPLY[*]}" = --statistics ]
-	complete_line pmccontrol --tunable kern.hwpmc.d
-	[ "${COMPREPLY[*]}" = kern.hwpmc.debugflags ]
-	complete_line pmccontrol --tunable --
-	[ "${COMPREPLY[*]}" = --json ]
+	offers '\* 0 1 2 3' pmccontrol -d ''
+	offers '0 1 2 3' pctr -s ''
+	: >some
+	while IFS='|' read -r wanted words; do
+		offers "$wanted" $words
+	done <<-'LIST'
+	CLOCK.HARD|pmcstat -p clock
+	--exit-status|pmcstat --exit
+	--statistics|pmccontrol --s
+	kern.hwpmc.debugflags|pmccontrol --tunable kern.hwpmc.d
+	--json|pmccontrol --tunable --
+	stat-system|pmc stat-
+	CLOCK.HARD|pmc list-events clock
+	freeze|ktrctl fr
+	debug.ktr.entries|ktrctl debug.ktr.e
+	SYSC,SCHED|ktrctl mask SYSC,SCH
+	--chrome|tdump --chr
+	always auto|tdump --color a
+	some|tdump -i so
+	some|ktrdump -m so
+	--version|pctr --v
+	LIST
+	complete_line pctr -s 0 -f "$(pctr -l | sed -n '1s/ .*//p')"
+	[ "${#COMPREPLY[@]}" -ge 1 ]
 }
 
-@test "every option of --help is offered" {
+@test "every option of --help is offered, of pmc's subcommands as well" {
 	source "$COMPLETION"
-	for tool in pmcstat pmccontrol pmcannotate; do
-		complete_line $tool --
-		for option in $(fake $tool --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--[a-z-]+'); do
-			[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "$tool $option" >&2; false; }
-		done
+	for tool in pmcstat pmccontrol pmcannotate ktrctl tdump ktrdump; do
+		offers_options -- $tool
 	done
-}
-
-@test "pmc: subcommands, and all of their options" {
-	source "$COMPLETION"
-	complete_line pmc stat-
-	[ "${COMPREPLY[*]}" = stat-system ]
-	complete_line pmc list-events clock
-	[ "${COMPREPLY[*]}" = CLOCK.HARD ]
+	offers_options - pctr
 	for sub in $(fake pmc --help | awk '/^  [a-z]/ { print $1 }'); do
-		complete_line pmc "$sub" -
-		for option in $(fake pmc "$sub" --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--?[a-zA-Z-]+'); do
-			[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "$sub $option" >&2; false; }
-		done
+		offers_options - pmc "$sub"
 	done
 }
 

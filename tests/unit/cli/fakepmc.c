@@ -110,35 +110,24 @@ API int pmc_width(pmc_id_t pmcid, uint32_t *width)
 	return 0;
 }
 
-API int pmc_attach(pmc_id_t pmcid, pid_t pid)
-{
-	record("attach %u %d\n", PMC_ID_TO_ROWINDEX(pmcid), (int)pid);
-	return enter(ATTACH);
-}
+#define CALL_OF_PROCESS(name, word) \
+	API int pmc_##name(pmc_id_t pmcid, pid_t pid) \
+	{ \
+		record(word " %u %d\n", PMC_ID_TO_ROWINDEX(pmcid), (int)pid); \
+		return enter(ATTACH); \
+	}
+CALL_OF_PROCESS(attach, "attach")
+CALL_OF_PROCESS(attach_exec, "attach-exec")
 
-API int pmc_attach_exec(pmc_id_t pmcid, pid_t pid)
-{
-	record("attach-exec %u %d\n", PMC_ID_TO_ROWINDEX(pmcid), (int)pid);
-	return enter(ATTACH);
-}
-
-API int pmc_start(pmc_id_t pmcid)
-{
-	record("start %u\n", PMC_ID_TO_ROWINDEX(pmcid));
-	return enter(START);
-}
-
-API int pmc_stop(pmc_id_t pmcid)
-{
-	record("stop %u\n", PMC_ID_TO_ROWINDEX(pmcid));
-	return enter(STOP);
-}
-
-API int pmc_release(pmc_id_t pmcid)
-{
-	record("release %u\n", PMC_ID_TO_ROWINDEX(pmcid));
-	return enter(RELEASE);
-}
+#define CALL_OF_PMC(name, function) \
+	API int pmc_##name(pmc_id_t pmcid) \
+	{ \
+		record(#name " %u\n", PMC_ID_TO_ROWINDEX(pmcid)); \
+		return enter(function); \
+	}
+CALL_OF_PMC(start, START)
+CALL_OF_PMC(stop, STOP)
+CALL_OF_PMC(release, RELEASE)
 
 API int pmc_read(pmc_id_t pmcid, pmc_value_t *value)
 {
@@ -158,17 +147,14 @@ API int pmc_ncpu(void)
 	return (int)ncpu();
 }
 
-API int pmc_enable(int cpu, int row)
-{
-	record("enable %d %d\n", cpu, row);
-	return enter(ENABLE);
-}
-
-API int pmc_disable(int cpu, int row)
-{
-	record("disable %d %d\n", cpu, row);
-	return enter(DISABLE);
-}
+#define CALL_OF_ROW(name, function) \
+	API int pmc_##name(int cpu, int row) \
+	{ \
+		record(#name " %d %d\n", cpu, row); \
+		return enter(function); \
+	}
+CALL_OF_ROW(enable, ENABLE)
+CALL_OF_ROW(disable, DISABLE)
 
 API int pmc_cpuinfo(const struct pmc_cpuinfo **info)
 {

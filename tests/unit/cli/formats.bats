@@ -32,21 +32,22 @@ report() { "$BUILD/bin/pmcstat" -q -R "$BATS_FILE_TMPDIR/${log:-log}" "$@"; }
 # read_as FORMAT FILE: by formats.py
 read_as() { python3 "$TOOLS/formats.py" "$@"; }
 
+# read_back FORMAT OPTIONS TEXT: what formats.py reads in the file `out` that they write.
+read_back() {
+	report $2
+	gives 0 "$3" read_as "$1" out
+}
+
 @test "folded: lines for flame graph tools" {
-	run report --folded -
-	status_is 0
-	says $'PAGE_FAULT.ALL;work;main;hot 7
+	gives 0 $'PAGE_FAULT.ALL;work;main;hot 7
 event-0x1000001;<b>:":\xef\xbf\xbd]]>;[<i>,":\xef\xbf\xbd]]>] 0x10 5
 event-0x1000001;work;main;hot 600
 event-0x1000001;work;main;schedule_[k] 95
-event-0x1000001;work;main;warm 300'
+event-0x1000001;work;main;warm 300' report --folded -
 }
 
 @test "pprof: a profile.proto that is consistent, samples and events" {
-	report --pprof out
-	run read_as pprof out
-	status_is 0
-	says "types samples/count event-0x1000001/count default samples"$'\n'"first mapping $WORK"$'
+	read_back pprof "--pprof out" "types samples/count event-0x1000001/count default samples"$'\n'"first mapping $WORK"$'
 PAGE_FAULT.ALL - main;hot 7 0
 event-0x1000001 - [<i>,"?\xef\xbf\xbd]]>] 0x10 5 5000
 event-0x1000001 - main;hot 600 600000
@@ -57,16 +58,14 @@ event-0x1000001 worker main;warm 300 300000'
 @test "pprof itself reads the file" {
 	needs go extra
 	report --pprof out
-	HOME=$PWD run go tool pprof -symbolize=none -sample_index=event-0x1000001 -top out
-	status_is 0
+	HOME=$PWD run -0 go tool pprof -symbolize=none -sample_index=event-0x1000001 -top out
 	[[ $output == *'1000000, 100% of 1000000 total'* ]] || { echo "$output"; false; }
 	[[ $output =~ 600000\ 60\.00%\ +60\.00%\ +600000\ 60\.00%\ +hot ]] || { echo "$output"; false; }
 }
 
 @test "speedscope: an event, and each of its threads" {
 	report --speedscope out
-	run read_as speedscope out
-	status_is 0
+	run -0 read_as speedscope out
 	# With a period of 1000; the log has none of the page faults.
 	[[ $output == 'event-0x1000001: 1000000
   work;main;hot 600000
@@ -79,10 +78,7 @@ event-0x1000001 worker main;warm 300 300000'
 }
 
 @test "callgrind: own costs and the costs of calls add up to the summary" {
-	report -F out
-	run read_as callgrind out
-	status_is 0
-	says 'event_0x1000001_0: 1000
+	read_back callgrind "-F out" 'event_0x1000001_0: 1000
   0x10 5
   hot 600
   schedule 95
@@ -101,8 +97,7 @@ PAGE_FAULT_ALL_1: 7
 @test "callgrind_annotate reads it: the same sums, with source lines" {
 	needs callgrind_annotate test
 	report -F out
-	run callgrind_annotate --threshold=100 out
-	status_is 0
+	run -0 callgrind_annotate --threshold=100 out
 	[[ $output =~ 1,000\ \(100\.0%\)\ +7\ \(100\.0%\)\ +PROGRAM\ TOTALS ]] || { echo "$output"; false; }
 	[[ $output =~ 600\ \(60\.00%\)\ +7\ \(100\.0%\)\ +"$BATS_FILE_TMPDIR"/work\.c:hot ]] ||
 		{ echo "$output"; false; }
@@ -123,24 +118,20 @@ flat() {
 	for program in work fixed; do
 		[ $program = work ] && log=log || log=fixed.log
 		report -g --gnu
-		run flat "event-0x1000001/$program.gmon" "$BATS_FILE_TMPDIR/$program"
-		status_is 0
-		says 'hot 600.00
+		gives 0 'hot 600.00
 warm 300.00
 main hot 600/600
-main warm 300/300'
+main warm 300/300' flat "event-0x1000001/$program.gmon" "$BATS_FILE_TMPDIR/$program"
 	done
 }
 
 @test "gprof: FreeBSD's layout, which GNU gprof takes for ticks of 10 ms" {
 	needs gprof build
 	report -M map -g
-	run flat event-0x1000001/work.gmon "$WORK"
-	status_is 0
-	says 'hot 6.00
+	gives 0 'hot 6.00
 warm 3.00
 main hot 600/600
-main warm 300/300'
+main warm 300/300' flat event-0x1000001/work.gmon "$WORK"
 	run cat map
 	says $'MAP:\n "[kernel.kallsyms]" => "[kernel.kallsyms].gmon" event-0x1000001/95\n'" \"$WORK\""$' => "work.gmon" event-0x1000001/900 PAGE_FAULT.ALL/7
  "/none/<i>,"?\xef\xbf\xbd]]>" => "<i>,"?\xef\xbf\xbd]]>.gmon" event-0x1000001/5'
@@ -149,16 +140,12 @@ main warm 300/300'
 
 @test "gprof: a folder that cannot be created is reported" {
 	echo >event-0x1000001
-	run report -g
-	status_is 73
+	run -73 report -g
 	says 'pmcstat: ERROR: cannot create a gmon file for "'"$WORK"'": Not a directory'
 }
 
 @test "json and csv: totals equal the stacks' sums; names are quoted" {
-	report --json=out
-	run read_as json out
-	status_is 0
-	says $'partial False samples 1007 of 1007
+	read_back json "--json=out" $'partial False samples 1007 of 1007
 PAGE_FAULT.ALL \'work\' hot open 7 7
 PAGE_FAULT.ALL \'work\' main open 0 7
 event-0x1000001 \'work\' hot open 600 600
@@ -167,8 +154,7 @@ event-0x1000001 \'work\' schedule open 95 95
 event-0x1000001 \'work\' main open 0 995
 event-0x1000001 \'<b>;"\\n\\ufffd]]>\' 0x10 missing 5 5'
 	report --csv=out
-	run read_as csv out
-	status_is 0
+	run -0 read_as csv out
 	[ "${#lines[@]}" -eq 8 ]
 	[ "${lines[1]}" = "['event-0x1000001', 'work', '10', 'hot', '$WORK', '600', '600', '60.00', '60.00']" ]
 	[ "${lines[5]}" = "['event-0x1000001', '<b>;\"\\n\\ufffd]]>', '20', '0x10', '/none/<i>,\"\\n\\ufffd]]>', '5', '5', '0.50', '0.50']" ]
@@ -199,7 +185,6 @@ event-0x1000001 \'<b>;"\\n\\ufffd]]>\' 0x10 missing 5 5'
 	words='WARNING: the call chains of 7 of the 1007 samples in "cut.log" are cut: their outermost callers are missing. '
 	for option in "-G graph" "-F calls" "-m lines" "-a pairs" --gprof "--folded folded" "--flamegraph svg" "--pprof pprof" \
 		"--speedscope scope" "--perf-data data" "--json=json" "--csv=csv" ""; do
-		# shellcheck disable=SC2086 # options and their values
 		run --separate-stderr "$BUILD/bin/pmcstat" -R cut.log $option
 		[[ $stderr == *"$words"* ]] || { echo "$option: $stderr"; false; }
 	done
@@ -220,8 +205,7 @@ assert json.load(open("json"))["statistics"]["chains_cut"] == 7 == json.load(ope
 
 @test "flamegraph: the root is at the top, frames hang from their callers, names are text" {
 	report --flamegraph out.svg
-	run read_as svg out.svg
-	status_is 0
+	run -0 read_as svg out.svg
 	says $'0 process \'all\' 1007
 1 process \'PAGE_FAULT.ALL\' 7
 2 process \'work\' 7

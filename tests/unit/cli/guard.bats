@@ -3,13 +3,12 @@
 #
 # No output takes the place of a log, a program, an input or another output, and what is refused or cut short costs
 # nothing that was there.
-# shellcheck disable=SC2154 # bats sets status, output and stderr
 
 load helpers
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return
-	printf 'int hot(int n)\n{\n\treturn n * n;\n}\nint warm(int n)\n{\n\treturn n + n;\n}\nint main(void)\n{\n\treturn hot(2) - warm(2);\n}\n' >demo.c
+	printf 'int hot(int n) { return n * n; }\nint warm(int n) { return n + n; }\nint main(void) { return hot(2) - warm(2); }\n' >demo.c
 	gcc -g -O0 -fno-pie -no-pie -o demo demo.c
 	python3 "$BATS_TEST_DIRNAME/mkprofile.py" "$PWD/demo" >log
 }
@@ -86,7 +85,6 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 @test "a log replaces logs and empty files only" {
 	echo precious >notes
 	for command in "pmcstat -O notes -P clock.hard true" "pmc filter log notes" "pmc record -o notes true"; do
-		# shellcheck disable=SC2086 # words
 		refuses 73 '"notes" is no log and is not overwritten: name another file, or remove it' $command
 	done
 	[ "$(<notes)" = precious ]
@@ -108,10 +106,8 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 
 @test "a wrong command line and a full disk leave the old report" {
 	echo old >text
-	run pmcstat -o text -R log -p clock.hard
-	[ "$status" -eq 64 ]
-	run pmcstat -o text -R no-such-log
-	[ "$status" -eq 71 ]
+	run -64 pmcstat -o text -R log -p clock.hard
+	run -71 pmcstat -o text -R no-such-log
 	[ "$(<text)" = old ]
 	for command in "pmcstat -R log -o text" "pmc report -o text log" "pmc report --flamegraph text log" \
 		"pmc filter -j log text" "pmcannotate --html text log $BATS_FILE_TMPDIR/demo"; do
@@ -124,7 +120,6 @@ a_log='"build.log" is a log and is not overwritten: name another file to write t
 	grep -q callchain text
 	# The text of a cut log goes as far as the log.
 	head -c 600 log >short
-	run pmcstat -R short -o text
-	[ "$status" -eq 65 ]
+	run -65 pmcstat -R short -o text
 	pmcstat -R short 2>/dev/null | cmp - text
 }

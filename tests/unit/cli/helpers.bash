@@ -50,3 +50,63 @@ status_is() {
 says() {
 	[ "$output" = "$1" ] || { printf 'wanted: %s\ngot:    %s\n' "$1" "$output" >&2; return 1; }
 }
+
+# gives STATUS TEXT COMMAND...: this exit status, and exactly this output.
+gives() {
+	run "-$1" "${@:3}"
+	says "$2"
+}
+
+# gives_like STATUS PATTERN COMMAND...: this exit status, and an output that matches.
+gives_like() {
+	run "-$1" "${@:3}"
+	# shellcheck disable=SC2053 # a pattern
+	[[ $output == $2 ]] || { printf 'wanted: %s\ngot:    %s\n' "$2" "$output" >&2; return 1; }
+}
+
+# wrong_all: a line "STATUS|MESSAGE|WORDS; WORDS..." for each message; `wrong` is the file's.
+wrong_all() {
+	local code message cases words
+	while IFS='|' read -r code message cases; do
+		IFS=';' read -ra cases <<<"$cases"
+		for words in "${cases[@]}"; do
+			wrong "$code" "$message" $words
+		done
+	done
+}
+
+# complete_line WORD...: what bash would offer for the last word, in COMPREPLY; COMPLETION is sourced first.
+complete_line() {
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	COMPREPLY=()
+	_pmcbpf "$1"
+}
+
+# offers TEXT WORD...: this is what it would offer.
+offers() {
+	complete_line "${@:2}"
+	[ "${COMPREPLY[*]}" = "$1" ] || { echo "${*:2}: ${COMPREPLY[*]}" >&2; return 1; }
+}
+
+# offers_options BEGINNING TOOL [SUBCOMMAND]: each option of its --help that begins so.
+offers_options() {
+	local option
+	complete_line "${@:2}" "$1"
+	for option in $(fake "${@:2}" --help | grep -oE '^ +(-., *)?--?[A-Za-z-]+' | grep -oE -- "$1[A-Za-z-]+"); do
+		[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "${*:2}: $option" >&2; return 1; }
+	done
+}
+
+# begins STATUS LINE COMMAND...: this exit status, and this first line.
+begins() {
+	run "-$1" "${@:3}"
+	[ "${lines[0]}" = "$2" ] || { printf 'wanted: %s\ngot:    %s\n' "$2" "$output" >&2; return 1; }
+}
+
+# json_is EXPRESSION: true of x, which is the output.
+json_is() {
+	python3 -c 'import json, sys
+x = json.load(sys.stdin)
+assert eval(sys.argv[1]), x' "$1" <<<"$output"
+}

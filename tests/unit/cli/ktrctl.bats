@@ -5,13 +5,12 @@
 load helpers
 
 ktrctl() { fake ktrctl "$@"; }
+of_target() { ktrctl -p "$target" "$@"; }
 
+# wrong STATUS MESSAGE WORD...
 wrong() {
-	local code=$1 message=$2
-	shift 2
-	run ktrctl "$@"
-	status_is "$code"
-	[ "${lines[0]}" = "ktrctl: $message" ] || { echo "got: $output" >&2; false; }
+	run "-$1" ktrctl "${@:3}"
+	[ "${lines[0]}" = "ktrctl: $2" ] || { echo "got: $output" >&2; false; }
 	[ ! -s calls ]
 }
 
@@ -45,98 +44,70 @@ teardown() {
 }
 
 @test "wrong command lines: a line with the word and a correction" {
-	wrong 64 '"frob" is no command: "ktrctl --help" lists them' frob
-	wrong 64 'mask takes one argument: "ktrctl mask [CLASSES]"' mask A B
-	wrong 64 'mark takes one argument: "ktrctl mark TEXT"' mark
-	wrong 64 'freeze takes no argument: "ktrctl freeze"' freeze now
-	wrong 65 '"x" is no process id' -p x
-	wrong 65 '"0" is no process id' -p 0 mask
-	wrong 65 '"-1" is no process id' -p -1 mask
-	wrong 65 '"4294967296" is no process id' -p 4294967296 mask
-	wrong 65 '"0" is no time in seconds' -l 0 alq f
-	wrong 65 '"63" is no size from 64 bytes to 1 TB' alq f --max 63
-	wrong 65 '"x" is no size from 64 bytes to 1 TB' alq f --max=x
-	wrong 64 'option -p is not used with clear' -p 1 clear
-	wrong 64 'option -p is not used with mark' mark -p 1 text
-	wrong 64 'option -p is not used with stop' stop -p 1
-	wrong 64 'option --json is used only with list and classes' --json mask
-	wrong 64 'options -l and --max are used only with alq' -l 1 mask
-	wrong 65 '"FROB" is no class: "ktrctl classes" lists them' mask SCHED,FROB
 	wrong 65 '"" names no class; "none" is all classes off' mask ''
-	wrong 65 '"0x1ffffffff" is no class: "ktrctl classes" lists them' compile 0x1ffffffff
-	wrong 65 '"3" is no power of two from 1 to 16777216' entries 3
-	wrong 65 '"0" is no power of two from 1 to 16777216' entries 0
-	wrong 65 '"33554432" is no power of two from 1 to 16777216' entries 33554432
-	wrong 65 '"frob" is not known: "ktrctl debug.ktr" lists all' debug.ktr.frob
-	wrong 65 '"" is not known: "ktrctl debug.ktr" lists all' debug.ktr.=1
-	wrong 64 '"x" is one word too many: debug.ktr.NAME=VALUE' debug.ktr.mask x
-	wrong 65 'debug.ktr.version is read-only: it is that of the rings'\'' layout' debug.ktr.version=3
-	wrong 65 'debug.ktr.compile is read-only: "ktrctl compile CLASSES" loads the kernel'\''s classes' \
-		debug.ktr.compile=1
-	run ktrctl --frob
-	status_is 64
+	wrong_all <<-'LIST'
+	64|"frob" is no command: "ktrctl --help" lists them|frob
+	64|mask takes one argument: "ktrctl mask [CLASSES]"|mask A B
+	64|mark takes one argument: "ktrctl mark TEXT"|mark
+	64|freeze takes no argument: "ktrctl freeze"|freeze now
+	65|"x" is no process id|-p x
+	65|"0" is no process id|-p 0 mask
+	65|"-1" is no process id|-p -1 mask
+	65|"4294967296" is no process id|-p 4294967296 mask
+	65|"0" is no time in seconds|-l 0 alq f
+	65|"63" is no size from 64 bytes to 1 TB|alq f --max 63
+	65|"x" is no size from 64 bytes to 1 TB|alq f --max=x
+	64|option -p is not used with clear|-p 1 clear
+	64|option -p is not used with mark|mark -p 1 text
+	64|option -p is not used with stop|stop -p 1
+	64|option --json is used only with list and classes|--json mask
+	64|options -l and --max are used only with alq|-l 1 mask
+	65|"FROB" is no class: "ktrctl classes" lists them|mask SCHED,FROB
+	65|"0x1ffffffff" is no class: "ktrctl classes" lists them|compile 0x1ffffffff
+	65|"3" is no power of two from 1 to 16777216|entries 3
+	65|"0" is no power of two from 1 to 16777216|entries 0
+	65|"33554432" is no power of two from 1 to 16777216|entries 33554432
+	65|"frob" is not known: "ktrctl debug.ktr" lists all|debug.ktr.frob
+	65|"" is not known: "ktrctl debug.ktr" lists all|debug.ktr.=1
+	64|"x" is one word too many: debug.ktr.NAME=VALUE|debug.ktr.mask x
+	65|debug.ktr.version is read-only: it is that of the rings' layout|debug.ktr.version=3
+	65|debug.ktr.compile is read-only: "ktrctl compile CLASSES" loads the kernel's classes|debug.ktr.compile=1
+	65|"0" is no number of entries|test 0
+	LIST
+	run -64 ktrctl --frob
 	[ "${lines[1]}" = 'Usage: ktrctl [-p PID] [--json] [COMMAND]; ktrctl --help lists the commands' ]
 }
 
-@test "--help and --version: stdout, exit 0" {
-	run --separate-stderr ktrctl --help
-	status_is 0
-	[ -z "$stderr" ]
-	for word in list mask compile entries freeze thaw clear mark stop classes alq test; do
-		grep -qE "^ +$word " <<<"$output"
-	done
-	run --separate-stderr ktrctl mask --version
-	status_is 0
-	[[ $output == 'ktrctl (pmcbpf) '* ]]
-	[ ! -s calls ]
-}
-
 @test "KTR-21: classes: 32, each with its bit" {
-	run ktrctl classes
-	status_is 0
+	run -0 ktrctl classes
 	[ ${#lines[@]} -eq 32 ]
 	[[ ${lines[0]} == 'GEN         0x00000001  '* ]]
 	[[ ${lines[13]} == 'SYSC        0x00002000  '* ]]
 	[[ ${lines[31]} == 'PTRACE      0x80000000  '* ]]
 	run ktrctl --json classes
-	python3 -c 'import json, sys
-c = json.load(sys.stdin)["classes"]
-assert [x["bit"] for x in c] == [1 << i for i in range(32)]
-assert c[29]["name"] == "SCHED" and all(x["meaning"] for x in c)' <<<"$output"
+	json_is '[c["bit"] for c in x["classes"]] == [1 << i for i in range(32)]'
+	json_is 'x["classes"][29]["name"] == "SCHED" and all(c["meaning"] for c in x["classes"])'
 }
 
-@test "the kernel's mask, classes and entries are the daemon's tunables" {
-	run --separate-stderr ktrctl mask
-	status_is 0
+@test "what the daemon is asked: tunables for mask, classes and entries; freeze, thaw, clear and mark" {
+	run -0 --separate-stderr ktrctl mask
 	[ "$output" = SYSC ]
-	run ktrctl compile
-	says GEN,SYSC
-	run ktrctl entries
-	says 1024
+	gives 0 GEN,SYSC ktrctl compile
+	gives 0 1024 ktrctl entries
 	[ ! -s calls ]
-	run --separate-stderr ktrctl mask KTR_SYSC,gen
-	status_is 0
-	[ -z "$output$stderr" ]
-	run ktrctl compile '~SPL,~CLK'
-	status_is 0
-	run ktrctl entries 4096
-	status_is 0
-	FAKEPMC_TUNABLE=oom,panic run ktrctl stop
-	says oom,panic
-	run ktrctl stop signal:SEGV
-	status_is 0
+	gives 0 '' ktrctl mask KTR_SYSC,gen
+	run -0 ktrctl compile '~SPL,~CLK'
+	run -0 ktrctl entries 4096
+	FAKEPMC_TUNABLE=oom,panic gives 0 oom,panic ktrctl stop
+	run -0 ktrctl stop signal:SEGV
 	[ "$(cat calls)" = 'set ktr.mask to GEN,SYSC
 set ktr.compile to ~CLK,~SPL
 set ktr.size to 262144
 get ktr.stop
 set ktr.stop to signal:SEGV' ]
-}
-
-@test "freeze, thaw, clear and mark are requests to the daemon" {
+	: >calls
 	for word in freeze thaw clear; do
-		run --separate-stderr ktrctl $word
-		status_is 0
-		[ -z "$output$stderr" ]
+		gives 0 '' ktrctl $word
 	done
 	run --separate-stderr ktrctl mark 'here we are'
 	[ -z "$stderr" ]
@@ -152,8 +123,7 @@ ktr 3 -p' ]
 }
 
 @test "KTR-31: a class that is not loaded has no effect, and one line reports that" {
-	run --separate-stderr ktrctl mask SYSC,SCHED,INET
-	status_is 0
+	run -0 --separate-stderr ktrctl mask SYSC,SCHED,INET
 	[ "$stderr" = 'ktrctl: INET,SCHED: not loaded: no effect' ]
 	grep -qx 'set ktr.mask to SYSC,INET,SCHED' calls
 	run --separate-stderr ktrctl mask all
@@ -164,8 +134,7 @@ ktr 3 -p' ]
 
 @test "frozen rings: the mask to be restored, and the trigger" {
 	export FAKEPMC_KTR=1
-	run --separate-stderr ktrctl mask
-	status_is 0
+	run -0 --separate-stderr ktrctl mask
 	[ "$output" = SYSC ]
 	[ "$stderr" = "ktrctl: the kernel's rings are frozen: nothing is traced until \"ktrctl thaw\"" ]
 	run --separate-stderr ktrctl mask GEN
@@ -175,235 +144,180 @@ ktr 3 -p' ]
 	[ "$stderr" = 'ktrctl: frozen by signal 11 to 77 (oops): "ktrctl thaw" goes on' ]
 	run ktrctl list
 	[[ $output == *'frozen     SYSC; by signal 11 to 77 (oops)'* ]]
-	run ktrctl debug.ktr.mask
-	says 'debug.ktr.mask: 0x0'
+	gives 0 'debug.ktr.mask: 0x0' ktrctl debug.ktr.mask
 }
 
 @test "a daemon that refuses, or does not run: one line, and the kind of failure in the exit status" {
-	refused() {
-		local errno=$1 code=$2 text=$3
-		FAKEPMC_FAIL=$errno run ktrctl "${@:4}"
-		status_is "$code"
-		[ "$output" = "ktrctl: $text" ] || { echo "got: $output" >&2; false; }
-	}
-	refused init:1:2 69 "The kernel's rings are pmcbpfd's: because the test wants it [No such file or directory]" mask
-	refused set:1:1 77 'Cannot set ktr.mask to "GEN": because the test wants it [Operation not permitted]' mask GEN
-	refused set:1:22 65 'Cannot set ktr.stop to "x": because the test wants it [Invalid argument]' stop x
-	refused ktr_control:1:1 77 "Cannot freeze the kernel's rings: because the test wants it [Operation not permitted]" freeze
-	refused ktr_control:1:6 69 "Cannot mark the kernel's rings: because the test wants it [No such device or address]" mark x
-	refused ktr_control:1:22 65 "Cannot thaw the kernel's rings: because the test wants it [Invalid argument]" thaw
-	refused ktr_info:1:5 71 "Cannot read the state of the kernel's rings: because the test wants it [Input/output error]" mask
-	refused ktr_open:1:1 77 "Cannot open the kernel's rings: because the test wants it [Operation not permitted]" alq f
-	refused ktr_open:1:6 69 "Cannot open the kernel's rings: because the test wants it [No such device or address]" alq f
+	while IFS='|' read -r fail code text words; do
+		FAKEPMC_FAIL=$fail gives_like "$code" "ktrctl: $text: because the test wants it [[]*]" ktrctl $words
+	done <<-'LIST'
+	init:1:2|69|The kernel's rings are pmcbpfd's|mask
+	set:1:1|77|Cannot set ktr.mask to "GEN"|mask GEN
+	set:1:22|65|Cannot set ktr.stop to "x"|stop x
+	ktr_control:1:1|77|Cannot freeze the kernel's rings|freeze
+	ktr_control:1:6|69|Cannot mark the kernel's rings|mark x
+	ktr_control:1:22|65|Cannot thaw the kernel's rings|thaw
+	ktr_info:1:5|71|Cannot read the state of the kernel's rings|mask
+	ktr_open:1:1|77|Cannot open the kernel's rings|alq f
+	ktr_open:1:6|69|Cannot open the kernel's rings|alq f
+	LIST
 	[ ! -e f ]
 }
 
 # KTR-F10: debug.ktr.NAME of FreeBSD.  KTR-F01: entries.
 @test "KTR-F01 KTR-F10: sysctl's names and form" {
-	FAKEPMC_TUNABLE=0-1 run ktrctl debug.ktr
-	says 'debug.ktr.clear: 0
+	FAKEPMC_TUNABLE=0-1 gives 0 'debug.ktr.clear: 0
 debug.ktr.compile: 0x2001
 debug.ktr.cpumask: 0-1
 debug.ktr.entries: 1024
 debug.ktr.mask: 0x2000
 debug.ktr.verbose: 0
-debug.ktr.version: 1'
+debug.ktr.version: 1' ktrctl debug.ktr
 	: >calls
-	run ktrctl debug.ktr.entries=2048
-	status_is 0
-	[[ $output == 'debug.ktr.entries: 1024 -> '* ]]
+	gives_like 0 'debug.ktr.entries: 1024 -> *' ktrctl debug.ktr.entries=2048
 	run ktrctl debug.ktr.mask=0x2001
 	[[ $output == 'debug.ktr.mask: 0x2000 -> '* ]]
-	run ktrctl debug.ktr.clear=1
-	says 'debug.ktr.clear: 0 -> 0'
+	gives 0 'debug.ktr.clear: 0 -> 0' ktrctl debug.ktr.clear=1
 	run ktrctl debug.ktr.clear=0
 	[ "$(cat calls)" = 'set ktr.size to 131072
 set ktr.mask to GEN,SYSC
 ktr 2 -' ]
-	run ktrctl debug.ktr.verbose=1
-	status_is 64
+	run -64 ktrctl debug.ktr.verbose=1
 	says 'ktrctl: debug.ktr.verbose is a program'\''s (-p PID): "tdump -l" prints the kernel'\''s entries'
-	run ktrctl debug.ktr.entries=5
-	status_is 65
+	run -65 ktrctl debug.ktr.entries=5
 }
 
 @test "KTR-F04: debug.ktr.cpumask: the kernel's is a tunable, a process's is in its region" {
-	FAKEPMC_TUNABLE=0-1 run ktrctl debug.ktr.cpumask=1
-	status_is 0
+	FAKEPMC_TUNABLE=0-1 run -0 ktrctl debug.ktr.cpumask=1
 	grep -qx 'set ktr.cpumask to 1' calls
 	region
-	run ktrctl -p "$target" debug.ktr.cpumask
-	says 'debug.ktr.cpumask: 0-1'
-	run ktrctl -p "$target" debug.ktr.cpumask=0,4-6
-	says 'debug.ktr.cpumask: 0-1 -> 0,4-6'
+	gives 0 'debug.ktr.cpumask: 0-1' of_target debug.ktr.cpumask
+	gives 0 'debug.ktr.cpumask: 0-1 -> 0,4-6' of_target debug.ktr.cpumask=0,4-6
 	answers 0x71 cpumask
-	run ktrctl -p "$target" debug.ktr.cpumask=x
-	status_is 65
-	says 'ktrctl: "x" is no list of CPUs: 0-3,5'
-	run ktrctl -p "$target" debug.ktr.cpumask=1024
-	status_is 65
+	gives 65 'ktrctl: "x" is no list of CPUs: 0-3,5' of_target debug.ktr.cpumask=x
+	run -65 of_target debug.ktr.cpumask=1024
 	answers 0x71 cpumask
 }
 
-@test "list: the kernel, and the processes with regions" {
+@test "list: the kernel, and the processes with regions, in files of any name" {
 	region
 	ask write 0 3
 	ask write 1 20
-	run ktrctl
-	status_is 0
-	[ "${lines[0]}" = 'PID     NAME             ENTRIES CPUS        WRITTEN STATE      MASK' ]
+	begins 0 'PID     NAME             ENTRIES CPUS        WRITTEN STATE      MASK' ktrctl
 	[ "${lines[1]}" = '-       kernel              1024    2     5000000000 on         SYSC' ]
 	grep -qx "$(printf '%-7d' "$target") python3 *8 *2 *23 on *GEN,SYSC" <<<"$output"
-	run ktrctl -p "$target" list --json
-	status_is 0
+	run -0 of_target list --json
 	python3 -c 'import json, sys
 [p] = json.load(sys.stdin)["producers"]
 assert p["pid"] == int(sys.argv[1]), p
 assert p["written"] == 23 and p["entries"] == 8 and p["cpus"] == 2, p
 assert p["state"] == "on" and p["mask"] == "GEN,SYSC" and p["compiled"] == "~SPL", p' "$target" <<<"$output"
-	FAKEPMC_FAIL=init:1:2 run ktrctl list
-	status_is 0
+	source "$BUILD/completions/pmcbpf.bash"
+	complete_line ktrctl -p ''
+	[[ " ${COMPREPLY[*]} " == *" $target "* ]]
+	FAKEPMC_FAIL=init:1:2 run -0 ktrctl list
 	[[ ${lines[1]} == '-       kernel '*' no pmcbpfd -' ]]
-}
-
-@test "a region in a file of any name is found, too" {
+	teardown
+	rm to from
 	region file="$BATS_TEST_TMPDIR/rings"
-	run ktrctl -p "$target" entries
-	says 8
+	gives 0 8 of_target entries
 }
 
-@test "KTR-29: -p PID mask reads and writes the variable of a process" {
+@test "KTR-29 KTR-31: -p PID mask is the variable of a process; a class that is not compiled in has no effect" {
 	region
-	run ktrctl -p "$target" mask
-	says GEN,SYSC
-	run --separate-stderr ktrctl -p "$target" mask DEV,CT1
-	status_is 0
-	[ -z "$output$stderr" ]
+	gives 0 GEN,SYSC of_target mask
+	gives 0 '' of_target mask DEV,CT1
 	answers 0x1000004 mask
-	run ktrctl debug.ktr.mask=none -p "$target"
-	says 'debug.ktr.mask: 0x1000004 -> 0x0'
+	gives 0 'debug.ktr.mask: 0x1000004 -> 0x0' ktrctl debug.ktr.mask=none -p "$target"
 	answers 0x0 mask
 	run ktrctl list -p "$target"
 	[[ ${lines[1]} == *' off        none' ]]
 	[ ! -s calls ]
-}
-
-@test "KTR-31: -p PID mask: a class that is not compiled in is set, and reported as without effect" {
+	teardown
+	rm to from
 	region compile=0x5
-	run --separate-stderr ktrctl -p "$target" mask DEV,SPL
-	status_is 0
+	run -0 --separate-stderr of_target mask DEV,SPL
 	[ "$stderr" = 'ktrctl: SPL: not compiled in: no effect' ]
 	answers 0x8004 mask
-	run --separate-stderr ktrctl -p "$target" mask all
+	run --separate-stderr of_target mask all
 	[ -z "$stderr" ]
 	answers 0xffffffff mask
-	run ktrctl -p "$target" compile
-	says GEN,DEV
+	gives 0 GEN,DEV of_target compile
 }
 
 @test "KTR-33: freezing from outside, and thawing by another ktrctl" {
 	region
-	run --separate-stderr ktrctl -p "$target" freeze
-	status_is 0
-	[ -z "$output$stderr" ]
+	gives 0 '' of_target freeze
 	answers 0x0 mask
 	answers 0x2001 saved_mask
-	run ktrctl -p "$target" list
+	run of_target list
 	[[ ${lines[1]} == *' frozen     GEN,SYSC' ]]
-	run ktrctl -p "$target" freeze
-	status_is 0
-	says "ktrctl: process $target traces nothing already"
+	gives 0 "ktrctl: process $target traces nothing already" of_target freeze
 	answers 0x2001 saved_mask
-	run --separate-stderr ktrctl -p "$target" mask
+	run --separate-stderr of_target mask
 	[ "$output" = GEN,SYSC ]
 	[[ $stderr == "ktrctl: process $target is frozen: nothing is traced until"* ]]
-	run ktrctl -p "$target" mask DEV
-	says "ktrctl: process $target is frozen: this holds after \"ktrctl -p $target thaw\""
+	gives 0 "ktrctl: process $target is frozen: this holds after \"ktrctl -p $target thaw\"" of_target mask DEV
 	answers 0x0 mask
-	run ktrctl -p "$target" mask none
-	status_is 65
-	run --separate-stderr ktrctl -p "$target" thaw
-	status_is 0
-	[ -z "$output$stderr" ]
+	run -65 of_target mask none
+	gives 0 '' of_target thaw
 	answers 0x4 mask
 	answers 0x0 saved_mask
-	run ktrctl -p "$target" thaw
-	status_is 65
+	run -65 of_target thaw
 	says "ktrctl: process $target is not frozen: \"ktrctl -p $target mask CLASSES\" sets what it traces"
 }
 
 @test "debug.ktr.verbose, and settings that only a program can change" {
 	region
-	run ktrctl -p "$target" debug.ktr.verbose=2
-	says 'debug.ktr.verbose: 0 -> 2'
+	gives 0 'debug.ktr.verbose: 0 -> 2' of_target debug.ktr.verbose=2
 	answers 0x2 verbose
-	run ktrctl -p "$target" debug.ktr.verbose=3
-	status_is 65
-	run ktrctl -p "$target" debug.ktr.clear=1
-	status_is 64
-	run ktrctl -p "$target" debug.ktr.entries=16
-	status_is 64
-	says "ktrctl: a program's rings are its own: start it with KTR_ENTRIES=16"
-	run ktrctl -p "$target" compile DEV
-	status_is 64
+	run -65 of_target debug.ktr.verbose=3
+	run -64 of_target debug.ktr.clear=1
+	gives 64 "ktrctl: a program's rings are its own: start it with KTR_ENTRIES=16" of_target debug.ktr.entries=16
+	run -64 of_target compile DEV
 	answers 0x2 verbose
 }
 
 @test "processes without rings, and missing processes" {
-	run ktrctl -p $$ mask
-	status_is 69
+	run -69 ktrctl -p $$ mask
 	says "ktrctl: process $$ has no trace rings: it must be built with -DKTR and -lktr, and started without KTR_SIZE=0"
 	region
 	kill -KILL "$target"
 	wait "$target" || true
-	run ktrctl -p "$target" freeze
-	status_is 65
-	says "ktrctl: there is no process $target: \"ktrctl list\" shows those that trace"
-	run ktrctl -p "$target" alq out
-	status_is 65
+	gives 65 "ktrctl: there is no process $target: \"ktrctl list\" shows those that trace" of_target freeze
+	run -65 of_target alq out
 	[ ! -e out ]
 }
 
 @test "KTR-80: hostile headers are refused, and listed as unsound" {
-	hostile() {
-		local why=$1
-		shift
-		region "$@"
-		run ktrctl -p "$target" mask
-		status_is 65
-		says "ktrctl: the trace rings of process $target are unsound: $why"
-		run ktrctl
-		status_is 0
+	while IFS='|' read -r why fields; do
+		region $fields
+		gives 65 "ktrctl: the trace rings of process $target are unsound: $why" of_target mask
+		run -0 ktrctl
 		grep -q "^$target .*unsound" <<<"$output"
-		run ktrctl -p "$target" alq out
-		status_is 65
+		run -65 of_target alq out
 		[ ! -e out ]
 		teardown
 		rm to from
-	}
-	hostile 'it does not begin as a region does' magic=KTRRGN2
-	hostile 'ktr version mismatch' version=2
-	hostile 'its entries are not of 64 bytes' entsize=32
-	hostile 'its number of entries is no power of two, or too large' entries=12
-	hostile 'its number of entries is no power of two, or too large' entries=0
-	hostile 'its number of entries is no power of two, or too large' entries=0x2000000
-	hostile 'its number of rings is not possible' ncpu=0
-	hostile 'its number of rings is not possible' ncpu=1025
-	hostile 'its rings are not where they should be' stride=64
-	hostile 'its rings are not where they should be' hdrsize=0
-	hostile 'its rings are not where they should be' hdrsize=4097
-	hostile 'its rings are not where they should be' hdrsize=0xfffff000
-	hostile 'it is shorter than its rings' entries=1024 size=8192
+	done <<-'LIST'
+	it does not begin as a region does|magic=KTRRGN2
+	ktr version mismatch|version=2
+	its entries are not of 64 bytes|entsize=32
+	its number of entries is no power of two, or too large|entries=12
+	its number of entries is no power of two, or too large|entries=0x2000000
+	its number of rings is not possible|ncpu=1025
+	its rings are not where they should be|stride=64
+	its rings are not where they should be|hdrsize=4097
+	it is shorter than its rings|entries=1024 size=8192
+	LIST
 }
 
 @test "KTR-80: a mask at an invalid address is not written" {
 	for address in 0 0x1000 0xffffffffff600000 1; do
 		region mask_address=$address
-		run ktrctl -p "$target" mask GEN
-		status_is 65
+		run -65 of_target mask GEN
 		says "ktrctl: process $target has no variable where its ktr_mask should be: nothing was changed"
-		run ktrctl -p "$target" freeze
-		status_is 65
+		run -65 of_target freeze
 		answers 0x0 saved_mask
 		teardown
 		rm to from
@@ -453,17 +367,6 @@ file_has() { [ "$(drained out 2>/dev/null | tail -n 2)" = "$1" ]; }
 	[ "$(drained out | head -n 1)" = 'entries 16' ]
 }
 
-@test "KTR-F06: an incomplete entry is waited for, but not forever" {
-	region
-	background ktrctl -p "$target" alq out >said
-	wait_for file_has $'0 0\n0 0'
-	ask open 0
-	ask write 0 2
-	wait_for file_has $'2 1 1 2\n0 0'
-	kill -TERM "$pid"
-	wait "$pid"
-}
-
 @test "KTR-F06: alq ends with --max, with -l, and with the process" {
 	region
 	background ktrctl -p "$target" alq out --max 256 >said 2>&1
@@ -473,8 +376,7 @@ file_has() { [ "$(drained out 2>/dev/null | tail -n 2)" = "$1" ]; }
 	wait "$pid"
 	[ "$(cat said)" = 'ktrctl: out has as many entries as --max allows
 out: 4 entries, 0 failed (overwritten unseen)' ]
-	run -0 ktrctl -p "$target" alq out -l 0.01
-	says 'out: 0 entries, 0 failed (overwritten unseen)'
+	gives 0 'out: 0 entries, 0 failed (overwritten unseen)' of_target alq out -l 0.01
 	[ "$(drained out)" = $'entries 1\n0 0\n0 0' ]
 	rm out
 	background ktrctl -p "$target" alq out >said 2>&1
@@ -505,8 +407,7 @@ out: 4 entries, 0 failed (overwritten unseen)' ]
 	teardown
 	rm to from rings
 	region file=rings flags=5
-	FAKEPMC_RINGS=rings run ktrctl alq none
-	status_is 77
+	FAKEPMC_RINGS=rings run -77 ktrctl alq none
 	[ ! -e none ]
 }
 
@@ -514,19 +415,12 @@ out: 4 entries, 0 failed (overwritten unseen)' ]
 	region
 	mkfifo fifo
 	ln -s elsewhere link
-	run ktrctl -p "$target" alq fifo
-	status_is 73
-	run ktrctl -p "$target" alq link
-	status_is 73
+	run -73 of_target alq fifo
+	run -73 of_target alq link
 	[ ! -e elsewhere ]
-	run ktrctl -p "$target" alq /dev/null
-	status_is 73
-	says 'ktrctl: /dev/null is not a file: alq writes here and there in it'
-	run ktrctl -p "$target" alq no/such
-	status_is 73
-	says 'ktrctl: no/such: No such file or directory'
-	run bash -c "ulimit -f 1; trap '' XFSZ; '$BUILD/bin/ktrctl' -p $target alq out -l 0.01"
-	status_is 71
+	gives 73 'ktrctl: /dev/null is not a file: alq writes here and there in it' of_target alq /dev/null
+	gives 73 'ktrctl: no/such: No such file or directory' of_target alq no/such
+	run -71 bash -c "ulimit -f 1; trap '' XFSZ; '$BUILD/bin/ktrctl' -p $target alq out -l 0.01"
 	says 'ktrctl: out: File too large'
 }
 
@@ -536,36 +430,9 @@ out: 4 entries, 0 failed (overwritten unseen)' ]
 	[ -z "$(sanitizer)" ] || export LD_LIBRARY_PATH=$BUILD/lib
 	run -0 ktrctl test 5000
 	[[ $output =~ ^5000' entries in '[0-9.]+' ms: '[0-9.]+' ns each'$ ]]
-	run -0 ktrctl test
-	[[ $output == '1000000 entries in '* ]]
-	KTR_MASK=none run -0 ktrctl test 10
-	[[ $output == '10 entries in '* ]]
-	KTR_SIZE=0 run ktrctl test
-	status_is 69
-	wrong 65 '"0" is no number of entries' test 0
-}
-
-@test "bash completion: commands, every option, classes behind a comma, processes" {
-	source "$BUILD/completions/pmcbpf.bash"
-	# complete_line WORD...: what bash would offer for the last word.
-	complete_line() {
-		COMP_WORDS=("$@")
-		COMP_CWORD=$(($# - 1))
-		_pmcbpf "$1"
-	}
-	complete_line ktrctl fr
-	[ "${COMPREPLY[*]}" = freeze ]
-	complete_line ktrctl debug.ktr.e
-	[ "${COMPREPLY[*]}" = debug.ktr.entries ]
-	complete_line ktrctl mask SYSC,SCH
-	[ "${COMPREPLY[*]}" = SYSC,SCHED ]
-	complete_line ktrctl --
-	for option in $(ktrctl --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--[a-z-]+'); do
-		[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "$option" >&2; false; }
-	done
-	region
-	complete_line ktrctl -p ''
-	[[ " ${COMPREPLY[*]} " == *" $target "* ]]
+	gives_like 0 '1000000 entries in *' ktrctl test
+	KTR_MASK=none gives_like 0 '10 entries in *' ktrctl test 10
+	KTR_SIZE=0 run -69 ktrctl test
 }
 
 @test "KTR-F06: alq ends when the process has other memory" {

@@ -11,18 +11,13 @@ setup() {
 
 # refuses LINE OPTION... - exit status 1 and only this line; it does not start serving
 refuses() {
-	run timeout 600 "$BUILD/sbin/pctrd" "${@:2}"
-	[ "$status" -eq 1 ]
-	[ "$output" = "pctrd: $1" ] || { echo "$output" >&2; return 1; }
+	gives 1 "pctrd: $1" timeout 600 "$BUILD/sbin/pctrd" "${@:2}"
 }
 
 @test "pctrd --help and --version" {
-	run "$BUILD/sbin/pctrd" --help
-	[ "$status" -eq 0 ]
-	[[ $output == "Usage: pctrd "*.keep_same* ]]
+	gives_like 0 "Usage: pctrd *.keep_same*" "$BUILD/sbin/pctrd" --help
 	[ "$output" = "$("$BUILD/sbin/pctrd" -h)" ]
-	run "$BUILD/sbin/pctrd" --version
-	[ "$status" -eq 0 ]
+	run -0 "$BUILD/sbin/pctrd" --version
 	[[ $output == "pctrd "[0-9]* ]]
 }
 
@@ -31,8 +26,7 @@ refuses() {
 	refuses 'pctr.scope is cpu or all, not "one"' -o pctr.scope=one
 	refuses "-o pctr.nothing=1: no option is called that; pctrd(8) lists them" -o pctr.nothing=1
 	refuses '-o pctr.sope=1: no option is called that (did you mean "pctr.scope"?); pctrd(8) lists them' -o pctr.sope=1
-	run "$BUILD/sbin/pctrd" --no-nodes
-	[ "$status" -eq 1 ]
+	run -1 "$BUILD/sbin/pctrd" --no-nodes
 	[[ $output == *'pctrd: pctrd --help lists the options (did you mean "--no-node"?)' ]]
 	refuses "-o pctr.soft: it takes NAME=VALUE; pctrd(8) lists them" -o pctr.soft
 	refuses '"more": no arguments are taken besides options' more

@@ -21,25 +21,19 @@ samples() {
 left() {
 	local wanted=$1
 	shift
-	run samples "$@"
-	status_is 0
-	says "$wanted"
+	gives 0 "$wanted" samples "$@"
 }
 
 all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 
 @test "summary: an event's samples times its period, by process, in descending order" {
 	python3 "$MKLOG" >log
-	run pmc summary log
-	status_is 0
-	says $'event-0x1000001:\n\talpha: 4000\n\tbeta: 2000\nCLOCK.PROF:\n\tpid 30: 2\n\tbeta: 1'
+	gives 0 $'event-0x1000001:\n\talpha: 4000\n\tbeta: 2000\nCLOCK.PROF:\n\tpid 30: 2\n\tbeta: 1' pmc summary log
 	run pmc summary -k 1 - <log
 	says $'event-0x1000001:\n\talpha: 4000\nCLOCK.PROF:\n\tpid 30: 2'
 	run pmc summary --full log
 	says $'idx: 1 name: event-0x1000001 rate: 1000\nalpha: 4\nbeta: 2\nidx: 2 name: CLOCK.PROF rate: 0\npid 30: 2\nbeta: 1'
-	run pmc summary -k 0 log
-	status_is 64
-	says 'pmc: ERROR: 0 not usable value'
+	gives 64 'pmc: ERROR: 0 not usable value' pmc summary -k 0 log
 }
 
 @test "missing records are counted: summary, report, -j and the text" {
@@ -87,19 +81,14 @@ all='10.0.0 10.0.0 10.0.0 11.1.1 20.1.1 20.1.1 20.2.1 30.2.0 30.2.0'
 	left '20.1.1 20.1.1' --keep -p 20 -e 0x001f2001 -c 1
 	left '20.2.1' --keep -P beta -e CLOCK.PROF
 	left '11.1.1' --drop -P beta -c 0 -p 30
-	run pmc filter --keep -x -p 1 log out
-	status_is 64
-	[[ $output == *'mutually exclusive.'* ]]
+	gives_like 64 '*mutually exclusive.*' pmc filter --keep -x -p 1 log out
 }
 
 @test "filter: an event that is not in the log is named, and nothing is written" {
 	python3 "$MKLOG" >log
 	for e in NOSUCH clock.prof,NOSUCH 0x77 -x; do
 		[ "$e" != -x ] || e='NOSUCH -x'
-		# shellcheck disable=SC2086 # -x is an option of its own
-		run pmc filter -e $e log out
-		status_is 64
-		[[ $output == 'pmc: ERROR: "log" has no event "'* ]]
+		gives_like 64 'pmc: ERROR: "log" has no event "*' pmc filter -e $e log out
 		[ ! -e out ]
 	done
 	[[ $output == *'"NOSUCH"; pmc summary shows the events of its samples' ]]
@@ -142,39 +131,20 @@ assert rows[-2] == {"type": "callchain", "tsc": "1000", "pmcid": "0x001f2001", "
 	python3 "$MKLOG" >log
 	size=$(stat -c %s log)
 	head -c $((size - 20)) log >short
-	run pmc filter short out
-	status_is 65
-	[[ $output == 'pmc: ERROR: "short", record '*': the log ends in the middle of a record' ]]
+	gives_like 65 'pmc: ERROR: "short", record *: the log ends in the middle of a record' pmc filter short out
 	cmp -n $((size - 64)) out log
 	[ "$(stat -c %s out)" -eq $((size - 64)) ]
-	run pmc summary short
-	status_is 65
+	run -65 pmc summary short
 	[[ $output == *$'CLOCK.PROF:\n'* ]]
-	run pmc summary "$MKLOG"
-	status_is 65
-	[[ $output == *'this is no log'* ]]
+	gives_like 65 '*this is no log*' pmc summary "$MKLOG"
 }
 
 @test "inputs and outputs that cannot be used" {
 	python3 "$MKLOG" >log
-	cp log same
-	run pmc filter same ./same
-	status_is 64
-	cmp log same
-	run pmc filter /nowhere out
-	status_is 71
-	[[ $output == *'"/nowhere"'* ]]
-	run pmc filter log /nowhere/out
-	status_is 71
-	run pmc filter log /dev/full
-	status_is 71
-	[[ $output == *'cannot write to "/dev/full": No space left on device' ]]
-	run pmc filter -p 1,x log out
-	status_is 64
-	says 'pmc: ERROR: x not usable value'
-	run pmc filter -p "$(seq -s, 65)" log out
-	status_is 64
-	says 'pmc: ERROR: -p takes at most 64 items'
-	run pmc filter log
-	status_is 64
+	gives_like 71 '*"/nowhere"*' pmc filter /nowhere out
+	run -71 pmc filter log /nowhere/out
+	gives_like 71 '*cannot write to "/dev/full": No space left on device' pmc filter log /dev/full
+	gives 64 'pmc: ERROR: x not usable value' pmc filter -p 1,x log out
+	gives 64 'pmc: ERROR: -p takes at most 64 items' pmc filter -p "$(seq -s, 65)" log out
+	run -64 pmc filter log
 }

@@ -10,135 +10,81 @@ pmcstat() { fake pmcstat "$@"; }
 
 # wrong CODE MESSAGE OPTION...
 wrong() {
-	local code=$1 message=$2
-	shift 2
-	run pmcstat "$@"
-	status_is "$code"
-	says "pmcstat: ERROR: $message"
+	gives "$1" "pmcstat: ERROR: $2" pmcstat "${@:3}"
 	[ ! -s calls ]
 }
 
 @test "bad values of options: the historic texts and exit codes" {
-	wrong 64 'Illegal CPU specification "1,x".' -c 1,x -s a
 	wrong 64 'Illegal CPU specification "".' -c '' -s a
-	wrong 64 'Illegal duration time value "0".' -l 0 -s a
-	wrong 64 'Illegal duration time value "1s".' -l 1s -s a
-	wrong 64 'Illegal wait interval value "-1".' -w -1 -s a
-	wrong 64 'Illegal wait interval value "nan".' -w nan -s a
-	wrong 64 'Illegal process id "99999999999999999999".' -t 99999999999999999999 -p a
-	wrong 64 'Illegal process id "0".' -t 0 -p a
-	wrong 71 'cannot open "/nowhere/x" for writing. (No such file or directory)' -o /nowhere/x -s a
-	run pmcstat -t 'a[' -p a
-	status_is 65
-	[[ $output == 'pmcstat: ERROR: Failed to compile regex "a[": '* ]]
+	wrong_all <<-'LIST'
+	64|Illegal CPU specification "1,x".|-c 1,x -s a
+	64|Illegal duration time value "0".|-l 0 -s a
+	64|Illegal duration time value "1s".|-l 1s -s a
+	64|Illegal wait interval value "-1".|-w -1 -s a
+	64|Illegal wait interval value "nan".|-w nan -s a
+	64|Illegal process id "99999999999999999999".|-t 99999999999999999999 -p a
+	64|Illegal process id "0".|-t 0 -p a
+	64|Illegal count value "0".|-n 0 -P a true
+	64|Illegal count value "-5".|-n -5 -P a true
+	64|Illegal count value "1x".|-n 1x -P a true
+	64|Illegal count value "99999999999999999999".|-n 99999999999999999999 -P a true
+	71|cannot open "/nowhere/x" for writing. (No such file or directory)|-o /nowhere/x -s a
+	LIST
+	gives_like 65 'pmcstat: ERROR: Failed to compile regex "a\[": *' pmcstat -t 'a[' -p a
 }
 
-@test "options that exclude each other, in the historic order" {
-	wrong 64 'options --json and --csv are mutually exclusive.' --json --csv -s a
-	wrong 64 'option -t requires a process mode PMC to be specified.' -t 1 -s a
-	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -p a
-	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -d -s a
-	wrong 64 'options -d, -E, and -W require a process mode PMC to be specified.' -d -s a true
-	wrong 64 'option -c requires at least one system mode PMC to be specified.' -c 0 -p a true
-	wrong 64 'option --exit-status requires a command line.' --exit-status -s a
-	# -t comes before -c, -d before -c
-	wrong 64 'option -t requires a process mode PMC to be specified.' -c 0 -d -t 1 -s a
-	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -c 0 -d -p a
+# -t comes before -c, -d before -c.
+@test "options that do not go together: the historic texts, in the historic order" {
+	wrong_all <<-'LIST'
+	64|options --json and --csv are mutually exclusive.|--json --csv -s a
+	64|option -O may only be specified once.|-O a -O b
+	64|option -R may only be specified once.|-R a -R b
+	64|options -O and -R are mutually exclusive.|-O a -R b -t 1 -p c true
+	64|options -T and -l are mutually exclusive.|-T -l 1 -P a true
+	64|options -T and -O are mutually exclusive.|-T -O x -P a true
+	64|options -g/-G/-m/-T require sampling PMCs or -R to be specified.|-T -p a true
+	64|unknown option <skiplink=2>.|-T -f skiplink=2 -P a true
+	64|option -R may not be used with a command line specification.|-R b -t 1 -p c true
+	64|option -R may not be used with option -t.|-R b -t 1 -p c
+	64|option -R may not be used with a PMC event specification.|-R b -p c;-R b -S c
+	64|option -t requires a process mode PMC to be specified.|-t 1 -s a;-c 0 -d -t 1 -s a;-t 1 -E -W -S a
+	64|options -d, -E, -p, -P, and -W require a command line or target process.|-p a;-d -s a;-c 0 -d -p a;-P a;-E -s a;-W -C -n 5 -s a
+	64|options -d, -E, and -W require a process mode PMC to be specified.|-d -s a true;-E -C -n 5 -c 0 -S a true;-W -s a true
+	64|option -c requires at least one system mode PMC to be specified.|-c 0 -p a true;-c 0 -C -n 5 -P a true
+	64|option --exit-status requires a command line.|--exit-status -s a
+	64|options -C, -W and -o require at least one counting mode PMC to be specified.|-C -P a true;-W -O x -P a true
+	64|options -N, -n and -O require at least one sampling mode PMC to be specified.|-n 5 -O x -p a true;-N -s a
+	64|option -U requires at least one sampling mode PMC to be specified.|-U -p a true
+	64|option -O is used only with options -E, -P, -S and -W.|-O x -p a true;-O x -s a -s b
+	64|option -O is required if counting and sampling PMCs are specified together.|-p a -P a true;-s a -S a
+	LIST
+	# A refused command line has opened nothing.
+	[ ! -e x ]
 }
 
 @test "a -c after all events has no effect, and is reported" {
-	local text='WARNING: -c 0 changes nothing: it is for the -s and -S that follow it'
-	run pmcstat -l 0.01 -s a -c 0
-	[ "$status" -eq 0 ]
-	[[ $output == "pmcstat: $text"$'\n'* ]]
+	gives_like 0 $'pmcstat: WARNING: -c 0 changes nothing: it is for the -s and -S that follow it\n*' \
+		pmcstat -l 0.01 -s a -c 0
 	run pmcstat -q -l 0.01 -s a -c 0
 	[[ $output != *WARNING* ]]
 	run pmcstat -l 0.01 -c 0 -s a
 	[[ $output != *WARNING* ]]
 }
 
-@test "options of logs: the historic texts, in the historic order" {
-	wrong 64 'Illegal count value "0".' -n 0 -P a true
-	wrong 64 'Illegal count value "-5".' -n -5 -P a true
-	wrong 64 'Illegal count value "1x".' -n 1x -P a true
-	wrong 64 'Illegal count value "99999999999999999999".' -n 99999999999999999999 -P a true
-	wrong 64 'option -O may only be specified once.' -O a -O b
-	wrong 64 'option -R may only be specified once.' -R a -R b
-	wrong 64 'options -O and -R are mutually exclusive.' -O a -R b -t 1 -p c true
-	wrong 64 'option -R may not be used with a command line specification.' -R b -t 1 -p c true
-	wrong 64 'option -R may not be used with option -t.' -R b -t 1 -p c
-	wrong 64 'option -R may not be used with a PMC event specification.' -R b -p c
-	wrong 64 'option -R may not be used with a PMC event specification.' -R b -S c
-	wrong 64 'option -t requires a process mode PMC to be specified.' -t 1 -E -W -S a
-	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -P a
-	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -E -s a
-	wrong 64 'options -d, -E, -p, -P, and -W require a command line or target process.' -W -C -n 5 -s a
-	wrong 64 'options -d, -E, and -W require a process mode PMC to be specified.' -E -C -n 5 -c 0 -S a true
-	wrong 64 'options -d, -E, and -W require a process mode PMC to be specified.' -W -s a true
-	wrong 64 'option -c requires at least one system mode PMC to be specified.' -c 0 -C -n 5 -P a true
-	wrong 64 'options -C, -W and -o require at least one counting mode PMC to be specified.' -C -P a true
-	wrong 64 'options -C, -W and -o require at least one counting mode PMC to be specified.' -W -O x -P a true
-	wrong 64 'options -N, -n and -O require at least one sampling mode PMC to be specified.' -n 5 -O x -p a true
-	wrong 64 'options -N, -n and -O require at least one sampling mode PMC to be specified.' -N -s a
-	wrong 64 'option -O is used only with options -E, -P, -S and -W.' -O x -p a true
-	wrong 64 'option -O is used only with options -E, -P, -S and -W.' -O x -s a -s b
-	wrong 64 'option -O is required if counting and sampling PMCs are specified together.' -p a -P a true
-	wrong 64 'option -O is required if counting and sampling PMCs are specified together.' -s a -S a
-	# A refused command line has opened nothing.
-	[ ! -e x ]
-}
-
-@test "no PMC: the usage screen, exit 64" {
+@test "no PMC: the usage screen, exit 64; after an unknown option as well" {
 	for args in "" "true" "-t 1" "-d" "-c 0"; do
-		# shellcheck disable=SC2086 # words
-		run pmcstat $args
-		status_is 64
-		[[ ${lines[0]} == "usage: pmcstat "* ]]
+		gives_like 64 'usage: pmcstat *' pmcstat $args
 	done
-}
-
-@test "an unknown option is named, then the usage screen" {
-	run pmcstat -x
-	status_is 64
-	[[ ${lines[0]} == *"invalid option -- 'x'" ]]
+	run -64 pmcstat -x
 	[[ ${lines[1]} == "usage: pmcstat "* ]]
-	run pmcstat --frob
-	status_is 64
-	[[ ${lines[0]} == *"--frob"* ]]
-	run pmcstat -p
-	status_is 64
-	[[ ${lines[0]} == *"requires an argument -- 'p'" ]]
 }
 
-@test "--help and --version: stdout, exit 0" {
-	run --separate-stderr pmcstat --help
-	status_is 0
-	[ -z "$stderr" ]
-	for option in cpus cumulative descendants duration output process-pmc quiet system-pmc target \
-		verbose interval help version json csv exit-status; do
-		[[ $output == *"--$option "* ]] || { echo "no --$option" >&2; false; }
-	done
-	run --separate-stderr pmcstat --version
-	status_is 0
-	[[ $output =~ ^pmcstat\ \(pmcbpf\)\ [0-9]+\.[0-9]+ ]]
-	run bash -c '"$BUILD/bin/pmcstat" --version >/dev/full'
-	status_is 71
-}
-
-@test "a message is one line, whatever a name contains" {
+@test "a message is one line whatever the name holds, and ends with the reason however long it is" {
 	export FAKEPMC_FAIL=allocate:1:22
-	run pmcstat -s $'a\nb\e[31m'
-	status_is 71
+	gives_like 71 '*"a[?]b[?][[]31m"*' pmcstat -s $'a\nb\e[31m'
 	[ ${#lines[@]} -eq 1 ]
-	[[ $output == *'"a?b?[31m"'* ]]
-}
-
-@test "a message of any length ends with the reason" {
-	export FAKEPMC_FAIL=allocate:1:22
-	run pmcstat -s "$(printf 'x%.0s' {1..5000})"
-	status_is 71
+	gives_like 71 '*: because the test wants it [[]Invalid argument]' pmcstat -s "$(printf 'x%.0s' {1..5000})"
 	[ ${#output} -lt 2100 ]
-	[[ $output == *': because the test wants it [Invalid argument]' ]]
 }
 
 @test "closed standard descriptors: rows are not misdirected, and the command finds them closed" {
@@ -150,33 +96,21 @@ wrong() {
 # --- calls of the library ----------------------------------------------------------------------
 
 @test "-c, -C and -d apply to the PMCs that follow; -d does not apply to system PMCs" {
-	run pmcstat -p a -d -p b -s c -c 1 -C -s d -d -p e -c 0-1 -s f true
-	status_is 0
-	run grep allocate calls
-	says "allocate a mode 3 flags 0x80 cpu -1
+	run -0 pmcstat -p a -d -p b -s c -c 1 -C -s d -d -p e -c 0-1 -s f true
+	gives 0 "allocate a mode 3 flags 0x80 cpu -1
 allocate b mode 3 flags 0x82 cpu -1
 $(nproc_lines c)
 allocate d mode 1 flags 0x80 cpu 1
 allocate e mode 3 flags 0x80 cpu -1
 allocate f mode 1 flags 0x80 cpu 0
-allocate f mode 1 flags 0x80 cpu 1"
-}
-
-@test "-U applies to samples only" {
-	run pmcstat -U -p a true
-	status_is 64
-	says "pmcstat: ERROR: option -U requires at least one sampling mode PMC to be specified."
+allocate f mode 1 flags 0x80 cpu 1" grep allocate calls
 }
 
 @test "-L and -u: names of events, and of the hardware's" {
-	run pmcstat -L
-	status_is 0
+	run -0 pmcstat -L
 	diff <(echo "$output") <(fake pmc list-events)
-	run pmcstat -u tsc
-	status_is 69
-	[[ $output == "pmcstat: ERROR: no event of this machine has a description: "* ]]
-	FAKEPMC_FAIL=init:1:2 run pmcstat -L
-	status_is 69
+	gives_like 69 "pmcstat: ERROR: no event of this machine has a description: *" pmcstat -u tsc
+	FAKEPMC_FAIL=init:1:2 run -69 pmcstat -L
 }
 
 nproc_lines() {
@@ -187,11 +121,9 @@ nproc_lines() {
 }
 
 @test "allocate, attach, start, only then the command; stop and release at the end" {
-	run pmcstat -p a -c 0 -s b sh -c 'echo "command $$" >>calls'
-	status_is 0
+	run -0 pmcstat -p a -c 0 -s b sh -c 'echo "command $$" >>calls'
 	pid=$(sed -n 's/^command //p' calls)
-	run cat calls
-	says "allocate a mode 3 flags 0x80 cpu -1
+	gives 0 "allocate a mode 3 flags 0x80 cpu -1
 allocate b mode 1 flags 0x80 cpu 0
 attach-exec 1 $pid
 start 1
@@ -200,7 +132,7 @@ command $pid
 stop 1
 release 1
 stop 2
-release 2"
+release 2" cat calls
 }
 
 @test "the command is counted from its exec on, -t processes at once; --from-exec, --from-fork: all in the same way" {
@@ -208,9 +140,7 @@ release 2"
 	target=$!
 	for from in '' --from-exec --from-fork; do
 		: >calls
-		# shellcheck disable=SC2086 # none, or one
-		run pmcstat $from -t $target -p a sh -c 'echo $$ >pid'
-		status_is 0
+		run -0 pmcstat $from -t $target -p a sh -c 'echo $$ >pid'
 		grep attach calls >"attached$from"
 		sed -i "s/ $target\$/ target/; s/ $(cat pid)\$/ command/" "attached$from"
 	done
@@ -219,10 +149,8 @@ release 2"
 	[ "$(cat attached--from-exec)" = $'attach-exec 1 command\nattach-exec 1 target' ]
 	[ "$(cat attached--from-fork)" = $'attach 1 command\nattach 1 target' ]
 	for tool in 'pmcstat -s a' 'pmc stat-system' 'pmc record -a'; do
-		# shellcheck disable=SC2086 # words
-		run fake $tool --from-exec true
-		status_is 64
-		[[ $output == *': ERROR: options --from-exec and --from-fork require a process mode PMC to be specified.'* ]]
+		gives_like 64 '*: ERROR: options --from-exec and --from-fork require a process mode PMC to be specified.*' \
+			fake $tool --from-exec true
 	done
 }
 
@@ -241,13 +169,10 @@ release 2"
 }
 
 @test "no matching process: 65; a process that has ended: nothing attached, 65" {
-	run pmcstat -p a -t 'no such name'
-	status_is 65
+	run -65 pmcstat -p a -t 'no such name'
 	[[ $output == 'pmcstat: ERROR: No matching target processes. No process has a name '*' that matches "'*'"' ]]
 	export FAKEPMC_FAIL=attach:1:3
-	run pmcstat -p a -t 2147483647
-	status_is 65
-	says 'pmcstat: ERROR: No processes were attached to. There is no process 2147483647'
+	gives 65 'pmcstat: ERROR: No processes were attached to. There is no process 2147483647' pmcstat -p a -t 2147483647
 }
 
 @test "a failing library: the text, the reason, errno's text, the exit code" {
@@ -266,8 +191,7 @@ release 2"
 	start:2:16|71|Cannot start pmc 0xf02 "b"
 	LIST
 	[ ! -e ran ]
-	FAKEPMC_FAIL=attach:1:1 run pmcstat -p a touch ran
-	status_is 71
+	FAKEPMC_FAIL=attach:1:1 run -71 pmcstat -p a touch ran
 	[[ $output =~ ^'pmcstat: ERROR: cannot attach pmc "a" to process '[0-9]+': because the test wants it [Operation not permitted]'$ ]]
 	[ ! -e ran ]
 }
@@ -290,15 +214,12 @@ release 2"
 	pmcstat -p hw-instructions -c 1 -s cycles,usr true >out 2>err
 	[ ! -s out ]
 	cmp want err
-	run pmcstat -o file -p hw-instructions -c 1 -s cycles,usr true
-	status_is 0
-	says ''
+	gives 0 '' pmcstat -o file -p hw-instructions -c 1 -s cycles,usr true
 	cmp want file
 }
 
 @test "a row at every interval and one at the end; -C shows totals" {
-	run pmcstat -w 0.1 -o file -p hw-a -C -p hw-b "${until_rows[@]}" 3
-	status_is 0
+	run -0 pmcstat -w 0.1 -o file -p hw-a -C -p hw-b "${until_rows[@]}" 3
 	head -n 5 file >rows
 	output=$(<rows) says '#          p/hw-a          p/hw-b 
              1000            2000 
@@ -311,8 +232,7 @@ release 2"
 until_rows=(sh -c 'until [ "$(wc -l <file)" -gt $0 ]; do sleep 0.01; done')
 
 @test "the time stamp counter counts from the start, not from boot" {
-	run pmcstat -w 0.1 -o file -c 0 -s tsc -C -s tsc -s hw-a "${until_rows[@]}" 1
-	status_is 0
+	run -0 pmcstat -w 0.1 -o file -c 0 -s tsc -C -s tsc -s hw-a "${until_rows[@]}" 1
 	head -n 3 file >rows
 	output=$(<rows) says '#             s/00/tsc             s/00/tsc       s/00/hw-a 
                   1000                 2000            3000 
@@ -321,10 +241,8 @@ until_rows=(sh -c 'until [ "$(wc -l <file)" -gt $0 ]; do sleep 0.01; done')
 
 @test "-l ends the measurement with a last row and terminates the command" {
 	# -q: without a message about a command that got no CPU within its grace period.
-	run pmcstat -q -l 3 -p hw-a sh -c 'trap ": >told; exit" TERM; while :; do sleep 0.01; done'
-	status_is 0
-	says '#          p/hw-a 
-             1000 '
+	gives 0 '#          p/hw-a 
+             1000 ' pmcstat -q -l 3 -p hw-a sh -c 'trap ": >told; exit" TERM; while :; do sleep 0.01; done'
 	wait_for test -e told
 }
 
@@ -334,27 +252,20 @@ rows() {
 	lines=()
 	until [ ${#lines[@]} -eq $(($1 + 1)) ]; do
 		[ $SECONDS -lt $end ]
-		run pmcstat "${@:2}" -c 0 -s hw-a
-		status_is 0
-		[ "${lines[0]}" = '#       s/00/hw-a ' ]
+		begins 0 '#       s/00/hw-a ' pmcstat "${@:2}" -c 0 -s hw-a
 		((${#lines[@]} >= 2 && ${#lines[@]} <= $1 + 1))
 		[ "$(tail -n +2 <<<"$output" | sort -u)" = '             1000 ' ]
 	done
 }
 
-@test "-l shorter and longer than -w, without a command" {
+@test "-l shorter, longer and so many times -w, without a command: so many rows, the last at the end" {
 	rows 4 -l 0.35 -w 0.1
-	run pmcstat -l 0.05 -w 100 -c 0 -s hw-a
-	status_is 0
-	[ ${#lines[@]} -eq 2 ]
-}
-
-@test "-l as a multiple of -w: that number of rows, the last at the end" {
 	# A row for every tick plus one for the end would be four.
 	rows 3 -l 0.9 -w 0.3
-	run pmcstat -l 0.3 -w 0.3 -c 0 -s hw-a
-	status_is 0
-	[ ${#lines[@]} -eq 2 ]
+	for times in '-l 0.05 -w 100' '-l 0.3 -w 0.3'; do
+		run -0 pmcstat $times -c 0 -s hw-a
+		[ ${#lines[@]} -eq 2 ]
+	done
 }
 
 @test "the header is repeated after 256 rows of a file" {
@@ -368,12 +279,11 @@ rows() {
 }
 
 @test "a terminal gets a header on every screen, and no newline until the next row" {
-	run script -qec "stty rows 4; LD_PRELOAD='$(sanitizer) $BUILD/tests/fakepmc.so' $BUILD/bin/pmcstat -l 3 -w 0.1 -c 0 -s hw-a" /dev/null
-	status_is 0
+	run -0 script -qec "stty rows 4; LD_PRELOAD='$(sanitizer) $BUILD/tests/fakepmc.so' $BUILD/bin/pmcstat -l 3 -w 0.1 -c 0 -s hw-a" /dev/null
 	[[ "$(tr -d '\r' <<<"$output" | cut -c1 | tr -d '\n')" == "#   #   "* ]]
 }
 
-@test "SIGINT and SIGTERM without a command: a last row, exit 0" {
+@test "SIGINT and SIGTERM: a last row, exit 0; a command gets SIGTERM and is counted, one that ignores SIGINT is left and named" {
 	for signal in INT TERM; do
 		rm -f file
 		: >calls
@@ -383,18 +293,13 @@ rows() {
 		wait $pid
 		[ "$(wc -l <file)" -eq 2 ]
 	done
-}
-
-@test "SIGTERM is passed to the command, whose end is counted" {
 	background pmcstat -o file -w 100 -p hw-a sh -c 'trap ": >told; exit 5" TERM; : >up; while :; do sleep 0.01; done'
 	wait_for test -e up
 	kill -TERM $pid
 	wait $pid
 	wait_for test -e told	# at once, if it has a CPU
 	[ "$(wc -l <file)" -eq 2 ]
-}
-
-@test "a command that ignores SIGINT is left after a grace period, and named" {
+	rm up
 	background pmcstat -o file -w 100 -p hw-a sh -c 'trap "" INT; echo $$ >up; while [ ! -e stop ]; do sleep 0.01; done; touch stopped' 2>err
 	wait_for test -s up
 	kill -INT $pid
@@ -419,8 +324,7 @@ rows() {
 }
 
 @test "--json: a valid object for each row, with name, scope, CPU and value" {
-	run pmcstat --json -w 0.1 -o file -p $'hw-a"\x01\xff' -c 1 -s b,usr "${until_rows[@]}" 0
-	status_is 0
+	run -0 pmcstat --json -w 0.1 -o file -p $'hw-a"\x01\xff' -c 1 -s b,usr "${until_rows[@]}" 0
 	python3 -c '
 import json, sys
 rows = [json.loads(line) for line in sys.stdin]
@@ -433,68 +337,41 @@ for row in rows:
 ' <file
 }
 
-@test "--csv: a header, then rows" {
-	run pmcstat --csv -w 0.1 -o file -p hw-a -c 1 -s b,usr "${until_rows[@]}" 1
-	status_is 0
-	mapfile -t rows <file
-	[ "${rows[0]}" = "time,p/hw-a,s/01/b" ]
-	[ ${#rows[@]} -ge 3 ]
-	for row in "${rows[@]:1}"; do
-		[[ $row =~ ^[0-9]+\.[0-9]{6},1000,2000$ ]]
-		[[ $row != 0.0* ]]
-	done
-}
-
 # --- the command ------------------------------------------------------------------------------
 
 @test "exit status: the command's, 0 for a terminated one unless --exit-status is given" {
-	run pmcstat -p a true
-	status_is 0
+	run -0 pmcstat -p a true
+	run -7 --separate-stderr pmcstat -o counts -p a sh -c 'echo out; echo err >&2; exit 7'
+	[ "$output $stderr" = "out err" ]
 	for option in -q --exit-status; do
-		run pmcstat $option -p a sh -c 'exit 3'
-		status_is 3
-		run pmcstat $option -p a sh -c 'kill -9 $$'
-		status_is 137
+		run -3 pmcstat $option -p a sh -c 'exit 3'
+		run -137 pmcstat $option -p a sh -c 'kill -9 $$'
 	done
-	run pmcstat -l 0.05 -p a sleep 100
-	status_is 0
-	run pmcstat --exit-status -l 0.05 -p a sleep 100
-	status_is 143
+	run -0 pmcstat -l 0.05 -p a sleep 100
+	run -143 pmcstat --exit-status -l 0.05 -p a sleep 100
 }
 
 @test "a command that cannot be executed: one line, exit 71, no row" {
-	run pmcstat -p a nosuchcommand
-	status_is 71
-	says 'pmcstat: ERROR: execvp "nosuchcommand" failed: No such file or directory'
+	gives 71 'pmcstat: ERROR: execvp "nosuchcommand" failed: No such file or directory' pmcstat -p a nosuchcommand
 	touch plain
-	run pmcstat -p a ./plain
-	status_is 71
-	says 'pmcstat: ERROR: execvp "./plain" failed: Permission denied'
+	gives 71 'pmcstat: ERROR: execvp "./plain" failed: Permission denied' pmcstat -p a ./plain
 }
 
-@test "the command's options and descriptors are its own" {
-	run pmcstat -q -p a -- sh -c 'echo "$@"; ls /proc/self/fd | wc -l' x -C --json -l 3
-	status_is 0
-	[ "${lines[0]}" = "-C --json -l 3" ]
+@test "the command's options and descriptors are its own, and it finds signals as pmcstat found them" {
+	begins 0 "-C --json -l 3" pmcstat -q -p a -- sh -c 'echo "$@"; ls /proc/self/fd | wc -l' x -C --json -l 3
 	bare=$(sh -c 'ls /proc/self/fd | wc -l')
 	[ "${lines[1]}" -eq "$bare" ]
-}
-
-@test "the command has the same signal settings as pmcstat had" {
 	want=$(grep -E 'Sig(Blk|Ign)' /proc/self/status)
-	run pmcstat -o /dev/null -p a grep -E 'Sig(Blk|Ign)' /proc/self/status
-	says "$want"
+	gives 0 "$want" pmcstat -o /dev/null -p a grep -E 'Sig(Blk|Ign)' /proc/self/status
 }
 
 # --- trouble with the output ------------------------------------------------------------------
 
 @test "a full disk: one line, exit 71, and the command runs to its end" {
-	run pmcstat -w 0.05 -o /dev/full -p a sh -c 'sleep 0.3; touch ran'
-	status_is 71
+	run -71 pmcstat -w 0.05 -o /dev/full -p a sh -c 'sleep 0.3; touch ran'
 	says 'pmcstat: ERROR: cannot write to "/dev/full": No space left on device'
 	[ -e ran ]
-	run pmcstat -w 0.05 -o /dev/full -c 0 -s a
-	status_is 71
+	run -71 pmcstat -w 0.05 -o /dev/full -c 0 -s a
 }
 
 @test "a closed output: one line, exit 71, and the command runs to its end" {
@@ -530,8 +407,7 @@ for row in rows:
 	mkfifo pipe
 	(exec <pipe; wait_for grep -q release calls; cat >all) 3>&- & reader=$!
 	# shellcheck disable=SC2046 # words
-	run pmcstat --csv -w 0.001 -o pipe $(printf -- '-p hw-%s ' {a..z}{0..3}) sh -c 'sleep 4'
-	status_is 0
+	run -0 pmcstat --csv -w 0.001 -o pipe $(printf -- '-p hw-%s ' {a..z}{0..3}) sh -c 'sleep 4'
 	wait $reader
 	# More than a pipe holds.
 	[ "$(wc -c <all)" -gt 65536 ]

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # What pmcstat -R, pmcstat report and pmc report make of a log of known samples.
-# shellcheck disable=SC2154 # bats sets status, output and lines
 
 load helpers
 
@@ -40,18 +39,14 @@ pmcstat() { "$BUILD/bin/pmcstat" "$@"; }
 analyse() { pmcstat -q -R "$(LOG)" -r "$BATS_FILE_TMPDIR/root" "$@"; }
 report() { pmcstat report -q -r "$BATS_FILE_TMPDIR/root" "$@" "$(LOG)"; }
 
-# wrong STATUS TEXT ARGUMENT... - ends with this status and this one line.
+# wrong STATUS TEXT ARGUMENT...: with this one line.
 wrong() {
-	local status_wanted=$1 text=$2
-	shift 2
-	run --separate-stderr pmcstat "$@"
-	[ "$status" -eq "$status_wanted" ] || { echo "$status: $stderr"; return 1; }
-	[ "$stderr" = "pmcstat: ERROR: $text" ] || { echo "$stderr"; return 1; }
+	run "-$1" --separate-stderr pmcstat "${@:3}"
+	[ "$stderr" = "pmcstat: ERROR: $2" ] || { echo "$stderr"; return 1; }
 }
 
 @test "-G: callers of the sampled functions, in FreeBSD's form" {
-	run analyse -G -
-	[ "$status" -eq 0 ]
+	run -0 analyse -G -
 	diff - <(analyse -G -) <<-'END'
 		@ CPU_CLK_UNHALTED_CORE [200 samples]
 
@@ -99,8 +94,7 @@ wrong() {
 }
 
 @test "report: functions, by default of pmc.log" {
-	run "$BUILD/bin/pmc" report
-	[ "$status" -eq 71 ]
+	run -71 "$BUILD/bin/pmc" report
 	[ "$output" = 'pmc: ERROR: there is no "pmc.log" here: name a log, or make one with "pmc record"' ]
 	cp "$(LOG)" pmc.log
 	"$BUILD/bin/pmc" report -q -r "$BATS_FILE_TMPDIR/root" >out
@@ -130,8 +124,7 @@ wrong() {
 	run -64 --separate-stderr report --event OTHER
 	[ -z "$output" ]
 	[[ $stderr == *'has no event "OTHER", but: CPU_CLK_UNHALTED_CORE' ]]
-	run -64 --separate-stderr report --event CPU_CLK_UNHALTED_CORE --event NOSUCH
-	[[ $stderr == *'has no event "NOSUCH", '* ]]
+	gives_like 64 '*has no event "NOSUCH", *' report --event CPU_CLK_UNHALTED_CORE --event NOSUCH
 	[ "$(analyse -G - -c 1 | head -1)" = "@ CPU_CLK_UNHALTED_CORE [80 samples]" ]
 }
 
@@ -149,29 +142,32 @@ wrong() {
 }
 
 @test "options that exclude each other" {
-	wrong 64 'option -m requires an input file' -m x -P clock true
-	wrong 64 'option -a requires an input file' -a x -P clock true
+	cp "$(LOG)" LOG
+	wrong 65 'Failed to compile regex "(": Unmatched ( or \(' report --process '(' "$(LOG)"
 	wrong 64 'option -m and -g | -G are mutually exclusive' -R log -m x -G y
 	wrong 64 'option -m and -g | -G are mutually exclusive' -R log -m x -g
-	wrong 64 'option -R may not be used with a command line specification.' -R log -G x true
-	wrong 64 'options -g/-G/-m/-T require sampling PMCs or -R to be specified.' -p clock -G x true
-	wrong 64 'option -e requires gprof mode to be specified.' -R log -G x -e
-	wrong 64 'option -k is only used with -g/-R/-m/-T.' -k / -p clock true
-	wrong 64 'option -D is only used with -g.' -R log -G x -D .
-	wrong 64 'Need -g/-G/-m/-T.' -R log -f threshold=1 -G x
-	wrong 64 'unknown option <frob>.' -R log -G x -f frob
-	wrong 64 'Illegal threshold "x": a percentage from 0 to 100.' -R log -G x -f threshold=x
-	wrong 64 'Illegal callchain depth "0".' -R log -G x -z 0
-	wrong 64 'Illegal thread id "x".' -R log -G x -i x
-	wrong 64 'Illegal time window "3:2": FROM:TO, in seconds.' -R log -G x --time 3:2
-	wrong 64 'Illegal time window "x": FROM:TO, in seconds.' -R log -G x --time x
-	wrong 71 'Cannot stat "none": No such file or directory' -g -D none
-	wrong 64 '"/dev/null" is not a directory.' -g -D /dev/null
-	wrong 71 'Cannot stat "none": No such file or directory' report -r none log
-	wrong 71 'Cannot locate kernel "none": No such file or directory' -R "$(LOG)" -G x -k none
-	wrong 64 '"/dev/null": Unsupported file type.' -R "$(LOG)" -G x -k /dev/null
-	wrong 71 'Cannot open "none" for reading: No such file or directory.' report none
-	wrong 65 'Failed to compile regex "(": Unmatched ( or \(' report --process '(' "$(LOG)"
+	wrong_all <<-'LIST'
+	64|option -m requires an input file|-m x -P clock true
+	64|option -a requires an input file|-a x -P clock true
+	64|option -R may not be used with a command line specification.|-R log -G x true
+	64|options -g/-G/-m/-T require sampling PMCs or -R to be specified.|-p clock -G x true
+	64|option -e requires gprof mode to be specified.|-R log -G x -e
+	64|option -k is only used with -g/-R/-m/-T.|-k / -p clock true
+	64|option -D is only used with -g.|-R log -G x -D .
+	64|Need -g/-G/-m/-T.|-R log -f threshold=1 -G x
+	64|unknown option <frob>.|-R log -G x -f frob
+	64|Illegal threshold "x": a percentage from 0 to 100.|-R log -G x -f threshold=x
+	64|Illegal callchain depth "0".|-R log -G x -z 0
+	64|Illegal thread id "x".|-R log -G x -i x
+	64|Illegal time window "3:2": FROM:TO, in seconds.|-R log -G x --time 3:2
+	64|Illegal time window "x": FROM:TO, in seconds.|-R log -G x --time x
+	71|Cannot stat "none": No such file or directory|-g -D none
+	64|"/dev/null" is not a directory.|-g -D /dev/null
+	71|Cannot stat "none": No such file or directory|report -r none log
+	71|Cannot locate kernel "none": No such file or directory|-R LOG -G x -k none
+	64|"/dev/null": Unsupported file type.|-R LOG -G x -k /dev/null
+	71|Cannot open "none" for reading: No such file or directory.|report none
+	LIST
 }
 
 @test "an output that cannot be written" {
@@ -183,10 +179,13 @@ wrong() {
 	[ "$(cat code)" -eq 0 ] || { [ "$(cat code)" -eq 141 ] && [ ! -s err ]; }
 }
 
-@test "a log cut anywhere: its beginning is reported, and marked as partial" {
+@test "a log that is cut anywhere: what comes before is reported, and said to be a part; the damage is told once" {
 	size=$(stat -c %s "$(LOG)")
+	pmcstat -R "$(LOG)" >whole
 	for n in 1 15 16 100 112 113 208 300 500 1000 5000 $((size - 20)) $((size - 16)) $((size - 1)); do
 		head -c "$n" "$(LOG)" >part
+		run --separate-stderr pmcstat -R part
+		[ -z "$output" ] || [ "$output" = "$(head -n "$(wc -l <<<"$output")" whole)" ]
 		run --separate-stderr pmcstat report part
 		case $n in
 		112 | 208 | $((size - 16))) [ "$status" -eq 0 ] ;;
@@ -195,16 +194,31 @@ wrong() {
 		[ "$n" -lt 112 ] || [[ $stderr == *'"part" has no end: this report is partial'* ]]
 		[ "$n" -lt 112 ] || [[ $output == *"# end: missing, this is a part"* ]]
 	done
+	# A byte of a header that is wrong.
+	cp "$(LOG)" part
+	printf '\x7f' | dd of=part bs=1 seek=$((112 + 2)) conv=notrunc status=none
+	run -65 --separate-stderr pmcstat -R part
+	[ "$output" = "$(head -n 1 whole)" ]
+	[[ $stderr == "pmcstat: ERROR: event parsing failed (record 2, offset 0x70): "* ]]
 	# … and a file that is not a log is rejected.
-	run --separate-stderr pmcstat report /bin/sh
-	[ "$status" -eq 65 ]
-	[ -z "$output" ]
-	[ "${#stderr_lines[@]}" -eq 1 ]
+	printf 'PERFILE2%0200d' 0 >perf.data
+	: >empty
+	for words in 'report /bin/sh' '-R perf.data' '-R empty' '-R -'; do
+		run -65 --separate-stderr pmcstat $words <empty
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ $stderr == "pmcstat: ERROR: event parsing failed (record 1, offset 0x0): "* || $words == *perf* ]]
+	done
+	wrong 71 'Cannot open "." for reading: Is a directory.' -R .
+	gives_like 65 '*perf.data*perf report*' pmcstat -R perf.data
+	head -c 5000 "$(LOG)" >part
+	run -65 --separate-stderr pmcstat report -q --perf-data perf.data -m lines part
+	[ "$(grep -c "event parsing failed" <<<"$stderr")" -eq 1 ]
+	[ -s perf.data ]
 }
 
 @test "missing names are reported, with the remedy" {
-	run --separate-stderr pmcstat report "$(LOG)"
-	[ "$status" -eq 0 ]
+	run -0 --separate-stderr pmcstat report "$(LOG)"
 	[[ $stderr == *"no names for 120 samples (60.0%): "*"/lib/libc.so.7"* ]]
 	[[ $output == *"#samples/unknown-function                200"* ]]
 	# Text, warnings and JSON count the same.
@@ -217,12 +231,4 @@ assert s["unknown_function"] == 200 and s["exec_unknown"] == 1, s'
 import json, sys
 s = json.load(sys.stdin)["statistics"]
 assert s["unknown_function"] == 0 and s["exec_elf"] == 1, s'
-}
-
-@test "damage is reported once, however often the log is read" {
-	head -c 5000 "$(LOG)" >part
-	run --separate-stderr pmcstat report -q --perf-data perf.data -m lines part
-	[ "$status" -eq 65 ]
-	[ "$(grep -c "event parsing failed" <<<"$stderr")" -eq 1 ]
-	[ -s perf.data ]
 }

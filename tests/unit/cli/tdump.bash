@@ -12,6 +12,26 @@ ktrfile() { python3 "$BATS_TEST_DIRNAME/ktrfile.py" "$@"; }
 # lines_are: the output is exactly these lines.
 lines_are() { says "$(cat)"; }
 
+# prints COMMAND...: status 0, and exactly the lines that follow.
+prints() {
+	run -0 "$@"
+	lines_are
+}
+
+# header FILE FIELD=VALUE...: fields of the head of a file of rings.
+header() {
+	python3 - "$@" <<-'END'
+	import struct, sys
+	fields = {"hdrsize": (12, "I"), "entsize": (16, "I"), "entries": (20, "I"), "ncpu": (24, "I"), "stride": (32, "Q"),
+		  "clock": (44, "I"), "formats": (72, "I")}
+	data = bytearray(open(sys.argv[1], "rb").read())
+	for word in sys.argv[2:]:
+	    name, value = word.split("=")
+	    struct.pack_into("=" + fields[name][1], data, fields[name][0], int(value))
+	open(sys.argv[1], "wb").write(data)
+	END
+}
+
 # The page's trace points.
 page_formats() {
 	cat <<-'END'
@@ -78,24 +98,6 @@ page_clock() {
 	        rings.write(struct.pack("Q", stamp))
 	        stamp -= deltas.pop(0) if deltas else 1
 	END
-}
-
-page_file() {
-	{
-		page_formats
-		echo head 0 0x358
-		echo entry 0 0x100000 1 7 2048 0x7fffa7a0 0x7fffb7ba
-		echo entry 0 $((0x100000 + 0x1a2)) 1 6 2097 0x7fffb7ba 0x7fffa7a0
-		echo entry 0 $((0x100000 + 0x257)) 1 5 2097 0x7fffa7a0
-		echo entry 0 $((0x100000 + 0x6ce)) 1 2 0xf07e5600 0 0x2a
-		echo entry 0 $((0x100000 + 0x80d)) 1 3 0xf07e5600
-		echo entry 0 $((0x100000 + 0xbf8)) 1 4
-		echo entry 0 $((0x100000 + 0xe01)) 1 1 0xf07e5600 0xc7
-		echo entry 0 $((0x100000 + 0xf1d)) 1 2 0xf07e5600 0 0xf017542c
-		echo entry 0 $((0x100000 + 0xf9b)) 1 3 0xf07e5600
-		# Entries that the page does not show.
-		echo entry 0 $((0x100000 + 0x109a)) 1 4
-	} | ktrfile page
 }
 
 # some_file [FIELD=VALUE]...: two CPUs' rings of 16 entries.

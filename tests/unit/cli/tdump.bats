@@ -4,42 +4,15 @@
 
 load tdump
 
-# KTR-64 KTR-65 KTR-66 KTR-67 KTR-68 KTR-69: byte for byte, but for the newest line, which the page has cut off.
-@test "the page's sample of tdump" {
-	page_file
-	run tdump -i page
-	status_is 0
-	[ "${lines[2]}" = '0 361        0 syscall: re-entering kernel' ]
-	page_tdump >wanted
-	printf '%s\n' "$output" | sed 3d | head -n 11 >got
-	diff wanted got
-}
-
-# KTR-70: the debugger's, whole.
-@test "the page's sample of the debugger" {
-	page_debugger >wanted
-	local newest=$((0x311a5899992c))
-	{
-		page_formats
-		echo head 0 0x394
-		echo entry 0 $((newest - 0xb638dd - 0xf0e - 0xd3 - 0x79)) 1 6 2212 0xffffffff 0x7ffffffa
-		echo entry 0 $((newest - 0xb638dd - 0xf0e - 0xd3)) 1 5 2212 0x7ffffffa
-		echo entry 0 $((newest - 0xb638dd - 0xf0e)) 1 10
-		echo entry 0 $((newest - 0xb638dd)) 1 9 100
-		echo entry 0 "$newest" 1 8
-	} | ktrfile debugger
-	tdump -K -i debugger >got
-	diff wanted <(head -n 6 got)
-	[ "$(wc -l <got)" -eq 6 ]
-}
-
-# KTR-01 KTR-66 KTR-68: the page's trace points, compiled, run and decoded; times are the page's.
+# KTR-01 KTR-64 KTR-65 KTR-66 KTR-67 KTR-68 KTR-69 KTR-70: byte for byte, of the page's trace points, compiled, run and
+# decoded; of its clock there are its readings. The newest line of tdump's sample is one that the page has cut off.
 @test "the page's samples, from a real program" {
 	taskset -c 0 true || skip "this process may not use CPU 0"
 	page_program tdump
 	page_clock tdump 1000000 ff 7e 11c 209 3eb 13f 477 b5 1a2
 	tdump -i tdump >got
 	diff <(page_tdump) <(sed 3d got | head -n 11)
+	[ "$(sed -n 3p got)" = '0 361        0 newer' ]
 	page_program debugger
 	page_clock debugger 311a5899992c b638dd f0e d3 79
 	tdump -K -i debugger >got
@@ -47,11 +20,9 @@ load tdump
 }
 
 # KTR-69 KTR-74
-@test "rings are merged by time, newest first; -r oldest first, -s ring after ring" {
+@test "rings are merged by time, newest first; -r oldest first, -s ring after ring; classes, CPUs and threads are chosen" {
 	some_file
-	run tdump -i some
-	status_is 0
-	lines_are <<-'END'
+	prints tdump -i some <<-'END'
 	C Idx Delta-T  Trace
 	= === ======== =====
 	1   1        0 syscall p=0xf07e5700 #0x1
@@ -59,8 +30,7 @@ load tdump
 	1   0      5dc fork parent 5 child
 	0   0      1f4 syscall p=0xf07e5600 #0xc7
 	END
-	run tdump -r -i some
-	lines_are <<-'END'
+	prints tdump -r -i some <<-'END'
 	C Idx Delta-T  Trace
 	= === ======== =====
 	0   0      1f4 syscall p=0xf07e5600 #0xc7
@@ -68,45 +38,52 @@ load tdump
 	0   1        0 syscall p=0xf07e5600 err=0 ret=2a
 	1   1        0 syscall p=0xf07e5700 #0x1
 	END
-	run tdump -q -s -i some
-	lines_are <<-'END'
+	prints tdump -q -s -i some <<-'END'
 	0   1        0 syscall p=0xf07e5600 err=0 ret=2a
 	0   0      7d0 syscall p=0xf07e5600 #0xc7
 	1   1        0 syscall p=0xf07e5700 #0x1
 	1   0      5dc fork parent 5 child
 	END
+	some_file
+	prints tdump -q -m SYSC -i some <<-'END'
+	1   1        0 syscall p=0xf07e5700 #0x1
+	0   1        0 syscall p=0xf07e5600 err=0 ret=2a
+	0   0      7d0 syscall p=0xf07e5600 #0xc7
+	END
+	prints tdump -q -m ~SYSC -i some <<<'1   0        0 fork parent 5 child'
+	prints tdump -q -T 12 -i some <<-'END'
+	1   1        0 syscall p=0xf07e5700 #0x1
+	1   0      5dc fork parent 5 child
+	END
+	gives 0 '' tdump -q -C 0,2-7 -T 12 -i some
+	run -64 tdump -m nonsense -i some
+	says 'tdump: ERROR: -m: "nonsense" is neither a class nor a number; classes are GEN, DEV, SYSC, …: tdump(8)'
 }
 
 @test "time stamps: -a, -t, -d, -c, and seconds of a coarse clock" {
 	some_file
-	run tdump -q -a -C 0 -i some
-	lines_are <<-'END'
+	prints tdump -q -a -C 0 -i some <<-'END'
 	0   1 00000000000f4a10 syscall p=0xf07e5600 err=0 ret=2a
 	0   0 00000000000f4240 syscall p=0xf07e5600 #0xc7
 	END
-	run tdump -a -i some
-	[ "${lines[0]}" = 'C Idx Time Stamp       Trace' ]
+	begins 0 'C Idx Time Stamp       Trace' tdump -a -i some
 	[ "${lines[1]}" = '= === ================ =====' ]
-	run tdump -q -t -d -C 0 -i some
-	lines_are <<-'END'
+	prints tdump -q -t -d -C 0 -i some <<-'END'
 	0   1        0          1002000 syscall p=0xf07e5600 err=0 ret=2a
 	0   0     2000          1000000 syscall p=0xf07e5600 #0xc7
 	END
-	run tdump -q -a -c 1000 -C 0 -i some
-	lines_are <<-'END'
+	prints tdump -q -a -c 1000 -C 0 -i some <<-'END'
 	0   1         0.001002 syscall p=0xf07e5600 err=0 ret=2a
 	0   0         0.001000 syscall p=0xf07e5600 #0xc7
 	END
 	# KTR-19
 	printf '%s\n' "format 1 1 0 x x" "entry 0 $((7 << 32 | 999999)) 1 1" "entry 0 $((8 << 32 | 3)) 1 1" |
 		ktrfile coarse clock=3
-	run tdump -q -i coarse
-	lines_are <<-'END'
+	prints tdump -q -i coarse <<-'END'
 	0   1 0.000000 x
 	0   0 0.000004 x
 	END
-	run tdump -q -a -i coarse
-	[ "${lines[0]}" = '0   1         8.000003 x' ]
+	begins 0 '0   1         8.000003 x' tdump -q -a -i coarse
 }
 
 @test "-v: all of an entry; ages from the newest, in both directions" {
@@ -123,8 +100,7 @@ load tdump
 	+00000000f07e5600 00000000000000c7 000000000000dead 000000000000dead 000000000000dead
 	END
 	says "$(cat wanted)"
-	run tdump -q -r -v -C 0 -i some
-	[ "${lines[0]}" = '0   0 00000000000f4240      7d0      7d0' ]
+	begins 0 '0   0 00000000000f4240      7d0      7d0' tdump -q -r -v -C 0 -i some
 }
 
 # KTR-F07 KTR-F08 KTR-F14: FreeBSD's columns.
@@ -140,21 +116,17 @@ load tdump
 	     1   1          1002000 sys_enter                                0xc                syscall p=0xf07e5700 #0x1
 	END
 	diff wanted got
-	run ktrdump -q -t -r -i some
-	lines_are <<-'END'
+	prints ktrdump -q -t -r -i some <<-'END'
 	     0                0 syscall p=0xf07e5600 #0xc7
 	     0              500 fork parent 5 child
 	     1             1500 syscall p=0xf07e5600 err=0 ret=2a
 	     1                0 syscall p=0xf07e5700 #0x1
 	END
-	run ktrdump -q -i some -o text
-	says ''
+	gives 0 '' ktrdump -q -i some -o text
 	[ "$(head -n 1 text)" = '     0 syscall p=0xf07e5600 #0xc7' ]
 	some_file image=0
-	run ktrdump -q -M some
-	[ "${lines[0]}" = '     1 syscall p=0xf07e5700 #0x1' ]
-	run ktrdump -q -m some -e none
-	status_is 0
+	begins 0 '     1 syscall p=0xf07e5700 #0x1' ktrdump -q -M some
+	run -0 ktrdump -q -m some -e none
 }
 
 # KTR-F09
@@ -163,8 +135,7 @@ load tdump
 	some_file
 	for form in -a -K --json --chrome; do
 		tdump $form -i some >wanted
-		run tdump $form -i some -o text
-		[ "$status" -eq 0 ]
+		run -0 tdump $form -i some -o text
 		[ -z "$output" ]
 		[ -s wanted ]
 		diff wanted text
@@ -176,19 +147,13 @@ load tdump
 
 @test "ktrdump: FreeBSD's errors, exit 1" {
 	printf '%s\n' 'format 1 1 0 many %d %d %d %d %d %d' 'entry 0 1 1 1 1 2 3 4 5' | ktrfile many
-	run --separate-stderr ktrdump -i many
-	status_is 1
+	run -1 --separate-stderr ktrdump -i many
 	[ "$stderr" = 'ktrdump: too many parameters' ]
-	run tdump -q -i many
-	lines_are <<<'0   0        0 1 2 3 4 5 %d'
+	prints tdump -q -i many <<<'0   0        0 1 2 3 4 5 %d'
 	some_file version=2
-	run ktrdump -i some
-	status_is 1
-	says 'ktrdump: ERROR: "some": unsound rings: ktr version mismatch'
-	run ktrdump -i nothing
-	status_is 1
-	run --separate-stderr ktrdump --nonsense
-	status_is 1
+	gives 1 'ktrdump: ERROR: "some": unsound rings: ktr version mismatch' ktrdump -i some
+	run -1 ktrdump -i nothing
+	run -1 --separate-stderr ktrdump --nonsense
 }
 
 # KTR-F13: schedgraph.py's input, each field at its place, and newest first.
@@ -212,52 +177,24 @@ load tdump
 	END
 }
 
-@test "filters: classes, CPUs, threads; deltas are between shown entries" {
-	some_file
-	run tdump -q -m SYSC -i some
-	lines_are <<-'END'
-	1   1        0 syscall p=0xf07e5700 #0x1
-	0   1        0 syscall p=0xf07e5600 err=0 ret=2a
-	0   0      7d0 syscall p=0xf07e5600 #0xc7
-	END
-	run tdump -q -m ~SYSC -i some
-	lines_are <<<'1   0        0 fork parent 5 child'
-	run tdump -q -T 12 -i some
-	lines_are <<-'END'
-	1   1        0 syscall p=0xf07e5700 #0x1
-	1   0      5dc fork parent 5 child
-	END
-	run tdump -q -C 0,2-7 -T 12 -i some
-	says ''
-	run tdump -m nonsense -i some
-	status_is 64
-	says 'tdump: ERROR: -m: "nonsense" is neither a class nor a number; classes are GEN, DEV, SYSC, …: tdump(8)'
-}
-
 # KTR-65 KTR-66: columns grow.
-@test "many CPUs and long rings: wider columns" {
+@test "wider columns of many CPUs and long rings; a clock that goes back: one warning" {
 	printf '%s\n' 'format 1 1 0 x text' 'entry 16 5 1 1' 'entry 2 4 1 1' |
 		ktrfile wide ncpu=17 entries=8192
-	run tdump -i wide
-	lines_are <<-'END'
+	prints tdump -i wide <<-'END'
 	C  Idx  Delta-T  Trace
 	== ==== ======== =====
 	10    0        0 text
 	 2    0        1 text
 	END
-}
-
-# KTR-75
-@test "a clock that goes back: one warning" {
+	# KTR-75
 	printf '%s\n' 'format 1 1 0 x text' 'entry 0 1000000000 1 1' 'entry 0 5 1 1' 'entry 0 10 1 1' |
 		ktrfile back
-	run --separate-stderr tdump -q -i back
-	status_is 0
+	run -0 --separate-stderr tdump -q -i back
 	[ "${#lines[@]}" -eq 3 ]
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == 'tdump: the clock went back by 0x3b9ac9fb '*'-s shows each CPU by itself' ]]
-	run --separate-stderr tdump -q -s -i back
-	status_is 0
+	run -0 --separate-stderr tdump -q -s -i back
 }
 
 @test "parsers accept JSON and Chrome's trace" {
@@ -303,8 +240,7 @@ assert len(rows) == 4 and rows[2] == {"cpu": 1, "index": 0, "time": 1000500, "de
 	[ "${lines[0]}" = $'\x1b[32m0   1        0 \x1b[0msyscall p=0xf07e5600 err=0 ret=2a' ]
 	tdump --color=auto -i some >plain
 	[[ $(<plain) != *$'\x1b'* ]]
-	run tdump --color=red -i some
-	status_is 64
+	run -64 tdump --color=red -i some
 	cat >terminal.py <<-'END'
 	import os, pty, sys
 	pty.spawn(sys.argv[1:])
@@ -315,39 +251,11 @@ assert len(rows) == 4 and rows[2] == {"cpu": 1, "index": 0, "time": 1000500, "de
 	PAGER='' NO_COLOR=1 run python3 terminal.py "$BUILD/bin/tdump" -q -C 0 -i some
 	[ "${lines[0]%$'\r'}" = '0   1        0 syscall p=0xf07e5600 err=0 ret=2a' ]
 	# Leaving the pager early is no error.
-	PAGER='head -n 1' run python3 terminal.py "$BUILD/bin/tdump" -q -C 0 -i some
-	status_is 0
-}
-
-@test "bash completion: every option of --help, names, and arguments of options" {
-	source "$BUILD/completions/pmcbpf.bash"
-	complete_line() {
-		COMP_WORDS=("$@")
-		COMP_CWORD=$(($# - 1))
-		COMPREPLY=()
-		_pmcbpf "$1"
-	}
-	for tool in tdump ktrdump; do
-		complete_line $tool --
-		for option in $($tool --help | grep -oE -- '--[a-z-]+'); do
-			[[ " ${COMPREPLY[*]} " == *" $option "* ]] || { echo "$tool $option" >&2; false; }
-		done
-	done
-	complete_line tdump --chr
-	[ "${COMPREPLY[*]}" = --chrome ]
-	complete_line tdump --color a
-	[ "${COMPREPLY[*]}" = 'always auto' ]
-	some_file
-	complete_line tdump -i so
-	[ "${COMPREPLY[*]}" = some ]
-	complete_line ktrdump -m so
-	[ "${COMPREPLY[*]}" = some ]
+	PAGER='head -n 1' run -0 python3 terminal.py "$BUILD/bin/tdump" -q -C 0 -i some
 }
 
 @test "--chrome with a clock of unknown frequency needs -c" {
 	printf '%s\n' 'entry 0 2000 1 0x1000 1' | ktrfile clock
-	run --separate-stderr tdump --chrome -i clock
-	status_is 65
-	[[ $stderr == *'how fast its clock goes is not known; -c tells, in clocks a microsecond' ]]
+	gives_like 65 '*how fast its clock goes is not known; -c tells, in clocks a microsecond' tdump --chrome -i clock
 	tdump --chrome -c 1000 -i clock 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)'
 }
