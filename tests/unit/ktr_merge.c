@@ -486,18 +486,12 @@ static void test_clocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merged_by_time),
-		cmocka_unit_test(test_no_entries),
-		cmocka_unit_test(test_against_a_sort),
-		cmocka_unit_test(test_overwritten),
-		cmocka_unit_test(test_numbers_wrap),
-		cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_hostile_rings),
-		cmocka_unit_test(test_flat_memory),
-		cmocka_unit_test(test_overtaken),
-		cmocka_unit_test(test_followed),
-		cmocka_unit_test(test_skew),
-		cmocka_unit_test(test_damaged_headers),
+		cmocka_unit_test(test_merged_by_time), cmocka_unit_test(test_no_entries),
+		cmocka_unit_test(test_against_a_sort), cmocka_unit_test(test_overwritten),
+		cmocka_unit_test(test_numbers_wrap), cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_hostile_rings), cmocka_unit_test(test_flat_memory),
+		cmocka_unit_test(test_overtaken), cmocka_unit_test(test_followed),
+		cmocka_unit_test(test_skew), cmocka_unit_test(test_damaged_headers),
 		cmocka_unit_test(test_clocks),
 	};
 

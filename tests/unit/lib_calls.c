@@ -470,16 +470,10 @@ static void test_cancel_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_handler_reads),
-		TEST(test_handler_during_init),
-		TEST(test_reason_of_interrupted),
-		TEST(test_sigio_not_blocked),
-		TEST(test_put_back),
-		TEST(test_release_while_reading),
-		TEST(test_handler_during_fork),
-		TEST(test_end_while_waiting),
-		TEST(test_cancel),
-		TEST(test_cancel_waiting),
+		TEST(test_handler_reads), TEST(test_handler_during_init),
+		TEST(test_reason_of_interrupted), TEST(test_sigio_not_blocked), TEST(test_put_back),
+		TEST(test_release_while_reading), TEST(test_handler_during_fork),
+		TEST(test_end_while_waiting), TEST(test_cancel), TEST(test_cancel_waiting),
 	};
 
 	null = open("/dev/null", O_WRONLY | O_CLOEXEC);

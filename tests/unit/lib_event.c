@@ -217,16 +217,11 @@ static void test_second_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fold),
-		cmocka_unit_test(test_prefix),
-		cmocka_unit_test(test_qualifiers),
-		cmocka_unit_test(test_raw),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_reason_is_one_line),
-		cmocka_unit_test(test_alias),
-		cmocka_unit_test(test_alias_too_long),
-		cmocka_unit_test(test_second_names),
+		cmocka_unit_test(test_fold), cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_qualifiers), cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_errors), cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_reason_is_one_line), cmocka_unit_test(test_alias),
+		cmocka_unit_test(test_alias_too_long), cmocka_unit_test(test_second_names),
 	};
 
 	return cmocka_run_group_tests_name("lib_event", tests, NULL, NULL);

@@ -212,8 +212,7 @@ static void test_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_file, setup),
-		cmocka_unit_test_setup(test_held, setup),
+		cmocka_unit_test_setup(test_file, setup), cmocka_unit_test_setup(test_held, setup),
 		cmocka_unit_test_setup(test_inherited, setup),
 		cmocka_unit_test_setup(test_killed, setup),
 		cmocka_unit_test_setup(test_strangers, setup),

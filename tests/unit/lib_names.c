@@ -153,12 +153,9 @@ static void test_event_lists_before_init(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_capabilities),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_before_init),
-		cmocka_unit_test(test_event_lists_before_init),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_capabilities),
+		cmocka_unit_test(test_events), cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_before_init), cmocka_unit_test(test_event_lists_before_init),
 		cmocka_unit_test(test_events_full),
 	};
 

@@ -234,10 +234,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		T(test_width), T(test_presets), T(test_no_index), T(test_odd),
-		T(test_access_ends), T(test_index_ends), T(test_counter_changes),
-		T(test_migration), T(test_pmc_stops), T(test_generation),
-		cmocka_unit_test(test_scale),
+		T(test_width), T(test_presets), T(test_no_index), T(test_odd), T(test_access_ends),
+		T(test_index_ends), T(test_counter_changes), T(test_migration), T(test_pmc_stops),
+		T(test_generation), cmocka_unit_test(test_scale),
 	};
 
 	return cmocka_run_group_tests_name("lib_page", tests, NULL, NULL);

@@ -353,16 +353,11 @@ static void test_registers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_field_parse),
-		cmocka_unit_test(test_field_set),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_qualifiers),
-		cmocka_unit_test(test_arm),
-		cmocka_unit_test(test_operation),
-		cmocka_unit_test(test_raw),
-		cmocka_unit_test(test_raw_long_name),
-		cmocka_unit_test(test_soft_and_tsc),
-		cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_field_parse), cmocka_unit_test(test_field_set),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_qualifiers),
+		cmocka_unit_test(test_arm), cmocka_unit_test(test_operation),
+		cmocka_unit_test(test_raw), cmocka_unit_test(test_raw_long_name),
+		cmocka_unit_test(test_soft_and_tsc), cmocka_unit_test(test_registers),
 	};
 
 	return cmocka_run_group_tests_name("lib_pmu", tests, make_tree, remove_tree);

@@ -305,9 +305,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define F(f) cmocka_unit_test_setup_teardown(f, setup_tree, teardown_tree)
 	const struct CMUnitTest tests[] = {
-		T(test_plain), T(test_missing_feature),
-		T(test_hidden_switches), T(test_rows), T(test_more_than_rows),
-		T(test_watchdog), T(test_no_hardware), T(test_rules),
+		T(test_plain), T(test_missing_feature), T(test_hidden_switches), T(test_rows),
+		T(test_more_than_rows), T(test_watchdog), T(test_no_hardware), T(test_rules),
 		F(test_perf_users), F(test_virtual), cmocka_unit_test(test_cpu_list),
 		cmocka_unit_test(test_kernel_names),
 	};

@@ -202,8 +202,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),	cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_groups),	cmocka_unit_test(test_take_on),
+		cmocka_unit_test(test_read), cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_groups), cmocka_unit_test(test_take_on),
 		cmocka_unit_test(test_refused),
 	};
 

@@ -490,10 +490,10 @@ int main(void)
 {
 #define LOG_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		LOG_TEST(test_share),	LOG_TEST(test_logs),	  LOG_TEST(test_abandoned),
-		LOG_TEST(test_slow),	LOG_TEST(test_closing),	  LOG_TEST(test_linger),
-		LOG_TEST(test_slow_buffer), LOG_TEST(test_messages),
-		LOG_TEST(test_no_linger), LOG_TEST(test_stuck), LOG_TEST(test_uninterruptible),
+		LOG_TEST(test_share), LOG_TEST(test_logs), LOG_TEST(test_abandoned),
+		LOG_TEST(test_slow), LOG_TEST(test_closing), LOG_TEST(test_linger),
+		LOG_TEST(test_slow_buffer), LOG_TEST(test_messages), LOG_TEST(test_no_linger),
+		LOG_TEST(test_stuck), LOG_TEST(test_uninterruptible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

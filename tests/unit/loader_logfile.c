@@ -416,12 +416,11 @@ static void test_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_burst),	    cmocka_unit_test(test_late),
-		cmocka_unit_test(test_order),	    cmocka_unit_test(test_flush),
-		cmocka_unit_test(test_long_record),
-		cmocka_unit_test(test_gap),	    cmocka_unit_test(test_end_without_room),
-		cmocka_unit_test(test_errors),	    cmocka_unit_test(test_nonblocking),
-		cmocka_unit_test(test_socket_end),
+		cmocka_unit_test(test_burst), cmocka_unit_test(test_late),
+		cmocka_unit_test(test_order), cmocka_unit_test(test_flush),
+		cmocka_unit_test(test_long_record), cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_end_without_room), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_nonblocking), cmocka_unit_test(test_socket_end),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -365,9 +365,8 @@ int main(void)
 #define LOG_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		LOG_TEST(test_names), LOG_TEST(test_no_kernel), LOG_TEST(test_hidden_kernel),
-		LOG_TEST(test_hidden_names), LOG_TEST(test_fresh),
-		LOG_TEST(test_unreadable), LOG_TEST(test_idle), LOG_TEST(test_again),
-		LOG_TEST(test_many),
+		LOG_TEST(test_hidden_names), LOG_TEST(test_fresh), LOG_TEST(test_unreadable),
+		LOG_TEST(test_idle), LOG_TEST(test_again), LOG_TEST(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

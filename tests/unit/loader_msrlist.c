@@ -182,9 +182,9 @@ static void test_shipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns),	   cmocka_unit_test(test_vendors),
-		cmocka_unit_test(test_malformed),  cmocka_unit_test(test_no_text),
-		cmocka_unit_test(test_length),	   cmocka_unit_test(test_file),
+		cmocka_unit_test(test_columns), cmocka_unit_test(test_vendors),
+		cmocka_unit_test(test_malformed), cmocka_unit_test(test_no_text),
+		cmocka_unit_test(test_length), cmocka_unit_test(test_file),
 		cmocka_unit_test(test_shipped),
 	};
 

@@ -271,11 +271,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_frames), T(test_unexpected_descriptors), T(test_sender),
-		T(test_reused_pid), T(test_cpuinfo), T(test_announcement),
-		T(test_dynevents), T(test_pmcinfo_in_a_container),
-		T(test_grown_credentials), T(test_program_name), T(test_rediscovery),
-		T(test_two_pmus),
+		T(test_frames), T(test_unexpected_descriptors), T(test_sender), T(test_reused_pid),
+		T(test_cpuinfo), T(test_announcement), T(test_dynevents),
+		T(test_pmcinfo_in_a_container), T(test_grown_credentials), T(test_program_name),
+		T(test_rediscovery), T(test_two_pmus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,9 +202,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_numbering),      T(test_thread_row),     T(test_standalone_row),
+		T(test_numbering), T(test_thread_row), T(test_standalone_row),
 		T(test_disabled_slots), T(test_shareable_slot), T(test_facts_about_the_caller),
-		T(test_preference),     T(test_limits),         T(test_drop_hardware),
+		T(test_preference), T(test_limits), T(test_drop_hardware),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
