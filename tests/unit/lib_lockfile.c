@@ -211,13 +211,10 @@ static void test_path(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_file, setup), cmocka_unit_test_setup(test_held, setup),
-		cmocka_unit_test_setup(test_inherited, setup),
-		cmocka_unit_test_setup(test_killed, setup),
-		cmocka_unit_test_setup(test_strangers, setup),
-		cmocka_unit_test_setup(test_replaced, setup),
-		cmocka_unit_test_setup(test_path, setup),
+		T(test_file), T(test_held), T(test_inherited), T(test_killed), T(test_strangers),
+		T(test_replaced), T(test_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

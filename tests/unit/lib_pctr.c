@@ -425,18 +425,11 @@ static void test_rdtsc(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cpu, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_set, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_addresses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unsound_replies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nobody, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_everything_else, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_threads_and_children, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rdpmc, setup, teardown),
+		T(test_read), T(test_cpu), T(test_set), T(test_errors), T(test_bad_addresses),
+		T(test_unsound_replies), T(test_nobody), T(test_everything_else),
+		T(test_interrupted), T(test_threads_and_children), T(test_rdpmc),
 		cmocka_unit_test(test_rdtsc),
 	};
 

@@ -415,12 +415,11 @@ static void test_late(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_burst), cmocka_unit_test(test_late),
-		cmocka_unit_test(test_order), cmocka_unit_test(test_flush),
-		cmocka_unit_test(test_long_record), cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_end_without_room), cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_nonblocking), cmocka_unit_test(test_socket_end),
+		T(test_burst), T(test_late), T(test_order), T(test_flush), T(test_long_record),
+		T(test_gap), T(test_end_without_room), T(test_errors), T(test_nonblocking),
+		T(test_socket_end),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

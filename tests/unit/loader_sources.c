@@ -125,11 +125,9 @@ static void test_lost(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+		T(test_told), T(test_full), T(test_bits), T(test_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

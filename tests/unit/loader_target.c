@@ -552,20 +552,12 @@ static void test_lost_children(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_many_sets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_set_is_its_pmcs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_each, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_leave_in_any_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_child_of_the_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_exec_meanwhile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_set_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_all_sets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_quota_of_sets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_quota_and_detach, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_quota_of_targets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost_children, setup, teardown),
+		T(test_many_sets), T(test_set_is_its_pmcs), T(test_each),
+		T(test_leave_in_any_order), T(test_no_child_of_the_gone), T(test_waits),
+		T(test_exec_meanwhile), T(test_set_id), T(test_all_sets), T(test_quota_of_sets),
+		T(test_quota_and_detach), T(test_quota_of_targets), T(test_lost_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,25 +307,18 @@ static void pprof_weights_stop_at_what_fits(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup(f, make_profile)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(folded_lines_are_sums_in_the_order_of_names, make_profile),
-		cmocka_unit_test_setup(folded_names_do_not_break_lines, make_profile),
-		cmocka_unit_test_setup(events_are_the_root_where_there_are_several, make_profile),
-		cmocka_unit_test_setup(nothing_sampled_is_nothing_reported, make_profile),
-		cmocka_unit_test_setup(a_flame_graph_has_names_as_text_only, make_profile),
-		cmocka_unit_test_setup(frames_lie_on_their_callers, make_profile),
-		cmocka_unit_test_setup(frames_too_narrow_are_summed_up, make_profile),
-		cmocka_unit_test_setup(a_color_is_the_name_s, make_profile),
-		cmocka_unit_test_setup(callgrind_has_a_column_for_each_pmc, make_profile),
-		cmocka_unit_test_setup(callgrind_counts_a_recursion_once, make_profile),
-		cmocka_unit_test_setup(callgrind_names_are_no_abbreviations, make_profile),
-		cmocka_unit_test_setup(speedscope_has_events_and_threads, make_profile),
-		cmocka_unit_test_setup(csv_rows_quote_what_must_be, make_profile),
-		cmocka_unit_test_setup(json_says_what_is_missing, make_profile),
-		cmocka_unit_test_setup(pprof_weighs_samples_with_their_period, make_profile),
-		cmocka_unit_test_setup(speedscope_has_the_time_of_clocks, make_profile),
-		cmocka_unit_test_setup(pprof_has_the_time_of_clocks, make_profile),
-		cmocka_unit_test_setup(pprof_weights_stop_at_what_fits, make_profile),
+		T(folded_lines_are_sums_in_the_order_of_names), T(folded_names_do_not_break_lines),
+		T(events_are_the_root_where_there_are_several),
+		T(nothing_sampled_is_nothing_reported), T(a_flame_graph_has_names_as_text_only),
+		T(frames_lie_on_their_callers), T(frames_too_narrow_are_summed_up),
+		T(a_color_is_the_name_s), T(callgrind_has_a_column_for_each_pmc),
+		T(callgrind_counts_a_recursion_once), T(callgrind_names_are_no_abbreviations),
+		T(speedscope_has_events_and_threads), T(csv_rows_quote_what_must_be),
+		T(json_says_what_is_missing), T(pprof_weighs_samples_with_their_period),
+		T(speedscope_has_the_time_of_clocks), T(pprof_has_the_time_of_clocks),
+		T(pprof_weights_stop_at_what_fits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
