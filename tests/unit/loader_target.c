@@ -457,33 +457,6 @@ static struct count *ordinary_on(unsigned int i, unsigned int row, bool descenda
 	return count_on(i, row, descendants);
 }
 
-/* One user's sets end at the share; root goes on, and everything comes back. */
-static void test_quota_of_sets(void **state)
-{
-	const unsigned int share = TARGET_SETS / 4;
-	struct why why = { "" };
-	unsigned int n = 0;
-
-	while (n < COUNTS - 2 && !join(ordinary_on(n, 1, false), (pid_t)n + 1, &why))
-		n++;
-	assert_int_equal(n, share);
-	assert_non_null(strstr(why.text, "uid 1000 has 1023 of pmcbpfd's 4095 combinations"));
-	assert_non_null(strstr(why.text, "user.share=25 percent"));
-	assert_int_equal(ordinary.user->used[POOL_SETS], share);
-	counts[COUNTS - 1].owner = &owner;
-	joins(count_on(COUNTS - 1, 2, false), 1);
-	joins(&counts[COUNTS - 1], 5999);
-	/* Root's attach has made another set of the first process: root pays for it. */
-	assert_int_equal(owner.user->used[POOL_SETS], 2);
-	/* One that ends makes room for one. */
-	target_leave_all(ts, &counts[7]);
-	joins(ordinary_on(n, 1, false), (pid_t)n + 1);
-	/* Root's end leaves the user's PMC on the process as it was. */
-	target_leave_all(ts, &counts[COUNTS - 1]);
-	assert_ptr_equal(target_row(ts, 1, 1), &counts[0]);
-	assert_int_equal(owner.user->used[POOL_SETS], 0);
-}
-
 /* To leave never fails, so a detach that would need too many sets is refused before. */
 static void test_quota_and_detach(void **state)
 {
@@ -556,8 +529,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_many_sets), T(test_set_is_its_pmcs), T(test_each),
 		T(test_leave_in_any_order), T(test_no_child_of_the_gone), T(test_waits),
-		T(test_exec_meanwhile), T(test_set_id), T(test_all_sets), T(test_quota_of_sets),
-		T(test_quota_and_detach), T(test_quota_of_targets), T(test_lost_children),
+		T(test_exec_meanwhile), T(test_set_id), T(test_all_sets), T(test_quota_and_detach),
+		T(test_quota_of_targets), T(test_lost_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

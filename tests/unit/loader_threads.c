@@ -121,12 +121,10 @@ static void names_of_an_attachment(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-		T(a_thread_has_its_creators_name),
-		T(a_process_has_its_parents_name),
-		T(what_is_not_known_is_asked_once),
-		T(names_end_with_their_threads),
+	const struct CMUnitTest tests[] = {
+		T(a_thread_has_its_creators_name), T(a_process_has_its_parents_name),
+		T(what_is_not_known_is_asked_once), T(names_end_with_their_threads),
 		T(names_of_an_attachment),
 	};
 

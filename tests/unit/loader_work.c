@@ -283,54 +283,6 @@ static void test_connections_take_turns(void **state)
 		assert_ptr_equal(order[i], &peers[i % 3]);
 }
 
-/* Of an owner's two connections the other one waits. */
-static void test_one_request_of_an_owner(void **state)
-{
-	for (unsigned int i = 0; i < 2; i++)
-		connect_peer(&peers[i], &users[0], &owners[0]);
-	peers[0].parks = true;
-	request(&peers[0]);
-	works_run(&s);
-	assert_true(owners[0].busy);
-	assert_false(works_ready(&s));
-	request(&peers[1]);
-	assert_true(peers[1].c.blocked);
-	assert_int_equal(owners[0].blocked, 1);
-	assert_false(works_ready(&s));
-	fiber_wake(parked);
-	works_run(&s);
-	assert_int_equal(peers[0].answers, 1);
-	assert_false(owners[0].busy);
-	assert_int_equal(owners[0].blocked, 0);
-	assert_false(peers[1].c.blocked);
-	/* It can be read still. */
-	work_offer(&s, &peers[1].c);
-	works_run(&s);
-	assert_int_equal(peers[1].answers, 1);
-}
-
-/* Both can be read in the same turn: the second waits for the first, not for its first slice. */
-static void test_two_requests_of_an_owner(void **state)
-{
-	for (unsigned int i = 0; i < 2; i++) {
-		connect_peer(&peers[i], &users[0], &owners[0]);
-		request(&peers[i]);
-	}
-	peers[0].parks = true;
-	works_run(&s);
-	works_run(&s);
-	assert_int_equal(norder, 1);
-	assert_true(peers[1].c.blocked);
-	assert_null(peers[1].c.work);
-	fiber_wake(parked);
-	works_run(&s);
-	assert_int_equal(peers[0].answers, 1);
-	assert_false(peers[1].c.blocked);
-	work_offer(&s, &peers[1].c);
-	works_run(&s);
-	assert_int_equal(peers[1].answers, 1);
-}
-
 static void begin_late(struct owner *o)
 {
 	late = o;
@@ -385,28 +337,6 @@ static void test_late_while_busy(void **state)
 	assert_int_equal(nended, 0);
 }
 
-/* It ends behind its request, which has no answer then; what it held ends after that. */
-static void test_closed_while_suspended(void **state)
-{
-	connect_peer(&peers[0], &users[0], &owners[0]);
-	peers[0].parks = true;
-	request(&peers[0]);
-	works_run(&s);
-	client_close(&s, &peers[0].c);
-	assert_false(peers[0].closed);
-	assert_int_equal(nended, 0);
-	fiber_wake(parked);
-	works_run(&s);
-	assert_true(peers[0].closed);
-	assert_int_equal(peers[0].answers, 0);
-	assert_true(owners[0].busy);
-	assert_int_equal(nended, 0);
-	works_run(&s);
-	assert_int_equal(nended, 1);
-	assert_false(owners[0].busy);
-	assert_false(works_ready(&s));
-}
-
 /* One that has not begun is withdrawn, and one without a message is no work. */
 static void test_closed_before(void **state)
 {
@@ -445,10 +375,8 @@ static void test_finish(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_users_take_turns), TEST(test_connections_take_turns),
-		TEST(test_one_request_of_an_owner), TEST(test_two_requests_of_an_owner),
-		TEST(test_late), TEST(test_late_while_busy), TEST(test_closed_while_suspended),
-		TEST(test_closed_before), TEST(test_finish),
+		TEST(test_users_take_turns), TEST(test_connections_take_turns), TEST(test_late),
+		TEST(test_late_while_busy), TEST(test_closed_before), TEST(test_finish),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
