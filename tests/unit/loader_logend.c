@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How logs end whose readers do not read; what one user can hold is in tests/e2e/log_strangers.bats. */
+/* How logs end whose readers do not read; shares are in tests/e2e/log_strangers.bats. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Logs as they are written: bursts, ends, times; order, flushes and errors are in tests/e2e/log.bats. */
+/* Logs as they are written: bursts, ends, times; the rest is in tests/e2e/log.bats. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests that no client of the e2e tests can send, queries of hardware that few machines have, and
- * owners; the other requests are in tests/ops.tsv and tests/e2e/protocol.bats.
+ * Requests that no client of the e2e tests can send, queries of hardware that few machines have,
+ * and owners; the other requests are in tests/ops.tsv and tests/e2e/protocol.bats.
  */
 #include <errno.h>
 #include <stdlib.h>
