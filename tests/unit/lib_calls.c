@@ -111,10 +111,7 @@ static int call_sysctl(void)
 	return pmc_sysctlbyname("kern.hwpmc.nsamples", NULL, &size, NULL, 0);
 }
 
-static int call_kgmon(void)
-{
-	return pmc_kgmon(PMC_KGMON_RESET, NULL);
-}
+static int call_kgmon(void) { return pmc_kgmon(PMC_KGMON_RESET, NULL); }
 
 static const struct {
 	uint16_t op;
@@ -136,10 +133,7 @@ static const struct {
 
 /* --- signals --------------------------------------------------------------------------------- */
 
-static void send_signal(pthread_t thread)
-{
-	pthread_kill(thread, SIGUSR1);
-}
+static void send_signal(pthread_t thread) { pthread_kill(thread, SIGUSR1); }
 
 static void on_signal(int sig)
 {
@@ -437,10 +431,7 @@ static void *waits(void *arg)
 	return NULL;
 }
 
-static void cancel(pthread_t thread)
-{
-	pthread_cancel(thread);
-}
+static void cancel(pthread_t thread) { pthread_cancel(thread); }
 
 /* In the middle of a round trip: the lock is not left behind. */
 static void test_cancel_waiting(void **state)

@@ -23,20 +23,9 @@ int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu)
 	return -ENOENT;
 }
 
-bool perf_cpu_online(unsigned int cpu)
-{
-	return true;
-}
-
-int perf_disable(int fd)
-{
-	return 0;
-}
-
-const char *perf_error(int err)
-{
-	return "no event";
-}
+bool perf_cpu_online(unsigned int cpu) { return true; }
+int perf_disable(int fd) { return 0; }
+const char *perf_error(int err) { return "no event"; }
 
 static int setup(void **state)
 {

@@ -36,14 +36,8 @@ static struct count_owner ordinary = { .counts = { .slot = 4 } };
 static const struct backend figures = { .figures = true };
 static struct count counts[COUNTS];
 
-void engine_breathe(const struct engine *e)
-{
-}
-
-struct abi_account *owner_maps_accounts(const struct engine *e)
-{
-	return kernel.account;
-}
+void engine_breathe(const struct engine *e) {}
+struct abi_account *owner_maps_accounts(const struct engine *e) { return kernel.account; }
 
 struct abi_owner *owner_maps_owner(const struct engine *e, unsigned int slot)
 {
@@ -60,10 +54,7 @@ static void ntargets_add(uint32_t set, uint32_t n)
 	e->account[0].used[ABI_CHARGE_TARGETS] += n;
 }
 
-void flush_all(const struct flush *f)
-{
-	kernel.flushes++;
-}
+void flush_all(const struct flush *f) { kernel.flushes++; }
 
 /* As the programs do: the process has another set, and the daemon hears nothing of it. */
 static void executes(pid_t tgid)
@@ -195,10 +186,7 @@ static void joins(struct count *c, pid_t tgid)
 	assert_int_equal(join(c, tgid, &why), 0);
 }
 
-static uint32_t set_of_process(pid_t tgid)
-{
-	return ABI_STATE_SET(kernel.target[tgid].state);
-}
+static uint32_t set_of_process(pid_t tgid) { return ABI_STATE_SET(kernel.target[tgid].state); }
 
 /* --- tests ----------------------------------------------------------------------------------- */
 

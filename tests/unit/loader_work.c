@@ -83,10 +83,7 @@ void client_close(struct server *server, struct client *c)
 	c->socket.fd = -1;
 }
 
-void logbook_end(struct daemon *unused, struct owner *o)
-{
-	nended++;
-}
+void logbook_end(struct daemon *unused, struct owner *o) { nended++; }
 
 bool lifetime_late(struct lifetime *l)
 {
@@ -96,15 +93,8 @@ bool lifetime_late(struct lifetime *l)
 	return any;
 }
 
-void lifetime_retry(struct lifetime *l, struct pmc *p)
-{
-	any_late = true;
-}
-
-bool logbook_is_late(const struct owner *o)
-{
-	return o == late;
-}
+void lifetime_retry(struct lifetime *l, struct pmc *p) { any_late = true; }
+bool logbook_is_late(const struct owner *o) { return o == late; }
 
 void logbook_late(struct daemon *unused, struct owner *o)
 {
@@ -115,51 +105,17 @@ void logbook_late(struct daemon *unused, struct owner *o)
 	fiber_park(d.errands.fibers);
 }
 
-void watch_change(int epoll, struct watch *w, uint32_t events)
-{
-}
-
-void clients_resume(struct server *server)
-{
-}
-
-void server_catch_up(struct server *server)
-{
-}
-
-void pmc_release_all(struct row_table *rows, struct owner *o)
-{
-}
-
-void owner_put(struct owner_table *t, struct owner *o)
-{
-}
-
-void owner_end(struct owner_table *t, struct owner *o)
-{
-	o->ended = true;
-}
-
-void reply_end(struct reply *r)
-{
-}
-
-void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err)
-{
-}
-
-const char *op_name(unsigned int op)
-{
-	return "?";
-}
-
-void watchdog_begin(struct watchdog *w)
-{
-}
-
-void watchdog_end(struct watchdog *w, unsigned int kind)
-{
-}
+void watch_change(int epoll, struct watch *w, uint32_t events) {}
+void clients_resume(struct server *server) {}
+void server_catch_up(struct server *server) {}
+void pmc_release_all(struct row_table *rows, struct owner *o) {}
+void owner_put(struct owner_table *t, struct owner *o) {}
+void owner_end(struct owner_table *t, struct owner *o) { o->ended = true; }
+void reply_end(struct reply *r) {}
+void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err) {}
+const char *op_name(unsigned int op) { return "?"; }
+void watchdog_begin(struct watchdog *w) {}
+void watchdog_end(struct watchdog *w, unsigned int kind) {}
 
 /* Descriptors are loader_receive.c's subject. */
 int errand_begin(struct errands *es, struct user *u, enum errand_job job, const void *arg,
@@ -169,23 +125,10 @@ int errand_begin(struct errands *es, struct user *u, enum errand_job job, const 
 	return deny(why, -EIO, "no helpers");
 }
 
-int errand_next(struct errand *e, struct helper_part *part)
-{
-	return -EIO;
-}
-
-void errand_end(struct errand *e)
-{
-}
-
-int logdest_check(int fd, struct logdest *dest, struct why *why)
-{
-	return 0;
-}
-
-void client_greeted(struct server *server, struct client *c)
-{
-}
+int errand_next(struct errand *e, struct helper_part *part) { return -EIO; }
+void errand_end(struct errand *e) {}
+int logdest_check(int fd, struct logdest *dest, struct why *why) { return 0; }
+void client_greeted(struct server *server, struct client *c) {}
 
 /* --- the connections -------------------------------------------------------------------------- */
 
