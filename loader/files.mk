@@ -41,7 +41,7 @@ LINT_C           += $(LOADER_FAKE_SRCS)
 LOADER_TEST      := $(LOADER_A) $(UNIT_UTIL_A) $(LIBPMC_A) $(BASE_A)
 $(foreach name,$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/loader_*.c)),\
 	$(eval UNIT_OBJS_$(name) := $(LOADER_TEST)) $(eval UNIT_LIBS_$(name) := $(PMCBPFD_LIBS)))
-$(foreach name,registers ops alloc state gates kgmon tunable msr ktr,\
+$(foreach name,registers ops alloc state gates msr,\
 	$(eval UNIT_OBJS_loader_$(name) := $(LOADER_FAKE_SRCS:%.c=$(O)/obj/%.o) $(LOADER_TEST)))
 UNIT_LIBS_loader_msrdev += -Wl,--wrap=open -Wl,--wrap=ioctl
 UNIT_LIBS_loader_logend += -Wl,--wrap=setsockopt -Wl,--wrap=close -Wl,--wrap=clock_gettime

@@ -10,9 +10,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -247,14 +247,22 @@ struct used run(const struct bench *b, char *const argv[], const char *in)
 	return u;
 }
 
-pid_t sleeper(void)
+pid_t fork_child(void)
 {
 	pid_t pid = fork();
 
 	if (pid < 0)
 		die("fork: %s", strerror(errno));
-	if (pid == 0) {
+	if (pid == 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	return pid;
+}
+
+pid_t sleeper(void)
+{
+	pid_t pid = fork_child();
+
+	if (pid == 0) {
 		for (;;)
 			pause();
 	}

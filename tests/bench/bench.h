@@ -73,6 +73,7 @@ double median(const struct series *s);
 void subtract(struct series *s, const struct series *base);
 void report(const struct figure *f);
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+pid_t fork_child(void);		/* it ends with us; 0 in the child */
 void collect(pid_t pid);	/* waits for it; its failure ends the benchmark */
 void end(pid_t pid);
 void path_beside(char *path, size_t size, const char *name);	/* … this program */

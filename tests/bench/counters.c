@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,11 +77,8 @@ static pid_t floor_attach(void)
 
 	if (pipe(ready))
 		die("pipe: %s", strerror(errno));
-	pid = fork();
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
+	pid = fork_child();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(ready[0]);
 		f = floor_bpf__open_and_load();
 		if (!f || floor_bpf__attach(f))

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,11 +47,8 @@ static double one_run(const struct bench *b, enum how how, const struct event *e
 
 	if (pipe(go) || pipe(result))
 		die("pipe: %s", strerror(errno));
-	pid = fork();
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
+	pid = fork_child();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pin(b->arena);
 		if (read(go[0], &byte, 1) != 1)
 			_exit(1);

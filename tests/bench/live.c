@@ -27,12 +27,9 @@ static const char busy[] =
 
 static pid_t load_start(void)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_child();
 
-	if (pid < 0)
-		die("no process for the load");
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setpgid(0, 0);
 		execl("/bin/sh", "sh", "-c", busy, (char *)NULL);
 		_exit(127);

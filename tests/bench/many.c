@@ -93,13 +93,10 @@ static const struct event *const owned[PMCS] = {
 
 static pid_t owner(int ready)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_child();
 
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (unsigned int i = 0; i < PMCS; i++)
 		(void)pmc_open(owned[i], 0, 0);
 	if (write(ready, "r", 1) != 1)

@@ -179,13 +179,10 @@ static pid_t echo_server(int fds[CLIENTS])
 		fds[i] = pair[0];
 		ours[i] = pair[1];
 	}
-	pid = fork();
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
+	pid = fork_child();
 	if (pid == 0) {
 		int set = epoll_create1(0);
 
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (unsigned int i = 0; i < CLIENTS; i++) {
 			struct epoll_event e = { .events = EPOLLIN, .data.fd = ours[i] };
 
@@ -278,9 +275,7 @@ static double per_second(enum crowd what, unsigned int n, const int *echo)
 	if (st == MAP_FAILED)
 		die("mmap: %s", strerror(errno));
 	for (unsigned int i = 0; i < n; i++) {
-		pid[i] = fork();
-		if (pid[i] < 0)
-			die("fork: %s", strerror(errno));
+		pid[i] = fork_child();
 		if (pid[i] == 0)
 			player(st, i, what, echo[i]);
 	}

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -119,13 +118,10 @@ static void read_self_hardware(const struct bench *b)
 
 static pid_t runner(const struct bench *b)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_child();
 
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(b->arena);
 	realtime();
 	for (;;)

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -65,11 +64,8 @@ static void spinners_start(struct spinners *s, const cpu_set_t *cpus)
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (!CPU_ISSET(cpu, cpus))
 			continue;
-		s->pid[s->n] = fork();
-		if (s->pid[s->n] < 0)
-			die("fork: %s", strerror(errno));
+		s->pid[s->n] = fork_child();
 		if (s->pid[s->n] == 0) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			pin(cpu);
 			deep(FRAMES, spin, &forever);
 		}
@@ -199,11 +195,8 @@ static double fault_ns(const struct bench *b, enum how how, bool both)
 
 	if (pipe(go) || pipe(result))
 		die("pipe: %s", strerror(errno));
-	pid = fork();
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
+	pid = fork_child();
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pin(b->arena);
 		if (read(go[0], &c, 1) == 1)
 			ns = faults();

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -94,13 +93,10 @@ static void ping(const struct pipes *p)
 
 static pid_t player(const struct bench *b)
 {
-	pid_t pid = fork();
+	pid_t pid = fork_child();
 
-	if (pid < 0)
-		die("fork: %s", strerror(errno));
 	if (pid)
 		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	pin(b->arena);
 	realtime();
 	return 0;

@@ -33,6 +33,14 @@ setup() {
 	grep -q '^send EPROTO' <<<"$output"
 	run wireclient send "${MAGIC}010002000000000000000000ffffffff00000000"
 	grep -q '^send EPROTO' <<<"$output"
+	# So is a request that bears an error, and every part of a header.
+	run wireclient send "${MAGIC}0100020000000000000000000000000001000000"
+	grep -q '^send EPROTO' <<<"$output"
+	local header=${MAGIC}0100020000000000000000000000000000000000
+	for ((n = 2; n < ${#header}; n += 2)); do
+		run wireclient send "${header:0:n}"
+		grep -q '^send EPROTO' <<<"$output"
+	done
 }
 
 @test "an oversized message: EPROTO, and no part of it is processed" {

@@ -92,6 +92,13 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	pmccontrol --tunable security.bsd.unprivileged_syspmcs=0
 	refute nobody_may_count_cpus
 	grep -qE 'unprivileged_syspmcs="0", which was "1": set by process [0-9]+$' "$DAEMON_LOG"
+	# Any number will do, as with hwpmc's.
+	for number in -7:-7 0x10:16; do
+		pmccontrol --tunable security.bsd.unprivileged_syspmcs=${number%:*}
+		value security.bsd.unprivileged_syspmcs ${number#*:}
+	done
+	pmccontrol --tunable kern.hwpmc.debugflags=$'pmc=*\n  owner=find'
+	value kern.hwpmc.debugflags 'pmc=*   owner=find'
 }
 
 @test "REQ-111 REQ-112 REQ-117: unprivileged_proc_debug=0 forbids other processes at once, not one's own" {
@@ -143,22 +150,26 @@ assert t["kern.hwpmc.debugflags"]["writable"] is True' <<<"$output"
 	run pmccontrol --tunable kern.hwpmc.nosuch=1
 	[ "$status" -eq 65 ]
 	[ "$output" = 'pmccontrol: Cannot set kern.hwpmc.nosuch: no tunable is called "kern.hwpmc.nosuch"; pmcbpf.conf(5) lists them [Invalid argument]' ]
-	run pmccontrol --tunable kern.hwpmc.nosuch
+	run pmccontrol --tunable $'kern.hwpmc.nosuch\x1b'
 	[ "$status" -eq 65 ]
+	[[ $output == *'"kern.hwpmc.nosuch?"'* ]]
 	run pmccontrol --tunable security.bsd.unprivileged_syspmcs=yes
 	[ "$status" -eq 65 ]
 	[ "$output" = 'pmccontrol: Cannot set security.bsd.unprivileged_syspmcs: security.bsd.unprivileged_syspmcs takes a number, not "yes" [Invalid argument]' ]
-	run pmccontrol --tunable security.bsd.unprivileged_syspmcs=
-	[ "$status" -eq 65 ]
+	for malformed in '' '1 ' 1x 99999999999 0x; do
+		run pmccontrol --tunable security.bsd.unprivileged_syspmcs="$malformed"
+		[ "$status" -eq 65 ]
+	done
 	value security.bsd.unprivileged_syspmcs 0
 }
 
 @test "SIGHUP: the file overrides values set at run time" {
 	pmccontrol --tunable security.bsd.unprivileged_syspmcs=1
 	pmccontrol --tunable kern.hwpmc.debugflags=pmc=find
-	echo 'security.bsd.unprivileged_proc_debug="0"' >"$CONF"
+	printf '%s\n' 'security.bsd.unprivileged_proc_debug="0"' 'kern.hwpmc.nsamples="7"' >"$CONF"
 	kill -HUP "$DAEMON_PID"
 	wait_for value security.bsd.unprivileged_proc_debug 0
+	value kern.hwpmc.nsamples 512
 	value security.bsd.unprivileged_syspmcs 0
 	value kern.hwpmc.debugflags ''
 }

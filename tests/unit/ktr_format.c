@@ -192,16 +192,11 @@ static void test_numbers(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conversions),
-		cmocka_unit_test(test_widths_of_types),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_control_characters),
-		cmocka_unit_test(test_unknown_conversions),
-		cmocka_unit_test(test_excess),
-		cmocka_unit_test(test_longest_line),
-		cmocka_unit_test(test_numbers),
+		T(test_conversions), T(test_widths_of_types), T(test_fields), T(test_strings),
+		T(test_control_characters), T(test_unknown_conversions), T(test_excess),
+		T(test_longest_line), T(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

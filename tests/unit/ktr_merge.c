@@ -485,20 +485,12 @@ static void test_clocks(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merged_by_time),
-		cmocka_unit_test(test_no_entries),
-		cmocka_unit_test(test_against_a_sort),
-		cmocka_unit_test(test_overwritten),
-		cmocka_unit_test(test_numbers_wrap),
-		cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_hostile_rings),
-		cmocka_unit_test(test_flat_memory),
-		cmocka_unit_test(test_overtaken),
-		cmocka_unit_test(test_followed),
-		cmocka_unit_test(test_skew),
-		cmocka_unit_test(test_damaged_headers),
-		cmocka_unit_test(test_clocks),
+		T(test_merged_by_time), T(test_no_entries), T(test_against_a_sort),
+		T(test_overwritten), T(test_numbers_wrap), T(test_torn), T(test_hostile_rings),
+		T(test_flat_memory), T(test_overtaken), T(test_followed), T(test_skew),
+		T(test_damaged_headers), T(test_clocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -399,24 +399,16 @@ static void test_errno_stays(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_an_entry_is_eight_words, setup),
-		cmocka_unit_test_setup(test_the_page_s_example, setup),
-		cmocka_unit_test_setup(test_only_the_words_that_are_needed, setup),
-		cmocka_unit_test_setup(test_points_without_a_class, setup),
-		cmocka_unit_test_setup(test_six_arguments_are_two_entries, setup),
-		cmocka_unit_test_setup(test_the_oldest_entry_is_overwritten, setup),
-		cmocka_unit_test_setup(test_each_cpu_has_its_ring, setup),
-		cmocka_unit_test_setup(test_the_mask_decides, setup),
-		cmocka_unit_test_setup(test_classes, setup),
-		cmocka_unit_test_setup(test_arguments_are_expressions, setup),
-		cmocka_unit_test_setup(test_types_of_arguments, setup),
-		cmocka_unit_test_setup(test_strings_are_pointers, setup),
-		cmocka_unit_test_setup(test_formats_that_are_no_literals, setup),
-		cmocka_unit_test_setup(test_stopping, setup),
-		cmocka_unit_test_setup(test_resizing, setup),
-		cmocka_unit_test_setup(test_events_for_schedgraph, setup),
-		cmocka_unit_test_setup(test_errno_stays, setup),
+		T(test_an_entry_is_eight_words), T(test_the_page_s_example),
+		T(test_only_the_words_that_are_needed), T(test_points_without_a_class),
+		T(test_six_arguments_are_two_entries), T(test_the_oldest_entry_is_overwritten),
+		T(test_each_cpu_has_its_ring), T(test_the_mask_decides), T(test_classes),
+		T(test_arguments_are_expressions), T(test_types_of_arguments),
+		T(test_strings_are_pointers), T(test_formats_that_are_no_literals),
+		T(test_stopping), T(test_resizing), T(test_events_for_schedgraph),
+		T(test_errno_stays),
 	};
 	unsigned int cpus;
 	int failed;

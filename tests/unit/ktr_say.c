@@ -104,10 +104,8 @@ static void test_long_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers_have_their_width),
-		cmocka_unit_test(test_widths),
-		cmocka_unit_test(test_odd_formats),
-		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_numbers_have_their_width), cmocka_unit_test(test_widths),
+		cmocka_unit_test(test_odd_formats), cmocka_unit_test(test_long_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,10 +111,7 @@ static int call_sysctl(void)
 	return pmc_sysctlbyname("kern.hwpmc.nsamples", NULL, &size, NULL, 0);
 }
 
-static int call_kgmon(void)
-{
-	return pmc_kgmon(PMC_KGMON_RESET, NULL);
-}
+static int call_kgmon(void) { return pmc_kgmon(PMC_KGMON_RESET, NULL); }
 
 static const struct {
 	uint16_t op;
@@ -136,10 +133,7 @@ static const struct {
 
 /* --- signals --------------------------------------------------------------------------------- */
 
-static void send_signal(pthread_t thread)
-{
-	pthread_kill(thread, SIGUSR1);
-}
+static void send_signal(pthread_t thread) { pthread_kill(thread, SIGUSR1); }
 
 static void on_signal(int sig)
 {
@@ -437,10 +431,7 @@ static void *waits(void *arg)
 	return NULL;
 }
 
-static void cancel(pthread_t thread)
-{
-	pthread_cancel(thread);
-}
+static void cancel(pthread_t thread) { pthread_cancel(thread); }
 
 /* In the middle of a round trip: the lock is not left behind. */
 static void test_cancel_waiting(void **state)
@@ -470,16 +461,10 @@ static void test_cancel_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_handler_reads),
-		TEST(test_handler_during_init),
-		TEST(test_reason_of_interrupted),
-		TEST(test_sigio_not_blocked),
-		TEST(test_put_back),
-		TEST(test_release_while_reading),
-		TEST(test_handler_during_fork),
-		TEST(test_end_while_waiting),
-		TEST(test_cancel),
-		TEST(test_cancel_waiting),
+		TEST(test_handler_reads), TEST(test_handler_during_init),
+		TEST(test_reason_of_interrupted), TEST(test_sigio_not_blocked), TEST(test_put_back),
+		TEST(test_release_while_reading), TEST(test_handler_during_fork),
+		TEST(test_end_while_waiting), TEST(test_cancel), TEST(test_cancel_waiting),
 	};
 
 	null = open("/dev/null", O_WRONLY | O_CLOEXEC);

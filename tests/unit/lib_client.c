@@ -539,27 +539,13 @@ static void test_reason_per_thread(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_init),
-		TEST(test_allocate),
-		TEST(test_allocate_refused),
-		TEST(test_read),
-		TEST(test_start_events),
-		TEST(test_attach),
-		TEST(test_attach_thread),
-		TEST(test_pmcinfo),
-		TEST(test_small_requests),
-		cmocka_unit_test(test_no_daemon),
-		cmocka_unit_test(test_long_socket_name),
-		TEST(test_faults),
-		TEST(test_hello_without_page),
-		TEST(test_versions),
-		TEST(test_daemon_dies),
-		TEST(test_dead_page),
-		TEST(test_fork),
-		TEST(test_raw_fork),
-		TEST(test_cloexec),
-		TEST(test_threads),
-		TEST(test_reason_per_thread),
+		TEST(test_init), TEST(test_allocate), TEST(test_allocate_refused), TEST(test_read),
+		TEST(test_start_events), TEST(test_attach), TEST(test_attach_thread),
+		TEST(test_pmcinfo), TEST(test_small_requests), cmocka_unit_test(test_no_daemon),
+		cmocka_unit_test(test_long_socket_name), TEST(test_faults),
+		TEST(test_hello_without_page), TEST(test_versions), TEST(test_daemon_dies),
+		TEST(test_dead_page), TEST(test_fork), TEST(test_raw_fork), TEST(test_cloexec),
+		TEST(test_threads), TEST(test_reason_per_thread),
 	};
 
 	alarm(600);	/* a server that does not answer must not hang the build */

@@ -216,17 +216,11 @@ static void test_second_names(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fold),
-		cmocka_unit_test(test_prefix),
-		cmocka_unit_test(test_qualifiers),
-		cmocka_unit_test(test_raw),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_reason_is_one_line),
-		cmocka_unit_test(test_alias),
-		cmocka_unit_test(test_alias_too_long),
-		cmocka_unit_test(test_second_names),
+		T(test_fold), T(test_prefix), T(test_qualifiers), T(test_raw), T(test_errors),
+		T(test_longest), T(test_reason_is_one_line), T(test_alias), T(test_alias_too_long),
+		T(test_second_names),
 	};
 
 	return cmocka_run_group_tests_name("lib_event", tests, NULL, NULL);

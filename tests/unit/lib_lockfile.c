@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Valid lock files of a daemon, and when a lock is free again. */
+/* When a daemon's lock is free again; which files it can be is in tests/e2e/lock.bats. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -87,22 +87,6 @@ static void test_file(void **state)
 	lockfile_release(&held);
 }
 
-/* At once, and by name. */
-static void test_held(void **state)
-{
-	pid_t child, holder = start_holder(false, &child);
-	char number[64];
-
-	assert_int_equal(take(&held), -EADDRINUSE);
-	snprintf(number, sizeof(number), "already running: process %d holds ", holder);
-	assert_contains(why, number);
-	assert_contains(why, file());
-	assert_int_equal(held.fd, -1);
-	end(holder);
-	assert_int_equal(take(&held), 0);
-	lockfile_release(&held);
-}
-
 /* Children have the holder's descriptors, but not its lock. */
 static void test_inherited(void **state)
 {
@@ -152,42 +136,6 @@ static void test_killed(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void refused(int err, const char *because)
-{
-	assert_int_equal(take(&held), err);
-	assert_contains(why, file());
-	assert_contains(why, because);
-	assert_int_equal(held.fd, -1);
-}
-
-/* Files and links of other users are not followed, written to or waited for. */
-static void test_strangers(void **state)
-{
-	char *text;
-
-	scratch_write("precious", "precious", 8);
-	assert_int_equal(scratch_run("chmod 600 precious; ln -s precious pmc.sock.lock"), 0);
-	refused(-EEXIST, "no plain file");
-	assert_int_equal(scratch_run("ln -sf nowhere pmc.sock.lock"), 0);
-	refused(-EEXIST, "no plain file");
-	assert_int_equal(access(scratch_file("nowhere"), F_OK), -1);
-	assert_int_equal(scratch_run("rm pmc.sock.lock; mkfifo -m 600 pmc.sock.lock"), 0);
-	refused(-EEXIST, "no plain file");
-	assert_int_equal(scratch_run("rm pmc.sock.lock; mkdir pmc.sock.lock"), 0);
-	refused(-EEXIST, "no plain file");
-	assert_int_equal(scratch_run("rmdir pmc.sock.lock; ln precious pmc.sock.lock"), 0);
-	refused(-EPERM, "another name");
-	assert_int_equal(scratch_run("rm pmc.sock.lock; install -m 644 precious pmc.sock.lock"), 0);
-	refused(-EPERM, "644");
-	text = scratch_read("precious", NULL);
-	assert_string_equal(text, "precious");
-	free(text);
-	if (geteuid())
-		return;
-	assert_int_equal(scratch_run("chmod 600 pmc.sock.lock; chown 65534 pmc.sock.lock"), 0);
-	refused(-EPERM, "belongs to user 65534");
-}
-
 /* Another user's file that has replaced the lock file is not removed. */
 static void test_replaced(void **state)
 {
@@ -211,14 +159,9 @@ static void test_path(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_file, setup),
-		cmocka_unit_test_setup(test_held, setup),
-		cmocka_unit_test_setup(test_inherited, setup),
-		cmocka_unit_test_setup(test_killed, setup),
-		cmocka_unit_test_setup(test_strangers, setup),
-		cmocka_unit_test_setup(test_replaced, setup),
-		cmocka_unit_test_setup(test_path, setup),
+		T(test_file), T(test_inherited), T(test_killed), T(test_replaced), T(test_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

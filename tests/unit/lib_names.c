@@ -152,14 +152,10 @@ static void test_event_lists_before_init(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_capabilities),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_before_init),
-		cmocka_unit_test(test_event_lists_before_init),
-		cmocka_unit_test(test_events_full),
+		T(test_names), T(test_capabilities), T(test_events), T(test_layout),
+		T(test_before_init), T(test_event_lists_before_init), T(test_events_full),
 	};
 
 	return cmocka_run_group_tests_name("lib_names", tests, NULL, NULL);

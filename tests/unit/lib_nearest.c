@@ -71,12 +71,11 @@ static void test_the_prefix_is_shown(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_slip_of_each_kind),
-		cmocka_unit_test(test_case_and_separators_are_no_slips),
-		cmocka_unit_test(test_a_beginning_is_near),
-		cmocka_unit_test(test_far_words_have_no_hint),
-		cmocka_unit_test(test_the_prefix_is_shown),
+		T(test_one_slip_of_each_kind), T(test_case_and_separators_are_no_slips),
+		T(test_a_beginning_is_near), T(test_far_words_have_no_hint),
+		T(test_the_prefix_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,8 +116,7 @@ static void test_sysctl_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_strtonum),
-		cmocka_unit_test(test_sysctl),
+		cmocka_unit_test(test_strtonum), cmocka_unit_test(test_sysctl),
 		cmocka_unit_test(test_sysctl_errors),
 	};
 

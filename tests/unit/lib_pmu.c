@@ -352,17 +352,11 @@ static void test_registers(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_field_parse),
-		cmocka_unit_test(test_field_set),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_qualifiers),
-		cmocka_unit_test(test_arm),
-		cmocka_unit_test(test_operation),
-		cmocka_unit_test(test_raw),
-		cmocka_unit_test(test_raw_long_name),
-		cmocka_unit_test(test_soft_and_tsc),
-		cmocka_unit_test(test_registers),
+		T(test_field_parse), T(test_field_set), T(test_names), T(test_qualifiers),
+		T(test_arm), T(test_operation), T(test_raw), T(test_raw_long_name),
+		T(test_soft_and_tsc), T(test_registers),
 	};
 
 	return cmocka_run_group_tests_name("lib_pmu", tests, make_tree, remove_tree);

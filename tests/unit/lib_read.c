@@ -570,28 +570,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		/* First those that need a program without threads. */
-		TEST(test_registers),
-		TEST(test_registers_none_counting),
-		TEST(test_registers_not_allowed),
-		TEST(test_registers_other_thread),
-		TEST(test_registers_after_threads),
-		TEST(test_value),
-		TEST(test_unknown),
-		TEST(test_dead_daemon),
-		TEST(test_odd_sequence),
-		TEST(test_concurrent_writer),
-		TEST(test_counts),
-		TEST(test_rusage),
-		TEST(test_rusage_faults),
-		TEST(test_events),
-		TEST(test_events_of_unknown_pmc),
-		TEST(test_short_event),
+		TEST(test_registers), TEST(test_registers_none_counting),
+		TEST(test_registers_not_allowed), TEST(test_registers_other_thread),
+		TEST(test_registers_after_threads), TEST(test_value), TEST(test_unknown),
+		TEST(test_dead_daemon), TEST(test_odd_sequence), TEST(test_concurrent_writer),
+		TEST(test_counts), TEST(test_rusage), TEST(test_rusage_faults), TEST(test_events),
+		TEST(test_events_of_unknown_pmc), TEST(test_short_event),
 #if defined(__x86_64__)
 		TEST(test_tsc),
 #endif
-		TEST(test_bad_pages),
-		TEST(test_no_counts),
-		TEST(test_positions),
+		TEST(test_bad_pages), TEST(test_no_counts), TEST(test_positions),
 	};
 
 	return cmocka_run_group_tests_name("lib_read", tests, NULL, NULL);

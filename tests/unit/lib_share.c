@@ -196,11 +196,8 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reader_keeps_its_page),
-		TEST(test_shared_event),
-		TEST(test_lost_reader),
-		TEST(test_used_again),
-		TEST(test_threads),
+		TEST(test_reader_keeps_its_page), TEST(test_shared_event), TEST(test_lost_reader),
+		TEST(test_used_again), TEST(test_threads),
 	};
 
 	return cmocka_run_group_tests_name("lib_share", tests, NULL, NULL);

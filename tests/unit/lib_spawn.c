@@ -100,8 +100,7 @@ static void test_last_line(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spawn),
-		cmocka_unit_test(test_cannot_start),
+		cmocka_unit_test(test_spawn), cmocka_unit_test(test_cannot_start),
 		cmocka_unit_test(test_last_line),
 	};
 

@@ -329,9 +329,8 @@ int main(void)
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
 		T(test_ids), T(test_what_targets_forbid), T(test_capability),
-		T(test_user_namespaces), T(test_no_traces), T(test_gone),
-		T(test_without_privilege), T(test_stopped_by_client),
-		T(test_stopped_in_container),
+		T(test_user_namespaces), T(test_no_traces), T(test_gone), T(test_without_privilege),
+		T(test_stopped_by_client), T(test_stopped_in_container),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,28 +69,6 @@ static void no_quotas(void)
 	harness.config.value[TUN_SYSPMCS] = 1;
 }
 
-/* Whatever users hold, root counts in either scope, and gets a row that their targets lack. */
-static void test_reserved_rows(void **state)
-{
-	for (unsigned int i = 0; i < SOFT_ROWS - 1; i++)
-		assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), i);
-	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
-	assert_contains(reason(), "15 held by this process; SOFT15 kept for administrators "
-			"(user.reserve=10 percent)");
-	assert_int_equal(row_of(&root, system_wide(PMC_CLASS_SOFT, 1)), 15);
-	assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), 0);
-	release(&root, PMC_ID_MAKE_ID(1, PMC_MODE_SC, PMC_CLASS_SOFT, 15));
-	/* Not even one that root has opened. */
-	for (unsigned int i = 1; i < SOFT_ROWS; i++)
-		assert_int_equal(row_of(&root, process(PMC_CLASS_SOFT)), i);
-	assert_int_equal(allocate(&user, process(PMC_CLASS_SOFT)), -EINVAL);
-	assert_contains(reason(), "SOFT15 kept for administrators");
-	harness.config.value[TUN_USER_RESERVE] = 0;
-	assert_int_equal(row_of(&user, process(PMC_CLASS_SOFT)), 15);
-	/* No user is limited if a row takes all PMCs. */
-	assert_int_equal(row_of(&user, process(PMC_CLASS_IAP)), 17);
-}
-
 /* If all may count CPUs, one user leaves rows to the others, in both scopes. */
 static void test_share_of_rows(void **state)
 {
@@ -266,10 +244,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_reserved_rows), T(test_share_of_rows), T(test_many_reasons),
-		T(test_holder_in_a_container), T(test_preference),
-		T(test_rows_that_do_not_work_out), T(test_what_counting_is_told),
-		T(test_event_names), T(test_unregistered_event), T(test_pages),
+		T(test_share_of_rows), T(test_many_reasons), T(test_holder_in_a_container),
+		T(test_preference), T(test_rows_that_do_not_work_out),
+		T(test_what_counting_is_told), T(test_event_names), T(test_unregistered_event),
+		T(test_pages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

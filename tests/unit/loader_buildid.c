@@ -173,10 +173,8 @@ static void test_vdso(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_notes),
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_other),
-		cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_notes), cmocka_unit_test(test_file),
+		cmocka_unit_test(test_other), cmocka_unit_test(test_vdso),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

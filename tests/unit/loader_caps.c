@@ -49,8 +49,7 @@ static void test_unit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_unit),
+		cmocka_unit_test(test_table), cmocka_unit_test(test_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,10 +54,8 @@ static void test_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_ended_before),
-		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_whole), cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_ended_before), cmocka_unit_test(test_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,10 +246,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
 		T(test_defaults), T(test_buffers), T(test_buffer_size), T(test_grammar),
-		T(test_last_line_wins), T(test_bad_lines),
-		T(test_hostile_text), T(test_options), T(test_files), T(test_literal_diagnostics),
-		T(test_logversion),
-		T(test_debugflags),
+		T(test_last_line_wins), T(test_bad_lines), T(test_hostile_text), T(test_options),
+		T(test_files), T(test_literal_diagnostics), T(test_logversion), T(test_debugflags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

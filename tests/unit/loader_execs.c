@@ -153,8 +153,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_plain_exec_leaves_nothing), T(a_secure_exec_is_so_from_its_beginning),
 		T(a_beginning_that_nobody_saw), T(a_verdict_that_never_came),
-		T(a_process_that_is_no_target_any_more),
-		T(processes_do_not_mix), T(the_entry_of_an_image),
+		T(a_process_that_is_no_target_any_more), T(processes_do_not_mix),
+		T(the_entry_of_an_image),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -279,8 +279,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_run), TEST(test_breathe), TEST(test_hold), TEST(test_slice),
-		TEST(test_park),
-		TEST(test_hurry), TEST(test_stacks), TEST(test_many), TEST(test_overflow),
+		TEST(test_park), TEST(test_hurry), TEST(test_stacks), TEST(test_many),
+		TEST(test_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,23 +152,6 @@ static void test_no_hardware(void **state)
 	assert_contains(g->finding, "every counter of some CPU was held");
 }
 
-/* The rules' texts equal their refusals'. */
-static void test_rules(void **state)
-{
-	const struct wire_gate *g = look(&user, "system-scope counting");
-
-	assert_int_equal(g->state, WIRE_GATE_LIMITS);
-	hardware(&user, PMC_MODE_SC, -EPERM);
-	assert_contains(look(&user, "system-scope counting")->finding, "need CAP_PERFMON");
-	assert_int_equal(look(&root, "system-scope counting")->state, WIRE_GATE_OPEN);
-	harness.config.value[TUN_SYSPMCS] = 1;
-	assert_int_equal(look(&user, "system-scope counting")->state, WIRE_GATE_OPEN);
-	assert_int_equal(look(&user, "processes of others")->state, WIRE_GATE_OPEN);
-	harness.config.value[TUN_PROC_DEBUG] = 0;
-	assert_int_equal(look(&user, "processes of others")->state, WIRE_GATE_LIMITS);
-	assert_int_equal(look(&root, "processes of others")->state, WIRE_GATE_OPEN);
-}
-
 /* --- files ----------------------------------------------------------------------------------- */
 
 static char tree[] = "/tmp/gatesXXXXXX";
@@ -307,10 +290,9 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 #define F(f) cmocka_unit_test_setup_teardown(f, setup_tree, teardown_tree)
 	const struct CMUnitTest tests[] = {
-		T(test_plain), T(test_missing_feature),
-		T(test_hidden_switches), T(test_rows), T(test_more_than_rows),
-		T(test_watchdog), T(test_no_hardware), T(test_rules),
-		F(test_perf_users), F(test_virtual), cmocka_unit_test(test_cpu_list),
+		T(test_plain), T(test_missing_feature), T(test_hidden_switches), T(test_rows),
+		T(test_more_than_rows), T(test_watchdog), T(test_no_hardware), F(test_perf_users),
+		F(test_virtual), cmocka_unit_test(test_cpu_list),
 		cmocka_unit_test(test_kernel_names),
 	};
 

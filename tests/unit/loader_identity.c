@@ -201,10 +201,9 @@ static void test_refused(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),	cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_groups),	cmocka_unit_test(test_take_on),
-		cmocka_unit_test(test_refused),
+		T(test_read), T(test_gone), T(test_groups), T(test_take_on), T(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel profile: its sources, its sums and its end, and permissions. */
+/* The kernel profile: its sources, its sums and its end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/loader/fixture.h"
+#include <pmclog.h>
+#include <sys/pmc.h>
+
+#include "loader/pmc/kgmon.h"
+#include "unit.h"
 
 static const struct profile_source faults = {
 	.class = PMC_CLASS_SOFT, .period = 10, .event = "PAGE_FAULT.ALL",
@@ -161,57 +165,11 @@ static void bounded(void **state)
 	assert_int_equal(info_now().lost, 1);
 }
 
-static int ask_kgmon(struct actor *a, uint32_t what)
-{
-	const struct wire_kgmon_req r = { .what = what };
-
-	return ask(a, WIRE_OP_KGMON, &r, sizeof(r));
-}
-
-/* REQ-054: a user who may not sample the system sees only whether it runs. */
-static void privilege(void **state)
-{
-	const struct wire_kgmon *rep = payload();
-
-	assert_int_equal(ask_kgmon(&root, WIRE_KGMON_START), 0);
-	assert_int_equal(rep->on, 1);
-	assert_int_equal(rep->source, WIRE_KGMON_CLOCK);
-	kgmon_sample(harness.kgmon, true, false, 0xffffffff81000000);
-	for (uint32_t what = WIRE_KGMON_INFO; what <= WIRE_KGMON_DUMP; what++) {
-		assert_int_equal(ask_kgmon(&user, what), -EPERM);
-		assert_contains(reason(), "CAP_PERFMON");
-		assert_int_equal(last_reply()->nfds, 0);
-	}
-	assert_int_equal(ask_kgmon(&user, WIRE_KGMON_STATE), 0);
-	assert_int_equal(payload_len(), sizeof(*rep));
-	assert_int_equal(rep->on, 1);
-	assert_int_equal(rep->source + rep->rate + rep->hits + rep->samples, 0);
-	/* Root of a container is not the host's. */
-	root.cred.user_ns++;
-	root.session.cred.user_ns++;
-	assert_int_equal(ask_kgmon(&root, WIRE_KGMON_DUMP), -EPERM);
-	root.cred.user_ns--;
-	root.session.cred.user_ns--;
-	assert_int_equal(ask_kgmon(&root, WIRE_KGMON_INFO), 0);
-	assert_int_equal(rep->samples, 1);
-	assert_int_equal(ask_kgmon(&root, WIRE_KGMON_DUMP), 0);
-	assert_int_equal(last_reply()->nfds, 1);
-	assert_int_equal(last_reply()->fds[0], last_reply()->own_fd);
-	close(last_reply()->own_fd);
-	assert_int_equal(ask_kgmon(&root, WIRE_KGMON_RESET), 0);
-	assert_int_equal(rep->samples, 0);
-	assert_int_equal(ask_kgmon(&root, WIRE_KGMON_STOP), 0);
-	assert_int_equal(rep->on, 0);
-	assert_int_equal(ask_kgmon(&root, WIRE_KGMON_DUMP + 1), -EINVAL);
-	assert_contains(reason(), "no operation 6");
-}
-
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
 		T(sources), T(differing), T(dump), T(bounded),
-		cmocka_unit_test_setup_teardown(privilege, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,10 +169,9 @@ static void test_many(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find), cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_nothing), cmocka_unit_test(test_start),
-		cmocka_unit_test(test_many),
+		T(test_find), T(test_ends), T(test_nothing), T(test_start), T(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

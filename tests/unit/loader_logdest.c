@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Valid destinations of logs: files and sockets of all kinds. */
-#include <fcntl.h>
+/* Which sockets logs may be written to; files and devices are in tests/e2e/log.bats (C-8). */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -30,32 +29,6 @@ static void refused(int fd, int err, const char *reason)
 	assert_int_equal(logdest_check(fd, &dest, &why), err);
 	assert_contains(why.text, reason);
 	close(fd);
-}
-
-/* C-8. */
-static void test_files(void **state)
-{
-	int fds[2], fd = memfd_create("log", MFD_CLOEXEC);
-	struct logdest dest;
-
-	accepted(fd, LOGDEST_FILE);
-	assert_int_equal(logdest_check(fd, &dest, &why), -EBADF);
-	assert_int_equal(pipe(fds), 0);
-	refused(fds[0], -EBADF, "not open for writing");
-	accepted(fds[1], LOGDEST_PIPE);
-	refused(open("/tmp", O_PATH | O_CLOEXEC), -EBADF, "not open for writing");
-	refused(open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), -EBADF, "not open for writing");
-}
-
-/* Files where the kernel checks the writer, or where a write is a command. */
-static void test_kernel(void **state)
-{
-	refused(open("/proc/self/comm", O_WRONLY | O_CLOEXEC), -EBADF, "file of the kernel");
-	refused(open("/dev/zero", O_WRONLY | O_CLOEXEC), -EBADF, "not to a device");
-	refused(open("/dev/zero", O_WRONLY | O_CLOEXEC), -EBADF, "not to a device");
-	accepted(open("/dev/full", O_WRONLY | O_CLOEXEC), LOGDEST_NULL);
-	accepted(open("/dev/null", O_WRONLY | O_CLOEXEC), LOGDEST_NULL);
-	accepted(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), LOGDEST_TERMINAL);
 }
 
 static int one_of_pair(int type)
@@ -98,7 +71,6 @@ static void test_unknown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files), cmocka_unit_test(test_kernel),
 		cmocka_unit_test(test_sockets), cmocka_unit_test(test_unknown),
 	};
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Logs whose readers do not read: one user's limits, and the return of all resources. */
+/* How logs end whose readers do not read; shares are in tests/e2e/log_strangers.bats. */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lingering.h"
 #include "loader/log/logpool.h"
 #include "tests/unit/loader/logs.h"
 #include "tests/unit/loader/reaped.h"
@@ -133,39 +133,6 @@ static void stuffed_pipe(int fds[2])
 	stuff(fds[1]);
 }
 
-static int stuffed_pty(int *slave)
-{
-	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-
-	assert_true(master >= 0);
-	assert_int_equal(grantpt(master), 0);
-	assert_int_equal(unlockpt(master), 0);
-	*slave = open(ptsname(master), O_WRONLY | O_NOCTTY | O_CLOEXEC);
-	assert_true(*slave >= 0);
-	stuff(*slave);
-	return master;
-}
-
-/* A connection whose peer does not read, and which lingers when it is closed. */
-static int stuffed_connection(int *peer)
-{
-	struct sockaddr_in sin = { .sin_family = AF_INET,
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(sin);
-	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(bind(listener, (struct sockaddr *)&sin, len), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&sin, &len), 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(connect(fd, (struct sockaddr *)&sin, len), 0);
-	*peer = accept(listener, NULL, NULL);
-	assert_true(*peer >= 0);
-	close(listener);
-	set_linger(fd);
-	stuff(fd);
-	return fd;
-}
-
 static struct logfile *open_log(int fd, enum logdest_kind kind)
 {
 	return logs_open(pool, fd, kind, LOGFMT_NEW);
@@ -180,44 +147,6 @@ static struct logfile *open_as(struct user *u, int fd, enum logdest_kind kind)
 }
 
 /* --- shares ----------------------------------------------------------------------------------- */
-
-/* One user's pipe without a reader takes no buffer from the others. */
-static void test_share(void **state)
-{
-	struct user *nobody = logs_user(65534, false), *other = logs_user(1000, false);
-	const uint32_t share = 2 * 4096;
-	struct logfile *l, *theirs;
-	int unread[2], second[2];
-	uint32_t n, requests, failed;
-
-	stuffed_pipe(unread);
-	l = open_as(nobody, unread[1], LOGDEST_PIPE);
-	n = fill(l);
-	assert_in_range(n, (share - 112 - 24 * 2) / 24 - 2, share / 24);
-	logpool_stats(pool, &requests, &failed);
-	assert_int_equal(failed, 1);
-	/* A second log of that user has no room for its first record. */
-	stuffed_pipe(second);
-	assert_int_equal(logs_try(pool, nobody, second[1], LOGDEST_PIPE, LOGFMT_NEW, &theirs, &why),
-			 -ENOMEM);
-	assert_contains(why.text, "uid 65534 has 2 of pmcbpfd's 8 log buffers");
-	assert_contains(why.text, "user.share=25 percent of kern.hwpmc.nbuffers");
-	theirs = open_as(other, second[1], LOGDEST_PIPE);
-	assert_int_equal(fill(theirs), n);
-	logfile_free(theirs);
-	close(second[0]);
-	/* The rest is the super-user's. */
-	stuffed_pipe(second);
-	theirs = open_log(second[1], LOGDEST_PIPE);
-	assert_true(fill(theirs) > n);
-	logfile_free(theirs);
-	close(second[0]);
-	logfile_free(l);
-	close(unread[0]);
-	until_reaped(pool, event);
-	user_put(nobody);
-	user_put(other);
-}
 
 /* A user's logs are counted, those on their way out too. */
 static void test_logs(void **state)
@@ -243,36 +172,6 @@ static void test_logs(void **state)
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */
-
-/* No reader and no owner: a moment later all resources come back. */
-static void test_abandoned(void **state)
-{
-	int fds[2], slave, master;
-	struct pollfd p;
-
-	stuffed_pipe(fds);
-	master = stuffed_pty(&slave);
-	for (int i = 0; i < 2; i++) {
-		struct logfile *l = i ? open_log(slave, LOGDEST_TERMINAL) :
-					open_log(fds[1], LOGDEST_PIPE);
-
-		(void)fill(l);
-		logfile_free(l);
-		until_reaped(pool, event);
-		for (unsigned int kind = 0; kind < POOLS; kind++)
-			assert_int_equal(logs_users.used[kind], 0);
-	}
-	assert_contains(logs_heard, "5 1 log without an owner abandoned");
-	/* Its descriptors are closed. */
-	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
-	assert_int_equal(poll(&p, 1, 0), 1);
-	assert_true(p.revents & POLLHUP);
-	p.fd = master;
-	assert_int_equal(poll(&p, 1, 0), 1);
-	assert_true(p.revents & POLLHUP);
-	close(fds[0]);
-	close(master);
-}
 
 static void read_until_written(struct logfile *l, int fd)
 {
@@ -388,7 +287,7 @@ static void test_closing(void **state)
 	struct logfile *l;
 	int peer;
 
-	script.fd = stuffed_connection(&peer);
+	script.fd = lingering(&peer);
 	script.relinger = true;
 	l = open_log(script.fd, LOGDEST_TCP);
 	(void)fill(l);
@@ -415,7 +314,7 @@ static void test_linger(void **state)
 	struct logfile *l;
 	int peer;
 
-	script.fd = stuffed_connection(&peer);
+	script.fd = lingering(&peer);
 	script.relinger = true;
 	l = open_log(script.fd, LOGDEST_TCP);
 	(void)fill(l);
@@ -433,7 +332,7 @@ static void test_no_linger(void **state)
 	struct logfile *l;
 	int peer, copy;
 
-	script.fd = stuffed_connection(&peer);
+	script.fd = lingering(&peer);
 	copy = dup(script.fd);
 	l = open_log(script.fd, LOGDEST_TCP);
 	logfile_free(l);
@@ -442,26 +341,6 @@ static void test_no_linger(void **state)
 	assert_int_equal(linger.l_onoff, 0);
 	close(copy);
 	close(peer);
-}
-
-/* No reader, and the daemon ends: it does not wait for the thread forever. */
-static void test_stuck(void **state)
-{
-	struct logfile *l;
-	int fds[2], peer;
-
-	stuffed_pipe(fds);
-	(void)open_log(fds[1], LOGDEST_PIPE);
-	script.fd = stuffed_connection(&peer);
-	script.relinger = true;
-	l = open_log(script.fd, LOGDEST_TCP);
-	logfile_free(l);
-	assert_int_equal(tear_down(state), 0);
-	assert_contains(logs_heard, "abandoned");
-	assert_true(one_thread());
-	close(fds[0]);
-	close(peer);
-	set_up(state);
 }
 
 /* Nor for a thread that the kernel does not release. */
@@ -490,10 +369,9 @@ int main(void)
 {
 #define LOG_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		LOG_TEST(test_share),	LOG_TEST(test_logs),	  LOG_TEST(test_abandoned),
-		LOG_TEST(test_slow),	LOG_TEST(test_closing),	  LOG_TEST(test_linger),
-		LOG_TEST(test_slow_buffer), LOG_TEST(test_messages),
-		LOG_TEST(test_no_linger), LOG_TEST(test_stuck), LOG_TEST(test_uninterruptible),
+		LOG_TEST(test_logs), LOG_TEST(test_slow), LOG_TEST(test_closing),
+		LOG_TEST(test_linger), LOG_TEST(test_slow_buffer), LOG_TEST(test_messages),
+		LOG_TEST(test_no_linger), LOG_TEST(test_uninterruptible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

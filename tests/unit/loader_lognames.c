@@ -123,25 +123,6 @@ static void expect_log(int fd, const char *expected)
 	close(fd);
 }
 
-/* Each function once, in both formats, before CLOSELOG, however short the log was. */
-static void test_names(void **state)
-{
-	/* The second is a return address, behind the last call of `first`. */
-	const uint64_t both[] = { TEXT + 0x2010, TEXT + 0x2000, 0x7f0000001000, TEXT };
-	const uint64_t user[] = { 0x7f0000001000, TEXT };
-
-	for (int format = 0; format < LOGFMTS; format++) {
-		int fd;
-		struct logfile *l = begin(&fd, (enum logfmt)format);
-
-		put(l, 2, user);
-		put(l, 4, both);
-		put(l, 4, both);
-		end(l);
-		expect_log(fd, "C C C [kernel.kallsyms]second@2000 [kernel.kallsyms]first@1000 E ");
-	}
-}
-
 static void test_no_kernel(void **state)
 {
 	const uint64_t user = 0x7f0000001000, gap = TEXT - 0x1000;
@@ -156,37 +137,6 @@ static void test_no_kernel(void **state)
 	put(l, 1, &gap);
 	end(l);
 	expect_log(fd, "C E ");
-}
-
-/* The placeholder of kernel addresses has no name, nor has a user's address after it. */
-static void test_hidden_kernel(void **state)
-{
-	const uint64_t hidden[] = { PMCLOG_PC_KERNEL, TEXT + 0x1010, TEXT + 0x2010 };
-	int fd;
-	struct logfile *l;
-
-	set_symbols("8000000000000000 T odd\n" FUNCTION);
-	for (int format = 0; format < LOGFMTS; format++) {
-		l = begin(&fd, (enum logfmt)format);
-		put(l, 1, hidden);
-		put(l, 3, hidden);
-		end(l);
-		expect_log(fd, "C C E ");
-	}
-}
-
-/* An owner who may see addresses only. */
-static void test_hidden_names(void **state)
-{
-	const uint64_t first = TEXT + 0x1010, second = TEXT + 0x2010;
-	int fd;
-	struct logfile *l = begin(&fd, LOGFMT_NEW);
-
-	put(l, 1, &first);
-	logfile_hide_names(l);
-	put(l, 1, &second);
-	end(l);
-	expect_log(fd, "C C E ");
 }
 
 /* The table is read when the first log needs it, and forgotten with the last. */
@@ -367,10 +317,8 @@ int main(void)
 {
 #define LOG_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		LOG_TEST(test_names), LOG_TEST(test_no_kernel), LOG_TEST(test_hidden_kernel),
-		LOG_TEST(test_hidden_names), LOG_TEST(test_fresh),
-		LOG_TEST(test_unreadable), LOG_TEST(test_idle), LOG_TEST(test_again),
-		LOG_TEST(test_many),
+		LOG_TEST(test_no_kernel), LOG_TEST(test_fresh), LOG_TEST(test_unreadable),
+		LOG_TEST(test_idle), LOG_TEST(test_again), LOG_TEST(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

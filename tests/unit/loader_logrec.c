@@ -211,10 +211,8 @@ static void test_callchain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_buildid),
-		cmocka_unit_test(test_long_paths),
-		cmocka_unit_test(test_callchain),
+		cmocka_unit_test(test_bytes), cmocka_unit_test(test_buildid),
+		cmocka_unit_test(test_long_paths), cmocka_unit_test(test_callchain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,11 +159,9 @@ static void test_requests(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_none, setup),
-		cmocka_unit_test_setup(test_version, setup),
-		cmocka_unit_test_setup(test_list, setup),
-		cmocka_unit_test_setup(test_requests, setup),
+		T(test_none), T(test_version), T(test_list), T(test_requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,11 +181,10 @@ static void test_shipped(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns),	   cmocka_unit_test(test_vendors),
-		cmocka_unit_test(test_malformed),  cmocka_unit_test(test_no_text),
-		cmocka_unit_test(test_length),	   cmocka_unit_test(test_file),
-		cmocka_unit_test(test_shipped),
+		T(test_columns), T(test_vendors), T(test_malformed), T(test_no_text),
+		T(test_length), T(test_file), T(test_shipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

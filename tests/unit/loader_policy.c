@@ -479,11 +479,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_privilege), T(test_follows_setid), T(test_grown), T(test_grown_effective),
 		T(test_kernel_view), T(test_kernel_settings), T(test_in_exec), T(test_system_scope),
-		T(test_jail),
-		T(test_attach),
-		T(test_explanation), T(test_proc_debug_tunable), T(test_may_know),
-		T(test_read_self), T(test_read_odd_name), T(test_pidfd), T(test_pidfd_by_kind),
-		T(test_read_label), T(test_plain), T(test_descends),
+		T(test_jail), T(test_attach), T(test_explanation), T(test_proc_debug_tunable),
+		T(test_may_know), T(test_read_self), T(test_read_odd_name), T(test_pidfd),
+		T(test_pidfd_by_kind), T(test_read_label), T(test_plain), T(test_descends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,10 +25,7 @@ static struct {
 } kernel;
 static struct engine engine = { .ncpu = CPUS };
 
-uint64_t cpu_bell_changes(const struct cpu_bell *b)
-{
-	return kernel.changes;
-}
+uint64_t cpu_bell_changes(const struct cpu_bell *b) { return kernel.changes; }
 
 struct cpu_state cpu_bell_cpu(const struct cpu_bell *b, unsigned int cpu)
 {
@@ -71,10 +68,7 @@ int file_line(const char *path, char *line, size_t size)
 	return 0;
 }
 
-const char *perf_error(int err)
-{
-	return strerror(-err);
-}
+const char *perf_error(int err) { return strerror(-err); }
 
 static struct profclock *clock_now;
 static struct why why;

@@ -129,8 +129,7 @@ static void test_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_thread),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_one_thread), cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_nobody),
 	};
 

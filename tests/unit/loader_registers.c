@@ -131,35 +131,6 @@ static void release_only(struct actor *a)
 
 /* --- rows and their readers ------------------------------------------------------------------- */
 
-static void test_nothing(void **state)
-{
-	assert_int_equal(count_rows(), 0);
-	assert_int_equal(try_raw(&root, 0x10, PMC_MODE_SC), -EINVAL);
-	assert_contains(reason(), "no counters of class MSR");
-}
-
-static void test_module_rows(void **state)
-{
-	char name[WIRE_NAME_MAX], line[512];
-
-	load_module();
-	/* 0x40 has no reader, 0x50 faults. */
-	assert_int_equal(count_rows(), 3);
-	row_name(&harness.rows, first, name, sizeof(name));
-	assert_string_equal(name, "MSR-TSC");
-	row_name(&harness.rows, first + 2, name, sizeof(name));
-	assert_string_equal(name, "MSR-0x30");
-	assert_int_equal(event("MSR-TSC")->flags, WIRE_MSR_SYSTEM_MODULE);
-	assert_int_equal(event("MSR-0x30")->flags, WIRE_MSR_SYSTEM_MODULE | WIRE_MSR_ADMIN);
-	assert_null(event("MSR-FAULTS"));
-	daemon_announcement(&harness, line, sizeof(line));
-	assert_contains(line, "MSR/3/64/0x160<REA,WRI,QUA>");
-	fake.kfunc = true;
-	rediscover();
-	assert_int_equal(event("MSR-COUNTER")->flags,
-			 WIRE_MSR_SYSTEM_MODULE | WIRE_MSR_PROCESS_MODULE);
-}
-
 /* A hypervisor's register that always reads 0 is none; perf's counts. */
 static void test_perf_rows(void **state)
 {
@@ -194,27 +165,6 @@ static void test_refused_module(void **state)
 	fake_module.refuse_list = 0;
 	rediscover();
 	assert_int_equal(count_rows(), 3);
-}
-
-/* SIGHUP: a new list; one that is malformed, and one while PMCs are there, changes nothing. */
-static void test_reload(void **state)
-{
-	struct why why;
-
-	load_module();
-	write_list("0x20 0xff 0 " VENDOR " any LOW s\n0x20\n");
-	rediscover();
-	assert_int_equal(count_rows(), 3);
-	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_SC), 0);
-	write_list("0x20 0xff 0 " VENDOR " any LOW s\n");
-	assert_int_equal(daemon_rediscover(&harness, &why), -EBUSY);
-	assert_contains(why.text, "in use");
-	assert_int_equal(count_rows(), 3);
-	release_only(&root);
-	rediscover();
-	assert_int_equal(count_rows(), 1);
-	assert_int_equal(fake_module.list.n, 1);
-	assert_non_null(event("MSR-LOW"));
 }
 
 /* --- allocation ------------------------------------------------------------------------------ */
@@ -268,18 +218,6 @@ static void test_raw(void **state)
 	assert_int_equal(try_raw(&root, 0x40, PMC_MODE_SC), -EOPNOTSUPP);
 }
 
-static void test_without_module(void **state)
-{
-	fake.perf_registers = 1u << FAKE_TSC;
-	rediscover();
-	assert_int_equal(try_raw(&root, 0x20, PMC_MODE_SC), -EOPNOTSUPP);
-	assert_contains(reason(), "fake: no module");
-	assert_int_equal(try_raw(&root, 0x21, PMC_MODE_SC), -EPERM);
-	/* perf has the register of this name. */
-	assert_int_equal(try_raw(&root, 0x10, PMC_MODE_SC), 0);
-	release_only(&root);
-}
-
 /* Whatever the tunables say. */
 static void test_privilege(void **state)
 {
@@ -302,27 +240,6 @@ static void test_privilege(void **state)
 	harness.config.value[TUN_SYSPMCS] = 0;
 	assert_int_equal(try(&user, "MSR-COUNTER", PMC_MODE_SC), -EPERM);
 	assert_contains(reason(), "unprivileged_syspmcs");
-}
-
-static void test_scopes(void **state)
-{
-	fake.perf_registers = 1u << FAKE_TSC | 1u << FAKE_ENERGY_PKG;
-	load_module();
-	assert_int_equal(try(&root, "MSR-TSC", PMC_MODE_TC), 0);
-	assert_false(fake.last.event.msr);
-	release_only(&root);
-	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_TC), -EOPNOTSUPP);
-	assert_contains(reason(), "was not loaded when pmcbpfd started");
-	assert_int_equal(try(&root, "MSR-ENERGY.PKG", PMC_MODE_TC), -EOPNOTSUPP);
-	assert_contains(reason(), "the package's");
-	assert_int_equal(try(&root, "MSR-TSC", PMC_MODE_TS), -EOPNOTSUPP);
-	assert_contains(reason(), "cannot sample");
-	assert_int_equal(try(&root, "MSR-TSC", PMC_MODE_SS), -EOPNOTSUPP);
-	fake.offline[1] = true;
-	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_SC), -ENXIO);
-	fake.offline[1] = false;
-	fake.refuse_new[first + 1] = -EIO;
-	assert_int_equal(try(&root, "MSR-COUNTER", PMC_MODE_SC), -EIO);
 }
 
 #ifdef __x86_64__
@@ -454,12 +371,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 	const struct CMUnitTest tests[] = {
-		TEST(test_nothing),	TEST(test_module_rows), TEST(test_perf_rows),
-		TEST(test_refused_module), TEST(test_reload),	TEST(test_named),
-		TEST(test_raw),		TEST(test_without_module), TEST(test_privilege),
-		TEST(test_scopes),	TEST(test_select),
+		TEST(test_perf_rows), TEST(test_refused_module), TEST(test_named), TEST(test_raw),
+		TEST(test_privilege), TEST(test_select),
 #ifdef __x86_64__
-		TEST(test_energy),	TEST(test_energy_of_memory),
+		TEST(test_energy), TEST(test_energy_of_memory),
 #endif
 	};
 	int failed, fd = mkstemp(path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The row table: dispositions, judgement, preference (reference §2.2). */
+/* The row table: numbering, preference, limits; dispositions are in tests/e2e/req_rows.bats. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,20 +43,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static enum row_verdict process(const struct row *r)
-{
-	struct row_request q = { .system = false };
-
-	return row_judge(r, &q);
-}
-
-static enum row_verdict on_cpu(const struct row *r, unsigned int cpu)
-{
-	struct row_request q = { .system = true, .cpu = cpu };
-
-	return row_judge(r, &q);
-}
-
 static void test_numbering(void **state)
 {
 	char name[PMC_NAME_MAX];
@@ -72,86 +58,6 @@ static void test_numbering(void **state)
 	assert_string_equal(name, "IAP-3");
 	assert_int_equal(row_class_find(&table, PMC_CLASS_IAP)->info.first_row, 17);
 	assert_null(row_class_find(&table, PMC_CLASS_ARMV8));
-}
-
-/* REQ-067, REQ-068, REQ-069, REQ-074 */
-static void test_thread_row(void **state)
-{
-	struct row *r = &table.rows[17];
-
-	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
-	assert_int_equal(process(r), ROW_FITS);
-	assert_int_equal(on_cpu(r, 2), ROW_FITS);
-	row_take(r, false, 0, somebody);
-	row_take(r, false, 0, somebody);
-	assert_int_equal(r->balance, 2);
-	assert_int_equal(row_disposition(r), PMC_DISP_THREAD);
-	assert_int_equal(process(r), ROW_FITS);
-	assert_int_equal(on_cpu(r, 2), ROW_IS_THREAD);
-	assert_int_equal(row_disable(r, 0), -EBUSY);
-	row_give(r, false, 0, NULL);
-	assert_int_equal(row_disposition(r), PMC_DISP_THREAD);
-	row_give(r, false, 0, NULL);
-	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
-}
-
-/* REQ-070, REQ-071, REQ-072, REQ-074 */
-static void test_standalone_row(void **state)
-{
-	struct row *r = &table.rows[17];
-
-	row_take(r, true, 1, somebody);
-	assert_int_equal(row_disposition(r), PMC_DISP_STANDALONE);
-	assert_int_equal(process(r), ROW_IS_STANDALONE);
-	assert_int_equal(on_cpu(r, 1), ROW_SLOT_USED);
-	assert_int_equal(on_cpu(r, 2), ROW_FITS);
-	row_take(r, true, 2, somebody);
-	assert_int_equal(r->balance, -2);
-	row_give(r, true, 1, NULL);
-	row_give(r, true, 2, NULL);
-	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
-}
-
-/* REQ-070, REQ-071, REQ-072, REQ-074, C-13 */
-static void test_disabled_slots(void **state)
-{
-	struct row *r = &table.rows[17];
-
-	assert_int_equal(row_disable(r, 3), 0);
-	assert_int_equal(row_disable(r, 3), 0);
-	assert_int_equal(r->balance, -1);
-	assert_int_equal(row_disposition(r), PMC_DISP_STANDALONE);
-	assert_int_equal(process(r), ROW_IS_STANDALONE);
-	assert_int_equal(on_cpu(r, 3), ROW_SLOT_DISABLED);
-	assert_int_equal(on_cpu(r, 0), ROW_FITS);
-	row_take(r, true, 0, somebody);
-	assert_int_equal(row_disable(r, 0), -EBUSY);
-	assert_int_equal(row_enable(r, 0), -EBUSY);
-	row_give(r, true, 0, NULL);
-	assert_int_equal(row_enable(r, 3), 0);
-	assert_int_equal(row_enable(r, 3), 0);
-	assert_int_equal(row_disposition(r), PMC_DISP_FREE);
-}
-
-/* C-11 */
-static void test_shareable_slot(void **state)
-{
-	struct row *r = &table.rows[16];
-	struct row_request q = { .system = true, .cpu = 1, .shareable = true };
-
-	row_take(r, true, 1, somebody);
-	assert_int_equal(row_judge(r, &q), ROW_FITS);
-	q.own = true;
-	assert_int_equal(row_judge(r, &q), ROW_OWN);
-}
-
-static void test_facts_about_the_caller(void **state)
-{
-	struct row_request q = { .system = false, .target = true };
-
-	assert_int_equal(row_judge(&table.rows[0], &q), ROW_TARGET);
-	q.own = true;
-	assert_int_equal(row_judge(&table.rows[0], &q), ROW_OWN);
 }
 
 static void test_preference(void **state)
@@ -202,9 +108,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_numbering),      T(test_thread_row),     T(test_standalone_row),
-		T(test_disabled_slots), T(test_shareable_slot), T(test_facts_about_the_caller),
-		T(test_preference),     T(test_limits),         T(test_drop_hardware),
+		T(test_numbering), T(test_preference), T(test_limits), T(test_drop_hardware),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

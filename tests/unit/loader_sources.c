@@ -23,20 +23,9 @@ int perf_open_cpu(const struct perf_event_spec *spec, unsigned int cpu)
 	return -ENOENT;
 }
 
-bool perf_cpu_online(unsigned int cpu)
-{
-	return true;
-}
-
-int perf_disable(int fd)
-{
-	return 0;
-}
-
-const char *perf_error(int err)
-{
-	return "no event";
-}
+bool perf_cpu_online(unsigned int cpu) { return true; }
+int perf_disable(int fd) { return 0; }
+const char *perf_error(int err) { return "no event"; }
 
 static int setup(void **state)
 {
@@ -125,11 +114,9 @@ static void test_lost(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+		T(test_told), T(test_full), T(test_bits), T(test_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

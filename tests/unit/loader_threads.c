@@ -50,18 +50,6 @@ static void born(pid_t pid, pid_t tid, pid_t creator, const char *comm, bool fro
 	assert_int_equal(e.asked, from_proc);
 }
 
-static void a_thread_has_its_creators_name(void **state)
-{
-	event(PROC_EXEC, 200, 200, 0, "program");
-	born(200, 201, 200, "program", false);
-	event(PROC_NAME, 200, 201, 0, "worker");
-	born(200, 202, 201, "worker", false);
-	born(200, 203, 200, "program", false);
-	event(PROC_NAME, 200, 200, 0, "fifteen letters");
-	born(200, 204, 200, "fifteen letters", false);
-	assert_int_equal(asked, 0);
-}
-
 static void a_process_has_its_parents_name(void **state)
 {
 	struct proc_event e;
@@ -121,13 +109,10 @@ static void names_of_an_attachment(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-		T(a_thread_has_its_creators_name),
-		T(a_process_has_its_parents_name),
-		T(what_is_not_known_is_asked_once),
-		T(names_end_with_their_threads),
-		T(names_of_an_attachment),
+	const struct CMUnitTest tests[] = {
+		T(a_process_has_its_parents_name), T(what_is_not_known_is_asked_once),
+		T(names_end_with_their_threads), T(names_of_an_attachment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,14 +172,10 @@ static void test_range(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup(f, setup)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_share, setup), cmocka_unit_test_setup(test_room, setup),
-		cmocka_unit_test_setup(test_reserve, setup),
-		cmocka_unit_test_setup(test_identity, setup),
-		cmocka_unit_test_setup(test_kept, setup),
-		cmocka_unit_test_setup(test_small_pools, setup),
-		cmocka_unit_test_setup(test_charge, setup),
-		cmocka_unit_test_setup(test_range, setup),
+		T(test_share), T(test_room), T(test_reserve), T(test_identity), T(test_kept),
+		T(test_small_pools), T(test_charge), T(test_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,10 +83,7 @@ void client_close(struct server *server, struct client *c)
 	c->socket.fd = -1;
 }
 
-void logbook_end(struct daemon *unused, struct owner *o)
-{
-	nended++;
-}
+void logbook_end(struct daemon *unused, struct owner *o) { nended++; }
 
 bool lifetime_late(struct lifetime *l)
 {
@@ -96,15 +93,8 @@ bool lifetime_late(struct lifetime *l)
 	return any;
 }
 
-void lifetime_retry(struct lifetime *l, struct pmc *p)
-{
-	any_late = true;
-}
-
-bool logbook_is_late(const struct owner *o)
-{
-	return o == late;
-}
+void lifetime_retry(struct lifetime *l, struct pmc *p) { any_late = true; }
+bool logbook_is_late(const struct owner *o) { return o == late; }
 
 void logbook_late(struct daemon *unused, struct owner *o)
 {
@@ -115,51 +105,17 @@ void logbook_late(struct daemon *unused, struct owner *o)
 	fiber_park(d.errands.fibers);
 }
 
-void watch_change(int epoll, struct watch *w, uint32_t events)
-{
-}
-
-void clients_resume(struct server *server)
-{
-}
-
-void server_catch_up(struct server *server)
-{
-}
-
-void pmc_release_all(struct row_table *rows, struct owner *o)
-{
-}
-
-void owner_put(struct owner_table *t, struct owner *o)
-{
-}
-
-void owner_end(struct owner_table *t, struct owner *o)
-{
-	o->ended = true;
-}
-
-void reply_end(struct reply *r)
-{
-}
-
-void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err)
-{
-}
-
-const char *op_name(unsigned int op)
-{
-	return "?";
-}
-
-void watchdog_begin(struct watchdog *w)
-{
-}
-
-void watchdog_end(struct watchdog *w, unsigned int kind)
-{
-}
+void watch_change(int epoll, struct watch *w, uint32_t events) {}
+void clients_resume(struct server *server) {}
+void server_catch_up(struct server *server) {}
+void pmc_release_all(struct row_table *rows, struct owner *o) {}
+void owner_put(struct owner_table *t, struct owner *o) {}
+void owner_end(struct owner_table *t, struct owner *o) { o->ended = true; }
+void reply_end(struct reply *r) {}
+void reply_finish(struct reply *r, uint16_t op, uint32_t seq, int err) {}
+const char *op_name(unsigned int op) { return "?"; }
+void watchdog_begin(struct watchdog *w) {}
+void watchdog_end(struct watchdog *w, unsigned int kind) {}
 
 /* Descriptors are loader_receive.c's subject. */
 int errand_begin(struct errands *es, struct user *u, enum errand_job job, const void *arg,
@@ -169,23 +125,10 @@ int errand_begin(struct errands *es, struct user *u, enum errand_job job, const 
 	return deny(why, -EIO, "no helpers");
 }
 
-int errand_next(struct errand *e, struct helper_part *part)
-{
-	return -EIO;
-}
-
-void errand_end(struct errand *e)
-{
-}
-
-int logdest_check(int fd, struct logdest *dest, struct why *why)
-{
-	return 0;
-}
-
-void client_greeted(struct server *server, struct client *c)
-{
-}
+int errand_next(struct errand *e, struct helper_part *part) { return -EIO; }
+void errand_end(struct errand *e) {}
+int logdest_check(int fd, struct logdest *dest, struct why *why) { return 0; }
+void client_greeted(struct server *server, struct client *c) {}
 
 /* --- the connections -------------------------------------------------------------------------- */
 
@@ -283,54 +226,6 @@ static void test_connections_take_turns(void **state)
 		assert_ptr_equal(order[i], &peers[i % 3]);
 }
 
-/* Of an owner's two connections the other one waits. */
-static void test_one_request_of_an_owner(void **state)
-{
-	for (unsigned int i = 0; i < 2; i++)
-		connect_peer(&peers[i], &users[0], &owners[0]);
-	peers[0].parks = true;
-	request(&peers[0]);
-	works_run(&s);
-	assert_true(owners[0].busy);
-	assert_false(works_ready(&s));
-	request(&peers[1]);
-	assert_true(peers[1].c.blocked);
-	assert_int_equal(owners[0].blocked, 1);
-	assert_false(works_ready(&s));
-	fiber_wake(parked);
-	works_run(&s);
-	assert_int_equal(peers[0].answers, 1);
-	assert_false(owners[0].busy);
-	assert_int_equal(owners[0].blocked, 0);
-	assert_false(peers[1].c.blocked);
-	/* It can be read still. */
-	work_offer(&s, &peers[1].c);
-	works_run(&s);
-	assert_int_equal(peers[1].answers, 1);
-}
-
-/* Both can be read in the same turn: the second waits for the first, not for its first slice. */
-static void test_two_requests_of_an_owner(void **state)
-{
-	for (unsigned int i = 0; i < 2; i++) {
-		connect_peer(&peers[i], &users[0], &owners[0]);
-		request(&peers[i]);
-	}
-	peers[0].parks = true;
-	works_run(&s);
-	works_run(&s);
-	assert_int_equal(norder, 1);
-	assert_true(peers[1].c.blocked);
-	assert_null(peers[1].c.work);
-	fiber_wake(parked);
-	works_run(&s);
-	assert_int_equal(peers[0].answers, 1);
-	assert_false(peers[1].c.blocked);
-	work_offer(&s, &peers[1].c);
-	works_run(&s);
-	assert_int_equal(peers[1].answers, 1);
-}
-
 static void begin_late(struct owner *o)
 {
 	late = o;
@@ -385,28 +280,6 @@ static void test_late_while_busy(void **state)
 	assert_int_equal(nended, 0);
 }
 
-/* It ends after its request, whose reply is dropped; its resources end after that. */
-static void test_closed_while_suspended(void **state)
-{
-	connect_peer(&peers[0], &users[0], &owners[0]);
-	peers[0].parks = true;
-	request(&peers[0]);
-	works_run(&s);
-	client_close(&s, &peers[0].c);
-	assert_false(peers[0].closed);
-	assert_int_equal(nended, 0);
-	fiber_wake(parked);
-	works_run(&s);
-	assert_true(peers[0].closed);
-	assert_int_equal(peers[0].answers, 0);
-	assert_true(owners[0].busy);
-	assert_int_equal(nended, 0);
-	works_run(&s);
-	assert_int_equal(nended, 1);
-	assert_false(owners[0].busy);
-	assert_false(works_ready(&s));
-}
-
 /* A request that has not begun is withdrawn, and a connection without a message is no work. */
 static void test_closed_before(void **state)
 {
@@ -445,10 +318,8 @@ static void test_finish(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_users_take_turns), TEST(test_connections_take_turns),
-		TEST(test_one_request_of_an_owner), TEST(test_two_requests_of_an_owner),
-		TEST(test_late), TEST(test_late_while_busy), TEST(test_closed_while_suspended),
-		TEST(test_closed_before), TEST(test_finish),
+		TEST(test_users_take_turns), TEST(test_connections_take_turns), TEST(test_late),
+		TEST(test_late_while_busy), TEST(test_closed_before), TEST(test_finish),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

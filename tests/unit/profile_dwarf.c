@@ -298,12 +298,11 @@ static void test_return_address(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gcc_pie), cmocka_unit_test(test_gcc_fixed_dwarf4),
-		cmocka_unit_test(test_clang), cmocka_unit_test(test_templates),
-		cmocka_unit_test(test_compressed), cmocka_unit_test(test_debug_link),
-		cmocka_unit_test(test_split), cmocka_unit_test(test_nested),
-		cmocka_unit_test(test_without_inlines), cmocka_unit_test(test_return_address),
+		T(test_gcc_pie), T(test_gcc_fixed_dwarf4), T(test_clang), T(test_templates),
+		T(test_compressed), T(test_debug_link), T(test_split), T(test_nested),
+		T(test_without_inlines), T(test_return_address),
 	};
 
 	/* The user's settings must not find files beyond these. */

@@ -350,13 +350,12 @@ static void test_running(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_demangled), cmocka_unit_test(test_demangled_large),
-		cmocka_unit_test(test_jit), cmocka_unit_test(test_jit_grows),
-		cmocka_unit_test(test_jit_hostile), cmocka_unit_test(test_jit_not_followed),
-		cmocka_unit_test(test_jit_of_another), cmocka_unit_test(test_jit_alive),
-		cmocka_unit_test(test_recorded), cmocka_unit_test(test_kernel_missing),
-		cmocka_unit_test(test_vmlinux), cmocka_unit_test(test_running),
+		T(test_demangled), T(test_demangled_large), T(test_jit), T(test_jit_grows),
+		T(test_jit_hostile), T(test_jit_not_followed), T(test_jit_of_another),
+		T(test_jit_alive), T(test_recorded), T(test_kernel_missing), T(test_vmlinux),
+		T(test_running),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

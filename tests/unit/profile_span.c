@@ -122,10 +122,9 @@ static void test_arena(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlaps), cmocka_unit_test(test_added_later),
-		cmocka_unit_test(test_none), cmocka_unit_test(test_table),
-		cmocka_unit_test(test_arena),
+		T(test_overlaps), T(test_added_later), T(test_none), T(test_table), T(test_arena),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

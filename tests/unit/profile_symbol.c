@@ -465,16 +465,12 @@ static void test_container(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_position), cmocka_unit_test(test_one_image),
-		cmocka_unit_test(test_unknown), cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_stripped), cmocka_unit_test(test_debug_by_id),
-		cmocka_unit_test(test_replaced), cmocka_unit_test(test_debuginfod),
-		cmocka_unit_test(test_bad), cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_hostile_headers), cmocka_unit_test(test_no_names),
-		cmocka_unit_test(test_arm64), cmocka_unit_test(test_choice),
-		cmocka_unit_test(test_plt), cmocka_unit_test(test_vdso),
-		cmocka_unit_test(test_container),
+		T(test_position), T(test_one_image), T(test_unknown), T(test_missing),
+		T(test_stripped), T(test_debug_by_id), T(test_replaced), T(test_debuginfod),
+		T(test_bad), T(test_truncated), T(test_hostile_headers), T(test_no_names),
+		T(test_arm64), T(test_choice), T(test_plt), T(test_vdso), T(test_container),
 	};
 
 	/* The user's settings must not find files beyond these. */

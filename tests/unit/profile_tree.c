@@ -344,16 +344,12 @@ static void statistics_as_freebsd_has_them(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(same_stacks_are_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(recursion_counts_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(trees_from_both_ends, setup, teardown),
-		cmocka_unit_test_setup_teardown(events_of_one_name_are_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(graph_as_freebsd_has_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(list_of_functions, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_below_is_summed_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_kernel_without_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(statistics_as_freebsd_has_them, setup, teardown),
+		T(same_stacks_are_one), T(recursion_counts_once), T(trees_from_both_ends),
+		T(events_of_one_name_are_one), T(graph_as_freebsd_has_it), T(list_of_functions),
+		T(what_is_below_is_summed_up), T(a_kernel_without_names),
+		T(statistics_as_freebsd_has_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,22 +348,15 @@ static void times_have_limits(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_teardown(f, end)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(nearest_mapping_explains, end),
-		cmocka_unit_test_teardown(what_is_unmapped_is_nowhere, end),
-		cmocka_unit_test_teardown(children_have_their_parents_mappings, end),
-		cmocka_unit_test_teardown(an_exec_that_each_pmc_tells_is_one, end),
-		cmocka_unit_test_teardown(a_number_used_again_is_another_process, end),
-		cmocka_unit_test_teardown(events_of_one_name, end),
-		cmocka_unit_test_teardown(filters_choose, end),
-		cmocka_unit_test_teardown(the_kernel_is_told_late, end),
-		cmocka_unit_test_teardown(the_kernel_is_hidden, end),
-		cmocka_unit_test_teardown(only_return_addresses_are_calls, end),
-		cmocka_unit_test_teardown(another_log_begins, end),
-		cmocka_unit_test_teardown(what_was_dropped_is_counted, end),
-		cmocka_unit_test_teardown(an_exec_names_the_first_thread, end),
-		cmocka_unit_test_teardown(mappings_have_a_limit, end),
-		cmocka_unit_test(times_have_limits),
+		T(nearest_mapping_explains), T(what_is_unmapped_is_nowhere),
+		T(children_have_their_parents_mappings), T(an_exec_that_each_pmc_tells_is_one),
+		T(a_number_used_again_is_another_process), T(events_of_one_name), T(filters_choose),
+		T(the_kernel_is_told_late), T(the_kernel_is_hidden),
+		T(only_return_addresses_are_calls), T(another_log_begins),
+		T(what_was_dropped_is_counted), T(an_exec_names_the_first_thread),
+		T(mappings_have_a_limit), cmocka_unit_test(times_have_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,20 +87,6 @@ static void nothing_sampled_is_nothing_reported(void **state)
 
 /* --- flame graph ------------------------------------------------------------------------------ */
 
-static void a_flame_graph_has_names_as_text_only(void **state)
-{
-	add(0, 0, 10, ODD_, 1);
-	images[2].path = "</title><script>alert(1)</script>";
-	report.log = "<\"log\"]]>";
-	has(report_flamegraph, "<title>a;b?&lt;&amp;&quot;]]&gt;?\xef\xbf\xbd — "
-	    "&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; (1 samples, 100.00%)</title>", 1);
-	has(report_flamegraph, "data-name=\"a;b?&lt;&amp;&quot;]]&gt;?\xef\xbf\xbd\"", 1);
-	has(report_flamegraph, "Flame graph of &lt;&quot;log&quot;]]&gt;<", 2);
-	has(report_flamegraph, "]]>", 2);
-	has(report_flamegraph, "<script>", 1);
-	images[2].path = "/lib/odd, \"so\"";
-}
-
 static void frames_lie_on_their_callers(void **state)
 {
 	add(0, 0, 10, MAIN_HOT, 25);
@@ -152,21 +138,6 @@ static void a_color_is_the_name_s(void **state)
 
 /* --- callgrind -------------------------------------------------------------------------------- */
 
-static void callgrind_has_a_column_for_each_pmc(void **state)
-{
-	add(0, 0, 10, MAIN_HOT, 2);
-	add(1, 0, 10, MAIN_HOT, 3);
-	add(2, 0, 10, MAIN_, 4);
-	expect(report_callgrind,
-	       "version: 1\ncreator: pmcstat\npositions: instr line\n"
-	       "events: CPU_X_1_0 CPU_X_1_1 FAULT_2\nsummary: 2 3 4\n\n"
-	       "ob=???\nfl=???\nfn=root\n0x0 1 0 0 0\n"
-	       "cob=/bin/work\ncfi=work.c\ncfn=main\ncalls=9 0x1100 30\n0x0 1 2 3 4\n\n"
-	       "ob=/bin/work\nfl=work.c\nfn=main\n0x1110 30 0 0 4\n"
-	       "cob=/bin/work\ncfi=work.c\ncfn=hot\ncalls=5 0x1200 20\n0x1110 30 2 3 0\n\n"
-	       "ob=/bin/work\nfl=work.c\nfn=hot\n0x1222 20 2 3 0\n");
-}
-
 static void callgrind_counts_a_recursion_once(void **state)
 {
 	stacks[LOST_] = (struct stack){ MAIN_HOT_HOT, AT_HOT };	/* main, hot, hot, hot */
@@ -186,27 +157,6 @@ static void callgrind_names_are_no_abbreviations(void **state)
 
 /* --- speedscope, CSV, JSON -------------------------------------------------------------------- */
 
-static void speedscope_has_events_and_threads(void **state)
-{
-	add(1, 0, 12, MAIN_HOT, 3);
-	add(0, 0, 10, MAIN_, 2);
-	add(2, 0, 10, MAIN_, 1);
-	expect(report_speedscope,
-	       "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
-	       "\"exporter\":\"pmcbpf\",\"name\":\"log\",\"partial\":false,\"chains_cut\":0,"
-	       "\"shared\":{\"frames\":["
-	       "{\"name\":\"work\"},{\"name\":\"main\",\"file\":\"work.c\"},"
-	       "{\"name\":\"hot\",\"file\":\"work.c\"}]},\"profiles\":["
-	       "{\"type\":\"sampled\",\"name\":\"CPU/X.1\",\"unit\":\"none\",\"startValue\":0,"
-	       "\"endValue\":500,\"samples\":[[0,1],[0,1,2]],\"weights\":[200,300]},"
-	       "{\"type\":\"sampled\",\"name\":\"CPU/X.1, work (10)\",\"unit\":\"none\","
-	       "\"startValue\":0,\"endValue\":200,\"samples\":[[0,1]],\"weights\":[200]},"
-	       "{\"type\":\"sampled\",\"name\":\"CPU/X.1, work/helper (12)\",\"unit\":\"none\","
-	       "\"startValue\":0,\"endValue\":300,\"samples\":[[0,1,2]],\"weights\":[300]},"
-	       "{\"type\":\"sampled\",\"name\":\"FAULT\",\"unit\":\"none\",\"startValue\":0,"
-	       "\"endValue\":1,\"samples\":[[0,1]],\"weights\":[1]}]}\n");
-}
-
 /* Five milliseconds each. */
 static void speedscope_has_the_time_of_clocks(void **state)
 {
@@ -215,18 +165,6 @@ static void speedscope_has_the_time_of_clocks(void **state)
 	add(2, 0, 10, MAIN_, 3);
 	has(report_speedscope, "\"name\":\"CLOCK.HARD\",\"unit\":\"nanoseconds\",\"startValue\":0,"
 	    "\"endValue\":15000000,\"samples\":[[0,1]],\"weights\":[15000000]}", 1);
-}
-
-static void csv_rows_quote_what_must_be(void **state)
-{
-	add(0, 0, 10, MAIN_HOT, 3);
-	add(0, 1, 11, ODD_, 1);
-	expect(report_csv,
-	       CSV_HEAD
-	       "CPU/X.1,work,10,hot,/bin/work,3,3,75.00,75.00\n"
-	       "CPU/X.1,work,10,main,/bin/work,0,3,0.00,75.00\n"
-	       "CPU/X.1,work,11,\"a;b\n<&\"\"]]>\x01\xff\",\"/lib/odd, \"\"so\"\"\","
-	       "1,1,25.00,25.00\n");
 }
 
 static void json_says_what_is_missing(void **state)
@@ -307,25 +245,16 @@ static void pprof_weights_stop_at_what_fits(void **state)
 
 int main(void)
 {
+#define T(f) cmocka_unit_test_setup(f, make_profile)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(folded_lines_are_sums_in_the_order_of_names, make_profile),
-		cmocka_unit_test_setup(folded_names_do_not_break_lines, make_profile),
-		cmocka_unit_test_setup(events_are_the_root_where_there_are_several, make_profile),
-		cmocka_unit_test_setup(nothing_sampled_is_nothing_reported, make_profile),
-		cmocka_unit_test_setup(a_flame_graph_has_names_as_text_only, make_profile),
-		cmocka_unit_test_setup(frames_lie_on_their_callers, make_profile),
-		cmocka_unit_test_setup(frames_too_narrow_are_summed_up, make_profile),
-		cmocka_unit_test_setup(a_color_is_the_name_s, make_profile),
-		cmocka_unit_test_setup(callgrind_has_a_column_for_each_pmc, make_profile),
-		cmocka_unit_test_setup(callgrind_counts_a_recursion_once, make_profile),
-		cmocka_unit_test_setup(callgrind_names_are_no_abbreviations, make_profile),
-		cmocka_unit_test_setup(speedscope_has_events_and_threads, make_profile),
-		cmocka_unit_test_setup(csv_rows_quote_what_must_be, make_profile),
-		cmocka_unit_test_setup(json_says_what_is_missing, make_profile),
-		cmocka_unit_test_setup(pprof_weighs_samples_with_their_period, make_profile),
-		cmocka_unit_test_setup(speedscope_has_the_time_of_clocks, make_profile),
-		cmocka_unit_test_setup(pprof_has_the_time_of_clocks, make_profile),
-		cmocka_unit_test_setup(pprof_weights_stop_at_what_fits, make_profile),
+		T(folded_lines_are_sums_in_the_order_of_names), T(folded_names_do_not_break_lines),
+		T(events_are_the_root_where_there_are_several),
+		T(nothing_sampled_is_nothing_reported), T(frames_lie_on_their_callers),
+		T(frames_too_narrow_are_summed_up), T(a_color_is_the_name_s),
+		T(callgrind_counts_a_recursion_once), T(callgrind_names_are_no_abbreviations),
+		T(json_says_what_is_missing), T(pprof_weighs_samples_with_their_period),
+		T(speedscope_has_the_time_of_clocks), T(pprof_has_the_time_of_clocks),
+		T(pprof_weights_stop_at_what_fits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

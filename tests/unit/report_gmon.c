@@ -188,12 +188,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(bsd_files_have_hits_and_arcs),
 		TEST(counters_of_16_bits_stop_those_of_64_do_not),
-		TEST(gnu_files_count_with_several_histograms),
-		TEST(a_recursion_s_arc_counts_once),
-		TEST(what_no_image_explains_has_no_file),
-		TEST(names_lead_nowhere_else),
-		TEST(code_too_far_apart_is_left_out),
-		TEST(what_cannot_be_made_is_told),
+		TEST(gnu_files_count_with_several_histograms), TEST(a_recursion_s_arc_counts_once),
+		TEST(what_no_image_explains_has_no_file), TEST(names_lead_nowhere_else),
+		TEST(code_too_far_apart_is_left_out), TEST(what_cannot_be_made_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,15 +55,8 @@ static pid_t some_child(struct stranger *s)
 
 /* --- processes ----------------------------------------------------------------------------- */
 
-static int make_self(struct stranger *s)
-{
-	return open_pidfd(getpid(), 0);
-}
-
-static int make_child(struct stranger *s)
-{
-	return open_pidfd(some_child(s), 0);
-}
+static int make_self(struct stranger *s) { return open_pidfd(getpid(), 0); }
+static int make_child(struct stranger *s) { return open_pidfd(some_child(s), 0); }
 
 /* Any process: init, the daemon, an observer, another stranger. */
 static int make_foreign(struct stranger *s)
@@ -74,10 +67,7 @@ static int make_foreign(struct stranger *s)
 			  from + (pid_t)pick(s, 64), 0);
 }
 
-static int make_thread(struct stranger *s)
-{
-	return open_pidfd(some_child(s), PIDFD_THREAD);
-}
+static int make_thread(struct stranger *s) { return open_pidfd(some_child(s), PIDFD_THREAD); }
 
 static int make_dead(struct stranger *s)
 {
@@ -98,32 +88,19 @@ static int open_of(struct stranger *s, const char *file, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-static int make_proc_dir(struct stranger *s)
-{
-	return open_of(s, "", O_RDONLY | O_DIRECTORY);
-}
+static int make_proc_dir(struct stranger *s) { return open_of(s, "", O_RDONLY | O_DIRECTORY); }
 
 static int make_proc_mem(struct stranger *s)
 {
 	return open_of(s, "mem", chance(s, 50) ? O_RDWR : O_RDONLY);
 }
 
-static int make_proc_maps(struct stranger *s)
-{
-	return open_of(s, "maps", O_RDONLY);
-}
-
-static int make_namespace(struct stranger *s)
-{
-	return open_of(s, "ns/user", O_RDONLY);
-}
+static int make_proc_maps(struct stranger *s) { return open_of(s, "maps", O_RDONLY); }
+static int make_namespace(struct stranger *s) { return open_of(s, "ns/user", O_RDONLY); }
 
 /* --- files --------------------------------------------------------------------------------- */
 
-static int make_temporary(int flags)
-{
-	return open("/tmp", O_TMPFILE | flags | O_CLOEXEC, 0600);
-}
+static int make_temporary(int flags) { return open("/tmp", O_TMPFILE | flags | O_CLOEXEC, 0600); }
 
 static int make_file(struct stranger *s)
 {
@@ -132,20 +109,14 @@ static int make_file(struct stranger *s)
 	return make_temporary(flags[pick(s, 4)]);
 }
 
-static int make_read_only(struct stranger *s)
-{
-	return open(stage->plain, O_RDONLY | O_CLOEXEC);
-}
+static int make_read_only(struct stranger *s) { return open(stage->plain, O_RDONLY | O_CLOEXEC); }
 
 static int make_directory(struct stranger *s)
 {
 	return open(stage->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int make_path(struct stranger *s)
-{
-	return open(stage->plain, O_PATH | O_CLOEXEC);
-}
+static int make_path(struct stranger *s) { return open(stage->plain, O_PATH | O_CLOEXEC); }
 
 static int make_memfd(struct stranger *s)
 {
@@ -156,30 +127,11 @@ static int make_memfd(struct stranger *s)
 	return fd;
 }
 
-static int open_device(const char *path)
-{
-	return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
-}
-
-static int make_null(struct stranger *s)
-{
-	return open_device("/dev/null");
-}
-
-static int make_zero(struct stranger *s)
-{
-	return open_device("/dev/zero");
-}
-
-static int make_full(struct stranger *s)
-{
-	return open_device("/dev/full");
-}
-
-static int make_self_mem(struct stranger *s)
-{
-	return open_device("/proc/self/mem");
-}
+static int open_device(const char *path) { return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY); }
+static int make_null(struct stranger *s) { return open_device("/dev/null"); }
+static int make_zero(struct stranger *s) { return open_device("/dev/zero"); }
+static int make_full(struct stranger *s) { return open_device("/dev/full"); }
+static int make_self_mem(struct stranger *s) { return open_device("/proc/self/mem"); }
 
 /* --- pipes and terminals --------------------------------------------------------------------- */
 
@@ -316,10 +268,7 @@ static int make_netlink(struct stranger *s)
 
 /* --- objects without a file ------------------------------------------------------------------ */
 
-static int make_eventfd(struct stranger *s)
-{
-	return eventfd(pick(s, 3), EFD_CLOEXEC);
-}
+static int make_eventfd(struct stranger *s) { return eventfd(pick(s, 3), EFD_CLOEXEC); }
 
 static int make_epoll(struct stranger *s)
 {
@@ -338,10 +287,7 @@ static int make_epoll(struct stranger *s)
 	return epoll;
 }
 
-static int make_timerfd(struct stranger *s)
-{
-	return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-}
+static int make_timerfd(struct stranger *s) { return timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC); }
 
 static int make_signalfd(struct stranger *s)
 {
@@ -479,10 +425,7 @@ static const struct kind {
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-unsigned int kind_count(void)
-{
-	return KINDS;
-}
+unsigned int kind_count(void) { return KINDS; }
 
 int kind_make(struct stranger *s)
 {

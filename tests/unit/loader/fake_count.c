@@ -70,10 +70,7 @@ int engine_new(struct engine **out, struct why *why)
 	return *out ? 0 : -ENOMEM;
 }
 
-void engine_free(struct engine *e)
-{
-	free(e);
-}
+void engine_free(struct engine *e) { free(e); }
 
 bool programs_have_hook(const struct programs *p, uint32_t hook)
 {
@@ -137,10 +134,7 @@ const char *flush_no_msr(const struct flush *f)
 	return fake.kfunc ? NULL : "the module pmcbpf_msr was not loaded when pmcbpfd started";
 }
 
-bool perf_watchdog(void)
-{
-	return fake.watchdog;
-}
+bool perf_watchdog(void) { return fake.watchdog; }
 
 unsigned int engine_probe(engine_tell *tell, void *arg)
 {
@@ -149,40 +143,16 @@ unsigned int engine_probe(engine_tell *tell, void *arg)
 }
 
 /* The thread stays where it is: every CPU of the fake is as good as this one. */
-int hop_begin(struct hop *h)
-{
-	return 0;
-}
-
-int hop_to(unsigned int cpu)
-{
-	return 0;
-}
-
-void hop_end(const struct hop *h)
-{
-}
-
-bool perf_cpu_online(unsigned int cpu)
-{
-	return cpu < FAKE_CPUS && !fake.offline[cpu];
-}
-
-unsigned int perf_ncpu(void)
-{
-	return FAKE_CPUS;
-}
+int hop_begin(struct hop *h) { return 0; }
+int hop_to(unsigned int cpu) { return 0; }
+void hop_end(const struct hop *h) {}
+bool perf_cpu_online(unsigned int cpu) { return cpu < FAKE_CPUS && !fake.offline[cpu]; }
+unsigned int perf_ncpu(void) { return FAKE_CPUS; }
 
 /* --- count.h ------------------------------------------------------------------------------- */
 
-int count_init(struct engine *e)
-{
-	return 0;
-}
-
-void count_fini(struct engine *e)
-{
-}
+int count_init(struct engine *e) { return 0; }
+void count_fini(struct engine *e) {}
 
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
 		    struct why *why)
@@ -254,10 +224,7 @@ void count_free(struct count *c)
 	free(c);
 }
 
-unsigned int count_pos(const struct count *c)
-{
-	return fake.no_page ? ~0u : c->spec.row;
-}
+unsigned int count_pos(const struct count *c) { return fake.no_page ? ~0u : c->spec.row; }
 
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		 const struct count_guard *guard, struct why *why)
@@ -271,7 +238,6 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 	if (c->ntargets == MAX_TARGETS)
 		return -ENOMEM;
 	c->targets[c->ntargets++] = tgid;
-	fake.waits = waits;
 	if (fake.on_attach)
 		fake.on_attach();
 	/* A tree of two, if the test asks for it. */
@@ -295,15 +261,8 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 	return 0;
 }
 
-bool count_orphaned(struct count *c)
-{
-	return false;
-}
-
-unsigned int count_ntargets(const struct count *c)
-{
-	return c->ntargets;
-}
+bool count_orphaned(struct count *c) { return false; }
+unsigned int count_ntargets(const struct count *c) { return c->ntargets; }
 
 void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
 {
@@ -311,15 +270,8 @@ void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid),
 		fn(arg, c->targets[i]);
 }
 
-bool count_follows_setid(const struct count *c)
-{
-	return false;
-}
-
-bool count_measures(const struct count *c, pid_t tgid)
-{
-	return find(c, tgid) >= 0;
-}
+bool count_follows_setid(const struct count *c) { return false; }
+bool count_measures(const struct count *c, pid_t tgid) { return find(c, tgid) >= 0; }
 
 uint64_t count_target_rows(const struct engine *e, pid_t tgid)
 {
@@ -391,9 +343,7 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
 	return 0;
 }
 
-void count_cpus(struct engine *e)
-{
-}
+void count_cpus(struct engine *e) {}
 
 unsigned int count_read_fds(const struct count *c, int *fds, unsigned int max, uint32_t *generation)
 {

@@ -24,7 +24,6 @@ struct fake {
 	unsigned int foreign[FAKE_CPUS]; /* counters that others hold */
 	bool watchdog, pmu_taken;
 	bool moved;			/* process-scope PMCs hold no counter: per-task events */
-	bool waits;			/* what was attached last, for its exec */
 	pid_t descendant;		/* of whatever is attached */
 	void (*on_attach)(void);	/* what happens to the target just then */
 	unsigned int perf_registers;	/* bit per enum fake_register that perf counts */

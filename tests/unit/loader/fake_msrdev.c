@@ -34,10 +34,7 @@ int msrdev_open(struct msrdev **out, struct why *why)
 	return 0;
 }
 
-void msrdev_close(struct msrdev *dev)
-{
-	fake_module.open -= dev != NULL;
-}
+void msrdev_close(struct msrdev *dev) { fake_module.open -= dev != NULL; }
 
 int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct why *why)
 {

@@ -25,36 +25,13 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 	return *out ? 0 : -12;
 }
 
-void sample_log_free(struct sample_log *t)
-{
-	free(t);
-}
-
-int sample_log_fd(const struct sample_log *t)
-{
-	return -1;
-}
-
-void sample_log_drain(struct sample_log *t)
-{
-}
-
-void sample_log_flush(struct sample_log *t)
-{
-}
-
-void sample_log_listen(struct sample_log *t, bool on)
-{
-}
-
-void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats)
-{
-}
-
-uint64_t sample_log_chains_cut(const struct sample_log *t)
-{
-	return 3;
-}
+void sample_log_free(struct sample_log *t) { free(t); }
+int sample_log_fd(const struct sample_log *t) { return -1; }
+void sample_log_drain(struct sample_log *t) {}
+void sample_log_flush(struct sample_log *t) {}
+void sample_log_listen(struct sample_log *t, bool on) {}
+void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats) {}
+uint64_t sample_log_chains_cut(const struct sample_log *t) { return 3; }
 
 int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why)
 {
@@ -62,47 +39,15 @@ int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, str
 	return *out ? 0 : -12;
 }
 
-void recorder_free(struct recorder *tr)
-{
-	free(tr);
-}
-
-void recorder_drain(struct recorder *tr)
-{
-}
-
-int recorder_start(struct recorder *tr, struct why *why)
-{
-	return 0;
-}
-
-void recorder_stop(struct recorder *tr)
-{
-}
-
-int sample_log_clock(struct sample_log *t, bool on, struct why *why)
-{
-	return 0;
-}
-
-void recorder_left(struct recorder *tr, pid_t tgid, bool exec)
-{
-}
-
-uint32_t recorder_id(const struct recorder *tr)
-{
-	return 0;
-}
-
-int recorder_program(const struct recorder *tr)
-{
-	return -1;
-}
-
-uint64_t recorder_tag(const struct recorder *tr)
-{
-	return 0;
-}
+void recorder_free(struct recorder *tr) { free(tr); }
+void recorder_drain(struct recorder *tr) {}
+int recorder_start(struct recorder *tr, struct why *why) { return 0; }
+void recorder_stop(struct recorder *tr) {}
+int sample_log_clock(struct sample_log *t, bool on, struct why *why) { return 0; }
+void recorder_left(struct recorder *tr, pid_t tgid, bool exec) {}
+uint32_t recorder_id(const struct recorder *tr) { return 0; }
+int recorder_program(const struct recorder *tr) { return -1; }
+uint64_t recorder_tag(const struct recorder *tr) { return 0; }
 
 int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why)
 {
@@ -110,98 +55,41 @@ int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, st
 	return *out ? 0 : -12;
 }
 
-void lifetime_free(struct lifetime *l)
-{
-	free(l);
-}
-
-int lifetime_fd(const struct lifetime *l)
-{
-	return -1;
-}
-
-int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why)
-{
-	return 0;
-}
-
-bool lifetime_leave(struct lifetime *l, struct owner *o)
-{
-	return false;
-}
-
-bool lifetime_follows(struct lifetime *l, const struct pmc *p, pid_t tgid)
-{
-	return false;
-}
-
-bool lifetime_attach(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t since)
-{
-	return true;
-}
+void lifetime_free(struct lifetime *l) { free(l); }
+int lifetime_fd(const struct lifetime *l) { return -1; }
+int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why) { return 0; }
+bool lifetime_leave(struct lifetime *l, struct owner *o) { return false; }
+bool lifetime_follows(struct lifetime *l, const struct pmc *p, pid_t tgid) { return false; }
+bool lifetime_attach(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t since) { return true; }
 
 void lifetime_prune(struct lifetime *l, struct pmc *p, void (*gone)(void *arg, pid_t tgid),
 		   void *arg)
 {
 }
 
-bool lifetime_followed(struct lifetime *l, pid_t tgid)
-{
-	return false;
-}
+bool lifetime_followed(struct lifetime *l, pid_t tgid) { return false; }
 
 void lifetime_secure(struct lifetime *l, pid_t tgid,
 		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg)
 {
 }
 
-void lifetime_forget(struct pmc *p)
-{
-}
-
-void lifetime_start(struct lifetime *l, const struct pmc *p)
-{
-}
-
-uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon)
-{
-	return horizon;
-}
-
-void lifetime_tell(struct lifetime *l, uint64_t until)
-{
-}
-
-bool lifetime_shows(struct lifetime *l, const struct pmc *p, pid_t tgid)
-{
-	return true;
-}
-
-bool lifetime_late(struct lifetime *l)
-{
-	return false;
-}
-
-void lifetime_name(struct lifetime *l, const struct pmc *p, pid_t tid, const char *comm)
-{
-}
-
-void lifetime_retry(struct lifetime *l, struct pmc *p)
-{
-}
+void lifetime_forget(struct pmc *p) {}
+void lifetime_start(struct lifetime *l, const struct pmc *p) {}
+uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon) { return horizon; }
+void lifetime_tell(struct lifetime *l, uint64_t until) {}
+bool lifetime_shows(struct lifetime *l, const struct pmc *p, pid_t tgid) { return true; }
+bool lifetime_late(struct lifetime *l) { return false; }
+void lifetime_name(struct lifetime *l, const struct pmc *p, pid_t tid, const char *comm) {}
+void lifetime_retry(struct lifetime *l, struct pmc *p) {}
 
 bool lifetime_awaits(struct lifetime *l, const struct pmc *p, pid_t tgid, uint64_t since)
 {
 	return true;
 }
 
-void lifetime_parting(struct pmc *p)
-{
-}
-
-void lifetime_parted(struct lifetime *l, struct pmc *p)
-{
-}
+void lifetime_parting(struct pmc *p) {}
+void lifetime_parted(struct lifetime *l, struct pmc *p) {}
 
 void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, pid_t pid,
 			 mappings_show_fn *shows, mappings_name_fn *named, void *arg)
@@ -217,7 +105,4 @@ int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbe
 	return 0;
 }
 
-const struct abi_level *programs_nested(const struct programs *p)
-{
-	return NULL;
-}
+const struct abi_level *programs_nested(const struct programs *p) { return NULL; }

@@ -18,14 +18,6 @@ extern pid_t harness_labelled;
 /* The list of registers; NULL: where it is by default. */
 extern const char *harness_msr_list;
 
-/* Signals to owners: their number, and the last one. */
-struct raised {
-	unsigned int n;
-	pid_t pid;
-	int signo;
-};
-extern struct raised raised;
-
 void harness_start(void);
 void harness_stop(void);
 

@@ -10,10 +10,7 @@
 
 /* --- a core whose counters say which CPU they are of ---------------------------------------- */
 
-static int one_connect(void *arg)
-{
-	return 1;
-}
+static int one_connect(void *arg) { return 1; }
 
 static int one_allocate(void *arg, const char *spec, unsigned int cpu, uint32_t *id)
 {
@@ -21,10 +18,7 @@ static int one_allocate(void *arg, const char *spec, unsigned int cpu, uint32_t 
 	return 0;
 }
 
-static int one_start(void *arg, uint32_t id)
-{
-	return 0;
-}
+static int one_start(void *arg, uint32_t id) { return 0; }
 
 static int one_read(void *arg, uint32_t id, uint64_t *value)
 {
@@ -32,9 +26,7 @@ static int one_read(void *arg, uint32_t id, uint64_t *value)
 	return 0;
 }
 
-static void one_release(void *arg, uint32_t id)
-{
-}
+static void one_release(void *arg, uint32_t id) {}
 
 static int one_pmu(void *arg, unsigned int cpu, char *name, size_t size)
 {
@@ -42,10 +34,7 @@ static int one_pmu(void *arg, unsigned int cpu, char *name, size_t size)
 	return 0;
 }
 
-static uint64_t one_tsc(void *arg)
-{
-	return 77;
-}
+static uint64_t one_tsc(void *arg) { return 77; }
 
 static const struct source one_source = {
 	.connect = one_connect, .allocate = one_allocate, .start = one_start,
