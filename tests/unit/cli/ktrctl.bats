@@ -70,7 +70,7 @@ teardown() {
 	65|"frob" is not known: "ktrctl debug.ktr" lists all|debug.ktr.frob
 	65|"" is not known: "ktrctl debug.ktr" lists all|debug.ktr.=1
 	64|"x" is one word too many: debug.ktr.NAME=VALUE|debug.ktr.mask x
-	65|debug.ktr.version is read-only: it is that of the rings' layout|debug.ktr.version=3
+	65|debug.ktr.version is read-only: it is the version of the rings' layout|debug.ktr.version=3
 	65|debug.ktr.compile is read-only: "ktrctl compile CLASSES" loads the kernel's classes|debug.ktr.compile=1
 	65|"0" is no number of entries|test 0
 	LIST
