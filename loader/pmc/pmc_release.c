@@ -22,6 +22,7 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 	count_let_go(p->count);
 	pmc_unlink(rows, p);
 	count_free(p->count);
+	p->count = NULL;	/* the recorder asks it no more */
 	recorder_free(p->recorder);
 	free(p);
 }

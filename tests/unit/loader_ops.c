@@ -127,6 +127,14 @@ static void test_grown_credentials(void **state)
 	assert_int_equal(ask(&user, WIRE_OP_TUNABLE, &set, sizeof(set)), 0);
 }
 
+static void test_release_of_a_recorder(void **state)
+{
+	assert_int_equal(release(&root, allocate(&root, PMC_MODE_TS, 0)), 0);
+	assert_int_equal(release(&root, allocate(&root, PMC_MODE_TC, PMC_F_LOG_PROCEXIT)), 0);
+	assert_int_equal(fake.counts, 0);
+	assert_int_equal(fake.stale, 0);
+}
+
 static void test_rediscovery(void **state)
 {
 	struct why why;
@@ -183,7 +191,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_sender), T(test_malformed), T(test_reused_pid), T(test_dynevents),
-		T(test_grown_credentials), T(test_rediscovery), T(test_two_pmus),
+		T(test_grown_credentials), T(test_release_of_a_recorder), T(test_rediscovery),
+		T(test_two_pmus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

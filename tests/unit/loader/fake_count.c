@@ -224,6 +224,16 @@ void count_free(struct count *c)
 	free(c);
 }
 
+bool count_is_lost(const struct count *c)
+{
+	const struct count *alive = fake.list;
+
+	while (alive && alive != c)
+		alive = alive->next;
+	fake.stale += !alive;
+	return false;
+}
+
 unsigned int count_pos(const struct count *c) { return fake.no_page ? ~0u : c->spec.row; }
 
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,

@@ -34,6 +34,7 @@ struct fake {
 	/* what is seen */
 	unsigned int counts, owners;	/* alive */
 	unsigned int proofs;		/* looked at */
+	unsigned int stale;		/* questions about counts that were freed */
 	struct count_spec last;		/* that count_new() got, failed or not */
 	struct count *list;
 };
