@@ -21,45 +21,45 @@
 #define MAX_FILE   (256u * 1024)
 #define MAX_LOGBUFFERSIZE 65536		/* kilobytes */
 
-static int set_debugflags(struct config *c, const char *value, struct why *why)
+static int set_debugflags(struct config *c, const char *value, struct reason *why)
 {
 	return debug_parse(value, c->debug, why);
 }
 
-static int set_ktr_compile(struct config *c, const char *value, struct why *why)
+static int set_ktr_compile(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_compile(&c->ktr, value, why);
 }
 
-static int set_ktr_cpumask(struct config *c, const char *value, struct why *why)
+static int set_ktr_cpumask(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_cpumask(&c->ktr, value, why);
 }
 
-static int set_ktr_mask(struct config *c, const char *value, struct why *why)
+static int set_ktr_mask(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_mask(&c->ktr, value, why);
 }
 
-static int set_ktr_size(struct config *c, const char *value, struct why *why)
+static int set_ktr_size(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_size(&c->ktr, value, why);
 }
 
-static int set_ktr_stop(struct config *c, const char *value, struct why *why)
+static int set_ktr_stop(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_stop(&c->ktr, value, why);
 }
 
 /* The daemon leaves the folder in which it was started. */
-static int set_msr_list(struct config *c, const char *value, struct why *why)
+static int set_msr_list(struct config *c, const char *value, struct reason *why)
 {
 	return *value == '/' ? 0 : deny(why, -EINVAL, "msr.list takes the path of a file from the "
 					"root, as " CONFIG_MSR_LIST ", not \"%.100s\"", value);
 }
 
 /* The group is looked up when the socket is made. */
-static int set_socket_group(struct config *c, const char *value, struct why *why)
+static int set_socket_group(struct config *c, const char *value, struct reason *why)
 {
 	return 0;
 }
@@ -72,7 +72,7 @@ static const struct {
 	const char *complaint;		/* takes the value, then the fallback */
 	bool writable;			/* at run time */
 	/* Of texts: the parser and the preset. */
-	int (*set)(struct config *c, const char *value, struct why *why);
+	int (*set)(struct config *c, const char *value, struct reason *why);
 	const char *text;
 } tunables[TUNABLES] = {
 	[TUN_CALLCHAINDEPTH] = NUMBER("kern.hwpmc.callchaindepth", 128, 1, PMC_CALLCHAIN_DEPTH_MAX,
@@ -118,7 +118,7 @@ static const struct {
 
 void config_init(struct config *c)
 {
-	struct why why;
+	struct reason why;
 
 	memset(c, 0, sizeof(*c));
 	for (unsigned int i = 0; i < TUNABLES; i++) {
@@ -145,7 +145,7 @@ bool config_writable(enum tunable t)
 	return tunables[t].writable;
 }
 
-int config_find(const char *name, struct why *why)
+int config_find(const char *name, struct reason *why)
 {
 	struct nearest near;
 
@@ -179,7 +179,7 @@ void config_value(const struct config *c, enum tunable t, char *buf, size_t size
 		snprintf(buf, size, "%d", c->value[t]);
 }
 
-static int config_set_text(struct config *c, enum tunable t, const char *value, struct why *why)
+static int config_set_text(struct config *c, enum tunable t, const char *value, struct reason *why)
 {
 	char *text = (char *)c + config_text_offset(t);
 	int err;
@@ -196,7 +196,7 @@ static int config_set_text(struct config *c, enum tunable t, const char *value, 
 	return 0;
 }
 
-int config_set(struct config *c, const char *name, const char *value, struct why *why)
+int config_set(struct config *c, const char *name, const char *value, struct reason *why)
 {
 	int t = config_find(name, why);
 	char *end;
@@ -221,7 +221,7 @@ int config_set(struct config *c, const char *name, const char *value, struct why
 	return 0;
 }
 
-int config_change(struct config *c, const char *name, const char *value, struct why *why)
+int config_change(struct config *c, const char *name, const char *value, struct reason *why)
 {
 	struct config with = *c;
 	int err = config_set(&with, name, value, why);
@@ -237,7 +237,7 @@ int config_change(struct config *c, const char *name, const char *value, struct 
 }
 
 /* Splits a line in place.  1: a name and a value; 0: an empty line. */
-static int config_line(char *line, char **name, char **value, struct why *why)
+static int config_line(char *line, char **name, char **value, struct reason *why)
 {
 	char *p = line + strspn(line, BLANK), *end;
 	const char *rest;
@@ -276,7 +276,7 @@ static int config_line(char *line, char **name, char **value, struct why *why)
 	return 1;
 }
 
-int config_option(struct config *c, const char *text, struct why *why)
+int config_option(struct config *c, const char *text, struct reason *why)
 {
 	char line[MAX_LINE], *eq;
 
@@ -289,7 +289,8 @@ int config_option(struct config *c, const char *text, struct why *why)
 	return config_set(c, line, eq + 1, why);
 }
 
-int config_text(struct config *c, const char *file, const char *text, size_t len, struct why *why)
+int config_text(struct config *c, const char *file, const char *text, size_t len,
+		struct reason *why)
 {
 	unsigned int number = 0;
 
@@ -297,7 +298,7 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 		const char *nl = memchr(text, '\n', len);
 		size_t n = nl ? (size_t)(nl - text) : len;
 		char line[MAX_LINE], *name = NULL, *value = NULL;
-		struct why what;
+		struct reason what;
 		int err;
 
 		number++;
@@ -318,7 +319,7 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 	return 0;
 }
 
-int config_read(struct config *c, const char *file, bool must_exist, struct why *why)
+int config_read(struct config *c, const char *file, bool must_exist, struct reason *why)
 {
 	FILE *f = fopen(file, "re");
 	char *text = NULL;

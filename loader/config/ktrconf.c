@@ -22,7 +22,7 @@ bool ktrconf_same(const struct ktr_conf *a, const struct ktr_conf *b)
 	       !memcmp(a->tp, b->tp, sizeof(a->tp));
 }
 
-static int ktrconf_classes(uint32_t *mask, const char *name, const char *text, struct why *why)
+static int ktrconf_classes(uint32_t *mask, const char *name, const char *text, struct reason *why)
 {
 	char bad[32];
 
@@ -32,17 +32,17 @@ static int ktrconf_classes(uint32_t *mask, const char *name, const char *text, s
 		    "or \"none\", not \"%.40s\"; <sys/ktr_class.h> has them all", name, bad);
 }
 
-int ktrconf_compile(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_compile(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	return ktrconf_classes(&c->compile, "ktr.compile", text, why);
 }
 
-int ktrconf_mask(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_mask(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	return ktrconf_classes(&c->mask, "ktr.mask", text, why);
 }
 
-int ktrconf_size(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_size(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	const uint64_t most = (uint64_t)KTR_REGION_ENTRIES * KTR_ENTRY_SIZE;
 	unsigned long long size;
@@ -86,7 +86,7 @@ static bool word_cpu_range(const char *word, unsigned long *first, unsigned long
 	return !*end && *first <= *last && *last < KTR_REGION_CPUS;
 }
 
-int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	uint64_t mask[KTR_REGION_CPUS / 64] = { 0 };
 	unsigned long first, last;
@@ -130,7 +130,7 @@ static int word_signal(const char *name)
 }
 
 /* NAME or SUBSYSTEM:NAME, as tracefs lists them; attaching needs the name only. */
-static int stop_add_tracepoint(struct ktr_conf *c, const char *word, struct why *why)
+static int stop_add_tracepoint(struct ktr_conf *c, const char *word, struct reason *why)
 {
 	const char *colon = strrchr(word, ':'), *name = colon ? colon + 1 : word;
 
@@ -148,7 +148,7 @@ static int stop_add_tracepoint(struct ktr_conf *c, const char *word, struct why 
 	return 0;
 }
 
-static int stop_add(struct ktr_conf *c, const char *word, struct why *why)
+static int stop_add(struct ktr_conf *c, const char *word, struct reason *why)
 {
 	int sig;
 
@@ -173,7 +173,7 @@ static int stop_add(struct ktr_conf *c, const char *word, struct why *why)
 	return 0;
 }
 
-int ktrconf_stop(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_stop(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	struct ktr_conf with = *c;
 	char word[MAX_WORD];

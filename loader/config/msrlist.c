@@ -39,7 +39,7 @@ struct lines {
 };
 
 static int msrlist_number(const char *text, uint64_t max, const char *what, uint64_t *value,
-			  struct why *why)
+			  struct reason *why)
 {
 	char *end;
 
@@ -51,7 +51,7 @@ static int msrlist_number(const char *text, uint64_t max, const char *what, uint
 	return 0;
 }
 
-static int msrlist_parse_vendor(const char *text, struct line *l, struct why *why)
+static int msrlist_parse_vendor(const char *text, struct line *l, struct reason *why)
 {
 	for (unsigned int i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
 		if (!strcmp(text, vendors[i].word)) {
@@ -61,7 +61,7 @@ static int msrlist_parse_vendor(const char *text, struct line *l, struct why *wh
 	return deny(why, -EINVAL, "\"%.40s\" is no vendor: x86, intel, amd or arm64", text);
 }
 
-static int msrlist_parse_users(const char *text, struct msrlist_entry *e, struct why *why)
+static int msrlist_parse_users(const char *text, struct msrlist_entry *e, struct reason *why)
 {
 	e->admin = !strcmp(text, "admin");
 	if (e->admin || !strcmp(text, "any"))
@@ -70,7 +70,7 @@ static int msrlist_parse_users(const char *text, struct msrlist_entry *e, struct
 }
 
 /* What an event specifier can hold, and what is no number. */
-static int msrlist_parse_name(const char *text, struct msrlist_entry *e, struct why *why)
+static int msrlist_parse_name(const char *text, struct msrlist_entry *e, struct reason *why)
 {
 	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._");
 
@@ -84,7 +84,7 @@ static int msrlist_parse_name(const char *text, struct msrlist_entry *e, struct 
 	return 0;
 }
 
-static int msrlist_check_masks(const struct msrlist_entry *e, struct why *why)
+static int msrlist_check_masks(const struct msrlist_entry *e, struct reason *why)
 {
 	if (e->read & (e->read + 1))
 		return deny(why, -EINVAL, "read mask 0x%llx: the bits that are read begin with bit "
@@ -96,7 +96,7 @@ static int msrlist_check_masks(const struct msrlist_entry *e, struct why *why)
 	return 0;
 }
 
-static int msrlist_parse_columns(char *column[COLUMNS], struct line *l, struct why *why)
+static int msrlist_parse_columns(char *column[COLUMNS], struct line *l, struct reason *why)
 {
 	struct msrlist_entry *e = &l->entry;
 	uint64_t reg, max;
@@ -116,7 +116,7 @@ static int msrlist_parse_columns(char *column[COLUMNS], struct line *l, struct w
 }
 
 /* 1: an entry; 0: nothing on the line; or -EINVAL. */
-static int msrlist_parse_line(char *text, struct line *l, struct why *why)
+static int msrlist_parse_line(char *text, struct line *l, struct reason *why)
 {
 	char *column[COLUMNS], *p = text;
 	unsigned int n = 0;
@@ -140,7 +140,7 @@ static int msrlist_parse_line(char *text, struct line *l, struct why *why)
 	return err ? err : 1;
 }
 
-static int msrlist_check_twice(const struct lines *all, const struct line *l, struct why *why)
+static int msrlist_check_twice(const struct lines *all, const struct line *l, struct reason *why)
 {
 	for (unsigned int i = 0; i < all->n; i++) {
 		const struct line *o = &all->line[i];
@@ -157,7 +157,7 @@ static int msrlist_check_twice(const struct lines *all, const struct line *l, st
 	return 0;
 }
 
-static int msrlist_add_line(struct lines *all, const struct line *l, struct why *why)
+static int msrlist_add_line(struct lines *all, const struct line *l, struct reason *why)
 {
 	int err = msrlist_check_twice(all, l, why);
 
@@ -177,7 +177,7 @@ static int msrlist_by_register(const void *a, const void *b)
 }
 
 static int msrlist_choose(const struct lines *all, enum msr_vendor vendor, struct msrlist *list,
-			  struct why *why)
+			  struct reason *why)
 {
 	list->n = 0;
 	for (unsigned int i = 0; i < all->n; i++) {
@@ -193,10 +193,10 @@ static int msrlist_choose(const struct lines *all, enum msr_vendor vendor, struc
 }
 
 int msrlist_text(const char *file, const char *text, size_t len, enum msr_vendor vendor,
-		 struct msrlist *list, struct why *why)
+		 struct msrlist *list, struct reason *why)
 {
 	struct lines *all = calloc(1, sizeof(*all));
-	struct why what = { "" };
+	struct reason what = { "" };
 	unsigned int n = 0;
 	int err = all ? 0 : deny(why, -ENOMEM, "no memory to read %s", file);
 
@@ -227,7 +227,7 @@ int msrlist_text(const char *file, const char *text, size_t len, enum msr_vendor
 	return err;
 }
 
-int msrlist_read(const char *path, enum msr_vendor vendor, struct msrlist *list, struct why *why)
+int msrlist_read(const char *path, enum msr_vendor vendor, struct msrlist *list, struct reason *why)
 {
 	char *text = malloc(MAX_FILE);
 	int n;

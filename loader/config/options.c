@@ -39,7 +39,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int options_fd(const char *text, int *fd, struct why *why)
+static int options_fd(const char *text, int *fd, struct reason *why)
 {
 	char *end;
 	long n = strtol(text, &end, 10);
@@ -52,7 +52,7 @@ static int options_fd(const char *text, int *fd, struct why *why)
 }
 
 /* getopt_long() has printed its own errors. */
-static int options_take(struct options *o, int opt, const char *arg, struct why *why)
+static int options_take(struct options *o, int opt, const char *arg, struct reason *why)
 {
 	struct nearest near;
 
@@ -86,7 +86,7 @@ static int options_take(struct options *o, int opt, const char *arg, struct why 
 	}
 }
 
-int options_tunables(const struct options *o, struct config *config, struct why *why)
+int options_tunables(const struct options *o, struct config *config, struct reason *why)
 {
 	int err, opt;
 
@@ -100,7 +100,7 @@ int options_tunables(const struct options *o, struct config *config, struct why 
 	return err;
 }
 
-int options_parse(struct options *o, int argc, char **argv, struct why *why)
+int options_parse(struct options *o, int argc, char **argv, struct reason *why)
 {
 	int opt, err = 0;
 

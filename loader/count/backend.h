@@ -35,15 +35,15 @@ struct backend {
 	bool read_only;		/* a write changes nothing */
 
 	/* Attaches the programs it lives on: before its first start, and to its first target. */
-	int (*hold)(struct count *c, struct why *why);
-	int (*hold_attach)(struct count *c, struct why *why);
+	int (*hold)(struct count *c, struct reason *why);
+	int (*hold_attach)(struct count *c, struct reason *why);
 
-	int (*start)(struct count *c, struct why *why);
-	int (*stop)(struct count *c, struct why *why);
-	int (*read)(struct count *c, uint64_t *raw, struct why *why);
+	int (*start)(struct count *c, struct reason *why);
+	int (*stop)(struct count *c, struct reason *why);
+	int (*read)(struct count *c, uint64_t *raw, struct reason *why);
 
 	/* A process has become a target, or is none any more. */
-	int (*attach)(struct count *c, pid_t tgid, struct why *why);
+	int (*attach)(struct count *c, pid_t tgid, struct reason *why);
 	void (*detach)(struct count *c, pid_t tgid);
 	/* The PMC runs and a target is about to leave: what it has counted is added up. */
 	int (*collect)(struct count *c, pid_t tgid);
@@ -67,7 +67,7 @@ struct backend {
 	bool (*fold)(struct count *c);
 
 	/* The error of a read once its counter is lost; NULL: count_lost() has the usual ones. */
-	int (*deny_lost)(const struct count *c, int err, struct why *why);
+	int (*deny_lost)(const struct count *c, int err, struct reason *why);
 
 	/* How the owner reads it without asking: while it does not run, and while it does. */
 	enum wire_how how_stopped;

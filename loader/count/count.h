@@ -77,7 +77,7 @@ void count_fini(struct engine *e);
  * to, which outlives it.  tgid in the daemon's pid namespace.
  */
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
-		    struct why *why);
+		    struct reason *why);
 void count_owner_free(struct count_owner *o);
 /* fds[0] the page, fds[1] the per-CPU counts: borrowed, read-only, to be passed to the client. */
 /* Its number among the programs' owners. */
@@ -95,7 +95,7 @@ int count_rank(const struct engine *e, const struct count_spec *spec);
  * -EAGAIN: the user has used up a quota.
  */
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
-	      struct count **out, struct why *why);
+	      struct count **out, struct reason *why);
 /*
  * Stops, and detaches what can be detached in slices: the first part of count_free() where there
  * are many targets.
@@ -118,9 +118,9 @@ struct count_guard {
  * on, whether the PMC runs then or is started later; so do children that are born before it.
  */
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
-		 const struct count_guard *guard, struct why *why);
+		 const struct count_guard *guard, struct reason *why);
 /* -ESRCH: not monitored at all; -EINVAL: not by this one. */
-int count_detach(struct count *c, pid_t tgid, struct why *why);
+int count_detach(struct count *c, pid_t tgid, struct reason *why);
 unsigned int count_ntargets(const struct count *c);
 void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg);
 /* Is the process a target of this PMC? */
@@ -150,21 +150,21 @@ void count_notes_seen(struct engine *e);
 bool count_orphaned(struct count *c);
 
 /* Exact at return: no target counts before START or after STOP. -ENXIO: CPU offline. */
-int count_start(struct count *c, struct why *why);
-int count_stop(struct count *c, struct why *why);
-int count_read(struct count *c, uint64_t *value, struct why *why);
+int count_start(struct count *c, struct reason *why);
+int count_stop(struct count *c, struct reason *why);
+int count_read(struct count *c, uint64_t *value, struct reason *why);
 /*
  * The kernel has hidden a switch for the first time: from here on, owners read counts in slices
  * from the daemon only.
  */
 void count_hidden(struct count *c);
 /* How many switches it has hidden, as far as was seen; watches for a moment if there were none. */
-int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why);
+int count_hidden_switches(struct engine *e, uint64_t *hidden, struct reason *why);
 /* A counter was taken away from it, as far as is known: at the latest when it has stopped. */
 bool count_is_lost(const struct count *c);
-int count_write(struct count *c, uint64_t value, struct why *why);
+int count_write(struct count *c, uint64_t value, struct reason *why);
 /* Of a sampling PMC that does not run. */
-int count_set_period(struct count *c, uint64_t period, struct why *why);
+int count_set_period(struct count *c, uint64_t period, struct reason *why);
 
 /*
  * Follows the CPUs that went and came since the last time.  Before every request, so that what it

@@ -49,7 +49,7 @@ void count_row_leave(struct count *c)
 struct convert_args {
 	struct count *c;
 	int err;
-	struct why *why;
+	struct reason *why;
 };
 
 static void count_row_convert_target(void *arg, pid_t tgid)
@@ -94,7 +94,7 @@ static int count_row_hand_over_cpu(struct engine *e, struct count_row *row, unsi
 }
 
 /* What all of them will need, taken before anything is opened and for as long as that lasts. */
-static int count_row_expect(struct count_row *row, struct why *why)
+static int count_row_expect(struct count_row *row, struct reason *why)
 {
 	struct count *c;
 	int err = 0;
@@ -120,7 +120,7 @@ static void count_row_expect_none(struct count_row *row)
 
 /* *begun: a CPU has been handed over, and there is no way back. */
 static int count_row_hand_over(struct engine *e, struct count_row *row, bool *begun,
-			       struct why *why)
+			       struct reason *why)
 {
 	uint64_t changes = cpu_bell_changes(e->cpu_bell);
 	struct count *c;
@@ -149,7 +149,7 @@ static int count_row_hand_over(struct engine *e, struct count_row *row, bool *be
 }
 
 /* Nobody runs: the events may be of any CPU. */
-static int count_row_attach_all(struct targets *ts, struct count_row *row, struct why *why)
+static int count_row_attach_all(struct targets *ts, struct count_row *row, struct reason *why)
 {
 	struct convert_args a = { .why = why };
 
@@ -158,7 +158,7 @@ static int count_row_attach_all(struct targets *ts, struct count_row *row, struc
 	return a.err;
 }
 
-static int count_row_convert(struct engine *e, struct count_row *row, struct why *why)
+static int count_row_convert(struct engine *e, struct count_row *row, struct reason *why)
 {
 	struct targets *ts = e->targets;
 	bool running = false, begun = false;
@@ -198,7 +198,7 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct why
  * The row, its PMCs and their targets must not change during the conversion, and a CPU that the
  * daemon hops to is its own for this alone: no other operation goes on before it is done.
  */
-int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
+int count_row_to_tasks(struct engine *e, struct count_row *row, struct reason *why)
 {
 	int err;
 
@@ -208,7 +208,7 @@ int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 	return err;
 }
 
-int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct why *why)
+int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct reason *why)
 {
 	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 	int err;

@@ -6,7 +6,7 @@
 #include "backend.h"
 
 /* Opens the event on its CPU; one that samples is not enabled. */
-int cpu_event_new(struct count *c, struct why *why);
+int cpu_event_new(struct count *c, struct reason *why);
 void cpu_event_close(struct count *c);
 
 /* The page of a system-scope PMC. */

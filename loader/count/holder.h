@@ -16,11 +16,11 @@ struct count_holder {
 	const char *lost;
 	/* As count_rank(), for process scope; NULL: 0. */
 	int (*rank)(const struct engine *e, const struct count_spec *spec);
-	int (*begin_system)(struct count *c, struct why *why);
-	int (*begin_process)(struct count *c, struct why *why);
+	int (*begin_system)(struct count *c, struct reason *why);
+	int (*begin_process)(struct count *c, struct reason *why);
 	void (*end)(struct count *c);
 	/* The PMC is about to start. */
-	int (*prepare)(struct count *c, struct why *why);
+	int (*prepare)(struct count *c, struct reason *why);
 };
 
 /* The holders themselves are declared in count.h, for classes to name. */

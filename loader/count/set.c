@@ -194,7 +194,7 @@ static unsigned int set_next_id(struct targets *ts)
 /* Sweeps before a set is made, never between a set and those it is made with. */
 void sets_make_room(struct targets *ts, const struct user *u, unsigned int n)
 {
-	struct why unused;
+	struct reason unused;
 
 	if (ts->nsets + n >= ABI_MAX_SETS || user_may(u->table, u, POOL_SETS, n, &unused))
 		sets_sweep(ts);

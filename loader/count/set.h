@@ -61,7 +61,7 @@ struct targets {
 struct maker {
 	struct count_owner *owner;	/* NULL: for nobody in particular */
 	bool must;			/* whatever the quotas say, as when a PMC leaves … */
-	struct why *why;		/* … else the quota that refuses */
+	struct reason *why;		/* … else the quota that refuses */
 };
 
 /*

@@ -47,7 +47,7 @@ static void slices_lose(struct count *c)
 		__atomic_fetch_or(slices_missed_word(c), 1ull << c->pos, __ATOMIC_SEQ_CST);
 }
 
-static int slices_deny(const struct count *c, struct why *why)
+static int slices_deny(const struct count *c, struct reason *why)
 {
 	return deny(why, -EBUSY, "row %u (%s) lost a time slice: this kernel has not reported a "
 		    "context switch of one of the processes (pmccontrol --doctor); write the PMC "
@@ -60,7 +60,7 @@ void count_hidden(struct count *c)
 		page_update(c);
 }
 
-int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
+int count_hidden_switches(struct engine *e, uint64_t *hidden, struct reason *why)
 {
 	const struct timespec step = { .tv_nsec = 1000000 };
 	int err = engine_need(e, NEED_SWITCH, why);
@@ -94,7 +94,7 @@ static void slices_update(const struct count *c)
  * The CPUs begin one after another.  If a switch is hidden meanwhile, it is not known whether it
  * concerns this PMC, and all begin once more.
  */
-static int slices_start(struct count *c, struct why *why)
+static int slices_start(struct count *c, struct reason *why)
 {
 	struct targets *ts = c->e->targets;
 
@@ -119,7 +119,7 @@ static int slices_start(struct count *c, struct why *why)
 }
 
 /* Slices that the last flush ends, or finds missing, are still due. */
-static int slices_stop(struct count *c, struct why *why)
+static int slices_stop(struct count *c, struct reason *why)
 {
 	struct targets *ts = c->e->targets;
 
@@ -131,7 +131,7 @@ static int slices_stop(struct count *c, struct why *why)
 	return 0;
 }
 
-static int slices_read(struct count *c, uint64_t *raw, struct why *why)
+static int slices_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 	if (c->running)
 		slices_update(c);
@@ -141,7 +141,7 @@ static int slices_read(struct count *c, uint64_t *raw, struct why *why)
 	return slices_missed(c) ? slices_deny(c, why) : 0;
 }
 
-static int slices_hold(struct count *c, struct why *why)
+static int slices_hold(struct count *c, struct reason *why)
 {
 	int err = count_state_hold(c, NEED_SWITCH, why);
 

@@ -98,7 +98,7 @@ static unsigned int set_sliced_members(struct count *const row[TARGET_ROWS])
 	return n;
 }
 
-static int target_no_room(int err, struct why *why)
+static int target_no_room(int err, struct reason *why)
 {
 	if (err == -EAGAIN)	/* a quota, as `why` says */
 		return err;
@@ -107,7 +107,7 @@ static int target_no_room(int err, struct why *why)
 }
 
 static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits,
-			    struct why *why)
+			    struct reason *why)
 {
 	const struct maker m = { .owner = c->owner, .why = why };
 	struct set_key k = { .waits = 0 };
@@ -147,7 +147,7 @@ static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, boo
 }
 
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool waits,
-		struct why *why)
+		struct reason *why)
 {
 	int err;
 
@@ -187,7 +187,7 @@ static unsigned int set_rests_missing(struct targets *ts, const struct count *c)
 /*
  * Leaving itself takes sets whatever the quotas say: at most as many as there are with the PMC.
  */
-int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
+int target_may_leave(struct targets *ts, const struct count *c, struct reason *why)
 {
 	const struct user *u = c->owner->user;
 	unsigned int n = set_rests_missing(ts, c);
@@ -198,7 +198,7 @@ int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
 	return user_may(u->table, u, POOL_SETS, set_rests_missing(ts, c), why);
 }
 
-int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why)
+int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct reason *why)
 {
 	const struct maker m = { .must = true };
 
@@ -282,7 +282,7 @@ struct leave_args {
 static void target_leave_one(void *arg, pid_t tgid)
 {
 	struct leave_args *a = arg;
-	struct why unused;
+	struct reason unused;
 
 	/* One that exits meanwhile has left as well. */
 	a->any |= target_leave(a->ts, a->c, tgid, &unused) == 0;

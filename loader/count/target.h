@@ -34,16 +34,16 @@ uint64_t target_rows(struct targets *ts, pid_t tgid);
 /* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited; -EAGAIN: a quota is used up. */
 /* `waits`: it is counted from its next exec on. */
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool waits,
-		struct why *why);
+		struct reason *why);
 /* The PMC counts the process from its next exec on only. */
 bool target_waits(struct targets *ts, const struct count *c, pid_t tgid);
 /*
  * -EAGAIN: what its targets have without this PMC takes more sets than its user may have; to be
  * asked before a detach.
  */
-int target_may_leave(struct targets *ts, const struct count *c, struct why *why);
+int target_may_leave(struct targets *ts, const struct count *c, struct reason *why);
 /* -ESRCH: not measured or exited; -EINVAL: not by this PMC. */
-int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why);
+int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct reason *why);
 /* Targets leave one by one, and others go on meanwhile; some may be left. */
 void target_leave_slowly(struct targets *ts, struct count *c);
 /* Every target leaves, and no child can join any more; the PMC is forgotten. */

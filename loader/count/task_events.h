@@ -5,7 +5,7 @@
 
 #include "count_state.h"
 
-int task_events_attach(struct count *c, pid_t tgid, struct why *why);
+int task_events_attach(struct count *c, pid_t tgid, struct reason *why);
 /* For every target, events that count on one CPU only; at once if the PMC runs. */
 int task_events_attach_cpu(struct count *c, unsigned int cpu);
 /* Of every target, once each CPU has its events. */
@@ -14,6 +14,6 @@ int task_events_watch(struct count *c);
 unsigned int task_events_expect(const struct count *c);
 void task_events_close(struct count *c);
 /* All are opened anew, with what spec says now; the PMC does not run. */
-int task_events_renew(struct count *c, struct why *why);
+int task_events_renew(struct count *c, struct reason *why);
 
 #endif

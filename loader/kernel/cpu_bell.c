@@ -20,7 +20,7 @@ static int cpu_bell_on_ring(void *arg, void *data, size_t size)
 }
 
 /* The programs first, so that no change falls between them and what is online now. */
-int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct why *why)
+int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct reason *why)
 {
 	struct cpu_bell *b = calloc(1, sizeof(*b));
 

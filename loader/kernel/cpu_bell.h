@@ -21,7 +21,7 @@ struct cpu_bell_place {
 };
 
 /* *out is to be freed even when that fails. */
-int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct why *why);
+int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct reason *why);
 void cpu_bell_free(struct cpu_bell *b);
 
 /* Readable when any CPU went or came, until cpu_bell_quiet(). */

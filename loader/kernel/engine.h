@@ -51,7 +51,7 @@ struct engine {
 };
 
 /* Loads and verifies everything; -errno with the verifier's last lines in `why` on failure. */
-int engine_new(struct engine **out, struct why *why);
+int engine_new(struct engine **out, struct reason *why);
 void engine_free(struct engine *e);
 
 /* Debug output of the engine's parts; there is none before this. */
@@ -67,7 +67,7 @@ void engine_breathe(const struct engine *e);
 /* While it is held, engine_breathe() lets no other operation go on. */
 void engine_hold(const struct engine *e, bool hold);
 
-int engine_need(struct engine *e, enum engine_need what, struct why *why);
+int engine_need(struct engine *e, enum engine_need what, struct reason *why);
 void engine_unneed(struct engine *e, enum engine_need what);
 /*
  * Detaches programs that nothing has needed for a moment; returns the ms until there may be some,

@@ -16,6 +16,7 @@
 #include "loader/base/base.h"
 #include "pmcbpf.skel.h"
 #include "poke.skel.h"
+#include "verifier.h"
 
 #define MODULE_BTF "/sys/kernel/btf/" PMCBPF_MSR_NAME
 #define MODULE_DIR "/sys/module/" PMCBPF_MSR_NAME
@@ -27,7 +28,7 @@ struct flush {
 	struct bpf_link *link;
 	int program;			/* what is run */
 	const struct engine *e;
-	struct why no_msr;
+	struct reason no_msr;
 };
 
 static bool module_has_kfunc(void)
@@ -41,7 +42,7 @@ static bool module_has_kfunc(void)
 	return has;
 }
 
-bool flush_finds_msr(struct why *why)
+bool flush_finds_msr(struct reason *why)
 {
 	if (access(MODULE_DIR, F_OK))
 		deny(why, -ENOENT, "the module " PMCBPF_MSR_NAME ", which reads registers of "
@@ -56,7 +57,7 @@ bool flush_finds_msr(struct why *why)
 	return false;
 }
 
-static int poke_load(struct flush *f, struct why *why)
+static int poke_load(struct flush *f, struct reason *why)
 {
 	char log[LOG_SIZE] = "";
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "poke", .kernel_log_buf = log,
@@ -78,7 +79,8 @@ static int poke_load(struct flush *f, struct why *why)
 			  strerror(-err)) : 0;
 }
 
-int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out, struct why *why)
+int flush_new(struct pmcbpf *skel, const struct reason *no_msr, struct flush **out,
+	      struct reason *why)
 {
 	const bool msr = !*no_msr->text;
 	struct flush *f = calloc(1, sizeof(*f));
@@ -94,7 +96,7 @@ int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out,
 	return msr ? poke_load(f, why) : 0;
 }
 
-int flush_attach(struct flush *f, const struct engine *e, struct why *why)
+int flush_attach(struct flush *f, const struct engine *e, struct reason *why)
 {
 	int err;
 

@@ -15,12 +15,13 @@ struct flush;
 struct pmcbpf;
 
 /* The companion module is there, and programs may call it; if not, why. */
-bool flush_finds_msr(struct why *why);
+bool flush_finds_msr(struct reason *why);
 
 /* Before the programs are loaded, which then read registers unless `no_msr` has a reason. */
-int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out, struct why *why);
+int flush_new(struct pmcbpf *skel, const struct reason *no_msr, struct flush **out,
+	      struct reason *why);
 /* After that. */
-int flush_attach(struct flush *f, const struct engine *e, struct why *why);
+int flush_attach(struct flush *f, const struct engine *e, struct reason *why);
 void flush_free(struct flush *f);
 
 /* The open slice of the CPU ends, and goes on. */

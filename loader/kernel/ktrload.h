@@ -13,7 +13,7 @@
 struct ktrload;
 
 /* Rings without a program; the region is complete and nobody in user space can write to it. */
-int ktrload_new(struct ktrload **out, const struct ktr_layout *layout, struct why *why);
+int ktrload_new(struct ktrload **out, const struct ktr_layout *layout, struct reason *why);
 /* Also what was pinned. */
 void ktrload_free(struct ktrload *l);
 
@@ -21,19 +21,20 @@ void ktrload_free(struct ktrload *l);
  * Loads and unloads programs, so that those of `classes` are there.  Classes that the kernel has
  * nothing for, or refuses, are left out: *missing; why, in `note`.  Returns those that are loaded.
  */
-uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing, struct why *note);
+uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
+			 struct reason *note);
 /*
  * Attaches the programs of these classes and no others.  One that cannot be attached is left out,
  * which `note` reports unless it has a report already.
  */
-void ktrload_attach(struct ktrload *l, uint32_t classes, struct why *note);
+void ktrload_attach(struct ktrload *l, uint32_t classes, struct reason *note);
 /* Sets the stop triggers.  -ENOENT: a tracepoint that the kernel lacks. */
-int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct why *why);
+int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct reason *why);
 /*
  * Pins the rings in the BPF file system under the usual name, or, if another daemon has it, under
  * one with our pid.
  */
-int ktrload_pin(struct ktrload *l, struct why *why);
+int ktrload_pin(struct ktrload *l, struct reason *why);
 
 /* --- cheap --------------------------------------------------------------------------------- */
 

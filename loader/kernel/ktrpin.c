@@ -56,7 +56,7 @@ static void sweep(int dir)
 }
 
 /* Everybody may make names in a BPF file system: a folder, or a link, may be a stranger's. */
-static int open_dir(struct why *why)
+static int open_dir(struct reason *why)
 {
 	struct stat st;
 	int fd;
@@ -74,7 +74,7 @@ static int open_dir(struct why *why)
 		    "the daemon only; remove it");
 }
 
-int ktrpin_place(struct ktrpin *p, struct why *why)
+int ktrpin_place(struct ktrpin *p, struct reason *why)
 {
 	struct flock mine = byte_of(getpid(), F_RDLCK);
 	struct statfs fs;

@@ -15,7 +15,7 @@ struct ktrpin {
 #define KTRPIN_NONE ((struct ktrpin){ .dir = -1 })
 
 /* Chooses the name and removes what is in its way. */
-int ktrpin_place(struct ktrpin *p, struct why *why);
+int ktrpin_place(struct ktrpin *p, struct reason *why);
 /* Removes what was put there. */
 void ktrpin_free(struct ktrpin *p);
 

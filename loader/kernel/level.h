@@ -9,8 +9,8 @@
 #include "loader/base/base.h"
 
 /* 1 if it is not the initial one, else 0; -EINVAL: /proc has the numbers of another one. */
-int level_nested(struct why *why);
+int level_nested(struct reason *why);
 /* Runs the program by which the others learn which one it is. */
-int level_learn(int program, struct why *why);
+int level_learn(int program, struct reason *why);
 
 #endif

@@ -539,7 +539,7 @@ static int pmu_by_name(const void *a, const void *b)
 	return strcmp(((const struct perf_pmu *)a)->name, ((const struct perf_pmu *)b)->name);
 }
 
-int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
+int perf_discover(struct perf_pmu *pmus, unsigned int max, struct reason *why)
 {
 	DIR *dir = opendir(SYSFS_PMUS);
 	struct dirent *d;

@@ -31,9 +31,9 @@ enum engine_need {
  * Leaves out what this kernel has no place for; `reads_msr`: slices read registers.  -EINVAL: /proc
  * is of another PID namespace.
  */
-int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why);
+int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why);
 /* After they have been loaded: passes them the PID namespace. */
-int programs_level(struct pmcbpf *skel, struct why *why);
+int programs_level(struct pmcbpf *skel, struct reason *why);
 
 /* After that. */
 struct programs *programs_new(const struct engine *e);
@@ -41,7 +41,7 @@ void programs_free(struct programs *p);
 /* Helpers close what the kernel delays; without them detaching waits itself. */
 void programs_helpers_from(struct programs *p, struct helpers *helpers);
 
-int programs_need(struct programs *p, enum engine_need what, struct why *why);
+int programs_need(struct programs *p, enum engine_need what, struct reason *why);
 void programs_unneed(struct programs *p, enum engine_need what);
 /* Attached, and not only for the moment after the last need. */
 bool programs_needed(const struct programs *p, enum engine_need what);
@@ -57,7 +57,7 @@ int programs_peer(const struct programs *p, int fd, struct abi_cred *cred);
  */
 const struct abi_level *programs_nested(const struct programs *p);
 /* From now on the numbers of all that is born are noted, or as far as this caller is concerned. */
-int programs_numbers(struct programs *p, bool on, struct why *why);
+int programs_numbers(struct programs *p, bool on, struct reason *why);
 /* Of a thread by the daemon's number of it; -ENOENT: it was not noted, or long ago. */
 int programs_number(const struct programs *p, uint32_t tid, struct abi_number *number);
 /* As engine_settle(). */

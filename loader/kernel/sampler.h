@@ -24,11 +24,11 @@ struct samplers_config {
 };
 
 /* A kernel that refuses the program is no failure of this: samplers_program() is. */
-int samplers_new(const struct samplers_config *config, struct samplers **out, struct why *why);
+int samplers_new(const struct samplers_config *config, struct samplers **out, struct reason *why);
 void samplers_free(struct samplers *s);
 
 /* Makes the rings, if there are none yet. */
-int samplers_begin(struct samplers *s, struct why *why);
+int samplers_begin(struct samplers *s, struct reason *why);
 /* Readable when a ring is half full; -1 and NULL before samplers_begin(). */
 int samplers_fd(const struct samplers *s);
 struct rings *samplers_rings(const struct samplers *s);
@@ -37,7 +37,7 @@ struct rings *samplers_rings(const struct samplers *s);
  * To be attached to perf events, whose copies in new threads and processes have it too.  -errno:
  * this kernel does not take it.
  */
-int samplers_program(const struct samplers *s, struct why *why);
+int samplers_program(const struct samplers *s, struct reason *why);
 
 /* What the program records of a PMC. */
 struct sampler_spec {

@@ -32,7 +32,7 @@ void sources_free(struct sources *s);
 void sources_debug_to(struct sources *s, const struct debug *debug);
 
 /* The number of a source that runs from now on, or -errno. */
-int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why);
+int sources_open(struct sources *s, const struct perf_event_spec *spec, struct reason *why);
 void sources_close(struct sources *s, int source);
 /* On one CPU only: there it counts nothing any more and its counter is free. */
 void sources_close_cpu(struct sources *s, int source, unsigned int cpu);

@@ -12,11 +12,11 @@
 struct msrdev;
 
 /* -ENOENT: no module; -EPROTO: of another version; -EPERM: locked down; -EBUSY: others have it. */
-int msrdev_open(struct msrdev **out, struct why *why);
+int msrdev_open(struct msrdev **out, struct reason *why);
 void msrdev_close(struct msrdev *dev);
 
 /* Only what is on the list can be read or written from now on. */
-int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct why *why);
+int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct reason *why);
 
 /* The bits that the list has; -EIO: the register faults; -ENXIO: offline; -EPERM: not listed. */
 int msrdev_read(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t *value);

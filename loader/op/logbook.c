@@ -203,7 +203,7 @@ void logbook_secure(struct daemon *d, pid_t tgid)
 	lifetime_secure(d->life, tgid, target_taken_away, NULL);
 }
 
-int logbook_begin(struct daemon *d, struct owner *o, struct why *why)
+int logbook_begin(struct daemon *d, struct owner *o, struct reason *why)
 {
 	int err = lifetime_listen(d->life, o, why);
 	struct pmc *p;
@@ -234,7 +234,7 @@ void logbook_end(struct daemon *d, struct owner *o)
 		return;
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (pmc_needs_log(p))
-			(void)count_stop(p->count, &(struct why){ "" });
+			(void)count_stop(p->count, &(struct reason){ "" });
 	sample_log_drain(d->samples);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (pmc_needs_log(p))

@@ -35,7 +35,7 @@ struct lifetime {
 	bool late;			/* of lifetime_late() */
 };
 
-int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why)
+int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct reason *why)
 {
 	struct lifetime *l = calloc(1, sizeof(*l));
 
@@ -94,7 +94,7 @@ static void events_end(struct lifetime *l)
 	l->procs = NULL;
 }
 
-static int events_begin(struct lifetime *l, struct why *why)
+static int events_begin(struct lifetime *l, struct reason *why)
 {
 	int err = process_events_new(l->engine, &l->procs, why);
 
@@ -109,7 +109,7 @@ static int events_begin(struct lifetime *l, struct why *why)
 	return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
 }
 
-int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why)
+int lifetime_listen(struct lifetime *l, struct owner *o, struct reason *why)
 {
 	struct log_listener *n = calloc(1, sizeof(*n));
 	int err = 0;

@@ -76,9 +76,9 @@ struct class_ops {
 	const struct count_holder *holder;
 
 	/* Adds the class and its rows to the table, if the machine has any. */
-	int (*add_rows)(struct row_table *t, const struct class_machine *m, struct why *why);
+	int (*add_rows)(struct row_table *t, const struct class_machine *m, struct reason *why);
 	/* Resolves the event, checks it, and fills in what `spec`, `name` and rows it takes. */
-	int (*plan)(struct allocation *p, struct why *why);
+	int (*plan)(struct allocation *p, struct reason *why);
 	/* The i-th event, from 0 on; false: there are no more.  A name of "" is passed over. */
 	bool (*event_at)(const struct class_machine *m, unsigned int i, struct class_event *ev);
 };

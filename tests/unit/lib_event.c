@@ -154,14 +154,6 @@ static void test_longest(void **state)
 	assert_string_equal(spec.event, text);
 }
 
-static void test_reason_is_one_line(void **state)
-{
-	struct reason why;
-
-	assert_int_equal(refuse(&why, -EINVAL, "a\nb\033[31mc"), -EINVAL);
-	assert_string_equal(why.text, "a?b?[31mc");
-}
-
 static void alias(const char *text, const struct evspec_machine *m, const char *first,
 		  unsigned int count)
 {
@@ -223,7 +215,6 @@ int main(void)
 		cmocka_unit_test(test_raw),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_reason_is_one_line),
 		cmocka_unit_test(test_alias),
 		cmocka_unit_test(test_alias_too_long),
 		cmocka_unit_test(test_second_names),

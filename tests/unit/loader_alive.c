@@ -59,7 +59,7 @@ static void test_sigkill_marks_the_page(void **state)
 	child = fork();
 	if (child == 0) {
 		struct heartbeat *a;
-		struct why why;
+		struct reason why;
 
 		if (heartbeat_new(&a, &why))
 			_exit(1);
@@ -84,7 +84,7 @@ static void test_sigkill_marks_the_page(void **state)
 static void test_nobody_else_can_write(void **state)
 {
 	struct heartbeat *a;
-	struct why why;
+	struct reason why;
 	char path[64];
 	int fd;
 
@@ -110,7 +110,7 @@ static void test_orderly_end_marks_the_page(void **state)
 {
 	const volatile struct wire_alive *page;
 	struct heartbeat *a;
-	struct why why;
+	struct reason why;
 
 	assert_int_equal(heartbeat_new(&a, &why), 0);
 	page = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, heartbeat_fd(a), 0);

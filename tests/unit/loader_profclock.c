@@ -77,7 +77,7 @@ const char *perf_error(int err)
 }
 
 static struct profclock *clock_now;
-static struct why why;
+static struct reason why;
 static int first_fd;
 
 static int clock_start(void)

@@ -129,7 +129,7 @@ static void begin_owner(struct count_owner *o, uid_t uid)
 {
 	const struct cred c = { .pid = -1, .uid = { uid, uid, uid }, .user_ns = INITIAL,
 				.permitted = uid ? 0 : ~0ull, .effective = uid ? 0 : ~0ull };
-	struct why why;
+	struct reason why;
 
 	o->user = user_get(&users, &c);
 	assert_non_null(o->user);
@@ -183,14 +183,14 @@ static struct count *count_on(unsigned int i, unsigned int row, bool descendants
 	return &counts[i];
 }
 
-static int join(struct count *c, pid_t tgid, struct why *why)
+static int join(struct count *c, pid_t tgid, struct reason *why)
 {
 	return target_join(ts, c, -1, tgid, false, why);
 }
 
 static void joins(struct count *c, pid_t tgid)
 {
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	assert_int_equal(join(c, tgid, &why), 0);
 }
@@ -327,7 +327,7 @@ static uint32_t rows_of(uint32_t set)
 
 static void waits(struct count *c, pid_t tgid)
 {
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	assert_int_equal(target_join(ts, c, -1, tgid, true, &why), 0);
 	assert_true(target_waits(ts, c, tgid));
@@ -372,7 +372,7 @@ static void test_waits(void **state)
 static void test_exec_meanwhile(void **state)
 {
 	struct count *later = count_on(0, 0, true), *other = count_on(1, 1, true);
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	waits(later, 1);
 	kernel.execs = 1;
@@ -426,7 +426,7 @@ static void test_set_id(void **state)
 /* Sets that nobody has any more make room; what is in use stays, and its limit has a name. */
 static void test_all_sets(void **state)
 {
-	struct why why = { "" };
+	struct reason why = { "" };
 	struct count *a = count_on(0, 0, false);
 	unsigned int n = 0;
 
@@ -461,7 +461,7 @@ static struct count *ordinary_on(unsigned int i, unsigned int row, bool descenda
 static void test_quota_of_sets(void **state)
 {
 	const unsigned int share = TARGET_SETS / 4;
-	struct why why = { "" };
+	struct reason why = { "" };
 	unsigned int n = 0;
 
 	while (n < COUNTS - 2 && !join(ordinary_on(n, 1, false), (pid_t)n + 1, &why))
@@ -488,7 +488,7 @@ static void test_quota_of_sets(void **state)
 static void test_quota_and_detach(void **state)
 {
 	struct count *tree = ordinary_on(4000, 3, true);
-	struct why why = { "" };
+	struct reason why = { "" };
 	unsigned int n = 500;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -510,7 +510,7 @@ static void test_quota_and_detach(void **state)
 static void test_quota_of_targets(void **state)
 {
 	struct count *mine = ordinary_on(0, 1, false), *roots = count_on(1, 2, false);
-	struct why why = { "" };
+	struct reason why = { "" };
 	pid_t p = 1;
 
 	while (p < 5000 && !join(mine, p, &why))

@@ -116,7 +116,7 @@ static void test_debugflags(void **state)
 	assert_int_equal(on[DEBUG_GROUP_PMC], 0);
 }
 
-static int from_file(void *arg, struct config *config, struct why *why)
+static int from_file(void *arg, struct config *config, struct reason *why)
 {
 	config_init(config);
 	return config_text(config, "f", arg, strlen(arg), why);
@@ -126,7 +126,7 @@ static int from_file(void *arg, struct config *config, struct why *why)
 static void test_reread(void **state)
 {
 	static const char name[] = "security.bsd.unprivileged_syspmcs";
-	struct why why;
+	struct reason why;
 
 	harness.reread = from_file;
 	harness.reread_arg = (void *)"kern.hwpmc.debugflags=\"cpu=*\"\n"

@@ -164,7 +164,7 @@ void watchdog_end(struct watchdog *w, unsigned int kind)
 /* Descriptors are loader_receive.c's subject. */
 int errand_begin(struct errands *es, struct user *u, enum errand_job job, const void *arg,
 		 size_t len, const int *fds, unsigned int nfds, unsigned int ms,
-		 struct errand **out, struct why *why)
+		 struct errand **out, struct reason *why)
 {
 	return deny(why, -EIO, "no helpers");
 }
@@ -178,7 +178,7 @@ void errand_end(struct errand *e)
 {
 }
 
-int logdest_check(int fd, struct logdest *dest, struct why *why)
+int logdest_check(int fd, struct logdest *dest, struct reason *why)
 {
 	return 0;
 }

@@ -16,7 +16,7 @@ struct ktr {
 
 struct fake_ktr fake_ktr;
 
-int ktr_new(struct ktr **out, unsigned int ncpu, struct why *why)
+int ktr_new(struct ktr **out, unsigned int ncpu, struct reason *why)
 {
 	fake_ktr = (struct fake_ktr){ .ncpu = ncpu };
 	*out = calloc(1, sizeof(**out));
@@ -28,7 +28,7 @@ void ktr_free(struct ktr *k)
 	free(k);
 }
 
-int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct why *why)
+int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct reason *why)
 {
 	if (ktrconf_same(&k->conf, conf))
 		return 0;
@@ -49,7 +49,7 @@ uint64_t ktr_ticket(struct ktr *k)
 	return k->asked;
 }
 
-int ktr_result(struct ktr *k, uint64_t ticket, struct why *why)
+int ktr_result(struct ktr *k, uint64_t ticket, struct reason *why)
 {
 	if (fake_ktr.busy)
 		return KTR_LATER;
@@ -61,7 +61,7 @@ int ktr_event(const struct ktr *k)
 	return -1;
 }
 
-void ktr_seen(struct ktr *k, struct why *note)
+void ktr_seen(struct ktr *k, struct reason *note)
 {
 	note->text[0] = '\0';
 }
@@ -74,12 +74,12 @@ void ktr_info(struct ktr *k, struct wire_ktr *info)
 	info->frozen = k->freezes;
 }
 
-static int no_rings(const struct ktr *k, struct why *why)
+static int no_rings(const struct ktr *k, struct reason *why)
 {
 	return k->conf.compile ? 0 : deny(why, -ENXIO, "there are no trace rings");
 }
 
-int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why)
+int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct reason *why)
 {
 	int err = no_rings(k, why);
 
@@ -88,7 +88,7 @@ int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why)
 	return err;
 }
 
-int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
+int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct reason *why)
 {
 	int err = no_rings(k, why);
 
@@ -98,18 +98,18 @@ int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
 	return err;
 }
 
-int ktr_clear(struct ktr *k, struct why *why)
+int ktr_clear(struct ktr *k, struct reason *why)
 {
 	return no_rings(k, why);
 }
 
-int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct why *why)
+int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct reason *why)
 {
 	strcpy(fake_ktr.mark, text);
 	return no_rings(k, why);
 }
 
-int ktr_open(struct ktr *k, bool whole, struct why *why)
+int ktr_open(struct ktr *k, bool whole, struct reason *why)
 {
 	int err = no_rings(k, why);
 

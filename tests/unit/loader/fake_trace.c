@@ -19,7 +19,7 @@ struct lifetime {
 };
 
 int sample_log_new(struct sample_log **out, const struct samplers_config *config,
-	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct why *why)
+	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct reason *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
@@ -56,7 +56,7 @@ uint64_t sample_log_chains_cut(const struct sample_log *t)
 	return 3;
 }
 
-int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why)
+int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct reason *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
@@ -71,7 +71,7 @@ void recorder_drain(struct recorder *tr)
 {
 }
 
-int recorder_start(struct recorder *tr, struct why *why)
+int recorder_start(struct recorder *tr, struct reason *why)
 {
 	return 0;
 }
@@ -80,7 +80,7 @@ void recorder_stop(struct recorder *tr)
 {
 }
 
-int sample_log_clock(struct sample_log *t, bool on, struct why *why)
+int sample_log_clock(struct sample_log *t, bool on, struct reason *why)
 {
 	return 0;
 }
@@ -104,7 +104,7 @@ uint64_t recorder_tag(const struct recorder *tr)
 	return 0;
 }
 
-int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why)
+int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct reason *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
@@ -120,7 +120,7 @@ int lifetime_fd(const struct lifetime *l)
 	return -1;
 }
 
-int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why)
+int lifetime_listen(struct lifetime *l, struct owner *o, struct reason *why)
 {
 	return 0;
 }
@@ -211,7 +211,7 @@ void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, 
 /* --- lognumbers.h, programs.h: everybody is in one PID namespace ------------------------------ */
 
 int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbers **out,
-		   struct why *why)
+		   struct reason *why)
 {
 	*out = NULL;
 	return 0;
