@@ -15,6 +15,7 @@
 
 #include "config.h"
 #include "lib/base/nearest.h"
+#include "lib/base/number.h"
 
 #define BLANK	   " \t\r"
 #define MAX_LINE   1024u
@@ -196,19 +197,28 @@ static int config_set_text(struct config *c, enum tunable t, const char *value, 
 	return 0;
 }
 
+/* A value that is out of range may be negative: it is replaced, and the message has it. */
+static int value_parse(const char *text, int *value)
+{
+	const bool minus = *text == '-';
+	uint64_t n;
+
+	if (number_parse(text + minus, 0, (uint64_t)INT_MAX + minus, &n))
+		return -EINVAL;
+	*value = (int)(minus ? -(int64_t)n : (int64_t)n);
+	return 0;
+}
+
 int config_set(struct config *c, const char *name, const char *value, struct reason *why)
 {
 	int t = config_find(name, why);
-	char *end;
-	long n;
+	int n;
 
 	if (t < 0)
 		return t;
 	if (tunables[t].set)
 		return config_set_text(c, t, value, why);
-	errno = 0;
-	n = strtol(value, &end, 0);
-	if (end == value || *end || errno || n < INT_MIN || n > INT_MAX)
+	if (value_parse(value, &n))
 		return deny(why, -EINVAL, "%s takes a number, not \"%.40s\"", name, value);
 	if (t == TUN_LOGVERSION && n != 3 && n != 10)
 		return deny(why, -EINVAL, "%s is 10 (today's format) or 3 (for readers on FreeBSD "
@@ -216,7 +226,7 @@ int config_set(struct config *c, const char *name, const char *value, struct rea
 	if (t == TUN_LOGBUFFERSIZE && n > MAX_LOGBUFFERSIZE)
 		return deny(why, -EINVAL, "%s takes at most %d kilobytes, not \"%.40s\"", name,
 			    MAX_LOGBUFFERSIZE, value);
-	c->value[t] = (int)n;
+	c->value[t] = n;
 	c->nbuffers_given |= t == TUN_NBUFFERS;
 	return 0;
 }

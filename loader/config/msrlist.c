@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/number.h"
 #include "loader/base/base.h"
 #include "msrlist.h"
 
@@ -41,11 +42,7 @@ struct lines {
 static int msrlist_number(const char *text, uint64_t max, const char *what, uint64_t *value,
 			  struct reason *why)
 {
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	if (!isdigit((unsigned char)*text) || *end || errno || *value > max)
+	if (number_parse(text, 0, max, value))
 		return deny(why, -EINVAL, "\"%.40s\" is no %s: a number, as 0xe8, to 0x%llx", text,
 			    what, (unsigned long long)max);
 	return 0;

@@ -4,11 +4,11 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 #include "lib/base/nearest.h"
+#include "lib/base/number.h"
 
 static const char usage[] =
 	"Usage: pmcbpfd [-ft] [-s SOCKET] [-c CONF] [-o NAME=VALUE]...\n"
@@ -41,10 +41,9 @@ static const struct option long_options[] = {
 
 static int options_fd(const char *text, int *fd, struct reason *why)
 {
-	char *end;
-	long n = strtol(text, &end, 10);
+	uint64_t n;
 
-	if (end == text || *end || n < 0 || n > INT_MAX)
+	if (number_parse(text, 10, INT_MAX, &n))
 		return deny(why, -EINVAL, "--client-fd takes a descriptor number, not \"%.40s\"",
 			    text);
 	*fd = (int)n;
