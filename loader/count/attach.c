@@ -356,9 +356,9 @@ unsigned int count_ntargets(const struct count *c)
 	return target_number(c->e->targets, c);
 }
 
-void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
+int count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
 {
-	target_each(c->e->targets, c, fn, arg);
+	return target_each(c->e->targets, c, fn, arg);
 }
 
 bool count_measures(const struct count *c, pid_t tgid)

@@ -122,7 +122,8 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 /* -ESRCH: not monitored at all; -EINVAL: not by this one. */
 int count_detach(struct count *c, pid_t tgid, struct reason *why);
 unsigned int count_ntargets(const struct count *c);
-void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg);
+/* -errno: they could not be listed, and fn was not called. */
+int count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg);
 /* Is the process a target of this PMC? */
 bool count_measures(const struct count *c, pid_t tgid);
 /* Does it stay on a target that takes on a set-id program? */

@@ -100,8 +100,9 @@ static int count_row_expect(struct count_row *row, struct reason *why)
 	int err = 0;
 
 	LIST_FOREACH(c, &row->users, on_row) {
-		unsigned int n = task_events_expect(c);
+		unsigned int n = 0;
 
+		err = err ?: task_events_expect(c, &n);
 		err = err ?: user_take(c->owner->user->table, c->owner->user, POOL_EVENTS, n, why);
 		c->prepaid = err ? 0 : n;
 	}
@@ -153,8 +154,11 @@ static int count_row_attach_all(struct targets *ts, struct count_row *row, struc
 {
 	struct convert_args a = { .why = why };
 
-	LIST_FOREACH(a.c, &row->users, on_row)
-		target_each(ts, a.c, count_row_convert_target, &a);
+	LIST_FOREACH(a.c, &row->users, on_row) {
+		int err = target_each(ts, a.c, count_row_convert_target, &a);
+
+		a.err = a.err ?: err;
+	}
 	return a.err;
 }
 

@@ -176,7 +176,7 @@ void sets_sweep(struct targets *ts)
 	}
 	ts->swept |= freed;
 	if (freed)	/* no slice of a swept set stays open when its id is given out again */
-		flush_all(ts->e->flush);
+		ts->unflushed |= flush_all(ts->e->flush) != 0;
 }
 
 /* In turn, so that an id comes back long after the last switch of any target that had it. */
@@ -185,7 +185,8 @@ static unsigned int set_next_id(struct targets *ts)
 	for (unsigned int i = 1; i < ABI_MAX_SETS; i++) {
 		unsigned int id = (ts->last + i - 1) % (ABI_MAX_SETS - 1) + 1;
 
-		if (!ts->sets[id])
+		/* It may have targets still if they could not be listed when its PMC left. */
+		if (!ts->sets[id] && !ts->e->sets[id].ntargets)
 			return ts->last = id;
 	}
 	return 0;
@@ -269,10 +270,23 @@ static struct count_owner *set_payer(struct count *const row[TARGET_ROWS], const
 	return first;
 }
 
+/* Slices of sets that are gone end before a number is given out again. */
+static int sets_flush(struct targets *ts, struct reason *why)
+{
+	int err = ts->unflushed ? flush_all(ts->e->flush) : 0;
+
+	ts->unflushed = err != 0;
+	return err ? deny(why, -EAGAIN, "the kernel has not ended a time slice of a PMC that is "
+			  "gone: %s", strerror(-err)) : 0;
+}
+
 static int set_make(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
 	struct count_owner *payer = set_payer(k->row, m);
-	int err = m->must ? 0 : user_may(payer->user->table, payer->user, POOL_SETS, 1, m->why);
+	struct reason unused;
+	int flushed = sets_flush(ts, m->must ? &unused : m->why);
+	int err = m->must ? 0 : flushed ?: user_may(payer->user->table, payer->user,
+						      POOL_SETS, 1, m->why);
 	struct set *set = err ? NULL : set_begin(ts, k, payer);
 	int child, secure, exec;
 	unsigned int id;

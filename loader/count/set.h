@@ -54,6 +54,7 @@ struct targets {
 	unsigned int nsets;
 	unsigned int last;		/* id given out most recently */
 	bool swept;			/* ids that notes name may be others' by now */
+	bool unflushed;			/* slices of sets that are gone may be open */
 	struct count_row rows[TARGET_ROWS];
 };
 

@@ -2,7 +2,8 @@
 /*
  * PMCs that are counted in slices.  Where the kernel has not reported a context switch, the
  * programs mark the PMC at its owner's position: its count is lost until it is written.
- * bpf/count/seen.bpf.h has the model.
+ * bpf/count/seen.bpf.h has the model.  A slice that could not be ended when that was due is lost
+ * in the same way.
  */
 #include <errno.h>
 #include <time.h>
@@ -50,8 +51,9 @@ static void slices_lose(struct count *c)
 static int slices_deny(const struct count *c, struct reason *why)
 {
 	return deny(why, -EBUSY, "row %u (%s) lost a time slice: this kernel has not reported a "
-		    "context switch of one of the processes (pmccontrol --doctor); write the PMC "
-		    "or release it, and count again", c->spec.row, c->spec.row_name);
+		    "context switch of one of the processes (pmccontrol --doctor), or has not "
+		    "ended a slice when asked; write the PMC or release it, and count again",
+		    c->spec.row, c->spec.row_name);
 }
 
 void count_hidden(struct count *c)
@@ -80,19 +82,21 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct reason *why
  * Ends the slices that are open now and opens them anew.  Where a kernel hides switches, one may be
  * missing among them.
  */
-static void slices_update(const struct count *c)
+static int slices_update(const struct count *c)
 {
 	const volatile struct abi_counts *k = c->owner->counts.cpu;
 	bool all = switches_hidden(c->e);
+	int err = 0;
 
-	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
+	for (unsigned int cpu = 0; cpu < c->e->ncpu && !err; cpu++)
 		if (all || __atomic_load_n(&k[cpu].open, __ATOMIC_RELAXED) >> c->pos & 1)
-			flush_cpu(c->e->flush, cpu);
+			err = flush_cpu(c->e->flush, cpu);
+	return err;
 }
 
 /*
  * The CPUs begin one after another.  If a switch is hidden meanwhile, it is not known whether it
- * concerns this PMC, and all begin once more.
+ * concerns this PMC, and all begin once more; as if a CPU did not begin.
  */
 static int slices_start(struct count *c, struct reason *why)
 {
@@ -101,11 +105,12 @@ static int slices_start(struct count *c, struct reason *why)
 	hotplug_narrow(c->e->hotplug, register_narrow(c));
 	for (unsigned int i = 0;; i++) {
 		uint64_t hidden = switches_hidden(c->e), before = slices_sum(c);
+		int err;
 
 		target_activate(ts, c, true);
-		flush_all(c->e->flush);
+		err = flush_all(c->e->flush);
 		target_due(ts, c, true);
-		if (switches_hidden(c->e) == hidden)
+		if (!err && switches_hidden(c->e) == hidden)
 			return 0;
 		if (i == START_TRIES) {
 			slices_lose(c);
@@ -113,7 +118,8 @@ static int slices_start(struct count *c, struct reason *why)
 		}
 		target_due(ts, c, false);
 		target_activate(ts, c, false);
-		flush_all(c->e->flush);
+		if (flush_all(c->e->flush))	/* what is open is added after this subtraction */
+			slices_lose(c);
 		c->zero += slices_sum(c) - before;
 	}
 }
@@ -125,7 +131,8 @@ static int slices_stop(struct count *c, struct reason *why)
 
 	hotplug_narrow(c->e->hotplug, -register_narrow(c));
 	target_activate(ts, c, false);
-	flush_all(c->e->flush);
+	if (flush_all(c->e->flush))
+		slices_lose(c);
 	target_due(ts, c, false);
 	c->lost |= sources_lost(c->e->sources, c->source);
 	return 0;
@@ -133,12 +140,14 @@ static int slices_stop(struct count *c, struct reason *why)
 
 static int slices_read(struct count *c, uint64_t *raw, struct reason *why)
 {
-	if (c->running)
-		slices_update(c);
+	int err = c->running ? slices_update(c) : 0;
+
 	*raw = slices_sum(c);
 	if (c->lost || sources_lost(c->e->sources, c->source))
 		return count_state_lost(c, -EBUSY, why);
-	return slices_missed(c) ? slices_deny(c, why) : 0;
+	if (slices_missed(c))
+		return slices_deny(c, why);
+	return err ? flush_deny(err, why) : 0;
 }
 
 static int slices_hold(struct count *c, struct reason *why)
@@ -151,15 +160,14 @@ static int slices_hold(struct count *c, struct reason *why)
 /* A switch that was hidden until now is lost for this PMC; after the detach none has lost it. */
 static uint64_t slices_leave_begin(struct count *c)
 {
-	flush_all(c->e->flush);
+	if (flush_all(c->e->flush))
+		slices_lose(c);
 	return switches_hidden(c->e);
 }
 
 static void slices_leave_end(struct count *c, uint64_t hidden, bool left)
 {
-	if (left)
-		flush_all(c->e->flush);
-	if (switches_hidden(c->e) != hidden)
+	if ((left && flush_all(c->e->flush)) || switches_hidden(c->e) != hidden)
 		slices_lose(c);
 }
 

@@ -9,6 +9,7 @@
 #include "set.h"
 
 #define EACH_BATCH 1024		/* targets asked of the kernel at once */
+#define LEAVE_TRIES 32		/* of a walk over targets that fails: no set is freed under them */
 #define MOVED	   1		/* a process has another set meanwhile: once more */
 
 struct targets *targets_new(struct engine *e)
@@ -229,8 +230,8 @@ static bool set_has(const struct set *set, const struct count *c)
 	return set && set->row[c->spec.row] == c;
 }
 
-/* The processes that the PMC measures at this moment; false: no memory. */
-static bool targets_list(struct targets *ts, const struct count *c, uint32_t **list, size_t *n)
+/* The processes that the PMC measures at this moment. */
+static int targets_list(struct targets *ts, const struct count *c, uint32_t **list, size_t *n)
 {
 	struct abi_target t[EACH_BATCH];
 	uint32_t tgid[EACH_BATCH];
@@ -238,39 +239,43 @@ static bool targets_list(struct targets *ts, const struct count *c, uint32_t **l
 	size_t room = 0;
 
 	while (walk.more) {
-		unsigned int got = target_map_next(ts->e, &walk, tgid, t, EACH_BATCH);
+		int got = target_map_next(ts->e, &walk, tgid, t, EACH_BATCH);
 
-		if (*n + got > room) {
+		if (got < 0)
+			return got;
+		if (*n + (size_t)got > room) {
 			uint32_t *more;
 
-			room = 2 * (room + got);
+			room = 2 * (room + (size_t)got);
 			more = realloc(*list, room * sizeof(**list));
 			if (!more)
-				return false;
+				return -ENOMEM;
 			*list = more;
 		}
-		for (unsigned int i = 0; i < got; i++)
+		for (int i = 0; i < got; i++)
 			if (!(t[i].state & ABI_STATE_EXIT) &&
 			    set_has(ts->sets[ABI_STATE_SET(t[i].state) % ABI_MAX_SETS], c))
 				(*list)[(*n)++] = tgid[i];
 	}
-	return true;
+	return 0;
 }
 
-void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
-		 void *arg)
+int target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
+		void *arg)
 {
 	uint32_t *list = NULL;
 	size_t n = 0;
+	int err = 0;
 
 	/*
 	 * A snapshot first: fn may change the map, and a walk over a changing hash may start anew.
 	 */
 	if (target_number(ts, c))
-		(void)targets_list(ts, c, &list, &n);
-	for (size_t i = 0; i < n; i++)
+		err = targets_list(ts, c, &list, &n);
+	for (size_t i = 0; !err && i < n; i++)
 		fn(arg, (pid_t)list[i]);
 	free(list);
+	return err;
 }
 
 struct leave_args {
@@ -332,25 +337,28 @@ void target_leave_slowly(struct targets *ts, struct count *c)
 	struct leave_args a = { .ts = ts, .c = c };
 
 	sets_end(ts, c);
+	/* target_leave_all() follows, for those that are left. */
 	if (!c->only)
-		target_each(ts, c, target_leave_and_breathe, &a);
+		(void)target_each(ts, c, target_leave_and_breathe, &a);
 }
 
 void target_leave_all(struct targets *ts, struct count *c)
 {
 	struct leave_args a = { .ts = ts, .c = c };
 	struct set_link *link;
+	unsigned int failed = 0;
 
 	sets_end(ts, c);
 	if (c->only)
 		target_leave_one(&a, c->only);
 	while (target_number(ts, c)) {
 		a.any = false;
-		target_each(ts, c, target_leave_one, &a);
+		if (target_each(ts, c, target_leave_one, &a) && ++failed < LEAVE_TRIES)
+			continue;
 		if (!a.any)	/* the rest have exited since they were counted */
 			break;
 	}
-	flush_all(ts->e->flush);
+	ts->unflushed |= flush_all(ts->e->flush) != 0;
 	while ((link = LIST_FIRST(&c->sets))) {
 		unsigned int id = link->set->id;
 
@@ -438,16 +446,24 @@ void target_due(struct targets *ts, const struct count *c, bool on)
 
 /*
  * Member numbers shift when a PMC leaves the sliced ones, so open slices are closed first: every
- * set that has it counts nothing for the moment of the rewrite.
+ * set that has it counts nothing for the moment of the rewrite.  Where they were not closed, or not
+ * opened again, all PMCs of these sets have lost some.
  */
 void target_rewrite(struct targets *ts, const struct count *c)
 {
 	const struct set_link *link;
+	bool lost;
 
 	LIST_FOREACH(link, &c->sets, of_count)
 		__atomic_store_n(&ts->e->sets[link->set->id].active, 0, __ATOMIC_SEQ_CST);
-	flush_all(ts->e->flush);
+	lost = flush_all(ts->e->flush) != 0;
 	LIST_FOREACH(link, &c->sets, of_count)
 		set_write(ts, link->set);
-	flush_all(ts->e->flush);
+	lost |= flush_all(ts->e->flush) != 0;
+	if (!lost)
+		return;
+	LIST_FOREACH(link, &c->sets, of_count)
+		for (unsigned int r = 0; r < TARGET_ROWS; r++)
+			if (link->set->row[r])
+				link->set->row[r]->lost = true;
 }

@@ -58,9 +58,9 @@ void target_seen_all(struct targets *ts);
 uint64_t target_lost(struct targets *ts, const struct count *c);
 /* Live processes the PMC measures. */
 unsigned int target_number(struct targets *ts, const struct count *c);
-/* Calls fn for each; the set of targets may change meanwhile. */
-void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
-		 void *arg);
+/* Calls fn for each; the set of targets may change meanwhile.  -errno: for none. */
+int target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
+		void *arg);
 
 /* Tells the programs that the PMC runs or does not; the caller flushes. */
 void target_activate(struct targets *ts, const struct count *c, bool on);

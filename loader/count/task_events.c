@@ -197,13 +197,14 @@ int task_events_attach_cpu(struct count *c, unsigned int cpu)
 {
 	struct cpu_args a = { .c = c, .cpu = (int)cpu };
 	unsigned int before;
+	int err;
 
 	/* A child of a target may be born meanwhile of a thread that had no event yet. */
 	do {
 		before = c->events.n;
-		target_each(c->e->targets, c, task_events_cpu_target, &a);
-	} while (!a.err && c->events.n != before);
-	return a.err;
+		err = target_each(c->e->targets, c, task_events_cpu_target, &a);
+	} while (!err && !a.err && c->events.n != before);
+	return err ?: a.err;
 }
 
 static void task_events_watch_target(void *arg, pid_t tgid)
@@ -219,9 +220,9 @@ static void task_events_watch_target(void *arg, pid_t tgid)
 int task_events_watch(struct count *c)
 {
 	struct cpu_args a = { .c = c };
+	int err = target_each(c->e->targets, c, task_events_watch_target, &a);
 
-	target_each(c->e->targets, c, task_events_watch_target, &a);
-	return a.err;
+	return err ?: a.err;
 }
 
 static void task_events_expect_target(void *arg, pid_t tgid)
@@ -235,14 +236,15 @@ static void task_events_expect_target(void *arg, pid_t tgid)
 		*threads += (unsigned int)st.st_nlink - 2;
 }
 
-unsigned int task_events_expect(const struct count *c)
+int task_events_expect(const struct count *c, unsigned int *n)
 {
 	unsigned int threads = 0, each = 1;	/* a watch */
+	int err = target_each(c->e->targets, c, task_events_expect_target, &threads);
 
-	target_each(c->e->targets, c, task_events_expect_target, &threads);
 	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
 		each += perf_cpu_present(cpu);
-	return threads * each;
+	*n = threads * each;
+	return err;
 }
 
 static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
@@ -374,10 +376,12 @@ static void task_events_renew_target(void *arg, pid_t tgid)
 int task_events_renew(struct count *c, struct reason *why)
 {
 	struct renew_args a = { .c = c, .why = why };
+	int err;
 
 	task_events_close(c);
-	target_each(c->e->targets, c, task_events_renew_target, &a);
-	return a.err;
+	err = target_each(c->e->targets, c, task_events_renew_target, &a);
+	return err ? deny(why, err, "the processes of row %u (%s) cannot be listed: %s",
+			  c->spec.row, c->spec.row_name, strerror(-err)) : a.err;
 }
 
 /*

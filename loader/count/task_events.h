@@ -11,7 +11,7 @@ int task_events_attach_cpu(struct count *c, unsigned int cpu);
 /* Of every target, once each CPU has its events. */
 int task_events_watch(struct count *c);
 /* How many descriptors these two would take at most. */
-unsigned int task_events_expect(const struct count *c);
+int task_events_expect(const struct count *c, unsigned int *n);
 void task_events_close(struct count *c);
 /* All are opened anew, with what spec says now; the PMC does not run. */
 int task_events_renew(struct count *c, struct reason *why);

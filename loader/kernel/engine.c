@@ -242,9 +242,11 @@ static void engine_update_finals(struct engine *e)
 		return;
 	/* Nobody sees last switches any more: sweep the exited targets that wait for theirs. */
 	while (walk.more) {
-		unsigned int n = target_map_next(e, &walk, tgid, t, 64);
+		int n = target_map_next(e, &walk, tgid, t, 64);
 
-		for (unsigned int i = 0; i < n; i++)
+		if (n < 0)
+			e->skel->bss->finals = true;	/* engine_settle() sweeps again */
+		for (int i = 0; i < n; i++)
 			if (t[i].state & ABI_STATE_EXIT)
 				target_map_ctl(e, ABI_CTL_DELETE, tgid[i], 0, 0);
 	}
@@ -260,7 +262,11 @@ int engine_need(struct engine *e, enum engine_need what, struct reason *why)
 	if (err || !first)
 		return err;
 	switches_begin(e);
-	flush_all(e->flush);
+	err = flush_all(e->flush);
+	if (err) {
+		programs_unneed(e->programs, what);
+		return flush_deny(err, why);
+	}
 	switches_watch(e);
 	return 0;
 }

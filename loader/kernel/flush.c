@@ -124,20 +124,34 @@ void flush_free(struct flush *f)
  * An offline CPU runs nobody: there is nothing to bring up to date.  Where the daemon is to come
  * again, an exec is about to do it.
  */
-void flush_cpu(const struct flush *f, unsigned int cpu)
+int flush_cpu(const struct flush *f, unsigned int cpu)
 {
+	int err;
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (int)cpu);
 
 	DEBUG(f->e->debug, CSW, SWO, "CPU %u: the open slice ends, and goes on", cpu);
-	while (!bpf_prog_test_run_opts(f->program, &opts) &&
-	       __atomic_load_n(&f->e->cpus[cpu].again, __ATOMIC_ACQUIRE))
-		;
+	do
+		err = bpf_prog_test_run_opts(f->program, &opts);
+	while (!err && __atomic_load_n(&f->e->cpus[cpu].again, __ATOMIC_ACQUIRE));
+	return err == -ENXIO ? 0 : err;
 }
 
-void flush_all(const struct flush *f)
+int flush_all(const struct flush *f)
 {
-	for (unsigned int cpu = 0; cpu < f->e->ncpu; cpu++)
-		flush_cpu(f, cpu);
+	int err = 0;
+
+	for (unsigned int cpu = 0; cpu < f->e->ncpu; cpu++) {
+		int one = flush_cpu(f, cpu);
+
+		err = err ?: one;
+	}
+	return err;
+}
+
+int flush_deny(int err, struct reason *why)
+{
+	return deny(why, err, "the kernel did not run the program that ends time slices: %s",
+		    strerror(-err));
 }
 
 const char *flush_no_msr(const struct flush *f)

@@ -24,10 +24,12 @@ int flush_new(struct pmcbpf *skel, const struct reason *no_msr, struct flush **o
 int flush_attach(struct flush *f, const struct engine *e, struct reason *why);
 void flush_free(struct flush *f);
 
-/* The open slice of the CPU ends, and goes on. */
-void flush_cpu(const struct flush *f, unsigned int cpu);
-/* Of all online CPUs; also a barrier for changes of sets. */
-void flush_all(const struct flush *f);
+/* The open slice of the CPU ends, and goes on.  0; -errno: the kernel did not run the program. */
+int flush_cpu(const struct flush *f, unsigned int cpu);
+/* Of all online CPUs; also a barrier for changes of sets.  The first error of a CPU. */
+int flush_all(const struct flush *f);
+/* The reason for an error of the two; returns it. */
+int flush_deny(int err, struct reason *why);
 
 /* Why sources cannot be registers; NULL: the programs read them. */
 const char *flush_no_msr(const struct flush *f);

@@ -233,14 +233,18 @@ static void follow_see(void *arg, pid_t tgid)
 		f->seen = true;
 }
 
-static void follow_see_all(struct lifetime *l, struct pmc *p)
+/* False: the targets could not be listed; logbook_targets() is called again. */
+static bool follow_see_all(struct lifetime *l, struct pmc *p)
 {
 	struct prune a = { l, p };
 	struct follow *f;
 
 	LIST_FOREACH(f, &p->follows, of_pmc)
 		f->seen = false;
-	count_each_target(p->count, follow_see, &a);
+	if (!count_each_target(p->count, follow_see, &a))
+		return true;
+	lifetime_retry(l, p);
+	return false;
 }
 
 static void follow_until(struct follow *f, uint64_t time, bool gap)
@@ -260,12 +264,10 @@ void lifetime_parted(struct lifetime *l, struct pmc *p)
 {
 	struct follow *f;
 
-	if (!LIST_EMPTY(&p->follows) && !count_follows_setid(p->count)) {
-		follow_see_all(l, p);
+	if (!LIST_EMPTY(&p->follows) && !count_follows_setid(p->count) && follow_see_all(l, p))
 		LIST_FOREACH(f, &p->follows, of_pmc)
 			if (!f->seen)
 				follow_until(f, p->leaving, false);
-	}
 	p->leaving = 0;
 }
 
@@ -274,7 +276,8 @@ void lifetime_prune(struct lifetime *l, struct pmc *p, void (*gone)(void *arg, p
 {
 	struct follow *f;
 
-	follow_see_all(l, p);
+	if (!follow_see_all(l, p))
+		return;
 	LIST_FOREACH(f, &p->follows, of_pmc) {
 		if (f->seen || f->ended)
 			continue;

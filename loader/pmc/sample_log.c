@@ -363,10 +363,12 @@ void sample_log_drain(struct sample_log *t)
 		}
 }
 
-void sample_log_flush(struct sample_log *t)
+int sample_log_flush(struct sample_log *t)
 {
-	flush_all(t->engine->flush);
+	int err = flush_all(t->engine->flush);
+
 	sample_log_drain(t);
+	return err;
 }
 
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats)

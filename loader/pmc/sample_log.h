@@ -46,8 +46,8 @@ void sample_log_listen(struct sample_log *t, bool on);
 /* Readable when sample_log_drain() is due, which is quick if there is nothing to do. */
 int sample_log_fd(const struct sample_log *t);
 void sample_log_drain(struct sample_log *t);
-/* The same, after all slices that are open on any CPU have been ended. */
-void sample_log_flush(struct sample_log *t);
+/* The same, after all slices that are open on any CPU have been ended; as flush_all(). */
+int sample_log_flush(struct sample_log *t);
 
 /* The profiling clock, which samples for the kernel profile alone. */
 int sample_log_clock(struct sample_log *t, bool on, struct reason *why);

@@ -23,6 +23,7 @@ static struct kernel {
 	struct abi_account account[ABI_MAX_ACCOUNTS];
 	struct abi_owner owner[ABI_MAX_OWNERS];
 	unsigned int flushes;
+	unsigned int walk_fails, flush_fails;	/* so many times, from now on */
 	uint32_t execs;				/* the process that does when it is about to move */
 } kernel;
 
@@ -60,9 +61,13 @@ static void ntargets_add(uint32_t set, uint32_t n)
 	e->account[0].used[ABI_CHARGE_TARGETS] += n;
 }
 
-void flush_all(const struct flush *f)
+int flush_all(const struct flush *f)
 {
 	kernel.flushes++;
+	if (!kernel.flush_fails)
+		return 0;
+	kernel.flush_fails--;
+	return -ENOMEM;
 }
 
 /* As the programs do: the process has another set, and the daemon hears nothing of it. */
@@ -109,10 +114,16 @@ int target_map_get(const struct engine *e, uint32_t tgid, struct abi_target *t)
 	return t->state ? 0 : -ENOENT;
 }
 
-unsigned int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
-				 struct abi_target *t, unsigned int max)
+int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
+		    struct abi_target *t, unsigned int max)
 {
 	unsigned int n = 0;
+
+	if (kernel.walk_fails) {
+		kernel.walk_fails--;
+		w->more = false;
+		return -ENOMEM;
+	}
 
 	for (; w->at < PROCESSES && n < max; w->at++)
 		if (kernel.target[w->at].state) {
@@ -120,7 +131,7 @@ unsigned int target_map_next(const struct engine *e, struct target_walk *w, uint
 			t[n++] = kernel.target[w->at];
 		}
 	w->more = w->at < PROCESSES;
-	return n;
+	return (int)n;
 }
 
 /* --- PMCs ------------------------------------------------------------------------------------ */
@@ -253,6 +264,7 @@ static void test_each(void **state)
 {
 	struct count *a = count_on(0, 0, false), *b = count_on(1, 1, false);
 	struct seen of_a = { 0 }, of_b = { 0 };
+	struct reason why;
 	unsigned long sum = 0;
 
 	for (pid_t p = 1; p <= 5000; p++) {
@@ -267,6 +279,19 @@ static void test_each(void **state)
 	assert_int_equal(of_a.sum, sum);
 	assert_int_equal(of_b.n, 2500);
 	assert_int_equal(target_number(ts, a), 3000);
+	/* All or none; and a PMC that leaves asks again. */
+	kernel.walk_fails = 1;
+	assert_int_equal(target_each(ts, a, see, &of_a), -ENOMEM);
+	assert_int_equal(of_a.n, 3000);
+	kernel.walk_fails = 2;
+	target_leave_all(ts, a);
+	for (pid_t p = 1; p <= 5000; p++)
+		assert_int_equal(target_rows(ts, p), p % 2 ? 0 : 1u << 1);
+	/* No set gets a number while a slice of one that is gone may be open. */
+	kernel.flush_fails = 2;
+	target_leave_all(ts, b);
+	assert_int_equal(join(b, 11, &why), -EAGAIN);
+	joins(b, 11);
 }
 
 /* One PMC's end, in any order, leaves what others measure as it is. */

@@ -305,10 +305,11 @@ unsigned int count_ntargets(const struct count *c)
 	return c->ntargets;
 }
 
-void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
+int count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
 {
 	for (unsigned int i = 0; i < c->ntargets; i++)
 		fn(arg, c->targets[i]);
+	return 0;
 }
 
 bool count_follows_setid(const struct count *c)

@@ -39,8 +39,9 @@ void sample_log_drain(struct sample_log *t)
 {
 }
 
-void sample_log_flush(struct sample_log *t)
+int sample_log_flush(struct sample_log *t)
 {
+	return 0;
 }
 
 void sample_log_listen(struct sample_log *t, bool on)
