@@ -149,7 +149,7 @@ $(O)/lint/%: %.c .clang-tidy $(LINT_HEADERS) $(LINT_NEEDS)
 	$(call say,TIDY,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(LINT_FLAGS) -Werror -fsyntax-only $<
-	$(Q)$(CLANG_TIDY) --quiet $(TIDY_$*) $< -- $(LINT_FLAGS) $(if $(filter-out %/why %/reason lib/pmc/pmc,$*),\
+	$(Q)$(CLANG_TIDY) --quiet $(TIDY_$*) $< -- $(LINT_FLAGS) $(if $(filter-out %/reason lib/pmc/pmc,$*),\
 		-include tests/lint.h -DLINT_$(LINT_DIR)) 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 

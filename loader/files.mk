@@ -50,7 +50,7 @@ LOADER_OPS_SRCS := loader/policy/access.c loader/daemon/heartbeat.c loader/proce
 	loader/op/doctor.c loader/policy/identity.c loader/pmc/kgmon.c loader/log/ksyms.c loader/config/ktrconf.c loader/base/messages.c loader/op/logbook.c loader/log/logdest.c loader/log/logfile.c loader/log/kernel_names.c loader/log/logpool.c loader/log/logrec.c loader/log/logwriter.c loader/process/mappings_read.c \
 	loader/machine/msr.c loader/config/msrlist.c loader/op/alloc.c loader/op/admin.c loader/op/attach.c loader/op/gates.c loader/op/info.c loader/op/kgmon.c loader/op/ktr.c \
 	loader/op/log.c loader/op/start.c loader/op/tunable.c loader/op/op.c loader/pmc/owner.c loader/op/permit.c loader/op/release.c loader/op/reply.c loader/op/request.c loader/op/rw.c loader/pmc/pmc.c loader/policy/cred.c loader/policy/rules.c loader/daemon/raise.c \
-	loader/server/receive.c loader/op/refusal.c loader/pmc/pmc_release.c loader/row/class.c loader/row/class_hardware.c loader/row/class_msr.c loader/row/class_soft.c loader/row/class_tsc.c loader/row/row.c loader/row/soft.c loader/policy/user.c loader/daemon/watchdog.c loader/daemon/notify.c loader/base/text.c loader/base/why.c $(BASE_SRCS)
+	loader/server/receive.c loader/op/refusal.c loader/pmc/pmc_release.c loader/row/class.c loader/row/class_hardware.c loader/row/class_msr.c loader/row/class_soft.c loader/row/class_tsc.c loader/row/row.c loader/row/soft.c loader/policy/user.c loader/daemon/watchdog.c loader/daemon/notify.c loader/base/text.c $(BASE_SRCS)
 FUZZ_SRCS_wire := $(LOADER_FAKE_SRCS) $(LOADER_OPS_SRCS)
-FUZZ_SRCS_msrlist := loader/config/msrlist.c loader/base/file.c loader/base/why.c
-FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/text.c loader/base/why.c
+FUZZ_SRCS_msrlist := loader/config/msrlist.c loader/base/file.c lib/base/reason.c
+FUZZ_SRCS_config := loader/config/config.c loader/config/ktrconf.c lib/base/ktrmask.c lib/base/nearest.c loader/base/debug.c loader/base/messages.c loader/base/text.c lib/base/reason.c

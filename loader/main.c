@@ -34,14 +34,14 @@ static void missing_report(void *arg, const char *line)
 	messages_put(arg, LOG_ERR, "%s", line);
 }
 
-static int tunables_reread(void *arg, struct config *config, struct why *why)
+static int tunables_reread(void *arg, struct config *config, struct reason *why)
 {
 	return options_tunables(arg, config, why);
 }
 
 /* --- requirements on the machine --------------------------------------------------------- */
 
-static int check_root(struct why *why)
+static int check_root(struct reason *why)
 {
 	if (geteuid() == 0)
 		return 0;
@@ -50,7 +50,7 @@ static int check_root(struct why *why)
 		    "whole CPUs; try sudo pmcbpfd");
 }
 
-static int check_kernel(struct why *why)
+static int check_kernel(struct reason *why)
 {
 	unsigned int major = 0, minor = 0;
 	struct utsname u;
@@ -68,7 +68,7 @@ static int check_kernel(struct why *why)
 /* The list must be valid.  A missing module is no failure: only its registers are out of reach. */
 static unsigned int check_registers(struct daemon *d)
 {
-	struct why why;
+	struct reason why;
 	int err;
 
 	if (!*d->config.msr_list)	/* not a path, and reported already */
@@ -87,7 +87,7 @@ static unsigned int check_registers(struct daemon *d)
 /* For -t: reports all that is missing, and returns how much. */
 static unsigned int check_machine(struct daemon *d)
 {
-	struct why why;
+	struct reason why;
 	unsigned int missing = 0;
 
 	if (check_kernel(&why)) {
@@ -130,7 +130,7 @@ static void priority_raise(void)
  * The first process waits until the second one is ready, so that its exit status shows whether the
  * daemon runs.  Returns in the second only: the descriptor to report readiness with.
  */
-static int daemon_background(struct why *why)
+static int daemon_background(struct reason *why)
 {
 	int fds[2], status = 1;
 	pid_t pid;
@@ -169,7 +169,7 @@ static void daemon_leave_terminal(struct daemon *d, int ready)
 
 /* --- service ------------------------------------------------------------------------------ */
 
-static int endpoint_begin(struct endpoint *e, const struct options *o, struct why *why)
+static int endpoint_begin(struct endpoint *e, const struct options *o, struct reason *why)
 {
 	const char *group = o->set.socket_group;
 	int fd = notify_listen_fd();
@@ -178,7 +178,7 @@ static int endpoint_begin(struct endpoint *e, const struct options *o, struct wh
 			 endpoint_open(e, o->socket, group, why);
 }
 
-static int start_engine(struct daemon *d, struct why *why)
+static int start_engine(struct daemon *d, struct reason *why)
 {
 	int err;
 
@@ -216,7 +216,7 @@ static void heartbeat_stop(struct daemon *d)
 }
 
 /* The private daemon of one program: no file, no announcement, ends with the connection. */
-static int serve_one(struct daemon *d, const struct options *o, struct why *why)
+static int serve_one(struct daemon *d, const struct options *o, struct reason *why)
 {
 	struct server *s = NULL;
 	int err = 0;
@@ -240,7 +240,7 @@ static int serve_one(struct daemon *d, const struct options *o, struct why *why)
 }
 
 static int serve_all(struct daemon *d, const struct options *o, struct endpoint *e, int ready,
-		     struct why *why)
+		     struct reason *why)
 {
 	struct server *s = NULL;
 	int err = endpoint_begin(e, o, why);
@@ -274,7 +274,7 @@ static helper_job *const errand_jobs[ERRAND_JOBS] = {
 	[ERRAND_MAPPINGS] = mappings_job,
 };
 
-static int daemon_run(struct daemon *d, const struct options *o, struct why *why)
+static int daemon_run(struct daemon *d, const struct options *o, struct reason *why)
 {
 	int ready = -1, err = check_kernel(why);
 	struct endpoint e = ENDPOINT_NONE;
@@ -305,7 +305,7 @@ int main(int argc, char **argv)
 {
 	static struct daemon d;
 	struct options o;
-	struct why why = { "" };
+	struct reason why = { "" };
 	int err = options_parse(&o, argc, argv, &why);
 
 	if (err == OPTIONS_DONE)

@@ -3,8 +3,9 @@
  * Included first by the analyzers, which see one file at a time: declares that a refusal returns
  * the given error.
  */
-#ifdef LINT_loader
-#include "loader/base/why.h"
+#if defined(LINT_loader) || defined(LINT_lib)
+#include <errno.h>
+#include "lib/base/reason.h"
 #define deny(why, err, ...) ((void)(deny)(why, err, __VA_ARGS__), (err))
 #endif
 #ifdef LINT_cli
@@ -12,8 +13,6 @@
 #define fail(code, ...) ((void)(fail)(code, __VA_ARGS__), (code))
 #endif
 #ifdef LINT_lib
-#include <errno.h>
 #include "lib/pmc/pmc.h"
-#define refuse(why, err, ...) ((void)(refuse)(why, err, __VA_ARGS__), (err))
 #define call_missing(why, argument) ((void)(call_missing)(why, argument), -EINVAL)
 #endif

@@ -6,23 +6,9 @@
 #include <unistd.h>
 
 #include "cpulist.h"
+#include "lib/base/cpuranges.h"
 
 #define ONLINE_FILE "/sys/devices/system/cpu/online"
-
-static const char *cpulist_parse_number(const char *s, int *number)
-{
-	int n = 0;
-
-	if (*s < '0' || *s > '9')
-		return NULL;
-	for (; *s >= '0' && *s <= '9'; s++) {
-		n = n * 10 + (*s - '0');
-		if (n >= CPULIST_MAX)
-			return NULL;
-	}
-	*number = n;
-	return s;
-}
 
 int cpulist_parse(const char *text, struct cpulist *list)
 {
@@ -32,17 +18,12 @@ int cpulist_parse(const char *text, struct cpulist *list)
 
 	*list = (struct cpulist){ 0 };
 	while (*s) {
-		int first, last;
+		unsigned int first, last;
 
-		s = cpulist_parse_number(s, &first);
-		if (!s)
+		if (!cpuranges_next(&s, &first, &last) || last < first || last >= CPULIST_MAX ||
+		    (*s && !strchr(separators, *s)))
 			return -EINVAL;
-		last = first;
-		if (*s == '-')
-			s = cpulist_parse_number(s + 1, &last);
-		if (!s || last < first || (*s && !strchr(separators, *s)))
-			return -EINVAL;
-		for (int cpu = first; cpu <= last; cpu++)
+		for (unsigned int cpu = first; cpu <= last; cpu++)
 			list->bits[cpu / 64] |= 1ULL << (cpu % 64);
 		any = true;
 		s += strspn(s, separators);

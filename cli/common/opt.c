@@ -6,6 +6,7 @@
 
 #include "lib/base/nearest.h"
 #include "lib/base/buf.h"
+#include "lib/base/number.h"
 #include "msg.h"
 #include "opt.h"
 
@@ -182,12 +183,7 @@ int opt_seconds(const char *text, double *seconds)
 
 int opt_number(const char *text, int base, uint64_t least, uint64_t most, uint64_t *number)
 {
-	char *end;
-
-	errno = 0;
-	*number = strtoull(text, &end, base);
-	return end == text || *end || errno || strchr(text, '-') || *number < least ||
-	       *number > most ? -EINVAL : 0;
+	return number_parse(text, base, most, number) || *number < least ? -EINVAL : 0;
 }
 
 int opt_count(const char *text, const char *what, uint64_t *count)

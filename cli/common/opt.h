@@ -81,7 +81,7 @@ int opt_show_help(void (*usage)(FILE *file), const void *table, size_t count, si
 /* Parses a time in seconds, at least a millisecond.  0 or -EINVAL. */
 int opt_seconds(const char *text, double *seconds);
 
-/* Parses a number that begins without a sign, by strtoull(3)'s `base`.  0 or -EINVAL. */
+/* Parses a number that begins with a digit, by strtoull(3)'s `base`.  0 or -EINVAL. */
 int opt_number(const char *text, int base, uint64_t least, uint64_t most, uint64_t *number);
 
 /* Parses a number of 1 or more, a `what` in the message.  0, or EX_USAGE and its line. */

@@ -147,7 +147,7 @@ int kern_entries(const struct ktrctl *ctl)
 	int code;
 
 	if (ctl->nargs) {
-		if (parse_limit(ctl->args[0], KTR_REGION_ENTRIES, &entries) ||
+		if (opt_number(ctl->args[0], 0, 1, KTR_REGION_ENTRIES, &entries) ||
 		    (entries & (entries - 1)))
 			return fail(EX_DATAERR, "\"%s\" is no power of two from 1 to %u",
 				    ctl->args[0], KTR_REGION_ENTRIES);

@@ -57,17 +57,6 @@ int put_buf(struct buf *out, int code)
 	return code;
 }
 
-int parse_limit(const char *text, uint64_t max, uint64_t *number)
-{
-	char *end;
-
-	errno = 0;
-	*number = strtoull(text, &end, 0);
-	if (text[0] < '0' || text[0] > '9' || *end || errno || *number == 0 || *number > max)
-		return -EINVAL;
-	return 0;
-}
-
 int parse_classes(const char *text, uint32_t *mask)
 {
 	char bad[32];
@@ -114,7 +103,7 @@ static int ktrctl_option(struct ktrctl *ctl, int letter, const char *arg, bool *
 
 	switch (letter) {
 	case 'p':
-		if (parse_limit(arg, INT32_MAX, &number))
+		if (opt_number(arg, 0, 1, INT32_MAX, &number))
 			return fail(EX_DATAERR, "\"%s\" is no process id", arg);
 		ctl->pid = (pid_t)number;
 		return 0;
@@ -123,7 +112,7 @@ static int ktrctl_option(struct ktrctl *ctl, int letter, const char *arg, bool *
 			return fail(EX_DATAERR, "\"%s\" is no time in seconds", arg);
 		return 0;
 	case OPT_MAX_BYTES:
-		if (parse_limit(arg, 1ull << 40, &ctl->max) || ctl->max < KTR_ENTRY_SIZE)
+		if (opt_number(arg, 0, KTR_ENTRY_SIZE, 1ull << 40, &ctl->max))
 			return fail(EX_DATAERR, "\"%s\" is no size from 64 bytes to 1 TB", arg);
 		return 0;
 	case OPT_JSON:

@@ -32,7 +32,6 @@ struct ktrctl {
 
 /* ktrctl.c */
 int put_buf(struct buf *out, int code);
-int parse_limit(const char *text, uint64_t max, uint64_t *number);	/* 1 … max; 0 or -EINVAL */
 int parse_classes(const char *text, uint32_t *mask);
 int put_classes(uint32_t mask);
 

@@ -179,10 +179,11 @@ static int producers_put(const struct ktrctl *ctl, struct json *json)
 	if (!dir)
 		return fail_errno(EX_OSERR, "/proc");
 	while (!code && (entry = readdir(dir))) {
-		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+		uint64_t pid;
 
-		if (pid > 0 && pid != getpid())
-			code = producer_put_process(ctl, json, pid);
+		if (opt_number(entry->d_name, 10, 1, INT32_MAX, &pid) == 0 &&
+		    (pid_t)pid != getpid())
+			code = producer_put_process(ctl, json, (pid_t)pid);
 	}
 	closedir(dir);
 	return code;

@@ -67,7 +67,7 @@ int self_test(const struct ktrctl *ctl)
 	double took;
 	int code;
 
-	if (ctl->nargs && parse_limit(ctl->args[0], UINT32_MAX, &count))
+	if (ctl->nargs && opt_number(ctl->args[0], 0, 1, UINT32_MAX, &count))
 		return fail(EX_DATAERR, "\"%s\" is no number of entries", ctl->args[0]);
 	code = points_load(&points);
 	if (!code)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The processes of -t: found by number or name, held by pidfd, which reports their end. */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +15,10 @@
 /* A number is a process, anything else an extended regular expression for process names. */
 int targets_want(struct measure *m, const char *text)
 {
+	const char *digits = text + (*text == '-');
 	struct target_wanted *wanted;
-	char why[128], *end;
-	long pid;
+	char why[128];
+	uint64_t pid;
 	int err;
 
 	if (!array_room(m->wanted, m->nwanted))
@@ -26,10 +26,8 @@ int targets_want(struct measure *m, const char *text)
 	wanted = &m->wanted[m->nwanted];
 	*wanted = (struct target_wanted){ .text = text };
 
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (end != text && !*end) {
-		if (errno || pid <= 0 || (pid_t)pid != pid)
+	if (*digits && !digits[strspn(digits, "0123456789")]) {
+		if (opt_number(text, 10, 1, INT32_MAX, &pid) != 0)
 			return fail(EX_USAGE, "ERROR: Illegal process id \"%s\".", text);
 		wanted->pid = (pid_t)pid;
 		m->nwanted++;
@@ -109,9 +107,13 @@ static int targets_add_matching(struct measure *m, const struct target_wanted *w
 	if (!dir)
 		return fail_errno(EX_OSERR, "ERROR: Cannot get process list");
 	while (!code && (entry = readdir(dir))) {
-		pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
+		uint64_t number;
+		pid_t pid;
 
-		if (pid <= 0 || pid == getpid() || pid == m->child.pid)
+		if (opt_number(entry->d_name, 10, 1, INT32_MAX, &number) != 0)
+			continue;
+		pid = (pid_t)number;
+		if (pid == getpid() || pid == m->child.pid)
 			continue;
 		if (process_read_name(dirfd(dir), entry->d_name, name, sizeof(name)) &&
 		    regexec(&wanted->name, name, 0, NULL, 0) == 0)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Function words of pctr(4): from options, and as a reading shows them; OpenBSD's formats. */
-#include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/number.h"
 #include "pctr.h"
 
 #define EVENT(word)	(uint8_t)(word)
@@ -147,14 +146,9 @@ void pctr_event_put(struct buf *out, const struct pctr_event *event)
 
 int pctr_byte(const char *text, uint32_t *value)
 {
-	unsigned long number;
-	char *end;
+	uint64_t number;
 
-	if (!isxdigit((unsigned char)text[0]))
-		return -EINVAL;
-	errno = 0;
-	number = strtoul(text, &end, 16);
-	if (*end || errno || number > 0xff)
+	if (number_parse(text, 16, 0xff, &number))
 		return -EINVAL;
 	*value = (uint32_t)number;
 	return 0;

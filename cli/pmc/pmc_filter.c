@@ -254,17 +254,11 @@ static int filter_run(struct log_filter *f, const char *in, const char *out)
 
 static int item_number(const char *text, bool must, uint32_t *number)
 {
-	unsigned long value;
-	char *end;
+	uint64_t value;
+	int err = opt_number(text, 0, 0, UINT32_MAX - 1, &value);
 
-	errno = 0;
-	value = strtoul(text, &end, 0);
-	*number = (uint32_t)value;
-	if (end == text || *end || errno || value >= UINT32_MAX || strchr(text, '-')) {
-		*number = UINT32_MAX;	/* no PMC, no process */
-		return must ? fail(EX_USAGE, "ERROR: %s not usable value", text) : 0;
-	}
-	return 0;
+	*number = err ? UINT32_MAX : (uint32_t)value;	/* no PMC, no process */
+	return err && must ? fail(EX_USAGE, "ERROR: %s not usable value", text) : 0;
 }
 
 static int list_add(struct list *list, int kind, char *text)

@@ -21,13 +21,15 @@ struct summary_share {
 struct summary_event {
 	char *name;
 	uint64_t rate;
-	struct summary_share *shares;
-	size_t nshares;
+	struct summary_share *shares;	/* each process once */
+	size_t nshares, room;
+	struct index by_process;
 };
 struct summary {
 	struct log_names names;
 	struct summary_event *events;	/* each name and period once */
-	size_t nevents;
+	size_t nevents, room;
+	struct index by_name;
 	uint64_t drops, lost;
 };
 
@@ -43,37 +45,84 @@ static int summary_no_memory(void)
 	return fail(EX_OSERR, "ERROR: no memory for the summary");
 }
 
+static uint32_t text_hash(const char *text, uint64_t seed)
+{
+	for (; *text; text++)
+		seed = index_mix(seed, (unsigned char)*text);
+	return index_fold(seed);
+}
+
+struct event_key {
+	const struct summary *s;
+	const char *name;
+	uint64_t rate;
+};
+
+static bool event_same(const void *arg, uint32_t position)
+{
+	const struct event_key *k = arg;
+	const struct summary_event *event = &k->s->events[position];
+
+	return event->rate == k->rate && strcmp(event->name, k->name) == 0;
+}
+
 /* PMCs of one event on several CPUs are one event. */
 static struct summary_event *summary_find_event(struct summary *s, const char *name, uint64_t rate)
 {
+	const struct event_key key = { s, name, rate };
+	uint32_t hash = text_hash(name, rate);
+	uint32_t at = index_find(&s->by_name, hash, event_same, &key);
 	struct summary_event *event;
 
-	for (size_t i = 0; i < s->nevents; i++) {
-		if (s->events[i].rate == rate && strcmp(s->events[i].name, name) == 0)
-			return &s->events[i];
-	}
-	if (!array_room(s->events, s->nevents))
+	if (at != INDEX_NONE)
+		return &s->events[at];
+	event = grow(s->events, &s->room, s->nevents + 1, sizeof(*event));
+	if (!event)
 		return NULL;
-	event = &s->events[s->nevents];
+	s->events = event;
+	if (index_reserve(&s->by_name) != 0)
+		return NULL;
+	event += s->nevents;
 	*event = (struct summary_event){ .name = strdup(name), .rate = rate };
-	s->nevents += event->name != NULL;
-	return event->name ? event : NULL;
+	if (!event->name)
+		return NULL;
+	(void)index_add(&s->by_name, hash, (uint32_t)s->nevents++);	/* there is room */
+	return event;
+}
+
+struct share_key {
+	const struct summary_event *event;
+	const char *process;
+};
+
+static bool share_same(const void *arg, uint32_t position)
+{
+	const struct share_key *k = arg;
+
+	return strcmp(k->event->shares[position].process, k->process) == 0;
 }
 
 static struct summary_share *event_find_share(struct summary_event *event, const char *process)
 {
+	const struct share_key key = { event, process };
+	uint32_t hash = text_hash(process, 0);
+	uint32_t at = index_find(&event->by_process, hash, share_same, &key);
 	struct summary_share *share;
 
-	for (size_t i = 0; i < event->nshares; i++) {
-		if (strcmp(event->shares[i].process, process) == 0)
-			return &event->shares[i];
-	}
-	if (!array_room(event->shares, event->nshares))
+	if (at != INDEX_NONE)
+		return &event->shares[at];
+	share = grow(event->shares, &event->room, event->nshares + 1, sizeof(*share));
+	if (!share)
 		return NULL;
-	share = &event->shares[event->nshares];
+	event->shares = share;
+	if (index_reserve(&event->by_process) != 0)
+		return NULL;
+	share += event->nshares;
 	*share = (struct summary_share){ .process = strdup(process) };
-	event->nshares += share->process != NULL;
-	return share->process ? share : NULL;
+	if (!share->process)
+		return NULL;
+	(void)index_add(&event->by_process, hash, (uint32_t)event->nshares++);
+	return share;
 }
 
 static int summary_count_sample(struct summary *s, pmc_id_t id, uint32_t pid)
@@ -153,9 +202,11 @@ static void summary_free(struct summary *s)
 		for (size_t k = 0; k < s->events[i].nshares; k++)
 			free(s->events[i].shares[k].process);
 		free(s->events[i].shares);
+		index_free(&s->events[i].by_process);
 		free(s->events[i].name);
 	}
 	free(s->events);
+	index_free(&s->by_name);
 	log_names_free(&s->names);
 }
 

@@ -4,7 +4,6 @@
  * process may still be writing: if an address is not found, new lines are read.  /tmp is open to
  * all users, so the file must belong to the user of the process, to us or to root.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/number.h"
 #include "object.h"
 
 #define MAP_MOST  (1u << 30)	/* bytes */
@@ -56,19 +56,15 @@ static int jit_open_map(struct object *o, struct stat *st)
 /* A line without its end. */
 static int jit_add_line(struct object *o, char *line)
 {
+	const char *at = line;
 	uint64_t start, size;
-	char *end, *name;
+	char *name;
 
-	errno = 0;
-	start = strtoull(line, &end, 16);
-	if (end == line || !isxdigit((unsigned char)*line) || *end != ' ')
+	if (number_read(&at, 16, UINT64_MAX, &start) || *at++ != ' ' ||
+	    number_read(&at, 16, UINT64_MAX, &size) || *at++ != ' ' || !size ||
+	    start + size < start || !*at)
 		goto bad;
-	line = end + 1;
-	size = strtoull(line, &end, 16);
-	name = end + 1;
-	if (end == line || !isxdigit((unsigned char)*line) || *end != ' ' || errno || !size ||
-	    start + size < start || !*name)
-		goto bad;
+	name = line + (at - line);
 	if (strlen(name) > NAME_MOST)
 		name[NAME_MOST] = '\0';
 	name = arena_string(&o->symbols->arena, name);

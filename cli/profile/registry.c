@@ -18,13 +18,12 @@ struct regexes {
 
 static bool pid_parse(const char *text, pid_t *pid)
 {
-	char *end;
-	long value;
+	uint64_t value;
 
-	errno = 0;
-	value = strtol(text, &end, 10);
+	if (opt_number(text, 10, 0, INT32_MAX, &value) != 0)
+		return false;
 	*pid = (pid_t)value;
-	return end != text && !*end && !errno && value >= 0 && value == *pid;
+	return true;
 }
 
 int registry_begin(struct registry *reg, const struct filter *filter)

@@ -78,13 +78,10 @@ static void ktrdump_usage(FILE *file)
 	fputs("usage: ktrdump [-cfqrtHl] [-i FILE | -p PID | -M FILE] [-N FILE] [-o FILE]\n", file);
 }
 
-static int args_number(const char *text, const char *what, long least, long most, long *number)
+static int args_number(const char *text, const char *what, uint64_t least, uint64_t most,
+		       uint64_t *number)
 {
-	char *end;
-
-	errno = 0;
-	*number = strtol(text, &end, 0);
-	if (end == text || *end || errno || *number < least || *number > most)
+	if (opt_number(text, 0, least, most, number) != 0)
 		return fail(EX_USAGE, "ERROR: \"%s\" is not a %s", text, what);
 	return 0;
 }
@@ -133,12 +130,12 @@ static int args_form(struct tdump_options *o, enum tdump_form form)
 /* Options whose argument needs parsing. */
 static int args_value(struct tdump_options *o, int code, const char *arg)
 {
-	long number;
+	uint64_t number = 0;
 	int failed = 0;
 
 	switch (code) {
 	case 'p':
-		failed = args_number(arg, "process", 1, INT_MAX, &number);
+		failed = args_number(arg, "process", 1, INT32_MAX, &number);
 		o->pid = (pid_t)number;
 		return failed;
 	case 'T':

@@ -5,16 +5,15 @@
 
 #include "reason.h"
 
-int refuse(struct reason *why, int err, const char *fmt, ...)
+int deny(struct reason *why, int err, const char *fmt, ...)
 {
 	va_list ap;
-	char *p;
 
 	va_start(ap, fmt);
 	vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
-	/* The text quotes users' input: it must stay one line on a terminal. */
-	for (p = why->text; *p; p++)
+	/* Users choose names of events and files; terminals and log files show the line. */
+	for (char *p = why->text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	return err;

@@ -10,6 +10,6 @@ struct reason {
 };
 
 /* Stores the line and returns err (a negative errno), so that a check is one statement. */
-int refuse(struct reason *why, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int deny(struct reason *why, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -86,8 +86,8 @@ static int pairs_split(char *text, struct evspec_pair *pairs, unsigned int *coun
 		char *equals;
 
 		if (*count == EVSPEC_MAX_PAIRS)
-			return refuse(why, -EINVAL, "more than %u qualifiers or terms",
-				      EVSPEC_MAX_PAIRS);
+			return deny(why, -EINVAL, "more than %u qualifiers or terms",
+				    EVSPEC_MAX_PAIRS);
 		next = strchr(text, ',');
 		if (next)
 			*next++ = '\0';
@@ -107,18 +107,18 @@ static int raw_split(struct evspec *spec, char *slash, char **rest, struct reaso
 	char *end = strchr(slash + 1, '/');
 
 	if (!end)
-		return refuse(why, -EINVAL, "\"%s\": the second / is missing after the terms",
-			      spec->text);
+		return deny(why, -EINVAL, "\"%s\": the second / is missing after the terms",
+			    spec->text);
 	if (slash == spec->text)
-		return refuse(why, -EINVAL, "\"%s\": the name of a PMU is missing before the /",
-			      spec->text);
+		return deny(why, -EINVAL, "\"%s\": the name of a PMU is missing before the /",
+			    spec->text);
 	if (end[1] != '\0' && end[1] != ',')
-		return refuse(why, -EINVAL,
-			      "\"%s\": \"%s\" after the second /; qualifiers follow a "
-			      "comma",
-			      spec->text, end + 1);
+		return deny(why, -EINVAL,
+			    "\"%s\": \"%s\" after the second /; qualifiers follow a "
+			    "comma",
+			    spec->text, end + 1);
 	if (end == slash + 1)
-		return refuse(why, -EINVAL, "\"%s\": no terms between the slashes", spec->text);
+		return deny(why, -EINVAL, "\"%s\": no terms between the slashes", spec->text);
 	*rest = end[1] ? end + 2 : NULL;
 	*slash = *end = '\0';
 	spec->raw = true;
@@ -136,8 +136,8 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 	memset(spec, 0, offsetof(struct evspec, text));
 	spec->class = -1;
 	if (n > EVSPEC_MAX)
-		return refuse(why, -EINVAL, "an event specifier has at most %u characters",
-			      EVSPEC_MAX);
+		return deny(why, -EINVAL, "an event specifier has at most %u characters",
+			    EVSPEC_MAX);
 	memcpy(spec->text, text, n + 1);
 
 	comma = strchr(spec->text, ',');
@@ -153,8 +153,8 @@ int evspec_parse(const char *text, const struct evspec_machine *m, struct evspec
 		}
 		spec->event = spec->text + class_prefix_find(spec->text, m, &spec->class);
 		if (*spec->event == '\0')
-			return refuse(why, -EINVAL, "\"%s\": the name of an event is missing",
-				      text);
+			return deny(why, -EINVAL, "\"%s\": the name of an event is missing",
+				    text);
 	}
 	return rest ? pairs_split(rest, spec->quals, &spec->nquals, why) : 0;
 }

@@ -152,11 +152,11 @@ static int pfm_encode(const char *name, const char *text, uint32_t type, struct 
 	int ret = pfm.pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &arg);
 
 	if (ret != PFM_SUCCESS)
-		return refuse(why, -EINVAL, "%s: libpfm4 cannot encode it: %s", name,
-			      pfm.pfm_strerror(ret));
+		return deny(why, -EINVAL, "%s: libpfm4 cannot encode it: %s", name,
+			    pfm.pfm_strerror(ret));
 	/* The words mean the same whether the kernel calls the core PMU raw or by its own type. */
 	if (attr.type != PERF_TYPE_RAW && attr.type != type)
-		return refuse(why, -EINVAL, "%s: not an event of the core PMU", name);
+		return deny(why, -EINVAL, "%s: not an event of the core PMU", name);
 	event->config[0] = attr.config;
 	event->config[1] = attr.config1;
 	event->config[2] = attr.config2;
@@ -171,7 +171,7 @@ int pfm_event(const char *name, uint32_t type, struct pmu_event *event, struct r
 	pthread_mutex_lock(&pfm.lock);
 	err = pfm_load();
 	if (err)
-		refuse(why, err, "%s", pfm.error);
+		deny(why, err, "%s", pfm.error);
 	else if (pfm_walk(&w) == 0)
 		err = -ENOENT;
 	else

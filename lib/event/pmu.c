@@ -116,12 +116,12 @@ int pmu_field_find(const char *root, const char *pmu, const char *name, struct p
 		}
 	err = pmu_file_read(root, pmu, "format", name, text);
 	if (err)
-		return refuse(why, -ENOENT, "PMU %s has no field \"%s\"; %s/%s/format lists them",
-			      pmu, name, root, pmu);
+		return deny(why, -ENOENT, "PMU %s has no field \"%s\"; %s/%s/format lists them",
+			    pmu, name, root, pmu);
 	err = pmu_field_parse(text, field);
 	if (err)
-		return refuse(why, err, "PMU %s describes its field \"%s\" as \"%s\", which is not "
-			      "understood", pmu, name, text);
+		return deny(why, err, "PMU %s describes its field \"%s\" as \"%s\", which is not "
+			    "understood", pmu, name, text);
 	return 0;
 }
 
@@ -132,16 +132,16 @@ int pmu_term(const char *root, const char *pmu, const struct evspec_pair *term, 
 	uint64_t value = 1;
 
 	if (term->value && strcmp(term->value, "?") == 0)
-		return refuse(why, -EINVAL, "the event needs a value for \"%s\": write %s/%s=.../",
-			      term->key, pmu, term->key);
+		return deny(why, -EINVAL, "the event needs a value for \"%s\": write %s/%s=.../",
+			    term->key, pmu, term->key);
 	if (term->value && number_parse(term->value, 0, UINT64_MAX, &value))
-		return refuse(why, -EINVAL, "\"%s=%s\": not a number", term->key, term->value);
+		return deny(why, -EINVAL, "\"%s=%s\": not a number", term->key, term->value);
 	if (pmu_field_find(root, pmu, term->key, &field, why) < 0)
 		return -EINVAL;
 	if (pmu_field_set(&field, value, config) < 0)
-		return refuse(why, -EINVAL, "\"%s=0x%llx\": the field of PMU %s has %d bits",
-			      term->key, (unsigned long long)value, pmu,
-			      __builtin_popcountll(field.mask));
+		return deny(why, -EINVAL, "\"%s=0x%llx\": the field of PMU %s has %d bits",
+			    term->key, (unsigned long long)value, pmu,
+			    __builtin_popcountll(field.mask));
 	return 0;
 }
 

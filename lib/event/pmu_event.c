@@ -32,7 +32,7 @@ static const struct qualifier qualifiers[] = {
 static int qualifier_no_value(const struct evspec_pair *q, struct reason *why)
 {
 	if (q->value)
-		return refuse(why, -EINVAL, "qualifier \"%s\" takes no value", q->key);
+		return deny(why, -EINVAL, "qualifier \"%s\" takes no value", q->key);
 	return 0;
 }
 
@@ -57,18 +57,18 @@ static int qualifier_apply(const char *root, const char *pmu, const struct evspe
 		if (strcasecmp(q->key, qualifiers[i].key) == 0)
 			known = &qualifiers[i];
 	if (!known)
-		return refuse(why, -EINVAL,
-			      "unknown qualifier \"%s\"; known are usr, os, and where the "
-			      "hardware has them cmask, edge, inv, umask, anythread",
-			      q->key);
+		return deny(why, -EINVAL,
+			    "unknown qualifier \"%s\"; known are usr, os, and where the "
+			    "hardware has them cmask, edge, inv, umask, anythread",
+			    q->key);
 	if (!known->number && qualifier_no_value(q, why) < 0)
 		return -EINVAL;
 	if (known->number && !q->value)
-		return refuse(why, -EINVAL, "qualifier \"%s\" needs a value: %s=N", q->key, q->key);
+		return deny(why, -EINVAL, "qualifier \"%s\" needs a value: %s=N", q->key, q->key);
 	if (pmu_field_find(root, pmu, known->field, &field, why) < 0)
-		return refuse(why, -EINVAL,
-			      "qualifier \"%s\": the hardware of PMU %s has no such field", q->key,
-			      pmu);
+		return deny(why, -EINVAL,
+			    "qualifier \"%s\": the hardware of PMU %s has no such field", q->key,
+			    pmu);
 	term.key = known->field;
 	err = pmu_term(root, pmu, &term, event->config, why);
 	event->caps |= known->cap;
@@ -118,8 +118,8 @@ static int pmu_event_named(const char *root, const struct wire_classinfo *class,
 	if (spec->class == PMC_CLASS_IAF && class->class != PMC_CLASS_IAF)
 		name = alias_iaf_event(spec->event);
 	if (!name)
-		return refuse(why, -ENOENT, "\"%s\" is not an event of the fixed counters",
-			      spec->event);
+		return deny(why, -ENOENT, "\"%s\" is not an event of the fixed counters",
+			    spec->event);
 	err = pmu_sysfs_event(root, class->pmu, name, event, why);
 	if (err != -ENOENT)
 		return err;
@@ -128,12 +128,12 @@ static int pmu_event_named(const char *root, const struct wire_classinfo *class,
 		char missing[160];
 
 		snprintf(missing, sizeof(missing), "%.150s", why->text);
-		return refuse(why, -ENOENT, "PMU %s has no event \"%s\", and %s", class->pmu, name,
-			      missing);
+		return deny(why, -ENOENT, "PMU %s has no event \"%s\", and %s", class->pmu, name,
+			    missing);
 	}
 	if (err == -ENOENT)
-		refuse(why, err, "neither PMU %s nor libpfm4 knows an event \"%s\"; "
-		       "\"pmccontrol -L\" lists those that exist", class->pmu, name);
+		deny(why, err, "neither PMU %s nor libpfm4 knows an event \"%s\"; "
+		     "\"pmccontrol -L\" lists those that exist", class->pmu, name);
 	return err;
 }
 

@@ -31,10 +31,10 @@ static int soft_qualifier(const struct evspec_pair *qual, struct wire_allocate_r
 	bool user = evspec_same(qual->key, "usr");
 
 	if (!user && !evspec_same(qual->key, "os"))
-		return refuse(why, -EINVAL, "\"%s\" is no qualifier of a software event: there are "
-			      "usr and os", qual->key);
+		return deny(why, -EINVAL, "\"%s\" is no qualifier of a software event: there are "
+			    "usr and os", qual->key);
 	if (qual->value)
-		return refuse(why, -EINVAL, "%s takes no value: \"%s\"", qual->key, qual->value);
+		return deny(why, -EINVAL, "%s takes no value: \"%s\"", qual->key, qual->value);
 	req->caps |= user ? PMC_CAP_USER : PMC_CAP_SYSTEM;
 	return 0;
 }
@@ -52,9 +52,9 @@ static int soft_class(const struct machine *m, const char *root, const struct wi
 		    (other && evspec_same(other, m->soft.event[i].name)))
 			break;
 	if (i == m->soft.n)
-		return refuse(why, -ENOENT, "no SOFT event \"%s\"%s; \"pmccontrol -L\" "
-			      "lists them", spec->event,
-			      suggest_event(m, root, spec->event, PMC_CLASS_SOFT, &near));
+		return deny(why, -ENOENT, "no SOFT event \"%s\"%s; \"pmccontrol -L\" "
+			    "lists them", spec->event,
+			    suggest_event(m, root, spec->event, PMC_CLASS_SOFT, &near));
 	req->event = m->soft.event[i].code;
 	req->caps = PMC_CAP_READ | PMC_CAP_WRITE;
 	memcpy(req->event_name, m->soft.event[i].name, sizeof(req->event_name));
@@ -67,11 +67,11 @@ static int tsc_class(const struct machine *m, const char *root, const struct wir
 		     const struct evspec *spec, struct wire_allocate_req *req, struct reason *why)
 {
 	if (!evspec_same(spec->event, "TSC"))
-		return refuse(why, -ENOENT, "no TSC event \"%s\"; its one event is TSC",
-			      spec->event);
+		return deny(why, -ENOENT, "no TSC event \"%s\"; its one event is TSC",
+			    spec->event);
 	if (spec->nquals)
-		return refuse(why, -EINVAL, "the TSC takes no qualifiers: \"%s\"",
-			      spec->quals[0].key);
+		return deny(why, -EINVAL, "the TSC takes no qualifiers: \"%s\"",
+			    spec->quals[0].key);
 	req->event = PMC_EV_TSC_TSC;
 	req->caps = PMC_CAP_READ;
 	strcpy(req->event_name, "TSC");
@@ -87,17 +87,17 @@ static int msr_select(const struct evspec_pair *qual, struct wire_allocate_req *
 	uint64_t number;
 
 	if (!evspec_same(qual->key, "select"))
-		return refuse(why, -EINVAL, "\"%s\" is no qualifier of a register: there is "
-			      "select=REGISTER:VALUE", qual->key);
+		return deny(why, -EINVAL, "\"%s\" is no qualifier of a register: there is "
+			    "select=REGISTER:VALUE", qual->key);
 	if (!colon || (size_t)(colon - qual->value) >= sizeof(reg))
-		return refuse(why, -EINVAL, "select takes REGISTER:VALUE, as 0x186:0x4100c0, not "
-			      "\"%s\"", qual->value ? qual->value : "");
+		return deny(why, -EINVAL, "select takes REGISTER:VALUE, as 0x186:0x4100c0, not "
+			    "\"%s\"", qual->value ? qual->value : "");
 	memcpy(reg, qual->value, colon - qual->value);
 	reg[colon - qual->value] = '\0';
 	if (number_parse(reg, 0, UINT32_MAX, &number))
-		return refuse(why, -EINVAL, "select: \"%s\" is not the number of a register", reg);
+		return deny(why, -EINVAL, "select: \"%s\" is not the number of a register", reg);
 	if (number_parse(colon + 1, 0, UINT64_MAX, &req->config2))
-		return refuse(why, -EINVAL, "select: \"%s\" is not a value of 64 bits", colon + 1);
+		return deny(why, -EINVAL, "select: \"%s\" is not a value of 64 bits", colon + 1);
 	req->config1 = WIRE_MSR_SELECT | number;
 	return 0;
 }
@@ -118,8 +118,8 @@ static int msr_event(const struct machine *m, const struct evspec *spec,
 		return 0;
 	}
 	if (number_parse(name, 0, UINT32_MAX, &req->config))
-		return refuse(why, -ENOENT, "no register \"%s\": MSR-NUMBER, as MSR-0x10, or one "
-			      "that \"pmccontrol -L\" lists", name);
+		return deny(why, -ENOENT, "no register \"%s\": MSR-NUMBER, as MSR-0x10, or one "
+			    "that \"pmccontrol -L\" lists", name);
 	req->event = PMC_EV_MSR_RAW;
 	snprintf(req->event_name, sizeof(req->event_name), "MSR-0x%" PRIx64, req->config);
 	return 0;
@@ -188,10 +188,10 @@ static int resolve_raw(const struct machine *m, const char *root, const struct e
 		if (strcmp(m->cpu.classes[i].pmu, spec->event) == 0 &&
 		    machine_class_is_hardware(&m->cpu.classes[i]))
 			return resolve_in_class(m, root, &m->cpu.classes[i], spec, req, why);
-	return refuse(why, -EINVAL,
-		      "no PMU \"%s\" whose counters pmcbpfd manages; \"pmccontrol -L\" "
-		      "lists the classes",
-		      spec->event);
+	return deny(why, -EINVAL,
+		    "no PMU \"%s\" whose counters pmcbpfd manages; \"pmccontrol -L\" "
+		    "lists the classes",
+		    spec->event);
 }
 
 static int resolve_prefixed(const struct machine *m, const char *root, const struct evspec *spec,
@@ -203,9 +203,9 @@ static int resolve_prefixed(const struct machine *m, const char *root, const str
 	if (!class && spec->class == PMC_CLASS_IAF)
 		class = machine_class(m, PMC_CLASS_IAP);
 	if (!class)
-		return refuse(why, -EINVAL, "this machine has no counters of class %s; "
-			      "\"pmccontrol -L\" lists those it has, \"pmccontrol --doctor\" "
-			      "says why", pmc_name_of_class(spec->class));
+		return deny(why, -EINVAL, "this machine has no counters of class %s; "
+			    "\"pmccontrol -L\" lists those it has, \"pmccontrol --doctor\" "
+			    "says why", pmc_name_of_class(spec->class));
 	return resolve_in_class(m, root, class, spec, req, why);
 }
 
@@ -243,15 +243,15 @@ static int resolve_bare(const struct machine *m, const char *root, const struct 
 	if (suggest_foreign(spec->event, why))
 		return -ENOENT;
 	if (hardware.text[0])
-		return refuse(why, -ENOENT, "%s", hardware.text);
+		return deny(why, -ENOENT, "%s", hardware.text);
 	hint = suggest_event(m, root, spec->event, -1, &near);
 	if (!any && !*hint)
-		return refuse(why, -ENOENT, "unknown event \"%s\", and here are no hardware "
-			      "counters (\"pmccontrol --doctor\" says why); \"pmccontrol -L\" "
-			      "lists the events that exist", spec->event);
-	return refuse(why, -ENOENT,
-		      "unknown event \"%s\"%s; \"pmccontrol -L\" lists those that exist here",
-		      spec->event, hint);
+		return deny(why, -ENOENT, "unknown event \"%s\", and here are no hardware "
+			    "counters (\"pmccontrol --doctor\" says why); \"pmccontrol -L\" "
+			    "lists the events that exist", spec->event);
+	return deny(why, -ENOENT,
+		    "unknown event \"%s\"%s; \"pmccontrol -L\" lists those that exist here",
+		    spec->event, hint);
 }
 
 static int resolve_one(const struct machine *m, const char *root,
@@ -287,8 +287,8 @@ int resolve_event(const struct machine *m, const char *root, const char *spec,
 	if (n == 0)
 		err = resolve_one(m, root, &grammar, spec, req, why);
 	else if (err == -ENOENT)
-		refuse(why, err, "this machine has no event for \"%.*s\" (looked for \"%.*s\")",
-		       (int)strcspn(spec, ","), spec, (int)strcspn(spelling[0], ","), spelling[0]);
+		deny(why, err, "this machine has no event for \"%.*s\" (looked for \"%.*s\")",
+		     (int)strcspn(spec, ","), spec, (int)strcspn(spelling[0], ","), spelling[0]);
 	return err == -ENOENT ? -EINVAL : err;
 }
 
@@ -303,8 +303,8 @@ int resolve_operation(const struct machine *m, const char *root, const char *spe
 		return err == -EINVAL ? -ENOENT : err;
 	class = machine_class(m, req.class);
 	if (!class || !machine_class_is_hardware(class))
-		return refuse(why, -ENOENT, "%.100s is not an event of the hardware counters",
-			      spec);
+		return deny(why, -ENOENT, "%.100s is not an event of the hardware counters",
+			    spec);
 	op->pm_caps |= req.caps;
 	op->pm_class = (enum pmc_class)req.class;
 	op->pm_ev = (enum pmc_event)req.event;

@@ -95,9 +95,9 @@ int suggest_probe(const char *spec, struct reason *why)
 
 	if (!spec[len] || !name_is_probe(spec, len))
 		return 0;
-	return refuse(why, -ENOENT, "\"%s\" is a probe's name: tracepoints and probes are not "
-		      "PMCs here; perf(1) and bpftrace(8) count them, \"pmccontrol -L\" lists the "
-		      "events that exist", spec);
+	return deny(why, -ENOENT, "\"%s\" is a probe's name: tracepoints and probes are not "
+		    "PMCs here; perf(1) and bpftrace(8) count them, \"pmccontrol -L\" lists the "
+		    "events that exist", spec);
 }
 
 int suggest_foreign(const char *name, struct reason *why)
@@ -107,12 +107,12 @@ int suggest_foreign(const char *name, struct reason *why)
 	if (!colon)
 		return 0;
 	if (colon[1] && !colon[1 + strspn(colon + 1, "ukhGHpPSDWe")])
-		return refuse(why, -ENOENT, "\"%s\": perf's modifiers are qualifiers here: write "
-			      "\"%.*s,usr\" for :u, \"%.*s,os\" for :k", name, (int)(colon - name),
-			      name, (int)(colon - name), name);
+		return deny(why, -ENOENT, "\"%s\": perf's modifiers are qualifiers here: write "
+			    "\"%.*s,usr\" for :u, \"%.*s,os\" for :k", name, (int)(colon - name),
+			    name, (int)(colon - name), name);
 	if (name_is_tracepoint(name))
-		return refuse(why, -ENOENT, "\"%s\" is a tracepoint's name: tracepoints and probes "
-			      "are not PMCs here; perf(1) and bpftrace(8) count them, "
-			      "\"pmccontrol -L\" lists the events that exist", name);
+		return deny(why, -ENOENT, "\"%s\" is a tracepoint's name: tracepoints and probes "
+			    "are not PMCs here; perf(1) and bpftrace(8) count them, "
+			    "\"pmccontrol -L\" lists the events that exist", name);
 	return 0;
 }

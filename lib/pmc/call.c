@@ -46,7 +46,7 @@ int call_leave(int err)
 
 int (call_missing)(struct reason *why, const char *argument)
 {
-	return refuse(why, -EFAULT, "%s is a null pointer", argument);
+	return deny(why, -EFAULT, "%s is a null pointer", argument);
 }
 
 PMC_API_PUBLIC const char *pmc_errstr(void)

@@ -61,24 +61,24 @@ static void client_drop(struct lib *l, enum lib_state state)
 static int client_gone(struct lib *l, struct reason *why)
 {
 	client_drop(l, LIB_GONE);
-	return refuse(why, -ENOSYS, "pmcbpfd has gone away, and every PMC with it; "
-		      "call pmc_init() again when it runs");
+	return deny(why, -ENOSYS, "pmcbpfd has gone away, and every PMC with it; "
+		    "call pmc_init() again when it runs");
 }
 
 /* The connection ended with the descriptor; the daemon notices that by itself. */
 static int client_closed(struct lib *l, struct reason *why)
 {
 	client_drop(l, LIB_CLOSED);
-	return refuse(why, -EBADF, "this program has closed the library's connection to pmcbpfd "
-		      "(closefrom(3) and the like do), and every PMC is gone with it; call "
-		      "pmc_init() again");
+	return deny(why, -EBADF, "this program has closed the library's connection to pmcbpfd "
+		    "(closefrom(3) and the like do), and every PMC is gone with it; call "
+		    "pmc_init() again");
 }
 
 static int client_broken(struct lib *l, struct reason *why, const char *what)
 {
 	client_drop(l, LIB_GONE);
-	return refuse(why, -EPROTO, "pmcbpfd sent %s; library and daemon do not fit together",
-		      what);
+	return deny(why, -EPROTO, "pmcbpfd sent %s; library and daemon do not fit together",
+		    what);
 }
 
 /* --- one message each way ----------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static int client_send(struct lib *l, const struct exchange *x, struct reason *w
 		n = sendmsg(l->socket.fd, &msg, MSG_NOSIGNAL);
 	while (n < 0 && client_again());
 	if (n < 0 && (errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS))
-		return refuse(why, -ENOMEM, "no memory to send a request to pmcbpfd");
+		return deny(why, -ENOMEM, "no memory to send a request to pmcbpfd");
 	/* The daemon may have refused the connection by now: client_receive() finds its reason. */
 	if (n < 0 && x->op == WIRE_OP_HELLO && (errno == EPIPE || errno == ECONNRESET))
 		return 0;
@@ -194,8 +194,8 @@ static int client_check(struct lib *l, struct exchange *x, size_t n, struct reas
 		reason = hdr.reason_len;
 		if (reason == 0)
 			return hdr.error;
-		return refuse(why, hdr.error, "%.*s", (int)reason,
-			      (const char *)l->buffer + sizeof(hdr) + hdr.len);
+		return deny(why, hdr.error, "%.*s", (int)reason,
+			    (const char *)l->buffer + sizeof(hdr) + hdr.len);
 	}
 	if (hdr.len < x->payload_min || hdr.len > x->payload_max)
 		return client_broken(l, why, "a reply of a wrong length");
@@ -229,8 +229,8 @@ static int client_receive(struct lib *l, struct exchange *x, struct reason *why)
 	if (msg.msg_flags & MSG_TRUNC)
 		err = client_broken(l, why, "a reply that is too long");
 	else if (msg.msg_flags & MSG_CTRUNC && !x->fds_optional)
-		err = refuse(why, -EMFILE, "this process has too many open files to take a reply's "
-			     "descriptors");
+		err = deny(why, -EMFILE, "this process has too many open files to take a reply's "
+			   "descriptors");
 	else
 		err = client_check(l, x, n, why);
 	if (err || msg.msg_flags & MSG_CTRUNC)
@@ -255,18 +255,18 @@ static int client_talk(struct lib *l, struct exchange *x, struct reason *why)
 
 static int client_no_daemon(const char *path, struct reason *why)
 {
-	return refuse(why, -ENOENT,
-		      "no pmcbpfd answers at %s: start it as root, with \"pmcbpfd\" or "
-		      "\"systemctl start pmcbpfd\"",
-		      path);
+	return deny(why, -ENOENT,
+		    "no pmcbpfd answers at %s: start it as root, with \"pmcbpfd\" or "
+		    "\"systemctl start pmcbpfd\"",
+		    path);
 }
 
 static int client_no_descriptor(int err, struct reason *why)
 {
 	if (err != -EMFILE && err != -ENFILE && err != -EINVAL)
 		return err;
-	return refuse(why, err == -ENFILE ? err : -EMFILE,
-		      "this process has too many open files for a connection to pmcbpfd");
+	return deny(why, err == -ENFILE ? err : -EMFILE,
+		    "this process has too many open files for a connection to pmcbpfd");
 }
 
 static int client_connect(struct lib *l, int *log, struct reason *why)
@@ -278,7 +278,7 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 	int fd, err;
 
 	if (strlen(path) >= sizeof(sun.sun_path))
-		return refuse(why, -ENAMETOOLONG, "the socket's name %s is too long", path);
+		return deny(why, -ENAMETOOLONG, "the socket's name %s is too long", path);
 	strcpy(sun.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd >= 0)
@@ -298,16 +298,16 @@ static int client_connect(struct lib *l, int *log, struct reason *why)
 	err = -errno;
 	close(fd);
 	if (!stat(path, &st) && !S_ISSOCK(st.st_mode))
-		return refuse(why, -ENOENT, "%s is %s, not the socket of pmcbpfd: %s", path,
-			      S_ISDIR(st.st_mode) ? "a folder" : "a file",
-			      path == chosen ? "set PMCBPF_SOCKET to its socket, or unset it" :
-					       "remove it, and start pmcbpfd as root");
+		return deny(why, -ENOENT, "%s is %s, not the socket of pmcbpfd: %s", path,
+			    S_ISDIR(st.st_mode) ? "a folder" : "a file",
+			    path == chosen ? "set PMCBPF_SOCKET to its socket, or unset it" :
+					     "remove it, and start pmcbpfd as root");
 	if (err == -EACCES || err == -EPERM)
-		return refuse(why, err, "you may not connect to pmcbpfd at %s%s", path,
-			      !stat(path, &st) && !(st.st_mode & S_IWOTH) ?
-			      ": it serves members of a group (socket.group in pmcbpf.conf)" : "");
+		return deny(why, err, "you may not connect to pmcbpfd at %s%s", path,
+			    !stat(path, &st) && !(st.st_mode & S_IWOTH) ?
+			    ": it serves members of a group (socket.group in pmcbpf.conf)" : "");
 	if (err != -ENOENT && err != -ECONNREFUSED)
-		return refuse(why, err, "no connection to %s: %s", path, strerror(-err));
+		return deny(why, err, "no connection to %s: %s", path, strerror(-err));
 	/* A socket that was named has to be there; only the usual place has a substitute. */
 	if (path == chosen || geteuid() != 0)
 		return client_no_daemon(path, why);
@@ -335,8 +335,8 @@ static int client_hello(struct lib *l, struct reason *why)
 	if (err)
 		return err;
 	if (rep.wire_version != WIRE_VERSION)
-		err = refuse(why, -EPROTO, "pmcbpfd %.31s speaks wire version %u, this library %u",
-			     rep.daemon_version, rep.wire_version, WIRE_VERSION);
+		err = deny(why, -EPROTO, "pmcbpfd %.31s speaks wire version %u, this library %u",
+			   rep.daemon_version, rep.wire_version, WIRE_VERSION);
 	else if (x.nfds != 1)
 		err = client_broken(l, why, "no page that tells whether it lives");
 	if (!err) {
@@ -345,7 +345,7 @@ static int client_hello(struct lib *l, struct reason *why)
 		err = t ? read_table_alive(t, x.fds[0]) : -ENOMEM;
 		client_table_publish(l, t);
 		if (err)
-			refuse(why, err, "pmcbpfd's page cannot be mapped: %s", strerror(-err));
+			deny(why, err, "pmcbpfd's page cannot be mapped: %s", strerror(-err));
 	}
 	exchange_close(&x);
 	return err;
@@ -362,9 +362,9 @@ static int client_version(struct lib *l, struct reason *why)
 	int err = client_talk(l, &x, why);
 
 	if (!err && version.version >> 24 != PMC_VERSION_MAJOR)
-		err = refuse(why, -EPROGMISMATCH,
-			     "pmcbpfd implements interface version %u, this library %u",
-			     version.version >> 24, PMC_VERSION_MAJOR);
+		err = deny(why, -EPROGMISMATCH,
+			   "pmcbpfd implements interface version %u, this library %u",
+			   version.version >> 24, PMC_VERSION_MAJOR);
 	return err;
 }
 
@@ -395,8 +395,8 @@ static int client_up(struct lib *l, struct reason *why)
 		char line[200];
 
 		spawn_last_line(log, line, sizeof(line));
-		refuse(why, err, "the pmcbpfd started for this program ended: %s",
-		       *line ? line : "it gave no reason");
+		deny(why, err, "the pmcbpfd started for this program ended: %s",
+		     *line ? line : "it gave no reason");
 	}
 	if (log >= 0)
 		close(log);
@@ -475,7 +475,7 @@ int client_exchange(struct lib *l, struct exchange *x, struct reason *why)
 	pthread_mutex_lock(&l->io);
 	client_notice_fork(l);
 	if (l->state == LIB_NEW)
-		err = refuse(why, -ENOSYS, "pmc_init() has not been called, or has failed");
+		err = deny(why, -ENOSYS, "pmc_init() has not been called, or has failed");
 	else if (l->state == LIB_GONE)
 		err = client_gone(l, why);
 	else if (l->state == LIB_CLOSED)

@@ -92,8 +92,8 @@ static int list_names(enum pmc_class class_, const char ***names, int *nevents,
 	err = list_class(&l, class_);
 	if (err) {
 		free(l.names);
-		return refuse(why, err, "the events of class %s cannot be listed: %s",
-			      pmc_name_of_class(class_), strerror(-err));
+		return deny(why, err, "the events of class %s cannot be listed: %s",
+			    pmc_name_of_class(class_), strerror(-err));
 	}
 	*names = l.names;
 	*nevents = l.count;

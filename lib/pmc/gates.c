@@ -40,8 +40,8 @@ static int gates_request(struct pmc_gate **gates, int *ngates, struct reason *wh
 	gate = (const void *)(rep + 1);
 	if (rep->count > WIRE_GATES_MAX ||
 	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*gate)) {
-		err = refuse(why, -EPROTO, "pmcbpfd sent a malformed list of gates; install "
-			     "library and daemon of one release");
+		err = deny(why, -EPROTO, "pmcbpfd sent a malformed list of gates; install "
+			   "library and daemon of one release");
 		goto out;
 	}
 	out = calloc(rep->count + 1, sizeof(*out));

@@ -26,8 +26,8 @@ static int kgmon_request(uint32_t what, struct wire_kgmon *rep, int *fd, struct 
 		return err;
 	if (x.nfds != wanted) {
 		exchange_close(&x);
-		return refuse(why, -EPROTO, "pmcbpfd sent %u descriptors of a profile, not %u; "
-			      "install library and daemon of one release", x.nfds, wanted);
+		return deny(why, -EPROTO, "pmcbpfd sent %u descriptors of a profile, not %u; "
+			    "install library and daemon of one release", x.nfds, wanted);
 	}
 	if (wanted)
 		*fd = x.fds[0];
@@ -47,7 +47,7 @@ PMC_API_PUBLIC int pmc_kgmon(enum pmc_kgmon_op op, struct pmc_kgmon *info)
 
 	if ((unsigned int)op >= sizeof(what) / sizeof(what[0]))
 		return call_leave(
-			refuse(why, -EINVAL, "the kernel profile has no operation %d", (int)op));
+			deny(why, -EINVAL, "the kernel profile has no operation %d", (int)op));
 	err = kgmon_request(what[op], &rep, &fd, why);
 	if (!err && info) {
 		*info = (struct pmc_kgmon){

@@ -28,8 +28,8 @@ static int ktr_request(uint32_t what, const char *text, struct wire_ktr *rep, in
 		return err;
 	if (x.nfds != wanted) {
 		exchange_close(&x);
-		return refuse(why, -EPROTO, "pmcbpfd sent %u descriptors of trace rings, not %u; "
-			      "install library and daemon of one release", x.nfds, wanted);
+		return deny(why, -EPROTO, "pmcbpfd sent %u descriptors of trace rings, not %u; "
+			    "install library and daemon of one release", x.nfds, wanted);
 	}
 	if (fd)
 		*fd = x.fds[0];
@@ -67,11 +67,11 @@ PMC_API_PUBLIC int pmc_ktr_control(enum pmc_ktr_op op, const char *text)
 
 	if ((unsigned int)op >= sizeof(what) / sizeof(what[0]))
 		return call_leave(
-			refuse(why, -EINVAL, "trace rings have no operation %d", (int)op));
+			deny(why, -EINVAL, "trace rings have no operation %d", (int)op));
 	if (op == PMC_KTR_MARK && !text)
 		return call_leave(call_missing(why, "text"));
 	if (op != PMC_KTR_MARK && text)
-		return call_leave(refuse(why, -EINVAL, "only a mark has a text"));
+		return call_leave(deny(why, -EINVAL, "only a mark has a text"));
 	return call_leave(ktr_request(what[op], text, &rep, NULL, why));
 }
 

@@ -41,7 +41,7 @@ static const char *name_lookup(const struct name *table, size_t n, uint32_t valu
 	const char *text = name_find(table, n, value);
 
 	if (!text)
-		call_end(refuse(call_begin(), -EINVAL, "0x%x is not a %s", value, what));
+		call_end(deny(call_begin(), -EINVAL, "0x%x is not a %s", value, what));
 	return text;
 }
 
@@ -90,6 +90,6 @@ PMC_API_PUBLIC const char *pmc_name_of_event(enum pmc_event event)
 	if (!text)
 		text = intern_name(event);
 	if (!text)
-		call_end(refuse(call_begin(), -EINVAL, "0x%x is not an event", event));
+		call_end(deny(call_begin(), -EINVAL, "0x%x is not an event", event));
 	return text;
 }

@@ -64,11 +64,11 @@ static int allocate_request(const char *spec, enum pmc_mode mode, uint32_t flags
 	int err;
 
 	if ((unsigned int)mode > PMC_MODE_LAST)
-		return refuse(why, -EINVAL, "%u is not a mode", (unsigned int)mode);
+		return deny(why, -EINVAL, "%u is not a mode", (unsigned int)mode);
 	if (!spec || !pmcid)
 		return call_missing(why, spec ? "pmcid" : "the event specifier");
 	if (!pmc_lib.known)
-		return refuse(why, -ENOSYS, "pmc_init() has not been called, or has failed");
+		return deny(why, -ENOSYS, "pmc_init() has not been called, or has failed");
 	err = resolve_event(&pmc_lib.machine, PMU_ROOT, spec, &req, why);
 	if (err)
 		return err;
@@ -125,8 +125,8 @@ static int target_open(pid_t pid, int *fd, struct reason *why)
 {
 	*fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	if (pid > 0 && *fd < 0 && errno != ESRCH && errno != EINVAL && errno != ENOENT)
-		return refuse(why, -errno, "process %d cannot be named to pmcbpfd: %s", (int)pid,
-			      strerror(errno));
+		return deny(why, -errno, "process %d cannot be named to pmcbpfd: %s", (int)pid,
+			    strerror(errno));
 	return 0;
 }
 
@@ -138,8 +138,8 @@ static int attach_refused(const char *path, int error, struct reason *why)
 	if (error == -EACCES || error == -EPERM || error == -ESRCH)
 		return -EPERM;
 	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM)
-		return refuse(why, error, "no proof for pmcbpfd: %s: %s", path, strerror(-error));
-	return refuse(why, -EPERM, "%.300s (%s: %s)", daemon.text, path, strerror(-error));
+		return deny(why, error, "no proof for pmcbpfd: %s: %s", path, strerror(-error));
+	return deny(why, -EPERM, "%.300s (%s: %s)", daemon.text, path, strerror(-error));
 }
 
 static int attach_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason *why)

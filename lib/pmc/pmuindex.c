@@ -32,11 +32,11 @@ static int machine_check(const char *cpuid, struct reason *why)
 	const char *ours = pmc_lib.machine.cpu.cpuid;
 
 	if (!pmc_lib.known)
-		return refuse(why, -ENXIO, "pmc_init() has not been called, or has failed");
+		return deny(why, -ENXIO, "pmc_init() has not been called, or has failed");
 	if (cpuid && strncmp(cpuid, ours, sizeof(pmc_lib.machine.cpu.cpuid)) != 0)
-		return refuse(why, -EOPNOTSUPP, "the events of the processor %.60s are not known "
-			      "here, on a %.60s; the records of a log have their names", cpuid,
-			      ours);
+		return deny(why, -EOPNOTSUPP, "the events of the processor %.60s are not known "
+			    "here, on a %.60s; the records of a log have their names", cpuid,
+			    ours);
 	return 0;
 }
 
@@ -55,8 +55,8 @@ static int index_find(const char *cpuid, const char *event, int *idx, struct rea
 	if (err)
 		return err;
 	if (!intern_name(req.event))
-		return refuse(why, -ENOENT, "%.100s is not an event of the hardware counters",
-			      event);
+		return deny(why, -ENOENT, "%.100s is not an event of the hardware counters",
+			    event);
 	*idx = (int)req.event;
 	return 0;
 }
@@ -75,8 +75,8 @@ PMC_API_PUBLIC const char *pmc_pmu_event_get_by_idx(const char *cpuid, int idx)
 	const char *name = err ? NULL : intern_name((uint32_t)idx);
 
 	if (!err && !name)
-		err = refuse(why, -ENOENT, "%d is not the number of a hardware event that this "
-			     "process has met", idx);
+		err = deny(why, -ENOENT, "%d is not the number of a hardware event that this "
+			   "process has met", idx);
 	call_end(err);
 	return name;
 }

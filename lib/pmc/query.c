@@ -27,12 +27,12 @@ static int cpuinfo_request(struct lib *l, struct wire_cpuinfo *cpu, struct reaso
 		return err;
 	exchange_close(&x);
 	if (cpu->nclass > WIRE_CLASS_MAX || cpu->ncpu == 0 || cpu->ncpu > 65536)
-		return refuse(why, -EPROTO,
-			      "pmcbpfd describes a machine with %u CPUs and %u classes", cpu->ncpu,
-			      cpu->nclass);
+		return deny(why, -EPROTO,
+			    "pmcbpfd describes a machine with %u CPUs and %u classes", cpu->ncpu,
+			    cpu->nclass);
 	if (!pmc_name_of_cputype(cpu->cputype))
-		return refuse(why, -ENXIO, "pmcbpfd reports CPU type 0x%x, unknown to this library",
-			      cpu->cputype);
+		return deny(why, -ENXIO, "pmcbpfd reports CPU type 0x%x, unknown to this library",
+			    cpu->cputype);
 	for (i = 0; i < cpu->nclass; i++)
 		name_terminate(cpu->classes[i].pmu, sizeof(cpu->classes[i].pmu));
 	return 0;
@@ -61,8 +61,8 @@ static int events_request(struct lib *l, uint32_t class, struct machine_events *
 	exchange_close(&x);
 	if (rep->count > PMC_EV_DYN_COUNT ||
 	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*event)) {
-		err = refuse(why, -EPROTO, "pmcbpfd sent a malformed list of %s events",
-			     pmc_name_of_class(class));
+		err = deny(why, -EPROTO, "pmcbpfd sent a malformed list of %s events",
+			   pmc_name_of_class(class));
 		goto out;
 	}
 	out->event = calloc(rep->count + 1, sizeof(*out->event));
@@ -160,7 +160,7 @@ static int lib_need_init(struct reason *why)
 {
 	if (pmc_lib.known)
 		return 0;
-	return refuse(why, -ENXIO, "pmc_init() has not been called, or has failed");
+	return deny(why, -ENXIO, "pmc_init() has not been called, or has failed");
 }
 
 static int lib_need_cpu(int cpu, struct reason *why)
@@ -168,8 +168,8 @@ static int lib_need_cpu(int cpu, struct reason *why)
 	int err = lib_need_init(why);
 
 	if (!err && (cpu < 0 || (uint32_t)cpu >= pmc_lib.machine.cpu.ncpu))
-		err = refuse(why, -EINVAL, "CPU %d: this machine has CPUs 0 to %u", cpu,
-			     pmc_lib.machine.cpu.ncpu - 1);
+		err = deny(why, -EINVAL, "CPU %d: this machine has CPUs 0 to %u", cpu,
+			   pmc_lib.machine.cpu.ncpu - 1);
 	return err;
 }
 
@@ -212,12 +212,12 @@ static bool pmc_is_allocated(struct lib *l, pmc_id_t pmcid)
 static int pmc_class(pmc_id_t pmcid, const struct wire_classinfo **class, struct reason *why)
 {
 	if (!pmc_is_allocated(&pmc_lib, pmcid))
-		return refuse(why, -EINVAL, "0x%x is not a PMC that this process has allocated",
-			      pmcid);
+		return deny(why, -EINVAL, "0x%x is not a PMC that this process has allocated",
+			    pmcid);
 	*class = machine_class(&pmc_lib.machine, PMC_ID_TO_CLASS(pmcid));
 	if (!*class)
-		return refuse(why, -EINVAL, "0x%x is not a handle of a class of this machine",
-			      pmcid);
+		return deny(why, -EINVAL, "0x%x is not a handle of a class of this machine",
+			    pmcid);
 	return 0;
 }
 

@@ -55,8 +55,8 @@ static int spawn_launch(const char *path, char *const argv[], int fd, int log, s
 	int status;
 
 	if (pid < 0)
-		return refuse(why, -errno, "no process for a pmcbpfd of its own: %s",
-			      strerror(errno));
+		return deny(why, -errno, "no process for a pmcbpfd of its own: %s",
+			    strerror(errno));
 	if (pid == 0) {
 		pid = spawn_fork();
 		if (pid == 0)
@@ -67,7 +67,7 @@ static int spawn_launch(const char *path, char *const argv[], int fd, int log, s
 		if (errno != EINTR)
 			return 0;	/* the program ignores SIGCHLD: already collected */
 	if (status != 0)
-		return refuse(why, -EAGAIN, "no process for a pmcbpfd of its own");
+		return deny(why, -EAGAIN, "no process for a pmcbpfd of its own");
 	return 0;
 }
 
@@ -104,10 +104,10 @@ int spawn_daemon(int *fd, int *log, struct reason *why)
 	int pair[2], err = 0, messages = -1, on = 1;
 
 	if (access(path, X_OK) < 0)
-		return refuse(why, -ENOENT,
-			      "no pmcbpfd answers at " WIRE_SOCKET ", and none can be started: "
-			      "%s: %s",
-			      path, strerror(errno));
+		return deny(why, -ENOENT,
+			    "no pmcbpfd answers at " WIRE_SOCKET ", and none can be started: "
+			    "%s: %s",
+			    path, strerror(errno));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	/* The daemon opens its own 0, 1 and 2: these descriptors must be higher. */

@@ -38,8 +38,8 @@ static int variable_get(const char *name, struct variable *v, struct reason *why
 	if (!pmc_lib.known && pmc_init())
 		return -errno;
 	if (strlen(name) >= sizeof(v->tunable.pm_name))
-		return refuse(why, -ENOENT, "no variable has a name of %zu characters",
-			      strlen(name));
+		return deny(why, -ENOENT, "no variable has a name of %zu characters",
+			    strlen(name));
 	if (pmc_tunable_get(name, &v->tunable))
 		return errno == EINVAL ? -ENOENT : -errno;
 	n = strtol(v->tunable.pm_value, &end, 10);
@@ -61,8 +61,8 @@ static int variable_copy(const struct variable *v, void *old, size_t *len, struc
 	if (old)
 		memcpy(old, from, *len);
 	if (size > room)
-		return refuse(why, -ENOMEM, "%s has %zu bytes, the buffer %zu",
-			      v->tunable.pm_name, size, room);
+		return deny(why, -ENOMEM, "%s has %zu bytes, the buffer %zu",
+			    v->tunable.pm_name, size, room);
 	return 0;
 }
 
@@ -73,11 +73,11 @@ static int variable_set(const struct variable *v, const void *to, size_t len, st
 	int number;
 
 	if (!v->text && len != sizeof(number))
-		return refuse(why, -EINVAL, "%s is an int of %zu bytes, not %zu", name,
-			      sizeof(number), len);
+		return deny(why, -EINVAL, "%s is an int of %zu bytes, not %zu", name,
+			    sizeof(number), len);
 	if (v->text && len >= sizeof(text))
-		return refuse(why, -EINVAL, "%s has at most %zu characters", name,
-			      sizeof(text) - 1);
+		return deny(why, -EINVAL, "%s has at most %zu characters", name,
+			    sizeof(text) - 1);
 	if (v->text) {
 		memcpy(text, to, len);
 		text[len] = '\0';

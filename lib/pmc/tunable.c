@@ -32,7 +32,7 @@ static int tunable_request(const struct wire_tunable_req *req, struct pmc_tunabl
 	if (rep->count > WIRE_MAX_REPLY / sizeof(*from) ||
 	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*from) ||
 	    (req->what != WIRE_TUNABLE_LIST && rep->count != 1)) {
-		err = refuse(why, -EPROTO, "pmcbpfd sent a malformed list of tunables");
+		err = deny(why, -EPROTO, "pmcbpfd sent a malformed list of tunables");
 		goto out;
 	}
 	*list = calloc(rep->count + 1, sizeof(**list));
@@ -57,8 +57,8 @@ static int tunable_put(char *field, size_t size, const char *text, const char *w
 	size_t len = strlen(text);
 
 	if (len >= size)
-		return refuse(why, -EINVAL, "the tunable's %s has more than %zu characters", what,
-			      size - 1);
+		return deny(why, -EINVAL, "the tunable's %s has more than %zu characters", what,
+			    size - 1);
 	memcpy(field, text, len + 1);
 	return 0;
 }

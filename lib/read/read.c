@@ -158,9 +158,9 @@ static int event_value(const struct read_event *e, uint64_t *value, struct reaso
 	ssize_t n = event_read(e, data, sizeof(data));
 
 	if (n == 0)
-		return refuse(why, -EBUSY, "the counter was taken away by another user of the "
-			      "hardware (\"pmccontrol --doctor\" may name it): the count is lost; "
-			      "release the PMC and allocate again");
+		return deny(why, -EBUSY, "the counter was taken away by another user of the "
+			    "hardware (\"pmccontrol --doctor\" may name it): the count is lost; "
+			    "release the PMC and allocate again");
 	if (n != sizeof(data[0]))
 		return READ_ASK;
 	*value = data[0];
@@ -421,7 +421,7 @@ int read_value(const struct read_table *t, uint32_t pmcid, uint64_t *value, stru
 
 static int register_none(struct reason *why)
 {
-	return refuse(why, -ENOSYS, "this PMC is not read from a register; use pmc_read()");
+	return deny(why, -ENOSYS, "this PMC is not read from a register; use pmc_read()");
 }
 
 static bool register_untried(uint32_t index, uint64_t *value)
@@ -451,10 +451,10 @@ static int event_register(const struct read_table *t, const struct perf_event_mm
 			break;
 	}
 	if (state < PAGE_SAVED || (!t->counter && trap_lately()))
-		return refuse(why, -ENOSYS, "the kernel does not let programs read this counter; "
-			      "/proc/sys/kernel/perf_user_access (arm64) or "
-			      "/sys/bus/event_source/devices/*/rdpmc (x86) is 1 where it does, "
-			      "when the PMC starts");
+		return deny(why, -ENOSYS, "the kernel does not let programs read this counter; "
+			    "/proc/sys/kernel/perf_user_access (arm64) or "
+			    "/sys/bus/event_source/devices/*/rdpmc (x86) is 1 where it does, "
+			    "when the PMC starts");
 	if (state == PAGE_COUNTING)
 		*index = now - 1;
 	return state == PAGE_COUNTING;
@@ -471,14 +471,14 @@ int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, s
 		return register_none(why);
 	p = slot->entry;
 	if (load(&p->how) == WIRE_HOW_VALUE)
-		return refuse(why, -EAGAIN, "Linux gives a PMC its register when it runs: "
-			      "pmc_start() it first");
+		return deny(why, -EAGAIN, "Linux gives a PMC its register when it runs: "
+			    "pmc_start() it first");
 	if (load(&p->how) != WIRE_HOW_EVENTS || !slot->nevents ||
 	    slot->generation != load(&p->generation))
 		return register_none(why);
 	if (!slot->tid || slot->tid != read_thread() || !__libc_single_threaded)
-		return refuse(why, -ENOSYS, "a register counts for one thread, and this process "
-			      "has had several; use pmc_read()");
+		return deny(why, -ENOSYS, "a register counts for one thread, and this process "
+			    "has had several; use pmc_read()");
 	for (unsigned int i = 0; i < slot->nevents && !found; i++)
 		found = event_register(t, slot->events[i].page, index, why);
 	if (found)
@@ -489,5 +489,5 @@ int read_register(const struct read_table *t, uint32_t pmcid, uint32_t *index, s
 		if (err < 0)
 			return err;
 	}
-	return refuse(why, -EAGAIN, "the PMC is on no register just now; try again");
+	return deny(why, -EAGAIN, "the PMC is on no register just now; try again");
 }

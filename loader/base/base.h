@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every room of the daemon uses; these files use no other room.
+ * What every room of the daemon uses, with the reasons of refusals (lib/base/reason.h); these files
+ * use no other room of the daemon.
  *
- *	why.h		the reason that goes with a refusal
  *	messages.h	lines to standard error or syslog
  *	debug.h		the lines that kern.hwpmc.debugflags turns on
  *	clock.h		the clock of all times in the daemon
@@ -21,8 +21,8 @@
 #include "debug.h"
 #include "fiber.h"
 #include "file.h"
+#include "lib/base/reason.h"
 #include "messages.h"
 #include "text.h"
-#include "why.h"
 
 #endif

@@ -41,7 +41,7 @@ const struct cap caps_kept[] = {
 };
 const size_t caps_nkept = sizeof(caps_kept) / sizeof(caps_kept[0]);
 
-int caps_confine(struct why *why)
+int caps_confine(struct reason *why)
 {
 	uint64_t permitted = 0, effective = 0;
 	int err;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "why.h"
+#include "lib/base/reason.h"
 
 struct cap {
 	const char *name;		/* as in capabilities(7) */
@@ -31,6 +31,6 @@ extern const size_t caps_nkept;
  * other users to new files.  Called before the first thread exists, and after the steps of the
  * start that need more.
  */
-int caps_confine(struct why *why);
+int caps_confine(struct reason *why);
 
 #endif

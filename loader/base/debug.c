@@ -31,7 +31,7 @@ static uint32_t word_match(struct word w, const char *const names[], unsigned in
 }
 
 static int word_unknown(struct word w, const char *what, const char *const names[], unsigned int n,
-			struct why *why)
+			struct reason *why)
 {
 	char list[320];
 	struct text t = text_begin(list, sizeof(list));
@@ -54,7 +54,7 @@ static struct word word_take(const char **p, char end)
 }
 
 /* "group=flag,flag" */
-static int debug_parse_group(const char **p, uint32_t on[DEBUG_GROUPS], struct why *why)
+static int debug_parse_group(const char **p, uint32_t on[DEBUG_GROUPS], struct reason *why)
 {
 	struct word group = word_take(p, '=');
 	uint32_t which = word_match(group, groups, DEBUG_GROUPS), all = 0;
@@ -79,7 +79,7 @@ static int debug_parse_group(const char **p, uint32_t on[DEBUG_GROUPS], struct w
 	return 0;
 }
 
-int debug_parse(const char *text, uint32_t on[DEBUG_GROUPS], struct why *why)
+int debug_parse(const char *text, uint32_t on[DEBUG_GROUPS], struct reason *why)
 {
 	uint32_t fresh[DEBUG_GROUPS] = { 0 };
 	int err = 0;

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
+#include "lib/base/reason.h"
 #include "messages.h"
-#include "why.h"
 
 #define DEBUG_GROUP_NAMES(X)								\
 	X(CPU, "cpu") X(CSW, "csw") X(LOGGING, "logging") X(MD, "md")			\
@@ -46,7 +46,7 @@ struct debug {
  * Parses "group=flag[,flag...] ...", * for all.  -EINVAL with the invalid word; `on` then stays as
  * it was.
  */
-int debug_parse(const char *text, uint32_t on[DEBUG_GROUPS], struct why *why);
+int debug_parse(const char *text, uint32_t on[DEBUG_GROUPS], struct reason *why);
 
 /* "group=flag: text", made printable. */
 void debug_say(const struct debug *d, enum debug_group group, enum debug_flag flag,

@@ -15,51 +15,52 @@
 
 #include "config.h"
 #include "lib/base/nearest.h"
+#include "lib/base/number.h"
 
 #define BLANK	   " \t\r"
 #define MAX_LINE   1024u
 #define MAX_FILE   (256u * 1024)
 #define MAX_LOGBUFFERSIZE 65536		/* kilobytes */
 
-static int set_debugflags(struct config *c, const char *value, struct why *why)
+static int set_debugflags(struct config *c, const char *value, struct reason *why)
 {
 	return debug_parse(value, c->debug, why);
 }
 
-static int set_ktr_compile(struct config *c, const char *value, struct why *why)
+static int set_ktr_compile(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_compile(&c->ktr, value, why);
 }
 
-static int set_ktr_cpumask(struct config *c, const char *value, struct why *why)
+static int set_ktr_cpumask(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_cpumask(&c->ktr, value, why);
 }
 
-static int set_ktr_mask(struct config *c, const char *value, struct why *why)
+static int set_ktr_mask(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_mask(&c->ktr, value, why);
 }
 
-static int set_ktr_size(struct config *c, const char *value, struct why *why)
+static int set_ktr_size(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_size(&c->ktr, value, why);
 }
 
-static int set_ktr_stop(struct config *c, const char *value, struct why *why)
+static int set_ktr_stop(struct config *c, const char *value, struct reason *why)
 {
 	return ktrconf_stop(&c->ktr, value, why);
 }
 
 /* The daemon leaves the folder in which it was started. */
-static int set_msr_list(struct config *c, const char *value, struct why *why)
+static int set_msr_list(struct config *c, const char *value, struct reason *why)
 {
 	return *value == '/' ? 0 : deny(why, -EINVAL, "msr.list takes the path of a file from the "
 					"root, as " CONFIG_MSR_LIST ", not \"%.100s\"", value);
 }
 
 /* The group is looked up when the socket is made. */
-static int set_socket_group(struct config *c, const char *value, struct why *why)
+static int set_socket_group(struct config *c, const char *value, struct reason *why)
 {
 	return 0;
 }
@@ -72,7 +73,7 @@ static const struct {
 	const char *complaint;		/* takes the value, then the fallback */
 	bool writable;			/* at run time */
 	/* Of texts: the parser and the preset. */
-	int (*set)(struct config *c, const char *value, struct why *why);
+	int (*set)(struct config *c, const char *value, struct reason *why);
 	const char *text;
 } tunables[TUNABLES] = {
 	[TUN_CALLCHAINDEPTH] = NUMBER("kern.hwpmc.callchaindepth", 128, 1, PMC_CALLCHAIN_DEPTH_MAX,
@@ -118,7 +119,7 @@ static const struct {
 
 void config_init(struct config *c)
 {
-	struct why why;
+	struct reason why;
 
 	memset(c, 0, sizeof(*c));
 	for (unsigned int i = 0; i < TUNABLES; i++) {
@@ -145,7 +146,7 @@ bool config_writable(enum tunable t)
 	return tunables[t].writable;
 }
 
-int config_find(const char *name, struct why *why)
+int config_find(const char *name, struct reason *why)
 {
 	struct nearest near;
 
@@ -179,7 +180,7 @@ void config_value(const struct config *c, enum tunable t, char *buf, size_t size
 		snprintf(buf, size, "%d", c->value[t]);
 }
 
-static int config_set_text(struct config *c, enum tunable t, const char *value, struct why *why)
+static int config_set_text(struct config *c, enum tunable t, const char *value, struct reason *why)
 {
 	char *text = (char *)c + config_text_offset(t);
 	int err;
@@ -196,19 +197,28 @@ static int config_set_text(struct config *c, enum tunable t, const char *value, 
 	return 0;
 }
 
-int config_set(struct config *c, const char *name, const char *value, struct why *why)
+/* A value that is out of range may be negative: it is replaced, and the message has it. */
+static int value_parse(const char *text, int *value)
+{
+	const bool minus = *text == '-';
+	uint64_t n;
+
+	if (number_parse(text + minus, 0, (uint64_t)INT_MAX + minus, &n))
+		return -EINVAL;
+	*value = (int)(minus ? -(int64_t)n : (int64_t)n);
+	return 0;
+}
+
+int config_set(struct config *c, const char *name, const char *value, struct reason *why)
 {
 	int t = config_find(name, why);
-	char *end;
-	long n;
+	int n;
 
 	if (t < 0)
 		return t;
 	if (tunables[t].set)
 		return config_set_text(c, t, value, why);
-	errno = 0;
-	n = strtol(value, &end, 0);
-	if (end == value || *end || errno || n < INT_MIN || n > INT_MAX)
+	if (value_parse(value, &n))
 		return deny(why, -EINVAL, "%s takes a number, not \"%.40s\"", name, value);
 	if (t == TUN_LOGVERSION && n != 3 && n != 10)
 		return deny(why, -EINVAL, "%s is 10 (today's format) or 3 (for readers on FreeBSD "
@@ -216,12 +226,12 @@ int config_set(struct config *c, const char *name, const char *value, struct why
 	if (t == TUN_LOGBUFFERSIZE && n > MAX_LOGBUFFERSIZE)
 		return deny(why, -EINVAL, "%s takes at most %d kilobytes, not \"%.40s\"", name,
 			    MAX_LOGBUFFERSIZE, value);
-	c->value[t] = (int)n;
+	c->value[t] = n;
 	c->nbuffers_given |= t == TUN_NBUFFERS;
 	return 0;
 }
 
-int config_change(struct config *c, const char *name, const char *value, struct why *why)
+int config_change(struct config *c, const char *name, const char *value, struct reason *why)
 {
 	struct config with = *c;
 	int err = config_set(&with, name, value, why);
@@ -237,7 +247,7 @@ int config_change(struct config *c, const char *name, const char *value, struct 
 }
 
 /* Splits a line in place.  1: a name and a value; 0: an empty line. */
-static int config_line(char *line, char **name, char **value, struct why *why)
+static int config_line(char *line, char **name, char **value, struct reason *why)
 {
 	char *p = line + strspn(line, BLANK), *end;
 	const char *rest;
@@ -276,7 +286,7 @@ static int config_line(char *line, char **name, char **value, struct why *why)
 	return 1;
 }
 
-int config_option(struct config *c, const char *text, struct why *why)
+int config_option(struct config *c, const char *text, struct reason *why)
 {
 	char line[MAX_LINE], *eq;
 
@@ -289,7 +299,8 @@ int config_option(struct config *c, const char *text, struct why *why)
 	return config_set(c, line, eq + 1, why);
 }
 
-int config_text(struct config *c, const char *file, const char *text, size_t len, struct why *why)
+int config_text(struct config *c, const char *file, const char *text, size_t len,
+		struct reason *why)
 {
 	unsigned int number = 0;
 
@@ -297,7 +308,7 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 		const char *nl = memchr(text, '\n', len);
 		size_t n = nl ? (size_t)(nl - text) : len;
 		char line[MAX_LINE], *name = NULL, *value = NULL;
-		struct why what;
+		struct reason what;
 		int err;
 
 		number++;
@@ -318,7 +329,7 @@ int config_text(struct config *c, const char *file, const char *text, size_t len
 	return 0;
 }
 
-int config_read(struct config *c, const char *file, bool must_exist, struct why *why)
+int config_read(struct config *c, const char *file, bool must_exist, struct reason *why)
 {
 	FILE *f = fopen(file, "re");
 	char *text = NULL;

@@ -67,24 +67,25 @@ bool config_ktr(enum tunable t);
 /* May it change at run time? */
 bool config_writable(enum tunable t);
 /* The tunable of that name, or -EINVAL. */
-int config_find(const char *name, struct why *why);
+int config_find(const char *name, struct reason *why);
 /* The value as text, at most `size` bytes of it. */
 void config_value(const struct config *c, enum tunable t, char *buf, size_t size);
 
 /* -EINVAL: there is no such tunable, or it has no such value. */
-int config_set(struct config *c, const char *name, const char *value, struct why *why);
+int config_set(struct config *c, const char *name, const char *value, struct reason *why);
 
 /* The same at run time: also refuses a number that is out of range. */
-int config_change(struct config *c, const char *name, const char *value, struct why *why);
+int config_change(struct config *c, const char *name, const char *value, struct reason *why);
 
 /* One "NAME=VALUE" of the command line. */
-int config_option(struct config *c, const char *text, struct why *why);
+int config_option(struct config *c, const char *text, struct reason *why);
 
 /* Parses the text of `file` up to the first invalid line, which `why` names. */
-int config_text(struct config *c, const char *file, const char *text, size_t len, struct why *why);
+int config_text(struct config *c, const char *file, const char *text, size_t len,
+		struct reason *why);
 
 /* An absent file is an error only if it must exist. */
-int config_read(struct config *c, const char *file, bool must_exist, struct why *why);
+int config_read(struct config *c, const char *file, bool must_exist, struct reason *why);
 
 /*
  * Replaces numbers that are out of range, with hwpmc's message for each (without "hwpmc: "), and
@@ -107,9 +108,9 @@ struct options {
 };
 
 /* 0, OPTIONS_DONE, or -EINVAL. */
-int options_parse(struct options *o, int argc, char **argv, struct why *why);
+int options_parse(struct options *o, int argc, char **argv, struct reason *why);
 
 /* Reads the tunables again: the file may have changed. */
-int options_tunables(const struct options *o, struct config *config, struct why *why);
+int options_tunables(const struct options *o, struct config *config, struct reason *why);
 
 #endif

@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "lib/base/cpuranges.h"
 #include "lib/base/ktrmask.h"
+#include "lib/base/number.h"
 #include "ktrconf.h"
 
 #define BETWEEN	 " \t,"
@@ -22,7 +23,7 @@ bool ktrconf_same(const struct ktr_conf *a, const struct ktr_conf *b)
 	       !memcmp(a->tp, b->tp, sizeof(a->tp));
 }
 
-static int ktrconf_classes(uint32_t *mask, const char *name, const char *text, struct why *why)
+static int ktrconf_classes(uint32_t *mask, const char *name, const char *text, struct reason *why)
 {
 	char bad[32];
 
@@ -32,25 +33,22 @@ static int ktrconf_classes(uint32_t *mask, const char *name, const char *text, s
 		    "or \"none\", not \"%.40s\"; <sys/ktr_class.h> has them all", name, bad);
 }
 
-int ktrconf_compile(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_compile(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	return ktrconf_classes(&c->compile, "ktr.compile", text, why);
 }
 
-int ktrconf_mask(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_mask(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	return ktrconf_classes(&c->mask, "ktr.mask", text, why);
 }
 
-int ktrconf_size(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_size(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	const uint64_t most = (uint64_t)KTR_REGION_ENTRIES * KTR_ENTRY_SIZE;
-	unsigned long long size;
-	char *end;
+	uint64_t size;
 
-	errno = 0;
-	size = strtoull(text, &end, 0);
-	if (!isdigit((unsigned char)*text) || *end || errno || size > most || size & (size - 1) ||
+	if (number_parse(text, 0, most, &size) || size & (size - 1) ||
 	    (size && size < KTR_ENTRY_SIZE))
 		return deny(why, -EINVAL, "ktr.size takes the bytes of each CPU's ring, a power of "
 			    "two from %u to %llu, or 0 for no rings, not \"%.40s\"",
@@ -74,22 +72,16 @@ static bool list_next_word(const char **list, char word[MAX_WORD])
 }
 
 /* "3" or "3-5" */
-static bool word_cpu_range(const char *word, unsigned long *first, unsigned long *last)
+static bool word_cpu_range(const char *word, unsigned int *first, unsigned int *last)
 {
-	char *end;
-
-	if (!isdigit((unsigned char)*word))
-		return false;
-	*first = *last = strtoul(word, &end, 10);
-	if (*end == '-' && isdigit((unsigned char)end[1]))
-		*last = strtoul(end + 1, &end, 10);
-	return !*end && *first <= *last && *last < KTR_REGION_CPUS;
+	return cpuranges_next(&word, first, last) && !*word && *first <= *last &&
+	       *last < KTR_REGION_CPUS;
 }
 
-int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	uint64_t mask[KTR_REGION_CPUS / 64] = { 0 };
-	unsigned long first, last;
+	unsigned int first, last;
 	char word[MAX_WORD];
 	bool any = false;
 
@@ -100,7 +92,7 @@ int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct why *why)
 		else if (!word_cpu_range(word, &first, &last))
 			return deny(why, -EINVAL, "ktr.cpumask takes CPUs, for example \"0-3,6\" "
 				    "or \"all\", not \"%.40s\"", word);
-		for (unsigned long cpu = first; cpu <= last; cpu++)
+		for (unsigned int cpu = first; cpu <= last; cpu++)
 			mask[cpu / 64] |= 1ull << cpu % 64;
 	}
 	if (!any)
@@ -113,11 +105,10 @@ int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct why *why)
 /* "SEGV", "SIGSEGV", "11"; 0: there is none. */
 static int word_signal(const char *name)
 {
-	char *end;
-	long n = strtol(name, &end, 10);
+	uint64_t n;
 
-	if (isdigit((unsigned char)*name) && !*end)
-		return n > 0 && n <= 64 ? (int)n : 0;
+	if (!number_parse(name, 10, 64, &n))
+		return (int)n;
 	if (!strncasecmp(name, "SIG", 3))
 		name += 3;
 	for (int i = 1; i < 64; i++) {
@@ -130,7 +121,7 @@ static int word_signal(const char *name)
 }
 
 /* NAME or SUBSYSTEM:NAME, as tracefs lists them; attaching needs the name only. */
-static int stop_add_tracepoint(struct ktr_conf *c, const char *word, struct why *why)
+static int stop_add_tracepoint(struct ktr_conf *c, const char *word, struct reason *why)
 {
 	const char *colon = strrchr(word, ':'), *name = colon ? colon + 1 : word;
 
@@ -148,7 +139,7 @@ static int stop_add_tracepoint(struct ktr_conf *c, const char *word, struct why 
 	return 0;
 }
 
-static int stop_add(struct ktr_conf *c, const char *word, struct why *why)
+static int stop_add(struct ktr_conf *c, const char *word, struct reason *why)
 {
 	int sig;
 
@@ -173,7 +164,7 @@ static int stop_add(struct ktr_conf *c, const char *word, struct why *why)
 	return 0;
 }
 
-int ktrconf_stop(struct ktr_conf *c, const char *text, struct why *why)
+int ktrconf_stop(struct ktr_conf *c, const char *text, struct reason *why)
 {
 	struct ktr_conf with = *c;
 	char word[MAX_WORD];

@@ -34,10 +34,10 @@ struct ktr_conf {
 bool ktrconf_same(const struct ktr_conf *a, const struct ktr_conf *b);
 
 /* Each parses the text of one tunable; -EINVAL with the invalid word and an example. */
-int ktrconf_compile(struct ktr_conf *c, const char *text, struct why *why);
-int ktrconf_mask(struct ktr_conf *c, const char *text, struct why *why);
-int ktrconf_size(struct ktr_conf *c, const char *text, struct why *why);
-int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct why *why);
-int ktrconf_stop(struct ktr_conf *c, const char *text, struct why *why);
+int ktrconf_compile(struct ktr_conf *c, const char *text, struct reason *why);
+int ktrconf_mask(struct ktr_conf *c, const char *text, struct reason *why);
+int ktrconf_size(struct ktr_conf *c, const char *text, struct reason *why);
+int ktrconf_cpumask(struct ktr_conf *c, const char *text, struct reason *why);
+int ktrconf_stop(struct ktr_conf *c, const char *text, struct reason *why);
 
 #endif

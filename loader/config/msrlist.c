@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/number.h"
 #include "loader/base/base.h"
 #include "msrlist.h"
 
@@ -39,19 +40,15 @@ struct lines {
 };
 
 static int msrlist_number(const char *text, uint64_t max, const char *what, uint64_t *value,
-			  struct why *why)
+			  struct reason *why)
 {
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	if (!isdigit((unsigned char)*text) || *end || errno || *value > max)
+	if (number_parse(text, 0, max, value))
 		return deny(why, -EINVAL, "\"%.40s\" is no %s: a number, as 0xe8, to 0x%llx", text,
 			    what, (unsigned long long)max);
 	return 0;
 }
 
-static int msrlist_parse_vendor(const char *text, struct line *l, struct why *why)
+static int msrlist_parse_vendor(const char *text, struct line *l, struct reason *why)
 {
 	for (unsigned int i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
 		if (!strcmp(text, vendors[i].word)) {
@@ -61,7 +58,7 @@ static int msrlist_parse_vendor(const char *text, struct line *l, struct why *wh
 	return deny(why, -EINVAL, "\"%.40s\" is no vendor: x86, intel, amd or arm64", text);
 }
 
-static int msrlist_parse_users(const char *text, struct msrlist_entry *e, struct why *why)
+static int msrlist_parse_users(const char *text, struct msrlist_entry *e, struct reason *why)
 {
 	e->admin = !strcmp(text, "admin");
 	if (e->admin || !strcmp(text, "any"))
@@ -70,7 +67,7 @@ static int msrlist_parse_users(const char *text, struct msrlist_entry *e, struct
 }
 
 /* What an event specifier can hold, and what is no number. */
-static int msrlist_parse_name(const char *text, struct msrlist_entry *e, struct why *why)
+static int msrlist_parse_name(const char *text, struct msrlist_entry *e, struct reason *why)
 {
 	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._");
 
@@ -84,7 +81,7 @@ static int msrlist_parse_name(const char *text, struct msrlist_entry *e, struct 
 	return 0;
 }
 
-static int msrlist_check_masks(const struct msrlist_entry *e, struct why *why)
+static int msrlist_check_masks(const struct msrlist_entry *e, struct reason *why)
 {
 	if (e->read & (e->read + 1))
 		return deny(why, -EINVAL, "read mask 0x%llx: the bits that are read begin with bit "
@@ -96,7 +93,7 @@ static int msrlist_check_masks(const struct msrlist_entry *e, struct why *why)
 	return 0;
 }
 
-static int msrlist_parse_columns(char *column[COLUMNS], struct line *l, struct why *why)
+static int msrlist_parse_columns(char *column[COLUMNS], struct line *l, struct reason *why)
 {
 	struct msrlist_entry *e = &l->entry;
 	uint64_t reg, max;
@@ -116,7 +113,7 @@ static int msrlist_parse_columns(char *column[COLUMNS], struct line *l, struct w
 }
 
 /* 1: an entry; 0: nothing on the line; or -EINVAL. */
-static int msrlist_parse_line(char *text, struct line *l, struct why *why)
+static int msrlist_parse_line(char *text, struct line *l, struct reason *why)
 {
 	char *column[COLUMNS], *p = text;
 	unsigned int n = 0;
@@ -140,7 +137,7 @@ static int msrlist_parse_line(char *text, struct line *l, struct why *why)
 	return err ? err : 1;
 }
 
-static int msrlist_check_twice(const struct lines *all, const struct line *l, struct why *why)
+static int msrlist_check_twice(const struct lines *all, const struct line *l, struct reason *why)
 {
 	for (unsigned int i = 0; i < all->n; i++) {
 		const struct line *o = &all->line[i];
@@ -157,7 +154,7 @@ static int msrlist_check_twice(const struct lines *all, const struct line *l, st
 	return 0;
 }
 
-static int msrlist_add_line(struct lines *all, const struct line *l, struct why *why)
+static int msrlist_add_line(struct lines *all, const struct line *l, struct reason *why)
 {
 	int err = msrlist_check_twice(all, l, why);
 
@@ -177,7 +174,7 @@ static int msrlist_by_register(const void *a, const void *b)
 }
 
 static int msrlist_choose(const struct lines *all, enum msr_vendor vendor, struct msrlist *list,
-			  struct why *why)
+			  struct reason *why)
 {
 	list->n = 0;
 	for (unsigned int i = 0; i < all->n; i++) {
@@ -193,10 +190,10 @@ static int msrlist_choose(const struct lines *all, enum msr_vendor vendor, struc
 }
 
 int msrlist_text(const char *file, const char *text, size_t len, enum msr_vendor vendor,
-		 struct msrlist *list, struct why *why)
+		 struct msrlist *list, struct reason *why)
 {
 	struct lines *all = calloc(1, sizeof(*all));
-	struct why what = { "" };
+	struct reason what = { "" };
 	unsigned int n = 0;
 	int err = all ? 0 : deny(why, -ENOMEM, "no memory to read %s", file);
 
@@ -227,7 +224,7 @@ int msrlist_text(const char *file, const char *text, size_t len, enum msr_vendor
 	return err;
 }
 
-int msrlist_read(const char *path, enum msr_vendor vendor, struct msrlist *list, struct why *why)
+int msrlist_read(const char *path, enum msr_vendor vendor, struct msrlist *list, struct reason *why)
 {
 	char *text = malloc(MAX_FILE);
 	int n;

@@ -38,8 +38,9 @@ enum msr_vendor { MSR_INTEL, MSR_AMD, MSR_ARM64, MSR_OTHER };
 
 /* -EINVAL: `why` names file and line, what is wrong and what is right; others: the file. */
 int msrlist_text(const char *file, const char *text, size_t len, enum msr_vendor vendor,
-		 struct msrlist *list, struct why *why);
-int msrlist_read(const char *path, enum msr_vendor vendor, struct msrlist *list, struct why *why);
+		 struct msrlist *list, struct reason *why);
+int msrlist_read(const char *path, enum msr_vendor vendor, struct msrlist *list,
+		 struct reason *why);
 const struct msrlist_entry *msrlist_find(const struct msrlist *list, uint32_t reg);
 
 #endif

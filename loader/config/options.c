@@ -4,11 +4,11 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
 #include "lib/base/nearest.h"
+#include "lib/base/number.h"
 
 static const char usage[] =
 	"Usage: pmcbpfd [-ft] [-s SOCKET] [-c CONF] [-o NAME=VALUE]...\n"
@@ -39,12 +39,11 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int options_fd(const char *text, int *fd, struct why *why)
+static int options_fd(const char *text, int *fd, struct reason *why)
 {
-	char *end;
-	long n = strtol(text, &end, 10);
+	uint64_t n;
 
-	if (end == text || *end || n < 0 || n > INT_MAX)
+	if (number_parse(text, 10, INT_MAX, &n))
 		return deny(why, -EINVAL, "--client-fd takes a descriptor number, not \"%.40s\"",
 			    text);
 	*fd = (int)n;
@@ -52,7 +51,7 @@ static int options_fd(const char *text, int *fd, struct why *why)
 }
 
 /* getopt_long() has printed its own errors. */
-static int options_take(struct options *o, int opt, const char *arg, struct why *why)
+static int options_take(struct options *o, int opt, const char *arg, struct reason *why)
 {
 	struct nearest near;
 
@@ -86,7 +85,7 @@ static int options_take(struct options *o, int opt, const char *arg, struct why 
 	}
 }
 
-int options_tunables(const struct options *o, struct config *config, struct why *why)
+int options_tunables(const struct options *o, struct config *config, struct reason *why)
 {
 	int err, opt;
 
@@ -100,7 +99,7 @@ int options_tunables(const struct options *o, struct config *config, struct why 
 	return err;
 }
 
-int options_parse(struct options *o, int argc, char **argv, struct why *why)
+int options_parse(struct options *o, int argc, char **argv, struct reason *why)
 {
 	int opt, err = 0;
 

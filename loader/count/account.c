@@ -29,7 +29,7 @@ static unsigned int account_free(const struct abi_account *accounts)
 	return 0;
 }
 
-int account_open(struct engine *e, struct user *u, unsigned int slot, struct why *why)
+int account_open(struct engine *e, struct user *u, unsigned int slot, struct reason *why)
 {
 	struct abi_account *accounts = owner_maps_accounts(e);
 
@@ -62,7 +62,7 @@ void account_close(struct engine *e, struct user *u, unsigned int slot)
 	u->account = 0;
 }
 
-int account_may_target(struct engine *e, struct user *u, struct why *why)
+int account_may_target(struct engine *e, struct user *u, struct reason *why)
 {
 	struct abi_account *accounts = owner_maps_accounts(e), *at = &accounts[u->account];
 

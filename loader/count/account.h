@@ -12,10 +12,10 @@
 struct engine;
 
 /* Charges the owner in that slot to the user from now on.  -EAGAIN: all accounts are in use. */
-int account_open(struct engine *e, struct user *u, unsigned int slot, struct why *why);
+int account_open(struct engine *e, struct user *u, unsigned int slot, struct reason *why);
 void account_close(struct engine *e, struct user *u, unsigned int slot);
 
 /* Updates the user's limits; -EAGAIN: the user may not have another target. */
-int account_may_target(struct engine *e, struct user *u, struct why *why);
+int account_may_target(struct engine *e, struct user *u, struct reason *why);
 
 #endif

@@ -165,7 +165,7 @@ static int processes_below(struct processes *ps, const struct engine *e, pid_t r
 	return err;
 }
 
-static int count_join(struct count *c, int pidfd, pid_t tgid, bool waits, struct why *why)
+static int count_join(struct count *c, int pidfd, pid_t tgid, bool waits, struct reason *why)
 {
 	struct targets *ts = c->e->targets;
 	int err = target_join(ts, c, pidfd, tgid, waits, why);
@@ -176,14 +176,14 @@ static int count_join(struct count *c, int pidfd, pid_t tgid, bool waits, struct
 		return err;
 	err = c->backend->attach(c, tgid, why);
 	if (err) {
-		struct why unused;
+		struct reason unused;
 
 		(void)target_leave(ts, c, tgid, &unused);
 	}
 	return err;
 }
 
-static int count_leave(struct count *c, pid_t tgid, struct why *why)
+static int count_leave(struct count *c, pid_t tgid, struct reason *why)
 {
 	int err = target_leave(c->e->targets, c, tgid, why);
 
@@ -221,7 +221,7 @@ static int added_push(struct added *a, pid_t pid)
  * joined: later changes are caught by the hooks, and nothing is counted before START.
  */
 static int count_join_descendant(struct count *c, pid_t pid, bool waits,
-				 const struct count_guard *guard, struct why *why)
+				 const struct count_guard *guard, struct reason *why)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	int err;
@@ -244,7 +244,7 @@ struct tree {
 	const struct count_guard *guard;
 	bool waits;
 	bool found;			/* a process has joined */
-	struct why *why;
+	struct reason *why;
 };
 
 static int tree_join(void *arg, pid_t pid)
@@ -261,7 +261,7 @@ static int tree_join(void *arg, pid_t pid)
 }
 
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
-		 const struct count_guard *guard, struct why *why)
+		 const struct count_guard *guard, struct reason *why)
 {
 	struct processes ps = { .n = 0 };
 	struct added added = { .n = 0 };
@@ -301,7 +301,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 		target_map_births_end(c->e);
 	c->only = !c->spec.descendants && count_ntargets(c) == 1 ? tgid : 0;
 	for (size_t i = 0; err && i < added.n; i++) {
-		struct why unused;
+		struct reason unused;
 
 		(void)count_leave(c, added.pid[i], &unused);
 	}
@@ -316,7 +316,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 static int tree_leave(void *arg, pid_t pid)
 {
 	struct count *c = arg;
-	struct why unused;
+	struct reason unused;
 
 	if (c->running && c->backend->collect)
 		(void)c->backend->collect(c, pid);
@@ -324,7 +324,7 @@ static int tree_leave(void *arg, pid_t pid)
 	return 0;
 }
 
-int count_detach(struct count *c, pid_t tgid, struct why *why)
+int count_detach(struct count *c, pid_t tgid, struct reason *why)
 {
 	const struct backend *b = c->backend;
 	struct processes ps = { .n = 0 };
@@ -355,9 +355,9 @@ unsigned int count_ntargets(const struct count *c)
 	return target_number(c->e->targets, c);
 }
 
-void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
+int count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
 {
-	target_each(c->e->targets, c, fn, arg);
+	return target_each(c->e->targets, c, fn, arg);
 }
 
 bool count_measures(const struct count *c, pid_t tgid)

@@ -35,15 +35,15 @@ struct backend {
 	bool read_only;		/* a write changes nothing */
 
 	/* Attaches the programs that it needs: before its first start, and to its first target. */
-	int (*hold)(struct count *c, struct why *why);
-	int (*hold_attach)(struct count *c, struct why *why);
+	int (*hold)(struct count *c, struct reason *why);
+	int (*hold_attach)(struct count *c, struct reason *why);
 
-	int (*start)(struct count *c, struct why *why);
-	int (*stop)(struct count *c, struct why *why);
-	int (*read)(struct count *c, uint64_t *raw, struct why *why);
+	int (*start)(struct count *c, struct reason *why);
+	int (*stop)(struct count *c, struct reason *why);
+	int (*read)(struct count *c, uint64_t *raw, struct reason *why);
 
 	/* A process has become a target, or is no longer one. */
-	int (*attach)(struct count *c, pid_t tgid, struct why *why);
+	int (*attach)(struct count *c, pid_t tgid, struct reason *why);
 	void (*detach)(struct count *c, pid_t tgid);
 	/* The PMC runs and a target is about to leave: adds that target's count. */
 	int (*collect)(struct count *c, pid_t tgid);
@@ -67,7 +67,7 @@ struct backend {
 	bool (*fold)(struct count *c);
 
 	/* The error of a read when the counter is lost; NULL: see count_state_lost(). */
-	int (*deny_lost)(const struct count *c, int err, struct why *why);
+	int (*deny_lost)(const struct count *c, int err, struct reason *why);
 
 	/* How the owner reads it without the daemon: while it is stopped, and while it runs. */
 	enum wire_how how_stopped;

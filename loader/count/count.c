@@ -28,7 +28,7 @@ void count_fini(struct engine *e)
 
 /* --- values --------------------------------------------------------------------------------- */
 
-int count_read(struct count *c, uint64_t *value, struct why *why)
+int count_read(struct count *c, uint64_t *value, struct reason *why)
 {
 	uint64_t raw = 0;
 	int err;
@@ -50,7 +50,7 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 	return err;
 }
 
-int count_write(struct count *c, uint64_t value, struct why *why)
+int count_write(struct count *c, uint64_t value, struct reason *why)
 {
 	uint64_t now;
 	int err;
@@ -75,7 +75,7 @@ int count_rank(const struct engine *e, const struct count_spec *spec)
 
 /* --- making and freeing ---------------------------------------------------------------------- */
 
-static int count_begin_process(struct count *c, struct why *why)
+static int count_begin_process(struct count *c, struct reason *why)
 {
 	int err;
 
@@ -90,7 +90,7 @@ static int count_begin_process(struct count *c, struct why *why)
 }
 
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
-	      struct count **out, struct why *why)
+	      struct count **out, struct reason *why)
 {
 	struct count *c = calloc(1, sizeof(*c));
 	int err;
@@ -127,7 +127,7 @@ int count_new(struct engine *e, struct count_owner *o, const struct count_spec *
 
 void count_let_go(struct count *c)
 {
-	struct why unused;
+	struct reason unused;
 
 	if (!c)
 		return;
@@ -140,7 +140,7 @@ void count_let_go(struct count *c)
 
 void count_free(struct count *c)
 {
-	struct why unused;
+	struct reason unused;
 
 	if (!c)
 		return;
@@ -170,7 +170,7 @@ unsigned int count_pos(const struct count *c)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-int count_start(struct count *c, struct why *why)
+int count_start(struct count *c, struct reason *why)
 {
 	int err;
 
@@ -191,7 +191,7 @@ int count_start(struct count *c, struct why *why)
 	return err;
 }
 
-int count_stop(struct count *c, struct why *why)
+int count_stop(struct count *c, struct reason *why)
 {
 	int err;
 

@@ -79,7 +79,7 @@ void count_fini(struct engine *e);
  * charged, who outlives it.  tgid is a number of the daemon's PID namespace.
  */
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
-		    struct why *why);
+		    struct reason *why);
 void count_owner_free(struct count_owner *o);
 /* fds[0]: the page, fds[1]: the per-CPU counts; read-only, borrowed, to be passed to the client. */
 /* The owner's number in the programs' maps. */
@@ -97,7 +97,7 @@ int count_rank(const struct engine *e, const struct count_spec *spec);
  * offline; -EAGAIN: the user has reached a quota.
  */
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
-	      struct count **out, struct why *why);
+	      struct count **out, struct reason *why);
 /*
  * Stops the PMC and detaches targets in slices, as far as that is possible: the first part of
  * count_free() if there are many targets.
@@ -120,11 +120,12 @@ struct count_guard {
  * exec on, whether the PMC is started before or after; so do children born before that exec.
  */
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
-		 const struct count_guard *guard, struct why *why);
+		 const struct count_guard *guard, struct reason *why);
 /* -ESRCH: not monitored at all; -EINVAL: not by this PMC. */
-int count_detach(struct count *c, pid_t tgid, struct why *why);
+int count_detach(struct count *c, pid_t tgid, struct reason *why);
 unsigned int count_ntargets(const struct count *c);
-void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg);
+/* Returns -errno, without a call of fn, if the targets could not be listed. */
+int count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg);
 /* True if the process is a target of this PMC. */
 bool count_measures(const struct count *c, pid_t tgid);
 /* True if it stays on a target that executes a set-id program. */
@@ -152,21 +153,21 @@ void count_notes_seen(struct engine *e);
 bool count_orphaned(struct count *c);
 
 /* Exact at return: no target counts before START or after STOP. -ENXIO: CPU offline. */
-int count_start(struct count *c, struct why *why);
-int count_stop(struct count *c, struct why *why);
-int count_read(struct count *c, uint64_t *value, struct why *why);
+int count_start(struct count *c, struct reason *why);
+int count_stop(struct count *c, struct reason *why);
+int count_read(struct count *c, uint64_t *value, struct reason *why);
 /*
  * The kernel has hidden a switch for the first time: from now on, owners read counts in slices
  * through the daemon only.
  */
 void count_hidden(struct count *c);
 /* Reports how many switches the kernel has hidden, as far as seen; watches briefly if none were. */
-int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why);
+int count_hidden_switches(struct engine *e, uint64_t *hidden, struct reason *why);
 /* True if its counter is known to have been taken away; complete once the PMC has stopped. */
 bool count_is_lost(const struct count *c);
-int count_write(struct count *c, uint64_t value, struct why *why);
+int count_write(struct count *c, uint64_t value, struct reason *why);
 /* Sets the period of a sampling PMC that does not run. */
-int count_set_period(struct count *c, uint64_t period, struct why *why);
+int count_set_period(struct count *c, uint64_t period, struct reason *why);
 
 /*
  * Follows CPUs that went and came since the last call.  Called before every request, which so finds

@@ -8,7 +8,7 @@
 #include "loader/kernel/kernel.h"
 
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
-		    struct why *why)
+		    struct reason *why)
 {
 	struct count_owner *o = calloc(1, sizeof(*o));
 	int err;

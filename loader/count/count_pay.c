@@ -2,7 +2,7 @@
 /* Charges of the descriptors and sources that PMCs hold to their users. */
 #include "count_pay.h"
 
-int count_pay(struct count *c, unsigned int events, unsigned int sources, struct why *why)
+int count_pay(struct count *c, unsigned int events, unsigned int sources, struct reason *why)
 {
 	struct user *u = c->owner->user;
 	int err = user_take(u->table, u, POOL_EVENTS, events, why);
@@ -39,7 +39,7 @@ static unsigned int count_pay_price(const struct count_row *row, const struct co
 	return row->spec.msr ? 1 : c->e->ncpu;
 }
 
-int count_pay_row(struct count_row *row, const struct count *c, struct why *why)
+int count_pay_row(struct count_row *row, const struct count *c, struct reason *why)
 {
 	struct user *u = c->owner->user;
 	int err = user_take(u->table, u, count_pay_pool(row), count_pay_price(row, c), why);

@@ -6,11 +6,11 @@
 #include "count_row.h"
 
 /* Charges the PMC itself; both charges last until its end. */
-int count_pay(struct count *c, unsigned int events, unsigned int sources, struct why *why);
+int count_pay(struct count *c, unsigned int events, unsigned int sources, struct reason *why);
 void count_pay_back(struct count *c);
 
 /* Charges the source of a row to the user of one of its PMCs. */
-int count_pay_row(struct count_row *row, const struct count *c, struct why *why);
+int count_pay_row(struct count_row *row, const struct count *c, struct reason *why);
 void count_pay_row_back(struct count_row *row);
 /* A PMC has left the row: if its user paid for the source, another PMC's user does from now on. */
 void count_pay_row_on(struct count_row *row);

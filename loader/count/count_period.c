@@ -29,7 +29,7 @@ uint64_t count_period(const struct count *c)
 }
 
 /* The kernel's timers silently raise a shorter period to this minimum. */
-static int count_period_check(const struct count *c, uint64_t period, struct why *why)
+static int count_period_check(const struct count *c, uint64_t period, struct reason *why)
 {
 	if (!c->spec.timer || period >= CLOCK_PERIOD_MIN)
 		return 0;
@@ -37,7 +37,7 @@ static int count_period_check(const struct count *c, uint64_t period, struct why
 		    c->spec.timer, CLOCK_PERIOD_MIN, (unsigned long long)period);
 }
 
-int count_set_period(struct count *c, uint64_t period, struct why *why)
+int count_set_period(struct count *c, uint64_t period, struct reason *why)
 {
 	int err = count_period_check(c, period, why);
 

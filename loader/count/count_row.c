@@ -49,7 +49,7 @@ void count_row_leave(struct count *c)
 struct convert_args {
 	struct count *c;
 	int err;
-	struct why *why;
+	struct reason *why;
 };
 
 static void count_row_convert_target(void *arg, pid_t tgid)
@@ -97,14 +97,15 @@ static int count_row_hand_over_cpu(struct engine *e, struct count_row *row, unsi
 }
 
 /* Reserves room for all per-task events of the row before any is opened. */
-static int count_row_expect(struct count_row *row, struct why *why)
+static int count_row_expect(struct count_row *row, struct reason *why)
 {
 	struct count *c;
 	int err = 0;
 
 	LIST_FOREACH(c, &row->users, on_row) {
-		unsigned int n = task_events_expect(c);
+		unsigned int n = 0;
 
+		err = err ?: task_events_expect(c, &n);
 		err = err ?: user_take(c->owner->user->table, c->owner->user, POOL_EVENTS, n, why);
 		c->prepaid = err ? 0 : n;
 	}
@@ -123,7 +124,7 @@ static void count_row_expect_none(struct count_row *row)
 
 /* *begun: a CPU has been handed over, and that cannot be undone. */
 static int count_row_hand_over(struct engine *e, struct count_row *row, bool *begun,
-			       struct why *why)
+			       struct reason *why)
 {
 	uint64_t changes = cpu_bell_changes(e->cpu_bell);
 	struct count *c;
@@ -152,16 +153,19 @@ static int count_row_hand_over(struct engine *e, struct count_row *row, bool *be
 }
 
 /* Used while no PMC runs: the events need not be bound to a CPU. */
-static int count_row_attach_all(struct targets *ts, struct count_row *row, struct why *why)
+static int count_row_attach_all(struct targets *ts, struct count_row *row, struct reason *why)
 {
 	struct convert_args a = { .why = why };
 
-	LIST_FOREACH(a.c, &row->users, on_row)
-		target_each(ts, a.c, count_row_convert_target, &a);
+	LIST_FOREACH(a.c, &row->users, on_row) {
+		int err = target_each(ts, a.c, count_row_convert_target, &a);
+
+		a.err = a.err ?: err;
+	}
 	return a.err;
 }
 
-static int count_row_convert(struct engine *e, struct count_row *row, struct why *why)
+static int count_row_convert(struct engine *e, struct count_row *row, struct reason *why)
 {
 	struct targets *ts = e->targets;
 	bool running = false, begun = false;
@@ -201,7 +205,7 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct why
  * The row, its PMCs and their targets must not change during the conversion, and the daemon needs
  * each CPU that it hops to for this alone: no other operation runs before it is done.
  */
-int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
+int count_row_to_tasks(struct engine *e, struct count_row *row, struct reason *why)
 {
 	int err;
 
@@ -211,7 +215,7 @@ int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why)
 	return err;
 }
 
-int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct why *why)
+int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct reason *why)
 {
 	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 	int err;

@@ -20,11 +20,11 @@ struct count_row {
 };
 
 /* Called for the first PMC on the row: opens the source that all will share. */
-int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct why *why);
+int count_row_begin(struct count *c, const struct perf_event_spec *spec, struct reason *why);
 void count_row_add(struct count *c);
 /* Called for the last PMC on the row: closes the source. */
 void count_row_leave(struct count *c);
 /* Moves all PMCs of the row to per-task events. */
-int count_row_to_tasks(struct engine *e, struct count_row *row, struct why *why);
+int count_row_to_tasks(struct engine *e, struct count_row *row, struct reason *why);
 
 #endif

@@ -28,12 +28,12 @@ bool count_state_scales(const struct count *c)
 	return count_state_scale(c, 1000000000u) != 1000000000u;
 }
 
-int count_state_away(const struct count *c, struct why *why)
+int count_state_away(const struct count *c, struct reason *why)
 {
 	return c->away ? deny(why, -ENXIO, "CPU %u is offline", c->spec.cpu) : 0;
 }
 
-int count_state_lost(struct count *c, int err, struct why *why)
+int count_state_lost(struct count *c, int err, struct reason *why)
 {
 	c->lost = true;
 	if (c->backend->deny_lost)
@@ -46,7 +46,7 @@ int count_state_lost(struct count *c, int err, struct why *why)
 		    c->spec.holder->lost);
 }
 
-int count_state_hold(struct count *c, enum engine_need what, struct why *why)
+int count_state_hold(struct count *c, enum engine_need what, struct reason *why)
 {
 	int err;
 

@@ -82,11 +82,11 @@ struct perf_event_spec count_state_event(const struct count *c);
 uint64_t count_state_scale(const struct count *c, uint64_t raw);
 bool count_state_scales(const struct count *c);
 /* -ENXIO: the CPU of a system-scope PMC is offline. */
-int count_state_away(const struct count *c, struct why *why);
+int count_state_away(const struct count *c, struct reason *why);
 /* Its counter was taken away or came late: fails this read and every later one. */
-int count_state_lost(struct count *c, int err, struct why *why);
+int count_state_lost(struct count *c, int err, struct reason *why);
 /* Attaches a program until the PMC ends; the second function drops all of them at the end. */
-int count_state_hold(struct count *c, enum engine_need what, struct why *why);
+int count_state_hold(struct count *c, enum engine_need what, struct reason *why);
 void count_state_unhold(struct count *c);
 /* True if its owner is its only target and no other process can join. */
 bool count_state_self_only(const struct count *c);

@@ -26,7 +26,7 @@ static int cpu_event_open(const struct count *c)
 	return err;
 }
 
-int cpu_event_new(struct count *c, struct why *why)
+int cpu_event_new(struct count *c, struct reason *why)
 {
 	c->backend = &backend_cpu_event;
 	c->downs = cpu_bell_cpu(c->e->cpu_bell, c->spec.cpu).downs;
@@ -50,7 +50,7 @@ void cpu_event_close(struct count *c)
 	c->generation++;
 }
 
-static int cpu_event_now(struct count *c, uint64_t *value, struct why *why)
+static int cpu_event_now(struct count *c, uint64_t *value, struct reason *why)
 {
 	int err;
 
@@ -65,14 +65,14 @@ static int cpu_event_now(struct count *c, uint64_t *value, struct why *why)
 		    c->spec.row, c->spec.row_name, strerror(-err));
 }
 
-static int cpu_event_start(struct count *c, struct why *why)
+static int cpu_event_start(struct count *c, struct reason *why)
 {
 	int err = count_state_away(c, why) ?: cpu_event_now(c, &c->start, why);
 
 	return !err && c->spec.sampling ? perf_enable(c->fd) : err;
 }
 
-static int cpu_event_stop(struct count *c, struct why *why)
+static int cpu_event_stop(struct count *c, struct reason *why)
 {
 	uint64_t now = c->start;
 	int err;
@@ -86,7 +86,7 @@ static int cpu_event_stop(struct count *c, struct why *why)
 	return err;
 }
 
-static int cpu_event_read(struct count *c, uint64_t *raw, struct why *why)
+static int cpu_event_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 	uint64_t now = c->start;
 	int err = count_state_away(c, why);

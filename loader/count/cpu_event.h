@@ -6,7 +6,7 @@
 #include "backend.h"
 
 /* Opens the event on its CPU; enables it unless it samples. */
-int cpu_event_new(struct count *c, struct why *why);
+int cpu_event_new(struct count *c, struct reason *why);
 void cpu_event_close(struct count *c);
 
 /* For a backend whose owner reads one descriptor, c->fd, while how() is WIRE_HOW_EVENTS. */

@@ -3,7 +3,7 @@
 #include "cpu_event.h"
 #include "cpu_hook.h"
 
-int cpu_hook_hold(struct count *c, struct why *why)
+int cpu_hook_hold(struct count *c, struct reason *why)
 {
 	switch (c->spec.hook) {
 	case ABI_HOOK_LOCK:
@@ -21,19 +21,19 @@ static uint64_t cpu_hook_now(const struct count *c)
 	return target_map_hook(c->e, c->spec.hook, c->spec.cpu);
 }
 
-static int cpu_hook_start(struct count *c, struct why *why)
+static int cpu_hook_start(struct count *c, struct reason *why)
 {
 	c->start = cpu_hook_now(c);
 	return count_state_away(c, why);
 }
 
-static int cpu_hook_stop(struct count *c, struct why *why)
+static int cpu_hook_stop(struct count *c, struct reason *why)
 {
 	c->raw += cpu_hook_now(c) - c->start;
 	return count_state_away(c, why);
 }
 
-static int cpu_hook_read(struct count *c, uint64_t *raw, struct why *why)
+static int cpu_hook_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 	*raw = c->raw + (c->running ? cpu_hook_now(c) - c->start : 0);
 	return count_state_away(c, why);

@@ -6,6 +6,6 @@
 #include "count_state.h"
 
 /* Attaches the program that keeps the counter. */
-int cpu_hook_hold(struct count *c, struct why *why);
+int cpu_hook_hold(struct count *c, struct reason *why);
 
 #endif

@@ -67,7 +67,7 @@ static void figures_note_self(struct count *c, uint64_t raw_before, uint64_t vis
 		c->self_start = raw_before - visited;
 }
 
-static int figures_start(struct count *c, struct why *why)
+static int figures_start(struct count *c, struct reason *why)
 {
 	struct abi_visit_args args;
 	uint64_t sum = 0, before = c->raw + slices_sum(c);
@@ -90,7 +90,7 @@ static int figures_start(struct count *c, struct why *why)
 	return 0;
 }
 
-static int figures_stop(struct count *c, struct why *why)
+static int figures_stop(struct count *c, struct reason *why)
 {
 	struct abi_visit_args args;
 	int err = figures_refresh(c, 0);
@@ -116,7 +116,7 @@ static int figures_collect(struct count *c, pid_t tgid)
 	return err;
 }
 
-static int figures_read(struct count *c, uint64_t *raw, struct why *why)
+static int figures_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 	struct abi_visit_args args;
 	int err;
@@ -143,7 +143,7 @@ static int figures_read(struct count *c, uint64_t *raw, struct why *why)
 }
 
 /* A thread's CPU time and migrations are complete only after its last switch. */
-static int figures_hold_attach(struct count *c, struct why *why)
+static int figures_hold_attach(struct count *c, struct reason *why)
 {
 	if (c->spec.quantity != WIRE_Q_CPU_NS && c->spec.quantity != WIRE_Q_MIGRATIONS)
 		return 0;

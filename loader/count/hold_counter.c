@@ -15,7 +15,7 @@
  * anything is opened: a new per-CPU event would push a running per-task event off its counter.
  */
 static int hold_counter_fits(const struct count *c, const struct perf_event_spec *spec,
-			     struct why *why)
+			     struct reason *why)
 {
 	struct targets *ts = c->e->targets;
 	struct perf_event_spec all[TARGET_ROWS];
@@ -45,7 +45,7 @@ static int hold_counter_rank(const struct engine *e, const struct count_spec *sp
 	return row->per_task || spec->sampling || !perf_spec_same(&row->spec, &spec->event);
 }
 
-static int hold_counter_system(struct count *c, struct why *why)
+static int hold_counter_system(struct count *c, struct reason *why)
 {
 	const struct perf_event_spec spec = count_state_event(c);
 	int err = count_pay(c, 1, 0, why);
@@ -61,7 +61,7 @@ static int hold_counter_system(struct count *c, struct why *why)
 }
 
 /* A sampling PMC has a period of its own, and so an event of its own. */
-static int hold_counter_sampling(struct count *c, struct count_row *row, struct why *why)
+static int hold_counter_sampling(struct count *c, struct count_row *row, struct reason *why)
 {
 	int err = 0;
 
@@ -75,7 +75,7 @@ static int hold_counter_sampling(struct count *c, struct count_row *row, struct 
 	return 0;
 }
 
-static int hold_counter_process(struct count *c, struct why *why)
+static int hold_counter_process(struct count *c, struct reason *why)
 {
 	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 	struct perf_event_spec spec = count_state_event(c);
@@ -109,7 +109,7 @@ static int hold_counter_process(struct count *c, struct why *why)
  * An owner that measures only itself reads its own threads' events without the daemon; for that it
  * needs the row for itself.
  */
-static int hold_counter_prepare(struct count *c, struct why *why)
+static int hold_counter_prepare(struct count *c, struct reason *why)
 {
 	struct count_row *row;
 

@@ -8,7 +8,7 @@
 #include "cpu_event.h"
 #include "holder.h"
 
-static int hold_own_system(struct count *c, struct why *why)
+static int hold_own_system(struct count *c, struct reason *why)
 {
 	int err;
 
@@ -20,7 +20,7 @@ static int hold_own_system(struct count *c, struct why *why)
 	return err ?: cpu_event_new(c, why);
 }
 
-static int hold_own_process(struct count *c, struct why *why)
+static int hold_own_process(struct count *c, struct reason *why)
 {
 	struct targets *ts = c->e->targets;
 	const struct perf_event_spec spec = count_state_event(c);

@@ -11,7 +11,7 @@
 #include "holder.h"
 #include "register.h"
 
-static int hold_register_system(struct count *c, struct why *why)
+static int hold_register_system(struct count *c, struct reason *why)
 {
 	int err = count_pay(c, 1, 0, why);
 
@@ -21,7 +21,7 @@ static int hold_register_system(struct count *c, struct why *why)
 }
 
 /* All PMCs of the row have the same register, but its reader may have changed since. */
-static int hold_register_process(struct count *c, struct why *why)
+static int hold_register_process(struct count *c, struct reason *why)
 {
 	struct count_row *row = target_count_row(c->e->targets, c->spec.row);
 	const struct perf_event_spec spec = count_state_event(c);

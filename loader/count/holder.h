@@ -20,11 +20,11 @@ struct count_holder {
 	const char *lost;
 	/* See count_rank(); for process scope; NULL: 0. */
 	int (*rank)(const struct engine *e, const struct count_spec *spec);
-	int (*begin_system)(struct count *c, struct why *why);
-	int (*begin_process)(struct count *c, struct why *why);
+	int (*begin_system)(struct count *c, struct reason *why);
+	int (*begin_process)(struct count *c, struct reason *why);
 	void (*end)(struct count *c);
 	/* Called before the PMC starts. */
-	int (*prepare)(struct count *c, struct why *why);
+	int (*prepare)(struct count *c, struct reason *why);
 };
 
 /* The holders are declared in count.h, because classes name them. */

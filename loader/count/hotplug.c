@@ -82,7 +82,8 @@ static uint64_t hotplug_renew(struct engine *e, unsigned int cpu)
 	if (!renewed)
 		return 0;
 	/* Ends a slice that began with a dead event; failed reads are known after that. */
-	flush_cpu(e->flush, cpu);
+	if (flush_cpu(e->flush, cpu))
+		return renewed;
 	return sources_missed(e->sources, cpu, renewed);
 }
 
@@ -120,6 +121,7 @@ int count_poll(struct engine *e)
 {
 	struct hotplug *h = e->hotplug;
 	uint64_t now = h->narrow ? clock_ns() : 0;
+	unsigned int again = POLL_MS;
 	bool flush = false;
 	struct count *c;
 
@@ -132,8 +134,9 @@ int count_poll(struct engine *e)
 			continue;
 		flush |= c->backend->fold && c->backend->fold(c);
 	}
-	if (flush)
-		flush_all(e->flush);
-	h->due = now + POLL_MS * 1000000ull;
-	return POLL_MS;
+	/* Before a register has wrapped there is time to try it again, and again. */
+	if (flush && flush_all(e->flush))
+		again = 1;
+	h->due = now + again * 1000000ull;
+	return (int)again;
 }

@@ -17,7 +17,7 @@ _Static_assert((int)ABI_COUNTS == (int)WIRE_PAGE_PMCS &&
  * This very file, sealed, is passed to the owner: it can be written only through the mapping made
  * before, and cannot be truncated under that mapping.
  */
-int page_new(struct count_owner *o, struct why *why)
+int page_new(struct count_owner *o, struct reason *why)
 {
 	o->page_fd = memfd_create("pmcbpf-page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (o->page_fd < 0 || ftruncate(o->page_fd, sizeof(*o->page)))

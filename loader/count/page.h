@@ -5,7 +5,7 @@
 
 #include "count_state.h"
 
-int page_new(struct count_owner *o, struct why *why);
+int page_new(struct count_owner *o, struct reason *why);
 void page_free(struct count_owner *o);
 /* Called after any change that the owner's reads depend on. */
 void page_update(struct count *c);

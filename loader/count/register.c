@@ -11,7 +11,7 @@
 #include "register.h"
 #include "loader/machine/machine.h"
 
-static int register_error(const struct count *c, uint32_t reg, int err, struct why *why)
+static int register_error(const struct count *c, uint32_t reg, int err, struct reason *why)
 {
 	const char *what = strerror(-err);
 
@@ -41,7 +41,7 @@ bool register_narrow(const struct count *c)
 	return c->spec.event.msr && (~c->spec.event.config1 || c->spec.shift);
 }
 
-int register_new(struct count *c, struct why *why)
+int register_new(struct count *c, struct reason *why)
 {
 	struct msrdev *dev = c->e->msrdev;
 	uint64_t value;
@@ -51,7 +51,7 @@ int register_new(struct count *c, struct why *why)
 	return err ? register_error(c, register_number(c), err, why) : 0;
 }
 
-static int register_select(struct count *c, struct why *why)
+static int register_select(struct count *c, struct reason *why)
 {
 	uint64_t old;
 	int err = c->spec.select ? msrdev_write(c->e->msrdev, c->spec.select_reg,
@@ -81,7 +81,7 @@ static void register_close(struct count *c)
 	c->selected = false;
 }
 
-static int register_start(struct count *c, struct why *why)
+static int register_start(struct count *c, struct reason *why)
 {
 	int err = count_state_away(c, why) ?: register_select(c, why);
 
@@ -99,7 +99,7 @@ static int register_start(struct count *c, struct why *why)
 }
 
 /* Adds the count since the last reading. */
-static int register_add(struct count *c, struct why *why)
+static int register_add(struct count *c, struct reason *why)
 {
 	uint64_t now;
 	int err = perf_read(c->fd, &now);
@@ -111,7 +111,7 @@ static int register_add(struct count *c, struct why *why)
 	return 0;
 }
 
-static int register_stop(struct count *c, struct why *why)
+static int register_stop(struct count *c, struct reason *why)
 {
 	int err = count_state_away(c, why) ?: register_add(c, why);
 
@@ -120,7 +120,7 @@ static int register_stop(struct count *c, struct why *why)
 	return err;
 }
 
-static int register_read(struct count *c, uint64_t *raw, struct why *why)
+static int register_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 	int err = count_state_away(c, why);
 
@@ -132,7 +132,7 @@ static int register_read(struct count *c, uint64_t *raw, struct why *why)
 	return err;
 }
 
-static int register_deny_lost(const struct count *c, int err, struct why *why)
+static int register_deny_lost(const struct count *c, int err, struct reason *why)
 {
 	return deny(why, err, "CPU %u was offline meanwhile, or let nobody read its "
 		    "register, and what that counted for row %u (%s) is lost; release the "
@@ -142,7 +142,7 @@ static int register_deny_lost(const struct count *c, int err, struct why *why)
 /* A failure is reported by the next read. */
 static bool register_fold(struct count *c)
 {
-	struct why unused;
+	struct reason unused;
 
 	if (!c->away)
 		(void)register_add(c, &unused);
@@ -159,7 +159,7 @@ static void register_moved(struct count *c, const struct cpu_state *cpu)
 
 	if (!cpu->here || !c->running || c->lost)
 		return;
-	c->lost = register_select(c, &(struct why){ "" }) || perf_read(c->fd, &now) ||
+	c->lost = register_select(c, &(struct reason){ "" }) || perf_read(c->fd, &now) ||
 		  now < c->start || register_narrow(c);
 }
 

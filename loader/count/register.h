@@ -5,7 +5,7 @@
 
 #include "count_state.h"
 
-int register_new(struct count *c, struct why *why);
+int register_new(struct count *c, struct reason *why);
 /*
  * For PMCs of any backend: true if only some bits of a register count.  Its owner cannot read it by
  * itself, and the daemon has to read it before it wraps.

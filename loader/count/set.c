@@ -174,7 +174,7 @@ void sets_sweep(struct targets *ts)
 	}
 	ts->swept |= freed;
 	if (freed)	/* no slice of a freed set stays open until its id is used again */
-		flush_all(ts->e->flush);
+		ts->unflushed |= flush_all(ts->e->flush) != 0;
 }
 
 /* In turn, so that an id is reused long after the last switch of its targets. */
@@ -183,7 +183,8 @@ static unsigned int set_next_id(struct targets *ts)
 	for (unsigned int i = 1; i < ABI_MAX_SETS; i++) {
 		unsigned int id = (ts->last + i - 1) % (ABI_MAX_SETS - 1) + 1;
 
-		if (!ts->sets[id])
+		/* It may have targets still if they could not be listed when its PMC left. */
+		if (!ts->sets[id] && !ts->e->sets[id].ntargets)
 			return ts->last = id;
 	}
 	return 0;
@@ -192,7 +193,7 @@ static unsigned int set_next_id(struct targets *ts)
 /* Sweeps before a set is created, never between a set and those that it leads to. */
 void sets_make_room(struct targets *ts, const struct user *u, unsigned int n)
 {
-	struct why unused;
+	struct reason unused;
 
 	if (ts->nsets + n >= ABI_MAX_SETS || user_may(u->table, u, POOL_SETS, n, &unused))
 		sets_sweep(ts);
@@ -267,10 +268,23 @@ static struct count_owner *set_payer(struct count *const row[TARGET_ROWS], const
 	return first;
 }
 
+/* Slices of sets that are gone end before a number is given out again. */
+static int sets_flush(struct targets *ts, struct reason *why)
+{
+	int err = ts->unflushed ? flush_all(ts->e->flush) : 0;
+
+	ts->unflushed = err != 0;
+	return err ? deny(why, -EAGAIN, "the kernel has not ended a time slice of a PMC that is "
+			  "gone: %s", strerror(-err)) : 0;
+}
+
 static int set_make(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
 	struct count_owner *payer = set_payer(k->row, m);
-	int err = m->must ? 0 : user_may(payer->user->table, payer->user, POOL_SETS, 1, m->why);
+	struct reason unused;
+	int flushed = sets_flush(ts, m->must ? &unused : m->why);
+	int err = m->must ? 0 : flushed ?: user_may(payer->user->table, payer->user,
+						      POOL_SETS, 1, m->why);
 	struct set *set = err ? NULL : set_begin(ts, k, payer);
 	int child, secure, exec;
 	unsigned int id;

@@ -54,6 +54,7 @@ struct targets {
 	unsigned int nsets;
 	unsigned int last;		/* the latest id given out */
 	bool swept;			/* ids in notes may belong to newer sets */
+	bool unflushed;			/* slices of freed sets may be open */
 	struct count_row rows[TARGET_ROWS];
 };
 
@@ -61,7 +62,7 @@ struct targets {
 struct maker {
 	struct count_owner *owner;	/* NULL: for no owner in particular */
 	bool must;			/* ignores quotas, as when a PMC leaves … */
-	struct why *why;		/* … else receives the quota that refuses */
+	struct reason *why;		/* … else receives the quota that refuses */
 };
 
 /*

@@ -2,7 +2,7 @@
 /*
  * PMCs that are counted in slices.  If the kernel did not report a context switch, the programs
  * mark the PMC at its owner's position: its count is lost until it is written. bpf/count/seen.bpf.h
- * has the model.
+ * has the model.  A slice that could not be ended in time is lost in the same way.
  */
 #include <errno.h>
 #include <time.h>
@@ -47,11 +47,12 @@ static void slices_lose(struct count *c)
 		__atomic_fetch_or(slices_missed_word(c), 1ull << c->pos, __ATOMIC_SEQ_CST);
 }
 
-static int slices_deny(const struct count *c, struct why *why)
+static int slices_deny(const struct count *c, struct reason *why)
 {
 	return deny(why, -EBUSY, "row %u (%s) lost a time slice: this kernel has not reported a "
-		    "context switch of one of the processes (pmccontrol --doctor); write the PMC "
-		    "or release it, and count again", c->spec.row, c->spec.row_name);
+		    "context switch of one of the processes (pmccontrol --doctor), or has not "
+		    "ended a slice when asked; write the PMC or release it, and count again",
+		    c->spec.row, c->spec.row_name);
 }
 
 void count_hidden(struct count *c)
@@ -60,7 +61,7 @@ void count_hidden(struct count *c)
 		page_update(c);
 }
 
-int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
+int count_hidden_switches(struct engine *e, uint64_t *hidden, struct reason *why)
 {
 	const struct timespec step = { .tv_nsec = 1000000 };
 	int err = engine_need(e, NEED_SWITCH, why);
@@ -80,32 +81,35 @@ int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
  * Ends the open slices and begins them anew.  On a kernel that hides switches, slices may be
  * missing.
  */
-static void slices_update(const struct count *c)
+static int slices_update(const struct count *c)
 {
 	const volatile struct abi_counts *k = c->owner->counts.cpu;
 	bool all = switches_hidden(c->e);
+	int err = 0;
 
-	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
+	for (unsigned int cpu = 0; cpu < c->e->ncpu && !err; cpu++)
 		if (all || __atomic_load_n(&k[cpu].open, __ATOMIC_RELAXED) >> c->pos & 1)
-			flush_cpu(c->e->flush, cpu);
+			err = flush_cpu(c->e->flush, cpu);
+	return err;
 }
 
 /*
- * CPUs begin one after another.  If a switch is hidden meanwhile, it may concern this PMC, and all
- * CPUs begin once more.
+ * CPUs begin one after another.  If a switch is hidden meanwhile, or a CPU does not begin, that may
+ * concern this PMC, and all CPUs begin once more.
  */
-static int slices_start(struct count *c, struct why *why)
+static int slices_start(struct count *c, struct reason *why)
 {
 	struct targets *ts = c->e->targets;
 
 	hotplug_narrow(c->e->hotplug, register_narrow(c));
 	for (unsigned int i = 0;; i++) {
 		uint64_t hidden = switches_hidden(c->e), before = slices_sum(c);
+		int err;
 
 		target_activate(ts, c, true);
-		flush_all(c->e->flush);
+		err = flush_all(c->e->flush);
 		target_due(ts, c, true);
-		if (switches_hidden(c->e) == hidden)
+		if (!err && switches_hidden(c->e) == hidden)
 			return 0;
 		if (i == START_TRIES) {
 			slices_lose(c);
@@ -113,35 +117,39 @@ static int slices_start(struct count *c, struct why *why)
 		}
 		target_due(ts, c, false);
 		target_activate(ts, c, false);
-		flush_all(c->e->flush);
+		if (flush_all(c->e->flush))	/* what is open is added after this subtraction */
+			slices_lose(c);
 		c->zero += slices_sum(c) - before;
 	}
 }
 
 /* Slices that the last flush ends, or finds missing, still count: `due` is cleared after it. */
-static int slices_stop(struct count *c, struct why *why)
+static int slices_stop(struct count *c, struct reason *why)
 {
 	struct targets *ts = c->e->targets;
 
 	hotplug_narrow(c->e->hotplug, -register_narrow(c));
 	target_activate(ts, c, false);
-	flush_all(c->e->flush);
+	if (flush_all(c->e->flush))
+		slices_lose(c);
 	target_due(ts, c, false);
 	c->lost |= sources_lost(c->e->sources, c->source);
 	return 0;
 }
 
-static int slices_read(struct count *c, uint64_t *raw, struct why *why)
+static int slices_read(struct count *c, uint64_t *raw, struct reason *why)
 {
-	if (c->running)
-		slices_update(c);
+	int err = c->running ? slices_update(c) : 0;
+
 	*raw = slices_sum(c);
 	if (c->lost || sources_lost(c->e->sources, c->source))
 		return count_state_lost(c, -EBUSY, why);
-	return slices_missed(c) ? slices_deny(c, why) : 0;
+	if (slices_missed(c))
+		return slices_deny(c, why);
+	return err ? flush_deny(err, why) : 0;
 }
 
-static int slices_hold(struct count *c, struct why *why)
+static int slices_hold(struct count *c, struct reason *why)
 {
 	int err = count_state_hold(c, NEED_SWITCH, why);
 
@@ -151,15 +159,14 @@ static int slices_hold(struct count *c, struct why *why)
 /* A switch hidden before the detach is lost for this PMC; after it, no switch concerns the PMC. */
 static uint64_t slices_leave_begin(struct count *c)
 {
-	flush_all(c->e->flush);
+	if (flush_all(c->e->flush))
+		slices_lose(c);
 	return switches_hidden(c->e);
 }
 
 static void slices_leave_end(struct count *c, uint64_t hidden, bool left)
 {
-	if (left)
-		flush_all(c->e->flush);
-	if (switches_hidden(c->e) != hidden)
+	if ((left && flush_all(c->e->flush)) || switches_hidden(c->e) != hidden)
 		slices_lose(c);
 }
 

@@ -8,8 +8,9 @@
 #include "loader/policy/policy.h"
 #include "set.h"
 
-#define EACH_BATCH 1024		/* targets read from the kernel at once */
-#define MOVED	   1		/* a process has another set by now: try again */
+#define EACH_BATCH  1024		/* targets read from the kernel at once */
+#define LEAVE_TRIES 32		/* failing walks over targets: sets with targets are not freed */
+#define MOVED	    1		/* a process has another set by now: try again */
 
 struct targets *targets_new(struct engine *e)
 {
@@ -98,7 +99,7 @@ static unsigned int set_sliced_members(struct count *const row[TARGET_ROWS])
 	return n;
 }
 
-static int target_no_room(int err, struct why *why)
+static int target_no_room(int err, struct reason *why)
 {
 	if (err == -EAGAIN)	/* a quota, as `why` says */
 		return err;
@@ -107,7 +108,7 @@ static int target_no_room(int err, struct why *why)
 }
 
 static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, bool waits,
-			    struct why *why)
+			    struct reason *why)
 {
 	const struct maker m = { .owner = c->owner, .why = why };
 	struct set_key k = { .waits = 0 };
@@ -147,7 +148,7 @@ static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, boo
 }
 
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool waits,
-		struct why *why)
+		struct reason *why)
 {
 	int err;
 
@@ -185,7 +186,7 @@ static unsigned int set_rests_missing(struct targets *ts, const struct count *c)
 }
 
 /* Leaving itself creates sets whatever the quotas say: at most as many as exist with the PMC. */
-int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
+int target_may_leave(struct targets *ts, const struct count *c, struct reason *why)
 {
 	const struct user *u = c->owner->user;
 	unsigned int n = set_rests_missing(ts, c);
@@ -196,7 +197,7 @@ int target_may_leave(struct targets *ts, const struct count *c, struct why *why)
 	return user_may(u->table, u, POOL_SETS, set_rests_missing(ts, c), why);
 }
 
-int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why)
+int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct reason *why)
 {
 	const struct maker m = { .must = true };
 
@@ -227,8 +228,8 @@ static bool set_has(const struct set *set, const struct count *c)
 	return set && set->row[c->spec.row] == c;
 }
 
-/* Lists the processes that the PMC measures at this moment; false: no memory. */
-static bool targets_list(struct targets *ts, const struct count *c, uint32_t **list, size_t *n)
+/* Lists the processes that the PMC measures at this moment. */
+static int targets_list(struct targets *ts, const struct count *c, uint32_t **list, size_t *n)
 {
 	struct abi_target t[EACH_BATCH];
 	uint32_t tgid[EACH_BATCH];
@@ -236,37 +237,41 @@ static bool targets_list(struct targets *ts, const struct count *c, uint32_t **l
 	size_t room = 0;
 
 	while (walk.more) {
-		unsigned int got = target_map_next(ts->e, &walk, tgid, t, EACH_BATCH);
+		int got = target_map_next(ts->e, &walk, tgid, t, EACH_BATCH);
 
-		if (*n + got > room) {
+		if (got < 0)
+			return got;
+		if (*n + (size_t)got > room) {
 			uint32_t *more;
 
-			room = 2 * (room + got);
+			room = 2 * (room + (size_t)got);
 			more = realloc(*list, room * sizeof(**list));
 			if (!more)
-				return false;
+				return -ENOMEM;
 			*list = more;
 		}
-		for (unsigned int i = 0; i < got; i++)
+		for (int i = 0; i < got; i++)
 			if (!(t[i].state & ABI_STATE_EXIT) &&
 			    set_has(ts->sets[ABI_STATE_SET(t[i].state) % ABI_MAX_SETS], c))
 				(*list)[(*n)++] = tgid[i];
 	}
-	return true;
+	return 0;
 }
 
-void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
-		 void *arg)
+int target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
+		void *arg)
 {
 	uint32_t *list = NULL;
 	size_t n = 0;
+	int err = 0;
 
 	/* A snapshot: fn may change the map, and a walk over a changing hash may restart. */
 	if (target_number(ts, c))
-		(void)targets_list(ts, c, &list, &n);
-	for (size_t i = 0; i < n; i++)
+		err = targets_list(ts, c, &list, &n);
+	for (size_t i = 0; !err && i < n; i++)
 		fn(arg, (pid_t)list[i]);
 	free(list);
+	return err;
 }
 
 struct leave_args {
@@ -278,7 +283,7 @@ struct leave_args {
 static void target_leave_one(void *arg, pid_t tgid)
 {
 	struct leave_args *a = arg;
-	struct why unused;
+	struct reason unused;
 
 	/* A target that exits meanwhile has left as well. */
 	a->any |= target_leave(a->ts, a->c, tgid, &unused) == 0;
@@ -328,25 +333,28 @@ void target_leave_slowly(struct targets *ts, struct count *c)
 	struct leave_args a = { .ts = ts, .c = c };
 
 	sets_end(ts, c);
+	/* target_leave_all() follows, for those that are left. */
 	if (!c->only)
-		target_each(ts, c, target_leave_and_breathe, &a);
+		(void)target_each(ts, c, target_leave_and_breathe, &a);
 }
 
 void target_leave_all(struct targets *ts, struct count *c)
 {
 	struct leave_args a = { .ts = ts, .c = c };
 	struct set_link *link;
+	unsigned int failed = 0;
 
 	sets_end(ts, c);
 	if (c->only)
 		target_leave_one(&a, c->only);
 	while (target_number(ts, c)) {
 		a.any = false;
-		target_each(ts, c, target_leave_one, &a);
+		if (target_each(ts, c, target_leave_one, &a) && ++failed < LEAVE_TRIES)
+			continue;
 		if (!a.any)	/* all others have exited since they were counted */
 			break;
 	}
-	flush_all(ts->e->flush);
+	ts->unflushed |= flush_all(ts->e->flush) != 0;
 	while ((link = LIST_FIRST(&c->sets))) {
 		unsigned int id = link->set->id;
 
@@ -434,16 +442,24 @@ void target_due(struct targets *ts, const struct count *c, bool on)
 
 /*
  * When a PMC leaves the sliced members, their numbers shift, so open slices are closed first: each
- * of its sets counts nothing during the rewrite.
+ * of its sets counts nothing during the rewrite.  If they were not closed, or not opened again, all
+ * PMCs of these sets have lost a slice.
  */
 void target_rewrite(struct targets *ts, const struct count *c)
 {
 	const struct set_link *link;
+	bool lost;
 
 	LIST_FOREACH(link, &c->sets, of_count)
 		__atomic_store_n(&ts->e->sets[link->set->id].active, 0, __ATOMIC_SEQ_CST);
-	flush_all(ts->e->flush);
+	lost = flush_all(ts->e->flush) != 0;
 	LIST_FOREACH(link, &c->sets, of_count)
 		set_write(ts, link->set);
-	flush_all(ts->e->flush);
+	lost |= flush_all(ts->e->flush) != 0;
+	if (!lost)
+		return;
+	LIST_FOREACH(link, &c->sets, of_count)
+		for (unsigned int r = 0; r < TARGET_ROWS; r++)
+			if (link->set->row[r])
+				link->set->row[r]->lost = true;
 }

@@ -34,16 +34,16 @@ uint64_t target_rows(struct targets *ts, pid_t tgid);
 /* -EEXIST: has this PMC; -EBUSY: the row is taken; -ESRCH: exited; -EAGAIN: a quota is reached. */
 /* `waits`: the process is counted from its next exec on. */
 int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool waits,
-		struct why *why);
+		struct reason *why);
 /* True if the PMC counts the process only from its next exec on. */
 bool target_waits(struct targets *ts, const struct count *c, pid_t tgid);
 /*
  * To be called before a detach.  -EAGAIN: without this PMC its targets need more sets than the user
  * may have.
  */
-int target_may_leave(struct targets *ts, const struct count *c, struct why *why);
+int target_may_leave(struct targets *ts, const struct count *c, struct reason *why);
 /* -ESRCH: not measured or exited; -EINVAL: not by this PMC. */
-int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct why *why);
+int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct reason *why);
 /* Removes targets one by one, while other operations run; some may be left. */
 void target_leave_slowly(struct targets *ts, struct count *c);
 /* Removes every target; no child can join any more, and the PMC is forgotten. */
@@ -58,9 +58,9 @@ void target_seen_all(struct targets *ts);
 uint64_t target_lost(struct targets *ts, const struct count *c);
 /* Number of live processes that the PMC measures. */
 unsigned int target_number(struct targets *ts, const struct count *c);
-/* Calls fn for each target; the set of targets may change meanwhile. */
-void target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
-		 void *arg);
+/* Calls fn for each target; the set of targets may change meanwhile.  -errno: for none. */
+int target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg, pid_t tgid),
+		void *arg);
 
 /* Marks the PMC as running or stopped for the programs; the caller flushes. */
 void target_activate(struct targets *ts, const struct count *c, bool on);

@@ -29,7 +29,7 @@ static bool task_events_have(const struct task_events *l, pid_t tid, int cpu)
 }
 
 /* Charges one descriptor.  One for which a hand-over has reserved room cannot be refused. */
-static int task_event_pay(const struct count *c, struct why *why)
+static int task_event_pay(const struct count *c, struct reason *why)
 {
 	struct user *u = c->owner->user;
 
@@ -50,7 +50,7 @@ static void task_events_repay(const struct count *c, unsigned int n)
  */
 static int task_event_add(struct count *c, struct task_events *l,
 			  const struct perf_event_spec *spec, pid_t tgid, pid_t tid, int cpu,
-			  struct why *why)
+			  struct reason *why)
 {
 	struct task_event *more = realloc(l->list, (l->n + 1) * sizeof(*more));
 	const bool watches = l == &c->watches;
@@ -89,7 +89,7 @@ static int task_event_add(struct count *c, struct task_events *l,
  * none, so the list is read until it has no new thread.
  */
 static int task_events_add_process(struct count *c, const struct perf_event_spec *spec,
-				   pid_t tgid, int cpu, struct why *why)
+				   pid_t tgid, int cpu, struct reason *why)
 {
 	struct task_events *l = &c->events;
 	char path[64];
@@ -136,7 +136,7 @@ static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
  * watch.  Watches are opened after each CPU has its events, so that none runs longer than its
  * events; threads created between may inherit an event and no watch, never the reverse.
  */
-static int task_events_add_watches(struct count *c, pid_t tgid, struct why *why)
+static int task_events_add_watches(struct count *c, pid_t tgid, struct reason *why)
 {
 	struct perf_event_spec spec = task_event_spec(c, tgid);
 	int err = 0;
@@ -150,7 +150,7 @@ static int task_events_add_watches(struct count *c, pid_t tgid, struct why *why)
 	return err;
 }
 
-int task_events_attach(struct count *c, pid_t tgid, struct why *why)
+int task_events_attach(struct count *c, pid_t tgid, struct reason *why)
 {
 	struct perf_event_spec spec = task_event_spec(c, tgid);
 	int err = 0;
@@ -186,7 +186,7 @@ static void task_events_cpu_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
 	struct perf_event_spec spec = task_event_spec(a->c, tgid);
-	struct why unused;
+	struct reason unused;
 	int err = a->err ? 0 : task_events_add_process(a->c, &spec, tgid, a->cpu, &unused);
 
 	if (err && err != -ESRCH)
@@ -197,19 +197,20 @@ int task_events_attach_cpu(struct count *c, unsigned int cpu)
 {
 	struct cpu_args a = { .c = c, .cpu = (int)cpu };
 	unsigned int before;
+	int err;
 
 	/* A thread that has no event yet may create a target's child meanwhile. */
 	do {
 		before = c->events.n;
-		target_each(c->e->targets, c, task_events_cpu_target, &a);
-	} while (!a.err && c->events.n != before);
-	return a.err;
+		err = target_each(c->e->targets, c, task_events_cpu_target, &a);
+	} while (!err && !a.err && c->events.n != before);
+	return err ?: a.err;
 }
 
 static void task_events_watch_target(void *arg, pid_t tgid)
 {
 	struct cpu_args *a = arg;
-	struct why unused;
+	struct reason unused;
 	int err = a->err ? 0 : task_events_add_watches(a->c, tgid, &unused);
 
 	if (err && err != -ESRCH)
@@ -219,9 +220,9 @@ static void task_events_watch_target(void *arg, pid_t tgid)
 int task_events_watch(struct count *c)
 {
 	struct cpu_args a = { .c = c };
+	int err = target_each(c->e->targets, c, task_events_watch_target, &a);
 
-	target_each(c->e->targets, c, task_events_watch_target, &a);
-	return a.err;
+	return err ?: a.err;
 }
 
 static void task_events_expect_target(void *arg, pid_t tgid)
@@ -235,14 +236,15 @@ static void task_events_expect_target(void *arg, pid_t tgid)
 		*threads += (unsigned int)st.st_nlink - 2;
 }
 
-unsigned int task_events_expect(const struct count *c)
+int task_events_expect(const struct count *c, unsigned int *n)
 {
 	unsigned int threads = 0, each = 1;	/* the watch */
+	int err = target_each(c->e->targets, c, task_events_expect_target, &threads);
 
-	target_each(c->e->targets, c, task_events_expect_target, &threads);
 	for (unsigned int cpu = 0; cpu < c->e->ncpu; cpu++)
 		each += perf_cpu_present(cpu);
-	return threads * each;
+	*n = threads * each;
+	return err;
 }
 
 static bool task_events_lack_cpu(const struct count *c, unsigned int cpu)
@@ -359,7 +361,7 @@ void task_events_close(struct count *c)
 struct renew_args {
 	struct count *c;
 	int err;
-	struct why *why;
+	struct reason *why;
 };
 
 static void task_events_renew_target(void *arg, pid_t tgid)
@@ -371,20 +373,22 @@ static void task_events_renew_target(void *arg, pid_t tgid)
 		a->err = err;
 }
 
-int task_events_renew(struct count *c, struct why *why)
+int task_events_renew(struct count *c, struct reason *why)
 {
 	struct renew_args a = { .c = c, .why = why };
+	int err;
 
 	task_events_close(c);
-	target_each(c->e->targets, c, task_events_renew_target, &a);
-	return a.err;
+	err = target_each(c->e->targets, c, task_events_renew_target, &a);
+	return err ? deny(why, err, "the processes of row %u (%s) cannot be listed: %s",
+			  c->spec.row, c->spec.row_name, strerror(-err)) : a.err;
 }
 
 /*
  * The kernel itself enables an event that waits for an exec, and only closing the event undoes
  * that: PMCs whose targets may wait have events only while they run.
  */
-static int task_events_switch_waiting(struct count *c, bool on, struct why *why)
+static int task_events_switch_waiting(struct count *c, bool on, struct reason *why)
 {
 	int err = on ? task_events_renew(c, why) : 0;
 
@@ -395,7 +399,7 @@ static int task_events_switch_waiting(struct count *c, bool on, struct why *why)
 	return err;
 }
 
-static int task_events_switch(struct count *c, bool on, struct why *why)
+static int task_events_switch(struct count *c, bool on, struct reason *why)
 {
 	pid_t tid = 0;
 	int err;
@@ -409,19 +413,19 @@ static int task_events_switch(struct count *c, bool on, struct why *why)
 		    strerror(-err));
 }
 
-static int task_events_sum(struct count *c, uint64_t *sum, struct why *why)
+static int task_events_sum(struct count *c, uint64_t *sum, struct reason *why)
 {
 	int err = task_events_read_all(c, 0, sum);
 
 	return err ? count_state_lost(c, err, why) : 0;
 }
 
-static int task_events_start(struct count *c, struct why *why)
+static int task_events_start(struct count *c, struct reason *why)
 {
 	return task_events_switch(c, true, why);
 }
 
-static int task_events_stop(struct count *c, struct why *why)
+static int task_events_stop(struct count *c, struct reason *why)
 {
 	int err = task_events_switch(c, false, why);
 	uint64_t unused;
@@ -431,7 +435,7 @@ static int task_events_stop(struct count *c, struct why *why)
 	return err;
 }
 
-static int task_events_read(struct count *c, uint64_t *raw, struct why *why)
+static int task_events_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 	return c->lost ? count_state_lost(c, -EBUSY, why) : task_events_sum(c, raw, why);
 }
@@ -443,7 +447,7 @@ static int task_events_read(struct count *c, uint64_t *raw, struct why *why)
 static void task_events_follow(struct count *c, pid_t tgid, bool dropped)
 {
 	bool stays = target_row(c->e->targets, tgid, c->spec.row) == c;
-	struct why unused;
+	struct reason unused;
 	int err = 0;
 
 	if (stays && !dropped)
@@ -470,7 +474,7 @@ static enum wire_how task_events_how(const struct count *c)
 
 static void task_events_fill(struct count *c, struct wire_page_pmc *p)
 {
-	struct why unused;
+	struct reason unused;
 	uint64_t sum = 0;
 
 	if (p->how != WIRE_HOW_VALUE)

@@ -2,12 +2,12 @@
 /* The time-stamp counter, which owners read without the daemon. */
 #include "holder.h"
 
-static int tsc_start(struct count *c, struct why *why)
+static int tsc_start(struct count *c, struct reason *why)
 {
 	return count_state_away(c, why);
 }
 
-static int tsc_read(struct count *c, uint64_t *raw, struct why *why)
+static int tsc_read(struct count *c, uint64_t *raw, struct reason *why)
 {
 #ifdef __x86_64__
 	*raw = __builtin_ia32_rdtsc();
@@ -27,7 +27,7 @@ const struct backend backend_tsc = {
 	.how_stopped = WIRE_HOW_TSC, .how = tsc_how,
 };
 
-static int tsc_begin(struct count *c, struct why *why)
+static int tsc_begin(struct count *c, struct reason *why)
 {
 	c->backend = &backend_tsc;
 	return 0;

@@ -16,7 +16,7 @@
 #include "loader/pmc/sample_log.h"
 
 /* The module may be open now, or not any more. */
-static int daemon_load_msr(struct daemon *d, struct why *why)
+static int daemon_load_msr(struct daemon *d, struct reason *why)
 {
 	int err = msr_load(&d->msr, d->config.msr_list, &d->cpu, why);
 
@@ -33,7 +33,7 @@ struct class_machine daemon_machine(struct daemon *d)
 }
 
 /* The rows of all classes, or of those that are looked for again. */
-static int daemon_add_rows(struct daemon *d, bool again, struct why *why)
+static int daemon_add_rows(struct daemon *d, bool again, struct reason *why)
 {
 	const struct class_machine m = daemon_machine(d);
 	int err = 0;
@@ -66,7 +66,7 @@ static void daemon_size_pools(struct daemon *d)
 }
 
 /* Begins with the presets, which stay if the configuration fails. */
-static int daemon_begin_ktr(struct daemon *d, struct why *why)
+static int daemon_begin_ktr(struct daemon *d, struct reason *why)
 {
 	struct config preset;
 	int err = ktr_new(&d->ktr, d->rows.ncpu, why);
@@ -76,7 +76,7 @@ static int daemon_begin_ktr(struct daemon *d, struct why *why)
 	return err ?: ktr_configure(d->ktr, &d->config.ktr, why);
 }
 
-int daemon_init(struct daemon *d, struct why *why)
+int daemon_init(struct daemon *d, struct reason *why)
 {
 	struct stat st;
 	int err;
@@ -155,9 +155,9 @@ void daemon_free(struct daemon *d)
 	errands_free(&d->errands);
 }
 
-int daemon_rediscover(struct daemon *d, struct why *why)
+int daemon_rediscover(struct daemon *d, struct reason *why)
 {
-	struct why list;
+	struct reason list;
 	int err;
 
 	DEBUG(&d->debug, MODULE, INIT, "looking for counters again");
@@ -174,7 +174,7 @@ int daemon_rediscover(struct daemon *d, struct why *why)
 }
 
 /* Another thread makes the change: daemon_ktr_done() sees the result. */
-static int daemon_configure_ktr(struct daemon *d, const struct ktr_conf *conf, struct why *why)
+static int daemon_configure_ktr(struct daemon *d, const struct ktr_conf *conf, struct reason *why)
 {
 	int err = ktr_configure(d->ktr, conf, why);
 
@@ -183,7 +183,7 @@ static int daemon_configure_ktr(struct daemon *d, const struct ktr_conf *conf, s
 	return err;
 }
 
-int daemon_reread(struct daemon *d, struct why *why)
+int daemon_reread(struct daemon *d, struct reason *why)
 {
 	struct config fresh;
 	char value[WIRE_TUNABLE_MAX];
@@ -198,7 +198,7 @@ int daemon_reread(struct daemon *d, struct why *why)
 	return err || !d->reread ? err : daemon_configure_ktr(d, &fresh.ktr, why);
 }
 
-static int daemon_set_ktr(struct daemon *d, const char *name, const char *value, struct why *why)
+static int daemon_set_ktr(struct daemon *d, const char *name, const char *value, struct reason *why)
 {
 	struct config with = d->config;
 	int err = config_set(&with, name, value, why);
@@ -206,7 +206,7 @@ static int daemon_set_ktr(struct daemon *d, const char *name, const char *value,
 	return err ?: daemon_configure_ktr(d, &with.ktr, why);
 }
 
-int daemon_set(struct daemon *d, const char *name, const char *value, struct why *why)
+int daemon_set(struct daemon *d, const char *name, const char *value, struct reason *why)
 {
 	int t = config_find(name, why), err;
 
@@ -224,7 +224,7 @@ int daemon_set(struct daemon *d, const char *name, const char *value, struct why
 
 void daemon_ktr_done(struct daemon *d)
 {
-	struct why note, why;
+	struct reason note, why;
 	int err;
 
 	ktr_seen(d->ktr, &note);

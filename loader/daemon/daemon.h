@@ -60,30 +60,30 @@ struct daemon {
 	int (*read_cred)(pid_t pid, struct cred *cred);
 	int (*read_label)(pid_t pid, char *label, size_t size);
 	int (*read_identity)(pid_t pid, struct identity **id);
-	int (*may_debug)(const struct access *a, struct why *why);
+	int (*may_debug)(const struct access *a, struct reason *why);
 	void (*raise)(const struct owner *o, int signo);	/* raise_signal */
 	/* Reads the tunables as at the start; NULL: there is nothing to read. */
-	int (*reread)(void *arg, struct config *config, struct why *why);
+	int (*reread)(void *arg, struct config *config, struct reason *why);
 	void *reread_arg;
 };
 
 /* All but errands and the engine, which exist already. */
-int daemon_init(struct daemon *d, struct why *why);
+int daemon_init(struct daemon *d, struct reason *why);
 void daemon_free(struct daemon *d);
 
 /* The machine as classes see it. */
 struct class_machine daemon_machine(struct daemon *d);
 
 /* Looks for hardware counters and registers again; -EBUSY while PMCs are on such rows. */
-int daemon_rediscover(struct daemon *d, struct why *why);
+int daemon_rediscover(struct daemon *d, struct reason *why);
 
 /* Reads file and command line again, and takes over the tunables that may change at run time. */
-int daemon_reread(struct daemon *d, struct why *why);
+int daemon_reread(struct daemon *d, struct reason *why);
 /*
  * Changes one tunable; those of trace rings take effect later.  -EINVAL: there is no such tunable,
  * or it has no such value; -EPERM: it cannot change at run time.
  */
-int daemon_set(struct daemon *d, const char *name, const char *value, struct why *why);
+int daemon_set(struct daemon *d, const char *name, const char *value, struct reason *why);
 
 /* After a step of the trace rings' thread: logs its notes, and takes back tunables that failed. */
 void daemon_ktr_done(struct daemon *d);

@@ -49,7 +49,7 @@ static int heartbeat_watch(struct heartbeat *a)
 	return syscall(SYS_set_robust_list, &a->head, sizeof(a->head)) ? -errno : 0;
 }
 
-int heartbeat_new(struct heartbeat **out, struct why *why)
+int heartbeat_new(struct heartbeat **out, struct reason *why)
 {
 	struct heartbeat *a = calloc(1, sizeof(*a));
 	int fd = -1, err = -ENOMEM;

@@ -8,7 +8,7 @@
 struct heartbeat;
 
 /* Called by the event loop's thread, whose end the page shows. */
-int heartbeat_new(struct heartbeat **out, struct why *why);
+int heartbeat_new(struct heartbeat **out, struct reason *why);
 /* Marks the page as the daemon's death would. */
 void heartbeat_free(struct heartbeat *a);
 /* A read-only descriptor of the page, for clients. */

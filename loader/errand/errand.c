@@ -26,7 +26,7 @@ struct errand_wait {
 };
 
 int errands_new(struct errands *es, struct user_table *users, helper_job *const jobs[ERRAND_JOBS],
-		struct why *why)
+		struct reason *why)
 {
 	int err;
 
@@ -61,7 +61,7 @@ static void wait_call(struct errand_wait *w)
 static void waits_look(struct errands *es)
 {
 	struct errand_wait *w;
-	struct why unused;
+	struct reason unused;
 
 	TAILQ_FOREACH(w, &es->waits, next) {
 		if (w->called || user_may(es->users, w->user, POOL_HELPERS, 1, &unused))
@@ -88,7 +88,7 @@ int errands_due(struct errands *es)
 }
 
 /* Charges the user for a helper; waits until there is one. */
-static int errand_claim(struct errands *es, struct user *u, struct why *why)
+static int errand_claim(struct errands *es, struct user *u, struct reason *why)
 {
 	struct errand_wait w = {
 		.fiber = fiber_current(es->fibers), .user = u,
@@ -136,7 +136,7 @@ static void on_over(struct helper_task *t)
 
 int errand_begin(struct errands *es, struct user *u, enum errand_job job, const void *arg,
 		 size_t len, const int *fds, unsigned int nfds, unsigned int ms,
-		 struct errand **out, struct why *why)
+		 struct errand **out, struct reason *why)
 {
 	struct errand *e;
 	int err;

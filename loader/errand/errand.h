@@ -40,7 +40,7 @@ struct errands {
  * run; main.c knows them all.
  */
 int errands_new(struct errands *es, struct user_table *users, helper_job *const jobs[ERRAND_JOBS],
-		struct why *why);
+		struct reason *why);
 void errands_free(struct errands *es);
 
 /* Ends waits for a helper that were too long; returns the ms until the next one is due, or -1. */
@@ -50,7 +50,7 @@ struct errand;
 /* -EAGAIN: all helpers of the user, or all that there may be, are at work; else -EIO. */
 int errand_begin(struct errands *es, struct user *u, enum errand_job job, const void *arg,
 		 size_t len, const int *fds, unsigned int nfds, unsigned int ms,
-		 struct errand **out, struct why *why);
+		 struct errand **out, struct reason *why);
 /*
  * Waits for the next part of the answer: 1; at the end the job's result, 0 or -errno, or -ETIMEDOUT
  * after its time limit.

@@ -129,7 +129,7 @@ unsigned int engine_check(void (*say)(void *arg, const char *line), void *arg)
 	struct check_lines lines = { say, arg };
 	struct check c = { .tell = check_say_line, .arg = &lines };
 	struct engine *e;
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	check_btf(&c);
 	c.missing += engine_probe(check_say_line, &lines);

@@ -20,7 +20,7 @@ static int cpu_bell_on_ring(void *arg, void *data, size_t size)
 }
 
 /* Attaches the programs first, so that no change is missed between them and the list of CPUs. */
-int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct why *why)
+int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct reason *why)
 {
 	struct cpu_bell *b = calloc(1, sizeof(*b));
 

@@ -21,7 +21,7 @@ struct cpu_bell_place {
 };
 
 /* The caller frees *out, also after a failure. */
-int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct why *why);
+int cpu_bell_new(const struct cpu_bell_place *place, struct cpu_bell **out, struct reason *why);
 void cpu_bell_free(struct cpu_bell *b);
 
 /* Readable after any CPU went or came, until cpu_bell_quiet(). */

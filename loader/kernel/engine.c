@@ -12,6 +12,7 @@
 #include "loader/base/base.h"
 #include "notes.h"
 #include "pmcbpf.skel.h"
+#include "verifier.h"
 
 #define LOG_SIZE  (1 << 16)
 #define SETS_SIZE (ABI_MAX_SETS * sizeof(struct abi_set))
@@ -26,7 +27,7 @@ static size_t cpus_size(const struct engine *e)
 	return e->ncpu * sizeof(struct abi_cpu);
 }
 
-static int engine_map_pages(struct engine *e, struct why *why)
+static int engine_map_pages(struct engine *e, struct reason *why)
 {
 	e->cpus = mmap(NULL, cpus_size(e), PROT_READ | PROT_WRITE, MAP_SHARED,
 		       bpf_map__fd(e->skel->maps.cpus), 0);
@@ -56,7 +57,7 @@ static int sources_begin(struct engine *e)
 	return e->sources ? 0 : -ENOMEM;
 }
 
-static int cpu_bell_begin(struct engine *e, struct why *why)
+static int cpu_bell_begin(struct engine *e, struct reason *why)
 {
 	const struct cpu_bell_place place = {
 		.prog = { e->skel->progs.on_cpu_step, e->skel->progs.on_cpu_stepped },
@@ -68,7 +69,7 @@ static int cpu_bell_begin(struct engine *e, struct why *why)
 }
 
 /* Loads and verifies all programs.  They read registers unless `no_msr` holds a reason. */
-static int skel_load(struct engine *e, const struct why *no_msr, struct why *why)
+static int skel_load(struct engine *e, const struct reason *no_msr, struct reason *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = e->log,
 		    .kernel_log_size = LOG_SIZE, .kernel_log_level = 0);
@@ -114,7 +115,7 @@ static void skel_unload(struct engine *e)
 	e->skel = NULL;
 }
 
-static int notes_begin(struct engine *e, struct why *why)
+static int notes_begin(struct engine *e, struct reason *why)
 {
 	const struct notes_place place = {
 		.ring = bpf_map__fd(e->skel->maps.notes),
@@ -129,9 +130,9 @@ static int notes_begin(struct engine *e, struct why *why)
 }
 
 /* If programs cannot read registers, they count everything else. */
-static int skel_load_any(struct engine *e, struct why *why)
+static int skel_load_any(struct engine *e, struct reason *why)
 {
-	struct why no_msr = { "" };
+	struct reason no_msr = { "" };
 	bool tries = flush_finds_msr(&no_msr);
 	int err = skel_load(e, &no_msr, why);
 
@@ -143,7 +144,7 @@ static int skel_load_any(struct engine *e, struct why *why)
 	return skel_load(e, &no_msr, why);
 }
 
-static int engine_load(struct engine *e, struct why *why)
+static int engine_load(struct engine *e, struct reason *why)
 {
 	int err = skel_load_any(e, why);
 
@@ -159,7 +160,7 @@ static int engine_load(struct engine *e, struct why *why)
 	return err ?: owner_maps_new(e, &e->owner_maps, why);
 }
 
-int engine_new(struct engine **out, struct why *why)
+int engine_new(struct engine **out, struct reason *why)
 {
 	static const struct debug silent;
 	struct engine *e = calloc(1, sizeof(*e));
@@ -239,15 +240,17 @@ static void engine_update_finals(struct engine *e)
 		return;
 	/* No program sees last switches now: remove exited targets that wait for theirs. */
 	while (walk.more) {
-		unsigned int n = target_map_next(e, &walk, tgid, t, 64);
+		int n = target_map_next(e, &walk, tgid, t, 64);
 
-		for (unsigned int i = 0; i < n; i++)
+		if (n < 0)
+			e->skel->bss->finals = true;	/* engine_settle() sweeps again */
+		for (int i = 0; i < n; i++)
 			if (t[i].state & ABI_STATE_EXIT)
 				target_map_ctl(e, ABI_CTL_DELETE, tgid[i], 0, 0);
 	}
 }
 
-int engine_need(struct engine *e, enum engine_need what, struct why *why)
+int engine_need(struct engine *e, enum engine_need what, struct reason *why)
 {
 	bool first = what == NEED_SWITCH && !programs_needed(e->programs, what);
 	int err = programs_need(e->programs, what, why);
@@ -257,7 +260,11 @@ int engine_need(struct engine *e, enum engine_need what, struct why *why)
 	if (err || !first)
 		return err;
 	switches_begin(e);
-	flush_all(e->flush);
+	err = flush_all(e->flush);
+	if (err) {
+		programs_unneed(e->programs, what);
+		return flush_deny(err, why);
+	}
 	switches_watch(e);
 	return 0;
 }

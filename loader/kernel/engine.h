@@ -51,7 +51,7 @@ struct engine {
 };
 
 /* Loads and verifies everything.  On failure -errno, with the verifier's last lines in `why`. */
-int engine_new(struct engine **out, struct why *why);
+int engine_new(struct engine **out, struct reason *why);
 void engine_free(struct engine *e);
 
 /* Directs the debug output of the engine's parts; before this call there is none. */
@@ -67,7 +67,7 @@ void engine_breathe(const struct engine *e);
 /* While held, engine_breathe() lets no other operation run. */
 void engine_hold(const struct engine *e, bool hold);
 
-int engine_need(struct engine *e, enum engine_need what, struct why *why);
+int engine_need(struct engine *e, enum engine_need what, struct reason *why);
 void engine_unneed(struct engine *e, enum engine_need what);
 /*
  * Detaches programs that have not been needed for a moment.  Returns the ms until the next may be

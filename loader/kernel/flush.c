@@ -16,6 +16,7 @@
 #include "loader/base/base.h"
 #include "pmcbpf.skel.h"
 #include "poke.skel.h"
+#include "verifier.h"
 
 #define MODULE_BTF "/sys/kernel/btf/" PMCBPF_MSR_NAME
 #define MODULE_DIR "/sys/module/" PMCBPF_MSR_NAME
@@ -27,7 +28,7 @@ struct flush {
 	struct bpf_link *link;
 	int program;			/* the one that is run */
 	const struct engine *e;
-	struct why no_msr;
+	struct reason no_msr;
 };
 
 static bool module_has_kfunc(void)
@@ -41,7 +42,7 @@ static bool module_has_kfunc(void)
 	return has;
 }
 
-bool flush_finds_msr(struct why *why)
+bool flush_finds_msr(struct reason *why)
 {
 	if (access(MODULE_DIR, F_OK))
 		deny(why, -ENOENT, "the module " PMCBPF_MSR_NAME ", which reads registers of "
@@ -56,7 +57,7 @@ bool flush_finds_msr(struct why *why)
 	return false;
 }
 
-static int poke_load(struct flush *f, struct why *why)
+static int poke_load(struct flush *f, struct reason *why)
 {
 	char log[LOG_SIZE] = "";
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "poke", .kernel_log_buf = log,
@@ -78,7 +79,8 @@ static int poke_load(struct flush *f, struct why *why)
 			  strerror(-err)) : 0;
 }
 
-int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out, struct why *why)
+int flush_new(struct pmcbpf *skel, const struct reason *no_msr, struct flush **out,
+	      struct reason *why)
 {
 	const bool msr = !*no_msr->text;
 	struct flush *f = calloc(1, sizeof(*f));
@@ -94,7 +96,7 @@ int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out,
 	return msr ? poke_load(f, why) : 0;
 }
 
-int flush_attach(struct flush *f, const struct engine *e, struct why *why)
+int flush_attach(struct flush *f, const struct engine *e, struct reason *why)
 {
 	int err;
 
@@ -122,20 +124,34 @@ void flush_free(struct flush *f)
  * An offline CPU has no open slice.  A program that asks for another run was interrupting an exec
  * that was changing the slice.
  */
-void flush_cpu(const struct flush *f, unsigned int cpu)
+int flush_cpu(const struct flush *f, unsigned int cpu)
 {
+	int err;
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (int)cpu);
 
 	DEBUG(f->e->debug, CSW, SWO, "CPU %u: the open slice ends, and goes on", cpu);
-	while (!bpf_prog_test_run_opts(f->program, &opts) &&
-	       __atomic_load_n(&f->e->cpus[cpu].again, __ATOMIC_ACQUIRE))
-		;
+	do
+		err = bpf_prog_test_run_opts(f->program, &opts);
+	while (!err && __atomic_load_n(&f->e->cpus[cpu].again, __ATOMIC_ACQUIRE));
+	return err == -ENXIO ? 0 : err;
 }
 
-void flush_all(const struct flush *f)
+int flush_all(const struct flush *f)
 {
-	for (unsigned int cpu = 0; cpu < f->e->ncpu; cpu++)
-		flush_cpu(f, cpu);
+	int err = 0;
+
+	for (unsigned int cpu = 0; cpu < f->e->ncpu; cpu++) {
+		int one = flush_cpu(f, cpu);
+
+		err = err ?: one;
+	}
+	return err;
+}
+
+int flush_deny(int err, struct reason *why)
+{
+	return deny(why, err, "the kernel did not run the program that ends time slices: %s",
+		    strerror(-err));
 }
 
 const char *flush_no_msr(const struct flush *f)

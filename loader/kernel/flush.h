@@ -15,18 +15,21 @@ struct flush;
 struct pmcbpf;
 
 /* True if the companion module is there and programs may call it. */
-bool flush_finds_msr(struct why *why);
+bool flush_finds_msr(struct reason *why);
 
 /* Call it before the programs are loaded; they read registers unless `no_msr` holds a reason. */
-int flush_new(struct pmcbpf *skel, const struct why *no_msr, struct flush **out, struct why *why);
+int flush_new(struct pmcbpf *skel, const struct reason *no_msr, struct flush **out,
+	      struct reason *why);
 /* Call it after they have been loaded. */
-int flush_attach(struct flush *f, const struct engine *e, struct why *why);
+int flush_attach(struct flush *f, const struct engine *e, struct reason *why);
 void flush_free(struct flush *f);
 
-/* Ends the open slice of the CPU and begins it anew. */
-void flush_cpu(const struct flush *f, unsigned int cpu);
-/* The same on all online CPUs; also a barrier for changes of sets. */
-void flush_all(const struct flush *f);
+/* Ends the open slice of the CPU and begins it anew; -errno: the kernel did not run the program. */
+int flush_cpu(const struct flush *f, unsigned int cpu);
+/* The same on all online CPUs; also a barrier for changes of sets.  Returns the first error. */
+int flush_all(const struct flush *f);
+/* Writes the reason for an error of the two, and returns the error. */
+int flush_deny(int err, struct reason *why);
 
 /* Why sources cannot be registers; NULL if they can. */
 const char *flush_no_msr(const struct flush *f);

@@ -17,6 +17,7 @@
 #include "lib/base/ktrmask.h"
 #include "ktrload.h"
 #include "ktrpin.h"
+#include "verifier.h"
 /* The skeleton names types of these headers. */
 #include "ktrace.skel.h"
 
@@ -85,7 +86,7 @@ static void list_points(struct ktrload *l)
 }
 
 /* The kernel's BTF names its tracepoints btf_trace_NAME. */
-static int look_for_points(struct ktrload *l, struct why *why)
+static int look_for_points(struct ktrload *l, struct reason *why)
 {
 	static const char prefix[] = "btf_trace_";
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -128,7 +129,7 @@ static struct ktrace *open_object(struct ktrload *l)
 	return skel;
 }
 
-static int load_base(struct ktrload *l, struct why *why)
+static int load_base(struct ktrload *l, struct reason *why)
 {
 	struct bpf_program *prog[] = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 	int err;
@@ -214,7 +215,7 @@ static void sweep_batches(struct ktrload *l, bool all)
 	}
 }
 
-static void program_attach(struct point *p, struct why *note)
+static void program_attach(struct point *p, struct reason *note)
 {
 	p->link = bpf_program__attach(p->prog);
 	if (!p->link && !note->text[0])
@@ -245,7 +246,8 @@ static uint32_t loaded_classes(const struct ktrload *l)
 	return classes;
 }
 
-uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing, struct why *note)
+uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
+			 struct reason *note)
 {
 	uint32_t loaded, told = l->refused | l->lacking;
 	char text[KTRMASK_TEXT], what[KTRMASK_TEXT + 32];
@@ -277,7 +279,7 @@ uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
 	return loaded;
 }
 
-void ktrload_attach(struct ktrload *l, uint32_t classes, struct why *note)
+void ktrload_attach(struct ktrload *l, uint32_t classes, struct reason *note)
 {
 	for (unsigned int i = 0; i < l->npoint; i++) {
 		struct point *p = &l->point[i];
@@ -300,7 +302,7 @@ static void detach_stops(struct ktrload *l)
 	}
 }
 
-int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct why *why)
+int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct reason *why)
 {
 	struct bpf_program *const tp[KTR_STOP_TPS] = {
 		l->skel->progs.stop_tp0, l->skel->progs.stop_tp1, l->skel->progs.stop_tp2,
@@ -359,7 +361,7 @@ static int write_header(struct ktrload *l)
 	return err ?: bpf_map_freeze(rings);
 }
 
-int ktrload_new(struct ktrload **out, const struct ktr_layout *layout, struct why *why)
+int ktrload_new(struct ktrload **out, const struct ktr_layout *layout, struct reason *why)
 {
 	struct ktrload *l = calloc(1, sizeof(*l));
 	int err;
@@ -404,7 +406,7 @@ void ktrload_free(struct ktrload *l)
 	free(l);
 }
 
-int ktrload_pin(struct ktrload *l, struct why *why)
+int ktrload_pin(struct ktrload *l, struct reason *why)
 {
 	int err = ktrpin_place(&l->pin, why);
 

@@ -13,7 +13,7 @@
 struct ktrload;
 
 /* Creates rings without programs.  The region is complete, and read-only for user space. */
-int ktrload_new(struct ktrload **out, const struct ktr_layout *layout, struct why *why);
+int ktrload_new(struct ktrload **out, const struct ktr_layout *layout, struct reason *why);
 /* Frees everything and removes the pins. */
 void ktrload_free(struct ktrload *l);
 
@@ -21,19 +21,20 @@ void ktrload_free(struct ktrload *l);
  * Loads and unloads programs until exactly those of `classes` are loaded.  Classes that this kernel
  * lacks or refuses are put in *missing, with the reason in `note`.  Returns the loaded ones.
  */
-uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing, struct why *note);
+uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
+			 struct reason *note);
 /*
  * Attaches the programs of these classes and no others.  A program that cannot be attached is left
  * out; `note` reports the first one, unless it has text already.
  */
-void ktrload_attach(struct ktrload *l, uint32_t classes, struct why *note);
+void ktrload_attach(struct ktrload *l, uint32_t classes, struct reason *note);
 /* Sets the stop triggers.  -ENOENT: this kernel lacks one of the tracepoints. */
-int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct why *why);
+int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct reason *why);
 /*
  * Pins the rings in the BPF file system, under the usual name or, if another daemon has that, under
  * a name with this daemon's pid.
  */
-int ktrload_pin(struct ktrload *l, struct why *why);
+int ktrload_pin(struct ktrload *l, struct reason *why);
 
 /* --- cheap --------------------------------------------------------------------------------- */
 

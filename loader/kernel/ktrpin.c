@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "ktrpin.h"
+#include "lib/base/number.h"
 
 #define BPFFS	    "/sys/fs/bpf"
 #define BPFFS_MAGIC 0xcafe4a11
@@ -41,12 +42,13 @@ static void sweep(int dir)
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
-	char *end;
 
 	while (d && (e = readdir(d))) {
-		long pid = strncmp(e->d_name, "ktr-", 4) ? 0 : strtol(e->d_name + 4, &end, 10);
+		uint64_t pid;
 
-		if (pid > 0 && !*end && is_left(dir, (pid_t)pid))
+		if (!strncmp(e->d_name, "ktr-", 4) &&
+		    !number_parse(e->d_name + 4, 10, INT32_MAX, &pid) && pid > 0 &&
+		    is_left(dir, (pid_t)pid))
 			unlinkat(dir, e->d_name, 0);
 	}
 	if (d)
@@ -56,7 +58,7 @@ static void sweep(int dir)
 }
 
 /* Any user may create names in a BPF file system: a folder or link there may be a stranger's. */
-static int open_dir(struct why *why)
+static int open_dir(struct reason *why)
 {
 	struct stat st;
 	int fd;
@@ -74,7 +76,7 @@ static int open_dir(struct why *why)
 		    "the daemon only; remove it");
 }
 
-int ktrpin_place(struct ktrpin *p, struct why *why)
+int ktrpin_place(struct ktrpin *p, struct reason *why)
 {
 	struct flock mine = byte_of(getpid(), F_RDLCK);
 	struct statfs fs;

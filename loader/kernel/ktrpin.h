@@ -15,7 +15,7 @@ struct ktrpin {
 #define KTRPIN_NONE ((struct ktrpin){ .dir = -1 })
 
 /* Chooses the name and removes leftovers of it. */
-int ktrpin_place(struct ktrpin *p, struct why *why);
+int ktrpin_place(struct ktrpin *p, struct reason *why);
 /* Removes what ktrpin_place() and its callers created. */
 void ktrpin_free(struct ktrpin *p);
 

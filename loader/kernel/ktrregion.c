@@ -59,7 +59,7 @@ bool ktrregion_event(unsigned int id, struct ktr_event_info *info)
 	return true;
 }
 
-int ktrregion_layout(struct ktr_layout *l, unsigned int ncpu, uint32_t entries, struct why *why)
+int ktrregion_layout(struct ktr_layout *l, unsigned int ncpu, uint32_t entries, struct reason *why)
 {
 	size_t header = KTR_REGION_PAGE + KTR_EVENTS * sizeof(struct ktr_format);
 
@@ -226,7 +226,7 @@ static void fill_copy(struct ktr_region *to, const struct ktr_region *from, uint
 		copy_ring(to, from, cpu);
 }
 
-int ktrregion_copy(const struct ktr_region *r, struct why *why)
+int ktrregion_copy(const struct ktr_region *r, struct reason *why)
 {
 	uint32_t entries = r->entries;
 	struct ktr_region *to;

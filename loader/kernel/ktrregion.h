@@ -22,7 +22,7 @@ struct ktr_layout {
 };
 
 /* -E2BIG: more slots than a map may have. */
-int ktrregion_layout(struct ktr_layout *l, unsigned int ncpu, uint32_t entries, struct why *why);
+int ktrregion_layout(struct ktr_layout *l, unsigned int ncpu, uint32_t entries, struct reason *why);
 size_t ktrregion_size(const struct ktr_layout *l);
 size_t ktrregion_slot(const struct ktr_layout *l, unsigned int cpu);
 
@@ -38,7 +38,7 @@ uint64_t ktrregion_written(const struct ktr_region *r);
  * descriptor or -errno.
  */
 #define KTR_COPY (16u << 20)
-int ktrregion_copy(const struct ktr_region *r, struct why *why);
+int ktrregion_copy(const struct ktr_region *r, struct reason *why);
 
 /* An event and its tracepoint ("" for none); false if no event has this number. */
 struct ktr_event_info {

@@ -12,7 +12,7 @@
 
 #define INITIAL_PID_NS 0xeffffffcu	/* the kernel's PROC_PID_INIT_INO */
 
-int level_nested(struct why *why)
+int level_nested(struct reason *why)
 {
 	char self[16] = "";
 	struct stat st;
@@ -27,7 +27,7 @@ int level_nested(struct why *why)
 	return st.st_ino != INITIAL_PID_NS;
 }
 
-int level_learn(int program, struct why *why)
+int level_learn(int program, struct reason *why)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	int err = bpf_prog_test_run_opts(program, &opts);

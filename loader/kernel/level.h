@@ -9,8 +9,8 @@
 #include "loader/base/base.h"
 
 /* 1 if it is not the initial namespace, else 0; -EINVAL: /proc belongs to another namespace. */
-int level_nested(struct why *why);
+int level_nested(struct reason *why);
 /* Runs the program that records the namespace for the others. */
-int level_learn(int program, struct why *why);
+int level_learn(int program, struct reason *why);
 
 #endif

@@ -58,7 +58,7 @@ unsigned int notes_execs_size(unsigned int ncpu)
 	return size;
 }
 
-int notes_new(const struct notes_place *place, struct notes **out, struct why *why)
+int notes_new(const struct notes_place *place, struct notes **out, struct reason *why)
 {
 	struct notes *n = calloc(1, sizeof(*n));
 

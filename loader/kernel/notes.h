@@ -20,7 +20,7 @@ struct notes_place {
 };
 /* Size of the ring of execs, a power of two. */
 unsigned int notes_execs_size(unsigned int ncpu);
-int notes_new(const struct notes_place *place, struct notes **out, struct why *why);
+int notes_new(const struct notes_place *place, struct notes **out, struct reason *why);
 void notes_free(struct notes *n);
 
 /* Readable while there are notes. */

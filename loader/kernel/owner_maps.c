@@ -231,7 +231,7 @@ static void *owner_maps_work(void *arg)
 	return NULL;
 }
 
-int owner_maps_new(const struct engine *e, struct owner_maps **out, struct why *why)
+int owner_maps_new(const struct engine *e, struct owner_maps **out, struct reason *why)
 {
 	struct owner_maps *p = calloc(1, sizeof(*p));
 	pthread_condattr_t monotonic;
@@ -282,7 +282,7 @@ void owner_maps_free(struct owner_maps *p)
 	free(p);
 }
 
-int owner_maps_take(struct owner_maps *p, struct owner_counts *c, struct why *why)
+int owner_maps_take(struct owner_maps *p, struct owner_counts *c, struct reason *why)
 {
 	int err = 0;
 

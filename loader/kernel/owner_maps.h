@@ -15,10 +15,10 @@ struct owner_counts {
 	const volatile struct abi_counts *cpu; /* one element per CPU */
 };
 
-int owner_maps_new(const struct engine *e, struct owner_maps **out, struct why *why);
+int owner_maps_new(const struct engine *e, struct owner_maps **out, struct reason *why);
 void owner_maps_free(struct owner_maps *p);
 
-int owner_maps_take(struct owner_maps *p, struct owner_counts *c, struct why *why);
+int owner_maps_take(struct owner_maps *p, struct owner_counts *c, struct reason *why);
 void owner_maps_give(struct owner_maps *p, struct owner_counts *c);
 
 /* Creates one map of the right shape; a descriptor or -errno. */

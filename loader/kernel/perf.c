@@ -15,35 +15,18 @@
 
 #include <sys/pmc.h>
 
+#include "lib/base/cpuranges.h"
 #include "loader/base/base.h"
 #include "perf.h"
 
 #define SYSFS_PMUS "/sys/bus/event_source/devices"
 #define MAX_ROWS   48
 
-/* True if the CPU is in a list such as "0-3,8". */
-static bool cpulist_has(const char *list, unsigned int cpu)
-{
-	while (*list) {
-		char *end;
-		unsigned long lo = strtoul(list, &end, 10), hi = lo;
-
-		if (end == list)
-			return false;
-		if (*end == '-')
-			hi = strtoul(end + 1, &end, 10);
-		if (cpu >= lo && cpu <= hi)
-			return true;
-		list = *end == ',' ? end + 1 : end;
-	}
-	return false;
-}
-
 static bool cpufile_has(const char *path, unsigned int cpu)
 {
 	char list[4096];
 
-	return !file_line(path, list, sizeof(list)) && cpulist_has(list, cpu);
+	return !file_line(path, list, sizeof(list)) && cpuranges_has(list, cpu);
 }
 
 bool perf_cpu_online(unsigned int cpu)
@@ -58,14 +41,11 @@ bool perf_cpu_present(unsigned int cpu)
 
 unsigned int perf_ncpu(void)
 {
-	char list[4096], *last;
+	char list[4096];
 
 	if (file_line("/sys/devices/system/cpu/possible", list, sizeof(list)))
 		return (unsigned int)sysconf(_SC_NPROCESSORS_CONF);
-	last = list + strlen(list);
-	while (last > list && last[-1] >= '0' && last[-1] <= '9')
-		last--;
-	return (unsigned int)strtoul(last, NULL, 10) + 1;
+	return cpuranges_end(list);
 }
 
 bool perf_spec_same(const struct perf_event_spec *a, const struct perf_event_spec *b)
@@ -377,7 +357,7 @@ static bool pmu_on_cpu(const char *name, unsigned int cpu)
 	snprintf(path, sizeof(path), SYSFS_PMUS "/%s/cpus", name);
 	if (file_line(path, list, sizeof(list)))
 		return true;
-	return cpulist_has(list, cpu);
+	return cpuranges_has(list, cpu);
 }
 
 #define PROBE_EVENTS 3
@@ -537,7 +517,7 @@ static int pmu_by_name(const void *a, const void *b)
 	return strcmp(((const struct perf_pmu *)a)->name, ((const struct perf_pmu *)b)->name);
 }
 
-int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
+int perf_discover(struct perf_pmu *pmus, unsigned int max, struct reason *why)
 {
 	DIR *dir = opendir(SYSFS_PMUS);
 	struct dirent *d;

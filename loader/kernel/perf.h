@@ -21,7 +21,7 @@ struct perf_pmu {
 };
 
 /* Fills at most `max` PMUs; returns their number or -errno.  Opens events until one fails. */
-int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why);
+int perf_discover(struct perf_pmu *pmus, unsigned int max, struct reason *why);
 
 /* True when the CPU is online now. */
 bool perf_cpu_online(unsigned int cpu);

@@ -61,7 +61,7 @@ static int tick_source_renew(struct profclock *c, unsigned int cpu)
 }
 
 /* The kernel pauses an event that samples more often, and then most samples would be missing. */
-static int profclock_check_limit(unsigned int rate, struct why *why)
+static int profclock_check_limit(unsigned int rate, struct reason *why)
 {
 	char limit[16];
 
@@ -73,7 +73,7 @@ static int profclock_check_limit(unsigned int rate, struct why *why)
 		    "that to more, or let a PMC with PMC_F_KGMON sample less often", rate, limit);
 }
 
-int profclock_new(const struct profclock_config *config, struct profclock **out, struct why *why)
+int profclock_new(const struct profclock_config *config, struct profclock **out, struct reason *why)
 {
 	unsigned int ncpu = config->engine->ncpu;
 	struct profclock *c = calloc(1, sizeof(*c) + ncpu * sizeof(c->cpu[0]));

@@ -20,7 +20,8 @@ struct profclock_config {
 	uint64_t tag;			/* see sampler_set() */
 };
 
-int profclock_new(const struct profclock_config *config, struct profclock **out, struct why *why);
+int profclock_new(const struct profclock_config *config, struct profclock **out,
+		  struct reason *why);
 void profclock_free(struct profclock *c);
 
 /* Opens events on CPUs that came online.  Returns how many of them refuse the event. */

@@ -93,7 +93,7 @@ static bool kernel_has_labels(void)
 }
 
 /* Leaves out programs for tracepoints that this kernel lacks. */
-int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why)
+int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why)
 {
 	int nested = level_nested(why);
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -120,7 +120,7 @@ int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why)
 	return nested < 0 ? nested : 0;
 }
 
-int programs_level(struct pmcbpf *skel, struct why *why)
+int programs_level(struct pmcbpf *skel, struct reason *why)
 {
 	return level_learn(bpf_program__fd(skel->progs.level_learn), why);
 }
@@ -295,7 +295,7 @@ static void need_detach(struct programs *p, enum engine_need what)
 	}
 }
 
-static int need_attach(struct programs *p, enum engine_need what, struct why *why)
+static int need_attach(struct programs *p, enum engine_need what, struct reason *why)
 {
 	struct bpf_program *prog[LINKS];
 	int err;
@@ -323,7 +323,7 @@ static int need_attach(struct programs *p, enum engine_need what, struct why *wh
 	return 0;
 }
 
-int programs_need(struct programs *p, enum engine_need what, struct why *why)
+int programs_need(struct programs *p, enum engine_need what, struct reason *why)
 {
 	int err = 0;
 
@@ -369,7 +369,7 @@ const struct abi_level *programs_nested(const struct programs *p)
 	return p->skel->rodata->nested ? &p->skel->bss->level : NULL;
 }
 
-int programs_numbers(struct programs *p, bool on, struct why *why)
+int programs_numbers(struct programs *p, bool on, struct reason *why)
 {
 	int err = on ? programs_need(p, NEED_LIFE, why) : 0;
 

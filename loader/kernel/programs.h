@@ -31,9 +31,9 @@ enum engine_need {
  * Leaves out programs that this kernel cannot run; `reads_msr`: slices read registers.  -EINVAL:
  * /proc belongs to another PID namespace.
  */
-int programs_choose(struct pmcbpf *skel, bool reads_msr, struct why *why);
+int programs_choose(struct pmcbpf *skel, bool reads_msr, struct reason *why);
 /* Passes the PID namespace to the programs, after they have been loaded. */
-int programs_level(struct pmcbpf *skel, struct why *why);
+int programs_level(struct pmcbpf *skel, struct reason *why);
 
 /* Call it after programs_level(). */
 struct programs *programs_new(const struct engine *e);
@@ -41,7 +41,7 @@ void programs_free(struct programs *p);
 /* Lets helpers close links that the kernel delays; without helpers detaching waits itself. */
 void programs_helpers_from(struct programs *p, struct helpers *helpers);
 
-int programs_need(struct programs *p, enum engine_need what, struct why *why);
+int programs_need(struct programs *p, enum engine_need what, struct reason *why);
 void programs_unneed(struct programs *p, enum engine_need what);
 /* True while needed; false while attached only because it lingers. */
 bool programs_needed(const struct programs *p, enum engine_need what);
@@ -57,7 +57,7 @@ int programs_peer(const struct programs *p, int fd, struct abi_cred *cred);
  */
 const struct abi_level *programs_nested(const struct programs *p);
 /* Begins or ends, for this caller, the noting of new threads' numbers in nested namespaces. */
-int programs_numbers(struct programs *p, bool on, struct why *why);
+int programs_numbers(struct programs *p, bool on, struct reason *why);
 /* Looks up the numbers of a thread by the daemon's number; -ENOENT: not noted, or too long ago. */
 int programs_number(const struct programs *p, uint32_t tid, struct abi_number *number);
 /* See engine_settle(). */

@@ -50,7 +50,8 @@ static int ring_map(struct rings *rs, struct ring *r, int fd)
 	return 0;
 }
 
-int rings_new(const int *fds, unsigned int ncpu, size_t size, struct rings **out, struct why *why)
+int rings_new(const int *fds, unsigned int ncpu, size_t size, struct rings **out,
+	      struct reason *why)
 {
 	struct rings *rs = calloc(1, sizeof(*rs) + ncpu * sizeof(rs->ring[0]));
 	int err = 0;

@@ -14,7 +14,8 @@
 struct rings;
 
 /* `fds` are BPF ring buffers of `size` bytes, one per CPU; they remain the caller's. */
-int rings_new(const int *fds, unsigned int ncpu, size_t size, struct rings **out, struct why *why);
+int rings_new(const int *fds, unsigned int ncpu, size_t size, struct rings **out,
+	      struct reason *why);
 void rings_free(struct rings *r);
 
 /*

@@ -10,6 +10,7 @@
 
 #include "loader/base/base.h"
 #include "sampler.h"
+#include "verifier.h"
 #include "sample.skel.h"	/* needs types from engine.h's skeleton */
 
 #define LOG_SIZE  (1 << 16)
@@ -22,7 +23,7 @@ struct samplers {
 	struct samplers_config config;
 	struct sample *skel;		/* NULL: it does not load, for the reason in `no_program` */
 	int no_program_err;
-	struct why no_program;
+	struct reason no_program;
 	size_t ring_size;		/* of the rings, once they exist */
 	int *ring_fds;			/* per CPU */
 	int epoll;
@@ -104,7 +105,7 @@ static void samplers_load(struct samplers *s, char *log)
 	s->skel = NULL;
 }
 
-int samplers_new(const struct samplers_config *config, struct samplers **out, struct why *why)
+int samplers_new(const struct samplers_config *config, struct samplers **out, struct reason *why)
 {
 	struct samplers *s = calloc(1, sizeof(*s));
 	char *log = calloc(1, LOG_SIZE);
@@ -122,7 +123,7 @@ int samplers_new(const struct samplers_config *config, struct samplers **out, st
 	return 0;
 }
 
-int samplers_begin(struct samplers *s, struct why *why)
+int samplers_begin(struct samplers *s, struct reason *why)
 {
 	int err = -ENOMEM;
 
@@ -165,7 +166,7 @@ struct rings *samplers_rings(const struct samplers *s)
 	return s->rings;
 }
 
-int samplers_program(const struct samplers *s, struct why *why)
+int samplers_program(const struct samplers *s, struct reason *why)
 {
 	if (!s->skel)
 		return deny(why, s->no_program_err, "%s", s->no_program.text);

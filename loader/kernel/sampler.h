@@ -23,11 +23,11 @@ struct samplers_config {
 };
 
 /* Succeeds on kernels that refuse the program; samplers_program() then fails. */
-int samplers_new(const struct samplers_config *config, struct samplers **out, struct why *why);
+int samplers_new(const struct samplers_config *config, struct samplers **out, struct reason *why);
 void samplers_free(struct samplers *s);
 
 /* Creates the rings, if there are none yet. */
-int samplers_begin(struct samplers *s, struct why *why);
+int samplers_begin(struct samplers *s, struct reason *why);
 /* Readable when a ring is half full; -1 and NULL before samplers_begin(). */
 int samplers_fd(const struct samplers *s);
 struct rings *samplers_rings(const struct samplers *s);
@@ -36,7 +36,7 @@ struct rings *samplers_rings(const struct samplers *s);
  * The program to attach to perf events; events inherited from those have it, too.  -errno: this
  * kernel refuses it.
  */
-int samplers_program(const struct samplers *s, struct why *why);
+int samplers_program(const struct samplers *s, struct reason *why);
 
 /* One PMC, as the program records it. */
 struct sampler_spec {

@@ -107,7 +107,7 @@ static int source_open_on(struct sources *s, int source, unsigned int cpu)
 }
 
 static int source_open_register(struct sources *s, const struct perf_event_spec *spec,
-				struct why *why)
+				struct reason *why)
 {
 	struct abi_register *r = s->place.registers;
 	int i = 0;
@@ -127,7 +127,7 @@ static int source_open_register(struct sources *s, const struct perf_event_spec 
 	return ABI_SOURCE_MSR + i;
 }
 
-static int source_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+static int source_open(struct sources *s, const struct perf_event_spec *spec, struct reason *why)
 {
 	struct source *new;
 	int err = 0, source = 0;
@@ -159,7 +159,7 @@ static int source_open(struct sources *s, const struct perf_event_spec *spec, st
 	return source;
 }
 
-int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why)
+int sources_open(struct sources *s, const struct perf_event_spec *spec, struct reason *why)
 {
 	int source;
 

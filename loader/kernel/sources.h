@@ -32,7 +32,7 @@ void sources_free(struct sources *s);
 void sources_debug_to(struct sources *s, const struct debug *debug);
 
 /* Opens a source, which runs from now on.  Returns its number, or -errno. */
-int sources_open(struct sources *s, const struct perf_event_spec *spec, struct why *why);
+int sources_open(struct sources *s, const struct perf_event_spec *spec, struct reason *why);
 void sources_close(struct sources *s, int source);
 /* Closes a source on one CPU only: its counter there is free. */
 void sources_close_cpu(struct sources *s, int source, unsigned int cpu);

@@ -21,8 +21,8 @@ int target_map_get(const struct engine *e, uint32_t tgid, struct abi_target *t)
 	return bpf_map__lookup_elem(e->skel->maps.targets, &tgid, sizeof(tgid), t, sizeof(*t), 0);
 }
 
-unsigned int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
-			     struct abi_target *t, unsigned int max)
+int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
+		    struct abi_target *t, unsigned int max)
 {
 	uint32_t n = max;
 	int err = bpf_map_lookup_batch(bpf_map__fd(e->skel->maps.targets), w->begun ? &w->at : NULL,
@@ -30,7 +30,7 @@ unsigned int target_map_next(const struct engine *e, struct target_walk *w, uint
 
 	w->begun = true;
 	w->more = !err;
-	return err && err != -ENOENT ? 0 : n;
+	return err && err != -ENOENT ? err : (int)n;
 }
 
 volatile struct abi_set *target_map_set(struct engine *e, unsigned int id)

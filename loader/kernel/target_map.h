@@ -21,9 +21,9 @@ struct target_walk {
 	uint32_t at;
 	bool begun, more;
 };
-/* Reads the next targets, at most `max`; returns their number. */
-unsigned int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
-			     struct abi_target *t, unsigned int max);
+/* Reads the next targets, at most `max`; returns their number, or -errno at an early end. */
+int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
+		    struct abi_target *t, unsigned int max);
 
 /* The kernel's copy of a set, written in place. */
 volatile struct abi_set *target_map_set(struct engine *e, unsigned int id);

@@ -28,11 +28,16 @@ int visit_run(const struct engine *e, struct abi_visit_args *args)
 {
 	struct abi_visit_args *shared = &e->skel->bss->visit;
 	union bpf_iter_link_info info = { .task.tid = args->tgid };
-	LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
+	struct bpf_iter_attach_opts opts;
 	char buf[64];
 	ssize_t n;
 	int fd, err = 0;
 
+	/* LIBBPF_OPTS() may not clear the padding at the end, and libbpf wants zeros there. */
+	memset(&opts, 0, sizeof(opts));
+	opts.sz = sizeof(opts);
+	opts.link_info = &info;
+	opts.link_info_len = sizeof(info);
 	if (args->op == ABI_VISIT_RUNNING)
 		info.task.tid = 0, info.task.pid = args->tgid;
 	memcpy(shared, args, sizeof(*args));

@@ -33,7 +33,7 @@ struct ktr {
 	uint64_t asked, done;		/* numbers of requests; failed ones count as done */
 	uint64_t good;			/* the latest one that succeeded */
 	int error;			/* of the latest one that failed */
-	struct why why, note;
+	struct reason why, note;
 	struct ktrload *load;		/* replaced by the thread alone; NULL: no rings */
 	uint32_t missing;
 	uint32_t freezes;
@@ -78,10 +78,10 @@ static void cpus_set(struct ktrload *l, const struct ktr_conf *conf)
 
 /* Rings of the configured size, with their triggers: the existing ones or new ones. */
 static int ktr_rings_make(const struct ktr *k, const struct ktr_conf *conf, struct ktrload **l,
-		      struct why *why)
+		      struct reason *why)
 {
 	struct ktr_layout layout;
-	struct why unused;
+	struct reason unused;
 	int err;
 
 	*l = k->load;
@@ -100,11 +100,12 @@ static int ktr_rings_make(const struct ktr *k, const struct ktr_conf *conf, stru
 }
 
 /* Applies a configuration.  Steps that can fail come first, so that nothing is half done. */
-static int conf_apply(struct ktr *k, const struct ktr_conf *conf, struct why *why, struct why *note)
+static int conf_apply(struct ktr *k, const struct ktr_conf *conf, struct reason *why,
+		      struct reason *note)
 {
 	struct ktrload *old = k->load, *l = NULL;
 	uint32_t loaded, missing = 0, attached = 0;
-	struct why unpinned;
+	struct reason unpinned;
 	int err = conf->compile && conf->entries ? ktr_rings_make(k, conf, &l, why) : 0;
 
 	if (err)
@@ -150,7 +151,7 @@ static uint64_t programs_detach_at(const struct ktr *k)
 static void programs_detach(struct ktr *k)
 {
 	struct ktrload *l = k->load;
-	struct why none = { "" };
+	struct reason none = { "" };
 
 	/* a thaw meanwhile finds that programs have to be attached again */
 	k->attached = k->freezes ? 0 : k->now.mask;
@@ -165,7 +166,7 @@ static void conf_obey(struct ktr *k)
 	const uint64_t one = 1;
 	struct ktr_conf conf = k->want;
 	uint64_t number = k->asked;
-	struct why why = { "" }, note = { "" };
+	struct reason why = { "" }, note = { "" };
 	int err;
 
 	pthread_mutex_unlock(&k->lock);
@@ -210,7 +211,7 @@ static void *thread_run(void *arg)
 	return NULL;
 }
 
-static int thread_start(struct ktr *k, struct why *why)
+static int thread_start(struct ktr *k, struct reason *why)
 {
 	sigset_t all, before;
 	int err;
@@ -224,7 +225,7 @@ static int thread_start(struct ktr *k, struct why *why)
 			  strerror(err)) : 0;
 }
 
-int ktr_new(struct ktr **out, unsigned int ncpu, struct why *why)
+int ktr_new(struct ktr **out, unsigned int ncpu, struct reason *why)
 {
 	struct ktr *k = calloc(1, sizeof(*k));
 	pthread_condattr_t attr;
@@ -270,7 +271,7 @@ void ktr_free(struct ktr *k)
 /* --- requests ------------------------------------------------------------------------------ */
 
 /* "all" stands for every possible CPU. */
-static int conf_check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct why *why)
+static int conf_check_cpus(const struct ktr *k, const struct ktr_conf *conf, struct reason *why)
 {
 	bool all = true;
 
@@ -283,7 +284,7 @@ static int conf_check_cpus(const struct ktr *k, const struct ktr_conf *conf, str
 	return 0;
 }
 
-int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct why *why)
+int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct reason *why)
 {
 	int err = conf_check_cpus(k, conf, why);
 
@@ -322,7 +323,7 @@ void ktr_now(struct ktr *k, struct ktr_conf *conf)
 	pthread_mutex_unlock(&k->lock);
 }
 
-int ktr_result(struct ktr *k, uint64_t ticket, struct why *why)
+int ktr_result(struct ktr *k, uint64_t ticket, struct reason *why)
 {
 	int err = KTR_LATER;
 
@@ -342,7 +343,7 @@ int ktr_event(const struct ktr *k)
 	return k->event;
 }
 
-void ktr_seen(struct ktr *k, struct why *note)
+void ktr_seen(struct ktr *k, struct reason *note)
 {
 	uint64_t n;
 
@@ -356,7 +357,7 @@ void ktr_seen(struct ktr *k, struct why *note)
 
 /* --- existing rings ------------------------------------------------------------------------ */
 
-static int rings_missing(const struct ktr *k, struct why *why)
+static int rings_missing(const struct ktr *k, struct reason *why)
 {
 	if (k->load)
 		return 0;
@@ -410,7 +411,7 @@ void ktr_info(struct ktr *k, struct wire_ktr *info)
 }
 
 static int entry_put(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
-		     const uint64_t words[5], struct why *why)
+		     const uint64_t words[5], struct reason *why)
 {
 	int err = ktrload_entry(k->load, id, by->pid, words);
 
@@ -419,7 +420,7 @@ static int entry_put(struct ktr *k, enum ktr_event id, const struct ktr_asker *b
 
 /* Writes an entry that names the client: "tracing frozen by %s pid=%d". */
 static int entry_put_asker(struct ktr *k, enum ktr_event id, const struct ktr_asker *by,
-			   struct why *why)
+			   struct reason *why)
 {
 	uint64_t words[5] = { 0 };
 
@@ -428,7 +429,7 @@ static int entry_put_asker(struct ktr *k, enum ktr_event id, const struct ktr_as
 	return entry_put(k, id, by, words, why);
 }
 
-int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why)
+int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct reason *why)
 {
 	int err;
 
@@ -449,7 +450,7 @@ out:
 }
 
 /* A trigger's freeze is the outermost: a client's freeze and thaw for a copy do not end it. */
-int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why)
+int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct reason *why)
 {
 	volatile struct ktr_control *c;
 	int err;
@@ -477,7 +478,7 @@ out:
 	return err;
 }
 
-int ktr_clear(struct ktr *k, struct why *why)
+int ktr_clear(struct ktr *k, struct reason *why)
 {
 	int err;
 
@@ -489,7 +490,7 @@ int ktr_clear(struct ktr *k, struct why *why)
 	return err;
 }
 
-int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct why *why)
+int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct reason *why)
 {
 	uint64_t words[5] = { 0 };
 	int err;
@@ -504,7 +505,7 @@ int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct
 	return err;
 }
 
-int ktr_open(struct ktr *k, bool whole, struct why *why)
+int ktr_open(struct ktr *k, bool whole, struct reason *why)
 {
 	int fd;
 

@@ -26,24 +26,24 @@
 struct ktr;
 
 /* Nothing is loaded, and there is no thread yet. */
-int ktr_new(struct ktr **out, unsigned int ncpu, struct why *why);
+int ktr_new(struct ktr **out, unsigned int ncpu, struct reason *why);
 void ktr_free(struct ktr *k);
 
 /*
  * Makes the thread apply the tunables, unless they are in effect.  -EINVAL: no such CPU.  The
  * number of the latest request is ktr_ticket().
  */
-int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct why *why);
+int ktr_configure(struct ktr *k, const struct ktr_conf *conf, struct reason *why);
 uint64_t ktr_ticket(struct ktr *k);
 /* The configuration in effect. */
 void ktr_now(struct ktr *k, struct ktr_conf *conf);
 #define KTR_LATER 1
 /* KTR_LATER, 0, or the error: the configuration is then as ktr_now() returns it. */
-int ktr_result(struct ktr *k, uint64_t ticket, struct why *why);
+int ktr_result(struct ktr *k, uint64_t ticket, struct reason *why);
 
 /* Readable after the thread has finished a request, until ktr_seen(), which returns a message. */
 int ktr_event(const struct ktr *k);
-void ktr_seen(struct ktr *k, struct why *note);
+void ktr_seen(struct ktr *k, struct reason *note);
 
 void ktr_info(struct ktr *k, struct wire_ktr *info);
 
@@ -53,12 +53,12 @@ struct ktr_asker {
 	const char *program;
 };
 /* -ENXIO: there are no rings.  Thaw: -EINVAL without a freeze. */
-int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct why *why);
-int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct why *why);
-int ktr_clear(struct ktr *k, struct why *why);
+int ktr_freeze(struct ktr *k, const struct ktr_asker *by, struct reason *why);
+int ktr_thaw(struct ktr *k, const struct ktr_asker *by, struct reason *why);
+int ktr_clear(struct ktr *k, struct reason *why);
 /* -EAGAIN while frozen. */
-int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct why *why);
+int ktr_mark(struct ktr *k, const struct ktr_asker *by, const char *text, struct reason *why);
 /* A descriptor of the rings, or of a copy without the parts for privileged users only. */
-int ktr_open(struct ktr *k, bool whole, struct why *why);
+int ktr_open(struct ktr *k, bool whole, struct reason *why);
 
 #endif

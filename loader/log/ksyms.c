@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ksyms.h"
+#include "lib/base/number.h"
 
 #define PAGE	  4096u
 #define LONGEST	  (256u * 1024)		/* bytes of a function; larger gaps are no code */
@@ -77,12 +78,13 @@ static char *line_word(char **text)
 /* "address type name [module]"; skips what is not code, and hidden addresses. */
 static int ksym_add_line(struct ksyms *k, char *line)
 {
-	char *end, *at = line;
+	char *at = line;
 	const char *address = line_word(&at), *type = line_word(&at);
 	const char *name = line_word(&at), *module = line_word(&at);
-	uint64_t start = strtoull(address, &end, 16);
+	uint64_t start;
 
-	if (*end || !start || !*type || !strchr("tTwW", *type) || type[1] || !*name)
+	if (number_parse(address, 16, UINT64_MAX, &start) || !start || !*type ||
+	    !strchr("tTwW", *type) || type[1] || !*name)
 		return 0;
 	/* Arm's mapping symbols, between code and data. */
 	if (*name == '$')

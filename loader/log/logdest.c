@@ -54,13 +54,13 @@ static bool fs_is_pseudo(long type)
 	return false;
 }
 
-static int dest_refuse(struct why *why)
+static int dest_refuse(struct reason *why)
 {
 	return deny(why, -EBADF, "a log is written to a file, a pipe, a socket or a terminal, not "
 		    "to a device or a file of the kernel");
 }
 
-static int dest_check_file(int fd, struct logdest *dest, struct why *why)
+static int dest_check_file(int fd, struct logdest *dest, struct reason *why)
 {
 	struct statfs fs;
 
@@ -87,7 +87,7 @@ static int socket_option(int fd, int name)
 }
 
 /* A log is one stream: a datagram may be lost or too long, and the log would not show it. */
-static int dest_check_socket(int fd, struct logdest *dest, struct why *why)
+static int dest_check_socket(int fd, struct logdest *dest, struct reason *why)
 {
 	int domain = socket_option(fd, SO_DOMAIN), type = socket_option(fd, SO_TYPE);
 	int protocol = socket_option(fd, SO_PROTOCOL);
@@ -105,7 +105,7 @@ static int dest_check_socket(int fd, struct logdest *dest, struct why *why)
 		    "one of family %d and type %d", domain, type);
 }
 
-static int dest_check_device(int fd, dev_t device, struct logdest *dest, struct why *why)
+static int dest_check_device(int fd, dev_t device, struct logdest *dest, struct reason *why)
 {
 	if (device == makedev(1, 3) || device == makedev(1, 7))
 		dest->kind = LOGDEST_NULL;
@@ -116,7 +116,7 @@ static int dest_check_device(int fd, dev_t device, struct logdest *dest, struct 
 	return 0;
 }
 
-int logdest_check(int fd, struct logdest *dest, struct why *why)
+int logdest_check(int fd, struct logdest *dest, struct reason *why)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct stat st;

@@ -27,6 +27,6 @@ struct logdest {
  * -EBADF: a kind of file that logs are not written to; -EXDEV: a file system where a write may need
  * the help of a program or another machine.
  */
-int logdest_check(int fd, struct logdest *dest, struct why *why);
+int logdest_check(int fd, struct logdest *dest, struct reason *why);
 
 #endif

@@ -238,7 +238,7 @@ static struct logfile *logfile_alloc(struct logpool *pool, const struct logfile_
 }
 
 /* Signals go to the loop; the thread takes the kick only. */
-static int log_start_writer(struct logfile *l, struct why *why)
+static int log_start_writer(struct logfile *l, struct reason *why)
 {
 	sigset_t all, before;
 	int err;
@@ -253,7 +253,7 @@ static int log_start_writer(struct logfile *l, struct why *why)
 }
 
 int logfile_new(struct logpool *pool, const struct logfile_config *config, struct logfile **out,
-		struct why *why)
+		struct reason *why)
 {
 	struct user_table *users = pool->config.users;
 	int err = user_take(users, config->user, POOL_LOGS, 1, why);

@@ -30,7 +30,7 @@ struct logpool_config {
  * when the names of the kernel's functions are known: call logpool_reap() then.
  */
 int logpool_new(struct logpool **out, const struct logpool_config *config, int *event,
-		struct why *why);
+		struct reason *why);
 /* Waits up to a second for logs to be written, and up to another one for abandoned logs to end. */
 void logpool_free(struct logpool *pool);
 /* Frees logs that have ended, and empties the event. */
@@ -70,7 +70,7 @@ struct logfile_config {
  * many logs as it may; -ENOMEM: no buffer for INITIALIZE, which is the first record.
  */
 int logfile_new(struct logpool *pool, const struct logfile_config *config, struct logfile **out,
-		struct why *why);
+		struct reason *why);
 
 /*
  * Appends a record with the time `ns` of CLOCK_MONOTONIC, or with that of the record before it, if

@@ -152,13 +152,13 @@ static void numbers_end(struct log_numbers *api)
 {
 	struct lognumbers *n = (struct lognumbers *)api;
 
-	programs_numbers(n->e->programs, false, &(struct why){ "" });
+	programs_numbers(n->e->programs, false, &(struct reason){ "" });
 	free(n->kept);
 	free(n);
 }
 
 int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbers **out,
-		   struct why *why)
+		   struct reason *why)
 {
 	struct lognumbers *n = calloc(1, sizeof(*n));
 	int err;

@@ -14,6 +14,6 @@ struct engine;
 
 /* The numbers as an owner with these credentials sees them; the log frees them. */
 int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbers **out,
-		   struct why *why);
+		   struct reason *why);
 
 #endif

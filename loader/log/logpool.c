@@ -75,7 +75,7 @@ static void pool_destroy(struct logpool *pool)
 }
 
 int logpool_new(struct logpool **out, const struct logpool_config *config, int *event,
-		struct why *why)
+		struct reason *why)
 {
 	struct logpool *pool = calloc(1, sizeof(*pool));
 	unsigned int file_buffers = FILE_BYTES / config->size;
@@ -172,7 +172,7 @@ static enum logbuf_pool pool_choose(const struct logfile *l)
 
 /* A buffer of the usual size, or larger if the record needs more. */
 static struct logbuf *buffer_alloc(struct logfile *l, enum logbuf_pool pool, size_t needs,
-				   struct why *why)
+				   struct reason *why)
 {
 	uint32_t usual = pool == LOGBUF_NONE ? END_SIZE : l->pool->config.size;
 	uint32_t size = needs > usual ? (uint32_t)needs : usual;
@@ -205,7 +205,7 @@ static struct logbuf *buffer_count_request(struct logfile *l, struct logbuf *b)
 	return b;
 }
 
-struct logbuf *log_first_buffer(struct logfile *l, struct why *why)
+struct logbuf *log_first_buffer(struct logfile *l, struct reason *why)
 {
 	buffers_count_returned(l->pool);
 	return buffer_count_request(l, buffer_alloc(l, LOGBUF_ALL, 0, why));
@@ -215,7 +215,7 @@ struct logbuf *log_buffer(struct logfile *l, size_t needs)
 {
 	enum logbuf_pool pool;
 	struct logbuf *b = NULL;
-	struct why unused;
+	struct reason unused;
 
 	buffers_count_returned(l->pool);
 	pool = pool_choose(l);

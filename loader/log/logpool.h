@@ -110,7 +110,7 @@ void log_give_back(struct logfile *l, const unsigned int n[LOGBUF_POOLS]);
 /* A buffer with room for `needs` bytes.  NULL: the pool is empty, or there is no memory. */
 struct logbuf *log_buffer(struct logfile *l, size_t needs);
 /* A log's first buffer; NULL and the reason if there is none. */
-struct logbuf *log_first_buffer(struct logfile *l, struct why *why);
+struct logbuf *log_first_buffer(struct logfile *l, struct reason *why);
 /* Queues a full buffer. */
 void log_queue(struct logfile *l, struct logbuf *b);
 /* Frees a buffer that was not queued. */

@@ -64,7 +64,7 @@ static unsigned int msr_any_cpu(void)
 
 /* --- the list and the module ----------------------------------------------------------------- */
 
-int msr_load(struct msrs *m, const char *file, const struct cpu *cpu, struct why *why)
+int msr_load(struct msrs *m, const char *file, const struct cpu *cpu, struct reason *why)
 {
 	struct msrlist list = { .n = 0 };
 	int err = msrlist_read(file, msr_vendor(cpu), &list, why);
@@ -229,7 +229,7 @@ static enum provider msr_choose(const struct msrs *m, const struct msr_row *r, b
 }
 
 int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, bool raw,
-		 struct perf_event_spec *event, struct why *why)
+		 struct perf_event_spec *event, struct reason *why)
 {
 	switch (msr_choose(m, r, system, raw)) {
 	case MODULE:
@@ -264,7 +264,7 @@ uint32_t msr_flags(const struct msrs *m, const struct msr_row *r)
 	       (r->admin ? WIRE_MSR_ADMIN : 0);
 }
 
-int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct why *why)
+int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct reason *why)
 {
 	const struct msrlist_entry *e = msrlist_find(&m->list, reg);
 

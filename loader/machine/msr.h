@@ -37,7 +37,7 @@ struct msrs {
 	struct msrlist list;
 	struct msrdev *dev;		/* NULL: no module … */
 	int dev_err;
-	struct why no_dev;		/* … for this reason */
+	struct reason no_dev;		/* … for this reason */
 	bool kfunc;			/* programs read registers as well … */
 	const char *no_kfunc;		/* … or do not, for this reason */
 	unsigned int n;
@@ -51,7 +51,7 @@ enum msr_vendor msr_vendor(const struct cpu *cpu);
  * Reads the list and passes it to the module, if there is one.  If the list cannot be read, nothing
  * is changed.
  */
-int msr_load(struct msrs *m, const char *file, const struct cpu *cpu, struct why *why);
+int msr_load(struct msrs *m, const char *file, const struct cpu *cpu, struct reason *why);
 void msr_free(struct msrs *m);
 
 /* Fills the rows with the registers readable now; `debug` lists all others, with the reason. */
@@ -65,12 +65,12 @@ int msr_find(const struct msrs *m, uint32_t reg);
  * -EOPNOTSUPP: there is none in that scope.
  */
 int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, bool raw,
-		 struct perf_event_spec *event, struct why *why);
+		 struct perf_event_spec *event, struct reason *why);
 
 /* WIRE_MSR_… of the row. */
 uint32_t msr_flags(const struct msrs *m, const struct msr_row *r);
 
 /* True if PMCs may change these bits; else -EPERM, naming the list. */
-int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct why *why);
+int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct reason *why);
 
 #endif

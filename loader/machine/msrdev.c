@@ -28,7 +28,7 @@ static bool kernel_locked_down(void)
 	return !file_line(LOCKDOWN, text, sizeof(text)) && !strstr(text, "[none]");
 }
 
-static int msrdev_missing(int err, struct why *why)
+static int msrdev_missing(int err, struct reason *why)
 {
 	switch (err) {
 	case -ENOENT:
@@ -53,7 +53,7 @@ static int msrdev_missing(int err, struct why *why)
 	}
 }
 
-int msrdev_open(struct msrdev **out, struct why *why)
+int msrdev_open(struct msrdev **out, struct reason *why)
 {
 	struct msrdev *dev = malloc(sizeof(*dev));
 	__u32 version = 0;
@@ -89,7 +89,7 @@ void msrdev_close(struct msrdev *dev)
 	free(dev);
 }
 
-int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct why *why)
+int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct reason *why)
 {
 	struct pmcbpf_msr_entry entry[MSRLIST_MAX];
 	struct pmcbpf_msr_list to = {

@@ -12,11 +12,11 @@
 struct msrdev;
 
 /* -ENOENT: no module; -EPROTO: wrong version; -EPERM: locked down; -EBUSY: already open. */
-int msrdev_open(struct msrdev **out, struct why *why);
+int msrdev_open(struct msrdev **out, struct reason *why);
 void msrdev_close(struct msrdev *dev);
 
 /* From now on only registers on the list can be read or written. */
-int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct why *why);
+int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct reason *why);
 
 /* Reads the bits on the list; -EIO: the register faults; -ENXIO: offline; -EPERM: not listed. */
 int msrdev_read(struct msrdev *dev, uint32_t reg, unsigned int cpu, uint64_t *value);

@@ -15,7 +15,7 @@ int op_pmcadmin_allowed(struct request *rq)
 static int admin_check(struct request *rq, const struct wire_admin_req *a)
 {
 	const struct row_table *t = &rq->d->rows;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 
 	if (a->cpu < 0 || (unsigned int)a->cpu >= t->ncpu)
 		return deny(why, -EINVAL,

@@ -22,7 +22,7 @@ static int check_scope(struct request *rq, const struct allocation *p)
 {
 	const struct wire_allocate_req *a = p->a;
 	unsigned int ncpu = rq->d->rows.ncpu;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 	struct cred cred;
 	int err;
 
@@ -49,7 +49,7 @@ static int check_scope(struct request *rq, const struct allocation *p)
 static int check_flags(struct request *rq, const struct allocation *p)
 {
 	const struct wire_allocate_req *a = p->a;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 
 	if (a->flags & ~(uint32_t)FLAGS_ALLOWED)
 		return deny(why, -EINVAL, "unknown flags 0x%x; pmcbpfd " PMCBPF_VERSION
@@ -71,7 +71,7 @@ static int check_flags(struct request *rq, const struct allocation *p)
 static int check_class(struct request *rq, struct allocation *p)
 {
 	const struct wire_allocate_req *a = p->a;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 	uint32_t caps = a->caps, missing;
 
 	p->class = row_class_find(&rq->d->rows, a->class);
@@ -222,7 +222,7 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 	struct refusals rs = { .n = 0 };
 	unsigned int n = choose_rows(rq, p, choices, &rs);
 	struct owner *o = rq->s->owner;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 	int err = -EINVAL;
 
 	if (n && !o->counts) {

@@ -66,7 +66,7 @@ static int attach_find_pmc(struct request *rq, struct pmc **p)
 }
 
 /* Records of the processes from before the detachment belong into the log, later ones do not. */
-static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct why *why)
+static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct reason *why)
 {
 	int err;
 
@@ -81,7 +81,7 @@ static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct why
 /* Detaches again after a failure; returns err. */
 static int attach_undo(struct request *rq, struct pmc *p, const struct cred *target, int err)
 {
-	struct why unused;
+	struct reason unused;
 
 	(void)detach_process(rq->d, p, target->pid, &unused);
 	return err;
@@ -96,7 +96,7 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 	const struct access a = { .client = &client, .target = target, .client_pidfd = o->pidfd,
 				  .target_pidfd = pidfd, .named = named };
 	struct permit_tree tree;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 	bool alone = !(p->flags & PMC_F_DESCENDANTS), privileged, guarded;
 	int err;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/number.h"
 #include "loader/base/base.h"
 #include "doctor.h"
 
@@ -48,14 +49,9 @@ static bool pid_uses_perf(const char *proc, pid_t pid, unsigned int *links)
 
 static pid_t pid_of_name(const char *name)
 {
-	char *end;
-	long n;
+	uint64_t n;
 
-	if (!isdigit((unsigned char)*name))
-		return 0;
-	errno = 0;
-	n = strtol(name, &end, 10);
-	return *end || errno || n <= 0 || n != (pid_t)n ? 0 : (pid_t)n;
+	return number_parse(name, 10, INT32_MAX, &n) ? 0 : (pid_t)n;
 }
 
 unsigned int doctor_perf_users(const char *proc, pid_t self, struct perf_user *users,

@@ -320,7 +320,7 @@ static void gate_switches(struct gates *g)
 	static const char *const what = "context switches";
 	struct text *l = gate_begin(g);
 	uint64_t hidden;
-	struct why why;
+	struct reason why;
 
 	if (count_hidden_switches(g->rq->d->engine, &hidden, &why)) {
 		gate_add(g, WIRE_GATE_LIMITS, what, why.text, "");
@@ -345,7 +345,7 @@ static void gates_rules(struct gates *g)
 	const struct daemon *d = g->rq->d;
 	const struct config *cfg = &d->config;
 	struct text *l = gate_begin(g);
-	struct why why;
+	struct reason why;
 
 	if (policy_system(cfg, &g->me, d->pid_ns, false, &why)) {
 		text_add(l, "no: %.240s", why.text);

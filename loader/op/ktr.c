@@ -30,7 +30,7 @@ static int ktr_command(struct request *rq, const struct session_ktr *c)
 	const struct ktr_asker by = { .pid = (uint32_t)rq->s->owner->cred.pid,
 				      .program = rq->s->owner->program };
 	struct ktr *k = rq->d->ktr;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 	int fd;
 
 	switch (c->what) {
@@ -87,7 +87,7 @@ int op_ktr_later(struct request *rq)
 	struct session_ktr *c = &rq->s->later.ktr;
 	struct ktr *k = rq->d->ktr;
 	struct wire_ktr *rep;
-	struct why unused;
+	struct reason unused;
 	int err;
 
 	if (ktr_result(k, rq->s->later.ticket, &unused) == KTR_LATER)

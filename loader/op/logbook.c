@@ -146,11 +146,10 @@ void logbook_targets(struct daemon *d, struct pmc *p)
 	for (unsigned int n = 0; e.found; n++) {
 		sample_log_drain(d->samples);
 		e.found = false;
-		if (n == LISTINGS) {
+		if (n == LISTINGS || count_each_target(p->count, target_tell_new, &e)) {
 			lifetime_retry(d->life, p);
 			break;
 		}
-		count_each_target(p->count, target_tell_new, &e);
 	}
 	lifetime_prune(d->life, p, target_tell_gone, &e);
 }
@@ -188,22 +187,28 @@ void logbook_doubt(struct daemon *d)
 
 static void target_taken_away(void *arg, struct pmc *p, pid_t tgid)
 {
+	const int *err = arg;
+
 	if (!p->owner->log)
 		return;
+	if (*err)	/* its last slice may be missing */
+		logfile_gap(p->owner->log);
 	logbook_target_leave(p, tgid, true);
 	detach_put(p->owner->log, p, tgid);
 }
 
 void logbook_secure(struct daemon *d, pid_t tgid)
 {
+	int err;
+
 	if (!lifetime_followed(d->life, tgid))
 		return;
 	/* Threads that the exec has ended may not have been switched out for good. */
-	sample_log_flush(d->samples);
-	lifetime_secure(d->life, tgid, target_taken_away, NULL);
+	err = sample_log_flush(d->samples);
+	lifetime_secure(d->life, tgid, target_taken_away, &err);
 }
 
-int logbook_begin(struct daemon *d, struct owner *o, struct why *why)
+int logbook_begin(struct daemon *d, struct owner *o, struct reason *why)
 {
 	int err = lifetime_listen(d->life, o, why);
 	struct pmc *p;
@@ -234,7 +239,7 @@ void logbook_end(struct daemon *d, struct owner *o)
 		return;
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (pmc_needs_log(p))
-			(void)count_stop(p->count, &(struct why){ "" });
+			(void)count_stop(p->count, &(struct reason){ "" });
 	sample_log_drain(d->samples);
 	TAILQ_FOREACH(p, &o->pmcs, owned)
 		if (pmc_needs_log(p))

@@ -29,7 +29,7 @@ void logbook_doubt(struct daemon *d);
 void logbook_secure(struct daemon *d, pid_t tgid);
 
 /* A new log begins with what was allocated and attached before it. */
-int logbook_begin(struct daemon *d, struct owner *o, struct why *why);
+int logbook_begin(struct daemon *d, struct owner *o, struct reason *why);
 /*
  * Stops the PMCs that need a log, drains their records into it, and ends its events; the log itself
  * stays open.

@@ -74,7 +74,7 @@ static const struct op ops[] = {
 };
 
 /* -EPROTO: the packet is not one of the protocol; the connection is then given up. */
-static int packet_check(const struct packet *m, struct wire_hdr *h, struct why *why)
+static int packet_check(const struct packet *m, struct wire_hdr *h, struct reason *why)
 {
 	memset(h, 0, sizeof(*h));
 	if (m->len >= sizeof(*h))
@@ -99,7 +99,7 @@ static int packet_check(const struct packet *m, struct wire_hdr *h, struct why *
 }
 
 /* The sender must be the process that made the connection: a forked child owns nothing. */
-static int packet_check_sender(const struct session *s, const struct packet *m, struct why *why)
+static int packet_check_sender(const struct session *s, const struct packet *m, struct reason *why)
 {
 	if (m->pid == 0)
 		return deny(why, -EPERM,
@@ -112,7 +112,7 @@ static int packet_check_sender(const struct session *s, const struct packet *m, 
 	return 0;
 }
 
-static int packet_check_order(const struct session *s, const struct wire_hdr *h, struct why *why)
+static int packet_check_order(const struct session *s, const struct wire_hdr *h, struct reason *why)
 {
 	if (h->op != WIRE_OP_HELLO && !s->hello)
 		return deny(why, -EPROTO, "the first message of a connection is HELLO");
@@ -139,7 +139,7 @@ static int op_run(struct request *rq, const struct wire_hdr *h)
 		"no descriptor", "at most one descriptor", "at most two descriptors",
 	};
 	const struct op *op = h->op < sizeof(ops) / sizeof(ops[0]) ? &ops[h->op] : NULL;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 	int err;
 
 	if (!op || !op->handle)

@@ -69,7 +69,7 @@ struct packet {
 	size_t len;
 	const int *fds;			/* the caller's; -1: this one was not passed on … */
 	const int32_t *passed;		/* … but refused, with this -errno … */
-	const struct why *refusal;	/* … and reason; NULL: all were passed on */
+	const struct reason *refusal;	/* … and reason; NULL: all were passed on */
 	const struct logdest *dest;	/* CONFIGURELOG: the kind of the first descriptor */
 	unsigned int nfds;
 	bool truncated;			/* longer than WIRE_MAX_REQUEST, or too many descriptors */

@@ -16,7 +16,7 @@ static bool cred_same(const struct cred *a, const struct cred *b)
 }
 
 /* The daemon's own rules: 0, POLICY_ASK or -errno. */
-static int permit_rules(const struct request *rq, const struct access *a, struct why *why)
+static int permit_rules(const struct request *rq, const struct access *a, struct reason *why)
 {
 	/* A client in the daemon's pid namespace sees all processes that the daemon sees. */
 	bool visible = a->client->pid_ns == rq->d->pid_ns ||
@@ -28,7 +28,7 @@ static int permit_rules(const struct request *rq, const struct access *a, struct
 static int permit_by_maps(struct request *rq, const struct access *a)
 {
 	char label[PERMIT_LABEL];
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 
 	if (!policy_ptracer(a->client, a->target))
 		return access_explain(a, why);
@@ -42,7 +42,7 @@ static int permit_by_maps(struct request *rq, const struct access *a)
 
 static int permit_proven(struct request *rq, const struct access *a, enum abi_proof proof)
 {
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 
 	switch (proof) {
 	case ABI_PROOF_MEM:

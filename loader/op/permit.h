@@ -39,7 +39,7 @@ struct permit_tree {
 	const struct access *root;	/* permitted, or the client itself */
 	char label[PERMIT_LABEL];	/* of the root */
 	int failed;			/* -errno of a question that could not be asked … */
-	struct why why;			/* … and the reason */
+	struct reason why;			/* … and the reason */
 };
 int permit_tree_init(struct permit_tree *t, struct request *rq, const struct access *root);
 

@@ -22,7 +22,7 @@ struct groups {
 void refusal_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size)
 {
 	const struct owner *o = p ? p->owner : NULL;
-	struct why unused;
+	struct reason unused;
 	struct cred me;
 	pid_t pid = o ? request_pid_seen(rq, &o->cred) : -1;
 
@@ -161,7 +161,7 @@ static void groups_add_rows(struct text *t, const struct groups *rs, const struc
 int refusals_report(const struct refusals *rs, struct request *rq, const struct row_class *class,
 		  unsigned int cpu)
 {
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 	struct groups g = { .n = 0 };
 	char buf[WIRE_MAX_REASON + 1];
 	struct text t = text_begin(buf, sizeof(buf));

@@ -15,7 +15,7 @@ struct reply {
 	int fds[WIRE_MAX_FDS];		/* borrowed, but for own_fd */
 	unsigned int nfds;
 	int own_fd;			/* the one that reply_end() closes; -1: none */
-	struct why why;
+	struct reason why;
 	bool close;			/* the connection ends with this reply */
 	bool later;			/* there is no reply yet: see op_resume() */
 };

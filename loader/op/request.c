@@ -13,7 +13,7 @@ int request_fd_refused(const struct request *rq)
 	return deny(&rq->r->why, m->passed[0], "%s", m->refusal->text);
 }
 
-int request_cred_now(const struct request *rq, struct cred *cred, struct why *why)
+int request_cred_now(const struct request *rq, struct cred *cred, struct reason *why)
 {
 	const struct owner *o = rq->s->owner;
 

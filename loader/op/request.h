@@ -24,7 +24,7 @@ int request_fd_refused(const struct request *rq);
  */
 int request_cred(const struct request *rq, struct cred *cred);
 /* The same, with the refusal in `why`. */
-int request_cred_now(const struct request *rq, struct cred *cred, struct why *why);
+int request_cred_now(const struct request *rq, struct cred *cred, struct reason *why);
 
 /* -EPERM unless the sender is privileged now; `what` needs the privilege ("changing tunables"). */
 int request_privileged(const struct request *rq, const char *what);

@@ -71,7 +71,7 @@ int op_pmcrw(struct request *rq)
 int op_pmcgetmsr(struct request *rq)
 {
 	const struct wire_getmsr_req *a = rq->arg;
-	struct why *why = &rq->r->why;
+	struct reason *why = &rq->r->why;
 	struct pmc *p;
 	int err = pmc_find(rq->s->owner, a->pmcid, &p, why);
 

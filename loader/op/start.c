@@ -97,7 +97,7 @@ int op_pmcstop(struct request *rq)
 	if (!err)
 		err = count_stop(p->count, &rq->r->why);
 	else
-		(void)count_stop(p->count, &(struct why){ "" });
+		(void)count_stop(p->count, &(struct reason){ "" });
 	/* Its samples that are still in the rings count. */
 	if (p->recorder) {
 		recorder_drain(p->recorder);

@@ -60,7 +60,7 @@ static bool holds_samples(const struct kgmon *k)
 	return k->samples || k->user || k->lost;
 }
 
-int kgmon_join(struct kgmon *k, const struct profile_source *pmc, struct why *why)
+int kgmon_join(struct kgmon *k, const struct profile_source *pmc, struct reason *why)
 {
 	char room[128];
 
@@ -82,7 +82,7 @@ void kgmon_leave(struct kgmon *k)
 	k->npmc--;
 }
 
-int kgmon_start(struct kgmon *k, struct why *why)
+int kgmon_start(struct kgmon *k, struct reason *why)
 {
 	struct profile_source wanted = { .clock = true };
 	char room[128];
@@ -215,7 +215,7 @@ static int hit_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-int kgmon_dump(const struct kgmon *k, struct why *why)
+int kgmon_dump(const struct kgmon *k, struct reason *why)
 {
 	size_t size = k->nhits * sizeof(*k->slots);
 	struct wire_kgmon_hit *to;

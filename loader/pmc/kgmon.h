@@ -30,14 +30,14 @@ struct kgmon *kgmon_new(void);		/* NULL: no memory */
 void kgmon_free(struct kgmon *k);
 
 /* A PMC with PMC_F_KGMON starts, and has stopped.  -EBUSY: the profile has another source. */
-int kgmon_join(struct kgmon *k, const struct profile_source *pmc, struct why *why);
+int kgmon_join(struct kgmon *k, const struct profile_source *pmc, struct reason *why);
 void kgmon_leave(struct kgmon *k);
 
 /*
  * Turns the profile on or off.  Once it is on, kgmon_takes_clock() returns whether the profiling
  * clock has to run.  -EBUSY: it holds samples of another source.
  */
-int kgmon_start(struct kgmon *k, struct why *why);
+int kgmon_start(struct kgmon *k, struct reason *why);
 void kgmon_stop(struct kgmon *k);
 bool kgmon_takes_clock(const struct kgmon *k);
 
@@ -52,6 +52,6 @@ bool kgmon_is_on(const struct kgmon *k);
 void kgmon_info(const struct kgmon *k, struct wire_kgmon *info);
 
 /* A sealed memory file of struct wire_kgmon_hit by address, or -errno. */
-int kgmon_dump(const struct kgmon *k, struct why *why);
+int kgmon_dump(const struct kgmon *k, struct reason *why);
 
 #endif

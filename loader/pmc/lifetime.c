@@ -35,7 +35,7 @@ struct lifetime {
 	bool late;			/* the result of lifetime_late() */
 };
 
-int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why)
+int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct reason *why)
 {
 	struct lifetime *l = calloc(1, sizeof(*l));
 
@@ -94,7 +94,7 @@ static void events_end(struct lifetime *l)
 	l->procs = NULL;
 }
 
-static int events_begin(struct lifetime *l, struct why *why)
+static int events_begin(struct lifetime *l, struct reason *why)
 {
 	int err = process_events_new(l->engine, &l->procs, why);
 
@@ -109,7 +109,7 @@ static int events_begin(struct lifetime *l, struct why *why)
 	return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
 }
 
-int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why)
+int lifetime_listen(struct lifetime *l, struct owner *o, struct reason *why)
 {
 	struct log_listener *n = calloc(1, sizeof(*n));
 	int err = 0;
@@ -233,14 +233,18 @@ static void follow_see(void *arg, pid_t tgid)
 		f->seen = true;
 }
 
-static void follow_see_all(struct lifetime *l, struct pmc *p)
+/* False: the targets could not be listed; logbook_targets() is called again. */
+static bool follow_see_all(struct lifetime *l, struct pmc *p)
 {
 	struct prune a = { l, p };
 	struct follow *f;
 
 	LIST_FOREACH(f, &p->follows, of_pmc)
 		f->seen = false;
-	count_each_target(p->count, follow_see, &a);
+	if (!count_each_target(p->count, follow_see, &a))
+		return true;
+	lifetime_retry(l, p);
+	return false;
 }
 
 static void follow_until(struct follow *f, uint64_t time, bool gap)
@@ -260,12 +264,10 @@ void lifetime_parted(struct lifetime *l, struct pmc *p)
 {
 	struct follow *f;
 
-	if (!LIST_EMPTY(&p->follows) && !count_follows_setid(p->count)) {
-		follow_see_all(l, p);
+	if (!LIST_EMPTY(&p->follows) && !count_follows_setid(p->count) && follow_see_all(l, p))
 		LIST_FOREACH(f, &p->follows, of_pmc)
 			if (!f->seen)
 				follow_until(f, p->leaving, false);
-	}
 	p->leaving = 0;
 }
 
@@ -274,7 +276,8 @@ void lifetime_prune(struct lifetime *l, struct pmc *p, void (*gone)(void *arg, p
 {
 	struct follow *f;
 
-	follow_see_all(l, p);
+	if (!follow_see_all(l, p))
+		return;
 	LIST_FOREACH(f, &p->follows, of_pmc) {
 		if (f->seen || f->ended)
 			continue;

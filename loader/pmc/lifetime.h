@@ -35,7 +35,7 @@ struct lifetime;
 struct engine;
 struct errands;
 /* The errands read mappings. */
-int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why);
+int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct reason *why);
 void lifetime_free(struct lifetime *l);
 /* Readable when a buffer is half full; -1 while no log is open. */
 int lifetime_fd(const struct lifetime *l);
@@ -44,7 +44,7 @@ int lifetime_fd(const struct lifetime *l);
 void lifetime_cpus(struct lifetime *l);
 
 /* The owner's log begins to get events … */
-int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why);
+int lifetime_listen(struct lifetime *l, struct owner *o, struct reason *why);
 /* … or no longer gets any.  False if it got none before. */
 bool lifetime_leave(struct lifetime *l, struct owner *o);
 

@@ -117,7 +117,7 @@ static void mappings_fetch(const struct reading *r, pid_t pid)
 	struct mappings_request q = { .pid = pid };
 	struct helper_part part;
 	struct errand *e;
-	struct why why;
+	struct reason why;
 	int err;
 
 	/* Outside of an operation there is no fiber to wait in. */

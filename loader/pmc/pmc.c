@@ -42,7 +42,7 @@ void pmc_unlink(struct row_table *rows, struct pmc *p)
 	row_give(r, pmc_is_system(p), p->cpu, latest);
 }
 
-int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why)
+int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct reason *why)
 {
 	struct pmc *p;
 

@@ -45,7 +45,7 @@ void pmc_link(struct row_table *rows, struct pmc *p);
 void pmc_unlink(struct row_table *rows, struct pmc *p);
 
 /* -ESRCH: the process owns no PMC at all; -EINVAL: none with this handle. */
-int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct why *why);
+int pmc_find(const struct owner *o, uint32_t id, struct pmc **out, struct reason *why);
 
 /* The caller's PMC of that scope (and CPU) on a row, or NULL. */
 struct pmc *pmc_own_on_row(const struct owner *o, unsigned int row, bool system,

@@ -14,7 +14,7 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 	DEBUG(rows->debug, PMC, RELEASE, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
 	      p->row);
 	if (p->recorder && p->state == PMC_STATE_RUNNING) {
-		(void)count_stop(p->count, &(struct why){ "" });
+		(void)count_stop(p->count, &(struct reason){ "" });
 		recorder_drain(p->recorder);
 	}
 	/* First: processes leave one by one, and later execs of theirs get no verdict. */

@@ -59,7 +59,7 @@ struct sample_log {
 };
 
 int sample_log_new(struct sample_log **out, const struct samplers_config *config,
-	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct why *why)
+	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct reason *why)
 {
 	struct samplers_config with_map = *config;
 	struct sample_log *t = calloc(1, sizeof(*t));
@@ -363,10 +363,12 @@ void sample_log_drain(struct sample_log *t)
 		}
 }
 
-void sample_log_flush(struct sample_log *t)
+int sample_log_flush(struct sample_log *t)
 {
-	flush_all(t->engine->flush);
+	int err = flush_all(t->engine->flush);
+
 	sample_log_drain(t);
+	return err;
 }
 
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats)
@@ -382,7 +384,7 @@ uint64_t sample_log_chains_cut(const struct sample_log *t)
 }
 
 /* Finds a slot without a PMC or the profiling clock; -EAGAIN: none is left. */
-static int slot_find_free(const struct sample_log *t, struct why *why)
+static int slot_find_free(const struct sample_log *t, struct reason *why)
 {
 	for (unsigned int i = 0; i < MAX_RECORDERS; i++)
 		if (!t->slot[i] && !(t->clock && t->clock_id % MAX_RECORDERS == i))
@@ -393,7 +395,7 @@ static int slot_find_free(const struct sample_log *t, struct why *why)
 
 /* --- the profiling clock -------------------------------------------------------------------- */
 
-static int rings_make(struct sample_log *t, struct why *why)
+static int rings_make(struct sample_log *t, struct reason *why)
 {
 	struct epoll_event e = { .events = EPOLLIN };
 	int err;
@@ -408,7 +410,7 @@ static int rings_make(struct sample_log *t, struct why *why)
 	return err;
 }
 
-static int clock_begin(struct sample_log *t, struct why *why)
+static int clock_begin(struct sample_log *t, struct reason *why)
 {
 	struct profclock_config config = { .engine = t->engine, .rate = KGMON_RATE };
 	int err = rings_make(t, why), slot = err ?: slot_find_free(t, why);
@@ -427,7 +429,7 @@ static int clock_begin(struct sample_log *t, struct why *why)
 	return err;
 }
 
-int sample_log_clock(struct sample_log *t, bool on, struct why *why)
+int sample_log_clock(struct sample_log *t, bool on, struct reason *why)
 {
 	int err = on && !t->clock ? clock_begin(t, why) : 0;
 
@@ -447,7 +449,7 @@ int sample_log_clock(struct sample_log *t, bool on, struct why *why)
 static void unmaps_watch(struct recorder *tr)
 {
 	struct sample_log *t = tr->t;
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	tr->unmaps = !engine_need(t->engine, NEED_UNMAP, &why);
 	if (!tr->unmaps && !t->no_unmaps)
@@ -467,7 +469,7 @@ static void unmaps_unwatch(struct recorder *tr)
 		programs_unmap_all(tr->t->engine->programs, --tr->t->nsystem);
 }
 
-int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why)
+int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct reason *why)
 {
 	bool profiles = p->flags & PMC_F_KGMON;	/* only addresses are recorded */
 	struct recorder *tr = NULL;
@@ -537,7 +539,7 @@ void recorder_free(struct recorder *tr)
 	free(tr);
 }
 
-int recorder_start(struct recorder *tr, struct why *why)
+int recorder_start(struct recorder *tr, struct reason *why)
 {
 	const struct pmc *p = tr->pmc;
 	struct profile_source source = p->profile;

@@ -36,7 +36,8 @@ struct recorder;
 
 /* The rings themselves are created when the first PMC samples. */
 int sample_log_new(struct sample_log **out, const struct samplers_config *config,
-	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct why *why);
+		   struct engine *engine, struct lifetime *life, struct kgmon *kgmon,
+		   struct reason *why);
 void sample_log_free(struct sample_log *t);
 
 /* A log begins or ends: while there is one, events of processes are read for it. */
@@ -45,11 +46,11 @@ void sample_log_listen(struct sample_log *t, bool on);
 /* Readable when sample_log_drain() is due, which returns quickly if there is nothing to do. */
 int sample_log_fd(const struct sample_log *t);
 void sample_log_drain(struct sample_log *t);
-/* The same, after all open slices have been ended on every CPU. */
-void sample_log_flush(struct sample_log *t);
+/* The same, after all open slices have been ended on every CPU; errors as of flush_all(). */
+int sample_log_flush(struct sample_log *t);
 
 /* The profiling clock, which samples for the kernel profile alone. */
-int sample_log_clock(struct sample_log *t, bool on, struct why *why);
+int sample_log_clock(struct sample_log *t, bool on, struct reason *why);
 
 /* Adds the rings' counts to the driver's statistics. */
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats);
@@ -60,10 +61,10 @@ uint64_t sample_log_chains_cut(const struct sample_log *t);
  * Creates the source of a PMC's records, which go to its owner's log while it runs.  The events of
  * a sampling PMC run the program as well.
  */
-int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why);
+int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct reason *why);
 void recorder_free(struct recorder *tr);
 /* The PMC starts, and has stopped.  -EBUSY: the kernel profile does not accept its samples. */
-int recorder_start(struct recorder *tr, struct why *why);
+int recorder_start(struct recorder *tr, struct reason *why);
 void recorder_stop(struct recorder *tr);
 int recorder_program(const struct recorder *tr);
 /* The tag of a sampling PMC's events, for struct perf_event_spec. */

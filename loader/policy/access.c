@@ -203,7 +203,7 @@ static bool child_ended_well(const struct question *q)
 	return info.si_code == CLD_EXITED;
 }
 
-static int question_refuse(const char *call, int error, struct why *why)
+static int question_refuse(const char *call, int error, struct reason *why)
 {
 	return deny(why, -EPERM, "pmcbpfd cannot ask the kernel for permission: %s: %s; let it run "
 		    "without a seccomp filter and with CAP_SETUID, CAP_SETGID, CAP_SYS_ADMIN, "
@@ -211,7 +211,7 @@ static int question_refuse(const char *call, int error, struct why *why)
 }
 
 /* The open folder is the target's if the target has not exited by then. */
-static int question_open(struct question *q, struct why *why)
+static int question_open(struct question *q, struct reason *why)
 {
 	char path[32];
 
@@ -236,7 +236,7 @@ static void stack_clean(char *stack)
 #endif
 }
 
-static int question_run(struct question *q, struct why *why)
+static int question_run(struct question *q, struct reason *why)
 {
 	char stack[STACK] __attribute__((aligned(16)));
 	int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
@@ -280,7 +280,7 @@ static int yama_scope(void)
 }
 
 /* With the right to look, only Yama or another module forbids to attach. */
-static int yama_explain(const struct access *a, int scope, struct why *why)
+static int yama_explain(const struct access *a, int scope, struct reason *why)
 {
 	switch (scope) {
 	case YAMA_OFF:
@@ -308,7 +308,7 @@ static bool is_relative(const struct access *a, int scope)
 	return scope == YAMA_RELATIVES && policy_descends(a->target->pid, a->client);
 }
 
-int access_explain(const struct access *a, struct why *why)
+int access_explain(const struct access *a, struct reason *why)
 {
 	int scope = yama_scope();
 	bool elsewhere = a->client->user_ns != a->target->user_ns;
@@ -325,7 +325,7 @@ int access_explain(const struct access *a, struct why *why)
 		    "CAP_PERFMON needs no proof", a->named, a->named);
 }
 
-int access_debug(const struct access *a, struct why *why)
+int access_debug(const struct access *a, struct reason *why)
 {
 	struct question q = { .a = a, .self = -1, .dir = -1, .file = -1 };
 	int scope, err = question_open(&q, why);

@@ -16,9 +16,9 @@ struct access {
  * 0; -EPERM: no; -ESRCH: the target has exited.  Other errors: the kernel could not be asked, which
  * is no permission either.
  */
-int access_debug(const struct access *a, struct why *why);
+int access_debug(const struct access *a, struct reason *why);
 
 /* After a missing proof: -EPERM with the obstacle. */
-int access_explain(const struct access *a, struct why *why);
+int access_explain(const struct access *a, struct reason *why);
 
 #endif

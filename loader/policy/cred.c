@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cred.h"
+#include "lib/base/number.h"
 #include "loader/base/base.h"
 
 #define MAX_PID_NS_DEPTH 32
@@ -37,19 +38,14 @@ static void status_ids(const char *p, unsigned int ids[IDS])
 /* The pid at a level of the line NSpid, or the last one; *last is its level. */
 static pid_t status_pid(const char *p, unsigned int level, unsigned int *last)
 {
-	long n = 0;
+	uint64_t n, pid = 0;
 
-	for (unsigned int i = 0; i <= level && *p && *p != '\n'; i++) {
-		char *end;
-		long next = strtol(p, &end, 10);
-
-		if (end == p)
-			break;
-		n = next;
+	for (unsigned int i = 0; i <= level && !number_read(&p, 10, INT32_MAX, &n); i++) {
+		pid = n;
 		*last = i;
-		p = end + strspn(end, " \t");
+		p += strspn(p, " \t");
 	}
-	return (pid_t)n;
+	return (pid_t)pid;
 }
 
 static uint64_t inode_at(int dir, const char *name)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "identity.h"
+#include "lib/base/number.h"
 #include "loader/base/base.h"
 
 #define STATUS_MAX (1024u * 1024)	/* bytes: 65536 groups of 11 characters are the most */
@@ -28,16 +29,12 @@ static unsigned int status_numbers(const char *text, const char *name, unsigned 
 {
 	const char *p = strstr(text, name);
 	unsigned int n = 0;
+	uint64_t value;
 
-	for (p = p ? p + strlen(name) : ""; *p && *p != '\n'; n++) {
-		char *end;
-		unsigned long value = strtoul(p, &end, 10);
-
-		if (end == p)
-			break;
+	for (p = p ? p + strlen(name) : ""; !number_read(&p, 10, UINT32_MAX, &value); n++) {
 		if (n < max)
 			to[n] = (unsigned int)value;
-		p = end + strspn(end, " \t");
+		p += strspn(p, " \t");
 	}
 	return n;
 }
@@ -47,14 +44,12 @@ static bool limits_parse(const char *limits, uint64_t *limit)
 {
 	static const char name[] = "\nMax file size";
 	const char *p = strstr(limits, name);
-	char *end;
 
 	if (!p)
 		return false;
 	p += sizeof(name) - 1;
 	p += strspn(p, " ");
-	*limit = strtoull(p, &end, 10);
-	if (end == p)
+	if (number_read(&p, 10, UINT64_MAX, limit))
 		*limit = UINT64_MAX;
 	return true;
 }

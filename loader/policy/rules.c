@@ -88,7 +88,7 @@ bool policy_jailed(const struct cred *c, uint64_t daemon_pid_ns)
 }
 
 int policy_system(const struct config *cfg, const struct cred *client, uint64_t daemon_pid_ns,
-		  bool sampling, struct why *why)
+		  bool sampling, struct reason *why)
 {
 	if (policy_jailed(client, daemon_pid_ns))
 		return deny(why, -EPERM, "system-scope PMCs are not for processes in a container; "
@@ -104,7 +104,7 @@ int policy_system(const struct config *cfg, const struct cred *client, uint64_t 
 }
 
 int policy_attach(const struct config *cfg, const struct cred *client, const struct cred *target,
-		  bool visible, pid_t named, struct why *why)
+		  bool visible, pid_t named, struct reason *why)
 {
 	if (client->pid == target->pid)
 		return 0;
@@ -146,7 +146,7 @@ bool policy_plain(const struct cred *client, const struct cred *target)
 }
 
 int policy_explain(const struct cred *client, const struct cred *target, pid_t named,
-		   struct why *why)
+		   struct reason *why)
 {
 	const char *what = "is closed to you";
 

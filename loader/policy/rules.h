@@ -59,7 +59,7 @@ enum kernel_view policy_kernel_view(const struct cred *client,
 
 /* May the client allocate PMCs of system scope? 0 or -EPERM. */
 int policy_system(const struct config *cfg, const struct cred *client, uint64_t daemon_pid_ns,
-		  bool sampling, struct why *why);
+		  bool sampling, struct reason *why);
 
 /*
  * May the client attach to the target, which it calls `named`?  0, -EPERM, -ESRCH if the client
@@ -68,7 +68,7 @@ int policy_system(const struct config *cfg, const struct cred *client, uint64_t 
  */
 #define POLICY_ASK 1
 int policy_attach(const struct config *cfg, const struct cred *client, const struct cred *target,
-		  bool visible, pid_t named, struct why *why);
+		  bool visible, pid_t named, struct reason *why);
 
 /*
  * Do ids, capabilities and dumpability let the client attach as both are now?  A proof may be
@@ -81,7 +81,7 @@ bool policy_ptracer(const struct cred *client, const struct cred *target);
 
 /* After the kernel's refusal: -EPERM with the likely reason. */
 int policy_explain(const struct cred *client, const struct cred *target, pid_t named,
-		   struct why *why);
+		   struct reason *why);
 
 /* May the client know the holder of a row? */
 bool policy_may_know(const struct cred *client, uid_t holder);

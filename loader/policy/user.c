@@ -137,7 +137,7 @@ void user_limits(const struct user_table *t, const struct user *u, enum pool_kin
 }
 
 int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,
-	     struct why *why)
+	     struct reason *why)
 {
 	const char *sets = pools[pool].size;
 	unsigned int own, all;
@@ -169,7 +169,7 @@ void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsi
 }
 
 int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
-	      struct why *why)
+	      struct reason *why)
 {
 	int err = user_may(t, u, pool, n, why);
 

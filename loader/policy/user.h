@@ -84,11 +84,11 @@ void user_put(struct user *u);
 
 /* -EAGAIN: the user's share or the pool is used up. */
 int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
-	      struct why *why);
+	      struct reason *why);
 void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
 /* Would user_take() succeed? */
 int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,
-	     struct why *why);
+	     struct reason *why);
 /* Takes regardless of the limits: for what must not fail, or was taken already. */
 void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
 

@@ -87,7 +87,7 @@ static void cpu_close(struct process_events *p, struct cpu_buffer *b)
 	b->fd = -1;
 }
 
-int process_events_new(struct engine *e, struct process_events **out, struct why *why)
+int process_events_new(struct engine *e, struct process_events **out, struct reason *why)
 {
 	unsigned int ncpu = e->ncpu;
 	struct process_events *p = calloc(1, sizeof(*p) + ncpu * sizeof(p->cpu[0]));

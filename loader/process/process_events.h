@@ -50,7 +50,7 @@ struct engine;
 struct process_events;
 struct threads;
 
-int process_events_new(struct engine *e, struct process_events **out, struct why *why);
+int process_events_new(struct engine *e, struct process_events **out, struct reason *why);
 void process_events_free(struct process_events *p);
 /* The state of a CPU; `downs` counts how often it has gone offline. */
 int process_events_cpu(struct process_events *p, unsigned int cpu, bool here, uint32_t downs);

@@ -76,9 +76,9 @@ struct class_ops {
 	const struct count_holder *holder;
 
 	/* Adds the class and its rows to the table, if the machine has any. */
-	int (*add_rows)(struct row_table *t, const struct class_machine *m, struct why *why);
+	int (*add_rows)(struct row_table *t, const struct class_machine *m, struct reason *why);
 	/* Resolves and checks the event; fills in `spec`, `name` and the possible rows. */
-	int (*plan)(struct allocation *p, struct why *why);
+	int (*plan)(struct allocation *p, struct reason *why);
 	/* The i-th event, from 0 on; false: there are no more.  The name "" is skipped. */
 	bool (*event_at)(const struct class_machine *m, unsigned int i, struct class_event *ev);
 };

@@ -15,7 +15,7 @@
 	 PMC_CAP_EDGE | PMC_CAP_THRESHOLD | PMC_CAP_INVERT | PMC_CAP_QUALIFIER)
 
 static int class_hardware_add_rows(struct row_table *t, const struct class_machine *m,
-				   struct why *why)
+				   struct reason *why)
 {
 	struct perf_pmu pmus[WIRE_CLASS_MAX];
 	/* one number is left for class MSR */
@@ -39,7 +39,7 @@ static int class_hardware_add_rows(struct row_table *t, const struct class_machi
 	return n < 0 ? n : err;
 }
 
-static int class_hardware_plan(struct allocation *p, struct why *why)
+static int class_hardware_plan(struct allocation *p, struct reason *why)
 {
 	const struct wire_allocate_req *a = p->a;
 	const char *end = memchr(a->event_name, '\0', sizeof(a->event_name));

@@ -14,7 +14,8 @@
 
 #define CAPS_MSR (PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_QUALIFIER)
 
-static int class_msr_add_rows(struct row_table *t, const struct class_machine *m, struct why *why)
+static int class_msr_add_rows(struct row_table *t, const struct class_machine *m,
+			      struct reason *why)
 {
 	struct msrs *msr = m->msr;
 	struct row_class class = {
@@ -35,7 +36,7 @@ static int class_msr_add_rows(struct row_table *t, const struct class_machine *m
 }
 
 /* Finds the row that the client means, or -errno; *raw: as the bare register. */
-static int class_msr_find(const struct allocation *p, bool *raw, struct why *why)
+static int class_msr_find(const struct allocation *p, bool *raw, struct reason *why)
 {
 	const struct wire_allocate_req *a = p->a;
 	const struct msrs *m = p->machine->msr;
@@ -66,7 +67,7 @@ static int class_msr_find(const struct allocation *p, bool *raw, struct why *why
 }
 
 /* Checks a control register, which no other PMC may write on that CPU. */
-static int class_msr_plan_select(struct allocation *p, struct why *why)
+static int class_msr_plan_select(struct allocation *p, struct reason *why)
 {
 	const struct wire_allocate_req *a = p->a;
 	char holder[80];
@@ -94,7 +95,7 @@ static int class_msr_plan_select(struct allocation *p, struct why *why)
 	return err;
 }
 
-static int class_msr_plan(struct allocation *p, struct why *why)
+static int class_msr_plan(struct allocation *p, struct reason *why)
 {
 	const struct msrs *m = p->machine->msr;
 	const struct msr_row *r;

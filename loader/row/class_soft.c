@@ -15,7 +15,8 @@
 	(PMC_CAP_INTERRUPT | PMC_CAP_READ | PMC_CAP_WRITE | PMC_CAP_USER | PMC_CAP_SYSTEM)
 #define FLAGS_LOG (PMC_F_LOG_PROCCSW | PMC_F_LOG_PROCEXIT)
 
-static int class_soft_add_rows(struct row_table *t, const struct class_machine *m, struct why *why)
+static int class_soft_add_rows(struct row_table *t, const struct class_machine *m,
+			       struct reason *why)
 {
 	const struct row_class class = {
 		.ops = &class_soft, .prefix = "SOFT", .numbered = true,
@@ -34,7 +35,8 @@ static bool class_soft_has(const struct class_machine *m, const struct soft_even
 }
 
 /* With one of PMC_CAP_USER and PMC_CAP_SYSTEM: counts only that side, or refuses the event. */
-static int class_soft_plan_side(struct allocation *p, const struct soft_event *s, struct why *why)
+static int class_soft_plan_side(struct allocation *p, const struct soft_event *s,
+				struct reason *why)
 {
 	bool user = p->a->caps & PMC_CAP_USER, kernel = p->a->caps & PMC_CAP_SYSTEM;
 
@@ -82,7 +84,7 @@ static void class_soft_fill(struct allocation *p, const struct soft_event *s)
 	p->spec.timer = s->sides == SIDES_SAMPLED && !s->rate ? s->name : NULL;
 }
 
-static int class_soft_plan(struct allocation *p, struct why *why)
+static int class_soft_plan(struct allocation *p, struct reason *why)
 {
 	const struct soft_event *s = soft_by_code(p->a->event);
 	int err;

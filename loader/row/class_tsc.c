@@ -9,7 +9,8 @@
 #include "loader/machine/machine.h"
 #include "row.h"
 
-static int class_tsc_add_rows(struct row_table *t, const struct class_machine *m, struct why *why)
+static int class_tsc_add_rows(struct row_table *t, const struct class_machine *m,
+			      struct reason *why)
 {
 	const struct row_class class = {
 		.ops = &class_tsc, .prefix = "TSC",
@@ -20,7 +21,7 @@ static int class_tsc_add_rows(struct row_table *t, const struct class_machine *m
 	return m->cpu->tsc ? row_add_class(t, &class, why) : 0;
 }
 
-static int class_tsc_plan(struct allocation *p, struct why *why)
+static int class_tsc_plan(struct allocation *p, struct reason *why)
 {
 	if (p->a->mode != PMC_MODE_SC || p->a->event != PMC_EV_TSC_TSC ||
 	    p->a->caps != PMC_CAP_READ)

@@ -9,7 +9,7 @@
 
 #include "row.h"
 
-int row_table_init(struct row_table *t, unsigned int ncpu, struct why *why)
+int row_table_init(struct row_table *t, unsigned int ncpu, struct reason *why)
 {
 	memset(t, 0, sizeof(*t));
 	t->ncpu = ncpu;
@@ -32,7 +32,7 @@ void row_table_free(struct row_table *t)
 	t->nclass = 0;
 }
 
-int row_add_class(struct row_table *t, const struct row_class *class, struct why *why)
+int row_add_class(struct row_table *t, const struct row_class *class, struct reason *why)
 {
 	unsigned int first = t->nrow;
 

@@ -52,11 +52,11 @@ struct row_table {
 	const struct debug *debug;	/* of releases */
 };
 
-int row_table_init(struct row_table *t, unsigned int ncpu, struct why *why);
+int row_table_init(struct row_table *t, unsigned int ncpu, struct reason *why);
 void row_table_free(struct row_table *t);
 
 /* Adds a class and its rows behind the existing ones. */
-int row_add_class(struct row_table *t, const struct row_class *class, struct why *why);
+int row_add_class(struct row_table *t, const struct row_class *class, struct reason *why);
 /* Removes the discovered classes, which come last: -EBUSY while a PMC is on such a row. */
 int row_drop_discovered(struct row_table *t);
 

@@ -66,7 +66,7 @@ static void pending_free(struct server *s, struct client *c)
 static int pending_keep(struct server *s, struct client *c, const struct reply *r)
 {
 	struct pending *p = &c->pending;
-	struct why unused;
+	struct reason unused;
 
 	if (r->nfds &&
 	    (!c->user || user_take(&s->d->users, c->user, POOL_EVENTS, r->nfds, &unused)))
@@ -163,7 +163,7 @@ static void socket_close(struct server *s, int fd)
 }
 
 /* Sends the reply to HELLO before there is one: the client finds it with its first read. */
-static void socket_refuse(int fd, int err, const struct why *why)
+static void socket_refuse(int fd, int err, const struct reason *why)
 {
 	struct {
 		struct wire_hdr h;
@@ -176,7 +176,7 @@ static void socket_refuse(int fd, int err, const struct why *why)
 	(void)socket_send(fd, &m, sizeof(m.h) + m.h.reason_len, NULL, 0);
 }
 
-void client_refuse(struct server *s, int fd, int err, const struct why *why)
+void client_refuse(struct server *s, int fd, int err, const struct reason *why)
 {
 	socket_refuse(fd, err, why);
 	socket_close(s, fd);
@@ -214,7 +214,7 @@ static int client_join(struct server *s, struct client *c, const struct cred *cr
 }
 
 int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
-	       struct why *why)
+	       struct reason *why)
 {
 	struct client *c = client_new(s, fd, user, pidfd);
 	int err = c ? client_join(s, c, cred) : -ENOMEM;
@@ -293,7 +293,7 @@ int clients_silent(struct server *s)
 {
 	uint64_t patience = (uint64_t)s->d->config.value[TUN_USER_GREETING] * 1000000000u;
 	struct client *c;
-	struct why why;
+	struct reason why;
 
 	while ((c = TAILQ_FIRST(&s->silent))) {
 		uint64_t now = clock_ns();

@@ -37,9 +37,9 @@ struct client {
  * the connection has been refused.
  */
 int client_add(struct server *s, int fd, struct user *user, const struct cred *cred, int pidfd,
-	       struct why *why);
+	       struct reason *why);
 /* Closes the socket of a connection that was not added; the client can read the reason. */
-void client_refuse(struct server *s, int fd, int err, const struct why *why);
+void client_refuse(struct server *s, int fd, int err, const struct reason *why);
 /* HELLO has been received. */
 void client_greeted(struct server *s, struct client *c);
 /*

@@ -17,7 +17,7 @@
 #define BACKLOG 128
 
 /* Makes the directory of path if it is missing. */
-static int socket_make_directory(const char *path, struct why *why)
+static int socket_make_directory(const char *path, struct reason *why)
 {
 	char dir[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	char *slash;
@@ -61,7 +61,7 @@ static int socket_try(const struct sockaddr_un *sun, pid_t *pid)
  * Removes a socket that no process listens on.  A daemon that was killed loses its lock before it
  * loses its socket, hence the wait.
  */
-static int socket_clear_stale(const struct sockaddr_un *sun, struct why *why)
+static int socket_clear_stale(const struct sockaddr_un *sun, struct reason *why)
 {
 	long deadline = lockfile_deadline();
 	pid_t pid = 0;
@@ -86,7 +86,7 @@ static int socket_clear_stale(const struct sockaddr_un *sun, struct why *why)
 	return 0;
 }
 
-static int group_find(const char *name, gid_t *gid, struct why *why)
+static int group_find(const char *name, gid_t *gid, struct reason *why)
 {
 	const struct group *g = getgrnam(name);	/* NOLINT(concurrency-mt-unsafe): no thread yet */
 
@@ -113,7 +113,7 @@ static int socket_bind(int fd, const struct sockaddr_un *sun, const gid_t *group
 }
 
 static int endpoint_listen(struct endpoint *e, const struct sockaddr_un *sun, const gid_t *group,
-			   struct why *why)
+			   struct reason *why)
 {
 	struct stat st;
 	int err;
@@ -147,7 +147,7 @@ static int endpoint_listen(struct endpoint *e, const struct sockaddr_un *sun, co
 }
 
 /* Two daemons that start together must not remove each other's socket. */
-static int endpoint_lock(struct endpoint *e, const char *path, struct why *why)
+static int endpoint_lock(struct endpoint *e, const char *path, struct reason *why)
 {
 	char reason[sizeof(why->text)];
 	int err = lockfile_take(&e->lock, path, reason, sizeof(reason));
@@ -157,7 +157,7 @@ static int endpoint_lock(struct endpoint *e, const char *path, struct why *why)
 	return err ? deny(why, err, "%s", reason) : 0;
 }
 
-int endpoint_open(struct endpoint *e, const char *path, const char *group, struct why *why)
+int endpoint_open(struct endpoint *e, const char *path, const char *group, struct reason *why)
 {
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	gid_t gid;
@@ -179,7 +179,7 @@ int endpoint_open(struct endpoint *e, const char *path, const char *group, struc
 	return err;
 }
 
-int endpoint_adopt(struct endpoint *e, int fd, const char *group, struct why *why)
+int endpoint_adopt(struct endpoint *e, int fd, const char *group, struct reason *why)
 {
 	if (*group)
 		return deny(why, -EINVAL, "socket.group=\"%s\" is for sockets that pmcbpfd makes: "

@@ -21,9 +21,9 @@ struct endpoint {
  * a socket that no process listens on; -EADDRINUSE: a daemon runs already.  `group`: the group
  * whose members may connect; "": every user may.
  */
-int endpoint_open(struct endpoint *e, const char *path, const char *group, struct why *why);
+int endpoint_open(struct endpoint *e, const char *path, const char *group, struct reason *why);
 /* Takes a socket that the service manager listens on; its unit decides which users may connect. */
-int endpoint_adopt(struct endpoint *e, int fd, const char *group, struct why *why);
+int endpoint_adopt(struct endpoint *e, int fd, const char *group, struct reason *why);
 /* Closes the socket, and removes the file if it is still ours. */
 void endpoint_close(struct endpoint *e);
 /* Releases the lock: the daemon's last step, so that its successor finds nothing left of it. */

@@ -26,7 +26,7 @@
 _Static_assert((int)ABI_ID_REAL == ID_REAL && (int)ABI_ID_EFFECTIVE == ID_EFFECTIVE &&
 	       (int)ABI_ID_SAVED == ID_SAVED, "ids");
 
-static int greeting_check(struct daemon *d, int fd, const struct cred *now, struct why *why)
+static int greeting_check(struct daemon *d, int fd, const struct cred *now, struct reason *why)
 {
 	struct cred then = *now;
 	struct abi_cred c;
@@ -47,7 +47,7 @@ static int greeting_check(struct daemon *d, int fd, const struct cred *now, stru
 }
 
 static int greeting_identify(struct daemon *d, int fd, pid_t pid, int pidfd, struct cred *cred,
-			     struct why *why)
+			     struct reason *why)
 {
 	int err;
 
@@ -61,7 +61,7 @@ static int greeting_identify(struct daemon *d, int fd, pid_t pid, int pidfd, str
 	return err;
 }
 
-int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struct why *why)
+int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struct reason *why)
 {
 	pid_t pid;
 	int err = peer_process(fd, &pid, pidfd, why);

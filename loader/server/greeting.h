@@ -10,7 +10,7 @@
  * that the caller closes.  From here on an exec of the process makes a note, until
  * greeting_forget().  The caller has taken in the notes until now.
  */
-int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struct why *why);
+int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struct reason *why);
 
 /* A connection of the process has ended or was refused; with the last one its notes end. */
 void greeting_forget(struct daemon *d, pid_t pid);

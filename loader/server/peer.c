@@ -53,7 +53,7 @@ static int peer_pidfd(int fd, pid_t pid)
 	return pidfd;
 }
 
-int peer_process(int fd, pid_t *pid, int *pidfd, struct why *why)
+int peer_process(int fd, pid_t *pid, int *pidfd, struct reason *why)
 {
 	socklen_t len = sizeof(struct ucred);
 	struct ucred peer;

@@ -12,6 +12,6 @@ bool peer_is_seqpacket(int fd, int listening);
 int peer_pass_credentials(int fd);
 
 /* The process that made the connection: its number, and a pidfd that the caller closes. */
-int peer_process(int fd, pid_t *pid, int *pidfd, struct why *why);
+int peer_process(int fd, pid_t *pid, int *pidfd, struct reason *why);
 
 #endif

@@ -71,7 +71,7 @@ static bool fd_is_process_file(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-static int fd_check(uint16_t op, int fd, struct logdest *dest, struct why *why)
+static int fd_check(uint16_t op, int fd, struct logdest *dest, struct reason *why)
 {
 	switch (op) {
 	case WIRE_OP_PMCATTACH:
@@ -99,7 +99,7 @@ int receive_job(struct helper_call *call)
 	struct wire_hdr h = { .op = UINT16_MAX };
 	unsigned int npass = 0;
 	struct received in;
-	struct why why;
+	struct reason why;
 	int err = receive_packet(connection, &in, &control, sizeof(control), fds);
 
 	if (err <= 0)

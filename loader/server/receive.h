@@ -26,7 +26,7 @@ struct received {
 	uint32_t len;			/* bytes of `data` */
 	uint32_t slow_close;		/* closing what was passed on may take long */
 	int32_t passed[RECEIVE_FDS];	/* in order; 0: passed on; -errno: refused … */
-	struct why why;			/* … and the reason of the first refusal */
+	struct reason why;			/* … and the reason of the first refusal */
 	struct logdest dest;		/* CONFIGURELOG: the kind of the first descriptor */
 	uint8_t data[WIRE_MAX_REQUEST];
 };

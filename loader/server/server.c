@@ -31,7 +31,7 @@
 /* --- accepting ----------------------------------------------------------------------------- */
 
 /* Charges the user for a connection; NULL: refused. */
-static struct user *connection_charge(struct server *s, const struct cred *cred, struct why *why)
+static struct user *connection_charge(struct server *s, const struct cred *cred, struct reason *why)
 {
 	struct user *user = user_get(&s->d->users, cred);
 	int err;
@@ -46,7 +46,7 @@ static struct user *connection_charge(struct server *s, const struct cred *cred,
 	return err ? NULL : user;
 }
 
-static int connection_add(struct server *s, int fd, struct why *why)
+static int connection_add(struct server *s, int fd, struct reason *why)
 {
 	struct user *user = NULL;
 	struct cred cred;
@@ -72,7 +72,7 @@ static void on_listener(struct server *s, struct watch *w, uint32_t events)
 {
 	for (unsigned int i = 0; i < ACCEPTS; i++) {
 		int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct why why;
+		struct reason why;
 
 		if (fd >= 0) {
 			(void)connection_add(s, fd, &why);
@@ -173,7 +173,7 @@ static void on_ktr(struct server *s, struct watch *w, uint32_t events)
 static void server_reload(struct server *s)
 {
 	char line[512];
-	struct why why;
+	struct reason why;
 
 	if (daemon_reread(s->d, &why))
 		messages_put(&s->d->log, LOG_ERR, "%s; the tunables stay as they were", why.text);
@@ -254,7 +254,7 @@ static struct watch watch_of(int fd, void (*ready)(struct server *, struct watch
 	return (struct watch){ .fd = fd, .ready = ready, .kind = kind };
 }
 
-int server_new(struct server **out, struct daemon *d, struct why *why)
+int server_new(struct server **out, struct daemon *d, struct reason *why)
 {
 	struct server *s = calloc(1, sizeof(*s));
 	sigset_t set = server_signals();
@@ -332,7 +332,7 @@ void server_free(struct server *s)
 	free(s);
 }
 
-int server_listen(struct server *s, const struct endpoint *e, struct why *why)
+int server_listen(struct server *s, const struct endpoint *e, struct reason *why)
 {
 	int err;
 
@@ -341,7 +341,7 @@ int server_listen(struct server *s, const struct endpoint *e, struct why *why)
 	return err ? deny(why, err, "cannot watch the socket: %s", strerror(-err)) : 0;
 }
 
-int server_adopt(struct server *s, int fd, struct why *why)
+int server_adopt(struct server *s, int fd, struct reason *why)
 {
 	s->single = true;
 	return connection_add(s, fd, why);
@@ -384,7 +384,7 @@ static int server_time_left(struct server *s)
  * The kernel lists ready descriptors in no useful order.  An owner that exited before a request was
  * made must be gone for that request: ends come first.
  */
-int server_run(struct server *s, struct why *why)
+int server_run(struct server *s, struct reason *why)
 {
 	while (!s->stop) {
 		struct epoll_event e[EVENTS];

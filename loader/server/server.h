@@ -39,16 +39,16 @@ struct server;
 /* Blocks SIGTERM, SIGINT and SIGHUP, which server_run() takes; before any thread exists. */
 void server_hold_signals(void);
 
-int server_new(struct server **out, struct daemon *d, struct why *why);
+int server_new(struct server **out, struct daemon *d, struct reason *why);
 void server_free(struct server *s);
 
 /* Accepts connections from now on; the endpoint stays the caller's. */
-int server_listen(struct server *s, const struct endpoint *e, struct why *why);
+int server_listen(struct server *s, const struct endpoint *e, struct reason *why);
 /* Serves this one connection and ends with it. */
-int server_adopt(struct server *s, int fd, struct why *why);
+int server_adopt(struct server *s, int fd, struct reason *why);
 
 /* Returns after SIGTERM or SIGINT, or at the end of the adopted connection. */
-int server_run(struct server *s, struct why *why);
+int server_run(struct server *s, struct reason *why);
 
 /* --- for client.c and work.c ---------------------------------------------------------------- */
 

@@ -152,7 +152,7 @@ static int work_take_part(struct work *w, const struct helper_part *part)
 static int work_receive_carried(struct work *w)
 {
 	struct errands *es = &w->s->d->errands;
-	struct why *why = &w->reply.why;
+	struct reason *why = &w->reply.why;
 	struct helper_part part;
 	struct errand *e;
 	int err = errand_begin(es, w->user, ERRAND_RECEIVE, NULL, 0, &w->client->socket.fd, 1,

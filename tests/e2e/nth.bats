@@ -111,3 +111,27 @@ starts_or_says_why() {
 		done
 	done
 }
+
+@test "whatever bpf(2) fails while a PMC counts: the count is exact, or refused" {
+	local n=1 failed=1 refused=0 count
+
+	start_failing
+	while [ "$failed" -gt 0 ]; do
+		nth "$NTH" bpf $n
+		answers=$(wireclient hello alloc 3 15 0x20004 any 0 write 1000 start pages 20 stop read release)
+		read -r _ failed _ < <(nth "$NTH")
+		every_error_has_a_reason
+		count=$(sed -n 's/^read 0 //p' <<<"$answers")
+		if ! grep -qE '^[a-z]+ E' <<<"$answers"; then
+			# The client itself has one or two faults besides its pages.
+			[ "$count" -ge 1020 ] && [ "$count" -lt 1030 ] || { echo "bpf $n: $answers" >&2; return 1; }
+		else
+			refused=$((refused + 1))
+		fi
+		wait_for rows_free
+		n=$((n + 1))
+	done
+	echo "to $n, $refused refused"
+	[ $refused -ge 3 ]
+	stop_daemon
+}

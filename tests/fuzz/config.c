@@ -16,7 +16,7 @@ static void hear(void *arg, const char *line)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct config c;
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	config_init(&c);
 	if (config_text(&c, "f", (const char *)data, size, &why) &&

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct msrlist list;
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	for (enum msr_vendor v = MSR_INTEL; v <= MSR_OTHER; v++) {
 		if (msrlist_text("f", (const char *)data, size, v, &list, &why)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lib/base: numbers, lists of CPUs, and JSON in memory that grows and that does not. */
+/* lib/base: numbers, reasons, lists of CPUs, and JSON in memory that grows and that does not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include "lib/base/cpuranges.h"
 #include "lib/base/json.h"
 #include "lib/base/number.h"
+#include "lib/base/reason.h"
 
 static void test_number(void **state)
 {
@@ -106,12 +107,21 @@ static void test_json(void **state)
 	}
 }
 
+static void test_reason_is_one_line(void **state)
+{
+	struct reason why;
+
+	assert_int_equal(deny(&why, -EPERM, "%s", "a\nb\033[31mc\x7f"), -EPERM);
+	assert_string_equal(why.text, "a?b?[31mc?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_number),
 		cmocka_unit_test(test_cpuranges),
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_reason_is_one_line),
 	};
 
 	return cmocka_run_group_tests_name("base_text", tests, NULL, NULL);

@@ -154,14 +154,6 @@ static void test_longest(void **state)
 	assert_string_equal(spec.event, text);
 }
 
-static void test_reason_is_one_line(void **state)
-{
-	struct reason why;
-
-	assert_int_equal(refuse(&why, -EINVAL, "a\nb\033[31mc"), -EINVAL);
-	assert_string_equal(why.text, "a?b?[31mc");
-}
-
 static void alias(const char *text, const struct evspec_machine *m, const char *first,
 		  unsigned int count)
 {
@@ -219,8 +211,7 @@ int main(void)
 #define T(f) cmocka_unit_test(f)
 	const struct CMUnitTest tests[] = {
 		T(test_fold), T(test_prefix), T(test_qualifiers), T(test_raw), T(test_errors),
-		T(test_longest), T(test_reason_is_one_line), T(test_alias), T(test_alias_too_long),
-		T(test_second_names),
+		T(test_longest), T(test_alias), T(test_alias_too_long), T(test_second_names),
 	};
 
 	return cmocka_run_group_tests_name("lib_event", tests, NULL, NULL);

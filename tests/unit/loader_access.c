@@ -35,7 +35,7 @@ enum {
 	CONTAINER = 8,			/* root of a user namespace of its own */
 };
 
-static struct why why;
+static struct reason why;
 
 static void limit_caps(uint64_t caps)
 {

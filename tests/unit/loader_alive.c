@@ -15,7 +15,7 @@
 static void test_nobody_else_can_write(void **state)
 {
 	struct heartbeat *a;
-	struct why why;
+	struct reason why;
 	char path[64];
 	int fd;
 
@@ -41,7 +41,7 @@ static void test_orderly_end_marks_the_page(void **state)
 {
 	const volatile struct wire_alive *page;
 	struct heartbeat *a;
-	struct why why;
+	struct reason why;
 
 	assert_int_equal(heartbeat_new(&a, &why), 0);
 	page = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, heartbeat_fd(a), 0);

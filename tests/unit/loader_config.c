@@ -13,7 +13,7 @@
 #include "unit.h"
 
 static struct config config;
-static struct why why;
+static struct reason why;
 static char said[1024];
 
 static int setup(void **state)

@@ -9,7 +9,7 @@
 #include "unit.h"
 
 static uint32_t on[DEBUG_GROUPS];
-static struct why why;
+static struct reason why;
 static char heard[1024];
 static int level;
 

@@ -17,7 +17,7 @@ struct caller {
 	int door, helpers_door;
 	bool begun, ended, woken;
 	int err;
-	struct why why;
+	struct reason why;
 };
 
 static struct config config;
@@ -95,7 +95,7 @@ static void turn(void)
 static int begin(void **state)
 {
 	const struct cred c = { .pid = -1, .uid = { 1000, 1000, 1000 }, .user_ns = 4026531837ull };
-	struct why why;
+	struct reason why;
 
 	config_init(&config);
 	memset(&users, 0, sizeof(users));

@@ -138,7 +138,7 @@ static void test_watchdog(void **state)
 
 static void test_no_hardware(void **state)
 {
-	struct why why;
+	struct reason why;
 	const struct wire_gate *g;
 
 	fake.pmus = 0;

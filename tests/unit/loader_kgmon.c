@@ -17,7 +17,7 @@ static const struct profile_source faults = {
 };
 
 static struct kgmon *k;
-static struct why why;
+static struct reason why;
 
 static int begin(void **state)
 {

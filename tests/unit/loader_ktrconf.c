@@ -9,7 +9,7 @@
 #include "unit.h"
 
 static struct config config;
-static struct why why;
+static struct reason why;
 
 static int setup(void **state)
 {

@@ -15,7 +15,7 @@
 
 #define CPUS 3u
 
-static struct why why;
+static struct reason why;
 
 static struct ktr_region *make(uint32_t entries)
 {

@@ -8,7 +8,7 @@
 #include "loader/log/logdest.h"
 #include "unit.h"
 
-static struct why why;
+static struct reason why;
 
 /* Closes the descriptor. */
 static void accepted(int fd, enum logdest_kind kind)

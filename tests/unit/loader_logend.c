@@ -18,7 +18,7 @@
 
 static struct logpool *pool;
 static int event;
-static struct why why;
+static struct reason why;
 
 /* --- system calls of the writer --------------------------------------------------------------- */
 

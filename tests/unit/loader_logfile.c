@@ -20,7 +20,7 @@
 
 static struct logpool *pool;
 static int event;
-static struct why why;
+static struct reason why;
 
 static int set_up(void **state)
 {

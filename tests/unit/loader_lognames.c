@@ -18,7 +18,7 @@
 #define LATER	 (1ull << 62)	/* ns: behind INITIALIZE */
 #define FUNCTION "ffffffff81000000 T _stext\nffffffff81001000 T first\nffffffff81002000 t second\n"
 
-static struct why why;
+static struct reason why;
 static int event, symbols;
 static struct logpool *pool;
 static char table_path[64];

@@ -83,7 +83,7 @@ static void test_none(void **state)
 		{ EMFILE, -EMFILE, "Too many open files" },
 	};
 	struct msrdev *dev = NULL;
-	struct why why;
+	struct reason why;
 
 	for (unsigned int i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		device.open_errno = cases[i].error;
@@ -97,7 +97,7 @@ static void test_none(void **state)
 static void test_version(void **state)
 {
 	struct msrdev *dev = NULL;
-	struct why why;
+	struct reason why;
 
 	device.version = PMCBPF_MSR_VERSION + 1;
 	assert_int_equal(msrdev_open(&dev, &why), -EPROTO);
@@ -111,7 +111,7 @@ static void test_list(void **state)
 	struct msrlist list = { .n = 2, .entry = { { .reg = 1, .read = 2, .write = 3 },
 						   { .reg = 5, .read = 7 } } };
 	struct msrdev *dev;
-	struct why why;
+	struct reason why;
 
 	assert_int_equal(msrdev_open(&dev, &why), 0);
 	assert_int_equal(msrdev_allow(dev, &list, &why), 0);
@@ -135,7 +135,7 @@ static void test_requests(void **state)
 {
 	struct msrdev *dev;
 	uint64_t value = 0;
-	struct why why;
+	struct reason why;
 
 	assert_int_equal(msrdev_open(&dev, &why), 0);
 	assert_int_equal(msrdev_read(dev, 0x10, 3, &value), 0);

@@ -11,7 +11,7 @@
 #define ALL "0xffffffffffffffff"
 
 static struct msrlist list;
-static struct why why;
+static struct reason why;
 
 static int parse(const char *text, enum msr_vendor vendor)
 {

@@ -137,7 +137,7 @@ static void test_release_of_a_recorder(void **state)
 
 static void test_rediscovery(void **state)
 {
-	struct why why;
+	struct reason why;
 	struct wire_allocate_req r = {
 		.caps = PMC_CAP_READ,
 		.class = PMC_CLASS_IAP,
@@ -164,7 +164,7 @@ static void test_two_pmus(void **state)
 		.caps = PMC_CAP_READ, .mode = PMC_MODE_TC, .cpu = (uint32_t)PMC_CPU_ANY,
 	};
 	const struct wire_cpuinfo *c;
-	struct why why;
+	struct reason why;
 	uint32_t first;
 
 	fake.pmus = 2;

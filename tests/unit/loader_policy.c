@@ -20,7 +20,7 @@
 #define CAP(c)	(1ull << (c))
 
 static struct config config;
-static struct why why;
+static struct reason why;
 
 static int setup(void **state)
 {

@@ -71,7 +71,7 @@ int file_line(const char *path, char *line, size_t size)
 const char *perf_error(int err) { return strerror(-err); }
 
 static struct profclock *clock_now;
-static struct why why;
+static struct reason why;
 static int first_fd;
 
 static int clock_start(void)

@@ -36,7 +36,7 @@ static void write_list(const char *text)
 
 static void rediscover(void)
 {
-	struct why why;
+	struct reason why;
 
 	assert_int_equal(daemon_rediscover(&harness, &why), 0);
 	first = row_class_find(&harness.rows, PMC_CLASS_MSR) ?
@@ -249,7 +249,7 @@ static void test_energy(void **state)
 	const struct cpu amd = { .id = "AuthenticAMD-25-01-1", .aperf = true };
 	struct msrs m = { .kfunc = true };
 	struct perf_event_spec spec;
-	struct why why;
+	struct reason why;
 
 	write_list("0x606 0x1fffff 0 intel admin - s\n0x611 0xffffffff 0 intel any ENERGY.PKG s\n"
 		   "0xc0010299 0x1fffff 0 amd admin - s\n"
@@ -290,7 +290,7 @@ static void test_energy_of_memory(void **state)
 {
 	const struct cpu intel = { .id = "GenuineIntel-6-3F-2", .aperf = true };
 	struct msrs m = { .kfunc = true };
-	struct why why;
+	struct reason why;
 
 	write_list("0x606 0x1fffff 0 intel admin - s\n"
 		   "0x611 0xffffffff 0 intel any ENERGY.PKG s\n"

@@ -28,7 +28,7 @@ static struct pmc *const somebody = (struct pmc *)&table;	/* never looked into *
 
 static int setup(void **state)
 {
-	struct why why;
+	struct reason why;
 
 	assert_int_equal(row_table_init(&table, CPUS, &why), 0);
 	assert_int_equal(row_add_class(&table, &soft, &why), 0);
@@ -77,7 +77,7 @@ static void test_preference(void **state)
 static void test_limits(void **state)
 {
 	struct row_class big = iap;
-	struct why why;
+	struct reason why;
 
 	big.info.num = ROW_MAX;
 	assert_int_equal(row_add_class(&table, &big, &why), -ENOSPC);
@@ -89,7 +89,7 @@ static void test_limits(void **state)
 
 static void test_drop_hardware(void **state)
 {
-	struct why why;
+	struct reason why;
 
 	LIST_FIRST(&table.rows[18].pmcs) = somebody;
 	assert_int_equal(row_drop_discovered(&table), -EBUSY);

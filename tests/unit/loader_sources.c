@@ -13,7 +13,7 @@ static struct abi_register registers[ABI_MSR_SOURCES];
 static __u64 lost, switches;
 static unsigned int opened;		/* perf events */
 static struct sources *s;
-static struct why why;
+static struct reason why;
 
 /* --- functions that registers do not use ------------------------------------------------------ */
 

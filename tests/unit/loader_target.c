@@ -23,6 +23,7 @@ static struct kernel {
 	struct abi_account account[ABI_MAX_ACCOUNTS];
 	struct abi_owner owner[ABI_MAX_OWNERS];
 	unsigned int flushes;
+	unsigned int walk_fails, flush_fails;	/* so many times, from now on */
 	uint32_t execs;				/* the process that does when it is about to move */
 } kernel;
 
@@ -54,7 +55,14 @@ static void ntargets_add(uint32_t set, uint32_t n)
 	e->account[0].used[ABI_CHARGE_TARGETS] += n;
 }
 
-void flush_all(const struct flush *f) { kernel.flushes++; }
+int flush_all(const struct flush *f)
+{
+	kernel.flushes++;
+	if (!kernel.flush_fails)
+		return 0;
+	kernel.flush_fails--;
+	return -ENOMEM;
+}
 
 /* As the programs do: the process has another set, without a note to the daemon. */
 static void executes(pid_t tgid)
@@ -100,10 +108,16 @@ int target_map_get(const struct engine *e, uint32_t tgid, struct abi_target *t)
 	return t->state ? 0 : -ENOENT;
 }
 
-unsigned int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
-				 struct abi_target *t, unsigned int max)
+int target_map_next(const struct engine *e, struct target_walk *w, uint32_t *tgid,
+		    struct abi_target *t, unsigned int max)
 {
 	unsigned int n = 0;
+
+	if (kernel.walk_fails) {
+		kernel.walk_fails--;
+		w->more = false;
+		return -ENOMEM;
+	}
 
 	for (; w->at < PROCESSES && n < max; w->at++)
 		if (kernel.target[w->at].state) {
@@ -111,7 +125,7 @@ unsigned int target_map_next(const struct engine *e, struct target_walk *w, uint
 			t[n++] = kernel.target[w->at];
 		}
 	w->more = w->at < PROCESSES;
-	return n;
+	return (int)n;
 }
 
 /* --- PMCs ------------------------------------------------------------------------------------ */
@@ -120,7 +134,7 @@ static void begin_owner(struct count_owner *o, uid_t uid)
 {
 	const struct cred c = { .pid = -1, .uid = { uid, uid, uid }, .user_ns = INITIAL,
 				.permitted = uid ? 0 : ~0ull, .effective = uid ? 0 : ~0ull };
-	struct why why;
+	struct reason why;
 
 	o->user = user_get(&users, &c);
 	assert_non_null(o->user);
@@ -174,14 +188,14 @@ static struct count *count_on(unsigned int i, unsigned int row, bool descendants
 	return &counts[i];
 }
 
-static int join(struct count *c, pid_t tgid, struct why *why)
+static int join(struct count *c, pid_t tgid, struct reason *why)
 {
 	return target_join(ts, c, -1, tgid, false, why);
 }
 
 static void joins(struct count *c, pid_t tgid)
 {
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	assert_int_equal(join(c, tgid, &why), 0);
 }
@@ -241,6 +255,7 @@ static void test_each(void **state)
 {
 	struct count *a = count_on(0, 0, false), *b = count_on(1, 1, false);
 	struct seen of_a = { 0 }, of_b = { 0 };
+	struct reason why;
 	unsigned long sum = 0;
 
 	for (pid_t p = 1; p <= 5000; p++) {
@@ -255,6 +270,19 @@ static void test_each(void **state)
 	assert_int_equal(of_a.sum, sum);
 	assert_int_equal(of_b.n, 2500);
 	assert_int_equal(target_number(ts, a), 3000);
+	/* All or none; and a PMC that leaves asks again. */
+	kernel.walk_fails = 1;
+	assert_int_equal(target_each(ts, a, see, &of_a), -ENOMEM);
+	assert_int_equal(of_a.n, 3000);
+	kernel.walk_fails = 2;
+	target_leave_all(ts, a);
+	for (pid_t p = 1; p <= 5000; p++)
+		assert_int_equal(target_rows(ts, p), p % 2 ? 0 : 1u << 1);
+	/* No set gets a number while a slice of one that is gone may be open. */
+	kernel.flush_fails = 2;
+	target_leave_all(ts, b);
+	assert_int_equal(join(b, 11, &why), -EAGAIN);
+	joins(b, 11);
 }
 
 /* One PMC's end, in any order, leaves other PMCs' measurements as they are. */
@@ -315,7 +343,7 @@ static uint32_t rows_of(uint32_t set)
 
 static void waits(struct count *c, pid_t tgid)
 {
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	assert_int_equal(target_join(ts, c, -1, tgid, true, &why), 0);
 	assert_true(target_waits(ts, c, tgid));
@@ -360,7 +388,7 @@ static void test_waits(void **state)
 static void test_exec_meanwhile(void **state)
 {
 	struct count *later = count_on(0, 0, true), *other = count_on(1, 1, true);
-	struct why why = { "" };
+	struct reason why = { "" };
 
 	waits(later, 1);
 	kernel.execs = 1;
@@ -414,7 +442,7 @@ static void test_set_id(void **state)
 /* Unused sets make room; used ones stay, and the limit has a name. */
 static void test_all_sets(void **state)
 {
-	struct why why = { "" };
+	struct reason why = { "" };
 	struct count *a = count_on(0, 0, false);
 	unsigned int n = 0;
 
@@ -449,7 +477,7 @@ static struct count *ordinary_on(unsigned int i, unsigned int row, bool descenda
 static void test_quota_and_detach(void **state)
 {
 	struct count *tree = ordinary_on(4000, 3, true);
-	struct why why = { "" };
+	struct reason why = { "" };
 	unsigned int n = 500;
 
 	for (unsigned int i = 0; i < n; i++) {
@@ -471,7 +499,7 @@ static void test_quota_and_detach(void **state)
 static void test_quota_of_targets(void **state)
 {
 	struct count *mine = ordinary_on(0, 1, false), *roots = count_on(1, 2, false);
-	struct why why = { "" };
+	struct reason why = { "" };
 	pid_t p = 1;
 
 	while (p < 5000 && !join(mine, p, &why))

@@ -10,7 +10,7 @@
 
 static struct config config;
 static struct user_table users;
-static struct why why;
+static struct reason why;
 
 static int setup(void **state)
 {

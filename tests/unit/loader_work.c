@@ -120,14 +120,14 @@ void watchdog_end(struct watchdog *w, unsigned int kind) {}
 /* Descriptors are loader_receive.c's subject. */
 int errand_begin(struct errands *es, struct user *u, enum errand_job job, const void *arg,
 		 size_t len, const int *fds, unsigned int nfds, unsigned int ms,
-		 struct errand **out, struct why *why)
+		 struct errand **out, struct reason *why)
 {
 	return deny(why, -EIO, "no helpers");
 }
 
 int errand_next(struct errand *e, struct helper_part *part) { return -EIO; }
 void errand_end(struct errand *e) {}
-int logdest_check(int fd, struct logdest *dest, struct why *why) { return 0; }
+int logdest_check(int fd, struct logdest *dest, struct reason *why) { return 0; }
 void client_greeted(struct server *server, struct client *c) {}
 
 /* --- the connections -------------------------------------------------------------------------- */

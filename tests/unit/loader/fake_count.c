@@ -64,7 +64,7 @@ void fake_exit(pid_t tgid)
 
 /* --- engine.h, perf.h -------------------------------------------------------------------- */
 
-int engine_new(struct engine **out, struct why *why)
+int engine_new(struct engine **out, struct reason *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -ENOMEM;
@@ -77,7 +77,7 @@ bool programs_have_hook(const struct programs *p, uint32_t hook)
 	return !(fake.lacks_hooks >> hook & 1);
 }
 
-int perf_discover(struct perf_pmu *pmus, unsigned int max, struct why *why)
+int perf_discover(struct perf_pmu *pmus, unsigned int max, struct reason *why)
 {
 	unsigned int n = fake.pmus < max ? fake.pmus : max;
 
@@ -155,7 +155,7 @@ int count_init(struct engine *e) { return 0; }
 void count_fini(struct engine *e) {}
 
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
-		    struct why *why)
+		    struct reason *why)
 {
 	if (fake.refuse_owner)
 		return fake.refuse_owner;
@@ -185,7 +185,7 @@ int count_rank(const struct engine *e, const struct count_spec *spec)
 }
 
 int count_new(struct engine *e, struct count_owner *o, const struct count_spec *spec,
-	      struct count **out, struct why *why)
+	      struct count **out, struct reason *why)
 {
 	struct count *c;
 
@@ -237,7 +237,7 @@ bool count_is_lost(const struct count *c)
 unsigned int count_pos(const struct count *c) { return fake.no_page ? ~0u : c->spec.row; }
 
 int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
-		 const struct count_guard *guard, struct why *why)
+		 const struct count_guard *guard, struct reason *why)
 {
 	if (fake.refuse_attach)
 		return fake.refuse_attach;
@@ -257,7 +257,7 @@ int count_attach(struct count *c, int pidfd, pid_t tgid, bool waits,
 	return 0;
 }
 
-int count_detach(struct count *c, pid_t tgid, struct why *why)
+int count_detach(struct count *c, pid_t tgid, struct reason *why)
 {
 	bool monitored = false;
 
@@ -274,10 +274,11 @@ int count_detach(struct count *c, pid_t tgid, struct why *why)
 bool count_orphaned(struct count *c) { return false; }
 unsigned int count_ntargets(const struct count *c) { return c->ntargets; }
 
-void count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
+int count_each_target(const struct count *c, void (*fn)(void *arg, pid_t tgid), void *arg)
 {
 	for (unsigned int i = 0; i < c->ntargets; i++)
 		fn(arg, c->targets[i]);
+	return 0;
 }
 
 bool count_follows_setid(const struct count *c) { return false; }
@@ -302,7 +303,7 @@ bool count_holds(const struct engine *e, unsigned int row, unsigned int cpu)
 	return false;
 }
 
-int count_start(struct count *c, struct why *why)
+int count_start(struct count *c, struct reason *why)
 {
 	/* The contract: only legal calls. */
 	if (c->running || (!c->spec.system && !c->ntargets))
@@ -315,7 +316,7 @@ int count_start(struct count *c, struct why *why)
 	return 0;
 }
 
-int count_stop(struct count *c, struct why *why)
+int count_stop(struct count *c, struct reason *why)
 {
 	if (!c->running)
 		abort();
@@ -323,7 +324,7 @@ int count_stop(struct count *c, struct why *why)
 	return fake.refuse_stop;
 }
 
-int count_read(struct count *c, uint64_t *value, struct why *why)
+int count_read(struct count *c, uint64_t *value, struct reason *why)
 {
 	if (c->spec.system && !perf_cpu_online(c->spec.cpu))
 		return deny(why, -ENXIO, "fake: offline");
@@ -331,7 +332,7 @@ int count_read(struct count *c, uint64_t *value, struct why *why)
 	return 0;
 }
 
-int count_write(struct count *c, uint64_t value, struct why *why)
+int count_write(struct count *c, uint64_t value, struct reason *why)
 {
 	if (c->running)
 		abort();
@@ -339,7 +340,7 @@ int count_write(struct count *c, uint64_t value, struct why *why)
 	return 0;
 }
 
-int count_set_period(struct count *c, uint64_t period, struct why *why)
+int count_set_period(struct count *c, uint64_t period, struct reason *why)
 {
 	if (!c->spec.sampling || c->running || !period)
 		abort();
@@ -347,7 +348,7 @@ int count_set_period(struct count *c, uint64_t period, struct why *why)
 	return 0;
 }
 
-int count_hidden_switches(struct engine *e, uint64_t *hidden, struct why *why)
+int count_hidden_switches(struct engine *e, uint64_t *hidden, struct reason *why)
 {
 	*hidden = fake.hidden;
 	return 0;

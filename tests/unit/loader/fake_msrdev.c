@@ -24,7 +24,7 @@ void fake_module_set(uint32_t reg, uint64_t value, bool faults)
 	*r = (struct fake_msr){ .reg = reg, .value = value, .faults = faults };
 }
 
-int msrdev_open(struct msrdev **out, struct why *why)
+int msrdev_open(struct msrdev **out, struct reason *why)
 {
 	if (fake_module.refuse_open)
 		return deny(why, fake_module.refuse_open, "fake: no module");
@@ -36,7 +36,7 @@ int msrdev_open(struct msrdev **out, struct why *why)
 
 void msrdev_close(struct msrdev *dev) { fake_module.open -= dev != NULL; }
 
-int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct why *why)
+int msrdev_allow(struct msrdev *dev, const struct msrlist *list, struct reason *why)
 {
 	if (fake_module.refuse_list)
 		return deny(why, fake_module.refuse_list, "fake: no list");

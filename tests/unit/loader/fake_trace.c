@@ -19,7 +19,7 @@ struct lifetime {
 };
 
 int sample_log_new(struct sample_log **out, const struct samplers_config *config,
-	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct why *why)
+	      struct engine *engine, struct lifetime *life, struct kgmon *kgmon, struct reason *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
@@ -28,12 +28,12 @@ int sample_log_new(struct sample_log **out, const struct samplers_config *config
 void sample_log_free(struct sample_log *t) { free(t); }
 int sample_log_fd(const struct sample_log *t) { return -1; }
 void sample_log_drain(struct sample_log *t) {}
-void sample_log_flush(struct sample_log *t) {}
+int sample_log_flush(struct sample_log *t) { return 0; }
 void sample_log_listen(struct sample_log *t, bool on) {}
 void sample_log_stats(const struct sample_log *t, struct wire_driverstats *stats) {}
 uint64_t sample_log_chains_cut(const struct sample_log *t) { return 3; }
 
-int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct why *why)
+int recorder_new(struct sample_log *t, struct pmc *p, struct recorder **out, struct reason *why)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -51,15 +51,15 @@ void recorder_free(struct recorder *tr)
 }
 
 void recorder_drain(struct recorder *tr) {}
-int recorder_start(struct recorder *tr, struct why *why) { return 0; }
+int recorder_start(struct recorder *tr, struct reason *why) { return 0; }
 void recorder_stop(struct recorder *tr) {}
-int sample_log_clock(struct sample_log *t, bool on, struct why *why) { return 0; }
+int sample_log_clock(struct sample_log *t, bool on, struct reason *why) { return 0; }
 void recorder_left(struct recorder *tr, pid_t tgid, bool exec) {}
 uint32_t recorder_id(const struct recorder *tr) { return 0; }
 int recorder_program(const struct recorder *tr) { return -1; }
 uint64_t recorder_tag(const struct recorder *tr) { return 0; }
 
-int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct why *why)
+int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, struct reason *why)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : -12;
@@ -67,7 +67,7 @@ int lifetime_new(struct engine *e, struct errands *es, struct lifetime **out, st
 
 void lifetime_free(struct lifetime *l) { free(l); }
 int lifetime_fd(const struct lifetime *l) { return -1; }
-int lifetime_listen(struct lifetime *l, struct owner *o, struct why *why) { return 0; }
+int lifetime_listen(struct lifetime *l, struct owner *o, struct reason *why) { return 0; }
 bool lifetime_leave(struct lifetime *l, struct owner *o) { return false; }
 bool lifetime_follows(struct lifetime *l, const struct pmc *p, pid_t tgid) { return false; }
 bool lifetime_attach(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t since) { return true; }
@@ -109,7 +109,7 @@ void mappings_of_process(struct errands *es, struct user *u, struct logfile *l, 
 /* --- lognumbers.h, programs.h: a single PID namespace ----------------------------------------- */
 
 int lognumbers_new(struct engine *e, const struct cred *viewer, struct log_numbers **out,
-		   struct why *why)
+		   struct reason *why)
 {
 	*out = NULL;
 	return 0;

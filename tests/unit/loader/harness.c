@@ -41,7 +41,7 @@ static int fake_identity(pid_t pid, struct identity **id)
 static void unheard(int priority, const char *line) {}
 
 /* The kernel's answer about real processes, for clients that are none. */
-static int fake_debug(const struct access *a, struct why *why)
+static int fake_debug(const struct access *a, struct reason *why)
 {
 	if (a->client_pidfd < 0 || a->target_pidfd < 0 || a->client == a->target)
 		abort();
@@ -61,7 +61,7 @@ static void fake_raise(const struct owner *o, int signo) {}
 
 void harness_start(void)
 {
-	struct why why;
+	struct reason why;
 
 	memset(&harness, 0, sizeof(harness));
 	config_init(&harness.config);
@@ -148,7 +148,7 @@ int ask_fds(struct actor *a, uint16_t op, const void *arg, size_t len, const int
 	struct logdest dest = { .kind = LOGDEST_NULL };
 	int32_t passed[RECEIVE_FDS] = { 0 };
 	int taken = n ? fds[0] : -1;
-	struct why refusal = { "" };
+	struct reason refusal = { "" };
 	struct packet m = { .data = data, .len = sizeof(h) + len, .fds = fds, .nfds = n,
 			     .passed = passed, .refusal = &refusal, .dest = &dest,
 			     .pid = a->cred.pid, .uid = a->cred.uid[ID_REAL] };

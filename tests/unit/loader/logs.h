@@ -24,7 +24,7 @@ static inline void logs_hear(int priority, const char *line)
 static const struct log logs_messages = { .sink = logs_hear };
 
 static inline int logs_pool(struct logpool **pool, struct logpool_config config, int *event,
-			    struct why *why)
+			    struct reason *why)
 {
 	config_init(&logs_config);
 	memset(&logs_users, 0, sizeof(logs_users));
@@ -51,7 +51,7 @@ static inline struct user *logs_user(uid_t uid, bool privileged)
 /* A log with the ids and limits of this process. */
 static inline int logs_try(struct logpool *pool, struct user *user, int fd,
 			   enum logdest_kind kind, enum logfmt format, struct logfile **l,
-			   struct why *why)
+			   struct reason *why)
 {
 	struct logfile_config config = {
 		.fd = fd, .dest.kind = kind, .user = user, .format = format,
@@ -71,7 +71,7 @@ static inline struct logfile *logs_open(struct logpool *pool, int fd, enum logde
 {
 	struct user *root = logs_user(0, true);
 	struct logfile *l = NULL;
-	struct why why;
+	struct reason why;
 
 	assert_int_equal(logs_try(pool, root, fd, kind, format, &l, &why), 0);
 	user_put(root);

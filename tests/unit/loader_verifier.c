@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The one line of a refusal. */
+/* The reason that is given for a program that the kernel refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "loader/base/why.h"
+#include "loader/kernel/verifier.h"
 #include "unit.h"
-
-static void a_line_is_printable(void **state)
-{
-	struct why why;
-
-	assert_int_equal(deny(&why, -EPERM, "%s", "a\nb\x1b[1m\x7f"), -EPERM);
-	assert_string_equal(why.text, "a?b?[1m?");
-}
 
 /* The verifier's log contains kernel addresses. */
 static void a_verifiers_log_shows_no_address(void **state)
 {
 	char log[] = "0: (18) r1 = 0xffff888103a4c200\n1: (b7) r2 = 0x40\n"
 		     "2: (18) r3 = 0xffffc90000123000 0x\n";
-	struct why why;
+	struct reason why;
 
 	deny_program(&why, -EINVAL, "a program", log);
 	assert_null(strstr(why.text, "ffff8881"));
@@ -31,7 +23,6 @@ static void a_verifiers_log_shows_no_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_line_is_printable),
 		cmocka_unit_test(a_verifiers_log_shows_no_address),
 	};
 

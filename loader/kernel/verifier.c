@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See why.h; the text is one printable line, cut to size. */
-#include <stdarg.h>
-#include <stdio.h>
+/* The end of the verifier's log as part of a reason: one line without addresses. */
 #include <string.h>
 
-#include "why.h"
+#include "verifier.h"
 
 #define LOG_TAIL       200
 #define ADDRESS_DIGITS 12u		/* a number that long may be an address */
-
-int deny(struct why *why, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
-	va_end(ap);
-	/* Clients choose names of events and files; terminals and log files show the line. */
-	for (char *p = why->text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	return err;
-}
 
 /* The verifier's log has addresses of the kernel, which clients must not see. */
 static void text_hide_addresses(char *log)
@@ -35,7 +19,7 @@ static void text_hide_addresses(char *log)
 	}
 }
 
-int deny_program(struct why *why, int err, const char *what, char *log)
+int deny_program(struct reason *why, int err, const char *what, char *log)
 {
 	size_t len = strlen(log);
 
