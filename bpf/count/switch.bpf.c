@@ -233,38 +233,45 @@ static __always_inline void slice_change(u32 cpu, u32 set, struct task_struct *t
 
 /* --- last switches --------------------------------------------------------------------------- */
 
+static __always_inline void final_add(struct abi_set *s, u64 rows, u64 tail)
+{
+	for (u32 row = 0; tail && row < ABI_SOFT_ROWS; row++)
+		if (rows >> row & 1 && s->soft[row].used && s->soft[row].quantity == ABI_Q_CPU_NS)
+			counts_add(s->soft[row].owner, s->soft[row].pos, tail);
+}
+
 /*
  * The last switch of an exited thread: the CPU time since its exit hook is added to its process;
- * the process is complete with its last thread.
+ * the process is complete with its last thread.  A PMC may be stopped between the two: whichever
+ * clears its bit, here or there, adds the time, and this ends the entry of `dying` after that.
  */
 static __always_inline void final_switch(struct task_struct *prev)
 {
 	u32 tid = prev->pid, tgid = task_process(prev);
 	struct dying *d = bpf_map_lookup_elem(&dying, &tid);
 	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
-	u64 tail = d ? prev->se.sum_exec_runtime - d->ns : 0;
+	u64 rows, tail = d ? prev->se.sum_exec_runtime - d->ns : 0;
+	bool last = t && t->last == tid;
 	struct abi_set *s;
 	u32 set;
 
+	__sync_fetch_and_add(&exits_begun, 1);
+	if (t && t->state & ABI_STATE_EXIT) {
+		set = ABI_STATE_SET(t->state);
+		s = bpf_map_lookup_elem(&sets, &set);
+		rows = last ? __sync_fetch_and_and(&t->state, ~(u64)ABI_STATE_SOFT) : t->state;
+		if (s)
+			final_add(s, rows, tail);
+		if (s && last && s->logs)
+			exit_log(set, tgid);
+	} else if (t) {
+		__sync_fetch_and_add(&t->dead_ns, tail);
+	}
 	if (d)
 		bpf_map_delete_elem(&dying, &tid);
-	if (!t)
-		return;
-	if (!(t->state & ABI_STATE_EXIT)) {
-		__sync_fetch_and_add(&t->dead_ns, tail);
-		return;
-	}
-	set = ABI_STATE_SET(t->state);
-	s = bpf_map_lookup_elem(&sets, &set);
-	for (u32 row = 0; s && tail && row < ABI_SOFT_ROWS; row++)
-		if (t->state >> row & 1 && s->soft[row].used &&
-		    s->soft[row].quantity == ABI_Q_CPU_NS)
-			counts_add(s->soft[row].owner, s->soft[row].pos, tail);
-	if (t->last == tid) {
-		if (s && s->logs)
-			exit_log(set, tgid);
-		target_remove(tgid, set);
-	}
+	if (last && t->state & ABI_STATE_EXIT)
+		target_remove(tgid, ABI_STATE_SET(t->state));
+	__sync_fetch_and_add(&exits_done, 1);
 }
 
 /* --- switches that were hidden --------------------------------------------------------------- */

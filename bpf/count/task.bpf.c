@@ -36,6 +36,75 @@ static __always_inline bool visit_mark(struct abi_target *t, u64 bit)
 	return false;
 }
 
+/* --- exited processes ------------------------------------------------------------------------ */
+
+static __always_inline bool soft_is_visited(const struct abi_soft *soft)
+{
+	return soft->used && soft->owner == visit.owner && soft->pos == visit.pos;
+}
+
+/* True for the one caller that cleared the PMC's bit. */
+static __always_inline bool tail_take(struct abi_target *t, u64 bit)
+{
+	return __sync_fetch_and_and(&t->state, ~bit) & bit;
+}
+
+static long walk_tail(u32 i, struct thread_walk *w)
+{
+	struct task_struct *t;
+	struct dying *d;
+	u32 tid;
+
+	if (w->node == w->head || !w->node)
+		return 1;
+	t = (void *)w->node - bpf_core_field_offset(struct task_struct, thread_node);
+	tid = BPF_CORE_READ(t, pid);
+	d = bpf_map_lookup_elem(&dying, &tid);
+	if (d)
+		w->f->value[ABI_Q_CPU_NS] += BPF_CORE_READ(t, se.sum_exec_runtime) - d->ns;
+	w->node = (u64)BPF_CORE_READ(t, thread_node.next);
+	return 0;
+}
+
+/*
+ * A process that has exited, but not switched for the last time: its figures have been added.  The
+ * CPU time that it has used since is part of the sum, and the last part if the PMC stops.
+ */
+static __always_inline void visit_exited(struct task_struct *leader, struct abi_target *t,
+					 const struct abi_soft *soft, u64 bit)
+{
+	struct signal_struct *sig = leader->signal;
+	struct figures f = {};
+	struct thread_walk w = { .f = &f };
+
+	if (sig) {
+		w.head = (u64)sig + bpf_core_field_offset(struct signal_struct, thread_head);
+		w.node = (u64)BPF_CORE_READ(sig, thread_head.next);
+		bpf_loop(MAX_THREADS, walk_tail, &w, 0);
+	}
+	if ((visit.op == ABI_VISIT_READ ? t->state & bit : tail_take(t, bit)) &&
+	    soft->quantity == ABI_Q_CPU_NS)
+		visit.sum += f.value[ABI_Q_CPU_NS];
+}
+
+/* One that has been reaped is in no list of tasks, and may still run for some microseconds. */
+static long tail_end(void *map, u32 *tid, struct dying *d, void *unused)
+{
+	u32 tgid = d->tgid, set, row = visit.row & (ABI_SOFT_ROWS - 1);
+	struct abi_target *t = bpf_map_lookup_elem(&targets, &tgid);
+	struct abi_set *s;
+
+	if (!t || !(t->state & ABI_STATE_EXIT) || (visit.tgid && visit.tgid != tgid))
+		return 0;
+	set = ABI_STATE_SET(t->state);
+	s = bpf_map_lookup_elem(&sets, &set);
+	if (s && soft_is_visited(&s->soft[row]))
+		tail_take(t, 1ull << row);
+	return 0;
+}
+
+/* --- iterators ------------------------------------------------------------------------------- */
+
 /* Every process and its parent, at a fraction of /proc's 10 us for each. */
 SEC("iter/task")
 int list_processes(struct bpf_iter__task *ctx)
@@ -78,8 +147,12 @@ int visit_tasks(struct bpf_iter__task *ctx)
 	struct abi_soft *soft;
 	struct abi_set *s;
 
-	if (!task)
+	/* the end of the list */
+	if (!task) {
+		if (visit.op == ABI_VISIT_STOP)
+			bpf_for_each_map_elem(&dying, tail_end, NULL, 0);
 		return 0;
+	}
 	tgid = task_process(task);
 	set = index_lookup(tgid);
 	if (!set || (visit.tgid && visit.tgid != tgid))
@@ -97,8 +170,13 @@ int visit_tasks(struct bpf_iter__task *ctx)
 	if (!t || !s)
 		return 0;
 	soft = &s->soft[row];
-	if (!soft->used || soft->owner != visit.owner || soft->pos != visit.pos)
+	if (!soft_is_visited(soft))
 		return 0;
+	if (t->state & ABI_STATE_EXIT) {
+		if (visit.op != ABI_VISIT_START)
+			visit_exited(task, t, soft, 1ull << row);
+		return 0;
+	}
 	figures_read(task, t, &f);
 	if (visit_mark(t, 1ull << row)) {
 		visit.sum += f.value[soft->quantity & 7];

@@ -5,12 +5,14 @@
  * program.
  */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
 #include "slices.h"
 
-#define READ_TRIES 32	/* exits that may disturb a read before it returns the last result */
+#define READ_TRIES   32	/* exits that may disturb a read before it returns the last result */
+#define SETTLE_TRIES 10000	/* looks for programs at work: each takes microseconds */
 
 static void figures_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
 			 pid_t tgid)
@@ -90,6 +92,13 @@ static int figures_start(struct count *c, struct reason *why)
 	return 0;
 }
 
+/* Programs that found the PMC running when a process exited have added its figures after this. */
+static void figures_settle(const struct count *c)
+{
+	for (unsigned int i = 0; i < SETTLE_TRIES && visit_exits(c->e) & 1; i++)
+		sched_yield();
+}
+
 static int figures_stop(struct count *c, struct reason *why)
 {
 	struct abi_visit_args args;
@@ -100,6 +109,7 @@ static int figures_stop(struct count *c, struct reason *why)
 	err = err ?: visit_run(c->e, &args);
 	if (err)
 		return deny(why, err, "cannot read the targets' figures: %s", strerror(-err));
+	figures_settle(c);
 	c->raw += args.sum;
 	return 0;
 }
@@ -111,9 +121,11 @@ static int figures_collect(struct count *c, pid_t tgid)
 
 	figures_args(c, &args, ABI_VISIT_STOP, tgid);
 	err = err ?: visit_run(c->e, &args);
-	if (!err)
-		c->raw += args.sum;
-	return err;
+	if (err)
+		return err;
+	figures_settle(c);
+	c->raw += args.sum;
+	return 0;
 }
 
 static int figures_read(struct count *c, uint64_t *raw, struct reason *why)

@@ -27,6 +27,13 @@ static int start_attach_owner(struct request *rq, struct pmc *p)
 	return 0;
 }
 
+static void start_undo(struct pmc *p)
+{
+	lifetime_stop(p);
+	if (p->recorder)
+		recorder_stop(p->recorder);
+}
+
 static int start_pmc(struct request *rq, struct pmc *p)
 {
 	int err;
@@ -56,8 +63,8 @@ static int start_pmc(struct request *rq, struct pmc *p)
 		err = count_start(p->count, &rq->r->why);
 	if (!err)
 		p->state = PMC_STATE_RUNNING;
-	else if (p->recorder)
-		recorder_stop(p->recorder);
+	else
+		start_undo(p);
 	return err;
 }
 
@@ -103,6 +110,7 @@ int op_pmcstop(struct request *rq)
 		recorder_drain(p->recorder);
 		recorder_stop(p->recorder);
 	}
+	lifetime_stop(p);
 	p->state = PMC_STATE_STOPPED;
 	return err;
 }

@@ -374,20 +374,31 @@ static void kernel_tell(struct lifetime *l, struct log_listener *n, enum kernel_
 		"mapping of it and no names: pmccontrol --doctor says why");
 }
 
-void lifetime_start(struct lifetime *l, const struct pmc *p)
+/*
+ * Events of all processes come into the log before the list of those that exist is read: a process
+ * that is born meanwhile is in one of them.
+ */
+void lifetime_start(struct lifetime *l, struct pmc *p)
 {
 	struct log_listener *n = listener_of(l, p->owner);
+	bool heard = owner_hears_all(p->owner);
 
 	if (!n || !pmc_is_sampling(p))
 		return;
 	if (p->kernel != KERNEL_HIDDEN && !n->kernel_told)
 		kernel_tell(l, n, p->kernel);
-	if (pmc_is_system(p) && !n->all_told) {
+	p->heard = pmc_is_system(p);
+	if (p->heard && !(heard && n->all_told)) {
+		n->all_told = true;
 		if (programs_nested(l->engine->programs) || logfile_renumbers(n->owner->log))
 			mappings_of_outside(n->owner->log);
 		mappings_of_all(l->errands, p->owner->user, p->owner->log);
-		n->all_told = true;
 	}
+}
+
+void lifetime_stop(struct pmc *p)
+{
+	p->heard = false;
 }
 
 /* --- records --------------------------------------------------------------------------------- */
@@ -406,17 +417,6 @@ static bool owner_knows_kernel(const struct owner *o)
 	return knows;
 }
 
-/* True if its log gets the events of all processes. */
-static bool owner_samples_system(const struct owner *o)
-{
-	const struct pmc *p;
-
-	TAILQ_FOREACH(p, &o->pmcs, owned)
-		if (p->mode == PMC_MODE_SS && p->state == PMC_STATE_RUNNING)
-			return true;
-	return false;
-}
-
 static void event_tell_listeners(struct lifetime *l, const struct proc_event *e,
 				 const struct pmclog_ev *ev)
 {
@@ -425,7 +425,7 @@ static void event_tell_listeners(struct lifetime *l, const struct proc_event *e,
 	LIST_FOREACH(n, &l->listeners, next) {
 		if (e->what == PROC_LOST && !e->pid)
 			logfile_gap(n->owner->log);
-		else if (!owner_samples_system(n->owner) ||
+		else if (!owner_hears_all(n->owner) ||
 			 (e->pid == KERNEL_PID && !owner_knows_kernel(n->owner)))
 			continue;
 		else if (e->what == PROC_LOST)
@@ -461,7 +461,7 @@ static bool event_tell_follower(struct lifetime *l, struct follow *f, const stru
 	struct pmc *p = f->pmc;
 	bool sampling = pmc_is_sampling(p);
 
-	if (!p->owner->log || owner_samples_system(p->owner))
+	if (!p->owner->log || owner_hears_all(p->owner))
 		return false;
 	if (e->what == PROC_LOST) {
 		logfile_gap(p->owner->log);

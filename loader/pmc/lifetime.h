@@ -96,7 +96,9 @@ void lifetime_secure(struct lifetime *l, pid_t tgid,
 		    void (*left)(void *arg, struct pmc *p, pid_t tgid), void *arg);
 
 /* A sampling PMC starts: logs the kernel's mappings; in system scope, those of all processes. */
-void lifetime_start(struct lifetime *l, const struct pmc *p);
+void lifetime_start(struct lifetime *l, struct pmc *p);
+/* It has stopped, or has not started. */
+void lifetime_stop(struct pmc *p);
 
 /* Reads events up to `horizon`; returns the time up to which lifetime_tell() may write them. */
 uint64_t lifetime_collect(struct lifetime *l, uint64_t horizon);

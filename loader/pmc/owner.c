@@ -7,6 +7,7 @@
 #include "loader/base/base.h"
 #include "loader/log/log.h"
 #include "owner.h"
+#include "pmc.h"
 
 int owner_table_init(struct owner_table *t, unsigned int buckets, const struct debug *debug)
 {
@@ -135,6 +136,16 @@ bool owner_wait_ended(struct owner_table *t, struct fibers *fs, struct owner *o)
 	TAILQ_REMOVE(&t->waits, o, in_waits);
 	o->waits = NULL;
 	return !o->ended && !fibers_hurried(fs);
+}
+
+bool owner_hears_all(const struct owner *o)
+{
+	const struct pmc *p;
+
+	TAILQ_FOREACH(p, &o->pmcs, owned)
+		if (p->heard)
+			return true;
+	return false;
 }
 
 void owner_put(struct owner_table *t, struct owner *o)

@@ -28,13 +28,6 @@ crowd() {
 	wait_for grep -q '^hold' "$BATS_TEST_TMPDIR/$1"
 }
 
-# It has sent its request and waits for the answer, in recvmsg(2).
-receives() {
-	local number=212
-	[ "$(uname -m)" != x86_64 ] || number=47
-	asleep "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = $number ]
-}
-
 # Uses up the share of user 65534, some 40 connections; FULL is the reply to the next one.
 with_full_share() {
 	start_daemon -o user.share=1
@@ -99,8 +92,6 @@ with_full_share() {
 	read -r -t $PATIENCE -u "${CLIENT_OUT[owner]}" line
 	exec {hold}>&-
 }
-
-is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 
 @test "of two simultaneous requests of a process the second waits for the first" {
 	start_daemon

@@ -49,6 +49,13 @@ $(O)/tests/vexec: tests/e2e/vexec.c $(O)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $<
 
+# A program whose exit hangs.
+LINT_C += tests/e2e/hungexit.c
+$(O)/tests/hungexit: $(O)/obj/tests/e2e/hungexit.o $(O)/obj/tests/fuzz/strangers/fuse.o
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^
+
 # A program that knows how its time was spent.
 LINT_C += tests/e2e/hot.c tests/e2e/hot_library.c
 $(O)/tests/hot: tests/e2e/hot.c tests/vm/progs/spin.h $(O)/flags
@@ -140,7 +147,7 @@ $(O)/tests/dumped: $(O)/obj/tests/e2e/dumped.o $(LIBKTR)
 E2E_NEEDS += $(O)/bench/pmcbpf-bench
 
 # Programs that the tests run, besides the tools.
-E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
+E2E_NEEDS += $(WIRECLIENT) $(O)/tests/stand $(O)/tests/load $(O)/tests/unmaps $(O)/tests/deep $(O)/tests/nocaller $(O)/tests/vexec $(O)/tests/hungexit $(O)/tests/hot $(O)/tests/hot_library.so $(O)/tests/logcheck $(O)/tests/hoard $(O)/tests/emulated $(O)/tests/fromexec \
 	$(O)/tests/ktrread $(O)/tests/refuse.so $(O)/tests/nth $(O)/tests/nth.so $(O)/tests/unseen $(O)/tests/traced $(O)/tests/dumped $(KTR_PROGS)
 
 # Files that also run in the sandbox of the systemd unit: they cover the daemon's use of the kernel,

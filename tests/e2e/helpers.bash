@@ -287,6 +287,15 @@ asleep() {
 	read -r stat <"/proc/$1/stat" && read -r call <"/proc/$1/syscall" &&
 		[[ $stat == *") S "* && $call != running ]]
 }
+is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
+
+# It has sent its request and waits for the answer, in recvmsg(2).
+receives() {
+	local number=212
+	[ "$(uname -m)" != x86_64 ] || number=47
+	asleep "$1" && [ "$(cut -d ' ' -f 1 "/proc/$1/syscall")" = $number ]
+}
+
 worked() { [ "$(grep -c '^all' "$1")" -eq 2 ]; }
 
 # work NAME: it does its work; its own figures are in $minflt and $cpu, with descendants in $all_minflt.

@@ -281,3 +281,32 @@ no_labels() { refute cat /proc/self/attr/current 2>/dev/null; }
 	[ "$kept" -lt "$count" ]
 	part_all
 }
+
+@test "§3.5: while a process exits, a read has its time up to then, and after a stop no more is added" {
+	local gate before=0 until=0 stat=()
+	client a
+	mkfifo "$BATS_TEST_TMPDIR/gate" "$BATS_TEST_TMPDIR/said"
+	unshare -m "$BUILD/tests/hungexit" "$BATS_TEST_TMPDIR" <"$BATS_TEST_TMPDIR/gate" \
+		>"$BATS_TEST_TMPDIR/said" 3>&- &
+	local server=$!
+	exec {gate}>"$BATS_TEST_TMPDIR/gate"
+	read -r -t $PATIENCE TARGET <"$BATS_TEST_TMPDIR/said"
+	wait_for asleep "$TARGET"
+	expect a 'start 0' alloc 3 15 0x2000a any 0 attach "$TARGET" start
+	read -r before _ <"/proc/$TARGET/schedstat"
+	kill -USR1 "$TARGET"
+	# PF_EXITING, and it waits.
+	hangs() { read -r -a stat <"/proc/$TARGET/stat" && ((stat[8] & 4)) && [[ ${stat[2]} == [SD] ]]; }
+	wait_for hangs
+	count_of a
+	running=$count
+	expect a 'stop 0' stop
+	read -r until _ <"/proc/$TARGET/schedstat"
+	count_of a
+	[ "$count" -eq $((until - before)) ]
+	[ "$running" -eq "$count" ]
+	exec {gate}>&-
+	wait "$server"
+	wait_for process_gone "$TARGET"
+	expect a "read 0 $count" read
+}

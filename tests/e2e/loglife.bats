@@ -200,6 +200,43 @@ start_roomy_daemon() {
 	[ "${BASH_REMATCH[2]}" -ge 10 ]
 }
 
+# introduced PID: the log has the program of that workload.
+introduced() { pmcstat -R "$LOG" | grep -q "^\(exec\|map-in\) .*\b$1 .*/load\"$"; }
+
+@test "system scope: a process is introduced that is born while the list of processes is read" {
+	client a
+	client other
+	expect a "setcount 0" log "$LOG" alloc 0 15 0x20000 0 0 setcount 1000
+	mapfile -t readers < <(pgrep -P "$(pgrep -P "$DAEMON_PID")")
+	kill -STOP "${readers[@]}"
+	for reader in "${readers[@]}"; do wait_for is_stopped "$reader"; done
+	printf 'start\n' >&"${CLIENT_IN[a]}"
+	wait_for receives "${CLIENT[a]}"
+	# The request is in progress: others' are answered.  The list ends before the daemon reads it.
+	ask other cpuinfo
+	kill -STOP "$DAEMON_PID"
+	wait_for is_stopped "$DAEMON_PID"
+	kill -CONT "${readers[@]}"
+	for reader in "${readers[@]}"; do wait_for asleep "$reader"; done
+	workload late spins=1000000
+	late=${WORKLOAD[late]}
+	kill -CONT "$DAEMON_PID"
+	read -r -t $PATIENCE -u "${CLIENT_OUT[a]}" line
+	[[ $line == 'start 0'* ]]
+	read -r -t $PATIENCE -u "${CLIENT_OUT[a]}" line
+	rest late
+	expect a "stop 0" stop
+	# Not heard of, and listed at the next start.
+	workload later spins=1000000
+	later=${WORKLOAD[later]}
+	expect a "start 0*" start
+	rest later
+	expect a "endlog 0" stop endlog
+	introduced "$late"
+	introduced "$later"
+	part other
+}
+
 @test "mappings that exist at an attach: the program, libraries, the vdso, unusual names" {
 	open_tmpdir
 	local odd=$BATS_TEST_TMPDIR/$'new\nline and \\012'

@@ -194,8 +194,10 @@ void model_died(struct model *m, unsigned int p)
 	release_all(m, p);
 	for (unsigned int link = 0; link < M_LINKS; link++)
 		model_closed(m, p, link);
-	for (unsigned int i = 0; i < M_PMCS; i++)
+	for (unsigned int i = 0; i < M_PMCS; i++) {
+		m->pmc[i].orphaned |= m->pmc[i].targets >> p & 1;
 		m->pmc[i].targets &= ~BIT(p);
+	}
 	for (unsigned int i = 0; i < M_PROCS; i++)
 		if (m->proc[i].parent == (int)p)
 			m->proc[i].parent = -1;

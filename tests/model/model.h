@@ -50,6 +50,7 @@ struct m_pmc {
 	bool told, was_told;	/* its register: while its owner is a target; before that */
 	uint64_t reload;
 	uint64_t targets;	/* processes */
+	bool orphaned;		/* one has died since START, and may still be on its way out */
 	uint64_t floor;		/* the lowest count that it may read */
 	bool missed;		/* it has lost a slice, and has not been written since */
 	bool exact;		/* so is the highest: nothing has counted since it was known */

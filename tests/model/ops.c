@@ -219,7 +219,7 @@ static int op_start(struct model *m, const struct m_call *c)
 	if (join)
 		attached(p, join);
 	p->state = PMC_STATE_RUNNING;
-	p->exact = false;
+	p->exact = p->orphaned = false;
 	return 0;
 }
 
@@ -290,7 +290,8 @@ static int check_value(struct model *m, struct m_pmc *p, uint64_t value)
 		return differ(m, "handle 0x%08x reads %llu after %llu", p->id,
 			      (unsigned long long)value, (unsigned long long)*floor);
 	*floor = value;
-	if (p->state != PMC_STATE_RUNNING || (!model_is_system(p) && !p->targets))
+	if (p->state != PMC_STATE_RUNNING ||
+	    (!model_is_system(p) && !p->targets && !p->orphaned))
 		p->exact = true;
 	return 0;
 }
