@@ -5,7 +5,7 @@ WIRECLIENT := $(O)/tests/wireclient
 WIRECLIENT_SRCS := $(wildcard tests/e2e/wire*.c)
 
 LINT_C  += $(WIRECLIENT_SRCS) tests/e2e/deep.c
-LINT_SH += tests/e2e/helpers.bash tests/e2e/ktr.bash
+LINT_SH += tests/together tests/e2e/helpers.bash tests/e2e/ktr.bash
 
 $(WIRECLIENT): $(WIRECLIENT_SRCS:%.c=$(O)/obj/%.o)
 	$(call say,LINK,$@)
@@ -160,11 +160,16 @@ E2E_HERE = $(if $(filter sandbox,$(SANDBOXED)),$(filter-out $(SANDBOX_BATS),$(E2
 SANDBOXED = $(if $(shell command -v systemd-analyze && \
 	python3 -c 'import ctypes; ctypes.CDLL("libseccomp.so.2")' 2>&1 && echo yes),$(PMCBPF_SUITES))
 
+# Several files at a time, but for those that change the whole machine or measure it.
+E2E_JOBS  ?= 2
+E2E_ALONE := $(addprefix tests/e2e/,accuracy.bats bench.bats loglife.bats names.bats secrets.bats)
+together   = BUILD='$(abspath $(O))' tests/together $(E2E_JOBS) '$(E2E_ALONE)'
+
 CHECKS += check-e2e check-sandbox
 .PHONY: check-e2e check-sandbox
 check-e2e: all $(E2E_NEEDS)  ## tests on the running kernel; root and BTF
-	$(Q)BUILD='$(abspath $(O))' bats --print-output-on-failure --timing $(E2E_HERE)
+	$(Q)$(together) $(E2E_HERE)
 
 check-sandbox: all $(E2E_NEEDS)  ## the essential ones with the daemon in the sandbox of its systemd unit
-	$(Q)BUILD='$(abspath $(O))' PMCBPF_UNIT='$(abspath packaging/systemd/pmcbpfd.service)' \
-		BATS_TEST_NAME_PREFIX='in the unit: ' bats --print-output-on-failure $(SANDBOX_BATS)
+	$(Q)PMCBPF_UNIT='$(abspath packaging/systemd/pmcbpfd.service)' \
+		BATS_TEST_NAME_PREFIX='in the unit: ' $(together) $(SANDBOX_BATS)
