@@ -271,7 +271,7 @@ static int serve_all(struct daemon *d, const struct options *o, struct endpoint 
 
 static helper_job *const errand_jobs[ERRAND_JOBS] = {
 	[ERRAND_RECEIVE] = receive_job,
-	[ERRAND_MAPPINGS] = mappings_job,
+	[ERRAND_MAPPINGS] = mappings_read_job,
 };
 
 static int daemon_run(struct daemon *d, const struct options *o, struct reason *why)

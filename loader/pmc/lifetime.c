@@ -573,7 +573,7 @@ static void event_tell(struct lifetime *l, const struct proc_event *e)
 
 	if (e->what == PROC_SECURE) {
 		process_close(l, e);
-	} else if (liferec_make(&ev, e) || e->what == PROC_LOST) {
+	} else if (process_record_make(&ev, e) || e->what == PROC_LOST) {
 		event_tell_listeners(l, e, &ev);
 		if (e->pid)
 			event_tell_followers(l, e, &ev);
