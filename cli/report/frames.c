@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See frames.h. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/utf8.h"
