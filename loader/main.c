@@ -76,9 +76,9 @@ static unsigned int check_registers(struct daemon *d)
 	cpu_identify(&d->cpu);
 	err = msr_load(&d->msr, d->config.msr_list, &d->cpu, &why);
 	if (err)
-		missing_report(&d->log, why.text);
+		missing_report(&d->messages, why.text);
 	else if (d->msr.dev_err && d->msr.dev_err != -EBUSY)	/* busy: another daemon runs */
-		messages_put(&d->log, LOG_NOTICE, "only perf's registers can be counted: %s",
+		messages_put(&d->messages, LOG_NOTICE, "only perf's registers can be counted: %s",
 			d->msr.no_dev.text);
 	msr_free(&d->msr);
 	return err != 0;
@@ -91,10 +91,10 @@ static unsigned int check_machine(struct daemon *d)
 	unsigned int missing = 0;
 
 	if (check_kernel(&why)) {
-		missing_report(&d->log, why.text);
+		missing_report(&d->messages, why.text);
 		missing++;
 	}
-	return missing + engine_check(missing_report, &d->log) + check_registers(d);
+	return missing + engine_check(missing_report, &d->messages) + check_registers(d);
 }
 
 static void limit_raise(int what, rlim_t wanted)
@@ -155,15 +155,15 @@ static void daemon_leave_terminal(struct daemon *d, int ready)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	messages_background(&d->log);
+	messages_background(&d->messages);
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		dup2(null, fd);
 	if (null > 2)
 		close(null);
 	if (chdir("/"))
-		messages_put(&d->log, LOG_WARNING, "cannot change to /: %m");
+		messages_put(&d->messages, LOG_WARNING, "cannot change to /: %m");
 	if (write(ready, "", 1) != 1)
-		messages_put(&d->log, LOG_WARNING, "cannot tell the starting process: %m");
+		messages_put(&d->messages, LOG_WARNING, "cannot tell the starting process: %m");
 	close(ready);
 }
 
@@ -204,7 +204,7 @@ static void announce(struct daemon *d)
 	char line[512];
 
 	daemon_announcement(d, line, sizeof(line));
-	messages_put_hwpmc(&d->log, LOG_INFO, "%s", line);
+	messages_put_hwpmc(&d->messages, LOG_INFO, "%s", line);
 }
 
 /* Clients must see that counts are void before their PMCs go. */
@@ -271,7 +271,7 @@ static int serve_all(struct daemon *d, const struct options *o, struct endpoint 
 
 static helper_job *const errand_jobs[ERRAND_JOBS] = {
 	[ERRAND_RECEIVE] = receive_job,
-	[ERRAND_MAPPINGS] = mappings_job,
+	[ERRAND_MAPPINGS] = mappings_read_job,
 };
 
 static int daemon_run(struct daemon *d, const struct options *o, struct reason *why)
@@ -315,14 +315,14 @@ int main(int argc, char **argv)
 		d.config_file = o.config;
 		d.reread = tunables_reread;
 		d.reread_arg = &o;
-		config_check(&d.config, tunable_report, &d.log);
+		config_check(&d.config, tunable_report, &d.messages);
 		err = check_root(&why);
 	}
 	if (o.test) {
 		unsigned int missing = err != 0;
 
 		if (err)
-			missing_report(&d.log, why.text);
+			missing_report(&d.messages, why.text);
 		if (geteuid() == 0)
 			missing += check_machine(&d);
 		if (!missing)
@@ -332,6 +332,6 @@ int main(int argc, char **argv)
 	if (!err)
 		err = daemon_run(&d, &o, &why);
 	if (err)
-		messages_put(&d.log, LOG_ERR, "%s", why.text[0] ? why.text : strerror(-err));
+		messages_put(&d.messages, LOG_ERR, "%s", why.text[0] ? why.text : strerror(-err));
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

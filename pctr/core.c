@@ -22,8 +22,8 @@ static int pmc_failed(const struct core *c, struct core_counter *k, const char *
 	if (err == -ENXIO || err == -ENOSYS)
 		return err;
 	if (!k->told)
-		log_msg(c->log, LOG_WARNING, "%s on CPU %u: %s", spec, cpu,
-			c->source->reason(c->source->arg));
+		messages_put(c->messages, LOG_WARNING, "%s on CPU %u: %s", spec, cpu,
+			     c->source->reason(c->source->arg));
 	k->told = true;
 	return err;
 }
@@ -86,8 +86,9 @@ static void core_lost(struct core *c)
 		for (unsigned int cpu = 0; cpu < c->config.ncpu; cpu++)
 			c->counter[n].id[cpu] = CORE_NO_PMC;
 	if (core_active(c))
-		log_msg(c->log, LOG_WARNING, "pmcbpfd has gone away: counters stand still, and "
-			"begin at 0 when it is back");
+		messages_put(c->messages, LOG_WARNING,
+			     "pmcbpfd has gone away: counters stand still, and "
+			     "begin at 0 when it is back");
 }
 
 static void core_cover(struct core *c)
@@ -103,7 +104,8 @@ static void core_restore(struct core *c)
 		return;
 	core_cover(c);
 	if (c->up)
-		log_msg(c->log, LOG_INFO, "pmcbpfd is back: counters count again, from 0");
+		messages_put(c->messages, LOG_INFO,
+			     "pmcbpfd is back: counters count again, from 0");
 }
 
 /* 0, or -ENXIO. */
@@ -117,7 +119,8 @@ static int core_connect(struct core *c)
 	n = s->connect(s->arg);
 	if (n < 0) {
 		if (!c->told)
-			log_msg(c->log, LOG_WARNING, "no counters for now: %s", s->reason(s->arg));
+			messages_put(c->messages, LOG_WARNING, "no counters for now: %s",
+				     s->reason(s->arg));
 		c->told = true;
 		return -ENXIO;
 	}
@@ -306,9 +309,9 @@ void core_tick(struct core *c)
 }
 
 int core_init(struct core *c, const struct core_config *config, const struct source *source,
-	      const struct log *log)
+	      const struct messages *messages)
 {
-	*c = (struct core){ .config = *config, .source = source, .log = log };
+	*c = (struct core){ .config = *config, .source = source, .messages = messages };
 	for (unsigned int n = 0; n < PCTR_NUM; n++) {
 		c->counter[n].id = calloc(config->ncpu, sizeof(uint32_t));
 		if (!c->counter[n].id)

@@ -9,7 +9,7 @@
 #include <machine/pctr.h>
 
 #include "function.h"
-#include "log.h"
+#include "messages.h"
 
 /*
  * Where PMCs come from: pmcbpfd, or a test.  Each returns 0 or -errno; -ENOSYS: it has gone away,
@@ -51,7 +51,7 @@ struct core_counter {
 struct core {
 	struct core_config config;
 	const struct source *source;
-	const struct log *log;
+	const struct messages *messages;
 	bool up, told;			/* connected; the lack of a connection was logged */
 	bool hardware;
 	struct core_counter counter[PCTR_NUM];
@@ -65,9 +65,9 @@ struct core_caller {
 	bool writes;			/* the file was opened for writing */
 };
 
-/* -ENOMEM.  The source and the log stay the caller's. */
+/* -ENOMEM.  The source and the messages stay the caller's. */
 int core_init(struct core *c, const struct core_config *config, const struct source *source,
-	      const struct log *log);
+	      const struct messages *messages);
 void core_free(struct core *c);
 
 /*

@@ -38,8 +38,9 @@ static int cuse_answer_init(struct cuse *c, const void *in, size_t len, struct a
 	if (len < sizeof(*init) || c->ready)
 		return -EPROTO;
 	if (init->major != FUSE_KERNEL_VERSION || init->minor < 12) {
-		log_msg(c->log, LOG_ERR, "this kernel's CUSE is version %u.%u; 7.12 or a later 7 "
-			"is needed", init->major, init->minor);
+		messages_put(c->messages, LOG_ERR,
+			     "this kernel's CUSE is version %u.%u; 7.12 or a later 7 "
+			     "is needed", init->major, init->minor);
 		return -EPROTO;
 	}
 	if (init->minor < out.minor)
@@ -186,7 +187,7 @@ static void cuse_ready(struct watch *w)
 
 	if (!err || err == -EAGAIN)
 		return;
-	log_msg(c->log, LOG_ERR, "/dev/%s has ended: %s", c->name, strerror(-err));
+	messages_put(c->messages, LOG_ERR, "/dev/%s has ended: %s", c->name, strerror(-err));
 	c->ended = true;
 	cuse_close(c);
 }
@@ -201,11 +202,11 @@ static int cuse_hello(struct cuse *c)
 	return err;
 }
 
-int cuse_open(struct cuse *c, const char *name, struct core *core, const struct log *log)
+int cuse_open(struct cuse *c, const char *name, struct core *core, const struct messages *messages)
 {
 	int err;
 
-	*c = (struct cuse){ .watch = { .ready = cuse_ready }, .core = core, .log = log,
+	*c = (struct cuse){ .watch = { .ready = cuse_ready }, .core = core, .messages = messages,
 			    .cpu_of = machine_cpu_of };
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	c->watch.fd = open("/dev/cuse", O_RDWR | O_CLOEXEC);

@@ -19,7 +19,7 @@
 struct cuse {
 	struct watch watch;
 	struct core *core;
-	const struct log *log;
+	const struct messages *messages;
 	int (*cpu_of)(pid_t tid);
 	char name[64];			/* of the node in /dev */
 	bool ready, ended;
@@ -29,7 +29,7 @@ struct cuse {
  * Opens /dev/cuse and registers the device; the node then exists, for root only.  -errno: -ENOENT
  * and -ENODEV where the kernel has no CUSE.
  */
-int cuse_open(struct cuse *c, const char *name, struct core *core, const struct log *log);
+int cuse_open(struct cuse *c, const char *name, struct core *core, const struct messages *messages);
 void cuse_close(struct cuse *c);
 
 /*

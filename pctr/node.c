@@ -16,7 +16,7 @@
 /* --- the stand-in ------------------------------------------------------------------------- */
 
 /* A user who can write to the folder could replace the file, and so set counters. */
-static int folder_open(const char *dir, const struct log *log)
+static int folder_open(const char *dir, const struct messages *messages)
 {
 	bool made = !mkdir(dir, 0755);
 	struct stat st;
@@ -28,12 +28,13 @@ static int folder_open(const char *dir, const struct log *log)
 	/* Whatever root's umask is, everybody may read counters. */
 	if (fd < 0 || (made && fchmod(fd, 0755)) || fstat(fd, &st)) {
 		err = err ? err : -errno;
-		log_msg(log, LOG_ERR, "%s: %s; choose another folder with -d", dir,
-			strerror(-err));
+		messages_put(messages, LOG_ERR, "%s: %s; choose another folder with -d", dir,
+			     strerror(-err));
 	} else if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
 		err = -EPERM;
-		log_msg(log, LOG_ERR, "%s: others may write there; chown root and chmod go-w it, "
-			"or choose another folder with -d", dir);
+		messages_put(messages, LOG_ERR,
+			     "%s: others may write there; chown root and chmod go-w it, "
+			     "or choose another folder with -d", dir);
 	}
 	if (!err)
 		return fd;
@@ -42,9 +43,9 @@ static int folder_open(const char *dir, const struct log *log)
 	return err;
 }
 
-int node_folder(const char *dir, const struct log *log)
+int node_folder(const char *dir, const struct messages *messages)
 {
-	int fd = folder_open(dir, log);
+	int fd = folder_open(dir, messages);
 
 	if (fd < 0)
 		return fd;
@@ -52,9 +53,9 @@ int node_folder(const char *dir, const struct log *log)
 	return 0;
 }
 
-int node_stand_in(const char *dir, const char *file, const struct log *log)
+int node_stand_in(const char *dir, const char *file, const struct messages *messages)
 {
-	int folder = folder_open(dir, log), fd, err = 0;
+	int folder = folder_open(dir, messages), fd, err = 0;
 	struct stat st;
 
 	if (folder < 0)
@@ -72,11 +73,13 @@ int node_stand_in(const char *dir, const char *file, const struct log *log)
 	if (!err)
 		return fd;
 	if (err == -EEXIST || err == -ELOOP)
-		log_msg(log, LOG_ERR, "%s/%s is in the way: it is no plain file; remove it, or "
-			"choose another folder with -d", dir, file);
+		messages_put(messages, LOG_ERR,
+			     "%s/%s is in the way: it is no plain file; remove it, or "
+			     "choose another folder with -d", dir, file);
 	else
-		log_msg(log, LOG_ERR, "cannot make %s/%s: %s; choose another folder with -d", dir,
-			file, strerror(-err));
+		messages_put(messages, LOG_ERR,
+			     "cannot make %s/%s: %s; choose another folder with -d", dir,
+			     file, strerror(-err));
 	if (fd >= 0)
 		close(fd);
 	return err;

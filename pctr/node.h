@@ -5,17 +5,17 @@
 
 #include <stdbool.h>
 
-#include "log.h"
+#include "messages.h"
 
 /* Makes the folder where it is missing.  -EPERM: others may write there. */
-int node_folder(const char *dir, const struct log *log);
+int node_folder(const char *dir, const struct messages *messages);
 
 /*
  * Makes the folder and the file in it, 0644: open for writing is the permission to set.  One that
  * is there, an administrator's with another mode or group, is used as it is.  A descriptor, or
- * -errno with a line in the log.
+ * -errno with a message.
  */
-int node_stand_in(const char *dir, const char *file, const struct log *log);
+int node_stand_in(const char *dir, const char *file, const struct messages *messages);
 
 /*
  * Removes a link `node` to `target`, also if a killed pctrd has left it; any other file stays, with

@@ -90,20 +90,20 @@ static const struct knob {
 };
 
 static int knob_value(const struct knob *k, struct options *o, const char *text,
-		      const struct log *log)
+		      const struct messages *messages)
 {
 	for (unsigned int i = 0; i < VALUES && k->value[i]; i++)
 		if (!strcmp(text, k->value[i])) {
 			k->set(o, i);
 			return 0;
 		}
-	log_msg(log, LOG_ERR, "%s is %s%s%s%s%s, not \"%.40s\"", k->name, k->value[0],
-		k->value[2] ? ", " : " or ", k->value[1], k->value[2] ? " or " : "",
-		k->value[2] ? k->value[2] : "", text);
+	messages_put(messages, LOG_ERR, "%s is %s%s%s%s%s, not \"%.40s\"", k->name, k->value[0],
+		     k->value[2] ? ", " : " or ", k->value[1], k->value[2] ? " or " : "",
+		     k->value[2] ? k->value[2] : "", text);
 	return -EINVAL;
 }
 
-int options_knob(struct options *o, const char *text, const struct log *log)
+int options_knob(struct options *o, const char *text, const struct messages *messages)
 {
 	size_t len = strcspn(text, "=");
 	char name[NEAREST_MAX] = "";
@@ -113,19 +113,20 @@ int options_knob(struct options *o, const char *text, const struct log *log)
 	nearest_begin(&near, name);
 	for (size_t i = 0; text[len] && i < sizeof(knobs) / sizeof(knobs[0]); i++) {
 		if (strlen(knobs[i].name) == len && !strncmp(text, knobs[i].name, len))
-			return knob_value(&knobs[i], o, text + len + 1, log);
+			return knob_value(&knobs[i], o, text + len + 1, messages);
 		nearest_offer(&near, knobs[i].name);
 	}
-	log_msg(log, LOG_ERR, "-o %.60s: %s%s; pctrd(8) lists them", text,
-		text[len] ? "no option is called that" : "it takes NAME=VALUE",
-		nearest_hint(&near, ""));
+	messages_put(messages, LOG_ERR, "-o %.60s: %s%s; pctrd(8) lists them", text,
+		     text[len] ? "no option is called that" : "it takes NAME=VALUE",
+		     nearest_hint(&near, ""));
 	return -EINVAL;
 }
 
 /* --- options -------------------------------------------------------------------------------- */
 
 /* getopt_long() has printed the message. */
-static int options_take(struct options *o, int opt, char *arg, char *word, const struct log *log)
+static int options_take(struct options *o, int opt, char *arg, char *word,
+			const struct messages *messages)
 {
 	struct nearest near;
 
@@ -143,7 +144,7 @@ static int options_take(struct options *o, int opt, char *arg, char *word, const
 		o->node = "";
 		return 0;
 	case 'o':
-		return options_knob(o, arg, log);
+		return options_knob(o, arg, messages);
 	case 't':
 		o->test = true;
 		return 0;
@@ -154,35 +155,35 @@ static int options_take(struct options *o, int opt, char *arg, char *word, const
 		puts("pctrd " PMCBPF_VERSION);
 		return OPTIONS_DONE;
 	default:
-		log_msg(log, LOG_ERR, "pctrd --help lists the options%s",
-			nearest_option(&near, word, long_options));
+		messages_put(messages, LOG_ERR, "pctrd --help lists the options%s",
+			     nearest_option(&near, word, long_options));
 		return -EINVAL;
 	}
 }
 
 /* Both are the names of files that outlive the folder pctrd was started in. */
-static int options_check_paths(const struct options *o, const struct log *log)
+static int options_check_paths(const struct options *o, const struct messages *messages)
 {
 	if (*o->dir != '/' || (*o->node && *o->node != '/')) {
-		log_msg(log, LOG_ERR, "\"%s\": folder and node are absolute paths",
-			*o->dir != '/' ? o->dir : o->node);
+		messages_put(messages, LOG_ERR, "\"%s\": folder and node are absolute paths",
+			     *o->dir != '/' ? o->dir : o->node);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-int options_parse(struct options *o, int argc, char **argv, const struct log *log)
+int options_parse(struct options *o, int argc, char **argv, const struct messages *messages)
 {
 	int opt, err = 0;
 
 	*o = (struct options){ .dir = PMCBPF_RUNDIR "/pmcbpf", .node = _PATH_PCTR,
 			       .intel_counters = 2, .set.width = 40 };
 	while (!err && (opt = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
-		err = options_take(o, opt, optarg, argv[optind - 1], log);
+		err = options_take(o, opt, optarg, argv[optind - 1], messages);
 	if (!err && optind < argc) {
-		log_msg(log, LOG_ERR, "\"%.60s\": no arguments are taken besides options",
-			argv[optind]);
+		messages_put(messages, LOG_ERR, "\"%.60s\": no arguments are taken besides options",
+			     argv[optind]);
 		err = -EINVAL;
 	}
-	return err ? err : options_check_paths(o, log);
+	return err ? err : options_check_paths(o, messages);
 }

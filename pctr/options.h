@@ -17,10 +17,10 @@ struct options {
 	struct core_config set;
 };
 
-/* 0, OPTIONS_DONE, or -EINVAL with a line in the log. */
-int options_parse(struct options *o, int argc, char **argv, const struct log *log);
+/* 0, OPTIONS_DONE, or -EINVAL with a message. */
+int options_parse(struct options *o, int argc, char **argv, const struct messages *messages);
 
-/* Sets "NAME=VALUE".  0, or -EINVAL with a line in the log. */
-int options_knob(struct options *o, const char *text, const struct log *log);
+/* Sets "NAME=VALUE".  0, or -EINVAL with a message. */
+int options_knob(struct options *o, const char *text, const struct messages *messages);
 
 #endif

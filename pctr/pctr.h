@@ -24,7 +24,7 @@
 #include "core.h"
 #include "cuse.h"
 #include "function.h"
-#include "log.h"
+#include "messages.h"
 #include "machine.h"
 #include "node.h"
 #include "options.h"

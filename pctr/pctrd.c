@@ -30,7 +30,7 @@
 #define LOOKS	    (1ull << CAP_SYS_PTRACE)
 
 struct pctrd {
-	struct log log;
+	struct messages messages;
 	struct options options;
 	struct core core;
 	struct cuse cuse;
@@ -57,17 +57,19 @@ static const char *node_device_name(const char *node)
 
 static int pctrd_begin_cuse(struct pctrd *p, const char *name)
 {
-	int err = cuse_open(&p->cuse, name, &p->core, &p->log);
+	int err = cuse_open(&p->cuse, name, &p->core, &p->messages);
 
 	if (err) {
-		log_msg(&p->log, LOG_INFO, "no device (CUSE) here: /dev/cuse: %s", strerror(-err));
+		messages_put(&p->messages, LOG_INFO, "no device (CUSE) here: /dev/cuse: %s",
+			     strerror(-err));
 		return err;
 	}
 	err = node_open_up(name);
 	if (err)
-		log_msg(&p->log, LOG_WARNING, "%s is for root only: its mode cannot be set: %s",
-			p->options.node, strerror(-err));
-	log_msg(&p->log, LOG_INFO, "%s is a device (CUSE)", p->options.node);
+		messages_put(&p->messages, LOG_WARNING,
+			     "%s is for root only: its mode cannot be set: %s",
+			     p->options.node, strerror(-err));
+	messages_put(&p->messages, LOG_INFO, "%s is a device (CUSE)", p->options.node);
 	return watch_add(p->epoll, &p->cuse.watch);
 }
 
@@ -78,11 +80,11 @@ static void pctrd_begin_link(struct pctrd *p)
 
 	p->linked = !err;
 	if (err)
-		log_msg(&p->log, LOG_WARNING, "cannot link %s to %s: %s", p->options.node, p->file,
-			strerror(-err));
+		messages_put(&p->messages, LOG_WARNING, "cannot link %s to %s: %s", p->options.node,
+			     p->file, strerror(-err));
 	else
-		log_msg(&p->log, LOG_INFO, "%s leads to %s, for programs with libpctr",
-			p->options.node, p->file);
+		messages_put(&p->messages, LOG_INFO, "%s leads to %s, for programs with libpctr",
+			     p->options.node, p->file);
 }
 
 static void pctrd_begin_node(struct pctrd *p)
@@ -94,9 +96,10 @@ static void pctrd_begin_node(struct pctrd *p)
 		return;
 	err = node_clear(p->options.node, p->file);
 	if (err) {
-		log_msg(&p->log, LOG_WARNING, "%s is not pctrd's and stays as it is: programs "
-			"that open it are not served; remove it and start pctrd anew, or choose "
-			"another name with -n", p->options.node);
+		messages_put(&p->messages, LOG_WARNING,
+			     "%s is not pctrd's and stays as it is: programs that open it are not "
+			     "served; remove it and start pctrd anew, or choose another name with "
+			     "-n", p->options.node);
 		return;
 	}
 	if (!name || pctrd_begin_cuse(p, name))
@@ -169,8 +172,9 @@ static int pctrd_loop(struct pctrd *p)
 		}
 		sock_settle(&p->sock);
 		if (helpers_lost(p->helpers)) {
-			log_msg(&p->log, LOG_ERR, "the process that starts pctrd's helpers has "
-				"died; start pctrd anew");
+			messages_put(&p->messages, LOG_ERR,
+				     "the process that starts pctrd's helpers has died; start "
+				     "pctrd anew");
 			return -EIO;
 		}
 		if (p->cuse.ended)
@@ -204,7 +208,8 @@ static int pctrd_confine(const struct pctrd *p)
 	confine_core();
 	umask(077);
 	if (err)
-		log_msg(&p->log, LOG_ERR, "cannot give up capabilities: %s", strerror(-err));
+		messages_put(&p->messages, LOG_ERR, "cannot give up capabilities: %s",
+			     strerror(-err));
 	return err;
 }
 
@@ -225,7 +230,7 @@ static int pctrd_begin_core(struct pctrd *p)
 	pctrd_raise_limit(config->ncpu);
 	if (pctrd_confine(p))
 		return -EPERM;
-	return core_init(&p->core, config, &service_source, &p->log);
+	return core_init(&p->core, config, &service_source, &p->messages);
 }
 
 static int pctrd_take_lock(struct pctrd *p)
@@ -234,8 +239,8 @@ static int pctrd_take_lock(struct pctrd *p)
 	int err = lockfile_take(&p->lock, p->socket, why, sizeof(why));
 
 	if (err)
-		log_msg(&p->log, LOG_ERR, "%s; %schoose another folder with -d", why,
-			err == -EADDRINUSE ? "stop it, or " : "");
+		messages_put(&p->messages, LOG_ERR, "%s; %schoose another folder with -d", why,
+			     err == -EADDRINUSE ? "stop it, or " : "");
 	return err;
 }
 
@@ -245,7 +250,8 @@ static int pctrd_begin_helpers(struct pctrd *p)
 	int err = helpers_new(&p->helpers, "pctrd-helper", sock_jobs, SOCK_JOBS, SOCK_HELPERS);
 
 	if (err)
-		log_msg(&p->log, LOG_ERR, "cannot start helper processes: %s", strerror(-err));
+		messages_put(&p->messages, LOG_ERR, "cannot start helper processes: %s",
+			     strerror(-err));
 	return err;
 }
 
@@ -265,18 +271,19 @@ static int pctrd_begin(struct pctrd *p)
 	if (!err)
 		err = pctrd_begin_core(p);
 	if (err) {
-		log_msg(&p->log, LOG_ERR, "cannot start: %s", strerror(-err));
+		messages_put(&p->messages, LOG_ERR, "cannot start: %s", strerror(-err));
 		return err;
 	}
-	err = node_folder(dir, &p->log);
+	err = node_folder(dir, &p->messages);
 	if (!err)
 		err = pctrd_take_lock(p);
 	if (err)
 		return err;
-	p->stand_in = node_stand_in(dir, PCTR_FILE, &p->log);
+	p->stand_in = node_stand_in(dir, PCTR_FILE, &p->messages);
 	if (p->stand_in < 0)
 		return p->stand_in;
-	err = sock_open(&p->sock, p->socket, p->stand_in, p->epoll, p->helpers, &p->core, &p->log);
+	err = sock_open(&p->sock, p->socket, p->stand_in, p->epoll, p->helpers, &p->core,
+			&p->messages);
 	if (!err)
 		pctrd_begin_node(p);
 	return err;
@@ -309,7 +316,7 @@ static int pctrd_go_background(const struct pctrd *p)
 	if (!pipe2(fds, O_CLOEXEC))
 		pid = fork();
 	if (pid < 0) {
-		log_msg(&p->log, LOG_ERR, "cannot go into the background: %m");
+		messages_put(&p->messages, LOG_ERR, "cannot go into the background: %m");
 		return -EAGAIN;
 	}
 	if (pid > 0) {
@@ -325,13 +332,13 @@ static void pctrd_leave_terminal(struct pctrd *p, int ready)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	log_background(&p->log);
+	messages_background(&p->messages);
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		dup2(null, fd);
 	if (null > 2)
 		close(null);
 	if (chdir("/") || write(ready, "", 1) != 1)
-		log_msg(&p->log, LOG_WARNING, "going into the background: %m");
+		messages_put(&p->messages, LOG_WARNING, "going into the background: %m");
 	close(ready);
 }
 
@@ -341,7 +348,7 @@ static int pctrd_serve(struct pctrd *p)
 	int err = ready < 0 && !p->options.foreground ? ready : pctrd_begin(p);
 
 	if (!err) {
-		log_msg(&p->log, LOG_INFO, "serving %s", p->socket);
+		messages_put(&p->messages, LOG_INFO, "serving %s", p->socket);
 		if (ready >= 0)
 			pctrd_leave_terminal(p, ready);
 		err = pctrd_loop(p);
@@ -356,17 +363,18 @@ static int pctrd_check(struct pctrd *p)
 	int n = service_source.connect(NULL), missing = 0;
 
 	if (n < 0) {
-		log_msg(&p->log, LOG_ERR, "%s", pmc_errstr());
+		messages_put(&p->messages, LOG_ERR, "%s", pmc_errstr());
 		missing++;
 	}
 	if (n == 0 || machine_vendor() == VENDOR_NONE) {
-		log_msg(&p->log, LOG_ERR, "no counters: pmccontrol --doctor says why; only the TSC "
-			"can be read");
+		messages_put(&p->messages, LOG_ERR,
+			     "no counters: pmccontrol --doctor says why; only the TSC can be read");
 		missing++;
 	}
 	if (*p->options.node && access("/dev/cuse", R_OK | W_OK)) {
-		log_msg(&p->log, LOG_ERR, "/dev/cuse: %s; modprobe cuse, or link programs with "
-			"libpctr", strerror(errno));
+		messages_put(&p->messages, LOG_ERR,
+			     "/dev/cuse: %s; modprobe cuse, or link programs with "
+			     "libpctr", strerror(errno));
 		missing++;
 	}
 	if (!missing)
@@ -378,13 +386,14 @@ int main(int argc, char **argv)
 {
 	static struct pctrd p = { .epoll = -1, .stand_in = -1, .signals.fd = -1, .timer.fd = -1,
 				  .lock.fd = -1, .cuse.watch.fd = -1, .sock.watch.fd = -1 };
-	int err = options_parse(&p.options, argc, argv, &p.log);
+	int err = options_parse(&p.options, argc, argv, &p.messages);
 
 	if (err == OPTIONS_DONE)
 		return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (!err && geteuid()) {
-		log_msg(&p.log, LOG_ERR, "must be started as root: it counts on whole CPUs and "
-			"makes /dev/pctr; try sudo pctrd");
+		messages_put(&p.messages, LOG_ERR,
+			     "must be started as root: it counts on whole CPUs and "
+			     "makes /dev/pctr; try sudo pctrd");
 		err = -EPERM;
 	}
 	if (!err)

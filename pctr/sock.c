@@ -287,8 +287,9 @@ static void sock_ready(struct watch *w)
 	    (fd < 0 && (s->nclients || helpers_waiting(s->helpers))))
 		sock_pause(s);
 	if (err && !s->full)
-		log_msg(s->log, LOG_WARNING, "a program was turned away (%u are connected): %s",
-			s->nclients, strerror(-err));
+		messages_put(s->messages, LOG_WARNING,
+			     "a program was turned away (%u are connected): %s",
+			     s->nclients, strerror(-err));
 	s->full = s->full || err;
 }
 
@@ -311,7 +312,7 @@ void sock_settle(struct sock *s)
 /* --- the socket --------------------------------------------------------------------------- */
 
 /* Removes a socket that a killed pctrd has left. */
-static int sock_clear_stale(const struct sockaddr_un *address, const struct log *log)
+static int sock_clear_stale(const struct sockaddr_un *address, const struct messages *messages)
 {
 	struct stat st;
 	int fd, err = 0;
@@ -319,20 +320,23 @@ static int sock_clear_stale(const struct sockaddr_un *address, const struct log 
 	if (lstat(address->sun_path, &st))
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode)) {
-		log_msg(log, LOG_ERR, "%s exists and is no socket; remove it, or choose another "
-			"folder with -d", address->sun_path);
+		messages_put(messages, LOG_ERR,
+			     "%s exists and is no socket; remove it, or choose another "
+			     "folder with -d", address->sun_path);
 		return -EEXIST;
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	if (!connect(fd, (const struct sockaddr *)address, sizeof(*address)) || errno == EAGAIN) {
-		log_msg(log, LOG_ERR, "already running: a pctrd answers on %s; stop it, or choose "
-			"another folder with -d", address->sun_path);
+		messages_put(messages, LOG_ERR,
+			     "already running: a pctrd answers on %s; stop it, or choose "
+			     "another folder with -d", address->sun_path);
 		err = -EADDRINUSE;
 	} else if (errno != ECONNREFUSED || unlink(address->sun_path)) {
 		err = -errno;
-		log_msg(log, LOG_ERR, "%s is in the way: %s", address->sun_path, strerror(-err));
+		messages_put(messages, LOG_ERR, "%s is in the way: %s", address->sun_path,
+			     strerror(-err));
 	}
 	close(fd);
 	return err;
@@ -362,30 +366,31 @@ static int sock_listen(struct sock *s)
 }
 
 int sock_open(struct sock *s, const char *path, int file, int epoll, struct helpers *helpers,
-	      struct core *core, const struct log *log)
+	      struct core *core, const struct messages *messages)
 {
 	struct stat st;
 	int err = 0;
 
 	*s = (struct sock){ .watch = { .fd = -1, .ready = sock_ready }, .epoll = epoll,
-			    .helpers = helpers, .core = core, .log = log,
+			    .helpers = helpers, .core = core, .messages = messages,
 			    .helped = { .fd = helpers_fd(helpers), .ready = sock_helpers_ready },
 			    .address.sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(s->address.sun_path)) {
-		log_msg(log, LOG_ERR, "%s: a socket's path has %zu bytes at most; choose a shorter "
-			"folder with -d", path, sizeof(s->address.sun_path) - 1);
+		messages_put(messages, LOG_ERR,
+			     "%s: a socket's path has %zu bytes at most; choose a shorter "
+			     "folder with -d", path, sizeof(s->address.sun_path) - 1);
 		return -ENAMETOOLONG;
 	}
 	strcpy(s->address.sun_path, path);
 	if (fstat(file, &st))
 		return -errno;
 	s->file = (struct receive_file){ .dev = st.st_dev, .ino = st.st_ino };
-	err = sock_clear_stale(&s->address, log);
+	err = sock_clear_stale(&s->address, messages);
 	if (err)
 		return err;
 	err = sock_listen(s);
 	if (err)
-		log_msg(log, LOG_ERR, "cannot listen on %s: %s", path, strerror(-err));
+		messages_put(messages, LOG_ERR, "cannot listen on %s: %s", path, strerror(-err));
 	return err;
 }
 

@@ -24,7 +24,7 @@ struct sock {
 	struct watch watch;		/* the listening socket; fd -1: there is none */
 	int epoll;
 	struct core *core;
-	const struct log *log;
+	const struct messages *messages;
 	struct helpers *helpers;
 	struct watch helped;
 	struct receive_file file;	/* the stand-in, which requests must show open */
@@ -45,10 +45,10 @@ extern helper_job *const sock_jobs[SOCK_JOBS];
 
 /*
  * Listens at `path`, and replaces a socket without a server.  `file` is a descriptor of the
- * stand-in; the helpers stay the caller's.  -errno, with a line in the log.
+ * stand-in; the helpers stay the caller's.  -errno, with a message.
  */
 int sock_open(struct sock *s, const char *path, int file, int epoll, struct helpers *helpers,
-	      struct core *core, const struct log *log);
+	      struct core *core, const struct messages *messages);
 /* Pending messages are given up.  Call sock_bury() after helpers_free() for their clients. */
 void sock_close(struct sock *s);
 void sock_bury(struct sock *s);

@@ -218,7 +218,7 @@ void analysis_terminal(struct analysis *a, int fd)
 {
 	struct winsize size;
 
-	a->colour = terminal_colour(fd);
+	a->colour = pager_colour(fd);
 	a->width = isatty(fd) == 1 && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 

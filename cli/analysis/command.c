@@ -80,7 +80,7 @@ static int command_open_output(struct report_command *c, int input)
 	analysis_terminal(a, STDOUT_FILENO);
 	a->page = isatty(STDOUT_FILENO) == 1 && analysis_is_text(a);
 	if (a->page) {
-		held_begin(&c->held);
+		pager_hold(&c->held);
 		a->terminal = c->held.text >= 0 ? c->held.terminal : STDERR_FILENO;
 	}
 	out_use(&c->out, STDOUT_FILENO, "standard output");
@@ -103,7 +103,7 @@ static int command_run(struct report_command *c, const char *log)
 	if (out_close(&c->out) && !code)
 		code = EX_OSERR;
 	pager_wait(a->pager);
-	held_end(&c->held);
+	pager_release(&c->held);
 	if (fd >= 0)
 		close(fd);
 	return code;

@@ -75,7 +75,7 @@ void pager_wait(pid_t pid)
 		;
 }
 
-void held_begin(struct held *held)
+void pager_hold(struct held *held)
 {
 	*held = HELD_NONE;
 	if (isatty(STDERR_FILENO) != 1)
@@ -89,7 +89,7 @@ void held_begin(struct held *held)
 	*held = HELD_NONE;
 }
 
-void held_end(struct held *held)
+void pager_release(struct held *held)
 {
 	char part[BUFSIZ];
 	ssize_t n;
@@ -107,7 +107,7 @@ void held_end(struct held *held)
 	*held = HELD_NONE;
 }
 
-bool terminal_colour(int fd)
+bool pager_colour(int fd)
 {
 	const char *none = getenv("NO_COLOR"), *kind = getenv("TERM");
 

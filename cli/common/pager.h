@@ -14,8 +14,8 @@ int pager_start(pid_t *pid, int *fd);
 
 /*
  * A pager would draw over messages on its terminal, or scroll them away unread.  So messages are
- * held from held_begin() on; held_end() prints them when the pager is gone.  If standard error is
- * not a terminal, nothing is held.
+ * held from pager_hold() on; pager_release() prints them when the pager is gone.  If standard
+ * error is not a terminal, nothing is held.
  */
 struct held {
 	int terminal;		/* standard error as it was before */
@@ -24,11 +24,11 @@ struct held {
 
 #define HELD_NONE ((struct held){ .terminal = -1, .text = -1 })
 
-void held_begin(struct held *held);
-void held_end(struct held *held);
+void pager_hold(struct held *held);
+void pager_release(struct held *held);
 
 /* Is `fd` a terminal with colours, and NO_COLOR unset? */
-bool terminal_colour(int fd);
+bool pager_colour(int fd);
 
 /* Waits until the user leaves the pager; close the pipe before.  0: there is no pager. */
 void pager_wait(pid_t pid);

@@ -91,8 +91,8 @@ static int origin_open_process(struct origin *origin, struct alq *alq, pid_t pid
 
 	origin->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (origin->pidfd < 0)
-		return proc_fail(pid, errno == EINVAL ? -ESRCH : -errno, NULL);
-	code = proc_open(&origin->proc, pid);
+		return process_fail(pid, errno == EINVAL ? -ESRCH : -errno, NULL);
+	code = process_open(&origin->proc, pid);
 	alq->head = origin->proc.head;
 	alq->read = origin_read_process;
 	return code;
@@ -212,7 +212,7 @@ static int origin_report(const struct ktrctl *ctl, const struct origin *origin,
 	else if (err == -ESRCH && ctl->pid)
 		note("process %d has %s; its last entries may not be there", (int)ctl->pid,
 		     poll(&process, 1, ENDING_MS) == 1 ? "ended" : "other rings now, or none");
-	return put_buf(&out, 0);
+	return ktrctl_put(&out, 0);
 }
 
 static int alq_run(const struct ktrctl *ctl, struct origin *origin, struct alq *alq, int signals)
@@ -265,7 +265,7 @@ static int alq_open_signals(int *fd)
 	return *fd < 0 ? fail_errno(EX_OSERR, "Cannot wait for signals") : 0;
 }
 
-int alq(const struct ktrctl *ctl)
+int alq_command(const struct ktrctl *ctl)
 {
 	struct origin origin = { .pidfd = -1, .proc.fd = -1 };
 	struct alq alq = { .source = &origin, .fd = -1, .files = "",

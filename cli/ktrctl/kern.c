@@ -81,7 +81,7 @@ int kern_set_mask(uint32_t mask)
 		code = kern_info(&info);
 	if (code)
 		return code;
-	warn_of_mask(mask, info.pk_compile, true);
+	ktrctl_warn_of_mask(mask, info.pk_compile, true);
 	if (info.pk_frozen)
 		note("the kernel's rings are frozen: this holds after \"ktrctl thaw\"");
 	return 0;
@@ -95,7 +95,7 @@ int kern_mask(const struct ktrctl *ctl)
 	int code;
 
 	if (ctl->nargs) {
-		code = parse_classes(ctl->args[0], &mask);
+		code = ktrctl_parse_classes(ctl->args[0], &mask);
 		return code ? code : kern_set_mask(mask);
 	}
 	code = kern_info(&info);
@@ -103,7 +103,7 @@ int kern_mask(const struct ktrctl *ctl)
 		return code;
 	if (info.pk_frozen)
 		note("the kernel's rings are frozen: nothing is traced until \"ktrctl thaw\"");
-	return put_classes(info.pk_frozen ? info.pk_saved : info.pk_mask);
+	return ktrctl_put_classes(info.pk_frozen ? info.pk_saved : info.pk_mask);
 }
 
 int kern_compile(const struct ktrctl *ctl)
@@ -115,9 +115,9 @@ int kern_compile(const struct ktrctl *ctl)
 
 	if (!ctl->nargs) {
 		code = kern_info(&info);
-		return code ? code : put_classes(info.pk_compile);
+		return code ? code : ktrctl_put_classes(info.pk_compile);
 	}
-	code = parse_classes(ctl->args[0], &mask);
+	code = ktrctl_parse_classes(ctl->args[0], &mask);
 	if (code)
 		return code;
 	ktrmask_text(mask, text, sizeof(text));
@@ -156,7 +156,7 @@ int kern_entries(const struct ktrctl *ctl)
 	code = kern_info(&info);
 	if (!code)
 		buf_printf(&out, "%u\n", info.pk_entries);
-	return put_buf(&out, code);
+	return ktrctl_put(&out, code);
 }
 
 int kern_freeze(const struct ktrctl *ctl)
@@ -199,5 +199,5 @@ int kern_stop(const struct ktrctl *ctl)
 		buf_printf(&out, "%s\n", triggers.pm_value);
 	if (!code && *info.pk_stopped)
 		note("frozen by %s: \"ktrctl thaw\" goes on", info.pk_stopped);
-	return put_buf(&out, code);
+	return ktrctl_put(&out, code);
 }

@@ -29,21 +29,21 @@ static const struct ktrctl_command {
 	const char *help;
 } commands[] = {
 	{ "list", "", 0, 0, list_producers, list_producers, "what writes trace rings" },
-	{ "mask", "[CLASSES]", 0, 1, kern_mask, proc_mask, "classes that are traced" },
-	{ "compile", "[CLASSES]", 0, 1, kern_compile, proc_compile, "classes that are loaded" },
-	{ "entries", "[N]", 0, 1, kern_entries, proc_entries, "of each ring, a power of two" },
-	{ "freeze", "", 0, 0, kern_freeze, proc_freeze, "trace nothing, keep what there is" },
-	{ "thaw", "", 0, 0, kern_thaw, proc_thaw, "trace again" },
+	{ "mask", "[CLASSES]", 0, 1, kern_mask, process_mask, "classes that are traced" },
+	{ "compile", "[CLASSES]", 0, 1, kern_compile, process_compile, "classes that are loaded" },
+	{ "entries", "[N]", 0, 1, kern_entries, process_entries, "of each ring, a power of two" },
+	{ "freeze", "", 0, 0, kern_freeze, process_freeze, "trace nothing, keep what there is" },
+	{ "thaw", "", 0, 0, kern_thaw, process_thaw, "trace again" },
 	{ "clear", "", 0, 0, kern_clear, NULL, "forget all entries" },
 	{ "mark", "TEXT", 1, 1, kern_mark, NULL, "make an entry of a text" },
 	{ "stop", "[TRIGGERS]", 0, 1, kern_stop, NULL, "what freezes the rings by itself" },
 	{ "classes", "", 0, 0, list_classes, NULL, "names of classes, and their bits" },
-	{ "alq", "FILE", 1, 1, alq, alq, "write all that is traced to a file" },
-	{ "test", "[N]", 0, 1, self_test, NULL, "make N entries, and say what one costs" },
+	{ "alq", "FILE", 1, 1, alq_command, alq_command, "write all that is traced to a file" },
+	{ "test", "[N]", 0, 1, test_run, NULL, "make N entries, and say what one costs" },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-int put_buf(struct buf *out, int code)
+int ktrctl_put(struct buf *out, int code)
 {
 	if (!code && out->failed) {
 		errno = ENOMEM;
@@ -57,7 +57,7 @@ int put_buf(struct buf *out, int code)
 	return code;
 }
 
-int parse_classes(const char *text, uint32_t *mask)
+int ktrctl_parse_classes(const char *text, uint32_t *mask)
 {
 	char bad[32];
 
@@ -68,14 +68,14 @@ int parse_classes(const char *text, uint32_t *mask)
 	return fail(EX_DATAERR, "\"%s\" is no class: \"ktrctl classes\" lists them", bad);
 }
 
-int put_classes(uint32_t mask)
+int ktrctl_put_classes(uint32_t mask)
 {
 	char text[KTRMASK_TEXT];
 	struct buf out = { 0 };
 
 	ktrmask_text(mask, text, sizeof(text));
 	buf_printf(&out, "%s\n", text);
-	return put_buf(&out, 0);
+	return ktrctl_put(&out, 0);
 }
 
 static void ktrctl_usage(FILE *file)
@@ -140,9 +140,9 @@ static const struct ktrctl_command *command_find(const char *name)
 static int ktrctl_run(const struct ktrctl *ctl)
 {
 	const struct ktrctl_command *command = command_find(ctl->command);
-	bool is_alq = command && command->kernel == alq;
+	bool is_alq = command && command->kernel == alq_command;
 
-	if (!command && is_sysctl(ctl->command))
+	if (!command && sysctl_is_name(ctl->command))
 		return sysctl_run(ctl);
 	if (!command)
 		return fail(EX_USAGE, "\"%s\" is no command: \"ktrctl --help\" lists them",

@@ -31,9 +31,9 @@ struct ktrctl {
 };
 
 /* ktrctl.c */
-int put_buf(struct buf *out, int code);
-int parse_classes(const char *text, uint32_t *mask);
-int put_classes(uint32_t mask);
+int ktrctl_put(struct buf *out, int code);
+int ktrctl_parse_classes(const char *text, uint32_t *mask);
+int ktrctl_put_classes(uint32_t mask);
 
 /* list.c: works without the daemon. */
 int list_producers(const struct ktrctl *ctl);
@@ -57,25 +57,25 @@ int kern_mark(const struct ktrctl *ctl);
 int kern_stop(const struct ktrctl *ctl);
 
 /* process.c: the rings of a process. */
-int proc_fail(pid_t pid, int err, const char *fault);
-int proc_open(struct tracee *proc, pid_t pid);
-int proc_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved);
-int proc_set_mask(struct tracee *proc, uint32_t mask);
-int proc_mask(const struct ktrctl *ctl);
-int proc_compile(const struct ktrctl *ctl);
-int proc_entries(const struct ktrctl *ctl);
-int proc_freeze(const struct ktrctl *ctl);
-int proc_thaw(const struct ktrctl *ctl);
+int process_fail(pid_t pid, int err, const char *fault);
+int process_open(struct tracee *proc, pid_t pid);
+int process_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved);
+int process_set_mask(struct tracee *proc, uint32_t mask);
+int process_mask(const struct ktrctl *ctl);
+int process_compile(const struct ktrctl *ctl);
+int process_entries(const struct ktrctl *ctl);
+int process_freeze(const struct ktrctl *ctl);
+int process_thaw(const struct ktrctl *ctl);
 
 /* Prints a warning if some of these classes cannot be traced. */
-void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel);
+void ktrctl_warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel);
 
 /* sysctl.c: debug.ktr.NAME[=VALUE], with FreeBSD's names. */
-bool is_sysctl(const char *word);
+bool sysctl_is_name(const char *word);
 int sysctl_run(const struct ktrctl *ctl);
 
 /* alq_command.c, test.c */
-int alq(const struct ktrctl *ctl);
-int self_test(const struct ktrctl *ctl);
+int alq_command(const struct ktrctl *ctl);
+int test_run(const struct ktrctl *ctl);
 
 #endif

@@ -164,7 +164,7 @@ static int producer_put_process(const struct ktrctl *ctl, struct json *json, pid
 		p.state = UNSOUND;
 	tracee_close(&proc);
 	if (ctl->pid && err)
-		return proc_fail(pid, err, fault);
+		return process_fail(pid, err, fault);
 	if (!err || p.state != ON)
 		producer_put(ctl, json, &p);
 	return 0;
@@ -214,7 +214,7 @@ int list_producers(const struct ktrctl *ctl)
 		json_close(&json, '}');
 		buf_add(&out, "\n", 1);
 	}
-	return put_buf(&out, code);
+	return ktrctl_put(&out, code);
 }
 
 /* --- classes -------------------------------------------------------------------------------- */
@@ -260,5 +260,5 @@ int list_classes(const struct ktrctl *ctl)
 		json_close(&json, '}');
 		buf_add(&out, "\n", 1);
 	}
-	return put_buf(&out, 0);
+	return ktrctl_put(&out, 0);
 }

@@ -8,7 +8,7 @@
 #include "ktrctl.h"
 #include "cli/common/common.h"
 
-int proc_fail(pid_t pid, int err, const char *fault)
+int process_fail(pid_t pid, int err, const char *fault)
 {
 	switch (err) {
 	case -ESRCH:
@@ -33,26 +33,26 @@ int proc_fail(pid_t pid, int err, const char *fault)
 	}
 }
 
-int proc_open(struct tracee *proc, pid_t pid)
+int process_open(struct tracee *proc, pid_t pid)
 {
 	const char *fault = NULL;
 	int err = tracee_open(proc, pid, &fault);
 
-	return err ? proc_fail(pid, err, fault) : 0;
+	return err ? process_fail(pid, err, fault) : 0;
 }
 
-int proc_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved)
+int process_get_mask(const struct tracee *proc, uint32_t *mask, uint32_t *saved)
 {
 	int err = tracee_get_mask(proc, mask, saved);
 
-	return err ? proc_fail(proc->pid, err, NULL) : 0;
+	return err ? process_fail(proc->pid, err, NULL) : 0;
 }
 
 static int write_mask(const struct tracee *proc, uint32_t mask)
 {
 	int err = tracee_set_mask(proc, mask);
 
-	return err ? proc_fail(proc->pid, err, NULL) : 0;
+	return err ? process_fail(proc->pid, err, NULL) : 0;
 }
 
 static int write_saved(const struct tracee *proc, uint32_t mask)
@@ -60,10 +60,10 @@ static int write_saved(const struct tracee *proc, uint32_t mask)
 	int err = tracee_write(proc, offsetof(struct ktr_region, saved_mask), &mask,
 				sizeof(mask));
 
-	return err ? proc_fail(proc->pid, err, NULL) : 0;
+	return err ? process_fail(proc->pid, err, NULL) : 0;
 }
 
-void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel)
+void ktrctl_warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel)
 {
 	char text[KTRMASK_TEXT];
 
@@ -78,14 +78,14 @@ void warn_of_mask(uint32_t mask, uint32_t compiled, bool kernel)
 }
 
 /* For a frozen process, the mask that a thaw will restore. */
-int proc_set_mask(struct tracee *proc, uint32_t mask)
+int process_set_mask(struct tracee *proc, uint32_t mask)
 {
 	uint32_t now, saved = 0;
-	int code = proc_get_mask(proc, &now, &saved);
+	int code = process_get_mask(proc, &now, &saved);
 
 	if (code)
 		return code;
-	warn_of_mask(mask, proc->head.compile, false);
+	ktrctl_warn_of_mask(mask, proc->head.compile, false);
 	if (!saved)
 		return write_mask(proc, mask);
 	if (!mask)
@@ -98,30 +98,30 @@ int proc_set_mask(struct tracee *proc, uint32_t mask)
 	return code;
 }
 
-int proc_mask(const struct ktrctl *ctl)
+int process_mask(const struct ktrctl *ctl)
 {
 	struct tracee proc;
 	uint32_t mask = 0, saved = 0;
-	int code = ctl->nargs ? parse_classes(ctl->args[0], &mask) : 0;
+	int code = ctl->nargs ? ktrctl_parse_classes(ctl->args[0], &mask) : 0;
 
 	if (code)
 		return code;
-	code = proc_open(&proc, ctl->pid);
+	code = process_open(&proc, ctl->pid);
 	if (code)
 		return code;
 	if (ctl->nargs)
-		code = proc_set_mask(&proc, mask);
+		code = process_set_mask(&proc, mask);
 	else
-		code = proc_get_mask(&proc, &mask, &saved);
+		code = process_get_mask(&proc, &mask, &saved);
 	if (!code && saved)
 		note("process %d is frozen: nothing is traced until \"ktrctl -p %d thaw\"",
 		     (int)ctl->pid, (int)ctl->pid);
 	tracee_close(&proc);
-	return code || ctl->nargs ? code : put_classes(mask | saved);
+	return code || ctl->nargs ? code : ktrctl_put_classes(mask | saved);
 }
 
 /* Settings that only the compiler or the program itself can change. */
-int proc_compile(const struct ktrctl *ctl)
+int process_compile(const struct ktrctl *ctl)
 {
 	struct tracee proc;
 	int code;
@@ -130,14 +130,14 @@ int proc_compile(const struct ktrctl *ctl)
 		return fail(EX_USAGE, "what a program has compiled in is its KTR_COMPILE; "
 			    "\"ktrctl -p %d mask %s\" is what it traces", (int)ctl->pid,
 			    ctl->args[0]);
-	code = proc_open(&proc, ctl->pid);
+	code = process_open(&proc, ctl->pid);
 	if (code)
 		return code;
 	tracee_close(&proc);
-	return put_classes(proc.head.compile);
+	return ktrctl_put_classes(proc.head.compile);
 }
 
-int proc_entries(const struct ktrctl *ctl)
+int process_entries(const struct ktrctl *ctl)
 {
 	struct buf out = { 0 };
 	struct tracee proc;
@@ -146,24 +146,24 @@ int proc_entries(const struct ktrctl *ctl)
 	if (ctl->nargs)
 		return fail(EX_USAGE, "a program's rings are its own: start it with "
 			    "KTR_ENTRIES=%s", ctl->args[0]);
-	code = proc_open(&proc, ctl->pid);
+	code = process_open(&proc, ctl->pid);
 	if (code)
 		return code;
 	buf_printf(&out, "%u\n", proc.head.entries);
 	tracee_close(&proc);
-	return put_buf(&out, 0);
+	return ktrctl_put(&out, 0);
 }
 
 /* The saved mask is kept in the region, where any ktrctl finds it. */
-int proc_freeze(const struct ktrctl *ctl)
+int process_freeze(const struct ktrctl *ctl)
 {
 	struct tracee proc;
 	uint32_t mask, saved;
-	int code = proc_open(&proc, ctl->pid);
+	int code = process_open(&proc, ctl->pid);
 
 	if (code)
 		return code;
-	code = proc_get_mask(&proc, &mask, &saved);
+	code = process_get_mask(&proc, &mask, &saved);
 	if (!code && mask)
 		code = write_saved(&proc, mask);
 	if (!code && mask)
@@ -174,15 +174,15 @@ int proc_freeze(const struct ktrctl *ctl)
 	return code;
 }
 
-int proc_thaw(const struct ktrctl *ctl)
+int process_thaw(const struct ktrctl *ctl)
 {
 	struct tracee proc;
 	uint32_t mask, saved = 0;
-	int code = proc_open(&proc, ctl->pid);
+	int code = process_open(&proc, ctl->pid);
 
 	if (code)
 		return code;
-	code = proc_get_mask(&proc, &mask, &saved);
+	code = process_get_mask(&proc, &mask, &saved);
 	if (!code && !saved)
 		code = fail(EX_DATAERR, "process %d is not frozen: \"ktrctl -p %d mask CLASSES\" "
 			    "sets what it traces", (int)ctl->pid, (int)ctl->pid);

@@ -39,7 +39,7 @@ static int sysctl_put_bits(char *text, size_t size, uint32_t bits)
 static int mask_get(struct sysctl_place *place, char *text, size_t size)
 {
 	uint32_t mask = place->info.pk_mask, saved;
-	int code = place->proc ? proc_get_mask(place->proc, &mask, &saved) : 0;
+	int code = place->proc ? process_get_mask(place->proc, &mask, &saved) : 0;
 
 	return code ? code : sysctl_put_bits(text, size, mask);
 }
@@ -47,11 +47,11 @@ static int mask_get(struct sysctl_place *place, char *text, size_t size)
 static int mask_set(struct sysctl_place *place, const char *text)
 {
 	uint32_t mask;
-	int code = parse_classes(text, &mask);
+	int code = ktrctl_parse_classes(text, &mask);
 
 	if (code)
 		return code;
-	return place->proc ? proc_set_mask(place->proc, mask) : kern_set_mask(mask);
+	return place->proc ? process_set_mask(place->proc, mask) : kern_set_mask(mask);
 }
 
 static int compile_get(struct sysctl_place *place, char *text, size_t size)
@@ -72,7 +72,7 @@ static int entries_set(struct sysctl_place *place, const char *text)
 		.args = (char *[]){ (char *)text }, .nargs = 1,
 	};
 
-	return place->proc ? proc_entries(&ctl) : kern_entries(&ctl);
+	return place->proc ? process_entries(&ctl) : kern_entries(&ctl);
 }
 
 static int version_get(struct sysctl_place *place, char *text, size_t size)
@@ -112,7 +112,7 @@ static int verbose_set(struct sysctl_place *place, const char *text)
 	err = tracee_write(place->proc, offsetof(struct ktr_region, verbose), &verbose,
 			    sizeof(verbose));
 	place->proc->head.verbose = verbose;
-	return err ? proc_fail(place->proc->pid, err, NULL) : 0;
+	return err ? process_fail(place->proc->pid, err, NULL) : 0;
 }
 
 static int clear_get(struct sysctl_place *place, char *text, size_t size)
@@ -168,7 +168,7 @@ static int cpumask_set(struct sysctl_place *place, const char *text)
 	memcpy(place->proc->head.cpumask, list.bits, sizeof(place->proc->head.cpumask));
 	err = tracee_write(place->proc, offsetof(struct ktr_region, cpumask), list.bits,
 			    sizeof(place->proc->head.cpumask));
-	return err ? proc_fail(place->proc->pid, err, NULL) : 0;
+	return err ? process_fail(place->proc->pid, err, NULL) : 0;
 }
 
 static const struct {
@@ -187,7 +187,7 @@ static const struct {
 };
 #define NVALUES (sizeof(values) / sizeof(values[0]))
 
-bool is_sysctl(const char *word)
+bool sysctl_is_name(const char *word)
 {
 	return !strcmp(word, "debug.ktr") || !strncmp(word, PREFIX, sizeof(PREFIX) - 1);
 }
@@ -199,7 +199,7 @@ static int sysctl_look(struct sysctl_place *place, const struct ktrctl *ctl)
 	if (place->proc->pid)
 		tracee_close(place->proc);
 	place->proc->pid = 0;
-	return proc_open(place->proc, ctl->pid);
+	return process_open(place->proc, ctl->pid);
 }
 
 static int sysctl_one(struct sysctl_place *place, const struct ktrctl *ctl, size_t i,
@@ -267,5 +267,5 @@ int sysctl_run(const struct ktrctl *ctl)
 		code = name ? sysctl_one(&place, ctl, i, value, &out) :
 			      sysctl_all(&place, ctl, &out);
 	tracee_close(&proc);
-	return put_buf(&out, code);
+	return ktrctl_put(&out, code);
 }

@@ -49,16 +49,16 @@ static int points_load(struct test_points *points)
 static int ring_written(uint64_t *entries)
 {
 	struct tracee self;
-	int code = proc_open(&self, getpid()), err;
+	int code = process_open(&self, getpid()), err;
 
 	if (code)
 		return code;
 	err = tracee_written(&self, entries);
 	tracee_close(&self);
-	return err ? proc_fail(getpid(), err, NULL) : 0;
+	return err ? process_fail(getpid(), err, NULL) : 0;
 }
 
-int self_test(const struct ktrctl *ctl)
+int test_run(const struct ktrctl *ctl)
 {
 	static const char format[] = "test entry %d of %d";
 	uint64_t desc = KTR_DESC_TEXT | (uintptr_t)format, count = ENTRIES, before, after = 0;
@@ -83,5 +83,5 @@ int self_test(const struct ktrctl *ctl)
 	code = ring_written(&after);
 	buf_printf(&out, "%llu entries in %.3f ms: %.1f ns each\n",
 		   (unsigned long long)(after - before), took / 1e6, took / (double)count);
-	return put_buf(&out, code);
+	return ktrctl_put(&out, code);
 }

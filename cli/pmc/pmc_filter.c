@@ -94,13 +94,13 @@ static bool sample_is_named(const struct log_filter *f, int kind, const struct s
 
 	switch (kind) {
 	case EVENTS:
-		return list_has_name(list, names_find(&f->names.events, number), false) ||
+		return list_has_name(list, pmc_log_name(&f->names.events, number), false) ||
 		       list_has_number(list, number);
 	case PROCESSES:
-		return list_has_name(list, names_find(&f->names.processes, number), true);
+		return list_has_name(list, pmc_log_name(&f->names.processes, number), true);
 	case THREADS:
 		return s->has_thread &&
-		       list_has_name(list, names_find(&f->names.threads, number), true);
+		       list_has_name(list, pmc_log_name(&f->names.threads, number), true);
 	case LWPS:
 		return s->has_thread && list_has_number(list, number);
 	case CPUS:
@@ -169,7 +169,7 @@ static int filter_learn(struct log_filter *f, const struct pmclog_ev *ev)
 	else if (ev->pl_type == PMCLOG_TYPE_PMCALLOCATEDYN)
 		list_know_event(&f->lists[EVENTS], ev->pl_u.pl_ad.pl_pmcid,
 				ev->pl_u.pl_ad.pl_evname);
-	return log_learn(&f->names, ev);
+	return pmc_log_learn(&f->names, ev);
 }
 
 /* An event that the log does not have is taken for a misspelled one. */
@@ -237,7 +237,7 @@ static int filter_run(struct log_filter *f, const char *in, const char *out)
 		return code;
 	code = filter_open_output(f, fd, out);
 	if (!code) {
-		code = log_each(fd, in, &user);
+		code = pmc_log_each(fd, in, &user);
 		pushed = out_push_all(&f->out);	/* of a damaged log as well */
 		code = code ? code : pushed;
 		if (!code)
@@ -327,6 +327,6 @@ int pmc_cmd_filter(int argc, char *argv[])
 		signal(SIGPIPE, SIG_IGN);
 		code = filter_run(&f, argv[optind], argv[optind + 1]);
 	}
-	log_names_free(&f.names);
+	pmc_log_names_free(&f.names);
 	return code;
 }

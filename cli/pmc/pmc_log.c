@@ -25,7 +25,7 @@ static struct name *name_find(const struct names *names, uint32_t id)
 	return at == INDEX_NONE ? NULL : &names->list[at];
 }
 
-const struct name *names_find(const struct names *names, uint32_t id)
+const struct name *pmc_log_name(const struct names *names, uint32_t id)
 {
 	return name_find(names, id);
 }
@@ -64,7 +64,7 @@ static int names_set(struct names *names, uint32_t id, const char *text, uint64_
 /* A child has its parent's name until it execs. */
 static int log_learn_fork(struct names *processes, const struct pmclog_ev_procfork *fork)
 {
-	const struct name *parent = names_find(processes, (uint32_t)fork->pl_oldpid);
+	const struct name *parent = pmc_log_name(processes, (uint32_t)fork->pl_oldpid);
 
 	return parent ? names_set(processes, (uint32_t)fork->pl_newpid, parent->text, 0) : 0;
 }
@@ -74,12 +74,12 @@ static int log_learn_exec(struct log_names *names, uint32_t pid, const char *pro
 {
 	int code = names_set(&names->processes, pid, program, 0);
 
-	if (!code && names_find(&names->threads, pid))
+	if (!code && pmc_log_name(&names->threads, pid))
 		code = names_set(&names->threads, pid, program, 0);
 	return code;
 }
 
-int log_learn(struct log_names *names, const struct pmclog_ev *ev)
+int pmc_log_learn(struct log_names *names, const struct pmclog_ev *ev)
 {
 	switch (ev->pl_type) {
 	case PMCLOG_TYPE_PMCALLOCATE:
@@ -115,14 +115,14 @@ static void names_free(struct names *names)
 	index_free(&names->index);
 }
 
-void log_names_free(struct log_names *names)
+void pmc_log_names_free(struct log_names *names)
 {
 	names_free(&names->processes);
 	names_free(&names->threads);
 	names_free(&names->events);
 }
 
-int log_each(int fd, const char *file, const struct log_user *user)
+int pmc_log_each(int fd, const char *file, const struct log_user *user)
 {
 	struct pmclog_ev *ev = calloc(1, sizeof(*ev));
 	void *parser = pmclog_open(fd);

@@ -22,13 +22,13 @@ struct log_names {
 };
 
 /* The name of a number, or NULL. */
-const struct name *names_find(const struct names *names, uint32_t id);
+const struct name *pmc_log_name(const struct names *names, uint32_t id);
 
 /* Learns from a record.  0 or an exit code. */
-int log_learn(struct log_names *names, const struct pmclog_ev *ev);
-void log_names_free(struct log_names *names);
+int pmc_log_learn(struct log_names *names, const struct pmclog_ev *ev);
+void pmc_log_names_free(struct log_names *names);
 
 /* Passes all records of the log in `fd`, up to any damage.  `file` is for messages. */
-int log_each(int fd, const char *file, const struct log_user *user);
+int pmc_log_each(int fd, const char *file, const struct log_user *user);
 
 #endif

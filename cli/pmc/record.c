@@ -199,7 +199,7 @@ static int pmc_record_summarize(const struct pmc_record *r)
 
 	if (code)
 		return code;
-	code = log_each(fd, name, &user);
+	code = pmc_log_each(fd, name, &user);
 	close(fd);
 	if (!code)
 		note("%llu samples in \"%s\" (%.0f kB); pmc report%s%s shows them",

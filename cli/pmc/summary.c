@@ -127,8 +127,8 @@ static struct summary_share *event_find_share(struct summary_event *event, const
 
 static int summary_count_sample(struct summary *s, pmc_id_t id, uint32_t pid)
 {
-	const struct name *event_name = names_find(&s->names.events, id);
-	const struct name *process = names_find(&s->names.processes, pid);
+	const struct name *event_name = pmc_log_name(&s->names.events, id);
+	const struct name *process = pmc_log_name(&s->names.processes, pid);
 	char unnamed[2][32];
 	struct summary_event *event;
 	struct summary_share *share;
@@ -157,7 +157,7 @@ static int summary_take(void *arg, const struct pmclog_ev *ev)
 		s->drops++;
 		s->lost += ev->pl_u.pl_dn.pl_lost;
 	}
-	return log_learn(&s->names, ev);
+	return pmc_log_learn(&s->names, ev);
 }
 
 static int share_compare(const void *a, const void *b)
@@ -207,7 +207,7 @@ static void summary_free(struct summary *s)
 	}
 	free(s->events);
 	index_free(&s->by_name);
-	log_names_free(&s->names);
+	pmc_log_names_free(&s->names);
 }
 
 static int summary_run(const char *file, size_t top, bool full)
@@ -218,7 +218,7 @@ static int summary_run(const char *file, size_t top, bool full)
 
 	if (code)
 		return code;
-	code = log_each(fd, file, &user);
+	code = pmc_log_each(fd, file, &user);
 	close(fd);
 	for (size_t i = 0; i < s.nevents; i++) {
 		if (s.events[i].nshares)

@@ -36,7 +36,7 @@ static enum match image_match(const struct image *image, const struct binary *b)
 
 static const char *image_id(const uint8_t *id, size_t len, char room[static IMAGE_ID_TEXT])
 {
-	return len ? hex_text(id, len, room) : "none";
+	return len ? buf_hex(id, len, room) : "none";
 }
 
 /* Whether the samples of an image belong to the binary. */

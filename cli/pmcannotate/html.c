@@ -109,7 +109,7 @@ static void html_list(const struct annotate *a, struct buf *out)
 
 	buf_printf(out, "<nav><ol>\n");
 	for (size_t i = 0; i < h->nfunctions; i++) {
-		if (!annotate_wants(a, &h->functions[i]))
+		if (!pmcannotate_wants(a, &h->functions[i]))
 			continue;
 		buf_printf(out, "<li><a href=#f%zu>", i);
 		html_quoted(out, symbol_text(h->functions[i].symbol, room));
@@ -120,7 +120,7 @@ static void html_list(const struct annotate *a, struct buf *out)
 	buf_printf(out, "</ol></nav>\n");
 }
 
-int annotate_html(struct annotate *a, struct buf *out)
+int pmcannotate_html(struct annotate *a, struct buf *out)
 {
 	int code = 0;
 
@@ -134,7 +134,7 @@ int annotate_html(struct annotate *a, struct buf *out)
 	buf_printf(out, "; percentages are of all samples of the event.\n");
 	html_list(a, out);
 	for (size_t i = 0; i < a->hits.nfunctions && !code; i++) {
-		if (annotate_wants(a, &a->hits.functions[i]))
+		if (pmcannotate_wants(a, &a->hits.functions[i]))
 			code = html_function(a, &a->hits.functions[i], i, out);
 	}
 	buf_printf(out, "</html>\n");

@@ -136,7 +136,7 @@ static void view_choose(struct annotate *a)
 static int annotate_nothing(const struct annotate *a)
 {
 	for (size_t i = 0; i < a->hits.nfunctions; i++) {
-		if (annotate_wants(a, &a->hits.functions[i]))
+		if (pmcannotate_wants(a, &a->hits.functions[i]))
 			return 0;
 	}
 	if (a->function)
@@ -162,7 +162,7 @@ static int annotate_print(struct annotate *a, const char *html)
 {
 	struct buf text = { 0 };
 	struct out out = { 0 };
-	int closing, code = (html ? annotate_html : annotate_text)(a, &text);
+	int closing, code = (html ? pmcannotate_html : pmcannotate_text)(a, &text);
 
 	/* Now all is read that could be written over. */
 	if (!code && html && strcmp(html, "-") != 0)

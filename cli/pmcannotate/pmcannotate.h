@@ -151,8 +151,8 @@ void listing_free(struct listing *l);
 
 /* --- text.c, html.c: all functions above the limit ------------------------------------------ */
 
-bool annotate_wants(const struct annotate *a, const struct hit_function *f);
-int annotate_text(struct annotate *a, struct buf *out);
-int annotate_html(struct annotate *a, struct buf *out);
+bool pmcannotate_wants(const struct annotate *a, const struct hit_function *f);
+int pmcannotate_text(struct annotate *a, struct buf *out);
+int pmcannotate_html(struct annotate *a, struct buf *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include "pmcannotate.h"
 #include "cli/common/common.h"
 
-bool annotate_wants(const struct annotate *a, const struct hit_function *f)
+bool pmcannotate_wants(const struct annotate *a, const struct hit_function *f)
 {
 	const char *name = f->symbol->name;
 	size_t len = a->function ? strlen(a->function) : 0;
@@ -82,7 +82,7 @@ static int text_function(struct annotate *a, const struct hit_function *f, struc
 	return code;
 }
 
-int annotate_text(struct annotate *a, struct buf *out)
+int pmcannotate_text(struct annotate *a, struct buf *out)
 {
 	int code = 0;
 
@@ -95,7 +95,7 @@ int annotate_text(struct annotate *a, struct buf *out)
 		buf_printf(out, "\n\n");
 	}
 	for (size_t i = 0; i < a->hits.nfunctions && !code; i++) {
-		if (annotate_wants(a, &a->hits.functions[i]))
+		if (pmcannotate_wants(a, &a->hits.functions[i]))
 			code = text_function(a, &a->hits.functions[i], out);
 	}
 	return code;

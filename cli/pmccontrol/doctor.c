@@ -87,6 +87,6 @@ int doctor_run(const struct control *control)
 	else
 		doctor_put_text(&out, gates);
 	free(gates);
-	code = control_print(&out, 0);
+	code = show_print(&out, 0);
 	return code || open ? code : EX_UNAVAILABLE;
 }

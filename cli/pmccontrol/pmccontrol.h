@@ -41,7 +41,7 @@ int show_events(const struct control *control);
 int show_statistics(const struct control *control);
 
 /* show.c: prints and frees the output of a query; nothing is printed if `code` is not 0. */
-int control_print(struct buf *out, int code);
+int show_print(struct buf *out, int code);
 
 /* doctor.c: works without a daemon. */
 int doctor_run(const struct control *control);

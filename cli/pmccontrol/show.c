@@ -10,7 +10,7 @@
 #include "cli/common/common.h"
 #include "pmccontrol.h"
 
-int control_print(struct buf *out, int code)
+int show_print(struct buf *out, int code)
 {
 	if (!code && out->failed) {
 		errno = ENOMEM;
@@ -148,7 +148,7 @@ int show_rows(const struct control *control)
 	if (!control->json) {
 		buf_printf(&out, "%u %s CPUs present, with %u PMCs per CPU\n", info->pm_ncpu,
 			   name_or_unknown(type), info->pm_npmc);
-		return control_print(&out, cpus_put(control, info, &json));
+		return show_print(&out, cpus_put(control, info, &json));
 	}
 	json_open(&json, NULL, '{');
 	json_string(&json, "cputype", type);
@@ -159,7 +159,7 @@ int show_rows(const struct control *control)
 	json_close(&json, ']');
 	json_close(&json, '}');
 	buf_add(&out, "\n", 1);
-	return control_print(&out, code);
+	return show_print(&out, code);
 }
 
 /* --- -L ------------------------------------------------------------------------------------- */
@@ -214,7 +214,7 @@ int show_events(const struct control *control)
 		json_close(&json, '}');
 		buf_add(&out, "\n", 1);
 	}
-	return control_print(&out, code);
+	return show_print(&out, code);
 }
 
 /* --- -s ------------------------------------------------------------------------------------- */
@@ -264,5 +264,5 @@ int show_statistics(const struct control *control)
 		buf_printf(&out, FIGURE_LINE "%llu\n", "call chains that lack callers:",
 			   (unsigned long long)cut);
 	}
-	return control_print(&out, 0);
+	return show_print(&out, 0);
 }

@@ -43,7 +43,7 @@ static int tunable_show_all(const struct control *control)
 		buf_add(&out, "\n", 1);
 	}
 	free(list);
-	return control_print(&out, 0);
+	return show_print(&out, 0);
 }
 
 /* EINVAL: the caller's name or value is wrong. */
@@ -65,7 +65,7 @@ static int tunable_show_one(const struct control *control)
 	else
 		buf_add(&out, tunable.pm_value, strlen(tunable.pm_value));
 	buf_add(&out, "\n", 1);
-	return control_print(&out, 0);
+	return show_print(&out, 0);
 }
 
 static int tunable_set_one(const struct control *control, const char *equals)

@@ -90,7 +90,7 @@ static int debug_file_by_id(const struct object *o, const struct wanted_file *w,
 
 	if (w->idlen < 2 || w->idlen > (ssize_t)ID_MAX)
 		return -1;
-	hex_text(w->id, (size_t)w->idlen, id);
+	buf_hex(w->id, (size_t)w->idlen, id);
 	snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%.2s/%s.debug", id, id + 2);
 	return debug_file_try(o, path, w, found);
 }

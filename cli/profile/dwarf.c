@@ -153,7 +153,7 @@ void dwarf_close(struct object *o)
 	if (d) {
 		free(d->units);
 		spans_free(&d->spans);
-		table_free(&d->paths);
+		item_table_free(&d->paths);
 	}
 	free(d);
 	o->dwarf = NULL;
@@ -337,7 +337,7 @@ static const char *path_whole(struct object *o, struct unit *u, const char *name
 	if (!key.folder)
 		return name;
 	hash = index_mix((uintptr_t)key.folder, (uintptr_t)name);
-	path = table_find(paths, hash, path_is, &key);
+	path = item_table_find(paths, hash, path_is, &key);
 	if (path)
 		return path->whole;
 	size = strlen(key.folder) + strlen(name) + 2;
@@ -349,7 +349,7 @@ static const char *path_whole(struct object *o, struct unit *u, const char *name
 	key.whole = whole;
 	*path = key;
 	/* Without memory it is made again. */
-	(void)table_add(paths, hash, path);
+	(void)item_table_add(paths, hash, path);
 	return whole;
 }
 

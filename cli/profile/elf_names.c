@@ -26,37 +26,6 @@ struct candidates {
 	size_t n, room;
 };
 
-int entries_add(struct entries *e, struct entry entry, uint64_t end, uint32_t rank)
-{
-	struct entry *longer;
-	int err;
-
-	if (entry.start >= end)
-		return 0;
-	longer = e->n < UINT32_MAX ? grow(e->entry, &e->room, e->n + 1, sizeof(entry)) : NULL;
-	if (!longer)
-		return -ENOMEM;
-	e->entry = longer;
-	err = spans_add(&e->spans, (struct span){ entry.start, end, rank, (uint32_t)e->n });
-	if (!err)
-		longer[e->n++] = entry;
-	return err;
-}
-
-struct entry *entries_find(const struct entries *e, uint64_t address)
-{
-	const struct span *span = spans_find(&e->spans, address);
-
-	return span ? &e->entry[span->item] : NULL;
-}
-
-void entries_free(struct entries *e)
-{
-	free(e->entry);
-	spans_free(&e->spans);
-	*e = (struct entries){ 0 };
-}
-
 /* Preference, as in a debugger: functions, then visible symbols, then symbols with a size. */
 static uint32_t symbol_quality(const GElf_Sym *sym, const char *name)
 {

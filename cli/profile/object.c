@@ -119,12 +119,12 @@ static void object_say_replaced(struct object *o, int fd, const char *file)
 	ssize_t len = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
 
 	if (len > 0)
-		hex_text(id, (size_t)len < IMAGE_ID_MAX ? (size_t)len : IMAGE_ID_MAX, found);
+		buf_hex(id, (size_t)len < IMAGE_ID_MAX ? (size_t)len : IMAGE_ID_MAX, found);
 	elf_end(elf);
 	object_state(o, IMAGE_REPLACED,
 		     "%s is another build (build id %s, recorded %s): point -r at the old one, or "
 		     "install its debug symbols", file, found,
-		     hex_text(o->image.id, o->image.idlen, recorded));
+		     buf_hex(o->image.id, o->image.idlen, recorded));
 }
 
 int object_take(struct object *o, int fd, const char *file)

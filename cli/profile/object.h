@@ -12,28 +12,15 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "spans.h"
-#include "store.h"
+#include "arena.h"
+#include "entries.h"
+#include "item_table.h"
 #include "symbol.h"
 
 struct segment {
 	uint64_t offset, size;	/* in the file */
 	uint64_t address;
 	bool code;
-};
-
-/* A name as its source has it, not demangled. */
-struct entry {
-	const char *name;
-	uint64_t start, size;	/* an address; size 0: not known */
-	const struct symbol *symbol;	/* made when it is first needed */
-};
-
-/* Entries by address. */
-struct entries {
-	struct entry *entry;
-	size_t n, room;
-	struct spans spans;
 };
 
 enum object_kind { OBJECT_FILE, OBJECT_KERNEL, OBJECT_JIT };
@@ -108,10 +95,6 @@ Dwfl_Callbacks *object_callbacks(void);
 int object_by_id(struct object *o, char **file);
 
 /* --- sources of names: 0 or -ENOMEM; finding nothing is no error ------------------------- */
-
-int entries_add(struct entries *e, struct entry entry, uint64_t end, uint32_t rank);
-struct entry *entries_find(const struct entries *e, uint64_t address);
-void entries_free(struct entries *e);
 
 int elf_names(struct object *o);		/* elf_names.c: symbol tables, PLT */
 void kernel_open(struct object *o);		/* kernel.c */

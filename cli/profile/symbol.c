@@ -42,9 +42,9 @@ void symbols_free(struct symbols *s)
 		return;
 	for (size_t i = 0; i < s->images.n; i++)
 		object_close(s->images.items[i]);
-	table_free(&s->images);
-	table_free(&s->known);
-	table_free(&s->answers);
+	item_table_free(&s->images);
+	item_table_free(&s->known);
+	item_table_free(&s->answers);
 	arena_free(&s->arena);
 	free(s);
 }
@@ -61,7 +61,8 @@ static bool image_is(const void *item, const void *key)
 
 static uint64_t image_hash(const struct image *i)
 {
-	return hash_bytes(hash_bytes(i->kernel, i->path, strlen(i->path)), i->id, i->idlen);
+	return item_table_hash(item_table_hash(i->kernel, i->path, strlen(i->path)), i->id,
+			       i->idlen);
 }
 
 static struct object *symbols_add_object(struct symbols *s, const struct image *key)
@@ -74,7 +75,7 @@ static struct object *symbols_add_object(struct symbols *s, const struct image *
 	o->image = *key;
 	o->image.number = (uint32_t)s->images.n;
 	o->image.path = arena_string(&s->arena, key->path);
-	if (!o->image.path || table_add(&s->images, image_hash(key), o) != 0) {
+	if (!o->image.path || item_table_add(&s->images, image_hash(key), o) != 0) {
 		free(o);
 		return NULL;
 	}
@@ -84,7 +85,7 @@ static struct object *symbols_add_object(struct symbols *s, const struct image *
 
 static struct object *symbols_get_object(struct symbols *s, const struct image *key)
 {
-	struct object *o = table_find(&s->images, image_hash(key), image_is, key);
+	struct object *o = item_table_find(&s->images, image_hash(key), image_is, key);
 
 	return o ? o : symbols_add_object(s, key);
 }
@@ -218,8 +219,8 @@ static const struct symbol *symbols_get(struct symbols *s, const struct image *i
 	struct known *k;
 
 	if (raw)
-		hash = hash_bytes(hash, raw, strlen(raw));
-	k = table_find(&s->known, hash, known_is, &key);
+		hash = item_table_hash(hash, raw, strlen(raw));
+	k = item_table_find(&s->known, hash, known_is, &key);
 	if (k)
 		return &k->symbol;
 	k = arena_alloc(&s->arena, sizeof(*k));
@@ -234,7 +235,7 @@ static const struct symbol *symbols_get(struct symbols *s, const struct image *i
 		if (!k->symbol.name)
 			return NULL;
 	}
-	return table_add(&s->known, hash, k) == 0 ? &k->symbol : NULL;
+	return item_table_add(&s->known, hash, k) == 0 ? &k->symbol : NULL;
 }
 
 static int added_order(const void *a, const void *b)
@@ -314,12 +315,12 @@ static bool answer_is_outdated(const struct answer *a)
 static struct answer *symbols_answer(struct symbols *s, const struct place *place)
 {
 	uint64_t hash = index_mix((uintptr_t)place->image + place->call, place->offset);
-	struct answer *a = table_find(&s->answers, hash, answer_is, place);
+	struct answer *a = item_table_find(&s->answers, hash, answer_is, place);
 	const struct object *o = (const struct object *)place->image;
 
 	if (!a) {
 		a = arena_alloc(&s->arena, sizeof(*a));
-		if (!a || table_add(&s->answers, hash, a) != 0)
+		if (!a || item_table_add(&s->answers, hash, a) != 0)
 			return NULL;
 		a->place = *place;
 	} else if ((o && a->generation != o->generation) || answer_is_outdated(a)) {

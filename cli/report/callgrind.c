@@ -149,7 +149,7 @@ static int costs_add_tally(struct callgrind *c, size_t tally)
 static void callgrind_name(struct buf *out, const char *key, const char *name)
 {
 	buf_printf(out, "%s=%s", key, name[0] == '(' && isdigit((unsigned char)name[1]) ? "_" : "");
-	put_plain(out, name, "", '?');
+	report_put_plain(out, name, "", '?');
 	buf_add(out, "\n", 1);
 }
 

@@ -60,7 +60,7 @@ static void flame_string(struct buf *out, const char *text)
 {
 	struct buf plain = { 0 };
 
-	put_plain(&plain, text, "", '?');
+	report_put_plain(&plain, text, "", '?');
 	print_markup(out, plain.data, plain.len);
 	out->failed |= plain.failed;
 	buf_free(&plain);
@@ -75,7 +75,7 @@ static const char *flame_label(struct flame *f, const struct fold *fold)
 	fold_label(&raw, fold);
 	buf_add(&raw, "", 1);
 	if (!raw.failed) {
-		put_plain(&f->name, raw.data, "", '?');
+		report_put_plain(&f->name, raw.data, "", '?');
 		buf_add(&f->name, "", 1);
 	}
 	f->name.failed |= raw.failed;

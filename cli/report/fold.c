@@ -94,7 +94,7 @@ static int folds_add_tally(struct builder *b, const struct profile *p, const str
 		err = folds_descend(b, &node, &process, t->samples);
 	for (size_t i = 0; !err && i < b->chain.n; i++) {
 		const struct symbol *symbol = b->chain.links[i].frame->symbol;
-		const struct fold function = { .symbol = symbol, .kind = symbol_kind(symbol) };
+		const struct fold function = { .symbol = symbol, .kind = frame_kind(symbol) };
 
 		err = folds_descend(b, &node, &function, t->samples);
 	}
@@ -173,7 +173,7 @@ void fold_label(struct buf *out, const struct fold *fold)
 	if (fold->name)
 		buf_printf(out, "%s", fold->name);
 	else
-		symbol_label(out, fold->symbol);
+		frame_label(out, fold->symbol);
 }
 
 uint32_t fold_next(const struct folds *f, uint32_t node)

@@ -26,7 +26,7 @@ static void folded_line(struct buf *out, struct buf *label, const struct folds *
 		buf_add(label, "", 1);
 		if (label->failed)
 			break;
-		put_plain(out, label->data, ";", ':');
+		report_put_plain(out, label->data, ";", ':');
 		buf_printf(out, "%s%c", marks[fold->kind], i > 0 ? ';' : ' ');
 	}
 	buf_printf(out, "%llu\n", (unsigned long long)f->nodes[*path].self);

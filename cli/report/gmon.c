@@ -204,7 +204,7 @@ static int gmon_name_image(struct gmon *g, size_t number, const struct image *im
 	int again = 0, most = NAME_MAX - (int)sizeof("~999.gmon");
 	struct buf plain = { 0 }, name = { 0 };
 
-	put_plain(&plain, image->name, "/", '?');
+	report_put_plain(&plain, image->name, "/", '?');
 	buf_add(&plain, "", 1);
 	do {
 		name.len = 0;
@@ -322,7 +322,7 @@ static void gmon_put_map(struct gmon *g, struct buf *map)
 				continue;
 			if (!begun) {
 				buf_printf(map, " \"");
-				put_plain(map, file->image->path, "", '?');
+				report_put_plain(map, file->image->path, "", '?');
 				buf_printf(map, "\" => \"%s\"", g->names[i]);
 			}
 			begun = true;

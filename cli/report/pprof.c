@@ -66,7 +66,7 @@ static uint32_t pprof_string_add(struct pprof *pp, const char *text)
 
 	if (!*text)
 		return 0;
-	put_plain(&plain, text, "", '?');
+	report_put_plain(&plain, text, "", '?');
 	pb_bytes(pp->out, STRING_TABLE, &plain);
 	buf_free(&plain);
 	return pp->nstrings++;
@@ -106,7 +106,7 @@ static uint32_t pprof_mapping(struct pprof *pp, const struct image *image)
 		return known ? *known : 0;
 	*known = ++pp->nmappings;
 	path = pprof_string(pp, image->path);
-	if (image_id_text(image, room))
+	if (report_image_id(image, room))
 		id_string = pprof_string_add(pp, room);
 	pb_number(&pp->part, 1, pp->nmappings);
 	pb_number(&pp->part, 3, UINT64_MAX);
@@ -128,7 +128,7 @@ static uint32_t pprof_function(struct pprof *pp, const struct frame *frame)
 	if (!known || *known)
 		return known ? *known : 0;
 	*known = ++pp->nfunctions;
-	symbol_label(&label, frame->symbol);
+	frame_label(&label, frame->symbol);
 	buf_add(&label, "", 1);
 	pp->out->failed |= label.failed;
 	name = label.failed ? 0 : pprof_string_add(pp, label.data);

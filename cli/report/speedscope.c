@@ -64,7 +64,7 @@ static void speedscope_label(struct json *json, const char *key, const struct sy
 {
 	struct buf label = { 0 };
 
-	symbol_label(&label, symbol);
+	frame_label(&label, symbol);
 	buf_add(&label, "", 1);
 	json->out->failed |= label.failed;
 	if (!label.failed)

@@ -322,9 +322,9 @@ static void json_put_images(struct json_table *t)
 		json_open(json, NULL, '{');
 		json_string(json, "path", image->path);
 		json_string(json, "file", image->file);
-		json_string(json, "state", image_state_name(image->state));
+		json_string(json, "state", report_image_state(image->state));
 		json_string(json, "why", image->why);
-		json_string(json, "build_id", image_id_text(image, room));
+		json_string(json, "build_id", report_image_id(image, room));
 		json_bool(json, "kernel", image->kernel);
 		json_bool(json, "lines", image->debug);
 		json_close(json, '}');

@@ -18,7 +18,7 @@ int out_begin(struct tdump_out *out, const struct tdump_options *opt)
 	out->fd = STDOUT_FILENO;
 	out->held = HELD_NONE;
 	out->color = opt->color == COLOR_ALWAYS ||
-		     (opt->color == COLOR_AUTO && !opt->output && terminal_colour(STDOUT_FILENO));
+		     (opt->color == COLOR_AUTO && !opt->output && pager_colour(STDOUT_FILENO));
 	out->data = malloc(OUT_SIZE + OUT_LINE);
 	if (!out->data)
 		return fail(EX_OSERR, "ERROR: out of memory");
@@ -35,7 +35,7 @@ int out_begin(struct tdump_out *out, const struct tdump_options *opt)
 		return 0;
 	code = pager_start(&out->pager, &out->fd);
 	if (out->pager > 0)
-		held_begin(&out->held);
+		pager_hold(&out->held);
 	return code;
 }
 
@@ -100,7 +100,7 @@ int out_end(struct tdump_out *out, int code)
 	if (closed && !flushed)
 		flushed = out_failed(out);
 	pager_wait(out->pager);
-	held_end(&out->held);
+	pager_release(&out->held);
 	if (code < 0 || flushed < 0)
 		return 0;
 	return code ? code : flushed;

@@ -17,7 +17,7 @@ static int save_entries(struct tdump *t, int fd)
 	bool own;
 
 	while (!err && (item = merge_next(&t->merge))) {
-		const struct point *point = entry_point(t, item, points, &own);
+		const struct point *point = tdump_point(t, item, points, &own);
 
 		if (points->failed)
 			return -ENOMEM;
@@ -31,7 +31,7 @@ int save_rings(struct tdump *t)
 {
 	struct saver saver = { 0 };
 	struct ktr_stamp now;
-	bool stamped = stamp_now(t->rings[0]->header.clock, &now) && t->rings[0]->mem->live;
+	bool stamped = sources_stamp(t->rings[0]->header.clock, &now) && t->rings[0]->mem->live;
 	struct output file;
 	int err, closed;
 

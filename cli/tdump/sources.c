@@ -29,7 +29,7 @@ struct ring_source {
 	bool kernel;
 };
 
-bool stamp_now(uint32_t clock, struct ktr_stamp *stamp)
+bool sources_stamp(uint32_t clock, struct ktr_stamp *stamp)
 {
 	struct timespec mono, real;
 
@@ -267,7 +267,7 @@ static int sources_choose_clock(struct tdump *t)
 	if (t->nrings < 2 && t->opt.form != FORM_CHROME)
 		return 0;
 	for (size_t i = 0; i < t->nrings; i++) {
-		bool stamped = here && stamp_now(t->rings[i]->header.clock, &now);
+		bool stamped = here && sources_stamp(t->rings[i]->header.clock, &now);
 
 		if (rings_to_ns(t->rings[i], stamped ? &now : NULL) == 0)
 			continue;

@@ -11,7 +11,7 @@
 
 #define FOLLOW_MS 100
 
-int form_begin(struct tdump *t)
+int tdump_form_begin(struct tdump *t)
 {
 	switch (t->opt.form) {
 	case FORM_JSON:
@@ -23,7 +23,7 @@ int form_begin(struct tdump *t)
 	}
 }
 
-int form_line(struct tdump *t, const struct tdump_line *line)
+int tdump_form_line(struct tdump *t, const struct tdump_line *line)
 {
 	char *from = t->out.data + t->out.len;
 
@@ -38,7 +38,7 @@ int form_line(struct tdump *t, const struct tdump_line *line)
 	}
 }
 
-int form_end(struct tdump *t)
+int tdump_form_end(struct tdump *t)
 {
 	return t->opt.form == FORM_CHROME ? chrome_end(t) : 0;
 }
@@ -63,7 +63,7 @@ static bool entry_join(struct item *item, struct points *points, bool sixth, boo
 		item->sixth = c->sixth;
 		return !sixth;
 	}
-	if (sixth != newest || !item_beside(item, sixth ? -1 : 1, &other) ||
+	if (sixth != newest || !cursor_beside(item, sixth ? -1 : 1, &other) ||
 	    other.ktr_tid != item->entry->ktr_tid)
 		return true;
 	point = points_get(points, other.ktr_desc);
@@ -76,7 +76,7 @@ static bool entry_join(struct item *item, struct points *points, bool sixth, boo
 	return !sixth;
 }
 
-const struct point *entry_point(const struct tdump *t, struct item *item, struct points *points,
+const struct point *tdump_point(const struct tdump *t, struct item *item, struct points *points,
 				bool *own)
 {
 	const struct point *point = item->corrupt ? NULL :
@@ -97,7 +97,7 @@ static const struct point *entry_look_up(struct tdump *t, struct item *item, str
 
 	*wanted = !t->opt.has_tid || item->entry->ktr_tid == t->opt.tid;
 	if (*wanted)
-		point = entry_point(t, item, points, wanted);
+		point = tdump_point(t, item, points, wanted);
 	/* Entries of unknown class are shown. */
 	if (point && t->opt.has_classes && point->classes)
 		*wanted = *wanted && (point->classes & t->opt.classes);
@@ -113,7 +113,7 @@ static int entry_print(struct tdump *t, const struct item *item, struct points *
 		return tdump_no_memory();
 	if (t->opt.ktrdump && point && point->format.excess && !item->joined)
 		return fail(1, "too many parameters");
-	return form_line(t, &line);
+	return tdump_form_line(t, &line);
 }
 
 static struct points *entry_points(const struct tdump *t, const struct item *item)
@@ -254,7 +254,7 @@ static uint64_t entry_ahead_of_now(const struct tdump *t)
 		return 0;
 	item = merge_next(&merge);
 	if (item && !item->corrupt && rings->header.clock != KTR_CLOCK_COARSE &&
-	    stamp_now(rings->header.clock, &now) && item->entry->ktr_time > now.clock)
+	    sources_stamp(rings->header.clock, &now) && item->entry->ktr_time > now.clock)
 		ahead = item->entry->ktr_time - now.clock;
 	merge_close(&merge);
 	return ahead;
@@ -322,7 +322,7 @@ static int tdump_print(struct tdump *t)
 
 	code = out_begin(&t->out, &t->opt);
 	if (!code)
-		code = form_begin(t);
+		code = tdump_form_begin(t);
 	if (code)
 		return code;
 	if (t->opt.follow)
@@ -330,7 +330,7 @@ static int tdump_print(struct tdump *t)
 	else
 		code = t->opt.oldest ? tdump_print_oldest(t, &last) : tdump_print_newest(t);
 	if (!code)
-		code = form_end(t);
+		code = tdump_form_end(t);
 	t->out.complete = !code;
 	err = merge_error(&t->merge);
 	if (!code && err && !t->opt.follow) {

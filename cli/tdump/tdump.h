@@ -85,11 +85,11 @@ int sources_open(struct tdump *t);
 void sources_close(struct tdump *t);
 
 /* The trace point, NULL if the entry is corrupt; *own: it makes a line of its own, see CTR6. */
-const struct point *entry_point(const struct tdump *t, struct item *item, struct points *points,
+const struct point *tdump_point(const struct tdump *t, struct item *item, struct points *points,
 				bool *own);
 
 /* The current time on a region's clock; false: this machine has no such clock. */
-bool stamp_now(uint32_t clock, struct ktr_stamp *stamp);
+bool sources_stamp(uint32_t clock, struct ktr_stamp *stamp);
 
 #define OUT_LINE (FORMAT_ROOM + 4096u)	/* a line of any form */
 int out_begin(struct tdump_out *out, const struct tdump_options *opt);
@@ -105,9 +105,9 @@ int out_text(struct tdump_out *out, struct buf *text);
 int out_end(struct tdump_out *out, int code);
 
 /* A form's header, an entry, its trailer.  text.c, json.c, chrome.c */
-int form_begin(struct tdump *t);
-int form_line(struct tdump *t, const struct tdump_line *line);
-int form_end(struct tdump *t);
+int tdump_form_begin(struct tdump *t);
+int tdump_form_line(struct tdump *t, const struct tdump_line *line);
+int tdump_form_end(struct tdump *t);
 int text_begin(struct tdump *t);
 char *text_line(struct tdump *t, const struct tdump_line *line, char *to);
 int json_line(struct tdump *t, const struct tdump_line *line);

@@ -239,7 +239,7 @@ static bool object_find_bias(const struct objects *o, struct mapped_file *object
 
 static const char *build_id_text(const uint8_t *id, uint32_t size, char *to)
 {
-	return size ? hex_text(id, size, to) : "none";
+	return size ? buf_hex(id, size, to) : "none";
 }
 
 /* The build id of the program that ran: from its image in memory, else from its region. */

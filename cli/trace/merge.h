@@ -6,7 +6,7 @@
 #ifndef PMCBPF_CLI_TRACE_MERGE_H
 #define PMCBPF_CLI_TRACE_MERGE_H
 
-#include "rings.h"
+#include "cursor.h"
 
 enum merge_order { MERGE_NEWEST, MERGE_OLDEST, MERGE_APART /* ring after ring, newest first */ };
 

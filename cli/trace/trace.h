@@ -33,6 +33,7 @@
 #ifndef PMCBPF_CLI_TRACE_H
 #define PMCBPF_CLI_TRACE_H
 
+#include "cursor.h"
 #include "elf.h"
 #include "format.h"
 #include "kernel.h"

@@ -88,7 +88,7 @@ void buf_free(struct buf *buf)
 	*buf = (struct buf){ 0 };
 }
 
-const char *hex_text(const uint8_t *bytes, size_t len, char *room)
+const char *buf_hex(const uint8_t *bytes, size_t len, char *room)
 {
 	room[0] = '\0';
 	for (size_t i = 0; i < len; i++)

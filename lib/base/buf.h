@@ -34,6 +34,6 @@ void buf_skip(struct buf *buf, size_t len);
 void buf_free(struct buf *buf);
 
 /* Bytes as hexadecimal digits: `room` has two for each, and a NUL. */
-const char *hex_text(const uint8_t *bytes, size_t len, char *room);
+const char *buf_hex(const uint8_t *bytes, size_t len, char *room);
 
 #endif

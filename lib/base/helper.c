@@ -90,7 +90,7 @@ int helpers_new(struct helpers **out, const char *name, helper_job *const *jobs,
 		close(pair[0]);
 		close(h->epoll);
 		close(h->timer);
-		spawner_run(pair[1], name, jobs, njobs);
+		helper_process_serve(pair[1], name, jobs, njobs);
 	}
 	err = pid < 0 ? -errno : 0;
 	close(pair[1]);

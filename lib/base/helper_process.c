@@ -96,8 +96,8 @@ static long helper_fork(int *pidfd)
 	return syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, pidfd, 0, 0);
 }
 
-_Noreturn void spawner_run(int socket, const char *name, helper_job *const *jobs,
-			   unsigned int njobs)
+_Noreturn void helper_process_serve(int socket, const char *name, helper_job *const *jobs,
+				    unsigned int njobs)
 {
 	int fds[HELPER_MAX_FDS], pidfd = -1;
 	unsigned int nfds;

@@ -16,7 +16,7 @@
 /* After so many microseconds a waiting call lets signals end the program. */
 #define CLIENT_PATIENCE 100000
 
-void exchange_close(struct exchange *x)
+void client_exchange_close(struct exchange *x)
 {
 	while (x->nfds > 0)
 		close(x->fds[--x->nfds]);
@@ -234,7 +234,7 @@ static int client_receive(struct lib *l, struct exchange *x, struct reason *why)
 	else
 		err = client_check(l, x, n, why);
 	if (err || msg.msg_flags & MSG_CTRUNC)
-		exchange_close(x);
+		client_exchange_close(x);
 	return err;
 }
 
@@ -347,7 +347,7 @@ static int client_hello(struct lib *l, struct reason *why)
 		if (err)
 			deny(why, err, "pmcbpfd's page cannot be mapped: %s", strerror(-err));
 	}
-	exchange_close(&x);
+	client_exchange_close(&x);
 	return err;
 }
 
@@ -457,7 +457,7 @@ static int client_report_signals(struct lib *l, struct reason *why)
 	if (req.taken == l->signals)
 		return 0;
 	err = client_talk(l, &x, why);
-	exchange_close(&x);
+	client_exchange_close(&x);
 	l->signals = req.taken;
 	if (err && l->state != LIB_UP)
 		return err;
@@ -539,6 +539,6 @@ int client_request(struct lib *l, uint16_t op, const void *request, size_t len, 
 	};
 	int err = client_exchange(l, &x, why);
 
-	exchange_close(&x);
+	client_exchange_close(&x);
 	return err;
 }

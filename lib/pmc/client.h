@@ -44,6 +44,6 @@ void client_table_publish(struct lib *l, struct read_table *t);
 void client_table_reclaim(struct lib *l);
 
 /* Closes the descriptors that a reply brought. */
-void exchange_close(struct exchange *x);
+void client_exchange_close(struct exchange *x);
 
 #endif

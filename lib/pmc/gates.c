@@ -36,7 +36,7 @@ static int gates_request(struct pmc_gate **gates, int *ngates, struct reason *wh
 	err = client_exchange(&pmc_lib, &x, why);
 	if (err)
 		goto out;
-	exchange_close(&x);
+	client_exchange_close(&x);
 	gate = (const void *)(rep + 1);
 	if (rep->count > WIRE_GATES_MAX ||
 	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*gate)) {

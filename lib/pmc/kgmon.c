@@ -25,7 +25,7 @@ static int kgmon_request(uint32_t what, struct wire_kgmon *rep, int *fd, struct 
 	if (err)
 		return err;
 	if (x.nfds != wanted) {
-		exchange_close(&x);
+		client_exchange_close(&x);
 		return deny(why, -EPROTO, "pmcbpfd sent %u descriptors of a profile, not %u; "
 			    "install library and daemon of one release", x.nfds, wanted);
 	}

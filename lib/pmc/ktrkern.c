@@ -27,7 +27,7 @@ static int ktr_request(uint32_t what, const char *text, struct wire_ktr *rep, in
 	if (err)
 		return err;
 	if (x.nfds != wanted) {
-		exchange_close(&x);
+		client_exchange_close(&x);
 		return deny(why, -EPROTO, "pmcbpfd sent %u descriptors of trace rings, not %u; "
 			    "install library and daemon of one release", x.nfds, wanted);
 	}

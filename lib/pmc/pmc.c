@@ -45,7 +45,7 @@ static void pages_take(const struct wire_allocate_rep *rep, struct exchange *x)
 	if (t)
 		read_table_add(t, rep->pos, rep->pmcid);
 	client_table_publish(&pmc_lib, t);
-	exchange_close(x);
+	client_exchange_close(x);
 }
 
 static int allocate_request(const char *spec, enum pmc_mode mode, uint32_t flags, int cpu,
@@ -157,7 +157,7 @@ static int attach_request(uint16_t op, pmc_id_t pmcid, pid_t pid, struct reason 
 		proof = proof_open(x.send_fd, path, sizeof(path));
 	x.proof = proof >= 0 ? &proof : NULL;
 	err = client_exchange(&pmc_lib, &x, why);
-	exchange_close(&x);
+	client_exchange_close(&x);
 	if (err == -EPERM && x.send_fd >= 0 && proof < 0)
 		err = attach_refused(path, proof, why);
 	if (x.send_fd >= 0)
@@ -228,7 +228,7 @@ static int start_request(pmc_id_t pmcid, struct reason *why)
 	if (t)
 		read_table_events(t, pmcid, rep.generation, x.fds, x.nfds, tid);
 	else
-		exchange_close(&x);
+		client_exchange_close(&x);
 	client_table_publish(&pmc_lib, t);
 	return 0;
 }
@@ -258,7 +258,7 @@ static int rw_request(pmc_id_t pmcid, uint32_t flags, pmc_value_t value, pmc_val
 
 	if (err)
 		return err;
-	exchange_close(&x);
+	client_exchange_close(&x);
 	if (old)
 		*old = rep.value;
 	return 0;

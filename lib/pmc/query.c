@@ -25,7 +25,7 @@ static int cpuinfo_request(struct lib *l, struct wire_cpuinfo *cpu, struct reaso
 
 	if (err)
 		return err;
-	exchange_close(&x);
+	client_exchange_close(&x);
 	if (cpu->nclass > WIRE_CLASS_MAX || cpu->ncpu == 0 || cpu->ncpu > 65536)
 		return deny(why, -EPROTO,
 			    "pmcbpfd describes a machine with %u CPUs and %u classes", cpu->ncpu,
@@ -58,7 +58,7 @@ static int events_request(struct lib *l, uint32_t class, struct machine_events *
 	err = client_exchange(l, &x, why);
 	if (err)
 		goto out;
-	exchange_close(&x);
+	client_exchange_close(&x);
 	if (rep->count > PMC_EV_DYN_COUNT ||
 	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*event)) {
 		err = deny(why, -EPROTO, "pmcbpfd sent a malformed list of %s events",
@@ -296,7 +296,7 @@ static int pmcinfo_request(int cpu, struct pmc_pmcinfo **info, struct reason *wh
 	err = client_exchange(&pmc_lib, &x, why);
 	if (err)
 		goto out;
-	exchange_close(&x);
+	client_exchange_close(&x);
 	out->pm_cpu = cpu;
 	for (i = 0; i < npmc; i++)
 		row_convert(&rows[i], &out->pm_pmcs[i]);
@@ -328,7 +328,7 @@ PMC_API_PUBLIC int pmc_get_cut_chains(uint64_t *chains)
 
 	if (err)
 		return call_leave(err);
-	exchange_close(&x);
+	client_exchange_close(&x);
 	*chains = rep.chains_cut;
 	return call_leave(0);
 }
@@ -345,7 +345,7 @@ PMC_API_PUBLIC int pmc_get_driver_stats(struct pmc_driverstats *stats)
 
 	if (err)
 		return call_leave(err);
-	exchange_close(&x);
+	client_exchange_close(&x);
 	*stats = (struct pmc_driverstats){
 		.pm_intr_ignored = rep.intr_ignored, .pm_intr_processed = rep.intr_processed,
 		.pm_intr_bufferfull = rep.intr_bufferfull, .pm_syscalls = rep.syscalls,

@@ -27,7 +27,7 @@ static int tunable_request(const struct wire_tunable_req *req, struct pmc_tunabl
 	err = client_exchange(&pmc_lib, &x, why);
 	if (err)
 		goto out;
-	exchange_close(&x);
+	client_exchange_close(&x);
 	from = (const void *)(rep + 1);
 	if (rep->count > WIRE_MAX_REPLY / sizeof(*from) ||
 	    x.payload_len != sizeof(*rep) + rep->count * sizeof(*from) ||

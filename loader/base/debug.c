@@ -108,5 +108,5 @@ void debug_say(const struct debug *d, enum debug_group group, enum debug_flag fl
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
-	messages_put(d->log, LOG_DEBUG, "%s=%s: %s", groups[group], flags[flag], text);
+	messages_put(d->messages, LOG_DEBUG, "%s=%s: %s", groups[group], flags[flag], text);
 }

@@ -39,7 +39,7 @@ _Static_assert(DEBUG_FLAGS <= 32, "a group's flags are one word");
 
 struct debug {
 	uint32_t on[DEBUG_GROUPS];	/* bit per enum debug_flag */
-	const struct log *log;
+	const struct messages *messages;
 };
 
 /*

@@ -5,40 +5,40 @@
 
 #include "messages.h"
 
-static void messages_emit(const struct log *log, int priority, const char *prefix, const char *fmt,
-			  va_list ap)
+static void messages_emit(const struct messages *messages, int priority, const char *prefix,
+			  const char *fmt, va_list ap)
 {
 	char text[1024];
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	if (log->sink)
-		log->sink(priority, text);
-	else if (log->background)
+	if (messages->sink)
+		messages->sink(priority, text);
+	else if (messages->background)
 		syslog(priority, "%s%s", prefix, text);
 	else
 		fprintf(stderr, "%s%s\n", *prefix ? prefix : "pmcbpfd: ", text);
 }
 
-void messages_background(struct log *log)
+void messages_background(struct messages *messages)
 {
 	openlog("pmcbpfd", LOG_PID, LOG_DAEMON);
-	log->background = true;
+	messages->background = true;
 }
 
-void messages_put(const struct log *log, int priority, const char *fmt, ...)
+void messages_put(const struct messages *messages, int priority, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	messages_emit(log, priority, "", fmt, ap);
+	messages_emit(messages, priority, "", fmt, ap);
 	va_end(ap);
 }
 
-void messages_put_hwpmc(const struct log *log, int priority, const char *fmt, ...)
+void messages_put_hwpmc(const struct messages *messages, int priority, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	messages_emit(log, priority, "hwpmc: ", fmt, ap);
+	messages_emit(messages, priority, "hwpmc: ", fmt, ap);
 	va_end(ap);
 }

@@ -28,7 +28,7 @@ struct class_machine daemon_machine(struct daemon *d)
 {
 	return (struct class_machine){
 		.engine = d->engine, .cpu = &d->cpu, .msr = &d->msr, .debug = &d->debug,
-		.log = &d->log,
+		.messages = &d->messages,
 	};
 }
 
@@ -85,7 +85,7 @@ int daemon_init(struct daemon *d, struct reason *why)
 	d->read_identity = identity_read;
 	d->read_label = policy_read_label;
 	d->may_debug = access_debug;
-	d->debug.log = &d->log;
+	d->debug.messages = &d->messages;
 	user_table_init(&d->users, &d->config);
 	watchdog_init(&d->watchdog);
 	memcpy(d->debug.on, d->config.debug, sizeof(d->debug.on));
@@ -111,7 +111,7 @@ int daemon_init(struct daemon *d, struct reason *why)
 			.buffers = (unsigned int)d->config.value[TUN_NBUFFERS],
 			.size = (unsigned int)d->config.value[TUN_LOGBUFFERSIZE] * 1024,
 			.users = &d->users,
-			.log = &d->log,
+			.messages = &d->messages,
 		};
 
 		err = logpool_new(&d->logs, &logs, &d->log_event, why);
@@ -166,7 +166,7 @@ int daemon_rediscover(struct daemon *d, struct reason *why)
 			    "hardware rows or registers are in use: their lists stay as they are; "
 			    "send SIGHUP again once they are free");
 	if (daemon_load_msr(d, &list))
-		messages_put(&d->log, LOG_ERR, "%s; the list of registers stays as it was",
+		messages_put(&d->messages, LOG_ERR, "%s; the list of registers stays as it was",
 			     list.text);
 	err = daemon_add_rows(d, true, why);
 	daemon_size_pools(d);
@@ -229,10 +229,10 @@ void daemon_ktr_done(struct daemon *d)
 
 	ktr_seen(d->ktr, &note);
 	if (note.text[0])
-		messages_put(&d->log, LOG_WARNING, "%s", note.text);
+		messages_put(&d->messages, LOG_WARNING, "%s", note.text);
 	err = ktr_result(d->ktr, ktr_ticket(d->ktr), &why);
 	if (err < 0) {
-		messages_put(&d->log, LOG_ERR, "%s", why.text);
+		messages_put(&d->messages, LOG_ERR, "%s", why.text);
 		ktr_now(d->ktr, &d->config.ktr);
 	}
 }

@@ -37,7 +37,7 @@
 struct daemon {
 	struct config config;
 	const char *config_file;	/* from which it was read, even if there is no such file */
-	struct log log;
+	struct messages messages;
 	struct debug debug;
 	struct cpu cpu;
 	struct msrs msr;

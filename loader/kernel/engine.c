@@ -96,7 +96,7 @@ static int skel_load(struct engine *e, const struct reason *no_msr, struct reaso
 	err = pmcbpf__load(e->skel);
 	close(template);
 	if (err)
-		return deny_program(why, err, "pmcbpf's programs", e->log);
+		return verifier_deny(why, err, "pmcbpf's programs", e->log);
 	err = programs_level(e->skel, why) ?: engine_map_pages(e, why);
 	return err ?: flush_attach(e->flush, e, why);
 }

@@ -72,7 +72,7 @@ static int poke_load(struct flush *f, struct reason *why)
 		return deny(why, -errno, "cannot open the program that reads registers: %m");
 	err = bpf_object__load(f->poke);
 	if (err)
-		return deny_program(why, err, "the program that reads registers", log);
+		return verifier_deny(why, err, "the program that reads registers", log);
 	f->program = bpf_program__fd(bpf_object__find_program_by_name(f->poke, "poke"));
 	err = bpf_program__set_attach_target(f->skel->progs.flush_poked, f->program, "poke");
 	return err ? deny(why, err, "cannot prepare the program that reads registers: %s",

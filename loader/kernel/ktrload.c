@@ -153,7 +153,7 @@ static int load_base(struct ktrload *l, struct reason *why)
 		return deny(why, err, "no memory for trace rings of %llu bytes on each of %u CPUs; "
 			    "set ktr.size lower",
 			    (unsigned long long)l->layout.entries * KTR_ENTRY_SIZE, l->layout.ncpu);
-	return err ? deny_program(why, err, "trace rings", l->log) : 0;
+	return err ? verifier_deny(why, err, "trace rings", l->log) : 0;
 }
 
 /* Loads the programs of `classes` that are not loaded yet. */
@@ -266,7 +266,7 @@ uint32_t ktrload_classes(struct ktrload *l, uint32_t classes, uint32_t *missing,
 			l->refused |= bit;
 			ktrmask_text(bit, text, sizeof(text));
 			snprintf(what, sizeof(what), "the programs of class %s", text);
-			deny_program(note, err, what, l->log);
+			verifier_deny(note, err, what, l->log);
 		}
 	loaded = loaded_classes(l) & classes & ~l->refused;
 	*missing = classes & ~loaded;

@@ -100,7 +100,7 @@ static void samplers_load(struct samplers *s, char *log)
 	err = err ?: sample__load(s->skel);
 	if (!err)
 		return;
-	s->no_program_err = deny_program(&s->no_program, err, "the sampling program", log);
+	s->no_program_err = verifier_deny(&s->no_program, err, "the sampling program", log);
 	sample__destroy(s->skel);
 	s->skel = NULL;
 }

@@ -19,7 +19,7 @@ static void text_hide_addresses(char *log)
 	}
 }
 
-int deny_program(struct reason *why, int err, const char *what, char *log)
+int verifier_deny(struct reason *why, int err, const char *what, char *log)
 {
 	size_t len = strlen(log);
 

@@ -6,6 +6,6 @@
 #include "loader/base/base.h"
 
 /* As deny(), with the last lines of the verifier's log, which is changed. */
-int deny_program(struct reason *why, int err, const char *what, char *log);
+int verifier_deny(struct reason *why, int err, const char *what, char *log);
 
 #endif

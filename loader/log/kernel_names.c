@@ -23,7 +23,7 @@
 
 struct kernel_names {
 	const char *file;
-	const struct log *log;
+	const struct messages *messages;
 	void (*ready)(void *arg);
 	void *arg;
 	bool wanted;			/* atomic: the loop is to start a reader */
@@ -60,7 +60,7 @@ struct name_search {
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-struct kernel_names *kernel_names_new(const char *file, const struct log *log,
+struct kernel_names *kernel_names_new(const char *file, const struct messages *messages,
 				      void (*ready)(void *arg), void *arg)
 {
 	struct kernel_names *n = calloc(1, sizeof(*n));
@@ -68,7 +68,7 @@ struct kernel_names *kernel_names_new(const char *file, const struct log *log,
 	if (!n)
 		return NULL;
 	n->file = file;
-	n->log = log;
+	n->messages = messages;
 	n->ready = ready;
 	n->arg = arg;
 	n->again = AGAIN_NS;
@@ -107,7 +107,8 @@ static void table_forget(struct kernel_names *n)
 static void names_complain(struct kernel_names *n, int err)
 {
 	if (!__atomic_exchange_n(&n->complained, true, __ATOMIC_RELAXED))
-		messages_put(n->log, LOG_WARNING, "logs lack names of kernel functions (%s): %s",
+		messages_put(n->messages, LOG_WARNING,
+			     "logs lack names of kernel functions (%s): %s",
 			n->file, strerror(-err));
 }
 

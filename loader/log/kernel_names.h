@@ -20,12 +20,12 @@ struct kernel_names;
 struct name_search;
 
 /*
- * The table of all logs.  `file`: /proc/kallsyms, except in tests.  One message is logged if names
+ * The table of all logs.  `file`: /proc/kallsyms, except in tests.  One message is sent if names
  * are missing because of memory or the file; none if the kernel hides them.  ready() is called, in
  * any thread, when the table has been read, so that logs may be due, and when it has to be read:
  * call kernel_names_serve() then.  NULL: no memory.
  */
-struct kernel_names *kernel_names_new(const char *file, const struct log *log,
+struct kernel_names *kernel_names_new(const char *file, const struct messages *messages,
 				      void (*ready)(void *arg), void *arg);
 void kernel_names_free(struct kernel_names *n);
 /* The loop's: starts the thread that reads the table, if a log needs it. */

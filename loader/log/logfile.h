@@ -22,7 +22,7 @@ struct logpool_config {
 	unsigned int buffers;		/* kern.hwpmc.nbuffers */
 	unsigned int size;		/* bytes each: kern.hwpmc.logbuffersize */
 	const char *kallsyms;		/* of tests; NULL: /proc/kallsyms */
-	const struct log *log;		/* for messages about what logs lack */
+	const struct messages *messages;	/* about what logs lack */
 };
 
 /*

@@ -88,8 +88,8 @@ int logpool_new(struct logpool **out, const struct logpool_config *config, int *
 	pthread_mutex_init(&pool->lock, NULL);
 	err = pool_open_events(pool);
 	if (!err)
-		pool->names = kernel_names_new(config->kallsyms ?: "/proc/kallsyms", config->log,
-					       names_ready, pool);
+		pool->names = kernel_names_new(config->kallsyms ?: "/proc/kallsyms",
+					       config->messages, names_ready, pool);
 	if (!err && !pool->names)
 		err = -ENOMEM;
 	if (err) {
@@ -376,7 +376,7 @@ static void pool_say_given_up(struct logpool *pool, uint64_t now)
 		pool_set_alarm(pool, pool->said + SAY_NS);
 		return;
 	}
-	messages_put(pool->config.log, LOG_NOTICE,
+	messages_put(pool->config.messages, LOG_NOTICE,
 		"%u log%s without an owner abandoned: the file or "
 		"the reader did not take the last %llu buffer%s", pool->given_up,
 		pool->given_up == 1 ? "" : "s", (unsigned long long)pool->lost,
@@ -471,5 +471,6 @@ void logpool_free(struct logpool *pool)
 		return;
 	}
 	/* The thread still uses the pool: it is not freed. */
-	messages_put(pool->config.log, LOG_WARNING, "the kernel does not let a log's writer end");
+	messages_put(pool->config.messages, LOG_WARNING,
+		     "the kernel does not let a log's writer end");
 }

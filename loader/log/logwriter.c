@@ -268,7 +268,7 @@ static void writer_become_owner(struct logfile *l)
 	if (!err)
 		return;
 	if (!__atomic_exchange_n(&l->pool->complained, true, __ATOMIC_RELAXED))
-		messages_put(l->pool->config.log, LOG_ERR,
+		messages_put(l->pool->config.messages, LOG_ERR,
 			"cannot write logs with the ids of their "
 			"owners: %s: %s; let pmcbpfd have CAP_SETUID and CAP_SETGID", call,
 			strerror(-err));

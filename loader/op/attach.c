@@ -105,8 +105,8 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 			    "one would count nothing: allocate it with PMC_F_DESCENDANTS, or "
 			    "attach it to another process");
 	if (self && alone && !p->msr)
-		return refuse_attach(rq, p, target, count_attach(p->count, pidfd, target->pid,
-								 false, NULL, why));
+		return refusal_attach(rq, p, target, count_attach(p->count, pidfd, target->pid,
+								  false, NULL, why));
 	err = request_cred(rq, &client);
 	if (!err && !self)
 		err = permit_target(rq, &a);
@@ -122,7 +122,7 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 		return err;
 	err = count_attach(p->count, pidfd, target->pid, waits, guarded ? &tree.guard : NULL, why);
 	if (err || privileged)
-		return refuse_attach(rq, p, target, err);
+		return refusal_attach(rq, p, target, err);
 	if (guarded && tree.failed) {
 		*why = tree.why;
 		return attach_undo(rq, p, target, tree.failed);

@@ -21,7 +21,8 @@ static int profile_start(struct request *rq)
 	if (err)
 		kgmon_stop(d->kgmon);
 	else if (!was_on)
-		messages_put(&d->log, LOG_NOTICE, "kernel profiling is on: started by process %d",
+		messages_put(&d->messages, LOG_NOTICE,
+			     "kernel profiling is on: started by process %d",
 			rq->s->owner->cred.pid);
 	return err;
 }
@@ -31,7 +32,8 @@ static void profile_stop(struct request *rq)
 	struct daemon *d = rq->d;
 
 	if (kgmon_is_on(d->kgmon))
-		messages_put(&d->log, LOG_NOTICE, "kernel profiling is off: stopped by process %d",
+		messages_put(&d->messages, LOG_NOTICE,
+			     "kernel profiling is off: stopped by process %d",
 			rq->s->owner->cred.pid);
 	(void)sample_log_clock(d->samples, false, &rq->r->why);
 	kgmon_stop(d->kgmon);

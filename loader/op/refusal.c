@@ -187,7 +187,7 @@ int refusals_report(const struct refusals *rs, struct request *rq, const struct 
 	return deny(why, -EINVAL, "%s", t.at);
 }
 
-int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err)
+int refusal_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err)
 {
 	pid_t pid = request_pid_seen(rq, target);
 	char name[WIRE_NAME_MAX], holder[80];

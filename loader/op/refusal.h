@@ -27,6 +27,6 @@ int refusals_report(const struct refusals *rs, struct request *rq, const struct 
 void refusal_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size);
 
 /* Makes the reason of count_attach()'s error, with the holder of the row.  Returns err. */
-int refuse_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err);
+int refusal_attach(struct request *rq, const struct pmc *p, const struct cred *target, int err);
 
 #endif

@@ -25,7 +25,7 @@ static int tunable_set(struct request *rq)
 	if (err)
 		return err;
 	config_value(&rq->d->config, t, after, sizeof(after));
-	messages_put(&rq->d->log, LOG_NOTICE, "%s=\"%s\", which was \"%s\": set by process %d",
+	messages_put(&rq->d->messages, LOG_NOTICE, "%s=\"%s\", which was \"%s\": set by process %d",
 		a->name, after, before, rq->s->owner->cred.pid);
 	return 0;
 }

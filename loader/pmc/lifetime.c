@@ -369,7 +369,7 @@ static void kernel_tell(struct lifetime *l, struct log_listener *n, enum kernel_
 	if ((view == KERNEL_NAMES && mappings_of_kernel(n->owner->log)) || l->hidden)
 		return;
 	l->hidden = true;
-	messages_put(l->engine->debug->log, LOG_NOTICE,
+	messages_put(l->engine->debug->messages, LOG_NOTICE,
 		"the kernel hides its addresses from pmcbpfd or the owner of a log, which has no "
 		"mapping of it and no names: pmccontrol --doctor says why");
 }
@@ -557,7 +557,7 @@ static void process_close(struct lifetime *l, const struct proc_event *e)
 	}
 	for (unsigned int b = 0; b < FOLLOW_BUCKETS; b++)
 		bucket_close(&l->follows.bucket[b], e);
-	messages_put(l->engine->debug->log, LOG_WARNING,
+	messages_put(l->engine->debug->messages, LOG_WARNING,
 		"notes of execs found no room: logs of unprivileged users record nothing more of "
 		"the processes that they have followed so far");
 }
@@ -573,7 +573,7 @@ static void event_tell(struct lifetime *l, const struct proc_event *e)
 
 	if (e->what == PROC_SECURE) {
 		process_close(l, e);
-	} else if (liferec_make(&ev, e) || e->what == PROC_LOST) {
+	} else if (process_record_make(&ev, e) || e->what == PROC_LOST) {
 		event_tell_listeners(l, e, &ev);
 		if (e->pid)
 			event_tell_followers(l, e, &ev);

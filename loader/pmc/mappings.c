@@ -98,7 +98,7 @@ static uint32_t part_put(const struct reading *r, const struct helper_part *part
 
 	/* The part is valid only until another fiber reads one. */
 	memcpy(copy, part->data, len);
-	while (mapping_next(copy, len, &at, &m)) {
+	while (mappings_read_next(copy, len, &at, &m)) {
 		mapping_put(r->log, &m);
 		if (m.what == MAPPING_THREAD && r->named)
 			r->named(r->arg, m.tid, m.name);

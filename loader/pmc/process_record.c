@@ -14,7 +14,7 @@ static void path_copy(char *to, const char *path)
 	(void)logrec_path(to, path, LOGREC_PATH);
 }
 
-bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e)
+bool process_record_make(struct pmclog_ev *ev, const struct proc_event *e)
 {
 	switch (e->what) {
 	case PROC_FORK:

@@ -7,6 +7,6 @@
 #include "loader/process/process.h"
 
 /* Fills the record in, except for the PMC of a PROCEXEC.  False: the event has no record. */
-bool liferec_make(struct pmclog_ev *ev, const struct proc_event *e);
+bool process_record_make(struct pmclog_ev *ev, const struct proc_event *e);
 
 #endif

@@ -226,7 +226,7 @@ static void recorder_say_paused(const struct recorder *tr)
 
 	(void)file_line("/proc/sys/kernel/perf_event_max_sample_rate", rate, sizeof(rate));
 	(void)file_line("/proc/sys/kernel/perf_cpu_time_max_percent", percent, sizeof(percent));
-	messages_put(tr->t->engine->debug->log, LOG_NOTICE,
+	messages_put(tr->t->engine->debug->messages, LOG_NOTICE,
 		"the kernel pauses PMC 0x%08x of process %d, which samples too often: "
 		"kernel.perf_event_max_sample_rate=%s allows so many samples a second, and is "
 		"lowered where they take more than kernel.perf_cpu_time_max_percent=%s; a longer "
@@ -235,7 +235,7 @@ static void recorder_say_paused(const struct recorder *tr)
 
 static void recorder_say_lost(const struct recorder *tr)
 {
-	messages_put(tr->t->engine->debug->log, LOG_NOTICE,
+	messages_put(tr->t->engine->debug->messages, LOG_NOTICE,
 		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
 		"took its counter (pmccontrol --doctor may name him), or a target became set-id",
 		tr->pmc->id, tr->pmc->owner->cred.pid);
@@ -453,7 +453,7 @@ static void unmaps_watch(struct recorder *tr)
 
 	tr->unmaps = !engine_need(t->engine, NEED_UNMAP, &why);
 	if (!tr->unmaps && !t->no_unmaps)
-		messages_put(t->engine->debug->log, LOG_NOTICE,
+		messages_put(t->engine->debug->messages, LOG_NOTICE,
 			"logs do not tell what is unmapped: %s; mount tracefs on "
 			"/sys/kernel/tracing", why.text);
 	t->no_unmaps |= !tr->unmaps;

@@ -27,7 +27,7 @@ struct part_entry {
 	uint8_t id_len, id[PMCLOG_BUILDID_MAX];
 };
 
-bool mapping_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m)
+bool mappings_read_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m)
 {
 	struct part_entry e;
 
@@ -294,7 +294,7 @@ static void mappings_read_all(struct reader *r)
 		closedir(dir);
 }
 
-int mappings_job(struct helper_call *call)
+int mappings_read_job(struct helper_call *call)
 {
 	struct reader *r;
 	int err;

@@ -31,9 +31,9 @@ struct mapping {
 };
 
 /* The entry at *at of a part; false at its end. */
-bool mapping_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m);
+bool mappings_read_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m);
 
 /* The helper's job: reads what a struct mappings_request asks for. */
-int mappings_job(struct helper_call *call);
+int mappings_read_job(struct helper_call *call);
 
 #endif

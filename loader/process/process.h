@@ -10,8 +10,8 @@
  *   mappings_read   what exists already: /proc, read by a helper
  *   buildid	     which of all builds of a file it is
  *
- * Threads.  All of it runs in the event loop, and nothing waits, but for mappings_job() and the
- * functions of buildid.h that open a file of a process: these may hang, and run in a helper.
+ * Threads.  All of it runs in the event loop, and nothing waits, but for mappings_read_job() and
+ * the functions of buildid.h that open a file of a process: these may hang, and run in a helper.
  *
  * Order.  process_events_collect() reads the buffers, then the notes of execs, and returns the time
  * up to which all is known.  Events up to that time are taken in order, and only then samples of

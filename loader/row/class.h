@@ -25,7 +25,7 @@
 struct cpu;
 struct cred;
 struct debug;
-struct log;
+struct messages;
 struct msrs;
 struct row_class;
 struct row_table;
@@ -36,7 +36,7 @@ struct class_machine {
 	const struct cpu *cpu;
 	struct msrs *msr;
 	const struct debug *debug;
-	struct log *log;
+	struct messages *messages;
 };
 
 /* One allocation: the request, and the plan that the checks make of it. */

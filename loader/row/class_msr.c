@@ -24,11 +24,11 @@ static int class_msr_add_rows(struct row_table *t, const struct class_machine *m
 	};
 
 	if (msr->dev_err && msr->dev_err != -ENOENT)
-		messages_put(m->log, LOG_WARNING, "%s", msr->no_dev.text);
+		messages_put(m->messages, LOG_WARNING, "%s", msr->no_dev.text);
 	msr->no_kfunc = flush_no_msr(m->engine->flush);
 	msr->kfunc = !msr->no_kfunc;
 	if (msr->dev && !msr->kfunc)
-		messages_put(m->log, LOG_WARNING, "registers are counted for CPUs only: %s",
+		messages_put(m->messages, LOG_WARNING, "registers are counted for CPUs only: %s",
 			msr->no_kfunc);
 	msr_discover(msr, m->cpu, m->debug);
 	class.info.num = msr->n;

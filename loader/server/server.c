@@ -82,7 +82,8 @@ static void on_listener(struct server *s, struct watch *w, uint32_t events)
 			continue;
 		if (errno != EAGAIN) {
 			/* Descriptors or memory are used up: wait until a connection ends. */
-			messages_put(&s->d->log, LOG_WARNING, "cannot accept a connection: %m");
+			messages_put(&s->d->messages, LOG_WARNING,
+				     "cannot accept a connection: %m");
 			s->paused = s->nclients > 0;
 			watch_change(s->epoll, w, s->paused ? 0 : EPOLLIN);
 		}
@@ -114,7 +115,8 @@ static void on_logs(struct server *s, struct watch *w, uint32_t events)
 
 		if (!err || !news)
 			continue;
-		messages_put(&s->d->log, LOG_NOTICE, "the log of process %d (%s) has failed: %s",
+		messages_put(&s->d->messages, LOG_NOTICE,
+			     "the log of process %d (%s) has failed: %s",
 			o->cred.pid, o->program, strerror(-err));
 		s->d->raise(o, SIGIO);
 	}
@@ -176,13 +178,14 @@ static void server_reload(struct server *s)
 	struct reason why;
 
 	if (daemon_reread(s->d, &why))
-		messages_put(&s->d->log, LOG_ERR, "%s; the tunables stay as they were", why.text);
+		messages_put(&s->d->messages, LOG_ERR, "%s; the tunables stay as they were",
+			     why.text);
 	if (daemon_rediscover(s->d, &why)) {
-		messages_put(&s->d->log, LOG_WARNING, "%s", why.text);
+		messages_put(&s->d->messages, LOG_WARNING, "%s", why.text);
 		return;
 	}
 	daemon_announcement(s->d, line, sizeof(line));
-	messages_put_hwpmc(&s->d->log, LOG_INFO, "%s", line);
+	messages_put_hwpmc(&s->d->messages, LOG_INFO, "%s", line);
 }
 
 static void on_signal(struct server *s, struct watch *w, uint32_t events)

@@ -13,8 +13,8 @@ FUZZ_SRCS_pmclog := lib/pmclog/pmclog.c lib/base/logfmt.c
 FUZZ_LIBS_ktr := -lelf
 FUZZ_SRCS_ktr := lib/base/buf.c lib/base/pwrite.c $(filter-out cli/trace/kernel.c cli/trace/remote.c cli/trace/tracee.c,$(wildcard cli/trace/*.c))
 FUZZ_LIBS_symbols = $(PROFILE_LIBS)
-FUZZ_SRCS_symbols := $(patsubst %,cli/profile/%.c,symbol object files debug_file elf_names kernel jit dwarf \
-	lines demangle spans store) lib/base/buf.c
+FUZZ_SRCS_symbols := $(patsubst %,cli/profile/%.c,symbol object files debug_file elf_names entries kernel jit dwarf \
+	lines demangle spans arena item_table) lib/base/buf.c
 
 define FUZZ_RULE
 $$(O)/fuzz/$(1): tests/fuzz/$(1).c $$(FUZZ_SRCS_$(1))

@@ -19,7 +19,7 @@ static void hear(int priority, const char *line)
 	snprintf(heard, sizeof(heard), "%s", line);
 }
 
-static const struct log loud = { .sink = hear };
+static const struct messages loud = { .sink = hear };
 
 static int setup(void **state)
 {
@@ -139,7 +139,7 @@ static int count_me(void)
 
 static void test_messages(void **state)
 {
-	struct debug d = { .log = &loud };
+	struct debug d = { .messages = &loud };
 
 	evaluated = 0;
 	DEBUG(&d, PMC, START, "number %d", count_me());

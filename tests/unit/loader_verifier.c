@@ -14,7 +14,7 @@ static void a_verifiers_log_shows_no_address(void **state)
 		     "2: (18) r3 = 0xffffc90000123000 0x\n";
 	struct reason why;
 
-	deny_program(&why, -EINVAL, "a program", log);
+	verifier_deny(&why, -EINVAL, "a program", log);
 	assert_null(strstr(why.text, "ffff8881"));
 	assert_null(strstr(why.text, "c9000"));
 	assert_non_null(strstr(why.text, "0: (18) r1 = 0xxxxxxxxxxxxxxxxx;1: (b7) r2 = 0x40;2: "));

@@ -132,7 +132,7 @@ static const struct source source = {
 /* --- a device --------------------------------------------------------------------------------- */
 
 static struct core core;
-static const struct log quiet = { .background = true };
+static const struct messages quiet = { .background = true };
 
 static int begin(void **state)
 {

@@ -31,7 +31,7 @@ static int begin(void **state)
 	struct core_config config = { .vendor = VENDOR_AMD, .ncpu = 2, .counters = 4,
 				      .width = 40 };
 
-	cuse = (struct cuse){ .watch.fd = -1, .core = &core, .log = &quiet,
+	cuse = (struct cuse){ .watch.fd = -1, .core = &core, .messages = &quiet,
 			      .cpu_of = cpu_of_test, .name = "pctr" };
 	assert_int_equal(core_init(&core, &config, &one_source, &quiet), 0);
 	return 0;

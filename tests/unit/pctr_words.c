@@ -10,7 +10,7 @@
 #include "pctr/request.h"
 #include "unit.h"
 
-static const struct log quiet = { .background = true };
+static const struct messages quiet = { .background = true };
 
 /* PCTR-07, PCTR-34: constants that sources have written out. */
 static void test_constants(void **state)

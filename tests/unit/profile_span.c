@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/profile/arena.h"
+#include "cli/profile/item_table.h"
 #include "cli/profile/spans.h"
-#include "cli/profile/store.h"
 #include "unit.h"
 
 #define ADDRESSES 300u
@@ -97,13 +98,13 @@ static void test_table(void **state)
 		assert_non_null(item);
 		*item = key;
 		/* All of them collide in the worst way that a hash can. */
-		assert_int_equal(table_add(&t, index_mix(0, key % 100), item), 0);
+		assert_int_equal(item_table_add(&t, index_mix(0, key % 100), item), 0);
 	}
 	for (key = 0; key < 5000; key++)
-		assert_int_equal(*(uint64_t *)table_find(&t, index_mix(0, key % 100), same_word,
-							 &key), key);
-	assert_null(table_find(&t, index_mix(0, key % 100), same_word, &key));
-	table_free(&t);
+		assert_int_equal(*(uint64_t *)item_table_find(&t, index_mix(0, key % 100),
+							      same_word, &key), key);
+	assert_null(item_table_find(&t, index_mix(0, key % 100), same_word, &key));
+	item_table_free(&t);
 	arena_free(&arena);
 }
 

@@ -160,7 +160,7 @@ static void test_debug_by_id(void **state)
 	uint64_t hidden;
 
 	build("-shared -fPIC -Wl,--build-id=sha1", "lib.so");
-	hex_text(id, id_of("lib.so", id), hex);
+	buf_hex(id, id_of("lib.so", id), hex);
 	hidden = nm("lib.so", "hidden");
 	assert_int_equal(scratch_run("d=usr/lib/debug/.build-id/%.2s; mkdir -p $d && "
 				     "objcopy --only-keep-debug lib.so $d/%s.debug && "
@@ -188,7 +188,7 @@ static void test_replaced(void **state)
 	char hex[IMAGE_ID_TEXT];
 
 	build("-Wl,--build-id=sha1", "old");
-	hex_text(id, id_of("old", id), hex);
+	buf_hex(id, id_of("old", id), hex);
 	image = symbols_image(s, scratch_file("old"), id, 20, 0);
 	expect_name(s, image, nm("old", "hidden"), "hidden");
 	build("-O2 -Wl,--build-id=sha1", "new");
@@ -201,7 +201,7 @@ static void test_replaced(void **state)
 	assert_null(function(s, image, nm("old", "shown"))->name);
 	assert_contains(image->why, "/old");
 	assert_contains(image->why, hex);
-	hex_text(id, id_of("old", id), hex);
+	buf_hex(id, id_of("old", id), hex);
 	assert_contains(image->why, hex);
 	symbols_free(s);
 }
@@ -219,7 +219,7 @@ static void test_debuginfod(void **state)
 		skip();
 	build("-g -Wl,--build-id=sha1", "served");
 	hidden = nm("served", "hidden");
-	hex_text(id, id_of("served", id), hex);
+	buf_hex(id, id_of("served", id), hex);
 	assert_int_equal(scratch_run("mkdir -p web/buildid/%s && objcopy --only-keep-debug served "
 				     "web/buildid/%s/debuginfo && strip -s served && "
 				     "mv served web/buildid/%s/executable", hex, hex, hex), 0);

@@ -68,7 +68,7 @@ void harness_start(void)
 	if (harness_msr_list && config_set(&harness.config, "msr.list", harness_msr_list, &why))
 		abort();
 	harness.config_file = "/etc/pmcbpf/pmcbpf.conf";
-	harness.log.sink = unheard;
+	harness.messages.sink = unheard;
 	if (!answer.data)
 		answer.data = malloc(WIRE_MAX_REPLY);
 	harness.errands.users = &harness.users;

@@ -21,7 +21,7 @@ static inline void logs_hear(int priority, const char *line)
 	snprintf(logs_heard + used, sizeof(logs_heard) - used, "%d %s\n", priority, line);
 }
 
-static const struct log logs_messages = { .sink = logs_hear };
+static const struct messages logs_messages = { .sink = logs_hear };
 
 static inline int logs_pool(struct logpool **pool, struct logpool_config config, int *event,
 			    struct reason *why)
@@ -31,7 +31,7 @@ static inline int logs_pool(struct logpool **pool, struct logpool_config config,
 	user_table_init(&logs_users, &logs_config);
 	*logs_heard = '\0';
 	config.users = &logs_users;
-	config.log = &logs_messages;
+	config.messages = &logs_messages;
 	return logpool_new(pool, &config, event, why);
 }
 

@@ -41,6 +41,6 @@ static const struct source one_source = {
 	.read = one_read, .release = one_release, .pmu = one_pmu, .tsc = one_tsc,
 };
 
-static const struct log quiet = { .background = true };
+static const struct messages quiet = { .background = true };
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The weight of samples: events, or nanoseconds of a clock, by the period of their PMC. */
+/* See event.h. */
 #include <string.h>
 
-#include "frames.h"
+#include "event.h"
 #include "lib/base/clock_rates.h"
 
 static const struct clock {
@@ -15,6 +15,32 @@ static const struct clock {
 	{ "CPU_CLOCK", 1000000000u },
 	{ "TASK_CLOCK", 1000000000u },
 };
+
+uint32_t event_first(const struct profile *p, uint32_t event)
+{
+	return walk_event(p->walk, event)->first;
+}
+
+uint64_t event_total(const struct profile *p, uint32_t first)
+{
+	uint64_t samples = 0;
+
+	if (event_first(p, first) != first)
+		return 0;
+	for (uint32_t event = first; event < p->nevents; event++)
+		if (event_first(p, event) == first)
+			samples += p->event_samples[event];
+	return samples;
+}
+
+size_t event_count(const struct profile *p)
+{
+	size_t n = 0;
+
+	for (uint32_t event = 0; event < p->nevents; event++)
+		n += event_total(p, event) > 0;
+	return n;
+}
 
 static uint64_t clock_hz(const struct walk_event *event)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where messages go: see log.h. */
+/* Where messages go: see messages.h. */
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "log.h"
+#include "messages.h"
 
-void log_background(struct log *log)
+void messages_background(struct messages *messages)
 {
 	openlog("pctrd", LOG_PID, LOG_DAEMON);
-	log->background = true;
+	messages->background = true;
 }
 
-void log_msg(const struct log *log, int priority, const char *fmt, ...)
+void messages_put(const struct messages *messages, int priority, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -23,7 +23,7 @@ void log_msg(const struct log *log, int priority, const char *fmt, ...)
 	for (char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
-	if (log->background)
+	if (messages->background)
 		syslog(priority, "%s", text);
 	else
 		fprintf(stderr, "pctrd: %s\n", text);

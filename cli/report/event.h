@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of a profile and the weight of their samples. */
+#ifndef PMCBPF_CLI_REPORT_EVENT_H
+#define PMCBPF_CLI_REPORT_EVENT_H
+
+#include "report.h"
+
+/* PMCs of one event are shown as one, under the number of the first. */
+uint32_t event_first(const struct profile *p, uint32_t event);
+/* Samples of all PMCs of the event `first`; of a PMC that is not the first of its event, 0. */
+uint64_t event_total(const struct profile *p, uint32_t first);
+/* Events that have samples. */
+size_t event_count(const struct profile *p);
+
+/*
+ * The weight of samples of an event, by its period: nanoseconds of a clock, or events; INT64_MAX
+ * at most.  0: the log has no period.
+ */
+uint64_t event_weight(const struct walk_event *event, uint64_t samples);
+bool event_is_clock(const struct walk_event *event);
+
+#endif
