@@ -150,8 +150,8 @@ static bool register_fold(struct count *c)
 }
 
 /*
- * A register that kept its value while its CPU was away goes on.  One that was reset shows that by
- * a smaller value, unless it has wrapped: narrow registers give no certainty.
+ * A register that kept its value while its CPU was away goes on.  A reset shows as a smaller value,
+ * unless the register has wrapped: for narrow registers there is no certainty.
  */
 static void register_moved(struct count *c, const struct cpu_state *cpu)
 {
