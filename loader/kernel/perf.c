@@ -380,9 +380,9 @@ static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned i
 }
 
 /*
- * How many pinned events fit on one CPU: events of a thread (0: the caller) or of the CPU (-1).
- * Cycles come first, then other events that fixed counters serve, because a fixed counter counts
- * only its own event.
+ * The number of pinned events that fit on one CPU: events of a thread (0: the caller) or of the CPU
+ * (-1).  Cycles come first, then other events that fixed counters serve, because a fixed counter
+ * counts only its own event.
  */
 static unsigned int pmu_count_free(const struct perf_pmu *pmu, int tid, unsigned int cpu)
 {
