@@ -109,7 +109,7 @@ static int msr_energy_shift(const struct msrs *m, const char *name, const struct
 	return 0;
 }
 
-/* Why the module does not read it; NULL if it does. */
+/* The reason if the module does not read it; NULL if it does. */
 static const char *msr_probe(const struct msrs *m, const struct msr_row *r, const struct fixed *f,
 			     const struct cpu *cpu)
 {
@@ -191,7 +191,7 @@ void msr_discover(struct msrs *m, const struct cpu *cpu, const struct debug *deb
 
 	m->n = 0;
 	for (unsigned int i = 0; i < m->list.n; i++)
-		if (m->list.entry[i].read)	/* other entries can only be selected with */
+		if (m->list.entry[i].read)	/* others only serve to select events */
 			msr_add_listed(m, &m->list.entry[i], cpu, debug);
 	for (unsigned int i = 0; i < MSR_FIXED; i++)
 		msr_add_fixed(m, &fixed[i], debug);
