@@ -65,7 +65,7 @@ static int attach_find_pmc(struct request *rq, struct pmc **p)
 	return 0;
 }
 
-/* Records of the processes from before the detachment belong into the log, later ones do not. */
+/* Records from before the detachment belong in the log; later ones do not. */
 static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct reason *why)
 {
 	int err;
