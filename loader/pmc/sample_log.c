@@ -445,7 +445,7 @@ int sample_log_clock(struct sample_log *t, bool on, struct reason *why)
 
 /* --- sources -------------------------------------------------------------------------------- */
 
-/* If tracefs is missing, only this does not work. */
+/* Without tracefs only this fails. */
 static void unmaps_watch(struct recorder *tr)
 {
 	struct sample_log *t = tr->t;
