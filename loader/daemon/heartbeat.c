@@ -77,7 +77,7 @@ out:
 		close(fd);
 	if (err) {
 		errno = -err;
-		deny(why, err, "cannot make the page that tells clients the daemon lives: %m");
+		deny(why, err, "cannot make the page of the daemon's heartbeat: %m");
 		heartbeat_free(a);
 		return err;
 	}

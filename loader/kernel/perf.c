@@ -180,13 +180,13 @@ const char *perf_error(int err)
 {
 	switch (-err) {
 	case EBUSY:
-		return "other users of the PMU hold its counters; pmccontrol --doctor tells which";
+		return "other users of the PMU hold its counters; see pmccontrol --doctor";
 	case ENOENT:
 		return "the kernel's driver of this PMU has no such event";
 	case EINVAL:
 		return "the PMU takes no event of this number, or not for these rings (usr, os)";
 	case EOPNOTSUPP:
-		return "the PMU lacks what the event asks for";
+		return "the PMU lacks a feature that the event needs";
 	case EACCES:
 	case EPERM:
 		return "the kernel refuses it to pmcbpfd, which must have CAP_PERFMON; an event of "

@@ -246,7 +246,7 @@ int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, boo
 		return deny(why, -EOPNOTSUPP, "MSR-%s is the package's, not a process's; count it "
 			    "in system scope", r->name);
 	if (!m->dev)
-		return deny(why, -EOPNOTSUPP, "nobody reads MSR-%s: %.300s", r->name,
+		return deny(why, -EOPNOTSUPP, "no reader for MSR-%s: %.300s", r->name,
 			    m->no_dev.text);
 	if (!r->module)
 		return deny(why, -EOPNOTSUPP, "MSR-%s: this CPU lacks the register 0x%x", r->name,
@@ -276,7 +276,7 @@ int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct re
 			    "0x%llx", m->file, (unsigned long long)e->write, reg,
 			    (unsigned long long)value);
 	if (!m->dev)
-		return deny(why, -EOPNOTSUPP, "select: nobody writes register 0x%x: %.300s", reg,
+		return deny(why, -EOPNOTSUPP, "select: no writer for register 0x%x: %.300s", reg,
 			    m->no_dev.text);
 	return 0;
 }

@@ -103,8 +103,8 @@ static int packet_check_sender(const struct session *s, const struct packet *m, 
 {
 	if (m->pid == 0)
 		return deny(why, -EPERM,
-			    "nothing tells who sent this: set SO_PASSCRED on the daemon's end of "
-			    "the connection before the first message");
+			    "the sender of this message is unknown: set SO_PASSCRED on the "
+			    "daemon's end of the connection before the first message");
 	if (m->pid != s->owner->cred.pid || owner_gone(s->owner))
 		return deny(why, -EPERM,
 			    "this connection belongs to process %d; others make their own",

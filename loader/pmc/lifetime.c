@@ -106,7 +106,7 @@ static int events_begin(struct lifetime *l, struct reason *why)
 	if (!err)
 		return 0;
 	events_end(l);
-	return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
+	return deny(why, err, "cannot watch processes: %s", strerror(-err));
 }
 
 int lifetime_listen(struct lifetime *l, struct owner *o, struct reason *why)

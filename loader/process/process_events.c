@@ -106,7 +106,7 @@ int process_events_new(struct engine *e, struct process_events **out, struct rea
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0 ||
 	    epoll_ctl(p->epoll, EPOLL_CTL_ADD, notes_execs_fd(e->notes), &execs)) {
-		err = deny(why, -errno, "cannot watch what processes do: %m");
+		err = deny(why, -errno, "cannot watch processes: %m");
 		process_events_free(p);
 		return err;
 	}
