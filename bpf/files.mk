@@ -17,7 +17,7 @@ $(O)/bpf/pmcbpf.bpf.o: $(BPF_OBJS)
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-# Linking takes the debugging information out.
+# Linking strips the debugging information.
 $(O)/bpf/ktrace.bpf.o: $(O)/bpf/ktr/ktr.bpf.o
 	$(call say,LINK,$@)
 	$(Q)$(BPFTOOL) gen object $@ $<

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# kmod/: the module pmcbpf_msr, which is optional.  Built in $(O), for the kernel of KDIR; packages build it with DKMS.
+# kmod/: the module pmcbpf_msr, which is optional.  Built in $(O), for the kernel of KDIR; packages
+# build it with DKMS.
 KMOD_SRCS := $(wildcard kmod/*.[ch]) kmod/Kbuild kmod/Makefile
 KDIR      ?= /lib/modules/$(shell uname -r)/build
 
@@ -13,7 +14,7 @@ kmod:  ## build the module for the kernel whose headers are in KDIR
 	$(Q)env -u MAKEFLAGS -u O make -C $(O)/kmod KDIR='$(KDIR)' $(if $(filter $(ARCH),$(HOST_ARCH)),ARCH=$(patsubst x86_64,x86,$(ARCH)),\
 		ARCH=$(ARCH) CROSS_COMPILE=$(CROSS_COMPILE))
 
-# Where DKMS looks for sources, whatever PREFIX is; then: dkms install pmcbpf-msr/$(VERSION).
+# Where DKMS looks for sources, regardless of PREFIX; then: dkms install pmcbpf-msr/$(VERSION).
 DKMS_DIR  := $(DESTDIR)/usr/src/pmcbpf-msr-$(VERSION)
 LINT_SH   += packaging/dkms/dkms.conf
 

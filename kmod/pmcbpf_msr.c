@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Model specific registers for pmcbpfd and its BPF programs.  User space cannot get one register
- * from the kernel without getting all of them: /dev/cpu/N/msr knows no list, and BPF cannot read
- * any.  pmcbpf_msr.h defines the requests; this file checks each against the list that the daemon
- * has loaded, and carries it out.
+ * from the kernel without getting all of them: /dev/cpu/N/msr has no list of permitted ones, and
+ * BPF cannot read any.  pmcbpf_msr.h defines the requests; this file checks each against the list
+ * that the daemon has loaded, and carries it out.
  *
  * Registers are looked up and read with preemption off, on their CPU, in any context, NMI included.
  * Such code is an RCU reader of the list, which is replaced as a whole; there are no locks.
@@ -131,7 +131,7 @@ static int allow_load(const struct pmcbpf_msr_list __user *from)
 
 /* --- lockdown ---------------------------------------------------------------------------- */
 
-/* Checked with the kernel's credentials: for these only lockdown has a rule. */
+/* Checked with the kernel's credentials, to which only lockdown applies. */
 static void lockdown_look(struct work_struct *work)
 {
 	if (security_locked_down(LOCKDOWN_MSR))
@@ -142,10 +142,10 @@ static DECLARE_WORK(lockdown_work, lockdown_look);
 
 /*
  * A kernel may be locked down while the device is open.  BPF programs do not check on each read:
- * all of them are refused once a request was, and the daemon makes a request every 30 seconds.
+ * one refused request stops all of them, and the daemon makes a request every 30 seconds.
  *
- * A security module may also refuse a single task, as a program of the BPF LSM can.  That task gets
- * nothing; the list is shared, and is given up only if the kernel itself is refused.
+ * A security module may also refuse a single task, as a program of the BPF LSM can.  Only that task
+ * is refused: the shared list is dropped only if the kernel itself is refused.
  */
 static int msr_locked_down(void)
 {
@@ -160,7 +160,7 @@ static int msr_locked_down(void)
 
 /* --- writes ------------------------------------------------------------------------------ */
 
-/* How writes of user space are treated, as the parameter of the kernel's msr driver. */
+/* The treatment of writes from user space, like the parameter of the kernel's msr driver. */
 enum { WRITES_ON, WRITES_OFF, WRITES_DEFAULT };
 static const char *const writes_text[] = { "on", "off", "default", NULL };
 static int writes = WRITES_DEFAULT;
@@ -204,9 +204,9 @@ static int here_read(u32 reg, u64 *value)
 
 /*
  * Writes a register and returns its old bits.  Interrupts are off, and writes are serialized:
- * neither this CPU nor another writer here changes the register meanwhile.  A register that CPUs
- * share, as those of a package do, can still be changed by the rest of the kernel or by firmware,
- * on another CPU.
+ * neither this CPU nor another writer here changes the register meanwhile.  A register shared by
+ * the CPUs of a package can still be changed on another CPU, by the rest of the kernel or by
+ * firmware.
  */
 static int here_write(u32 reg, u64 *value, bool *first)
 {
@@ -260,7 +260,7 @@ static int msr_access(bool write, u32 reg, unsigned int cpu, u64 *value)
 	put_cpu();
 	*value = a.value;
 	err = err ?: a.err;
-	/* As the kernel's msr driver: taints the kernel, and logs a write from time to time. */
+	/* Like the kernel's msr driver: taints the kernel, and logs a write from time to time. */
 	if (write && !err)
 		add_taint(TAINT_CPU_OUT_OF_SPEC, LOCKDEP_STILL_OK);
 	if (a.first && READ_ONCE(writes) == WRITES_DEFAULT)
@@ -434,7 +434,7 @@ BTF_ID_FLAGS(func, pmcbpf_msr_read)
 BTF_KFUNCS_END(msr_kfuncs)
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
-/* Called in the loader's context while a program with a call is loaded. */
+/* Called in the loader's context while a program that calls the kfunc is loaded. */
 static int msr_kfunc_filter(const struct bpf_prog *prog, u32 id)
 {
 	return perfmon_capable() ? 0 : -EACCES;
@@ -473,7 +473,7 @@ static int __init msr_init(void)
 	return err;
 }
 
-/* The device, rows and programs hold the module: none of them is left, nor is a list. */
+/* The device, rows and programs hold references to the module: none is left, and no list. */
 static void __exit msr_exit(void)
 {
 	misc_deregister(&msr_device);

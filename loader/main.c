@@ -84,7 +84,7 @@ static unsigned int check_registers(struct daemon *d)
 	return err != 0;
 }
 
-/* For -t: reports all that is missing, and returns how much. */
+/* For -t: reports each missing part, and returns their number. */
 static unsigned int check_machine(struct daemon *d)
 {
 	struct reason why;
@@ -107,7 +107,7 @@ static void limit_raise(int what, rlim_t wanted)
 	r.rlim_cur = wanted;
 	if (r.rlim_max != RLIM_INFINITY && (wanted == RLIM_INFINITY || r.rlim_max < wanted))
 		r.rlim_max = wanted;
-	/* Without the right to raise the hard limit, up to that. */
+	/* Without the right to raise the hard limit: raises the soft limit to it. */
 	if (setrlimit(what, &r) && !getrlimit(what, &r)) {
 		r.rlim_cur = r.rlim_max;
 		setrlimit(what, &r);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* New threads' numbers in PID namespaces below the daemon's, for logs of clients there. */
+/* Records new threads' numbers in PID namespaces below the daemon's, for logs of clients there. */
 #ifndef PMCBPF_BELOW_BPF_H
 #define PMCBPF_BELOW_BPF_H
 
 #include "maps.bpf.h"
 
-/* A log needs numbers of namespaces below the daemon's. */
+/* Not 0 while a log needs numbers of namespaces below the daemon's. */
 __u32 watch_numbers = 0;
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -14,7 +14,7 @@ struct {
 	__type(value, struct abi_number);
 } numbers SEC(".maps");
 
-/* The entry of an earlier thread with this number is removed in any case. */
+/* Also removes the entry of an earlier thread with this number. */
 static __always_inline void note_numbers(struct task_struct *child)
 {
 	struct abi_number n = { .start = BPF_CORE_READ(child, start_time) };

@@ -3,8 +3,8 @@
  * The contract between the BPF programs and pmcbpfd: the contents of the maps.
  *
  * source  a free-running counter that exists on every CPU: a hardware row's pinned event, a
- *         software event, a register, or a counter that a hook program increments.  The programs
- *         of slices only read it.
+ *         software event, a register, or a counter that a hook program increments.  The slices'
+ *         programs only read it.
  * member  one PMC in a set: the source that it reads, and the place of its count.
  * set     the PMCs that measure a process.  Processes with the same PMCs have the same set, so
  *         that a switch between them leaves the open slice alone.
@@ -20,7 +20,7 @@
 #define ABI_SOFT_ROWS	 16	/* PMCs fed by figures on one process: one per SOFT row */
 #define ABI_MAX_SETS	 8192	/* half of them are reserved for PMCs that leave their sets */
 #define ABI_MAX_OWNERS	 4096
-#define ABI_MAX_CLIENTS	 (ABI_MAX_OWNERS + 1) /* those with connections, and one being accepted */
+#define ABI_MAX_CLIENTS	 (ABI_MAX_OWNERS + 1) /* processes with connections, plus one */
 #define ABI_MAX_TARGETS	 65536
 #define ABI_COUNTS	 63	/* counters of one owner per CPU */
 #define ABI_INDEX_BITS	 16	/* bits of a tgid that select a word of `index` */
@@ -72,12 +72,12 @@ struct abi_register {
 };
 
 /*
- * Each CPU's open slice, in a cache line of its own, because a switch between two processes that no
- * PMC measures touches nothing else of ours.  See bpf/count/seen.bpf.h for `seen`.
+ * Each CPU's open slice, in its own cache line: a switch between two processes that no PMC measures
+ * touches no other data of ours.  See bpf/count/seen.bpf.h for `seen`.
  */
 #define ABI_MAX_CPUS	 1024
 struct abi_open {
-	__u32 set;			/* 0: none; and ABI_OPEN_LOGGED */
+	__u32 set;			/* 0: none; may include ABI_OPEN_LOGGED */
 	__u32 reserved;
 	__u64 seen;			/* the latest switch seen; 0: unknown */
 	__u64 pad[6];
@@ -89,7 +89,7 @@ enum abi_away {
 	ABI_CPU_AWAY,			/* perf has no events on it */
 };
 
-/* In abi_cpu.lost, where no source can be: a hidden switch here has lost slices. */
+/* In abi_cpu.lost, a bit that no source uses: a hidden switch has lost slices on this CPU. */
 #define ABI_LOST_SLICE (1ull << 63)
 
 /* A CPU's state, written only by its own programs, except for lost and out. */
@@ -99,17 +99,17 @@ struct abi_cpu {
 	__u64 start[ABI_MAX_SOURCES];	/* each source at the slice's start … */
 	__u64 now[ABI_MAX_SOURCES];	/* … and at its end */
 	__u64 hook[8];			/* enum abi_hook */
-	__u32 busy;			/* an exec changes the slice: a flush has to be repeated */
+	__u32 busy;			/* an exec is changing the slice: repeat the flush */
 	__u32 again;			/* … because the latest one found `busy` set */
 	__u32 tgid, tid;		/* of the open slice, if its set is logged */
-	__u64 out;			/* bit s: the daemon took source s out; it stands still */
+	__u64 out;			/* bit s: the daemon removed source s; its value stays */
 	__u32 away;			/* enum abi_away … */
 	__u32 leaving;			/* … and the value after the current step */
 	__u32 downs;			/* how often perf has dropped the CPU's events */
 	__u32 changes;			/* number of changes of `away` */
 	__u32 kind_next;		/* the next thread at the latest counted switch … */
-	__u32 due;			/* … and 1 + the hook that has still to count that switch */
-	__u64 pad[112];			/* a power of two: each switch finds it with a shift */
+	__u32 due;			/* … and 1 + the hook that has yet to count that switch */
+	__u64 pad[112];			/* to a power of two, so that a shift finds the element */
 };
 
 struct abi_member {
@@ -127,7 +127,7 @@ struct abi_soft {
 
 /*
  * A logged PMC: a slice ends at every switch, because values are recorded process by process.  Each
- * process's share of it is kept in `shares` until its exit.
+ * process's share is kept in `shares` until the process exits.
  */
 #define ABI_LOG_SWITCH 0x80000000u
 #define ABI_LOG_EXIT   0x40000000u
@@ -139,8 +139,8 @@ struct abi_share {
 };
 
 /*
- * The programs charge what they take themselves to a user's account: targets to the account of
- * their set, shares to the account of the logged PMC's owner.  Account 0 is the sum of the others.
+ * Resources that the programs allocate are charged to a user's account: targets to the account of
+ * their set, shares to the account of the logged PMC's owner.  Account 0 is the sum of all others.
  */
 #define ABI_MAX_ACCOUNTS ABI_MAX_OWNERS
 enum abi_charge {
@@ -171,14 +171,14 @@ struct abi_set {
 	__u64 open;			/* positions of active members, if all are one owner's */
 	__u32 secure;			/* set after a set-id exec, 0: none */
 	__u32 logs;			/* bit i: member i is logged */
-	__u32 account;			/* of the user who pays for the set and its processes */
+	__u32 account;			/* of the user charged for the set and its processes */
 	__u32 lost;			/* children that found no room and are in no set */
 	struct abi_member member[ABI_MAX_MEMBERS];
 	struct abi_soft soft[ABI_SOFT_ROWS];
 	__u32 log[ABI_MAX_MEMBERS];	/* the PMC's number in records, and ABI_LOG_… */
-	__u32 exec;			/* set after any exec, for PMCs that wait; 0: none wait */
+	__u32 exec;			/* set after any exec, if PMCs wait for one; 0: none wait */
 	__u32 reserved;
-	__u64 due;			/* bit i: a slice of member i that is not seen is lost */
+	__u64 due;			/* bit i: an unseen slice of member i counts as lost */
 };
 
 /*
@@ -198,12 +198,12 @@ struct abi_target {
 };
 
 /*
- * Events for the daemon, in order.  If a note finds no room, that is counted, and the daemon checks
+ * Events for the daemon, in order.  Notes that find no room are counted, and the daemon then checks
  * every PMC.
  */
 #define ABI_NOTES_SIZE	 (1u << 18)	/* bytes of the ring */
 enum abi_note_kind {
-	ABI_NOTE_LOST,		/* made by the daemon: some notes found no room */
+	ABI_NOTE_LOST,		/* generated by the daemon: some notes found no room */
 	ABI_NOTE_EMPTY,		/* the last process of `set` has left it */
 	ABI_NOTE_OWNER,		/* `tgid`, which has connections, has executed a program */
 	ABI_NOTE_SECURE,	/* a set-id exec has moved `tgid` from `set` to set->secure */
@@ -250,8 +250,8 @@ struct abi_exec {
 };
 
 /*
- * A new thread's numbers in the PID namespaces below the daemon's, with its number in the daemon's
- * as the key.  Noted only for threads that have some, while a log needs them.
+ * A new thread's numbers in the PID namespaces below the daemon's; the key is its number in the
+ * daemon's.  Noted only for threads in such namespaces, while a log needs them.
  */
 #define ABI_LEVELS	8
 #define ABI_MAX_NUMBERS 16384
@@ -285,7 +285,7 @@ enum abi_proof_ctl {
 	ABI_PROOF_LEARN,		/* (own pidfd, own /proc/self/mem, own /proc/self/maps) */
 	ABI_PROOF_CHECK,		/* (pidfd, proof) */
 };
-/* Result: the second descriptor as a proof that its opener may debug the process of the first. */
+/* Result: the second descriptor's file as proof that its opener may debug the pidfd's process. */
 enum abi_proof {
 	ABI_PROOF_MEM,			/* its /proc/PID/mem: the right to attach */
 	ABI_PROOF_MAPS,			/* its /proc/PID/maps: the right to look */
@@ -293,7 +293,7 @@ enum abi_proof {
 	ABI_PROOF_OTHER,		/* such a file of another process */
 	ABI_PROOF_STALE,		/* the memory that the process had before its latest exec */
 	ABI_PROOF_GONE,			/* the process, or its main thread's memory, is gone */
-	ABI_PROOF_UNKNOWN,		/* this kernel's files are unlike those learnt */
+	ABI_PROOF_UNKNOWN,		/* the layout of this kernel's files is unknown */
 };
 
 /* Operations of the task iterator. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A process's figures that the kernel itself keeps: read, without a hook. */
+/* Reads the figures that the kernel itself keeps for a process; no hook is needed. */
 #ifndef PMCBPF_FIGURES_BPF_H
 #define PMCBPF_FIGURES_BPF_H
 
@@ -67,8 +67,8 @@ static __always_inline bool figures_try(struct signal_struct *sig, const struct 
 }
 
 /*
- * The kernel's seqcount shows whether a thread's exit moved figures during the walk: then walk
- * again.  Unrolled because Linux 6.1 refuses a callback inside a loop.
+ * The kernel's seqcount shows whether a thread's exit moved figures during the walk; if so, the
+ * walk is repeated.  Unrolled because Linux 6.1 refuses a callback inside a loop.
  */
 static __always_inline void figures_read(struct task_struct *leader, const struct abi_target *t,
 					 struct figures *f)

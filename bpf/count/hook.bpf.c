@@ -49,7 +49,7 @@ int BPF_KPROBE(on_fault_probe, void *vma, unsigned long address, unsigned int fl
 	return flags & FAULT_FLAG_TRIED ? 0 : fault_bump(fault_kind(flags));
 }
 
-/* Before Linux 7 such a program may not read registers, so it begins no slice that does. */
+/* Before Linux 7 such a program may not read registers, so it begins no slices of registers. */
 SEC("kprobe/handle_mm_fault")
 int BPF_KPROBE(on_fault_probe_alone, void *vma, unsigned long address, unsigned int flags)
 {
@@ -62,7 +62,7 @@ int BPF_PROG(on_contention)
 	return hook_bump(ABI_HOOK_LOCK);
 }
 
-/* The slices' program may run before or after this one; each can find out the order. */
+/* The switch program may run before or after this one; each detects the order. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch_kind, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lifetimes of targets: children of targets are targets from before their first instruction until
- * their last thread's last switch.  The daemon adds and removes targets only through target_ctl.
+ * Lifetimes of targets.  A child of a target is a target from before its first instruction until
+ * its last thread's last switch.  The daemon adds and removes targets only through target_ctl.
  *
  * An exec changes nothing for a target, with two exceptions.  PMCs that wait for it begin there,
  * where the kernel enables its own waiting events (enable_on_exec of perf_event_open(2)).  And if
@@ -22,8 +22,8 @@ char LICENSE[] SEC("license") = "GPL";
 #define EINVAL 22
 
 /*
- * While the daemon walks a tree, forks of processes that are no targets are noted: a child whose
- * parent exits before the walk reaches it is found here.
+ * While the daemon walks a process tree, forks of non-targets are noted, so that the walk finds a
+ * child even if its parent exits first.
  */
 __u32 walking = 0;
 __u32 nbirths = 0;
@@ -55,7 +55,7 @@ static __always_inline u32 ntargets_add(u32 set, s32 n)
 	return __sync_fetch_and_add(&s->ntargets, n);
 }
 
-/* A target has left a set without the daemon, which may have to signal the PMCs' owners. */
+/* A target has left a set by itself.  If it was the last, the daemon may have to signal owners. */
 static __always_inline void set_left(u32 set, u32 tgid)
 {
 	if (ntargets_add(set, -1) == 1)
@@ -74,7 +74,7 @@ static __always_inline int target_add(u32 tgid, u32 set, u32 soft, u64 start)
 	return 0;
 }
 
-/* Marks a target as exited; true for the one caller that did. */
+/* Marks a target as exited; returns true to exactly one caller. */
 static __always_inline bool target_exit(struct abi_target *t, u32 tgid, u32 last)
 {
 	u64 old = __sync_fetch_and_or(&t->state, ABI_STATE_EXIT);
@@ -99,7 +99,7 @@ static __always_inline void forked(struct task_struct *parent, struct task_struc
 	set = index_lookup(from);
 	s = set ? bpf_map_lookup_elem(&sets, &set) : NULL;
 	set = s ? s->child : 0;
-	/* An exited target with this number is not removed yet: the new process is another one. */
+	/* An exited target with this number has not been removed yet; it is not the new process. */
 	if (target_index[tgid & (ABI_INDEX_SIZE - 1)]) {
 		t = bpf_map_lookup_elem(&targets, &tgid);
 		if (t && t->start != child->start_boottime) {
@@ -240,8 +240,8 @@ __noinline u32 soft_common(u32 from, u32 to)
 }
 
 /*
- * Changes the target's state and returns the old one to the one caller that changed it, else 0.
- * `keep`: SOFT rows that stay; `begin`: those that begin.
+ * Changes the target's state.  Returns the old state to the one caller that changed it, 0 to
+ * others.  `keep`: SOFT rows that stay; `begin`: those that begin.
  */
 static __always_inline u64 state_change(struct abi_target *t, u32 to, u64 keep, u64 begin)
 {
@@ -302,10 +302,10 @@ static __always_inline void exec_note(u32 kind, u32 tgid)
 
 	if (!watch_execs)
 		return;
-	/* The kernel has set the registers by then, for the dynamic linker if there is one. */
+	/* By now the kernel has set the registers, for the dynamic linker if there is one. */
 	if (kind != ABI_EXEC_BEGIN)
 		x.entry = PT_REGS_IP_CORE(user_regs());
-	/* First: the reader cannot see this note while another CPU writes one before it. */
+	/* Incremented first: a note stays invisible while another CPU is writing an earlier one. */
 	__sync_fetch_and_add(&execs_put, 1);
 	if (!ring_output(&execs, &x, sizeof(x)))
 		__sync_fetch_and_add(&execs_lost, 1);
@@ -339,7 +339,7 @@ static __always_inline void waits_over(struct task_struct *task, struct abi_targ
 	if (!state_change(t, to, ABI_STATE_SOFT, begin))
 		return;
 	figures_give(to, begin, &f, true);
-	/* A PMC that is being stopped may not have found the process. */
+	/* A PMC that is being stopped may have missed the process. */
 	late = begin & ~s->soft_active;
 	if (late)
 		figures_give(to, late & (u32)__sync_fetch_and_and(&t->state, ~(u64)late), &f,
@@ -358,7 +358,7 @@ static __always_inline void waits_end(struct task_struct *task, u32 from)
 
 	if (!t)
 		return;
-	/* A reader that sees these change has summed too early or too late. */
+	/* A reader repeats its sum if these change. */
 	__sync_fetch_and_add(&exits_begun, 1);
 	waits_over(task, t, from, to);
 	__sync_fetch_and_add(&exits_done, 1);
@@ -406,7 +406,7 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 	struct abi_set *s;
 
 	t = bpf_map_lookup_elem(&targets, &tgid);
-	/* The second program has nothing left to do. */
+	/* Nothing is left to do after the first instance of the program. */
 	if (!t || t->exec == (u32)task->self_exec_id)
 		return;
 	dump = dumpable(task);
@@ -414,14 +414,14 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 		exec_note(ABI_EXEC_PLAIN, tgid);
 		return;
 	}
-	/* First: a reader that no longer finds the process among the targets finds this note. */
+	/* First, so that a reader that no longer finds the target finds this note. */
 	exec_note(ABI_EXEC_SECURE, tgid);
 	t->exec = (u32)task->self_exec_id;
 	from = ABI_STATE_SET(t->state);
 	s = bpf_map_lookup_elem(&sets, &from);
 	to = s ? s->secure : 0;
 	if (to != from) {
-		/* A reader that sees these change has summed too early or too late. */
+		/* A reader repeats its sum if these change. */
 		__sync_fetch_and_add(&exits_begun, 1);
 		target_secure(task, t, from, to);
 		__sync_fetch_and_add(&exits_done, 1);
@@ -430,8 +430,8 @@ static __always_inline void target_exec(struct task_struct *task, struct linux_b
 }
 
 /*
- * Every exec makes its note, regardless of the old value: between the two lines the daemon may pass
- * the entry from this process to another.
+ * Notes every exec, regardless of the old value: between the two lines the daemon may pass the
+ * entry from this process to another.
  */
 static __always_inline void owner_exec(u32 tgid)
 {

@@ -111,7 +111,7 @@ extern struct rings_map rings SEC(".maps");
 extern __u32 target_index[ABI_INDEX_SIZE];
 
 extern struct abi_open open_slice[ABI_MAX_CPUS];
-extern __u32 switches_watched;	/* each switch must be seen: on_switch is attached */
+extern __u32 switches_watched;	/* not 0: on_switch is attached and must see each switch */
 extern __u64 switches_hidden;	/* number of switches that were not seen */
 extern __u64 switch_sources;	/* bit s: source s counts switches themselves */
 extern const volatile bool reads_msr;	/* the companion module can be called */
@@ -123,7 +123,7 @@ extern __u64 exits_begun, exits_done;	/* a reader repeats its read if they chang
 extern __u64 notes_lost;
 extern __u32 watch_execs;	/* the daemon reads `execs` */
 extern __u64 execs_put, execs_lost;	/* begun, and of these without room */
-extern __u64 lost_records;	/* of no PMC, missing in all logs: the ring was full */
+extern __u64 lost_records;	/* lost records of no PMC: missing in all logs */
 extern __u32 finals;		/* a program sees last switches and removes exited targets */
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Decides whether an exec's image has rights that the one before lacked. */
+/* Decides whether an exec's image has rights that the old image lacked. */
 #ifndef PMCBPF_SECURE_BPF_H
 #define PMCBPF_SECURE_BPF_H
 
@@ -10,7 +10,7 @@
 #define DUMPABLE_USER	       1
 
 /*
- * How the image may be dumped: DUMPABLE_USER unless it is set-id or unreadable, or its exec changed
+ * The image's dumpable value: DUMPABLE_USER unless it is set-id or unreadable, or its exec changed
  * credentials.  The kernel removes perf events from processes with any other value.
  */
 static __always_inline u32 dumpable(struct task_struct *task)

@@ -34,7 +34,7 @@ static __always_inline u64 seen_while(struct task_struct *task)
 	return SWITCHES_COUNTED ? task->se.cfs_rq->rq->nr_switches : (u64)task;
 }
 
-/* At a reported switch: returns how many were hidden since the last report, at least. */
+/* At a reported switch: returns a lower bound of the switches hidden since the last report. */
 static __always_inline u32 seen_switch(struct abi_open *o, struct task_struct *prev,
 				       struct task_struct *next)
 {
@@ -46,7 +46,7 @@ static __always_inline u32 seen_switch(struct abi_open *o, struct task_struct *p
 	return SWITCHES_COUNTED ? now - seen - 1 : now != seen;
 }
 
-/* The same, called at any other moment. */
+/* The same at any other moment. */
 static __always_inline u32 seen_task(struct abi_open *o, struct task_struct *task)
 {
 	u64 now = seen_while(task), seen = o->seen;

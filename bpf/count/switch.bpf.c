@@ -3,7 +3,7 @@
  * Process scope on free-running counters, by slices.
  *
  * Every CPU has at most one open slice: the set of PMCs of the process that runs there, and the
- * values of its sources when the process came.  At a context switch the slice of the previous
+ * values of its sources when it was switched in.  At a context switch the slice of the previous
  * process is closed, which credits the differences to the PMCs' owners, and the slice of the next
  * process is opened.  A switch that does not change the set reads nothing, and one between two
  * processes that no PMC measures costs a few instructions.
@@ -42,7 +42,7 @@ __u64 switches_hidden = 0;
 __u64 switch_sources = 0;
 const volatile bool reads_msr = false;
 const volatile bool nested = false;
-const volatile bool faults_look = true;	/* page faults check the open slice before they count */
+const volatile bool faults_look = true;	/* page fault programs check the open slice first */
 struct abi_level level = {};
 struct abi_register registers[ABI_MSR_SOURCES] = {};
 __u64 lost_sources = 0;
@@ -69,7 +69,7 @@ extern __u64 pmcbpf_msr_read(__u32 reg) __weak __ksym;
 /*
  * A lost counter reads as an error: its count stands still, and the reader is notified.  The same
  * holds for a CPU that has come online and has no event, or a dead one, until the daemon opens one.
- * If the daemon took the source out, another kind of event counts instead.
+ * If the daemon removed the source, another kind of event counts instead.
  */
 static __always_inline u64 source_lost(struct abi_cpu *c, u32 source)
 {
@@ -128,7 +128,7 @@ static __always_inline u64 slice_ended(const struct abi_cpu *c)
 
 /*
  * Credits the open slice.  Returns the sources read, with their values in `now`.  Nearly always one
- * owner has all PMCs of a set, and its counts are looked up once.
+ * owner has all PMCs of a set; its counts are then looked up once.
  */
 static __always_inline u64 slice_close(struct abi_cpu *c, u32 cpu)
 {
@@ -241,9 +241,9 @@ static __always_inline void final_add(struct abi_set *s, u64 rows, u64 tail)
 }
 
 /*
- * The last switch of an exited thread: the CPU time since its exit hook is added to its process;
- * the process is complete with its last thread.  A PMC may be stopped between the two: whichever
- * clears its bit, here or there, adds the time, and this ends the entry of `dying` after that.
+ * The last switch of an exited thread: adds the CPU time since its exit hook to its process, which
+ * is complete with its last thread.  A PMC may be stopped in between: the side that clears its bit
+ * adds the time, and then this function deletes the entry of `dying`.
  */
 static __always_inline void final_switch(struct task_struct *prev)
 {
@@ -277,9 +277,9 @@ static __always_inline void final_switch(struct task_struct *prev)
 /* --- switches that were hidden --------------------------------------------------------------- */
 
 /*
- * True if all that the source has counted is in the right slice.  The programs of page faults
- * ensure that before they count.  Other sources have counted nothing if they have their last value,
- * except for those that count switches, which may lack the hidden ones.
+ * True if all events of the source are in the right slice.  Page fault programs ensure that before
+ * they count.  Any other source has counted nothing if its value is unchanged, but sources that
+ * count switches may lack the hidden ones.
  */
 static __always_inline bool source_kept(struct abi_cpu *c, u32 cpu, u32 source)
 {
@@ -321,7 +321,7 @@ static __always_inline void members_lose(struct abi_cpu *c, u32 cpu, u32 set, u6
 }
 
 /*
- * `hidden` switches were hidden on this CPU, where a process of `set` runs now, or has until now.
+ * `hidden` switches were hidden on this CPU, where a process of `set` runs, or ran until now.
  * While a CPU goes down or comes up, every kernel hides some from programs.
  */
 __noinline int slice_missed(u32 cpu, u32 set, u32 hidden)
@@ -340,7 +340,7 @@ __noinline int slice_missed(u32 cpu, u32 set, u32 hidden)
 	return 0;
 }
 
-/* Checks at any moment but a switch, while a process of `set` runs. */
+/* Checks for hidden switches at any other moment, while a process of `set` runs. */
 static __always_inline u32 slice_look(u32 cpu, u32 set, struct task_struct *task)
 {
 	u32 hidden = seen_task(open_of(cpu), task);
@@ -372,8 +372,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 /*
  * If only CPU time is counted there are no slices, but the last part still arrives with the last
- * switch.  It is best seen where the scheduler releases a dead task, which costs other switches
- * nothing.  That function has other callers, too, while the task may still be running.
+ * switch.  This program sees it where the scheduler releases a dead task, at no cost to other
+ * switches.  That function has other callers, too, while the task may still be running.
  */
 SEC("fentry/put_task_struct_rcu_user")
 int BPF_PROG(on_dead, struct task_struct *task)
@@ -383,7 +383,7 @@ int BPF_PROG(on_dead, struct task_struct *task)
 	return 0;
 }
 
-/* For kernels that let no program attach to functions. */
+/* For kernels where no program can attach to functions. */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -394,9 +394,9 @@ int BPF_PROG(on_final, bool preempt, struct task_struct *prev, struct task_struc
 }
 
 /*
- * An exec has moved a target to another set: the open slice belongs to the old image; a flush that
- * interrupts this is refused.  Here, because libbpf cannot link two objects that call the same
- * function of a module.
+ * An exec has moved a target to another set: ends the slice of the old image; a flush that
+ * interrupts this must be repeated.  Defined here because libbpf cannot link two objects that call
+ * the same function of a module.
  */
 __noinline int slice_end(u32 from, u32 to)
 {
@@ -415,10 +415,7 @@ __noinline int slice_end(u32 from, u32 to)
 	return 0;
 }
 
-/*
- * A task without its slice has found that out before it counts something: from here on the slice is
- * its own.
- */
+/* Called by a task before it counts an event: begins the task's slice if it has none. */
 __noinline int slice_catch_up(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -436,7 +433,7 @@ __noinline int slice_catch_up(void)
 
 /*
  * Brings the counts of the process on this CPU up to date.  If it has interrupted an exec that
- * changes the slice, the daemon has to ask again.
+ * changes the slice, the daemon has to repeat it.
  */
 static __always_inline void flush_here(void)
 {

@@ -67,8 +67,8 @@ static long walk_tail(u32 i, struct thread_walk *w)
 }
 
 /*
- * A process that has exited, but not switched for the last time: its figures have been added.  The
- * CPU time that it has used since is part of the sum, and the last part if the PMC stops.
+ * A process that has exited but not switched for the last time: its figures have been added.  The
+ * CPU time used since then is part of the sum; if the PMC stops, it is the last part.
  */
 static __always_inline void visit_exited(struct task_struct *leader, struct abi_target *t,
 					 const struct abi_soft *soft, u64 bit)
@@ -87,7 +87,7 @@ static __always_inline void visit_exited(struct task_struct *leader, struct abi_
 		visit.sum += f.value[ABI_Q_CPU_NS];
 }
 
-/* One that has been reaped is in no list of tasks, and may still run for some microseconds. */
+/* A reaped process is in no list of tasks but may still run for some microseconds. */
 static long tail_end(void *map, u32 *tid, struct dying *d, void *unused)
 {
 	u32 tgid = d->tgid, set, row = visit.row & (ABI_SOFT_ROWS - 1);

@@ -13,7 +13,7 @@ char LICENSE[] SEC("license") = "GPL";
 #define PAGE_MASK  0xfff
 #define MAX_AREAS  64
 
-/* Some PMC samples all processes. */
+/* Not 0: a PMC samples all processes. */
 __u32 unmap_all = 0;
 /* Cookie of the current attachment; an earlier one may still exist for a moment. */
 __u64 unmap_cookie = 0;

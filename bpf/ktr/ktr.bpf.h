@@ -28,7 +28,7 @@ struct ktr_control ktr SEC(".data.ktr") = {};
 /* The region's, in slots, set before load; ktr_last: entries of a ring - 1. */
 const volatile __u32 ktr_first = 0, ktr_stride = 0, ktr_last = 0, ktr_generation = 0;
 
-/* See bpf/count/maps.bpf.h: from Linux 6.19 on a tracepoint's programs may be preempted. */
+/* See bpf/count/maps.bpf.h: tracepoint programs may be preempted from Linux 6.19 on. */
 extern void bpf_preempt_disable(void) __weak __ksym;
 extern void bpf_preempt_enable(void) __weak __ksym;
 extern int LINUX_KERNEL_VERSION __kconfig;
@@ -66,8 +66,8 @@ struct ktr_writer {
 #define KTR_TRIES 8
 
 /*
- * Takes the next entry of this CPU's ring.  An interrupt may write as well: the number is taken
- * only if it was the next one at the time read, so that a ring is in order of time.
+ * Takes the next entry of this CPU's ring.  An interrupt may write as well: a number is taken only
+ * if it was the next one when the time was read, so that a ring is in order of time.
  */
 static __always_inline struct ktr_writer ktr_begin(u32 id)
 {
@@ -163,12 +163,12 @@ static __always_inline void ktr_string(u64 *words, const char *text)
 	bpf_probe_read_kernel_str(words, KTR_TEXT, text);
 }
 
-/* Two texts, of a message that need not be terminated. */
+/* Two texts from a message that need not be NUL-terminated. */
 #define KTR_LINE (2 * KTR_TEXT)
 static __always_inline void ktr_line(u64 *words, const char *text, u64 len)
 {
 	words[0] = words[1] = words[2] = words[3] = 0;
-	/* keeps the verified value the one that is used */
+	/* the value used must be the verified one */
 	barrier_var(len);
 	if (len > KTR_LINE)
 		len = KTR_LINE;
@@ -177,7 +177,7 @@ static __always_inline void ktr_line(u64 *words, const char *text, u64 len)
 
 /*
  * The program on_TRACEPOINT.  KTR_TP for those that dereference the kernel's objects, which such a
- * program may read directly; KTR_RAW_TP for plain words, whatever types the kernel gives them.
+ * program may read directly; KTR_RAW_TP for plain words, of any type that the kernel declares.
  */
 #define KTR_TP(tp, args...)	SEC("tp_btf/" #tp) int BPF_PROG(on_##tp, ##args)
 #define KTR_RAW_TP(tp, args...) SEC("raw_tp/" #tp) int BPF_PROG(on_##tp, ##args)

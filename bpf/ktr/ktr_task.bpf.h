@@ -8,7 +8,7 @@
 
 #include "ktr.bpf.h"
 
-#define PRINTK_PARTS 4		/* most entries of a message */
+#define PRINTK_PARTS 4		/* maximum entries of a message */
 
 #define TASK_INTERRUPTIBLE   0x1
 #define TASK_UNINTERRUPTIBLE 0x2
@@ -184,7 +184,7 @@ KTR_RAW_TP(sys_exit, struct pt_regs *regs, long ret)
 
 /* --- SIG ----------------------------------------------------------------------------------- */
 
-/* Small values, which are no addresses, stand for signals that the kernel itself sends. */
+/* Small values are not addresses but stand for signals that the kernel itself sends. */
 static __always_inline int signal_code(struct kernel_siginfo *info)
 {
 	return (unsigned long)info > 2 ? BPF_CORE_READ(info, si_code) : 0;

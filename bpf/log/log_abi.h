@@ -60,7 +60,7 @@ struct abi_samples {
  * inherited events.  The index is id % ABI_SAMPLERS, the rest of the id a generation.
  */
 #define ABI_SAMPLERS   4096u		/* a power of two */
-#define ABI_SAMPLER_ON 0x80000000u	/* set in each id, so that 0 is no PMC's */
+#define ABI_SAMPLER_ON 0x80000000u	/* set in each id: 0 is never an id */
 struct abi_sampler {
 	__u32 id;			/* including ABI_SAMPLER_ON; written last; 0: not in use */
 	__u32 depth;			/* addresses of a side; 0: only the sampled one */

@@ -30,7 +30,7 @@ struct scratch {
 	struct abi_rec rec;
 	__u64 pc[2 * ABI_CHAIN_MAX + 1];
 };
-/* One per CPU: programs of overflows do not interrupt each other, the kernel skips them. */
+/* One per CPU: overflow programs never nest, because the kernel skips the inner one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -39,15 +39,15 @@ struct {
 } scratch SEC(".maps");
 
 /*
- * Reads one side; *cut: there are more.  To find out, it requests one more than needed.  If the
- * kernel itself ends a chain, it does not report whether that was the last caller.
+ * Reads one side; *cut: callers are missing.  To find out, it requests one address more than
+ * needed.  If the kernel itself ends a chain, it does not report whether that was the last caller.
  */
 static __always_inline u64 chain(void *ctx, void *to, u32 depth, u64 flags, bool *cut)
 {
 	u64 want = (u64)depth + 1, got;
 	long n;
 
-	/* Compared right before its use: Linux 6.1 loses the bound over branches in between. */
+	/* Compared right before its use: Linux 6.1 loses the bound across branches. */
 	barrier_var(want);
 	if (want > ABI_CHAIN_MAX + 1)
 		want = ABI_CHAIN_MAX + 1;

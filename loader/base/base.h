@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every room of the daemon uses, with the reasons of refusals (lib/base/reason.h); these files
- * use no other room of the daemon.
+ * Code that every room of the daemon uses, along with lib/base/reason.h (reasons of refusals).  It
+ * uses no other room of the daemon.
  *
  *	messages.h	lines to standard error or syslog
  *	debug.h		the lines that kern.hwpmc.debugflags turns on
  *	clock.h		the clock of all times in the daemon
  *	file.h		small files of /proc and /sys
- *	text.h		texts put together piece by piece
+ *	text.h		texts built piece by piece
  *	fiber.h		operations that give up the CPU: only the event loop's thread
  *	caps.h		the capabilities that the daemon keeps: only main.c
  *

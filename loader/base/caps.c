@@ -22,7 +22,7 @@ const struct cap caps_kept[] = {
 	OWN(CAP_SYS_NICE, "a moment alone on a CPU, when a row is handed over"),
 	OWN(CAP_SYS_PTRACE, "credentials, mappings and descriptors of all processes"),
 	OWN(CAP_SYS_RAWIO, "/dev/pmcbpf_msr"),
-	/* The root of a container has these, by the defaults of container managers, … */
+	/* Container managers give these to a container's root by default, … */
 	CLIENT(CAP_AUDIT_WRITE, "containers"),
 	CLIENT(CAP_CHOWN, "containers"),
 	CLIENT(CAP_DAC_OVERRIDE, "containers"),
@@ -34,7 +34,7 @@ const struct cap caps_kept[] = {
 	CLIENT(CAP_SETFCAP, "containers"),
 	CLIENT(CAP_SETPCAP, "containers"),
 	CLIENT(CAP_SYS_CHROOT, "containers"),
-	/* … and these are what services of ordinary users get. */
+	/* … and these to services of ordinary users. */
 	CLIENT(CAP_IPC_LOCK, "services"),
 	CLIENT(CAP_NET_ADMIN, "services"),
 	CLIENT(CAP_SYS_RESOURCE, "services"),

@@ -27,7 +27,7 @@ extern const struct cap caps_kept[];
 extern const size_t caps_nkept;
 
 /*
- * Gives up all others, in this thread and those that it makes later; also core files, and access of
+ * Drops all others, in this thread and those created later; also disables core files, and access of
  * other users to new files.  Called before the first thread exists, and after the steps of the
  * start that need more.
  */

@@ -14,7 +14,7 @@ static inline uint64_t clock_read(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* In ns; the programs and perf's records have the same clock. */
+/* In ns; the programs and perf's records use the same clock. */
 static inline uint64_t clock_ns(void)
 {
 	return clock_read(CLOCK_MONOTONIC);

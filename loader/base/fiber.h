@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fibers: operations that take long run in slices, so that the event loop's one thread serves each
- * client for a moment only.
+ * Fibers: long operations run in slices, so that the event loop's one thread serves each client for
+ * a moment only.
  *
  * A fiber is a function on a stack of its own.  It runs until it returns, gives up the CPU because
  * its slice is over (fiber_breathe()), or waits (fiber_park()); then fiber_resume() returns.  All
  * fibers are in one thread, so code between two of these calls needs no lock.  After such a call it
- * must look up again what it knew of the daemon's state, except its own owner's: an owner has one
- * request at work at a time, and its PMCs and its log live until that has finished (server/work.h).
+ * must look up the daemon's state again, except its own owner's: an owner has one request at work
+ * at a time, and its PMCs and its log live until that has finished (server/work.h).
  *
  * Outside of a fiber, and after fibers_hurry(), fiber_breathe() returns at once.
  *
@@ -48,8 +48,8 @@ struct fiber *fiber_current(const struct fibers *fs);
 /* Gives up the CPU if the slice is over. */
 void fiber_breathe(struct fibers *fs);
 /*
- * From `hold` true to `hold` false, which nest, fiber_breathe() returns at once: no other operation
- * sees the work in between half done.  Nothing parks there.
+ * Between fibers_hold(true) and fibers_hold(false), which nest, fiber_breathe() returns at once, so
+ * that no other operation sees work half done.  The fiber must not park in between.
  */
 void fibers_hold(struct fibers *fs, bool hold);
 /* Waits for fiber_wake(). */

@@ -21,8 +21,8 @@ bool file_executable(pid_t tgid, char *path, size_t size);
 bool file_is_pidfd(int fd);
 
 /*
- * Does a mapping of this name have a file or the vdso behind it?  Others are memory: "//anon",
- * "[heap]", "[stack]".
+ * True if a mapping of this name is of a file or the vdso.  Others are memory: "//anon", "[heap]",
+ * "[stack]".
  */
 #define FILE_LONG_PATH "//toolong"	/* the kernel's name for a path longer than a page */
 bool file_is_image(const char *mapping);

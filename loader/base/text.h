@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A text put together piece by piece in a buffer, cut to its size. */
+/* A text built piece by piece in a buffer, cut to its size. */
 #ifndef PMCBPF_TEXT_H
 #define PMCBPF_TEXT_H
 

@@ -52,7 +52,7 @@ static int set_ktr_stop(struct config *c, const char *value, struct reason *why)
 	return ktrconf_stop(&c->ktr, value, why);
 }
 
-/* The daemon leaves the folder in which it was started. */
+/* Not a relative path: the daemon leaves the folder in which it was started. */
 static int set_msr_list(struct config *c, const char *value, struct reason *why)
 {
 	return *value == '/' ? 0 : deny(why, -EINVAL, "msr.list takes the path of a file from the "
@@ -72,7 +72,7 @@ static const struct {
 	int preset, min, max, fallback;
 	const char *complaint;		/* takes the value, then the fallback */
 	bool writable;			/* at run time */
-	/* Of texts: the parser and the preset. */
+	/* Texts only: the parser and the preset. */
 	int (*set)(struct config *c, const char *value, struct reason *why);
 	const char *text;
 } tunables[TUNABLES] = {
@@ -88,7 +88,7 @@ static const struct {
 	[TUN_LOGVERSION] = NUMBER("kern.hwpmc.logversion", 10, 3, 10, 10,
 		"tunable logversion=%d out of range.", true),
 	[TUN_MTXPOOLSIZE] = NUMBER("kern.hwpmc.mtxpoolsize", 32, INT_MIN, INT_MAX, 32, "", false),
-	/* hwpmc's message has another name for it. */
+	/* hwpmc's message uses another name. */
 	[TUN_NBUFFERS] = NUMBER("kern.hwpmc.nbuffers", 0, 1, INT_MAX, 0,
 		"tunable nlogbuffers=%d must be greater than zero.", false),
 	[TUN_NBUFFERS_PCPU] = NUMBER("kern.hwpmc.nbuffers_pcpu", 32, 1, INT_MAX, 32,
@@ -191,13 +191,13 @@ static int config_set_text(struct config *c, enum tunable t, const char *value, 
 	err = tunables[t].set(c, value, why);
 	if (err)
 		return err;
-	/* Printed in one line. */
+	/* Tunables are printed in one line. */
 	for (size_t i = 0; i <= strlen(value); i++)
 		text[i] = isspace((unsigned char)value[i]) ? ' ' : value[i];
 	return 0;
 }
 
-/* A value that is out of range may be negative: it is replaced, and the message has it. */
+/* An out-of-range value may be negative: it is replaced, and the message shows it. */
 static int value_parse(const char *text, int *value)
 {
 	const bool minus = *text == '-';
@@ -359,7 +359,7 @@ out:
 	return err;
 }
 
-/* For online CPUs: many more may be possible. */
+/* Counts online CPUs only: far more may be possible. */
 static void config_count_buffers(struct config *c)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);

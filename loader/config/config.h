@@ -2,10 +2,10 @@
 /*
  * Tunables, the file that sets them, and the command line.
  *
- * A tunable is hwpmc's (kern.hwpmc.*), FreeBSD's (security.bsd.*) or the daemon's own.  Its value
- * is the preset, or over it the file's (`name="value"` lines and # comments, as in
- * loader.conf(5)), or over that the command line's (-o).  config_check() then puts numbers back
- * into their range.
+ * A tunable is hwpmc's (kern.hwpmc.*), FreeBSD's (security.bsd.*) or the daemon's own.  It begins
+ * with its preset.  The file (`name="value"` lines and # comments, as in loader.conf(5)) overrides
+ * that, and the command line (-o) overrides the file.  config_check() then brings numbers into
+ * their range.
  *
  * main.c reads all of it before there is any other thread.  From then on struct config belongs to
  * the event loop's thread: config_change() sets a tunable that may change at run time, and SIGHUP
@@ -62,9 +62,9 @@ struct config {
 void config_init(struct config *c);
 
 const char *config_name(enum tunable t);
-/* Does struct ktr_conf have it?  All of ktr.* but ktr.unprivileged. */
+/* True if struct ktr_conf holds it: all of ktr.* but ktr.unprivileged. */
 bool config_ktr(enum tunable t);
-/* May it change at run time? */
+/* True if it may change at run time. */
 bool config_writable(enum tunable t);
 /* The tunable of that name, or -EINVAL. */
 int config_find(const char *name, struct reason *why);

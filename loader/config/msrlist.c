@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of registers as text.  Whatever is on a line is checked, also what is for other CPUs. */
+/* The list of registers as text.  Every line is checked, including lines for other CPUs. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 enum column { REGISTER, READ, WRITE, VENDOR, WHO, NAME, SOURCE, COLUMNS };
 
-/* Whose CPUs an entry is for, a bit for each enum msr_vendor. */
+/* The vendors of an entry: a bit for each enum msr_vendor. */
 static const struct {
 	const char *word;
 	unsigned int vendors;
@@ -66,7 +66,7 @@ static int msrlist_parse_users(const char *text, struct msrlist_entry *e, struct
 	return deny(why, -EINVAL, "\"%.40s\" does not say who may count it: any or admin", text);
 }
 
-/* What an event specifier can hold, and what is no number. */
+/* Accepts names that an event specifier can hold and that are not numbers. */
 static int msrlist_parse_name(const char *text, struct msrlist_entry *e, struct reason *why)
 {
 	size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._");

@@ -6,8 +6,8 @@
  *
  * e.g.	0xe8  0xffffffffffffffff  0  x86  admin  APERF  Intel SDM vol. 4 table 2-2; AMD APM vol. 2
  *
- * vendor: x86, intel, amd or arm64; who: any, or admin (energy, frequency and whatever tells of
- * others); '#' starts a comment.  A register of another vendor's CPU is checked and left out.
+ * vendor: x86, intel, amd or arm64; who: any, or admin (energy, frequency, and all that reveals
+ * others' work); '#' starts a comment.  A register of another vendor's CPU is checked and left out.
  */
 #ifndef PMCBPF_MSRLIST_H
 #define PMCBPF_MSRLIST_H
@@ -36,7 +36,7 @@ struct msrlist {
 
 enum msr_vendor { MSR_INTEL, MSR_AMD, MSR_ARM64, MSR_OTHER };
 
-/* -EINVAL: `why` names file and line, what is wrong and what is right; others: the file. */
+/* -EINVAL: `why` names file, line, error and remedy; other errors: the file. */
 int msrlist_text(const char *file, const char *text, size_t len, enum msr_vendor vendor,
 		 struct msrlist *list, struct reason *why);
 int msrlist_read(const char *path, enum msr_vendor vendor, struct msrlist *list,

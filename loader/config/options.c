@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line, in two passes: -o overrides the file, whose name is another option. */
+/* Parses the command line in two passes: -o overrides the file, which another option names. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -50,7 +50,7 @@ static int options_fd(const char *text, int *fd, struct reason *why)
 	return 0;
 }
 
-/* getopt_long() has printed its own errors. */
+/* getopt_long() has printed an error already. */
 static int options_take(struct options *o, int opt, const char *arg, struct reason *why)
 {
 	struct nearest near;

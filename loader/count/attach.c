@@ -23,7 +23,7 @@ struct process {
 };
 #define NONE UINT32_MAX
 
-#define RESTARTS 100			/* of a walk that misses forks */
+#define RESTARTS 100			/* of a walk that missed forks */
 
 struct processes {
 	struct process *at;
@@ -80,7 +80,7 @@ static void processes_free(struct processes *ps)
 	free(ps->child);
 }
 
-/* Reads the kernel's list.  The iterator's EAGAIN follows many tasks that are no processes. */
+/* Reads the kernel's list.  The iterator returns EAGAIN after many tasks that are not processes. */
 static int processes_read(struct processes *ps, const struct engine *e)
 {
 	struct abi_birth part[512];
@@ -216,9 +216,9 @@ static int added_push(struct added *a, pid_t pid)
 }
 
 /*
- * A process of the listing may have exited since, or may be a zombie, which would remain a target
- * for as long as its parent lives, or may be another user's by now.  That is checked after it has
- * joined: later changes are caught by the hooks, and nothing is counted before START.
+ * A listed process may have exited since, may be a zombie, which would remain a target for as long
+ * as its parent lives, or may belong to another user by now.  This is checked after it has joined:
+ * the hooks catch later changes, and nothing is counted before START.
  */
 static int count_join_descendant(struct count *c, pid_t pid, bool waits,
 				 const struct count_guard *guard, struct reason *why)

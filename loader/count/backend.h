@@ -30,11 +30,11 @@ struct cpu_state;
 
 struct backend {
 	const char *name;
-	bool sliced;		/* its sets list it among the members whose slices are credited */
-	bool figures;		/* its sets list it among those that the kernel's figures feed */
+	bool sliced;		/* counted in slices: its sets list it as a member */
+	bool figures;		/* fed by the kernel's figures: its sets list it by its row */
 	bool read_only;		/* a write changes nothing */
 
-	/* Attaches the programs that it needs: before its first start, and to its first target. */
+	/* Attach the programs that it needs: before its first start, and its first target. */
 	int (*hold)(struct count *c, struct reason *why);
 	int (*hold_attach)(struct count *c, struct reason *why);
 
@@ -69,7 +69,7 @@ struct backend {
 	/* The error of a read when the counter is lost; NULL: see count_state_lost(). */
 	int (*deny_lost)(const struct count *c, int err, struct reason *why);
 
-	/* How the owner reads it without the daemon: while it is stopped, and while it runs. */
+	/* The owner's way to read it without the daemon: while stopped, and while running. */
 	enum wire_how how_stopped;
 	enum wire_how (*how)(const struct count *c);
 	/* Adds its part to the page; `p->how` is set already. */

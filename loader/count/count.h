@@ -29,10 +29,10 @@ struct count_owner;
 struct user;
 
 /*
- * Holders that classes name, see holder.h.  holder_nothing: nothing, so PMCs are not limited.
- * holder_own: an event of its own for each PMC, or a count that the kernel or a program keeps
- * anyway.  holder_counter: a counter of the CPUs, shared by all PMCs of the row.  holder_register:
- * a register, for any number of PMCs.
+ * Holders that classes name, see holder.h.  holder_nothing: holds nothing, so the number of PMCs is
+ * not limited.  holder_own: an event of its own for each PMC, or a count that the kernel or a
+ * program keeps anyway.  holder_counter: a counter of the CPUs, shared by all PMCs of the row.
+ * holder_register: a register, for any number of PMCs.
  */
 extern const struct count_holder holder_nothing, holder_own, holder_counter, holder_register;
 
@@ -76,7 +76,7 @@ void count_fini(struct engine *e);
 
 /*
  * The part that one owner's PMCs share: the pages that its process maps, and the user that is
- * charged, who outlives it.  tgid is a number of the daemon's PID namespace.
+ * charged, which outlives it.  tgid is a number in the daemon's PID namespace.
  */
 int count_owner_new(struct engine *e, pid_t tgid, struct user *user, struct count_owner **out,
 		    struct reason *why);
@@ -87,7 +87,7 @@ unsigned int count_owner_slot(const struct count_owner *o);
 void count_owner_fds(const struct count_owner *o, int fds[2]);
 
 /*
- * How well a row fits: 0 if its counters are unused or already count this very event, 1 if the row
+ * The fit of a row: 0 if its counters are unused or already count this very event, 1 if the row
  * counts something else for other targets, so that per-task events would be needed.
  */
 int count_rank(const struct engine *e, const struct count_spec *spec);
@@ -161,7 +161,7 @@ int count_read(struct count *c, uint64_t *value, struct reason *why);
  * through the daemon only.
  */
 void count_hidden(struct count *c);
-/* Reports how many switches the kernel has hidden, as far as seen; watches briefly if none were. */
+/* Reports how many switches the kernel has hidden, as far as seen; if none, watches briefly. */
 int count_hidden_switches(struct engine *e, uint64_t *hidden, struct reason *why);
 /* True if its counter is known to have been taken away; complete once the PMC has stopped. */
 bool count_is_lost(const struct count *c);
@@ -170,8 +170,8 @@ int count_write(struct count *c, uint64_t value, struct reason *why);
 int count_set_period(struct count *c, uint64_t period, struct reason *why);
 
 /*
- * Follows CPUs that went and came since the last call.  Called before every request, which so finds
- * the current state, and when cpu_bell_fd() is readable, so that counting resumes.
+ * Handles CPUs that went or came since the last call.  Called before every request, so that it
+ * finds the current state, and when cpu_bell_fd() is readable, so that counting resumes.
  */
 void count_cpus(struct engine *e);
 /* Samples registers before they wrap.  Returns the ms to the next call, -1 if none is needed. */

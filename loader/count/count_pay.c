@@ -28,7 +28,7 @@ void count_pay_back(struct count *c)
 	c->paid_events = c->paid_sources = 0;
 }
 
-/* A register's source takes one of few places; an event's has a descriptor for each CPU. */
+/* A register's source takes one of few places, an event's a descriptor for each CPU. */
 static enum pool_kind count_pay_pool(const struct count_row *row)
 {
 	return row->spec.msr ? POOL_REGISTERS : POOL_EVENTS;

@@ -202,8 +202,8 @@ static int count_row_convert(struct engine *e, struct count_row *row, struct rea
 }
 
 /*
- * The row, its PMCs and their targets must not change during the conversion, and the daemon needs
- * each CPU that it hops to for this alone: no other operation runs before it is done.
+ * The row, its PMCs and their targets must not change during the conversion, and the daemon must do
+ * nothing else on a CPU that it hops to: no other operation runs until it is done.
  */
 int count_row_to_tasks(struct engine *e, struct count_row *row, struct reason *why)
 {

@@ -15,7 +15,7 @@ struct count_row {
 	int source;			/* sliced: the per-CPU event, -1: none */
 	struct perf_event_spec spec;	/* sliced: the source's event */
 	bool per_task;			/* the kernel switches per-task events instead */
-	struct user *payer;		/* charged for the source, one of `users`'; NULL: none … */
+	struct user *payer;		/* the user charged for the source; NULL: none … */
 	unsigned int paid;		/* … and how much */
 };
 

@@ -38,7 +38,7 @@ struct count {
 	const struct backend *backend;
 	unsigned int pos;		/* index on the owner's page and in its counts; ~0u: none */
 	bool running;
-	bool has_targets;		/* until the note that the last one has gone */
+	bool has_targets;		/* until the note that its last target has gone */
 	bool had_waiting;		/* some target had to wait for its exec */
 	bool lost;			/* its counter was taken away: every read fails */
 	int lost_cpu;			/* … or came late on this CPU; -1: taken away */
@@ -46,7 +46,7 @@ struct count {
 	uint32_t downs;			/* cpu_event.c: the CPU's `downs` when fd was opened */
 	uint64_t base;
 	uint64_t zero;			/* earlier content of its place among the owner's counts */
-	uint64_t raw;			/* figures.c: -(figures at START) + those of targets gone */
+	uint64_t raw;			/* figures.c: figures of targets gone - figures at START */
 	uint64_t start;			/* system scope: the counter at START */
 	uint64_t sets_lost;		/* children lost by sets that no longer exist … */
 	uint64_t lost_targets;		/* … and target_lost() at START */

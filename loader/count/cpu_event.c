@@ -80,7 +80,7 @@ static int cpu_event_stop(struct count *c, struct reason *why)
 	if (c->spec.sampling)
 		(void)perf_disable(c->fd);	/* fails if the CPU has gone */
 	err = count_state_away(c, why);
-	/* The count of an event whose CPU has gone was added then. */
+	/* If the CPU has gone, the event's count has been added already. */
 	if (!err && !cpu_event_now(c, &now, why))
 		c->raw += now - c->start;
 	return err;
@@ -130,7 +130,7 @@ static void cpu_event_moved(struct count *c, const struct cpu_state *now)
 /* --- the page -------------------------------------------------------------------------------- */
 
 /*
- * The owner reads the counter by itself if it can.  It cannot if the event is a clock, whose ticks
+ * The owner reads the counter by itself if it can.  It cannot if the event is a clock: its ticks
  * are scaled.  A perf event's descriptor allows more than reading: hence spec.passes_fd.
  */
 static enum wire_how cpu_event_how(const struct count *c)

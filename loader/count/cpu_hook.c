@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* System-scope PMCs that a program on a tracepoint counts.  The counters of an offline CPU stay. */
+/* System-scope PMCs that a program on a tracepoint counts.  Offline CPUs keep their counters. */
 #include "cpu_event.h"
 #include "cpu_hook.h"
 

@@ -11,8 +11,8 @@
 
 #include "slices.h"
 
-#define READ_TRIES   32	/* exits that may disturb a read before it returns the last result */
-#define SETTLE_TRIES 10000	/* looks for programs at work: each takes microseconds */
+#define READ_TRIES   32	/* disturbed reads before the last result is returned */
+#define SETTLE_TRIES 10000	/* polls for running programs: each takes microseconds */
 
 static void figures_args(const struct count *c, struct abi_visit_args *args, enum abi_visit op,
 			 pid_t tgid)
@@ -37,7 +37,7 @@ static int process_clock(pid_t tgid, uint64_t *ns)
 	return 0;
 }
 
-/* A running thread's CPU time is as of its last tick: reads each running process's clock first. */
+/* A running thread's CPU time is as old as its last tick: reads its process's clock first. */
 static int figures_refresh(struct count *c, pid_t tgid)
 {
 	struct abi_visit_args args;
@@ -92,7 +92,7 @@ static int figures_start(struct count *c, struct reason *why)
 	return 0;
 }
 
-/* Programs that found the PMC running when a process exited have added its figures after this. */
+/* After this, programs that found the PMC running at a process's exit have added its figures. */
 static void figures_settle(const struct count *c)
 {
 	for (unsigned int i = 0; i < SETTLE_TRIES && visit_exits(c->e) & 1; i++)

@@ -11,7 +11,7 @@
 #include "holder.h"
 
 /*
- * True if the PMU could still hold every row if this row counted `spec` as well.  Asked before
+ * True if the PMU could still hold every row if this row counted `spec` as well.  Called before
  * anything is opened: a new per-CPU event would push a running per-task event off its counter.
  */
 static int hold_counter_fits(const struct count *c, const struct perf_event_spec *spec,
@@ -67,7 +67,7 @@ static int hold_counter_sampling(struct count *c, struct count_row *row, struct 
 
 	if (!LIST_EMPTY(&row->users) && !row->per_task)
 		err = count_row_to_tasks(c->e, row, why);
-	if (err)	/* other users' quotas are no quota of this one */
+	if (err)	/* another user's quota is not this user's */
 		return err == -EAGAIN ? -EINVAL : err;
 	row->per_task = true;
 	c->backend = &backend_task_events;

@@ -12,8 +12,8 @@
 #include "count_state.h"
 
 /* The usual way to lose a counter. */
-#define HOLDER_LOST " lost its counter to another user of the PMU, whom pmccontrol --doctor may " \
-	"name; release the PMC and allocate again"
+#define HOLDER_LOST " lost its counter to another user of the PMU (pmccontrol --doctor may name " \
+	"it); release the PMC and allocate again"
 
 struct count_holder {
 	/* Follows "row 3 (IAP-3)" in messages: how the counter was lost, and the remedy. */

@@ -134,7 +134,7 @@ int count_poll(struct engine *e)
 			continue;
 		flush |= c->backend->fold && c->backend->fold(c);
 	}
-	/* Before a register has wrapped there is time to try it again, and again. */
+	/* On failure the next poll follows at once, still before a register has wrapped. */
 	if (flush && flush_all(e->flush))
 		again = 1;
 	h->due = now + again * 1000000ull;

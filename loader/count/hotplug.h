@@ -13,7 +13,7 @@ void hotplug_free(struct hotplug *h);
 void hotplug_add(struct hotplug *h, struct count *c);
 void hotplug_drop(struct count *c);
 
-/* `more` registers that wrap soon run (or fewer, if negative): count_poll() reads them. */
+/* Adds `more`, perhaps < 0, to the running registers that wrap soon: count_poll() reads those. */
 void hotplug_narrow(struct hotplug *h, int more);
 
 #endif

@@ -134,9 +134,9 @@ static int register_read(struct count *c, uint64_t *raw, struct reason *why)
 
 static int register_deny_lost(const struct count *c, int err, struct reason *why)
 {
-	return deny(why, err, "CPU %u was offline meanwhile, or let nobody read its "
-		    "register, and what that counted for row %u (%s) is lost; release the "
-		    "PMC and allocate again", c->spec.cpu, c->spec.row, c->spec.row_name);
+	return deny(why, err, "CPU %u was offline meanwhile, or its register could not be "
+		    "read, and the count of row %u (%s) is lost; release the PMC and allocate "
+		    "again", c->spec.cpu, c->spec.row, c->spec.row_name);
 }
 
 /* A failure is reported by the next read. */
@@ -150,8 +150,8 @@ static bool register_fold(struct count *c)
 }
 
 /*
- * A register that kept its value while its CPU was away goes on.  One that was reset shows that by
- * a smaller value, unless it has wrapped: narrow registers give no certainty.
+ * A register that kept its value while its CPU was away goes on.  A reset shows as a smaller value,
+ * unless the register has wrapped: for narrow registers there is no certainty.
  */
 static void register_moved(struct count *c, const struct cpu_state *cpu)
 {

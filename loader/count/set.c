@@ -144,7 +144,7 @@ void set_free(struct targets *ts, unsigned int id)
 	ts->nsets--;
 }
 
-/* Marks a set, and those that a fork or an exec leads to from there. */
+/* Marks a set and the sets that a fork or an exec leads to from it. */
 static void set_reach(struct targets *ts, unsigned int id)
 {
 	if (!id || ts->sets[id]->reachable)
@@ -177,20 +177,20 @@ void sets_sweep(struct targets *ts)
 		ts->unflushed |= flush_all(ts->e->flush) != 0;
 }
 
-/* In turn, so that an id is reused long after the last switch of its targets. */
+/* Uses ids in turn, so that an id is reused long after the last switch of its targets. */
 static unsigned int set_next_id(struct targets *ts)
 {
 	for (unsigned int i = 1; i < ABI_MAX_SETS; i++) {
 		unsigned int id = (ts->last + i - 1) % (ABI_MAX_SETS - 1) + 1;
 
-		/* It may have targets still if they could not be listed when its PMC left. */
+		/* A freed set may have targets that could not be listed when its PMC left. */
 		if (!ts->sets[id] && !ts->e->sets[id].ntargets)
 			return ts->last = id;
 	}
 	return 0;
 }
 
-/* Sweeps before a set is created, never between a set and those that it leads to. */
+/* Sweeps before a set is created, never between the creations of a set and its successors. */
 void sets_make_room(struct targets *ts, const struct user *u, unsigned int n)
 {
 	struct reason unused;
@@ -229,7 +229,7 @@ static int set_part(struct targets *ts, const struct set_key *k, unsigned int id
 	return all ? (int)id : set_get(ts, &part, m);
 }
 
-/* The same PMCs after an exec, when none waits; 0: nothing changes. */
+/* The set of the same PMCs after an exec, when none waits; 0: nothing changes. */
 static int set_after_exec(struct targets *ts, const struct set_key *k, const struct maker *m)
 {
 	struct set_key after = *k;
@@ -268,7 +268,7 @@ static struct count_owner *set_payer(struct count *const row[TARGET_ROWS], const
 	return first;
 }
 
-/* Slices of sets that are gone end before a number is given out again. */
+/* Ends slices of freed sets before a number is reused. */
 static int sets_flush(struct targets *ts, struct reason *why)
 {
 	int err = ts->unflushed ? flush_all(ts->e->flush) : 0;

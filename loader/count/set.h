@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sets of PMCs: which exist, where they lead to, and who pays for them.  A part of target.c, which
- * alone includes this beside set.c.
+ * Sets of PMCs, their successors, and the users charged for them.  A part of target.c: only set.c
+ * and target.c include this.
  */
 #ifndef PMCBPF_SET_H
 #define PMCBPF_SET_H
@@ -74,7 +74,7 @@ struct set_key {
 	uint64_t waits;
 };
 struct set_key set_key(const struct set *set);
-/* The key of the set without a PMC. */
+/* The key of the set without this PMC. */
 struct set_key set_rest(const struct set *set, const struct count *c);
 
 /* The set of exactly these PMCs; NULL: there is none. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * PMCs that are counted in slices.  If the kernel did not report a context switch, the programs
- * mark the PMC at its owner's position: its count is lost until it is written. bpf/count/seen.bpf.h
- * has the model.  A slice that could not be ended in time is lost in the same way.
+ * mark the PMC's place in its owner's counts: the count is lost until it is written.
+ * bpf/count/seen.bpf.h has the model.  A slice that could not be ended in time is lost likewise.
  */
 #include <errno.h>
 #include <time.h>
@@ -94,8 +94,8 @@ static int slices_update(const struct count *c)
 }
 
 /*
- * CPUs begin one after another.  If a switch is hidden meanwhile, or a CPU does not begin, that may
- * concern this PMC, and all CPUs begin once more.
+ * CPUs begin one after another.  A switch that is hidden meanwhile, or a CPU that does not begin,
+ * may concern this PMC: then all CPUs begin once more.
  */
 static int slices_start(struct count *c, struct reason *why)
 {
@@ -117,7 +117,7 @@ static int slices_start(struct count *c, struct reason *why)
 		}
 		target_due(ts, c, false);
 		target_activate(ts, c, false);
-		if (flush_all(c->e->flush))	/* what is open is added after this subtraction */
+		if (flush_all(c->e->flush))	/* open slices are added after this subtraction */
 			slices_lose(c);
 		c->zero += slices_sum(c) - before;
 	}
@@ -184,11 +184,11 @@ static bool slices_fold(struct count *c)
 
 static enum wire_how slices_how(const struct count *c)
 {
-	/* There may be an open slice whose beginning was not seen: the owner's own, or any. */
+	/* An open slice may have an unseen beginning: the owner's own slice, or any. */
 	if (switches_hidden(c->e) ||
 	    target_row(c->e->targets, c->owner->tgid, c->spec.row) == c)
 		return WIRE_HOW_ASK;
-	/* The client adds up raw counts, and a clock's are scaled. */
+	/* The client adds up raw counts; a clock's counts are scaled. */
 	return count_state_scales(c) ? WIRE_HOW_ASK : WIRE_HOW_COUNTS;
 }
 

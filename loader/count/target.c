@@ -116,7 +116,7 @@ static int target_join_once(struct targets *ts, struct count *c, pid_t tgid, boo
 	struct set *from;
 	int to, err = 0;
 
-	/* First of all: this may free sets, even the one that the process has just left. */
+	/* First: this may free sets, even the one that the process has just left. */
 	sets_make_room(ts, c->owner->user, SETS_AT_ONCE);
 	from = set_of(ts, tgid);
 	if (from)
@@ -159,7 +159,7 @@ int target_join(struct targets *ts, struct count *c, int pidfd, pid_t tgid, bool
 		return err;
 	if (!policy_pidfd_exited(pidfd))
 		return 0;
-	/* It exited before the programs knew it, so they will not remove it from the list. */
+	/* It exited before it was a target, so the programs will not remove it from the list. */
 	target_map_ctl(ts->e, ABI_CTL_DELETE, (uint32_t)tgid, 0, 0);
 	return deny(why, -ESRCH, "process %d has exited", tgid);
 }
@@ -185,7 +185,7 @@ static unsigned int set_rests_missing(struct targets *ts, const struct count *c)
 	return c->spec.descendants || n < SETS_AT_ONCE ? n : SETS_AT_ONCE;
 }
 
-/* Leaving itself creates sets whatever the quotas say: at most as many as exist with the PMC. */
+/* Leaving creates sets regardless of the quotas: at most as many as exist with the PMC. */
 int target_may_leave(struct targets *ts, const struct count *c, struct reason *why)
 {
 	const struct user *u = c->owner->user;
@@ -206,7 +206,7 @@ int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct reason 
 	int to, err;
 
 	do {
-		/* First of all: this may free sets, even the one that the process has just left. */
+		/* First: this may free sets, even the one that the process has just left. */
 		if (ts->nsets + SETS_AT_ONCE >= ABI_MAX_SETS)
 			sets_sweep(ts);
 		from = set_of(ts, tgid);
@@ -302,7 +302,7 @@ static unsigned int set_without(struct targets *ts, unsigned int id, const struc
 	return rest > 0 ? (unsigned int)rest : 0;
 }
 
-/* No child can join the PMC any more: sets that lead to it now lead to the rest. */
+/* From now on no child can join the PMC: sets that led to it lead to the rest. */
 static void sets_end(struct targets *ts, struct count *c)
 {
 	struct set_link *link;
@@ -333,7 +333,7 @@ void target_leave_slowly(struct targets *ts, struct count *c)
 	struct leave_args a = { .ts = ts, .c = c };
 
 	sets_end(ts, c);
-	/* target_leave_all() follows, for those that are left. */
+	/* target_leave_all() follows and removes the rest. */
 	if (!c->only)
 		(void)target_each(ts, c, target_leave_and_breathe, &a);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The sets of PMCs that measure processes.  The kernel's `targets` map is the truth (children join
- * it without the daemon); here are the sets that its entries name, and the moves between sets.
+ * The sets of PMCs that measure processes.  The kernel's `targets` map is authoritative (children
+ * join it without the daemon); here are the sets that it names, and the moves between them.
  */
 #ifndef PMCBPF_TARGET_H
 #define PMCBPF_TARGET_H
@@ -44,9 +44,9 @@ bool target_waits(struct targets *ts, const struct count *c, pid_t tgid);
 int target_may_leave(struct targets *ts, const struct count *c, struct reason *why);
 /* -ESRCH: not measured or exited; -EINVAL: not by this PMC. */
 int target_leave(struct targets *ts, struct count *c, pid_t tgid, struct reason *why);
-/* Removes targets one by one, while other operations run; some may be left. */
+/* Removes targets one by one, while other operations run; some may remain. */
 void target_leave_slowly(struct targets *ts, struct count *c);
-/* Removes every target; no child can join any more, and the PMC is forgotten. */
+/* Removes every target and frees the PMC's sets; no child can join any more. */
 void target_leave_all(struct targets *ts, struct count *c);
 
 /* The PMCs of a set that a note names; false: the id may be another set's by now. */
@@ -64,7 +64,7 @@ int target_each(struct targets *ts, const struct count *c, void (*fn)(void *arg,
 
 /* Marks the PMC as running or stopped for the programs; the caller flushes. */
 void target_activate(struct targets *ts, const struct count *c, bool on);
-/* Sets whether a slice that the programs do not see is lost for the PMC. */
+/* Sets whether an unseen slice is lost for the PMC. */
 void target_due(struct targets *ts, const struct count *c, bool on);
 /* Rewrites the PMC's part of every set, after a change of its backend. */
 void target_rewrite(struct targets *ts, const struct count *c);

@@ -28,7 +28,7 @@ static bool task_events_have(const struct task_events *l, pid_t tid, int cpu)
 	return false;
 }
 
-/* Charges one descriptor.  One for which a hand-over has reserved room cannot be refused. */
+/* Charges one descriptor.  This cannot fail if a hand-over has reserved room for it. */
 static int task_event_pay(const struct count *c, struct reason *why)
 {
 	struct user *u = c->owner->user;
@@ -132,9 +132,9 @@ static struct perf_event_spec task_event_spec(const struct count *c, pid_t tgid)
 
 /*
  * A pinned event that gets no counter reports an error, but only if it is read before its thread
- * ends; inherited copies never do.  They show it by a running time that is shorter than that of a
- * watch.  Watches are opened after each CPU has its events, so that none runs longer than its
- * events; threads created between may inherit an event and no watch, never the reverse.
+ * ends; inherited copies never do.  They show it by a running time shorter than a watch's.  Watches
+ * are opened after each CPU has its events, so that none runs longer than its events; threads
+ * created in between may inherit an event and no watch, never the reverse.
  */
 static int task_events_add_watches(struct count *c, pid_t tgid, struct reason *why)
 {
@@ -430,7 +430,7 @@ static int task_events_stop(struct count *c, struct reason *why)
 	int err = task_events_switch(c, false, why);
 	uint64_t unused;
 
-	if (!err && c->spec.sampling)	/* it is not read by its owner: a lost counter shows here */
+	if (!err && c->spec.sampling)	/* its owner does not read it: a lost counter shows here */
 		(void)task_events_sum(c, &unused, why);
 	return err;
 }

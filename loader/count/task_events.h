@@ -10,7 +10,7 @@ int task_events_attach(struct count *c, pid_t tgid, struct reason *why);
 int task_events_attach_cpu(struct count *c, unsigned int cpu);
 /* Opens the watches of every target, once each CPU has its events. */
 int task_events_watch(struct count *c);
-/* How many descriptors these two calls need at most. */
+/* The maximum number of descriptors that these two calls need. */
 int task_events_expect(const struct count *c, unsigned int *n);
 void task_events_close(struct count *c);
 /* Opens all events anew with the current spec, while the PMC is stopped. */

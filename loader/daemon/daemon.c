@@ -15,7 +15,7 @@
 #include "loader/count/target.h"
 #include "loader/pmc/sample_log.h"
 
-/* The module may be open now, or not any more. */
+/* Also updates the engine's device, which msr_load() may open or close. */
 static int daemon_load_msr(struct daemon *d, struct reason *why)
 {
 	int err = msr_load(&d->msr, d->config.msr_list, &d->cpu, why);
@@ -32,7 +32,7 @@ struct class_machine daemon_machine(struct daemon *d)
 	};
 }
 
-/* The rows of all classes, or of those that are looked for again. */
+/* Adds the rows of all classes, or of those that are discovered again. */
 static int daemon_add_rows(struct daemon *d, bool again, struct reason *why)
 {
 	const struct class_machine m = daemon_machine(d);
@@ -173,7 +173,7 @@ int daemon_rediscover(struct daemon *d, struct reason *why)
 	return err;
 }
 
-/* Another thread makes the change: daemon_ktr_done() sees the result. */
+/* Another thread makes the change: daemon_ktr_done() gets the result. */
 static int daemon_configure_ktr(struct daemon *d, const struct ktr_conf *conf, struct reason *why)
 {
 	int err = ktr_configure(d->ktr, conf, why);

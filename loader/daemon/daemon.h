@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The daemon itself: its one context, and what it shows of its life.
+ * The daemon itself: its one context, and its signs of life.
  *
  *	daemon.c	sets up the context, and changes tunables and classes at run time
  *	heartbeat.c	the page by which clients see that the daemon lives
@@ -9,9 +9,9 @@
  *	raise.c		signals to owners
  *
  * struct daemon has all of the daemon's state: there is one, main.c makes it, and the rooms above
- * (op/, server/) get it as an argument.  The rooms below know only their own part of it and are
- * passed what they need.  It belongs to the event loop's thread.  Parts with threads of their own
- * (the writers of logs behind `logs`, the trace rings' thread behind `ktr`) lock what they share.
+ * (op/, server/) get it as an argument.  The rooms below know only their own part of it, passed as
+ * an argument.  It belongs to the event loop's thread.  Parts with threads of their own (the
+ * writers of logs behind `logs`, the trace rings' thread behind `ktr`) lock what they share.
  *
  * Order of the start: errands fork before there is anything to inherit; the engine loads the
  * programs; daemon_init() makes classes and rows, then owners, logs, rings of samples and trace
@@ -67,7 +67,7 @@ struct daemon {
 	void *reread_arg;
 };
 
-/* All but errands and the engine, which exist already. */
+/* Creates everything but errands and the engine, which exist already. */
 int daemon_init(struct daemon *d, struct reason *why);
 void daemon_free(struct daemon *d);
 
@@ -85,7 +85,7 @@ int daemon_reread(struct daemon *d, struct reason *why);
  */
 int daemon_set(struct daemon *d, const char *name, const char *value, struct reason *why);
 
-/* After a step of the trace rings' thread: logs its notes, and takes back tunables that failed. */
+/* After a step of the trace rings' thread: logs its notes, and reverts tunables that failed. */
 void daemon_ktr_done(struct daemon *d);
 
 /* enum pmc_cputype for clients and logs: generic if there are no hardware counters. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The page is a memory file.  Its futex word holds this thread's id and is on the thread's robust
- * list: whatever ends the daemon, the kernel sets FUTEX_OWNER_DIED in it.
+ * list: however the daemon ends, the kernel sets FUTEX_OWNER_DIED in it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +77,7 @@ out:
 		close(fd);
 	if (err) {
 		errno = -err;
-		deny(why, err, "cannot make the page that tells clients the daemon lives: %m");
+		deny(why, err, "cannot make the page of the daemon's heartbeat: %m");
 		heartbeat_free(a);
 		return err;
 	}

@@ -7,9 +7,9 @@
 
 struct heartbeat;
 
-/* Called by the event loop's thread, whose end the page shows. */
+/* Called by the event loop's thread: the page shows when that thread ends. */
 int heartbeat_new(struct heartbeat **out, struct reason *why);
-/* Marks the page as the daemon's death would. */
+/* Marks the page as the kernel does at the daemon's death. */
 void heartbeat_free(struct heartbeat *a);
 /* A read-only descriptor of the page, for clients. */
 int heartbeat_fd(const struct heartbeat *a);

@@ -12,7 +12,7 @@
  */
 void raise_signal(const struct owner *o, int signo);
 
-/* Has the process a handler, or do all its threads block the signal? */
+/* True if the process has a handler, or if all its threads block the signal. */
 bool raise_wanted(pid_t pid, int signo);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long each kind of work has held up the event loop.  The loop measures every piece of work
- * that it does without a look at what else is ready: a slice of a request, an accepted connection,
- * a drain of the rings.  `pmccontrol --doctor` shows the longest ones.  The service manager is
- * notified that the loop runs (WatchdogSec= in the unit).
+ * The longest time for which each kind of work has held up the event loop.  The loop measures every
+ * piece of work that it does without checking for other ready work: a slice of a request, an
+ * accepted connection, a drain of the rings.  `pmccontrol --doctor` shows the longest ones.  The
+ * service manager is notified that the loop runs (WatchdogSec= in the unit).
  */
 #ifndef PMCBPF_WATCHDOG_H
 #define PMCBPF_WATCHDOG_H
@@ -14,7 +14,7 @@
 /* Operations have the numbers of lib/base/wire.h; these follow them. */
 enum watchdog_kind {
 	WATCHDOG_ACCEPT = 96,
-	WATCHDOG_RECEIVE,		/* a request whose operation is not known yet */
+	WATCHDOG_RECEIVE,		/* a request, before its operation is known */
 	WATCHDOG_END,			/* an owner's end */
 	WATCHDOG_CLOSE,			/* a connection's end */
 	WATCHDOG_LOGS,

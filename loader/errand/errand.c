@@ -57,7 +57,7 @@ static void wait_call(struct errand_wait *w)
 	fiber_wake(w->fiber);
 }
 
-/* A helper is free: wakes the first fiber that may have it. */
+/* A helper is free: wakes the first fiber that may use it. */
 static void waits_look(struct errands *es)
 {
 	struct errand_wait *w;

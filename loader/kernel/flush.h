@@ -28,10 +28,10 @@ void flush_free(struct flush *f);
 int flush_cpu(const struct flush *f, unsigned int cpu);
 /* The same on all online CPUs; also a barrier for changes of sets.  Returns the first error. */
 int flush_all(const struct flush *f);
-/* Writes the reason for an error of the two, and returns the error. */
+/* Writes the reason for an error of these two functions, and returns the error. */
 int flush_deny(int err, struct reason *why);
 
-/* Why sources cannot be registers; NULL if they can. */
+/* The reason if sources cannot be registers; NULL if they can. */
 const char *flush_no_msr(const struct flush *f);
 
 #endif

@@ -52,7 +52,7 @@ struct ktrload {
 	struct ktrpin pin;
 	struct ktr_batch *batches;
 	struct bpf_link *stops[MAX_STOPS];
-	uint32_t refused, lacking;	/* classes that the kernel refuses, and that it lacks */
+	uint32_t refused, lacking;	/* classes that the kernel refuses, or lacks */
 	unsigned int npoint;
 	struct point point[MAX_POINTS];
 	char log[LOG_SIZE];		/* the verifier's messages */
@@ -315,7 +315,7 @@ int ktrload_stop(struct ktrload *l, const struct ktr_conf *conf, struct reason *
 	struct ktr_control *control = &l->skel->data_ktr->ktr;
 	unsigned int n = 0;
 
-	/* Triggers that were only being attached have stopped nothing. */
+	/* Triggers that were still being attached have stopped nothing. */
 	__atomic_store_n(&control->armed, 0, __ATOMIC_SEQ_CST);
 	detach_stops(l);
 	control->stop_signals = conf->signals;

@@ -72,7 +72,7 @@ int ktrregion_layout(struct ktr_layout *l, unsigned int ncpu, uint32_t entries, 
 	l->first = (uint32_t)(header / KTR_ENTRY_SIZE);
 	l->stride = entries + 1;
 	l->slots = l->first + (uint64_t)ncpu * l->stride;
-	/* Changes within a microsecond, and so differs from that of an earlier region. */
+	/* Changes within a microsecond, so it differs from an earlier region's. */
 	l->generation = (uint32_t)(1 + clock_ns() / 64 % GENERATIONS);
 	if (l->slots > UINT32_MAX)
 		return deny(why, -E2BIG, "ktr.size=\"%llu\" is too much for %u CPUs: a BPF map has "

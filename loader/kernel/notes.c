@@ -110,7 +110,7 @@ static void notes_exec_passes(void *arg, const struct abi_exec *exec)
 
 void notes_watch_execs(struct notes *n, bool on)
 {
-	/* Old notes have no sequel: drop them. */
+	/* Drops old notes: no later note completes them. */
 	if (on)
 		(void)notes_execs(n, notes_exec_passes, NULL);
 	__atomic_store_n(n->place.watch_execs, on, __ATOMIC_SEQ_CST);

@@ -36,7 +36,7 @@ struct owner_maps {
 	unsigned int ncpu;
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock;	/* of all below */
+	pthread_mutex_t lock;	/* protects all below */
 	pthread_cond_t work, done;
 	bool stop, quiet;
 	int error;		/* why there are no spares, until the next try */
@@ -106,7 +106,7 @@ static unsigned int spares_wanted(const struct owner_maps *p)
 	return n < SPARES_MAX ? n : SPARES_MAX;
 }
 
-/* How many spares to make: none until few are left, so that many are made together. */
+/* Number of spares to make: none until few are left, so that many are made together. */
 static unsigned int spares_missing(const struct owner_maps *p)
 {
 	unsigned int want = spares_wanted(p), enough = p->quiet ? want : want / 2 + 1;

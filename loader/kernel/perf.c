@@ -180,13 +180,13 @@ const char *perf_error(int err)
 {
 	switch (-err) {
 	case EBUSY:
-		return "other users of the PMU hold its counters; pmccontrol --doctor tells which";
+		return "other users of the PMU hold its counters; see pmccontrol --doctor";
 	case ENOENT:
 		return "the kernel's driver of this PMU has no such event";
 	case EINVAL:
 		return "the PMU takes no event of this number, or not for these rings (usr, os)";
 	case EOPNOTSUPP:
-		return "the PMU lacks what the event asks for";
+		return "the PMU lacks a feature that the event needs";
 	case EACCES:
 	case EPERM:
 		return "the kernel refuses it to pmcbpfd, which must have CAP_PERFMON; an event of "
@@ -380,9 +380,9 @@ static struct perf_event_spec probe_event(const struct perf_pmu *pmu, unsigned i
 }
 
 /*
- * How many pinned events fit on one CPU: events of a thread (0: the caller) or of the CPU (-1).
- * Cycles come first, then other events that fixed counters serve, because a fixed counter counts
- * only its own event.
+ * The number of pinned events that fit on one CPU: events of a thread (0: the caller) or of the CPU
+ * (-1).  Cycles come first, then other events that fixed counters serve, because a fixed counter
+ * counts only its own event.
  */
 static unsigned int pmu_count_free(const struct perf_pmu *pmu, int tid, unsigned int cpu)
 {

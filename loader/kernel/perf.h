@@ -72,23 +72,23 @@ bool perf_fits(const struct perf_event_spec *specs, unsigned int n);
 int perf_open_task(const struct perf_event_spec *spec, int tid, int cpu);
 
 /*
- * Opens a timed event that counts nothing: its time is the time for which a thread, and its heirs,
- * should have been counted on the PMU, on any CPU.  Returns a descriptor, disabled, or -errno.
+ * Opens a timed event that counts nothing: its time is the time for which a thread, and threads
+ * that inherit it, should have been counted, on any CPU.  Returns a disabled descriptor or -errno.
  */
 int perf_open_watch(const struct perf_event_spec *spec, int tid);
 
 /*
- * How many of a PMU's counters are free on a CPU now; -ENXIO: it is offline or lacks this PMU.  The
- * caller runs on that CPU.  The function opens pinned events of the caller's own thread.  They rank
- * after the CPU's own events, and other threads' events are not scheduled meanwhile.  So no event
- * loses its counter, except for perf's unpinned events, which take turns anyway.
+ * The number of a PMU's counters that are free on a CPU now; -ENXIO: it is offline or lacks this
+ * PMU.  The caller runs on that CPU.  The function opens pinned events of the caller's own thread.
+ * They rank after the CPU's own events, and other threads' events are not scheduled meanwhile.  So
+ * no event loses its counter, except for perf's unpinned events, which take turns anyway.
  */
 int perf_free_here(const struct perf_pmu *pmu, unsigned int cpu);
 
 /* True if the kernel has a PMU that can have rows; copies its name. */
 bool perf_has_pmu(char *name, size_t size);
 
-/* Resolves the kernel's names of a PMU and event, if that counts on the CPU: 0 or -errno. */
+/* Resolves the kernel's names of a PMU and of an event that counts on the CPU: 0 or -errno. */
 int perf_named_event(const char *pmu, const char *name, unsigned int cpu,
 		     struct perf_event_spec *spec);
 

@@ -52,7 +52,7 @@ bool programs_have_hook(const struct programs *p, uint32_t hook);
 /* Reads the credentials with which the other end of an accepted socket connected. */
 int programs_peer(const struct programs *p, int fd, struct abi_cred *cred);
 /*
- * The daemon's PID namespace, whose numbers the programs use; NULL: the initial one, which has all
+ * The PID namespace of the numbers that the programs use; NULL: the initial one, which has all
  * processes.
  */
 const struct abi_level *programs_nested(const struct programs *p);

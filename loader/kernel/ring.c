@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * BPF ring buffers as the kernel maps them: a page with the consumer's position, which is ours, a
- * page with the producer's, and the data, mapped twice in a row so that no record is broken.
- * Before each record are one word of length and flags and one of the kernel's own.
+ * page with the producer's, and the data, mapped twice in a row so that no record is broken.  Two
+ * words precede each record: its length and flags, and one of the kernel's own.
  *
- * Order: a program takes the time and then puts its record into the ring.  All records that a CPU
- * has put there by time T, taken here, are visible here, so records up to T may be merged.  If one
- * program interrupts another between the two steps, their records are out of order by no more than
- * that interval; in the merged stream time never goes back.
+ * Order: a program takes the time and then puts its record into the ring.  After the daemon has
+ * read the time T, it sees all records that a CPU had put into its ring by T, so records up to T
+ * may be merged.  If one program interrupts another between the two steps, their records are out of
+ * order by no more than that interval; in the merged stream time never goes back.
  */
 #include <errno.h>
 #include <linux/bpf.h>

@@ -16,7 +16,7 @@
 #define LOG_SIZE  (1 << 16)
 #define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
 #define RING_HEAD 8u			/* bytes of the kernel's header before each record */
-/* A quarter of a second of lateness at 20,000 samples a second, as with perf's buffers. */
+/* Holds a quarter of a second at 20,000 samples a second, like perf's buffers. */
 #define RING_MIN  (512u * 1024)
 
 struct samplers {

@@ -2,7 +2,7 @@
 /*
  * The per-CPU events that slices are cut from.  If a CPU goes offline, its event never counts again
  * but stays in the programs' map until a new one replaces it.  A program that finds a dead event,
- * or none, marks the source as lost: what it missed is an error and not a smaller count.  A
+ * or none, marks the source as lost: reads then fail instead of returning a smaller count.  A
  * register needs no event: the program reads it on every CPU.
  */
 #include <bpf/bpf.h>

@@ -41,7 +41,7 @@ bool sources_lost(const struct sources *s, int source);
 
 /* Opens events on this CPU where a source has none, or a dead one.  Returns the sources opened. */
 uint64_t sources_renew(struct sources *s, unsigned int cpu);
-/* Of these sources, those that a target ran without on this CPU; the call clears the marks. */
+/* Returns those of these sources that a target ran without on this CPU; clears the marks. */
 uint64_t sources_missed(struct sources *s, unsigned int cpu, uint64_t renewed);
 
 #endif

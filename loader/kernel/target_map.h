@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Targets, sets and hooks in the programs' maps, and the forks that the programs note.  The
- * kernel's copy of a target is the truth: children join it without the daemon.
+ * kernel's copy of a target is authoritative: children join it without the daemon.
  */
 #ifndef PMCBPF_TARGET_MAP_H
 #define PMCBPF_TARGET_MAP_H

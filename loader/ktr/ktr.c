@@ -26,7 +26,7 @@ struct ktr {
 	int event;
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock;		/* of all below */
+	pthread_mutex_t lock;		/* protects all below */
 	pthread_cond_t work;
 	bool stop;
 	struct ktr_conf want, now;	/* the latest request; the configuration in effect */
@@ -137,7 +137,7 @@ static int conf_apply(struct ktr *k, const struct ktr_conf *conf, struct reason 
 	return 0;
 }
 
-/* When unused programs have to be detached; 0: there are none.  The lock is held. */
+/* The time at which unused programs are detached; 0: there are none.  The lock is held. */
 static uint64_t programs_detach_at(const struct ktr *k)
 {
 	if (k->load && k->freezes && k->attached)
@@ -153,7 +153,7 @@ static void programs_detach(struct ktr *k)
 	struct ktrload *l = k->load;
 	struct reason none = { "" };
 
-	/* a thaw meanwhile finds that programs have to be attached again */
+	/* so that a thaw meanwhile knows that programs have to be attached again */
 	k->attached = k->freezes ? 0 : k->now.mask;
 	pthread_mutex_unlock(&k->lock);
 	ktrload_attach(l, k->attached, &none);

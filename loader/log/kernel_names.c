@@ -30,7 +30,7 @@ struct kernel_names {
 	bool started;			/* the loop's: `thread` has to be joined */
 	pthread_t thread;
 
-	pthread_mutex_t lock;		/* of all below */
+	pthread_mutex_t lock;		/* protects all below */
 	pthread_cond_t idle;
 	struct ksyms *table;
 	unsigned int users;		/* logs that use the table; without any it is freed */
@@ -136,7 +136,7 @@ static void *table_read(void *arg)
 	return NULL;
 }
 
-/* Has the loop start the reader, which then has the daemon's ids and not a log owner's. */
+/* Makes the loop start the reader, which then has the daemon's ids and not a log owner's. */
 static void table_request(struct kernel_names *n)
 {
 	if (n->reading)
@@ -152,7 +152,7 @@ void kernel_names_serve(struct kernel_names *n)
 
 	if (!__atomic_exchange_n(&n->wanted, false, __ATOMIC_ACQ_REL))
 		return;
-	/* It has given up the lock and is about to end. */
+	/* The reader has released the lock and is about to end. */
 	if (n->started)
 		pthread_join(n->thread, NULL);
 	err = pthread_create(&n->thread, NULL, table_read, n);
@@ -250,7 +250,7 @@ static void pending_add(struct name_search *l, uint64_t address)
 	l->seen[hash_mix(address) >> (64 - SEEN_BITS)] = address;
 }
 
-/* --- what is written -------------------------------------------------------------------------- */
+/* --- names in a log -------------------------------------------------------------------------- */
 
 struct name_search *name_search_new(struct kernel_names *n, const struct logclock *clock)
 {
@@ -287,7 +287,7 @@ void name_search_hide(struct name_search *l)
 
 /*
  * Kernel addresses come first, if there are any.  All but the sampled one are return addresses.
- * PMCLOG_PC_KERNEL, which stands for all of them, has no name.
+ * PMCLOG_PC_KERNEL stands for all kernel addresses and has no name.
  */
 static void pending_scan(struct name_search *l, const uint8_t *pcs, size_t n)
 {
@@ -365,7 +365,7 @@ static bool pending_given_up(const struct name_search *l, uint64_t address)
 
 /*
  * Writes the names that the table has.  If the table is fresh, addresses that neither it nor the
- * one before has are given up.
+ * previous table has are given up.
  */
 static void pending_name(struct name_search *l)
 {

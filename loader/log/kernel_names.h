@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of kernel functions in a log: the machine that reads the log seldom knows them.  They are
+ * Names of kernel functions in a log: the machine that reads the log seldom has them.  They are
  * written as MAP_IN records of pid -1, behind the samples that need them.
  *
- * Threads.  A log's thread (logwriter.c) calls name_search_*() on what it is about to write.  The
- * table of names takes a tenth of a second to read; a thread of its own does that, for all logs.
- * The loop starts it, because a thread inherits the ids of the thread that starts it.
+ * Threads.  A log's thread (logwriter.c) calls name_search_*() on the records that it is about to
+ * write.  The table of names takes a tenth of a second to read; a thread of its own does that, for
+ * all logs.  The loop starts it, because a thread inherits the ids of the thread that starts it.
  */
 #ifndef PMCBPF_KERNEL_NAMES_H
 #define PMCBPF_KERNEL_NAMES_H
@@ -30,10 +30,10 @@ struct kernel_names *kernel_names_new(const char *file, const struct messages *m
 void kernel_names_free(struct kernel_names *n);
 /* The loop's: starts the thread that reads the table, if a log needs it. */
 void kernel_names_serve(struct kernel_names *n);
-/* How often the table has been read. */
+/* The number of readings of the table. */
 unsigned int kernel_names_reads(const struct kernel_names *n);
 
-/* The search of one log, whose records have this clock.  NULL: no memory. */
+/* Creates the search of one log; `clock` is its records' clock.  NULL: no memory. */
 struct name_search *name_search_new(struct kernel_names *n, const struct logclock *clock);
 void name_search_free(struct name_search *l);
 /* Any thread: no more names from now on. */

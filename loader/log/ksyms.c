@@ -75,7 +75,7 @@ static char *line_word(char **text)
 	return at;
 }
 
-/* "address type name [module]"; skips what is not code, and hidden addresses. */
+/* "address type name [module]"; skips data, and hidden addresses. */
 static int ksym_add_line(struct ksyms *k, char *line)
 {
 	char *at = line;
@@ -136,7 +136,7 @@ static uint32_t ksym_size(const struct ksyms *k, size_t i)
 	return (uint32_t)size;
 }
 
-/* Gives back the room for growth; where that fails the array stays as it is. */
+/* Frees the room for growth; on failure the array stays as it is. */
 static void *array_trim(void *array, size_t size)
 {
 	void *less = size ? realloc(array, size) : NULL;

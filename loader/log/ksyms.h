@@ -19,14 +19,14 @@ struct ksym {
 
 /*
  * Reads the file, which takes a tenth of a second.  -EPERM: the kernel hides its addresses;
- * -ENOMEM, or why the file cannot be read.
+ * -ENOMEM, or the error of the file.
  */
 int ksyms_read(struct ksyms **out, const char *path);
 void ksyms_free(struct ksyms *k);
 
 /*
  * The kernel's first address, from the first lines of the file.  -EPERM: the kernel hides its
- * addresses; -ENODATA: the file is empty, as a sandbox may present it; or why it cannot be read.
+ * addresses; -ENODATA: the file is empty, as a sandbox may present it; or the error of the file.
  */
 int ksyms_start(const char *path, uint64_t *start);
 

@@ -3,7 +3,7 @@
  * Owners' logs: from a record to the file, pipe or socket that an owner has handed over.
  *
  * The room knows neither PMCs nor processes.  It is called with records (struct pmclog_ev, or a
- * call chain as the rings have it), in the order of time, and it is asked what it has written.
+ * call chain as the rings have it), in the order of time, and reports which have been written.
  * Callers are pmc/ (samples, events of processes), op/ (configure, flush, close) and the server.
  *
  *   logrec	   struct pmclog_ev to the bytes of a record, in either format
@@ -11,11 +11,11 @@
  *   logfile	   one owner's log: order, gaps, buffers; begin and end
  *   logpool	   the buffers of all logs, their users' shares, logs without an owner
  *   logwriter	   a log's thread: writes its buffers with the owner's ids
- *   kernel_names  names of the kernel's functions in what is written; the table of them
+ *   kernel_names  names of the kernel's functions in a log, and their table
  *   ksyms	   /proc/kallsyms, sorted
- *   logdest	   what kinds of descriptors a log may be written to
+ *   logdest	   kinds of descriptors that a log may be written to
  *
- * Threads.  All functions of this door are the event loop's, and none of them waits, but for
+ * Threads.  The event loop calls all functions of this door, and none of them waits, but for
  * logdest_check() and ksyms_*(), which have no state and run in any thread or helper.
  *   - Each log has a thread, log_writer(), from logfile_new() until its file is closed.  It writes,
  *     polls, shuts down and closes the owner's descriptor, looks for kernel addresses in what it

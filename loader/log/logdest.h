@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a log may be written to.  The descriptor is a client's, and a system call on it may take as
- * long as the client likes: a FUSE server answers fstat(2) and fstatfs(2).  The check needs the
- * descriptor only, so it runs in a helper, where waiting harms nobody.  Its result is all that the
- * log's writer needs to know of the descriptor.
+ * Checks that a log may be written to a descriptor.  The descriptor is a client's, and a system
+ * call on it may take as long as the client likes: a FUSE server answers fstat(2) and fstatfs(2).
+ * The check needs the descriptor only, so it runs in a helper, where waiting does no harm.  The
+ * log's writer needs only its result.
  */
 #ifndef PMCBPF_LOGDEST_H
 #define PMCBPF_LOGDEST_H

@@ -100,7 +100,7 @@ unsigned int logfile_chain_room(const struct logfile *l)
 	return l->clock.format == LOGFMT_OLD ? LOGREC_OLD_CHAIN : PMC_CALLCHAIN_DEPTH_MAX;
 }
 
-/* Not inlined, as log_put_drop(). */
+/* Not inlined, like log_put_drop(). */
 static __attribute__((noinline)) int log_put_renumbered(struct logfile *l, uint64_t ns,
 							const struct pmclog_ev *ev)
 {

@@ -22,12 +22,12 @@ struct logpool_config {
 	unsigned int buffers;		/* kern.hwpmc.nbuffers */
 	unsigned int size;		/* bytes each: kern.hwpmc.logbuffersize */
 	const char *kallsyms;		/* of tests; NULL: /proc/kallsyms */
-	const struct messages *messages;	/* about what logs lack */
+	const struct messages *messages;	/* for messages about missing parts of logs */
 };
 
 /*
- * *event becomes readable when a log has failed, has ended, or has written what was flushed, and
- * when the names of the kernel's functions are known: call logpool_reap() then.
+ * *event becomes readable when a log has failed, has ended, or has completed a flush, and when the
+ * names of the kernel's functions are known: call logpool_reap() then.
  */
 int logpool_new(struct logpool **out, const struct logpool_config *config, int *event,
 		struct reason *why);
@@ -36,8 +36,8 @@ void logpool_free(struct logpool *pool);
 /* Frees logs that have ended, and empties the event. */
 void logpool_reap(struct logpool *pool);
 /*
- * Wakes the threads whose logs have full buffers.  Call it after a batch of records: until then, or
- * a flush, full buffers are collected, so that a thread is woken for many of them.
+ * Wakes the threads of logs with full buffers.  Call it after a batch of records: until this call
+ * or a flush, full buffers are collected, so that a thread is woken once for many.
  */
 void logpool_push(struct logpool *pool);
 /* Requests for buffers, and those that failed: pm_buffer_requests{,_failed}. */
@@ -73,9 +73,9 @@ int logfile_new(struct logpool *pool, const struct logfile_config *config, struc
 		struct reason *why);
 
 /*
- * Appends a record with the time `ns` of CLOCK_MONOTONIC, or with that of the record before it, if
- * that is later.  -ENOMEM: no buffer; the record is counted, and a DROPNOTIFY marks the gap as soon
- * as there is a buffer.  -EPIPE: the log has been closed, or has failed.
+ * Appends a record with the time `ns` of CLOCK_MONOTONIC, or with the time of the record before it,
+ * if that is later.  -ENOMEM: no buffer; the record is counted, and a DROPNOTIFY marks the gap as
+ * soon as there is a buffer.  -EPIPE: the log has been closed, or has failed.
  */
 int logfile_put(struct logfile *l, uint64_t ns, const struct pmclog_ev *ev);
 /* The most addresses of a call chain that readers of the log's format accept. */
@@ -83,9 +83,9 @@ unsigned int logfile_chain_room(const struct logfile *l);
 int logfile_callchain(struct logfile *l, uint64_t ns, const struct pmclog_ev_callchain *c,
 		      const uint64_t *pc);
 
-/* Does it have struct log_numbers? */
+/* True if it has struct log_numbers. */
 bool logfile_renumbers(const struct logfile *l);
-/* No more names of kernel functions: the owner may know their addresses only. */
+/* Stops writing names of kernel functions: the owner may know their addresses only. */
 void logfile_hide_names(struct logfile *l);
 
 /* Marks a gap: an unknown number of records was lost before they got here. */
@@ -93,7 +93,7 @@ void logfile_gap(struct logfile *l);
 /* `n` records of this log are missing here. */
 void logfile_lost(struct logfile *l, uint64_t n);
 
-/* Hands over what is buffered; written when logfile_written() reaches the number returned. */
+/* Hands over the buffered records; they are written when logfile_written() reaches the result. */
 uint64_t logfile_flush(struct logfile *l);
 uint64_t logfile_written(const struct logfile *l);
 /* 0, or the error of the first failed write, for good; *news: no earlier call returned it. */

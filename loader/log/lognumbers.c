@@ -91,7 +91,7 @@ static pid_t number_ask(const struct lognumbers *n, pid_t here)
 	return there > 0 ? there : PMCLOG_PID_OUTSIDE;
 }
 
-/* `born`: a number that is kept is of an earlier process. */
+/* `born`: a kept number belongs to an earlier process. */
 static pid_t number_of(struct lognumbers *n, pid_t here, uint64_t ns, bool born)
 {
 	const struct number *known;
@@ -132,7 +132,7 @@ static bool numbers_event(struct log_numbers *api, uint64_t ns, struct pmclog_ev
 		memcpy(&here, at, sizeof(here));
 		there = number_of(n, here, ns, f->kind == LOGFMT_BORN);
 		memcpy(at, &there, sizeof(there));
-		/* What is no process stays as it is. */
+		/* Numbers that are not processes stay as they are. */
 		outside = here > 0 && there < 0;
 	}
 	return record_is_of_pmc(ev->pl_type) || !outside;

@@ -2,7 +2,7 @@
 /*
  * Logs of owners in a PID namespace below the daemon's: each process and thread gets the number
  * that it has there.  While such a log is written, the BPF programs note all numbers of each new
- * process, because it may be gone before its records are read; /proc has those of the others.
+ * process, because it may be gone before its records are read; /proc has the other numbers.
  */
 #ifndef PMCBPF_LOGNUMBERS_H
 #define PMCBPF_LOGNUMBERS_H

@@ -55,7 +55,7 @@ struct logpool {
 	uint64_t lost, said;
 	bool complained;		/* atomic: about ids that cannot be taken on */
 
-	pthread_mutex_t lock;		/* of all below */
+	pthread_mutex_t lock;		/* protects all below */
 	struct logfile *returning;	/* logs whose `returned` is not 0 */
 };
 
@@ -79,14 +79,14 @@ struct logfile {
 	bool closed, owned, told;
 	bool ending;			/* its last records need no room in the pool */
 	bool held;			/* the thread has not been woken yet */
-	/* Without an owner. */
+	/* For a log without an owner: */
 	uint64_t seen;			/* of `steps`, at the latest look */
 	uint64_t due, pause;		/* ns: the next look or kick, and the delay behind it */
 
-	struct logfile *next_returning;	/* the pool's lock is of this and the next one */
+	struct logfile *next_returning;	/* this and the next one: under the pool's lock */
 	unsigned int returned[LOGBUF_POOLS];
 
-	pthread_mutex_t lock;		/* of all below */
+	pthread_mutex_t lock;		/* protects all below */
 	pthread_cond_t work;
 	struct logbuf *head, **tail;
 	uint64_t written, awaited;	/* buffers; a flush waits for the latter */
@@ -115,7 +115,7 @@ struct logbuf *log_first_buffer(struct logfile *l, struct reason *why);
 void log_queue(struct logfile *l, struct logbuf *b);
 /* Frees a buffer that was not queued. */
 void log_drop_buffer(struct logfile *l, struct logbuf *b);
-/* The log has no owner any more: logpool_reap() sees to its end. */
+/* The log has lost its owner: logpool_reap() ends it. */
 void log_leave(struct logfile *l);
 
 #endif

@@ -106,7 +106,7 @@ static void path_put(uint8_t *to, const char *path, const struct pmclog_ev *ev, 
 	memcpy(to + LOGFMT_NOTE, mi->pl_buildid, mi->pl_buildidlen);
 }
 
-/* Into zeros.  `tail`: what the fields behind the fixed part take up. */
+/* Writes fields into zeroed bytes.  `tail`: size of the fields behind the fixed part. */
 static void fields_put(uint8_t *to, const struct logfmt_record *r, enum logfmt format,
 		       const struct pmclog_ev *ev, size_t tail)
 {
@@ -138,7 +138,7 @@ size_t logrec_encode(uint8_t *to, const struct logclock *clock, uint64_t ns,
 	for (const struct logfmt_field *f = r->field; f->kind; f++)
 		tail += tail_size(f, ev, format);
 	len = r->fixed[format] + tail;
-	/* Padding, and what follows a text's NUL, must not show earlier contents of the buffer. */
+	/* Padding, and bytes behind a text's NUL, must not show earlier contents of the buffer. */
 	memset(to, 0, len);
 	prefix_put(to, clock, ns, logfmt_number(format, position), len);
 	fields_put(to, r, format, ev, tail);

@@ -109,7 +109,7 @@ static int msr_energy_shift(const struct msrs *m, const char *name, const struct
 	return 0;
 }
 
-/* Why the module does not read it; NULL if it does. */
+/* The reason if the module does not read it; NULL if it does. */
 static const char *msr_probe(const struct msrs *m, const struct msr_row *r, const struct fixed *f,
 			     const struct cpu *cpu)
 {
@@ -191,7 +191,7 @@ void msr_discover(struct msrs *m, const struct cpu *cpu, const struct debug *deb
 
 	m->n = 0;
 	for (unsigned int i = 0; i < m->list.n; i++)
-		if (m->list.entry[i].read)	/* other entries can only be selected with */
+		if (m->list.entry[i].read)	/* others only serve to select events */
 			msr_add_listed(m, &m->list.entry[i], cpu, debug);
 	for (unsigned int i = 0; i < MSR_FIXED; i++)
 		msr_add_fixed(m, &fixed[i], debug);
@@ -246,7 +246,7 @@ int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, boo
 		return deny(why, -EOPNOTSUPP, "MSR-%s is the package's, not a process's; count it "
 			    "in system scope", r->name);
 	if (!m->dev)
-		return deny(why, -EOPNOTSUPP, "nobody reads MSR-%s: %.300s", r->name,
+		return deny(why, -EOPNOTSUPP, "no reader for MSR-%s: %.300s", r->name,
 			    m->no_dev.text);
 	if (!r->module)
 		return deny(why, -EOPNOTSUPP, "MSR-%s: this CPU lacks the register 0x%x", r->name,
@@ -276,7 +276,7 @@ int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct re
 			    "0x%llx", m->file, (unsigned long long)e->write, reg,
 			    (unsigned long long)value);
 	if (!m->dev)
-		return deny(why, -EOPNOTSUPP, "select: nobody writes register 0x%x: %.300s", reg,
+		return deny(why, -EOPNOTSUPP, "select: no writer for register 0x%x: %.300s", reg,
 			    m->no_dev.text);
 	return 0;
 }

@@ -54,7 +54,7 @@ enum msr_vendor msr_vendor(const struct cpu *cpu);
 int msr_load(struct msrs *m, const char *file, const struct cpu *cpu, struct reason *why);
 void msr_free(struct msrs *m);
 
-/* Fills the rows with the registers readable now; `debug` lists all others, with the reason. */
+/* Fills the rows with the registers readable now; debug output lists all others. */
 void msr_discover(struct msrs *m, const struct cpu *cpu, const struct debug *debug);
 
 /* Row of the class for a register, or -1. */
@@ -70,7 +70,7 @@ int msr_provider(const struct msrs *m, const struct msr_row *r, bool system, boo
 /* WIRE_MSR_… of the row. */
 uint32_t msr_flags(const struct msrs *m, const struct msr_row *r);
 
-/* True if PMCs may change these bits; else -EPERM, naming the list. */
+/* 0 if PMCs may change these bits; else -EPERM, naming the list. */
 int msr_may_select(const struct msrs *m, uint32_t reg, uint64_t value, struct reason *why);
 
 #endif

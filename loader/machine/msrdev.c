@@ -43,9 +43,9 @@ static int msrdev_missing(int err, struct reason *why)
 	case -EPERM:
 	case -EACCES:
 		if (kernel_locked_down())
-			return deny(why, -EPERM, "the kernel is locked down and lets nobody read "
-				    "registers (" LOCKDOWN "); boot without lockdown, which Secure "
-				    "Boot may turn on");
+			return deny(why, -EPERM, "the kernel is locked down and permits no reads "
+				    "of registers (" LOCKDOWN "); boot without lockdown, which "
+				    "Secure Boot may turn on");
 		return deny(why, -EPERM, "the kernel refuses " DEVICE " to pmcbpfd, which needs "
 			    "CAP_SYS_RAWIO, in its service too");
 	default:

@@ -91,7 +91,7 @@ static int check_class(struct request *rq, struct allocation *p)
 	return 0;
 }
 
-/* The class's part of the checks may ask for the PMC that writes a control register. */
+/* The checks of a class may look for the PMC that writes a control register. */
 static bool select_holder(const struct allocation *p, uint64_t select, char *holder, size_t size)
 {
 	const struct request *rq = p->arg;
@@ -135,7 +135,7 @@ static int make_plan(struct request *rq, struct allocation *p, struct cred *cred
 	return p->class->ops->plan(p, &rq->r->why);
 }
 
-/* Sampling: what the client may know of the kernel now. */
+/* Sampling: the client's permitted view of the kernel now. */
 static enum kernel_view kernel_view(const struct allocation *p)
 {
 	struct kernel_settings settings;
@@ -149,9 +149,9 @@ static enum kernel_view kernel_view(const struct allocation *p)
 /* --- the row ----------------------------------------------------------------------------- */
 
 /*
- * Rows of process scope are shared by all users, so one user's are in the way of system scope only.
- * Where ordinary users count in both scopes, each may close user.share percent of the rows to the
- * other scope.
+ * Rows of process scope are shared by all users, so one user's PMCs block system scope only.  Where
+ * ordinary users count in both scopes, each may close user.share percent of the rows to the other
+ * scope.
  */
 static bool may_open_none(const struct request *rq, const struct allocation *p)
 {
@@ -208,7 +208,7 @@ static uint32_t make_id(const struct allocation *p, unsigned int row)
 
 /*
  * hwpmc has one error for a row that cannot be used, after which the next row is tried.  These
- * errors, and all of registers, do not depend on the row.
+ * errors, and all errors of registers, do not depend on the row.
  */
 static bool is_final(const struct allocation *p, int err)
 {
@@ -245,7 +245,7 @@ static int take_row(struct request *rq, struct allocation *p, struct pmc *pmc)
 	return refusals_report(&rs, rq, p->class, p->cpu);
 }
 
-/* The source of records, of sampling PMCs and of those with PMC_F_LOG_…. */
+/* Creates the source of records, for sampling PMCs and those with PMC_F_LOG_…. */
 static int take_recorder(struct request *rq, struct allocation *p, struct pmc *pmc)
 {
 	uint32_t log = 0;
@@ -267,7 +267,7 @@ static int take_recorder(struct request *rq, struct allocation *p, struct pmc *p
 	return err;
 }
 
-/* PMCs of one kernel profile have the same of these. */
+/* All PMCs of one kernel profile have the same source. */
 static struct profile_source profile_source(const struct allocation *p)
 {
 	struct profile_source s = {

@@ -65,7 +65,7 @@ static int attach_find_pmc(struct request *rq, struct pmc **p)
 	return 0;
 }
 
-/* Records of the processes from before the detachment belong into the log, later ones do not. */
+/* Records from before the detachment belong in the log; later ones do not. */
 static int detach_process(struct daemon *d, struct pmc *p, pid_t pid, struct reason *why)
 {
 	int err;
@@ -113,8 +113,8 @@ int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cr
 	if (err)
 		return err;
 	if (p->msr)
-		return deny(why, -EPERM, "the register of this PMC has been told by pmc_get_msr(), "
-			    "and is its owner's alone; allocate another PMC");
+		return deny(why, -EPERM, "pmc_get_msr() has returned the register of this PMC, "
+			    "which now measures its owner only; allocate another PMC");
 	privileged = policy_privileged(&client);
 	guarded = !privileged && !alone;
 	err = guarded ? permit_tree_init(&tree, rq, &a) : 0;

@@ -6,8 +6,8 @@
 #include "request.h"
 
 /*
- * Attaches the target, which the client calls `named`, if the client may attach to it; of its
- * descendants, those that the client may attach to.  `waits`: each counts from its next exec on.
+ * Attaches the target, which the client calls `named`, and its descendants, if the client may
+ * attach to them.  `waits`: each counts from its next exec on.
  */
 int attach_process(struct request *rq, struct pmc *p, int pidfd, const struct cred *target,
 		   pid_t named, bool waits);

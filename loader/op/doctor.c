@@ -25,7 +25,7 @@ static void file_printable(const char *path, char *buf, size_t size)
 			*p = '?';
 }
 
-/* Does the process have a perf event open?  Counts the links it looks at. */
+/* True if the process has a perf event open.  Counts the links examined. */
 static bool pid_uses_perf(const char *proc, pid_t pid, unsigned int *links)
 {
 	static const char perf[] = "anon_inode:[perf_event]";
@@ -127,7 +127,7 @@ bool doctor_virtual(const char *root, char *name, size_t size)
 			if (strstr(text, vendors[v]))
 				snprintf(name, size, "%s", text);
 	}
-	/* These make hardware as well. */
+	/* These vendors make hardware as well. */
 	if (!virtual && (strstr(name, "Microsoft") || strstr(name, "Amazon")))
 		*name = '\0';
 	return virtual || *name;

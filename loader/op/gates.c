@@ -275,7 +275,7 @@ static void gates_hardware(struct gates *g)
 
 /* --- registers --------------------------------------------------------------------------- */
 
-/* Because it was built out of the kernel's tree, or loaded by force. */
+/* True if the module taints the kernel: it was built out of tree, or loaded by force. */
 static bool module_taints(char *flags, size_t size)
 {
 	return !file_line("/sys/module/pmcbpf_msr/taint", flags, size) && *flags;
@@ -388,7 +388,7 @@ static void gate_kernel_names(struct gates *g)
 		 remedy);
 }
 
-/* How long requests may have waited for those of other users. */
+/* The time for which requests may have waited for other users' requests. */
 static void gate_event_loop(struct gates *g)
 {
 	const struct watchdog *w = &g->rq->d->watchdog;

@@ -63,7 +63,7 @@ int op_kgmon(struct request *rq)
 		err = request_privileged(rq, "the kernel profile");
 	if (err)
 		return err;
-	/* Samples of before are counted before the change. */
+	/* Samples taken so far are counted before the change. */
 	if (a->what != WIRE_KGMON_STATE)
 		sample_log_drain(rq->d->samples);
 	if (a->what == WIRE_KGMON_START)

@@ -34,7 +34,7 @@ static int log_identity(const struct request *rq, struct identity **id)
 	const struct owner *o = rq->s->owner;
 	int err = rq->d->read_identity(o->cred.pid, id);
 
-	/* The number was not another process's if the owner has not exited. */
+	/* If the owner has not exited by now, the number was not another process's. */
 	if (!err && owner_gone(o)) {
 		free(*id);
 		err = -ESRCH;

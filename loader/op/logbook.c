@@ -23,7 +23,7 @@ void logbook_allocate(const struct pmc *p)
 	ev.pl_type = PMCLOG_TYPE_PMCALLOCATEDYN;
 	ev.pl_u.pl_ad.pl_pmcid = p->id;
 	ev.pl_u.pl_ad.pl_event = p->event;
-	/* The same, whether the log is configured before or later. */
+	/* The same flags, whether the log is configured before or later. */
 	ev.pl_u.pl_ad.pl_flags = p->flags & ~(uint32_t)STATES;
 	ev.pl_u.pl_ad.pl_rate = pmc_is_sampling(p) ? p->reload : 0;
 	memcpy(ev.pl_u.pl_ad.pl_evname, p->event_name, sizeof(ev.pl_u.pl_ad.pl_evname));
@@ -67,7 +67,7 @@ struct each {
 	bool found;			/* a new target, since the last listing */
 };
 
-/* A target whose mappings are being read. */
+/* A target, while its mappings are read. */
 struct shown {
 	const struct each *each;
 	uint64_t since;
@@ -96,7 +96,7 @@ static void target_thread_named(void *arg, pid_t tid, const char *name)
 
 /*
  * /proc is read first; the result is written only if the log may have it.  A target in an exec is
- * tried again later.  Other fibers run while mappings are read, so the process is followed before:
+ * tried again later.  Other fibers run while mappings are read, so the process is followed first:
  * events in between are logged.
  */
 static void target_tell_new(void *arg, pid_t tgid)
@@ -203,7 +203,7 @@ void logbook_secure(struct daemon *d, pid_t tgid)
 
 	if (!lifetime_followed(d->life, tgid))
 		return;
-	/* Threads that the exec has ended may not have been switched out for good. */
+	/* Threads that the exec has ended may not have switched for the last time yet. */
 	err = sample_log_flush(d->samples);
 	lifetime_secure(d->life, tgid, target_taken_away, &err);
 }

@@ -28,7 +28,7 @@ void logbook_doubt(struct daemon *d);
 /* A set-id exec of the process: PMCs that may not follow have left it. */
 void logbook_secure(struct daemon *d, pid_t tgid);
 
-/* A new log begins with what was allocated and attached before it. */
+/* Begins a new log with the existing allocations and attachments. */
 int logbook_begin(struct daemon *d, struct owner *o, struct reason *why);
 /*
  * Stops the PMCs that need a log, drains their records into it, and ends its events; the log itself

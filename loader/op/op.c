@@ -37,7 +37,7 @@ union op_argument {
 	struct wire_kgmon_req kgmon;
 };
 
-/* What else an operation has follows by member. */
+/* Further members of an operation follow by name. */
 #define OP(NAME, handler, size, ...) \
 	[WIRE_OP_##NAME] = { .name = #NAME, .arg_size = size, .handle = handler, __VA_ARGS__ }
 
@@ -103,8 +103,8 @@ static int packet_check_sender(const struct session *s, const struct packet *m, 
 {
 	if (m->pid == 0)
 		return deny(why, -EPERM,
-			    "nothing tells who sent this: set SO_PASSCRED on the daemon's end of "
-			    "the connection before the first message");
+			    "the sender of this message is unknown: set SO_PASSCRED on the "
+			    "daemon's end of the connection before the first message");
 	if (m->pid != s->owner->cred.pid || owner_gone(s->owner))
 		return deny(why, -EPERM,
 			    "this connection belongs to process %d; others make their own",
@@ -121,7 +121,7 @@ static int packet_check_order(const struct session *s, const struct wire_hdr *h,
 	return 0;
 }
 
-/* Tries again if processes that have exited still held something: it is free by then. */
+/* Tries again if exited processes still held something, which is free by then. */
 static int op_call(const struct op *op, struct request *rq)
 {
 	int err = op->handle(rq);

@@ -18,16 +18,16 @@
  * for the answer), permit.c (may the sender attach to a process?), refusal.c (reasons that concern
  * rows) and doctor.c (the files behind GATES).
  *
- * Threads: the event loop's only.  Each request runs in a fiber, so an operation must look up
- * again what it knows of other owners' things after each call that may give up the CPU: an errand,
- * fiber_breathe(), owner_wait_ended().  What belongs to its own owner stays, because an owner has
- * one request at work at a time.
+ * Threads: the event loop's only.  Each request runs in a fiber, so an operation must look up other
+ * owners' objects again after each call that may give up the CPU: an errand, fiber_breathe(),
+ * owner_wait_ended().  Its own owner's objects stay, because an owner has one request at work at a
+ * time.
  *
  * Results: 0; -errno with the reason in reply.why; or OP_LATER.  An operation that returns OP_LATER
- * has stored in session.later what it waits for.  op_resume() calls it again after each event that
- * may have brought that about, until it returns something else.  Example: FLUSHLOG stores the
- * number of the last buffer and returns OP_LATER; when the log's writer has written buffers, the
- * server calls op_resume(), and op_flushlog_later() compares that number with the last written.
+ * has stored its condition in session.later.  op_resume() calls it again after each event that may
+ * have met that, until it returns another result.  Example: FLUSHLOG stores the number of the last
+ * buffer and returns OP_LATER; when the log's writer has written buffers, the server calls
+ * op_resume(), and op_flushlog_later() compares that number with the last written.
  */
 #ifndef PMCBPF_OP_H
 #define PMCBPF_OP_H
@@ -46,7 +46,7 @@ struct session_ktr {
 	char text[32];
 };
 
-/* What operations know of a connection. */
+/* The state of a connection, for operations. */
 struct session {
 	struct owner *owner;
 	struct cred cred;		/* of the process when it connected */

@@ -7,7 +7,7 @@
 
 #include "permit.h"
 
-/* Are the credentials the same as far as the kernel's answer depends on them? */
+/* True if the credentials are the same as far as the kernel's answer depends on them. */
 static bool cred_same(const struct cred *a, const struct cred *b)
 {
 	return !memcmp(a->uid, b->uid, sizeof(a->uid)) && !memcmp(a->gid, b->gid, sizeof(a->gid)) &&

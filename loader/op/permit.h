@@ -10,9 +10,9 @@
  * the target's memory with it, which is more than counts show.)
  *
  * With CAP_SYS_PTRACE alone a client cannot open that file, which belongs to the target's user, but
- * /proc/PID/maps.  It proves that no module forbids to look; a child with the client's credentials
- * then asks the kernel about ids, capabilities and Yama (access.h).  A client under a security
- * label is refused, since labels distinguish looking from attaching.
+ * it can open /proc/PID/maps.  This proves that no module forbids looking; a child with the
+ * client's credentials then asks the kernel about ids, capabilities and Yama (access.h).  A client
+ * under a security label is refused, since labels distinguish looking from attaching.
  *
  * Descendants of the target have sent no proof.  A descendant with the same credentials and label
  * is permitted as the target was; for others the child asks.  Landlock needs no question: a process
@@ -26,7 +26,7 @@
 
 #define PERMIT_LABEL 1024		/* bytes of a security label: more than known ones have */
 
-/* May the client attach to the process that the request names?  0 or -errno. */
+/* 0 if the client may attach to the process that the request names, else -errno. */
 int permit_target(struct request *rq, const struct access *a);
 
 /* After the attachment: -EBUSY if the target has changed its credentials or program meanwhile. */

@@ -27,7 +27,7 @@ void refusal_holder(const struct request *rq, const struct pmc *p, char *buf, si
 	pid_t pid = o ? request_pid_seen(rq, &o->cred) : -1;
 
 	if (!o)
-		snprintf(buf, size, "held by nobody");
+		snprintf(buf, size, "held by no process");
 	else if (o == rq->s->owner)
 		snprintf(buf, size, "held by this process");
 	else if (pid > 0 && !request_cred_now(rq, &me, &unused) &&

@@ -23,7 +23,7 @@ void refusals_add(struct refusals *rs, unsigned int row, enum row_verdict v);
 int refusals_report(const struct refusals *rs, struct request *rq, const struct row_class *class,
 		  unsigned int cpu);
 
-/* "held by pid 17 (cc1)", as far as the caller may know; p is NULL: held by nobody. */
+/* "held by pid 17 (cc1)", as far as the caller may know; p is NULL: no holder. */
 void refusal_holder(const struct request *rq, const struct pmc *p, char *buf, size_t size);
 
 /* Makes the reason of count_attach()'s error, with the holder of the row.  Returns err. */

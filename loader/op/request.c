@@ -19,7 +19,7 @@ int request_cred_now(const struct request *rq, struct cred *cred, struct reason 
 
 	if (rq->d->read_cred(o->cred.pid, cred) || cred->start != o->cred.start)
 		return deny(why, -EPERM, "the process of this connection has exited");
-	/* The kernel's word on the sender must fit: its pid alone could be another process's. */
+	/* The sender's uid must match, too: its pid alone could be another process's. */
 	if (rq->m->uid != cred->uid[ID_REAL] && rq->m->uid != cred->uid[ID_EFFECTIVE] &&
 	    rq->m->uid != cred->uid[ID_SAVED])
 		return deny(why, -EPERM, "the sender has changed its user id meanwhile");

@@ -99,7 +99,7 @@ int op_pmcstop(struct request *rq)
 		return deny(&rq->r->why, -EINVAL, "this PMC was never started");
 	DEBUG(&rq->d->debug, PMC, STOP, "pid %d PMC 0x%08x row %u", p->owner->cred.pid, p->id,
 	      p->row);
-	/* On an offline CPU it has stopped although that failed. */
+	/* On an offline CPU the PMC stops although the request fails. */
 	err = request_cpu_online(rq, p);
 	if (!err)
 		err = count_stop(p->count, &rq->r->why);

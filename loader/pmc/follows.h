@@ -22,7 +22,7 @@ struct follow {
 	bool seen;			/* marked by lifetime_prune() */
 	bool born;			/* a target's child; not known whether it became a target */
 	bool execed;			/* the log has an exec of it */
-	uint64_t since;			/* earlier events are not logged; later births are others */
+	uint64_t since;			/* no earlier event is logged; a later birth is another's */
 	uint64_t until;			/* later events must not be logged */
 	uint64_t ended;			/* 0, or the time of the exit or detachment */
 };

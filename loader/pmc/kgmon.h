@@ -41,7 +41,6 @@ int kgmon_start(struct kgmon *k, struct reason *why);
 void kgmon_stop(struct kgmon *k);
 bool kgmon_takes_clock(const struct kgmon *k);
 
-/* Forgets all samples. */
 void kgmon_reset(struct kgmon *k);
 
 /* Adds a sample of the source, or lost ones; ignored while the profile is off. */

@@ -100,13 +100,13 @@ static int events_begin(struct lifetime *l, struct reason *why)
 
 	if (err)
 		return err;
-	/* First of all: the programs then note each exec whose perf records are read. */
+	/* First, so that the programs note each exec in perf's records. */
 	notes_watch_execs(l->engine->notes, true);
 	err = events_watch_cpus(l);
 	if (!err)
 		return 0;
 	events_end(l);
-	return deny(why, err, "cannot watch what processes do: %s", strerror(-err));
+	return deny(why, err, "cannot watch processes: %s", strerror(-err));
 }
 
 int lifetime_listen(struct lifetime *l, struct owner *o, struct reason *why)
@@ -337,8 +337,8 @@ static void follow_settle(struct follow *f, uint64_t time)
 }
 
 /*
- * For a process without a follow, whose fork was lost or came before its parent was followed: the
- * kernel's map of targets shows whether the PMC still measures it.
+ * For a process without a follow, because its fork was lost or came before its parent was followed:
+ * the kernel's map of targets shows whether the PMC still measures it.
  */
 enum hearing lifetime_hears(struct lifetime *l, struct pmc *p, pid_t tgid, uint64_t time)
 {

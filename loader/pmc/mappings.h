@@ -16,7 +16,7 @@ struct user;
 
 /*
  * Each mapping is logged with the address of its file's first byte, even if only the text is
- * mapped.  The errand is charged to the user; mappings that could not be read are a gap of the log.
+ * mapped.  The errand is charged to the user; unreadable mappings leave a gap in the log.
  *
  * shows() is called after each part has been read and before it is written: true if the log may
  * have it.  If not, that part and all later ones are left out, without a gap.

@@ -17,7 +17,7 @@ struct logfile;
 
 struct owner {
 	struct owner *next;		/* in its bucket */
-	struct cred cred;		/* as it connected */
+	struct cred cred;		/* at connect() */
 	struct user *user;		/* the user charged for all of it */
 	int pidfd;
 	unsigned int connections, closing;	/* closing: those that close after their request */
@@ -36,7 +36,7 @@ struct owner {
 	uint32_t lost_records;		/* of owner_maps_owner(), already reported */
 	uint64_t lost_unmaps;		/* of programs_lost_records(), already reported */
 	struct user_stats stats;	/* its own part of the user's statistics … */
-	bool logged;			/* … which it is shown, since it has, or had, a log */
+	bool logged;			/* … which it is shown once it has had a log */
 	struct logfile *log;		/* NULL: none */
 	bool signals_known;		/* its library has reported its signals … */
 	uint32_t signals;		/* … with a handler, bit N - 1 for signal N */
@@ -57,7 +57,7 @@ void owner_table_free(struct owner_table *t);
 
 /*
  * Adds a connection to the record of a process, which is created if need be.  Takes the pidfd over,
- * also on failure.  cred->start differs from that of an earlier process of the same number.  A new
+ * also on failure.  cred->start distinguishes it from earlier processes of the same number.  A new
  * record keeps `user`.
  */
 int owner_get(struct owner_table *t, struct user *user, const struct cred *cred, int pidfd,

@@ -22,7 +22,7 @@ void pmc_release(struct row_table *rows, struct pmc *p)
 	count_let_go(p->count);
 	pmc_unlink(rows, p);
 	count_free(p->count);
-	p->count = NULL;	/* the recorder asks it no more */
+	p->count = NULL;	/* the recorder no longer reads it */
 	recorder_free(p->recorder);
 	free(p);
 }

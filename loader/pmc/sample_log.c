@@ -237,7 +237,7 @@ static void recorder_say_lost(const struct recorder *tr)
 {
 	messages_put(tr->t->engine->debug->messages, LOG_NOTICE,
 		"PMC 0x%08x of process %d has not sampled all the time: another user of the PMU "
-		"took its counter (pmccontrol --doctor may name him), or a target became set-id",
+		"took its counter (pmccontrol --doctor may name it), or a target became set-id",
 		tr->pmc->id, tr->pmc->owner->cred.pid);
 }
 
@@ -389,7 +389,7 @@ static int slot_find_free(const struct sample_log *t, struct reason *why)
 	for (unsigned int i = 0; i < MAX_RECORDERS; i++)
 		if (!t->slot[i] && !(t->clock && t->clock_id % MAX_RECORDERS == i))
 			return (int)i;
-	return deny(why, -EAGAIN, "all %u places for what samples are taken, one of them perhaps "
+	return deny(why, -EAGAIN, "all %u places for sampling PMCs are taken, one of them perhaps "
 		    "by the profiling clock (kgmon -h ends it)", MAX_RECORDERS);
 }
 
@@ -445,7 +445,7 @@ int sample_log_clock(struct sample_log *t, bool on, struct reason *why)
 
 /* --- sources -------------------------------------------------------------------------------- */
 
-/* If tracefs is missing, only this does not work. */
+/* Without tracefs only this fails. */
 static void unmaps_watch(struct recorder *tr)
 {
 	struct sample_log *t = tr->t;
@@ -454,7 +454,7 @@ static void unmaps_watch(struct recorder *tr)
 	tr->unmaps = !engine_need(t->engine, NEED_UNMAP, &why);
 	if (!tr->unmaps && !t->no_unmaps)
 		messages_put(t->engine->debug->messages, LOG_NOTICE,
-			"logs do not tell what is unmapped: %s; mount tracefs on "
+			"logs lack records of unmapped memory: %s; mount tracefs on "
 			"/sys/kernel/tracing", why.text);
 	t->no_unmaps |= !tr->unmaps;
 	if (pmc_is_system(tr->pmc))

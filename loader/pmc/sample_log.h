@@ -14,7 +14,7 @@
  *	to the owner's log if lifetime_hears() allows it; chain.c cuts its addresses to those the
  *	owner may have.  Samples of PMCs with PMC_F_KGMON go to the kernel profile instead.
  *   5. Each recorder compares the programs' counts of samples, drops and pauses with those of the
- *	last drain, and marks a gap in its log for what is missing.
+ *	last drain, and marks a gap in its log for missing ones.
  *
  * A *recorder* is a PMC's place here: its number in records (slot | generation), and for a sampling
  * PMC the program and tag that its perf events carry.  Example: a PMC is released while samples of

@@ -58,7 +58,7 @@ struct question {
 	const char *failed;		/* the call that failed with `error` */
 	int error;
 	int attach, look;		/* 0 or an errno */
-	uint64_t lacked;		/* capabilities of the client that the child has not */
+	uint64_t lacked;		/* capabilities of the client that the child lacks */
 };
 
 /* --- in the child: only system calls that the C library does not make for all threads --------- */
@@ -99,7 +99,7 @@ static bool question_take_effective(struct question *q, uid_t id)
 {
 	if (question_failed(q, "setresuid", syscall(SYS_setresuid, -1L, id, -1L)))
 		return false;
-	/* That has cleared the effective capabilities, which later steps need. */
+	/* The change of ids has cleared the effective capabilities, which later steps need. */
 	return !question_failed(q, "capset", child_use_capabilities(UINT64_MAX, &q->lacked));
 }
 
@@ -111,8 +111,8 @@ static void child_close_up(void)
 }
 
 /*
- * Takes on what ptrace(2) checks: the client's real ids and its permitted capabilities, but
- * CAP_SYS_PTRACE only if it is effective.
+ * Takes on the credentials that ptrace(2) checks: the client's real ids and its permitted
+ * capabilities, but CAP_SYS_PTRACE only if it is effective.
  */
 static bool question_become(struct question *q)
 {
@@ -279,7 +279,7 @@ static int yama_scope(void)
 	return err ? (err == -ENOENT ? YAMA_OFF : err) : atoi(text);
 }
 
-/* With the right to look, only Yama or another module forbids to attach. */
+/* If looking is permitted, only Yama or another module forbids attaching. */
 static int yama_explain(const struct access *a, int scope, struct reason *why)
 {
 	switch (scope) {
@@ -302,7 +302,7 @@ static int yama_explain(const struct access *a, int scope, struct reason *why)
 	}
 }
 
-/* Yama permits descendants of the client; the child cannot ask that for it. */
+/* Yama permits descendants of the client, but the child that asks is not their ancestor. */
 static bool is_relative(const struct access *a, int scope)
 {
 	return scope == YAMA_RELATIVES && policy_descends(a->target->pid, a->client);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* May one process debug another?  The kernel's answer, to a child with its credentials. */
+/* Finds out whether one process may debug another: a child with its credentials asks the kernel. */
 #ifndef PMCBPF_ACCESS_H
 #define PMCBPF_ACCESS_H
 

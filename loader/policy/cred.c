@@ -81,7 +81,7 @@ static void status_parse(const char *status, struct cred *c)
 	c->leader = strtol(status_field(status, "\nTgid:\t"), NULL, 10) == c->pid;
 }
 
-/* The descriptor stays that of one process, also if its number is used again. */
+/* The descriptor stays with the process, even if its number is used again. */
 static int process_open(pid_t pid)
 {
 	char path[32];

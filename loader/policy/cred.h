@@ -39,10 +39,10 @@ pid_t policy_pidfd_pid(int pidfd);
 /* True once the process has exited, even before its parent collects it. */
 bool policy_pidfd_exited(int pidfd);
 
-/* Is the process in the middle of an exec, after its old memory has gone? */
+/* True if the process is in the middle of an exec, after its old memory has gone. */
 bool policy_in_exec(pid_t pid);
 
-/* The kernel's settings on who may see its addresses. */
+/* The kernel's settings that restrict access to its addresses. */
 struct kernel_settings {
 	int paranoid;			/* kernel.perf_event_paranoid */
 	int kptr_restrict;		/* kernel.kptr_restrict */
@@ -50,13 +50,13 @@ struct kernel_settings {
 /* A setting that cannot be read counts as the strictest. */
 struct kernel_settings policy_kernel_settings(void);
 
-/* Is the process in pid namespace `pid_ns` or in one below it? */
+/* True if the process is in pid namespace `pid_ns` or in one below it. */
 bool policy_visible(const struct cred *target, uint64_t pid_ns);
 
 /* The process's number in the viewer's pid namespace; -1: it has none there. */
 pid_t policy_pid_in(const struct cred *c, const struct cred *viewer);
 
-/* Is `ancestor` the parent of the process, or its parent's parent, and so on? */
+/* True if `ancestor` is the parent of the process, or its parent's parent, and so on. */
 bool policy_descends(pid_t pid, const struct cred *ancestor);
 
 #endif

@@ -102,7 +102,7 @@ int identity_read(pid_t pid, struct identity **out)
 
 	if (!status)
 		return -ENOMEM;
-	/* The descriptor stays that of one process, also if its number is used again. */
+	/* The descriptor stays with the process, even if its number is used again. */
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir >= 0 && !status_read(dir, status) &&
@@ -116,7 +116,7 @@ int identity_read(pid_t pid, struct identity **out)
 
 /* --- in the thread: system calls only, because the C library changes all threads -------------- */
 
-/* Then setgroups(2) is not needed, which may be forbidden. */
+/* True if setgroups(2), which may be forbidden, is not needed. */
 static bool identity_has_groups(const struct identity *id)
 {
 	bool same = false;

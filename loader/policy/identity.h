@@ -2,9 +2,9 @@
 /*
  * The ids and limits of a process, which the thread that writes its log takes on.
  *
- * The thread changes what the kernel checks when a file is written: filesystem uid and gid,
- * supplementary groups, and capabilities, of which it keeps none.  Its real, effective and saved
- * ids stay 0, on purpose:
+ * The thread changes the credentials that the kernel checks when a file is written: filesystem uid
+ * and gid, supplementary groups, and capabilities, of which it keeps none.  Its real, effective and
+ * saved ids stay 0, on purpose:
  *	- kill(2) also takes the id of a thread, hits the whole process, and compares the sender
  *	  with the real and the saved uid;
  *	- sched_setscheduler(2), sched_setaffinity(2) and setpriority(2) compare with the effective
@@ -33,12 +33,12 @@ struct identity {
 	gid_t groups[];
 };
 
-/* Those of now.  -ESRCH: there is no such process; -ENOMEM. */
+/* Reads the current ones.  -ESRCH: there is no such process; -ENOMEM. */
 int identity_read(pid_t pid, struct identity **out);
 
 /*
- * For the calling thread alone, and for good.  With `sender` the thread keeps CAP_SETUID and
- * CAP_SETGID, which SCM_CREDENTIALS with id->sender needs.  On failure *call is the call that
+ * Applies to the calling thread only, and permanently.  With `sender` the thread keeps CAP_SETUID
+ * and CAP_SETGID, which SCM_CREDENTIALS with id->sender needs.  On failure *call is the call that
  * returned -errno.
  */
 int identity_take_on(const struct identity *id, bool sender, const char **call);

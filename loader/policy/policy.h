@@ -11,12 +11,12 @@
  * Operations call in, in the event loop's thread.  access.c makes a short-lived child that shares
  * the daemon's memory; identity_take_on() is called by the writer's thread that it changes.
  *
- * The model: a client is one image of one process.  What it may do depends on its credentials at
- * connect() and now, and on the smaller of both (policy_grown()).  Credentials are those of the
- * host: capabilities count in the initial user namespace only, and a process in a container is
- * what FreeBSD calls jailed.  Attaching to a process asks what ptrace(2) asks.  The rules here
- * decide the plain cases, and return POLICY_ASK where only the kernel knows: the client then
- * proves its right by a descriptor (op/permit.c).  Every refusal names what would be permitted.
+ * The model: a client is one image of one process.  Its rights are those that its credentials gave
+ * at connect() and still give (policy_grown()).  Credentials are those of the host: capabilities
+ * count in the initial user namespace only, and a process in a container is jailed in FreeBSD's
+ * terms.  Attaching to a process requires the rights that ptrace(2) requires.  The rules here
+ * decide the plain cases, and return POLICY_ASK where only the kernel knows: the client then proves
+ * its right by a descriptor (op/permit.c).  Every refusal names a remedy.
  */
 #ifndef PMCBPF_POLICY_H
 #define PMCBPF_POLICY_H

@@ -44,7 +44,7 @@ static bool ids_grown(const unsigned int *then, const unsigned int *now)
 /*
  * A process may exchange its three ids, and with CAP_SETUID or CAP_SETGID take on any.  It gets
  * permitted capabilities only by an exec.  It switches effective ones on and off itself; those that
- * the rules ask for must have been on when it connected.
+ * the rules require must have been on when it connected.
  */
 bool policy_grown(const struct cred *then, const struct cred *now)
 {

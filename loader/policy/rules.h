@@ -6,31 +6,31 @@
 #include "cred.h"
 #include "loader/config/config.h"
 
-/* Is this the number of the initial user namespace? */
+/* True for the number of the initial user namespace. */
 bool policy_initial_user_ns(uint64_t number);
 
-/* Is the process in the initial user namespace? */
+/* True if the process is in the initial user namespace. */
 bool policy_on_host(const struct cred *c);
 
 /* CAP_PERFMON or CAP_SYS_ADMIN in the initial user namespace: hwpmc's non-jailed super-user. */
 bool policy_privileged(const struct cred *c);
 
-/* In a container: what FreeBSD calls a jail. */
+/* True in a container, the counterpart of FreeBSD's jail. */
 bool policy_jailed(const struct cred *c, uint64_t daemon_pid_ns);
 
 /*
- * Does a process have more rights `now` than it could have taken on by itself `then`?  Only an exec
- * of a set-id program or of one with file capabilities, or another user namespace, gives it more.
+ * True if a process has more rights `now` than it could have taken on by itself `then`: only an
+ * exec of a set-id program or of one with file capabilities, or another user namespace, gives more.
  */
 bool policy_grown(const struct cred *then, const struct cred *now);
 
-/* May PMCs stay on a process that executes a set-id program?  Only with the rights of root. */
+/* True if PMCs may stay on a process that executes a set-id program: with root's rights only. */
 bool policy_follows_setid(const struct cred *c);
 
-/* Has the process what kernel.kptr_restrict=1 requires, CAP_SYSLOG? */
+/* True if the process has CAP_SYSLOG, which kernel.kptr_restrict=1 requires. */
 bool policy_has_syslog(const struct cred *c);
 
-/* What a client's samples show of the kernel. */
+/* The view of the kernel in a client's samples. */
 enum kernel_view {
 	KERNEL_HIDDEN,			/* one placeholder frame for every address */
 	KERNEL_ADDRESSES,		/* addresses, without mappings and names */
@@ -57,33 +57,33 @@ enum kernel_view {
 enum kernel_view policy_kernel_view(const struct cred *client,
 				    const struct kernel_settings *settings);
 
-/* May the client allocate PMCs of system scope? 0 or -EPERM. */
+/* 0 if the client may allocate PMCs of system scope, else -EPERM. */
 int policy_system(const struct config *cfg, const struct cred *client, uint64_t daemon_pid_ns,
 		  bool sampling, struct reason *why);
 
 /*
- * May the client attach to the target, which it calls `named`?  0, -EPERM, -ESRCH if the client
- * cannot see it, or POLICY_ASK: the kernel decides (access.h).
- * `visible`: the target is in the client's pid namespace or in one below it.
+ * Checks that the client may attach to the target, which it calls `named`: 0, -EPERM, -ESRCH if the
+ * client cannot see it, or POLICY_ASK: the kernel decides (access.h).  `visible`: the target is in
+ * the client's pid namespace or in one below it.
  */
 #define POLICY_ASK 1
 int policy_attach(const struct config *cfg, const struct cred *client, const struct cred *target,
 		  bool visible, pid_t named, struct reason *why);
 
 /*
- * Do ids, capabilities and dumpability let the client attach as both are now?  A proof may be
+ * True if ids, capabilities and dumpability let the client attach as both are now.  A proof may be
  * older.  True for different user namespaces, about which only the kernel knows.
  */
 bool policy_plain(const struct cred *client, const struct cred *target);
 
-/* Has the client CAP_SYS_PTRACE where it counts for this target? */
+/* True if the client has CAP_SYS_PTRACE where it counts for this target. */
 bool policy_ptracer(const struct cred *client, const struct cred *target);
 
 /* After the kernel's refusal: -EPERM with the likely reason. */
 int policy_explain(const struct cred *client, const struct cred *target, pid_t named,
 		   struct reason *why);
 
-/* May the client know the holder of a row? */
+/* True if the client may know the holder of a row. */
 bool policy_may_know(const struct cred *client, uid_t holder);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Users and their quotas.
  *
- * Each limited resource (connections, log buffers, sets, descriptors …) is a pool, and what is
+ * Each limited resource (connections, log buffers, sets, descriptors …) is a pool, and each unit
  * taken from a pool is charged to the user of the process that requested it.  One unprivileged user
  * may have user.share percent of a pool.  All of them together leave user.reserve percent to
  * privileged ones, so that an administrator can always connect, count and list.
@@ -15,7 +15,7 @@
  * A user's record lives while it is referenced: each unit taken from a pool is a reference.
  * Example: user_take(t, u, POOL_LOGS, 1, &why) refuses with -EAGAIN if u has its share of logs, or
  * if all users have all but the reserve; the reason names both limits and the tunable.  After
- * user_give(t, u, POOL_LOGS, 1) that unit is free again, and with the last unit goes the record.
+ * user_give(t, u, POOL_LOGS, 1) that unit is free again; the last unit takes the record with it.
  *
  * Only the event loop's thread uses users.
  */
@@ -79,30 +79,29 @@ void user_pool(struct user_table *t, enum pool_kind pool, unsigned int size);
 
 /* A new reference to the user that a process is charged to; NULL: no memory. */
 struct user *user_get(struct user_table *t, const struct cred *cred);
-/* Drops a reference. */
 void user_put(struct user *u);
 
 /* -EAGAIN: the user's share or the pool is used up. */
 int user_take(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n,
 	      struct reason *why);
 void user_give(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
-/* Would user_take() succeed? */
+/* The result that user_take() would return. */
 int user_may(const struct user_table *t, const struct user *u, enum pool_kind pool, unsigned int n,
 	     struct reason *why);
-/* Takes regardless of the limits: for what must not fail, or was taken already. */
+/* Charges regardless of the limits: for units that must not be refused, or were taken already. */
 void user_charge(struct user_table *t, struct user *u, enum pool_kind pool, unsigned int n);
 
 /*
- * The limits as numbers, for pools that the programs take from themselves: `own` for what this user
- * has, `all` for what all users have when this one takes more.
+ * The limits as numbers, for pools that the programs take from themselves.  `own`: for this user's
+ * units; `all`: for all users' units when this user takes more.
  */
 void user_limits(const struct user_table *t, const struct user *u, enum pool_kind pool,
 		 unsigned int *own, unsigned int *all);
-/* The number of n that is kept for privileged users: at least 1, unless n is 1 or the tunable 0. */
+/* The part of n reserved for privileged users: at least 1, unless n is 1 or the tunable 0. */
 unsigned int user_reserve(const struct user_table *t, unsigned int n);
-/* The number of n that one unprivileged user may have: at least 1. */
+/* The part of n that one unprivileged user may have: at least 1. */
 unsigned int user_share(const struct user_table *t, unsigned int n);
-/* How much more of the pool the user may take now. */
+/* The units of the pool that the user may still take. */
 unsigned int user_room(const struct user_table *t, const struct user *u, enum pool_kind pool);
 
 #endif

@@ -83,7 +83,7 @@ void buildid_of_file(struct buildid *b, const char *path)
 	int fd;
 
 	b->len = 0;
-	/* To open a device may do anything; a lease is not waited for. */
+	/* Opening a device may have any effect; a lease is not waited for. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -15,12 +15,12 @@ struct buildid {
 
 /* An id that is too long is dropped. */
 void buildid_set(struct buildid *b, const void *id, size_t len);
-/* From ELF notes; none, if there is none or they are damaged. */
+/* From ELF notes; none, if there are none or they are damaged. */
 void buildid_of_notes(struct buildid *b, const void *notes, size_t size);
-/* From a small file of notes, of /sys; from an ELF file of 64 bits, which may be anything. */
+/* From a small file of notes in /sys; from a 64-bit ELF file, which may be malformed. */
 void buildid_of_notes_file(struct buildid *b, const char *path);
 void buildid_of_file(struct buildid *b, const char *path);
-/* Of the vdso that a process has at this address: programs of 32 bits have another than ours. */
+/* Of the vdso at this address of a process: a 32-bit program's differs from ours. */
 void buildid_of_vdso(struct buildid *b, uint64_t address);
 
 #endif

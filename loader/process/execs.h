@@ -52,7 +52,7 @@ void execs_suspect(struct execs *x, pid_t pid);
 
 /* The pending exec of a process, NULL: none. */
 struct exec *execs_pending(const struct execs *x, pid_t pid);
-/* Is an exec of the process in the table, pending or secure? */
+/* True if an exec of the process is in the table, pending or secure. */
 bool execs_knows(const struct execs *x, pid_t pid);
 void execs_drop(struct exec *e);
 

@@ -19,7 +19,7 @@
 
 /* An entry of a part; the name and its NUL follow, then zeros up to a multiple of 8. */
 struct part_entry {
-	uint32_t size;			/* of all of it */
+	uint32_t size;			/* of the whole entry */
 	uint32_t what;			/* enum mapping_what */
 	int32_t pid, tid;
 	uint64_t start;
@@ -64,7 +64,7 @@ struct reader {
 	uint32_t entries;		/* so far */
 	int err;
 	struct known known[KNOWN];
-	uint64_t mounts_of;		/* mount namespace that `device` is of */
+	uint64_t mounts_of;		/* mount namespace of `device` */
 	struct device device[DEVICES];
 	uint8_t part[HELPER_MAX_PART];
 	size_t len;

@@ -33,7 +33,7 @@ struct mapping {
 /* The entry at *at of a part; false at its end. */
 bool mappings_read_next(const uint8_t *data, size_t len, size_t *at, struct mapping *m);
 
-/* The helper's job: reads what a struct mappings_request asks for. */
+/* The helper's job: serves a struct mappings_request. */
 int mappings_read_job(struct helper_call *call);
 
 #endif

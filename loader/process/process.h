@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What processes do and are, for logs: births, execs, mappings, names, ends.  The room knows no
- * PMCs and no owners; pmc/lifetime.c decides which log gets which event.
+ * Processes, for logs: births, execs, mappings, names, ends.  The room knows no PMCs and no owners;
+ * pmc/lifetime.c decides which log gets which event.
  *
  *   process_events  the kernel's records of all processes, read from perf's buffers, in the order
  *		     of time
  *   execs	     execs in progress, whose records wait for the BPF programs' verdict
- *   threads	     what threads are called
- *   mappings_read   what exists already: /proc, read by a helper
- *   buildid	     which of all builds of a file it is
+ *   threads	     names of threads
+ *   mappings_read   existing mappings and names: /proc, read by a helper
+ *   buildid	     the build of a file
  *
  * Threads.  All of it runs in the event loop, and nothing waits, but for mappings_read_job() and
  * the functions of buildid.h that open a file of a process: these may hang, and run in a helper.

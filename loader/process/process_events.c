@@ -23,8 +23,8 @@
 #include "threads.h"
 
 #define TRAILER	  24u		/* bytes of TID, TIME and CPU behind every record */
-#define EXEC_NS	  20000000u	/* an exec that is not whole by then is not waited for */
-#define JUDGE_NS  40000000u	/* for the verdict the process alone waits longer */
+#define EXEC_NS	  20000000u	/* longest wait for the pieces of an exec */
+#define JUDGE_NS  40000000u	/* the process alone waits longer, for the verdict */
 #define HELD_MAX  4096u		/* events that wait with their process */
 #define TEXTS_MAX 65536u	/* bytes of texts; more are packed */
 
@@ -56,7 +56,7 @@ struct process_events {
 	size_t texts_len, texts_room;
 	bool started;			/* it has been read */
 	bool failed;			/* no memory: an event was lost */
-	bool unread;			/* not all notes of execs were there to be read */
+	bool unread;			/* some notes of execs could not be read yet */
 	struct cpu_buffer cpu[];
 };
 
@@ -106,7 +106,7 @@ int process_events_new(struct engine *e, struct process_events **out, struct rea
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0 ||
 	    epoll_ctl(p->epoll, EPOLL_CTL_ADD, notes_execs_fd(e->notes), &execs)) {
-		err = deny(why, -errno, "cannot watch what processes do: %m");
+		err = deny(why, -errno, "cannot watch processes: %m");
 		process_events_free(p);
 		return err;
 	}
@@ -207,7 +207,7 @@ static void record_mmap(struct process_events *p, uint64_t time, const uint8_t *
 	if (len < sizeof(h) + 1)
 		return;
 	memcpy(&h, body, sizeof(h));
-	/* What the kernel maps for itself (modules) has pid -1. */
+	/* The kernel's own mappings (modules) have pid -1. */
 	s = event_store(p, PROC_MAP, time, (pid_t)h.pid, (pid_t)h.tid);
 	if (!s)
 		return;
@@ -343,7 +343,7 @@ int process_events_cpu(struct process_events *p, unsigned int cpu, bool here, ui
 		return 0;
 	err = cpu_open(p, cpu);
 	b->downs = downs;
-	/* What happened on it before is not known. */
+	/* Earlier events of this CPU are not known. */
 	if (p->started)
 		p->failed = true;
 	if (err)
@@ -442,7 +442,7 @@ static void texts_pack(struct process_events *p)
 	p->texts = texts;
 }
 
-/* Drops what has been delivered. */
+/* Drops delivered events. */
 static void events_forget(struct process_events *p)
 {
 	size_t kept = 0;
@@ -526,7 +526,7 @@ static uint64_t execs_judged_until(const struct process_events *p, uint64_t hori
 	return until;
 }
 
-/* An exec has few events; what exceeds the limit becomes a gap in the process's logs. */
+/* An exec has few events; those beyond the limit become a gap in the process's logs. */
 static void events_hold_back(struct process_events *p)
 {
 	unsigned int held = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names of threads.  The kernel reports each change of a name; a new thread has its creator's name.
- * If the creator's has not been reported, /proc is read.
+ * If the creator's name has not been reported, /proc is read.
  */
 #ifndef PMCBPF_THREADS_H
 #define PMCBPF_THREADS_H

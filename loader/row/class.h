@@ -4,8 +4,8 @@
  * differences between classes are entries of their tables; nothing else in the daemon asks which
  * class a PMC belongs to.
  *
- * A new class has a file class_NAME.c with its table, a line in class.c, a page of the manual and
- * tests.  Its PMCs' hold on the kernel is a holder of loader/count, mostly holder_own.
+ * A new class has a file class_NAME.c with its table, a line in class.c, a manual page and tests.
+ * Its PMCs' hold on the kernel is a holder of loader/count, mostly holder_own.
  *
  * Example, `pmc_allocate()` of the event CLOCK.PROF: op/alloc.c checks mode, CPU, flags and
  * capabilities and finds the class by its number; class_soft.c's plan() finds the event, checks

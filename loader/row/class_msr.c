@@ -60,7 +60,7 @@ static int class_msr_find(const struct allocation *p, bool *raw, struct reason *
 			    "may add it and send SIGHUP to pmcbpfd",
 			    (unsigned long long)a->config, m->file);
 	if (!m->dev)
-		return deny(why, -EOPNOTSUPP, "nobody reads register 0x%x: %.300s", reg,
+		return deny(why, -EOPNOTSUPP, "no reader for register 0x%x: %.300s", reg,
 			    m->no_dev.text);
 	return deny(why, -EOPNOTSUPP, "register 0x%x is on the list %s, and this CPU lacks it, or "
 		    "nothing may be read of it", reg, m->file);
@@ -113,7 +113,7 @@ static int class_msr_plan(struct allocation *p, struct reason *why)
 		snprintf(p->name, sizeof(p->name), "MSR-%s", r->name);
 	if ((r->admin || p->a->config1 & WIRE_MSR_SELECT) && !policy_privileged(p->cred))
 		err = deny(why, -EPERM, "%s%s needs CAP_PERFMON or CAP_SYS_ADMIN, whatever the "
-			   "tunables say", p->name, r->admin ? " tells what others do, and" :
+			   "tunables say", p->name, r->admin ? " reveals others' work, and" :
 			   " with select=");
 	if (!err)
 		err = msr_provider(m, r, p->system, raw, &p->spec.event, why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Class SOFT: events that the kernel counts without hardware.  Its rows hold only a number. */
+/* Class SOFT: events that the kernel counts without hardware.  Its rows are only numbers. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int class_soft_add_rows(struct row_table *t, const struct class_machine *
 	return row_add_class(t, &class, why);
 }
 
-/* True if the kernel has the event: one whose tracepoint is missing is not registered. */
+/* True if the kernel has the event: an event whose tracepoint is missing is not registered. */
 static bool class_soft_has(const struct class_machine *m, const struct soft_event *s)
 {
 	return s->process != SOFT_HOOK ||

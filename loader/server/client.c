@@ -23,7 +23,7 @@ static void pending_close_fds(int *fds, unsigned int n)
 
 /* --- replies ------------------------------------------------------------------------------- */
 
-/* 1: sent; 0: no room; -errno: it never will be. */
+/* 1: sent; 0: no room; -errno: it cannot be sent. */
 static int socket_send(int fd, const void *data, size_t len, const int *fds, unsigned int nfds)
 {
 	union {
@@ -162,7 +162,7 @@ static void socket_close(struct server *s, int fd)
 	helper_hang_up(s->d->errands.helpers, fd);
 }
 
-/* Sends the reply to HELLO before there is one: the client finds it with its first read. */
+/* Sends the reply to a HELLO that has not arrived: the client finds it with its first read. */
 static void socket_refuse(int fd, int err, const struct reason *why)
 {
 	struct {

@@ -43,8 +43,8 @@ void client_refuse(struct server *s, int fd, int err, const struct reason *why);
 /* HELLO has been received. */
 void client_greeted(struct server *s, struct client *c);
 /*
- * Ends the connection, after the request at work.  With the last connection of a process ends all
- * that the process holds.
+ * Ends the connection, after the request at work.  The last connection of a process takes with it
+ * all that the process holds.
  */
 void client_close(struct server *s, struct client *c);
 /* Sends the reply now, or keeps it until there is room. */
@@ -55,9 +55,9 @@ void client_answer(struct server *s, struct client *c, const struct reply *r);
  * due, -1 if there is none.
  */
 int clients_silent(struct server *s);
-/* Answers requests that waited for something that has happened by now. */
+/* Answers waiting requests that can be answered by now. */
 void clients_resume(struct server *s);
-/* Frees the closed ones. */
+/* Frees closed connections. */
 void clients_bury(struct server *s);
 
 #endif

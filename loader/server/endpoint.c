@@ -32,7 +32,7 @@ static int socket_make_directory(const char *path, struct reason *why)
 	if (mkdir(dir, 0755))
 		return errno == EEXIST ? 0 : deny(why, -errno, "cannot make the socket's directory "
 						  "%s: %m", dir);
-	/* Every user may pass, whatever root's umask is. */
+	/* Every user may pass, regardless of root's umask. */
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fchmod(fd, 0755))
 		err = deny(why, -errno, "cannot open the socket's directory %s: %m", dir);

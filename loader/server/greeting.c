@@ -51,7 +51,7 @@ static int greeting_identify(struct daemon *d, int fd, pid_t pid, int pidfd, str
 {
 	int err;
 
-	/* Read, then see that the process still is there: what was read is its own. */
+	/* Reads, then checks that the process still exists: only then is the data its own. */
 	if (d->read_cred(pid, cred) || policy_pidfd_exited(pidfd))
 		return deny(why, -ESRCH, "the connecting process has exited");
 	err = greeting_check(d, fd, cred, why);

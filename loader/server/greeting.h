@@ -8,7 +8,7 @@
 /*
  * After accept(): the credentials of the process, which it had at connect() as well, and a pidfd
  * that the caller closes.  From here on an exec of the process makes a note, until
- * greeting_forget().  The caller has taken in the notes until now.
+ * greeting_forget().  The caller has read all earlier notes.
  */
 int greeting_take(struct daemon *d, int fd, struct cred *cred, int *pidfd, struct reason *why);
 

@@ -11,7 +11,7 @@ struct look {
 	struct daemon *d;
 	void (*execed)(void *arg, struct owner *o);
 	void *arg;
-	bool everything;		/* a note has said too little, or is missing */
+	bool everything;		/* a note was incomplete or is missing */
 };
 
 static void owner_notes_orphaned(void *arg, const struct count_owner *owner, pid_t tgid)
@@ -24,8 +24,8 @@ static void owner_notes_orphaned(void *arg, const struct count_owner *owner, pid
 }
 
 /*
- * What its connections hold may take longer to end: meanwhile the new program can connect, and has
- * nothing of it.
+ * Its PMCs and its log may take longer to end: meanwhile the new program can connect, and owns none
+ * of them.
  */
 static void owner_notes_end(struct look *l, struct owner *o)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What happens to owners and targets behind the daemon's back, in the order it happened. */
+/* Events of owners and targets that the daemon did not cause, in their order. */
 #ifndef PMCBPF_LIFE_H
 #define PMCBPF_LIFE_H
 
 #include "loader/daemon/daemon.h"
 
 /*
- * Takes in all that the programs have noted: owners of PMCs that lost their last target get their
- * signal, and `execed` is called for each that is another program now; it ends the owner.
+ * Reads all notes of the programs: signals owners of PMCs that lost their last target, and calls
+ * `execed`, which ends the owner, for each owner that has executed another program.
  */
 void owner_notes_read(struct daemon *d, void (*execed)(void *arg, struct owner *o), void *arg);
 

@@ -59,7 +59,7 @@ int peer_process(int fd, pid_t *pid, int *pidfd, struct reason *why)
 	struct ucred peer;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || peer_pass_credentials(fd))
-		return deny(why, -errno, "cannot tell who connects: %m");
+		return deny(why, -errno, "cannot identify the connecting process: %m");
 	if (peer.pid <= 0)
 		return deny(why, -EPERM,
 			    "the process is outside of the daemon's pid namespace; run "

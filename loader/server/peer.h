@@ -5,10 +5,10 @@
 
 #include "loader/base/base.h"
 
-/* Is fd a Unix socket of type SOCK_SEQPACKET, and a listening (1) or connected (0) one? */
+/* True if fd is a Unix socket of type SOCK_SEQPACKET, listening (1) or connected (0). */
 bool peer_is_seqpacket(int fd, int listening);
 
-/* Has the kernel send credentials with each packet received from fd, or from what it accepts. */
+/* Makes the kernel send credentials with packets from fd, or from connections accepted there. */
 int peer_pass_credentials(int fd);
 
 /* The process that made the connection: its number, and a pidfd that the caller closes. */

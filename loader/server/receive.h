@@ -17,21 +17,21 @@
 
 #define RECEIVE_FDS 2u			/* most descriptors of an operation */
 
-/* A packet with its credentials, and what became of its descriptors. */
+/* A packet with its credentials, and the outcome for its descriptors. */
 struct received {
 	struct ucred sender;
 	uint32_t has_sender;		/* the kernel has sent credentials */
 	uint32_t truncated;		/* longer than WIRE_MAX_REQUEST, or too many descriptors */
 	uint32_t nfds;			/* of the packet */
 	uint32_t len;			/* bytes of `data` */
-	uint32_t slow_close;		/* closing what was passed on may take long */
+	uint32_t slow_close;		/* closing a descriptor that was passed on may take long */
 	int32_t passed[RECEIVE_FDS];	/* in order; 0: passed on; -errno: refused … */
 	struct reason why;			/* … and the reason of the first refusal */
 	struct logdest dest;		/* CONFIGURELOG: the kind of the first descriptor */
 	uint8_t data[WIRE_MAX_REQUEST];
 };
 
-/* Has the next packet descriptors?  1, 0; -errno: there is no packet. */
+/* 1 if the next packet has descriptors, else 0; -errno: there is no packet. */
 int receive_peek(int fd);
 /* Receives a packet without descriptors.  1; 0: there is none yet; -errno: the end. */
 int receive_plain(int fd, struct received *in);

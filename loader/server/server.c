@@ -393,7 +393,7 @@ int server_run(struct server *s, struct reason *why)
 		struct epoll_event e[EVENTS];
 		int left = server_time_left(s), n;
 
-		/* Helpers close what was disposed of until now, also by server_time_left(). */
+		/* Helpers close descriptors discarded until now, also by server_time_left(). */
 		helpers_settle(s->d->errands.helpers);
 		n = epoll_wait(s->epoll, e, EVENTS, works_ready(s) ? 0 : left);
 		if (n < 0 && errno != EINTR)

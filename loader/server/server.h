@@ -2,8 +2,8 @@
 /*
  * The event loop: connections, their requests, and all else that the daemon waits for.
  *
- * One thread runs all of it, and no client can block it: what may hang is an errand of a helper
- * process, and what takes long is a fiber that gives up the CPU every millisecond.
+ * One thread runs all of it, and no client can block it: work that may hang is an errand of a
+ * helper process, and long work is a fiber that gives up the CPU every millisecond.
  *
  *	server.c	the loop: epoll, signals, notes of the programs, CPUs, logs, trace rings
  *	watch.c		one descriptor in the epoll set

@@ -148,7 +148,7 @@ static int work_take_part(struct work *w, const struct helper_part *part)
 	return w->in.len <= sizeof(w->in.data) && next == part->nfds ? 0 : -EIO;
 }
 
-/* Has a helper receive the packet, which its descriptors may hold up. */
+/* Makes a helper receive the packet, because its descriptors may block. */
 static int work_receive_carried(struct work *w)
 {
 	struct errands *es = &w->s->d->errands;
@@ -182,7 +182,7 @@ static void work_serve(struct work *w)
 	int err = w->carries ? work_receive_carried(w) : 0;
 
 	if (err) {
-		/* The packet is still in the socket, or was lost: the connection is of no use. */
+		/* The packet is still in the socket, or was lost: the connection is unusable. */
 		if (!w->reply.why.text[0])
 			deny(&w->reply.why, err, "pmcbpfd cannot receive the message: %s",
 			     strerror(-err));
@@ -454,7 +454,7 @@ void works_run(struct server *s)
 		struct work *w = TAILQ_FIRST(&u->works);
 		unsigned int kind;
 
-		/* To the end of the line, for the next turn. */
+		/* To the end of the queue, for the next turn. */
 		TAILQ_REMOVE(&s->turns, u, turn);
 		TAILQ_INSERT_TAIL(&s->turns, u, turn);
 		work_dequeue(w);

@@ -16,7 +16,7 @@
  * after the one under way.  Operations rely on this across fiber_breathe() and errands: their
  * owner, its PMCs and its log stay.
  *
- * Logs that lack a target, because that was in an exec when it was attached, get it in a piece of
+ * Logs that lack a target, because it was in an exec when it was attached, get it in a piece of
  * work, too (`late`).
  *
  * Example: user A has 100 connections with a request each, user B one.  A turn of the loop runs
@@ -39,7 +39,7 @@ struct work {
 	struct user *user;
 	struct fiber *fiber;		/* NULL: it has not begun */
 	bool queued;
-	bool suspended;			/* once: its connection is not read meanwhile */
+	bool suspended;			/* was suspended once: its connection is not read */
 	bool carries;			/* the packet has descriptors: a helper receives it */
 	struct received in;
 	int fds[RECEIVE_FDS];

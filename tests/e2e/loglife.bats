@@ -352,7 +352,7 @@ at_depth() { python3 deep.py "$1" "$BUILD/tests/load" "${@:2}"; }
 	pmcstat -q -n 1 -P CLOCK.PROF -O "$LOG" unmaps
 	[ "$(lines_of map-in)" -ge 3 ]
 	[ "$(lines_of map-out)" -eq 0 ]
-	grep -q 'logs do not tell what is unmapped: .*; mount tracefs on /sys/kernel/tracing' "$DAEMON_LOG"
+	grep -q 'logs lack records of unmapped memory: .*; mount tracefs on /sys/kernel/tracing' "$DAEMON_LOG"
 }
 
 @test "kern.hwpmc.debugflags: messages about logging and sampling" {

@@ -131,7 +131,7 @@ refused() {
 @test "registers that may not or cannot be counted are refused with the reason" {
 	start_daemon -o msr.list="$LIST"
 	refused 71 "register 0x612 is not on the list $LIST; " -s MSR-0x612
-	refused 71 'nobody reads register 0x611: the module pmcbpf_msr is not loaded' -s MSR-0x611
+	refused 71 'no reader for register 0x611: the module pmcbpf_msr is not loaded' -s MSR-0x611
 	refused 71 'no register "NONE": MSR-NUMBER, as MSR-0x10, or one' -p MSR-NONE
 	refused 71 'class MSR cannot sample' -O samples -P MSR-TSC
 	refused 71 '"usr" is no qualifier of a register: there is select=REGISTER:VALUE' -p MSR-TSC,usr
@@ -174,6 +174,6 @@ refused() {
 	refused 71 'register 0x612 is not on the list' -s MSR-0x612
 	sed -i 's/0x2 0/0x3 0/' "$LIST"
 	kill -HUP "$DAEMON_PID"
-	listed() { pmcstat -s MSR-0x612 true 2>&1 | grep -q 'nobody reads register 0x612'; }
+	listed() { pmcstat -s MSR-0x612 true 2>&1 | grep -q 'no reader for register 0x612'; }
 	wait_for listed
 }

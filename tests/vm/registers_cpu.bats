@@ -189,7 +189,7 @@ answers() {
 	vm_until 60 'rmmod pmcbpf_msr'
 	vm_daemon -o msr.list=/tmp/msr.list
 	run vm pmcstat -c 1 -s MSR-0x402 true
-	has "nobody reads register 0x402: the module pmcbpf_msr is not loaded"
+	has "no reader for register 0x402: the module pmcbpf_msr is not loaded"
 	vm_kmod
 	# shellcheck disable=SC2016 # the guest's shell expands it
 	vm_sh 'kill -HUP $(pidof pmcbpfd)'
