@@ -4,7 +4,7 @@
 #define PMCBPF_CLI_LOGOPEN_H
 
 /*
- * Opens a file, standard input for "-", or a port for "host:port", where one writer is awaited.
+ * Opens a file, standard input for "-", or a port for "host:port", and waits for one writer there.
  * 0, or an exit code and its line.
  */
 int log_open_input(const char *name, int *fd);

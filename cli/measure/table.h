@@ -49,7 +49,7 @@ char *column_name(const char *spec);
 /* Sets field and skip from the counter's width in bits. */
 void column_measure(struct column *column, unsigned int bits);
 
-/* What a row shows: the total, or the growth since the last row. */
+/* The value that a row shows: the total, or the growth since the last row. */
 static inline pmc_value_t column_shown(const struct column *column)
 {
 	return column->cumulative ? column->value : column->value - column->printed;

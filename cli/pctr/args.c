@@ -110,7 +110,7 @@ static int args_option(struct pctr *pctr, int letter, const char *arg)
 	}
 }
 
-/* One thing at a time, and each with its own options only. */
+/* Allows one action, with its own options only. */
 static bool args_check(const struct pctr *pctr)
 {
 	const struct pctr_choice *choice = &pctr->choice;

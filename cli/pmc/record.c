@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pmc record: a log with samples of a command, of processes or of all CPUs, and its report.  The
- * measurement is pmcstat's, with defaults for what pmcstat asks its user to choose.
+ * measurement is pmcstat's, with defaults for the choices that pmcstat leaves to its user.
  */
 #include <errno.h>
 #include <limits.h>
@@ -61,7 +61,7 @@ static void pmc_record_usage(FILE *file)
 	      "[COMMAND [ARGUMENT...]]\n", file);
 }
 
-/* --- what is sampled ------------------------------------------------------------------------ */
+/* --- the event and its period --------------------------------------------------------------- */
 
 static enum pmc_mode pmc_record_mode(const struct pmc_record *r)
 {

@@ -177,7 +177,7 @@ static void stat_put_end(struct buf *out, const struct count_table *table)
 
 static const struct count_format report = { .row = stat_put_row, .end = stat_put_end };
 
-/* --- what is counted ------------------------------------------------------------------------- */
+/* --- the counts ------------------------------------------------------------------------------ */
 
 /* One line for all counts that are missing for the same reason. */
 static void stat_note_missing(struct stat_run *s)

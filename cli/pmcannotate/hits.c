@@ -128,7 +128,7 @@ static int image_accept(const struct profile *p, const struct binary *b, bool fo
 
 /* --- events --------------------------------------------------------------------------------- */
 
-/* The column of each event, PMCs of one being one; UINT32_MAX: it is not asked for. */
+/* The column of each event, shared by PMCs of one event; UINT32_MAX: not selected. */
 static uint32_t *hits_columns(struct hits *h, const struct profile *p, const char *event)
 {
 	uint32_t *columns = calloc(p->nevents + 1, sizeof(*columns));

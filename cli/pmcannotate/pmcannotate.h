@@ -16,7 +16,7 @@
 #include "cli/profile/profile.h"
 #include "cli/report/report.h"
 
-/* --- binary.c: the file whose code is shown ------------------------------------------------- */
+/* --- binary.c: the annotated file ----------------------------------------------------------- */
 
 struct code_segment {
 	uint64_t offset, address, size;	/* size: in the file */
@@ -40,7 +40,7 @@ struct binary {
 int binary_open(struct binary *b, const char *name);
 void binary_close(struct binary *b);
 
-/* Code from this address on, at most *len bytes; NULL: the file has none there.  *len: how many. */
+/* Returns at most *len bytes of code at this address and sets *len; NULL: there is none. */
 const uint8_t *binary_code(const struct binary *b, uint64_t address, size_t *len);
 
 /* --- disasm.c: instructions ----------------------------------------------------------------- */
@@ -50,11 +50,11 @@ struct disasm;
 /* Appends the name of an address to `out`, if it has one. */
 typedef void (*disasm_name)(void *arg, uint64_t address, struct buf *out);
 
-/* NULL: no instructions of this machine can be shown, *why says the reason. */
+/* NULL: no instructions of this machine can be shown; *why is the reason. */
 struct disasm *disasm_open(const struct binary *b, disasm_name name, void *arg, const char **why);
 void disasm_close(struct disasm *d);
 
-/* The instruction at the address as text with a NUL; its length, 1 for a byte that begins none. */
+/* Stores the instruction at the address as text.  Returns its length, 1 for a byte of none. */
 size_t disasm_step(struct disasm *d, const uint8_t *code, size_t len, uint64_t address,
 		   struct buf *out);
 

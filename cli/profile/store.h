@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An arena, all of whose memory is freed at once, and a table of items found by their contents. */
+/* An arena, which is freed as a whole, and a table of items found by their contents. */
 #ifndef PMCBPF_CLI_PROFILE_STORE_H
 #define PMCBPF_CLI_PROFILE_STORE_H
 

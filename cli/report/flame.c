@@ -2,9 +2,8 @@
 /*
  * --flamegraph: one SVG file that needs nothing else.  Its root is at the top, where a picture of
  * any height opens, and callees are below their callers; title and legend are above the picture.
- * What is drawn here is a picture already; the script in it (flame.js) makes frames zoom and be
- * found.  Names go into attributes and text only, as XML has it, and the script hands them on as
- * text.
+ * The picture is complete without its script (flame.js), which adds zooming and searching.  Names
+ * go into attributes and text only, quoted for XML, and the script handles them as text.
  */
 #include <stdlib.h>
 
@@ -160,7 +159,7 @@ static void flame_frame(struct flame *f, uint32_t node)
 	f->kinds[fold->kind] = true;
 }
 
-/* Where each node goes: children from the left, and right of them room for its own samples. */
+/* Places each node: children from the left, and right of them room for its own samples. */
 static void flame_layout(struct flame *f)
 {
 	struct fold *nodes = f->folds.nodes;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * -g: for each event a folder with a gprof file for each image.  A call counts once for a sample
- * that has it in its chain, so that gprof divides time among callers as the samples have it.
+ * that has it in its chain, so that gprof divides time among callers in proportion to their
+ * samples.
  */
 #include <errno.h>
 #include <limits.h>
