@@ -232,7 +232,7 @@ static int counter_read(struct core *c, struct core_counter *k, unsigned int cpu
 	return err;
 }
 
-/* The time is that halfway through the counters. */
+/* The time is read halfway through the counters. */
 static int core_read_once(struct core *c, unsigned int cpu, struct pctrst *state)
 {
 	uint64_t begin = c->source->tsc(c->source->arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where messages go: see log.h. */
+/* Writing messages: see log.h. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -105,7 +105,7 @@ int node_link(const char *node, const char *target)
 	return err;
 }
 
-/* udev may have other ideas of mode and group: those stay. */
+/* Mode and group that udev has set stay. */
 int node_open_up(const char *name)
 {
 	char path[128], text[32];

@@ -26,7 +26,7 @@ struct received {
 	_Alignas(8) uint8_t message[sizeof(struct pctr_wire_request) + 8];
 };
 
-/* The stand-in, open: 0; -EBADF: it is nothing that is open; -ENOTTY: another file. */
+/* The stand-in, open: 0; -EBADF: it is not open; -ENOTTY: another file. */
 int receive_check(const struct receive_file *file, int fd, bool *writes);
 
 /* A message that carries no descriptor. 1; 0: there is none yet; -errno: the end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The socket of libpctr (pctr_wire.h).  The mode of the stand-in decides who may set counters. */
+/* The socket of libpctr (pctr_wire.h).  The stand-in's mode decides which users set counters. */
 #ifndef PMCBPF_PCTR_SOCK_H
 #define PMCBPF_PCTR_SOCK_H
 
