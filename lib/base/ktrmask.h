@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets of trace classes as text.  Of lib/, the daemon and the tools build this in as well. */
+/* Sets of trace classes as text.  Compiled into libktr, the daemon and the tools. */
 #ifndef PMCBPF_KTRMASK_H
 #define PMCBPF_KTRMASK_H
 

@@ -238,7 +238,7 @@ struct wire_start_rep {
  */
 struct wire_getmsr_req {
 	uint32_t pmcid;
-	uint32_t missing;	/* 0: found; else why not: EAGAIN, EBUSY or ENOSYS */
+	uint32_t missing;	/* 0: found; else the reason: EAGAIN, EBUSY or ENOSYS */
 };
 
 /*

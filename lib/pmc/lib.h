@@ -30,7 +30,7 @@ enum lib_state {
 
 /*
  * `io` protects the connection, the members behind it, and is held for a round trip.  `table`
- * serializes changes of `reads`, whose readers take no lock.  `init` serializes pmc_init(), which
+ * serializes changes of `reads`; its readers take no lock.  `init` serializes pmc_init(), which
  * alone writes the members behind it.  The locks are taken in the order init, io, table, and only
  * between sigdefer_begin() and sigdefer_end().
  */

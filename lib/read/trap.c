@@ -12,7 +12,7 @@
 extern const char __start_pmc_counter[] __attribute__((visibility("hidden")));
 extern const char __stop_pmc_counter[] __attribute__((visibility("hidden")));
 
-/* The process's, as its signals' dispositions are. */
+/* One for the process, as are dispositions of signals. */
 static struct {
 	struct sigaction program;	/* the program's disposition */
 	bool installed;
