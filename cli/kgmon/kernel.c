@@ -19,7 +19,7 @@
 struct name_reader {
 	struct kernel_names *names;
 	uint64_t anchor;		/* 0: not seen, or hidden */
-	char module[64];		/* of the line before, and its place in the text */
+	char module[64];		/* module of the previous line, and its place in the text */
 	uint32_t module_at;
 };
 

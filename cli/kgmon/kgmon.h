@@ -22,9 +22,9 @@
 /* Of the kernel's code, by address; one for each address. */
 struct kernel_name {
 	uint64_t start;
-	uint32_t size;			/* the most that it can have */
+	uint32_t size;			/* upper bound */
 	uint32_t name;			/* in kernel_names.text */
-	uint32_t module;		/* the same, of its module; KERNEL_ITSELF */
+	uint32_t module;		/* the module's name there; or KERNEL_ITSELF */
 	uint32_t line;			/* of the list */
 	bool wanted;			/* it has samples, or the gap behind it */
 };

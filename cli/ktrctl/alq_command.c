@@ -36,7 +36,7 @@ static int origin_read_process(const void *source, uint64_t offset, void *data, 
 {
 	const struct origin *origin = source;
 
-	/* It could be read before, so any failure means that the process has ended or changed. */
+	/* The region was readable before: on any failure the process has ended or changed. */
 	return tracee_read(&origin->proc, offset, data, len) ? -ESRCH : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a log is read from. */
+/* Opening a log: a file, standard input, or a port. */
 #ifndef PMCBPF_CLI_LOGOPEN_H
 #define PMCBPF_CLI_LOGOPEN_H
 

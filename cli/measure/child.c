@@ -141,7 +141,7 @@ int child_spawn(struct measure *m)
 		child->pid = 0;
 		return fail_errno(EX_OSERR, "ERROR: cannot fork");
 	}
-	/* Its number cannot be reused before child_collect(). */
+	/* Its pid cannot be reused before child_collect(). */
 	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
 	if (child->pidfd < 0)
 		return fail_errno(EX_OSERR, "ERROR: Cannot watch process %d", (int)child->pid);

@@ -13,7 +13,7 @@
 #include "cli/common/common.h"
 #include "measure.h"
 
-#define CHUNK (256u * 1024)	/* of text, written at once */
+#define CHUNK (256u * 1024)	/* bytes of text in one write */
 
 static void dump_check_version(const struct measure *m, const struct pmclog_ev *ev)
 {

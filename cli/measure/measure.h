@@ -67,7 +67,7 @@ enum seen {
 
 struct analysis;
 
-/* When counting of a process begins. */
+/* The time at which counting of a process begins. */
 enum from {
 	FROM_USUAL,		/* the command at its exec, processes of -t at once */
 	FROM_EXEC,		/* --from-exec: all at their next exec */

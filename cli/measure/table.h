@@ -16,10 +16,10 @@ struct column {
 	int cpu;		/* PMC_CPU_ANY in process scope */
 	bool cumulative;
 	bool allocated;
-	pmc_value_t rate;	/* of sampling modes: the period; 0: the event's default */
+	pmc_value_t rate;	/* sampling modes: the period; 0: the event's default */
 	bool away;		/* its CPU is offline: `value` stands still */
 	pmc_id_t id;
-	pmc_value_t base;	/* at the start, of a counter that cannot be set to 0 */
+	pmc_value_t base;	/* value at the start of a counter that cannot be set to 0 */
 	pmc_value_t value;	/* last read, minus base */
 	pmc_value_t printed;	/* the value of the last row */
 	unsigned int field;	/* width, without the blank behind it */

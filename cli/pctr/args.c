@@ -22,7 +22,7 @@ static const struct opt options[] = {
 	{ 'S', NULL, NULL, "(MESI) lines that are shared" },
 	{ 'I', NULL, NULL, "(MESI) lines that are invalid" },
 	{ 'A', NULL, NULL, "(A) what any agent of the bus does" },
-	{ 'c', NULL, NULL, NULL },	/* of the P5 */
+	{ 'c', NULL, NULL, NULL },	/* an option of the P5 */
 	{ 'C', NULL, "CPU", "read the counters of this CPU" },
 	{ 'a', NULL, NULL, "read the sums of all CPUs" },
 	{ 'w', NULL, "SECONDS", "read again and again" },

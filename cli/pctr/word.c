@@ -10,7 +10,7 @@
 #define UNIT(word)	(uint8_t)((word) >> PCTR_UM_SHIFT)
 #define THRESHOLD(word) (uint8_t)((word) >> PCTR_CM_SHIFT)
 
-#define COLUMNS 70		/* of a description in the list, without its indentation */
+#define COLUMNS 70		/* columns of a description in the list, without indentation */
 #define INDENT	6
 
 const struct pctr_event *pctr_event_find(const struct pctr_model *model, uint32_t function)

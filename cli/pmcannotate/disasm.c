@@ -12,7 +12,7 @@
 #if __has_include(<capstone/capstone.h>) && !defined(NO_CAPSTONE)
 #include <capstone/capstone.h>
 
-#define BYTES_SHOWN 8	/* of one instruction, padded to these */
+#define BYTES_SHOWN 8	/* bytes of an instruction; fewer are padded */
 
 struct disasm {
 	csh handle;

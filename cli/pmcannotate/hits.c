@@ -8,7 +8,7 @@
 #include "pmcannotate.h"
 #include "cli/common/common.h"
 
-#define LOOSE_GAP  64u	/* bytes between two hits of code that no symbol bounds */
+#define LOOSE_GAP  64u	/* largest gap in bytes between hits in code without symbols */
 #define LOOSE_TAIL 16u	/* shown behind the last one */
 #define SIZE_MAX_GUESS 512u	/* bytes of a function without size, behind its last hit */
 

@@ -97,8 +97,8 @@ struct hits {
 };
 
 /*
- * The binary's hits of this event, NULL for all that have samples.  `force`: also where the log
- * says that it was another binary.  0 or an exit code; hits_free() in either case.
+ * The binary's hits of this event, NULL for all that have samples.  `force`: even if the log names
+ * another build.  0 or an exit code; hits_free() in either case.
  */
 int hits_find(struct hits *h, const struct profile *p, const struct binary *b, const char *event,
 	      bool force);
@@ -118,7 +118,7 @@ struct listing_row {
 	enum row_kind kind;
 	unsigned int line;	/* of ROW_SOURCE */
 	size_t text;		/* in listing.text, with a NUL */
-	const struct frame *frame;	/* of ROW_SOURCE: which code it is */
+	const struct frame *frame;	/* of ROW_SOURCE: the code of the line */
 };
 
 struct listing {
@@ -136,7 +136,7 @@ struct annotate {
 	struct hits hits;
 	struct sources sources;
 	struct disasm *disasm;	/* NULL: no instructions */
-	uint64_t bias;		/* of addresses over file offsets, in the function at hand */
+	uint64_t bias;		/* addresses minus file offsets in the current function */
 	enum listing_view view;
 	const char *log;
 	double limit;		/* percent */

@@ -55,7 +55,7 @@ struct object {
 	size_t nsegments;
 	uint64_t base;		/* kernel: the address of offset 0 */
 	struct entries names;	/* of the file, or of the JIT map */
-	struct entry *added;	/* by the recording, with offsets */
+	struct entry *added;	/* names from the recording, by offset */
 	size_t nadded, added_room;
 
 	Dwfl *dwfl;

@@ -23,7 +23,7 @@
 #include "cli/common/common.h"
 #include "symbol.h"
 
-/* Which samples count.  All zero: every one. */
+/* A filter of samples.  All zero: every sample passes. */
 struct filter {
 	const char **events;		/* names as in the log; a sample of any of them */
 	size_t nevents;
@@ -42,7 +42,7 @@ struct walk_event {
 	pmc_id_t id;
 	uint64_t rate;			/* events between two samples, 0: not in the log */
 	uint32_t first;			/* number of the first event of this name: PMCs of one event
-					   on several CPUs are one, unless asked for apart */
+					   on several CPUs are one, unless they are kept apart */
 };
 
 struct walk_process {

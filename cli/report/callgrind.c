@@ -15,11 +15,11 @@
 struct callgrind_function {
 	const struct symbol *symbol;	/* NULL: root */
 	const char *file;
-	uint64_t address;		/* where it begins, and a line of it */
+	uint64_t address;		/* its first address, and one of its lines */
 	unsigned int line;
 };
 
-/* Where in a function cost arises: its own, or of a call. */
+/* A place of cost in a function: its own code, or a call. */
 struct callgrind_spot {
 	uint32_t function, callee;
 	uint64_t address;

@@ -11,7 +11,7 @@ struct builder {
 	struct folds *folds;
 	struct pairs index;	/* (parent, name or symbol) → node */
 	struct chain chain;
-	const char **names;	/* of each process number: equal names are one pointer */
+	const char **names;	/* by process number; equal names are one pointer */
 	size_t nnames;
 	bool by_event;
 };

@@ -8,7 +8,7 @@
 #include "cli/common/common.h"
 #include "perf_file.h"
 
-#define CHUNK	   (256u * 1024)	/* of records, written at once */
+#define CHUNK	   (256u * 1024)	/* bytes of records in one write */
 #define ROUND_DONE 68	/* a record: all records before it are older than those behind it */
 #define ATTR_SIZE  PERF_ATTR_SIZE_VER5	/* perf refuses sizes above its own */
 #define ALIGN	   8u

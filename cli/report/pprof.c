@@ -21,7 +21,7 @@ struct pprof {
 	struct buf message, part;	/* of the current message, and of one in it */
 	struct pairs strings, mappings, functions, locations;
 	uint32_t nstrings, nmappings, nfunctions, nlocations;
-	uint32_t *columns;		/* of an event by number: its place among the values */
+	uint32_t *columns;		/* by number of an event: its place among the values */
 	size_t nvalues;
 	uint64_t *values;
 };

@@ -7,7 +7,7 @@
 
 struct report_row {
 	const struct symbol *symbol;
-	uint64_t offset;		/* of an address, from the start of its function */
+	uint64_t offset;		/* of a single address, from the start of its function */
 	uint64_t self, total;
 };
 

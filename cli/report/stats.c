@@ -9,7 +9,7 @@
 #include "print.h"
 #include "report.h"
 
-#define DUBIOUS_PERCENT 5.0	/* of frames: the chains are unreliable */
+#define DUBIOUS_PERCENT 5.0	/* of frames: with more, chains are unreliable */
 #define IMAGES_TOLD	8u
 
 /* Executed programs; one counts as ELF if its file could be opened. */

@@ -44,7 +44,7 @@ static void layout_begin(struct layout *l, unsigned int width, unsigned int func
 	l->function = function < left ? function : left;
 }
 
-/* As pmcstat -T has them. */
+/* The colours of pmcstat -T. */
 static const char *share_colour(double share)
 {
 	if (share > 10)
