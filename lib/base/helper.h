@@ -28,7 +28,7 @@
 #define HELPER_MAX_ARG	4096u		/* bytes of an argument */
 #define HELPER_MAX_PART 61440u		/* bytes of a part of the answer */
 #define HELPER_MAX_FDS	MESSAGE_MAX_FDS	/* descriptors of either */
-#define HELPER_CLOSERS	8u		/* at most so many close descriptors */
+#define HELPER_CLOSERS	8u		/* limit of helpers that close descriptors */
 
 struct helpers;
 
@@ -78,7 +78,7 @@ struct helper_task {
 	/* The helper is free or gone: the call no longer counts against its user's limit. */
 	void (*over)(struct helper_task *t);
 	struct helper *helper;		/* NULL: the call is over */
-	int result;			/* of a call that is over before it was read */
+	int result;			/* for a call that is over before it was read */
 };
 
 /*

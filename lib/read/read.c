@@ -439,7 +439,7 @@ static int event_register(const struct read_table *t, const struct perf_event_mm
 	uint64_t unused;
 	uint32_t now = 0;
 
-	/* Where it cannot be tried, the page is believed. */
+	/* If the instruction cannot be tried, the page is believed. */
 	if (!counter)
 		counter = trap_ready() ? trap_counter : register_untried;
 	/* It must be the same before and after it was read. */

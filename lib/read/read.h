@@ -26,7 +26,7 @@
 /* False when the daemon is gone, or was never there. */
 bool read_alive(const struct read_table *t);
 
-/* How long the loss of a counter may go unnoticed on a CPU that the thread has left. */
+/* The time for which a lost counter may go unnoticed on a CPU that the thread has left. */
 #define READ_CHECK_NS 10000000u
 
 enum { READ_DONE = 0, READ_ASK = 1 };

@@ -20,7 +20,7 @@
 struct read_version {
 	struct read_table table;
 	unsigned int readers;
-	struct read_version *older, *newer;	/* those with something to let go of, in order */
+	struct read_version *older, *newer;	/* versions to be released, in order */
 };
 
 struct read_shared {

@@ -2,7 +2,7 @@
 /*
  * Counter instructions that may trap.  Once the administrator withdraws user access, the next
  * instruction raises a signal; the event's page shows it only after the thread's next switch
- * (arm64) or never (x86).  A handler goes on after our instruction and leaves every other signal to
+ * (arm64) or never (x86).  A handler resumes after our instruction and leaves every other signal to
  * the program.
  */
 #ifndef PMCBPF_TRAP_H
@@ -13,7 +13,7 @@
 
 #include "counter.h"
 
-/* How long the instructions rest after one has trapped. */
+/* The time without instructions after one has trapped. */
 #define TRAP_REST_NS 1000000000u
 
 /*

@@ -27,7 +27,7 @@
 #define KTR_MASK	(~(KTR_SPL | KTR_CLK))
 #endif
 
-/* Where the parameters of an entry are. */
+/* The offsets of an entry's parameters. */
 #define KTR_PARM1	24
 #define KTR_PARM2	32
 #define KTR_PARM3	40
