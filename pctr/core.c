@@ -255,7 +255,7 @@ static int core_read_all(struct core *c, unsigned int cpu, struct pctrst *state)
 	if (core_active(c))
 		core_connect(c);
 	err = core_read_once(c, cpu, state);
-	/* One pmcbpfd may have gone and another come; if that one goes, too, there is none. */
+	/* Tries again once, for a pmcbpfd that was restarted. */
 	for (int tries = 0; err == -ENOSYS; tries++) {
 		core_lost(c);
 		if (tries == 0)

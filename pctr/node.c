@@ -11,7 +11,7 @@
 
 #include "node.h"
 
-#define MODE_BORN 0600			/* of a node that devtmpfs makes */
+#define MODE_BORN 0600			/* mode of a new node in devtmpfs */
 
 /* --- the stand-in ------------------------------------------------------------------------- */
 

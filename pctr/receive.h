@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of libpctr.  The descriptor that comes along is a client's, and fstat(2) or close(2) of
- * it may block for as long as the client wants: a helper process receives it (lib/base/helper.h).
+ * Messages of libpctr.  Their descriptors come from clients, and fstat(2) or close(2) of them may
+ * block for as long as a client wants: a helper process receives them (lib/base/helper.h).
  */
 #ifndef PMCBPF_PCTR_RECEIVE_H
 #define PMCBPF_PCTR_RECEIVE_H
