@@ -294,7 +294,7 @@ static void stat_use_all(struct stat_run *s)
 		s->slots[i] = (struct stat_slot){ .kind = &kinds[i], .spec = kinds[i].spec };
 }
 
-/* The last slots are those of the list, in its order. */
+/* The last slots hold the list's events, in its order. */
 static int stat_choose_events(struct stat_run *s, char *list)
 {
 	char *names[MAX_CHOSEN], *name, *rest = list;

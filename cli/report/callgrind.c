@@ -165,7 +165,7 @@ static void callgrind_function(struct callgrind *c, uint32_t number, const char 
 	callgrind_name(c->out, function_key, f->symbol ? symbol_text(f->symbol, room) : "root");
 }
 
-/* Costs of one spot, a column for each event.  Returns where those of the next begin. */
+/* Costs of one spot, a column for each event.  Returns the position of the next spot's costs. */
 static size_t callgrind_values(struct callgrind *c, const struct cost *const *order, size_t at)
 {
 	const struct callgrind_spot *spot = &c->spots[order[at]->spot];
